@@ -1,0 +1,169 @@
+/*
+ * util.h - what every program here shares, and the one place where the
+ * differences between systems are smoothed out.
+ *
+ * Text, log, clocks, memory, one binary heap and one hash table.  Nothing in
+ * this file knows what mail is.  Switches (-DNO_...) are listed in Makefile.
+ */
+#ifndef UTIL_H
+#define UTIL_H
+
+/* No _POSIX_C_SOURCE: on several systems it hides more than it shows. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE 1
+#endif
+#ifndef _BSD_SOURCE
+#define _BSD_SOURCE 1
+#endif
+
+#include <sys/types.h>
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __GNUC__
+#define LIKE_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define LIKE_PRINTF(f, a)
+#endif
+
+/* Exit codes of <sysexits.h>, which not every system has. */
+#define X_USAGE		64
+#define X_DATAERR	65
+#define X_NOINPUT	66
+#define X_NOUSER	67
+#define X_NOHOST	68
+#define X_UNAVAILABLE	69
+#define X_SOFTWARE	70
+#define X_OSERR		71
+#define X_OSFILE	72
+#define X_CANTCREAT	73
+#define X_IOERR		74
+#define X_TEMPFAIL	75
+#define X_PROTOCOL	76
+#define X_NOPERM	77
+#define X_CONFIG	78
+
+/* The struct that holds member m, given a pointer to that member. */
+#define OWNER(type, m, p) ((type *)(void *)((char *)(p) - offsetof(type, m)))
+
+/* ---- text: a bounded buffer, always terminated ---------------------- */
+
+struct text {
+	char	*s;		/* caller's memory */
+	size_t	len;		/* bytes used, without the final NUL */
+	size_t	size;		/* bytes there are */
+	int	cut;		/* something did not fit */
+	int	clean;		/* show control and 8-bit bytes as \ooo */
+};
+
+void	text_init(struct text *, char *, size_t);
+void	text_put(struct text *, const char *, size_t);
+/* Conversions: %s %c %d %u %ld %lu %%, each with an optional 0 and width;
+ * %s also with a precision, as digits or '*'. */
+void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
+void	text_vadd(struct text *, const char *, va_list);
+/* Like snprintf on systems that have none: returns 0, or -1 when cut. */
+int	text_fmt(char *, size_t, const char *, ...) LIKE_PRINTF(3, 4);
+
+/* ---- numbers and spans of time --------------------------------------- */
+
+/* Leading decimal digits of s; modulo the width of unsigned long, so that
+ * two programs of one machine agree on numbers that do not fit.  The second
+ * argument, when not NULL, is set to the first byte after them. */
+unsigned long num_of(const char *, const char **);
+/* A span such as 1h5m20s or 90 (seconds): 0, or -1 when it is none or
+ * larger than a long can hold. */
+int	span_parse(const char *, long *);
+/* The reverse, two largest units: 4d23h, 1h5m, 20s. */
+void	span_add(struct text *, long);
+
+/* ---- log: one event a line, key=value, free text last ----------------- */
+
+enum { L_ERR, L_WARN, L_INFO, L_DEBUG };
+
+extern int log_level;			/* lines above it are not written */
+
+void	log_open(const char *ident, int to_syslog);
+int	log_file(const char *path);	/* 0, or -1 with errno; reopens too */
+void	log_flush(void);		/* write what is held back */
+void	log_err(const char *, ...) LIKE_PRINTF(1, 2);
+void	log_warn(const char *, ...) LIKE_PRINTF(1, 2);
+void	log_info(const char *, ...) LIKE_PRINTF(1, 2);
+void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
+
+/* ---- clocks ----------------------------------------------------------- */
+
+/*
+ * mono drives every timer and never jumps; wall is for stamps and alignment
+ * only.  Both are read once per pass of a loop.  Never subtract one from
+ * the other.
+ */
+struct clocks {
+	double	mono;		/* seconds since the first clock_read */
+	time_t	wall;		/* seconds since 1970, as far as known */
+};
+
+extern struct clocks now;
+
+void	clock_read(void);	/* also logs a step of the wall clock */
+
+/* ---- memory, chance, descriptors -------------------------------------- */
+
+void	*mem_get(size_t);	/* zeroed; NULL with a log line when none */
+void	*mem_must(size_t);	/* zeroed; exits 71 when none: start-up only */
+char	*mem_dup(const char *);	/* copy; NULL with a log line when none */
+void	rnd_seed(unsigned long);
+unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */
+
+int	fd_cloexec(int fd);	/* 0 or -1 */
+int	fd_nonblock(int fd);	/* 0 or -1 */
+int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
+int	fd_sync(int fd);	/* data on disk: 0 or -1 */
+
+/* ---- heap: what is due first.  All operations O(log n) ---------------- */
+
+struct timer {
+	double	when;		/* the smallest is first */
+	unsigned pos;		/* place in the heap + 1; 0: not in one */
+};
+
+struct heap {
+	struct timer **v;
+	unsigned n, size;
+};
+
+int	heap_room(struct heap *, unsigned n);	/* will hold n: 0 or -1 */
+void	heap_set(struct heap *, struct timer *, double when); /* add or move */
+void	heap_del(struct heap *, struct timer *);	/* no-op when not in */
+struct timer *heap_first(const struct heap *);	/* NULL when empty */
+
+/* ---- hash: chained, doubled when full.  Expected O(1) ----------------- */
+
+struct hlink {
+	struct hlink *next;
+	unsigned hash;
+};
+
+struct hash {
+	struct hlink **v;
+	unsigned size, n;
+};
+
+int	hash_init(struct hash *, unsigned size);	/* 0 or -1 */
+void	hash_add(struct hash *, struct hlink *, unsigned hash);
+void	hash_del(struct hash *, struct hlink *);
+/* First and next entry with this hash value; the caller compares keys. */
+struct hlink *hash_first(const struct hash *, unsigned hash);
+struct hlink *hash_next(const struct hlink *);
+unsigned hash_text(const char *, unsigned seed);
+
+#endif
