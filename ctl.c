@@ -1,0 +1,688 @@
+/*
+ * ctl.c - the inside of a control file.
+ *
+ * A control file is lines: byte 0 is the letter of the field, byte 1 its tag,
+ * the value starts at byte 2.  An agent names a recipient by the file offset
+ * of its line, so nothing here ever moves a byte: tags are written over in
+ * place and diagnostics are appended with one write.
+ *
+ *	r~ 13792    local - nobody 65534
+ *	||^^^^^^^^^^ channel host user privilege
+ *	||pid  delay	six and four bytes; old routers leave them out
+ *	|tag: ' ' pending, '~' locked by pid, '+' delivered, '-' failed
+ *	letter
+ *
+ * The file is input from another program.  It is read through one fixed
+ * buffer, every line is bounded, and whatever makes it unusable is put into
+ * words (why) for the caller, who sets it aside.  Something that is only not
+ * possible now (locked by a living process, no memory) is "later" instead.
+ * Header blocks ("m", "M") run to the first empty line and are stepped over,
+ * since their lines may look like fields.
+ *
+ * A line that is not ended means that the file was cut, with one exception:
+ * a diagnostic, because a crash may interrupt its appending; the next one
+ * appended starts with the missing newline.
+ *
+ * Locks: agents with a pid of more than six digits write 'a' and the pid in
+ * five digits of base 36, since the field has no more room (ta/lib.c).
+ *
+ * One control file is kept open between tag operations, because those come
+ * in runs on the same file.
+ */
+#include "scheduler.h"
+#include <ctype.h>
+#include <signal.h>
+
+#define LOCKED_LATER	32	/* seconds until a locked file is tried again */
+
+/* ---- reading lines ---------------------------------------------------- */
+
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
+
+/* Opens a regular file without following a link: the descriptor, or -1. */
+static int
+open_regular(const char *path, int flags, struct stat *st)
+{
+	struct stat before;
+	int fd;
+
+	if (lstat(path, &before) < 0 || !S_ISREG(before.st_mode))
+		return -1;
+	fd = open(path, flags | O_NONBLOCK);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) < 0 || st->st_ino != before.st_ino ||
+	    st->st_dev != before.st_dev) {
+		close(fd);
+		return -1;
+	}
+	fd_cloexec(fd);
+	return fd;
+}
+
+/* Fills buf from the file: bytes got, 0 at the end or on an error. */
+static size_t
+fill(struct ctl *c)
+{
+	long n;
+
+	if (lseek(c->fd, (off_t)c->pos, SEEK_SET) < 0)
+		n = -1;
+	else
+		n = (long)read(c->fd, c->buf, sizeof(c->buf));
+	if (n < 0) {
+		log_err("control-read file=%s %s", c->name, strerror(errno));
+		c->later = LOCKED_LATER;
+		n = 0;
+	}
+	c->have = (size_t)n;
+	c->used = 0;
+	c->pos += (unsigned long)n;
+	return (size_t)n;
+}
+
+/* Reads the next line into c->line, without its newline: 1, or 0 at the end.
+ * What is longer than the buffer is read over and overlong is set. */
+static int
+next_line(struct ctl *c)
+{
+	char *nl;
+	size_t n, room;
+
+	c->len = 0;
+	c->overlong = c->unended = 0;
+	c->off = c->pos - (c->have - c->used);
+	for (;;) {
+		if (c->used == c->have && fill(c) == 0) {
+			c->unended = 1;
+			c->line[c->len] = '\0';
+			return c->pos > c->off;
+		}
+		nl = memchr(c->buf + c->used, '\n', c->have - c->used);
+		n = (nl != NULL ? (size_t)(nl - c->buf) : c->have) - c->used;
+		room = sizeof(c->line) - 1 - c->len;
+		if (n > room)
+			c->overlong = 1;
+		memcpy(c->line + c->len, c->buf + c->used,
+		    n > room ? room : n);
+		c->len += n > room ? room : n;
+		c->used += n;
+		if (nl != NULL) {
+			c->used++;
+			c->line[c->len] = '\0';
+			return 1;
+		}
+	}
+}
+
+/* Starts reading at off. */
+static void
+read_from(struct ctl *c, int fd, unsigned long off)
+{
+	c->fd = fd;
+	c->pos = off;
+	c->have = c->used = 0;
+	c->in_block = 0;
+}
+
+/* ---- recipient lines -------------------------------------------------- */
+
+static int
+is_lock(const char *p)
+{
+	int i;
+
+	if (*p != 'a')
+		return 0;
+	for (i = 1; i < 6; i++)
+		if (!isdigit((unsigned char)p[i]) &&
+		    !islower((unsigned char)p[i]))
+			return 0;
+	return p[6] == ' ' || isdigit((unsigned char)p[6]);
+}
+
+/* Has this recipient line a pid field?  Told by the format or by its look. */
+static int
+has_pid(const char *line, int format)
+{
+	int b = (unsigned char)line[2];
+
+	return format & 1 || b == ' ' || isdigit(b) ||
+	    (line[1] == '~' && is_lock(line + 2));
+}
+
+/* Pid in a lock field of six bytes; 0 when there is none. */
+static long
+lock_pid(const char *p)
+{
+	static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	long pid = 0;
+	int i;
+
+	if (*p == 'a' && is_lock(p)) {
+		for (i = 1; i < 6; i++)
+			pid = pid * 36 + (strchr(digit, p[i]) - digit);
+		return pid;
+	}
+	while (*p == ' ')
+		p++;
+	return (long)num_of(p, NULL);
+}
+
+static int
+alive(long pid)
+{
+	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+/* The end of a word: a blank outside quotes and, for a host list, outside
+ * parentheses; a backslash takes the next byte along. */
+static const char *
+word_end(const char *p)
+{
+	int quoted = 0, depth = 0;
+
+	for (; *p != '\0'; p++) {
+		if (*p == '\\' && p[1] != '\0')
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+		else if (!quoted && *p == '(')
+			depth++;
+		else if (!quoted && *p == ')' && depth > 0)
+			depth--;
+		else if (!quoted && depth == 0 && (*p == ' ' || *p == '\t'))
+			break;
+	}
+	return p;
+}
+
+/* Copies the word at *p and moves *p behind the blank after it: 0, or -1
+ * when it is empty, too long or has control bytes. */
+static int
+take_word(const char **p, char *word, int lower)
+{
+	const char *end = word_end(*p);
+	size_t i, n = (size_t)(end - *p);
+
+	if (n == 0 || n >= WORD_MAX_)
+		return -1;
+	for (i = 0; i < n; i++) {
+		if (iscntrl((unsigned char)(*p)[i]))
+			return -1;
+		word[i] = (*p)[i];
+		if (lower)
+			word[i] = (char)tolower((unsigned char)word[i]);
+	}
+	word[n] = '\0';
+	*p = *end == '\0' ? end : end + 1;
+	return 0;
+}
+
+/* ((mx1 mx2)(mx3)) becomes mx1. */
+static void
+first_host(char *host)
+{
+	char *p = host;
+	size_t n;
+
+	if (*p != '(')
+		return;
+	while (*p == '(' || *p == ' ')
+		p++;
+	n = strcspn(p, " ()");
+	memmove(host, p, n);
+	host[n] = '\0';
+}
+
+/* Takes channel, host and user out of a recipient line: 0, or -1. */
+static int
+parse_rcpt(struct ctl *c)
+{
+	const char *p = c->line + 2;
+	int b;
+
+	if (c->overlong || strlen(c->line) != c->len || c->len < 3)
+		return -1;
+	if (has_pid(c->line, c->format)) {
+		if (c->len < 8)
+			return -1;
+		p += 6;
+	}
+	b = (unsigned char)*p;
+	if (c->format & 2 || b == ' ' || isdigit(b)) {
+		if (strlen(p) < 4)
+			return -1;
+		p += 4;
+	}
+	if (take_word(&p, c->channel, 1) < 0 ||
+	    take_word(&p, c->host, 1) < 0 || take_word(&p, c->user, 0) < 0 ||
+	    strchr(c->channel, '/') != NULL)
+		return -1;
+	first_host(c->host);
+	return c->host[0] == '\0' ? -1 : 0;
+}
+
+/* ---- the tag operations ----------------------------------------------- */
+
+#define NO_HDR	ULONG_MAX
+
+static struct {
+	char	name[NAME_MAX_];
+	int	fd;
+	/* the header block at hdr serves recipients at from and behind */
+	unsigned long from, hdr;	/* hdr 0: not known, NO_HDR: none */
+} held = { "", -1, 0, 0 };
+
+void
+ctl_forget(void)
+{
+	if (held.fd >= 0)
+		close(held.fd);
+	held.fd = -1;
+	held.name[0] = '\0';
+	held.from = held.hdr = 0;
+}
+
+static int
+hold(const char *name)
+{
+	struct stat st;
+
+	if (held.fd >= 0 && strcmp(name, held.name) == 0)
+		return held.fd;
+	ctl_forget();
+	held.fd = open_regular(name, O_RDWR, &st);
+	if (held.fd < 0)
+		return -1;
+	if (text_fmt(held.name, sizeof(held.name), "%s", name) < 0)
+		held.name[0] = '\0';
+	return held.fd;
+}
+
+/* The first bytes of the recipient line at off: 0 or -1. */
+static int
+peek(const char *name, unsigned long off, char head[10])
+{
+	int fd = hold(name);
+	long n;
+
+	if (fd < 0 || lseek(fd, (off_t)off, SEEK_SET) < 0)
+		return -1;
+	n = (long)read(fd, head, 9);
+	if (n < 3 || head[0] != 'r')
+		return -1;
+	head[n] = '\0';
+	return 0;
+}
+
+static int
+put_tag(int fd, unsigned long off, int tag, int with_pid)
+{
+	char new[8];
+
+	strcpy(new, "?      ");
+	new[0] = (char)tag;
+	if (lseek(fd, (off_t)(off + 1), SEEK_SET) < 0 ||
+	    fd_write(fd, new, with_pid ? 7 : 1) < 0)
+		return -1;
+	return 0;
+}
+
+int
+ctl_mark(const char *name, unsigned long off, int tag)
+{
+	char head[10];
+
+	if (peek(name, off, head) < 0 ||
+	    put_tag(held.fd, off, tag, has_pid(head, 0)) < 0) {
+		log_err("tag msg=%s rcpt=%lu tag=%c %s", name, off, tag,
+		    strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+int
+ctl_tag(const char *name, unsigned long off, long *pid)
+{
+	char head[10];
+
+	*pid = 0;
+	if (peek(name, off, head) < 0)
+		return -1;
+	if (head[1] == '~') {
+		*pid = lock_pid(head + 2);
+		if (!alive(*pid) && put_tag(held.fd, off, ' ',
+		    has_pid(head, 0)) == 0)
+			return ' ';
+	}
+	return (unsigned char)head[1];
+}
+
+/* ---- diagnostics ------------------------------------------------------ */
+
+/* Is the block that is known the one of the recipient at off? */
+static int
+serves(unsigned long off)
+{
+	return held.hdr != 0 && off >= held.from && off < held.hdr;
+}
+
+/*
+ * Reads on from the recipient line at off: its user (left in the returned
+ * ctl), the offset of its N line and of the text of the header block that
+ * serves it; -1 where there is none.  The block serves all recipients before
+ * it, so what is known of it is kept: a run over many recipients of one file,
+ * in either direction, reads the file once.
+ */
+static struct ctl *
+context(const char *name, unsigned long off, long *hdr, long *drpt)
+{
+	static struct ctl c;
+	int mine = 1;
+
+	*hdr = *drpt = -1;
+	memset(&c, 0, offsetof(struct ctl, channel));
+	text_fmt(c.name, sizeof(c.name), "%s", name);
+	read_from(&c, held.fd, off);
+	if (!next_line(&c) || parse_rcpt(&c) < 0)
+		strcpy(c.user, "?");
+	for (;;) {
+		if (!next_line(&c)) {
+			held.hdr = NO_HDR;
+			held.from = off;
+			break;
+		}
+		if (c.line[0] == 'N' && mine)
+			*drpt = (long)c.off;
+		if (c.line[0] == 'r')
+			mine = 0;
+		if (!mine && serves(c.off)) {
+			if (off < held.from)
+				held.from = off;
+			break;
+		}
+		if (c.line[0] == 'm' && c.len <= 2) {
+			held.hdr = c.off + c.len + 1;
+			held.from = off;
+			break;
+		}
+	}
+	if (held.hdr != NO_HDR)
+		*hdr = (long)held.hdr;
+	return &c;
+}
+
+/* Does the file end in the middle of a line? */
+static int
+ends_unended(int fd)
+{
+	char last;
+	off_t end = lseek(fd, 0, SEEK_END);
+
+	return end > 0 && lseek(fd, end - 1, SEEK_SET) >= 0 &&
+	    read(fd, &last, 1) == 1 && last != '\n';
+}
+
+/* Newlines within a message are carriage returns in the file. */
+static void
+add_folded(struct text *t, const char *s)
+{
+	for (; *s != '\0'; s++)
+		text_add(t, "%c", *s == '\n' ? '\r' : *s);
+}
+
+int
+ctl_diag(const char *name, unsigned long off, const char *notary,
+    const char *status, const char *message)
+{
+	char line[4096];
+	struct ctl *c;
+	struct text t;
+	long hdr, drpt;
+	int fd = hold(name);
+
+	if (fd < 0) {
+		log_err("diagnostic msg=%s rcpt=%lu %s", name, off,
+		    strerror(errno));
+		return -1;
+	}
+	c = context(name, off, &hdr, &drpt);
+	text_init(&t, line, sizeof(line) - 1);
+	text_add(&t, "%sd %lu:%ld:%ld::%ld\t", ends_unended(fd) ? "\n" : "",
+	    off, hdr, drpt, (long)time(NULL));
+	if (*notary == '\0')
+		text_add(&t, "%s\1failed\1%s\1x-local; 500 (%s)\1",
+		    c->user, status, status);
+	add_folded(&t, notary);
+	text_add(&t, "\t");
+	add_folded(&t, message);
+	line[t.len++] = '\n';
+	fd = open(name, O_WRONLY | O_APPEND);
+	if (fd < 0 || fd_write(fd, line, t.len) < 0) {
+		log_err("diagnostic msg=%s rcpt=%lu %s", name, off,
+		    strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	return close(fd);
+}
+
+int
+ctl_sync(const char *name)
+{
+	int fd = hold(name);
+
+	return fd < 0 ? -1 : fd_sync(fd);
+}
+
+/* ---- the whole file --------------------------------------------------- */
+
+int
+ctl_open(struct ctl *c, const char *name)
+{
+	struct stat st;
+	int fd;
+
+	memset(c, 0, offsetof(struct ctl, channel));
+	c->fd = -1;
+	if (text_fmt(c->name, sizeof(c->name), "%s", name) < 0)
+		return -1;
+	fd = open_regular(name, O_RDWR, &st);
+	if (fd < 0 && (errno == EROFS || errno == EACCES))
+		fd = open_regular(name, O_RDONLY, &st);
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == EACCES)
+			c->later = LOCKED_LATER;
+		return -1;
+	}
+	read_from(c, fd, 0);
+	c->size = (unsigned long)st.st_size;
+	c->ctime = (long)st.st_ctime;
+	c->uid = st.st_uid;
+	if (st.st_size == 0)
+		c->why = "it is empty";
+	else if (st.st_size > CONTROL_MAX)
+		c->why = "it is larger than any real one";
+	return c->why == NULL ? 0 : -1;
+}
+
+void
+ctl_close(struct ctl *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+/* A recipient line: CTL_RCPT when it is pending, CTL_END to read on. */
+static enum ctl_item
+see_rcpt(struct ctl *c)
+{
+	int tag = c->line[1];
+	long pid;
+
+	c->nrcpt++;
+	if (tag == '+' || tag == '-') {
+		c->nfailed += tag == '-';
+		return CTL_END;
+	}
+	if ((tag != ' ' && tag != '~') || parse_rcpt(c) < 0) {
+		c->why = "a recipient line cannot be read";
+		return CTL_BAD;
+	}
+	if (!c->seen_s) {
+		c->why = "a recipient comes before any sender";
+		return CTL_BAD;
+	}
+	if (tag == ' ')
+		return CTL_RCPT;
+	pid = lock_pid(c->line + 2);
+	if (alive(pid)) {
+		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
+		    "later", c->name, c->off, pid);
+		c->later = LOCKED_LATER;
+		return CTL_BAD;
+	}
+	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone", c->name, c->off,
+	    pid);
+	put_tag(c->fd, c->off, ' ', has_pid(c->line, c->format));
+	return CTL_RCPT;
+}
+
+static enum ctl_item
+see_trigger(struct ctl *c)
+{
+	const char *p = c->line + 2;
+
+	c->ntrigger++;
+	if (c->len < 3 || take_word(&p, c->host, 1) < 0) {
+		c->why = "a T line names no host";
+		return CTL_BAD;
+	}
+	return CTL_TRIGGER;
+}
+
+/* The i line must repeat the file's own name, so that nothing else can be
+ * reached by it. */
+static void
+see_name(struct ctl *c, const char *value)
+{
+	const char *base = strrchr(c->name, '/');
+
+	base = base == NULL ? c->name : base + 1;
+	if (strcmp(value, base) != 0)
+		c->why = "its i line names another file";
+	c->seen_i = 1;
+}
+
+/* One line outside blocks: CTL_END to read on. */
+static enum ctl_item
+see_line(struct ctl *c)
+{
+	char *value = c->line + (c->len > 1 ? 2 : c->len);
+	unsigned long format;
+
+	switch (c->line[0]) {
+	case 'r':
+		return see_rcpt(c);
+	case 'T':
+		return see_trigger(c);
+	case '@':
+		format = strtoul(value, NULL, 0);
+		if (format & ~7UL)
+			c->why = "its format (@) is not known here";
+		c->format = (int)format & 7;
+		break;
+	case 'i':
+		see_name(c, value);
+		break;
+	case 's':
+		c->seen_s = 1;
+		break;
+	case 'o':
+		c->body = num_of(value, NULL);
+		break;
+	case 'v':
+		c->has_verbose = 1;
+		break;
+	case 'x':
+		if (text_fmt(c->obsoletes, sizeof(c->obsoletes), "%s", value)
+		    < 0)
+			c->obsoletes[0] = '\0';
+		break;
+	case 'm':
+	case 'M':
+		c->in_block = c->len <= 2;
+		break;
+	}
+	return c->why == NULL ? CTL_END : CTL_BAD;
+}
+
+/* What can only be said at the end. */
+static void
+see_end(struct ctl *c)
+{
+	if (c->later)
+		return;
+	if (c->in_block)
+		c->why = "it was cut within a header block";
+	else if (c->nrcpt == 0 && c->ntrigger > 0)
+		return;
+	else if (!c->seen_i)
+		c->why = "it has no i line";
+	else if (c->nrcpt == 0)
+		c->why = "it has no recipient";
+}
+
+enum ctl_item
+ctl_next(struct ctl *c)
+{
+	enum ctl_item item;
+
+	while (c->why == NULL && !c->later && next_line(c)) {
+		if (c->unended && c->line[0] != 'd') {
+			c->why = "it was cut: its last line is not ended";
+			break;
+		}
+		if (c->in_block) {
+			c->in_block = c->len > 0;
+			continue;
+		}
+		item = see_line(c);
+		if (item != CTL_END)
+			return item;
+	}
+	if (c->why == NULL)
+		see_end(c);
+	return c->why != NULL || c->later ? CTL_BAD : CTL_END;
+}
+
+int
+ctl_field(const char *name, int letter, char *value, size_t size)
+{
+	static struct ctl c;
+	int found = -1;
+
+	if (ctl_open(&c, name) < 0) {
+		ctl_close(&c);
+		return -1;
+	}
+	while (found < 0 && next_line(&c) && !c.unended) {
+		if (c.in_block)
+			c.in_block = c.len > 0;
+		else if (c.line[0] == letter && c.len > 2)
+			found = text_fmt(value, size, "%s", c.line + 2);
+		else if (c.line[0] == 'r')
+			break;	/* fields of the message come first */
+		else
+			c.in_block = c.len <= 2 && (c.line[0] == 'm' ||
+			    c.line[0] == 'M');
+	}
+	ctl_close(&c);
+	return found;
+}

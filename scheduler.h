@@ -1,0 +1,521 @@
+/*
+ * scheduler.h - the page of data.
+ *
+ * Every struct that two modules of the daemon share, in the order in which a
+ * message meets them; then what each module offers, module by module, lowest
+ * first.  A module calls only those above it on this page (t/layers.t).
+ *
+ * Times named mono are seconds of now.mono, kept as long where a second is
+ * fine enough: such a value may be negative, for things that began before
+ * the daemon did.
+ */
+#ifndef SCHEDULER_H
+#define SCHEDULER_H
+
+#include "util.h"
+
+#define VERSION		"0.1"
+
+#define PATH_MAX_	1024	/* bytes in a path that we build */
+#define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
+#define LINE_MAX_	8192	/* bytes in a line of a control file we read */
+#define WORD_MAX_	1000	/* bytes in a channel's or host's name */
+#define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
+#define SANE_WALL	1767225600L	/* 2026-01-01: a clock before it is unset */
+
+/* ---- the configuration (cf.c) ----------------------------------------- */
+
+/*
+ * setting: the values that clauses give.  One is kept for each clause of the
+ * file with a bit for each value it sets, and one for each conf with all of
+ * them filled in.
+ */
+#define RETRIES_MAX	100
+
+struct setting {
+	long	interval;	/* seconds */
+	long	idlemax;	/* seconds; default 3 * interval */
+	long	expiry;		/* seconds of age; 0: never */
+	long	expiry2;	/* seconds after expiry */
+	long	timeout;	/* seconds an agent may be silent with work */
+	long	maxta, maxchannel, maxring;	/* agents; 0: what there is */
+	long	maxthr;		/* agents on one thread, at least 1 */
+	long	overfeed;	/* jobs fed ahead of the one in work */
+	long	skew;		/* retries until they fall on a boundary */
+	long	nice;		/* relative priority of the agent */
+	long	uid, gid;	/* of the agent */
+	long	nretries;
+	unsigned short *retries;	/* in intervals; nretries of them */
+	char	*command;	/* NULL: none */
+	long	bychannel, queueonly, ageorder, wakeuprestartonly; /* 0, 1 */
+};
+
+struct clause {
+	struct clause *next;	/* as in the file */
+	char	**patterns;	/* alternatives, lower case, NULL at the end */
+	char	*text;		/* the pattern as written */
+	int	line;
+	unsigned long set;	/* bit i: row i of the keyword table */
+	struct setting v;	/* own values; shared by empty clauses before */
+};
+
+/*
+ * conf: what holds for an address, the values of all clauses that matched up
+ * to the first with a command.  There is one for each combination of clauses
+ * that some address has met.  Owned by its config.
+ */
+struct conf {
+	struct conf *next;
+	struct config *config;
+	struct setting v;
+	const struct clause *last;	/* the one with the command, or NULL */
+	int	bound;		/* command names the host, agents cannot switch:
+				 * 1 inside a word, 2 as the word $host */
+	unsigned nfrom;
+	const struct clause *from[1];	/* the clauses, in order */
+};
+
+/* config: one reading of the file.  Goes when no ring refers to it. */
+struct config {
+	struct clause *clauses;
+	struct conf *confs;
+	char	*notifysock;	/* PARAMnotifysock or NULL */
+	unsigned refs;
+};
+
+/* ---- from the spool (ctl.c, spool.c) ----------------------------------- */
+
+/*
+ * ctl: a control file while it is read, from ctl_open to ctl_close.  Its
+ * recipients come one by one, so a message of any size takes the same memory.
+ */
+struct ctl {
+	int	fd;
+	const char *why;	/* cannot be used because; NULL while it can */
+	int	later;		/* not now, but in so many seconds */
+	unsigned long size;	/* bytes */
+	unsigned long pos;	/* file offset of the end of buf */
+	unsigned long off;	/* file offset of line */
+	size_t	have, used;	/* bytes in buf, bytes of it consumed */
+	size_t	len;		/* bytes in line */
+	int	overlong;	/* line was longer and is cut */
+	int	unended;	/* line is the last and has no newline */
+	int	in_block;	/* within an m or M block */
+	int	format;		/* bits of the '@' line */
+	int	seen_i, seen_s;
+	unsigned long body;	/* value of the o line, bytes */
+	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
+	unsigned long nfailed;	/* ... already failed for good */
+	unsigned long ntrigger;	/* T lines so far */
+	long	ctime;		/* of the control file, wall */
+	uid_t	uid;		/* its owner */
+	int	has_verbose;	/* there is a v line */
+	char	obsoletes[64];	/* value of the x line, or "" */
+	/* at hand after ctl_next: */
+	char	channel[WORD_MAX_];
+	char	host[WORD_MAX_];	/* lower case; also of a T line */
+	char	user[WORD_MAX_];
+	char	name[NAME_MAX_];
+	char	line[LINE_MAX_];
+	char	buf[16384];
+};
+
+enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
+
+/* ---- in core (thread.c, queue.c) ------------------------------------------------- */
+
+/*
+ * rcpt: one recipient line.  An array for each message, in file order, so an
+ * offset is found in O(log n); chained by vertex.
+ */
+enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
+
+struct rcpt {
+	unsigned off;		/* bytes from the start of the control file */
+	unsigned next;		/* index of the next of its vertex, or NONE */
+	unsigned vertex : 30;	/* index */
+	unsigned state : 2;	/* enum rcpt_state */
+};
+
+#define NONE 0xffffffffU
+
+/* reason: why something was deferred, shared by all that heard the same. */
+struct reason {
+	unsigned refs;
+	char	s[1];
+};
+
+/*
+ * vertex: all recipients of one message with the same channel and host; the
+ * unit that an agent is fed.  Part of its message's memory.
+ *
+ *	WAIT --wake--> READY --fed--> FED --report--> WAIT | READY | DONE
+ *
+ * In WAIT and READY it is on a list of its thread, in FED on its agent's.
+ */
+enum vertex_state { V_WAIT, V_READY, V_FED, V_DONE };
+
+/* What an agent's deferrals say of a job; the larger one counts. */
+enum verdict { SAID_NOTHING, SAID_DEFERRED, SAID_RETRYAT, SAID_DEFERALL };
+
+struct vertex {
+	struct message *msg;
+	struct thread *thread;	/* NULL when DONE */
+	struct vertex *next, *prev;
+	struct ta *ta;		/* FED: who has it */
+	struct reason *reason;	/* why it was deferred last, or NULL */
+	long	wakeup;		/* mono; WAIT: when */
+	unsigned first;		/* index of its first rcpt, or NONE */
+	unsigned left;		/* recipients not finished */
+	unsigned heard;		/* FED: deferrals reported in this run */
+	unsigned short tries;	/* runs that ended with some left */
+	unsigned short step;	/* place in the retry list */
+	unsigned char state;	/* enum vertex_state */
+	unsigned char verdict;	/* enum verdict; of this run */
+};
+
+/* message: one control file and its message file.  Allocated in one piece
+ * with its vertices, recipients and name; freed by the sweep. */
+struct message {
+	struct hlink link;	/* by num */
+	struct timer expire;	/* next moment at which a vertex may expire */
+	struct message *done;	/* next on the sweep's list */
+	struct vertex *v;
+	struct rcpt *r;
+	unsigned long num;	/* leading digits of the name */
+	unsigned nv, nr;
+	unsigned left;		/* vertices not DONE */
+	long	born;		/* mono: arrival by the message file's mtime */
+	long	queued;		/* mono: control file put into transport/ */
+	long	loaded;		/* mono */
+	unsigned char failed;	/* some recipient failed for good */
+	unsigned char dropped;	/* obsoleted: nothing is to be delivered */
+	unsigned char verbose;	/* has a v line */
+	unsigned char swept;	/* is on the sweep's list */
+	char	name[1];	/* with hash directories: "X/Y/123-45" */
+};
+
+/* list: vertices, linked by next and prev. */
+struct list {
+	struct vertex *head, *tail;
+	unsigned n;
+};
+
+/*
+ * thread: the vertices with the same channel and host: a destination's
+ * queue.  Freed by the sweep when it has no vertex and no agent.
+ *
+ *	EMPTY | ASLEEP until sleep | READY: in ring->ready | RUNNING: nta > 0
+ */
+struct thread {
+	struct hlink link;	/* by channel and host */
+	struct timer turn;	/* place among the ring's ready threads */
+	struct timer wake;	/* the earliest of sleep and its WAIT vertices */
+	struct ring *ring;
+	struct thread *next, *prev;	/* all threads */
+	struct thread *swept;	/* next on the sweep's list */
+	struct list ready, wait;
+	struct ta *idle;	/* idle agents that served it, newest first */
+	struct reason *reason;	/* the host's last words, or NULL */
+	unsigned nta;		/* agents working on it */
+	unsigned nstart;	/* ... of them not fed yet */
+	unsigned nref;		/* agents that point to it, idle ones too */
+	unsigned nfed;		/* vertices with agents */
+	unsigned fresh;		/* READY since the order was last made */
+	unsigned mark, index;	/* the loader's: message and vertex at hand */
+	double	soonest;	/* mono; no WAIT vertex is due before */
+	double	sleep;		/* mono; its host asked for peace until then */
+	long	asked;		/* mono; when it last did */
+	unsigned short step;	/* place in the retry list, for sleep */
+	unsigned short tries;	/* times it was put to sleep in a row */
+	unsigned char triggered;	/* queueonly: started by a T line */
+	unsigned char picked;	/* -p does not exclude it */
+	unsigned char listed;	/* is on the sweep's list */
+	char	host[1];
+};
+
+/*
+ * ring: the threads that one agent can be switched between: same conf, same
+ * channel.  When the conf is bound each of its threads stands alone: agents
+ * stay on their thread and maxring counts for the thread.
+ */
+struct ring {
+	struct ring *next;	/* all rings */
+	struct conf *conf;
+	struct chan *chan;
+	struct heap ready;	/* threads that may take an agent, by turn */
+	double	turn;		/* last turn given out */
+	struct ta *idle;	/* idle agents, newest first */
+	unsigned nta;		/* agents, idle ones too */
+	unsigned nthreads, nvertices;
+	double	dead;		/* mono; no agent is started until then */
+	const char *pending;	/* the limit that it waits for, or NULL */
+	unsigned char old;	/* of a configuration that was replaced */
+	unsigned char fatal;	/* the agent's failure to start was logged */
+};
+
+/* chan: one for each channel name ever met. */
+struct chan {
+	struct chan *next;
+	unsigned nta;		/* agents */
+	char	name[1];
+};
+
+/* queue: all of it. */
+struct queue {
+	struct config *config;
+	struct hash messages;	/* by num */
+	struct hash threads;	/* by channel and host */
+	struct heap wake;	/* threads, by wake */
+	struct heap expire;	/* messages, by expire */
+	struct thread *all;	/* all threads */
+	struct ring *rings;
+	struct chan *chans;
+	struct ta *agents;	/* ta.c keeps it */
+	unsigned nthreads, nmessages;
+	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
+	int	hold;		/* start nothing now: -S is loading, or ending */
+};
+
+extern struct queue q;
+
+/* ---- transport agents (ta.c) ------------------------------------------- */
+
+/*
+ * ta: a running transport agent.  It is one child process and one socket
+ * (or two pipes).
+ *
+ *	STARTING -#hungry-> BUSY <-> IDLE --> CLOSING -> gone
+ *
+ * Jobs are answered in the order in which they were fed: each #hungry ends
+ * the oldest.  skip counts the #hungry that answer no job: the greeting and
+ * #idle.
+ */
+enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
+
+struct ta {
+	struct ta *next, *prev;		/* all agents */
+	struct ta *rnext, *rprev;	/* idle: of the ring */
+	struct ta *tnext, *tprev;	/* idle: of the thread */
+	struct ring *ring;
+	struct thread *thread;	/* the one it serves, or served last */
+	struct list jobs;	/* fed, oldest first */
+	struct timer timer;	/* silence, idleness or closing is over */
+	int	pid;		/* 0: reaped */
+	int	in, out;	/* from it, to it; the same or two; -1 closed */
+	int	state;
+	int	status;		/* of waitpid, when pid is 0 */
+	unsigned skip;
+	unsigned stretch;	/* jobs fed since it came to its thread */
+	unsigned char working;	/* it counts in thread->nta */
+	unsigned char unfed;	/* ... and in thread->nstart */
+	int	spoke;		/* it has said #hungry once */
+	int	kills;		/* signals sent: 0, TERM, KILL */
+	double	heard;		/* mono; when it last said something */
+	double	since;		/* mono; idle since */
+	char	*part;		/* a line not yet ended */
+	size_t	npart;
+	int	overlong;	/* the line at hand is thrown away */
+	char	*outbuf;	/* not yet written */
+	size_t	nout, outsize;
+	char	last[200];	/* its last words outside the protocol */
+};
+
+/* ---- what was asked for on the command line (scheduler.c fills it in) -- */
+
+struct options {
+	char	*cwd;		/* where we were started */
+	char	*postoffice, *mailbin, *mailshare, *logdir, *path;
+	char	*envfile;	/* -Z, handed to agents as ZCONFIG; or NULL */
+	char	*config, *logfile, *statlog;	/* statlog may be NULL */
+	char	*rendezvous;
+	int	levels;		/* of hash directories: 0, 1, 2 */
+	int	freeze;		/* -F */
+	int	sync;		/* -S */
+	int	quiet;		/* -Q */
+	long	scanmax;	/* -E: new entries in one scan; 0: any */
+	long	scansecs;	/* -E: seconds that one scan may take */
+	long	agentfiles;	/* -N */
+	long	forkrate;	/* -R: agents started in a second */
+	char	*pick_channel, *pick_host;	/* -p, or NULL */
+};
+
+extern struct options opt;
+
+/* ======================================================================
+ * ctl.c - the inside of a control file
+ * ====================================================================== */
+
+/* Opens transport/name (we are there).  0; or -1 with why or later set, or
+ * with both unset when it is no regular file or gone: leave it alone. */
+int	ctl_open(struct ctl *, const char *name);
+/* The next pending recipient (channel, host, off are set), T line (host),
+ * the end of a good file, or CTL_BAD with why or later set.  Locks of dead
+ * agents are taken off on the way. */
+enum ctl_item ctl_next(struct ctl *);
+void	ctl_close(struct ctl *);
+
+/* The value of the first line with this letter: 0, or -1 when none. */
+int	ctl_field(const char *name, int letter, char *value, size_t size);
+/* The tag of the recipient line at off, -1 when it cannot be read; a '~' of
+ * a process that is gone is taken off and reads as ' '.  With '~', *pid is
+ * the process that holds the lock. */
+int	ctl_tag(const char *name, unsigned long off, long *pid);
+/* Sets the tag and frees the lock: 0 or -1. */
+int	ctl_mark(const char *name, unsigned long off, int tag);
+/* Appends a diagnostic line (facts: "d OFF:HDR:DRPT::TIME").
+ * notary may be empty: then one is made from status, such as "4.4.7 (text)",
+ * and the recipient's address.  0 or -1. */
+int	ctl_diag(const char *name, unsigned long off, const char *notary,
+	    const char *status, const char *message);
+int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
+/* Nothing is kept open for name any more. */
+void	ctl_forget(void);
+
+/* ======================================================================
+ * spool.c - the places in the post office
+ * ====================================================================== */
+
+/* Makes and checks the directories and goes to transport/: 0, or the exit
+ * code after saying why. */
+int	spool_setup(void);
+/* The next entry that may be new, as a path below transport/: 1, or 0 when
+ * there is none now.  spool_wait: seconds until it is worth asking again. */
+int	spool_next(char *name);
+double	spool_wait(void);
+/* No more of this scan; what it did not get to is found by the next. */
+void	spool_pause(void);
+/* Seen everything there is at least once? */
+int	spool_seen_all(void);
+/* Puts a new control file and its message file into their hash directory
+ * (changes name) and looks at the message file.  0; -1: not now, try again
+ * later; 1: there is no message file. */
+int	spool_place(char *name, struct stat *message);
+void	spool_remove(const char *name);		/* both files, message first */
+/* Both files go to postman/: 0, or -1 when they cannot be moved. */
+int	spool_park(const char *name, const char *why);
+/* ZMailer's spool id, "S...": 0 or -1. */
+int	spool_id(const char *name, char *id, size_t size);
+/* Do two messages have one sender and one owner? */
+int	spool_same_sender(const char *name, const char *other);
+/* One line into the message's verbose log, when it has a usable one. */
+void	spool_verbose(const char *name, const char *line);
+
+/* The socket on which the router says "NEW name"; no-op without sockets. */
+void	spool_notify_open(const char *path);
+int	spool_notify_fd(void);			/* -1: none */
+int	spool_notified(char *name);		/* 1: a name, 0: no more */
+void	spool_notify_close(void);
+
+/* ======================================================================
+ * cf.c - the clause language
+ * ====================================================================== */
+
+/* Reads the file.  Every error is given to say as one line "file:line:
+ * keyword: reason" without a newline; NULL when there was any. */
+struct config *cf_load(const char *file, void (*say)(const char *));
+void	cf_free(struct config *);
+/* What holds for the address: clauses in order, values accumulate, the first
+ * command ends the search (seed 22.1).  The conf is the config's; NULL when
+ * there is no memory.  Its command is NULL when no clause with one matched. */
+struct conf *cf_match(struct config *, const char *channel, const char *host);
+/* Prints the clauses that matched, the effective values and the first ten
+ * retry times. */
+void	cf_explain(struct config *, const char *channel, const char *host,
+	    FILE *);
+
+/* Seconds until the next try, at least 1.  *step is the place in the retry
+ * list and is moved on; at its end it jumps to a random place.  tries, from
+ * 1, is how often it was deferred; wall, for the alignment by skew. */
+long	cf_wait(const struct setting *, unsigned short *step, unsigned tries,
+	    time_t wall);
+/* The place in the retry list of something that is age seconds old. */
+unsigned short cf_step(const struct setting *, long age);
+
+#define CMD_WORDS	40
+struct command {
+	char	*env[CMD_WORDS];	/* leading NAME=value words; nenv */
+	char	*argv[CMD_WORDS + 1];	/* NULL at the end; nargv */
+	int	nenv, nargv;
+	char	mem[4096];
+};
+
+/* The conf's command for an address, words split and filled in; var gives
+ * the value of ${NAME}, NULL when unknown.  NULL when it can be run, else the
+ * reason why not. */
+const char *cf_command(const struct conf *, const char *channel,
+	    const char *host, const char *(*var)(const char *),
+	    struct command *);
+
+/* ======================================================================
+ * thread.c - threads and rings
+ * ====================================================================== */
+
+void	list_add(struct list *, struct vertex *);
+void	list_del(struct list *, struct vertex *);
+/* Points *slot to the text; *shared, which often says the same, is shared. */
+void	reason_set(struct reason **slot, const char *, struct reason **shared);
+void	reason_free(struct reason *);
+
+int	th_init(struct config *);	/* 0, or -1 without memory */
+void	th_reload(struct config *);	/* puts all threads under new rings */
+void	th_sweep(void);			/* frees what is empty */
+/* The thread of an address, made when there is none; NULL without memory. */
+struct thread *th_get(const char *channel, const char *host);
+void	th_suspect(struct thread *);	/* the sweep is to look at it */
+void	th_check(struct thread *);	/* gives it a turn, or takes it away */
+void	th_ready(struct thread *, struct vertex *);	/* appends it as READY */
+/* ... in WAIT until wakeup, mono. */
+void	th_wait(struct thread *, struct vertex *, long wakeup);
+void	th_arm(struct thread *);	/* sets its timer anew */
+void	th_wake(struct thread *);	/* everything in it may go */
+/* Its host asked for peace: it sleeps by the clause's retry list. */
+void	th_sleep(struct thread *);
+/* Starts what waits for the host, queueonly too: threads started. */
+int	th_trigger(const char *host);
+/* The ring's next thread that may take an agent, or NULL. */
+struct thread *th_turn(const struct ring *);
+/* The agent goes to work on the thread, and leaves it. */
+void	th_join(struct ta *, struct thread *);
+void	th_leave(struct ta *);
+/* May th_feed give more? */
+int	th_more(const struct ta *);
+/* Gives the agent its thread's next vertex, now last of ta->jobs; NULL when
+ * it may have none. */
+struct vertex *th_feed(struct ta *);
+
+/* ======================================================================
+ * queue.c - messages: arrival, reports, outcome, expiry
+ * ====================================================================== */
+
+int	q_init(struct config *);	/* 0, or -1 without memory */
+/* Takes another configuration in use, for queued mail too. */
+void	q_reload(struct config *);
+void	q_timers(void);			/* wakes and expires what is due */
+double	q_wait(void);			/* seconds until something is */
+void	q_sweep(void);			/* takes away what is done */
+int	q_statlog(void);		/* opens -l's file anew: 0 or -1 */
+
+/* The message with this number; NULL when it is not in core. */
+struct message *q_find(unsigned long num);
+/* Takes a message over, with vertices and recipients filled in, and starts
+ * its threads.  0; -1 without memory, then it is still the caller's. */
+int	q_add(struct message *);
+/* Nothing more of the message is to be delivered; it goes without report. */
+void	q_drop(struct message *);
+/* A report line of the agent.  What does not fit is logged and changes
+ * nothing. */
+void	q_report(struct ta *, unsigned long num, unsigned long off,
+	    const char *notary, const char *status, const char *message);
+/* The oldest of ta->jobs is over: what it was not reported the tags on disk
+ * decide; the rest is deferred, for the reason given if it has none. */
+void	q_job_over(struct ta *, const char *reason);
+
+/* ======================================================================
+ * intake.c - control files become messages in core
+ * ====================================================================== */
+
+/* Loads new messages for a moment; 1 when there are more at hand. */
+int	in_load(void);
+
+#endif

@@ -1,0 +1,660 @@
+/*
+ * spool.c - the places in the post office.
+ *
+ *	transport/	control files, ours to work on; we are in it
+ *	queue/		message files, under the same names
+ *	postman/	what could not be used or not be delivered
+ *	public/ router/	submission; deferred/ freezer/ are the router's
+ *
+ * This module finds new control files, puts them and their message files
+ * where they belong, and takes them away in the end.  What is inside them is
+ * ctl.c's.  Nothing is ever deleted here but a message that is done.
+ *
+ * Finding.  A directory is only read when its time of modification has
+ * changed: the top is looked at once a second, each hash directory every half
+ * a minute (the router's notification makes up for that).  Stamps have whole
+ * seconds, so a directory that changed is read once more two seconds later.
+ * Our own deliveries change the directories too; one with many files in it is
+ * therefore read less often, in proportion.  Reading goes on step by step
+ * between other work; the order is the directory's.
+ *
+ * Hashing.  The number n that a name begins with gives the directory: one
+ * level 'A' + n % 26, two levels 'A' + n % 676 / 26 and 'A' + n % 26.  The
+ * message file is moved first and the control file second, so after a crash
+ * the message file may be at either place, and both are looked at.  Files
+ * that are already in a directory stay there, whatever the level.
+ *
+ * Names.  An entry is a candidate when it begins with a digit and has no
+ * blank or control byte; a single capital letter is a hash directory.
+ * Everything else, dot files first, belongs to somebody else.
+ */
+#include "scheduler.h"
+#include <ctype.h>
+#include <dirent.h>
+
+#ifndef NO_TCP
+#include <sys/socket.h>
+#include <sys/un.h>
+#endif
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
+
+/* ---- directories at start --------------------------------------------- */
+
+static const struct {
+	const char *name;
+	int	mode;
+	int	ours;		/* nobody else may write there */
+} places[] = {
+	{ "public", 01777, 0 },
+	{ "router", 01777, 0 },
+	{ "deferred", 0700, 0 },
+	{ "freezer", 0700, 0 },
+	{ "queue", 0755, 1 },
+	{ "postman", 0700, 1 },
+	{ "transport", 0755, 1 }
+};
+
+#define NPLACES ((int)(sizeof(places) / sizeof(places[0])))
+
+/* What is wrong with this directory, or NULL. */
+static const char *
+complaint(const char *path, int ours)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return strerror(errno);
+	if (!S_ISDIR(st.st_mode))
+		return "this is no directory; move it away";
+	if (ours && st.st_mode & S_IWOTH)
+		return "anybody may write there; chmod o-w it";
+	if (!ours && st.st_mode & S_IWOTH && !(st.st_mode & 01000))
+		return "anybody may remove files there; chmod +t it";
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return "it is neither root's nor ours; chown it";
+	if (ours && access(path, R_OK | W_OK | X_OK) < 0)
+		return "we may not write there; run as its owner or chown it";
+	return NULL;
+}
+
+static int
+make_place(const char *path, int mode)
+{
+	if (mkdir(path, (mode_t)(mode & 0777)) < 0)
+		return errno == EEXIST ? 0 : -1;
+	/* mkdir obeys the umask and may drop the sticky bit */
+	if (chmod(path, (mode_t)mode) < 0)
+		return -1;
+	log_info("spool made=%s mode=%d%d%d%d", path, mode >> 9, mode >> 6 & 7,
+	    mode >> 3 & 7, mode & 7);
+	return 0;
+}
+
+int
+spool_setup(void)
+{
+	char path[PATH_MAX_];
+	const char *why;
+	int i, bad = 0;
+
+	if (make_place(opt.postoffice, 0755) < 0) {
+		log_err("spool dir=%s cannot be made: %s", opt.postoffice,
+		    strerror(errno));
+		return X_CANTCREAT;
+	}
+	for (i = 0; i < NPLACES; i++) {
+		if (text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
+		    places[i].name) < 0) {
+			log_err("spool dir=%s the name is too long",
+			    opt.postoffice);
+			return X_CONFIG;
+		}
+		if (make_place(path, places[i].mode) < 0) {
+			log_err("spool dir=%s cannot be made: %s", path,
+			    strerror(errno));
+			return X_CANTCREAT;
+		}
+		why = complaint(path, places[i].ours);
+		if (why != NULL)
+			log_err("spool dir=%s %s", path, why);
+		bad += why != NULL;
+	}
+	if (bad)
+		return X_NOPERM;
+	if (chdir(path) < 0) {		/* transport is the last of them */
+		log_err("spool dir=%s %s", path, strerror(errno));
+		return X_NOPERM;
+	}
+	return 0;
+}
+
+/* ---- finding ----------------------------------------------------------- */
+
+#define LOOK_EVERY	1.0	/* seconds between looks at the top */
+#define HASH_EVERY	30	/* looks in which each hash directory is due */
+#define SETTLED		2.5	/* seconds after which stamps are sure */
+#define READ_RATE	5000.0	/* entries that earn a second of rest */
+
+struct dir {
+	char	path[5];	/* "" or "A/" or "A/B/" */
+	int	known;		/* mtime has been seen */
+	int	dirty;		/* is to be read */
+	int	settled;
+	long	mtime;
+	double	changed;	/* mono; when mtime was first seen */
+	double	rest;		/* mono; not to be read before */
+};
+
+static struct {
+	struct dir *v;
+	int	n, size;
+	int	next;		/* the next hash directory to look at */
+	double	due;		/* mono; next look */
+	DIR	*open;
+	int	at;		/* index of the open one */
+	long	entries;	/* read in it so far */
+	int	unseen;		/* directories never read to their end */
+} scan;
+
+static void
+add_dir(const char *path)
+{
+	struct dir *v;
+	int i;
+
+	for (i = 0; i < scan.n; i++)
+		if (strcmp(scan.v[i].path, path) == 0)
+			return;
+	if (scan.n == scan.size) {
+		v = realloc(scan.v, (size_t)(scan.size + 32) * sizeof(*v));
+		if (v == NULL)
+			return;		/* found again by the next scan */
+		scan.v = v;
+		scan.size += 32;
+	}
+	v = &scan.v[scan.n++];
+	memset(v, 0, sizeof(*v));
+	strcpy(v->path, path);
+	v->dirty = 1;
+	scan.unseen++;
+}
+
+static void
+look(struct dir *d)
+{
+	struct stat st;
+
+	if (stat(d->path[0] == '\0' ? "." : d->path, &st) < 0)
+		return;
+	if (!d->known || d->mtime != (long)st.st_mtime) {
+		d->known = d->dirty = 1;
+		d->settled = 0;
+		d->mtime = (long)st.st_mtime;
+		d->changed = now.mono;
+	} else if (!d->settled && now.mono - d->changed > SETTLED) {
+		d->settled = d->dirty = 1;
+	}
+}
+
+static void
+look_around(void)
+{
+	int i, n;
+
+	if (scan.n == 0)
+		add_dir("");
+	if (scan.n == 0 || now.mono < scan.due)
+		return;
+	scan.due = now.mono + LOOK_EVERY;
+	look(&scan.v[0]);
+	n = (scan.n - 1 + HASH_EVERY - 1) / HASH_EVERY;
+	for (i = 0; i < n; i++) {
+		scan.next = scan.next % (scan.n - 1) + 1;
+		look(&scan.v[scan.next]);
+	}
+}
+
+static void
+close_dir(int done)
+{
+	struct dir *d = &scan.v[scan.at];
+
+	closedir(scan.open);
+	scan.open = NULL;
+	d->rest = now.mono + (double)scan.entries / READ_RATE;
+	if (done && scan.unseen > 0)
+		scan.unseen--;
+}
+
+/* Opens the next directory that is to be read: 1, or 0 when there is none. */
+static int
+open_dir(void)
+{
+	int i;
+
+	for (i = 0; i < scan.n; i++) {
+		struct dir *d = &scan.v[i];
+
+		if (!d->dirty || now.mono < d->rest)
+			continue;
+		scan.open = opendir(d->path[0] == '\0' ? "." : d->path);
+		if (scan.open == NULL) {
+			log_err("scan dir=transport/%s %s", d->path,
+			    strerror(errno));
+			d->rest = now.mono + 30;
+			continue;
+		}
+		d->dirty = 0;
+		scan.at = i;
+		scan.entries = 0;
+		return 1;
+	}
+	return 0;
+}
+
+static int
+usable_name(const char *s)
+{
+	size_t n;
+
+	if (!isdigit((unsigned char)*s))
+		return 0;
+	for (n = 0; s[n] != '\0'; n++)
+		if (iscntrl((unsigned char)s[n]) || s[n] == ' ' ||
+		    s[n] == '/')
+			return 0;
+	return n < NAME_MAX_ - 4;
+}
+
+static void
+maybe_dir(const char *path, const char *entry)
+{
+	char sub[8];
+	struct stat st;
+
+	if (!isupper((unsigned char)entry[0]) || entry[1] != '\0' ||
+	    strlen(path) >= 4)
+		return;
+	text_fmt(sub, sizeof(sub), "%s%s/", path, entry);
+	sub[strlen(sub) - 1] = '\0';
+	if (lstat(sub, &st) == 0 && S_ISDIR(st.st_mode)) {
+		strcat(sub, "/");
+		add_dir(sub);
+	}
+}
+
+int
+spool_next(char *name)
+{
+	struct dirent *e;
+
+	look_around();
+	while (scan.open != NULL || open_dir()) {
+		while ((e = readdir(scan.open)) != NULL) {
+			const char *path = scan.v[scan.at].path;
+
+			scan.entries++;
+			if (usable_name(e->d_name)) {
+				text_fmt(name, NAME_MAX_, "%s%s", path,
+				    e->d_name);
+				return 1;
+			}
+			maybe_dir(path, e->d_name);
+		}
+		close_dir(1);
+	}
+	return 0;
+}
+
+void
+spool_pause(void)
+{
+	if (scan.open == NULL)
+		return;
+	close_dir(0);
+	scan.v[scan.at].dirty = 1;
+	scan.v[scan.at].rest = now.mono + LOOK_EVERY;
+}
+
+int
+spool_seen_all(void)
+{
+	return scan.n > 0 && scan.unseen == 0 && scan.open == NULL;
+}
+
+double
+spool_wait(void)
+{
+	double wait = scan.due - now.mono;
+
+	return scan.open != NULL || wait < 0 ? 0 : wait;
+}
+
+/* ---- placing ------------------------------------------------------------ */
+
+/* The directory for a name at a number of hash levels, "" or "A/" or "A/B/". */
+static void
+hash_dir(const char *base, int levels, char dir[5])
+{
+	unsigned long n = num_of(base, NULL);
+	char *p = dir;
+
+	if (levels > 1) {
+		*p++ = (char)('A' + n % 676 / 26);
+		*p++ = '/';
+	}
+	if (levels > 0) {
+		*p++ = (char)('A' + n % 26);
+		*p++ = '/';
+	}
+	*p = '\0';
+}
+
+static const char *
+base_of(const char *name)
+{
+	const char *p = strrchr(name, '/');
+
+	return p == NULL ? name : p + 1;
+}
+
+/* rename that never replaces anything and makes hash directories: 0 or -1. */
+static int
+move(const char *from, const char *to)
+{
+	char dir[PATH_MAX_], *p;
+	struct stat st;
+
+	if (lstat(to, &st) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	if (rename(from, to) == 0)
+		return 0;
+	if (errno != ENOENT || lstat(from, &st) < 0)
+		return -1;
+	if (text_fmt(dir, sizeof(dir), "%s", to) < 0)
+		return -1;
+	for (p = dir + (strncmp(dir, "../queue/", 9) == 0 ? 9 : 0);
+	    (p = strchr(p, '/')) != NULL; p++) {
+		*p = '\0';
+		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+			return -1;
+		*p = '/';
+	}
+	return rename(from, to);
+}
+
+/* Looks for the message file at the other places where a crash or another
+ * -H may have left it and brings it home: 0, 1 when it is nowhere, -1. */
+static int
+find_message(const char *name, struct stat *st)
+{
+	char from[PATH_MAX_], to[PATH_MAX_], dir[5];
+	int level;
+
+	text_fmt(to, sizeof(to), "../queue/%s", name);
+	for (level = 0; level <= 2; level++) {
+		hash_dir(base_of(name), level, dir);
+		text_fmt(from, sizeof(from), "../queue/%s%s", dir,
+		    base_of(name));
+		if (strcmp(from, to) == 0 || lstat(from, st) < 0 ||
+		    !S_ISREG(st->st_mode))
+			continue;
+		if (move(from, to) == 0)
+			return 0;
+		log_err("place msg=%s %s: %s", name, from, strerror(errno));
+		return -1;
+	}
+	return 1;
+}
+
+int
+spool_place(char *name, struct stat *st)
+{
+	char to[NAME_MAX_], dir[5], mfrom[PATH_MAX_], mto[PATH_MAX_];
+
+	if (strchr(name, '/') == NULL && opt.levels > 0) {
+		hash_dir(name, opt.levels, dir);
+		text_fmt(to, sizeof(to), "%s%s", dir, name);
+		text_fmt(mfrom, sizeof(mfrom), "../queue/%s", name);
+		text_fmt(mto, sizeof(mto), "../queue/%s", to);
+		if (lstat(name, st) < 0 || !S_ISREG(st->st_mode))
+			return -1;
+		if ((move(mfrom, mto) < 0 && errno != ENOENT) ||
+		    move(name, to) < 0) {
+			log_err("place msg=%s to=%s %s", name, to,
+			    strerror(errno));
+			return -1;
+		}
+		strcpy(name, to);
+	}
+	text_fmt(mto, sizeof(mto), "../queue/%s", name);
+	if (lstat(mto, st) < 0)
+		return errno == ENOENT ? find_message(name, st) : -1;
+	return S_ISREG(st->st_mode) ? 0 : 1;
+}
+
+/* ---- taking away -------------------------------------------------------- */
+
+void
+spool_remove(const char *name)
+{
+	char path[PATH_MAX_];
+
+	ctl_forget();
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	if (unlink(path) < 0 && errno != ENOENT) {
+		log_err("remove file=queue/%s %s", name, strerror(errno));
+		return;		/* the control file brings us back to it */
+	}
+	if (unlink(name) < 0 && errno != ENOENT)
+		log_err("remove file=transport/%s %s", name, strerror(errno));
+}
+
+int
+spool_park(const char *name, const char *why)
+{
+	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_], suffix[12];
+	struct stat st;
+	int i;
+
+	ctl_forget();
+	suffix[0] = '\0';
+	for (i = 1; ; i++) {
+		text_fmt(to, sizeof(to), "../postman/%s%s", base_of(name),
+		    suffix);
+		text_fmt(ctl, sizeof(ctl), "%s.control", to);
+		if (lstat(to, &st) < 0 && lstat(ctl, &st) < 0)
+			break;
+		text_fmt(suffix, sizeof(suffix), ".%d", i);
+	}
+	text_fmt(from, sizeof(from), "../queue/%s", name);
+	if (rename(from, to) < 0 && errno != ENOENT) {
+		log_err("park file=queue/%s %s", name, strerror(errno));
+		return -1;
+	}
+	if (rename(name, ctl) < 0 && errno != ENOENT) {
+		log_err("park file=transport/%s %s", name, strerror(errno));
+		return -1;
+	}
+	log_warn("park msg=%s to=%s why: %s", name, to + 3, why);
+	return 0;
+}
+
+/* ---- what else there is to know of a message ----------------------------- */
+
+int
+spool_id(const char *name, char *id, size_t size)
+{
+	static const char code[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
+	char path[PATH_MAX_];
+	struct stat st;
+	struct text t;
+	struct tm *tm;
+	int i, v[8];
+
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	if (stat(path, &st) < 0 || (tm = gmtime(&st.st_mtime)) == NULL)
+		return -1;
+	v[0] = (tm->tm_year + 1900) >> 12;
+	v[1] = (tm->tm_year + 1900) >> 6;
+	v[2] = tm->tm_year + 1900;
+	v[3] = tm->tm_mon;
+	v[4] = tm->tm_mday - 1;
+	v[5] = tm->tm_hour;
+	v[6] = tm->tm_min;
+	v[7] = tm->tm_sec;
+	text_init(&t, id, size);
+	text_add(&t, "S%lu", num_of(base_of(name), NULL));
+	for (i = 0; i < 8; i++)
+		text_add(&t, "%c", code[v[i] & 63]);
+#ifdef HAVE_ST_MTIM
+	for (i = 24; i >= 0 && st.st_mtim.tv_nsec != 0; i -= 6)
+		text_add(&t, "%c", code[st.st_mtim.tv_nsec >> i & 63]);
+#endif
+	return t.cut ? -1 : 0;
+}
+
+int
+spool_same_sender(const char *name, const char *other)
+{
+	char a[LINE_MAX_], b[LINE_MAX_], path[PATH_MAX_];
+	struct stat sa, sb;
+	int letter = 'e';
+
+	if (ctl_field(name, 'e', a, sizeof(a)) < 0)
+		letter = 's';
+	if (ctl_field(name, letter, a, sizeof(a)) < 0 ||
+	    ctl_field(other, letter, b, sizeof(b)) < 0 || strcmp(a, b) != 0)
+		return 0;
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	if (stat(path, &sa) < 0)
+		return 0;
+	text_fmt(path, sizeof(path), "../queue/%s", other);
+	return stat(path, &sb) == 0 && sa.st_uid == sb.st_uid;
+}
+
+void
+spool_verbose(const char *name, const char *line)
+{
+	char path[PATH_MAX_];
+	struct stat st, ctl;
+	int fd;
+
+	if (ctl_field(name, 'v', path, sizeof(path)) < 0 ||
+	    strncmp(path, "../public/", 10) != 0 ||
+	    strchr(path + 10, '/') != NULL || path[10] == '.' ||
+	    lstat(name, &ctl) < 0 || lstat(path, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+	    st.st_uid != ctl.st_uid)
+		return;
+	fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	/* the same file still? it may have been exchanged in between */
+	if (fstat(fd, &ctl) == 0 && ctl.st_ino == st.st_ino &&
+	    ctl.st_dev == st.st_dev && fd_write(fd, line, strlen(line)) == 0)
+		fd_write(fd, "\n", 1);
+	close(fd);
+}
+
+/* ---- the router's notification ------------------------------------------- */
+
+static int notify_fd = -1;
+
+#ifdef NO_TCP
+void
+spool_notify_open(const char *path)
+{
+	log_info("notify path=%s is not used: built without sockets", path);
+}
+
+int
+spool_notified(char *name)
+{
+	(void)name;
+	return 0;
+}
+
+void
+spool_notify_close(void)
+{
+}
+#else
+static char notify_path[PATH_MAX_];
+
+void
+spool_notify_open(const char *path)
+{
+	struct sockaddr_un sun;
+	mode_t was;
+
+	memset(&sun, 0, sizeof(sun));
+	sun.sun_family = AF_UNIX;
+	if (text_fmt(notify_path, sizeof(notify_path), "%s", path) < 0 ||
+	    strlen(path) >= sizeof(sun.sun_path)) {
+		log_warn("notify path=%s is too long; new mail is found by "
+		    "scanning", path);
+		return;
+	}
+	strcpy(sun.sun_path, path);
+	notify_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	unlink(path);
+	was = umask(0577);
+	if (notify_fd < 0 || bind(notify_fd, (struct sockaddr *)&sun,
+	    sizeof(sun)) < 0) {
+		log_warn("notify path=%s %s; new mail is found by scanning",
+		    path, strerror(errno));
+		if (notify_fd >= 0)
+			close(notify_fd);
+		notify_fd = -1;
+	} else {
+		fd_cloexec(notify_fd);
+		fd_nonblock(notify_fd);
+	}
+	umask(was);
+}
+
+int
+spool_notified(char *name)
+{
+	char msg[128], *p;
+	long n;
+
+	while (notify_fd >= 0 &&
+	    (n = (long)recv(notify_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
+		msg[n] = '\0';
+		msg[strcspn(msg, "\r\n")] = '\0';
+		p = msg + 4;
+		if (strncmp(msg, "NEW ", 4) != 0)
+			continue;
+		while (isupper((unsigned char)p[0]) && p[1] == '/' &&
+		    p < msg + 8)
+			p += 2;
+		if (usable_name(p) &&
+		    text_fmt(name, NAME_MAX_, "%s", msg + 4) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+void
+spool_notify_close(void)
+{
+	if (notify_fd < 0)
+		return;
+	close(notify_fd);
+	notify_fd = -1;
+	unlink(notify_path);
+}
+#endif
+
+int
+spool_notify_fd(void)
+{
+	return notify_fd;
+}
