@@ -391,7 +391,8 @@ int	spool_seen_all(void);
  * (changes name) and looks at the message file.  0; -1: not now, try again
  * later; 1: there is no message file. */
 int	spool_place(char *name, struct stat *message);
-void	spool_remove(const char *name);		/* both files, message first */
+/* Both files go, message first: 0 or -1. */
+int	spool_remove(const char *name);
 /* Both files go to postman/: 0, or -1 when they cannot be moved. */
 int	spool_park(const char *name, const char *why);
 /* ZMailer's spool id, "S...": 0 or -1. */

@@ -142,6 +142,7 @@ struct dir {
 	int	known;		/* mtime has been seen */
 	int	dirty;		/* is to be read */
 	int	settled;
+	int	seen;		/* was read to its end once, or cannot be */
 	long	mtime;
 	double	changed;	/* mono; when mtime was first seen */
 	double	rest;		/* mono; not to be read before */
@@ -217,6 +218,14 @@ look_around(void)
 }
 
 static void
+seen(struct dir *d)
+{
+	if (!d->seen)
+		scan.unseen--;
+	d->seen = 1;
+}
+
+static void
 close_dir(int done)
 {
 	struct dir *d = &scan.v[scan.at];
@@ -224,8 +233,8 @@ close_dir(int done)
 	closedir(scan.open);
 	scan.open = NULL;
 	d->rest = now.mono + (double)scan.entries / READ_RATE;
-	if (done && scan.unseen > 0)
-		scan.unseen--;
+	if (done)
+		seen(d);
 }
 
 /* Opens the next directory that is to be read: 1, or 0 when there is none. */
@@ -244,6 +253,7 @@ open_dir(void)
 			log_err("scan dir=transport/%s %s", d->path,
 			    strerror(errno));
 			d->rest = now.mono + 30;
+			seen(d);
 			continue;
 		}
 		d->dirty = 0;
@@ -422,7 +432,7 @@ spool_place(char *name, struct stat *st)
 		text_fmt(mfrom, sizeof(mfrom), "../queue/%s", name);
 		text_fmt(mto, sizeof(mto), "../queue/%s", to);
 		if (lstat(name, st) < 0 || !S_ISREG(st->st_mode))
-			return -1;
+			return 1;	/* gone, or none of ours */
 		if ((move(mfrom, mto) < 0 && errno != ENOENT) ||
 		    move(name, to) < 0) {
 			log_err("place msg=%s to=%s %s", name, to,
@@ -439,7 +449,7 @@ spool_place(char *name, struct stat *st)
 
 /* ---- taking away -------------------------------------------------------- */
 
-void
+int
 spool_remove(const char *name)
 {
 	char path[PATH_MAX_];
@@ -448,10 +458,13 @@ spool_remove(const char *name)
 	text_fmt(path, sizeof(path), "../queue/%s", name);
 	if (unlink(path) < 0 && errno != ENOENT) {
 		log_err("remove file=queue/%s %s", name, strerror(errno));
-		return;		/* the control file brings us back to it */
+		return -1;	/* the control file brings us back to it */
 	}
-	if (unlink(name) < 0 && errno != ENOENT)
+	if (unlink(name) < 0 && errno != ENOENT) {
 		log_err("remove file=transport/%s %s", name, strerror(errno));
+		return -1;
+	}
+	return 0;
 }
 
 int

@@ -1,0 +1,612 @@
+/*
+ * queue.c - what is in core, and what becomes of it.
+ *
+ * A message is split into vertices, one for each channel and host; thread.c
+ * decides when a vertex goes to an agent.  This module takes messages in,
+ * hears what agents report, and decides what becomes of each recipient:
+ * finished, put back to wait, or expired.
+ *
+ * "deferred" and "retryat" concern the address: the vertex waits by its own
+ * place in the retry list.  "deferall" concerns the host: the thread sleeps.
+ *
+ * A job ends with the agent's next #hungry.  Only then is a vertex with
+ * recipients left put back, and only then are tags looked at that the agent
+ * should have set.  What an agent did not report, because it died or skipped
+ * it, the tags on disk decide; the rest is deferred like any other, so no
+ * job is ever fed on at once to the next victim.
+ *
+ * Expiry.  A message has one timer, for the earliest moment at which one of
+ * its vertices can expire.  A vertex expires when it is older than expiry
+ * and was tried, by itself or as part of a host that asked for peace; or,
+ * tried or not, expiry2 later.  A deferral after that moment expires it at
+ * once, and a retry is never put off beyond it.
+ *
+ * Objects die in one place, q_sweep at the end of a pass: messages with no
+ * vertex left, and, by th_sweep, threads and rings that are empty.
+ *
+ * Costs: finding a message O(1), a recipient O(log n) in its message, timers
+ * O(log n); everything else on the way O(1).
+ */
+#include "scheduler.h"
+
+static struct message *done;	/* to be swept, linked by done */
+
+static int stat_fd = -1;
+
+/* ---- the end of recipients, vertices, messages -------------------------------- */
+
+static void
+vertex_done(struct vertex *v)
+{
+	struct thread *t = v->thread;
+	struct message *m = v->msg;
+
+	if (v->state == V_READY)
+		list_del(&t->ready, v);
+	else if (v->state == V_WAIT)
+		list_del(&t->wait, v);
+	v->state = V_DONE;
+	v->thread = NULL;
+	reason_free(v->reason);
+	v->reason = NULL;
+	t->ring->nvertices--;
+	if (t->wait.n == 0)
+		th_arm(t);
+	th_check(t);
+	th_suspect(t);
+	if (--m->left == 0 && !m->swept) {
+		m->swept = 1;
+		m->done = done;
+		done = m;
+	}
+}
+
+/* One line of -l: spool id, seconds until transport/, seconds there. */
+static void
+statistic(const struct vertex *v, const char *state)
+{
+	const struct message *m = v->msg;
+	char id[80], line[WORD_MAX_ * 2 + 200];
+	struct text t;
+
+	if (stat_fd < 0 || spool_id(m->name, id, sizeof(id)) < 0)
+		return;
+	text_init(&t, line, sizeof(line) - 1);
+	text_add(&t, "%s %ld %ld %s ", id, m->queued - m->born,
+	    (long)now.mono - m->queued, state);
+	t.clean = 1;
+	text_add(&t, "%s/%s", v->thread->ring->chan->name, v->thread->host);
+	line[t.len++] = '\n';
+	fd_write(stat_fd, line, t.len);
+}
+
+int
+q_statlog(void)
+{
+	int fd;
+
+	if (opt.statlog == NULL)
+		return 0;
+	fd = open(opt.statlog, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	if (fd < 0) {
+		log_err("statlog file=%s %s", opt.statlog, strerror(errno));
+		return -1;
+	}
+	fd_cloexec(fd);
+	if (stat_fd >= 0)
+		close(stat_fd);
+	stat_fd = fd;
+	return 0;
+}
+
+/* A recipient is finished, for better or worse. */
+static void
+finish(struct vertex *v, struct rcpt *r, int state, const char *status,
+    const char *message)
+{
+	struct message *m = v->msg;
+
+	r->state = (unsigned)state & 3;
+	v->left--;
+	q.rcpts_out++;
+	if (state == RC_FAILED)
+		m->failed = 1;
+	statistic(v, status);
+	log_info("%s msg=%s rcpt=%u channel=%s host=%s status=%s age=%ld %s",
+	    state == RC_OK ? "delivered" : "failed", m->name, r->off,
+	    v->thread->ring->chan->name, v->thread->host, status,
+	    (long)now.mono - m->born, message);
+}
+
+/* All that is left of a vertex fails: tags first, then the diagnostics, on
+ * disk before it is forgotten.  0, or -1 when the disk would not have it. */
+static int
+vertex_expire(struct vertex *v)
+{
+	struct message *m = v->msg;
+	struct reason *why = v->reason != NULL ? v->reason :
+	    v->thread->reason;
+	char message[1200];
+	struct text t;
+	unsigned i;
+
+	text_init(&t, message, sizeof(message));
+	text_add(&t, "expired after ");
+	span_add(&t, (long)now.mono - m->born);
+	if (why != NULL)
+		text_add(&t, ", problem was:\n%s", why->s);
+	for (i = v->first; i != NONE; i = m->r[i].next)
+		if (m->r[i].state == RC_PENDING &&
+		    (ctl_mark(m->name, m->r[i].off, '-') < 0 ||
+		    ctl_diag(m->name, m->r[i].off, "",
+		    "4.4.7 (delivery time expired)", message) < 0))
+			return -1;
+	if (ctl_sync(m->name) < 0)
+		return -1;
+	for (i = v->first; i != NONE; i = m->r[i].next)
+		if (m->r[i].state == RC_PENDING)
+			finish(v, &m->r[i], RC_FAILED, "expire", message);
+	vertex_done(v);
+	return 0;
+}
+
+/* When the vertex expires, mono; 0 when it never does. */
+static long
+expiry_of(const struct vertex *v)
+{
+	const struct setting *s = &v->thread->ring->conf->v;
+	long at;
+
+	if (s->expiry == 0)
+		return 0;
+	at = v->msg->born + s->expiry;
+	if (v->tries == 0 && (v->thread->tries == 0 ||
+	    v->thread->asked < v->msg->loaded))
+		at += s->expiry2;
+	return at;
+}
+
+#define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
+
+/* Expires what is due of a message and sets its timer for the next. */
+static void
+message_timer(struct message *m)
+{
+	struct vertex *v;
+	long at, next = 0;
+	unsigned i;
+
+	for (i = 0; i < m->nv; i++) {
+		v = &m->v[i];
+		if (v->state == V_DONE || (at = expiry_of(v)) == 0)
+			continue;
+		if ((double)at <= now.mono) {
+			if (v->state != V_FED && vertex_expire(v) == 0)
+				continue;
+			at = (long)now.mono + DISK_AGAIN;
+		}
+		if (next == 0 || at < next)
+			next = at;
+	}
+	if (next == 0 || m->left == 0)
+		heap_del(&q.expire, &m->expire);
+	else
+		heap_set(&q.expire, &m->expire, (double)next);
+}
+
+void
+q_drop(struct message *m)
+{
+	unsigned i;
+
+	log_info("drop msg=%s it was replaced", m->name);
+	m->dropped = 1;
+	for (i = 0; i < m->nv; i++)
+		if (m->v[i].state == V_WAIT || m->v[i].state == V_READY)
+			vertex_done(&m->v[i]);
+}
+
+/* ---- arrival ------------------------------------------------------------------ */
+
+struct message *
+q_find(unsigned long num)
+{
+	struct hlink *l;
+	struct message *m;
+
+	for (l = hash_first(&q.messages, (unsigned)num); l != NULL;
+	    l = hash_next(l)) {
+		m = OWNER(struct message, link, l);
+		if (m->num == num)
+			return m;
+	}
+	return NULL;
+}
+
+/* A new vertex starts its thread at once, unless it has to keep to the
+ * thread's own time. */
+static void
+arrive(struct vertex *v)
+{
+	struct thread *t = v->thread;
+	const struct setting *s = &t->ring->conf->v;
+
+	t->ring->nvertices++;
+	v->step = cf_step(s, (long)now.mono - v->msg->born);
+	if (s->wakeuprestartonly && t->wake.pos != 0) {
+		th_wait(t, v, (long)t->wake.when);
+		return;
+	}
+	th_ready(t, v);
+	if (t->sleep > now.mono) {
+		t->sleep = 0;
+		th_arm(t);
+	}
+	th_check(t);
+}
+
+int
+q_add(struct message *m)
+{
+	unsigned i;
+
+	if (heap_room(&q.expire, q.nmessages + 1) < 0)
+		return -1;
+	hash_add(&q.messages, &m->link, (unsigned)m->num);
+	q.nmessages++;
+	q.msgs_in++;
+	q.rcpts_in += m->nr;
+	for (i = 0; i < m->nv; i++)
+		arrive(&m->v[i]);
+	message_timer(m);
+	return 0;
+}
+
+/* ---- what agents report ----------------------------------------------------------- */
+
+/* The pending recipient at off that this agent was given; NULL, with a log
+ * line, when there is none. */
+static struct rcpt *
+reported(struct ta *ta, unsigned long num, unsigned long off,
+    struct message **mp)
+{
+	struct message *m = q_find(num);
+	unsigned lo = 0, hi, mid;
+	struct rcpt *r;
+
+	if (m == NULL) {
+		log_warn("report agent=%d num=%lu rcpt=%lu no such message",
+		    ta->pid, num, off);
+		return NULL;
+	}
+	for (hi = m->nr; lo < hi; ) {
+		mid = lo + (hi - lo) / 2;
+		if (m->r[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == m->nr || m->r[lo].off != off) {
+		log_warn("report agent=%d msg=%s rcpt=%lu no such recipient",
+		    ta->pid, m->name, off);
+		return NULL;
+	}
+	r = &m->r[lo];
+	if (m->v[r->vertex].state != V_FED || m->v[r->vertex].ta != ta ||
+	    r->state != RC_PENDING) {
+		log_warn("report agent=%d msg=%s rcpt=%lu refused: it was not "
+		    "given to this agent or is finished", ta->pid, m->name,
+		    off);
+		return NULL;
+	}
+	*mp = m;
+	return r;
+}
+
+/* "retryat +60 text" and "retryat 1795220140 text": seconds from now in
+ * *wait, 0 when the time is past or none; the text. */
+static const char *
+retry_time(const char *s, long *wait)
+{
+	int relative = *s == '+';
+	unsigned long n;
+
+	n = num_of(s + relative, &s);
+	while (*s == ' ')
+		s++;
+	*wait = 0;
+	if (relative && n <= LONG_MAX / 2)
+		*wait = (long)n;
+	else if (!relative && n <= LONG_MAX && (long)n > (long)now.wall)
+		*wait = (long)n - (long)now.wall;
+	return s;
+}
+
+static void
+deferral(struct vertex *v, int verdict, const char *message)
+{
+	struct thread *t = v->thread;
+	char text[400];
+	long wait = 0;
+
+	if (verdict == SAID_RETRYAT)
+		message = retry_time(message, &wait);
+	if (verdict == SAID_RETRYAT && wait == 0)
+		verdict = SAID_DEFERRED;
+	text_fmt(text, sizeof(text), "%s", message);
+	if (*text != '\0')
+		reason_set(&v->reason, text, &t->reason);
+	v->heard++;
+	if (verdict >= (int)v->verdict) {
+		v->verdict = (unsigned char)verdict;
+		if (verdict == SAID_RETRYAT)
+			v->wakeup = (long)now.mono + wait;
+	}
+	if (verdict == SAID_DEFERALL)
+		th_sleep(t);
+}
+
+static const struct {
+	const char *word;
+	int	state;		/* enum rcpt_state */
+	int	verdict;	/* enum verdict, when it stays pending */
+	int	log;		/* the diagnostic line is ours to write */
+} statuses[] = {
+	{ "ok", RC_OK, 0, 0 },
+	{ "ok2", RC_OK, 0, 0 },
+	{ "ok3", RC_OK, 0, 0 },
+	{ "error", RC_FAILED, 0, 1 },
+	{ "error2", RC_FAILED, 0, 0 },
+	{ "deferred", RC_PENDING, SAID_DEFERRED, 0 },
+	{ "deferback", RC_PENDING, SAID_DEFERRED, 0 },
+	{ "deferall", RC_PENDING, SAID_DEFERALL, 0 },
+	{ "retryat", RC_PENDING, SAID_RETRYAT, 0 }
+};
+
+void
+q_report(struct ta *ta, unsigned long num, unsigned long off,
+    const char *notary, const char *status, const char *message)
+{
+	struct message *m;
+	struct vertex *v;
+	struct rcpt *r;
+	size_t i, n = sizeof(statuses) / sizeof(statuses[0]);
+
+	for (i = 0; i < n && strcmp(status, statuses[i].word) != 0; i++)
+		;
+	if (i == n) {
+		log_warn("report agent=%d num=%lu rcpt=%lu unknown status %s",
+		    ta->pid, num, off, status);
+		return;
+	}
+	r = reported(ta, num, off, &m);
+	if (r == NULL)
+		return;
+	v = &m->v[r->vertex];
+	if (statuses[i].state == RC_PENDING) {
+		deferral(v, statuses[i].verdict, message);
+		return;
+	}
+	if (*message == '\0' && statuses[i].state == RC_FAILED)
+		message = "(unknown)";
+	if (statuses[i].log && (ctl_diag(m->name, off, notary,
+	    "5.0.0 (permanent failure)", message) < 0 ||
+	    ctl_sync(m->name) < 0)) {
+		deferral(v, SAID_DEFERRED, "cannot write the diagnostic");
+		return;
+	}
+	v->thread->tries = v->thread->step = 0;
+	finish(v, r, statuses[i].state, status, message);
+}
+
+/* ---- the end of a job ---------------------------------------------------------------- */
+
+static int
+is_agent(long pid)
+{
+	struct ta *ta;
+
+	for (ta = q.agents; ta != NULL; ta = ta->next)
+		if (ta->pid == (int)pid)
+			return 1;
+	return 0;
+}
+
+/* A recipient that was not reported: the tag on disk decides.  A lock that
+ * one of our agents still holds is stale, since none has this job. */
+static void
+ask_disk(struct vertex *v, struct rcpt *r)
+{
+	const char *name = v->msg->name;
+	long pid;
+	int tag = ctl_tag(name, r->off, &pid);
+
+	if (tag == '+')
+		finish(v, r, RC_OK, "ok", "(by its tag, not reported)");
+	else if (tag == '-')
+		finish(v, r, RC_FAILED, "error", "(by its tag, not reported)");
+	else if (tag == '~' && is_agent(pid))
+		ctl_mark(name, r->off, ' ');
+}
+
+/* A recipient that was reported as finished: an agent that left its tag
+ * unset would deliver it again. */
+static void
+check_tag(struct vertex *v, struct rcpt *r)
+{
+	const char *name = v->msg->name;
+	long pid;
+	int want = r->state == RC_OK ? '+' : '-';
+
+	if (ctl_tag(name, r->off, &pid) != want)
+		ctl_mark(name, r->off, want);
+}
+
+/* Is the message over when this vertex is? */
+static int
+is_last(const struct vertex *v)
+{
+	return v->left == 0 && v->msg->left == 1;
+}
+
+/* Goes over the recipients of the job and takes finished ones off the
+ * vertex's chain. */
+static void
+settle(struct vertex *v)
+{
+	struct message *m = v->msg;
+	unsigned *link, i;
+
+	if (v->heard < v->left)
+		for (i = v->first; i != NONE; i = m->r[i].next)
+			if (m->r[i].state == RC_PENDING)
+				ask_disk(v, &m->r[i]);
+	if (is_last(v))
+		return;
+	for (link = &v->first; (i = *link) != NONE; )
+		if (m->r[i].state == RC_PENDING) {
+			link = &m->r[i].next;
+		} else {
+			check_tag(v, &m->r[i]);
+			*link = m->r[i].next;
+		}
+}
+
+/* Puts a vertex with recipients left back into its thread. */
+static void
+put_back(struct vertex *v, const char *reason)
+{
+	struct thread *t = v->thread;
+	const struct setting *s = &t->ring->conf->v;
+	long wakeup, end;
+
+	if (v->heard == 0)
+		reason_set(&v->reason, reason, &t->reason);
+	if (v->tries < USHRT_MAX)
+		v->tries++;
+	end = expiry_of(v);
+	if (end != 0 && (double)end <= now.mono && vertex_expire(v) == 0)
+		return;
+	if (v->verdict == SAID_DEFERALL) {
+		th_ready(t, v);
+		wakeup = (long)t->sleep;
+	} else {
+		wakeup = v->verdict == SAID_RETRYAT ? v->wakeup :
+		    (long)now.mono + cf_wait(s, &v->step, v->tries, now.wall);
+		if (end != 0 && wakeup > end)
+			wakeup = end > (long)now.mono ? end :
+			    (long)now.mono + DISK_AGAIN;
+		th_wait(t, v, wakeup);
+	}
+	th_check(t);
+	message_timer(v->msg);
+	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "
+	    "next=%ld age=%ld %s", v->msg->name, t->ring->chan->name,
+	    t->host, v->left, (unsigned)v->tries, wakeup - (long)now.mono,
+	    (long)now.mono - v->msg->born,
+	    v->reason != NULL ? v->reason->s : "");
+}
+
+void
+q_job_over(struct ta *ta, const char *reason)
+{
+	struct vertex *v = ta->jobs.head;
+	struct thread *t;
+
+	if (v == NULL)
+		return;
+	t = v->thread;
+	list_del(&ta->jobs, v);
+	v->ta = NULL;
+	t->nfed--;
+	settle(v);
+	if (v->left == 0 || v->msg->dropped)
+		vertex_done(v);
+	else
+		put_back(v, reason);
+}
+
+/* ---- timers, reload, sweep --------------------------------------------------------------- */
+
+void
+q_timers(void)
+{
+	struct timer *t;
+
+	while ((t = heap_first(&q.wake)) != NULL && t->when <= now.mono) {
+		heap_del(&q.wake, t);
+		th_wake(OWNER(struct thread, wake, t));
+	}
+	while ((t = heap_first(&q.expire)) != NULL && t->when <= now.mono)
+		message_timer(OWNER(struct message, expire, t));
+}
+
+double
+q_wait(void)
+{
+	struct timer *w = heap_first(&q.wake), *e = heap_first(&q.expire);
+	double when = now.mono + 3600;
+
+	if (w != NULL && w->when < when)
+		when = w->when;
+	if (e != NULL && e->when < when)
+		when = e->when;
+	return when > now.mono ? when - now.mono : 0;
+}
+
+void
+q_reload(struct config *config)
+{
+	struct message *m;
+	struct hlink *l, *next;
+	unsigned i;
+
+	th_reload(config);
+	for (i = 0; i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = next) {
+			next = l->next;
+			m = OWNER(struct message, link, l);
+			message_timer(m);
+		}
+}
+
+/* The files of a message that is done go, or are kept for the postmaster
+ * when something in it failed. */
+static void
+message_end(struct message *m)
+{
+	log_info("complete msg=%s rcpts=%u failed=%s age=%ld", m->name, m->nr,
+	    m->failed ? "some" : "none", (long)now.mono - m->born);
+	if (m->verbose)
+		spool_verbose(m->name, "scheduler done processing");
+	if (!m->failed || m->dropped)
+		spool_remove(m->name);
+	else
+		spool_park(m->name, "not every recipient could be reached");
+	heap_del(&q.expire, &m->expire);
+	hash_del(&q.messages, &m->link);
+	q.nmessages--;
+	q.msgs_out++;
+	free(m);
+}
+
+void
+q_sweep(void)
+{
+	struct message *m;
+
+	while ((m = done) != NULL) {
+		done = m->done;
+		message_end(m);
+	}
+	th_sweep();
+	ctl_forget();
+}
+
+int
+q_init(struct config *config)
+{
+	if (th_init(config) < 0)
+		return -1;
+	return hash_init(&q.messages, 256);
+}

@@ -1,0 +1,616 @@
+/*
+ * thread.c - threads and rings: who is next, and who waits for what.
+ *
+ * A thread is the queue of one destination, the vertices of all messages for
+ * one channel and host.  A ring is the threads that one agent can be switched
+ * between: those with the same conf and channel.
+ *
+ * A vertex is READY when it may be fed, FED while an agent has it, and in
+ * WAIT when it was deferred.  A thread with READY vertices that may take
+ * (another) agent stands in its ring's heap of turns; th_check puts it there
+ * and takes it out, and is called whenever something that counts for that has
+ * changed.  ta.c takes the turns.  Nothing here starts anything.
+ *
+ * Two kinds of later.  A vertex in WAIT waits by its own time.  A thread whose
+ * host asked for peace sleeps as a whole: its vertices stay READY, untouched.
+ * When a thread wakes, by whatever is due first, everything that waits in it
+ * is tried in that run.  A queueonly thread wakes by a T line alone.
+ *
+ * A run begins when a thread gets its first agent.  Then its READY vertices
+ * are put in order, at random or by age; later arrivals go to the end.
+ *
+ * When the command names the host (conf->bound) an agent cannot be switched,
+ * so each thread of the ring stands alone: maxring counts for the thread, and
+ * turns are given at random, lest some host is always last (seed 22.1).
+ *
+ * Costs: finding a thread O(1), waking and turns O(log n), order O(log n) a
+ * vertex, everything else on the way O(1).
+ */
+#include "scheduler.h"
+
+struct queue q;
+
+static struct {
+	struct thread *threads;		/* maybe empty, linked by swept */
+	int	rings;			/* some ring may be empty */
+} sweep;
+
+/* ---- lists and reasons -------------------------------------------------- */
+
+void
+list_add(struct list *l, struct vertex *v)
+{
+	v->next = NULL;
+	v->prev = l->tail;
+	if (l->tail != NULL)
+		l->tail->next = v;
+	else
+		l->head = v;
+	l->tail = v;
+	l->n++;
+}
+
+void
+list_del(struct list *l, struct vertex *v)
+{
+	if (v->prev != NULL)
+		v->prev->next = v->next;
+	else
+		l->head = v->next;
+	if (v->next != NULL)
+		v->next->prev = v->prev;
+	else
+		l->tail = v->prev;
+	v->next = v->prev = NULL;
+	l->n--;
+}
+
+void
+reason_free(struct reason *r)
+{
+	if (r != NULL && --r->refs == 0)
+		free(r);
+}
+
+/* Points *slot to the text.  A second slot that says the same is shared, so
+ * ten thousand vertices of a dead host hold its words once. */
+void
+reason_set(struct reason **slot, const char *s, struct reason **shared)
+{
+	struct reason *r;
+	size_t n = strlen(s);
+
+	if (*slot != NULL && strcmp((*slot)->s, s) == 0)
+		return;
+	if (*shared != NULL && strcmp((*shared)->s, s) == 0) {
+		r = *shared;
+	} else {
+		r = mem_get(sizeof(*r) + n);
+		if (r == NULL)
+			return;		/* the old words must do */
+		memcpy(r->s, s, n + 1);
+		if (shared != slot) {
+			reason_free(*shared);
+			*shared = r;
+			r->refs++;
+		}
+	}
+	r->refs++;
+	reason_free(*slot);
+	*slot = r;
+}
+
+/* ---- rings and threads --------------------------------------------------- */
+
+static struct chan *
+chan_get(const char *name)
+{
+	struct chan *c;
+
+	for (c = q.chans; c != NULL; c = c->next)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	c = mem_get(sizeof(*c) + strlen(name));
+	if (c == NULL)
+		return NULL;
+	strcpy(c->name, name);
+	c->next = q.chans;
+	q.chans = c;
+	return c;
+}
+
+static struct ring *
+ring_get(struct conf *conf, struct chan *chan)
+{
+	struct ring *r;
+
+	for (r = q.rings; r != NULL; r = r->next)
+		if (r->conf == conf && r->chan == chan)
+			return r;
+	r = mem_get(sizeof(*r));
+	if (r == NULL)
+		return NULL;
+	r->conf = conf;
+	r->chan = chan;
+	conf->config->refs++;
+	r->next = q.rings;
+	q.rings = r;
+	if (conf->v.command == NULL)
+		log_warn("no-command channel=%s no clause with a command "
+		    "matches; this mail waits", chan->name);
+	return r;
+}
+
+/* The ring for an address, with room for one more thread; or NULL. */
+static struct ring *
+ring_for(const char *channel, const char *host)
+{
+	struct conf *conf = cf_match(q.config, channel, host);
+	struct chan *chan = chan_get(channel);
+	struct ring *r;
+
+	if (conf == NULL || chan == NULL)
+		return NULL;
+	r = ring_get(conf, chan);
+	if (r == NULL || heap_room(&r->ready, r->nthreads + 1) < 0)
+		return NULL;
+	return r;
+}
+
+static int
+picked(const char *channel, const char *host)
+{
+	if (opt.pick_channel == NULL)
+		return 1;
+	return strcmp(channel, opt.pick_channel) == 0 &&
+	    (strcmp(opt.pick_host, "*") == 0 ||
+	    strcmp(host, opt.pick_host) == 0);
+}
+
+static unsigned
+thread_hash(const char *channel, const char *host)
+{
+	return hash_text(host, hash_text(channel, 0));
+}
+
+static struct thread *
+th_find(const char *channel, const char *host)
+{
+	struct hlink *l;
+	struct thread *t;
+
+	for (l = hash_first(&q.threads, thread_hash(channel, host));
+	    l != NULL; l = hash_next(l)) {
+		t = OWNER(struct thread, link, l);
+		if (strcmp(t->host, host) == 0 &&
+		    strcmp(t->ring->chan->name, channel) == 0)
+			return t;
+	}
+	return NULL;
+}
+
+/* It may have become empty: the sweep will see. */
+void
+th_suspect(struct thread *t)
+{
+	if (t->listed)
+		return;
+	t->listed = 1;
+	t->swept = sweep.threads;
+	sweep.threads = t;
+}
+
+struct thread *
+th_get(const char *channel, const char *host)
+{
+	struct thread *t = th_find(channel, host);
+	struct ring *r;
+
+	if (t != NULL)
+		return t;
+	r = ring_for(channel, host);
+	if (r == NULL || heap_room(&q.wake, q.nthreads + 1) < 0)
+		return NULL;
+	t = mem_get(sizeof(*t) + strlen(host));
+	if (t == NULL)
+		return NULL;
+	strcpy(t->host, host);
+	t->ring = r;
+	t->picked = (unsigned char)picked(channel, host);
+	r->nthreads++;
+	hash_add(&q.threads, &t->link, thread_hash(channel, host));
+	t->next = q.all;
+	if (q.all != NULL)
+		q.all->prev = t;
+	q.all = t;
+	q.nthreads++;
+	th_suspect(t);
+	return t;
+}
+
+/* ---- turns ---------------------------------------------------------------- */
+
+/* May the thread's READY vertices be fed at all? */
+static int
+may_feed(const struct thread *t)
+{
+	const struct setting *s = &t->ring->conf->v;
+
+	return t->ready.n > 0 && t->sleep <= now.mono && t->picked &&
+	    s->command != NULL && (!s->queueonly || t->triggered);
+}
+
+/* How many agents may work on the thread. */
+static unsigned
+thread_limit(const struct thread *t)
+{
+	const struct setting *s = &t->ring->conf->v;
+	long n = s->maxthr;
+
+	if (t->ring->conf->bound && s->maxring > 0 && s->maxring < n)
+		n = s->maxring;
+	return (unsigned)n;
+}
+
+/* Gives the thread a turn in its ring, or takes it away. */
+void
+th_check(struct thread *t)
+{
+	struct ring *r = t->ring;
+	double turn;
+
+	if (!may_feed(t) || t->nta >= thread_limit(t) ||
+	    t->ready.n <= t->nstart) {
+		heap_del(&r->ready, &t->turn);
+		return;
+	}
+	if (t->turn.pos != 0)
+		return;
+	turn = r->turn += 1;
+	/* seed 22.1: with $host, at random from the current choices */
+	if (r->conf->bound)
+		turn += (double)rnd(r->ready.n + 1) -
+		    (double)rnd(r->ready.n + 1);
+	heap_set(&r->ready, &t->turn, turn);
+}
+
+struct thread *
+th_turn(const struct ring *r)
+{
+	struct timer *t = heap_first(&r->ready);
+
+	return t == NULL ? NULL : OWNER(struct thread, turn, t);
+}
+
+/* ---- the order within a thread --------------------------------------------- */
+
+static int
+by_age(const void *a, const void *b)
+{
+	const struct message *m = (*(struct vertex *const *)a)->msg;
+	const struct message *o = (*(struct vertex *const *)b)->msg;
+
+	if (m->born != o->born)
+		return m->born < o->born ? -1 : 1;
+	return m->num < o->num ? -1 : m->num > o->num;
+}
+
+/*
+ * Makes the order of a run: at random, or by age.  Costs O(n log n) at most
+ * and is done when an eighth or more is new, so it is O(log n) a vertex;
+ * a small thread is always put right.
+ */
+static void
+order(struct thread *t)
+{
+	struct vertex **a, *v;
+	unsigned i, j, n = t->ready.n;
+
+	if (t->fresh == 0 || n < 2 || (n > 1000 && t->fresh < n / 8))
+		return;
+	a = mem_get(n * sizeof(*a));
+	if (a == NULL)
+		return;
+	for (i = 0, v = t->ready.head; v != NULL; v = v->next)
+		a[i++] = v;
+	if (t->ring->conf->v.ageorder)
+		qsort(a, n, sizeof(*a), by_age);
+	else
+		for (i = n - 1; i > 0; i--) {
+			j = (unsigned)rnd(i + 1);
+			v = a[i];
+			a[i] = a[j];
+			a[j] = v;
+		}
+	memset(&t->ready, 0, sizeof(t->ready));
+	for (i = 0; i < n; i++)
+		list_add(&t->ready, a[i]);
+	free(a);
+	t->fresh = 0;
+}
+
+/* ---- waiting and waking ------------------------------------------------------ */
+
+void
+th_ready(struct thread *t, struct vertex *v)
+{
+	v->state = V_READY;
+	list_add(&t->ready, v);
+	t->fresh++;
+}
+
+/* When the thread is to be woken; queueonly ones are by a T line alone. */
+void
+th_arm(struct thread *t)
+{
+	if (t->ring->conf->v.queueonly)
+		heap_del(&q.wake, &t->wake);
+	else if (t->sleep > now.mono)
+		heap_set(&q.wake, &t->wake, t->sleep);
+	else if (t->wait.n > 0)
+		heap_set(&q.wake, &t->wake, t->soonest);
+	else
+		heap_del(&q.wake, &t->wake);
+}
+
+void
+th_wait(struct thread *t, struct vertex *v, long wakeup)
+{
+	v->state = V_WAIT;
+	v->wakeup = wakeup;
+	if (t->wait.n == 0 || (double)wakeup < t->soonest)
+		t->soonest = (double)wakeup;
+	list_add(&t->wait, v);
+	th_arm(t);
+}
+
+/* Everything that waits in the thread may go. */
+void
+th_wake(struct thread *t)
+{
+	struct vertex *v;
+
+	t->sleep = 0;
+	while ((v = t->wait.head) != NULL) {
+		list_del(&t->wait, v);
+		th_ready(t, v);
+	}
+	th_arm(t);
+	th_check(t);
+}
+
+int
+th_trigger(const char *host)
+{
+	struct chan *c;
+	struct thread *t;
+	int n = 0;
+
+	for (c = q.chans; c != NULL; c = c->next) {
+		t = th_find(c->name, host);
+		if (t == NULL || t->nta > 0)
+			continue;
+		t->triggered = 1;
+		th_wake(t);
+		n++;
+	}
+	log_info("trigger host=%s threads=%d", host, n);
+	return n;
+}
+
+/* The host asks for peace: the thread sleeps, whatever else is in it. */
+void
+th_sleep(struct thread *t)
+{
+	const struct setting *s = &t->ring->conf->v;
+
+	t->asked = (long)now.mono;
+	if (t->sleep > now.mono)
+		return;		/* by another job of the same run */
+	if (t->tries < USHRT_MAX)
+		t->tries++;
+	t->sleep = now.mono + (double)cf_wait(s, &t->step, t->tries,
+	    now.wall);
+	th_arm(t);
+	th_check(t);
+	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
+	    t->ring->chan->name, t->host, (long)(t->sleep - now.mono),
+	    (unsigned)t->tries, t->reason != NULL ? t->reason->s : "");
+}
+
+/* ---- agents come and go ------------------------------------------------------------------- */
+
+void
+th_join(struct ta *ta, struct thread *t)
+{
+	if (t->nta == 0)
+		order(t);
+	if (ta->thread != t) {
+		if (ta->thread != NULL) {
+			ta->thread->nref--;
+			th_suspect(ta->thread);
+		}
+		t->nref++;
+		ta->thread = t;
+	}
+	ta->working = 1;
+	ta->unfed = 1;
+	ta->stretch = 0;
+	t->nta++;
+	t->nstart++;
+	th_check(t);
+}
+
+/* The agent has got its first job, or goes without. */
+static void
+no_longer_unfed(struct ta *ta)
+{
+	if (ta->unfed)
+		ta->thread->nstart--;
+	ta->unfed = 0;
+}
+
+void
+th_leave(struct ta *ta)
+{
+	struct thread *t = ta->thread;
+
+	if (!ta->working)
+		return;
+	no_longer_unfed(ta);
+	ta->working = 0;
+	t->nta--;
+	th_check(t);
+	th_suspect(t);
+}
+
+int
+th_more(const struct ta *ta)
+{
+	return ta->working && !ta->ring->old && may_feed(ta->thread);
+}
+
+struct vertex *
+th_feed(struct ta *ta)
+{
+	struct thread *t = ta->thread;
+	struct vertex *v;
+
+	if (!th_more(ta))
+		return NULL;
+	v = t->ready.head;
+	list_del(&t->ready, v);
+	if (t->ready.n == 0)
+		t->triggered = 0;
+	no_longer_unfed(ta);
+	t->nfed++;
+	v->state = V_FED;
+	v->ta = ta;
+	v->heard = 0;
+	v->verdict = SAID_NOTHING;
+	list_add(&ta->jobs, v);
+	ta->stretch++;
+	th_check(t);
+	return v;
+}
+
+/* ---- reload and sweep ------------------------------------------------- */
+
+/* Puts a thread under another ring; what waits longer than the new clause
+ * would have it waits no longer than that. */
+static void
+thread_move(struct thread *t, struct ring *r)
+{
+	const struct setting *s = &r->conf->v;
+	struct vertex *v;
+	unsigned i = 0;
+	long most = 1;
+
+	for (; i < (unsigned)s->nretries; i++)
+		if ((long)s->retries[i] > most)
+			most = s->retries[i];
+	most = most > LONG_MAX / 2 / s->interval ? LONG_MAX / 2 :
+	    most * s->interval;
+	heap_del(&t->ring->ready, &t->turn);
+	t->ring->nthreads--;
+	t->ring->nvertices -= t->ready.n + t->wait.n + t->nfed;
+	t->ring = r;
+	r->nthreads++;
+	r->nvertices += t->ready.n + t->wait.n + t->nfed;
+	if (t->sleep > now.mono + (double)most)
+		t->sleep = now.mono + (double)most;
+	for (v = t->wait.head; v != NULL; v = v->next) {
+		if ((double)v->wakeup > now.mono + (double)most)
+			v->wakeup = (long)now.mono + most;
+		if (v == t->wait.head || (double)v->wakeup < t->soonest)
+			t->soonest = (double)v->wakeup;
+	}
+	t->step = 0;
+	th_arm(t);
+	th_check(t);
+}
+
+static void
+thread_end(struct thread *t)
+{
+	heap_del(&q.wake, &t->wake);
+	heap_del(&t->ring->ready, &t->turn);
+	hash_del(&q.threads, &t->link);
+	t->ring->nthreads--;
+	q.nthreads--;
+	if (t->next != NULL)
+		t->next->prev = t->prev;
+	if (t->prev != NULL)
+		t->prev->next = t->next;
+	else
+		q.all = t->next;
+	if (t->ring->old)
+		sweep.rings = 1;
+	reason_free(t->reason);
+	free(t);
+}
+
+static void
+sweep_rings(void)
+{
+	struct ring **p, *r;
+	struct config *c;
+
+	for (p = &q.rings; (r = *p) != NULL; ) {
+		if (!r->old || r->nthreads > 0 || r->nta > 0) {
+			p = &r->next;
+			continue;
+		}
+		*p = r->next;
+		c = r->conf->config;
+		if (--c->refs == 0)
+			cf_free(c);
+		free(r->ready.v);
+		free(r);
+	}
+}
+
+void
+th_reload(struct config *config)
+{
+	struct thread *t;
+	struct ring *r;
+
+	config->refs++;
+	if (--q.config->refs == 0)
+		cf_free(q.config);
+	q.config = config;
+	for (r = q.rings; r != NULL; r = r->next)
+		r->old = 1;
+	for (t = q.all; t != NULL; t = t->next) {
+		r = ring_for(t->ring->chan->name, t->host);
+		if (r != NULL)
+			thread_move(t, r);
+	}
+	sweep.rings = 1;
+}
+
+void
+th_sweep(void)
+{
+	struct thread *t;
+
+	while ((t = sweep.threads) != NULL) {
+		sweep.threads = t->swept;
+		t->listed = 0;
+		if (t->ready.n + t->wait.n + t->nfed + t->nref == 0)
+			thread_end(t);
+	}
+	if (sweep.rings) {
+		sweep.rings = 0;
+		sweep_rings();
+	}
+}
+
+int
+th_init(struct config *config)
+{
+	q.config = config;
+	config->refs++;
+	return hash_init(&q.threads, 64);
+}
