@@ -249,15 +249,16 @@ struct ring {
 	unsigned nta;		/* agents, idle ones too */
 	unsigned nthreads, nvertices;
 	double	dead;		/* mono; no agent is started until then */
-	const char *pending;	/* the limit that it waits for, or NULL */
+	unsigned long served;	/* when it last got a new agent, as a count */
+	const char *pending;	/* what it waits for, or NULL */
 	unsigned char old;	/* of a configuration that was replaced */
-	unsigned char fatal;	/* the agent's failure to start was logged */
 };
 
 /* chan: one for each channel name ever met. */
 struct chan {
 	struct chan *next;
 	unsigned nta;		/* agents */
+	unsigned nwait;		/* rings that wait for one of them to go */
 	char	name[1];
 };
 
@@ -288,8 +289,9 @@ extern struct queue q;
  *	STARTING -#hungry-> BUSY <-> IDLE --> CLOSING -> gone
  *
  * Jobs are answered in the order in which they were fed: each #hungry ends
- * the oldest.  skip counts the #hungry that answer no job: the greeting and
- * #idle.
+ * the oldest.  skip counts the #hungry that answer an #idle instead.  From
+ * any state it may die; it is gone when its process is reaped and what it
+ * said was read to the end.
  */
 enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
 
@@ -300,22 +302,23 @@ struct ta {
 	struct ring *ring;
 	struct thread *thread;	/* the one it serves, or served last */
 	struct list jobs;	/* fed, oldest first */
-	struct timer timer;	/* silence, idleness or closing is over */
-	int	pid;		/* 0: reaped */
+	struct timer timer;	/* mono; its silence or idleness is over */
+	int	pid;
 	int	in, out;	/* from it, to it; the same or two; -1 closed */
-	int	state;
-	int	status;		/* of waitpid, when pid is 0 */
+	enum ta_state state;
+	int	status;		/* of waitpid, when reaped */
 	unsigned skip;
 	unsigned stretch;	/* jobs fed since it came to its thread */
+	unsigned noise;		/* lines outside the protocol */
 	unsigned char working;	/* it counts in thread->nta */
 	unsigned char unfed;	/* ... and in thread->nstart */
-	int	spoke;		/* it has said #hungry once */
-	int	kills;		/* signals sent: 0, TERM, KILL */
+	unsigned char reaped;
+	unsigned char spoke;	/* it has said #hungry */
+	unsigned char kills;	/* signals sent: 0, TERM, KILL */
+	unsigned char overlong;	/* the line at hand is thrown away */
 	double	heard;		/* mono; when it last said something */
-	double	since;		/* mono; idle since */
 	char	*part;		/* a line not yet ended */
 	size_t	npart;
-	int	overlong;	/* the line at hand is thrown away */
 	char	*outbuf;	/* not yet written */
 	size_t	nout, outsize;
 	char	last[200];	/* its last words outside the protocol */
@@ -327,6 +330,7 @@ struct options {
 	char	*cwd;		/* where we were started */
 	char	*postoffice, *mailbin, *mailshare, *logdir, *path;
 	char	*envfile;	/* -Z, handed to agents as ZCONFIG; or NULL */
+	char	**vars;		/* its lines NAME=value, NULL at the end */
 	char	*config, *logfile, *statlog;	/* statlog may be NULL */
 	char	*rendezvous;
 	int	levels;		/* of hash directories: 0, 1, 2 */
@@ -518,5 +522,29 @@ void	q_job_over(struct ta *, const char *reason);
 
 /* Loads new messages for a moment; 1 when there are more at hand. */
 int	in_load(void);
+
+/* ======================================================================
+ * ta.c - transport agents
+ * ====================================================================== */
+
+/* Probes how many there can be (seed 22, note 1).  To be called when all
+ * lasting descriptors are open. */
+void	ta_init(void);
+/* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */
+const char *ta_var(const char *name);
+/* Gives what is ready to agents: idle ones, or new ones as limits allow. */
+void	ta_run(void);
+/* Adds the descriptors to wait for; *max is the largest so far. */
+void	ta_prep(fd_set *in, fd_set *out, int *max);
+double	ta_wait(void);		/* seconds until a timer is due */
+/* Reads reports and hunger, feeds, writes what could not be written. */
+void	ta_do(fd_set *in, fd_set *out);
+void	ta_reap(void);		/* children have died */
+void	ta_timers(void);	/* ends the idle and the silent */
+/* The scheduler ends (q.hold is set): idle agents are closed, the others
+ * when they have done what they were given.  ta_kill: no more patience. */
+void	ta_finish(void);
+void	ta_kill(void);
+unsigned ta_count(void);	/* agents not yet gone */
 
 #endif

@@ -18,6 +18,10 @@
 
 #include <sys/types.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#ifndef NO_SELECT_H
+#include <sys/select.h>
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

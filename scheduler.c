@@ -1,0 +1,776 @@
+/*
+ * scheduler.c - options, start, signals, the loop.
+ *
+ * Start.  Locations come from an option, else the environment, else the file
+ * of -Z, else from the Makefile.  The configuration is read and the post
+ * office checked before anything is changed; whatever is wrong is said on
+ * standard error, and the exit code is of <sysexits.h>.  A daemon's parent
+ * stays until the child is ready, so that its exit code tells whether mail is
+ * being delivered.
+ *
+ * There is one scheduler to a post office: the pid file is locked for as long
+ * as we live, and nobody is killed for it.
+ *
+ * Signals set a flag and poke a pipe.
+ *
+ *	HUP USR1	configuration and logs are opened anew; when the new
+ *			configuration has errors the old one stays in force
+ *	TERM INT QUIT	nothing more is fed, agents finish what they have,
+ *			exit 0; the second one: at once
+ *	CHLD		an agent is dead
+ *
+ * The loop sleeps in one select until a descriptor or a deadline is ready,
+ * reads the clocks, and lets each module do its part:
+ *
+ *	signals, reports (ta_do), new mail (in_load), what is due (q_timers,
+ *	ta_timers), what may go (ta_run), what is over (q_sweep), the log
+ *
+ * This file parses nothing but options and the lines of -Z.
+ */
+#include "scheduler.h"
+#include <ctype.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+/* Where things are when nobody says otherwise; see Makefile. */
+#ifndef POSTOFFICE
+#define POSTOFFICE	"/var/spool/postoffice"
+#endif
+#ifndef MAILBIN
+#define MAILBIN		"/usr/local/lib/mail"
+#endif
+#ifndef MAILSHARE
+#define MAILSHARE	"/usr/local/share/mail"
+#endif
+#ifndef LOGDIR
+#define LOGDIR		"/var/log"
+#endif
+#ifndef RENDEZVOUS
+#define RENDEZVOUS	"/usr/tmp/.mailq.text"
+#endif
+#define PATH		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:" \
+			"/sbin:/bin"
+
+#define PATIENCE	15	/* seconds that agents have to finish in */
+
+struct options opt;
+
+/* What only this file has to know of the command line. */
+static struct {
+	int	daemon, verbose, late, check;
+	const char *name;	/* our own, for messages */
+} me = { 1, 0, 0, 0, "scheduler" };
+
+/* Says on standard error what is wrong, and ends: start-up only. */
+static void
+die(int code, const char *f, ...)
+{
+	char line[2048];
+	struct text t;
+	va_list ap;
+
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "%s: ", me.name);
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
+	log_flush();
+	fprintf(stderr, "%s\n", line);
+	exit(code);
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+static void
+usage(void)
+{
+	die(X_USAGE, "usage: scheduler [-divFHQSVW] [-f configfile] "
+	    "[-E newentsmax[,seconds]]\n\t[-L logfile] [-l statisticslog] "
+	    "[-N transpmaxfno] [-P postoffice]\n\t[-R maxforkfreq] "
+	    "[-q rendezvous] [-p channel/host] [-Z envfile]\n"
+	    "       scheduler -n [-f configfile] [channel/host]");
+}
+
+/* A whole number between min and max, or the end. */
+static long
+number(int letter, const char *s, const char **end, long min, long max)
+{
+	unsigned long n = num_of(s, end);
+
+	if (*end == s || *end - s > 9 || (long)n < min || (long)n > max)
+		die(X_USAGE, "-%c %s: a number from %ld to %ld is needed",
+		    letter, s, min, max);
+	return (long)n;
+}
+
+static long
+whole(int letter, const char *s, long min, long max)
+{
+	const char *end;
+	long n = number(letter, s, &end, min, max);
+
+	if (*end != '\0')
+		die(X_USAGE, "-%c %s: a number is needed", letter, s);
+	return n;
+}
+
+/* -E newentsmax[,seconds] */
+static void
+scan_bounds(const char *s)
+{
+	const char *end;
+
+	opt.scanmax = number('E', s, &end, 1, 999999999L);
+	if (*end == ',')
+		opt.scansecs = whole('E', end + 1, 1, 3600);
+	else if (*end != '\0')
+		die(X_USAGE, "-E %s: newentsmax[,seconds] is needed", s);
+}
+
+/* channel/host in lower case; the host may be missing: any. */
+static void
+address(char *s, char **channel, char **host)
+{
+	char *p;
+
+	for (p = s; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	*channel = s;
+	p = strchr(s, '/');
+	*host = "*";
+	if (p != NULL) {
+		*p = '\0';
+		*host = p + 1;
+	}
+	if (*s == '\0' || **host == '\0')
+		usage();
+}
+
+static void
+take_option(int c, char *arg)
+{
+	switch (c) {
+	case 'd': me.daemon = 1; break;
+	case 'i': me.daemon = 0; break;
+	case 'v': me.daemon = 0; me.verbose = 1; break;
+	case 'W': me.late = 1; break;
+	case 'n': me.check = 1; break;
+	case 'F': opt.freeze = 1; break;
+	case 'H': opt.levels = opt.levels < 2 ? opt.levels + 1 : 2; break;
+	case 'Q': opt.quiet = 1; break;
+	case 'S': opt.sync = 1; break;
+	case 'f': opt.config = arg; break;
+	case 'E': scan_bounds(arg); break;
+	case 'L': opt.logfile = arg; break;
+	case 'l': opt.statlog = arg; break;
+	case 'N': opt.agentfiles = whole(c, arg, 10, 65536L); break;
+	case 'P': opt.postoffice = arg; break;
+	case 'R': opt.forkrate = whole(c, arg, 1, 10000); break;
+	case 'q': opt.rendezvous = arg; break;
+	case 'p': address(arg, &opt.pick_channel, &opt.pick_host); break;
+	case 'Z': opt.envfile = arg; break;
+	case 'V': printf("scheduler %s\n", VERSION); exit(0);
+	default: usage();
+	}
+}
+
+/* ---- locations ------------------------------------------------------------- */
+
+/* Takes the value out of "NAME=value  " or "NAME='value'": the line is then
+ * good to be handed on.  0, or -1 when it is no such line. */
+static int
+tidy(char *line)
+{
+	char *value = strchr(line, '='), *end, *p;
+
+	if (value == NULL || value == line)
+		return -1;
+	for (p = line; p < value; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_')
+			return -1;
+	value++;
+	end = value + strlen(value);
+	while (end > value && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	if (end - value >= 2 && (*value == '"' || *value == '\'') &&
+	    end[-1] == *value) {
+		end[-1] = '\0';
+		memmove(value, value + 1, strlen(value + 1) + 1);
+	}
+	return 0;
+}
+
+/* Reads the file of -Z into opt.vars. */
+static void
+read_vars(const char *file)
+{
+	char line[2048], *s;
+	unsigned n = 0, at = 0;
+	FILE *f = fopen(file, "r");
+
+	if (f == NULL)
+		die(X_NOINPUT, "%s: %s", file, strerror(errno));
+	while (fgets(line, sizeof(line), f) != NULL)
+		n++;
+	rewind(f);
+	opt.vars = mem_must((n + 1) * sizeof(*opt.vars));
+	for (n = 0; fgets(line, sizeof(line), f) != NULL; ) {
+		at++;
+		for (s = line; isspace((unsigned char)*s); )
+			s++;
+		if (*s == '#' || *s == '\0')
+			continue;
+		if (tidy(s) < 0)
+			die(X_CONFIG, "%s:%u: %s: NAME=value is needed", file,
+			    at, s);
+		opt.vars[n] = mem_dup(s);
+		if (opt.vars[n++] == NULL)
+			exit(X_OSERR);
+	}
+	fclose(f);
+}
+
+static char *
+within(const char *dir, const char *name)
+{
+	char *s = mem_must(strlen(dir) + strlen(name) + 2);
+
+	sprintf(s, "%s/%s", dir, name);
+	return s;
+}
+
+/* A path that is good from everywhere; NULL stays NULL. */
+static char *
+absolute(const char *path)
+{
+	if (path == NULL)
+		return NULL;
+	return *path == '/' ? mem_dup(path) : within(opt.cwd, path);
+}
+
+/* The option's value, else the environment's, else the file's, else ours. */
+static char *
+location(const char *given, const char *name, const char *ours)
+{
+	const char *s = given;
+
+	if (s == NULL)
+		s = getenv(name);
+	if (s == NULL || *s == '\0')
+		s = ta_var(name);
+	return absolute(s != NULL && *s != '\0' ? s : ours);
+}
+
+static void
+find_locations(void)
+{
+	static char cwd[PATH_MAX_];
+	const char *levels;
+
+	opt.cwd = getcwd(cwd, sizeof(cwd));
+	if (opt.cwd == NULL)
+		die(X_OSERR, "current directory: %s", strerror(errno));
+	if (opt.envfile == NULL)
+		opt.envfile = getenv("ZCONFIG");
+	if (opt.envfile != NULL) {
+		opt.envfile = absolute(opt.envfile);
+		read_vars(opt.envfile);
+	}
+	levels = ta_var("SCHEDULERDIRHASH");
+	if (opt.levels == 0 && levels != NULL &&
+	    (strcmp(levels, "1") == 0 || strcmp(levels, "2") == 0))
+		opt.levels = *levels - '0';
+	opt.postoffice = location(opt.postoffice, "POSTOFFICE", POSTOFFICE);
+	opt.mailbin = location(NULL, "MAILBIN", MAILBIN);
+	opt.mailshare = location(NULL, "MAILSHARE", MAILSHARE);
+	opt.logdir = location(NULL, "LOGDIR", LOGDIR);
+	opt.rendezvous = location(opt.rendezvous, "RENDEZVOUS", RENDEZVOUS);
+	opt.path = getenv("PATH");
+	if (opt.path == NULL)
+		opt.path = PATH;
+	opt.statlog = absolute(opt.statlog);
+	if (opt.config == NULL)
+		opt.config = within(opt.mailshare, "scheduler.cf");
+	else if (!me.check)	/* errors name it as it was given */
+		opt.config = absolute(opt.config);
+	if (opt.logfile != NULL)
+		opt.logfile = absolute(opt.logfile);
+	else if (me.daemon)
+		opt.logfile = within(opt.logdir, "scheduler");
+}
+
+/* ---- the configuration --------------------------------------------------------- */
+
+static void
+say_plainly(const char *line)
+{
+	fprintf(stderr, "%s\n", line);
+}
+
+static void
+say_in_log(const char *line)
+{
+	log_err("config %s", line);
+}
+
+/* -n */
+static int
+check(char *arg)
+{
+	struct config *c = cf_load(opt.config, say_plainly);
+	char *channel, *host;
+
+	if (c == NULL)
+		return X_CONFIG;
+	if (arg != NULL) {
+		address(arg, &channel, &host);
+		cf_explain(c, channel, host, stdout);
+	}
+	cf_free(c);
+	return 0;
+}
+
+/* The value of PARAMnotifysock with ${NAME} filled in: 0 or -1. */
+static int
+notify_path(const char *s, char *path, size_t size)
+{
+	char name[64];
+	const char *end, *value;
+	struct text t;
+
+	text_init(&t, path, size);
+	if (strncmp(s, "UNIX:", 5) == 0)
+		s += 5;
+	for (; *s != '\0'; s++) {
+		end = s[0] == '$' && s[1] == '{' ? strchr(s, '}') : NULL;
+		if (end == NULL) {
+			text_put(&t, s, 1);
+			continue;
+		}
+		text_fmt(name, sizeof(name), "%.*s", (int)(end - s - 2), s + 2);
+		value = ta_var(name);
+		if (value == NULL)
+			return -1;
+		text_add(&t, "%s", value);
+		s = end;
+	}
+	return t.cut || path[0] != '/' ? -1 : 0;
+}
+
+static void
+open_notify(void)
+{
+	char path[PATH_MAX_];
+	const char *s = q.config->notifysock;
+
+	spool_notify_close();
+	if (s == NULL)
+		s = ta_var("SCHEDULERNOTIFY");
+	if (s == NULL)
+		s = "${POSTOFFICE}/.scheduler.notify";
+	if (notify_path(s, path, sizeof(path)) < 0)
+		log_err("notify path=%s is no absolute path; new mail is "
+		    "found by scanning", s);
+	else
+		spool_notify_open(path);
+}
+
+static void
+open_logs(void)
+{
+	if (opt.logfile != NULL && log_file(opt.logfile) < 0)
+		log_err("log file=%s %s; the old one stays in use",
+		    opt.logfile, strerror(errno));
+	q_statlog();
+}
+
+static void
+reload(void)
+{
+	struct config *c;
+
+	open_logs();
+	c = cf_load(opt.config, say_in_log);
+	if (c == NULL) {
+		log_err("reload file=%s has errors; what was in force stays",
+		    opt.config);
+		return;
+	}
+	q_reload(c);
+	open_notify();
+	log_info("reload file=%s done", opt.config);
+}
+
+/* ---- the pid file -------------------------------------------------------------- */
+
+static char pid_path[PATH_MAX_];
+
+static void
+already(int fd)
+{
+	struct flock lock;
+
+	memset(&lock, 0, sizeof(lock));
+	lock.l_type = F_WRLCK;
+	lock.l_whence = SEEK_SET;
+	if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
+		lock.l_pid = 0;
+	die(X_CANTCREAT, "%s: a scheduler is already running on this post "
+	    "office, its process number is %ld", pid_path, (long)lock.l_pid);
+}
+
+/* Takes the lock that makes us the only one.  The descriptor stays open. */
+static void
+take_pid_file(void)
+{
+	struct stat st, there;
+	struct flock lock;
+	char line[32];
+	struct text t;
+	int fd;
+
+	if (text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
+	    opt.postoffice) < 0)
+		die(X_CONFIG, "%s: the name is too long", opt.postoffice);
+	for (;;) {
+		fd = open(pid_path, O_RDWR | O_CREAT, 0644);
+		if (fd < 0)
+			die(X_CANTCREAT, "%s: %s", pid_path, strerror(errno));
+		memset(&lock, 0, sizeof(lock));
+		lock.l_type = F_WRLCK;
+		lock.l_whence = SEEK_SET;
+		if (fcntl(fd, F_SETLK, &lock) < 0) {
+			if (errno == EACCES || errno == EAGAIN)
+				already(fd);
+			die(X_OSERR, "%s: cannot be locked: %s", pid_path,
+			    strerror(errno));
+		}
+		/* the last owner may just have removed what we locked */
+		if (fstat(fd, &st) == 0 && stat(pid_path, &there) == 0 &&
+		    st.st_ino == there.st_ino)
+			break;
+		close(fd);
+	}
+	fd_cloexec(fd);
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "%ld\n", (long)getpid());
+	while ((off_t)t.len < st.st_size && !t.cut)
+		text_add(&t, "\n");	/* over what a longer number left */
+	if (fd_write(fd, line, t.len) < 0)
+		die(X_CANTCREAT, "%s: %s", pid_path, strerror(errno));
+}
+
+/* ---- signals --------------------------------------------------------------------- */
+
+static volatile sig_atomic_t got_term, got_reload, got_child;
+static int poke[2];		/* the pipe that ends select */
+
+static void
+on_signal(int sig)
+{
+	int saved = errno;
+
+	if (sig == SIGCHLD)
+		got_child = 1;
+	else if (sig == SIGHUP || sig == SIGUSR1)
+		got_reload = 1;
+	else
+		got_term++;
+	if (write(poke[1], "", 1) < 0)
+		errno = 0;	/* it is full: then select ends anyway */
+	errno = saved;
+}
+
+static void
+catch_signals(void)
+{
+	static const int caught[] = { SIGCHLD, SIGHUP, SIGUSR1, SIGTERM,
+	    SIGINT, SIGQUIT };
+	static const int ignored[] = { SIGPIPE, SIGALRM, SIGUSR2 };
+	struct sigaction sa;
+	size_t i;
+
+	if (pipe(poke) < 0)
+		die(X_OSERR, "pipe: %s", strerror(errno));
+	for (i = 0; i < 2; i++) {
+		fd_cloexec(poke[i]);
+		fd_nonblock(poke[i]);
+	}
+	memset(&sa, 0, sizeof(sa));
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = on_signal;
+	for (i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
+		sigaction(caught[i], &sa, NULL);
+	sa.sa_handler = SIG_IGN;
+	for (i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaction(ignored[i], &sa, NULL);
+}
+
+/* ---- becoming a daemon -------------------------------------------------------------- */
+
+static int parent = -1;		/* where we say that we are ready */
+
+/* Descriptors that our parent forgot are not ours to keep; 0, 1 and 2 must
+ * not be taken by anything else. */
+static void
+tidy_descriptors(void)
+{
+	long fd, n = sysconf(_SC_OPEN_MAX);
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= 2);
+	if (n < 0 || n > 1024)
+		n = 1024;
+	for (fd = 3; fd < n; fd++)
+		close((int)fd);
+}
+
+/* The child returns; the parent waits until it is ready. */
+static void
+detach(void)
+{
+	int p[2], status;
+	char c;
+	long pid = -1;
+
+	if (pipe(p) == 0)
+		pid = (long)fork();
+	if (pid < 0)
+		die(X_OSERR, "fork: %s", strerror(errno));
+	if (pid == 0) {
+		close(p[0]);
+		parent = p[1];
+		fd_cloexec(parent);
+#ifdef NO_SETSID
+		setpgid(0, 0);
+#else
+		setsid();
+#endif
+		return;
+	}
+	close(p[1]);
+	while ((status = (int)read(p[0], &c, 1)) < 0 && errno == EINTR)
+		;
+	if (status == 1)
+		_exit(0);
+	if (waitpid((pid_t)pid, &status, 0) < 0 || !WIFEXITED(status))
+		_exit(X_SOFTWARE);
+	_exit(WEXITSTATUS(status));
+}
+
+/* From here on everything goes to the log. */
+static void
+let_go(void)
+{
+	int null;
+
+	if (opt.logfile != NULL && log_file(opt.logfile) < 0)
+		die(X_CANTCREAT, "%s: %s; -L names another log file",
+		    opt.logfile, strerror(errno));
+	if (!me.daemon)
+		return;
+	log_open("scheduler", 1);
+	null = open("/dev/null", O_RDWR);
+	if (null < 0)
+		die(X_OSERR, "/dev/null: %s", strerror(errno));
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	close(null);
+}
+
+static void
+say_ready(void)
+{
+	log_info("ready pid=%ld version=%s postoffice=%s", (long)getpid(),
+	    VERSION, opt.postoffice);
+	log_flush();
+	if (parent >= 0) {
+		fd_write(parent, "", 1);
+		close(parent);
+	}
+}
+
+/* ---- the loop -------------------------------------------------------------------------- */
+
+static struct {
+	int	ending;
+	double	deadline;	/* mono; when patience with agents ends */
+	int	loaded;		/* the first scan is over */
+} state;
+
+static void
+be_verbose(void)
+{
+	if (me.verbose)
+		log_level = L_DEBUG;
+}
+
+/* The first scan is over when every directory was read to its end. */
+static void
+first_scan(int more)
+{
+	if (state.loaded || more || !spool_seen_all())
+		return;
+	state.loaded = 1;
+	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.nmessages,
+	    q.nthreads, q.rcpts_in);
+	q.hold = state.ending;
+	be_verbose();
+}
+
+static void
+begin_to_end(void)
+{
+	state.ending = q.hold = 1;
+	state.deadline = now.mono + PATIENCE;
+	log_info("ending agents=%u msgs=%u", ta_count(), q.nmessages);
+	ta_finish();
+}
+
+static void
+take_signals(void)
+{
+	char junk[64];
+
+	while (read(poke[0], junk, sizeof(junk)) > 0)
+		;
+	if (got_child) {
+		got_child = 0;
+		ta_reap();
+	}
+	if (got_reload) {
+		got_reload = 0;
+		if (!state.ending)
+			reload();
+	}
+	if (got_term && !state.ending)
+		begin_to_end();
+}
+
+/* Sleeps until something is to be done, and reads the clocks. */
+static void
+wait_for_work(int more)
+{
+	fd_set in, out;
+	struct timeval tv;
+	double wait = more ? 0 : spool_wait(), other;
+	int max = poke[0], notify = spool_notify_fd(), n;
+
+	if ((other = q_wait()) < wait)
+		wait = other;
+	if ((other = ta_wait()) < wait)
+		wait = other;
+	tv.tv_sec = (long)wait;
+	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);
+	FD_ZERO(&in);
+	FD_ZERO(&out);
+	FD_SET(poke[0], &in);
+	if (notify >= 0) {
+		FD_SET(notify, &in);
+		if (notify > max)
+			max = notify;
+	}
+	ta_prep(&in, &out, &max);
+	n = select(max + 1, &in, &out, NULL, &tv);
+	clock_read();
+	if (n < 0 && errno != EINTR)
+		log_err("select %s", strerror(errno));
+	if (n > 0)
+		ta_do(&in, &out);
+}
+
+static int
+over(void)
+{
+	return state.ending && (ta_count() == 0 || got_term > 1 ||
+	    now.mono >= state.deadline);
+}
+
+static void
+loop(void)
+{
+	int more = 1;
+
+	for (;;) {
+		wait_for_work(more);
+		take_signals();
+		if (over())
+			break;
+		more = !state.ending && in_load();
+		first_scan(more);
+		if (!state.ending)
+			q_timers();
+		ta_timers();
+		ta_run();
+		q_sweep();
+		log_flush();
+	}
+	q_sweep();
+	if (ta_count() > 0) {
+		log_warn("ending agents=%u are still at work; they are told "
+		    "to stop, their tags decide", ta_count());
+		ta_kill();
+	}
+}
+
+/* ---- main ---------------------------------------------------------------------------------- */
+
+static void
+set_up(void)
+{
+	struct config *c;
+	int code;
+
+	c = cf_load(opt.config, say_plainly);
+	if (c == NULL)
+		die(X_CONFIG, "%s: has errors, nothing is started",
+		    opt.config);
+	clock_read();
+	rnd_seed((unsigned long)now.wall ^ (unsigned long)getpid() << 8);
+	if ((code = spool_setup()) != 0)
+		exit(code);
+	take_pid_file();
+	catch_signals();
+	let_go();
+	if (q_init(c) < 0 || q_statlog() < 0)
+		exit(X_CANTCREAT);
+	q.hold = opt.sync;
+	open_notify();
+	ta_init();
+	if (geteuid() != 0)
+		log_info("user uid=%ld is not root: agents run as the same",
+		    (long)geteuid());
+}
+
+int
+main(int argc, char **argv)
+{
+	int c;
+
+	opt.agentfiles = 32;
+	opt.forkrate = 30;
+	umask(022);
+	tidy_descriptors();
+	while ((c = getopt(argc, argv, "dFHiQSvVWnf:E:L:l:N:P:R:q:p:Z:"))
+	    != -1)
+		take_option(c, optarg);
+	if (optind < argc - 1 || (optind < argc && !me.check))
+		usage();
+	find_locations();
+	if (me.check)
+		return check(argv[optind]);
+	if (me.daemon)
+		detach();
+	if (!me.late)
+		be_verbose();
+	set_up();
+	say_ready();
+	loop();
+	unlink(pid_path);
+	spool_notify_close();
+	log_info("exit code=0");
+	log_flush();
+	return 0;
+}
