@@ -1,0 +1,261 @@
+/*
+ * agent.c - a transport agent for tests: does what it is told on its command
+ * line, right or wrong.
+ *
+ *	agent [options] [status text ...]
+ *
+ * For each pending recipient of the job it appends a line "NAME OFFSET HOST
+ * PID" to the file of -o, sets the tag and reports the status; without one,
+ * ok3.  The tag is '+' for a status that begins with ok, '-' for error, else
+ * none.  It is not built on ta/lib.c, lest both have the same mistakes.
+ *
+ *	-c CHANNEL	only recipients of this channel
+ *	-o FILE		what was delivered, one write for a line
+ *	-f FILE		until FILE exists, report "deferred not yet" instead
+ *	-w FILE		before a job is reported, wait until FILE exists
+ *	-s FILE		say on FILE what was read, "<" before each line
+ *	-x TEXT		print TEXT, with \n and \t, before each report
+ *	-d N		die (exit 70) at the Nth job, after nothing
+ *	-D N		die at the Nth job, after the tag, before the report
+ *	-1		report the first recipient only
+ *	-u		leave the tags alone
+ *	-g		never say #hungry
+ *	-r		answer every job with #resync alone
+ *	-e		at the start, print the environment and so on to -s
+ *
+ * Exit: 0 at an empty line or the end of input.
+ */
+#include "../util.h"
+#include <sys/resource.h>
+
+extern char **environ;
+
+static struct {
+	const char *channel, *out, *until, *gate, *log, *extra;
+	int	die_before, die_after, first, untagged, mute, resync, inspect;
+	char	status[400];
+} arg;
+
+static int njobs;
+
+static int
+exists(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0;
+}
+
+static void
+append(const char *path, const char *s)
+{
+	int fd;
+
+	if (path == NULL)
+		return;
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
+	if (fd < 0 || fd_write(fd, s, strlen(s)) < 0)
+		_exit(X_IOERR);
+	close(fd);
+}
+
+static void
+print(const char *s)
+{
+	if (fd_write(1, s, strlen(s)) < 0)
+		_exit(0);
+}
+
+/* A short sleep; select is the only one that every system has. */
+static void
+nap(void)
+{
+	struct timeval tv;
+
+	tv.tv_sec = 0;
+	tv.tv_usec = 20000;
+	select(0, NULL, NULL, NULL, &tv);
+}
+
+/* What the scheduler gave us: one NAME=value a line, then facts. */
+static void
+inspect(int argc, char **argv)
+{
+	char line[1200], cwd[1000];
+	struct rlimit rl;
+	char **e;
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		text_fmt(line, sizeof(line), "argv %s\n", argv[i]);
+		append(arg.log, line);
+	}
+	for (e = environ; *e != NULL; e++) {
+		text_fmt(line, sizeof(line), "env %s\n", *e);
+		append(arg.log, line);
+	}
+	for (i = 0; i < 256; i++)
+		if (fcntl(i, F_GETFD) >= 0) {
+			text_fmt(line, sizeof(line), "fd %d\n", i);
+			append(arg.log, line);
+		}
+	getrlimit(RLIMIT_NOFILE, &rl);
+	text_fmt(line, sizeof(line), "cwd %s\nuid %ld\ngid %ld\ngroups %d\n"
+	    "nofile %ld\nnice %d\n",
+	    getcwd(cwd, sizeof(cwd)), (long)getuid(), (long)getgid(),
+	    getgroups(0, NULL), (long)rl.rlim_cur,
+	    getpriority(PRIO_PROCESS, 0));
+	append(arg.log, line);
+}
+
+/* One recipient at off, its line at hand. */
+static void
+deliver(FILE *f, const char *name, long off, const char *host)
+{
+	const char *base = strrchr(name, '/'), *status = arg.status;
+	char line[600];
+	int tag = ' ';
+
+	if (arg.until != NULL && !exists(arg.until))
+		status = "deferred not yet";
+	if (strncmp(status, "ok", 2) == 0)
+		tag = '+';
+	else if (strncmp(status, "error", 5) == 0)
+		tag = '-';
+	if (tag == '+') {
+		text_fmt(line, sizeof(line), "%s %ld %s %ld\n", name, off,
+		    host, (long)getpid());
+		append(arg.out, line);
+	}
+	if (!arg.untagged && tag != ' ') {
+		fseek(f, off + 1, SEEK_SET);
+		putc(tag, f);
+		fflush(f);
+	}
+	if (njobs == arg.die_after)
+		_exit(X_SOFTWARE);
+	text_fmt(line, sizeof(line), "%lu/%ld\t\t%s\n",
+	    num_of(base == NULL ? name : base + 1, NULL), off, status);
+	print(line);
+}
+
+/* Channel and host of the recipient line: 0 or -1. */
+static int
+parse(char *line, char **channel, char **host)
+{
+	char *p = line + 2;
+
+	if (*p == ' ' || (*p >= '0' && *p <= '9'))
+		p += 6;
+	if (*p == ' ' || (*p >= '0' && *p <= '9'))
+		p += 4;
+	*channel = strtok(p, " ");
+	*host = *channel == NULL ? NULL : strtok(NULL, " ");
+	return *host == NULL ? -1 : 0;
+}
+
+static void
+job(char *name)
+{
+	char line[4096], *host = strchr(name, '\t'), *c, *h;
+	long off = 0, next;
+	int n = 0;
+	FILE *f;
+
+	if (host != NULL)
+		*host++ = '\0';
+	f = fopen(name, "r+");
+	if (++njobs == arg.die_before)
+		_exit(X_SOFTWARE);
+	while (arg.gate != NULL && !exists(arg.gate))
+		nap();
+	for (; f != NULL && !arg.resync && fgets(line, sizeof(line), f) !=
+	    NULL; off = next) {
+		next = ftell(f);
+		if (line[0] != 'r' || line[1] != ' ' ||
+		    parse(line, &c, &h) < 0 ||
+		    (arg.channel != NULL && strcmp(c, arg.channel) != 0) ||
+		    (host != NULL && strcmp(h, host) != 0))
+			continue;
+		if (arg.extra != NULL)
+			print(arg.extra);
+		if (n++ == 0 || !arg.first)
+			deliver(f, name, off, h);
+		fseek(f, next, SEEK_SET);
+	}
+	if (f != NULL)
+		fclose(f);
+	if (n == 0) {
+		print("#resync ");
+		print(name);
+		print("\n");
+	}
+}
+
+/* \n and \t in place. */
+static const char *
+unescape(char *s)
+{
+	char *from = s, *to = s;
+
+	for (; *from != '\0'; from++)
+		if (from[0] == '\\' && (from[1] == 'n' || from[1] == 't'))
+			*to++ = *++from == 'n' ? '\n' : '\t';
+		else
+			*to++ = *from;
+	*to = '\0';
+	return s;
+}
+
+static void
+options(int argc, char **argv)
+{
+	struct text t;
+	int c;
+
+	while ((c = getopt(argc, argv, "c:o:f:w:s:x:d:D:1ugre")) != -1)
+		switch (c) {
+		case 'c': arg.channel = optarg; break;
+		case 'o': arg.out = optarg; break;
+		case 'f': arg.until = optarg; break;
+		case 'w': arg.gate = optarg; break;
+		case 's': arg.log = optarg; break;
+		case 'x': arg.extra = unescape(optarg); break;
+		case 'd': arg.die_before = atoi(optarg); break;
+		case 'D': arg.die_after = atoi(optarg); break;
+		case '1': arg.first = 1; break;
+		case 'u': arg.untagged = 1; break;
+		case 'g': arg.mute = 1; break;
+		case 'r': arg.resync = 1; break;
+		case 'e': arg.inspect = 1; break;
+		default: exit(X_USAGE);
+		}
+	text_init(&t, arg.status, sizeof(arg.status));
+	for (c = optind; c < argc; c++)
+		text_add(&t, "%s%s", c > optind ? " " : "", argv[c]);
+	if (t.len == 0)
+		text_add(&t, "ok3");
+}
+
+int
+main(int argc, char **argv)
+{
+	char line[4096], note[4200];
+
+	options(argc, argv);
+	if (arg.inspect)
+		inspect(argc, argv);
+	if (!arg.mute)
+		print("#hungry\n");
+	while (fgets(line, sizeof(line), stdin) != NULL) {
+		text_fmt(note, sizeof(note), "<%s", line);
+		append(arg.log, note);
+		line[strcspn(line, "\n")] = '\0';
+		if (line[0] == '\0')
+			break;
+		if (strcmp(line, "#idle") != 0)
+			job(line);
+		print("#hungry\n");
+	}
+	return 0;
+}
