@@ -23,7 +23,7 @@
  * reads the clocks, and lets each module do its part:
  *
  *	signals, reports (ta_do), new mail (in_load), what is due (q_timers,
- *	ta_timers), what may go (ta_run), what is over (q_sweep), the log
+ *	ta_timers), what may go (pool_run), what is over (q_sweep), the log
  *
  * This file parses nothing but options and the lines of -Z.
  */
@@ -257,7 +257,7 @@ location(const char *given, const char *name, const char *ours)
 	if (s == NULL)
 		s = getenv(name);
 	if (s == NULL || *s == '\0')
-		s = ta_var(name);
+		s = child_var(name);
 	return absolute(s != NULL && *s != '\0' ? s : ours);
 }
 
@@ -276,7 +276,7 @@ find_locations(void)
 		opt.envfile = absolute(opt.envfile);
 		read_vars(opt.envfile);
 	}
-	levels = ta_var("SCHEDULERDIRHASH");
+	levels = child_var("SCHEDULERDIRHASH");
 	if (opt.levels == 0 && levels != NULL &&
 	    (strcmp(levels, "1") == 0 || strcmp(levels, "2") == 0))
 		opt.levels = *levels - '0';
@@ -348,7 +348,7 @@ notify_path(const char *s, char *path, size_t size)
 			continue;
 		}
 		text_fmt(name, sizeof(name), "%.*s", (int)(end - s - 2), s + 2);
-		value = ta_var(name);
+		value = child_var(name);
 		if (value == NULL)
 			return -1;
 		text_add(&t, "%s", value);
@@ -365,7 +365,7 @@ open_notify(void)
 
 	spool_notify_close();
 	if (s == NULL)
-		s = ta_var("SCHEDULERNOTIFY");
+		s = child_var("SCHEDULERNOTIFY");
 	if (s == NULL)
 		s = "${POSTOFFICE}/.scheduler.notify";
 	if (notify_path(s, path, sizeof(path)) < 0)
@@ -625,7 +625,7 @@ begin_to_end(void)
 {
 	state.ending = q.hold = 1;
 	state.deadline = now.mono + PATIENCE;
-	log_info("ending agents=%u msgs=%u", ta_count(), q.nmessages);
+	log_info("ending agents=%u msgs=%u", q.nagents, q.nmessages);
 	ta_finish();
 }
 
@@ -662,6 +662,8 @@ wait_for_work(int more)
 		wait = other;
 	if ((other = ta_wait()) < wait)
 		wait = other;
+	if ((other = pool_wait()) < wait)
+		wait = other;
 	tv.tv_sec = (long)wait;
 	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);
 	FD_ZERO(&in);
@@ -684,7 +686,7 @@ wait_for_work(int more)
 static int
 over(void)
 {
-	return state.ending && (ta_count() == 0 || got_term > 1 ||
+	return state.ending && (q.nagents == 0 || got_term > 1 ||
 	    now.mono >= state.deadline);
 }
 
@@ -703,14 +705,14 @@ loop(void)
 		if (!state.ending)
 			q_timers();
 		ta_timers();
-		ta_run();
+		pool_run();
 		q_sweep();
 		log_flush();
 	}
 	q_sweep();
-	if (ta_count() > 0) {
+	if (q.nagents > 0) {
 		log_warn("ending agents=%u are still at work; they are told "
-		    "to stop, their tags decide", ta_count());
+		    "to stop, their tags decide", q.nagents);
 		ta_kill();
 	}
 }
@@ -738,7 +740,7 @@ set_up(void)
 		exit(X_CANTCREAT);
 	q.hold = opt.sync;
 	open_notify();
-	ta_init();
+	pool_init();
 	if (geteuid() != 0)
 		log_info("user uid=%ld is not root: agents run as the same",
 		    (long)geteuid());

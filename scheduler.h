@@ -274,6 +274,9 @@ struct queue {
 	struct chan *chans;
 	struct ta *agents;	/* ta.c keeps it */
 	unsigned nthreads, nmessages;
+	unsigned nagents;	/* not yet gone */
+	unsigned nidle, nclosing;	/* ... of these */
+	unsigned nwait;		/* rings that wait for any agent to go */
 	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
 	int	hold;		/* start nothing now: -S is loading, or ending */
 };
@@ -524,16 +527,28 @@ void	q_job_over(struct ta *, const char *reason);
 int	in_load(void);
 
 /* ======================================================================
- * ta.c - transport agents
+ * child.c - a program is started
  * ====================================================================== */
 
-/* Probes how many there can be (seed 22, note 1).  To be called when all
- * lasting descriptors are open. */
-void	ta_init(void);
+/* How many agents descriptors allow (seed 22, note 1), after raising the
+ * limit as far as it goes. */
+unsigned child_most(void);
 /* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */
-const char *ta_var(const char *name);
-/* Gives what is ready to agents: idle ones, or new ones as limits allow. */
-void	ta_run(void);
+const char *child_var(const char *name);
+/* Starts the command with the setting's user, group and nice: its process
+ * number, and our ends in fd, to read from and to write to (which may be the
+ * same); -1 with errno when that cannot be. */
+long	child_start(const struct setting *, struct command *, int fd[2]);
+
+/* ======================================================================
+ * ta.c - transport agents: what is said to them and what they say
+ * ====================================================================== */
+
+/* Starts an agent for the thread: 0, or -1 after stopping the ring for a
+ * while. */
+int	ta_start(struct ring *, struct thread *);
+void	ta_wake(struct ta *, struct thread *);	/* an idle one goes to work */
+void	ta_end(struct ta *);	/* it is to end, politely */
 /* Adds the descriptors to wait for; *max is the largest so far. */
 void	ta_prep(fd_set *in, fd_set *out, int *max);
 double	ta_wait(void);		/* seconds until a timer is due */
@@ -545,6 +560,13 @@ void	ta_timers(void);	/* ends the idle and the silent */
  * when they have done what they were given.  ta_kill: no more patience. */
 void	ta_finish(void);
 void	ta_kill(void);
-unsigned ta_count(void);	/* agents not yet gone */
+
+/* ======================================================================
+ * pool.c - who gets an agent
+ * ====================================================================== */
+
+void	pool_init(void);	/* when all lasting descriptors are open */
+void	pool_run(void);		/* gives what is ready to agents */
+double	pool_wait(void);	/* seconds until it is worth trying again */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * ta.c - transport agents: limits, start, feeding, reports, the idle pool.
+ * ta.c - transport agents: what is said to them and what they say.
  *
  * An agent is a program that delivers.  It has one socket (or two pipes) on
  * its descriptors 0, 1 and 2, and talks in lines:
@@ -18,38 +18,25 @@
  *
  * An agent stays on its thread while that has vertices ready, but gives way
  * after a stretch when others wait; then it takes the ring's next thread.  If
- * there is none it is idle, until idlemax.  A thread takes the idle agent that
- * served it last, else any of its ring, else a new one is started.
- *
- * Limits.  maxta, at first what descriptors allow, counts all agents that are
- * not yet gone, idle and ending ones too; so do maxchannel and maxring.  Rings
- * that wait for a slot get it in turns.  For them the agent that has been
- * idle longest elsewhere is ended; and where a ring has more than its share,
- * agents that leave a thread end instead of taking the next.
+ * there is none it is idle, until idlemax.  Who may start one, and who takes
+ * an idle one, is pool.c's to say.
  *
  * Trouble.  An agent that cannot be run, or dies before its first #hungry,
  * stops its ring for an interval, with one line in the log.  One that dies
  * later loses nothing: the tags on disk decide (q_job_over).  One that is
  * silent for the clause's timeout with work in hand is ended.
  *
- * Costs: one pass O(rings + agents), as select itself.
+ * Costs: one pass O(agents), as select itself; a report O(log n) in its
+ * message.
  */
 #include "scheduler.h"
-#include <grp.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-#ifndef NO_RLIMIT
-#include <sys/resource.h>
-#endif
-#ifdef NO_SOCKETPAIR
-#define FDS_EACH 2
-#else
+#ifndef NO_SOCKETPAIR
 #include <sys/socket.h>
-#define FDS_EACH 1
 #endif
 
-#define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
 #define STRETCH		100	/* jobs after which it gives way to others */
 #define GREETING	300L	/* seconds that it has for its first #hungry */
 #define GRACE		30	/* seconds from closing to SIGTERM */
@@ -59,254 +46,12 @@
 #define NOISE_MOST	100	/* lines outside the protocol that are logged */
 #define READS		4	/* of sizeof(inbuf) in one pass */
 
-static unsigned most;		/* agents that descriptors allow */
-static unsigned nagents, nidle, nclosing;
-static unsigned nwait;		/* rings that wait for any agent to go */
 static struct heap due;		/* agents, by timer */
 static unsigned long served;	/* new agents so far */
 
 static char inbuf[16384];
 
-/* ---- limits -------------------------------------------------------------- */
-
-/* How many descriptors we may have, as many as we can get. */
-static long
-descriptors(void)
-{
-	long n = -1;
-#ifndef NO_RLIMIT
-	struct rlimit rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-		rl.rlim_cur = rl.rlim_max;
-		if (rl.rlim_cur > (rlim_t)FD_SETSIZE)
-			rl.rlim_cur = (rlim_t)FD_SETSIZE;
-		setrlimit(RLIMIT_NOFILE, &rl);
-		if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
-			n = rl.rlim_cur > (rlim_t)FD_SETSIZE ? FD_SETSIZE :
-			    (long)rl.rlim_cur;
-	}
-#endif
-	if (n < 0)
-		n = sysconf(_SC_OPEN_MAX);
-	if (n < 0)
-		n = 64;
-	return n > FD_SETSIZE ? FD_SETSIZE : n;
-}
-
-void
-ta_init(void)
-{
-	long n = descriptors();
-
-	most = n > FDS_KEPT + FDS_EACH ?
-	    (unsigned)((n - FDS_KEPT) / FDS_EACH) : 1;
-	log_info("limits maxta=%u descriptors=%ld for each agent=%d", most, n,
-	    FDS_EACH);
-#ifdef NO_INITGROUPS
-	if (geteuid() == 0)
-		log_info("limits agents keep our supplementary groups: built "
-		    "without setgroups");
-#endif
-}
-
-unsigned
-ta_count(void)
-{
-	return nagents;
-}
-
-/* The limit that keeps a thread from a new agent, or NULL. */
-static const char *
-limit(const struct ring *r, const struct thread *t)
-{
-	const struct setting *s = &r->conf->v;
-	unsigned here = r->conf->bound ? t->nref : r->nta;
-
-	if (s->maxring > 0 && here >= (unsigned)s->maxring)
-		return "maxring";
-	if (s->maxchannel > 0 && r->chan->nta >= (unsigned)s->maxchannel)
-		return "maxchannel";
-	if (nagents >= most || (s->maxta > 0 && nagents >= (unsigned)s->maxta))
-		return "maxta";
-	return NULL;
-}
-
-/*
- * Should this agent's slot go to another ring?  When others wait for one and
- * its ring has more than an equal share; so under a full load every ring
- * comes to its share and no agent is ended for nothing.
- */
-static int
-should_yield(const struct ta *ta)
-{
-	const struct ring *r = ta->ring;
-	unsigned total = nwait, chan = r->chan->nwait;
-
-	if (nclosing > 0)
-		return 0;	/* one slot is coming already */
-	if (r->pending != NULL && !r->conf->bound) {
-		total -= strcmp(r->pending, "maxta") == 0;
-		chan -= strcmp(r->pending, "maxchannel") == 0;
-	}
-	return (total > 0 && r->nta * (total + 1) > nagents) ||
-	    (chan > 0 && r->nta * (chan + 1) > r->chan->nta);
-}
-
-/* ---- starting one ----------------------------------------------------------- */
-
-const char *
-ta_var(const char *name)
-{
-	static const struct {
-		const char *name;
-		char	**value;
-	} known[] = {
-		{ "POSTOFFICE", &opt.postoffice },
-		{ "MAILBIN", &opt.mailbin },
-		{ "MAILSHARE", &opt.mailshare },
-		{ "LOGDIR", &opt.logdir }
-	};
-	size_t i, n = strlen(name);
-
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcmp(name, known[i].name) == 0 &&
-		    *known[i].value != NULL)
-			return *known[i].value;
-	for (i = 0; opt.vars != NULL && opt.vars[i] != NULL; i++)
-		if (strncmp(opt.vars[i], name, n) == 0 &&
-		    opt.vars[i][n] == '=')
-			return opt.vars[i] + n + 1;
-	return strcmp(name, "PATH") == 0 ? opt.path : NULL;
-}
-
-/* Makes both ends; [0] is read from, [1] written to: 0 or -1. */
-static int
-make_channel(int ours[2], int theirs[2])
-{
-	int i;
-#ifdef NO_SOCKETPAIR
-	int to[2], from[2];
-
-	if (pipe(to) < 0)
-		return -1;
-	if (pipe(from) < 0) {
-		close(to[0]);
-		close(to[1]);
-		return -1;
-	}
-	ours[0] = from[0];
-	ours[1] = to[1];
-	theirs[0] = to[0];
-	theirs[1] = from[1];
-#else
-	int s[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s) < 0)
-		return -1;
-	ours[0] = ours[1] = s[0];
-	theirs[0] = theirs[1] = s[1];
-#endif
-	for (i = 0; i < 2; i++) {
-		fd_cloexec(ours[i]);
-		fd_cloexec(theirs[i]);
-		fd_nonblock(ours[i]);
-	}
-	return 0;
-}
-
-static void
-close_both(int fd[2])
-{
-	close(fd[0]);
-	if (fd[1] != fd[0])
-		close(fd[1]);
-}
-
-/* In the child: who it is to be.  NULL, or what could not be done. */
-static const char *
-become(const struct setting *s)
-{
-#ifndef NO_RLIMIT
-	struct rlimit rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-		rl.rlim_cur = (rlim_t)opt.agentfiles;
-		setrlimit(RLIMIT_NOFILE, &rl);
-	}
-#endif
-	errno = 0;
-	if (s->nice != 0 && nice((int)s->nice) == -1 && errno != 0)
-		return "nice";
-	if (geteuid() != 0)
-		return NULL;	/* we can be nobody else */
-#ifndef NO_INITGROUPS
-	{
-		gid_t gid = (gid_t)s->gid;
-
-		if (setgroups(1, &gid) < 0)
-			return "setgroups";
-	}
-#endif
-	if (setgid((gid_t)s->gid) < 0)
-		return "setgid";
-	if (setuid((uid_t)s->uid) < 0)
-		return "setuid";
-	return NULL;
-}
-
-/* In the child: becomes the agent.  Says why when it cannot. */
-static void
-run(const struct setting *s, char **argv, char **env, const int theirs[2])
-{
-	static const int reset[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE,
-	    SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD };
-	char line[PATH_MAX_ + 200];
-	const char *what;
-	size_t i;
-
-	for (i = 0; i < sizeof(reset) / sizeof(reset[0]); i++)
-		signal(reset[i], SIG_DFL);
-	setpgid(0, 0);		/* a terminal's ^C is for the scheduler */
-	if (dup2(theirs[0], 0) < 0 || dup2(theirs[1], 1) < 0 ||
-	    dup2(theirs[1], 2) < 0)
-		_exit(X_OSERR);
-	what = become(s);
-	if (what == NULL) {
-		execve(argv[0], argv, env);
-		what = "execute";
-	}
-	text_fmt(line, sizeof(line), "# cannot %s %s: %s\n", what, argv[0],
-	    strerror(errno));
-	fd_write(1, line, strlen(line));
-	_exit(X_OSFILE);
-}
-
-/* The whole environment of an agent: 0 or -1. */
-static int
-environment(struct command *c, char **env, char *mem, size_t size)
-{
-	static const char *const passed[] = { "TZ", "PATH", "ZCONFIG" };
-	const char *value[3];
-	struct text t;
-	int i, n;
-
-	for (n = 0; n < c->nenv; n++)
-		env[n] = c->env[n];
-	value[0] = getenv("TZ");
-	value[1] = ta_var("PATH");
-	value[2] = opt.envfile;
-	text_init(&t, mem, size);
-	for (i = 0; i < 3; i++) {
-		if (value[i] == NULL)
-			continue;
-		env[n++] = t.s + t.len;
-		text_add(&t, "%s=%s", passed[i], value[i]);
-		text_put(&t, "", 1);
-	}
-	env[n] = NULL;
-	return t.cut ? -1 : 0;
-}
+/* ---- coming to be ------------------------------------------------------------ */
 
 /* Nothing of this ring is started for some seconds; said once. */
 static void
@@ -333,7 +78,7 @@ enlist(struct ta *ta, struct ring *r)
 	if (q.agents != NULL)
 		q.agents->prev = ta;
 	q.agents = ta;
-	nagents++;
+	q.nagents++;
 	r->nta++;
 	r->chan->nta++;
 	r->served = ++served;
@@ -345,57 +90,48 @@ start(struct ring *r, struct thread *t)
 {
 	const struct setting *s = &r->conf->v;
 	static struct command c;
-	char *env[CMD_WORDS + 4], mem[PATH_MAX_ * 4], path[PATH_MAX_];
-	int ours[2], theirs[2];
+	int fd[2];
+	long pid = -1;
 	const char *why;
 	struct ta *ta;
 
-	why = cf_command(r->conf, r->chan->name, t->host, ta_var, &c);
-	if (why == NULL && (environment(&c, env, mem, sizeof(mem)) < 0 ||
-	    text_fmt(path, sizeof(path), "%s%s%s",
-	    c.argv[0][0] == '/' ? "" : opt.mailbin,
-	    c.argv[0][0] == '/' ? "" : "/ta/", c.argv[0]) < 0))
-		why = "makes too long a path or environment";
+	why = cf_command(r->conf, r->chan->name, t->host, child_var, &c);
 	if (why != NULL) {
 		stop_ring(r, s->interval, why);
 		return NULL;
 	}
-	c.argv[0] = path;
 	ta = mem_get(sizeof(*ta));
-	if (ta == NULL || heap_room(&due, nagents + 1) < 0 ||
-	    make_channel(ours, theirs) < 0) {
+	if (ta != NULL && heap_room(&due, q.nagents + 1) == 0)
+		pid = child_start(s, &c, fd);
+	if (pid < 0) {
 		stop_ring(r, FORK_AGAIN, strerror(errno));
 		free(ta);
 		return NULL;
 	}
-	if (ours[0] >= FD_SETSIZE || ours[1] >= FD_SETSIZE) {
-		errno = EMFILE;
-		ta->pid = -1;
-	} else {
-		log_flush();
-		ta->pid = (int)fork();
-	}
-	if (ta->pid == 0)
-		run(s, c.argv, env, theirs);
-	close_both(theirs);
-	if (ta->pid < 0) {
-		stop_ring(r, FORK_AGAIN, strerror(errno));
-		close_both(ours);
-		free(ta);
-		return NULL;
-	}
-	ta->in = ours[0];
-	ta->out = ours[1];
+	ta->pid = (int)pid;
+	ta->in = fd[0];
+	ta->out = fd[1];
 	ta->heard = now.mono;
 	enlist(ta, r);
 	heap_set(&due, &ta->timer, now.mono +
 	    (double)(s->timeout < GREETING ? s->timeout : GREETING));
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", ta->pid,
-	    r->chan->name, t->host, nagents);
+	    r->chan->name, t->host, q.nagents);
 	return ta;
 }
 
-/* ---- the idle pool ------------------------------------------------------------ */
+int
+ta_start(struct ring *r, struct thread *t)
+{
+	struct ta *ta = start(r, t);
+
+	if (ta == NULL)
+		return -1;
+	th_join(ta, t);
+	return 0;
+}
+
+/* ---- at rest ------------------------------------------------------------ */
 
 static void
 pool_add(struct ta *ta)
@@ -412,7 +148,7 @@ pool_add(struct ta *ta)
 	if (t->idle != NULL)
 		t->idle->tprev = ta;
 	t->idle = ta;
-	nidle++;
+	q.nidle++;
 }
 
 static void
@@ -430,7 +166,7 @@ pool_del(struct ta *ta)
 		ta->tprev->tnext = ta->tnext;
 	else
 		ta->thread->idle = ta->tnext;
-	nidle--;
+	q.nidle--;
 }
 
 /* ---- talking to one -------------------------------------------------------- */
@@ -485,7 +221,7 @@ end(struct ta *ta, int grace)
 	if (ta->state == TA_IDLE)
 		pool_del(ta);
 	ta->state = TA_CLOSING;
-	nclosing++;
+	q.nclosing++;
 	heap_set(&due, &ta->timer, now.mono + GRACE);
 	if (grace && ta->nout < ta->outsize)
 		ta->outbuf[ta->nout++] = '\n';
@@ -515,6 +251,7 @@ say(struct ta *ta, const char *s)
 	}
 	memcpy(ta->outbuf + ta->nout, s, n);
 	ta->nout += n;
+	log_debug("to pid=%d %.*s", ta->pid, (int)n - 1, s);
 	return 0;
 }
 
@@ -555,6 +292,27 @@ portion(const struct ta *ta)
 	if (share == 0)
 		share = 1;
 	return share < n ? share : n;
+}
+
+/*
+ * Should this agent's slot go to another ring?  When others wait for one and
+ * its ring has more than an equal share; so under a full load every ring
+ * comes to its share and no agent is ended for nothing.
+ */
+static int
+should_yield(const struct ta *ta)
+{
+	const struct ring *r = ta->ring;
+	unsigned total = q.nwait, chan = r->chan->nwait;
+
+	if (q.nclosing > 0)
+		return 0;	/* one slot is coming already */
+	if (r->pending != NULL && !r->conf->bound) {
+		total -= strcmp(r->pending, "maxta") == 0;
+		chan -= strcmp(r->pending, "maxchannel") == 0;
+	}
+	return (total > 0 && r->nta * (total + 1) > q.nagents) ||
+	    (chan > 0 && r->nta * (chan + 1) > r->chan->nta);
 }
 
 /* It has had its stretch, and somebody else could use it. */
@@ -633,10 +391,15 @@ go_on(struct ta *ta)
 
 /* ---- hearing it ----------------------------------------------------------------- */
 
+/* A line outside the protocol. */
 static void
 noise(struct ta *ta, const char *what, const char *line)
 {
+	while (*line == ' ')
+		line++;
 	text_fmt(ta->last, sizeof(ta->last), "%s", line);
+	if (!ta->spoke)
+		return;		/* it comes with the reason if it dies */
 	if (ta->noise++ < NOISE_MOST)
 		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
 		    ta->ring->chan->name, what, line);
@@ -699,6 +462,7 @@ report(struct ta *ta, char *line)
 static void
 hear_line(struct ta *ta, char *line)
 {
+	log_debug("from pid=%d %s", ta->pid, line);
 	if (strncmp(line, "#hungry", 7) == 0)
 		hungry(ta);
 	else if (strncmp(line, "#resync", 7) == 0)
@@ -803,7 +567,7 @@ epitaph(const struct ta *ta, char *s, size_t size)
 
 	text_init(&t, s, size);
 	if (ta->kills > 0)
-		text_add(&t, "was silent and had to be ended");
+		text_add(&t, "was silent too long and had to be ended");
 	else if (WIFSIGNALED(ta->status))
 		text_add(&t, "died of signal %d", WTERMSIG(ta->status));
 	else
@@ -822,27 +586,27 @@ bury(struct ta *ta)
 
 	epitaph(ta, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
-	if (ta->jobs.n > 0 || ta->kills > 0 || ta->status != 0)
+	if (!ta->spoke && !q.hold)
+		stop_ring(r, r->conf->v.interval, how);
+	else if (ta->jobs.n > 0 || ta->kills > 0 || ta->status != 0)
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
 		    ta->pid, r->chan->name, ta->thread->host, ta->jobs.n, how);
 	else
 		log_info("agent-end pid=%d channel=%s agents=%u", ta->pid,
-		    r->chan->name, nagents - 1);
-	if (!ta->spoke && !q.hold)
-		stop_ring(r, r->conf->v.interval, how);
+		    r->chan->name, q.nagents - 1);
 	while (ta->jobs.n > 0)
 		q_job_over(ta, reason);
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
 		pool_del(ta);
 	if (ta->state == TA_CLOSING)
-		nclosing--;
+		q.nclosing--;
 	heap_del(&due, &ta->timer);
 	ta->thread->nref--;
 	th_suspect(ta->thread);
 	r->nta--;
 	r->chan->nta--;
-	nagents--;
+	q.nagents--;
 }
 
 /* Takes it off the list, when it is gone. */
@@ -908,131 +672,20 @@ ta_timers(void)
 	}
 }
 
-/* ---- who gets one ---------------------------------------------------------------- */
+/* ---- for those above ------------------------------------------------------------ */
 
-static void
-wake_up(struct ta *ta, struct thread *t)
+void
+ta_wake(struct ta *ta, struct thread *t)
 {
 	put_to_work(ta, t);
 	if (ta->state == TA_BUSY && ta->jobs.n == 0)
 		go_on(ta);
 }
 
-/* Idle agents take what is ready in their ring. */
-static void
-use_idle(struct ring *r)
-{
-	struct ta *ta, *next;
-	struct thread *t;
-
-	if (r->conf->bound) {	/* ... each on its own thread only */
-		for (ta = r->idle; ta != NULL; ta = next) {
-			next = ta->rnext;
-			if (ta->thread->turn.pos != 0)
-				wake_up(ta, ta->thread);
-		}
-		return;
-	}
-	while (r->idle != NULL && (t = th_turn(r)) != NULL)
-		wake_up(t->idle != NULL ? t->idle : r->idle, t);
-}
-
-/* -R: may another one be started in this second? */
-static int
-may_fork(int count)
-{
-	static double since = -10;
-	static long n;
-
-	if (now.mono - since >= 1) {
-		since = now.mono;
-		n = 0;
-	}
-	n += count;
-	return n < opt.forkrate;
-}
-
-/* Notes what the ring waits for: 1 when it may have a new agent now. */
-static int
-may_start(struct ring *r)
-{
-	struct thread *t = th_turn(r);
-
-	r->pending = NULL;
-	if (t == NULL)
-		return 0;
-	if (r->dead > now.mono)
-		r->pending = "an agent that can be started";
-	else
-		r->pending = limit(r, t);
-	if (r->pending == NULL && !may_fork(0))
-		r->pending = "forkrate";
-	return r->pending == NULL;
-}
-
-/* The ring that may have a new agent and had its last one longest ago. */
-static struct ring *
-next_ring(void)
-{
-	struct ring *r, *best = NULL;
-
-	for (r = q.rings; r != NULL; r = r->next)
-		if (may_start(r) && (best == NULL || r->served < best->served))
-			best = r;
-	return best;
-}
-
-/* Counts the rings that wait for a slot, and ends the agent that has been
- * idle longest where that gives one. */
-static void
-make_room(void)
-{
-	struct ta *ta, *victim = NULL;
-	struct ring *r;
-
-	nwait = 0;
-	for (r = q.rings; r != NULL; r = r->next)
-		r->chan->nwait = 0;
-	for (r = q.rings; r != NULL; r = r->next) {
-		if (r->pending == NULL)
-			continue;
-		nwait += strcmp(r->pending, "maxta") == 0;
-		r->chan->nwait += strcmp(r->pending, "maxchannel") == 0;
-	}
-	if (nidle == 0 || nclosing > 0)
-		return;
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		if (ta->state == TA_IDLE && (nwait > 0 ||
-		    ta->ring->chan->nwait > 0) &&
-		    (victim == NULL || ta->heard < victim->heard))
-			victim = ta;
-	if (victim != NULL)
-		end(victim, 1);
-}
-
 void
-ta_run(void)
+ta_end(struct ta *ta)
 {
-	struct ring *r;
-	struct thread *t;
-	struct ta *ta;
-
-	if (q.hold || opt.freeze)
-		return;
-	for (r = q.rings; r != NULL; r = r->next) {
-		while (r->old && r->idle != NULL)
-			end(r->idle, 1);
-		use_idle(r);
-	}
-	while ((r = next_ring()) != NULL) {
-		t = th_turn(r);
-		ta = start(r, t);
-		if (ta == NULL)
-			continue;
-		may_fork(1);
-		th_join(ta, t);
-	}
-	make_room();
+	end(ta, 1);
 }
 
 void
@@ -1080,19 +733,9 @@ ta_wait(void)
 {
 	struct timer *t = heap_first(&due);
 	double when = now.mono + 3600;
-	struct ring *r;
 
 	if (t != NULL && t->when < when)
 		when = t->when;
-	for (r = q.rings; r != NULL && !q.hold; r = r->next) {
-		if (r->pending == NULL || th_turn(r) == NULL)
-			continue;
-		if (r->dead > now.mono && r->dead < when)
-			when = r->dead;
-		else if (strcmp(r->pending, "forkrate") == 0 &&
-		    now.mono + 0.25 < when)
-			when = now.mono + 0.25;
-	}
 	return when > now.mono ? when - now.mono : 0;
 }
 

@@ -336,6 +336,8 @@ log_line(int level, const char *f, va_list ap)
 	text_add(&t, "%s %s ", log_stamp(), name[level]);
 	t.clean = 1;
 	text_vadd(&t, f, ap);
+	while (line[t.len - 1] == ' ')
+		line[--t.len] = '\0';
 #ifndef NO_SYSLOG
 	if (lg.to_syslog) {
 		static const int prio[] = {
