@@ -1,0 +1,84 @@
+#!/bin/sh
+# Calls between the daemon's modules go only downwards.
+. "${0%/*}/lib.sh"
+
+layers='scheduler status pool ta child intake queue thread order feedback bounce cf
+spool ctl util'
+
+# Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each
+# thing that is wrong: "unknown X", "up X -> Y symbol", "mutual X Y".
+check() {
+	awk -v layers="$(echo $layers)" '
+	BEGIN {
+		n = split(layers, name, " ")
+		for (i = 1; i <= n; i++) rank[name[i]] = i
+	}
+	{
+		file = $1
+		sub(/:$/, "", file); sub(/\.o$/, "", file); sub(/.*\//, "", file)
+		# programs of their own
+		if (file == "mailq" || file == "submit") next
+		if (!(file in rank)) { unknown[file] = 1; next }
+		if ($3 == "T" || $3 == "W") home[$2] = file
+		if ($3 == "U") { n_use++; user[n_use] = file; sym[n_use] = $2 }
+	}
+	END {
+		for (file in unknown) print "unknown " file
+		for (i = 1; i <= n_use; i++) {
+			if (!(sym[i] in home)) continue
+			a = user[i]; b = home[sym[i]]
+			if (rank[a] > rank[b]) print "up " a " -> " b " " sym[i]
+			edge[a, b] = 1
+		}
+		for (i = 1; i <= n; i++)
+			for (j = i + 1; j <= n; j++)
+				if (((name[i], name[j]) in edge) && ((name[j], name[i]) in edge))
+					print "mutual " name[i] " " name[j]
+	}'
+}
+
+# First that it finds something at all.
+is 'a call downwards is fine' "$(check <<'NM'
+./queue.o: q_add T 0 10
+./queue.o: log_err U
+./util.o: log_err T 0 10
+./util.o: memcpy U
+./scheduler.o: q_add U
+mailq.o: log_err U
+mailq.o: main T 0 10
+NM
+)" ''
+is 'a call upwards is found' "$(check <<'NM'
+./spool.o: q_add U
+./queue.o: q_add T 0 10
+NM
+)" 'up spool -> queue q_add'
+is 'so are calls both ways' "$(check <<'NM'
+./spool.o: q_add U
+./spool.o: spool_next T 0 10
+./queue.o: q_add T 0 10
+./queue.o: spool_next U
+NM
+)" 'up spool -> queue q_add
+mutual queue spool'
+is 'and a file that has no place' "$(check <<'NM'
+./misc.o: log_err U
+./util.o: log_err T 0 10
+NM
+)" 'unknown misc'
+
+if ! command -v nm >/dev/null 2>&1; then
+	skip 'the objects' 'no nm'
+elif [ ! -f "$top/scheduler.o" ] || [ ! -f "$top/util.o" ]; then
+	skip 'the objects' 'they are not built'
+else
+	(cd "$top" && nm -A -P -g ./*.o) >"$tmp/nm" 2>"$tmp/nm.err"
+	is 'nm can read the objects' $? 0
+	found=$(check <"$tmp/nm")
+	wrong() { printf '%s\n' "$found" | grep "^$1 "; }
+	is 'every object has a place' "$(wrong unknown)" ''
+	is 'no call goes upwards' "$(wrong up)" ''
+	is 'no two modules call each other' "$(wrong mutual)" ''
+	like 'there are calls' "$(cat "$tmp/nm")" '^(\./)?scheduler\.o:? .* U'
+fi
+finish

@@ -1,0 +1,397 @@
+# lib.sh - what the tests share.  A test begins with
+#
+#	. "${0%/*}/lib.sh"
+#
+# and ends with finish.  It may use $top, the project, and $tmp, a directory
+# of its own with a short name, since a socket's has room for 100 bytes.  At
+# its end, whatever that is, the processes started through bg and sched_start
+# are ended and $tmp is removed.
+
+LC_ALL=C
+export LC_ALL
+unset CDPATH
+
+top=$(cd "${0%/*}/.." && pwd) || exit 1
+SCHEDULER=${SCHEDULER:-$top/scheduler}
+
+# Closed to others, but an agent with user= in its clause can pass through.
+lib_mask=$(umask)
+umask 077
+tmp=${TMPDIR:-/tmp}/t$$
+lib_n=0
+until mkdir "$tmp" 2>/dev/null; do
+	lib_n=$((lib_n + 1))
+	if [ $lib_n -gt 20 ]; then
+		echo "Bail out! cannot make $tmp"
+		exit 1
+	fi
+	tmp=${TMPDIR:-/tmp}/t$$.$lib_n
+done
+chmod 711 "$tmp"
+umask "$lib_mask"
+mkdir -p "$tmp/bin/ta" "$tmp/log"
+
+if sleep 0.1 2>/dev/null; then
+	lib_nap=0.1 lib_persec=10
+else
+	lib_nap=1 lib_persec=1
+fi
+
+lib_pids=
+
+lib_end() {
+	lib_rc=$1
+	trap '' 1 2 15
+	cd /
+	for lib_p in $lib_pids; do
+		kill "$lib_p" 2>/dev/null
+	done
+	lib_n=$((3 * lib_persec))
+	for lib_p in $lib_pids; do
+		while [ $lib_n -gt 0 ] && alive "$lib_p"; do
+			sleep $lib_nap
+			lib_n=$((lib_n - 1))
+		done
+		kill -9 "$lib_p" 2>/dev/null
+		wait "$lib_p" 2>/dev/null
+	done
+	# agents of a scheduler that was killed may still write a moment
+	rm -rf "$tmp" 2>/dev/null || {
+		sleep 1
+		chmod -R u+rwx "$tmp"
+		rm -rf "$tmp"
+	}
+	exit "$lib_rc"
+}
+trap 'lib_end $?' 0
+trap 'exit 129' 1
+trap 'exit 130' 2
+trap 'exit 143' 15
+
+# ---- results ------------------------------------------------------------
+
+lib_tests=0 lib_failed=0 lib_plan=
+
+plan() {	# number
+	lib_plan=$1
+	echo "1..$1"
+}
+
+diag() {	# text ...
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+pass() {	# name
+	lib_tests=$((lib_tests + 1))
+	printf 'ok %d - %s\n' $lib_tests "$1"
+}
+
+fail() {	# name [text]
+	lib_tests=$((lib_tests + 1))
+	lib_failed=$((lib_failed + 1))
+	printf 'not ok %d - %s\n' $lib_tests "$1"
+	[ $# -lt 2 ] || diag "$2"
+}
+
+skip() {	# name reason
+	lib_tests=$((lib_tests + 1))
+	printf 'ok %d - %s # skip %s\n' $lib_tests "$1" "$2"
+}
+
+skip_all() {	# reason
+	echo "1..0 # skip $1"
+	exit 0
+}
+
+lib_shown() {	# status command ...
+	lib_status=$1
+	shift
+	diag "status $lib_status of: $*"
+	tail -n 40 "$tmp/ok.out" | sed 's/^/#   /'
+}
+
+# The command runs in this shell, so it may be sched_start or set variables.
+ok() {		# name command ...
+	lib_name=$1
+	shift
+	"$@" >"$tmp/ok.out" 2>&1
+	set -- $? "$@"
+	if [ "$1" -eq 0 ]; then
+		pass "$lib_name"
+	else
+		fail "$lib_name"
+		lib_shown "$@"
+	fi
+}
+
+# 126 and more: it could not be run, or a signal killed it.
+nok() {		# name command ...
+	lib_name=$1
+	shift
+	"$@" >"$tmp/ok.out" 2>&1
+	set -- $? "$@"
+	if [ "$1" -gt 0 ] && [ "$1" -lt 126 ]; then
+		pass "$lib_name"
+	else
+		fail "$lib_name"
+		lib_shown "$@"
+	fi
+}
+
+is() {		# name got want
+	if [ "x$2" = "x$3" ]; then
+		pass "$1"
+	else
+		fail "$1" " got: $2
+want: $3"
+	fi
+}
+
+lib_match() {	# text ERE
+	printf '%s\n' "$1" | grep -E -e "$2" >/dev/null
+}
+
+like() {	# name text ERE
+	if lib_match "$2" "$3"; then
+		pass "$1"
+	else
+		fail "$1" "does not match $3: $2"
+	fi
+}
+
+unlike() {	# name text ERE
+	if lib_match "$2" "$3"; then
+		fail "$1" "matches $3: $2"
+	else
+		pass "$1"
+	fi
+}
+
+finish() {
+	[ -n "$lib_plan" ] || plan $lib_tests
+	[ $lib_failed -eq 0 ] && [ $lib_tests -eq "$lib_plan" ]
+	exit
+}
+
+# ---- processes and waiting ----------------------------------------------
+
+alive() {	# pid
+	kill -0 "$1" 2>/dev/null
+}
+
+gone() {	# pid
+	! alive "$1"
+}
+
+wait_for() {	# seconds command ...
+	lib_left=$(($1 * lib_persec))
+	lib_secs=$1
+	shift
+	until "$@" >/dev/null 2>&1; do
+		if [ $lib_left -le 0 ]; then
+			diag "waited $lib_secs seconds for: $*"
+			return 1
+		fi
+		lib_left=$((lib_left - 1))
+		sleep $lib_nap
+	done
+}
+
+bg() {		# command ...
+	"$@" </dev/null &
+	bg_pid=$!
+	lib_pids="$lib_pids $bg_pid"
+}
+
+# Takes it off the list: its number may soon be somebody else's.
+lib_forget() {	# pid
+	lib_old=$lib_pids
+	lib_pids=
+	for lib_p in $lib_old; do
+		[ "$lib_p" = "$1" ] || lib_pids="$lib_pids $lib_p"
+	done
+}
+
+# ---- post offices -------------------------------------------------------
+
+spool_new() {	# dir
+	for lib_d in public queue transport router postman deferred freezer; do
+		mkdir -p "$1/$lib_d" || return 1
+		chmod 755 "$1/$lib_d"
+	done
+}
+
+# As the router does it: under a dot name first.  A name may be "X/123-1".
+put_raw() {	# po name <control file
+	lib_base=${2##*/}
+	lib_dir=${2%"$lib_base"}
+	mkdir -p "$1/queue/$lib_dir" "$1/transport/$lib_dir"
+	printf 'body of %s\n' "$2" >"$1/queue/$2"
+	cat >"$1/transport/$lib_dir.$lib_base"
+	mv "$1/transport/$lib_dir.$lib_base" "$1/transport/$2"
+}
+
+put() {		# po name channel host user [channel host user] ...
+	lib_po=$1
+	lib_name=$2
+	shift 2
+	{
+		printf 'i %s\no 0\nl <%s@test>\ne sender\n' \
+		    "${lib_name##*/}" "$lib_name"
+		echo 's local - sender 0'
+		while [ $# -ge 3 ]; do
+			printf 'r           %s %s %s 65534\n' "$1" "$2" "$3"
+			shift 3
+		done
+		printf 'm\nSubject: %s\n\n' "$lib_name"
+	} | put_raw "$lib_po" "$lib_name"
+}
+
+# Messages FIRST-1 and so on, one recipient user@hN.test each, N from 1 to
+# hosts in turn.
+put_many() {	# po count hosts channel [first = 100001]
+	mkdir "$1/many" || return 1
+	awk -v po="$1" -v n="$2" -v hosts="$3" -v chan="$4" \
+	    -v first="${5:-100001}" 'BEGIN {
+		for (i = 0; i < n; i++) {
+			name = sprintf("%d-1", first + i)
+			f = po "/queue/" name
+			print "body of " name >f
+			close(f)
+			f = po "/many/" name
+			printf "i %s\no 0\nl <%s@test>\ne sender\n", \
+			    name, name >f
+			print "s local - sender 0" >f
+			printf "r           %s h%d.test user 65534\n", \
+			    chan, i % hosts + 1 >f
+			printf "m\nSubject: %s\n\n", name >f
+			close(f)
+		}
+	}' && (cd "$1/many" && find . -name '*-1' -print |
+	    xargs sh -c 'mv "$@" ../transport' mv) && rmdir "$1/many"
+}
+
+po_empty() {	# po
+	[ -z "$(find "$1/transport" "$1/queue" ! -type d -print)" ]
+}
+
+conf() {	# file <text
+	cat >"$1"
+}
+
+# ---- the scheduler ------------------------------------------------------
+
+# $VALGRIND may hold a command to run it under.
+sched_start() {	# po conf [option ...]
+	lib_po=$1
+	lib_conf=$2
+	shift 2
+	[ ! -f "$tmp/sched.log" ] || mv "$tmp/sched.log" "$tmp/sched.old"
+	MAILBIN=${MAILBIN:-$tmp/bin} MAILSHARE=$tmp LOGDIR=$tmp/log \
+	    $VALGRIND "$SCHEDULER" -i -P "$lib_po" -f "$lib_conf" "$@" \
+	    </dev/null >"$tmp/sched.log" 2>&1 &
+	sched_pid=$!
+	lib_pids="$lib_pids $sched_pid"
+	lib_left=$((30 * lib_persec))
+	until logged ' ready'; do
+		if gone "$sched_pid"; then
+			wait "$sched_pid"
+			sched_rc=$?
+			lib_forget "$sched_pid"
+			diag "the scheduler ended, status $sched_rc; it said:"
+			diag "$(cat "$tmp/sched.log")"
+			return 1
+		fi
+		if [ $lib_left -le 0 ]; then
+			diag "the scheduler is not ready; it said:"
+			diag "$(cat "$tmp/sched.log")"
+			return 1
+		fi
+		lib_left=$((lib_left - 1))
+		sleep $lib_nap
+	done
+}
+
+# Sets sched_rc, which is above 128 when a signal ended it.
+sched_stop() {	# [signal = TERM]
+	kill "-${1:-TERM}" "$sched_pid" 2>/dev/null
+	if ! wait_for 30 gone "$sched_pid"; then
+		kill -9 "$sched_pid" 2>/dev/null
+	fi
+	wait "$sched_pid" 2>/dev/null
+	sched_rc=$?
+	lib_forget "$sched_pid"
+}
+
+logged() {	# ERE
+	grep -E -e "$1" "$tmp/sched.log" >/dev/null 2>&1
+}
+
+wait_log() {	# ERE [seconds = 10]
+	wait_for "${2:-10}" logged "$1"
+}
+
+# ---- transport agents ---------------------------------------------------
+
+# Its cwd will be transport/, and nothing of our environment reaches it.
+agent() {	# name <script
+	{
+		echo '#!/bin/sh'
+		cat
+	} >"$tmp/bin/ta/$1"
+	chmod 755 "$tmp/bin/ta/$1"
+}
+
+# An agent that has every recipient delivered.  In the configuration:
+#
+#	command="NAME $channel FILE [STATUS]"
+#
+# It appends a line "JOB CHANNEL HOST USER" to FILE (or $OUT) for each.  With
+# another STATUS than ok3, such as deferred or error2, it says that instead.
+agent_noop() {	# name
+	agent "$1" <<'AGENT'
+LC_ALL=C
+export LC_ALL
+channel=$1
+out=${2:-${OUT:-/dev/null}}
+status=${3:-ok3}
+case $status in
+ok*) tag=+ ;;
+error*) tag=- ;;
+*) tag=' ' ;;
+esac
+tab=$(printf '\t')
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	case $line in
+	'#idle') echo '#hungry'; continue ;;
+	*"$tab"*) job=${line%%"$tab"*} host=${line#*"$tab"} ;;
+	*) job=$line host= ;;
+	esac
+	num=${job##*/}
+	num=${num%%[!0-9]*}
+	list=$(awk -v channel="$channel" -v host="$host" '
+		block { if ($0 == "") block = 0 }
+		!block && /^r / {
+			split(substr($0, 13), w, " ")
+			if (w[1] == channel &&
+			    (host == "" || tolower(w[2]) == tolower(host)))
+				print off + 0, w[2], w[3]
+		}
+		/^[mM]$/ { block = 1 }
+		{ off += length($0) + 1 }' "$job")
+	[ -n "$list" ] || echo "#resync $job"
+	[ -z "$list" ] || printf '%s\n' "$list" |
+	while read -r off rhost user; do
+		# the tag first: after the report the file may be gone, and
+		# dd would make another
+		printf %s "$tag" | dd of="$job" bs=1 seek=$((off + 1)) \
+		    conv=notrunc 2>/dev/null
+		printf '%s %s %s %s\n' "$job" "$channel" "$rhost" "$user" \
+		    >>"$out"
+		printf '%s/%s\t\t%s \n' "$num" "$off" "$status"
+	done
+	echo '#hungry'
+done
+AGENT
+}
