@@ -1,0 +1,115 @@
+# Builds with any POSIX make and an ISO C90 compiler; nothing to configure.
+#
+#	make			the scheduler and its transport agents
+#	make run		a small spool, and mail being delivered
+#	make check		the tests
+#	make install		under PREFIX; DESTDIR= for packaging
+#
+# For an old or small system, say what is missing, for example
+#	make CPPFLAGS="-DNO_SOCKETPAIR -DNO_TCP"
+#
+#	NO_SOCKETPAIR	no socketpair: two pipes to each agent
+#	NO_TCP		no sockets: no notification of new mail
+#	NO_SELECT_H	no <sys/select.h>
+#	NO_RLIMIT	no getrlimit
+#	NO_INITGROUPS	no initgroups, no setgroups
+#	NO_SYSLOG	no syslog: the log file alone
+#	NO_SYMLINK	no lstat
+#	NO_MONOTONIC	no clock_gettime: times() counts
+#	NO_FSYNC	no fsync: sync()
+#	NO_FTRUNCATE	no ftruncate
+#	NO_SETSID	no setsid: setpgid
+#	NO_PWD		no passwd and group files: numbers only
+#	HAVE_ST_MTIM	stat has fractions of a second (POSIX 2008): spool ids
+#			are as long as ZMailer's
+.POSIX:
+
+CC = cc
+CFLAGS = -O
+CPPFLAGS = -D_FILE_OFFSET_BITS=64
+LDFLAGS =
+LIBS =
+
+DESTDIR =
+PREFIX = /usr/local
+SBIN = $(PREFIX)/sbin
+MAN = $(PREFIX)/share/man
+
+# Where a running system has its things; agents are in MAILBIN/ta.
+POSTOFFICE = /var/spool/postoffice
+MAILBIN = $(PREFIX)/lib/mail
+MAILSHARE = $(PREFIX)/share/mail
+LOGDIR = /var/log
+
+PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
+
+OBJS = scheduler.o pool.o ta.o child.o intake.o queue.o thread.o cf.o spool.o ctl.o util.o
+AGENTS = ta/mailbox ta/hold
+TESTS = t/cftest t/agent t/mkspool
+
+all: scheduler $(AGENTS)
+
+scheduler: $(OBJS)
+	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(LIBS)
+
+ta/mailbox: ta/mailbox.o ta/lib.o util.o
+	$(CC) $(LDFLAGS) -o $@ ta/mailbox.o ta/lib.o util.o $(LIBS)
+
+ta/hold: ta/hold.o ta/lib.o util.o
+	$(CC) $(LDFLAGS) -o $@ ta/hold.o ta/lib.o util.o $(LIBS)
+
+t/cftest: t/cftest.o cf.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/cftest.o cf.o util.o $(LIBS)
+
+t/agent: t/agent.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/agent.o util.o $(LIBS)
+
+t/mkspool: t/mkspool.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/mkspool.o util.o $(LIBS)
+
+scheduler.o: scheduler.c scheduler.h util.h
+	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ scheduler.c
+
+ta.o: ta.c scheduler.h util.h
+pool.o: pool.c scheduler.h util.h
+child.o: child.c scheduler.h util.h
+intake.o: intake.c scheduler.h util.h
+queue.o: queue.c scheduler.h util.h
+thread.o: thread.c scheduler.h util.h
+cf.o: cf.c scheduler.h util.h
+spool.o: spool.c scheduler.h util.h
+ctl.o: ctl.c scheduler.h util.h
+util.o: util.c util.h
+ta/lib.o: ta/lib.c ta/lib.h util.h
+ta/mailbox.o: ta/mailbox.c ta/lib.h util.h
+ta/hold.o: ta/hold.c ta/lib.h util.h
+t/cftest.o: t/cftest.c scheduler.h util.h
+t/agent.o: t/agent.c util.h
+t/mkspool.o: t/mkspool.c util.h
+
+.SUFFIXES:
+.SUFFIXES: .o .c
+.c.o:
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+run: all
+	sh t/run
+
+check: all $(TESTS)
+	sh t/tap-driver
+
+install: all
+	mkdir -p $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
+	cp scheduler $(DESTDIR)$(SBIN)/scheduler
+	cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
+	cp man/scheduler.8 $(DESTDIR)$(MAN)/man8
+	cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
+	test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
+
+# The configuration and the post office stay.
+uninstall:
+	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(MAN)/man8/scheduler.8 $(DESTDIR)$(MAN)/man5/scheduler.cf.5
+	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold
+
+clean:
+	rm -f scheduler $(AGENTS) $(TESTS) *.o ta/*.o t/*.o
