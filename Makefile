@@ -43,9 +43,9 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
-OBJS = scheduler.o pool.o ta.o child.o intake.o queue.o thread.o cf.o spool.o ctl.o util.o
+OBJS = scheduler.o pool.o ta.o child.o intake.o queue.o thread.o explain.o cf.o retry.o command.o pattern.o spool.o ctl.o util.o
 AGENTS = ta/mailbox ta/hold
-TESTS = t/cftest t/agent t/mkspool
+TESTS = t/cftest t/agent t/mkspool t/notify t/clocksched
 
 all: scheduler $(AGENTS)
 
@@ -58,14 +58,23 @@ ta/mailbox: ta/mailbox.o ta/lib.o util.o
 ta/hold: ta/hold.o ta/lib.o util.o
 	$(CC) $(LDFLAGS) -o $@ ta/hold.o ta/lib.o util.o $(LIBS)
 
-t/cftest: t/cftest.o cf.o util.o
-	$(CC) $(LDFLAGS) -o $@ t/cftest.o cf.o util.o $(LIBS)
+CFTEST = t/cftest.o cf.o retry.o command.o pattern.o util.o
+
+t/cftest: $(CFTEST)
+	$(CC) $(LDFLAGS) -o $@ $(CFTEST) $(LIBS)
 
 t/agent: t/agent.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/agent.o util.o $(LIBS)
 
 t/mkspool: t/mkspool.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/mkspool.o util.o $(LIBS)
+
+t/notify: t/notify.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/notify.o util.o $(LIBS)
+
+# The scheduler, but with a wall clock that a test can set.
+t/clocksched: $(OBJS) t/clock.o
+	$(CC) $(LDFLAGS) -o $@ $(OBJS) t/clock.o $(LIBS)
 
 scheduler.o: scheduler.c scheduler.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ scheduler.c
@@ -76,7 +85,11 @@ child.o: child.c scheduler.h util.h
 intake.o: intake.c scheduler.h util.h
 queue.o: queue.c scheduler.h util.h
 thread.o: thread.c scheduler.h util.h
+explain.o: explain.c scheduler.h util.h
 cf.o: cf.c scheduler.h util.h
+retry.o: retry.c scheduler.h util.h
+command.o: command.c scheduler.h util.h
+pattern.o: pattern.c scheduler.h util.h
 spool.o: spool.c scheduler.h util.h
 ctl.o: ctl.c scheduler.h util.h
 util.o: util.c util.h
@@ -86,6 +99,8 @@ ta/hold.o: ta/hold.c ta/lib.h util.h
 t/cftest.o: t/cftest.c scheduler.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
+t/notify.o: t/notify.c util.h
+t/clock.o: t/clock.c util.h
 
 .SUFFIXES:
 .SUFFIXES: .o .c

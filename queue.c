@@ -232,7 +232,7 @@ arrive(struct vertex *v)
 	const struct setting *s = &t->ring->conf->v;
 
 	t->ring->nvertices++;
-	v->step = cf_step(s, (long)now.mono - v->msg->born);
+	v->step = retry_step(s, (long)now.mono - v->msg->born);
 	if (s->wakeuprestartonly && t->wake.pos != 0) {
 		th_wait(t, v, (long)t->wake.when);
 		return;
@@ -492,7 +492,7 @@ put_back(struct vertex *v, const char *reason)
 		wakeup = (long)t->sleep;
 	} else {
 		wakeup = v->verdict == SAID_RETRYAT ? v->wakeup :
-		    (long)now.mono + cf_wait(s, &v->step, v->tries, now.wall);
+		    (long)now.mono + retry_wait(s, &v->step, v->tries, now.wall);
 		if (end != 0 && wakeup > end)
 			wakeup = end > (long)now.mono ? end :
 			    (long)now.mono + DISK_AGAIN;

@@ -317,14 +317,16 @@ say_in_log(const char *line)
 static int
 check(char *arg)
 {
-	struct config *c = cf_load(opt.config, say_plainly);
+	struct config *c;
 	char *channel, *host;
 
+	log_level = L_ERR;	/* what is passed over is no error */
+	c = cf_load(opt.config, say_plainly);
 	if (c == NULL)
 		return X_CONFIG;
 	if (arg != NULL) {
 		address(arg, &channel, &host);
-		cf_explain(c, channel, host, stdout);
+		explain(c, channel, host, stdout);
 	}
 	cf_free(c);
 	return 0;

@@ -416,29 +416,21 @@ int	spool_notified(char *name);		/* 1: a name, 0: no more */
 void	spool_notify_close(void);
 
 /* ======================================================================
- * cf.c - the clause language
+ * pattern.c - patterns for addresses
  * ====================================================================== */
 
-/* Reads the file.  Every error is given to say as one line "file:line:
- * keyword: reason" without a newline; NULL when there was any. */
-struct config *cf_load(const char *file, void (*say)(const char *));
-void	cf_free(struct config *);
-/* What holds for the address: clauses in order, values accumulate, the first
- * command ends the search (seed 22.1).  The conf is the config's; NULL when
- * there is no memory.  Its command is NULL when no clause with one matched. */
-struct conf *cf_match(struct config *, const char *channel, const char *host);
-/* Prints the clauses that matched, the effective values and the first ten
- * retry times. */
-void	cf_explain(struct config *, const char *channel, const char *host,
-	    FILE *);
+/* What is wrong with the pattern, or NULL. */
+const char *pat_check(const char *);
+/* All alternatives of a good pattern, in lower case, with a NULL at the end;
+ * NULL when there are too many, or no memory. */
+char	**pat_expand(const char *);
+void	pat_free(char **);
+/* Does one of them match the text, which is in lower case? */
+int	pat_match(const char *, const char *);
 
-/* Seconds until the next try, at least 1.  *step is the place in the retry
- * list and is moved on; at its end it jumps to a random place.  tries, from
- * 1, is how often it was deferred; wall, for the alignment by skew. */
-long	cf_wait(const struct setting *, unsigned short *step, unsigned tries,
-	    time_t wall);
-/* The place in the retry list of something that is age seconds old. */
-unsigned short cf_step(const struct setting *, long age);
+/* ======================================================================
+ * command.c - a command line becomes words
+ * ====================================================================== */
 
 #define CMD_WORDS	40
 struct command {
@@ -448,12 +440,60 @@ struct command {
 	char	mem[4096];
 };
 
-/* The conf's command for an address, words split and filled in; var gives
- * the value of ${NAME}, NULL when unknown.  NULL when it can be run, else the
- * reason why not. */
-const char *cf_command(const struct conf *, const char *channel,
-	    const char *host, const char *(*var)(const char *),
-	    struct command *);
+/* What is wrong with the command whatever the address, or NULL.  *bound as in
+ * struct conf; *channelled when $channel occurs. */
+const char *cmd_check(const char *, int *bound, int *channelled);
+/* The command for an address, words split and filled in; var gives the value
+ * of ${NAME}, NULL when unknown.  NULL when it can be run, else why not. */
+const char *cmd_split(const char *, const char *channel, const char *host,
+	    const char *(*var)(const char *), struct command *);
+
+/* ======================================================================
+ * retry.c - how long something waits that was put off
+ * ====================================================================== */
+
+/* Seconds by the factor at this place of the list, at least 1. */
+long	retry_factor(const struct setting *, unsigned step);
+/* Seconds until the next try, at least 1.  *step is the place in the list
+ * and is moved on.  tries, from 1, is how often it was put off; wall is for
+ * the alignment. */
+long	retry_wait(const struct setting *, unsigned short *step,
+	    unsigned tries, time_t wall);
+/* The place in the list of something that is age seconds old. */
+unsigned short retry_step(const struct setting *, long age);
+
+/* ======================================================================
+ * cf.c - the clause language
+ * ====================================================================== */
+
+enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_RETRIES, T_COMMAND };
+
+struct keyword {
+	const char *name;	/* NULL: the end of the table */
+	enum type type;
+	size_t	at;		/* offset in struct setting */
+	long	min, max, def;
+};
+
+extern const struct keyword cf_keywords[];
+
+/* The value of a keyword that is a number inside. */
+long	*cf_long(struct setting *, const struct keyword *);
+/* Reads the file.  Every error is given to say as one line "file:line:
+ * keyword: reason" without a newline; NULL when there was any. */
+struct config *cf_load(const char *file, void (*say)(const char *));
+void	cf_free(struct config *);
+/* What holds for the address: clauses in order, values accumulate, the first
+ * command ends the search (seed 22.1).  The conf is the config's; NULL when
+ * there is no memory.  Its command is NULL when no clause with one matched. */
+struct conf *cf_match(struct config *, const char *channel, const char *host);
+
+/* ======================================================================
+ * explain.c - what holds for an address, for a person to read
+ * ====================================================================== */
+
+void	explain(struct config *, const char *channel, const char *host,
+	    FILE *);
 
 /* ======================================================================
  * thread.c - threads and rings

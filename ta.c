@@ -95,7 +95,7 @@ start(struct ring *r, struct thread *t)
 	const char *why;
 	struct ta *ta;
 
-	why = cf_command(r->conf, r->chan->name, t->host, child_var, &c);
+	why = cmd_split(s->command, r->chan->name, t->host, child_var, &c);
 	if (why != NULL) {
 		stop_ring(r, s->interval, why);
 		return NULL;

@@ -409,7 +409,7 @@ th_sleep(struct thread *t)
 		return;		/* by another job of the same run */
 	if (t->tries < USHRT_MAX)
 		t->tries++;
-	t->sleep = now.mono + (double)cf_wait(s, &t->step, t->tries,
+	t->sleep = now.mono + (double)retry_wait(s, &t->step, t->tries,
 	    now.wall);
 	th_arm(t);
 	th_check(t);

@@ -1,0 +1,790 @@
+/*
+ * cf.c - the clause language.
+ *
+ *	pattern   keyword=value keyword="value with blanks" keyword
+ *	          more of the same clause
+ *
+ * A token in the first column is a pattern and begins a clause, or a
+ * PARAMname; everything else belongs to the clause before it.  '#' at the
+ * beginning of a token starts a comment.  A clause without keywords takes the
+ * contents of the next one that has some, but stays a clause of its own.
+ *
+ * An address "channel/host" goes over the patterns in order.  What each
+ * matching clause sets is laid over what was set before, until one with a
+ * command ends the search (seed 22.1).  The sum is a conf; there is one for
+ * each combination of clauses, so two addresses with the same conf can be
+ * told by a pointer, and a ring is made of that.
+ *
+ * Patterns are pattern.c's, commands command.c's, and the waiting between
+ * retries retry.c's.  Every error in a file is told, none of it is used.  The
+ * keywords are one table: name, type, where the value goes, what it may be.
+ */
+#include "scheduler.h"
+#include <ctype.h>
+
+#ifndef NO_PWD
+#include <grp.h>
+#include <pwd.h>
+#endif
+
+#define FILE_MOST	250000L		/* bytes in a configuration */
+#define YEARS		315360000L	/* seconds; ten of them */
+
+/* ---- the keywords ---------------------------------------------------------- */
+
+const struct keyword cf_keywords[] = {
+#define AT(m) offsetof(struct setting, m)
+	{ "interval", T_SPAN, AT(interval), 1, YEARS, 60 },
+	{ "idlemax", T_SPAN, AT(idlemax), 1, YEARS, 0 },
+	{ "expiry", T_SPAN, AT(expiry), 0, YEARS, 3 * 86400L },
+	{ "expiry2", T_SPAN, AT(expiry2), 0, YEARS, 86400L },
+	{ "timeout", T_SPAN, AT(timeout), 1, YEARS, 6 * 3600L },
+	{ "retries", T_RETRIES, AT(retries), 0, USHRT_MAX, 0 },
+	{ "maxta", T_NUMBER, AT(maxta), 0, 1000000L, 0 },
+	{ "maxchannel", T_NUMBER, AT(maxchannel), 0, 1000000L, 0 },
+	{ "maxring", T_NUMBER, AT(maxring), 0, 1000000L, 0 },
+	{ "maxthr", T_NUMBER, AT(maxthr), 1, 1000000L, 1 },
+	{ "overfeed", T_NUMBER, AT(overfeed), 0, 10000, 0 },
+	{ "skew", T_NUMBER, AT(skew), 1, 1000000L, 5 },
+	{ "nice", T_NUMBER, AT(nice), -40, 39, 0 },
+	{ "user", T_USER, AT(uid), 0, LONG_MAX, 0 },
+	{ "group", T_GROUP, AT(gid), 0, LONG_MAX, 1 },
+	{ "command", T_COMMAND, AT(command), 0, 0, 0 },
+	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, 0 },
+	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, 0 },
+	{ "ageorder", T_FLAG, AT(ageorder), 0, 1, 0 },
+	{ "wakeuprestartonly", T_FLAG, AT(wakeuprestartonly), 0, 1, 0 },
+	{ NULL, T_FLAG, 0, 0, 0, 0 }
+#undef AT
+};
+
+#define NKEYWORDS \
+	((int)(sizeof(cf_keywords) / sizeof(cf_keywords[0])) - 1)
+
+/* Other names for them, and those that are no more. */
+static const struct {
+	const char *name, *now;
+} synonyms[] = {
+	{ "maxtransport", "maxta" }, { "maxtransports", "maxta" },
+	{ "maxchannels", "maxchannel" }, { "maxrings", "maxring" }
+}, retired[] = {
+	{ "byhost", "put $host into the command instead" },
+	{ "maxhost", "use maxthr instead" },
+	{ "gangschedule", "leave it out: hosts are always scheduled as one" }
+};
+
+/* What ZMailer has and this program does without. */
+static const char *const foreign[] = {
+	"authfile", "mailqsock", "msgwriteasync", "global-report-interval",
+	"store-error-on-error"
+};
+
+long *
+cf_long(struct setting *v, const struct keyword *k)
+{
+	return (long *)(void *)((char *)v + k->at);
+}
+
+/* ---- reading: tokens ---------------------------------------------------------- */
+
+struct reader {
+	const char *file;
+	void	(*say)(const char *);
+	char	*p;		/* the rest of the file; changed in place */
+	char	*start;		/* of the line at hand */
+	int	line, errors;
+	struct config *config;
+	struct clause *at, **link;	/* the clause at hand, the list's end */
+};
+
+/* One error: what is wrong with the keyword or pattern, at this line. */
+static void
+wrong(struct reader *r, int line, const char *word, const char *f, ...)
+    LIKE_PRINTF(4, 5);
+
+static void
+wrong(struct reader *r, int line, const char *word, const char *f, ...)
+{
+	char text[1024];
+	struct text t;
+	va_list ap;
+
+	text_init(&t, text, sizeof(text));
+	text_add(&t, "%s:%d: ", r->file, line);
+	t.clean = 1;
+	text_add(&t, "%s: ", word);
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
+	r->errors++;
+	r->say(text);
+}
+
+static int
+is_blank(int c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
+/* To the next token, over blanks, lines and comments: 1 when it stands in
+ * the first column, 0 when further right, -1 at the end. */
+static int
+skip_to_token(struct reader *r)
+{
+	for (;;) {
+		while (is_blank(*r->p))
+			r->p++;
+		if (*r->p == '#')
+			r->p += strcspn(r->p, "\n");
+		if (*r->p == '\0')
+			return -1;
+		if (*r->p != '\n')
+			return r->p == r->start;
+		r->line++;
+		r->start = ++r->p;
+	}
+}
+
+/* Ends the word that r->p is behind; what ended it is returned. */
+static int
+end_word(struct reader *r)
+{
+	int c = *r->p;
+
+	if (c == '\n') {
+		r->line++;
+		r->start = r->p + 1;
+	}
+	if (c != '\0')
+		*r->p++ = '\0';
+	return c;
+}
+
+/* A value in double quotes: \" and \\ stand for " and \, a backslash at the
+ * end of a line joins it to the next; other backslashes stay for the command
+ * line.  NULL when the closing quote is missing on the line. */
+static char *
+quoted(struct reader *r)
+{
+	char *value = ++r->p, *to = value;
+
+	for (; *r->p != '"'; r->p++) {
+		if (*r->p == '\0' || *r->p == '\n')
+			return NULL;
+		if (r->p[0] == '\\' && r->p[1] == '\n') {
+			r->p++;
+			r->line++;
+			r->start = r->p + 1;
+			continue;
+		}
+		if (r->p[0] == '\\' && (r->p[1] == '"' || r->p[1] == '\\'))
+			r->p++;
+		*to++ = *r->p;
+	}
+	r->p++;
+	*to = '\0';
+	return value;
+}
+
+/* The value behind '=', which r->p is at; NULL after an error. */
+static char *
+take_value(struct reader *r, const char *word)
+{
+	int line = r->line;
+	char *value;
+
+	while (is_blank(*r->p))
+		r->p++;
+	if (*r->p == '\0' || *r->p == '\n' || *r->p == '#') {
+		wrong(r, line, word, "there is no value behind the =");
+		return NULL;
+	}
+	if (*r->p == '"') {
+		value = quoted(r);
+		if (value == NULL)
+			wrong(r, line, word, "the closing \" is missing");
+		else if (*r->p != '\0' && !isspace((unsigned char)*r->p))
+			wrong(r, r->line, word, "a blank is missing behind "
+			    "the closing \"");
+		return value;
+	}
+	value = r->p;
+	while (*r->p != '\0' && !isspace((unsigned char)*r->p))
+		r->p++;
+	end_word(r);
+	return value;
+}
+
+/* ---- reading: values ------------------------------------------------------------ */
+
+/* A whole decimal number, perhaps negative: 0, or -1 when it is none. */
+static int
+whole(const char *s, long *n)
+{
+	const char *digits = s + (*s == '-'), *end;
+	unsigned long u = num_of(digits, &end);
+
+	if (end == digits || *end != '\0' || end - digits > 9)
+		return -1;
+	*n = *s == '-' ? -(long)u : (long)u;
+	return 0;
+}
+
+/* How far is a from b?  The number of bytes to change, drop or add. */
+static unsigned
+distance(const char *a, const char *b)
+{
+	unsigned row[32], i, j, corner, was;
+	size_t n = strlen(b);
+
+	if (n > 30 || strlen(a) > 30)
+		return 99;
+	for (j = 0; j <= n; j++)
+		row[j] = j;
+	for (i = 1; a[i - 1] != '\0'; i++) {
+		corner = row[0];
+		row[0] = i;
+		for (j = 1; j <= n; j++) {
+			was = row[j];
+			if (a[i - 1] != b[j - 1])
+				corner++;
+			if (row[j] + 1 < corner)
+				corner = row[j] + 1;
+			if (row[j - 1] + 1 < corner)
+				corner = row[j - 1] + 1;
+			row[j] = corner;
+			corner = was;
+		}
+	}
+	return row[n];
+}
+
+/* The known keyword that is nearest. */
+static const char *
+nearest(const char *word)
+{
+	const char *best = cf_keywords[0].name;
+	unsigned least = 99, d;
+	int i;
+
+	for (i = 0; i < NKEYWORDS; i++)
+		if ((d = distance(word, cf_keywords[i].name)) < least) {
+			least = d;
+			best = cf_keywords[i].name;
+		}
+	return best;
+}
+
+static void
+set_retries(struct reader *r, struct setting *v, char *s, int line)
+{
+	unsigned short list[RETRIES_MAX];
+	char *word;
+	long n, count = 0;
+
+	for (word = strtok(s, " \t\n"); word != NULL;
+	    word = strtok(NULL, " \t\n")) {
+		if (whole(word, &n) < 0 || n < 0 || n > USHRT_MAX) {
+			wrong(r, line, "retries", "%s is no number from 0 to "
+			    "%u", word, (unsigned)USHRT_MAX);
+			return;
+		}
+		if (count == RETRIES_MAX) {
+			wrong(r, line, "retries", "these are more than %d",
+			    RETRIES_MAX);
+			return;
+		}
+		list[count++] = (unsigned short)n;
+	}
+	if (count == 0) {
+		wrong(r, line, "retries", "the list is empty");
+		return;
+	}
+	free(v->retries);
+	v->nretries = 0;
+	v->retries = mem_get((size_t)count * sizeof(*list));
+	if (v->retries == NULL) {
+		wrong(r, line, "retries", "no memory");
+		return;
+	}
+	memcpy(v->retries, list, (size_t)count * sizeof(*list));
+	v->nretries = count;
+}
+
+/* A user's or group's number, by name or as it is: 0, or -1 when unknown. */
+static int
+id_of(enum type type, const char *name, long *id)
+{
+#ifndef NO_PWD
+	struct passwd *pw = type == T_USER ? getpwnam(name) : NULL;
+	struct group *gr = type == T_GROUP ? getgrnam(name) : NULL;
+
+	if (pw != NULL)
+		*id = (long)pw->pw_uid;
+	else if (gr != NULL)
+		*id = (long)gr->gr_gid;
+	if (pw != NULL || gr != NULL)
+		return 0;
+#endif
+	(void)type;
+	return whole(name, id) < 0 || *id < 0 ? -1 : 0;
+}
+
+static void
+set_command(struct reader *r, struct setting *v, const char *s, int line)
+{
+	int bound, channelled;
+	const char *why = cmd_check(s, &bound, &channelled);
+
+	if (why != NULL) {
+		wrong(r, line, "command", "%s", why);
+		return;
+	}
+	free(v->command);
+	v->command = mem_dup(s);
+	if (v->command == NULL)
+		wrong(r, line, "command", "no memory");
+}
+
+static void
+set_number(struct reader *r, const struct keyword *k, struct setting *v,
+    const char *s, int line)
+{
+	long n;
+
+	if (k->type == T_SPAN && span_parse(s, &n) < 0)
+		wrong(r, line, k->name, "%s is no span of time such as 90, "
+		    "10m or 1h5m20s", s);
+	else if (k->type == T_NUMBER && whole(s, &n) < 0)
+		wrong(r, line, k->name, "%s is no number", s);
+	else if (n < k->min || n > k->max)
+		wrong(r, line, k->name, "%s is not between %ld and %ld", s,
+		    k->min, k->max);
+	else
+		*cf_long(v, k) = n;
+}
+
+static void
+set_value(struct reader *r, const struct keyword *k, char *s, int line)
+{
+	struct setting *v = &r->at->v;
+
+	switch (k->type) {
+	case T_SPAN:
+	case T_NUMBER:
+		set_number(r, k, v, s, line);
+		break;
+	case T_USER:
+	case T_GROUP:
+		if (id_of(k->type, s, cf_long(v, k)) < 0)
+			wrong(r, line, k->name, "there is no %s %s", k->name,
+			    s);
+		break;
+	case T_RETRIES:
+		set_retries(r, v, s, line);
+		break;
+	case T_COMMAND:
+		set_command(r, v, s, line);
+		break;
+	case T_FLAG:
+		break;
+	}
+}
+
+/* ---- reading: keywords ---------------------------------------------------------------- */
+
+static void
+lower(char *s)
+{
+	for (; *s != '\0'; s++)
+		*s = (char)tolower((unsigned char)*s);
+}
+
+/* The index of the keyword, -1 after saying why there is none. */
+static int
+find_keyword(struct reader *r, const char *word, int line)
+{
+	size_t j;
+	int i;
+
+	for (j = 0; j < sizeof(synonyms) / sizeof(synonyms[0]); j++)
+		if (strcmp(word, synonyms[j].name) == 0)
+			word = synonyms[j].now;
+	for (i = 0; i < NKEYWORDS; i++)
+		if (strcmp(word, cf_keywords[i].name) == 0)
+			return i;
+	for (j = 0; j < sizeof(retired) / sizeof(retired[0]); j++)
+		if (strcmp(word, retired[j].name) == 0) {
+			wrong(r, line, word, "is no longer a keyword: %s",
+			    retired[j].now);
+			return -1;
+		}
+	wrong(r, line, word, "is no keyword; the nearest one is %s",
+	    nearest(word));
+	return -1;
+}
+
+/* keyword, or keyword = value; r->p is at it. */
+static void
+take_keyword(struct reader *r)
+{
+	char *word = r->p, *value = NULL;
+	int line = r->line, given, i, c;
+
+	while (*r->p != '\0' && *r->p != '=' && !isspace((unsigned char)*r->p))
+		r->p++;
+	c = end_word(r);
+	if (is_blank(c)) {
+		while (is_blank(*r->p))
+			r->p++;
+		if (*r->p == '=')
+			c = *r->p++;
+	}
+	lower(word);
+	given = c == '=';
+	if (given) {
+		value = take_value(r, word);
+		if (value == NULL) {
+			r->p += strcspn(r->p, "\n");
+			return;
+		}
+		/* a quoted value is ended within; r->p is behind it */
+	}
+	i = find_keyword(r, word, line);
+	if (i < 0)
+		return;
+	if (r->at == NULL) {
+		wrong(r, line, word, "stands before any pattern");
+		return;
+	}
+	if (cf_keywords[i].type == T_FLAG && given)
+		wrong(r, line, word, "takes no value");
+	else if (cf_keywords[i].type != T_FLAG && !given)
+		wrong(r, line, word, "a value is missing: %s=...", word);
+	else if (cf_keywords[i].type == T_FLAG)
+		*cf_long(&r->at->v, &cf_keywords[i]) = 1;
+	else
+		set_value(r, &cf_keywords[i], value, line);
+	r->at->set |= 1UL << i;
+}
+
+/* ---- reading: the first column ----------------------------------------------------- */
+
+/* A token in the first column that is no PARAM begins a clause. */
+static void
+take_pattern(struct reader *r, char *word, int line)
+{
+	const char *why = pat_check(word);
+	struct clause *c;
+
+	if (why != NULL)
+		wrong(r, line, word, "%s", why);
+	r->at = c = mem_get(sizeof(*c));
+	if (c == NULL) {
+		wrong(r, line, word, "no memory");
+		return;
+	}
+	c->line = line;
+	c->text = mem_dup(word);
+	if (why == NULL && (c->patterns = pat_expand(word)) == NULL)
+		wrong(r, line, word, "makes too many alternatives");
+	*r->link = c;
+	r->link = &c->next;
+}
+
+/* PARAMname value, or PARAMname=value. */
+static void
+take_param(struct reader *r, char *word, char *value, int line)
+{
+	const char *name = word + 5;
+	size_t i;
+
+	if (value == NULL || *value == '\0') {
+		wrong(r, line, word, "a value is missing");
+		return;
+	}
+	if (strcmp(name, "notifysock") == 0) {
+		free(r->config->notifysock);
+		r->config->notifysock = mem_dup(value);
+		return;
+	}
+	for (i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		if (strcmp(name, foreign[i]) == 0) {
+			log_warn("config %s:%d: %s: has no meaning here and "
+			    "is passed over", r->file, line, word);
+			return;
+		}
+	wrong(r, line, word, "is not known; the one with a meaning here is "
+	    "PARAMnotifysock");
+}
+
+/* The token in the first column that r->p is at. */
+static void
+take_first(struct reader *r)
+{
+	char *word = r->p, *value = NULL;
+	int line = r->line, param = strncmp(word, "PARAM", 5) == 0, c;
+
+	while (*r->p != '\0' && !isspace((unsigned char)*r->p) &&
+	    !(param && *r->p == '='))
+		r->p++;
+	c = end_word(r);
+	if (!param) {
+		take_pattern(r, word, line);
+		return;
+	}
+	while (c != '\n' && is_blank(*r->p))
+		r->p++;
+	if (c != '\n' && *r->p == '=')
+		r->p++;
+	if (c != '\n')
+		value = take_value(r, word);
+	lower(word + 5);
+	if (value != NULL || c == '\n')
+		take_param(r, word, value, line);
+}
+
+/* ---- the whole file ------------------------------------------------------------------- */
+
+/* Clauses without keywords take the contents of the next that has some. */
+static void
+fill_empty(struct reader *r)
+{
+	struct clause *c, *full;
+
+	for (c = r->config->clauses; c != NULL; c = c->next) {
+		if (c->set != 0)
+			continue;
+		for (full = c; full != NULL && full->set == 0; )
+			full = full->next;
+		if (full == NULL) {
+			wrong(r, c->line, c->text, "is empty, and no clause "
+			    "with keywords comes after it");
+			return;
+		}
+		for (; c != full; c = c->next) {
+			c->set = full->set;
+			c->v = full->v;
+		}
+	}
+}
+
+/* The whole file, NUL at its end; NULL after saying why not. */
+static char *
+slurp(struct reader *r)
+{
+	FILE *f = fopen(r->file, "r");
+	char *s = NULL;
+	size_t n = 0;
+
+	if (f == NULL) {
+		wrong(r, 0, "-", "cannot be read: %s", strerror(errno));
+		return NULL;
+	}
+	s = mem_get(FILE_MOST + 1);
+	if (s == NULL)
+		wrong(r, 0, "-", "no memory");
+	else
+		n = fread(s, 1, FILE_MOST + 1, f);
+	if (s != NULL && ferror(f))
+		wrong(r, 0, "-", "cannot be read: %s", strerror(errno));
+	else if (n > FILE_MOST)
+		wrong(r, 0, "-", "is larger than %ld bytes", FILE_MOST);
+	else if (n > 0 && memchr(s, '\0', n) != NULL)
+		wrong(r, 0, "-", "has a NUL byte: it is no text file");
+	fclose(f);
+	if (r->errors == 0)
+		return s;
+	free(s);
+	return NULL;
+}
+
+struct config *
+cf_load(const char *file, void (*say)(const char *))
+{
+	struct reader r;
+	char *text;
+	int column;
+
+	memset(&r, 0, sizeof(r));
+	r.file = file;
+	r.say = say;
+	r.line = 1;
+	text = slurp(&r);
+	if (text == NULL)
+		return NULL;
+	r.p = r.start = text;
+	r.config = mem_get(sizeof(*r.config));
+	if (r.config == NULL) {
+		free(text);
+		return NULL;
+	}
+	r.link = &r.config->clauses;
+	while ((column = skip_to_token(&r)) >= 0)
+		if (column == 1)
+			take_first(&r);
+		else
+			take_keyword(&r);
+	free(text);
+	fill_empty(&r);
+	if (r.errors == 0)
+		return r.config;
+	cf_free(r.config);
+	return NULL;
+}
+
+void
+cf_free(struct config *config)
+{
+	struct clause *c, *next;
+	struct conf *f, *after;
+
+	for (c = config->clauses; c != NULL; c = next) {
+		next = c->next;
+		pat_free(c->patterns);
+		free(c->text);
+		/* what an empty clause took belongs to the one behind it */
+		if (next == NULL || next->v.command != c->v.command)
+			free(c->v.command);
+		if (next == NULL || next->v.retries != c->v.retries)
+			free(c->v.retries);
+		free(c);
+	}
+	for (f = config->confs; f != NULL; f = after) {
+		after = f->next;
+		free(f);
+	}
+	free(config->notifysock);
+	free(config);
+}
+
+/* ---- what holds for an address ------------------------------------------------------- */
+
+static int
+clause_matches(const struct clause *c, const char *address)
+{
+	char **p;
+
+	for (p = c->patterns; *p != NULL; p++)
+		if (pat_match(*p, address))
+			return 1;
+	return 0;
+}
+
+/* The clauses for the address, up to the first with a command, in an array
+ * that is good until the next call; their number in *n.  NULL: no memory. */
+static const struct clause **
+matching(const struct config *config, const char *address, unsigned *n)
+{
+	static const struct clause **v;
+	static unsigned size;
+	const struct clause **bigger;
+	const struct clause *c;
+
+	*n = 0;
+	for (c = config->clauses; ; c = c->next) {
+		if (*n == size) {
+			bigger = realloc(v, (size + 16) * sizeof(*v));
+			if (bigger == NULL)
+				return NULL;
+			v = bigger;
+			size += 16;
+		}
+		if (c == NULL)
+			return v;
+		if (!clause_matches(c, address))
+			continue;
+		v[(*n)++] = c;
+		if (c->v.command != NULL)
+			return v;
+	}
+}
+
+/* The values that hold where no clause says otherwise. */
+static void
+defaults(struct setting *v)
+{
+	static unsigned short retries[] = { 1, 1, 2, 3, 4, 8, 13, 21, 34 };
+	int i;
+
+	memset(v, 0, sizeof(*v));
+	for (i = 0; i < NKEYWORDS; i++)
+		if (cf_keywords[i].type != T_RETRIES &&
+		    cf_keywords[i].type != T_COMMAND)
+			*cf_long(v, &cf_keywords[i]) = cf_keywords[i].def;
+	v->retries = retries;
+	v->nretries = (long)(sizeof(retries) / sizeof(retries[0]));
+	(void)id_of(T_GROUP, "daemon", &v->gid);
+}
+
+/* Lays what the clause sets over v. */
+static void
+lay_over(struct setting *v, const struct clause *c)
+{
+	struct setting own = c->v;
+	int i;
+
+	for (i = 0; i < NKEYWORDS; i++) {
+		if (!(c->set & 1UL << i))
+			continue;
+		if (cf_keywords[i].type == T_RETRIES) {
+			v->retries = own.retries;
+			v->nretries = own.nretries;
+		} else if (cf_keywords[i].type == T_COMMAND) {
+			v->command = own.command;
+		} else {
+			*cf_long(v, &cf_keywords[i]) = *cf_long(&own,
+			    &cf_keywords[i]);
+		}
+	}
+}
+
+static struct conf *
+make_conf(struct config *config, const struct clause **from, unsigned n)
+{
+	struct conf *f;
+	unsigned i;
+	int channelled;
+
+	f = mem_get(sizeof(*f) + n * sizeof(*from));
+	if (f == NULL)
+		return NULL;
+	f->config = config;
+	f->nfrom = n;
+	defaults(&f->v);
+	for (i = 0; i < n; i++) {
+		f->from[i] = from[i];
+		lay_over(&f->v, from[i]);
+	}
+	if (f->v.idlemax == 0)
+		f->v.idlemax = f->v.interval <= YEARS / 3 ?
+		    3 * f->v.interval : YEARS;
+	if (f->v.command != NULL) {
+		f->last = from[n - 1];
+		cmd_check(f->v.command, &f->bound, &channelled);
+		f->v.bychannel |= channelled;
+	}
+	f->next = config->confs;
+	config->confs = f;
+	return f;
+}
+
+struct conf *
+cf_match(struct config *config, const char *channel, const char *host)
+{
+	char address[2 * WORD_MAX_];
+	const struct clause **from;
+	struct conf *f;
+	unsigned n;
+
+	text_fmt(address, sizeof(address), "%s/%s", channel, host);
+	lower(address);
+	from = matching(config, address, &n);
+	if (from == NULL)
+		return NULL;
+	for (f = config->confs; f != NULL; f = f->next)
+		if (f->nfrom == n && (n == 0 ||
+		    memcmp(f->from, from, n * sizeof(*from)) == 0))
+			return f;
+	return make_conf(config, from, n);
+}
