@@ -10,11 +10,12 @@
  * none.  It is not built on ta/lib.c, lest both have the same mistakes.
  *
  *	-c CHANNEL	only recipients of this channel
+ *	-h HOST		nothing: a place for $host
  *	-o FILE		what was delivered, one write for a line
  *	-f FILE		until FILE exists, report "deferred not yet" instead
  *	-w FILE		before a job is reported, wait until FILE exists
  *	-s FILE		say on FILE what was read, "<" before each line
- *	-x TEXT		print TEXT, with \n and \t, before each report
+ *	-x FILE		print what is in FILE before each report
  *	-d N		die (exit 70) at the Nth job, after nothing
  *	-D N		die at the Nth job, after the tag, before the report
  *	-1		report the first recipient only
@@ -64,6 +65,21 @@ print(const char *s)
 {
 	if (fd_write(1, s, strlen(s)) < 0)
 		_exit(0);
+}
+
+static void
+print_file(const char *path)
+{
+	char buf[4096];
+	size_t n;
+	FILE *f = fopen(path, "r");
+
+	if (f == NULL)
+		_exit(X_NOINPUT);
+	n = fread(buf, 1, sizeof(buf) - 1, f);
+	buf[n] = '\0';
+	print(buf);
+	fclose(f);
 }
 
 /* A short sleep; select is the only one that every system has. */
@@ -178,7 +194,7 @@ job(char *name)
 		    (host != NULL && strcmp(h, host) != 0))
 			continue;
 		if (arg.extra != NULL)
-			print(arg.extra);
+			print_file(arg.extra);
 		if (n++ == 0 || !arg.first)
 			deliver(f, name, off, h);
 		fseek(f, next, SEEK_SET);
@@ -192,35 +208,21 @@ job(char *name)
 	}
 }
 
-/* \n and \t in place. */
-static const char *
-unescape(char *s)
-{
-	char *from = s, *to = s;
-
-	for (; *from != '\0'; from++)
-		if (from[0] == '\\' && (from[1] == 'n' || from[1] == 't'))
-			*to++ = *++from == 'n' ? '\n' : '\t';
-		else
-			*to++ = *from;
-	*to = '\0';
-	return s;
-}
-
 static void
 options(int argc, char **argv)
 {
 	struct text t;
 	int c;
 
-	while ((c = getopt(argc, argv, "c:o:f:w:s:x:d:D:1ugre")) != -1)
+	while ((c = getopt(argc, argv, "c:h:o:f:w:s:x:d:D:1ugre")) != -1)
 		switch (c) {
 		case 'c': arg.channel = optarg; break;
+		case 'h': break;
 		case 'o': arg.out = optarg; break;
 		case 'f': arg.until = optarg; break;
 		case 'w': arg.gate = optarg; break;
 		case 's': arg.log = optarg; break;
-		case 'x': arg.extra = unescape(optarg); break;
+		case 'x': arg.extra = optarg; break;
 		case 'd': arg.die_before = atoi(optarg); break;
 		case 'D': arg.die_after = atoi(optarg); break;
 		case '1': arg.first = 1; break;

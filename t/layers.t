@@ -2,8 +2,8 @@
 # Calls between the daemon's modules go only downwards.
 . "${0%/*}/lib.sh"
 
-layers='scheduler status pool ta child intake queue thread order feedback bounce cf
-spool ctl util'
+layers='scheduler status pool ta child intake queue thread order feedback
+bounce explain cf retry command pattern spool ctl util'
 
 # Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each
 # thing that is wrong: "unknown X", "up X -> Y symbol", "mutual X Y".
@@ -32,7 +32,8 @@ check() {
 		}
 		for (i = 1; i <= n; i++)
 			for (j = i + 1; j <= n; j++)
-				if (((name[i], name[j]) in edge) && ((name[j], name[i]) in edge))
+				if (((name[i], name[j]) in edge) &&
+				    ((name[j], name[i]) in edge))
 					print "mutual " name[i] " " name[j]
 	}'
 }

@@ -41,6 +41,7 @@ lib_pids=
 
 lib_end() {
 	lib_rc=$1
+	trap - 0
 	trap '' 1 2 15
 	cd /
 	for lib_p in $lib_pids; do
@@ -64,9 +65,9 @@ lib_end() {
 	exit "$lib_rc"
 }
 trap 'lib_end $?' 0
-trap 'exit 129' 1
-trap 'exit 130' 2
-trap 'exit 143' 15
+trap 'lib_end 129' 1
+trap 'lib_end 130' 2
+trap 'lib_end 143' 15
 
 # ---- results ------------------------------------------------------------
 
@@ -112,28 +113,28 @@ lib_shown() {	# status command ...
 
 # The command runs in this shell, so it may be sched_start or set variables.
 ok() {		# name command ...
-	lib_name=$1
+	lib_title=$1
 	shift
 	"$@" >"$tmp/ok.out" 2>&1
 	set -- $? "$@"
 	if [ "$1" -eq 0 ]; then
-		pass "$lib_name"
+		pass "$lib_title"
 	else
-		fail "$lib_name"
+		fail "$lib_title"
 		lib_shown "$@"
 	fi
 }
 
 # 126 and more: it could not be run, or a signal killed it.
 nok() {		# name command ...
-	lib_name=$1
+	lib_title=$1
 	shift
 	"$@" >"$tmp/ok.out" 2>&1
 	set -- $? "$@"
 	if [ "$1" -gt 0 ] && [ "$1" -lt 126 ]; then
-		pass "$lib_name"
+		pass "$lib_title"
 	else
-		fail "$lib_name"
+		fail "$lib_title"
 		lib_shown "$@"
 	fi
 }
@@ -197,8 +198,12 @@ wait_for() {	# seconds command ...
 	done
 }
 
+# With exec where it is a program: some shells keep a process to wait for it.
 bg() {		# command ...
-	"$@" </dev/null &
+	case $(command -v "$1") in
+	*/*) exec "$@" </dev/null & ;;
+	*) "$@" </dev/null & ;;
+	esac
 	bg_pid=$!
 	lib_pids="$lib_pids $bg_pid"
 }
@@ -287,7 +292,8 @@ sched_start() {	# po conf [option ...]
 	lib_conf=$2
 	shift 2
 	[ ! -f "$tmp/sched.log" ] || mv "$tmp/sched.log" "$tmp/sched.old"
-	MAILBIN=${MAILBIN:-$tmp/bin} MAILSHARE=$tmp LOGDIR=$tmp/log \
+	exec env MAILBIN="${MAILBIN:-$tmp/bin}" MAILSHARE="$tmp" \
+	    LOGDIR="$tmp/log" \
 	    $VALGRIND "$SCHEDULER" -i -P "$lib_po" -f "$lib_conf" "$@" \
 	    </dev/null >"$tmp/sched.log" 2>&1 &
 	sched_pid=$!

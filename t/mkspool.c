@@ -4,7 +4,7 @@
  *	mkspool [-c channel] [-h hosts] [-r recipients] [-f first] dir count
  *
  * Makes count messages in dir/queue and dir/transport, numbered from first.
- * Message i goes to host (i % hosts); with -r, to so many hosts in turn.
+ * Recipients go to the hosts in turn, -r of them in a message.
  * Message files have one line; a control file is complete when it appears.
  */
 #include "../util.h"
@@ -44,7 +44,7 @@ make(const char *dir, long i)
 	    "s local - sender 0\n", name, name);
 	for (r = 0; r < arg.rcpts; r++)
 		fprintf(f, "r           %s h%ld.test u%ld 0\n", arg.channel,
-		    (i + r) % arg.hosts, r);
+		    (i * arg.rcpts + r) % arg.hosts, r);
 	fprintf(f, "m\nSubject: %s\n\n", name);
 	must(fclose(f) != 0, path);
 	must(rename(path, final) != 0, final);

@@ -174,8 +174,10 @@ some.t ... ok 1, 1 skipped
 
 # A signal ends the tests too.
 : >"$tmp/cleaned"
-(cd "$tmp/f" && TMPDIR=$tmp/run exec $TAP_SHELL "$top/t/tap-driver" hang.t) \
-    >"$tmp/out" 2>&1 </dev/null &
+{
+	cd "$tmp/f"
+	exec env TMPDIR="$tmp/run" $TAP_SHELL "$top/t/tap-driver" hang.t
+} >"$tmp/out" 2>&1 </dev/null &
 driver=$!
 lib_pids="$lib_pids $driver"
 running() { grep ok "$tmp/run"/*/1.out; }

@@ -1,0 +1,160 @@
+#!/bin/sh
+# How agents are started, talked to, and what becomes of bad ones.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+conf "$tmp/cf" <<END
+*/*	interval=50s retries="1" expiry=1d
+env/*	maxta=0 command="FOO=bar BAZ='q x' $A -e -c env -s $tmp/env.log"
+host/*	command="$A -c host -s $tmp/host.log -o $tmp/\$host.out"
+word/*	command="$A -c word -s $tmp/word.log -h \$host"
+chan/*	command="$A -c \$channel -s $tmp/chan.log"
+rel/*	command="mine"
+none/*	command="not-there"
+dies/*	command="$A -c dies -d 1"
+after/*	command="$A -c after -D 1"
+mute/*	timeout=1s command="$A -g"
+slow/*	timeout=1s command="$A -c slow -w $tmp/never"
+resync/* command="$A -c resync -r"
+noise/*	command="$A -c noise -x $tmp/noise"
+foreign/* command="$A -c foreign -x $tmp/foreign"
+once/*	command="$A -c once -x $tmp/once"
+END
+printf '# hello\n\nthis is not it\n12/34\tx\n12/\t\tok\n99999/1\t\tok3\n' \
+    >"$tmp/noise"
+printf '191/55\t\tok3\n' >"$tmp/foreign"
+printf '201/55\t\tdeferred twice\n' >"$tmp/once"
+agent mine <<'END'
+echo "#hungry"
+read -r job
+echo "#got $0"
+END
+lines() {
+	grep -E -e "$1" "$tmp/sched.log"
+}
+spool_new "$po"
+
+# ---- start ------------------------------------------------------------------
+
+put "$po" 101-1 env Some.Host user
+put "$po" 102-1 host other.host user
+put "$po" 103-1 word alone user
+put "$po" 104-1 chan x user
+put "$po" 105-1 rel x user
+TZ=UTC7
+export TZ
+SECRET=1
+export SECRET
+umask 027
+exec 7>"$tmp/seven"
+ok 'start' sched_start "$po" "$tmp/cf" -N 40
+exec 7>&-
+unset TZ
+for m in 101 104; do
+	wait_log "complete msg=$m-1"
+done
+wait_log 'agent-says .*got'
+
+is 'environment: the words of the command, TZ and PATH, nothing else' \
+    "$(grep '^env ' "$tmp/env.log" | sort | tr '\n' ' ')" \
+    "env BAZ=q x env FOO=bar env PATH=$PATH env TZ=UTC7 "
+is 'directory' "$(grep '^cwd' "$tmp/env.log")" "cwd $po/transport"
+is 'descriptors: 0, 1 and 2' \
+    "$(grep '^fd' "$tmp/env.log" | tr '\n' ' ')" 'fd 0 fd 1 fd 2 '
+is 'soft descriptor limit' "$(grep '^nofile' "$tmp/env.log")" 'nofile 40'
+is 'a job names message and host, in lower case' \
+    "$(sed -n 's/^<1/1/p' "$tmp/env.log")" '101-1	some.host'
+ok 'a host inside a word of the command' \
+    wait_for 10 grep '^<102-1	other.host$' "$tmp/host.log"
+ok '$host as a word: a job names the message alone' \
+    wait_for 10 grep '^<103-1$' "$tmp/word.log"
+ok 'a relative command is in MAILBIN/ta' \
+    logged "agent-says .*got $tmp/bin/ta/mine"
+ok 'an agent with nothing to do is told so' \
+    wait_for 10 grep '^<#idle$' "$tmp/chan.log"
+
+# ---- trouble -------------------------------------------------------------------
+
+put "$po" 111-1 none a user
+put "$po" 112-1 none b user
+put "$po" 113-1 none c user
+ok 'an agent that cannot be executed is said' \
+    wait_log 'err agent channel=none .*cannot execute .*No such file'
+put "$po" 114-1 none d user
+wait_log 'load msg=114-1'
+is '... in one line' "$(lines 'not-there' | wc -l | tr -d ' ')" 1
+like '... and its ring stops for an interval' "$(lines 'not-there')" \
+    'its mail waits for 50s$'
+
+put "$po" 121-1 dies h user
+put "$po" 122-1 dies h user
+ok 'an agent that dies is said' \
+    wait_log 'agent-lost .*channel=dies .*jobs=1 .*exit code 70'
+ok '... its job is deferred' \
+    wait_log 'deferred msg=12[12]-1 .*next=.*agent died with exit code 70'
+ok '... and so is the other one, by another agent' \
+    [ "$(wait_log 'deferred msg=121' && wait_log 'deferred msg=122' &&
+    lines 'agent-start .*channel=dies' | wc -l)" -eq 2 ]
+put "$po" 131-1 after h user
+ok 'the tag decides when it died before its report' \
+    wait_log 'delivered msg=131-1 .*by its tag'
+ok '... and nothing is delivered twice' wait_log 'complete msg=131-1'
+
+put "$po" 141-1 mute h user
+ok 'an agent that never says hungry is ended' \
+    wait_log 'agent channel=mute .*silent too long.*waits for 50s'
+put "$po" 151-1 slow h user
+ok 'an agent silent with work in hand is ended' \
+    wait_log 'agent-lost .*channel=slow .*silent too long' 30
+ok '... and its work deferred' wait_log 'deferred msg=151-1'
+
+put "$po" 161-1 resync h user
+ok '#resync is logged' wait_log 'found nothing to do in: 161-1'
+ok '... and defers the job' wait_log 'deferred msg=161-1 .*next='
+is '... and does not loop' \
+    "$(lines 'found nothing to do in: 161-1' | wc -l | tr -d ' ')" 1
+
+put "$po" 171-1 noise h user
+ok 'garbled lines change nothing' wait_log 'complete msg=171-1 .*failed=none'
+ok '... text is logged' logged 'agent-says .*channel=noise hello'
+ok '... so is a line that is no report' logged 'garbled: this is not it'
+ok '... one with too few fields' logged 'garbled: 12/34'
+ok '... one without an offset' logged 'garbled: 12/.*ok'
+ok '... an unknown message' logged 'report .*num=99999 .*no such message'
+
+put "$po" 191-1 slow other user
+put "$po" 192-1 foreign h user
+ok 'a report for a message of another agent is refused' \
+    wait_log 'report .*msg=191-1 rcpt=55 refused'
+ok '... which stays as it was' [ -f "$po/transport/191-1" ]
+put "$po" 201-1 once h user
+ok 'a deferral followed by a success is a success' \
+    wait_log 'complete msg=201-1 .*failed=none'
+
+# ---- lines cut anywhere, and far too long ----------------------------------------
+
+agent bits <<'END'
+printf '#hun'
+printf 'gry\n'
+IFS='	' read -r job host
+off=$(grep -b '^r' "$job" | cut -d: -f1)
+awk 'BEGIN { for (i = 0; i < 200000; i++) printf "x"; print "" }'
+printf '%s' "${job%-*}/"
+printf '%s\t' "$off"
+printf '\tok3 fi'
+printf 'ne\n#hungry\n'
+read -r job
+END
+cat >>"$tmp/cf" <<'END'
+bits/*	command="bits"
+END
+kill -HUP $sched_pid
+wait_log 'reload .*done'
+put "$po" 211-1 bits h user
+ok 'a report that comes in pieces' wait_log 'delivered msg=211-1 .*fine$'
+ok 'a line without an end is thrown away' logged 'garbled: a line that is too'
+
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+finish

@@ -1,0 +1,38 @@
+#!/bin/sh
+# make install and make run, as a new user would.
+. "${0%/*}/lib.sh"
+
+cd "$top" || exit 1
+m() {
+	make DESTDIR="$tmp/root" PREFIX=/usr MAKEFLAGS= "$@"
+}
+ok 'make install' m install
+for f in sbin/scheduler lib/mail/ta/mailbox lib/mail/ta/hold \
+    share/mail/scheduler.cf share/man/man8/scheduler.8 \
+    share/man/man5/scheduler.cf.5; do
+	[ -f "$tmp/root/usr/$f" ] || echo "$f"
+done >"$tmp/missing"
+is '... everything is there' "$(cat "$tmp/missing")" ''
+ok 'the installed configuration is good' \
+    "$tmp/root/usr/sbin/scheduler" -n -f "$tmp/root/usr/share/mail/scheduler.cf"
+echo '# mine' >>"$tmp/root/usr/share/mail/scheduler.cf"
+m install >/dev/null 2>&1
+is 'a configuration is never overwritten' \
+    "$(tail -n 1 "$tmp/root/usr/share/mail/scheduler.cf")" '# mine'
+ok 'make uninstall' m uninstall
+is '... leaves the configuration alone' \
+    "$(cd "$tmp/root" && find . -type f)" './usr/share/mail/scheduler.cf'
+
+# In a tree of its own, so that nobody else's ./run is touched.
+mkdir "$tmp/tree" "$tmp/tree/t"
+cp "$top/scheduler" "$tmp/tree"
+cp -R "$top/ta" "$tmp/tree/ta"
+cp "$top/t/run" "$tmp/tree/t"
+ok 'make run' sh "$tmp/tree/t/run"
+cp "$tmp/ok.out" "$tmp/run.out"
+out=$(cat "$tmp/run.out")
+like '... delivers' "$out" 'complete msg=1003-1'
+like '... one of them after a deferral' "$out" 'deferred msg=1003-1 .*channel=hold'
+like '... and shows the mail' "$out" '^This is message 1002-1\.'
+is '... leaves no process' "$(ls "$tmp/tree/run/po/.pid.scheduler" 2>/dev/null)" ''
+finish

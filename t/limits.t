@@ -1,0 +1,152 @@
+#!/bin/sh
+# How many agents there are, which one takes what, and idle ones.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+gate=$tmp/gate
+lines() {
+	grep -E -e "$1" "$tmp/sched.log"
+}
+count() {
+	lines "$1" | wc -l | tr -d ' '
+}
+spool_new "$po"
+put_hosts() {	# channel first hosts
+	"$top/t/mkspool" -c "$1" -f "$2" -h "$3" "$po" "$3"
+}
+fed() {		# log number
+	[ "$(cat "$tmp/$1" 2>/dev/null | grep -c '^<[0-9]')" -ge "$2" ]
+}
+
+# Agents are held at the gate with their job, so their number can be counted
+# once everything is loaded and nothing more can move.
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=1d
+ring/a* maxring=2 command="$A -c ring -w $gate -s $tmp/ring"
+ring/*	maxring=3 command="$A -c ring -w $gate -s $tmp/ring"
+chan/a*	maxchannel=3 command="$A -c chan -w $gate -s $tmp/chan"
+chan/*	maxchannel=3 command="$A -c chan -w $gate -s $tmp/chan"
+one/*	command="$A -c one -w $gate -s $tmp/one"
+thr/*	maxthr=4 overfeed=20 command="$A -c thr -w $gate -s $tmp/thr"
+feed/*	overfeed=4 command="$A -c feed -w $gate -s $tmp/feed"
+bound/*	maxring=2 command="$A -w $gate -s $tmp/bound -c bound -h \$host"
+END
+i=0
+for h in a1 a2 a3 a4 b1 b2 b3 b4 b5; do
+	i=$((i + 1))
+	put "$po" 10$i-1 ring $h user
+	put "$po" 20$i-1 chan $h user
+	put "$po" 30$i-1 one same.host user
+	put "$po" 40$i-1 thr same.host user
+	put "$po" 50$i-1 feed same.host user
+	put "$po" 60$i-1 bound $h user
+done
+put "$po" 691-1 bound b5 user
+ok 'start' sched_start "$po" "$tmp/cf" -S -v
+agents() {	# channel
+	count "agent-start .*channel=$1 "
+}
+for c in ring:5 chan:3 one:1 thr:9 feed:1 bound:9; do
+	wait_for 20 fed ${c%:*} ${c#*:}
+done
+is 'maxring holds for each ring' "$(agents ring)" 5
+is '... two for its first clause' "$(count 'agent-start .*channel=ring host=a')" 2
+is 'maxchannel holds over all its rings' "$(agents chan)" 3
+is 'one agent for a host' "$(agents one)" 1
+is 'maxthr allows more' "$(agents thr)" 4
+is 'overfeed: one job in work and so many ahead' \
+    "$(count 'debug to pid=[0-9]* 50')" 5
+is 'without it one job at a time' "$(count 'debug to pid=[0-9]* 30')" 1
+is 'with $host each host has its own agents' "$(agents bound)" 9
+: >"$gate"
+ok 'all is delivered' wait_for 30 po_empty "$po"
+is 'with $host no agent is given another host' \
+    "$(count 'agent-start .*channel=bound host=b5')" 1
+sched_stop
+
+# ---- maxta, and room for others -------------------------------------------------
+
+rm -f "$gate"
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=1d maxta=4
+x/*	command="$A -c x -w $gate -o $tmp/x"
+y/*	command="$A -c y -o $tmp/y"
+END
+put_hosts x 100 10
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_for 10 eval '[ "$(agents x)" -ge 4 ]'
+put "$po" 901-1 y h user
+wait_log 'load msg=901-1'
+put "$po" 902-1 y h2 user
+wait_log 'load msg=902-1'
+is 'maxta holds over all channels' "$(count agent-start)" 4
+: >"$gate"
+ok 'who waits gets a slot when one is free' wait_log 'complete msg=901-1'
+ok 'all is delivered' wait_for 30 po_empty "$po"
+rm -f "$gate" "$tmp/y"
+put_hosts x 100 4
+wait_log 'load msg=103-1 '
+put "$po" 903-1 y h3 user
+: >"$gate"
+ok 'an idle agent elsewhere makes room' wait_log 'complete msg=903-1'
+sched_stop
+
+# ---- the idle pool -----------------------------------------------------------------
+
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=1d
+idle/*	idlemax=1s command="$A -c idle -o $tmp/idle -s $tmp/said"
+stay/*	idlemax=1h command="$A -c stay -o $tmp/stay"
+END
+put "$po" 101-1 stay a user
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_log 'complete msg=101-1'
+put "$po" 102-1 stay b user
+wait_log 'complete msg=102-1'
+put "$po" 103-1 stay a user
+wait_log 'complete msg=103-1'
+is 'an idle agent takes other hosts of its ring' "$(agents stay)" 1
+put "$po" 111-1 idle a user
+ok 'an idle agent ends after idlemax' wait_log 'agent-end .*channel=idle' 20
+is '... told by an empty line' "$(tail -n 1 "$tmp/said")" '<'
+is '... and others stay' "$(count 'agent-end .*channel=stay')" 0
+sched_stop
+
+# ---- descriptors and the fork rate ------------------------------------------------
+
+if (ulimit -n 64) 2>/dev/null; then
+	conf "$tmp/cf" <<END
+*/*	interval=1h expiry=1d
+many/*	command="$A -c many -o $tmp/many"
+END
+	put_hosts many 1000 200
+	ulimit -n 64
+	ok 'start with few descriptors' sched_start "$po" "$tmp/cf"
+	each=$(lines 'limits maxta' | sed 's/.*each agent=//')
+	like 'maxta is probed: descriptors less 30, for each agent' \
+	    "$(lines 'limits maxta')" "maxta=$((34 / each)) descriptors=64"
+	ok 'more hosts than agents are delivered to' \
+	    wait_for 60 po_empty "$po"
+	is '... each once' "$(sort -u "$tmp/many" | wc -l | tr -d ' ')" 200
+	sched_stop
+else
+	for i in 1 2 3 4; do
+		skip 'few descriptors' 'ulimit -n'
+	done
+fi
+rm -f "$gate"
+conf "$tmp/cf" <<END
+rate/*	interval=1h command="$A -c rate -o $tmp/rate -w $gate"
+END
+put_hosts rate 1000 12
+ok 'start' sched_start "$po" "$tmp/cf" -R 2 -S
+wait_for 30 eval '[ "$(count agent-start)" -ge 6 ]'
+like '-R: so many starts in a second' "$(lines agent-start |
+    cut -c1-14 | sort | uniq -c | awk '{ print $1 }' | sort -n | tail -n 1)" \
+    '^[234]$'
+: >"$gate"
+wait_for 60 po_empty "$po"
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+finish

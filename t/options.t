@@ -1,0 +1,174 @@
+#!/bin/sh
+# The command line, the environment, being a daemon, and being alone.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+S=$SCHEDULER
+po=$tmp/po
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=1d
+test/*	command="$A -c test -o $tmp/out"
+other/*	command="$A -c other -o $tmp/out"
+END
+code() {	# want command ...
+	want=$1
+	shift
+	"$@" >"$tmp/code.out" 2>&1
+	rc=$?
+	[ $rc -eq "$want" ] || { echo "exit $rc"; cat "$tmp/code.out"; return 1; }
+}
+lines() {
+	grep -E -e "$1" "$tmp/sched.log"
+}
+count() {
+	lines "$1" | wc -l | tr -d ' '
+}
+spool_new "$po"
+
+# ---- answers without a start --------------------------------------------------------
+
+like '-V' "$($S -V)" '^scheduler [0-9]'
+ok 'a wrong option: 64' code 64 "$S" -y
+ok 'a word too many: 64' code 64 "$S" -i word
+ok 'a number that is none: 64' code 64 "$S" -R many
+ok '-E with nonsense: 64' code 64 "$S" -E 10,x
+ok 'no configuration file: 78' code 78 "$S" -n -f "$tmp/none"
+like '... named in the error' "$(cat "$tmp/code.out")" "$tmp/none"
+is '-n: silent when it is good' "$($S -n -f "$tmp/cf" 2>&1; echo $?)" 0
+printf 'x/* interval=oops\n\tfoo=1\n' >"$tmp/bad"
+ok '-n: 78 when it is bad' code 78 "$S" -n -f "$tmp/bad"
+is '... with every error' "$(grep -c "^$tmp/bad:[12]: " "$tmp/code.out")" 2
+like '-n channel/host explains' "$($S -n -f "$tmp/cf" Test/Some.Host)" 'interval'
+ok 'start with a bad configuration: 78' \
+    code 78 "$S" -i -P "$po" -f "$tmp/bad"
+ok '-Z file that is not there: 66' code 66 "$S" -n -Z "$tmp/none"
+echo 'what is this' >"$tmp/env.bad"
+ok '-Z file with a bad line: 78' code 78 "$S" -n -Z "$tmp/env.bad"
+like '... which is named' "$(cat "$tmp/code.out")" "$tmp/env.bad:1:"
+
+# ---- locations ---------------------------------------------------------------------------
+
+# Where it is at work is where its pid file appears.
+mkdir -p "$tmp/share"
+cp "$tmp/cf" "$tmp/share/scheduler.cf"
+cat >"$tmp/env" <<END
+# a comment
+
+POSTOFFICE=$tmp/po.file
+MAILSHARE="$tmp/share"
+LOGDIR='$tmp/log'
+END
+where() {	# directory command ...
+	dir=$1
+	shift
+	"$@" >"$tmp/where.out" 2>&1 &
+	pid=$!
+	lib_pids="$lib_pids $pid"
+	wait_for 10 [ -s "$dir/.pid.scheduler" ]
+	is_it=$?
+	kill $pid
+	wait $pid
+	[ $is_it -eq 0 ] || cat "$tmp/where.out"
+	return $is_it
+}
+unset POSTOFFICE MAILBIN MAILSHARE LOGDIR RENDEZVOUS ZCONFIG
+ok 'locations from the -Z file' where "$tmp/po.file" "$S" -i -Z "$tmp/env"
+ok '... the environment goes before it' \
+    where "$tmp/po.env" env POSTOFFICE="$tmp/po.env" "$S" -i -Z "$tmp/env"
+ok '... and an option before that' where "$tmp/po.opt" \
+    env POSTOFFICE="$tmp/po.env" "$S" -i -Z "$tmp/env" -P "$tmp/po.opt"
+cd "$tmp"
+ok 'a relative post office' where "$tmp/po.rel" "$S" -i -f cf -P po.rel
+cd /
+is 'the pid file is removed at the end' \
+    "$(ls "$tmp"/po.*/.pid.scheduler 2>/dev/null)" ''
+
+# ---- one at a time ---------------------------------------------------------------------------
+
+ok 'start' sched_start "$po" "$tmp/cf"
+is 'the pid file' "$(head -n 1 "$po/.pid.scheduler")" $sched_pid
+ok 'a second one: 73' code 73 "$S" -i -P "$po" -f "$tmp/cf"
+like '... says whose it is' "$(cat "$tmp/code.out")" \
+    "already running .* $sched_pid$"
+ok '... and nobody is killed' alive $sched_pid
+sched_stop
+echo 99999999 >"$po/.pid.scheduler"
+ok 'a pid file that was left behind is no hindrance' \
+    sched_start "$po" "$tmp/cf"
+is '... and holds ours alone' \
+    "$(grep -v '^$' "$po/.pid.scheduler")" $sched_pid
+sched_stop
+
+# ---- daemon ----------------------------------------------------------------------------------
+
+put "$po" 101-1 test h user
+rm -f "$tmp/out"
+LOGDIR=$tmp/log
+export LOGDIR
+ok 'as a daemon it returns when it is ready' \
+    code 0 "$S" -P "$po" -f "$tmp/cf" -l "$tmp/stat"
+is '... silently' "$(cat "$tmp/code.out")" ''
+pid=$(head -n 1 "$po/.pid.scheduler")
+lib_pids="$lib_pids $pid"
+ok '... and delivers' wait_for 10 grep '^101-1' "$tmp/out"
+ok '... its log is in LOGDIR' \
+    wait_for 10 grep 'complete msg=101-1' "$tmp/log/scheduler"
+like '... a line is time, level, event' \
+    "$(grep ready "$tmp/log/scheduler")" '^20[0-9]{12} info ready pid='
+like '-l: spool id, two times, outcome and address' \
+    "$(cat "$tmp/stat")" '^S101[A-Za-z0-9=-]{8,13} 0 [0-9]+ ok3 test/h$'
+ok 'a second daemon: 73' code 73 "$S" -P "$po" -f "$tmp/cf"
+like '... says so to whoever started it' "$(cat "$tmp/code.out")" 'already'
+mv "$tmp/log/scheduler" "$tmp/log/old"
+kill -HUP $pid
+ok 'HUP opens the log anew' wait_for 10 grep reload "$tmp/log/scheduler"
+kill $pid
+ok 'it ends' wait_for 20 gone $pid
+ok 'a daemon with a bad configuration: 78' \
+    code 78 "$S" -P "$po" -f "$tmp/bad"
+ok '-v -d is a daemon' code 0 "$S" -vd -P "$po" -f "$tmp/cf" -L "$tmp/log/dv"
+pid=$(head -n 1 "$po/.pid.scheduler")
+kill $pid
+ok '... and -L names its log' wait_for 20 grep 'exit code=0' "$tmp/log/dv"
+
+# ---- what the other options do -------------------------------------------------------------------
+
+rm -f "$tmp/out"
+for i in 1 2 3 4 5 6 7 8; do
+	put "$po" 20$i-1 test h$i user
+done
+sched_start "$po" "$tmp/cf" -F
+wait_log 'loaded msgs=8 '
+is '-F: no agent is started' "$(count agent-start)" 0
+sched_stop
+sched_start "$po" "$tmp/cf" -F -E 3
+wait_log 'load .*msg=' && wait_for 20 eval '[ "$(count " load msg=")" -ge 6 ]'
+sched_stop
+like '-E: so many new ones in one scan' \
+    "$(lines ' load msg=' | cut -c1-14 | sort | uniq -c |
+    awk '{ print $1 }' | sort -n | tail -n 1)" '^[3-6]$'
+put "$po" 301-1 other h1 user
+sched_start "$po" "$tmp/cf" -p Other/H1
+wait_log 'complete msg=301-1'
+is '-p: one address alone' "$(count 'complete msg=')" 1
+sched_stop
+sched_start "$po" "$tmp/cf" -S
+wait_log 'complete msg=208-1'
+po_empty "$po" || wait_for 20 po_empty "$po"
+is '-S: everything is loaded before the first agent' \
+    "$(lines 'loaded msgs|agent-start' | head -n 1 | cut -d' ' -f3-4)" \
+    'loaded msgs=8'
+sched_stop
+put "$po" 401-1 test h user
+sched_start "$po" "$tmp/cf" -v
+wait_log 'complete msg=401-1'
+like '-v: what is said is logged' "$(lines debug)" 'to pid=.*401-1'
+sched_stop
+put "$po" 402-1 test h user
+sched_start "$po" "$tmp/cf" -v -W -S
+wait_log 'complete msg=402-1'
+is '-W: not before all is loaded' \
+    "$(lines 'loaded msgs|debug' | head -n 1 | cut -d' ' -f3)" loaded
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+finish

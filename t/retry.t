@@ -1,0 +1,125 @@
+#!/bin/sh
+# When what was put off is tried again, and when it expires.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+conf "$tmp/cf" <<END
+*/*	interval=1s retries="1" expiry=1d
+again/*	command="$A -c again -f $tmp/go -o $tmp/out"
+down/*	command="$A -c down -o $tmp/down deferall host down" interval=50s
+old/*	expiry=3s command="$A -c old -s $tmp/old deferred no room"
+older/*	expiry=1s expiry2=2s queueonly command="$A -c older"
+host/*	expiry=2s interval=1h command="$A -c host deferall nobody home"
+never/*	expiry=2s interval=1h command="$A -c never deferred full"
+jack/*	retries=0 interval=1h command="$A -c jack -s $tmp/jack deferred no"
+turn/*	queueonly interval=50s command="$A -c turn -f $tmp/go"
+keep/*	wakeuprestartonly interval=50s command="$A -c keep -s $tmp/keep deferred no"
+END
+lines() {
+	grep -E -e "$1" "$tmp/sched.log"
+}
+count() {
+	lines "$1" | wc -l | tr -d ' '
+}
+spool_new "$po"
+
+put "$po" 101-1 again h user
+put "$po" 111-1 down h user
+put "$po" 121-1 old h one old h two
+put "$po" 131-1 older h user
+put "$po" 141-1 host h user
+put "$po" 151-1 never h user
+put "$po" 161-1 jack h user
+put "$po" 171-1 turn my.host user
+put "$po" 181-1 keep h user
+ok 'start' sched_start "$po" "$tmp/cf"
+
+# ---- once more ----------------------------------------------------------------
+
+ok 'deferred mail is tried again' \
+    wait_for 20 eval '[ "$(count "deferred msg=101-1")" -ge 2 ]'
+: >"$tmp/go"
+ok '... until it is delivered' wait_log 'complete msg=101-1' 20
+
+wait_log 'asleep .*channel=down'
+put "$po" 112-1 down h user
+ok 'a new message wakes a host that sleeps' \
+    wait_log 'deferred msg=112-1 .*channel=down'
+wait_log 'deferred msg=181-1'
+put "$po" 182-1 keep h user
+wait_log 'load msg=182-1'
+put "$po" 183-1 jack other user
+wait_log 'deferred msg=183-1'
+is '... but not with wakeuprestartonly' "$(grep -c '^<182' "$tmp/keep")" 0
+
+ok 'retries=0 tries again' \
+    wait_for 20 eval '[ "$(count "deferred msg=161-1")" -ge 3 ]'
+unlike '... not without a second in between' \
+    "$(lines 'deferred msg=161-1')" 'next=0'
+
+# ---- queueonly and T ------------------------------------------------------------
+
+is 'queueonly does not start by itself' "$(count 'deferred msg=171-1')" 0
+printf 'T My.Host 127.0.0.1\n' >"$po/transport/.900-1"
+mv "$po/transport/.900-1" "$po/transport/900-1"
+ok 'a T line starts it' wait_log 'complete msg=171-1'
+ok '... and its file is removed' wait_for 10 [ ! -f "$po/transport/900-1" ]
+ok '... nothing was set aside for it' [ -z "$(ls "$po/postman" | grep 900)" ]
+
+# ---- expiry -----------------------------------------------------------------------
+
+ok 'mail expires' wait_log 'park msg=121-1' 20
+is '... all its recipients' "$(count 'failed msg=121-1 .*status=expire')" 2
+ok '... after it was tried' grep '^<121-1' "$tmp/old"
+ctl=$po/postman/121-1.control
+is '... their tags say so' "$(grep '^r' "$ctl" | cut -c2 | tr '\n' .)" '-.-.'
+like '... and a diagnostic line each, with the last reason' \
+    "$(grep '^d' "$ctl" | tr '\001\r\t' '!|>' | tr '\n' '@')" \
+    '^d [0-9]*:[0-9]*:-1::[0-9]*>one!failed!4.4.7 .*>expired after [345]s, problem was:\|no room@d .*two!.*@$'
+ok 'untried mail expires by expiry2' \
+    wait_log 'failed msg=131-1 .*status=expire' 20
+ok 'mail of a host that sleeps expires too' \
+    wait_log 'failed msg=141-1 .*status=expire.*nobody home' 20
+ok 'expiry does not wait for the next retry' \
+    wait_log 'failed msg=151-1 .*status=expire' 20
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# ---- the age of a message after a restart ---------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+test/*	interval=100s retries="1 2 5 9" skew=1000000 expiry=30d
+	command="$A -c test deferred no"
+END
+# 250 s ago: after 100 s and 200 s more, so the third wait is the next
+put "$po" 301-1 test h user
+old=$(date -d '250 seconds ago' +%Y%m%d%H%M.%S 2>/dev/null)
+if [ -n "$old" ] && touch -t "$old" "$po/queue/301-1"; then
+	sched_start "$po" "$tmp/cf"
+	wait_log 'deferred msg=301-1'
+	like 'the schedule goes on from the age of the message' \
+	    "$(lines 'deferred msg=301-1')" 'next=(199|200) age=25[0-9] '
+	sched_stop
+else
+	skip 'the schedule goes on from the age of the message' 'date -d'
+fi
+
+# ---- alignment ------------------------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+test/*	interval=1h retries="1" skew=1 command="$A -c test deferred no"
+END
+put "$po" 401-1 test h user
+sched_start "$po" "$tmp/cf"
+wait_log 'deferred msg=401-1'
+next=$(lines 'deferred msg=401-1' | sed 's/.* next=\([0-9]*\).*/\1/')
+at=$((($(date +%s) + next) % 3600))
+ok 'with skew=1 the first retry is at a multiple of the interval' \
+    [ $at -le 5 -o $at -ge 3595 ]
+sched_stop
+finish

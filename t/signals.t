@@ -1,0 +1,108 @@
+#!/bin/sh
+# Reload, and the ways to end.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+gate=$tmp/gate
+lines() {
+	grep -E -e "$1" "$tmp/sched.log"
+}
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=1d
+test/*	command="$A -c test -o $tmp/out deferred old clause"
+gate/*	command="$A -c gate -w $gate -o $tmp/gated -s $tmp/said" overfeed=5
+END
+spool_new "$po"
+
+# ---- reload ------------------------------------------------------------------
+
+put "$po" 101-1 test h user
+put "$po" 102-1 gate h user
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_log 'deferred msg=101-1 .*old clause'
+wait_for 10 grep '^<102-1' "$tmp/said"
+cp "$tmp/cf" "$tmp/good"
+printf 'test/*\tinterval=oops\n\tcommand="x" bogus=1\n' >"$tmp/cf"
+kill -HUP $sched_pid
+ok 'a reload with errors is refused' wait_log 'reload .*has errors'
+is '... all errors are said' "$(lines "config $tmp/cf:[12]: " | wc -l | tr -d ' ')" 2
+put "$po" 103-1 test h2 user
+ok '... the old configuration stays in force' \
+    wait_log 'deferred msg=103-1 .*old clause'
+cat >"$tmp/cf" <<END
+*/*	interval=2s retries=1 expiry=1d
+test/*	command="$A -c test -o $tmp/out"
+gate/*	command="$A -c gate -o $tmp/gated"
+END
+kill -USR1 $sched_pid
+ok 'USR1 reloads too' wait_log 'reload .*done'
+ok 'what waited goes by the new clause' wait_log 'complete msg=101-1' 20
+ok '... all of it' wait_log 'complete msg=103-1' 20
+is '... once' "$(sort "$tmp/out" | cut -d' ' -f1 | tr '\n' ' ')" '101-1 103-1 '
+put "$po" 104-1 gate h user
+put "$po" 105-1 gate h3 user
+ok 'new agents run the new command' wait_log 'complete msg=105-1' 20
+: >"$gate"
+ok 'a job begun under the old one ends well' wait_log 'complete msg=102-1'
+ok '... and its agent leaves' wait_log 'agent-end .*channel=gate'
+ok '... its thread goes on' wait_log 'complete msg=104-1' 20
+is '... nothing twice' "$(cut -d' ' -f1 "$tmp/gated" | sort | uniq -d)" ''
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# ---- TERM ---------------------------------------------------------------------
+
+rm -f "$gate" "$tmp/gated" "$tmp/said"
+cp "$tmp/good" "$tmp/cf"
+put "$po" 201-1 gate a user
+put "$po" 202-1 gate b user
+put "$po" 203-1 gate b user
+ok 'start' sched_start "$po" "$tmp/cf" -S
+wait_for 10 eval '[ "$(grep -c "^<20" "$tmp/said")" -ge 3 ]'
+kill -TERM $sched_pid
+ok 'TERM is taken' wait_log ' ending agents=2'
+put "$po" 204-1 gate c user
+: >"$gate"
+wait $sched_pid
+is 'agents finish what they have, exit 0' $? 0
+is '... it is delivered' "$(cut -d' ' -f1 "$tmp/gated" | sort | tr '\n' ' ')" \
+    '201-1 202-1 203-1 '
+ok '... new mail stays for the next start' [ -f "$po/transport/204-1" ]
+ok '... the pid file is gone' [ ! -f "$po/.pid.scheduler" ]
+
+rm -f "$gate" "$tmp/said"
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_for 10 grep '^<204-1' "$tmp/said"
+kill -TERM $sched_pid
+wait_log ' ending agents=1'
+pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
+kill -TERM $sched_pid
+wait $sched_pid
+is 'a second TERM ends it at once' $? 0
+ok '... and the agent' wait_for 10 gone "$pid"
+: >"$gate"
+ok 'what was not finished' [ -f "$po/transport/204-1" ]
+ok '... is delivered by the next' sched_start "$po" "$tmp/cf"
+wait_log 'complete msg=204-1'
+sched_stop INT
+is 'INT ends it as well' $sched_rc 0
+is 'nothing twice' "$(cut -d' ' -f1 "$tmp/gated" | sort | uniq -d)" ''
+
+# ---- the hard way ------------------------------------------------------------------
+
+rm -f "$gate" "$tmp/gated" "$tmp/said"
+put "$po" 301-1 gate a user gate a user2
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_for 10 grep '^<301-1' "$tmp/said"
+kill -KILL $sched_pid
+wait $sched_pid
+: >"$gate"
+pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
+ok 'agents leave when the scheduler is gone' wait_for 10 gone "$pid"
+ok 'start after a crash' sched_start "$po" "$tmp/cf"
+ok '... finds everything' wait_for 20 po_empty "$po"
+is '... and delivers each recipient once' \
+    "$(sort "$tmp/gated" | cut -d' ' -f1,2 | uniq -d)" ''
+sched_stop
+finish

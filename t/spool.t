@@ -1,0 +1,253 @@
+#!/bin/sh
+# What is found, what is left alone, what is set aside.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=1d
+test/*	command="$A -c test -o $tmp/out"
+wait/*	command="$A -c wait deferred not now"
+late/*	queueonly command="$A -c late"
+END
+lines() {
+	grep -E -e "$1" "$tmp/sched.log"
+}
+count() {
+	lines "$1" | wc -l | tr -d ' '
+}
+
+# ---- directories -----------------------------------------------------------------
+
+ok 'start without a post office' sched_start "$po" "$tmp/cf"
+for d in public queue transport router postman deferred freezer; do
+	[ -d "$po/$d" ] || echo "$d is missing"
+done >"$tmp/missing"
+is 'directories are made' "$(cat "$tmp/missing")" ''
+mode() {
+	ls -ld "$1" | cut -c1-10
+}
+is 'what is ours nobody else may write to' \
+    "$(mode "$po/transport") $(mode "$po/queue") $(mode "$po/postman")" \
+    'drwxr-xr-x drwxr-xr-x drwx------'
+is 'where anybody submits nobody may remove' \
+    "$(mode "$po/public") $(mode "$po/router")" 'drwxrwxrwt drwxrwxrwt'
+sched_stop
+
+chmod 777 "$po/queue"
+nok 'a wrong mode is no start' sched_start "$po" "$tmp/cf"
+is '... with the exit code for it' $sched_rc 77
+is '... said in one clear line' "$(count 'dir=.*/queue .*chmod o-w it')" 1
+chmod 755 "$po/queue"
+rmdir "$po/router"
+: >"$po/router"
+nok 'a file in the place of a directory is no start' \
+    sched_start "$po" "$tmp/cf"
+like '... and is said' "$(cat "$tmp/sched.log")" 'router .*no directory'
+rm "$po/router"
+
+# ---- names and places ---------------------------------------------------------------
+
+put "$po" 101-1 test top user
+put "$po" X/102-1 test one.level user
+put "$po" A/Z/103-1 test two.levels user
+put "$po" B/104-1 test message.at.top user
+mv "$po/queue/B/104-1" "$po/queue/104-1"
+put "$po" 105-1 test message.in.hash user
+mkdir -p "$po/queue/B"
+mv "$po/queue/105-1" "$po/queue/B/105-1"
+put "$po" 106-1 test dot user
+mv "$po/transport/106-1" "$po/transport/.106-1"
+put "$po" abc-1 test letters user
+put "$po" QQ/107-1 test foreign user
+put "$po" 108-1 test dir user
+mv "$po/transport/108-1" "$tmp/real"
+ln -s "$tmp/real" "$po/transport/108-1"
+mkdir "$po/transport/109-1"
+ok 'start' sched_start "$po" "$tmp/cf"
+for n in 101 102 103 104 105; do
+	wait_log "complete msg=([A-Z]/)*$n-1"
+done
+is 'files at the top and in any hash directory are found' \
+    "$(count 'complete msg=.*failed=none')" 5
+is 'everything else is left alone' \
+    "$(cd "$po/transport" && ls -d .106-1 abc-1 QQ/107-1 108-1 109-1 | tr '\n' ' ')" \
+    '.106-1 108-1 109-1 QQ/107-1 abc-1 '
+mv "$po/transport/.106-1" "$po/transport/106-1"
+ok 'a file that gets its name is found' wait_log 'complete msg=106-1'
+sched_stop
+
+# ---- moving into hash directories ----------------------------------------------------
+
+put "$po" 11026545-1 wait h user
+put "$po" 11026573-2 wait h user
+ok 'start with -HH' sched_start "$po" "$tmp/cf" -HH
+wait_log 'deferred msg=.*11026545-1' && wait_log 'deferred msg=.*11026573-2'
+is 'control files are moved' \
+    "$(cd "$po/transport" && echo ?/?/11*)" 'L/X/11026545-1 M/Z/11026573-2'
+is '... with their message files' \
+    "$(cd "$po/queue" && echo ?/?/11*)" 'L/X/11026545-1 M/Z/11026573-2'
+sched_stop
+put "$po" 11026545-3 wait h user
+ok 'start with -H' sched_start "$po" "$tmp/cf" -H
+wait_log 'deferred msg=X/11026545-3'
+is 'one level; what has its place keeps it' \
+    "$(cd "$po/transport" && echo ?/11* ?/?/11*)" \
+    'X/11026545-3 L/X/11026545-1 M/Z/11026573-2'
+sched_stop
+rm -rf "$po"
+
+# ---- what cannot be used ---------------------------------------------------------------
+
+spool_new "$po"
+raw() {		# name why <control file
+	put_raw "$po" "$1"
+	echo "$1 $2" >>"$tmp/bad"
+}
+head='l <x@test>
+e sender
+s local - sender 0
+r           test h user 0'
+printf '' | raw 201-1 'it is empty'
+printf 'not a control file\n' | raw 202-1 'no i line'
+printf 'o 0\n%s\nm\n\n' "$head" | raw 203-1 'no i line'
+printf 'i 999-9\no 0\n%s\nm\n\n' "$head" | raw 204-1 'names another file'
+printf 'i ../../../etc/passwd\no 0\n%s\nm\n\n' "$head" |
+    raw 205-1 'names another file'
+printf '@ 0x0000000f\ni 206-1\n%s\nm\n\n' "$head" |
+    raw 206-1 'its format .* is not known'
+printf 'i 207-1\no 99999\n%s\nm\n\n' "$head" | raw 207-1 'body offset'
+printf 'i 208-1\no 0\n%s' "$head" | raw 208-1 'it was cut'
+printf 'i 209-1\no 0\n%s\nm\nSubject: x\n' "$head" | raw 209-1 'it was cut'
+printf 'i 210-1\no 0\nl x\ns local - s 0\nm\n\n' | raw 210-1 'no recipient'
+printf 'i 211-1\no 0\nr           test h user 0\nm\n\n' |
+    raw 211-1 'before any sender'
+printf 'i 212-1\no 0\ns local - s 0\nr           test\nm\n\n' |
+    raw 212-1 'cannot be read'
+printf 'i 213-1\no 0\n%s\nm\n\n' "$head" | raw 213-1 'message file is missing'
+rm "$po/queue/213-1"
+awk 'BEGIN { printf "i 214-1\no 0\ns local - s 0\nr           test h "
+    for (i = 0; i < 3000; i++) printf "uuuuuuuuuu"
+    print " 0\nm\n" }' | raw 214-1 'cannot be read'
+head -c 100000 /dev/urandom >"$tmp/junk" 2>/dev/null || : >"$tmp/junk"
+raw 215-1 '' <"$tmp/junk"
+printf 'T\n' | raw 216-1 'names no host'
+put "$po" 290-1 test good user
+
+ok 'start' sched_start "$po" "$tmp/cf"
+ok 'good mail between bad ones is delivered' wait_log 'complete msg=290-1'
+while read -r name why; do
+	if ! wait_log "park msg=$name .*why: .*$why"; then
+		echo "$name: $why: $(lines "msg=$name")"
+	elif [ ! -f "$po/postman/$name.control" ]; then
+		echo "$name is not in postman/"
+	elif [ -f "$po/transport/$name" ] || [ -f "$po/queue/$name" ]; then
+		echo "$name is still there"
+	fi
+done <"$tmp/bad" >"$tmp/wrong"
+is 'each bad file is set aside, with the reason in the log' \
+    "$(cat "$tmp/wrong")" ''
+is '... as it was' "$(cat "$po/postman/202-1.control")" 'not a control file'
+is '... with its message' "$(cat "$po/postman/202-1")" 'body of 202-1'
+is '... once' "$(count 'park msg=202-1')" 1
+printf 'bad again\n' | put_raw "$po" 202-1
+wait_log 'park msg=202-1 to=postman/202-1.1 '
+is 'a second one of that name is kept beside it' \
+    "$(cat "$po/postman/202-1.1.control")" 'bad again'
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# ---- partly done, locked, without the pid field ---------------------------------------
+
+rm -rf "$po" "$tmp/out"
+spool_new "$po"
+sed 's/^r/r+/;s/^r+ /r+/' >/dev/null </dev/null
+printf 'i 301-1\no 0\n%s\n%s\n%s\nm\n\n' \
+    "$head" 'r+          test h done 0' 'r-          test h failed 0' |
+    put_raw "$po" 301-1
+printf 'i 302-1\no 0\nl x\ns local - s 0\nr+          test h a 0\nm\n\n' |
+    put_raw "$po" 302-1
+printf 'i 303-1\no 0\nl x\ns local - s 0\nr-          test h a 0\nm\n\n' |
+    put_raw "$po" 303-1
+printf 'i 304-1\no 0\nl x\ns local - s 0\nr~999998    test h a 0\nm\n\n' |
+    put_raw "$po" 304-1
+printf 'i 305-1\no 0\nl x\ns local - s 0\nr~%6d    test h a 0\nm\n\n' $$ |
+    put_raw "$po" 305-1
+printf 'i 306-1\no 0\nl x\ns local - s 0\nr test h a 0\nm\n\n' |
+    put_raw "$po" 306-1
+printf 'i 307-1\no 0\nl x\ns local - s 0\nr       test h a 0\nm\n\n' |
+    put_raw "$po" 307-1
+printf 'i 308-1\no 0\nl x\ns local - s 0\nr           nowhere h a 0\nm\n\n' |
+    put_raw "$po" 308-1
+printf 'i 309-1\no 0\nl x\ns local - s 0\nr           test ((mx1 mx2)(mx3)) a 0\nm\n\n' |
+    put_raw "$po" 309-1
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_log 'park msg=301-1'
+is 'only pending recipients are delivered to' \
+    "$(grep -c '^301' "$tmp/out")" 1
+ok '... a failed one keeps the message' [ -f "$po/postman/301-1" ]
+ok 'a file with nothing left to do is removed' \
+    wait_for 10 [ ! -f "$po/transport/302-1" -a ! -f "$po/queue/302-1" ]
+ok '... kept when somebody was not reached' wait_log 'park msg=303-1'
+ok 'the lock of a dead process is taken off' wait_log 'complete msg=304-1'
+ok 'the lock of a living one is respected' \
+    wait_log "locked msg=305-1 .*pid=$$ "
+ok 'recipients without pid and delay' wait_log 'complete msg=306-1'
+ok '... with a pid field alone' wait_log 'complete msg=307-1'
+ok 'mail for which there is no clause waits, and that is said' \
+    wait_log 'no-command channel=nowhere'
+is '... untouched' "$(ls "$po/transport" | grep 308)" 308-1
+ok 'a list of hosts goes by its first' wait_log 'agent-(says|start) .*host=mx1 |deferred msg=309-1 .*host=mx1 '
+
+# ---- replacing, verbose files ------------------------------------------------------------
+
+put "$po" 401-1 late old.host user
+wait_log 'load msg=401-1'
+id=S401
+printf 'i 402-1\no 0\nl x\ne somebody@else\nx %s\ns local - s 0\nr           test h a 0\nm\n\n' \
+    $id | put_raw "$po" 402-1
+ok 'an x line that names no message is said' wait_log 'replace msg=402-1'
+ok '... and changes nothing' [ -f "$po/transport/401-1" ]
+: >"$po/public/v_501"
+printf 'secret\n' >"$tmp/outside"
+ln -s "$tmp/outside" "$po/public/v_502"
+verbose() {	# name path
+	printf 'v %s\ni %s\no 0\nl x\ns local - s 0\nr           test h a 0\nm\n\n' \
+	    "$2" "$1" | put_raw "$po" "$1"
+	wait_log "complete msg=$1"
+}
+verbose 501-1 ../public/v_501
+like 'a verbose file is told what happens' "$(cat "$po/public/v_501")" 'processing'
+verbose 502-1 ../public/v_502
+verbose 503-1 "../../outside"
+verbose 504-1 "$tmp/outside"
+is '... but none outside public/' "$(cat "$tmp/outside")" secret
+verbose 505-1 ../public/v_none
+ok '... and none is made' [ ! -f "$po/public/v_none" ]
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# ---- the x line that holds ------------------------------------------------------------------
+# The spool id has the time of the message file; 2026-11-21 00:14:05 UTC
+# is AbmKUAOF in ZMailer's alphabet.
+
+rm -rf "$po"
+spool_new "$po"
+put "$po" 601-1 late old.host user
+touch -t 202611210014.05 "$po/queue/601-1"
+ok 'start' env TZ=UTC true
+TZ=UTC
+export TZ
+touch -t 202611210014.05 "$po/queue/601-1"
+sched_start "$po" "$tmp/cf"
+wait_log 'load msg=601-1'
+printf 'i 602-1\no 0\nl x\ne other\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
+    put_raw "$po" 602-1
+ok 'another sender may not replace it' wait_log 'replace msg=602-1 .*another sender'
+printf 'i 603-1\no 0\nl x\ne sender\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
+    put_raw "$po" 603-1
+ok 'the same one may' wait_log 'drop msg=601-1'
+ok '... then both files are gone' \
+    wait_for 10 [ ! -f "$po/transport/601-1" -a ! -f "$po/queue/601-1" ]
+sched_stop
+finish

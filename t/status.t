@@ -1,0 +1,101 @@
+#!/bin/sh
+# What each report of an agent leads to.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+later=$(($(date +%s) + 3000))
+conf "$tmp/cf" <<END
+*/*	interval=50s retries="1 1 2" expiry=1d skew=1000000
+ok/*	command="$A -c ok ok all is well"
+ok2/*	command="$A -c ok2 ok2"
+ok3/*	command="$A -c ok3 ok3"
+error/*	command="$A -c error error no such user"
+error2/* command="$A -c error2 error2 said so myself"
+deferred/* command="$A -c deferred deferred mailbox full"
+deferback/* command="$A -c deferback deferback try others"
+deferall/* overfeed=5 command="$A -c deferall deferall host is down"
+rel/*	command="$A -c rel retryat +1000 in a while"
+abs/*	command="$A -c abs retryat $later then"
+past/*	command="$A -c past retryat 1000 was"
+none/*	command="$A -c none retryat"
+strange/* command="$A -c strange wonderful day"
+first/*	command="$A -c first -1 ok3"
+untagged/* command="$A -c untagged -u ok3"
+END
+spool_new "$tmp/po"
+po=$tmp/po
+
+n=100
+for c in ok ok2 ok3 error error2 deferred deferback rel abs past none strange
+do
+	n=$((n + 1))
+	put "$po" $n-1 $c some.host user
+done
+put "$po" 201-1 deferall down.host a
+put "$po" 202-1 deferall down.host b
+put "$po" 203-1 deferall up.host c
+put "$po" 211-1 first h one first h two
+put "$po" 221-1 untagged h one deferred h two
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_log 'msg=211-1 .*left=1'
+wait_log 'msg=221-1 .*channel=deferred'
+
+lines() {	# ERE
+	grep -E -e "$1" "$tmp/sched.log"
+}
+tag() {		# file: the tags of its r lines
+	grep '^r' "$1" | cut -c2
+}
+
+n=100
+for c in ok ok2 ok3; do
+	n=$((n + 1))
+	ok "$c: delivered" wait_log "delivered msg=$n-1 .*status=$c age"
+	ok "$c: complete" wait_log "complete msg=$n-1 .*failed=none"
+	ok "$c: both files are gone" \
+	    [ ! -f "$po/queue/$n-1" -a ! -f "$po/transport/$n-1" ]
+done
+
+wait_log 'park msg=104-1' && wait_log 'park msg=105-1'
+like 'error: failed, with the text' "$(lines 'failed msg=104-1')" \
+    'status=error .*no such user'
+off=$(grep -b '^r-' "$po/postman/104-1.control" | cut -d: -f1)
+like 'error: we append the diagnostic line' \
+    "$(grep '^d' "$po/postman/104-1.control" | tr '\001\t' '!>')" \
+    "^d $off:[0-9]*:-1::[0-9]*>user!failed!5.0.0 .*!x-local; 500 .*!>no such user$"
+is 'error: the message is kept' "$(cat "$po/postman/104-1")" 'body of 104-1'
+is 'error: tag' "$(tag "$po/postman/104-1.control")" '-'
+is 'error2: the diagnostic is the agent'\''s' \
+    "$(grep -c '^d' "$po/postman/105-1.control")" 0
+
+like 'deferred: waits with its reason' "$(lines 'deferred msg=106-1')" \
+    'next=(49|5[01]) .*mailbox full$'
+like 'deferback: the same' "$(lines 'deferred msg=107-1')" \
+    'next=(49|5[01]) .*try others$'
+is 'deferred: nothing is written' "$(grep -c '^d' "$po/transport/106-1")" 0
+like 'retryat +N: N seconds from now' "$(lines 'deferred msg=108-1')" \
+    'next=(999|1000) .*in a while$'
+like 'retryat N: at that moment' "$(lines 'deferred msg=109-1')" \
+    'next=(29[0-9][0-9]|3000) .*then$'
+like 'retryat in the past: by the schedule' "$(lines 'deferred msg=110-1')" \
+    'next=(49|5[01]) .*was$'
+like 'retryat without a time: by the schedule' \
+    "$(lines 'deferred msg=111-1')" 'next=(49|5[01]) '
+ok 'an unknown status is logged' logged 'report .*unknown status wonderful'
+like '... and the job deferred' "$(lines 'deferred msg=112-1')" 'next='
+
+is 'deferall: the host sleeps, once' \
+    "$(lines 'asleep .*host=down.host' | wc -l | tr -d ' ')" 1
+like 'deferall: with its reason' "$(lines 'asleep .*host=down.host')" \
+    'for=(49|5[01]) tries=1 host is down$'
+ok 'deferall: another host of the ring is tried' \
+    logged 'asleep .*host=up.host'
+
+like 'a recipient that is not reported is deferred' \
+    "$(lines 'deferred msg=211-1')" 'left=1 .*did not report'
+is '... and only that one' "$(tag "$po/transport/211-1" | tr '\n' .)" '+. .'
+is 'a tag that was left unset is set once the job is over' \
+    "$(tag "$po/transport/221-1" | tr '\n' .)" '+. .'
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+finish
