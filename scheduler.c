@@ -91,6 +91,38 @@ usage(void)
 	    "       scheduler -n [-f configfile] [channel/host]");
 }
 
+/* Also what this build does without. */
+static void
+version(void)
+{
+	printf("scheduler %s"
+#ifdef NO_SOCKETPAIR
+	    " NO_SOCKETPAIR"
+#endif
+#ifdef NO_TCP
+	    " NO_TCP"
+#endif
+#ifdef NO_RLIMIT
+	    " NO_RLIMIT"
+#endif
+#ifdef NO_INITGROUPS
+	    " NO_INITGROUPS"
+#endif
+#ifdef NO_SYSLOG
+	    " NO_SYSLOG"
+#endif
+#ifdef NO_SYMLINK
+	    " NO_SYMLINK"
+#endif
+#ifdef NO_MONOTONIC
+	    " NO_MONOTONIC"
+#endif
+#ifdef NO_PWD
+	    " NO_PWD"
+#endif
+	    "\n", VERSION);
+}
+
 /* A whole number between min and max, or the end. */
 static long
 number(int letter, const char *s, const char **end, long min, long max)
@@ -169,7 +201,7 @@ take_option(int c, char *arg)
 	case 'q': opt.rendezvous = arg; break;
 	case 'p': address(arg, &opt.pick_channel, &opt.pick_host); break;
 	case 'Z': opt.envfile = arg; break;
-	case 'V': printf("scheduler %s\n", VERSION); exit(0);
+	case 'V': version(); exit(0);
 	default: usage();
 	}
 }

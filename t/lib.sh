@@ -329,6 +329,11 @@ sched_stop() {	# [signal = TERM]
 	lib_forget "$sched_pid"
 }
 
+# Does this build do without something?  See the switches in the Makefile.
+without() {	# switch
+	"$SCHEDULER" -V | grep " $1" >/dev/null
+}
+
 logged() {	# ERE
 	grep -E -e "$1" "$tmp/sched.log" >/dev/null 2>&1
 }
