@@ -1,0 +1,304 @@
+#!/bin/sh
+# The clause language: what is read, what is refused, what holds.
+. "${0%/*}/lib.sh"
+
+T=$top/t/cftest
+cf=$tmp/cf
+explain() {	# address: values without the retries shown
+	"$SCHEDULER" -n -f "$cf" "$1"
+}
+values() {	# address keyword ...
+	a=$1
+	shift
+	for k; do
+		explain "$a" | sed -n "s/^	\($k\)\$/\1/p;s/^	$k=//p"
+	done | tr '\n' ' '
+}
+
+# ---- the complete example of the seed ----------------------------------------------
+
+cp "$top/t/example.cf" "$cf"
+is 'the complete example loads as printed' \
+    "$("$SCHEDULER" -n -f "$cf" 2>&1; echo $?)" 0
+is 'values accumulate up to the first command' \
+    "$(values local/x interval expiry maxchannel retries command)" \
+    '10s 3h 2 "1 1 2 3 5 8 13 21 34" "mailbox" '
+is 'a pattern without a slash is for a channel' \
+    "$(values error/x command maxchannel)" '"errormail" 10 '
+is 'an empty clause takes the next one'\''s contents' \
+    "$(values smtp/a.toronto.edu command maxring)" \
+    '"smtp -srl /var/log/smtp" 2 '
+is '... but is a clause of its own' \
+    "$("$T" same "$cf" smtp/a.toronto.edu smtp/b.utoronto.ca)" other
+is '... and one clause is one' \
+    "$("$T" same "$cf" smtp/a.utoronto.ca smtp/b.utoronto.ca)" same
+is 'the first command ends the search' \
+    "$(values smtp/a.utoronto.ca command)" '"smtp -srl /var/log/smtp" '
+is 'the others go on' "$(values smtp/x.org command)" \
+    '"smtp -esrl /var/log/smtp" '
+is '$channel sets bychannel' "$(values uucp/x bychannel)" 'bychannel '
+is '... without it nothing does' "$(values local/x bychannel)" ''
+
+# ---- syntax ---------------------------------------------------------------------------
+
+cat >"$cf" <<'END'
+# comment
+one interval = 2h maxta= 7 # comment
+	# comment
+	command="a b\
+	c"
+   
+two/*.X.org	Interval=1h5m20s NICE=-5 QueueOnly
+	command=x#y skew=7
+END
+is 'blanks around =, comments, joined lines' \
+    "$(values one/h interval maxta command)" '2h 7 "a b	c" '
+is 'case folded, # within a word, negative numbers' \
+    "$(values Two/A.x.ORG interval nice queueonly command skew)" \
+    '1h5m20s -5 queueonly "x#y" 7 '
+is 'defaults' "$(values none/h interval idlemax expiry expiry2 timeout retries \
+    maxta maxchannel maxring maxthr overfeed skew nice user)" \
+    '1m 3m 3d 1d 6h "1 1 2 3 4 8 13 21 34" 0 0 0 1 0 5 0 0 '
+is 'idlemax is three intervals' "$(values one/h idlemax)" '6h '
+like 'no clause is said' "$(explain none/h)" 'no clause'
+like 'the clauses that matched' "$(explain one/h)" '^#	line 2: one$'
+printf '*/*\tmaxtransport=1\nb/*\tmaxtransports=2 maxchannels=3 maxrings=4\n' >"$cf"
+is 'other names of keywords' "$(values b/h maxta maxchannel maxring)" '2 3 4 '
+is '... for an earlier clause' "$(values c/h maxta)" '1 '
+printf 'a/*\tmaxta=1\na/*\tmaxta=2 maxring=3\na/x\tmaxta=4\n' >"$cf"
+is 'later clauses lay over earlier ones' "$(values a/x maxta maxring)" '4 3 '
+"$SCHEDULER" -n -f "$cf" a/x | sed 's/^#.*//' >"$tmp/again"
+is 'what is explained can be read back' \
+    "$("$SCHEDULER" -n -f "$tmp/again" a/x | grep -v '^#')" \
+    "$(grep -v '^$' "$tmp/again")"
+printf 'a/*\tretries="1 2" interval=1h\n' >"$cf"
+like 'the first ten retries' "$(explain a/h)" '^# 1h 3h$'
+
+# ---- patterns ----------------------------------------------------------------------------
+
+try() {		# yes or no, pattern, text ...
+	want=$1 pattern=$2
+	shift 2
+	for text; do
+		[ "$("$T" match "$pattern" "$text")" = "$want" ] ||
+		    echo "$pattern $text: not $want"
+	done
+}
+is 'patterns' "$(
+try yes 'smtp/*' smtp/ smtp/a smtp/a/b
+try no  'smtp/*' smtp lsmtp/a
+try yes smtp smtp/a smtp/
+try no  smtp smtpx/a
+try yes '*' a/b
+try yes 'a?c/x' abc/x
+try no  'a?c/x' ac/x abbc/x
+try yes '[a-c]x/[!0-9]' ax/a cx/-
+try no  '[a-c]x/[!0-9]' dx/a ax/5
+try yes '[]x]/[a-]' ]/a x/- 
+try yes '[^a]/h' b/h
+try no  '[^a]/h' a/h
+try yes 'A[B-D]/H' ac/h
+try yes 'a\*b/h' 'a*b/h'
+try no  'a\*b/h' axb/h
+try yes 'a/{b,c*,}d' a/bd a/cxd a/d
+try no  'a/{b,c*}d' a/d a/bbd
+try yes '{a,b{c,d}}/{e,f}' a/e a/f bc/e bd/f
+try no  '{a,b{c,d}}/{e,f}' b/e bc/bd
+try yes '{a,b/x}' a/anything b/x
+try yes 'a/*b*c*d' a/bcd a/xbxcxd a/bbccdd
+try no  'a/*b*c*d' a/bdc a/bcdx
+try yes '[\]]/x' ]/x
+)" ''
+is 'alternatives' "$("$T" expand 'x{a,b{1,2},c}y/*' | sort | tr '\n' ' ')" \
+    'xay/* xb1y/* xb2y/* xcy/* '
+is 'alternatives are bounded' \
+    "$("$T" expand '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/x')" 'too many'
+is '... at 256' \
+    "$("$T" expand '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/x' | wc -l | tr -d ' ')" 256
+long=$(awk 'BEGIN { for (i = 0; i < 30; i++) printf "*a" }')
+text=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "a" }')
+is 'a pattern that some matchers never come back from' \
+    "$("$T" match "x/${long}b" "x/$text")" no
+
+# ---- errors ---------------------------------------------------------------------------------
+
+cat >"$cf" <<'END'
+	early=1
+a[b	maxta=1
+a{b	maxta=1
+a\
+c/*	bogus=1 intervall=3
+	interval=5x interval=0 interval interval=
+	retries="" retries="1 a" retries="1 70000"
+	maxta=-1 maxthr=0 skew=0 nice=99 maxring=3x overfeed=99999999999
+	queueonly=1 byhost maxhost=3 gangschedule
+	user=no.such.user group=no.such.group
+	command="x 'y" command="$host" command="bin/$channel a" command=""
+	command="A=b" command="a ${b"
+	command="open
+d/*	maxta="1"2
+PARAMbogus x
+PARAMnotifysock
+e/*
+END
+"$SCHEDULER" -n -f "$cf" >"$tmp/out" 2>"$tmp/err"
+is 'errors: the exit code' $? 78
+is '... nothing on standard output' "$(cat "$tmp/out")" ''
+is '... every line is file:line: keyword: reason' \
+    "$(grep -Ev "^$cf:[0-9]+: [^ ]+: .+" "$tmp/err")" ''
+while read -r want; do
+	grep -E -e "^$cf:$want" "$tmp/err" >/dev/null || echo "$want"
+done >"$tmp/missing" <<'END'
+1: early: 
+2: a\[b: .*]
+3: a\{b: .*}
+4: a.*: a backslash
+5: bogus: is no keyword
+5: intervall: .*nearest one is interval
+6: interval: 5x is no span
+6: interval: 0 is not between
+6: interval: a value is missing
+6: interval: there is no value
+7: retries: the list is empty
+7: retries: a is no number
+7: retries: 70000 is no number
+8: maxta: -1 is not between
+8: maxthr: 0 is not between
+8: skew: 0 is not between
+8: nice: 99 is not between
+8: maxring: 3x is no number
+8: overfeed: 99999999999 is no
+9: queueonly: takes no value
+9: byhost: is no longer
+9: maxhost: is no longer
+9: gangschedule: is no longer
+10: user: there is no user no.such.user
+10: group: there is no group
+11: command: has a quote that is not closed
+11: command: would run a program that depends on the address
+11: command: names no program
+12: command: names no program
+12: command: has \$\{ without
+13: command: the closing " is missing
+14: maxta: a blank is missing
+15: PARAMbogus: is not known
+16: PARAMnotifysock: a value is missing
+17: e/\*: is empty
+END
+is '... all errors are told at once' "$(cat "$tmp/missing")" ''
+is '... and nothing else' "$(wc -l <"$tmp/err" | tr -d ' ')" 37
+printf 'a/*\tmaxta=1\0\n' >"$cf"
+nok 'a NUL byte' "$SCHEDULER" -n -f "$cf"
+head -c 300000 /dev/zero 2>/dev/null | tr '\0' 'x' >"$cf"
+nok 'a file that is too large' "$SCHEDULER" -n -f "$cf"
+: >"$cf"
+ok 'an empty file is one without clauses' "$SCHEDULER" -n -f "$cf"
+printf 'a/*\tmaxta=1' >"$cf"
+is 'a last line without an end' "$(values a/h maxta)" '1 '
+printf 'PARAMmailqsock = "TCP:174"\nPARAMauthfile x\na/*\tmaxta=1\n' >"$cf"
+is 'PARAM lines of ZMailer are passed over silently by -n' \
+    "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
+
+# ---- commands -------------------------------------------------------------------------------
+
+run() {
+	"$T" command "$@" | tr '\n' '|'
+}
+is 'words, quotes and backslashes' \
+    "$(run 'a  "b c" '\''d "e'\'' f\ g "h\"i" ""' c h)" \
+    'bound 0 channelled 0|arg a|arg b c|arg d "e|arg f g|arg h"i|arg |'
+is 'leading NAME=value words' "$(run 'A=1 B="x y" p C=2' c h)" \
+    'bound 0 channelled 0|env A=1|env B=x y|arg p|arg C=2|'
+is '$channel and $host' "$(run 'p $channel -h$host ${channel}/${host}' c 'h i')" \
+    'bound 1 channelled 1|arg p|arg c|arg -hh i|arg c/h i|'
+is '$host as a word' "$(run 'p -x $host' c h)" \
+    'bound 2 channelled 0|arg p|arg -x|arg h|'
+is '... in braces it is told with each job' "$(run 'p ${host}' c h)" \
+    'bound 1 channelled 0|arg p|arg h|'
+is 'a value never becomes more than one word, nor a command' \
+    "$(run 'p $host' c 'a; rm -rf "$x" `y` | z')" \
+    'bound 2 channelled 0|arg p|arg a; rm -rf "$x" `y` | z|'
+is 'single quotes keep $' "$(run "p '\$host \${x}'" c h)" \
+    'bound 0 channelled 0|arg p|arg $host ${x}|'
+is 'another $ is just that' "$(run 'p $5 $hosts a$' c h)" \
+    'bound 0 channelled 0|arg p|arg $5|arg $hosts|arg a$|'
+is '${NAME}' "$(run 'p ${POSTOFFICE}/x' c h)" \
+    'bound 0 channelled 0|arg p|arg /a b/post/x|'
+like '... that is unknown' "$(run 'p ${NOPE}' c h)" 'why .*not known'
+like 'a host that looks like an option' "$(run 'p $host' c -oProxy)" 'why .*option'
+is '... does not within a word' "$(run 'p x$host' c -o)" \
+    'bound 1 channelled 0|arg p|arg x-o|'
+is '... and a single - is a name' "$(run 'p $host' c -)" \
+    'bound 2 channelled 0|arg p|arg -|'
+like 'too many words' \
+    "$(run "p$(awk 'BEGIN { for (i = 0; i < 40; i++) printf " x" }')" c h)" \
+    'why .*too many'
+like 'too long' "$(run 'p $host $host $host $host $host' c "$text")" 'why .*too long'
+
+# ---- retries --------------------------------------------------------------------------------
+
+# From a wall clock that is a multiple of the interval; with a skew that
+# takes very long, each wait is moved by a second.
+wait_list() {	# config wall n
+	printf 'a/*\t%s\n' "$1" >"$cf"
+	"$T" waits "$cf" a/h "$2" "$3"
+}
+is 'the list, from the beginning' \
+    "$(wait_list 'interval=10m retries="1 2 5" skew=1' 1800000000 3)" \
+    '600 1200 3000 at 1800004800'
+is 'then from a random place' "$(wait_list \
+    'interval=10m retries="1 2 5" skew=1' 1800000000 60 | tr ' ' '\n' |
+    sort -n | uniq | grep '00$' | head -n 3 | tr '\n' ' ')" '600 1200 3000 '
+like 'with skew=1 the first is aligned' \
+    "$(wait_list 'interval=10m retries=1 skew=1' 1800000123 1)" '^477 '
+like '... to the nearer side' \
+    "$(wait_list 'interval=10m retries=1 skew=1' 1800000423 1)" '^777 '
+like 'with skew=3 the third is' \
+    "$(wait_list 'interval=10m retries=1 skew=3' 1800000123 3)" '00$'
+unlike '... and not the second' \
+    "$(wait_list 'interval=10m retries=1 skew=3' 1800000123 2)" '00$'
+like '... by equal shares' \
+    "$(wait_list 'interval=10m retries=1 skew=3' 1800000123 3)" '^559 559 559 '
+is 'retries=0 is a second, never aligned' \
+    "$(wait_list 'interval=10m retries=0 skew=1' 1800000123 2)" '1 1 at 1800000125'
+is 'a clock that is not set is not aligned to' \
+    "$(wait_list 'interval=10m retries=1 skew=1' -5 1)" '600 at 595'
+like 'the largest wait does not overflow' \
+    "$(wait_list 'interval=3650d retries=65535 skew=1' 1800000000 1)" '^[1-9][0-9]* '
+step() {	# age
+	"$T" step "$cf" a/h "$1"
+}
+printf 'a/*\tinterval=100s retries="1 2 5 9" skew=1\n' >"$cf"
+is 'the place of an age' "$(step 0) $(step 99) $(step 100) $(step 299) $(step 300) $(step 1699)" \
+    '0 0 1 1 2 3'
+like '... behind the end' "$(step 99999)" '^[0-3]$'
+
+# ---- many broken files -------------------------------------------------------------------------
+
+# Lines of the example cut, doubled and with bytes changed: whatever comes of
+# it is an exit code of ours.
+awk -v dir="$tmp" 'BEGIN {
+	srand(1)
+	while ((getline line < "'"$top/t/example.cf"'") > 0) text = text line "\n"
+	some = "{}[]\\\"='\''$*/# \t\nx"
+	for (i = 0; i < 150; i++) {
+		s = text
+		for (j = 0; j < 1 + i / 10; j++) {
+			at = 1 + int(rand() * length(s))
+			c = substr(some, 1 + int(rand() * length(some)), 1)
+			s = substr(s, 1, at - 1) c substr(s, at + int(rand() * 3))
+		}
+		f = dir "/fuzz." i
+		printf "%s", s >f
+		close(f)
+	}
+}'
+for f in "$tmp"/fuzz.*; do
+	"$SCHEDULER" -n -f "$f" smtp/x.toronto.edu >/dev/null 2>&1
+	case $? in
+	0 | 78) ;;
+	*) echo "${f##*/}" ;;
+	esac
+done >"$tmp/odd"
+is 'broken files are refused or read, no more' "$(cat "$tmp/odd")" ''
+finish
