@@ -43,7 +43,7 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
-OBJS = scheduler.o pool.o ta.o child.o intake.o queue.o thread.o explain.o cf.o retry.o command.o pattern.o spool.o ctl.o util.o
+OBJS = scheduler.o pool.o ta.o child.o intake.o queue.o thread.o explain.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold
 TESTS = t/cftest t/agent t/mkspool t/notify t/clocksched
 
@@ -76,27 +76,28 @@ t/notify: t/notify.o util.o
 t/clocksched: $(OBJS) t/clock.o
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) t/clock.o $(LIBS)
 
-scheduler.o: scheduler.c scheduler.h util.h
+scheduler.o: scheduler.c scheduler.h line.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ scheduler.c
 
-ta.o: ta.c scheduler.h util.h
-pool.o: pool.c scheduler.h util.h
-child.o: child.c scheduler.h util.h
-intake.o: intake.c scheduler.h util.h
-queue.o: queue.c scheduler.h util.h
-thread.o: thread.c scheduler.h util.h
-explain.o: explain.c scheduler.h util.h
-cf.o: cf.c scheduler.h util.h
-retry.o: retry.c scheduler.h util.h
-command.o: command.c scheduler.h util.h
-pattern.o: pattern.c scheduler.h util.h
-spool.o: spool.c scheduler.h util.h
-ctl.o: ctl.c scheduler.h util.h
+ta.o: ta.c scheduler.h line.h util.h
+pool.o: pool.c scheduler.h line.h util.h
+child.o: child.c scheduler.h line.h util.h
+intake.o: intake.c scheduler.h line.h util.h
+queue.o: queue.c scheduler.h line.h util.h
+thread.o: thread.c scheduler.h line.h util.h
+explain.o: explain.c scheduler.h line.h util.h
+cf.o: cf.c scheduler.h line.h util.h
+retry.o: retry.c scheduler.h line.h util.h
+command.o: command.c scheduler.h line.h util.h
+pattern.o: pattern.c scheduler.h line.h util.h
+spool.o: spool.c scheduler.h line.h util.h
+ctl.o: ctl.c scheduler.h line.h util.h
+line.o: line.c line.h util.h
 util.o: util.c util.h
 ta/lib.o: ta/lib.c ta/lib.h util.h
 ta/mailbox.o: ta/mailbox.c ta/lib.h util.h
 ta/hold.o: ta/hold.c ta/lib.h util.h
-t/cftest.o: t/cftest.c scheduler.h util.h
+t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
 t/notify.o: t/notify.c util.h

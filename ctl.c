@@ -62,113 +62,27 @@ open_regular(const char *path, int flags, struct stat *st)
 	return fd;
 }
 
-/* Fills buf from the file: bytes got, 0 at the end or on an error. */
-static size_t
-fill(struct ctl *c)
-{
-	long n;
-
-	if (lseek(c->fd, (off_t)c->pos, SEEK_SET) < 0)
-		n = -1;
-	else
-		n = (long)read(c->fd, c->buf, sizeof(c->buf));
-	if (n < 0) {
-		log_err("control-read file=%s %s", c->name, strerror(errno));
-		c->later = LOCKED_LATER;
-		n = 0;
-	}
-	c->have = (size_t)n;
-	c->used = 0;
-	c->pos += (unsigned long)n;
-	return (size_t)n;
-}
-
-/* Reads the next line into c->line, without its newline: 1, or 0 at the end.
- * What is longer than the buffer is read over and overlong is set. */
+/* The next line of the file; an error of the disk makes it "later". */
 static int
 next_line(struct ctl *c)
 {
-	char *nl;
-	size_t n, room;
-
-	c->len = 0;
-	c->overlong = c->unended = 0;
-	c->off = c->pos - (c->have - c->used);
-	for (;;) {
-		if (c->used == c->have && fill(c) == 0) {
-			c->unended = 1;
-			c->line[c->len] = '\0';
-			return c->pos > c->off;
-		}
-		nl = memchr(c->buf + c->used, '\n', c->have - c->used);
-		n = (nl != NULL ? (size_t)(nl - c->buf) : c->have) - c->used;
-		room = sizeof(c->line) - 1 - c->len;
-		if (n > room)
-			c->overlong = 1;
-		memcpy(c->line + c->len, c->buf + c->used,
-		    n > room ? room : n);
-		c->len += n > room ? room : n;
-		c->used += n;
-		if (nl != NULL) {
-			c->used++;
-			c->line[c->len] = '\0';
-			return 1;
-		}
+	if (line_next(&c->l))
+		return 1;
+	if (c->l.error != 0) {
+		log_err("control-read file=%s %s", c->name,
+		    strerror(c->l.error));
+		c->later = LOCKED_LATER;
 	}
-}
-
-/* Starts reading at off. */
-static void
-read_from(struct ctl *c, int fd, unsigned long off)
-{
-	c->fd = fd;
-	c->pos = off;
-	c->have = c->used = 0;
-	c->in_block = 0;
+	return 0;
 }
 
 /* ---- recipient lines -------------------------------------------------- */
-
-static int
-is_lock(const char *p)
-{
-	int i;
-
-	if (*p != 'a')
-		return 0;
-	for (i = 1; i < 6; i++)
-		if (!isdigit((unsigned char)p[i]) &&
-		    !islower((unsigned char)p[i]))
-			return 0;
-	return p[6] == ' ' || isdigit((unsigned char)p[6]);
-}
 
 /* Has this recipient line a pid field?  Told by the format or by its look. */
 static int
 has_pid(const char *line, int format)
 {
-	int b = (unsigned char)line[2];
-
-	return format & 1 || b == ' ' || isdigit(b) ||
-	    (line[1] == '~' && is_lock(line + 2));
-}
-
-/* Pid in a lock field of six bytes; 0 when there is none. */
-static long
-lock_pid(const char *p)
-{
-	static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-	long pid = 0;
-	int i;
-
-	if (*p == 'a' && is_lock(p)) {
-		for (i = 1; i < 6; i++)
-			pid = pid * 36 + (strchr(digit, p[i]) - digit);
-		return pid;
-	}
-	while (*p == ' ')
-		p++;
-	return (long)num_of(p, NULL);
+	return format & 1 || line_has_pid(line[1], line + 2);
 }
 
 static int
@@ -177,34 +91,12 @@ alive(long pid)
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-/* The end of a word: a blank outside quotes and, for a host list, outside
- * parentheses; a backslash takes the next byte along. */
-static const char *
-word_end(const char *p)
-{
-	int quoted = 0, depth = 0;
-
-	for (; *p != '\0'; p++) {
-		if (*p == '\\' && p[1] != '\0')
-			p++;
-		else if (*p == '"')
-			quoted = !quoted;
-		else if (!quoted && *p == '(')
-			depth++;
-		else if (!quoted && *p == ')' && depth > 0)
-			depth--;
-		else if (!quoted && depth == 0 && (*p == ' ' || *p == '\t'))
-			break;
-	}
-	return p;
-}
-
 /* Copies the word at *p and moves *p behind the blank after it: 0, or -1
  * when it is empty, too long or has control bytes. */
 static int
 take_word(const char **p, char *word, int lower)
 {
-	const char *end = word_end(*p);
+	const char *end = line_word(*p);
 	size_t i, n = (size_t)(end - *p);
 
 	if (n == 0 || n >= WORD_MAX_)
@@ -241,13 +133,13 @@ first_host(char *host)
 static int
 parse_rcpt(struct ctl *c)
 {
-	const char *p = c->line + 2;
+	const char *p = c->l.line + 2;
 	int b;
 
-	if (c->overlong || strlen(c->line) != c->len || c->len < 3)
+	if (c->l.overlong || strlen(c->l.line) != c->l.len || c->l.len < 3)
 		return -1;
-	if (has_pid(c->line, c->format)) {
-		if (c->len < 8)
+	if (has_pid(c->l.line, c->format)) {
+		if (c->l.len < 8)
 			return -1;
 		p += 6;
 	}
@@ -354,7 +246,7 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 	if (peek(name, off, head) < 0)
 		return -1;
 	if (head[1] == '~') {
-		*pid = lock_pid(head + 2);
+		*pid = line_pid(head + 2);
 		if (!alive(*pid) && put_tag(held.fd, off, ' ',
 		    has_pid(head, 0)) == 0)
 			return ' ';
@@ -387,7 +279,7 @@ context(const char *name, unsigned long off, long *hdr, long *drpt)
 	*hdr = *drpt = -1;
 	memset(&c, 0, offsetof(struct ctl, channel));
 	text_fmt(c.name, sizeof(c.name), "%s", name);
-	read_from(&c, held.fd, off);
+	line_start(&c.l, held.fd, off);
 	if (!next_line(&c) || parse_rcpt(&c) < 0)
 		strcpy(c.user, "?");
 	for (;;) {
@@ -396,17 +288,17 @@ context(const char *name, unsigned long off, long *hdr, long *drpt)
 			held.from = off;
 			break;
 		}
-		if (c.line[0] == 'N' && mine)
-			*drpt = (long)c.off;
-		if (c.line[0] == 'r')
+		if (c.l.line[0] == 'N' && mine)
+			*drpt = (long)c.l.off;
+		if (c.l.line[0] == 'r')
 			mine = 0;
-		if (!mine && serves(c.off)) {
+		if (!mine && serves(c.l.off)) {
 			if (off < held.from)
 				held.from = off;
 			break;
 		}
-		if (c.line[0] == 'm' && c.len <= 2) {
-			held.hdr = c.off + c.len + 1;
+		if (c.l.line[0] == 'm' && c.l.len <= 2) {
+			held.hdr = c.l.off + c.l.len + 1;
 			held.from = off;
 			break;
 		}
@@ -414,17 +306,6 @@ context(const char *name, unsigned long off, long *hdr, long *drpt)
 	if (held.hdr != NO_HDR)
 		*hdr = (long)held.hdr;
 	return &c;
-}
-
-/* Does the file end in the middle of a line? */
-static int
-ends_unended(int fd)
-{
-	char last;
-	off_t end = lseek(fd, 0, SEEK_END);
-
-	return end > 0 && lseek(fd, end - 1, SEEK_SET) >= 0 &&
-	    read(fd, &last, 1) == 1 && last != '\n';
 }
 
 /* Newlines within a message are carriage returns in the file. */
@@ -452,7 +333,7 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	}
 	c = context(name, off, &hdr, &drpt);
 	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%sd %lu:%ld:%ld::%ld\t", ends_unended(fd) ? "\n" : "",
+	text_add(&t, "%sd %lu:%ld:%ld::%ld\t", line_cut(fd) ? "\n" : "",
 	    off, hdr, drpt, (long)time(NULL));
 	if (*notary == '\0')
 		text_add(&t, "%s\1failed\1%s\1x-local; 500 (%s)\1",
@@ -489,7 +370,7 @@ ctl_open(struct ctl *c, const char *name)
 	int fd;
 
 	memset(c, 0, offsetof(struct ctl, channel));
-	c->fd = -1;
+	c->l.fd = -1;
 	if (text_fmt(c->name, sizeof(c->name), "%s", name) < 0)
 		return -1;
 	fd = open_regular(name, O_RDWR, &st);
@@ -500,7 +381,7 @@ ctl_open(struct ctl *c, const char *name)
 			c->later = LOCKED_LATER;
 		return -1;
 	}
-	read_from(c, fd, 0);
+	line_start(&c->l, fd, 0);
 	c->size = (unsigned long)st.st_size;
 	c->ctime = (long)st.st_ctime;
 	c->uid = st.st_uid;
@@ -514,16 +395,16 @@ ctl_open(struct ctl *c, const char *name)
 void
 ctl_close(struct ctl *c)
 {
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
+	if (c->l.fd >= 0)
+		close(c->l.fd);
+	c->l.fd = -1;
 }
 
 /* A recipient line: CTL_RCPT when it is pending, CTL_END to read on. */
 static enum ctl_item
 see_rcpt(struct ctl *c)
 {
-	int tag = c->line[1];
+	int tag = c->l.line[1];
 	long pid;
 
 	c->nrcpt++;
@@ -541,26 +422,26 @@ see_rcpt(struct ctl *c)
 	}
 	if (tag == ' ')
 		return CTL_RCPT;
-	pid = lock_pid(c->line + 2);
+	pid = line_pid(c->l.line + 2);
 	if (alive(pid)) {
 		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
-		    "later", c->name, c->off, pid);
+		    "later", c->name, c->l.off, pid);
 		c->later = LOCKED_LATER;
 		return CTL_BAD;
 	}
-	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone", c->name, c->off,
+	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone", c->name, c->l.off,
 	    pid);
-	put_tag(c->fd, c->off, ' ', has_pid(c->line, c->format));
+	put_tag(c->l.fd, c->l.off, ' ', has_pid(c->l.line, c->format));
 	return CTL_RCPT;
 }
 
 static enum ctl_item
 see_trigger(struct ctl *c)
 {
-	const char *p = c->line + 2;
+	const char *p = c->l.line + 2;
 
 	c->ntrigger++;
-	if (c->len < 3 || take_word(&p, c->host, 1) < 0) {
+	if (c->l.len < 3 || take_word(&p, c->host, 1) < 0) {
 		c->why = "a T line names no host";
 		return CTL_BAD;
 	}
@@ -584,10 +465,10 @@ see_name(struct ctl *c, const char *value)
 static enum ctl_item
 see_line(struct ctl *c)
 {
-	char *value = c->line + (c->len > 1 ? 2 : c->len);
+	char *value = c->l.line + (c->l.len > 1 ? 2 : c->l.len);
 	unsigned long format;
 
-	switch (c->line[0]) {
+	switch (c->l.line[0]) {
 	case 'r':
 		return see_rcpt(c);
 	case 'T':
@@ -617,7 +498,7 @@ see_line(struct ctl *c)
 		break;
 	case 'm':
 	case 'M':
-		c->in_block = c->len <= 2;
+		c->in_block = c->l.len <= 2;
 		break;
 	}
 	return c->why == NULL ? CTL_END : CTL_BAD;
@@ -645,12 +526,12 @@ ctl_next(struct ctl *c)
 	enum ctl_item item;
 
 	while (c->why == NULL && !c->later && next_line(c)) {
-		if (c->unended && c->line[0] != 'd') {
+		if (c->l.unended && c->l.line[0] != 'd') {
 			c->why = "it was cut: its last line is not ended";
 			break;
 		}
 		if (c->in_block) {
-			c->in_block = c->len > 0;
+			c->in_block = c->l.len > 0;
 			continue;
 		}
 		item = see_line(c);
@@ -672,16 +553,16 @@ ctl_field(const char *name, int letter, char *value, size_t size)
 		ctl_close(&c);
 		return -1;
 	}
-	while (found < 0 && next_line(&c) && !c.unended) {
+	while (found < 0 && next_line(&c) && !c.l.unended) {
 		if (c.in_block)
-			c.in_block = c.len > 0;
-		else if (c.line[0] == letter && c.len > 2)
-			found = text_fmt(value, size, "%s", c.line + 2);
-		else if (c.line[0] == 'r')
+			c.in_block = c.l.len > 0;
+		else if (c.l.line[0] == letter && c.l.len > 2)
+			found = text_fmt(value, size, "%s", c.l.line + 2);
+		else if (c.l.line[0] == 'r')
 			break;	/* fields of the message come first */
 		else
-			c.in_block = c.len <= 2 && (c.line[0] == 'm' ||
-			    c.line[0] == 'M');
+			c.in_block = c.l.len <= 2 && (c.l.line[0] == 'm' ||
+			    c.l.line[0] == 'M');
 	}
 	ctl_close(&c);
 	return found;

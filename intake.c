@@ -143,7 +143,7 @@ build_add(const struct ctl *c)
 		t->index = build.nv;
 		build.v[build.nv++] = t;
 	}
-	build.r[build.nr].off = (unsigned)c->off;
+	build.r[build.nr].off = (unsigned)c->l.off;
 	build.r[build.nr++].vertex = t->index;
 	return 0;
 }
@@ -337,9 +337,13 @@ consider(char *name)
 	if (is_skipped(num) || q_find(num) != NULL)
 		return 0;
 	place = spool_place(name, &st);
-	later = place < 0 ? AGAIN : load(&c, name, place, &st, num);
-	ctl_close(&c);
-	build_end();
+	if (place < 0) {
+		later = AGAIN;
+	} else {
+		later = load(&c, name, place, &st, num);
+		ctl_close(&c);
+		build_end();
+	}
 	if (later)
 		skip(name, num, later);
 	return 1;

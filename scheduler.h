@@ -12,13 +12,13 @@
 #ifndef SCHEDULER_H
 #define SCHEDULER_H
 
+#include "line.h"
 #include "util.h"
 
 #define VERSION		"0.1"
 
 #define PATH_MAX_	1024	/* bytes in a path that we build */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
-#define LINE_MAX_	8192	/* bytes in a line of a control file we read */
 #define WORD_MAX_	1000	/* bytes in a channel's or host's name */
 #define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
 #define SANE_WALL	1767225600L	/* 2026-01-01: a clock before it is unset */
@@ -90,16 +90,9 @@ struct config {
  * recipients come one by one, so a message of any size takes the same memory.
  */
 struct ctl {
-	int	fd;
 	const char *why;	/* cannot be used because; NULL while it can */
 	int	later;		/* not now, but in so many seconds */
 	unsigned long size;	/* bytes */
-	unsigned long pos;	/* file offset of the end of buf */
-	unsigned long off;	/* file offset of line */
-	size_t	have, used;	/* bytes in buf, bytes of it consumed */
-	size_t	len;		/* bytes in line */
-	int	overlong;	/* line was longer and is cut */
-	int	unended;	/* line is the last and has no newline */
 	int	in_block;	/* within an m or M block */
 	int	format;		/* bits of the '@' line */
 	int	seen_i, seen_s;
@@ -111,13 +104,12 @@ struct ctl {
 	uid_t	uid;		/* its owner */
 	int	has_verbose;	/* there is a v line */
 	char	obsoletes[64];	/* value of the x line, or "" */
-	/* at hand after ctl_next: */
+	/* at hand after ctl_next, and l.off: */
 	char	channel[WORD_MAX_];
 	char	host[WORD_MAX_];	/* lower case; also of a T line */
 	char	user[WORD_MAX_];
 	char	name[NAME_MAX_];
-	char	line[LINE_MAX_];
-	char	buf[16384];
+	struct lines l;
 };
 
 enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
@@ -356,7 +348,7 @@ extern struct options opt;
 /* Opens transport/name (we are there).  0; or -1 with why or later set, or
  * with both unset when it is no regular file or gone: leave it alone. */
 int	ctl_open(struct ctl *, const char *name);
-/* The next pending recipient (channel, host, off are set), T line (host),
+/* The next pending recipient (channel, host, l.off are set), T line (host),
  * the end of a good file, or CTL_BAD with why or later set.  Locks of dead
  * agents are taken off on the way. */
 enum ctl_item ctl_next(struct ctl *);

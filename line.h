@@ -1,0 +1,44 @@
+/*
+ * line.h - the lines of a control file, for the scheduler and its agents.
+ */
+#ifndef LINE_H
+#define LINE_H
+
+#include "util.h"
+
+#define LINE_MAX_	8192	/* bytes of a line that are kept */
+
+/* lines: a file while it is read line by line, through one buffer. */
+struct lines {
+	int	fd;		/* the caller's */
+	int	error;		/* errno of a read that failed, or 0 */
+	unsigned long pos;	/* file offset of the end of buf */
+	unsigned long off;	/* file offset of line */
+	size_t	have, used;	/* bytes in buf, bytes of it consumed */
+	size_t	len;		/* bytes in line, without its newline */
+	int	overlong;	/* line was longer and is cut */
+	int	unended;	/* line is the last and has no newline */
+	char	line[LINE_MAX_];
+	char	buf[LINE_MAX_];
+};
+
+void	line_start(struct lines *, int fd, unsigned long off);
+/* The next line, NUL for its newline: 1, or 0 at the end or on an error. */
+int	line_next(struct lines *);
+
+/* The end of the word at s: a blank outside quotes and, for a list of hosts,
+ * outside parentheses; a backslash takes the next byte along. */
+const char *line_word(const char *s);
+
+/* Has a recipient line with this tag and this text behind it room for the
+ * process number of a lock? */
+int	line_has_pid(int tag, const char *field);
+/* The process number in the six bytes of a lock; 0: none. */
+long	line_pid(const char *field);
+/* ... and the six bytes for one. */
+void	line_lock(char field[7], long pid);
+
+/* Does the file end in the middle of a line, as a crash may leave it? */
+int	line_cut(int fd);
+
+#endif
