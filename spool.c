@@ -13,7 +13,8 @@
  * Finding.  A directory is only read when its time of modification has
  * changed: the top is looked at once a second, each hash directory every half
  * a minute (the router's notification makes up for that).  Stamps have whole
- * seconds, so a directory that changed is read once more two seconds later.
+ * seconds, so a directory that changed just now is read once more two seconds
+ * later.
  * Our own deliveries change the directories too; one with many files in it is
  * therefore read less often, in proportion.  Reading goes on step by step
  * between other work; the order is the directory's.
@@ -191,7 +192,7 @@ look(struct dir *d)
 		return;
 	if (!d->known || d->mtime != (long)st.st_mtime) {
 		d->known = d->dirty = 1;
-		d->settled = 0;
+		d->settled = (long)now.wall > (long)st.st_mtime + 2;
 		d->mtime = (long)st.st_mtime;
 		d->changed = now.mono;
 	} else if (!d->settled && now.mono - d->changed > SETTLED) {
@@ -248,6 +249,7 @@ open_dir(void)
 
 		if (!d->dirty || now.mono < d->rest)
 			continue;
+		look(d);	/* before it is read: later changes count */
 		scan.open = opendir(d->path[0] == '\0' ? "." : d->path);
 		if (scan.open == NULL) {
 			log_err("scan dir=transport/%s %s", d->path,

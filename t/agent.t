@@ -11,6 +11,7 @@ host/*	command="$A -c host -s $tmp/host.log -o $tmp/\$host.out"
 word/*	command="$A -c word -s $tmp/word.log -h \$host"
 chan/*	command="$A -c \$channel -s $tmp/chan.log"
 rel/*	command="mine"
+nice/*	nice=5 user=65534 group=65533 command="$A -e -c nice -s $tmp/pub/nice"
 none/*	command="not-there"
 dies/*	command="$A -c dies -d 1"
 after/*	command="$A -c after -D 1"
@@ -42,6 +43,9 @@ put "$po" 102-1 host other.host user
 put "$po" 103-1 word alone user
 put "$po" 104-1 chan x user
 put "$po" 105-1 rel x user
+mkdir "$tmp/pub"
+chmod 777 "$tmp/pub"
+put "$po" 106-1 nice x user
 TZ=UTC7
 export TZ
 SECRET=1
@@ -78,6 +82,16 @@ ok 'a relative command is in MAILBIN/ta' \
     logged "agent-says .*got $tmp/bin/ta/mine"
 ok 'an agent with nothing to do is told so' \
     wait_for 10 grep '^<#idle$' "$tmp/chan.log"
+
+ok 'nice' wait_for 10 grep '^nice 5$' "$tmp/pub/nice"
+if [ "$(id -u)" -eq 0 ]; then
+	is 'user, group, and no other group' \
+	    "$(grep '^[ug][ir]' "$tmp/pub/nice" | sort | tr '\n' ' ')" \
+	    'gid 65533 groups 1 uid 65534 '
+else
+	is 'who is not root keeps to itself' \
+	    "$(grep '^uid' "$tmp/pub/nice")" "uid $(id -u)"
+fi
 
 # ---- trouble -------------------------------------------------------------------
 

@@ -113,6 +113,45 @@ is '... told by an empty line' "$(tail -n 1 "$tmp/said")" '<'
 is '... and others stay' "$(count 'agent-end .*channel=stay')" 0
 sched_stop
 
+# ---- the order of a host's mail ---------------------------------------------------
+
+# All is loaded before the first is fed, so the order is that of the thread.
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=0
+any/*	command="$A -c any -o $tmp/any"
+age/*	ageorder command="$A -c age -o $tmp/age"
+alone/*	maxta=0 command="$A -c alone -o $tmp/alone -h \$host"
+END
+i=10
+while [ $i -lt 40 ]; do
+	put "$po" 1$i-1 any h user
+	put "$po" 2$i-1 age h user
+	touch -t 2026010203$((69 - i)) "$po/queue/2$i-1"
+	i=$((i + 1))
+done
+ok 'start' sched_start "$po" "$tmp/cf" -S
+ok 'all is delivered' wait_for 30 po_empty "$po"
+cut -d' ' -f1 "$tmp/age" >"$tmp/age.order"
+is 'all of it by agents' "$(cat "$tmp/age" "$tmp/any" | wc -l | tr -d ' ')" 60
+is 'ageorder: the oldest first' "$(cat "$tmp/age.order")" \
+    "$(sort -r "$tmp/age.order")"
+lines ' load msg=1' | sed 's/.*msg=//;s/ .*//' >"$tmp/any.loaded"
+cut -d' ' -f1 "$tmp/any" >"$tmp/any.order"
+nok 'without it, not as loaded' cmp -s "$tmp/any.loaded" "$tmp/any.order"
+nok '... nor by number' sort -c "$tmp/any.order"
+sched_stop
+
+sed 's/maxta=0/maxta=1/' "$tmp/cf" >"$tmp/cf1"
+put_hosts alone 1000 30
+ok 'start' sched_start "$po" "$tmp/cf1" -S -R 1000
+ok 'all is delivered' wait_for 60 po_empty "$po"
+lines ' load msg=' | sed 's/.*msg=//;s/ .*//' >"$tmp/alone.loaded"
+cut -d' ' -f1 "$tmp/alone" >"$tmp/alone.order"
+nok 'hosts with agents of their own are picked at random' \
+    cmp -s "$tmp/alone.loaded" "$tmp/alone.order"
+is '... with one slot' "$(lines agent-start | sed 's/.*agents=//' | sort -u)" 1
+sched_stop
+
 # ---- descriptors and the fork rate ------------------------------------------------
 
 if (ulimit -n 64) 2>/dev/null; then
@@ -121,7 +160,8 @@ if (ulimit -n 64) 2>/dev/null; then
 many/*	command="$A -c many -o $tmp/many"
 END
 	put_hosts many 1000 200
-	ulimit -n 64
+	ulimit -S -n 40		# it is raised again
+	ulimit -H -n 64
 	ok 'start with few descriptors' sched_start "$po" "$tmp/cf"
 	each=$(lines 'limits maxta' | sed 's/.*each agent=//')
 	like 'maxta is probed: descriptors less 30, for each agent' \

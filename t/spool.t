@@ -136,6 +136,8 @@ awk 'BEGIN { printf "i 214-1\no 0\ns local - s 0\nr           test h "
     print " 0\nm\n" }' | raw 214-1 'cannot be read'
 head -c 100000 /dev/urandom >"$tmp/junk" 2>/dev/null || : >"$tmp/junk"
 raw 215-1 '' <"$tmp/junk"
+raw 217-1 'larger than' </dev/null
+dd if=/dev/null of="$po/transport/217-1" bs=1024 seek=66000 2>/dev/null
 printf 'T\n' | raw 216-1 'names no host'
 put "$po" 290-1 test good user
 
@@ -166,7 +168,6 @@ is 'the scheduler ends well' $sched_rc 0
 
 rm -rf "$po" "$tmp/out"
 spool_new "$po"
-sed 's/^r/r+/;s/^r+ /r+/' >/dev/null </dev/null
 printf 'i 301-1\no 0\n%s\n%s\n%s\nm\n\n' \
     "$head" 'r+          test h done 0' 'r-          test h failed 0' |
     put_raw "$po" 301-1
@@ -227,6 +228,13 @@ verbose 502-1 ../public/v_502
 verbose 503-1 "../../outside"
 verbose 504-1 "$tmp/outside"
 is '... but none outside public/' "$(cat "$tmp/outside")" secret
+: >"$po/public/v_506"
+if chown 65534 "$po/public/v_506" 2>/dev/null; then
+	verbose 506-1 ../public/v_506
+	is '... and none of another owner' "$(cat "$po/public/v_506")" ''
+else
+	skip '... and none of another owner' 'only root can make one'
+fi
 verbose 505-1 ../public/v_none
 ok '... and none is made' [ ! -f "$po/public/v_none" ]
 sched_stop
@@ -238,11 +246,9 @@ is 'the scheduler ends well' $sched_rc 0
 
 rm -rf "$po"
 spool_new "$po"
-put "$po" 601-1 late old.host user
-touch -t 202611210014.05 "$po/queue/601-1"
-ok 'start' env TZ=UTC true
 TZ=UTC
 export TZ
+put "$po" 601-1 late old.host user
 touch -t 202611210014.05 "$po/queue/601-1"
 sched_start "$po" "$tmp/cf"
 wait_log 'load msg=601-1'

@@ -1,0 +1,38 @@
+#!/bin/sh
+# What an idle scheduler does: one look at the top directory a second, and
+# nothing else.
+. "${0%/*}/lib.sh"
+
+command -v strace >/dev/null 2>&1 || skip_all 'no strace'
+strace -o "$tmp/trace" true 2>/dev/null || skip_all 'strace may not trace'
+po=$tmp/po
+conf "$tmp/cf" <<END
+test/*	command="$top/t/agent -c test -o $tmp/out"
+END
+spool_new "$po"
+for d in A B C; do
+	mkdir -p "$po/transport/$d"
+	touch -t 202601010000 "$po/transport/$d"
+done
+touch -t 202601010000 "$po/transport"
+VALGRIND="strace -o $tmp/trace"
+ok 'start' sched_start "$po" "$tmp/cf"
+VALGRIND=
+looks() {	# number
+	[ "$(grep -cE 'stat(at)?(64)?\(.*"\.",' "$tmp/trace")" -ge "$1" ]
+}
+reads() {
+	grep -c '^open.*O_DIRECTORY' "$tmp/trace"
+}
+ok 'it looks at the top' wait_for 30 looks 6
+before=$(reads)
+n=$(grep -c . "$tmp/trace")
+ok '... again and again' wait_for 30 looks 12
+is '... and reads no directory that did not change' "$(reads)" "$before"
+ok '... nor does much else' [ $(($(grep -c . "$tmp/trace") - n)) -le 36 ]
+put "$po" 101-1 test h user
+ok 'it reads what did' wait_for 10 grep 101-1 "$tmp/out"
+ok '... once for that' [ "$(reads)" -gt "$before" ]
+kill "$(head -n 1 "$po/.pid.scheduler")"
+sched_stop
+finish
