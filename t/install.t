@@ -32,7 +32,7 @@ ok 'make run' sh "$tmp/tree/t/run"
 cp "$tmp/ok.out" "$tmp/run.out"
 out=$(cat "$tmp/run.out")
 like '... delivers' "$out" 'complete msg=1003-1'
-like '... one of them after a deferral' "$out" 'deferred msg=1003-1 .*channel=hold'
+like '... one of them after a deferral' "$out" 'deferred msg=1003-1 .*channel=local .*locked'
 like '... and shows the mail' "$out" '^This is message 1002-1\.'
 is '... leaves no process' "$(ls "$tmp/tree/run/po/.pid.scheduler" 2>/dev/null)" ''
 finish
