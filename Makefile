@@ -118,13 +118,14 @@ install: all
 	mkdir -p $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
 	cp scheduler $(DESTDIR)$(SBIN)/scheduler
 	cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
-	cp man/scheduler.8 $(DESTDIR)$(MAN)/man8
+	cp man/scheduler.8 man/mailbox.8 man/hold.8 $(DESTDIR)$(MAN)/man8
 	cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
 	test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
 
 # The configuration and the post office stay.
 uninstall:
 	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(MAN)/man8/scheduler.8 $(DESTDIR)$(MAN)/man5/scheduler.cf.5
+	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8
 	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold
 
 clean:

@@ -8,7 +8,7 @@ m() {
 }
 ok 'make install' m install
 for f in sbin/scheduler lib/mail/ta/mailbox lib/mail/ta/hold \
-    share/mail/scheduler.cf share/man/man8/scheduler.8 \
+    share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
     share/man/man5/scheduler.cf.5; do
 	[ -f "$tmp/root/usr/$f" ] || echo "$f"
 done >"$tmp/missing"
