@@ -52,11 +52,11 @@ all: scheduler $(AGENTS)
 scheduler: $(OBJS)
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(LIBS)
 
-ta/mailbox: ta/mailbox.o ta/lib.o util.o
-	$(CC) $(LDFLAGS) -o $@ ta/mailbox.o ta/lib.o util.o $(LIBS)
+ta/mailbox: ta/mailbox.o ta/lib.o line.o util.o
+	$(CC) $(LDFLAGS) -o $@ ta/mailbox.o ta/lib.o line.o util.o $(LIBS)
 
-ta/hold: ta/hold.o ta/lib.o util.o
-	$(CC) $(LDFLAGS) -o $@ ta/hold.o ta/lib.o util.o $(LIBS)
+ta/hold: ta/hold.o ta/lib.o line.o util.o
+	$(CC) $(LDFLAGS) -o $@ ta/hold.o ta/lib.o line.o util.o $(LIBS)
 
 CFTEST = t/cftest.o cf.o retry.o command.o pattern.o util.o
 
@@ -94,9 +94,9 @@ spool.o: spool.c scheduler.h line.h util.h
 ctl.o: ctl.c scheduler.h line.h util.h
 line.o: line.c line.h util.h
 util.o: util.c util.h
-ta/lib.o: ta/lib.c ta/lib.h util.h
-ta/mailbox.o: ta/mailbox.c ta/lib.h util.h
-ta/hold.o: ta/hold.c ta/lib.h util.h
+ta/lib.o: ta/lib.c ta/lib.h line.h util.h
+ta/mailbox.o: ta/mailbox.c ta/lib.h line.h util.h
+ta/hold.o: ta/hold.c ta/lib.h line.h util.h
 t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h

@@ -35,6 +35,7 @@
  * leaves transport/ and queue/, whatever a job or a file says.
  */
 #include "lib.h"
+#include "../line.h"
 #include <ctype.h>
 #include <signal.h>
 
@@ -42,8 +43,7 @@
 #define lstat stat
 #endif
 
-#define LINE_SIZE	8192	/* bytes of a line that are looked at */
-#define WORD_SIZE	1000	/* bytes of an address, longer ones are rubbish */
+#define WORD_SIZE	1000	/* bytes of a word, longer ones are rubbish */
 #define TEXT_SIZE	1000	/* bytes of a verdict's text, cut when longer */
 #define REPORT_SIZE	(2 * WORD_SIZE + 2 * TEXT_SIZE)	/* one whole report */
 #define FORMAT_KNOWN	7UL	/* bits of "@": pid, delay, M block */
@@ -62,22 +62,6 @@ static struct {
 } agent = { NULL, NULL, { -1, -1 }, 0, NULL };
 
 /* ---- tags ------------------------------------------------------------- */
-
-static void
-lock_text(char field[7], long pid)
-{
-	static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-	int i;
-
-	if (pid <= 999999L) {
-		text_fmt(field, 7, "%6ld", pid);
-		return;
-	}
-	field[0] = 'a';
-	for (i = 5; i > 0; i--, pid /= 36)
-		field[i] = digit[pid % 36];
-	field[6] = '\0';
-}
 
 static int
 put_tag(const struct lib_job *job, const struct lib_rcpt *r, const char *tag)
@@ -130,7 +114,7 @@ take(const struct lib_job *job, struct lib_rcpt *r)
 	int got = 0;
 
 	mine[0] = '~';
-	lock_text(mine + 1, (long)getpid());
+	line_lock(mine + 1, (long)getpid());
 	guard_tag(job, r, F_WRLCK);
 	if (get_tag(job, r, found, 1) && found[0] == ' ')
 		got = !r->with_pid || (put_tag(job, r, mine) == 0 &&
@@ -196,34 +180,13 @@ lib_same(const char *a, const char *b)
 	return *a == '\0' && *b == '\0';
 }
 
-/* The end of a word: a blank outside quotes and, for a host list, outside
- * parentheses; a backslash takes the next byte along. */
-static char *
-word_end(char *p)
-{
-	int quoted = 0, depth = 0;
-
-	for (; *p != '\0'; p++) {
-		if (*p == '\\' && p[1] != '\0')
-			p++;
-		else if (*p == '"')
-			quoted = !quoted;
-		else if (!quoted && *p == '(')
-			depth++;
-		else if (!quoted && *p == ')' && depth > 0)
-			depth--;
-		else if (!quoted && depth == 0 && (*p == ' ' || *p == '\t'))
-			break;
-	}
-	return p;
-}
-
 /* Cuts the word at *p out and moves *p behind it: the word, or NULL when it
  * is empty, too long or has control bytes. */
 static char *
 take_word(char **p)
 {
-	char *word = *p, *end = word_end(word), *q;
+	char *word = *p, *q;
+	char *end = word + (line_word(word) - word);
 
 	if (end == word || end - word >= WORD_SIZE)
 		return NULL;
@@ -293,63 +256,9 @@ struct scan {
 	struct lib_rcpt *last;	/* whose N line may follow, or NULL */
 	struct lib_rcpt *bare;	/* first that has no header yet */
 	unsigned long sender_at;	/* of the s line in force */
-	char	sender[LINE_SIZE];	/* "" when there was none */
-	unsigned long pos;	/* of the file, behind buf */
-	size_t	have, used;	/* in buf */
-	unsigned long off;	/* of the line */
-	size_t	len;
-	int	overlong;	/* the line has more than was kept */
-	int	unended;	/* it has no newline */
-	char	line[LINE_SIZE];
-	char	buf[LINE_SIZE];
+	char	sender[LINE_MAX_];	/* "" when there was none */
+	struct lines l;
 };
-
-static int
-fill(struct scan *sc)
-{
-	long n = -1;
-
-	if (lseek(sc->job->ctl, (off_t)sc->pos, SEEK_SET) >= 0)
-		n = (long)read(sc->job->ctl, sc->buf, sizeof(sc->buf));
-	sc->bad |= n < 0;
-	sc->have = n < 0 ? 0 : (size_t)n;
-	sc->pos += sc->have;
-	sc->used = 0;
-	return n > 0;
-}
-
-/* The next line, without its newline: 1, or 0 at the end. */
-static int
-next_line(struct scan *sc)
-{
-	size_t n, room;
-	char *nl;
-
-	sc->len = 0;
-	sc->overlong = sc->unended = 0;
-	sc->off = sc->pos - (sc->have - sc->used);
-	for (;;) {
-		if (sc->used == sc->have && !fill(sc)) {
-			sc->unended = 1;
-			sc->line[sc->len] = '\0';
-			return sc->pos > sc->off;
-		}
-		nl = memchr(sc->buf + sc->used, '\n', sc->have - sc->used);
-		n = (nl ? (size_t)(nl - sc->buf) : sc->have) - sc->used;
-		room = sizeof(sc->line) - 1 - sc->len;
-		if (n > room)
-			sc->overlong = 1;
-		memcpy(sc->line + sc->len, sc->buf + sc->used,
-		    n > room ? room : n);
-		sc->len += n > room ? room : n;
-		sc->used += n;
-		if (nl != NULL) {
-			sc->used++;
-			sc->line[sc->len] = '\0';
-			return 1;
-		}
-	}
-}
 
 /* The sender in force; made when its first recipient is ours. */
 static struct lib_sender *
@@ -378,23 +287,21 @@ sender_of(struct scan *sc)
 	return s;
 }
 
-/* Where channel, host and user begin in a recipient line, NULL when it is
- * too short.  Six bytes of pid and four of delay come before them; files of
- * old routers have neither, which the look of the bytes tells. */
+/* Where channel, host and user begin in the recipient line, NULL when it is
+ * too short.  Fields for a lock and a delay come before them, if the format or
+ * their look says so. */
 static char *
-quad_of(const struct scan *sc, char *line, int *with_pid)
+quad_of(struct scan *sc, int *with_pid)
 {
-	int b = (unsigned char)line[2];
-	char *p = line + 2;
+	char *p = sc->l.line + 2;
 
-	*with_pid = sc->format & FORMAT_PID || b == ' ' || isdigit(b);
+	*with_pid = sc->format & FORMAT_PID || line_has_pid(' ', p);
 	if (*with_pid) {
-		if (sc->len < 8)
+		if (sc->l.len < 8)
 			return NULL;
 		p += 6;
 	}
-	b = (unsigned char)*p;
-	if (sc->format & FORMAT_DELAY || b == ' ' || isdigit(b)) {
+	if (sc->format & FORMAT_DELAY || line_has_pid(' ', p)) {
 		if (strlen(p) < 4)
 			return NULL;
 		p += 4;
@@ -411,9 +318,9 @@ see_rcpt(struct scan *sc)
 	int with_pid;
 
 	sc->last = NULL;
-	if (sc->line[1] != ' ' || sc->sender[0] == '\0' || sc->overlong ||
-	    sc->len < 3 || strlen(sc->line) != sc->len ||
-	    (p = quad_of(sc, sc->line, &with_pid)) == NULL ||
+	if (sc->l.line[1] != ' ' || sc->sender[0] == '\0' || sc->l.overlong ||
+	    sc->l.len < 3 || strlen(sc->l.line) != sc->l.len ||
+	    (p = quad_of(sc, &with_pid)) == NULL ||
 	    (channel = take_word(&p)) == NULL ||
 	    (host = take_word(&p)) == NULL ||
 	    (user = take_word(&p)) == NULL ||
@@ -426,7 +333,7 @@ see_rcpt(struct scan *sc)
 	}
 	r->host = strcpy((char *)(r + 1), host);
 	r->user = strcpy((char *)(r + 1) + strlen(host) + 1, user);
-	r->off = sc->off;
+	r->off = sc->l.off;
 	r->with_pid = with_pid;
 	r->hdr = r->drpt = -1;
 	*sc->end = sc->last = r;
@@ -450,22 +357,22 @@ see_name(struct scan *sc, const char *value)
 static void
 see_block(struct scan *sc)
 {
-	if (sc->len > 2)
+	if (sc->l.len > 2)
 		return;
 	sc->in_block = 1;
-	if (sc->line[0] == 'M')
+	if (sc->l.line[0] == 'M')
 		return;
 	for (; sc->bare != NULL; sc->bare = sc->bare->next)
-		sc->bare->hdr = (long)(sc->off + sc->len + 1);
+		sc->bare->hdr = (long)(sc->l.off + sc->l.len + 1);
 	sc->last = NULL;
 }
 
 static void
 see_line(struct scan *sc)
 {
-	char *value = sc->line + (sc->len > 1 ? 2 : sc->len);
+	char *value = sc->l.line + (sc->l.len > 1 ? 2 : sc->l.len);
 
-	switch (sc->line[0]) {
+	switch (sc->l.line[0]) {
 	case '@':
 		sc->format = strtoul(value, NULL, 0);
 		sc->bad |= (sc->format & ~FORMAT_KNOWN) != 0;
@@ -482,7 +389,7 @@ see_line(struct scan *sc)
 		break;
 	case 's':
 		strcpy(sc->sender, value);
-		sc->sender_at = sc->off;
+		sc->sender_at = sc->l.off;
 		sc->last = NULL;
 		break;
 	case 'r':
@@ -490,7 +397,7 @@ see_line(struct scan *sc)
 		break;
 	case 'N':
 		if (sc->last != NULL && sc->last->dsn == NULL) {
-			sc->last->drpt = (long)sc->off;
+			sc->last->drpt = (long)sc->l.off;
 			sc->last->dsn = mem_dup(value);
 			sc->bad |= sc->last->dsn == NULL;
 		}
@@ -528,19 +435,20 @@ scan(struct lib_job *job, const char *host)
 {
 	static struct scan sc;	/* large, and there is only one at a time */
 
-	memset(&sc, 0, sizeof(sc));
+	memset(&sc, 0, offsetof(struct scan, l));
 	sc.job = job;
 	sc.host = host;
 	sc.end = &job->rcpts;
-	while (!sc.bad && next_line(&sc)) {
-		if (sc.unended && sc.line[0] != 'd')
+	line_start(&sc.l, job->ctl, 0);
+	while (!sc.bad && line_next(&sc.l)) {
+		if (sc.l.unended && sc.l.line[0] != 'd')
 			sc.bad = 1;
 		else if (sc.in_block)
-			sc.in_block = sc.len > 0;
+			sc.in_block = sc.l.len > 0;
 		else
 			see_line(&sc);
 	}
-	if (sc.bad || sc.in_block || !sc.named)
+	if (sc.bad || sc.l.error != 0 || sc.in_block || !sc.named)
 		forget(job);
 }
 
@@ -567,17 +475,6 @@ add_notary(struct text *t, const struct lib_rcpt *r, const char *action,
 	text_add(t, ")\1");
 }
 
-/* Does the file end in the middle of a line?  A crash may leave that. */
-static int
-ends_unended(int fd)
-{
-	char last;
-	off_t end = lseek(fd, 0, SEEK_END);
-
-	return end > 0 && lseek(fd, end - 1, SEEK_SET) >= 0 &&
-	    read(fd, &last, 1) == 1 && last != '\n';
-}
-
 /* Appends the diagnostic line: 0, or -1. */
 static int
 write_down(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
@@ -590,7 +487,7 @@ write_down(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
 
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%sd %lu:%ld:%ld::%ld\t%s\t%s",
-	    ends_unended(job->ctl) ? "\n" : "", r->off, r->hdr, r->drpt,
+	    line_cut(job->ctl) ? "\n" : "", r->off, r->hdr, r->drpt,
 	    (long)time(NULL), notary, text);
 	line[t.len++] = '\n';
 	fd = open(job->name, O_WRONLY | O_APPEND);
@@ -954,7 +851,7 @@ wait_input(void)
 static char *
 next_order(void)
 {
-	static char buf[LINE_SIZE];
+	static char buf[LINE_MAX_];
 	static size_t have, used;
 	char *nl, *line;
 	long n;

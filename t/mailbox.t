@@ -1,0 +1,405 @@
+#!/bin/sh
+# The agent mailbox, fed by hand: what it puts into boxes, what it says, and
+# what it leaves in control files.
+. "${0%/*}/lib.sh"
+
+A=${MAILBOX:-$top/ta/mailbox}
+po=$tmp/po
+mail=$tmp/mail
+tab=$(printf '\t')
+sep=$(printf '\001')
+spool_new "$po"
+mkdir "$mail"
+
+# Jobs come on standard input; a word for its end saves printf "\n" at calls.
+agent() {	# [option ...] <jobs
+	(cd "$po/transport" && exec "$A" -n -d "$mail" "$@") 2>&1
+}
+job() {		# name host [option ...]
+	job_line=$1$tab$2
+	shift 2
+	printf '%s\n' "$job_line" | agent "$@" | grep -v '^#hungry$'
+}
+# A control file whose recipients are the lines of standard input.
+message() {	# name <recipient, N and header lines
+	{
+		printf 'i %s\no 9\nl <x@test>\ns smtp - s@a.org 0\n' \
+		    "${1##*/}"
+		cat
+	} | put_raw "$po" "$1"
+	printf 'skipped: the body\n' >"$po/queue/$1"
+}
+offset() {	# name pattern: of the line that it begins
+	LC_ALL=C awk -v re="$2" '$0 ~ re { print off + 0; exit }
+	    { off += length($0) + 1 }' "$po/transport/$1"
+}
+tags() {	# name: those of the recipients, as one word
+	sed -n 's/^r\(.\)\(......\).*/\1/p' "$po/transport/$1" |
+	    tr ' \n' '_ ' | tr -d ' '
+}
+diags() {	# name
+	grep -c '^d' "$po/transport/$1"
+}
+rcpt='r           local -'
+head='m
+Subject: test
+'
+# The stamp is the only thing that is not known beforehand.  The x keeps the
+# shell from cutting the end off.
+box() {		# user
+	sed 's/^\(From [^ ]* \)[A-Z][a-z][a-z] [A-Z].*/\1DATE/' "$mail/$1"
+	echo x
+}
+
+# ---- talking ------------------------------------------------------------
+
+is 'an end of input, and it leaves' "$(agent </dev/null)" '#hungry'
+is 'an empty line, too' "$(printf '\n#idle\n' | agent)" '#hungry'
+is 'one #hungry for each line' \
+    "$(printf '#idle\n#idle\n\n' | agent | tr '\n' ' ')" \
+    '#hungry #hungry #hungry '
+is 'a line without an end is none' "$(printf '#idle' | agent)" '#hungry'
+is 'a job that is not there' "$(job 1-1 -)" '#resync 1-1'
+is 'a job that leads elsewhere' "$(job ../queue/1-1 -)" '#resync ../queue/1-1'
+like 'a version' "$("$A" -V)" '^mailbox [0-9]'
+nok 'an unknown option' "$A" -Z </dev/null
+
+# ---- mbox -----------------------------------------------------------------
+
+message 10-1 <<END_
+$rcpt anna 0
+$head
+END_
+off=$(offset 10-1 '^r')
+is 'delivered, nothing to tell' "$(job 10-1 -)" "10/$off$tab${tab}ok3 Ok"
+is '... the tag says so' "$(tags 10-1)" +
+is '... the lock is gone' "$(sed -n 's/^r+\(......\).*/\1/p' \
+    "$po/transport/10-1")" '      '
+is '... no diagnostic' "$(diags 10-1)" 0
+is '... byte for byte' "$(box anna)" "From s@a.org DATE
+Return-Path: <s@a.org>
+Delivered-To: anna
+Subject: test
+
+the body
+
+x"
+is '... no lock stays behind' "$(ls "$mail")" anna
+is 'once is enough' "$(job 10-1 -)" '#resync 10-1'
+
+message 11-1 <<END_
+$rcpt anna 0
+${head}X: From here
+From there: a header
+
+END_
+printf 'skipped: From me\n>From you\n>>From us\nFrom: x\nFro\nFrom' \
+    >"$po/queue/11-1"
+is 'a second delivery' "$(job 11-1 - | sed 's/.*	//')" 'ok3 Ok'
+is '... comes behind the first one, From is quoted' \
+    "$(box anna | sed 1,7d)" "From s@a.org DATE
+Return-Path: <s@a.org>
+Delivered-To: anna
+Subject: test
+X: From here
+>From there: a header
+
+>From me
+>>From you
+>>>From us
+From: x
+Fro
+From
+
+x"
+printf 'unfinished' >"$mail/bert"
+message 12-1 <<END_
+$rcpt bert 0
+$head
+END_
+job 12-1 - >/dev/null
+is 'a box without an end gets one' "$(box bert | head -n 3 | tr '\n' '|')" \
+    'unfinished||From s@a.org DATE|'
+
+message 13-1 <<END_
+$rcpt carl 0
+END_
+sed 's/^s .*/s error - whoever 0/' "$po/transport/13-1" >"$tmp/x" &&
+    cat "$tmp/x" >"$po/transport/13-1"
+job 13-1 - >/dev/null
+is 'a report has no sender; no header is none' "$(box carl | tr '\n' '|')" \
+    'From MAILER-DAEMON DATE|Return-Path: <>|Delivered-To: carl||the body||x|'
+
+# ---- Maildir --------------------------------------------------------------
+
+message 20-1 <<END_
+$rcpt dora/ 0
+$head
+END_
+is 'a Maildir' "$(job 20-1 - | sed 's/.*	//')" 'ok3 Ok'
+is '... is made' "$(cd "$mail/dora" && echo *)" 'cur new tmp'
+is '... has one message' "$(cat "$mail"/dora/new/*)" 'Return-Path: <s@a.org>
+Delivered-To: dora/
+Subject: test
+
+the body'
+is '... and nothing in tmp' "$(ls "$mail/dora/tmp")" ''
+
+# ---- several recipients -------------------------------------------------------
+
+message A/B/30-1 <<END_
+$rcpt e1 0
+N NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;e1@x
+r           smtp - e2 0
+r           local h.org e3 0
+$rcpt ../e4 0
+r~$(printf %6d $$)    local - e5 0
+r+          local - e6 0
+r           LOCAL - E7 0
+N NOTIFY=FAILURE
+$head
+${rcpt} e8 0
+m
+Subject: other
+
+END_
+f=$po/transport/A/B/30-1
+out=$(job A/B/30-1 -)
+is 'those of the job, and no other' "$(printf '%s\n' "$out" | sed 's/.*	//')" \
+"ok2 Ok
+error2 there is no such user here
+ok3 Ok
+ok3 Ok"
+is '... named by their offsets' "$(printf '%s\n' "$out" | sed 's/	.*//')" \
+"30/$(offset A/B/30-1 'e1 0')
+30/$(offset A/B/30-1 'e4 0')
+30/$(offset A/B/30-1 'E7 0')
+30/$(offset A/B/30-1 'e8 0')"
+is '... tags' "$(tags A/B/30-1)" '+__-~+++'
+is '... each with its header' \
+    "$(cat "$mail/E7" "$mail/e8" | grep Subject | tr '\n' ' ')" \
+    'Subject: test Subject: other '
+is '... only one who asked for it and one who failed are written down' \
+    "$(diags A/B/30-1)" 2
+hdr=$(($(offset A/B/30-1 '^m') + 2))
+is '... delivered' "$(grep '^d.*delivered' "$f" | sed 's/::[0-9]*/::TIME/')" \
+    "d $(offset A/B/30-1 'e1 0'):$hdr:$(offset A/B/30-1 '^N')::TIME${tab}e1${sep}delivered${sep}2.0.0${sep}x-local; 250 (Ok)${sep}${tab}Ok"
+is '... failed' "$(grep '^d.*failed' "$f" | sed 's/::[0-9]*/::TIME/')" \
+    "d $(offset A/B/30-1 'e4 0'):$hdr:-1::TIME${tab}../e4${sep}failed${sep}5.1.1${sep}x-local; 550 (there is no such user here)${sep}${tab}there is no such user here"
+is 'a job with another host' "$(job A/B/30-1 H.ORG | sed 's/.*	//')" 'ok3 Ok'
+is 'a locked one is left alone' "$(job A/B/30-1 -)" '#resync A/B/30-1'
+is '... as it was' "$(tags A/B/30-1)" '+_+-~+++'
+is 'another channel' "$(job A/B/30-1 - -c smtp | sed 's/.*	//')" 'ok3 Ok'
+
+message 31-1 <<END_
+$rcpt e9 0
+r           local other e10 0
+END_
+is 'a job without a host is for any' "$(printf '31-1\n' | agent |
+    sed -n 's/.*	//p' | tr '\n' ' ')" 'ok3 Ok ok3 Ok '
+# Old routers leave out pid and delay: there is nothing to lock with.
+message 32-1 <<END_
+r local - e11 0
+END_
+is 'a recipient line without fields' "$(job 32-1 - | sed 's/.*	//')" 'ok3 Ok'
+is '... only its tag is written' "$(grep '^r' "$po/transport/32-1")" \
+    'r+local - e11 0'
+
+# ---- order ---------------------------------------------------------------------
+
+# The report is read from a pipe whose reader looks at the file just then.
+message 40-1 <<END_
+$rcpt no/body 0
+$head
+END_
+mkfifo "$tmp/fifo"
+printf '40-1\t-\n' | agent >"$tmp/fifo" &
+while read -r line; do
+	case $line in
+	40/*) grep -c '^d .*5.1.1' "$po/transport/40-1" ;;
+	esac
+done <"$tmp/fifo" >"$tmp/seen"
+wait
+is 'the diagnostic is there before the report' "$(cat "$tmp/seen")" 1
+is '... and the tag at last' "$(tags 40-1)" -
+
+message 41-1 <<END_
+$rcpt no/body 0
+$head
+END_
+printf 'd 1:2:3::4' >>"$po/transport/41-1"
+job 41-1 - >/dev/null
+is 'a diagnostic cut by a crash gets its end' \
+    "$(grep -c '^d ' "$po/transport/41-1")" 2
+
+# ---- what goes wrong --------------------------------------------------------------
+
+deferred() {	# name user pattern [option ...]
+	title=$1
+	message 50-1 <<END_
+$rcpt $2 0
+$head
+END_
+	pattern=$3
+	shift 3
+	like "$title" "$(job 50-1 - -w 0 "$@")" \
+	    "^50/[0-9]+	[^	]*${sep}delayed${sep}4[^	]*	deferred .*$pattern"
+	is '... and the tag is blank again' "$(tags 50-1)$(diags 50-1)" _0
+}
+
+deferred 'a program' '"|cat x"' 'not delivered by this version'
+deferred 'a file' '/etc/passwd' 'not delivered by this version'
+deferred 'no mail directory' x 'No such file' -d "$tmp/none"
+
+echo secret >"$tmp/target"
+ln -s "$tmp/target" "$mail/frank"
+# without lstat it is the opening that fails
+deferred 'a box that is a link' frank '(no regular file|cannot open)'
+is '... is not followed' "$(cat "$tmp/target")" secret
+ln "$tmp/target" "$mail/georg"
+deferred 'a box with a second name' georg 'second name'
+mkfifo "$mail/hans"
+deferred 'a box that is a pipe' hans 'no regular file'
+mkdir "$mail/ida"
+deferred 'a box that is a directory' ida 'no regular file'
+is '... no lock stays behind' "$(ls "$mail" | grep lock)" ''
+
+echo $$ >"$mail/jan.lock"
+deferred 'a box that is locked' jan 'locked by another'
+is '... is not made' "$(ls "$mail" | grep jan)" jan.lock
+touch -t 200001010000 "$mail/jan.lock"
+deferred 'an old lock of a living process' jan 'locked by another'
+(exit 0) &
+echo $! >"$mail/jan.lock"
+wait
+deferred 'a new lock of a dead process' jan 'locked by another'
+touch -t 200001010000 "$mail/jan.lock"
+is 'an old lock of a dead process' "$(job 50-1 - -w 3 | sed 's/.*	//')" \
+    'ok3 Ok'
+is '... is gone' "$(ls "$mail" | grep jan)" jan
+
+message 51-1 <<END_
+$rcpt anna 0
+$head
+END_
+rm "$po/queue/51-1"
+like 'no message file: failed' "$(job 51-1 -)" 'error2 the message file is'
+is '... tag' "$(tags 51-1)$(diags 51-1)" -1
+message 52-1 <<END_
+$rcpt anna 0
+$head
+END_
+: >"$po/queue/52-1"
+like 'a message file cut short: deferred' "$(job 52-1 -)" 'deferred the mess'
+
+# 40 blocks are 20 or 40 KB; the message has more.
+cp "$mail/anna" "$tmp/anna"
+message 60-1 <<END_
+$rcpt anna 0
+$rcpt kurt/ 0
+$head
+END_
+awk 'BEGIN { for (i = 0; i < 4000; i++) print "0123456789abcdef" }' \
+    >"$po/queue/60-1"
+out=$(ulimit -f 40 && printf '60-1\t-\n' | agent)
+is 'a full box: deferred' "$(printf '%s\n' "$out" |
+    grep -c 'delayed.4\.2\.2.*deferred cannot write')" 2
+case $out in
+*'ends with a part of a message'*)
+	skip '... and as it was' 'built with NO_FTRUNCATE'
+	cat "$tmp/anna" >"$mail/anna"
+	;;
+*)
+	is '... and as it was' "$(cat "$mail/anna")" "$(cat "$tmp/anna")"
+	;;
+esac
+is '... and no part in the Maildir' "$(ls "$mail/kurt/tmp" "$mail/kurt/new" |
+    grep -c P)" 0
+is '... tags' "$(tags 60-1)" __
+is '... delivered later' "$(job 60-1 - | grep -c 'ok3 Ok')" 2
+
+# ---- rubbish ---------------------------------------------------------------------
+
+bad() {		# title; the control file is $tmp/bad
+	put_raw "$po" 70-1 <"$tmp/bad"
+	cp "$po/transport/70-1" "$tmp/was"
+	is "$1" "$(job 70-1 -)" '#resync 70-1'
+	ok '... is not changed' cmp "$tmp/was" "$po/transport/70-1"
+}
+whole="i 70-1
+o 0
+s local - x 0
+$rcpt luis 0"
+printf '%s\n' "$whole" >"$tmp/whole"
+: >"$tmp/bad"
+bad 'an empty control file'
+printf '%s\nm\nSubject: x\n' "$whole" >"$tmp/bad"
+bad 'one cut in the header'
+printf '%s' "$whole" >"$tmp/bad"
+bad 'one cut in a line'
+sed 's/70-1/71-1/' "$tmp/whole" >"$tmp/bad"
+bad 'another name'
+sed 1d "$tmp/whole" >"$tmp/bad"
+bad 'no name'
+printf '@ 0xf\n%s\n' "$whole" >"$tmp/bad"
+bad 'an unknown format'
+sed 3d "$tmp/whole" >"$tmp/bad"
+bad 'no sender'
+sed 's/ luis.*//' "$tmp/whole" >"$tmp/bad"
+bad 'no user'
+sed "s/luis/a$(printf '\007')b/" "$tmp/whole" >"$tmp/bad"
+bad 'control bytes'
+{
+	sed 4d "$tmp/whole"
+	awk 'BEGIN { printf "r           local - "
+	    for (i = 0; i < 20000; i++) printf "luis"
+	    print " 0" }'
+} >"$tmp/bad"
+bad 'one long line'
+dd if="$A" of="$tmp/bad" bs=1024 count=32 2>/dev/null
+bad 'a program'
+printf '%s\nm\n%s\n\n' "$(sed 4d "$tmp/whole")" "$rcpt luis 0" >"$tmp/bad"
+bad 'a recipient in a header'
+mkdir "$po/transport/72-1"
+is 'a directory' "$(job 72-1 -)" '#resync 72-1'
+ln -s 10-1 "$po/transport/73-1"
+is 'a link' "$(job 73-1 -)" '#resync 73-1'
+is 'nobody got any of this' "$(ls "$mail" | grep luis)" ''
+
+# ---- leaving -----------------------------------------------------------------------
+
+mkfifo "$tmp/jobs" "$tmp/says"
+start() {
+	cd "$po/transport" || exit 1
+	exec "$A" -n -d "$mail" <"$tmp/jobs" >"$tmp/says" &
+	pid=$!
+	lib_pids="$lib_pids $pid"
+	exec 7>"$tmp/jobs" 8<"$tmp/says"
+	read -r line <&8
+}
+ended() {	# sets rc
+	wait $pid
+	rc=$?
+	lib_forget $pid
+}
+
+start
+kill -TERM $pid
+ended
+is 'SIGTERM, and it leaves' "$rc$(cat <&8)" 0
+exec 7>&- 8<&-
+
+# Nobody reads what it says: what was done stays done, the rest is given back.
+message 80-1 <<END_
+$rcpt maria 0
+$rcpt nora 0
+$head
+END_
+start
+exec 8<&-
+printf '80-1\t-\n' >&7
+ended
+exec 7>&-
+is 'an agent that nobody listens to leaves' "$rc$(tags 80-1)" 0+_
+is '... after one delivery' "$(ls "$mail" | grep -E 'maria|nora')" maria
+finish
