@@ -52,8 +52,10 @@ all: scheduler $(AGENTS)
 scheduler: $(OBJS)
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(LIBS)
 
-ta/mailbox: ta/mailbox.o ta/lib.o line.o util.o
-	$(CC) $(LDFLAGS) -o $@ ta/mailbox.o ta/lib.o line.o util.o $(LIBS)
+MAILBOX = ta/mailbox.o ta/box.o ta/lib.o line.o util.o
+
+ta/mailbox: $(MAILBOX)
+	$(CC) $(LDFLAGS) -o $@ $(MAILBOX) $(LIBS)
 
 ta/hold: ta/hold.o ta/lib.o line.o util.o
 	$(CC) $(LDFLAGS) -o $@ ta/hold.o ta/lib.o line.o util.o $(LIBS)
@@ -95,7 +97,8 @@ ctl.o: ctl.c scheduler.h line.h util.h
 line.o: line.c line.h util.h
 util.o: util.c util.h
 ta/lib.o: ta/lib.c ta/lib.h line.h util.h
-ta/mailbox.o: ta/mailbox.c ta/lib.h line.h util.h
+ta/mailbox.o: ta/mailbox.c ta/box.h ta/lib.h util.h
+ta/box.o: ta/box.c ta/box.h ta/lib.h util.h
 ta/hold.o: ta/hold.c ta/lib.h line.h util.h
 t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h

@@ -160,8 +160,12 @@ if (ulimit -n 64) 2>/dev/null; then
 many/*	command="$A -c many -o $tmp/many"
 END
 	put_hosts many 1000 200
-	ulimit -S -n 40		# it is raised again
-	ulimit -H -n 64
+	agent few <<'END'
+ulimit -S -n 40		# it is raised again
+ulimit -H -n 64
+exec "$@"
+END
+	VALGRIND=$tmp/bin/ta/few
 	ok 'start with few descriptors' sched_start "$po" "$tmp/cf"
 	each=$(lines 'limits maxta' | sed 's/.*each agent=//')
 	like 'maxta is probed: descriptors less 30, for each agent' \
@@ -170,6 +174,7 @@ END
 	    wait_for 60 po_empty "$po"
 	is '... each once' "$(sort -u "$tmp/many" | wc -l | tr -d ' ')" 200
 	sched_stop
+	VALGRIND=
 else
 	for i in 1 2 3 4; do
 		skip 'few descriptors' 'ulimit -n'

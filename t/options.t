@@ -61,7 +61,7 @@ END
 where() {	# directory command ...
 	dir=$1
 	shift
-	"$@" >"$tmp/where.out" 2>&1 &
+	exec "$@" >"$tmp/where.out" 2>&1 &
 	pid=$!
 	lib_pids="$lib_pids $pid"
 	wait_for 10 [ -s "$dir/.pid.scheduler" ]

@@ -42,7 +42,7 @@ ok 'deferred mail is tried again' \
 : >"$tmp/go"
 ok '... until it is delivered' wait_log 'complete msg=101-1' 20
 
-wait_log 'asleep .*channel=down'
+wait_log 'deferred msg=111-1'
 put "$po" 112-1 down h user
 ok 'a new message wakes a host that sleeps' \
     wait_log 'deferred msg=112-1 .*channel=down'

@@ -1,0 +1,60 @@
+/*
+ * box.h - one message into one mailbox: see box.c.
+ */
+#ifndef BOX_H
+#define BOX_H
+
+#include "lib.h"
+
+#define PATH_SIZE	1024
+
+/* Whose box it is. */
+struct user {
+	char	name[256];
+	char	home[PATH_SIZE];
+	uid_t	uid;
+	gid_t	gid;
+};
+
+/* How it ended.  Goes through a pipe in one piece. */
+struct outcome {
+	int	code;
+	char	status[8];
+	char	text[400];
+};
+
+/* One delivery on its way. */
+struct mail {
+	const struct lib_job *job;
+	const struct lib_rcpt *rcpt;
+	const struct user *user;
+	struct outcome *end;
+	double	until;		/* monotonic time when waiting ends */
+	char	box[PATH_SIZE];
+	char	lock[PATH_SIZE];	/* box.lock */
+	int	locked;		/* we made it */
+	int	fd;		/* what is written to */
+	off_t	before;		/* size of the box */
+	int	error;		/* errno of the first failed write, or 0 */
+	int	at;		/* bytes of "From " seen at the beginning of a
+				 * line, -1: elsewhere in the line */
+	int	last;		/* the last byte of the message */
+	size_t	used;
+	char	buf[4096];
+};
+
+/* Sets how it ended.  All return -1, which is then what the caller returns. */
+int	box_over(struct outcome *, int code, const char *status,
+	    const char *text);
+int	box_refuse(struct mail *, const char *what);	/* the box is ... */
+int	box_failed(struct mail *, const char *what, const char *path,
+	    int err);		/* cannot "make" path: errno */
+
+/* Locks the box and makes it when it is missing, for somebody with more
+ * rights than the one who delivers: 0 or -1.  Then box_unlock is to follow. */
+int	box_prepare(struct mail *);
+/* Puts the message into the box: 0, or -1 and nothing of it is there. */
+int	box_deliver(struct mail *);
+void	box_unlock(struct mail *);
+
+#endif
