@@ -45,7 +45,7 @@ ok '... until it is delivered' wait_log 'complete msg=101-1' 20
 wait_log 'deferred msg=111-1'
 put "$po" 112-1 down h user
 ok 'a new message wakes a host that sleeps' \
-    wait_log 'deferred msg=112-1 .*channel=down'
+    wait_log 'asleep .*channel=down .*tries=2'
 wait_log 'deferred msg=181-1'
 put "$po" 182-1 keep h user
 wait_log 'load msg=182-1'
