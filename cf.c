@@ -326,8 +326,15 @@ id_of(enum type type, const char *name, long *id)
 	if (pw != NULL || gr != NULL)
 		return 0;
 #endif
-	(void)type;
-	return whole(name, id) < 0 || *id < 0 ? -1 : 0;
+	/* the two that every configuration names have their usual numbers
+	 * where nobody knows them */
+	if (type == T_USER && strcmp(name, "root") == 0)
+		*id = 0;
+	else if (type == T_GROUP && strcmp(name, "daemon") == 0)
+		*id = 1;
+	else
+		return whole(name, id) < 0 || *id < 0 ? -1 : 0;
+	return 0;
 }
 
 static void
