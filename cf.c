@@ -97,22 +97,20 @@ struct reader {
 	struct clause *at, **link;	/* the clause at hand, the list's end */
 };
 
-/* One error: what is wrong with the keyword or pattern, at this line. */
-static void
-wrong(struct reader *r, int line, const char *word, const char *f, ...)
-    LIKE_PRINTF(4, 5);
-
-static void
+/* One error: what is wrong with the keyword or pattern, at this line.  Words
+ * from the file are shown in part (here and in f: "%.80s", each byte of which
+ * may become four), so that the reason is never what is cut off. */
+static LIKE_PRINTF(4, 5) void
 wrong(struct reader *r, int line, const char *word, const char *f, ...)
 {
-	char text[1024];
+	char text[PATH_MAX_ + 1024];
 	struct text t;
 	va_list ap;
 
 	text_init(&t, text, sizeof(text));
 	text_add(&t, "%s:%d: ", r->file, line);
 	t.clean = 1;
-	text_add(&t, "%s: ", word);
+	text_add(&t, "%.80s: ", word);
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
@@ -201,11 +199,15 @@ take_value(struct reader *r, const char *word)
 	}
 	if (*r->p == '"') {
 		value = quoted(r);
-		if (value == NULL)
+		if (value == NULL) {
 			wrong(r, line, word, "the closing \" is missing");
-		else if (*r->p != '\0' && !isspace((unsigned char)*r->p))
+		} else if (*r->p != '\0' && !isspace((unsigned char)*r->p)) {
 			wrong(r, r->line, word, "a blank is missing behind "
 			    "the closing \"");
+			while (*r->p != '\0' && !isspace((unsigned char)*r->p))
+				r->p++;
+			return NULL;
+		}
 		return value;
 	}
 	value = r->p;
@@ -285,7 +287,7 @@ set_retries(struct reader *r, struct setting *v, char *s, int line)
 	for (word = strtok(s, " \t\n"); word != NULL;
 	    word = strtok(NULL, " \t\n")) {
 		if (whole(word, &n) < 0 || n < 0 || n > USHRT_MAX) {
-			wrong(r, line, "retries", "%s is no number from 0 to "
+			wrong(r, line, "retries", "%.80s is no number from 0 to "
 			    "%u", word, (unsigned)USHRT_MAX);
 			return;
 		}
@@ -360,13 +362,13 @@ set_number(struct reader *r, const struct keyword *k, struct setting *v,
 	long n;
 
 	if (k->type == T_SPAN && span_parse(s, &n) < 0)
-		wrong(r, line, k->name, "%s is no span of time such as 90, "
-		    "10m or 1h5m20s", s);
+		wrong(r, line, k->name, "%.80s is no span of time such as "
+		    "90, 10m or 1h5m20s", s);
 	else if (k->type == T_NUMBER && whole(s, &n) < 0)
-		wrong(r, line, k->name, "%s is no number", s);
+		wrong(r, line, k->name, "%.80s is no number", s);
 	else if (n < k->min || n > k->max)
-		wrong(r, line, k->name, "%s is not between %ld and %ld", s,
-		    k->min, k->max);
+		wrong(r, line, k->name, "%.80s is not between %ld and %ld%s",
+		    s, k->min, k->max, k->type == T_SPAN ? " seconds" : "");
 	else
 		*cf_long(v, k) = n;
 }
@@ -384,8 +386,8 @@ set_value(struct reader *r, const struct keyword *k, char *s, int line)
 	case T_USER:
 	case T_GROUP:
 		if (id_of(k->type, s, cf_long(v, k)) < 0)
-			wrong(r, line, k->name, "there is no %s %s", k->name,
-			    s);
+			wrong(r, line, k->name, "there is no %s %.80s",
+			    k->name, s);
 		break;
 	case T_RETRIES:
 		set_retries(r, v, s, line);
@@ -414,6 +416,10 @@ find_keyword(struct reader *r, const char *word, int line)
 	size_t j;
 	int i;
 
+	if (*word == '\0') {
+		wrong(r, line, "-", "there is no keyword before the =");
+		return -1;
+	}
 	for (j = 0; j < sizeof(synonyms) / sizeof(synonyms[0]); j++)
 		if (strcmp(word, synonyms[j].name) == 0)
 			word = synonyms[j].now;
@@ -431,48 +437,41 @@ find_keyword(struct reader *r, const char *word, int line)
 	return -1;
 }
 
-/* keyword, or keyword = value; r->p is at it. */
+/* keyword, or keyword = value; r->p is at it.  One that is wrong has a bit
+ * in set too: an error does not make the clause an empty one. */
 static void
 take_keyword(struct reader *r)
 {
 	char *word = r->p, *value = NULL;
-	int line = r->line, given, i, c;
+	int line = r->line, given, flag, i, c;
 
 	while (*r->p != '\0' && *r->p != '=' && !isspace((unsigned char)*r->p))
 		r->p++;
 	c = end_word(r);
-	if (is_blank(c)) {
-		while (is_blank(*r->p))
-			r->p++;
-		if (*r->p == '=')
-			c = *r->p++;
-	}
-	lower(word);
+	while (is_blank(c) && is_blank(*r->p))
+		r->p++;
+	if (is_blank(c) && *r->p == '=')
+		c = *r->p++;
 	given = c == '=';
-	if (given) {
-		value = take_value(r, word);
-		if (value == NULL) {
-			r->p += strcspn(r->p, "\n");
-			return;
-		}
-		/* a quoted value is ended within; r->p is behind it */
-	}
+	lower(word);
 	i = find_keyword(r, word, line);
+	if (r->at != NULL)
+		r->at->set |= 1UL << (i < 0 ? NKEYWORDS : i);
+	if (given && (value = take_value(r, word)) == NULL)
+		return;
 	if (i < 0)
 		return;
-	if (r->at == NULL) {
+	flag = cf_keywords[i].type == T_FLAG;
+	if (r->at == NULL)
 		wrong(r, line, word, "stands before any pattern");
-		return;
-	}
-	if (cf_keywords[i].type == T_FLAG && given)
+	else if (flag && given)
 		wrong(r, line, word, "takes no value");
-	else if (cf_keywords[i].type != T_FLAG && !given)
-		wrong(r, line, word, "a value is missing: %s=...", word);
-	else if (cf_keywords[i].type == T_FLAG)
+	else if (flag)
 		*cf_long(&r->at->v, &cf_keywords[i]) = 1;
+	else if (!given || *value == '\0')
+		wrong(r, line, word, "a value is missing: %s=...", word);
 	else
 		set_value(r, &cf_keywords[i], value, line);
-	r->at->set |= 1UL << i;
 }
 
 /* ---- reading: the first column ----------------------------------------------------- */
@@ -487,14 +486,16 @@ take_pattern(struct reader *r, char *word, int line)
 	if (why != NULL)
 		wrong(r, line, word, "%s", why);
 	r->at = c = mem_get(sizeof(*c));
-	if (c == NULL) {
+	if (c == NULL || (c->text = mem_dup(word)) == NULL) {
 		wrong(r, line, word, "no memory");
+		free(c);
+		r->at = NULL;
 		return;
 	}
 	c->line = line;
-	c->text = mem_dup(word);
 	if (why == NULL && (c->patterns = pat_expand(word)) == NULL)
-		wrong(r, line, word, "makes too many alternatives");
+		wrong(r, line, word, "makes too many alternatives; write more "
+		    "than one pattern");
 	*r->link = c;
 	r->link = &c->next;
 }
@@ -513,6 +514,8 @@ take_param(struct reader *r, char *word, char *value, int line)
 	if (strcmp(name, "notifysock") == 0) {
 		free(r->config->notifysock);
 		r->config->notifysock = mem_dup(value);
+		if (r->config->notifysock == NULL)
+			wrong(r, line, word, "no memory");
 		return;
 	}
 	for (i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
@@ -567,7 +570,7 @@ fill_empty(struct reader *r)
 		if (full == NULL) {
 			wrong(r, c->line, c->text, "is empty, and no clause "
 			    "with keywords comes after it");
-			return;
+			continue;
 		}
 		for (; c != full; c = c->next) {
 			c->set = full->set;
@@ -617,17 +620,14 @@ cf_load(const char *file, void (*say)(const char *))
 	r.file = file;
 	r.say = say;
 	r.line = 1;
-	text = slurp(&r);
-	if (text == NULL)
-		return NULL;
-	r.p = r.start = text;
 	r.config = mem_get(sizeof(*r.config));
 	if (r.config == NULL) {
-		free(text);
+		wrong(&r, 0, "-", "no memory");
 		return NULL;
 	}
 	r.link = &r.config->clauses;
-	while ((column = skip_to_token(&r)) >= 0)
+	r.p = r.start = text = slurp(&r);
+	while (text != NULL && (column = skip_to_token(&r)) >= 0)
 		if (column == 1)
 			take_first(&r);
 		else
