@@ -30,7 +30,7 @@
 #define FILE_MOST	250000L		/* bytes in a configuration */
 #define YEARS		315360000L	/* seconds; ten of them */
 
-/* ---- the keywords ---------------------------------------------------------- */
+/* ---- the keywords ------------------------------------------------------ */
 
 const struct keyword cf_keywords[] = {
 #define AT(m) offsetof(struct setting, m)
@@ -85,7 +85,7 @@ cf_long(struct setting *v, const struct keyword *k)
 	return (long *)(void *)((char *)v + k->at);
 }
 
-/* ---- reading: tokens ---------------------------------------------------------- */
+/* ---- reading: tokens --------------------------------------------------- */
 
 struct reader {
 	const char *file;
@@ -110,7 +110,7 @@ wrong(struct reader *r, int line, const char *word, const char *f, ...)
 	text_init(&t, text, sizeof(text));
 	text_add(&t, "%s:%d: ", r->file, line);
 	t.clean = 1;
-	text_add(&t, "%.80s: ", word);
+	text_add(&t, "%.80s: ", *word == '\0' ? "-" : word);
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
@@ -217,7 +217,7 @@ take_value(struct reader *r, const char *word)
 	return value;
 }
 
-/* ---- reading: values ------------------------------------------------------------ */
+/* ---- reading: values --------------------------------------------------- */
 
 /* A whole decimal number, perhaps negative: 0, or -1 when it is none. */
 static int
@@ -287,8 +287,8 @@ set_retries(struct reader *r, struct setting *v, char *s, int line)
 	for (word = strtok(s, " \t\n"); word != NULL;
 	    word = strtok(NULL, " \t\n")) {
 		if (whole(word, &n) < 0 || n < 0 || n > USHRT_MAX) {
-			wrong(r, line, "retries", "%.80s is no number from 0 to "
-			    "%u", word, (unsigned)USHRT_MAX);
+			wrong(r, line, "retries", "%.80s is no number from "
+			    "0 to %u", word, (unsigned)USHRT_MAX);
 			return;
 		}
 		if (count == RETRIES_MAX) {
@@ -313,6 +313,16 @@ set_retries(struct reader *r, struct setting *v, char *s, int line)
 	v->nretries = count;
 }
 
+/* A user's or group's number; the largest ones stand for negative ones. */
+static int
+number_of(const char *s, long *n)
+{
+	const char *end;
+
+	*n = (long)num_of(s, &end);
+	return end == s || *end != '\0' || end - s > 10 ? -1 : 0;
+}
+
 /* A user's or group's number, by name or as it is: 0, or -1 when unknown. */
 static int
 id_of(enum type type, const char *name, long *id)
@@ -335,7 +345,7 @@ id_of(enum type type, const char *name, long *id)
 	else if (type == T_GROUP && strcmp(name, "daemon") == 0)
 		*id = 1;
 	else
-		return whole(name, id) < 0 || *id < 0 ? -1 : 0;
+		return number_of(name, id);
 	return 0;
 }
 
@@ -400,7 +410,7 @@ set_value(struct reader *r, const struct keyword *k, char *s, int line)
 	}
 }
 
-/* ---- reading: keywords ---------------------------------------------------------------- */
+/* ---- reading: keywords ------------------------------------------------- */
 
 static void
 lower(char *s)
@@ -417,7 +427,7 @@ find_keyword(struct reader *r, const char *word, int line)
 	int i;
 
 	if (*word == '\0') {
-		wrong(r, line, "-", "there is no keyword before the =");
+		wrong(r, line, word, "there is no keyword before the =");
 		return -1;
 	}
 	for (j = 0; j < sizeof(synonyms) / sizeof(synonyms[0]); j++)
@@ -474,7 +484,7 @@ take_keyword(struct reader *r)
 		set_value(r, &cf_keywords[i], value, line);
 }
 
-/* ---- reading: the first column ----------------------------------------------------- */
+/* ---- reading: the first column ----------------------------------------- */
 
 /* A token in the first column that is no PARAM begins a clause. */
 static void
@@ -554,7 +564,7 @@ take_first(struct reader *r)
 		take_param(r, word, value, line);
 }
 
-/* ---- the whole file ------------------------------------------------------------------- */
+/* ---- the whole file ---------------------------------------------------- */
 
 /* Clauses without keywords take the contents of the next that has some. */
 static void
@@ -665,7 +675,7 @@ cf_free(struct config *config)
 	free(config);
 }
 
-/* ---- what holds for an address ------------------------------------------------------- */
+/* ---- what holds for an address ----------------------------------------- */
 
 static int
 clause_matches(const struct clause *c, const char *address)

@@ -28,16 +28,15 @@ struct splitting {
 	int	bound;		/* as in struct conf */
 	int	channelled;	/* $channel occurs */
 	int	given;		/* the word at hand depends on the address */
+	int	led;		/* ... and begins with a value from it */
+	size_t	alone;		/* out.len when it was $host and no more */
 };
 
 /* A value from the address goes into the word at hand. */
 static void
 give(struct splitting *p, const char *value)
 {
-	if (value[0] == '-' && value[1] != '\0' &&
-	    p->out.s + p->out.len == p->word)
-		p->why = "is not run: the channel or host begins with - and "
-		    "could be taken for an option";
+	p->led |= p->out.s + p->out.len == p->word;
 	p->given = 1;
 	text_add(&p->out, "%s", value);
 }
@@ -85,7 +84,7 @@ is_name(const char *s, const char *name)
 static void
 give_dollar(struct splitting *p)
 {
-	int whole_word = p->out.s + p->out.len == p->word;
+	int first = p->out.s + p->out.len == p->word;
 
 	if (*p->s == '{') {
 		p->s++;
@@ -97,11 +96,10 @@ give_dollar(struct splitting *p)
 	} else if (is_name(p->s, "host")) {
 		p->s += 4;
 		give(p, p->host);
-		if (*p->s != '\0' && *p->s != '"' &&
-		    !isspace((unsigned char)*p->s))
-			whole_word = 0;
-		if (p->bound < 2)
-			p->bound = whole_word ? 2 : 1;
+		if (p->bound == 0)
+			p->bound = 1;
+		if (first)
+			p->alone = p->out.len;
 	} else {
 		text_put(&p->out, "$", 1);
 	}
@@ -133,6 +131,8 @@ split_word(struct splitting *p)
 	}
 	if (quote != 0 && p->why == NULL)
 		p->why = "has a quote that is not closed";
+	if (p->alone != 0 && p->alone == p->out.len)
+		p->bound = 2;
 	text_put(&p->out, "", 1);
 }
 
@@ -160,7 +160,10 @@ place_word(struct splitting *p)
 			c->env[c->nenv++] = p->word;
 		return;
 	}
-	if (c->nargv == 0 && p->given)
+	if (p->led && p->word[0] == '-' && p->word[1] != '\0')
+		p->why = "is not run: the channel or host begins with - and "
+		    "could be taken for an option";
+	else if (c->nargv == 0 && p->given)
 		p->why = "would run a program that depends on the address";
 	else if (c->nargv == 0 && *p->word == '\0')
 		p->why = "begins with an empty word";
@@ -186,7 +189,8 @@ split(struct splitting *p, const char *s)
 		if (*p->s == '\0' || p->why != NULL)
 			break;
 		p->word = p->out.s + p->out.len;
-		p->given = 0;
+		p->given = p->led = 0;
+		p->alone = 0;
 		split_word(p);
 		if (p->why == NULL)
 			place_word(p);

@@ -113,17 +113,17 @@ expand_one(char **v, int *n, int i)
 		if (!last && (*p != ',' || depth > 0))
 			continue;
 		if (!first && *n == ALTERNATIVES)
-			return -1;
+			break;
 		if (!first)
 			i = (*n)++;
 		v[i] = join(s, head, part, p, close + 1);
 		if (v[i] == NULL)
-			return -1;
+			break;
 		first = 0;
 		part = p + 1;
 	}
 	free(s);
-	return 1;
+	return p <= close ? -1 : 1;
 }
 
 static void

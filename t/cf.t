@@ -15,7 +15,7 @@ values() {	# address keyword ...
 	done | tr '\n' ' '
 }
 
-# ---- the complete example of the seed ----------------------------------------------
+# ---- the complete example of the seed -----------------------------------
 
 cp "$top/t/example.cf" "$cf"
 is 'the complete example loads as printed' \
@@ -39,7 +39,7 @@ is 'the others go on' "$(values smtp/x.org command)" \
 is '$channel sets bychannel' "$(values uucp/x bychannel)" 'bychannel '
 is '... without it nothing does' "$(values local/x bychannel)" ''
 
-# ---- syntax ---------------------------------------------------------------------------
+# ---- syntax -------------------------------------------------------------
 
 cat >"$cf" <<'END'
 # comment
@@ -74,7 +74,7 @@ is 'what is explained can be read back' \
 printf 'a/*\tretries="1 2" interval=1h\n' >"$cf"
 like 'the first ten retries' "$(explain a/h)" '^# 1h 3h$'
 
-# ---- patterns ----------------------------------------------------------------------------
+# ---- patterns -----------------------------------------------------------
 
 try() {		# yes or no, pattern, text ...
 	want=$1 pattern=$2
@@ -120,7 +120,7 @@ text=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "a" }')
 is 'a pattern that some matchers never come back from' \
     "$("$T" match "x/${long}b" "x/$text")" no
 
-# ---- errors ---------------------------------------------------------------------------------
+# ---- errors -------------------------------------------------------------
 
 cat >"$cf" <<'END'
 	early=1
@@ -129,17 +129,20 @@ a{b	maxta=1
 a\
 c/*	bogus=1 intervall=3
 	interval=5x interval=0 interval interval=
-	retries="" retries="1 a" retries="1 70000"
+	retries=" " retries="1 a" retries="1 70000"
 	maxta=-1 maxthr=0 skew=0 nice=99 maxring=3x overfeed=99999999999
 	queueonly=1 byhost maxhost=3 gangschedule
 	user=no.such.user group=no.such.group
-	command="x 'y" command="$host" command="bin/$channel a" command=""
+	command="x 'y" command="$host" command="bin/$channel a" command=" "
 	command="A=b" command="a ${b"
 	command="open
 d/*	maxta="1"2
 PARAMbogus x
 PARAMnotifysock
+	=4 user="" bogus=
+PARAMnotifysock "x"y
 e/*
+f/*
 END
 "$SCHEDULER" -n -f "$cf" >"$tmp/out" 2>"$tmp/err"
 is 'errors: the exit code' $? 78
@@ -183,10 +186,40 @@ done >"$tmp/missing" <<'END'
 14: maxta: a blank is missing
 15: PARAMbogus: is not known
 16: PARAMnotifysock: a value is missing
-17: e/\*: is empty
+17: -: there is no keyword
+17: user: a value is missing
+17: bogus: is no keyword
+17: bogus: there is no value
+18: PARAMnotifysock: a blank is missing
+19: e/\*: is empty
+20: f/\*: is empty
 END
 is '... all errors are told at once' "$(cat "$tmp/missing")" ''
-is '... and nothing else' "$(wc -l <"$tmp/err" | tr -d ' ')" 37
+is '... and nothing else' "$(wc -l <"$tmp/err" | tr -d ' ')" 42
+refused() {	# what -n says of standard input, without the file's name
+	cat >"$cf"
+	"$SCHEDULER" -n -f "$cf" 2>&1 | sed "s,^$cf:,,"
+}
+is 'a clause with nothing but an error is not called empty' \
+    "$(printf 'a/*\n\tmaxta=\n' | refused)" \
+    '2: maxta: there is no value behind the ='
+is 'a value that goes on behind its quote is one error' \
+    "$(printf 'a/*\tmaxta="1"2 skew=2\n' | refused)" \
+    '1: maxta: a blank is missing behind the closing "'
+awk 'BEGIN {
+	for (i = 0; i < 5000; i++)
+		x = x "x"
+	print x "[\tmaxta=1\n\t" x "=1 maxta=" x " user=" x "\n\tretries=" x
+}' | refused >"$tmp/out"
+is 'however long a word, the reason is told' \
+    "$(sed 's/x\{50,\}/X/;s/;.*//' "$tmp/out")" '1: X: the closing ] is missing
+2: X: is no keyword
+2: maxta: X is no number
+2: user: there is no user X
+3: retries: X is no number from 0 to 65535'
+is 'a file that cannot be read is one error' \
+    "$("$SCHEDULER" -n -f "$tmp/none" 2>&1 | sed 's,.*/none:,,;s/read: .*/read/')" \
+    '0: -: cannot be read'
 printf 'a/*\tmaxta=1\0\n' >"$cf"
 nok 'a NUL byte' "$SCHEDULER" -n -f "$cf"
 head -c 300000 /dev/zero 2>/dev/null | tr '\0' 'x' >"$cf"
@@ -195,11 +228,12 @@ nok 'a file that is too large' "$SCHEDULER" -n -f "$cf"
 ok 'an empty file is one without clauses' "$SCHEDULER" -n -f "$cf"
 printf 'a/*\tmaxta=1' >"$cf"
 is 'a last line without an end' "$(values a/h maxta)" '1 '
-printf 'PARAMmailqsock = "TCP:174"\nPARAMauthfile x\na/*\tmaxta=1\n' >"$cf"
+printf 'PARAMmailqsock = "TCP:174"\nPARAMauthfile x\nPARAMnotifysock=${X}/s
+a/*\tmaxta=1\n' >"$cf"
 is 'PARAM lines of ZMailer are passed over silently by -n' \
     "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
 
-# ---- commands -------------------------------------------------------------------------------
+# ---- commands -----------------------------------------------------------
 
 run() {
 	"$T" command "$@" | tr '\n' '|'
@@ -213,6 +247,10 @@ is '$channel and $host' "$(run 'p $channel -h$host ${channel}/${host}' c 'h i')"
     'bound 1 channelled 1|arg p|arg c|arg -hh i|arg c/h i|'
 is '$host as a word' "$(run 'p -x $host' c h)" \
     'bound 2 channelled 0|arg p|arg -x|arg h|'
+is '... in quotes too' "$(run 'p "$host"' c h)" \
+    'bound 2 channelled 0|arg p|arg h|'
+is '... but not when the word goes on' "$(run 'p "$host x" "$host"y' c h)" \
+    'bound 1 channelled 0|arg p|arg h x|arg hy|'
 is '... in braces it is told with each job' "$(run 'p ${host}' c h)" \
     'bound 1 channelled 0|arg p|arg h|'
 is 'a value never becomes more than one word, nor a command' \
@@ -226,6 +264,7 @@ is '${NAME}' "$(run 'p ${POSTOFFICE}/x' c h)" \
     'bound 0 channelled 0|arg p|arg /a b/post/x|'
 like '... that is unknown' "$(run 'p ${NOPE}' c h)" 'why .*not known'
 like 'a host that looks like an option' "$(run 'p $host' c -oProxy)" 'why .*option'
+like '... when both make it one' "$(run 'p $channel$host' - oX)" 'why .*option'
 is '... does not within a word' "$(run 'p x$host' c -o)" \
     'bound 1 channelled 0|arg p|arg x-o|'
 is '... and a single - is a name' "$(run 'p $host' c -)" \
@@ -235,7 +274,7 @@ like 'too many words' \
     'why .*too many'
 like 'too long' "$(run 'p $host $host $host $host $host' c "$text")" 'why .*too long'
 
-# ---- retries --------------------------------------------------------------------------------
+# ---- retries ------------------------------------------------------------
 
 # From a wall clock that is a multiple of the interval; with a skew that
 # takes very long, each wait is moved by a second.
@@ -273,7 +312,7 @@ is 'the place of an age' "$(step 0) $(step 99) $(step 100) $(step 299) $(step 30
     '0 0 1 1 2 3'
 like '... behind the end' "$(step 99999)" '^[0-3]$'
 
-# ---- many broken files -------------------------------------------------------------------------
+# ---- many broken files --------------------------------------------------
 
 # Lines of the example cut, doubled and with bytes changed: whatever comes of
 # it is an exit code of ours.
