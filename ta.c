@@ -90,14 +90,17 @@ start(struct ring *r, struct thread *t)
 {
 	const struct setting *s = &r->conf->v;
 	static struct command c;
+	char reason[200];
 	int fd[2];
 	long pid = -1;
 	const char *why;
 	struct ta *ta;
 
 	why = cmd_split(s->command, r->chan->name, t->host, child_var, &c);
-	if (why != NULL) {
-		stop_ring(r, s->interval, why);
+	if (why != NULL) {	/* for this host; others may be fine */
+		text_fmt(reason, sizeof(reason), "the agent %s", why);
+		reason_set(&t->reason, reason, &t->reason);
+		th_sleep(t);
 		return NULL;
 	}
 	ta = mem_get(sizeof(*ta));

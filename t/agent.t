@@ -46,6 +46,7 @@ put "$po" 105-1 rel x user
 mkdir "$tmp/pub"
 chmod 777 "$tmp/pub"
 put "$po" 106-1 nice x user
+put "$po" 107-1 word -rf user
 TZ=UTC7
 export TZ
 SECRET=1
@@ -78,6 +79,9 @@ ok 'a host inside a word of the command' \
     wait_for 10 grep '^<102-1	other.host$' "$tmp/host.log"
 ok '$host as a word: a job names the message alone' \
     wait_for 10 grep '^<103-1$' "$tmp/word.log"
+ok 'a host that looks like an option is not given to an agent' \
+    wait_log 'asleep .*host=-rf .*option'
+ok '... and holds up no other' logged 'agent-start .*host=alone'
 ok 'a relative command is in MAILBIN/ta' \
     logged "agent-says .*got $tmp/bin/ta/mine"
 ok 'an agent with nothing to do is told so' \
