@@ -486,11 +486,26 @@ take_keyword(struct reader *r)
 
 /* ---- reading: the first column ----------------------------------------- */
 
+/* Does the word begin with a keyword and '='? */
+static int
+is_keyword(const char *word)
+{
+	size_t n = strcspn(word, "=");
+	int i;
+
+	for (i = 0; word[n] == '=' && i < NKEYWORDS; i++)
+		if (strlen(cf_keywords[i].name) == n &&
+		    strncmp(word, cf_keywords[i].name, n) == 0)
+			return 1;
+	return 0;
+}
+
 /* A token in the first column that is no PARAM begins a clause. */
 static void
 take_pattern(struct reader *r, char *word, int line)
 {
-	const char *why = pat_check(word);
+	const char *why = is_keyword(word) ? "is a keyword and must not stand "
+	    "in the first column" : pat_check(word);
 	struct clause *c;
 
 	if (why != NULL)

@@ -6,8 +6,9 @@
  * close-on-exec mark, which every module sets on what it opens.  No shell is
  * involved: the command is words, so no host name can become a command.
  *
- * Its environment is the NAME=value words of its command, TZ, PATH, and
- * ZCONFIG when there is a -Z file; nothing else is inherited.  Its directory
+ * Its environment is the NAME=value words of its command; TZ, PATH, and
+ * ZCONFIG when there is a -Z file, unless the command sets them; nothing else
+ * is inherited.  Its directory
  * is ours, transport/.  As root we become group first, then user, with no
  * other group left; anybody else can only stay what he is.
  *
@@ -106,6 +107,19 @@ child_var(const char *name)
 	return strcmp(name, "PATH") == 0 ? opt.path : NULL;
 }
 
+/* Does the command itself set this name? */
+static int
+is_set(const struct command *c, const char *name)
+{
+	size_t n = strlen(name);
+	int i;
+
+	for (i = 0; i < c->nenv; i++)
+		if (strncmp(c->env[i], name, n) == 0 && c->env[i][n] == '=')
+			return 1;
+	return 0;
+}
+
 /* The whole environment of an agent: 0 or -1. */
 static int
 environment(struct command *c, char **env, char *mem, size_t size)
@@ -122,7 +136,7 @@ environment(struct command *c, char **env, char *mem, size_t size)
 	value[2] = opt.envfile;
 	text_init(&t, mem, size);
 	for (i = 0; i < 3; i++) {
-		if (value[i] == NULL)
+		if (value[i] == NULL || is_set(c, passed[i]))
 			continue;
 		env[n++] = t.s + t.len;
 		text_add(&t, "%s=%s", passed[i], value[i]);

@@ -118,8 +118,9 @@ split_word(struct splitting *p)
 		    (quote == 0 || quote == *p->s)) {
 			quote = quote == 0 ? *p->s : 0;
 			p->s++;
-		} else if (*p->s == '\\' && quote != '\'' &&
-		    p->s[1] != '\0') {
+		} else if (*p->s == '\\' && p->s[1] != '\0' &&
+		    (quote == 0 || (quote == '"' &&
+		    strchr("\"\\$", p->s[1]) != NULL))) {
 			text_put(&p->out, p->s + 1, 1);
 			p->s += 2;
 		} else if (*p->s == '$' && quote != '\'') {

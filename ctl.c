@@ -23,8 +23,11 @@
  * a diagnostic, because a crash may interrupt its appending; the next one
  * appended starts with the missing newline.
  *
- * Locks: agents with a pid of more than six digits write 'a' and the pid in
- * five digits of base 36, since the field has no more room (ta/lib.c).
+ * A lock whose process is gone is taken off.  One of a day ago is, too: its
+ * number may be that of another process since the system was started anew.
+ *
+ * A lock whose process is gone is taken off.  One of a day ago is, too: its
+ * number may be that of another process since the system was started anew.
  *
  * One control file is kept open between tag operations, because those come
  * in runs on the same file.
@@ -34,6 +37,7 @@
 #include <signal.h>
 
 #define LOCKED_LATER	32	/* seconds until a locked file is tried again */
+#define LOCK_MOST	86400L	/* seconds that a lock may be old */
 
 /* ---- reading lines ---------------------------------------------------- */
 
@@ -41,14 +45,18 @@
 #define lstat stat
 #endif
 
-/* Opens a regular file without following a link: the descriptor, or -1. */
+/* Opens a regular file without following a link: the descriptor, or -1 with
+ * errno 0 when it is something else. */
 static int
 open_regular(const char *path, int flags, struct stat *st)
 {
 	struct stat before;
 	int fd;
 
-	if (lstat(path, &before) < 0 || !S_ISREG(before.st_mode))
+	if (lstat(path, &before) < 0)
+		return -1;
+	errno = 0;
+	if (!S_ISREG(before.st_mode))
 		return -1;
 	fd = open(path, flags | O_NONBLOCK);
 	if (fd < 0)
@@ -56,6 +64,7 @@ open_regular(const char *path, int flags, struct stat *st)
 	if (fstat(fd, st) < 0 || st->st_ino != before.st_ino ||
 	    st->st_dev != before.st_dev) {
 		close(fd);
+		errno = EAGAIN;		/* it was exchanged meanwhile */
 		return -1;
 	}
 	fd_cloexec(fd);
@@ -336,8 +345,9 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	text_add(&t, "%sd %lu:%ld:%ld::%ld\t", line_cut(fd) ? "\n" : "",
 	    off, hdr, drpt, (long)time(NULL));
 	if (*notary == '\0')
-		text_add(&t, "%s\1failed\1%s\1x-local; 500 (%s)\1",
-		    c->user, status, status);
+		text_add(&t, "%s\1%s\1%s\1x-local; %c50 (%s)\1", c->user,
+		    *status == '2' ? "delivered" : "failed", status, *status,
+		    status);
 	add_folded(&t, notary);
 	text_add(&t, "\t");
 	add_folded(&t, message);
@@ -351,6 +361,32 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 		return -1;
 	}
 	return close(fd);
+}
+
+int
+ctl_notify(const char *name, unsigned long off, const char *word)
+{
+	char list[200], *item;
+	struct ctl *c;
+	long hdr, drpt;
+	const char *p;
+
+	if (hold(name) < 0)
+		return 0;
+	c = context(name, off, &hdr, &drpt);
+	if (drpt < 0)
+		return 0;
+	line_start(&c->l, held.fd, (unsigned long)drpt);
+	if (!line_next(&c->l) || (p = strstr(c->l.line, "NOTIFY=")) == NULL)
+		return 0;
+	text_fmt(list, sizeof(list), "%.*s", (int)strcspn(p + 7, " \t"),
+	    p + 7);
+	for (item = list; *item != '\0'; item++)
+		*item = (char)toupper((unsigned char)*item);
+	for (item = strtok(list, ","); item != NULL; item = strtok(NULL, ","))
+		if (strcmp(item, word) == 0)
+			return 1;
+	return 0;
 }
 
 int
@@ -376,13 +412,14 @@ ctl_open(struct ctl *c, const char *name)
 	fd = open_regular(name, O_RDWR, &st);
 	if (fd < 0 && (errno == EROFS || errno == EACCES))
 		fd = open_regular(name, O_RDONLY, &st);
-	if (fd < 0) {
-		if (errno == EMFILE || errno == ENFILE || errno == EACCES)
-			c->later = LOCKED_LATER;
-		return -1;
+	if (fd < 0 && errno != ENOENT && errno != 0) {
+		log_err("control-open file=%s %s; later", name,
+		    strerror(errno));
+		c->later = LOCKED_LATER;
 	}
+	if (fd < 0)
+		return -1;
 	line_start(&c->l, fd, 0);
-	c->size = (unsigned long)st.st_size;
 	c->ctime = (long)st.st_ctime;
 	c->uid = st.st_uid;
 	if (st.st_size == 0)
@@ -423,14 +460,14 @@ see_rcpt(struct ctl *c)
 	if (tag == ' ')
 		return CTL_RCPT;
 	pid = line_pid(c->l.line + 2);
-	if (alive(pid)) {
+	if (alive(pid) && (long)now.wall - c->ctime < LOCK_MOST) {
 		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
 		    "later", c->name, c->l.off, pid);
 		c->later = LOCKED_LATER;
 		return CTL_BAD;
 	}
-	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone", c->name, c->l.off,
-	    pid);
+	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
+	    c->name, c->l.off, pid);
 	put_tag(c->l.fd, c->l.off, ' ', has_pid(c->l.line, c->format));
 	return CTL_RCPT;
 }

@@ -196,9 +196,9 @@ make_message(const struct ctl *c, const struct stat *st)
 	strcpy(m->name, c->name);
 	m->nv = m->left = build.nv;
 	m->nr = build.nr;
-	m->loaded = (long)now.mono;
-	m->born = m->loaded - age_of((long)st->st_mtime);
-	m->queued = m->loaded - age_of(c->ctime);
+	m->loaded = now.mono;
+	m->born = (long)now.mono - age_of((long)st->st_mtime);
+	m->queued = (long)now.mono - age_of(c->ctime);
 	m->failed = c->nfailed > 0;
 	m->verbose = (unsigned char)c->has_verbose;
 	for (i = 0; i < m->nv; i++) {
@@ -228,7 +228,8 @@ obsolete(const char *name, const char *id)
 	size_t n;
 
 	old = *id == 'S' ? q_find(num_of(id + 1, NULL)) : NULL;
-	if (old == NULL || spool_id(old->name, its, sizeof(its)) < 0) {
+	if (old == NULL || strcmp(old->name, name) == 0 ||
+	    spool_id(old->name, its, sizeof(its)) < 0) {
 		log_info("replace msg=%s old=%s is not here", name, id);
 		return;
 	}
@@ -267,7 +268,7 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num)
 		return -1;
 	}
 	log_info("load msg=%s rcpts=%u hosts=%u age=%ld", m->name, m->nr,
-	    m->nv, m->loaded - m->born);
+	    m->nv, (long)now.mono - m->born);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
 	if (c->obsoletes[0] != '\0')
@@ -329,24 +330,30 @@ consider(char *name)
 {
 	static struct ctl c;
 	const char *base = strrchr(name, '/');
-	unsigned long num;
+	unsigned long num = num_of(base == NULL ? name : base + 1, NULL);
+	struct message *m = q_find(num);
 	struct stat st;
-	int place, later;
+	int place, later = 0, opened = 0;
 
-	num = num_of(base == NULL ? name : base + 1, NULL);
-	if (is_skipped(num) || q_find(num) != NULL)
+	if (is_skipped(num) || spool_gone(name))
 		return 0;
+	if (m != NULL) {	/* when that one is gone, this one comes */
+		if (strcmp(m->name, name) != 0)
+			skip(name, num, AGAIN);
+		return 0;
+	}
 	place = spool_place(name, &st);
 	if (place < 0) {
 		later = AGAIN;
 	} else {
 		later = load(&c, name, place, &st, num);
+		opened = c.l.fd >= 0;
 		ctl_close(&c);
 		build_end();
 	}
 	if (later)
 		skip(name, num, later);
-	return 1;
+	return opened;
 }
 
 /* ---- the step ----------------------------------------------------------------- */

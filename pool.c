@@ -14,8 +14,9 @@
  * the agent that has been idle longest elsewhere is ended, and agents of a
  * ring with more than its share end when they leave a thread (ta.c).
  *
- * What a ring waits for is noted in it (pending).  Nothing is polled: each
- * pass of the loop comes here, and an agent that goes makes a pass.
+ * What a ring waits for is noted in it (pending).  Each pass of the loop
+ * comes here, and an agent that goes makes a pass; only for the starts in a
+ * second the clock is waited for.
  *
  * Costs: one pass O(rings), and O(agents) when some ring waits while agents
  * are idle.
@@ -91,7 +92,7 @@ may_start(struct ring *r)
 	struct thread *t = th_turn(r);
 
 	r->pending = NULL;
-	if (t == NULL)
+	if (t == NULL || r->old)
 		return 0;
 	if (r->dead > now.mono)
 		r->pending = "an agent that can be started";
@@ -116,6 +117,25 @@ next_ring(void)
 
 /* ---- room ------------------------------------------------------------------- */
 
+/* Would one agent less let the ring have one?  1: any agent, 2: one of its
+ * channel, 0: it takes more than one, or something else. */
+static int
+waits_for(const struct ring *r)
+{
+	const struct setting *s = &r->conf->v;
+	unsigned n = most;
+
+	if (r->pending == NULL)
+		return 0;
+	if (s->maxta > 0 && s->maxta < (long)n)
+		n = (unsigned)s->maxta;
+	if (strcmp(r->pending, "maxta") == 0)
+		return q.nagents - 1 < n;
+	if (strcmp(r->pending, "maxchannel") == 0)
+		return r->chan->nta - 1 < (unsigned)s->maxchannel ? 2 : 0;
+	return 0;
+}
+
 /* Counts the rings that wait for a slot, and ends the agent that has been
  * idle longest where that gives one. */
 static void
@@ -128,18 +148,19 @@ make_room(void)
 	for (r = q.rings; r != NULL; r = r->next)
 		r->chan->nwait = 0;
 	for (r = q.rings; r != NULL; r = r->next) {
-		if (r->pending == NULL)
-			continue;
-		q.nwait += strcmp(r->pending, "maxta") == 0;
-		r->chan->nwait += strcmp(r->pending, "maxchannel") == 0;
+		r->waits = (unsigned char)waits_for(r);
+		q.nwait += r->waits == 1;
+		r->chan->nwait += r->waits == 2;
 	}
-	if (q.nidle == 0 || q.nclosing > 0)
-		return;
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		if (ta->state == TA_IDLE && (q.nwait > 0 ||
-		    ta->ring->chan->nwait > 0) &&
+	for (ta = q.nidle > 0 ? q.agents : NULL; ta != NULL; ta = ta->next) {
+		struct chan *c = ta->ring->chan;
+
+		if (ta->state == TA_IDLE &&
+		    ((q.nwait > 0 && q.ncoming == 0) ||
+		    (c->nwait > 0 && c->ncoming == 0)) &&
 		    (victim == NULL || ta->heard < victim->heard))
 			victim = ta;
+	}
 	if (victim != NULL)
 		ta_end(victim);
 }

@@ -19,7 +19,8 @@
  * its vertices can expire.  A vertex expires when it is older than expiry
  * and was tried, by itself or as part of a host that asked for peace; or,
  * tried or not, expiry2 later.  A deferral after that moment expires it at
- * once, and a retry is never put off beyond it.
+ * once, and a retry is never put off beyond it.  A message whose control file
+ * somebody took away is forgotten.
  *
  * Objects die in one place, q_sweep at the end of a pass: messages with no
  * vertex left, and, by th_sweep, threads and rings that are empty.
@@ -36,6 +37,16 @@ static int stat_fd = -1;
 /* ---- the end of recipients, vertices, messages -------------------------------- */
 
 static void
+to_sweep(struct message *m)
+{
+	if (m->swept)
+		return;
+	m->swept = 1;
+	m->done = done;
+	done = m;
+}
+
+static void
 vertex_done(struct vertex *v)
 {
 	struct thread *t = v->thread;
@@ -49,16 +60,12 @@ vertex_done(struct vertex *v)
 	v->thread = NULL;
 	reason_free(v->reason);
 	v->reason = NULL;
-	t->ring->nvertices--;
 	if (t->wait.n == 0)
 		th_arm(t);
 	th_check(t);
 	th_suspect(t);
-	if (--m->left == 0 && !m->swept) {
-		m->swept = 1;
-		m->done = done;
-		done = m;
-	}
+	if (--m->left == 0)
+		to_sweep(m);
 }
 
 /* One line of -l: spool id, seconds until transport/, seconds there. */
@@ -118,92 +125,130 @@ finish(struct vertex *v, struct rcpt *r, int state, const char *status,
 	    (long)now.mono - m->born, message);
 }
 
-/* All that is left of a vertex fails: tags first, then the diagnostics, on
- * disk before it is forgotten.  0, or -1 when the disk would not have it. */
+/* Nothing more of the message is delivered; what agents have of it ends with
+ * its job. */
+static void
+drop(struct message *m, const char *why)
+{
+	unsigned i;
+
+	log_info("drop msg=%s %s", m->name, why);
+	m->dropped = 1;
+	m->gone = (unsigned char)spool_gone(m->name);
+	for (i = 0; i < m->nv; i++)
+		if (m->v[i].state == V_WAIT || m->v[i].state == V_READY)
+			vertex_done(&m->v[i]);
+}
+
+void
+q_drop(struct message *m)
+{
+	drop(m, "it was replaced");
+}
+
+/* Did the vertex's host ask for peace while the message was here? */
+static int
+host_asked(const struct vertex *v)
+{
+	return v->thread->tries > 0 && v->thread->asked > v->msg->loaded;
+}
+
+/* The recipient fails: the tag first, then the diagnostic line; a line that
+ * cannot be written takes the tag back.  0 or -1. */
+static int
+fail(const char *name, unsigned long off, const char *status,
+    const char *message)
+{
+	if (ctl_mark(name, off, '-') < 0)
+		return -1;
+	if (ctl_diag(name, off, "", status, message) == 0)
+		return 0;
+	ctl_mark(name, off, ' ');
+	return -1;
+}
+
+/* All that is left of a vertex fails, on disk before it is forgotten.  0, or
+ * -1 when the disk would not have it. */
 static int
 vertex_expire(struct vertex *v)
 {
 	struct message *m = v->msg;
-	struct reason *why = v->reason != NULL ? v->reason :
-	    v->thread->reason;
+	struct reason *why = v->reason;
 	char message[1200];
 	struct text t;
 	unsigned i;
 
+	if (why == NULL && host_asked(v))
+		why = v->thread->reason;
 	text_init(&t, message, sizeof(message));
 	text_add(&t, "expired after ");
 	span_add(&t, (long)now.mono - m->born);
 	if (why != NULL)
 		text_add(&t, ", problem was:\n%s", why->s);
-	for (i = v->first; i != NONE; i = m->r[i].next)
-		if (m->r[i].state == RC_PENDING &&
-		    (ctl_mark(m->name, m->r[i].off, '-') < 0 ||
-		    ctl_diag(m->name, m->r[i].off, "",
-		    "4.4.7 (delivery time expired)", message) < 0))
+	for (i = v->first; i != NONE; i = m->r[i].next) {
+		if (m->r[i].state != RC_PENDING)
+			continue;
+		if (fail(m->name, m->r[i].off, "4.4.7 (delivery time expired)",
+		    message) < 0)
 			return -1;
+		finish(v, &m->r[i], RC_FAILED, "expire", message);
+	}
 	if (ctl_sync(m->name) < 0)
-		return -1;
-	for (i = v->first; i != NONE; i = m->r[i].next)
-		if (m->r[i].state == RC_PENDING)
-			finish(v, &m->r[i], RC_FAILED, "expire", message);
+		log_err("expire msg=%s %s", m->name, strerror(errno));
 	vertex_done(v);
 	return 0;
 }
 
-/* When the vertex expires, mono; 0 when it never does. */
+#define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
+#define TRIED_AGAIN	60	/* ... until old mail is looked at again */
+
+/* Expires the vertex if that is due: when to look again, mono; 0: never.  The
+ * host of old mail that was never tried may ask for peace at any time, and
+ * that counts as a try. */
 static long
-expiry_of(const struct vertex *v)
+vertex_timer(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
-	long at;
+	long at = v->msg->born + s->expiry, untried = at + s->expiry2;
 
 	if (s->expiry == 0)
 		return 0;
-	at = v->msg->born + s->expiry;
-	if (v->tries == 0 && (v->thread->tries == 0 ||
-	    v->thread->asked < v->msg->loaded))
-		at += s->expiry2;
-	return at;
+	if ((double)at > now.mono)
+		return at;
+	if (v->tries == 0 && !host_asked(v) && (double)untried > now.mono) {
+		at = (long)now.mono + TRIED_AGAIN;
+		return at < untried ? at : untried;
+	}
+	if (spool_gone(v->msg->name)) {
+		drop(v->msg, "its control file was taken away");
+		return 0;
+	}
+	if (v->state != V_FED && vertex_expire(v) == 0)
+		return 0;
+	return (long)now.mono + DISK_AGAIN;
 }
-
-#define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
 
 /* Expires what is due of a message and sets its timer for the next. */
 static void
 message_timer(struct message *m)
 {
-	struct vertex *v;
 	long at, next = 0;
 	unsigned i;
 
+	if (m->left == 0) {	/* its files could not be removed */
+		heap_del(&q.expire, &m->expire);
+		to_sweep(m);
+		return;
+	}
 	for (i = 0; i < m->nv; i++) {
-		v = &m->v[i];
-		if (v->state == V_DONE || (at = expiry_of(v)) == 0)
-			continue;
-		if ((double)at <= now.mono) {
-			if (v->state != V_FED && vertex_expire(v) == 0)
-				continue;
-			at = (long)now.mono + DISK_AGAIN;
-		}
-		if (next == 0 || at < next)
+		at = m->v[i].state == V_DONE ? 0 : vertex_timer(&m->v[i]);
+		if (at != 0 && (next == 0 || at < next))
 			next = at;
 	}
 	if (next == 0 || m->left == 0)
 		heap_del(&q.expire, &m->expire);
 	else
 		heap_set(&q.expire, &m->expire, (double)next);
-}
-
-void
-q_drop(struct message *m)
-{
-	unsigned i;
-
-	log_info("drop msg=%s it was replaced", m->name);
-	m->dropped = 1;
-	for (i = 0; i < m->nv; i++)
-		if (m->v[i].state == V_WAIT || m->v[i].state == V_READY)
-			vertex_done(&m->v[i]);
 }
 
 /* ---- arrival ------------------------------------------------------------------ */
@@ -231,7 +276,6 @@ arrive(struct vertex *v)
 	struct thread *t = v->thread;
 	const struct setting *s = &t->ring->conf->v;
 
-	t->ring->nvertices++;
 	v->step = retry_step(s, (long)now.mono - v->msg->born);
 	if (s->wakeuprestartonly && t->wake.pos != 0) {
 		th_wait(t, v, (long)t->wake.when);
@@ -335,24 +379,26 @@ deferral(struct vertex *v, int verdict, const char *message)
 		verdict = SAID_DEFERRED;
 	text_fmt(text, sizeof(text), "%s", message);
 	if (*text != '\0')
-		reason_set(&v->reason, text, &t->reason);
+		reason_set(&v->reason, text, &t->said);
 	v->heard++;
 	if (verdict >= (int)v->verdict) {
 		v->verdict = (unsigned char)verdict;
 		if (verdict == SAID_RETRYAT)
 			v->wakeup = (long)now.mono + wait;
 	}
-	if (verdict == SAID_DEFERALL)
+	if (verdict == SAID_DEFERALL) {
+		reason_set(&t->reason, text, &t->said);
 		th_sleep(t);
+	}
 }
 
 static const struct {
 	const char *word;
 	int	state;		/* enum rcpt_state */
 	int	verdict;	/* enum verdict, when it stays pending */
-	int	log;		/* the diagnostic line is ours to write */
+	int	log;		/* a diagnostic line is ours to write */
 } statuses[] = {
-	{ "ok", RC_OK, 0, 0 },
+	{ "ok", RC_OK, 0, 1 },
 	{ "ok2", RC_OK, 0, 0 },
 	{ "ok3", RC_OK, 0, 0 },
 	{ "error", RC_FAILED, 0, 1 },
@@ -362,6 +408,29 @@ static const struct {
 	{ "deferall", RC_PENDING, SAID_DEFERALL, 0 },
 	{ "retryat", RC_PENDING, SAID_RETRYAT, 0 }
 };
+
+/* The line for an agent that leaves it to us: each failure, and a success
+ * that somebody wants to hear of.  0, or -1 when it is not on disk. */
+static int
+diagnose(const struct message *m, unsigned long off, const char *notary,
+    int state, const char *message)
+{
+	if (state == RC_OK && !ctl_notify(m->name, off, "SUCCESS"))
+		return 0;
+	if (ctl_diag(m->name, off, notary, state == RC_OK ? "2.0.0 (delivered)"
+	    : "5.0.0 (permanent failure)", message) < 0)
+		return -1;
+	return ctl_sync(m->name);
+}
+
+/* The host does its work: what waited for that may go. */
+static void
+answered(struct thread *t)
+{
+	t->tries = t->step = 0;
+	if (t->sleep > now.mono)
+		th_wake(t);
+}
 
 void
 q_report(struct ta *ta, unsigned long num, unsigned long off,
@@ -389,13 +458,12 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 	}
 	if (*message == '\0' && statuses[i].state == RC_FAILED)
 		message = "(unknown)";
-	if (statuses[i].log && (ctl_diag(m->name, off, notary,
-	    "5.0.0 (permanent failure)", message) < 0 ||
-	    ctl_sync(m->name) < 0)) {
+	if (statuses[i].log && diagnose(m, off, notary, statuses[i].state,
+	    message) < 0 && statuses[i].state == RC_FAILED) {
 		deferral(v, SAID_DEFERRED, "cannot write the diagnostic");
 		return;
 	}
-	v->thread->tries = v->thread->step = 0;
+	answered(v->thread);
 	finish(v, r, statuses[i].state, status, message);
 }
 
@@ -429,24 +497,23 @@ ask_disk(struct vertex *v, struct rcpt *r)
 		ctl_mark(name, r->off, ' ');
 }
 
-/* A recipient that was reported as finished: an agent that left its tag
- * unset would deliver it again. */
+/* A recipient that is finished: one whose tag was left unset would be
+ * delivered to again. */
 static void
-check_tag(struct vertex *v, struct rcpt *r)
+check_tag(const struct message *m, const struct rcpt *r)
 {
-	const char *name = v->msg->name;
 	long pid;
 	int want = r->state == RC_OK ? '+' : '-';
 
-	if (ctl_tag(name, r->off, &pid) != want)
-		ctl_mark(name, r->off, want);
+	if (ctl_tag(m->name, r->off, &pid) != want)
+		ctl_mark(m->name, r->off, want);
 }
 
-/* Is the message over when this vertex is? */
+/* Do the message's files go when this vertex is over? */
 static int
 is_last(const struct vertex *v)
 {
-	return v->left == 0 && v->msg->left == 1;
+	return v->left == 0 && v->msg->left == 1 && !v->msg->failed;
 }
 
 /* Goes over the recipients of the job and takes finished ones off the
@@ -467,44 +534,57 @@ settle(struct vertex *v)
 		if (m->r[i].state == RC_PENDING) {
 			link = &m->r[i].next;
 		} else {
-			check_tag(v, &m->r[i]);
+			check_tag(m, &m->r[i]);
 			*link = m->r[i].next;
 		}
+}
+
+/* When a vertex that was put off is to be tried again, mono: never later
+ * than it expires. */
+static long
+next_try(struct vertex *v)
+{
+	const struct setting *s = &v->thread->ring->conf->v;
+	long end = v->msg->born + s->expiry, at = v->wakeup;
+
+	if (v->verdict != SAID_RETRYAT)
+		at = (long)now.mono + retry_wait(s, &v->step, v->tries,
+		    now.wall);
+	return s->expiry > 0 && at > end && (double)end > now.mono ? end : at;
 }
 
 /* Puts a vertex with recipients left back into its thread. */
 static void
 put_back(struct vertex *v, const char *reason)
 {
+	struct message *m = v->msg;
 	struct thread *t = v->thread;
-	const struct setting *s = &t->ring->conf->v;
-	long wakeup, end;
+	long wakeup = (long)t->sleep, at;
 
 	if (v->heard == 0)
-		reason_set(&v->reason, reason, &t->reason);
+		reason_set(&v->reason, reason, &t->said);
+	if (v->heard == 0 && spool_gone(m->name))
+		drop(m, "its control file was taken away");
+	if (m->dropped) {
+		vertex_done(v);
+		return;
+	}
 	if (v->tries < USHRT_MAX)
 		v->tries++;
-	end = expiry_of(v);
-	if (end != 0 && (double)end <= now.mono && vertex_expire(v) == 0)
-		return;
 	if (v->verdict == SAID_DEFERALL) {
 		th_ready(t, v);
-		wakeup = (long)t->sleep;
 	} else {
-		wakeup = v->verdict == SAID_RETRYAT ? v->wakeup :
-		    (long)now.mono + retry_wait(s, &v->step, v->tries, now.wall);
-		if (end != 0 && wakeup > end)
-			wakeup = end > (long)now.mono ? end :
-			    (long)now.mono + DISK_AGAIN;
+		wakeup = next_try(v);
 		th_wait(t, v, wakeup);
 	}
 	th_check(t);
-	message_timer(v->msg);
 	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "
-	    "next=%ld age=%ld %s", v->msg->name, t->ring->chan->name,
+	    "next=%ld age=%ld %s", m->name, t->ring->chan->name,
 	    t->host, v->left, (unsigned)v->tries, wakeup - (long)now.mono,
-	    (long)now.mono - v->msg->born,
-	    v->reason != NULL ? v->reason->s : "");
+	    (long)now.mono - m->born, v->reason != NULL ? v->reason->s : "");
+	at = vertex_timer(v);	/* it may have expired by now */
+	if (at != 0 && (m->expire.pos == 0 || (double)at < m->expire.when))
+		heap_set(&q.expire, &m->expire, (double)at);
 }
 
 void
@@ -570,19 +650,41 @@ q_reload(struct config *config)
 		}
 }
 
+/* The disk does not let it go: its tags at least are to say what is done. */
+static void
+mark_all(const struct message *m)
+{
+	unsigned i;
+
+	for (i = 0; i < m->nr; i++)
+		if (m->r[i].state != RC_PENDING)
+			check_tag(m, &m->r[i]);
+}
+
 /* The files of a message that is done go, or are kept for the postmaster
  * when something in it failed. */
 static void
 message_end(struct message *m)
 {
+	int bad;
+
 	log_info("complete msg=%s rcpts=%u failed=%s age=%ld", m->name, m->nr,
 	    m->failed ? "some" : "none", (long)now.mono - m->born);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler done processing");
-	if (!m->failed || m->dropped)
-		spool_remove(m->name);
+	if (m->gone)
+		bad = 0;
+	else if (!m->failed || m->dropped)
+		bad = spool_remove(m->name);
 	else
-		spool_park(m->name, "not every recipient could be reached");
+		bad = spool_park(m->name,
+		    "not every recipient could be reached");
+	if (bad) {		/* it must not be loaded anew meanwhile */
+		mark_all(m);
+		m->swept = 0;
+		heap_set(&q.expire, &m->expire, now.mono + DISK_AGAIN);
+		return;
+	}
 	heap_del(&q.expire, &m->expire);
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;

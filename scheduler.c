@@ -57,9 +57,9 @@ struct options opt;
 
 /* What only this file has to know of the command line. */
 static struct {
-	int	daemon, verbose, late, check;
+	int	daemon, forced, verbose, late, check;
 	const char *name;	/* our own, for messages */
-} me = { 1, 0, 0, 0, "scheduler" };
+} me = { 1, 0, 0, 0, 0, "scheduler" };
 
 /* Says on standard error what is wrong, and ends: start-up only. */
 static void
@@ -116,6 +116,12 @@ version(void)
 #endif
 #ifdef NO_MONOTONIC
 	    " NO_MONOTONIC"
+#endif
+#ifdef NO_FSYNC
+	    " NO_FSYNC"
+#endif
+#ifdef NO_FTRUNCATE
+	    " NO_FTRUNCATE"
 #endif
 #ifdef NO_PWD
 	    " NO_PWD"
@@ -182,7 +188,7 @@ static void
 take_option(int c, char *arg)
 {
 	switch (c) {
-	case 'd': me.daemon = 1; break;
+	case 'd': me.forced = 1; break;
 	case 'i': me.daemon = 0; break;
 	case 'v': me.daemon = 0; me.verbose = 1; break;
 	case 'W': me.late = 1; break;
@@ -467,8 +473,9 @@ take_pid_file(void)
 	    opt.postoffice) < 0)
 		die(X_CONFIG, "%s: the name is too long", opt.postoffice);
 	for (;;) {
-		fd = open(pid_path, O_RDWR | O_CREAT, 0644);
-		if (fd < 0)
+		/* whoever can read it could lock it, too */
+		fd = open(pid_path, O_RDWR | O_CREAT, 0600);
+		if (fd < 0 || chmod(pid_path, 0600) < 0)
 			die(X_CANTCREAT, "%s: %s", pid_path, strerror(errno));
 		memset(&lock, 0, sizeof(lock));
 		lock.l_type = F_WRLCK;
@@ -690,7 +697,7 @@ wait_for_work(int more)
 	fd_set in, out;
 	struct timeval tv;
 	double wait = more ? 0 : spool_wait(), other;
-	int max = poke[0], notify = spool_notify_fd(), n;
+	int max = poke[0], notify = spool_notify_fd(), n, err;
 
 	if ((other = q_wait()) < wait)
 		wait = other;
@@ -710,9 +717,10 @@ wait_for_work(int more)
 	}
 	ta_prep(&in, &out, &max);
 	n = select(max + 1, &in, &out, NULL, &tv);
+	err = errno;
 	clock_read();
-	if (n < 0 && errno != EINTR)
-		log_err("select %s", strerror(errno));
+	if (n < 0 && err != EINTR)
+		log_err("select %s", strerror(err));
 	if (n > 0)
 		ta_do(&in, &out);
 }
@@ -722,6 +730,26 @@ over(void)
 {
 	return state.ending && (q.nagents == 0 || got_term > 1 ||
 	    now.mono >= state.deadline);
+}
+
+/* Agents that do not come to an end: they are asked once more, have a second
+ * to go, and are killed.  Their tags decide at the next start. */
+static void
+end_the_rest(void)
+{
+	double until = now.mono + 1;
+	struct timeval tv;
+
+	log_warn("ending agents=%u are still at work and are ended",
+	    q.nagents);
+	for (ta_kill(); q.nagents > 0 && now.mono < until; clock_read()) {
+		tv.tv_sec = 0;
+		tv.tv_usec = 20000;
+		select(0, NULL, NULL, NULL, &tv);
+		ta_reap();
+	}
+	ta_kill();
+	q_sweep();
 }
 
 static void
@@ -744,11 +772,8 @@ loop(void)
 		log_flush();
 	}
 	q_sweep();
-	if (q.nagents > 0) {
-		log_warn("ending agents=%u are still at work; they are told "
-		    "to stop, their tags decide", q.nagents);
-		ta_kill();
-	}
+	if (q.nagents > 0)
+		end_the_rest();
 }
 
 /* ---- main ---------------------------------------------------------------------------------- */
@@ -769,9 +794,11 @@ set_up(void)
 		exit(code);
 	take_pid_file();
 	catch_signals();
-	let_go();
-	if (q_init(c) < 0 || q_statlog() < 0)
+	if (q_statlog() < 0)
 		exit(X_CANTCREAT);
+	let_go();
+	if (q_init(c) < 0)
+		exit(X_OSERR);
 	q.hold = opt.sync;
 	open_notify();
 	pool_init();
@@ -794,6 +821,7 @@ main(int argc, char **argv)
 		take_option(c, optarg);
 	if (optind < argc - 1 || (optind < argc && !me.check))
 		usage();
+	me.daemon |= me.forced;
 	find_locations();
 	if (me.check)
 		return check(argv[optind]);
@@ -806,7 +834,8 @@ main(int argc, char **argv)
 	loop();
 	unlink(pid_path);
 	spool_notify_close();
-	log_info("exit code=0");
+	log_info("exit code=0 msgs-in=%lu msgs-out=%lu rcpts-in=%lu "
+	    "rcpts-out=%lu", q.msgs_in, q.msgs_out, q.rcpts_in, q.rcpts_out);
 	log_flush();
 	return 0;
 }

@@ -92,7 +92,6 @@ struct config {
 struct ctl {
 	const char *why;	/* cannot be used because; NULL while it can */
 	int	later;		/* not now, but in so many seconds */
-	unsigned long size;	/* bytes */
 	int	in_block;	/* within an m or M block */
 	int	format;		/* bits of the '@' line */
 	int	seen_i, seen_s;
@@ -179,9 +178,10 @@ struct message {
 	unsigned left;		/* vertices not DONE */
 	long	born;		/* mono: arrival by the message file's mtime */
 	long	queued;		/* mono: control file put into transport/ */
-	long	loaded;		/* mono */
+	double	loaded;		/* mono */
 	unsigned char failed;	/* some recipient failed for good */
-	unsigned char dropped;	/* obsoleted: nothing is to be delivered */
+	unsigned char dropped;	/* nothing is to be delivered any more */
+	unsigned char gone;	/* ... since somebody took its file away */
 	unsigned char verbose;	/* has a v line */
 	unsigned char swept;	/* is on the sweep's list */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
@@ -209,15 +209,17 @@ struct thread {
 	struct list ready, wait;
 	struct ta *idle;	/* idle agents that served it, newest first */
 	struct reason *reason;	/* the host's last words, or NULL */
+	struct reason *said;	/* what was last said of an address, to share */
 	unsigned nta;		/* agents working on it */
 	unsigned nstart;	/* ... of them not fed yet */
-	unsigned nref;		/* agents that point to it, idle ones too */
+	unsigned nref;		/* agents that point to it */
+	unsigned nidle;		/* ... and are idle */
 	unsigned nfed;		/* vertices with agents */
 	unsigned fresh;		/* READY since the order was last made */
 	unsigned mark, index;	/* the loader's: message and vertex at hand */
 	double	soonest;	/* mono; no WAIT vertex is due before */
 	double	sleep;		/* mono; its host asked for peace until then */
-	long	asked;		/* mono; when it last did */
+	double	asked;		/* mono; when it last did */
 	unsigned short step;	/* place in the retry list, for sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */
 	unsigned char triggered;	/* queueonly: started by a T line */
@@ -239,10 +241,11 @@ struct ring {
 	double	turn;		/* last turn given out */
 	struct ta *idle;	/* idle agents, newest first */
 	unsigned nta;		/* agents, idle ones too */
-	unsigned nthreads, nvertices;
+	unsigned nthreads;
 	double	dead;		/* mono; no agent is started until then */
 	unsigned long served;	/* when it last got a new agent, as a count */
 	const char *pending;	/* what it waits for, or NULL */
+	unsigned char waits;	/* one agent less would do: 1 any, 2 of chan */
 	unsigned char old;	/* of a configuration that was replaced */
 };
 
@@ -250,6 +253,7 @@ struct ring {
 struct chan {
 	struct chan *next;
 	unsigned nta;		/* agents */
+	unsigned ncoming;	/* ... of these end and will be gone soon */
 	unsigned nwait;		/* rings that wait for one of them to go */
 	char	name[1];
 };
@@ -267,7 +271,8 @@ struct queue {
 	struct ta *agents;	/* ta.c keeps it */
 	unsigned nthreads, nmessages;
 	unsigned nagents;	/* not yet gone */
-	unsigned nidle, nclosing;	/* ... of these */
+	unsigned nidle;		/* ... of these */
+	unsigned ncoming;	/* ... that end and will be gone soon */
 	unsigned nwait;		/* rings that wait for any agent to go */
 	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
 	int	hold;		/* start nothing now: -S is loading, or ending */
@@ -309,6 +314,7 @@ struct ta {
 	unsigned char unfed;	/* ... and in thread->nstart */
 	unsigned char reaped;
 	unsigned char spoke;	/* it has said #hungry */
+	unsigned char coming;	/* it counts in ncoming */
 	unsigned char kills;	/* signals sent: 0, TERM, KILL */
 	unsigned char overlong;	/* the line at hand is thrown away */
 	double	heard;		/* mono; when it last said something */
@@ -360,6 +366,8 @@ int	ctl_field(const char *name, int letter, char *value, size_t size);
  * a process that is gone is taken off and reads as ' '.  With '~', *pid is
  * the process that holds the lock. */
 int	ctl_tag(const char *name, unsigned long off, long *pid);
+/* Does the recipient's NOTIFY= list have the word? */
+int	ctl_notify(const char *name, unsigned long off, const char *word);
 /* Sets the tag and frees the lock: 0 or -1. */
 int	ctl_mark(const char *name, unsigned long off, int tag);
 /* Appends a diagnostic line (facts: "d OFF:HDR:DRPT::TIME").
@@ -392,6 +400,8 @@ int	spool_seen_all(void);
 int	spool_place(char *name, struct stat *message);
 /* Both files go, message first: 0 or -1. */
 int	spool_remove(const char *name);
+/* Has somebody taken the control file away? */
+int	spool_gone(const char *name);
 /* Both files go to postman/: 0, or -1 when they cannot be moved. */
 int	spool_park(const char *name, const char *why);
 /* ZMailer's spool id, "S...": 0 or -1. */
@@ -491,7 +501,6 @@ void	explain(struct config *, const char *channel, const char *host,
  * thread.c - threads and rings
  * ====================================================================== */
 
-void	list_add(struct list *, struct vertex *);
 void	list_del(struct list *, struct vertex *);
 /* Points *slot to the text; *shared, which often says the same, is shared. */
 void	reason_set(struct reason **slot, const char *, struct reason **shared);
@@ -518,8 +527,6 @@ struct thread *th_turn(const struct ring *);
 /* The agent goes to work on the thread, and leaves it. */
 void	th_join(struct ta *, struct thread *);
 void	th_leave(struct ta *);
-/* May th_feed give more? */
-int	th_more(const struct ta *);
 /* Gives the agent its thread's next vertex, now last of ta->jobs; NULL when
  * it may have none. */
 struct vertex *th_feed(struct ta *);

@@ -8,7 +8,8 @@
  *
  * This module finds new control files, puts them and their message files
  * where they belong, and takes them away in the end.  What is inside them is
- * ctl.c's.  Nothing is ever deleted here but a message that is done.
+ * ctl.c's.  What goes is a message that is done or was replaced, and a file
+ * that only triggered; anything else is kept.
  *
  * Finding.  A directory is only read when its time of modification has
  * changed: the top is looked at once a second, each hash directory every half
@@ -428,13 +429,13 @@ spool_place(char *name, struct stat *st)
 {
 	char to[NAME_MAX_], dir[5], mfrom[PATH_MAX_], mto[PATH_MAX_];
 
+	if (lstat(name, st) < 0 || !S_ISREG(st->st_mode))
+		return 1;	/* gone, or none of ours */
 	if (strchr(name, '/') == NULL && opt.levels > 0) {
 		hash_dir(name, opt.levels, dir);
 		text_fmt(to, sizeof(to), "%s%s", dir, name);
 		text_fmt(mfrom, sizeof(mfrom), "../queue/%s", name);
 		text_fmt(mto, sizeof(mto), "../queue/%s", to);
-		if (lstat(name, st) < 0 || !S_ISREG(st->st_mode))
-			return 1;	/* gone, or none of ours */
 		if ((move(mfrom, mto) < 0 && errno != ENOENT) ||
 		    move(name, to) < 0) {
 			log_err("place msg=%s to=%s %s", name, to,
@@ -467,6 +468,14 @@ spool_remove(const char *name)
 		return -1;
 	}
 	return 0;
+}
+
+int
+spool_gone(const char *name)
+{
+	struct stat st;
+
+	return lstat(name, &st) < 0 && errno == ENOENT;
 }
 
 int

@@ -39,7 +39,8 @@
 
 #define STRETCH		100	/* jobs after which it gives way to others */
 #define GREETING	300L	/* seconds that it has for its first #hungry */
-#define GRACE		30	/* seconds from closing to SIGTERM */
+#define SOON		3	/* seconds in which one that ends should go */
+#define GRACE		30	/* seconds from then to SIGTERM */
 #define MERCY		10	/* seconds from SIGTERM to SIGKILL */
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
@@ -70,6 +71,22 @@ stop_ring(struct ring *r, long seconds, const char *why)
 	    r->chan->name, r->conf->v.command, why, span);
 }
 
+/* An agent could not be started for the thread.  Where each thread has agents
+ * of its own, or the host is the reason, no other has to wait for that. */
+static void
+cannot_start(struct ring *r, struct thread *t, int host_only, const char *why)
+{
+	char reason[400];
+
+	if (!r->conf->bound && !host_only) {
+		stop_ring(r, r->conf->v.interval, why);
+		return;
+	}
+	text_fmt(reason, sizeof(reason), "the agent %s", why);
+	reason_set(&t->reason, reason, &t->reason);
+	th_sleep(t);
+}
+
 static void
 enlist(struct ta *ta, struct ring *r)
 {
@@ -90,17 +107,14 @@ start(struct ring *r, struct thread *t)
 {
 	const struct setting *s = &r->conf->v;
 	static struct command c;
-	char reason[200];
 	int fd[2];
 	long pid = -1;
 	const char *why;
 	struct ta *ta;
 
 	why = cmd_split(s->command, r->chan->name, t->host, child_var, &c);
-	if (why != NULL) {	/* for this host; others may be fine */
-		text_fmt(reason, sizeof(reason), "the agent %s", why);
-		reason_set(&t->reason, reason, &t->reason);
-		th_sleep(t);
+	if (why != NULL) {
+		cannot_start(r, t, 1, why);
 		return NULL;
 	}
 	ta = mem_get(sizeof(*ta));
@@ -151,7 +165,9 @@ pool_add(struct ta *ta)
 	if (t->idle != NULL)
 		t->idle->tprev = ta;
 	t->idle = ta;
+	t->nidle++;
 	q.nidle++;
+	th_check(t);
 }
 
 static void
@@ -169,6 +185,7 @@ pool_del(struct ta *ta)
 		ta->tprev->tnext = ta->tnext;
 	else
 		ta->thread->idle = ta->tnext;
+	ta->thread->nidle--;
 	q.nidle--;
 }
 
@@ -215,6 +232,17 @@ signal_it(struct ta *ta)
 	heap_set(&due, &ta->timer, now.mono + MERCY);
 }
 
+/* It is gone, or takes its time: nobody is to count on its slot. */
+static void
+not_coming(struct ta *ta)
+{
+	if (!ta->coming)
+		return;
+	ta->coming = 0;
+	q.ncoming--;
+	ta->ring->chan->ncoming--;
+}
+
 /* It is to end: politely with grace, else by signal. */
 static void
 end(struct ta *ta, int grace)
@@ -224,8 +252,11 @@ end(struct ta *ta, int grace)
 	if (ta->state == TA_IDLE)
 		pool_del(ta);
 	ta->state = TA_CLOSING;
-	q.nclosing++;
-	heap_set(&due, &ta->timer, now.mono + GRACE);
+	ta->coming = 1;
+	q.ncoming++;
+	ta->ring->chan->ncoming++;
+	th_check(ta->thread);
+	heap_set(&due, &ta->timer, now.mono + SOON);
 	if (grace && ta->nout < ta->outsize)
 		ta->outbuf[ta->nout++] = '\n';
 	flush(ta);
@@ -298,9 +329,9 @@ portion(const struct ta *ta)
 }
 
 /*
- * Should this agent's slot go to another ring?  When others wait for one and
- * its ring has more than an equal share; so under a full load every ring
- * comes to its share and no agent is ended for nothing.
+ * Should this agent's slot go to another ring?  When others wait for just one
+ * and its ring has more than an equal share; so under a full load every ring
+ * comes to its share.
  */
 static int
 should_yield(const struct ta *ta)
@@ -308,14 +339,14 @@ should_yield(const struct ta *ta)
 	const struct ring *r = ta->ring;
 	unsigned total = q.nwait, chan = r->chan->nwait;
 
-	if (q.nclosing > 0)
-		return 0;	/* one slot is coming already */
-	if (r->pending != NULL && !r->conf->bound) {
-		total -= strcmp(r->pending, "maxta") == 0;
-		chan -= strcmp(r->pending, "maxchannel") == 0;
+	if (r->waits && !r->conf->bound) {
+		total -= r->waits == 1;
+		chan -= r->waits == 2;
 	}
-	return (total > 0 && r->nta * (total + 1) > q.nagents) ||
-	    (chan > 0 && r->nta * (chan + 1) > r->chan->nta);
+	if (total > 0 && q.ncoming == 0 && r->nta * (total + 1) > q.nagents)
+		return 1;
+	return chan > 0 && r->chan->ncoming == 0 &&
+	    r->nta * (chan + 1) > r->chan->nta;
 }
 
 /* It has had its stretch, and somebody else could use it. */
@@ -334,7 +365,7 @@ feed(struct ta *ta)
 	unsigned n;
 	struct vertex *v;
 
-	if (q.hold || ta->state != TA_BUSY ||
+	if (q.hold || ta->reaped || ta->state != TA_BUSY ||
 	    ta->jobs.n > (unsigned)ta->ring->conf->v.overfeed / 2)
 		return;
 	for (n = portion(ta); ta->jobs.n < n && !gives_way(ta); ) {
@@ -372,7 +403,7 @@ go_on(struct ta *ta)
 	if (ta->state != TA_BUSY || ta->jobs.n > 0)
 		return;
 	th_leave(ta);
-	if (q.hold || r->old || should_yield(ta)) {
+	if (q.hold || r->old || ta->reaped || should_yield(ta)) {
 		end(ta, 1);
 		return;
 	}
@@ -423,6 +454,8 @@ hungry(struct ta *ta)
 		ta->skip--;
 		return;
 	} else if (ta->jobs.n == 0) {
+		if (ta->state == TA_CLOSING)
+			return;		/* it has not yet read that it is */
 		noise(ta, "hungry, but it has no job", "");
 		return;
 	} else {
@@ -569,7 +602,9 @@ epitaph(const struct ta *ta, char *s, size_t size)
 	struct text t;
 
 	text_init(&t, s, size);
-	if (ta->kills > 0)
+	if (ta->kills > 0 && ta->spoke && ta->jobs.n == 0)
+		text_add(&t, "did not leave and had to be ended");
+	else if (ta->kills > 0)
 		text_add(&t, "was silent too long and had to be ended");
 	else if (WIFSIGNALED(ta->status))
 		text_add(&t, "died of signal %d", WTERMSIG(ta->status));
@@ -590,7 +625,7 @@ bury(struct ta *ta)
 	epitaph(ta, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
 	if (!ta->spoke && !q.hold)
-		stop_ring(r, r->conf->v.interval, how);
+		cannot_start(r, ta->thread, 0, how);
 	else if (ta->jobs.n > 0 || ta->kills > 0 || ta->status != 0)
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
 		    ta->pid, r->chan->name, ta->thread->host, ta->jobs.n, how);
@@ -602,10 +637,10 @@ bury(struct ta *ta)
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
 		pool_del(ta);
-	if (ta->state == TA_CLOSING)
-		q.nclosing--;
+	not_coming(ta);
 	heap_del(&due, &ta->timer);
 	ta->thread->nref--;
+	th_check(ta->thread);
 	th_suspect(ta->thread);
 	r->nta--;
 	r->chan->nta--;
@@ -653,6 +688,19 @@ ta_reap(void)
 	}
 }
 
+/* It is still there after it was told to end. */
+static void
+linger(struct ta *ta)
+{
+	if (ta->coming && ta->kills == 0) {
+		not_coming(ta);
+		heap_set(&due, &ta->timer, now.mono + GRACE);
+		return;
+	}
+	not_coming(ta);
+	signal_it(ta);
+}
+
 void
 ta_timers(void)
 {
@@ -666,7 +714,7 @@ ta_timers(void)
 		if (ta->state == TA_IDLE)
 			end(ta, 1);
 		else if (ta->state == TA_CLOSING)
-			signal_it(ta);
+			linger(ta);
 		else if (ta->state == TA_BUSY &&
 		    ta->heard + limits > now.mono)
 			heap_set(&due, &ta->timer, ta->heard + limits);

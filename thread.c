@@ -37,7 +37,7 @@ static struct {
 
 /* ---- lists and reasons -------------------------------------------------- */
 
-void
+static void
 list_add(struct list *l, struct vertex *v)
 {
 	v->next = NULL;
@@ -252,6 +252,17 @@ thread_limit(const struct thread *t)
 	return (unsigned)n;
 }
 
+/* With agents of its own: has it all it may have, none of them idle?  Then
+ * its turn would only keep others from theirs. */
+static int
+is_full(const struct thread *t)
+{
+	const struct conf *f = t->ring->conf;
+
+	return f->bound && f->v.maxring > 0 &&
+	    (long)(t->nref - t->nidle) >= f->v.maxring;
+}
+
 /* Gives the thread a turn in its ring, or takes it away. */
 void
 th_check(struct thread *t)
@@ -259,7 +270,9 @@ th_check(struct thread *t)
 	struct ring *r = t->ring;
 	double turn;
 
-	if (!may_feed(t) || t->nta >= thread_limit(t) ||
+	if (t->ready.n == 0)
+		t->triggered = 0;	/* its run is over */
+	if (!may_feed(t) || t->nta >= thread_limit(t) || is_full(t) ||
 	    t->ready.n <= t->nstart) {
 		heap_del(&r->ready, &t->turn);
 		return;
@@ -388,10 +401,14 @@ th_trigger(const char *host)
 
 	for (c = q.chans; c != NULL; c = c->next) {
 		t = th_find(c->name, host);
-		if (t == NULL || t->nta > 0)
+		if (t == NULL || t->ready.n + t->wait.n == 0)
 			continue;
 		t->triggered = 1;
-		th_wake(t);
+		/* what this run put off is not to be tried again by it */
+		if (t->nta == 0)
+			th_wake(t);
+		else
+			th_check(t);
 		n++;
 	}
 	log_info("trigger host=%s threads=%d", host, n);
@@ -404,7 +421,8 @@ th_sleep(struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
 
-	t->asked = (long)now.mono;
+	t->asked = now.mono;
+	t->triggered = 0;
 	if (t->sleep > now.mono)
 		return;		/* by another job of the same run */
 	if (t->tries < USHRT_MAX)
@@ -464,8 +482,9 @@ th_leave(struct ta *ta)
 	th_suspect(t);
 }
 
-int
-th_more(const struct ta *ta)
+/* May it be given more? */
+static int
+more(const struct ta *ta)
 {
 	return ta->working && !ta->ring->old && may_feed(ta->thread);
 }
@@ -476,12 +495,10 @@ th_feed(struct ta *ta)
 	struct thread *t = ta->thread;
 	struct vertex *v;
 
-	if (!th_more(ta))
+	if (!more(ta))
 		return NULL;
 	v = t->ready.head;
 	list_del(&t->ready, v);
-	if (t->ready.n == 0)
-		t->triggered = 0;
 	no_longer_unfed(ta);
 	t->nfed++;
 	v->state = V_FED;
@@ -513,10 +530,8 @@ thread_move(struct thread *t, struct ring *r)
 	    most * s->interval;
 	heap_del(&t->ring->ready, &t->turn);
 	t->ring->nthreads--;
-	t->ring->nvertices -= t->ready.n + t->wait.n + t->nfed;
 	t->ring = r;
 	r->nthreads++;
-	r->nvertices += t->ready.n + t->wait.n + t->nfed;
 	if (t->sleep > now.mono + (double)most)
 		t->sleep = now.mono + (double)most;
 	for (v = t->wait.head; v != NULL; v = v->next) {
@@ -547,6 +562,7 @@ thread_end(struct thread *t)
 	if (t->ring->old)
 		sweep.rings = 1;
 	reason_free(t->reason);
+	reason_free(t->said);
 	free(t);
 }
 
@@ -558,6 +574,7 @@ sweep_rings(void)
 
 	for (p = &q.rings; (r = *p) != NULL; ) {
 		if (!r->old || r->nthreads > 0 || r->nta > 0) {
+			sweep.rings |= r->old;	/* look again */
 			p = &r->next;
 			continue;
 		}
@@ -586,6 +603,10 @@ th_reload(struct config *config)
 		r = ring_for(t->ring->chan->name, t->host);
 		if (r != NULL)
 			thread_move(t, r);
+		else
+			log_err("reload channel=%s host=%s no memory; its "
+			    "mail waits for the next reload",
+			    t->ring->chan->name, t->host);
 	}
 	sweep.rings = 1;
 }

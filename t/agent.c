@@ -27,6 +27,7 @@
  * Exit: 0 at an empty line or the end of input.
  */
 #include "../util.h"
+#include <ctype.h>
 #include <sys/resource.h>
 
 extern char **environ;
@@ -155,6 +156,15 @@ deliver(FILE *f, const char *name, long off, const char *host)
 	print(line);
 }
 
+static int
+same(const char *a, const char *b)
+{
+	for (; *a != '\0' && tolower((unsigned char)*a) ==
+	    tolower((unsigned char)*b); a++)
+		b++;
+	return *a == *b;
+}
+
 /* Channel and host of the recipient line: 0 or -1. */
 static int
 parse(char *line, char **channel, char **host)
@@ -191,7 +201,7 @@ job(char *name)
 		if (line[0] != 'r' || line[1] != ' ' ||
 		    parse(line, &c, &h) < 0 ||
 		    (arg.channel != NULL && strcmp(c, arg.channel) != 0) ||
-		    (host != NULL && strcmp(h, host) != 0))
+		    (host != NULL && !same(h, host)))
 			continue;
 		if (arg.extra != NULL)
 			print_file(arg.extra);

@@ -147,6 +147,11 @@ sched_stop
 like '-E: so many new ones in one scan' \
     "$(lines ' load msg=' | cut -c1-14 | sort | uniq -c |
     awk '{ print $1 }' | sort -n | tail -n 1)" '^[3-6]$'
+mkdir "$po/transport/1-1" "$po/transport/2-1" "$po/transport/3-1"
+sched_start "$po" "$tmp/cf" -F -E 1
+ok '-E: what is no mail does not count' wait_log 'load msg=208' 30
+sched_stop
+rmdir "$po/transport/1-1" "$po/transport/2-1" "$po/transport/3-1"
 put "$po" 301-1 other h1 user
 sched_start "$po" "$tmp/cf" -p Other/H1
 wait_log 'complete msg=301-1'

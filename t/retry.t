@@ -11,6 +11,10 @@ down/*	command="$A -c down -o $tmp/down deferall host down" interval=50s
 old/*	expiry=3s command="$A -c old -s $tmp/old deferred no room"
 older/*	expiry=1s expiry2=2s queueonly command="$A -c older"
 host/*	expiry=2s interval=1h command="$A -c host deferall nobody home"
+peer/*	expiry=4s expiry2=1h interval=1h command="$A -c peer deferall nobody home"
+past/*	expiry=1h expiry2=1d interval=1h command="$A -c past -s $tmp/past deferall away"
+wake/*	overfeed=1 interval=1h command="$A -c wake -f $tmp/wakes deferall asleep"
+gone/*	interval=1h expiry=6s command="$A -c gone deferred no"
 never/*	expiry=2s interval=1h command="$A -c never deferred full"
 jack/*	retries=0 interval=1h command="$A -c jack -s $tmp/jack deferred no"
 turn/*	queueonly interval=50s command="$A -c turn -f $tmp/go"
@@ -29,7 +33,15 @@ put "$po" 111-1 down h user
 put "$po" 121-1 old h one old h two
 put "$po" 131-1 older h user
 put "$po" 141-1 host h user
+put "$po" 142-1 peer h user
+put "$po" 143-1 peer h user
 put "$po" 151-1 never h user
+put "$po" 191-1 gone h user
+for i in 1 2 3 4 5 6; do
+	put "$po" 70$i-1 past h user
+	touch -t "$(date -d '2 hours ago' +%Y%m%d%H%M 2>/dev/null ||
+	    date +%Y%m%d%H%M)" "$po/queue/70$i-1"
+done
 put "$po" 161-1 jack h user
 put "$po" 171-1 turn my.host user
 put "$po" 181-1 keep h user
@@ -37,6 +49,8 @@ ok 'start' sched_start "$po" "$tmp/cf"
 
 # ---- once more ----------------------------------------------------------------
 
+wait_log 'deferred msg=191-1'
+rm "$po/transport/191-1" "$po/queue/191-1"
 ok 'deferred mail is tried again' \
     wait_for 20 eval '[ "$(count "deferred msg=101-1")" -ge 2 ]'
 : >"$tmp/go"
@@ -58,12 +72,26 @@ ok 'retries=0 tries again' \
 unlike '... not without a second in between' \
     "$(lines 'deferred msg=161-1')" 'next=0'
 
+ok 'mail that is older than expiry is tried' wait_log 'asleep .*channel=past'
+is '... and not given up because its host is down for others' \
+    "$(count 'failed msg=70.*expire')" \
+    "$(count 'deferred msg=70')"
+
 # ---- queueonly and T ------------------------------------------------------------
 
 is 'queueonly does not start by itself' "$(count 'deferred msg=171-1')" 0
 printf 'T My.Host 127.0.0.1\n' >"$po/transport/.900-1"
 mv "$po/transport/.900-1" "$po/transport/900-1"
 ok 'a T line starts it' wait_log 'complete msg=171-1'
+printf 'T My.Host\n' >"$po/transport/.901-1"
+mv "$po/transport/.901-1" "$po/transport/901-1"
+wait_log 'trigger host=my.host threads=0'
+put "$po" 172-1 turn my.host user
+wait_log 'load msg=172-1'
+put "$po" 102-1 again other user
+wait_log 'complete msg=102-1'
+is '... and what comes later waits for another' \
+    "$(count 'complete msg=172-1')" 0
 ok '... and its file is removed' wait_for 10 [ ! -f "$po/transport/900-1" ]
 ok '... nothing was set aside for it' [ -z "$(ls "$po/postman" | grep 900)" ]
 
@@ -81,6 +109,11 @@ ok 'untried mail expires by expiry2' \
     wait_log 'failed msg=131-1 .*status=expire' 20
 ok 'mail of a host that sleeps expires too' \
     wait_log 'failed msg=141-1 .*status=expire.*nobody home' 20
+ok '... also mail that was not itself fed' \
+    wait_log 'failed msg=142-1 .*status=expire' 90
+ok '... all of it' wait_log 'failed msg=143-1 .*status=expire' 90
+ok 'a message that somebody took away is forgotten' \
+    wait_log 'drop msg=191-1 its control file was taken' 20
 ok 'expiry does not wait for the next retry' \
     wait_log 'failed msg=151-1 .*status=expire' 20
 sched_stop

@@ -82,6 +82,24 @@ mv "$po/transport/.106-1" "$po/transport/106-1"
 ok 'a file that gets its name is found' wait_log 'complete msg=106-1'
 sched_stop
 
+put "$po" C/110-1 wait same.number user
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_log 'deferred msg=C/110-1'
+put "$po" D/111-1 test later user
+ok 'mail in a new hash directory is found without being told' \
+    wait_log 'complete msg=D/111-1' 60
+put "$po" D/112-1 test later user
+ok '... and in one that is known' wait_log 'complete msg=D/112-1' 60
+sched_stop
+rm "$po/transport/C/110-1" "$po/queue/C/110-1"
+put "$po" C/113-1 test a user
+put "$po" D/113-2 test b user
+ok 'start' sched_start "$po" "$tmp/cf"
+ok 'two messages with one number are both delivered' \
+    wait_log 'complete msg=C/113-1' 60
+ok '... one after the other' wait_log 'complete msg=D/113-2' 60
+sched_stop
+
 # ---- moving into hash directories ----------------------------------------------------
 
 put "$po" 11026545-1 wait h user
@@ -258,6 +276,17 @@ ok 'another sender may not replace it' wait_log 'replace msg=602-1 .*another sen
 printf 'i 603-1\no 0\nl x\ne sender\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
     put_raw "$po" 603-1
 ok 'the same one may' wait_log 'drop msg=601-1'
+put "$po" 604-1 late self.host user
+touch -t 202611210014.05 "$po/queue/604-1"
+printf 'i 605-1\no 0\nl x\ne sender\nx S605\ns local - s 0\nr           late h a 0\nm\n\n' \
+    >"$tmp/self"
+id=$(sed 's/x S605/x S605AbmKUAOF/' "$tmp/self")
+printf 'body\n' >"$po/queue/605-1"
+touch -t 202611210014.05 "$po/queue/605-1"
+printf '%s\n\n' "$id" >"$po/transport/.605-1"
+mv "$po/transport/.605-1" "$po/transport/605-1"
+wait_log 'replace msg=605-1'
+ok 'a message cannot replace itself' [ -f "$po/transport/605-1" ]
 ok '... then both files are gone' \
     wait_for 10 [ ! -f "$po/transport/601-1" -a ! -f "$po/queue/601-1" ]
 sched_stop

@@ -25,6 +25,10 @@ END
 spool_new "$tmp/po"
 po=$tmp/po
 
+printf '%s\n' 'i 301-1' 'o 0' 'l x' 'e sender' 's local - sender 0' \
+    'r           ok h wants 0' 'N NOTIFY=FAILURE,success ORCPT=x' \
+    'r           ok h not 0' 'N NOTIFY=FAILURE' \
+    'r           error h fails 0' 'm' '' | put_raw "$po" 301-1
 n=100
 for c in ok ok2 ok3 error error2 deferred deferback rel abs past none strange
 do
@@ -62,7 +66,7 @@ like 'error: failed, with the text' "$(lines 'failed msg=104-1')" \
 off=$(grep -b '^r-' "$po/postman/104-1.control" | cut -d: -f1)
 like 'error: we append the diagnostic line' \
     "$(grep '^d' "$po/postman/104-1.control" | tr '\001\t' '!>')" \
-    "^d $off:[0-9]*:-1::[0-9]*>user!failed!5.0.0 .*!x-local; 500 .*!>no such user$"
+    "^d $off:[0-9]*:-1::[0-9]*>user!failed!5.0.0 .*!x-local; 550 .*!>no such user$"
 is 'error: the message is kept' "$(cat "$po/postman/104-1")" 'body of 104-1'
 is 'error: tag' "$(tag "$po/postman/104-1.control")" '-'
 is 'error2: the diagnostic is the agent'\''s' \
@@ -96,6 +100,13 @@ like 'a recipient that is not reported is deferred' \
 is '... and only that one' "$(tag "$po/transport/211-1" | tr '\n' .)" '+. .'
 is 'a tag that was left unset is set once the job is over' \
     "$(tag "$po/transport/221-1" | tr '\n' .)" '+. .'
+wait_log 'park msg=301-1'
+is 'ok: a line for whoever wants to hear of it, and for no other' \
+    "$(grep '^d' "$po/postman/301-1.control" | tr '\001\t' '!>' |
+    sed 's/^[^>]*>//;s/!x.*//' | sort | tr '\n' ' ')" \
+    'fails!failed!5.0.0 (permanent failure) wants!delivered!2.0.0 (delivered) '
+is 'what is kept has the tags of all its recipients' \
+    "$(tag "$po/postman/301-1.control" | tr '\n' .)" '+.+.-.'
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 finish
