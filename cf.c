@@ -536,6 +536,11 @@ take_param(struct reader *r, char *word, char *value, int line)
 		wrong(r, line, word, "a value is missing");
 		return;
 	}
+	if (strcmp(name, "notifysock") == 0 && *value != '/' &&
+	    strncmp(value, "UNIX:/", 6) != 0 && strstr(value, "${") == NULL) {
+		wrong(r, line, word, "%s is no absolute path", value);
+		return;
+	}
 	if (strcmp(name, "notifysock") == 0) {
 		free(r->config->notifysock);
 		r->config->notifysock = mem_dup(value);

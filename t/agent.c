@@ -22,19 +22,21 @@
  *	-u		leave the tags alone
  *	-g		never say #hungry
  *	-r		answer every job with #resync alone
+ *	-i		do not go when told to, not even by SIGTERM
  *	-e		at the start, print the environment and so on to -s
  *
  * Exit: 0 at an empty line or the end of input.
  */
 #include "../util.h"
 #include <ctype.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 extern char **environ;
 
 static struct {
 	const char *channel, *out, *until, *gate, *log, *extra;
-	int	die_before, die_after, first, untagged, mute, resync, inspect;
+	int	die_before, die_after, first, untagged, mute, resync, inspect, deaf;
 	char	status[400];
 } arg;
 
@@ -224,7 +226,7 @@ options(int argc, char **argv)
 	struct text t;
 	int c;
 
-	while ((c = getopt(argc, argv, "c:h:o:f:w:s:x:d:D:1ugre")) != -1)
+	while ((c = getopt(argc, argv, "c:h:o:f:w:s:x:d:D:1ugrei")) != -1)
 		switch (c) {
 		case 'c': arg.channel = optarg; break;
 		case 'h': break;
@@ -240,6 +242,7 @@ options(int argc, char **argv)
 		case 'g': arg.mute = 1; break;
 		case 'r': arg.resync = 1; break;
 		case 'e': arg.inspect = 1; break;
+		case 'i': arg.deaf = 1; break;
 		default: exit(X_USAGE);
 		}
 	text_init(&t, arg.status, sizeof(arg.status));
@@ -257,6 +260,8 @@ main(int argc, char **argv)
 	options(argc, argv);
 	if (arg.inspect)
 		inspect(argc, argv);
+	if (arg.deaf)
+		signal(SIGTERM, SIG_IGN);
 	if (!arg.mute)
 		print("#hungry\n");
 	while (fgets(line, sizeof(line), stdin) != NULL) {
@@ -269,5 +274,7 @@ main(int argc, char **argv)
 			job(line);
 		print("#hungry\n");
 	}
+	while (arg.deaf)
+		nap();
 	return 0;
 }

@@ -11,6 +11,7 @@ host/*	command="$A -c host -s $tmp/host.log -o $tmp/\$host.out"
 word/*	command="$A -c word -s $tmp/word.log -h \$host"
 chan/*	command="$A -c \$channel -s $tmp/chan.log"
 rel/*	command="mine"
+path/*	command="PATH=/nowhere TZ=UTC3 $A -e -c path -s $tmp/path.log"
 nice/*	nice=5 user=65534 group=65533 command="$A -e -c nice -s $tmp/pub/nice"
 none/*	command="not-there"
 dies/*	command="$A -c dies -d 1"
@@ -47,6 +48,7 @@ mkdir "$tmp/pub"
 chmod 777 "$tmp/pub"
 put "$po" 106-1 nice x user
 put "$po" 107-1 word -rf user
+put "$po" 108-1 path x user
 TZ=UTC7
 export TZ
 SECRET=1
@@ -64,6 +66,10 @@ wait_log 'agent-says .*got'
 is 'environment: the words of the command, TZ and PATH, nothing else' \
     "$(grep '^env ' "$tmp/env.log" | sort | tr '\n' ' ')" \
     "env BAZ=q x env FOO=bar env PATH=$PATH env TZ=UTC7 "
+wait_log 'complete msg=108-1'
+is '... what the command sets, once' \
+    "$(grep -E '^env (PATH|TZ)' "$tmp/path.log" | sort | tr '\n' ' ')" \
+    'env PATH=/nowhere env TZ=UTC3 '
 is 'directory' "$(grep '^cwd' "$tmp/env.log")" "cwd $po/transport"
 is 'descriptors: 0, 1 and 2' \
     "$(grep '^fd' "$tmp/env.log" | tr '\n' ' ')" 'fd 0 fd 1 fd 2 '

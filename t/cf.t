@@ -206,6 +206,12 @@ is 'a clause with nothing but an error is not called empty' \
 is 'a value that goes on behind its quote is one error' \
     "$(printf 'a/*\tmaxta="1"2 skew=2\n' | refused)" \
     '1: maxta: a blank is missing behind the closing "'
+is 'a keyword in the first column is no pattern' \
+    "$(printf 'a/*\ninterval=5m\n\tcommand="c"\n' | refused)" \
+    '2: interval=5m: is a keyword and must not stand in the first column'
+is 'PARAMnotifysock is an absolute path' \
+    "$(printf 'PARAMnotifysock sock\n' | refused)" \
+    '1: PARAMnotifysock: sock is no absolute path'
 awk 'BEGIN {
 	for (i = 0; i < 5000; i++)
 		x = x "x"
@@ -241,6 +247,8 @@ run() {
 is 'words, quotes and backslashes' \
     "$(run 'a  "b c" '\''d "e'\'' f\ g "h\"i" ""' c h)" \
     'bound 0 channelled 0|arg a|arg b c|arg d "e|arg f g|arg h"i|arg |'
+is 'within double quotes a backslash is kept but before \" \\ \$' \
+    "$(run 'p "a\d\"\\\$"' c h)" 'bound 0 channelled 0|arg p|arg a\d"\$|'
 is 'leading NAME=value words' "$(run 'A=1 B="x y" p C=2' c h)" \
     'bound 0 channelled 0|env A=1|env B=x y|arg p|arg C=2|'
 is '$channel and $host' "$(run 'p $channel -h$host ${channel}/${host}' c 'h i')" \

@@ -92,6 +92,63 @@ put "$po" 903-1 y h3 user
 ok 'an idle agent elsewhere makes room' wait_log 'complete msg=903-1'
 sched_stop
 
+# ---- one that does not go --------------------------------------------------------
+
+# A deaf agent keeps its slot, but holds up nobody who does not need that one.
+rm -f "$gate"
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=1d idlemax=1h
+deaf/*	idlemax=1s command="$A -i -c deaf -o $tmp/deaf"
+two/a*	maxchannel=1 command="$A -c two -o $tmp/two"
+two/*	maxchannel=1 command="$A -c two -o $tmp/two"
+own/*	maxring=1 idlemax=1s command="$A -i -c own -o $tmp/own -h \$host"
+fail/*	interval=1h command="$tmp/bin/ta/picky \$host"
+END
+agent picky <<END
+[ "\$1" != bad ] && exec $A -c fail -o $tmp/fail
+END
+put "$po" 201-1 deaf h user
+put "$po" 202-1 two a user
+put "$po" 203-1 own a user
+put "$po" 204-1 fail bad user
+ok 'start' sched_start "$po" "$tmp/cf"
+for m in 201 202 203; do
+	wait_log "complete msg=$m-1"
+done
+ok 'an agent dies for one host' wait_log 'asleep channel=fail host=bad'
+wait_for 20 eval '[ "$(count "deaf|own")" -ge 2 ]'
+put "$po" 211-1 own a user
+put "$po" 212-1 own b user
+put "$po" 213-1 two b user
+put "$po" 214-1 fail good user
+ok '... others of a $host clause go on' wait_log 'complete msg=214-1'
+ok 'a deaf agent does not keep other hosts' wait_log 'complete msg=212-1'
+ok '... nor room from being made' wait_log 'complete msg=213-1'
+sched_stop
+is 'it ends, and so do they' $sched_rc 0
+all_gone() {
+	for p in $(cat "$tmp/deaf" "$tmp/own" | awk '{ print $4 }' | sort -u)
+	do
+		gone "$p" || return 1
+	done
+}
+ok '... all of them' wait_for 10 all_gone
+rm -f "$po"/transport/* "$po"/queue/*
+
+# A clause that may have fewer agents in all than others have waits for that,
+# and nobody is ended for it in vain.
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=1d
+x/*	maxring=3 command="$A -c x -o $tmp/x3"
+y/*	maxta=2 command="$A -c y -o $tmp/y3"
+END
+put_hosts x 1000 300
+put "$po" 900-1 y h user
+ok 'start' sched_start "$po" "$tmp/cf" -S -R 1000
+ok 'all is delivered' wait_for 60 po_empty "$po"
+is '... without an agent more than needed' "$(agents x)" 3
+sched_stop
+
 # ---- the idle pool -----------------------------------------------------------------
 
 conf "$tmp/cf" <<END

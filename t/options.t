@@ -126,6 +126,13 @@ kill $pid
 ok 'it ends' wait_for 20 gone $pid
 ok 'a daemon with a bad configuration: 78' \
     code 78 "$S" -P "$po" -f "$tmp/bad"
+ok 'a statistics log that cannot be is said' \
+    code 73 "$S" -P "$po" -f "$tmp/cf" -l "$tmp/none/stat"
+like '... to whoever started it' "$(cat "$tmp/code.out")" 'none/stat'
+ok '-d -v is a daemon' code 0 "$S" -dv -P "$po" -f "$tmp/cf"
+pid=$(head -n 1 "$po/.pid.scheduler")
+kill $pid
+wait_for 20 gone $pid
 ok '-v -d is a daemon' code 0 "$S" -vd -P "$po" -f "$tmp/cf" -L "$tmp/log/dv"
 pid=$(head -n 1 "$po/.pid.scheduler")
 kill $pid

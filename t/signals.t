@@ -51,6 +51,24 @@ is '... nothing twice' "$(cut -d' ' -f1 "$tmp/gated" | sort | uniq -d)" ''
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
+# ---- nothing is left open by it ---------------------------------------------------
+
+if [ -d /proc/self/fd ]; then
+	sched_start "$po" "$tmp/cf"
+	fds() {
+		ls "/proc/$sched_pid/fd" | wc -l | tr -d ' '
+	}
+	before=$(fds)
+	for i in 1 2 3 4 5; do
+		kill -HUP $sched_pid
+		wait_for 10 eval '[ "$(lines "reload .*done" | wc -l)" -ge $i ]'
+	done
+	is 'reloads leave no descriptor open' "$(fds)" "$before"
+	sched_stop
+else
+	skip 'reloads leave no descriptor open' 'no /proc'
+fi
+
 # ---- TERM ---------------------------------------------------------------------
 
 rm -f "$gate" "$tmp/gated" "$tmp/said"
@@ -88,6 +106,19 @@ wait_log 'complete msg=204-1'
 sched_stop INT
 is 'INT ends it as well' $sched_rc 0
 is 'nothing twice' "$(cut -d' ' -f1 "$tmp/gated" | sort | uniq -d)" ''
+
+# ---- an agent that does not come to an end ------------------------------------------
+
+rm -f "$gate" "$tmp/said"
+put "$po" 211-1 gate a user
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_for 10 grep '^<211-1' "$tmp/said"
+pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
+sched_stop		# waits for its end, which takes all its patience
+is 'after one TERM it ends within its patience' $sched_rc 0
+ok '... and takes the agent along' wait_for 5 gone "$pid"
+ok '... the work stays' [ -f "$po/transport/211-1" ]
+rm -f "$po/transport/211-1" "$po/queue/211-1"
 
 # ---- the hard way ------------------------------------------------------------------
 
