@@ -497,8 +497,9 @@ take_pid_file(void)
 	text_add(&t, "%ld\n", (long)getpid());
 	while ((off_t)t.len < st.st_size && !t.cut)
 		text_add(&t, "\n");	/* over what a longer number left */
+	/* a full disk is no reason not to empty it: the lock holds anyway */
 	if (fd_write(fd, line, t.len) < 0)
-		die(X_CANTCREAT, "%s: %s", pid_path, strerror(errno));
+		log_warn("pid-file file=%s %s", pid_path, strerror(errno));
 }
 
 /* ---- signals --------------------------------------------------------------------- */
