@@ -196,7 +196,7 @@ make_message(const struct ctl *c, const struct stat *st)
 	strcpy(m->name, c->name);
 	m->nv = m->left = build.nv;
 	m->nr = build.nr;
-	m->loaded = now.mono;
+	m->loaded = ++q.events;
 	m->born = (long)now.mono - age_of((long)st->st_mtime);
 	m->queued = (long)now.mono - age_of(c->ctime);
 	m->failed = c->nfailed > 0;

@@ -178,7 +178,7 @@ struct message {
 	unsigned left;		/* vertices not DONE */
 	long	born;		/* mono: arrival by the message file's mtime */
 	long	queued;		/* mono: control file put into transport/ */
-	double	loaded;		/* mono */
+	unsigned long loaded;	/* value of q.events when it was */
 	unsigned char failed;	/* some recipient failed for good */
 	unsigned char dropped;	/* nothing is to be delivered any more */
 	unsigned char gone;	/* ... since somebody took its file away */
@@ -219,7 +219,7 @@ struct thread {
 	unsigned mark, index;	/* the loader's: message and vertex at hand */
 	double	soonest;	/* mono; no WAIT vertex is due before */
 	double	sleep;		/* mono; its host asked for peace until then */
-	double	asked;		/* mono; when it last did */
+	unsigned long asked;	/* value of q.events when it last did */
 	unsigned short step;	/* place in the retry list, for sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */
 	unsigned char triggered;	/* queueonly: started by a T line */
@@ -274,6 +274,8 @@ struct queue {
 	unsigned nidle;		/* ... of these */
 	unsigned ncoming;	/* ... that end and will be gone soon */
 	unsigned nwait;		/* rings that wait for any agent to go */
+	unsigned long events;	/* counts what must be told before from after,
+				 * as no clock is fine enough for that */
 	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
 	int	hold;		/* start nothing now: -S is loading, or ending */
 };

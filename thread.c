@@ -421,7 +421,7 @@ th_sleep(struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
 
-	t->asked = now.mono;
+	t->asked = ++q.events;
 	t->triggered = 0;
 	if (t->sleep > now.mono)
 		return;		/* by another job of the same run */
