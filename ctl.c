@@ -41,36 +41,6 @@
 
 /* ---- reading lines ---------------------------------------------------- */
 
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
-
-/* Opens a regular file without following a link: the descriptor, or -1 with
- * errno 0 when it is something else. */
-static int
-open_regular(const char *path, int flags, struct stat *st)
-{
-	struct stat before;
-	int fd;
-
-	if (lstat(path, &before) < 0)
-		return -1;
-	errno = 0;
-	if (!S_ISREG(before.st_mode))
-		return -1;
-	fd = open(path, flags | O_NONBLOCK);
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, st) < 0 || st->st_ino != before.st_ino ||
-	    st->st_dev != before.st_dev) {
-		close(fd);
-		errno = EAGAIN;		/* it was exchanged meanwhile */
-		return -1;
-	}
-	fd_cloexec(fd);
-	return fd;
-}
-
 /* The next line of the file; an error of the disk makes it "later". */
 static int
 next_line(struct ctl *c)
@@ -195,7 +165,7 @@ hold(const char *name)
 	if (held.fd >= 0 && strcmp(name, held.name) == 0)
 		return held.fd;
 	ctl_forget();
-	held.fd = open_regular(name, O_RDWR, &st);
+	held.fd = fd_plain(name, O_RDWR, &st);
 	if (held.fd < 0)
 		return -1;
 	if (text_fmt(held.name, sizeof(held.name), "%s", name) < 0)
@@ -409,10 +379,10 @@ ctl_open(struct ctl *c, const char *name)
 	c->l.fd = -1;
 	if (text_fmt(c->name, sizeof(c->name), "%s", name) < 0)
 		return -1;
-	fd = open_regular(name, O_RDWR, &st);
+	fd = fd_plain(name, O_RDWR, &st);
 	if (fd < 0 && (errno == EROFS || errno == EACCES))
-		fd = open_regular(name, O_RDONLY, &st);
-	if (fd < 0 && errno != ENOENT && errno != 0) {
+		fd = fd_plain(name, O_RDONLY, &st);
+	if (fd < 0 && errno != ENOENT && errno != EINVAL) {
 		log_err("control-open file=%s %s; later", name,
 		    strerror(errno));
 		c->later = LOCKED_LATER;

@@ -33,6 +33,9 @@
 #ifdef NO_MONOTONIC
 #include <sys/times.h>
 #endif
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
 
 /* ---- text ------------------------------------------------------------- */
 
@@ -524,6 +527,31 @@ fd_nonblock(int fd)
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -1;
 	return 0;
+}
+
+int
+fd_plain(const char *path, int flags, struct stat *st)
+{
+	struct stat before;
+	int fd;
+
+	if (lstat(path, &before) < 0)
+		return -1;
+	if (!S_ISREG(before.st_mode)) {
+		errno = EINVAL;
+		return -1;
+	}
+	fd = open(path, flags | O_NONBLOCK);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) < 0 || st->st_ino != before.st_ino ||
+	    st->st_dev != before.st_dev) {
+		close(fd);
+		errno = EAGAIN;		/* it was exchanged meanwhile */
+		return -1;
+	}
+	fd_cloexec(fd);
+	return fd;
 }
 
 int

@@ -130,6 +130,9 @@ unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */
 
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* 0 or -1 */
+/* Opens a regular file, not by a link, and looks at it: the descriptor, or
+ * -1; with EINVAL it is something else. */
+int	fd_plain(const char *path, int flags, struct stat *);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 int	fd_sync(int fd);	/* data on disk: 0 or -1 */
 

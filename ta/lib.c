@@ -39,10 +39,6 @@
 #include <ctype.h>
 #include <signal.h>
 
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
-
 #define WORD_SIZE	1000	/* bytes of a word, longer ones are rubbish */
 #define TEXT_SIZE	1000	/* bytes of a verdict's text, cut when longer */
 #define REPORT_SIZE	(2 * WORD_SIZE + 2 * TEXT_SIZE)	/* one whole report */
@@ -657,32 +653,6 @@ lib_message(const struct lib_job *job, const struct lib_rcpt *r,
 
 /* ---- jobs ------------------------------------------------------------- */
 
-/* A regular file, and no link: the descriptor, or -1. */
-static int
-open_plain(const char *path, int flags, struct stat *st)
-{
-	struct stat before;
-	int fd;
-
-	if (lstat(path, &before) < 0)
-		return -1;
-	if (!S_ISREG(before.st_mode)) {
-		errno = EACCES;
-		return -1;
-	}
-	fd = open(path, flags | O_NONBLOCK);
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, st) < 0 || st->st_ino != before.st_ino ||
-	    st->st_dev != before.st_dev) {
-		close(fd);
-		errno = EAGAIN;
-		return -1;
-	}
-	fd_cloexec(fd);
-	return fd;
-}
-
 /* X/Y/NAME where NAME begins with a digit: nothing that leads elsewhere. */
 static int
 is_job_name(const char *s)
@@ -739,7 +709,7 @@ work_on(struct lib_job *job, lib_work *work)
 	struct stat st;
 
 	text_fmt(path, sizeof(path), "../queue/%s", job->name);
-	job->msg = open_plain(path, O_RDONLY, &st);
+	job->msg = fd_plain(path, O_RDONLY, &st);
 	if (job->msg < 0 && errno == ENOENT) {
 		report_rest(job, X_UNAVAILABLE, "5.3.0", "the message file is "
 		    "missing, so there is nothing left to deliver; please "
@@ -773,7 +743,7 @@ do_job(char *line, lib_work *work)
 	job.ctl = -1;
 	if (is_job_name(line) &&
 	    text_fmt(job.name, sizeof(job.name), "%s", line) == 0)
-		job.ctl = open_plain(line, O_RDWR, &st);
+		job.ctl = fd_plain(line, O_RDWR, &st);
 	if (job.ctl >= 0) {
 		base = strrchr(job.name, '/');
 		job.num = num_of(base == NULL ? job.name : base + 1, NULL);
