@@ -14,8 +14,8 @@
  * Finding.  A directory is only read when its time of modification has
  * changed: the top is looked at once a second, each hash directory every half
  * a minute (the router's notification makes up for that).  Stamps have whole
- * seconds, so a directory that changed just now is read once more two seconds
- * later.
+ * seconds, so a directory that changed in this one or the one before is read
+ * again until it did not.
  * Our own deliveries change the directories too; one with many files in it is
  * therefore read less often, in proportion.  Reading goes on step by step
  * between other work; the order is the directory's.
@@ -134,7 +134,7 @@ spool_setup(void)
 
 /* ---- finding ----------------------------------------------------------- */
 
-#define LOOK_EVERY	1.0	/* seconds between looks at the top */
+#define LOOK_EVERY	0.9	/* seconds between looks at the top */
 #define HASH_EVERY	30	/* looks in which each hash directory is due */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
@@ -143,7 +143,7 @@ struct dir {
 	char	path[5];	/* "" or "A/" or "A/B/" */
 	int	known;		/* mtime has been seen */
 	int	dirty;		/* is to be read */
-	int	settled;
+	int	settled;	/* was read when its stamp was of the past */
 	int	seen;		/* was read to its end once, or cannot be */
 	long	mtime;
 	double	changed;	/* mono; when mtime was first seen */
@@ -193,11 +193,11 @@ look(struct dir *d)
 		return;
 	if (!d->known || d->mtime != (long)st.st_mtime) {
 		d->known = d->dirty = 1;
-		d->settled = (long)now.wall > (long)st.st_mtime + 2;
+		d->settled = 0;
 		d->mtime = (long)st.st_mtime;
 		d->changed = now.mono;
-	} else if (!d->settled && now.mono - d->changed > SETTLED) {
-		d->settled = d->dirty = 1;
+	} else if (!d->settled) {
+		d->dirty = 1;
 	}
 }
 
@@ -251,6 +251,8 @@ open_dir(void)
 		if (!d->dirty || now.mono < d->rest)
 			continue;
 		look(d);	/* before it is read: later changes count */
+		d->settled = (long)now.wall > d->mtime + 1 ||
+		    now.mono - d->changed > SETTLED;
 		scan.open = opendir(d->path[0] == '\0' ? "." : d->path);
 		if (scan.open == NULL) {
 			log_err("scan dir=transport/%s %s", d->path,
