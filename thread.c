@@ -420,6 +420,7 @@ void
 th_sleep(struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
+	long wait;
 
 	t->asked = ++q.events;
 	t->triggered = 0;
@@ -427,12 +428,12 @@ th_sleep(struct thread *t)
 		return;		/* by another job of the same run */
 	if (t->tries < USHRT_MAX)
 		t->tries++;
-	t->sleep = now.mono + (double)retry_wait(s, &t->step, t->tries,
-	    now.wall);
+	wait = retry_wait(s, &t->step, t->tries, now.wall);
+	t->sleep = now.mono + (double)wait;
 	th_arm(t);
 	th_check(t);
 	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
-	    t->ring->chan->name, t->host, (long)(t->sleep - now.mono),
+	    t->ring->chan->name, t->host, wait,
 	    (unsigned)t->tries, t->reason != NULL ? t->reason->s : "");
 }
 

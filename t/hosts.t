@@ -3,7 +3,7 @@
 # counted, not seconds.
 . "${0%/*}/lib.sh"
 
-command -v valgrind >/dev/null 2>&1 || skip_all 'no valgrind'
+valgrind -q "$SCHEDULER" -V >/dev/null 2>&1 || skip_all 'no valgrind, or not for this program'
 conf "$tmp/cf" <<END
 test/*	command="/bin/true"
 END
