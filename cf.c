@@ -797,7 +797,6 @@ make_conf(struct config *config, const struct clause **from, unsigned n)
 		f->v.idlemax = f->v.interval <= YEARS / 3 ?
 		    3 * f->v.interval : YEARS;
 	if (f->v.command != NULL) {
-		f->last = from[n - 1];
 		cmd_check(f->v.command, &f->bound, &channelled);
 		f->v.bychannel |= channelled;
 	}

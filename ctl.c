@@ -391,7 +391,6 @@ ctl_open(struct ctl *c, const char *name)
 		return -1;
 	line_start(&c->l, fd, 0);
 	c->ctime = (long)st.st_ctime;
-	c->uid = st.st_uid;
 	if (st.st_size == 0)
 		c->why = "it is empty";
 	else if (st.st_size > CONTROL_MAX)

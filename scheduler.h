@@ -68,7 +68,6 @@ struct conf {
 	struct conf *next;
 	struct config *config;
 	struct setting v;
-	const struct clause *last;	/* the one with the command, or NULL */
 	int	bound;		/* command names the host, agents cannot switch:
 				 * 1 inside a word, 2 as the word $host */
 	unsigned nfrom;
@@ -100,7 +99,6 @@ struct ctl {
 	unsigned long nfailed;	/* ... already failed for good */
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* of the control file, wall */
-	uid_t	uid;		/* its owner */
 	int	has_verbose;	/* there is a v line */
 	char	obsoletes[64];	/* value of the x line, or "" */
 	/* at hand after ctl_next, and l.off: */
