@@ -30,6 +30,8 @@ CPPFLAGS = -D_FILE_OFFSET_BITS=64
 LDFLAGS =
 LIBS =
 
+# PREFIX and the places below are compiled in: give the same ones to make and
+# to make install, and make clean in between when they change.
 DESTDIR =
 PREFIX = /usr/local
 SBIN = $(PREFIX)/sbin
