@@ -366,6 +366,57 @@ ln -s 10-1 "$po/transport/73-1"
 is 'a link' "$(job 73-1 -)" '#resync 73-1'
 is 'nobody got any of this' "$(ls "$mail" | grep luis)" ''
 
+# ---- as root, for a real user ------------------------------------------------------
+
+# nobody is on every system; what he may do is what is looked at.
+as_root() {	# name directory [option ...]
+	job_line=$1$tab-
+	dir=$2
+	shift 2
+	(cd "$po/transport" && printf '%s\n' "$job_line" |
+	    "$A" -d "$dir" "$@") 2>&1 | grep -v '^#hungry$'
+}
+owner() {
+	ls -ln "$1" | awk '{ print $1, $3 }' | sed 's/[.+] / /'
+}
+uid=$(id -u nobody 2>/dev/null)
+if [ "$(id -u)" -ne 0 ] || [ -z "$uid" ] || without NO_PWD; then
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		skip 'root for a real user' 'not root, or no user nobody'
+	done
+else
+	mkdir "$tmp/spool" "$tmp/deep" "$tmp/deep/nobody"
+	chmod 755 "$tmp/spool" "$tmp/deep"
+	chown nobody "$tmp/deep/nobody"
+	for n in 90 91 92 93 94 95; do
+		message $n-1 <<END_
+$rcpt nobody 0
+$head
+END_
+	done
+	like 'a box that is missing is made' "$(as_root 90-1 "$tmp/spool")" \
+	    'ok3 Ok'
+	is '... and is its user'\''s, for him alone' \
+	    "$(owner "$tmp/spool/nobody")" "-rw------- $uid"
+	is '... the lock is gone' "$(ls "$tmp/spool")" nobody
+	like 'the next message goes behind it' "$(as_root 91-1 "$tmp/spool")" \
+	    'ok3 Ok'
+	is '... both are there' "$(grep -c '^From s@' "$tmp/spool/nobody")" 2
+	chown 0 "$tmp/spool/nobody"
+	like 'a box of somebody else is not written to' \
+	    "$(as_root 92-1 "$tmp/spool")" 'deferred .*somebody else'
+	rm "$tmp/spool/nobody"
+	: >"$tmp/secret"
+	ln -s "$tmp/secret" "$tmp/spool/nobody"
+	like 'a link is not followed with root'\''s powers' \
+	    "$(as_root 93-1 "$tmp/spool")" 'deferred'
+	is '... nothing went there' "$(cat "$tmp/secret")" ''
+	like 'in a directory of his own he makes it himself' \
+	    "$(as_root 94-1 "$tmp/deep" -f %u/in/)" 'ok3 Ok'
+	is '... as his' "$(owner "$tmp"/deep/nobody/in/new/* | head -n 1)" \
+	    "-rw------- $uid"
+fi
+
 # ---- leaving -----------------------------------------------------------------------
 
 mkfifo "$tmp/jobs" "$tmp/says"
