@@ -30,7 +30,7 @@
 #define FILE_MOST	250000L		/* bytes in a configuration */
 #define YEARS		315360000L	/* seconds; ten of them */
 
-/* ---- the keywords ------------------------------------------------------ */
+/* ---- the keywords ---------------------------------------------------- */
 
 const struct keyword cf_keywords[] = {
 #define AT(m) offsetof(struct setting, m)
@@ -85,7 +85,7 @@ cf_long(struct setting *v, const struct keyword *k)
 	return (long *)(void *)((char *)v + k->at);
 }
 
-/* ---- reading: tokens --------------------------------------------------- */
+/* ---- reading: tokens ------------------------------------------------- */
 
 struct reader {
 	const char *file;
@@ -217,7 +217,7 @@ take_value(struct reader *r, const char *word)
 	return value;
 }
 
-/* ---- reading: values --------------------------------------------------- */
+/* ---- reading: values ------------------------------------------------- */
 
 /* A whole decimal number, perhaps negative: 0, or -1 when it is none. */
 static int
@@ -410,7 +410,7 @@ set_value(struct reader *r, const struct keyword *k, char *s, int line)
 	}
 }
 
-/* ---- reading: keywords ------------------------------------------------- */
+/* ---- reading: keywords ----------------------------------------------- */
 
 static void
 lower(char *s)
@@ -484,7 +484,7 @@ take_keyword(struct reader *r)
 		set_value(r, &cf_keywords[i], value, line);
 }
 
-/* ---- reading: the first column ----------------------------------------- */
+/* ---- reading: the first column --------------------------------------- */
 
 /* Does the word begin with a keyword and '='? */
 static int
@@ -584,7 +584,7 @@ take_first(struct reader *r)
 		take_param(r, word, value, line);
 }
 
-/* ---- the whole file ---------------------------------------------------- */
+/* ---- the whole file -------------------------------------------------- */
 
 /* Clauses without keywords take the contents of the next that has some. */
 static void
@@ -695,7 +695,7 @@ cf_free(struct config *config)
 	free(config);
 }
 
-/* ---- what holds for an address ----------------------------------------- */
+/* ---- what holds for an address --------------------------------------- */
 
 static int
 clause_matches(const struct clause *c, const char *address)

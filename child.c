@@ -35,7 +35,7 @@
 
 #define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
 
-/* ---- how many ------------------------------------------------------------- */
+/* ---- how many -------------------------------------------------------- */
 
 /* How many descriptors we may have, as many as we can get. */
 static long
@@ -80,7 +80,7 @@ child_most(void)
 	return most;
 }
 
-/* ---- what it is given ------------------------------------------------------ */
+/* ---- what it is given ------------------------------------------------ */
 
 const char *
 child_var(const char *name)
@@ -146,7 +146,7 @@ environment(struct command *c, char **env, char *mem, size_t size)
 	return t.cut ? -1 : 0;
 }
 
-/* ---- starting it ------------------------------------------------------------- */
+/* ---- starting it ----------------------------------------------------- */
 
 /* Makes both ends; [0] is read from, [1] written to: 0 or -1. */
 static int

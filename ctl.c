@@ -39,7 +39,7 @@
 #define LOCKED_LATER	32	/* seconds until a locked file is tried again */
 #define LOCK_MOST	86400L	/* seconds that a lock may be old */
 
-/* ---- reading lines ---------------------------------------------------- */
+/* ---- reading lines --------------------------------------------------- */
 
 /* The next line of the file; an error of the disk makes it "later". */
 static int
@@ -55,7 +55,7 @@ next_line(struct ctl *c)
 	return 0;
 }
 
-/* ---- recipient lines -------------------------------------------------- */
+/* ---- recipient lines ------------------------------------------------- */
 
 /* Has this recipient line a pid field?  Told by the format or by its look. */
 static int
@@ -136,7 +136,7 @@ parse_rcpt(struct ctl *c)
 	return c->host[0] == '\0' ? -1 : 0;
 }
 
-/* ---- the tag operations ----------------------------------------------- */
+/* ---- the tag operations ---------------------------------------------- */
 
 #define NO_HDR	ULONG_MAX
 
@@ -233,7 +233,7 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 	return (unsigned char)head[1];
 }
 
-/* ---- diagnostics ------------------------------------------------------ */
+/* ---- diagnostics ----------------------------------------------------- */
 
 /* Is the block that is known the one of the recipient at off? */
 static int
@@ -367,7 +367,7 @@ ctl_sync(const char *name)
 	return fd < 0 ? -1 : fd_sync(fd);
 }
 
-/* ---- the whole file --------------------------------------------------- */
+/* ---- the whole file -------------------------------------------------- */
 
 int
 ctl_open(struct ctl *c, const char *name)

@@ -31,7 +31,7 @@
 #define BATCH_FILES	200	/* files loaded before other work is seen to */
 #define AGAIN		30	/* seconds until what failed is tried again */
 
-/* ---- passed over ------------------------------------------------------- */
+/* ---- passed over ----------------------------------------------------- */
 
 struct skip {
 	struct hlink link;	/* by num */
@@ -90,7 +90,7 @@ skip_over(char *name)
 	return 1;
 }
 
-/* ---- the recipients of one file --------------------------------------------- */
+/* ---- the recipients of one file -------------------------------------- */
 
 struct found {
 	unsigned off, vertex;
@@ -164,7 +164,7 @@ build_end(void)
 	}
 }
 
-/* ---- one message ------------------------------------------------------------- */
+/* ---- one message ----------------------------------------------------- */
 
 /* Seconds since this stamp; 0 when one of the clocks cannot be believed. */
 static long
@@ -356,7 +356,7 @@ consider(char *name)
 	return opened;
 }
 
-/* ---- the step ----------------------------------------------------------------- */
+/* ---- the step -------------------------------------------------------- */
 
 /* -E: has this scan taken in what it may?  -S has no such bound. */
 static int

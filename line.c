@@ -20,7 +20,7 @@
 
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-/* ---- lines -------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------- */
 
 void
 line_start(struct lines *l, int fd, unsigned long off)
@@ -116,7 +116,7 @@ line_cut(int fd)
 	    read(fd, &last, 1) == 1 && last != '\n';
 }
 
-/* ---- locks --------------------------------------------------------------- */
+/* ---- locks ----------------------------------------------------------- */
 
 static int
 is_base36(const char *p)

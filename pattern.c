@@ -17,7 +17,7 @@
 
 #define ALTERNATIVES	256		/* in one pattern */
 
-/* ---- reading ---------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------- */
 
 /* Behind the bracket expression at p, or NULL when it has no end. */
 static const char *
@@ -67,7 +67,7 @@ pat_check(const char *p)
 	return depth > 0 ? "the closing } is missing" : NULL;
 }
 
-/* ---- alternatives ----------------------------------------------------------- */
+/* ---- alternatives ---------------------------------------------------- */
 
 /* The text from a to b, then suffix, behind the first bytes of s. */
 static char *
@@ -185,7 +185,7 @@ pat_free(char **all)
 	free(all);
 }
 
-/* ---- matching ------------------------------------------------------------------ */
+/* ---- matching -------------------------------------------------------- */
 
 /* Is the byte in the bracket expression at p? */
 static int

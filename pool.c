@@ -42,12 +42,13 @@ limit(const struct ring *r, const struct thread *t)
 		return "maxring";
 	if (s->maxchannel > 0 && r->chan->nta >= (unsigned)s->maxchannel)
 		return "maxchannel";
-	if (q.nagents >= most || (s->maxta > 0 && q.nagents >= (unsigned)s->maxta))
+	if (q.nagents >= most ||
+	    (s->maxta > 0 && q.nagents >= (unsigned)s->maxta))
 		return "maxta";
 	return NULL;
 }
 
-/* ---- idle ones ------------------------------------------------------------- */
+/* ---- idle ones ------------------------------------------------------- */
 
 /* Idle agents take what is ready in their ring. */
 static void
@@ -68,7 +69,7 @@ use_idle(struct ring *r)
 		ta_wake(t->idle != NULL ? t->idle : r->idle, t);
 }
 
-/* ---- new ones --------------------------------------------------------------- */
+/* ---- new ones -------------------------------------------------------- */
 
 /* -R: may another one be started in this second? */
 static int
@@ -115,7 +116,7 @@ next_ring(void)
 	return best;
 }
 
-/* ---- room ------------------------------------------------------------------- */
+/* ---- room ------------------------------------------------------------ */
 
 /* Would one agent less let the ring have one?  1: any agent, 2: one of its
  * channel, 0: it takes more than one, or something else. */
@@ -165,7 +166,7 @@ make_room(void)
 		ta_end(victim);
 }
 
-/* ---- the step ----------------------------------------------------------------- */
+/* ---- the step -------------------------------------------------------- */
 
 void
 pool_run(void)

@@ -34,7 +34,7 @@ static struct message *done;	/* to be swept, linked by done */
 
 static int stat_fd = -1;
 
-/* ---- the end of recipients, vertices, messages -------------------------------- */
+/* ---- the end of recipients, vertices, messages ----------------------- */
 
 static void
 to_sweep(struct message *m)
@@ -251,7 +251,7 @@ message_timer(struct message *m)
 		heap_set(&q.expire, &m->expire, (double)next);
 }
 
-/* ---- arrival ------------------------------------------------------------------ */
+/* ---- arrival --------------------------------------------------------- */
 
 struct message *
 q_find(unsigned long num)
@@ -306,7 +306,7 @@ q_add(struct message *m)
 	return 0;
 }
 
-/* ---- what agents report ----------------------------------------------------------- */
+/* ---- what agents report ---------------------------------------------- */
 
 /* The pending recipient at off that this agent was given; NULL, with a log
  * line, when there is none. */
@@ -467,7 +467,7 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 	finish(v, r, statuses[i].state, status, message);
 }
 
-/* ---- the end of a job ---------------------------------------------------------------- */
+/* ---- the end of a job ------------------------------------------------ */
 
 static int
 is_agent(long pid)
@@ -606,7 +606,7 @@ q_job_over(struct ta *ta, const char *reason)
 		put_back(v, reason);
 }
 
-/* ---- timers, reload, sweep --------------------------------------------------------------- */
+/* ---- timers, reload, sweep ------------------------------------------- */
 
 void
 q_timers(void)

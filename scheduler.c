@@ -79,7 +79,7 @@ die(int code, const char *f, ...)
 	exit(code);
 }
 
-/* ---- options ------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------- */
 
 static void
 usage(void)
@@ -212,7 +212,7 @@ take_option(int c, char *arg)
 	}
 }
 
-/* ---- locations ------------------------------------------------------------- */
+/* ---- locations ------------------------------------------------------- */
 
 /* Takes the value out of "NAME=value  " or "NAME='value'": the line is then
  * good to be handed on.  0, or -1 when it is no such line. */
@@ -337,7 +337,7 @@ find_locations(void)
 		opt.logfile = within(opt.logdir, "scheduler");
 }
 
-/* ---- the configuration --------------------------------------------------------- */
+/* ---- the configuration ----------------------------------------------- */
 
 static void
 say_plainly(const char *line)
@@ -441,7 +441,7 @@ reload(void)
 	log_info("reload file=%s done", opt.config);
 }
 
-/* ---- the pid file -------------------------------------------------------------- */
+/* ---- the pid file ---------------------------------------------------- */
 
 static char pid_path[PATH_MAX_];
 
@@ -502,7 +502,7 @@ take_pid_file(void)
 		log_warn("pid-file file=%s %s", pid_path, strerror(errno));
 }
 
-/* ---- signals --------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------- */
 
 static volatile sig_atomic_t got_term, got_reload, got_child;
 static int poke[2];		/* the pipe that ends select */
@@ -548,7 +548,7 @@ catch_signals(void)
 		sigaction(ignored[i], &sa, NULL);
 }
 
-/* ---- becoming a daemon -------------------------------------------------------------- */
+/* ---- becoming a daemon ----------------------------------------------- */
 
 static int parent = -1;		/* where we say that we are ready */
 
@@ -634,7 +634,7 @@ say_ready(void)
 	}
 }
 
-/* ---- the loop -------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------- */
 
 static struct {
 	int	ending;
@@ -777,7 +777,7 @@ loop(void)
 		end_the_rest();
 }
 
-/* ---- main ---------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------ */
 
 static void
 set_up(void)

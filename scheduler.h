@@ -21,9 +21,9 @@
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
 #define WORD_MAX_	1000	/* bytes in a channel's or host's name */
 #define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
-#define SANE_WALL	1767225600L	/* 2026-01-01: a clock before it is unset */
+#define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
 
-/* ---- the configuration (cf.c) ----------------------------------------- */
+/* ---- the configuration (cf.c) ---------------------------------------- */
 
 /*
  * setting: the values that clauses give.  One is kept for each clause of the
@@ -82,7 +82,7 @@ struct config {
 	unsigned refs;
 };
 
-/* ---- from the spool (ctl.c, spool.c) ----------------------------------- */
+/* ---- from the spool (ctl.c, spool.c) --------------------------------- */
 
 /*
  * ctl: a control file while it is read, from ctl_open to ctl_close.  Its
@@ -111,7 +111,7 @@ struct ctl {
 
 enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
 
-/* ---- in core (thread.c, queue.c) ------------------------------------------------- */
+/* ---- in core (thread.c, queue.c) ------------------------------------- */
 
 /*
  * rcpt: one recipient line.  An array for each message, in file order, so an
@@ -200,7 +200,7 @@ struct list {
 struct thread {
 	struct hlink link;	/* by channel and host */
 	struct timer turn;	/* place among the ring's ready threads */
-	struct timer wake;	/* the earliest of sleep and its WAIT vertices */
+	struct timer wake;	/* the earliest of sleep and its WAIT */
 	struct ring *ring;
 	struct thread *next, *prev;	/* all threads */
 	struct thread *swept;	/* next on the sweep's list */
@@ -275,12 +275,12 @@ struct queue {
 	unsigned long events;	/* counts what must be told before from after,
 				 * as no clock is fine enough for that */
 	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
-	int	hold;		/* start nothing now: -S is loading, or ending */
+	int	hold;		/* start nothing: -S is loading, or ending */
 };
 
 extern struct queue q;
 
-/* ---- transport agents (ta.c) ------------------------------------------- */
+/* ---- transport agents (ta.c) ----------------------------------------- */
 
 /*
  * ta: a running transport agent.  It is one child process and one socket
@@ -325,7 +325,7 @@ struct ta {
 	char	last[200];	/* its last words outside the protocol */
 };
 
-/* ---- what was asked for on the command line (scheduler.c fills it in) -- */
+/* ---- what was asked for on the command line (scheduler.c fills it in) --- */
 
 struct options {
 	char	*cwd;		/* where we were started */
@@ -513,7 +513,8 @@ void	th_sweep(void);			/* frees what is empty */
 struct thread *th_get(const char *channel, const char *host);
 void	th_suspect(struct thread *);	/* the sweep is to look at it */
 void	th_check(struct thread *);	/* gives it a turn, or takes it away */
-void	th_ready(struct thread *, struct vertex *);	/* appends it as READY */
+/* Appends it as READY. */
+void	th_ready(struct thread *, struct vertex *);
 /* ... in WAIT until wakeup, mono. */
 void	th_wait(struct thread *, struct vertex *, long wakeup);
 void	th_arm(struct thread *);	/* sets its timer anew */

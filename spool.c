@@ -42,7 +42,7 @@
 #define lstat stat
 #endif
 
-/* ---- directories at start --------------------------------------------- */
+/* ---- directories at start -------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -132,7 +132,7 @@ spool_setup(void)
 	return 0;
 }
 
-/* ---- finding ----------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------- */
 
 #define LOOK_EVERY	0.9	/* seconds between looks at the top */
 #define HASH_EVERY	30	/* looks in which each hash directory is due */
@@ -347,7 +347,7 @@ spool_wait(void)
 	return scan.open != NULL || wait < 0 ? 0 : wait;
 }
 
-/* ---- placing ------------------------------------------------------------ */
+/* ---- placing --------------------------------------------------------- */
 
 /* The directory for a name at a number of hash levels, "" or "A/" or "A/B/". */
 static void
@@ -452,7 +452,7 @@ spool_place(char *name, struct stat *st)
 	return S_ISREG(st->st_mode) ? 0 : 1;
 }
 
-/* ---- taking away -------------------------------------------------------- */
+/* ---- taking away ----------------------------------------------------- */
 
 int
 spool_remove(const char *name)
@@ -510,7 +510,7 @@ spool_park(const char *name, const char *why)
 	return 0;
 }
 
-/* ---- what else there is to know of a message ----------------------------- */
+/* ---- what else there is to know of a message ------------------------- */
 
 int
 spool_id(const char *name, char *id, size_t size)
@@ -588,7 +588,7 @@ spool_verbose(const char *name, const char *line)
 	close(fd);
 }
 
-/* ---- the router's notification ------------------------------------------- */
+/* ---- the router's notification --------------------------------------- */
 
 static int notify_fd = -1;
 

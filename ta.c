@@ -52,7 +52,7 @@ static unsigned long served;	/* new agents so far */
 
 static char inbuf[16384];
 
-/* ---- coming to be ------------------------------------------------------------ */
+/* ---- coming to be ---------------------------------------------------- */
 
 /* Nothing of this ring is started for some seconds; said once. */
 static void
@@ -148,7 +148,7 @@ ta_start(struct ring *r, struct thread *t)
 	return 0;
 }
 
-/* ---- at rest ------------------------------------------------------------ */
+/* ---- at rest --------------------------------------------------------- */
 
 static void
 pool_add(struct ta *ta)
@@ -189,7 +189,7 @@ pool_del(struct ta *ta)
 	q.nidle--;
 }
 
-/* ---- talking to one -------------------------------------------------------- */
+/* ---- talking to one -------------------------------------------------- */
 
 /* Writes what can be written without waiting. */
 static void
@@ -289,7 +289,7 @@ say(struct ta *ta, const char *s)
 	return 0;
 }
 
-/* ---- feeding ------------------------------------------------------------------ */
+/* ---- feeding --------------------------------------------------------- */
 
 static void
 say_job(struct ta *ta, const struct vertex *v)
@@ -423,7 +423,7 @@ go_on(struct ta *ta)
 	heap_set(&due, &ta->timer, now.mono + (double)r->conf->v.idlemax);
 }
 
-/* ---- hearing it ----------------------------------------------------------------- */
+/* ---- hearing it ------------------------------------------------------ */
 
 /* A line outside the protocol. */
 static void
@@ -593,7 +593,7 @@ listen_to(struct ta *ta, int reads)
 	}
 }
 
-/* ---- the end of one ------------------------------------------------------------ */
+/* ---- the end of one -------------------------------------------------- */
 
 /* How it ended, in words. */
 static void
@@ -723,7 +723,7 @@ ta_timers(void)
 	}
 }
 
-/* ---- for those above ------------------------------------------------------------ */
+/* ---- for those above ------------------------------------------------- */
 
 void
 ta_wake(struct ta *ta, struct thread *t)
@@ -758,7 +758,7 @@ ta_kill(void)
 		signal_it(ta);
 }
 
-/* ---- the loop's verbs -------------------------------------------------------------- */
+/* ---- the loop's verbs ------------------------------------------------ */
 
 void
 ta_prep(fd_set *in, fd_set *out, int *max)

@@ -35,7 +35,7 @@ static struct {
 	int	rings;			/* some ring may be empty */
 } sweep;
 
-/* ---- lists and reasons -------------------------------------------------- */
+/* ---- lists and reasons ----------------------------------------------- */
 
 static void
 list_add(struct list *l, struct vertex *v)
@@ -100,7 +100,7 @@ reason_set(struct reason **slot, const char *s, struct reason **shared)
 	*slot = r;
 }
 
-/* ---- rings and threads --------------------------------------------------- */
+/* ---- rings and threads ----------------------------------------------- */
 
 static struct chan *
 chan_get(const char *name)
@@ -228,7 +228,7 @@ th_get(const char *channel, const char *host)
 	return t;
 }
 
-/* ---- turns ---------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------- */
 
 /* May the thread's READY vertices be fed at all? */
 static int
@@ -295,7 +295,7 @@ th_turn(const struct ring *r)
 	return t == NULL ? NULL : OWNER(struct thread, turn, t);
 }
 
-/* ---- the order within a thread --------------------------------------------- */
+/* ---- the order within a thread --------------------------------------- */
 
 static int
 by_age(const void *a, const void *b)
@@ -342,7 +342,7 @@ order(struct thread *t)
 	t->fresh = 0;
 }
 
-/* ---- waiting and waking ------------------------------------------------------ */
+/* ---- waiting and waking ---------------------------------------------- */
 
 void
 th_ready(struct thread *t, struct vertex *v)
@@ -437,7 +437,7 @@ th_sleep(struct thread *t)
 	    (unsigned)t->tries, t->reason != NULL ? t->reason->s : "");
 }
 
-/* ---- agents come and go ------------------------------------------------------------------- */
+/* ---- agents come and go ---------------------------------------------- */
 
 void
 th_join(struct ta *ta, struct thread *t)
@@ -512,7 +512,7 @@ th_feed(struct ta *ta)
 	return v;
 }
 
-/* ---- reload and sweep ------------------------------------------------- */
+/* ---- reload and sweep ------------------------------------------------ */
 
 /* Puts a thread under another ring; what waits longer than the new clause
  * would have it waits no longer than that. */

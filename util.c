@@ -37,7 +37,7 @@
 #define lstat stat
 #endif
 
-/* ---- text ------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------ */
 
 void
 text_init(struct text *t, char *buf, size_t size)
@@ -188,7 +188,7 @@ text_fmt(char *buf, size_t size, const char *f, ...)
 	return t.cut ? -1 : 0;
 }
 
-/* ---- numbers and spans of time ---------------------------------------- */
+/* ---- numbers and spans of time --------------------------------------- */
 
 unsigned long
 num_of(const char *s, const char **end)
@@ -262,7 +262,7 @@ span_add(struct text *t, long s)
 	}
 }
 
-/* ---- log -------------------------------------------------------------- */
+/* ---- log ------------------------------------------------------------- */
 
 int log_level = L_INFO;
 
@@ -398,7 +398,7 @@ log_debug(const char *f, ...)
 	va_end(ap);
 }
 
-/* ---- clocks ----------------------------------------------------------- */
+/* ---- clocks ---------------------------------------------------------- */
 
 struct clocks now;
 
@@ -455,7 +455,7 @@ clock_read(void)
 	started = 1;
 }
 
-/* ---- memory, chance, descriptors -------------------------------------- */
+/* ---- memory, chance, descriptors ------------------------------------- */
 
 void *
 mem_get(size_t n)
@@ -583,7 +583,7 @@ fd_sync(int fd)
 #endif
 }
 
-/* ---- heap ------------------------------------------------------------- */
+/* ---- heap ------------------------------------------------------------ */
 
 int
 heap_room(struct heap *h, unsigned n)
@@ -681,7 +681,7 @@ heap_first(const struct heap *h)
 	return h->n > 0 ? h->v[0] : NULL;
 }
 
-/* ---- hash ------------------------------------------------------------- */
+/* ---- hash ------------------------------------------------------------ */
 
 int
 hash_init(struct hash *h, unsigned size)

@@ -59,7 +59,7 @@
 /* The struct that holds member m, given a pointer to that member. */
 #define OWNER(type, m, p) ((type *)(void *)((char *)(p) - offsetof(type, m)))
 
-/* ---- text: a bounded buffer, always terminated ---------------------- */
+/* ---- text: a bounded buffer, always terminated ----------------------- */
 
 struct text {
 	char	*s;		/* caller's memory */
@@ -90,7 +90,7 @@ int	span_parse(const char *, long *);
 /* The reverse, two largest units: 4d23h, 1h5m, 20s. */
 void	span_add(struct text *, long);
 
-/* ---- log: one event a line, key=value, free text last ----------------- */
+/* ---- log: one event a line, key=value, free text last ---------------- */
 
 enum { L_ERR, L_WARN, L_INFO, L_DEBUG };
 
@@ -104,7 +104,7 @@ void	log_warn(const char *, ...) LIKE_PRINTF(1, 2);
 void	log_info(const char *, ...) LIKE_PRINTF(1, 2);
 void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
 
-/* ---- clocks ----------------------------------------------------------- */
+/* ---- clocks ---------------------------------------------------------- */
 
 /*
  * mono drives every timer and never jumps; wall is for stamps and alignment
@@ -120,7 +120,7 @@ extern struct clocks now;
 
 void	clock_read(void);	/* also logs a step of the wall clock */
 
-/* ---- memory, chance, descriptors -------------------------------------- */
+/* ---- memory, chance, descriptors ------------------------------------- */
 
 void	*mem_get(size_t);	/* zeroed; NULL with a log line when none */
 void	*mem_must(size_t);	/* zeroed; exits 71 when none: start-up only */
@@ -136,7 +136,7 @@ int	fd_plain(const char *path, int flags, struct stat *);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 int	fd_sync(int fd);	/* data on disk: 0 or -1 */
 
-/* ---- heap: what is due first.  All operations O(log n) ---------------- */
+/* ---- heap: what is due first.  All operations O(log n) --------------- */
 
 struct timer {
 	double	when;		/* the smallest is first */
@@ -153,7 +153,7 @@ void	heap_set(struct heap *, struct timer *, double when); /* add or move */
 void	heap_del(struct heap *, struct timer *);	/* no-op when not in */
 struct timer *heap_first(const struct heap *);	/* NULL when empty */
 
-/* ---- hash: chained, doubled when full.  Expected O(1) ----------------- */
+/* ---- hash: chained, doubled when full.  Expected O(1) ---------------- */
 
 struct hlink {
 	struct hlink *next;

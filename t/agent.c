@@ -36,7 +36,8 @@ extern char **environ;
 
 static struct {
 	const char *channel, *out, *until, *gate, *log, *extra;
-	int	die_before, die_after, first, untagged, mute, resync, inspect, deaf;
+	int	die_before, die_after, first, untagged, mute, resync, inspect;
+	int	deaf;
 	char	status[400];
 } arg;
 

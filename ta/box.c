@@ -31,7 +31,7 @@
 #define LOCK_STALE	900	/* seconds after which a lock may be stale */
 #define REOPENS		10	/* times a box may be replaced under us */
 
-/* ---- outcomes --------------------------------------------------------- */
+/* ---- outcomes -------------------------------------------------------- */
 
 int
 box_over(struct outcome *end, int code, const char *status, const char *text)
@@ -72,7 +72,7 @@ box_failed(struct mail *m, const char *what, const char *path, int err)
 	return -1;
 }
 
-/* ---- waiting for locks ------------------------------------------------ */
+/* ---- waiting for locks ----------------------------------------------- */
 
 /* A short sleep: 1, or 0 when the time for waiting is over. */
 static int
@@ -172,7 +172,7 @@ box_unlock(struct mail *m)
 	m->locked = 0;
 }
 
-/* ---- writing the message ---------------------------------------------- */
+/* ---- writing the message --------------------------------------------- */
 
 static void
 flush(struct mail *m)
@@ -266,7 +266,7 @@ put_separator(struct mail *m)
 	put_text(m, asctime(localtime(&wall)));
 }
 
-/* ---- mbox ------------------------------------------------------------- */
+/* ---- mbox ------------------------------------------------------------ */
 
 static int
 check_box(struct mail *m, const struct stat *st)
@@ -287,11 +287,12 @@ make_box(struct mail *m)
 	int fd;
 
 	if (geteuid() != 0 && geteuid() != m->user->uid)
-		return box_refuse(m, "is missing, and only root or its user can "
-		    "make it");
+		return box_refuse(m, "is missing, and only root or its user "
+		    "can make it");
 	fd = open(m->box, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
-		return errno == EEXIST ? 0 : box_failed(m, "make", m->box, errno);
+		return errno == EEXIST ? 0 :
+		    box_failed(m, "make", m->box, errno);
 	if (geteuid() != m->user->uid &&
 	    fchown(fd, m->user->uid, m->user->gid) < 0) {
 		box_failed(m, "give away", m->box, errno);
@@ -441,7 +442,7 @@ to_mbox(struct mail *m)
 	return ended;
 }
 
-/* ---- Maildir ---------------------------------------------------------- */
+/* ---- Maildir --------------------------------------------------------- */
 
 static int
 make_dir(struct mail *m, const char *path)
@@ -538,7 +539,7 @@ to_maildir(struct mail *m)
 	return 0;
 }
 
-/* ---- for the agent ------------------------------------------------------ */
+/* ---- for the agent --------------------------------------------------- */
 
 int
 box_deliver(struct mail *m)

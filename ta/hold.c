@@ -46,7 +46,7 @@ struct verdict {
 	long	delay;		/* seconds until it can be fulfilled, or 0 */
 };
 
-/* ---- the conditions --------------------------------------------------- */
+/* ---- the conditions -------------------------------------------------- */
 
 static void
 unfulfilled(struct verdict *v, const char *status, const char *what,
@@ -139,7 +139,7 @@ check(struct verdict *v, const struct lib_job *job, const char *host)
 	unfulfilled(v, "4.3.5", "\"%s\" is a condition unknown here", host);
 }
 
-/* ---- back to the router ----------------------------------------------- */
+/* ---- back to the router ---------------------------------------------- */
 
 static int
 put(void *file, const char *s, size_t n)
@@ -218,7 +218,7 @@ resubmit(const struct lib_job *job, const struct lib_rcpt *r)
 	return bad ? -1 : 0;
 }
 
-/* ---- jobs ------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------ */
 
 static void
 work(struct lib_job *job)

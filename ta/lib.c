@@ -57,7 +57,7 @@ static struct {
 	struct lib_job *job;		/* at hand, or NULL */
 } agent = { NULL, NULL, { -1, -1 }, 0, NULL };
 
-/* ---- tags ------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------ */
 
 static int
 put_tag(const struct lib_job *job, const struct lib_rcpt *r, const char *tag)
@@ -120,7 +120,7 @@ take(const struct lib_job *job, struct lib_rcpt *r)
 	return got;
 }
 
-/* ---- talking ---------------------------------------------------------- */
+/* ---- talking --------------------------------------------------------- */
 
 /* Nobody listens any more: what has no verdict is given back. */
 static void
@@ -165,7 +165,7 @@ say(const char *word, const char *name)
 		go();
 }
 
-/* ---- words ------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------- */
 
 int
 lib_same(const char *a, const char *b)
@@ -238,7 +238,7 @@ notify_has(const char *dsn, const char *word)
 	return 0;
 }
 
-/* ---- reading the control file ----------------------------------------- */
+/* ---- reading the control file ---------------------------------------- */
 
 /* The walk through one control file. */
 struct scan {
@@ -448,7 +448,7 @@ scan(struct lib_job *job, const char *host)
 		forget(job);
 }
 
-/* ---- verdicts --------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------- */
 
 /* Text for one field of one line: no separators of ours, no ends of lines
  * but as carriage returns. */
@@ -609,7 +609,7 @@ lib_report(struct lib_job *job, struct lib_rcpt *r, int code,
 	}
 }
 
-/* ---- the message ------------------------------------------------------ */
+/* ---- the message ----------------------------------------------------- */
 
 /* The header block, up to its empty line. */
 static int
@@ -651,7 +651,7 @@ lib_message(const struct lib_job *job, const struct lib_rcpt *r,
 	return n < 0 ? -1 : 0;
 }
 
-/* ---- jobs ------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------ */
 
 /* X/Y/NAME where NAME begins with a digit: nothing that leads elsewhere. */
 static int
@@ -761,7 +761,7 @@ do_job(char *line, lib_work *work)
 		close(job.ctl);
 }
 
-/* ---- the loop --------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------- */
 
 static void
 on_signal(int sig)

@@ -37,7 +37,7 @@ static struct {
 	long	wait;		/* seconds for locks */
 } opt = { NULL, "%u", 0, 10 };
 
-/* ---- users ------------------------------------------------------------ */
+/* ---- users ----------------------------------------------------------- */
 
 /* Fit for one component of a path, whatever is done with it. */
 static int
@@ -140,7 +140,7 @@ recipient(const char *word, struct user *u, struct outcome *end)
 	    "there is no such user here");
 }
 
-/* ---- where the box is ------------------------------------------------- */
+/* ---- where the box is ------------------------------------------------ */
 
 /* Only the administrator can have put anything into this path. */
 static int
@@ -171,7 +171,7 @@ locate(struct mail *m)
 	return 0;
 }
 
-/* ---- privilege -------------------------------------------------------- */
+/* ---- privilege ------------------------------------------------------- */
 
 static int
 become(const struct user *u)
@@ -245,7 +245,7 @@ deliver_as_root(struct mail *m)
 	return ended;
 }
 
-/* ---- jobs ------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------ */
 
 static void
 deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
@@ -282,7 +282,7 @@ work(struct lib_job *job)
 	}
 }
 
-/* ---- options ---------------------------------------------------------- */
+/* ---- options --------------------------------------------------------- */
 
 static void
 usage(void)
