@@ -335,10 +335,10 @@ consider(char *name)
 	struct stat st;
 	int place, later = 0, opened = 0;
 
-	if (is_skipped(num) || spool_gone(name))
+	if (is_skipped(num))
 		return 0;
-	if (m != NULL) {	/* when that one is gone, this one comes */
-		if (strcmp(m->name, name) != 0)
+	if (m != NULL) {	/* itself; else this one comes after it */
+		if (strcmp(m->name, name) != 0 && !spool_gone(name))
 			skip(name, num, AGAIN);
 		return 0;
 	}

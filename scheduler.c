@@ -464,7 +464,6 @@ static void
 take_pid_file(void)
 {
 	struct stat st, there;
-	struct flock lock;
 	char line[32];
 	struct text t;
 	int fd;
@@ -477,10 +476,7 @@ take_pid_file(void)
 		fd = open(pid_path, O_RDWR | O_CREAT, 0600);
 		if (fd < 0 || chmod(pid_path, 0600) < 0)
 			die(X_CANTCREAT, "%s: %s", pid_path, strerror(errno));
-		memset(&lock, 0, sizeof(lock));
-		lock.l_type = F_WRLCK;
-		lock.l_whence = SEEK_SET;
-		if (fcntl(fd, F_SETLK, &lock) < 0) {
+		if (fd_lock(fd) < 0) {
 			if (errno == EACCES || errno == EAGAIN)
 				already(fd);
 			die(X_OSERR, "%s: cannot be locked: %s", pid_path,

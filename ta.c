@@ -22,9 +22,10 @@
  * an idle one, is pool.c's to say.
  *
  * Trouble.  An agent that cannot be run, or dies before its first #hungry,
- * stops its ring for an interval, with one line in the log.  One that dies
- * later loses nothing: the tags on disk decide (q_job_over).  One that is
- * silent for the clause's timeout with work in hand is ended.
+ * stops its ring for an interval, with one line in the log; where the command
+ * names the host, its thread alone.  One that dies later loses nothing: the
+ * tags on disk decide (q_job_over).  One that is silent for the clause's
+ * timeout with work in hand is ended.
  *
  * Costs: one pass O(agents), as select itself; a report O(log n) in its
  * message.

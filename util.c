@@ -572,6 +572,17 @@ fd_write(int fd, const char *s, size_t n)
 }
 
 int
+fd_lock(int fd)
+{
+	struct flock lock;
+
+	memset(&lock, 0, sizeof(lock));
+	lock.l_type = F_WRLCK;
+	lock.l_whence = SEEK_SET;
+	return fcntl(fd, F_SETLK, &lock) < 0 ? -1 : 0;
+}
+
+int
 fd_sync(int fd)
 {
 #ifdef NO_FSYNC

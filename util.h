@@ -134,6 +134,8 @@ int	fd_nonblock(int fd);	/* 0 or -1 */
  * -1; with EINVAL it is something else. */
 int	fd_plain(const char *path, int flags, struct stat *);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
+/* A write lock on the whole file, without waiting: 0 or -1. */
+int	fd_lock(int fd);
 int	fd_sync(int fd);	/* data on disk: 0 or -1 */
 
 /* ---- heap: what is due first.  All operations O(log n) --------------- */

@@ -32,9 +32,6 @@ echo "#hungry"
 read -r job
 echo "#got $0"
 END
-lines() {
-	grep -E -e "$1" "$tmp/sched.log"
-}
 spool_new "$po"
 
 # ---- start ------------------------------------------------------------------

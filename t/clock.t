@@ -11,9 +11,6 @@ conf "$tmp/cf" <<END
 test/*	interval=2s retries=1 expiry=2d expiry2=1d skew=1000
 	command="$A -c test -f $tmp/go -o $tmp/out"
 END
-count() {
-	grep -E -c -e "$1" "$tmp/sched.log"
-}
 tried() {	# times
 	[ "$(count 'deferred msg=101-1')" -ge "$1" ]
 }

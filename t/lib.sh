@@ -338,6 +338,14 @@ logged() {	# ERE
 	grep -E -e "$1" "$tmp/sched.log" >/dev/null 2>&1
 }
 
+lines() {	# ERE: those of the log
+	grep -E -e "$1" "$tmp/sched.log"
+}
+
+count() {	# ERE: how many there are
+	lines "$1" | wc -l | tr -d ' '
+}
+
 wait_log() {	# ERE [seconds = 10]
 	wait_for "${2:-10}" logged "$1"
 }

@@ -5,12 +5,6 @@
 A=$top/t/agent
 po=$tmp/po
 gate=$tmp/gate
-lines() {
-	grep -E -e "$1" "$tmp/sched.log"
-}
-count() {
-	lines "$1" | wc -l | tr -d ' '
-}
 spool_new "$po"
 put_hosts() {	# channel first hosts
 	"$top/t/mkspool" -c "$1" -f "$2" -h "$3" "$po" "$3"

@@ -17,12 +17,6 @@ code() {	# want command ...
 	rc=$?
 	[ $rc -eq "$want" ] || { echo "exit $rc"; cat "$tmp/code.out"; return 1; }
 }
-lines() {
-	grep -E -e "$1" "$tmp/sched.log"
-}
-count() {
-	lines "$1" | wc -l | tr -d ' '
-}
 spool_new "$po"
 
 # ---- answers without a start --------------------------------------------------------

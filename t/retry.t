@@ -20,12 +20,6 @@ jack/*	retries=0 interval=1h command="$A -c jack -s $tmp/jack deferred no"
 turn/*	queueonly interval=50s command="$A -c turn -f $tmp/go"
 keep/*	wakeuprestartonly interval=50s command="$A -c keep -s $tmp/keep deferred no"
 END
-lines() {
-	grep -E -e "$1" "$tmp/sched.log"
-}
-count() {
-	lines "$1" | wc -l | tr -d ' '
-}
 spool_new "$po"
 
 put "$po" 101-1 again h user

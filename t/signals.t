@@ -5,9 +5,6 @@
 A=$top/t/agent
 po=$tmp/po
 gate=$tmp/gate
-lines() {
-	grep -E -e "$1" "$tmp/sched.log"
-}
 conf "$tmp/cf" <<END
 */*	interval=1h expiry=1d
 test/*	command="$A -c test -o $tmp/out deferred old clause"

@@ -9,13 +9,8 @@ conf "$tmp/cf" <<END
 test/*	command="$A -c test -o $tmp/out"
 wait/*	command="$A -c wait deferred not now"
 late/*	queueonly command="$A -c late"
+gate/*	command="$A -c gate -w $tmp/gate -s $tmp/gated deferred no"
 END
-lines() {
-	grep -E -e "$1" "$tmp/sched.log"
-}
-count() {
-	lines "$1" | wc -l | tr -d ' '
-}
 
 # ---- directories -----------------------------------------------------------------
 
@@ -276,8 +271,15 @@ ok 'another sender may not replace it' wait_log 'replace msg=602-1 .*another sen
 printf 'i 603-1\no 0\nl x\ne sender\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
     put_raw "$po" 603-1
 ok 'the same one may' wait_log 'drop msg=601-1'
-put "$po" 604-1 late self.host user
+put "$po" 604-1 gate busy.host user
 touch -t 202611210014.05 "$po/queue/604-1"
+wait_for 10 grep '^<604-1' "$tmp/gated"
+printf 'i 606-1\no 0\nl x\ne sender\nx S604AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
+    put_raw "$po" 606-1
+wait_log 'drop msg=604-1'
+ok 'one that an agent has in hand' [ -f "$po/transport/604-1" ]
+: >"$tmp/gate"
+ok '... goes when that is over' wait_log 'complete msg=604-1'
 printf 'i 605-1\no 0\nl x\ne sender\nx S605\ns local - s 0\nr           late h a 0\nm\n\n' \
     >"$tmp/self"
 id=$(sed 's/x S605/x S605AbmKUAOF/' "$tmp/self")

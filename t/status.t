@@ -44,9 +44,6 @@ ok 'start' sched_start "$po" "$tmp/cf"
 wait_log 'msg=211-1 .*left=1'
 wait_log 'msg=221-1 .*channel=deferred'
 
-lines() {	# ERE
-	grep -E -e "$1" "$tmp/sched.log"
-}
 tag() {		# file: the tags of its r lines
 	grep '^r' "$1" | cut -c2
 }

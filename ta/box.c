@@ -90,17 +90,6 @@ nap(const struct mail *m)
 }
 
 static int
-fcntl_lock(int fd)
-{
-	struct flock fl;
-
-	memset(&fl, 0, sizeof(fl));
-	fl.l_type = F_WRLCK;
-	fl.l_whence = SEEK_SET;
-	return fcntl(fd, F_SETLK, &fl) < 0 ? -1 : 0;
-}
-
-static int
 same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
@@ -131,7 +120,7 @@ remove_stale(const char *lock)
 	fd = open(lock, O_RDWR | O_NONBLOCK);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && fcntl_lock(fd) == 0 &&
+	if (fstat(fd, &st) == 0 && fd_lock(fd) == 0 &&
 	    is_stale(fd, &st) && lstat(lock, &now_there) == 0 &&
 	    same_file(&st, &now_there))
 		unlink(lock);
@@ -344,7 +333,7 @@ open_locked(struct mail *m)
 	for (i = 0; i < REOPENS; i++) {
 		if (open_box(m) < 0)
 			return -1;
-		while (fcntl_lock(m->fd) < 0) {
+		while (fd_lock(m->fd) < 0) {
 			if (errno != EACCES && errno != EAGAIN &&
 			    errno != EINTR && m->locked)
 				break;	/* a file system without such locks */
