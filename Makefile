@@ -54,13 +54,18 @@ all: scheduler $(AGENTS)
 scheduler: $(OBJS)
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(LIBS)
 
-MAILBOX = ta/mailbox.o ta/box.o ta/lib.o line.o util.o
+# What every agent is linked with.
+LIB = ta/lib.o ta/job.o line.o util.o
+
+MAILBOX = ta/mailbox.o ta/box.o $(LIB)
 
 ta/mailbox: $(MAILBOX)
 	$(CC) $(LDFLAGS) -o $@ $(MAILBOX) $(LIBS)
 
-ta/hold: ta/hold.o ta/lib.o line.o util.o
-	$(CC) $(LDFLAGS) -o $@ ta/hold.o ta/lib.o line.o util.o $(LIBS)
+HOLD = ta/hold.o post.o $(LIB)
+
+ta/hold: $(HOLD)
+	$(CC) $(LDFLAGS) -o $@ $(HOLD) $(LIBS)
 
 CFTEST = t/cftest.o cf.o retry.o command.o pattern.o util.o
 
@@ -97,11 +102,13 @@ pattern.o: pattern.c scheduler.h line.h util.h
 spool.o: spool.c scheduler.h line.h util.h
 ctl.o: ctl.c scheduler.h line.h util.h
 line.o: line.c line.h util.h
+post.o: post.c post.h util.h
 util.o: util.c util.h
-ta/lib.o: ta/lib.c ta/lib.h line.h util.h
+ta/lib.o: ta/lib.c ta/job.h ta/lib.h line.h util.h
+ta/job.o: ta/job.c ta/job.h ta/lib.h line.h util.h
 ta/mailbox.o: ta/mailbox.c ta/box.h ta/lib.h util.h
 ta/box.o: ta/box.c ta/box.h ta/lib.h util.h
-ta/hold.o: ta/hold.c ta/lib.h line.h util.h
+ta/hold.o: ta/hold.c post.h ta/lib.h util.h
 t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h

@@ -3,7 +3,7 @@
 . "${0%/*}/lib.sh"
 
 layers='scheduler status pool ta child intake queue thread order feedback
-bounce explain cf retry command pattern spool ctl line util'
+bounce explain cf retry command pattern spool ctl post line util'
 
 # Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each
 # thing that is wrong: "unknown X", "up X -> Y symbol", "mutual X Y".

@@ -33,11 +33,10 @@
  * condition is looked at: that is the retries of the clause.
  */
 #include "lib.h"
+#include "../post.h"
 #ifndef NO_TCP
 #include <netdb.h>
 #endif
-
-#define TRIES	20	/* names tried in public/ before giving up */
 
 struct verdict {
 	int	code;
@@ -162,60 +161,21 @@ write_envelope(FILE *f, const struct lib_job *job, const struct lib_rcpt *r)
 	return fprintf(f, "to <%s>\nenv-end\n", r->user) < 0 ? -1 : 0;
 }
 
-/* A new file in public/, whose name is left in path: NULL with errno. */
-static FILE *
-create(char *path, size_t size)
-{
-	static unsigned serial;
-	int fd = -1, i;
-	FILE *f;
-
-	for (i = 0; fd < 0 && i < TRIES; i++) {
-		text_fmt(path, size, "../public/hold:%ld.%u",
-		    (long)getpid(), serial++);
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-		if (fd < 0 && errno != EEXIST)
-			break;
-	}
-	if (fd < 0)
-		return NULL;
-	fd_cloexec(fd);
-	f = fdopen(fd, "w");
-	if (f == NULL)
-		close(fd);
-	return f;
-}
-
 /* 0, or -1 with errno and nothing left behind. */
 static int
 resubmit(const struct lib_job *job, const struct lib_rcpt *r)
 {
-	char path[100], final[100];
-	struct stat st;
-	int bad, err;
-	FILE *f = create(path, sizeof(path));
+	struct post p;
 
-	if (f == NULL)
+	if (post_open(&p, "..", "hold") < 0)
 		return -1;
 	errno = EIO;	/* for the unlikely: a failure that sets none */
-	bad = write_envelope(f, job, r) < 0 ||
-	    lib_message(job, r, put, f) < 0 || fflush(f) != 0 ||
-	    fstat(fileno(f), &st) < 0 || fd_sync(fileno(f)) < 0;
-	err = errno;
-	if (fclose(f) != 0 && !bad) {
-		bad = 1;
-		err = errno;
+	if (write_envelope(p.f, job, r) < 0 ||
+	    lib_message(job, r, put, p.f) < 0) {
+		post_drop(&p);
+		return -1;
 	}
-	if (!bad) {
-		text_fmt(final, sizeof(final), "../router/%lu",
-		    (unsigned long)st.st_ino);
-		bad = rename(path, final) < 0;
-		err = errno;
-	}
-	if (bad)
-		unlink(path);
-	errno = err;
-	return bad ? -1 : 0;
+	return post_send(&p);
 }
 
 /* ---- jobs ------------------------------------------------------------ */

@@ -2,7 +2,7 @@
  * lib.h - what a transport agent needs to know: see lib.c.
  *
  * The library finds and locks; the agent's own function works through
- * job->rcpts and calls lib_report exactly once for each.  Everything here
+ * job->rcpts and gives each its verdict, exactly once.  Everything here
  * belongs to the library and lives until that function returns.
  */
 #ifndef LIB_H
@@ -29,6 +29,7 @@ struct lib_rcpt {
 	int	unreported;	/* it is ours, and the verdict is still out */
 	const struct lib_sender *from;
 	const char *host, *user;
+	long	priv;		/* uid in whose name, -1: none is given */
 	char	*dsn;		/* value of the N line, NULL: none */
 };
 
@@ -39,25 +40,50 @@ struct lib_job {
 	int	msg;		/* message file, read only */
 	unsigned long body;	/* where the body begins in it */
 	time_t	arrived;	/* when it was written */
-	char	*envid;		/* value of the n line, NULL: none */
+	char	*envid;		/* value of the n line (xtext), NULL: none */
+	char	*ret;		/* value of the R line, NULL: none */
 	struct lib_rcpt *rcpts;
 	struct lib_sender *senders;
 };
 
 typedef void lib_work(struct lib_job *);
 
+/* Exit codes that only ZMailer has. */
+#define X_DEFERBACK	90	/* later, behind the others */
+#define X_DEFERALL	100	/* later, all mail for this host */
+
+/*
+ * The verdict on one recipient.  A success whose status is NULL tells nobody:
+ * the duty to report went on with the message.  What is NULL or 0 below is
+ * made up from the rest.
+ */
+struct lib_verdict {
+	int	code;		/* X_..., 0 delivered */
+	const char *status;	/* such as "4.2.2" */
+	const char *text;	/* for people; must be there */
+	const char *action;	/* "relayed" for a success that is no more */
+	const char *diagnostic;	/* RFC 3464: "smtp; 550 no such user" */
+	const char *remote;	/* RFC 3464: "dns; mx.example.org" */
+	long	delay;		/* seconds, with a deferral: not before */
+};
+
 /* Serves jobs until told to leave; host (or NULL) is for jobs that name none.
  * The agent's exit status. */
 int	lib_run(const char *channel, const char *host, lib_work *);
 
-/*
- * The verdict on one recipient: an exit code (X_..., 0 delivered), a status
- * such as "4.2.2", a text.  A success whose status is NULL tells nobody: the
- * duty to report went on with the message.  With a delay, in seconds, a
- * deferral asks to be tried again after it.
- */
+/* To be called before lib_run: idle is called, once, when no work has come
+ * for so many seconds. */
+void	lib_when_idle(long seconds, void (*idle)(void));
+
+/* Gives the verdict, once for each recipient. */
+void	lib_tell(struct lib_job *, struct lib_rcpt *,
+	    const struct lib_verdict *);
+/* The same for those who need no more than this. */
 void	lib_report(struct lib_job *, struct lib_rcpt *, int code,
 	    const char *status, const char *text, long delay);
+
+/* Is this word in the NOTIFY= list of the recipient's N line? */
+int	lib_notify(const struct lib_rcpt *, const char *word);
 
 /* Gives header, empty line and body to put, piece by piece, until it returns
  * nonzero: 0, or -1 when put has enough or the files cannot be read. */
