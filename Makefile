@@ -109,6 +109,7 @@ ta/job.o: ta/job.c ta/job.h ta/lib.h line.h util.h
 ta/mailbox.o: ta/mailbox.c ta/box.h ta/lib.h util.h
 ta/box.o: ta/box.c ta/box.h ta/lib.h util.h
 ta/hold.o: ta/hold.c post.h ta/lib.h util.h
+ta/run.o: ta/run.c ta/run.h ta/lib.h util.h
 t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h

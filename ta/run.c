@@ -1,0 +1,400 @@
+/*
+ * run.c - a program that takes a message.
+ *
+ * The program gets the message on its standard input; what it writes to
+ * standard output and error comes into one pipe, of which the beginning is
+ * kept, as one line.  It is a session of its own, without a terminal, with
+ * every signal as a program expects it and no descriptor but these three.
+ * The parent ignores SIGPIPE, as ta/job.c sees to.
+ *
+ * Feeding and draining happen in one loop over descriptors that never block,
+ * so neither of the two can wait for the other for ever: a program may talk
+ * before it reads, more than anybody wants to hear, or not read at all.  One
+ * that does not want the rest of the message is no error; its exit code says
+ * what it made of it.
+ *
+ * When its time is over, its whole process group is asked to end and some
+ * seconds later killed.  Otherwise what it leaves behind in the background
+ * goes on, but nobody waits for that: its last words are what is in the pipe
+ * when it has ended.
+ *
+ * A message that cannot be read or fed to its end must not look like a whole
+ * one, so the program is killed before its input is closed.  The one case that is not
+ * covered is that we are killed ourselves: the program sees an end then, and
+ * the message whole at the next attempt.
+ *
+ * Whether the program could be executed is told by a pipe that closes itself
+ * when it was; else it brings errno.
+ *
+ * Nothing here knows what an exit code means for a recipient.
+ */
+#include "run.h"
+#include <sys/wait.h>
+#include <signal.h>
+
+#define FEED_SIZE	4096	/* bytes gathered before they are written */
+#define MERCY		5.0	/* seconds from SIGTERM to SIGKILL */
+#define NAP_LEAST	0.01	/* seconds between looks at the process, */
+#define NAP_MOST	0.5	/* when nothing else wakes us */
+#define LAST_WORDS	100	/* reads at most from what it left behind */
+#define FD_MOST		65536L	/* no descriptor is higher than that */
+
+/* One run in progress. */
+struct job {
+	struct run *run;
+	pid_t	pid;
+	int	in, out;	/* our ends of its pipes, -1: closed */
+	int	ended;		/* it was waited for, */
+	int	status;		/* ... and this is how it ended, */
+	int	lost;		/* ... unless that failed: errno */
+	int	deaf;		/* it wants no more of the message */
+	int	asked, killed;	/* the signals that were sent to it */
+	double	until;		/* when its time is over */
+	double	nap;		/* how long to sleep at most */
+	struct text heard;	/* over run->output */
+	size_t	used;		/* bytes in buf */
+	char	buf[FEED_SIZE];
+};
+
+/* ---- what it says ---------------------------------------------------- */
+
+/* Blanks and ends of lines are one blank; the rest is printable. */
+static void
+hear(struct job *j, const char *s, size_t n)
+{
+	struct text *t = &j->heard;
+	int c;
+
+	for (; n > 0 && !t->cut; s++, n--) {
+		c = (unsigned char)*s;
+		if (c <= ' ' || c == 127) {
+			if (t->len > 0 && t->s[t->len - 1] != ' ')
+				text_put(t, " ", 1);
+		} else {
+			text_add(t, "%c", c < 127 ? c : '?');
+		}
+	}
+}
+
+static void
+end_hearing(struct job *j)
+{
+	struct text *t = &j->heard;
+
+	if (t->cut)
+		memcpy(t->s + t->len - 3, "...", 3);
+	while (t->len > 0 && t->s[t->len - 1] == ' ')
+		t->s[--t->len] = '\0';
+}
+
+/* One read: 1, or 0 when there is nothing now or nothing more. */
+static int
+listen_once(struct job *j)
+{
+	char buf[FEED_SIZE];
+	long n = (long)read(j->out, buf, sizeof(buf));
+
+	if (n > 0) {
+		hear(j, buf, (size_t)n);
+		return 1;
+	}
+	if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		close(j->out);
+		j->out = -1;
+		j->nap = NAP_LEAST;	/* it is about to end */
+	}
+	return 0;
+}
+
+/* ---- waiting --------------------------------------------------------- */
+
+/* Has it ended? */
+static void
+look(struct job *j)
+{
+	pid_t p;
+
+	if (j->ended)
+		return;
+	p = waitpid(j->pid, &j->status, WNOHANG);
+	if (p < 0 && errno != EINTR)
+		j->lost = errno;
+	j->ended = p == j->pid || j->lost != 0;
+}
+
+/* Its time is over, or the time it had to end by itself. */
+static void
+hurry(struct job *j)
+{
+	clock_read();
+	if (j->ended || j->killed || j->until == 0 || now.mono < j->until)
+		return;
+	j->run->late = 1;
+	j->killed = j->asked;
+	j->asked = 1;
+	kill(-j->pid, j->killed ? SIGKILL : SIGTERM);
+	j->until = now.mono + MERCY;
+	j->nap = NAP_LEAST;
+}
+
+/* Sleeps until something happens, but not long; then looks at everything but
+ * the input. */
+static void
+step(struct job *j)
+{
+	fd_set in, out;
+	struct timeval tv;
+	int n;
+
+	FD_ZERO(&in);
+	FD_ZERO(&out);
+	if (j->out >= 0)
+		FD_SET(j->out, &in);
+	if (j->used > 0)
+		FD_SET(j->in, &out);
+	tv.tv_sec = 0;
+	tv.tv_usec = (long)(j->nap * 1e6);
+	n = select((j->in > j->out ? j->in : j->out) + 1, &in, &out, NULL, &tv);
+	if (n == 0)
+		j->nap = j->nap < NAP_MOST / 2 ? 2 * j->nap : NAP_MOST;
+	if (n > 0 && j->out >= 0 && FD_ISSET(j->out, &in))
+		listen_once(j);
+	look(j);
+	hurry(j);
+}
+
+/* ---- feeding --------------------------------------------------------- */
+
+/* Writes what is in buf: 0, or -1 when it is no longer wanted. */
+static int
+flush(struct job *j)
+{
+	size_t done = 0;
+	long n;
+
+	while (done < j->used && !j->deaf) {
+		n = (long)write(j->in, j->buf + done, j->used - done);
+		if (n > 0)
+			done += (size_t)n;
+		else if (n < 0 && errno == EINTR)
+			continue;
+		else if (n < 0 && errno == EAGAIN && !j->ended &&
+		    !j->run->late)
+			step(j);
+		else
+			j->deaf = 1;
+	}
+	j->used = 0;
+	return j->deaf ? -1 : 0;
+}
+
+static int
+feed(void *job, const char *s, size_t n)
+{
+	struct job *j = job;
+	size_t k;
+
+	for (; n > 0; s += k, n -= k) {
+		if (j->used == sizeof(j->buf) && flush(j) < 0)
+			return -1;
+		k = sizeof(j->buf) - j->used;
+		k = k < n ? k : n;
+		memcpy(j->buf + j->used, s, k);
+		j->used += k;
+	}
+	return 0;
+}
+
+/* Feeds it and lets it end: 0, or -1 with errno. */
+static int
+attend(struct job *j)
+{
+	int unread, i;
+
+	unread = j->run->message(j->run->arg, feed, j) < 0 && !j->deaf;
+	if (!unread)
+		flush(j);
+	else if (!j->ended)
+		kill(-j->pid, SIGKILL);
+	j->killed |= unread;
+	j->used = 0;
+	if (!j->run->late) {	/* else it has not seen everything */
+		close(j->in);
+		j->in = -1;
+	}
+	j->nap = NAP_LEAST;
+	for (look(j); !j->ended; )
+		step(j);
+	for (i = 0; i < LAST_WORDS && j->out >= 0 && listen_once(j); i++)
+		;
+	errno = unread ? EIO : j->lost;
+	return unread || j->lost != 0 ? -1 : 0;
+}
+
+/* ---- starting it ----------------------------------------------------- */
+
+static long
+highest_fd(void)
+{
+	long n = sysconf(_SC_OPEN_MAX);
+
+	return n < 0 || n > FD_MOST ? FD_MOST : n;
+}
+
+/* The child's whole life before the program; trouble is told on 3. */
+static void
+become_program(const struct run *r, int in, int out, int tell)
+{
+	sigset_t none;
+	long fd, most = highest_fd();
+	int sig, err;
+
+	for (sig = 1; sig < 32; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+#ifdef NO_SETSID
+	setpgid(0, 0);
+#else
+	setsid();
+#endif
+	if (dup2(in, 0) == 0 && dup2(out, 1) == 1 && dup2(out, 2) == 2 &&
+	    (tell == 3 || dup2(tell, 3) == 3) && fd_cloexec(3) == 0) {
+		for (fd = 4; fd < most; fd++)
+			close((int)fd);
+		tell = 3;
+		errno = EPERM;	/* for a become that says nothing */
+		if (r->become == NULL || r->become(r->arg) == 0)
+			execve(r->path, r->argv, r->envp);
+	}
+	err = errno;
+	fd_write(tell, (const char *)&err, sizeof(err));
+	_exit(X_OSFILE);
+}
+
+static void
+close_all(int fd[6])
+{
+	int i;
+
+	for (i = 0; i < 6; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+}
+
+/* Three pipes, none of which can be 0, 1 or 2: 0, or -1 with errno. */
+static int
+make_pipes(int fd[6])
+{
+	int i, bad;
+
+	for (i = 0; i < 6; i++)
+		fd[i] = -1;
+	bad = pipe(fd) < 0 || pipe(fd + 2) < 0 || pipe(fd + 4) < 0;
+	for (i = 0; i < 6 && !bad; i++) {
+		if (fd[i] < 3 || fd[i] >= FD_SETSIZE) {
+			errno = EBADF;
+			bad = 1;
+		} else {
+			bad = fd_cloexec(fd[i]) < 0;
+		}
+	}
+	return bad || fd_nonblock(fd[1]) < 0 || fd_nonblock(fd[2]) < 0 ?
+	    -1 : 0;
+}
+
+/* Was the program executed?  0, or errno of what went wrong. */
+static int
+trouble(int tell)
+{
+	int err = 0;
+	long n;
+
+	do
+		n = (long)read(tell, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	return n == (long)sizeof(err) ? err : 0;
+}
+
+/* Starts it: 0, or -1 with errno. */
+static int
+start(struct job *j)
+{
+	int fd[6], err;
+
+	if (make_pipes(fd) < 0) {
+		err = errno;
+		close_all(fd);
+		errno = err;
+		return -1;
+	}
+	j->pid = fork();
+	if (j->pid == 0)
+		become_program(j->run, fd[0], fd[3], fd[5]);
+	err = j->pid < 0 ? errno : 0;
+	j->in = fd[1];
+	j->out = fd[2];
+	fd[1] = fd[2] = -1;
+	close(fd[5]);
+	fd[5] = -1;
+	if (err == 0 && (err = trouble(fd[4])) != 0)
+		while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	close_all(fd);
+	if (err == 0)
+		return 0;
+	close(j->in);
+	close(j->out);
+	errno = err;
+	return -1;
+}
+
+/* ---- for the agent --------------------------------------------------- */
+
+int
+run_program(struct run *r)
+{
+	static struct job j;	/* large, and there is only one at a time */
+	int ended, err;
+
+	memset(&j, 0, offsetof(struct job, buf));
+	j.run = r;
+	j.nap = NAP_LEAST;
+	text_init(&j.heard, r->output, sizeof(r->output));
+	r->exit = -1;
+	r->signal = r->late = 0;
+	signal(SIGCHLD, SIG_DFL);	/* ignored, nobody could be waited for */
+	if (start(&j) < 0)
+		return -1;
+	clock_read();
+	if (r->limit > 0)
+		j.until = now.mono + (double)r->limit;
+	ended = attend(&j);
+	err = errno;
+	if (j.in >= 0)
+		close(j.in);
+	if (j.out >= 0)
+		close(j.out);
+	end_hearing(&j);
+	if (WIFEXITED(j.status))
+		r->exit = WEXITSTATUS(j.status);
+	else if (WIFSIGNALED(j.status))
+		r->signal = WTERMSIG(j.status);
+	errno = err;
+	return ended;
+}
+
+const char *
+run_meaning(int code)
+{
+	static const char *const name[] = {
+		"wrong usage", "wrong data", "no input", "no such user",
+		"no such host", "unavailable", "internal software error",
+		"system error", "system file missing", "cannot create file",
+		"input or output error", "temporary failure",
+		"protocol error", "no permission", "configuration error"
+	};
+
+	return code < X_USAGE || code > X_CONFIG ? NULL :
+	    name[code - X_USAGE];
+}

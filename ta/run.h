@@ -1,0 +1,36 @@
+/*
+ * run.h - a program that takes a message: see run.c.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include "lib.h"
+
+/* What is to be run, filled in by the caller ... */
+struct run {
+	const char *path;		/* of the program */
+	char	*const *argv, *const *envp;	/* ends with NULL */
+	/* Puts the message, as lib_message does; out is for what follows. */
+	int	(*message)(void *arg, int (*put)(void *, const char *, size_t),
+		    void *out);
+	void	*arg;			/* for message and become */
+	int	(*become)(void *arg);	/* in the child: 0, or -1 with errno;
+					 * NULL: stay who we are */
+	long	limit;			/* seconds, then it is killed; 0: none */
+	/* ... and how it ended. */
+	int	exit;			/* its exit code, or -1 */
+	int	signal;			/* that ended it, or 0 */
+	int	late;			/* the limit was reached */
+	char	output[600];		/* the beginning of stdout and stderr,
+					 * one clean line, for a diagnostic */
+};
+
+/* Runs it to its end: 0, or -1 with errno when it could not be started (the
+ * program is missing, no process, become failed), or was killed since the
+ * message could not be read (EIO). */
+int	run_program(struct run *);
+
+/* The name of a sysexits code ("temporary failure"), NULL for others. */
+const char *run_meaning(int code);
+
+#endif
