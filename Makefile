@@ -57,7 +57,7 @@ scheduler: $(OBJS)
 # What every agent is linked with.
 LIB = ta/lib.o ta/job.o line.o util.o
 
-MAILBOX = ta/mailbox.o ta/box.o $(LIB)
+MAILBOX = ta/mailbox.o ta/box.o ta/run.o $(LIB)
 
 ta/mailbox: $(MAILBOX)
 	$(CC) $(LDFLAGS) -o $@ $(MAILBOX) $(LIBS)
@@ -106,7 +106,7 @@ post.o: post.c post.h util.h
 util.o: util.c util.h
 ta/lib.o: ta/lib.c ta/job.h ta/lib.h line.h util.h
 ta/job.o: ta/job.c ta/job.h ta/lib.h line.h util.h
-ta/mailbox.o: ta/mailbox.c ta/box.h ta/lib.h util.h
+ta/mailbox.o: ta/mailbox.c ta/box.h ta/run.h ta/lib.h util.h
 ta/box.o: ta/box.c ta/box.h ta/lib.h util.h
 ta/hold.o: ta/hold.c post.h ta/lib.h util.h
 ta/run.o: ta/run.c ta/run.h ta/lib.h util.h

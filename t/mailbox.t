@@ -247,8 +247,6 @@ END_
 	is '... and the tag is blank again' "$(tags 50-1)$(diags 50-1)" _0
 }
 
-deferred 'a program' '"|cat x"' 'not delivered by this version'
-deferred 'a file' '/etc/passwd' 'not delivered by this version'
 deferred 'no mail directory' x 'No such file' -d "$tmp/none"
 
 echo secret >"$tmp/target"

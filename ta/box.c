@@ -229,30 +229,40 @@ put_quoted(void *mail, const char *s, size_t n)
 	return m->error;
 }
 
-static void
-put_trace(struct mail *m)
-{
-	put_text(m, "Return-Path: <");
-	put_text(m, m->rcpt->from->address);
-	put_text(m, ">\nDelivered-To: ");
-	put_text(m, m->rcpt->user);
-	put_text(m, "\n");
-}
-
 /* "From sender Sat Nov 21 06:38:42 2026"; readers split it at blanks. */
 static void
-put_separator(struct mail *m)
+add_separator(struct text *t, const char *sender)
 {
-	const char *p = m->rcpt->from->address;
 	time_t wall = time(NULL);
 
-	put_text(m, from_word);
-	if (*p == '\0')
-		p = "MAILER-DAEMON";
-	for (; *p != '\0'; p++)
-		put(m, *p == ' ' ? "_" : p, 1);
-	put_text(m, " ");
-	put_text(m, asctime(localtime(&wall)));
+	text_add(t, "%s", from_word);
+	if (*sender == '\0')
+		sender = "MAILER-DAEMON";
+	for (; *sender != '\0'; sender++)
+		text_add(t, "%c", *sender == ' ' ? '_' : *sender);
+	text_add(t, " %s", asctime(localtime(&wall)));
+}
+
+void
+box_head(const struct mail *m, int separator, struct text *t)
+{
+	const char *sender = m->rcpt->from->address;
+
+	if (separator)
+		add_separator(t, sender);
+	text_add(t, "Return-Path: <%s>\nDelivered-To: %s\n", sender,
+	    m->rcpt->user);
+}
+
+static void
+put_head(struct mail *m, int separator)
+{
+	char head[HEAD_SIZE];
+	struct text t;
+
+	text_init(&t, head, sizeof(head));
+	box_head(m, separator, &t);
+	put(m, head, t.len);
 }
 
 /* ---- mbox ------------------------------------------------------------ */
@@ -396,8 +406,7 @@ append(struct mail *m)
 	if (m->before < 0)
 		return box_failed(m, "read", m->box, errno);
 	put_gap(m);
-	put_separator(m);
-	put_trace(m);
+	put_head(m, 1);
 	m->at = 0;
 	unread = lib_message(m->job, m->rcpt, put_quoted, m) < 0;
 	put(m, from_word, m->at > 0 ? (size_t)m->at : 0);
@@ -493,7 +502,7 @@ write_new(struct mail *m, const char *tmp)
 	m->fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (m->fd < 0)
 		return box_failed(m, "make", tmp, errno);
-	put_trace(m);
+	put_head(m, 0);
 	unread = lib_message(m->job, m->rcpt, put_plain, m) < 0;
 	flush(m);
 	if (m->error == 0 && !unread && fd_sync(m->fd) < 0)

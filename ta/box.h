@@ -7,6 +7,7 @@
 #include "lib.h"
 
 #define PATH_SIZE	1024
+#define HEAD_SIZE	4096	/* bytes that box_head needs at most */
 
 /* Whose box it is. */
 struct user {
@@ -49,6 +50,10 @@ int	box_over(struct outcome *, int code, const char *status,
 int	box_refuse(struct mail *, const char *what);	/* the box is ... */
 int	box_failed(struct mail *, const char *what, const char *path,
 	    int err);		/* cannot "make" path: errno */
+
+/* What delivery puts before the message: Return-Path and Delivered-To, after
+ * a "From " line when that is wanted. */
+void	box_head(const struct mail *, int separator, struct text *);
 
 /* Locks the box and makes it when it is missing, for somebody with more
  * rights than the one who delivers: 0 or -1.  Then box_unlock is to follow. */

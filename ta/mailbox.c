@@ -18,10 +18,15 @@
  * With -n there are no users, only names: one that is fit for a file name is
  * its own box, owned by whoever runs this.  A name may end in '/' there.
  *
- * What begins with '|' or '/' would be a program or a file.  This version
- * does not deliver to them and defers, so that a later one can.
+ * What begins with '/' is such a path itself, and what begins with '|' is a
+ * command for the shell.  There nothing counts but the privilege that the
+ * router wrote behind the address: the uid in whose name it is done, and no
+ * other.  That uid must not be root's, unless -0 says so: a slip of whoever
+ * wrote the address would cost the whole machine.  Only root can become
+ * somebody else; anybody else does it for himself alone.  The rest waits.
  */
 #include "box.h"
+#include "run.h"
 #include <sys/wait.h>
 #ifndef NO_PWD
 #include <pwd.h>
@@ -34,8 +39,12 @@ static struct {
 	const char *dir;	/* the mail directory */
 	const char *form;
 	int	names;		/* -n: do not look users up */
+	int	as_root;	/* -0: files and programs in root's name too */
 	long	wait;		/* seconds for locks */
-} opt = { NULL, "%u", 0, 10 };
+	long	limit;		/* seconds for a program */
+} opt = { NULL, "%u", 0, 0, 10, 600 };
+
+#define NOBODY	65534	/* the group of a uid that has no user */
 
 /* ---- users ----------------------------------------------------------- */
 
@@ -48,6 +57,16 @@ safe_name(const char *s)
 	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] == '\0';
 }
+
+#ifndef NO_PWD
+/* No user was found: is that a matter of the moment? */
+static int
+nobody_knows(int err)
+{
+	return err == EIO || err == EINTR || err == ENOMEM ||
+	    err == EMFILE || err == ENFILE;
+}
+#endif
 
 /* 1 found, 0 not, -1 nobody knows at the moment. */
 static int
@@ -66,8 +85,7 @@ look_up(struct user *u)
 	errno = 0;
 	pw = getpwnam(u->name);
 	if (pw == NULL)
-		return errno == EIO || errno == EINTR || errno == ENOMEM ||
-		    errno == EMFILE || errno == ENFILE ? -1 : 0;
+		return nobody_knows(errno) ? -1 : 0;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	return text_fmt(u->home, sizeof(u->home), "%s", pw->pw_dir) == 0;
@@ -103,27 +121,61 @@ find_user(struct user *u)
 	return found;
 }
 
+/* The user with this uid.  One that has no name is one all the same. */
+static int
+find_uid(struct user *u, long uid)
+{
+#ifndef NO_PWD
+	struct passwd *pw;
+#endif
+
+	text_fmt(u->name, sizeof(u->name), "%ld", uid);
+	strcpy(u->home, "/");
+	u->uid = (uid_t)uid;
+	u->gid = NOBODY;
+#ifndef NO_PWD
+	errno = 0;
+	pw = getpwuid(u->uid);
+	if (pw == NULL)
+		return nobody_knows(errno) ? -1 : 0;
+	u->gid = pw->pw_gid;
+	if (text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0 ||
+	    text_fmt(u->home, sizeof(u->home), "%s", pw->pw_dir) < 0)
+		return -1;
+#endif
+	return 0;
+}
+
+/* A file or a program: in whose name?  0, or -1 with the outcome. */
+static int
+privilege(struct user *u, long uid, struct outcome *end)
+{
+	if (uid == -1)
+		return box_over(end, X_TEMPFAIL, "4.3.5", "its control file "
+		    "does not say in whose name; the router has to");
+	if (uid == 0 && !opt.as_root)
+		return box_over(end, X_TEMPFAIL, "4.7.0", "files and programs "
+		    "are not for root, unless mailbox is given -0");
+	if (find_uid(u, uid) < 0)
+		return box_over(end, X_TEMPFAIL, "4.3.0",
+		    "users cannot be looked up now");
+	if (geteuid() != 0 && geteuid() != u->uid)
+		return box_over(end, X_TEMPFAIL, "4.3.5", "only root can "
+		    "deliver in the name of another user; set user=root for "
+		    "mailbox in scheduler.cf");
+	return 0;
+}
+
 /* Whose box is it?  0, or -1 with the outcome. */
 static int
 recipient(const char *word, struct user *u, struct outcome *end)
 {
-	size_t n;
+	size_t n = strlen(word);
 	int found;
 
-	while (*word == '\\')
-		word++;
-	n = strlen(word);
-	if (n >= 2 && word[0] == '"' && word[n - 1] == '"') {
-		word++;
-		n -= 2;
-	}
-	if (*word == '|' || *word == '/')
-		return box_over(end, X_TEMPFAIL, "4.3.5", "pipe and file "
-		    "recipients are not delivered by this version");
-	memset(u, 0, sizeof(*u));
 	u->uid = geteuid();
 	u->gid = getegid();
-	found = text_fmt(u->name, sizeof(u->name), "%.*s", (int)n, word) == 0;
+	found = text_fmt(u->name, sizeof(u->name), "%s", word) == 0;
 	if (found && opt.names) {
 		n -= n > 0 && u->name[n - 1] == '/';
 		u->name[n] = '\0';
@@ -138,6 +190,28 @@ recipient(const char *word, struct user *u, struct outcome *end)
 		    "users cannot be looked up now");
 	return found ? 0 : box_over(end, X_NOUSER, "5.1.1",
 	    "there is no such user here");
+}
+
+/* The recipient as it is meant: without quotes around all of it, and without
+ * the backslash that keeps an alias from being looked up again. */
+static void
+unquote(const char *word, struct text *t)
+{
+	const char *end = word + strlen(word);
+	int quoted;
+
+	while (*word == '\\')
+		word++;
+	quoted = end - word >= 2 && *word == '"' && end[-1] == '"';
+	if (!quoted) {
+		text_add(t, "%s", word);
+		return;
+	}
+	for (word++, end--; word < end; word++) {
+		if (*word == '\\' && word + 1 < end)
+			word++;
+		text_put(t, word, 1);
+	}
 }
 
 /* ---- where the box is ------------------------------------------------ */
@@ -245,7 +319,106 @@ deliver_as_root(struct mail *m)
 	return ended;
 }
 
+/* ---- programs -------------------------------------------------------- */
+
+static int
+become_owner(void *mail)
+{
+	const struct mail *m = mail;
+
+	if (geteuid() == 0 && become(m->user) < 0)
+		return -1;
+	umask(077);
+	return chdir(m->user->home) < 0 ? chdir("/") : 0;
+}
+
+/* The message as programs expect it, with a "From " line. */
+static int
+put_program(void *mail, int (*put)(void *, const char *, size_t), void *out)
+{
+	const struct mail *m = mail;
+	char head[HEAD_SIZE];
+	struct text t;
+
+	text_init(&t, head, sizeof(head));
+	box_head(m, 1, &t);
+	if (put(out, head, t.len) != 0)
+		return -1;
+	return lib_message(m->job, m->rcpt, put, out);
+}
+
+/* What the command knows of the world. */
+struct world {
+	char	home[PATH_SIZE + 8], user[300], logname[300], tz[100];
+	char	*vector[7];
+};
+
+static char *const *
+environment(struct world *w, const struct user *u)
+{
+	static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/ucb";
+	static char shell[] = "SHELL=/bin/sh";
+	const char *tz = getenv("TZ");
+
+	text_fmt(w->home, sizeof(w->home), "HOME=%s", u->home);
+	text_fmt(w->user, sizeof(w->user), "USER=%s", u->name);
+	text_fmt(w->logname, sizeof(w->logname), "LOGNAME=%s", u->name);
+	w->vector[0] = path;
+	w->vector[1] = shell;
+	w->vector[2] = w->home;
+	w->vector[3] = w->user;
+	w->vector[4] = w->logname;
+	w->vector[5] = tz != NULL &&
+	    text_fmt(w->tz, sizeof(w->tz), "TZ=%s", tz) == 0 ? w->tz : NULL;
+	w->vector[6] = NULL;
+	return w->vector;
+}
+
+static int
+to_program(struct mail *m, char *command)
+{
+	static char sh[] = "sh", minus_c[] = "-c";
+	char said[sizeof(m->end->text)], *argv[4];
+	struct lib_verdict v;
+	struct world world;
+	struct run run;
+
+	argv[0] = sh;
+	argv[1] = minus_c;
+	argv[2] = command;
+	argv[3] = NULL;
+	memset(&run, 0, sizeof(run));
+	run.path = "/bin/sh";
+	run.argv = argv;
+	run.envp = environment(&world, m->user);
+	run.message = put_program;
+	run.become = become_owner;
+	run.arg = m;
+	run.limit = opt.limit;
+	if (run_program(&run) < 0)
+		return box_failed(m, "run", command, errno);
+	run_verdict(&run, &v, said, sizeof(said));
+	box_over(m->end, v.code, v.status, v.text);
+	return v.code == 0 ? 0 : -1;
+}
+
 /* ---- jobs ------------------------------------------------------------ */
+
+/* In the name of the privilege: into a file, or to a program. */
+static int
+deliver_by_uid(struct mail *m, struct user *u, char *word)
+{
+	if (privilege(u, m->rcpt->priv, m->end) < 0)
+		return -1;
+	if (*word == '|')
+		return to_program(m, word + 1);
+	if (strcmp(word, "/dev/null") == 0)
+		return 0;	/* the usual way to want no mail */
+	if (text_fmt(m->box, sizeof(m->box) - sizeof(".lock"), "%s", word) < 0)
+		return box_refuse(m, "is no path for a box");
+	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
+	return geteuid() == 0 ? deliver_in_child(m) : box_deliver(m);
+}
 
 static void
 deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
@@ -253,8 +426,11 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 {
 	static struct mail m;	/* large, and there is only one at a time */
 	struct user user;
+	char word[PATH_SIZE];
+	struct text t;
 
 	memset(&m, 0, sizeof(m));
+	memset(&user, 0, sizeof(user));
 	m.job = job;
 	m.rcpt = r;
 	m.user = &user;
@@ -262,9 +438,13 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 	clock_read();
 	m.until = now.mono + (double)opt.wait;
 	box_over(end, 0, "2.0.0", "Ok");
-	if (recipient(r->user, &user, end) < 0 || locate(&m) < 0)
+	text_init(&t, word, sizeof(word));
+	unquote(r->user, &t);
+	if (*word == '|' || *word == '/')
+		deliver_by_uid(&m, &user, word);
+	else if (recipient(word, &user, end) < 0 || locate(&m) < 0)
 		return;
-	if (geteuid() == 0 && !opt.names)
+	else if (geteuid() == 0 && !opt.names)
 		deliver_as_root(&m);
 	else
 		box_deliver(&m);
@@ -287,8 +467,8 @@ work(struct lib_job *job)
 static void
 usage(void)
 {
-	fputs("usage: mailbox [-nV] [-c channel] [-d directory] [-f form] "
-	    "[-h host] [-w seconds]\n", stderr);
+	fputs("usage: mailbox [-0nV] [-c channel] [-d directory] [-f form] "
+	    "[-h host]\n               [-t span] [-w span]\n", stderr);
 	exit(X_USAGE);
 }
 
@@ -332,13 +512,18 @@ main(int argc, char **argv)
 
 	/* -8, -a, -b, -r, -S and -l are ZMailer's: they change a body, a
 	 * stamp or a notice, none of which we touch or send. */
-	while ((c = getopt(argc, argv, "c:d:f:h:nw:V8abrSl:")) != -1)
+	while ((c = getopt(argc, argv, "0c:d:f:h:nt:w:V8abrSl:")) != -1)
 		switch (c) {
+		case '0': opt.as_root = 1; break;
 		case 'c': channel = optarg; break;
 		case 'd': opt.dir = optarg; break;
 		case 'f': opt.form = optarg; break;
 		case 'h': host = optarg; break;
 		case 'n': opt.names = 1; break;
+		case 't':
+			if (span_parse(optarg, &opt.limit) < 0)
+				usage();
+			break;
 		case 'w':
 			if (span_parse(optarg, &opt.wait) < 0)
 				usage();

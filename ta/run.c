@@ -398,3 +398,63 @@ run_meaning(int code)
 	return code < X_USAGE || code > X_CONFIG ? NULL :
 	    name[code - X_USAGE];
 }
+
+/* The verdicts that end it, and what else has a status that fits. */
+static const struct {
+	int	exit, code;
+	const char *status;
+} verdict[] = {
+	{ 0, 0, "2.0.0" },
+	{ X_USAGE, X_UNAVAILABLE, "5.3.5" },
+	{ X_DATAERR, X_UNAVAILABLE, "5.6.0" },
+	{ X_NOINPUT, X_UNAVAILABLE, "5.3.0" },
+	{ X_NOUSER, X_NOUSER, "5.1.1" },
+	{ X_NOHOST, X_NOHOST, "5.1.2" },
+	{ X_UNAVAILABLE, X_UNAVAILABLE, "5.3.0" },
+	{ X_PROTOCOL, X_UNAVAILABLE, "5.5.0" },
+	{ X_NOPERM, X_UNAVAILABLE, "5.7.0" },
+	{ X_CONFIG, X_TEMPFAIL, "4.3.5" }
+};
+
+static void
+add_end(struct text *t, const struct run *r)
+{
+	const char *meaning = run_meaning(r->exit);
+
+	if (r->late)
+		text_add(t, "[took longer than ");
+	if (r->late)
+		span_add(t, r->limit);
+	else if (r->signal != 0)
+		text_add(t, "[killed by signal %d", r->signal);
+	else
+		text_add(t, "[exit %d", r->exit);
+	if (!r->late && meaning != NULL)
+		text_add(t, ": %s", meaning);
+	text_add(t, "]");
+}
+
+void
+run_verdict(const struct run *r, struct lib_verdict *v, char *buf, size_t size)
+{
+	char end[80];
+	struct text t;
+	size_t i;
+
+	memset(v, 0, sizeof(*v));
+	v->code = X_TEMPFAIL;
+	v->status = "4.3.0";
+	for (i = 0; i < sizeof(verdict) / sizeof(*verdict); i++)
+		if (!r->late && r->exit == verdict[i].exit) {
+			v->code = verdict[i].code;
+			v->status = verdict[i].status;
+		}
+	text_init(&t, end, sizeof(end));
+	if (v->code != 0)
+		add_end(&t, r);
+	else if (r->output[0] == '\0')
+		text_add(&t, "Ok");
+	text_fmt(buf, size, "%.*s%s%s", (int)(size - t.len - 2), r->output,
+	    r->output[0] != '\0' && t.len > 0 ? " " : "", end);
+	v->text = buf;
+}

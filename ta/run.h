@@ -30,6 +30,12 @@ struct run {
  * message could not be read (EIO). */
 int	run_program(struct run *);
 
+/* What its end means for the recipients, by sysexits: code, status and text,
+ * which is "output [exit 75: temporary failure]", in the caller's buffer of
+ * 100 bytes at least.  A code that is none of sysexits', a signal and the
+ * limit are no verdict of the program's: the message waits. */
+void	run_verdict(const struct run *, struct lib_verdict *, char *, size_t);
+
 /* The name of a sysexits code ("temporary failure"), NULL for others. */
 const char *run_meaning(int code);
 

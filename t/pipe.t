@@ -1,0 +1,226 @@
+#!/bin/sh
+# The agent mailbox and recipients that are a file or a program: in whose name
+# it is done, what they get, and what becomes of the message.
+. "${0%/*}/lib.sh"
+
+A=${MAILBOX:-$top/ta/mailbox}
+po=$tmp/po
+dir=$tmp/own
+tab=$(printf '\t')
+spool_new "$po"
+mkdir "$dir" "$tmp/mail"
+
+# Root delivers for somebody else, anybody else for himself.
+me=$(id -u)
+uid=$me
+if [ "$me" -eq 0 ] && ! without NO_PWD; then
+	uid=$(id -u nobody 2>/dev/null)
+fi
+if [ -z "$uid" ] || [ "$uid" -eq 0 ]; then
+	skip_all 'root, and no user nobody to deliver for'
+fi
+[ "$me" -eq "$uid" ] || chown "$uid" "$dir"
+
+number=100
+# Sets said: the report without its number, and left: the tag.
+send() {	# user uid [option ...]
+	number=$((number + 1))
+	put_raw "$po" $number-1 <<END_
+i $number-1
+o 9
+l <x@test>
+s smtp - s@a.org 0
+r           local - $1 $2
+m
+Subject: test
+
+END_
+	printf 'skipped: From the body\nFrom its second line\n' \
+	    >"$po/queue/$number-1"
+	shift 2
+	said=$(cd "$po/transport" && printf '%s\n' "$number-1$tab-" |
+	    "$A" -w 1 -n -d "$tmp/mail" "$@" 2>&1 | grep -v '^#hungry$' |
+	    sed 's/^[^	]*	//')
+	left=$(sed -n 's/^r\(.\).*/\1/p' "$po/transport/$number-1" | tr ' ' _)
+}
+owner() {	# file
+	ls -ln "$1" | awk '{ print $3 }'
+}
+message="From s@a.org DATE
+Return-Path: <s@a.org>
+Delivered-To: WHO
+Subject: test
+
+From the body
+From its second line"
+shown() {	# file: its stamps and its recipient are not known beforehand
+	sed -e 's/^\(From s@a.org \)[A-Z].*/\1DATE/' \
+	    -e 's/^\(Delivered-To: \).*/\1WHO/' "$1"
+}
+
+# ---- files ----------------------------------------------------------------
+
+send "$dir/box" "$uid"
+is 'a file' "$said$left" "${tab}ok3 Ok+"
+is '... has the message, as a mailbox has' "$(shown "$dir/box")" \
+    "$(printf '%s\n' "$message" | sed '5,$s/^From />From /')"
+is '... and belongs to whose it is' "$(owner "$dir/box")" "$uid"
+send "$dir/box" "$uid"
+is 'the next message goes behind it' \
+    "$said$(grep -c '^From s@a.org' "$dir/box")" "${tab}ok3 Ok2"
+is '... no lock stays behind' "$(ls "$dir")" box
+send "\"$dir/box\"" "$uid"
+is 'quotes are no part of it' "$(grep -c '^From s@a.org' "$dir/box")" 3
+send "$dir/maildir/" "$uid"
+is 'a path that ends in / is a Maildir' \
+    "$left$(ls "$dir/maildir/new" | wc -l | tr -d ' ')" +1
+send /dev/null "$uid"
+is '/dev/null takes everything' "$said$left" "${tab}ok3 Ok+"
+send /dev/zero "$uid"
+like 'another device does not' "$said$left" 'deferred .*no regular file_$'
+send "$dir/none/box" "$uid"
+like 'a directory that is missing' "$said$left" \
+    'delayed.*deferred .*none/box.*_$'
+: >"$tmp/mail/other"
+if [ "$me" -eq 0 ]; then
+	chmod 666 "$tmp/mail/other"
+	send "$tmp/mail/other" "$uid"
+	like 'a file of somebody else' "$said" 'deferred .*somebody else'
+else
+	chmod 000 "$tmp/mail/other"
+	send "$tmp/mail/other" "$uid"
+	like 'a file that is not to be written' "$said" 'deferred .*denied'
+fi
+is '... is left alone' "$(ls -l "$tmp/mail/other" | awk '{ print $5 }')" 0
+: >"$tmp/secret"
+ln -s "$tmp/secret" "$dir/link"
+send "$dir/link" "$uid"
+like 'a link is not followed' "$said" 'deferred'
+is '... nothing went there' "$(cat "$tmp/secret")" ''
+
+# ---- in whose name ----------------------------------------------------------
+
+send "$dir/for-root" 0
+like 'root'\''s name is not used' "$said$left" \
+    '4\.7\.0.*deferred .*not for root, unless mailbox is given -0_$'
+send '"|touch for-root"' 0
+like '... nor for a program' "$said" 'deferred .*not for root'
+is '... nothing happened' "$(ls "$dir" | grep root)" ''
+if [ "$me" -eq 0 ]; then
+	send "$tmp/mail/for-root" 0 -0
+	is '... but with -0 it is' \
+	    "$left$(owner "$tmp/mail/for-root")" +0
+	send "\"|id -u >$dir/someone\"" "$uid"
+	is 'root becomes who it is for' "$left$(cat "$dir/someone")" "+$uid"
+	send "\"|id -G >$dir/someone\"" "$uid"
+	unlike '... and leaves root'\''s groups' "$(cat "$dir/someone")" \
+	    '(^| )0( |$)'
+	send "\"|id -u >$dir/nameless\"" 54321
+	like 'a uid needs no name, only room to write' "$said" \
+	    'deferred .*(denied|cannot create|nameless)'
+	chmod 777 "$dir"
+	send "\"|id -u >$dir/nameless\"" 54321
+	is '... and has it' "$left$(cat "$dir/nameless")" +54321
+	chmod 755 "$dir"
+else
+	send "$dir/other" 54321
+	like 'somebody else is not for us' "$said$left" \
+	    'deferred .*only root can .*user=root.*_$'
+	send '"|id"' 54321
+	like '... not for a program either' "$said" 'deferred .*only root'
+	is '... and nothing happens' "$(ls "$dir" | grep other)" ''
+	skip 'root becomes somebody' 'not root'
+	skip '... and leaves his groups' 'not root'
+fi
+for word in '' -1 12x x -; do
+	send "$dir/nobody's" "$word"
+	like "a privilege that is '$word' is none" "$said$left" \
+	    'deferred .*does not say in whose name.*_$'
+done
+
+# ---- programs -----------------------------------------------------------------
+
+send "\"|cat >$dir/cat\"" "$uid"
+is 'a program' "$said$left" "${tab}ok3 Ok+"
+is '... has the message' "$(shown "$dir/cat")" "$message"
+send "\"|tr a-z A-Z | sed -n 's/^SUBJECT: /\\\"&\\\"/p' >$dir/cat\"" "$uid"
+is '... the shell runs it, with quotes of its own' "$(cat "$dir/cat")" \
+    '"SUBJECT: "TEST'
+SECRET=1
+export SECRET
+send "\"|env >$dir/env\"" "$uid"
+is 'it sees nothing of our environment' \
+    "$(sed 's/=.*//' "$dir/env" | grep -E -v '^(_|OLDPWD|SHLVL|PWD)$' |
+	grep -v '^TZ$' | sort | tr '\n' ' ')" 'HOME LOGNAME PATH SHELL USER '
+if ! without NO_PWD; then
+	like '... but who it is' "$(cat "$dir/env")" "^USER=$(id -un "$uid")\$"
+else
+	like '... but who it is' "$(cat "$dir/env")" "^USER=$uid\$"
+fi
+
+ends() {	# exit-code what-it-says ERE tag
+	send "\"|echo $2 >&2; exit $1\"" "$uid"
+	like "exit $1" "$said" "$3"
+	is '... leaves the tag' "$left" "$4"
+}
+ends 0 fine '^	ok3 fine$' +
+ends 75 busy '4\.3\.0.*	deferred busy \[exit 75: temporary failure\]$' _
+ends 67 who '^	error2 who \[exit 67: no such user\]$' -
+ends 65 what '^	error2 what \[exit 65: wrong data\]$' -
+ends 77 no '^	error2 no \[exit 77: no permission\]$' -
+ends 1 oops '	deferred oops \[exit 1\]$' _
+send '"|kill -9 $$"' "$uid"
+like 'a program that is killed' "$said$left" \
+    'deferred \[killed by signal 9\]_$'
+send "\"|$dir/missing\"" "$uid"
+like 'a program that is missing' "$said$left" 'deferred .*missing.*exit 127'
+send "\"|sleep 60\"" "$uid" -t 1
+like 'a program that takes too long' "$said$left" \
+    'deferred \[took longer than 1s\]_$'
+send '"|exit 0"' "$uid"
+is 'a program that does not read' "$said$left" "${tab}ok3 Ok+"
+send '"|(sleep 3; echo late) & exit 0"' "$uid"
+is 'what a program leaves in the background is not waited for' \
+    "$said$left" "${tab}ok3 Ok+"
+send '"|yes | head -n 100000; exit 69"' "$uid"
+like 'a talkative one is cut' "$said" \
+    'error2 (y )+y?\.* \[exit 69: unavailable\]$'
+
+# More than a pipe holds, not read by one and copied by another.
+number=900
+put_raw "$po" 901-1 <<END_
+i 901-1
+o 0
+l <x@test>
+s smtp - s@a.org 0
+r           local - "|exit_0=;exit" $uid
+r           local - "|cat >$dir/large" $uid
+m
+Subject: large
+
+END_
+awk 'BEGIN { for (i = 0; i < 40000; i++) print "line", i, "of it" }' \
+    >"$po/queue/901-1"
+(cd "$po/transport" && printf '901-1\n' | "$A" -d "$tmp/mail") >"$tmp/said" 2>&1
+is 'a large message, not read and copied' \
+    "$(grep -c 'ok3 Ok$' "$tmp/said")" 2
+is '... is complete' \
+    "$(sed '1,/^$/d' "$dir/large" | cmp - "$po/queue/901-1" 2>&1)" ''
+
+# A message whose end is missing must not look like one.
+send '"|true"' "$uid"
+put_raw "$po" 902-1 <<END_
+i 902-1
+o 999
+l <x@test>
+s smtp - s@a.org 0
+r           local - "|cat >$dir/cut" $uid
+m
+Subject: cut
+
+END_
+(cd "$po/transport" && printf '902-1\n' | "$A" -d "$tmp/mail") >"$tmp/said" 2>&1
+like 'a message file that is too short' "$(cat "$tmp/said")" \
+    'deferred the message file is shorter'
+is '... runs nothing' "$(ls "$dir" | grep cut)" ''
+finish
