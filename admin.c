@@ -1,0 +1,337 @@
+/*
+ * admin.c - what an operator wants done to the queue.
+ *
+ *	flush	what waits is tried now: times of its own, a host that asked
+ *		for peace, a T line not come; limits and holds stay
+ *	hold	nothing more of it is given to agents, nor expires
+ *	release	ends such a hold
+ *	delete	nobody gets it, nobody is told
+ *	bounce	it expires now
+ *
+ * on a message, by its name, or on addresses, by a pattern for channel/host;
+ * flush and release also on all.  A job that an agent has is not taken from
+ * it: what is wanted happens when it is reported.
+ *
+ * Each request gets an answer for people, which begins with "ok" or "no", and
+ * a line in the log with who asked.  It may go over everything in core: that
+ * is an operator's time, not the mail's.
+ */
+#include "scheduler.h"
+#include <ctype.h>
+
+/* A request while it is being done. */
+struct request {
+	const char *what;
+	struct message *msg;	/* it names a message, or NULL */
+	char	**patterns;	/* it names addresses, or NULL; neither: all */
+	struct text *answer;
+	unsigned done, later, failed;	/* vertices */
+};
+
+/* ---- what it is about ------------------------------------------------ */
+
+/* X/Y/123-45 or 123-45: where that begins, NULL when it is no name. */
+static const char *
+name_in(const char *s)
+{
+	int level;
+
+	for (level = 0; level < 2 && *s >= 'A' && *s <= 'Z' && s[1] == '/';
+	    level++)
+		s += 2;
+	return isdigit((unsigned char)*s) && strchr(s, '/') == NULL ? s : NULL;
+}
+
+static struct message *
+find_message(const char *name)
+{
+	struct message *m = q_find(num_of(name, NULL));
+	const char *base;
+
+	if (m == NULL)
+		return NULL;
+	base = strrchr(m->name, '/');
+	return strcmp(base == NULL ? m->name : base + 1, name) == 0 ? m : NULL;
+}
+
+static int
+matches(const struct request *r, const struct thread *t)
+{
+	char address[2 * WORD_MAX_];
+	char **p = r->patterns;
+
+	if (p == NULL)
+		return 1;
+	text_fmt(address, sizeof(address), "%s/%s", t->ring->chan->name,
+	    t->host);
+	while (*p != NULL && !pat_match(*p, address))
+		p++;
+	return *p != NULL;
+}
+
+/* Does act with each vertex that is meant and not done. */
+static void
+each_vertex(struct request *r, void (*act)(struct request *, struct vertex *))
+{
+	struct message *m;
+	struct hlink *l;
+	unsigned i, j;
+
+	for (i = 0; i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = l->next) {
+			m = OWNER(struct message, link, l);
+			if (r->msg != NULL && r->msg != m)
+				continue;
+			for (j = 0; j < m->nv; j++)
+				if (m->v[j].state != V_DONE &&
+				    matches(r, m->v[j].thread))
+					act(r, &m->v[j]);
+		}
+}
+
+/* ---- verbs ----------------------------------------------------------- */
+
+static void
+say_how_many(struct request *r, const char *did)
+{
+	if (r->done + r->later + r->failed == 0) {
+		text_add(r->answer, "no nothing in the queue is %s", r->what);
+		return;
+	}
+	text_add(r->answer, "%s %u %s", r->failed > 0 ? "no" : "ok", r->done,
+	    did);
+	if (r->later > 0)
+		text_add(r->answer, ", %u when their agents have reported",
+		    r->later);
+	if (r->failed > 0)
+		text_add(r->answer, ", %u not: the spool cannot be written to",
+		    r->failed);
+}
+
+static void
+flush_one(struct request *r, struct vertex *v)
+{
+	if (v->state == V_FED || v->state == V_HELD)
+		return;
+	th_flush_one(v);
+	r->done++;
+}
+
+static void
+do_flush(struct request *r)
+{
+	struct thread *t;
+
+	if (r->msg != NULL) {
+		each_vertex(r, flush_one);
+		if (r->done == 0) {
+			text_add(r->answer, "no its recipients are held or "
+			    "with agents");
+			return;
+		}
+		say_how_many(r, "jobs flushed");
+		return;
+	}
+	for (t = q.all; t != NULL; t = t->next)
+		if (t->ready.n + t->wait.n > 0 && matches(r, t)) {
+			th_flush(t);
+			r->done++;
+		}
+	if (r->done > 0 || r->patterns != NULL)
+		say_how_many(r, "destinations flushed");
+	else
+		text_add(r->answer, "ok nothing waits");
+}
+
+static void
+count_one(struct request *r, struct vertex *v)
+{
+	if (v->state == V_FED)
+		r->later++;
+	else
+		r->done++;
+}
+
+/* A hold on addresses has come or gone. */
+static void
+rehold_all(void)
+{
+	struct thread *t;
+	struct hlink *l;
+	unsigned i, ended = 0;
+
+	for (t = q.all; t != NULL; t = t->next)
+		ended += (unsigned)th_rehold(t);
+	if (ended == 0)
+		return;
+	for (i = 0; i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = l->next)
+			q_rearm(OWNER(struct message, link, l));
+}
+
+static void
+cannot_write(struct request *r)
+{
+	text_add(r->answer, "no %s/.mailq.holds cannot be written: %s",
+	    opt.postoffice, strerror(errno));
+}
+
+static void
+do_hold(struct request *r)
+{
+	int n = held_add(r->patterns != NULL, r->what);
+
+	if (n < 0) {
+		cannot_write(r);
+		return;
+	}
+	if (r->msg != NULL)
+		q_hold(r->msg, 1);
+	else
+		rehold_all();
+	each_vertex(r, count_one);
+	text_add(r->answer, "ok %s is %sheld, %u jobs", r->what,
+	    n > 0 ? "already " : "", r->done);
+	if (r->later > 0)
+		text_add(r->answer, " and %u when their agents have reported",
+		    r->later);
+}
+
+/* 0, or -1 after saying why. */
+static int
+release_one(struct request *r, int address, const char *what)
+{
+	struct message *m;
+	int n = held_del(address, what);
+
+	if (n < 0) {
+		cannot_write(r);
+		return -1;
+	}
+	m = address ? NULL : find_message(what);
+	if (m != NULL)
+		q_hold(m, 0);
+	r->done += n == 0;
+	return 0;
+}
+
+static void
+do_release(struct request *r)
+{
+	char name[2 * WORD_MAX_];
+	const char *text;
+	int kind;
+
+	if (r->msg != NULL || r->patterns != NULL) {
+		if (release_one(r, r->patterns != NULL, r->what) < 0)
+			return;
+	} else {
+		for (kind = 0; kind < 2; kind++)
+			while ((text = held_first(kind)) != NULL) {
+				text_fmt(name, sizeof(name), "%s", text);
+				if (release_one(r, kind, name) < 0)
+					return;
+			}
+	}
+	rehold_all();
+	if (r->done > 0)
+		text_add(r->answer, "ok %u holds released", r->done);
+	else
+		text_add(r->answer, "no there is no hold on %s", r->what);
+}
+
+static void
+count_doomed(struct request *r, int n)
+{
+	if (n == 0)
+		r->done++;
+	else if (n > 0)
+		r->later++;
+	else
+		r->failed++;
+}
+
+static void
+delete_one(struct request *r, struct vertex *v)
+{
+	count_doomed(r, q_doom(v, DOOM_DELETE));
+}
+
+static void
+bounce_one(struct request *r, struct vertex *v)
+{
+	count_doomed(r, q_doom(v, DOOM_BOUNCE));
+}
+
+static void
+do_delete(struct request *r)
+{
+	each_vertex(r, delete_one);
+	say_how_many(r, "jobs deleted");
+}
+
+static void
+do_bounce(struct request *r)
+{
+	each_vertex(r, bounce_one);
+	say_how_many(r, "jobs bounced");
+}
+
+static const struct {
+	const char *verb;
+	void	(*act)(struct request *);
+	int	all;		/* "all" makes sense */
+} verbs[] = {
+	{ "flush", do_flush, 1 },
+	{ "hold", do_hold, 0 },
+	{ "release", do_release, 1 },
+	{ "delete", do_delete, 0 },
+	{ "bounce", do_bounce, 0 }
+};
+
+/* ---- requests -------------------------------------------------------- */
+
+/* Finds out what is meant: 0, or -1 after saying why. */
+static int
+understand(struct request *r, int all)
+{
+	const char *name = name_in(r->what), *why;
+
+	if (name != NULL) {
+		r->what = name;
+		r->msg = find_message(name);
+		if (r->msg == NULL)
+			text_add(r->answer, "no there is no message %s", name);
+		return r->msg == NULL ? -1 : 0;
+	}
+	if (strcmp(r->what, "all") == 0 && all)
+		return 0;
+	why = strchr(r->what, '/') == NULL ? "is neither the name of a message "
+	    "nor channel/host" : pat_check(r->what);
+	if (why == NULL && (r->patterns = pat_expand(r->what)) == NULL)
+		why = "makes too many alternatives";
+	if (why != NULL)
+		text_add(r->answer, "no %s %s", r->what, why);
+	return why != NULL ? -1 : 0;
+}
+
+void
+admin_do(const char *verb, const char *what, long uid, struct text *answer)
+{
+	struct request r;
+	size_t i, n = sizeof(verbs) / sizeof(verbs[0]);
+
+	memset(&r, 0, sizeof(r));
+	r.what = what;
+	r.answer = answer;
+	for (i = 0; i < n && strcmp(verb, verbs[i].verb) != 0; i++)
+		;
+	if (i == n)
+		text_add(answer, "no %s is no command", verb);
+	else if (understand(&r, verbs[i].all) == 0)
+		verbs[i].act(&r);
+	if (r.patterns != NULL)
+		pat_free(r.patterns);
+	log_info("command uid=%ld verb=%s what=%s %s", uid, verb, what,
+	    answer->s);
+}
