@@ -45,7 +45,7 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
-OBJS = scheduler.o pool.o ta.o child.o intake.o queue.o thread.o explain.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold
 TESTS = t/cftest t/agent t/mkspool t/notify t/clocksched
 
@@ -89,6 +89,10 @@ scheduler.o: scheduler.c scheduler.h line.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ scheduler.c
 
 ta.o: ta.c scheduler.h line.h util.h
+status.o: status.c scheduler.h line.h util.h
+dump.o: dump.c scheduler.h line.h util.h
+admin.o: admin.c scheduler.h line.h util.h
+held.o: held.c scheduler.h line.h util.h
 pool.o: pool.c scheduler.h line.h util.h
 child.o: child.c scheduler.h line.h util.h
 intake.o: intake.c scheduler.h line.h util.h

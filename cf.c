@@ -75,7 +75,7 @@ static const struct {
 
 /* What ZMailer has and this program does without. */
 static const char *const foreign[] = {
-	"authfile", "mailqsock", "msgwriteasync", "global-report-interval",
+	"authfile", "msgwriteasync", "global-report-interval",
 	"store-error-on-error"
 };
 
@@ -525,26 +525,62 @@ take_pattern(struct reader *r, char *word, int line)
 	r->link = &c->next;
 }
 
+static const char *
+check_path(const char *value)
+{
+	return *value == '/' || strncmp(value, "UNIX:/", 6) == 0 ||
+	    strstr(value, "${") != NULL ? NULL : "is no absolute path";
+}
+
+/* TCP:port or TCP:host:port, or none. */
+static const char *
+check_port(const char *value)
+{
+	const char *port = strrchr(value, ':'), *end;
+	unsigned long n;
+
+	if (strcmp(value, "none") == 0)
+		return NULL;
+	if (strncmp(value, "TCP:", 4) != 0)
+		return "is not TCP:port, TCP:host:port or none";
+	n = num_of(port + 1, &end);
+	return end == port + 1 || *end != '\0' || n < 1 || n > 65535UL ?
+	    "has no port from 1 to 65535" : NULL;
+}
+
+static const struct {
+	const char *name;
+	size_t	at;		/* offset in struct config */
+	const char *(*check)(const char *);	/* what is wrong, or NULL */
+} params[] = {
+	{ "notifysock", offsetof(struct config, notifysock), check_path },
+	{ "mailqsock", offsetof(struct config, mailqsock), check_port }
+};
+
 /* PARAMname value, or PARAMname=value. */
 static void
 take_param(struct reader *r, char *word, char *value, int line)
 {
-	const char *name = word + 5;
+	const char *name = word + 5, *why;
+	char **at;
 	size_t i;
 
 	if (value == NULL || *value == '\0') {
 		wrong(r, line, word, "a value is missing");
 		return;
 	}
-	if (strcmp(name, "notifysock") == 0 && *value != '/' &&
-	    strncmp(value, "UNIX:/", 6) != 0 && strstr(value, "${") == NULL) {
-		wrong(r, line, word, "%s is no absolute path", value);
-		return;
-	}
-	if (strcmp(name, "notifysock") == 0) {
-		free(r->config->notifysock);
-		r->config->notifysock = mem_dup(value);
-		if (r->config->notifysock == NULL)
+	for (i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+		if (strcmp(name, params[i].name) != 0)
+			continue;
+		why = params[i].check(value);
+		if (why != NULL) {
+			wrong(r, line, word, "%s %s", value, why);
+			return;
+		}
+		at = (char **)(void *)((char *)r->config + params[i].at);
+		free(*at);
+		*at = mem_dup(value);
+		if (*at == NULL)
 			wrong(r, line, word, "no memory");
 		return;
 	}
@@ -554,8 +590,8 @@ take_param(struct reader *r, char *word, char *value, int line)
 			    "is passed over", r->file, line, word);
 			return;
 		}
-	wrong(r, line, word, "is not known; the one with a meaning here is "
-	    "PARAMnotifysock");
+	wrong(r, line, word, "is not known; those with a meaning here are "
+	    "PARAMnotifysock and PARAMmailqsock");
 }
 
 /* The token in the first column that r->p is at. */
@@ -692,6 +728,7 @@ cf_free(struct config *config)
 		free(f);
 	}
 	free(config->notifysock);
+	free(config->mailqsock);
 	free(config);
 }
 

@@ -56,6 +56,8 @@ vertex_done(struct vertex *v)
 		list_del(&t->ready, v);
 	else if (v->state == V_WAIT)
 		list_del(&t->wait, v);
+	else if (v->state == V_HELD)
+		t->nheld--;
 	v->state = V_DONE;
 	v->thread = NULL;
 	reason_free(v->reason);
@@ -136,7 +138,7 @@ drop(struct message *m, const char *why)
 	m->dropped = 1;
 	m->gone = (unsigned char)spool_gone(m->name);
 	for (i = 0; i < m->nv; i++)
-		if (m->v[i].state == V_WAIT || m->v[i].state == V_READY)
+		if (m->v[i].state != V_FED && m->v[i].state != V_DONE)
 			vertex_done(&m->v[i]);
 }
 
@@ -167,10 +169,10 @@ fail(const char *name, unsigned long off, const char *status,
 	return -1;
 }
 
-/* All that is left of a vertex fails, on disk before it is forgotten.  0, or
- * -1 when the disk would not have it. */
+/* All that is left of a vertex fails, on disk before it is forgotten.  how is
+ * the beginning of the reason.  0, or -1 when the disk would not have it. */
 static int
-vertex_expire(struct vertex *v)
+vertex_expire(struct vertex *v, const char *how)
 {
 	struct message *m = v->msg;
 	struct reason *why = v->reason;
@@ -181,7 +183,7 @@ vertex_expire(struct vertex *v)
 	if (why == NULL && host_asked(v))
 		why = v->thread->reason;
 	text_init(&t, message, sizeof(message));
-	text_add(&t, "expired after ");
+	text_add(&t, "%s after ", how);
 	span_add(&t, (long)now.mono - m->born);
 	if (why != NULL)
 		text_add(&t, ", problem was:\n%s", why->s);
@@ -199,6 +201,29 @@ vertex_expire(struct vertex *v)
 	return 0;
 }
 
+/* Nobody gets the rest of a vertex, and nobody is told: 0 or -1 as above. */
+static int
+vertex_delete(struct vertex *v)
+{
+	struct message *m = v->msg;
+	unsigned i;
+
+	for (i = v->first; i != NONE; i = m->r[i].next) {
+		if (m->r[i].state != RC_PENDING)
+			continue;
+		if (ctl_mark(m->name, m->r[i].off, '+') < 0)
+			return -1;
+		m->r[i].state = RC_OK;
+		v->left--;
+		q.rcpts_out++;
+		log_info("deleted msg=%s rcpt=%u channel=%s host=%s", m->name,
+		    m->r[i].off, v->thread->ring->chan->name,
+		    v->thread->host);
+	}
+	vertex_done(v);
+	return 0;
+}
+
 #define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
 #define TRIED_AGAIN	60	/* ... until old mail is looked at again */
 
@@ -211,8 +236,8 @@ vertex_timer(struct vertex *v)
 	const struct setting *s = &v->thread->ring->conf->v;
 	long at = v->msg->born + s->expiry, untried = at + s->expiry2;
 
-	if (s->expiry == 0)
-		return 0;
+	if (s->expiry == 0 || v->msg->held || v->thread->held != NULL)
+		return 0;	/* what is held does not get too old */
 	if ((double)at > now.mono)
 		return at;
 	if (v->tries == 0 && !host_asked(v) && (double)untried > now.mono) {
@@ -223,7 +248,7 @@ vertex_timer(struct vertex *v)
 		drop(v->msg, "its control file was taken away");
 		return 0;
 	}
-	if (v->state != V_FED && vertex_expire(v) == 0)
+	if (v->state != V_FED && vertex_expire(v, "expired") == 0)
 		return 0;
 	return (long)now.mono + DISK_AGAIN;
 }
@@ -277,6 +302,11 @@ arrive(struct vertex *v)
 	const struct setting *s = &t->ring->conf->v;
 
 	v->step = retry_step(s, (long)now.mono - v->msg->born);
+	if (v->msg->held) {
+		v->state = V_HELD;
+		t->nheld++;
+		return;
+	}
 	if (s->wakeuprestartonly && t->wake.pos != 0) {
 		th_wait(t, v, (long)t->wake.when);
 		return;
@@ -300,6 +330,7 @@ q_add(struct message *m)
 	q.nmessages++;
 	q.msgs_in++;
 	q.rcpts_in += m->nr;
+	m->held = (unsigned char)held_message(m->name);
 	for (i = 0; i < m->nv; i++)
 		arrive(&m->v[i]);
 	message_timer(m);
@@ -571,12 +602,16 @@ put_back(struct vertex *v, const char *reason)
 	}
 	if (v->tries < USHRT_MAX)
 		v->tries++;
-	if (v->verdict == SAID_DEFERALL) {
+	if (v->verdict == SAID_DEFERALL || m->held) {
+		if (m->held)
+			wakeup = (long)now.mono;
 		th_ready(t, v);
 	} else {
 		wakeup = next_try(v);
 		th_wait(t, v, wakeup);
 	}
+	if (m->held)
+		th_hold(v);
 	th_check(t);
 	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "
 	    "next=%ld age=%ld %s", m->name, t->ring->chan->name,
@@ -585,6 +620,18 @@ put_back(struct vertex *v, const char *reason)
 	at = vertex_timer(v);	/* it may have expired by now */
 	if (at != 0 && (m->expire.pos == 0 || (double)at < m->expire.when))
 		heap_set(&q.expire, &m->expire, (double)at);
+}
+
+/* The operator's will is done, now that no agent has it: 0, or -1 when the
+ * disk would not have it. */
+static int
+doom(struct vertex *v)
+{
+	int how = v->doom;
+
+	v->doom = DOOM_NONE;
+	return how == DOOM_DELETE ? vertex_delete(v) :
+	    vertex_expire(v, "ended by the postmaster");
 }
 
 void
@@ -602,8 +649,39 @@ q_job_over(struct ta *ta, const char *reason)
 	settle(v);
 	if (v->left == 0 || v->msg->dropped)
 		vertex_done(v);
-	else
+	else if (v->doom == DOOM_NONE || doom(v) < 0)
 		put_back(v, reason);
+}
+
+/* ---- what an operator wants ------------------------------------------ */
+
+int
+q_doom(struct vertex *v, enum doom how)
+{
+	v->doom = (unsigned char)how;
+	if (v->state == V_FED)
+		return 1;
+	return doom(v);
+}
+
+void
+q_hold(struct message *m, int on)
+{
+	struct vertex *v;
+
+	m->held = (unsigned char)on;
+	for (v = m->v; v < m->v + m->nv; v++)
+		if (on && (v->state == V_READY || v->state == V_WAIT))
+			th_hold(v);
+		else if (!on && v->state == V_HELD)
+			th_release(v);
+	message_timer(m);
+}
+
+void
+q_rearm(struct message *m)
+{
+	message_timer(m);
 }
 
 /* ---- timers, reload, sweep ------------------------------------------- */
@@ -685,6 +763,8 @@ message_end(struct message *m)
 		heap_set(&q.expire, &m->expire, now.mono + DISK_AGAIN);
 		return;
 	}
+	if (m->held)
+		held_del(0, m->name);
 	heap_del(&q.expire, &m->expire);
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;

@@ -15,15 +15,17 @@
  *
  *	HUP USR1	configuration and logs are opened anew; when the new
  *			configuration has errors the old one stays in force
+ *	USR2		a dump of the queue beside the log
  *	TERM INT QUIT	nothing more is fed, agents finish what they have,
  *			exit 0; the second one: at once
- *	CHLD		an agent is dead
+ *	CHLD		an agent is dead, or a dump is done
  *
  * The loop sleeps in one select until a descriptor or a deadline is ready,
  * reads the clocks, and lets each module do its part:
  *
- *	signals, reports (ta_do), new mail (in_load), what is due (q_timers,
- *	ta_timers), what may go (pool_run), what is over (q_sweep), the log
+ *	signals, reports (ta_do), who asks (status_do), new mail (in_load),
+ *	what is due (q_timers, ta_timers), what may go (pool_run), what is
+ *	over (q_sweep), the log
  *
  * This file parses nothing but options and the lines of -Z.
  */
@@ -44,9 +46,6 @@
 #endif
 #ifndef LOGDIR
 #define LOGDIR		"/var/log"
-#endif
-#ifndef RENDEZVOUS
-#define RENDEZVOUS	"/usr/tmp/.mailq.text"
 #endif
 #define PATH		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:" \
 			"/sbin:/bin"
@@ -322,7 +321,7 @@ find_locations(void)
 	opt.mailbin = location(NULL, "MAILBIN", MAILBIN);
 	opt.mailshare = location(NULL, "MAILSHARE", MAILSHARE);
 	opt.logdir = location(NULL, "LOGDIR", LOGDIR);
-	opt.rendezvous = location(opt.rendezvous, "RENDEZVOUS", RENDEZVOUS);
+	opt.rendezvous = location(opt.rendezvous, "RENDEZVOUS", NULL);
 	opt.path = getenv("PATH");
 	if (opt.path == NULL)
 		opt.path = PATH;
@@ -438,6 +437,7 @@ reload(void)
 	}
 	q_reload(c);
 	open_notify();
+	status_listen();
 	log_info("reload file=%s done", opt.config);
 }
 
@@ -500,7 +500,7 @@ take_pid_file(void)
 
 /* ---- signals --------------------------------------------------------- */
 
-static volatile sig_atomic_t got_term, got_reload, got_child;
+static volatile sig_atomic_t got_term, got_reload, got_child, got_dump;
 static int poke[2];		/* the pipe that ends select */
 
 static void
@@ -512,6 +512,8 @@ on_signal(int sig)
 		got_child = 1;
 	else if (sig == SIGHUP || sig == SIGUSR1)
 		got_reload = 1;
+	else if (sig == SIGUSR2)
+		got_dump = 1;
 	else
 		got_term++;
 	if (write(poke[1], "", 1) < 0)
@@ -522,9 +524,9 @@ on_signal(int sig)
 static void
 catch_signals(void)
 {
-	static const int caught[] = { SIGCHLD, SIGHUP, SIGUSR1, SIGTERM,
-	    SIGINT, SIGQUIT };
-	static const int ignored[] = { SIGPIPE, SIGALRM, SIGUSR2 };
+	static const int caught[] = { SIGCHLD, SIGHUP, SIGUSR1, SIGUSR2,
+	    SIGTERM, SIGINT, SIGQUIT };
+	static const int ignored[] = { SIGPIPE, SIGALRM };
 	struct sigaction sa;
 	size_t i;
 
@@ -655,6 +657,7 @@ first_scan(int more)
 	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.nmessages,
 	    q.nthreads, q.rcpts_in);
 	q.hold = state.ending;
+	held_settle();
 	be_verbose();
 }
 
@@ -667,6 +670,18 @@ begin_to_end(void)
 	ta_finish();
 }
 
+/* Children have died: agents, or dumps. */
+static void
+reap(void)
+{
+	long pid;
+	int status;
+
+	while ((pid = (long)waitpid(-1, &status, WNOHANG)) > 0)
+		if (!ta_reaped(pid, status))
+			status_reaped(pid);
+}
+
 static void
 take_signals(void)
 {
@@ -676,7 +691,11 @@ take_signals(void)
 		;
 	if (got_child) {
 		got_child = 0;
-		ta_reap();
+		reap();
+	}
+	if (got_dump) {
+		got_dump = 0;
+		status_file();
 	}
 	if (got_reload) {
 		got_reload = 0;
@@ -702,6 +721,8 @@ wait_for_work(int more)
 		wait = other;
 	if ((other = pool_wait()) < wait)
 		wait = other;
+	if ((other = status_wait()) < wait)
+		wait = other;
 	tv.tv_sec = (long)wait;
 	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);
 	FD_ZERO(&in);
@@ -713,13 +734,16 @@ wait_for_work(int more)
 			max = notify;
 	}
 	ta_prep(&in, &out, &max);
+	status_prep(&in, &max);
 	n = select(max + 1, &in, &out, NULL, &tv);
 	err = errno;
 	clock_read();
 	if (n < 0 && err != EINTR)
 		log_err("select %s", strerror(err));
-	if (n > 0)
-		ta_do(&in, &out);
+	if (n <= 0)
+		return;
+	ta_do(&in, &out);
+	status_do(&in);
 }
 
 static int
@@ -743,7 +767,7 @@ end_the_rest(void)
 		tv.tv_sec = 0;
 		tv.tv_usec = 20000;
 		select(0, NULL, NULL, NULL, &tv);
-		ta_reap();
+		reap();
 	}
 	ta_kill();
 	q_sweep();
@@ -764,6 +788,7 @@ loop(void)
 		if (!state.ending)
 			q_timers();
 		ta_timers();
+		status_timers();
 		pool_run();
 		q_sweep();
 		log_flush();
@@ -796,8 +821,10 @@ set_up(void)
 	let_go();
 	if (q_init(c) < 0)
 		exit(X_OSERR);
+	held_load();
 	q.hold = opt.sync;
 	open_notify();
+	status_open();
 	pool_init();
 	if (geteuid() != 0)
 		log_info("user uid=%ld is not root: agents run as the same",
@@ -829,6 +856,7 @@ main(int argc, char **argv)
 	set_up();
 	say_ready();
 	loop();
+	status_close();
 	unlink(pid_path);
 	spool_notify_close();
 	log_info("exit code=0 msgs-in=%lu msgs-out=%lu rcpts-in=%lu "

@@ -79,6 +79,7 @@ struct config {
 	struct clause *clauses;
 	struct conf *confs;
 	char	*notifysock;	/* PARAMnotifysock or NULL */
+	char	*mailqsock;	/* PARAMmailqsock or NULL */
 	unsigned refs;
 };
 
@@ -140,9 +141,14 @@ struct reason {
  *
  *	WAIT --wake--> READY --fed--> FED --report--> WAIT | READY | DONE
  *
- * In WAIT and READY it is on a list of its thread, in FED on its agent's.
+ * In WAIT and READY it is on a list of its thread, in FED on its agent's.  An
+ * operator can take it from WAIT, READY or a report to HELD, and back to READY;
+ * there it is on no list.
  */
-enum vertex_state { V_WAIT, V_READY, V_FED, V_DONE };
+enum vertex_state { V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
+
+/* What an operator wants of it, once no agent has it. */
+enum doom { DOOM_NONE, DOOM_DELETE, DOOM_BOUNCE };
 
 /* What an agent's deferrals say of a job; the larger one counts. */
 enum verdict { SAID_NOTHING, SAID_DEFERRED, SAID_RETRYAT, SAID_DEFERALL };
@@ -161,6 +167,7 @@ struct vertex {
 	unsigned short step;	/* place in the retry list */
 	unsigned char state;	/* enum vertex_state */
 	unsigned char verdict;	/* enum verdict; of this run */
+	unsigned char doom;	/* enum doom; FED: when it is reported */
 };
 
 /* message: one control file and its message file.  Allocated in one piece
@@ -182,6 +189,7 @@ struct message {
 	unsigned char gone;	/* ... since somebody took its file away */
 	unsigned char verbose;	/* has a v line */
 	unsigned char swept;	/* is on the sweep's list */
+	unsigned char held;	/* an operator wants it kept */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
@@ -213,6 +221,8 @@ struct thread {
 	unsigned nref;		/* agents that point to it */
 	unsigned nidle;		/* ... and are idle */
 	unsigned nfed;		/* vertices with agents */
+	unsigned nheld;		/* ... HELD */
+	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* READY since the order was last made */
 	unsigned mark, index;	/* the loader's: message and vertex at hand */
 	double	soonest;	/* mono; no WAIT vertex is due before */
@@ -243,6 +253,7 @@ struct ring {
 	double	dead;		/* mono; no agent is started until then */
 	unsigned long served;	/* when it last got a new agent, as a count */
 	const char *pending;	/* what it waits for, or NULL */
+	struct reason *trouble;	/* dead: why no agent could be started */
 	unsigned char waits;	/* one agent less would do: 1 any, 2 of chan */
 	unsigned char old;	/* of a configuration that was replaced */
 };
@@ -318,6 +329,7 @@ struct ta {
 	unsigned char kills;	/* signals sent: 0, TERM, KILL */
 	unsigned char overlong;	/* the line at hand is thrown away */
 	double	heard;		/* mono; when it last said something */
+	double	fed;		/* mono; when it last got a job, 0: never */
 	char	*part;		/* a line not yet ended */
 	size_t	npart;
 	char	*outbuf;	/* not yet written */
@@ -491,6 +503,22 @@ void	cf_free(struct config *);
 struct conf *cf_match(struct config *, const char *channel, const char *host);
 
 /* ======================================================================
+ * held.c - what an operator has put on hold
+ * ====================================================================== */
+
+void	held_load(void);	/* reads the list; start-up only */
+/* The spool has been read once: holds on messages not seen go. */
+void	held_settle(void);
+/* The hold on this address, good until that is released; or NULL. */
+const char *held_address(const char *channel, const char *host);
+int	held_message(const char *name);		/* 1 or 0 */
+/* Adds or takes away a hold, on addresses or on a message: 0; 1 when it is so
+ * already; -1 with errno and unchanged when it cannot be written down. */
+int	held_add(int address, const char *);
+int	held_del(int address, const char *);
+const char *held_first(int address);	/* any of its kind, or NULL */
+
+/* ======================================================================
  * explain.c - what holds for an address, for a person to read
  * ====================================================================== */
 
@@ -523,6 +551,15 @@ void	th_wake(struct thread *);	/* everything in it may go */
 void	th_sleep(struct thread *);
 /* Starts what waits for the host, queueonly too: threads started. */
 int	th_trigger(const char *host);
+/* The same for a thread, or one vertex of it, whatever it waits for; limits
+ * and holds stay. */
+void	th_flush(struct thread *);
+void	th_flush_one(struct vertex *);
+/* Takes it off its list, HELD; and back. */
+void	th_hold(struct vertex *);
+void	th_release(struct vertex *);
+/* Asks anew whether its address is held: 1 when that ended a hold. */
+int	th_rehold(struct thread *);
 /* The ring's next thread that may take an agent, or NULL. */
 struct thread *th_turn(const struct ring *);
 /* The agent goes to work on the thread, and leaves it. */
@@ -551,6 +588,12 @@ struct message *q_find(unsigned long num);
 int	q_add(struct message *);
 /* Nothing more of the message is to be delivered; it goes without report. */
 void	q_drop(struct message *);
+/* An operator holds the message, or lets it go. */
+void	q_hold(struct message *, int on);
+/* ... wants the vertex deleted or bounced: 0; 1 when that has to wait for its
+ * agent's report; -1 when the disk would not have it. */
+int	q_doom(struct vertex *, enum doom);
+void	q_rearm(struct message *);	/* a hold on an address has ended */
 /* A report line of the agent.  What does not fit is logged and changes
  * nothing. */
 void	q_report(struct ta *, unsigned long num, unsigned long off,
@@ -594,7 +637,8 @@ void	ta_prep(fd_set *in, fd_set *out, int *max);
 double	ta_wait(void);		/* seconds until a timer is due */
 /* Reads reports and hunger, feeds, writes what could not be written. */
 void	ta_do(fd_set *in, fd_set *out);
-void	ta_reap(void);		/* children have died */
+/* A child has died, with this status: 1 when it was an agent. */
+int	ta_reaped(long pid, int status);
 void	ta_timers(void);	/* ends the idle and the silent */
 /* The scheduler ends (q.hold is set): idle agents are closed, the others
  * when they have done what they were given.  ta_kill: no more patience. */
@@ -608,5 +652,34 @@ void	ta_kill(void);
 void	pool_init(void);	/* when all lasting descriptors are open */
 void	pool_run(void);		/* gives what is ready to agents */
 double	pool_wait(void);	/* seconds until it is worth trying again */
+
+/* ======================================================================
+ * admin.c - what an operator wants done to the queue
+ * ====================================================================== */
+
+/* Does it, logs it, and leaves an answer for people, which begins with "ok"
+ * or "no". */
+void	admin_do(const char *verb, const char *what, long uid, struct text *);
+
+/* ======================================================================
+ * dump.c - the queue in writing, for mailq
+ * ====================================================================== */
+
+/* Writes all of it to fd; only for a child of ours.  0, or -1: no memory. */
+int	dump_queue(int fd);
+
+/* ======================================================================
+ * status.c - the doors at which mailq asks
+ * ====================================================================== */
+
+void	status_open(void);
+void	status_listen(void);	/* by the configuration now in force */
+void	status_prep(fd_set *in, int *max);
+double	status_wait(void);	/* seconds until a timer is due */
+void	status_do(fd_set *in);
+void	status_timers(void);
+int	status_reaped(long pid);	/* was it a dump of ours? */
+void	status_file(void);	/* a dump beside the log, for a person */
+void	status_close(void);
 
 #endif

@@ -66,6 +66,7 @@ stop_ring(struct ring *r, long seconds, const char *why)
 	if (r->dead > now.mono)
 		return;
 	r->dead = now.mono + (double)seconds;
+	reason_set(&r->trouble, why, &r->trouble);
 	text_init(&t, span, sizeof(span));
 	span_add(&t, seconds);
 	log_err("agent channel=%s command=\"%s\" %s; its mail waits for %s",
@@ -374,6 +375,7 @@ feed(struct ta *ta)
 		if (v == NULL)
 			break;
 		say_job(ta, v);
+		ta->fed = now.mono;
 	}
 	flush(ta);
 }
@@ -666,27 +668,25 @@ gone(struct ta *ta)
 	free(ta);
 }
 
-void
-ta_reap(void)
+int
+ta_reaped(long pid, int status)
 {
-	struct ta *ta;
-	int status, pid;
+	struct ta *ta = q.agents;
 
-	while ((pid = (int)waitpid(-1, &status, WNOHANG)) > 0) {
-		for (ta = q.agents; ta != NULL && ta->pid != pid; )
-			ta = ta->next;
-		if (ta == NULL || ta->reaped)
-			continue;
-		ta->reaped = 1;
-		ta->status = status;
-		/* somebody it left behind may hold the other end: what is
-		 * there now is all that we wait for */
-		listen_to(ta, 64);
-		if (ta->npart > 0)
-			noise(ta, "garbled: ", ta->part);
-		close_fds(ta);
-		gone(ta);
-	}
+	while (ta != NULL && (ta->pid != (int)pid || ta->reaped))
+		ta = ta->next;
+	if (ta == NULL)
+		return 0;
+	ta->reaped = 1;
+	ta->status = status;
+	/* somebody it left behind may hold the other end: what is there now
+	 * is all that we wait for */
+	listen_to(ta, 64);
+	if (ta->npart > 0)
+		noise(ta, "garbled: ", ta->part);
+	close_fds(ta);
+	gone(ta);
+	return 1;
 }
 
 /* It is still there after it was told to end. */

@@ -217,6 +217,7 @@ th_get(const char *channel, const char *host)
 	strcpy(t->host, host);
 	t->ring = r;
 	t->picked = (unsigned char)picked(channel, host);
+	t->held = held_address(channel, host);
 	r->nthreads++;
 	hash_add(&q.threads, &t->link, thread_hash(channel, host));
 	t->next = q.all;
@@ -237,7 +238,7 @@ may_feed(const struct thread *t)
 	const struct setting *s = &t->ring->conf->v;
 
 	return t->ready.n > 0 && t->sleep <= now.mono && t->picked &&
-	    s->command != NULL && (!s->queueonly || t->triggered);
+	    t->held == NULL && s->command != NULL && (!s->queueonly || t->triggered);
 }
 
 /* How many agents may work on the thread. */
@@ -415,6 +416,63 @@ th_trigger(const char *host)
 	return n;
 }
 
+void
+th_flush(struct thread *t)
+{
+	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
+	t->ring->dead = 0;
+	th_wake(t);
+}
+
+void
+th_flush_one(struct vertex *v)
+{
+	struct thread *t = v->thread;
+
+	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
+	t->ring->dead = 0;
+	t->sleep = 0;
+	if (v->state == V_WAIT) {
+		list_del(&t->wait, v);
+		th_ready(t, v);
+	}
+	th_arm(t);
+	th_check(t);
+}
+
+void
+th_hold(struct vertex *v)
+{
+	struct thread *t = v->thread;
+
+	if (v->state == V_READY)
+		list_del(&t->ready, v);
+	else if (v->state == V_WAIT)
+		list_del(&t->wait, v);
+	v->state = V_HELD;
+	t->nheld++;
+	th_arm(t);
+	th_check(t);
+}
+
+void
+th_release(struct vertex *v)
+{
+	v->thread->nheld--;
+	th_ready(v->thread, v);
+	th_check(v->thread);
+}
+
+int
+th_rehold(struct thread *t)
+{
+	const char *was = t->held;
+
+	t->held = held_address(t->ring->chan->name, t->host);
+	th_check(t);
+	return was != NULL && t->held == NULL;
+}
+
 /* The host asks for peace: the thread sleeps, whatever else is in it. */
 void
 th_sleep(struct thread *t)
@@ -583,6 +641,7 @@ sweep_rings(void)
 		c = r->conf->config;
 		if (--c->refs == 0)
 			cf_free(c);
+		reason_free(r->trouble);
 		free(r->ready.v);
 		free(r);
 	}
@@ -620,7 +679,7 @@ th_sweep(void)
 	while ((t = sweep.threads) != NULL) {
 		sweep.threads = t->swept;
 		t->listed = 0;
-		if (t->ready.n + t->wait.n + t->nfed + t->nref == 0)
+		if (t->ready.n + t->wait.n + t->nfed + t->nheld + t->nref == 0)
 			thread_end(t);
 	}
 	if (sweep.rings) {

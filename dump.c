@@ -1,0 +1,660 @@
+/*
+ * dump.c - the queue in writing, for mailq.
+ *
+ * What is written is ZMailer's format "zmailer 1.0" byte for byte: vertices
+ * with a number each, the same numbers by channel and by host, "End:", and a
+ * report on rings and threads.  Behind it come the facts that this format has
+ * no room for; whoever does not know them stops reading before:
+ *
+ *	Facts:
+ *	p  post office			m  message  age  size  flags  sender
+ *	t  wall clock  uptime		v  number  state  next  expires  tries
+ *	End:				   agent  what it waits for
+ *
+ * (fields are parted by tabs; see mailq.1).  The number of a vertex goes by
+ * message number, then channel and host.
+ *
+ * A dump is made by a child of the scheduler, whose memory is the queue as it
+ * was when it was forked: one consistent moment.  It may take as long as it
+ * likes, and it may block: an alarm ends it when its reader takes nothing for
+ * a while.  It changes nothing.  Sender and size are read from the spool, as
+ * core does not hold them; a message that has gone meanwhile shows "?".
+ *
+ * Whatever comes from a message or an agent is shown without control bytes.
+ */
+#include "scheduler.h"
+
+#define STUCK		60	/* seconds until a reader is given up */
+
+static struct {
+	int	fd;
+	size_t	used;
+	char	buf[8192];
+} out;
+
+static struct {
+	const struct vertex **v;	/* all that are not done, in order */
+	unsigned *by;		/* places in v, in the order of a word */
+	unsigned n;
+} rows;
+
+/* ---- writing --------------------------------------------------------- */
+
+/* Nobody is there to read: the dump's process has no other purpose. */
+static void
+flush(void)
+{
+	alarm(STUCK);
+	if (out.used > 0 && fd_write(out.fd, out.buf, out.used) < 0)
+		_exit(1);
+	out.used = 0;
+}
+
+static void
+put(const char *s, size_t n)
+{
+	size_t k;
+
+	for (; n > 0; s += k, n -= k) {
+		if (out.used == sizeof(out.buf))
+			flush();
+		k = sizeof(out.buf) - out.used;
+		k = k < n ? k : n;
+		memcpy(out.buf + out.used, s, k);
+		out.used += k;
+	}
+}
+
+static void
+emit(const char *f, ...)
+{
+	char piece[3 * WORD_MAX_];
+	struct text t;
+	va_list ap;
+
+	text_init(&t, piece, sizeof(piece));
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
+	put(piece, t.len);
+}
+
+/* A word or text of somebody else's; its ends of lines are '\r'. */
+static void
+emit_clean(const char *s, int ends)
+{
+	char c;
+
+	for (; *s != '\0'; s++) {
+		c = *s;
+		if (((unsigned char)c < ' ' && !(c == '\r' && ends)) ||
+		    c == 127)
+			c = '?';
+		put(&c, 1);
+	}
+}
+
+/* As ZMailer does: days and hours, or hours, minutes and seconds. */
+static void
+emit_span(long s)
+{
+	if (s < 0) {
+		emit("-");
+		s = -s;
+	}
+	if (s >= 86400L) {
+		emit("%ldd", s / 86400L);
+		if (s % 86400L >= 3600)
+			emit("%ldh", s % 86400L / 3600);
+		return;
+	}
+	if (s >= 3600)
+		emit("%ldh", s / 3600);
+	if (s % 3600 >= 60)
+		emit("%ldm", s % 3600 / 60);
+	if (s % 60 > 0 || s < 60)
+		emit("%lds", s % 60);
+}
+
+static long
+from_now(double mono)
+{
+	return (long)mono - (long)now.mono;
+}
+
+/* ---- what a vertex waits for ----------------------------------------- */
+
+struct waiting {
+	const char *state;	/* see mailq.1 */
+	const char *what;
+	long	next;		/* seconds until it is tried, -1: not known */
+};
+
+/* One that could be fed if something else allowed it. */
+static void
+why_not_fed(const struct thread *t, struct waiting *w)
+{
+	const struct ring *r = t->ring;
+
+	w->next = -1;
+	if (r->dead > now.mono) {
+		w->state = "agent";
+		w->next = from_now(r->dead);
+		w->what = r->trouble != NULL ? r->trouble->s : "";
+	} else if (t->turn.pos == 0 && t->nta > 0) {
+		w->state = "limit";
+		w->what = "maxthr";
+	} else if (r->pending != NULL) {
+		w->state = "limit";
+		w->what = r->pending;
+	} else {
+		w->state = "next";
+		w->next = 0;
+	}
+}
+
+static void
+waiting_for(const struct vertex *v, struct waiting *w)
+{
+	const struct thread *t = v->thread;
+	const struct setting *s = &t->ring->conf->v;
+
+	w->what = "";
+	w->next = -1;
+	if (v->state == V_FED) {
+		w->state = "run";
+		w->next = 0;
+	} else if (v->msg->held) {
+		w->state = "held";
+		w->what = "message";
+	} else if (t->held != NULL) {
+		w->state = "held";
+		w->what = t->held;
+	} else if (opt.freeze || !t->picked) {
+		w->state = "frozen";
+		w->what = opt.freeze ? "-F" : "-p";
+	} else if (s->command == NULL) {
+		w->state = "command";
+	} else if (s->queueonly && !t->triggered) {
+		w->state = "queueonly";
+	} else if (t->sleep > now.mono) {
+		w->state = "host";
+		w->next = from_now(t->sleep);
+	} else if (v->state == V_WAIT) {
+		w->state = "retry";
+		w->next = from_now((double)v->wakeup);
+	} else {
+		why_not_fed(t, w);
+	}
+}
+
+/* ---- vertices -------------------------------------------------------- */
+
+static const char *
+channel_of(const struct vertex *v)
+{
+	return v->thread->ring->chan->name;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	const struct vertex *v = *(const struct vertex *const *)a;
+	const struct vertex *w = *(const struct vertex *const *)b;
+	int c;
+
+	if (v->msg->num != w->msg->num)
+		return v->msg->num < w->msg->num ? -1 : 1;
+	c = strcmp(channel_of(v), channel_of(w));
+	return c != 0 ? c : strcmp(v->thread->host, w->thread->host);
+}
+
+static int
+by_channel(const void *a, const void *b)
+{
+	unsigned i = *(const unsigned *)a, j = *(const unsigned *)b;
+	int c = strcmp(channel_of(rows.v[i]), channel_of(rows.v[j]));
+
+	return c != 0 ? c : i < j ? -1 : i > j;
+}
+
+static int
+by_host(const void *a, const void *b)
+{
+	unsigned i = *(const unsigned *)a, j = *(const unsigned *)b;
+	int c = strcmp(rows.v[i]->thread->host, rows.v[j]->thread->host);
+
+	return c != 0 ? c : i < j ? -1 : i > j;
+}
+
+/* All vertices that are not done: 0, or -1 without memory. */
+static int
+collect(void)
+{
+	const struct message *m;
+	struct hlink *l;
+	unsigned i, j, n = 0;
+
+	for (i = 0; i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = l->next)
+			n += OWNER(struct message, link, l)->nv;
+	rows.v = mem_get((n + 1) * sizeof(*rows.v));
+	rows.by = mem_get((n + 1) * sizeof(*rows.by));
+	if (rows.v == NULL || rows.by == NULL)
+		return -1;
+	for (i = 0; i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = l->next) {
+			m = OWNER(struct message, link, l);
+			for (j = 0; j < m->nv; j++)
+				if (m->v[j].state != V_DONE)
+					rows.v[rows.n++] = &m->v[j];
+		}
+	qsort(rows.v, rows.n, sizeof(*rows.v), by_number);
+	return 0;
+}
+
+/* In the words that ZMailer's mailq shows. */
+static void
+emit_state(const struct vertex *v)
+{
+	struct waiting w;
+
+	waiting_for(v, &w);
+	if (strcmp(w.state, "run") == 0) {
+		emit("running now, pid=%d", v->ta->pid);
+	} else if (w.next > 0) {
+		emit("retry in ");
+		emit_span(w.next);
+	} else if (strcmp(w.what, "maxta") == 0) {
+		emit("waiting for slot");
+	} else if (strcmp(w.what, "maxchannel") == 0) {
+		emit("waiting for channel slot");
+	} else if (strcmp(w.state, "limit") == 0) {
+		emit("waiting for thread slot");
+	} else {
+		emit("activation pending, thread inactive");
+	}
+}
+
+static void
+emit_vertex(unsigned i)
+{
+	const struct vertex *v = rows.v[i];
+	const struct message *m = v->msg;
+	const struct setting *s = &v->thread->ring->conf->v;
+	const struct reason *why = v->reason;
+	const char *sep = " ";
+	unsigned k;
+
+	emit("%u:\t%s\t%u;", i + 1, m->name, v->left);
+	for (k = v->first; k != NONE; k = m->r[k].next)
+		if (m->r[k].state == RC_PENDING) {
+			emit("%s%u", sep, m->r[k].off);
+			sep = ",";
+		}
+	emit("\t#");
+	if (why == NULL)
+		why = v->thread->reason;
+	if (why != NULL) {
+		emit_clean(why->s, 1);
+		emit(" ");
+	}
+	emit("(");
+	emit_state(v);
+	if (s->expiry > 0) {
+		emit(", expires in ");
+		emit_span(m->born + s->expiry - (long)now.mono);
+		emit(", tries=%u", (unsigned)v->tries);
+	}
+	emit(")\n");
+}
+
+/* The numbers of all vertices, those with one word on a line. */
+static void
+emit_groups(int (*order)(const void *, const void *))
+{
+	const struct vertex *v;
+	const char *word = NULL, *next;
+	unsigned i;
+
+	for (i = 0; i < rows.n; i++)
+		rows.by[i] = i;
+	qsort(rows.by, rows.n, sizeof(*rows.by), order);
+	for (i = 0; i < rows.n; i++) {
+		v = rows.v[rows.by[i]];
+		next = order == by_host ? v->thread->host : channel_of(v);
+		if (word == NULL || strcmp(word, next) != 0) {
+			emit(word == NULL ? "" : "\n");
+			emit_clean(next, 0);
+			emit(":\t");
+			word = next;
+		}
+		emit(">%u", rows.by[i] + 1);
+	}
+	emit("\n");
+}
+
+static void
+emit_vertices(void)
+{
+	unsigned i;
+
+	emit("version zmailer 1.0\nVertices:\n");
+	for (i = 0; i < rows.n; i++)
+		emit_vertex(i);
+	if (rows.n > 0) {
+		emit("Channels:\n");
+		emit_groups(by_channel);
+		emit("Hosts:\n");
+		emit_groups(by_host);
+	}
+	emit("End:\n");
+}
+
+/* ---- the report ------------------------------------------------------ */
+
+/* Name={a,b} for each agent at work on the thread. */
+static void
+emit_agents(const struct thread *t, const char *name, const char *end,
+    void (*one)(const struct ta *))
+{
+	const struct ta *ta;
+	const char *sep = "";
+
+	emit(" %s={", name);
+	for (ta = q.agents; ta != NULL; ta = ta->next)
+		if (ta->thread == t && ta->working) {
+			emit("%s", sep);
+			one(ta);
+			sep = ",";
+		}
+	emit("}%s", end);
+}
+
+static void
+one_pid(const struct ta *ta)
+{
+	emit("%d", ta->pid);
+}
+
+static void
+one_heard(const struct ta *ta)
+{
+	emit("%ld", -from_now(ta->heard));
+}
+
+static void
+one_fed(const struct ta *ta)
+{
+	if (ta->fed == 0)
+		emit("never");
+	else
+		emit("%ld", -from_now(ta->fed));
+}
+
+static void
+one_overfed(const struct ta *ta)
+{
+	emit("%u", ta->jobs.n);
+}
+
+static void
+one_state(const struct ta *ta)
+{
+	emit(ta->state == TA_STARTING ? "LARVA" : ta->state == TA_IDLE ?
+	    "IDLE" : ta->state == TA_CLOSING ? "FINISH" : "STUFF");
+}
+
+/* ZMailer's words for what a ring waits for. */
+static const char *
+zmailer_limit(const struct ring *r)
+{
+	static const char *const word[][2] = {
+		{ "maxta", ">MaxTA" }, { "maxchannel", ">MaxChannel" },
+		{ "maxring", ">MaxRing" }, { "forkrate", ">ForkRate" }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(word) / sizeof(*word); i++)
+		if (strcmp(r->pending, word[i][0]) == 0)
+			return word[i][1];
+	return "Start";
+}
+
+/* What is known of a thread's vertices. */
+struct sum {
+	unsigned long rcpts, tries;
+	long	oldest;		/* mono */
+};
+
+static void
+add_up(const struct vertex *v, struct sum *s)
+{
+	s->rcpts += v->left;
+	s->tries += v->tries;
+	if (v->msg->born < s->oldest)
+		s->oldest = v->msg->born;
+}
+
+static unsigned
+vertices_of(const struct thread *t)
+{
+	return t->ready.n + t->wait.n + t->nfed + t->nheld;
+}
+
+static void
+emit_thread(const struct thread *t, const struct sum *s)
+{
+	const struct ring *r = t->ring;
+	int width, tabs;
+
+	emit("    %s/%s/%d", r->chan->name, t->host, r->conf->bound ? 2 : 0);
+	width = 4 + (int)(strlen(r->chan->name) + strlen(t->host)) + 3 + 7;
+	for (tabs = 15; tabs < 39; tabs += 8)
+		if (width < tabs)
+			emit("\t");
+	emit(width < 39 ? "\t" : " ");
+	emit("N=%u ", vertices_of(t));
+	emit("%sR=%lu ", vertices_of(t) < 10 ? "  " : vertices_of(t) < 100 ?
+	    " " : "", s->rcpts);
+	emit("%sA=%lu", s->rcpts < 10 ? "  " : s->rcpts < 100 ? " " : "",
+	    s->tries);
+	emit(s->tries < 10 ? " " : "");
+	if (t->nta > 0) {
+		emit_agents(t, "P", "", one_pid);
+		emit_agents(t, "HA", "s", one_heard);
+		emit_agents(t, "FA", "s", one_fed);
+		emit_agents(t, "OF", "", one_overfed);
+		emit_agents(t, "S", "", one_state);
+		emit(" UF=%u", t->ready.n);
+	} else if (t->wake.pos != 0 && t->wake.when > now.mono) {
+		emit(" W=%lds", from_now(t->wake.when));
+	} else if (r->pending != NULL) {
+		emit(" pend=%s", zmailer_limit(r));
+	}
+	emit(" QA=");
+	emit_span((long)now.mono - s->oldest);
+	if (t->nta == 0 && r->pending != NULL)
+		emit(strcmp(r->pending, "maxchannel") == 0 ? " channelwait" :
+		    " threadwait");
+	emit("\n");
+}
+
+/* The line of the clause that gave the ring its command. */
+static int
+line_of(const struct ring *r)
+{
+	const struct conf *f = r->conf;
+
+	return f->nfrom > 0 ? f->from[f->nfrom - 1]->line : 0;
+}
+
+static int
+by_thread(const void *a, const void *b)
+{
+	const struct thread *t = rows.v[*(const unsigned *)a]->thread;
+	const struct thread *u = rows.v[*(const unsigned *)b]->thread;
+	int c;
+
+	if (t->ring == u->ring)
+		return strcmp(t->host, u->host);
+	c = line_of(t->ring) - line_of(u->ring);
+	if (c == 0)
+		c = strcmp(t->ring->chan->name, u->ring->chan->name);
+	return c != 0 ? c : t->ring < u->ring ? -1 : 1;
+}
+
+/* The ring and its threads, whose vertices are rows.by[*at] and following. */
+static void
+emit_ring(const struct ring *r, unsigned *at)
+{
+	const struct clause *c = r->conf->nfrom > 0 ?
+	    r->conf->from[r->conf->nfrom - 1] : NULL;
+	const char *text = c != NULL ? c->text : "*/*";
+	unsigned threads = 0, msgs = 0, idle = 0, end;
+	const struct thread *t;
+	const struct ta *ta;
+	struct sum s;
+
+	emit("%s%s/%d\n", text, strchr(text, '/') == NULL ? "/*" : "",
+	    r->conf->bound ? 2 : 0);
+	for (; *at < rows.n && rows.v[rows.by[*at]]->thread->ring == r;
+	    *at = end) {
+		t = rows.v[rows.by[*at]]->thread;
+		memset(&s, 0, sizeof(s));
+		s.oldest = (long)now.mono;
+		for (end = *at; end < rows.n &&
+		    rows.v[rows.by[end]]->thread == t; end++)
+			add_up(rows.v[rows.by[end]], &s);
+		emit_thread(t, &s);
+		threads++;
+		msgs += end - *at;
+	}
+	for (ta = r->idle; ta != NULL; ta = ta->rnext)
+		idle++;
+	emit("\tThreads: %4u Msgs: %5u Procs: %3u Idle: %3u", threads, msgs,
+	    r->nta, idle);
+	emit(" Plim: %3ld Flim: %3ld Tlim: %ld\n", r->conf->v.maxring,
+	    r->conf->v.overfeed, r->conf->v.maxthr);
+}
+
+static void
+emit_report(void)
+{
+	const struct ring *r;
+	unsigned i, at = 0;
+
+	for (i = 0; i < rows.n; i++)
+		rows.by[i] = i;
+	qsort(rows.by, rows.n, sizeof(*rows.by), by_thread);
+	while (at < rows.n)
+		emit_ring(rows.v[rows.by[at]]->thread->ring, &at);
+	for (r = q.rings; r != NULL; r = r->next)
+		if (r->nta > 0 && r->nthreads == 0)
+			emit_ring(r, &at);
+	emit("Kids: %u  Idle: %2u  Msgs: %3u  Thrds: %3u  Rcpnts: %4u  "
+	    "Uptime: ", q.nagents, q.nidle, q.nmessages, q.nthreads, rows.n);
+	emit_span((long)now.mono);
+	emit("\nMsgs in %lu out %lu stored %lu Rcpnts in %lu out %lu "
+	    "stored %lu\n", q.msgs_in, q.msgs_out, q.msgs_in - q.msgs_out,
+	    q.rcpts_in, q.rcpts_out, q.rcpts_in - q.rcpts_out);
+}
+
+/* ---- the facts ------------------------------------------------------- */
+
+/* The sender of "s CHANNEL HOST USER PRIV", in place. */
+static const char *
+sender_of(char *quad)
+{
+	const char *p = quad, *end;
+	int i;
+
+	if (strncmp(quad, "error ", 6) == 0)
+		return "";
+	for (i = 0; i < 2; i++) {
+		p = line_word(p);
+		if (*p == '\0')
+			return "?";
+		p++;
+	}
+	end = line_word(p);
+	quad[end - quad] = '\0';
+	return p;
+}
+
+static void
+emit_message(const struct message *m)
+{
+	char quad[LINE_MAX_], path[PATH_MAX_];
+	struct stat st;
+	long size = -1;
+
+	text_fmt(path, sizeof(path), "../queue/%s", m->name);
+	if (stat(path, &st) == 0)
+		size = (long)st.st_size;
+	emit("m\t%s\t%ld\t%ld\t%s\t", m->name, (long)now.mono - m->born, size,
+	    m->held ? "h" : "-");
+	emit_clean(ctl_field(m->name, 's', quad, sizeof(quad)) == 0 ?
+	    sender_of(quad) : "?", 0);
+	emit("\n");
+}
+
+static void
+emit_fact(unsigned i)
+{
+	const struct vertex *v = rows.v[i];
+	const struct setting *s = &v->thread->ring->conf->v;
+	struct waiting w;
+
+	waiting_for(v, &w);
+	emit("v\t%u\t%s\t%ld\t", i + 1, w.state, w.next);
+	if (s->expiry > 0)
+		emit("%ld", v->msg->born + s->expiry - (long)now.mono);
+	else
+		emit("-");
+	emit("\t%u\t%d\t", (unsigned)v->tries,
+	    v->state == V_FED ? v->ta->pid : 0);
+	emit_clean(w.what, 0);
+	emit("\n");
+}
+
+static void
+emit_facts(void)
+{
+	unsigned i;
+
+	emit("Facts:\np\t");
+	emit_clean(opt.postoffice, 0);
+	emit("\nt\t%ld\t%ld\n", (long)now.wall, (long)now.mono);
+	if (!opt.quiet)
+		for (i = 0; i < rows.n; i++) {
+			if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)
+				emit_message(rows.v[i]->msg);
+			emit_fact(i);
+		}
+	emit("End:\n");
+}
+
+/* ---- for the service ------------------------------------------------- */
+
+int
+dump_queue(int fd)
+{
+	unsigned all;
+
+	out.fd = fd;
+	if (collect() < 0) {
+		emit("busy no memory for a dump now\n");
+		flush();
+		return -1;
+	}
+	all = rows.n;
+	if (opt.quiet)
+		rows.n = 0;
+	emit_vertices();
+	rows.n = all;
+	emit_report();
+	emit_facts();
+	flush();
+	return 0;
+}
