@@ -47,7 +47,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold
-TESTS = t/cftest t/agent t/mkspool t/notify t/clocksched
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched
 
 all: scheduler $(AGENTS)
 
@@ -80,6 +80,9 @@ t/mkspool: t/mkspool.o util.o
 
 t/notify: t/notify.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/notify.o util.o $(LIBS)
+
+t/ask: t/ask.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/ask.o util.o $(LIBS)
 
 # The scheduler, but with a wall clock that a test can set.
 t/clocksched: $(OBJS) t/clock.o
@@ -118,6 +121,7 @@ t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
 t/notify.o: t/notify.c util.h
+t/ask.o: t/ask.c util.h
 t/clock.o: t/clock.c util.h
 
 .SUFFIXES:

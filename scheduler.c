@@ -706,23 +706,35 @@ take_signals(void)
 		begin_to_end();
 }
 
+static double
+least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Seconds until something is due.  At the end that is only what agents do. */
+static double
+due_in(int more)
+{
+	double wait = least(ta_wait(), status_wait());
+
+	if (state.ending)
+		return least(wait, state.deadline > now.mono ?
+		    state.deadline - now.mono : 0);
+	wait = least(wait, more ? 0 : spool_wait());
+	return least(wait, least(q_wait(), pool_wait()));
+}
+
 /* Sleeps until something is to be done, and reads the clocks. */
 static void
 wait_for_work(int more)
 {
 	fd_set in, out;
 	struct timeval tv;
-	double wait = more ? 0 : spool_wait(), other;
-	int max = poke[0], notify = spool_notify_fd(), n, err;
+	double wait = due_in(more);
+	int max = poke[0], n, err;
+	int notify = state.ending ? -1 : spool_notify_fd();
 
-	if ((other = q_wait()) < wait)
-		wait = other;
-	if ((other = ta_wait()) < wait)
-		wait = other;
-	if ((other = pool_wait()) < wait)
-		wait = other;
-	if ((other = status_wait()) < wait)
-		wait = other;
 	tv.tv_sec = (long)wait;
 	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);
 	FD_ZERO(&in);

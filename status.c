@@ -36,7 +36,7 @@
 #define PORT		174	/* where ZMailer's mailq asks */
 #define DUMPS		16	/* at one time */
 #define ASKERS		16	/* that wait for one */
-#define PATIENCE	20	/* seconds for a dump when others wait */
+#define PATIENCE	3	/* seconds for a dump when others wait */
 #define BIND_AGAIN	30	/* seconds until a taken port is tried again */
 #define REQUEST_MOST	2100	/* bytes in a request */
 #define SUFFIX_MOST	20
@@ -160,16 +160,14 @@ be_dump(int fd, const struct file *file)
 
 	static const int ours[] = { SIGCHLD, SIGHUP, SIGUSR1, SIGUSR2, SIGTERM,
 	    SIGINT, SIGQUIT, SIGALRM };
-	long i, n = sysconf(_SC_OPEN_MAX);
 	size_t k;
+	int i;
 
 	for (k = 0; k < sizeof(ours) / sizeof(ours[0]); k++)
 		signal(ours[k], SIG_DFL);
-	if (n < 0 || n > 65536L)
-		n = 65536L;
-	for (i = 3; i < n; i++)
+	for (i = 3; i < FD_SETSIZE; i++)	/* all that select can wait for */
 		if (i != fd)
-			close((int)i);
+			close(i);
 	fcntl(fd, F_SETFL, 0);	/* from here on it may block */
 	bad = dump_queue(fd) < 0;
 	if (file != NULL && !bad)

@@ -1,0 +1,242 @@
+#!/bin/sh
+# What mailq is told: the bytes of a dump, by each door; and that nobody who
+# asks can hold anything up.
+. "${0%/*}/lib.sh"
+
+ask=$top/t/ask
+A=$top/t/agent
+po=$tmp/po
+pipe=$po/public/.mailq.text
+spool_new "$po"
+
+# A port that nobody has: the scheduler says when it cannot have it.
+start() {	# [option ...]
+	start_n=0
+	while :; do
+		port=$((20000 + ($$ + start_n * 7919) % 40000))
+		{
+			echo "PARAMmailqsock TCP:$port"
+			cat "$tmp/base"
+		} >"$tmp/cf"
+		sched_start "$po" "$tmp/cf" -q "$pipe" "$@" || return 1
+		logged "mailq port=" || return 0
+		sched_stop
+		start_n=$((start_n + 1))
+		[ $start_n -lt 20 ] || return 1
+	done
+}
+
+# What changes from run to run becomes a letter.
+still() {
+	sed -e 's/pid=[0-9]*/pid=PID/' -e 's/P={[0-9]*}/P={PID}/' \
+	    -e 's/retry in [0-9ms]*/retry in T/' \
+	    -e 's/HA={[0-9]*}/HA={S}/' -e 's/FA={[0-9]*}/FA={S}/' \
+	    -e 's/W=[0-9]*s/W=S/' -e 's/QA=[0-9ms]*/QA=T/' \
+	    -e 's/Uptime: [0-9ms]*$/Uptime: T/' \
+	    -e "s|	$po\$|	PO|" \
+	    -e 's/^t	[0-9]*	[0-9]*$/t	WALL	S/' \
+	    -e 's/^\(m	[^	]*	\)[0-9]*	/\1S	/' \
+	    -e 's/^\(v	[0-9]*	retry	\)[0-9]*	/\1S	/' \
+	    -e 's/^\(v	[0-9]*	host	\)[0-9]*	/\1S	/' \
+	    -e 's/^\(v	[0-9]*	[a-z]*	[S0-9-]*	\)4[0-9]*	/\1E	/' \
+	    -e 's/^\(v	[0-9]*	run	0	E	0	\)[0-9]*/\1PID/'
+}
+
+conf "$tmp/base" <<END
+*/*	interval=500s retries=1 expiry=119h30m maxring=1
+later/*	command="$A -c later deferred mailbox full"
+down/*	command="$A -c down deferall host is down"
+work/*	maxthr=3 overfeed=2 command="busy"
+queue/*	queueonly command="$A -c queue ok3"
+END
+
+# Takes a job, and never comes to an end with it.
+agent busy <<'END'
+echo '#hungry'
+cat >/dev/null
+END
+
+# ---- an empty queue -------------------------------------------------------
+
+ok 'it starts' start
+"$ask" pipe "$pipe" >"$tmp/dump" 2>&1
+is 'an empty queue' "$(still <"$tmp/dump")" "version zmailer 1.0
+Vertices:
+End:
+Kids: 0  Idle:  0  Msgs:   0  Thrds:   0  Rcpnts:    0  Uptime: T
+Msgs in 0 out 0 stored 0 Rcpnts in 0 out 0 stored 0
+Facts:
+p	PO
+t	WALL	S
+End:"
+
+# ---- a fixed queue --------------------------------------------------------
+
+put "$po" 101-1 later a.host u1 later b.host u2 later a.host u3
+put "$po" 102-1 down c.host u4
+wait_log 'deferred msg=101-1 .*b.host' && wait_log 'deferred msg=101-1 .*a.host'
+wait_log 'asleep channel=down'
+put "$po" 103-1 work d.host u5
+wait_log 'agent-start .*channel=work'
+put "$po" 104-1 work e.host u6
+put "$po" 105-1 queue f.host u7
+put "$po" 106-1 none g.host u8
+wait_log 'load msg=106-1'
+want='version zmailer 1.0
+Vertices:
+1:	101-1	2; 55,123	#mailbox full (retry in T, expires in 4d23h, tries=1)
+2:	101-1	1; 89	#mailbox full (retry in T, expires in 4d23h, tries=1)
+3:	102-1	1; 55	#host is down (retry in T, expires in 4d23h, tries=1)
+4:	103-1	1; 55	#(running now, pid=PID, expires in 4d23h, tries=0)
+5:	104-1	1; 55	#(waiting for thread slot, expires in 4d23h, tries=0)
+6:	105-1	1; 55	#(activation pending, thread inactive, expires in 4d23h, tries=0)
+7:	106-1	1; 55	#(activation pending, thread inactive, expires in 4d23h, tries=0)
+Channels:
+down:	>3
+later:	>1>2
+none:	>7
+queue:	>6
+work:	>4>5
+Hosts:
+a.host:	>1
+b.host:	>2
+c.host:	>3
+d.host:	>4
+e.host:	>5
+f.host:	>6
+g.host:	>7
+End:'
+report='*/*/0
+    none/g.host/0		N=1   R=1   A=0  QA=T
+	Threads:    1 Msgs:     1 Procs:   0 Idle:   0 Plim:   1 Flim:   0 Tlim: 1
+later/*/0
+    later/a.host/0		N=1   R=2   A=1  W=S QA=T
+    later/b.host/0		N=1   R=1   A=1  W=S QA=T
+	Threads:    2 Msgs:     2 Procs:   1 Idle:   1 Plim:   1 Flim:   0 Tlim: 1
+down/*/0
+    down/c.host/0		N=1   R=1   A=1  W=S QA=T
+	Threads:    1 Msgs:     1 Procs:   1 Idle:   1 Plim:   1 Flim:   0 Tlim: 1
+work/*/0
+    work/d.host/0		N=1   R=1   A=0  P={PID} HA={S}s FA={S}s OF={1} S={STUFF} UF=0 QA=T
+    work/e.host/0		N=1   R=1   A=0  pend=>MaxRing QA=T threadwait
+	Threads:    2 Msgs:     2 Procs:   1 Idle:   0 Plim:   1 Flim:   2 Tlim: 3
+queue/*/0
+    queue/f.host/0		N=1   R=1   A=0  QA=T
+	Threads:    1 Msgs:     1 Procs:   0 Idle:   0 Plim:   1 Flim:   0 Tlim: 1
+Kids: 3  Idle:  2  Msgs:   6  Thrds:   7  Rcpnts:    7  Uptime: T
+Msgs in 6 out 0 stored 6 Rcpnts in 8 out 0 stored 8'
+facts='Facts:
+p	PO
+t	WALL	S
+m	101-1	S	14	-	sender
+v	1	retry	S	E	1	0	
+v	2	retry	S	E	1	0	
+m	102-1	S	14	-	sender
+v	3	host	S	E	1	0	
+m	103-1	S	14	-	sender
+v	4	run	0	E	0	PID	
+m	104-1	S	14	-	sender
+v	5	limit	-1	E	0	0	maxring
+m	105-1	S	14	-	sender
+v	6	queueonly	-1	E	0	0	
+m	106-1	S	14	-	sender
+v	7	command	-1	E	0	0	
+End:'
+"$ask" pipe "$pipe" >"$tmp/dump" 2>&1
+is 'a fixed queue, by the pipe, byte for byte' "$(still <"$tmp/dump")" "$want
+$report
+$facts"
+if without NO_TCP; then
+	skip '... by the port' 'built without'
+else
+	"$ask" tcp $port >"$tmp/dump" 2>&1
+	is '... by the port' "$(still <"$tmp/dump")" "$want
+$report
+$facts"
+fi
+kill -USR2 $sched_pid
+ok 'SIGUSR2 leaves one beside the log' \
+    wait_for 10 test -f "$tmp/log/scheduler.queue"
+is '... of the same queue' "$(still <"$tmp/log/scheduler.queue")" "$want
+$report
+$facts"
+sched_stop KILL		# its pipes stay behind
+
+ok 'with -Q' start -Q -F
+wait_log 'loaded msgs=6'
+"$ask" pipe "$pipe" >"$tmp/dump" 2>&1
+is '... there are no vertices' "$(sed -n '1,/End:/p' "$tmp/dump")" \
+    "$(printf 'version zmailer 1.0\nVertices:\nEnd:')"
+like '... but the report' "$(cat "$tmp/dump")" \
+    'down/c.host/0		N=1   R=1   A=0  QA='
+is '... and no facts on them' "$(sed -n '/^Facts/,$p' "$tmp/dump" | still)" \
+    "$(printf 'Facts:\np\tPO\nt\tWALL\tS\nEnd:')"
+sched_stop
+is 'the pipes go when it ends' "$(ls -a "$po" "$po/public" | grep mailq)" ''
+
+# ---- what an agent says cannot break it -------------------------------------
+
+po=$tmp/po2
+pipe=$po/public/.mailq.text
+spool_new "$po"
+conf "$tmp/base" <<END
+*/*	interval=500s
+odd/*	command="$A -c odd deferred $(printf 'esc\033[2J cr\r end')"
+fine/*	command="$A -c fine ok3"
+parked/* queueonly command="$A -c parked ok3"
+END
+ok 'it starts again' start
+put "$po" 201-1 odd h u
+wait_log 'deferred msg=201-1'
+"$ask" pipe "$pipe" >"$tmp/dump" 2>&1
+is 'control bytes do not go through' \
+    "$(tr -d '\n\t\r -~' <"$tmp/dump" | wc -c | tr -d ' ')" 0
+like '... the text does' "$(cat "$tmp/dump")" '#esc\?\[2J cr'
+
+# ---- hostile askers -------------------------------------------------------------
+
+say() {		# what ... : to the pipe
+	printf "$@" >"$pipe"
+}
+: >"$tmp/plain"
+ln -s "$tmp/plain" "$pipe.link"
+cp "$tmp/plain" "$pipe.plain"
+mkfifo "$pipe.nobody"
+say 'dump link\ndump plain\ndump nobody\ndump ../../../etc\n'
+say 'dump\ndump  x\ndump x y\nDUMP x\n\n\377\200\n'
+say 'dump 123456789012345678901\n'
+awk 'BEGIN { for (i = 0; i < 3000; i++) printf "long"; print "" }' >"$pipe"
+dd if="$A" bs=1024 count=8 2>/dev/null >"$pipe"
+printf '\n' >"$pipe"
+printf 'dump half' >"$pipe"
+printf '\n' >"$pipe"
+"$ask" pipe "$pipe" >"$tmp/dump" 2>&1
+is 'after all that it answers' "$(tail -n 1 "$tmp/dump")" 'End:'
+is '... nothing was written anywhere' "$(cat "$tmp/plain" "$pipe.plain")" ''
+like '... and the log says what it was' "$(lines ' mailq pipe=')" \
+    '(no pipe of an asker|not a request|a line too long)'
+
+# ---- readers that do not read -------------------------------------------------
+
+# A dump that no pipe holds; 50 who want it and do not read it.
+put_many "$po" 1500 100 parked
+wait_for 60 logged 'load msg=101500-1'
+bg "$ask" stuck pipe "$pipe" 50
+stuck=$bg_pid
+wait_for 30 sh -c "ls '$pipe'.*x49"
+put_many "$po" 500 20 fine 200001
+ok '50 stuck readers do not hold up deliveries' \
+    wait_for 60 logged 'complete msg=200500-1'
+ok '... one by one' wait_for 60 test "$(ls "$po/queue" | grep -c '^2000')" -eq 0
+"$ask" pipe "$pipe" >"$tmp/dump" 2>&1 &
+asker=$!
+lib_pids="$lib_pids $asker"
+ok 'somebody who reads is served all the same' wait_for 60 gone $asker
+is '... the whole of it' "$(grep -c '^m' "$tmp/dump")$(tail -n 1 "$tmp/dump")" \
+    '1501End:'
+like '... for which those who do not are given up' "$(lines ' mailq ')" \
+    'reads too slowly while others wait'
+kill $stuck
+sched_stop
+is 'it ends with them' "$sched_rc" 0
+finish
