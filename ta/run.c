@@ -5,7 +5,7 @@
  * standard output and error comes into one pipe, of which the beginning is
  * kept, as one line.  It is a session of its own, without a terminal, with
  * every signal as a program expects it and no descriptor but these three.
- * The parent ignores SIGPIPE, as ta/job.c sees to.
+ * The parent ignores SIGPIPE, as lib.c sees to.
  *
  * Feeding and draining happen in one loop over descriptors that never block,
  * so neither of the two can wait for the other for ever: a program may talk
