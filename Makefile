@@ -46,7 +46,7 @@ LOGDIR = /var/log
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
 OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
-AGENTS = ta/mailbox ta/hold ta/sm
+AGENTS = ta/mailbox ta/hold ta/sm ta/errormail
 TESTS = t/cftest t/agent t/mkspool t/notify t/clocksched
 
 all: scheduler $(AGENTS)
@@ -72,6 +72,11 @@ SM = ta/sm.o ta/table.o ta/run.o $(LIB)
 ta/sm: $(SM)
 	$(CC) $(LDFLAGS) -o $@ $(SM) $(LIBS)
 
+ERRORMAIL = ta/errormail.o post.o $(LIB)
+
+ta/errormail: $(ERRORMAIL)
+	$(CC) $(LDFLAGS) -o $@ $(ERRORMAIL) $(LIBS)
+
 CFTEST = t/cftest.o cf.o retry.o command.o pattern.o util.o
 
 t/cftest: $(CFTEST)
@@ -95,6 +100,9 @@ scheduler.o: scheduler.c scheduler.h line.h util.h
 
 ta/sm.o: ta/sm.c ta/run.h ta/table.h ta/lib.h line.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/sm.c
+
+ta/errormail.o: ta/errormail.c post.h ta/lib.h util.h
+	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/errormail.c
 
 ta.o: ta.c scheduler.h line.h util.h
 status.o: status.c scheduler.h line.h util.h
@@ -144,7 +152,7 @@ install: all
 	mkdir -p $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
 	cp scheduler $(DESTDIR)$(SBIN)/scheduler
 	cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
-	cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 $(DESTDIR)$(MAN)/man8
+	cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 man/errormail.8 $(DESTDIR)$(MAN)/man8
 	cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
 	test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
 	test -f $(DESTDIR)$(MAILSHARE)/sm.cf || cp sm.cf $(DESTDIR)$(MAILSHARE)/sm.cf
@@ -152,8 +160,8 @@ install: all
 # The configuration and the post office stay.
 uninstall:
 	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(MAN)/man8/scheduler.8 $(DESTDIR)$(MAN)/man5/scheduler.cf.5
-	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8 $(DESTDIR)$(MAN)/man8/sm.8
-	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold $(DESTDIR)$(MAILBIN)/ta/sm
+	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8 $(DESTDIR)$(MAN)/man8/sm.8 $(DESTDIR)$(MAN)/man8/errormail.8
+	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold $(DESTDIR)$(MAILBIN)/ta/sm $(DESTDIR)$(MAILBIN)/ta/errormail
 
 clean:
 	rm -f scheduler $(AGENTS) $(TESTS) *.o ta/*.o t/*.o

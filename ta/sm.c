@@ -312,66 +312,39 @@ unfit(const struct batch *b, const struct lib_rcpt *r)
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* What an exit code that is no success means. */
+/* Where our opinion of an exit code is another one than run.c's: what may be
+ * the program's own trouble, and not this mail's. */
 static void
-judge(const struct batch *b, int code, struct lib_verdict *v)
+judge(const struct batch *b, const struct run *r, struct lib_verdict *v)
 {
 	static const struct {
 		int	code;
-		const char *failed;
-		const char *deferred;	/* with T, or in any case */
-	} known[] = {
-		{ X_USAGE, NULL, "4.3.5" },
-		{ X_DATAERR, "5.6.0", NULL },
-		{ X_NOUSER, "5.1.1", NULL },
-		{ X_NOHOST, "5.1.2", "4.4.3" },
-		{ X_UNAVAILABLE, "5.3.0", "4.4.0" },
-		{ X_OSFILE, NULL, "4.3.5" },
-		{ X_TEMPFAIL, NULL, "4.4.0" },
-		{ X_PROTOCOL, NULL, "4.5.0" },
-		{ X_NOPERM, "5.7.0", "4.7.0" },
-		{ X_CONFIG, NULL, "4.3.5" }
+		int	flag;		/* that is needed, 0: none */
+		const char *status;
+	} other[] = {
+		{ X_USAGE, 0, "4.3.5" },
+		{ X_NOINPUT, 0, "4.3.0" },
+		{ X_OSFILE, 0, "4.3.5" },
+		{ X_TEMPFAIL, 0, "4.4.0" },
+		{ X_PROTOCOL, 0, "4.5.0" },
+		{ X_NOHOST, 'T', "4.4.3" },
+		{ X_UNAVAILABLE, 'T', "4.4.0" },
+		{ X_NOPERM, 'T', "4.7.0" }
 	};
 	size_t i;
 
-	v->status = "4.3.0";
-	if (run_meaning(code) == NULL && has(b, 'B'))
-		v->status = "5.3.0";
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i].code == code)
-			v->status = known[i].failed == NULL ||
-			    (has(b, 'T') && known[i].deferred != NULL) ?
-			    known[i].deferred : known[i].failed;
-	v->code = v->status[0] == '5' ? X_UNAVAILABLE : X_TEMPFAIL;
-}
-
-/* How the run ended, in words and as a verdict. */
-static void
-conclude(const struct batch *b, const struct run *r, struct text *t,
-    struct lib_verdict *v)
-{
-	const char *meaning = run_meaning(r->exit);
-
-	v->code = X_TEMPFAIL;
-	v->status = "4.3.0";
-	text_add(t, "%s%s", r->output, r->output[0] != '\0' ? " " : "");
-	if (r->late) {
-		text_add(t, "[killed after ");
-		span_add(t, opt.limit);
-		text_add(t, "]");
-	} else if (r->exit < 0) {
-		text_add(t, "[killed by signal %d]", r->signal);
-	} else if (r->exit > 0) {
-		text_add(t, "[exit %d%s%s]", r->exit,
-		    meaning != NULL ? ": " : "",
-		    meaning != NULL ? meaning : "");
-		judge(b, r->exit, v);
-	} else {
-		text_add(t, r->output[0] != '\0' ? "[exit 0]" : "Ok");
-		v->code = 0;
-		v->status = "2.0.0";
+	if (r->late || r->exit < 0)
+		return;
+	if (r->exit == 0)
 		v->action = "relayed";
-	}
+	else if (run_meaning(r->exit) == NULL && has(b, 'B'))
+		v->status = "5.3.0";
+	for (i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		if (r->exit == other[i].code &&
+		    (other[i].flag == 0 || has(b, other[i].flag)))
+			v->status = other[i].status;
+	v->code = v->status[0] == '2' ? 0 : v->status[0] == '5' ?
+	    X_UNAVAILABLE : X_TEMPFAIL;
 }
 
 static void
@@ -429,13 +402,10 @@ run_batch(struct batch *b)
 {
 	char text[1000];
 	struct lib_verdict v;
-	struct text t;
 	struct run r;
 
 	memset(&v, 0, sizeof(v));
 	memset(&r, 0, sizeof(r));
-	text_init(&t, text, sizeof(text));
-	v.text = text;
 	r.path = b->mailer->path;
 	r.argv = b->argv;
 	r.envp = environment();
@@ -444,16 +414,16 @@ run_batch(struct batch *b)
 	r.become = leave_spool;
 	r.limit = opt.limit;
 	if (run_program(&r) == 0) {
-		conclude(b, &r, &t, &v);
+		run_verdict(&r, &v, text, sizeof(text));
+		judge(b, &r, &v);
 	} else {
 		v.code = X_TEMPFAIL;
 		v.status = errno == ENOENT || errno == EACCES ||
 		    errno == ENOEXEC || errno == ENOTDIR ? "4.3.5" : "4.3.0";
-		if (errno == EIO)
-			text_add(&t, "the message cannot be read");
-		else
-			text_add(&t, "cannot execute %s: %s",
-			    b->mailer->path, strerror(errno));
+		v.text = text;
+		text_fmt(text, sizeof(text), errno == EIO ?
+		    "%s: the message cannot be read" :
+		    "cannot execute %s: %s", r.path, strerror(errno));
 	}
 	tell_all(b, &v);
 }
