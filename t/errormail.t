@@ -61,7 +61,7 @@ for args in a '-d forms' -x; do
 	    sed 's/ .*//')" 64usage:
 done
 
-# ---- a report -------------------------------------------------------------
+# ---- a report -----------------------------------------------------------
 
 simple nosuchuser
 out=$(job)
@@ -215,7 +215,7 @@ job >/dev/null
 is 'bytes of 8 bits are declared' "$(report |
     grep -c '^Content-Transfer-Encoding: 8bit')" 2
 
-# ---- who is told nothing -----------------------------------------------------
+# ---- who is told nothing ------------------------------------------------
 
 untold() {	# title sender
 	simple nosuchuser "$2"
@@ -238,7 +238,7 @@ m
 END_
 like 'a report itself: it fails' "$(job | verdicts)$(reports)" '^error2 .*0$'
 
-# ---- hostile words -----------------------------------------------------------
+# ---- hostile words ------------------------------------------------------
 
 simple 'a:b<c>' s@a.org "\"x${eight}y: z\"@h"
 job >/dev/null
@@ -248,8 +248,9 @@ is 'no byte of an address gets out of its line' "$(report |
 Final-Recipient: rfc822; "x??y: z"@h
 Diagnostic-Code: x-local; a:b<c>'
 echo xyzzy >"$tmp/secret"
-ln -s "$tmp/secret" "$forms/link"
-for kind in ../secret .. . link forms/x; do
+mkdir "$forms/dir"
+cp "$tmp/secret" "$forms/.x"
+for kind in ../secret .. . .x dir forms/x "$tmp/secret"; do
 	simple "$kind"
 	job -d "$forms" >/dev/null
 	is "kind $kind opens nothing" "$(report | grep -c xyzzy)$(report |
@@ -266,7 +267,7 @@ b=$(sed -n 's/.*boundary="\(.*\)"/\1/p' "$po/router/"* | sed 1q)
 is 'the boundary is no other one' \
     "$(grep -c -e "^--$b" "$po/router/"*)" 4
 
-# ---- forms ---------------------------------------------------------------------
+# ---- forms --------------------------------------------------------------
 
 cat >"$forms/loop" <<END_
 HDR From: Us <us@here>
@@ -331,7 +332,7 @@ is 'a form without text' "$(report | sed -n '/^Content-Type: text/,/^--/p')" \
 
 --=_B'
 
-# ---- what goes wrong --------------------------------------------------------------
+# ---- what goes wrong ----------------------------------------------------
 
 rmdir "$po/public"
 simple nosuchuser
@@ -346,7 +347,7 @@ like 'a full disk' "$out" 'deferred the report to the sender cannot be made'
 is '... nothing is left' "$(find "$po/public" "$po/router" -type f)" ''
 is '... it stays' "$(tags)" _
 
-# ---- read by somebody else ----------------------------------------------------------
+# ---- read by somebody else ----------------------------------------------
 
 if /usr/bin/python3 -c 'import email.policy' 2>/dev/null; then
 	simple nosuchuser
@@ -372,7 +373,7 @@ else
 	skip 'a mail library reads it' 'no python3'
 fi
 
-# ---- under the scheduler -------------------------------------------------------------
+# ---- under the scheduler ------------------------------------------------
 
 ln -s "$A" "$tmp/bin/ta/errormail"
 rm -rf "$po"

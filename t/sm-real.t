@@ -31,7 +31,7 @@ new_spool() {
 	spool_new "$po"
 }
 
-# ---- uux ------------------------------------------------------------------
+# ---- uux ----------------------------------------------------------------
 
 if ! command -v uux >/dev/null 2>&1 || ! command -v uustat >/dev/null 2>&1
 then
@@ -83,7 +83,7 @@ body of 10-1'
 	    '5\.3\.0.*nosuch.*not found.*exit 69: unavailable'
 fi
 
-# ---- sendmail, as Exim is one -----------------------------------------------
+# ---- sendmail, as Exim is one -------------------------------------------
 
 exim=$(command -v exim4 || command -v exim)
 if [ -z "$exim" ] || [ "$(id -u)" -ne 0 ]; then
@@ -110,7 +110,7 @@ END_
 	    '^<sender@[^>]*> anna@else.org bert@else.org *$'
 fi
 
-# ---- msmtp ----------------------------------------------------------------
+# ---- msmtp --------------------------------------------------------------
 
 # Takes mail on a free port and writes down what it hears; what it answers to
 # RCPT is in a file.

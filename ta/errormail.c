@@ -156,16 +156,18 @@ open_form(const char *kind)
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0' ||
 	    text_fmt(path, sizeof(path), "%s/%s", opt.forms, kind) < 0)
 		return NULL;
-	fd = fd_plain(path, O_RDONLY, &st);
+	fd = open(path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0) {
 		if (errno != ENOENT)
 			lib_note("form %s: %s", path, strerror(errno));
 		return NULL;
 	}
-	f = fdopen(fd, "r");
-	if (f == NULL)
-		close(fd);
-	return f;
+	fd_cloexec(fd);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (f = fdopen(fd, "r")) != NULL)
+		return f;
+	close(fd);
+	return NULL;
 }
 
 /* ---- looking and copying --------------------------------------------- */

@@ -19,9 +19,9 @@
  * when it has ended.
  *
  * A message that cannot be read or fed to its end must not look like a whole
- * one, so the program is killed before its input is closed.  The one case that is not
- * covered is that we are killed ourselves: the program sees an end then, and
- * the message whole at the next attempt.
+ * one, so the program is killed before its input is closed.  The one case
+ * that is not covered is that we are killed ourselves: the program sees an
+ * end then, and the message whole at the next attempt.
  *
  * Whether the program could be executed is told by a pipe that closes itself
  * when it was; else it brings errno.
@@ -363,7 +363,7 @@ run_program(struct run *r)
 	text_init(&j.heard, r->output, sizeof(r->output));
 	r->exit = -1;
 	r->signal = r->late = 0;
-	signal(SIGCHLD, SIG_DFL);	/* ignored, nobody could be waited for */
+	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
 	if (start(&j) < 0)
 		return -1;
 	clock_read();
