@@ -508,7 +508,9 @@ wrong() {	# pattern <table
 	    "delayed${sep}4\\.3\\.5${sep}.*deferred $tmp/sm\\.cf:$1"
 	is '... the mail waits' "$(tags 50-1)" _
 }
-echo 'good - /bin/cat cat' | wrong ' there is no line for bad'
+wrong ' there is no line for bad' <<END_
+good - /bin/cat cat
+END_
 wrong '2: bad needs flags, a path' <<END_
 # comment
 bad
@@ -539,11 +541,13 @@ wrong '1: \$: after a \$ comes' <<END_
 bad - /bin/cat cat \$
 END_
 awk 'BEGIN { printf "bad - /bin/cat"
-    for (i = 0; i < 61; i++) printf " x" 
-    print "" }' | wrong '1: bad has too many arguments'
+    for (i = 0; i < 61; i++) printf " x"
+    print "" }' >"$tmp/table"
+wrong '1: bad has too many arguments' <"$tmp/table"
 awk 'BEGIN { printf "bad - /bin/cat "
     for (i = 0; i < 9000; i++) printf "x"
-    print "" }' | wrong '1: the line of bad is too long'
+    print "" }' >"$tmp/table"
+wrong '1: the line of bad is too long' <"$tmp/table"
 rm "$tmp/sm.cf"
 simple 50-1
 like 'no table' "$(job 50-1 h.org bad | verdicts)" "sm.cf: No such file"
