@@ -46,7 +46,7 @@ LOGDIR = /var/log
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
 OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
-AGENTS = ta/mailbox ta/hold
+AGENTS = ta/mailbox ta/hold ta/sm ta/errormail
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched
 
 all: scheduler $(AGENTS)
@@ -66,6 +66,16 @@ HOLD = ta/hold.o post.o $(LIB)
 
 ta/hold: $(HOLD)
 	$(CC) $(LDFLAGS) -o $@ $(HOLD) $(LIBS)
+
+SM = ta/sm.o ta/table.o ta/run.o $(LIB)
+
+ta/sm: $(SM)
+	$(CC) $(LDFLAGS) -o $@ $(SM) $(LIBS)
+
+ERRORMAIL = ta/errormail.o post.o $(LIB)
+
+ta/errormail: $(ERRORMAIL)
+	$(CC) $(LDFLAGS) -o $@ $(ERRORMAIL) $(LIBS)
 
 CFTEST = t/cftest.o cf.o retry.o command.o pattern.o util.o
 
@@ -90,6 +100,12 @@ t/clocksched: $(OBJS) t/clock.o
 
 scheduler.o: scheduler.c scheduler.h line.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ scheduler.c
+
+ta/sm.o: ta/sm.c ta/run.h ta/table.h ta/lib.h line.h util.h
+	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/sm.c
+
+ta/errormail.o: ta/errormail.c post.h ta/lib.h util.h
+	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/errormail.c
 
 ta.o: ta.c scheduler.h line.h util.h
 status.o: status.c scheduler.h line.h util.h
@@ -117,6 +133,7 @@ ta/mailbox.o: ta/mailbox.c ta/box.h ta/run.h ta/lib.h util.h
 ta/box.o: ta/box.c ta/box.h ta/lib.h util.h
 ta/hold.o: ta/hold.c post.h ta/lib.h util.h
 ta/run.o: ta/run.c ta/run.h ta/lib.h util.h
+ta/table.o: ta/table.c ta/table.h line.h util.h
 t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
@@ -139,15 +156,16 @@ install: all
 	mkdir -p $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
 	cp scheduler $(DESTDIR)$(SBIN)/scheduler
 	cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
-	cp man/scheduler.8 man/mailbox.8 man/hold.8 $(DESTDIR)$(MAN)/man8
+	cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 man/errormail.8 $(DESTDIR)$(MAN)/man8
 	cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
 	test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
+	test -f $(DESTDIR)$(MAILSHARE)/sm.cf || cp sm.cf $(DESTDIR)$(MAILSHARE)/sm.cf
 
 # The configuration and the post office stay.
 uninstall:
 	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(MAN)/man8/scheduler.8 $(DESTDIR)$(MAN)/man5/scheduler.cf.5
-	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8
-	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold
+	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8 $(DESTDIR)$(MAN)/man8/sm.8 $(DESTDIR)$(MAN)/man8/errormail.8
+	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold $(DESTDIR)$(MAILBIN)/ta/sm $(DESTDIR)$(MAILBIN)/ta/errormail
 
 clean:
 	rm -f scheduler $(AGENTS) $(TESTS) *.o ta/*.o t/*.o

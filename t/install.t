@@ -8,6 +8,8 @@ m() {
 }
 ok 'make install' m install
 for f in sbin/scheduler lib/mail/ta/mailbox lib/mail/ta/hold \
+    lib/mail/ta/sm lib/mail/ta/errormail share/mail/sm.cf \
+    share/man/man8/sm.8 share/man/man8/errormail.8 \
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
     share/man/man5/scheduler.cf.5; do
 	[ -f "$tmp/root/usr/$f" ] || echo "$f"
@@ -16,12 +18,15 @@ is '... everything is there' "$(cat "$tmp/missing")" ''
 ok 'the installed configuration is good' \
     "$tmp/root/usr/sbin/scheduler" -n -f "$tmp/root/usr/share/mail/scheduler.cf"
 echo '# mine' >>"$tmp/root/usr/share/mail/scheduler.cf"
+echo '# mine, too' >>"$tmp/root/usr/share/mail/sm.cf"
 m install >/dev/null 2>&1
 is 'a configuration is never overwritten' \
-    "$(tail -n 1 "$tmp/root/usr/share/mail/scheduler.cf")" '# mine'
+    "$(cat "$tmp/root/usr/share/mail/"*.cf | grep '^# mine')" '# mine
+# mine, too'
 ok 'make uninstall' m uninstall
 is '... leaves the configuration alone' \
-    "$(cd "$tmp/root" && find . -type f)" './usr/share/mail/scheduler.cf'
+    "$(cd "$tmp/root" && find . -type f | sort)" './usr/share/mail/scheduler.cf
+./usr/share/mail/sm.cf'
 
 # In a tree of its own, so that nobody else's ./run is touched.
 mkdir "$tmp/tree" "$tmp/tree/t"

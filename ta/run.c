@@ -5,7 +5,7 @@
  * standard output and error comes into one pipe, of which the beginning is
  * kept, as one line.  It is a session of its own, without a terminal, with
  * every signal as a program expects it and no descriptor but these three.
- * The parent ignores SIGPIPE, as ta/job.c sees to.
+ * The parent ignores SIGPIPE, as lib.c sees to.
  *
  * Feeding and draining happen in one loop over descriptors that never block,
  * so neither of the two can wait for the other for ever: a program may talk
@@ -19,9 +19,9 @@
  * when it has ended.
  *
  * A message that cannot be read or fed to its end must not look like a whole
- * one, so the program is killed before its input is closed.  The one case that is not
- * covered is that we are killed ourselves: the program sees an end then, and
- * the message whole at the next attempt.
+ * one, so the program is killed before its input is closed.  The one case
+ * that is not covered is that we are killed ourselves: the program sees an
+ * end then, and the message whole at the next attempt.
  *
  * Whether the program could be executed is told by a pipe that closes itself
  * when it was; else it brings errno.
@@ -363,7 +363,7 @@ run_program(struct run *r)
 	text_init(&j.heard, r->output, sizeof(r->output));
 	r->exit = -1;
 	r->signal = r->late = 0;
-	signal(SIGCHLD, SIG_DFL);	/* ignored, nobody could be waited for */
+	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
 	if (start(&j) < 0)
 		return -1;
 	clock_read();

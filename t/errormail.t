@@ -1,0 +1,398 @@
+#!/bin/sh
+# The agent errormail: what it tells the sender, and whom it tells nothing.
+. "${0%/*}/lib.sh"
+
+A=${ERRORMAIL:-$top/ta/errormail}
+po=$tmp/po
+forms=$tmp/forms
+tab=$(printf '\t')
+sep=$(printf '\001')
+eight=$(printf '\303\244')
+none=
+spool_new "$po"
+mkdir "$forms"
+
+# A control file: its sender, and the lines behind that from standard input.
+message() {	# sender <lines
+	rm -f "$po/router/"*
+	{
+		printf 'i 10-1\no 9\nl <x@test>\nn env+2BID\ns smtp - %s 0\n' \
+		    "$1"
+		cat
+	} | put_raw "$po" 10-1
+	printf 'skipped: the body\nof it\n' >"$po/queue/10-1"
+	TZ=UTC0 touch -t 203001020304.05 "$po/queue/10-1"
+}
+simple() {	# kind [sender [user]]
+	message "${2:-s@a.org}" <<END_
+r           error $1 ${3:-who@else.org} 0
+m
+Subject: test
+ folded
+To: who
+
+END_
+}
+job() {		# [option ...]
+	printf '10-1\n' | (cd "$po/transport" &&
+	    exec "$A" -d "$forms" -n mx.here "$@") 2>&1 | grep -v '^#hungry$'
+}
+verdicts() {	# the last field of each report line
+	sed 's/.*	//'
+}
+tags() {
+	sed -n 's/^r\(.\).*/\1/p' "$po/transport/10-1" | tr ' \n' '_ ' |
+	    tr -d ' '
+}
+reports() {	# how many there are
+	ls "$po/router" | wc -l | tr -d ' '
+}
+# The one there is; what changes from run to run has other words.
+report() {
+	sed -e 's/=_[0-9]*\.[0-9]*\.[0-9]*/=_B/' \
+	    -e 's/^\(Message-ID: <\)[0-9.]*@/\1ID@/' \
+	    -e 's/^Date: .*/Date: DATE/' "$po/router/"*
+}
+
+like 'a version' "$("$A" -V)" '^errormail [0-9]'
+for args in a '-d forms' -x; do
+	"$A" $args </dev/null >"$tmp/out" 2>&1
+	is "wrong options: $args" "$?$(tail -n 1 "$tmp/out" |
+	    sed 's/ .*//')" 64usage:
+done
+
+# ---- a report -----------------------------------------------------------
+
+simple nosuchuser
+out=$(job)
+new=$(ls "$po/router")
+is 'done with, nobody else is told' "$(printf '%s\n' "$out" | cut -f 2-)" \
+    "${tab}ok3 told s@a.org in router/$new"
+is '... the tag, no diagnostic' "$(tags)$(grep -c '^d' "$po/transport/10-1")" +0
+is '... named by its inode' \
+    "$(ls -i "$po/router/$new" | awk '{ print $1 }')" "$new"
+is '... nothing is left in public/' "$(ls "$po/public")" ''
+is 'the whole report' "$(report)" "channel error
+errormsg
+to <s@a.org>
+env-end
+From: Mail Delivery <postmaster@mx.here>
+To:
+ <s@a.org>
+Subject: Returned mail: no such user
+Date: DATE
+Message-ID: <ID@mx.here>
+Auto-Submitted: auto-replied
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=delivery-status;
+	boundary=\"=_B\"
+
+--=_B
+Content-Type: text/plain
+
+This is the mail system of mx.here.
+
+Your message could not be delivered to this address:
+
+    who@else.org
+
+There is no such user here.
+
+It came here on Wed, 02 Jan 2030 03:04:05 +0000.  The message follows
+below, after a part for programs.  Nothing will be tried again.
+
+--=_B
+Content-Type: message/delivery-status
+
+Original-Envelope-Id: env+ID
+Reporting-MTA: dns; mx.here
+Arrival-Date: Wed, 02 Jan 2030 03:04:05 +0000
+
+Final-Recipient: rfc822; who@else.org
+Action: failed
+Status: 5.1.1
+Diagnostic-Code: x-local; no such user
+
+--=_B
+Content-Type: message/rfc822
+
+Subject: test
+ folded
+To: who
+
+the body
+of it
+
+--=_B--"
+
+kind() {	# kind status subject
+	simple "$1"
+	job >/dev/null
+	is "kind $1" "$(report | sed -n -e 's/^Status: //p' \
+	    -e 's/^Subject: R/R/p' | tr '\n' ' ')" "Returned mail: $3 $2 "
+}
+kind nosuchhost 5.1.2 'no such host'
+kind NoSuchHost 5.1.2 'no such host'
+kind syntax 5.1.3 'bad address'
+kind norecipients 5.1.0 'no recipients'
+kind refused 5.7.1 refused
+kind loop 5.4.6 'mail loop'
+kind toobig 5.3.4 'message too big'
+kind moon 5.0.0 'not deliverable'
+like '... is named' "$(report)" '^What was found to be wrong is called: moon$'
+like '... to programs, too' "$(report)" '^Diagnostic-Code: x-local; moon$'
+simple syntax s@a.org nobody
+job >/dev/null
+like 'a user without a host' "$(report)" '^Final-Recipient: x-local; nobody$'
+
+message s@a.org <<END_
+r           error nosuchuser one@else.org 0
+N ORCPT=rfc822;f+2Bst@else.org NOTIFY=FAILURE
+r           error nosuchuser two@else.org 0
+r           error syntax three 0
+N NOTIFY=SUCCESS
+r           error nosuchuser four 0
+N NOTIFY=NEVER
+m
+Subject: test
+
+r           error nosuchuser five@else.org 0
+m
+Subject: other
+
+END_
+out=$(job)
+is 'recipients that are alike share a report' "$(reports)" 2
+is '... each has a verdict' "$(printf '%s\n' "$out" | verdicts |
+    sed 's/[0-9]*$//')" 'ok3 told s@a.org in router/
+ok3 told s@a.org in router/
+ok3 nobody wants to know
+ok3 nobody wants to know
+ok3 told s@a.org in router/'
+is '... they are in it' "$(grep -h '^Final-R' "$po/router/"* | sort)" \
+    'Final-Recipient: rfc822; five@else.org
+Final-Recipient: rfc822; one@else.org
+Final-Recipient: rfc822; two@else.org'
+is '... with the original recipient' "$(grep -h '^Orig.*R' "$po/router/"*)" \
+    'Original-Recipient: rfc822;f+st@else.org'
+
+simple nosuchuser
+sed 's/^n .*/R HDRS/' "$po/transport/10-1" >"$tmp/ctl"
+cat "$tmp/ctl" >"$po/transport/10-1"
+job >/dev/null
+is 'only the header is wanted' "$(report |
+    sed -n '/^Content-Type: text\/rfc822-headers/,$p')" \
+'Content-Type: text/rfc822-headers
+
+Subject: test
+ folded
+To: who
+
+--=_B--'
+like '... and that is said' "$(report)" '\.  Its header follows$'
+simple nosuchuser
+awk 'BEGIN { for (i = 0; i < 8000; i++) print "0123456" }' >>"$po/queue/10-1"
+job >/dev/null
+is 'a long message is returned' "$(report | grep -c '^0123456$')" 8000
+simple nosuchuser
+awk 'BEGIN { for (i = 0; i < 16000; i++) print "0123456" }' >>"$po/queue/10-1"
+job >/dev/null
+is '... a longer one is not' "$(report | grep -c '^0123456$')$(report |
+    grep -c '^Content-Type: text/rfc822-headers')" 01
+message s@a.org <<END_
+r           error nosuchuser who 0
+m
+$(awk 'BEGIN { for (i = 0; i < 30000; i++) print "X-Y: 0123456" }')
+
+END_
+job >/dev/null
+ok 'a header without an end is cut' test "$(report | wc -c)" -lt 70000
+is '... at its end it is whole' "$(report | tail -n 1)" '--=_B--'
+
+simple nosuchuser
+printf 'skipped: 8 bits: %s\n' "$eight" >"$po/queue/10-1"
+job >/dev/null
+is 'bytes of 8 bits are declared' "$(report |
+    grep -c '^Content-Transfer-Encoding: 8bit')" 2
+
+# ---- who is told nothing ------------------------------------------------
+
+untold() {	# title sender
+	simple nosuchuser "$2"
+	out=$(job)
+	is "$1: it fails" "$(printf '%s\n' "$out" | verdicts)$(tags)" \
+	    'error2 no such user; there is no sender who could be told-'
+	like '... for the reason there is' "$(grep '^d' "$po/transport/10-1")" \
+	    "${sep}failed${sep}5.1.1${sep}"
+	is '... and no report' "$(reports)" 0
+}
+untold 'no sender' '<>'
+untold 'a program' '"|cat x"'
+untold 'a file' /etc/passwd
+untold 'one with brackets' 'a>b@c'
+message s@a.org <<END_
+s error - s@a.org 0
+r           error nosuchuser who 0
+m
+
+END_
+like 'a report itself: it fails' "$(job | verdicts)$(reports)" '^error2 .*0$'
+
+# ---- hostile words ------------------------------------------------------
+
+simple 'a:b<c>' s@a.org "\"x${eight}y: z\"@h"
+job >/dev/null
+is 'no byte of an address gets out of its line' "$(report |
+    sed -n -e '/^Final/p' -e '/^Diag/p' -e '/^    /p')" \
+    '    "x??y: z"@h
+Final-Recipient: rfc822; "x??y: z"@h
+Diagnostic-Code: x-local; a:b<c>'
+echo xyzzy >"$tmp/secret"
+mkdir "$forms/dir"
+cp "$tmp/secret" "$forms/.x"
+for kind in ../secret .. . .x dir forms/x "$tmp/secret"; do
+	simple "$kind"
+	job -d "$forms" >/dev/null
+	is "kind $kind opens nothing" "$(report | grep -c xyzzy)$(report |
+	    grep -c '^There is no\|^No way is known')" 01
+done
+# An earlier report in the message must not end ours.
+simple nosuchuser
+job >/dev/null
+cp "$po/router/"* "$tmp/old"
+simple nosuchuser
+(printf 'skipped: '; cat "$tmp/old") >"$po/queue/10-1"
+job >/dev/null
+b=$(sed -n 's/.*boundary="\(.*\)"/\1/p' "$po/router/"* | sed 1q)
+is 'the boundary is no other one' \
+    "$(grep -c -e "^--$b" "$po/router/"*)" 4
+
+# ---- forms --------------------------------------------------------------
+
+cat >"$forms/loop" <<END_
+HDR From: Us <us@here>
+HDR X-Mine: yes
+HDR $none
+HDR  not a field
+ADR Bcc: <postmaster> (a copy)
+ADR Bcc: nobody
+SUB It went round
+HDR-like text $eight
+
+and more
+END_
+simple loop
+job >/dev/null
+is 'a form' "$(report | sed '/^--=_B$/q')" "channel error
+errormsg
+to <s@a.org>
+to <postmaster>
+env-end
+From: Us <us@here>
+X-Mine: yes
+Bcc: <postmaster> (a copy)
+Bcc: nobody
+Subject: It went round
+To:
+ <s@a.org>
+Date: DATE
+Message-ID: <ID@mx.here>
+Auto-Submitted: auto-replied
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=delivery-status;
+	boundary=\"=_B\"
+Content-Transfer-Encoding: 8bit
+
+--=_B"
+is '... its text' "$(report | sed -n '/^HDR-like/,/^--/p')" \
+    "HDR-like text $eight
+
+and more
+
+    who@else.org
+
+--=_B"
+printf 'only one line' >"$forms/moon"
+simple moon
+job >/dev/null
+is 'a form without an end of line' "$(report | sed -n '/^only/,/^--/p')" \
+    'only one line
+
+    who@else.org
+
+--=_B'
+printf 'SUB nothing more' >"$forms/moon"
+simple moon
+job >/dev/null
+is 'a form without text' "$(report | sed -n '/^Content-Type: text/,/^--/p')" \
+    'Content-Type: text/plain
+
+
+    who@else.org
+
+--=_B'
+
+# ---- what goes wrong ----------------------------------------------------
+
+rmdir "$po/public"
+simple nosuchuser
+like 'no way to the router' "$(job)" \
+    "delayed${sep}4\\.3\\.0${sep}.*deferred the report to the sender cannot be made: No such"
+is '... it stays' "$(tags)" _
+mkdir "$po/public"
+simple nosuchuser
+awk 'BEGIN { for (i = 0; i < 7500; i++) print "0123456" }' >>"$po/queue/10-1"
+out=$(ulimit -f 40 && job)
+like 'a full disk' "$out" 'deferred the report to the sender cannot be made'
+is '... nothing is left' "$(find "$po/public" "$po/router" -type f)" ''
+is '... it stays' "$(tags)" _
+
+# ---- read by somebody else ----------------------------------------------
+
+if /usr/bin/python3 -c 'import email.policy' 2>/dev/null; then
+	simple nosuchuser
+	printf 'skipped: the body %s\n' "$eight" >"$po/queue/10-1"
+	job >/dev/null
+	sed '1,/^env-end/d' "$po/router/"* >"$tmp/mail"
+	is 'a mail library reads it' "$(/usr/bin/python3 - "$tmp/mail" <<'END_'
+import email, email.policy, sys
+m = email.message_from_binary_file(open(sys.argv[1], 'rb'),
+    policy=email.policy.default)
+p = list(m.iter_parts())
+print(m.get_content_type(), m.get_param('report-type'),
+    [q.get_content_type() for q in p], len(m.defects))
+s = list(p[1].iter_parts())
+print(s[0]['Reporting-MTA'], '|', s[1]['Final-Recipient'], s[1]['Status'],
+    s[1]['Action'])
+print(list(p[2].iter_parts())[0]['Subject'])
+END_
+)" "multipart/report delivery-status ['text/plain', 'message/delivery-status', 'message/rfc822'] 0
+dns; mx.here | rfc822; who@else.org 5.1.1 failed
+test folded"
+else
+	skip 'a mail library reads it' 'no python3'
+fi
+
+# ---- under the scheduler ------------------------------------------------
+
+ln -s "$A" "$tmp/bin/ta/errormail"
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END_
+*/*	interval=1s expiry=1d
+error/*	command="errormail -d $forms"
+END_
+put "$po" 60-1 error norecipients who
+put "$po" 61-1 error nosuchuser who
+sed 's/^s local - sender/s local - <>/' "$po/transport/61-1" |
+    put_raw "$po" 61-1
+sched_start "$po" "$tmp/cf"
+ok 'the scheduler is done with both' wait_for 20 po_empty "$po"
+is '... one sender is told' "$(cat "$po/router/"* | sed -n 3p)" 'to <sender>'
+ok '... the message without one is kept' test -f "$po/postman/61-1"
+is '... and no other' "$(ls "$po/postman" | grep -c '^60')" 0
+like '... with the reason' "$(cat "$po/postman/"61-1*)" \
+    'no such user; there is no sender'
+sched_stop
+is '... and the scheduler ends well' $sched_rc 0
+finish

@@ -1,0 +1,586 @@
+#!/bin/sh
+# The agent sm, fed by hand and by the scheduler: what a program gets, and
+# what is made of the way it ends.
+. "${0%/*}/lib.sh"
+
+A=${SM:-$top/ta/sm}
+po=$tmp/po
+tab=$(printf '\t')
+sep=$(printf '\001')
+sh=$(command -v sh)
+spool_new "$po"
+
+table() {	# <lines
+	cat >"$tmp/sm.cf"
+}
+job() {		# name host mailer [option ...]
+	job_line=$1$tab$2
+	job_mailer=$3
+	shift 3
+	printf '%s\n' "$job_line" | (cd "$po/transport" &&
+	    exec "$A" -c x -f "$tmp/sm.cf" "$@" "$job_mailer") 2>&1 |
+	    grep -v '^#hungry$'
+}
+# A control file whose recipients are the lines of standard input.
+message() {	# name [sender] <recipient, N and header lines
+	{
+		printf 'i %s\no 9\nl <x@test>\ns smtp - %s 0\n' "$1" \
+		    "${2:-s@a.org}"
+		cat
+	} | put_raw "$po" "$1"
+	printf 'skipped: the body\nFrom here on\n>From\nFrom' >"$po/queue/$1"
+}
+simple() {	# name [user [host [sender]]]
+	message "$1" "$4" <<END_
+r           x ${3:-h.org} ${2:-anna@h.org} 0
+m
+Subject: test
+From : me
+
+END_
+}
+tags() {	# name
+	sed -n 's/^r\(.\)\(......\).*/\1/p' "$po/transport/$1" |
+	    tr ' \n' '_ ' | tr -d ' '
+}
+verdicts() {	# the last field of each report line
+	sed 's/.*	//'
+}
+
+# What it was called with, one line a run, and the last message it got.
+cat >"$tmp/show" <<END_
+#!$sh
+for a in "\$@"; do printf '<%s>' "\$a"; done >>$tmp/args
+echo >>$tmp/args
+cat >$tmp/in
+END_
+# Ends and speaks as its first arguments say.
+cat >"$tmp/end" <<END_
+#!$sh
+cat >/dev/null
+printf "\$2"
+exit \$1
+END_
+chmod 755 "$tmp/show" "$tmp/end"
+shown() {
+	cat "$tmp/args"
+	rm -f "$tmp/args"
+}
+
+# ---- options ------------------------------------------------------------
+
+like 'a version' "$("$A" -V)" '^sm [0-9]'
+for args in '' 'a b' '-f sm.cf a' '-t soon a' '-x a'; do
+	"$A" $args </dev/null >"$tmp/out" 2>&1
+	is "wrong options: $args" "$?$(tail -n 1 "$tmp/out" |
+	    sed 's/ .*//')" 64usage:
+done
+is "ZMailer's other options" "$("$A" -8 -H -Q -l /dev/null x </dev/null)" \
+    '#hungry'
+
+# ---- arguments ----------------------------------------------------------
+
+table <<END_
+# a comment
+show	n	$tmp/show show -a \$g "\$h x" a\\ b "" \$\$ "q\\"q" #c
+one	n	$tmp/show show \$u
+many	mn	$tmp/show show -r \$h!rmail (\$u) -x
+twice	mn	$tmp/show show \$u + \$u
+all	mn	$tmp/show show all
+none	n	$tmp/show show all
+f	fn	$tmp/show show \$u
+r	rn	$tmp/show show \$u
+s	sn	$tmp/show show \$u
+name	n	$sh called -c "cat >/dev/null; echo \\\$\$0" here
+bare	-	$tmp/show show
+END_
+two='r           x h.org anna@h.org 0
+r           x h.org bert@h.org 0
+m
+Subject: two
+
+'
+simple 10-1
+is 'success is known as relayed' "$(job 10-1 h.org show)" \
+    "10/$(LC_ALL=C awk '/^r/ { print n + 0 } { n += length($0) + 1 }' \
+    "$po/transport/10-1")${tab}${tab}ok3 Ok"
+is '... the tag' "$(tags 10-1)" +
+is '... words and what is put in' "$(shown)" \
+    '<-a><s@a.org><h.org x><a b><><$><q"q>'
+is '... the message' "$(cat "$tmp/in")" 'Subject: test
+From : me
+
+the body
+From here on
+>From
+From'
+printf %s "$two" | message 11-1
+job 11-1 h.org one >/dev/null
+is 'one run for each recipient' "$(shown)" '<anna@h.org>
+<bert@h.org>'
+printf %s "$two" | message 11-1
+is 'many in one run' "$(job 11-1 h.org many | verdicts)" 'ok3 Ok
+ok3 Ok'
+is '... its argument is repeated' "$(shown)" \
+    '<-r><h.org!rmail><(anna@h.org)><(bert@h.org)><-x>'
+printf %s "$two" | message 11-1
+job 11-1 h.org twice >/dev/null
+is '... wherever it stands' "$(shown)" \
+    '<anna@h.org><bert@h.org><+><anna@h.org><bert@h.org>'
+printf %s "$two" | message 11-1
+job 11-1 h.org all >/dev/null
+is 'no user in the arguments, many in one run' "$(shown)" '<all>'
+printf %s "$two" | message 11-1
+job 11-1 h.org none >/dev/null
+is '... or a run for each' "$(shown)" '<all>
+<all>'
+for flag in f r; do
+	simple 12-1
+	job 12-1 h.org $flag >/dev/null
+	is "flag $flag" "$(shown)" "<-$flag><s@a.org><anna@h.org>"
+done
+message 12-1 '<>' <<END_
+r           x - anna 0
+m
+
+END_
+job 12-1 - f >/dev/null
+is 'no sender' "$(shown)" '<-f><<>><anna>'
+simple 12-1 '"an\"na b"@h.org'
+job 12-1 h.org s >/dev/null
+is 'flag s takes quotes off' "$(shown)" '<an"na b@h.org>'
+simple 12-1 '"anna b"@h.org'
+job 12-1 h.org one >/dev/null
+is '... else they stay' "$(shown)" '<"anna b"@h.org>'
+simple 12-1
+is 'the name it is called by, and what it says' \
+    "$(job 12-1 h.org name | verdicts)" 'ok3 here'
+
+# Other senders, headers and hosts are other runs.
+message 13-1 <<END_
+r           x h.org u1 0
+r           x h.org u2 0
+m
+Subject: one
+
+r           x h.org u3 0
+r           x g.org u4 0
+m
+Subject: two
+
+s smtp - t@a.org 0
+r           x h.org u5 0
+m
+Subject: three
+
+END_
+printf '13-1\n' | (cd "$po/transport" && exec "$A" -c x -f "$tmp/sm.cf" many) |
+    grep -c 'ok3 Ok' >"$tmp/n"
+is 'who is alike shares a run' "$(shown)" '<-r><h.org!rmail><(u1)><(u2)><-x>
+<-r><h.org!rmail><(u3)><-x>
+<-r><g.org!rmail><(u4)><-x>
+<-r><h.org!rmail><(u5)><-x>'
+is '... each has a verdict' "$(cat "$tmp/n")" 5
+
+{
+	awk 'BEGIN { for (i = 1; i <= 250; i++)
+	    printf "r           x h.org user%d 0\n", i }'
+	printf 'm\n\n'
+} | message 14-1
+is '250 recipients: each has a verdict' \
+    "$(job 14-1 h.org many | grep -c 'ok3 Ok')" 250
+shown >"$tmp/runs"
+is '... 100 in a run at most' \
+    "$(awk -F '[(]' '{ print NF - 1 }' "$tmp/runs" | tr '\n' ' ')" '100 100 50 '
+is '... each once' "$(tr '(' '\n' <"$tmp/runs" | grep -c '^user')$(tr '(' '\n' \
+    <"$tmp/runs" | grep '^user' | sort -u | wc -l | tr -d ' ')" 250250
+{
+	awk 'BEGIN { for (j = 0; j < 900; j++) a = a "x"
+	    for (i = 1; i <= 150; i++)
+		printf "r           x h.org user%d%s 0\n", i, a }'
+	printf 'm\n\n'
+} | message 14-1
+is 'long addresses, too' "$(job 14-1 h.org twice | grep -c 'ok3 Ok')" 150
+shown >"$tmp/runs"
+is '... none is lost, none in two runs' "$(tr '<' '\n' <"$tmp/runs" |
+    sed -n 's/^\(user[0-9]*\)x.*/\1/p' | sort | uniq -c |
+    awk '$1 == 2' | wc -l | tr -d ' ')" 150
+ok '... no run has too many arguments' \
+    awk 'length($0) > 32768 { exit 1 }' "$tmp/runs"
+
+# ---- what looks like something else -------------------------------------
+
+table <<END_
+u	mn	$tmp/show show \$u
+to	n	$tmp/show show --to=\$u
+h	n	$tmp/show show \$h!rmail
+g	n	$tmp/show show \$g
+f	fn	$tmp/show show
+p	n	$tmp/show show (\$u)
+uucp	mU	$tmp/show show \$h!rmail (\$u)
+s	sn	$tmp/show show \$u
+END_
+refused() {	# title mailer user host sender status
+	simple 15-1 "$3" "$4" "$5"
+	is "$1" "$(job 15-1 "$4" "$2" | verdicts)$(tags 15-1)" \
+	    'error2 an address of this form cannot be given to a program-'
+	like '... its status' "$(grep '^d' "$po/transport/15-1")" \
+	    "${sep}failed${sep}$6${sep}"
+	nok '... nothing is run' test -f "$tmp/args"
+}
+refused 'a user like an option' u -oQ/tmp h.org s@a.org 5.1.3
+refused '... in parentheses' p -x h.org s@a.org 5.1.3
+refused '... or quoted' s '"-x"' h.org s@a.org 5.1.3
+refused 'nothing but quotes' s '""' h.org s@a.org 5.1.3
+refused 'a host like an option' h u -x s@a.org 5.1.2
+refused 'a sender like an option' g u h.org -x@a.org 5.1.7
+refused '... as the value of one' f u h.org -x@a.org 5.1.7
+refused 'UUCP: a blank' uucp '"a b"@c' h.org s@a.org 5.1.3
+refused 'UUCP: a semicolon' uucp 'a;b@c' h.org s@a.org 5.1.3
+refused 'UUCP: a parenthesis' uucp 'a)b@c' h.org s@a.org 5.1.3
+refused 'UUCP: a host that is a path' uucp a@c 'h!i' s@a.org 5.1.2
+simple 15-1 -x
+job 15-1 h.org to >/dev/null
+is 'behind something else it is harmless' "$(shown)" '<--to=-x>'
+simple 15-1 '$(date)`id`;x'
+job 15-1 h.org u >/dev/null
+is 'there is no shell' "$(shown)" '<$(date)`id`;x>'
+message 15-1 <<END_
+r           x h.org anna 0
+r           x h.org -x 0
+r           x h.org bert 0
+m
+
+END_
+is 'the others get it' "$(job 15-1 h.org u | verdicts | cut -c 1-9 |
+    tr '\n' ' ')$(tags 15-1)" 'ok3 Ok ok3 Ok error2 an +-+'
+is '... in one run' "$(shown)" '<anna><bert>'
+
+# ---- the message --------------------------------------------------------
+
+table <<END_
+plain	-	$tmp/show show
+n	n	$tmp/show show
+uucp	U	$tmp/show show
+E	nE	$tmp/show show
+P	nP	$tmp/show show
+R	nR	$tmp/show show
+ER	nER	$tmp/show show
+idle	n78DFMShu	$tmp/show show
+END_
+got() {		# mailer [sender]: the message, and an x
+	simple 16-1 '' '' "$2"
+	job 16-1 h.org "$1" >/dev/null
+	cat "$tmp/in"
+	echo x
+}
+head='Subject: test
+From : me
+'
+body='the body
+From here on
+>From
+From'
+date=' [A-Z][a-z][a-z] [A-Z][a-z][a-z] [ 0-9][0-9] [0-9:]{8} [0-9]{4}'
+like 'a UNIX From line' "$(got plain | sed 1q)" "^From s@a\\.org$date\$"
+like '... nobody sent it' "$(got plain '<>' | sed 1q)" "^From MAILER-DAEMON$date\$"
+like '... a blank in the name' "$(got plain '"a b"@c' | sed 1q)" \
+    "^From \"a_b\"@c$date\$"
+is '... and then the message' "$(got plain | sed 1d)" "$head
+${body}x"
+like 'flag U' "$(got uucp | sed 1q)" \
+    "^From s@a\\.org$date remote from $(uname -n | sed 's/\..*//')\$"
+is 'flag n' "$(got n)" "$head
+${body}x"
+is 'flag E' "$(got E)" "$head
+the body
+>From here on
+>From
+Fromx"
+is 'flag P' "$(got P)" "Return-Path: <s@a.org>
+$head
+${body}x"
+is '... nobody sent it' "$(got P '<>' | sed 1q)" 'Return-Path: <>'
+is 'flag R' "$(got R | tr '\r' '@')" 'Subject: test@
+From : me@
+@
+the body@
+From here on@
+>From@
+Fromx'
+is 'flags E and R' "$(got ER | tr '\r' '@')" 'Subject: test@
+From : me@
+@
+the body@
+>From here on@
+>From@
+Fromx'
+simple 16-1
+printf 'skipped: one\r\ntwo\nFro\nFrom \n' >"$po/queue/16-1"
+job 16-1 h.org ER >/dev/null
+is '... what has CR already' "$(sed 1,3d "$tmp/in" | tr '\r' '@')" 'one@
+two@
+Fro@
+>From @'
+is 'flags of other systems' "$(got idle)" "$head
+${body}x"
+
+# ---- how it ends --------------------------------------------------------
+
+table <<END_
+end	n	$tmp/end end \$u "words"
+T	nT	$tmp/end end \$u "words"
+B	nB	$tmp/end end \$u "words"
+END_
+ends() {	# mailer code verdict status
+	message 20-1 <<END_
+r           x h.org $2 0
+m
+
+END_
+	out=$(job 20-1 h.org "$1")
+	case $3 in
+	error2) where=$(grep '^d' "$po/transport/20-1") ;;
+	*) where=$out ;;
+	esac
+	like "$1 $2: $3 $4" "$out" "$tab$3 words \\[exit $2[]:]"
+	like '... status' "$where" "$sep(failed|delayed)$sep$4$sep"
+}
+ends end 1 deferred 4.3.0
+ends end 2 deferred 4.3.0
+ends end 64 deferred 4.3.5
+ends end 65 error2 5.6.0
+ends end 66 deferred 4.3.0
+ends end 67 error2 5.1.1
+ends end 68 error2 5.1.2
+ends end 69 error2 5.3.0
+ends end 70 deferred 4.3.0
+ends end 71 deferred 4.3.0
+ends end 72 deferred 4.3.5
+ends end 73 deferred 4.3.0
+ends end 74 deferred 4.3.0
+ends end 75 deferred 4.4.0
+ends end 76 deferred 4.5.0
+ends end 77 error2 5.7.0
+ends end 78 deferred 4.3.5
+ends end 79 deferred 4.3.0
+ends end 127 deferred 4.3.0
+ends end 255 deferred 4.3.0
+ends T 65 error2 5.6.0
+ends T 67 error2 5.1.1
+ends T 68 deferred 4.4.3
+ends T 69 deferred 4.4.0
+ends T 77 deferred 4.7.0
+ends B 1 error2 5.3.0
+ends B 75 deferred 4.4.0
+message 20-1 <<END_
+r           x h.org 0 0
+N NOTIFY=SUCCESS
+m
+
+END_
+is 'a success that is reported' "$(job 20-1 h.org end | verdicts)" \
+    'ok2 words'
+like '... as relayed' "$(grep '^d' "$po/transport/20-1")" \
+    "0${sep}relayed${sep}2.0.0${sep}"
+
+table <<END_
+lines	n	$tmp/end end 75 "one\\\\ntwo\\\\t\\\\001\\\\033[m three\\\\377 \\\\n\\\\n"
+long	n	$sh sh -c "cat >/dev/null; yes word | head -n 1000; exit 75"
+err	n	$sh sh -c "echo out; echo err >&2; cat >/dev/null; exit 75"
+quiet	n	$tmp/end end 75
+killed	n	$sh sh -c "cat >/dev/null; kill -9 \$\$\$\$"
+END_
+says() {	# title mailer verdict
+	simple 21-1
+	is "$1" "$(job 21-1 h.org "$2" | verdicts)" "$3"
+	is '... the mail waits' "$(tags 21-1)" _
+}
+says 'what it says is one clean line' lines \
+    'deferred one two [m three? [exit 75: temporary failure]'
+says 'from both descriptors' err \
+    'deferred out err [exit 75: temporary failure]'
+says 'nothing' quiet 'deferred [exit 75: temporary failure]'
+says 'a signal' killed 'deferred [killed by signal 9]'
+simple 21-1
+like 'much is cut' "$(job 21-1 h.org long | verdicts)" \
+    '^deferred (word ){110,125}[word]*\.\.\. \[exit 75: temporary failure\]$'
+
+echo 'echo x' >"$tmp/script"
+chmod 755 "$tmp/script"
+: >"$tmp/plain"
+table <<END_
+missing	n	$tmp/none none
+plain	n	$tmp/plain plain
+script	n	$tmp/script script
+dir	n	$tmp dir
+END_
+cannot() {	# mailer path pattern
+	simple 22-1
+	like "cannot be run: $1" "$(job 22-1 h.org "$1")" \
+	    "delayed${sep}4\\.3\\.5${sep}.*deferred cannot execute $2: $3\$"
+}
+cannot missing "$tmp/none" 'No such file.*'
+cannot plain "$tmp/plain" 'Permission denied'
+cannot script "$tmp/script" '.*format.*'
+cannot dir "$tmp" 'Permission denied'
+
+# ---- programs that behave badly -----------------------------------------
+
+table <<END_
+deaf	n	$sh sh -c "exit 0"
+loud	n	$sh sh -c "yes 01234567890123456789 | head -n 5000000; exit 75"
+child	n	$sh sh -c "sleep 30 & echo \$\$! >$tmp/child; echo x; exit 75"
+sleepy	n	$sh sh -c "echo hm; exec sleep 100"
+stubborn n	$sh sh -c "trap '' TERM; cat >/dev/null; echo hm; sleep 100; sleep 100"
+count	n	$sh sh -c "wc -c"
+cut	n	$sh sh -c ": >$po/transport/33-1; cat >/dev/null; : >$tmp/whole"
+END_
+simple 30-1
+{
+	printf 'skipped: '
+	awk 'BEGIN { for (i = 0; i < 1000000; i++) print "0123456789abcdefghi" }'
+} >"$po/queue/30-1"
+is '20 MB are not read' "$(job 30-1 h.org deaf | verdicts)$(tags 30-1)" 'ok3 Ok+'
+simple 31-1
+mv "$po/queue/30-1" "$po/queue/31-1"
+is '20 MB are read' "$(job 31-1 h.org count | verdicts | tr -d ' ')" \
+    'ok320000025'
+simple 32-1
+mv "$po/queue/31-1" "$po/queue/32-1"
+like '100 MB are said before anything is read' \
+    "$(job 32-1 h.org loud | verdicts)" '^deferred 0123.*\.\.\. \[exit 75'
+simple 31-1
+is 'a child that keeps the pipe' "$(job 31-1 h.org child | verdicts)" \
+    'deferred x [exit 75: temporary failure]'
+child=$(cat "$tmp/child")
+lib_pids="$lib_pids $child"
+ok '... goes on in peace' alive "$child"
+kill "$child"
+lib_forget "$child"
+simple 31-1
+is 'too long' "$(job 31-1 h.org sleepy -t 1 | verdicts)" \
+    'deferred hm [took longer than 1s]'
+simple 31-1
+is 'too long, and TERM is not heard' \
+    "$(job 31-1 h.org stubborn -t 1 | verdicts)" \
+    'deferred hm [took longer than 1s]'
+# The header is longer than what a pipe holds, and goes away half-way.
+message 33-1 <<END_
+r           x h.org anna 0
+m
+$(awk 'BEGIN { for (i = 0; i < 30000; i++) print "X-Header: 0123456789" }')
+
+END_
+is 'a message that cannot be read to its end' \
+    "$(job 33-1 h.org cut | verdicts)" "deferred $sh: the message cannot be read"
+nok '... is never seen as a whole one' test -f "$tmp/whole"
+
+# ---- what a program finds -----------------------------------------------
+
+table <<END_
+env	n	$sh sh -c "cat >/dev/null; env | sort >$tmp/env"
+fd	n	$sh sh -c "cat >/dev/null; for i in 3 4 5 6 7 8 9; do (: <&\$\$i) 2>/dev/null && echo \$\$i; done; pwd"
+END_
+simple 40-1
+(
+	HOME=/home/x SECRET=y TZ=EET-2 LOGNAME=me
+	export HOME SECRET TZ LOGNAME
+	unset USER
+	exec 5</dev/null
+	job 40-1 h.org env
+) >"$tmp/out"
+is 'a small environment' "$(grep -v -e '^_=' -e '^PWD=' -e '^SHLVL=' \
+    -e '^OLDPWD=' "$tmp/env" | sed 's/^PATH=.*/PATH/')" 'HOME=/home/x
+LOGNAME=me
+PATH
+TZ=EET-2'
+simple 40-1
+is 'no descriptor of ours, and not in the spool' \
+    "$(job 40-1 h.org fd 5</dev/null | verdicts)" 'ok3 /'
+
+# ---- the table ----------------------------------------------------------
+
+wrong() {	# pattern <table
+	table
+	simple 50-1
+	like "wrong: $1" "$(job 50-1 h.org bad)" \
+	    "delayed${sep}4\\.3\\.5${sep}.*deferred $tmp/sm\\.cf:$1"
+	is '... the mail waits' "$(tags 50-1)" _
+}
+wrong ' there is no line for bad' <<END_
+good - /bin/cat cat
+END_
+wrong '2: bad needs flags, a path' <<END_
+# comment
+bad
+END_
+wrong '1: bad needs flags, a path' <<END_
+bad - /bin/cat # cat
+END_
+wrong '1: bin/cat: the path must' <<END_
+bad - bin/cat cat
+END_
+wrong '1: there is no flag z' <<END_
+bad mzn /bin/cat cat
+END_
+wrong '1: flags n and U exclude' <<END_
+bad mnU /bin/cat cat
+END_
+wrong '2: a quote of bad is not closed' <<END_
+"
+bad - /bin/cat cat "a\\"b
+END_
+wrong '1: a quote of bad' <<END_
+bad "- /bin/cat cat
+END_
+wrong '1: a\$x: after a \$ comes' <<END_
+bad - /bin/cat cat a\$x
+END_
+wrong '1: \$: after a \$ comes' <<END_
+bad - /bin/cat cat \$
+END_
+awk 'BEGIN { printf "bad - /bin/cat"
+    for (i = 0; i < 61; i++) printf " x"
+    print "" }' >"$tmp/table"
+wrong '1: bad has too many arguments' <"$tmp/table"
+awk 'BEGIN { printf "bad - /bin/cat "
+    for (i = 0; i < 9000; i++) printf "x"
+    print "" }' >"$tmp/table"
+wrong '1: the line of bad is too long' <"$tmp/table"
+rm "$tmp/sm.cf"
+simple 50-1
+like 'no table' "$(job 50-1 h.org bad | verdicts)" "sm.cf: No such file"
+sed "s,/usr/s*bin/,$tmp/none/," "$top/sm.cf" | table
+for mailer in $(sed -n 's/^\([a-z]*\)[ 	].*/\1/p' "$top/sm.cf"); do
+	simple 50-1
+	like "the table that comes with it: $mailer" \
+	    "$(job 50-1 h.org $mailer | verdicts)" 'cannot execute'
+done
+
+# ---- under the scheduler ------------------------------------------------
+
+ln -s "$A" "$tmp/bin/ta/sm"
+rm -rf "$po"
+spool_new "$po"
+table <<END_
+real z $tmp/show show \$u
+END_
+conf "$tmp/cf" <<END_
+*/*	interval=1s retries="1" expiry=1d
+x/*	command="sm -c \$channel -f $tmp/sm.cf real"
+END_
+put "$po" 60-1 x h.org anna x h.org bert
+sched_start "$po" "$tmp/cf"
+ok 'a bad table: the mail waits, and the log says why' \
+    wait_log "deferred msg=60-1 .*$tmp/sm.cf:1: there is no flag z"
+nok '... it is still there' po_empty "$po"
+rm -f "$tmp/args"
+table <<END_
+real mn $tmp/show show \$u
+END_
+ok 'mended, it is delivered' wait_for 20 po_empty "$po"
+is '... in one run' "$(shown)" '<anna><bert>'
+sched_stop
+is '... and the scheduler ends well' $sched_rc 0
+finish

@@ -1,0 +1,524 @@
+/*
+ * sm.c - the agent that gives mail to any program.
+ *
+ * Which program, and with which arguments, is a line of a table (table.c); it
+ * is started without a shell, so an address is never more than an argument.
+ * In its arguments $g is the sender, $h the host, $u the user and $$ a
+ * dollar.  With the flag m one run serves many recipients, and an argument
+ * with $u is repeated for each; without it there is one run for each.
+ * Recipients of other senders, hosts or headers are never put into one run,
+ * and no run has more arguments than a program can be given.
+ *
+ * An address that begins with '-' would be taken for an option, here or on
+ * the machine that a command of uux is meant for.  It fails before anything
+ * is run.  So do, for UUCP, bytes that mean something to uux or to a shell
+ * there.
+ *
+ * The exit code decides, as sysexits has it.  Only what speaks of recipient or
+ * message is final: wrong data, no such user or host, unavailable, no
+ * permission.  Everything else, any code nobody knows, a signal, a program
+ * that is missing or takes too long, is somebody's trouble that can be mended:
+ * the mail waits.  The verdict is that of all recipients of the run, and what
+ * the program said is part of it.
+ *
+ * The message goes out as it is; flags put a line before it, quote "From ",
+ * or end lines in another way.  The program gets it through run.c.
+ *
+ * Nothing here changes who we are: the scheduler's clause says that.
+ */
+#include "run.h"
+#include "table.h"
+#include <sys/utsname.h>
+
+#define MANY		100	/* recipients of one run */
+#define ARGS		(TABLE_WORDS + 2 * MANY)	/* arguments of one */
+#define ARGS_SIZE	32768	/* bytes of them, with their pointers */
+
+#ifndef MAILSHARE
+#define MAILSHARE "/usr/local/share/mail"
+#endif
+
+static struct {
+	const char *mailer, *table;
+	long	limit;		/* seconds for one run, 0: any */
+} opt = { NULL, MAILSHARE "/sm.cf", 600 };
+
+/* One run: some recipients of a job, alike but for the user. */
+struct batch {
+	struct lib_job *job;
+	const struct mailer *mailer;
+	struct lib_rcpt *rcpt[MANY];
+	int	n;			/* how many of them */
+	char	*argv[ARGS + 1];
+	char	args[ARGS_SIZE];	/* what argv points into */
+	/* the message on its way */
+	int	(*put)(void *, const char *, size_t);
+	void	*out;
+	int	in_body;		/* behind the empty line */
+	int	at;			/* bytes of "From " seen, -1: no */
+	int	last;			/* byte that was put last */
+};
+
+static int
+has(const struct batch *b, int flag)
+{
+	return strchr(b->mailer->flags, flag) != NULL;
+}
+
+/* ---- the message ----------------------------------------------------- */
+
+static int
+put_byte(struct batch *b, int c)
+{
+	char two[2];
+	int cr = c == '\n' && b->last != '\r' && has(b, 'R');
+
+	b->last = c;
+	two[0] = '\r';
+	two[cr] = (char)c;
+	return b->put(b->out, two, cr ? 2 : 1);
+}
+
+static int
+put_text(struct batch *b, const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (put_byte(b, (unsigned char)*s) != 0)
+			return -1;
+	return 0;
+}
+
+/* "From sender Sat Nov 21 06:38:42 2026", for UUCP with our own name. */
+static int
+put_separator(struct batch *b)
+{
+	const char *g = b->rcpt[0]->from->address;
+	char line[LINE_MAX_], *p;
+	time_t wall = time(NULL);
+	struct utsname uts;
+	struct text t;
+
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "From %s", *g != '\0' ? g : "MAILER-DAEMON");
+	for (p = line + 5; (p = strchr(p, ' ')) != NULL; )
+		*p = '_';	/* readers split the line at blanks */
+	text_add(&t, " %.24s", asctime(localtime(&wall)));
+	if (has(b, 'U') && uname(&uts) >= 0)
+		text_add(&t, " remote from %.*s",
+		    (int)strcspn(uts.nodename, "."), uts.nodename);
+	text_add(&t, "\n");
+	return put_text(b, line);
+}
+
+/* Bytes of the message, with the flags E or R in force. */
+static int
+put_changed(void *batch, const char *s, size_t n)
+{
+	static const char word[] = "From ";
+	struct batch *b = batch;
+	char held[sizeof(word)];
+
+	for (; n > 0; s++, n--) {
+		if (b->at >= 0 && *s == word[b->at] && b->in_body &&
+		    has(b, 'E')) {
+			if (++b->at < 5)
+				continue;
+			b->at = -1;
+			if (put_text(b, ">From ") != 0)
+				return -1;
+			continue;
+		}
+		text_fmt(held, sizeof(held), "%.*s", b->at > 0 ? b->at : 0,
+		    word);
+		if (*s == '\n' && b->at == 0)
+			b->in_body = 1;
+		b->at = *s == '\n' ? 0 : -1;
+		if (put_text(b, held) != 0 ||
+		    put_byte(b, (unsigned char)*s) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+put_message(void *batch, int (*put)(void *, const char *, size_t), void *out)
+{
+	struct batch *b = batch;
+	char held[8];
+
+	b->put = put;
+	b->out = out;
+	b->in_body = b->at = b->last = 0;
+	if (!has(b, 'n') && put_separator(b) != 0)
+		return -1;
+	if (has(b, 'P') && (put_text(b, "Return-Path: <") != 0 ||
+	    put_text(b, b->rcpt[0]->from->address) != 0 ||
+	    put_text(b, ">\n") != 0))
+		return -1;
+	if (!has(b, 'E') && !has(b, 'R'))
+		return lib_message(b->job, b->rcpt[0], put, out);
+	if (lib_message(b->job, b->rcpt[0], put_changed, b) < 0)
+		return -1;
+	text_fmt(held, sizeof(held), "%.*s", b->at > 0 ? b->at : 0, "From ");
+	return put_text(b, held);
+}
+
+/* ---- arguments ------------------------------------------------------- */
+
+/* The user as the program gets it. */
+static void
+add_user(struct text *t, const struct batch *b, const char *u)
+{
+	for (; *u != '\0'; u++) {
+		if (has(b, 's') && *u == '"')
+			continue;
+		if (has(b, 's') && *u == '\\' && u[1] != '\0')
+			u++;
+		text_put(t, u, 1);
+	}
+}
+
+static void
+add_one(struct text *t, const struct batch *b, int c,
+    const struct lib_rcpt *r)
+{
+	const char *g = r->from->address;
+
+	if (c == 'g')
+		text_add(t, "%s", *g != '\0' ? g : "<>");
+	else if (c == 'h')
+		text_add(t, "%s", r->host);
+	else if (c == 'u')
+		add_user(t, b, r->user);
+	else
+		text_put(t, "$", 1);
+}
+
+static void
+add_word(struct text *t, const struct batch *b, const char *word,
+    const struct lib_rcpt *r)
+{
+	for (; *word != '\0'; word++)
+		if (*word == '$')
+			add_one(t, b, *++word, r);
+		else
+			text_put(t, word, 1);
+	text_put(t, "", 1);
+}
+
+/* Does $c occur in it? */
+static int
+uses(const char *word, int c)
+{
+	while ((word = strchr(word, '$')) != NULL) {
+		if (word[1] == c)
+			return 1;
+		word += 2;
+	}
+	return 0;
+}
+
+static size_t
+args_room(void)
+{
+	long n = sysconf(_SC_ARG_MAX);
+
+	/* half of it is for the environment and the system's own needs */
+	return n < 0 || n / 2 > ARGS_SIZE ? ARGS_SIZE : (size_t)(n / 2);
+}
+
+/* Adds one argument: 0, or -1 when there is no room. */
+static int
+add_arg(struct batch *b, int *argc, struct text *t, const char *word,
+    const struct lib_rcpt *r)
+{
+	if (*argc == ARGS)
+		return -1;
+	b->argv[(*argc)++] = t->s + t->len;
+	add_word(t, b, word, r);
+	return t->cut || t->len + (size_t)*argc * sizeof(char *) > t->size ?
+	    -1 : 0;
+}
+
+/* Makes the arguments for the first n recipients: 0, or -1 when they are too
+ * many. */
+static int
+make_args(struct batch *b, int n)
+{
+	const struct mailer *m = b->mailer;
+	const char *extra = has(b, 'f') ? "-f" : has(b, 'r') ? "-r" : NULL;
+	int argc = 0, i, j;
+	struct text t;
+
+	text_init(&t, b->args, args_room());
+	for (i = 0; i < m->nwords; i++) {
+		for (j = 0; j < (uses(m->words[i], 'u') ? n : 1); j++)
+			if (add_arg(b, &argc, &t, m->words[i],
+			    b->rcpt[j]) < 0)
+				return -1;
+		if (i == 0 && extra != NULL &&
+		    (add_arg(b, &argc, &t, extra, b->rcpt[0]) < 0 ||
+		    add_arg(b, &argc, &t, "$g", b->rcpt[0]) < 0))
+			return -1;
+	}
+	b->argv[argc] = NULL;
+	return 0;
+}
+
+/* ---- addresses that cannot be given to a program --------------------- */
+
+/* Would an argument begin with $c? The parentheses are uux's: it takes them
+ * off. */
+static int
+leads(const struct batch *b, int c)
+{
+	const struct mailer *m = b->mailer;
+	const char *p;
+	int i;
+
+	if (c == 'g' && (has(b, 'f') || has(b, 'r')))
+		return 1;
+	for (i = 1; i < m->nwords; i++) {
+		p = m->words[i] + strspn(m->words[i], "(");
+		if (p[0] == '$' && p[1] == c)
+			return 1;
+	}
+	return 0;
+}
+
+/* What means something to uux, or to a shell behind it. */
+#define UNFIT	" \"()&;<>|`$\\"
+
+/* The status it fails with, or NULL when nothing is wrong. */
+static const char *
+unfit(const struct batch *b, const struct lib_rcpt *r)
+{
+	char user[LINE_MAX_];
+	struct text t;
+
+	text_init(&t, user, sizeof(user));
+	add_user(&t, b, r->user);
+	if (user[0] == '\0' || (user[0] == '-' && leads(b, 'u')))
+		return "5.1.3";
+	if (has(b, 'U') && user[strcspn(user, UNFIT)] != '\0')
+		return "5.1.3";
+	if ((r->host[0] == '-' && leads(b, 'h')) ||
+	    (has(b, 'U') && r->host[strcspn(r->host, UNFIT "!")] != '\0'))
+		return "5.1.2";
+	if (r->from->address[0] == '-' && leads(b, 'g'))
+		return "5.1.7";
+	return NULL;
+}
+
+/* ---- verdicts -------------------------------------------------------- */
+
+/* Where our opinion of an exit code is another one than run.c's: what may be
+ * the program's own trouble, and not this mail's. */
+static void
+judge(const struct batch *b, const struct run *r, struct lib_verdict *v)
+{
+	static const struct {
+		int	code;
+		int	flag;		/* that is needed, 0: none */
+		const char *status;
+	} other[] = {
+		{ X_USAGE, 0, "4.3.5" },
+		{ X_NOINPUT, 0, "4.3.0" },
+		{ X_OSFILE, 0, "4.3.5" },
+		{ X_TEMPFAIL, 0, "4.4.0" },
+		{ X_PROTOCOL, 0, "4.5.0" },
+		{ X_NOHOST, 'T', "4.4.3" },
+		{ X_UNAVAILABLE, 'T', "4.4.0" },
+		{ X_NOPERM, 'T', "4.7.0" }
+	};
+	size_t i;
+
+	if (r->late || r->exit < 0)
+		return;
+	if (r->exit == 0)
+		v->action = "relayed";
+	else if (run_meaning(r->exit) == NULL && has(b, 'B'))
+		v->status = "5.3.0";
+	for (i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		if (r->exit == other[i].code &&
+		    (other[i].flag == 0 || has(b, other[i].flag)))
+			v->status = other[i].status;
+	v->code = v->status[0] == '2' ? 0 : v->status[0] == '5' ?
+	    X_UNAVAILABLE : X_TEMPFAIL;
+}
+
+static void
+tell_all(struct batch *b, const struct lib_verdict *v)
+{
+	int i;
+
+	for (i = 0; i < b->n; i++)
+		lib_tell(b->job, b->rcpt[i], v);
+}
+
+/* ---- running --------------------------------------------------------- */
+
+/* The program's environment: nothing of ours but these. */
+static char **
+environment(void)
+{
+	static const char *const passed[] = {
+		"PATH", "HOME", "TZ", "USER", "LOGNAME"
+	};
+	static const char *const usual[] = {
+		"/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "/",
+		NULL, NULL, NULL
+	};
+	static char mem[LINE_MAX_], *env[6];
+	const char *value;
+	struct text t;
+	int i, n = 0;
+
+	text_init(&t, mem, sizeof(mem));
+	for (i = 0; i < 5; i++) {
+		value = getenv(passed[i]);
+		if (value == NULL)
+			value = usual[i];
+		if (value == NULL || strlen(value) > LINE_MAX_ / 8)
+			continue;
+		env[n++] = t.s + t.len;
+		text_add(&t, "%s=%s", passed[i], value);
+		text_put(&t, "", 1);
+	}
+	env[n] = NULL;
+	return env;
+}
+
+/* In the child: no program needs to stand in the spool. */
+static int
+leave_spool(void *batch)
+{
+	(void)batch;
+	return chdir("/");
+}
+
+static void
+run_batch(struct batch *b)
+{
+	char text[1000];
+	struct lib_verdict v;
+	struct run r;
+
+	memset(&v, 0, sizeof(v));
+	memset(&r, 0, sizeof(r));
+	r.path = b->mailer->path;
+	r.argv = b->argv;
+	r.envp = environment();
+	r.message = put_message;
+	r.arg = b;
+	r.become = leave_spool;
+	r.limit = opt.limit;
+	if (run_program(&r) == 0) {
+		run_verdict(&r, &v, text, sizeof(text));
+		judge(b, &r, &v);
+	} else {
+		v.code = X_TEMPFAIL;
+		v.status = errno == ENOENT || errno == EACCES ||
+		    errno == ENOEXEC || errno == ENOTDIR ? "4.3.5" : "4.3.0";
+		v.text = text;
+		text_fmt(text, sizeof(text), errno == EIO ?
+		    "%s: the message cannot be read" :
+		    "cannot execute %s: %s", r.path, strerror(errno));
+	}
+	tell_all(b, &v);
+}
+
+/* ---- jobs ------------------------------------------------------------ */
+
+/* Takes in who can share a run with the first; returns with as many of them
+ * as their arguments leave room for: 0, or -1 when even one is too much. */
+static int
+gather(struct batch *b, struct lib_rcpt *first)
+{
+	struct lib_rcpt *r;
+	int most = has(b, 'm') ? MANY : 1;
+
+	b->n = 0;
+	for (r = first; r != NULL && b->n < most; r = r->next)
+		if (r->unreported && r->hdr == first->hdr &&
+		    r->from == first->from &&
+		    strcmp(r->host, first->host) == 0 && unfit(b, r) == NULL)
+			b->rcpt[b->n++] = r;
+	while (make_args(b, b->n) < 0) {
+		if (b->n == 1)
+			return -1;
+		b->n /= 2;
+	}
+	return 0;
+}
+
+static void
+work(struct lib_job *job)
+{
+	static struct mailer mailer;	/* large ones, and one at a time */
+	static struct batch b;
+	char why[1000];
+	const char *status;
+	struct lib_rcpt *r;
+	int bad;
+
+	b.job = job;
+	b.mailer = &mailer;
+	bad = table_find(&mailer, opt.table, opt.mailer, why, sizeof(why));
+	for (r = job->rcpts; r != NULL; r = r->next) {
+		if (!r->unreported)
+			continue;
+		if (bad < 0)
+			lib_report(job, r, X_TEMPFAIL, "4.3.5", why, 0);
+		else if ((status = unfit(&b, r)) != NULL)
+			lib_report(job, r, X_UNAVAILABLE, status, "an address "
+			    "of this form cannot be given to a program", 0);
+		else if (gather(&b, r) < 0)
+			lib_report(job, r, X_TEMPFAIL, "4.3.5", "the "
+			    "arguments of the program are too long", 0);
+		else
+			run_batch(&b);
+	}
+}
+
+/* ---- options --------------------------------------------------------- */
+
+static int
+usage(void)
+{
+	fputs("usage: sm [-8HQV] [-c channel] [-f table] [-h host] [-l file] "
+	    "[-t span] mailer\n", stderr);
+	return X_USAGE;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *channel = NULL, *host = NULL;
+	int c;
+
+	/* -8, -H, -Q and -l are ZMailer's: they change an encoding or write
+	 * a log, which is not done here. */
+	while ((c = getopt(argc, argv, "c:f:h:t:V8HQl:")) != -1)
+		switch (c) {
+		case 'c': channel = optarg; break;
+		case 'f': opt.table = optarg; break;
+		case 'h': host = optarg; break;
+		case 't':
+			if (span_parse(optarg, &opt.limit) < 0)
+				return usage();
+			break;
+		case 'V':
+			puts("sm " LIB_VERSION);
+			return 0;
+		case '8': case 'H': case 'Q': case 'l':
+			break;
+		default:
+			return usage();
+		}
+	if (optind != argc - 1 || opt.table[0] != '/')
+		return usage();
+	opt.mailer = argv[optind];
+	umask(077);
+	return lib_run(channel != NULL ? channel : opt.mailer, host, work);
+}
