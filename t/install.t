@@ -7,7 +7,8 @@ m() {
 	make DESTDIR="$tmp/root" PREFIX=/usr MAKEFLAGS= "$@"
 }
 ok 'make install' m install
-for f in sbin/scheduler lib/mail/ta/mailbox lib/mail/ta/hold \
+for f in sbin/scheduler bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
+    share/mail/routes share/man/man1/submit.1 \
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
     share/man/man5/scheduler.cf.5; do
 	[ -f "$tmp/root/usr/$f" ] || echo "$f"
@@ -21,7 +22,8 @@ is 'a configuration is never overwritten' \
     "$(tail -n 1 "$tmp/root/usr/share/mail/scheduler.cf")" '# mine'
 ok 'make uninstall' m uninstall
 is '... leaves the configuration alone' \
-    "$(cd "$tmp/root" && find . -type f)" './usr/share/mail/scheduler.cf'
+    "$(cd "$tmp/root" && find . -type f | sort)" './usr/share/mail/routes
+./usr/share/mail/scheduler.cf'
 
 # In a tree of its own, so that nobody else's ./run is touched.
 mkdir "$tmp/tree" "$tmp/tree/t"
