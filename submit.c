@@ -403,6 +403,9 @@ main(int argc, char **argv)
 		return X_NOPERM;
 	say_as(argc > 0 ? argv[0] : "");
 	signal(SIGPIPE, SIG_IGN);
+#ifdef SIGXFSZ
+	signal(SIGXFSZ, SIG_IGN);	/* a limit is met as an error */
+#endif
 	umask(077);
 	s = getenv("POSTOFFICE");
 	opt.po = s != NULL && *s != '\0' ? s : POSTOFFICE;
