@@ -317,11 +317,11 @@ take(const struct element *e, struct text *out)
 		at |= kind == T_SPECIAL && *x.s == '@';
 		text_put(out, x.s, x.n);
 	}
-	if (out->len == 0 && e->angle)
+	if ((out->len == 0 && e->angle) || strncmp(out->s, "\"\"", 2) == 0)
 		return "it is empty";
 	if (out->cut)
 		return "it is too long";
-	if (out->s[0] == '-' || strncmp(out->s, "\"-", 2) == 0)
+	if (out->s[strspn(out->s, "\"\\")] == '-')
 		return "it begins with a -";
 	if (at && !addr_domain_ok(addr_domain(out->s)))
 		return "its domain cannot be one";

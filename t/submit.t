@@ -42,6 +42,8 @@ rcpts() {
 	    tr '\n' ';'
 }
 mine=$(id -u)
+me=$(id -un)
+without NO_PWD && me=uid$mine
 
 # ---- a message --------------------------------------------------------------
 
@@ -56,7 +58,7 @@ is '... nothing else is there' "$(find "$po" -type f | wc -l | tr -d ' ')" 2
 is '... the fields' "$(sed -n 's/^\([iolesrNnRm]\)\( .*\)*$/\1/p' "$f" |
     tr -d '\n')" iolesrm
 is '... sender' "$(sed -n 's/^s //p' "$f")" \
-    "local - $(id -un)@our.example $mine"
+    "local - $me@our.example $mine"
 is '... recipient' "$(sed -n '/^r/p' "$f")" \
     "r           local - anna $mine"
 off=$(sed -n 's/^o //p' "$f")
@@ -70,7 +72,7 @@ s/^From: .*</From: </')" "Received: by our.example (submit, uid $mine)
 	id NAME; DATE
 To: anna@our.example
 Subject: test
-From: <$(id -un)@our.example>
+From: <$me@our.example>
 Date: DATE
 Message-ID: <ID@our.example>"
 is '... the file has it too' "$(sed '/^$/q' "$po/queue/$name")" \
@@ -279,6 +281,9 @@ wrong "a$(printf '\001')b" 'not allowed'
 wrong "\"a$(printf '\001')b\"" 'not allowed'
 wrong "a$(printf '\303\244')b" 'not allowed'
 wrong '"-x"@y' 'begins with a -'
+wrong '"\-x"@y' 'begins with a -'
+wrong '""' 'empty'
+wrong '""@x.org' 'empty'
 wrong "$(awk 'BEGIN { for (i = 0; i < 100; i++) printf "0123456789" }')@x" \
     'too long'
 printf 'To: a@b\n' >"$tmp/x"
@@ -370,7 +375,7 @@ mkdir "$po/public"
 chmod 1777 "$po/public" "$po/router"
 
 mkfifo "$tmp/fifo"
-"$S" -P "$po" -C "$tmp/routes" anna <"$tmp/fifo" &
+exec "$S" -P "$po" -C "$tmp/routes" anna <"$tmp/fifo" &
 pid=$!
 lib_pids="$lib_pids $pid"
 exec 7>"$tmp/fifo"
@@ -460,7 +465,7 @@ is 'who is refused is reported' "$(ctl | grep '^[sr]' | tr '\n' '|')" \
 printf 'To: anna\r\nCc: bert\r\n\r\nbody\r\n' | file 77
 sub -q
 is 'no envelope' "$(ctl | grep '^[sr]' | tr '\n' '|')" \
-"s local - $(id -un)@our.example $mine|r           local - anna $mine|r           local - bert $mine|"
+"s local - $me@our.example $mine|r           local - anna $mine|r           local - bert $mine|"
 printf 'from s@a.org\nto anna\nenv-end\nno header\n' | file 77
 sub -q
 is 'no header' "$(body)" 'no header
@@ -498,10 +503,11 @@ if ln "$tmp/linked" "$po/router/77" 2>/dev/null; then
 	bad 'a second name' 'second name'
 fi
 cp "$tmp/m" "$po/router/x77"
-ln -s "$tmp/m" "$po/router/78"
+without NO_SYMLINK || ln -s "$tmp/m" "$po/router/78"
 mkdir "$po/router/79"
-is 'what is not ours is left alone' "$(sub -q; ls "$po/router" | tr '\n' ' ')" \
-    '78 79 x77 '
+ls "$po/router" >"$tmp/was"
+is 'what is not ours is left alone' "$(sub -q; ls "$po/router")" \
+    "$(cat "$tmp/was")"
 rm -r "$po/router/"*
 : >"$po/postman/77"
 : | file 77
@@ -553,7 +559,7 @@ clear
 
 # ---- again and again ------------------------------------------------------------------------
 
-"$S" -P "$po" -C "$tmp/routes" -q1s >"$tmp/out" 2>&1 &
+exec "$S" -P "$po" -C "$tmp/routes" -q1s >"$tmp/out" 2>&1 &
 pid=$!
 lib_pids="$lib_pids $pid"
 queued() { [ "$(find "$po/transport" -type f ! -name '.*' | wc -l)" -eq "$1" ]; }
@@ -625,6 +631,97 @@ else
 	chown 0 "$po/transport" "$po/queue"
 fi
 
+# A system call that fails, or a crash at it.
+hurt() {	# what option ...: the n-th call of a kind
+	hurt_what=$1
+	shift
+	strace -f -o "$tmp/trace" -e "trace=${hurt_what%%:*}" -e "inject=$hurt_what" \
+	    "$S" -P "$po" -C "$tmp/routes" "$@" 2>&1
+}
+moves='?rename,?renameat,?renameat2'
+files() {
+	(cd "$po" && find . -type f ! -name '.submit.lock' | sort |
+	    sed 's/[0-9][0-9]*-[0-9][0-9]*$/NAME/; s/:[0-9.]*$/:N/' |
+	    tr '\n' ' ')
+}
+if ! hurt "$moves:error=ENOSPC:when=9" -bV >/dev/null 2>&1; then
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do
+		skip 'a crash' 'no strace that can do it'
+	done
+else
+	clear
+	for i in 1 2; do
+		out=$(hurt "$moves:error=ENOSPC:when=$i" anna <"$tmp/m")
+		is "rename $i fails" "$? $(files)" '75 '
+		like '... is said' "$out" 'cannot rename to .*No space left'
+	done
+	out=$(hurt 'fsync:error=EIO:when=1' anna <"$tmp/m")
+	case $? in
+	0) skip 'no sync of the message' 'it is not called so' ;;
+	*) is 'no sync of the message' "$(files)" '' ;;
+	esac
+	clear
+	hurt "$moves:signal=KILL:when=1" anna <"$tmp/m" >/dev/null
+	is 'a crash before a message is in the queue' "$(files)" \
+	    './public/submit:N ./transport/.NAME '
+	is '... leaves nothing for the next run' "$(sub -q; files)" \
+	    './public/submit:N '
+	clear
+	hurt "$moves:signal=KILL:when=2" anna <"$tmp/m" >/dev/null
+	is 'a crash when it is in the queue' "$(files)" \
+	    './queue/NAME ./transport/.NAME '
+	sub -q >/dev/null
+	is '... is ended by the next run' "$(files; rcpts)" \
+	    './queue/NAME ./transport/NAME local - anna;'
+	for i in 1 2; do
+		put_one 77
+		out=$(hurt "$moves:error=EIO:when=$i" -q)
+		is "in a run rename $i fails" "$? $(files)" '75 ./router/77 '
+		like '... is said' "$out" 'router/77: cannot rename to'
+		hurt "$moves:signal=KILL:when=$i" -q >/dev/null
+		is "... or the run is killed there" "$(files)" \
+		    "./$(echo router/77 queue/NAME | cut -d' ' -f$i) ./transport/.NAME "
+		sub -q >/dev/null
+		is '... the next one takes it' "$(files; rcpts)" \
+		    './queue/NAME ./transport/NAME local - anna;'
+	done
+fi
+
+# A full disk, in a place of its own that goes with the process.
+mkdir "$tmp/disk"
+if [ "$mine" -ne 0 ] || ! unshare -m sh -c 'mount -t tmpfs -o size=96k none "$1"' \
+    sh "$tmp/disk" 2>/dev/null; then
+	for i in 1 2 3; do
+		skip 'a full disk' 'not root, or no such mount'
+	done
+else
+	cat >"$tmp/full" <<'END'
+mount -t tmpfs -o size=96k none "$1" || exit 1
+mkdir "$1/public" "$1/router" "$1/queue" "$1/transport" "$1/postman"
+"$2" -P "$1" -C "$3" anna <"$4"
+echo $? $(find "$1" -type f | wc -l)
+printf 'from s@a\nto anna\nenv-end\n\nbody\n' >"$1/router/1"
+"$2" -q -P "$1" -C "$3"
+echo $?
+rm "$1/queue"/* "$1/transport"/*
+printf 'from s@a\nto anna\nenv-end\n\nbody\n' >"$1/router/1"
+cat "$4" >"$1/fill" 2>/dev/null
+"$2" -q -P "$1" -C "$3"
+echo $? $(find "$1/router" "$1/queue" "$1/transport" -type f | wc -l)
+rm "$1/fill"
+"$2" -q -P "$1" -C "$3"
+echo $? $(find "$1/router" "$1/queue" "$1/transport" -type f | wc -l)
+END
+	unshare -m sh "$tmp/full" "$tmp/disk" "$S" "$tmp/routes" "$tmp/big" \
+	    >"$tmp/out" 2>&1
+	like 'a full disk is said' "$(cat "$tmp/out")" \
+	    'cannot write the message to .*No space left on device'
+	like '... by a run too' "$(cat "$tmp/out")" \
+	    'router/1: cannot (make|write) .*No space left on device'
+	is '... nothing is queued, nothing is lost' \
+	    "$(grep '^[0-9]' "$tmp/out" | tr '\n' ';')" '75 0;0;75 1;0 2;'
+fi
+
 # ---- many at once, and delivery ---------------------------------------------------------------------
 
 clear
@@ -649,6 +746,25 @@ for i in $many; do
 done
 is '20 messages and two runs' "$(ls "$po/transport" | wc -l | tr -d ' ')" 40
 is '... nothing is left over' "$(find "$po/router" "$po/public" -type f)" ''
+if ! without NO_TCP && python3 -c 'import socket' 2>/dev/null; then
+	cat >"$tmp/listen.py" <<'END'
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+s.settimeout(30)
+print(s.recv(1000).decode())
+END
+	bg python3 "$tmp/listen.py" "$po/.scheduler.notify" >"$tmp/heard"
+	ok 'somebody listens' wait_for 20 [ -S "$po/.scheduler.notify" ]
+	name=$(sub -v anna/ <"$tmp/m" | sed 's/.* //')
+	wait $bg_pid
+	lib_forget $bg_pid
+	is '... and is told' "$(cat "$tmp/heard")" "NEW $name"
+	rm -f "$po/.scheduler.notify" "$po/queue/$name" "$po/transport/$name"
+else
+	skip 'somebody listens' 'no python3, or no sockets'
+	skip '... and is told' 'no python3, or no sockets'
+fi
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 printf 'From: "A, B" <x@y.org>\nSubject: =?utf-8?q?=C3=A4?=\n continued\nTo: carl@our.example\nBcc: bert\n\nbody\n' |
     sub -t
@@ -659,7 +775,7 @@ is '... and no more' "$(ls "$tmp/mail/anna/new" | wc -l | tr -d ' ')" 40
 like '... told of the one that came then' "$(cat "$tmp/mail/carl")" \
     '^Delivered-To: carl'
 if python3 -c 'import mailbox, email.utils' 2>/dev/null; then
-	is "... Python reads it" "$(python3 - "$tmp/mail/carl" <<'END'
+	is '... Python reads it' "$(python3 - "$tmp/mail/carl" <<'END'
 import mailbox, email.utils, sys
 for m in mailbox.mbox(sys.argv[1]):
     print(email.utils.parseaddr(m['From']), m['To'], m['Bcc'],
