@@ -328,6 +328,13 @@ take(const struct element *e, struct text *out)
 	return NULL;
 }
 
+int
+addr_special(const char *addr)
+{
+	addr += strspn(addr, "\"\\ ");
+	return *addr == '|' || *addr == '/' || *addr == ':' ? *addr : 0;
+}
+
 /* ---- for the others -------------------------------------------------- */
 
 void

@@ -147,24 +147,21 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 	m->nrouted += strcmp(channel, "error") != 0;
 }
 
-/* For a report, text must be one word of a control file. */
 static void
-wrong(struct mail *m, const char *text, const char *why, int code,
-    const char *form)
+wrong(struct mail *m, const char *text, const char *why, int code)
 {
-	char word[200], *p;
-
 	say("%s: %s", text, why);
 	m->nwrong++;
 	if (m->code == 0)
 		m->code = code;
-	if (!m->report)
-		return;
-	text_fmt(word, sizeof(word), "%s", *text == '\0' ? "?" : text);
-	for (p = word; *p != '\0'; p++)
-		if (!isgraph((unsigned char)*p) || strchr("\"\\()", *p) != NULL)
-			*p = '_';
-	add(m, "error", form, word, text);
+}
+
+static void
+refused(struct mail *m, const char *addr, const char *why, int code)
+{
+	wrong(m, addr, why, code);
+	if (m->report)
+		add(m, "error", "refused", addr, addr);
 }
 
 static void
@@ -173,18 +170,31 @@ good_rcpt(void *arg, const char *addr)
 	struct mail *m = arg;
 	struct target t;
 
-	if (m->blind)
+	if (m->tame && addr_special(addr))
+		refused(m, addr, "who wants this is not known", X_NOUSER);
+	else if (m->blind)
 		add(m, "", "", addr, addr);
 	else if (route_find(m->routes, addr, &t) == 0)
 		add(m, t.channel, t.host, t.user, addr);
 	else
-		wrong(m, addr, t.why, t.code, "refused");
+		refused(m, addr, t.why, t.code);
 }
 
+/* For a report, the text must become one word of a control file. */
 static void
 bad_rcpt(void *arg, const char *text, const char *why)
 {
-	wrong(arg, text, why, X_DATAERR, "syntax");
+	struct mail *m = arg;
+	char word[200], *p;
+
+	wrong(m, text, why, X_DATAERR);
+	if (!m->report)
+		return;
+	text_fmt(word, sizeof(word), "%s", *text == '\0' ? "?" : text);
+	for (p = word; *p != '\0'; p++)
+		if (!isgraph((unsigned char)*p) || strchr("\"\\()", *p) != NULL)
+			*p = '_';
+	add(m, "error", "syntax", word, text);
 }
 
 void
@@ -255,6 +265,10 @@ mail_from(struct mail *m, const char *s)
 	sink.bad = bad_sender;
 	sink.arg = &one;
 	addr_list(s, s + strlen(s), &sink);
+	if (one.n == 1 && addr_special(one.addr)) {
+		say("sender %s: nothing can be sent back to it", s);
+		return -1;
+	}
 	if (one.n == 1) {
 		cut = addr_domain(one.addr) != NULL ?
 		    text_fmt(m->sender, sizeof(m->sender), "%s", one.addr) :

@@ -198,8 +198,9 @@ head_read(struct header *h, struct input *in)
 		if (!field_begins(h, in)) {
 			if (!is_from_line(h))
 				break;
-			while ((c = in_byte(in)) != '\n' && c != EOF)
-				;
+			c = h->rest[h->nrest - 1];
+			while (c != '\n' && c != EOF)
+				c = in_byte(in);
 			continue;
 		}
 		for (i = 0; why == NULL && i < h->nrest; i++)

@@ -12,7 +12,9 @@
  * The file itself is renamed into the queue, and the header that counts from
  * then on is the one in the control file: checked, completed, and with the
  * owner of the file in its trace.  His uid is also the privilege of all
- * recipients, whatever the file says.
+ * recipients, whatever the file says.  Only where the owner is root, or the
+ * one who runs this, the file may be a report or come from an agent, made of
+ * addresses that others gave: there, programs and files are no recipients.
  *
  * A file ends in one of three ways.  It is in the queue.  Or it can never be:
  * then it is in postman/, and a line says why.  Or something else is wrong (a
@@ -306,6 +308,7 @@ take(const char *po, const struct routes *routes, const char *base)
 	v = LATER;
 	if (mail_init(&q.m, routes, (long)q.st.st_uid) == 0) {
 		q.m.report = 1;
+		q.m.tame = q.st.st_uid == 0 || q.st.st_uid == geteuid();
 		q.why = "it has a second name";
 		v = BAD;
 		if (q.st.st_nlink == 1) {

@@ -206,9 +206,8 @@ route_free(struct routes *t)
 
 /* ---- finding --------------------------------------------------------- */
 
-/* The address as patterns see it: the first byte that an agent may heed, or
- * 0. */
-static int
+/* The address as patterns see it. */
+static void
 plain(const char *addr, char *s)
 {
 	char *p = s;
@@ -222,8 +221,6 @@ plain(const char *addr, char *s)
 	}
 	*p++ = '/';
 	*p = '\0';
-	s += strspn(s, " \\");
-	return *s == '|' || *s == ':' || (*s == '/' && s[1] != '\0') ? *s : 0;
 }
 
 static const char *
@@ -272,10 +269,11 @@ route_find(const struct routes *table, const char *addr, struct target *t)
 {
 	const char *domain = addr_domain(addr), *pattern = NULL;
 	const struct route *r;
+	int first = addr_special(addr), cut;
 	char s[ADDR_SIZE + 1];
-	int first = plain(addr, s), cut;
 
 	memset(t, 0, sizeof(*t));
+	plain(addr, s);
 	for (r = table->first; r != NULL; r = r->next)
 		if ((pattern = matching(r, s, first)) != NULL)
 			break;

@@ -244,6 +244,14 @@ refuse(struct input *in, int code)
 	return code;
 }
 
+static int
+cannot_read(void)
+{
+	say("cannot read the message: %s; nothing was queued",
+	    strerror(errno));
+	return X_IOERR;
+}
+
 /* Envelope and header are known, and nothing is wrong: 0, or an exit code. */
 static int
 collect(struct mail *m, struct input *in, char **rcpts)
@@ -258,10 +266,8 @@ collect(struct mail *m, struct input *in, char **rcpts)
 		say("%s; nothing was queued", why);
 		return X_DATAERR;
 	}
-	if (ferror(in->f)) {
-		say("cannot read the message: %s", strerror(errno));
-		return X_IOERR;
-	}
+	if (ferror(in->f))
+		return cannot_read();
 	if (opt.header)
 		mail_to_header(m);
 	if (m->nwrong > 0 || m->full != 0) {
@@ -317,6 +323,8 @@ deliver(struct mail *m, struct input *in, int direct)
 	bad = in_copy(in, p.f) < 0;
 	if (bad)
 		post_drop(&p);
+	if (ferror(in->f))
+		return cannot_read();
 	set_signals(SIG_IGN);
 	if (bad || (direct ? post_sync(&p) : post_send(&p)) < 0)
 		return cannot_write(opt.po);

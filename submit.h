@@ -36,6 +36,9 @@ struct addr_sink {
 /* Takes the list from p to end apart; the byte at end is never looked at. */
 void	addr_list(const char *p, const char *end, const struct addr_sink *);
 int	addr_domain_ok(const char *);	/* a name or a literal [...] */
+/* The first byte of one that an agent may take for a program ('|'), a file
+ * ('/') or a list (':'), quoted or not; 0 for all others. */
+int	addr_special(const char *);
 /* What is behind the '@' of a bare address; NULL: there is none. */
 const char *addr_domain(const char *);
 
@@ -143,6 +146,7 @@ struct mail {
 	char	envid[300], ret[8];	/* "": not given */
 	char	dsn[600];	/* of the recipients that follow */
 	int	orcpt;		/* ... and each gets its ORCPT= */
+	int	tame;		/* no programs, files and lists */
 	struct dest *dests, **end;
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;

@@ -107,6 +107,7 @@ code '-q with a wrong span' 64 'no span' -qx
 code '-q with recipients' 64 'no recipients' -q anna
 code 'an option after a recipient' 65 'begins with a -' anna -t
 code 'a wrong sender' 65 '^submit: sender a b: there is a blank' -f 'a b' x
+code 'a sender that is a program' 65 'nothing can be sent back' -f '"|x"' x
 code 'two senders' 65 'must be one' -f 'a,b' x
 code 'no table' 78 'cannot read the table .*No such file' -C "$tmp/none" x
 like 'a version' "$("$S" -bV)" '^submit [0-9]'
@@ -189,6 +190,9 @@ x'
 clear
 printf 'From x@y Mon Jan  1 00:00:00 2001\nX: 1\n\nb\n' | sub anna
 is 'the line of a mailbox' "$(body)$(fields)" 'b
+xReceived X From Date Message-ID To '
+printf 'From \nX: 1\n\nb\n' | sub anna
+is '... an empty one' "$(body)$(fields)" 'b
 xReceived X From Date Message-ID To '
 printf 'X: 1\r\nY: a\r\n b\r\n\r\none\r\ntwo\rthree\r\n.\r\nfour\r\n' |
     sub anna
@@ -462,6 +466,10 @@ END
 sub -q >/dev/null
 is 'who is refused is reported' "$(ctl | grep '^[sr]' | tr '\n' '|')" \
 "s local - s@a.org $mine|r           error refused spam@our.example $mine|r           error syntax <a_b@x> $mine|r           local - anna $mine|"
+printf 'from <s@a>\nto <|/bin/true>, "|/bin/true x", anna\nenv-end\n\n' | file 77
+sub -q >/dev/null
+is 'nobody makes us run programs in our name' "$(ctl | grep '^r' |
+    tr '\n' '|')" "r           error refused |/bin/true $mine|r           error refused \"|/bin/true x\" $mine|r           local - anna $mine|"
 printf 'To: anna\r\nCc: bert\r\n\r\nbody\r\n' | file 77
 sub -q
 is 'no envelope' "$(ctl | grep '^[sr]' | tr '\n' '|')" \
@@ -520,7 +528,7 @@ clear
 printf 'from s@a\nto anna\nenv-end\n\nbody\n' | file 77
 echo 'x y' >"$tmp/routes"
 out=$(sub -q)
-is 'a wrong table' $? 78
+is 'a run with a wrong table' $? 78
 is '... it stays' "$(ls "$po/router")" 77
 cp "$tmp/good" "$tmp/routes"
 mv "$po/queue" "$po/away"
@@ -588,7 +596,7 @@ as_nobody() {
 }
 nobody=$(id -u nobody 2>/dev/null)
 if [ "$mine" -ne 0 ] || [ -z "$nobody" ] || ! as_nobody true; then
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
 		skip 'another user' 'not root, or nobody cannot be had'
 	done
 else
@@ -609,6 +617,11 @@ else
 	is '... his is the privilege' "$(grep '^[sr]' "$po"/transport/[1-9]* |
 	    tr '\n' '|')" "s local - boss@our.example $nobody|r           local - anna $nobody|r           local - bert $nobody|"
 	like '... and the trace' "$(ctl)" "(submit, uid $nobody)"
+	out=$(other '"|/bin/true x"' <"$tmp/m")
+	is 'a program that he names ...' "$?$out" 0
+	sub -q
+	is '... is run in his name' "$(ctl | grep '^r')" \
+	    "r           local - \"|/bin/true x\" $nobody"
 	out=$(other spam@x <"$tmp/m")
 	is 'he hears of a refusal at once' "$?$(find "$po" -type f)" 67
 	chmod 600 "$tmp/routes"
