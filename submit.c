@@ -364,6 +364,25 @@ load(struct routes *routes, int direct, int *blind)
 	return X_CONFIG;
 }
 
+/* What the options say of the message: 0, or an exit code. */
+static int
+address(struct mail *m)
+{
+	if (opt.from != NULL)
+		m->author.full[0] = '\0';	/* that may be somebody else */
+	if (opt.full != NULL)
+		text_fmt(m->author.full, sizeof(m->author.full), "%s",
+		    opt.full);
+	if (opt.envid != NULL)
+		strcpy(m->envid, opt.envid);
+	if (opt.ret != NULL)
+		strcpy(m->ret, opt.ret);
+	strcpy(m->dsn, opt.notify);
+	m->orcpt = 1;
+	return mail_from(m, opt.from != NULL ? opt.from : m->author.login) <
+	    0 ? X_DATAERR : 0;
+}
+
 static int
 submit(char **rcpts)
 {
@@ -378,27 +397,16 @@ submit(char **rcpts)
 		return refuse(&in, X_TEMPFAIL);
 	if (mail_init(&m, &routes, (long)getuid()) < 0)
 		return refuse(&in, X_OSERR);
-	code = load(&routes, direct, &m.blind);
-	if (code == 0 && mail_from(&m, opt.from != NULL ? opt.from :
-	    m.author.login) < 0)
-		code = X_DATAERR;
-	if (code != 0)
-		return refuse(&in, code);
-	if (opt.from != NULL)
-		m.author.full[0] = '\0';
-	if (opt.full != NULL)
-		text_fmt(m.author.full, sizeof(m.author.full), "%s",
-		    opt.full);
-	strcpy(m.dsn, opt.notify);
-	m.orcpt = 1;
-	text_fmt(m.envid, sizeof(m.envid), "%s", opt.envid == NULL ? "" :
-	    opt.envid);
-	text_fmt(m.ret, sizeof(m.ret), "%s", opt.ret == NULL ? "" : opt.ret);
 	set_signals(on_signal);
-	code = collect(&m, &in, rcpts);
-	if (code != 0)
-		return refuse(&in, code);
-	return deliver(&m, &in, direct);
+	code = load(&routes, direct, &m.blind);
+	if (code == 0)
+		code = address(&m);
+	if (code == 0)
+		code = collect(&m, &in, rcpts);
+	code = code != 0 ? refuse(&in, code) : deliver(&m, &in, direct);
+	mail_free(&m);
+	route_free(&routes);
+	return code;
 }
 
 int
