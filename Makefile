@@ -1,6 +1,6 @@
 # Builds with any POSIX make and an ISO C90 compiler; nothing to configure.
 #
-#	make			the scheduler and its transport agents
+#	make			the scheduler, its transport agents, submit
 #	make run		a small spool, and mail being delivered
 #	make check		the tests
 #	make install		under PREFIX; DESTDIR= for packaging
@@ -34,6 +34,7 @@ LIBS =
 # to make install, and make clean in between when they change.
 DESTDIR =
 PREFIX = /usr/local
+BIN = $(PREFIX)/bin
 SBIN = $(PREFIX)/sbin
 MAN = $(PREFIX)/share/man
 
@@ -49,13 +50,18 @@ OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o 
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched
 
-all: scheduler $(AGENTS)
+all: scheduler submit $(AGENTS)
 
 scheduler: $(OBJS)
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(LIBS)
 
 # What every agent is linked with.
 LIB = ta/lib.o ta/job.o line.o util.o
+
+SUBMIT = submit.o qrun.o entry.o envelope.o header.o route.o address.o say.o post.o pattern.o line.o util.o
+
+submit: $(SUBMIT)
+	$(CC) $(LDFLAGS) -o $@ $(SUBMIT) $(LIBS)
 
 MAILBOX = ta/mailbox.o ta/box.o ta/run.o $(LIB)
 
@@ -107,6 +113,16 @@ ta/sm.o: ta/sm.c ta/run.h ta/table.h ta/lib.h line.h util.h
 ta/errormail.o: ta/errormail.c post.h ta/lib.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/errormail.c
 
+submit.o: submit.c submit.h post.h util.h
+	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ submit.c
+
+qrun.o: qrun.c submit.h post.h util.h
+entry.o: entry.c submit.h post.h util.h
+envelope.o: envelope.c submit.h post.h util.h
+header.o: header.c submit.h post.h util.h
+route.o: route.c submit.h post.h scheduler.h line.h util.h
+address.o: address.c submit.h post.h util.h
+say.o: say.c submit.h post.h util.h
 ta.o: ta.c scheduler.h line.h util.h
 status.o: status.c scheduler.h line.h util.h
 dump.o: dump.c scheduler.h line.h util.h
@@ -153,19 +169,23 @@ check: all $(TESTS)
 	sh t/tap-driver
 
 install: all
-	mkdir -p $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
+	mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
 	cp scheduler $(DESTDIR)$(SBIN)/scheduler
+	cp submit $(DESTDIR)$(BIN)/submit
 	cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
+	cp man/submit.1 $(DESTDIR)$(MAN)/man1
 	cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 man/errormail.8 $(DESTDIR)$(MAN)/man8
 	cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
 	test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
 	test -f $(DESTDIR)$(MAILSHARE)/sm.cf || cp sm.cf $(DESTDIR)$(MAILSHARE)/sm.cf
+	test -f $(DESTDIR)$(MAILSHARE)/routes || cp routes $(DESTDIR)$(MAILSHARE)/routes
 
 # The configuration and the post office stay.
 uninstall:
 	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(MAN)/man8/scheduler.8 $(DESTDIR)$(MAN)/man5/scheduler.cf.5
 	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8 $(DESTDIR)$(MAN)/man8/sm.8 $(DESTDIR)$(MAN)/man8/errormail.8
 	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold $(DESTDIR)$(MAILBIN)/ta/sm $(DESTDIR)$(MAILBIN)/ta/errormail
+	rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(MAN)/man1/submit.1
 
 clean:
-	rm -f scheduler $(AGENTS) $(TESTS) *.o ta/*.o t/*.o
+	rm -f scheduler submit $(AGENTS) $(TESTS) *.o ta/*.o t/*.o

@@ -7,8 +7,9 @@ m() {
 	make DESTDIR="$tmp/root" PREFIX=/usr MAKEFLAGS= "$@"
 }
 ok 'make install' m install
-for f in sbin/scheduler lib/mail/ta/mailbox lib/mail/ta/hold \
+for f in sbin/scheduler bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
     lib/mail/ta/sm lib/mail/ta/errormail share/mail/sm.cf \
+    share/mail/routes share/man/man1/submit.1 \
     share/man/man8/sm.8 share/man/man8/errormail.8 \
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
     share/man/man5/scheduler.cf.5; do
@@ -25,7 +26,8 @@ is 'a configuration is never overwritten' \
 # mine, too'
 ok 'make uninstall' m uninstall
 is '... leaves the configuration alone' \
-    "$(cd "$tmp/root" && find . -type f | sort)" './usr/share/mail/scheduler.cf
+    "$(cd "$tmp/root" && find . -type f | sort)" './usr/share/mail/routes
+./usr/share/mail/scheduler.cf
 ./usr/share/mail/sm.cf'
 
 # In a tree of its own, so that nobody else's ./run is touched.

@@ -1,0 +1,367 @@
+/*
+ * address.c - lists of addresses, as they stand in headers (RFC 5322).
+ *
+ *	Anna <anna@x.org>, "B, C" <"b c"@x.org>, bert (away) @ x.org,
+ *	friends: carl@x.org, <@a.org,@b.org:dora@x.org>;, emil
+ *
+ * becomes five bare addresses: names, comments and routes are dropped, quoted
+ * local parts stay quoted.  It is done in two steps.  The first finds where an
+ * element of the list ends and which part of it is the address: what is in
+ * angle brackets, else what follows the name of a group, else all of it.
+ * Around the address nearly anything is taken, as people write names in many
+ * ways.  The second step takes the address itself apart and is strict, since
+ * its bytes go into control files and to other programs: no control bytes, no
+ * 8-bit ones, no blanks outside quotes, one '@', a domain that can be one, and
+ * no '-' at its beginning, where a program would see an option.
+ *
+ * A semicolon separates as a comma does, within a group or not.  Dots in a
+ * local part may stand anywhere; such users exist.
+ *
+ * Nothing here knows whether an address exists, and nothing is changed in
+ * case: that is the table's.
+ */
+#include "submit.h"
+#include <ctype.h>
+
+enum token { T_END, T_WORD, T_QUOTED, T_LITERAL, T_SPECIAL, T_BAD };
+
+/* lex: the list while it is read, and the token at hand. */
+struct lex {
+	const char *p, *end;	/* what is left */
+	const char *s;		/* the token */
+	size_t	n;
+	const char *why;	/* T_BAD: because */
+};
+
+struct element {
+	const char *start, *end;	/* all of it */
+	const char *spec, *spec_end;	/* the address in it */
+	int	angle;		/* 0: no <, 1: it is open, 2: it is closed */
+	const char *why;	/* it is wrong because, or NULL */
+};
+
+/* ---- tokens ---------------------------------------------------------- */
+
+static int
+is_blank(int c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static int
+is_special(int c)
+{
+	return c != '\0' && strchr("()<>[]:;@\\,.\"", c) != NULL;
+}
+
+/* Behind the comment at p, NULL when it has no end. */
+static const char *
+comment_end(const char *p, const char *end)
+{
+	int depth = 0;
+
+	for (; p < end; p++)
+		if (*p == '\\')
+			p++;
+		else if (*p == '(')
+			depth++;
+		else if (*p == ')' && --depth == 0)
+			return p + 1;
+	return NULL;
+}
+
+/* Steps over blanks and comments: 0, or -1 with why. */
+static int
+skip(struct lex *x)
+{
+	while (x->p < x->end) {
+		if (is_blank((unsigned char)*x->p)) {
+			x->p++;
+		} else if (*x->p != '(') {
+			break;
+		} else {
+			x->s = x->p;
+			x->p = comment_end(x->p, x->end);
+			if (x->p == NULL) {
+				x->p = x->end;
+				x->why = "a comment has no closing )";
+				return -1;
+			}
+		}
+	}
+	return 0;
+}
+
+/* A token with an end of its own: the quoted string, or the literal. */
+static enum token
+enclosed(struct lex *x, int close, enum token kind)
+{
+	for (x->p++; x->p < x->end; x->p++)
+		if (*x->p == '\\' && x->p + 1 < x->end) {
+			x->p++;
+		} else if (*x->p == close) {
+			x->p++;
+			x->n = (size_t)(x->p - x->s);
+			return kind;
+		}
+	x->why = close == '"' ? "a quote is not closed" :
+	    "the closing ] is missing";
+	return T_BAD;
+}
+
+static enum token
+next(struct lex *x)
+{
+	int c;
+
+	if (skip(x) < 0)
+		return T_BAD;
+	x->s = x->p;
+	x->n = 0;
+	if (x->p == x->end)
+		return T_END;
+	c = (unsigned char)*x->p;
+	if (c == '"')
+		return enclosed(x, '"', T_QUOTED);
+	if (c == '[')
+		return enclosed(x, ']', T_LITERAL);
+	x->n = 1;
+	x->p++;
+	if (is_special(c))
+		return T_SPECIAL;
+	for (; x->p < x->end; x->p++, x->n++) {
+		c = (unsigned char)*x->p;
+		if (is_special(c) || is_blank(c))
+			break;
+	}
+	return T_WORD;
+}
+
+/* ---- elements of the list -------------------------------------------- */
+
+static void
+see_special(struct lex *x, struct element *e)
+{
+	switch (*x->s) {
+	case '<':
+		e->spec = x->p;
+		if (e->angle++ > 0)
+			e->why = "a < within <>";
+		break;
+	case '>':
+		e->spec_end = x->s;
+		if (e->angle++ != 1)
+			e->why = "a > without a <";
+		break;
+	case ':':
+		if (e->angle == 0)
+			e->spec = x->p;	/* that was the name of a group */
+		break;
+	}
+}
+
+/* The next element; x is left behind the comma. */
+static void
+find_element(struct lex *x, struct element *e)
+{
+	enum token kind;
+
+	memset(e, 0, sizeof(*e));
+	while (x->p < x->end && is_blank((unsigned char)*x->p))
+		x->p++;
+	e->start = e->spec = x->p;
+	while ((kind = next(x)) != T_END && kind != T_BAD) {
+		if (kind == T_SPECIAL && e->angle != 1 &&
+		    (*x->s == ',' || *x->s == ';'))
+			break;
+		if (e->angle == 2 && e->why == NULL)
+			e->why = "something follows the >";
+		if (kind == T_SPECIAL)
+			see_special(x, e);
+	}
+	e->end = kind == T_BAD ? x->end : x->s;
+	if (e->angle == 0)
+		e->spec_end = e->end;
+	if (kind == T_BAD)
+		e->why = x->why;
+	else if (e->angle == 1 && e->why == NULL)
+		e->why = "the closing > is missing";
+}
+
+/* ---- the address ----------------------------------------------------- */
+
+static int
+label_ok(const char *s, size_t n)
+{
+	size_t i;
+
+	if (n == 0 || n > 63 || s[0] == '-' || s[n - 1] == '-')
+		return 0;
+	for (i = 0; i < n; i++)
+		if (!isalnum((unsigned char)s[i]) && s[i] != '-' &&
+		    s[i] != '_')
+			return 0;
+	return 1;
+}
+
+int
+addr_domain_ok(const char *d)
+{
+	size_t n = strlen(d);
+
+	if (n == 0 || n >= DOMAIN_SIZE)
+		return 0;
+	if (*d == '[')
+		return n > 2 && strcspn(d + 1, "[]\\\"() \t") == n - 2 &&
+		    d[n - 1] == ']';
+	for (;; d += n + 1) {
+		n = strcspn(d, ".");
+		if (!label_ok(d, n))
+			return 0;
+		if (d[n] == '\0')
+			return 1;
+	}
+}
+
+const char *
+addr_domain(const char *addr)
+{
+	int quoted = 0;
+
+	for (; *addr != '\0'; addr++)
+		if (*addr == '\\' && addr[1] != '\0')
+			addr++;
+		else if (*addr == '"')
+			quoted = !quoted;
+		else if (*addr == '@' && !quoted)
+			return addr + 1;
+	return NULL;
+}
+
+/* Bytes that may stand in an address; a blank only within quotes. */
+static int
+bytes_ok(const struct lex *x, enum token kind)
+{
+	size_t i;
+	int c;
+
+	for (i = 0; i < x->n; i++) {
+		c = (unsigned char)x->s[i];
+		if (c < 32 || c > 126 || (c == 32 && kind != T_QUOTED))
+			return 0;
+	}
+	return 1;
+}
+
+/* Steps over <@a,@b: and leaves x at the address: 0, or -1. */
+static int
+skip_route(struct lex *x)
+{
+	const char *start = x->p;
+	enum token kind = next(x);
+
+	if (kind != T_SPECIAL || *x->s != '@') {
+		x->p = start;
+		return 0;
+	}
+	while (kind != T_SPECIAL || *x->s != ':') {
+		kind = next(x);
+		if (kind == T_END || kind == T_BAD)
+			return -1;
+	}
+	return 0;
+}
+
+/* What is wrong with a token after those in out, or NULL. */
+static const char *
+judge(const struct lex *x, enum token kind, int after_word, int at, size_t len)
+{
+	int special = kind == T_SPECIAL;
+
+	if (kind == T_BAD)
+		return x->why;
+	if (!special && after_word)
+		return "there is a blank in it";
+	if (special && *x->s == '@' && at)
+		return "it has more than one @";
+	if (special && *x->s == '@' && len == 0)
+		return "nothing is before the @";
+	if (special && *x->s != '@' && *x->s != '.')
+		return "it has a character that must be quoted";
+	if ((kind == T_QUOTED && at) || (kind == T_LITERAL && !at))
+		return "its domain cannot be one";
+	if (!bytes_ok(x, kind))
+		return "it has a byte that is not allowed";
+	return NULL;
+}
+
+/* Makes the bare address: NULL, or what is wrong. */
+static const char *
+take(const struct element *e, struct text *out)
+{
+	int after_word = 0, at = 0;
+	const char *why;
+	enum token kind;
+	struct lex x;
+
+	memset(&x, 0, sizeof(x));
+	x.p = e->spec;
+	x.end = e->spec_end;
+	if (e->angle && skip_route(&x) < 0)
+		return "its route is not ended";
+	while ((kind = next(&x)) != T_END) {
+		why = judge(&x, kind, after_word, at, out->len);
+		if (why != NULL)
+			return why;
+		after_word = kind != T_SPECIAL;
+		at |= kind == T_SPECIAL && *x.s == '@';
+		text_put(out, x.s, x.n);
+	}
+	if ((out->len == 0 && e->angle) || strncmp(out->s, "\"\"", 2) == 0)
+		return "it is empty";
+	if (out->cut)
+		return "it is too long";
+	if (out->s[strspn(out->s, "\"\\")] == '-')
+		return "it begins with a -";
+	if (at && !addr_domain_ok(addr_domain(out->s)))
+		return "its domain cannot be one";
+	return NULL;
+}
+
+int
+addr_special(const char *addr)
+{
+	addr += strspn(addr, "\"\\ ");
+	return *addr == '|' || *addr == '/' || *addr == ':' ? *addr : 0;
+}
+
+/* ---- for the others -------------------------------------------------- */
+
+void
+addr_list(const char *p, const char *end, const struct addr_sink *sink)
+{
+	char addr[ADDR_SIZE], shown[200];
+	const char *why;
+	struct element e;
+	struct lex x;
+	struct text t;
+
+	memset(&x, 0, sizeof(x));
+	x.p = p;
+	x.end = end;
+	while (x.p < end) {
+		find_element(&x, &e);
+		text_init(&t, addr, sizeof(addr));
+		why = e.why != NULL ? e.why : take(&e, &t);
+		if (why == NULL && t.len > 0)
+			sink->good(sink->arg, addr);
+		if (why == NULL)
+			continue;
+		while (e.end > e.start && is_blank((unsigned char)e.end[-1]))
+			e.end--;
+		text_fmt(shown, sizeof(shown), "%.*s",
+		    (int)(e.end - e.start < 190 ? e.end - e.start : 190),
+		    e.start);
+		sink->bad(sink->arg, shown, why);
+	}
+}

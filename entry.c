@@ -1,0 +1,359 @@
+/*
+ * entry.c - into the queue.
+ *
+ *	1  the message is in a file of its own, on disk, in public/ or router/
+ *	2  transport/.NAME	the control file is written, and on disk
+ *	3  queue/NAME		the message is renamed to this
+ *	4  transport/NAME	the control file is renamed: now it is mail
+ *	5  .scheduler.notify	is told NEW NAME, if somebody listens
+ *
+ * NAME is the inode number of the message and our process number.  A crash
+ * before 3 leaves the message where it was.  One between 3 and 4 leaves a
+ * whole control file under its dot name and a whole message: entry_recover
+ * ends that when the process is gone.  Whatever fails is undone, so that the
+ * message is either in the queue or where it was.
+ *
+ * Only the owner of transport/ may do this.  Other users' mail goes through
+ * router/ with an envelope before its header, in ZMailer's words:
+ *
+ *	from <anna@x.org>	or: channel error
+ *	envid E			notaryret FULL
+ *	todsn NOTIFY=NEVER	for the recipients of the next line
+ *	to <bert@y.org>
+ *	env-end
+ *
+ * Run by root for another owner of transport/, both files are given to him.
+ */
+#include "submit.h"
+#include <dirent.h>
+#include <signal.h>
+#ifndef NO_TCP
+#include <sys/socket.h>
+#include <sys/un.h>
+#endif
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
+
+#define PATH_SIZE	800
+
+int
+entry_name(char *name, size_t size, unsigned long num)
+{
+	return text_fmt(name, size, "%lu-%ld", num, (long)getpid());
+}
+
+int
+entry_open(const char *po)
+{
+	static const char *const places[] = { "public", "router", "queue",
+	    "transport" };
+	char path[PATH_SIZE];
+	struct stat st;
+	int i, ours = 1;
+
+	for (i = 0; i < 4; i++) {
+		if (text_fmt(path, sizeof(path), "%s/%s", po, places[i]) < 0 ||
+		    stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
+			say("%s is no directory of mail; start the scheduler "
+			    "once, or name the post office with -P", path);
+			return -1;
+		}
+		if (i >= 2 && access(path, W_OK | X_OK) < 0)
+			ours = 0;
+	}
+	return ours;
+}
+
+/* ---- files ----------------------------------------------------------- */
+
+static void
+sync_dir(const char *po, const char *dir)
+{
+	char path[PATH_SIZE];
+	int fd;
+
+	text_fmt(path, sizeof(path), "%s/%s", po, dir);
+	fd = open(path, O_RDONLY);
+	if (fd >= 0) {
+		fd_sync(fd);	/* not every system lets us */
+		close(fd);
+	}
+}
+
+/* To the owner of transport/, when we are root and he is somebody else. */
+static int
+give(const char *po, const char *path)
+{
+	char dir[PATH_SIZE];
+	struct stat st;
+
+	text_fmt(dir, sizeof(dir), "%s/transport", po);
+	if (geteuid() != 0 || stat(dir, &st) < 0 || st.st_uid == 0)
+		return 0;
+	return chown(path, st.st_uid, st.st_gid);
+}
+
+/* Is it the open file that has this name? */
+static int
+is_open_as(int fd, const char *path)
+{
+	struct stat a, b;
+
+	return lstat(path, &a) == 0 && fstat(fd, &b) == 0 &&
+	    S_ISREG(a.st_mode) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+static int
+exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+static int
+cannot(const char *what, const char *path)
+{
+	say("cannot %s %s: %s", what, path, strerror(errno));
+	return -1;
+}
+
+/* ---- the control file ------------------------------------------------ */
+
+/* One line for the log: the message's own name. */
+static void
+put_logid(const struct header *h, FILE *f, const char *name)
+{
+	const char *p = head_find(h, NULL, "message-id");
+	char id[200];
+	size_t n;
+
+	if (p != NULL) {
+		p = head_value(p);
+		p += strspn(p, " \t\r\n");
+		n = strcspn(p, " \t\r\n");
+		if (text_fmt(id, sizeof(id), "%.*s", (int)n, p) == 0 && n > 0)
+			name = id;
+	}
+	fprintf(f, "l %s\n", name);
+}
+
+static void
+put_control(const struct mail *m, FILE *f, const char *name,
+    unsigned long body)
+{
+	const struct dest *d;
+	int from = m->sender[0] != '\0';
+
+	fprintf(f, "i %s\no %lu\n", name, body);
+	put_logid(&m->head, f, name);
+	if (m->envid[0] != '\0')
+		fprintf(f, "n %s\n", m->envid);
+	if (m->ret[0] != '\0')
+		fprintf(f, "R %s\n", m->ret);
+	if (from)
+		fprintf(f, "e %s\n", m->sender);
+	fprintf(f, "s %s - %s %ld\n", from ? "local" : "error",
+	    from ? m->sender : "<>", m->author.uid);
+	for (d = m->dests; d != NULL; d = d->next) {
+		if (!from && strcmp(d->channel, "error") == 0)
+			continue;	/* nobody to tell */
+		fprintf(f, "r           %s %s %s %ld\n", d->channel, d->host,
+		    d->user, m->author.uid);
+		if (d->dsn[0] != '\0')
+			fprintf(f, "N %s\n", d->dsn);
+	}
+	fputs("m\n", f);
+	entry_header(m, f);
+}
+
+/* The file is new: what a process with our number left there is nobody's. */
+static FILE *
+create(const char *path)
+{
+	FILE *f;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd < 0)
+		return NULL;
+	fd_cloexec(fd);
+	f = fdopen(fd, "w");
+	if (f == NULL) {
+		close(fd);
+		unlink(path);
+	}
+	return f;
+}
+
+static int
+write_control(const struct mail *m, const char *po, const char *path,
+    const char *name, unsigned long body)
+{
+	FILE *f = create(path);
+	int bad, err;
+
+	if (f == NULL)
+		return cannot("make", path);
+	errno = EIO;	/* for a failure that sets none */
+	put_control(m, f, name, body);
+	bad = ferror(f) || fflush(f) != 0 || fd_sync(fileno(f)) < 0 ||
+	    give(po, path) < 0;
+	err = errno;
+	if (fclose(f) != 0 && !bad) {
+		bad = 1;
+		err = errno;
+	}
+	if (!bad)
+		return 0;
+	unlink(path);
+	errno = err;
+	return cannot("write", path);
+}
+
+/* ---- moving ---------------------------------------------------------- */
+
+/* Tells the scheduler; it finds the message anyway, only later. */
+static void
+notify(const char *po, const char *name)
+{
+#ifdef NO_TCP
+	(void)po;
+	(void)name;
+#else
+	struct sockaddr_un to;
+	char line[100];
+	int fd;
+
+	memset(&to, 0, sizeof(to));
+	to.sun_family = AF_UNIX;
+	if (text_fmt(to.sun_path, sizeof(to.sun_path), "%s/.scheduler.notify",
+	    po) < 0)
+		return;
+	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	if (fd < 0)
+		return;
+	fd_nonblock(fd);
+	text_fmt(line, sizeof(line), "NEW %s", name);
+	sendto(fd, line, strlen(line), 0, (struct sockaddr *)&to, sizeof(to));
+	close(fd);
+#endif
+}
+
+int
+entry_put(const struct mail *m, const char *po, const char *path, int fd,
+    const char *name, unsigned long body)
+{
+	char dot[PATH_SIZE], ctl[PATH_SIZE], msg[PATH_SIZE];
+	int bad = 0;
+
+	text_fmt(dot, sizeof(dot), "%s/transport/.%s", po, name);
+	text_fmt(ctl, sizeof(ctl), "%s/transport/%s", po, name);
+	text_fmt(msg, sizeof(msg), "%s/queue/%s", po, name);
+	if (exists(ctl) || exists(msg)) {
+		say("%s is there already; try again", msg);
+		return -1;
+	}
+	if (write_control(m, po, dot, name, body) < 0)
+		return -1;
+	if (rename(path, msg) < 0) {
+		bad = cannot("rename to", msg);
+	} else {
+		if (!is_open_as(fd, msg)) {
+			say("%s changes under our hands", path);
+			bad = -1;
+		} else if (give(po, msg) < 0) {
+			bad = cannot("give away", msg);
+		}
+		sync_dir(po, "queue");
+		if (bad == 0 && rename(dot, ctl) < 0)
+			bad = cannot("rename to", ctl);
+		if (bad < 0 && rename(msg, path) < 0)
+			cannot("rename back", msg);
+	}
+	if (bad < 0) {
+		unlink(dot);
+		return -1;
+	}
+	sync_dir(po, "transport");
+	notify(po, name);
+	return 0;
+}
+
+/* ---- after a crash --------------------------------------------------- */
+
+/* A name that a dead process gave? */
+static int
+left_over(const char *name)
+{
+	const char *p, *dash;
+	long pid;
+
+	num_of(name, &dash);
+	if (dash == name || *dash != '-')
+		return 0;
+	pid = (long)num_of(dash + 1, &p);
+	return *p == '\0' && pid > 1 && kill((pid_t)pid, 0) < 0 &&
+	    errno == ESRCH;
+}
+
+void
+entry_recover(const char *po)
+{
+	char dot[PATH_SIZE], ctl[PATH_SIZE], msg[PATH_SIZE];
+	struct dirent *e;
+	DIR *d;
+
+	text_fmt(dot, sizeof(dot), "%s/transport", po);
+	d = opendir(dot);
+	while (d != NULL && (e = readdir(d)) != NULL) {
+		if (e->d_name[0] != '.' || !left_over(e->d_name + 1))
+			continue;
+		text_fmt(dot, sizeof(dot), "%s/transport/%s", po, e->d_name);
+		text_fmt(ctl, sizeof(ctl), "%s/transport/%s", po,
+		    e->d_name + 1);
+		text_fmt(msg, sizeof(msg), "%s/queue/%s", po, e->d_name + 1);
+		if (!exists(msg)) {
+			unlink(dot);	/* its message is where it was */
+		} else if (!exists(ctl) && rename(dot, ctl) == 0) {
+			say("%s: a crash had kept it from the queue", ctl);
+			notify(po, e->d_name + 1);
+		}
+	}
+	if (d != NULL)
+		closedir(d);
+}
+
+/* ---- through router/ ------------------------------------------------- */
+
+int
+entry_envelope(const struct mail *m, FILE *f)
+{
+	const struct dest *d;
+
+	if (m->sender[0] == '\0')
+		fputs("channel error\n", f);
+	else
+		fprintf(f, "from <%s>\n", m->sender);
+	if (m->envid[0] != '\0')
+		fprintf(f, "envid %s\n", m->envid);
+	if (m->ret[0] != '\0')
+		fprintf(f, "notaryret %s\n", m->ret);
+	for (d = m->dests; d != NULL; d = d->next) {
+		if (d->dsn[0] != '\0')
+			fprintf(f, "todsn %s\n", d->dsn);
+		fprintf(f, "to <%s>\n", d->addr);
+	}
+	fputs("env-end\n", f);
+	return ferror(f) ? -1 : 0;
+}
+
+int
+entry_header(const struct mail *m, FILE *f)
+{
+	fwrite(m->head.s, 1, m->head.n, f);
+	putc('\n', f);
+	return ferror(f) ? -1 : 0;
+}

@@ -1,0 +1,283 @@
+/*
+ * envelope.c - who a message is from and who gets it.
+ *
+ * Recipients come from the command line, from an envelope in router/, or from
+ * the header.  Each is routed as it comes, and one that has the same channel,
+ * host and user as an earlier one is the same; a hash finds that, so a long
+ * list costs no more than its length.
+ *
+ * A wrong or refused address is said at once.  What it means is the caller's
+ * choice: submit refuses the whole message, so that whoever wrote it mends it
+ * and sends it once.  In a run over router/ nobody is there to mend it, so the
+ * address becomes a recipient on the channel error, whose agent tells the
+ * sender.
+ */
+#include "submit.h"
+#include <ctype.h>
+
+#define DESTS_MOST	10000	/* recipients of a message */
+
+int
+mail_init(struct mail *m, const struct routes *routes, long uid)
+{
+	memset(m, 0, sizeof(*m));
+	m->routes = routes;
+	m->end = &m->dests;
+	head_author(&m->author, uid);
+	return hash_init(&m->seen, 64);
+}
+
+void
+mail_free(struct mail *m)
+{
+	struct dest *d;
+
+	while ((d = m->dests) != NULL) {
+		m->dests = d->next;
+		free(d);
+	}
+	free(m->seen.v);
+	head_free(&m->head);
+}
+
+/* ---- text that is coded (RFC 3461) ----------------------------------- */
+
+int
+xtext_ok(const char *s)
+{
+	for (; *s != '\0'; s++) {
+		if (!isgraph((unsigned char)*s) || *s == '=')
+			return 0;
+		if (*s == '+' && (!isxdigit((unsigned char)s[1]) ||
+		    !isxdigit((unsigned char)s[2])))
+			return 0;
+	}
+	return 1;
+}
+
+static void
+xtext_add(struct text *t, const char *s)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	int c;
+
+	for (; *s != '\0'; s++) {
+		c = (unsigned char)*s;
+		if (c > 32 && c < 127 && c != '+' && c != '=')
+			text_add(t, "%c", c);
+		else
+			text_add(t, "+%c%c", hex[c >> 4], hex[c & 15]);
+	}
+}
+
+/* ---- recipients ------------------------------------------------------ */
+
+static int
+is_known(const struct mail *m, unsigned hash, const char *channel,
+    const char *host, const char *user)
+{
+	struct hlink *l;
+	struct dest *d;
+
+	for (l = hash_first(&m->seen, hash); l != NULL; l = hash_next(l)) {
+		d = OWNER(struct dest, link, l);
+		if (strcmp(d->channel, channel) == 0 &&
+		    strcmp(d->host, host) == 0 && strcmp(d->user, user) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static void
+no_room(struct mail *m, int code, const char *why)
+{
+	if (m->full == 0)
+		say("%s", why);
+	m->full = code;
+}
+
+/* Copies s to *p and moves that behind it. */
+static const char *
+put(char **p, const char *s)
+{
+	char *at = *p;
+
+	strcpy(at, s);
+	*p += strlen(s) + 1;
+	return at;
+}
+
+static void
+add(struct mail *m, const char *channel, const char *host, const char *user,
+    const char *addr)
+{
+	char dsn[sizeof(m->dsn) + 3 * ADDR_SIZE + 20], *p;
+	unsigned hash = hash_text(user, hash_text(host, 0));
+	struct dest *d;
+	struct text t;
+
+	if (is_known(m, hash, channel, host, user))
+		return;
+	if (m->ndest == DESTS_MOST) {
+		no_room(m, X_UNAVAILABLE, "it has more than 10000 recipients");
+		return;
+	}
+	text_init(&t, dsn, sizeof(dsn));
+	text_add(&t, "%s", m->dsn);
+	if (m->orcpt && m->dsn[0] != '\0') {
+		text_add(&t, " ORCPT=rfc822;");
+		xtext_add(&t, addr);
+	}
+	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
+	    strlen(user) + strlen(addr) + strlen(dsn) + 5);
+	if (d == NULL) {
+		no_room(m, X_OSERR, "there is no memory for its recipients");
+		return;
+	}
+	p = (char *)(d + 1);
+	d->channel = put(&p, channel);
+	d->host = put(&p, host);
+	d->user = put(&p, user);
+	d->addr = put(&p, addr);
+	d->dsn = put(&p, dsn);
+	*m->end = d;
+	m->end = &d->next;
+	hash_add(&m->seen, &d->link, hash);
+	m->ndest++;
+	m->nrouted += strcmp(channel, "error") != 0;
+}
+
+static void
+wrong(struct mail *m, const char *text, const char *why, int code)
+{
+	say("%s: %s", text, why);
+	m->nwrong++;
+	if (m->code == 0)
+		m->code = code;
+}
+
+static void
+refused(struct mail *m, const char *addr, const char *why, int code)
+{
+	wrong(m, addr, why, code);
+	if (m->report)
+		add(m, "error", "refused", addr, addr);
+}
+
+static void
+good_rcpt(void *arg, const char *addr)
+{
+	struct mail *m = arg;
+	struct target t;
+
+	if (m->tame && addr_special(addr))
+		refused(m, addr, "who wants this is not known", X_NOUSER);
+	else if (m->blind)
+		add(m, "", "", addr, addr);
+	else if (route_find(m->routes, addr, &t) == 0)
+		add(m, t.channel, t.host, t.user, addr);
+	else
+		refused(m, addr, t.why, t.code);
+}
+
+/* For a report, the text must become one word of a control file. */
+static void
+bad_rcpt(void *arg, const char *text, const char *why)
+{
+	struct mail *m = arg;
+	char word[200], *p;
+
+	wrong(m, text, why, X_DATAERR);
+	if (!m->report)
+		return;
+	text_fmt(word, sizeof(word), "%s", *text == '\0' ? "?" : text);
+	for (p = word; *p != '\0'; p++)
+		if (!isgraph((unsigned char)*p) || strchr("\"\\()", *p) != NULL)
+			*p = '_';
+	add(m, "error", "syntax", word, text);
+}
+
+void
+mail_to(struct mail *m, const char *p, const char *end)
+{
+	struct addr_sink sink;
+
+	sink.good = good_rcpt;
+	sink.bad = bad_rcpt;
+	sink.arg = m;
+	addr_list(p, end, &sink);
+}
+
+void
+mail_to_header(struct mail *m)
+{
+	static const char *const names[] = {
+		"resent-to", "resent-cc", "resent-bcc", "to", "cc", "bcc"
+	};
+	const char *p;
+	int i, found = 0;
+
+	for (i = 0; i < 6 && (i < 3 || !found); i++)
+		for (p = head_find(&m->head, NULL, names[i]); p != NULL;
+		    p = head_find(&m->head, p, names[i])) {
+			found |= i < 3;
+			mail_to(m, head_value(p), head_end(p));
+		}
+}
+
+/* ---- the sender ------------------------------------------------------ */
+
+struct one {
+	char	addr[ADDR_SIZE];
+	int	n;
+};
+
+static void
+good_sender(void *arg, const char *addr)
+{
+	struct one *one = arg;
+
+	one->n++;
+	strcpy(one->addr, addr);
+}
+
+static void
+bad_sender(void *arg, const char *text, const char *why)
+{
+	struct one *one = arg;
+
+	say("sender %s: %s", text, why);
+	one->n = -2;
+}
+
+int
+mail_from(struct mail *m, const char *s)
+{
+	struct addr_sink sink;
+	struct one one;
+	int cut;
+
+	m->sender[0] = '\0';
+	if (s[strspn(s, " \t")] == '\0' || strcmp(s, "<>") == 0)
+		return 0;
+	memset(&one, 0, sizeof(one));
+	sink.good = good_sender;
+	sink.bad = bad_sender;
+	sink.arg = &one;
+	addr_list(s, s + strlen(s), &sink);
+	if (one.n == 1 && addr_special(one.addr)) {
+		say("sender %s: nothing can be sent back to it", s);
+		return -1;
+	}
+	if (one.n == 1) {
+		cut = addr_domain(one.addr) != NULL ?
+		    text_fmt(m->sender, sizeof(m->sender), "%s", one.addr) :
+		    text_fmt(m->sender, sizeof(m->sender), "%s@%s", one.addr,
+		    m->routes->domain);
+		if (cut == 0)
+			return 0;
+	}
+	if (one.n >= 0)
+		say("sender %s: it must be one address", s);
+	return -1;
+}

@@ -1,0 +1,461 @@
+/*
+ * header.c - a message as it comes in, and its header.
+ *
+ * A message is read byte by byte.  Lines may end in CR LF: when the first one
+ * does, all do.  A line with a single dot may be the end.  The header is kept
+ * in memory, with a bound; the body only ever passes through.
+ *
+ * The header ends at the first empty line, or before the first line that is
+ * no field: that line is already the body, and the empty line is put in.  Such
+ * a line is told by its first bytes, so that it may be of any length.  A first
+ * line "From ..." is that of a mailbox and left out.  NUL bytes in the header
+ * are left out too, and a CR within a line is a blank.
+ *
+ * What goes out is in order for the rest of the world: Bcc and Return-Path
+ * are taken out; From, Date, Message-ID and, when nobody is named, To are put
+ * in when they are missing; a Received field says where it came from.  Nothing
+ * else is touched, not even a wrong Date.
+ */
+#include "submit.h"
+#include <ctype.h>
+#ifndef NO_PWD
+#include <pwd.h>
+#endif
+
+#define HEAD_MOST	(256L * 1024)	/* bytes of a header */
+#define NAME_MOST	1000		/* bytes of a field's name */
+
+/* ---- bytes ----------------------------------------------------------- */
+
+void
+in_start(struct input *in, FILE *f, int dots)
+{
+	memset(in, 0, sizeof(*in));
+	in->f = f;
+	in->dots = dots;
+	in->crlf = -1;
+}
+
+static int
+raw(struct input *in)
+{
+	int c;
+
+	if (in->npush > 0)
+		return in->push[--in->npush];
+	c = getc(in->f);
+	in->taken += c != EOF;
+	return c;
+}
+
+static void
+back(struct input *in, int c)
+{
+	if (c != EOF)
+		in->push[in->npush++] = c;
+}
+
+/* Is the dot at the beginning of this line all of it? */
+static int
+dot_alone(struct input *in)
+{
+	int c = raw(in), d;
+
+	if (c == '\n' || c == EOF)
+		return 1;
+	if (c == '\r') {
+		d = raw(in);
+		if (d == '\n' || d == EOF)
+			return 1;
+		back(in, d);
+	}
+	back(in, c);
+	return 0;
+}
+
+int
+in_byte(struct input *in)
+{
+	int c, d;
+
+	if (in->ended)
+		return EOF;
+	c = raw(in);
+	if (c == '.' && in->dots && !in->inside && dot_alone(in))
+		c = EOF;
+	if (c == '\r' && in->crlf != 0) {
+		d = raw(in);
+		if (d == '\n') {
+			in->crlf = 1;
+			c = d;
+		} else {
+			back(in, d);
+		}
+	}
+	if (c == '\n' && in->crlf < 0)
+		in->crlf = 0;
+	in->inside = c != '\n';
+	in->ended = c == EOF;
+	return c;
+}
+
+int
+in_copy(struct input *in, FILE *f)
+{
+	int c, last = '\n';
+
+	while ((c = in_byte(in)) != EOF) {
+		if (putc(c, f) == EOF)
+			return -1;
+		last = c;
+	}
+	if (last != '\n')
+		putc('\n', f);
+	return ferror(f) || ferror(in->f) ? -1 : 0;
+}
+
+/* ---- reading the header ---------------------------------------------- */
+
+/* NULL, or what is wrong. */
+static const char *
+keep(struct header *h, int c)
+{
+	char *s;
+
+	if (h->n + 2 > h->size) {
+		s = realloc(h->s, h->size + 8192);
+		if (s == NULL)
+			return "there is no memory for its header";
+		h->s = s;
+		h->size += 8192;
+	}
+	h->s[h->n++] = (char)c;
+	h->s[h->n] = '\0';
+	return NULL;
+}
+
+/* Reads the rest of a line of the header. */
+static const char *
+keep_line(struct header *h, struct input *in)
+{
+	const char *why = NULL;
+	int c;
+
+	do {
+		c = in_byte(in);
+		if (c == EOF)
+			c = '\n';
+		if (c != '\0')
+			why = keep(h, c == '\r' ? ' ' : c);
+		if (h->n > HEAD_MOST && why == NULL)
+			why = "its header is longer than 256 KB";
+	} while (c != '\n' && why == NULL);
+	return why;
+}
+
+/* Takes the bytes that tell what a line is into rest: 1 for a field, 0 for
+ * something else. */
+static int
+field_begins(struct header *h, struct input *in)
+{
+	int c, blank = 0;
+
+	h->nrest = 0;
+	while (h->nrest < NAME_MOST && (c = in_byte(in)) != EOF) {
+		h->rest[h->nrest++] = (char)c;
+		if (c == ' ' || c == '\t') {
+			if (h->nrest == 1)
+				return h->n > 0;	/* it goes on */
+			blank = 1;
+		} else if (c == ':') {
+			return h->nrest > 1;
+		} else if (blank || c < 33 || c > 126) {
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static int
+is_from_line(const struct header *h)
+{
+	return h->n == 0 && h->nrest >= 6 &&
+	    (memcmp(h->rest, "From ", 5) == 0 ||
+	    memcmp(h->rest, ">From ", 6) == 0);
+}
+
+const char *
+head_read(struct header *h, struct input *in)
+{
+	const char *why;
+	size_t i;
+	int c;
+
+	why = keep(h, '\0');	/* so that there is always a string */
+	h->n = 0;
+	while (why == NULL) {
+		h->body = in->taken - (unsigned long)in->npush;
+		if (!field_begins(h, in)) {
+			if (!is_from_line(h))
+				break;
+			c = h->rest[h->nrest - 1];
+			while (c != '\n' && c != EOF)
+				c = in_byte(in);
+			continue;
+		}
+		for (i = 0; why == NULL && i < h->nrest; i++)
+			why = keep(h, (unsigned char)h->rest[i]);
+		h->nrest = 0;
+		if (why == NULL)
+			why = keep_line(h, in);
+	}
+	if (why == NULL && h->nrest == 1 && h->rest[0] == '\n') {
+		h->nrest = 0;
+		h->body = in->taken - (unsigned long)in->npush;
+	}
+	return why;
+}
+
+void
+head_free(struct header *h)
+{
+	free(h->s);
+	memset(h, 0, sizeof(*h));
+}
+
+/* ---- fields ---------------------------------------------------------- */
+
+const char *
+head_end(const char *p)
+{
+	do {
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	} while (*p == ' ' || *p == '\t');
+	return p;
+}
+
+const char *
+head_value(const char *field)
+{
+	return field + strcspn(field, ":") + 1;
+}
+
+/* Has the field this name, which is given in lower case? */
+static int
+is_field(const char *p, const char *name)
+{
+	for (; *name != '\0'; name++, p++)
+		if (tolower((unsigned char)*p) != *name)
+			return 0;
+	return p[strspn(p, " \t")] == ':';
+}
+
+const char *
+head_find(const struct header *h, const char *after, const char *name)
+{
+	const char *p = after == NULL ? h->s : head_end(after);
+
+	while (*p != '\0' && !is_field(p, name))
+		p = head_end(p);
+	return *p == '\0' ? NULL : p;
+}
+
+int
+head_hops(const struct header *h)
+{
+	const char *p = NULL;
+	int n = 0;
+
+	while ((p = head_find(h, p, "received")) != NULL)
+		n++;
+	return n;
+}
+
+static int
+add(struct header *h, const char *s)
+{
+	const char *why = NULL;
+
+	while (*s != '\0' && why == NULL)
+		why = keep(h, (unsigned char)*s++);
+	return why == NULL ? 0 : -1;
+}
+
+/* Takes the fields out that are not to leave with the message. */
+static void
+drop_private(struct header *h)
+{
+	char *p = h->s, *to = h->s;
+	const char *end;
+	size_t n;
+
+	for (; *p != '\0'; p += n) {
+		end = head_end(p);
+		n = (size_t)(end - p);
+		if (is_field(p, "bcc") || is_field(p, "resent-bcc") ||
+		    is_field(p, "return-path"))
+			continue;
+		memmove(to, p, n);
+		to += n;
+	}
+	*to = '\0';
+	h->n = (size_t)(to - h->s);
+}
+
+/* ---- what is missing ------------------------------------------------- */
+
+/* Minutes that local time is ahead. */
+static int
+zone(const struct tm *here, const struct tm *utc)
+{
+	int days = here->tm_yday - utc->tm_yday;
+
+	if (here->tm_year != utc->tm_year)
+		days = here->tm_year > utc->tm_year ? 1 : -1;
+	return (days * 24 + here->tm_hour - utc->tm_hour) * 60 +
+	    here->tm_min - utc->tm_min;
+}
+
+static void
+add_date(struct text *t, time_t when)
+{
+	static const char days[] = "SunMonTueWedThuFriSat";
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	struct tm utc, here, *tm;
+	int ahead;
+
+	tm = gmtime(&when);
+	memset(&utc, 0, sizeof(utc));
+	if (tm != NULL)
+		utc = *tm;
+	tm = localtime(&when);
+	here = tm != NULL ? *tm : utc;
+	ahead = zone(&here, &utc);
+	text_add(t, "%.3s, %d %.3s %d %02d:%02d:%02d %c", days + 3 *
+	    here.tm_wday, here.tm_mday, months + 3 * here.tm_mon,
+	    here.tm_year + 1900, here.tm_hour, here.tm_min, here.tm_sec,
+	    ahead < 0 ? '-' : '+');
+	ahead = ahead < 0 ? -ahead : ahead;
+	text_add(t, "%02d%02d", ahead / 60, ahead % 60);
+}
+
+/* A full name, in quotes when it needs them. */
+static void
+add_name(struct text *t, const char *s)
+{
+	int quoted = strpbrk(s, "()<>[]:;@\\,.\"") != NULL;
+
+	if (quoted)
+		text_add(t, "\"");
+	for (; *s != '\0'; s++) {
+		if (quoted && (*s == '"' || *s == '\\'))
+			text_add(t, "\\");
+		text_add(t, "%c", iscntrl((unsigned char)*s) ? ' ' : *s);
+	}
+	text_add(t, quoted ? "\" " : " ");
+}
+
+static void
+add_from(struct text *t, const struct author *a, const char *sender,
+    const char *domain)
+{
+	text_add(t, "From: ");
+	if (a->full[0] != '\0')
+		add_name(t, a->full);
+	if (sender[0] != '\0')
+		text_add(t, "<%s>\n", sender);
+	else
+		text_add(t, "<%s@%s>\n", a->login, domain);
+}
+
+/* Puts the trace before all other fields. */
+static int
+add_trace(struct header *h, const struct author *a, const char *domain,
+    const char *id, time_t when)
+{
+	char line[1000];
+	struct text t;
+	size_t n = h->n;
+
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "Received: by %s (submit, uid %ld)\n\tid %s; ", domain,
+	    a->uid, id);
+	add_date(&t, when);
+	text_add(&t, "\n");
+	if (add(h, line) < 0)
+		return -1;
+	memmove(h->s + t.len, h->s, n);
+	memcpy(h->s, line, t.len);
+	return 0;
+}
+
+int
+head_complete(struct header *h, const struct author *a, const char *sender,
+    const char *domain, unsigned long num, const char *id)
+{
+	time_t when = time(NULL);
+	char more[3 * ADDR_SIZE];
+	struct text t;
+
+	drop_private(h);
+	text_init(&t, more, sizeof(more));
+	if (head_find(h, NULL, "from") == NULL)
+		add_from(&t, a, sender, domain);
+	if (head_find(h, NULL, "date") == NULL) {
+		text_add(&t, "Date: ");
+		add_date(&t, when);
+		text_add(&t, "\n");
+	}
+	if (head_find(h, NULL, "message-id") == NULL)
+		text_add(&t, "Message-ID: <%ld.%lu.%ld@%s>\n", (long)when,
+		    num, (long)getpid(), *domain == '[' ? "localhost" :
+		    domain);
+	if (head_find(h, NULL, "to") == NULL &&
+	    head_find(h, NULL, "cc") == NULL)
+		text_add(&t, "To: undisclosed-recipients:;\n");
+	if (add(h, more) < 0)
+		return -1;
+	return id == NULL ? 0 : add_trace(h, a, domain, id, when);
+}
+
+/* ---- the author ------------------------------------------------------ */
+
+#ifndef NO_PWD
+/* The first part of the comment field; '&' is the login name. */
+static void
+full_name(struct author *a, const char *gecos)
+{
+	struct text t;
+
+	text_init(&t, a->full, sizeof(a->full));
+	for (; *gecos != '\0' && *gecos != ','; gecos++)
+		if (*gecos == '&')
+			text_add(&t, "%c%s", toupper((unsigned char)
+			    a->login[0]), a->login + 1);
+		else
+			text_add(&t, "%c", *gecos);
+}
+#endif
+
+void
+head_author(struct author *a, long uid)
+{
+#ifndef NO_PWD
+	struct passwd *pw = getpwuid((uid_t)uid);
+#endif
+
+	memset(a, 0, sizeof(*a));
+	a->uid = uid;
+	text_fmt(a->login, sizeof(a->login), "uid%ld", uid);
+#ifndef NO_PWD
+	if (pw == NULL || pw->pw_name[0] == '-' || pw->pw_name[strspn(
+	    pw->pw_name, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] != '\0' ||
+	    strlen(pw->pw_name) >= sizeof(a->login))
+		return;
+	strcpy(a->login, pw->pw_name);
+	if (pw->pw_gecos != NULL)
+		full_name(a, pw->pw_gecos);
+#endif
+}

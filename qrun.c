@@ -1,0 +1,517 @@
+/*
+ * qrun.c - what lies in router/ goes into the queue.
+ *
+ * Bounces that the scheduler writes, mail that the agent hold gives back, and
+ * the mail of users who may not write to the queue themselves lie there, each
+ * in a file whose name is a number.  Before its header each has an envelope,
+ * lines that begin with a word and a blank, up to "env-end" or the header's
+ * first field (whose name is followed by a colon).  The words that say
+ * something to us are in a table below; others of ZMailer's are stepped over,
+ * and one that nobody knows makes the file bad.
+ *
+ * The file itself is renamed into the queue, and the header that counts from
+ * then on is the one in the control file: checked, completed, and with the
+ * owner of the file in its trace.  His uid is also the privilege of all
+ * recipients, whatever the file says.  Only where the owner is root, or the
+ * one who runs this, the file may be a report or come from an agent, made of
+ * addresses that others gave: there, programs and files are no recipients.
+ *
+ * A file ends in one of three ways.  It is in the queue.  Or it can never be:
+ * then it is in postman/, and a line says why.  Or something else is wrong (a
+ * full disk, a table with a mistake): then it stays, for the next run.  What is
+ * no plain file, or has another name, is not ours.
+ *
+ * Runs exclude each other by a lock on the file .submit.lock.  A run that is
+ * repeated looks at router/ once each time and reads it only when its time of
+ * modification has changed; that has whole seconds, so a directory that has
+ * changed just now is read again.
+ */
+#include "submit.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <signal.h>
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
+
+#define PATH_SIZE	800
+#define LINE_SIZE	8192	/* bytes in a line of an envelope */
+#define SETTLED		2.5	/* seconds after which stamps are sure */
+#define AGAIN_MOST	900	/* seconds between tries after trouble */
+
+enum verdict { TAKEN, BAD, LATER };
+
+struct file {
+	const char *po;
+	char	path[PATH_SIZE];	/* po/router/NUM */
+	struct stat st;
+	FILE	*f;
+	struct input in;
+	struct mail m;
+	char	sender[ADDR_SIZE];	/* as the envelope has it */
+	int	from, null, to;		/* there was such a line */
+	const char *why;		/* it is bad */
+};
+
+static volatile sig_atomic_t leave;
+static int wake[2] = { -1, -1 };
+
+/* ---- the envelope ---------------------------------------------------- */
+
+static void
+env_from(struct file *q, char *value)
+{
+	q->from = 1;
+	if (text_fmt(q->sender, sizeof(q->sender), "%s", value) < 0)
+		q->why = "its sender is too long";
+}
+
+static void
+env_null(struct file *q, char *value)
+{
+	(void)value;
+	q->null = 1;
+}
+
+static void
+env_channel(struct file *q, char *value)
+{
+	if (strcmp(value, "error") == 0)
+		q->null = 1;
+}
+
+static void
+env_id(struct file *q, char *value)
+{
+	if (!xtext_ok(value) || text_fmt(q->m.envid, sizeof(q->m.envid), "%s",
+	    value) < 0)
+		q->why = "its envid is wrong";
+}
+
+static void
+env_ret(struct file *q, char *value)
+{
+	char *p;
+
+	for (p = value; *p != '\0'; p++)
+		*p = (char)toupper((unsigned char)*p);
+	if (strcmp(value, "FULL") != 0 && strcmp(value, "HDRS") != 0)
+		q->why = "its notaryret is wrong";
+	else
+		strcpy(q->m.ret, value);
+}
+
+static void
+env_todsn(struct file *q, char *value)
+{
+	const char *p;
+
+	if (text_fmt(q->m.dsn, sizeof(q->m.dsn), "%s", value) < 0)
+		q->why = "its todsn is too long";
+	for (p = value; *p != '\0'; p++)
+		if (*p != ' ' && !isgraph((unsigned char)*p))
+			q->why = "its todsn is wrong";
+}
+
+static void
+env_to(struct file *q, char *value)
+{
+	q->to = 1;
+	mail_to(&q->m, value, value + strlen(value));
+	q->m.dsn[0] = '\0';
+}
+
+static const struct {
+	const char *word;
+	void	(*see)(struct file *, char *);	/* NULL: says nothing to us */
+} words[] = {
+	{ "from", env_from }, { "to", env_to }, { "todsn", env_todsn },
+	{ "channel", env_channel }, { "errormsg", env_null },
+	{ "envid", env_id }, { "notaryret", env_ret },
+	{ "authinfo", NULL }, { "bodytype", NULL }, { "comment", NULL },
+	{ "external", NULL }, { "fullname", NULL }, { "identinfo", NULL },
+	{ "loginname", NULL }, { "rcvdfrom", NULL }, { "user", NULL },
+	{ "verbose", NULL }, { "via", NULL }, { "with", NULL }
+};
+
+/* The next line, without its end: 1, or 0 when there is none. */
+static int
+env_line(struct file *q, char *line)
+{
+	size_t n = 0;
+	int c;
+
+	while ((c = in_byte(&q->in)) != EOF && c != '\n') {
+		if (n + 1 == LINE_SIZE)
+			q->why = "a line of its envelope is too long";
+		else if (c == '\0')
+			q->why = "its envelope has a NUL byte";
+		else
+			line[n++] = (char)c;
+	}
+	line[n] = '\0';
+	return c != EOF || n > 0;
+}
+
+/* A line of the envelope: 1, or 0 at the last. */
+static int
+env_see(struct file *q, char *word, char *value)
+{
+	size_t i;
+	char *p;
+
+	for (p = word; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	if (strcmp(word, "env-end") == 0 || strcmp(word, "env-eof") == 0)
+		return 0;
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(word, words[i].word) == 0) {
+			if (words[i].see != NULL)
+				words[i].see(q, value);
+			return 1;
+		}
+	q->why = "its envelope has a word that is not known";
+	return 1;
+}
+
+/* Reads up to the header: NULL, or why it is bad. */
+static const char *
+envelope(struct file *q)
+{
+	static char line[LINE_SIZE];
+	unsigned long start;
+	char *value;
+	int more = 1, crlf;
+
+	while (more && q->why == NULL) {
+		start = q->in.taken - (unsigned long)q->in.npush;
+		if (!env_line(q, line) || q->why != NULL)
+			break;
+		value = line + strcspn(line, " \t:");
+		if (line[0] == '\0' || value[strspn(value, " \t")] == ':') {
+			/* the header begins, with this line */
+			crlf = q->in.crlf;
+			if (fseek(q->f, (long)start, SEEK_SET) != 0)
+				return "its header cannot be found again";
+			in_start(&q->in, q->f, 0);
+			q->in.taken = start;
+			q->in.crlf = crlf;
+			break;
+		}
+		if (*value != '\0')
+			*value++ = '\0';
+		more = env_see(q, line, value + strspn(value, " \t"));
+	}
+	return q->why;
+}
+
+/* ---- one file -------------------------------------------------------- */
+
+/* All that is to be known before it may go into the queue. */
+static enum verdict
+understand(struct file *q)
+{
+	struct mail *m = &q->m;
+
+	if (envelope(q) != NULL)
+		return BAD;
+	errno = 0;
+	q->why = head_read(&m->head, &q->in);
+	if (ferror(q->f) || (q->why != NULL && errno == ENOMEM)) {
+		say("cannot be read: %s", strerror(errno));
+		return LATER;
+	}
+	if (q->why != NULL)
+		return BAD;
+	if (!q->from)
+		text_fmt(q->sender, sizeof(q->sender), "%s", m->author.login);
+	q->why = "its sender is wrong";
+	if (!q->null && mail_from(m, q->sender) < 0)
+		return BAD;
+	if (!q->to)
+		mail_to_header(m);
+	q->why = "it has too many recipients";
+	if (m->full != 0)
+		return m->full == X_OSERR ? LATER : BAD;
+	q->why = "it names no recipient";
+	if (m->ndest == 0)
+		return BAD;
+	q->why = "nobody can get it, and it has no sender to be told";
+	if (m->nrouted == 0 && m->sender[0] == '\0')
+		return BAD;
+	q->why = "it was here too often: is there a loop?";
+	return head_hops(&m->head) < HOPS_MOST ? TAKEN : BAD;
+}
+
+static enum verdict
+enter(struct file *q)
+{
+	unsigned long num = (unsigned long)q->st.st_ino;
+	enum verdict v = understand(q);
+	char name[64];
+
+	if (v != TAKEN)
+		return v;
+	entry_name(name, sizeof(name), num);
+	if (head_complete(&q->m.head, &q->m.author, q->m.sender,
+	    q->m.routes->domain, num, name) < 0) {
+		say("there is no memory for its header");
+		return LATER;
+	}
+	return entry_put(&q->m, q->po, q->path, fileno(q->f), name,
+	    q->m.head.body) < 0 ? LATER : TAKEN;
+}
+
+/* Where people look at it: TAKEN, or LATER when it cannot be moved. */
+static enum verdict
+set_aside(const struct file *q, const char *base)
+{
+	char to[PATH_SIZE + 20];
+	struct stat st;
+	int i;
+
+	text_fmt(to, sizeof(to), "%s/postman/%s", q->po, base);
+	for (i = 1; lstat(to, &st) == 0; i++)
+		text_fmt(to, sizeof(to), "%s/postman/%s.%d", q->po, base, i);
+	if (rename(q->path, to) < 0) {
+		say("%s, and it cannot be moved to %s: %s", q->why, to,
+		    strerror(errno));
+		return LATER;
+	}
+	say("%s; it is now %s", q->why, to);
+	return TAKEN;
+}
+
+static enum verdict
+take(const char *po, const struct routes *routes, const char *base)
+{
+	static struct file q;	/* large, and there is only one at a time */
+	char topic[PATH_SIZE];
+	enum verdict v;
+	int fd;
+
+	memset(&q, 0, sizeof(q));
+	q.po = po;
+	text_fmt(q.path, sizeof(q.path), "%s/router/%s", po, base);
+	text_fmt(topic, sizeof(topic), "router/%s", base);
+	say_about(topic);
+	fd = fd_plain(q.path, O_RDONLY, &q.st);
+	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
+		return TAKEN;
+	if (fd < 0 || (q.f = fdopen(fd, "r")) == NULL) {
+		say("cannot be read: %s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return LATER;
+	}
+	in_start(&q.in, q.f, 0);
+	v = LATER;
+	if (mail_init(&q.m, routes, (long)q.st.st_uid) == 0) {
+		q.m.report = 1;
+		q.m.tame = q.st.st_uid == 0 || q.st.st_uid == geteuid();
+		q.why = "it has a second name";
+		v = BAD;
+		if (q.st.st_nlink == 1) {
+			q.why = NULL;
+			v = enter(&q);
+		}
+	}
+	mail_free(&q.m);
+	fclose(q.f);
+	return v == BAD ? set_aside(&q, base) : v;
+}
+
+/* ---- a run ----------------------------------------------------------- */
+
+/* Waits until no other run is at work: the descriptor, or -1. */
+static int
+lock(const char *po)
+{
+	char path[PATH_SIZE];
+	struct flock fl;
+	int fd;
+
+	text_fmt(path, sizeof(path), "%s/.submit.lock", po);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	if (fd < 0) {
+		say("cannot make %s: %s", path, strerror(errno));
+		return -1;
+	}
+	fd_cloexec(fd);
+	memset(&fl, 0, sizeof(fl));
+	fl.l_type = F_WRLCK;
+	fl.l_whence = SEEK_SET;
+	while (fcntl(fd, F_SETLKW, &fl) < 0)
+		if (errno != EINTR || leave) {
+			if (!leave)
+				say("cannot lock %s: %s", path,
+				    strerror(errno));
+			close(fd);
+			return -1;
+		}
+	return fd;
+}
+
+/* All that lies there, under the lock: 0, or an exit code. */
+static int
+take_all(const char *po, const struct routes *routes)
+{
+	char path[PATH_SIZE];
+	struct dirent *e;
+	int code = 0;
+	DIR *d;
+
+	text_fmt(path, sizeof(path), "%s/router", po);
+	d = opendir(path);
+	if (d == NULL) {
+		say("cannot read %s: %s", path, strerror(errno));
+		return X_TEMPFAIL;
+	}
+	while (!leave && (e = readdir(d)) != NULL) {
+		if (strlen(e->d_name) > 40 ||
+		    e->d_name[strspn(e->d_name, "0123456789")] != '\0')
+			continue;
+		if (take(po, routes, e->d_name) == LATER)
+			code = X_TEMPFAIL;
+	}
+	say_about(NULL);
+	closedir(d);
+	return code;
+}
+
+static int
+run(const char *po, const char *table)
+{
+	struct routes routes;
+	int code = X_CONFIG, fd = lock(po);
+
+	if (fd < 0)
+		return X_TEMPFAIL;
+	if (route_load(&routes, table) == 0)
+		code = take_all(po, &routes);
+	else if (errno != EINVAL)
+		say("cannot read %s: %s", table, strerror(errno));
+	route_free(&routes);
+	close(fd);
+	return code;
+}
+
+/* ---- again and again ------------------------------------------------- */
+
+static void
+on_term(int sig)
+{
+	int err = errno;
+
+	(void)sig;
+	leave = 1;
+	if (write(wake[1], "", 1) < 0)
+		leave = 1;	/* the pipe is full: it is awake */
+	errno = err;
+}
+
+static int
+catch_term(void)
+{
+	struct sigaction sa;
+
+	if (pipe(wake) < 0) {
+		say("cannot make a pipe: %s", strerror(errno));
+		return -1;
+	}
+	fd_nonblock(wake[1]);
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = on_term;
+	sigemptyset(&sa.sa_mask);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGINT, &sa, NULL);
+	return 0;
+}
+
+static void
+rest(long seconds)
+{
+	struct timeval tv;
+	fd_set in;
+
+	FD_ZERO(&in);
+	FD_SET(wake[0], &in);
+	tv.tv_sec = seconds;
+	tv.tv_usec = 0;
+	select(wake[0] + 1, &in, NULL, NULL, &tv);
+}
+
+/* What is known of router/. */
+struct watch {
+	int	known, settled;
+	long	mtime;
+	double	changed;	/* mono; when mtime was first seen */
+};
+
+/* Has it changed since it was read, as far as stamps tell? */
+static int
+has_changed(struct watch *w, const char *po)
+{
+	char path[PATH_SIZE];
+	struct stat st;
+
+	text_fmt(path, sizeof(path), "%s/router", po);
+	if (stat(path, &st) < 0)
+		return 1;	/* the run will say why */
+	if (!w->known || w->mtime != (long)st.st_mtime) {
+		w->known = 1;
+		w->settled = 0;
+		w->mtime = (long)st.st_mtime;
+		w->changed = now.mono;
+	}
+	if (w->settled)
+		return 0;
+	w->settled = (long)now.wall > w->mtime + 1 ||
+	    now.mono - w->changed > SETTLED;
+	return 1;
+}
+
+static void
+run_every(const char *po, const char *table, long every)
+{
+	long pause = every;	/* after trouble, ever longer */
+	double again = 0;
+	struct watch w;
+	int trouble = 0;
+
+	memset(&w, 0, sizeof(w));
+	while (!leave) {
+		clock_read();
+		if (has_changed(&w, po) || (trouble && now.mono >= again)) {
+			trouble = run(po, table) != 0;
+			again = now.mono + (double)pause;
+			if (!trouble)
+				pause = every;
+			else if (pause < AGAIN_MOST)
+				pause *= 2;
+		}
+		if (!leave)
+			rest(every);
+	}
+}
+
+int
+qrun(const char *po, const char *table, long every)
+{
+	int may = entry_open(po);
+
+	if (may < 0)
+		return X_TEMPFAIL;
+	if (may == 0) {
+		say("%s/transport is not ours to write to; only its owner or "
+		    "root can do this", po);
+		return X_NOPERM;
+	}
+	entry_recover(po);
+	if (every == 0)
+		return run(po, table);
+	if (catch_term() < 0)
+		return X_OSERR;
+	run_every(po, table, every);
+	return 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * say.c - lines on the standard error.
+ *
+ * Whatever submit has to say goes through here, one line each, in the name it
+ * was called by.  Bytes of a message that could forge a line or disturb a
+ * terminal are shown as \ooo.
+ */
+#include "submit.h"
+
+static char name[40] = "submit";
+static char topic[100];
+
+void
+say_as(const char *argv0)
+{
+	const char *base = strrchr(argv0, '/');
+
+	base = base == NULL ? argv0 : base + 1;
+	if (*base != '\0')
+		text_fmt(name, sizeof(name), "%s", base);
+}
+
+void
+say_about(const char *s)
+{
+	text_fmt(topic, sizeof(topic), "%s", s == NULL ? "" : s);
+}
+
+void
+say(const char *f, ...)
+{
+	char line[1500];
+	struct text t;
+	va_list ap;
+
+	text_init(&t, line, sizeof(line) - 1);
+	t.clean = 1;
+	text_add(&t, "%s: ", name);
+	if (topic[0] != '\0')
+		text_add(&t, "%s: ", topic);
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
+	line[t.len++] = '\n';
+	fd_write(2, line, t.len);	/* nobody to tell if that fails */
+}

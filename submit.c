@@ -1,0 +1,445 @@
+/*
+ * submit.c - the way in: a message on the standard input becomes mail.
+ *
+ * It takes the options of sendmail that programs use, and may be called by
+ * that name.  The recipients are routed by a table before anything is written.
+ * One that is wrong or refused is said, and then nothing is queued for
+ * anybody: whoever sent it mends it and sends it once more.  Status 0 means
+ * that the message is on disk and in the queue; with any other, it is not.
+ *
+ * Who may write to the queue puts the message there.  Others put it into
+ * router/, from where a run of submit -q, done by root, takes it; to them it is
+ * the same, except that a table which they may not read is asked only then.
+ *
+ * The program needs no privileges.  When it is given some by a set-id bit, it
+ * gives them up at once.
+ */
+#include "submit.h"
+#include <ctype.h>
+#include <signal.h>
+
+#ifndef POSTOFFICE
+#define POSTOFFICE	"/var/spool/postoffice"
+#endif
+#ifndef MAILSHARE
+#define MAILSHARE	"/usr/local/share/mail"
+#endif
+
+static struct {
+	char	table[600];	/* -C */
+	const char *po;		/* -P */
+	const char *from;	/* -f, NULL: whoever we are */
+	const char *full;	/* -F */
+	const char *envid, *ret;	/* -V, -R */
+	char	notify[60];	/* -N, checked; or "" */
+	int	header;		/* -t */
+	int	nodots;		/* -i */
+	int	verbose;	/* -v */
+	int	run;		/* -q */
+	long	every;		/* ... each so many seconds, 0: once */
+	char	mode;		/* of -b */
+} opt;
+
+/* A file in public/ that a signal leaves to nobody. */
+static char doomed[800];
+
+/* ---- options --------------------------------------------------------- */
+
+static int
+usage(const char *why, const char *what)
+{
+	say(why, what);
+	fputs("usage: submit [-itv] [-C table] [-F name] [-f sender] "
+	    "[-N list] [-P postoffice]\n"
+	    "              [-R full|hdrs] [-V envid] [recipient ...]\n"
+	    "       submit -q[interval] [-C table] [-P postoffice]\n", stderr);
+	return X_USAGE;
+}
+
+/* The list of -N becomes a NOTIFY= parameter: 0 or -1. */
+static int
+set_notify(const char *list)
+{
+	static const char *const known[] = { "SUCCESS", "FAILURE", "DELAY" };
+	char upper[40], *p, *word;
+	int i, seen = 0;
+	struct text t;
+
+	if (text_fmt(upper, sizeof(upper), "%s", list) < 0)
+		return -1;
+	for (p = upper; *p != '\0'; p++)
+		*p = (char)toupper((unsigned char)*p);
+	text_init(&t, opt.notify, sizeof(opt.notify));
+	text_add(&t, "NOTIFY=");
+	if (strcmp(upper, "NEVER") == 0) {
+		text_add(&t, "NEVER");
+		return 0;
+	}
+	for (word = strtok(upper, ","); word != NULL;
+	    word = strtok(NULL, ",")) {
+		for (i = 0; i < 3 && strcmp(word, known[i]) != 0; i++)
+			;
+		if (i == 3)
+			return -1;
+		text_add(&t, "%s%s", seen++ ? "," : "", word);
+	}
+	return seen > 0 ? 0 : -1;
+}
+
+static int
+set_ret(const char *s)
+{
+	if (tolower((unsigned char)*s) == 'f')
+		opt.ret = "FULL";
+	else
+		opt.ret = "HDRS";
+	return strlen(s) == 4 && (strcmp(s, "full") == 0 ||
+	    strcmp(s, "hdrs") == 0 || strcmp(s, opt.ret) == 0) ? 0 : -1;
+}
+
+/* One option with its argument ("" when it has none): 0, or an exit code. */
+static int
+set_option(int c, const char *arg)
+{
+	switch (c) {
+	case 'C':
+		if (text_fmt(opt.table, sizeof(opt.table), "%s", arg) < 0)
+			return usage("-C %s: the name is too long", arg);
+		break;
+	case 'F': opt.full = arg; break;
+	case 'N':
+		if (set_notify(arg) < 0)
+			return usage("-N %s: it is never, or a list of "
+			    "success, failure, delay", arg);
+		break;
+	case 'P': opt.po = arg; break;
+	case 'R':
+		if (set_ret(arg) < 0)
+			return usage("-R %s: it is full or hdrs", arg);
+		break;
+	case 'V':
+		if (*arg == '\0' || strlen(arg) > 100 || !xtext_ok(arg))
+			return usage("-V %s: it is no xtext of at most 100 "
+			    "bytes", arg);
+		opt.envid = arg;
+		break;
+	case 'b': opt.mode = *arg; break;
+	case 'f':
+	case 'r': opt.from = arg; break;
+	case 'i': opt.nodots = 1; break;
+	case 'o': opt.nodots |= strcmp(arg, "i") == 0; break;
+	case 'q':
+		opt.run = 1;
+		if (*arg != '\0' && (span_parse(arg, &opt.every) < 0 ||
+		    opt.every <= 0 || opt.every > 86400L * 30))
+			return usage("-q%s: it is no span of time", arg);
+		break;
+	case 't': opt.header = 1; break;
+	case 'v': opt.verbose = 1; break;
+	}
+	return 0;
+}
+
+/*
+ * Not getopt, since some arguments of sendmail's options are there only when
+ * nothing is between.  An argument follows the letters in with, at once or as
+ * the next word; those in joined may have one at once; those in alone have
+ * none.  Sets *next to the first recipient: 0, or an exit code.
+ */
+static int
+options(int argc, char **argv, int *next)
+{
+	static const char with[] = "BCFLNOPRVXbefhopr";
+	static const char joined[] = "Adq", alone[] = "GUimntvx";
+	const char *p, *arg;
+	int i, code, c;
+
+	for (i = 1; i < argc && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			i++;
+			break;
+		}
+		for (p = argv[i] + 1; *p != '\0'; ) {
+			c = (unsigned char)*p++;
+			arg = "";
+			if (strchr(with, c) != NULL) {
+				arg = *p != '\0' ? p : argv[++i];
+				if (arg == NULL)
+					return usage("%s: its argument is "
+					    "missing", argv[i - 1]);
+				p = "";
+			} else if (strchr(joined, c) != NULL) {
+				arg = p;
+				p = "";
+			} else if (strchr(alone, c) == NULL) {
+				return usage("%s: there is no such option",
+				    argv[i]);
+			}
+			code = set_option(c, arg);
+			if (code != 0)
+				return code;
+		}
+	}
+	*next = i;
+	return 0;
+}
+
+/* What of sendmail's other work was asked for: 0, or an exit code. */
+static int
+check_mode(int nrcpt)
+{
+	char mode[2];
+
+	mode[0] = opt.mode;
+	mode[1] = '\0';
+	if (opt.mode == 'p')
+		return usage("%s", "the queue is shown by mailq, not by -bp");
+	if (opt.mode != 'm')
+		return usage("-b%s is not supported", mode);
+	if (opt.run && (nrcpt > 0 || opt.header))
+		return usage("%s", "-q takes no recipients");
+	if (!opt.run && nrcpt == 0 && !opt.header)
+		return usage("%s", "no recipients; name some, or use -t");
+	return 0;
+}
+
+/* ---- signals --------------------------------------------------------- */
+
+static void
+on_signal(int sig)
+{
+	(void)sig;
+	if (doomed[0] != '\0')
+		unlink(doomed);
+	_exit(X_TEMPFAIL);
+}
+
+/* Until the message is whole, a signal leaves nothing behind; then it is too
+ * late for one. */
+static void
+set_signals(void (*handler)(int))
+{
+	static const int sigs[] = { SIGHUP, SIGINT, SIGTERM };
+	struct sigaction sa, old;
+	int i;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = handler;
+	sigemptyset(&sa.sa_mask);
+	for (i = 0; i < 3; i++)
+		if (sigaction(sigs[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaction(sigs[i], &sa, NULL);
+}
+
+/* ---- the message ----------------------------------------------------- */
+
+/* Whoever writes to us shall hear our status, not of a closed pipe. */
+static int
+refuse(struct input *in, int code)
+{
+	if (!isatty(fileno(in->f)))
+		while (in_byte(in) != EOF)
+			;
+	return code;
+}
+
+static int
+cannot_read(void)
+{
+	say("cannot read the message: %s; nothing was queued",
+	    strerror(errno));
+	return X_IOERR;
+}
+
+/* Envelope and header are known, and nothing is wrong: 0, or an exit code. */
+static int
+collect(struct mail *m, struct input *in, char **rcpts)
+{
+	const char *why;
+	int i;
+
+	for (i = 0; rcpts[i] != NULL; i++)
+		mail_to(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
+	why = head_read(&m->head, in);
+	if (why != NULL) {
+		say("%s; nothing was queued", why);
+		return X_DATAERR;
+	}
+	if (ferror(in->f))
+		return cannot_read();
+	if (opt.header)
+		mail_to_header(m);
+	if (m->nwrong > 0 || m->full != 0) {
+		say("nothing was queued, for nobody");
+		return m->full != 0 ? m->full : m->code;
+	}
+	if (m->ndest == 0) {
+		say("no recipients in the %s; nothing was queued",
+		    opt.header ? "header" : "arguments");
+		return X_DATAERR;
+	}
+	if (head_hops(&m->head) >= HOPS_MOST) {
+		say("the message was here too often: is there a loop? "
+		    "Nothing was queued");
+		return X_UNAVAILABLE;
+	}
+	return 0;
+}
+
+static int
+cannot_write(const char *po)
+{
+	say("cannot write the message to %s/public: %s; nothing was queued, "
+	    "try again later", po, strerror(errno));
+	return X_TEMPFAIL;
+}
+
+/* Writes it down and passes it on: 0, or an exit code. */
+static int
+deliver(struct mail *m, struct input *in, int direct)
+{
+	unsigned long body;
+	char name[64];
+	struct post p;
+	int bad;
+
+	if (post_open(&p, opt.po, "submit") < 0)
+		return cannot_write(opt.po);
+	text_fmt(doomed, sizeof(doomed), "%s", p.path);
+	entry_name(name, sizeof(name), p.num);
+	if (head_complete(&m->head, &m->author, m->sender, m->routes->domain,
+	    p.num, direct ? name : NULL) < 0) {
+		say("there is no memory for the header; nothing was queued");
+		post_drop(&p);
+		return X_OSERR;
+	}
+	if (!direct)
+		entry_envelope(m, p.f);
+	entry_header(m, p.f);
+	body = (unsigned long)(m->head.n + 1);
+	fwrite(m->head.rest, 1, m->head.nrest, p.f);
+	errno = EIO;	/* for a failure that sets none */
+	bad = in_copy(in, p.f) < 0;
+	if (bad)
+		post_drop(&p);
+	if (ferror(in->f))
+		return cannot_read();
+	set_signals(SIG_IGN);
+	if (bad || (direct ? post_sync(&p) : post_send(&p)) < 0)
+		return cannot_write(opt.po);
+	if (direct && entry_put(m, opt.po, p.path, fileno(p.f), name,
+	    body) < 0) {
+		say("nothing was queued, try again later");
+		post_drop(&p);
+		return X_TEMPFAIL;
+	}
+	if (direct)
+		fclose(p.f);
+	if (opt.verbose && direct)
+		printf("queued as %s\n", name);
+	else if (opt.verbose)
+		printf("given to router/%lu\n", p.num);
+	return 0;
+}
+
+/* ---- main ------------------------------------------------------------ */
+
+/* Reads the table: 0, or an exit code.  A user who may not read it leaves the
+ * routing to the run that takes his message. */
+static int
+load(struct routes *routes, int direct, int *blind)
+{
+	*blind = 0;
+	if (route_load(routes, opt.table) == 0)
+		return 0;
+	if (errno == EACCES && !direct) {
+		*blind = 1;
+		return 0;
+	}
+	if (errno != EINVAL)
+		say("cannot read the table %s: %s; make one, see submit(1)",
+		    opt.table, strerror(errno));
+	say("nothing was queued");
+	return X_CONFIG;
+}
+
+/* What the options say of the message: 0, or an exit code. */
+static int
+address(struct mail *m)
+{
+	if (opt.from != NULL)
+		m->author.full[0] = '\0';	/* that may be somebody else */
+	if (opt.full != NULL)
+		text_fmt(m->author.full, sizeof(m->author.full), "%s",
+		    opt.full);
+	if (opt.envid != NULL)
+		strcpy(m->envid, opt.envid);
+	if (opt.ret != NULL)
+		strcpy(m->ret, opt.ret);
+	strcpy(m->dsn, opt.notify);
+	m->orcpt = 1;
+	return mail_from(m, opt.from != NULL ? opt.from : m->author.login) <
+	    0 ? X_DATAERR : 0;
+}
+
+static int
+submit(char **rcpts)
+{
+	struct routes routes;
+	struct input in;
+	struct mail m;
+	int direct, code;
+
+	in_start(&in, stdin, !opt.nodots);
+	direct = entry_open(opt.po);
+	if (direct < 0)
+		return refuse(&in, X_TEMPFAIL);
+	if (mail_init(&m, &routes, (long)getuid()) < 0)
+		return refuse(&in, X_OSERR);
+	set_signals(on_signal);
+	code = load(&routes, direct, &m.blind);
+	if (code == 0)
+		code = address(&m);
+	if (code == 0)
+		code = collect(&m, &in, rcpts);
+	code = code != 0 ? refuse(&in, code) : deliver(&m, &in, direct);
+	mail_free(&m);
+	route_free(&routes);
+	return code;
+}
+
+int
+main(int argc, char **argv)
+{
+	int code, next = 0;
+	const char *s;
+
+	if (setgid(getgid()) < 0 || setuid(getuid()) < 0)
+		return X_NOPERM;
+	say_as(argc > 0 ? argv[0] : "");
+	signal(SIGPIPE, SIG_IGN);
+#ifdef SIGXFSZ
+	signal(SIGXFSZ, SIG_IGN);	/* a limit is met as an error */
+#endif
+	umask(077);
+	s = getenv("POSTOFFICE");
+	opt.po = s != NULL && *s != '\0' ? s : POSTOFFICE;
+	s = getenv("MAILSHARE");
+	text_fmt(opt.table, sizeof(opt.table), "%s/routes",
+	    s != NULL && *s != '\0' ? s : MAILSHARE);
+	opt.mode = 'm';
+	code = options(argc, argv, &next);
+	if (code == 0 && opt.mode == 'V') {
+		puts("submit " SUBMIT_VERSION);
+		return 0;
+	}
+	if (code == 0)
+		code = check_mode(argc - next);
+	if (code == 0 && strlen(opt.po) >= 500)
+		code = usage("-P %s: the name is too long", opt.po);
+	if (code != 0)
+		return code;
+	return opt.run ? qrun(opt.po, opt.table, opt.every) :
+	    submit(argv + next);
+}

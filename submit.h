@@ -1,0 +1,195 @@
+/*
+ * submit.h - the page of data of submit, the way in for mail.
+ *
+ * What its parts share, lowest first; each calls only those above it here.
+ */
+#ifndef SUBMIT_H
+#define SUBMIT_H
+
+#include "util.h"
+#include "post.h"
+
+#define SUBMIT_VERSION	"0.1"
+#define ADDR_SIZE	1000	/* bytes of an address, the NUL included */
+#define DOMAIN_SIZE	256	/* ... of a domain */
+#define HOPS_MOST	50	/* Received fields: more are a loop */
+
+/* ======================================================================
+ * say.c - lines on the standard error
+ * ====================================================================== */
+
+void	say_as(const char *argv0);	/* the name that every line begins with */
+void	say_about(const char *);	/* ... what it is about, NULL: nothing */
+void	say(const char *, ...) LIKE_PRINTF(1, 2);
+
+/* ======================================================================
+ * address.c - lists of addresses
+ * ====================================================================== */
+
+/* Who takes what a list has: addr is bare (local@domain or local). */
+struct addr_sink {
+	void	(*good)(void *arg, const char *addr);
+	void	(*bad)(void *arg, const char *text, const char *why);
+	void	*arg;
+};
+
+/* Takes the list from p to end apart; the byte at end is never looked at. */
+void	addr_list(const char *p, const char *end, const struct addr_sink *);
+int	addr_domain_ok(const char *);	/* a name or a literal [...] */
+/* The first byte of one that an agent may take for a program ('|'), a file
+ * ('/') or a list (':'), quoted or not; 0 for all others. */
+int	addr_special(const char *);
+/* What is behind the '@' of a bare address; NULL: there is none. */
+const char *addr_domain(const char *);
+
+/* ======================================================================
+ * route.c - the table that says where an address goes
+ * ====================================================================== */
+
+struct route;
+
+struct routes {
+	struct route *first, **end;
+	char	domain[DOMAIN_SIZE];	/* our own */
+	const char *path;		/* of the table */
+};
+
+struct target {
+	const char *channel;
+	char	host[DOMAIN_SIZE];
+	char	user[ADDR_SIZE];
+	const char *why;	/* it goes nowhere, because */
+	int	code;		/* ... X_NOUSER or X_NOHOST */
+};
+
+/* Reads the table: 0; or -1 with errno when it cannot be read, or EINVAL after
+ * all that is wrong in it was said.  domain is set in any case. */
+int	route_load(struct routes *, const char *path);
+void	route_free(struct routes *);
+/* Where the bare address goes: 0, or -1 with why and code. */
+int	route_find(const struct routes *, const char *addr, struct target *);
+
+/* ======================================================================
+ * header.c - a message as it comes in, and its header
+ * ====================================================================== */
+
+/* input: the bytes of a message, with lines that end in LF only. */
+struct input {
+	FILE	*f;
+	int	dots;		/* a line with only a '.' is the end */
+	int	crlf;		/* CR LF is the end of a line; -1: not known */
+	int	inside;		/* within a line */
+	int	ended;
+	int	npush, push[3];
+	unsigned long taken;	/* bytes read from f */
+};
+
+/* header: its fields one after the other, each with its lines' ends. */
+struct header {
+	char	*s;		/* ends with a NUL that is not counted */
+	size_t	n, size;
+	char	rest[1100];	/* what was read of the body */
+	size_t	nrest;
+	unsigned long body;	/* offset of the body in what was read */
+};
+
+/* Who sends a message, for the fields that it lacks. */
+struct author {
+	long	uid;
+	char	login[100];	/* fit for an address */
+	char	full[200];	/* the name, or "" */
+};
+
+void	in_start(struct input *, FILE *, int dots);
+int	in_byte(struct input *);	/* EOF at the end */
+/* The rest of the message goes to the file: 0, or -1 when it is full or the
+ * input cannot be read. */
+int	in_copy(struct input *, FILE *);
+
+/* Reads up to the body: NULL, or what is wrong with it. */
+const char *head_read(struct header *, struct input *);
+void	head_free(struct header *);
+/* The first field of this name behind the field at after (NULL: of all):
+ * NULL when there is none. */
+const char *head_find(const struct header *, const char *after,
+	    const char *name);
+const char *head_value(const char *field);	/* behind its colon */
+const char *head_end(const char *field);	/* where the next begins */
+int	head_hops(const struct header *);	/* its Received fields */
+/* Takes out what is not to be seen, adds what must be there: 0, or -1 when
+ * there is no memory.  id is the name in the queue; NULL: it has none yet,
+ * and whoever gives it one leaves the trace. */
+int	head_complete(struct header *, const struct author *,
+	    const char *sender, const char *domain, unsigned long num,
+	    const char *id);
+void	head_author(struct author *, long uid);	/* as the system knows him */
+
+/* ======================================================================
+ * envelope.c - who a message is from and who gets it
+ * ====================================================================== */
+
+struct dest {
+	struct hlink link;
+	struct dest *next;
+	const char *channel, *host, *user;	/* channel "": not routed */
+	const char *addr;	/* as it was given */
+	const char *dsn;	/* parameters for reports, or "" */
+};
+
+struct mail {
+	const struct routes *routes;
+	int	blind;		/* the table cannot be read: others will */
+	int	report;		/* a wrong address becomes one of channel
+				 * error, so that the sender hears of it */
+	struct author author;
+	char	sender[ADDR_SIZE];	/* "": none, this is a report */
+	char	envid[300], ret[8];	/* "": not given */
+	char	dsn[600];	/* of the recipients that follow */
+	int	orcpt;		/* ... and each gets its ORCPT= */
+	int	tame;		/* no programs, files and lists */
+	struct dest *dests, **end;
+	struct hash seen;
+	unsigned ndest, nrouted, nwrong;
+	int	code;		/* exit code for the first wrong one */
+	int	full;		/* exit code when there are too many, or 0 */
+	struct header head;
+};
+
+/* 0, or -1 when there is no memory. */
+int	mail_init(struct mail *, const struct routes *, long uid);
+void	mail_free(struct mail *);
+/* Adds the recipients of a list. */
+void	mail_to(struct mail *, const char *p, const char *end);
+/* ... of the header: To, Cc, Bcc, or Resent-To and so on when it has any. */
+void	mail_to_header(struct mail *);
+/* Sets the sender: 0, or -1 after saying what is wrong. */
+int	mail_from(struct mail *, const char *);
+int	xtext_ok(const char *);		/* as RFC 3461 wants it */
+
+/* ======================================================================
+ * entry.c - into the queue
+ * ====================================================================== */
+
+/* May we write to the queue?  0: only to router/; -1: there is no post office,
+ * which was said. */
+int	entry_open(const char *po);
+/* The name for a message whose file has this inode number: 0 or -1. */
+int	entry_name(char *name, size_t size, unsigned long num);
+/* The file at path, open as fd, becomes a message of the queue: 0; or -1 after
+ * saying why, with nothing changed.  body is the offset of the body in it. */
+int	entry_put(const struct mail *, const char *po, const char *path,
+	    int fd, const char *name, unsigned long body);
+/* What comes before the body: 0 or -1. */
+int	entry_envelope(const struct mail *, FILE *);
+int	entry_header(const struct mail *, FILE *);
+/* Ends what a crash interrupted. */
+void	entry_recover(const char *po);
+
+/* ======================================================================
+ * qrun.c - what lies in router/
+ * ====================================================================== */
+
+/* One run: 0, or an exit code; or one every so many seconds until SIGTERM. */
+int	qrun(const char *po, const char *table, long every);
+
+#endif

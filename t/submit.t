@@ -1,0 +1,822 @@
+#!/bin/sh
+# submit: what callers of sendmail rely on, routes, the queue it writes, and
+# runs over router/.
+. "${0%/*}/lib.sh"
+
+po=$tmp/po
+unset POSTOFFICE MAILSHARE
+TZ=UTC
+export TZ
+spool_new "$po"
+mkdir -p "$tmp/bin"
+cp "${SUBMIT:-$top/submit}" "$tmp/bin/submit" || exit 1
+chmod 755 "$tmp/bin/submit"
+S=$tmp/bin/submit
+cat >"$tmp/routes" <<'END'
+# the table of these tests
+domain	our.example
+spam@*			! we know you
+*@our.example		local	-
+*@{home,house}.example	local	-	# two names
+*@up.example		uux	$h
+a*b@*			other	[10.1.2.3]:25
+*@*.far			smtp	mail.$h
+|/bin/true*		local	-
+*!*			uux	gate
+*@*			smtp	relay.example
+*			local	-
+END
+sub() {
+	"$S" -P "$po" -C "$tmp/routes" "$@" 2>&1
+}
+clear() {
+	find "$po" -type f -exec rm -f {} +
+}
+# The control file of the only message, which goes away.
+ctl() {
+	cat "$po"/transport/[1-9]* "$po"/transport/.[1-9]* 2>/dev/null
+	clear
+}
+rcpts() {
+	ctl | sed -n 's/^r           //p' | sed "s/ $(id -u)\$//" |
+	    tr '\n' ';'
+}
+mine=$(id -u)
+me=$(id -un)
+without NO_PWD && me=uid$mine
+
+# ---- a message --------------------------------------------------------------
+
+printf 'To: anna@our.example\nSubject: test\n\nthe body\n' >"$tmp/m"
+out=$(sub -v anna@our.example <"$tmp/m")
+like 'a message is queued' "$out" '^queued as [0-9]+-[0-9]+$'
+name=${out##* }
+f=$po/transport/$name
+is '... its name begins with the inode' \
+    "$(ls -i "$po/queue/$name" | awk '{ print $1 }')" "${name%-*}"
+is '... nothing else is there' "$(find "$po" -type f | wc -l | tr -d ' ')" 2
+is '... the fields' "$(sed -n 's/^\([iolesrNnRm]\)\( .*\)*$/\1/p' "$f" |
+    tr -d '\n')" iolesrm
+is '... sender' "$(sed -n 's/^s //p' "$f")" \
+    "local - $me@our.example $mine"
+is '... recipient' "$(sed -n '/^r/p' "$f")" \
+    "r           local - anna $mine"
+off=$(sed -n 's/^o //p' "$f")
+is '... the body is where it says' \
+    "$(dd if="$po/queue/$name" bs=1 skip="$off" 2>/dev/null)" 'the body'
+is '... header' "$(sed -n '/^m/,$p' "$f" | sed '1d
+s/[0-9][0-9]*-[0-9]*;/NAME;/
+s/[A-Z][a-z][a-z], [0-9]* [A-Z][a-z][a-z] 20[0-9][0-9] ..:..:.. +0000$/DATE/
+s/^\(Message-ID: <\)[0-9.]*@/\1ID@/
+s/^From: .*</From: </')" "Received: by our.example (submit, uid $mine)
+	id NAME; DATE
+To: anna@our.example
+Subject: test
+From: <$me@our.example>
+Date: DATE
+Message-ID: <ID@our.example>"
+is '... the file has it too' "$(sed '/^$/q' "$po/queue/$name")" \
+    "$(sed '1,/^m/d' "$f")"
+is '... for us alone' "$(ls -l "$f" "$po/queue/$name" | cut -c1-10 |
+    tr '\n' ' ')" '-rw------- -rw------- '
+clear
+
+# ---- options ------------------------------------------------------------------
+
+code() {	# title status pattern [option ...]
+	want=$2 re=$3 title=$1
+	shift 3
+	out=$(sub "$@" <"$tmp/m")
+	is "$title" $? "$want"
+	like '... a line says why' "$out" "$re"
+	is '... nothing is queued' "$(find "$po" -type f)" ''
+}
+code 'no recipients' 64 '^submit: no recipients'
+code 'an unknown option' 64 'no such option' -Z anna
+code 'an argument is missing' 64 'argument is missing' -f
+code '-bp' 64 'mailq' -bp
+code '-bs' 64 'bs is not supported' -bs
+code '-bd' 64 'bd is not supported' -bd
+code '-bi' 64 'bi is not supported' -bi
+code '-bv' 64 'bv is not supported' -bv anna
+code '-N' 64 'it is never, or' -N sometimes anna
+code '-N with nothing' 64 'it is never, or' -N , anna
+code '-R' 64 'full or hdrs' -R half anna
+code '-V' 64 'xtext' -V 'a b' anna
+code '-q with a wrong span' 64 'no span' -qx
+code '-q with recipients' 64 'no recipients' -q anna
+code 'an option after a recipient' 65 'begins with a -' anna -t
+code 'a wrong sender' 65 '^submit: sender a b: there is a blank' -f 'a b' x
+code 'a sender that is a program' 65 'nothing can be sent back' -f '"|x"' x
+code 'two senders' 65 'must be one' -f 'a,b' x
+code 'no table' 78 'cannot read the table .*No such file' -C "$tmp/none" x
+like 'a version' "$("$S" -bV)" '^submit [0-9]'
+out=$("$S" -P "$tmp/nowhere" -C "$tmp/routes" anna <"$tmp/m" 2>&1)
+is 'no post office' $? 75
+like '... what to do' "$out" 'nowhere/public is no .*start the scheduler'
+
+sub -i -t -oi -oem -em -odb -v -m -n -G -U -h 3 -B 8BITMIME -L tag -p ESMTP \
+    -Ac -x -d0.1 -O Timeout.queue=1d -X /dev/null -bm anna <"$tmp/m" >/dev/null
+is "what sendmail's callers give is accepted" $? 0
+ctl >/dev/null
+sub -tiF 'Full Name' -fx@y.org -- -carl <"$tmp/m" >/dev/null
+is 'behind -- an option is a wrong recipient' $? 65
+sub -tiF 'Full Name' -fx@y.org -- carl <"$tmp/m" >/dev/null
+is 'options in one word' "$(ctl | grep -E '^(s|r|From)' | tr '\n' '|')" \
+"s local - x@y.org $mine|r           local - carl $mine|r           local - anna $mine|From: Full Name <x@y.org>|"
+sub -F 'B. "Q" \ Ober' anna <"$tmp/m"
+like 'a full name is quoted' "$(ctl)" '^From: "B. \\"Q\\" \\\\ Ober" <'
+sub -f '' anna <"$tmp/m"
+is 'no sender' "$(ctl | grep '^[es]')" "s error - <> $mine"
+sub -r '<>' anna <"$tmp/m"
+is '... in brackets' "$(ctl | grep '^[es]')" "s error - <> $mine"
+sub -f '<bert>' anna <"$tmp/m"
+is 'a sender gets our domain' "$(ctl | grep '^[es]' | tr '\n' '|')" \
+    "e bert@our.example|s local - bert@our.example $mine|"
+sub -N success,delay -R hdrs -V env+2Bid 'a+b@up.example' carl <"$tmp/m"
+is 'wishes for reports' "$(ctl | grep '^[nRN] ' | tr '\n' '|')" \
+    'n env+2Bid|R HDRS|N NOTIFY=SUCCESS,DELAY ORCPT=rfc822;a+2Bb@up.example|N NOTIFY=SUCCESS,DELAY ORCPT=rfc822;carl|'
+sub -N never -R FULL carl <"$tmp/m"
+is '... never' "$(ctl | grep '^[nRN] ' | tr '\n' '|')" \
+    'R FULL|N NOTIFY=NEVER ORCPT=rfc822;carl|'
+
+ln -s submit "$tmp/bin/sendmail"
+out=$("$tmp/bin/sendmail" -P "$po" -C "$tmp/routes" 'a@@b' <"$tmp/m" 2>&1)
+like 'called sendmail' "$out" '^sendmail: a@@b: it has more than one @'
+POSTOFFICE=$po MAILSHARE=$tmp "$tmp/bin/sendmail" anna <"$tmp/m"
+is '... places from the environment' "$(rcpts)" 'local - anna;'
+
+# ---- header and body -------------------------------------------------------------
+
+body() {	# of the only message
+	for body_f in "$po"/transport/[1-9]*; do
+		dd if="$po/queue/${body_f##*/}" bs=1 2>/dev/null \
+		    skip="$(sed -n 's/^o //p' "$body_f")"
+	done
+	echo x
+}
+fields() {	# the names, of the only message
+	sed -n '/^m$/,/^$/p' "$po"/transport/[1-9]* |
+	    sed -n 's/^\([A-Za-z-]*\):.*/\1/p' | tr '\n' ' '
+	clear
+}
+printf 'Subject: x\n\none\n.\ntwo\n' | sub anna
+is 'a dot ends it' "$(body)" 'one
+x'
+clear
+printf 'Subject: x\n\none\n.\ntwo\n..\n.x' | sub -i anna
+is '... but not with -i' "$(body)" 'one
+.
+two
+..
+.x
+x'
+clear
+printf 'Subject: x\n.\n\none\n' | sub anna
+is 'a dot ends a header' "$(body)$(fields)" \
+    'xReceived Subject From Date Message-ID To '
+printf '' | sub anna
+is 'nothing at all' "$(body)$(fields)" 'xReceived From Date Message-ID To '
+printf 'no header: here' | sub anna
+is 'no header' "$(body)$(fields)" 'no header: here
+xReceived From Date Message-ID To '
+printf 'X: 1\n  goes on\nNot-a-field\nY: 2\n' | sub anna
+is 'a header without an end' "$(body)$(fields)" 'Not-a-field
+Y: 2
+xReceived X From Date Message-ID To '
+printf ' begins with a blank\n' | sub anna
+is 'a blank at the beginning' "$(body)" ' begins with a blank
+x'
+clear
+printf 'From x@y Mon Jan  1 00:00:00 2001\nX: 1\n\nb\n' | sub anna
+is 'the line of a mailbox' "$(body)$(fields)" 'b
+xReceived X From Date Message-ID To '
+printf 'From \nX: 1\n\nb\n' | sub anna
+is '... an empty one' "$(body)$(fields)" 'b
+xReceived X From Date Message-ID To '
+printf 'X: 1\r\nY: a\r\n b\r\n\r\none\r\ntwo\rthree\r\n.\r\nfour\r\n' |
+    sub anna
+is 'CR LF' "$(body | tr '\r' '@')" 'one
+two@three
+x'
+is '... in the header' "$(ctl | grep -c "$(printf '\r')")" 0
+printf 'X: 1\nY: a\rb\n\none\r\ntwo\n' | sub anna
+is 'a CR where there are none' "$(body | tr '\r' '@')" 'one@
+two
+x'
+is '... is a blank in the header' "$(ctl | grep '^Y')" 'Y: a b'
+printf 'X: a\000b\n\none\000two\377\n' | sub anna
+is 'NUL and 8-bit bytes in the body' "$(body | od -An -c | tr -d ' \n')" \
+    'one\0two377\nx\n'
+is '... NUL in the header' "$(ctl | grep '^X')" 'X: ab'
+printf 'To: a\nFrom: me\nDate: now\nMESSAGE-ID : <1@x>\nCc:b\nbcc: c\n d\nReturn-Path: <e>\nResent-Bcc: f\nX-Bcc: g\n\n' | sub anna
+is 'what is there is kept, but for what is private' "$(fields)" \
+    'Received To From Date Cc X-Bcc '
+printf 'To: a\nMESSAGE-ID : <1@x>\n\n' | sub anna
+is '... its name is for the log' "$(ctl | grep '^l')" 'l <1@x>'
+awk 'BEGIN { for (i = 0; i < 50; i++) print "Received: x"; print "\nbody" }' \
+    >"$tmp/loop"
+out=$(sub anna <"$tmp/loop")
+is 'a loop' $? 69
+like '... is said' "$out" 'too often'
+awk 'BEGIN { printf "X: "; for (i = 0; i < 30000; i++) printf "0123456789"
+    print "\n" }' >"$tmp/long"
+out=$(sub anna <"$tmp/long")
+is 'a large header' $? 65
+like '... is said' "$out" 'longer than 256 KB'
+is '... and leaves nothing' "$(find "$po" -type f)" ''
+sed 's/^X: /X/' "$tmp/long" | sub anna
+is 'a long line is no header' "$(body | wc -c | tr -d ' ')" 300005
+clear
+TZ=XYZ-5:30 sub anna <"$tmp/m"
+like 'a time zone' "$(ctl)" '^Date: .* \+0530$'
+TZ=XYZ+11 sub anna <"$tmp/m"
+like '... to the west' "$(ctl)" '^Date: .* -1100$'
+
+# ---- recipients from the header ----------------------------------------------------
+
+cat >"$tmp/t" <<'END'
+To: Anna <anna@our.example>, "B, C" <"b c"@our.example>,
+	bert (away (far)) @ our . example
+Cc: friends: carl@our.example, <@a.org,@b.org:dora@home.example>;, ,emil;
+ undisclosed-recipients:;
+Bcc: fritz
+To: gabi@x.y.far
+
+END
+sub -t hans anna@home.example <"$tmp/t"
+is '-t' "$(rcpts)" 'local - hans;local - anna;local - "b c";local - bert;smtp mail.x.y.far gabi@x.y.far;local - carl;local - dora;local - emil;local - fritz;'
+printf 'Resent-To: a\nResent-Cc: b\nResent-Bcc: c\nTo: d\n\n' | sub -t
+is '... resent' "$(rcpts)" 'local - a;local - b;local - c;'
+out=$(printf 'Subject: x\n\nTo: anna\n' | sub -t)
+is '... nobody' $? 65
+like '... is said' "$out" 'no recipients in the header'
+sub -t <<'END' >"$tmp/out"
+To: anna@@x, good@our.example, Joe User, "open, x@y
+
+END
+is '... wrong ones' "$? $(cat "$tmp/out")" '65 submit: anna@@x: it has more than one @
+submit: Joe User: there is a blank in it
+submit: "open, x@y: a quote is not closed
+submit: nothing was queued, for nobody'
+is '... nothing is queued' "$(find "$po" -type f)" ''
+
+wrong() {	# address pattern
+	out=$(sub -- "$1" </dev/null)
+	is "wrong: $1" $? 65
+	like '... because' "$out" "$2"
+}
+wrong '<>' 'empty'
+wrong '@x.org' 'nothing is before'
+wrong 'a@' 'domain cannot'
+wrong 'a@x..org' 'domain cannot'
+wrong 'a@-x.org' 'domain cannot'
+wrong 'a@x.org.' 'domain cannot'
+wrong 'a@[1.2' 'closing ]'
+wrong 'a@[1 2]' 'domain cannot|not allowed'
+wrong 'a@"x"' 'domain cannot'
+wrong '<a@x.org' 'closing >'
+wrong 'a@x.org>' '> without'
+wrong 'a <b> c' 'follows'
+wrong 'a (b' 'closing \)'
+wrong 'a)b' 'must be quoted'
+wrong 'a\b' 'must be quoted'
+wrong "a$(printf '\001')b" 'not allowed'
+wrong "\"a$(printf '\001')b\"" 'not allowed'
+wrong "a$(printf '\303\244')b" 'not allowed'
+wrong '"-x"@y' 'begins with a -'
+wrong '"\-x"@y' 'begins with a -'
+wrong '""' 'empty'
+wrong '""@x.org' 'empty'
+wrong "$(awk 'BEGIN { for (i = 0; i < 100; i++) printf "0123456789" }')@x" \
+    'too long'
+printf 'To: a@b\n' >"$tmp/x"
+sub '"quoted \" and \\ (x) <y>"@up.example' 'a..b.@up.example' \
+    'x@[1.2.3.4]' 'y@[IPv6:::1]' <"$tmp/x"
+is 'strange but right' "$(rcpts)" 'uux up.example "quoted \" and \\ (x) <y>"@up.example;uux up.example a..b.@up.example;smtp relay.example x@[1.2.3.4];smtp relay.example y@[IPv6:::1];'
+
+awk 'BEGIN { printf "To: "; for (i = 0; i < 10000; i++)
+    printf "u%d@our.example,\n ", i; print "\n" }' >"$tmp/many"
+sub -t <"$tmp/many"
+is '10 000 recipients' "$(ctl | grep -c '^r .* local - u')" 10000
+sub -t u9999 u1 <"$tmp/many"
+is '... again are no more' "$(ctl | grep -c '^r')" 10000
+out=$(sub -t one-more <"$tmp/many")
+is '... one more' $? 69
+like '... is said' "$out" 'more than 10000'
+
+# ---- routes --------------------------------------------------------------------------
+
+to() {		# address route
+	out=$(sub -- "$1" <"$tmp/x")
+	is "route of $1" "$out$(rcpts)" "$2"
+}
+refused() {	# address pattern [status = 67]
+	out=$(sub -- "$1" <"$tmp/x")
+	is "refused: $1" $? "${3:-67}"
+	like '... because' "$out" "$2"
+}
+to ANNA@Our.Example 'local - ANNA;'
+to anna@house.example 'local - anna;'
+to anna@up.example 'uux up.example anna@up.example;'
+to aXYb@x 'other [10.1.2.3]:25 aXYb@x;'
+to a@B.Far 'smtp mail.B.Far a@B.Far;'
+to a!b 'uux gate a!b;'
+to a@elsewhere.org 'smtp relay.example a@elsewhere.org;'
+refused spam@our.example 'we know you'
+refused '"s\pam"@our.example' 'we know you'
+refused /etc/passwd 'no route'
+refused '"|rm x"' 'no route'
+refused '"|rm x"@our.example' 'no route'
+refused '" |rm"' 'no route'
+refused '":include:/x"@our.example' 'no route'
+to '"|/bin/true x"' 'local - "|/bin/true x";'
+to '|/bin/true' 'local - |/bin/true;'
+cp "$tmp/routes" "$tmp/good"
+printf '*@home smtp $h\n* smtp far.example\n' >"$tmp/routes"
+to anna@home 'smtp home anna@home;'
+sub anna <"$tmp/x"
+like 'a name for another host gets our domain' "$(rcpts)" \
+    '^smtp far.example anna@[^;]+;$'
+printf '* smtp $h\n' >"$tmp/routes"
+refused anna 'no host' 68
+: >"$tmp/routes"
+refused anna 'no route'
+cat >"$tmp/routes" <<'END'
+*@x		local
+*@[x		local -
+{a,b		local -
+*		lo/cal -
+*		local a(b
+*		local $x
+domain	a..b
+*		local - more
+END
+out=$(sub anna <"$tmp/x")
+is 'a wrong table' $? 78
+is '... each line is said' "$(printf '%s\n' "$out" |
+    sed -n 's/.*routes:\([0-9]*\): [a-z].*/\1/p' | tr '\n' ' ')" \
+    '1 2 3 4 5 6 7 8 '
+cp "$tmp/good" "$tmp/routes"
+ok 'the table that is installed is right' "$S" -P "$po" \
+    -C "$top/routes" anna@localhost <"$tmp/x"
+is '... and delivers here' "$(rcpts)" 'local - anna;'
+
+# ---- trouble ---------------------------------------------------------------------------
+
+awk 'BEGIN { print "X: y\n"; for (i = 0; i < 9000; i++)
+    print "0123456789abcdef" }' >"$tmp/big"
+(ulimit -f 20; sub anna <"$tmp/big") >"$tmp/out" 2>&1
+is 'no room' $? 75
+like '... is said' "$(cat "$tmp/out")" 'cannot write .*; nothing was queued, try'
+is '... and nothing is left' "$(find "$po" -type f)" ''
+rmdir "$po/public"
+: >"$po/public"
+out=$(sub anna <"$tmp/m")
+is 'no public/' $? 75
+rm "$po/public"
+mkdir "$po/public"
+chmod 1777 "$po/public" "$po/router"
+
+mkfifo "$tmp/fifo"
+exec "$S" -P "$po" -C "$tmp/routes" anna <"$tmp/fifo" &
+pid=$!
+lib_pids="$lib_pids $pid"
+exec 7>"$tmp/fifo"
+printf 'X: y\n\nsome\n' >&7
+writing() { [ -n "$(find "$po/public" -type f)" ]; }
+ok 'a message is being written' wait_for 10 writing
+kill -TERM $pid
+wait $pid
+is '... TERM ends that' $? 75
+lib_forget $pid
+exec 7>&-
+is '... and leaves nothing' "$(find "$po" -type f)" ''
+
+# ---- runs over router/ --------------------------------------------------------------------
+
+file() {	# number <text
+	cat >"$po/router/$1"
+}
+bad() {		# title pattern; the file is 77
+	title=$1
+	out=$(sub -q)
+	is "$title" $? 0
+	like '... is said' "$out" "^submit: router/77: .*$2.*postman/77"
+	is '... and set aside' "$(cd "$po" && find . -type f | sort |
+	    tr '\n' ' ')" './.submit.lock ./postman/77 '
+	clear
+}
+is 'nothing to do' "$(sub -q)" ''
+file 77 <<'END'
+rcvdfrom STDIN ("??"@vm)
+with LOCAL
+via suspension
+identinfo x
+From <s@a.org>
+envid env+20id
+notaryret full
+todsn NOTIFY=NEVER ORCPT=rfc822;w
+to <bert@our.example>, emil
+to <carl@far.org>
+ENV-END
+Subject: test
+
+the body
+END
+ino=$(ls -i "$po/router/77" | awk '{ print $1 }')
+is 'a file is taken' "$(sub -q)" ''
+is '... it is in the queue itself' "$(ls -i "$po"/queue/"$ino"-* |
+    awk '{ print $1 }')" "$ino"
+is '... the body' "$(body)" 'the body
+x'
+is '... the rest' "$(sed -n '/^[esnRrN] /p' "$po"/transport/[1-9]*)" \
+"n env+20id
+R FULL
+e s@a.org
+s local - s@a.org $mine
+r           local - bert $mine
+N NOTIFY=NEVER ORCPT=rfc822;w
+r           local - emil $mine
+N NOTIFY=NEVER ORCPT=rfc822;w
+r           smtp relay.example carl@far.org $mine"
+is '... the header' "$(fields)" 'Received Subject From Date Message-ID To '
+file 77 <<'END'
+channel error
+errormsg
+todsn ORCPT=rfc822;sender@origin.example
+to <anna@our.example>
+to <nobody@@x>
+env-end
+To: sender@origin.example
+
+END
+out=$(sub -q)
+is 'a bounce' "$(ctl | grep '^[esr]' | tr '\n' '|')" \
+    "s error - <> $mine|r           local - anna $mine|"
+like '... what is wrong is said' "$out" 'router/77: <nobody@@x>: .*than one @'
+file 77 <<'END'
+from <s@a.org>
+to <spam@our.example>
+to <a b@x>
+to <anna>
+env-end
+
+END
+sub -q >/dev/null
+is 'who is refused is reported' "$(ctl | grep '^[sr]' | tr '\n' '|')" \
+"s local - s@a.org $mine|r           error refused spam@our.example $mine|r           error syntax <a_b@x> $mine|r           local - anna $mine|"
+put_raw "$po" 10-1 <<END
+i 10-1
+o 0
+l <x@test>
+n envid+2B
+s smtp - s@a.org 0
+r           hold time:1000000000 who@else.org 0
+N NOTIFY=SUCCESS ORCPT=rfc822;w
+m
+Subject: test
+
+END
+printf '10-1\ttime:1000000000\n' |
+    (cd "$po/transport" && exec "$top/ta/hold") >/dev/null
+rm "$po/transport/10-1" "$po/queue/10-1"
+sub -q
+is 'what the agent hold gives back' "$(ctl | grep '^[nsrN] ' | tr '\n' '|')" \
+"n envid+2B|s local - s@a.org $mine|r           smtp relay.example who@else.org $mine|N NOTIFY=SUCCESS ORCPT=rfc822;w|"
+printf 'from <s@a>\nto <|/bin/true>, "|/bin/true x", anna\nenv-end\n\n' | file 77
+sub -q >/dev/null
+is 'nobody makes us run programs in our name' "$(ctl | grep '^r' |
+    tr '\n' '|')" "r           error refused |/bin/true $mine|r           error refused \"|/bin/true x\" $mine|r           local - anna $mine|"
+printf 'To: anna\r\nCc: bert\r\n\r\nbody\r\n' | file 77
+sub -q
+is 'no envelope' "$(ctl | grep '^[sr]' | tr '\n' '|')" \
+"s local - $me@our.example $mine|r           local - anna $mine|r           local - bert $mine|"
+printf 'from s@a.org\nto anna\nenv-end\nno header\n' | file 77
+sub -q
+is 'no header' "$(body)" 'no header
+x'
+clear
+printf 'from s@a.org\nto anna\n\nno header\n' | file 77
+sub -q
+is 'no end of the envelope' "$(body)" 'no header
+x'
+clear
+printf 'from s@a.org\nmoon full\nto anna\nenv-end\n\n' | file 77
+bad 'an unknown word' 'not known'
+printf 'from s@@a\nto anna\nenv-end\n\n' | file 77
+bad 'a wrong sender' 'sender is wrong'
+printf 'from s@a\nenv-end\n\n' | file 77
+bad 'no recipient' 'no recipient'
+printf 'channel error\nto spam@x\nenv-end\n\n' | file 77
+bad 'nobody can be told' 'nobody can get it'
+printf 'from s@a\nenvid a b\nto anna\nenv-end\n\n' | file 77
+bad 'a wrong envid' 'envid'
+printf 'from s@a\ntodsn a\001b\nto anna\nenv-end\n\n' | file 77
+bad 'a wrong todsn' 'todsn'
+printf 'from s@a\nto anna\000\nenv-end\n\n' | file 77
+bad 'a NUL byte' 'NUL'
+printf 'from s@a\nto anna\nenv-end\n' | cat - "$tmp/long" | file 77
+bad 'a large header' '256 KB'
+printf 'from s@a\nto anna\nenv-end\n' | cat - "$tmp/loop" | file 77
+bad 'a loop' 'too often'
+{ printf 'to '; sed 's/^X: //' "$tmp/long"; } | file 77
+bad 'a long line' 'too long'
+dd if="$S" bs=1024 count=20 2>/dev/null | file 77
+bad 'a program' '[a-z]'
+cp "$tmp/m" "$tmp/linked"
+if ln "$tmp/linked" "$po/router/77" 2>/dev/null; then
+	bad 'a second name' 'second name'
+fi
+cp "$tmp/m" "$po/router/x77"
+without NO_SYMLINK || ln -s "$tmp/m" "$po/router/78"
+mkdir "$po/router/79"
+ls "$po/router" >"$tmp/was"
+is 'what is not ours is left alone' "$(sub -q; ls "$po/router")" \
+    "$(cat "$tmp/was")"
+rm -r "$po/router/"*
+: >"$po/postman/77"
+: | file 77
+printf 'from s@a\nmoon full\n\n' | file 77
+sub -q >/dev/null
+is 'nothing in postman/ is replaced' "$(ls "$po/postman" | tr '\n' ' ')" \
+    '77 77.1 '
+clear
+
+printf 'from s@a\nto anna\nenv-end\n\nbody\n' | file 77
+echo 'x y' >"$tmp/routes"
+out=$(sub -q)
+is 'a run with a wrong table' $? 78
+is '... it stays' "$(ls "$po/router")" 77
+cp "$tmp/good" "$tmp/routes"
+mv "$po/queue" "$po/away"
+out=$(sub -q)
+is 'no queue' $? 75
+mv "$po/away" "$po/queue"
+(ulimit -f 1; awk 'BEGIN { print "from s@a\nto anna\nenv-end"
+    for (i = 0; i < 30; i++) print "X: 0123456789012345678901234567890"
+    }' >"$po/router/77"; sub -q) >"$tmp/out" 2>&1
+is 'no room' $? 75
+like '... is said' "$(cat "$tmp/out")" 'router/77: cannot write .*transport/\.'
+is '... it stays' "$(cd "$po" && find router queue transport -type f)" \
+    router/77
+is '... and is taken later' "$(sub -q; rcpts)" 'local - anna;'
+
+# What a crash leaves between the two renames.
+sub anna <"$tmp/m"
+(exit 0) &
+wait
+dead=$!
+for f in "$po"/transport/[1-9]*; do
+	old=${f##*/}
+	num=${old%-*}
+	sed "s/^i .*/i $num-$dead/" "$f" >"$po/transport/.$num-$dead"
+	rm "$f"
+	mv "$po/queue/$old" "$po/queue/$num-$dead"
+done
+: >"$po/transport/.99-$dead"
+: >"$po/transport/.98-$$"
+: >"$po/transport/.other"
+out=$(sub -q)
+like 'what a crash left is ended' "$out" "transport/$num-$dead: a crash"
+is '... and nothing else' "$(cd "$po/transport" && find . -type f | sort |
+    tr '\n' ' ')" "./.98-$$ ./.other ./$num-$dead "
+clear
+
+# ---- again and again ------------------------------------------------------------------------
+
+exec "$S" -P "$po" -C "$tmp/routes" -q1s >"$tmp/out" 2>&1 &
+pid=$!
+lib_pids="$lib_pids $pid"
+queued() { [ "$(find "$po/transport" -type f ! -name '.*' | wc -l)" -eq "$1" ]; }
+put_one() {
+	printf 'from s@a\nto anna\nenv-end\n\nbody\n' >"$po/public/x"
+	mv "$po/public/x" "$po/router/$1"
+}
+put_one 1
+ok 'a file is taken' wait_for 20 queued 1
+put_one 2
+ok '... and the next' wait_for 20 queued 2
+kill -TERM $pid
+wait $pid
+is '... until TERM' "$?$(cat "$tmp/out")" 0
+lib_forget $pid
+clear
+
+# ---- another user -------------------------------------------------------------------------------
+
+as_nobody() {
+	if command -v setpriv >/dev/null 2>&1; then
+		setpriv --reuid nobody --clear-groups "$@" 2>&1
+	else
+		su nobody -s /bin/sh -c '"$0" "$@"' -- "$@" 2>&1
+	fi
+}
+nobody=$(id -u nobody 2>/dev/null)
+if [ "$mine" -ne 0 ] || [ -z "$nobody" ] || ! as_nobody true; then
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+		skip 'another user' 'not root, or nobody cannot be had'
+	done
+else
+	other() {
+		as_nobody "$S" -P "$po" -C "$tmp/routes" "$@"
+	}
+	out=$(other -v -f boss@our.example -N never -V id -R full anna bert \
+	    <"$tmp/m")
+	like 'mail of a user goes into router/' "$out" '^given to router/[0-9]+$'
+	f=$po/router/${out##*/}
+	is '... with an envelope' "$(sed '/^env-end/q' "$f" | tr '\n' '|')" \
+'from <boss@our.example>|envid id|notaryret FULL|todsn NOTIFY=NEVER ORCPT=rfc822;anna|to <anna>|todsn NOTIFY=NEVER ORCPT=rfc822;bert|to <bert>|env-end|'
+	is '... his alone' "$(ls -ln "$f" | awk '{ print substr($1, 1, 10), $3 }')" \
+	    "-rw------- $nobody"
+	out=$(other -q)
+	is '... he cannot take it himself' $? 77
+	is '... a run takes it' "$(sub -q)" ''
+	is '... his is the privilege' "$(grep '^[sr]' "$po"/transport/[1-9]* |
+	    tr '\n' '|')" "s local - boss@our.example $nobody|r           local - anna $nobody|r           local - bert $nobody|"
+	like '... and the trace' "$(ctl)" "(submit, uid $nobody)"
+	out=$(other '"|/bin/true x"' <"$tmp/m")
+	is 'a program that he names ...' "$?$out" 0
+	sub -q
+	is '... is run in his name' "$(ctl | grep '^r')" \
+	    "r           local - \"|/bin/true x\" $nobody"
+	out=$(other spam@x <"$tmp/m")
+	is 'he hears of a refusal at once' "$?$(find "$po" -type f)" 67
+	chmod 600 "$tmp/routes"
+	is '... unless he may not read the table' \
+	    "$(other spam@x anna <"$tmp/m"; ls "$po/router" | wc -l | tr -d ' ')" 1
+	sub -q >/dev/null
+	is '... then a report tells him' "$(ctl | grep '^r' | tr '\n' '|')" \
+	    "r           error refused spam@x $nobody|r           local - anna $nobody|"
+	chmod 644 "$tmp/routes"
+
+	chown nobody "$po/transport" "$po/queue"
+	sub anna <"$tmp/m"
+	is 'the owner of the queue gets what root submits' \
+	    "$(ls -ln "$po"/queue/[1-9]* "$po"/transport/[1-9]* |
+	    awk '{ printf "%s ", $3 }')" "$nobody $nobody "
+	clear
+	other anna <"$tmp/m"
+	is '... and may write there himself' "$(rcpts)" \
+	    "local - anna $nobody;"
+	chown 0 "$po/transport" "$po/queue"
+fi
+
+# A system call that fails, or a crash at it.
+hurt() {	# what option ...: the n-th call of a kind
+	hurt_what=$1
+	shift
+	strace -f -o "$tmp/trace" -e "trace=${hurt_what%%:*}" -e "inject=$hurt_what" \
+	    "$S" -P "$po" -C "$tmp/routes" "$@" 2>&1
+}
+moves='?rename,?renameat,?renameat2'
+files() {
+	(cd "$po" && find . -type f ! -name '.submit.lock' | sort |
+	    sed 's/[0-9][0-9]*-[0-9][0-9]*$/NAME/; s/:[0-9.]*$/:N/' |
+	    tr '\n' ' ')
+}
+if ! hurt "$moves:error=ENOSPC:when=9" -bV >/dev/null 2>&1; then
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
+		skip 'a crash' 'no strace that can do it'
+	done
+else
+	clear
+	for i in 1 2; do
+		out=$(hurt "$moves:error=ENOSPC:when=$i" anna <"$tmp/m")
+		is "rename $i fails" "$? $(files)" '75 '
+		like '... is said' "$out" 'cannot rename to .*No space left'
+	done
+	out=$(hurt 'fsync:error=EIO:when=1' anna <"$tmp/m")
+	case $? in
+	0) skip 'no sync of the message' 'it is not called so' ;;
+	*) is 'no sync of the message' "$(files)" '' ;;
+	esac
+	clear
+	hurt "$moves:signal=KILL:when=1" anna <"$tmp/m" >/dev/null
+	is 'a crash before a message is in the queue' "$(files)" \
+	    './public/submit:N ./transport/.NAME '
+	is '... leaves nothing for the next run' "$(sub -q; files)" \
+	    './public/submit:N '
+	clear
+	hurt "$moves:signal=KILL:when=2" anna <"$tmp/m" >/dev/null
+	is 'a crash when it is in the queue' "$(files)" \
+	    './queue/NAME ./transport/.NAME '
+	sub -q >/dev/null
+	is '... is ended by the next run' "$(files; rcpts)" \
+	    './queue/NAME ./transport/NAME local - anna;'
+	for i in 1 2; do
+		put_one 77
+		out=$(hurt "$moves:error=EIO:when=$i" -q)
+		is "in a run rename $i fails" "$? $(files)" '75 ./router/77 '
+		like '... is said' "$out" 'router/77: cannot rename to'
+		hurt "$moves:signal=KILL:when=$i" -q >/dev/null
+		is "... or the run is killed there" "$(files)" \
+		    "./$(echo router/77 queue/NAME | cut -d' ' -f$i) ./transport/.NAME "
+		sub -q >/dev/null
+		is '... the next one takes it' "$(files; rcpts)" \
+		    './queue/NAME ./transport/NAME local - anna;'
+	done
+fi
+
+# A full disk, in a place of its own that goes with the process.
+mkdir "$tmp/disk"
+if [ "$mine" -ne 0 ] || ! unshare -m sh -c 'mount -t tmpfs -o size=96k none "$1"' \
+    sh "$tmp/disk" 2>/dev/null; then
+	for i in 1 2 3; do
+		skip 'a full disk' 'not root, or no such mount'
+	done
+else
+	cat >"$tmp/full" <<'END'
+mount -t tmpfs -o size=96k none "$1" || exit 1
+mkdir "$1/public" "$1/router" "$1/queue" "$1/transport" "$1/postman"
+"$2" -P "$1" -C "$3" anna <"$4"
+echo $? $(find "$1" -type f | wc -l)
+printf 'from s@a\nto anna\nenv-end\n\nbody\n' >"$1/router/1"
+"$2" -q -P "$1" -C "$3"
+echo $?
+rm "$1/queue"/* "$1/transport"/*
+printf 'from s@a\nto anna\nenv-end\n\nbody\n' >"$1/router/1"
+cat "$4" >"$1/fill" 2>/dev/null
+"$2" -q -P "$1" -C "$3"
+echo $? $(find "$1/router" "$1/queue" "$1/transport" -type f | wc -l)
+rm "$1/fill"
+"$2" -q -P "$1" -C "$3"
+echo $? $(find "$1/router" "$1/queue" "$1/transport" -type f | wc -l)
+END
+	unshare -m sh "$tmp/full" "$tmp/disk" "$S" "$tmp/routes" "$tmp/big" \
+	    >"$tmp/out" 2>&1
+	like 'a full disk is said' "$(cat "$tmp/out")" \
+	    'cannot write the message to .*No space left on device'
+	like '... by a run too' "$(cat "$tmp/out")" \
+	    'router/1: cannot (make|write) .*No space left on device'
+	is '... nothing is queued, nothing is lost' \
+	    "$(grep '^[0-9]' "$tmp/out" | tr '\n' ';')" '75 0;0;75 1;0 2;'
+fi
+
+# ---- many at once, and delivery ---------------------------------------------------------------------
+
+clear
+mkdir "$tmp/mail"
+ln -s "$top/ta/mailbox" "$tmp/bin/ta/mailbox"
+conf "$tmp/cf" <<END
+local/*	command="mailbox -n -d $tmp/mail" interval=1s retries="1"
+END
+many=
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	printf 'from s@a.org\nto anna/\nenv-end\nSubject: router %d\n\nb\n' $i \
+	    >"$po/router/$i"
+	printf 'Subject: direct %d\n\nbody\n' $i | sub anna/ &
+	many="$many $!"
+done
+sub -q &
+many="$many $!"
+sub -q &
+many="$many $!"
+for i in $many; do
+	wait "$i" || diag "status $? of $i"
+done
+is '20 messages and two runs' "$(ls "$po/transport" | wc -l | tr -d ' ')" 40
+is '... nothing is left over' "$(find "$po/router" "$po/public" -type f)" ''
+if ! without NO_TCP && python3 -c 'import socket' 2>/dev/null; then
+	cat >"$tmp/listen.py" <<'END'
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+s.settimeout(30)
+print(s.recv(1000).decode())
+END
+	bg python3 "$tmp/listen.py" "$po/.scheduler.notify" >"$tmp/heard"
+	ok 'somebody listens' wait_for 20 [ -S "$po/.scheduler.notify" ]
+	name=$(sub -v anna/ <"$tmp/m" | sed 's/.* //')
+	wait $bg_pid
+	lib_forget $bg_pid
+	is '... and is told' "$(cat "$tmp/heard")" "NEW $name"
+	rm -f "$po/.scheduler.notify" "$po/queue/$name" "$po/transport/$name"
+else
+	skip 'somebody listens' 'no python3, or no sockets'
+	skip '... and is told' 'no python3, or no sockets'
+fi
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -HH
+printf 'From: "A, B" <x@y.org>\nSubject: =?utf-8?q?=C3=A4?=\n continued\nTo: carl@our.example\nBcc: bert\n\nbody\n' |
+    sub -t
+ok '... delivers them' wait_for 60 po_empty "$po"
+is '... each once' "$(cat "$tmp"/mail/anna/new/* | sed -n 's/^Subject: //p' |
+    grep -E 'router|direct' | sort | uniq | wc -l | tr -d ' ')" 40
+is '... and no more' "$(ls "$tmp/mail/anna/new" | wc -l | tr -d ' ')" 40
+like '... told of the one that came then' "$(cat "$tmp/mail/carl")" \
+    '^Delivered-To: carl'
+if python3 -c 'import mailbox, email.utils' 2>/dev/null; then
+	is '... Python reads it' "$(python3 - "$tmp/mail/carl" <<'END'
+import mailbox, email.utils, sys
+for m in mailbox.mbox(sys.argv[1]):
+    print(email.utils.parseaddr(m['From']), m['To'], m['Bcc'],
+        email.utils.parsedate_to_datetime(m['Date']).utcoffset(),
+        m['Message-ID'].endswith('@our.example>'), len(m.defects),
+        repr(m.get_payload()))
+END
+)" "('A, B', 'x@y.org') carl@our.example None 0:00:00 True 0 'body\\n'"
+else
+	skip '... Python reads it' 'no python3'
+fi
+sched_stop
+finish
