@@ -58,7 +58,7 @@ scheduler: $(OBJS)
 # What every agent is linked with.
 LIB = ta/lib.o ta/job.o line.o util.o
 
-SUBMIT = submit.o qrun.o entry.o envelope.o header.o route.o address.o say.o post.o pattern.o line.o util.o
+SUBMIT = submit.o sub/qrun.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/say.o post.o pattern.o line.o util.o
 
 submit: $(SUBMIT)
 	$(CC) $(LDFLAGS) -o $@ $(SUBMIT) $(LIBS)
@@ -113,16 +113,16 @@ ta/sm.o: ta/sm.c ta/run.h ta/table.h ta/lib.h line.h util.h
 ta/errormail.o: ta/errormail.c post.h ta/lib.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/errormail.c
 
-submit.o: submit.c submit.h post.h util.h
+submit.o: submit.c sub/submit.h post.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ submit.c
 
-qrun.o: qrun.c submit.h post.h util.h
-entry.o: entry.c submit.h post.h util.h
-envelope.o: envelope.c submit.h post.h util.h
-header.o: header.c submit.h post.h util.h
-route.o: route.c submit.h post.h scheduler.h line.h util.h
-address.o: address.c submit.h post.h util.h
-say.o: say.c submit.h post.h util.h
+sub/qrun.o: sub/qrun.c sub/submit.h post.h util.h
+sub/entry.o: sub/entry.c sub/submit.h post.h util.h
+sub/envelope.o: sub/envelope.c sub/submit.h post.h util.h
+sub/header.o: sub/header.c sub/submit.h post.h util.h
+sub/route.o: sub/route.c sub/submit.h post.h scheduler.h line.h util.h
+sub/address.o: sub/address.c sub/submit.h post.h util.h
+sub/say.o: sub/say.c sub/submit.h post.h util.h
 ta.o: ta.c scheduler.h line.h util.h
 status.o: status.c scheduler.h line.h util.h
 dump.o: dump.c scheduler.h line.h util.h
@@ -188,4 +188,4 @@ uninstall:
 	rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(MAN)/man1/submit.1
 
 clean:
-	rm -f scheduler submit $(AGENTS) $(TESTS) *.o ta/*.o t/*.o
+	rm -f scheduler submit $(AGENTS) $(TESTS) *.o sub/*.o ta/*.o t/*.o

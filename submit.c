@@ -14,7 +14,7 @@
  * The program needs no privileges.  When it is given some by a set-id bit, it
  * gives them up at once.
  */
-#include "submit.h"
+#include "sub/submit.h"
 #include <ctype.h>
 #include <signal.h>
 

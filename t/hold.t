@@ -9,6 +9,7 @@ sep=$(printf '\001')
 spool_new "$po"
 # Far from any clock: 2001, and about 2255.
 past=1000000000
+priv=$(id -u)
 future=9000000000
 
 ask() {		# condition [touch -t stamp]
@@ -19,7 +20,7 @@ o 9
 l <x@test>
 n envid+2B
 s smtp - s@a.org 0
-r           hold $1 who@else.org 0
+r           hold $1 who@else.org $priv
 N NOTIFY=SUCCESS ORCPT=rfc822;w
 m
 Subject: test
@@ -86,4 +87,12 @@ waits 'no condition' - 'deferred .*unknown here'
 rmdir "$po/public"
 like 'no way to the router' "$(ask time:$past)" 'deferred its time has come, but'
 is '... it stays' "$(tag)" ' '
+if [ "$(id -u)" -eq 0 ]; then
+	priv=54321
+	holds 'as root, in the name of somebody' time:$past
+	is '... who owns what the router gets' \
+	    "$(ls -ln "$po/router" | awk '$3 > 0 { print $3 }')" 54321
+else
+	skip 'as root, in the name of somebody' 'not root'
+fi
 finish

@@ -24,10 +24,11 @@
  * When it holds, the router gets the message once more: a file with the same
  * sender, this recipient, the wishes for reports, the header and the body
  * appears in router/.  It is written in public/, synced, and renamed, with
- * its inode number as name as for any other submission.  Only then is the
- * recipient reported as delivered, and nobody is told, since whoever wants to
- * hear of success will hear from the new message (ok3).  A crash between the
- * two gives a second copy, never none.
+ * its inode number as name as for any other submission, and with the
+ * recipient's privilege as its owner, lest root's be lent to it.  Only then
+ * is the recipient reported as delivered, and nobody is told, since whoever
+ * wants to hear of success will hear from the new message (ok3).  A crash
+ * between the two gives a second copy, never none.
  *
  * Nothing here delivers, changes the old message, or decides how often a
  * condition is looked at: that is the retries of the clause.
@@ -170,7 +171,9 @@ resubmit(const struct lib_job *job, const struct lib_rcpt *r)
 	if (post_open(&p, "..", "hold") < 0)
 		return -1;
 	errno = EIO;	/* for the unlikely: a failure that sets none */
-	if (write_envelope(p.f, job, r) < 0 ||
+	if ((geteuid() == 0 && r->priv != -1 &&
+	    fchown(fileno(p.f), (uid_t)r->priv, (gid_t)-1) < 0) ||
+	    write_envelope(p.f, job, r) < 0 ||
 	    lib_message(job, r, put, p.f) < 0) {
 		post_drop(&p);
 		return -1;

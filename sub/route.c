@@ -24,8 +24,8 @@
  * here.  All that is wrong with a table is said before it is refused.
  */
 #include "submit.h"
-#include "line.h"
-#include "scheduler.h"
+#include "../line.h"
+#include "../scheduler.h"
 #include <ctype.h>
 #include <sys/utsname.h>
 

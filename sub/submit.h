@@ -6,8 +6,8 @@
 #ifndef SUBMIT_H
 #define SUBMIT_H
 
-#include "util.h"
-#include "post.h"
+#include "../util.h"
+#include "../post.h"
 
 #define SUBMIT_VERSION	"0.1"
 #define ADDR_SIZE	1000	/* bytes of an address, the NUL included */
