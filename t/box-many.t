@@ -106,7 +106,7 @@ def peek(name):
         return
     fcntl.lockf(f, fcntl.LOCK_EX)
     before = f.read()
-    time.sleep(0.005)
+    time.sleep(0.002)
     f.seek(0)
     if f.read() != before:
         print('written to while it was locked by fcntl:', name)
@@ -122,7 +122,7 @@ def read():
             rounds += visit(name, gone)
             if name != 'e/':
                 peek(name)
-            time.sleep(0.01)
+            time.sleep(0.02)
     with open(tmp + '/gone', 'w') as f:
         for name, n in gone:
             f.write('%s %d\n' % (name, n))
@@ -167,7 +167,7 @@ else
 fi
 copy_boxes() {
 	copies=0
-	while [ ! -f "$tmp/stop" ] && [ $copies -lt 100 ]; do
+	while [ ! -f "$tmp/stop" ] && [ $copies -lt 40 ]; do
 		for b in a b c d; do
 			[ -f "$mail/$b" ] && lock "$mail/$b.lock" || continue
 			cp "$mail/$b" "$tmp/copies/$b.$copies"
