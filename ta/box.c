@@ -229,7 +229,8 @@ put_quoted(void *mail, const char *s, size_t n)
 	return m->error;
 }
 
-/* "From sender Sat Nov 21 06:38:42 2026"; readers split it at blanks. */
+/* "From sender Sat Nov 21 06:38:42 2026"; readers split it at blanks, and some
+ * read no further than to a byte that is not ASCII. */
 static void
 add_separator(struct text *t, const char *sender)
 {
@@ -239,7 +240,8 @@ add_separator(struct text *t, const char *sender)
 	if (*sender == '\0')
 		sender = "MAILER-DAEMON";
 	for (; *sender != '\0'; sender++)
-		text_add(t, "%c", *sender == ' ' ? '_' : *sender);
+		text_add(t, "%c", *sender > ' ' && *sender < 0177 ?
+		    *sender : '_');
 	text_add(t, " %s", asctime(localtime(&wall)));
 }
 

@@ -1,0 +1,289 @@
+#!/bin/sh
+# Boxes and spool on a disk that is full, and boxes at a limit: what was in a
+# box stays as it was, nothing half-written is left, and all is delivered as
+# soon as there is room.
+#
+# The disk is a small tmpfs in a mount namespace of a process of its own, and
+# reached through /proc: whatever ends that process takes the disk away.
+. "${0%/*}/lib.sh"
+
+A=${MAILBOX:-$top/ta/mailbox}
+conf "$tmp/cf" <<END
+*/*	interval=1s retries=1 expiry=1d
+local/*	maxring=1 command="mailbox $A $tmp/where $tmp/limit"
+END
+# Where the boxes are and a limit are looked up at its start.
+agent mailbox <<'AGENT'
+[ ! -f "$3" ] || ulimit -f "$(cat "$3")"
+exec "$1" -n -d "$(cat "$2")"
+AGENT
+
+start() {	# po mail
+	po=$1 mail=$2
+	echo "$mail" >"$tmp/where"
+	sched_start "$po" "$tmp/cf" -S -v
+}
+
+# ---- messages ----------------------------------------------------------------
+
+# Lines of 58 bytes.
+text() {	# how many
+	awk -v n="$1" 'BEGIN {
+		for (i = 1; i <= n; i++)
+			printf "line %10d %41s\n", i, "of the text"
+	}'
+}
+# A recipient is "USER" or "USER NOTIFY=...".
+message() {	# number lines recipient ...
+	lib_name=$1-1
+	text "$2" >"$po/queue/$lib_name"
+	shift 2
+	{
+		printf 'i %s\no 0\nl <x@test>\ns smtp - s@a.org 0\n' "$lib_name"
+		for r; do
+			printf 'r           local - %s 0\n' "${r%% *}"
+			[ "$r" = "${r%% *}" ] || printf 'N %s\n' "${r#* }"
+		done
+		printf 'm\nSubject: %s\n%s\n' "$lib_name" "$more"
+	} >"$po/transport/.$lib_name"
+	mv "$po/transport/.$lib_name" "$po/transport/$lib_name"
+}
+more=
+
+# What files have, "NAME:LINES" for each message in the order of names.
+# Something torn, or lines in a wrong order, is none.
+inside() {	# file ...
+	cat "$@" | awk '
+		function end() { if (name != "") print name ":" at bad }
+		/^Return-Path: / { end(); name = "none"; at = 0; bad = "" }
+		/^Subject: / { name = $2 }
+		/^line / {
+			if ($2 != at + 1 || length($0) != 57)
+				bad = " torn"
+			at = $2
+		}
+		END { end() }' | sort | tr '\n' ' '
+}
+deferrals() {	# number status
+	count "from pid=[0-9]* $1/[0-9]*.*delayed.*$2.*deferred "
+}
+deferred() {	# number status how-many
+	[ "$(deferrals "$1" "$2")" -ge "$3" ]
+}
+# With NO_FTRUNCATE there are empty lines now.
+as_it_was() {	# copy box
+	if without NO_FTRUNCATE; then
+		[ "$(cat "$1")" = "$(cat "$2")" ]
+	else
+		cmp "$1" "$2"
+	fi
+}
+left_behind() {	# locks, and parts of messages in Maildirs
+	(cd "$mail" && find . -name '*.lock' -o -path './*/tmp/*')
+}
+
+# ---- a limit for files -------------------------------------------------------
+
+# Some shells count blocks of 512 bytes, some of 1024.
+unit=$(sh -c 'ulimit -f 16 && dd if=/dev/zero of="$1" bs=512 count=64' sh \
+    "$tmp/unit" >/dev/null 2>&1; wc -c <"$tmp/unit")
+
+limit_tests() {
+	spool_new "$tmp/po"
+	mkdir "$tmp/mail"
+	start "$tmp/po" "$tmp/mail"
+	message 10 1000 anna
+	ok 'without a limit' wait_for 30 po_empty "$po"
+	sched_stop
+	cp "$mail/anna" "$tmp/anna"
+	echo $((65536 / (unit / 16))) >"$tmp/limit"
+	start "$po" "$mail"
+	message 11 400 anna
+	message 12 2000 dora/
+	ok 'a box that would become too large: deferred' \
+	    wait_for 30 deferred 11 4.2.2 2
+	ok '... and a message that is' wait_for 30 deferred 12 4.2.2 2
+	ok '... the box is as it was' as_it_was "$tmp/anna" "$mail/anna"
+	is '... no lock is left, no part' "$(left_behind)" ''
+	is '... and no message' "$(ls "$mail/dora/new" "$mail/dora/cur" |
+	    grep -c P)" 0
+	: >"$mail/anna"
+	ok 'the box is emptied, and it comes' wait_log 'delivered msg=11-1' 30
+	is '... whole' "$(inside "$mail/anna")" '11-1:400 '
+	sched_stop
+	rm "$tmp/limit"
+	start "$po" "$mail"
+	ok 'the limit is raised' wait_for 30 po_empty "$po"
+	is '... and the other one comes' "$(inside "$mail"/dora/new/*)" \
+	    '12-1:2000 '
+	sched_stop
+}
+if [ "$((unit))" -eq 8192 ] || [ "$((unit))" -eq 16384 ]; then
+	limit_tests
+else
+	skip 'a limit for files' 'ulimit -f has no effect here'
+fi
+
+# ---- a full disk -------------------------------------------------------------
+
+# df would tell of another disk, since it looks the place up by its own mounts.
+fill() {	# KB that stay free
+	dd if=/dev/zero of="$disk/spare" bs=1024 count="$1" 2>/dev/null
+	dd if=/dev/zero of="$disk/filler" bs=1024 2>/dev/null
+	rm "$disk/spare"
+}
+# All that anna, bert and dora have.
+boxes() {
+	for box in "$mail/anna" "$mail/bert" "$mail"/dora/new/*; do
+		[ ! -f "$box" ] || cat "$box"
+	done | inside
+}
+
+box_tests() {
+	spool_new "$tmp/po2"
+	mkdir "$disk/mail"
+	start "$tmp/po2" "$disk/mail"
+	message 20 200 anna
+	ok 'a disk with room' wait_for 30 po_empty "$po"
+	cp "$mail/anna" "$tmp/anna"
+
+	fill 40
+	message 21 1000 anna bert dora/
+	ok 'one with too little of it: deferred' wait_for 30 deferred 21 4.3.1 6
+	ok '... the box is as it was' as_it_was "$tmp/anna" "$mail/anna"
+	is '... no lock is left, no part' "$(left_behind)" ''
+	is '... nobody got anything' "$(boxes)" '20-1:200 '
+	name='a small message still has room'
+	if without NO_FTRUNCATE; then
+		skip "$name" 'built with NO_FTRUNCATE, which leaves empty lines'
+	else
+		message 22 100 anna
+		ok "$name" wait_log 'delivered msg=22-1' 30
+		is '... and comes before' "$(boxes)" '20-1:200 22-1:100 '
+	fi
+	rm "$disk/filler"
+	ok 'there is room again, and all is delivered' \
+	    wait_for 30 po_empty "$po"
+	is '... whole' "$(boxes | sed 's/22-1:100 //')" \
+	    '20-1:200 21-1:1000 21-1:1000 21-1:1000 '
+
+	was=$(boxes)
+	cp "$mail/anna" "$tmp/anna"
+	fill 0
+	message 23 100 anna bert dora/
+	ok 'a disk with no room at all: deferred' \
+	    wait_for 30 deferred 23 4.3.1 6
+	ok '... the box is as it was' as_it_was "$tmp/anna" "$mail/anna"
+	is '... no lock is left, no part' "$(left_behind)" ''
+	is '... nobody got anything' "$(boxes)" "$was"
+	rm "$disk/filler"
+	ok 'there is room again, and all is delivered' \
+	    wait_for 30 po_empty "$po"
+	is '... whole' "$(boxes)" "${was}23-1:100 23-1:100 23-1:100 "
+
+	was=$(boxes)
+	cp "$mail/anna" "$tmp/anna"
+	mkdir "$disk/many"
+	i=0
+	while touch "$disk/many/$i" 2>/dev/null; do
+		i=$((i + 1))
+	done
+	message 24 10 anna carl dora/
+	ok 'no room for another file: deferred' \
+	    wait_for 30 deferred 24 4.3.1 6
+	ok '... the box is as it was' cmp "$tmp/anna" "$mail/anna"
+	is '... nobody got anything' "$(boxes)" "$was"
+	rm -r "$disk/many"
+	ok 'there is room again, and all is delivered' \
+	    wait_for 30 po_empty "$po"
+	is '... whole' "$(boxes)" "${was}24-1:10 24-1:10 "
+	is '... for all of them' "$(inside "$mail/carl")" '24-1:10 '
+	sched_stop
+}
+
+# A failure has to be written down in the control file, which here ends 20
+# bytes before the end of a page of 4096: room for the beginning of that line.
+spool_tests() {
+	mkdir "$tmp/mail3"
+	po=$disk/po
+	spool_new "$po"
+	mail=$tmp/mail3
+	more=
+	message 30 200 ..nobody 'anna NOTIFY=SUCCESS' dora/
+	size=$(wc -c <"$po/transport/30-1")
+	more=$(awk -v n=$((4096 - 20 - size - 4)) \
+	    'BEGIN { printf "X: "; for (; n > 0; n--) printf "x" }')
+	more="$more
+"
+	message 30 200 ..nobody 'anna NOTIFY=SUCCESS' dora/
+	more=
+	is 'a control file of a certain size' \
+	    "$(($(wc -c <"$po/transport/30-1")))" 4076
+	fill 0
+	ok 'a scheduler with its spool on a full disk' start "$po" "$mail"
+	failure='from .* 30/.*deferred a failure, but it cannot be written'
+	ok 'a failure is not one until it can be written down' \
+	    wait_log "$failure" 30
+	ok '... who can have it, has it' wait_log 'delivered msg=30-1.*' 30
+	is '... whole' "$(boxes)" '30-1:200 30-1:200 '
+	sched_stop KILL
+	ok 'after a crash' start "$po" "$mail"
+	ok '... the same' wait_log "$failure" 30
+	is '... nothing is delivered twice' "$(boxes)" '30-1:200 30-1:200 '
+	is '... nothing is set aside' "$(ls "$po/postman")" ''
+	rm "$disk/filler"
+	ok 'with room, it is a failure' wait_log 'failed msg=30-1' 30
+	sched_stop
+	is '... with its reason' "$(grep -c '^d.*nobody.*failed.*5\.1\.1' \
+	    "$po/postman/30-1.control")" 1
+	is '... and its text is kept' "$(text 200)" "$(cat "$po/postman/30-1")"
+	ok '... and nothing else' po_empty "$po"
+}
+
+# Small messages, and the boxes are on that disk, too.
+both_tests() {
+	mail=$disk/mail4
+	mkdir "$mail"
+	want=
+	for i in 40 41 42 43 44 45; do
+		message $i 100 anna dora/
+		want="$want$i-1:100 $i-1:100 "
+	done
+	fill 0
+	start "$po" "$mail"
+	for i in 40 41 42 43 44 45; do
+		wait_for 30 deferred $i 4.3.1 2
+	done
+	is 'spool and boxes on a full disk: nothing is delivered' "$(boxes)" ''
+	is '... no lock is left, no part' "$(left_behind)" ''
+	sched_stop KILL
+	ok 'after a crash' start "$po" "$mail"
+	rm "$disk/filler"
+	ok '... and with room, all is delivered' wait_for 30 po_empty "$po"
+	is '... once, and whole' "$(boxes)" "$want"
+	sched_stop
+}
+
+mounted_or_not() {
+	[ -f "$disk/.here" ] || gone $bg_pid
+}
+mkdir "$tmp/disk"
+map=-r		# a root of his own for an ordinary user
+[ "$(id -u)" -ne 0 ] || map=
+if command -v unshare >/dev/null 2>&1; then
+	bg unshare $map -m sh -c 'mount -t tmpfs -o size=1m,nr_inodes=80 \
+	    tmpfs "$1" && : >"$1/.here" && exec sleep 600' sh \
+	    "$tmp/disk" >"$tmp/mount.out" 2>&1
+	disk=/proc/$bg_pid/root$tmp/disk
+	wait_for 20 mounted_or_not
+else
+	disk=/none
+fi
+if [ -f "$disk/.here" ]; then
+	box_tests
+	spool_tests
+	both_tests
+else
+	skip 'a full disk' "a tmpfs cannot be mounted here"
+fi
+finish
