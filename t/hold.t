@@ -56,6 +56,16 @@ is 'an end of input, and it leaves' "$("$A" </dev/null)" '#hungry'
 is 'nothing to do' "$(printf '9-1\n' | (cd "$po/transport" && exec "$A") |
     tr '\n' ' ')" '#hungry #resync 9-1 #hungry '
 
+if [ "$(id -u)" -eq 0 ]; then
+	priv=54321
+	holds 'as root, in the name of somebody' time:$past
+	is '... who owns what the router gets' \
+	    "$(ls -ln "$po/router" | awk '$3 > 0 { print $3 }')" 54321
+	priv=0
+else
+	skip 'as root, in the name of somebody' 'not root'
+fi
+
 holds 'a time that has come' time:$past
 new=$(ls "$po/router")
 is '... in full' "$(cat "$po/router/$new")" 'via suspension
@@ -87,12 +97,4 @@ waits 'no condition' - 'deferred .*unknown here'
 rmdir "$po/public"
 like 'no way to the router' "$(ask time:$past)" 'deferred its time has come, but'
 is '... it stays' "$(tag)" ' '
-if [ "$(id -u)" -eq 0 ]; then
-	priv=54321
-	holds 'as root, in the name of somebody' time:$past
-	is '... who owns what the router gets' \
-	    "$(ls -ln "$po/router" | awk '$3 > 0 { print $3 }')" 54321
-else
-	skip 'as root, in the name of somebody' 'not root'
-fi
 finish
