@@ -32,14 +32,17 @@ is '... leaves the configuration alone' \
 
 # In a tree of its own, so that nobody else's ./run is touched.
 mkdir "$tmp/tree" "$tmp/tree/t"
-cp "$top/scheduler" "$tmp/tree"
+cp "$top/scheduler" "$top/submit" "$tmp/tree"
 cp -R "$top/ta" "$tmp/tree/ta"
 cp "$top/t/run" "$tmp/tree/t"
 ok 'make run' sh "$tmp/tree/t/run"
 cp "$tmp/ok.out" "$tmp/run.out"
 out=$(cat "$tmp/run.out")
-like '... delivers' "$out" 'complete msg=1003-1'
-like '... one of them after a deferral' "$out" 'deferred msg=1003-1 .*channel=local .*locked'
-like '... and shows the mail' "$out" '^This is message 1002-1\.'
+is '... delivers what was submitted' "$(echo "$out" | grep -c ' complete msg=.*failed=none')" 4
+like '... to a program, too' "$out" 'delivered msg=.*channel=demo host=printer'
+like '... one of them after a deferral' "$out" 'deferred msg=.*channel=local .*dora is locked'
+is '... into all mailboxes' "$(cd "$tmp/tree/run/mail" && echo *)" \
+    'anna bert carl dora'
+like '... and shows the mail' "$out" '^This is a message for bert, carl@demo\.example\.'
 is '... leaves no process' "$(ls "$tmp/tree/run/po/.pid.scheduler" 2>/dev/null)" ''
 finish
