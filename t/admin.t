@@ -1,0 +1,176 @@
+#!/bin/sh
+# What an operator can do to the queue, message by message and by address.
+. "${0%/*}/lib.sh"
+
+ask=$top/t/ask
+A=$top/t/agent
+po=$tmp/po
+out=$tmp/out
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=500s retries=1
+later/*	command="$A -c later deferred not now"
+down/*	command="$A -c down deferall host is down"
+fine/*	command="$A -c fine -o $out ok3"
+park/*	queueonly command="$A -c park -o $out ok3"
+slow/*	overfeed=1 command="slow $tmp/go"
+END
+# Takes a job, and defers it when the file is there.
+agent slow <<'END'
+echo '#hungry'
+while read -r job host && [ -n "$job" ]; do
+	until [ -f "$1" ]; do sleep 0.1 2>/dev/null || sleep 1; done
+	num=${job%%-*}
+	off=$(awk '/^r /{ print off + 0; exit } { off += length($0) + 1 }' "$job")
+	printf '%s/%s\t\tdeferred %s\n' "$num" "$off" 'slow one'
+	echo '#hungry'
+done
+END
+order() {	# verb what: sets said
+	said=$("$ask" order "$po" "$1" "$2" 2>&1)
+}
+state() {	# name: the states of its vertices, in the order of a dump
+	"$ask" pipe "$po/public/.mailq.text" 2>/dev/null |
+	    awk -v name="$1" '/^m/ { here = $2 == name }
+		here && /^v/ { printf "%s ", $3 }'
+}
+is_state() {	# name states
+	[ "$(state "$1")" = "$2 " ]
+}
+tags() {	# name
+	sed -n 's/^r\(.\).*/\1/p' "$po/transport/$1" | tr ' \n' '_ ' |
+	    tr -d ' '
+}
+
+ok 'start' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+like 'the pipe is for its owner and group' \
+    "$(ls -l "$po/.mailq.command")" '^prw--w----'
+
+# ---- flush ------------------------------------------------------------------
+
+put "$po" 101-1 later a.org u later b.org u
+put "$po" 102-1 down c.org u
+put "$po" 103-1 park d.org u
+wait_log 'deferred msg=101-1 .*a.org' && wait_log 'deferred msg=101-1 .*b.org'
+wait_log 'asleep channel=down' && wait_log 'load msg=103-1'
+is 'they wait' "$(state 101-1)$(state 102-1)$(state 103-1)" \
+    'retry retry host queueonly '
+order flush later/b.org
+is 'flush of an address' "$said" 'ok 1 destinations flushed'
+ok '... tries it' wait_log 'deferred msg=101-1 .*b.org .*tries=2'
+is '... and no other' "$(count 'deferred msg=101-1 .*a.org')" 1
+order flush down/*
+ok 'flush of a host that asked for peace' wait_log 'deferred .*down.*tries=2'
+order flush 103-1
+is 'flush of a message' "$said" 'ok 1 jobs flushed'
+ok '... does what a T line would' wait_log 'complete msg=103-1'
+order flush all
+like 'flush of all' "$said" '^ok [23] destinations flushed$'
+ok '... tries them' wait_log 'deferred msg=101-1 .*a.org .*tries=2'
+order flush none/*
+like 'flush of nothing' "$said" '^no nothing in the queue is none/\*'
+
+# ---- hold and release -----------------------------------------------------------
+
+order hold 101-1
+is 'hold of a message' "$said" 'ok 101-1 is held, 2 jobs'
+is '... holds it' "$(state 101-1)" 'held held '
+order hold 101-1
+is '... once' "$said" 'ok 101-1 is already held, 2 jobs'
+order flush later/*
+is '... a flush does not end that' "$(state 101-1)" 'held held '
+order hold 'fine/*.org'
+is 'hold of addresses' "$said" 'ok fine/*.org is held, 0 jobs'
+put "$po" 104-1 fine e.org u fine f.net u
+ok '... counts for mail to come' wait_for 10 is_state 104-1 held
+is '... what is not meant goes' "$(cut -d' ' -f3 "$out" | tail -n 1)" f.net
+is 'both are written down' "$(cat "$po/.mailq.holds")" 'message 101-1
+address fine/*.org'
+sched_stop
+ok 'restart' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+wait_log 'loaded msgs='
+is '... ends no hold' "$(state 101-1)$(state 104-1)" 'held held held '
+order release 'fine/*'
+is 'a hold is released by its own name' "$said" 'no there is no hold on fine/*'
+order release 'fine/*.org'
+is 'release of addresses' "$said" 'ok 1 holds released'
+ok '... lets them go' wait_log 'complete msg=104-1'
+order release 101-1
+is 'release of a message' "$said" 'ok 1 holds released'
+ok '... tries it' wait_log 'deferred msg=101-1 .*b.org'
+is '... nothing is written down' "$(cat "$po/.mailq.holds")" ''
+order hold 'later/*'
+order hold 101-1
+order release all
+is 'release of all' "$said" 'ok 2 holds released'
+
+# ---- delete and bounce ------------------------------------------------------------
+
+order delete later/b.org
+is 'delete of an address' "$said" 'ok 1 jobs deleted'
+is '... is on disk' "$(tags 101-1)" _+
+order delete 101-1
+is 'delete of a message' "$said" 'ok 1 jobs deleted'
+ok '... it goes' wait_log 'complete msg=101-1'
+is '... from the disk, without a trace' \
+    "$(ls "$po/transport" "$po/queue" "$po/postman" | grep 101-1)" ''
+order bounce down/c.org
+is 'bounce of an address' "$said" 'ok 1 jobs bounced'
+ok '... it fails' wait_log 'failed msg=102-1 .*status=expire'
+wait_log 'complete msg=102-1'
+like '... with its last reason' "$(cat "$po/postman/102-1.control")" \
+    '4\.4\.7.*ended by the postmaster after .*problem was:.?host is down'
+
+# ---- while an agent has it -----------------------------------------------------------
+
+for n in 111 112 113; do
+	put "$po" $n-1 slow h$n u
+done
+ok 'three agents have a job' wait_for 20 is_state 113-1 run
+wait_for 20 is_state 111-1 run
+wait_for 20 is_state 112-1 run
+order delete 111-1
+like 'delete waits for the agent' "$said" \
+    '^ok 0 jobs deleted, 1 when their agents have reported'
+order bounce slow/h112
+like '... bounce, too' "$said" '^ok 0 jobs bounced, 1 when'
+order hold 113-1
+like '... and hold' "$said" '^ok 113-1 is held, 0 jobs and 1 when'
+is '... which all still run' "$(state 111-1)$(state 112-1)$(state 113-1)" \
+    'run run run '
+: >"$tmp/go"
+ok 'at its report it is deleted' wait_log 'deleted msg=111-1'
+ok '... bounced' wait_log 'failed msg=112-1 .*status=expire'
+ok '... held' wait_for 10 is_state 113-1 held
+order delete 113-1
+is 'what is held can be deleted' "$said" 'ok 1 jobs deleted'
+is '... and its hold goes with it' "$(cat "$po/.mailq.holds")" ''
+
+# ---- what is no command --------------------------------------------------------------
+
+order explode all
+is 'no verb' "$said" 'no explode is no command'
+order delete all
+like 'not everything at once' "$said" '^no all is neither the name of a message'
+order hold 999-1
+is 'no message' "$said" 'no there is no message 999-1'
+order hold 'a/[b'
+like 'no pattern' "$said" '^no a/\[b the closing \] is missing'
+like 'the log says who wanted what' \
+    "$(lines ' command .*verb=delete what=101-1')" "uid=$(id -u) .* ok 1 jobs"
+printf 'delete 113-1\nflush all nobodysuffix\nhold\n' >"$po/.mailq.command"
+ok 'without a pipe for the answer nothing is done' \
+    wait_log 'mailq pipe=.*command (not a command|no pipe)'
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
+	nok 'others may not command' setpriv --reuid=65534 --regid=65534 \
+	    --clear-groups "$ask" order "$po" flush all
+	chmod 1777 "$po/public"
+	ok '... but ask' setpriv --reuid=65534 --regid=65534 --clear-groups \
+	    "$ask" pipe "$po/public/.mailq.text"
+else
+	skip 'others may not command' 'not root, or no setpriv'
+	skip '... but ask' 'not root, or no setpriv'
+fi
+sched_stop
+finish
