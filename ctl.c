@@ -26,9 +26,6 @@
  * A lock whose process is gone is taken off.  One of a day ago is, too: its
  * number may be that of another process since the system was started anew.
  *
- * A lock whose process is gone is taken off.  One of a day ago is, too: its
- * number may be that of another process since the system was started anew.
- *
  * One control file is kept open between tag operations, because those come
  * in runs on the same file.
  */

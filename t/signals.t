@@ -6,6 +6,7 @@ A=$top/t/agent
 po=$tmp/po
 gate=$tmp/gate
 conf "$tmp/cf" <<END
+PARAMmailqsock none
 */*	interval=1h expiry=1d
 test/*	command="$A -c test -o $tmp/out deferred old clause"
 gate/*	command="$A -c gate -w $gate -o $tmp/gated -s $tmp/said" overfeed=5
