@@ -50,7 +50,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp
 
 all: scheduler submit $(AGENTS)
 
@@ -111,6 +111,10 @@ t/ask: t/ask.o util.o
 
 t/smtpd: t/smtpd.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/smtpd.o util.o $(LIBS)
+
+# The agent smtp, but with name servers that a test can write.
+t/dnssmtp: $(SMTP) t/dns.o
+	$(CC) $(LDFLAGS) -o $@ $(SMTP) t/dns.o $(LIBS)
 
 # The scheduler, but with a wall clock that a test can set.
 t/clocksched: $(OBJS) t/clock.o
@@ -174,6 +178,7 @@ t/mkspool.o: t/mkspool.c util.h
 t/notify.o: t/notify.c util.h
 t/ask.o: t/ask.c util.h
 t/smtpd.o: t/smtpd.c util.h
+t/dns.o: t/dns.c util.h
 t/clock.o: t/clock.c util.h
 
 .SUFFIXES:

@@ -18,7 +18,10 @@
  *	drop		close the connection
  *	hang		say nothing until the client goes
  *	drip		a byte every tenth of a second, without end
+ *	550 text (last)	the same, and close the connection
  *	wait		until there is a file go, then the good answer
+ *	deaf		the good answer, and then read no more until there is
+ *			a file go
  *	hold		the good answer, but not before that to DATA
  *	noise		random bytes
  *
@@ -212,6 +215,11 @@ answer(const char *stage, const char *command, const char *good)
 		for (say("2"); !c.over; say("5"))
 			nap();
 		return 0;
+	} else if (strcmp(what, "deaf") == 0) {
+		say_text(good);
+		wait_go();
+		c.over = 1;
+		return 0;
 	} else if (strcmp(what, "noise") == 0) {
 		noise();
 		return 250;
@@ -233,7 +241,7 @@ answer(const char *stage, const char *command, const char *good)
 		c.held[0] = '\0';
 	}
 	say_text(what);
-	c.over |= strncmp(what, "421", 3) == 0;
+	c.over |= strncmp(what, "421", 3) == 0 || strstr(what, " (last)") != NULL;
 	return (int)num_of(what, NULL);
 }
 

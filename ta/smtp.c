@@ -28,6 +28,15 @@
  */
 #include "trans.h"
 
+/* What this build does without, for -V. */
+#ifdef NO_TCP
+#define SWITCHES	" NO_TCP"
+#elif defined(NO_RESOLV)
+#define SWITCHES	" NO_RESOLV"
+#else
+#define SWITCHES	""
+#endif
+
 #define MAX_HOSTS	8	/* of -R */
 #define HOST_SIZE	1000	/* bytes of a host word, as in lib.h */
 
@@ -350,7 +359,7 @@ main(int argc, char **argv)
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
 		case 'V':
-			puts("smtp " LIB_VERSION);
+			puts("smtp " LIB_VERSION SWITCHES);
 			return 0;
 		case '8': case 'e': case 's': case 'r': case 'x': break;
 		default: usage();

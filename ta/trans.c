@@ -169,8 +169,8 @@ static void
 tell_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 {
 	const struct esmtp *c = t->c;
-	int class = c->code / 100 == 2 || c->code / 100 == 5 ?
-	    c->code / 100 : 4;
+	int class = c->code / 100 == 5 ? 5 :
+	    c->code / 100 == 2 && stage == ES_DOT ? 2 : 4;
 	struct words w;
 
 	start_words(&w, c, class == 2 ? 0 : class == 5 ? X_UNAVAILABLE :
@@ -180,7 +180,7 @@ tell_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 		text_fmt(w.status, sizeof(w.status), "%s", c->lost);
 	else if (c->code == 421)
 		strcpy(w.status, "4.3.2");
-	else if (c->status[0] != '\0')
+	else if (c->status[0] == '0' + class)
 		strcpy(w.status, c->status);
 	else
 		text_fmt(w.status, sizeof(w.status), "%c.%s", '0' + class,
