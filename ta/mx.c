@@ -4,7 +4,8 @@
  * The question goes through the C library's resolver; its answer is taken
  * apart here, since libraries differ in what they do for that.  It comes from
  * strangers: no length in it is believed, and a name in it must look like
- * one.  An answer that ends early is used as far as it goes.
+ * one.  An answer that ends early is used as far as it goes; when nothing in
+ * it can be used, nobody knows.
  *
  * The hosts are put in the order of their preference; among equal ones
  * chance decides, anew each time, so that many senders share the load.  Of
@@ -93,9 +94,10 @@ insert(struct mx_list *list, unsigned pref, const char *name)
 	text_fmt(list->mx[first].name, NET_NAME, "%s", name);
 }
 
-/* One record; the position is behind its name: 0, or -1 at the end. */
+/* One record; the position is behind its name: 0, or -1 at the end.  Counts
+ * those that say "no mail" and those that make no sense. */
 static int
-see_record(struct answer *a, struct mx_list *list, int *null)
+see_record(struct answer *a, struct mx_list *list, int *null, int *bad)
 {
 	const unsigned char *p = a->at;
 	char name[NET_NAME];
@@ -109,14 +111,17 @@ see_record(struct answer *a, struct mx_list *list, int *null)
 		return -1;
 	p = a->at;
 	a->at += n;
-	if (short_at(p - 10) != KIND_MX || short_at(p - 8) != KIND_IN ||
-	    n < 3 || dn_expand(a->begin, a->end, p + 2, name,
-	    (int)sizeof(name)) < 0)
+	if (short_at(p - 10) != KIND_MX || short_at(p - 8) != KIND_IN)
 		return 0;
-	if (name[0] == '\0' || strcmp(name, ".") == 0)
-		*null = 1;
+	if (n < 3 || dn_expand(a->begin, a->end, p + 2, name,
+	    (int)sizeof(name)) < 0)
+		++*bad;
+	else if (name[0] == '\0' || strcmp(name, ".") == 0)
+		++*null;
 	else if (is_name(name))
 		insert(list, short_at(p), name);
+	else
+		++*bad;
 	return 0;
 }
 
@@ -125,7 +130,7 @@ read_answer(struct mx_list *list, const unsigned char *buf, size_t len)
 {
 	unsigned questions, records;
 	struct answer a;
-	int null = 0;
+	int null = 0, bad = 0;
 
 	if (len < HEADER)
 		return MX_LATER;
@@ -143,11 +148,12 @@ read_answer(struct mx_list *list, const unsigned char *buf, size_t len)
 		a.at += 4;
 	}
 	for (records = short_at(buf + 6); records > 0; records--)
-		if (skip_name(&a) < 0 || see_record(&a, list, &null) < 0)
+		if (skip_name(&a) < 0 || see_record(&a, list, &null, &bad) < 0)
 			break;
 	if (list->n > 0)
 		return MX_FOUND;
-	return null ? MX_NULL : records > 0 ? MX_LATER : MX_NONE;
+	return null > 0 ? MX_NULL : records > 0 || bad > 0 ? MX_LATER :
+	    MX_NONE;
 }
 
 enum mx_answer
