@@ -9,7 +9,9 @@
 #	make CPPFLAGS="-DNO_SOCKETPAIR -DNO_TCP"
 #
 #	NO_SOCKETPAIR	no socketpair: two pipes to each agent
-#	NO_TCP		no sockets: no notification of new mail
+#	NO_TCP		no sockets: no notification of new mail, no smtp
+#	NO_RESOLV	no <resolv.h>: no MX records, addresses only
+#	NO_GETADDRINFO	no getaddrinfo: IPv4 only
 #	NO_SELECT_H	no <sys/select.h>
 #	NO_RLIMIT	no getrlimit
 #	NO_INITGROUPS	no initgroups, no setgroups
@@ -47,8 +49,8 @@ LOGDIR = /var/log
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
 OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
-AGENTS = ta/mailbox ta/hold ta/sm ta/errormail
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched
+AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp
 
 all: scheduler submit $(AGENTS)
 
@@ -83,6 +85,13 @@ ERRORMAIL = ta/errormail.o post.o $(LIB)
 ta/errormail: $(ERRORMAIL)
 	$(CC) $(LDFLAGS) -o $@ $(ERRORMAIL) $(LIBS)
 
+SMTP = ta/smtp.o ta/trans.o ta/wire.o ta/esmtp.o ta/net.o ta/mx.o $(LIB)
+
+# MX records are asked for through the resolver.  It is in libc with musl, the
+# BSDs and glibc 2.34 and newer; elsewhere say LIBS=-lresolv, or NO_RESOLV.
+ta/smtp: $(SMTP)
+	$(CC) $(LDFLAGS) -o $@ $(SMTP) $(LIBS)
+
 CFTEST = t/cftest.o cf.o retry.o command.o pattern.o util.o
 
 t/cftest: $(CFTEST)
@@ -99,6 +108,13 @@ t/notify: t/notify.o util.o
 
 t/ask: t/ask.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/ask.o util.o $(LIBS)
+
+t/smtpd: t/smtpd.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/smtpd.o util.o $(LIBS)
+
+# The agent smtp, but with name servers that a test can write.
+t/dnssmtp: $(SMTP) t/dns.o
+	$(CC) $(LDFLAGS) -o $@ $(SMTP) t/dns.o $(LIBS)
 
 # The scheduler, but with a wall clock that a test can set.
 t/clocksched: $(OBJS) t/clock.o
@@ -150,11 +166,19 @@ ta/box.o: ta/box.c ta/box.h ta/lib.h util.h
 ta/hold.o: ta/hold.c post.h ta/lib.h util.h
 ta/run.o: ta/run.c ta/run.h ta/lib.h util.h
 ta/table.o: ta/table.c ta/table.h line.h util.h
+ta/smtp.o: ta/smtp.c ta/trans.h ta/esmtp.h ta/net.h ta/lib.h util.h
+ta/trans.o: ta/trans.c ta/trans.h ta/esmtp.h ta/net.h ta/wire.h ta/lib.h util.h
+ta/wire.o: ta/wire.c ta/wire.h util.h
+ta/esmtp.o: ta/esmtp.c ta/esmtp.h ta/net.h ta/lib.h util.h
+ta/net.o: ta/net.c ta/mx.h ta/net.h ta/lib.h util.h
+ta/mx.o: ta/mx.c ta/mx.h ta/net.h util.h
 t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
 t/notify.o: t/notify.c util.h
 t/ask.o: t/ask.c util.h
+t/smtpd.o: t/smtpd.c util.h
+t/dns.o: t/dns.c util.h
 t/clock.o: t/clock.c util.h
 
 .SUFFIXES:
@@ -174,7 +198,7 @@ install: all
 	cp submit $(DESTDIR)$(BIN)/submit
 	cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
 	cp man/submit.1 $(DESTDIR)$(MAN)/man1
-	cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 man/errormail.8 $(DESTDIR)$(MAN)/man8
+	cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 man/errormail.8 man/smtp.8 $(DESTDIR)$(MAN)/man8
 	cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
 	test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
 	test -f $(DESTDIR)$(MAILSHARE)/sm.cf || cp sm.cf $(DESTDIR)$(MAILSHARE)/sm.cf
@@ -183,8 +207,8 @@ install: all
 # The configuration and the post office stay.
 uninstall:
 	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(MAN)/man8/scheduler.8 $(DESTDIR)$(MAN)/man5/scheduler.cf.5
-	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8 $(DESTDIR)$(MAN)/man8/sm.8 $(DESTDIR)$(MAN)/man8/errormail.8
-	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold $(DESTDIR)$(MAILBIN)/ta/sm $(DESTDIR)$(MAILBIN)/ta/errormail
+	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8 $(DESTDIR)$(MAN)/man8/sm.8 $(DESTDIR)$(MAN)/man8/errormail.8 $(DESTDIR)$(MAN)/man8/smtp.8
+	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold $(DESTDIR)$(MAILBIN)/ta/sm $(DESTDIR)$(MAILBIN)/ta/errormail $(DESTDIR)$(MAILBIN)/ta/smtp
 	rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(MAN)/man1/submit.1
 
 clean:

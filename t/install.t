@@ -11,6 +11,7 @@ for f in sbin/scheduler bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
     lib/mail/ta/sm lib/mail/ta/errormail share/mail/sm.cf \
     share/mail/routes share/man/man1/submit.1 \
     share/man/man8/sm.8 share/man/man8/errormail.8 \
+    lib/mail/ta/smtp share/man/man8/smtp.8 \
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
     share/man/man5/scheduler.cf.5; do
 	[ -f "$tmp/root/usr/$f" ] || echo "$f"

@@ -1,0 +1,155 @@
+#!/bin/sh
+# Where smtp goes: MX records, addresses, and what is this machine.  The name
+# servers are files: see t/dns.c.
+. "${0%/*}/lib.sh"
+
+A=$top/t/dnssmtp
+case $("$A" -V) in
+*NO_*) skip_all "built with$("$A" -V | sed 's/^[^ ]* [^ ]*//')" ;;
+esac
+# without getaddrinfo it would ask the real ones
+if nm "$top/t/dns.o" 2>/dev/null | grep dns_unused >/dev/null; then
+	skip_all 'built with NO_GETADDRINFO'
+fi
+po=$tmp/po
+tab=$(printf '\t')
+spool_new "$po"
+DNS=$tmp/dns
+export DNS
+mkdir "$DNS"
+mkdir "$tmp/s"
+bg "$top/t/smtpd" "$tmp/s"
+wait_for 30 test -s "$tmp/s/port" || exit 1
+port=$(cat "$tmp/s/port")
+
+mx() {		# name line ...
+	mx_name=$1
+	shift
+	printf '%s\n' "$@" >"$DNS/$mx_name.mx"
+}
+a() {		# name address ...
+	a_name=$1
+	shift
+	printf '%s\n' "$@" >"$DNS/$a_name.a"
+}
+# What becomes of mail for this host: "STATUS X.Y.Z text".
+go() {		# host [option ...]
+	go_host=$1
+	shift
+	put "$po" 10-1 smtp "$go_host" user@x
+	: >"$tmp/s/log"
+	printf '10-1\t%s\n' "$go_host" | (cd "$po/transport" && exec "$A" "$@") \
+	    >"$tmp/out" 2>&1
+	awk -F "$tab" '
+	function status(s,	w) { split(s, w, "\001"); return w[3] }
+	FNR == 1 { file++ }
+	file == 1 && /^d / { d = status($2) }
+	file == 2 && /^[0-9]/ {
+		split($3, t, " ")
+		print t[1], $2 == "" ? d : status($2),
+		    substr($3, length(t[1]) + 2)
+	}' "$po/transport/10-1" "$tmp/out"
+}
+
+a plain.example 127.0.0.1
+like 'no MX: the address' "$(go plain.example -p "$port")" '^ok3 '
+mx plain.example '10 mx.plain.example'
+like 'an MX counts, the address does not' "$(go plain.example -p "$port")" \
+    '^error2 5.4.4 .*plain.example has an address'
+like '... but with -n' "$(go plain.example -n -p "$port")" '^ok3 '
+like '... or a port' "$(go "plain.example:$port")" '^ok3 '
+like '... or as a smart host' "$(go other.example -R "plain.example:$port")" \
+    '^ok3 '
+a mx.plain.example 127.0.0.1
+like 'an MX with an address' "$(go plain.example -p "$port")" \
+    '^ok3  ?mx.plain.example \[127.0.0.1\] said'
+a bare 127.0.0.1
+mx bare '10 nowhere.example'
+like 'a name without a dot has no MX' "$(go bare -p "$port")" '^ok3 '
+
+# Port 1 of an address that is not here: nobody can be reached there.
+a down.example 127.0.0.1
+mx two.example '20 mx.plain.example' '5 down.example' '1 gone.example'
+like 'the hosts in order, those without an address left out' \
+    "$(go two.example -p "$port")" '^ok3  ?down.example '
+mx one.example '0 down.example' '0 mx.plain.example'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	go one.example -p "$port" | awk '{ print $2 }'
+done | sort -u >"$tmp/both"
+is 'among equals chance decides' "$(wc -l <"$tmp/both" | tr -d ' ')" 2
+like 'none of them answers' "$(go two.example -p 1)" \
+    '^deferall 4.4.1 mx.plain.example'
+
+like 'no such domain' "$(go none.example)" '^error2 5.1.2 .*none.example'
+mx none.example
+like 'a domain with neither MX nor address' "$(go none.example)" '^error2 5.1.2'
+mx null.example '0 .'
+like 'a domain that takes no mail' "$(go null.example)" '^error2 5.1.10'
+mx null.example '0 .' '10 mx.plain.example'
+like '... is not one that has another MX' "$(go null.example -p "$port")" '^ok3'
+mx later.example later
+a later.example 127.0.0.1
+like 'nobody knows the MX: the address is not taken for one' \
+    "$(go later.example -p "$port")" '^deferall 4.4.3'
+mx soon.example '10 soon.example'
+a soon.example later
+like 'nobody knows the address of the MX' "$(go soon.example)" '^deferall 4.4.3'
+mx soon.example '10 soon.example' '20 mx.plain.example'
+like '... there is another' "$(go soon.example -p "$port")" '^ok3'
+a later later
+like 'nobody knows the address' "$(go later)" '^deferall 4.4.3'
+like 'a smart host that does not exist' \
+    "$(go x.example -R none.example)" '^deferall 4.3.5'
+
+# ---- this machine ---------------------------------------------------------------
+
+mx loop.example '10 mx.plain.example'
+like 'an MX at loopback' "$(go loop.example)" '^error2 5.4.6 .*loop.example'
+a zero.example 0.0.0.0
+like 'an unspecified address' "$(go zero.example)" '^error2 5.4.6'
+a other.example 127.9.9.9
+like 'another one of loopback' "$(go other.example)" '^error2 5.4.6'
+a far.example 192.0.2.1
+mx loop.example '10 far.example' '10 me.example' '20 far.example'
+like 'our name, and nobody better' "$(go loop.example -h ME.example)" \
+    '^error2 5.4.6'
+# The better one is not connected to: our end cannot be 192.0.2.9.
+mx loop.example '5 far.example' '10 me.example' '20 plain.example'
+like 'our name, and one that is better' "$(go loop.example -h me.example \
+    -b 192.0.2.9)" '^deferall 4.4.1 far.example'
+like 'at another port nobody is ourselves' \
+    "$(go plain.example -h mx.plain.example -p "$port")" '^ok3'
+
+# ---- rubbish ----------------------------------------------------------------------
+
+for host in '-' '.' 'a..' '[' '[]' '[1.2.3]' '[1.2.3.4]x' '[1.2.3.4]:' \
+    '[1.2.3.4]:70000' 'a:0' 'a:b' 'a:25:25' '[::g]' 'a/b' '1::2'; do
+	like "no host: $host" "$(go "$host")" '^error2 5.1.2'
+done
+
+raw() {		# title pattern printf-format: an answer, byte for byte
+	mx raw.example raw
+	printf "$3" >"$DNS/raw.example.raw"
+	like "an answer $1" "$(go raw.example -p "$port")" "$2"
+}
+head='\0\0\201\200\0\1\0\1\0\0\0\0\1x\0\0\17\0\1'
+mx='\300\014\0\17\0\1\0\0\0\0'
+a m 127.0.0.1
+raw 'as it should be' '^ok3' "$head$mx\\0\\5\\0\\12\\1m\\0"
+raw 'with another record before' '^ok3' \
+    "\\0\\0\\201\\200\\0\\1\\0\\2\\0\\0\\0\\0\\1x\\0\\0\\17\\0\\1\\300\\014\\0\\5\\0\\1\\0\\0\\0\\0\\0\\2\\1m$mx\\0\\5\\0\\12\\1m\\0"
+later='^deferall 4.4.3'
+raw 'of nothing' "$later" ''
+raw 'that ends in the head' "$later" '\0\0\201\200\0\1'
+raw 'that ends in the question' "$later" '\0\0\201\200\0\1\0\1\0\0\0\0\77x'
+raw 'that ends in a record' "$later" "$head\\300"
+raw 'with a length beyond its end' "$later" "$head$mx\\377\\377\\0\\12\\1m\\0"
+raw 'with a name that leads to itself' "$later" \
+    "$head$mx\\0\\4\\0\\12\\300\\041"
+raw 'with a name that is none' "$later" \
+    "$head$mx\\0\\7\\0\\12\\3m;|\\0"
+raw 'of a server in trouble' "$later" \
+    '\0\0\201\202\0\1\0\0\0\0\0\0\1x\0\0\17\0\1'
+raw 'that there is no such name' '^error2 5.1.2' \
+    '\0\0\201\203\0\1\0\0\0\0\0\0\1x\0\0\17\0\1'
+finish

@@ -1,0 +1,465 @@
+/*
+ * esmtp.c - one conversation with one server (RFC 5321).
+ *
+ * It knows how to connect and to be greeted, to send lines and to read
+ * replies; what is said is its caller's.  The socket never blocks: whatever
+ * is waited for has a limit of its own (4.5.3.2), counted from when the
+ * waiting began, so a server that sends a byte now and then gains nothing.
+ *
+ * A reply may have many lines.  Its text is kept as one, cut when it is long;
+ * control bytes become blanks and others beyond ASCII question marks, since
+ * it goes into logs and reports.  An enhanced status (RFC 2034) at its
+ * beginning is taken only when its class is that of the code.  Too many
+ * lines, endless lines and lines without a code end the conversation.
+ *
+ *	code		what it means for the caller
+ *	200-599		said by the server; after 421 the connection is over
+ *	0		nothing was said; lost has the status, said the reason
+ *
+ * What is sent collects until a reply is wanted.  A caller who sends several
+ * commands at once keeps what is unanswered below the size of our buffer,
+ * which any system takes over without the other side reading; so the two
+ * never wait for each other to read.
+ *
+ * When the connection breaks while a message is being sent, the server may
+ * have said why before: that is looked for.
+ *
+ * The transcript is opened anew for each connection, so that the file can be
+ * moved away.  Each of its lines is one write, begins with our process
+ * number, and is cut; messages are not in it, only their size.
+ */
+#include "esmtp.h"
+#include "lib.h"
+#include <ctype.h>
+
+#define REPLY_LINES	100	/* of one reply */
+#define REPLY_BYTES	65536L	/* of one reply */
+#define LAST_WORDS	2	/* seconds that a broken connection gets */
+
+/* RFC 5321 4.5.3.2; connecting and leaving are not in it. */
+long esmtp_limit[ES_STAGES] = {
+	30, 5 * 60, 5 * 60, 5 * 60, 5 * 60, 2 * 60, 3 * 60, 10 * 60, 5
+};
+
+const char *const esmtp_stage_name[ES_STAGES] = {
+	"connect", "greeting", "helo", "mail", "rcpt", "data", "block", "dot",
+	"quit"
+};
+
+/* ---- the transcript -------------------------------------------------- */
+
+static void
+note(const struct esmtp *c, const char *mark, const char *text, size_t n)
+{
+	char line[400];
+	struct text t;
+
+	if (c->log < 0)
+		return;
+	text_init(&t, line, sizeof(line) - 1);
+	text_add(&t, "%ld %s ", (long)getpid(), mark);
+	t.clean = 1;
+	text_put(&t, text, n);
+	line[t.len++] = '\n';
+	fd_write(c->log, line, t.len);	/* a full disk stops no mail */
+}
+
+static void
+note_peer(const struct esmtp *c)
+{
+	char line[NET_NAME + 120];
+	time_t wall = time(NULL);
+	char stamp[20] = "";
+	struct tm *tm = localtime(&wall);
+
+	if (tm != NULL)
+		strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", tm);
+	text_fmt(line, sizeof(line), "%s %s %s:%d", stamp, c->peer.name,
+	    c->peer.text, c->peer.port);
+	note(c, "=", line, strlen(line));
+}
+
+/* ---- the end --------------------------------------------------------- */
+
+void
+esmtp_drop(struct esmtp *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->log >= 0)
+		close(c->log);
+	c->fd = c->log = -1;
+	c->have = c->used = c->held = 0;
+}
+
+/* It is over, and this is why.  Always -1. */
+static int
+lose(struct esmtp *c, const char *status, const char *why, const char *arg)
+{
+	c->code = 0;
+	c->status[0] = '\0';
+	c->lost = status;
+	text_fmt(c->said, sizeof(c->said), why, arg);
+	note(c, "!", c->said, strlen(c->said));
+	esmtp_drop(c);
+	return -1;
+}
+
+static int
+lose_late(struct esmtp *c, enum esmtp_stage stage)
+{
+	char span[40];
+	struct text t;
+
+	text_init(&t, span, sizeof(span));
+	span_add(&t, esmtp_limit[stage]);
+	return lose(c, "4.4.2", "no answer within %s", span);
+}
+
+/* ---- writing --------------------------------------------------------- */
+
+static double
+deadline(enum esmtp_stage stage)
+{
+	clock_read();
+	return now.mono + (double)esmtp_limit[stage];
+}
+
+/* Sends what is held: 0, or -1, with errno and without ending anything. */
+static int
+send_held(struct esmtp *c, double until)
+{
+	size_t done = 0;
+	int ready;
+	long n;
+
+	while (done < c->held) {
+		n = (long)write(c->fd, c->out + done, c->held - done);
+		if (n > 0) {
+			done += (size_t)n;
+			continue;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+			return -1;
+		ready = net_wait(c->fd, 1, until);
+		if (ready == 0)
+			errno = ETIMEDOUT;
+		if (ready <= 0)
+			return -1;
+	}
+	c->held = 0;
+	return 0;
+}
+
+/* ---- replies --------------------------------------------------------- */
+
+/* More bytes from the server: 0, or -1 and it is over. */
+static int
+fill(struct esmtp *c, enum esmtp_stage stage, double until)
+{
+	int ready;
+	long n;
+
+	c->have = c->used = 0;
+	for (;;) {
+		ready = net_wait(c->fd, 0, until);
+		if (ready == 0)
+			return lose_late(c, stage);
+		n = ready < 0 ? -1 : (long)read(c->fd, c->in, sizeof(c->in));
+		if (n > 0) {
+			c->have = (size_t)n;
+			return 0;
+		}
+		if (n == 0)
+			return lose(c, "4.4.2", "%s",
+			    "the connection was closed by the other side");
+		if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
+			return lose(c, "4.4.2", "%s", strerror(errno));
+	}
+}
+
+/* One line without its end, cut to size, but at most *left bytes. */
+static int
+get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
+    size_t size, long *left)
+{
+	size_t n = 0;
+	int b;
+
+	for (;;) {
+		if (c->used == c->have && fill(c, stage, until) < 0)
+			return -1;
+		b = (unsigned char)c->in[c->used++];
+		if (b == '\n')
+			break;
+		if (--*left < 0)
+			return lose(c, "4.5.0", "%s", "a reply without end");
+		if (n < size - 1 && b != '\r')
+			line[n++] = (char)(b < 32 || b == 127 ? ' ' :
+			    b > 127 ? '?' : b);
+	}
+	line[n] = '\0';
+	note(c, "<", line, n);
+	return 0;
+}
+
+/* The length of an enhanced status of this class at s, 0 when there is none
+ * or it is followed by no blank. */
+static size_t
+status_length(const char *s, int class)
+{
+	size_t n = 2, digits;
+	int i;
+
+	if (s[0] != class || s[1] != '.')
+		return 0;
+	for (i = 0; i < 2; i++) {
+		digits = strspn(s + n, "0123456789");
+		if (digits < 1 || digits > 3)
+			return 0;
+		n += digits;
+		if (i == 0 && s[n++] != '.')
+			return 0;
+	}
+	return s[n] == ' ' || s[n] == '\0' ? n : 0;
+}
+
+/* Adds one line of the reply to what is kept of it. */
+static void
+keep(struct esmtp *c, struct text *t, const char *line)
+{
+	const char *s = line + 3 + (line[3] != '\0');
+	size_t n = status_length(s, line[0]);
+
+	if (t->len == 0) {
+		text_fmt(c->status, sizeof(c->status), "%.*s", (int)n, s);
+		text_add(t, "%.3s", line);
+	} else if (n > 0 && n == strlen(c->status) &&
+	    memcmp(s, c->status, n) == 0) {
+		s += n;		/* it repeats that of the first line */
+	}
+	s += strspn(s, " ");
+	if (*s != '\0')
+		text_add(t, " %s", s);
+}
+
+static void
+see_keyword(struct esmtp *c, const char *line)
+{
+	static const struct { const char *name; unsigned bit; } known[] = {
+		{ "SIZE", ES_SIZE }, { "8BITMIME", ES_8BITMIME },
+		{ "PIPELINING", ES_PIPELINING }, { "DSN", ES_DSN }
+	};
+	const char *s = line + 3 + (line[3] != '\0'), *end;
+	char word[12];
+	size_t i;
+
+	if (text_fmt(word, sizeof(word), "%.*s", (int)strcspn(s, " ="), s) < 0)
+		return;
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (lib_same(word, known[i].name))
+			c->can |= known[i].bit;
+	s += strlen(word);
+	if (lib_same(word, "SIZE") && *s != '\0' && strlen(s) < 10)
+		c->max_size = num_of(s + 1, &end);
+}
+
+/* As esmtp_reply; the lines of a good answer to EHLO are looked at. */
+static int
+get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
+{
+	char line[600], said[sizeof(c->said)];
+	long left = REPLY_BYTES;
+	struct text t;
+	int i;
+
+	text_init(&t, said, sizeof(said));
+	for (i = 0; i < REPLY_LINES; i++) {
+		if (get_line(c, stage, until, line, sizeof(line), &left) < 0)
+			return 0;
+		if (line[0] < '2' || line[0] > '5' ||
+		    strspn(line, "0123456789") != 3 ||
+		    (line[3] != ' ' && line[3] != '-' && line[3] != '\0')) {
+			lose(c, "4.5.0", "this is no reply of a mail server: "
+			    "%.100s", line);
+			return 0;
+		}
+		keep(c, &t, line);
+		if (ehlo && line[0] == '2' && i > 0)
+			see_keyword(c, line);
+		if (line[3] == '-')
+			continue;
+		strcpy(c->said, said);
+		c->code = (int)num_of(line, NULL);
+		if (c->code == 421)
+			esmtp_drop(c);
+		return c->code;
+	}
+	lose(c, "4.5.0", "%s", "a reply of too many lines");
+	return 0;
+}
+
+/* Sending failed with this errno; what the server said before is better. */
+static int
+last_words(struct esmtp *c, enum esmtp_stage stage, int err)
+{
+	c->held = 0;
+	if (err == ETIMEDOUT)
+		return lose_late(c, stage);
+	clock_read();
+	get_reply(c, stage, now.mono + LAST_WORDS, 0);
+	if (c->code < 400)
+		return lose(c, "4.4.2", "%s", strerror(err));
+	esmtp_drop(c);
+	return -1;
+}
+
+/* Sends what is held and waits for the reply. */
+static int
+ask(struct esmtp *c, enum esmtp_stage stage, int ehlo)
+{
+	double until = deadline(stage);
+
+	if (send_held(c, until) < 0)
+		return last_words(c, stage, errno), c->code;
+	return get_reply(c, stage, until, ehlo);
+}
+
+int
+esmtp_reply(struct esmtp *c, enum esmtp_stage stage)
+{
+	char line[60];
+
+	if (stage == ES_DOT) {
+		text_fmt(line, sizeof(line), "(%lu bytes)", c->put);
+		note(c, ">", line, strlen(line));
+		c->put = 0;
+	}
+	return ask(c, stage, 0);
+}
+
+/* ---- sending --------------------------------------------------------- */
+
+int
+esmtp_say(struct esmtp *c, const char *line)
+{
+	size_t n = strlen(line);
+
+	if (c->held + n + 2 > sizeof(c->out) &&
+	    send_held(c, deadline(ES_BLOCK)) < 0)
+		return last_words(c, ES_BLOCK, errno);
+	memcpy(c->out + c->held, line, n);
+	memcpy(c->out + c->held + n, "\r\n", 2);
+	c->held += n + 2;
+	note(c, ">", line, n);
+	return 0;
+}
+
+int
+esmtp_put(struct esmtp *c, const char *s, size_t n)
+{
+	size_t k;
+
+	c->put += n;
+	for (; n > 0; s += k, n -= k) {
+		if (c->held == sizeof(c->out) &&
+		    send_held(c, deadline(ES_BLOCK)) < 0)
+			return last_words(c, ES_BLOCK, errno);
+		k = sizeof(c->out) - c->held;
+		if (k > n)
+			k = n;
+		memcpy(c->out + c->held, s, k);
+		c->held += k;
+	}
+	return 0;
+}
+
+void
+esmtp_quit(struct esmtp *c)
+{
+	static struct esmtp last;	/* what it says now is of no interest */
+
+	if (c->fd < 0)
+		return;
+	last = *c;
+	c->fd = c->log = -1;
+	last.held = 0;
+	if (esmtp_say(&last, "QUIT") == 0)
+		esmtp_reply(&last, ES_QUIT);
+	esmtp_drop(&last);
+}
+
+/* ---- the beginning --------------------------------------------------- */
+
+/* The server does not want us: -1, and what it said is kept. */
+static int
+refused(struct esmtp *c)
+{
+	esmtp_quit(c);
+	return -1;
+}
+
+/* Has the server our own name, at an address of this machine? */
+static int
+is_self(const struct esmtp *c, const struct net_opt *opt)
+{
+	char name[NET_NAME];
+
+	if (opt->self == NULL || c->peer.port != NET_PORT ||
+	    strlen(c->said) < 4 || !net_here(&c->peer))
+		return 0;
+	text_fmt(name, sizeof(name), "%.*s", (int)strcspn(c->said + 4, " "),
+	    c->said + 4);
+	return lib_same(name, opt->self);
+}
+
+static int
+hello(struct esmtp *c, const char *name)
+{
+	char line[NET_NAME + 10], near[64];
+
+	if (name == NULL) {
+		if (net_near(c->fd, near, sizeof(near)) < 0)
+			return lose(c, "4.4.2", "%s", strerror(errno));
+		name = near;
+	}
+	text_fmt(line, sizeof(line), "EHLO %s", name);
+	if (esmtp_say(c, line) < 0 || ask(c, ES_HELO, 1) == 0)
+		return -1;
+	if (c->code >= 500) {
+		c->can = 0;
+		c->asked = "HELO";
+		text_fmt(line, sizeof(line), "HELO %s", name);
+		if (esmtp_say(c, line) < 0 || ask(c, ES_HELO, 0) == 0)
+			return -1;
+	}
+	return c->code / 100 == 2 ? 0 : refused(c);
+}
+
+int
+esmtp_open(struct esmtp *c, const struct net_addr *peer,
+    const struct net_opt *opt, const char *log)
+{
+	memset(c, 0, offsetof(struct esmtp, out));
+	c->peer = *peer;
+	c->log = log == NULL ? -1 :
+	    open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	if (c->log >= 0)
+		fd_cloexec(c->log);
+	note_peer(c);
+	c->asked = "connect";
+	c->fd = net_connect(peer, opt, deadline(ES_CONNECT));
+	if (c->fd < 0)
+		return lose(c, "4.4.1", "%s", strerror(errno));
+	c->asked = "the greeting";
+	if (esmtp_reply(c, ES_GREETING) == 0)
+		return -1;
+	if (c->code / 100 != 2)
+		return refused(c);
+	if (is_self(c, opt))
+		return lose(c, "5.4.6", "%s", "it is this machine");
+	c->asked = "EHLO";
+	return hello(c, opt->self);
+}

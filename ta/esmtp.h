@@ -1,0 +1,75 @@
+/*
+ * esmtp.h - one conversation with one server: see esmtp.c.
+ */
+#ifndef ESMTP_H
+#define ESMTP_H
+
+#include "net.h"
+
+/* What is waited for; for each there is a limit in seconds. */
+enum esmtp_stage {
+	ES_CONNECT,
+	ES_GREETING,
+	ES_HELO,	/* EHLO, HELO and RSET */
+	ES_MAIL,
+	ES_RCPT,
+	ES_DATA,
+	ES_BLOCK,	/* until some more of the message is taken */
+	ES_DOT,		/* the reply to the message */
+	ES_QUIT,
+	ES_STAGES
+};
+
+extern long esmtp_limit[ES_STAGES];
+extern const char *const esmtp_stage_name[ES_STAGES];
+
+/* What the server says it can do. */
+#define ES_SIZE		1
+#define ES_8BITMIME	2
+#define ES_PIPELINING	4
+#define ES_DSN		8
+
+struct esmtp {
+	int	fd;			/* -1: there is no connection */
+	struct net_addr peer;
+	unsigned can;			/* ES_SIZE ... */
+	unsigned long max_size;		/* bytes it takes, 0: not said */
+
+	/* The last reply; when the connection is over, why.  It is 421 only
+	 * when the server said so, and then it is over, too. */
+	int	code;			/* 0: none came */
+	char	status[12];		/* its x.y.z, "" when it has none */
+	char	said[500];		/* all of it, as one line */
+	const char *lost;		/* status, with code 0: "4.4.2" */
+	const char *asked;		/* what that was about */
+
+	int	in_mail;		/* MAIL was taken, no message followed */
+	unsigned long put;		/* bytes of the message so far */
+
+	int	log;			/* transcript, -1: none */
+	size_t	held;			/* bytes in out */
+	size_t	have, used;		/* bytes in in, bytes consumed */
+	char	out[8192], in[4096];
+};
+
+/*
+ * All of these end the connection when something goes wrong, and say why in
+ * the struct.  0 is good, -1 is not.
+ */
+
+/* Connects and greets as self (NULL: our address); log (NULL: none) gets a
+ * transcript. */
+int	esmtp_open(struct esmtp *, const struct net_addr *,
+	    const struct net_opt *, const char *log);
+/* A line to send, CRLF is added; it goes out with the next reply wanted. */
+int	esmtp_say(struct esmtp *, const char *line);
+/* Waits for a reply: its code, or 0. */
+int	esmtp_reply(struct esmtp *, enum esmtp_stage);
+/* A piece of the message, as it is. */
+int	esmtp_put(struct esmtp *, const char *, size_t);
+/* Goes without a word. */
+void	esmtp_drop(struct esmtp *);
+/* Goes politely; when there is no connection, nothing. */
+void	esmtp_quit(struct esmtp *);
+
+#endif

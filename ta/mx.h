@@ -1,0 +1,30 @@
+/*
+ * mx.h - which hosts take the mail of a domain: see mx.c.
+ */
+#ifndef MX_H
+#define MX_H
+
+#include "net.h"
+
+#define MX_MAX	10	/* hosts of a domain that are looked at */
+
+enum mx_answer {
+	MX_FOUND,
+	MX_NONE,	/* the domain has none, or is not known at all */
+	MX_NULL,	/* the domain takes no mail: RFC 7505 */
+	MX_LATER	/* nobody knows at the moment */
+};
+
+struct mx {
+	unsigned pref;		/* the smallest is tried first */
+	char	name[NET_NAME];
+};
+
+struct mx_list {
+	int	n;
+	struct mx mx[MX_MAX];	/* in the order to try them */
+};
+
+enum mx_answer mx_find(struct mx_list *, const char *domain);
+
+#endif

@@ -1,0 +1,377 @@
+/*
+ * smtp.c - the agent that gives mail to other hosts.
+ *
+ * A job is a message and a host.  Its recipients are put into transactions:
+ * those of one host with the same sender and the same header go together, at
+ * most -m of them.  All transactions of a host go over one connection, also
+ * those of the next jobs; it is closed when a job for another host comes, or
+ * none for the time idle.
+ *
+ *	net.c	finds the host's addresses and connects
+ *	esmtp.c	is greeted, sends lines, reads replies
+ *	trans.c	is one transaction, and gives the verdicts in it
+ *	wire.c	is the message as it is sent
+ *
+ * The addresses are tried in turn until one of them greets us and answers
+ * EHLO, or HELO.  When none does, the host has failed: every recipient of it
+ * is told the last reason, with "deferall", so that the scheduler does not
+ * try the host's other mail one by one.  It is the same when the connection
+ * is over before a message is under way.  A connection that was kept is
+ * often closed by the other side in between; so, when its first command gets
+ * no answer or 421, a new one is made once, and nobody hears of it.
+ *
+ * No such domain, a domain that takes no mail, and a host that is ourselves
+ * are failures; whatever may pass is not.
+ *
+ * With -R all mail goes to smart hosts, in order.  The hosts of the jobs then
+ * only say what belongs together.
+ */
+#include "trans.h"
+
+/* What this build does without, for -V. */
+#ifdef NO_TCP
+#define SWITCHES	" NO_TCP"
+#elif defined(NO_RESOLV)
+#define SWITCHES	" NO_RESOLV"
+#else
+#define SWITCHES	""
+#endif
+
+#define MAX_HOSTS	8	/* of -R */
+#define HOST_SIZE	1000	/* bytes of a host word, as in lib.h */
+
+static struct {
+	struct net_opt net;
+	struct net_addr source;
+	const char *relay[MAX_HOSTS];
+	int	relays;
+	const char *log;
+	int	most;		/* recipients of a transaction */
+	int	seven;		/* -7 */
+	long	idle;		/* seconds a connection is kept */
+} opt;
+
+static struct esmtp conn;		/* kept from job to job */
+static char conn_host[HOST_SIZE];	/* whom it is for */
+
+/* ---- hosts ----------------------------------------------------------- */
+
+/* The host of a recipient; of ((a b)(c)) the first.  With smart hosts there
+ * is only one. */
+static void
+host_of(const struct lib_rcpt *r, char *host)
+{
+	const char *s = r->host;
+
+	s += strspn(s, "(");
+	text_fmt(host, HOST_SIZE, "%.*s", opt.relays > 0 ? 0 :
+	    *r->host == '(' ? (int)strcspn(s, " ()") : (int)strlen(s), s);
+}
+
+static int
+is_for(const struct lib_rcpt *r, const char *host)
+{
+	char other[HOST_SIZE];
+
+	host_of(r, other);
+	return lib_same(other, host);
+}
+
+/* Did the last server turn out to be ourselves? */
+static int
+is_self(void)
+{
+	return conn.code == 0 && conn.lost != NULL && conn.lost[0] == '5';
+}
+
+/* Tries the addresses of one name: 1 connected, 0 not; way and conn know
+ * why. */
+static int
+try_name(struct net_way *way, const char *name, int meant)
+{
+	int i;
+
+	conn.lost = NULL;
+	conn.code = 0;
+	if (net_find(way, &opt.net, name, meant) < 0)
+		return 0;
+	for (i = 0; i < way->n; i++)
+		if (esmtp_open(&conn, &way->addr[i], &opt.net, opt.log) == 0)
+			return 1;
+		else if (is_self())
+			return 0;
+	return 0;
+}
+
+static int
+go_to(struct net_way *way, const char *host)
+{
+	int i, found;
+
+	esmtp_quit(&conn);
+	found = opt.relays == 0 && try_name(way, host, 0);
+	for (i = 0; i < opt.relays && !found; i++)
+		found = try_name(way, opt.relay[i], 1);
+	if (found)
+		strcpy(conn_host, host);
+	return found;
+}
+
+/* The verdict for all of a host that cannot be reached. */
+static void
+tell_unreached(struct lib_job *job, const char *host,
+    const struct net_way *way)
+{
+	const char *text = way->text, *status = way->status;
+	int code = way->code;
+	struct lib_rcpt *r;
+
+	if (way->n > 0 && is_self()) {
+		code = X_NOHOST;
+		status = conn.lost;
+		text = "the host is this machine, which does not take its "
+		    "mail";
+	}
+	if (opt.relays > 0) {	/* for wrong options no mail must fail */
+		code = X_DEFERALL;
+		status = "4.3.5";
+	}
+	for (r = job->rcpts; r != NULL; r = r->next) {
+		if (!r->unreported || !is_for(r, host))
+			continue;
+		if (way->n == 0 || is_self())
+			lib_report(job, r, code, status, text, 0);
+		else
+			trans_host_failed(&conn, job, r);
+	}
+}
+
+/* ---- jobs ------------------------------------------------------------ */
+
+/* Fails what cannot be written into a command: 1 when it is well. */
+static int
+fit(struct lib_job *job, struct lib_rcpt *r)
+{
+	const char *bad = trans_bad_address(r->from->address);
+
+	if (bad != NULL) {
+		lib_report(job, r, X_NOUSER, strcmp(bad, "5.1.3") == 0 ?
+		    "5.1.7" : bad, "the sender's address cannot be sent by "
+		    "SMTP", 0);
+		return 0;
+	}
+	bad = *r->user == '\0' ? "5.1.3" : trans_bad_address(r->user);
+	if (bad != NULL)
+		lib_report(job, r, X_NOUSER, bad,
+		    "the address cannot be sent by SMTP", 0);
+	return bad == NULL;
+}
+
+/* The first without a verdict and those that can go along with it. */
+static int
+collect(struct lib_job *job, struct lib_rcpt **to)
+{
+	char host[HOST_SIZE];
+	struct lib_rcpt *r;
+	int n = 0;
+
+	for (r = job->rcpts; r != NULL && n < opt.most; r = r->next) {
+		if (!r->unreported || (n > 0 && (r->from != to[0]->from ||
+		    r->hdr != to[0]->hdr || !is_for(r, host))) ||
+		    !fit(job, r))
+			continue;
+		if (n == 0)
+			host_of(r, host);
+		to[n++] = r;
+	}
+	return n;
+}
+
+/* One transaction, over the connection there is or a new one. */
+static void
+deliver(struct lib_job *job, struct lib_rcpt **to, int n)
+{
+	static struct net_way way;	/* large */
+	char host[HOST_SIZE];
+	struct lib_rcpt *r;
+	enum trans_end end;
+	int kept;
+
+	host_of(to[0], host);
+	do {
+		kept = conn.fd >= 0 && lib_same(host, conn_host);
+		if (!kept && !go_to(&way, host)) {
+			tell_unreached(job, host, &way);
+			return;
+		}
+		end = trans_run(&conn, job, to, n, opt.seven);
+		if (end != TRANS_OVER)
+			esmtp_drop(&conn);
+	} while (end == TRANS_EARLY && kept);
+	if (end == TRANS_OVER)
+		return;
+	for (r = job->rcpts; r != NULL; r = r->next)
+		if (r->unreported && is_for(r, host))
+			trans_host_failed(&conn, job, r);
+}
+
+static void
+work(struct lib_job *job)
+{
+	static struct lib_rcpt *to[TRANS_MAX];
+	int n;
+
+	while ((n = collect(job, to)) > 0)
+		deliver(job, to, n);
+}
+
+static void
+leave(void)
+{
+	esmtp_quit(&conn);
+}
+
+/* ---- options --------------------------------------------------------- */
+
+static void
+usage(void)
+{
+	fputs("usage: smtp [-467V] [-b address] [-c channel] [-h name] "
+	    "[-l file] [-m number] [-n]\n"
+	    "            [-p port] [-R host,...] [-T name=span,...] "
+	    "[host]\n", stderr);
+	exit(X_USAGE);
+}
+
+static long
+number(const char *s, long max)
+{
+	const char *end;
+	unsigned long v = num_of(s, &end);
+
+	if (end == s || *end != '\0' || strlen(s) > 6 || v < 1 ||
+	    v > (unsigned long)max)
+		usage();
+	return (long)v;
+}
+
+static void
+set_source(const char *s)
+{
+	if (net_address(&opt.source, s) < 0)
+		usage();
+	opt.net.source = &opt.source;
+}
+
+static void
+set_relays(char *list)
+{
+	for (; list != NULL; opt.relays++) {
+		if (opt.relays == MAX_HOSTS || *list == ',' || *list == '\0')
+			usage();
+		opt.relay[opt.relays] = list;
+		list = strchr(list, ',');
+		if (list != NULL)
+			*list++ = '\0';
+	}
+}
+
+/* One of -T: a word and a span, or a span for all that SMTP says. */
+static void
+set_limit(const char *name, size_t n, const char *value)
+{
+	long span;
+	int i, known = 0;
+
+	if (span_parse(value, &span) < 0 || span < 1 || span > 86400L)
+		usage();
+	for (i = 0; i < ES_STAGES; i++)
+		if (n == 0 ? i >= ES_GREETING && i <= ES_DOT :
+		    strlen(esmtp_stage_name[i]) == n &&
+		    memcmp(esmtp_stage_name[i], name, n) == 0) {
+			esmtp_limit[i] = span;
+			known = 1;
+		}
+	if (n == 4 && memcmp(name, "idle", 4) == 0) {
+		opt.idle = span;
+		known = 1;
+	}
+	if (!known)
+		usage();
+}
+
+static void
+set_limits(char *list)
+{
+	char *value, *next;
+
+	for (; list != NULL; list = next) {
+		next = strchr(list, ',');
+		if (next != NULL)
+			*next++ = '\0';
+		value = strchr(list, '=');
+		if (value == NULL)
+			set_limit("", 0, list);
+		else
+			set_limit(list, (size_t)(value - list), value + 1);
+	}
+}
+
+/* Our name when none is given: the machine's, if it is a full one. */
+static const char *
+own_name(void)
+{
+	static char name[NET_NAME];
+
+#ifdef NO_TCP
+	name[0] = '\0';
+#else
+	if (gethostname(name, sizeof(name) - 1) < 0)
+		name[0] = '\0';
+#endif
+	return strchr(name, '.') != NULL ? name : NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *channel = "smtp";
+	int c, status;
+
+	conn.fd = conn.log = -1;
+	opt.net.port = NET_PORT;
+	opt.most = 100;
+	opt.idle = 30;
+	opt.net.self = own_name();
+	/* -8, -e, -s, -r and -x are ZMailer's: we always do, or never, what
+	 * they ask for. */
+	while ((c = getopt(argc, argv, "467b:c:h:l:m:np:R:T:V8esrx")) != -1)
+		switch (c) {
+		case '4': case '6': opt.net.family = c - '0'; break;
+		case '7': opt.seven = 1; break;
+		case 'b': set_source(optarg); break;
+		case 'c': channel = optarg; break;
+		case 'h': opt.net.self = optarg; break;
+		case 'l': opt.log = optarg; break;
+		case 'm': opt.most = (int)number(optarg, TRANS_MAX); break;
+		case 'n': opt.net.no_mx = 1; break;
+		case 'p': opt.net.port = (int)number(optarg, 65535L); break;
+		case 'R': set_relays(optarg); break;
+		case 'T': set_limits(optarg); break;
+		case 'V':
+			puts("smtp " LIB_VERSION SWITCHES);
+			return 0;
+		case '8': case 'e': case 's': case 'r': case 'x': break;
+		default: usage();
+		}
+	if (optind + 1 < argc || (opt.net.self != NULL &&
+	    (strlen(opt.net.self) >= NET_NAME || *opt.net.self == '\0' ||
+	    strcspn(opt.net.self, " \t\r\n<>") != strlen(opt.net.self))))
+		usage();
+	umask(077);
+	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
+	lib_when_idle(opt.idle, leave);
+	status = lib_run(channel, argv[optind], work);
+	leave();
+	return status;
+}

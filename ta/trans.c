@@ -1,0 +1,525 @@
+/*
+ * trans.c - one mail transaction: one message, one sender, its recipients.
+ *
+ * The commands are MAIL, a RCPT for each recipient, DATA, the message, a dot.
+ * With PIPELINING they are sent ahead of the replies, but never more than
+ * WINDOW bytes of them.  DATA goes with the rest, so a server may ask for the
+ * message though it has refused all recipients; it gets a lone dot.
+ *
+ *	reply			verdict
+ *	4xx, 5xx to MAIL	deferred, failed: all of the transaction
+ *	4xx, 5xx to RCPT	that recipient
+ *	452, 552 to RCPT	after others were taken it can mean that there
+ *				are enough: the rest gets another transaction
+ *	4xx, 5xx to DATA, dot	all that were taken
+ *	2xx to the dot		delivered: all that were taken
+ *
+ *	the connection is over
+ *	before the first reply	nothing is said; the caller may know why
+ *	before the message	the host has failed: the caller tells all
+ *	in the message		deferred: those that were taken.  Perhaps it
+ *				is this message that the server dies of, so
+ *				the others are not made to wait
+ *	after the dot		deferred, too.  The message may have arrived
+ *				and will come twice then; the other choice
+ *				would be to lose it (RFC 5321 4.2.5)
+ *
+ * Verdicts are given as soon as they are known.  Every recipient gets its
+ * status from the server's words, from the command and the code where there
+ * is none.
+ *
+ * When the server takes DSN (RFC 3461), NOTIFY, ORCPT, RET and ENVID are
+ * passed on and nobody is told of a success, since that is now the server's;
+ * otherwise a success is "relayed".  What is passed on is put together from
+ * known words; nothing of a control file can become a parameter of its own.
+ *
+ * The message is read once more before it is sent: for its size, which is
+ * exact, and for bytes with the top bit set, which BODY= must declare.
+ */
+#include "trans.h"
+#include "wire.h"
+
+#define WINDOW		4096	/* bytes of commands without a reply */
+#define COMMAND		3000	/* bytes of one command; words have 1000 */
+
+struct trans {
+	struct esmtp *c;
+	struct lib_job *job;
+	struct lib_rcpt **to;
+	int	n;
+	struct wire count;	/* what the message is like */
+	int	refused;	/* MAIL was */
+	int	taken;		/* recipients */
+	int	data;		/* the server waits for the message */
+	char	line[COMMAND];
+	size_t	len[TRANS_MAX + 2];	/* bytes of each command sent */
+	char	is_taken[TRANS_MAX];
+};
+
+/* ---- addresses ------------------------------------------------------- */
+
+const char *
+trans_bad_address(const char *s)
+{
+	int quoted = 0, c;
+
+	for (; *s != '\0'; s++) {
+		c = (unsigned char)*s;
+		if (c >= 128)
+			return "5.6.7";
+		if (c == '\\')
+			c = (unsigned char)*++s;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && (c == ' ' || c == '<' || c == '>'))
+			return "5.1.3";
+		if (c < 32 || c >= 127)
+			return "5.1.3";
+	}
+	return quoted ? "5.1.3" : NULL;
+}
+
+/* ---- verdicts -------------------------------------------------------- */
+
+/* What a code means that comes without a status. */
+static const struct {
+	enum esmtp_stage stage;	/* of the command; ES_STAGES: any */
+	int	code;		/* its last two digits */
+	const char *tail;
+} meaning[] = {
+	{ ES_MAIL, 50, "1.8" }, { ES_MAIL, 53, "1.7" },
+	{ ES_MAIL, 52, "3.4" },
+	{ ES_RCPT, 50, "1.1" }, { ES_RCPT, 51, "1.6" },
+	{ ES_RCPT, 52, "2.2" }, { ES_RCPT, 53, "1.3" },
+	{ ES_DOT, 52, "3.4" }, { ES_DOT, 54, "6.0" },
+	{ ES_STAGES, 52, "3.1" }, { ES_STAGES, 51, "3.0" },
+	{ ES_STAGES, 0, "5.2" }, { ES_STAGES, 1, "5.4" },
+	{ ES_STAGES, 2, "5.1" }, { ES_STAGES, 3, "5.1" },
+	{ ES_STAGES, 4, "5.4" }, { ES_STAGES, 30, "7.0" },
+	{ ES_STAGES, 35, "7.8" }
+};
+
+/* For 450, 451 and 452 the reading as 5xx of a RCPT would be wrong. */
+static const char *
+tail_of(enum esmtp_stage stage, int code)
+{
+	size_t i;
+
+	if (code == 450)
+		return stage == ES_RCPT ? "2.1" : "0.0";
+	if (code < 500)
+		stage = ES_STAGES;
+	for (i = 0; i < sizeof(meaning) / sizeof(*meaning); i++)
+		if (meaning[i].code == code % 100 &&
+		    (meaning[i].stage == stage ||
+		    meaning[i].stage == ES_STAGES))
+			return meaning[i].tail;
+	return "0.0";
+}
+
+static const char *const asked[ES_STAGES] = {
+	"", "", "", "MAIL FROM", "RCPT TO", "DATA", "DATA", "the message", ""
+};
+
+/* Everything about one verdict, with room for its words. */
+struct words {
+	struct lib_verdict v;
+	char	status[12], text[900], diagnostic[520], remote[NET_NAME + 8];
+};
+
+static void
+start_words(struct words *w, const struct esmtp *c, int code)
+{
+	memset(w, 0, offsetof(struct words, text));
+	w->v.code = code;
+	w->v.status = w->status;
+	w->v.text = w->text;
+	w->v.remote = w->remote;
+	text_fmt(w->remote, sizeof(w->remote), "dns; %s", c->peer.name);
+}
+
+/* The server's name and, when that is not the same, its address. */
+static void
+add_peer(struct text *t, const struct esmtp *c)
+{
+	text_add(t, "%s", c->peer.name);
+	if (strcmp(c->peer.name, c->peer.text) != 0)
+		text_add(t, " %s", c->peer.text);
+}
+
+/* What the server said to something, or that it said nothing. */
+static void
+say_words(struct words *w, const struct esmtp *c, const char *what)
+{
+	struct text t;
+
+	text_init(&t, w->text, sizeof(w->text));
+	add_peer(&t, c);
+	if (c->code == 0) {
+		text_add(&t, ": %s (%s)", c->said, what);
+		return;
+	}
+	text_add(&t, " said to %s: %s", what, c->said);
+	text_fmt(w->diagnostic, sizeof(w->diagnostic), "smtp; %s", c->said);
+	w->v.diagnostic = w->diagnostic;
+}
+
+/* The verdict that the reply to this command is. */
+static void
+tell_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
+{
+	const struct esmtp *c = t->c;
+	int class = c->code / 100 == 5 ? 5 :
+	    c->code / 100 == 2 && stage == ES_DOT ? 2 : 4;
+	struct words w;
+
+	start_words(&w, c, class == 2 ? 0 : class == 5 ? X_UNAVAILABLE :
+	    X_TEMPFAIL);
+	say_words(&w, c, asked[stage]);
+	if (c->code == 0)
+		text_fmt(w.status, sizeof(w.status), "%s", c->lost);
+	else if (c->code == 421)
+		strcpy(w.status, "4.3.2");
+	else if (c->status[0] == '0' + class)
+		strcpy(w.status, c->status);
+	else
+		text_fmt(w.status, sizeof(w.status), "%c.%s", '0' + class,
+		    tail_of(stage, c->code));
+	if (class == 2 && c->can & ES_DSN)
+		w.v.status = NULL;
+	if (class == 2)
+		w.v.action = "relayed";
+	lib_tell(t->job, r, &w.v);
+}
+
+/* One that we come to ourselves. */
+static void
+tell_own(struct trans *t, struct lib_rcpt *r, int code, const char *status,
+    const char *text)
+{
+	struct words w;
+	struct text full;
+
+	start_words(&w, t->c, code);
+	strcpy(w.status, status);
+	text_init(&full, w.text, sizeof(w.text));
+	add_peer(&full, t->c);
+	text_add(&full, ": %s", text);
+	lib_tell(t->job, r, &w.v);
+}
+
+static void
+tell_all(struct trans *t, int code, const char *status, const char *text)
+{
+	int i;
+
+	for (i = 0; i < t->n; i++)
+		tell_own(t, t->to[i], code, status, text);
+}
+
+static void
+tell_taken(struct trans *t, enum esmtp_stage stage)
+{
+	int i;
+
+	for (i = 0; i < t->n; i++)
+		if (t->is_taken[i])
+			tell_reply(t, t->to[i], stage);
+}
+
+void
+trans_host_failed(const struct esmtp *c, struct lib_job *job,
+    struct lib_rcpt *r)
+{
+	struct words w;
+
+	start_words(&w, c, X_DEFERALL);
+	say_words(&w, c, c->asked);
+	strcpy(w.status, c->code == 0 ? c->lost : "4.3.2");
+	lib_tell(job, r, &w.v);
+}
+
+/* ---- commands -------------------------------------------------------- */
+
+/* Text of these bytes only, as a parameter: nothing when it is another. */
+static void
+add_param(struct text *line, const char *name, const char *value, size_t n,
+    size_t max)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (value[i] <= ' ' || value[i] >= 127 || value[i] == '=')
+			return;
+	if (n > 0 && n <= max)
+		text_add(line, " %s=%.*s", name, (int)n, value);
+}
+
+static void
+add_notify(struct text *line, const struct lib_rcpt *r)
+{
+	static const char *const word[] = { "SUCCESS", "FAILURE", "DELAY" };
+	const char *before = " NOTIFY=";
+	int i;
+
+	if (lib_notify(r, "NEVER")) {
+		text_add(line, " NOTIFY=NEVER");
+		return;
+	}
+	for (i = 0; i < 3; i++)
+		if (lib_notify(r, word[i])) {
+			text_add(line, "%s%s", before, word[i]);
+			before = ",";
+		}
+}
+
+static void
+add_orcpt(struct text *line, const struct lib_rcpt *r)
+{
+	const char *p = r->dsn;
+	char word[7];
+	size_t n;
+
+	for (; p != NULL && *p != '\0'; p += n) {
+		p += strspn(p, " \t");
+		n = strcspn(p, " \t");
+		text_fmt(word, sizeof(word), "%.6s", p);
+		if (lib_same(word, "ORCPT=")) {
+			add_param(line, "ORCPT", p + 6, n - 6, 500);
+			return;
+		}
+	}
+}
+
+static void
+make_mail(struct trans *t, struct text *line)
+{
+	const struct lib_job *job = t->job;
+
+	text_add(line, "MAIL FROM:<%s>", t->to[0]->from->address);
+	if (t->c->can & ES_SIZE)
+		text_add(line, " SIZE=%lu", t->count.size);
+	if (t->c->can & ES_8BITMIME && t->count.eight)
+		text_add(line, " BODY=8BITMIME");
+	if (!(t->c->can & ES_DSN))
+		return;
+	if (job->ret != NULL && (lib_same(job->ret, "FULL") ||
+	    lib_same(job->ret, "HDRS")))
+		text_add(line, " RET=%s", job->ret);
+	if (job->envid != NULL)
+		add_param(line, "ENVID", job->envid, strlen(job->envid), 100);
+}
+
+/* Command number i: MAIL is 0, DATA is n + 1. */
+static void
+make(struct trans *t, int i)
+{
+	struct text line;
+
+	text_init(&line, t->line, sizeof(t->line));
+	if (i == 0) {
+		make_mail(t, &line);
+	} else if (i <= t->n) {
+		text_add(&line, "RCPT TO:<%s>", t->to[i - 1]->user);
+		if (t->c->can & ES_DSN) {
+			add_notify(&line, t->to[i - 1]);
+			add_orcpt(&line, t->to[i - 1]);
+		}
+	} else {
+		text_add(&line, "DATA");
+	}
+	t->len[i] = line.len + 2;
+}
+
+/* ---- the envelope ---------------------------------------------------- */
+
+/* May command i be sent while so many bytes of others have no reply? */
+static int
+may_send(const struct trans *t, int i, size_t out)
+{
+	if (t->refused)
+		return 0;
+	if (out == 0)	/* then all is known that comes before it */
+		return i <= t->n || t->taken > 0;
+	return t->c->can & ES_PIPELINING && out + t->len[i] <= WINDOW;
+}
+
+/* Others were taken, and this one is one too many. */
+static int
+is_too_many(const struct trans *t)
+{
+	const char *status = t->c->status;
+
+	return t->taken > 0 && (t->c->code == 452 || t->c->code == 552) &&
+	    (status[0] == '\0' || strcmp(status + 1, ".5.3") == 0);
+}
+
+/* What the reply to command i means. */
+static void
+judge(struct trans *t, int i)
+{
+	int good = t->c->code / 100 == 2, k;
+
+	if (i == 0) {
+		t->refused = !good;
+		t->c->in_mail = good;
+		for (k = 0; k < t->n && !good; k++)
+			tell_reply(t, t->to[k], ES_MAIL);
+	} else if (i > t->n) {
+		t->data = t->c->code == 354;
+		if (!t->data)
+			tell_taken(t, ES_DATA);
+	} else if (!t->refused) {
+		t->is_taken[i - 1] = (char)good;
+		t->taken += good;
+		if (!good && !is_too_many(t))
+			tell_reply(t, t->to[i - 1], ES_RCPT);
+	}
+}
+
+/* MAIL, RCPT and DATA: 0, or -1 when the connection is over. */
+static int
+envelope(struct trans *t, int *answered)
+{
+	enum esmtp_stage stage;
+	size_t out = 0;
+	int i, next = 0;
+
+	for (i = 0; i < t->n + 2; i++) {
+		while (out <= WINDOW / 2 && next < t->n + 2) {
+			make(t, next);
+			if (!may_send(t, next, out))
+				break;
+			if (esmtp_say(t->c, t->line) < 0)
+				return -1;
+			out += t->len[next++];
+		}
+		if (i == next)
+			return 0;
+		stage = i == 0 ? ES_MAIL : i <= t->n ? ES_RCPT : ES_DATA;
+		t->c->asked = asked[stage];
+		if (esmtp_reply(t->c, stage) == 0 || t->c->code == 421)
+			return -1;
+		*answered = i + 1;
+		out -= t->len[i];
+		judge(t, i);
+	}
+	return 0;
+}
+
+/* ---- the message ----------------------------------------------------- */
+
+static int
+put(void *c, const char *s, size_t n)
+{
+	return esmtp_put(c, s, n);
+}
+
+/* 0, or -1 and the connection is over. */
+static int
+send_message(struct trans *t)
+{
+	static struct wire w;
+
+	wire_start(&w, put, t->c);
+	if (lib_message(t->job, t->to[0], wire_put, &w) == 0 &&
+	    wire_end(&w, 1) == 0)
+		return 0;
+	return -1;
+}
+
+/* After 354. */
+static void
+message(struct trans *t)
+{
+	int i;
+
+	t->c->in_mail = 0;
+	if (t->taken == 0) {
+		if (esmtp_say(t->c, ".") == 0)
+			esmtp_reply(t->c, ES_DOT);
+		return;
+	}
+	if (send_message(t) < 0) {
+		if (t->c->fd < 0) {
+			tell_taken(t, ES_BLOCK);
+			return;
+		}
+		esmtp_drop(t->c);	/* no dot: nothing is delivered */
+		for (i = 0; i < t->n; i++)
+			if (t->is_taken[i])
+				tell_own(t, t->to[i], X_TEMPFAIL, "4.3.0",
+				    "the message cannot be read");
+		return;
+	}
+	if (esmtp_reply(t->c, ES_DOT) == 0)
+		strcpy(t->c->said, "the connection was lost after the message "
+		    "was sent in full; it may have arrived, and may do so "
+		    "twice");
+	tell_taken(t, ES_DOT);
+}
+
+/* ---- all of it ------------------------------------------------------- */
+
+/* Takes back what is left of the last transaction: 0, or -1. */
+static int
+reset(struct esmtp *c)
+{
+	if (!c->in_mail)
+		return 0;
+	c->in_mail = 0;
+	c->asked = "RSET";
+	if (esmtp_say(c, "RSET") < 0 || esmtp_reply(c, ES_HELO) == 0)
+		return -1;
+	return c->code / 100 == 2 ? 0 : -1;
+}
+
+/* Sees what the message is like: 0, or -1 with the verdict given. */
+static int
+weigh(struct trans *t, int seven)
+{
+	const struct esmtp *c = t->c;
+	char text[100];
+
+	wire_start(&t->count, NULL, NULL);
+	if (lib_message(t->job, t->to[0], wire_put, &t->count) != 0) {
+		tell_all(t, X_TEMPFAIL, "4.3.0", "the message cannot be read");
+		return -1;
+	}
+	wire_end(&t->count, 0);
+	if (c->max_size > 0 && t->count.size > c->max_size) {
+		text_fmt(text, sizeof(text), "the message has %lu bytes, but "
+		    "it takes no more than %lu", t->count.size, c->max_size);
+		tell_all(t, X_UNAVAILABLE, "5.3.4", text);
+		return -1;
+	}
+	if (seven && t->count.eight && !(c->can & ES_8BITMIME)) {
+		tell_all(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
+		    "bytes, and it does not say that it takes them");
+		return -1;
+	}
+	return 0;
+}
+
+enum trans_end
+trans_run(struct esmtp *c, struct lib_job *job, struct lib_rcpt **to, int n,
+    int seven)
+{
+	static struct trans t;	/* large, and there is only one at a time */
+	int answered = 0;
+
+	memset(&t, 0, sizeof(t));
+	t.c = c;
+	t.job = job;
+	t.to = to;
+	t.n = n;
+	if (weigh(&t, seven) < 0)
+		return TRANS_OVER;
+	if (reset(c) < 0)
+		return TRANS_EARLY;
+	if (envelope(&t, &answered) < 0)
+		return answered == 0 ? TRANS_EARLY : TRANS_LOST;
+	if (t.data)
+		message(&t);
+	return TRANS_OVER;
+}

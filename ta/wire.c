@@ -1,0 +1,122 @@
+/*
+ * wire.c - a message as SMTP wants it (RFC 5321 2.3.8, 4.5.2, 4.5.3.1.6).
+ *
+ * Our files have lines that end in LF; on the wire they end in CRLF, and
+ * neither byte is ever sent without the other.  What decides where a line
+ * ends is LF alone:
+ *
+ *	LF, CR LF	the end of a line: CR LF
+ *	other CR	a blank, since some servers take it for the end of a
+ *			line and a "." behind it for the end of the message;
+ *			a new line would let a field of the header become two
+ *	NUL		is dropped, no server need take it
+ *	"." at the beginning of a line gets a second one
+ *	998 bytes without an end are cut; in the header the rest begins with
+ *			a blank, so that it still belongs to its field
+ *	the last line	gets an end when it has none
+ *
+ * Everything else, bytes with the top bit set included, is sent as it is.
+ *
+ * Nothing is kept but the place in the line, so a CR at the end of one piece
+ * and the LF at the beginning of the next are seen as a pair.  The same code
+ * counts what will be sent, for SIZE= and BODY=, with nobody to send it to.
+ */
+#include "wire.h"
+
+#define CUT	998	/* bytes of a line, without its end */
+
+void
+wire_start(struct wire *w, int (*put)(void *, const char *, size_t),
+    void *arg)
+{
+	memset(w, 0, offsetof(struct wire, buf));
+	w->put = put;
+	w->arg = arg;
+	w->in_header = 1;
+}
+
+static int
+flush(struct wire *w)
+{
+	size_t n = w->held;
+
+	w->held = 0;
+	return n == 0 || w->put == NULL ? 0 : w->put(w->arg, w->buf, n);
+}
+
+/* There is room for the few bytes that one byte can become. */
+static void
+add(struct wire *w, int c)
+{
+	w->buf[w->held++] = (char)c;
+	w->size++;
+}
+
+static void
+end_line(struct wire *w)
+{
+	if (w->col == 0)
+		w->in_header = 0;
+	add(w, '\r');
+	add(w, '\n');
+	w->col = 0;
+}
+
+static void
+add_byte(struct wire *w, int c)
+{
+	if (w->col == CUT) {
+		add(w, '\r');
+		add(w, '\n');
+		w->col = 0;
+		if (w->in_header) {
+			add(w, ' ');
+			w->col++;
+		}
+	}
+	if (w->col == 0 && c == '.') {
+		add(w, '.');
+		w->size--;
+	}
+	add(w, c);
+	w->col++;
+	w->eight |= c >= 128;
+}
+
+int
+wire_put(void *arg, const char *s, size_t n)
+{
+	struct wire *w = arg;
+	int c;
+
+	for (; n > 0; n--) {
+		if (w->held + 16 > sizeof(w->buf) && flush(w) != 0)
+			return -1;
+		c = (unsigned char)*s++;
+		if (c == '\0')
+			continue;
+		if (w->cr && c != '\n')
+			add_byte(w, ' ');
+		w->cr = c == '\r';
+		if (c == '\n')
+			end_line(w);
+		else if (c != '\r')
+			add_byte(w, c);
+	}
+	return 0;
+}
+
+int
+wire_end(struct wire *w, int dot)
+{
+	if (w->held + 16 > sizeof(w->buf) && flush(w) != 0)
+		return -1;
+	w->cr = 0;
+	if (w->col > 0)
+		end_line(w);
+	if (dot) {
+		add(w, '.');
+		end_line(w);
+	}
+	return flush(w);
+}

@@ -1,0 +1,30 @@
+/*
+ * wire.h - a message as SMTP wants it: see wire.c.
+ */
+#ifndef WIRE_H
+#define WIRE_H
+
+#include "../util.h"
+
+struct wire {
+	/* Gets what is to be sent; NULL: it is only counted.  Returns 0, or
+	 * -1 to stop. */
+	int	(*put)(void *, const char *, size_t);
+	void	*arg;
+	unsigned long size;	/* bytes so far, without added dots */
+	int	eight;		/* there was one with its top bit set */
+	int	in_header;	/* before the first empty line */
+	int	cr;		/* the last byte was a CR, not yet sent */
+	unsigned col;		/* bytes of this line so far */
+	size_t	held;
+	char	buf[4096];
+};
+
+void	wire_start(struct wire *, int (*put)(void *, const char *, size_t),
+	    void *);
+/* What lib_message may call; the first argument is a struct wire. */
+int	wire_put(void *, const char *, size_t);
+/* The end of the message: with dot also the line that says so. */
+int	wire_end(struct wire *, int dot);
+
+#endif
