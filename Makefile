@@ -17,6 +17,7 @@
 #	NO_INITGROUPS	no initgroups, no setgroups
 #	NO_SYSLOG	no syslog: the log file alone
 #	NO_SYMLINK	no lstat
+#	NO_MKFIFO	no mkfifo: mknod
 #	NO_MONOTONIC	no clock_gettime: times() counts
 #	NO_FSYNC	no fsync: sync()
 #	NO_FTRUNCATE	no ftruncate

@@ -33,6 +33,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef NO_MKFIFO
+#define mkfifo(path, mode) mknod(path, S_IFIFO | (mode), 0)
+#endif
+
 #ifdef __GNUC__
 #define LIKE_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
