@@ -295,6 +295,26 @@ cannot_write(const char *po)
 	return X_TEMPFAIL;
 }
 
+/* Makes the file, with no moment in which a signal would not know of it:
+ * 0, or -1 with errno. */
+static int
+begin(struct post *p)
+{
+	sigset_t ours, before;
+	int made;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	made = post_open(p, opt.po, "submit");
+	if (made == 0)
+		text_fmt(doomed, sizeof(doomed), "%s", p->path);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return made;
+}
+
 /* Writes it down and passes it on: 0, or an exit code. */
 static int
 deliver(struct mail *m, struct input *in, int direct)
@@ -304,9 +324,8 @@ deliver(struct mail *m, struct input *in, int direct)
 	struct post p;
 	int bad;
 
-	if (post_open(&p, opt.po, "submit") < 0)
+	if (begin(&p) < 0)
 		return cannot_write(opt.po);
-	text_fmt(doomed, sizeof(doomed), "%s", p.path);
 	entry_name(name, sizeof(name), p.num);
 	if (head_complete(&m->head, &m->author, m->sender, m->routes->domain,
 	    p.num, direct ? name : NULL) < 0) {
