@@ -117,6 +117,9 @@ t/smtpd: t/smtpd.o util.o
 t/dnssmtp: $(SMTP) t/dns.o
 	$(CC) $(LDFLAGS) -o $@ $(SMTP) t/dns.o $(LIBS)
 
+bench/waits: bench/waits.o util.o
+	$(CC) $(LDFLAGS) -o $@ bench/waits.o util.o $(LIBS)
+
 # The scheduler, but with a wall clock that a test can set.
 t/clocksched: $(OBJS) t/clock.o
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) t/clock.o $(LIBS)
@@ -178,6 +181,7 @@ t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
 t/notify.o: t/notify.c util.h
 t/ask.o: t/ask.c util.h
+bench/waits.o: bench/waits.c util.h
 t/smtpd.o: t/smtpd.c util.h
 t/dns.o: t/dns.c util.h
 t/clock.o: t/clock.c util.h
@@ -192,6 +196,10 @@ run: all
 
 check: all $(TESTS)
 	sh t/tap-driver
+
+# Measurements; each prints what it measured.
+bench: all $(TESTS) bench/waits
+	sh bench/pause
 
 install: all
 	mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
@@ -213,4 +221,4 @@ uninstall:
 	rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(MAN)/man1/submit.1
 
 clean:
-	rm -f scheduler submit $(AGENTS) $(TESTS) *.o sub/*.o ta/*.o t/*.o
+	rm -f scheduler submit $(AGENTS) $(TESTS) *.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits
