@@ -1,0 +1,190 @@
+/*
+ * serve.c - plays the scheduler that mailq asks.
+ *
+ *	serve [-1] [-b] [-c] [-l bytes] [-s] -t portfile file
+ *	serve [-1] [-b] [-c] [-l bytes] [-s] -q pipe [-r base] file
+ *
+ * Sends the bytes of a file to each asker: by TCP, on a port that is written
+ * into portfile, or by pipes, for requests that come through a pipe that it
+ * makes.  The answer to a request goes to base.SUFFIX, base being the pipe's
+ * own path unless -r says otherwise; the request is appended to pipe.log.
+ *
+ *	-1	for one asker only
+ *	-b	byte by byte
+ *	-c	cut: the first asker gets no byte, the next one byte, ...
+ *	-l	... all get so many bytes
+ *	-s	stall: nothing more comes then, and it is not closed
+ */
+#include "../util.h"
+#include <signal.h>
+#ifndef NO_TCP
+#include <sys/socket.h>
+#include <netinet/in.h>
+#include <arpa/inet.h>
+#endif
+
+static struct {
+	int	once, bytewise, cut, stall;
+	long	limit;
+	const char *port, *pipe, *base;
+} arg = { 0, 0, 0, 0, -1, NULL, NULL, NULL };
+
+static char *data;
+static long size;
+
+static void
+must(int bad, const char *what)
+{
+	if (!bad)
+		return;
+	perror(what);
+	exit(1);
+}
+
+static void
+load(const char *path)
+{
+	FILE *f = fopen(path, "r");
+
+	must(f == NULL || fseek(f, 0, SEEK_END) != 0, path);
+	size = ftell(f);
+	rewind(f);
+	data = mem_must((size_t)size + 1);
+	must(fread(data, 1, (size_t)size, f) != (size_t)size, path);
+	fclose(f);
+}
+
+/* One asker gets its answer. */
+static void
+serve(int fd)
+{
+	static long asker;
+	long i, n = arg.cut ? asker : arg.limit >= 0 ? arg.limit : size;
+
+	asker++;
+	n = n > size ? size : n;
+	if (!arg.bytewise)
+		fd_write(fd, data, (size_t)n);
+	for (i = 0; arg.bytewise && i < n; i++)
+		fd_write(fd, data + i, 1);
+	if (!arg.stall)
+		close(fd);
+}
+
+/* The port appears in its file when it is whole. */
+static void
+tell_port(unsigned port)
+{
+	char tmp[1024];
+	FILE *f;
+
+	text_fmt(tmp, sizeof(tmp), "%s.new", arg.port);
+	f = fopen(tmp, "w");
+	must(f == NULL, tmp);
+	fprintf(f, "%u\n", port);
+	fclose(f);
+	must(rename(tmp, arg.port) != 0, arg.port);
+}
+
+static void
+by_tcp(void)
+{
+#ifdef NO_TCP
+	exit(1);
+#else
+	struct sockaddr_in sin;
+	unsigned port = 20000 + (unsigned)getpid() % 20000;
+	int fd = socket(AF_INET, SOCK_STREAM, 0), one = -1, tries = 0;
+
+	memset(&sin, 0, sizeof(sin));
+	sin.sin_family = AF_INET;
+	sin.sin_addr.s_addr = inet_addr("127.0.0.1");
+	do
+		sin.sin_port = htons((unsigned short)++port);
+	while (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) < 0 &&
+	    ++tries < 1000);
+	must(tries == 1000 || listen(fd, 20) < 0, "bind");
+	tell_port(port);
+	do {
+		one = accept(fd, NULL, NULL);
+		if (one >= 0)
+			serve(one);
+	} while (!arg.once);
+	while (arg.stall)
+		pause();
+#endif
+}
+
+/* A request is one line, whose last word is the suffix. */
+static void
+answer(const char *line)
+{
+	char path[1024], log[1024];
+	const char *suffix = strrchr(line, ' ');
+	FILE *f;
+	int fd;
+
+	text_fmt(log, sizeof(log), "%s.log", arg.pipe);
+	f = fopen(log, "a");
+	must(f == NULL, log);
+	fprintf(f, "%s\n", line);
+	fclose(f);
+	text_fmt(path, sizeof(path), "%s.%s", arg.base, suffix == NULL ?
+	    "" : suffix + 1);
+	fd = open(path, O_WRONLY);
+	if (fd >= 0)
+		serve(fd);
+}
+
+static void
+by_pipe(void)
+{
+	char line[1024];
+	FILE *f;
+	int fd;
+
+	umask(0);
+	must(mkfifo(arg.pipe, 0622) < 0, arg.pipe);
+	umask(022);
+	fd = open(arg.pipe, O_RDWR);	/* never sees an end */
+	must(fd < 0, arg.pipe);
+	f = fdopen(fd, "r");
+	must(f == NULL, arg.pipe);
+	do {
+		if (fgets(line, sizeof(line), f) == NULL)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		answer(line);
+	} while (!arg.once);
+	while (arg.stall)
+		pause();
+}
+
+int
+main(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "1bcl:sq:r:t:")) != -1)
+		switch (c) {
+		case '1': arg.once = 1; break;
+		case 'b': arg.bytewise = 1; break;
+		case 'c': arg.cut = 1; break;
+		case 'l': arg.limit = atol(optarg); break;
+		case 's': arg.stall = 1; break;
+		case 'q': arg.pipe = optarg; break;
+		case 'r': arg.base = optarg; break;
+		case 't': arg.port = optarg; break;
+		default: return X_USAGE;
+		}
+	if (argc - optind != 1 || (arg.port == NULL) == (arg.pipe == NULL))
+		return X_USAGE;
+	if (arg.base == NULL)
+		arg.base = arg.pipe;
+	signal(SIGPIPE, SIG_IGN);
+	load(argv[optind]);
+	if (arg.port != NULL)
+		by_tcp();
+	by_pipe();
+	return 0;
+}
