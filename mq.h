@@ -174,7 +174,8 @@ int	mq_read(struct mq_queue *, struct mq_in *, char why[MQ_WHY_MAX],
 
 /* mq_ctl: a control file while it is read. */
 struct mq_ctl {
-	int	format;
+	int	format;		/* bits of its '@' line */
+	int	trigger;	/* it has a T line */
 	char	channel[MQ_WORD_MAX], host[MQ_WORD_MAX];	/* lower case */
 	char	user[LINE_MAX_];	/* of a recipient, or the sender */
 	struct lines l;

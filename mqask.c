@@ -36,7 +36,7 @@
 
 #define FIRST		10	/* seconds for a connection, a first byte */
 #define SILENCE		60	/* seconds without a byte, later */
-#define NAP		100000L	/* microseconds; a second is the most */
+#define NAP		100000L	/* microseconds between looks */
 #define REQUEST_MAX	512	/* bytes that a pipe takes at once: PIPE_BUF
 				 * is at least this */
 #define RENDEZVOUS	"/usr/tmp/.mailq.text"
@@ -132,7 +132,7 @@ begin(struct mq_in *in)
 static int
 fill(struct mq_in *in)
 {
-	long n, most = limit(in->begun ? SILENCE : in->first);
+	long n, most = limit(in->begun ? SILENCE : in->first), us = NAP / 64;
 	double until;
 
 	clock_read();
@@ -155,10 +155,12 @@ fill(struct mq_in *in)
 			    "%ld seconds", most);
 			return 0;
 		}
-		if (n == 0)	/* nobody has opened our pipe yet */
-			nap(-1, 0, NAP);
-		else
+		if (n < 0) {
 			nap(in->fd, 0, 1000000L);
+			continue;
+		}
+		nap(-1, 0, us);		/* our pipe has no writer yet */
+		us = us < NAP ? us * 2 : us;
 	}
 	begin(in);
 	in->have = (size_t)n;

@@ -259,10 +259,10 @@ mq_count(const struct mq_queue *q, struct mq_sum *sum)
 			continue;
 		sum->jobs++;
 		sum->rcpts += j->nrcpt;
-		if (j->state == MQ_HELD || q->msgs[j->msg].held)
-			sum->held++;
-		else if (j->state == MQ_RUN)
+		if (j->state == MQ_RUN)
 			sum->running++;
+		else if (j->state == MQ_HELD || q->msgs[j->msg].held)
+			sum->held++;
 		else
 			sum->waiting++;
 	}

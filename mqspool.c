@@ -36,7 +36,7 @@ mq_ctl_open(struct mq_ctl *c, const char *po, const char *name)
 	struct stat st;
 	int fd;
 
-	c->format = 0;
+	c->format = c->trigger = 0;
 	if (text_fmt(path, sizeof(path), "%s/transport/%s", po, name) < 0) {
 		errno = ENAMETOOLONG;
 		return -1;
@@ -144,6 +144,9 @@ mq_ctl_next(struct mq_ctl *c)
 		switch (c->l.line[0]) {
 		case '@':
 			c->format = (int)strtol(c->l.line + 1, NULL, 0);
+			break;
+		case 'T':
+			c->trigger = 1;
 			break;
 		case 'e':
 			if (c->l.len < 2)
@@ -338,16 +341,15 @@ load(struct mq_queue *q, const char *po, const char *name)
 	struct mq_msg *m;
 	enum mq_item item = MQ_BAD;
 	unsigned i;
-	int bad, empty = 1, opened = mq_ctl_open(&c, po, name) == 0;
+	int bad, empty, opened = mq_ctl_open(&c, po, name) == 0;
 
 	/* what is gone was delivered; what is no file is no message */
 	if (!opened && (errno == ENOENT || errno == EINVAL))
 		return 0;
-	if (opened) {
+	if (opened)
 		item = mq_ctl_next(&c);
-		empty = c.l.pos == 0;
-	}
-	if (item == MQ_END && !empty) {		/* only tells hosts to turn */
+	empty = item == MQ_END;
+	if (empty && c.trigger) {	/* only tells a host to turn */
 		mq_ctl_close(&c);
 		return 0;
 	}

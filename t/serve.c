@@ -3,6 +3,7 @@
  *
  *	serve [-1] [-b] [-c] [-l bytes] [-s] -t portfile file
  *	serve [-1] [-b] [-c] [-l bytes] [-s] -q pipe [-r base] file
+ *	serve -u uid program [argument ...]
  *
  * Sends the bytes of a file to each asker: by TCP, on a port that is written
  * into portfile, or by pipes, for requests that come through a pipe that it
@@ -14,9 +15,13 @@
  *	-c	cut: the first asker gets no byte, the next one byte, ...
  *	-l	... all get so many bytes
  *	-s	stall: nothing more comes then, and it is not closed
+ *	-u	runs the program with this uid and gid, and no other powers
  */
 #include "../util.h"
 #include <signal.h>
+#ifndef NO_INITGROUPS
+#include <grp.h>
+#endif
 #ifndef NO_TCP
 #include <sys/socket.h>
 #include <netinet/in.h>
@@ -160,11 +165,25 @@ by_pipe(void)
 		pause();
 }
 
+static int
+as_user(long uid, char **argv)
+{
+#ifndef NO_INITGROUPS
+	setgroups(0, NULL);
+#endif
+	must(setgid((gid_t)uid) < 0 || setuid((uid_t)uid) < 0, "setuid");
+	execvp(argv[0], argv);
+	perror(argv[0]);
+	return 126;
+}
+
 int
 main(int argc, char **argv)
 {
 	int c;
 
+	if (argc > 3 && strcmp(argv[1], "-u") == 0)
+		return as_user(atol(argv[2]), argv + 3);
 	while ((c = getopt(argc, argv, "1bcl:sq:r:t:")) != -1)
 		switch (c) {
 		case '1': arg.once = 1; break;
