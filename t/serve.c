@@ -76,6 +76,8 @@ serve(int fd)
 		close(fd);
 }
 
+#ifndef NO_TCP
+
 /* The port appears in its file when it is whole. */
 static void
 tell_port(unsigned port)
@@ -94,9 +96,6 @@ tell_port(unsigned port)
 static void
 by_tcp(void)
 {
-#ifdef NO_TCP
-	exit(1);
-#else
 	struct sockaddr_in sin;
 	unsigned port = 20000 + (unsigned)getpid() % 20000;
 	int fd = socket(AF_INET, SOCK_STREAM, 0), one = -1, tries = 0;
@@ -117,8 +116,17 @@ by_tcp(void)
 	} while (!arg.once);
 	while (arg.stall)
 		pause();
-#endif
 }
+
+#else
+
+static void
+by_tcp(void)
+{
+	exit(1);
+}
+
+#endif
 
 /* A request is one line, whose last word is the suffix. */
 static void
