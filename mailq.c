@@ -9,7 +9,7 @@
  *
  * A queue that could not be seen whole is not shown: what a reader gets is
  * the queue, or an error and an exit code that is not 0.  The report of -Q is
- * the exception; it is passed on while it comes, and an error follows it.
+ * the exception; it may be passed on while it comes, and an error follow it.
  *
  * A command goes to the scheduler's command pipe, and its answer is shown.
  * Nothing here changes a file of the post office.
@@ -85,14 +85,14 @@ filter(struct mq_queue *queue)
 
 /* It has its TABs, and nothing else that is not plain. */
 static void
-put_line(const char *s)
+put_line(FILE *f, const char *s)
 {
 	for (; *s != '\0'; s++)
 		if (*s == '\t')
-			putchar('\t');
+			putc('\t', f);
 		else
-			mq_put_byte(stdout, (unsigned char)*s);
-	putchar('\n');
+			mq_put_byte(f, (unsigned char)*s);
+	putc('\n', f);
 }
 
 /* Does the line of a thread, "    channel/host/0  N=3 ...", pass? */
@@ -114,26 +114,25 @@ thread_passes(const char *line)
 /* A ring is its head, its threads, and a line of numbers; with a filter a
  * ring without a thread that passes is left out. */
 static void
-report_line(void *arg, const char *line)
+report_line(void *f, const char *line)
 {
 	static char head[MQ_TOKEN_MAX];
 	static int shown;
 
-	(void)arg;
 	if (want.patterns == NULL || strncmp(line, "Kids:", 5) == 0 ||
 	    strncmp(line, "Msgs in ", 8) == 0) {
-		put_line(line);
+		put_line(f, line);
 	} else if (*line == '\t') {
 		if (shown)
-			put_line(line);
+			put_line(f, line);
 	} else if (*line != ' ') {
 		text_fmt(head, sizeof(head), "%s", line);
 		shown = 0;
 	} else if (thread_passes(line)) {
 		if (!shown)
-			put_line(head);
+			put_line(f, head);
 		shown = 1;
-		put_line(line);
+		put_line(f, line);
 	}
 }
 
@@ -210,19 +209,39 @@ show_spool(const struct mq_ask *a)
 	return rc;
 }
 
-/* $POSTOFFICE names one: is this the dump of another? */
+/* $POSTOFFICE names one, and whoever answers in the usual places counts only
+ * when it is for that. */
+static int
+is_choosy(const struct mq_ask *a)
+{
+	return want.named && a->host == NULL && a->port == NULL &&
+	    a->pipe == NULL;
+}
+
+/* Is this the dump of another post office? */
 static int
 is_other(const struct mq_queue *queue, const struct mq_ask *a)
 {
 	struct stat ours, theirs;
 
-	if (!want.named || a->host != NULL || a->port != NULL ||
-	    a->pipe != NULL || queue->postoffice[0] == '\0')
+	if (!is_choosy(a) || queue->postoffice[0] == '\0')
 		return 0;
 	if (stat(want.postoffice, &ours) < 0 ||
 	    stat(queue->postoffice, &theirs) < 0)
 		return strcmp(want.postoffice, queue->postoffice) != 0;
 	return ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev;
+}
+
+/* A report that was put aside until it was known whose it is. */
+static void
+show_report(FILE *f)
+{
+	char buf[4096];
+	size_t n;
+
+	rewind(f);
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
+		fwrite(buf, 1, n, stdout);
 }
 
 /* A dump has been read: the exit code. */
@@ -232,8 +251,6 @@ show_dump(struct mq_queue *queue, const struct mq_ask *a)
 	const char *po = NULL;
 	char why[200];
 
-	if (want.listing == REPORT)
-		return 0;
 	if (queue->nmsgs == 0 && queue->stored > 0) {
 		text_fmt(why, sizeof(why), "the scheduler leaves its list out "
 		    "(option -Q there), but it has messages (%lu); mailq -Q "
@@ -249,33 +266,61 @@ show_dump(struct mq_queue *queue, const struct mq_ask *a)
 	return show(queue, po, 1);
 }
 
+/* Asks for the report: 0, an exit code, or -1 when it was another's. */
+static int
+report(struct mq_queue *queue, struct mq_ask *a)
+{
+	char why[MQ_WHY_MAX];
+	FILE *f = is_choosy(a) ? tmpfile() : stdout;
+	int rc = 0;
+
+	if (f == NULL) {
+		complain("there is no place for a temporary file");
+		return X_UNAVAILABLE;
+	}
+	if (mq_read(queue, &a->in, why, report_line, f) < 0) {
+		complain(why);
+		rc = X_UNAVAILABLE;
+	} else if (is_other(queue, a)) {
+		rc = -1;
+	} else if (f != stdout) {
+		show_report(f);
+	}
+	if (f != stdout)
+		fclose(f);
+	return rc;
+}
+
+static int
+dump(struct mq_queue *queue, struct mq_ask *a)
+{
+	char why[MQ_WHY_MAX];
+
+	if (mq_read(queue, &a->in, why, NULL, NULL) < 0) {
+		complain(why);
+		return X_UNAVAILABLE;
+	}
+	mq_ask_end(a);
+	return is_other(queue, a) ? -1 : show_dump(queue, a);
+}
+
 static int
 list(struct mq_ask *a)
 {
 	static struct mq_queue queue;
-	char why[MQ_WHY_MAX];
 	int rc;
 
 	while (mq_ask_next(a)) {
 		if (mq_init(&queue) < 0)
 			return X_UNAVAILABLE;
-		rc = mq_read(&queue, &a->in, why, want.listing == REPORT ?
-		    report_line : NULL, NULL);
-		mq_ask_end(a);
-		if (rc < 0) {
-			complain(why);
-			return X_UNAVAILABLE;
-		}
-		if (!is_other(&queue, a)) {
-			rc = show_dump(&queue, a);
-			mq_free(&queue);
-			return rc;
-		}
-		mq_ask_note(a, "a scheduler answers for another post office, "
-		    "%s", queue.postoffice);
+		rc = want.listing == REPORT ? report(&queue, a) :
+		    dump(&queue, a);
+		if (rc < 0)
+			mq_ask_note(a, "a scheduler answers for another post "
+			    "office, %s", queue.postoffice);
 		mq_free(&queue);
-		if (want.listing == REPORT)
-			break;
+		if (rc >= 0)
+			return rc;
 	}
 	return show_spool(a);
 }

@@ -470,6 +470,9 @@ mq_rcpts_of(const struct mq_rcpts *r, const struct mq_dest *d, unsigned *n)
 {
 	unsigned lo = 0, hi = r->n, mid;
 
+	*n = 0;
+	if (hi == 0)
+		return NULL;
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
 		if (r->v[mid].dest->id < d->id)
@@ -477,8 +480,8 @@ mq_rcpts_of(const struct mq_rcpts *r, const struct mq_dest *d, unsigned *n)
 		else
 			hi = mid;
 	}
-	for (*n = 0; lo + *n < r->n && r->v[lo + *n].dest == d; ++*n)
-		;
+	while (lo + *n < r->n && r->v[lo + *n].dest == d)
+		++*n;
 	return r->v + lo;
 }
 
