@@ -290,6 +290,11 @@ open_own(const char *base, char suffix[24])
 	}
 	catch_stops(on_stop);
 	fd = open(fifo_path, O_RDONLY | O_NONBLOCK);
+	if (fd >= FD_SETSIZE) {
+		close(fd);
+		errno = EMFILE;
+		return -1;
+	}
 	if (fd >= 0)
 		fd_cloexec(fd);
 	return fd;
@@ -400,6 +405,11 @@ connect_to(const struct sockaddr_in *sin)
 
 	if (fd < 0)
 		return -1;
+	if (fd >= FD_SETSIZE) {
+		close(fd);
+		errno = EMFILE;
+		return -1;
+	}
 	fd_cloexec(fd);
 	fd_nonblock(fd);
 	if (connect(fd, (const struct sockaddr *)sin, sizeof(*sin)) == 0)

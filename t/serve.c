@@ -38,10 +38,8 @@ static char *data;
 static long size;
 
 static void
-must(int bad, const char *what)
+die(const char *what)
 {
-	if (!bad)
-		return;
 	perror(what);
 	exit(1);
 }
@@ -51,11 +49,13 @@ load(const char *path)
 {
 	FILE *f = fopen(path, "r");
 
-	must(f == NULL || fseek(f, 0, SEEK_END) != 0, path);
+	if (f == NULL || fseek(f, 0, SEEK_END) != 0)
+		die(path);
 	size = ftell(f);
 	rewind(f);
 	data = mem_must((size_t)size + 1);
-	must(fread(data, 1, (size_t)size, f) != (size_t)size, path);
+	if (fread(data, 1, (size_t)size, f) != (size_t)size)
+		die(path);
 	fclose(f);
 }
 
@@ -87,10 +87,12 @@ tell_port(unsigned port)
 
 	text_fmt(tmp, sizeof(tmp), "%s.new", arg.port);
 	f = fopen(tmp, "w");
-	must(f == NULL, tmp);
+	if (f == NULL)
+		die(tmp);
 	fprintf(f, "%u\n", port);
 	fclose(f);
-	must(rename(tmp, arg.port) != 0, arg.port);
+	if (rename(tmp, arg.port) != 0)
+		die(arg.port);
 }
 
 static void
@@ -107,7 +109,8 @@ by_tcp(void)
 		sin.sin_port = htons((unsigned short)++port);
 	while (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) < 0 &&
 	    ++tries < 1000);
-	must(tries == 1000 || listen(fd, 20) < 0, "bind");
+	if (tries == 1000 || listen(fd, 20) < 0)
+		die("bind");
 	tell_port(port);
 	do {
 		one = accept(fd, NULL, NULL);
@@ -139,7 +142,8 @@ answer(const char *line)
 
 	text_fmt(log, sizeof(log), "%s.log", arg.pipe);
 	f = fopen(log, "a");
-	must(f == NULL, log);
+	if (f == NULL)
+		die(log);
 	fprintf(f, "%s\n", line);
 	fclose(f);
 	text_fmt(path, sizeof(path), "%s.%s", arg.base, suffix == NULL ?
@@ -157,12 +161,15 @@ by_pipe(void)
 	int fd;
 
 	umask(0);
-	must(mkfifo(arg.pipe, 0622) < 0, arg.pipe);
+	if (mkfifo(arg.pipe, 0622) < 0)
+		die(arg.pipe);
 	umask(022);
 	fd = open(arg.pipe, O_RDWR);	/* never sees an end */
-	must(fd < 0, arg.pipe);
+	if (fd < 0)
+		die(arg.pipe);
 	f = fdopen(fd, "r");
-	must(f == NULL, arg.pipe);
+	if (f == NULL)
+		die(arg.pipe);
 	do {
 		if (fgets(line, sizeof(line), f) == NULL)
 			continue;
@@ -179,7 +186,8 @@ as_user(long uid, char **argv)
 #ifndef NO_INITGROUPS
 	setgroups(0, NULL);
 #endif
-	must(setgid((gid_t)uid) < 0 || setuid((uid_t)uid) < 0, "setuid");
+	if (setgid((gid_t)uid) < 0 || setuid((uid_t)uid) < 0)
+		die("setuid");
 	execvp(argv[0], argv);
 	perror(argv[0]);
 	return 126;
