@@ -649,6 +649,70 @@ rm "$po/.mailq.command"
 mailq flush all
 is 'no scheduler to tell' "$rc $(out)" '69 '
 
+# ---- a real scheduler ---------------------------------------------------------------------
+
+po=$tmp/real
+POSTOFFICE=$po
+spool_new "$po"
+chmod 1777 "$po/public"
+cp "$top/ta/hold" "$tmp/bin/ta/hold"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h retries="1" expiry=3d
+hold/*	command="hold"
+later/*	command="hold" queueonly
+END
+put "$po" 21-1 hold age:9d anna hold age:9d bert
+put "$po" 22-1 later x.test carl
+ok 'a scheduler starts' sched_start "$po" "$tmp/cf" \
+    -q "$po/public/.mailq.text"
+ok '... and tries a message' wait_log 'deferred .*msg=21-1'
+spans() {
+	sed 's/(in [0-9dhms]*)/(in SPAN)/; s/ in [0-9][0-9dhms]*/ in SPAN/
+	    s/ [0-9dhms]* old/ SPAN old/; s/next [^(]*(/next WHEN (/' "$tmp/out"
+}
+mailq -v
+is 'its queue' "$rc $(spans)" '0 21-1  <sender>  13 bytes  SPAN old
+	hold/age:9d  2 recipients, 1 try: its time comes in SPAN
+		next WHEN (in SPAN), expires in SPAN
+		to anna
+		to bert
+22-1  <sender>  13 bytes  SPAN old
+	later/x.test  1 recipient, not tried yet
+		queueonly, waits for ETRN or flush, expires in SPAN
+		to carl
+2 messages, 3 recipients, 2 destinations; 0 held, 0 running, 2 waiting'
+user -c
+is '... for anybody' "$rc $(sed -n 1,3p "$tmp/out" | tr '\n' ' ')" \
+    '0 scheduler 1 messages 2 recipients 3 '
+mailq -Q
+like '... its report' "$rc $(tail -n 1 "$tmp/out")" '^0 Msgs in 2 out 0 stored 2'
+mailq hold 21-1
+is 'hold' "$rc" 0
+mailq -c
+is '... is seen' "$rc $(grep held "$tmp/out")" '0 held 1'
+user release 21-1
+if [ "$(id -u)" -eq 0 ]; then
+	is 'others may not release' "$rc" 77
+else
+	is 'its owner may release' "$rc" 0
+fi
+mailq release all
+mailq delete '{hold,later}/*'
+is 'delete' "$rc" 0
+empty() {
+	mailq -c
+	[ "$(sed -n 2p "$tmp/out")" = 'messages 0' ]
+}
+ok '... and the queue is empty' wait_for 20 empty
+mailq
+is '... which is said' "$rc $(out)" '0 the queue is empty'
+sched_stop
+mailq
+like 'when it has gone the spool is read' "$rc $(out)" \
+    '^0 no scheduler answers .*; this is the spool at '
+is '... and no pipe was left' "$(ls -A "$po/public")" ''
+
 # ---- options ----------------------------------------------------------------------------
 
 mailq -Z
