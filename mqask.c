@@ -271,6 +271,7 @@ open_own(const char *base, char suffix[24])
 	int fd, i, made = -1;
 
 	rnd_seed((unsigned long)time(NULL) ^ ((unsigned long)getpid() << 16));
+	catch_stops(on_stop);	/* before there is anything to remove */
 	for (i = 0; i < 20 && made < 0; i++) {
 		text_fmt(suffix, 24, "%lux%lu", (unsigned long)getpid() %
 		    1000000000UL, rnd(1000000000UL));
@@ -285,10 +286,12 @@ open_own(const char *base, char suffix[24])
 	}
 	umask(mask);
 	if (made < 0) {
+		fd = errno;
 		fifo_path[0] = '\0';
+		drop_fifo();
+		errno = fd;
 		return -1;
 	}
-	catch_stops(on_stop);
 	fd = open(fifo_path, O_RDONLY | O_NONBLOCK);
 	if (fd >= FD_SETSIZE) {
 		close(fd);
