@@ -1,6 +1,7 @@
 # Builds with any POSIX make and an ISO C90 compiler; nothing to configure.
 #
-#	make			the scheduler, its transport agents, submit
+#	make			the scheduler, its transport agents, mailq,
+#				submit
 #	make run		a small spool, and mail being delivered
 #	make check		the tests
 #	make install		under PREFIX; DESTDIR= for packaging
@@ -51,12 +52,17 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve
 
-all: scheduler submit $(AGENTS)
+all: scheduler mailq submit $(AGENTS)
 
 scheduler: $(OBJS)
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(LIBS)
+
+MAILQ = mailq.o mqjson.o mqshape.o mqshow.o mqspool.o mqread.o mqask.o mqmodel.o pattern.o line.o util.o
+
+mailq: $(MAILQ)
+	$(CC) $(LDFLAGS) -o $@ $(MAILQ) $(LIBS)
 
 # What every agent is linked with.
 LIB = ta/lib.o ta/job.o line.o util.o
@@ -110,6 +116,9 @@ t/notify: t/notify.o util.o
 t/ask: t/ask.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/ask.o util.o $(LIBS)
 
+t/serve: t/serve.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/serve.o util.o $(LIBS)
+
 t/smtpd: t/smtpd.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/smtpd.o util.o $(LIBS)
 
@@ -143,6 +152,16 @@ sub/header.o: sub/header.c sub/submit.h post.h util.h
 sub/route.o: sub/route.c sub/submit.h post.h scheduler.h line.h util.h
 sub/address.o: sub/address.c sub/submit.h post.h util.h
 sub/say.o: sub/say.c sub/submit.h post.h util.h
+mailq.o: mailq.c mq.h scheduler.h line.h util.h
+	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ mailq.c
+
+mqask.o: mqask.c mq.h line.h util.h
+mqmodel.o: mqmodel.c mq.h line.h util.h
+mqread.o: mqread.c mq.h line.h util.h
+mqspool.o: mqspool.c mq.h line.h util.h
+mqshow.o: mqshow.c mq.h line.h util.h
+mqshape.o: mqshape.c mq.h line.h util.h
+mqjson.o: mqjson.c mq.h line.h util.h
 ta.o: ta.c scheduler.h line.h util.h
 status.o: status.c scheduler.h line.h util.h
 dump.o: dump.c scheduler.h line.h util.h
@@ -182,6 +201,7 @@ t/mkspool.o: t/mkspool.c util.h
 t/notify.o: t/notify.c util.h
 t/ask.o: t/ask.c util.h
 bench/waits.o: bench/waits.c util.h
+t/serve.o: t/serve.c util.h
 t/smtpd.o: t/smtpd.c util.h
 t/dns.o: t/dns.c util.h
 t/clock.o: t/clock.c util.h
@@ -205,8 +225,9 @@ install: all
 	mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
 	cp scheduler $(DESTDIR)$(SBIN)/scheduler
 	cp submit $(DESTDIR)$(BIN)/submit
+	cp mailq $(DESTDIR)$(BIN)/mailq
 	cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
-	cp man/submit.1 $(DESTDIR)$(MAN)/man1
+	cp man/submit.1 man/mailq.1 $(DESTDIR)$(MAN)/man1
 	cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 man/errormail.8 man/smtp.8 $(DESTDIR)$(MAN)/man8
 	cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
 	test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
@@ -219,6 +240,7 @@ uninstall:
 	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8 $(DESTDIR)$(MAN)/man8/sm.8 $(DESTDIR)$(MAN)/man8/errormail.8 $(DESTDIR)$(MAN)/man8/smtp.8
 	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold $(DESTDIR)$(MAILBIN)/ta/sm $(DESTDIR)$(MAILBIN)/ta/errormail $(DESTDIR)$(MAILBIN)/ta/smtp
 	rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(MAN)/man1/submit.1
+	rm -f $(DESTDIR)$(BIN)/mailq $(DESTDIR)$(MAN)/man1/mailq.1
 
 clean:
-	rm -f scheduler submit $(AGENTS) $(TESTS) *.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits
+	rm -f scheduler mailq submit $(AGENTS) $(TESTS) *.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits

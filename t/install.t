@@ -7,7 +7,7 @@ m() {
 	make DESTDIR="$tmp/root" PREFIX=/usr MAKEFLAGS= "$@"
 }
 ok 'make install' m install
-for f in sbin/scheduler bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
+for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
     lib/mail/ta/sm lib/mail/ta/errormail share/mail/sm.cf \
     share/mail/routes share/man/man1/submit.1 \
     share/man/man8/sm.8 share/man/man8/errormail.8 \

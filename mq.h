@@ -1,0 +1,241 @@
+/*
+ * mq.h - the page of data of mailq.
+ *
+ * What the files of the client share, lowest first; a file calls only those
+ * above it on this page.  Nothing of the scheduler is linked in but its
+ * patterns (by mailq.c), so what a scheduler says is understood twice, by two readers
+ * that share nothing but the wire.
+ */
+#ifndef MQ_H
+#define MQ_H
+
+#include "line.h"
+#include "util.h"
+
+#define MQ_PATH_MAX	1024	/* bytes in a path that we build */
+#define MQ_TOKEN_MAX	16384	/* bytes in a field that is kept */
+#define MQ_WORD_MAX	1024	/* bytes in a channel or a host */
+#define MQ_NAME_MAX	256	/* bytes in a message's name */
+#define MQ_WHY_MAX	1000	/* bytes in what is said of a failure */
+
+/* ---- the queue as it was told (mqmodel.c) ---------------------------- */
+
+/*
+ * Why a job waits.  The first is a reason in words that we do not know, the
+ * last means that there is no scheduler to tell.
+ */
+enum mq_state {
+	MQ_OTHER, MQ_RETRY, MQ_HOST, MQ_RUN, MQ_LIMIT, MQ_NEXT, MQ_AGENT,
+	MQ_HELD, MQ_QUEUEONLY, MQ_FROZEN, MQ_COMMAND, MQ_SPOOL
+};
+
+extern const char *const mq_state_name[];	/* as on the wire */
+
+/* mq_word: a text that many share, kept once. */
+struct mq_word {
+	struct hlink link;
+	unsigned id;		/* of a message's name: its index */
+	char	s[1];
+};
+
+/* mq_dest: a channel and a host.  host is "" until it is known. */
+struct mq_dest {
+	struct hlink link;
+	const char *channel, *host;
+	unsigned id;		/* gives destinations an order */
+	unsigned njobs;
+	unsigned msg, job;	/* spool: its last message + 1, job in that */
+	int	hidden;		/* by the filter */
+	struct mq_dest *next;	/* of all, in no order */
+};
+
+/*
+ * mq_job: all recipients of one message with one channel and host; a vertex
+ * line of the dump.  There may be a million of them, so nothing is in here
+ * that others could share.
+ */
+#define MQ_UNKNOWN	(-1)	/* next, tries */
+#define MQ_NEVER	INT_MIN	/* expires: never, or not known */
+
+struct mq_job {
+	struct mq_dest *dest;
+	const char *reason;	/* "" none */
+	const char *what;	/* with the state, "" nothing */
+	unsigned qid;		/* number on the wire, ascending */
+	unsigned msg;		/* index */
+	unsigned next_job;	/* of its message, index + 1; 0: none */
+	unsigned nrcpt;
+	int	next;		/* seconds until it is tried */
+	int	expires;	/* seconds; negative: overdue */
+	int	tries;
+	int	pid;		/* of its agent; 0 none */
+	unsigned char state;	/* enum mq_state */
+	unsigned char told;	/* its facts have come */
+};
+
+struct mq_msg {
+	const char *name;	/* [X/[Y/]]123-45 */
+	const char *sender;	/* NULL: not known */
+	double	size;		/* bytes; negative: not known */
+	int	age;		/* seconds; MQ_UNKNOWN */
+	unsigned first, last;	/* jobs, index + 1; 0: none */
+	unsigned char held, told;
+	unsigned char unread;	/* spool: could not be read */
+};
+
+/*
+ * mq_queue: all of it.  Adding is O(1) expected; the arrays are in the order
+ * in which things came.
+ */
+struct mq_queue {
+	struct mq_msg *msgs;
+	struct mq_job *jobs;
+	struct mq_dest *dests;
+	unsigned nmsgs, njobs, ndests;
+	unsigned room_msgs, room_jobs;
+	unsigned unread;	/* messages with unread set */
+	double	bytes;		/* of memory */
+	double	stored;		/* messages there are, as the report says */
+	int	facts;		/* the scheduler told them */
+	int	filtered;
+	char	postoffice[MQ_PATH_MAX];	/* as told; "" not */
+	struct hash words, names, places;
+	unsigned seed;
+};
+
+/* What is shown of it, counted. */
+struct mq_sum {
+	unsigned long msgs, jobs, dests, held, running, waiting, unread;
+	double	rcpts;
+	int	oldest;		/* seconds; MQ_UNKNOWN */
+	double	bytes;		/* of the messages whose size is known */
+};
+
+int	mq_init(struct mq_queue *);	/* 0 or -1 */
+void	mq_free(struct mq_queue *);
+/* NULL: there is no memory, or more than a dump may take. */
+const char *mq_keep(struct mq_queue *, const char *);
+struct mq_dest *mq_dest(struct mq_queue *, const char *channel,
+	    const char *host);
+/* The message of that name; with make it is added when it is new.  NULL: it
+ * is not there, or no memory. */
+struct mq_msg *mq_msg(struct mq_queue *, const char *name, int make);
+struct mq_job *mq_job(struct mq_queue *, struct mq_msg *);
+struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned long qid);
+/* Has it a job that the filter lets through, or is there no filter? */
+int	mq_shown(const struct mq_queue *, const struct mq_msg *);
+void	mq_count(const struct mq_queue *, struct mq_sum *);
+
+/* ---- where a dump comes from (mqask.c) ------------------------------- */
+
+/* mq_in: a dump while it comes. */
+struct mq_in {
+	int	fd;
+	int	fifo;		/* it is a pipe of our own */
+	int	begun;		/* its first byte has come */
+	long	first;		/* seconds that may take */
+	size_t	have, used;	/* bytes in buf, bytes of it consumed */
+	char	why[MQ_WHY_MAX];	/* why it ended; "" it just did */
+	char	buf[8192];
+};
+
+/* mq_ask: the places where a scheduler may answer, and where we are. */
+struct mq_ask {
+	const char *host, *port, *pipe;		/* as given, or NULL */
+	const char *postoffice;
+	const char *rendezvous;
+	int	place;		/* of the next to try */
+	int	address;	/* of its host, that is next */
+	int	local;		/* the one that answers is on this machine */
+	int	denied;		/* a pipe may not be opened */
+	char	why[MQ_WHY_MAX];	/* why the others do not answer */
+	struct mq_in in;
+};
+
+/* The next place that answers: 1, with its first bytes in a->in; 0 when there
+ * is none, and a->why says of each why. */
+int	mq_ask_next(struct mq_ask *);
+void	mq_ask_end(struct mq_ask *);
+/* Adds to why. */
+void	mq_ask_note(struct mq_ask *, const char *, ...) LIKE_PRINTF(2, 3);
+/* The next byte, or -1. */
+int	mq_byte(struct mq_in *);
+/* Sends "VERB WHAT" to the scheduler's pipe; the answer is then in a->in. */
+int	mq_ask_command(struct mq_ask *, const char *verb, const char *what);
+
+/* ---- the dump is read (mqread.c) ------------------------------------- */
+
+/* Reads a dump into the queue: 0, or -1 with the reason in why.  With report,
+ * nothing is kept, and it gets each line of the report. */
+int	mq_read(struct mq_queue *, struct mq_in *, char why[MQ_WHY_MAX],
+	    void (*report)(void *, const char *), void *arg);
+
+/* ---- control files (mqspool.c) --------------------------------------- */
+
+/* mq_ctl: a control file while it is read. */
+struct mq_ctl {
+	int	format;		/* bits of its '@' line */
+	int	trigger;	/* it has a T line */
+	char	channel[MQ_WORD_MAX], host[MQ_WORD_MAX];	/* lower case */
+	char	user[LINE_MAX_];	/* of a recipient, or the sender */
+	struct lines l;
+};
+
+enum mq_item { MQ_END, MQ_SENDER, MQ_RCPT, MQ_BAD };
+
+/* Opens po/transport/name: 0, or -1 with errno. */
+int	mq_ctl_open(struct mq_ctl *, const char *po, const char *name);
+enum mq_item mq_ctl_next(struct mq_ctl *);
+void	mq_ctl_close(struct mq_ctl *);
+/* Reads the spool: 0, or an exit code with the reason in why. */
+int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
+/* Finds what the dump did not tell: sender, size and age. */
+void	mq_spool_fill(struct mq_queue *, const char *po);
+
+/* ---- what is shown (mqshow.c, mqshape.c, mqjson.c) -------------------- */
+
+/* mq_view: how it is to be shown. */
+struct mq_view {
+	int	verbose;
+	const char *postoffice;	/* for recipients; NULL: not on this machine */
+	const char *filter;	/* NULL: none */
+};
+
+/* mq_rcpts: the recipients of a message, by its jobs. */
+struct mq_rcpt {
+	const struct mq_dest *dest;
+	unsigned pos;		/* in the file */
+	char	*user;
+};
+
+struct mq_rcpts {
+	struct mq_rcpt *v;
+	unsigned n, room;
+	int	more;		/* there are more than that */
+	const char *why;	/* there are none because; NULL: there are */
+};
+
+void	mq_rcpts(struct mq_rcpts *, struct mq_queue *, const struct mq_msg *,
+	    const struct mq_view *);
+/* Those of one job are n from the returned one. */
+struct mq_rcpt *mq_rcpts_of(const struct mq_rcpts *, const struct mq_dest *,
+	    unsigned *n);
+void	mq_rcpts_free(struct mq_rcpts *);
+
+/* Control, 8-bit bytes and backslashes become \ooo. */
+void	mq_put_byte(FILE *, int);
+void	mq_put(FILE *, const char *);
+/* Says how many control files could not be read, if there are any. */
+void	mq_put_unread(const struct mq_queue *, const char *before,
+	    const char *after);
+/* Says so when there is nothing to show: 1. */
+int	mq_show_none(const struct mq_queue *, const struct mq_view *);
+void	mq_show_list(struct mq_queue *, const struct mq_view *);
+void	mq_show_counts(const struct mq_queue *, int scheduler);
+/* By destination; -1 when there is no memory for that. */
+int	mq_show_shape(const struct mq_queue *, const struct mq_view *);
+int	mq_show_sizes(const struct mq_queue *, const struct mq_view *);
+void	mq_json_spool(const char *why, const char *po);
+void	mq_show_json(struct mq_queue *, const struct mq_view *);
+
+#endif

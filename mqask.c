@@ -1,0 +1,552 @@
+/*
+ * mqask.c - where a dump comes from.
+ *
+ * A scheduler may answer at several places.  With a host or a port there is
+ * TCP alone, with the path of a pipe that pipe alone; otherwise the post
+ * office's own pipe, the one at the rendezvous, and port 174 of this machine
+ * are asked in turn, until one answers with at least one byte.
+ *
+ * TCP: the scheduler talks as soon as it is connected, and we say nothing.
+ *
+ * Pipes: the scheduler reads requests from a pipe whose path is known, the
+ * request pipe.  We make a pipe of our own next to it, PATH.SUFFIX, open it
+ * for reading, and write one line with our suffix into the request pipe; the
+ * answer comes through ours.  Ours goes as soon as the first byte has come,
+ * or when none does, or when a signal tells us to leave.  A pipe at a known
+ * place could be anybody's: it is used only when it is a pipe, and root's,
+ * ours, or the post office's owner's.  Commands go the same way.
+ *
+ * Everything has a limit: so long for a connection and a first byte, so long
+ * for a silence in the middle.  Everything that waits does so in select, for
+ * a second at most, so that a signal is seen.
+ *
+ * Nothing here looks at what an answer says.
+ */
+#include "mq.h"
+#include <signal.h>
+#ifndef NO_TCP
+#include <sys/socket.h>
+#include <netinet/in.h>
+#include <arpa/inet.h>
+#include <netdb.h>
+#endif
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
+
+#define FIRST		10	/* seconds for a connection, a first byte */
+#define SILENCE		60	/* seconds without a byte, later */
+#define NAP		100000L	/* microseconds between looks */
+#define REQUEST_MAX	512	/* bytes that a pipe takes at once: PIPE_BUF
+				 * is at least this */
+#define RENDEZVOUS	"/usr/tmp/.mailq.text"
+#define PORT		"174"
+
+/* ---- waiting --------------------------------------------------------- */
+
+static char fifo_path[MQ_PATH_MAX];	/* ours, while it is there */
+static volatile sig_atomic_t stopped;	/* the signal that told us to leave */
+static const int stops[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+
+static void
+on_stop(int sig)
+{
+	stopped = sig;
+}
+
+static void
+catch_stops(void (*handler)(int))
+{
+	struct sigaction sa, was;
+	size_t i;
+
+	for (i = 0; i < sizeof(stops) / sizeof(*stops); i++) {
+		memset(&sa, 0, sizeof(sa));
+		sa.sa_handler = handler;
+		sigemptyset(&sa.sa_mask);
+		sigaction(stops[i], NULL, &was);
+		if (was.sa_handler != SIG_IGN)
+			sigaction(stops[i], &sa, NULL);
+	}
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = handler == SIG_DFL ? SIG_DFL : SIG_IGN;
+	sigemptyset(&sa.sa_mask);
+	sigaction(SIGPIPE, &sa, NULL);
+}
+
+/* Our pipe goes, and signals are again what they were. */
+static void
+drop_fifo(void)
+{
+	if (fifo_path[0] != '\0')
+		unlink(fifo_path);
+	fifo_path[0] = '\0';
+	catch_stops(SIG_DFL);
+	if (stopped)
+		raise(stopped);
+}
+
+/* Sleeps until fd may be read or written, a signal comes, or so many
+ * microseconds are over.  fd < 0: for that long. */
+static void
+nap(int fd, int writing, long us)
+{
+	struct timeval tv;
+	fd_set set;
+
+	FD_ZERO(&set);
+	if (fd >= 0)
+		FD_SET(fd, &set);
+	tv.tv_sec = us / 1000000L;
+	tv.tv_usec = us % 1000000L;
+	select(fd + 1, writing ? NULL : &set, writing ? &set : NULL, NULL,
+	    &tv);
+	if (stopped)
+		drop_fifo();
+}
+
+/* $MAILQ_WAIT is for both. */
+static long
+limit(long usual)
+{
+	const char *s = getenv("MAILQ_WAIT");
+	long span;
+
+	if (s != NULL && span_parse(s, &span) == 0 && span > 0)
+		return span;
+	return usual;
+}
+
+/* ---- reading --------------------------------------------------------- */
+
+/* The first byte has come: nobody needs to find our pipe any more. */
+static void
+begin(struct mq_in *in)
+{
+	if (!in->begun && in->fifo)
+		drop_fifo();
+	in->begun = 1;
+}
+
+/* Fills the buffer: 0 at the end, or with a reason in why. */
+static int
+fill(struct mq_in *in)
+{
+	long n, most = limit(in->begun ? SILENCE : in->first), us = NAP / 64;
+	double until;
+
+	clock_read();
+	until = now.mono + (double)most;
+	for (;;) {
+		n = (long)read(in->fd, in->buf, sizeof(in->buf));
+		if (n > 0)
+			break;
+		if (n == 0 && (in->begun || !in->fifo))
+			return 0;
+		if (n < 0 && errno != EINTR && errno != EAGAIN &&
+		    errno != EWOULDBLOCK) {
+			text_fmt(in->why, sizeof(in->why), "%s",
+			    strerror(errno));
+			return 0;
+		}
+		clock_read();
+		if (now.mono >= until) {
+			text_fmt(in->why, sizeof(in->why), "nothing came for "
+			    "%ld seconds", most);
+			return 0;
+		}
+		if (n < 0) {
+			nap(in->fd, 0, 1000000L);
+			continue;
+		}
+		nap(-1, 0, us);		/* our pipe has no writer yet */
+		us = us < NAP ? us * 2 : us;
+	}
+	begin(in);
+	in->have = (size_t)n;
+	in->used = 0;
+	return 1;
+}
+
+int
+mq_byte(struct mq_in *in)
+{
+	if (in->used == in->have && !fill(in))
+		return -1;
+	return (unsigned char)in->buf[in->used++];
+}
+
+static void
+in_start(struct mq_in *in, int fd, int fifo)
+{
+	in->fd = fd;
+	in->fifo = fifo;
+	in->begun = 0;
+	in->first = FIRST;
+	in->have = in->used = 0;
+	in->why[0] = '\0';
+}
+
+void
+mq_ask_note(struct mq_ask *a, const char *f, ...)
+{
+	struct text t;
+	va_list ap;
+	size_t n = strlen(a->why);
+
+	text_init(&t, a->why + n, sizeof(a->why) - n);
+	if (n > 0)
+		text_add(&t, "; ");
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
+}
+
+void
+mq_ask_end(struct mq_ask *a)
+{
+	if (a->in.fd >= 0)
+		close(a->in.fd);
+	a->in.fd = -1;
+	if (fifo_path[0] != '\0')
+		drop_fifo();
+}
+
+/* Has anything come?  1; else the place is left, with a note: 0. */
+static int
+answered(struct mq_ask *a, const char *where)
+{
+	if (fill(&a->in))
+		return 1;
+	mq_ask_note(a, "%s: %s", where, a->in.why[0] != '\0' ? a->in.why :
+	    "closed without a word");
+	mq_ask_end(a);
+	return 0;
+}
+
+/* ---- pipes ----------------------------------------------------------- */
+
+/* Opens the request pipe: a descriptor, or -1 with why in words. */
+static int
+open_request(struct mq_ask *a, const char *path, int trusted,
+    const char **why)
+{
+	struct stat st, now_st, office;
+	int fd;
+
+	*why = NULL;
+	if (lstat(path, &st) < 0)
+		return -1;
+	if (!S_ISFIFO(st.st_mode)) {
+		*why = "it is no pipe";
+		return -1;
+	}
+	if (!trusted && st.st_uid != 0 && st.st_uid != geteuid() &&
+	    (stat(a->postoffice, &office) < 0 ||
+	    st.st_uid != office.st_uid)) {
+		*why = "it is somebody else's; name it with -q to ask it";
+		return -1;
+	}
+	fd = open(path, O_WRONLY | O_NONBLOCK);
+	if (fd < 0 && errno == ENXIO)
+		*why = "no scheduler reads it";
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &now_st) < 0 || now_st.st_ino != st.st_ino ||
+	    now_st.st_dev != st.st_dev) {
+		close(fd);
+		*why = "it was exchanged meanwhile";
+		return -1;
+	}
+	fd_cloexec(fd);
+	return fd;
+}
+
+/* Makes our own pipe, base.SUFFIX, and opens it: a descriptor, or -1 with
+ * errno.  Whoever answers must be able to write into it. */
+static int
+open_own(const char *base, char suffix[24])
+{
+	mode_t mask = umask(0);
+	int fd, i, made = -1;
+
+	rnd_seed((unsigned long)time(NULL) ^ ((unsigned long)getpid() << 16));
+	catch_stops(on_stop);	/* before there is anything to remove */
+	for (i = 0; i < 20 && made < 0; i++) {
+		text_fmt(suffix, 24, "%lux%lu", (unsigned long)getpid() %
+		    1000000000UL, rnd(1000000000UL));
+		if (text_fmt(fifo_path, sizeof(fifo_path), "%s.%s", base,
+		    suffix) < 0) {
+			errno = ENAMETOOLONG;
+			break;
+		}
+		made = mkfifo(fifo_path, 0622);
+		if (made < 0 && errno != EEXIST)
+			break;
+	}
+	umask(mask);
+	if (made < 0) {
+		fd = errno;
+		fifo_path[0] = '\0';
+		drop_fifo();
+		errno = fd;
+		return -1;
+	}
+	fd = open(fifo_path, O_RDONLY | O_NONBLOCK);
+	if (fd >= FD_SETSIZE) {
+		close(fd);
+		errno = EMFILE;
+		return -1;
+	}
+	if (fd >= 0)
+		fd_cloexec(fd);
+	return fd;
+}
+
+/* One write, all or nothing; a full pipe is waited for.  0 or -1. */
+static int
+send_request(int fd, const char *line)
+{
+	size_t n = strlen(line);
+	double until;
+	long k;
+
+	clock_read();
+	until = now.mono + (double)limit(FIRST);
+	while ((k = (long)write(fd, line, n)) < 0 &&
+	    (errno == EAGAIN || errno == EINTR)) {
+		clock_read();
+		if (now.mono >= until)
+			break;
+		nap(-1, 0, NAP);
+	}
+	return k == (long)n ? 0 : -1;
+}
+
+/* Sends a line, whose last word will be our suffix, to the request pipe; the
+ * answer is then to come from a->in.  0, or -1 with a note. */
+static int
+ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
+    const char *words)
+{
+	char suffix[24], line[REQUEST_MAX + 1];
+	const char *why, *what = path;
+	int request, own = -1, bad = 0;
+
+	request = open_request(a, path, trusted, &why);
+	if (request >= 0) {
+		own = open_own(base, suffix);
+		what = own >= 0 ? path : base;
+		why = own >= 0 || errno != EACCES ? NULL :
+		    "no pipe may be made next to it";
+	}
+	if (own >= 0) {
+		bad = text_fmt(line, sizeof(line), "%s %s\n", words, suffix);
+		if (bad < 0)
+			errno = E2BIG;
+		else
+			bad = send_request(request, line);
+	}
+	if (request < 0 || own < 0 || bad < 0) {
+		a->denied |= errno == EACCES && why == NULL;
+		a->denied |= request >= 0 && own < 0 && why != NULL;
+		mq_ask_note(a, "%s: %s", what, why != NULL ? why :
+		    strerror(errno));
+	}
+	if (request >= 0)
+		close(request);
+	in_start(&a->in, own, 1);
+	if (own >= 0 && bad == 0)
+		return 0;
+	mq_ask_end(a);
+	return -1;
+}
+
+/* Asks for a dump: 1 when one comes. */
+static int
+dump_pipe(struct mq_ask *a, const char *path, int trusted)
+{
+	a->local = 1;
+	return ask_pipe(a, path, path, trusted, "dump") == 0 &&
+	    answered(a, path);
+}
+
+/* ---- TCP ------------------------------------------------------------- */
+
+#ifndef NO_TCP
+
+/* Waits until a connection is there, or has failed; then reading tells why.
+ * 0, or -1 with errno. */
+static int
+connected(int fd)
+{
+	double until;
+	fd_set set;
+	struct timeval tv;
+
+	clock_read();
+	until = now.mono + (double)limit(FIRST);
+	for (;;) {
+		FD_ZERO(&set);
+		FD_SET(fd, &set);
+		tv.tv_sec = 1;
+		tv.tv_usec = 0;
+		if (select(fd + 1, NULL, &set, NULL, &tv) > 0)
+			return 0;
+		clock_read();
+		if (now.mono >= until) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+	}
+}
+
+static int
+connect_to(const struct sockaddr_in *sin)
+{
+	int was, fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		return -1;
+	if (fd >= FD_SETSIZE) {
+		close(fd);
+		errno = EMFILE;
+		return -1;
+	}
+	fd_cloexec(fd);
+	fd_nonblock(fd);
+	if (connect(fd, (const struct sockaddr *)sin, sizeof(*sin)) == 0)
+		return fd;
+	if ((errno == EINPROGRESS || errno == EINTR) && connected(fd) == 0)
+		return fd;
+	was = errno;
+	close(fd);
+	errno = was;
+	return -1;
+}
+
+/* The port in network order, or 0. */
+static int
+port_of(const char *s)
+{
+	struct servent *service;
+	const char *end;
+	unsigned long n = num_of(s, &end);
+
+	if (end != s && *end == '\0')
+		return end - s <= 5 && n <= 65535UL ?
+		    htons((unsigned short)n) : 0;
+	service = getservbyname(s, "tcp");
+	return service == NULL ? 0 : service->s_port;
+}
+
+/* The next address of the host: 1 when it answers, 0 when there is none
+ * left. */
+static int
+dump_tcp(struct mq_ask *a, const char *host, const char *port)
+{
+	char where[400];
+	struct sockaddr_in sin;
+	struct hostent *h;
+	int number = port_of(port);
+
+	if (number == 0) {
+		mq_ask_note(a, "there is no port %.100s", port);
+		return 0;
+	}
+	for (;;) {
+		h = gethostbyname(host);
+		if (h == NULL || h->h_addrtype != AF_INET) {
+			mq_ask_note(a, "%.200s: the host is not known", host);
+			return 0;
+		}
+		if (h->h_addr_list[a->address] == NULL)
+			return 0;
+		memset(&sin, 0, sizeof(sin));
+		sin.sin_family = AF_INET;
+		sin.sin_port = (unsigned short)number;
+		memcpy(&sin.sin_addr, h->h_addr_list[a->address++],
+		    sizeof(sin.sin_addr));
+		a->local = (ntohl(sin.sin_addr.s_addr) >> 24) == 127;
+		text_fmt(where, sizeof(where), "port %.100s of %s", port,
+		    inet_ntoa(sin.sin_addr));
+		in_start(&a->in, connect_to(&sin), 0);
+		if (a->in.fd < 0)
+			mq_ask_note(a, "%s: %s", where, strerror(errno));
+		else if (answered(a, where))
+			return 1;
+	}
+}
+
+#else
+
+static int
+dump_tcp(struct mq_ask *a, const char *host, const char *port)
+{
+	(void)host;
+	(void)port;
+	mq_ask_note(a, "this mailq was built without TCP");
+	return 0;
+}
+
+#endif
+
+/* ---- in turn --------------------------------------------------------- */
+
+/* Asks the next place of those that are tried when none was named. */
+static int
+usual(struct mq_ask *a)
+{
+	char path[MQ_PATH_MAX];
+
+	switch (a->place) {
+	case 0:
+		if (text_fmt(path, sizeof(path), "%s/public/.mailq.text",
+		    a->postoffice) < 0)
+			return 0;
+		return dump_pipe(a, path, 0);
+	case 1:
+		return dump_pipe(a, a->rendezvous != NULL ? a->rendezvous :
+		    RENDEZVOUS, 0);
+	default:
+		return dump_tcp(a, "127.0.0.1", PORT);
+	}
+}
+
+int
+mq_ask_next(struct mq_ask *a)
+{
+	mq_ask_end(a);
+	if (a->host != NULL || a->port != NULL)
+		return dump_tcp(a, a->host != NULL ? a->host : "127.0.0.1",
+		    a->port != NULL ? a->port : PORT);
+	if (a->pipe != NULL)
+		return a->place++ == 0 && dump_pipe(a, a->pipe, 1);
+	for (; a->place < 3; a->place++)
+		if (usual(a)) {
+			/* TCP keeps its place, for the next address */
+			a->place += a->place < 2;
+			return 1;
+		}
+	return 0;
+}
+
+int
+mq_ask_command(struct mq_ask *a, const char *verb, const char *what)
+{
+	char path[MQ_PATH_MAX], base[MQ_PATH_MAX], words[REQUEST_MAX];
+
+	a->in.fd = -1;
+	if (text_fmt(path, sizeof(path), "%s/.mailq.command",
+	    a->postoffice) < 0 ||
+	    text_fmt(base, sizeof(base), "%s/public/.mailq.command",
+	    a->postoffice) < 0 ||
+	    text_fmt(words, sizeof(words), "%s %s", verb, what) < 0) {
+		mq_ask_note(a, "it is too long");
+		return -1;
+	}
+	if (ask_pipe(a, path, base, 1, words) < 0)
+		return -1;
+	a->in.first = SILENCE;	/* it may be told to do much */
+	return answered(a, path) ? 0 : -1;
+}

@@ -1,0 +1,176 @@
+/*
+ * mqjson.c - the queue for programs: one JSON object a line.
+ *
+ * An object is a message with one channel and host; a message that has none
+ * left is one object with neither.  All objects have the same fields in the
+ * same order, and what is not known is null.  The manual page promises their
+ * names.
+ *
+ * What is written is ASCII.  A queue may hold any bytes: those that are
+ * UTF-8 become \uXXXX, two of them beyond the first 65536 characters, and
+ * each byte that is not becomes \ufffd.
+ */
+#include "mq.h"
+
+/* ---- text ------------------------------------------------------------- */
+
+/* The character at *s, which moves behind it; 0xfffd for a byte that is not
+ * UTF-8, nor the shortest way to write it, nor half of a pair. */
+static unsigned long
+utf8(const char **s)
+{
+	static const unsigned long least[] = { 0, 0, 0x80, 0x800, 0x10000UL };
+	unsigned long c = (unsigned char)*(*s)++;
+	int i, n = c < 0x80 ? 1 : c < 0xc0 ? 0 : c < 0xe0 ? 2 :
+	    c < 0xf0 ? 3 : c < 0xf8 ? 4 : 0;
+
+	if (n == 1)
+		return c;
+	c &= 0x7fUL >> n;
+	for (i = 1; i < n; i++) {
+		if (((unsigned char)(*s)[i - 1] & 0xc0) != 0x80)
+			return 0xfffd;
+		c = c << 6 | ((unsigned char)(*s)[i - 1] & 0x3f);
+	}
+	if (n == 0 || c < least[n] || c > 0x10ffffUL ||
+	    (c >= 0xd800UL && c < 0xe000UL))
+		return 0xfffd;
+	*s += n - 1;
+	return c;
+}
+
+static void
+put_text(const char *s)
+{
+	unsigned long c;
+
+	if (s == NULL) {
+		fputs("null", stdout);
+		return;
+	}
+	putchar('"');
+	while (*s != '\0') {
+		c = utf8(&s);
+		if (c == '"' || c == '\\')
+			printf("\\%c", (int)c);
+		else if (c >= 32 && c < 127)
+			putchar((int)c);
+		else if (c < 0x10000UL)
+			printf("\\u%04lx", c);
+		else
+			printf("\\u%04lx\\u%04lx",
+			    0xd800UL + ((c - 0x10000UL) >> 10),
+			    0xdc00UL + ((c - 0x10000UL) & 0x3ff));
+	}
+	putchar('"');
+}
+
+/* ---- fields ----------------------------------------------------------- */
+
+static void
+field_text(const char *name, const char *s)
+{
+	printf(",\"%s\":", name);
+	put_text(s);
+}
+
+static void
+field_number(const char *name, double n, int known)
+{
+	if (known)
+		printf(",\"%s\":%.0f", name, n);
+	else
+		printf(",\"%s\":null", name);
+}
+
+static void
+put_users(const struct mq_rcpts *r, const struct mq_dest *d)
+{
+	const struct mq_rcpt *v;
+	unsigned n, i;
+
+	fputs(",\"to\":", stdout);
+	if (r->why != NULL || r->more || d == NULL) {
+		fputs("null", stdout);
+		return;
+	}
+	putchar('[');
+	v = mq_rcpts_of(r, d, &n);
+	for (i = 0; i < n; i++) {
+		if (i > 0)
+			putchar(',');
+		put_text(v[i].user);
+	}
+	putchar(']');
+}
+
+static void
+put_object(const struct mq_msg *m, const struct mq_job *j,
+    const struct mq_rcpts *r)
+{
+	static struct mq_job none;
+
+	if (j == NULL) {
+		none.next = none.tries = MQ_UNKNOWN;
+		none.expires = MQ_NEVER;
+		j = &none;
+	}
+	fputs("{\"message\":", stdout);
+	put_text(m->name);
+	field_text("sender", m->sender);
+	field_number("size", m->size, m->size >= 0);
+	field_number("age", m->age, m->age != MQ_UNKNOWN);
+	printf(",\"held\":%s", m->held || j->state == MQ_HELD ?
+	    "true" : "false");
+	printf(",\"unreadable\":%s", m->unread ? "true" : "false");
+	field_text("channel", j->dest == NULL ? NULL : j->dest->channel);
+	field_text("host", j->dest == NULL ? NULL : j->dest->host);
+	field_number("recipients", j->nrcpt, !m->unread);
+	field_text("state", j->dest == NULL || j->state == MQ_SPOOL ? NULL :
+	    mq_state_name[j->state]);
+	field_text("what", j->what != NULL && *j->what != '\0' ? j->what :
+	    NULL);
+	field_text("reason", j->reason != NULL && *j->reason != '\0' ?
+	    j->reason : NULL);
+	field_number("next", j->next, j->next != MQ_UNKNOWN);
+	field_number("expires", j->expires, j->expires != MQ_NEVER);
+	field_number("tries", j->tries, j->tries != MQ_UNKNOWN);
+	field_number("pid", j->pid, j->pid != 0);
+	if (r != NULL)
+		put_users(r, j->dest);
+	puts("}");
+}
+
+/* ---- the whole -------------------------------------------------------- */
+
+void
+mq_json_spool(const char *why, const char *po)
+{
+	fputs("{\"scheduler\":false,\"why\":", stdout);
+	put_text(why);
+	field_text("spool", po);
+	puts("}");
+}
+
+void
+mq_show_json(struct mq_queue *q, const struct mq_view *view)
+{
+	struct mq_rcpts r;
+	const struct mq_msg *m;
+	unsigned i;
+
+	memset(&r, 0, sizeof(r));
+	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
+		if (!mq_shown(q, m))
+			continue;
+		if (view->verbose)
+			mq_rcpts(&r, q, m, view);
+		if (m->first == 0)
+			put_object(m, NULL, view->verbose ? &r : NULL);
+		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
+			if (!q->jobs[i - 1].dest->hidden)
+				put_object(m, &q->jobs[i - 1],
+				    view->verbose ? &r : NULL);
+		mq_rcpts_free(&r);
+	}
+}

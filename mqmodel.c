@@ -1,0 +1,271 @@
+/*
+ * mqmodel.c - the queue as mailq was told it.
+ *
+ * A queue is messages; a message has jobs, one for each channel and host that
+ * it goes to; a job has a destination, a state, and the reason of its last
+ * failure.  Whoever tells it (a scheduler, or the files of the spool) adds to
+ * it, and the listings read it.
+ *
+ * There may be very many jobs, and the machine may be small.  So everything
+ * that is said often is kept once: reasons, senders, channels and hosts are
+ * words in one table.  A job takes some 60 bytes.  Everything kept is
+ * counted, and beyond a bound nothing more is taken: whoever sends us
+ * gigabytes gets an error.
+ *
+ * Nothing in here reads, prints, or believes that a number told is right:
+ * sums are kept as double, which do not wrap around.
+ */
+#include "mq.h"
+
+#define NEW_NOT		UINT_MAX
+#define BYTES_MOST	(128.0 * 1024 * 1024)	/* of memory for a queue */
+
+const char *const mq_state_name[] = {
+	"other", "retry", "host", "run", "limit", "next", "agent",
+	"held", "queueonly", "frozen", "command", "spool"
+};
+
+/* ---- memory ---------------------------------------------------------- */
+
+int
+mq_init(struct mq_queue *q)
+{
+	memset(q, 0, sizeof(*q));
+	q->seed = (unsigned)time(NULL) ^ ((unsigned)getpid() << 12);
+	q->stored = -1;
+	if (hash_init(&q->words, 256) < 0 || hash_init(&q->names, 256) < 0 ||
+	    hash_init(&q->places, 64) < 0)
+		return -1;
+	return 0;
+}
+
+/* Frees the entries of a table; the link is their first member. */
+static void
+empty(struct hash *h)
+{
+	struct hlink *l, *next;
+	unsigned i;
+
+	for (i = 0; h->v != NULL && i < h->size; i++)
+		for (l = h->v[i]; l != NULL; l = next) {
+			next = l->next;
+			free(l);
+		}
+	free(h->v);
+}
+
+void
+mq_free(struct mq_queue *q)
+{
+	empty(&q->words);
+	empty(&q->names);
+	empty(&q->places);
+	free(q->msgs);
+	free(q->jobs);
+	memset(q, 0, sizeof(*q));
+}
+
+static void *
+take(struct mq_queue *q, size_t n)
+{
+	q->bytes += (double)n + 16;	/* what malloc adds, about */
+	return q->bytes > BYTES_MOST ? NULL : calloc(1, n);
+}
+
+/* Makes room for one more in an array: 0 or -1. */
+static int
+grow(struct mq_queue *q, void **v, unsigned n, unsigned *room, size_t size)
+{
+	unsigned more = *room < 64 ? 64 : *room + *room / 2;
+	void *new;
+
+	if (n < *room)
+		return 0;
+	q->bytes += (double)(more - *room) * (double)size;
+	if (q->bytes > BYTES_MOST)
+		return -1;
+	new = realloc(*v, more * size);
+	if (new == NULL)
+		return -1;
+	*v = new;
+	*room = more;
+	return 0;
+}
+
+/* ---- words and destinations ------------------------------------------ */
+
+/* The word of a table, added with id when it is new, unless that
+ * is NEW_NOT. */
+static struct mq_word *
+word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
+{
+	unsigned h = hash_text(s, q->seed);
+	struct mq_word *w;
+	struct hlink *l;
+
+	for (l = hash_first(table, h); l != NULL; l = hash_next(l)) {
+		w = OWNER(struct mq_word, link, l);
+		if (strcmp(w->s, s) == 0)
+			return w;
+	}
+	if (id == NEW_NOT)
+		return NULL;
+	w = take(q, sizeof(*w) + strlen(s));
+	if (w == NULL)
+		return NULL;
+	w->id = id;
+	strcpy(w->s, s);
+	hash_add(table, &w->link, h);
+	return w;
+}
+
+const char *
+mq_keep(struct mq_queue *q, const char *s)
+{
+	struct mq_word *w;
+
+	if (*s == '\0')
+		return "";
+	w = word(q, &q->words, s, 0);
+	return w == NULL ? NULL : w->s;
+}
+
+struct mq_dest *
+mq_dest(struct mq_queue *q, const char *channel, const char *host)
+{
+	unsigned h = hash_text(host, hash_text(channel, q->seed));
+	struct mq_dest *d;
+	struct hlink *l;
+
+	for (l = hash_first(&q->places, h); l != NULL; l = hash_next(l)) {
+		d = OWNER(struct mq_dest, link, l);
+		if (strcmp(d->host, host) == 0 &&
+		    strcmp(d->channel, channel) == 0)
+			return d;
+	}
+	d = take(q, sizeof(*d));
+	if (d == NULL || (d->channel = mq_keep(q, channel)) == NULL ||
+	    (d->host = mq_keep(q, host)) == NULL) {
+		free(d);
+		return NULL;
+	}
+	hash_add(&q->places, &d->link, h);
+	d->next = q->dests;
+	q->dests = d;
+	d->id = q->ndests++;
+	return d;
+}
+
+/* ---- messages and jobs ----------------------------------------------- */
+
+struct mq_msg *
+mq_msg(struct mq_queue *q, const char *name, int make)
+{
+	struct mq_word *w = word(q, &q->names, name, make ? q->nmsgs : NEW_NOT);
+	struct mq_msg *m;
+
+	if (w == NULL)
+		return NULL;
+	if (w->id < q->nmsgs)
+		return &q->msgs[w->id];
+	if (grow(q, (void **)&q->msgs, q->nmsgs, &q->room_msgs,
+	    sizeof(*q->msgs)) < 0)
+		return NULL;
+	m = &q->msgs[q->nmsgs++];
+	memset(m, 0, sizeof(*m));
+	m->name = w->s;
+	m->size = -1;
+	m->age = MQ_UNKNOWN;
+	return m;
+}
+
+struct mq_job *
+mq_job(struct mq_queue *q, struct mq_msg *m)
+{
+	struct mq_job *j;
+
+	if (grow(q, (void **)&q->jobs, q->njobs, &q->room_jobs,
+	    sizeof(*q->jobs)) < 0)
+		return NULL;
+	j = &q->jobs[q->njobs++];
+	memset(j, 0, sizeof(*j));
+	j->reason = j->what = "";
+	j->next = j->tries = MQ_UNKNOWN;
+	j->expires = MQ_NEVER;
+	j->msg = (unsigned)(m - q->msgs);
+	if (m->last != 0)
+		q->jobs[m->last - 1].next_job = q->njobs;
+	else
+		m->first = q->njobs;
+	m->last = q->njobs;
+	return j;
+}
+
+/* The numbers ascend, mostly by one from 1 on. */
+struct mq_job *
+mq_job_by_qid(struct mq_queue *q, unsigned long qid)
+{
+	unsigned lo = 0, hi = q->njobs, mid;
+
+	if (qid > 0 && qid <= hi && q->jobs[qid - 1].qid == qid)
+		return &q->jobs[qid - 1];
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (q->jobs[mid].qid == qid)
+			return &q->jobs[mid];
+		if (q->jobs[mid].qid < qid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/* ---- what is shown of it --------------------------------------------- */
+
+int
+mq_shown(const struct mq_queue *q, const struct mq_msg *m)
+{
+	unsigned i;
+
+	if (!q->filtered)
+		return 1;
+	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
+		if (!q->jobs[i - 1].dest->hidden)
+			return 1;
+	return 0;
+}
+
+void
+mq_count(const struct mq_queue *q, struct mq_sum *sum)
+{
+	const struct mq_dest *d;
+	const struct mq_msg *m;
+	const struct mq_job *j;
+
+	memset(sum, 0, sizeof(*sum));
+	sum->oldest = MQ_UNKNOWN;
+	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
+		if (!mq_shown(q, m))
+			continue;
+		sum->msgs++;
+		sum->unread += m->unread;
+		sum->bytes += m->size > 0 ? m->size : 0;
+		if (m->age > sum->oldest)
+			sum->oldest = m->age;
+	}
+	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
+		if (j->dest->hidden)
+			continue;
+		sum->jobs++;
+		sum->rcpts += j->nrcpt;
+		if (j->state == MQ_RUN)
+			sum->running++;
+		else if (j->state == MQ_HELD || q->msgs[j->msg].held)
+			sum->held++;
+		else
+			sum->waiting++;
+	}
+	for (d = q->dests; d != NULL; d = d->next)
+		sum->dests += d->njobs > 0 && !d->hidden;
+}

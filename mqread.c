@@ -1,0 +1,673 @@
+/*
+ * mqread.c - a dump is read.
+ *
+ *	version zmailer 1.0
+ *	Vertices:
+ *	7:<TAB>X/123-45<TAB>2; 139,188<TAB>#last words (retry in 9s, ...)
+ *	Channels:
+ *	smtp:<TAB>>7>8
+ *	Hosts:
+ *	example.org:<TAB>>7
+ *	End:
+ *	(the report, for people; its last line begins with "Msgs in")
+ *	Facts:
+ *	p, t, m and v lines: what only our own scheduler tells
+ *	End:
+ *
+ * A stream that ends earlier was cut short.  One of ZMailer's has no facts
+ * and ends after the report; what it tells of a job is then taken out of the
+ * text behind the '#'.
+ *
+ * Whatever comes is checked: numbers, names, that every job has one channel
+ * and one host, that there is a fact for every job and message.  The first
+ * thing that is wrong ends it, with the line in which it was; nothing is
+ * guessed.  Only the text behind '#' is free: a state in words that are not
+ * known is kept as it is.
+ *
+ * A field is bounded, a line is not: the list of a host that has many jobs is
+ * long, and is taken number by number.  What the last line of the report
+ * counts is compared, since a scheduler that was started with -Q leaves all
+ * jobs out and would look like one with nothing to do.
+ */
+#include "mq.h"
+
+#define RCPT_MOST	10000000UL	/* recipients of a job */
+#define NUM_MOST	2147483647L
+
+struct reader {
+	struct mq_queue *q;
+	struct mq_in *in;
+	void	(*report)(void *, const char *);
+	void	*arg;
+	unsigned long line;	/* number of this one */
+	int	ended;		/* ... and its end has been read */
+	int	ahead;		/* a byte that was read too much, or -2 */
+	char	*why;		/* "" while all is well */
+	size_t	len;
+	char	tok[MQ_TOKEN_MAX];
+};
+
+/* ---- bytes, fields, numbers ------------------------------------------ */
+
+/* Something is wrong: -1. */
+static int
+wrong(struct reader *r, const char *f, const char *arg)
+{
+	struct text t;
+
+	if (r->why[0] != '\0')
+		return -1;
+	text_init(&t, r->why, MQ_WHY_MAX);
+	text_add(&t, "line %lu of the scheduler's answer: ", r->line);
+	text_add(&t, f, arg);
+	return -1;
+}
+
+static int
+cut(struct reader *r)
+{
+	struct text t;
+
+	if (r->why[0] != '\0')
+		return -1;
+	text_init(&t, r->why, MQ_WHY_MAX);
+	text_add(&t, "the scheduler's answer is cut short in line %lu",
+	    r->line);
+	if (r->in->why[0] != '\0')
+		text_add(&t, ": %s", r->in->why);
+	return -1;
+}
+
+static int
+memory(struct reader *r)
+{
+	return wrong(r, "the queue is too large to be held here%s",
+	    "; -Q shows a summary");
+}
+
+static int
+get(struct reader *r)
+{
+	int c = r->ahead;
+
+	r->line += (unsigned long)r->ended;
+	r->ahead = -2;
+	if (c == -2)
+		c = mq_byte(r->in);
+	r->ended = c == '\n';
+	return c;
+}
+
+static int
+peek(struct reader *r)
+{
+	if (r->ahead == -2)
+		r->ahead = mq_byte(r->in);
+	return r->ahead;
+}
+
+/* The bytes up to one of stop, or the end of the line, are in tok: what ended
+ * them, or -1. */
+static int
+field(struct reader *r, const char *stop)
+{
+	int c;
+
+	for (r->len = 0; ; r->tok[r->len++] = (char)c) {
+		c = get(r);
+		if (c < 0)
+			return cut(r);
+		if (c == '\0')
+			return wrong(r, "a zero byte%s", "");
+		if (c == '\n' || strchr(stop, c) != NULL)
+			break;
+		if (r->len + 1 == sizeof(r->tok))
+			return wrong(r, "it is too long%s", "");
+	}
+	r->tok[r->len] = '\0';
+	return c;
+}
+
+/* The digits in between must be followed by end: the number, or -1. */
+static long
+number(struct reader *r, int end)
+{
+	long n = 0;
+	int c, digits = 0;
+
+	while ((c = get(r)) >= '0' && c <= '9' && digits < 10) {
+		if (n > (NUM_MOST - (c - '0')) / 10)
+			break;
+		n = n * 10 + (c - '0');
+		digits++;
+	}
+	if (c < 0)
+		return cut(r);
+	if (c != end || digits == 0)
+		return wrong(r, "a number is not understood%s", "");
+	return n;
+}
+
+/* The same in a text, with a sign: 0 or -1. */
+static int
+number_in(const char *s, int *n)
+{
+	const char *end;
+	int minus = *s == '-';
+	unsigned long u = num_of(s + minus, &end);
+
+	if (end == s + minus || *end != '\0' || end - s > 10 + minus ||
+	    u > (unsigned long)NUM_MOST)
+		return -1;
+	*n = minus ? -(int)u : (int)u;
+	return 0;
+}
+
+static int
+expect(struct reader *r, const char *s)
+{
+	int c;
+
+	for (; *s != '\0'; s++) {
+		c = get(r);
+		if (c < 0)
+			return cut(r);
+		if (c != (unsigned char)*s)
+			return wrong(r, "it is not understood%s", "");
+	}
+	return 0;
+}
+
+/* A whole line that must be this one: 0 or -1. */
+static int
+heading(struct reader *r, const char *s)
+{
+	if (field(r, "") < 0)
+		return -1;
+	return strcmp(r->tok, s) == 0 ? 0 :
+	    wrong(r, "\"%.60s\" is not understood", r->tok);
+}
+
+/* ---- the text of a job ----------------------------------------------- */
+
+/* A span such as 4d23h or -5s: 0 or -1. */
+static int
+span(const char *s, int *n)
+{
+	long v;
+	int minus = *s == '-';
+
+	if (span_parse(s + minus, &v) < 0 || v > NUM_MOST)
+		return -1;
+	*n = minus ? -(int)v : (int)v;
+	return 0;
+}
+
+/* Takes ", expires in 4d23h, tries=3" off the end of s. */
+static void
+take_expiry(struct mq_job *j, char *s)
+{
+	static const char head[] = ", expires in ", tail[] = ", tries=";
+	char *p, *tries, *end = NULL;
+	int expires, n;
+
+	for (p = s; (p = strstr(p, head)) != NULL; p++)
+		end = p;
+	if (end == NULL || (tries = strstr(end + 1, tail)) == NULL)
+		return;
+	*tries = '\0';
+	if (span(end + sizeof(head) - 1, &expires) == 0 &&
+	    number_in(tries + sizeof(tail) - 1, &n) == 0 && n >= 0) {
+		j->expires = expires;
+		j->tries = n;
+		*end = '\0';
+	} else {
+		*tries = ',';
+	}
+}
+
+static const struct {
+	const char *words;
+	enum mq_state state;
+	const char *what;
+} waits[] = {
+	{ "waiting for slot", MQ_LIMIT, "" },
+	{ "waiting for channel slot", MQ_LIMIT, "maxchannel" },
+	{ "waiting for thread slot", MQ_LIMIT, "maxthr" }
+};
+
+/* Understands the words for a state; others are kept as they are. */
+static int
+take_state(struct reader *r, struct mq_job *j, char *s)
+{
+	static const char retry[] = "retry in ", run[] = "running now, pid=";
+	static const char more[] = " NextFeed";
+	size_t i, n = strlen(s), k = sizeof(more) - 1;
+
+	if (strncmp(s, retry, sizeof(retry) - 1) == 0 &&
+	    span(s + sizeof(retry) - 1, &j->next) == 0) {
+		j->state = MQ_RETRY;
+		return 0;
+	}
+	if (n > k && strcmp(s + n - k, more) == 0)
+		s[n - k] = '\0';
+	if (strncmp(s, run, sizeof(run) - 1) == 0 &&
+	    number_in(s + sizeof(run) - 1, &j->pid) == 0 && j->pid >= 0) {
+		j->state = MQ_RUN;
+		return 0;
+	}
+	for (i = 0; i < sizeof(waits) / sizeof(*waits); i++)
+		if (strcmp(s, waits[i].words) == 0) {
+			j->state = (unsigned char)waits[i].state;
+			j->what = waits[i].what;
+			return 0;
+		}
+	j->what = mq_keep(r->q, s);
+	return j->what == NULL ? memory(r) : 0;
+}
+
+/* "[message ](state)" is in tok: 0 or -1. */
+static int
+take_text(struct reader *r, struct mq_job *j)
+{
+	char *open = strrchr(r->tok, '(');
+
+	if (open != NULL && r->len > 0 && r->tok[r->len - 1] == ')' &&
+	    (open == r->tok || open[-1] == ' ')) {
+		r->tok[r->len - 1] = '\0';
+		take_expiry(j, open + 1);
+		if (take_state(r, j, open + 1) < 0)
+			return -1;
+		*open = '\0';
+		if (open > r->tok)
+			open[-1] = '\0';
+	}
+	j->reason = mq_keep(r->q, r->tok);
+	return j->reason == NULL ? memory(r) : 0;
+}
+
+/* ---- the parts of a dump --------------------------------------------- */
+
+/* The offsets of so many recipients, up to the TAB: 0 or -1. */
+static int
+offsets(struct reader *r, long n)
+{
+	for (; n > 1; n--)
+		if (number(r, ',') < 0)
+			return -1;
+	return number(r, '\t') < 0 ? -1 : 0;
+}
+
+static int
+vertex(struct reader *r)
+{
+	struct mq_queue *q = r->q;
+	struct mq_msg *m;
+	struct mq_job *j;
+	long qid = number(r, ':'), n;
+
+	if (qid < 0 || expect(r, "\t") < 0 || field(r, "\t") < 0)
+		return -1;
+	if (q->njobs > 0 && (unsigned long)qid <= q->jobs[q->njobs - 1].qid)
+		return wrong(r, "its number is not the next one%s", "");
+	if (r->len == 0 || r->len >= MQ_NAME_MAX)
+		return wrong(r, "\"%.60s\" is no name of a message", r->tok);
+	m = mq_msg(q, r->tok, 1);
+	j = m == NULL ? NULL : mq_job(q, m);
+	if (j == NULL)
+		return memory(r);
+	j->qid = (unsigned)qid;
+	n = number(r, ';');
+	if (n < 0 || expect(r, " ") < 0)
+		return -1;
+	if (n < 1 || (unsigned long)n > RCPT_MOST)
+		return wrong(r, "so many recipients cannot be%s", "");
+	j->nrcpt = (unsigned)n;
+	if (offsets(r, n) < 0 || expect(r, "#") < 0 || field(r, "") < 0)
+		return -1;
+	return take_text(r, j);
+}
+
+/* One line of a list has been read up to its TAB; the numbers follow. */
+static int
+members(struct reader *r, const char *channel, const char *host)
+{
+	struct mq_queue *q = r->q;
+	struct mq_job *j;
+	int end, qid;
+
+	if (expect(r, ">") < 0)
+		return -1;
+	do {
+		end = field(r, ">");
+		if (end < 0)
+			return -1;
+		j = number_in(r->tok, &qid) < 0 || qid < 0 ? NULL :
+		    mq_job_by_qid(q, (unsigned long)qid);
+		if (j == NULL)
+			return wrong(r, "there is no vertex \"%.20s\"",
+			    r->tok);
+		if (host == NULL ? j->dest != NULL :
+		    j->dest == NULL || j->dest->host[0] != '\0')
+			return wrong(r, "vertex %.20s stands in two lines, or "
+			    "in none", r->tok);
+		j->dest = host == NULL ? mq_dest(q, channel, "") :
+		    mq_dest(q, j->dest->channel, host);
+		if (j->dest == NULL)
+			return memory(r);
+		j->dest->njobs += host != NULL;
+	} while (end == '>');
+	return 0;
+}
+
+/* The lines of Channels or Hosts, up to and with the next heading. */
+static int
+list(struct reader *r, int hosts, const char *next)
+{
+	const char *name;
+	int c;
+
+	for (;;) {
+		c = field(r, "\t");
+		if (c < 0)
+			return -1;
+		if (c == '\n')
+			return strcmp(r->tok, next) == 0 ? 0 :
+			    wrong(r, "\"%.60s\" is not understood", r->tok);
+		if (r->len < 2 || r->tok[r->len - 1] != ':' ||
+		    r->len > MQ_WORD_MAX)
+			return wrong(r, "\"%.60s\" is no channel or host",
+			    r->tok);
+		r->tok[r->len - 1] = '\0';
+		name = mq_keep(r->q, r->tok);
+		if (name == NULL)
+			return memory(r);
+		if (members(r, name, hosts ? name : NULL) < 0)
+			return -1;
+	}
+}
+
+/* From behind "Vertices:" to behind "End:". */
+static int
+vertices(struct reader *r)
+{
+	struct mq_queue *q = r->q;
+	unsigned i;
+	int c;
+
+	while ((c = peek(r)) >= '0' && c <= '9')
+		if (vertex(r) < 0)
+			return -1;
+	if (q->njobs == 0)
+		return heading(r, "End:");
+	if (heading(r, "Channels:") < 0 || list(r, 0, "Hosts:") < 0 ||
+	    list(r, 1, "End:") < 0)
+		return -1;
+	for (i = 0; i < q->njobs; i++)
+		if (q->jobs[i].dest == NULL ||
+		    q->jobs[i].dest->host[0] == '\0')
+			return wrong(r, "a vertex has no channel or no host%s",
+			    "");
+	return 0;
+}
+
+/* ... without keeping any of it: of long lines the first bytes do. */
+static int
+skip_vertices(struct reader *r)
+{
+	char head[8];
+	size_t n = 0;
+	int c;
+
+	while ((c = get(r)) >= 0) {
+		if (c != '\n') {
+			if (n < sizeof(head) - 1)
+				head[n++] = (char)c;
+			continue;
+		}
+		head[n] = '\0';
+		n = 0;
+		if (strcmp(head, "End:") == 0)
+			return 0;
+	}
+	return cut(r);
+}
+
+/* The report: 1 when facts follow, 0 when this was all, -1. */
+static int
+report(struct reader *r)
+{
+	static const char last[] = "Msgs in ", stored[] = " stored ";
+	const char *p;
+	int ended = 0, n;
+
+	for (;;) {
+		if (ended && peek(r) < 0 && r->in->why[0] == '\0')
+			return 0;
+		if (field(r, "") < 0)
+			return -1;
+		if (ended)
+			return strcmp(r->tok, "Facts:") == 0 ? 1 :
+			    wrong(r, "\"%.60s\" is not understood", r->tok);
+		ended = strncmp(r->tok, last, sizeof(last) - 1) == 0;
+		if (r->report != NULL)
+			r->report(r->arg, r->tok);
+		if (!ended)
+			continue;
+		p = strstr(r->tok, stored);
+		if (p == NULL)
+			return wrong(r, "it is not understood%s", "");
+		r->q->stored = 0;
+		for (p += sizeof(stored) - 1, n = 0; *p >= '0' && *p <= '9' &&
+		    n < 15; p++, n++)
+			r->q->stored = r->q->stored * 10 + (*p - '0');
+		if (n == 0)
+			return wrong(r, "it is not understood%s", "");
+	}
+}
+
+/* ---- facts ----------------------------------------------------------- */
+
+/* Cuts tok into n fields at its TABs: 0, or -1 when there are more or less. */
+static int
+split(struct reader *r, char **f, int n)
+{
+	char *p = r->tok;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		f[i] = p;
+		p = strchr(p, '\t');
+		if ((p == NULL) != (i == n - 1))
+			return wrong(r, "a fact has too few or too many "
+			    "fields%s", "");
+		if (p != NULL)
+			*p++ = '\0';
+	}
+	return 0;
+}
+
+static int
+fact_message(struct reader *r)
+{
+	struct mq_queue *q = r->q;
+	struct mq_msg *m;
+	const char *p;
+	char *f[6];
+	int n;
+
+	if (split(r, f, 6) < 0)
+		return -1;
+	if (f[1][0] == '\0' || strlen(f[1]) >= MQ_NAME_MAX)
+		return wrong(r, "\"%.60s\" is no name of a message", f[1]);
+	m = mq_msg(q, f[1], 1);
+	if (m == NULL)
+		return memory(r);
+	if (m->told)
+		return wrong(r, "message %.60s is told twice", f[1]);
+	m->told = 1;
+	if (number_in(f[2], &m->age) < 0 || m->age < MQ_UNKNOWN)
+		return wrong(r, "\"%.60s\" is no age", f[2]);
+	m->size = 0;
+	for (p = f[3], n = 0; *p >= '0' && *p <= '9' && n < 15; p++, n++)
+		m->size = m->size * 10 + (*p - '0');
+	if (strcmp(f[3], "-1") == 0)
+		m->size = -1;
+	else if (n == 0 || *p != '\0')
+		return wrong(r, "\"%.60s\" is no size", f[3]);
+	if (strcmp(f[4], "h") != 0 && strcmp(f[4], "-") != 0)
+		return wrong(r, "flags \"%.60s\" are not known", f[4]);
+	m->held = f[4][0] == 'h';
+	m->sender = NULL;
+	if (strcmp(f[5], "?") != 0 && (m->sender = mq_keep(q, f[5])) == NULL)
+		return memory(r);
+	return 0;
+}
+
+static int
+state_of(const char *s)
+{
+	int i;
+
+	for (i = MQ_RETRY; i < MQ_SPOOL; i++)
+		if (strcmp(s, mq_state_name[i]) == 0)
+			return i;
+	return -1;
+}
+
+static int
+fact_job(struct reader *r)
+{
+	struct mq_job *j;
+	char *f[8];
+	int qid, state;
+
+	if (split(r, f, 8) < 0)
+		return -1;
+	j = number_in(f[1], &qid) < 0 || qid < 0 ? NULL :
+	    mq_job_by_qid(r->q, (unsigned long)qid);
+	if (j == NULL || j->told)
+		return wrong(r, "vertex %.20s is told twice, or is not there",
+		    f[1]);
+	j->told = 1;
+	state = state_of(f[2]);
+	if (state < 0)
+		return wrong(r, "state \"%.60s\" is not known", f[2]);
+	j->state = (unsigned char)state;
+	j->expires = MQ_NEVER;
+	if (number_in(f[3], &j->next) < 0 || j->next < MQ_UNKNOWN ||
+	    (strcmp(f[4], "-") != 0 && number_in(f[4], &j->expires) < 0) ||
+	    number_in(f[5], &j->tries) < 0 || j->tries < 0 ||
+	    number_in(f[6], &j->pid) < 0 || j->pid < 0)
+		return wrong(r, "a number is not understood%s", "");
+	j->what = mq_keep(r->q, f[7]);
+	return j->what == NULL ? memory(r) : 0;
+}
+
+static int
+fact(struct reader *r)
+{
+	char *f[3];
+	int n;
+
+	switch (r->tok[0]) {
+	case 'p':
+		if (split(r, f, 2) < 0)
+			return -1;
+		if (text_fmt(r->q->postoffice, sizeof(r->q->postoffice),
+		    "%s", f[1]) < 0)
+			return wrong(r, "the path is too long%s", "");
+		return 0;
+	case 't':
+		if (split(r, f, 3) < 0)
+			return -1;
+		return number_in(f[2], &n) == 0 ? 0 :
+		    wrong(r, "a number is not understood%s", "");
+	case 'm':
+		return fact_message(r);
+	case 'v':
+		return fact_job(r);
+	}
+	return wrong(r, "\"%.60s\" is not understood", r->tok);
+}
+
+/* From behind "Facts:" to the end. */
+static int
+facts(struct reader *r)
+{
+	struct mq_queue *q = r->q;
+	unsigned i;
+
+	for (;;) {
+		if (field(r, "") < 0)
+			return -1;
+		if (strcmp(r->tok, "End:") == 0)
+			break;
+		if (r->tok[0] == '\0' || r->tok[1] != '\t')
+			return wrong(r, "\"%.60s\" is not understood",
+			    r->tok);
+		if (r->report != NULL && r->tok[0] != 'p')
+			continue;	/* nothing is kept */
+		if (fact(r) < 0)
+			return -1;
+	}
+	q->facts = 1;
+	if (peek(r) >= 0)
+		return wrong(r, "there is more behind its end%s", "");
+	if (r->in->why[0] != '\0')
+		return cut(r);
+	for (i = 0; i < q->njobs; i++)
+		if (!q->jobs[i].told || !q->msgs[q->jobs[i].msg].told)
+			return wrong(r, "a vertex or its message has no facts"
+			    "%s", "");
+	return 0;
+}
+
+/* ---- all of it ------------------------------------------------------- */
+
+static int
+greeting(struct reader *r)
+{
+	static const char busy[] = "busy ", two[] = "version zmailer 2";
+
+	if (field(r, "") < 0)
+		return -1;
+	if (strcmp(r->tok, "version zmailer 1.0") == 0)
+		return heading(r, "Vertices:");
+	if (strncmp(r->tok, busy, sizeof(busy) - 1) == 0) {
+		text_fmt(r->why, MQ_WHY_MAX, "the scheduler is busy: %.200s",
+		    r->tok + sizeof(busy) - 1);
+		return -1;
+	}
+	if (strncmp(r->tok, two, sizeof(two) - 1) == 0) {
+		strcpy(r->why, "the scheduler speaks protocol 2, which wants "
+		    "a password; without PARAMauthfile in its configuration "
+		    "it speaks protocol 1");
+		return -1;
+	}
+	return wrong(r, "\"%.60s\" is not what a scheduler says", r->tok);
+}
+
+int
+mq_read(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
+    void (*line)(void *, const char *), void *arg)
+{
+	static struct reader r;
+	int more;
+
+	r.q = q;
+	r.in = in;
+	r.report = line;
+	r.arg = arg;
+	r.line = 1;
+	r.ended = 0;
+	r.ahead = -2;
+	r.why = why;
+	why[0] = '\0';
+	if (greeting(&r) < 0)
+		return -1;
+	if ((line != NULL ? skip_vertices(&r) : vertices(&r)) < 0)
+		return -1;
+	more = report(&r);
+	return more > 0 ? facts(&r) : more;
+}

@@ -1,0 +1,255 @@
+/*
+ * mqshape.c - the queue by destination: its shape, and its sizes.
+ *
+ *	destination      total   5m   20m   80m   5h   1d older state
+ *	smtp/example.org    12    0     1     2    2    3     4 retry
+ *	    connect to example.org: connection refused
+ *
+ * A row is a channel and a host.  A column counts the messages that are no
+ * older than its head says and older than the one before; so a destination
+ * that has just died fills from the left, and one that nobody looks after has
+ * its weight on the right.  The state and the reason are those that most of
+ * its messages have.  Rows come by number, the largest first.
+ *
+ * The jobs are sorted once, by destination and reason, and then walked; there
+ * is a pointer for each job and one row at a time.
+ */
+#include "mq.h"
+
+#define COLUMNS	6
+#define STATES	(MQ_SPOOL + 1)
+#define NAME_W	25		/* bytes of a destination that are shown */
+#define WIDTH	79		/* of a row */
+
+struct row {
+	const struct mq_dest *dest;	/* NULL: of all */
+	unsigned long total;
+	unsigned long by_age[COLUMNS];
+	unsigned long ageless, sizeless;
+	double	size;
+	unsigned long by_state[STATES];
+	const char *what[STATES];	/* of the last with that state */
+	const char *reason;		/* that most have */
+	unsigned long most, same;	/* times it stands, this one stands */
+};
+
+static const long age_most[COLUMNS - 1] = {
+	300, 1200, 4800, 5 * 3600L, 24 * 3600L
+};
+
+/* ---- the walk --------------------------------------------------------- */
+
+static int
+by_dest(const void *a, const void *b)
+{
+	const struct mq_job *x = *(const struct mq_job *const *)a;
+	const struct mq_job *y = *(const struct mq_job *const *)b;
+	int c;
+
+	if (x->dest != y->dest) {
+		if (x->dest->njobs != y->dest->njobs)
+			return x->dest->njobs > y->dest->njobs ? -1 : 1;
+		c = strcmp(x->dest->channel, y->dest->channel);
+		return c != 0 ? c : strcmp(x->dest->host, y->dest->host);
+	}
+	/* equal texts are kept once: any order brings them together */
+	return memcmp(&x->reason, &y->reason, sizeof(x->reason));
+}
+
+/* One more job; those with one reason come one after the other. */
+static void
+count(struct row *r, const struct mq_job *j, const struct mq_msg *m,
+    const char *last)
+{
+	int i = 0;
+
+	r->total++;
+	while (i < COLUMNS - 1 && m->age > age_most[i])
+		i++;
+	if (m->age == MQ_UNKNOWN)
+		r->ageless++;
+	else
+		r->by_age[i]++;
+	if (m->size >= 0)
+		r->size += m->size;
+	else
+		r->sizeless++;
+	i = m->held && j->state != MQ_RUN ? MQ_HELD : j->state;
+	r->by_state[i]++;
+	r->what[i] = j->what;
+	r->same = j->reason == last ? r->same + 1 : 1;
+	if (r->same > r->most && *j->reason != '\0') {
+		r->most = r->same;
+		r->reason = j->reason;
+	}
+}
+
+/* Calls show with each destination, then with all of them: 0, or -1 when
+ * there is no memory. */
+static int
+walk(const struct mq_queue *q, void (*show)(const struct row *))
+{
+	const struct mq_job **v, *j;
+	const char *last = NULL;
+	struct row r, all;
+	unsigned i, n = 0;
+
+	v = mem_get((q->njobs + 1) * sizeof(*v));
+	if (v == NULL)
+		return -1;
+	for (j = q->jobs; j < q->jobs + q->njobs; j++)
+		if (!j->dest->hidden)
+			v[n++] = j;
+	qsort((void *)v, n, sizeof(*v), by_dest);
+	memset(&r, 0, sizeof(r));
+	memset(&all, 0, sizeof(all));
+	for (i = 0; i < n; i++) {
+		if (r.dest != v[i]->dest) {
+			if (r.dest != NULL)
+				show(&r);
+			memset(&r, 0, sizeof(r));
+			r.dest = v[i]->dest;
+			last = NULL;
+		}
+		count(&r, v[i], &q->msgs[v[i]->msg], last);
+		count(&all, v[i], &q->msgs[v[i]->msg], last);
+		last = v[i]->reason;
+	}
+	if (r.dest != NULL)
+		show(&r);
+	show(&all);
+	free((void *)v);
+	return 0;
+}
+
+/* ---- the shape -------------------------------------------------------- */
+
+/* A number in so many columns: 123, 99k, 5M. */
+static void
+put_number(unsigned long n, int width)
+{
+	static const char unit[] = " kMGTPE";
+	unsigned long most = 1;
+	int i, u = 0;
+
+	for (i = 0; i < width - 1; i++)
+		most *= 10;
+	if (n >= most)
+		for (most /= 10; n >= most; u++)
+			n /= 1000;
+	if (u == 0)
+		printf("%*lu", width, n);
+	else
+		printf("%*lu%c", width - 1, n, unit[u]);
+}
+
+/* The state that most have, in at most nine bytes. */
+static void
+put_state(const struct row *r)
+{
+	char buf[10];
+	struct text t;
+	int i, top = 0;
+
+	for (i = 1; i < STATES; i++)
+		if (r->by_state[i] > r->by_state[top])
+			top = i;
+	text_init(&t, buf, sizeof(buf));
+	t.clean = 1;
+	if (top == MQ_RUN)
+		text_add(&t, "running");
+	else if (top == MQ_HOST)
+		text_add(&t, "dead host");
+	else if (top == MQ_LIMIT && *r->what[top] != '\0')
+		text_add(&t, "%s", strcmp(r->what[top], "maxchannel") == 0 ?
+		    "maxchan" : r->what[top]);
+	else if (top != MQ_SPOOL && top != MQ_OTHER)
+		text_add(&t, "%s", mq_state_name[top]);
+	if (*buf != '\0')
+		printf(" %s", buf);
+}
+
+/* "channel/host", cut with a '+' at its end. */
+static void
+name_of(const struct row *r, struct text *t)
+{
+	if (r->dest == NULL)
+		text_add(t, "all");
+	else
+		text_add(t, "%s/%s", r->dest->channel, r->dest->host);
+	if (t->cut)
+		t->s[t->len - 1] = '+';
+}
+
+static void
+shape_row(const struct row *r)
+{
+	char name[NAME_W + 1], reason[WIDTH - 3];
+	struct text t;
+	int i;
+
+	text_init(&t, name, sizeof(name));
+	t.clean = 1;
+	name_of(r, &t);
+	printf("%-*s", NAME_W, name);
+	put_number(r->total, 8);
+	for (i = 0; i < COLUMNS; i++)
+		put_number(r->by_age[i], 6);
+	if (r->dest != NULL)
+		put_state(r);
+	putchar('\n');
+	if (r->dest == NULL && r->ageless > 0)
+		printf("the age of %lu is not known; they are in the total "
+		    "alone\n", r->ageless);
+	if (r->dest == NULL || r->reason == NULL)
+		return;
+	text_init(&t, reason, sizeof(reason));
+	t.clean = 1;
+	text_add(&t, "%s", r->reason);
+	printf("    %s\n", reason);
+}
+
+int
+mq_show_shape(const struct mq_queue *q, const struct mq_view *view)
+{
+	if (mq_show_none(q, view))
+		return 0;
+	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", NAME_W, "destination",
+	    "total", "5m", "20m", "80m", "5h", "1d", "older");
+	if (walk(q, shape_row) < 0)
+		return -1;
+	mq_put_unread(q, "", "\n");
+	return 0;
+}
+
+/* ---- the sizes -------------------------------------------------------- */
+
+static void
+size_row(const struct row *r)
+{
+	double known = (double)r->total - (double)r->sizeless;
+
+	if (r->dest == NULL)
+		return;
+	mq_put(stdout, r->dest->channel);
+	putchar('/');
+	mq_put(stdout, r->dest->host);
+	printf(":\n\t  %lu file%s", r->total, r->total == 1 ? "" : "s");
+	if (known > 0)
+		printf(", %.0f bytes total, %.0f bytes average", r->size,
+		    r->size / known);
+	if (r->sizeless > 0)
+		printf(", %lu of a size not known", r->sizeless);
+	putchar('\n');
+}
+
+int
+mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
+{
+	if (mq_show_none(q, view))
+		return 0;
+	if (walk(q, size_row) < 0)
+		return -1;
+	mq_put_unread(q, "", "\n");
+	return 0;
+}

@@ -1,0 +1,352 @@
+/*
+ * mqshow.c - the queue as a list, and its counts.
+ *
+ *	11026545-21354  <anna@example.org>  287 bytes  23s old
+ *		smtp/example.net  3 recipients, 2 tries: connection refused
+ *			next 14:05 (in 5m), expires in 2d20h
+ *			to bert@example.net
+ *
+ * A message, then each channel and host it goes to: how many recipients it
+ * has there, how often that was tried, what the last failure was, and what
+ * is waited for.  What is not known is left out, and never shown as nought.
+ *
+ * Everything that came from elsewhere is shown through mq_put, so that no
+ * byte in a queue can move a cursor or begin a line.
+ */
+#include "mq.h"
+
+#define SANE_WALL	1767225600.0	/* 2026-01-01: earlier is no clock */
+#define SOON		(20 * 3600)	/* seconds: needs no date */
+
+/* ---- words ------------------------------------------------------------ */
+
+void
+mq_put_byte(FILE *f, int c)
+{
+	if (c < 32 || c >= 127 || c == '\\')
+		fprintf(f, "\\%03o", (unsigned)c);
+	else
+		putc(c, f);
+}
+
+void
+mq_put(FILE *f, const char *s)
+{
+	for (; *s != '\0'; s++)
+		mq_put_byte(f, (unsigned char)*s);
+}
+
+void
+mq_put_unread(const struct mq_queue *q, const char *before, const char *after)
+{
+	if (q->unread > 0)
+		printf("%s%u control file%s cannot be read%s", before,
+		    q->unread, q->unread == 1 ? "" : "s", after);
+}
+
+static void
+put_span(long seconds)
+{
+	char buf[40];
+	struct text t;
+
+	text_init(&t, buf, sizeof(buf));
+	span_add(&t, seconds);
+	fputs(buf, stdout);
+}
+
+/* "3 files", "1 file". */
+static void
+put_count(double n, const char *what)
+{
+	printf("%.0f %s%s", n, what, n == 1 ? "" : "s");
+}
+
+/* ---- what a job waits for --------------------------------------------- */
+
+/* "next 14:05 (in 5m)"; without the time of day when the clock is not set,
+ * or cannot tell of then. */
+static void
+put_next(int seconds)
+{
+	static time_t wall;
+	char buf[40];
+	struct tm *tm = NULL;
+	time_t then;
+
+	if (wall == 0)
+		wall = time(NULL);
+	then = wall;
+	if (difftime(wall, (time_t)0) > SANE_WALL && (sizeof(then) > 4 ||
+	    difftime(wall, (time_t)0) + seconds < 2147483647.0)) {
+		then += seconds;
+		tm = localtime(&then);
+	}
+	fputs("next ", stdout);
+	if (tm != NULL && strftime(buf, sizeof(buf), seconds < SOON ?
+	    "%H:%M" : "%d %b %H:%M", tm) > 0)
+		printf("%s (in ", buf);
+	else
+		fputs("(in ", stdout);
+	put_span(seconds);
+	putchar(')');
+}
+
+static void
+put_held(const char *what)
+{
+	fputs("held", stdout);
+	if (*what != '\0' && strcmp(what, "message") != 0) {
+		fputs(" by ", stdout);
+		mq_put(stdout, what);
+	}
+}
+
+static void
+put_limit(const char *what)
+{
+	if (strcmp(what, "forkrate") == 0) {
+		fputs("waits, forkrate is reached: many agents are being "
+		    "started", stdout);
+		return;
+	}
+	fputs("waits for a slot", stdout);
+	if (*what != '\0') {
+		fputs(", ", stdout);
+		mq_put(stdout, what);
+		fputs(" is reached", stdout);
+	}
+}
+
+/* The state in words; nothing when the next try says it all. */
+static int
+put_state(const struct mq_job *j)
+{
+	switch (j->state) {
+	case MQ_RETRY:
+		if (j->next != MQ_UNKNOWN)
+			return 0;
+		fputs("waits for its next try", stdout);
+		break;
+	case MQ_SPOOL:
+		return 0;
+	case MQ_HOST:
+		fputs("dead host", stdout);
+		break;
+	case MQ_RUN:
+		printf("agent pid %d has it", j->pid);
+		break;
+	case MQ_LIMIT:
+		put_limit(j->what);
+		break;
+	case MQ_NEXT:
+		fputs("its turn comes at once", stdout);
+		break;
+	case MQ_AGENT:
+		fputs("no agent can be started: ", stdout);
+		mq_put(stdout, j->what);
+		break;
+	case MQ_HELD:
+		put_held(j->what);
+		break;
+	case MQ_QUEUEONLY:
+		fputs("queueonly, waits for ETRN or flush", stdout);
+		break;
+	case MQ_FROZEN:
+		fputs("frozen, the scheduler was started with ", stdout);
+		mq_put(stdout, *j->what != '\0' ? j->what : "-F");
+		break;
+	case MQ_COMMAND:
+		fputs("no clause has a command for it", stdout);
+		break;
+	default:
+		if (*j->what == '\0')
+			return 0;
+		mq_put(stdout, j->what);
+		break;
+	}
+	return 1;
+}
+
+static void
+put_wait(const struct mq_job *j)
+{
+	int next = j->next != MQ_UNKNOWN && (j->next > 0 ||
+	    j->state == MQ_RETRY || j->state == MQ_HOST);
+
+	if (!next && j->expires == MQ_NEVER &&
+	    (j->state == MQ_SPOOL || (j->state == MQ_OTHER &&
+	    *j->what == '\0')))
+		return;
+	fputs("\t\t", stdout);
+	if (put_state(j) && (next || j->expires != MQ_NEVER))
+		fputs(", ", stdout);
+	if (next) {
+		put_next(j->next);
+		if (j->expires != MQ_NEVER)
+			fputs(", ", stdout);
+	}
+	if (j->expires != MQ_NEVER && j->expires >= 0) {
+		fputs("expires in ", stdout);
+		put_span(j->expires);
+	} else if (j->expires != MQ_NEVER) {
+		fputs("expired ", stdout);
+		put_span(-(long)j->expires);
+		fputs(" ago", stdout);
+	}
+	putchar('\n');
+}
+
+/* ---- the list --------------------------------------------------------- */
+
+static void
+put_message(const struct mq_msg *m)
+{
+	mq_put(stdout, m->name);
+	if (m->sender != NULL) {
+		fputs("  <", stdout);
+		mq_put(stdout, m->sender);
+		putchar('>');
+	} else {
+		fputs("  sender not known", stdout);
+	}
+	if (m->size >= 0) {
+		fputs("  ", stdout);
+		put_count(m->size, "byte");
+	}
+	if (m->age != MQ_UNKNOWN) {
+		fputs("  ", stdout);
+		put_span(m->age);
+		fputs(" old", stdout);
+	}
+	if (m->held)
+		fputs("  held", stdout);
+	putchar('\n');
+	if (m->unread)
+		fputs("\tits control file cannot be read or understood\n",
+		    stdout);
+	else if (m->first == 0)
+		fputs("\tnobody is left to have it\n", stdout);
+}
+
+static void
+put_job(const struct mq_job *j)
+{
+	putchar('\t');
+	mq_put(stdout, j->dest->channel);
+	putchar('/');
+	mq_put(stdout, j->dest->host);
+	fputs("  ", stdout);
+	put_count(j->nrcpt, "recipient");
+	if (j->tries > 0)
+		printf(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
+	else if (j->tries == 0)
+		fputs(", not tried yet", stdout);
+	if (*j->reason != '\0') {
+		fputs(": ", stdout);
+		mq_put(stdout, j->reason);
+	}
+	putchar('\n');
+	put_wait(j);
+}
+
+static void
+put_users(const struct mq_rcpts *r, const struct mq_dest *d)
+{
+	const struct mq_rcpt *v;
+	unsigned n;
+
+	for (v = mq_rcpts_of(r, d, &n); n > 0; n--, v++) {
+		fputs("\t\tto ", stdout);
+		mq_put(stdout, v->user);
+		putchar('\n');
+	}
+}
+
+static void
+put_totals(const struct mq_queue *q)
+{
+	struct mq_sum sum;
+
+	mq_count(q, &sum);
+	put_count((double)sum.msgs, "message");
+	fputs(", ", stdout);
+	put_count(sum.rcpts, "recipient");
+	fputs(", ", stdout);
+	put_count((double)sum.dests, "destination");
+	if (sum.jobs > 0 && q->jobs[0].state != MQ_SPOOL)
+		printf("; %lu held, %lu running, %lu waiting", sum.held,
+		    sum.running, sum.waiting);
+	mq_put_unread(q, "; ", "");
+	putchar('\n');
+}
+
+int
+mq_show_none(const struct mq_queue *q, const struct mq_view *view)
+{
+	struct mq_sum sum;
+
+	mq_count(q, &sum);
+	if (sum.msgs > 0)
+		return 0;
+	if (!q->filtered) {
+		puts("the queue is empty");
+		return 1;
+	}
+	fputs("nothing in the queue matches ", stdout);
+	mq_put(stdout, view->filter);
+	mq_put_unread(q, "; ", "");
+	putchar('\n');
+	return 1;
+}
+
+void
+mq_show_list(struct mq_queue *q, const struct mq_view *view)
+{
+	struct mq_rcpts r;
+	const struct mq_msg *m;
+	unsigned i;
+
+	if (mq_show_none(q, view))
+		return;
+	memset(&r, 0, sizeof(r));
+	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
+		if (!mq_shown(q, m))
+			continue;
+		put_message(m);
+		if (view->verbose)
+			mq_rcpts(&r, q, m, view);
+		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
+			if (q->jobs[i - 1].dest->hidden)
+				continue;
+			put_job(&q->jobs[i - 1]);
+			put_users(&r, q->jobs[i - 1].dest);
+		}
+		if (r.why != NULL)
+			printf("\trecipients cannot be shown: %s\n", r.why);
+		if (r.more)
+			puts("\tthere are more recipients than are shown");
+		mq_rcpts_free(&r);
+	}
+	put_totals(q);
+}
+
+/* ---- counts ----------------------------------------------------------- */
+
+void
+mq_show_counts(const struct mq_queue *q, int scheduler)
+{
+	struct mq_sum sum;
+
+	mq_count(q, &sum);
+	printf("scheduler %d\n", scheduler);
+	printf("messages %lu\n", sum.msgs);
+	printf("recipients %.0f\n", sum.rcpts);
+	printf("destinations %lu\n", sum.dests);
+	printf("jobs %lu\n", sum.jobs);
+	printf("held %lu\n", sum.held);
+	printf("running %lu\n", sum.running);
+	printf("waiting %lu\n", sum.waiting);
+	printf("unreadable %u\n", q->unread);
+	printf("oldest %d\n", sum.msgs == 0 ? 0 : sum.oldest);
+}

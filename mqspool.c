@@ -1,0 +1,497 @@
+/*
+ * mqspool.c - control files, and the spool as they show it.
+ *
+ * When no scheduler answers there are still the files: transport/ has a
+ * control file for each message, at its top or in directories A to Z of one
+ * or two levels, and queue/ the message itself under the same name.  Of them
+ * we take what they tell: sender, who is still to have it (a blank tag, or
+ * the mark of an agent), the size and the age of the message.  Why it waits
+ * only a scheduler knows.
+ *
+ * The same reader finds the recipients that a dump does not name, and the
+ * senders that ZMailer's does not.
+ *
+ * A directory that cannot be read is an error: what is in it would be missed
+ * and a full queue look empty.  A control file that cannot be read or
+ * understood is a message all the same, and is counted.  One that is gone
+ * when we come to it was delivered meanwhile.
+ *
+ * Nothing here writes, locks, or follows a link, and a name that came over
+ * the wire is used in a path only when it is a plain one.
+ */
+#include "mq.h"
+#include <ctype.h>
+#include <dirent.h>
+
+#define RCPTS_MOST	100000U		/* of one message, with -v */
+#define FORMAT_PID	1
+#define FORMAT_DELAY	2
+
+/* ---- one control file ------------------------------------------------- */
+
+int
+mq_ctl_open(struct mq_ctl *c, const char *po, const char *name)
+{
+	char path[MQ_PATH_MAX];
+	struct stat st;
+	int fd;
+
+	c->format = c->trigger = 0;
+	if (text_fmt(path, sizeof(path), "%s/transport/%s", po, name) < 0) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = fd_plain(path, O_RDONLY, &st);
+	if (fd < 0)
+		return -1;
+	line_start(&c->l, fd, 0);
+	return 0;
+}
+
+void
+mq_ctl_close(struct mq_ctl *c)
+{
+	close(c->l.fd);
+}
+
+/* Takes the word at *p along, in lower case with lower: 0 or -1. */
+static int
+word(const char **p, char *to, size_t size, int lower)
+{
+	const char *s = *p, *end;
+	size_t n;
+
+	s += strspn(s, " ");
+	end = line_word(s);
+	n = (size_t)(end - s);
+	if (n == 0 || n >= size)
+		return -1;
+	*p = end;
+	to[n] = '\0';
+	while (n-- > 0)
+		to[n] = lower ? (char)tolower((unsigned char)s[n]) : s[n];
+	return 0;
+}
+
+/* Of ((a b)(c)) the scheduler takes a. */
+static void
+first_host(char *host)
+{
+	size_t skip = strspn(host, "( "), n;
+
+	if (*host != '(')
+		return;
+	n = strcspn(host + skip, " ()");
+	memmove(host, host + skip, n);
+	host[n] = '\0';
+}
+
+static enum mq_item
+recipient(struct mq_ctl *c)
+{
+	const char *p = c->l.line + 2;
+
+	if (c->l.len < 3)
+		return MQ_BAD;
+	if ((c->format & FORMAT_PID) || line_has_pid(c->l.line[1], p)) {
+		if (strlen(p) < 6)
+			return MQ_BAD;
+		p += 6;
+	}
+	if ((c->format & FORMAT_DELAY) || *p == ' ' ||
+	    isdigit((unsigned char)*p)) {
+		if (strlen(p) < 4)
+			return MQ_BAD;
+		p += 4;
+	}
+	if (word(&p, c->channel, sizeof(c->channel), 1) < 0 ||
+	    word(&p, c->host, sizeof(c->host), 1) < 0 ||
+	    word(&p, c->user, sizeof(c->user), 0) < 0)
+		return MQ_BAD;
+	first_host(c->host);
+	return c->host[0] == '\0' ? MQ_BAD : MQ_RCPT;
+}
+
+/* "s channel host user privilege"; a report comes from nobody. */
+static enum mq_item
+sender(struct mq_ctl *c)
+{
+	const char *p = c->l.line + 2;
+
+	if (c->l.len < 3 ||
+	    word(&p, c->channel, sizeof(c->channel), 1) < 0 ||
+	    word(&p, c->host, sizeof(c->host), 1) < 0 ||
+	    word(&p, c->user, sizeof(c->user), 0) < 0)
+		return MQ_BAD;
+	if (strcmp(c->channel, "error") == 0)
+		c->user[0] = '\0';
+	return MQ_SENDER;
+}
+
+enum mq_item
+mq_ctl_next(struct mq_ctl *c)
+{
+	int block = 0;
+
+	while (line_next(&c->l)) {
+		if (block) {	/* a header, up to an empty line */
+			block = c->l.len > 0;
+			continue;
+		}
+		if (strchr("ers", c->l.line[0]) != NULL && c->l.len > 0 &&
+		    (c->l.overlong || strlen(c->l.line) != c->l.len))
+			return MQ_BAD;
+		switch (c->l.line[0]) {
+		case '@':
+			c->format = (int)strtol(c->l.line + 1, NULL, 0);
+			break;
+		case 'T':
+			c->trigger = 1;
+			break;
+		case 'e':
+			if (c->l.len < 2)
+				return MQ_BAD;
+			strcpy(c->user, c->l.line + 2);
+			return MQ_SENDER;
+		case 's':
+			return sender(c);
+		case 'r':
+			if (c->l.line[1] == ' ' || c->l.line[1] == '~')
+				return recipient(c);
+			break;
+		case 'm':
+		case 'M':
+			block = c->l.len <= 2;
+			break;
+		}
+	}
+	return c->l.error != 0 ? MQ_BAD : MQ_END;
+}
+
+/* Size and age of the message file, where there is one. */
+static void
+look(struct mq_msg *m, const char *po)
+{
+	char path[MQ_PATH_MAX];
+	struct stat st;
+	double age;
+
+	if (text_fmt(path, sizeof(path), "%s/queue/%s", po, m->name) < 0 ||
+	    stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	age = difftime(time(NULL), st.st_mtime);
+	m->size = (double)st.st_size;
+	m->age = age < 0 ? 0 : age > 2e9 ? 2000000000 : (int)age;
+}
+
+/* [X/[Y/]]123-45, as our routers and ZMailer's name messages. */
+static int
+plain(const char *name)
+{
+	int i;
+
+	for (i = 0; i < 2 && isupper((unsigned char)*name) &&
+	    name[1] == '/'; i++)
+		name += 2;
+	if (!isdigit((unsigned char)*name))
+		return 0;
+	for (; *name != '\0'; name++)
+		if (!isalnum((unsigned char)*name) &&
+		    strchr("-_.+=", *name) == NULL)
+			return 0;
+	return 1;
+}
+
+void
+mq_spool_fill(struct mq_queue *q, const char *po)
+{
+	static struct mq_ctl c;
+	struct mq_msg *m;
+	enum mq_item item;
+
+	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
+		if (m->told || !plain(m->name))
+			continue;
+		look(m, po);
+		if (mq_ctl_open(&c, po, m->name) < 0)
+			continue;
+		while ((item = mq_ctl_next(&c)) == MQ_SENDER)
+			m->sender = mq_keep(q, c.user);
+		mq_ctl_close(&c);
+	}
+}
+
+/* ---- the whole spool -------------------------------------------------- */
+
+/* scan: names while they are collected. */
+struct scan {
+	const char *po;
+	char	**names;
+	unsigned n, room;
+	int	rc;		/* exit code, 0 while all is well */
+	char	*why;
+};
+
+static void
+failed(struct scan *s, const char *path, int error)
+{
+	s->rc = error == EACCES || error == EPERM ? X_NOPERM : X_UNAVAILABLE;
+	text_fmt(s->why, MQ_WHY_MAX, "%s: %s", path, strerror(error));
+}
+
+/* 0, or -1 and the scan has failed. */
+static int
+add_name(struct scan *s, const char *prefix, const char *name)
+{
+	char **more, *copy = malloc(strlen(prefix) + strlen(name) + 1);
+	unsigned room = s->room < 64 ? 64 : s->room * 2;
+
+	if (copy != NULL && s->n == s->room) {
+		more = realloc(s->names, room * sizeof(*more));
+		if (more != NULL) {
+			s->names = more;
+			s->room = room;
+		}
+	}
+	if (copy == NULL || s->n == s->room) {
+		free(copy);
+		failed(s, s->po, ENOMEM);
+		return -1;
+	}
+	strcpy(copy, prefix);
+	strcat(copy, name);
+	s->names[s->n++] = copy;
+	return 0;
+}
+
+/* Collects what is in transport/PREFIX; prefix is "", "X/" or "X/Y/". */
+static void
+scan(struct scan *s, const char *prefix)
+{
+	char path[MQ_PATH_MAX], sub[8];
+	struct dirent *e;
+	DIR *d = NULL;
+
+	errno = ENAMETOOLONG;
+	if (text_fmt(path, sizeof(path), "%s/transport/%s", s->po,
+	    prefix) == 0)
+		d = opendir(path);
+	if (d == NULL) {
+		/* no directory of that letter, or a file */
+		if (*prefix == '\0' || (errno != ENOENT && errno != ENOTDIR))
+			failed(s, path, errno);
+		return;
+	}
+	while (s->rc == 0 && (errno = 0, e = readdir(d)) != NULL) {
+		if (isdigit((unsigned char)e->d_name[0]) &&
+		    strlen(prefix) + strlen(e->d_name) < MQ_NAME_MAX) {
+			add_name(s, prefix, e->d_name);
+		} else if (isupper((unsigned char)e->d_name[0]) &&
+		    e->d_name[1] == '\0' && strlen(prefix) < 4) {
+			text_fmt(sub, sizeof(sub), "%s%c/", prefix,
+			    e->d_name[0]);
+			scan(s, sub);
+		}
+	}
+	if (s->rc == 0 && errno != 0)
+		failed(s, path, errno);
+	closedir(d);
+}
+
+/* By number, which is about the order in which they came. */
+static int
+by_number(const void *a, const void *b)
+{
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+	const char *p = strrchr(x, '/'), *q = strrchr(y, '/');
+	unsigned long m = num_of(p == NULL ? x : p + 1, NULL);
+	unsigned long n = num_of(q == NULL ? y : q + 1, NULL);
+
+	return m < n ? -1 : m > n ? 1 : strcmp(x, y);
+}
+
+/* One more recipient of the message: 0 or -1. */
+static int
+add_rcpt(struct mq_queue *q, unsigned msg, const struct mq_ctl *c)
+{
+	struct mq_dest *d = mq_dest(q, c->channel, c->host);
+	struct mq_job *j;
+
+	if (d == NULL)
+		return -1;
+	if (d->msg != msg + 1) {
+		j = mq_job(q, &q->msgs[msg]);
+		if (j == NULL)
+			return -1;
+		j->dest = d;
+		j->state = MQ_SPOOL;
+		d->msg = msg + 1;
+		d->job = q->njobs - 1;
+		d->njobs++;
+	}
+	q->jobs[d->job].nrcpt++;
+	return 0;
+}
+
+/* Takes one control file in: 0, or -1 when there is no memory. */
+static int
+load(struct mq_queue *q, const char *po, const char *name)
+{
+	static struct mq_ctl c;
+	struct mq_msg *m;
+	enum mq_item item = MQ_BAD;
+	unsigned i;
+	int bad, empty, opened = mq_ctl_open(&c, po, name) == 0;
+
+	/* what is gone was delivered; what is no file is no message */
+	if (!opened && (errno == ENOENT || errno == EINVAL))
+		return 0;
+	if (opened)
+		item = mq_ctl_next(&c);
+	empty = item == MQ_END;
+	if (empty && c.trigger) {	/* only tells a host to turn */
+		mq_ctl_close(&c);
+		return 0;
+	}
+	m = mq_msg(q, name, 1);
+	bad = m == NULL;
+	i = bad ? 0 : (unsigned)(m - q->msgs);
+	for (; !bad && (item == MQ_SENDER || item == MQ_RCPT);
+	    item = mq_ctl_next(&c)) {
+		if (item == MQ_RCPT)
+			bad = add_rcpt(q, i, &c) < 0;
+		else
+			bad = (q->msgs[i].sender = mq_keep(q, c.user)) == NULL;
+	}
+	if (opened)
+		mq_ctl_close(&c);
+	if (bad)
+		return -1;
+	q->msgs[i].unread = item == MQ_BAD || empty;
+	q->unread += q->msgs[i].unread;
+	look(&q->msgs[i], po);
+	return 0;
+}
+
+int
+mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+{
+	struct scan s;
+	unsigned i;
+
+	memset(&s, 0, sizeof(s));
+	s.po = po;
+	s.why = why;
+	scan(&s, "");
+	if (s.n > 0)
+		qsort(s.names, s.n, sizeof(*s.names), by_number);
+	for (i = 0; i < s.n; i++) {
+		if (s.rc == 0 && load(q, po, s.names[i]) < 0)
+			failed(&s, po, ENOMEM);
+		free(s.names[i]);
+	}
+	free(s.names);
+	return s.rc;
+}
+
+/* ---- the recipients of a message -------------------------------------- */
+
+static int
+by_dest(const void *a, const void *b)
+{
+	const struct mq_rcpt *x = a, *y = b;
+
+	if (x->dest != y->dest)
+		return x->dest->id < y->dest->id ? -1 : 1;
+	return x->pos < y->pos ? -1 : x->pos > y->pos;
+}
+
+/* 0, or -1 when there is no memory. */
+static int
+add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user)
+{
+	unsigned room = r->room < 16 ? 16 : r->room * 2;
+	struct mq_rcpt *v;
+
+	if (r->n == r->room) {
+		v = realloc(r->v, room * sizeof(*v));
+		if (v == NULL)
+			return -1;
+		r->v = v;
+		r->room = room;
+	}
+	v = &r->v[r->n];
+	v->dest = d;
+	v->pos = r->n;
+	v->user = malloc(strlen(user) + 1);
+	if (v->user == NULL)
+		return -1;
+	strcpy(v->user, user);
+	r->n++;
+	return 0;
+}
+
+void
+mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
+    const struct mq_view *view)
+{
+	static struct mq_ctl c;
+	struct mq_dest *d;
+	enum mq_item item;
+
+	memset(r, 0, sizeof(*r));
+	if (view->postoffice == NULL)
+		r->why = "the queue is on another machine";
+	else if (!plain(m->name))
+		r->why = "the name of the message is not a plain one";
+	else if (mq_ctl_open(&c, view->postoffice, m->name) < 0)
+		r->why = strerror(errno);
+	if (r->why != NULL)
+		return;
+	while ((item = mq_ctl_next(&c)) == MQ_SENDER || item == MQ_RCPT) {
+		if (item == MQ_SENDER)
+			continue;
+		d = mq_dest(q, c.channel, c.host);
+		if (d == NULL || r->n == RCPTS_MOST ||
+		    add_user(r, d, c.user) < 0) {
+			r->more = 1;
+			break;
+		}
+	}
+	mq_ctl_close(&c);
+	if (item == MQ_BAD)
+		r->why = "its control file is not understood";
+	if (r->n > 0)
+		qsort(r->v, r->n, sizeof(*r->v), by_dest);
+}
+
+struct mq_rcpt *
+mq_rcpts_of(const struct mq_rcpts *r, const struct mq_dest *d, unsigned *n)
+{
+	unsigned lo = 0, hi = r->n, mid;
+
+	*n = 0;
+	if (hi == 0)
+		return NULL;
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (r->v[mid].dest->id < d->id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo + *n < r->n && r->v[lo + *n].dest == d)
+		++*n;
+	return r->v + lo;
+}
+
+void
+mq_rcpts_free(struct mq_rcpts *r)
+{
+	unsigned i;
+
+	for (i = 0; i < r->n; i++)
+		free(r->v[i].user);
+	free(r->v);
+	memset(r, 0, sizeof(*r));
+}

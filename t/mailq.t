@@ -1,0 +1,737 @@
+#!/bin/sh
+# The client mailq: what it understands, what it shows, and that it never says
+# "empty" when it could not look.
+. "${0%/*}/lib.sh"
+
+M=${MAILQ:-$top/mailq}
+S=$top/t/serve
+po=$tmp/po
+tab=$(printf '\t')
+spool_new "$po"
+POSTOFFICE=$po RENDEZVOUS=$tmp/none MAILQ_WAIT=20
+export POSTOFFICE RENDEZVOUS MAILQ_WAIT
+
+# Sets rc; what it says is in out and err.
+mailq() {	# [argument ...]
+	"$M" "$@" >"$tmp/out" 2>"$tmp/err"
+	rc=$?
+}
+out() {
+	cat "$tmp/out"
+}
+# Plays a scheduler of a post office: its pipe answers with the file.
+serve() {	# file [option ...]
+	serve_file=$1
+	shift
+	rm -f "$tmp/q" "$tmp/q.log"
+	bg "$S" "$@" -q "$tmp/q" "$serve_file"
+	wait_for 10 test -p "$tmp/q"
+}
+unserve() {
+	kill -9 "$bg_pid"
+	wait "$bg_pid" 2>/dev/null
+	lib_forget "$bg_pid"
+	rm -f "$tmp/q"
+}
+# What mailq says of a dump, by a pipe.
+ask() {		# file [argument ...]
+	ask_file=$1
+	shift
+	serve "$ask_file"
+	mailq -q "$tmp/q" "$@"
+	unserve
+}
+# TABs are written as ~ and a control byte as ^ in the samples.
+dump() {
+	tr '~^' '\011\033'
+}
+
+# ---- dumps ----------------------------------------------------------------
+
+dump >"$tmp/report" <<'END'
+End:
+ch/*/0
+    prog/-/0~~~N=1   R=1   A=3  W=73s QA=7s
+~Threads:    1 Msgs:     1 Procs:   1 Idle:   0 Plim:  20 Flim:   1 Tlim: 1
+smtp/*/0
+    smtp/example.org/0~~N=2   R=3   A=0  P={25336} HA={5}s FA={5}s ^[2J
+~Threads:    2 Msgs:     3 Procs:   1 Idle:   0 Plim:  20 Flim:   1 Tlim: 1
+Kids: 3  Idle:  0  Msgs:   4  Thrds:   4  Rcpnts:    5  Uptime: 6s
+Msgs in 4 out 0 stored 4 Rcpnts in 6 out 0 stored 6
+END
+dump >"$tmp/vertices" <<'END'
+version zmailer 1.0
+Vertices:
+1:~11026545-21354~1; 139~#text[exit status 75/75 (temporary failure)] (retry in 1m13s, expires in 4d23h, tries=3)
+2:~X/11026546-21354~2; 139,188~#(running now, pid=25336 NextFeed, expires in 59m53s, tries=0)
+3:~X/11026546-21354~1; 239~#(waiting for channel slot)
+4:~M/Z/11026547-1~1; 139~#refused (waiting for slot, expires in -5s, tries=1)
+5:~11026548-1~1; 139~#(activation pending, thread inactive, expires in 1h, tries=1)
+Channels:
+prog:~>1
+smtp:~>2>3>4>5
+Hosts:
+-:~>1
+example.org:~>2>5
+[127.0.0.1]:~>3
+age:10h:~>4
+END
+cat "$tmp/vertices" "$tmp/report" >"$tmp/zmailer"
+dump >"$tmp/facts" <<'END'
+Facts:
+p~/nowhere
+t~1795000000~3600
+m~11026545-21354~200~1234~-~anna@example.org
+m~X/11026546-21354~3000~2000000~h~
+m~M/Z/11026547-1~100000~-1~-~?
+m~11026548-1~5~1~-~bert@example.org
+v~1~host~300~250000~3~0~
+v~2~run~-1~3593~0~25336~
+v~3~limit~-1~-~0~0~maxring
+v~4~held~-1~-5~1~0~smtp/age*
+v~5~retry~300~3600~1~0~
+End:
+END
+cat "$tmp/zmailer" "$tmp/facts" >"$tmp/ours"
+cat >"$tmp/empty" <<'END'
+version zmailer 1.0
+Vertices:
+End:
+Kids: 0  Idle:  0  Msgs:   0  Thrds:   0  Rcpnts:    0  Uptime: 6s
+Msgs in 3 out 3 stored 0 Rcpnts in 18 out 18 stored 0
+END
+
+# ---- listings --------------------------------------------------------------
+
+# The time of day is the only thing that is not known beforehand.
+said() {
+	sed 's/next [0-9][0-9]:[0-9][0-9] (/next HH:MM (/' "$tmp/out"
+}
+ask "$tmp/zmailer"
+is "ZMailer's dump" "$rc $(said)" '0 11026545-21354  sender not known
+	prog/-  1 recipient, 3 tries: text[exit status 75/75 (temporary failure)]
+		next HH:MM (in 1m13s), expires in 4d23h
+X/11026546-21354  sender not known
+	smtp/example.org  2 recipients, not tried yet
+		agent pid 25336 has it, expires in 59m53s
+	smtp/[127.0.0.1]  1 recipient
+		waits for a slot, maxchannel is reached
+M/Z/11026547-1  sender not known
+	smtp/age:10h  1 recipient, 1 try: refused
+		waits for a slot, expired 5s ago
+11026548-1  sender not known
+	smtp/example.org  1 recipient, 1 try
+		activation pending, thread inactive, expires in 1h
+4 messages, 6 recipients, 4 destinations; 0 held, 1 running, 4 waiting'
+is '... nothing on stderr' "$(cat "$tmp/err")" ''
+
+ask "$tmp/ours"
+ours=$(said)
+is 'a dump of ours' "$rc $ours" '0 11026545-21354  <anna@example.org>  1234 bytes  3m20s old
+	prog/-  1 recipient, 3 tries: text[exit status 75/75 (temporary failure)]
+		dead host, next HH:MM (in 5m), expires in 2d21h
+X/11026546-21354  <>  2000000 bytes  50m old  held
+	smtp/example.org  2 recipients, not tried yet
+		agent pid 25336 has it, expires in 59m53s
+	smtp/[127.0.0.1]  1 recipient, not tried yet
+		waits for a slot, maxring is reached
+M/Z/11026547-1  sender not known  1d3h old
+	smtp/age:10h  1 recipient, 1 try: refused
+		held by smtp/age*, expired 5s ago
+11026548-1  <bert@example.org>  1 byte  5s old
+	smtp/example.org  1 recipient, 1 try
+		next HH:MM (in 5m), expires in 1h
+4 messages, 6 recipients, 4 destinations; 2 held, 1 running, 2 waiting'
+grep '^dump [A-Za-z0-9]*$' "$tmp/q.log" >/dev/null
+is 'the request is one line' "$?$(wc -l <"$tmp/q.log" | tr -d ' ')" 01
+is 'no pipe stays behind' "$(ls "$tmp" | grep '^q\.' | grep -v log)" ''
+
+ask "$tmp/ours" -c
+is 'counts' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 4 recipients 6 destinations 4 jobs 5 held 2 running 1 waiting 2 unreadable 0 oldest 100000 '
+ask "$tmp/ours" -c -f 'SMTP/example.*'
+is '... of one host' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 2 recipients 3 destinations 1 jobs 2 held 0 running 1 waiting 1 unreadable 0 oldest 3000 '
+ask "$tmp/ours" -S
+is 'sizes' "$rc $(out)" '0 smtp/example.org:
+	  2 files, 2000001 bytes total, 1000000 bytes average
+prog/-:
+	  1 file, 1234 bytes total, 1234 bytes average
+smtp/[127.0.0.1]:
+	  1 file, 2000000 bytes total, 2000000 bytes average
+smtp/age:10h:
+	  1 file, 1 of a size not known'
+ask "$tmp/ours" -s
+is 'the shape' "$rc $(out)" '0 destination                 total    5m   20m   80m    5h    1d older state
+smtp/example.org                2     1     0     1     0     0     0 retry
+prog/-                          1     1     0     0     0     0     0 dead host
+    text[exit status 75/75 (temporary failure)]
+smtp/[127.0.0.1]                1     0     0     1     0     0     0 held
+smtp/age:10h                    1     0     0     0     0     0     1 held
+    refused
+all                             5     2     0     2     0     0     1'
+ask "$tmp/ours" -Q
+is 'the report, without its escape' "$rc $(out)" \
+    "0 $(sed 1d "$tmp/report" | tr '\033' '@' | sed 's/@/\\033/')"
+ask "$tmp/ours" -Q -f prog
+is '... of one channel' "$rc $(out)" "0 $(sed '1d;5,7d' "$tmp/report")"
+ask "$tmp/ours" -f prog
+is 'the list of one channel' "$rc $(said)" "0 $(printf '%s\n' "$ours" |
+    sed -n 1,3p)
+1 message, 1 recipient, 1 destination; 0 held, 0 running, 1 waiting"
+ask "$tmp/ours" -f nosuch
+is '... that has nothing' "$rc $(out)" '0 nothing in the queue matches nosuch'
+ask "$tmp/ours" -j
+is 'an object a line' "$rc $(wc -l <"$tmp/out" | tr -d ' ')" '0 5'
+is '... with the fields promised' "$(sed -n 1p "$tmp/out")" '{"message":"11026545-21354","sender":"anna@example.org","size":1234,"age":200,"held":false,"unreadable":false,"channel":"prog","host":"-","recipients":1,"state":"host","what":null,"reason":"text[exit status 75/75 (temporary failure)]","next":300,"expires":250000,"tries":3,"pid":null}'
+for i in '' -v -S -s; do
+	ask "$tmp/empty" $i
+	is "an empty queue $i" "$rc $(out)" '0 the queue is empty'
+done
+ask "$tmp/empty" -j
+is '... in JSON' "$rc $(out)" '0 '
+ask "$tmp/empty" -c
+is '... in counts' "$rc $(sed -n '2p;10p' "$tmp/out" | tr '\n' ' ')" \
+    '0 messages 0 oldest 0 '
+sed 's/stored 0/stored 3/' "$tmp/empty" >"$tmp/d"
+for i in '' -c -j -s; do
+	ask "$tmp/d" $i
+	is "a scheduler that lists nothing $i" "$rc $(out)" '69 '
+done
+like '... is not taken for one with nothing' "$(cat "$tmp/err")" 'option -Q'
+ask "$tmp/d" -Q
+is '... and has a report' "$rc" 0
+
+# ---- what is wrong -----------------------------------------------------------
+
+bad() {		# what sed-script [file]
+	sed "$2" "${3:-$tmp/ours}" | dump >"$tmp/d"
+	ask "$tmp/d"
+	is "$1: an error, nothing shown" "$rc $(out)" '69 '
+	[ -s "$tmp/err" ] || fail '... and nothing said'
+}
+bad 'another protocol' '1s/1.0/2.0/'
+like '... says so' "$(cat "$tmp/err")" 'protocol 2'
+bad 'busy' '1s/.*/busy too many askers^[m/'
+is '... says so' "$(cat "$tmp/err")" \
+    'mailq: the scheduler is busy: too many askers\033[m'
+bad 'not a scheduler' '1s/.*/220 smtp ready/'
+bad 'a vertex in no channel' 's/^prog:.*/prog:	>2/'
+bad 'a vertex in two hosts' 's/^-:	>1/-:	>1>2/'
+bad 'a vertex that is not there' 's/^-:.*/-:	>1>9/'
+bad 'no channels' '/^Channels/,/^smtp/d'
+bad 'no hosts' '/^Hosts/,/^age/d'
+bad 'a number twice' 's/^2:/1:/'
+bad 'a number too large' 's/^5:/99999999999:/'
+bad 'recipients that do not add up' 's/2; 139,188/3; 139,188/'
+bad 'a name too long' "s/11026548-1/$(awk 'BEGIN {
+    for (i = 0; i < 300; i++) printf "9" }')/"
+bad 'an unknown line' 's/^Channels:/Chances:/'
+bad 'no text' 's/	#.*/	/'
+bad 'more behind the report' 's/^Facts:/Fictions:/'
+bad 'an unknown fact' 's/^t	/z	/'
+bad 'a fact too few' '/^v	3/d'
+bad 'a fact twice' '/^v	3/p'
+bad 'a message without facts' '/^m	X/d'
+bad 'a state unknown' 's/	retry	/	sulking	/'
+bad 'a number that is none' 's/	3593	/	35x93	/'
+bad 'a fact with less fields' 's/	maxring$//'
+bad 'more behind its end' '$s/$/ /'
+{
+	sed '/^1:/,$d' "$tmp/vertices"
+	printf '1:\t1-1\t1; 0\t#'
+	awk 'BEGIN { for (i = 0; i < 200000; i++) printf "long " }'
+} >"$tmp/d.in"
+bad 'a line without an end' '' "$tmp/d.in"
+{
+	sed '/^1:/,$d' "$tmp/vertices"
+	printf '1:\t1-1\t1; 0\t#a\000b (retry in 9s)\n'
+} >"$tmp/d.in"
+cp "$tmp/d.in" "$tmp/d"
+ask "$tmp/d"
+is 'a zero byte: an error' "$rc $(out)" '69 '
+cp "$M" "$tmp/d"
+ask "$tmp/d"
+is 'a program: an error' "$rc $(out)" '69 '
+
+# Long lists are no error.
+awk 'BEGIN {
+	printf "version zmailer 1.0\nVertices:\n"
+	for (i = 1; i <= 20000; i++)
+		printf "%d:\t%d-1\t1; 9\t#no (retry in 9s)\n", i, i
+	printf "Channels:\nsmtp:\t"
+	for (i = 1; i <= 20000; i++) printf ">%d", i
+	printf "\nHosts:\nh:\t"
+	for (i = 1; i <= 20000; i++) printf ">%d", i
+	printf "\nEnd:\nMsgs in 1 out 0 stored 20000 Rcpnts in 1\n"
+}' >"$tmp/d"
+ask "$tmp/d" -c
+is 'a host with many messages' "$rc $(sed -n 2p "$tmp/out")" \
+    '0 messages 20000'
+ask "$tmp/d" -s
+is '... its numbers fit' "$rc $(sed -n 2p "$tmp/out")" \
+    '0 smtp/h                      20000     0     0     0     0     0     0 retry'
+
+# ---- hostile bytes -------------------------------------------------------------
+
+# Every byte but LF, NUL and TAB, in every free field.
+rude=$(awk 'BEGIN { for (i = 1; i < 256; i++)
+    if (i != 9 && i != 10) printf "\\%03o", i }')
+{
+	printf 'version zmailer 1.0\nVertices:\n'
+	printf "1:\t1-$rude\t1; 9\t#$rude (retry in 9s, expires in 9s, tries=1)\n"
+	printf "2:\t2-1\t1; 9\t#($rude)\n"
+	printf "Channels:\n$rude:\t>1\nsmtp:\t>2\nHosts:\n$rude:\t>1>2\nEnd:\n"
+	printf "  $rude\nMsgs in 1 out 0 stored 1 $rude\n"
+	printf 'Facts:\n'
+	printf "m\t1-$rude\t0\t0\t-\t$rude\nm\t2-1\t0\t0\t-\t\"\\\\\n"
+	printf "v\t1\tagent\t-1\t-\t0\t0\t$rude\n"
+	printf "v\t2\theld\t-1\t-\t0\t0\t$rude\nEnd:\n"
+} >"$tmp/d"
+for i in '' -v -s -S -Q -c -j '-v -j'; do
+	ask "$tmp/d" $i
+	is "no control byte is shown $i" \
+	    "$rc $(tr -d '\011\012\040-\176' <"$tmp/out" | wc -c |
+	    tr -d ' ')" '0 0'
+	[ "x$i" != x-s ] || is '... in 80 columns' \
+	    "$(awk 'length($0) > 80' "$tmp/out")" ''
+done
+ask "$tmp/d" -f "$(printf '\033c')"
+is '... nor in a filter' "$(out)" 'nothing in the queue matches \033c'
+if ! command -v python3 >/dev/null 2>&1; then
+	skip 'JSON is JSON' 'no python3'
+else
+	ask "$tmp/d" -j
+	python3 -c '
+import json, sys
+names = None
+for line in open(sys.argv[1], "rb"):
+	o = json.loads(line.decode("ascii"))
+	names = names or list(o)
+	assert list(o) == names
+	rude = bytes(i for i in range(1, 256) if i not in (9, 10))
+	if o["message"] != "2-1":
+		assert o["reason"] == rude.decode("utf-8", "replace"), o
+	else:
+		assert o["sender"] == "\"\\", o
+print(len(names))' "$tmp/out" >"$tmp/n" 2>&1
+	is 'JSON is JSON' "$(cat "$tmp/n")" 16
+fi
+
+# ---- cut short -------------------------------------------------------------------
+
+{
+	printf 'version zmailer 1.0\nVertices:\n'
+	printf '1:\t1-1\t1; 9\t#no (retry in 9s)\n'
+	printf 'Channels:\nsmtp:\t>1\nHosts:\nh:\t>1\nEnd:\n'
+	printf 'Msgs in 1 out 0 stored 1 Rcpnts in 1\n'
+} >"$tmp/short"
+whole=$(wc -c <"$tmp/short" | tr -d ' ')
+{
+	cat "$tmp/short"
+	printf 'Facts:\nm\t1-1\t0\t0\t-\ts\nv\t1\tretry\t9\t-\t0\t0\t\nEnd:\n'
+} >"$tmp/d"
+# Every length of a dump: prints those that are no error, or show something.
+cuts() {	# argument ...
+	n=$(wc -c <"$tmp/d")
+	i=0
+	while [ $i -le "$n" ]; do
+		# an asker that gets no byte by a pipe has to wait
+		[ $i -gt 0 ] || MAILQ_WAIT=1
+		mailq "$@"
+		MAILQ_WAIT=20
+		[ $rc -eq 69 ] && [ ! -s "$tmp/out" ] || echo "$i $rc"
+		i=$((i + 1))
+	done
+}
+serve "$tmp/d" -c
+# ZMailer's ends after the report, so that length is a whole one, too.
+is 'cut short anywhere: an error, nothing shown' "$(cuts -q "$tmp/q")" \
+    "$whole 0
+$(wc -c <"$tmp/d" | tr -d ' ') 0"
+unserve
+
+# ---- TCP -----------------------------------------------------------------------
+
+serve_tcp() {	# file [option ...]
+	serve_file=$1
+	shift
+	rm -f "$tmp/port"
+	bg "$S" "$@" -t "$tmp/port" "$serve_file"
+	wait_for 10 test -f "$tmp/port"
+	port=$(cat "$tmp/port")
+}
+if without NO_TCP; then
+	mailq localhost
+	is 'without TCP there is no host' "$rc" 64
+	like '... says why' "$(cat "$tmp/err")" 'without TCP'
+	mailq -p 174
+	is '... and no port' "$rc" 64
+else
+	serve_tcp "$tmp/ours" -b
+	mailq -p "$port"
+	is 'by TCP, byte by byte' "$rc $(said)" "0 $ours"
+	mailq -p "$port" localhost
+	is '... from a host' "$rc $(said)" "0 $ours"
+	unserve
+	mailq -p "$port"
+	is 'a port where nobody is' "$rc $(out)" '69 '
+	like '... says why' "$(cat "$tmp/err")" 'refused'
+	mailq -p 99999
+	is 'no port' "$rc" 69
+	mailq no.such.host.invalid
+	is 'no host' "$rc $(out)" '69 '
+	cp "$tmp/short" "$tmp/d"
+	serve_tcp "$tmp/d" -c
+	is 'cut short by TCP' "$(cuts -p "$port")" "$whole 0"
+	unserve
+	serve_tcp "$tmp/ours" -s -l 100
+	MAILQ_WAIT=1
+	mailq -p "$port"
+	MAILQ_WAIT=20
+	is 'a scheduler that falls silent' "$rc $(out)" '69 '
+	like '... says so' "$(cat "$tmp/err")" 'nothing came for 1 sec'
+	unserve
+fi
+
+# ---- pipes --------------------------------------------------------------------------
+
+serve "$tmp/ours" -s -l 100
+MAILQ_WAIT=1
+mailq -q "$tmp/q"
+MAILQ_WAIT=20
+is 'a silent one at a pipe' "$rc $(out)" '69 '
+unserve
+mkfifo "$tmp/q"
+mailq -q "$tmp/q"
+is 'a pipe that nobody reads' "$rc $(out)" '69 '
+like '... says so' "$(cat "$tmp/err")" 'no scheduler reads it'
+exec 7<>"$tmp/q"
+MAILQ_WAIT=1
+mailq -q "$tmp/q"
+is 'one that is never answered' "$rc $(out)" '69 '
+MAILQ_WAIT=600
+bg "$M" -q "$tmp/q"
+found() {
+	ls "$tmp" | grep '^q\.[0-9]'
+}
+ok '... the asker has a pipe of its own' wait_for 20 found
+kill -TERM "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+lib_forget "$bg_pid"
+is '... which is gone when it is told to leave' "$(found)" ''
+MAILQ_WAIT=20
+exec 7>&-
+rm "$tmp/q"
+: >"$tmp/q"
+mailq -q "$tmp/q"
+is 'a file instead of a pipe' "$rc$(cat "$tmp/q")" 69
+mailq -q "$tmp/none"
+is 'no pipe at all' "$rc" 69
+rm "$tmp/q"
+
+# ---- the spool -----------------------------------------------------------------------
+
+mailq
+is 'an empty spool: the first line' "$rc $(sed 's/(.*)/(WHY)/;1q' \
+    "$tmp/out")" "0 no scheduler answers (WHY); this is the spool at $po"
+is '... and then' "$(sed 1d "$tmp/out")" 'the queue is empty'
+put "$po" 12-1 local - anna local - bert smtp EXAMPLE.org 'carl@example.org'
+put "$po" X/Y/7-1 smtp '((mx1.test mx2.test)(mx3.test))' d@test
+printf 'T example.org x\n' | put_raw "$po" 13-1
+sed 's/^r /r+/' "$po/transport/12-1" | sed 's/12-1/14-1/' |
+    put_raw "$po" 14-1
+touch -t 202001010000 "$po/queue/12-1"
+mailq -v
+is 'the spool' "$rc $(sed '1d; s/ [0-9dhms]* old/ SPAN old/' "$tmp/out")" \
+'0 X/Y/7-1  <sender>  16 bytes  SPAN old
+	smtp/mx1.test  1 recipient
+		to d@test
+12-1  <sender>  13 bytes  SPAN old
+	local/-  2 recipients
+		to anna
+		to bert
+	smtp/example.org  1 recipient
+		to carl@example.org
+14-1  <sender>  13 bytes  SPAN old
+	nobody is left to have it
+3 messages, 4 recipients, 3 destinations'
+mailq -c
+is '... its counts' "$rc $(sed -n '1,5p' "$tmp/out" | tr '\n' ' ')" \
+    '0 scheduler 0 messages 3 recipients 4 destinations 3 jobs 3 '
+like '... say on stderr what they are of' "$(cat "$tmp/err")" \
+    "the spool at $po"
+mailq -s
+is '... its shape' "$(sed -n 4p "$tmp/out")" \
+    'smtp/example.org                1     0     0     0     0     0     1'
+mailq -j -f local
+is '... in JSON' "$(sed 's/"age":[0-9]*/"age":N/; s/"why":"[^"]*"/"why":""/' \
+    "$tmp/out")" \
+'{"scheduler":false,"why":"","spool":"'"$po"'"}
+{"message":"12-1","sender":"sender","size":13,"age":N,"held":false,"unreadable":false,"channel":"local","host":"-","recipients":2,"state":null,"what":null,"reason":null,"next":null,"expires":null,"tries":null,"pid":null}'
+mailq -Q
+is '... has no report' "$rc $(out)" '69 '
+echo rubbish >"$po/transport/15-1"
+printf 'i 16-1\nr           local' >"$po/transport/16-1"
+without NO_SYMLINK || ln -s 12-1 "$po/transport/17-1"
+mailq -c
+is 'control files that are none' "$(sed -n '2p;9p' "$tmp/out" |
+    tr '\n' ' ')" 'messages 5 unreadable 2 '
+rm -f "$po/transport/1"[567]-1
+
+# A scheduler's own dump of this spool: senders and recipients from the files.
+dump >"$tmp/d" <<'END'
+version zmailer 1.0
+Vertices:
+1:~12-1~2; 139,188~#no (retry in 9s, expires in 9s, tries=1)
+2:~../12-1~2; 139,188~#no (retry in 9s, expires in 9s, tries=1)
+Channels:
+local:~>1>2
+Hosts:
+-:~>1>2
+End:
+Msgs in 3 out 1 stored 2 Rcpnts in 18 out 18 stored 2
+END
+ask "$tmp/d" -v
+is 'recipients from the control files' "$(sed 's/[0-9]*d[0-9h]* old/SPAN/;
+    s/next .* (/next (/' "$tmp/out")" '12-1  <sender>  13 bytes  SPAN
+	local/-  2 recipients, 1 try: no
+		next (in 9s), expires in 9s
+		to anna
+		to bert
+../12-1  sender not known
+	local/-  2 recipients, 1 try: no
+		next (in 9s), expires in 9s
+	recipients cannot be shown: the name of the message is not a plain one
+2 messages, 4 recipients, 1 destination; 0 held, 0 running, 2 waiting'
+
+# The usual places, in turn.
+sed "s,/nowhere,$po," "$tmp/ours" >"$tmp/d"
+bg "$S" -q "$po/public/.mailq.text" "$tmp/d"
+wait_for 10 test -p "$po/public/.mailq.text"
+mailq
+is "the post office's own pipe" "$rc $(said)" "0 $ours"
+kill -9 "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+lib_forget "$bg_pid"
+rm "$po/public/.mailq.text"
+serve "$tmp/d"
+RENDEZVOUS=$tmp/q
+mailq
+is 'the rendezvous' "$rc $(said)" "0 $ours"
+unserve
+serve "$tmp/ours"
+mailq -c
+is "another post office's scheduler does not count" \
+    "$rc $(sed -n 1,2p "$tmp/out" | tr '\n' ' ')" \
+    '0 scheduler 0 messages 3 '
+like '... which is said' "$(cat "$tmp/err")" 'another post office, /nowhere'
+unserve
+serve "$tmp/short" -l 50
+mailq
+is 'one that is cut short is not replaced by the spool' "$rc $(out)" '69 '
+unserve
+RENDEZVOUS=$tmp/none
+
+# ---- what may not be read ------------------------------------------------------------
+
+# As an ordinary user: ourselves, or somebody when we are root.
+user() {	# [argument ...]
+	if [ "$(id -u)" -eq 0 ]; then
+		"$S" -u 64321 "$M" "$@" >"$tmp/out" 2>"$tmp/err"
+	else
+		"$M" "$@" >"$tmp/out" 2>"$tmp/err"
+	fi
+	rc=$?
+}
+cp "$M" "$tmp/mailq" && chmod 755 "$tmp/mailq" && M=$tmp/mailq
+cp "$S" "$tmp/serve" && chmod 755 "$tmp/serve" && S=$tmp/serve
+chmod 0 "$po/transport/12-1"
+user
+is 'a control file that may not be read' "$rc $(tail -n 1 "$tmp/out")" \
+    '0 3 messages, 1 recipient, 1 destination; 1 control file cannot be read'
+chmod 644 "$po/transport/12-1"
+chmod 0 "$po/transport/X/Y"
+user
+is 'a directory that may not be read' "$rc $(out)" '77 '
+chmod 755 "$po/transport/X/Y"
+chmod 0 "$po/transport"
+user
+is 'a spool that may not be read' "$rc $(out)" '77 '
+user -c
+is '... has no counts' "$rc $(out)" '77 '
+chmod 755 "$po/transport"
+POSTOFFICE=$tmp/nowhere
+mailq
+is 'no scheduler, no spool' "$rc $(out)" '69 '
+POSTOFFICE=$po
+serve "$tmp/d"
+chmod 777 "$tmp"
+user -q "$tmp/q"
+is 'anybody may ask' "$rc $(said)" "0 $ours"
+chmod 0 "$tmp/q"
+user -q "$tmp/q"
+is '... but not at a pipe that is closed to him' "$rc $(out)" '77 '
+chmod 711 "$tmp"
+unserve
+if [ "$(id -u)" -eq 0 ]; then
+	serve "$tmp/d"
+	chown 64321 "$tmp/q"
+	RENDEZVOUS=$tmp/q
+	mailq
+	like "somebody else's pipe is not asked" "$rc $(out)" \
+	    "0 no scheduler answers.*somebody else"
+	RENDEZVOUS=$tmp/none
+	unserve
+else
+	skip "somebody else's pipe is not asked" 'not root'
+fi
+
+# ---- commands ---------------------------------------------------------------------------
+
+commands() {	# answer [option ...]
+	printf "$1" >"$tmp/answer"
+	shift
+	rm -f "$po/.mailq.command" "$po/.mailq.command.log"
+	bg "$S" "$@" -q "$po/.mailq.command" \
+	    -r "$po/public/.mailq.command" "$tmp/answer"
+	wait_for 10 test -p "$po/.mailq.command"
+}
+told() {
+	sed 's/ [A-Za-z0-9]*$//' "$po/.mailq.command.log"
+}
+commands 'ok 2 messages\033[m\nX/12-1\n'
+mailq flush all
+is 'a command and its answer' "$rc $(out)" '0 2 messages\033[m
+X/12-1'
+mailq hold 'smtp/*.org'
+mailq release X/Y/12-1
+mailq delete 12-1
+mailq bounce 'local/-'
+is 'what the scheduler was told' "$(told)" 'flush all
+hold smtp/*.org
+release X/Y/12-1
+delete 12-1
+bounce local/-'
+for i in 'flush' 'flush all all' 'hold all' 'delete smtp' '-v flush all' \
+    'hold ../12-1' 'flush smtp/[' 'delete X/' 'bounce QQ/12'; do
+	case $i in
+	'hold ../12-1' | 'delete X/' | 'bounce QQ/12')
+		# these are patterns, though hardly what was meant
+		mailq $i
+		is "$i" "$rc" 0
+		;;
+	*)
+		mailq $i
+		is "not understood: $i" "$rc" 64
+		;;
+	esac
+done
+mailq flush "smtp/a b"
+is 'a blank cannot be sent' "$rc" 64
+mailq flush "smtp/$(printf 'a\nb')"
+is 'nor a line end' "$rc $(told | tail -n 1)" '64 bounce QQ/12'
+unserve
+commands 'no such message\n'
+mailq delete 99-1
+is 'refused' "$rc $(out)$(cat "$tmp/err")" '69 mailq: such message'
+unserve
+commands 'ok done'
+mailq delete 99-1
+is 'an answer without its end' "$rc" 69
+unserve
+commands 'what?\n'
+mailq delete 99-1
+is 'an answer in other words' "$rc $(out)" '69 '
+chmod 0 "$po/.mailq.command"
+user delete 99-1
+is 'a pipe that may not be opened' "$rc $(out)" '77 '
+unserve
+rm "$po/.mailq.command"
+mailq flush all
+is 'no scheduler to tell' "$rc $(out)" '69 '
+
+# ---- a real scheduler ---------------------------------------------------------------------
+
+po=$tmp/real
+POSTOFFICE=$po
+spool_new "$po"
+chmod 1777 "$po/public"
+cp "$top/ta/hold" "$tmp/bin/ta/hold"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h retries="1" expiry=3d
+hold/*	command="hold"
+later/*	command="hold" queueonly
+END
+put "$po" 21-1 hold age:9d anna hold age:9d bert
+put "$po" 22-1 later x.test carl
+ok 'a scheduler starts' sched_start "$po" "$tmp/cf" \
+    -q "$po/public/.mailq.text"
+ok '... and tries a message' wait_log 'deferred .*msg=21-1'
+spans() {
+	sed 's/(in [0-9dhms]*)/(in SPAN)/; s/ in [0-9][0-9dhms]*/ in SPAN/
+	    s/ [0-9dhms]* old/ SPAN old/; s/next [^(]*(/next WHEN (/' "$tmp/out"
+}
+mailq -v
+is 'its queue' "$rc $(spans)" '0 21-1  <sender>  13 bytes  SPAN old
+	hold/age:9d  2 recipients, 1 try: its time comes in SPAN
+		next WHEN (in SPAN), expires in SPAN
+		to anna
+		to bert
+22-1  <sender>  13 bytes  SPAN old
+	later/x.test  1 recipient, not tried yet
+		queueonly, waits for ETRN or flush, expires in SPAN
+		to carl
+2 messages, 3 recipients, 2 destinations; 0 held, 0 running, 2 waiting'
+user -c
+is '... for anybody' "$rc $(sed -n 1,3p "$tmp/out" | tr '\n' ' ')" \
+    '0 scheduler 1 messages 2 recipients 3 '
+mailq -Q
+like '... its report' "$rc $(tail -n 1 "$tmp/out")" '^0 Msgs in 2 out 0 stored 2'
+mailq hold 21-1
+is 'hold' "$rc" 0
+mailq -c
+is '... is seen' "$rc $(grep held "$tmp/out")" '0 held 1'
+user release 21-1
+if [ "$(id -u)" -eq 0 ]; then
+	is 'others may not release' "$rc" 77
+else
+	is 'its owner may release' "$rc" 0
+fi
+mailq release all
+mailq delete '{hold,later}/*'
+is 'delete' "$rc" 0
+empty() {
+	mailq -c
+	[ "$(sed -n 2p "$tmp/out")" = 'messages 0' ]
+}
+ok '... and the queue is empty' wait_for 20 empty
+mailq
+is '... which is said' "$rc $(out)" '0 the queue is empty'
+sched_stop
+mailq
+like 'when it has gone the spool is read' "$rc $(out)" \
+    '^0 no scheduler answers .*; this is the spool at '
+is '... and no pipe was left' "$(ls -A "$po/public")" ''
+
+# ---- options ----------------------------------------------------------------------------
+
+mailq -Z
+is 'an unknown option' "$rc" 64
+like '... and the usage' "$(cat "$tmp/err")" '^usage: mailq'
+mailq -s -j
+is 'two listings' "$rc" 64
+mailq a b
+is 'two hosts' "$rc" 64
+mailq -q "$tmp/q" -p 1
+is 'two ways to ask' "$rc" 64
+mailq -f '['
+is 'a filter that is none' "$rc" 64
+mailq -V
+like 'a version' "$rc $(out)" '^0 mailq [0-9]'
+if [ -w /dev/full ]; then
+	POSTOFFICE=$po "$M" >/dev/full 2>"$tmp/err"
+	is 'a listing that cannot be written' $? 74
+else
+	skip 'a listing that cannot be written' 'no /dev/full'
+fi
+finish
