@@ -59,7 +59,7 @@ all: scheduler mailq submit $(AGENTS)
 scheduler: $(OBJS)
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(LIBS)
 
-MAILQ = mailq.o mqjson.o mqshape.o mqshow.o mqspool.o mqread.o mqask.o mqmodel.o pattern.o line.o util.o
+MAILQ = mailq.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/read.o mq/ask.o mq/model.o pattern.o line.o util.o
 
 mailq: $(MAILQ)
 	$(CC) $(LDFLAGS) -o $@ $(MAILQ) $(LIBS)
@@ -152,16 +152,16 @@ sub/header.o: sub/header.c sub/submit.h post.h util.h
 sub/route.o: sub/route.c sub/submit.h post.h scheduler.h line.h util.h
 sub/address.o: sub/address.c sub/submit.h post.h util.h
 sub/say.o: sub/say.c sub/submit.h post.h util.h
-mailq.o: mailq.c mq.h scheduler.h line.h util.h
+mailq.o: mailq.c mq/mq.h scheduler.h line.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ mailq.c
 
-mqask.o: mqask.c mq.h line.h util.h
-mqmodel.o: mqmodel.c mq.h line.h util.h
-mqread.o: mqread.c mq.h line.h util.h
-mqspool.o: mqspool.c mq.h line.h util.h
-mqshow.o: mqshow.c mq.h line.h util.h
-mqshape.o: mqshape.c mq.h line.h util.h
-mqjson.o: mqjson.c mq.h line.h util.h
+mq/ask.o: mq/ask.c mq/mq.h line.h util.h
+mq/model.o: mq/model.c mq/mq.h line.h util.h
+mq/read.o: mq/read.c mq/mq.h line.h util.h
+mq/spool.o: mq/spool.c mq/mq.h line.h util.h
+mq/show.o: mq/show.c mq/mq.h line.h util.h
+mq/shape.o: mq/shape.c mq/mq.h line.h util.h
+mq/json.o: mq/json.c mq/mq.h line.h util.h
 ta.o: ta.c scheduler.h line.h util.h
 status.o: status.c scheduler.h line.h util.h
 dump.o: dump.c scheduler.h line.h util.h
@@ -243,4 +243,4 @@ uninstall:
 	rm -f $(DESTDIR)$(BIN)/mailq $(DESTDIR)$(MAN)/man1/mailq.1
 
 clean:
-	rm -f scheduler mailq submit $(AGENTS) $(TESTS) *.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits
+	rm -f scheduler mailq submit $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits

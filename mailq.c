@@ -2,10 +2,10 @@
  * mailq.c - the queue, for people and monitors, and the commands that change
  * it: options, and what becomes of them.
  *
- * One listing is asked for.  mqask.c finds who tells of the queue, mqread.c
- * understands it, mqmodel.c keeps it, and one of mqshow.c, mqshape.c and
- * mqjson.c shows it.  When no scheduler answers, and none was named, the
- * spool is read instead (mqspool.c), and that is said first.
+ * One listing is asked for.  mq/ask.c finds who tells of the queue, mq/read.c
+ * understands it, mq/model.c keeps it, and one of mq/show.c, mq/shape.c and
+ * mq/json.c shows it.  When no scheduler answers, and none was named, the
+ * spool is read instead (mq/spool.c), and that is said first.
  *
  * A queue that could not be seen whole is not shown: what a reader gets is
  * the queue, or an error and an exit code that is not 0.  The report of -Q is
@@ -14,7 +14,7 @@
  * A command goes to the scheduler's command pipe, and its answer is shown.
  * Nothing here changes a file of the post office.
  */
-#include "mq.h"
+#include "mq/mq.h"
 #include "scheduler.h"
 #include <ctype.h>
 

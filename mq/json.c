@@ -1,5 +1,5 @@
 /*
- * mqjson.c - the queue for programs: one JSON object a line.
+ * json.c - the queue for programs: one JSON object a line.
  *
  * An object is a message with one channel and host; a message that has none
  * left is one object with neither.  All objects have the same fields in the

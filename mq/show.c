@@ -1,5 +1,5 @@
 /*
- * mqshow.c - the queue as a list, and its counts.
+ * show.c - the queue as a list, and its counts.
  *
  *	11026545-21354  <anna@example.org>  287 bytes  23s old
  *		smtp/example.net  3 recipients, 2 tries: connection refused

@@ -1,5 +1,5 @@
 /*
- * mqspool.c - control files, and the spool as they show it.
+ * spool.c - control files, and the spool as they show it.
  *
  * When no scheduler answers there are still the files: transport/ has a
  * control file for each message, at its top or in directories A to Z of one

@@ -1,5 +1,5 @@
 /*
- * mqmodel.c - the queue as mailq was told it.
+ * model.c - the queue as mailq was told it.
  *
  * A queue is messages; a message has jobs, one for each channel and host that
  * it goes to; a job has a destination, a state, and the reason of its last

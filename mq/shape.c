@@ -1,5 +1,5 @@
 /*
- * mqshape.c - the queue by destination: its shape, and its sizes.
+ * shape.c - the queue by destination: its shape, and its sizes.
  *
  *	destination      total   5m   20m   80m   5h   1d older state
  *	smtp/example.org    12    0     1     2    2    3     4 retry

@@ -1,5 +1,5 @@
 /*
- * mqread.c - a dump is read.
+ * read.c - a dump is read.
  *
  *	version zmailer 1.0
  *	Vertices:

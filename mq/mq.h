@@ -3,14 +3,14 @@
  *
  * What the files of the client share, lowest first; a file calls only those
  * above it on this page.  Nothing of the scheduler is linked in but its
- * patterns (by mailq.c), so what a scheduler says is understood twice, by two readers
- * that share nothing but the wire.
+ * patterns (by mailq.c), so what is said over the wire is written and read by
+ * programs that share nothing else.
  */
 #ifndef MQ_H
 #define MQ_H
 
-#include "line.h"
-#include "util.h"
+#include "../line.h"
+#include "../util.h"
 
 #define MQ_PATH_MAX	1024	/* bytes in a path that we build */
 #define MQ_TOKEN_MAX	16384	/* bytes in a field that is kept */
@@ -18,7 +18,7 @@
 #define MQ_NAME_MAX	256	/* bytes in a message's name */
 #define MQ_WHY_MAX	1000	/* bytes in what is said of a failure */
 
-/* ---- the queue as it was told (mqmodel.c) ---------------------------- */
+/* ---- the queue as it was told (model.c) ---------------------------- */
 
 /*
  * Why a job waits.  The first is a reason in words that we do not know, the
@@ -126,7 +126,7 @@ struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned long qid);
 int	mq_shown(const struct mq_queue *, const struct mq_msg *);
 void	mq_count(const struct mq_queue *, struct mq_sum *);
 
-/* ---- where a dump comes from (mqask.c) ------------------------------- */
+/* ---- where a dump comes from (ask.c) ------------------------------- */
 
 /* mq_in: a dump while it comes. */
 struct mq_in {
@@ -163,14 +163,14 @@ int	mq_byte(struct mq_in *);
 /* Sends "VERB WHAT" to the scheduler's pipe; the answer is then in a->in. */
 int	mq_ask_command(struct mq_ask *, const char *verb, const char *what);
 
-/* ---- the dump is read (mqread.c) ------------------------------------- */
+/* ---- the dump is read (read.c) ------------------------------------- */
 
 /* Reads a dump into the queue: 0, or -1 with the reason in why.  With report,
  * nothing is kept, and it gets each line of the report. */
 int	mq_read(struct mq_queue *, struct mq_in *, char why[MQ_WHY_MAX],
 	    void (*report)(void *, const char *), void *arg);
 
-/* ---- control files (mqspool.c) --------------------------------------- */
+/* ---- control files (spool.c) --------------------------------------- */
 
 /* mq_ctl: a control file while it is read. */
 struct mq_ctl {
@@ -192,7 +192,7 @@ int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 /* Finds what the dump did not tell: sender, size and age. */
 void	mq_spool_fill(struct mq_queue *, const char *po);
 
-/* ---- what is shown (mqshow.c, mqshape.c, mqjson.c) -------------------- */
+/* ---- what is shown (show.c, shape.c, json.c) -------------------- */
 
 /* mq_view: how it is to be shown. */
 struct mq_view {

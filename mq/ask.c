@@ -1,5 +1,5 @@
 /*
- * mqask.c - where a dump comes from.
+ * ask.c - where a dump comes from.
  *
  * A scheduler may answer at several places.  With a host or a port there is
  * TCP alone, with the path of a pipe that pipe alone; otherwise the post
@@ -262,10 +262,21 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	return fd;
 }
 
+/* May only we, and root, write into our pipe?  Whoever answers has the uid of
+ * the request pipe's owner; if that is somebody else's, anybody may. */
+static mode_t
+own_mode(int request)
+{
+	struct stat st;
+
+	return fstat(request, &st) == 0 &&
+	    (st.st_uid == 0 || st.st_uid == geteuid()) ? 0600 : 0622;
+}
+
 /* Makes our own pipe, base.SUFFIX, and opens it: a descriptor, or -1 with
- * errno.  Whoever answers must be able to write into it. */
+ * errno. */
 static int
-open_own(const char *base, char suffix[24])
+open_own(const char *base, char suffix[24], mode_t mode)
 {
 	mode_t mask = umask(0);
 	int fd, i, made = -1;
@@ -280,7 +291,7 @@ open_own(const char *base, char suffix[24])
 			errno = ENAMETOOLONG;
 			break;
 		}
-		made = mkfifo(fifo_path, 0622);
+		made = mkfifo(fifo_path, mode);
 		if (made < 0 && errno != EEXIST)
 			break;
 	}
@@ -335,7 +346,7 @@ ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
 
 	request = open_request(a, path, trusted, &why);
 	if (request >= 0) {
-		own = open_own(base, suffix);
+		own = open_own(base, suffix, own_mode(request));
 		what = own >= 0 ? path : base;
 		why = own >= 0 || errno != EACCES ? NULL :
 		    "no pipe may be made next to it";
