@@ -50,7 +50,7 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
-OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o value.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve
 
@@ -99,7 +99,7 @@ SMTP = ta/smtp.o ta/trans.o ta/wire.o ta/esmtp.o ta/net.o ta/mx.o $(LIB)
 ta/smtp: $(SMTP)
 	$(CC) $(LDFLAGS) -o $@ $(SMTP) $(LIBS)
 
-CFTEST = t/cftest.o cf.o retry.o command.o pattern.o util.o
+CFTEST = t/cftest.o cf.o value.o retry.o command.o pattern.o util.o
 
 t/cftest: $(CFTEST)
 	$(CC) $(LDFLAGS) -o $@ $(CFTEST) $(LIBS)
@@ -174,6 +174,7 @@ queue.o: queue.c scheduler.h line.h util.h
 thread.o: thread.c scheduler.h line.h util.h
 explain.o: explain.c scheduler.h line.h util.h
 cf.o: cf.c scheduler.h line.h util.h
+value.o: value.c scheduler.h line.h util.h
 retry.o: retry.c scheduler.h line.h util.h
 command.o: command.c scheduler.h line.h util.h
 pattern.o: pattern.c scheduler.h line.h util.h

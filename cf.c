@@ -15,51 +15,14 @@
  * each combination of clauses, so two addresses with the same conf can be
  * told by a pointer, and a ring is made of that.
  *
- * Patterns are pattern.c's, commands command.c's, and the waiting between
- * retries retry.c's.  Every error in a file is told, none of it is used.  The
- * keywords are one table: name, type, where the value goes, what it may be.
+ * Patterns are pattern.c's, keywords and their values value.c's, and the
+ * waiting between retries retry.c's.  Every error in a file is told, none of it
+ * is used.
  */
 #include "scheduler.h"
 #include <ctype.h>
 
-#ifndef NO_PWD
-#include <grp.h>
-#include <pwd.h>
-#endif
-
 #define FILE_MOST	250000L		/* bytes in a configuration */
-#define YEARS		315360000L	/* seconds; ten of them */
-
-/* ---- the keywords ---------------------------------------------------- */
-
-const struct keyword cf_keywords[] = {
-#define AT(m) offsetof(struct setting, m)
-	{ "interval", T_SPAN, AT(interval), 1, YEARS, 60 },
-	{ "idlemax", T_SPAN, AT(idlemax), 1, YEARS, 0 },
-	{ "expiry", T_SPAN, AT(expiry), 0, YEARS, 3 * 86400L },
-	{ "expiry2", T_SPAN, AT(expiry2), 0, YEARS, 86400L },
-	{ "timeout", T_SPAN, AT(timeout), 1, YEARS, 6 * 3600L },
-	{ "retries", T_RETRIES, AT(retries), 0, USHRT_MAX, 0 },
-	{ "maxta", T_NUMBER, AT(maxta), 0, 1000000L, 0 },
-	{ "maxchannel", T_NUMBER, AT(maxchannel), 0, 1000000L, 0 },
-	{ "maxring", T_NUMBER, AT(maxring), 0, 1000000L, 0 },
-	{ "maxthr", T_NUMBER, AT(maxthr), 1, 1000000L, 1 },
-	{ "overfeed", T_NUMBER, AT(overfeed), 0, 10000, 0 },
-	{ "skew", T_NUMBER, AT(skew), 1, 1000000L, 5 },
-	{ "nice", T_NUMBER, AT(nice), -40, 39, 0 },
-	{ "user", T_USER, AT(uid), 0, LONG_MAX, 0 },
-	{ "group", T_GROUP, AT(gid), 0, LONG_MAX, 1 },
-	{ "command", T_COMMAND, AT(command), 0, 0, 0 },
-	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, 0 },
-	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, 0 },
-	{ "ageorder", T_FLAG, AT(ageorder), 0, 1, 0 },
-	{ "wakeuprestartonly", T_FLAG, AT(wakeuprestartonly), 0, 1, 0 },
-	{ NULL, T_FLAG, 0, 0, 0, 0 }
-#undef AT
-};
-
-#define NKEYWORDS \
-	((int)(sizeof(cf_keywords) / sizeof(cf_keywords[0])) - 1)
 
 /* Other names for them, and those that are no more. */
 static const struct {
@@ -78,12 +41,6 @@ static const char *const foreign[] = {
 	"authfile", "msgwriteasync", "global-report-interval",
 	"store-error-on-error"
 };
-
-long *
-cf_long(struct setting *v, const struct keyword *k)
-{
-	return (long *)(void *)((char *)v + k->at);
-}
 
 /* ---- reading: tokens ------------------------------------------------- */
 
@@ -217,20 +174,7 @@ take_value(struct reader *r, const char *word)
 	return value;
 }
 
-/* ---- reading: values ------------------------------------------------- */
-
-/* A whole decimal number, perhaps negative: 0, or -1 when it is none. */
-static int
-whole(const char *s, long *n)
-{
-	const char *digits = s + (*s == '-'), *end;
-	unsigned long u = num_of(digits, &end);
-
-	if (end == digits || *end != '\0' || end - digits > 9)
-		return -1;
-	*n = *s == '-' ? -(long)u : (long)u;
-	return 0;
-}
+/* ---- reading: keywords ----------------------------------------------- */
 
 /* How far is a from b?  The number of bytes to change, drop or add. */
 static unsigned
@@ -265,152 +209,17 @@ distance(const char *a, const char *b)
 static const char *
 nearest(const char *word)
 {
-	const char *best = cf_keywords[0].name;
+	const char *best = keywords[0].name;
 	unsigned least = 99, d;
 	int i;
 
-	for (i = 0; i < NKEYWORDS; i++)
-		if ((d = distance(word, cf_keywords[i].name)) < least) {
+	for (i = 0; keywords[i].name != NULL; i++)
+		if ((d = distance(word, keywords[i].name)) < least) {
 			least = d;
-			best = cf_keywords[i].name;
+			best = keywords[i].name;
 		}
 	return best;
 }
-
-static void
-set_retries(struct reader *r, struct setting *v, char *s, int line)
-{
-	unsigned short list[RETRIES_MAX];
-	char *word;
-	long n, count = 0;
-
-	for (word = strtok(s, " \t\n"); word != NULL;
-	    word = strtok(NULL, " \t\n")) {
-		if (whole(word, &n) < 0 || n < 0 || n > USHRT_MAX) {
-			wrong(r, line, "retries", "%.80s is no number from "
-			    "0 to %u", word, (unsigned)USHRT_MAX);
-			return;
-		}
-		if (count == RETRIES_MAX) {
-			wrong(r, line, "retries", "these are more than %d",
-			    RETRIES_MAX);
-			return;
-		}
-		list[count++] = (unsigned short)n;
-	}
-	if (count == 0) {
-		wrong(r, line, "retries", "the list is empty");
-		return;
-	}
-	free(v->retries);
-	v->nretries = 0;
-	v->retries = mem_get((size_t)count * sizeof(*list));
-	if (v->retries == NULL) {
-		wrong(r, line, "retries", "no memory");
-		return;
-	}
-	memcpy(v->retries, list, (size_t)count * sizeof(*list));
-	v->nretries = count;
-}
-
-/* A user's or group's number; the largest ones stand for negative ones. */
-static int
-number_of(const char *s, long *n)
-{
-	const char *end;
-
-	*n = (long)num_of(s, &end);
-	return end == s || *end != '\0' || end - s > 10 ? -1 : 0;
-}
-
-/* A user's or group's number, by name or as it is: 0, or -1 when unknown. */
-static int
-id_of(enum type type, const char *name, long *id)
-{
-#ifndef NO_PWD
-	struct passwd *pw = type == T_USER ? getpwnam(name) : NULL;
-	struct group *gr = type == T_GROUP ? getgrnam(name) : NULL;
-
-	if (pw != NULL)
-		*id = (long)pw->pw_uid;
-	else if (gr != NULL)
-		*id = (long)gr->gr_gid;
-	if (pw != NULL || gr != NULL)
-		return 0;
-#endif
-	/* the two that every configuration names have their usual numbers
-	 * where nobody knows them */
-	if (type == T_USER && strcmp(name, "root") == 0)
-		*id = 0;
-	else if (type == T_GROUP && strcmp(name, "daemon") == 0)
-		*id = 1;
-	else
-		return number_of(name, id);
-	return 0;
-}
-
-static void
-set_command(struct reader *r, struct setting *v, const char *s, int line)
-{
-	int bound, channelled;
-	const char *why = cmd_check(s, &bound, &channelled);
-
-	if (why != NULL) {
-		wrong(r, line, "command", "%s", why);
-		return;
-	}
-	free(v->command);
-	v->command = mem_dup(s);
-	if (v->command == NULL)
-		wrong(r, line, "command", "no memory");
-}
-
-static void
-set_number(struct reader *r, const struct keyword *k, struct setting *v,
-    const char *s, int line)
-{
-	long n;
-
-	if (k->type == T_SPAN && span_parse(s, &n) < 0)
-		wrong(r, line, k->name, "%.80s is no span of time such as "
-		    "90, 10m or 1h5m20s", s);
-	else if (k->type == T_NUMBER && whole(s, &n) < 0)
-		wrong(r, line, k->name, "%.80s is no number", s);
-	else if (n < k->min || n > k->max)
-		wrong(r, line, k->name, "%.80s is not between %ld and %ld%s",
-		    s, k->min, k->max, k->type == T_SPAN ? " seconds" : "");
-	else
-		*cf_long(v, k) = n;
-}
-
-static void
-set_value(struct reader *r, const struct keyword *k, char *s, int line)
-{
-	struct setting *v = &r->at->v;
-
-	switch (k->type) {
-	case T_SPAN:
-	case T_NUMBER:
-		set_number(r, k, v, s, line);
-		break;
-	case T_USER:
-	case T_GROUP:
-		if (id_of(k->type, s, cf_long(v, k)) < 0)
-			wrong(r, line, k->name, "there is no %s %.80s",
-			    k->name, s);
-		break;
-	case T_RETRIES:
-		set_retries(r, v, s, line);
-		break;
-	case T_COMMAND:
-		set_command(r, v, s, line);
-		break;
-	case T_FLAG:
-		break;
-	}
-}
-
-/* ---- reading: keywords ----------------------------------------------- */
 
 static void
 lower(char *s)
@@ -433,8 +242,8 @@ find_keyword(struct reader *r, const char *word, int line)
 	for (j = 0; j < sizeof(synonyms) / sizeof(synonyms[0]); j++)
 		if (strcmp(word, synonyms[j].name) == 0)
 			word = synonyms[j].now;
-	for (i = 0; i < NKEYWORDS; i++)
-		if (strcmp(word, cf_keywords[i].name) == 0)
+	for (i = 0; keywords[i].name != NULL; i++)
+		if (strcmp(word, keywords[i].name) == 0)
 			return i;
 	for (j = 0; j < sizeof(retired) / sizeof(retired[0]); j++)
 		if (strcmp(word, retired[j].name) == 0) {
@@ -447,8 +256,20 @@ find_keyword(struct reader *r, const char *word, int line)
 	return -1;
 }
 
-/* keyword, or keyword = value; r->p is at it.  One that is wrong has a bit
- * in set too: an error does not make the clause an empty one. */
+/* The value is given to the keyword, or what is wrong with it is said. */
+static void
+set_value(struct reader *r, const struct keyword *k, char *s, int line)
+{
+	char reason[400];
+	struct text why;
+
+	text_init(&why, reason, sizeof(reason));
+	if (value_set(k, &r->at->v, s, &why) < 0)
+		wrong(r, line, k->name, "%s", reason);
+}
+
+/* keyword, or keyword = value; r->p is at it.  One that is wrong counts too:
+ * an error does not make the clause an empty one. */
 static void
 take_keyword(struct reader *r)
 {
@@ -466,22 +287,24 @@ take_keyword(struct reader *r)
 	lower(word);
 	i = find_keyword(r, word, line);
 	if (r->at != NULL)
-		r->at->set |= 1UL << (i < 0 ? NKEYWORDS : i);
+		r->at->filled = 1;
+	if (r->at != NULL && i >= 0)
+		r->at->given[i] = 1;
 	if (given && (value = take_value(r, word)) == NULL)
 		return;
 	if (i < 0)
 		return;
-	flag = cf_keywords[i].type == T_FLAG;
+	flag = keywords[i].type == T_FLAG;
 	if (r->at == NULL)
 		wrong(r, line, word, "stands before any pattern");
 	else if (flag && given)
 		wrong(r, line, word, "takes no value");
 	else if (flag)
-		*cf_long(&r->at->v, &cf_keywords[i]) = 1;
+		*value_long(&r->at->v, &keywords[i]) = 1;
 	else if (!given || *value == '\0')
 		wrong(r, line, word, "a value is missing: %s=...", word);
 	else
-		set_value(r, &cf_keywords[i], value, line);
+		set_value(r, &keywords[i], value, line);
 }
 
 /* ---- reading: the first column --------------------------------------- */
@@ -493,9 +316,9 @@ is_keyword(const char *word)
 	size_t n = strcspn(word, "=");
 	int i;
 
-	for (i = 0; word[n] == '=' && i < NKEYWORDS; i++)
-		if (strlen(cf_keywords[i].name) == n &&
-		    strncmp(word, cf_keywords[i].name, n) == 0)
+	for (i = 0; word[n] == '=' && keywords[i].name != NULL; i++)
+		if (strlen(keywords[i].name) == n &&
+		    strncmp(word, keywords[i].name, n) == 0)
 			return 1;
 	return 0;
 }
@@ -629,9 +452,9 @@ fill_empty(struct reader *r)
 	struct clause *c, *full;
 
 	for (c = r->config->clauses; c != NULL; c = c->next) {
-		if (c->set != 0)
+		if (c->filled)
 			continue;
-		for (full = c; full != NULL && full->set == 0; )
+		for (full = c; full != NULL && !full->filled; )
 			full = full->next;
 		if (full == NULL) {
 			wrong(r, c->line, c->text, "is empty, and no clause "
@@ -639,7 +462,8 @@ fill_empty(struct reader *r)
 			continue;
 		}
 		for (; c != full; c = c->next) {
-			c->set = full->set;
+			c->filled = 1;
+			memcpy(c->given, full->given, sizeof(c->given));
 			c->v = full->v;
 		}
 	}
@@ -774,43 +598,15 @@ matching(const struct config *config, const char *address, unsigned *n)
 	}
 }
 
-/* The values that hold where no clause says otherwise. */
-static void
-defaults(struct setting *v)
-{
-	static unsigned short retries[] = { 1, 1, 2, 3, 4, 8, 13, 21, 34 };
-	int i;
-
-	memset(v, 0, sizeof(*v));
-	for (i = 0; i < NKEYWORDS; i++)
-		if (cf_keywords[i].type != T_RETRIES &&
-		    cf_keywords[i].type != T_COMMAND)
-			*cf_long(v, &cf_keywords[i]) = cf_keywords[i].def;
-	v->retries = retries;
-	v->nretries = (long)(sizeof(retries) / sizeof(retries[0]));
-	(void)id_of(T_GROUP, "daemon", &v->gid);
-}
-
 /* Lays what the clause sets over v. */
 static void
 lay_over(struct setting *v, const struct clause *c)
 {
-	struct setting own = c->v;
 	int i;
 
-	for (i = 0; i < NKEYWORDS; i++) {
-		if (!(c->set & 1UL << i))
-			continue;
-		if (cf_keywords[i].type == T_RETRIES) {
-			v->retries = own.retries;
-			v->nretries = own.nretries;
-		} else if (cf_keywords[i].type == T_COMMAND) {
-			v->command = own.command;
-		} else {
-			*cf_long(v, &cf_keywords[i]) = *cf_long(&own,
-			    &cf_keywords[i]);
-		}
-	}
+	for (i = 0; keywords[i].name != NULL; i++)
+		if (c->given[i])
+			value_copy(&keywords[i], v, &c->v);
 }
 
 static struct conf *
@@ -825,14 +621,13 @@ make_conf(struct config *config, const struct clause **from, unsigned n)
 		return NULL;
 	f->config = config;
 	f->nfrom = n;
-	defaults(&f->v);
+	value_defaults(&f->v);
 	for (i = 0; i < n; i++) {
 		f->from[i] = from[i];
 		lay_over(&f->v, from[i]);
 	}
 	if (f->v.idlemax == 0)
-		f->v.idlemax = f->v.interval <= YEARS / 3 ?
-		    3 * f->v.interval : YEARS;
+		f->v.idlemax = 3 * f->v.interval;
 	if (f->v.command != NULL) {
 		cmd_check(f->v.command, &f->bound, &channelled);
 		f->v.bychannel |= channelled;

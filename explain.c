@@ -51,7 +51,7 @@ print_value(struct setting *v, const struct keyword *k, FILE *out)
 	switch (k->type) {
 	case T_SPAN:
 		text_init(&t, span, sizeof(span));
-		exact_span(&t, *cf_long(v, k));
+		exact_span(&t, *value_long(v, k));
 		fprintf(out, "\t%s=%s\n", k->name, span);
 		break;
 	case T_RETRIES:
@@ -68,11 +68,11 @@ print_value(struct setting *v, const struct keyword *k, FILE *out)
 			print_quoted(k->name, v->command, out);
 		break;
 	case T_FLAG:
-		if (*cf_long(v, k))
+		if (*value_long(v, k))
 			fprintf(out, "\t%s\n", k->name);
 		break;
 	default:
-		fprintf(out, "\t%s=%ld\n", k->name, *cf_long(v, k));
+		fprintf(out, "\t%s=%ld\n", k->name, *value_long(v, k));
 	}
 }
 
@@ -95,8 +95,8 @@ explain(struct config *config, const char *channel, const char *host,
 	if (f->nfrom == 0)
 		fprintf(out, "#\tno clause\n");
 	fprintf(out, "%s/%s\n", channel, host);
-	for (i = 0; cf_keywords[i].name != NULL; i++)
-		print_value(&f->v, &cf_keywords[i], out);
+	for (i = 0; keywords[i].name != NULL; i++)
+		print_value(&f->v, &keywords[i], out);
 	fprintf(out, "# tried at arrival, and again after\n#");
 	for (i = 0; i < RETRIES_SHOWN; i++) {
 		if (i == (unsigned)f->v.nretries)

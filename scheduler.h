@@ -31,6 +31,7 @@
  * them filled in.
  */
 #define RETRIES_MAX	100
+#define KEYWORDS_MAX	64
 
 struct setting {
 	long	interval;	/* seconds */
@@ -55,7 +56,9 @@ struct clause {
 	char	**patterns;	/* alternatives, lower case, NULL at the end */
 	char	*text;		/* the pattern as written */
 	int	line;
-	unsigned long set;	/* bit i: row i of the keyword table */
+	unsigned char filled;	/* it has keywords; an empty one takes those
+				 * of the next */
+	unsigned char given[KEYWORDS_MAX];	/* by row of the keyword table */
 	struct setting v;	/* own values; shared by empty clauses before */
 };
 
@@ -477,7 +480,7 @@ long	retry_wait(const struct setting *, unsigned short *step,
 unsigned short retry_step(const struct setting *, long age);
 
 /* ======================================================================
- * cf.c - the clause language
+ * value.c - the keywords of the clause language, and what values mean
  * ====================================================================== */
 
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_RETRIES, T_COMMAND };
@@ -489,10 +492,24 @@ struct keyword {
 	long	min, max, def;
 };
 
-extern const struct keyword cf_keywords[];
+extern const struct keyword keywords[];
 
 /* The value of a keyword that is a number inside. */
-long	*cf_long(struct setting *, const struct keyword *);
+long	*value_long(struct setting *, const struct keyword *);
+/* The values that hold where no clause says otherwise. */
+void	value_defaults(struct setting *);
+/* The value of the keyword in from holds in to as well; retries and command
+ * stay from's. */
+void	value_copy(const struct keyword *, struct setting *to,
+	    const struct setting *from);
+/* Takes the value, which it may change: 0, or -1 and what is wrong. */
+int	value_set(const struct keyword *, struct setting *, char *value,
+	    struct text *why);
+
+/* ======================================================================
+ * cf.c - the clause language
+ * ====================================================================== */
+
 /* Reads the file.  Every error is given to say as one line "file:line:
  * keyword: reason" without a newline; NULL when there was any. */
 struct config *cf_load(const char *file, void (*say)(const char *));

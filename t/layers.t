@@ -3,7 +3,7 @@
 . "${0%/*}/lib.sh"
 
 layers='scheduler status dump admin pool ta child intake queue thread order
-feedback bounce explain held cf retry command pattern spool ctl post line util'
+feedback bounce explain held cf value retry command pattern spool ctl post line util'
 
 # Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each
 # thing that is wrong: "unknown X", "up X -> Y symbol", "mutual X Y".
