@@ -29,6 +29,7 @@ put "$po" 103-1 test h2 user
 ok '... the old configuration stays in force' \
     wait_log 'deferred msg=103-1 .*old clause'
 cat >"$tmp/cf" <<END
+PARAMmailqsock none
 */*	interval=2s retries=1 expiry=1d
 test/*	command="$A -c test -o $tmp/out"
 gate/*	command="$A -c gate -o $tmp/gated"
