@@ -223,17 +223,17 @@ bench: all $(TESTS) bench/waits
 	sh bench/pause
 
 install: all
-	mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
-	cp scheduler $(DESTDIR)$(SBIN)/scheduler
-	cp submit $(DESTDIR)$(BIN)/submit
-	cp mailq $(DESTDIR)$(BIN)/mailq
-	cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
-	cp man/submit.1 man/mailq.1 $(DESTDIR)$(MAN)/man1
-	cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 man/errormail.8 man/smtp.8 $(DESTDIR)$(MAN)/man8
-	cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
-	test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
-	test -f $(DESTDIR)$(MAILSHARE)/sm.cf || cp sm.cf $(DESTDIR)$(MAILSHARE)/sm.cf
-	test -f $(DESTDIR)$(MAILSHARE)/routes || cp routes $(DESTDIR)$(MAILSHARE)/routes
+	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
+	umask 022; cp scheduler $(DESTDIR)$(SBIN)/scheduler
+	umask 022; cp submit $(DESTDIR)$(BIN)/submit
+	umask 022; cp mailq $(DESTDIR)$(BIN)/mailq
+	umask 022; cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
+	umask 022; cp man/submit.1 man/mailq.1 $(DESTDIR)$(MAN)/man1
+	umask 022; cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 man/errormail.8 man/smtp.8 $(DESTDIR)$(MAN)/man8
+	umask 022; cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
+	umask 022; test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
+	umask 022; test -f $(DESTDIR)$(MAILSHARE)/sm.cf || cp sm.cf $(DESTDIR)$(MAILSHARE)/sm.cf
+	umask 022; test -f $(DESTDIR)$(MAILSHARE)/routes || cp routes $(DESTDIR)$(MAILSHARE)/routes
 
 # The configuration and the post office stay.
 uninstall:

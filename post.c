@@ -77,6 +77,8 @@ post_send(struct post *p)
 		post_drop(p);
 		return -1;
 	}
+	text_fmt(final, sizeof(final), "%s/router", p->po);
+	dir_sync(final);
 	fclose(p->f);
 	return 0;
 }

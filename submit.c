@@ -327,8 +327,8 @@ deliver(struct mail *m, struct input *in, int direct)
 	if (begin(&p) < 0)
 		return cannot_write(opt.po);
 	entry_name(name, sizeof(name), p.num);
-	if (head_complete(&m->head, &m->author, m->sender, m->routes->domain,
-	    p.num, direct ? name : NULL) < 0) {
+	if (!m->blind && head_complete(&m->head, &m->author, m->sender,
+	    m->routes->domain, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
 		post_drop(&p);
 		return X_OSERR;
@@ -339,7 +339,8 @@ deliver(struct mail *m, struct input *in, int direct)
 	body = (unsigned long)(m->head.n + 1);
 	fwrite(m->head.rest, 1, m->head.nrest, p.f);
 	errno = EIO;	/* for a failure that sets none */
-	bad = in_copy(in, p.f) < 0;
+	bad = in_copy(in, p.f, m->head.nrest > 0 ?
+	    m->head.rest[m->head.nrest - 1] : '\n') < 0;
 	if (bad)
 		post_drop(&p);
 	if (ferror(in->f))

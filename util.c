@@ -554,6 +554,17 @@ fd_plain(const char *path, int flags, struct stat *st)
 	return fd;
 }
 
+void
+dir_sync(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	if (fd >= 0) {
+		fd_sync(fd);	/* not every system lets us */
+		close(fd);
+	}
+}
+
 int
 fd_write(int fd, const char *s, size_t n)
 {

@@ -141,6 +141,7 @@ int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* A write lock on the whole file, without waiting: 0 or -1. */
 int	fd_lock(int fd);
 int	fd_sync(int fd);	/* data on disk: 0 or -1 */
+void	dir_sync(const char *path);	/* the names in it, where that can be */
 
 /* ---- heap: what is due first.  All operations O(log n) --------------- */
 

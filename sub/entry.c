@@ -10,13 +10,14 @@
  * NAME is the inode number of the message and our process number.  A crash
  * before 3 leaves the message where it was.  One between 3 and 4 leaves a
  * whole control file under its dot name and a whole message: entry_recover
- * ends that when the process is gone.  Whatever fails is undone, so that the
+ * ends that when nobody has the lock.  Whatever fails is undone, so that the
  * message is either in the queue or where it was.
  *
  * Only the owner of transport/ may do this.  Other users' mail goes through
  * router/ with an envelope before its header, in ZMailer's words:
  *
  *	from <anna@x.org>	or: channel error
+ *	fullname Anna		when the run makes From
  *	envid E			notaryret FULL
  *	todsn NOTIFY=NEVER	for the recipients of the next line
  *	to <bert@y.org>
@@ -25,6 +26,7 @@
  * Run by root for another owner of transport/, both files are given to him.
  */
 #include "submit.h"
+#include <ctype.h>
 #include <dirent.h>
 #include <signal.h>
 #ifndef NO_TCP
@@ -71,19 +73,15 @@ static void
 sync_dir(const char *po, const char *dir)
 {
 	char path[PATH_SIZE];
-	int fd;
 
 	text_fmt(path, sizeof(path), "%s/%s", po, dir);
-	fd = open(path, O_RDONLY);
-	if (fd >= 0) {
-		fd_sync(fd);	/* not every system lets us */
-		close(fd);
-	}
+	dir_sync(path);
 }
 
-/* To the owner of transport/, when we are root and he is somebody else. */
+/* To the owner of transport/, when we are root and he is somebody else.  By its
+ * descriptor: he can put a link in the place of its name. */
 static int
-give(const char *po, const char *path)
+give(const char *po, int fd)
 {
 	char dir[PATH_SIZE];
 	struct stat st;
@@ -91,7 +89,7 @@ give(const char *po, const char *path)
 	text_fmt(dir, sizeof(dir), "%s/transport", po);
 	if (geteuid() != 0 || stat(dir, &st) < 0 || st.st_uid == 0)
 		return 0;
-	return chown(path, st.st_uid, st.st_gid);
+	return fchown(fd, st.st_uid, st.st_gid);
 }
 
 /* Is it the open file that has this name? */
@@ -168,6 +166,22 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	entry_header(m, f);
 }
 
+/* A lock says that somebody is at work on a control file; it goes with him.
+ * F_SETLK takes it, F_GETLK: 1 when nobody has it, and -1 when it cannot be
+ * known. */
+static int
+claim(int fd, int how)
+{
+	struct flock fl;
+
+	memset(&fl, 0, sizeof(fl));
+	fl.l_type = F_WRLCK;
+	fl.l_whence = SEEK_SET;
+	if (fcntl(fd, how, &fl) < 0)
+		return -1;
+	return fl.l_type == F_UNLCK;
+}
+
 /* The file is new: what a process with our number left there is nobody's. */
 static FILE *
 create(const char *path)
@@ -180,6 +194,7 @@ create(const char *path)
 	if (fd < 0)
 		return NULL;
 	fd_cloexec(fd);
+	claim(fd, F_SETLK);
 	f = fdopen(fd, "w");
 	if (f == NULL) {
 		close(fd);
@@ -188,29 +203,30 @@ create(const char *path)
 	return f;
 }
 
-static int
+/* The file stays open, for its lock. */
+static FILE *
 write_control(const struct mail *m, const char *po, const char *path,
     const char *name, unsigned long body)
 {
 	FILE *f = create(path);
 	int bad, err;
 
-	if (f == NULL)
-		return cannot("make", path);
+	if (f == NULL) {
+		cannot("make", path);
+		return NULL;
+	}
 	errno = EIO;	/* for a failure that sets none */
 	put_control(m, f, name, body);
 	bad = ferror(f) || fflush(f) != 0 || fd_sync(fileno(f)) < 0 ||
-	    give(po, path) < 0;
-	err = errno;
-	if (fclose(f) != 0 && !bad) {
-		bad = 1;
-		err = errno;
-	}
+	    give(po, fileno(f)) < 0;
 	if (!bad)
-		return 0;
+		return f;
+	err = errno;
 	unlink(path);
+	fclose(f);
 	errno = err;
-	return cannot("write", path);
+	cannot("write", path);
+	return NULL;
 }
 
 /* ---- moving ---------------------------------------------------------- */
@@ -248,6 +264,7 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 {
 	char dot[PATH_SIZE], ctl[PATH_SIZE], msg[PATH_SIZE];
 	int bad = 0;
+	FILE *f;
 
 	text_fmt(dot, sizeof(dot), "%s/transport/.%s", po, name);
 	text_fmt(ctl, sizeof(ctl), "%s/transport/%s", po, name);
@@ -256,7 +273,8 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 		say("%s is there already; try again", msg);
 		return -1;
 	}
-	if (write_control(m, po, dot, name, body) < 0)
+	f = write_control(m, po, dot, name, body);
+	if (f == NULL)
 		return -1;
 	if (rename(path, msg) < 0) {
 		bad = cannot("rename to", msg);
@@ -264,7 +282,7 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 		if (!is_open_as(fd, msg)) {
 			say("%s changes under our hands", path);
 			bad = -1;
-		} else if (give(po, msg) < 0) {
+		} else if (give(po, fd) < 0) {
 			bad = cannot("give away", msg);
 		}
 		sync_dir(po, "queue");
@@ -273,10 +291,11 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 		if (bad < 0 && rename(msg, path) < 0)
 			cannot("rename back", msg);
 	}
-	if (bad < 0) {
+	if (bad < 0)
 		unlink(dot);
+	fclose(f);	/* after this it is nobody's */
+	if (bad < 0)
 		return -1;
-	}
 	sync_dir(po, "transport");
 	notify(po, name);
 	return 0;
@@ -284,9 +303,23 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 
 /* ---- after a crash --------------------------------------------------- */
 
-/* A name that a dead process gave? */
+/* Is nobody at work on it?  When its message is in queue/, the lock tells; the
+ * process number may belong to another one since. */
 static int
-left_over(const char *name)
+abandoned(const char *dot)
+{
+	int fd = open(dot, O_RDONLY), alone;
+
+	if (fd < 0)
+		return 0;
+	alone = claim(fd, F_GETLK) == 1;
+	close(fd);
+	return alone;
+}
+
+/* Is it a name that we give?  *dead is set when its process is gone. */
+static int
+is_ours(const char *name, int *dead)
 {
 	const char *p, *dash;
 	long pid;
@@ -295,8 +328,8 @@ left_over(const char *name)
 	if (dash == name || *dash != '-')
 		return 0;
 	pid = (long)num_of(dash + 1, &p);
-	return *p == '\0' && pid > 1 && kill((pid_t)pid, 0) < 0 &&
-	    errno == ESRCH;
+	*dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+	return *p == '\0' && pid > 1;
 }
 
 void
@@ -304,20 +337,23 @@ entry_recover(const char *po)
 {
 	char dot[PATH_SIZE], ctl[PATH_SIZE], msg[PATH_SIZE];
 	struct dirent *e;
+	int dead;
 	DIR *d;
 
 	text_fmt(dot, sizeof(dot), "%s/transport", po);
 	d = opendir(dot);
 	while (d != NULL && (e = readdir(d)) != NULL) {
-		if (e->d_name[0] != '.' || !left_over(e->d_name + 1))
+		if (e->d_name[0] != '.' || !is_ours(e->d_name + 1, &dead))
 			continue;
 		text_fmt(dot, sizeof(dot), "%s/transport/%s", po, e->d_name);
 		text_fmt(ctl, sizeof(ctl), "%s/transport/%s", po,
 		    e->d_name + 1);
 		text_fmt(msg, sizeof(msg), "%s/queue/%s", po, e->d_name + 1);
 		if (!exists(msg)) {
-			unlink(dot);	/* its message is where it was */
-		} else if (!exists(ctl) && rename(dot, ctl) == 0) {
+			if (dead)	/* its message is where it was */
+				unlink(dot);
+		} else if ((dead || abandoned(dot)) && !exists(ctl) &&
+		    rename(dot, ctl) == 0) {
 			say("%s: a crash had kept it from the queue", ctl);
 			notify(po, e->d_name + 1);
 		}
@@ -328,6 +364,17 @@ entry_recover(const char *po)
 
 /* ---- through router/ ------------------------------------------------- */
 
+static void
+put_fullname(const struct author *a, FILE *f)
+{
+	const char *p;
+
+	fputs("fullname ", f);
+	for (p = a->full; *p != '\0'; p++)
+		putc(iscntrl((unsigned char)*p) ? ' ' : *p, f);
+	putc('\n', f);
+}
+
 int
 entry_envelope(const struct mail *m, FILE *f)
 {
@@ -337,6 +384,8 @@ entry_envelope(const struct mail *m, FILE *f)
 		fputs("channel error\n", f);
 	else
 		fprintf(f, "from <%s>\n", m->sender);
+	if (m->blind)
+		put_fullname(&m->author, f);
 	if (m->envid[0] != '\0')
 		fprintf(f, "envid %s\n", m->envid);
 	if (m->ret[0] != '\0')

@@ -174,7 +174,8 @@ good_rcpt(void *arg, const char *addr)
 		refused(m, addr, "who wants this is not known", X_NOUSER);
 	else if (m->blind)
 		add(m, "", "", addr, addr);
-	else if (route_find(m->routes, addr, &t) == 0)
+	else if (route_find(m->routes, addr, m->past_hold ? "hold" :
+	    NULL, &t) == 0)
 		add(m, t.channel, t.host, t.user, addr);
 	else
 		refused(m, addr, t.why, t.code);
@@ -270,7 +271,8 @@ mail_from(struct mail *m, const char *s)
 		return -1;
 	}
 	if (one.n == 1) {
-		cut = addr_domain(one.addr) != NULL ?
+		/* whoever reads the table knows which domain is ours */
+		cut = addr_domain(one.addr) != NULL || m->blind ?
 		    text_fmt(m->sender, sizeof(m->sender), "%s", one.addr) :
 		    text_fmt(m->sender, sizeof(m->sender), "%s@%s", one.addr,
 		    m->routes->domain);

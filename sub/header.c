@@ -100,9 +100,9 @@ in_byte(struct input *in)
 }
 
 int
-in_copy(struct input *in, FILE *f)
+in_copy(struct input *in, FILE *f, int last)
 {
-	int c, last = '\n';
+	int c;
 
 	while ((c = in_byte(in)) != EOF) {
 		if (putc(c, f) == EOF)
@@ -134,6 +134,14 @@ keep(struct header *h, int c)
 	return NULL;
 }
 
+/* What is left out counts as well: a file with a hole has no end of NULs. */
+static const char *
+too_long(const struct header *h)
+{
+	return h->n + h->dropped > HEAD_MOST ?
+	    "its header is longer than 256 KB" : NULL;
+}
+
 /* Reads the rest of a line of the header. */
 static const char *
 keep_line(struct header *h, struct input *in)
@@ -147,8 +155,10 @@ keep_line(struct header *h, struct input *in)
 			c = '\n';
 		if (c != '\0')
 			why = keep(h, c == '\r' ? ' ' : c);
-		if (h->n > HEAD_MOST && why == NULL)
-			why = "its header is longer than 256 KB";
+		else
+			h->dropped++;
+		if (why == NULL)
+			why = too_long(h);
 	} while (c != '\n' && why == NULL);
 	return why;
 }
@@ -199,8 +209,11 @@ head_read(struct header *h, struct input *in)
 			if (!is_from_line(h))
 				break;
 			c = h->rest[h->nrest - 1];
-			while (c != '\n' && c != EOF)
-				c = in_byte(in);
+			for (; c != '\n' && c != EOF && why == NULL;
+			    c = in_byte(in)) {
+				h->dropped++;
+				why = too_long(h);
+			}
 			continue;
 		}
 		for (i = 0; why == NULL && i < h->nrest; i++)

@@ -36,6 +36,7 @@
 
 #define PATH_SIZE	800
 #define LINE_SIZE	8192	/* bytes in a line of an envelope */
+#define ENV_MOST	(64UL << 20)	/* ... in all of it */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
 #define AGAIN_MOST	900	/* seconds between tries after trouble */
 
@@ -67,6 +68,12 @@ env_from(struct file *q, char *value)
 }
 
 static void
+env_fullname(struct file *q, char *value)
+{
+	text_fmt(q->m.author.full, sizeof(q->m.author.full), "%s", value);
+}
+
+static void
 env_null(struct file *q, char *value)
 {
 	(void)value;
@@ -78,6 +85,14 @@ env_channel(struct file *q, char *value)
 {
 	if (strcmp(value, "error") == 0)
 		q->null = 1;
+}
+
+/* It has waited already: the same route would only hold it once more. */
+static void
+env_via(struct file *q, char *value)
+{
+	if (strcmp(value, "suspension") == 0)
+		q->m.past_hold = 1;
 }
 
 static void
@@ -129,9 +144,9 @@ static const struct {
 	{ "channel", env_channel }, { "errormsg", env_null },
 	{ "envid", env_id }, { "notaryret", env_ret },
 	{ "authinfo", NULL }, { "bodytype", NULL }, { "comment", NULL },
-	{ "external", NULL }, { "fullname", NULL }, { "identinfo", NULL },
-	{ "loginname", NULL }, { "rcvdfrom", NULL }, { "user", NULL },
-	{ "verbose", NULL }, { "via", NULL }, { "with", NULL }
+	{ "external", NULL }, { "fullname", env_fullname },
+	{ "identinfo", NULL }, { "loginname", NULL }, { "rcvdfrom", NULL }, { "user", NULL },
+	{ "verbose", NULL }, { "via", env_via }, { "with", NULL }
 };
 
 /* The next line, without its end: 1, or 0 when there is none. */
@@ -141,11 +156,13 @@ env_line(struct file *q, char *line)
 	size_t n = 0;
 	int c;
 
-	while ((c = in_byte(&q->in)) != EOF && c != '\n') {
+	while ((c = in_byte(&q->in)) != EOF && c != '\n' && q->why == NULL) {
 		if (n + 1 == LINE_SIZE)
 			q->why = "a line of its envelope is too long";
 		else if (c == '\0')
 			q->why = "its envelope has a NUL byte";
+		else if (q->in.taken > ENV_MOST)
+			q->why = "its envelope is longer than 64 MB";
 		else
 			line[n++] = (char)c;
 	}

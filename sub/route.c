@@ -265,7 +265,8 @@ set_host(struct target *t, const char *form, const char *domain)
 }
 
 int
-route_find(const struct routes *table, const char *addr, struct target *t)
+route_find(const struct routes *table, const char *addr, const char *but,
+    struct target *t)
 {
 	const char *domain = addr_domain(addr), *pattern = NULL;
 	const struct route *r;
@@ -275,7 +276,9 @@ route_find(const struct routes *table, const char *addr, struct target *t)
 	memset(t, 0, sizeof(*t));
 	plain(addr, s);
 	for (r = table->first; r != NULL; r = r->next)
-		if ((pattern = matching(r, s, first)) != NULL)
+		if ((but == NULL || r->channel == NULL ||
+		    strcmp(r->channel, but) != 0) &&
+		    (pattern = matching(r, s, first)) != NULL)
 			break;
 	if (r == NULL)
 		return nowhere(t, X_NOUSER, "there is no route for it");

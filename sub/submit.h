@@ -66,8 +66,10 @@ struct target {
  * all that is wrong in it was said.  domain is set in any case. */
 int	route_load(struct routes *, const char *path);
 void	route_free(struct routes *);
-/* Where the bare address goes: 0, or -1 with why and code. */
-int	route_find(const struct routes *, const char *addr, struct target *);
+/* Where the bare address goes, by no route of the channel but (NULL: any): 0,
+ * or -1 with why and code. */
+int	route_find(const struct routes *, const char *addr, const char *but,
+	    struct target *);
 
 /* ======================================================================
  * header.c - a message as it comes in, and its header
@@ -88,6 +90,7 @@ struct input {
 struct header {
 	char	*s;		/* ends with a NUL that is not counted */
 	size_t	n, size;
+	size_t	dropped;	/* bytes that were left out */
 	char	rest[1100];	/* what was read of the body */
 	size_t	nrest;
 	unsigned long body;	/* offset of the body in what was read */
@@ -102,9 +105,10 @@ struct author {
 
 void	in_start(struct input *, FILE *, int dots);
 int	in_byte(struct input *);	/* EOF at the end */
-/* The rest of the message goes to the file: 0, or -1 when it is full or the
- * input cannot be read. */
-int	in_copy(struct input *, FILE *);
+/* The rest of the message goes to the file, with an end for its last line; last
+ * is the byte before it: 0, or -1 when it is full or the input cannot be
+ * read. */
+int	in_copy(struct input *, FILE *, int last);
 
 /* Reads up to the body: NULL, or what is wrong with it. */
 const char *head_read(struct header *, struct input *);
@@ -147,6 +151,7 @@ struct mail {
 	char	dsn[600];	/* of the recipients that follow */
 	int	orcpt;		/* ... and each gets its ORCPT= */
 	int	tame;		/* no programs, files and lists */
+	int	past_hold;	/* no routes of the channel hold */
 	struct dest *dests, **end;
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;

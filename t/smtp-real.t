@@ -8,6 +8,9 @@
 
 A=${SMTP:-$top/ta/smtp}
 R=${MTA_ROOT:-/var/tmp/mta}
+# What anybody may have put there is not run.
+[ -n "$(find "$R" -prune -user "$(id -u)" ! -perm -0002 2>/dev/null)" ] ||
+    R=
 po=$tmp/po
 tab=$(printf '\t')
 if without NO_TCP; then

@@ -472,17 +472,6 @@ unique_name(struct mail *m, char *tmp, char *new, size_t size)
 	text_fmt(new, size, "%snew/%s", m->box, strrchr(tmp, '/') + 1);
 }
 
-static void
-sync_dir(const char *path)
-{
-	int fd = open(path, O_RDONLY);
-
-	if (fd >= 0) {
-		fd_sync(fd);	/* not every system lets us */
-		close(fd);
-	}
-}
-
 /* Some file systems have no links; there a rename must do. */
 static int
 into_new(struct mail *m, const char *tmp, const char *new)
@@ -535,7 +524,7 @@ to_maildir(struct mail *m)
 		return -1;
 	}
 	text_fmt(tmp, sizeof(tmp), "%snew", m->box);
-	sync_dir(tmp);
+	dir_sync(tmp);
 	return 0;
 }
 
