@@ -29,6 +29,9 @@
 #endif
 
 #define LOCK_STALE	900	/* seconds after which a lock may be stale */
+#define LOCK_DEAD	86400L	/* ... and after which it is: by then numbers
+				 * of processes mean others */
+#define LOCK_UNREAL	315360000L	/* ... ten years: the clock was set */
 #define REOPENS		10	/* times a box may be replaced under us */
 
 /* ---- outcomes -------------------------------------------------------- */
@@ -99,14 +102,18 @@ same_file(const struct stat *a, const struct stat *b)
 static int
 is_stale(int fd, const struct stat *st)
 {
+	double age = difftime(time(NULL), st->st_mtime);
 	char text[24];
 	long pid, n = (long)read(fd, text, sizeof(text) - 1);
 
-	if (difftime(time(NULL), st->st_mtime) < LOCK_STALE)
+	if (age < LOCK_STALE)
 		return 0;
+	if (age > LOCK_DEAD && age < LOCK_UNREAL)
+		return 1;
 	text[n < 0 ? 0 : n] = '\0';
 	pid = (long)num_of(text, NULL);
-	return pid < 2 || (kill((pid_t)pid, 0) < 0 && errno == ESRCH);
+	return pid < 2 || pid == (long)getpid() ||
+	    (kill((pid_t)pid, 0) < 0 && errno == ESRCH);
 }
 
 static void

@@ -561,7 +561,7 @@ work(struct lib_job *job)
 	struct lib_rcpt *r;
 	char text[300];
 
-	for (r = job->rcpts; r != NULL; r = r->next) {
+	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
 		if (!r->unreported)
 			continue;
 		kind = kind_of(r->host);

@@ -262,7 +262,7 @@ see_keyword(struct esmtp *c, const char *line)
 		if (lib_same(word, known[i].name))
 			c->can |= known[i].bit;
 	s += strlen(word);
-	if (lib_same(word, "SIZE") && *s != '\0' && strlen(s) < 10)
+	if (lib_same(word, "SIZE") && *s != '\0' && strlen(s) < 11)
 		c->max_size = num_of(s + 1, &end);
 }
 
@@ -374,6 +374,19 @@ esmtp_put(struct esmtp *c, const char *s, size_t n)
 		c->held += k;
 	}
 	return 0;
+}
+
+int
+esmtp_silent(const struct esmtp *c)
+{
+	struct timeval none;
+	fd_set in;
+
+	none.tv_sec = none.tv_usec = 0;
+	FD_ZERO(&in);
+	FD_SET(c->fd, &in);
+	return c->used == c->have &&
+	    select(c->fd + 1, &in, NULL, NULL, &none) == 0;
 }
 
 void

@@ -67,6 +67,9 @@ int	esmtp_say(struct esmtp *, const char *line);
 int	esmtp_reply(struct esmtp *, enum esmtp_stage);
 /* A piece of the message, as it is. */
 int	esmtp_put(struct esmtp *, const char *, size_t);
+/* Has the server said nothing that nobody asked for, such as that it goes?
+ * Then there can be another transaction. */
+int	esmtp_silent(const struct esmtp *);
 /* Goes without a word. */
 void	esmtp_drop(struct esmtp *);
 /* Goes politely; when there is no connection, nothing. */

@@ -189,7 +189,7 @@ work(struct lib_job *job)
 	struct lib_rcpt *r;
 	struct verdict v;
 
-	for (r = job->rcpts; r != NULL; r = r->next) {
+	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
 		memset(&v, 0, sizeof(v));
 		check(&v, job, r->host);
 		if (v.code == 0 && resubmit(job, r) < 0)

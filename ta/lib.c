@@ -37,9 +37,10 @@ static struct {
 	int	wake[2];		/* poked by a signal */
 	volatile sig_atomic_t leave;	/* after the job at hand */
 	struct lib_job *job;		/* at hand, or NULL */
+	int	alone;			/* nobody reads what we say */
 	long	patience;		/* seconds until idle is called */
 	void	(*idle)(void);		/* or NULL */
-} agent = { NULL, NULL, { -1, -1 }, 0, NULL, 0, NULL };
+} agent = { NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL };
 
 /* ---- talking --------------------------------------------------------- */
 
@@ -159,17 +160,17 @@ tell(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 {
 	char line[REPORT_SIZE];
 	struct text t;
-	int heard;
 
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
 	    text);
 	line[t.len++] = '\n';
-	heard = fd_write(1, line, t.len) == 0;
+	/* not the time to go: what was sent along with this one is done, too,
+	 * and has to be marked */
+	if (fd_write(1, line, t.len) < 0)
+		agent.alone = 1;
 	job_set_tag(job, r, tag);
 	r->unreported = 0;
-	if (!heard)
-		go();
 }
 
 static void
@@ -317,6 +318,8 @@ work_on(struct lib_job *job, lib_work *work)
 	else
 		work(job);
 	close(job->msg);
+	if (agent.alone)
+		go();
 	report_rest(job, X_SOFTWARE, "4.3.0", "the agent came to no verdict");
 }
 
@@ -444,6 +447,12 @@ next_order(void)
 			return NULL;
 		have += (size_t)n;
 	}
+}
+
+int
+lib_alone(void)
+{
+	return agent.alone;
 }
 
 void

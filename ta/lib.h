@@ -82,6 +82,10 @@ void	lib_tell(struct lib_job *, struct lib_rcpt *,
 void	lib_report(struct lib_job *, struct lib_rcpt *, int code,
 	    const char *status, const char *text, long delay);
 
+/* Does nobody listen any more?  Then nothing new is to be begun; who has no
+ * verdict when the agent's function returns is given back. */
+int	lib_alone(void);
+
 /* Is this word in the NOTIFY= list of the recipient's N line? */
 int	lib_notify(const struct lib_rcpt *, const char *word);
 

@@ -28,6 +28,7 @@
 #include "box.h"
 #include "run.h"
 #include <sys/wait.h>
+#include <signal.h>
 #ifndef NO_PWD
 #include <pwd.h>
 #endif
@@ -52,7 +53,10 @@ static struct {
 static int
 safe_name(const char *s)
 {
-	if (*s == '.' || *s == '-' || *s == '\0')
+	size_t n = strlen(s);
+
+	if (*s == '.' || *s == '-' || *s == '\0' ||
+	    (n > 5 && strcmp(s + n - 5, ".lock") == 0))	/* another's lock */
 		return 0;
 	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] == '\0';
@@ -64,7 +68,11 @@ static int
 nobody_knows(int err)
 {
 	return err == EIO || err == EINTR || err == ENOMEM ||
-	    err == EMFILE || err == ENFILE;
+#ifdef ETIMEDOUT
+	    err == ETIMEDOUT || err == ECONNREFUSED || err == ECONNRESET ||
+	    err == EHOSTUNREACH || err == ENETUNREACH ||
+#endif
+	    err == EMFILE || err == ENFILE || err == EAGAIN || err == EACCES;
 }
 #endif
 
@@ -153,6 +161,10 @@ privilege(struct user *u, long uid, struct outcome *end)
 	if (uid == -1)
 		return box_over(end, X_TEMPFAIL, "4.3.5", "its control file "
 		    "does not say in whose name; the router has to");
+	/* a number too large for a uid would become another one, such as 0 */
+	if (uid < -65536L || (uid > 0 && (long)(uid_t)uid != uid))
+		return box_over(end, X_TEMPFAIL, "4.3.5", "its control file "
+		    "names a uid that there cannot be");
 	if (uid == 0 && !opt.as_root)
 		return box_over(end, X_TEMPFAIL, "4.7.0", "files and programs "
 		    "are not for root, unless mailbox is given -0");
@@ -274,11 +286,33 @@ deliver_as(struct mail *m, int report)
 	_exit(0);
 }
 
+/* The user can stop the child, or have his files on something that does not
+ * answer; others' mail must not wait for that.  Waits until fd can be read: 1,
+ * or 0 when it took too long. */
+static int
+heard_in_time(int fd, double until)
+{
+	struct timeval tv;
+	fd_set in;
+	int n = 0;
+
+	for (; n <= 0; clock_read()) {
+		if (opt.limit > 0 && now.mono >= until)
+			return 0;
+		FD_ZERO(&in);
+		FD_SET(fd, &in);
+		tv.tv_sec = 1;
+		tv.tv_usec = 0;
+		n = select(fd + 1, &in, NULL, NULL, &tv);
+	}
+	return 1;
+}
+
 /* Has a child do it that is the user; its pipe tells how that ended. */
 static int
 deliver_in_child(struct mail *m)
 {
-	int report[2];
+	int report[2], late;
 	long n;
 	pid_t pid;
 
@@ -294,6 +328,9 @@ deliver_in_child(struct mail *m)
 		close(report[0]);
 		return box_failed(m, "make", "a process", errno);
 	}
+	late = !heard_in_time(report[0], m->until + (double)opt.limit);
+	if (late)
+		kill(pid, SIGKILL);
 	do
 		n = (long)read(report[0], m->end, sizeof(*m->end));
 	while (n < 0 && errno == EINTR);
@@ -301,7 +338,8 @@ deliver_in_child(struct mail *m)
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (n != (long)sizeof(*m->end))
-		return box_over(m->end, X_TEMPFAIL, "4.3.0",
+		return box_over(m->end, X_TEMPFAIL, "4.3.0", late ?
+		    "the delivery took too long" :
 		    "the delivering process died");
 	return m->end->code == 0 ? 0 : -1;
 }
@@ -456,7 +494,7 @@ work(struct lib_job *job)
 	struct outcome end;
 	struct lib_rcpt *r;
 
-	for (r = job->rcpts; r != NULL; r = r->next) {
+	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
 		deliver_one(job, r, &end);
 		lib_report(job, r, end.code, end.status, end.text, 0);
 	}

@@ -432,12 +432,12 @@ by_mx(struct net_way *way, const struct net_opt *opt, const char *name,
 		way->n = best;
 	if (way->n > 0)
 		return 0;
+	if (later)	/* it may be better than us */
+		return nowhere(way, X_DEFERALL, "4.4.3",
+		    "no mail host of %s can be looked up now", name);
 	if (self)
 		return nowhere(way, X_NOHOST, "5.4.6", "the mail for %s is "
 		    "to come to this machine, which does not take it", name);
-	if (later)
-		return nowhere(way, X_DEFERALL, "4.4.3",
-		    "no mail host of %s can be looked up now", name);
 	return nowhere(way, X_NOHOST, "5.4.4",
 	    "no mail host of %s has an address", name);
 }

@@ -303,13 +303,27 @@ make_pipes(int fd[6])
 	    -1 : 0;
 }
 
-/* Was the program executed?  0, or errno of what went wrong. */
+/* Was the program executed?  0, or errno of what went wrong.  The child may
+ * hang before that: in a home directory that does not answer, say. */
 static int
-trouble(int tell)
+trouble(const struct job *j, int tell)
 {
+	struct timeval tv;
+	fd_set in;
 	int err = 0;
 	long n;
 
+	for (n = 0; n <= 0; clock_read()) {
+		if (j->until > 0 && now.mono >= j->until) {
+			kill(j->pid, SIGKILL);
+			return ETIMEDOUT;
+		}
+		FD_ZERO(&in);
+		FD_SET(tell, &in);
+		tv.tv_sec = 1;
+		tv.tv_usec = 0;
+		n = select(tell + 1, &in, NULL, NULL, &tv);
+	}
 	do
 		n = (long)read(tell, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
@@ -337,7 +351,7 @@ start(struct job *j)
 	fd[1] = fd[2] = -1;
 	close(fd[5]);
 	fd[5] = -1;
-	if (err == 0 && (err = trouble(fd[4])) != 0)
+	if (err == 0 && (err = trouble(j, fd[4])) != 0)
 		while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	close_all(fd);
@@ -364,11 +378,11 @@ run_program(struct run *r)
 	r->exit = -1;
 	r->signal = r->late = 0;
 	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
-	if (start(&j) < 0)
-		return -1;
 	clock_read();
 	if (r->limit > 0)
 		j.until = now.mono + (double)r->limit;
+	if (start(&j) < 0)
+		return -1;
 	ended = attend(&j);
 	err = errno;
 	if (j.in >= 0)

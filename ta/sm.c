@@ -465,7 +465,7 @@ work(struct lib_job *job)
 	b.job = job;
 	b.mailer = &mailer;
 	bad = table_find(&mailer, opt.table, opt.mailer, why, sizeof(why));
-	for (r = job->rcpts; r != NULL; r = r->next) {
+	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
 		if (!r->unreported)
 			continue;
 		if (bad < 0)

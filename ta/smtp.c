@@ -199,7 +199,8 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 
 	host_of(to[0], host);
 	do {
-		kept = conn.fd >= 0 && lib_same(host, conn_host);
+		kept = conn.fd >= 0 && lib_same(host, conn_host) &&
+		    esmtp_silent(&conn);
 		if (!kept && !go_to(&way, host)) {
 			tell_unreached(job, host, &way);
 			return;
@@ -221,7 +222,7 @@ work(struct lib_job *job)
 	static struct lib_rcpt *to[TRANS_MAX];
 	int n;
 
-	while ((n = collect(job, to)) > 0)
+	while (!lib_alone() && (n = collect(job, to)) > 0)
 		deliver(job, to, n);
 }
 
