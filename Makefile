@@ -52,7 +52,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o value.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest
 
 all: scheduler mailq submit $(AGENTS)
 
@@ -103,6 +103,12 @@ CFTEST = t/cftest.o cf.o value.o retry.o command.o pattern.o util.o
 
 t/cftest: $(CFTEST)
 	$(CC) $(LDFLAGS) -o $@ $(CFTEST) $(LIBS)
+
+t/fbvec: t/fbvec.o feedback.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/fbvec.o feedback.o util.o $(LIBS)
+
+t/fbtest: t/fbtest.o feedback.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/fbtest.o feedback.o util.o $(LIBS)
 
 t/agent: t/agent.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/agent.o util.o $(LIBS)
@@ -173,6 +179,7 @@ intake.o: intake.c scheduler.h line.h util.h
 queue.o: queue.c scheduler.h line.h util.h
 thread.o: thread.c scheduler.h line.h util.h
 explain.o: explain.c scheduler.h line.h util.h
+feedback.o: feedback.c scheduler.h line.h util.h
 cf.o: cf.c scheduler.h line.h util.h
 value.o: value.c scheduler.h line.h util.h
 retry.o: retry.c scheduler.h line.h util.h
@@ -197,6 +204,8 @@ ta/esmtp.o: ta/esmtp.c ta/esmtp.h ta/net.h ta/lib.h util.h
 ta/net.o: ta/net.c ta/mx.h ta/net.h ta/lib.h util.h
 ta/mx.o: ta/mx.c ta/mx.h ta/net.h util.h
 t/cftest.o: t/cftest.c scheduler.h line.h util.h
+t/fbvec.o: t/fbvec.c scheduler.h line.h util.h
+t/fbtest.o: t/fbtest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
 t/notify.o: t/notify.c util.h

@@ -26,6 +26,31 @@
 /* ---- the configuration (cf.c) ---------------------------------------- */
 
 /*
+ * feedback: what a clause says of how many agents a destination may have at
+ * once and how often one may start.  Kept by value; whoever has it passes it
+ * along with each report.
+ */
+enum fb_form { FB_CONST, FB_WINDOW, FB_SQRT };
+
+struct fb_rule {		/* one report's share of a step of 1 */
+	enum fb_form form;	/* x, x / window, x / sqrt(window) */
+	double	x;		/* 0 to 1 */
+};
+
+struct fb_rate {
+	long	n;		/* deliveries, 0: as many as you like ... */
+	long	per;		/* in so many seconds */
+};
+
+struct feedback {
+	long	limit;		/* agents, maxthr; 0: any number */
+	long	init;		/* agents at first, if limit allows it */
+	long	cohorts;	/* more failed ones make it dead; 0: none do */
+	struct fb_rule pos, neg;
+	struct fb_rate rate;
+};
+
+/*
  * setting: the values that clauses give.  One is kept for each clause of the
  * file with a bit for each value it sets, and one for each conf with all of
  * them filled in.
@@ -237,6 +262,25 @@ struct thread {
 	unsigned char picked;	/* -p does not exclude it */
 	unsigned char listed;	/* is on the sweep's list */
 	char	host[1];
+};
+
+/*
+ * dest: what is known of a channel and host.  It outlives the thread, so that
+ * what was learned is not lost when the queue is empty, and is forgotten
+ * after a while of silence.  Only feedback.c changes it.
+ *
+ *	READY: window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
+ *	                 ------- fb_bad once too often -->
+ */
+struct dest {
+	long	window;		/* agents it may have; 0: it is dead */
+	double	success;	/* 0 to 1; at 1 the window grows */
+	double	failure;	/* 0 to 1; below 0 the window shrinks */
+	double	cohorts;	/* failed since the last good report */
+	double	until;		/* mono; DEAD: when it is tried again */
+	double	slot;		/* mono; with a rate, the last one taken */
+	double	used;		/* mono; last report or start */
+	unsigned long ngood, nbad;	/* reports */
 };
 
 /*
@@ -541,6 +585,39 @@ const char *held_first(int address);	/* any of its kind, or NULL */
 
 void	explain(struct config *, const char *channel, const char *host,
 	    FILE *);
+
+/* ======================================================================
+ * feedback.c - may a destination take one more agent?
+ * ====================================================================== */
+
+/* What came of a report; bits. */
+#define FB_MOVED	1	/* the window is another one */
+#define FB_DIED		2	/* ... and start nothing before d->until */
+#define FB_REVIVED	4	/* ... and it was dead */
+
+/* "1", "1/8", "1/concurrency", "1/sqrt_concurrency" become a rule; "10/m",
+ * "25/h", "1/2s" a rate (units s, m, h, d).  NULL; or what is wrong, to follow
+ * the text in a message, and nothing is set. */
+const char *fb_rule_parse(const char *, struct fb_rule *);
+const char *fb_rate_parse(const char *, struct fb_rate *);
+void	fb_init(struct dest *, const struct feedback *, double mono);
+/* A job has ended well or badly for the host; jobs whose agent died are not
+ * reported.  busy is how many agents work for the destination, this one
+ * included.  span: seconds that it sleeps if this is its death. */
+int	fb_good(struct dest *, const struct feedback *, long busy, double mono);
+int	fb_bad(struct dest *, const struct feedback *, double mono, double span);
+/* A dead one is tried again: when it has slept, and at once. */
+int	fb_wake(struct dest *, const struct feedback *, long busy, double mono);
+int	fb_lift(struct dest *, const struct feedback *, long busy);
+/* How many more agents it may have, the rate aside; 0 when it is dead. */
+long	fb_room(const struct dest *, const struct feedback *, long busy);
+/* Seconds until the rate allows a delivery to start; 0: now. */
+double	fb_wait(const struct dest *, const struct feedback *, double mono);
+void	fb_started(struct dest *, const struct feedback *, double mono);
+/* Is a destination without a thread to be forgotten?  Not before idle seconds
+ * of silence, nor while it is dead or its rate holds the next delivery up. */
+int	fb_forget(const struct dest *, const struct feedback *, long busy,
+	    double idle, double mono);
 
 /* ======================================================================
  * thread.c - threads and rings
