@@ -1,0 +1,394 @@
+/*
+ * fbtest.c - asks feedback.c directly.
+ *
+ *	fbtest rule text	what it means: const, win or sqrt and a number
+ *	fbtest rate text	deliveries and seconds
+ *	fbtest starts rate t ...
+ *				at each of these moments: starts, or must wait
+ *	fbtest forget rate window busy since idle
+ *				may it be forgotten, since seconds after use?
+ *	fbtest windows seed runs
+ *				random reports; says what is not as it must be
+ *	fbtest rates seed runs	random starts, the same
+ *
+ * The random ones end with 1 at the first thing that is wrong, and name the
+ * seed with which to see it again.
+ */
+#include "../scheduler.h"
+
+#define EVENTS	400		/* in a run */
+
+static unsigned long seed;
+
+/* ---- what words mean ---------------------------------------------------- */
+
+static int
+show_rule(const char *s)
+{
+	static const char *const forms[] = { "const", "win", "sqrt" };
+	struct fb_rule r;
+	const char *why = fb_rule_parse(s, &r);
+
+	if (why != NULL)
+		printf("REJECT %s\n", why);
+	else
+		printf("%s %.17g\n", forms[r.form], r.x);
+	return 0;
+}
+
+static int
+show_rate(const char *s)
+{
+	struct fb_rate r;
+	const char *why = fb_rate_parse(s, &r);
+
+	if (why != NULL)
+		printf("REJECT %s\n", why);
+	else
+		printf("%ld in %ld\n", r.n, r.per);
+	return 0;
+}
+
+/* A clause with this rate, or "-" for none. */
+static void
+clause(struct feedback *f, const char *rate)
+{
+	memset(f, 0, sizeof(*f));
+	f->init = 1;
+	if (strcmp(rate, "-") != 0 && fb_rate_parse(rate, &f->rate) != NULL)
+		exit(X_USAGE);
+}
+
+static int
+show_starts(char **argv)
+{
+	struct feedback f;
+	struct dest d;
+	double mono, wait;
+
+	clause(&f, *argv++);
+	fb_init(&d, &f, 0);
+	for (; *argv != NULL; argv++) {
+		mono = strtod(*argv, NULL);
+		wait = fb_wait(&d, &f, mono);
+		if (wait > 0)
+			printf("wait %.6g\n", wait);
+		else {
+			fb_started(&d, &f, mono);
+			puts("start");
+		}
+	}
+	return 0;
+}
+
+static int
+show_forget(char **argv)
+{
+	struct feedback f;
+	struct dest d;
+
+	clause(&f, argv[0]);
+	fb_init(&d, &f, 0);
+	d.window = atol(argv[1]);
+	fb_started(&d, &f, 0);
+	puts(fb_forget(&d, &f, atol(argv[2]), strtod(argv[4], NULL),
+	    strtod(argv[3], NULL)) ? "yes" : "no");
+	return 0;
+}
+
+/* ---- random reports ------------------------------------------------------ */
+
+static int
+wrong(const char *what, long event, const struct dest *was,
+    const struct dest *d, const struct feedback *f)
+{
+	printf("seed %lu event %ld: %s: window %ld then %ld, success %g "
+	    "failure %g cohorts %g; limit %ld init %ld cohorts %ld\n", seed,
+	    event, what, was->window, d->window, d->success, d->failure,
+	    d->cohorts, f->limit, f->init, f->cohorts);
+	return 1;
+}
+
+static void
+some_rule(struct fb_rule *r)
+{
+	r->form = (enum fb_form)rnd(3);
+	r->x = rnd(4) == 0 ? (double)rnd(2) : (double)rnd(101) / 100;
+}
+
+static void
+some_clause(struct feedback *f)
+{
+	clause(f, "-");
+	f->limit = (long)rnd(25);
+	f->init = (long)rnd(25) + 1;
+	f->cohorts = (long)rnd(4);
+	some_rule(&f->pos);
+	some_rule(&f->neg);
+}
+
+/*
+ * The rules of the seed, word for word, beside the real thing: they add up
+ * good reports at the limit too, which makes no difference for the window.
+ */
+struct letter {
+	int	off;		/* a rule has a square root: not compared */
+	long	concurrency;
+	double	success, failure, fail_cohorts;
+};
+
+static double
+letter_step(const struct fb_rule *r, long n)
+{
+	return r->form == FB_WINDOW ? r->x / (double)n : r->x;
+}
+
+static void
+letter_good(struct letter *l, const struct feedback *f, long busy)
+{
+	l->fail_cohorts = 0;
+	if (l->off || l->concurrency >= busy + f->init)
+		return;
+	l->success += letter_step(&f->pos, l->concurrency);
+	while (l->success >= 1) {
+		l->concurrency++;
+		l->failure = 0;
+		l->success--;
+	}
+	if (f->limit > 0 && l->concurrency > f->limit)
+		l->concurrency = f->limit;
+}
+
+static void
+letter_bad(struct letter *l, const struct feedback *f)
+{
+	if (l->off)
+		return;
+	l->fail_cohorts += 1.0 / (double)l->concurrency;
+	if (f->cohorts > 0 && l->fail_cohorts > (double)f->cohorts) {
+		l->concurrency = 0;
+		return;
+	}
+	l->failure -= letter_step(&f->neg, l->concurrency);
+	while (l->failure < 0) {
+		l->concurrency--;
+		l->failure++;
+		l->success = 0;
+	}
+	if (l->concurrency < 1)
+		l->concurrency = 1;
+}
+
+/* What must hold after any event; said are its bits. */
+static const char *
+anyhow(const struct dest *was, const struct dest *d, const struct feedback *f,
+    int said)
+{
+	int moved = d->window != was->window;
+
+	if (d->window < 0 || (f->limit > 0 && d->window > f->limit))
+		return "not from 0 to the limit";
+	if (d->success < 0 || d->success >= 1 || d->failure < 0 ||
+	    d->failure > 1 || d->cohorts < 0)
+		return "a sum is out of its bounds";
+	if (((said & FB_MOVED) != 0) != moved ||
+	    ((said & FB_DIED) != 0) != (moved && d->window == 0) ||
+	    ((said & FB_REVIVED) != 0) != (moved && was->window == 0))
+		return "what it says is not what it did";
+	if (d->window == 0 && f->cohorts == 0)
+		return "dead, and that was not allowed";
+	if ((d->window == 0) != (fb_room(d, f, 0) == 0) ||
+	    fb_room(d, f, d->window) != 0 || fb_room(d, f, d->window + 1) != 0)
+		return "the room is not that of the window";
+	return NULL;
+}
+
+static const char *
+after_good(const struct dest *was, const struct dest *d,
+    const struct feedback *f, long busy)
+{
+	if (d->ngood != was->ngood + 1 || d->nbad != was->nbad ||
+	    d->cohorts > 0)
+		return "counted wrongly";
+	if (was->window == 0)
+		return d->window > 0 && (d->window == busy ||
+		    d->window == f->limit || (busy == 0 &&
+		    d->window == f->init)) ? NULL : "a wrong window";
+	if (d->window < was->window || d->window > was->window + 1)
+		return "a good report moved it in a wrong way";
+	if (d->window > was->window && was->window >= busy + f->init)
+		return "it grew while it was not used";
+	return NULL;
+}
+
+static const char *
+after_bad(const struct dest *was, const struct dest *d, double mono)
+{
+	if (d->nbad != was->nbad + 1 || d->ngood != was->ngood)
+		return "counted wrongly";
+	if (d->window > was->window)
+		return "a bad report raised it";
+	if (d->window == 0 && was->window > 0)
+		return d->until > mono + 7.4 && d->until < mono + 7.6 ?
+		    NULL : "dead for another time than was said";
+	return d->window + 1 < was->window ? "it fell by more than 1" : NULL;
+}
+
+/* One event: 0, or 1 after saying what is wrong. */
+static int
+event(long n, struct dest *d, struct letter *l, const struct feedback *f,
+    unsigned long good)
+{
+	struct dest was = *d;
+	long busy = (long)rnd(3) == 0 ? (long)rnd(30) : d->window;
+	double mono = (double)n;
+	const char *why;
+	int said;
+
+	if (d->window == 0 && rnd(8) == 0) {
+		said = fb_wake(d, f, busy, mono);
+		why = (said == 0) == (mono < was.until) ? NULL :
+		    "woken at a wrong time";
+	} else if (d->window == 0 && rnd(8) == 0) {
+		said = fb_lift(d, f, busy);
+		why = d->window > 0 ? NULL : "not lifted";
+	} else if (rnd(100) < good) {
+		said = fb_good(d, f, busy, mono);
+		why = after_good(&was, d, f, busy);
+		if (was.window > 0)
+			letter_good(l, f, busy);
+	} else {
+		said = fb_bad(d, f, mono, 7.5);
+		why = after_bad(&was, d, mono);
+		if (was.window > 0)
+			letter_bad(l, f);
+	}
+	if (said & FB_REVIVED) {
+		l->success = l->failure = l->fail_cohorts = 0;
+		l->concurrency = d->window;
+	}
+	if (why == NULL)
+		why = anyhow(&was, d, f, said);
+	if (why == NULL && !l->off && l->concurrency != d->window)
+		why = "not as the seed has it";
+	return why == NULL ? 0 : wrong(why, n, &was, d, f);
+}
+
+/* A reload lowers the limit: it counts from then on. */
+static int
+lowered(struct dest *d, struct feedback *f)
+{
+	struct dest was = *d;
+
+	f->limit = (long)rnd(5) + 1;
+	if (fb_room(d, f, 0) > f->limit)
+		return wrong("room above the limit", -1, &was, d, f);
+	if (rnd(2) == 0)
+		fb_good(d, f, 1, EVENTS);
+	else
+		fb_bad(d, f, EVENTS, 7.5);
+	if (d->window > f->limit)
+		return wrong("above the new limit", -1, &was, d, f);
+	return 0;
+}
+
+static int
+windows(void)
+{
+	struct feedback f;
+	struct letter l;
+	struct dest d;
+	unsigned long good = 50;
+	long n;
+
+	rnd_seed(seed);
+	some_clause(&f);
+	fb_init(&d, &f, 0);
+	memset(&l, 0, sizeof(l));
+	l.concurrency = d.window;
+	l.off = f.pos.form == FB_SQRT || f.neg.form == FB_SQRT;
+	for (n = 0; n < EVENTS; n++) {
+		if (rnd(20) == 0)
+			good = rnd(101);
+		if (event(n, &d, &l, &f, good))
+			return 1;
+	}
+	return lowered(&d, &f);
+}
+
+/* ---- random starts -------------------------------------------------------- */
+
+/* Starts as often as it may, each so much too late as chance has it but less
+ * than lag, and sometimes after a long silence. */
+static int
+rates(void)
+{
+	struct feedback f;
+	struct dest d;
+	double mono = 0, gap, lag, first = 0, last = 0, late = 0, wait;
+	long n, silences = 0;
+
+	rnd_seed(seed);
+	clause(&f, "-");
+	f.rate.n = (long)rnd(200) + 1;
+	f.rate.per = (long)rnd(4000) + 1;
+	gap = (double)f.rate.per / (double)f.rate.n;
+	lag = rnd(2) == 0 ? gap / 11 : gap * 3;
+	fb_init(&d, &f, 0);
+	for (n = 0; n < EVENTS; n++) {
+		wait = fb_wait(&d, &f, mono);
+		if (wait < 0 || wait > gap * 1.000001 || (n == 0 && wait > 0))
+			return printf("seed %lu: waits %g\n", seed, wait);
+		late = lag * (double)rnd(1000) / 1000;
+		if (lag > gap && rnd(50) == 0) {
+			late = gap * 1000;
+			silences++;
+		}
+		mono += wait + late;
+		/* rounding may leave a hair */
+		if (fb_wait(&d, &f, mono) > gap / 1e6)
+			return printf("seed %lu: must wait again\n", seed);
+		fb_started(&d, &f, mono);
+		if (n == 0)
+			first = mono;
+		else if (gap >= 0.5 && mono - last < gap * 0.899)
+			return printf("seed %lu: %g apart at %g\n", seed,
+			    mono - last, gap);
+		else if (mono < first + (double)(n - 1) * gap * 0.999999)
+			return printf("seed %lu: a burst\n", seed);
+		last = mono;
+	}
+	if (lag < gap && last - first > (double)EVENTS * gap)
+		return printf("seed %lu: too slow, drifts\n", seed);
+	return 0;
+}
+
+static int
+many(int (*one)(void), unsigned long from, long runs)
+{
+	for (seed = from; runs > 0; seed++, runs--)
+		if (one())
+			return 1;
+	puts("fine");
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (strcmp(what, "rule") == 0 && argc == 3)
+		return show_rule(argv[2]);
+	if (strcmp(what, "rate") == 0 && argc == 3)
+		return show_rate(argv[2]);
+	if (strcmp(what, "starts") == 0 && argc > 2)
+		return show_starts(argv + 2);
+	if (strcmp(what, "forget") == 0 && argc == 7)
+		return show_forget(argv + 2);
+	if (strcmp(what, "windows") == 0 && argc == 4)
+		return many(windows, num_of(argv[2], NULL), atol(argv[3]));
+	if (strcmp(what, "rates") == 0 && argc == 4)
+		return many(rates, num_of(argv[2], NULL), atol(argv[3]));
+	return X_USAGE;
+}

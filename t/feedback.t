@@ -1,0 +1,208 @@
+#!/bin/sh
+# What is known of a destination: its window, its death, its rate.
+. "${0%/*}/lib.sh"
+
+B=$top/t/fbtest
+V=$top/t/fbvec
+
+# ---- the vectors ----------------------------------------------------------------
+
+"$V" <"$top/t/vectors/feedback.txt" >"$tmp/tap"
+is 'all vectors hold' $? 0
+is '... none is left out' "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
+    "$(grep -c '^VECTOR' "$top/t/vectors/feedback.txt")"
+is '... nor is there any other line' "$(grep -vc '^ok ' "$tmp/tap")" 1
+is '... but the plan' "$(tail -n 1 "$tmp/tap")" \
+    "1..$(grep -c '^VECTOR' "$top/t/vectors/feedback.txt")"
+
+# One vector: its parameters, and the lines after them.
+vector() {	# [params [lines ...]] >file
+	echo '# a comment'
+	echo
+	echo "VECTOR one"
+	echo "  params ${1:-pos=1 neg=1 init=5 limit=20 cohort=1 rules=readme}"
+	[ $# -eq 0 ] || shift
+	[ $# -gt 0 ] || set -- 'events -*2+@1' 'windows 4 3 3' 'dead 0 0 0'
+	printf '  %s\n' "$@"
+	echo END
+}
+P='pos=1 neg=1 init=5 limit=20 cohort=1 rules=readme'
+E='events -*2T'
+W='windows 4 3 3'
+D='dead 0 0 0'
+
+replay() {	# [argument of vector ...]: status and the first line
+	vector "$@" >"$tmp/one"
+	"$V" <"$tmp/one" >"$tmp/tap" 2>"$tmp/err"
+	echo "$? $(head -n 1 "$tmp/tap")"
+}
+
+holds() {	# name [argument of vector ...]
+	lib_name=$1
+	shift
+	is "$lib_name" "$(replay "$@")" '0 ok 1 - one'
+}
+
+differs() {	# name argument of vector ...
+	lib_name=$1
+	shift
+	is "$lib_name" "$(replay "$@")" '1 not ok 1 - one'
+}
+
+malformed() {	# name line argument of vector ...
+	lib_name=$1
+	lib_line=$2
+	shift 2
+	is "$lib_name" "$(replay "$@" | sed "s/line $lib_line: .*/line L/")" \
+	    '65 Bail out! line L'
+}
+
+holds 'a timer finds nothing to do when none is dead' "$P" "$E" "$W" "$D"
+holds 'a number of some event is enough' "$P" "$E" "$W" "$D" \
+    '2 - 4 3 0 0 0.45 0 a note'
+holds 'counters are the same within 1e-12' "$P" "$E" "$W" "$D" \
+    '2 - 4 3 0 0 0.45000000000009 0'
+differs '... and not within 1e-11' "$P" "$E" "$W" "$D" \
+    '2 - 4 3 0 0 0.45000000001 0'
+like '... and it says so' "$(cat "$tmp/tap")" '^# event 2, - with 4 busy'
+differs 'success counts' "$P" "$E" "$W" "$D" '2 - 4 3 0.1 0 0.45 0'
+differs 'failure counts' "$P" "$E" "$W" "$D" '2 - 4 3 0 0.1 0.45 0'
+differs 'busy counts' "$P" "$E" "$W" "$D" '2 - 5 3 0 0 0.45 0'
+differs 'the window of a numbered line counts' "$P" "$E" "$W" "$D" \
+    '2 - 4 4 0 0 0.45 0'
+differs 'the last window counts' "$P" "$E" 'windows 4 3 4' "$D"
+differs 'the last dead counts' "$P" "$E" "$W" 'dead 0 0 1'
+is 'other rules are skipped' "$(replay "${P%readme}shipped" "$E" "$W" "$D")" \
+    '0 ok 1 - one # skip other rules'
+
+malformed 'an unknown event' 5 "$P" 'events -*2X' "$W" "$D"
+malformed 'no repetition' 5 "$P" 'events -*T' "$W" "$D"
+malformed 'repeated not at all' 5 "$P" 'events -*0' "$W" "$D"
+malformed 'busy twice' 5 "$P" 'events -@1@2' "$W" "$D"
+malformed 'too few windows' 6 "$P" "$E" 'windows 4 3' "$D"
+malformed 'too many windows' 6 "$P" "$E" "$W 3" "$D"
+malformed 'a window that is no number' 6 "$P" "$E" 'windows 4 3 -3' "$D"
+malformed 'dead as no 0 or 1' 7 "$P" "$E" "$W" 'dead 0 0 2'
+malformed 'no windows' 7 "$P" "$E" "$D"
+malformed 'no dead' 7 "$P" "$E" "$W"
+malformed 'no events' 5 "$P" "$W" "$D"
+malformed 'a numbered line out of order' 9 "$P" "$E" "$W" "$D" \
+    '2 - 4 3 0 0 0.45 0' '1 - 5 4 0 0 0.2 0'
+malformed 'a numbered line of no event' 8 "$P" "$E" "$W" "$D" \
+    '4 - 4 3 0 0 0.45 0'
+malformed 'a numbered line of another event' 8 "$P" "$E" "$W" "$D" \
+    '2 + 4 3 0 0 0.45 0'
+malformed 'a numbered line without its end' 8 "$P" "$E" "$W" "$D" \
+    '2 - 4 3 0 0 0.45'
+malformed 'a counter that is no number' 8 "$P" "$E" "$W" "$D" \
+    '2 - 4 3 0 0 nan 0'
+malformed 'a line of no kind' 8 "$P" "$E" "$W" "$D" 'deaths 0 0 0'
+malformed 'a parameter missing' 4 "${P% *}" "$E" "$W" "$D"
+malformed 'a parameter twice' 4 "$P init=5" "$E" "$W" "$D"
+malformed 'an unknown parameter' 4 "$P x=5" "$E" "$W" "$D"
+malformed 'a rule that is none' 4 "pos=2 ${P#* }" "$E" "$W" "$D"
+like '... with the reason' "$(cat "$tmp/err")" 'line 4: .*between 0 and 1: 2'
+
+cut_off() {	# sed command: the status for a vector changed by it
+	vector | sed "$1" | "$V" >"$tmp/tap" 2>&1
+	echo $?
+}
+is 'a file without END' "$(cut_off '$d')" 65
+is 'a file without VECTOR' "$(cut_off 3d)" 65
+is 'a file without vectors' "$(cut_off 3,8d)" 65
+is 'a name of two words' "$(cut_off '3s/$/ two/')" 65
+
+# ---- feedback in words ----------------------------------------------------------
+
+rules() {	# wanted text ...
+	lib_want=$1
+	shift
+	for lib_text; do
+		lib_got=$("$B" rule "$lib_text")
+		case $lib_got in
+		"$lib_want" | "$lib_want "*) pass "'$lib_text' is $lib_want" ;;
+		*) fail "'$lib_text' is $lib_want" "got: $lib_got" ;;
+		esac
+	done
+}
+rules 'const 1' 1 1.0 5/5 '1 '
+rules 'const 0' 0 0/5
+rules 'const 0.125' 1/8 '1 / 8' '1/ 8' '1 /8' ' 1/8'
+rules 'const 0.25' 0.25
+rules 'const 0.5' .5 2/4
+rules 'const 0.20000000000000001' 0.1/0.5
+rules 'const 0.10000000000000001' 1e-1
+rules 'const 0.001' 1/1e3
+rules 'win 1' 1/concurrency '1 / concurrency' 1/Concurrency \
+    '1 / CONCURRENCY' '1/ concurrency'
+rules 'win 0.5' 0.5/concurrency
+rules 'win 0' 0/concurrency
+rules 'sqrt 1' 1/sqrt_concurrency '1 / sqrt_concurrency' 1/SQRT_CONCURRENCY
+rules 'sqrt 0.5' 0.5/sqrt_concurrency
+rules REJECT 2/concurrency 2 1.01 -1 -0.1 3/2 1/0 1/-2 -1/-2 1/0.5 1/ /2 '' \
+    abc 1/abc 1/2x '1/2 x' 1/2/2 1//2 nan inf 1/inf 1/nan concurrency \
+    concurrency/1 '1/concurrency ' 1/concurrencyx 1/concurrenc \
+    1/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa inf/inf 1e999 1/1e-999 ' '
+rules REJECT '1 x' 1x 0.5abc 1,5 0,5
+case $("$B" rule 0x1p-2) in
+'const 0.25') pass 'hexadecimal, where strtod has it' ;;
+*) skip 'hexadecimal' 'strtod has none' ;;
+esac
+like 'it says what is wrong' "$("$B" rule 1x)" 'after the number'
+
+# ---- rates ------------------------------------------------------------------------
+
+rate() {	# text wanted
+	is "'$1' is $2" "$("$B" rate "$1" | cut -d' ' -f"1-${3:-3}")" "$2"
+}
+rate 10/m '10 in 60'
+rate 25/h '25 in 3600'
+rate 1/2s '1 in 2'
+rate 3/d '3 in 86400'
+rate 1000000/1000d '1000000 in 86400000'
+for text in '' 10 10/ 10/x 0/m -1/m 1.5/m 10/0s 10/-1s 10/mm '10 /m' 10/m5 \
+    /m m 1000001/s 1/1001s 99999999999999999999/s 1/99999999999999999999s; do
+	rate "$text" REJECT 1
+done
+like 'it says what to write' "$("$B" rate 10)" 'an example is 10/m'
+
+starts() {	# name wanted rate t ...
+	lib_name=$1
+	lib_want=$2
+	shift 2
+	is "$lib_name" "$("$B" starts "$@" | tr '\n' ' ')" "$lib_want "
+}
+starts 'starts are spread evenly' \
+    'start wait 6 wait 0.5 start wait 6 start' 10/m 0 0 5.5 6 6 12
+starts 'a start a little late costs the next nothing' \
+    'start start wait 5.5 start wait 6' 10/m 0 6.5 6.5 12 12
+starts 'silence saves nothing up' \
+    'start start wait 6 start' 10/m 0 600 600 606
+starts 'nor does half a gap of it' 'start start wait 6' 10/m 0 9 9
+starts 'the first may start at once, however rare' \
+    'start wait 86400 start' 1/d 5 5 86405
+starts 'without a rate all may start' 'start start start' - 0 0 0
+
+# ---- when it may be forgotten -----------------------------------------------------
+
+forget() {	# wanted rate window busy since idle
+	lib_want=$1
+	shift
+	is "forget: rate $1, window $2, $3 busy, last used $4 of $5 s ago" \
+	    "$("$B" forget "$@")" "$lib_want"
+}
+forget no - 5 0 99 100
+forget yes - 5 0 100 100
+forget no - 5 1 100 100
+forget no - 0 0 100 100
+forget no 1/h 5 0 100 100
+forget yes 1/h 5 0 3600 100
+
+# ---- properties -------------------------------------------------------------------
+
+is 'random reports' "$("$B" windows 1 20000)" fine
+is 'random starts' "$("$B" rates 1 20000)" fine
+seed=$$
+is "... and others, from seed $seed" \
+    "$("$B" windows $seed 5000) $("$B" rates $seed 5000)" 'fine fine'
+finish
