@@ -134,13 +134,15 @@ some_clause(struct feedback *f)
 struct letter {
 	int	off;		/* a rule has a square root: not compared */
 	long	concurrency;
-	double	success, failure, fail_cohorts;
+	/* stored each time, on machines that calculate with more bits too */
+	volatile double success, failure, fail_cohorts, step;
 };
 
-static double
-letter_step(const struct fb_rule *r, long n)
+static void
+letter_step(struct letter *l, const struct fb_rule *r)
 {
-	return r->form == FB_WINDOW ? r->x / (double)n : r->x;
+	l->step = r->form == FB_WINDOW ?
+	    r->x / (double)l->concurrency : r->x;
 }
 
 static void
@@ -149,7 +151,8 @@ letter_good(struct letter *l, const struct feedback *f, long busy)
 	l->fail_cohorts = 0;
 	if (l->off || l->concurrency >= busy + f->init)
 		return;
-	l->success += letter_step(&f->pos, l->concurrency);
+	letter_step(l, &f->pos);
+	l->success += l->step;
 	while (l->success >= 1) {
 		l->concurrency++;
 		l->failure = 0;
@@ -164,12 +167,14 @@ letter_bad(struct letter *l, const struct feedback *f)
 {
 	if (l->off)
 		return;
-	l->fail_cohorts += 1.0 / (double)l->concurrency;
+	l->step = 1.0 / (double)l->concurrency;
+	l->fail_cohorts += l->step;
 	if (f->cohorts > 0 && l->fail_cohorts > (double)f->cohorts) {
 		l->concurrency = 0;
 		return;
 	}
-	l->failure -= letter_step(&f->neg, l->concurrency);
+	letter_step(l, &f->neg);
+	l->failure -= l->step;
 	while (l->failure < 0) {
 		l->concurrency--;
 		l->failure++;
