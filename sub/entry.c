@@ -141,7 +141,7 @@ static void
 put_control(const struct mail *m, FILE *f, const char *name,
     unsigned long body)
 {
-	const struct dest *d;
+	const struct addressee *d;
 	int from = m->sender[0] != '\0';
 
 	fprintf(f, "i %s\no %lu\n", name, body);
@@ -378,7 +378,7 @@ put_fullname(const struct author *a, FILE *f)
 int
 entry_envelope(const struct mail *m, FILE *f)
 {
-	const struct dest *d;
+	const struct addressee *d;
 
 	if (m->sender[0] == '\0')
 		fputs("channel error\n", f);

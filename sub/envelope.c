@@ -30,7 +30,7 @@ mail_init(struct mail *m, const struct routes *routes, long uid)
 void
 mail_free(struct mail *m)
 {
-	struct dest *d;
+	struct addressee *d;
 
 	while ((d = m->dests) != NULL) {
 		m->dests = d->next;
@@ -77,10 +77,10 @@ is_known(const struct mail *m, unsigned hash, const char *channel,
     const char *host, const char *user)
 {
 	struct hlink *l;
-	struct dest *d;
+	struct addressee *d;
 
 	for (l = hash_first(&m->seen, hash); l != NULL; l = hash_next(l)) {
-		d = OWNER(struct dest, link, l);
+		d = OWNER(struct addressee, link, l);
 		if (strcmp(d->channel, channel) == 0 &&
 		    strcmp(d->host, host) == 0 && strcmp(d->user, user) == 0)
 			return 1;
@@ -113,7 +113,7 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 {
 	char dsn[sizeof(m->dsn) + 3 * ADDR_SIZE + 20], *p;
 	unsigned hash = hash_text(user, hash_text(host, 0));
-	struct dest *d;
+	struct addressee *d;
 	struct text t;
 
 	if (is_known(m, hash, channel, host, user))

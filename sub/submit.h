@@ -132,9 +132,9 @@ void	head_author(struct author *, long uid);	/* as the system knows him */
  * envelope.c - who a message is from and who gets it
  * ====================================================================== */
 
-struct dest {
+struct addressee {
 	struct hlink link;
-	struct dest *next;
+	struct addressee *next;
 	const char *channel, *host, *user;	/* channel "": not routed */
 	const char *addr;	/* as it was given */
 	const char *dsn;	/* parameters for reports, or "" */
@@ -152,7 +152,7 @@ struct mail {
 	int	orcpt;		/* ... and each gets its ORCPT= */
 	int	tame;		/* no programs, files and lists */
 	int	past_hold;	/* no routes of the channel hold */
-	struct dest *dests, **end;
+	struct addressee *dests, **end;
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;
 	int	code;		/* exit code for the first wrong one */
