@@ -13,11 +13,13 @@
  * it: what is wanted happens when it is reported.
  *
  * Each request gets an answer for people, which begins with "ok" or "no", and
- * a line in the log with who asked.  It may go over everything in core: that
- * is an operator's time, not the mail's.
+ * a line in the log with who asked.  It may go over everything in core, but
+ * what needs the disk is worked off beside the mail (queue.c) when it is much.
  */
 #include "scheduler.h"
 #include <ctype.h>
+
+#define AT_ONCE	100	/* jobs ended before the answer; more would hold up mail */
 
 /* A request while it is being done. */
 struct request {
@@ -25,7 +27,8 @@ struct request {
 	struct message *msg;	/* it names a message, or NULL */
 	char	**patterns;	/* it names addresses, or NULL; neither: all */
 	struct text *answer;
-	unsigned done, later, failed;	/* vertices */
+	unsigned done, later, soon, failed;	/* vertices */
+	unsigned held;			/* ... that a flush does not touch */
 };
 
 /* ---- what it is about ------------------------------------------------ */
@@ -94,12 +97,14 @@ each_vertex(struct request *r, void (*act)(struct request *, struct vertex *))
 static void
 say_how_many(struct request *r, const char *did)
 {
-	if (r->done + r->later + r->failed == 0) {
+	if (r->done + r->later + r->soon + r->failed == 0) {
 		text_add(r->answer, "no nothing in the queue is %s", r->what);
 		return;
 	}
 	text_add(r->answer, "%s %u %s", r->failed > 0 ? "no" : "ok", r->done,
 	    did);
+	if (r->soon > 0)
+		text_add(r->answer, ", %u more are being worked off", r->soon);
 	if (r->later > 0)
 		text_add(r->answer, ", %u when their agents have reported",
 		    r->later);
@@ -108,13 +113,36 @@ say_how_many(struct request *r, const char *did)
 		    r->failed);
 }
 
+/* What a flush finds: held, with an agent, or to be tried. */
 static void
 flush_one(struct request *r, struct vertex *v)
 {
-	if (v->state == V_FED || v->state == V_HELD)
+	if (v->state == V_HELD || v->thread->held != NULL) {
+		r->held++;
+	} else if (v->state == V_FED) {
+		r->later++;
+	} else {
+		r->done++;
+		if (r->msg != NULL)
+			th_flush_one(v);
+	}
+}
+
+static void
+say_flushed(struct request *r)
+{
+	if (r->done + r->later + r->held == 0) {
+		if (r->patterns != NULL)
+			say_how_many(r, "");
+		else
+			text_add(r->answer, "ok nothing waits");
 		return;
-	th_flush_one(v);
-	r->done++;
+	}
+	text_add(r->answer, "ok %u jobs flushed", r->done);
+	if (r->later > 0)
+		text_add(r->answer, ", %u are with agents", r->later);
+	if (r->held > 0)
+		text_add(r->answer, ", %u are held", r->held);
 }
 
 static void
@@ -122,25 +150,12 @@ do_flush(struct request *r)
 {
 	struct thread *t;
 
-	if (r->msg != NULL) {
-		each_vertex(r, flush_one);
-		if (r->done == 0) {
-			text_add(r->answer, "no its recipients are held or "
-			    "with agents");
-			return;
-		}
-		say_how_many(r, "jobs flushed");
-		return;
-	}
-	for (t = q.all; t != NULL; t = t->next)
-		if (t->ready.n + t->wait.n > 0 && matches(r, t)) {
+	each_vertex(r, flush_one);
+	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
+		if (t->ready.n + t->wait.n > 0 && t->held == NULL &&
+		    matches(r, t))
 			th_flush(t);
-			r->done++;
-		}
-	if (r->done > 0 || r->patterns != NULL)
-		say_how_many(r, "destinations flushed");
-	else
-		text_add(r->answer, "ok nothing waits");
+	say_flushed(r);
 }
 
 static void
@@ -220,20 +235,22 @@ do_release(struct request *r)
 {
 	char name[2 * WORD_MAX_];
 	const char *text;
-	int kind;
+	int kind, bad = 0;
 
 	if (r->msg != NULL || r->patterns != NULL) {
 		if (release_one(r, r->patterns != NULL, r->what) < 0)
 			return;
 	} else {
 		for (kind = 0; kind < 2; kind++)
-			while ((text = held_first(kind)) != NULL) {
+			while (!bad && (text = held_first(kind)) != NULL) {
 				text_fmt(name, sizeof(name), "%s", text);
 				if (release_one(r, kind, name) < 0)
-					return;
+					bad = 1;
 			}
 	}
-	rehold_all();
+	rehold_all();	/* threads point to holds that are gone */
+	if (bad)
+		return;
 	if (r->done > 0)
 		text_add(r->answer, "ok %u holds released", r->done);
 	else
@@ -241,12 +258,16 @@ do_release(struct request *r)
 }
 
 static void
-count_doomed(struct request *r, int n)
+doom_one(struct request *r, struct vertex *v, enum doom how)
 {
+	int n = q_doom(v, how, r->done >= AT_ONCE);
+
 	if (n == 0)
 		r->done++;
-	else if (n > 0)
+	else if (n == 1)
 		r->later++;
+	else if (n == 2)
+		r->soon++;
 	else
 		r->failed++;
 }
@@ -254,13 +275,13 @@ count_doomed(struct request *r, int n)
 static void
 delete_one(struct request *r, struct vertex *v)
 {
-	count_doomed(r, q_doom(v, DOOM_DELETE));
+	doom_one(r, v, DOOM_DELETE);
 }
 
 static void
 bounce_one(struct request *r, struct vertex *v)
 {
-	count_doomed(r, q_doom(v, DOOM_BOUNCE));
+	doom_one(r, v, DOOM_BOUNCE);
 }
 
 static void
@@ -306,6 +327,10 @@ understand(struct request *r, int all)
 	}
 	if (strcmp(r->what, "all") == 0 && all)
 		return 0;
+	if (strlen(r->what) >= WORD_MAX_) {	/* a line of held.c's file */
+		text_add(r->answer, "no that pattern is too long");
+		return -1;
+	}
 	why = strchr(r->what, '/') == NULL ? "is neither the name of a message "
 	    "nor channel/host" : pat_check(r->what);
 	if (why == NULL && (r->patterns = pat_expand(r->what)) == NULL)

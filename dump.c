@@ -141,6 +141,9 @@ why_not_fed(const struct thread *t, struct waiting *w)
 		w->state = "agent";
 		w->next = from_now(r->dead);
 		w->what = r->trouble != NULL ? r->trouble->s : "";
+	} else if (t->nstart > 0) {
+		w->state = "next";	/* its agent is about to begin */
+		w->next = 0;
 	} else if (t->turn.pos == 0 && t->nta > 0) {
 		w->state = "limit";
 		w->what = "maxthr";
@@ -182,7 +185,9 @@ waiting_for(const struct vertex *v, struct waiting *w)
 		w->next = from_now(t->sleep);
 	} else if (v->state == V_WAIT) {
 		w->state = "retry";
-		w->next = from_now((double)v->wakeup);
+		/* a thread that wakes tries all that waits in it */
+		w->next = from_now(t->wake.pos != 0 ? t->wake.when :
+		    (double)v->wakeup);
 	} else {
 		why_not_fed(t, w);
 	}
@@ -608,7 +613,8 @@ emit_fact(unsigned i)
 
 	waiting_for(v, &w);
 	emit("v\t%u\t%s\t%ld\t", i + 1, w.state, w.next);
-	if (s->expiry > 0)
+	/* what is held does not get too old */
+	if (s->expiry > 0 && strcmp(w.state, "held") != 0)
 		emit("%ld", v->msg->born + s->expiry - (long)now.mono);
 	else
 		emit("-");

@@ -145,24 +145,28 @@ take_line(char *line)
 		log_warn("holds %s is no hold and is passed over", line);
 }
 
-void
+int
 held_load(void)
 {
 	char path[PATH_MAX_], line[2 * WORD_MAX_];
+	int bad;
 	FILE *f;
 
 	if (path_of(path, sizeof(path), "") < 0)
-		return;
+		return -1;
 	f = fopen(path, "r");
-	if (f == NULL) {
-		if (errno != ENOENT)
-			log_err("holds file=%s %s; nothing is held", path,
-			    strerror(errno));
-		return;
-	}
-	while (fgets(line, sizeof(line), f) != NULL)
+	if (f == NULL && errno == ENOENT)
+		return 0;
+	bad = f == NULL;
+	while (!bad && fgets(line, sizeof(line), f) != NULL)
 		take_line(line);
-	fclose(f);
+	bad = bad || ferror(f);
+	if (bad)	/* what is held would be delivered */
+		log_err("holds file=%s %s; nothing is started", path,
+		    strerror(errno));
+	if (f != NULL)
+		fclose(f);
+	return bad ? -1 : 0;
 }
 
 /* ---- questions ------------------------------------------------------- */

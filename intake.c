@@ -63,6 +63,7 @@ skip(const char *name, unsigned long num, int seconds)
 {
 	struct skip *s;
 
+	held_message(name);	/* it is there: a hold on it stays */
 	if ((skips.v == NULL && hash_init(&skips, 64) < 0) ||
 	    heap_room(&skip_ends, skips.n + 1) < 0 ||
 	    (s = mem_get(sizeof(*s))) == NULL)

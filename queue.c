@@ -655,13 +655,64 @@ q_job_over(struct ta *ta, const char *reason)
 
 /* ---- what an operator wants ------------------------------------------ */
 
+#define DOOMED_NOW	100	/* vertices that are ended in one pass */
+
+/* A walk over all messages, some a pass; done when a whole lap finds none. */
+static struct {
+	int	on, found;
+	unsigned bucket;
+} walk;
+
 int
-q_doom(struct vertex *v, enum doom how)
+q_doom(struct vertex *v, enum doom how, int later)
 {
 	v->doom = (unsigned char)how;
 	if (v->state == V_FED)
 		return 1;
-	return doom(v);
+	if (!later)
+		return doom(v);
+	if (v->state != V_HELD)
+		th_hold(v);	/* nobody gets it meanwhile */
+	walk.on = walk.found = 1;
+	return 2;
+}
+
+/* Ends what is doomed of a message: vertices that were. */
+static int
+doom_message(struct message *m)
+{
+	struct vertex *v;
+	int n = 0;
+
+	for (v = m->v; v < m->v + m->nv; v++) {
+		if (v->doom == DOOM_NONE || v->state != V_HELD)
+			continue;
+		n++;
+		if (doom(v) < 0 && !m->held)
+			th_release(v);
+	}
+	return n;
+}
+
+/* Goes on with it: each costs the disk a moment, and mail must not wait. */
+static void
+doom_some(void)
+{
+	struct hlink *l;
+	unsigned looked = 0;
+	int n = 0;
+
+	while (walk.on && n < DOOMED_NOW && looked++ < 100 * DOOMED_NOW) {
+		if (walk.bucket >= q.messages.size) {
+			walk.on = walk.found;
+			walk.found = 0;
+			walk.bucket = 0;
+			continue;
+		}
+		for (l = q.messages.v[walk.bucket++]; l != NULL; l = l->next)
+			n += doom_message(OWNER(struct message, link, l));
+		walk.found |= n > 0;
+	}
 }
 
 void
@@ -697,13 +748,14 @@ q_timers(void)
 	}
 	while ((t = heap_first(&q.expire)) != NULL && t->when <= now.mono)
 		message_timer(OWNER(struct message, expire, t));
+	doom_some();
 }
 
 double
 q_wait(void)
 {
 	struct timer *w = heap_first(&q.wake), *e = heap_first(&q.expire);
-	double when = now.mono + 3600;
+	double when = walk.on ? now.mono : now.mono + 3600;
 
 	if (w != NULL && w->when < when)
 		when = w->when;

@@ -833,7 +833,8 @@ set_up(void)
 	let_go();
 	if (q_init(c) < 0)
 		exit(X_OSERR);
-	held_load();
+	if (held_load() < 0)
+		exit(X_OSERR);
 	q.hold = opt.sync;
 	open_notify();
 	status_open();

@@ -567,7 +567,7 @@ struct conf *cf_match(struct config *, const char *channel, const char *host);
  * held.c - what an operator has put on hold
  * ====================================================================== */
 
-void	held_load(void);	/* reads the list; start-up only */
+int	held_load(void);	/* reads the list at start-up: 0 or -1 */
 /* The spool has been read once: holds on messages not seen go. */
 void	held_settle(void);
 /* The hold on this address, good until that is released; or NULL. */
@@ -684,9 +684,10 @@ int	q_add(struct message *);
 void	q_drop(struct message *);
 /* An operator holds the message, or lets it go. */
 void	q_hold(struct message *, int on);
-/* ... wants the vertex deleted or bounced: 0; 1 when that has to wait for its
- * agent's report; -1 when the disk would not have it. */
-int	q_doom(struct vertex *, enum doom);
+/* ... wants the vertex deleted or bounced, at once or, as one of many, soon:
+ * 0; 1 when that has to wait for its agent's report; 2 soon; -1 when the disk
+ * would not have it. */
+int	q_doom(struct vertex *, enum doom, int later);
 void	q_rearm(struct message *);	/* a hold on an address has ended */
 /* A report line of the agent.  What does not fit is logged and changes
  * nothing. */

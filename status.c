@@ -36,6 +36,8 @@
 #define PORT		174	/* where ZMailer's mailq asks */
 #define DUMPS		16	/* at one time */
 #define ASKERS		16	/* that wait for one */
+#define EACH		4	/* of both together for one user, us and root
+				 * excepted */
 #define PATIENCE	3	/* seconds for a dump when others wait */
 #define BIND_AGAIN	30	/* seconds until a taken port is tried again */
 #define REQUEST_MOST	2100	/* bytes in a request */
@@ -56,20 +58,33 @@ static struct {
 	int	tcp;			/* listens, or -1 */
 	double	bind_at;		/* mono; try again then, 0: no need */
 	int	bind_said;		/* that it cannot be had */
+	int	found;			/* as of address_of */
+#ifndef NO_TCP
+	struct sockaddr_in at;
+#endif
+	double	rest;			/* mono; no caller is taken until */
 	struct door ask, order;
 	struct {
 		long	pid;		/* 0: free */
+		long	uid;		/* of the asker, -1: not known */
 		double	since;		/* mono */
 	} dump[DUMPS];
-	int	asker[ASKERS];		/* the first nasker wait */
+	struct {
+		int	fd;
+		long	uid;
+	} asker[ASKERS];		/* the first nasker wait */
 	unsigned nasker;
 	double	said;			/* mono; when rubbish was last logged */
-} st = { -1, 0, 0, { "", "", -1, -1, 0, 0, "" }, { "", "", -1, -1, 0, 0, "" },
-    { { 0, 0 } }, { 0 }, 0, -1000 };
+} st;
 
 /* ---- the port -------------------------------------------------------- */
 
 #ifdef NO_TCP
+static void
+bind_port(void)
+{
+}
+
 void
 status_listen(void)
 {
@@ -107,25 +122,25 @@ address_of(struct sockaddr_in *a)
 	return 1;
 }
 
-void
-status_listen(void)
+/* Takes the port; a name was looked up before, since that may last. */
+static void
+bind_port(void)
 {
-	struct sockaddr_in a;
-	int on = 1, found;
+	int on = 1;
 
 	if (st.tcp >= 0)
 		close(st.tcp);
 	st.tcp = -1;
 	st.bind_at = 0;
-	found = address_of(&a);
-	if (found == 0)
+	if (st.found == 0)
 		return;
 	errno = 0;
-	if (found > 0)
+	if (st.found > 0)
 		st.tcp = socket(AF_INET, SOCK_STREAM, 0);
 	if (st.tcp >= 0 && setsockopt(st.tcp, SOL_SOCKET, SO_REUSEADDR,
 	    (void *)&on, sizeof(on)) == 0 &&
-	    bind(st.tcp, (struct sockaddr *)(void *)&a, sizeof(a)) == 0 &&
+	    bind(st.tcp, (struct sockaddr *)(void *)&st.at,
+	    sizeof(st.at)) == 0 &&
 	    listen(st.tcp, 5) == 0 && fd_nonblock(st.tcp) == 0 &&
 	    fd_cloexec(st.tcp) == 0) {
 		st.bind_said = 0;
@@ -134,18 +149,42 @@ status_listen(void)
 	/* without root the usual port is not to be had: no fault */
 	if (!st.bind_said && (errno != EACCES || q.config->mailqsock != NULL))
 		log_err("mailq port=%u %s; mailq can ask at pipe=%s",
-		    (unsigned)ntohs(a.sin_port), found < 0 ?
-		    "the host is not known" : strerror(errno), st.ask.path);
+		    (unsigned)ntohs(st.at.sin_port), st.found < 0 ?
+		    "the host is not known until the next reload" :
+		    strerror(errno), st.ask.path);
 	st.bind_said = 1;
-	if (errno != EACCES)
+	if (errno != EACCES && st.found > 0)
 		st.bind_at = now.mono + BIND_AGAIN;
 	if (st.tcp >= 0)
 		close(st.tcp);
 	st.tcp = -1;
 }
+
+void
+status_listen(void)
+{
+	struct sockaddr_in was = st.at;
+
+	st.found = address_of(&st.at);
+	if (st.tcp < 0 || st.found <= 0 ||
+	    was.sin_port != st.at.sin_port ||
+	    was.sin_addr.s_addr != st.at.sin_addr.s_addr)
+		bind_port();
+}
 #endif
 
 /* ---- dumps ----------------------------------------------------------- */
+
+/* May it be logged?  Once a second at most, or whoever can ask could fill the
+ * disk. */
+static int
+may_say(void)
+{
+	if (st.said + 1 > now.mono)
+		return 0;
+	st.said = now.mono;
+	return 1;
+}
 
 /* A dump that goes into a file, which gets its name when it is whole. */
 struct file {
@@ -177,7 +216,7 @@ be_dump(int fd, const struct file *file)
 
 /* A dump for whoever reads fd, which is closed: 0, or -1 with errno. */
 static int
-start_dump(int fd, const struct file *file)
+start_dump(int fd, long uid, const struct file *file)
 {
 	long pid;
 	int i, err;
@@ -196,6 +235,7 @@ start_dump(int fd, const struct file *file)
 	if (pid < 0)
 		return -1;
 	st.dump[i].pid = pid;
+	st.dump[i].uid = uid;
 	st.dump[i].since = now.mono;
 	return 0;
 }
@@ -218,16 +258,41 @@ serve(void)
 	unsigned i;
 
 	for (i = 0; i < st.nasker && free_dump(); i++)
-		if (start_dump(st.asker[i], NULL) < 0)
+		if (start_dump(st.asker[i].fd, st.asker[i].uid, NULL) < 0 &&
+		    may_say())
 			log_warn("mailq fork %s", strerror(errno));
 	memmove(st.asker, st.asker + i, (st.nasker - i) * sizeof(*st.asker));
 	st.nasker -= i;
 }
 
-static void
-enqueue(int fd)
+/* Has this user more dumps and places in the line than are his?  Those who
+ * have not got any shall not wait for him. */
+static int
+too_many(long uid)
 {
-	st.asker[st.nasker++] = fd;
+	unsigned i, n = 0;
+
+	if (uid <= 0 || uid == (long)geteuid())
+		return 0;
+	for (i = 0; i < DUMPS; i++)
+		n += st.dump[i].pid != 0 && st.dump[i].uid == uid;
+	for (i = 0; i < st.nasker; i++)
+		n += st.asker[i].uid == uid;
+	return n >= EACH;
+}
+
+static void
+enqueue(int fd, long uid)
+{
+	static const char busy[] = "busy you have asked too often at once\n";
+
+	if (too_many(uid)) {
+		fd_write(fd, busy, sizeof(busy) - 1);
+		close(fd);
+		return;
+	}
+	st.asker[st.nasker].fd = fd;
+	st.asker[st.nasker++].uid = uid;
 	serve();
 }
 
@@ -264,12 +329,13 @@ status_timers(void)
 	int i = slowest();
 
 	if (st.bind_at > 0 && st.bind_at <= now.mono)
-		status_listen();
+		bind_port();
 	if (st.nasker == 0 || st.dump[i].pid == 0 ||
 	    st.dump[i].since + PATIENCE > now.mono)
 		return;
-	log_info("mailq pid=%ld reads too slowly while others wait",
-	    st.dump[i].pid);
+	if (may_say())
+		log_info("mailq pid=%ld uid=%ld reads too slowly while others "
+		    "wait", st.dump[i].pid, st.dump[i].uid);
 	kill((pid_t)st.dump[i].pid, SIGKILL);
 	st.dump[i].since = now.mono;	/* its end will be told to us */
 }
@@ -279,7 +345,9 @@ status_wait(void)
 {
 	double when = now.mono + 3600;
 
-	if (st.bind_at > 0)
+	if (st.rest > now.mono)
+		when = st.rest;
+	if (st.bind_at > 0 && st.bind_at < when)
 		when = st.bind_at;
 	if (st.nasker > 0 && st.dump[slowest()].since + PATIENCE < when)
 		when = st.dump[slowest()].since + PATIENCE;
@@ -307,10 +375,12 @@ status_file(void)
 	text_fmt(file.fresh, sizeof(file.fresh), "%s.new", file.path);
 	unlink(file.fresh);
 	fd = open(file.fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	if (fd < 0 || start_dump(fd, &file) < 0)
+	if (fd < 0 || start_dump(fd, 0, &file) < 0) {
 		log_err("dump file=%s %s", file.path, strerror(errno));
-	else
+		unlink(file.fresh);
+	} else {
 		log_info("dump file=%s", file.path);
+	}
 }
 
 /* ---- callers --------------------------------------------------------- */
@@ -319,12 +389,16 @@ static void
 take_callers(void)
 {
 #ifndef NO_TCP
-	int fd;
+	int fd = 0;
 
 	while (st.nasker < ASKERS && (fd = accept(st.tcp, NULL, NULL)) >= 0) {
 		fd_cloexec(fd);
-		enqueue(fd);
+		enqueue(fd, -1);
 	}
+	/* with no descriptor left it would be told of them all the time */
+	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
+	    errno != EINTR)
+		st.rest = now.mono + 1;
 #endif
 }
 
@@ -454,22 +528,20 @@ open_doors(void)
 	if (open_door(&st.order, path, reply, 0620) < 0)
 		log_err("mailq pipe=%s %s", path, strerror(errno));
 	else if (stat(opt.postoffice, &office) < 0 ||
-	    chown(path, (uid_t)-1, office.st_gid) < 0)
-		log_warn("mailq pipe=%s cannot get the group of the post "
+	    fchown(st.order.in, geteuid() == 0 ? office.st_uid :
+	    (uid_t)-1, office.st_gid) < 0)
+		log_warn("mailq pipe=%s cannot get the owner of the post "
 		    "office: %s", path, strerror(errno));
 	log_info("mailq pipe=%s commands=%s", st.ask.path, st.order.path);
 }
 
 /* ---- requests -------------------------------------------------------- */
 
-/* Once a second at most, or whoever can ask could fill the disk. */
 static void
 rubbish(const struct door *d, const char *why, const char *line)
 {
-	if (st.said + 1 > now.mono)
-		return;
-	st.said = now.mono;
-	log_warn("mailq pipe=%s %s: %.100s", d->path, why, line);
+	if (may_say())
+		log_warn("mailq pipe=%s %s: %.100s", d->path, why, line);
 }
 
 static int
@@ -522,7 +594,7 @@ asked(struct door *d, char *line)
 	if (fd < 0)
 		rubbish(d, "no pipe of an asker", word[1]);
 	else
-		enqueue(fd);
+		enqueue(fd, uid);
 }
 
 static void
@@ -605,7 +677,8 @@ void
 status_prep(fd_set *in, int *max)
 {
 	if (st.nasker < ASKERS) {
-		add(st.tcp, in, max);
+		if (st.rest <= now.mono)
+			add(st.tcp, in, max);
 		add(st.ask.in, in, max);
 	}
 	add(st.order.in, in, max);
@@ -625,6 +698,8 @@ status_do(fd_set *in)
 void
 status_open(void)
 {
+	st.tcp = st.ask.in = st.ask.keep = st.order.in = st.order.keep = -1;
+	st.said = -1000;
 	open_doors();
 	status_listen();
 }

@@ -359,6 +359,8 @@ ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
 			bad = send_request(request, line);
 	}
 	if (request < 0 || own < 0 || bad < 0) {
+		if (own >= 0 && errno == EAGAIN)
+			why = "it is full of requests; try again";
 		a->denied |= errno == EACCES && why == NULL;
 		a->denied |= request >= 0 && own < 0 && why != NULL;
 		mq_ask_note(a, "%s: %s", what, why != NULL ? why :
