@@ -54,7 +54,7 @@ call(const char *port)
 static int
 request(const char *pipe_, const char *answers, const char *what, int n)
 {
-	char suffix[21], line[1100];
+	char suffix[21], line[2600];
 	int fd, out;
 
 	text_fmt(suffix, sizeof(suffix), "%ldx%d", (long)getpid(), n);
@@ -132,7 +132,7 @@ stuck(const char *kind, const char *where, int n)
 int
 main(int argc, char **argv)
 {
-	char path[1000], answers[1000], what[1000];
+	char path[1000], answers[1000], what[2500];
 
 	if (argc == 3 && strcmp(argv[1], "tcp") == 0) {
 		show(call(argv[2]));

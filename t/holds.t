@@ -1,0 +1,149 @@
+#!/bin/sh
+# Holds that must not be lost, and commands on more than a few messages.
+. "${0%/*}/lib.sh"
+
+ask=$top/t/ask
+A=$top/t/agent
+po=$tmp/po
+pipe=$po/public/.mailq.text
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=500s
+fine/*	command="$A -c fine -o $tmp/out ok3"
+two/*	maxring=1 command="$A -c two -o $tmp/two -s $tmp/said retryat +8 one"
+park/*	queueonly command="$A -c park ok3"
+END
+start() {
+	sched_start "$po" "$tmp/cf" -q "$pipe" "$@"
+}
+order() {	# verb what: sets said
+	said=$("$ask" order "$po" "$1" "$2" 2>&1)
+}
+fact() {	# message field: of its first job
+	"$ask" pipe "$pipe" 2>/dev/null | awk -F'\t' -v name="$1" -v n="$2" \
+	    '/^m/ { here = $2 == name } here && /^v/ { print $n; exit }'
+}
+is_fact() {	# message field value
+	[ "$(fact "$1" "$2")" = "$3" ]
+}
+
+# ---- a message that is locked when the spool is read -----------------------
+
+sleep 300 &
+locker=$!
+lib_pids="$lib_pids $locker"
+printf 'message 201-1\n' >"$po/.mailq.holds"
+put_raw "$po" 201-1 <<END
+i 201-1
+o 0
+l <x@test>
+s local - sender 0
+r~$(printf %6d $locker)    fine h u 0
+m
+
+END
+ok 'start with a message that is held and locked' start
+wait_log 'loaded msgs='
+kill $locker
+wait $locker 2>/dev/null
+lib_forget $locker
+is 'its hold stays' "$(cat "$po/.mailq.holds")" 'message 201-1'
+put "$po" 202-1 fine h u
+ok 'other mail goes' wait_log 'complete msg=202-1'
+sched_stop
+ok 'start again' start
+ok 'now it is loaded' wait_log 'load msg=201-1'
+is '... and held' "$(fact 201-1 3)" held
+order release 201-1
+is 'it is released' "$said" 'ok 1 holds released'
+ok '... and goes' wait_log 'complete msg=201-1'
+
+# ---- patterns as long as can be ------------------------------------------------
+
+long=$(awk 'BEGIN { printf "fine/"; for (i = 0; i < 990; i++) printf "x" }')
+order hold "$long"
+like 'a long pattern' "$said" '^ok '
+order hold "${long}xxxxxxxxxxxxxxx"
+is '... one that is too long' "$said" 'no that pattern is too long'
+sched_stop
+ok 'restart' start
+order release all
+is '... all are released' "$said" 'ok 1 holds released'
+
+# ---- a list of holds that cannot be written, or read ----------------------------
+
+order hold 'fine/*'
+order hold 'two/*'
+rm -f "$po/.mailq.holds.new"
+mkdir -p "$po/.mailq.holds.new/x"	# in the way of the new list
+order release 'two/*'
+like 'a list that cannot be written' "$said" '^no .*holds cannot be written'
+put "$po" 203-1 two h u
+ok '... the hold stays' wait_for 10 is_fact 203-1 3 held
+order hold 'park/*'
+like '... and no other is made' "$said" '^no .*cannot be written'
+rm -rf "$po/.mailq.holds.new"
+order release all
+is 'when it can be again' "$said" 'ok 2 holds released'
+ok '... mail goes' wait_log 'deferred msg=203-1'
+sched_stop
+rm -f "$po/.mailq.holds"
+mkdir "$po/.mailq.holds"
+nok 'a list that cannot be read: nothing is started' start
+rmdir "$po/.mailq.holds"
+
+# ---- the next try is the thread's --------------------------------------------------
+
+ok 'start' start
+wait_log 'deferred msg=203-1'
+put "$po" 204-1 two h u
+wait_log 'deferred msg=204-1'
+a=$(fact 203-1 4)
+b=$(fact 204-1 4)
+ok 'both jobs of a host are tried when the first one is due' \
+    [ "$((a - b))" -le 1 ] && [ "$((b - a))" -le 1 ]
+
+# ---- many -------------------------------------------------------------------------------
+
+put_many "$po" 2000 50 park
+wait_for 60 logged 'load msg=102000-1'
+order delete 'park/h1.*'
+is 'a few are deleted at once' "$said" 'ok 40 jobs deleted'
+order bounce 'park/*'
+is 'many are worked off' "$said" \
+    'ok 100 jobs bounced, 1860 more are being worked off'
+put "$po" 301-1 fine h u
+ok '... beside the mail' wait_log 'complete msg=301-1'
+ok '... all of them' wait_for 60 eval \
+    '[ "$(count "complete msg=10.*failed=some")" -eq 1960 ]'
+is '... once each' "$(lines 'failed msg=10' | sed 's/.*msg=\([^ ]*\).*/\1/' |
+    sort | uniq | wc -l | tr -d ' ')" 1960
+is '... the queue is empty but for what waits' \
+    "$(ls "$po/transport" | grep -c '^10')" 0
+sched_stop
+
+# ---- one user and the others ----------------------------------------------------------
+
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
+	other() {
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	}
+	chmod 1777 "$po/public"
+	# a dump that no pipe holds
+	put_many "$po" 1500 100 park 200001
+	ok 'start' start
+	wait_for 60 logged 'loaded msgs='
+	bg setpriv --reuid=65534 --regid=65534 --clear-groups \
+	    "$ask" stuck pipe "$pipe" 10
+	wait_for 30 sh -c "ls '$pipe'.*x9"
+	like 'who asks too often at once is told so' \
+	    "$(other "$ask" pipe "$pipe")" '^busy you have asked too often'
+	is '... others are served' \
+	    "$("$ask" pipe "$pipe" | tail -n 1)" End:
+	sched_stop
+else
+	skip 'who asks too often at once is told so' 'not root, or no setpriv'
+	skip '... others are served' 'not root, or no setpriv'
+fi
+finish
