@@ -67,7 +67,7 @@ mailq: $(MAILQ)
 # What every agent is linked with.
 LIB = ta/lib.o ta/job.o line.o util.o
 
-SUBMIT = submit.o sub/qrun.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/say.o post.o pattern.o line.o util.o
+SUBMIT = submit.o sub/qrun.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/say.o post.o pattern.o line.o util.o
 
 submit: $(SUBMIT)
 	$(CC) $(LDFLAGS) -o $@ $(SUBMIT) $(LIBS)
@@ -152,6 +152,7 @@ submit.o: submit.c sub/submit.h post.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ submit.c
 
 sub/qrun.o: sub/qrun.c sub/submit.h post.h util.h
+sub/recover.o: sub/recover.c sub/submit.h post.h util.h
 sub/entry.o: sub/entry.c sub/submit.h post.h util.h
 sub/envelope.o: sub/envelope.c sub/submit.h post.h util.h
 sub/header.o: sub/header.c sub/submit.h post.h util.h

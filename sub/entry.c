@@ -9,9 +9,9 @@
  *
  * NAME is the inode number of the message and our process number.  A crash
  * before 3 leaves the message where it was.  One between 3 and 4 leaves a
- * whole control file under its dot name and a whole message: entry_recover
- * ends that when nobody has the lock.  Whatever fails is undone, so that the
- * message is either in the queue or where it was.
+ * whole control file under its dot name and a whole message: recover.c ends
+ * that when nobody has the lock.  Whatever fails is undone, so that the message
+ * is either in the queue or where it was.
  *
  * Only the owner of transport/ may do this.  Other users' mail goes through
  * router/ with an envelope before its header, in ZMailer's words:
@@ -27,8 +27,6 @@
  */
 #include "submit.h"
 #include <ctype.h>
-#include <dirent.h>
-#include <signal.h>
 #ifndef NO_TCP
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -38,6 +36,13 @@
 #endif
 
 #define PATH_SIZE	800
+
+static int
+cannot(const char *what, const char *path)
+{
+	say("cannot %s %s: %s", what, path, strerror(errno));
+	return -1;
+}
 
 int
 entry_name(char *name, size_t size, unsigned long num)
@@ -55,10 +60,15 @@ entry_open(const char *po)
 	int i, ours = 1;
 
 	for (i = 0; i < 4; i++) {
-		if (text_fmt(path, sizeof(path), "%s/%s", po, places[i]) < 0 ||
-		    stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
-			say("%s is no directory of mail; start the scheduler "
-			    "once, or name the post office with -P", path);
+		text_fmt(path, sizeof(path), "%s/%s", po, places[i]);
+		errno = ENOTDIR;
+		if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
+			if (errno == ENOENT || errno == ENOTDIR)
+				say("%s is no directory of mail; start the "
+				    "scheduler once, or name the post office "
+				    "with -P", path);
+			else
+				cannot("look at", path);
 			return -1;
 		}
 		if (i >= 2 && access(path, W_OK | X_OK) < 0)
@@ -102,19 +112,12 @@ is_open_as(int fd, const char *path)
 	    S_ISREG(a.st_mode) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-static int
-exists(const char *path)
+int
+entry_exists(const char *path)
 {
 	struct stat st;
 
 	return lstat(path, &st) == 0 || errno != ENOENT;
-}
-
-static int
-cannot(const char *what, const char *path)
-{
-	say("cannot %s %s: %s", what, path, strerror(errno));
-	return -1;
 }
 
 /* ---- the control file ------------------------------------------------ */
@@ -166,23 +169,8 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	entry_header(m, f);
 }
 
-/* A lock says that somebody is at work on a control file; it goes with him.
- * F_SETLK takes it, F_GETLK: 1 when nobody has it, and -1 when it cannot be
- * known. */
-static int
-claim(int fd, int how)
-{
-	struct flock fl;
-
-	memset(&fl, 0, sizeof(fl));
-	fl.l_type = F_WRLCK;
-	fl.l_whence = SEEK_SET;
-	if (fcntl(fd, how, &fl) < 0)
-		return -1;
-	return fl.l_type == F_UNLCK;
-}
-
-/* The file is new: what a process with our number left there is nobody's. */
+/* The file is new: what a process with our number left there is nobody's.  Its
+ * lock says that somebody is at work on it, and goes with him. */
 static FILE *
 create(const char *path)
 {
@@ -194,7 +182,7 @@ create(const char *path)
 	if (fd < 0)
 		return NULL;
 	fd_cloexec(fd);
-	claim(fd, F_SETLK);
+	fd_lock(fd);	/* not every file system has any */
 	f = fdopen(fd, "w");
 	if (f == NULL) {
 		close(fd);
@@ -231,9 +219,8 @@ write_control(const struct mail *m, const char *po, const char *path,
 
 /* ---- moving ---------------------------------------------------------- */
 
-/* Tells the scheduler; it finds the message anyway, only later. */
-static void
-notify(const char *po, const char *name)
+void
+entry_notify(const char *po, const char *name)
 {
 #ifdef NO_TCP
 	(void)po;
@@ -269,7 +256,7 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 	text_fmt(dot, sizeof(dot), "%s/transport/.%s", po, name);
 	text_fmt(ctl, sizeof(ctl), "%s/transport/%s", po, name);
 	text_fmt(msg, sizeof(msg), "%s/queue/%s", po, name);
-	if (exists(ctl) || exists(msg)) {
+	if (entry_exists(ctl) || entry_exists(msg)) {
 		say("%s is there already; try again", msg);
 		return -1;
 	}
@@ -297,69 +284,8 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 	if (bad < 0)
 		return -1;
 	sync_dir(po, "transport");
-	notify(po, name);
+	entry_notify(po, name);
 	return 0;
-}
-
-/* ---- after a crash --------------------------------------------------- */
-
-/* Is nobody at work on it?  When its message is in queue/, the lock tells; the
- * process number may belong to another one since. */
-static int
-abandoned(const char *dot)
-{
-	int fd = open(dot, O_RDONLY), alone;
-
-	if (fd < 0)
-		return 0;
-	alone = claim(fd, F_GETLK) == 1;
-	close(fd);
-	return alone;
-}
-
-/* Is it a name that we give?  *dead is set when its process is gone. */
-static int
-is_ours(const char *name, int *dead)
-{
-	const char *p, *dash;
-	long pid;
-
-	num_of(name, &dash);
-	if (dash == name || *dash != '-')
-		return 0;
-	pid = (long)num_of(dash + 1, &p);
-	*dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
-	return *p == '\0' && pid > 1;
-}
-
-void
-entry_recover(const char *po)
-{
-	char dot[PATH_SIZE], ctl[PATH_SIZE], msg[PATH_SIZE];
-	struct dirent *e;
-	int dead;
-	DIR *d;
-
-	text_fmt(dot, sizeof(dot), "%s/transport", po);
-	d = opendir(dot);
-	while (d != NULL && (e = readdir(d)) != NULL) {
-		if (e->d_name[0] != '.' || !is_ours(e->d_name + 1, &dead))
-			continue;
-		text_fmt(dot, sizeof(dot), "%s/transport/%s", po, e->d_name);
-		text_fmt(ctl, sizeof(ctl), "%s/transport/%s", po,
-		    e->d_name + 1);
-		text_fmt(msg, sizeof(msg), "%s/queue/%s", po, e->d_name + 1);
-		if (!exists(msg)) {
-			if (dead)	/* its message is where it was */
-				unlink(dot);
-		} else if ((dead || abandoned(dot)) && !exists(ctl) &&
-		    rename(dot, ctl) == 0) {
-			say("%s: a crash had kept it from the queue", ctl);
-			notify(po, e->d_name + 1);
-		}
-	}
-	if (d != NULL)
-		closedir(d);
 }
 
 /* ---- through router/ ------------------------------------------------- */
@@ -370,7 +296,8 @@ put_fullname(const struct author *a, FILE *f)
 	const char *p;
 
 	fputs("fullname ", f);
-	for (p = a->full; *p != '\0'; p++)
+	p = a->full + strspn(a->full, " \t:");	/* a colon makes a header */
+	for (; *p != '\0'; p++)
 		putc(iscntrl((unsigned char)*p) ? ' ' : *p, f);
 	putc('\n', f);
 }

@@ -24,7 +24,8 @@
  * Runs exclude each other by a lock on the file .submit.lock.  A run that is
  * repeated looks at router/ once each time and reads it only when its time of
  * modification has changed; that has whole seconds, so a directory that has
- * changed just now is read again.
+ * changed just now is read again.  From time to time it looks at transport/ in
+ * the same way, for what a crash of somebody else left there.
  */
 #include "submit.h"
 #include <ctype.h>
@@ -39,6 +40,8 @@
 #define ENV_MOST	(64UL << 20)	/* ... in all of it */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
 #define AGAIN_MOST	900	/* seconds between tries after trouble */
+#define RECOVER_LOOKS	10	/* looks at router/ for one at transport/ */
+#define RECOVER_MOST	300	/* ... but at least one in so many seconds */
 
 enum verdict { TAKEN, BAD, LATER };
 
@@ -145,8 +148,9 @@ static const struct {
 	{ "envid", env_id }, { "notaryret", env_ret },
 	{ "authinfo", NULL }, { "bodytype", NULL }, { "comment", NULL },
 	{ "external", NULL }, { "fullname", env_fullname },
-	{ "identinfo", NULL }, { "loginname", NULL }, { "rcvdfrom", NULL }, { "user", NULL },
-	{ "verbose", NULL }, { "via", env_via }, { "with", NULL }
+	{ "identinfo", NULL }, { "loginname", NULL }, { "rcvdfrom", NULL },
+	{ "user", NULL }, { "verbose", NULL }, { "via", env_via },
+	{ "with", NULL }
 };
 
 /* The next line, without its end: 1, or 0 when there is none. */
@@ -442,6 +446,7 @@ catch_term(void)
 	sigemptyset(&sa.sa_mask);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
+	signal(SIGHUP, SIG_IGN);	/* mail waits longer than a terminal */
 	return 0;
 }
 
@@ -458,11 +463,13 @@ rest(long seconds)
 	select(wake[0] + 1, &in, NULL, NULL, &tv);
 }
 
-/* What is known of router/. */
+/* What is known of a directory. */
 struct watch {
+	const char *dir;
 	int	known, settled;
 	long	mtime;
 	double	changed;	/* mono; when mtime was first seen */
+	double	due;		/* mono; transport/: not looked at before */
 };
 
 /* Has it changed since it was read, as far as stamps tell? */
@@ -472,7 +479,7 @@ has_changed(struct watch *w, const char *po)
 	char path[PATH_SIZE];
 	struct stat st;
 
-	text_fmt(path, sizeof(path), "%s/router", po);
+	text_fmt(path, sizeof(path), "%s/%s", po, w->dir);
 	if (stat(path, &st) < 0)
 		return 1;	/* the run will say why */
 	if (!w->known || w->mtime != (long)st.st_mtime) {
@@ -488,17 +495,34 @@ has_changed(struct watch *w, const char *po)
 	return 1;
 }
 
+/* What somebody was at work on is looked at again: his end changes nothing
+ * in the directory. */
+static void
+recover_at_times(struct watch *w, const char *po, long every)
+{
+	if (now.mono < w->due)
+		return;
+	w->due = now.mono + (every < RECOVER_MOST / RECOVER_LOOKS ?
+	    (double)every * RECOVER_LOOKS : RECOVER_MOST);
+	if (has_changed(w, po) && entry_recover(po))
+		w->known = 0;
+}
+
 static void
 run_every(const char *po, const char *table, long every)
 {
 	long pause = every;	/* after trouble, ever longer */
 	double again = 0;
-	struct watch w;
+	struct watch w, crashes;
 	int trouble = 0;
 
 	memset(&w, 0, sizeof(w));
+	w.dir = "router";
+	memset(&crashes, 0, sizeof(crashes));
+	crashes.dir = "transport";
 	while (!leave) {
 		clock_read();
+		recover_at_times(&crashes, po, every);
 		if (has_changed(&w, po) || (trouble && now.mono >= again)) {
 			trouble = run(po, table) != 0;
 			again = now.mono + (double)pause;
@@ -524,9 +548,10 @@ qrun(const char *po, const char *table, long every)
 		    "root can do this", po);
 		return X_NOPERM;
 	}
-	entry_recover(po);
-	if (every == 0)
+	if (every == 0) {
+		entry_recover(po);
 		return run(po, table);
+	}
 	if (catch_term() < 0)
 		return X_OSERR;
 	run_every(po, table, every);

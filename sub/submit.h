@@ -41,6 +41,7 @@ int	addr_domain_ok(const char *);	/* a name or a literal [...] */
 int	addr_special(const char *);
 /* What is behind the '@' of a bare address; NULL: there is none. */
 const char *addr_domain(const char *);
+void	addr_fold(char *);	/* the name behind the '@' in lower case */
 
 /* ======================================================================
  * route.c - the table that says where an address goes
@@ -51,6 +52,7 @@ struct route;
 struct routes {
 	struct route *first, **end;
 	char	domain[DOMAIN_SIZE];	/* our own */
+	int	domain_used;		/* a pattern has it */
 	const char *path;		/* of the table */
 };
 
@@ -187,8 +189,17 @@ int	entry_put(const struct mail *, const char *po, const char *path,
 /* What comes before the body: 0 or -1. */
 int	entry_envelope(const struct mail *, FILE *);
 int	entry_header(const struct mail *, FILE *);
-/* Ends what a crash interrupted. */
-void	entry_recover(const char *po);
+/* Tells the scheduler of it; it finds the message anyway, only later. */
+void	entry_notify(const char *po, const char *name);
+int	entry_exists(const char *path);	/* 1 also when it cannot be known */
+
+/* ======================================================================
+ * recover.c - after a crash
+ * ====================================================================== */
+
+/* Ends what a crash interrupted: 1 when there is something that somebody may
+ * be at work on, so that it is to be looked at again. */
+int	entry_recover(const char *po);
 
 /* ======================================================================
  * qrun.c - what lies in router/
