@@ -17,8 +17,8 @@
  * A semicolon separates as a comma does, within a group or not.  Dots in a
  * local part may stand anywhere; such users exist.
  *
- * Nothing here knows whether an address exists, and nothing is changed in
- * case: that is the table's.
+ * Nothing here knows whether an address exists.  That the name of a domain means
+ * the same in either case is for others to use, by addr_fold.
  */
 #include "submit.h"
 #include <ctype.h>
@@ -272,16 +272,28 @@ skip_route(struct lex *x)
 	return 0;
 }
 
-/* What is wrong with a token after those in out, or NULL. */
+/* What is wrong with a word that follows the one that ends at word. */
 static const char *
-judge(const struct lex *x, enum token kind, int after_word, int at, size_t len)
+apart(const struct lex *x, const char *word)
+{
+	if (memchr(word, '(', (size_t)(x->s - word)) != NULL)
+		return "there is a comment within it";
+	return x->s == word ? "there are quotes or brackets around a part of "
+	    "it" : "there is a blank in it";
+}
+
+/* What is wrong with a token after those in out, or NULL.  word is where the
+ * one before it ends, NULL: that was a special one. */
+static const char *
+judge(const struct lex *x, enum token kind, const char *word, int at,
+    size_t len)
 {
 	int special = kind == T_SPECIAL;
 
 	if (kind == T_BAD)
 		return x->why;
-	if (!special && after_word)
-		return "there is a blank in it";
+	if (!special && word != NULL)
+		return apart(x, word);
 	if (special && *x->s == '@' && at)
 		return "it has more than one @";
 	if (special && *x->s == '@' && len == 0)
@@ -299,9 +311,9 @@ judge(const struct lex *x, enum token kind, int after_word, int at, size_t len)
 static const char *
 take(const struct element *e, struct text *out)
 {
-	int after_word = 0, at = 0;
-	const char *why;
+	const char *why, *word = NULL;
 	enum token kind;
+	int at = 0;
 	struct lex x;
 
 	memset(&x, 0, sizeof(x));
@@ -310,10 +322,10 @@ take(const struct element *e, struct text *out)
 	if (e->angle && skip_route(&x) < 0)
 		return "its route is not ended";
 	while ((kind = next(&x)) != T_END) {
-		why = judge(&x, kind, after_word, at, out->len);
+		why = judge(&x, kind, word, at, out->len);
 		if (why != NULL)
 			return why;
-		after_word = kind != T_SPECIAL;
+		word = kind == T_SPECIAL ? NULL : x.p;
 		at |= kind == T_SPECIAL && *x.s == '@';
 		text_put(out, x.s, x.n);
 	}
@@ -326,6 +338,17 @@ take(const struct element *e, struct text *out)
 	if (at && !addr_domain_ok(addr_domain(out->s)))
 		return "its domain cannot be one";
 	return NULL;
+}
+
+void
+addr_fold(char *addr)
+{
+	const char *domain = addr_domain(addr);
+
+	if (domain == NULL || *domain == '[')
+		return;		/* a literal may be of any kind */
+	for (addr += domain - addr; *addr != '\0'; addr++)
+		*addr = (char)tolower((unsigned char)*addr);
 }
 
 int

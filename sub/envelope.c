@@ -164,17 +164,21 @@ refused(struct mail *m, const char *addr, const char *why, int code)
 		add(m, "error", "refused", addr, addr);
 }
 
+/* Two that differ only in the case of their domains are one. */
 static void
 good_rcpt(void *arg, const char *addr)
 {
+	char folded[ADDR_SIZE];
 	struct mail *m = arg;
 	struct target t;
 
+	strcpy(folded, addr);
+	addr_fold(folded);
 	if (m->tame && addr_special(addr))
 		refused(m, addr, "who wants this is not known", X_NOUSER);
 	else if (m->blind)
-		add(m, "", "", addr, addr);
-	else if (route_find(m->routes, addr, m->past_hold ? "hold" :
+		add(m, "", "", folded, addr);
+	else if (route_find(m->routes, folded, m->past_hold ? "hold" :
 	    NULL, &t) == 0)
 		add(m, t.channel, t.host, t.user, addr);
 	else

@@ -209,11 +209,12 @@ head_read(struct header *h, struct input *in)
 			if (!is_from_line(h))
 				break;
 			c = h->rest[h->nrest - 1];
-			for (; c != '\n' && c != EOF && why == NULL;
-			    c = in_byte(in)) {
+			h->dropped += h->nrest;
+			while (c != '\n' && c != EOF && too_long(h) == NULL) {
+				c = in_byte(in);
 				h->dropped++;
-				why = too_long(h);
 			}
+			why = too_long(h);
 			continue;
 		}
 		for (i = 0; why == NULL && i < h->nrest; i++)
