@@ -2,7 +2,7 @@
  * route.c - the table that says where an address goes.
  *
  *	domain  box.example
- *	*@box.example		local	-
+ *	*@$d			local	-
  *	*@*.uucp		uux	$h
  *	spam*@*			!	not from here
  *	*@*			smtp	mail.example
@@ -15,6 +15,9 @@
  * address, or only what is before the '@' when the pattern has one too, since
  * then the line has said whose domain that is.  For other hosts the user is
  * the whole address, and one that has no domain gets ours.
+ *
+ * $d in a pattern is our own domain, which a line above may have named.  It is
+ * put in when the line is read, so no line below may name another one.
  *
  * An address that begins with '|', '/' or ':' may be taken by an agent for a
  * program, a file or a list.  It is matched only by patterns that begin with
@@ -75,18 +78,44 @@ host_fault(const char *s)
 	return NULL;
 }
 
+/* Puts our domain in, with its bytes standing for themselves. */
+static void
+add_domain(struct routes *t, struct text *s)
+{
+	const char *p;
+
+	for (p = t->domain; *p != '\0'; p++)
+		text_add(s, isalnum((unsigned char)*p) ? "%c" : "\\%c", *p);
+	t->domain_used = 1;
+}
+
 /*
  * The scheduler's patterns are for channel/host: one without a '/' gets a
  * "/" and "*" behind it.  A '/' at the end of the pattern and of the address
- * keeps that away, and changes nothing.
+ * keeps that away, and changes nothing.  NULL, or what is wrong.
  */
-static char **
-expand(const char *pattern)
+static const char *
+expand(struct routes *t, struct route *r, const char *pattern)
 {
 	char whole[LINE_MAX_ + 2];
+	struct text s;
 
-	text_fmt(whole, sizeof(whole), "%s/", pattern);
-	return pat_expand(whole);
+	text_init(&s, whole, sizeof(whole));
+	for (; *pattern != '\0'; pattern++)
+		if (*pattern == '$' && pattern[1] == 'd') {
+			add_domain(t, &s);
+			pattern++;
+		} else {
+			text_put(&s, pattern, 1);
+			if (*pattern == '\\' && pattern[1] != '\0')
+				text_put(&s, ++pattern, 1);
+		}
+	text_add(&s, "/");
+	if (s.cut)
+		return "the pattern is too long";
+	r->patterns = pat_expand(whole);
+	return r->patterns == NULL ? "the pattern has too many alternatives" :
+	    NULL;
 }
 
 static const char *
@@ -94,14 +123,15 @@ add_route(struct routes *t, const char *pattern, const char *channel,
     const char *host)
 {
 	struct route *r = mem_get(sizeof(*r));
+	const char *why;
 
 	if (r == NULL)
 		return "no memory";
 	*t->end = r;
 	t->end = &r->next;
-	r->patterns = expand(pattern);
-	if (r->patterns == NULL)
-		return "the pattern has too many alternatives";
+	why = expand(t, r, pattern);
+	if (why != NULL)
+		return why;
 	r->host = mem_dup(host);
 	r->channel = channel == NULL ? NULL : mem_dup(channel);
 	if (r->host == NULL || (channel != NULL && r->channel == NULL))
@@ -136,6 +166,9 @@ see_line(struct routes *t, struct lines *l)
 	if (host == NULL && strcmp(pattern, "domain") == 0) {
 		if (!addr_domain_ok(channel))
 			return "the domain cannot be one";
+		if (t->domain_used)
+			return "the domain must be named above the lines "
+			    "with $d";
 		strcpy(t->domain, channel);
 		return NULL;
 	}
