@@ -1,0 +1,381 @@
+#!/bin/sh
+# submit among others: hostile files in router/, links where it writes, crashes
+# at each step, tables that not all may read, addresses in several spellings,
+# and mail that goes round by the agent hold.
+. "${0%/*}/lib.sh"
+
+unset POSTOFFICE MAILSHARE
+po=$tmp/po
+spool_new "$po"
+chmod 1777 "$po/public" "$po/router"
+S=$tmp/bin/submit
+cp "${SUBMIT:-$top/submit}" "$S" || exit 1
+chmod 755 "$S"
+mine=$(id -u)
+root=
+[ "$mine" -ne 0 ] || root=yes
+
+conf "$tmp/routes" <<'END'
+domain		our.example
+refused@*	! not here
+*@$d		local	-
+*@hold.example	hold	age:1s
+*@hold.example	local	-
+*@*.far		smtp	$h
+*@*		smtp	relay.example
+*		local	-
+END
+sub() {
+	"$S" -P "$po" -C "$tmp/routes" "$@" 2>&1
+}
+clear() {
+	find "$po" -type f -exec rm -f {} +
+}
+rcpts() {	# of the only message, which goes away
+	sed -n "s/^r           \(.*\) [0-9]*\$/\1/p" "$po"/transport/[1-9]* |
+	    tr '\n' ';'
+	clear
+}
+message() {
+	printf 'Subject: test\n\nthe body\n'
+}
+stopped() { grep 'stopped by SIGSTOP' "$tmp/trace" >/dev/null 2>&1; }
+
+# The first control file under its dot name: sets dot.
+find_dot() {
+	dot=
+	for dot_f in "$po"/transport/.[1-9]*; do
+		[ ! -f "$dot_f" ] || dot=$dot_f
+	done
+	[ -n "$dot" ]
+}
+
+# Starts a program that stops by itself behind its n-th call of a kind.
+# Sets tracer, and victim to the number in the name of its control file.
+start_stopped() {	# calls:signal=STOP:when=n command ...
+	what=$1
+	shift
+	rm -f "$tmp/trace"
+	message >"$tmp/in"
+	exec strace -f -o "$tmp/trace" -e "trace=${what%%:*}" \
+	    -e "inject=$what" "$@" <"$tmp/in" >"$tmp/out" 2>&1 &
+	tracer=$!
+	lib_pids="$lib_pids $tracer"
+	wait_for 30 stopped && find_dot && victim=${dot##*-}
+}
+end_stopped() {		# signal: sets status
+	kill "-$1" "$victim"
+	wait "$tracer"
+	status=$?
+	lib_forget "$tracer"
+}
+moves='?rename,?renameat,?renameat2'
+if strace -f -o "$tmp/trace" -e 'inject=fsync:signal=STOP:when=9' \
+    "$S" -bV >/dev/null 2>&1; then
+	traced=yes
+else
+	traced=
+fi
+
+# ---- files with a hole -------------------------------------------------------
+
+hole() {	# MB: puts a byte behind so many at the end of router/77
+	dd if=/dev/zero of="$po/router/77" bs=1048576 seek="$1" count=1 \
+	    conv=notrunc 2>/dev/null
+}
+# Small first: where there are no holes, this is written.
+: >"$po/router/77"
+hole 16 && [ "$(du -k "$po/router/77" | sed 's/[^0-9].*//')" -lt 4096 ] &&
+    hole 60000 && holes=yes || holes=
+rm -f "$po/router/77"
+sparse() {	# title pattern what-comes-before
+	if [ -z "$holes" ]; then
+		skip "a hole in $1" 'no holes in this file system'
+		skip '... it is set aside, and said' 'no holes'
+		return
+	fi
+	printf "$3" >"$po/router/77"
+	hole 60000
+	"$S" -q -P "$po" -C "$tmp/routes" </dev/null >"$tmp/out" 2>&1 &
+	pid=$!
+	lib_pids="$lib_pids $pid"
+	ok "a hole in $1" wait_for 30 gone $pid
+	kill -9 $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	lib_forget $pid
+	like '... it is set aside, and said' \
+	    "$(ls "$po/postman") $(cat "$tmp/out")" "^77 .*router/77: .*$2"
+	clear
+}
+sparse 'the first line of an envelope' NUL ''
+sparse 'a line of an envelope' NUL 'from <s@a.org>\nto <anna>\nto b'
+sparse 'a line of a header' '256 KB' 'from s@a.org\nto anna\nenv-end\nX: y'
+sparse 'the first line of a mailbox' '256 KB' \
+    'from s@a.org\nto anna\nenv-end\nFrom x'
+awk 'BEGIN { print "from s@a.org\nto anna\nenv-end"
+    for (i = 0; i < 50000; i++) print "From " }' >"$po/router/77"
+like 'many lines of a mailbox' "$(sub -q)" '256 KB'
+clear
+
+# ---- the disk ------------------------------------------------------------------
+
+synced() {	# title place ...: a rename into each, and then a sync of it
+	title=$1 missing=
+	shift
+	for place in "$@"; do
+		awk -v place="/$place" '
+		/rename/ && index($0, place "/") { moved = 1 }
+		/fsync\(/ && moved && index($0, place ">") { done = 1 }
+		END { exit !done }' "$tmp/trace" || missing="$missing $place"
+	done
+	is "$title" "$missing" ''
+}
+if [ -z "$traced" ] || without NO_FSYNC; then
+	skip 'names in queue/ and transport/ are synced' 'no strace, or no fsync'
+	skip 'a name in router/ is synced' 'no strace, or no fsync'
+else
+	message | strace -f -y -o "$tmp/trace" -e "trace=fsync,$moves" \
+	    "$S" -P "$po" -C "$tmp/routes" anna
+	synced 'names in queue/ and transport/ are synced' queue transport
+	clear
+	put "$po" 10-1 hold time:1000000000 anna
+	printf '10-1\ttime:1000000000\n' | (cd "$po/transport" &&
+	    exec strace -f -y -o "$tmp/trace" -e "trace=fsync,$moves" \
+	    "$top/ta/hold") >/dev/null 2>&1
+	synced 'a name in router/ is synced' router
+	clear
+fi
+
+# ---- at work, or left by a crash -------------------------------------------------
+
+# One of the control file's number that is not there any more, or is another's.
+leave() {	# pid: sets num
+	message | sub anna
+	for f in "$po"/transport/[1-9]*; do
+		was=${f##*/}
+		num=${was%-*}
+		sed "s/^i .*/i $num-$1/" "$f" >"$po/transport/.$num-$1"
+		rm "$f"
+		mv "$po/queue/$was" "$po/queue/$num-$1"
+	done
+}
+leave $$
+like 'a living process with the number of a dead one' "$(sub -q)" \
+    "transport/$num-$$: a crash"
+is '... its mail is in the queue' "$(rcpts)" 'local - anna;'
+if [ -z "$traced" ]; then
+	for i in 1 2 3 4 5 6 7; do
+		skip 'somebody at work' 'no strace that can stop it'
+	done
+else
+	ok 'somebody at work, between the renames' start_stopped \
+	    "$moves:signal=STOP:when=1" "$S" -P "$po" -C "$tmp/routes" anna
+	is '... is left in peace' "$(sub -q; ls "$po/transport")" ''
+	end_stopped CONT
+	is '... and ends it' "$status $(rcpts)" '0 local - anna;'
+	ok 'another one' start_stopped \
+	    "$moves:signal=STOP:when=1" "$S" -P "$po" -C "$tmp/routes" bert
+	is '... is left in peace' "$(sub -q; ls "$po/transport")" ''
+	end_stopped KILL
+	like '... until it is killed' "$(sub -q)" \
+	    "transport/[0-9]+-$victim: a crash"
+	is '... its mail is in the queue' "$(rcpts)" 'local - bert;'
+fi
+
+# In a run that stays; a terminal that hangs up does not end it.
+taken() { [ -n "$(find "$po/transport" -name "$1-[1-9]*" ! -name '.*')" ]; }
+put_one() {	# number
+	printf 'from s@a.org\nto anna\nenv-end\n\nbody\n' >"$po/public/x"
+	ino=$(ls -i "$po/public/x" | awk '{ print $1 }')
+	mv "$po/public/x" "$po/router/$1"
+}
+(exit 0) &
+dead=$!
+wait $dead
+"$S" -q1s -P "$po" -C "$tmp/routes" </dev/null >"$tmp/out" 2>&1 &
+pid=$!
+lib_pids="$lib_pids $pid"
+put_one 1
+ok 'a run that stays' wait_for 30 taken "$ino"
+clear
+leave $dead
+kill -HUP $pid
+ok '... finds later what a crash left' wait_for 60 taken "$num"
+put_one 2
+ok '... and heeds no HUP' wait_for 30 taken "$ino"
+kill -TERM $pid
+wait $pid
+is '... TERM ends it' $? 0
+lib_forget $pid
+clear
+
+# ---- links, and another user ---------------------------------------------------------
+
+as_nobody() {
+	if command -v setpriv >/dev/null 2>&1; then
+		setpriv --reuid nobody --clear-groups "$@" 2>&1
+	else
+		su nobody -s /bin/sh -c '"$0" "$@"' -- "$@" 2>&1
+	fi
+}
+nobody=$(id -u nobody 2>/dev/null)
+[ -n "$root" ] && [ -n "$nobody" ] && as_nobody true >/dev/null 2>&1 ||
+    nobody=
+if [ -z "$nobody" ] || [ -z "$traced" ] || without NO_FSYNC; then
+	skip 'before the control file is given away' 'not root, or no strace'
+	skip '... a link in its place gives nobody a file' 'not root, or no strace'
+else
+	chown "$nobody" "$po/transport" "$po/queue"
+	: >"$tmp/precious"
+	ok 'before the control file is given away' start_stopped \
+	    'fsync:signal=STOP:when=2' "$S" -P "$po" -C "$tmp/routes" anna
+	rm -f "$dot"
+	ln -s "$tmp/precious" "$dot"
+	end_stopped CONT
+	is '... a link in its place gives nobody a file' \
+	    "$(ls -ln "$tmp/precious" | awk '{ print $3 }')" 0
+	chown 0 "$po/transport" "$po/queue"
+	rm -f "$po/transport/"* "$dot"
+	clear
+fi
+
+if [ -z "$nobody" ]; then
+	for i in 1 2 3 4 5 6; do
+		skip 'a table for root alone' 'not root, or nobody cannot be had'
+	done
+else
+	chmod 600 "$tmp/routes"
+	them() {
+		message | as_nobody "$S" -P "$po" -C "$tmp/routes" "$@"
+	}
+	is 'a table for root alone' "$(them anna refused@x)" ''
+	like '... who is refused is said later' "$(sub -q)" 'refused@x: not here'
+	like '... the sender gets its domain' "$(cat "$po"/transport/[1-9]*)" \
+	    "^s local - nobody@our\.example $nobody\$"
+	like '... and From, too' "$(cat "$po"/transport/[1-9]*)" \
+	    '^From: (nobody )?<nobody@our\.example>$'
+	clear
+	them -F ': Lady Anna' -f boss anna
+	sub -q
+	like '... a name and a sender that he gives' \
+	    "$(tr '\n' '|' <"$(echo "$po"/transport/[1-9]*)")" \
+	    '\|e boss@our\.example\|.*\|From: Lady Anna <boss@our\.example>\|'
+	is '... and who gets it' "$(rcpts)" 'local - anna;'
+	chmod 644 "$tmp/routes"
+fi
+
+mkdir "$tmp/closed"
+spool_new "$tmp/closed/po"
+chmod 700 "$tmp/closed"
+if [ -n "$nobody" ]; then
+	out=$(message | as_nobody "$S" -P "$tmp/closed/po" anna)
+elif [ -z "$root" ]; then
+	chmod 0 "$tmp/closed"
+	out=$(message | "$S" -P "$tmp/closed/po" anna 2>&1)
+	chmod 700 "$tmp/closed"
+else
+	out=
+fi
+if [ -n "$out" ]; then
+	like 'a post office that is closed to us' "$out" \
+	    'cannot look at .*/public: Permission denied'
+else
+	skip 'a post office that is closed to us' 'nobody cannot be had'
+fi
+
+# ---- addresses and routes ---------------------------------------------------------------
+
+short() {	# title body: it comes out with an end
+	printf "$2" | sub -i anna
+	f=$(echo "$po"/transport/[1-9]*)
+	dd if="$po/queue/${f##*/}" bs=1 2>/dev/null \
+	    skip="$(sed -n 's/^o //p' "$f")" | od -An -c | tr -d ' \n' \
+	    >"$tmp/short"
+	is "$1" "$(cat "$tmp/short")" "$3"
+	clear
+}
+short 'a short body without an end gets one' 'X: y\n\nab' 'ab\n'
+short '... of one byte' 'X: y\n\na' 'a\n'
+short '... with no header' 'ab' 'ab\n'
+short '... one with an end gets no other' 'X: y\n\nab\n' 'ab\n'
+short '... nor does an empty one' 'X: y\n\n' ''
+
+message | sub Anna@X.org Anna@x.ORG anna@x.org Bert@Y.Far Bert@y.FAR \
+    Carl@OUR.example Carl@our.Example
+is 'the case of a domain does not count' "$(rcpts)" \
+    'smtp relay.example Anna@x.org;smtp relay.example anna@x.org;smtp y.far Bert@y.far;local - Carl;'
+message | sub -N never 'Anna@X.org' 'x@[IPv6:::1]'
+is '... but in a literal, and reports have it as given' \
+    "$(cat "$po"/transport/[1-9]* | sed -n 's/^[rN] *//p' | tr '\n' ';')" \
+    "smtp relay.example Anna@x.org $mine;NOTIFY=NEVER ORCPT=rfc822;Anna@X.org;smtp relay.example x@[IPv6:::1] $mine;NOTIFY=NEVER ORCPT=rfc822;x@[IPv6:::1];"
+clear
+
+because() {	# address pattern
+	like "what is wrong with $1" "$(sub -- "$1" </dev/null)" "$2"
+}
+because 'a"b"c@x' 'quotes or brackets around a part'
+because '"a""b"@x' 'quotes or brackets around a part'
+because 'a@[1.2]x' 'quotes or brackets around a part'
+because 'a(b)c@x' 'a comment within'
+because 'a b@x' 'a blank'
+because '"a" b@x' 'a blank'
+like 'a comment at the end is fine' "$(sub -v 'a@x (b)' </dev/null)" ^queued
+clear
+
+route() {	# title table address want
+	printf "$2" >"$tmp/own"
+	message | "$S" -P "$po" -C "$tmp/own" -- "$3" >"$tmp/out" 2>&1
+	is "$1" "$(cat "$tmp/out")$(rcpts 2>/dev/null)" "$4"
+}
+no='there is no route for it
+submit: nothing was queued, for nobody'
+route 'our own domain' 'domain Our.example\n*@$d local -\n' anna@our.EXAMPLE \
+    'local - anna;'
+route '... is no pattern' 'domain our.example\n*@$d local -\n' \
+    anna@ourxexample "submit: anna@ourxexample: $no"
+route '... among others' 'domain a.b\n*@{$d,x} local -\n' anna@a.b \
+    'local - anna;'
+route '... below another one' 'domain a.b\n*@*.$d uucp $h\n' anna@c.a.b \
+    'uucp c.a.b anna@c.a.b;'
+route '... a literal' 'domain [1.2.3.4]\n*@$d local -\n' 'anna@[1.2.3.4]' \
+    'local - anna;'
+route '... after a backslash' 'domain a.b\n*@\\\\$d local -\n' 'anna@a.b' \
+    "submit: anna@a.b: $no"
+route '... other dollars' 'a$h local -\n' 'a$h' 'local - a$h;'
+printf '*@$d local -\ndomain a.b\n' >"$tmp/own"
+out=$(message | "$S" -P "$po" -C "$tmp/own" anna 2>&1)
+is '... named too late' "$?" 78
+like '... is said' "$out" 'own:2: the domain must be named above'
+
+# As installed: what a reply to a user's own mail is sent to.
+message | "$S" -P "$po" -C "$top/routes" anna
+from=$(sed -n 's/^e //p' "$po"/transport/[1-9]*)
+clear
+message | "$S" -P "$po" -C "$top/routes" -- "$from"
+is "the sample table has $from here" "$(rcpts)" "local - ${from%@*};"
+
+# ---- mail that waits ------------------------------------------------------------------------
+
+mkdir "$tmp/mail"
+cp "$top/ta/hold" "$top/ta/mailbox" "$tmp/bin/ta"
+chmod 755 "$tmp/bin/ta/hold" "$tmp/bin/ta/mailbox"
+conf "$tmp/cf" <<END
+*/*	interval=1s retries="1"
+hold/*	command="hold"
+local/*	command="mailbox -n -d $tmp/mail"
+END
+ok 'a scheduler with hold' sched_start "$po" "$tmp/cf"
+message | sub anna@hold.example
+ok '... gives what waited to the router' wait_for 60 \
+    sh -c 'ls "$1" | grep "^[0-9]"' sh "$po/router"
+arrived() {
+	sub -q
+	[ -s "$tmp/mail/anna" ]
+}
+ok '... and it arrives' wait_for 60 arrived
+ok '... nothing is left' wait_for 60 po_empty "$po"
+is '... not in router/ either' "$(sub -q; find "$po" -type f -name '[1-9]*')" ''
+is '... it came once' "$(grep -c '^Subject: test' "$tmp/mail/anna")" 1
+is '... on one way' "$(grep -c '^Received:' "$tmp/mail/anna")" 2
+sched_stop
+finish
