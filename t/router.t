@@ -77,7 +77,7 @@ else
 	traced=
 fi
 
-# ---- files with a hole -------------------------------------------------------
+# ---- files with a hole ----------------------------------------
 
 hole() {	# MB: puts a byte behind so many at the end of router/77
 	dd if=/dev/zero of="$po/router/77" bs=1048576 seek="$1" count=1 \
@@ -96,7 +96,7 @@ sparse() {	# title pattern what-comes-before
 	fi
 	printf "$3" >"$po/router/77"
 	hole 60000
-	"$S" -q -P "$po" -C "$tmp/routes" </dev/null >"$tmp/out" 2>&1 &
+	exec "$S" -q -P "$po" -C "$tmp/routes" </dev/null >"$tmp/out" 2>&1 &
 	pid=$!
 	lib_pids="$lib_pids $pid"
 	ok "a hole in $1" wait_for 30 gone $pid
@@ -117,7 +117,7 @@ awk 'BEGIN { print "from s@a.org\nto anna\nenv-end"
 like 'many lines of a mailbox' "$(sub -q)" '256 KB'
 clear
 
-# ---- the disk ------------------------------------------------------------------
+# ---- the disk ----------------------------------------
 
 synced() {	# title place ...: a rename into each, and then a sync of it
 	title=$1 missing=
@@ -146,7 +146,7 @@ else
 	clear
 fi
 
-# ---- at work, or left by a crash -------------------------------------------------
+# ---- at work, or left by a crash ----------------------------------------
 
 # One of the control file's number that is not there any more, or is another's.
 leave() {	# pid: sets num
@@ -192,7 +192,7 @@ put_one() {	# number
 (exit 0) &
 dead=$!
 wait $dead
-"$S" -q1s -P "$po" -C "$tmp/routes" </dev/null >"$tmp/out" 2>&1 &
+exec "$S" -q1s -P "$po" -C "$tmp/routes" </dev/null >"$tmp/out" 2>&1 &
 pid=$!
 lib_pids="$lib_pids $pid"
 put_one 1
@@ -209,7 +209,7 @@ is '... TERM ends it' $? 0
 lib_forget $pid
 clear
 
-# ---- links, and another user ---------------------------------------------------------
+# ---- links, and another user ----------------------------------------
 
 as_nobody() {
 	if command -v setpriv >/dev/null 2>&1; then
@@ -285,7 +285,7 @@ else
 	skip 'a post office that is closed to us' 'nobody cannot be had'
 fi
 
-# ---- addresses and routes ---------------------------------------------------------------
+# ---- addresses and routes ----------------------------------------
 
 short() {	# title body: it comes out with an end
 	printf "$2" | sub -i anna
@@ -356,7 +356,7 @@ clear
 message | "$S" -P "$po" -C "$top/routes" -- "$from"
 is "the sample table has $from here" "$(rcpts)" "local - ${from%@*};"
 
-# ---- mail that waits ------------------------------------------------------------------------
+# ---- mail that waits ----------------------------------------
 
 mkdir "$tmp/mail"
 cp "$top/ta/hold" "$top/ta/mailbox" "$tmp/bin/ta"
