@@ -217,6 +217,15 @@ lib_forget() {	# pid
 	done
 }
 
+# Only root can; see with "as_nobody true" whether it works here.
+as_nobody() {	# command ...
+	if command -v setpriv >/dev/null 2>&1; then
+		setpriv --reuid nobody --clear-groups "$@" 2>&1
+	else
+		su nobody -s /bin/sh -c '"$0" "$@"' -- "$@" 2>&1
+	fi
+}
+
 # ---- post offices -------------------------------------------------------
 
 spool_new() {	# dir

@@ -211,13 +211,6 @@ clear
 
 # ---- links, and another user ----------------------------------------
 
-as_nobody() {
-	if command -v setpriv >/dev/null 2>&1; then
-		setpriv --reuid nobody --clear-groups "$@" 2>&1
-	else
-		su nobody -s /bin/sh -c '"$0" "$@"' -- "$@" 2>&1
-	fi
-}
 nobody=$(id -u nobody 2>/dev/null)
 [ -n "$root" ] && [ -n "$nobody" ] && as_nobody true >/dev/null 2>&1 ||
     nobody=

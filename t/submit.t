@@ -605,13 +605,6 @@ clear
 
 # ---- another user -------------------------------------------------------------------------------
 
-as_nobody() {
-	if command -v setpriv >/dev/null 2>&1; then
-		setpriv --reuid nobody --clear-groups "$@" 2>&1
-	else
-		su nobody -s /bin/sh -c '"$0" "$@"' -- "$@" 2>&1
-	fi
-}
 nobody=$(id -u nobody 2>/dev/null)
 if [ "$mine" -ne 0 ] || [ -z "$nobody" ] || ! as_nobody true; then
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
