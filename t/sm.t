@@ -72,8 +72,8 @@ shown() {
 like 'a version' "$("$A" -V)" '^sm [0-9]'
 for args in '' 'a b' '-f sm.cf a' '-t soon a' '-x a'; do
 	"$A" $args </dev/null >"$tmp/out" 2>&1
-	is "wrong options: $args" "$?$(tail -n 1 "$tmp/out" |
-	    sed 's/ .*//')" 64usage:
+	is "wrong options: $args" "$?$(sed -n 's/^\(usage:\) sm .*/\1/p' \
+	    "$tmp/out")" 64usage:
 done
 is "ZMailer's other options" "$("$A" -8 -H -Q -l /dev/null x </dev/null)" \
     '#hungry'

@@ -549,8 +549,8 @@ work(struct lib_job *job)
 static int
 usage(void)
 {
-	fputs("usage: sm [-08HQV] [-c channel] [-f table] [-h host] [-l file] "
-	    "[-t span] [-u user] mailer\n", stderr);
+	fputs("usage: sm [-08HQV] [-c channel] [-f table] [-h host] "
+	    "[-l file] [-t span]\n          [-u user] mailer\n", stderr);
 	return X_USAGE;
 }
 
