@@ -205,6 +205,15 @@ is 'a recipient line without fields' "$(job 32-1 - | sed 's/.*	//')" 'ok3 Ok'
 is '... only its tag is written' "$(grep '^r' "$po/transport/32-1")" \
     'r+local - e11 0'
 
+# It would be the lock of bob's box.
+for user in bob.lock bob.lock/ .lock; do
+	message 33-1 <<END_
+$rcpt $user 0
+END_
+	like "no user: $user" "$(job 33-1 -)" 'error2 there is no such user'
+done
+is '... and no box' "$(ls -a "$mail" | grep '\.lock')" ''
+
 # ---- order ---------------------------------------------------------------------
 
 # The report is read from a pipe whose reader looks at the file just then.
@@ -262,19 +271,39 @@ mkdir "$mail/ida"
 deferred 'a box that is a directory' ida 'no regular file'
 is '... no lock stays behind' "$(ls "$mail" | grep lock)" ''
 
+locked() {	# title
+	deferred "$1" jan 'locked by another'
+	is '... the lock stays' "$(ls "$mail" | grep 'jan\.lock')" jan.lock
+}
 echo $$ >"$mail/jan.lock"
-deferred 'a box that is locked' jan 'locked by another'
+locked 'a box that is locked'
 is '... is not made' "$(ls "$mail" | grep jan)" jan.lock
 touch -t 200001010000 "$mail/jan.lock"
-deferred 'an old lock of a living process' jan 'locked by another'
+locked 'an old lock of a living process'
 (exit 0) &
 echo $! >"$mail/jan.lock"
 wait
-deferred 'a new lock of a dead process' jan 'locked by another'
+locked 'a new lock of a dead process'
 touch -t 200001010000 "$mail/jan.lock"
 is 'an old lock of a dead process' "$(job 50-1 - -w 3 | sed 's/.*	//')" \
     'ok3 Ok'
 is '... is gone' "$(ls "$mail" | grep jan)" jan
+
+# By the clock of another zone: N hours ago, and once more.
+ago() {		# hours
+	TZ=UTC-$1 touch -t "$(TZ=UTC+$1 date +%Y%m%d%H%M)" "$mail/jan.lock"
+}
+echo $$ >"$mail/jan.lock"
+touch -t 197001020000 "$mail/jan.lock"
+locked 'a living process, and a clock that was set'
+ago 1
+locked '... two hours ago'
+ago 11
+locked '... not yet a day ago'
+ago 13
+is '... more than a day ago: that is another process' \
+    "$(job 50-1 - -w 3 | sed 's/.*	//')" 'ok3 Ok'
+is '... the lock is gone' "$(ls "$mail" | grep jan)" jan
 
 message 51-1 <<END_
 $rcpt anna 0
@@ -413,6 +442,48 @@ END_
 	    "$(as_root 94-1 "$tmp/deep" -f %u/in/)" 'ok3 Ok'
 	is '... as his' "$(owner "$tmp"/deep/nobody/in/new/* | head -n 1)" \
 	    "-rw------- $uid"
+fi
+
+# The child waits for a lock as its user, who stops it.
+child_of() {	# pid
+	ps -e -o pid= -o ppid= 2>/dev/null | awk -v p="$1" '$2 == p { print $1 }'
+}
+stopped() {
+	kid=$(child_of $pid) && [ -n "$kid" ] && kill -STOP "$kid"
+}
+reported() {
+	[ "$(grep -c '^9[67]/' "$tmp/out")" -eq 2 ]
+}
+if [ "$(id -u)" -ne 0 ] || [ -z "$uid" ] || without NO_PWD ||
+    [ -z "$(child_of $PPID)" ]; then
+	for i in 1 2 3; do
+		skip 'a user who stops his delivery' \
+		    'not root, no user nobody, or no ps'
+	done
+else
+	echo $$ >"$tmp/deep/nobody/slow.lock"
+	message 96-1 <<END_
+$rcpt nobody 0
+$head
+END_
+	message 97-1 <<END_
+r           local - /dev/null $uid
+$head
+END_
+	printf '96-1\t-\n97-1\t-\n' >"$tmp/jobs"
+	: >"$tmp/out"
+	(cd "$po/transport" && exec "$A" -d "$tmp/deep" -f %u/slow -w 6 -t 1 \
+	    <"$tmp/jobs" >"$tmp/out" 2>&1) &
+	pid=$!
+	lib_pids="$lib_pids $pid"
+	ok 'a user stops his delivery' wait_for 5 stopped
+	ok '... others do not wait for that' wait_for 60 reported
+	like '... he does' "$(sed -n 's/.*	//p' "$tmp/out" | tr '\n' ' ')" \
+	    '^deferred the delivery took too long ok3 Ok $'
+	kill -9 "$kid" 2>/dev/null
+	wait $pid
+	lib_forget $pid
+	rm "$tmp/jobs"
 fi
 
 # ---- leaving -----------------------------------------------------------------------

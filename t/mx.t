@@ -96,6 +96,9 @@ a soon.example later
 like 'nobody knows the address of the MX' "$(go soon.example)" '^deferall 4.4.3'
 mx soon.example '10 soon.example' '20 mx.plain.example'
 like '... there is another' "$(go soon.example -p "$port")" '^ok3'
+mx both.example '10 soon.example' '20 me.example'
+like '... there is only ourselves' "$(go both.example -h me.example)" \
+    '^deferall 4.4.3'
 a later later
 like 'nobody knows the address' "$(go later)" '^deferall 4.4.3'
 like 'a smart host that does not exist' \

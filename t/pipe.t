@@ -43,6 +43,9 @@ END_
 	    sed 's/^[^	]*	//')
 	left=$(sed -n 's/^r\(.\).*/\1/p' "$po/transport/$number-1" | tr ' ' _)
 }
+with_groups() {
+	setpriv --groups 0,54322 "$agent" "$@"
+}
 owner() {	# file
 	ls -ln "$1" | awk '{ print $3 }'
 }
@@ -114,10 +117,15 @@ if [ "$me" -eq 0 ]; then
 	is 'root becomes who it is for' "$left$(cat "$dir/someone")" "+$uid"
 	if without NO_INITGROUPS; then
 		skip '... and leaves root'\''s groups' 'built without'
+	elif ! setpriv --groups 0,54322 true 2>/dev/null; then
+		skip '... and leaves root'\''s groups' 'no setpriv'
 	else
+		agent=$A
+		A=with_groups
 		send "\"|id -G >$dir/someone\"" "$uid"
+		A=$agent
 		unlike '... and leaves root'\''s groups' \
-		    "$(cat "$dir/someone")" '(^| )0( |$)'
+		    "$left$(cat "$dir/someone")" '(^| |\+)(0|54322)( |$)|^[^+]'
 	fi
 	send "\"|id -u >$dir/nameless\"" 54321
 	like 'a uid needs no name, only room to write' "$said" \
@@ -141,6 +149,14 @@ for word in '' -1 12x x -; do
 	like "a privilege that is '$word' is none" "$said$left" \
 	    'deferred .*does not say in whose name.*_$'
 done
+for word in 4294967296 -4294967296 4294967295 18446744073709551616 \
+    99999999999999999999 -65536; do
+	send "$dir/nobody's" "$word" -0
+	like "... $word neither" "$said$left" '4\.3\.5.*deferred its control file .*_$'
+	send "\"|: >$dir/nobody's\"" "$word" -0
+	is '... for no program' "$left" _
+done
+is '... nothing happened' "$(ls "$dir" | grep nobody)" ''
 
 # ---- programs -----------------------------------------------------------------
 

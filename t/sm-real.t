@@ -17,7 +17,7 @@ line() {	# mailer sed-command
 through() {	# mailer command ...
 	conf "$tmp/cf" <<END_
 */*	interval=1h expiry=1d
-$1/*	command="HOME=$tmp sm -c \$channel -f $tmp/sm.cf $1"
+$1/*	command="HOME=$tmp sm -0 -c \$channel -f $tmp/sm.cf $1"
 END_
 	shift
 	sched_start "$po" "$tmp/cf"

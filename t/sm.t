@@ -18,7 +18,7 @@ job() {		# name host mailer [option ...]
 	job_mailer=$3
 	shift 3
 	printf '%s\n' "$job_line" | (cd "$po/transport" &&
-	    exec "$A" -c x -f "$tmp/sm.cf" "$@" "$job_mailer") 2>&1 |
+	    exec "$A" -0 -c x -f "$tmp/sm.cf" "$@" "$job_mailer") 2>&1 |
 	    grep -v '^#hungry$'
 }
 # A control file whose recipients are the lines of standard input.
@@ -72,8 +72,8 @@ shown() {
 like 'a version' "$("$A" -V)" '^sm [0-9]'
 for args in '' 'a b' '-f sm.cf a' '-t soon a' '-x a'; do
 	"$A" $args </dev/null >"$tmp/out" 2>&1
-	is "wrong options: $args" "$?$(tail -n 1 "$tmp/out" |
-	    sed 's/ .*//')" 64usage:
+	is "wrong options: $args" "$?$(sed -n 's/^\(usage:\) sm .*/\1/p' \
+	    "$tmp/out")" 64usage:
 done
 is "ZMailer's other options" "$("$A" -8 -H -Q -l /dev/null x </dev/null)" \
     '#hungry'
@@ -94,6 +94,17 @@ s	sn	$tmp/show show \$u
 name	n	$sh called -c "cat >/dev/null; echo \\\$\$0" here
 bare	-	$tmp/show show
 END_
+simple 10-1
+if [ "$(id -u)" -ne 0 ]; then
+	for i in 1 2; do
+		skip 'root runs nothing' 'not root'
+	done
+else
+	like 'root runs nothing unless it is said' "$(printf '10-1\th.org\n' |
+	    (cd "$po/transport" && exec "$A" -c x -f "$tmp/sm.cf" show))" \
+	    "${sep}4\\.3\\.5${sep}.*deferred no program is run as root; .*sm -u user, or .*-0"
+	nok '... not even a little' test -f "$tmp/args"
+fi
 two='r           x h.org anna@h.org 0
 r           x h.org bert@h.org 0
 m
@@ -174,7 +185,7 @@ m
 Subject: three
 
 END_
-printf '13-1\n' | (cd "$po/transport" && exec "$A" -c x -f "$tmp/sm.cf" many) |
+printf '13-1\n' | (cd "$po/transport" && exec "$A" -0 -c x -f "$tmp/sm.cf" many) |
     grep -c 'ok3 Ok' >"$tmp/n"
 is 'who is alike shares a run' "$(shown)" '<-r><h.org!rmail><(u1)><(u2)><-x>
 <-r><h.org!rmail><(u3)><-x>
@@ -218,6 +229,9 @@ g	n	$tmp/show show \$g
 f	fn	$tmp/show show
 p	n	$tmp/show show (\$u)
 uucp	mU	$tmp/show show \$h!rmail (\$u)
+from	mU	$tmp/show show -f\$g (\$u)
+fU	fU	$tmp/show show \$u
+rU	rU	$tmp/show show \$u
 s	sn	$tmp/show show \$u
 END_
 refused() {	# title mailer user host sender status
@@ -239,6 +253,16 @@ refused 'UUCP: a blank' uucp '"a b"@c' h.org s@a.org 5.1.3
 refused 'UUCP: a semicolon' uucp 'a;b@c' h.org s@a.org 5.1.3
 refused 'UUCP: a parenthesis' uucp 'a)b@c' h.org s@a.org 5.1.3
 refused 'UUCP: a host that is a path' uucp a@c 'h!i' s@a.org 5.1.2
+for mailer in from fU rU; do
+	refused "UUCP: a sender that a shell would run: $mailer" $mailer \
+	    a@c h.org 's`x`@a.org' 5.1.7
+done
+simple 15-1 a@c h.org '"s s"@a.org'
+job 15-1 h.org uucp >/dev/null
+is '... who is no argument' "$(shown)" '<h.org!rmail><(a@c)>'
+simple 15-1 a@c h.org '<>'
+job 15-1 h.org from >/dev/null
+is '... who is nobody' "$(shown)" '<-fMAILER-DAEMON><(a@c)>'
 simple 15-1 -x
 job 15-1 h.org to >/dev/null
 is 'behind something else it is harmless' "$(shown)" '<--to=-x>'
@@ -465,6 +489,27 @@ simple 31-1
 is 'too long, and TERM is not heard' \
     "$(job 31-1 h.org stubborn -t 1 | verdicts)" \
     'deferred hm [took longer than 1s]'
+if [ "$(strace -f -o /dev/null -e trace=chdir \
+    -e inject=chdir:delay_enter=1000 $sh -c 'cd / && echo x' 2>/dev/null)" != x ]
+then
+	skip 'too long before it is run' 'no strace that can delay'
+else
+	simple 31-1
+	A_was=$A
+	# a directory that does not answer
+	cat >"$tmp/slow" <<END_
+#!$sh
+ulimit -n 64
+exec strace -f -o /dev/null -e trace=chdir \
+    -e inject=chdir:delay_enter=6000000 $A "\$@"
+END_
+	chmod 755 "$tmp/slow"
+	A=$tmp/slow
+	like 'too long before it is run' \
+	    "$(job 31-1 h.org deaf -t 1 | verdicts)$(tags 31-1)" \
+	    "deferred cannot execute $sh: .*timed? ?out.*_\$"
+	A=$A_was
+fi
 # The header is longer than what a pipe holds, and goes away half-way.
 message 33-1 <<END_
 r           x h.org anna 0
@@ -498,6 +543,35 @@ TZ=EET-2'
 simple 40-1
 is 'no descriptor of ours, and not in the spool' \
     "$(job 40-1 h.org fd 5</dev/null | verdicts)" 'ok3 /'
+
+# ---- whose it is ---------------------------------------------------------
+
+table <<END_
+id	n	$sh sh -c "cat >/dev/null; id -u; id -G"
+END_
+me=$(id -u) nobody=$(id -u nobody 2>/dev/null) name=nobody
+if without NO_PWD; then
+	name=$nobody
+fi
+simple 41-1
+is 'whoever we are' "$(job 41-1 h.org id | verdicts | cut -d ' ' -f 1,2)" \
+    "ok3 $me"
+simple 41-1
+like 'a user who is not there' "$(job 41-1 h.org id -u no/body)" \
+    "${sep}4\\.3\\.5${sep}.*deferred there is no user no/body"
+if [ -z "$nobody" ]; then
+	skip 'somebody else' 'no user nobody'
+elif [ "$me" -eq 0 ]; then
+	simple 41-1
+	like 'root can have it run as somebody else' \
+	    "$(job 41-1 h.org id -u "$name" | verdicts)" \
+	    "^ok3 $nobody( [1-9][0-9]*)+\$"
+else
+	simple 41-1
+	like 'somebody else it can be for root only' \
+	    "$(job 41-1 h.org id -u "$name" | verdicts)" \
+	    "^(ok3 $me .*|deferred cannot execute $sh: .*)\$"
+fi
 
 # ---- the table ----------------------------------------------------------
 
@@ -568,7 +642,7 @@ real z $tmp/show show \$u
 END_
 conf "$tmp/cf" <<END_
 */*	interval=1s retries="1" expiry=1d
-x/*	command="sm -c \$channel -f $tmp/sm.cf real"
+x/*	command="sm -0 -c \$channel -f $tmp/sm.cf real"
 END_
 put "$po" 60-1 x h.org anna x h.org bert
 sched_start "$po" "$tmp/cf"
@@ -583,4 +657,22 @@ ok 'mended, it is delivered' wait_for 20 po_empty "$po"
 is '... in one run' "$(shown)" '<anna><bert>'
 sched_stop
 is '... and the scheduler ends well' $sched_rc 0
+
+# The scheduler dies while the program works: what that takes is done.
+table <<END_
+real mn $sh sh -c "cat >/dev/null; echo run >>$tmp/crash; until test -f $tmp/go; do sleep 1; done"
+END_
+sched_start "$po" "$tmp/cf"
+put "$po" 61-1 x h.org u1 x h.org u2 x h.org u3 x h.org u4
+ok 'four in one run' wait_for 20 test -s "$tmp/crash"
+sched_stop KILL
+: >"$tmp/go"
+all_done() {
+	[ "$(tags 61-1)" = ++++ ]
+}
+ok 'the scheduler is killed: all four are marked' wait_for 20 all_done
+sched_start "$po" "$tmp/cf"
+ok '... the next one finds nothing to do' wait_for 20 po_empty "$po"
+is '... and there is no second run' "$(grep -c run "$tmp/crash")" 1
+sched_stop
 finish

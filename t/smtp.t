@@ -253,12 +253,13 @@ greeting ok3 -		220-one\n220-two\n220 three
 ehlo deferall 4.3.2	421 not now
 ehlo deferall 4.3.2	451 not now
 ehlo deferall 4.4.2	drop
+ehlo deferall 4.3.2	554 go away (last)
 ehlo ok3 -		500 what?
 ehlo ok3 -		550 what?
 helo deferall 4.3.2	421 not now
 helo deferall 4.3.2	450 not now
 helo deferall 4.3.2	550 go away
-helo deferall 4.4.2	drop
+helo deferall 4.3.2	drop
 mail deferall 4.3.2	421 4.7.0 not now
 mail deferred 4.3.1	452 no room
 mail deferred 4.7.1	451 4.7.1 later
@@ -293,12 +294,17 @@ dot deferred 4.7.0	451 4.7.0 later
 dot error2 5.6.0	554 spam
 dot error2 5.3.4	552 too big
 dot error2 5.7.1	550 5.7.1 spam
+dot error2 5.0.0	550 4.2.0 two minds
 dot deferred 4.4.2	drop
 dot deferred 4.5.0	what?
 quit ok3 -		421 bye
 quit ok3 -		drop
 END
 
+rules 'ehlo 554 5.7.1 go away (last)'
+one 10-1
+like 'EHLO is refused and HELO not heard: the reason is what was said' \
+    "$(send 10-1)" 'said to EHLO: 554 5\.7\.1 go away'
 rules 'dot drop'
 one 10-1
 like 'lost after the dot: it says what may be' "$(send 10-1)" 'may have arrived'
@@ -482,6 +488,64 @@ lib_forget $pid
 is '... and opened for the next job' \
     "$(grep -c ok3 "$tmp/out")$(conns)" 22
 
+# What is said while nobody asks is no answer to the next message.
+for code in 554 451 421; do
+	rules "dot idle $code 4.4.2 idle too long"
+	one 11-1
+	one 12-1
+	(cd "$po/transport" && exec "$A" -R "[127.0.0.1]:$port") \
+	    <"$tmp/fifo" >"$tmp/out" 2>&1 &
+	pid=$!
+	lib_pids="$lib_pids $pid"
+	exec 7>"$tmp/fifo"
+	printf '11-1\th\n' >&7
+	wait_for 20 grep '	ok3' "$tmp/out"
+	: >"$srv/go"
+	wait_for 20 grep '^end' "$srv/log"
+	rm -f "$srv/rules"
+	printf '12-1\th\n' >&7
+	exec 7>&-
+	wait $pid
+	lib_forget $pid
+	is "$code while nobody asks" "$(grep -c '	ok3' "$tmp/out")$(tags 12-1)" 2+
+	is '... has the connection made anew' "$(conns)" 2
+	one 11-1
+	one 12-1
+	rules "dot 250 taken\\n$code idle too long (last)"
+	is '... right after the last answer' "$(feed "11-1${tab}h" \
+	    "12-1${tab}h" -- -R "[127.0.0.1]:$port" | awk '{ print $1 }' |
+	    tr '\n' ' ')$(conns)" 'ok3 ok3 2'
+done
+
+# A part of a message must never look like all of it.
+for cut in header body; do
+	rules 'data wait'
+	message 10-1 <<END
+$rcpt anna@b.org 0
+m
+$(awk 'BEGIN { for (i = 0; i < 3000; i++) print "X-Header: 0123456789" }')
+
+END
+	awk 'BEGIN { for (i = 0; i < 3000; i++) print "body: 0123456789" }' \
+	    >"$po/queue/10-1"
+	{ send 10-1 >"$tmp/slow"; } &
+	wait_for 20 grep '> DATA' "$srv/log"
+	was=$(newest)
+	case $cut in
+	header) dd if="$po/transport/10-1" of="$tmp/ctl" bs=1000 count=30
+		cat "$tmp/ctl" >"$po/transport/10-1" ;;
+	body)	dd if="$po/queue/10-1" of="$tmp/msg" bs=1000 count=30
+		cat "$tmp/msg" >"$po/queue/10-1" ;;
+	esac 2>/dev/null
+	: >"$srv/go"
+	wait $!
+	like "the end of the $cut is gone" "$(cat "$tmp/slow")" \
+	    '^deferred 4.3.0 .*the message cannot be read$'
+	is '... no dot is sent' "$(wait_for 20 grep '^end' "$srv/log"
+	    newest)" "$was"
+	is '... and the message waits' "$(tags 10-1)" _
+done
+
 rules
 one 10-1 1@a 2@a 3@a 4@a 5@a 6@a 7@a
 is 'not more recipients than are wished' "$(verdict 10-1 -m 3 | sort -u)" 'ok3 -'
@@ -539,6 +603,13 @@ rules
 like 'larger than the server takes' "$(send 11-1)" \
     '^error2 5.3.4 .*has 12[0-9][0-9] bytes, but it takes no more than 1000'
 is '... is not sent' "$(heard | grep -c MAIL)" 0
+serve_end
+serve -k 'SIZE 000001000'
+one 11-1
+cp "$po/queue/10-1" "$po/queue/11-1"
+is '... which may be written with nine digits' "$(verdict 11-1)" 'error2 5.3.4'
+serve_end
+serve -k 'SIZE 1000' -k PIPELINING -k 8bitmime -k DSN -m 3
 one 10-1 1@a 2@a 3@a 4@a 5@a 6@a 7@a 8@a
 rules
 is 'enough recipients' "$(verdict 10-1 | sort -u)" 'ok3 -'
@@ -586,6 +657,38 @@ is '8 bits for a server of 7, if they are to be kept' "$(verdict 10-1 -7)" \
 one 10-1
 is '... without any' "$(verdict 10-1 -7)" 'ok3 -'
 
+# ---- ourselves ---------------------------------------------------------------------
+
+serve_end
+mkdir "$tmp/self"
+bg "$top/t/smtpd" -p 25 "$tmp/self" 2>/dev/null
+self_is_up() {
+	test -s "$tmp/self/port" || gone "$bg_pid"
+}
+wait_for 30 self_is_up
+one 10-1
+sed 's/ h / [127.0.0.1] /' "$po/transport/10-1" >"$tmp/ctl"
+if [ ! -s "$tmp/self/port" ]; then
+	for i in 1 2 3 4; do
+		skip 'ourselves' 'port 25 cannot be had'
+	done
+else
+	put_raw "$po" 10-1 <"$tmp/ctl"
+	is 'a server that is ourselves' "$(feed 10-1 -- -h Test.Example |
+	    awk '{ print $1, $2 }')" 'error2 5.4.6'
+	put_raw "$po" 10-1 <"$tmp/ctl"
+	is '... as a smart host' "$(feed 10-1 -- -h test.example \
+	    -R '[127.0.0.1]' | awk '{ print $1, $2 }')" 'deferall 4.3.5'
+	is '... gets no message' "$(grep -c 'EHLO\|MAIL' "$tmp/self/log")" 0
+	put_raw "$po" 10-1 <"$tmp/ctl"
+	is 'one with another name does' "$(feed 10-1 -- -h me.example |
+	    awk '{ print $1, $2 }')" 'ok3 -'
+	kill "$bg_pid"
+	wait "$bg_pid" 2>/dev/null
+fi
+lib_forget "$bg_pid"
+serve -k PIPELINING
+
 # ---- under the scheduler -----------------------------------------------------------
 
 conf "$tmp/cf" <<END
@@ -611,6 +714,24 @@ old=$srv
 serve -p "$port"
 ok 'the server is up again: all is delivered' wait_for 30 po_empty "$po"
 is '... each once' "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 4
+# The scheduler dies while the server makes up its mind: what it takes is done.
+rules 'dot wait'
+was=$(newest)
+put "$po" 221-1 smtp h u1@h smtp h u2@h smtp h u3@h smtp h u4@h
+ok 'four in one transaction' wait_for 20 grep '> DATA' "$srv/log"
+sched_stop KILL
+: >"$srv/go"
+all_done() {
+	[ "$(tags 221-1)" = ++++ ]
+}
+ok 'the scheduler is killed: all four are marked' wait_for 20 all_done
+ok '... and the agent ends' wait_for 20 grep '^end' "$srv/log"
+rules
+sched_start "$po" "$tmp/cf"
+ok '... the next one finds nothing to do' wait_for 30 po_empty "$po"
+is '... no message comes twice' "$(newest)$(conns)" $((was + 1))0
+put "$po" 222-1 smtp h u5@h
+ok '... but a new one' wait_for 30 po_empty "$po"
 sched_stop
 is 'the agent says QUIT when it has to leave' \
     "$(wait_for 10 grep '> QUIT' "$srv/log" && heard | grep -c QUIT)" 1

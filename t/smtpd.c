@@ -22,6 +22,8 @@
  *	wait		until there is a file go, then the good answer
  *	deaf		the good answer, and then read no more until there is
  *			a file go
+ *	idle 554 text	the good answer; when there is a file go, say that,
+ *			which nobody asked for, and close the connection
  *	hold		the good answer, but not before that to DATA
  *	noise		random bytes
  *
@@ -218,6 +220,12 @@ answer(const char *stage, const char *command, const char *good)
 	} else if (strcmp(what, "deaf") == 0) {
 		say_text(good);
 		wait_go();
+		c.over = 1;
+		return 0;
+	} else if (strncmp(what, "idle ", 5) == 0) {
+		say_text(good);
+		wait_go();
+		say_text(what + 5);
 		c.over = 1;
 		return 0;
 	} else if (strcmp(what, "noise") == 0) {

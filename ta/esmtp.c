@@ -428,6 +428,27 @@ is_self(const struct esmtp *c, const struct net_opt *opt)
 	return lib_same(name, opt->self);
 }
 
+/* EHLO was refused; some servers close the connection then, and what they
+ * said before is the reason. */
+static int
+hello_again(struct esmtp *c, const char *line)
+{
+	char status[sizeof(c->status)], said[sizeof(c->said)];
+	int code = c->code;
+
+	strcpy(status, c->status);
+	strcpy(said, c->said);
+	c->can = 0;
+	c->asked = "HELO";
+	if (esmtp_say(c, line) == 0 && ask(c, ES_HELO, 0) != 0)
+		return 0;
+	c->asked = "EHLO";
+	c->code = code;
+	strcpy(c->status, status);
+	strcpy(c->said, said);
+	return -1;
+}
+
 static int
 hello(struct esmtp *c, const char *name)
 {
@@ -442,10 +463,8 @@ hello(struct esmtp *c, const char *name)
 	if (esmtp_say(c, line) < 0 || ask(c, ES_HELO, 1) == 0)
 		return -1;
 	if (c->code >= 500) {
-		c->can = 0;
-		c->asked = "HELO";
 		text_fmt(line, sizeof(line), "HELO %s", name);
-		if (esmtp_say(c, line) < 0 || ask(c, ES_HELO, 0) == 0)
+		if (hello_again(c, line) < 0)
 			return -1;
 	}
 	return c->code / 100 == 2 ? 0 : refused(c);

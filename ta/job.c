@@ -253,10 +253,14 @@ static long
 uid_of(const char *p)
 {
 	int minus = *p == '-';	/* nobody is -2 on some systems */
-	const char *end;
-	unsigned long n = num_of(p + minus, &end);
+	char *end;
+	unsigned long n;
 
-	if (end == p + minus || (*end != '\0' && *end != ' ') || n > LONG_MAX)
+	p += minus;
+	if (!isdigit((unsigned char)*p))
+		return -1;
+	n = strtoul(p, &end, 10);	/* what is too large is ULONG_MAX */
+	if ((*end != '\0' && *end != ' ') || n > LONG_MAX)
 		return -1;
 	return minus ? -(long)n : (long)n;
 }

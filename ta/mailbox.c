@@ -32,9 +32,6 @@
 #ifndef NO_PWD
 #include <pwd.h>
 #endif
-#ifndef NO_INITGROUPS
-#include <grp.h>
-#endif
 
 static struct {
 	const char *dir;	/* the mail directory */
@@ -161,8 +158,10 @@ privilege(struct user *u, long uid, struct outcome *end)
 	if (uid == -1)
 		return box_over(end, X_TEMPFAIL, "4.3.5", "its control file "
 		    "does not say in whose name; the router has to");
-	/* a number too large for a uid would become another one, such as 0 */
-	if (uid < -65536L || (uid > 0 && (long)(uid_t)uid != uid))
+	/* a number too large for a uid would become another one, such as 0 or
+	 * the -1 that changes nothing */
+	if (uid < -32768L || (uid > 0 && (long)(uid_t)uid != uid) ||
+	    (uid_t)uid == (uid_t)-1)
 		return box_over(end, X_TEMPFAIL, "4.3.5", "its control file "
 		    "names a uid that there cannot be");
 	if (uid == 0 && !opt.as_root)
@@ -259,26 +258,11 @@ locate(struct mail *m)
 
 /* ---- privilege ------------------------------------------------------- */
 
-static int
-become(const struct user *u)
-{
-#ifndef NO_INITGROUPS
-	char name[sizeof(u->name)];
-
-	strcpy(name, u->name);	/* some systems do not declare it const */
-	if (initgroups(name, u->gid) < 0)
-		return -1;
-#endif
-	if (setgid(u->gid) < 0 || setuid(u->uid) < 0)
-		return -1;
-	return u->uid != 0 && setuid(0) == 0 ? -1 : 0;
-}
-
 /* The child's whole life. */
 static void
 deliver_as(struct mail *m, int report)
 {
-	if (become(m->user) < 0)
+	if (run_become(m->user->name, m->user->uid, m->user->gid) < 0)
 		box_failed(m, "become", m->user->name, errno);
 	else
 		box_deliver(m);
@@ -363,8 +347,9 @@ static int
 become_owner(void *mail)
 {
 	const struct mail *m = mail;
+	const struct user *u = m->user;
 
-	if (geteuid() == 0 && become(m->user) < 0)
+	if (geteuid() == 0 && run_become(u->name, u->uid, u->gid) < 0)
 		return -1;
 	umask(077);
 	return chdir(m->user->home) < 0 ? chdir("/") : 0;

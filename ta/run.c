@@ -31,6 +31,9 @@
 #include "run.h"
 #include <sys/wait.h>
 #include <signal.h>
+#ifndef NO_INITGROUPS
+#include <grp.h>
+#endif
 
 #define FEED_SIZE	4096	/* bytes gathered before they are written */
 #define MERCY		5.0	/* seconds from SIGTERM to SIGKILL */
@@ -396,6 +399,23 @@ run_program(struct run *r)
 		r->signal = WTERMSIG(j.status);
 	errno = err;
 	return ended;
+}
+
+int
+run_become(const char *user, uid_t uid, gid_t gid)
+{
+#ifndef NO_INITGROUPS
+	char name[300];		/* some systems do not declare it const */
+
+	if (text_fmt(name, sizeof(name), "%s", user) < 0 ||
+	    initgroups(name, gid) < 0)
+		return -1;
+#else
+	(void)user;
+#endif
+	if (setgid(gid) < 0 || setuid(uid) < 0)
+		return -1;
+	return uid != 0 && setuid(0) == 0 ? -1 : 0;
 }
 
 const char *

@@ -30,6 +30,10 @@ struct run {
  * message could not be read (EIO). */
 int	run_program(struct run *);
 
+/* For become, by root: this user and his groups for ever.  0, or -1 with
+ * errno. */
+int	run_become(const char *user, uid_t, gid_t);
+
 /* What its end means for the recipients, by sysexits: code, status and text,
  * which is "output [exit 75: temporary failure]", in the caller's buffer of
  * 100 bytes at least.  A code that is none of sysexits', a signal and the

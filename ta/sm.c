@@ -24,11 +24,16 @@
  * The message goes out as it is; flags put a line before it, quote "From ",
  * or end lines in another way.  The program gets it through run.c.
  *
- * Nothing here changes who we are: the scheduler's clause says that.
+ * Who may work with the spool is mostly root alone, so root we are, and stay;
+ * the program becomes the user that -u names.  Without that root runs none:
+ * it was hardly meant, and anybody's mail is no input for root's programs.
  */
 #include "run.h"
 #include "table.h"
 #include <sys/utsname.h>
+#ifndef NO_PWD
+#include <pwd.h>
+#endif
 
 #define MANY		100	/* recipients of one run */
 #define ARGS		(TABLE_WORDS + 2 * MANY)	/* arguments of one */
@@ -41,7 +46,11 @@
 static struct {
 	const char *mailer, *table;
 	long	limit;		/* seconds for one run, 0: any */
-} opt = { NULL, MAILSHARE "/sm.cf", 600 };
+	int	as_root;	/* -0: the program may be root's */
+	const char *user;	/* -u: whose it is, NULL: ours */
+	uid_t	uid;
+	gid_t	gid;
+} opt = { NULL, MAILSHARE "/sm.cf", 600, 0, NULL, 0, 0 };
 
 /* One run: some recipients of a job, alike but for the user. */
 struct batch {
@@ -185,7 +194,8 @@ add_one(struct text *t, const struct batch *b, int c,
 	const char *g = r->from->address;
 
 	if (c == 'g')
-		text_add(t, "%s", *g != '\0' ? g : "<>");
+		text_add(t, "%s", *g != '\0' ? g :
+		    has(b, 'U') ? "MAILER-DAEMON" : "<>");
 	else if (c == 'h')
 		text_add(t, "%s", r->host);
 	else if (c == 'u')
@@ -286,6 +296,18 @@ leads(const struct batch *b, int c)
 	return 0;
 }
 
+/* Is the sender an argument, or a part of one? */
+static int
+gives_sender(const struct batch *b)
+{
+	int i;
+
+	for (i = 1; i < b->mailer->nwords; i++)
+		if (uses(b->mailer->words[i], 'g'))
+			return 1;
+	return has(b, 'f') || has(b, 'r');
+}
+
 /* What means something to uux, or to a shell behind it. */
 #define UNFIT	" \"()&;<>|`$\\"
 
@@ -293,6 +315,7 @@ leads(const struct batch *b, int c)
 static const char *
 unfit(const struct batch *b, const struct lib_rcpt *r)
 {
+	const char *from = r->from->address;
 	char user[LINE_MAX_];
 	struct text t;
 
@@ -305,7 +328,8 @@ unfit(const struct batch *b, const struct lib_rcpt *r)
 	if ((r->host[0] == '-' && leads(b, 'h')) ||
 	    (has(b, 'U') && r->host[strcspn(r->host, UNFIT "!")] != '\0'))
 		return "5.1.2";
-	if (r->from->address[0] == '-' && leads(b, 'g'))
+	if ((from[0] == '-' && leads(b, 'g')) || (has(b, 'U') &&
+	    gives_sender(b) && from[strcspn(from, UNFIT)] != '\0'))
 		return "5.1.7";
 	return NULL;
 }
@@ -389,12 +413,15 @@ environment(void)
 	return env;
 }
 
-/* In the child: no program needs to stand in the spool. */
+/* In the child: no program needs to stand in the spool, or to be us. */
 static int
 leave_spool(void *batch)
 {
 	(void)batch;
-	return chdir("/");
+	if (chdir("/") < 0)
+		return -1;
+	return opt.user == NULL || geteuid() == opt.uid ? 0 :
+	    run_become(opt.user, opt.uid, opt.gid);
 }
 
 static void
@@ -452,6 +479,42 @@ gather(struct batch *b, struct lib_rcpt *first)
 	return 0;
 }
 
+/* Who is the user of -u?  0, or -1. */
+static int
+find_user(void)
+{
+#ifdef NO_PWD
+	const char *end;
+
+	opt.uid = (uid_t)num_of(opt.user, &end);
+	opt.gid = (gid_t)opt.uid;
+	return end == opt.user || *end != '\0' ? -1 : 0;
+#else
+	const struct passwd *pw = getpwnam(opt.user);
+
+	if (pw == NULL)
+		return -1;
+	opt.uid = pw->pw_uid;
+	opt.gid = pw->pw_gid;
+	return 0;
+#endif
+}
+
+/* What is to be run, and whose: 0, or -1 and the reason why nothing is. */
+static int
+find_mailer(struct mailer *m, char *why, size_t size)
+{
+	if (geteuid() == 0 && !opt.as_root && opt.user == NULL)
+		text_fmt(why, size, "no program is run as root; name a user "
+		    "for it in scheduler.cf, sm -u user, or give sm -0");
+	else if (opt.user != NULL && find_user() < 0)
+		text_fmt(why, size, "there is no user %s, who is to run the "
+		    "program; see -u of sm in scheduler.cf", opt.user);
+	else
+		return table_find(m, opt.table, opt.mailer, why, size);
+	return -1;
+}
+
 static void
 work(struct lib_job *job)
 {
@@ -464,7 +527,7 @@ work(struct lib_job *job)
 
 	b.job = job;
 	b.mailer = &mailer;
-	bad = table_find(&mailer, opt.table, opt.mailer, why, sizeof(why));
+	bad = find_mailer(&mailer, why, sizeof(why));
 	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
 		if (!r->unreported)
 			continue;
@@ -486,8 +549,8 @@ work(struct lib_job *job)
 static int
 usage(void)
 {
-	fputs("usage: sm [-8HQV] [-c channel] [-f table] [-h host] [-l file] "
-	    "[-t span] mailer\n", stderr);
+	fputs("usage: sm [-08HQV] [-c channel] [-f table] [-h host] "
+	    "[-l file] [-t span]\n          [-u user] mailer\n", stderr);
 	return X_USAGE;
 }
 
@@ -499,8 +562,9 @@ main(int argc, char **argv)
 
 	/* -8, -H, -Q and -l are ZMailer's: they change an encoding or write
 	 * a log, which is not done here. */
-	while ((c = getopt(argc, argv, "c:f:h:t:V8HQl:")) != -1)
+	while ((c = getopt(argc, argv, "0c:f:h:t:u:V8HQl:")) != -1)
 		switch (c) {
+		case '0': opt.as_root = 1; break;
 		case 'c': channel = optarg; break;
 		case 'f': opt.table = optarg; break;
 		case 'h': host = optarg; break;
@@ -508,6 +572,7 @@ main(int argc, char **argv)
 			if (span_parse(optarg, &opt.limit) < 0)
 				return usage();
 			break;
+		case 'u': opt.user = optarg; break;
 		case 'V':
 			puts("sm " LIB_VERSION);
 			return 0;

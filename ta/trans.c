@@ -422,10 +422,13 @@ send_message(struct trans *t)
 	static struct wire w;
 
 	wire_start(&w, put, t->c);
-	if (lib_message(t->job, t->to[0], wire_put, &w) == 0 &&
-	    wire_end(&w, 1) == 0)
-		return 0;
-	return -1;
+	if (lib_message(t->job, t->to[0], wire_put, &w) != 0 ||
+	    wire_end(&w) < 0)
+		return -1;
+	/* it was longer when it was weighed: no dot behind a part of it */
+	if (w.size != t->count.size)
+		return -1;
+	return esmtp_put(t->c, ".\r\n", 3);
 }
 
 /* After 354. */
@@ -486,7 +489,7 @@ weigh(struct trans *t, int seven)
 		tell_all(t, X_TEMPFAIL, "4.3.0", "the message cannot be read");
 		return -1;
 	}
-	wire_end(&t->count, 0);
+	wire_end(&t->count);
 	if (c->max_size > 0 && t->count.size > c->max_size) {
 		text_fmt(text, sizeof(text), "the message has %lu bytes, but "
 		    "it takes no more than %lu", t->count.size, c->max_size);

@@ -107,16 +107,12 @@ wire_put(void *arg, const char *s, size_t n)
 }
 
 int
-wire_end(struct wire *w, int dot)
+wire_end(struct wire *w)
 {
 	if (w->held + 16 > sizeof(w->buf) && flush(w) != 0)
 		return -1;
 	w->cr = 0;
 	if (w->col > 0)
 		end_line(w);
-	if (dot) {
-		add(w, '.');
-		end_line(w);
-	}
 	return flush(w);
 }

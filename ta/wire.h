@@ -24,7 +24,7 @@ void	wire_start(struct wire *, int (*put)(void *, const char *, size_t),
 	    void *);
 /* What lib_message may call; the first argument is a struct wire. */
 int	wire_put(void *, const char *, size_t);
-/* The end of the message: with dot also the line that says so. */
-int	wire_end(struct wire *, int dot);
+/* The end of the message; the dot is the caller's. */
+int	wire_end(struct wire *);
 
 #endif
