@@ -34,7 +34,8 @@
  * known words; nothing of a control file can become a parameter of its own.
  *
  * The message is read once more before it is sent: for its size, which is
- * exact, and for bytes with the top bit set, which BODY= must declare.
+ * exact, and for bytes with the top bit set, which BODY= must declare.  When
+ * the size is another one then, there is no dot, and nothing was delivered.
  */
 #include "trans.h"
 #include "wire.h"
