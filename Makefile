@@ -50,7 +50,7 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
-OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o explain.o held.o cf.o value.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o dest.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest
 
@@ -99,7 +99,7 @@ SMTP = ta/smtp.o ta/trans.o ta/wire.o ta/esmtp.o ta/net.o ta/mx.o $(LIB)
 ta/smtp: $(SMTP)
 	$(CC) $(LDFLAGS) -o $@ $(SMTP) $(LIBS)
 
-CFTEST = t/cftest.o cf.o value.o retry.o command.o pattern.o util.o
+CFTEST = t/cftest.o cf.o value.o feedback.o retry.o command.o pattern.o util.o
 
 t/cftest: $(CFTEST)
 	$(CC) $(LDFLAGS) -o $@ $(CFTEST) $(LIBS)
@@ -134,6 +134,9 @@ t/dnssmtp: $(SMTP) t/dns.o
 
 bench/waits: bench/waits.o util.o
 	$(CC) $(LDFLAGS) -o $@ bench/waits.o util.o $(LIBS)
+
+bench/limit: bench/limit.o $(LIB)
+	$(CC) $(LDFLAGS) -o $@ bench/limit.o $(LIB) $(LIBS)
 
 # The scheduler, but with a wall clock that a test can set.
 t/clocksched: $(OBJS) t/clock.o
@@ -179,6 +182,7 @@ child.o: child.c scheduler.h line.h util.h
 intake.o: intake.c scheduler.h line.h util.h
 queue.o: queue.c scheduler.h line.h util.h
 thread.o: thread.c scheduler.h line.h util.h
+dest.o: dest.c scheduler.h line.h util.h
 explain.o: explain.c scheduler.h line.h util.h
 feedback.o: feedback.c scheduler.h line.h util.h
 cf.o: cf.c scheduler.h line.h util.h
@@ -212,6 +216,7 @@ t/mkspool.o: t/mkspool.c util.h
 t/notify.o: t/notify.c util.h
 t/ask.o: t/ask.c util.h
 bench/waits.o: bench/waits.c util.h
+bench/limit.o: bench/limit.c ta/lib.h util.h
 t/serve.o: t/serve.c util.h
 t/smtpd.o: t/smtpd.c util.h
 t/dns.o: t/dns.c util.h
@@ -229,8 +234,9 @@ check: all $(TESTS)
 	sh t/tap-driver
 
 # Measurements; each prints what it measured.
-bench: all $(TESTS) bench/waits
+bench: all $(TESTS) bench/waits bench/limit
 	sh bench/pause
+	sh bench/limiter
 
 install: all
 	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
@@ -254,4 +260,4 @@ uninstall:
 	rm -f $(DESTDIR)$(BIN)/mailq $(DESTDIR)$(MAN)/man1/mailq.1
 
 clean:
-	rm -f scheduler mailq submit $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits
+	rm -f scheduler mailq submit $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits bench/limit

@@ -9,7 +9,9 @@
  *	Facts:
  *	p  post office			m  message  age  size  flags  sender
  *	t  wall clock  uptime		v  number  state  next  expires  tries
- *	End:				   agent  what it waits for
+ *	d  channel  host  window	   agent  what it waits for
+ *	   limit  agents  good  bad	End:
+ *	   dead until  rate  why
  *
  * (fields are parted by tabs; see mailq.1).  The number of a vertex goes by
  * message number, then channel and host.
@@ -141,6 +143,10 @@ why_not_fed(const struct thread *t, struct waiting *w)
 		w->state = "agent";
 		w->next = from_now(r->dead);
 		w->what = r->trouble != NULL ? r->trouble->s : "";
+	} else if (fb_wait(t->dest, &r->conf->v.fb, now.mono) > 0) {
+		w->state = "limit";
+		w->what = "rate";
+		w->next = (long)fb_wait(t->dest, &r->conf->v.fb, now.mono);
 	} else if (t->nstart > 0) {
 		w->state = "next";	/* its agent is about to begin */
 		w->next = 0;
@@ -186,8 +192,7 @@ waiting_for(const struct vertex *v, struct waiting *w)
 	} else if (v->state == V_WAIT) {
 		w->state = "retry";
 		/* a thread that wakes tries all that waits in it */
-		w->next = from_now(t->wake.pos != 0 ? t->wake.when :
-		    (double)v->wakeup);
+		w->next = from_now(t->soonest);
 	} else {
 		why_not_fed(t, w);
 	}
@@ -540,7 +545,7 @@ emit_ring(const struct ring *r, unsigned *at)
 	emit("\tThreads: %4u Msgs: %5u Procs: %3u Idle: %3u", threads, msgs,
 	    r->nta, idle);
 	emit(" Plim: %3ld Flim: %3ld Tlim: %ld\n", r->conf->v.maxring,
-	    r->conf->v.overfeed, r->conf->v.maxthr);
+	    r->conf->v.overfeed, r->conf->v.fb.limit);
 }
 
 static void
@@ -624,14 +629,45 @@ emit_fact(unsigned i)
 	emit("\n");
 }
 
+/* What is known of a destination; what its clause says, while it has mail. */
+static void
+emit_dest(const struct dest *d)
+{
+	const struct thread *t = d->thread;
+	const struct feedback *f = t == NULL ? NULL : &t->ring->conf->v.fb;
+
+	emit("d\t");
+	emit_clean(d->chan->name, 0);
+	emit("\t");
+	emit_clean(d->host, 0);
+	emit("\t%ld\t%ld\t%u\t%lu\t%lu\t", d->window,
+	    f == NULL ? 0L : f->limit, t == NULL ? 0 : t->nta, d->ngood,
+	    d->nbad);
+	if (d->window == 0)
+		emit("%ld\t", from_now(d->until));
+	else
+		emit("-\t");
+	if (f != NULL && f->rate.n > 0)
+		emit("%ld/%lds\t", f->rate.n, f->rate.per);
+	else
+		emit("-\t");
+	if (d->window == 0 && t != NULL && t->reason != NULL)
+		emit_clean(t->reason->s, 0);
+	emit("\n");
+}
+
 static void
 emit_facts(void)
 {
+	struct hlink *l;
 	unsigned i;
 
 	emit("Facts:\np\t");
 	emit_clean(opt.postoffice, 0);
 	emit("\nt\t%ld\t%ld\n", (long)now.wall, (long)now.mono);
+	for (i = 0; i < q.dests.size; i++)
+		for (l = q.dests.v[i]; l != NULL; l = l->next)
+			emit_dest(OWNER(struct dest, link, l));
 	if (!opt.quiet)
 		for (i = 0; i < rows.n; i++) {
 			if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)

@@ -42,6 +42,15 @@ print_quoted(const char *name, const char *s, FILE *out)
 }
 
 static void
+print_rule(const char *name, const struct fb_rule *r, FILE *out)
+{
+	static const char *const by[] = { "", "/concurrency",
+	    "/sqrt_concurrency" };
+
+	fprintf(out, "\t%s=%.10g%s\n", name, r->x, by[r->form]);
+}
+
+static void
 print_value(struct setting *v, const struct keyword *k, FILE *out)
 {
 	char span[40];
@@ -66,6 +75,15 @@ print_value(struct setting *v, const struct keyword *k, FILE *out)
 			fprintf(out, "\t# no command: such mail waits\n");
 		else
 			print_quoted(k->name, v->command, out);
+		break;
+	case T_RULE:
+		print_rule(k->name, (const struct fb_rule *)(const void *)
+		    ((const char *)v + k->at), out);
+		break;
+	case T_RATE:
+		if (v->fb.rate.n > 0)
+			fprintf(out, "\trate=%ld/%lds\n", v->fb.rate.n,
+			    v->fb.rate.per);
 		break;
 	case T_FLAG:
 		if (*value_long(v, k))

@@ -290,6 +290,16 @@ fb_bad(struct dest *d, const struct feedback *f, double mono, double span)
 	return d->window != was ? FB_MOVED : 0;
 }
 
+int
+fb_kill(struct dest *d, double mono, double span)
+{
+	if (d->window == 0)
+		return 0;
+	d->window = 0;
+	d->until = mono + span;
+	return FB_MOVED | FB_DIED;
+}
+
 long
 fb_room(const struct dest *d, const struct feedback *f, long busy)
 {

@@ -7,7 +7,9 @@
  * finished, put back to wait, or expired.
  *
  * "deferred" and "retryat" concern the address: the vertex waits by its own
- * place in the retry list.  "deferall" concerns the host: the thread sleeps.
+ * place in the retry list.  "deferall", and the others with a status that says
+ * there was no talking to the host, concern the host: what comes of that is
+ * thread.c's and feedback.c's matter.
  *
  * A job ends with the agent's next #hungry.  Only then is a vertex with
  * recipients left put back, and only then are tags looked at that the agent
@@ -312,10 +314,7 @@ arrive(struct vertex *v)
 		return;
 	}
 	th_ready(t, v);
-	if (t->sleep > now.mono) {
-		t->sleep = 0;
-		th_arm(t);
-	}
+	th_arm(t);
 	th_check(t);
 }
 
@@ -398,7 +397,7 @@ retry_time(const char *s, long *wait)
 }
 
 static void
-deferral(struct vertex *v, int verdict, const char *message)
+deferral(struct vertex *v, int verdict, int host, const char *message)
 {
 	struct thread *t = v->thread;
 	char text[400];
@@ -417,10 +416,28 @@ deferral(struct vertex *v, int verdict, const char *message)
 		if (verdict == SAID_RETRYAT)
 			v->wakeup = (long)now.mono + wait;
 	}
-	if (verdict == SAID_DEFERALL) {
+	if (host & HOST_BAD)
 		reason_set(&t->reason, text, &t->said);
-		th_sleep(t);
-	}
+	v->host |= (unsigned char)host;
+}
+
+/* What the report of a deferral says of the host: by the word, or by the
+ * status in the notary fields, whose parts are "address, action, status". */
+static int
+host_said(int verdict, const char *notary)
+{
+	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
+	const char *s = strchr(notary, '\1');
+	size_t i;
+
+	if (verdict == SAID_DEFERALL)
+		return HOST_BAD | HOST_ALL;
+	s = s == NULL ? NULL : strchr(s + 1, '\1');
+	for (i = 0; s != NULL && i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (strncmp(s + 1, bad[i], 5) == 0 &&
+		    (s[6] < '0' || s[6] > '9'))
+			return HOST_BAD;
+	return HOST_GOOD;
 }
 
 static const struct {
@@ -454,15 +471,6 @@ diagnose(const struct message *m, unsigned long off, const char *notary,
 	return ctl_sync(m->name);
 }
 
-/* The host does its work: what waited for that may go. */
-static void
-answered(struct thread *t)
-{
-	t->tries = t->step = 0;
-	if (t->sleep > now.mono)
-		th_wake(t);
-}
-
 void
 q_report(struct ta *ta, unsigned long num, unsigned long off,
     const char *notary, const char *status, const char *message)
@@ -484,17 +492,19 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 		return;
 	v = &m->v[r->vertex];
 	if (statuses[i].state == RC_PENDING) {
-		deferral(v, statuses[i].verdict, message);
+		deferral(v, statuses[i].verdict,
+		    host_said(statuses[i].verdict, notary), message);
 		return;
 	}
 	if (*message == '\0' && statuses[i].state == RC_FAILED)
 		message = "(unknown)";
 	if (statuses[i].log && diagnose(m, off, notary, statuses[i].state,
 	    message) < 0 && statuses[i].state == RC_FAILED) {
-		deferral(v, SAID_DEFERRED, "cannot write the diagnostic");
+		deferral(v, SAID_DEFERRED, HOST_GOOD,
+		    "cannot write the diagnostic");
 		return;
 	}
-	answered(v->thread);
+	v->host |= HOST_GOOD;
 	finish(v, r, statuses[i].state, status, message);
 }
 
@@ -602,7 +612,7 @@ put_back(struct vertex *v, const char *reason)
 	}
 	if (v->tries < USHRT_MAX)
 		v->tries++;
-	if (v->verdict == SAID_DEFERALL || m->held) {
+	if ((v->host & HOST_BAD && t->sleep > now.mono) || m->held) {
 		if (m->held)
 			wakeup = (long)now.mono;
 		th_ready(t, v);
@@ -646,6 +656,7 @@ q_job_over(struct ta *ta, const char *reason)
 	list_del(&ta->jobs, v);
 	v->ta = NULL;
 	t->nfed--;
+	th_heard(t, v->host);
 	settle(v);
 	if (v->left == 0 || v->msg->dropped)
 		vertex_done(v);
@@ -744,7 +755,7 @@ q_timers(void)
 
 	while ((t = heap_first(&q.wake)) != NULL && t->when <= now.mono) {
 		heap_del(&q.wake, t);
-		th_wake(OWNER(struct thread, wake, t));
+		th_due(OWNER(struct thread, wake, t));
 	}
 	while ((t = heap_first(&q.expire)) != NULL && t->when <= now.mono)
 		message_timer(OWNER(struct message, expire, t));

@@ -65,7 +65,9 @@ struct setting {
 	long	expiry2;	/* seconds after expiry */
 	long	timeout;	/* seconds an agent may be silent with work */
 	long	maxta, maxchannel, maxring;	/* agents; 0: what there is */
-	long	maxthr;		/* agents on one thread, at least 1 */
+	struct feedback fb;	/* agents on one thread, and their rate */
+	long	forget;		/* seconds of silence that end what is known of
+				 * a destination */
 	long	overfeed;	/* jobs fed ahead of the one in work */
 	long	skew;		/* retries until they fall on a boundary */
 	long	nice;		/* relative priority of the agent */
@@ -73,7 +75,8 @@ struct setting {
 	long	nretries;
 	unsigned short *retries;	/* in intervals; nretries of them */
 	char	*command;	/* NULL: none */
-	long	bychannel, queueonly, ageorder, wakeuprestartonly; /* 0, 1 */
+	long	bychannel, queueonly, ageorder, wakeuprestartonly,
+		feedbackdebug;	/* 0, 1 */
 };
 
 struct clause {
@@ -178,6 +181,12 @@ enum vertex_state { V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
 /* What an operator wants of it, once no agent has it. */
 enum doom { DOOM_NONE, DOOM_DELETE, DOOM_BOUNCE };
 
+/* What reports of a job say of its host: it was there, there was no talking to
+ * it, it wants no mail at all for now. */
+#define HOST_GOOD	1
+#define HOST_BAD	2
+#define HOST_ALL	4
+
 /* What an agent's deferrals say of a job; the larger one counts. */
 enum verdict { SAID_NOTHING, SAID_DEFERRED, SAID_RETRYAT, SAID_DEFERALL };
 
@@ -196,6 +205,7 @@ struct vertex {
 	unsigned char state;	/* enum vertex_state */
 	unsigned char verdict;	/* enum verdict; of this run */
 	unsigned char doom;	/* enum doom; FED: when it is reported */
+	unsigned char host;	/* HOST_ bits: what this run says of its host */
 };
 
 /* message: one control file and its message file.  Allocated in one piece
@@ -238,6 +248,7 @@ struct thread {
 	struct timer turn;	/* place among the ring's ready threads */
 	struct timer wake;	/* the earliest of sleep and its WAIT */
 	struct ring *ring;
+	struct dest *dest;
 	struct thread *next, *prev;	/* all threads */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
@@ -254,8 +265,8 @@ struct thread {
 	unsigned fresh;		/* READY since the order was last made */
 	unsigned mark, index;	/* the loader's: message and vertex at hand */
 	double	soonest;	/* mono; no WAIT vertex is due before */
-	double	sleep;		/* mono; its host asked for peace until then */
-	unsigned long asked;	/* value of q.events when it last did */
+	double	sleep;		/* mono; its host is dead until then */
+	unsigned long asked;	/* value of q.events when it last died */
 	unsigned short step;	/* place in the retry list, for sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */
 	unsigned char triggered;	/* queueonly: started by a T line */
@@ -281,6 +292,13 @@ struct dest {
 	double	slot;		/* mono; with a rate, the last one taken */
 	double	used;		/* mono; last report or start */
 	unsigned long ngood, nbad;	/* reports */
+	/* dest.c's: */
+	struct hlink link;	/* by channel and host */
+	struct dest *next, *prev;	/* without a thread, longest first */
+	struct thread *thread;	/* NULL: there is none */
+	struct chan *chan;
+	double	keep;		/* seconds; forgotten when unused so long */
+	char	host[1];
 };
 
 /*
@@ -319,6 +337,7 @@ struct queue {
 	struct config *config;
 	struct hash messages;	/* by num */
 	struct hash threads;	/* by channel and host */
+	struct hash dests;	/* by channel and host */
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages, by expire */
 	struct thread *all;	/* all threads */
@@ -524,10 +543,46 @@ long	retry_wait(const struct setting *, unsigned short *step,
 unsigned short retry_step(const struct setting *, long age);
 
 /* ======================================================================
+ * feedback.c - may a destination take one more agent?
+ * ====================================================================== */
+
+/* What came of a report; bits. */
+#define FB_MOVED	1	/* the window is another one */
+#define FB_DIED		2	/* ... and start nothing before d->until */
+#define FB_REVIVED	4	/* ... and it was dead */
+
+/* "1", "1/8", "1/concurrency", "1/sqrt_concurrency" become a rule; "10/m",
+ * "25/h", "1/2s" a rate (units s, m, h, d).  NULL; or what is wrong, to follow
+ * the text in a message, and nothing is set. */
+const char *fb_rule_parse(const char *, struct fb_rule *);
+const char *fb_rate_parse(const char *, struct fb_rate *);
+void	fb_init(struct dest *, const struct feedback *, double mono);
+/* A job has ended well or badly for the host; jobs whose agent died are not
+ * reported.  busy is how many agents work for the destination, this one
+ * included.  span: seconds that it sleeps if this is its death. */
+int	fb_good(struct dest *, const struct feedback *, long busy, double mono);
+int	fb_bad(struct dest *, const struct feedback *, double mono, double span);
+/* A dead one is tried again: when it has slept, and at once. */
+int	fb_wake(struct dest *, const struct feedback *, long busy, double mono);
+int	fb_lift(struct dest *, const struct feedback *, long busy);
+/* It is dead without more ado, and sleeps for span seconds. */
+int	fb_kill(struct dest *, double mono, double span);
+/* How many more agents it may have, the rate aside; 0 when it is dead. */
+long	fb_room(const struct dest *, const struct feedback *, long busy);
+/* Seconds until the rate allows a delivery to start; 0: now. */
+double	fb_wait(const struct dest *, const struct feedback *, double mono);
+void	fb_started(struct dest *, const struct feedback *, double mono);
+/* Is a destination without a thread to be forgotten?  Not before idle seconds
+ * of silence, nor while it is dead or its rate holds the next delivery up. */
+int	fb_forget(const struct dest *, const struct feedback *, long busy,
+	    double idle, double mono);
+
+/* ======================================================================
  * value.c - the keywords of the clause language, and what values mean
  * ====================================================================== */
 
-enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_RETRIES, T_COMMAND };
+enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_RETRIES, T_COMMAND,
+	    T_RULE, T_RATE };
 
 struct keyword {
 	const char *name;	/* NULL: the end of the table */
@@ -587,37 +642,14 @@ void	explain(struct config *, const char *channel, const char *host,
 	    FILE *);
 
 /* ======================================================================
- * feedback.c - may a destination take one more agent?
+ * dest.c - where destinations are kept
  * ====================================================================== */
 
-/* What came of a report; bits. */
-#define FB_MOVED	1	/* the window is another one */
-#define FB_DIED		2	/* ... and start nothing before d->until */
-#define FB_REVIVED	4	/* ... and it was dead */
-
-/* "1", "1/8", "1/concurrency", "1/sqrt_concurrency" become a rule; "10/m",
- * "25/h", "1/2s" a rate (units s, m, h, d).  NULL; or what is wrong, to follow
- * the text in a message, and nothing is set. */
-const char *fb_rule_parse(const char *, struct fb_rule *);
-const char *fb_rate_parse(const char *, struct fb_rate *);
-void	fb_init(struct dest *, const struct feedback *, double mono);
-/* A job has ended well or badly for the host; jobs whose agent died are not
- * reported.  busy is how many agents work for the destination, this one
- * included.  span: seconds that it sleeps if this is its death. */
-int	fb_good(struct dest *, const struct feedback *, long busy, double mono);
-int	fb_bad(struct dest *, const struct feedback *, double mono, double span);
-/* A dead one is tried again: when it has slept, and at once. */
-int	fb_wake(struct dest *, const struct feedback *, long busy, double mono);
-int	fb_lift(struct dest *, const struct feedback *, long busy);
-/* How many more agents it may have, the rate aside; 0 when it is dead. */
-long	fb_room(const struct dest *, const struct feedback *, long busy);
-/* Seconds until the rate allows a delivery to start; 0: now. */
-double	fb_wait(const struct dest *, const struct feedback *, double mono);
-void	fb_started(struct dest *, const struct feedback *, double mono);
-/* Is a destination without a thread to be forgotten?  Not before idle seconds
- * of silence, nor while it is dead or its rate holds the next delivery up. */
-int	fb_forget(const struct dest *, const struct feedback *, long busy,
-	    double idle, double mono);
+/* Finds or makes the new thread's destination: 0, or -1 without memory.  One
+ * that is dead has the thread sleep. */
+int	dest_take(struct thread *);
+void	dest_leave(struct thread *);	/* the thread goes */
+void	dest_forget(void);		/* those unused too long, or too many */
 
 /* ======================================================================
  * thread.c - threads and rings
@@ -641,8 +673,11 @@ void	th_ready(struct thread *, struct vertex *);
 void	th_wait(struct thread *, struct vertex *, long wakeup);
 void	th_arm(struct thread *);	/* sets its timer anew */
 void	th_wake(struct thread *);	/* everything in it may go */
-/* Its host asked for peace: it sleeps by the clause's retry list. */
+/* Nothing can be started for its host: it sleeps by the clause's retry list. */
 void	th_sleep(struct thread *);
+/* What a job that is over says of its host (HOST_ bits). */
+void	th_heard(struct thread *, int host);
+void	th_due(struct thread *);	/* its timer is due */
 /* Starts what waits for the host, queueonly too: threads started. */
 int	th_trigger(const char *host);
 /* The same for a thread, or one vertex of it, whatever it waits for; limits

@@ -312,7 +312,7 @@ say_job(struct ta *ta, const struct vertex *v)
 	say(ta, line);
 }
 
-/* How many jobs it may have at once.  With maxthr the ready vertices are
+/* How many jobs it may have at once.  In a wide window the ready ones are
  * shared with the agents that may still come. */
 static unsigned
 portion(const struct ta *ta)
@@ -320,11 +320,12 @@ portion(const struct ta *ta)
 	const struct setting *s = &ta->ring->conf->v;
 	const struct thread *t = ta->thread;
 	unsigned n = (unsigned)s->overfeed + 1, share;
+	long room;
 
-	if (s->maxthr <= (long)t->nta)
+	room = fb_room(t->dest, &s->fb, (long)t->nta);
+	if (room <= 0)
 		return n;
-	share = ta->jobs.n + t->ready.n /
-	    (unsigned)(s->maxthr - (long)t->nta + 1);
+	share = ta->jobs.n + t->ready.n / (unsigned)(room + 1);
 	if (share == 0)
 		share = 1;
 	return share < n ? share : n;

@@ -12,7 +12,9 @@
  * changed.  ta.c takes the turns.  Nothing here starts anything.
  *
  * Two kinds of later.  A vertex in WAIT waits by its own time.  A thread whose
- * host asked for peace sleeps as a whole: its vertices stay READY, untouched.
+ * host is dead sleeps as a whole: its vertices stay READY, untouched.  How
+ * many agents a thread may have, and when its host is dead, feedback.c makes
+ * of what jobs say of the host; a destination outlives its thread.
  * When a thread wakes, by whatever is due first, everything that waits in it
  * is tried in that run.  A queueonly thread wakes by a T line alone.
  *
@@ -218,6 +220,10 @@ th_get(const char *channel, const char *host)
 	t->ring = r;
 	t->picked = (unsigned char)picked(channel, host);
 	t->held = held_address(channel, host);
+	if (dest_take(t) < 0) {
+		free(t);
+		return NULL;
+	}
 	r->nthreads++;
 	hash_add(&q.threads, &t->link, thread_hash(channel, host));
 	t->next = q.all;
@@ -241,16 +247,16 @@ may_feed(const struct thread *t)
 	    t->held == NULL && s->command != NULL && (!s->queueonly || t->triggered);
 }
 
-/* How many agents may work on the thread. */
-static unsigned
-thread_limit(const struct thread *t)
+/* May one more agent work on the thread, which has n? */
+static int
+has_room(const struct thread *t, unsigned n)
 {
 	const struct setting *s = &t->ring->conf->v;
-	long n = s->maxthr;
 
-	if (t->ring->conf->bound && s->maxring > 0 && s->maxring < n)
-		n = s->maxring;
-	return (unsigned)n;
+	if (t->ring->conf->bound && s->maxring > 0 && (long)n >= s->maxring)
+		return 0;
+	return fb_room(t->dest, &s->fb, (long)n) > 0 &&
+	    fb_wait(t->dest, &s->fb, now.mono) <= 0;
 }
 
 /* With agents of its own: has it all it may have, none of them idle?  Then
@@ -273,8 +279,9 @@ th_check(struct thread *t)
 
 	if (t->ready.n == 0)
 		t->triggered = 0;	/* its run is over */
-	if (!may_feed(t) || t->nta >= thread_limit(t) || is_full(t) ||
-	    t->ready.n <= t->nstart) {
+	if (!may_feed(t) || !has_room(t, t->nta) || is_full(t) ||
+	    t->ready.n <= t->nstart ||
+	    (t->nstart > 0 && r->conf->v.fb.rate.n > 0)) {
 		heap_del(&r->ready, &t->turn);
 		return;
 	}
@@ -353,16 +360,23 @@ th_ready(struct thread *t, struct vertex *v)
 	t->fresh++;
 }
 
-/* When the thread is to be woken; queueonly ones are by a T line alone. */
+/* When something is due in the thread.  What waits in a queueonly one does so
+ * for a T line, but the rate of one that was started has its own times. */
 void
 th_arm(struct thread *t)
 {
-	if (t->ring->conf->v.queueonly)
-		heap_del(&q.wake, &t->wake);
-	else if (t->sleep > now.mono)
-		heap_set(&q.wake, &t->wake, t->sleep);
-	else if (t->wait.n > 0)
-		heap_set(&q.wake, &t->wake, t->soonest);
+	const struct setting *s = &t->ring->conf->v;
+	double when = 0, rate;
+
+	if (t->sleep > now.mono)
+		when = s->queueonly ? 0 : t->sleep;
+	else if (t->wait.n > 0 && !s->queueonly)
+		when = t->soonest;
+	rate = may_feed(t) ? fb_wait(t->dest, &s->fb, now.mono) : 0;
+	if (rate > 0 && (when == 0 || now.mono + rate < when))
+		when = now.mono + rate;
+	if (when != 0)
+		heap_set(&q.wake, &t->wake, when);
 	else
 		heap_del(&q.wake, &t->wake);
 }
@@ -385,12 +399,25 @@ th_wake(struct thread *t)
 	struct vertex *v;
 
 	t->sleep = 0;
+	fb_lift(t->dest, &t->ring->conf->v.fb, (long)t->nta);
 	while ((v = t->wait.head) != NULL) {
 		list_del(&t->wait, v);
 		th_ready(t, v);
 	}
 	th_arm(t);
 	th_check(t);
+}
+
+void
+th_due(struct thread *t)
+{
+	if (t->sleep > now.mono ||
+	    (t->sleep == 0 && (t->wait.n == 0 || t->soonest > now.mono))) {
+		th_arm(t);
+		th_check(t);
+	} else {
+		th_wake(t);
+	}
 }
 
 int
@@ -432,6 +459,7 @@ th_flush_one(struct vertex *v)
 	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
 	t->ring->dead = 0;
 	t->sleep = 0;
+	fb_lift(t->dest, &t->ring->conf->v.fb, (long)t->nta);
 	if (v->state == V_WAIT) {
 		list_del(&t->wait, v);
 		th_ready(t, v);
@@ -473,26 +501,83 @@ th_rehold(struct thread *t)
 	return was != NULL && t->held == NULL;
 }
 
-/* The host asks for peace: the thread sleeps, whatever else is in it. */
-void
-th_sleep(struct thread *t)
+/* It sleeps, whatever else is in it. */
+static void
+sleep_for(struct thread *t, long wait)
 {
-	const struct setting *s = &t->ring->conf->v;
-	long wait;
-
 	t->asked = ++q.events;
 	t->triggered = 0;
-	if (t->sleep > now.mono)
-		return;		/* by another job of the same run */
-	if (t->tries < USHRT_MAX)
-		t->tries++;
-	wait = retry_wait(s, &t->step, t->tries, now.wall);
 	t->sleep = now.mono + (double)wait;
 	th_arm(t);
 	th_check(t);
 	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
 	    t->ring->chan->name, t->host, wait,
 	    (unsigned)t->tries, t->reason != NULL ? t->reason->s : "");
+}
+
+/* Seconds for which it would sleep now, by the retry list. */
+static long
+next_sleep(struct thread *t)
+{
+	if (t->tries < USHRT_MAX)
+		t->tries++;
+	return retry_wait(&t->ring->conf->v, &t->step, t->tries, now.wall);
+}
+
+void
+th_sleep(struct thread *t)
+{
+	if (t->sleep <= now.mono)
+		sleep_for(t, next_sleep(t));
+}
+
+/* There was no talking to the host: FB_ bits.  When one agent is all that it
+ * may have, and the agent says that no mail goes there for now, there are no
+ * others to ask. */
+static int
+heard_bad(struct thread *t, int all)
+{
+	const struct feedback *f = &t->ring->conf->v.fb;
+	unsigned short step = t->step, tries = t->tries;
+	long span = next_sleep(t);
+	int came = fb_bad(t->dest, f, now.mono, (double)span);
+
+	if (all && f->limit == 1 && f->cohorts > 0)
+		came |= fb_kill(t->dest, now.mono, (double)span);
+	if (came & FB_DIED) {
+		sleep_for(t, span);
+	} else {
+		t->step = step;
+		t->tries = tries;
+	}
+	return came;
+}
+
+void
+th_heard(struct thread *t, int host)
+{
+	const struct setting *s = &t->ring->conf->v;
+	struct dest *d = t->dest;
+	int came = 0;
+
+	if (host & HOST_BAD) {
+		came = heard_bad(t, host & HOST_ALL);
+	} else if (host & HOST_GOOD) {
+		t->tries = t->step = 0;
+		came = fb_good(d, &s->fb, (long)t->nta, now.mono);
+		if (t->sleep > now.mono)
+			th_wake(t);
+	}
+	if (s->feedbackdebug)
+		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "
+		    "success=%ld%% failure=%ld%% cohorts=%ld%%%s",
+		    t->ring->chan->name, t->host, host & HOST_BAD ? "bad" :
+		    host & HOST_GOOD ? "good" : "none", d->window, t->nta,
+		    (long)(d->success * 100), (long)(d->failure * 100),
+		    (long)(d->cohorts * 100), came & FB_DIED ? " dead" :
+		    came & FB_REVIVED ? " revived" : "");
+	if (came & FB_MOVED)
+		th_check(t);
 }
 
 /* ---- agents come and go ---------------------------------------------- */
@@ -545,7 +630,8 @@ th_leave(struct ta *ta)
 static int
 more(const struct ta *ta)
 {
-	return ta->working && !ta->ring->old && may_feed(ta->thread);
+	return ta->working && !ta->ring->old && may_feed(ta->thread) &&
+	    has_room(ta->thread, ta->thread->nta - 1);
 }
 
 struct vertex *
@@ -564,8 +650,12 @@ th_feed(struct ta *ta)
 	v->ta = ta;
 	v->heard = 0;
 	v->verdict = SAID_NOTHING;
+	v->host = 0;
 	list_add(&ta->jobs, v);
 	ta->stretch++;
+	fb_started(t->dest, &t->ring->conf->v.fb, now.mono);
+	if (t->ring->conf->v.fb.rate.n > 0)
+		th_arm(t);
 	th_check(t);
 	return v;
 }
@@ -610,6 +700,7 @@ thread_end(struct thread *t)
 	heap_del(&q.wake, &t->wake);
 	heap_del(&t->ring->ready, &t->turn);
 	hash_del(&q.threads, &t->link);
+	dest_leave(t);
 	t->ring->nthreads--;
 	q.nthreads--;
 	if (t->next != NULL)
@@ -686,6 +777,7 @@ th_sweep(void)
 		sweep.rings = 0;
 		sweep_rings();
 	}
+	dest_forget();
 }
 
 int
@@ -693,5 +785,7 @@ th_init(struct config *config)
 {
 	q.config = config;
 	config->refs++;
+	if (hash_init(&q.dests, 64) < 0)
+		return -1;
 	return hash_init(&q.threads, 64);
 }

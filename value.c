@@ -28,7 +28,13 @@ const struct keyword keywords[] = {
 	{ "maxta", T_NUMBER, AT(maxta), 0, 1000000L, 0 },
 	{ "maxchannel", T_NUMBER, AT(maxchannel), 0, 1000000L, 0 },
 	{ "maxring", T_NUMBER, AT(maxring), 0, 1000000L, 0 },
-	{ "maxthr", T_NUMBER, AT(maxthr), 1, 1000000L, 1 },
+	{ "maxthr", T_NUMBER, AT(fb.limit), 1, 1000000L, 1 },
+	{ "initthr", T_NUMBER, AT(fb.init), 1, 1000000L, 5 },
+	{ "posfeedback", T_RULE, AT(fb.pos), 0, 0, 0 },
+	{ "negfeedback", T_RULE, AT(fb.neg), 0, 0, 0 },
+	{ "cohorts", T_NUMBER, AT(fb.cohorts), 0, 1000000L, 1 },
+	{ "rate", T_RATE, AT(fb.rate), 0, 0, 0 },
+	{ "forget", T_SPAN, AT(forget), 0, YEARS, 3600 },
 	{ "overfeed", T_NUMBER, AT(overfeed), 0, 10000, 0 },
 	{ "skew", T_NUMBER, AT(skew), 1, 1000000L, 5 },
 	{ "nice", T_NUMBER, AT(nice), -40, 39, 0 },
@@ -39,6 +45,7 @@ const struct keyword keywords[] = {
 	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, 0 },
 	{ "ageorder", T_FLAG, AT(ageorder), 0, 1, 0 },
 	{ "wakeuprestartonly", T_FLAG, AT(wakeuprestartonly), 0, 1, 0 },
+	{ "feedbackdebug", T_FLAG, AT(feedbackdebug), 0, 1, 0 },
 	{ NULL, T_FLAG, 0, 0, 0, 0 }
 #undef AT
 };
@@ -189,8 +196,11 @@ value_defaults(struct setting *v)
 
 	memset(v, 0, sizeof(*v));
 	for (k = keywords; k->name != NULL; k++)
-		if (k->type != T_RETRIES && k->type != T_COMMAND)
+		if (k->type != T_RETRIES && k->type != T_COMMAND &&
+		    k->type != T_RULE && k->type != T_RATE)
 			*value_long(v, k) = k->def;
+	v->fb.pos.form = v->fb.neg.form = FB_CONST;
+	v->fb.pos.x = v->fb.neg.x = 1;
 	v->retries = retries;
 	v->nretries = (long)(sizeof(retries) / sizeof(retries[0]));
 	(void)id_of(T_GROUP, "daemon", &v->gid);
@@ -208,6 +218,13 @@ value_copy(const struct keyword *k, struct setting *to,
 	case T_COMMAND:
 		to->command = from->command;
 		break;
+	case T_RULE:
+		memcpy((char *)to + k->at, (const char *)from + k->at,
+		    sizeof(struct fb_rule));
+		break;
+	case T_RATE:
+		to->fb.rate = from->fb.rate;
+		break;
 	default:
 		memcpy((char *)to + k->at, (const char *)from + k->at,
 		    sizeof(long));
@@ -219,6 +236,8 @@ int
 value_set(const struct keyword *k, struct setting *v, char *s,
     struct text *why)
 {
+	const char *bad = NULL;
+
 	switch (k->type) {
 	case T_SPAN:
 	case T_NUMBER:
@@ -235,8 +254,17 @@ value_set(const struct keyword *k, struct setting *v, char *s,
 	case T_COMMAND:
 		set_command(v, s, why);
 		break;
+	case T_RULE:
+		bad = fb_rule_parse(s,
+		    (struct fb_rule *)(void *)((char *)v + k->at));
+		break;
+	case T_RATE:
+		bad = fb_rate_parse(s, &v->fb.rate);
+		break;
 	case T_FLAG:
 		break;
 	}
+	if (bad != NULL)
+		wrong(why, "%.80s %s", s, bad);
 	return why->len > 0 ? -1 : 0;
 }

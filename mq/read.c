@@ -38,6 +38,7 @@ struct reader {
 	struct mq_queue *q;
 	struct mq_in *in;
 	void	(*report)(void *, const char *);
+	int	dests;		/* their heading was reported */
 	void	*arg;
 	unsigned long line;	/* number of this one */
 	int	ended;		/* ... and its end has been read */
@@ -564,6 +565,36 @@ fact_job(struct reader *r)
 	return j->what == NULL ? memory(r) : 0;
 }
 
+/* What is known of a destination becomes a line of the report. */
+static int
+fact_dest(struct reader *r)
+{
+	char line[MQ_TOKEN_MAX], *f[11];
+	struct text t;
+	int i, n;
+
+	if (split(r, f, 11) < 0)
+		return -1;
+	for (i = 3; i < 9; i++)
+		if ((i != 8 || strcmp(f[i], "-") != 0) &&
+		    number_in(f[i], &n) < 0)
+			return wrong(r, "a number is not understood%s", "");
+	if (r->report == NULL)
+		return 0;
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "    %s/%s/d  window=%s/%s agents=%s good=%s bad=%s",
+	    f[1], f[2], f[3], f[4], f[5], f[6], f[7]);
+	if (strcmp(f[9], "-") != 0)
+		text_add(&t, " rate=%s", f[9]);
+	if (strcmp(f[8], "-") != 0)
+		text_add(&t, " dead for %ss: %s", f[8], f[10]);
+	if (!r->dests)
+		r->report(r->arg, "Destinations:");
+	r->dests = 1;
+	r->report(r->arg, line);
+	return 0;
+}
+
 static int
 fact(struct reader *r)
 {
@@ -583,6 +614,8 @@ fact(struct reader *r)
 			return -1;
 		return number_in(f[2], &n) == 0 ? 0 :
 		    wrong(r, "a number is not understood%s", "");
+	case 'd':
+		return fact_dest(r);
 	case 'm':
 		return fact_message(r);
 	case 'v':
@@ -606,7 +639,8 @@ facts(struct reader *r)
 		if (r->tok[0] == '\0' || r->tok[1] != '\t')
 			return wrong(r, "\"%.60s\" is not understood",
 			    r->tok);
-		if (r->report != NULL && r->tok[0] != 'p')
+		if (r->report != NULL && r->tok[0] != 'p' &&
+		    r->tok[0] != 'd')
 			continue;	/* nothing is kept */
 		if (fact(r) < 0)
 			return -1;
@@ -662,6 +696,7 @@ mq_read(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	r.line = 1;
 	r.ended = 0;
 	r.ahead = -2;
+	r.dests = 0;
 	r.why = why;
 	why[0] = '\0';
 	if (greeting(&r) < 0)

@@ -110,6 +110,10 @@ put_limit(const char *what)
 		    "started", stdout);
 		return;
 	}
+	if (strcmp(what, "rate") == 0) {
+		fputs("waits, the rate is reached", stdout);
+		return;
+	}
 	fputs("waits for a slot", stdout);
 	if (*what != '\0') {
 		fputs(", ", stdout);

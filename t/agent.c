@@ -23,6 +23,7 @@
  *	-g		never say #hungry
  *	-r		answer every job with #resync alone
  *	-i		do not go when told to, not even by SIGTERM
+ *	-n STATUS	the notary fields name this status ("4.4.1 (gone)")
  *	-e		at the start, print the environment and so on to -s
  *
  * Exit: 0 at an empty line or the end of input.
@@ -35,7 +36,7 @@
 extern char **environ;
 
 static struct {
-	const char *channel, *out, *until, *gate, *log, *extra;
+	const char *channel, *out, *until, *gate, *log, *extra, *notary;
 	int	die_before, die_after, first, untagged, mute, resync, inspect;
 	int	deaf;
 	char	status[400];
@@ -133,7 +134,7 @@ static void
 deliver(FILE *f, const char *name, long off, const char *host)
 {
 	const char *base = strrchr(name, '/'), *status = arg.status;
-	char line[600];
+	char line[1000], notary[300];
 	int tag = ' ';
 
 	if (arg.until != NULL && !exists(arg.until))
@@ -154,8 +155,11 @@ deliver(FILE *f, const char *name, long off, const char *host)
 	}
 	if (njobs == arg.die_after)
 		_exit(X_SOFTWARE);
-	text_fmt(line, sizeof(line), "%lu/%ld\t\t%s\n",
-	    num_of(base == NULL ? name : base + 1, NULL), off, status);
+	text_fmt(notary, sizeof(notary), "user\1delayed\1%s\1x-local; 450\1",
+	    arg.notary != NULL ? arg.notary : "");
+	text_fmt(line, sizeof(line), "%lu/%ld\t%s\t%s\n",
+	    num_of(base == NULL ? name : base + 1, NULL), off,
+	    arg.notary != NULL ? notary : "", status);
 	print(line);
 }
 
@@ -227,7 +231,7 @@ options(int argc, char **argv)
 	struct text t;
 	int c;
 
-	while ((c = getopt(argc, argv, "c:h:o:f:w:s:x:d:D:1ugrei")) != -1)
+	while ((c = getopt(argc, argv, "c:h:o:f:w:s:x:d:D:n:1ugrei")) != -1)
 		switch (c) {
 		case 'c': arg.channel = optarg; break;
 		case 'h': break;
@@ -238,6 +242,7 @@ options(int argc, char **argv)
 		case 'x': arg.extra = optarg; break;
 		case 'd': arg.die_before = atoi(optarg); break;
 		case 'D': arg.die_after = atoi(optarg); break;
+		case 'n': arg.notary = optarg; break;
 		case '1': arg.first = 1; break;
 		case 'u': arg.untagged = 1; break;
 		case 'g': arg.mute = 1; break;

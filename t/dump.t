@@ -33,7 +33,7 @@ still() {
 	    -e 's/HA={[0-9]*}/HA={S}/' -e 's/FA={[0-9]*}/FA={S}/' \
 	    -e 's/W=[0-9]*s/W=S/' -e 's/QA=[0-9ms]*/QA=T/' \
 	    -e 's/Uptime: [0-9ms]*$/Uptime: T/' \
-	    -e "s|	$po\$|	PO|" \
+	    -e '/^d	/d' -e "s|	$po\$|	PO|" \
 	    -e 's/^t	[0-9]*	[0-9]*$/t	WALL	S/' \
 	    -e 's/^\(m	[^	]*	\)[0-9]*	/\1S	/' \
 	    -e 's/^\(v	[0-9]*	retry	\)[0-9]*	/\1S	/' \

@@ -2,8 +2,8 @@
 # Calls between the daemon's modules go only downwards.
 . "${0%/*}/lib.sh"
 
-layers='scheduler status dump admin pool ta child intake queue thread order
-feedback bounce explain held cf value retry command pattern spool ctl post line util'
+layers='scheduler status dump admin pool ta child intake queue thread dest
+order bounce explain held cf value feedback retry command pattern spool ctl post line util'
 
 # Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each
 # thing that is wrong: "unknown X", "up X -> Y symbol", "mutual X Y".

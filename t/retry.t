@@ -52,14 +52,15 @@ ok '... until it is delivered' wait_log 'complete msg=101-1' 20
 
 wait_log 'deferred msg=111-1'
 put "$po" 112-1 down h user
-ok 'a new message wakes a host that sleeps' \
-    wait_log 'asleep .*channel=down .*tries=2'
+wait_log 'load msg=112-1'
 wait_log 'deferred msg=181-1'
 put "$po" 182-1 keep h user
 wait_log 'load msg=182-1'
 put "$po" 183-1 jack other user
 wait_log 'deferred msg=183-1'
-is '... but not with wakeuprestartonly' "$(grep -c '^<182' "$tmp/keep")" 0
+is 'with wakeuprestartonly new mail waits for the others' \
+    "$(grep -c '^<182' "$tmp/keep")" 0
+is 'new mail for a dead host waits' "$(count 'deferred msg=112-1')" 0
 
 ok 'retries=0 tries again' \
     wait_for 20 eval '[ "$(count "deferred msg=161-1")" -ge 3 ]'

@@ -1,0 +1,108 @@
+/*
+ * dest.c - where destinations are kept.
+ *
+ * What is known of a channel and host outlives the thread that is its queue,
+ * so that a window that was learned, a death, or the next slot of a rate is
+ * not lost when the last message goes.  Destinations without a thread stand in
+ * a list, those unused for longest first.  They are forgotten after a silence,
+ * which is a setting of the clause, and when they are too many: a host that
+ * has sent to every machine of the world once need not remember them all.
+ *
+ * What is known, and what comes of it, is feedback.c's.  All costs O(1).
+ */
+#include "scheduler.h"
+
+#define UNUSED_MOST	1000	/* a small machine has other uses for memory */
+
+/* Destinations without a thread, unused for longest first. */
+static struct {
+	struct dest *first, *last;
+	unsigned n;
+} unused;
+
+static struct dest *
+dest_find(const struct chan *chan, const char *host, unsigned hash)
+{
+	struct hlink *l;
+	struct dest *d;
+
+	for (l = hash_first(&q.dests, hash); l != NULL; l = hash_next(l)) {
+		d = OWNER(struct dest, link, l);
+		if (d->chan == chan && strcmp(d->host, host) == 0)
+			return d;
+	}
+	return NULL;
+}
+
+static void
+no_longer_unused(struct dest *d)
+{
+	if (d->next != NULL)
+		d->next->prev = d->prev;
+	else
+		unused.last = d->prev;
+	if (d->prev != NULL)
+		d->prev->next = d->next;
+	else
+		unused.first = d->next;
+	d->next = d->prev = NULL;
+	unused.n--;
+}
+
+int
+dest_take(struct thread *t)
+{
+	unsigned hash = hash_text(t->host, hash_text(t->ring->chan->name, 0));
+	struct dest *d = dest_find(t->ring->chan, t->host, hash);
+
+	if (d == NULL) {
+		d = mem_get(sizeof(*d) + strlen(t->host));
+		if (d == NULL)
+			return -1;
+		strcpy(d->host, t->host);
+		d->chan = t->ring->chan;
+		fb_init(d, &t->ring->conf->v.fb, now.mono);
+		hash_add(&q.dests, &d->link, hash);
+	} else {
+		no_longer_unused(d);
+	}
+	d->thread = t;
+	t->dest = d;
+	if (d->window == 0 && d->until > now.mono)
+		t->sleep = d->until;
+	return 0;
+}
+
+void
+dest_leave(struct thread *t)
+{
+	const struct setting *s = &t->ring->conf->v;
+	struct dest *d = t->dest;
+
+	d->thread = NULL;
+	d->used = now.mono;
+	d->keep = (double)s->forget;
+	if (s->fb.rate.n > 0 && d->keep < (double)s->fb.rate.per)
+		d->keep = (double)s->fb.rate.per;
+	d->prev = unused.last;
+	if (unused.last != NULL)
+		unused.last->next = d;
+	else
+		unused.first = d;
+	unused.last = d;
+	unused.n++;
+}
+
+void
+dest_forget(void)
+{
+	struct dest *d;
+
+	while ((d = unused.first) != NULL && (unused.n > UNUSED_MOST ||
+	    ((d->window > 0 || d->until <= now.mono) &&
+	    now.mono - d->used >= d->keep))) {
+		no_longer_unused(d);
+		hash_del(&q.dests, &d->link);
+		free(d);
+	}
+}

@@ -1,0 +1,161 @@
+#!/bin/sh
+# What is learned of a destination from its jobs: how many agents, dead or not,
+# and how often.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+ask=$top/t/ask
+po=$tmp/po
+pipe=$po/public/.mailq.text
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=500s retries=1 feedbackdebug
+dead/*	maxthr=20 command="$A -c dead deferall host is down"
+gone/*	maxthr=20 command="$A -c gone -f $tmp/up -n 4.4.1 -o $tmp/gone"
+full/*	maxthr=20 command="$A -c full -n 4.2.2 deferred mailbox full"
+one/*	command="$A -c one -f $tmp/never -n 4.4.2"
+both/*	maxthr=4 cohorts=0 overfeed=5 command="$A -c both -f $tmp/never -n 4.3.2"
+grow/*	maxthr=8 initthr=2 command="$A -c grow -w $tmp/gate -o $tmp/grow"
+rate/*	maxthr=5 rate=1/2s command="stamp $tmp/rate"
+free/*	maxthr=5 command="stamp $tmp/free"
+die/*	maxthr=4 interval=1s command="$A -c die -d 1"
+END
+agent stamp <<'END'
+echo '#hungry'
+while read -r job host && [ -n "$job" ]; do
+	if [ "$job" != '#idle' ]; then
+		date +%s >>"$1"
+		off=$(awk '/^r /{ print off + 0; exit }
+		    { off += length($0) + 1 }' "$job")
+		printf + | dd of="$job" bs=1 seek=$((off + 1)) conv=notrunc \
+		    2>/dev/null
+		printf '%s/%s\t\tok3\n' "${job%%-*}" "$off"
+	fi
+	echo '#hungry'
+done
+END
+order() {
+	said=$("$ask" order "$po" "$1" "$2" 2>&1)
+}
+# window, agents, good, bad and seconds until it is no longer dead.
+dest() {	# channel/host
+	"$ask" pipe "$pipe" 2>/dev/null | awk -F'\t' -v want="$1" \
+	    '$1 == "d" && $2 "/" $3 == want { print $4, $6, $7, $8, $9 }'
+}
+is_dest() {	# channel/host ERE
+	dest "$1" | grep -E -e "$2" >/dev/null
+}
+
+# ---- a dead host -------------------------------------------------------------
+
+"$top/t/mkspool" -c dead "$po" 10000
+ok 'start' sched_start "$po" "$tmp/cf" -q "$pipe" -S
+wait_log 'asleep channel=dead' 30
+ok 'a dead host' wait_for 10 is_dest dead/h0.test '^0 0 0 [0-9]+ [0-9]+$'
+tried=$(count 'deferred msg=')
+ok '... is found out by a cohort of connections' \
+    [ "$tried" -ge 1 ] && [ "$tried" -le 8 ]
+is '... and nothing is done for the rest of 10 000 messages' \
+    "$(count 'deferred msg=')" "$tried"
+like '... whose words are kept' "$("$ask" pipe "$pipe" |
+    grep '^d	dead')" 'host is down$'
+is '... and who all wait for the host' "$("$ask" pipe "$pipe" |
+    awk -F'\t' '/^v/ && $3 == "host"' | wc -l | tr -d ' ')" 10000
+order flush 'dead/*'
+ok 'a flush lifts it' wait_log "asleep channel=dead .*" && \
+    wait_for 20 eval '[ "$(count "asleep channel=dead")" -ge 2 ]'
+order delete 'dead/*'
+wait_for 60 eval '[ -z "$(ls "$po/transport")" ]'
+
+# ---- it comes back --------------------------------------------------------------
+
+put_many "$po" 300 1 gone 200001
+wait_log 'asleep channel=gone' 30
+: >"$tmp/up"
+order flush 'gone/*'
+ok 'a host that comes back gets all its mail' \
+    wait_for 30 eval '[ "$(wc -l <"$tmp/gone")" -ge 300 ]'
+is '... once' "$(sort "$tmp/gone" | cut -d' ' -f1 | uniq | wc -l | tr -d ' ')" 300
+ok '... and what is known outlives its queue' \
+    wait_for 10 is_dest gone/h1.test '^[1-9][0-9]* 0 300 [0-9]+ -$'
+
+# ---- what counts ------------------------------------------------------------------
+
+put_many "$po" 30 1 full 300001
+ok 'a full mailbox is no fault of the host' \
+    wait_for 20 is_dest full/h1.test '^[1-9][0-9]* 0 30 0 -$'
+for n in 1 2 3; do
+	put "$po" 40$n-1 one h.test u
+done
+ok 'with maxthr=1 a lost connection or two are a dead host' \
+    wait_for 20 is_dest one/h.test '^0 0 0 [12] [0-9]+$'
+put "$po" 404-1 one h.test u
+wait_log 'load msg=404-1'
+is '... new mail for it waits' "$(count 'deferred msg=404-1')" 0
+put_many "$po" 12 1 both 500001
+ok 'with cohorts=0 it is never dead' \
+    wait_for 20 is_dest both/h1.test '^1 0 0 12 -$'
+put "$po" 601-1 die h.test u
+ok 'an agent that dies says nothing of the host' wait_log 'agent-lost' 20
+like '...' "$(dest die/h.test)" '^4 [0-9]+ 0 0 -$'
+like 'feedbackdebug tells each report' "$(lines ' feedback channel=both')" \
+    'host=h1.test bad window=[1-4] agents=[1-4] '
+
+# ---- the window grows ------------------------------------------------------------
+
+put_many "$po" 40 1 grow 700001
+busy() {	# number of agents at work there
+	is_dest grow/h1.test "^[0-9]+ $1 "
+}
+ok 'at first as many agents as initthr says' wait_for 20 busy 2
+: >"$tmp/gate"
+ok 'all is delivered' wait_for 30 eval '[ "$(wc -l <"$tmp/grow")" -ge 40 ]'
+ok 'the window has grown, and not over maxthr' \
+    wait_for 10 is_dest grow/h1.test '^[3-8] [0-9]+ 40 0 -$'
+rm -f "$tmp/gate"
+put_many "$po" 40 1 grow 710001
+ok 'more agents are there at once the next time' wait_for 20 \
+    is_dest grow/h1.test '^[0-9]+ [3-8] 40 0'
+: >"$tmp/gate"
+
+# ---- rates ----------------------------------------------------------------------------
+
+for n in 1 2 3 4; do
+	put "$po" 80$n-1 rate h.test u
+	put "$po" 81$n-1 free h.test u
+done
+ok 'mail with a rate is delivered' wait_for 40 \
+    eval '[ "$(wc -l <"$tmp/rate")" -ge 4 ]'
+# stamps are whole seconds: two seconds apart may look like one
+ok '... not faster than that' awk 'NR > 1 && $1 - last < 1 { bad = 1 }
+    NR == 1 { first = $1 } { last = $1 }
+    END { exit bad || last - first < 5 }' "$tmp/rate"
+is '... without putting anything off' "$(count 'deferred msg=80[1-4]-1 ')" 0
+ok 'mail without one goes' wait_for 20 eval '[ "$(wc -l <"$tmp/free")" -ge 4 ]'
+
+# ---- what the clauses may say -------------------------------------------------------
+
+conf "$tmp/kw" <<END
+a/*	maxthr=7 initthr=3 posfeedback=1/concurrency negfeedback="0.5 / 2"
+	cohorts=2 rate=10/m forget=2h feedbackdebug command=x
+b/*	command=x
+END
+out=$("$SCHEDULER" -n -f "$tmp/kw" a/x)
+for want in maxthr=7 initthr=3 posfeedback=1/concurrency negfeedback=0.25 \
+    cohorts=2 rate=10/60s forget=2h feedbackdebug; do
+	like "$want" "$out" "^	$want\$"
+done
+out=$("$SCHEDULER" -n -f "$tmp/kw" b/x)
+for want in maxthr=1 initthr=5 posfeedback=1 negfeedback=1 cohorts=1 forget=1h
+do
+	like "by default $want" "$out" "^	$want\$"
+done
+printf 'a/*	posfeedback=2 command=x\n' >"$tmp/kw"
+like 'a wrong rule' "$("$SCHEDULER" -n -f "$tmp/kw" 2>&1)" \
+    ':1: posfeedback: 2 is not between 0 and 1'
+printf 'a/*	rate=10 command=x\n' >"$tmp/kw"
+like 'a wrong rate' "$("$SCHEDULER" -n -f "$tmp/kw" 2>&1)" \
+    ':1: rate: 10 has no /'
+sched_stop
+finish
