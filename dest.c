@@ -68,7 +68,8 @@ dest_take(struct thread *t)
 	}
 	d->thread = t;
 	t->dest = d;
-	if (d->window == 0 && d->until > now.mono)
+	fb_wake(d, &t->ring->conf->v.fb, 0, now.mono);
+	if (d->window == 0)
 		t->sleep = d->until;
 	return 0;
 }

@@ -368,8 +368,8 @@ th_arm(struct thread *t)
 	const struct setting *s = &t->ring->conf->v;
 	double when = 0, rate;
 
-	if (t->sleep > now.mono)
-		when = s->queueonly ? 0 : t->sleep;
+	if (t->sleep != 0)	/* when it is past, th_due has yet to come */
+		when = s->queueonly && !t->triggered ? 0 : t->sleep;
 	else if (t->wait.n > 0 && !s->queueonly)
 		when = t->soonest;
 	rate = may_feed(t) ? fb_wait(t->dest, &s->fb, now.mono) : 0;
@@ -435,8 +435,8 @@ th_trigger(const char *host)
 		/* what this run put off is not to be tried again by it */
 		if (t->nta == 0)
 			th_wake(t);
-		else
-			th_check(t);
+		th_arm(t);
+		th_check(t);
 		n++;
 	}
 	log_info("trigger host=%s threads=%d", host, n);
@@ -488,6 +488,7 @@ th_release(struct vertex *v)
 {
 	v->thread->nheld--;
 	th_ready(v->thread, v);
+	th_arm(v->thread);
 	th_check(v->thread);
 }
 
@@ -497,6 +498,7 @@ th_rehold(struct thread *t)
 	const char *was = t->held;
 
 	t->held = held_address(t->ring->chan->name, t->host);
+	th_arm(t);
 	th_check(t);
 	return was != NULL && t->held == NULL;
 }
@@ -529,6 +531,26 @@ th_sleep(struct thread *t)
 {
 	if (t->sleep <= now.mono)
 		sleep_for(t, next_sleep(t));
+}
+
+/* It answers after all.  What waits for the host may go; what was put off for
+ * the address keeps to its time, or two kinds of mail wake each other on and
+ * on. */
+static void
+revive(struct thread *t)
+{
+	struct vertex *v, *next;
+
+	t->sleep = 0;
+	for (v = t->wait.head; v != NULL; v = next) {
+		next = v->next;
+		if (v->host & HOST_BAD) {
+			list_del(&t->wait, v);
+			th_ready(t, v);
+		}
+	}
+	th_arm(t);
+	th_check(t);
 }
 
 /* There was no talking to the host: FB_ bits.  When one agent is all that it
@@ -565,8 +587,8 @@ th_heard(struct thread *t, int host)
 	} else if (host & HOST_GOOD) {
 		t->tries = t->step = 0;
 		came = fb_good(d, &s->fb, (long)t->nta, now.mono);
-		if (t->sleep > now.mono)
-			th_wake(t);
+		if (t->sleep != 0)
+			revive(t);
 	}
 	if (s->feedbackdebug)
 		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "

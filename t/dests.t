@@ -19,6 +19,7 @@ both/*	maxthr=4 cohorts=0 overfeed=5 command="$A -c both -f $tmp/never -n 4.3.2"
 grow/*	maxthr=8 initthr=2 command="$A -c grow -w $tmp/gate -o $tmp/grow"
 rate/*	maxthr=5 rate=1/2s command="stamp $tmp/rate"
 free/*	maxthr=5 command="stamp $tmp/free"
+many/*	maxthr=5 interval=1s command="$A -c many -f $tmp/back -n 4.4.1 -o $tmp/many"
 die/*	maxthr=4 interval=1s command="$A -c die -d 1"
 END
 agent stamp <<'END'
@@ -79,6 +80,17 @@ ok 'a host that comes back gets all its mail' \
 is '... once' "$(sort "$tmp/gone" | cut -d' ' -f1 | uniq | wc -l | tr -d ' ')" 300
 ok '... and what is known outlives its queue' \
     wait_for 10 is_dest gone/h1.test '^[1-9][0-9]* 0 300 [0-9]+ -$'
+
+# ---- many that die and come back, again and again -------------------------------
+
+put_many "$po" 400 20 many 250001
+ok 'twenty dead hosts are tried again by their interval' \
+    wait_for 60 eval '[ "$(count "asleep channel=many")" -ge 100 ]'
+: >"$tmp/back"
+ok '... and none of them is forgotten' \
+    wait_for 60 eval '[ "$(wc -l <"$tmp/many")" -ge 400 ]'
+is '... nothing comes twice' \
+    "$(cut -d' ' -f1 "$tmp/many" | sort | uniq | wc -l | tr -d ' ')" 400
 
 # ---- what counts ------------------------------------------------------------------
 
