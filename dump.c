@@ -644,7 +644,7 @@ emit_dest(const struct dest *d)
 	    f == NULL ? 0L : f->limit, t == NULL ? 0 : t->nta, d->ngood,
 	    d->nbad);
 	if (d->window == 0)
-		emit("%ld\t", from_now(d->until));
+		emit("%ld\t", d->until > now.mono ? from_now(d->until) : 0L);
 	else
 		emit("-\t");
 	if (f != NULL && f->rate.n > 0)

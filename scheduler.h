@@ -266,6 +266,8 @@ struct thread {
 	unsigned mark, index;	/* the loader's: message and vertex at hand */
 	double	soonest;	/* mono; no WAIT vertex is due before */
 	double	sleep;		/* mono; its host is dead until then */
+	double	woken;		/* mono; its host answered, and so what had
+				 * waited for that was tried once more */
 	unsigned long asked;	/* value of q.events when it last died */
 	unsigned short step;	/* place in the retry list, for sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */

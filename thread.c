@@ -220,6 +220,7 @@ th_get(const char *channel, const char *host)
 	t->ring = r;
 	t->picked = (unsigned char)picked(channel, host);
 	t->held = held_address(channel, host);
+	t->woken = -1e9;	/* never */
 	if (dest_take(t) < 0) {
 		free(t);
 		return NULL;
@@ -542,6 +543,7 @@ revive(struct thread *t)
 	struct vertex *v, *next;
 
 	t->sleep = 0;
+	t->woken = now.mono;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
 		if (v->host & HOST_BAD) {
@@ -587,7 +589,9 @@ th_heard(struct thread *t, int host)
 	} else if (host & HOST_GOOD) {
 		t->tries = t->step = 0;
 		came = fb_good(d, &s->fb, (long)t->nta, now.mono);
-		if (t->sleep != 0)
+		/* a host that answers now and then is not to be stormed */
+		if (t->sleep != 0 || (t->ready.n == 0 && t->wait.n > 0 &&
+		    now.mono - t->woken >= (double)s->interval))
 			revive(t);
 	}
 	if (s->feedbackdebug)

@@ -575,10 +575,12 @@ fact_dest(struct reader *r)
 
 	if (split(r, f, 11) < 0)
 		return -1;
-	for (i = 3; i < 9; i++)
-		if ((i != 8 || strcmp(f[i], "-") != 0) &&
-		    number_in(f[i], &n) < 0)
+	for (i = 3; i < 9; i++) {
+		n = (int)strspn(f[i], "0123456789");
+		if ((n == 0 || f[i][n] != '\0') &&
+		    (i != 8 || strcmp(f[i], "-") != 0))
 			return wrong(r, "a number is not understood%s", "");
+	}
 	if (r->report == NULL)
 		return 0;
 	text_init(&t, line, sizeof(line));

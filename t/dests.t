@@ -14,6 +14,7 @@ PARAMmailqsock none
 dead/*	maxthr=20 command="$A -c dead deferall host is down"
 gone/*	maxthr=20 command="$A -c gone -f $tmp/up -n 4.4.1 -o $tmp/gone"
 full/*	maxthr=20 command="$A -c full -n 4.2.2 deferred mailbox full"
+back/*	maxthr=20 command="$A -c back -f $tmp/open -n 4.4.1 -o $tmp/opened"
 one/*	command="$A -c one -f $tmp/never -n 4.4.2"
 both/*	maxthr=4 cohorts=0 overfeed=5 command="$A -c both -f $tmp/never -n 4.3.2"
 grow/*	maxthr=8 initthr=2 command="$A -c grow -w $tmp/gate -o $tmp/grow"
@@ -91,6 +92,16 @@ ok '... and none of them is forgotten' \
     wait_for 60 eval '[ "$(wc -l <"$tmp/many")" -ge 400 ]'
 is '... nothing comes twice' \
     "$(cut -d' ' -f1 "$tmp/many" | sort | uniq | wc -l | tr -d ' ')" 400
+
+# ---- one that answers, though it was not dead ------------------------------------
+
+put "$po" 260001-1 back h.test u
+put "$po" 260002-1 back h.test u
+wait_log 'deferred msg=260001-1' 20 && wait_log 'deferred msg=260002-1' 20
+: >"$tmp/open"
+put "$po" 260003-1 back h.test u
+ok 'what waited for a host that answers goes' \
+    wait_for 20 eval '[ "$(wc -l <"$tmp/opened")" -ge 3 ]'
 
 # ---- what counts ------------------------------------------------------------------
 
