@@ -1,8 +1,8 @@
 /*
  * admin.c - what an operator wants done to the queue.
  *
- *	flush	what waits is tried now: times of its own, a host that asked
- *		for peace, a T line not come; limits and holds stay
+ *	flush	what waits is tried now: times of its own, a dead host, a
+ *		T line not come; limits and holds stay
  *	hold	nothing more of it is given to agents, nor expires
  *	release	ends such a hold
  *	delete	nobody gets it, nobody is told

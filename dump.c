@@ -13,8 +13,15 @@
  *	   limit  agents  good  bad	End:
  *	   dead until  rate  why
  *
- * (fields are parted by tabs; see mailq.1).  The number of a vertex goes by
- * message number, then channel and host.
+ * Fields are parted by tabs, times are seconds, "-" is never or none.  The
+ * number of a vertex goes by message number, then channel and host.  Flags is
+ * "h" for a message that is held.  The states of a vertex:
+ *
+ *	retry	for its own time		host	for its dead host
+ *	run	an agent has it			agent	none can be started
+ *	next	its turn comes at once		limit	the one that is named
+ *	held	"message", or the pattern	queueonly  for a T line
+ *	frozen	by -F or -p			command	no clause has one
  *
  * A dump is made by a child of the scheduler, whose memory is the queue as it
  * was when it was forked: one consistent moment.  It may take as long as it
@@ -127,7 +134,7 @@ from_now(double mono)
 /* ---- what a vertex waits for ----------------------------------------- */
 
 struct waiting {
-	const char *state;	/* see mailq.1 */
+	const char *state;	/* as in the essay */
 	const char *what;
 	long	next;		/* seconds until it is tried, -1: not known */
 };

@@ -19,7 +19,7 @@
  *
  * Expiry.  A message has one timer, for the earliest moment at which one of
  * its vertices can expire.  A vertex expires when it is older than expiry
- * and was tried, by itself or as part of a host that asked for peace; or,
+ * and was tried, by itself or as part of a host that was found dead; or,
  * tried or not, expiry2 later.  A deferral after that moment expires it at
  * once, and a retry is never put off beyond it.  A message whose control file
  * somebody took away is forgotten.
@@ -150,7 +150,7 @@ q_drop(struct message *m)
 	drop(m, "it was replaced");
 }
 
-/* Did the vertex's host ask for peace while the message was here? */
+/* Was the vertex's host found dead while the message was here? */
 static int
 host_asked(const struct vertex *v)
 {
@@ -230,7 +230,7 @@ vertex_delete(struct vertex *v)
 #define TRIED_AGAIN	60	/* ... until old mail is looked at again */
 
 /* Expires the vertex if that is due: when to look again, mono; 0: never.  The
- * host of old mail that was never tried may ask for peace at any time, and
+ * host of old mail that was never tried may be found dead at any time, and
  * that counts as a try. */
 static long
 vertex_timer(struct vertex *v)
