@@ -11,7 +11,7 @@
  *	End:
  *	(the report, for people; its last line begins with "Msgs in")
  *	Facts:
- *	p, t, m and v lines: what only our own scheduler tells
+ *	p, t, d, m and v lines: what only our own scheduler tells (dump.c)
  *	End:
  *
  * A stream that ends earlier was cut short.  One of ZMailer's has no facts
