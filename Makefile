@@ -50,7 +50,7 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
-OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o queue.o thread.o dest.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o report.o queue.o thread.o dest.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest
 
@@ -181,6 +181,7 @@ pool.o: pool.c scheduler.h line.h util.h
 child.o: child.c scheduler.h line.h util.h
 intake.o: intake.c scheduler.h line.h util.h
 queue.o: queue.c scheduler.h line.h util.h
+report.o: report.c scheduler.h line.h util.h
 thread.o: thread.c scheduler.h line.h util.h
 dest.o: dest.c scheduler.h line.h util.h
 explain.o: explain.c scheduler.h line.h util.h

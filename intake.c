@@ -242,7 +242,7 @@ obsolete(const char *name, const char *id)
 		log_warn("replace msg=%s old=%s refused: another sender or "
 		    "owner", name, id);
 	else
-		q_drop(old);
+		q_drop(old, "it was replaced");
 }
 
 /* Why a file with recipients to deliver cannot be used, or NULL. */

@@ -2,20 +2,9 @@
  * queue.c - what is in core, and what becomes of it.
  *
  * A message is split into vertices, one for each channel and host; thread.c
- * decides when a vertex goes to an agent.  This module takes messages in,
- * hears what agents report, and decides what becomes of each recipient:
- * finished, put back to wait, or expired.
- *
- * "deferred" and "retryat" concern the address: the vertex waits by its own
- * place in the retry list.  "deferall", and the others with a status that says
- * there was no talking to the host, concern the host: what comes of that is
- * thread.c's and feedback.c's matter.
- *
- * A job ends with the agent's next #hungry.  Only then is a vertex with
- * recipients left put back, and only then are tags looked at that the agent
- * should have set.  What an agent did not report, because it died or skipped
- * it, the tags on disk decide; the rest is deferred like any other, so no
- * job is ever fed on at once to the next victim.
+ * decides when a vertex goes to an agent, and report.c hears what became of
+ * it.  This module takes messages in, ends recipients, vertices and messages,
+ * and does to them what operators want.
  *
  * Expiry.  A message has one timer, for the earliest moment at which one of
  * its vertices can expire.  A vertex expires when it is older than expiry
@@ -27,8 +16,8 @@
  * Objects die in one place, q_sweep at the end of a pass: messages with no
  * vertex left, and, by th_sweep, threads and rings that are empty.
  *
- * Costs: finding a message O(1), a recipient O(log n) in its message, timers
- * O(log n); everything else on the way O(1).
+ * Costs: finding a message O(1), timers O(log n); everything else on the way
+ * O(1).
  */
 #include "scheduler.h"
 
@@ -48,8 +37,8 @@ to_sweep(struct message *m)
 	done = m;
 }
 
-static void
-vertex_done(struct vertex *v)
+void
+q_done(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
@@ -110,9 +99,8 @@ q_statlog(void)
 	return 0;
 }
 
-/* A recipient is finished, for better or worse. */
-static void
-finish(struct vertex *v, struct rcpt *r, int state, const char *status,
+void
+q_finish(struct vertex *v, struct rcpt *r, int state, const char *status,
     const char *message)
 {
 	struct message *m = v->msg;
@@ -129,10 +117,8 @@ finish(struct vertex *v, struct rcpt *r, int state, const char *status,
 	    (long)now.mono - m->born, message);
 }
 
-/* Nothing more of the message is delivered; what agents have of it ends with
- * its job. */
-static void
-drop(struct message *m, const char *why)
+void
+q_drop(struct message *m, const char *why)
 {
 	unsigned i;
 
@@ -141,13 +127,7 @@ drop(struct message *m, const char *why)
 	m->gone = (unsigned char)spool_gone(m->name);
 	for (i = 0; i < m->nv; i++)
 		if (m->v[i].state != V_FED && m->v[i].state != V_DONE)
-			vertex_done(&m->v[i]);
-}
-
-void
-q_drop(struct message *m)
-{
-	drop(m, "it was replaced");
+			q_done(&m->v[i]);
 }
 
 /* Was the vertex's host found dead while the message was here? */
@@ -195,12 +175,22 @@ vertex_expire(struct vertex *v, const char *how)
 		if (fail(m->name, m->r[i].off, "4.4.7 (delivery time expired)",
 		    message) < 0)
 			return -1;
-		finish(v, &m->r[i], RC_FAILED, "expire", message);
+		q_finish(v, &m->r[i], RC_FAILED, "expire", message);
 	}
 	if (ctl_sync(m->name) < 0)
 		log_err("expire msg=%s %s", m->name, strerror(errno));
-	vertex_done(v);
+	q_done(v);
 	return 0;
+}
+
+void
+q_tag(const struct message *m, const struct rcpt *r)
+{
+	long pid;
+	int want = r->state == RC_OK ? '+' : '-';
+
+	if (ctl_tag(m->name, r->off, &pid) != want)
+		ctl_mark(m->name, r->off, want);
 }
 
 /* Nobody gets the rest of a vertex, and nobody is told: 0 or -1 as above. */
@@ -222,7 +212,7 @@ vertex_delete(struct vertex *v)
 		    m->r[i].off, v->thread->ring->chan->name,
 		    v->thread->host);
 	}
-	vertex_done(v);
+	q_done(v);
 	return 0;
 }
 
@@ -247,7 +237,7 @@ vertex_timer(struct vertex *v)
 		return at < untried ? at : untried;
 	}
 	if (spool_gone(v->msg->name)) {
-		drop(v->msg, "its control file was taken away");
+		q_drop(v->msg, "its control file was taken away");
 		return 0;
 	}
 	if (v->state != V_FED && vertex_expire(v, "expired") == 0)
@@ -276,6 +266,16 @@ message_timer(struct message *m)
 		heap_del(&q.expire, &m->expire);
 	else
 		heap_set(&q.expire, &m->expire, (double)next);
+}
+
+void
+q_expiry(struct vertex *v)
+{
+	struct message *m = v->msg;
+	long at = vertex_timer(v);
+
+	if (at != 0 && (m->expire.pos == 0 || (double)at < m->expire.when))
+		heap_set(&q.expire, &m->expire, (double)at);
 }
 
 /* ---- arrival --------------------------------------------------------- */
@@ -336,334 +336,6 @@ q_add(struct message *m)
 	return 0;
 }
 
-/* ---- what agents report ---------------------------------------------- */
-
-/* The pending recipient at off that this agent was given; NULL, with a log
- * line, when there is none. */
-static struct rcpt *
-reported(struct ta *ta, unsigned long num, unsigned long off,
-    struct message **mp)
-{
-	struct message *m = q_find(num);
-	unsigned lo = 0, hi, mid;
-	struct rcpt *r;
-
-	if (m == NULL) {
-		log_warn("report agent=%d num=%lu rcpt=%lu no such message",
-		    ta->pid, num, off);
-		return NULL;
-	}
-	for (hi = m->nr; lo < hi; ) {
-		mid = lo + (hi - lo) / 2;
-		if (m->r[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == m->nr || m->r[lo].off != off) {
-		log_warn("report agent=%d msg=%s rcpt=%lu no such recipient",
-		    ta->pid, m->name, off);
-		return NULL;
-	}
-	r = &m->r[lo];
-	if (m->v[r->vertex].state != V_FED || m->v[r->vertex].ta != ta ||
-	    r->state != RC_PENDING) {
-		log_warn("report agent=%d msg=%s rcpt=%lu refused: it was not "
-		    "given to this agent or is finished", ta->pid, m->name,
-		    off);
-		return NULL;
-	}
-	*mp = m;
-	return r;
-}
-
-/* "retryat +60 text" and "retryat 1795220140 text": seconds from now in
- * *wait, 0 when the time is past or none; the text. */
-static const char *
-retry_time(const char *s, long *wait)
-{
-	int relative = *s == '+';
-	unsigned long n;
-
-	n = num_of(s + relative, &s);
-	while (*s == ' ')
-		s++;
-	*wait = 0;
-	if (relative && n <= LONG_MAX / 2)
-		*wait = (long)n;
-	else if (!relative && n <= LONG_MAX && (long)n > (long)now.wall)
-		*wait = (long)n - (long)now.wall;
-	return s;
-}
-
-static void
-deferral(struct vertex *v, int verdict, int host, const char *message)
-{
-	struct thread *t = v->thread;
-	char text[400];
-	long wait = 0;
-
-	if (verdict == SAID_RETRYAT)
-		message = retry_time(message, &wait);
-	if (verdict == SAID_RETRYAT && wait == 0)
-		verdict = SAID_DEFERRED;
-	text_fmt(text, sizeof(text), "%s", message);
-	if (*text != '\0')
-		reason_set(&v->reason, text, &t->said);
-	v->heard++;
-	if (verdict >= (int)v->verdict) {
-		v->verdict = (unsigned char)verdict;
-		if (verdict == SAID_RETRYAT)
-			v->wakeup = (long)now.mono + wait;
-	}
-	if (host & HOST_BAD)
-		reason_set(&t->reason, text, &t->said);
-	v->host |= (unsigned char)host;
-}
-
-/* What the report of a deferral says of the host: by the word, or by the
- * status in the notary fields, whose parts are "address, action, status". */
-static int
-host_said(int verdict, const char *notary)
-{
-	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
-	const char *s = strchr(notary, '\1');
-	size_t i;
-
-	if (verdict == SAID_DEFERALL)
-		return HOST_BAD | HOST_ALL;
-	s = s == NULL ? NULL : strchr(s + 1, '\1');
-	for (i = 0; s != NULL && i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (strncmp(s + 1, bad[i], 5) == 0 &&
-		    (s[6] < '0' || s[6] > '9'))
-			return HOST_BAD;
-	return HOST_GOOD;
-}
-
-static const struct {
-	const char *word;
-	int	state;		/* enum rcpt_state */
-	int	verdict;	/* enum verdict, when it stays pending */
-	int	log;		/* a diagnostic line is ours to write */
-} statuses[] = {
-	{ "ok", RC_OK, 0, 1 },
-	{ "ok2", RC_OK, 0, 0 },
-	{ "ok3", RC_OK, 0, 0 },
-	{ "error", RC_FAILED, 0, 1 },
-	{ "error2", RC_FAILED, 0, 0 },
-	{ "deferred", RC_PENDING, SAID_DEFERRED, 0 },
-	{ "deferback", RC_PENDING, SAID_DEFERRED, 0 },
-	{ "deferall", RC_PENDING, SAID_DEFERALL, 0 },
-	{ "retryat", RC_PENDING, SAID_RETRYAT, 0 }
-};
-
-/* The line for an agent that leaves it to us: each failure, and a success
- * that somebody wants to hear of.  0, or -1 when it is not on disk. */
-static int
-diagnose(const struct message *m, unsigned long off, const char *notary,
-    int state, const char *message)
-{
-	if (state == RC_OK && !ctl_notify(m->name, off, "SUCCESS"))
-		return 0;
-	if (ctl_diag(m->name, off, notary, state == RC_OK ? "2.0.0 (delivered)"
-	    : "5.0.0 (permanent failure)", message) < 0)
-		return -1;
-	return ctl_sync(m->name);
-}
-
-void
-q_report(struct ta *ta, unsigned long num, unsigned long off,
-    const char *notary, const char *status, const char *message)
-{
-	struct message *m;
-	struct vertex *v;
-	struct rcpt *r;
-	size_t i, n = sizeof(statuses) / sizeof(statuses[0]);
-
-	for (i = 0; i < n && strcmp(status, statuses[i].word) != 0; i++)
-		;
-	if (i == n) {
-		log_warn("report agent=%d num=%lu rcpt=%lu unknown status %s",
-		    ta->pid, num, off, status);
-		return;
-	}
-	r = reported(ta, num, off, &m);
-	if (r == NULL)
-		return;
-	v = &m->v[r->vertex];
-	if (statuses[i].state == RC_PENDING) {
-		deferral(v, statuses[i].verdict,
-		    host_said(statuses[i].verdict, notary), message);
-		return;
-	}
-	if (*message == '\0' && statuses[i].state == RC_FAILED)
-		message = "(unknown)";
-	if (statuses[i].log && diagnose(m, off, notary, statuses[i].state,
-	    message) < 0 && statuses[i].state == RC_FAILED) {
-		deferral(v, SAID_DEFERRED, HOST_GOOD,
-		    "cannot write the diagnostic");
-		return;
-	}
-	v->host |= HOST_GOOD;
-	finish(v, r, statuses[i].state, status, message);
-}
-
-/* ---- the end of a job ------------------------------------------------ */
-
-static int
-is_agent(long pid)
-{
-	struct ta *ta;
-
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		if (ta->pid == (int)pid)
-			return 1;
-	return 0;
-}
-
-/* A recipient that was not reported: the tag on disk decides.  A lock that
- * one of our agents still holds is stale, since none has this job. */
-static void
-ask_disk(struct vertex *v, struct rcpt *r)
-{
-	const char *name = v->msg->name;
-	long pid;
-	int tag = ctl_tag(name, r->off, &pid);
-
-	if (tag == '+')
-		finish(v, r, RC_OK, "ok", "(by its tag, not reported)");
-	else if (tag == '-')
-		finish(v, r, RC_FAILED, "error", "(by its tag, not reported)");
-	else if (tag == '~' && is_agent(pid))
-		ctl_mark(name, r->off, ' ');
-}
-
-/* A recipient that is finished: one whose tag was left unset would be
- * delivered to again. */
-static void
-check_tag(const struct message *m, const struct rcpt *r)
-{
-	long pid;
-	int want = r->state == RC_OK ? '+' : '-';
-
-	if (ctl_tag(m->name, r->off, &pid) != want)
-		ctl_mark(m->name, r->off, want);
-}
-
-/* Do the message's files go when this vertex is over? */
-static int
-is_last(const struct vertex *v)
-{
-	return v->left == 0 && v->msg->left == 1 && !v->msg->failed;
-}
-
-/* Goes over the recipients of the job and takes finished ones off the
- * vertex's chain. */
-static void
-settle(struct vertex *v)
-{
-	struct message *m = v->msg;
-	unsigned *link, i;
-
-	if (v->heard < v->left)
-		for (i = v->first; i != NONE; i = m->r[i].next)
-			if (m->r[i].state == RC_PENDING)
-				ask_disk(v, &m->r[i]);
-	if (is_last(v))
-		return;
-	for (link = &v->first; (i = *link) != NONE; )
-		if (m->r[i].state == RC_PENDING) {
-			link = &m->r[i].next;
-		} else {
-			check_tag(m, &m->r[i]);
-			*link = m->r[i].next;
-		}
-}
-
-/* When a vertex that was put off is to be tried again, mono: never later
- * than it expires. */
-static long
-next_try(struct vertex *v)
-{
-	const struct setting *s = &v->thread->ring->conf->v;
-	long end = v->msg->born + s->expiry, at = v->wakeup;
-
-	if (v->verdict != SAID_RETRYAT)
-		at = (long)now.mono + retry_wait(s, &v->step, v->tries,
-		    now.wall);
-	return s->expiry > 0 && at > end && (double)end > now.mono ? end : at;
-}
-
-/* Puts a vertex with recipients left back into its thread. */
-static void
-put_back(struct vertex *v, const char *reason)
-{
-	struct message *m = v->msg;
-	struct thread *t = v->thread;
-	long wakeup = (long)t->sleep, at;
-
-	if (v->heard == 0)
-		reason_set(&v->reason, reason, &t->said);
-	if (v->heard == 0 && spool_gone(m->name))
-		drop(m, "its control file was taken away");
-	if (m->dropped) {
-		vertex_done(v);
-		return;
-	}
-	if (v->tries < USHRT_MAX)
-		v->tries++;
-	if ((v->host & HOST_BAD && t->sleep > now.mono) || m->held) {
-		if (m->held)
-			wakeup = (long)now.mono;
-		th_ready(t, v);
-	} else {
-		wakeup = next_try(v);
-		th_wait(t, v, wakeup);
-	}
-	if (m->held)
-		th_hold(v);
-	th_check(t);
-	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "
-	    "next=%ld age=%ld %s", m->name, t->ring->chan->name,
-	    t->host, v->left, (unsigned)v->tries, wakeup - (long)now.mono,
-	    (long)now.mono - m->born, v->reason != NULL ? v->reason->s : "");
-	at = vertex_timer(v);	/* it may have expired by now */
-	if (at != 0 && (m->expire.pos == 0 || (double)at < m->expire.when))
-		heap_set(&q.expire, &m->expire, (double)at);
-}
-
-/* The operator's will is done, now that no agent has it: 0, or -1 when the
- * disk would not have it. */
-static int
-doom(struct vertex *v)
-{
-	int how = v->doom;
-
-	v->doom = DOOM_NONE;
-	return how == DOOM_DELETE ? vertex_delete(v) :
-	    vertex_expire(v, "ended by the postmaster");
-}
-
-void
-q_job_over(struct ta *ta, const char *reason)
-{
-	struct vertex *v = ta->jobs.head;
-	struct thread *t;
-
-	if (v == NULL)
-		return;
-	t = v->thread;
-	list_del(&ta->jobs, v);
-	v->ta = NULL;
-	t->nfed--;
-	th_heard(t, v->host);
-	settle(v);
-	if (v->left == 0 || v->msg->dropped)
-		vertex_done(v);
-	else if (v->doom == DOOM_NONE || doom(v) < 0)
-		put_back(v, reason);
-}
-
 /* ---- what an operator wants ------------------------------------------ */
 
 #define DOOMED_NOW	100	/* vertices that are ended in one pass */
@@ -675,13 +347,23 @@ static struct {
 } walk;
 
 int
+q_doomed(struct vertex *v)
+{
+	int how = v->doom;
+
+	v->doom = DOOM_NONE;
+	return how == DOOM_DELETE ? vertex_delete(v) :
+	    vertex_expire(v, "ended by the postmaster");
+}
+
+int
 q_doom(struct vertex *v, enum doom how, int later)
 {
 	v->doom = (unsigned char)how;
 	if (v->state == V_FED)
 		return 1;
 	if (!later)
-		return doom(v);
+		return q_doomed(v);
 	if (v->state != V_HELD)
 		th_hold(v);	/* nobody gets it meanwhile */
 	walk.on = walk.found = 1;
@@ -699,7 +381,7 @@ doom_message(struct message *m)
 		if (v->doom == DOOM_NONE || v->state != V_HELD)
 			continue;
 		n++;
-		if (doom(v) < 0 && !m->held)
+		if (q_doomed(v) < 0 && !m->held)
 			th_release(v);
 	}
 	return n;
@@ -799,7 +481,7 @@ mark_all(const struct message *m)
 
 	for (i = 0; i < m->nr; i++)
 		if (m->r[i].state != RC_PENDING)
-			check_tag(m, &m->r[i]);
+			q_tag(m, &m->r[i]);
 }
 
 /* The files of a message that is done go, or are kept for the postmaster

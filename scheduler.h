@@ -701,7 +701,7 @@ void	th_leave(struct ta *);
 struct vertex *th_feed(struct ta *);
 
 /* ======================================================================
- * queue.c - messages: arrival, reports, outcome, expiry
+ * queue.c - messages: arrival, outcome, expiry
  * ====================================================================== */
 
 int	q_init(struct config *);	/* 0, or -1 without memory */
@@ -717,8 +717,21 @@ struct message *q_find(unsigned long num);
 /* Takes a message over, with vertices and recipients filled in, and starts
  * its threads.  0; -1 without memory, then it is still the caller's. */
 int	q_add(struct message *);
-/* Nothing more of the message is to be delivered; it goes without report. */
-void	q_drop(struct message *);
+/* A recipient of the vertex is finished, on disk already; status and message
+ * are for the log. */
+void	q_finish(struct vertex *, struct rcpt *, int state, const char *status,
+	    const char *message);
+/* Makes sure that the tag of a finished recipient says so; one that was left
+ * unset would be delivered to again. */
+void	q_tag(const struct message *, const struct rcpt *);
+/* The vertex is over: off its lists, and the sweep takes the message if it
+ * was the last. */
+void	q_done(struct vertex *);
+/* Nothing more of the message is to be delivered; it goes without report, and
+ * what agents have of it ends with its job. */
+void	q_drop(struct message *, const char *why);
+/* The vertex was put off: it expires if that is due, else its timer is set. */
+void	q_expiry(struct vertex *);
 /* An operator holds the message, or lets it go. */
 void	q_hold(struct message *, int on);
 /* ... wants the vertex deleted or bounced, at once or, as one of many, soon:
@@ -726,13 +739,21 @@ void	q_hold(struct message *, int on);
  * would not have it. */
 int	q_doom(struct vertex *, enum doom, int later);
 void	q_rearm(struct message *);	/* a hold on an address has ended */
+/* What an operator wanted of it is done, now that no agent has it: 0, or -1
+ * when the disk would not have it. */
+int	q_doomed(struct vertex *);
+
+/* ======================================================================
+ * report.c - what agents say became of a job
+ * ====================================================================== */
+
 /* A report line of the agent.  What does not fit is logged and changes
  * nothing. */
-void	q_report(struct ta *, unsigned long num, unsigned long off,
+void	rp_report(struct ta *, unsigned long num, unsigned long off,
 	    const char *notary, const char *status, const char *message);
 /* The oldest of ta->jobs is over: what it was not reported the tags on disk
  * decide; the rest is deferred, for the reason given if it has none. */
-void	q_job_over(struct ta *, const char *reason);
+void	rp_job_over(struct ta *, const char *reason);
 
 /* ======================================================================
  * intake.c - control files become messages in core

@@ -24,7 +24,7 @@
  * Trouble.  An agent that cannot be run, or dies before its first #hungry,
  * stops its ring for an interval, with one line in the log; where the command
  * names the host, its thread alone.  One that dies later loses nothing: the
- * tags on disk decide (q_job_over).  One that is silent for the clause's
+ * tags on disk decide (rp_job_over).  One that is silent for the clause's
  * timeout with work in hand is ended.
  *
  * Costs: one pass O(agents), as select itself; a report O(log n) in its
@@ -463,7 +463,7 @@ hungry(struct ta *ta)
 		noise(ta, "hungry, but it has no job", "");
 		return;
 	} else {
-		q_job_over(ta, "transport agent did not report on it");
+		rp_job_over(ta, "transport agent did not report on it");
 	}
 	go_on(ta);
 }
@@ -496,7 +496,7 @@ report(struct ta *ta, char *line)
 		text++;
 	if (ta->jobs.n > 0)
 		ta->skip = 0;	/* it is at a job, #idle is behind it */
-	q_report(ta, num, off, notary, status, text);
+	rp_report(ta, num, off, notary, status, text);
 }
 
 static void
@@ -637,7 +637,7 @@ bury(struct ta *ta)
 		log_info("agent-end pid=%d channel=%s agents=%u", ta->pid,
 		    r->chan->name, q.nagents - 1);
 	while (ta->jobs.n > 0)
-		q_job_over(ta, reason);
+		rp_job_over(ta, reason);
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
 		pool_del(ta);

@@ -1,0 +1,321 @@
+/*
+ * report.c - what agents say became of a job.
+ *
+ * Each recipient of a job is reported as finished, for better or worse, or as
+ * put off.  "deferred" and "retryat" concern the address: the vertex waits by
+ * its own place in the retry list.  "deferall", and the others with a status
+ * that says there was no talking to the host, concern the host: what comes of
+ * that is thread.c's and feedback.c's matter.
+ *
+ * A job ends with the agent's next #hungry.  Only then is a vertex with
+ * recipients left put back, and only then are tags looked at that the agent
+ * should have set.  What an agent did not report, because it died or skipped
+ * it, the tags on disk decide; the rest is deferred like any other, so no
+ * job is ever fed on at once to the next victim.
+ *
+ * A report that does not fit what the agent was given is logged and changes
+ * nothing.  A recipient is found in O(log n) of its message.
+ */
+#include "scheduler.h"
+
+/* ---- reports --------------------------------------------------------- */
+
+/* The pending recipient at off that this agent was given; NULL, with a log
+ * line, when there is none. */
+static struct rcpt *
+reported(struct ta *ta, unsigned long num, unsigned long off,
+    struct message **mp)
+{
+	struct message *m = q_find(num);
+	unsigned lo = 0, hi, mid;
+	struct rcpt *r;
+
+	if (m == NULL) {
+		log_warn("report agent=%d num=%lu rcpt=%lu no such message",
+		    ta->pid, num, off);
+		return NULL;
+	}
+	for (hi = m->nr; lo < hi; ) {
+		mid = lo + (hi - lo) / 2;
+		if (m->r[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == m->nr || m->r[lo].off != off) {
+		log_warn("report agent=%d msg=%s rcpt=%lu no such recipient",
+		    ta->pid, m->name, off);
+		return NULL;
+	}
+	r = &m->r[lo];
+	if (m->v[r->vertex].state != V_FED || m->v[r->vertex].ta != ta ||
+	    r->state != RC_PENDING) {
+		log_warn("report agent=%d msg=%s rcpt=%lu refused: it was not "
+		    "given to this agent or is finished", ta->pid, m->name,
+		    off);
+		return NULL;
+	}
+	*mp = m;
+	return r;
+}
+
+/* "retryat +60 text" and "retryat 1795220140 text": seconds from now in
+ * *wait, 0 when the time is past or none; the text. */
+static const char *
+retry_time(const char *s, long *wait)
+{
+	int relative = *s == '+';
+	unsigned long n;
+
+	n = num_of(s + relative, &s);
+	while (*s == ' ')
+		s++;
+	*wait = 0;
+	if (relative && n <= LONG_MAX / 2)
+		*wait = (long)n;
+	else if (!relative && n <= LONG_MAX && (long)n > (long)now.wall)
+		*wait = (long)n - (long)now.wall;
+	return s;
+}
+
+static void
+deferral(struct vertex *v, int verdict, int host, const char *message)
+{
+	struct thread *t = v->thread;
+	char text[400];
+	long wait = 0;
+
+	if (verdict == SAID_RETRYAT)
+		message = retry_time(message, &wait);
+	if (verdict == SAID_RETRYAT && wait == 0)
+		verdict = SAID_DEFERRED;
+	text_fmt(text, sizeof(text), "%s", message);
+	if (*text != '\0')
+		reason_set(&v->reason, text, &t->said);
+	v->heard++;
+	if (verdict >= (int)v->verdict) {
+		v->verdict = (unsigned char)verdict;
+		if (verdict == SAID_RETRYAT)
+			v->wakeup = (long)now.mono + wait;
+	}
+	if (host & HOST_BAD)
+		reason_set(&t->reason, text, &t->said);
+	v->host |= (unsigned char)host;
+}
+
+/* What the report of a deferral says of the host: by the word, or by the
+ * status in the notary fields, whose parts are "address, action, status". */
+static int
+host_said(int verdict, const char *notary)
+{
+	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
+	const char *s = strchr(notary, '\1');
+	size_t i;
+
+	if (verdict == SAID_DEFERALL)
+		return HOST_BAD | HOST_ALL;
+	s = s == NULL ? NULL : strchr(s + 1, '\1');
+	for (i = 0; s != NULL && i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (strncmp(s + 1, bad[i], 5) == 0 &&
+		    (s[6] < '0' || s[6] > '9'))
+			return HOST_BAD;
+	return HOST_GOOD;
+}
+
+static const struct {
+	const char *word;
+	int	state;		/* enum rcpt_state */
+	int	verdict;	/* enum verdict, when it stays pending */
+	int	log;		/* a diagnostic line is ours to write */
+} statuses[] = {
+	{ "ok", RC_OK, 0, 1 },
+	{ "ok2", RC_OK, 0, 0 },
+	{ "ok3", RC_OK, 0, 0 },
+	{ "error", RC_FAILED, 0, 1 },
+	{ "error2", RC_FAILED, 0, 0 },
+	{ "deferred", RC_PENDING, SAID_DEFERRED, 0 },
+	{ "deferback", RC_PENDING, SAID_DEFERRED, 0 },
+	{ "deferall", RC_PENDING, SAID_DEFERALL, 0 },
+	{ "retryat", RC_PENDING, SAID_RETRYAT, 0 }
+};
+
+/* The line for an agent that leaves it to us: each failure, and a success
+ * that somebody wants to hear of.  0, or -1 when it is not on disk. */
+static int
+diagnose(const struct message *m, unsigned long off, const char *notary,
+    int state, const char *message)
+{
+	if (state == RC_OK && !ctl_notify(m->name, off, "SUCCESS"))
+		return 0;
+	if (ctl_diag(m->name, off, notary, state == RC_OK ? "2.0.0 (delivered)"
+	    : "5.0.0 (permanent failure)", message) < 0)
+		return -1;
+	return ctl_sync(m->name);
+}
+
+void
+rp_report(struct ta *ta, unsigned long num, unsigned long off,
+    const char *notary, const char *status, const char *message)
+{
+	struct message *m;
+	struct vertex *v;
+	struct rcpt *r;
+	size_t i, n = sizeof(statuses) / sizeof(statuses[0]);
+
+	for (i = 0; i < n && strcmp(status, statuses[i].word) != 0; i++)
+		;
+	if (i == n) {
+		log_warn("report agent=%d num=%lu rcpt=%lu unknown status %s",
+		    ta->pid, num, off, status);
+		return;
+	}
+	r = reported(ta, num, off, &m);
+	if (r == NULL)
+		return;
+	v = &m->v[r->vertex];
+	if (statuses[i].state == RC_PENDING) {
+		deferral(v, statuses[i].verdict,
+		    host_said(statuses[i].verdict, notary), message);
+		return;
+	}
+	if (*message == '\0' && statuses[i].state == RC_FAILED)
+		message = "(unknown)";
+	if (statuses[i].log && diagnose(m, off, notary, statuses[i].state,
+	    message) < 0 && statuses[i].state == RC_FAILED) {
+		deferral(v, SAID_DEFERRED, HOST_GOOD,
+		    "cannot write the diagnostic");
+		return;
+	}
+	v->host |= HOST_GOOD;
+	q_finish(v, r, statuses[i].state, status, message);
+}
+
+/* ---- the end of a job ------------------------------------------------ */
+
+static int
+is_agent(long pid)
+{
+	struct ta *ta;
+
+	for (ta = q.agents; ta != NULL; ta = ta->next)
+		if (ta->pid == (int)pid)
+			return 1;
+	return 0;
+}
+
+/* A recipient that was not reported: the tag on disk decides.  A lock that
+ * one of our agents still holds is stale, since none has this job. */
+static void
+ask_disk(struct vertex *v, struct rcpt *r)
+{
+	const char *name = v->msg->name;
+	long pid;
+	int tag = ctl_tag(name, r->off, &pid);
+
+	if (tag == '+')
+		q_finish(v, r, RC_OK, "ok", "(by its tag, not reported)");
+	else if (tag == '-')
+		q_finish(v, r, RC_FAILED, "error", "(by its tag, not reported)");
+	else if (tag == '~' && is_agent(pid))
+		ctl_mark(name, r->off, ' ');
+}
+
+/* Do the message's files go when this vertex is over? */
+static int
+is_last(const struct vertex *v)
+{
+	return v->left == 0 && v->msg->left == 1 && !v->msg->failed;
+}
+
+/* Goes over the recipients of the job and takes finished ones off the
+ * vertex's chain. */
+static void
+settle(struct vertex *v)
+{
+	struct message *m = v->msg;
+	unsigned *link, i;
+
+	if (v->heard < v->left)
+		for (i = v->first; i != NONE; i = m->r[i].next)
+			if (m->r[i].state == RC_PENDING)
+				ask_disk(v, &m->r[i]);
+	if (is_last(v))
+		return;
+	for (link = &v->first; (i = *link) != NONE; )
+		if (m->r[i].state == RC_PENDING) {
+			link = &m->r[i].next;
+		} else {
+			q_tag(m, &m->r[i]);
+			*link = m->r[i].next;
+		}
+}
+
+/* When a vertex that was put off is to be tried again, mono: never later
+ * than it expires. */
+static long
+next_try(struct vertex *v)
+{
+	const struct setting *s = &v->thread->ring->conf->v;
+	long end = v->msg->born + s->expiry, at = v->wakeup;
+
+	if (v->verdict != SAID_RETRYAT)
+		at = (long)now.mono + retry_wait(s, &v->step, v->tries,
+		    now.wall);
+	return s->expiry > 0 && at > end && (double)end > now.mono ? end : at;
+}
+
+/* Puts a vertex with recipients left back into its thread. */
+static void
+put_back(struct vertex *v, const char *reason)
+{
+	struct message *m = v->msg;
+	struct thread *t = v->thread;
+	long wakeup = (long)t->sleep;
+
+	if (v->heard == 0)
+		reason_set(&v->reason, reason, &t->said);
+	if (v->heard == 0 && spool_gone(m->name))
+		q_drop(m, "its control file was taken away");
+	if (m->dropped) {
+		q_done(v);
+		return;
+	}
+	if (v->tries < USHRT_MAX)
+		v->tries++;
+	if ((v->host & HOST_BAD && t->sleep > now.mono) || m->held) {
+		if (m->held)
+			wakeup = (long)now.mono;
+		th_ready(t, v);
+	} else {
+		wakeup = next_try(v);
+		th_wait(t, v, wakeup);
+	}
+	if (m->held)
+		th_hold(v);
+	th_check(t);
+	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "
+	    "next=%ld age=%ld %s", m->name, t->ring->chan->name,
+	    t->host, v->left, (unsigned)v->tries, wakeup - (long)now.mono,
+	    (long)now.mono - m->born, v->reason != NULL ? v->reason->s : "");
+	q_expiry(v);		/* it may have expired by now */
+}
+
+void
+rp_job_over(struct ta *ta, const char *reason)
+{
+	struct vertex *v = ta->jobs.head;
+	struct thread *t;
+
+	if (v == NULL)
+		return;
+	t = v->thread;
+	list_del(&ta->jobs, v);
+	v->ta = NULL;
+	t->nfed--;
+	th_heard(t, v->host);
+	settle(v);
+	if (v->left == 0 || v->msg->dropped)
+		q_done(v);
+	else if (v->doom == DOOM_NONE || q_doomed(v) < 0)
+		put_back(v, reason);
+}
