@@ -380,6 +380,76 @@ static const struct {
 	{ "mailqsock", offsetof(struct config, mailqsock), check_port }
 };
 
+/* Those whose value is a number. */
+static const struct {
+	const char *name;
+	size_t	at;		/* offset in struct config, of a long */
+	long	min, max, def;
+} numbers[] = {
+	{ "msgconcurrency", offsetof(struct config, msgconcurrency),
+	    1, 1000000L, 20 },
+	{ "msgscale", offsetof(struct config, msgscale), 0, 1000000L, 10 }
+};
+
+#define NPARAMS		(sizeof(params) / sizeof(params[0]))
+#define NNUMBERS	(sizeof(numbers) / sizeof(numbers[0]))
+
+static long *
+number_at(struct config *c, size_t i)
+{
+	return (long *)(void *)((char *)c + numbers[i].at);
+}
+
+static void
+default_params(struct config *c)
+{
+	size_t i;
+
+	for (i = 0; i < NNUMBERS; i++)
+		*number_at(c, i) = numbers[i].def;
+}
+
+/* Takes the value of a parameter that is a number: 1; 0 when it is another. */
+static int
+take_number(struct reader *r, char *word, const char *value, int line)
+{
+	const char *end;
+	unsigned long n;
+	size_t i;
+
+	for (i = 0; i < NNUMBERS; i++)
+		if (strcmp(word + 5, numbers[i].name) == 0)
+			break;
+	if (i == NNUMBERS)
+		return 0;
+	n = num_of(value, &end);
+	if (end == value || *end != '\0' || end - value > 9)
+		wrong(r, line, word, "%s is no number", value);
+	else if ((long)n < numbers[i].min || (long)n > numbers[i].max)
+		wrong(r, line, word, "%s is not between %ld and %ld", value,
+		    numbers[i].min, numbers[i].max);
+	else
+		*number_at(r->config, i) = (long)n;
+	return 1;
+}
+
+/* Nobody knows the parameter: says which there are. */
+static void
+unknown_param(struct reader *r, char *word, int line)
+{
+	char list[500];
+	struct text t;
+	size_t i;
+
+	text_init(&t, list, sizeof(list));
+	for (i = 0; i < NPARAMS; i++)
+		text_add(&t, " PARAM%s", params[i].name);
+	for (i = 0; i < NNUMBERS; i++)
+		text_add(&t, " PARAM%s", numbers[i].name);
+	wrong(r, line, word, "is not known; those with a meaning here are%s",
+	    list);
+}
+
 /* PARAMname value, or PARAMname=value. */
 static void
 take_param(struct reader *r, char *word, char *value, int line)
@@ -392,7 +462,9 @@ take_param(struct reader *r, char *word, char *value, int line)
 		wrong(r, line, word, "a value is missing");
 		return;
 	}
-	for (i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+	if (take_number(r, word, value, line))
+		return;
+	for (i = 0; i < NPARAMS; i++) {
 		if (strcmp(name, params[i].name) != 0)
 			continue;
 		why = params[i].check(value);
@@ -413,8 +485,7 @@ take_param(struct reader *r, char *word, char *value, int line)
 			    "is passed over", r->file, line, word);
 			return;
 		}
-	wrong(r, line, word, "is not known; those with a meaning here are "
-	    "PARAMnotifysock and PARAMmailqsock");
+	unknown_param(r, word, line);
 }
 
 /* The token in the first column that r->p is at. */
@@ -515,6 +586,7 @@ cf_load(const char *file, void (*say)(const char *))
 		wrong(&r, 0, "-", "no memory");
 		return NULL;
 	}
+	default_params(r.config);
 	r.link = &r.config->clauses;
 	r.p = r.start = text = slurp(&r);
 	while (text != NULL && (column = skip_to_token(&r)) >= 0)

@@ -111,6 +111,9 @@ struct config {
 	struct conf *confs;
 	char	*notifysock;	/* PARAMnotifysock or NULL */
 	char	*mailqsock;	/* PARAMmailqsock or NULL */
+	/* the numbers among the PARAMs, by their names */
+	long	msgconcurrency;	/* agents that one message may always have */
+	long	msgscale;	/* ... and for each one that is free */
 	unsigned refs;
 };
 
