@@ -7,6 +7,8 @@
  * a list, those unused for longest first.  They are forgotten after a silence,
  * which is a setting of the clause, and when they are too many: a host that
  * has sent to every machine of the world once need not remember them all.
+ * The last words of a host that is down, and its place in the retry list, are
+ * kept here too: without mail it is no less down.
  *
  * What is known, and what comes of it, is feedback.c's.  All costs O(1).
  */
@@ -19,6 +21,45 @@ static struct {
 	struct dest *first, *last;
 	unsigned n;
 } unused;
+
+/* ---- words ------------------------------------------------------------ */
+
+void
+reason_free(struct reason *r)
+{
+	if (r != NULL && --r->refs == 0)
+		free(r);
+}
+
+/* Points *slot to the text.  A second slot that says the same is shared, so
+ * ten thousand vertices of a dead host hold its words once. */
+void
+reason_set(struct reason **slot, const char *s, struct reason **shared)
+{
+	struct reason *r;
+	size_t n = strlen(s);
+
+	if (*slot != NULL && strcmp((*slot)->s, s) == 0)
+		return;
+	if (*shared != NULL && strcmp((*shared)->s, s) == 0) {
+		r = *shared;
+	} else {
+		r = mem_get(sizeof(*r) + n);
+		if (r == NULL)
+			return;		/* the old words must do */
+		memcpy(r->s, s, n + 1);
+		if (shared != slot) {
+			reason_free(*shared);
+			*shared = r;
+			r->refs++;
+		}
+	}
+	r->refs++;
+	reason_free(*slot);
+	*slot = r;
+}
+
+/* ---- the table -------------------------------------------------------- */
 
 static struct dest *
 dest_find(const struct chan *chan, const char *host, unsigned hash)
@@ -104,6 +145,7 @@ dest_forget(void)
 	    now.mono - d->used >= d->keep))) {
 		no_longer_unused(d);
 		hash_del(&q.dests, &d->link);
+		reason_free(d->reason);
 		free(d);
 	}
 }

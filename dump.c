@@ -311,7 +311,7 @@ emit_vertex(unsigned i)
 		}
 	emit("\t#");
 	if (why == NULL)
-		why = v->thread->reason;
+		why = v->thread->dest->reason;
 	if (why != NULL) {
 		emit_clean(why->s, 1);
 		emit(" ");
@@ -658,8 +658,8 @@ emit_dest(const struct dest *d)
 		emit("%ld/%lds\t", f->rate.n, f->rate.per);
 	else
 		emit("-\t");
-	if (d->window == 0 && t != NULL && t->reason != NULL)
-		emit_clean(t->reason->s, 0);
+	if (d->window == 0 && d->reason != NULL)
+		emit_clean(d->reason->s, 0);
 	emit("\n");
 }
 

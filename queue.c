@@ -134,7 +134,7 @@ q_drop(struct message *m, const char *why)
 static int
 host_asked(const struct vertex *v)
 {
-	return v->thread->tries > 0 && v->thread->asked > v->msg->loaded;
+	return v->thread->dest->tries > 0 && v->thread->asked > v->msg->loaded;
 }
 
 /* The recipient fails: the tag first, then the diagnostic line; a line that
@@ -163,7 +163,7 @@ vertex_expire(struct vertex *v, const char *how)
 	unsigned i;
 
 	if (why == NULL && host_asked(v))
-		why = v->thread->reason;
+		why = v->thread->dest->reason;
 	text_init(&t, message, sizeof(message));
 	text_add(&t, "%s after ", how);
 	span_add(&t, (long)now.mono - m->born);

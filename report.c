@@ -99,7 +99,7 @@ deferral(struct vertex *v, int verdict, int host, const char *message)
 			v->wakeup = (long)now.mono + wait;
 	}
 	if (host & HOST_BAD)
-		reason_set(&t->reason, text, &t->said);
+		reason_set(&t->dest->reason, text, &t->said);
 	v->host |= (unsigned char)host;
 }
 

@@ -256,7 +256,6 @@ struct thread {
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
 	struct ta *idle;	/* idle agents that served it, newest first */
-	struct reason *reason;	/* the host's last words, or NULL */
 	struct reason *said;	/* what was last said of an address, to share */
 	unsigned nta;		/* agents working on it */
 	unsigned nstart;	/* ... of them not fed yet */
@@ -272,8 +271,6 @@ struct thread {
 	double	woken;		/* mono; its host answered, and so what had
 				 * waited for that was tried once more */
 	unsigned long asked;	/* value of q.events when it last died */
-	unsigned short step;	/* place in the retry list, for sleep */
-	unsigned short tries;	/* times it was put to sleep in a row */
 	unsigned char triggered;	/* queueonly: started by a T line */
 	unsigned char picked;	/* -p does not exclude it */
 	unsigned char listed;	/* is on the sweep's list */
@@ -283,7 +280,7 @@ struct thread {
 /*
  * dest: what is known of a channel and host.  It outlives the thread, so that
  * what was learned is not lost when the queue is empty, and is forgotten
- * after a while of silence.  Only feedback.c changes it.
+ * after a while of silence.  Only feedback.c changes what reports make of it.
  *
  *	READY: window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
  *	                 ------- fb_bad once too often -->
@@ -297,6 +294,10 @@ struct dest {
 	double	slot;		/* mono; with a rate, the last one taken */
 	double	used;		/* mono; last report or start */
 	unsigned long ngood, nbad;	/* reports */
+	/* thread.c's: */
+	struct reason *reason;	/* the host's last words, NULL: none are bad */
+	unsigned short step;	/* place in the retry list, for sleep */
+	unsigned short tries;	/* times it was put to sleep in a row */
 	/* dest.c's: */
 	struct hlink link;	/* by channel and host */
 	struct dest *next, *prev;	/* without a thread, longest first */
@@ -650,6 +651,10 @@ void	explain(struct config *, const char *channel, const char *host,
  * dest.c - where destinations are kept
  * ====================================================================== */
 
+/* Points *slot to the text; *shared, which often says the same, is shared. */
+void	reason_set(struct reason **slot, const char *, struct reason **shared);
+void	reason_free(struct reason *);
+
 /* Finds or makes the new thread's destination: 0, or -1 without memory.  One
  * that is dead has the thread sleep. */
 int	dest_take(struct thread *);
@@ -661,9 +666,6 @@ void	dest_forget(void);		/* those unused too long, or too many */
  * ====================================================================== */
 
 void	list_del(struct list *, struct vertex *);
-/* Points *slot to the text; *shared, which often says the same, is shared. */
-void	reason_set(struct reason **slot, const char *, struct reason **shared);
-void	reason_free(struct reason *);
 
 int	th_init(struct config *);	/* 0, or -1 without memory */
 void	th_reload(struct config *);	/* puts all threads under new rings */

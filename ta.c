@@ -85,7 +85,7 @@ cannot_start(struct ring *r, struct thread *t, int host_only, const char *why)
 		return;
 	}
 	text_fmt(reason, sizeof(reason), "the agent %s", why);
-	reason_set(&t->reason, reason, &t->reason);
+	reason_set(&t->dest->reason, reason, &t->dest->reason);
 	th_sleep(t);
 }
 

@@ -37,7 +37,7 @@ static struct {
 	int	rings;			/* some ring may be empty */
 } sweep;
 
-/* ---- lists and reasons ----------------------------------------------- */
+/* ---- lists ------------------------------------------------------------ */
 
 static void
 list_add(struct list *l, struct vertex *v)
@@ -65,41 +65,6 @@ list_del(struct list *l, struct vertex *v)
 		l->tail = v->prev;
 	v->next = v->prev = NULL;
 	l->n--;
-}
-
-void
-reason_free(struct reason *r)
-{
-	if (r != NULL && --r->refs == 0)
-		free(r);
-}
-
-/* Points *slot to the text.  A second slot that says the same is shared, so
- * ten thousand vertices of a dead host hold its words once. */
-void
-reason_set(struct reason **slot, const char *s, struct reason **shared)
-{
-	struct reason *r;
-	size_t n = strlen(s);
-
-	if (*slot != NULL && strcmp((*slot)->s, s) == 0)
-		return;
-	if (*shared != NULL && strcmp((*shared)->s, s) == 0) {
-		r = *shared;
-	} else {
-		r = mem_get(sizeof(*r) + n);
-		if (r == NULL)
-			return;		/* the old words must do */
-		memcpy(r->s, s, n + 1);
-		if (shared != slot) {
-			reason_free(*shared);
-			*shared = r;
-			r->refs++;
-		}
-	}
-	r->refs++;
-	reason_free(*slot);
-	*slot = r;
 }
 
 /* ---- rings and threads ----------------------------------------------- */
@@ -515,16 +480,19 @@ sleep_for(struct thread *t, long wait)
 	th_check(t);
 	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
 	    t->ring->chan->name, t->host, wait,
-	    (unsigned)t->tries, t->reason != NULL ? t->reason->s : "");
+	    (unsigned)t->dest->tries,
+	    t->dest->reason != NULL ? t->dest->reason->s : "");
 }
 
 /* Seconds for which it would sleep now, by the retry list. */
 static long
 next_sleep(struct thread *t)
 {
-	if (t->tries < USHRT_MAX)
-		t->tries++;
-	return retry_wait(&t->ring->conf->v, &t->step, t->tries, now.wall);
+	struct dest *d = t->dest;
+
+	if (d->tries < USHRT_MAX)
+		d->tries++;
+	return retry_wait(&t->ring->conf->v, &d->step, d->tries, now.wall);
 }
 
 void
@@ -562,17 +530,18 @@ static int
 heard_bad(struct thread *t, int all)
 {
 	const struct feedback *f = &t->ring->conf->v.fb;
-	unsigned short step = t->step, tries = t->tries;
+	struct dest *d = t->dest;
+	unsigned short step = d->step, tries = d->tries;
 	long span = next_sleep(t);
-	int came = fb_bad(t->dest, f, now.mono, (double)span);
+	int came = fb_bad(d, f, now.mono, (double)span);
 
 	if (all && f->limit == 1 && f->cohorts > 0)
-		came |= fb_kill(t->dest, now.mono, (double)span);
+		came |= fb_kill(d, now.mono, (double)span);
 	if (came & FB_DIED) {
 		sleep_for(t, span);
 	} else {
-		t->step = step;
-		t->tries = tries;
+		d->step = step;
+		d->tries = tries;
 	}
 	return came;
 }
@@ -587,7 +556,9 @@ th_heard(struct thread *t, int host)
 	if (host & HOST_BAD) {
 		came = heard_bad(t, host & HOST_ALL);
 	} else if (host & HOST_GOOD) {
-		t->tries = t->step = 0;
+		d->tries = d->step = 0;
+		reason_free(d->reason);
+		d->reason = NULL;
 		came = fb_good(d, &s->fb, (long)t->nta, now.mono);
 		/* a host that answers now and then is not to be stormed */
 		if (t->sleep != 0 || (t->ready.n == 0 && t->wait.n > 0 &&
@@ -715,7 +686,7 @@ thread_move(struct thread *t, struct ring *r)
 		if (v == t->wait.head || (double)v->wakeup < t->soonest)
 			t->soonest = (double)v->wakeup;
 	}
-	t->step = 0;
+	t->dest->step = 0;
 	th_arm(t);
 	th_check(t);
 }
@@ -737,7 +708,6 @@ thread_end(struct thread *t)
 		q.all = t->next;
 	if (t->ring->old)
 		sweep.rings = 1;
-	reason_free(t->reason);
 	reason_free(t->said);
 	free(t);
 }

@@ -21,6 +21,7 @@ grow/*	maxthr=8 initthr=2 command="$A -c grow -w $tmp/gate -o $tmp/grow"
 rate/*	maxthr=5 rate=1/2s command="stamp $tmp/rate"
 free/*	maxthr=5 command="stamp $tmp/free"
 many/*	maxthr=5 interval=1s command="$A -c many -f $tmp/back -n 4.4.1 -o $tmp/many"
+last/*	interval=1s idlemax=1s command="$A -c last deferall nobody there"
 die/*	maxthr=4 interval=1s command="$A -c die -d 1"
 END
 agent stamp <<'END'
@@ -69,6 +70,21 @@ ok 'a flush lifts it' wait_log "asleep channel=dead .*" && \
     wait_for 20 eval '[ "$(count "asleep channel=dead")" -ge 2 ]'
 order delete 'dead/*'
 wait_for 60 eval '[ -z "$(ls "$po/transport")" ]'
+
+# ---- it stays dead without mail ------------------------------------------------
+
+put "$po" 190001-1 last h.test u
+wait_log 'asleep channel=last .* tries=2' 20
+order delete 190001-1
+wait_log 'complete msg=190001-1'
+wait_log 'agent-end .*channel=last' 20
+t=$(lines 'asleep channel=last' | sed -n '$s/.* tries=\([0-9]*\) .*/\1/p')
+like '... whose words outlive its mail' "$("$ask" pipe "$pipe" |
+    grep '^d	last	h.test	')" 'nobody there'
+put "$po" 190002-1 last h.test u
+ok '... as does its place in the retry list' \
+    wait_log "asleep channel=last .* tries=$((t + 1)) " 20
+order delete 'last/*'
 
 # ---- it comes back --------------------------------------------------------------
 
