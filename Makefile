@@ -50,9 +50,9 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
-OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o report.o queue.o thread.o dest.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o report.o queue.o thread.o ring.o dest.o order.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec
 
 all: scheduler mailq submit $(AGENTS)
 
@@ -109,6 +109,11 @@ t/fbvec: t/fbvec.o feedback.o util.o
 
 t/fbtest: t/fbtest.o feedback.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/fbtest.o feedback.o util.o $(LIBS)
+
+ORDVEC = t/ordvec.o thread.o ring.o dest.o order.o held.o cf.o value.o feedback.o retry.o command.o pattern.o util.o
+
+t/ordvec: $(ORDVEC)
+	$(CC) $(LDFLAGS) -o $@ $(ORDVEC) $(LIBS)
 
 t/agent: t/agent.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/agent.o util.o $(LIBS)
@@ -183,6 +188,8 @@ intake.o: intake.c scheduler.h line.h util.h
 queue.o: queue.c scheduler.h line.h util.h
 report.o: report.c scheduler.h line.h util.h
 thread.o: thread.c scheduler.h line.h util.h
+ring.o: ring.c scheduler.h line.h util.h
+order.o: order.c scheduler.h line.h util.h
 dest.o: dest.c scheduler.h line.h util.h
 explain.o: explain.c scheduler.h line.h util.h
 feedback.o: feedback.c scheduler.h line.h util.h
@@ -211,6 +218,7 @@ ta/net.o: ta/net.c ta/mx.h ta/net.h ta/lib.h util.h
 ta/mx.o: ta/mx.c ta/mx.h ta/net.h util.h
 t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/fbvec.o: t/fbvec.c scheduler.h line.h util.h
+t/ordvec.o: t/ordvec.c scheduler.h line.h util.h
 t/fbtest.o: t/fbtest.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h

@@ -152,7 +152,7 @@ do_flush(struct request *r)
 
 	each_vertex(r, flush_one);
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
-		if (t->ready.n + t->wait.n > 0 && t->held == NULL &&
+		if (th_nready(t) + t->wait.n > 0 && t->held == NULL &&
 		    matches(r, t))
 			th_flush(t);
 	say_flushed(r);

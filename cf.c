@@ -294,7 +294,7 @@ take_keyword(struct reader *r)
 		return;
 	if (i < 0)
 		return;
-	flag = keywords[i].type == T_FLAG;
+	flag = keywords[i].type == T_FLAG || keywords[i].type == T_AGE;
 	if (r->at == NULL)
 		wrong(r, line, word, "stands before any pattern");
 	else if (flag && given)

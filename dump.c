@@ -456,7 +456,7 @@ add_up(const struct vertex *v, struct sum *s)
 static unsigned
 vertices_of(const struct thread *t)
 {
-	return t->ready.n + t->wait.n + t->nfed + t->nheld;
+	return th_nready(t) + t->wait.n + t->nfed + t->nheld;
 }
 
 static void
@@ -483,7 +483,7 @@ emit_thread(const struct thread *t, const struct sum *s)
 		emit_agents(t, "FA", "s", one_fed);
 		emit_agents(t, "OF", "", one_overfed);
 		emit_agents(t, "S", "", one_state);
-		emit(" UF=%u", t->ready.n);
+		emit(" UF=%u", th_nready(t));
 	} else if (t->wake.pos != 0 && t->wake.when > now.mono) {
 		emit(" W=%lds", from_now(t->wake.when));
 	} else if (r->pending != NULL) {

@@ -89,6 +89,11 @@ print_value(struct setting *v, const struct keyword *k, FILE *out)
 		if (*value_long(v, k))
 			fprintf(out, "\t%s\n", k->name);
 		break;
+	case T_ORDER:
+		fprintf(out, "\t%s=%s\n", k->name, value_orders[v->order]);
+		break;
+	case T_AGE:
+		break;		/* order says it */
 	default:
 		fprintf(out, "\t%s=%ld\n", k->name, *value_long(v, k));
 	}

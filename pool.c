@@ -1,8 +1,22 @@
 /*
  * pool.c - who gets an agent.
  *
- * A thread whose turn it is takes the idle agent that served it last, else
- * any idle one of its ring, else a new one is started, if every limit allows:
+ * order.c and thread.c say which vertex of a ring is next.  For that one the
+ * best agent is looked for (seed: Finch), in this order:
+ *
+ *	one that works for its host and has fewer jobs than the clause's
+ *	backlog, the newest first;
+ *	the idle one that last worked for the host, the newest first;
+ *	a new one, if every limit allows;
+ *	the idle one of the ring that has rested longest;
+ *	one that works for its host, as one more job ahead (overfeed), the
+ *	one with the fewest first.
+ *
+ * All but the first and the last bring one more agent to the message, and
+ * that needs that the message may have it (order_allowed); if not, it is set
+ * aside.  So what has more than its share still gets a free ride.
+ *
+ * Limits on agents are
  *
  *	maxta		all agents; at most what descriptors allow
  *	maxchannel	those of the channel
@@ -18,8 +32,9 @@
  * comes here, and an agent that goes makes a pass; only for the starts in a
  * second the clock is waited for.
  *
- * Costs: one pass O(rings), and O(agents) when some ring waits while agents
- * are idle.
+ * Costs: O(rings) for each agent that gets to work, O(agents of the host) to
+ * find the one with the fewest jobs, and O(agents) when some ring waits while
+ * agents are idle.
  */
 #include "scheduler.h"
 
@@ -29,6 +44,16 @@ void
 pool_init(void)
 {
 	most = child_most();
+}
+
+/* ---- limits ---------------------------------------------------------- */
+
+/* All agents that there may be by this clause. */
+static unsigned
+most_by(const struct setting *s)
+{
+	return s->maxta > 0 && s->maxta < (long)most ? (unsigned)s->maxta :
+	    most;
 }
 
 /* The limit that keeps a thread from a new agent, or NULL. */
@@ -42,34 +67,31 @@ limit(const struct ring *r, const struct thread *t)
 		return "maxring";
 	if (s->maxchannel > 0 && r->chan->nta >= (unsigned)s->maxchannel)
 		return "maxchannel";
-	if (q.nagents >= most ||
-	    (s->maxta > 0 && q.nagents >= (unsigned)s->maxta))
+	if (q.nagents >= most_by(s))
 		return "maxta";
 	return NULL;
 }
 
-/* ---- idle ones ------------------------------------------------------- */
-
-/* Idle agents take what is ready in their ring. */
-static void
-use_idle(struct ring *r)
+static long
+least(long a, long b)
 {
-	struct ta *ta, *next;
-	struct thread *t;
-
-	if (r->conf->bound) {	/* ... each on its own thread only */
-		for (ta = r->idle; ta != NULL; ta = next) {
-			next = ta->rnext;
-			if (ta->thread->turn.pos != 0)
-				ta_wake(ta, ta->thread);
-		}
-		return;
-	}
-	while (r->idle != NULL && (t = th_turn(r)) != NULL)
-		ta_wake(t->idle != NULL ? t->idle : r->idle, t);
+	return a < b ? a : b;
 }
 
-/* ---- new ones -------------------------------------------------------- */
+/* Agents that the ring could have at work beside those that are. */
+static long
+nfree(const struct ring *r)
+{
+	const struct setting *s = &r->conf->v;
+	long n = (long)most_by(s) - (long)(q.nagents - q.nidle);
+
+	if (s->maxchannel > 0)
+		n = least(n, s->maxchannel -
+		    (long)(r->chan->nta - r->chan->nidle));
+	if (s->maxring > 0 && !r->conf->bound)
+		n = least(n, s->maxring - (long)(r->nta - r->nidle));
+	return n;
+}
 
 /* -R: may another one be started in this second? */
 static int
@@ -86,34 +108,101 @@ may_fork(int count)
 	return n < opt.forkrate;
 }
 
-/* Notes what the ring waits for: 1 when it may have a new agent now. */
-static int
-may_start(struct ring *r)
+/* What keeps a new agent from the thread, or NULL. */
+static const char *
+obstacle(const struct ring *r, const struct thread *t)
 {
-	struct thread *t = th_turn(r);
+	const char *why;
 
-	r->pending = NULL;
-	if (t == NULL || r->old)
-		return 0;
 	if (r->dead > now.mono)
-		r->pending = "an agent that can be started";
-	else
-		r->pending = limit(r, t);
-	if (r->pending == NULL && !may_fork(0))
-		r->pending = "forkrate";
-	return r->pending == NULL;
+		return "an agent that can be started";
+	why = limit(r, t);
+	return why == NULL && !may_fork(0) ? "forkrate" : why;
 }
 
-/* The ring that may have a new agent and had its last one longest ago. */
-static struct ring *
-next_ring(void)
-{
-	struct ring *r, *best = NULL;
+/* ---- one vertex ------------------------------------------------------ */
 
-	for (r = q.rings; r != NULL; r = r->next)
-		if (may_start(r) && (best == NULL || r->served < best->served))
-			best = r;
-	return best;
+/* The vertex that is next, among those set aside too when agents are free. */
+static struct vertex *
+next_vertex(struct ring *r)
+{
+	struct vertex *v;
+
+	while ((v = th_next(r)) == NULL)
+		if (!th_unpark(r, nfree(r)))
+			return NULL;
+	return v;
+}
+
+/* A busy agent of the host gets it as one more job: 1 or 0. */
+static int
+load_on(struct ta *ta, struct vertex *v)
+{
+	if (ta == NULL)
+		return 0;
+	ta_feed(ta, v);
+	return 1;
+}
+
+/* An agent that has nothing to do gets it, or a new one: 1 or 0. */
+static int
+bring(struct ring *r, struct vertex *v)
+{
+	struct thread *t = v->thread;
+
+	if (t->idle != NULL) {
+		ta_wake(t->idle, v);
+		return 1;
+	}
+	r->pending = obstacle(r, t);
+	if (r->pending == NULL) {
+		if (ta_start(v) == 0)
+			may_fork(1);
+		return 1;	/* if it could not, the ring or thread stops */
+	}
+	if (r->rested == NULL || r->conf->bound)
+		return 0;
+	r->pending = NULL;
+	ta_wake(r->rested, v);
+	return 1;
+}
+
+/* One vertex of the ring goes to an agent, or is set aside: 1; 0 when there
+ * is none, or no agent. */
+static int
+serve(struct ring *r)
+{
+	const struct setting *s = &r->conf->v;
+	struct vertex *v = next_vertex(r);
+
+	r->pending = NULL;
+	if (v == NULL)
+		return 0;
+	if (load_on(ta_newest(v->thread, (unsigned)s->backlog), v))
+		return 1;
+	if (!order_allowed(v->msg, nfree(r))) {
+		if (load_on(ta_lightest(v->thread,
+		    (unsigned)s->overfeed + 1), v) || th_park(v) == 0)
+			return 1;
+	}
+	return bring(r, v) || load_on(ta_lightest(v->thread,
+	    (unsigned)s->overfeed + 1), v);
+}
+
+/* Where agents are bound to their threads, those that are idle take what has
+ * come for them. */
+static void
+use_own(struct ring *r)
+{
+	struct ta *ta, *next;
+
+	for (ta = r->idle; ta != NULL; ta = next) {
+		next = ta->rnext;
+		if (ta->thread->turn.pos == 0)
+			continue;
+		order_run(ta->thread);
+		ta_wake(ta, ta->thread->ready.head);
+	}
 }
 
 /* ---- room ------------------------------------------------------------ */
@@ -124,14 +213,11 @@ static int
 waits_for(const struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
-	unsigned n = most;
 
 	if (r->pending == NULL)
 		return 0;
-	if (s->maxta > 0 && s->maxta < (long)n)
-		n = (unsigned)s->maxta;
 	if (strcmp(r->pending, "maxta") == 0)
-		return q.nagents - 1 < n;
+		return q.nagents - 1 < most_by(s);
 	if (strcmp(r->pending, "maxchannel") == 0)
 		return r->chan->nta - 1 < (unsigned)s->maxchannel ? 2 : 0;
 	return 0;
@@ -168,6 +254,19 @@ make_room(void)
 
 /* ---- the step -------------------------------------------------------- */
 
+/* The ring that is not yet done with in this pass and got its last new agent
+ * longest ago. */
+static struct ring *
+next_ring(void)
+{
+	struct ring *r, *best = NULL;
+
+	for (r = q.rings; r != NULL; r = r->next)
+		if (!r->done && (best == NULL || r->served < best->served))
+			best = r;
+	return best;
+}
+
 void
 pool_run(void)
 {
@@ -178,11 +277,16 @@ pool_run(void)
 	for (r = q.rings; r != NULL; r = r->next) {
 		while (r->old && r->idle != NULL)
 			ta_end(r->idle);
-		use_idle(r);
+		r->done = r->old;
+		if (r->old)
+			r->pending = NULL;
+		else if (r->conf->bound)
+			use_own(r);
 	}
 	while ((r = next_ring()) != NULL)
-		if (ta_start(r, th_turn(r)) == 0)
-			may_fork(1);
+		r->done = (unsigned char)!serve(r);
+	for (r = q.rings; r != NULL; r = r->next)
+		ta_rest(r);
 	make_room();
 }
 
@@ -193,7 +297,7 @@ pool_wait(void)
 	struct ring *r;
 
 	for (r = q.rings; r != NULL && !q.hold; r = r->next) {
-		if (r->pending == NULL || th_turn(r) == NULL)
+		if (r->pending == NULL || !th_waits(r))
 			continue;
 		if (r->dead > now.mono && r->dead < when)
 			when = r->dead;

@@ -44,7 +44,7 @@ q_done(struct vertex *v)
 	struct message *m = v->msg;
 
 	if (v->state == V_READY)
-		list_del(&t->ready, v);
+		th_out(v);
 	else if (v->state == V_WAIT)
 		list_del(&t->wait, v);
 	else if (v->state == V_HELD)
@@ -510,6 +510,7 @@ message_end(struct message *m)
 	}
 	if (m->held)
 		held_del(0, m->name);
+	order_forget(m);
 	heap_del(&q.expire, &m->expire);
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;

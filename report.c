@@ -309,9 +309,7 @@ rp_job_over(struct ta *ta, const char *reason)
 	if (v == NULL)
 		return;
 	t = v->thread;
-	list_del(&ta->jobs, v);
-	v->ta = NULL;
-	t->nfed--;
+	th_unfed(v);
 	th_heard(t, v->host);
 	settle(v);
 	if (v->left == 0 || v->msg->dropped)

@@ -58,6 +58,8 @@ struct feedback {
 #define RETRIES_MAX	100
 #define KEYWORDS_MAX	64
 
+enum order { ORDER_RANDOM, ORDER_AGE, ORDER_PREEMPT };
+
 struct setting {
 	long	interval;	/* seconds */
 	long	idlemax;	/* seconds; default 3 * interval */
@@ -69,14 +71,23 @@ struct setting {
 	long	forget;		/* seconds of silence that end what is known of
 				 * a destination */
 	long	overfeed;	/* jobs fed ahead of the one in work */
+	long	backlog;	/* jobs an agent has before its host gets
+				 * another; 0: none */
+	long	maxage, maxjobs;	/* seconds, jobs that an agent lives; 0:
+				 * as long as it likes */
+	long	order;		/* enum order */
+	long	slotcost;	/* deliveries that earn one delivery slot */
+	long	slotloan;	/* slots that may be lacking */
+	long	slotdiscount;	/* percent of the slots that need not be there */
+	long	minslots;	/* slots that a message must be able to earn */
 	long	skew;		/* retries until they fall on a boundary */
 	long	nice;		/* relative priority of the agent */
 	long	uid, gid;	/* of the agent */
 	long	nretries;
 	unsigned short *retries;	/* in intervals; nretries of them */
 	char	*command;	/* NULL: none */
-	long	bychannel, queueonly, ageorder, wakeuprestartonly,
-		feedbackdebug;	/* 0, 1 */
+	long	bychannel, queueonly, wakeuprestartonly, feedbackdebug;
+				/* 0, 1 */
 };
 
 struct clause {
@@ -146,7 +157,7 @@ struct ctl {
 
 enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
 
-/* ---- in core (thread.c, queue.c) ------------------------------------- */
+/* ---- in core (order.c to queue.c) ------------------------------------ */
 
 /*
  * rcpt: one recipient line.  An array for each message, in file order, so an
@@ -175,9 +186,10 @@ struct reason {
  *
  *	WAIT --wake--> READY --fed--> FED --report--> WAIT | READY | DONE
  *
- * In WAIT and READY it is on a list of its thread, in FED on its agent's.  An
- * operator can take it from WAIT, READY or a report to HELD, and back to READY;
- * there it is on no list.
+ * In WAIT and READY it is on a list of its thread, in FED on its agent's.  In
+ * READY it may also be on its job's list (offered), or kept for an agent that
+ * is starting.  An operator can take it from WAIT, READY or a report to HELD,
+ * and back to READY; there it is on no list.
  */
 enum vertex_state { V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
 
@@ -197,7 +209,7 @@ struct vertex {
 	struct message *msg;
 	struct thread *thread;	/* NULL when DONE */
 	struct vertex *next, *prev;
-	struct ta *ta;		/* FED: who has it */
+	struct ta *ta;		/* FED: who has it; READY: who is to get it */
 	struct reason *reason;	/* why it was deferred last, or NULL */
 	long	wakeup;		/* mono; WAIT: when */
 	unsigned first;		/* index of its first rcpt, or NONE */
@@ -209,6 +221,8 @@ struct vertex {
 	unsigned char verdict;	/* enum verdict; of this run */
 	unsigned char doom;	/* enum doom; FED: when it is reported */
 	unsigned char host;	/* HOST_ bits: what this run says of its host */
+	unsigned char offered;	/* READY: it is on its job's list */
+	unsigned counted;	/* READY: recipients that its job counts on */
 };
 
 /* message: one control file and its message file.  Allocated in one piece
@@ -219,6 +233,9 @@ struct message {
 	struct message *done;	/* next on the sweep's list */
 	struct vertex *v;
 	struct rcpt *r;
+	struct job *jobs;	/* order.c's */
+	unsigned nfed;		/* vertices with agents */
+	unsigned unread;	/* recipients to deliver that are not in core */
 	unsigned long num;	/* leading digits of the name */
 	unsigned nv, nr;
 	unsigned left;		/* vertices not DONE */
@@ -241,6 +258,32 @@ struct list {
 };
 
 /*
+ * job: a message within a ring, as far as order.c has to know of it: in the
+ * preemptive order while it has READY vertices, else while some of them are
+ * set aside because the message has its share of the agents.  Counts are
+ * recipients.  Owned by order.c.
+ */
+struct job {
+	struct job *next;	/* of the same message */
+	struct message *msg;
+	struct ring *ring;
+	struct list offer;	/* READY vertices that may go, or are set aside */
+	struct timer place;	/* in ring->jobs, when something may go */
+	struct timer share;	/* in ring->shares, when it has its share */
+	double	key;		/* its place among the jobs of the ring */
+	double	low, base;	/* its children are placed above low; which was
+				 * base at first */
+	struct job *parent;	/* whom it preempts, or NULL */
+	struct job *child;	/* who preempts it */
+	struct job *sibling, *back;	/* next and previous child */
+	unsigned level;		/* how deep it preempts, 0: not */
+	long	read;		/* that were READY once */
+	long	chosen;		/* ... of these, that went or were taken away */
+	long	avail;		/* delivery slots * slotcost; below 0: a debt */
+	long	used;		/* slots beyond those expected by its parent */
+};
+
+/*
  * thread: the vertices with the same channel and host: a destination's
  * queue.  Freed by the sweep when it has no vertex and no agent.
  *
@@ -256,6 +299,7 @@ struct thread {
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
 	struct ta *idle;	/* idle agents that served it, newest first */
+	struct ta *busy;	/* agents working on it, newest first */
 	struct reason *said;	/* what was last said of an address, to share */
 	unsigned nta;		/* agents working on it */
 	unsigned nstart;	/* ... of them not fed yet */
@@ -263,6 +307,8 @@ struct thread {
 	unsigned nidle;		/* ... and are idle */
 	unsigned nfed;		/* vertices with agents */
 	unsigned nheld;		/* ... HELD */
+	unsigned noffer;	/* ... READY, on their jobs' lists */
+	unsigned nkept;		/* ... READY, for agents that are starting */
 	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* READY since the order was last made */
 	unsigned mark, index;	/* the loader's: message and vertex at hand */
@@ -271,6 +317,7 @@ struct thread {
 	double	woken;		/* mono; its host answered, and so what had
 				 * waited for that was tried once more */
 	unsigned long asked;	/* value of q.events when it last died */
+	unsigned char open;	/* it may take an agent, if it has vertices */
 	unsigned char triggered;	/* queueonly: started by a T line */
 	unsigned char picked;	/* -p does not exclude it */
 	unsigned char listed;	/* is on the sweep's list */
@@ -318,14 +365,23 @@ struct ring {
 	struct chan *chan;
 	struct heap ready;	/* threads that may take an agent, by turn */
 	double	turn;		/* last turn given out */
-	struct ta *idle;	/* idle agents, newest first */
+	struct heap jobs;	/* jobs with something to give, by key */
+	struct heap shares;	/* ... whose message has its share, by nfed */
+	unsigned njobs;		/* jobs in all */
+	unsigned nopen;		/* open threads with vertices on offer */
+	struct job *judged;	/* order.c: the job for which rival was found */
+	struct job *rival;	/* ... or NULL */
+	long	judged_at;	/* ... in this second, mono */
+	struct ta *idle, *rested;	/* idle agents, newest and oldest */
 	unsigned nta;		/* agents, idle ones too */
+	unsigned nidle;		/* ... of these */
 	unsigned nthreads;
 	double	dead;		/* mono; no agent is started until then */
 	unsigned long served;	/* when it last got a new agent, as a count */
 	const char *pending;	/* what it waits for, or NULL */
 	struct reason *trouble;	/* dead: why no agent could be started */
 	unsigned char waits;	/* one agent less would do: 1 any, 2 of chan */
+	unsigned char done;	/* nothing more of it goes in this pass */
 	unsigned char old;	/* of a configuration that was replaced */
 };
 
@@ -333,6 +389,7 @@ struct ring {
 struct chan {
 	struct chan *next;
 	unsigned nta;		/* agents */
+	unsigned nidle;		/* ... of these are idle */
 	unsigned ncoming;	/* ... of these end and will be gone soon */
 	unsigned nwait;		/* rings that wait for one of them to go */
 	char	name[1];
@@ -381,10 +438,11 @@ enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
 struct ta {
 	struct ta *next, *prev;		/* all agents */
 	struct ta *rnext, *rprev;	/* idle: of the ring */
-	struct ta *tnext, *tprev;	/* idle: of the thread */
+	struct ta *tnext, *tprev;	/* of the thread, busy or idle */
 	struct ring *ring;
 	struct thread *thread;	/* the one it serves, or served last */
 	struct list jobs;	/* fed, oldest first */
+	struct vertex *first;	/* STARTING: what it is to get, or NULL */
 	struct timer timer;	/* mono; its silence or idleness is over */
 	int	pid;
 	int	in, out;	/* from it, to it; the same or two; -1 closed */
@@ -392,14 +450,17 @@ struct ta {
 	int	status;		/* of waitpid, when reaped */
 	unsigned skip;
 	unsigned stretch;	/* jobs fed since it came to its thread */
+	unsigned long njobs;	/* jobs fed since it came to be */
 	unsigned noise;		/* lines outside the protocol */
 	unsigned char working;	/* it counts in thread->nta */
 	unsigned char unfed;	/* ... and in thread->nstart */
 	unsigned char reaped;
 	unsigned char spoke;	/* it has said #hungry */
+	unsigned char told;	/* IDLE: it has been told so */
 	unsigned char coming;	/* it counts in ncoming */
 	unsigned char kills;	/* signals sent: 0, TERM, KILL */
 	unsigned char overlong;	/* the line at hand is thrown away */
+	double	born;		/* mono; when it was started */
 	double	heard;		/* mono; when it last said something */
 	double	fed;		/* mono; when it last got a job, 0: never */
 	char	*part;		/* a line not yet ended */
@@ -588,7 +649,7 @@ int	fb_forget(const struct dest *, const struct feedback *, long busy,
  * ====================================================================== */
 
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_RETRIES, T_COMMAND,
-	    T_RULE, T_RATE };
+	    T_RULE, T_RATE, T_ORDER, T_AGE };
 
 struct keyword {
 	const char *name;	/* NULL: the end of the table */
@@ -598,6 +659,7 @@ struct keyword {
 };
 
 extern const struct keyword keywords[];
+extern const char *const value_orders[];	/* names of enum order */
 
 /* The value of a keyword that is a number inside. */
 long	*value_long(struct setting *, const struct keyword *);
@@ -648,6 +710,38 @@ void	explain(struct config *, const char *channel, const char *host,
 	    FILE *);
 
 /* ======================================================================
+ * order.c - who goes next
+ * ====================================================================== */
+
+void	list_add(struct list *, struct vertex *);	/* at the end */
+void	list_put(struct list *, struct vertex *);	/* at the beginning */
+void	list_del(struct list *, struct vertex *);
+
+/* Puts the READY vertices of a thread in the order that its clause wants, as
+ * far as that is worth it. */
+void	order_run(struct thread *);
+/* Takes a READY vertex off the list that it is on: it does not go. */
+void	order_out(struct vertex *);
+/* The preemptive order.  A vertex has become READY and waits on its thread's
+ * list; a thread may take agents now, or no longer. */
+void	order_ready(struct vertex *);
+void	order_open(struct thread *, int open);
+/* The vertex of the ring that goes next, or NULL; it stays where it is until
+ * it is taken. */
+struct vertex *order_next(struct ring *);
+void	order_take(struct vertex *);
+/* May a message have one agent more, when so many are free?  (seed: Finch) */
+int	order_allowed(const struct message *, long nfree);
+/* The vertex is set aside, and in the preemptive order its whole job, until
+ * its message may have more: 0, or -1 without memory. */
+int	order_park(struct vertex *);
+/* Lets the job with the fewest agents go on if it may: a vertex of it, whose
+ * thread must be looked at; or NULL. */
+struct vertex *order_unpark(struct ring *, long nfree);
+void	order_share(struct message *);		/* its nfed is another one */
+void	order_forget(struct message *);		/* no job of it is needed */
+
+/* ======================================================================
  * dest.c - where destinations are kept
  * ====================================================================== */
 
@@ -662,10 +756,19 @@ void	dest_leave(struct thread *);	/* the thread goes */
 void	dest_forget(void);		/* those unused too long, or too many */
 
 /* ======================================================================
- * thread.c - threads and rings
+ * ring.c - which threads share their agents
  * ====================================================================== */
 
-void	list_del(struct list *, struct vertex *);
+/* Takes another configuration in use; the rings there are become old. */
+void	ring_config(struct config *);
+/* The ring for an address, with room for one more thread; NULL without
+ * memory. */
+struct ring *ring_for(const char *channel, const char *host);
+void	ring_sweep(void);		/* frees old ones that are empty */
+
+/* ======================================================================
+ * thread.c - threads: who waits for what
+ * ====================================================================== */
 
 int	th_init(struct config *);	/* 0, or -1 without memory */
 void	th_reload(struct config *);	/* puts all threads under new rings */
@@ -691,19 +794,32 @@ int	th_trigger(const char *host);
  * and holds stay. */
 void	th_flush(struct thread *);
 void	th_flush_one(struct vertex *);
+void	th_out(struct vertex *);	/* takes a READY one off its list */
 /* Takes it off its list, HELD; and back. */
 void	th_hold(struct vertex *);
 void	th_release(struct vertex *);
 /* Asks anew whether its address is held: 1 when that ended a hold. */
 int	th_rehold(struct thread *);
-/* The ring's next thread that may take an agent, or NULL. */
-struct thread *th_turn(const struct ring *);
+/* READY vertices of the thread, wherever they stand. */
+unsigned th_nready(const struct thread *);
+/* The vertex of the ring that is to get an agent next, or NULL; and whether
+ * there is any. */
+struct vertex *th_next(struct ring *);
+int	th_waits(const struct ring *);
+/* Its message has its share of the agents: it waits, 0, or -1 if it cannot;
+ * and one that may have more now, when so many agents are free: 1 or 0. */
+int	th_park(struct vertex *);
+int	th_unpark(struct ring *, long nfree);
 /* The agent goes to work on the thread, and leaves it. */
 void	th_join(struct ta *, struct thread *);
 void	th_leave(struct ta *);
-/* Gives the agent its thread's next vertex, now last of ta->jobs; NULL when
- * it may have none. */
+/* The vertex is for this agent, which is starting. */
+void	th_keep(struct ta *, struct vertex *);
+/* Gives a READY vertex of its thread to the agent, as last of ta->jobs. */
+void	th_give(struct ta *, struct vertex *);
+/* ... the thread's next; NULL when it may have none. */
 struct vertex *th_feed(struct ta *);
+void	th_unfed(struct vertex *);		/* no agent has it any more */
 
 /* ======================================================================
  * queue.c - messages: arrival, outcome, expiry
@@ -785,10 +901,16 @@ long	child_start(const struct setting *, struct command *, int fd[2]);
  * ta.c - transport agents: what is said to them and what they say
  * ====================================================================== */
 
-/* Starts an agent for the thread: 0, or -1 after stopping the ring for a
+/* Starts an agent for the vertex: 0, or -1 after stopping the ring for a
  * while. */
-int	ta_start(struct ring *, struct thread *);
-void	ta_wake(struct ta *, struct thread *);	/* an idle one goes to work */
+int	ta_start(struct vertex *);
+void	ta_wake(struct ta *, struct vertex *);	/* an idle one goes to work */
+/* Has one of the busy agents on the thread fewer jobs than that, and time for
+ * more?  The newest with fewest, or the newest; NULL: none. */
+struct ta *ta_lightest(const struct thread *, unsigned jobs);
+struct ta *ta_newest(const struct thread *, unsigned jobs);
+void	ta_feed(struct ta *, struct vertex *);	/* a busy one gets it too */
+void	ta_rest(struct ring *);	/* those that stay idle are told so */
 void	ta_end(struct ta *);	/* it is to end, politely */
 /* Adds the descriptors to wait for; *max is the largest so far. */
 void	ta_prep(fd_set *in, fd_set *out, int *max);

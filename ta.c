@@ -17,9 +17,10 @@
  * its standard error too, is logged and changes nothing.
  *
  * An agent stays on its thread while that has vertices ready, but gives way
- * after a stretch when others wait; then it takes the ring's next thread.  If
- * there is none it is idle, until idlemax.  Who may start one, and who takes
- * an idle one, is pool.c's to say.
+ * after a stretch when others wait; in the preemptive order it leaves after
+ * each job.  Then it is free, until pool.c has something for it in the same
+ * pass; if there is nothing it is told so, and is idle until idlemax.  One
+ * that has reached maxage or maxjobs ends when it would become free.
  *
  * Trouble.  An agent that cannot be run, or dies before its first #hungry,
  * stops its ring for an interval, with one line in the log; where the command
@@ -130,7 +131,7 @@ start(struct ring *r, struct thread *t)
 	ta->pid = (int)pid;
 	ta->in = fd[0];
 	ta->out = fd[1];
-	ta->heard = now.mono;
+	ta->born = ta->heard = now.mono;
 	enlist(ta, r);
 	heap_set(&due, &ta->timer, now.mono +
 	    (double)(s->timeout < GREETING ? s->timeout : GREETING));
@@ -140,12 +141,15 @@ start(struct ring *r, struct thread *t)
 }
 
 int
-ta_start(struct ring *r, struct thread *t)
+ta_start(struct vertex *v)
 {
+	struct thread *t = v->thread;
+	struct ring *r = t->ring;
 	struct ta *ta = start(r, t);
 
 	if (ta == NULL)
 		return -1;
+	th_keep(ta, v);
 	th_join(ta, t);
 	return 0;
 }
@@ -162,12 +166,16 @@ pool_add(struct ta *ta)
 	ta->rnext = r->idle;
 	if (r->idle != NULL)
 		r->idle->rprev = ta;
+	else
+		r->rested = ta;
 	r->idle = ta;
 	ta->tnext = t->idle;
 	if (t->idle != NULL)
 		t->idle->tprev = ta;
 	t->idle = ta;
 	t->nidle++;
+	r->nidle++;
+	r->chan->nidle++;
 	q.nidle++;
 	th_check(t);
 }
@@ -175,12 +183,16 @@ pool_add(struct ta *ta)
 static void
 pool_del(struct ta *ta)
 {
+	struct ring *r = ta->ring;
+
 	if (ta->rnext != NULL)
 		ta->rnext->rprev = ta->rprev;
+	else
+		r->rested = ta->rprev;
 	if (ta->rprev != NULL)
 		ta->rprev->rnext = ta->rnext;
 	else
-		ta->ring->idle = ta->rnext;
+		r->idle = ta->rnext;
 	if (ta->tnext != NULL)
 		ta->tnext->tprev = ta->tprev;
 	if (ta->tprev != NULL)
@@ -188,6 +200,8 @@ pool_del(struct ta *ta)
 	else
 		ta->thread->idle = ta->tnext;
 	ta->thread->nidle--;
+	r->nidle--;
+	r->chan->nidle--;
 	q.nidle--;
 }
 
@@ -313,7 +327,7 @@ say_job(struct ta *ta, const struct vertex *v)
 }
 
 /* How many jobs it may have at once.  In a wide window the ready ones are
- * shared with the agents that may still come. */
+ * shared with the agents that may still come, beyond the backlog. */
 static unsigned
 portion(const struct ta *ta)
 {
@@ -322,12 +336,17 @@ portion(const struct ta *ta)
 	unsigned n = (unsigned)s->overfeed + 1, share;
 	long room;
 
+	if (n < (unsigned)s->backlog)
+		n = (unsigned)s->backlog;
+
 	room = fb_room(t->dest, &s->fb, (long)t->nta);
 	if (room <= 0)
 		return n;
 	share = ta->jobs.n + t->ready.n / (unsigned)(room + 1);
 	if (share == 0)
 		share = 1;
+	if (share < (unsigned)s->backlog)
+		share = (unsigned)s->backlog;
 	return share < n ? share : n;
 }
 
@@ -359,19 +378,42 @@ gives_way(const struct ta *ta)
 	const struct ring *r = ta->ring;
 
 	return ta->stretch >= STRETCH &&
-	    ((!r->conf->bound && th_turn(r) != NULL) || should_yield(ta));
+	    ((!r->conf->bound && th_waits(r)) || should_yield(ta));
+}
+
+/* Has it worked long enough?  A new one may meet another machine of its host,
+ * and what it has lost of memory is found again. */
+static int
+worn_out(const struct ta *ta)
+{
+	const struct setting *s = &ta->ring->conf->v;
+
+	return (s->maxjobs > 0 && ta->njobs >= (unsigned long)s->maxjobs) ||
+	    (s->maxage > 0 && now.mono - ta->born >= (double)s->maxage);
+}
+
+/* May it be given more, now or ahead? */
+static int
+is_at_work(const struct ta *ta)
+{
+	return !q.hold && !ta->reaped && ta->state == TA_BUSY;
 }
 
 static void
 feed(struct ta *ta)
 {
+	const struct setting *s = &ta->ring->conf->v;
 	unsigned n;
 	struct vertex *v;
 
-	if (q.hold || ta->reaped || ta->state != TA_BUSY ||
-	    ta->jobs.n > (unsigned)ta->ring->conf->v.overfeed / 2)
+	if (!is_at_work(ta) || (ta->jobs.n > (unsigned)s->overfeed / 2 &&
+	    ta->jobs.n >= (unsigned)s->backlog))
 		return;
-	for (n = portion(ta); ta->jobs.n < n && !gives_way(ta); ) {
+	/* each job is a choice anew, but for those to be done ahead */
+	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0 && !ta->unfed)
+		return;
+	for (n = portion(ta); ta->jobs.n < n && !gives_way(ta) &&
+	    !worn_out(ta); ) {
 		v = th_feed(ta);
 		if (v == NULL)
 			break;
@@ -381,50 +423,24 @@ feed(struct ta *ta)
 	flush(ta);
 }
 
-static void
-put_to_work(struct ta *ta, struct thread *t)
-{
-	const struct setting *s = &ta->ring->conf->v;
-
-	if (ta->state == TA_IDLE) {
-		pool_del(ta);
-		ta->state = TA_BUSY;
-		ta->heard = now.mono;
-		heap_set(&due, &ta->timer, now.mono + (double)s->timeout);
-	}
-	th_join(ta, t);
-	feed(ta);
-}
-
-/* It has no job: the next thread of its ring, or the idle pool, or the end. */
+/* It has no job: it is free, or ends. */
 static void
 go_on(struct ta *ta)
 {
 	struct ring *r = ta->ring;
-	struct thread *t;
 
 	feed(ta);
 	if (ta->state != TA_BUSY || ta->jobs.n > 0)
 		return;
 	th_leave(ta);
-	if (q.hold || r->old || ta->reaped || should_yield(ta)) {
+	if (q.hold || r->old || ta->reaped || should_yield(ta) ||
+	    worn_out(ta)) {
 		end(ta, 1);
 		return;
 	}
-	t = th_turn(r);
-	if (t != NULL && (!r->conf->bound || t == ta->thread)) {
-		put_to_work(ta, t);
-		if (ta->state != TA_BUSY || ta->jobs.n > 0)
-			return;
-		th_leave(ta);
-	}
-	if (say(ta, "#idle\n") < 0)
-		return;
-	ta->skip++;
 	ta->state = TA_IDLE;
-	flush(ta);
+	ta->told = 0;
 	pool_add(ta);
-	heap_set(&due, &ta->timer, now.mono + (double)r->conf->v.idlemax);
 }
 
 /* ---- hearing it ------------------------------------------------------ */
@@ -728,11 +744,77 @@ ta_timers(void)
 /* ---- for those above ------------------------------------------------- */
 
 void
-ta_wake(struct ta *ta, struct thread *t)
+ta_feed(struct ta *ta, struct vertex *v)
 {
-	put_to_work(ta, t);
-	if (ta->state == TA_BUSY && ta->jobs.n == 0)
-		go_on(ta);
+	th_give(ta, v);
+	say_job(ta, v);
+	ta->fed = now.mono;
+	flush(ta);
+}
+
+void
+ta_wake(struct ta *ta, struct vertex *v)
+{
+	const struct setting *s = &ta->ring->conf->v;
+
+	pool_del(ta);
+	ta->state = TA_BUSY;
+	ta->heard = now.mono;
+	heap_set(&due, &ta->timer, now.mono + (double)s->timeout);
+	th_join(ta, v->thread);
+	ta_feed(ta, v);
+	feed(ta);
+}
+
+struct ta *
+ta_newest(const struct thread *t, unsigned jobs)
+{
+	struct ta *ta = jobs > 0 ? t->busy : NULL;
+
+	while (ta != NULL && (ta->jobs.n >= jobs || !is_at_work(ta) ||
+	    worn_out(ta)))
+		ta = ta->tnext;
+	return ta;
+}
+
+struct ta *
+ta_lightest(const struct thread *t, unsigned jobs)
+{
+	struct ta *ta, *best = NULL;
+
+	for (ta = t->busy; ta != NULL; ta = ta->tnext)
+		if (ta->jobs.n < jobs && is_at_work(ta) && !worn_out(ta) &&
+		    (best == NULL || ta->jobs.n < best->jobs.n))
+			best = ta;
+	return best;
+}
+
+/* Idle agents end by idlemax, and by maxage. */
+static double
+until_worn(const struct ta *ta)
+{
+	const struct setting *s = &ta->ring->conf->v;
+	double when = now.mono + (double)s->idlemax;
+
+	if (s->maxage > 0 && ta->born + (double)s->maxage < when)
+		when = ta->born + (double)s->maxage;
+	return when;
+}
+
+void
+ta_rest(struct ring *r)
+{
+	struct ta *ta, *next;
+
+	for (ta = r->idle; ta != NULL && !ta->told; ta = next) {
+		next = ta->rnext;
+		if (say(ta, "#idle\n") < 0)
+			continue;
+		ta->told = 1;
+		ta->skip++;
+		flush(ta);
+		heap_set(&due, &ta->timer, until_worn(ta));
+	}
 }
 
 void

@@ -1,15 +1,15 @@
 /*
- * thread.c - threads and rings: who is next, and who waits for what.
+ * thread.c - threads: who waits for what.
  *
  * A thread is the queue of one destination, the vertices of all messages for
- * one channel and host.  A ring is the threads that one agent can be switched
- * between: those with the same conf and channel.
+ * one channel and host.
  *
  * A vertex is READY when it may be fed, FED while an agent has it, and in
- * WAIT when it was deferred.  A thread with READY vertices that may take
- * (another) agent stands in its ring's heap of turns; th_check puts it there
- * and takes it out, and is called whenever something that counts for that has
- * changed.  ta.c takes the turns.  Nothing here starts anything.
+ * WAIT when it was deferred.  th_check finds out whether the thread may take
+ * (another) agent, and is called whenever something that counts for that has
+ * changed.  In the preemptive order it tells order.c, which knows what goes
+ * next.  In the others threads that may take one, and have READY vertices for
+ * it, stand in their ring's heap of turns.  Nothing here starts anything.
  *
  * Two kinds of later.  A vertex in WAIT waits by its own time.  A thread whose
  * host is dead sleeps as a whole: its vertices stay READY, untouched.  How
@@ -19,110 +19,21 @@
  * is tried in that run.  A queueonly thread wakes by a T line alone.
  *
  * A run begins when a thread gets its first agent.  Then its READY vertices
- * are put in order, at random or by age; later arrivals go to the end.
+ * are put in order, at random or by age (order.c); later arrivals go to the
+ * end.
  *
  * When the command names the host (conf->bound) an agent cannot be switched,
  * so each thread of the ring stands alone: maxring counts for the thread, and
  * turns are given at random, lest some host is always last (seed 22.1).
  *
- * Costs: finding a thread O(1), waking and turns O(log n), order O(log n) a
- * vertex, everything else on the way O(1).
+ * Costs: finding a thread O(1), waking and turns O(log n), everything else on
+ * the way O(1).
  */
 #include "scheduler.h"
 
-struct queue q;
+static struct thread *maybe_empty;	/* linked by swept */
 
-static struct {
-	struct thread *threads;		/* maybe empty, linked by swept */
-	int	rings;			/* some ring may be empty */
-} sweep;
-
-/* ---- lists ------------------------------------------------------------ */
-
-static void
-list_add(struct list *l, struct vertex *v)
-{
-	v->next = NULL;
-	v->prev = l->tail;
-	if (l->tail != NULL)
-		l->tail->next = v;
-	else
-		l->head = v;
-	l->tail = v;
-	l->n++;
-}
-
-void
-list_del(struct list *l, struct vertex *v)
-{
-	if (v->prev != NULL)
-		v->prev->next = v->next;
-	else
-		l->head = v->next;
-	if (v->next != NULL)
-		v->next->prev = v->prev;
-	else
-		l->tail = v->prev;
-	v->next = v->prev = NULL;
-	l->n--;
-}
-
-/* ---- rings and threads ----------------------------------------------- */
-
-static struct chan *
-chan_get(const char *name)
-{
-	struct chan *c;
-
-	for (c = q.chans; c != NULL; c = c->next)
-		if (strcmp(c->name, name) == 0)
-			return c;
-	c = mem_get(sizeof(*c) + strlen(name));
-	if (c == NULL)
-		return NULL;
-	strcpy(c->name, name);
-	c->next = q.chans;
-	q.chans = c;
-	return c;
-}
-
-static struct ring *
-ring_get(struct conf *conf, struct chan *chan)
-{
-	struct ring *r;
-
-	for (r = q.rings; r != NULL; r = r->next)
-		if (r->conf == conf && r->chan == chan)
-			return r;
-	r = mem_get(sizeof(*r));
-	if (r == NULL)
-		return NULL;
-	r->conf = conf;
-	r->chan = chan;
-	conf->config->refs++;
-	r->next = q.rings;
-	q.rings = r;
-	if (conf->v.command == NULL)
-		log_warn("no-command channel=%s no clause with a command "
-		    "matches; this mail waits", chan->name);
-	return r;
-}
-
-/* The ring for an address, with room for one more thread; or NULL. */
-static struct ring *
-ring_for(const char *channel, const char *host)
-{
-	struct conf *conf = cf_match(q.config, channel, host);
-	struct chan *chan = chan_get(channel);
-	struct ring *r;
-
-	if (conf == NULL || chan == NULL)
-		return NULL;
-	r = ring_get(conf, chan);
-	if (r == NULL || heap_room(&r->ready, r->nthreads + 1) < 0)
-		return NULL;
-	return r;
-}
+/* ---- threads --------------------------------------------------------- */
 
 static int
 picked(const char *channel, const char *host)
@@ -163,8 +74,8 @@ th_suspect(struct thread *t)
 	if (t->listed)
 		return;
 	t->listed = 1;
-	t->swept = sweep.threads;
-	sweep.threads = t;
+	t->swept = maybe_empty;
+	maybe_empty = t;
 }
 
 struct thread *
@@ -203,14 +114,26 @@ th_get(const char *channel, const char *host)
 
 /* ---- turns ----------------------------------------------------------- */
 
-/* May the thread's READY vertices be fed at all? */
+static int
+is_preempt(const struct ring *r)
+{
+	return r->conf->v.order == ORDER_PREEMPT;
+}
+
+unsigned
+th_nready(const struct thread *t)
+{
+	return t->ready.n + t->noffer + t->nkept;
+}
+
+/* May READY vertices of the thread be fed at all? */
 static int
 may_feed(const struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
 
-	return t->ready.n > 0 && t->sleep <= now.mono && t->picked &&
-	    t->held == NULL && s->command != NULL && (!s->queueonly || t->triggered);
+	return t->sleep <= now.mono && t->picked && t->held == NULL &&
+	    s->command != NULL && (!s->queueonly || t->triggered);
 }
 
 /* May one more agent work on the thread, which has n? */
@@ -242,12 +165,17 @@ th_check(struct thread *t)
 {
 	struct ring *r = t->ring;
 	double turn;
+	int open;
 
-	if (t->ready.n == 0)
+	if (th_nready(t) == 0)
 		t->triggered = 0;	/* its run is over */
-	if (!may_feed(t) || !has_room(t, t->nta) || is_full(t) ||
-	    t->ready.n <= t->nstart ||
-	    (t->nstart > 0 && r->conf->v.fb.rate.n > 0)) {
+	open = may_feed(t) && has_room(t, t->nta) && !is_full(t) &&
+	    (t->nstart == 0 || r->conf->v.fb.rate.n == 0);
+	if (is_preempt(r)) {
+		order_open(t, open);
+		return;
+	}
+	if (!open || t->ready.n == 0) {
 		heap_del(&r->ready, &t->turn);
 		return;
 	}
@@ -261,59 +189,48 @@ th_check(struct thread *t)
 	heap_set(&r->ready, &t->turn, turn);
 }
 
-struct thread *
-th_turn(const struct ring *r)
+int
+th_waits(const struct ring *r)
 {
-	struct timer *t = heap_first(&r->ready);
-
-	return t == NULL ? NULL : OWNER(struct thread, turn, t);
+	return is_preempt(r) ? r->nopen > 0 && r->jobs.n > 0 : r->ready.n > 0;
 }
 
-/* ---- the order within a thread --------------------------------------- */
-
-static int
-by_age(const void *a, const void *b)
+/* A run of the thread begins when it gets its first agent: then its vertices
+ * are put in order. */
+struct vertex *
+th_next(struct ring *r)
 {
-	const struct message *m = (*(struct vertex *const *)a)->msg;
-	const struct message *o = (*(struct vertex *const *)b)->msg;
+	struct timer *first = heap_first(&r->ready);
+	struct thread *t;
 
-	if (m->born != o->born)
-		return m->born < o->born ? -1 : 1;
-	return m->num < o->num ? -1 : m->num > o->num;
+	if (is_preempt(r))
+		return order_next(r);
+	if (first == NULL)
+		return NULL;
+	t = OWNER(struct thread, turn, first);
+	if (t->nta == 0)
+		order_run(t);
+	return t->ready.head;
 }
 
-/*
- * Makes the order of a run: at random, or by age.  Costs O(n log n) at most
- * and is done when an eighth or more is new, so it is O(log n) a vertex;
- * a small thread is always put right.
- */
-static void
-order(struct thread *t)
+int
+th_park(struct vertex *v)
 {
-	struct vertex **a, *v;
-	unsigned i, j, n = t->ready.n;
+	if (order_park(v) < 0)
+		return -1;
+	th_check(v->thread);
+	return 0;
+}
 
-	if (t->fresh == 0 || n < 2 || (n > 1000 && t->fresh < n / 8))
-		return;
-	a = mem_get(n * sizeof(*a));
-	if (a == NULL)
-		return;
-	for (i = 0, v = t->ready.head; v != NULL; v = v->next)
-		a[i++] = v;
-	if (t->ring->conf->v.ageorder)
-		qsort(a, n, sizeof(*a), by_age);
-	else
-		for (i = n - 1; i > 0; i--) {
-			j = (unsigned)rnd(i + 1);
-			v = a[i];
-			a[i] = a[j];
-			a[j] = v;
-		}
-	memset(&t->ready, 0, sizeof(t->ready));
-	for (i = 0; i < n; i++)
-		list_add(&t->ready, a[i]);
-	free(a);
-	t->fresh = 0;
+int
+th_unpark(struct ring *r, long nfree)
+{
+	struct vertex *v = order_unpark(r, nfree);
+
+	if (v == NULL)
+		return 0;
+	th_check(v->thread);
+	return 1;
 }
 
 /* ---- waiting and waking ---------------------------------------------- */
@@ -322,6 +239,10 @@ void
 th_ready(struct thread *t, struct vertex *v)
 {
 	v->state = V_READY;
+	if (is_preempt(t->ring)) {
+		order_ready(v);
+		return;
+	}
 	list_add(&t->ready, v);
 	t->fresh++;
 }
@@ -332,13 +253,14 @@ void
 th_arm(struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
-	double when = 0, rate;
+	double when = 0, rate = 0;
 
 	if (t->sleep != 0)	/* when it is past, th_due has yet to come */
 		when = s->queueonly && !t->triggered ? 0 : t->sleep;
 	else if (t->wait.n > 0 && !s->queueonly)
 		when = t->soonest;
-	rate = may_feed(t) ? fb_wait(t->dest, &s->fb, now.mono) : 0;
+	if (may_feed(t) && th_nready(t) > 0)
+		rate = fb_wait(t->dest, &s->fb, now.mono);
 	if (rate > 0 && (when == 0 || now.mono + rate < when))
 		when = now.mono + rate;
 	if (when != 0)
@@ -395,7 +317,7 @@ th_trigger(const char *host)
 
 	for (c = q.chans; c != NULL; c = c->next) {
 		t = th_find(c->name, host);
-		if (t == NULL || t->ready.n + t->wait.n == 0)
+		if (t == NULL || th_nready(t) + t->wait.n == 0)
 			continue;
 		t->triggered = 1;
 		/* what this run put off is not to be tried again by it */
@@ -434,13 +356,40 @@ th_flush_one(struct vertex *v)
 	th_check(t);
 }
 
+/* Its message has one more vertex with agents, or one less. */
+static void
+with_agents(struct vertex *v, int more)
+{
+	v->msg->nfed += (unsigned)more;
+	order_share(v->msg);
+}
+
+/* It is no longer kept for the agent that was to get it. */
+static void
+unkeep(struct vertex *v)
+{
+	v->ta->first = NULL;
+	v->ta = NULL;
+	v->thread->nkept--;
+	with_agents(v, -1);
+}
+
+void
+th_out(struct vertex *v)
+{
+	if (v->ta != NULL)
+		unkeep(v);
+	else
+		order_out(v);
+}
+
 void
 th_hold(struct vertex *v)
 {
 	struct thread *t = v->thread;
 
 	if (v->state == V_READY)
-		list_del(&t->ready, v);
+		th_out(v);
 	else if (v->state == V_WAIT)
 		list_del(&t->wait, v);
 	v->state = V_HELD;
@@ -561,7 +510,7 @@ th_heard(struct thread *t, int host)
 		d->reason = NULL;
 		came = fb_good(d, &s->fb, (long)t->nta, now.mono);
 		/* a host that answers now and then is not to be stormed */
-		if (t->sleep != 0 || (t->ready.n == 0 && t->wait.n > 0 &&
+		if (t->sleep != 0 || (th_nready(t) == 0 && t->wait.n > 0 &&
 		    now.mono - t->woken >= (double)s->interval))
 			revive(t);
 	}
@@ -582,8 +531,6 @@ th_heard(struct thread *t, int host)
 void
 th_join(struct ta *ta, struct thread *t)
 {
-	if (t->nta == 0)
-		order(t);
 	if (ta->thread != t) {
 		if (ta->thread != NULL) {
 			ta->thread->nref--;
@@ -592,12 +539,39 @@ th_join(struct ta *ta, struct thread *t)
 		t->nref++;
 		ta->thread = t;
 	}
+	ta->tprev = NULL;
+	ta->tnext = t->busy;
+	if (t->busy != NULL)
+		t->busy->tprev = ta;
+	t->busy = ta;
 	ta->working = 1;
 	ta->unfed = 1;
 	ta->stretch = 0;
 	t->nta++;
 	t->nstart++;
 	th_check(t);
+}
+
+void
+th_keep(struct ta *ta, struct vertex *v)
+{
+	order_take(v);
+	v->ta = ta;
+	ta->first = v;
+	v->thread->nkept++;
+	with_agents(v, 1);
+}
+
+/* It is not to have what was kept for it. */
+static void
+let_go(struct ta *ta)
+{
+	struct vertex *v = ta->first;
+
+	if (v == NULL)
+		return;
+	unkeep(v);
+	th_ready(v->thread, v);
 }
 
 /* The agent has got its first job, or goes without. */
@@ -616,33 +590,32 @@ th_leave(struct ta *ta)
 
 	if (!ta->working)
 		return;
+	let_go(ta);
 	no_longer_unfed(ta);
 	ta->working = 0;
+	if (ta->tnext != NULL)
+		ta->tnext->tprev = ta->tprev;
+	if (ta->tprev != NULL)
+		ta->tprev->tnext = ta->tnext;
+	else
+		t->busy = ta->tnext;
 	t->nta--;
 	th_check(t);
 	th_suspect(t);
 }
 
-/* May it be given more? */
-static int
-more(const struct ta *ta)
-{
-	return ta->working && !ta->ring->old && may_feed(ta->thread) &&
-	    has_room(ta->thread, ta->thread->nta - 1);
-}
-
-struct vertex *
-th_feed(struct ta *ta)
+void
+th_give(struct ta *ta, struct vertex *v)
 {
 	struct thread *t = ta->thread;
-	struct vertex *v;
 
-	if (!more(ta))
-		return NULL;
-	v = t->ready.head;
-	list_del(&t->ready, v);
+	if (v->ta != NULL)
+		unkeep(v);
+	else
+		order_take(v);
 	no_longer_unfed(ta);
 	t->nfed++;
+	with_agents(v, 1);
 	v->state = V_FED;
 	v->ta = ta;
 	v->heard = 0;
@@ -650,11 +623,36 @@ th_feed(struct ta *ta)
 	v->host = 0;
 	list_add(&ta->jobs, v);
 	ta->stretch++;
+	ta->njobs++;
 	fb_started(t->dest, &t->ring->conf->v.fb, now.mono);
 	if (t->ring->conf->v.fb.rate.n > 0)
 		th_arm(t);
 	th_check(t);
+}
+
+struct vertex *
+th_feed(struct ta *ta)
+{
+	struct thread *t = ta->thread;
+	struct vertex *v = ta->first != NULL ? ta->first : t->ready.head;
+
+	if (v == NULL || !ta->working || ta->ring->old || !may_feed(t) ||
+	    !has_room(t, t->nta - 1))
+		return NULL;
+	th_give(ta, v);
 	return v;
+}
+
+void
+th_unfed(struct vertex *v)
+{
+	struct ring *r = v->thread->ring;
+
+	list_del(&v->ta->jobs, v);
+	v->ta = NULL;
+	v->thread->nfed--;
+	with_agents(v, -1);
+	th_unpark(r, 0);
 }
 
 /* ---- reload and sweep ------------------------------------------------ */
@@ -675,6 +673,7 @@ thread_move(struct thread *t, struct ring *r)
 	most = most > LONG_MAX / 2 / s->interval ? LONG_MAX / 2 :
 	    most * s->interval;
 	heap_del(&t->ring->ready, &t->turn);
+	order_open(t, 0);
 	t->ring->nthreads--;
 	t->ring = r;
 	r->nthreads++;
@@ -687,6 +686,21 @@ thread_move(struct thread *t, struct ring *r)
 			t->soonest = (double)v->wakeup;
 	}
 	t->dest->step = 0;
+}
+
+/* Its READY vertices are made ready anew, as jobs are of a ring. */
+static void
+again(struct thread *t)
+{
+	struct vertex *v, *next = t->ready.head;
+
+	memset(&t->ready, 0, sizeof(t->ready));
+	t->fresh = 0;
+	while ((v = next) != NULL) {
+		next = v->next;
+		v->counted = 0;
+		th_ready(t, v);
+	}
 	th_arm(t);
 	th_check(t);
 }
@@ -706,32 +720,23 @@ thread_end(struct thread *t)
 		t->prev->next = t->next;
 	else
 		q.all = t->next;
-	if (t->ring->old)
-		sweep.rings = 1;
 	reason_free(t->said);
 	free(t);
 }
 
+/* All READY vertices go back to their threads. */
 static void
-sweep_rings(void)
+gather(void)
 {
-	struct ring **p, *r;
-	struct config *c;
+	struct hlink *l;
+	struct ta *ta;
+	unsigned i;
 
-	for (p = &q.rings; (r = *p) != NULL; ) {
-		if (!r->old || r->nthreads > 0 || r->nta > 0) {
-			sweep.rings |= r->old;	/* look again */
-			p = &r->next;
-			continue;
-		}
-		*p = r->next;
-		c = r->conf->config;
-		if (--c->refs == 0)
-			cf_free(c);
-		reason_free(r->trouble);
-		free(r->ready.v);
-		free(r);
-	}
+	for (ta = q.agents; ta != NULL; ta = ta->next)
+		let_go(ta);
+	for (i = 0; i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = l->next)
+			order_forget(OWNER(struct message, link, l));
 }
 
 void
@@ -740,22 +745,18 @@ th_reload(struct config *config)
 	struct thread *t;
 	struct ring *r;
 
-	config->refs++;
-	if (--q.config->refs == 0)
-		cf_free(q.config);
-	q.config = config;
-	for (r = q.rings; r != NULL; r = r->next)
-		r->old = 1;
+	ring_config(config);
+	gather();
 	for (t = q.all; t != NULL; t = t->next) {
 		r = ring_for(t->ring->chan->name, t->host);
 		if (r != NULL)
 			thread_move(t, r);
-		else
+		again(t);
+		if (r == NULL)
 			log_err("reload channel=%s host=%s no memory; its "
 			    "mail waits for the next reload",
 			    t->ring->chan->name, t->host);
 	}
-	sweep.rings = 1;
 }
 
 void
@@ -763,24 +764,21 @@ th_sweep(void)
 {
 	struct thread *t;
 
-	while ((t = sweep.threads) != NULL) {
-		sweep.threads = t->swept;
+	while ((t = maybe_empty) != NULL) {
+		maybe_empty = t->swept;
 		t->listed = 0;
-		if (t->ready.n + t->wait.n + t->nfed + t->nheld + t->nref == 0)
+		if (th_nready(t) + t->wait.n + t->nfed + t->nheld +
+		    t->nref == 0)
 			thread_end(t);
 	}
-	if (sweep.rings) {
-		sweep.rings = 0;
-		sweep_rings();
-	}
+	ring_sweep();
 	dest_forget();
 }
 
 int
 th_init(struct config *config)
 {
-	q.config = config;
-	config->refs++;
+	ring_config(config);
 	if (hash_init(&q.dests, 64) < 0)
 		return -1;
 	return hash_init(&q.threads, 64);

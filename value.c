@@ -36,6 +36,9 @@ const struct keyword keywords[] = {
 	{ "rate", T_RATE, AT(fb.rate), 0, 0, 0 },
 	{ "forget", T_SPAN, AT(forget), 0, YEARS, 3600 },
 	{ "overfeed", T_NUMBER, AT(overfeed), 0, 10000, 0 },
+	{ "backlog", T_NUMBER, AT(backlog), 0, 10000, 0 },
+	{ "maxage", T_SPAN, AT(maxage), 0, YEARS, 0 },
+	{ "maxjobs", T_NUMBER, AT(maxjobs), 0, 1000000L, 0 },
 	{ "skew", T_NUMBER, AT(skew), 1, 1000000L, 5 },
 	{ "nice", T_NUMBER, AT(nice), -40, 39, 0 },
 	{ "user", T_USER, AT(uid), 0, LONG_MAX, 0 },
@@ -43,7 +46,12 @@ const struct keyword keywords[] = {
 	{ "command", T_COMMAND, AT(command), 0, 0, 0 },
 	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, 0 },
 	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, 0 },
-	{ "ageorder", T_FLAG, AT(ageorder), 0, 1, 0 },
+	{ "ageorder", T_AGE, AT(order), 0, 0, 0 },
+	{ "order", T_ORDER, AT(order), 0, 0, 0 },
+	{ "slotcost", T_NUMBER, AT(slotcost), 0, 1000, 5 },
+	{ "slotloan", T_NUMBER, AT(slotloan), 0, 1000000L, 3 },
+	{ "slotdiscount", T_NUMBER, AT(slotdiscount), 0, 100, 50 },
+	{ "minslots", T_NUMBER, AT(minslots), 0, 1000, 3 },
 	{ "wakeuprestartonly", T_FLAG, AT(wakeuprestartonly), 0, 1, 0 },
 	{ "feedbackdebug", T_FLAG, AT(feedbackdebug), 0, 1, 0 },
 	{ NULL, T_FLAG, 0, 0, 0, 0 }
@@ -170,6 +178,21 @@ set_command(struct setting *v, const char *s, struct text *why)
 		wrong(why, "no memory");
 }
 
+const char *const value_orders[] = { "random", "age", "preempt", NULL };
+
+static void
+set_order(struct setting *v, const char *s, struct text *why)
+{
+	long i = 0;
+
+	while (value_orders[i] != NULL && strcmp(s, value_orders[i]) != 0)
+		i++;
+	if (value_orders[i] == NULL)
+		wrong(why, "%.80s is not random, age or preempt", s);
+	else
+		v->order = i;
+}
+
 static void
 set_number(const struct keyword *k, struct setting *v, const char *s,
     struct text *why)
@@ -261,6 +284,10 @@ value_set(const struct keyword *k, struct setting *v, char *s,
 	case T_RATE:
 		bad = fb_rate_parse(s, &v->fb.rate);
 		break;
+	case T_ORDER:
+		set_order(v, s, why);
+		break;
+	case T_AGE:
 	case T_FLAG:
 		break;
 	}

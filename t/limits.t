@@ -148,7 +148,7 @@ sched_stop
 conf "$tmp/cf" <<END
 */*	interval=1h expiry=1d
 idle/*	idlemax=1s command="$A -c idle -o $tmp/idle -s $tmp/said"
-stay/*	idlemax=1h command="$A -c stay -o $tmp/stay"
+stay/*	idlemax=1h maxring=1 command="$A -c stay -o $tmp/stay"
 END
 put "$po" 101-1 stay a user
 ok 'start' sched_start "$po" "$tmp/cf"
@@ -157,7 +157,7 @@ put "$po" 102-1 stay b user
 wait_log 'complete msg=102-1'
 put "$po" 103-1 stay a user
 wait_log 'complete msg=103-1'
-is 'an idle agent takes other hosts of its ring' "$(agents stay)" 1
+is 'at a limit an idle agent takes other hosts of its ring' "$(agents stay)" 1
 put "$po" 111-1 idle a user
 ok 'an idle agent ends after idlemax' wait_log 'agent-end .*channel=idle' 20
 is '... told by an empty line' "$(tail -n 1 "$tmp/said")" '<'

@@ -1,18 +1,20 @@
 /*
  * mkspool.c - fills a post office for tests and measurements.
  *
- *	mkspool [-c channel] [-h hosts] [-r recipients] [-f first] dir count
+ *	mkspool [-c channel] [-n name] [-h hosts] [-r recipients] [-f first]
+ *	    dir count
  *
  * Makes count messages in dir/queue and dir/transport, numbered from first.
- * Recipients go to the hosts in turn, -r of them in a message.
+ * Recipients go to the hosts in turn, -r of them in a message; the names of
+ * hosts begin with -n, h if there is none.
  * Message files have one line; a control file is complete when it appears.
  */
 #include "../util.h"
 
 static struct {
-	const char *channel;
+	const char *channel, *name;
 	long	hosts, rcpts, first;
-} arg = { "test", 1, 1, 1000 };
+} arg = { "test", "h", 1, 1, 1000 };
 
 static void
 must(int bad, const char *what)
@@ -43,8 +45,8 @@ make(const char *dir, long i)
 	fprintf(f, "@ 0x00000007\ni %s\no 0\nl <%s@test>\ne sender@test\n"
 	    "s local - sender 0\n", name, name);
 	for (r = 0; r < arg.rcpts; r++)
-		fprintf(f, "r           %s h%ld.test u%ld 0\n", arg.channel,
-		    (i * arg.rcpts + r) % arg.hosts, r);
+		fprintf(f, "r           %s %s%ld.test u%ld 0\n",
+		    arg.channel, arg.name, (i * arg.rcpts + r) % arg.hosts, r);
 	fprintf(f, "m\nSubject: %s\n\n", name);
 	must(fclose(f) != 0, path);
 	must(rename(path, final) != 0, final);
@@ -56,9 +58,10 @@ main(int argc, char **argv)
 	long i, count;
 	int c;
 
-	while ((c = getopt(argc, argv, "c:h:r:f:")) != -1)
+	while ((c = getopt(argc, argv, "c:n:h:r:f:")) != -1)
 		switch (c) {
 		case 'c': arg.channel = optarg; break;
+		case 'n': arg.name = optarg; break;
 		case 'h': arg.hosts = atol(optarg); break;
 		case 'r': arg.rcpts = atol(optarg); break;
 		case 'f': arg.first = atol(optarg); break;

@@ -1,0 +1,696 @@
+/*
+ * order.c - who goes next.
+ *
+ * Which READY vertex of a ring gets an agent next is a matter of the clause:
+ *
+ *	random, age	Threads take turns (thread.c), and within a thread the
+ *			vertices are shuffled, or the oldest message is first.
+ *	preempt		Messages take turns, in the order in which they came;
+ *			but a small one may slip in before a large one.  The
+ *			rules are those of the seed (Postfix, "Preemptive
+ *			scheduling"); this is what most of the file is about.
+ *
+ * A message within a ring is a job.  Jobs have places in a line.  The first
+ * that can give a vertex whose host may take an agent is the current one, and
+ * gives; its hosts take turns.  With each recipient given it earns a part of
+ * a delivery slot, 1 / slotcost.  When a job behind it is so small that the
+ * slots earned could pay for all of it, that one may preempt: it takes its
+ * place just before the current job, which pays.  Slots may be lacking by
+ * slotloan and by a share of slotdiscount; then they become a debt.  So a
+ * message of n recipients is done after n * slotcost / (slotcost - 1) at the
+ * latest, whatever comes in.  Of several that could preempt, the one that has
+ * waited longest for its size is taken.
+ *
+ * What preempts may be preempted in turn: jobs form trees.  What one preempts
+ * is its parent, and what it did not need it gives back in the end; its own
+ * children are then its parent's.
+ *
+ * The seed counts in batches of recipients for one host.  A vertex is such a
+ * batch, but of any size; therefore work is counted in recipients here.
+ *
+ * Places are numbers.  A message comes in with its count as its place, and a
+ * child stands half way between the one before its parent and the parent.
+ * That is good for some twenty children that are all blocked at once; the
+ * next one has to wait.
+ *
+ * A vertex whose host can take no agent waits on its thread's list and costs
+ * nothing: its job is in the line only while it has something on offer.  As
+ * soon as the host may take an agent, the first of those that wait there, up
+ * to LOOK of them, are offered by their jobs again, at their old places.
+ *
+ * The share of a message (seed: Finch).  One message must not have all agents
+ * while others wait.  When it has PARAMmsgconcurrency of them it gets another
+ * only while it has fewer than PARAMmsgscale for each agent that is free.  What
+ * is stopped by that is set aside here: in the preemptive order the job, else
+ * its vertices one by one as their turns come.
+ *
+ * Nothing here knows agents, or starts, feeds or waits.  Costs: O(log n) of
+ * the jobs that have something to give; finding who preempts is O(1) for
+ * messages of one size, and at worst O(n) of the same once a second.
+ */
+#include "scheduler.h"
+
+#define LOOK	64	/* vertices of a thread that are offered at once */
+
+/* ---- lists ----------------------------------------------------------- */
+
+void
+list_add(struct list *l, struct vertex *v)
+{
+	v->next = NULL;
+	v->prev = l->tail;
+	if (l->tail != NULL)
+		l->tail->next = v;
+	else
+		l->head = v;
+	l->tail = v;
+	l->n++;
+}
+
+void
+list_put(struct list *l, struct vertex *v)
+{
+	v->prev = NULL;
+	v->next = l->head;
+	if (l->head != NULL)
+		l->head->prev = v;
+	else
+		l->tail = v;
+	l->head = v;
+	l->n++;
+}
+
+void
+list_del(struct list *l, struct vertex *v)
+{
+	if (v->prev != NULL)
+		v->prev->next = v->next;
+	else
+		l->head = v->next;
+	if (v->next != NULL)
+		v->next->prev = v->prev;
+	else
+		l->tail = v->prev;
+	v->next = v->prev = NULL;
+	l->n--;
+}
+
+/* ---- jobs ------------------------------------------------------------ */
+
+static int
+is_preempt(const struct ring *r)
+{
+	return r->conf->v.order == ORDER_PREEMPT;
+}
+
+/* The vertex's job, or NULL. */
+static struct job *
+find(const struct vertex *v)
+{
+	struct job *j = v->msg->jobs;
+
+	while (j != NULL && j->ring != v->thread->ring)
+		j = j->next;
+	return j;
+}
+
+/* ... made when there is none; NULL without memory. */
+static struct job *
+get(const struct vertex *v)
+{
+	struct ring *r = v->thread->ring;
+	struct job *j = find(v);
+
+	if (j != NULL)
+		return j;
+	if (heap_room(&r->jobs, r->njobs + 1) < 0 ||
+	    heap_room(&r->shares, r->njobs + 1) < 0)
+		return NULL;
+	j = mem_get(sizeof(*j));
+	if (j == NULL)
+		return NULL;
+	j->msg = v->msg;
+	j->ring = r;
+	j->key = (double)v->msg->loaded;
+	j->low = j->base = j->key - 1;
+	j->next = v->msg->jobs;
+	v->msg->jobs = j;
+	r->njobs++;
+	return j;
+}
+
+/* Recipients that are still to be given; those not read yet may all be its. */
+static long
+left(const struct job *j)
+{
+	return j->read + (long)j->msg->unread - j->chosen;
+}
+
+/* What was found out about who preempts whom may no longer be so. */
+static void
+unjudged(struct ring *r)
+{
+	r->judged = NULL;
+}
+
+/* Puts the job into the line, or takes it out. */
+static void
+stand(struct job *j)
+{
+	if (j->offer.n > 0 && j->share.pos == 0) {
+		if (j->place.pos == 0)
+			unjudged(j->ring);
+		heap_set(&j->ring->jobs, &j->place, j->key);
+		return;
+	}
+	if (j->place.pos != 0)
+		unjudged(j->ring);
+	heap_del(&j->ring->jobs, &j->place);
+	if (j->offer.n == 0)
+		heap_del(&j->ring->shares, &j->share);
+}
+
+/* ---- the tree of who preempts whom ----------------------------------- */
+
+static void
+unlink_child(struct job *b)
+{
+	if (b->sibling != NULL)
+		b->sibling->back = b->back;
+	if (b->back != NULL)
+		b->back->sibling = b->sibling;
+	else
+		b->parent->child = b->sibling;
+	b->sibling = b->back = NULL;
+}
+
+static void
+link_child(struct job *c, struct job *b)
+{
+	b->parent = c;
+	b->back = NULL;
+	b->sibling = c->child;
+	if (c->child != NULL)
+		c->child->back = b;
+	c->child = b;
+}
+
+/*
+ * The job preempts nobody any more.  Its parent gets back what it did not
+ * need; not a parent that it came to by adoption, which never paid.  Its
+ * children are adopted, or left alone, and keep their level.
+ */
+static void
+pop(struct job *b)
+{
+	struct job *p = b->parent, *k;
+
+	if (p != NULL) {
+		if (b->level == p->level + 1)
+			p->avail -= b->used * p->ring->conf->v.slotcost;
+		unlink_child(b);
+	}
+	while ((k = b->child) != NULL) {
+		unlink_child(k);
+		k->parent = NULL;
+		if (p != NULL)
+			link_child(p, k);
+	}
+	if (p != NULL && p->child == NULL)
+		p->low = p->base;
+	b->parent = NULL;
+	b->level = 0;
+	b->used = 0;
+	b->key = (double)b->msg->loaded;
+	b->low = b->base = b->key - 1;
+	unjudged(b->ring);
+}
+
+static void
+job_free(struct job *j)
+{
+	struct job **p;
+
+	pop(j);
+	heap_del(&j->ring->jobs, &j->place);
+	heap_del(&j->ring->shares, &j->share);
+	for (p = &j->msg->jobs; *p != j; p = &(*p)->next)
+		;
+	*p = j->next;
+	j->ring->njobs--;
+	free(j);
+}
+
+/* It goes when nothing more is to be expected of it. */
+static void
+retire(struct job *j)
+{
+	if (j->offer.n > 0 || j->read > j->chosen)
+		return;
+	if (j->msg->unread == 0)
+		job_free(j);
+	else if (j->parent != NULL || j->child != NULL)
+		pop(j);
+}
+
+/* May b preempt c?  It takes its place before c, and c pays: 1 or 0. */
+static int
+preempt(struct job *c, struct job *b)
+{
+	double key = (c->low + c->key) / 2;
+
+	if (!(key > c->low && key < c->key))
+		return 0;
+	pop(b);
+	c->avail -= left(b) * c->ring->conf->v.slotcost;
+	b->used = -left(b);
+	b->level = c->level + 1;
+	b->base = b->low = c->low;
+	b->key = c->low = key;
+	link_child(c, b);
+	stand(b);
+	unjudged(c->ring);
+	return 1;
+}
+
+/* ---- who may preempt ------------------------------------------------- */
+
+struct search {
+	const struct job *current;
+	struct job *best;
+	double	score;
+	long	most;		/* recipients that slots could pay for */
+	long	now;		/* mono */
+};
+
+static void
+consider(struct search *s, struct job *j, long waited)
+{
+	double score = (double)waited / (double)(left(j) + j->chosen);
+
+	if (j == s->current || j->child != NULL || left(j) <= 0 ||
+	    left(j) > s->most)
+		return;
+	if (s->best == NULL || score > s->score ||
+	    (score == s->score && j->key < s->best->key)) {
+		s->best = j;
+		s->score = score;
+	}
+}
+
+/*
+ * The heap is walked in the order of places as far as that is cheap.  What is
+ * behind a job that preempts nobody is younger than that, so it cannot score
+ * more than the same wait for one recipient.
+ */
+static void
+search(struct search *s, const struct heap *h, unsigned i)
+{
+	unsigned a = 2 * i + 1, b = a + 1;
+	struct job *j;
+	long waited;
+
+	if (i >= h->n)
+		return;
+	j = OWNER(struct job, place, h->v[i]);
+	waited = s->now - j->msg->queued + 1;
+	if (s->best != NULL && j->level == 0 && (double)waited <= s->score &&
+	    j->key > s->best->key)
+		return;
+	consider(s, j, waited);
+	if (b < h->n && h->v[b]->when < h->v[a]->when) {
+		search(s, h, b);
+		search(s, h, a);
+	} else {
+		search(s, h, a);
+		search(s, h, b);
+	}
+}
+
+/* The best of those that c could pay for in the end, or NULL.  That nobody
+ * is good enough stays so until something else changes, as what c earns is
+ * what it no longer has to give. */
+static struct job *
+candidate(struct job *c)
+{
+	struct ring *r = c->ring;
+	struct search s;
+
+	s.now = (long)now.mono;
+	if (r->judged == c && (r->rival == NULL || r->judged_at == s.now))
+		return r->rival;
+	s.current = c;
+	s.best = NULL;
+	s.score = 0;
+	s.most = (c->read - c->chosen + c->avail) / r->conf->v.slotcost;
+	if (s.most > 0)
+		search(&s, &r->jobs, 0);
+	r->judged = c;
+	r->judged_at = s.now;
+	r->rival = s.best;
+	return s.best;
+}
+
+/* Has c earned enough for b by now? */
+static int
+can_pay(const struct job *c, const struct job *b)
+{
+	const struct setting *s = &c->ring->conf->v;
+
+	return (double)(c->avail / s->slotcost + s->slotloan) >=
+	    (double)left(b) * (double)(100 - s->slotdiscount) / 100;
+}
+
+/* ---- giving ---------------------------------------------------------- */
+
+/* The thread is open or not, and has so many more vertices on offer. */
+static void
+note(struct thread *t, int open, int more)
+{
+	int was = t->open && t->noffer > 0;
+
+	t->open = (unsigned char)open;
+	t->noffer += (unsigned)more;
+	t->ring->nopen += (unsigned)((open && t->noffer > 0) - was);
+}
+
+static double
+key_of(const struct vertex *v)
+{
+	const struct job *j = find(v);
+
+	return j != NULL ? j->key : (double)v->msg->loaded;
+}
+
+/* The vertex waits for its thread, with those that do already.  Where that is
+ * not at an end of the list, the list is to be put in order. */
+static void
+wait_there(struct vertex *v)
+{
+	struct thread *t = v->thread;
+	struct vertex *head = t->ready.head, *tail = t->ready.tail;
+
+	if (head != NULL && key_of(v) <= key_of(head)) {
+		list_put(&t->ready, v);
+		return;
+	}
+	if (tail != NULL && key_of(v) < key_of(tail))
+		t->fresh++;
+	list_add(&t->ready, v);
+}
+
+static void
+take_off(struct job *j, struct vertex *v)
+{
+	list_del(&j->offer, v);
+	v->offered = 0;
+	note(v->thread, v->thread->open, -1);
+	stand(j);
+}
+
+/* The next vertex of the job whose thread is open; others on the way go to
+ * wait for theirs.  NULL: there is none, it has left the line. */
+static struct vertex *
+usable(struct job *j)
+{
+	struct vertex *v;
+
+	while ((v = j->offer.head) != NULL && !v->thread->open) {
+		take_off(j, v);
+		wait_there(v);
+	}
+	return v;
+}
+
+/* The vertex by which somebody preempts c now, or NULL. */
+static struct vertex *
+slip_in(struct job *c)
+{
+	const struct setting *s = &c->ring->conf->v;
+	struct vertex *v;
+	struct job *b;
+
+	if (s->slotcost < 2 || c->avail <= 0 ||
+	    left(c) + c->chosen < s->minslots * s->slotcost)
+		return NULL;
+	while ((b = candidate(c)) != NULL && can_pay(c, b)) {
+		v = usable(b);
+		if (v != NULL)
+			return preempt(c, b) ? v : NULL;
+	}
+	return NULL;
+}
+
+struct vertex *
+order_next(struct ring *r)
+{
+	struct vertex *v, *other;
+	struct timer *t;
+	struct job *j;
+
+	while (r->nopen > 0 && (t = heap_first(&r->jobs)) != NULL) {
+		j = OWNER(struct job, place, t);
+		v = usable(j);
+		if (v == NULL)
+			continue;
+		other = slip_in(j);
+		return other != NULL ? other : v;
+	}
+	return NULL;
+}
+
+/* The vertex is no longer to be counted on; chosen tells whether it goes. */
+static void
+uncount(struct vertex *v, int chosen)
+{
+	struct job *j = find(v);
+	long n = (long)v->counted;
+
+	if (j == NULL)
+		return;
+	j->chosen += n;
+	if (chosen) {
+		j->avail += n;
+		j->used += n;
+	}
+	if (!chosen || j->ring->judged != j)
+		unjudged(j->ring);
+	v->counted = 0;
+	retire(j);
+}
+
+/* Takes it off the list that it is on. */
+static void
+off(struct vertex *v)
+{
+	if (v->offered)
+		take_off(find(v), v);
+	else
+		list_del(&v->thread->ready, v);
+}
+
+void
+order_take(struct vertex *v)
+{
+	off(v);
+	uncount(v, 1);
+}
+
+void
+order_out(struct vertex *v)
+{
+	off(v);
+	uncount(v, 0);
+}
+
+/* Its job counts on it, if there is memory for one: 0 or -1. */
+static int
+count(struct vertex *v)
+{
+	struct job *j = get(v);
+
+	if (j == NULL)
+		return -1;
+	if (v->counted)
+		return 0;
+	v->counted = v->left;
+	j->read += (long)v->left;
+	unjudged(j->ring);
+	return 0;
+}
+
+void
+order_ready(struct vertex *v)
+{
+	count(v);
+	wait_there(v);
+}
+
+void
+order_open(struct thread *t, int open)
+{
+	struct vertex *v;
+	struct job *j;
+
+	note(t, open, 0);
+	if (!open || t->noffer >= LOOK)
+		return;
+	order_run(t);
+	while (t->noffer < LOOK && (v = t->ready.head) != NULL) {
+		if (count(v) < 0)
+			return;		/* another time */
+		j = find(v);
+		list_del(&t->ready, v);
+		v->offered = 1;
+		list_add(&j->offer, v);
+		note(t, open, 1);
+		stand(j);
+	}
+}
+
+/* ---- the share of a message ------------------------------------------ */
+
+int
+order_allowed(const struct message *m, long nfree)
+{
+	const struct config *c = q.config;
+
+	return (long)m->nfed < c->msgconcurrency ||
+	    (nfree > 0 && (double)m->nfed < (double)c->msgscale *
+	    (double)nfree);
+}
+
+int
+order_park(struct vertex *v)
+{
+	struct ring *r = v->thread->ring;
+	struct job *j = get(v);
+
+	if (j == NULL)
+		return -1;
+	if (!v->offered) {
+		list_del(&v->thread->ready, v);
+		list_add(&j->offer, v);
+		v->offered = 1;
+		note(v->thread, v->thread->open, 1);
+	}
+	heap_set(&r->shares, &j->share, (double)j->msg->nfed);
+	stand(j);
+	return 0;
+}
+
+struct vertex *
+order_unpark(struct ring *r, long nfree)
+{
+	struct timer *t = heap_first(&r->shares);
+	struct vertex *v;
+	struct job *j;
+
+	if (t == NULL)
+		return NULL;
+	j = OWNER(struct job, share, t);
+	if (!order_allowed(j->msg, nfree))
+		return NULL;
+	v = j->offer.head;
+	if (is_preempt(r)) {
+		heap_del(&r->shares, &j->share);
+		stand(j);
+		return v;
+	}
+	off(v);
+	list_put(&v->thread->ready, v);
+	if (j->offer.n == 0)
+		job_free(j);
+	return v;
+}
+
+void
+order_share(struct message *m)
+{
+	struct job *j;
+
+	for (j = m->jobs; j != NULL; j = j->next)
+		if (j->share.pos != 0)
+			heap_set(&j->ring->shares, &j->share,
+			    (double)m->nfed);
+}
+
+void
+order_forget(struct message *m)
+{
+	struct vertex *v;
+	struct job *j;
+
+	while ((j = m->jobs) != NULL) {
+		while ((v = j->offer.head) != NULL) {
+			take_off(j, v);
+			list_add(&v->thread->ready, v);
+		}
+		job_free(j);
+	}
+}
+
+/* ---- the order within a thread --------------------------------------- */
+
+static int
+by_age(const void *a, const void *b)
+{
+	const struct message *m = (*(struct vertex *const *)a)->msg;
+	const struct message *o = (*(struct vertex *const *)b)->msg;
+
+	if (m->born != o->born)
+		return m->born < o->born ? -1 : 1;
+	return m->num < o->num ? -1 : m->num > o->num;
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	double m = key_of(*(struct vertex *const *)a);
+	double o = key_of(*(struct vertex *const *)b);
+
+	return m < o ? -1 : m > o;
+}
+
+static void
+shuffle(struct vertex **a, unsigned n)
+{
+	struct vertex *v;
+	unsigned i, j;
+
+	for (i = n - 1; i > 0; i--) {
+		j = (unsigned)rnd(i + 1);
+		v = a[i];
+		a[i] = a[j];
+		a[j] = v;
+	}
+}
+
+/*
+ * Costs O(n log n) at most and is done when an eighth or more is new, so it
+ * is O(log n) a vertex; a small thread is always put right.
+ */
+void
+order_run(struct thread *t)
+{
+	struct vertex **a, *v;
+	unsigned i, n = t->ready.n;
+
+	if (t->fresh == 0 || n < 2 || (n > 1000 && t->fresh < n / 8))
+		return;
+	a = mem_get(n * sizeof(*a));
+	if (a == NULL)
+		return;
+	for (i = 0, v = t->ready.head; v != NULL; v = v->next)
+		a[i++] = v;
+	if (t->ring->conf->v.order == ORDER_RANDOM)
+		shuffle(a, n);
+	else
+		qsort(a, n, sizeof(*a), is_preempt(t->ring) ? by_place :
+		    by_age);
+	memset(&t->ready, 0, sizeof(t->ready));
+	for (i = 0; i < n; i++)
+		list_add(&t->ready, a[i]);
+	free(a);
+	t->fresh = 0;
+}

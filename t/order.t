@@ -1,0 +1,217 @@
+#!/bin/sh
+# Who goes next: the preemptive order, the share of a message, and which agent
+# it gets.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+V=$top/t/ordvec
+po=$tmp/po
+gate=$tmp/gate
+
+# ---- the order by itself --------------------------------------------------------
+
+"$V" <"$top/t/vectors/preempt.txt" >"$tmp/tap"
+is 'all vectors hold' $? 0
+is '... none is left out' "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
+    "$(grep -c '^VECTOR' "$top/t/vectors/preempt.txt")"
+is '... nor is there any other line' "$(grep -vc '^ok ' "$tmp/tap")" 1
+sed 's/order 1\*4 2 3 4 5/order 1*4 2 4 3 5/' "$top/t/vectors/preempt.txt" |
+    "$V" >"$tmp/tap"
+is 'one that is wrong is found' "$(grep '^not ok' "$tmp/tap")" \
+    'not ok 2 - readme-4-1111-default'
+sed 's/slot 16 sel 1     list: 1(avail=-13/slot 16 sel 1     list: 1(avail=-14/' \
+    "$top/t/vectors/preempt.txt" | "$V" >"$tmp/tap"
+is '... also within' "$(grep '^not ok' "$tmp/tap")" \
+    'not ok 11 - nested-cost2-60-10-2-1'
+
+seed=$$
+"$V" -r "$seed" 150 >"$tmp/tap"
+is 'by chance: a large message is done in time, and nothing is forgotten' \
+    "$(grep -c '^ok' "$tmp/tap")" 2
+diag "ordvec -r $seed 150"
+
+# A choice costs the same beside many blocked messages.
+cost() {	# blocked
+	for lib_n in 0 2000; do
+		valgrind -q --tool=callgrind \
+		    --callgrind-out-file="$tmp/callgrind" "$V" -c "$1" $lib_n \
+		    >/dev/null || return
+		awk '/^(summary|totals):/ { n = $2 } END { print n }' \
+		    "$tmp/callgrind"
+	done | awk '{ n[NR] = $1 } END { print n[2] - n[1] }'
+}
+if valgrind -q --tool=callgrind --callgrind-out-file=/dev/null "$V" -c 1 1 \
+    >/dev/null 2>&1; then
+	few=$(cost 1000)
+	many=$(cost 30000)
+	diag "2000 choices: $few instructions beside 1000, $many beside 30000"
+	ok 'the instructions were counted' [ "$few" -gt 100000 ]
+	ok 'blocked messages cost nothing' \
+	    awk -v a="$few" -v b="$many" 'BEGIN { exit !(b / a < 1.3) }'
+else
+	skip 'what a choice costs' 'no valgrind, or not for this program'
+fi
+
+# ---- small mail behind a mailing list -------------------------------------------
+
+# Delivers a list to 2000 hosts and 200 single messages that came after it, and
+# prints the places in the order of deliveries of the 100th single and of the
+# list's end.
+race() {	# order
+	rm -f "$gate" "$tmp/race"
+	conf "$tmp/cf" <<-END
+	PARAMmsgconcurrency 1000
+	*/*	interval=1h order=$1 maxring=20 idlemax=1h
+	test/*	command="$A -c test -o $tmp/race -w $gate"
+	END
+	spool_new "$po"
+	"$top/t/mkspool" -h 2000 -r 20000 "$po" 1
+	sched_start "$po" "$tmp/cf" -R 1000 >&2 || return
+	wait_log 'load msg=1000-1 rcpts=20000' >&2
+	"$top/t/mkspool" -n single -h 200 -f 2000 "$po" 200
+	wait_for 10 loaded 201 >&2
+	: >"$gate"
+	wait_for 60 po_empty "$po" >&2
+	sched_stop
+	awk '$1 != "1000-1" && ++n == 100 { single = NR }
+	$1 == "1000-1" { last = NR }
+	END { print single, last, NR }' "$tmp/race"
+}
+loaded() {
+	[ "$(count 'load msg=')" -ge "$1" ]
+}
+set -- $(race age)
+diag "by age: 100th single at $1, list done at $2 of $3"
+age=$1
+is 'all is delivered by age' "$3" 20200
+set -- $(race preempt)
+diag "preempting: 100th single at $1, list done at $2 of $3"
+is '... and preempting' "$3" 20200
+ok 'the median single waits for less than a twentieth' [ $(($1 * 20)) -lt "$age" ]
+ok '... and the list is done within its bound' [ "$2" -le 25000 ]
+
+# ---- the share of a message ---------------------------------------------------------
+
+# Those of the message that agents have begun.
+begun() {	# name number
+	[ "$(grep -c "^<$1	" "$tmp/said" 2>/dev/null)" -ge "$2" ]
+}
+share() {	# order
+	rm -f "$gate" "$tmp/out" "$tmp/said"
+	conf "$tmp/cf" <<-END
+	PARAMmsgconcurrency 2
+	PARAMmsgscale = 2
+	*/*	interval=1h order=$1 maxring=12
+	test/*	command="$A -c test -o $tmp/out -s $tmp/said -w $gate"
+	END
+	spool_new "$po"
+	"$top/t/mkspool" -h 50 -r 50 "$po" 1
+	ok "$1: start" sched_start "$po" "$tmp/cf" -R 1000
+	ok '... a message alone takes most' wait_for 10 begun 1000-1 8
+	"$top/t/mkspool" -h 50 -r 50 -f 1001 "$po" 1
+	ok '... another gets its share of the rest' wait_for 10 begun 1001-1 3
+	put "$po" 1002-1 test single user
+	ok '... and a small one what is left' wait_for 10 begun 1002-1 1
+	is '... the first no more' "$(grep -c '^<1000-1' "$tmp/said")" 8
+	is '... nor the second' "$(grep -c '^<1001-1' "$tmp/said")" 3
+	: >"$gate"
+	ok '... in the end all is delivered' wait_for 20 po_empty "$po"
+	is '... once' "$(cut -d ' ' -f 1-2 "$tmp/out" | sort | uniq | wc -l |
+	    tr -d ' ')" 101
+	sched_stop
+}
+share random
+share preempt
+
+# ---- which agent ---------------------------------------------------------------------
+
+# Who delivered the message.
+agent_of() {	# name
+	awk -v name="$1" '$1 == name { print $4 }' "$tmp/out"
+}
+# As the router does; without sockets it is found a little later.
+announce() {	# name channel host
+	put "$po" "$1" "$2" "$3" user
+	without NO_TCP || "$top/t/notify" "$po/.scheduler.notify" "NEW $1"
+}
+deliver() {	# name host
+	announce "$1" test "$2"
+	wait_log "complete msg=$1"
+}
+for order in random preempt; do
+	rm -f "$tmp/out"
+	conf "$tmp/cf" <<-END
+	*/*	interval=1h order=$order maxring=2 idlemax=1h
+	test/*	command="$A -c test -o $tmp/out"
+	END
+	spool_new "$po"
+	ok "$order: start" sched_start "$po" "$tmp/cf"
+	deliver 101-1 a
+	deliver 102-1 b
+	deliver 103-1 a
+	deliver 104-1 c
+	deliver 105-1 b
+	p1=$(agent_of 101-1)
+	p2=$(agent_of 102-1)
+	ok 'another host gets an agent of its own, if it may' [ "$p1" != "$p2" ]
+	is '... the first one its own again' "$(agent_of 103-1)" "$p1"
+	is 'at the limit it is the one that has rested longest' \
+	    "$(agent_of 104-1)" "$p2"
+	is '... again' "$(agent_of 105-1)" "$p1"
+	sched_stop
+done
+
+for order in random preempt; do
+	rm -f "$gate" "$tmp/out"
+	conf "$tmp/cf" <<-END
+	*/*	interval=1h order=$order maxthr=3 backlog=2
+	test/*	command="$A -c test -o $tmp/out -w $gate"
+	END
+	spool_new "$po"
+	ok "$order: start" sched_start "$po" "$tmp/cf" -v
+	for n in 1 2 3 4 5; do
+		announce "10$n-1" test h
+		wait_log "to pid=.* 10$n-1"
+	done
+	is 'with a backlog two jobs share an agent' \
+	    "$(lines 'to pid=' | sed 's/.*pid=//' | awk '{ print $1 }' |
+	    uniq -c | awk '{ printf "%d ", $1 }')" '2 2 1 '
+	: >"$gate"
+	ok '... and all are done' wait_for 10 po_empty "$po"
+	sched_stop
+done
+
+conf "$tmp/cf" <<END
+*/*	interval=1h
+few/*	maxjobs=2 command="$A -c few -o $tmp/few"
+old/*	maxage=1s idlemax=1h command="$A -c old -o $tmp/old"
+END
+spool_new "$po"
+put "$po" 99-1 old h user
+ok 'start' sched_start "$po" "$tmp/cf"
+for n in 1 2 3 4 5; do
+	announce "10$n-1" few h
+	wait_log "complete msg=10$n-1"
+done
+is 'an agent ends after maxjobs' "$(awk '{ print $4 }' "$tmp/few" | uniq -c |
+    awk '{ printf "%d ", $1 }')" '2 2 1 '
+ok '... and after maxage' wait_log 'agent-end .*channel=old'
+sched_stop
+
+conf "$tmp/cf" <<END
+*/*	order=small slotcost=x backlog=-1 command="x"
+END
+"$SCHEDULER" -n -f "$tmp/cf" >"$tmp/said" 2>&1
+like 'an unknown order is refused' "$(cat "$tmp/said")" \
+    '1: order: small is not random, age or preempt'
+like '... and what is no number' "$(cat "$tmp/said")" '1: slotcost: x is no number'
+conf "$tmp/cf" <<END
+a/*	ageorder command="x"
+b/*	order=preempt command="x"
+b/*	ageorder
+END
+like 'ageorder is the old word' \
+    "$("$SCHEDULER" -n -f "$tmp/cf" a/x 2>&1)" '	order=age'
+like '... and overrides nothing that comes before it' \
+    "$("$SCHEDULER" -n -f "$tmp/cf" b/x 2>&1)" '	order=preempt'
+finish

@@ -1,0 +1,840 @@
+/*
+ * ordvec.c - drives the real order.c, thread.c and dest.c, without agents.
+ *
+ *	ordvec <vectors >TAP		replays vectors of the preemptive order
+ *	ordvec -r seed rounds >TAP	random arrivals: what must always hold
+ *	ordvec -c blocked picks		many blocked messages, and so many
+ *					choices beside them, for counting
+ *					instructions
+ *
+ * A file of vectors holds any number of
+ *
+ *	VECTOR name [REAL]
+ *	  kind=serial cost=2 loan=0 discount=0 min=0 sps=0
+ *	  arrive 1:4@0 2:1@0 [then 1000 singles @0]
+ *	  order 1*2 2 1*2
+ *	  finish 1@4 2@2
+ *	  slot 0 sel 1 list: 1(avail=1 used=1 lvl=0 left=3)
+ *	END
+ *	VECTOR name
+ *	  kind=dest agents=3 cost=... dest_concurrency=1 initial=1
+ *	      rcpts_per_delivery=1
+ *	  1=a,a,b
+ *	  order 1:a 1:b 1:a
+ *	END
+ *
+ * serial: there is one agent, which delivers a vertex in each slot; message
+ * 1 has 4 vertices for hosts of its own and comes before slot 0; sps is how
+ * many seconds a slot takes.  dest: each letter is a recipient for that host;
+ * agents work side by side and take the same time for each vertex.  As the
+ * daemon does, a message has one vertex for each of its hosts; with more
+ * recipients than go into one delivery it comes in pieces, one after the
+ * other.
+ */
+#include <ctype.h>
+
+#include "../scheduler.h"
+
+#define MSGS_MAX	3000
+#define AGENTS_MAX	20
+#define LEVEL		(1.0 / 64)	/* time that rounding may add */
+
+struct options opt;
+
+struct msg {
+	struct message *m;
+	long	id, n;		/* vertices */
+	double	at;		/* slot before which it comes in */
+	char	hosts[200];	/* dest: a letter for each recipient, or "" */
+	long	first, last;	/* slots of its deliveries */
+};
+
+static struct msg msgs[MSGS_MAX];
+static long nmsgs;
+static struct ta agents[AGENTS_MAX];
+static struct vertex *work[AGENTS_MAX];	/* what the agent delivers */
+static double until[AGENTS_MAX];
+static long nagents, round_no;
+static struct ring *ring;
+
+static void
+malformed(const char *why, const char *what)
+{
+	printf("Bail out! %s: %.80s\n", why, what);
+	exit(X_DATAERR);
+}
+
+/* ---- a configuration for each vector --------------------------------- */
+
+static void
+say(const char *line)
+{
+	malformed("config", line);
+}
+
+/* Takes a clause with these keywords in use, for all that is there too. */
+static void
+configure(const char *keys)
+{
+	const char *dir = getenv("TMPDIR");
+	char name[PATH_MAX_], line[500];
+	struct config *c;
+	int fd;
+
+	text_fmt(name, sizeof(name), "%s/ordvec.%ld", dir != NULL ? dir :
+	    "/tmp", (long)getpid());
+	text_fmt(line, sizeof(line), "PARAMmsgconcurrency 2\n*/*\t"
+	    "interval=1h command=x forget=1s %s\n", keys);
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd < 0 || fd_write(fd, line, strlen(line)) < 0)
+		malformed("cannot write", name);
+	close(fd);
+	c = cf_load(name, say);
+	unlink(name);
+	if (q.config == NULL ? th_init(c) < 0 : (th_reload(c), 0))
+		malformed("no memory", keys);
+	th_sweep();
+}
+
+/* ---- messages, threads, agents --------------------------------------- */
+
+/* A vertex of the message for this host, of so many recipients. */
+static void
+add_vertex(struct message *m, unsigned i, const char *host, unsigned n)
+{
+	struct vertex *v = &m->v[i];
+
+	v->msg = m;
+	v->thread = th_get("c", host);
+	v->left = n;
+	v->first = NONE;
+	if (v->thread == NULL)
+		malformed("no memory", host);
+	ring = v->thread->ring;
+	th_ready(v->thread, v);
+	th_check(v->thread);
+}
+
+/* Hosts of its own for a message that says none. */
+static void
+own_hosts(struct msg *g)
+{
+	char host[80];
+	long i;
+
+	for (i = 0; i < g->n; i++) {
+		text_fmt(host, sizeof(host), "%ld-%ld-%ld", round_no, g->id, i);
+		add_vertex(g->m, (unsigned)i, host, 1);
+	}
+}
+
+/* One piece after the other, each with at most per recipients a host. */
+static void
+named_hosts(struct msg *g, unsigned per)
+{
+	char rest[200], host[80], *p;
+	unsigned n, i = 0;
+	int letter;
+
+	strcpy(rest, g->hosts);
+	while (rest[strspn(rest, " ")] != '\0') {
+		char piece[200];
+
+		strcpy(piece, rest);
+		for (p = piece; (letter = *p) != '\0'; p++) {
+			if (letter == ' ' || strchr(piece, letter) != p)
+				continue;
+			for (n = 0; n < per && strchr(rest, letter); n++)
+				*strchr(rest, letter) = ' ';
+			text_fmt(host, sizeof(host), "%ld-%c", round_no,
+			    letter);
+			add_vertex(g->m, i++, host, n);
+		}
+	}
+	g->m->nv = g->m->left = i;
+}
+
+static void
+arrive(struct msg *g, unsigned per)
+{
+	size_t n = g->hosts[0] != '\0' ? strlen(g->hosts) : (size_t)g->n;
+	struct message *m = mem_must(sizeof(*m) + n * sizeof(struct vertex));
+
+	g->m = m;
+	m->v = (struct vertex *)(void *)(m + 1);
+	m->nv = m->left = (unsigned)n;
+	m->num = (unsigned long)g->id;
+	m->loaded = ++q.events;
+	m->queued = m->born = (long)now.mono;
+	hash_add(&q.messages, &m->link, (unsigned)m->num);
+	if (g->hosts[0] != '\0')
+		named_hosts(g, per);
+	else
+		own_hosts(g);
+}
+
+static struct msg *
+owner(const struct message *m)
+{
+	long i;
+
+	for (i = 0; i < nmsgs; i++)
+		if (msgs[i].m == m)
+			return &msgs[i];
+	return NULL;
+}
+
+/* Agent a delivers v. */
+static void
+take(long a, struct vertex *v)
+{
+	struct ta *ta = &agents[a];
+
+	ta->ring = ring;
+	th_join(ta, v->thread);
+	th_give(ta, v);
+	work[a] = v;
+}
+
+/* It has done so. */
+static void
+done(long a)
+{
+	struct vertex *v = work[a];
+	struct thread *t = v->thread;
+
+	work[a] = NULL;
+	v->left = 0;
+	th_unfed(v);
+	th_heard(t, HOST_GOOD);
+	v->state = V_DONE;
+	v->thread = NULL;
+	v->msg->left--;
+	th_suspect(t);
+	th_leave(&agents[a]);
+}
+
+/* All agents let go of their threads; messages and threads go. */
+static void
+clear_all(void)
+{
+	struct hlink *l;
+	unsigned n;
+	long i;
+
+	for (i = 0; i < AGENTS_MAX; i++) {
+		if (agents[i].thread != NULL) {
+			agents[i].thread->nref--;
+			th_suspect(agents[i].thread);
+		}
+		memset(&agents[i], 0, sizeof(agents[i]));
+	}
+	for (i = 0; i < nmsgs; i++) {
+		if (msgs[i].m == NULL)
+			continue;
+		l = &msgs[i].m->link;
+		for (n = 0; n < msgs[i].m->nv; n++)
+			if (msgs[i].m->v[n].state == V_READY) {
+				th_suspect(msgs[i].m->v[n].thread);
+				th_out(&msgs[i].m->v[n]);
+			}
+		order_forget(msgs[i].m);
+		hash_del(&q.messages, l);
+		free(msgs[i].m);
+	}
+	now.mono += 1000;	/* what is known of destinations is forgotten */
+	th_sweep();
+	memset(msgs, 0, sizeof(msgs[0]) * (size_t)nmsgs);
+	nmsgs = 0;
+	round_no++;
+}
+
+/* ---- vectors: reading ------------------------------------------------ */
+
+struct vector {
+	char	name[100];
+	int	serial;
+	char	*lines[200];	/* those within it */
+	int	n;
+	long	cost, loan, discount, min, sps, agents, window, init, per;
+};
+
+static long
+param(const char *s, const char *name, long def)
+{
+	char want[40];
+	const char *p;
+
+	text_fmt(want, sizeof(want), " %s=", name);
+	p = strstr(s, want);
+	if (p == NULL && def < 0)
+		malformed(name, "is missing");
+	return p == NULL ? def : atol(p + strlen(want));
+}
+
+static const char *
+line_of(const struct vector *v, const char *first)
+{
+	int i;
+
+	for (i = 0; i < v->n; i++)
+		if (strncmp(v->lines[i], first, strlen(first)) == 0)
+			return v->lines[i] + strlen(first);
+	return NULL;
+}
+
+static struct msg *
+new_msg(long id, long n, double at)
+{
+	struct msg *g = &msgs[nmsgs++];
+
+	if (nmsgs > MSGS_MAX)
+		malformed("too many messages", "");
+	g->id = id;
+	g->n = n;
+	g->at = at;
+	return g;
+}
+
+static void
+take_arrivals(const char *s)
+{
+	long id, n, at, singles, i;
+	char c;
+
+	for (; sscanf(s, " %ld:%ld@%ld", &id, &n, &at) == 3;
+	    s += strcspn(s, " ")) {
+		new_msg(id, n, (double)at);
+		s += strspn(s, " ");
+	}
+	if (sscanf(s, " then %ld singles @%ld%c", &singles, &at, &c) >= 2)
+		for (i = 0; i < singles; i++)
+			new_msg(nmsgs + 1, 1, (double)at);
+	if (nmsgs == 0)
+		malformed("no arrivals", s);
+}
+
+static void
+take_hosts(const char *s)
+{
+	const char *p = strchr(s, '=');
+	struct msg *g = new_msg(atol(s), 0, 0);
+	size_t n = 0;
+
+	for (; p != NULL && *p != '\0'; p++)
+		if (islower((unsigned char)*p) && n < sizeof(g->hosts) - 1)
+			g->hosts[n++] = *p;
+}
+
+static void
+prepare(struct vector *v)
+{
+	const char *k = line_of(v, "kind=");
+	char keys[400];
+	int i;
+
+	if (k == NULL)
+		malformed("no kind in", v->name);
+	v->serial = strncmp(k, "serial", 6) == 0;
+	v->cost = param(k, "cost", -1);
+	v->loan = param(k, "loan", -1);
+	v->discount = param(k, "discount", -1);
+	v->min = param(k, "min", -1);
+	v->sps = param(k, "sps", 0);
+	v->agents = param(k, "agents", 1);
+	v->window = param(k, "dest_concurrency", 20);
+	v->init = param(k, "initial", 5);
+	v->per = param(k, "rcpts_per_delivery", 1);
+	text_fmt(keys, sizeof(keys), "order=preempt slotcost=%ld slotloan=%ld "
+	    "slotdiscount=%ld minslots=%ld maxthr=%ld initthr=%ld", v->cost,
+	    v->loan, v->discount, v->min, v->window, v->init);
+	configure(keys);
+	for (i = 0; i < v->n; i++)
+		if (strncmp(v->lines[i], "arrive ", 7) == 0)
+			take_arrivals(v->lines[i] + 7);
+		else if (isdigit((unsigned char)v->lines[i][0]))
+			take_hosts(v->lines[i]);
+}
+
+/* ---- vectors: replaying ---------------------------------------------- */
+
+static char got[200000];
+static struct text out;
+static long last_id, run;	/* the run of one message in out */
+
+static void
+end_run(void)
+{
+	if (run > 1)
+		text_add(&out, "*%ld", run);
+	run = 0;
+}
+
+static void
+picked_serial(long id)
+{
+	if (run > 0 && id == last_id) {
+		run++;
+		return;
+	}
+	end_run();
+	text_add(&out, "%s%ld", out.len > 0 ? " " : "", id);
+	last_id = id;
+	run = 1;
+}
+
+static int
+by_key(const void *a, const void *b)
+{
+	double x = (*(struct job *const *)a)->key;
+	double y = (*(struct job *const *)b)->key;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The line of jobs, as in a vector. */
+static void
+show_jobs(char *s, size_t size)
+{
+	static struct job *js[MSGS_MAX];
+	struct text t;
+	long i, n = 0;
+
+	text_init(&t, s, size);
+	for (i = 0; i < nmsgs; i++)
+		if (msgs[i].m != NULL && msgs[i].m->jobs != NULL)
+			js[n++] = msgs[i].m->jobs;
+	qsort(js, (size_t)n, sizeof(js[0]), by_key);
+	for (i = 0; i < n; i++)
+		text_add(&t, "%s%lu(avail=%ld used=%ld lvl=%u left=%ld)",
+		    i > 0 ? " " : "", js[i]->msg->num, js[i]->avail,
+		    js[i]->used, js[i]->level, js[i]->read - js[i]->chosen);
+}
+
+/* Is the line of jobs after this slot as the vector says?  1 when it does not
+ * say. */
+static int
+slot_holds(const struct vector *v, long slot)
+{
+	char first[40], is[20000];
+	const char *want;
+
+	text_fmt(first, sizeof(first), "slot %ld ", slot);
+	want = line_of(v, first);
+	if (want == NULL)
+		return 1;
+	want = strstr(want, "list:") + 5;
+	want += strspn(want, " ");
+	show_jobs(is, sizeof(is));
+	if (strcmp(is, want) == 0)
+		return 1;
+	printf("# slot %ld got  %s\n# slot %ld want %s\n", slot, is, slot,
+	    want);
+	return 0;
+}
+
+/* Runs one agent until nothing is left: slots that were not as wanted. */
+static long
+run_serial(const struct vector *v)
+{
+	struct vertex *next;
+	struct msg *g;
+	double start = now.mono;
+	long slot, i, bad = 0, left = 0;
+
+	for (i = 0; i < nmsgs; i++)
+		left += msgs[i].n;
+	for (slot = 0; left > 0; slot++) {
+		now.mono = start + (double)(slot * v->sps);
+		for (i = 0; i < nmsgs; i++)
+			if (msgs[i].m == NULL && msgs[i].at <= (double)slot)
+				arrive(&msgs[i], 1);
+		next = th_next(ring);
+		if (next == NULL)
+			malformed("nothing goes", v->name);
+		g = owner(next->msg);
+		picked_serial(g->id);
+		g->last = slot;
+		take(0, next);
+		done(0);
+		left--;
+		bad += !slot_holds(v, slot);
+	}
+	end_run();
+	return bad;
+}
+
+static long
+first_done(void)
+{
+	long a, best = -1;
+
+	for (a = 0; a < nagents; a++)
+		if (work[a] != NULL && (best < 0 || until[a] < until[best]))
+			best = a;
+	return best;
+}
+
+static void
+run_dest(const struct vector *v)
+{
+	struct vertex *next;
+	double tick = 0;
+	long a, i;
+
+	nagents = v->agents;
+	for (i = 0; i < nmsgs; i++)
+		arrive(&msgs[i], (unsigned)v->per);
+	for (;;) {
+		for (a = 0; a < nagents; a++)
+			if (work[a] == NULL &&
+			    (next = th_next(ring)) != NULL) {
+				text_add(&out, "%s%lu:%s", out.len > 0 ? " " :
+				    "", next->msg->num,
+				    strchr(next->thread->host, '-') + 1);
+				if (v->per > 1)
+					text_add(&out, "(%u)", next->left);
+				take(a, next);
+				until[a] = now.mono + 1000 + (tick += LEVEL);
+			}
+		a = first_done();
+		if (a < 0)
+			return;
+		if (until[a] - 1000 > now.mono + 999) {
+			now.mono += 1000;
+			tick = 0;
+		}
+		done(a);
+	}
+}
+
+static int
+finishes_hold(const struct vector *v)
+{
+	const char *s = line_of(v, "finish ");
+	long id, at, i;
+	int bad = 0;
+
+	for (; s != NULL && sscanf(s, " %ld@%ld", &id, &at) == 2;
+	    s += strcspn(s, " ")) {
+		s += strspn(s, " ");
+		for (i = 0; i < nmsgs && msgs[i].id != id; i++)
+			;
+		if (i == nmsgs || msgs[i].last != at) {
+			printf("# message %ld is to finish at %ld\n", id, at);
+			bad = 1;
+		}
+	}
+	return !bad;
+}
+
+/* 1 when it holds. */
+static int
+replay(struct vector *v)
+{
+	const char *want;
+	long bad = 0;
+	int good;
+
+	text_init(&out, got, sizeof(got));
+	run = 0;
+	prepare(v);
+	if (v->serial)
+		bad = run_serial(v);
+	else
+		run_dest(v);
+	want = line_of(v, "order ");
+	good = bad == 0 && (want == NULL || strcmp(want, got) == 0) &&
+	    finishes_hold(v) && ring->njobs == 0 && ring->nopen == 0;
+	if (want != NULL && strcmp(want, got) != 0)
+		printf("# got  %s\n# want %s\n", got, want);
+	if (want == NULL && line_of(v, "finish ") == NULL)
+		malformed("nothing is wanted in", v->name);
+	clear_all();
+	return good;
+}
+
+static int
+vectors(void)
+{
+	static char buf[65536];
+	static struct vector v;
+	long n = 0, bad = 0;
+	char *p;
+
+	while (fgets(buf, sizeof(buf), stdin) != NULL) {
+		buf[strcspn(buf, "\n")] = '\0';
+		for (p = buf + strlen(buf); p > buf && p[-1] == ' '; )
+			*--p = '\0';
+		p = buf + strspn(buf, " ");
+		if (strncmp(p, "VECTOR ", 7) == 0) {
+			memset(&v, 0, sizeof(v));
+			text_fmt(v.name, sizeof(v.name), "%.*s",
+			    (int)strcspn(p + 7, " "), p + 7);
+		} else if (v.name[0] == '\0' || *p == '#' || *p == '\0') {
+			continue;
+		} else if (strcmp(p, "END") == 0) {
+			int good = replay(&v);
+
+			printf("%sok %ld - %s\n", good ? "" : "not ", ++n,
+			    v.name);
+			bad += !good;
+			while (v.n > 0)
+				free(v.lines[--v.n]);
+			v.name[0] = '\0';
+		} else if (v.n < 200) {
+			v.lines[v.n++] = mem_dup(p);
+		}
+	}
+	printf("1..%ld\n", n);
+	return bad > 0;
+}
+
+/* ---- what must always hold ------------------------------------------- */
+
+/* A large message first, then small ones by an adversary's choice: the large
+ * one is done in time.  1 when so. */
+static int
+bound_holds(long cost)
+{
+	long n = 200 + (long)rnd(400), slot, left, i;
+	double start = now.mono;
+	struct vertex *next;
+	char keys[200];
+
+	text_fmt(keys, sizeof(keys), "order=preempt slotcost=%ld slotloan=%ld "
+	    "slotdiscount=%ld minslots=%ld", cost, (long)rnd(6),
+	    (long)rnd(101), (long)rnd(4));
+	configure(keys);
+	new_msg(1, n, 0);
+	while (nmsgs < 150)	/* of any size, many of them small */
+		new_msg(nmsgs + 1, 1 + (long)rnd(rnd(4) == 0 ?
+		    (unsigned long)n : 6), (double)rnd((unsigned long)n * 2));
+	for (slot = 0, left = n; left > 0; slot++) {
+		now.mono = start + (double)(slot / 7);
+		for (i = 0; i < nmsgs; i++)
+			if (msgs[i].m == NULL && msgs[i].at <= (double)slot)
+				arrive(&msgs[i], 1);
+		next = th_next(ring);
+		left -= next->msg == msgs[0].m;
+		take(0, next);
+		done(0);
+	}
+	i = (n * cost + cost - 2) / (cost - 1);
+	if (slot > i)
+		printf("# n=%ld cost=%ld: done after %ld, bound %ld\n%s\n", n,
+		    cost, slot, i, keys);
+	clear_all();
+	return slot <= i;
+}
+
+/* Is there a vertex that could go, though th_next has none? */
+static int
+forgotten(void)
+{
+	struct thread *t;
+
+	for (t = q.all; t != NULL; t = t->next)
+		if (!t->ring->old && t->open && th_nready(t) > t->nkept)
+			return 1;
+	return 0;
+}
+
+static long
+ready_left(void)
+{
+	struct thread *t;
+	long n = 0;
+
+	for (t = q.all; t != NULL; t = t->next)
+		n += (long)(th_nready(t) + t->nheld);
+	return n;
+}
+
+/* An operator, or a reload, does something to any message. */
+static void
+meddle(void)
+{
+	static const char *const keys[] = {
+		"order=preempt maxthr=2", "order=random maxthr=2", "order=age",
+		"order=preempt slotcost=2 minslots=0 maxthr=3" };
+	struct msg *g = &msgs[rnd((unsigned long)nmsgs)];
+	struct vertex *v;
+
+	if (rnd(20) == 0)
+		configure(keys[rnd(4)]);
+	if (g->m == NULL)
+		return;
+	v = &g->m->v[rnd(g->m->nv)];
+	if (v->state == V_READY && rnd(2) == 0)
+		th_hold(v);
+	else if (v->state == V_HELD)
+		th_release(v);
+}
+
+static void
+release_all(void)
+{
+	unsigned i;
+	long k;
+
+	for (k = 0; k < nmsgs; k++)
+		for (i = 0; msgs[k].m != NULL && i < msgs[k].m->nv; i++)
+			if (msgs[k].m->v[i].state == V_HELD)
+				th_release(&msgs[k].m->v[i]);
+}
+
+/* The ring in use; agents of others finish what they have. */
+static struct ring *
+live(void)
+{
+	struct ring *r;
+
+	for (r = q.rings; r != NULL && r->old; r = r->next)
+		;
+	return r;
+}
+
+/* The next vertex whose message may have one more agent, as a few agents are
+ * free now and then. */
+static struct vertex *
+next_allowed(void)
+{
+	struct vertex *v;
+
+	for (;;) {
+		long nfree = rnd(4) == 0 ? 0 : AGENTS_MAX;
+
+		v = th_next(ring);
+		if (v != NULL && (order_allowed(v->msg, nfree) ||
+		    th_park(v) < 0))
+			return v;
+		if (v == NULL && !th_unpark(ring, AGENTS_MAX))
+			return NULL;
+	}
+}
+
+/* Many agents, hosts in common, holds and reloads: everything is delivered
+ * once and nothing is forgotten.  1 when so. */
+static int
+nothing_lost(void)
+{
+	long i, a, idle, given = 0, want = 0, steps = 0;
+	struct vertex *v;
+	size_t n;
+
+	configure("order=preempt maxthr=2");
+	nagents = 1 + (long)rnd(AGENTS_MAX);
+	for (i = 0; i < 40; i++) {
+		struct msg *g = new_msg(i + 1, 0, 0);
+
+		for (n = 1 + rnd(i % 5 == 0 ? 26 : 3); n-- > 0; )
+			g->hosts[n] = (char)('a' + rnd(26));
+		arrive(g, (unsigned)(1 + rnd(3)));
+		want += (long)g->m->nv;
+	}
+	do {
+		if (rnd(3) == 0 && steps < 3000)
+			meddle();
+		else if (steps >= 3000)
+			release_all();
+		steps++;
+		th_sweep();
+		ring = live();
+		for (idle = -1, a = 0; a < nagents; a++)
+			if (work[a] == NULL)
+				idle = a;
+		v = idle >= 0 && ring != NULL ? next_allowed() : NULL;
+		if (v == NULL && idle >= 0 && forgotten()) {
+			printf("# something is forgotten\n");
+			return 0;
+		}
+		if (v != NULL) {
+			take(idle, v);
+			given++;
+		}
+		a = (long)rnd((unsigned long)nagents);
+		if (work[a] != NULL && (v == NULL || rnd(2) == 0))
+			done(a);
+	} while ((ready_left() > 0 || first_done() >= 0) && steps < 100000);
+	if (given != want)
+		printf("# %ld of %ld given after %ld steps\n", given, want,
+		    steps);
+	clear_all();
+	return given == want && (live() == NULL || live()->njobs == 0);
+}
+
+static int
+always(unsigned long seed, long rounds)
+{
+	long i, bad = 0, slow = 0, lost = 0;
+
+	rnd_seed(seed);
+	for (i = 0; i < rounds; i++) {
+		slow += !bound_holds(2 + i % 6);
+		lost += !nothing_lost();
+	}
+	printf("# seed %lu\n", seed);
+	printf("%sok 1 - a large message is done within its bound\n",
+	    slow > 0 ? "not " : "");
+	printf("%sok 2 - everything goes once, and nothing waits that could "
+	    "go\n1..2\n", lost > 0 ? "not " : "");
+	bad = slow + lost;
+	return bad > 0;
+}
+
+/* ---- what a choice costs --------------------------------------------- */
+
+static int
+choices(long blocked, long picks)
+{
+	struct vertex *v;
+	struct msg g;
+	char host[80];
+	long i;
+
+	configure("order=preempt maxthr=1");
+	memset(&g, 0, sizeof(g));
+	strcpy(g.hosts, "x");
+	for (i = 0; i < blocked; i++) {
+		g.id = i + 1;
+		arrive(&g, 1);
+	}
+	take(0, th_next(ring));		/* the host of all these is busy now */
+	for (i = 0; i < picks; i++) {
+		g.id = blocked + i + 1;
+		text_fmt(host, sizeof(host), "%ld", i);
+		g.hosts[0] = (char)('a' + i % 20);
+		arrive(&g, 1);
+		v = th_next(ring);
+		take(1, v);
+		done(1);
+		th_next(ring);
+		order_forget(g.m);
+		hash_del(&q.messages, &g.m->link);
+		free(g.m);
+	}
+	printf("%ld\n", picks);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	log_level = L_WARN;
+	opt.pick_channel = NULL;
+	clock_read();
+	now.mono = 1000;
+	if (hash_init(&q.messages, 256) < 0)
+		return X_OSERR;
+	if (argc == 4 && strcmp(argv[1], "-r") == 0)
+		return always((unsigned long)atol(argv[2]), atol(argv[3]));
+	if (argc == 4 && strcmp(argv[1], "-c") == 0)
+		return choices(atol(argv[2]), atol(argv[3]));
+	if (argc != 1) {
+		fprintf(stderr, "usage: ordvec [-r seed rounds | "
+		    "-c blocked picks]\n");
+		return X_USAGE;
+	}
+	return vectors();
+}
