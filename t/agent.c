@@ -23,6 +23,8 @@
  *	-g		never say #hungry
  *	-r		answer every job with #resync alone
  *	-i		do not go when told to, not even by SIGTERM
+ *	-m N		take so many milliseconds for each recipient
+ *	-t		end the lines of -o with the time in milliseconds
  *	-n STATUS	the notary fields name this status ("4.4.1 (gone)")
  *	-e		at the start, print the environment and so on to -s
  *
@@ -38,7 +40,8 @@ extern char **environ;
 static struct {
 	const char *channel, *out, *until, *gate, *log, *extra, *notary;
 	int	die_before, die_after, first, untagged, mute, resync, inspect;
-	int	deaf;
+	int	deaf, timed;
+	long	millis;
 	char	status[400];
 } arg;
 
@@ -135,7 +138,14 @@ deliver(FILE *f, const char *name, long off, const char *host)
 {
 	const char *base = strrchr(name, '/'), *status = arg.status;
 	char line[1000], notary[300];
+	struct timeval tv;
+	struct text t;
 	int tag = ' ';
+
+	tv.tv_sec = arg.millis / 1000;
+	tv.tv_usec = arg.millis % 1000 * 1000;
+	if (arg.millis > 0)
+		select(0, NULL, NULL, NULL, &tv);
 
 	if (arg.until != NULL && !exists(arg.until))
 		status = "deferred not yet";
@@ -144,8 +154,15 @@ deliver(FILE *f, const char *name, long off, const char *host)
 	else if (strncmp(status, "error", 5) == 0)
 		tag = '-';
 	if (tag == '+') {
-		text_fmt(line, sizeof(line), "%s %ld %s %ld\n", name, off,
-		    host, (long)getpid());
+		text_init(&t, line, sizeof(line));
+		text_add(&t, "%s %ld %s %ld", name, off, host,
+		    (long)getpid());
+		if (arg.timed) {
+			gettimeofday(&tv, NULL);
+			text_add(&t, " %ld%03ld", (long)tv.tv_sec,
+			    (long)tv.tv_usec / 1000);
+		}
+		text_add(&t, "\n");
 		append(arg.out, line);
 	}
 	if (!arg.untagged && tag != ' ') {
@@ -231,10 +248,12 @@ options(int argc, char **argv)
 	struct text t;
 	int c;
 
-	while ((c = getopt(argc, argv, "c:h:o:f:w:s:x:d:D:n:1ugrei")) != -1)
+	while ((c = getopt(argc, argv, "c:h:o:f:w:s:x:d:D:m:n:1ugreit")) != -1)
 		switch (c) {
 		case 'c': arg.channel = optarg; break;
 		case 'h': break;
+		case 'm': arg.millis = atol(optarg); break;
+		case 't': arg.timed = 1; break;
 		case 'o': arg.out = optarg; break;
 		case 'f': arg.until = optarg; break;
 		case 'w': arg.gate = optarg; break;
