@@ -59,7 +59,7 @@ all: scheduler mailq submit $(AGENTS)
 scheduler: $(OBJS)
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) $(LIBS)
 
-MAILQ = mailq.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/read.o mq/ask.o mq/model.o pattern.o line.o util.o
+MAILQ = mailq.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/read.o mq/ask.o mq/model.o pattern.o line.o util.o
 
 mailq: $(MAILQ)
 	$(CC) $(LDFLAGS) -o $@ $(MAILQ) $(LIBS)
@@ -177,6 +177,7 @@ mq/spool.o: mq/spool.c mq/mq.h line.h util.h
 mq/show.o: mq/show.c mq/mq.h line.h util.h
 mq/shape.o: mq/shape.c mq/mq.h line.h util.h
 mq/json.o: mq/json.c mq/mq.h line.h util.h
+mq/dests.o: mq/dests.c mq/mq.h line.h util.h
 ta.o: ta.c scheduler.h line.h util.h
 status.o: status.c scheduler.h line.h util.h
 dump.o: dump.c scheduler.h line.h util.h

@@ -12,10 +12,14 @@
  *	d  channel  host  window	   agent  what it waits for
  *	   limit  agents  good  bad	End:
  *	   dead until  rate  why
+ *	   idle  cohorts  unused
+ *	   ready  waiting  tries
  *
  * Fields are parted by tabs, times are seconds, "-" is never or none.  The
  * number of a vertex goes by message number, then channel and host.  Flags is
- * "h" for a message that is held.  The states of a vertex:
+ * "h" for a message that is held.  Of a destination, good and bad are reports,
+ * cohorts are hundredths, and ready and waiting are vertices.  The states of a
+ * vertex:
  *
  *	retry	for its own time		host	for its dead host
  *	run	an agent has it			agent	none can be started
@@ -636,12 +640,39 @@ emit_fact(unsigned i)
 	emit("\n");
 }
 
+/* Until when nothing is started for it, mono; 0: it may be. */
+static double
+asleep(const struct dest *d)
+{
+	const struct thread *t = d->thread;
+
+	if (t != NULL && t->sleep > now.mono)
+		return t->sleep;
+	return d->window > 0 ? 0 : d->until > now.mono ? d->until : now.mono;
+}
+
+/* What a longer line of a destination says. */
+static void
+emit_more(const struct dest *d)
+{
+	const struct thread *t = d->thread;
+
+	emit("\t%u\t%ld\t%ld\t", t == NULL ? 0 : t->nidle,
+	    (long)(d->cohorts * 100), -from_now(d->used));
+	if (t == NULL)
+		emit("-\t-\t");
+	else
+		emit("%u\t%u\t", t->ready.n, t->wait.n);
+	emit("%u\n", (unsigned)d->tries);
+}
+
 /* What is known of a destination; what its clause says, while it has mail. */
 static void
 emit_dest(const struct dest *d)
 {
 	const struct thread *t = d->thread;
 	const struct feedback *f = t == NULL ? NULL : &t->ring->conf->v.fb;
+	double until = asleep(d);
 
 	emit("d\t");
 	emit_clean(d->chan->name, 0);
@@ -650,17 +681,17 @@ emit_dest(const struct dest *d)
 	emit("\t%ld\t%ld\t%u\t%lu\t%lu\t", d->window,
 	    f == NULL ? 0L : f->limit, t == NULL ? 0 : t->nta, d->ngood,
 	    d->nbad);
-	if (d->window == 0)
-		emit("%ld\t", d->until > now.mono ? from_now(d->until) : 0L);
+	if (until > 0)
+		emit("%ld\t", from_now(until));
 	else
 		emit("-\t");
 	if (f != NULL && f->rate.n > 0)
 		emit("%ld/%lds\t", f->rate.n, f->rate.per);
 	else
 		emit("-\t");
-	if (d->window == 0 && d->reason != NULL)
+	if (until > 0 && d->reason != NULL)
 		emit_clean(d->reason->s, 0);
-	emit("\n");
+	emit_more(d);
 }
 
 static void

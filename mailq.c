@@ -3,8 +3,8 @@
  * it: options, and what becomes of them.
  *
  * One listing is asked for.  mq/ask.c finds who tells of the queue, mq/read.c
- * understands it, mq/model.c keeps it, and one of mq/show.c, mq/shape.c and
- * mq/json.c shows it.  When no scheduler answers, and none was named, the
+ * understands it, mq/model.c keeps it, and one of mq/show.c, mq/shape.c,
+ * mq/dests.c and mq/json.c shows it.  When no scheduler answers, and none was named, the
  * spool is read instead (mq/spool.c), and that is said first.
  *
  * A queue that could not be seen whole is not shown: what a reader gets is
@@ -25,6 +25,7 @@ enum listing { LIST, REPORT, SIZES, SHAPE, JSON, COUNTS };
 
 static struct {
 	enum listing listing;
+	int	dests;		/* destinations, as a list or as JSON */
 	int	verbose;
 	char	*filter;	/* or NULL */
 	char	**patterns;	/* the same, expanded */
@@ -33,7 +34,7 @@ static struct {
 } want;
 
 static const char usage_text[] =
-"usage: mailq [-QSsvVjc] [-f filter] [-q rendezvous] [-p port] [host]\n"
+"usage: mailq [-DQSsvVjc] [-f filter] [-q rendezvous] [-p port] [host]\n"
 "       mailq flush|hold|release|delete|bounce what\n";
 
 /* ---- words ------------------------------------------------------------ */
@@ -138,34 +139,41 @@ report_line(void *f, const char *line)
 
 /* ---- listings ---------------------------------------------------------- */
 
+/* 0, or -1 without memory. */
+static int
+show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
+{
+	switch (want.listing) {
+	case SIZES:
+		return mq_show_sizes(queue, view);
+	case SHAPE:
+		return mq_show_shape(queue, view);
+	case JSON:
+		mq_show_json(queue, view);
+		break;
+	case COUNTS:
+		mq_show_counts(queue, scheduler);
+		break;
+	default:
+		mq_show_list(queue, view);
+		break;
+	}
+	return 0;
+}
+
 static int
 show(struct mq_queue *queue, const char *po, int scheduler)
 {
 	struct mq_view view;
-	int bad = 0;
+	int bad;
 
 	view.verbose = want.verbose;
 	view.postoffice = po;
 	view.filter = want.filter;
 	if (want.patterns != NULL)
 		filter(queue);
-	switch (want.listing) {
-	case SIZES:
-		bad = mq_show_sizes(queue, &view);
-		break;
-	case SHAPE:
-		bad = mq_show_shape(queue, &view);
-		break;
-	case JSON:
-		mq_show_json(queue, &view);
-		break;
-	case COUNTS:
-		mq_show_counts(queue, scheduler);
-		break;
-	default:
-		mq_show_list(queue, &view);
-		break;
-	}
+	bad = want.dests ? mq_show_dests(queue, &view, want.listing == JSON) :
+	    show_queue(queue, &view, scheduler);
 	if (bad == 0)
 		return 0;
 	complain("there is not enough memory to show that");
@@ -182,7 +190,7 @@ show_spool(const struct mq_ask *a)
 
 	text_fmt(head, sizeof(head), "no scheduler answers (%s)", a->why);
 	if (a->host != NULL || a->port != NULL || a->pipe != NULL ||
-	    want.listing == REPORT) {
+	    want.dests || want.listing == REPORT) {
 		complain(head);
 		return a->pipe != NULL && a->denied ? X_NOPERM :
 		    X_UNAVAILABLE;
@@ -251,7 +259,12 @@ show_dump(struct mq_queue *queue, const struct mq_ask *a)
 	const char *po = NULL;
 	char why[200];
 
-	if (queue->nmsgs == 0 && queue->stored > 0) {
+	if (want.dests && !queue->facts) {
+		complain("the scheduler does not tell of destinations: it is "
+		    "ZMailer's, or too old");
+		return X_UNAVAILABLE;
+	}
+	if (!want.dests && queue->nmsgs == 0 && queue->stored > 0) {
 		text_fmt(why, sizeof(why), "the scheduler leaves its list out "
 		    "(option -Q there), but it has messages (%lu); mailq -Q "
 		    "shows its report", (unsigned long)queue->stored);
@@ -313,6 +326,7 @@ list(struct mq_ask *a)
 	while (mq_ask_next(a)) {
 		if (mq_init(&queue) < 0)
 			return X_UNAVAILABLE;
+		queue.only_dests = want.dests;
 		rc = want.listing == REPORT ? report(&queue, a) :
 		    dump(&queue, a);
 		if (rc < 0)
@@ -482,13 +496,14 @@ main(int argc, char **argv)
 
 	log_level = L_ERR;
 	ask.in.fd = -1;
-	while ((c = getopt(argc, argv, "QSsvVjcf:q:p:")) != -1)
+	while ((c = getopt(argc, argv, "DQSsvVjcf:q:p:")) != -1)
 		switch (c) {
 		case 'Q': bad |= one_listing(REPORT); break;
 		case 'S': bad |= one_listing(SIZES); break;
 		case 's': bad |= one_listing(SHAPE); break;
 		case 'j': bad |= one_listing(JSON); break;
 		case 'c': bad |= one_listing(COUNTS); break;
+		case 'D': want.dests = 1; break;
 		case 'v': want.verbose = 1; break;
 		case 'f': want.filter = optarg; break;
 		case 'q': ask.pipe = optarg; break;
@@ -501,6 +516,8 @@ main(int argc, char **argv)
 		}
 	if (bad)
 		return usage("one of -Q, -S, -s, -j and -c at a time");
+	if (want.dests && want.listing != LIST && want.listing != JSON)
+		return usage("-D goes with -j, not with another listing");
 	want.postoffice = getenv("POSTOFFICE");
 	want.named = want.postoffice != NULL && *want.postoffice != '\0';
 	if (!want.named)

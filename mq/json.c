@@ -4,7 +4,7 @@
  * An object is a message with one channel and host; a message that has none
  * left is one object with neither.  All objects have the same fields in the
  * same order, and what is not known is null.  The manual page promises their
- * names.
+ * names.  What is known of a destination is an object of its own kind.
  *
  * What is written is ASCII.  A queue may hold any bytes: those that are
  * UTF-8 become \uXXXX, two of them beyond the first 65536 characters, and
@@ -138,6 +138,35 @@ put_object(const struct mq_msg *m, const struct mq_job *j,
 	field_number("pid", j->pid, j->pid != 0);
 	if (r != NULL)
 		put_users(r, j->dest);
+	puts("}");
+}
+
+void
+mq_json_dest(const struct mq_dest *d)
+{
+	const struct mq_known *k = d->known;
+
+	fputs("{\"channel\":", stdout);
+	put_text(d->channel);
+	field_text("host", d->host);
+	field_text("state", mq_use_name[mq_use(k)]);
+	field_number("window", k->window, 1);
+	field_number("limit", k->limit, k->limit > 0);
+	field_number("agents", k->agents, 1);
+	field_number("idle", k->idle, k->idle >= 0);
+	field_number("ready", k->ready, k->ready >= 0);
+	field_number("waiting", k->waiting, k->waiting >= 0);
+	field_number("good", k->good, 1);
+	field_number("bad", k->bad, 1);
+	if (k->cohorts >= 0)
+		printf(",\"cohorts\":%.2f", k->cohorts / 100);
+	else
+		field_number("cohorts", 0, 0);
+	field_number("next", k->dead, k->dead >= 0);
+	field_number("tries", k->tries, k->tries >= 0);
+	field_text("reason", *k->reason != '\0' ? k->reason : NULL);
+	field_text("rate", *k->rate != '\0' ? k->rate : NULL);
+	field_number("unused", k->unused, k->unused >= 0);
 	puts("}");
 }
 

@@ -25,6 +25,10 @@ const char *const mq_state_name[] = {
 	"held", "queueonly", "frozen", "command", "spool"
 };
 
+const char *const mq_use_name[] = {
+	"active", "idle", "closed", "retry", "unused"
+};
+
 /* ---- memory ---------------------------------------------------------- */
 
 int
@@ -57,6 +61,10 @@ empty(struct hash *h)
 void
 mq_free(struct mq_queue *q)
 {
+	struct mq_dest *d;
+
+	for (d = q->dests; d != NULL; d = d->next)
+		free(d->known);
 	empty(&q->words);
 	empty(&q->names);
 	empty(&q->places);
@@ -154,6 +162,32 @@ mq_dest(struct mq_queue *q, const char *channel, const char *host)
 	q->dests = d;
 	d->id = q->ndests++;
 	return d;
+}
+
+struct mq_known *
+mq_know(struct mq_queue *q, struct mq_dest *d, const struct mq_known *what)
+{
+	struct mq_known *k = take(q, sizeof(*k));
+
+	if (k == NULL)
+		return NULL;
+	*k = *what;
+	k->rate = k->reason = "";
+	d->known = k;
+	return k;
+}
+
+/* One that is dead is that first, also while agents end what they have. */
+enum mq_use
+mq_use(const struct mq_known *k)
+{
+	if (k->dead >= 0)
+		return MQ_ASLEEP;
+	if (k->agents > 0)
+		return MQ_ACTIVE;
+	if (k->idle > 0)
+		return MQ_IDLE;
+	return k->good + k->bad > 0 ? MQ_CLOSED : MQ_UNUSED;
 }
 
 /* ---- messages and jobs ----------------------------------------------- */

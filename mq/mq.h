@@ -38,6 +38,26 @@ struct mq_word {
 	char	s[1];
 };
 
+/*
+ * mq_known: what the scheduler knows of a channel and host.  An older one does
+ * not tell all of it.
+ */
+enum mq_use { MQ_ACTIVE, MQ_IDLE, MQ_CLOSED, MQ_ASLEEP, MQ_UNUSED };
+
+extern const char *const mq_use_name[];
+
+struct mq_known {
+	double	window, limit;	/* agents; limit 0: not told */
+	double	agents, idle;	/* at work on it, and with nothing to do */
+	double	good, bad;	/* reports */
+	double	cohorts;	/* hundredths */
+	double	dead;		/* seconds; MQ_UNKNOWN: it is not */
+	double	tries;		/* put off in a row */
+	double	ready, waiting;	/* jobs; MQ_UNKNOWN: it has no queue */
+	double	unused;		/* seconds */
+	const char *rate, *reason;	/* "" none */
+};
+
 /* mq_dest: a channel and a host.  host is "" until it is known. */
 struct mq_dest {
 	struct hlink link;
@@ -46,6 +66,7 @@ struct mq_dest {
 	unsigned njobs;
 	unsigned msg, job;	/* spool: its last message + 1, job in that */
 	int	hidden;		/* by the filter */
+	struct mq_known *known;	/* NULL: nothing was told */
 	struct mq_dest *next;	/* of all, in no order */
 };
 
@@ -97,6 +118,7 @@ struct mq_queue {
 	double	bytes;		/* of memory */
 	double	stored;		/* messages there are, as the report says */
 	int	facts;		/* the scheduler told them */
+	int	only_dests;	/* to be set before: nothing else is kept */
 	int	filtered;
 	char	postoffice[MQ_PATH_MAX];	/* as told; "" not */
 	struct hash words, names, places;
@@ -117,6 +139,10 @@ void	mq_free(struct mq_queue *);
 const char *mq_keep(struct mq_queue *, const char *);
 struct mq_dest *mq_dest(struct mq_queue *, const char *channel,
 	    const char *host);
+/* What is known of it is that, texts aside; NULL as above. */
+struct mq_known *mq_know(struct mq_queue *, struct mq_dest *,
+	    const struct mq_known *);
+enum mq_use mq_use(const struct mq_known *);
 /* The message of that name; with make it is added when it is new.  NULL: it
  * is not there, or no memory. */
 struct mq_msg *mq_msg(struct mq_queue *, const char *name, int make);
@@ -192,7 +218,7 @@ int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 /* Finds what the dump did not tell: sender, size and age. */
 void	mq_spool_fill(struct mq_queue *, const char *po);
 
-/* ---- what is shown (show.c, shape.c, json.c) -------------------- */
+/* ---- what is shown (show.c, shape.c, json.c, dests.c) ----------- */
 
 /* mq_view: how it is to be shown. */
 struct mq_view {
@@ -225,6 +251,10 @@ void	mq_rcpts_free(struct mq_rcpts *);
 /* Control, 8-bit bytes and backslashes become \ooo. */
 void	mq_put_byte(FILE *, int);
 void	mq_put(FILE *, const char *);
+/* "next 14:05 (in 5m)", "5m", "3 files". */
+void	mq_put_next(int seconds);
+void	mq_put_span(long seconds);
+void	mq_put_count(double n, const char *what);
 /* Says how many control files could not be read, if there are any. */
 void	mq_put_unread(const struct mq_queue *, const char *before,
 	    const char *after);
@@ -237,5 +267,9 @@ int	mq_show_shape(const struct mq_queue *, const struct mq_view *);
 int	mq_show_sizes(const struct mq_queue *, const struct mq_view *);
 void	mq_json_spool(const char *why, const char *po);
 void	mq_show_json(struct mq_queue *, const struct mq_view *);
+void	mq_json_dest(const struct mq_dest *);
+/* What is known of destinations, by name; -1 when there is no memory. */
+int	mq_show_dests(const struct mq_queue *, const struct mq_view *,
+	    int json);
 
 #endif

@@ -38,8 +38,9 @@ struct reader {
 	struct mq_queue *q;
 	struct mq_in *in;
 	void	(*report)(void *, const char *);
-	int	dests;		/* their heading was reported */
 	void	*arg;
+	int	brief;		/* vertices are not kept */
+	int	dests;		/* their heading was reported */
 	unsigned long line;	/* number of this one */
 	int	ended;		/* ... and its end has been read */
 	int	ahead;		/* a byte that was read too much, or -2 */
@@ -565,22 +566,86 @@ fact_job(struct reader *r)
 	return j->what == NULL ? memory(r) : 0;
 }
 
-/* What is known of a destination becomes a line of the report. */
+#define DEST_OLD	11	/* fields of a destination, once */
+#define DEST_FIELDS	17	/* ... and now */
+
+/* Digits, or "-" where there may be none: 0 or -1. */
+static int
+count_in(const char *s, int or_none, double *n)
+{
+	int digits;
+
+	*n = MQ_UNKNOWN;
+	if (or_none && strcmp(s, "-") == 0)
+		return 0;
+	for (*n = digits = 0; *s >= '0' && *s <= '9' && digits < 15; digits++)
+		*n = *n * 10 + (*s++ - '0');
+	return digits > 0 && *s == '\0' ? 0 : -1;
+}
+
+/* Understands the fields of a destination, the later ones if they are there:
+ * 0 or -1. */
+static int
+dest_numbers(struct reader *r, char **f, int n, struct mq_known *k)
+{
+	k->idle = k->cohorts = k->unused = k->ready = k->waiting = k->tries =
+	    MQ_UNKNOWN;
+	if (count_in(f[3], 0, &k->window) < 0 ||
+	    count_in(f[4], 0, &k->limit) < 0 ||
+	    count_in(f[5], 0, &k->agents) < 0 ||
+	    count_in(f[6], 0, &k->good) < 0 ||
+	    count_in(f[7], 0, &k->bad) < 0 ||
+	    count_in(f[8], 1, &k->dead) < 0 || (n > DEST_OLD && (
+	    count_in(f[11], 0, &k->idle) < 0 ||
+	    count_in(f[12], 0, &k->cohorts) < 0 ||
+	    count_in(f[13], 0, &k->unused) < 0 ||
+	    count_in(f[14], 1, &k->ready) < 0 ||
+	    count_in(f[15], 1, &k->waiting) < 0 ||
+	    count_in(f[16], 0, &k->tries) < 0)))
+		return wrong(r, "a number is not understood%s", "");
+	return 0;
+}
+
+/* What is known of a destination is kept: 0 or -1. */
+static int
+keep_dest(struct reader *r, char **f, const struct mq_known *what)
+{
+	struct mq_dest *d;
+	struct mq_known *k;
+
+	if (strlen(f[1]) >= MQ_WORD_MAX || strlen(f[2]) >= MQ_WORD_MAX)
+		return wrong(r, "\"%.60s\" is no channel or host", f[2]);
+	d = mq_dest(r->q, f[1], f[2]);
+	if (d == NULL)
+		return memory(r);
+	if (d->known != NULL)
+		return wrong(r, "destination %.60s is told twice", f[2]);
+	k = mq_know(r->q, d, what);
+	if (k == NULL)
+		return memory(r);
+	if (strcmp(f[9], "-") != 0)
+		k->rate = mq_keep(r->q, f[9]);
+	k->reason = mq_keep(r->q, f[10]);
+	return k->rate == NULL || k->reason == NULL ? memory(r) : 0;
+}
+
+/* A destination is kept, or becomes a line of the report. */
 static int
 fact_dest(struct reader *r)
 {
-	char line[MQ_TOKEN_MAX], *f[11];
+	char line[MQ_TOKEN_MAX], *f[DEST_FIELDS], *p;
+	struct mq_known k;
 	struct text t;
-	int i, n;
+	int n = 1;
 
-	if (split(r, f, 11) < 0)
+	for (p = r->tok; (p = strchr(p, '\t')) != NULL; p++)
+		n++;
+	if (n != DEST_OLD)
+		n = DEST_FIELDS;
+	if (split(r, f, n) < 0 || dest_numbers(r, f, n, &k) < 0)
 		return -1;
-	for (i = 3; i < 9; i++) {
-		n = (int)strspn(f[i], "0123456789");
-		if ((n == 0 || f[i][n] != '\0') &&
-		    (i != 8 || strcmp(f[i], "-") != 0))
-			return wrong(r, "a number is not understood%s", "");
-	}
+	if (r->q->only_dests)
+		return keep_dest(r, f, &k);
 	if (r->report == NULL)
 		return 0;
 	text_init(&t, line, sizeof(line));
@@ -641,8 +706,7 @@ facts(struct reader *r)
 		if (r->tok[0] == '\0' || r->tok[1] != '\t')
 			return wrong(r, "\"%.60s\" is not understood",
 			    r->tok);
-		if (r->report != NULL && r->tok[0] != 'p' &&
-		    r->tok[0] != 'd')
+		if (r->brief && r->tok[0] != 'p' && r->tok[0] != 'd')
 			continue;	/* nothing is kept */
 		if (fact(r) < 0)
 			return -1;
@@ -694,6 +758,7 @@ mq_read(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	r.q = q;
 	r.in = in;
 	r.report = line;
+	r.brief = line != NULL || q->only_dests;
 	r.arg = arg;
 	r.line = 1;
 	r.ended = 0;
@@ -703,7 +768,7 @@ mq_read(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	why[0] = '\0';
 	if (greeting(&r) < 0)
 		return -1;
-	if ((line != NULL ? skip_vertices(&r) : vertices(&r)) < 0)
+	if ((r.brief ? skip_vertices(&r) : vertices(&r)) < 0)
 		return -1;
 	more = report(&r);
 	return more > 0 ? facts(&r) : more;

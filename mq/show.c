@@ -44,8 +44,8 @@ mq_put_unread(const struct mq_queue *q, const char *before, const char *after)
 		    q->unread, q->unread == 1 ? "" : "s", after);
 }
 
-static void
-put_span(long seconds)
+void
+mq_put_span(long seconds)
 {
 	char buf[40];
 	struct text t;
@@ -56,8 +56,8 @@ put_span(long seconds)
 }
 
 /* "3 files", "1 file". */
-static void
-put_count(double n, const char *what)
+void
+mq_put_count(double n, const char *what)
 {
 	printf("%.0f %s%s", n, what, n == 1 ? "" : "s");
 }
@@ -66,8 +66,8 @@ put_count(double n, const char *what)
 
 /* "next 14:05 (in 5m)"; without the time of day when the clock is not set,
  * or cannot tell of then. */
-static void
-put_next(int seconds)
+void
+mq_put_next(int seconds)
 {
 	static time_t wall;
 	char buf[40];
@@ -88,7 +88,7 @@ put_next(int seconds)
 		printf("%s (in ", buf);
 	else
 		fputs("(in ", stdout);
-	put_span(seconds);
+	mq_put_span(seconds);
 	putchar(')');
 }
 
@@ -186,16 +186,16 @@ put_wait(const struct mq_job *j)
 	if (put_state(j) && (next || j->expires != MQ_NEVER))
 		fputs(", ", stdout);
 	if (next) {
-		put_next(j->next);
+		mq_put_next(j->next);
 		if (j->expires != MQ_NEVER)
 			fputs(", ", stdout);
 	}
 	if (j->expires != MQ_NEVER && j->expires >= 0) {
 		fputs("expires in ", stdout);
-		put_span(j->expires);
+		mq_put_span(j->expires);
 	} else if (j->expires != MQ_NEVER) {
 		fputs("expired ", stdout);
-		put_span(-(long)j->expires);
+		mq_put_span(-(long)j->expires);
 		fputs(" ago", stdout);
 	}
 	putchar('\n');
@@ -216,11 +216,11 @@ put_message(const struct mq_msg *m)
 	}
 	if (m->size >= 0) {
 		fputs("  ", stdout);
-		put_count(m->size, "byte");
+		mq_put_count(m->size, "byte");
 	}
 	if (m->age != MQ_UNKNOWN) {
 		fputs("  ", stdout);
-		put_span(m->age);
+		mq_put_span(m->age);
 		fputs(" old", stdout);
 	}
 	if (m->held)
@@ -241,7 +241,7 @@ put_job(const struct mq_job *j)
 	putchar('/');
 	mq_put(stdout, j->dest->host);
 	fputs("  ", stdout);
-	put_count(j->nrcpt, "recipient");
+	mq_put_count(j->nrcpt, "recipient");
 	if (j->tries > 0)
 		printf(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
 	else if (j->tries == 0)
@@ -273,11 +273,11 @@ put_totals(const struct mq_queue *q)
 	struct mq_sum sum;
 
 	mq_count(q, &sum);
-	put_count((double)sum.msgs, "message");
+	mq_put_count((double)sum.msgs, "message");
 	fputs(", ", stdout);
-	put_count(sum.rcpts, "recipient");
+	mq_put_count(sum.rcpts, "recipient");
 	fputs(", ", stdout);
-	put_count((double)sum.dests, "destination");
+	mq_put_count((double)sum.dests, "destination");
 	if (sum.jobs > 0 && q->jobs[0].state != MQ_SPOOL)
 		printf("; %lu held, %lu running, %lu waiting", sum.held,
 		    sum.running, sum.waiting);

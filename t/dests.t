@@ -21,6 +21,9 @@ grow/*	maxthr=8 initthr=2 command="$A -c grow -w $tmp/gate -o $tmp/grow"
 rate/*	maxthr=5 rate=1/2s command="stamp $tmp/rate"
 free/*	maxthr=5 command="stamp $tmp/free"
 many/*	maxthr=5 interval=1s command="$A -c many -f $tmp/back -n 4.4.1 -o $tmp/many"
+shut/*	idlemax=1s command="$A -c shut"
+later/*	queueonly command="$A -c later"
+hang/*	command="$A -c hang -w $tmp/never"
 last/*	interval=1s idlemax=1s command="$A -c last deferall nobody there"
 die/*	maxthr=4 interval=1s command="$A -c die -d 1"
 END
@@ -62,7 +65,7 @@ ok '... is found out by a cohort of connections' \
 is '... and nothing is done for the rest of 10 000 messages' \
     "$(count 'deferred msg=')" "$tried"
 like '... whose words are kept' "$("$ask" pipe "$pipe" |
-    grep '^d	dead')" 'host is down$'
+    grep '^d	dead')" '	host is down	'
 is '... and who all wait for the host' "$("$ask" pipe "$pipe" |
     awk -F'\t' '/^v/ && $3 == "host"' | wc -l | tr -d ' ')" 10000
 order flush 'dead/*'
@@ -157,6 +160,30 @@ put_many "$po" 40 1 grow 710001
 ok 'more agents are there at once the next time' wait_for 20 \
     is_dest grow/h1.test '^[0-9]+ [3-8] 40 0'
 : >"$tmp/gate"
+
+# ---- what mailq says of them -----------------------------------------------------
+
+state() {	# channel/host state
+	POSTOFFICE=$po "$top/mailq" -D -q "$pipe" -f "$1" >"$tmp/shown" &&
+	    grep "^$1  $2" "$tmp/shown"
+}
+put "$po" 720001-1 shut h.test u
+put "$po" 720002-1 later h.test u
+put "$po" 720003-1 full shown.test u
+put "$po" 720004-1 hang h.test u
+ok 'a host that an agent works for is active' \
+    wait_for 20 state hang/h.test active
+like '...' "$(cat "$tmp/shown")" '^	window 1 of 1, 1 agent at work'
+ok '... one whose agent waits for more is idle' \
+    wait_for 20 state full/shown.test idle
+like '... with mail that waits' "$(cat "$tmp/shown")" '0 jobs ready, 1 waiting'
+ok '... one whose agent has ended is closed' wait_for 20 \
+    state shut/h.test closed
+ok '... one that is not tried is unused' wait_for 20 \
+    state later/h.test unused
+ok '... and a dead one is to be tried later' wait_for 20 \
+    state one/h.test 'retry: not yet'
+like '... and when' "$(cat "$tmp/shown")" 'next .*put off 1 time in a row'
 
 # ---- rates ----------------------------------------------------------------------------
 

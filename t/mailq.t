@@ -200,6 +200,104 @@ like '... is not taken for one with nothing' "$(cat "$tmp/err")" 'option -Q'
 ask "$tmp/d" -Q
 is '... and has a report' "$rc" 0
 
+# ---- destinations ------------------------------------------------------------
+
+# In all states, with no order; the last as an older scheduler tells it.
+dump >"$tmp/d-lines" <<'END'
+d~smtp~new.test~5~0~0~0~0~-~-~~0~0~3~-~-~0
+d~smtp~busy.test~7~20~3~30~2~-~10/60s~~1~40~0~12~2~0
+d~smtp~down.test~0~20~0~0~1~300~-~refused ^[2J~1~100~120~4~0~3
+d~local~idle.test~5~5~0~9~0~-~-~~2~0~10~0~0~0
+d~smtp~closed.test~6~0~0~9~0~-~-~~0~0~3700~-~-~0
+d~smtp~old.test~0~20~0~0~4~0~-~gone
+END
+{
+	cat "$tmp/empty"
+	echo Facts:
+	cat "$tmp/d-lines"
+	echo End:
+} >"$tmp/dests"
+ask "$tmp/dests" -D
+is 'destinations, in each state' "$rc $(said)" '0 local/idle.test  idle
+	window 5 of 5, 2 idle
+	9 good and 0 bad reports, used 10s ago
+smtp/busy.test  active
+	window 7 of 20, 3 agents at work, 1 idle, rate 10/60s
+	12 jobs ready, 2 waiting
+	30 good and 2 bad reports, 0.40 cohorts failed, used 0s ago
+smtp/closed.test  closed
+	window 6
+	9 good and 0 bad reports, used 1h1m ago
+smtp/down.test  retry: refused \033[2J
+	next HH:MM (in 5m), put off 3 times in a row, 1 idle
+	4 jobs ready, 0 waiting
+	0 good and 1 bad report, 1.00 cohorts failed, used 2m ago
+smtp/new.test  unused
+	window 5
+	0 good and 0 bad reports, used 3s ago
+smtp/old.test  retry: gone
+	next HH:MM (in 0s)
+	0 good and 4 bad reports
+6 destinations; 1 active, 1 idle, 1 closed, 2 retry, 1 unused'
+ask "$tmp/dests" -D -f 'smtp/{new,idle}.*'
+is '... those that match' "$rc $(sed -n '1p;$p' "$tmp/out")" '0 smtp/new.test  unused
+1 destination; 0 active, 0 idle, 0 closed, 0 retry, 1 unused'
+ask "$tmp/dests" -D -f 'uucp'
+is '... none do' "$rc $(out)" '0 nothing is known of uucp'
+ask "$tmp/dests" -Q
+like '... and in the report' "$rc $(grep old.test "$tmp/out")" \
+    '^0     smtp/old.test/d  window=0/20 agents=0 good=0 bad=4 dead for 0s: gone'
+if ! command -v python3 >/dev/null 2>&1; then
+	skip '... in JSON' 'no python3'
+else
+	ask "$tmp/dests" -D -j
+	python3 -c '
+import json, sys
+rows = {}
+for line in open(sys.argv[1], "rb"):
+	o = json.loads(line.decode("ascii"))
+	assert list(o) == ["channel", "host", "state", "window", "limit",
+	    "agents", "idle", "ready", "waiting", "good", "bad", "cohorts",
+	    "next", "tries", "reason", "rate", "unused"], o
+	rows[o["host"]] = list(o.values())
+assert len(rows) == 6
+assert rows["busy.test"] == ["smtp", "busy.test", "active", 7, 20, 3, 1, 12,
+    2, 30, 2, 0.4, None, 0, None, "10/60s", 0], rows["busy.test"]
+assert rows["down.test"] == ["smtp", "down.test", "retry", 0, 20, 0, 1, 4,
+    0, 0, 1, 1, 300, 3, "refused \033[2J", None, 120], rows["down.test"]
+assert rows["old.test"] == ["smtp", "old.test", "retry", 0, 20, 0, None,
+    None, None, 0, 4, None, 0, None, "gone", None, None], rows["old.test"]
+print("good")' "$tmp/out" >"$tmp/n" 2>&1
+	is '... in JSON' "$rc $(cat "$tmp/n")" '0 good'
+fi
+{
+	sed 's/stored 0/stored 3/' "$tmp/empty"
+	printf 'Facts:\nEnd:\n'
+} >"$tmp/d"
+ask "$tmp/d" -D
+is 'no destinations, from one that lists no messages' "$rc $(out)" \
+    '0 nothing is known of any destination'
+ask "$tmp/zmailer" -D
+is "ZMailer's knows none" "$rc $(out)" '69 '
+like '... which is said' "$(cat "$tmp/err")" 'does not tell of destinations'
+mailq -D -q "$tmp/none"
+is 'nor does the spool' "$rc $(out)" '69 '
+bad_dest() {	# what sed-script
+	sed "$2" "$tmp/dests" >"$tmp/d"
+	for i in -D -Q ''; do
+		ask "$tmp/d" $i
+		[ "$rc" -eq 69 ] || break
+	done
+	is "$1: an error" "$rc" 69
+}
+bad_dest 'a window that is no number' '/busy/s/	7	/	-	/'
+bad_dest 'agents that are none' '/busy/s/	1	40	/	x	40	/'
+bad_dest 'a field too many' '/busy/s/$/	1/'
+bad_dest 'a field too few' '/busy/s/	0$//'
+sed '/busy/p' "$tmp/dests" >"$tmp/d"
+ask "$tmp/d" -D
+is 'a destination twice: an error' "$rc $(out)" '69 '
+
 # ---- what is wrong -----------------------------------------------------------
 
 bad() {		# what sed-script [file]
@@ -720,6 +818,8 @@ is 'an unknown option' "$rc" 64
 like '... and the usage' "$(cat "$tmp/err")" '^usage: mailq'
 mailq -s -j
 is 'two listings' "$rc" 64
+mailq -D -s
+is '... of destinations, too' "$rc" 64
 mailq a b
 is 'two hosts' "$rc" 64
 mailq -q "$tmp/q" -p 1

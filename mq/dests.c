@@ -1,0 +1,142 @@
+/*
+ * dests.c - what the scheduler knows of destinations.
+ *
+ *	smtp/example.org  active
+ *		window 5 of 20, 3 agents at work, 1 idle
+ *		12 jobs ready, 2 waiting
+ *		30 good and 2 bad reports, 0.40 cohorts failed, used 0s ago
+ *	smtp/down.example  retry: connection refused
+ *		next 14:05 (in 5m), put off 3 times in a row
+ *		0 good and 1 bad report, 1.00 cohorts failed, used 2m ago
+ *
+ * They come by name.  The state is the first that fits:
+ *
+ *	retry	it is dead, or no agent can be started for it: not before then
+ *	active	agents are at work		idle	agents of it are idle
+ *	closed	it was used, without agents now	unused	nothing was reported yet
+ *
+ * What an older scheduler does not tell is left out.
+ */
+#include "mq.h"
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct mq_dest *x = *(const struct mq_dest *const *)a;
+	const struct mq_dest *y = *(const struct mq_dest *const *)b;
+	int c = strcmp(x->channel, y->channel);
+
+	return c != 0 ? c : strcmp(x->host, y->host);
+}
+
+static void
+put_agents(const struct mq_known *k)
+{
+	putchar('\t');
+	if (k->dead >= 0) {
+		mq_put_next(k->dead < INT_MAX ? (int)k->dead : INT_MAX);
+		if (k->tries > 0)
+			printf(", put off %.0f time%s in a row", k->tries,
+			    k->tries == 1 ? "" : "s");
+	} else {
+		printf("window %.0f", k->window);
+		if (k->limit > 0)
+			printf(" of %.0f", k->limit);
+	}
+	if (k->agents > 0) {
+		fputs(", ", stdout);
+		mq_put_count(k->agents, "agent");
+		fputs(" at work", stdout);
+	}
+	if (k->idle > 0)
+		printf(", %.0f idle", k->idle);
+	if (*k->rate != '\0') {
+		fputs(", rate ", stdout);
+		mq_put(stdout, k->rate);
+	}
+	putchar('\n');
+}
+
+static void
+put_reports(const struct mq_known *k)
+{
+	printf("\t%.0f good and ", k->good);
+	mq_put_count(k->bad, "bad report");
+	if (k->cohorts > 0)
+		printf(", %.2f cohorts failed", k->cohorts / 100);
+	if (k->unused >= 0) {
+		fputs(", used ", stdout);
+		mq_put_span((long)(k->unused < 1e9 ? k->unused : 1e9));
+		fputs(" ago", stdout);
+	}
+	putchar('\n');
+}
+
+static void
+put_dest(const struct mq_dest *d)
+{
+	const struct mq_known *k = d->known;
+
+	mq_put(stdout, d->channel);
+	putchar('/');
+	mq_put(stdout, d->host);
+	printf("  %s", mq_use_name[mq_use(k)]);
+	if (*k->reason != '\0') {
+		fputs(": ", stdout);
+		mq_put(stdout, k->reason);
+	}
+	putchar('\n');
+	put_agents(k);
+	if (k->ready > 0 || k->waiting > 0) {
+		putchar('\t');
+		mq_put_count(k->ready, "job");
+		printf(" ready, %.0f waiting\n", k->waiting);
+	}
+	put_reports(k);
+}
+
+static void
+put_totals(const struct mq_dest **v, unsigned n, const struct mq_view *view)
+{
+	unsigned of[MQ_UNUSED + 1], i;
+
+	memset(of, 0, sizeof(of));
+	for (i = 0; i < n; i++)
+		of[mq_use(v[i]->known)]++;
+	if (n > 0) {
+		mq_put_count((double)n, "destination");
+		for (i = 0; i <= MQ_UNUSED; i++)
+			printf("%s%u %s", i == 0 ? "; " : ", ", of[i],
+			    mq_use_name[i]);
+	} else if (view->filter == NULL) {
+		fputs("nothing is known of any destination", stdout);
+	} else {
+		fputs("nothing is known of ", stdout);
+		mq_put(stdout, view->filter);
+	}
+	putchar('\n');
+}
+
+int
+mq_show_dests(const struct mq_queue *q, const struct mq_view *view, int json)
+{
+	const struct mq_dest **v, *d;
+	unsigned i, n = 0;
+
+	v = mem_get((q->ndests + 1) * sizeof(*v));
+	if (v == NULL)
+		return -1;
+	for (d = q->dests; d != NULL; d = d->next)
+		if (d->known != NULL && !d->hidden)
+			v[n++] = d;
+	qsort((void *)v, n, sizeof(*v), by_name);
+	for (i = 0; i < n; i++)
+		if (json)
+			mq_json_dest(v[i]);
+		else
+			put_dest(v[i]);
+	if (!json)
+		put_totals(v, n, view);
+	free((void *)v);
+	return 0;
+}
