@@ -50,7 +50,7 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
-OBJS = scheduler.o status.o dump.o admin.o pool.o ta.o child.o intake.o report.o queue.o thread.o ring.o dest.o order.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o report.o queue.o thread.o ring.o dest.o order.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec
 
@@ -182,6 +182,7 @@ ta.o: ta.c scheduler.h line.h util.h
 status.o: status.c scheduler.h line.h util.h
 dump.o: dump.c scheduler.h line.h util.h
 admin.o: admin.c scheduler.h line.h util.h
+destdb.o: destdb.c scheduler.h line.h util.h
 held.o: held.c scheduler.h line.h util.h
 pool.o: pool.c scheduler.h line.h util.h
 child.o: child.c scheduler.h line.h util.h

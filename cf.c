@@ -355,6 +355,13 @@ check_path(const char *value)
 	    strstr(value, "${") != NULL ? NULL : "is no absolute path";
 }
 
+static const char *
+check_file(const char *value)
+{
+	return *value == '/' || strstr(value, "${") != NULL ? NULL :
+	    "is no absolute path";
+}
+
 /* TCP:port or TCP:host:port, or none. */
 static const char *
 check_port(const char *value)
@@ -377,7 +384,8 @@ static const struct {
 	const char *(*check)(const char *);	/* what is wrong, or NULL */
 } params[] = {
 	{ "notifysock", offsetof(struct config, notifysock), check_path },
-	{ "mailqsock", offsetof(struct config, mailqsock), check_port }
+	{ "mailqsock", offsetof(struct config, mailqsock), check_port },
+	{ "destdb", offsetof(struct config, destdb), check_file }
 };
 
 /* Those whose value is a number. */
@@ -625,6 +633,7 @@ cf_free(struct config *config)
 	}
 	free(config->notifysock);
 	free(config->mailqsock);
+	free(config->destdb);
 	free(config);
 }
 

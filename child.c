@@ -107,6 +107,30 @@ child_var(const char *name)
 	return strcmp(name, "PATH") == 0 ? opt.path : NULL;
 }
 
+int
+child_path(const char *s, char *path, size_t size)
+{
+	char name[64];
+	const char *end, *value;
+	struct text t;
+
+	text_init(&t, path, size);
+	for (; *s != '\0'; s++) {
+		end = s[0] == '$' && s[1] == '{' ? strchr(s, '}') : NULL;
+		if (end == NULL) {
+			text_put(&t, s, 1);
+			continue;
+		}
+		text_fmt(name, sizeof(name), "%.*s", (int)(end - s - 2), s + 2);
+		value = child_var(name);
+		if (value == NULL)
+			return -1;
+		text_add(&t, "%s", value);
+		s = end;
+	}
+	return t.cut || path[0] != '/' ? -1 : 0;
+}
+
 /* Does the command itself set this name? */
 static int
 is_set(const struct command *c, const char *name)

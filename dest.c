@@ -20,6 +20,7 @@
 static struct {
 	struct dest *first, *last;
 	unsigned n;
+	unsigned most;		/* more at a start, until mail has come in */
 } unused;
 
 /* ---- words ------------------------------------------------------------ */
@@ -61,13 +62,20 @@ reason_set(struct reason **slot, const char *s, struct reason **shared)
 
 /* ---- the table -------------------------------------------------------- */
 
-static struct dest *
-dest_find(const struct chan *chan, const char *host, unsigned hash)
+static unsigned
+dest_hash(const struct chan *chan, const char *host)
+{
+	return hash_text(host, hash_text(chan->name, 0));
+}
+
+struct dest *
+dest_find(const struct chan *chan, const char *host)
 {
 	struct hlink *l;
 	struct dest *d;
 
-	for (l = hash_first(&q.dests, hash); l != NULL; l = hash_next(l)) {
+	for (l = hash_first(&q.dests, dest_hash(chan, host)); l != NULL;
+	    l = hash_next(l)) {
 		d = OWNER(struct dest, link, l);
 		if (d->chan == chan && strcmp(d->host, host) == 0)
 			return d;
@@ -90,23 +98,54 @@ no_longer_unused(struct dest *d)
 	unused.n--;
 }
 
+static void
+now_unused(struct dest *d)
+{
+	d->prev = unused.last;
+	if (unused.last != NULL)
+		unused.last->next = d;
+	else
+		unused.first = d;
+	unused.last = d;
+	unused.n++;
+}
+
+static double
+keep_for(const struct setting *s)
+{
+	double keep = (double)s->forget;
+
+	if (s->fb.rate.n > 0 && keep < (double)s->fb.rate.per)
+		keep = (double)s->fb.rate.per;
+	return keep;
+}
+
+static struct dest *
+make(struct chan *chan, const char *host, const struct setting *s)
+{
+	struct dest *d = mem_get(sizeof(*d) + strlen(host));
+
+	if (d == NULL)
+		return NULL;
+	strcpy(d->host, host);
+	d->chan = chan;
+	d->keep = keep_for(s);
+	fb_init(d, &s->fb, now.mono);
+	hash_add(&q.dests, &d->link, dest_hash(chan, host));
+	return d;
+}
+
 int
 dest_take(struct thread *t)
 {
-	unsigned hash = hash_text(t->host, hash_text(t->ring->chan->name, 0));
-	struct dest *d = dest_find(t->ring->chan, t->host, hash);
+	struct dest *d = dest_find(t->ring->chan, t->host);
 
-	if (d == NULL) {
-		d = mem_get(sizeof(*d) + strlen(t->host));
-		if (d == NULL)
-			return -1;
-		strcpy(d->host, t->host);
-		d->chan = t->ring->chan;
-		fb_init(d, &t->ring->conf->v.fb, now.mono);
-		hash_add(&q.dests, &d->link, hash);
-	} else {
+	if (d != NULL)
 		no_longer_unused(d);
-	}
+	else
+		d = make(t->ring->chan, t->host, &t->ring->conf->v);
+	if (d == NULL)
+		return -1;
 	d->thread = t;
 	t->dest = d;
 	fb_wake(d, &t->ring->conf->v.fb, 0, now.mono);
@@ -118,21 +157,37 @@ dest_take(struct thread *t)
 void
 dest_leave(struct thread *t)
 {
-	const struct setting *s = &t->ring->conf->v;
 	struct dest *d = t->dest;
 
 	d->thread = NULL;
 	d->used = now.mono;
-	d->keep = (double)s->forget;
-	if (s->fb.rate.n > 0 && d->keep < (double)s->fb.rate.per)
-		d->keep = (double)s->fb.rate.per;
-	d->prev = unused.last;
-	if (unused.last != NULL)
-		unused.last->next = d;
-	else
-		unused.first = d;
-	unused.last = d;
-	unused.n++;
+	d->keep = keep_for(&t->ring->conf->v);
+	now_unused(d);
+}
+
+struct dest *
+dest_add(struct chan *chan, const char *host, const struct setting *s)
+{
+	struct dest *d = make(chan, host, s);
+
+	if (d == NULL)
+		return NULL;
+	now_unused(d);
+	if (unused.most < unused.n)
+		unused.most = unused.n;
+	return d;
+}
+
+int
+dest_room(void)
+{
+	return unused.n < UNUSED_MOST;
+}
+
+struct dest *
+dest_unused(void)
+{
+	return unused.first;
 }
 
 void
@@ -140,7 +195,11 @@ dest_forget(void)
 {
 	struct dest *d;
 
-	while ((d = unused.first) != NULL && (unused.n > UNUSED_MOST ||
+	if (unused.most > unused.n)
+		unused.most = unused.n;
+	if (unused.most < UNUSED_MOST)
+		unused.most = UNUSED_MOST;
+	while ((d = unused.first) != NULL && (unused.n > unused.most ||
 	    ((d->window > 0 || d->until <= now.mono) &&
 	    now.mono - d->used >= d->keep))) {
 		no_longer_unused(d);

@@ -35,7 +35,6 @@
 
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap ... */
 #define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
-#define NEVER		(-1e30)	/* mono; no slot was ever used */
 
 /*
  * The value as it is once stored in a double.  Some processors calculate with
@@ -207,12 +206,13 @@ initial(const struct feedback *f)
 void
 fb_init(struct dest *d, const struct feedback *f, double mono)
 {
-	d->window = initial(f);
+	d->window = d->first = initial(f);
 	d->success = d->failure = d->cohorts = 0;
 	d->until = 0;
-	d->slot = NEVER;
+	d->slot = d->good = d->bad = NEVER;
 	d->used = mono;
 	d->ngood = d->nbad = 0;
+	d->told = 0;
 }
 
 int
@@ -223,6 +223,7 @@ fb_lift(struct dest *d, const struct feedback *f, long busy)
 	d->window = busy > 0 ? capped(f, busy) : initial(f);
 	d->success = d->failure = d->cohorts = 0;
 	d->until = 0;
+	d->told = 0;
 	return FB_MOVED | FB_REVIVED;
 }
 
@@ -246,7 +247,7 @@ fb_good(struct dest *d, const struct feedback *f, long busy, double mono)
 	long was = d->window;
 
 	d->ngood++;
-	d->used = mono;
+	d->used = d->good = mono;
 	d->cohorts = 0;
 	if (was == 0)
 		return fb_lift(d, f, busy);
@@ -269,7 +270,7 @@ fb_bad(struct dest *d, const struct feedback *f, double mono, double span)
 	long was = d->window;
 
 	d->nbad++;
-	d->used = mono;
+	d->used = d->bad = mono;
 	if (was == 0)
 		return 0;
 	d->window = capped(f, was);

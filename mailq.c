@@ -4,8 +4,8 @@
  *
  * One listing is asked for.  mq/ask.c finds who tells of the queue, mq/read.c
  * understands it, mq/model.c keeps it, and one of mq/show.c, mq/shape.c,
- * mq/dests.c and mq/json.c shows it.  When no scheduler answers, and none was named, the
- * spool is read instead (mq/spool.c), and that is said first.
+ * mq/dests.c and mq/json.c shows it.  When no scheduler answers, and none was
+ * named, the spool is read instead (mq/spool.c), and that is said first.
  *
  * A queue that could not be seen whole is not shown: what a reader gets is
  * the queue, or an error and an exit code that is not 0.  The report of -Q is

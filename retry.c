@@ -58,6 +58,17 @@ retry_wait(const struct setting *s, unsigned short *step, unsigned tries,
 	return align(s, wait, tries, wall);
 }
 
+long
+retry_longest(const struct setting *s)
+{
+	unsigned i, at = 0;
+
+	for (i = 1; i < (unsigned)s->nretries; i++)
+		if (s->retries[i] > s->retries[at])
+			at = i;
+	return retry_factor(s, at);
+}
+
 unsigned short
 retry_step(const struct setting *s, long age)
 {

@@ -15,8 +15,8 @@ struct queue q;
 
 static int any_old;		/* ring_sweep has something to look for */
 
-static struct chan *
-chan_get(const char *name)
+struct chan *
+ring_chan(const char *name)
 {
 	struct chan *c;
 
@@ -58,7 +58,7 @@ struct ring *
 ring_for(const char *channel, const char *host)
 {
 	struct conf *conf = cf_match(q.config, channel, host);
-	struct chan *chan = chan_get(channel);
+	struct chan *chan = ring_chan(channel);
 	struct ring *r;
 
 	if (conf == NULL || chan == NULL)

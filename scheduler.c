@@ -369,33 +369,6 @@ check(char *arg)
 	return 0;
 }
 
-/* The value of PARAMnotifysock with ${NAME} filled in: 0 or -1. */
-static int
-notify_path(const char *s, char *path, size_t size)
-{
-	char name[64];
-	const char *end, *value;
-	struct text t;
-
-	text_init(&t, path, size);
-	if (strncmp(s, "UNIX:", 5) == 0)
-		s += 5;
-	for (; *s != '\0'; s++) {
-		end = s[0] == '$' && s[1] == '{' ? strchr(s, '}') : NULL;
-		if (end == NULL) {
-			text_put(&t, s, 1);
-			continue;
-		}
-		text_fmt(name, sizeof(name), "%.*s", (int)(end - s - 2), s + 2);
-		value = child_var(name);
-		if (value == NULL)
-			return -1;
-		text_add(&t, "%s", value);
-		s = end;
-	}
-	return t.cut || path[0] != '/' ? -1 : 0;
-}
-
 static void
 open_notify(void)
 {
@@ -407,7 +380,9 @@ open_notify(void)
 		s = child_var("SCHEDULERNOTIFY");
 	if (s == NULL)
 		s = "${POSTOFFICE}/.scheduler.notify";
-	if (notify_path(s, path, sizeof(path)) < 0)
+	if (strncmp(s, "UNIX:", 5) == 0)
+		s += 5;
+	if (child_path(s, path, sizeof(path)) < 0)
 		log_err("notify path=%s is no absolute path; new mail is "
 		    "found by scanning", s);
 	else
@@ -438,6 +413,7 @@ reload(void)
 	q_reload(c);
 	open_notify();
 	status_listen();
+	destdb_reload();
 	log_info("reload file=%s done", opt.config);
 }
 
@@ -722,6 +698,7 @@ due_in(int more)
 		return least(wait, state.deadline > now.mono ?
 		    state.deadline - now.mono : 0);
 	wait = least(wait, more ? 0 : spool_wait());
+	wait = least(wait, destdb_wait());
 	return least(wait, least(q_wait(), pool_wait()));
 }
 
@@ -803,6 +780,7 @@ loop(void)
 		status_timers();
 		pool_run();
 		q_sweep();
+		destdb_run();
 		log_flush();
 	}
 	q_sweep();
@@ -835,6 +813,7 @@ set_up(void)
 		exit(X_OSERR);
 	if (held_load() < 0)
 		exit(X_OSERR);
+	destdb_open();
 	q.hold = opt.sync;
 	open_notify();
 	status_open();
@@ -869,6 +848,7 @@ main(int argc, char **argv)
 	set_up();
 	say_ready();
 	loop();
+	destdb_close();
 	status_close();
 	unlink(pid_path);
 	spool_notify_close();

@@ -122,6 +122,7 @@ struct config {
 	struct conf *confs;
 	char	*notifysock;	/* PARAMnotifysock or NULL */
 	char	*mailqsock;	/* PARAMmailqsock or NULL */
+	char	*destdb;	/* PARAMdestdb or NULL */
 	/* the numbers among the PARAMs, by their names */
 	long	msgconcurrency;	/* agents that one message may always have */
 	long	msgscale;	/* ... and for each one that is free */
@@ -327,11 +328,14 @@ struct thread {
 /*
  * dest: what is known of a channel and host.  It outlives the thread, so that
  * what was learned is not lost when the queue is empty, and is forgotten
- * after a while of silence.  Only feedback.c changes what reports make of it.
+ * after a while of silence.  Only feedback.c changes what reports make of it;
+ * destdb.c adds what was known before, and what others say.
  *
  *	READY: window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
  *	                 ------- fb_bad once too often -->
  */
+#define NEVER	(-1e30)		/* mono */
+
 struct dest {
 	long	window;		/* agents it may have; 0: it is dead */
 	double	success;	/* 0 to 1; at 1 the window grows */
@@ -340,6 +344,10 @@ struct dest {
 	double	until;		/* mono; DEAD: when it is tried again */
 	double	slot;		/* mono; with a rate, the last one taken */
 	double	used;		/* mono; last report or start */
+	double	good, bad;	/* mono; the last report of the kind, or NEVER */
+	long	first;		/* the window that it began with */
+	unsigned told;		/* DEAD by another host's word, which was last
+				 * heard in this round; 0: not */
 	unsigned long ngood, nbad;	/* reports */
 	/* thread.c's: */
 	struct reason *reason;	/* the host's last words, NULL: none are bad */
@@ -606,6 +614,8 @@ long	retry_factor(const struct setting *, unsigned step);
  * the alignment. */
 long	retry_wait(const struct setting *, unsigned short *step,
 	    unsigned tries, time_t wall);
+/* Seconds by the largest factor of the list, at least 1. */
+long	retry_longest(const struct setting *);
 /* The place in the list of something that is age seconds old. */
 unsigned short retry_step(const struct setting *, long age);
 
@@ -752,6 +762,14 @@ void	reason_free(struct reason *);
 /* Finds or makes the new thread's destination: 0, or -1 without memory.  One
  * that is dead has the thread sleep. */
 int	dest_take(struct thread *);
+/* The one of that name, or NULL. */
+struct dest *dest_find(const struct chan *, const char *host);
+/* A new one without a thread; NULL without memory. */
+struct dest *dest_add(struct chan *, const char *host, const struct setting *);
+/* Is there room for more without a thread? */
+int	dest_room(void);
+/* Those without a thread, unused for longest first, linked by next. */
+struct dest *dest_unused(void);
 void	dest_leave(struct thread *);	/* the thread goes */
 void	dest_forget(void);		/* those unused too long, or too many */
 
@@ -761,6 +779,7 @@ void	dest_forget(void);		/* those unused too long, or too many */
 
 /* Takes another configuration in use; the rings there are become old. */
 void	ring_config(struct config *);
+struct chan *ring_chan(const char *name);	/* NULL without memory */
 /* The ring for an address, with room for one more thread; NULL without
  * memory. */
 struct ring *ring_for(const char *channel, const char *host);
@@ -785,6 +804,8 @@ void	th_arm(struct thread *);	/* sets its timer anew */
 void	th_wake(struct thread *);	/* everything in it may go */
 /* Nothing can be started for its host: it sleeps by the clause's retry list. */
 void	th_sleep(struct thread *);
+/* Another host's word has made its destination dead, or no longer so. */
+void	th_told(struct thread *);
 /* What a job that is over says of its host (HOST_ bits). */
 void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
@@ -892,6 +913,8 @@ int	in_load(void);
 unsigned child_most(void);
 /* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */
 const char *child_var(const char *name);
+/* An absolute path with ${NAME} filled in: 0 or -1. */
+int	child_path(const char *, char *path, size_t size);
 /* Starts the command with the setting's user, group and nice: its process
  * number, and our ends in fd, to read from and to write to (which may be the
  * same); -1 with errno when that cannot be. */
@@ -932,6 +955,18 @@ void	ta_kill(void);
 void	pool_init(void);	/* when all lasting descriptors are open */
 void	pool_run(void);		/* gives what is ready to agents */
 double	pool_wait(void);	/* seconds until it is worth trying again */
+
+/* ======================================================================
+ * destdb.c - what is known of destinations outlives us
+ * ====================================================================== */
+
+extern double destdb_period;	/* seconds; shorter in t/clock.c */
+
+void	destdb_open(void);	/* at the start: takes what was kept */
+void	destdb_reload(void);	/* by the configuration now in force, at once */
+double	destdb_wait(void);	/* seconds until destdb_run is due */
+void	destdb_run(void);	/* when due: keeps what changed, hears others */
+void	destdb_close(void);	/* keeps it all */
 
 /* ======================================================================
  * admin.c - what an operator wants done to the queue

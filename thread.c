@@ -451,6 +451,18 @@ th_sleep(struct thread *t)
 		sleep_for(t, next_sleep(t));
 }
 
+void
+th_told(struct thread *t)
+{
+	t->sleep = 0;
+	if (t->dest->window == 0) {
+		t->sleep = t->dest->until;
+		t->triggered = 0;
+	}
+	th_arm(t);
+	th_check(t);
+}
+
 /* It answers after all.  What waits for the host may go; what was put off for
  * the address keeps to its time, or two kinds of mail wake each other on and
  * on. */
@@ -664,14 +676,8 @@ thread_move(struct thread *t, struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 	struct vertex *v;
-	unsigned i = 0;
-	long most = 1;
+	long most = retry_longest(s);
 
-	for (; i < (unsigned)s->nretries; i++)
-		if ((long)s->retries[i] > most)
-			most = s->retries[i];
-	most = most > LONG_MAX / 2 / s->interval ? LONG_MAX / 2 :
-	    most * s->interval;
 	heap_del(&t->ring->ready, &t->turn);
 	order_open(t, 0);
 	t->ring->nthreads--;

@@ -209,6 +209,9 @@ is 'a value that goes on behind its quote is one error' \
 is 'a keyword in the first column is no pattern' \
     "$(printf 'a/*\ninterval=5m\n\tcommand="c"\n' | refused)" \
     '2: interval=5m: is a keyword and must not stand in the first column'
+is 'PARAMdestdb, too, is an absolute path' \
+    "$(printf 'PARAMdestdb UNIX:/x\n' | refused)" \
+    '1: PARAMdestdb: UNIX:/x is no absolute path'
 is 'PARAMnotifysock is an absolute path' \
     "$(printf 'PARAMnotifysock sock\n' | refused)" \
     '1: PARAMnotifysock: sock is no absolute path'

@@ -1,12 +1,28 @@
 /*
- * clock.c - a wall clock that a test can set.
+ * clock.c - a wall clock and a host name that a test can set.
  *
  * Linked before libc's, so the scheduler that is built with it reads the
  * time plus the number of seconds in the file $WALL, which may be missing.
+ * Its host is $NODE, and with $PERIOD it looks at destination records that
+ * often.
  */
 #include "../util.h"
+#include <sys/utsname.h>
+
+extern double destdb_period;
 
 time_t	time(time_t *);
+
+int
+uname(struct utsname *u)
+{
+	const char *node = getenv("NODE");
+
+	memset(u, 0, sizeof(*u));
+	text_fmt(u->nodename, sizeof(u->nodename), "%s",
+	    node == NULL ? "node" : node);
+	return 0;
+}
 
 time_t
 time(time_t *where)
@@ -17,6 +33,8 @@ time(time_t *where)
 	long by = 0;
 	time_t t;
 
+	if (getenv("PERIOD") != NULL)
+		destdb_period = atof(getenv("PERIOD"));
 	gettimeofday(&tv, NULL);
 	if (f != NULL) {
 		if (fscanf(f, "%ld", &by) != 1)

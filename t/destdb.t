@@ -1,0 +1,312 @@
+#!/bin/sh
+# What is known of destinations is kept across a restart, and what other hosts
+# know of dead ones is believed; whatever is in the files.
+. "${0%/*}/lib.sh"
+
+SCHEDULER=$top/t/clocksched
+A=$top/t/agent
+po=$tmp/po
+pipe=$po/public/.mailq.text
+db=$tmp/known
+tab=$(printf '\t')
+WALL=$tmp/wall
+export WALL
+spool_new "$po"
+cat >"$tmp/clauses" <<END
+PARAMmailqsock none
+*/*	interval=500s retries=1 idlemax=1s
+dead/*	command="$A -c dead deferall host is down"
+gone/*	command="$A -c gone -f $tmp/up -n 4.4.1"
+grow/*	maxthr=8 initthr=2 command="$A -c grow"
+one/*	command="$A -c one"
+never/*	cohorts=0 command="$A -c never"
+END
+{
+	echo "PARAMdestdb=\${LOGDIR}/../known"
+	cat "$tmp/clauses"
+} >"$tmp/cf"
+start() {	# [option ...]
+	sched_start "$po" "$tmp/cf" -q "$pipe" "$@"
+}
+mailq() {	# [argument ...]
+	POSTOFFICE=$po "$top/mailq" -q "$pipe" "$@"
+}
+flush() {	# pattern
+	POSTOFFICE=$po "$top/mailq" flush "$1" >/dev/null
+}
+known() {	# channel/host: what mailq says of it
+	mailq -D -f "$1" | sed '$d'
+}
+is_known() {	# channel/host ERE
+	known "$1" | grep -E -e "$2" >/dev/null
+}
+# A record: its name, window, seconds until it is no longer dead, seconds since
+# it was last good and bad.  It was put off three times.
+record() {	# channel host window left good bad
+	printf '%s\t%s\t%s\t0\t0\t0\t%s\t3\t0\t0\t%s\t%s\t-\t9\t9\tgo away\n' \
+	    "$1" "$2" "$3" "$4" "$5" "$6"
+}
+head_of() {	# wall clock
+	echo "destdb 1 $1"
+}
+# The file as it is: another when it was written anew.
+as_it_is() {
+	ls -i "$db"
+	cksum "$db"
+}
+
+# ---- a restart -------------------------------------------------------------------
+
+ok 'it starts without a file' start
+put "$po" 101-1 dead h.test u
+put "$po" 102-1 one h.test u
+put_many "$po" 40 1 grow 200001
+wait_log 'asleep channel=dead' 20
+ok 'mail is delivered' wait_for 20 eval '[ "$(count complete)" -eq 41 ]'
+is '... nothing is written meanwhile' "$(ls -a "$tmp" | grep known)" ''
+window=$(known grow/h1.test | sed -n 's/^	window \([0-9]*\).*/\1/p')
+sched_stop
+is 'it ends' "$sched_rc" 0
+like '... and leaves a file' "$(sed 's/	.*//' "$db" | tr '\n' ' ')" \
+    '^destdb 1 [0-9]+ .*(grow .*dead|dead .*grow)'
+is '... and no other' "$(ls -a "$tmp" | grep known)" known
+was=$(as_it_is)
+start
+wait_log 'load msg=101-1'
+ok 'a restart keeps a death' wait_for 10 is_known dead/h.test \
+    '^dead/h.test  retry: host is down$'
+like '... and its place in the retry list' "$(known dead/h.test)" \
+    '^	next .*put off 1 time in a row'
+like '... and a window' "$(known grow/h1.test)" "^	window $window\$"
+put "$po" 103-1 dead h.test u
+wait_log 'load msg=103-1'
+is '... nothing is tried' "$(count 'agent-start .*channel=dead')" 0
+like '... the mail waits for its host' "$(mailq)" '^		dead host, next'
+kill -HUP "$sched_pid"
+wait_log 'reload .* done'
+sched_stop
+is 'when nothing has changed, nothing is written' "$(as_it_is)" "$was"
+
+# ---- when it is written ------------------------------------------------------------
+
+start
+put "$po" 104-1 one other.test u
+wait_log 'complete msg=104-1'
+kill -HUP "$sched_pid"
+wait_log 'reload .* done'
+is 'a delivery as all others is not worth a write' "$(as_it_is)" "$was"
+put "$po" 105-1 gone h.test u
+put "$po" 107-1 gone h.test u
+wait_log 'asleep channel=gone'
+kill -HUP "$sched_pid"
+ok 'a death is' wait_for 10 grep "^gone${tab}h.test" "$db"
+put "$po" 106-1 one third.test u
+wait_log 'complete msg=106-1'
+sched_stop
+ok 'at the end all is' grep "^one${tab}third.test" "$db"
+PERIOD=1
+export PERIOD
+: >"$tmp/up"
+start
+flush 'gone/*'
+wait_log 'complete msg=105-1'
+ok 'in time it is written by itself' wait_for 20 \
+    eval '! grep "^gone	h.test	0" "$db"'
+unset PERIOD
+sched_stop
+rm "$tmp/up"
+
+# ---- what is in the file ------------------------------------------------------------
+
+now=$(date +%s)
+try() {		# name: starts with the file
+	rm -rf "$db"
+	mv "$tmp/new" "$db"
+	start || fail "$1: it does not start"
+}
+left() {	# channel/host: seconds until it is tried
+	mailq -D -j -f "$1" | sed -n 's/.*"next":\([0-9]*\),.*/\1/p'
+}
+{
+	head_of "$now"
+	record grow good.test 7 - 9 -
+	record grow limit.test 1000 - 9 -
+	record dead long.test 0 300000000 - 9
+	record never dead.test 0 400 - 9
+	record nosuch h.test 0 400 - 9
+	printf 'dead\tod\\011d.test\t0\t0\t0\t0\t9\t0\t0\t0\t-\t9\t-\t0\t9\t\n'
+	echo ''
+	record grow b1.test 7.5 - 9 -
+	record grow b2.test -7 - 9 -
+	record grow b3.test 10000000 - 9 -
+	record grow b4.test 7 - - - | sed "s/${tab}go away//"
+	record grow b5.test 7 - - - | sed "s/\$/${tab}more/"
+	record grow b6.test 7 9 - 9
+	record grow b7.test 0 - - 9
+	record grow b8.test 7 - 99999999999999999999 -
+	record grow '' 7 - 9 -
+	record grow 'b9\.test' 7 - 9 -
+	record grow 'b\000.test' 7 - 9 -
+	record grow "b$(printf '\033').test" 7 - 9 -
+	record grow "$(awk 'BEGIN { while (i++ < 20000) printf "x" }')" 7 - 9 -
+	record grow bA.test 7 - 9 - | sed 's/test/\n/' | tr '\n' '\000'
+	echo ''
+	record grow last.test 6 - 9 -
+	record grow cut.test 7 - 9 - | tr -d '\n'
+} >"$tmp/new"
+try 'a damaged file'
+like 'a damaged file: what is wrong is told' "$(lines ' destdb ')" \
+    "file=$tmp/log/../known lines=16 damaged.*the first is line 8"
+like '... what is good is taken' "$(known grow/good.test)" '^	window 7$'
+like '... behind that, too' "$(known grow/last.test)" '^	window 6$'
+like '... not more than the clause allows' "$(known grow/limit.test)" \
+    '^	window 8$'
+like '... nor longer than its longest wait' "$(left dead/long.test)" \
+    '^(500|4[0-9][0-9])$'
+like '... nor dead where that cannot be' "$(known never/dead.test)" \
+    '^	window 1$'
+like '... a strange name is a name' "$(known dead/od*)" \
+    '^dead/od\?d.test  retry$'
+is '... the rest is not there' "$(known '{grow,nosuch}/*' | grep -v '^	' |
+    sort | tr '\n' ' ')" 'grow/good.test  closed grow/last.test  closed grow/limit.test  closed '
+sched_stop
+: >"$tmp/new"
+try 'an empty file'
+like 'an empty file' "$(lines ' warn destdb ')" 'is empty, damaged'
+sched_stop
+{
+	echo 'destdb 2 1'
+	record grow good.test 7 - 9 -
+} >"$tmp/new"
+try 'another version'
+like 'another version' "$(lines ' warn destdb ')" 'another version'
+is '... is passed over' "$(known 'grow/*')" ''
+sched_stop
+dd if="$top/scheduler" of="$tmp/new" bs=1024 count=100 2>/dev/null
+try 'a program'
+like 'a program' "$(lines ' warn destdb ')" 'passed over'
+sched_stop
+{
+	head_of "$now"
+	record grow h.test 7 - 9 - | awk '{ for (i = 0; i < 60000; i++) print }'
+} >"$tmp/new"
+try 'a giant'
+like 'a giant' "$(lines ' warn destdb ')" 'is larger than'
+sched_stop
+if without NO_MKFIFO; then
+	skip 'a pipe' 'no mkfifo'
+else
+	mkfifo "$tmp/new"
+	try 'a pipe'
+	like 'a pipe holds nothing up' "$(lines ' warn destdb ')" \
+	    'cannot be read'
+	sched_stop
+fi
+{
+	head_of "$now"
+	for n in 1 2 3; do
+		record grow many.test $n - 9 -
+	done
+	awk 'BEGIN {
+		for (i = 1; i < 3000; i++)
+			printf "grow\th%d.test\t5\t0\t0\t0\t-\t0\t0\t0\t9\t-\t-\t9\t9\t\n", i
+	}'
+} >"$tmp/new"
+try 'many'
+like 'a name twice: the first counts' "$(known grow/many.test)" '^	window 1$'
+sched_stop
+
+# ---- clocks ----------------------------------------------------------------------------
+
+clocks() {	# name, stamp, what the clock is off, ERE of seconds left
+	{
+		head_of "$2"
+		record dead clock.test 0 400 - 9
+	} >"$tmp/new"
+	echo "$3" >"$WALL"
+	try "$1"
+	like "$1" "$(left dead/clock.test)" "$4"
+	sched_stop
+	rm "$WALL"
+}
+now=$(date +%s)
+clocks 'what has passed is taken off' $((now - 200)) 0 '^(200|1[0-9][0-9])$'
+clocks 'long ago: it is no longer dead' $((now - 4000000)) 0 '^$'
+clocks '... unless the clock cannot be believed' $((now - 200)) \
+    $((100 - now)) '^(400|3[0-9][0-9])$'
+clocks '... or that of then' 100 0 '^(400|3[0-9][0-9])$'
+clocks '... or went back' $((now + 4000000)) 0 '^(400|3[0-9][0-9])$'
+
+# ---- it cannot be written ---------------------------------------------------------------
+
+rm -f "$db"
+sed "s|^PARAMdestdb.*|PARAMdestdb $tmp/none/known|" "$tmp/cf" >"$tmp/cf1"
+mv "$tmp/cf1" "$tmp/cf"
+start
+put "$po" 301-1 dead third.test u
+wait_log 'asleep channel=dead host=third.test'
+kill -HUP "$sched_pid"
+ok 'a file that cannot be written is told' wait_log \
+    'destdb file=.*/none/known cannot be written: '
+sched_stop
+is '... once, and nothing stops for it' \
+    "$sched_rc $(count 'cannot be written')" '0 1'
+rm -rf "$po"
+
+# ---- hosts that share a directory ---------------------------------------------------------
+
+mkdir "$tmp/share"
+{
+	echo "PARAMdestdb $tmp/share"
+	cat "$tmp/clauses"
+} >"$tmp/cf"
+PERIOD=1
+export NODE PERIOD
+on() {		# host
+	po=$tmp/po.$1
+	pipe=$po/public/.mailq.text
+}
+for NODE in a b/x; do
+	on "${NODE%/x}"
+	spool_new "$po"
+	ok "one on $NODE starts" start
+	put "$po" 401-1 one here.test u
+done
+on a
+put "$po" 402-1 gone h.test u
+put "$po" 405-1 gone h.test u
+ok 'a host dies for one' wait_for 10 is_known gone/h.test 'retry: '
+on b
+ok '... and for the other' wait_for 10 is_known gone/h.test \
+    '^gone/h.test  retry: .*\(told by a\)$'
+put "$po" 403-1 gone h.test u
+wait_log 'load msg=403-1'
+is '... which does not try it' "$(count 'agent-start .*channel=gone')" 0
+put "$po" 404-1 dead h.test u
+ok '... and does not pass hearsay on' \
+    wait_for 10 grep "^dead$tab" "$tmp/share/b_x"
+is '...' "$(grep -c "^gone$tab" "$tmp/share/b_x")" 0
+is '... each has a file, with a name that can be one' \
+    "$(ls "$tmp/share" | tr '\n' ' ')" 'a b_x '
+{
+	head_of "$(date +%s)"
+	record one here.test 0 400 - 300
+	record grow c.test 0 400 - 9
+} >"$tmp/share/.c"
+mv "$tmp/share/.c" "$tmp/share/c"
+ok 'a third one is heard' wait_for 10 is_known grow/c.test 'told by c'
+like '... but not of what was good since' "$(known one/here.test)" \
+    '^one/here.test  (closed|idle)$'
+: >"$tmp/up"
+on a
+flush 'gone/*'
+on b
+ok 'it is back for one, and the other tries it' wait_log 'complete msg=403-1' 20
+rm "$tmp/share/c"
+ok 'a file that is gone is no more believed' wait_for 10 is_known \
+    grow/c.test '  unused$'
+printf 'destdb 1 rubbish\n' >"$tmp/share/d"
+ok 'rubbish is told' wait_log "destdb file=$tmp/share/d is empty, damaged"
+sched_stop
+is '... and nothing stops for it' "$sched_rc" 0
+finish
