@@ -50,9 +50,9 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
 
-OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o report.o queue.o thread.o ring.o dest.o order.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o thread.o ring.o dest.o order.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec
 
 all: scheduler mailq submit $(AGENTS)
 
@@ -106,6 +106,9 @@ t/cftest: $(CFTEST)
 
 t/fbvec: t/fbvec.o feedback.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/fbvec.o feedback.o util.o $(LIBS)
+
+t/invec: t/invec.o turn.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/invec.o turn.o util.o $(LIBS)
 
 t/fbtest: t/fbtest.o feedback.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/fbtest.o feedback.o util.o $(LIBS)
@@ -187,6 +190,8 @@ held.o: held.c scheduler.h line.h util.h
 pool.o: pool.c scheduler.h line.h util.h
 child.o: child.c scheduler.h line.h util.h
 intake.o: intake.c scheduler.h line.h util.h
+turn.o: turn.c scheduler.h line.h util.h
+core.o: core.c scheduler.h line.h util.h
 queue.o: queue.c scheduler.h line.h util.h
 report.o: report.c scheduler.h line.h util.h
 thread.o: thread.c scheduler.h line.h util.h
@@ -222,6 +227,7 @@ t/cftest.o: t/cftest.c scheduler.h line.h util.h
 t/fbvec.o: t/fbvec.c scheduler.h line.h util.h
 t/ordvec.o: t/ordvec.c scheduler.h line.h util.h
 t/fbtest.o: t/fbtest.c scheduler.h line.h util.h
+t/invec.o: t/invec.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
 t/notify.o: t/notify.c util.h

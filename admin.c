@@ -77,18 +77,19 @@ static void
 each_vertex(struct request *r, void (*act)(struct request *, struct vertex *))
 {
 	struct message *m;
+	struct vertex *v;
 	struct hlink *l;
-	unsigned i, j;
+	unsigned i;
 
 	for (i = 0; i < q.messages.size; i++)
 		for (l = q.messages.v[i]; l != NULL; l = l->next) {
 			m = OWNER(struct message, link, l);
 			if (r->msg != NULL && r->msg != m)
 				continue;
-			for (j = 0; j < m->nv; j++)
-				if (m->v[j].state != V_DONE &&
-				    matches(r, m->v[j].thread))
-					act(r, &m->v[j]);
+			for (v = m->v; v != NULL; v = v->mnext)
+				if (v->state != V_DONE &&
+				    matches(r, v->thread))
+					act(r, v);
 		}
 }
 
@@ -151,9 +152,13 @@ do_flush(struct request *r)
 	struct thread *t;
 
 	each_vertex(r, flush_one);
+	if (r->msg == NULL && r->patterns == NULL) {
+		dest_lift();	/* their mail may all be on disk */
+		core_recall(1);
+	}
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
-		if (th_nready(t) + t->wait.n > 0 && t->held == NULL &&
-		    matches(r, t))
+		if ((th_nready(t) + t->wait.n > 0 || t->sleep > now.mono) &&
+		    t->held == NULL && matches(r, t))
 			th_flush(t);
 	say_flushed(r);
 }
@@ -284,10 +289,21 @@ bounce_one(struct request *r, struct vertex *v)
 	doom_one(r, v, DOOM_BOUNCE);
 }
 
+/* What is not in core of a message that was named follows as it is read. */
+static void
+doom_rest(struct request *r, enum doom how)
+{
+	if (r->msg == NULL)
+		return;
+	q_doom_rest(r->msg, how);
+	r->soon += r->msg->unread + r->msg->passed;
+}
+
 static void
 do_delete(struct request *r)
 {
 	each_vertex(r, delete_one);
+	doom_rest(r, DOOM_DELETE);
 	say_how_many(r, "jobs deleted");
 }
 
@@ -295,6 +311,7 @@ static void
 do_bounce(struct request *r)
 {
 	each_vertex(r, bounce_one);
+	doom_rest(r, DOOM_BOUNCE);
 	say_how_many(r, "jobs bounced");
 }
 
@@ -321,6 +338,10 @@ understand(struct request *r, int all)
 	if (name != NULL) {
 		r->what = name;
 		r->msg = find_message(name);
+		if (r->msg == NULL) {
+			in_fetch(name);
+			r->msg = find_message(name);
+		}
 		if (r->msg == NULL)
 			text_add(r->answer, "no there is no message %s", name);
 		return r->msg == NULL ? -1 : 0;

@@ -22,6 +22,8 @@
 #include "scheduler.h"
 #include <ctype.h>
 
+#define LONGEST		86400L	/* seconds; any mail may be put off so long */
+#define LONGEST_MOST	315360000L	/* ten years */
 #define FILE_MOST	250000L		/* bytes in a configuration */
 
 /* Other names for them, and those that are no more. */
@@ -396,7 +398,13 @@ static const struct {
 } numbers[] = {
 	{ "msgconcurrency", offsetof(struct config, msgconcurrency),
 	    1, 1000000L, 20 },
-	{ "msgscale", offsetof(struct config, msgscale), 0, 1000000L, 10 }
+	{ "msgscale", offsetof(struct config, msgscale), 0, 1000000L, 10 },
+	{ "active", offsetof(struct config, active), 0, 999999999L, 20000 },
+	{ "recipients", offsetof(struct config, recipients), 0, 999999999L,
+	    20000 },
+	{ "rcptminimum", offsetof(struct config, rcptminimum), 1, 10000, 10 },
+	{ "rcptextra", offsetof(struct config, rcptextra), 0, 999999999L,
+	    1000 }
 };
 
 #define NPARAMS		(sizeof(params) / sizeof(params[0]))
@@ -578,6 +586,32 @@ slurp(struct reader *r)
 	return NULL;
 }
 
+/* How long mail may wait for its next try, whatever clauses come together. */
+static void
+longest(struct config *config)
+{
+	const struct clause *c;
+	struct setting most;
+	long factor = 1, i;
+
+	value_defaults(&most);
+	for (c = config->clauses; c != NULL; c = c->next) {
+		if (c->v.interval > most.interval)
+			most.interval = c->v.interval;
+		if (c->v.expiry > most.expiry)
+			most.expiry = c->v.expiry;
+		for (i = 0; i < c->v.nretries; i++)
+			if ((long)c->v.retries[i] > factor)
+				factor = c->v.retries[i];
+	}
+	config->longest = factor >= LONGEST_MOST / most.interval ?
+	    LONGEST_MOST : (factor + 1) * most.interval;
+	if (most.expiry > config->longest)
+		config->longest = most.expiry;
+	if (config->longest < LONGEST)
+		config->longest = LONGEST;
+}
+
 struct config *
 cf_load(const char *file, void (*say)(const char *))
 {
@@ -604,6 +638,7 @@ cf_load(const char *file, void (*say)(const char *))
 			take_keyword(&r);
 	free(text);
 	fill_empty(&r);
+	longest(r.config);
 	if (r.errors == 0)
 		return r.config;
 	cf_free(r.config);

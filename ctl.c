@@ -28,6 +28,11 @@
  *
  * One control file is kept open between tag operations, because those come
  * in runs on the same file.
+ *
+ * A file is looked at whole before anything of it is used.  Of a large one
+ * the recipients may be wanted in several parts; a later part begins behind
+ * the last recipient of the one before, and agents may be at work in the file
+ * by then, so a lock there is a recipient like any other.
  */
 #include "scheduler.h"
 #include <ctype.h>
@@ -230,6 +235,24 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 	return (unsigned char)head[1];
 }
 
+int
+ctl_is_for(const char *name, unsigned long off, const char *channel,
+    const char *host)
+{
+	static struct ctl c;
+	char before;
+
+	if (off == 0 || hold(name) < 0 ||
+	    lseek(held.fd, (off_t)(off - 1), SEEK_SET) < 0 ||
+	    read(held.fd, &before, 1) != 1 || before != '\n')
+		return 0;
+	memset(&c, 0, offsetof(struct ctl, channel));
+	text_fmt(c.name, sizeof(c.name), "%s", name);
+	line_start(&c.l, held.fd, off);
+	return next_line(&c) && c.l.line[0] == 'r' && parse_rcpt(&c) == 0 &&
+	    strcmp(c.channel, channel) == 0 && strcmp(c.host, host) == 0;
+}
+
 /* ---- diagnostics ----------------------------------------------------- */
 
 /* Is the block that is known the one of the recipient at off? */
@@ -366,19 +389,19 @@ ctl_sync(const char *name)
 
 /* ---- the whole file -------------------------------------------------- */
 
-int
-ctl_open(struct ctl *c, const char *name)
+/* Opens it for reading from off on: 0, or -1 as ctl_open. */
+static int
+open_at(struct ctl *c, const char *name, unsigned long off, struct stat *st)
 {
-	struct stat st;
 	int fd;
 
 	memset(c, 0, offsetof(struct ctl, channel));
 	c->l.fd = -1;
 	if (text_fmt(c->name, sizeof(c->name), "%s", name) < 0)
 		return -1;
-	fd = fd_plain(name, O_RDWR, &st);
+	fd = fd_plain(name, O_RDWR, st);
 	if (fd < 0 && (errno == EROFS || errno == EACCES))
-		fd = fd_plain(name, O_RDONLY, &st);
+		fd = fd_plain(name, O_RDONLY, st);
 	if (fd < 0 && errno != ENOENT && errno != EINVAL) {
 		log_err("control-open file=%s %s; later", name,
 		    strerror(errno));
@@ -386,7 +409,30 @@ ctl_open(struct ctl *c, const char *name)
 	}
 	if (fd < 0)
 		return -1;
-	line_start(&c->l, fd, 0);
+	line_start(&c->l, fd, off);
+	return 0;
+}
+
+int
+ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
+{
+	struct stat st;
+
+	if (open_at(c, name, off, &st) < 0)
+		return -1;
+	c->resumed = c->seen_i = c->seen_s = 1;
+	c->nrcpt = 1;	/* it had one */
+	c->format = format;
+	return 0;
+}
+
+int
+ctl_open(struct ctl *c, const char *name)
+{
+	struct stat st;
+
+	if (open_at(c, name, 0, &st) < 0)
+		return -1;
 	c->ctime = (long)st.st_ctime;
 	if (st.st_size == 0)
 		c->why = "it is empty";
@@ -423,7 +469,7 @@ see_rcpt(struct ctl *c)
 		c->why = "a recipient comes before any sender";
 		return CTL_BAD;
 	}
-	if (tag == ' ')
+	if (tag == ' ' || c->resumed)
 		return CTL_RCPT;
 	pid = line_pid(c->l.line + 2);
 	if (alive(pid) && (long)now.wall - c->ctime < LOCK_MOST) {

@@ -191,6 +191,16 @@ dest_unused(void)
 }
 
 void
+dest_lift(void)
+{
+	struct dest *d;
+
+	for (d = unused.first; d != NULL; d = d->next)
+		if (d->until > now.mono)
+			d->until = now.mono;	/* fb_wake will see */
+}
+
+void
 dest_forget(void)
 {
 	struct dest *d;

@@ -254,11 +254,12 @@ collect(void)
 {
 	const struct message *m;
 	struct hlink *l;
-	unsigned i, j, n = 0;
+	struct vertex *v;
+	unsigned i, n = 0;
 
 	for (i = 0; i < q.messages.size; i++)
 		for (l = q.messages.v[i]; l != NULL; l = l->next)
-			n += OWNER(struct message, link, l)->nv;
+			n += OWNER(struct message, link, l)->left;
 	rows.v = mem_get((n + 1) * sizeof(*rows.v));
 	rows.by = mem_get((n + 1) * sizeof(*rows.by));
 	if (rows.v == NULL || rows.by == NULL)
@@ -266,9 +267,9 @@ collect(void)
 	for (i = 0; i < q.messages.size; i++)
 		for (l = q.messages.v[i]; l != NULL; l = l->next) {
 			m = OWNER(struct message, link, l);
-			for (j = 0; j < m->nv; j++)
-				if (m->v[j].state != V_DONE)
-					rows.v[rows.n++] = &m->v[j];
+			for (v = m->v; v != NULL; v = v->mnext)
+				if (v->state != V_DONE)
+					rows.v[rows.n++] = v;
 		}
 	qsort(rows.v, rows.n, sizeof(*rows.v), by_number);
 	return 0;
@@ -308,9 +309,9 @@ emit_vertex(unsigned i)
 	unsigned k;
 
 	emit("%u:\t%s\t%u;", i + 1, m->name, v->left);
-	for (k = v->first; k != NONE; k = m->r[k].next)
-		if (m->r[k].state == RC_PENDING) {
-			emit("%s%u", sep, m->r[k].off);
+	for (k = 0; k < v->nr; k++)
+		if (v->r[k].state == RC_PENDING) {
+			emit("%s%u", sep, v->r[k].off);
 			sep = ",";
 		}
 	emit("\t#");

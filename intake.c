@@ -5,9 +5,17 @@
  * they are grouped: all recipients with the same channel and host make one
  * vertex.  Which vertex of the message at hand belongs to a thread is noted
  * in the thread itself, so grouping n recipients costs O(n), whatever the
- * number of hosts.  Only when the whole file was good is a message made, in
- * one piece of memory; until then nothing but empty threads has come of it,
- * and the sweep takes those.
+ * number of hosts.  Only when the whole file was good is a message made; until
+ * then nothing but empty threads has come of it, and the sweep takes those.
+ *
+ * How much may be in core is core.c's to say.  Of a large file the recipients
+ * that do not fit are counted only.  They are read in parts as core.c asks for
+ * them, from the offset where the last part ended; those for a host that the
+ * message has a vertex for join that.
+ *
+ * Each step takes in some entries, new ones and those that were put off in
+ * turn (turn.c).  One of each is kept at hand, so that it is known whether
+ * mail waits when there is no room, and the scans stand where they found them.
  *
  * A file can end in four ways:
  *
@@ -19,7 +27,8 @@
  *			descriptor, a disk that refuses; tried again later
  *
  * What is passed over is remembered, and when its time has come looked at
- * again by its name; scans in between do not open it.  An entry whose number
+ * again by its name; scans in between do not open it.  Beyond a number of
+ * those its directory is read again instead.  An entry whose number
  * is already in core is ours, or waits until that message is gone.
  *
  * A T line starts what waits for a host; a file of T lines alone is removed.
@@ -29,7 +38,12 @@
 #include "scheduler.h"
 
 #define BATCH_FILES	200	/* files loaded before other work is seen to */
+#define BATCH_LOOKS	4000	/* ... directory entries looked at */
+#define READ_FILES	20	/* ... large files of which more is read */
 #define AGAIN		30	/* seconds until what failed is tried again */
+#define PAUSE		0.9	/* ... until the next scan, after -E's bound */
+#define BLOCKED		1.0	/* ... until room is looked for again */
+#define SKIPS_MOST	2000	/* names kept of files that were passed over */
 
 /* ---- passed over ----------------------------------------------------- */
 
@@ -64,6 +78,10 @@ skip(const char *name, unsigned long num, int seconds)
 	struct skip *s;
 
 	held_message(name);	/* it is there: a hold on it stays */
+	if (skips.n >= SKIPS_MOST) {
+		spool_again(name, 0, seconds);
+		return;
+	}
 	if ((skips.v == NULL && hash_init(&skips, 64) < 0) ||
 	    heap_room(&skip_ends, skips.n + 1) < 0 ||
 	    (s = mem_get(sizeof(*s))) == NULL)
@@ -91,18 +109,29 @@ skip_over(char *name)
 	return 1;
 }
 
-/* ---- the recipients of one file -------------------------------------- */
+/* ---- the recipients at hand ------------------------------------------ */
+
+/* One vertex of the message at hand, and how many recipients come to it. */
+struct group {
+	struct thread *thread;
+	struct vertex *vertex;	/* NULL: it is to be made */
+	unsigned n;
+};
 
 struct found {
-	unsigned off, vertex;
+	unsigned off, group;
 };
 
 static struct {
 	struct found *r;	/* recipients, in file order */
 	unsigned nr, sizer;
-	struct thread **v;	/* the thread of each vertex */
-	unsigned nv, sizev;
-	unsigned mark;		/* counts files; noted in their threads */
+	struct group *g;
+	unsigned ng, sizeg;
+	unsigned known;		/* the first of them have a vertex already */
+	unsigned most;		/* recipients that may be taken */
+	unsigned rest;		/* ... that were left */
+	unsigned long next;	/* offset behind the last taken */
+	unsigned mark;		/* counts readings; noted in their threads */
 } build;
 
 static int
@@ -123,29 +152,69 @@ grow(void **p, unsigned *size, unsigned n, size_t each)
 	return 0;
 }
 
-/* The recipient at hand joins the vertex of its thread: 0 or -1. */
+/* The group of this thread: 0 or -1. */
+static int
+build_group(struct thread *t, struct vertex *v)
+{
+	void *g = build.g;
+	int bad = grow(&g, &build.sizeg, build.ng, sizeof(*build.g));
+
+	build.g = g;
+	if (bad)
+		return -1;
+	t->mark = build.mark;
+	t->index = build.ng;
+	build.g[build.ng].thread = t;
+	build.g[build.ng].vertex = v;
+	build.g[build.ng++].n = 0;
+	return 0;
+}
+
+/* The recipient at hand joins the group of its thread, or is counted: 0; or
+ * -1 without memory. */
 static int
 build_add(const struct ctl *c)
 {
-	struct thread *t = th_get(c->channel, c->host);
-	void *r = build.r, *v = build.v;
+	struct thread *t;
+	void *r = build.r;
 	int bad;
 
+	if (build.nr >= build.most) {
+		build.rest++;
+		return 0;
+	}
 	bad = grow(&r, &build.sizer, build.nr, sizeof(*build.r));
 	build.r = r;
-	if (t == NULL || bad)
+	t = bad ? NULL : th_get(c->channel, c->host);
+	if (t == NULL || (t->mark != build.mark && build_group(t, NULL) < 0))
 		return -1;
-	if (t->mark != build.mark) {
-		bad = grow(&v, &build.sizev, build.nv, sizeof(*build.v));
-		build.v = v;
-		if (bad)
-			return -1;
-		t->mark = build.mark;
-		t->index = build.nv;
-		build.v[build.nv++] = t;
-	}
+	build.g[t->index].n++;
 	build.r[build.nr].off = (unsigned)c->l.off;
-	build.r[build.nr++].vertex = t->index;
+	build.r[build.nr++].group = t->index;
+	build.next = c->l.off + c->l.len + 1;
+	return 0;
+}
+
+static void
+build_begin(unsigned most)
+{
+	build.nr = build.ng = build.rest = build.known = 0;
+	build.next = 0;
+	build.most = most;
+	build.mark++;
+}
+
+/* What the message has in core already comes first, so that recipients find
+ * the vertex of their thread: 0 or -1. */
+static int
+build_known(const struct message *m)
+{
+	struct vertex *v;
+
+	for (v = m->v; v != NULL; v = v->mnext)
+		if (v->state != V_DONE && build_group(v->thread, v) < 0)
+			return -1;
+	build.known = build.ng;
 	return 0;
 }
 
@@ -158,11 +227,53 @@ build_end(void)
 		build.r = NULL;
 		build.sizer = 0;
 	}
-	if (build.sizev > 4096) {
-		free(build.v);
-		build.v = NULL;
-		build.sizev = 0;
+	if (build.sizeg > 4096) {
+		free(build.g);
+		build.g = NULL;
+		build.sizeg = 0;
 	}
+}
+
+/* Makes a vertex for each group, or room in the one that there is, and hands
+ * the message its recipients: 0; -1 without memory, then there is nothing
+ * new. */
+static int
+build_commit(struct message *m)
+{
+	struct group *g, *end = build.g + build.ng;
+	struct vertex *v;
+	unsigned i;
+	int bad = 0;
+
+	for (g = build.g; g < end && !bad; g++)
+		if (g->vertex != NULL)
+			bad = g->n > 0 && q_widen(g->vertex, g->n) < 0;
+		else
+			bad = (g->vertex = q_vertex(m, g->thread, g->n)) ==
+			    NULL;
+	for (g = build.g + build.known; g < end && bad; g++)
+		if (g->vertex != NULL)
+			q_vertex_free(g->vertex);
+	if (bad)
+		return -1;
+	for (i = 0; i < build.nr; i++) {
+		v = build.g[build.r[i].group].vertex;
+		v->r[v->nr].off = build.r[i].off & 0x3fffffff;
+		v->r[v->nr++].state = RC_PENDING;
+		v->left++;
+	}
+	return 0;
+}
+
+/* What came of build_commit begins: new vertices start their threads. */
+static void
+build_start(struct message *m)
+{
+	struct group *g;
+
+	for (g = build.g + build.known; g < build.g + build.ng; g++)
+		q_arrive(g->vertex);
+	q_arrived(m, build.nr);
 }
 
 /* ---- one message ----------------------------------------------------- */
@@ -178,45 +289,25 @@ age_of(long stamp)
 	return wall - stamp;
 }
 
+/* The message of the file at hand, which has no vertex yet; or NULL. */
 static struct message *
-make_message(const struct ctl *c, const struct stat *st)
+make_message(const struct ctl *c, const struct stat *st, unsigned long num)
 {
-	size_t name = offsetof(struct message, name) + strlen(c->name) + 1;
-	size_t v, r;
-	struct message *m;
-	unsigned i;
+	struct message *m = mem_get(sizeof(*m) + strlen(c->name));
 
-	/* name first, then vertices and recipients, each aligned */
-	v = (name + sizeof(double) - 1) / sizeof(double) * sizeof(double);
-	r = v + build.nv * sizeof(struct vertex);
-	m = mem_get(r + build.nr * sizeof(struct rcpt));
 	if (m == NULL)
 		return NULL;
-	m->v = (struct vertex *)(void *)((char *)m + v);
-	m->r = (struct rcpt *)(void *)((char *)m + r);
 	strcpy(m->name, c->name);
-	m->nv = m->left = build.nv;
-	m->nr = build.nr;
+	m->num = num;
+	m->nr = build.nr + build.rest;
+	m->unread = build.rest;
+	m->next = build.next;
+	m->format = (unsigned char)c->format;
 	m->loaded = ++q.events;
 	m->born = (long)now.mono - age_of((long)st->st_mtime);
 	m->queued = (long)now.mono - age_of(c->ctime);
 	m->failed = c->nfailed > 0;
 	m->verbose = (unsigned char)c->has_verbose;
-	for (i = 0; i < m->nv; i++) {
-		m->v[i].msg = m;
-		m->v[i].thread = build.v[i];
-		m->v[i].first = NONE;
-	}
-	for (i = m->nr; i-- > 0; ) {
-		struct vertex *vx = &m->v[build.r[i].vertex];
-
-		m->r[i].off = build.r[i].off;
-		m->r[i].vertex = build.r[i].vertex & 0x3fffffff;
-		m->r[i].state = RC_PENDING;
-		m->r[i].next = vx->first;
-		vx->first = i;
-		vx->left++;
-	}
 	return m;
 }
 
@@ -257,19 +348,22 @@ unusable(const struct ctl *c, int place, const struct stat *st)
 }
 
 static int
-deliver(struct ctl *c, const struct stat *st, unsigned long num)
+deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 {
-	struct message *m = make_message(c, st);
+	struct message *m = make_message(c, st, num);
 
 	if (m == NULL)
 		return -1;
-	m->num = num;
-	if (q_add(m) < 0) {
+	m->old = (unsigned char)old;
+	if (build_commit(m) < 0 || q_add(m) < 0) {
+		while (m->v != NULL)
+			q_vertex_free(m->v);
 		free(m);
 		return -1;
 	}
-	log_info("load msg=%s rcpts=%u hosts=%u age=%ld", m->name, m->nr,
-	    m->nv, (long)now.mono - m->born);
+	build_start(m);
+	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld", m->name,
+	    m->nr, build.ng, m->unread, (long)now.mono - m->born);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
 	if (c->obsoletes[0] != '\0')
@@ -277,18 +371,26 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num)
 	return 0;
 }
 
-/* Reads all recipients: NULL when the file is good, else why not; *later is
- * set when it may be good another time. */
+/* What waits for the host may go; what of it is on disk is to come in. */
+static void
+trigger(const char *host)
+{
+	th_trigger(host);
+	core_recall(0);
+}
+
+/* Looks at all recipients, and takes as many as there is room for: NULL when
+ * the file is good, else why not; *later is set when it may be good another
+ * time. */
 static const char *
 read_all(struct ctl *c, int *later)
 {
 	enum ctl_item item;
 
-	build.nr = build.nv = 0;
-	build.mark++;
+	build_begin(core_room(NULL));
 	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
 		if (item == CTL_TRIGGER)
-			th_trigger(c->host);
+			trigger(c->host);
 		else if (build_add(c) < 0) {
 			*later = AGAIN;
 			return "no memory";
@@ -300,7 +402,7 @@ read_all(struct ctl *c, int *later)
 /* A new file, with its final name.  0, or seconds until it is tried again. */
 static int
 load(struct ctl *c, const char *name, int place, const struct stat *st,
-    unsigned long num)
+    unsigned long num, int old)
 {
 	const char *why;
 	int later = 0;
@@ -316,7 +418,7 @@ load(struct ctl *c, const char *name, int place, const struct stat *st,
 	if (why == NULL && build.nr > 0)
 		why = unusable(c, place, st);
 	if (why == NULL && build.nr > 0)
-		return deliver(c, st, num) < 0 ? AGAIN : 0;
+		return deliver(c, st, num, old) < 0 ? AGAIN : 0;
 	if (why == NULL && c->nfailed > 0)
 		why = "not every recipient could be reached";
 	if (why != NULL)
@@ -327,7 +429,7 @@ load(struct ctl *c, const char *name, int place, const struct stat *st,
 
 /* A candidate: 1 when it was opened. */
 static int
-consider(char *name)
+consider(char *name, int old)
 {
 	static struct ctl c;
 	const char *base = strrchr(name, '/');
@@ -336,8 +438,6 @@ consider(char *name)
 	struct stat st;
 	int place, later = 0, opened = 0;
 
-	if (is_skipped(num))
-		return 0;
 	if (m != NULL) {	/* itself; else this one comes after it */
 		if (strcmp(m->name, name) != 0 && !spool_gone(name))
 			skip(name, num, AGAIN);
@@ -347,7 +447,7 @@ consider(char *name)
 	if (place < 0) {
 		later = AGAIN;
 	} else {
-		later = load(&c, name, place, &st, num);
+		later = load(&c, name, place, &st, num, old);
 		opened = c.l.fd >= 0;
 		ctl_close(&c);
 		build_end();
@@ -357,43 +457,217 @@ consider(char *name)
 	return opened;
 }
 
+/* ---- more of a message ----------------------------------------------- */
+
+/* Reads on behind what is in core: 0 at the end of the file, 1 when there is
+ * more, -1 when it cannot be. */
+static int
+read_on(struct ctl *c)
+{
+	enum ctl_item item;
+
+	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
+		if (item == CTL_TRIGGER)
+			continue;
+		else if (build_add(c) < 0)
+			return -1;
+		else if (build.rest > 0)
+			return 1;
+	return item == CTL_END ? 0 : -1;
+}
+
+/* Reads so many more recipients of the message. */
+static void
+load_more(struct message *m, unsigned most)
+{
+	static struct ctl c;
+	int more = -1;
+
+	build_begin(most);
+	build.next = m->next;
+	if (build_known(m) == 0 &&
+	    ctl_resume(&c, m->name, m->next, m->format) == 0)
+		more = read_on(&c);
+	ctl_close(&c);
+	if (more >= 0 && build_commit(m) < 0)
+		more = -1;
+	if (more < 0 && spool_gone(m->name)) {
+		q_drop(m, "its control file was taken away");
+	} else if (more < 0) {
+		log_err("load-more msg=%s off=%lu %s; later", m->name, m->next,
+		    c.why != NULL ? c.why : "it cannot be read now");
+		core_later(m, AGAIN);
+	} else {
+		m->next = build.next;
+		build_start(m);
+		log_debug("load-more msg=%s rcpts=%u hosts=%u next=%lu",
+		    m->name, build.nr, build.ng - build.known, m->next);
+		if (more == 0)
+			q_exhausted(m, m->unread - build.nr);
+		else
+			q_unread(m, m->unread > build.nr ?
+			    m->unread - build.nr : 1);
+	}
+	build_end();
+}
+
 /* ---- the step -------------------------------------------------------- */
+
+static struct {
+	char	name[2][NAME_MAX_];	/* at hand, new and old, or "" */
+	struct turn turn;
+	long	files;		/* opened in the scan at hand */
+	double	began;		/* mono; when it began */
+	double	paused;		/* mono; the next one begins then */
+	int	blocked;	/* mail waits on disk, and no room is to be had */
+	long	looks;		/* entries that may still be looked at now */
+} step;
 
 /* -E: has this scan taken in what it may?  -S has no such bound. */
 static int
-enough(long files, double began)
+enough(void)
 {
-	if (q.hold)
+	if (q.hold || step.files == 0)
 		return 0;
-	return (opt.scanmax > 0 && files >= opt.scanmax) ||
-	    (opt.scansecs > 0 && now.mono - began > (double)opt.scansecs);
+	return (opt.scanmax > 0 && step.files >= opt.scanmax) ||
+	    (opt.scansecs > 0 &&
+	    now.mono - step.began > (double)opt.scansecs);
+}
+
+/* Is an entry of the scan one that it is to bring? */
+static int
+is_wanted(char *name, int old)
+{
+	const char *base = strrchr(name, '/');
+	unsigned long num = num_of(base == NULL ? name : base + 1, NULL);
+	enum spool_kind kind;
+	struct message *m = q_find(num);
+	long wait = 0;
+
+	if (m != NULL && strcmp(m->name, name) == 0)
+		return 0;
+	if (is_skipped(num))
+		return 0;
+	kind = spool_kind(name, q.config->longest, &wait);
+	if (kind == SPOOL_NEW)
+		return !old;
+	held_message(name);	/* it is there: a hold on it stays */
+	if (kind == SPOOL_DUE && old)
+		return 1;
+	spool_again(name, 1, kind == SPOOL_DUE ? 0 : wait);
+	return 0;
+}
+
+/* Puts the name of the next of its kind at hand: 1; 0 when there is none, or
+ * not found yet. */
+static int
+find_next(int old)
+{
+	char *name = step.name[old];
+
+	if (*name != '\0')
+		return 1;
+	if (!old && skip_over(name))
+		return 1;
+	while (!old && spool_notified(name))
+		if (is_wanted(name, 0))
+			return 1;
+	while (step.looks > 0 && spool_next(old, name)) {
+		step.looks--;
+		if (is_wanted(name, old))
+			return 1;
+	}
+	*name = '\0';
+	return 0;
+}
+
+/* For turn_step. */
+static int
+take(int old)
+{
+	char name[NAME_MAX_];
+	unsigned before = q.nmessages;
+
+	if (!find_next(old))
+		return -1;
+	strcpy(name, step.name[old]);
+	step.name[old][0] = '\0';
+	if (consider(name, old) && step.files++ == 0)
+		step.began = now.mono;
+	return q.nmessages > before;
+}
+
+/* Is there room for another, or can it be made, if there is another? */
+static int
+has_room(void)
+{
+	if (!core_full())
+		return 1;
+	turn_full(&step.turn);
+	find_next(1);		/* both, so that neither's scan stands still */
+	if (!find_next(0) && step.name[1][0] == '\0')
+		return 0;
+	step.blocked = !core_make_room();
+	return !step.blocked;
+}
+
+/* Reads more of large messages: 1 when there may be more to read. */
+static int
+more_of_large(void)
+{
+	unsigned most, n = 0;
+	struct message *m;
+
+	for (; n < READ_FILES && (m = core_next(&most)) != NULL; n++)
+		load_more(m, most);
+	return n == READ_FILES;
 }
 
 int
 in_load(void)
 {
-	static long files;		/* of the scan at hand */
-	static double began;		/* when it began, mono */
-	char name[NAME_MAX_];
-	int n = 0;
+	int n, came, large = more_of_large();
 
-	while (n < BATCH_FILES && (skip_over(name) || spool_notified(name)))
-		n += consider(name);
-	while (n < BATCH_FILES) {
-		if (files > 0 && enough(files, began)) {
-			spool_pause();
-			files = 0;
-			return 0;
+	step.looks = BATCH_LOOKS;
+	step.blocked = 0;
+	if (now.mono < step.paused)
+		return large;
+	for (n = 0; n < BATCH_FILES; n++) {
+		if (enough()) {
+			step.paused = now.mono + PAUSE;
+			step.files = 0;
+			return large;
 		}
-		if (!spool_next(name)) {
-			files = 0;
-			return 0;
+		if (!has_room())
+			return large || (!step.blocked && step.looks == 0);
+		came = turn_step(&step.turn, take);
+		if (came < 0 && step.looks > 0) {
+			step.files = 0;
+			return large;
 		}
-		if (consider(name)) {
-			n++;
-			if (files++ == 0)
-				began = now.mono;
-		}
+		if (came < 0)
+			return 1;
 	}
 	return 1;
+}
+
+void
+in_fetch(const char *base)
+{
+	char name[NAME_MAX_];
+
+	if (spool_where(base, name) < 0 || is_skipped(num_of(base, NULL)))
+		return;
+	if (core_full())
+		core_make_room();	/* if there is none, it is one more */
+	consider(name, 1);
+}
+
+double
+in_wait(void)
+{
+	double wait = step.paused > now.mono ? step.paused - now.mono :
+	    step.blocked ? BLOCKED : spool_wait(), large = core_wait();
+
+	return large < wait ? large : wait;
 }

@@ -265,6 +265,7 @@ preempt(struct job *c, struct job *b)
 	c->avail -= left(b) * c->ring->conf->v.slotcost;
 	b->used = -left(b);
 	b->level = c->level + 1;
+	b->msg->preempts = 1;	/* core.c lets it have more recipients */
 	b->base = b->low = c->low;
 	b->key = c->low = key;
 	link_child(c, b);

@@ -13,8 +13,15 @@
  * once, and a retry is never put off beyond it.  A message whose control file
  * somebody took away is forgotten.
  *
- * Objects die in one place, q_sweep at the end of a pass: messages with no
- * vertex left, and, by th_sweep, threads and rings that are empty.
+ * Of a large message only a part is in core; intake.c reads the next when
+ * there is room.  Its job for a host is still the whole of it for agents, who
+ * read the control file: what one of them says of a recipient that is not in
+ * core is written down on disk (q_beside), and there the next reading finds
+ * it done.  A message is over when nothing is in core and nothing unread.
+ *
+ * Objects die in one place, q_sweep at the end of a pass: vertices that are
+ * done, messages that are over, and, by th_sweep, threads and rings that are
+ * empty.
  *
  * Costs: finding a message O(1), timers O(log n); everything else on the way
  * O(1).
@@ -22,8 +29,93 @@
 #include "scheduler.h"
 
 static struct message *done;	/* to be swept, linked by done */
+static struct vertex *dead;	/* DONE, to be swept, linked by next */
+
+/* The walk over all messages for what is doomed, some a pass; done when a
+ * whole lap finds none. */
+static struct {
+	int	on, found;
+	unsigned bucket;
+} walk;
 
 static int stat_fd = -1;
+
+/* ---- vertices come and go -------------------------------------------- */
+
+struct vertex *
+q_vertex(struct message *m, struct thread *t, unsigned nr)
+{
+	struct vertex *v = mem_get(sizeof(*v));
+
+	if (v == NULL)
+		return NULL;
+	v->msg = m;
+	v->thread = t;
+	v->r = &v->one;
+	v->mprev = m->vlast;
+	if (m->vlast != NULL)
+		m->vlast->mnext = v;
+	else
+		m->v = v;
+	m->vlast = v;
+	if (q_widen(v, nr) == 0)
+		return v;
+	q_vertex_free(v);
+	return NULL;
+}
+
+void
+q_vertex_free(struct vertex *v)
+{
+	struct message *m = v->msg;
+
+	if (v->mnext != NULL)
+		v->mnext->mprev = v->mprev;
+	else
+		m->vlast = v->mprev;
+	if (v->mprev != NULL)
+		v->mprev->mnext = v->mnext;
+	else
+		m->v = v->mnext;
+	if (v->r != &v->one)
+		free(v->r);
+	free(v);
+}
+
+int
+q_widen(struct vertex *v, unsigned more)
+{
+	unsigned n = v->nr + more;
+	struct rcpt *r;
+
+	if (n <= 1)
+		return 0;
+	r = realloc(v->r == &v->one ? NULL : v->r, n * sizeof(*r));
+	if (r == NULL) {
+		log_err("memory msg=%s rcpts=%u none to be had",
+		    v->msg->name, n);
+		return -1;
+	}
+	if (v->r == &v->one)
+		*r = v->one;
+	v->r = r;
+	return 0;
+}
+
+void
+q_narrow(struct vertex *v)
+{
+	unsigned i, n = 0;
+	struct rcpt *r;
+
+	for (i = 0; i < v->nr; i++)
+		if (v->r[i].state == RC_PENDING)
+			v->r[n++] = v->r[i];
+	if (n > 1 && n < v->nr / 2 &&
+	    (r = realloc(v->r, n * sizeof(*r))) != NULL)
+		v->r = r;
+	v->nr = n;
+}
 
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
@@ -35,6 +127,82 @@ to_sweep(struct message *m)
 	m->swept = 1;
 	m->done = done;
 	done = m;
+}
+
+int
+q_over(const struct message *m)
+{
+	return m->left == 0 && m->unread == 0 && m->passed == 0;
+}
+
+/* Something has changed that may let more of it be read. */
+static void
+look_soon(struct message *m)
+{
+	if (m->unread > 0 || m->passed > 0)
+		heap_set(&q.look, &m->look, 0);
+}
+
+static void
+partial_add(struct message *m)
+{
+	m->pnext = NULL;
+	m->pprev = q.plast;
+	if (q.plast != NULL)
+		q.plast->pnext = m;
+	else
+		q.partial = m;
+	q.plast = m;
+}
+
+static void
+partial_del(struct message *m)
+{
+	if (m->pnext != NULL)
+		m->pnext->pprev = m->pprev;
+	else
+		q.plast = m->pprev;
+	if (m->pprev != NULL)
+		m->pprev->pnext = m->pnext;
+	else
+		q.partial = m->pnext;
+}
+
+void
+q_unread(struct message *m, unsigned n)
+{
+	if (m->unread == 0 && n > 0)
+		partial_add(m);
+	if (m->unread > 0 && n == 0) {
+		partial_del(m);
+		q.extra -= m->extra;
+		m->extra = 0;
+	}
+	m->unread = n;
+	m->large |= n > 0;
+	if (n + m->passed == 0)
+		heap_del(&q.look, &m->look);
+	else
+		look_soon(m);
+}
+
+void
+q_rotate(void)
+{
+	struct message *m = q.partial;
+
+	partial_del(m);
+	partial_add(m);
+}
+
+/* So many recipients of the vertex need no more room in core. */
+static void
+rcpts_gone(struct vertex *v, unsigned n)
+{
+	v->left -= n;
+	v->msg->rcpts -= n;
+	q.rcpts -= n;
+	look_soon(v->msg);
 }
 
 void
@@ -51,13 +219,17 @@ q_done(struct vertex *v)
 		t->nheld--;
 	v->state = V_DONE;
 	v->thread = NULL;
+	rcpts_gone(v, v->left);
+	v->next = dead;
+	dead = v;
 	reason_free(v->reason);
 	v->reason = NULL;
 	if (t->wait.n == 0)
 		th_arm(t);
 	th_check(t);
 	th_suspect(t);
-	if (--m->left == 0)
+	m->left--;
+	if (q_over(m))
 		to_sweep(m);
 }
 
@@ -100,34 +272,45 @@ q_statlog(void)
 }
 
 void
-q_finish(struct vertex *v, struct rcpt *r, int state, const char *status,
+q_beside(struct vertex *v, unsigned long off, int state, const char *status,
     const char *message)
 {
 	struct message *m = v->msg;
 
-	r->state = (unsigned)state & 3;
-	v->left--;
-	q.rcpts_out++;
 	if (state == RC_FAILED)
 		m->failed = 1;
 	statistic(v, status);
-	log_info("%s msg=%s rcpt=%u channel=%s host=%s status=%s age=%ld %s",
-	    state == RC_OK ? "delivered" : "failed", m->name, r->off,
+	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s age=%ld %s",
+	    state == RC_OK ? "delivered" : "failed", m->name, off,
 	    v->thread->ring->chan->name, v->thread->host, status,
 	    (long)now.mono - m->born, message);
 }
 
 void
+q_finish(struct vertex *v, struct rcpt *r, int state, const char *status,
+    const char *message)
+{
+	r->state = (unsigned)state & 3;
+	rcpts_gone(v, 1);
+	q.rcpts_out++;
+	q_beside(v, r->off, state, status, message);
+}
+
+void
 q_drop(struct message *m, const char *why)
 {
-	unsigned i;
+	struct vertex *v;
 
 	log_info("drop msg=%s %s", m->name, why);
 	m->dropped = 1;
+	m->passed = 0;
+	q_unread(m, 0);
 	m->gone = (unsigned char)spool_gone(m->name);
-	for (i = 0; i < m->nv; i++)
-		if (m->v[i].state != V_FED && m->v[i].state != V_DONE)
-			q_done(&m->v[i]);
+	for (v = m->v; v != NULL; v = v->mnext)
+		if (v->state != V_FED && v->state != V_DONE)
+			q_done(v);
+	if (q_over(m))
+		to_sweep(m);
 }
 
 /* Was the vertex's host found dead while the message was here? */
@@ -169,13 +352,13 @@ vertex_expire(struct vertex *v, const char *how)
 	span_add(&t, (long)now.mono - m->born);
 	if (why != NULL)
 		text_add(&t, ", problem was:\n%s", why->s);
-	for (i = v->first; i != NONE; i = m->r[i].next) {
-		if (m->r[i].state != RC_PENDING)
+	for (i = 0; i < v->nr; i++) {
+		if (v->r[i].state != RC_PENDING)
 			continue;
-		if (fail(m->name, m->r[i].off, "4.4.7 (delivery time expired)",
+		if (fail(m->name, v->r[i].off, "4.4.7 (delivery time expired)",
 		    message) < 0)
 			return -1;
-		q_finish(v, &m->r[i], RC_FAILED, "expire", message);
+		q_finish(v, &v->r[i], RC_FAILED, "expire", message);
 	}
 	if (ctl_sync(m->name) < 0)
 		log_err("expire msg=%s %s", m->name, strerror(errno));
@@ -200,16 +383,16 @@ vertex_delete(struct vertex *v)
 	struct message *m = v->msg;
 	unsigned i;
 
-	for (i = v->first; i != NONE; i = m->r[i].next) {
-		if (m->r[i].state != RC_PENDING)
+	for (i = 0; i < v->nr; i++) {
+		if (v->r[i].state != RC_PENDING)
 			continue;
-		if (ctl_mark(m->name, m->r[i].off, '+') < 0)
+		if (ctl_mark(m->name, v->r[i].off, '+') < 0)
 			return -1;
-		m->r[i].state = RC_OK;
-		v->left--;
+		v->r[i].state = RC_OK;
+		rcpts_gone(v, 1);
 		q.rcpts_out++;
 		log_info("deleted msg=%s rcpt=%u channel=%s host=%s", m->name,
-		    m->r[i].off, v->thread->ring->chan->name,
+		    v->r[i].off, v->thread->ring->chan->name,
 		    v->thread->host);
 	}
 	q_done(v);
@@ -249,16 +432,16 @@ vertex_timer(struct vertex *v)
 static void
 message_timer(struct message *m)
 {
+	struct vertex *v;
 	long at, next = 0;
-	unsigned i;
 
-	if (m->left == 0) {	/* its files could not be removed */
+	if (q_over(m)) {	/* its files could not be removed */
 		heap_del(&q.expire, &m->expire);
 		to_sweep(m);
 		return;
 	}
-	for (i = 0; i < m->nv; i++) {
-		at = m->v[i].state == V_DONE ? 0 : vertex_timer(&m->v[i]);
+	for (v = m->v; v != NULL; v = v->mnext) {
+		at = v->state == V_DONE ? 0 : vertex_timer(v);
 		if (at != 0 && (next == 0 || at < next))
 			next = at;
 	}
@@ -266,6 +449,17 @@ message_timer(struct message *m)
 		heap_del(&q.expire, &m->expire);
 	else
 		heap_set(&q.expire, &m->expire, (double)next);
+}
+
+/* The vertex waits: its message may go until then, if the rest of it may. */
+static void
+may_go(const struct vertex *v)
+{
+	double at = v->state == V_WAIT ? (double)v->wakeup : v->thread->sleep;
+
+	if (at > now.mono && v->state != V_FED)
+		heap_set(&q.far, &v->msg->far, -at);
+	look_soon(v->msg);
 }
 
 void
@@ -276,6 +470,8 @@ q_expiry(struct vertex *v)
 
 	if (at != 0 && (m->expire.pos == 0 || (double)at < m->expire.when))
 		heap_set(&q.expire, &m->expire, (double)at);
+	if (v->state != V_DONE)
+		may_go(v);
 }
 
 /* ---- arrival --------------------------------------------------------- */
@@ -295,16 +491,47 @@ q_find(unsigned long num)
 	return NULL;
 }
 
-/* A new vertex starts its thread at once, unless it has to keep to the
- * thread's own time. */
-static void
-arrive(struct vertex *v)
+int
+q_add(struct message *m)
+{
+	unsigned unread = m->unread;
+
+	if (heap_room(&q.expire, q.nmessages + 1) < 0 ||
+	    heap_room(&q.look, q.nmessages + 1) < 0 ||
+	    heap_room(&q.far, q.nmessages + 1) < 0)
+		return -1;
+	m->unread = 0;
+	q_unread(m, unread);
+	heap_set(&q.far, &m->far, (double)++q.sunk);
+	hash_add(&q.messages, &m->link, (unsigned)m->num);
+	q.nmessages++;
+	q.msgs_in++;
+	q.rcpts_in += m->nr;
+	m->held = (unsigned char)held_message(m->name);
+	if (q.nmessages > q.peak_messages)
+		q.peak_messages = q.nmessages;
+	return 0;
+}
+
+/*
+ * A new vertex starts its thread at once, unless it has to keep to the
+ * thread's own time.  When nothing is known of a host that mail was put off
+ * for, its place in the retry list is that of the mail.
+ */
+void
+q_arrive(struct vertex *v)
 {
 	struct thread *t = v->thread;
+	struct dest *d = t->dest;
 	const struct setting *s = &t->ring->conf->v;
 
+	v->msg->left++;
 	v->step = retry_step(s, (long)now.mono - v->msg->born);
-	if (v->msg->held) {
+	if (v->msg->doom != DOOM_NONE) {
+		v->doom = v->msg->doom;
+		walk.on = walk.found = 1;
+	}
+	if (v->msg->held || v->doom != DOOM_NONE) {
 		v->state = V_HELD;
 		t->nheld++;
 		return;
@@ -313,38 +540,36 @@ arrive(struct vertex *v)
 		th_wait(t, v, (long)t->wake.when);
 		return;
 	}
+	if (v->msg->old && d->ngood + d->nbad == 0 && d->tries == 0)
+		d->step = v->step;
 	th_ready(t, v);
 	th_arm(t);
 	th_check(t);
+	may_go(v);
 }
 
-int
-q_add(struct message *m)
+void
+q_arrived(struct message *m, unsigned rcpts)
 {
-	unsigned i;
-
-	if (heap_room(&q.expire, q.nmessages + 1) < 0)
-		return -1;
-	hash_add(&q.messages, &m->link, (unsigned)m->num);
-	q.nmessages++;
-	q.msgs_in++;
-	q.rcpts_in += m->nr;
-	m->held = (unsigned char)held_message(m->name);
-	for (i = 0; i < m->nv; i++)
-		arrive(&m->v[i]);
+	m->rcpts += rcpts;
+	q.rcpts += rcpts;
+	if (q.rcpts > q.peak_rcpts)
+		q.peak_rcpts = q.rcpts;
 	message_timer(m);
-	return 0;
+}
+
+void
+q_exhausted(struct message *m, unsigned missing)
+{
+	q_unread(m, 0);
+	q.rcpts_out += missing;
+	if (q_over(m))
+		to_sweep(m);
 }
 
 /* ---- what an operator wants ------------------------------------------ */
 
 #define DOOMED_NOW	100	/* vertices that are ended in one pass */
-
-/* A walk over all messages, some a pass; done when a whole lap finds none. */
-static struct {
-	int	on, found;
-	unsigned bucket;
-} walk;
 
 int
 q_doomed(struct vertex *v)
@@ -370,6 +595,16 @@ q_doom(struct vertex *v, enum doom how, int later)
 	return 2;
 }
 
+void
+q_doom_rest(struct message *m, enum doom how)
+{
+	if (m->unread + m->passed == 0)
+		return;
+	m->doom = (unsigned char)how;
+	m->again = (long)now.mono;
+	look_soon(m);
+}
+
 /* Ends what is doomed of a message: vertices that were. */
 static int
 doom_message(struct message *m)
@@ -377,7 +612,7 @@ doom_message(struct message *m)
 	struct vertex *v;
 	int n = 0;
 
-	for (v = m->v; v < m->v + m->nv; v++) {
+	for (v = m->v; v != NULL; v = v->mnext) {
 		if (v->doom == DOOM_NONE || v->state != V_HELD)
 			continue;
 		n++;
@@ -414,7 +649,8 @@ q_hold(struct message *m, int on)
 	struct vertex *v;
 
 	m->held = (unsigned char)on;
-	for (v = m->v; v < m->v + m->nv; v++)
+	look_soon(m);
+	for (v = m->v; v != NULL; v = v->mnext)
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_hold(v);
 		else if (!on && v->state == V_HELD)
@@ -477,11 +713,50 @@ q_reload(struct config *config)
 static void
 mark_all(const struct message *m)
 {
+	struct vertex *v;
 	unsigned i;
 
-	for (i = 0; i < m->nr; i++)
-		if (m->r[i].state != RC_PENDING)
-			q_tag(m, &m->r[i]);
+	for (v = m->v; v != NULL; v = v->mnext)
+		for (i = 0; i < v->nr; i++)
+			if (v->r[i].state != RC_PENDING)
+				q_tag(m, &v->r[i]);
+}
+
+/* It is in core no more. */
+static void
+unlist(struct message *m)
+{
+	q_unread(m, 0);
+	order_forget(m);
+	heap_del(&q.expire, &m->expire);
+	heap_del(&q.far, &m->far);
+	hash_del(&q.messages, &m->link);
+	q.nmessages--;
+}
+
+static void
+message_free(struct message *m)
+{
+	while (m->v != NULL)
+		q_vertex_free(m->v);
+	free(m);
+}
+
+/* Its place is free at once, its memory goes with the sweep. */
+void
+q_forget(struct message *m)
+{
+	struct vertex *v;
+
+	q.msgs_in--;
+	q.rcpts_in -= m->rcpts + m->passed;
+	m->passed = 0;
+	m->away = 1;
+	for (v = m->v; v != NULL; v = v->mnext)
+		if (v->state != V_DONE)
+			q_done(v);
+	unlist(m);
+	to_sweep(m);
 }
 
 /* The files of a message that is done go, or are kept for the postmaster
@@ -491,6 +766,10 @@ message_end(struct message *m)
 {
 	int bad;
 
+	if (m->away) {
+		message_free(m);
+		return;
+	}
 	log_info("complete msg=%s rcpts=%u failed=%s age=%ld", m->name, m->nr,
 	    m->failed ? "some" : "none", (long)now.mono - m->born);
 	if (m->verbose)
@@ -510,19 +789,24 @@ message_end(struct message *m)
 	}
 	if (m->held)
 		held_del(0, m->name);
-	order_forget(m);
-	heap_del(&q.expire, &m->expire);
-	hash_del(&q.messages, &m->link);
-	q.nmessages--;
+	unlist(m);
 	q.msgs_out++;
-	free(m);
+	message_free(m);
 }
 
 void
 q_sweep(void)
 {
 	struct message *m;
+	struct vertex *v;
 
+	while ((v = dead) != NULL) {
+		dead = v->next;
+		v->next = NULL;
+		/* the end of a message may still need its last ones */
+		if (!q_over(v->msg))
+			q_vertex_free(v);
+	}
 	while ((m = done) != NULL) {
 		done = m->done;
 		message_end(m);

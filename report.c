@@ -14,49 +14,72 @@
  * job is ever fed on at once to the next victim.
  *
  * A report that does not fit what the agent was given is logged and changes
- * nothing.  A recipient is found in O(log n) of its message.
+ * nothing.  A recipient is found in O(log n) of its job.
+ *
+ * Of a message that is only partly in core, agents deliver more than they
+ * were given: all that the control file has for the host.  What they say of
+ * the rest is believed when the line is for this host, and written down.
  */
 #include "scheduler.h"
 
 /* ---- reports --------------------------------------------------------- */
 
-/* The pending recipient at off that this agent was given; NULL, with a log
- * line, when there is none. */
+/* The recipient at off, or NULL. */
 static struct rcpt *
-reported(struct ta *ta, unsigned long num, unsigned long off,
-    struct message **mp)
+find(const struct vertex *v, unsigned long off)
 {
-	struct message *m = q_find(num);
-	unsigned lo = 0, hi, mid;
-	struct rcpt *r;
+	unsigned lo = 0, hi = v->nr, mid;
 
-	if (m == NULL) {
-		log_warn("report agent=%d num=%lu rcpt=%lu no such message",
-		    ta->pid, num, off);
-		return NULL;
-	}
-	for (hi = m->nr; lo < hi; ) {
+	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (m->r[mid].off < off)
+		if (v->r[mid].off < off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo == m->nr || m->r[lo].off != off) {
+	return lo < v->nr && v->r[lo].off == off ? &v->r[lo] : NULL;
+}
+
+/* Why this agent cannot report on it. */
+static void
+refuse(const struct ta *ta, unsigned long num, unsigned long off)
+{
+	const struct message *m = q_find(num);
+	const struct vertex *v;
+
+	for (v = m == NULL ? NULL : m->v; v != NULL; v = v->mnext)
+		if (find(v, off) != NULL)
+			break;
+	if (m == NULL)
+		log_warn("report agent=%d num=%lu rcpt=%lu no such message",
+		    ta->pid, num, off);
+	else if (v == NULL)
 		log_warn("report agent=%d msg=%s rcpt=%lu no such recipient",
 		    ta->pid, m->name, off);
-		return NULL;
-	}
-	r = &m->r[lo];
-	if (m->v[r->vertex].state != V_FED || m->v[r->vertex].ta != ta ||
-	    r->state != RC_PENDING) {
+	else
 		log_warn("report agent=%d msg=%s rcpt=%lu refused: it was not "
 		    "given to this agent or is finished", ta->pid, m->name,
 		    off);
-		return NULL;
-	}
-	*mp = m;
-	return r;
+}
+
+/* The job of this agent that a report is of, and the recipient, NULL when
+ * that is not in core.  NULL, with a log line, when there is none. */
+static struct vertex *
+reported(struct ta *ta, unsigned long num, unsigned long off,
+    struct rcpt **r)
+{
+	struct vertex *v = ta->jobs.head;
+
+	while (v != NULL && v->msg->num != num)
+		v = v->next;
+	*r = v == NULL ? NULL : find(v, off);
+	if (*r != NULL && (*r)->state == RC_PENDING)
+		return v;
+	if (v != NULL && *r == NULL && v->msg->large && ctl_is_for(
+	    v->msg->name, off, v->thread->ring->chan->name, v->thread->host))
+		return v;
+	refuse(ta, num, off);
+	return NULL;
 }
 
 /* "retryat +60 text" and "retryat 1795220140 text": seconds from now in
@@ -78,8 +101,10 @@ retry_time(const char *s, long *wait)
 	return s;
 }
 
+/* known: the recipient is in core, and so counts. */
 static void
-deferral(struct vertex *v, int verdict, int host, const char *message)
+deferral(struct vertex *v, int known, int verdict, int host,
+    const char *message)
 {
 	struct thread *t = v->thread;
 	char text[400];
@@ -92,7 +117,7 @@ deferral(struct vertex *v, int verdict, int host, const char *message)
 	text_fmt(text, sizeof(text), "%s", message);
 	if (*text != '\0')
 		reason_set(&v->reason, text, &t->said);
-	v->heard++;
+	v->heard += (unsigned)known;
 	if (verdict >= (int)v->verdict) {
 		v->verdict = (unsigned char)verdict;
 		if (verdict == SAID_RETRYAT)
@@ -153,11 +178,40 @@ diagnose(const struct message *m, unsigned long off, const char *notary,
 	return ctl_sync(m->name);
 }
 
+/* May a recipient that is not in core be reported so?  Not when its tag says
+ * the opposite. */
+static int
+contradicts(const struct vertex *v, unsigned long off, int state)
+{
+	long pid;
+	int tag = ctl_tag(v->msg->name, off, &pid);
+
+	if (tag != '+' && tag != '-')
+		return 0;
+	if ((tag == '+') == (state == RC_OK))
+		return 0;
+	log_warn("report msg=%s rcpt=%lu refused: it is marked %c already",
+	    v->msg->name, off, tag);
+	return 1;
+}
+
+/* A recipient that is not in core: its tag is all that will tell. */
+static void
+beside(struct vertex *v, unsigned long off, int state, const char *status,
+    const char *message)
+{
+	struct rcpt r;
+
+	r.off = (unsigned)off & 0x3fffffff;
+	r.state = (unsigned)state & 3;
+	q_tag(v->msg, &r);
+	q_beside(v, off, state, status, message);
+}
+
 void
 rp_report(struct ta *ta, unsigned long num, unsigned long off,
     const char *notary, const char *status, const char *message)
 {
-	struct message *m;
 	struct vertex *v;
 	struct rcpt *r;
 	size_t i, n = sizeof(statuses) / sizeof(statuses[0]);
@@ -169,25 +223,29 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 		    ta->pid, num, off, status);
 		return;
 	}
-	r = reported(ta, num, off, &m);
-	if (r == NULL)
+	v = reported(ta, num, off, &r);
+	if (v == NULL)
 		return;
-	v = &m->v[r->vertex];
 	if (statuses[i].state == RC_PENDING) {
-		deferral(v, statuses[i].verdict,
+		deferral(v, r != NULL, statuses[i].verdict,
 		    host_said(statuses[i].verdict, notary), message);
 		return;
 	}
+	if (r == NULL && contradicts(v, off, statuses[i].state))
+		return;
 	if (*message == '\0' && statuses[i].state == RC_FAILED)
 		message = "(unknown)";
-	if (statuses[i].log && diagnose(m, off, notary, statuses[i].state,
+	if (statuses[i].log && diagnose(v->msg, off, notary, statuses[i].state,
 	    message) < 0 && statuses[i].state == RC_FAILED) {
-		deferral(v, SAID_DEFERRED, HOST_GOOD,
+		deferral(v, r != NULL, SAID_DEFERRED, HOST_GOOD,
 		    "cannot write the diagnostic");
 		return;
 	}
 	v->host |= HOST_GOOD;
-	q_finish(v, r, statuses[i].state, status, message);
+	if (r != NULL)
+		q_finish(v, r, statuses[i].state, status, message);
+	else
+		beside(v, off, statuses[i].state, status, message);
 }
 
 /* ---- the end of a job ------------------------------------------------ */
@@ -224,30 +282,27 @@ ask_disk(struct vertex *v, struct rcpt *r)
 static int
 is_last(const struct vertex *v)
 {
-	return v->left == 0 && v->msg->left == 1 && !v->msg->failed;
+	const struct message *m = v->msg;
+
+	return v->left == 0 && m->left == 1 && m->unread == 0 && !m->failed;
 }
 
-/* Goes over the recipients of the job and takes finished ones off the
- * vertex's chain. */
+/* Goes over the recipients of the job and forgets finished ones. */
 static void
 settle(struct vertex *v)
 {
-	struct message *m = v->msg;
-	unsigned *link, i;
+	unsigned i;
 
 	if (v->heard < v->left)
-		for (i = v->first; i != NONE; i = m->r[i].next)
-			if (m->r[i].state == RC_PENDING)
-				ask_disk(v, &m->r[i]);
+		for (i = 0; i < v->nr; i++)
+			if (v->r[i].state == RC_PENDING)
+				ask_disk(v, &v->r[i]);
 	if (is_last(v))
 		return;
-	for (link = &v->first; (i = *link) != NONE; )
-		if (m->r[i].state == RC_PENDING) {
-			link = &m->r[i].next;
-		} else {
-			q_tag(m, &m->r[i]);
-			*link = m->r[i].next;
-		}
+	for (i = 0; i < v->nr; i++)
+		if (v->r[i].state != RC_PENDING)
+			q_tag(v->msg, &v->r[i]);
+	q_narrow(v);
 }
 
 /* When a vertex that was put off is to be tried again, mono: never later

@@ -411,6 +411,7 @@ reload(void)
 		return;
 	}
 	q_reload(c);
+	core_recall(0);		/* it may have a command now */
 	open_notify();
 	status_listen();
 	destdb_reload();
@@ -623,16 +624,20 @@ be_verbose(void)
 		log_level = L_DEBUG;
 }
 
-/* The first scan is over when every directory was read to its end. */
+/* The first scan is over when every directory was read to its end.  Agents
+ * are not started before, with -S, unless the core is full before. */
 static void
 first_scan(int more)
 {
-	if (state.loaded || more || !spool_seen_all())
+	if (state.loaded || more)
+		return;
+	if (spool_seen_all() || core_full())
+		q.hold = state.ending;
+	if (!spool_seen_all())
 		return;
 	state.loaded = 1;
 	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.nmessages,
 	    q.nthreads, q.rcpts_in);
-	q.hold = state.ending;
 	held_settle();
 	be_verbose();
 }
@@ -697,7 +702,7 @@ due_in(int more)
 	if (state.ending)
 		return least(wait, state.deadline > now.mono ?
 		    state.deadline - now.mono : 0);
-	wait = least(wait, more ? 0 : spool_wait());
+	wait = least(wait, more ? 0 : in_wait());
 	wait = least(wait, destdb_wait());
 	return least(wait, least(q_wait(), pool_wait()));
 }
@@ -852,6 +857,8 @@ main(int argc, char **argv)
 	status_close();
 	unlink(pid_path);
 	spool_notify_close();
+	log_info("core peak-msgs=%u peak-rcpts=%u put-off=%lu",
+	    q.peak_messages, q.peak_rcpts, q.put_off);
 	log_info("exit code=0 msgs-in=%lu msgs-out=%lu rcpts-in=%lu "
 	    "rcpts-out=%lu", q.msgs_in, q.msgs_out, q.rcpts_in, q.rcpts_out);
 	log_flush();

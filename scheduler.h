@@ -126,6 +126,11 @@ struct config {
 	/* the numbers among the PARAMs, by their names */
 	long	msgconcurrency;	/* agents that one message may always have */
 	long	msgscale;	/* ... and for each one that is free */
+	long	active;		/* messages in core, 0: all there are */
+	long	recipients;	/* recipients in core, 0: all; ... */
+	long	rcptminimum;	/* ... but so many of each message ... */
+	long	rcptextra;	/* ... and so many for those that preempt */
+	long	longest;	/* seconds that mail may be put off for */
 	unsigned refs;
 };
 
@@ -140,6 +145,7 @@ struct ctl {
 	int	later;		/* not now, but in so many seconds */
 	int	in_block;	/* within an m or M block */
 	int	format;		/* bits of the '@' line */
+	int	resumed;	/* this is a later part of a file seen whole */
 	int	seen_i, seen_s;
 	unsigned long body;	/* value of the o line, bytes */
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
@@ -161,19 +167,15 @@ enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
 /* ---- in core (order.c to queue.c) ------------------------------------ */
 
 /*
- * rcpt: one recipient line.  An array for each message, in file order, so an
- * offset is found in O(log n); chained by vertex.
+ * rcpt: one recipient line.  An array for each vertex, in file order, so an
+ * offset is found in O(log n).
  */
 enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 
 struct rcpt {
-	unsigned off;		/* bytes from the start of the control file */
-	unsigned next;		/* index of the next of its vertex, or NONE */
-	unsigned vertex : 30;	/* index */
+	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
 };
-
-#define NONE 0xffffffffU
 
 /* reason: why something was deferred, shared by all that heard the same. */
 struct reason {
@@ -182,8 +184,10 @@ struct reason {
 };
 
 /*
- * vertex: all recipients of one message with the same channel and host; the
- * unit that an agent is fed.  Part of its message's memory.
+ * vertex: all recipients of one message with the same channel and host, as far
+ * as they are in core; the unit that an agent is fed.  A message has one at
+ * most for a thread, and what is read of it later joins that.  Freed by the
+ * sweep when it is DONE.
  *
  *	WAIT --wake--> READY --fed--> FED --report--> WAIT | READY | DONE
  *
@@ -210,11 +214,14 @@ struct vertex {
 	struct message *msg;
 	struct thread *thread;	/* NULL when DONE */
 	struct vertex *next, *prev;
+	struct vertex *mnext, *mprev;	/* of the message, in file order */
 	struct ta *ta;		/* FED: who has it; READY: who is to get it */
 	struct reason *reason;	/* why it was deferred last, or NULL */
 	long	wakeup;		/* mono; WAIT: when */
-	unsigned first;		/* index of its first rcpt, or NONE */
-	unsigned left;		/* recipients not finished */
+	struct rcpt *r;		/* nr of them; &one when that is enough */
+	struct rcpt one;
+	unsigned nr;
+	unsigned left;		/* ... not finished */
 	unsigned heard;		/* FED: deferrals reported in this run */
 	unsigned short tries;	/* runs that ended with some left */
 	unsigned short step;	/* place in the retry list */
@@ -226,20 +233,40 @@ struct vertex {
 	unsigned counted;	/* READY: recipients that its job counts on */
 };
 
-/* message: one control file and its message file.  Allocated in one piece
- * with its vertices, recipients and name; freed by the sweep. */
+/*
+ * message: one control file and its message file.  Freed by the sweep.
+ *
+ * A large file is read in parts.  What is behind next is not in core yet; it
+ * was looked at once, and its tags are on disk.
+ */
 struct message {
 	struct hlink link;	/* by num */
 	struct timer expire;	/* next moment at which a vertex may expire */
 	struct message *done;	/* next on the sweep's list */
-	struct vertex *v;
-	struct rcpt *r;
+	struct vertex *v, *vlast;	/* in file order */
 	struct job *jobs;	/* order.c's */
 	unsigned nfed;		/* vertices with agents */
-	unsigned unread;	/* recipients to deliver that are not in core */
 	unsigned long num;	/* leading digits of the name */
-	unsigned nv, nr;
+	unsigned long next;	/* bytes from the start: where reading goes on */
+	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */
+	unsigned rcpts;		/* recipients in core, not finished */
+	unsigned unread;	/* pending ones behind next, or a few more than
+				 * that; 0: there is none */
+	/* core.c's: */
+	struct message *pnext, *pprev;	/* with some unread, oldest first */
+	struct timer look;	/* partly in core: when it is seen to */
+	struct timer far;	/* the first is the first to be put off */
+	unsigned passed;	/* recipients left to the next lap */
+	long	again;		/* mono; no lap before that */
+	long	later;		/* mono; nothing is read before that */
+	long	walked;		/* mono; last look for what could be passed */
+	unsigned extra;		/* recipients in core beyond the minimum */
+	unsigned char large;	/* it was not read whole at once */
+	unsigned char blocked;	/* some of the passed wait for no time */
+	unsigned char preempts;	/* it has preempted others */
+	unsigned char old;	/* it was put off before */
+	unsigned char away;	/* it was put off, its files stay */
 	long	born;		/* mono: arrival by the message file's mtime */
 	long	queued;		/* mono: control file put into transport/ */
 	unsigned long loaded;	/* value of q.events when it was */
@@ -249,6 +276,8 @@ struct message {
 	unsigned char verbose;	/* has a v line */
 	unsigned char swept;	/* is on the sweep's list */
 	unsigned char held;	/* an operator wants it kept */
+	unsigned char doom;	/* enum doom; of what is not read yet */
+	unsigned char format;	/* of the control file, as in struct ctl */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
@@ -411,6 +440,11 @@ struct queue {
 	struct hash dests;	/* by channel and host */
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages, by expire */
+	struct heap look, far;	/* messages, by these */
+	struct message *partial, *plast;	/* with some unread */
+	unsigned extra;		/* sum of their extra */
+	unsigned long sunk;	/* counts those found not to be able to go */
+	unsigned long put_off;	/* messages put off so far */
 	struct thread *all;	/* all threads */
 	struct ring *rings;
 	struct chan *chans;
@@ -423,6 +457,8 @@ struct queue {
 	unsigned long events;	/* counts what must be told before from after,
 				 * as no clock is fine enough for that */
 	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
+	unsigned rcpts;		/* recipients in core, not finished */
+	unsigned peak_messages, peak_rcpts;	/* most there ever were */
 	int	hold;		/* start nothing: -S is loading, or ending */
 };
 
@@ -512,6 +548,10 @@ int	ctl_open(struct ctl *, const char *name);
  * agents are taken off on the way. */
 enum ctl_item ctl_next(struct ctl *);
 void	ctl_close(struct ctl *);
+/* The same for what follows behind off of a file that was good.  Locks are of
+ * no concern then: they are our own agents'. */
+int	ctl_resume(struct ctl *, const char *name, unsigned long off,
+	    int format);
 
 /* The value of the first line with this letter: 0, or -1 when none. */
 int	ctl_field(const char *name, int letter, char *value, size_t size);
@@ -521,6 +561,9 @@ int	ctl_field(const char *name, int letter, char *value, size_t size);
 int	ctl_tag(const char *name, unsigned long off, long *pid);
 /* Does the recipient's NOTIFY= list have the word? */
 int	ctl_notify(const char *name, unsigned long off, const char *word);
+/* Is the line at off a recipient's with this channel and host? */
+int	ctl_is_for(const char *name, unsigned long off, const char *channel,
+	    const char *host);
 /* Sets the tag and frees the lock: 0 or -1. */
 int	ctl_mark(const char *name, unsigned long off, int tag);
 /* Appends a diagnostic line (facts: "d OFF:HDR:DRPT::TIME").
@@ -539,14 +582,26 @@ void	ctl_forget(void);
 /* Makes and checks the directories and goes to transport/: 0, or the exit
  * code after saying why. */
 int	spool_setup(void);
-/* The next entry that may be new, as a path below transport/: 1, or 0 when
- * there is none now.  spool_wait: seconds until it is worth asking again. */
-int	spool_next(char *name);
+/* The next entry that may be new, or was put off, as a path below transport/:
+ * 1, or 0 when there is none now.  Each of the two scans goes on where it was.
+ * spool_wait: seconds until it is worth asking again. */
+int	spool_next(int old, char *name);
 double	spool_wait(void);
-/* No more of this scan; what it did not get to is found by the next. */
-void	spool_pause(void);
+/* What a control file is: new, put off and due again, put off for *wait
+ * seconds more.  longest: of more than that somebody's clock was wrong. */
+enum spool_kind { SPOOL_NEW, SPOOL_DUE, SPOOL_PUT_OFF };
+enum spool_kind spool_kind(const char *name, long longest, long *wait);
+/* In this file's directory is one to be looked at in so many seconds. */
+void	spool_again(const char *name, int old, long seconds);
+/* The control file gets the time of its next try, and a mark when it waits for
+ * no time: 0 or -1. */
+int	spool_put_off(const char *name, long seconds, int blocked);
+/* What was put off until now is due: all, or what has the mark. */
+void	spool_recall(int all);
 /* Seen everything there is at least once? */
 int	spool_seen_all(void);
+/* Where below transport/ the file with this name is: 0, or -1. */
+int	spool_where(const char *base, char *name);
 /* Puts a new control file and its message file into their hash directory
  * (changes name) and looks at the message file.  0; -1: not now, try again
  * later; 1: there is no message file. */
@@ -771,6 +826,7 @@ int	dest_room(void);
 /* Those without a thread, unused for longest first, linked by next. */
 struct dest *dest_unused(void);
 void	dest_leave(struct thread *);	/* the thread goes */
+void	dest_lift(void);		/* no unused one is dead any longer */
 void	dest_forget(void);		/* those unused too long, or too many */
 
 /* ======================================================================
@@ -856,13 +912,36 @@ int	q_statlog(void);		/* opens -l's file anew: 0 or -1 */
 
 /* The message with this number; NULL when it is not in core. */
 struct message *q_find(unsigned long num);
-/* Takes a message over, with vertices and recipients filled in, and starts
- * its threads.  0; -1 without memory, then it is still the caller's. */
+/* A vertex of the message that nobody has yet, with room for so many
+ * recipients; NULL without memory.  And away with it. */
+struct vertex *q_vertex(struct message *, struct thread *, unsigned nr);
+void	q_vertex_free(struct vertex *);
+/* Room for so many more recipients of the vertex: 0 or -1. */
+int	q_widen(struct vertex *, unsigned more);
+void	q_narrow(struct vertex *);	/* forgets the finished ones */
+/* Takes a message over that has no vertex yet.  0; -1 without memory, then it
+ * is still the caller's. */
 int	q_add(struct message *);
+/* The message's new vertex, with its recipients, starts its thread. */
+void	q_arrive(struct vertex *);
+/* ... when all have come that were read.  rcpts: how many recipients. */
+void	q_arrived(struct message *, unsigned rcpts);
+/* So many are unread now. */
+void	q_unread(struct message *, unsigned n);
+void	q_rotate(void);		/* the first of q.partial becomes the last */
+/* Nothing is left behind m->next, though so many were expected. */
+void	q_exhausted(struct message *, unsigned missing);
+/* The message leaves core; its files stay. */
+void	q_forget(struct message *);
+/* Is anything of it left to be delivered? */
+int	q_over(const struct message *);
 /* A recipient of the vertex is finished, on disk already; status and message
  * are for the log. */
 void	q_finish(struct vertex *, struct rcpt *, int state, const char *status,
 	    const char *message);
+/* An agent finished a recipient that is not in core, beside the vertex. */
+void	q_beside(struct vertex *, unsigned long off, int state,
+	    const char *status, const char *message);
 /* Makes sure that the tag of a finished recipient says so; one that was left
  * unset would be delivered to again. */
 void	q_tag(const struct message *, const struct rcpt *);
@@ -880,6 +959,8 @@ void	q_hold(struct message *, int on);
  * 0; 1 when that has to wait for its agent's report; 2 soon; -1 when the disk
  * would not have it. */
 int	q_doom(struct vertex *, enum doom, int later);
+/* ... and what is not read yet of the message, as it comes in. */
+void	q_doom_rest(struct message *, enum doom);
 void	q_rearm(struct message *);	/* a hold on an address has ended */
 /* What an operator wanted of it is done, now that no agent has it: 0, or -1
  * when the disk would not have it. */
@@ -898,11 +979,48 @@ void	rp_report(struct ta *, unsigned long num, unsigned long off,
 void	rp_job_over(struct ta *, const char *reason);
 
 /* ======================================================================
+ * core.c - what is in memory, and what stays on disk
+ * ====================================================================== */
+
+/* How many recipients of the message there is room for; NULL: of a new one. */
+unsigned core_room(const struct message *);
+/* The next message of which more is to be read, and how much; or NULL. */
+struct message *core_next(unsigned *most);
+/* Nothing more of it for so many seconds. */
+void	core_later(struct message *, int seconds);
+double	core_wait(void);	/* seconds until one is to be seen to */
+/* Has it all the messages that it may have? */
+int	core_full(void);
+/* Puts one off: 1, or 0 when none can be spared. */
+int	core_make_room(void);
+/* What was put off is wanted now: all of it, or what waits for no time. */
+void	core_recall(int all);
+
+/* ======================================================================
+ * turn.c - new mail and old mail take turns coming in
+ * ====================================================================== */
+
+struct turn {
+	int	first;		/* 0: new, 1: old */
+};
+
+/* Takes one message in: take is asked for one of new (0) or old (1) mail and
+ * answers 1 it came, 0 what there was cannot be used, -1 there is none.  The
+ * same is returned. */
+int	turn_step(struct turn *, int (*take)(int old));
+void	turn_full(struct turn *);	/* there is no more room */
+
+/* ======================================================================
  * intake.c - control files become messages in core
  * ====================================================================== */
 
-/* Loads new messages for a moment; 1 when there are more at hand. */
+/* Loads messages, and more of large ones, for a moment; 1 when there are more
+ * at hand. */
 int	in_load(void);
+double	in_wait(void);		/* seconds until it is worth trying again */
+/* Somebody asks for the message with this name, without directories: if it is
+ * on disk it comes in now. */
+void	in_fetch(const char *name);
 
 /* ======================================================================
  * child.c - a program is started

@@ -18,7 +18,18 @@
  * again until it did not.
  * Our own deliveries change the directories too; one with many files in it is
  * therefore read less often, in proportion.  Reading goes on step by step
- * between other work; the order is the directory's.
+ * between other work; the order is the directory's.  No list of names is kept,
+ * however many there are.
+ *
+ * Putting off.  A message that is not to be tried for a while may have to make
+ * room in core.  Its control file then gets the time of that try as its time
+ * of modification.  A file modified after its last change of status is one
+ * that was put off; no router makes such a one.  There are two scans, each
+ * with its own place: for new files, and for those that were put off and are
+ * due again; the second reads a directory only when one in it is due.  A time
+ * further off than mail can wait is somebody's wrong clock, and due now; so is
+ * everything while our own clock cannot be believed.  The last bit of the time
+ * is set for what waits for no time but for something to happen.
  *
  * Hashing.  The number n that a name begins with gives the directory: one
  * level 'A' + n % 26, two levels 'A' + n % 676 / 26 and 'A' + n % 26.  The
@@ -33,6 +44,7 @@
 #include "scheduler.h"
 #include <ctype.h>
 #include <dirent.h>
+#include <utime.h>
 
 #ifndef NO_TCP
 #include <sys/socket.h>
@@ -147,7 +159,9 @@ struct dir {
 	int	seen;		/* was read to its end once, or cannot be */
 	long	mtime;
 	double	changed;	/* mono; when mtime was first seen */
-	double	rest;		/* mono; not to be read before */
+	/* by scan, new or old: */
+	double	rest[2];	/* mono; not to be read before */
+	double	due[2];		/* mono; to be read then, 0: never */
 };
 
 static struct {
@@ -155,11 +169,15 @@ static struct {
 	int	n, size;
 	int	next;		/* the next hash directory to look at */
 	double	due;		/* mono; next look */
+	int	unseen;		/* directories never read to their end */
+} scan;
+
+/* The two scans, for new files and for old ones. */
+static struct {
 	DIR	*open;
 	int	at;		/* index of the open one */
 	long	entries;	/* read in it so far */
-	int	unseen;		/* directories never read to their end */
-} scan;
+} walk[2];
 
 static void
 add_dir(const char *path)
@@ -228,42 +246,56 @@ seen(struct dir *d)
 }
 
 static void
-close_dir(int done)
+close_dir(int old)
 {
-	struct dir *d = &scan.v[scan.at];
+	struct dir *d = &scan.v[walk[old].at];
+	double rest = (double)walk[old].entries / READ_RATE;
 
-	closedir(scan.open);
-	scan.open = NULL;
-	d->rest = now.mono + (double)scan.entries / READ_RATE;
-	if (done)
+	closedir(walk[old].open);
+	walk[old].open = NULL;
+	d->rest[old] = now.mono + (old && rest < LOOK_EVERY ? LOOK_EVERY :
+	    rest);
+	if (!old)
 		seen(d);
+}
+
+static int
+to_be_read(const struct dir *d, int old)
+{
+	return ((!old && d->dirty) || (d->due[old] != 0 &&
+	    d->due[old] <= now.mono)) && now.mono >= d->rest[old];
 }
 
 /* Opens the next directory that is to be read: 1, or 0 when there is none. */
 static int
-open_dir(void)
+open_dir(int old)
 {
 	int i;
 
 	for (i = 0; i < scan.n; i++) {
 		struct dir *d = &scan.v[i];
 
-		if (!d->dirty || now.mono < d->rest)
+		if (!to_be_read(d, old))
 			continue;
-		look(d);	/* before it is read: later changes count */
-		d->settled = (long)now.wall > d->mtime + 1 ||
-		    now.mono - d->changed > SETTLED;
-		scan.open = opendir(d->path[0] == '\0' ? "." : d->path);
-		if (scan.open == NULL) {
+		if (!old) {	/* before it is read: later changes count */
+			look(d);
+			d->settled = (long)now.wall > d->mtime + 1 ||
+			    now.mono - d->changed > SETTLED;
+		}
+		walk[old].open = opendir(d->path[0] == '\0' ? "." : d->path);
+		if (walk[old].open == NULL) {
 			log_err("scan dir=transport/%s %s", d->path,
 			    strerror(errno));
-			d->rest = now.mono + 30;
-			seen(d);
+			d->rest[old] = now.mono + 30;
+			if (!old)
+				seen(d);
 			continue;
 		}
-		d->dirty = 0;
-		scan.at = i;
-		scan.entries = 0;
+		d->due[old] = 0;
+		if (!old)
+			d->dirty = 0;
+		walk[old].at = i;
+		walk[old].entries = 0;
 		return 1;
 	}
 	return 0;
@@ -301,42 +333,33 @@ maybe_dir(const char *path, const char *entry)
 }
 
 int
-spool_next(char *name)
+spool_next(int old, char *name)
 {
 	struct dirent *e;
 
 	look_around();
-	while (scan.open != NULL || open_dir()) {
-		while ((e = readdir(scan.open)) != NULL) {
-			const char *path = scan.v[scan.at].path;
+	while (walk[old].open != NULL || open_dir(old)) {
+		while ((e = readdir(walk[old].open)) != NULL) {
+			const char *path = scan.v[walk[old].at].path;
 
-			scan.entries++;
+			walk[old].entries++;
 			if (usable_name(e->d_name)) {
 				text_fmt(name, NAME_MAX_, "%s%s", path,
 				    e->d_name);
 				return 1;
 			}
-			maybe_dir(path, e->d_name);
+			if (!old)
+				maybe_dir(path, e->d_name);
 		}
-		close_dir(1);
+		close_dir(old);
 	}
 	return 0;
-}
-
-void
-spool_pause(void)
-{
-	if (scan.open == NULL)
-		return;
-	close_dir(0);
-	scan.v[scan.at].dirty = 1;
-	scan.v[scan.at].rest = now.mono + LOOK_EVERY;
 }
 
 int
 spool_seen_all(void)
 {
-	return scan.n > 0 && scan.unseen == 0 && scan.open == NULL;
+	return scan.n > 0 && scan.unseen == 0 && walk[0].open == NULL;
 }
 
 double
@@ -344,7 +367,83 @@ spool_wait(void)
 {
 	double wait = scan.due - now.mono;
 
-	return scan.open != NULL || wait < 0 ? 0 : wait;
+	return walk[0].open != NULL || walk[1].open != NULL || wait < 0 ? 0 :
+	    wait;
+}
+
+/* ---- putting off ----------------------------------------------------- */
+
+static long recalled[2] = { -1, -1 };	/* wall; what has the mark, and all */
+
+enum spool_kind
+spool_kind(const char *name, long longest, long *wait)
+{
+	struct stat st;
+	long ahead;
+
+	if (lstat(name, &st) < 0 || st.st_mtime <= st.st_ctime)
+		return SPOOL_NEW;
+	ahead = (long)st.st_mtime - (long)now.wall;
+	*wait = ahead;
+	if (now.wall < SANE_WALL || ahead <= 0 || ahead > longest ||
+	    (long)st.st_ctime <= recalled[1] ||
+	    (st.st_mtime % 2 != 0 && (long)st.st_ctime <= recalled[0]))
+		return SPOOL_DUE;
+	return SPOOL_PUT_OFF;
+}
+
+/* The directory that the file is in; NULL when it is not known yet. */
+static struct dir *
+dir_of(const char *name)
+{
+	const char *base = strrchr(name, '/');
+	size_t n = base == NULL ? 0 : (size_t)(base + 1 - name);
+	int i;
+
+	for (i = 0; i < scan.n; i++)
+		if (strlen(scan.v[i].path) == n &&
+		    strncmp(scan.v[i].path, name, n) == 0)
+			return &scan.v[i];
+	return NULL;
+}
+
+void
+spool_again(const char *name, int old, long seconds)
+{
+	struct dir *d = dir_of(name);
+	double when = now.mono + (double)seconds;
+
+	if (d == NULL || (d->due[old] != 0 && d->due[old] <= when))
+		return;
+	d->due[old] = when > 0 ? when : 1e-9;	/* 0 is never */
+}
+
+int
+spool_put_off(const char *name, long seconds, int blocked)
+{
+	struct utimbuf t;
+
+	t.modtime = now.wall + (time_t)seconds;
+	if ((t.modtime % 2 != 0) != blocked)
+		t.modtime++;
+	t.actime = t.modtime;
+	if (utime(name, &t) < 0) {
+		log_err("put-off msg=%s %s", name, strerror(errno));
+		return -1;
+	}
+	spool_again(name, 1, (long)(t.modtime - now.wall));
+	return 0;
+}
+
+void
+spool_recall(int all)
+{
+	int i;
+
+	recalled[all] = (long)now.wall;
+	for (i = 0; i < scan.n; i++)
+		if (scan.v[i].due[1] != 0)
+			spool_again(scan.v[i].path, 1, 0);
 }
 
 /* ---- placing --------------------------------------------------------- */
@@ -373,6 +472,24 @@ base_of(const char *name)
 	const char *p = strrchr(name, '/');
 
 	return p == NULL ? name : p + 1;
+}
+
+int
+spool_where(const char *base, char *name)
+{
+	struct stat st;
+	char dir[5];
+	int level;
+
+	if (!usable_name(base))
+		return -1;
+	for (level = 0; level <= 2; level++) {
+		hash_dir(base, level, dir);
+		text_fmt(name, NAME_MAX_, "%s%s", dir, base);
+		if (lstat(name, &st) == 0 && S_ISREG(st.st_mode))
+			return 0;
+	}
+	return -1;
 }
 
 /* rename that never replaces anything and makes hash directories: 0 or -1. */

@@ -2,7 +2,7 @@
 # Calls between the daemon's modules go only downwards.
 . "${0%/*}/lib.sh"
 
-layers='scheduler status dump admin destdb pool ta child intake report queue thread ring dest
+layers='scheduler status dump admin destdb pool ta child intake turn core report queue thread ring dest
 order bounce explain held cf value feedback retry command pattern spool ctl post line util'
 
 # Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each

@@ -107,7 +107,6 @@ add_vertex(struct message *m, unsigned i, const char *host, unsigned n)
 	v->msg = m;
 	v->thread = th_get("c", host);
 	v->left = n;
-	v->first = NONE;
 	if (v->thread == NULL)
 		malformed("no memory", host);
 	ring = v->thread->ring;
@@ -151,7 +150,7 @@ named_hosts(struct msg *g, unsigned per)
 			add_vertex(g->m, i++, host, n);
 		}
 	}
-	g->m->nv = g->m->left = i;
+	g->m->nr = g->m->left = i;
 }
 
 static void
@@ -161,8 +160,8 @@ arrive(struct msg *g, unsigned per)
 	struct message *m = mem_must(sizeof(*m) + n * sizeof(struct vertex));
 
 	g->m = m;
-	m->v = (struct vertex *)(void *)(m + 1);
-	m->nv = m->left = (unsigned)n;
+	m->v = (struct vertex *)(void *)(m + 1);	/* nr of them */
+	m->nr = m->left = (unsigned)n;
 	m->num = (unsigned long)g->id;
 	m->loaded = ++q.events;
 	m->queued = m->born = (long)now.mono;
@@ -233,7 +232,7 @@ clear_all(void)
 		if (msgs[i].m == NULL)
 			continue;
 		l = &msgs[i].m->link;
-		for (n = 0; n < msgs[i].m->nv; n++)
+		for (n = 0; n < msgs[i].m->nr; n++)
 			if (msgs[i].m->v[n].state == V_READY) {
 				th_suspect(msgs[i].m->v[n].thread);
 				th_out(&msgs[i].m->v[n]);
@@ -665,7 +664,7 @@ meddle(void)
 		configure(keys[rnd(4)]);
 	if (g->m == NULL)
 		return;
-	v = &g->m->v[rnd(g->m->nv)];
+	v = &g->m->v[rnd(g->m->nr)];
 	if (v->state == V_READY && rnd(2) == 0)
 		th_hold(v);
 	else if (v->state == V_HELD)
@@ -679,7 +678,7 @@ release_all(void)
 	long k;
 
 	for (k = 0; k < nmsgs; k++)
-		for (i = 0; msgs[k].m != NULL && i < msgs[k].m->nv; i++)
+		for (i = 0; msgs[k].m != NULL && i < msgs[k].m->nr; i++)
 			if (msgs[k].m->v[i].state == V_HELD)
 				th_release(&msgs[k].m->v[i]);
 }
@@ -731,7 +730,7 @@ nothing_lost(void)
 		for (n = 1 + rnd(i % 5 == 0 ? 26 : 3); n-- > 0; )
 			g->hosts[n] = (char)('a' + rnd(26));
 		arrive(g, (unsigned)(1 + rnd(3)));
-		want += (long)g->m->nv;
+		want += (long)g->m->nr;
 	}
 	do {
 		if (rnd(3) == 0 && steps < 3000)

@@ -1,0 +1,379 @@
+/*
+ * core.c - what is in memory, and what stays on disk.
+ *
+ * A small machine must not fall over a large queue.  There are two bounds,
+ * both of the configuration: PARAMactive messages in core, and PARAMrecipients
+ * recipients of theirs.  This module says who may come in and who has to go;
+ * intake.c does the reading.
+ *
+ * Recipients.  One pool is shared by all.  A new message gets what is free in
+ * it, but at least the minimum; what does not fit stays unread.  The rest is
+ * read when a good part of it fits, so that no file is read line by line:
+ * the oldest message that is not read whole takes from the pool, and any of
+ * them takes up to its minimum again when it has used half of that.  One that
+ * has preempted others may have half of what is left of an extra share on top
+ * of its minimum.  So there are never more in core than
+ *
+ *	recipients + active * minimum + extra
+ *
+ * since whoever has more than the minimum got it while the pool held it.
+ *
+ * What waits must not keep the rest of its message out.  Of one that is not
+ * read whole, jobs that are far from their next try are passed: they leave
+ * core, and when all the rest is over the file is gone through once more, a
+ * lap, not before the first of them is due.
+ *
+ * Messages.  When the core is full and mail waits on disk, the message that is
+ * farthest from its next try is put off: it leaves core, and its control file
+ * gets the time of that try as its time of modification.  spool.c does not
+ * offer it before then.  Nothing goes that an agent has or could have now, or
+ * that is held, or due soon.  A machine whose clock is not to be believed puts
+ * nothing off, as it could not tell when.  Retry positions are not kept; they
+ * are found again from the message's age.
+ *
+ * What an operator asks for by its name comes in, if need be as one more.
+ *
+ * What waits for no time but for a T line or a clause with a command is put
+ * off for an hour at a time, with a mark, and is called back when one comes.
+ *
+ * Costs.  The heap of who could go holds estimates, each at least as far as
+ * the truth; the first of them is looked at, and goes or finds its right
+ * place.  What cannot go is put behind all that might, to be looked at again
+ * in turn.  So O(log n), and O(vertices) of those that are looked at.
+ */
+#include "scheduler.h"
+
+#define READ_MOST	5000	/* recipients read at once, after the first */
+#define PART		100	/* recipients that are worth reading */
+#define NEAR		30	/* seconds; what is due so soon stays */
+#define BLOCKED		3600	/* seconds until what waits for no time is
+				 * looked at again */
+#define LOOK_AGAIN	5	/* seconds until one partly read is seen to */
+#define DISK_AGAIN	60	/* ... a disk that refused is tried again */
+#define TRIES		100	/* messages looked at to find one to go */
+#define SUNK_TRIES	10	/* ... that could not go the last time */
+
+/* ---- recipients ------------------------------------------------------ */
+
+static unsigned
+pool_room(void)
+{
+	unsigned most = (unsigned)q.config->recipients;
+
+	if (most == 0)
+		return UINT_MAX;
+	return most > q.rcpts ? most - q.rcpts : 0;
+}
+
+/* What the message may have beside the pool. */
+static unsigned
+own_share(const struct message *m)
+{
+	return (unsigned)q.config->rcptminimum + (m == NULL ? 0 : m->extra);
+}
+
+unsigned
+core_room(const struct message *m)
+{
+	unsigned pool = pool_room(), own = own_share(m);
+	unsigned has = m == NULL ? 0 : m->rcpts;
+
+	own = own > has ? own - has : 0;
+	return own > pool ? own : pool;
+}
+
+/* One that has preempted another gets its share of the extra ones. */
+static void
+take_extra(struct message *m)
+{
+	unsigned all = (unsigned)q.config->rcptextra;
+
+	if (!m->preempts || m->extra > 0 || q.extra >= all)
+		return;
+	m->extra = (all - q.extra + 1) / 2;
+	q.extra += m->extra;
+}
+
+/* How many recipients of the message are to be read now; first: it is the
+ * oldest of those with some unread. */
+static unsigned
+wanted(struct message *m, int first)
+{
+	unsigned pool = pool_room(), own, part = PART, n;
+	unsigned half = ((unsigned)q.config->recipients + 1) / 2;
+
+	take_extra(m);
+	own = own_share(m);
+	if (part > half && half > 0)
+		part = half;
+	if (part < m->rcpts / 4)
+		part = m->rcpts / 4;	/* core is gone through for it, too */
+	n = own > m->rcpts && m->rcpts <= own / 2 ? own - m->rcpts : 0;
+	if (first && (pool >= part || pool >= m->unread) && pool > n)
+		n = pool;
+	return n < READ_MOST ? n : READ_MOST;
+}
+
+/* ---- how far a vertex is from its next try --------------------------- */
+
+/* Its next try, mono; 0: an agent has it or may have it now, or it is held.
+ * *blocked is set when it waits for no time. */
+static double
+try_at(const struct vertex *v, int *blocked)
+{
+	const struct thread *t = v->thread;
+	const struct ring *r = t->ring;
+	const struct setting *s = &r->conf->v;
+	double at = v->state == V_WAIT ? (double)v->wakeup : 0;
+
+	if ((v->state != V_WAIT && v->state != V_READY) || v->ta != NULL ||
+	    v->doom != DOOM_NONE || t->held != NULL)
+		return 0;
+	if (s->command == NULL || !t->picked ||
+	    (s->queueonly && !t->triggered)) {
+		*blocked = 1;
+		return now.mono + BLOCKED;
+	}
+	if (t->sleep > at)
+		at = t->sleep;
+	if (r->dead > at)
+		at = r->dead;
+	return at > now.mono ? at : 0;
+}
+
+/* Is this far enough off for the vertex to leave core? */
+static int
+is_far(const struct vertex *v, double at)
+{
+	long near = v->thread->ring->conf->v.interval / 2;
+
+	return at > now.mono + (double)(near < NEAR ? near : NEAR);
+}
+
+/* ---- messages that are partly in core -------------------------------- */
+
+/* Jobs that are far from their next try leave core; all: those that are not
+ * so far, too. */
+static void
+pass(struct message *m, int all)
+{
+	struct vertex *v;
+	int blocked = 0;
+	double at;
+
+	for (v = m->v; v != NULL; v = v->mnext) {
+		at = v->state == V_DONE ? 0 : try_at(v, &blocked);
+		if (at == 0 || (!all && !is_far(v, at)))
+			continue;
+		if (m->passed == 0 || (long)at < m->again)
+			m->again = (long)at;
+		m->passed += v->left;
+		m->blocked |= (unsigned char)blocked;
+		q_done(v);
+	}
+}
+
+/* All was read once, some of it was passed. */
+static void
+next_lap(struct message *m)
+{
+	if (m->left > 0 && (double)m->again <= now.mono)
+		pass(m, 1);
+	if (m->left > 0)
+		return;
+	if ((double)m->again > now.mono) {
+		heap_set(&q.look, &m->look, (double)m->again);
+		heap_set(&q.far, &m->far, -(double)m->again);
+		return;
+	}
+	m->next = 0;
+	q_unread(m, m->passed);
+	m->passed = 0;
+	m->blocked = 0;
+}
+
+/* Nothing of it may be read now. */
+static int
+rests(const struct message *m)
+{
+	return (m->held && m->doom == DOOM_NONE) ||
+	    (double)m->later > now.mono;
+}
+
+/* The message is seen to: how many of its recipients are to be read. */
+static unsigned
+see_to(struct message *m)
+{
+	unsigned n;
+
+	heap_set(&q.look, &m->look, now.mono + LOOK_AGAIN);
+	if (rests(m))
+		return 0;
+	if (m->unread == 0)
+		next_lap(m);
+	if (m->unread == 0)
+		return 0;
+	n = wanted(m, m == q.partial);
+	if (n == 0 && (m->left < PART || m->walked != (long)now.mono)) {
+		m->walked = (long)now.mono;
+		pass(m, 0);
+		n = wanted(m, m == q.partial);
+	}
+	return n;
+}
+
+struct message *
+core_next(unsigned *most)
+{
+	struct message *m;
+	struct timer *t;
+	int i;
+
+	for (i = 0; i < TRIES && q.partial != NULL && rests(q.partial); i++)
+		q_rotate();
+	m = q.partial;
+	if (m != NULL && !rests(m) && (*most = wanted(m, 1)) > 0)
+		return m;
+	for (i = 0; i < TRIES; i++) {
+		t = heap_first(&q.look);
+		if (t == NULL || t->when > now.mono)
+			return NULL;
+		m = OWNER(struct message, look, t);
+		*most = see_to(m);
+		if (*most > 0)
+			return m;
+	}
+	return NULL;
+}
+
+void
+core_later(struct message *m, int seconds)
+{
+	m->later = (long)now.mono + seconds;
+	heap_set(&q.look, &m->look, (double)m->later);
+}
+
+double
+core_wait(void)
+{
+	struct timer *t = heap_first(&q.look);
+
+	if (t == NULL)
+		return 3600;
+	return t->when > now.mono ? t->when - now.mono : 0;
+}
+
+/* ---- messages that come and go --------------------------------------- */
+
+int
+core_full(void)
+{
+	return q.config->active > 0 && q.nmessages >= (unsigned)q.config->active;
+}
+
+/* When the message is next to be tried, mono; 0: it cannot go. */
+static double
+next_try(const struct message *m, int *blocked)
+{
+	double at, first = 0;
+	const struct vertex *v;
+
+	if (m->unread > 0 || m->held || m->doom != DOOM_NONE || m->swept)
+		return 0;
+	*blocked = m->blocked;
+	if (m->passed > 0)
+		first = (double)m->again;
+	if (m->passed > 0 && first < now.mono + NEAR)
+		return 0;
+	for (v = m->v; v != NULL; v = v->mnext) {
+		if (v->state == V_DONE)
+			continue;
+		at = try_at(v, blocked);
+		if (at == 0 || !is_far(v, at))
+			return 0;
+		if (first == 0 || at < first)
+			first = at;
+	}
+	return first;
+}
+
+/* It leaves core until then: 0 or -1. */
+static int
+put_off(struct message *m, double at, int blocked)
+{
+	long wait = (long)(at - now.mono) + 1;
+
+	if (wait > q.config->longest ||
+	    spool_put_off(m->name, wait, blocked) < 0)
+		return -1;
+	log_info("put-off msg=%s for=%ld rcpts=%u msgs=%u", m->name, wait,
+	    m->rcpts + m->passed, q.nmessages);
+	q_forget(m);
+	q.put_off++;
+	return 0;
+}
+
+/* Looks at the first of those that might go: 1 it went, 0 it did not, -1 the
+ * disk would not have it. */
+static int
+try_first(struct message *m)
+{
+	int blocked = 0;
+	double at = next_try(m, &blocked);
+
+	if (at == 0) {
+		heap_set(&q.far, &m->far, (double)++q.sunk);
+		return 0;
+	}
+	if (m->far.when < 0 && -m->far.when > at + 1) {
+		heap_set(&q.far, &m->far, -at);
+		return 0;
+	}
+	if (put_off(m, at, blocked) == 0)
+		return 1;
+	heap_set(&q.far, &m->far, (double)++q.sunk);
+	return -1;
+}
+
+int
+core_make_room(void)
+{
+	static double refused = -DISK_AGAIN;	/* mono */
+	int i, came, sunk = 0;
+	struct timer *t;
+
+	if (now.wall < SANE_WALL || now.mono < refused + DISK_AGAIN)
+		return 0;
+	for (i = 0; i < TRIES && sunk < SUNK_TRIES; i++) {
+		t = heap_first(&q.far);
+		if (t == NULL)
+			return 0;
+		sunk += t->when > 0;
+		came = try_first(OWNER(struct message, far, t));
+		if (came > 0)
+			return 1;
+		if (came < 0) {
+			refused = now.mono;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+void
+core_recall(int all)
+{
+	struct message *m;
+	struct hlink *l;
+	unsigned i;
+
+	spool_recall(all);
+	for (i = 0; q.look.n > 0 && i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = l->next) {
+			m = OWNER(struct message, link, l);
+			if (m->passed == 0 || !(all || m->blocked))
+				continue;
+			m->again = (long)now.mono;
+			heap_set(&q.look, &m->look, 0);
+		}
+}

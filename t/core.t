@@ -1,0 +1,247 @@
+#!/bin/sh
+# A queue that is larger than memory is to be: the bounds of what is in core,
+# parts of large messages, what is put off and comes again.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+out=$tmp/out
+ask=$top/t/ask
+pipe=$po/public/.mailq.text
+
+# What the last run said of itself at its end.
+peak() {	# msgs | rcpts
+	lines ' core peak' | sed "s/.*peak-$1=\([0-9]*\).*/\1/"
+}
+at_most() {	# name number limit
+	if [ "${2:-999999999}" -le "$3" ]; then
+		pass "$1"
+	else
+		fail "$1" "$2 is more than $3"
+	fi
+}
+start() {
+	sched_start "$po" "$tmp/cf" -q "$pipe" "$@"
+}
+fresh() {
+	rm -rf "$po" "$out"
+	spool_new "$po"
+	: >"$out"
+}
+# How many different recipients there are in $out, and how many lines.
+once() {
+	echo "$(cut -d' ' -f1,2 "$out" | sort -u | wc -l | tr -d ' ')" \
+	    "$(wc -l <"$out" | tr -d ' ')"
+}
+got() {		# lines
+	[ "$(wc -l <"$out")" -ge "$1" ]
+}
+
+# Agents of a scheduler that was killed finish what they have in hand.
+agents_gone() {
+	for p in $(awk '{ print $4 }' "$out" | sort -u); do
+		! alive "$p" || return 1
+	done
+}
+# For when it was not the file for -o that changed.
+done_msgs() {	# number
+	[ "$(count ' complete msg=')" -ge "$1" ]
+}
+
+# ---- turns -----------------------------------------------------------------------
+
+"$top/t/invec" <"$top/t/vectors/intake.txt" >"$tmp/tap"
+is 'all vectors of turns hold' $? 0
+is '... none is left out' "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
+    "$(grep -c '^VECTOR' "$top/t/vectors/intake.txt")"
+sed 's/fed I1 D1/fed I1 I2/' "$top/t/vectors/intake.txt" >"$tmp/vectors"
+nok 'one that is not so does not' "$top/t/invec" <"$tmp/vectors"
+
+# ---- many messages, few in core ---------------------------------------------------
+
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 50
+*/*	interval=1m expiry=1d
+test/*	maxring=4 overfeed=10 command="$A -c test -o $out"
+END
+"$top/t/mkspool" -h 30 "$po" 3000
+ok 'start with more mail than may be in core' start -HH
+wait_for 60 got 1000
+sched_stop KILL
+wait_for 60 agents_gone
+ok 'it is killed in the middle, and started again' start -S
+ok '... and goes on to the end' wait_for 60 po_empty "$po"
+sched_stop
+is 'every message is delivered, once' "$(once)" '3000 3000'
+at_most 'so many were in core at most' "$(peak msgs)" 50
+
+# ---- one large message -----------------------------------------------------------
+
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 200
+*/*	interval=1m expiry=1d
+test/*	maxring=4 overfeed=10 command="$A -c test -o $out"
+all/*	command="$A -c all -o $out"
+bad/*	command="$A -c bad error no such user"
+END
+"$top/t/mkspool" -h 1700 -r 5000 "$po" 1
+ok 'start with a message of 5000 recipients' start
+wait_for 60 got 1500
+sched_stop KILL
+wait_for 60 agents_gone
+start
+ok 'it is killed, started again, and goes on to the end' \
+    wait_for 60 po_empty "$po"
+is 'every recipient is delivered to, once' "$(once)" '5000 5000'
+: >"$out"
+"$top/t/mkspool" -h 1 -c all -r 3000 -f 3001 "$po" 1
+ok 'an agent does all of a host at once' wait_for 60 po_empty "$po"
+is '... once, though few of them were in core' "$(once)" '3000 3000'
+is '... and what it says is believed' \
+    "$(count ' delivered msg=3001-1 .*channel=all')" 3000
+is '... nothing of it is refused' "$(count 'refused|no such rec')" 0
+"$top/t/mkspool" -h 2 -c bad -r 1000 -f 3002 "$po" 1
+ok 'failures of what is not in core' wait_log 'park msg=3002-1' 60
+is '... are written down, each' \
+    "$(grep -c '^r-' "$po/postman/3002-1.control") $(grep -c '^d ' \
+    "$po/postman/3002-1.control")" '1000 1000'
+sched_stop
+at_most 'so many were in core at most' "$(peak rcpts)" 210
+
+# ---- several large messages ------------------------------------------------------
+
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 5
+PARAMrecipients 40
+PARAMrcptminimum 4
+PARAMrcptextra 7
+*/*	interval=1m expiry=1d
+test/*	maxring=2 overfeed=3 command="$A -c test -o $out"
+END
+"$top/t/mkspool" -h 777 -r 300 "$po" 9
+ok 'several large messages beside each other' start
+ok '... all are delivered' wait_for 60 po_empty "$po"
+sched_stop
+is '... to everybody once' "$(once)" '2700 2700'
+at_most '... within the bound' "$(peak rcpts)" $((40 + 5 * 4 + 7))
+at_most '... of messages, too' "$(peak msgs)" 5
+
+# ---- a large one that is put off, in part -----------------------------------------
+
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 60
+*/*	interval=4s retries=1 expiry=1d
+test/*	maxring=4 overfeed=10 command="$A -c test -o $out -f $tmp/gate"
+old/*	expiry=1h expiry2=1h command="$A -c old -o $out"
+park/*	queueonly command="$A -c park -o $out"
+END
+rm -f "$tmp/gate"
+"$top/t/mkspool" -h 400 -r 400 "$po" 1
+start
+tried() {	# times
+	lines ' deferred msg=' | awk -v n="$1" '{ tried[$6]++ }
+	    END { for (h in tried) all += tried[h] >= n; exit all < 400 }'
+}
+ok 'what waits does not keep the rest out' wait_for 60 tried 1
+ok '... and is tried again in its turn' wait_for 60 tried 2
+: >"$tmp/gate"
+ok '... till it is delivered' wait_for 60 po_empty "$po"
+is '... once' "$(once)" '400 400'
+sched_stop
+at_most '... within the bound' "$(peak rcpts)" 70
+
+"$top/t/mkspool" -c old -h 300 -r 500 "$po" 1
+touch -t 202601020304 "$po/queue/1000-1"
+start
+ok 'what is not read yet expires, too' wait_log 'park msg=1000-1' 60
+is '... everybody is written down' \
+    "$(grep -c '^r-' "$po/postman/1000-1.control") $(grep -c '^d ' \
+    "$po/postman/1000-1.control")" '500 500'
+
+"$top/t/mkspool" -c park -h 300 -r 500 -f 2001 "$po" 3
+for n in 2001 2002 2003; do
+	wait_log "load msg=$n-1"
+done
+like 'a large message is deleted' "$("$ask" order "$po" delete 2001-1)" '^ok '
+ok '... all of it' wait_log 'complete msg=2001-1' 60
+is '... and nobody got it' "$(grep -c 2001-1 "$out")" 0
+like 'another is bounced' "$("$ask" order "$po" bounce 2002-1)" '^ok '
+ok '... all of it' wait_log 'park msg=2002-1' 60
+is '... everybody is written down' \
+    "$(grep -c '^d ' "$po/postman/2002-1.control")" 500
+like 'one is held' "$("$ask" order "$po" hold 2003-1)" '^ok '
+like '... and released' "$("$ask" order "$po" release 2003-1)" '^ok '
+rm "$po/transport/2003-1"
+printf 'i 2004-1\no 0\n%s\n%s\nm\n\n' 's local - s 0' \
+    'r           test h u 0' | put_raw "$po" 2004-1
+wait_log 'complete msg=2004-1'
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# ---- put off, to make room -------------------------------------------------------
+
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 20
+*/*	interval=6s retries=1 expiry=1d
+slow/*	maxring=4 overfeed=10 command="$A -c slow -o $out -f $tmp/gate"
+dead/*	interval=1h command="$A -c dead -n 4.4.1 -o $out -f $tmp/gate"
+late/*	queueonly command="$A -c late -o $out"
+fine/*	command="$A -c fine -o $out"
+END
+"$top/t/mkspool" -c slow -h 30 -f 1001 "$po" 200
+before=$(ls -l "$po/queue/1001-1")
+start
+all_tried() {	# channel number times
+	lines " deferred msg=.*channel=$1 " | awk -v n="$2" -v t="$3" '
+	    { tried[$4]++ } END { for (m in tried) all += tried[m] >= t
+	    exit all < n }'
+}
+ok 'more mail than fits is put off' wait_for 60 all_tried slow 200 1
+ok '... and tried again' wait_for 60 all_tried slow 200 2
+is 'nothing is tried before its time' "$(lines ' (deferred|load) msg=' |
+    awk '{ split($5, c, "="); t = substr($1, 9, 2) * 3600 + \
+	substr($1, 11, 2) * 60 + substr($1, 13, 2) }
+	$3 == "deferred" {
+		if (($4 in due) && t < due[$4] - 1 && t > due[$4] - 3600)
+			print $4, t, due[$4]
+		for (i = 5; i <= NF; i++)
+			if ($i ~ /^next=/) due[$4] = t + substr($i, 6)
+	}')" ''
+is '... nor does it get younger' "$(ls -l "$po/queue/1001-1")" "$before"
+put "$po" 501-1 fine h u
+ok 'new mail comes in beside it' wait_log 'complete msg=501-1' 20
+"$top/t/mkspool" -c dead -h 3 -f 2001 "$po" 100
+ok 'mail for a dead host makes room' \
+    wait_for 60 eval '[ "$(count "put-off msg=2[0-9]*-1")" -ge 80 ]'
+put "$po" 502-1 fine h u
+ok '... and is no trouble to other mail' wait_log 'complete msg=502-1' 20
+: >"$tmp/gate"
+like 'one on disk is flushed by its name' \
+    "$("$ask" order "$po" flush 2050-1)" '^ok '
+ok '... and is delivered' wait_log 'complete msg=2050-1' 20
+like 'all is flushed' "$("$ask" order "$po" flush all)" '^ok '
+ok '... what was put off, too' wait_for 60 po_empty "$po"
+is '... every recipient, once' "$(once)" '302 302'
+"$top/t/mkspool" -c late -h 1 -f 4001 "$po" 60
+for n in 1 2 3; do
+	put "$po" 50$((n + 2))-1 fine h u
+	ok 'mail that waits for a T line makes room' \
+	    wait_log "complete msg=50$((n + 2))-1" 20
+done
+printf 'T h0.test\n' | put_raw "$po" 601-1
+ok '... and comes when there is one' \
+    wait_for 60 eval '[ "$(count "complete msg=40")" -ge 41 ]'
+sched_stop
+at_most 'so many were in core at most' "$(peak msgs)" 21
+finish
