@@ -19,8 +19,8 @@
  * since whoever has more than the minimum got it while the pool held it.
  *
  * What waits must not keep the rest of its message out.  Of one that is not
- * read whole, jobs that are far from their next try are passed: they leave
- * core, and when all the rest is over the file is gone through once more, a
+ * read whole, jobs that wait for their next try are passed: they leave core,
+ * and when all the rest is over the file is gone through once more, a
  * lap, not before the first of them is due.
  *
  * Messages.  When the core is full and mail waits on disk, the message that is
@@ -141,21 +141,11 @@ try_at(const struct vertex *v, int *blocked)
 	return at > now.mono ? at : 0;
 }
 
-/* Is this far enough off for the vertex to leave core? */
-static int
-is_far(const struct vertex *v, double at)
-{
-	long near = v->thread->ring->conf->v.interval / 2;
-
-	return at > now.mono + (double)(near < NEAR ? near : NEAR);
-}
-
 /* ---- messages that are partly in core -------------------------------- */
 
-/* Jobs that are far from their next try leave core; all: those that are not
- * so far, too. */
+/* Jobs that wait for their next try leave core. */
 static void
-pass(struct message *m, int all)
+pass(struct message *m)
 {
 	struct vertex *v;
 	int blocked = 0;
@@ -163,7 +153,7 @@ pass(struct message *m, int all)
 
 	for (v = m->v; v != NULL; v = v->mnext) {
 		at = v->state == V_DONE ? 0 : try_at(v, &blocked);
-		if (at == 0 || (!all && !is_far(v, at)))
+		if (at == 0)
 			continue;
 		if (m->passed == 0 || (long)at < m->again)
 			m->again = (long)at;
@@ -178,7 +168,7 @@ static void
 next_lap(struct message *m)
 {
 	if (m->left > 0 && (double)m->again <= now.mono)
-		pass(m, 1);
+		pass(m);
 	if (m->left > 0)
 		return;
 	if ((double)m->again > now.mono) {
@@ -216,7 +206,7 @@ see_to(struct message *m)
 	n = wanted(m, m == q.partial);
 	if (n == 0 && (m->left < PART || m->walked != (long)now.mono)) {
 		m->walked = (long)now.mono;
-		pass(m, 0);
+		pass(m);
 		n = wanted(m, m == q.partial);
 	}
 	return n;
@@ -269,6 +259,15 @@ int
 core_full(void)
 {
 	return q.config->active > 0 && q.nmessages >= (unsigned)q.config->active;
+}
+
+/* Is this far enough off for the vertex to leave core? */
+static int
+is_far(const struct vertex *v, double at)
+{
+	long near = v->thread->ring->conf->v.interval / 2;
+
+	return at > now.mono + (double)(near < NEAR ? near : NEAR);
 }
 
 /* When the message is next to be tried, mono; 0: it cannot go. */
