@@ -48,7 +48,7 @@ done_msgs() {	# number
 	[ "$(count ' complete msg=')" -ge "$1" ]
 }
 
-# ---- turns -----------------------------------------------------------------------
+# ---- turns ---------------------------------------------------------------
 
 "$top/t/invec" <"$top/t/vectors/intake.txt" >"$tmp/tap"
 is 'all vectors of turns hold' $? 0
@@ -57,7 +57,7 @@ is '... none is left out' "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
 sed 's/fed I1 D1/fed I1 I2/' "$top/t/vectors/intake.txt" >"$tmp/vectors"
 nok 'one that is not so does not' "$top/t/invec" <"$tmp/vectors"
 
-# ---- many messages, few in core ---------------------------------------------------
+# ---- many messages, few in core ------------------------------------------
 
 fresh
 conf "$tmp/cf" <<END
@@ -77,7 +77,7 @@ sched_stop
 is 'every message is delivered, once' "$(once)" '3000 3000'
 at_most 'so many were in core at most' "$(peak msgs)" 50
 
-# ---- one large message -----------------------------------------------------------
+# ---- one large message ---------------------------------------------------
 
 fresh
 conf "$tmp/cf" <<END
@@ -112,7 +112,7 @@ is '... are written down, each' \
 sched_stop
 at_most 'so many were in core at most' "$(peak rcpts)" 210
 
-# ---- several large messages ------------------------------------------------------
+# ---- several large messages ----------------------------------------------
 
 fresh
 conf "$tmp/cf" <<END
@@ -132,13 +132,65 @@ is '... to everybody once' "$(once)" '2700 2700'
 at_most '... within the bound' "$(peak rcpts)" $((40 + 5 * 4 + 7))
 at_most '... of messages, too' "$(peak msgs)" 5
 
-# ---- a large one that is put off, in part -----------------------------------------
+# ---- the pools of another program --------------------------------------------
+# Its parts are of other sizes; bound, progress and order must be the same.
+
+put_large() {	# name recipients: each with a host of its own
+	awk -v name="$1" -v n="$2" 'BEGIN {
+		print "i " name "\no 0\nl <x@test>\ns local - sender 0"
+		for (i = 1; i <= n; i++)
+			print "r           test " name "." i ".test u 0"
+		print "m\n"
+	}' | put_raw "$po" "$1"
+}
+value() {	# word of the line "agents=1 svc=0.4 ..."
+	echo " $limits" | sed -n "s/.* $1=\([0-9]*\).*/\1/p"
+}
+pool() {	# name messages: runs one with its limits
+	fresh
+	conf "$tmp/cf" <<-END
+	PARAMmailqsock none
+	PARAMactive $#
+	PARAMrecipients $(value global_limit)
+	PARAMrcptminimum $(value minimum)
+	PARAMrcptextra $(value extra)
+	*/*	interval=1m expiry=1d order=preempt slotcost=$(value cost)
+	test/*	maxta=$(value agents) minslots=$(value min) command="$A -c test -o $out"
+	END
+	name=$1 total=0
+	shift
+	for m; do
+		put_large "$((1000 + ${m%:*}))-1" "${m#*:}"
+		total=$((total + ${m#*:}))
+	done
+	start -S
+	ok "$name: all is delivered" wait_for 60 po_empty "$po"
+	sched_stop
+	is "$name: once" "$(once)" "$total $total"
+	at_most "$name: within the bound" "$(peak rcpts)" \
+	    $(($(value minimum) * $# + $(value pool) + $(value extra)))
+}
+# Those of at most some hundreds of recipients.
+awk '$1 == "VECTOR" { name = $2 } $1 == "messages" { $1 = ""; list = $0 }
+    $1 ~ /^agents=/ && list !~ /0000/ { print name " |" list " |" $0 }' \
+    "$top/t/vectors/pool.txt" >"$tmp/pools"
+while IFS='|' read -r name list limits; do
+	pool $name $list
+	case $limits in
+	*agents=1*)
+		is "$name: one message after the other" \
+		    "$(cut -d- -f1 "$out" | uniq | wc -l)" \
+		    "$(cut -d- -f1 "$out" | sort -u | wc -l)" ;;
+	esac
+done <"$tmp/pools"
+
+# ---- a large one that is put off, in part --------------------------------
 
 fresh
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMrecipients 60
-*/*	interval=4s retries=1 expiry=1d
+*/*	interval=2s retries=1 expiry=1d
 test/*	maxring=4 overfeed=10 command="$A -c test -o $out -f $tmp/gate"
 old/*	expiry=1h expiry2=1h command="$A -c old -o $out"
 park/*	queueonly command="$A -c park -o $out"
@@ -186,14 +238,14 @@ wait_log 'complete msg=2004-1'
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
-# ---- put off, to make room -------------------------------------------------------
+# ---- put off, to make room -----------------------------------------------
 
 fresh
 rm -f "$tmp/gate"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMactive 20
-*/*	interval=6s retries=1 expiry=1d
+*/*	interval=4s retries=1 expiry=1d
 slow/*	maxring=4 overfeed=10 command="$A -c slow -o $out -f $tmp/gate"
 dead/*	interval=1h command="$A -c dead -n 4.4.1 -o $out -f $tmp/gate"
 late/*	queueonly command="$A -c late -o $out"
