@@ -255,6 +255,7 @@ bench: all $(TESTS) bench/waits bench/limit
 	sh bench/pause
 	sh bench/limiter
 	sh bench/order
+	sh bench/core
 
 install: all
 	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
