@@ -392,11 +392,13 @@ worn_out(const struct ta *ta)
 	    (s->maxage > 0 && now.mono - ta->born >= (double)s->maxage);
 }
 
-/* May it be given more, now or ahead? */
+/* May it be given more, now or ahead?  Not where its command may no longer be
+ * that of its clause. */
 static int
 is_at_work(const struct ta *ta)
 {
-	return !q.hold && !ta->reaped && ta->state == TA_BUSY;
+	return !q.hold && !ta->reaped && ta->state == TA_BUSY &&
+	    !ta->ring->old;
 }
 
 static void

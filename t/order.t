@@ -181,6 +181,29 @@ for order in random preempt; do
 	sched_stop
 done
 
+# An agent of a configuration that was replaced ends with what it has.
+rm -f "$gate" "$tmp/old" "$tmp/new"
+conf "$tmp/cf" <<END
+*/*	interval=1h maxthr=2 backlog=9
+test/*	command="$A -c test -o $tmp/old -w $gate"
+END
+spool_new "$po"
+ok 'start' sched_start "$po" "$tmp/cf" -v
+announce 101-1 test h
+wait_log 'to pid=.* 101-1'
+sed "s|$tmp/old|$tmp/new|" "$tmp/cf" >"$tmp/cf1"
+mv "$tmp/cf1" "$tmp/cf"
+kill -HUP "$sched_pid"
+wait_log 'reload .* done'
+announce 102-1 test h
+ok 'after a reload the new command gets mail' wait_log 'to pid=.* 102-1'
+: >"$gate"
+wait_for 10 po_empty "$po"
+is '... and all is delivered' \
+    "$(sed 's/ .*//' "$tmp/old" "$tmp/new" | tr '\n' ' ')" '101-1 102-1 '
+like '... by it, not by the agent of the old one' "$(cat "$tmp/new")" '^102-1 '
+sched_stop
+
 conf "$tmp/cf" <<END
 */*	interval=1h
 few/*	maxjobs=2 command="$A -c few -o $tmp/few"
