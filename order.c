@@ -383,21 +383,43 @@ key_of(const struct vertex *v)
 	return j != NULL ? j->key : (double)v->msg->loaded;
 }
 
-/* The vertex waits for its thread, with those that do already.  Where that is
- * not at an end of the list, the list is to be put in order. */
+/* Puts it before another one. */
+static void
+list_before(struct list *l, struct vertex *v, struct vertex *next)
+{
+	if (next == l->head) {
+		list_put(l, v);
+		return;
+	}
+	v->prev = next->prev;
+	v->next = next;
+	next->prev->next = v;
+	next->prev = v;
+	l->n++;
+}
+
+/* The vertex waits for its thread, with those that do already.  What was on
+ * offer stood before all these, so its place is near the beginning; where it
+ * is neither there nor at the end, the list is to be put in order. */
 static void
 wait_there(struct vertex *v)
 {
-	struct thread *t = v->thread;
-	struct vertex *head = t->ready.head, *tail = t->ready.tail;
+	struct list *l = &v->thread->ready;
+	struct vertex *at = l->head;
+	double key = key_of(v);
+	int i;
 
-	if (head != NULL && key_of(v) <= key_of(head)) {
-		list_put(&t->ready, v);
+	if (l->tail == NULL || key_of(l->tail) < key) {
+		list_add(l, v);
 		return;
 	}
-	if (tail != NULL && key_of(v) < key_of(tail))
-		t->fresh++;
-	list_add(&t->ready, v);
+	for (i = 0; i < LOOK; i++, at = at->next)
+		if (key <= key_of(at)) {
+			list_before(l, v, at);
+			return;
+		}
+	v->thread->fresh++;
+	list_add(l, v);
 }
 
 static void
