@@ -456,10 +456,10 @@ slip_in(struct job *c)
 	if (s->slotcost < 2 || c->avail <= 0 ||
 	    left(c) + c->chosen < s->minslots * s->slotcost)
 		return NULL;
-	while ((b = candidate(c)) != NULL && can_pay(c, b)) {
+	while ((b = candidate(c)) != NULL) {
 		v = usable(b);
-		if (v != NULL)
-			return preempt(c, b) ? v : NULL;
+		if (v != NULL)	/* else it hides nobody any more */
+			return can_pay(c, b) && preempt(c, b) ? v : NULL;
 	}
 	return NULL;
 }

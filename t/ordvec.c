@@ -796,11 +796,34 @@ keeps_place(void)
 	return (int)good;
 }
 
+/* What cannot go does not keep a smaller one from preempting.  1 when so. */
+static int
+hides_nobody(void)
+{
+	long i;
+
+	configure("order=preempt slotloan=3 maxthr=1");
+	comes("a", 0);
+	comes("", 200);
+	comes("aaaaaaaaaaaaaaaaaaaaaaaaaa", 0);
+	take(1, th_next(ring));		/* for a */
+	now.mono += 1000;
+	comes("", 1);
+	for (i = 0; i < 2; i++) {
+		take(0, th_next(ring));
+		done(0);
+	}
+	i = msgs[3].m->left;
+	done(1);
+	clear_all();
+	return i == 0;
+}
+
 static int
 always(unsigned long seed, long rounds)
 {
 	long i, slow = 0, lost = 0;
-	int place = keeps_place();
+	int place = keeps_place(), hidden = !hides_nobody();
 
 	rnd_seed(seed);
 	for (i = 0; i < rounds; i++) {
@@ -812,9 +835,11 @@ always(unsigned long seed, long rounds)
 	    slow > 0 ? "not " : "");
 	printf("%sok 2 - everything goes once, and nothing waits that could "
 	    "go\n", lost > 0 ? "not " : "");
-	printf("%sok 3 - what waits for one host keeps its order\n1..3\n",
+	printf("%sok 3 - what waits for one host keeps its order\n",
 	    place ? "" : "not ");
-	return slow + lost + !place > 0;
+	printf("%sok 4 - what cannot go hides nobody\n1..4\n",
+	    hidden ? "not " : "");
+	return slow + lost + !place + hidden > 0;
 }
 
 /* ---- what a choice costs --------------------------------------------- */
