@@ -36,7 +36,9 @@
  * A vertex whose host can take no agent waits on its thread's list and costs
  * nothing: its job is in the line only while it has something on offer.  As
  * soon as the host may take an agent, the first of those that wait there, up
- * to LOOK of them, are offered by their jobs again, at their old places.
+ * to LOOK of them, are offered by their jobs again, at their old places.  Jobs
+ * ahead (overfeed) are taken from those that wait, so never while some of the
+ * thread are on offer.
  *
  * The share of a message (seed: Finch).  One message must not have all agents
  * while others wait.  When it has PARAMmsgconcurrency of them it gets another
@@ -549,17 +551,30 @@ order_ready(struct vertex *v)
 	wait_there(v);
 }
 
+/* How many vertices of an open thread are offered.  Where agents are given
+ * jobs ahead that is what may go at once: the next ones are theirs. */
+static unsigned
+worth(const struct thread *t)
+{
+	const struct setting *s = &t->ring->conf->v;
+	long room = fb_room(t->dest, &s->fb, (long)t->nta);
+
+	return s->overfeed + s->backlog > 0 && room < LOOK ? (unsigned)room :
+	    LOOK;
+}
+
 void
 order_open(struct thread *t, int open)
 {
 	struct vertex *v;
 	struct job *j;
+	unsigned n = open ? worth(t) : 0;
 
 	note(t, open, 0);
-	if (!open || t->noffer >= LOOK)
+	if (t->noffer >= n)
 		return;
 	order_run(t);
-	while (t->noffer < LOOK && (v = t->ready.head) != NULL) {
+	while (t->noffer < n && (v = t->ready.head) != NULL) {
 		if (count(v) < 0)
 			return;		/* another time */
 		j = find(v);

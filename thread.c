@@ -646,8 +646,11 @@ struct vertex *
 th_feed(struct ta *ta)
 {
 	struct thread *t = ta->thread;
-	struct vertex *v = ta->first != NULL ? ta->first : t->ready.head;
+	struct vertex *v = ta->first;
 
+	/* what is on offer goes before those that wait */
+	if (v == NULL && (!is_preempt(ta->ring) || t->noffer == 0))
+		v = t->ready.head;
 	if (v == NULL || !ta->working || ta->ring->old || !may_feed(t) ||
 	    !has_room(t, t->nta - 1))
 		return NULL;

@@ -181,6 +181,27 @@ for order in random preempt; do
 	sched_stop
 done
 
+# Jobs ahead are those that are next.
+rm -f "$gate" "$tmp/out"
+conf "$tmp/cf" <<END
+*/*	interval=1h order=preempt slotcost=0 maxthr=1 overfeed=4
+test/*	command="$A -c test -o $tmp/out -w $gate"
+END
+spool_new "$po"
+put_many "$po" 150 1 test
+ok 'start' sched_start "$po" "$tmp/cf" -v
+wait_for 10 loaded 150
+: >"$gate"
+wait_for 20 po_empty "$po"
+lines 'load msg=' | sed 's/.*load msg=//; s/ .*//' >"$tmp/loaded"
+is 'preempting, jobs ahead are those that are next' \
+    "$(awk '{ print $1 }' "$tmp/out" | cmp - "$tmp/loaded" 2>&1)" ''
+ok '... and there are some' awk '/ to pid=.*-1/ { n++ } / from pid=.*#hungry/ {
+	n -= n > 0 }
+	n > most { most = n }
+	END { exit most < 3 }' "$tmp/sched.log"
+sched_stop
+
 # An agent of a configuration that was replaced ends with what it has.
 rm -f "$gate" "$tmp/old" "$tmp/new"
 conf "$tmp/cf" <<END
