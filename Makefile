@@ -5,6 +5,8 @@
 #	make run		a small spool, and mail being delivered
 #	make check		the tests
 #	make install		under PREFIX; DESTDIR= for packaging
+#	make uninstall		takes it away again, but no configuration
+#	make dist		an archive of the source
 #
 # For an old or small system, say what is missing, for example
 #	make CPPFLAGS="-DNO_SOCKETPAIR -DNO_TCP"
@@ -42,13 +44,19 @@ BIN = $(PREFIX)/bin
 SBIN = $(PREFIX)/sbin
 MAN = $(PREFIX)/share/man
 
+# What mailq is installed as, where another package has that name.
+MAILQNAME = mailq
+
+# What is installed once and then left alone.
+CONFIG = scheduler.cf sm.cf routes
+
 # Where a running system has its things; agents are in MAILBIN/ta.
 POSTOFFICE = /var/spool/postoffice
 MAILBIN = $(PREFIX)/lib/mail
 MAILSHARE = $(PREFIX)/share/mail
 LOGDIR = /var/log
 
-PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"'
+PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"' -DMAILQNAME='"$(MAILQNAME)"'
 
 OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o thread.o ring.o dest.o order.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
@@ -257,26 +265,33 @@ bench: all $(TESTS) bench/waits bench/limit
 	sh bench/order
 	sh bench/core
 
+# A program that runs is not written over but replaced.
 install: all
-	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man8
-	umask 022; cp scheduler $(DESTDIR)$(SBIN)/scheduler
+	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man7 $(DESTDIR)$(MAN)/man8
+	umask 022; rm -f $(DESTDIR)$(SBIN)/scheduler; cp scheduler $(DESTDIR)$(SBIN)/scheduler
+	umask 022; for f in $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f && cp $$f $(DESTDIR)$(MAILBIN)/$$f || exit; done
+	umask 022; rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)
 	umask 022; cp submit $(DESTDIR)$(BIN)/submit
-	umask 022; cp mailq $(DESTDIR)$(BIN)/mailq
-	umask 022; cp $(AGENTS) $(DESTDIR)$(MAILBIN)/ta
-	umask 022; cp man/submit.1 man/mailq.1 $(DESTDIR)$(MAN)/man1
-	umask 022; cp man/scheduler.8 man/mailbox.8 man/hold.8 man/sm.8 man/errormail.8 man/smtp.8 $(DESTDIR)$(MAN)/man8
-	umask 022; cp man/scheduler.cf.5 $(DESTDIR)$(MAN)/man5
-	umask 022; test -f $(DESTDIR)$(MAILSHARE)/scheduler.cf || cp scheduler.cf $(DESTDIR)$(MAILSHARE)/scheduler.cf
-	umask 022; test -f $(DESTDIR)$(MAILSHARE)/sm.cf || cp sm.cf $(DESTDIR)$(MAILSHARE)/sm.cf
-	umask 022; test -f $(DESTDIR)$(MAILSHARE)/routes || cp routes $(DESTDIR)$(MAILSHARE)/routes
+	umask 022; cp mailq $(DESTDIR)$(BIN)/$(MAILQNAME)
+	umask 022; cp man/submit.1 $(DESTDIR)$(MAN)/man1/submit.1
+	umask 022; cp man/mailq.1 $(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
+	umask 022; for s in 5 7 8; do cp man/*.$$s $(DESTDIR)$(MAN)/man$$s || exit; done
+	umask 022; for f in $(CONFIG); do test -f $(DESTDIR)$(MAILSHARE)/$$f || cp $$f $(DESTDIR)$(MAILSHARE)/$$f || exit; done
 
 # The configuration and the post office stay.
 uninstall:
-	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(MAN)/man8/scheduler.8 $(DESTDIR)$(MAN)/man5/scheduler.cf.5
-	rm -f $(DESTDIR)$(MAN)/man8/mailbox.8 $(DESTDIR)$(MAN)/man8/hold.8 $(DESTDIR)$(MAN)/man8/sm.8 $(DESTDIR)$(MAN)/man8/errormail.8 $(DESTDIR)$(MAN)/man8/smtp.8
-	rm -f $(DESTDIR)$(MAILBIN)/ta/mailbox $(DESTDIR)$(MAILBIN)/ta/hold $(DESTDIR)$(MAILBIN)/ta/sm $(DESTDIR)$(MAILBIN)/ta/errormail $(DESTDIR)$(MAILBIN)/ta/smtp
-	rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(MAN)/man1/submit.1
-	rm -f $(DESTDIR)$(BIN)/mailq $(DESTDIR)$(MAN)/man1/mailq.1
+	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)
+	for f in $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f; done
+	rm -f $(DESTDIR)$(MAN)/man1/submit.1 $(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
+	for s in 5 7 8; do for f in man/*.$$s; do rm -f $(DESTDIR)$(MAN)/man$$s/$${f#man/}; done; done
+
+# A directory and an archive of it, named by the version.
+dist: clean
+	v=scheduler-`sed -n 's/^#define VERSION[^"]*"\(.*\)".*/\1/p' scheduler.h`; rm -rf $$v $$v.tar.gz && mkdir $$v && cp -R .ci .gitignore LICENSE Makefile README *.c *.h $(CONFIG) mq sub ta t man bench $$v && tar cf - $$v | gzip -n >$$v.tar.gz && rm -rf $$v && echo $$v.tar.gz
+
+# The example of scheduler-protocol(7), a transport agent in shell.
+give: man/scheduler-protocol.7
+	sh t/cut-agent >$@ && chmod 755 $@
 
 clean:
-	rm -f scheduler mailq submit $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits bench/limit
+	rm -f scheduler mailq submit give $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits bench/limit

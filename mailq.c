@@ -18,6 +18,9 @@
 #include "scheduler.h"
 #include <ctype.h>
 
+#ifndef MAILQNAME
+#define MAILQNAME	"mailq"
+#endif
 #define WHAT_MOST	400	/* bytes that a command is about */
 #define ANSWER_MOST	1000000L	/* bytes of an answer to a command */
 
@@ -43,7 +46,7 @@ static void
 complain(const char *what)
 {
 	fflush(stdout);
-	fputs("mailq: ", stderr);
+	fputs(MAILQNAME ": ", stderr);
 	mq_put(stderr, what);
 	putc('\n', stderr);
 }
@@ -397,7 +400,7 @@ answer(struct mq_in *in)
 	head[n] = '\0';
 	if (strcmp(head, "no ") == 0) {
 		f = stderr;
-		fputs("mailq: ", f);
+		fputs(MAILQNAME ": ", f);
 		rc = X_UNAVAILABLE;
 	} else if (strcmp(head, "ok ") != 0) {
 		complain("the scheduler's answer is not understood");
@@ -509,7 +512,7 @@ main(int argc, char **argv)
 		case 'q': ask.pipe = optarg; break;
 		case 'p': ask.port = optarg; break;
 		case 'V':
-			puts("mailq " VERSION);
+			puts(MAILQNAME " " VERSION);
 			return 0;
 		default:
 			return usage(NULL);

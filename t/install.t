@@ -13,7 +13,7 @@ for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/
     share/man/man8/sm.8 share/man/man8/errormail.8 \
     lib/mail/ta/smtp share/man/man8/smtp.8 \
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
-    share/man/man5/scheduler.cf.5; do
+    share/man/man5/scheduler.cf.5 share/man/man7/scheduler-protocol.7; do
 	[ -f "$tmp/root/usr/$f" ] || echo "$f"
 done >"$tmp/missing"
 is '... everything is there' "$(cat "$tmp/missing")" ''
@@ -25,11 +25,46 @@ m install >/dev/null 2>&1
 is 'a configuration is never overwritten' \
     "$(cat "$tmp/root/usr/share/mail/"*.cf | grep '^# mine')" '# mine
 # mine, too'
+# A running program cannot be written over.
+inode() {
+	ls -i "$tmp/root/usr/sbin/scheduler" | awk '{ print $1 }'
+}
+was=$(inode)
+ln "$tmp/root/usr/sbin/scheduler" "$tmp/running"
+m install >/dev/null 2>&1
+ok 'a program is replaced, not written over' [ "$(inode)" != "$was" ]
 ok 'make uninstall' m uninstall
 is '... leaves the configuration alone' \
     "$(cd "$tmp/root" && find . -type f | sort)" './usr/share/mail/routes
 ./usr/share/mail/scheduler.cf
 ./usr/share/mail/sm.cf'
+
+# Its own copy of the sources, since other builds are at work beside it.
+mkdir "$tmp/src"
+(cd "$top" && cp -R Makefile LICENSE README .gitignore .ci ./*.c ./*.h \
+    scheduler.cf sm.cf routes mq sub ta t man bench "$tmp/src")
+cd "$tmp/src" || exit 1
+ok 'make dist' make MAKEFLAGS= dist
+like '... an archive with the version' "$(ls)" '^scheduler-[0-9.]+\.tar\.gz$'
+ok '... that can be unpacked' sh -c 'gzip -dc scheduler-*.tar.gz | tar xf -'
+is '... without what is made' \
+    "$(find scheduler-* -name '*.o' -o -name scheduler -type f)" ''
+cd scheduler-*[0-9] || exit 1
+is '... with all that git has' "$( (cd "$top" && git ls-files 2>/dev/null) |
+    while read -r f; do
+	[ -f "$f" ] || echo "$f"
+done)" ''
+n() {
+	make DESTDIR="$tmp/other" PREFIX=/opt MAILQNAME=mqueue MAKEFLAGS= "$@"
+}
+ok '... and built, with another name for mailq' n install
+is '... which is installed so' "$(cd "$tmp/other/opt" &&
+    find . -name 'mailq*' -o -name 'mqueue*' | sort)" './bin/mqueue
+./share/man/man1/mqueue.1'
+like '... and is called so' "$("$tmp/other/opt/bin/mqueue" -V)" '^mqueue '
+n uninstall >/dev/null 2>&1
+is '... and goes' "$(cd "$tmp/other" && find . -name 'mqueue*')" ''
+cd "$top" || exit 1
 
 # In a tree of its own, so that nobody else's ./run is touched.
 mkdir "$tmp/tree" "$tmp/tree/t"

@@ -1,0 +1,143 @@
+#!/bin/sh
+# The agent of scheduler-protocol(7), as a reader would cut it out, and what
+# else that page promises.
+. "${0%/*}/lib.sh"
+
+po=$tmp/po
+tab=$(printf '\t')
+sep=$(printf '\001')
+sh "$top/t/cut-agent" >"$tmp/bin/ta/give"
+chmod 755 "$tmp/bin/ta/give"
+ok 'the example of the page is a script' sh -n "$tmp/bin/ta/give"
+
+# Takes mail, or says what its user's name asks for.
+cat >"$tmp/bin/take" <<END
+#!/bin/sh
+cat >"$tmp/got.\$$" || exit 1
+printf '%s|%s|%s\n' "\$HOST" "\$USER" "\$SENDER" >>"$tmp/who"
+case \$USER in
+gone) echo 'no such user'; exit 67 ;;
+full) [ -e "$tmp/room" ] || { printf 'it is\nfull\n'; exit 75; } ;;
+slow) : >"$tmp/slow"; until [ -e "$tmp/go" ]; do sleep 1; done ;;
+esac
+mv "$tmp/got.\$$" "$tmp/box.\$USER"
+END
+chmod 755 "$tmp/bin/take"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1s retries="1" expiry=1d
+prog/*	command="give \$channel $tmp/bin/take"
+END
+spool_new "$po"
+
+letter() {	# name, recipients on standard input
+	{
+		printf 'i %s\no 9\nl <x@test>\ns local - anna@test 0\n' "$1"
+		cat
+		printf 'm\nSubject: %s\nr           prog no trap 0\n\n' "$1"
+	} >"$tmp/ctl"
+	printf 'skipped: the body\n' >"$po/queue/$1"
+	mv "$tmp/ctl" "$po/transport/$1"
+}
+letter 101-1 <<'END'
+r           prog Here.Test bert 0
+N NOTIFY=SUCCESS
+r           prog here.test "two words"@test 0
+r           prog ((first.test b)(c)) carl 0
+r           other here.test nobody 0
+END
+letter 102-1 <<'END'
+r           prog here.test gone 0
+r           prog here.test full 0
+END
+letter 103-1 <<'END'
+rprog here.test old 0
+END
+sed 's/^rprog/r prog/' "$po/transport/103-1" >"$tmp/ctl"
+mv "$tmp/ctl" "$po/transport/103-1"
+ok 'start' sched_start "$po" "$tmp/cf" -v
+ok 'mail is delivered by it' wait_for 30 [ -e "$tmp/box.old" ]
+ok '... and put off' wait_log 'deferred msg=102-1 .*it is.*full' 30
+like '... in the words of the command' "$(cat "$tmp/sched.log")" \
+    'from pid=[0-9]+ 102/[0-9]+\\011full\\001delayed\\0014\.0\.0\\001x-local; 450 \(it is\\015full\)\\001\\011deferred it is\\015full'
+: >"$tmp/room"
+ok '... to be delivered later' wait_for 30 [ -e "$tmp/box.full" ]
+ok 'a message is whole' wait_log 'complete msg=102-1 .*failed=some' 30
+is 'a header block, an empty line, the body' "$(cat "$tmp/box.bert")" \
+    'Subject: 101-1
+r           prog no trap 0
+
+the body'
+is 'each recipient with host, user, sender' "$(sort -u "$tmp/who")" \
+    '((first.test b)(c))|carl|anna@test
+Here.Test|bert|anna@test
+here.test|"two words"@test|anna@test
+here.test|full|anna@test
+here.test|gone|anna@test
+here.test|old|anna@test'
+is 'everybody once' "$(ls "$tmp" | grep -c '^box')" 5
+is 'those of another channel are left' \
+    "$(grep -c '^r .*other' "$po/transport/101-1")" 1
+is 'the others have their tags' \
+    "$(grep -c '^r+ .*prog' "$po/transport/101-1")" 3
+like 'one is told of success' "$(cat "$po/transport/101-1")" \
+    "^d [0-9]+:[0-9]+:[0-9]+::[0-9]+${tab}bert${sep}delivered${sep}2.0.0"
+like 'who failed has a diagnostic' "$(cat "$po/postman/102-1.control")" \
+    "^d [0-9]+:[0-9]+:-1::[0-9]+${tab}gone${sep}failed${sep}5.1.1${sep}x-local; 550 \(no such user\)${sep}${tab}no such user"
+is '... and the tag' "$(sed -n 's/^r\(.\).*gone 0$/\1/p' \
+    "$po/postman/102-1.control")" -
+
+# It dies with mail in its hands.
+letter 104-1 <<'END'
+r           prog here.test slow 0
+END
+ok 'an agent at work' wait_for 30 [ -e "$tmp/slow" ]
+like '... has locked its recipient' "$(cat "$po/transport/104-1")" \
+    '^r~[ a][ 0-9a-z]{5}    prog here'
+pid=$(sed -n 's/^r~ *\([0-9]*\)  .*/\1/p' "$po/transport/104-1")
+: >"$tmp/go"
+if [ -n "$pid" ]; then
+	kill -9 "$pid"
+	ok '... and is killed' wait_log "agent-lost pid=$pid" 30
+else
+	skip '... and is killed' 'its number is too large to be read here'
+fi
+ok 'another one does it again' wait_log 'complete msg=104-1' 30
+is 'no line that the page does not have' \
+    "$(lines 'garbled|unknown status|refused')" ''
+
+# The wire of dumps.
+sched_facts() {
+	"$top/t/ask" pipe "$po/public/.mailq.text" >"$tmp/dump" 2>&1 ||
+	    "$top/t/ask" pipe "$pipe" >"$tmp/dump" 2>&1
+}
+pipe=$(sed -n 's/.*mailq pipe=\([^ ]*\) commands=.*/\1/p' "$tmp/sched.log")
+ok 'a dump' sched_facts
+facts() {	# letter
+	awk -F"$tab" -v want="$1" '
+	$0 == "Facts:" { on = 1 }
+	on && $1 == want { print NF }' "$tmp/dump" | sort -u
+}
+is '... its first line' "$(sed 1q "$tmp/dump")" 'version zmailer 1.0'
+is '... its last line' "$(tail -n 1 "$tmp/dump")" 'End:'
+for fact in p:2 t:3 d:17 m:6 v:8; do
+	is "... the fields of ${fact%:*} are as on the page" \
+	    "$(facts "${fact%:*}")" "${fact#*:}"
+done
+sched_stop
+
+# As the page has it, by hand.
+letter 105-1 <<'END'
+r           prog here.test dora 0
+END
+cd "$po/transport" || exit 1
+printf '105-1\tHERE.TEST\n#idle\n999-9\t-\n\n' |
+    sh "$tmp/bin/ta/give" prog "$tmp/bin/take" >"$tmp/said" 2>/dev/null
+is 'by hand' "$(sed "s/$sep/|/g" "$tmp/said")" "#hungry
+105/45${tab}dora|delivered|2.0.0|x-local; 250 (taken)|${tab}ok taken
+#hungry
+#hungry
+#resync 999-9
+#hungry"
+is '... the tag' "$(sed -n 's/^r\(.\).*dora 0$/\1/p' 105-1)" +
+finish
