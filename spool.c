@@ -492,13 +492,16 @@ spool_where(const char *base, char *name)
 	return -1;
 }
 
-/* rename that never replaces anything and makes hash directories: 0 or -1. */
+/* rename that never replaces anything and makes hash directories: 0 or -1,
+ * with ENOENT when there is nothing to move. */
 static int
 move(const char *from, const char *to)
 {
 	char dir[PATH_MAX_], *p;
 	struct stat st;
 
+	if (lstat(from, &st) < 0)
+		return -1;
 	if (lstat(to, &st) == 0) {
 		errno = EEXIST;
 		return -1;

@@ -113,6 +113,15 @@ is 'one level; what has its place keeps it' \
     "$(cd "$po/transport" && echo ?/11* ?/?/11*)" \
     'X/11026545-3 L/X/11026545-1 M/Z/11026573-2'
 sched_stop
+put "$po" 11026547-1 wait h user
+mv "$po/queue/11026547-1" "$po/queue/Z/11026547-1" 2>/dev/null || {
+	mkdir "$po/queue/Z"
+	mv "$po/queue/11026547-1" "$po/queue/Z/11026547-1"
+}
+ok 'start when a crash has come between the two' \
+    sched_start "$po" "$tmp/cf" -H
+ok '... the control file follows' wait_log 'deferred msg=Z/11026547-1'
+sched_stop
 rm -rf "$po"
 
 # ---- what cannot be used ---------------------------------------------------------------
