@@ -204,6 +204,21 @@ put_tag(int fd, unsigned long off, int tag, int with_pid)
 	return 0;
 }
 
+/* Takes off the lock of a process that is gone.  It may have set another tag
+ * between our look at the line and its end; now nobody does.  The tag. */
+static int
+unlock(int fd, unsigned long off, int with_pid)
+{
+	char tag;
+
+	if (lseek(fd, (off_t)(off + 1), SEEK_SET) < 0 ||
+	    read(fd, &tag, 1) != 1)
+		return '~';
+	if (tag == '~' && put_tag(fd, off, ' ', with_pid) == 0)
+		return ' ';
+	return (unsigned char)tag;
+}
+
 int
 ctl_mark(const char *name, unsigned long off, int tag)
 {
@@ -228,9 +243,8 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 		return -1;
 	if (head[1] == '~') {
 		*pid = line_pid(head + 2);
-		if (!alive(*pid) && put_tag(held.fd, off, ' ',
-		    has_pid(head, 0)) == 0)
-			return ' ';
+		if (!alive(*pid))
+			return unlock(held.fd, off, has_pid(head, 0));
 	}
 	return (unsigned char)head[1];
 }
@@ -480,8 +494,9 @@ see_rcpt(struct ctl *c)
 	}
 	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
 	    c->name, c->l.off, pid);
-	put_tag(c->l.fd, c->l.off, ' ', has_pid(c->l.line, c->format));
-	return CTL_RCPT;
+	tag = unlock(c->l.fd, c->l.off, has_pid(c->l.line, c->format));
+	c->nfailed += tag == '-';
+	return tag == '+' || tag == '-' ? CTL_END : CTL_RCPT;
 }
 
 static enum ctl_item
