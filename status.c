@@ -40,6 +40,7 @@
 				 * excepted */
 #define PATIENCE	3	/* seconds for a dump when others wait */
 #define BIND_AGAIN	30	/* seconds until a taken port is tried again */
+#define OPEN_AGAIN	3	/* ... a taken pipe */
 #define REQUEST_MOST	2100	/* bytes in a request */
 #define SUFFIX_MOST	20
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
@@ -64,6 +65,8 @@ static struct {
 #endif
 	double	rest;			/* mono; no caller is taken until */
 	struct door ask, order;
+	double	open_at;		/* mono; try the pipes again, 0: no need */
+	int	open_said;		/* that one cannot be had */
 	struct {
 		long	pid;		/* 0: free */
 		long	uid;		/* of the asker, -1: not known */
@@ -322,38 +325,6 @@ slowest(void)
 	return worst;
 }
 
-/* Others wait: one that takes too long has to go. */
-void
-status_timers(void)
-{
-	int i = slowest();
-
-	if (st.bind_at > 0 && st.bind_at <= now.mono)
-		bind_port();
-	if (st.nasker == 0 || st.dump[i].pid == 0 ||
-	    st.dump[i].since + PATIENCE > now.mono)
-		return;
-	if (may_say())
-		log_info("mailq pid=%ld uid=%ld reads too slowly while others "
-		    "wait", st.dump[i].pid, st.dump[i].uid);
-	kill((pid_t)st.dump[i].pid, SIGKILL);
-	st.dump[i].since = now.mono;	/* its end will be told to us */
-}
-
-double
-status_wait(void)
-{
-	double when = now.mono + 3600;
-
-	if (st.rest > now.mono)
-		when = st.rest;
-	if (st.bind_at > 0 && st.bind_at < when)
-		when = st.bind_at;
-	if (st.nasker > 0 && st.dump[slowest()].since + PATIENCE < when)
-		when = st.dump[slowest()].since + PATIENCE;
-	return when > now.mono ? when - now.mono : 0;
-}
-
 /* SIGUSR2: a dump for a person, beside the log. */
 void
 status_file(void)
@@ -507,32 +478,61 @@ open_door(struct door *d, const char *path, const char *reply, int mode)
 }
 
 static void
-open_doors(void)
+open_ask(void)
 {
-	char path[PATH_MAX_], reply[PATH_MAX_];
+	char path[PATH_MAX_];
 	const char *pipe = opt.rendezvous != NULL ? opt.rendezvous : TMP_PIPE;
-	struct stat office;
 	int err;
 
+	if (open_door(&st.ask, pipe, pipe, 0622) == 0)
+		return;
+	err = errno;
+	if (!st.open_said && (opt.rendezvous != NULL ||
+	    (err != ENOENT && err != EBUSY)))
+		log_err("mailq pipe=%s %s", pipe, strerror(err));
 	text_fmt(path, sizeof(path), "%s/public/.mailq.text", opt.postoffice);
-	if (open_door(&st.ask, pipe, pipe, 0622) < 0) {
-		err = errno;
-		if (opt.rendezvous != NULL || (err != ENOENT && err != EBUSY))
-			log_err("mailq pipe=%s %s", pipe, strerror(err));
-		if (open_door(&st.ask, path, path, 0622) < 0)
-			log_err("mailq pipe=%s %s", path, strerror(errno));
-	}
+	if (open_door(&st.ask, path, path, 0622) < 0 && !st.open_said)
+		log_err("mailq pipe=%s %s", path, strerror(errno));
+}
+
+static void
+open_order(void)
+{
+	char path[PATH_MAX_], reply[PATH_MAX_];
+	struct stat office;
+
 	text_fmt(path, sizeof(path), "%s/.mailq.command", opt.postoffice);
 	text_fmt(reply, sizeof(reply), "%s/public/.mailq.command",
 	    opt.postoffice);
-	if (open_door(&st.order, path, reply, 0620) < 0)
-		log_err("mailq pipe=%s %s", path, strerror(errno));
-	else if (stat(opt.postoffice, &office) < 0 ||
+	if (open_door(&st.order, path, reply, 0620) < 0) {
+		if (!st.open_said)
+			log_err("mailq pipe=%s %s", path, strerror(errno));
+		return;
+	}
+	if (stat(opt.postoffice, &office) < 0 ||
 	    fchown(st.order.in, geteuid() == 0 ? office.st_uid :
 	    (uid_t)-1, office.st_gid) < 0)
 		log_warn("mailq pipe=%s cannot get the owner of the post "
 		    "office: %s", path, strerror(errno));
-	log_info("mailq pipe=%s commands=%s", st.ask.path, st.order.path);
+}
+
+/* Opens the doors that are not open.  After a crash somebody may still hold
+ * what was left behind for a moment: then it is tried again. */
+static void
+open_doors(void)
+{
+	int closed;
+
+	if (st.ask.in < 0)
+		open_ask();
+	if (st.order.in < 0)
+		open_order();
+	closed = st.ask.in < 0 || st.order.in < 0;
+	st.open_at = closed ? now.mono + OPEN_AGAIN : 0;
+	if (!closed || !st.open_said)
+		log_info("mailq pipe=%s commands=%s", st.ask.in < 0 ? "none" :
+		    st.ask.path, st.order.in < 0 ? "none" : st.order.path);
+	st.open_said = closed;
 }
 
 /* ---- requests -------------------------------------------------------- */
@@ -693,6 +693,42 @@ status_do(fd_set *in)
 		read_door(&st.ask, asked, ASKERS - st.nasker);
 	if (st.order.in >= 0 && FD_ISSET(st.order.in, in))
 		read_door(&st.order, ordered, ASKERS);
+}
+
+/* Others wait: one that takes too long has to go. */
+void
+status_timers(void)
+{
+	int i = slowest();
+
+	if (st.bind_at > 0 && st.bind_at <= now.mono)
+		bind_port();
+	if (st.open_at > 0 && st.open_at <= now.mono)
+		open_doors();
+	if (st.nasker == 0 || st.dump[i].pid == 0 ||
+	    st.dump[i].since + PATIENCE > now.mono)
+		return;
+	if (may_say())
+		log_info("mailq pid=%ld uid=%ld reads too slowly while others "
+		    "wait", st.dump[i].pid, st.dump[i].uid);
+	kill((pid_t)st.dump[i].pid, SIGKILL);
+	st.dump[i].since = now.mono;	/* its end will be told to us */
+}
+
+double
+status_wait(void)
+{
+	double when = now.mono + 3600;
+
+	if (st.rest > now.mono)
+		when = st.rest;
+	if (st.bind_at > 0 && st.bind_at < when)
+		when = st.bind_at;
+	if (st.open_at > 0 && st.open_at < when)
+		when = st.open_at;
+	if (st.nasker > 0 && st.dump[slowest()].since + PATIENCE < when)
+		when = st.dump[slowest()].since + PATIENCE;
+	return when > now.mono ? when - now.mono : 0;
 }
 
 void

@@ -174,4 +174,19 @@ else
 	skip '... but ask' 'not root, or no setpriv'
 fi
 sched_stop
+
+# ---- a pipe that somebody still holds ------------------------------------------------
+
+mkfifo "$po/.mailq.command"
+exec 8<>"$po/.mailq.command"
+ok 'start while the pipe is held by another' sched_start "$po" "$tmp/cf"
+like '... there are no commands' "$(lines 'mailq pipe=.* commands=')" \
+    'commands=none$'
+exec 8>&-
+ok '... until it is let go' wait_log 'mailq pipe=.* commands=/' 20
+order flush none/*
+like '... then there are' "$said" '^no nothing in the queue'
+is 'that it could not be had is said once' \
+    "$(count ' err mailq pipe=.*command ')" 1
+sched_stop
 finish
