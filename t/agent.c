@@ -11,6 +11,7 @@
  *
  *	-c CHANNEL	only recipients of this channel
  *	-h HOST		nothing: a place for $host
+ *	-H HOST		only recipients with this host
  *	-o FILE		what was delivered, one write for a line
  *	-f FILE		until FILE exists, report "deferred not yet" instead
  *	-w FILE		before a job is reported, wait until FILE exists
@@ -28,6 +29,18 @@
  *	-n STATUS	the notary fields name this status ("4.4.1 (gone)")
  *	-e		at the start, print the environment and so on to -s
  *
+ * For torture, where agents, too, are killed at any moment:
+ *
+ *	-l		lock each recipient before anything, with '~' and our
+ *			pid; when its tag is set, add a line "+ NAME OFFSET"
+ *	-A FILE		hold a lock on it for as long as we live
+ *	-z SEED,N,N,N,N	chance: of 1000 recipients so many fail, are deferred,
+ *			are deferred with their host; of 1000 agents so many
+ *			die before they say a word.  Whether one fails is up
+ *			to its name alone.
+ *	-K MILLIS	by KILL, at a random moment before that is over, with
+ *			a line "K PID"
+ *
  * Exit: 0 at an empty line or the end of input.
  */
 #include "../util.h"
@@ -38,14 +51,18 @@
 extern char **environ;
 
 static struct {
-	const char *channel, *out, *until, *gate, *log, *extra, *notary;
+	const char *channel, *host, *out, *until, *gate, *log, *extra, *notary;
 	int	die_before, die_after, first, untagged, mute, resync, inspect;
-	int	deaf, timed;
-	long	millis;
+	int	deaf, timed, lock;
+	long	millis, kill;
+	long	chance[5];	/* seed, then parts of 1000 */
 	char	status[400];
 } arg;
 
+enum { SEED, FAIL, DEFER, DEFERALL, STILLBORN };
+
 static int njobs;
+static int locks = -1;		/* the control file, for its tags */
 
 static int
 exists(const char *path)
@@ -101,6 +118,18 @@ nap(void)
 	select(0, NULL, NULL, NULL, &tv);
 }
 
+/* -m */
+static void
+work(void)
+{
+	struct timeval tv;
+
+	tv.tv_sec = arg.millis / 1000;
+	tv.tv_usec = arg.millis % 1000 * 1000;
+	if (arg.millis > 0)
+		select(0, NULL, NULL, NULL, &tv);
+}
+
 /* What the scheduler gave us: one NAME=value a line, then facts. */
 static void
 inspect(int argc, char **argv)
@@ -132,23 +161,170 @@ inspect(int argc, char **argv)
 	append(arg.log, line);
 }
 
+/* ---- torture --------------------------------------------------------- */
+
+static void
+on_alarm(int sig)
+{
+	char line[40];
+
+	(void)sig;
+	text_fmt(line, sizeof(line), "K %ld\n", (long)getpid());
+	append(arg.out, line);
+	kill(getpid(), SIGKILL);
+}
+
+static void
+kill_later(void)
+{
+	struct itimerval it;
+	long at = (long)rnd((unsigned long)arg.kill * 1000) + 1;
+
+	memset(&it, 0, sizeof(it));
+	it.it_value.tv_sec = at / 1000000L;
+	it.it_value.tv_usec = at % 1000000L;
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
+/* A lock that ends when we do; the file stays open. */
+static void
+live(const char *path)
+{
+	struct flock fl;
+	int fd = open(path, O_RDWR | O_CREAT, 0666);
+
+	memset(&fl, 0, sizeof(fl));
+	fl.l_type = F_RDLCK;
+	fl.l_whence = SEEK_SET;
+	if (fd < 0 || fcntl(fd, F_SETLK, &fl) < 0)
+		_exit(X_IOERR);
+}
+
+static void
+chances(const char *s)
+{
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		arg.chance[i] = (long)num_of(s, &s);
+		s += *s == ',';
+	}
+	rnd_seed((unsigned long)arg.chance[SEED] * 65599 +
+	    (unsigned long)getpid());
+	if ((long)rnd(1000) < arg.chance[STILLBORN])
+		_exit(X_SOFTWARE);
+}
+
+/* What chance wants instead of a delivery, or NULL. */
+static const char *
+by_chance(const char *name, long off)
+{
+	const char *base = strrchr(name, '/');
+	unsigned fate = hash_text(base == NULL ? name : base + 1,
+	    (unsigned)(arg.chance[SEED] + off));
+	long n;
+
+	if ((long)((fate >> 8) % 1000) < arg.chance[FAIL])
+		return "error it is not to be";
+	n = (long)rnd(1000);
+	if (n < arg.chance[DEFERALL])
+		return "deferall nobody home";
+	return n < arg.chance[DEFERALL] + arg.chance[DEFER] ?
+	    "deferred another time" : NULL;
+}
+
+/* "~" and our pid: right aligned in six bytes, or 'a' and base 36. */
+static void
+lock_text(char *s)
+{
+	static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	long pid = (long)getpid();
+	int i;
+
+	if (pid < 1000000L) {
+		text_fmt(s, 8, "~%6ld", pid);
+		return;
+	}
+	strcpy(s, "~a");
+	for (i = 6; i > 1; i--, pid /= 36)
+		s[i] = digit[pid % 36];
+	s[7] = '\0';
+}
+
+/* Makes the recipient ours: 1, or 0 when it is no longer to be had. */
+static int
+take(long off)
+{
+	struct flock fl;
+	char mine[8], tag = '?';
+
+	memset(&fl, 0, sizeof(fl));
+	fl.l_type = F_WRLCK;
+	fl.l_whence = SEEK_SET;
+	fl.l_start = off + 1;
+	fl.l_len = 1;
+	fcntl(locks, F_SETLKW, &fl);
+	lseek(locks, off + 1, SEEK_SET);
+	if (read(locks, &tag, 1) == 1 && tag == ' ') {
+		lock_text(mine);
+		lseek(locks, off + 1, SEEK_SET);
+		if (fd_write(locks, mine, 7) < 0)
+			tag = '?';
+	}
+	fl.l_type = F_UNLCK;
+	fcntl(locks, F_SETLK, &fl);
+	return tag == ' ';
+}
+
+static void
+untake(long off, int tag)
+{
+	char field[8];
+
+	text_fmt(field, sizeof(field), "%c      ", tag);
+	lseek(locks, off + 1, SEEK_SET);
+	if (fd_write(locks, field, 7) < 0)
+		_exit(X_IOERR);
+}
+
+/* ---- one job --------------------------------------------------------- */
+
+static void
+set_tag(FILE *f, const char *name, long off, int tag)
+{
+	char line[200];
+
+	if (arg.lock) {
+		untake(off, tag);
+		text_fmt(line, sizeof(line), "+ %s %ld\n", name, off);
+		if (tag == '+')
+			append(arg.out, line);
+		return;
+	}
+	if (arg.untagged || tag == ' ')
+		return;
+	fseek(f, off + 1, SEEK_SET);
+	putc(tag, f);
+	fflush(f);
+}
+
 /* One recipient at off, its line at hand. */
 static void
 deliver(FILE *f, const char *name, long off, const char *host)
 {
 	const char *base = strrchr(name, '/'), *status = arg.status;
+	const char *chance = by_chance(name, off);
 	char line[1000], notary[300];
 	struct timeval tv;
 	struct text t;
 	int tag = ' ';
 
-	tv.tv_sec = arg.millis / 1000;
-	tv.tv_usec = arg.millis % 1000 * 1000;
-	if (arg.millis > 0)
-		select(0, NULL, NULL, NULL, &tv);
-
+	work();
 	if (arg.until != NULL && !exists(arg.until))
 		status = "deferred not yet";
+	if (chance != NULL)
+		status = chance;
 	if (strncmp(status, "ok", 2) == 0)
 		tag = '+';
 	else if (strncmp(status, "error", 5) == 0)
@@ -164,12 +340,10 @@ deliver(FILE *f, const char *name, long off, const char *host)
 		}
 		text_add(&t, "\n");
 		append(arg.out, line);
+		if (arg.lock)
+			work();		/* a time to be killed in */
 	}
-	if (!arg.untagged && tag != ' ') {
-		fseek(f, off + 1, SEEK_SET);
-		putc(tag, f);
-		fflush(f);
-	}
+	set_tag(f, name, off, tag);
 	if (njobs == arg.die_after)
 		_exit(X_SOFTWARE);
 	text_fmt(notary, sizeof(notary), "user\1delayed\1%s\1x-local; 450\1",
@@ -207,14 +381,18 @@ parse(char *line, char **channel, char **host)
 static void
 job(char *name)
 {
-	char line[4096], *host = strchr(name, '\t'), *c, *h;
+	const char *host = arg.host;
+	char line[4096], *tab = strchr(name, '\t'), *c, *h;
 	long off = 0, next;
 	int n = 0;
 	FILE *f;
 
-	if (host != NULL)
-		*host++ = '\0';
+	if (tab != NULL) {
+		*tab = '\0';
+		host = tab + 1;
+	}
 	f = fopen(name, "r+");
+	locks = arg.lock ? open(name, O_RDWR) : -1;
 	if (++njobs == arg.die_before)
 		_exit(X_SOFTWARE);
 	while (arg.gate != NULL && !exists(arg.gate))
@@ -225,7 +403,8 @@ job(char *name)
 		if (line[0] != 'r' || line[1] != ' ' ||
 		    parse(line, &c, &h) < 0 ||
 		    (arg.channel != NULL && strcmp(c, arg.channel) != 0) ||
-		    (host != NULL && !same(h, host)))
+		    (host != NULL && !same(h, host)) ||
+		    (arg.lock && !take(off)))
 			continue;
 		if (arg.extra != NULL)
 			print_file(arg.extra);
@@ -235,6 +414,8 @@ job(char *name)
 	}
 	if (f != NULL)
 		fclose(f);
+	if (locks >= 0)
+		close(locks);
 	if (n == 0) {
 		print("#resync ");
 		print(name);
@@ -248,10 +429,12 @@ options(int argc, char **argv)
 	struct text t;
 	int c;
 
-	while ((c = getopt(argc, argv, "c:h:o:f:w:s:x:d:D:m:n:1ugreit")) != -1)
+	while ((c = getopt(argc, argv,
+	    "c:h:H:o:f:w:s:x:d:D:m:n:A:z:K:1ugreitl")) != -1)
 		switch (c) {
 		case 'c': arg.channel = optarg; break;
 		case 'h': break;
+		case 'H': arg.host = optarg; break;
 		case 'm': arg.millis = atol(optarg); break;
 		case 't': arg.timed = 1; break;
 		case 'o': arg.out = optarg; break;
@@ -262,6 +445,10 @@ options(int argc, char **argv)
 		case 'd': arg.die_before = atoi(optarg); break;
 		case 'D': arg.die_after = atoi(optarg); break;
 		case 'n': arg.notary = optarg; break;
+		case 'A': live(optarg); break;
+		case 'z': chances(optarg); break;
+		case 'K': arg.kill = atol(optarg); break;
+		case 'l': arg.lock = 1; break;
 		case '1': arg.first = 1; break;
 		case 'u': arg.untagged = 1; break;
 		case 'g': arg.mute = 1; break;
@@ -287,6 +474,8 @@ main(int argc, char **argv)
 		inspect(argc, argv);
 	if (arg.deaf)
 		signal(SIGTERM, SIG_IGN);
+	if (arg.kill > 0)
+		kill_later();
 	if (!arg.mute)
 		print("#hungry\n");
 	while (fgets(line, sizeof(line), stdin) != NULL) {
