@@ -60,7 +60,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o thread.o ring.o dest.o order.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad
 
 all: scheduler mailq submit $(AGENTS)
 
@@ -134,6 +134,9 @@ t/mkspool: t/mkspool.o util.o
 
 t/torture: t/torture.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/torture.o util.o $(LIBS)
+
+t/bad: t/bad.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/bad.o util.o $(LIBS)
 
 t/notify: t/notify.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/notify.o util.o $(LIBS)
@@ -242,6 +245,7 @@ t/invec.o: t/invec.c scheduler.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
 t/torture.o: t/torture.c util.h
+t/bad.o: t/bad.c util.h
 t/notify.o: t/notify.c util.h
 t/ask.o: t/ask.c util.h
 bench/waits.o: bench/waits.c util.h

@@ -13,8 +13,8 @@
  * it, the tags on disk decide; the rest is deferred like any other, so no
  * job is ever fed on at once to the next victim.
  *
- * A report that does not fit what the agent was given is logged and changes
- * nothing.  A recipient is found in O(log n) of its job.
+ * A report that does not fit what the agent was given changes nothing and is
+ * logged, but not without end.  A recipient is found in O(log n) of its job.
  *
  * Of a message that is only partly in core, agents deliver more than they
  * were given: all that the control file has for the host.  What they say of
@@ -23,6 +23,19 @@
 #include "scheduler.h"
 
 /* ---- reports --------------------------------------------------------- */
+
+int
+rp_noise(struct ta *ta)
+{
+	if (ta->noise <= NOISE_MOST)
+		ta->noise++;
+	else
+		return 0;
+	if (ta->noise > NOISE_MOST)
+		log_warn("agent-says pid=%d channel=%s too much; no more of "
+		    "it is logged", ta->pid, ta->ring->chan->name);
+	return ta->noise <= NOISE_MOST;
+}
 
 /* The recipient at off, or NULL. */
 static struct rcpt *
@@ -42,11 +55,13 @@ find(const struct vertex *v, unsigned long off)
 
 /* Why this agent cannot report on it. */
 static void
-refuse(const struct ta *ta, unsigned long num, unsigned long off)
+refuse(struct ta *ta, unsigned long num, unsigned long off)
 {
 	const struct message *m = q_find(num);
 	const struct vertex *v;
 
+	if (!rp_noise(ta))
+		return;
 	for (v = m == NULL ? NULL : m->v; v != NULL; v = v->mnext)
 		if (find(v, off) != NULL)
 			break;
@@ -219,8 +234,9 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 	for (i = 0; i < n && strcmp(status, statuses[i].word) != 0; i++)
 		;
 	if (i == n) {
-		log_warn("report agent=%d num=%lu rcpt=%lu unknown status %s",
-		    ta->pid, num, off, status);
+		if (rp_noise(ta))
+			log_warn("report agent=%d num=%lu rcpt=%lu unknown "
+			    "status %s", ta->pid, num, off, status);
 		return;
 	}
 	v = reported(ta, num, off, &r);

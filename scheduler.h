@@ -479,6 +479,8 @@ extern struct queue q;
  */
 enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
 
+#define NOISE_MOST	100	/* lines of noise of one agent that are logged */
+
 struct ta {
 	struct ta *next, *prev;		/* all agents */
 	struct ta *rnext, *rprev;	/* idle: of the ring */
@@ -495,7 +497,8 @@ struct ta {
 	unsigned skip;
 	unsigned stretch;	/* jobs fed since it came to its thread */
 	unsigned long njobs;	/* jobs fed since it came to be */
-	unsigned noise;		/* lines outside the protocol */
+	unsigned noise;		/* lines outside the protocol, and reports that
+				 * fit nothing */
 	unsigned char working;	/* it counts in thread->nta */
 	unsigned char unfed;	/* ... and in thread->nstart */
 	unsigned char reaped;
@@ -970,7 +973,9 @@ int	q_doomed(struct vertex *);
  * report.c - what agents say became of a job
  * ====================================================================== */
 
-/* A report line of the agent.  What does not fit is logged and changes
+/* The agent has said what does not fit: 1 when that is to be logged. */
+int	rp_noise(struct ta *);
+/* A report line of the agent.  What does not fit is noise and changes
  * nothing. */
 void	rp_report(struct ta *, unsigned long num, unsigned long off,
 	    const char *notary, const char *status, const char *message);

@@ -26,7 +26,8 @@
  * stops its ring for an interval, with one line in the log; where the command
  * names the host, its thread alone.  One that dies later loses nothing: the
  * tags on disk decide (rp_job_over).  One that is silent for the clause's
- * timeout with work in hand is ended.
+ * timeout with work in hand is ended; after too many lines outside the
+ * protocol, further ones are no better than silence.
  *
  * Costs: one pass O(agents), as select itself; a report O(log n) in its
  * message.
@@ -46,7 +47,6 @@
 #define MERCY		10	/* seconds from SIGTERM to SIGKILL */
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
-#define NOISE_MOST	100	/* lines outside the protocol that are logged */
 #define READS		4	/* of sizeof(inbuf) in one pass */
 
 static struct heap due;		/* agents, by timer */
@@ -456,12 +456,9 @@ noise(struct ta *ta, const char *what, const char *line)
 	text_fmt(ta->last, sizeof(ta->last), "%s", line);
 	if (!ta->spoke)
 		return;		/* it comes with the reason if it dies */
-	if (ta->noise++ < NOISE_MOST)
+	if (rp_noise(ta))
 		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
 		    ta->ring->chan->name, what, line);
-	else if (ta->noise == NOISE_MOST + 1)
-		log_warn("agent-says pid=%d channel=%s too much; no more of "
-		    "it is logged", ta->pid, ta->ring->chan->name);
 }
 
 static void
@@ -481,6 +478,7 @@ hungry(struct ta *ta)
 		noise(ta, "hungry, but it has no job", "");
 		return;
 	} else {
+		ta->heard = now.mono;
 		rp_job_over(ta, "transport agent did not report on it");
 	}
 	go_on(ta);
@@ -491,6 +489,7 @@ static void
 report(struct ta *ta, char *line)
 {
 	unsigned long num, off;
+	unsigned noisy = ta->noise;
 	const char *slash, *after;
 	char *notary, *status, *text;
 
@@ -515,6 +514,8 @@ report(struct ta *ta, char *line)
 	if (ta->jobs.n > 0)
 		ta->skip = 0;	/* it is at a job, #idle is behind it */
 	rp_report(ta, num, off, notary, status, text);
+	if (ta->noise == noisy)
+		ta->heard = now.mono;
 }
 
 static void
@@ -608,7 +609,8 @@ listen_to(struct ta *ta, int reads)
 				end(ta, 1);
 			return;
 		}
-		ta->heard = now.mono;
+		if (ta->noise < NOISE_MOST)	/* idle talk is no work */
+			ta->heard = now.mono;
 		hear(ta, inbuf, (size_t)n);
 		if ((size_t)n < sizeof(inbuf))
 			return;
