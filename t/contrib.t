@@ -1,0 +1,135 @@
+#!/bin/sh
+# The samples in contrib/: each is tried by the program that reads it, where
+# the machine has that.
+. "${0%/*}/lib.sh"
+
+c=$top/contrib
+po=$tmp/po
+# The sample, with the programs of this tree.
+here() {	# file
+	sed "s,/usr/local/sbin/scheduler,$top/scheduler,
+	    s,/usr/local/bin/submit,$top/submit,
+	    s,/usr/local/bin/mailq,$tmp/bin/mailq," "$1"
+}
+conf "$tmp/scheduler.cf" <<END
+PARAMmailqsock none
+*/*	interval=1m
+test/*	command="$top/t/agent -c test -o $tmp/out"
+END
+
+for f in rc.d runit/run openrc procd if-up; do
+	ok "$f is a script" sh -n "$c/$f"
+	ok '... to be executed' [ -x "$c/$f" ]
+done
+for f in "$c"/*; do
+	[ -d "$f" ] || sed -n 's,^[^#].*/usr/local/\(s*bin/[a-z]*\).*,\1,p' "$f"
+done | sort -u >"$tmp/programs"
+is 'they start what make install installs' "$(cat "$tmp/programs")" \
+    'bin/mailq
+bin/submit
+sbin/scheduler'
+is 'options of submit' "$(sed -n 's/.*submit \(-q\).*/\1/p' "$c/inittab" \
+    "$c/crontab" "$c/submit.service" | sort -u)" -q
+
+# ---- runit ----
+export POSTOFFICE="$po" MAILSHARE="$tmp" MAILBIN="$tmp/bin" LOGDIR="$tmp/log" \
+    RENDEZVOUS="$tmp/pipe"
+spool_new "$po"
+pid() {
+	cat "$po/.pid.scheduler"
+}
+other() {	# pid
+	[ -n "$(pid)" ] && [ "$(pid)" != "$1" ] && alive "$(pid)"
+}
+if command -v runsv >/dev/null 2>&1; then
+	mkdir -p "$tmp/run/scheduler/log"
+	here "$c/runit/run" >"$tmp/run/scheduler/run"
+	printf '#!/bin/sh\nexec cat >>%s\n' "$tmp/sched.log" \
+	    >"$tmp/run/scheduler/log/run"
+	chmod 755 "$tmp/run/scheduler/run" "$tmp/run/scheduler/log/run"
+	bg runsv "$tmp/run/scheduler"
+	ok 'runsv starts it' wait_log ' ready' 30
+	put "$po" 101-1 test host anna
+	ok '... mail is delivered' wait_log 'complete msg=101-1' 30
+	old=$(pid)
+	kill -9 "$old"
+	ok '... it is started again' wait_for 30 other "$old"
+	ok 'sv down ends it' sv -w 30 down "$tmp/run/scheduler"
+	ok '... with nothing left' [ ! -e "$po/.pid.scheduler" ]
+	sv -w 30 exit "$tmp/run/scheduler" >/dev/null 2>&1
+	wait "$bg_pid" 2>/dev/null
+else
+	skip 'a service of runit' 'no runsv'
+fi
+
+# ---- systemd ----
+if command -v systemd-analyze >/dev/null 2>&1; then
+	for unit in scheduler submit; do
+		here "$c/$unit.service" >"$tmp/$unit.service"
+		is "systemd-analyze says nothing of $unit.service" \
+		    "$(systemd-analyze verify --man=no \
+		    "$tmp/$unit.service" 2>&1 | grep "$unit.service")" ''
+	done
+	echo 'Restrat=always' >>"$tmp/submit.service"
+	like '... but of a word that is wrong' "$(systemd-analyze verify \
+	    --man=no "$tmp/submit.service" 2>&1)" Restrat
+else
+	skip 'units of systemd' 'no systemd-analyze'
+fi
+
+# ---- what others' scripts would do with ours ----
+# The verbs of OpenWrt's rc.common write down how they are called.
+like 'procd is told to run it in the foreground' "$(sh -c '
+	for f in procd_open_instance procd_set_param procd_close_instance \
+	    mkdir; do
+		eval "$f() { echo $f \"\$@\"; }"
+	done
+	. "$1"
+	start_service' sh "$c/procd")" \
+    '^procd_set_param command /usr/sbin/scheduler -i$'
+# So does rc.subr of the BSDs.
+cat >"$tmp/rc.subr" <<'END'
+load_rc_config() { :; }
+run_rc_command() { echo "$1 $name $command $pidfile $scheduler_enable"; }
+END
+sed "s,/etc/rc.subr,$tmp/rc.subr," "$c/rc.d" >"$tmp/rc.d"
+is 'rc.subr is told where it is' "$(sh "$tmp/rc.d" start)" \
+    'start scheduler /usr/local/sbin/scheduler /var/spool/postoffice/.pid.scheduler NO'
+
+# ---- packages ----
+# What OpenWrt's build system would do with the recipe.
+if make --version 2>/dev/null | grep GNU >/dev/null; then
+	mkdir -p "$tmp/wrt/scheduler-0.1" "$tmp/wrt/include"
+	(cd "$top" && cp -R Makefile ./*.c ./*.h scheduler.cf sm.cf routes \
+	    mq sub ta t man contrib "$tmp/wrt/scheduler-0.1")
+	: >"$tmp/wrt/rules.mk"
+	cat >"$tmp/wrt/include/package.mk" <<'END'
+define BuildPackage
+all:
+	$$(Build/Compile)
+	$$(call Package/$(1)/install,$$(OUT))
+endef
+END
+	ok 'the recipe for OpenWrt builds' make -f "$c/openwrt/Makefile" \
+	    MAKEFLAGS= TOPDIR="$tmp/wrt" INCLUDE_DIR="$tmp/wrt/include" \
+	    BUILD_DIR="$tmp/wrt" PKG_INSTALL_DIR="$tmp/wrt/i" \
+	    TARGET_CC="${CC:-cc}" TARGET_CFLAGS=-O OUT="$tmp/wrt/out"
+	ok '... a scheduler' "$tmp/wrt/out/usr/sbin/scheduler" -V
+	for f in $(sed -n 's,^/etc,etc,p' "$c/openwrt/Makefile"); do
+		[ -f "$tmp/wrt/out/$f" ] || echo "$f"
+	done >"$tmp/missing"
+	is '... its configuration' "$(cat "$tmp/missing")" ''
+else
+	skip 'the recipe for OpenWrt builds' 'no GNU make'
+fi
+
+# ---- a line that comes and goes ----
+cat >"$tmp/bin/mailq" <<END
+#!/bin/sh
+echo "\$@" >"$tmp/flushed"
+END
+chmod 755 "$tmp/bin/mailq"
+here "$c/if-up" >"$tmp/if-up"
+ok 'the line is up' env -i PATH="$PATH" sh "$tmp/if-up"
+is '... and mail is tried' "$(cat "$tmp/flushed")" 'flush smtp/*'
+finish
