@@ -61,6 +61,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o thread.o ring.o dest.o order.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad
+BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler mailq submit $(AGENTS)
 
@@ -157,6 +158,12 @@ t/dnssmtp: $(SMTP) t/dns.o
 bench/waits: bench/waits.o util.o
 	$(CC) $(LDFLAGS) -o $@ bench/waits.o util.o $(LIBS)
 
+bench/noop: bench/noop.o util.o
+	$(CC) $(LDFLAGS) -o $@ bench/noop.o util.o $(LIBS)
+
+bench/floor: bench/floor.o util.o
+	$(CC) $(LDFLAGS) -o $@ bench/floor.o util.o $(LIBS)
+
 bench/limit: bench/limit.o $(LIB)
 	$(CC) $(LDFLAGS) -o $@ bench/limit.o $(LIB) $(LIBS)
 
@@ -249,6 +256,8 @@ t/bad.o: t/bad.c util.h
 t/notify.o: t/notify.c util.h
 t/ask.o: t/ask.c util.h
 bench/waits.o: bench/waits.c util.h
+bench/noop.o: bench/noop.c util.h
+bench/floor.o: bench/floor.c util.h
 bench/limit.o: bench/limit.c ta/lib.h util.h
 t/serve.o: t/serve.c util.h
 t/smtpd.o: t/smtpd.c util.h
@@ -267,11 +276,12 @@ check: all $(TESTS)
 	sh t/tap-driver
 
 # Measurements; each prints what it measured.
-bench: all $(TESTS) bench/waits bench/limit
+bench: all $(TESTS) $(BENCHES)
 	sh bench/pause
 	sh bench/limiter
 	sh bench/order
 	sh bench/core
+	sh bench/run
 
 # A program that runs is not written over but replaced.
 install: all
@@ -303,3 +313,4 @@ give: man/scheduler-protocol.7
 
 clean:
 	rm -f scheduler mailq submit give $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits bench/limit
+	rm -f scheduler mailq submit $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o $(BENCHES)
