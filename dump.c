@@ -145,8 +145,9 @@ struct waiting {
 
 /* One that could be fed if something else allowed it. */
 static void
-why_not_fed(const struct thread *t, struct waiting *w)
+why_not_fed(const struct vertex *v, struct waiting *w)
 {
+	const struct thread *t = v->thread;
 	const struct ring *r = t->ring;
 
 	w->next = -1;
@@ -161,7 +162,10 @@ why_not_fed(const struct thread *t, struct waiting *w)
 	} else if (t->nstart > 0) {
 		w->state = "next";	/* its agent is about to begin */
 		w->next = 0;
-	} else if (t->turn.pos == 0 && t->nta > 0) {
+	} else if (order_parked(v)) {
+		w->state = "limit";
+		w->what = "PARAMmsgconcurrency";
+	} else if (!t->open && t->turn.pos == 0 && t->nta > 0) {
 		w->state = "limit";
 		w->what = "maxthr";
 	} else if (r->pending != NULL) {
@@ -205,7 +209,7 @@ waiting_for(const struct vertex *v, struct waiting *w)
 		/* a thread that wakes tries all that waits in it */
 		w->next = from_now(t->soonest);
 	} else {
-		why_not_fed(t, w);
+		why_not_fed(v, w);
 	}
 }
 
@@ -663,7 +667,7 @@ emit_more(const struct dest *d)
 	if (t == NULL)
 		emit("-\t-\t");
 	else
-		emit("%u\t%u\t", t->ready.n, t->wait.n);
+		emit("%u\t%u\t", th_nready(t), t->wait.n);
 	emit("%u\n", (unsigned)d->tries);
 }
 

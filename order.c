@@ -617,6 +617,15 @@ order_park(struct vertex *v)
 	return 0;
 }
 
+int
+order_parked(const struct vertex *v)
+{
+	const struct job *j = find(v);
+
+	return j != NULL && j->share.pos != 0 &&
+	    (v->offered || is_preempt(j->ring));
+}
+
 struct vertex *
 order_unpark(struct ring *r, long nfree)
 {

@@ -803,6 +803,7 @@ int	order_allowed(const struct message *, long nfree);
 /* The vertex is set aside, and in the preemptive order its whole job, until
  * its message may have more: 0, or -1 without memory. */
 int	order_park(struct vertex *);
+int	order_parked(const struct vertex *);	/* 1 while it is, or 0 */
 /* Lets the job with the fewest agents go on if it may: a vertex of it, whose
  * thread must be looked at; or NULL. */
 struct vertex *order_unpark(struct ring *, long nfree);

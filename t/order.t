@@ -181,6 +181,35 @@ for order in random preempt; do
 	sched_stop
 done
 
+# What mailq says of it.
+rm -f "$gate"
+conf "$tmp/cf" <<END
+PARAMmsgconcurrency 1
+PARAMmsgscale 0
+*/*	interval=1h order=preempt maxthr=9 maxring=2
+test/*	command="$A -c test -o $tmp/out -w $gate"
+END
+spool_new "$po"
+put "$po" 101-1 test a u test b u
+put "$po" 102-1 test a u
+ok 'start' sched_start "$po" "$tmp/cf" -v -q "$po/public/.mailq.text"
+wait_log 'to pid=.* 101-1'
+wait_log 'to pid=.* 102-1'
+put "$po" 103-1 test a u
+wait_log 'load msg=103-1'
+say() {	# argument ...
+	POSTOFFICE=$po "$top/mailq" -q "$po/public/.mailq.text" "$@"
+}
+like 'mailq counts what is on offer' "$(say -D -f test/a)" \
+    '^	1 job ready, 0 waiting'
+like '... and knows the limit' "$(say -f test/a)" \
+    'waits for a slot, maxring is reached'
+like '... and the share of a message' "$(say -v | tr '\n' ' ')" \
+    'waits for a slot, PARAMmsgconcurrency is reached'
+: >"$gate"
+ok '... which all goes in the end' wait_for 10 po_empty "$po"
+sched_stop
+
 # Jobs ahead are those that are next.
 rm -f "$gate" "$tmp/out"
 conf "$tmp/cf" <<END
