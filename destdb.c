@@ -35,6 +35,7 @@
 #define HEAD		"destdb 1 "
 #define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
 #define OTHERS_MOST	100			/* files of other hosts */
+#define CHANNELS_MOST	100	/* beyond them files bring no new ones */
 #define SPAN_MOST	315360000L		/* seconds; ten years */
 #define COUNT_MOST	999999999L
 #define WHOLE		1000000L		/* how 1 is written */
@@ -432,6 +433,20 @@ setting_of(const char *channel, const char *host)
 	return f == NULL || f->v.command == NULL ? NULL : &f->v;
 }
 
+/* The channel of that name, or NULL.  One that is made stays for good, and
+ * finding one is O(channels), so a file must not make many. */
+static struct chan *
+chan_of(const char *name)
+{
+	struct chan *c;
+	int n = 0;
+
+	for (c = q.chans; c != NULL; c = c->next, n++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return n < CHANNELS_MOST ? ring_chan(name) : NULL;
+}
+
 /* The moment that was so many seconds before it was written, mono. */
 static double
 moment(long before, long passed)
@@ -480,7 +495,7 @@ static void
 restore(const struct record *r, long passed, const char *who)
 {
 	const struct setting *s = setting_of(r->channel, r->host);
-	struct chan *chan = s == NULL ? NULL : ring_chan(r->channel);
+	struct chan *chan = s == NULL ? NULL : chan_of(r->channel);
 	struct dest *d;
 
 	(void)who;
@@ -520,7 +535,7 @@ told(const struct record *r, long passed, const char *who)
 	if (r->left <= passed || r->bad < 0)
 		return;
 	s = setting_of(r->channel, r->host);
-	chan = s == NULL || s->fb.cohorts == 0 ? NULL : ring_chan(r->channel);
+	chan = s == NULL || s->fb.cohorts == 0 ? NULL : chan_of(r->channel);
 	if (chan == NULL)
 		return;
 	left = still(r, passed, s);

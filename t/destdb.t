@@ -215,6 +215,26 @@ fi
 try 'many'
 like 'a name twice: the first counts' "$(known grow/many.test)" '^	window 1$'
 sched_stop
+{
+	cat "$tmp/cf"
+	echo "*/*	command=\"$A -c \$channel\""
+} >"$tmp/cf1"
+mv "$tmp/cf" "$tmp/cf.most"
+mv "$tmp/cf1" "$tmp/cf"
+{
+	head_of "$now"
+	awk 'BEGIN {
+		for (i = 1; i < 3000; i++)
+			printf "c%d\th.test\t5\t0\t0\t0\t-\t0\t0\t0\t9\t-\t-\t9\t9\t\n", i
+	}'
+	record grow good.test 7 - 9 -
+} >"$tmp/new"
+try 'many channels'
+n=$(mailq -D -f '*/h.test' | grep -c '^c')
+ok 'a file does not bring channels without end' \
+    [ "$n" -gt 10 -a "$n" -lt 200 ]
+sched_stop
+mv "$tmp/cf.most" "$tmp/cf"
 
 # ---- clocks ----------------------------------------------------------------------------
 
