@@ -159,6 +159,17 @@ is_full(const struct thread *t)
 	    (long)(t->nref - t->nidle) >= f->v.maxring;
 }
 
+/* Are agents about to begin that will take all there is, below the backlog?
+ * Then it is not yet known that another is needed. */
+static int
+is_served(const struct thread *t)
+{
+	long backlog = t->ring->conf->v.backlog;
+
+	return backlog > 0 && t->nstart > 0 && t->nidle == 0 &&
+	    (double)t->nstart * (double)backlog >= (double)th_nready(t);
+}
+
 /* Gives the thread a turn in its ring, or takes it away. */
 void
 th_check(struct thread *t)
@@ -170,7 +181,7 @@ th_check(struct thread *t)
 	if (th_nready(t) == 0)
 		t->triggered = 0;	/* its run is over */
 	open = may_feed(t) && has_room(t, t->nta) && !is_full(t) &&
-	    (t->nstart == 0 || r->conf->v.fb.rate.n == 0);
+	    !is_served(t) && (t->nstart == 0 || r->conf->v.fb.rate.n == 0);
 	if (is_preempt(r)) {
 		order_open(t, open);
 		return;

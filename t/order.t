@@ -181,6 +181,24 @@ for order in random preempt; do
 	sched_stop
 done
 
+# ... also when they come all at once.
+for order in random preempt; do
+	rm -f "$gate"
+	conf "$tmp/cf" <<-END
+	*/*	interval=1h order=$order maxthr=9 initthr=9 backlog=4
+	test/*	command="$A -c test -o $tmp/out -w $gate"
+	END
+	spool_new "$po"
+	put_many "$po" 10 1 test
+	ok "$order: start" sched_start "$po" "$tmp/cf" -v
+	ok 'all are given to agents' wait_for 10 \
+	    eval '[ "$(count "to pid=.*-1")" -eq 10 ]'
+	is '... as few as need be' "$(count agent-start)" 3
+	: >"$gate"
+	ok '... and are done' wait_for 10 po_empty "$po"
+	sched_stop
+done
+
 # What mailq says of it.
 rm -f "$gate"
 conf "$tmp/cf" <<END
