@@ -47,8 +47,9 @@
  * its vertices one by one as their turns come.
  *
  * Nothing here knows agents, or starts, feeds or waits.  Costs: O(log n) of
- * the jobs that have something to give; finding who preempts is O(1) for
- * messages of one size, and at worst O(n) of the same once a second.
+ * the jobs that have something to give.  Finding who preempts is O(1) where
+ * single recipients wait, and at worst O(n) of the same; it is done anew when a
+ * job comes in or goes, and once a second.
  */
 #include "scheduler.h"
 
