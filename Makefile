@@ -96,7 +96,7 @@ SM = ta/sm.o ta/table.o ta/run.o $(LIB)
 ta/sm: $(SM)
 	$(CC) $(LDFLAGS) -o $@ $(SM) $(LIBS)
 
-ERRORMAIL = ta/errormail.o post.o $(LIB)
+ERRORMAIL = ta/errormail.o form.o post.o $(LIB)
 
 ta/errormail: $(ERRORMAIL)
 	$(CC) $(LDFLAGS) -o $@ $(ERRORMAIL) $(LIBS)
@@ -177,7 +177,7 @@ scheduler.o: scheduler.c scheduler.h line.h util.h
 ta/sm.o: ta/sm.c ta/run.h ta/table.h ta/lib.h line.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/sm.c
 
-ta/errormail.o: ta/errormail.c post.h ta/lib.h util.h
+ta/errormail.o: ta/errormail.c form.h post.h ta/lib.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/errormail.c
 
 submit.o: submit.c sub/submit.h post.h util.h
@@ -230,6 +230,7 @@ spool.o: spool.c scheduler.h line.h util.h
 ctl.o: ctl.c scheduler.h line.h util.h
 line.o: line.c line.h util.h
 post.o: post.c post.h util.h
+form.o: form.c form.h util.h
 util.o: util.c util.h
 ta/lib.o: ta/lib.c ta/job.h ta/lib.h line.h util.h
 ta/job.o: ta/job.c ta/job.h ta/lib.h line.h util.h

@@ -22,6 +22,7 @@
  * the last part, behind a boundary that does not occur in it.
  */
 #include "lib.h"
+#include "../form.h"
 #include "../post.h"
 #include <sys/utsname.h>
 
@@ -142,32 +143,15 @@ kind_of(const char *word)
 	return k;
 }
 
-/* The form for a kind, which has a name that cannot lead elsewhere: NULL when
- * there is none. */
+/* The form for a kind: NULL when there is none. */
 static FILE *
 open_form(const char *kind)
 {
-	char path[1200];
-	struct stat st;
-	FILE *f;
-	int fd;
+	FILE *f = form_open(opt.forms, kind);
 
-	if (kind[strspn(kind, "abcdefghijklmnopqrstuvwxyz0123456789_-"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0' ||
-	    text_fmt(path, sizeof(path), "%s/%s", opt.forms, kind) < 0)
-		return NULL;
-	fd = open(path, O_RDONLY | O_NONBLOCK);
-	if (fd < 0) {
-		if (errno != ENOENT)
-			lib_note("form %s: %s", path, strerror(errno));
-		return NULL;
-	}
-	fd_cloexec(fd);
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    (f = fdopen(fd, "r")) != NULL)
-		return f;
-	close(fd);
-	return NULL;
+	if (f == NULL && errno != ENOENT && errno != EINVAL)
+		lib_note("form %s/%s: %s", opt.forms, kind, strerror(errno));
+	return f;
 }
 
 /* ---- looking and copying --------------------------------------------- */
@@ -217,40 +201,14 @@ walk_message(struct walk *w, const struct report *r)
 	return -1;
 }
 
-/* Does this line belong to the head of the form?  Its value, or NULL. */
-static char *
-form_head(char *line, const char *word)
-{
-	size_t n = strlen(word);
-
-	return strncmp(line, word, n) == 0 && line[n] == ' ' ?
-	    line + n + 1 : NULL;
-}
-
-/* The next line of the head, without its end; 0 when it is the first one of
- * the text, which has its end, or empty when there is none. */
-static int
-form_next(FILE *form, char *line, int size)
-{
-	if (fgets(line, size, form) == NULL) {
-		line[0] = '\0';
-		return 0;
-	}
-	if (form_head(line, "HDR") == NULL &&
-	    form_head(line, "SUB") == NULL && form_head(line, "ADR") == NULL)
-		return 0;
-	line[strcspn(line, "\r\n")] = '\0';
-	return 1;
-}
-
 /* All of the text of the form, line by line. */
 static void
 walk_form(struct walk *w, FILE *form)
 {
-	char line[1000];
+	char line[FORM_LINE];
 
 	rewind(form);
-	while (form_next(form, line, (int)sizeof(line)))
+	while (form_next(form, line))
 		;
 	while (walk(w, line, strlen(line)) == 0 &&
 	    fgets(line, (int)sizeof(line), form) != NULL)
@@ -307,26 +265,25 @@ is_like(const struct lib_rcpt *r, const struct lib_rcpt *first)
 static void
 put_adr(FILE *f, const char *adr)
 {
-	const char *from = strchr(adr, '<');
 	size_t n;
 
-	if (from == NULL || (n = strcspn(from + 1, "<>")) == 0)
-		return;
-	fprintf(f, "to <%.*s>\n", (int)n, from + 1);
+	adr = form_address(adr, &n);
+	if (adr != NULL)
+		fprintf(f, "to <%.*s>\n", (int)n, adr);
 }
 
 static void
 put_envelope(struct report *r)
 {
 	FILE *f = r->post.f;
-	char line[1000], *adr;
+	char line[FORM_LINE], *adr;
 
 	fprintf(f, "channel error\nerrormsg\nto <%s>\n",
 	    r->first->from->address);
 	if (r->form != NULL) {
 		rewind(r->form);
-		while (form_next(r->form, line, (int)sizeof(line)))
-			if ((adr = form_head(line, "ADR")) != NULL)
+		while (form_next(r->form, line))
+			if ((adr = form_value(line, "ADR")) != NULL)
 				put_adr(f, adr);
 	}
 	fputs("env-end\n", f);
@@ -337,18 +294,18 @@ static void
 put_form_head(struct report *r, int *from, int *subject)
 {
 	FILE *f = r->post.f;
-	char line[1000], *p;
+	char line[FORM_LINE], *p;
 
 	rewind(r->form);
-	while (form_next(r->form, line, (int)sizeof(line))) {
-		if ((p = form_head(line, "SUB")) != NULL) {
+	while (form_next(r->form, line)) {
+		if ((p = form_value(line, "SUB")) != NULL) {
 			fprintf(f, "Subject: %s\n", p);
 			*subject = 1;
 			continue;
 		}
 		p = line + 4;
-		if (*p == ' ' || *p == '\t' || strchr(p, ':') == NULL)
-			continue;	/* no field, and no end of the header */
+		if (!form_is_field(p))
+			continue;	/* and no end of the header */
 		fprintf(f, "%s\n", p);
 		p[5] = '\0';
 		*from |= lib_same(p, "From:");

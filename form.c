@@ -1,0 +1,79 @@
+/*
+ * form.c - the texts of reports that a postmaster can write.
+ *
+ *	HDR Organization: example	a field of the header
+ *	SUB Returned mail		the subject
+ *	ADR Bcc: <postmaster>		a field, and an address that gets it, too
+ *	The first line without such a word begins the text.
+ *
+ * A form is read line by line each time that it is used, so that what is
+ * changed in it counts at once.  What becomes of it is the caller's matter.
+ */
+#include "form.h"
+
+FILE *
+form_open(const char *dir, const char *name)
+{
+	char path[1200];
+	struct stat st;
+	FILE *f;
+	int fd;
+
+	errno = EINVAL;
+	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0' ||
+	    text_fmt(path, sizeof(path), "%s/%s", dir, name) < 0)
+		return NULL;
+	fd = open(path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return NULL;
+	fd_cloexec(fd);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (f = fdopen(fd, "r")) != NULL)
+		return f;
+	close(fd);
+	errno = EINVAL;
+	return NULL;
+}
+
+char *
+form_value(char *line, const char *word)
+{
+	size_t n = strlen(word);
+
+	return strncmp(line, word, n) == 0 && line[n] == ' ' ?
+	    line + n + 1 : NULL;
+}
+
+int
+form_next(FILE *form, char line[FORM_LINE])
+{
+	if (fgets(line, FORM_LINE, form) == NULL) {
+		line[0] = '\0';
+		return 0;
+	}
+	if (form_value(line, "HDR") == NULL &&
+	    form_value(line, "SUB") == NULL &&
+	    form_value(line, "ADR") == NULL)
+		return 0;
+	line[strcspn(line, "\r\n")] = '\0';
+	return 1;
+}
+
+const char *
+form_address(const char *value, size_t *n)
+{
+	const char *from = strchr(value, '<');
+
+	if (from == NULL || (*n = strcspn(from + 1, "<>")) == 0)
+		return NULL;
+	return from + 1;
+}
+
+int
+form_is_field(const char *value)
+{
+	size_t n = strcspn(value, ": \t");
+
+	return n > 0 && value[n] == ':';
+}
