@@ -48,7 +48,7 @@ MAN = $(PREFIX)/share/man
 MAILQNAME = mailq
 
 # What is installed once and then left alone.
-CONFIG = scheduler.cf sm.cf routes
+CONFIG = scheduler.cf sm.cf routes forms/delivery forms/delay
 
 # Where a running system has its things; agents are in MAILBIN/ta.
 POSTOFFICE = /var/spool/postoffice
@@ -58,7 +58,7 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"' -DMAILQNAME='"$(MAILQNAME)"'
 
-OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o thread.o ring.o dest.o order.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o ctl.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad
 BENCHES = bench/waits bench/limit bench/noop bench/floor
@@ -219,6 +219,11 @@ thread.o: thread.c scheduler.h line.h util.h
 ring.o: ring.c scheduler.h line.h util.h
 order.o: order.c scheduler.h line.h util.h
 dest.o: dest.c scheduler.h line.h util.h
+notice.o: notice.c scheduler.h line.h util.h
+bounce.o: bounce.c scheduler.h form.h post.h line.h util.h
+dsn.o: dsn.c scheduler.h form.h post.h line.h util.h
+notary.o: notary.c scheduler.h line.h util.h
+safe.o: safe.c scheduler.h line.h util.h
 explain.o: explain.c scheduler.h line.h util.h
 feedback.o: feedback.c scheduler.h line.h util.h
 cf.o: cf.c scheduler.h line.h util.h
@@ -286,7 +291,7 @@ bench: all $(TESTS) $(BENCHES)
 
 # A program that runs is not written over but replaced.
 install: all
-	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE) $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man7 $(DESTDIR)$(MAN)/man8
+	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE)/forms $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man7 $(DESTDIR)$(MAN)/man8
 	umask 022; rm -f $(DESTDIR)$(SBIN)/scheduler; cp scheduler $(DESTDIR)$(SBIN)/scheduler
 	umask 022; for f in $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f && cp $$f $(DESTDIR)$(MAILBIN)/$$f || exit; done
 	umask 022; rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)

@@ -40,8 +40,7 @@ static const struct {
 
 /* What ZMailer has and this program does without. */
 static const char *const foreign[] = {
-	"authfile", "msgwriteasync", "global-report-interval",
-	"store-error-on-error"
+	"authfile", "msgwriteasync", "store-error-on-error"
 };
 
 /* ---- reading: tokens ------------------------------------------------- */
@@ -380,6 +379,15 @@ check_port(const char *value)
 	    "has no port from 1 to 65535" : NULL;
 }
 
+/* A host's name, as reports give it. */
+static const char *
+check_name(const char *value)
+{
+	return value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789.-"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0' && strlen(value) < 256 ?
+	    NULL : "is no host's name";
+}
+
 static const struct {
 	const char *name;
 	size_t	at;		/* offset in struct config */
@@ -387,24 +395,36 @@ static const struct {
 } params[] = {
 	{ "notifysock", offsetof(struct config, notifysock), check_path },
 	{ "mailqsock", offsetof(struct config, mailqsock), check_port },
-	{ "destdb", offsetof(struct config, destdb), check_file }
+	{ "destdb", offsetof(struct config, destdb), check_file },
+	{ "routernotify", offsetof(struct config, routernotify), check_path },
+	{ "mailname", offsetof(struct config, mailname), check_name }
 };
 
-/* Those whose value is a number. */
+/* Those whose value is a number, or a span of time. */
 static const struct {
 	const char *name;
 	size_t	at;		/* offset in struct config, of a long */
 	long	min, max, def;
+	int	span;
 } numbers[] = {
 	{ "msgconcurrency", offsetof(struct config, msgconcurrency),
-	    1, 1000000L, 20 },
-	{ "msgscale", offsetof(struct config, msgscale), 0, 1000000L, 10 },
-	{ "active", offsetof(struct config, active), 0, 999999999L, 20000 },
-	{ "recipients", offsetof(struct config, recipients), 0, 999999999L,
-	    20000 },
-	{ "rcptminimum", offsetof(struct config, rcptminimum), 1, 10000, 10 },
-	{ "rcptextra", offsetof(struct config, rcptextra), 0, 999999999L,
-	    1000 }
+	    1, 1000000L, 20, 0 },
+	{ "msgscale", offsetof(struct config, msgscale),
+	    0, 1000000L, 10, 0 },
+	{ "active", offsetof(struct config, active),
+	    0, 999999999L, 20000, 0 },
+	{ "recipients", offsetof(struct config, recipients),
+	    0, 999999999L, 20000, 0 },
+	{ "rcptminimum", offsetof(struct config, rcptminimum),
+	    1, 10000, 10, 0 },
+	{ "rcptextra", offsetof(struct config, rcptextra),
+	    0, 999999999L, 1000, 0 },
+	{ "global-report-interval", offsetof(struct config, reportevery),
+	    0, 315360000L, 300, 1 },
+	{ "bouncelimit", offsetof(struct config, bouncelimit),
+	    0, 315360000L, 0, 1 },
+	{ "bouncesize", offsetof(struct config, bouncesize),
+	    0, 999999999L, 65536L, 0 }
 };
 
 #define NPARAMS		(sizeof(params) / sizeof(params[0]))
@@ -429,23 +449,29 @@ default_params(struct config *c)
 static int
 take_number(struct reader *r, char *word, const char *value, int line)
 {
-	const char *end;
-	unsigned long n;
+	const char *end = "";
+	long n = 0;
 	size_t i;
+	int bad;
 
 	for (i = 0; i < NNUMBERS; i++)
 		if (strcmp(word + 5, numbers[i].name) == 0)
 			break;
 	if (i == NNUMBERS)
 		return 0;
-	n = num_of(value, &end);
-	if (end == value || *end != '\0' || end - value > 9)
-		wrong(r, line, word, "%s is no number", value);
-	else if ((long)n < numbers[i].min || (long)n > numbers[i].max)
-		wrong(r, line, word, "%s is not between %ld and %ld", value,
+	bad = numbers[i].span && span_parse(value, &n) < 0;
+	if (!numbers[i].span) {
+		n = (long)num_of(value, &end);
+		bad = end == value || *end != '\0' || end - value > 9;
+	}
+	if (bad)
+		wrong(r, line, word, "%.80s is no %s", value,
+		    numbers[i].span ? "span of time" : "number");
+	else if (n < numbers[i].min || n > numbers[i].max)
+		wrong(r, line, word, "%.80s is not between %ld and %ld", value,
 		    numbers[i].min, numbers[i].max);
 	else
-		*number_at(r->config, i) = (long)n;
+		*number_at(r->config, i) = n;
 	return 1;
 }
 
@@ -669,6 +695,8 @@ cf_free(struct config *config)
 	free(config->notifysock);
 	free(config->mailqsock);
 	free(config->destdb);
+	free(config->routernotify);
+	free(config->mailname);
 	free(config);
 }
 

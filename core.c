@@ -27,7 +27,7 @@
  * farthest from its next try is put off: it leaves core, and its control file
  * gets the time of that try as its time of modification.  spool.c does not
  * offer it before then.  Nothing goes that an agent has or could have now, or
- * that is held, or due soon.  A machine whose clock is not to be believed puts
+ * that is held, or due soon, or of which there is something to tell.  A machine whose clock is not to be believed puts
  * nothing off, as it could not tell when.  Retry positions are not kept; they
  * are found again from the message's age.
  *
@@ -277,7 +277,8 @@ next_try(const struct message *m, int *blocked)
 	double at, first = 0;
 	const struct vertex *v;
 
-	if (m->unread > 0 || m->held || m->doom != DOOM_NONE || m->swept)
+	if (m->unread > 0 || m->held || m->doom != DOOM_NONE || m->swept ||
+	    notice_pending(m))
 		return 0;
 	*blocked = m->blocked;
 	if (m->passed > 0)

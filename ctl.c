@@ -125,9 +125,11 @@ parse_rcpt(struct ctl *c)
 		p += 6;
 	}
 	b = (unsigned char)*p;
+	c->delay = 0;
 	if (c->format & 2 || b == ' ' || isdigit(b)) {
 		if (strlen(p) < 4)
 			return -1;
+		c->delay = (unsigned)(p - c->l.line);
 		p += 4;
 	}
 	if (take_word(&p, c->channel, 1) < 0 ||
@@ -136,6 +138,12 @@ parse_rcpt(struct ctl *c)
 		return -1;
 	first_host(c->host);
 	return c->host[0] == '\0' ? -1 : 0;
+}
+
+int
+ctl_rcpt(struct ctl *c)
+{
+	return parse_rcpt(c);
 }
 
 /* ---- the tag operations ---------------------------------------------- */
@@ -321,12 +329,24 @@ context(const char *name, unsigned long off, long *hdr, long *drpt)
 	return &c;
 }
 
-/* Newlines within a message are carriage returns in the file. */
+/* Newlines within a message are carriage returns in the file, or blanks. */
 static void
-add_folded(struct text *t, const char *s)
+add_folded(struct text *t, const char *s, int newline)
 {
 	for (; *s != '\0'; s++)
-		text_add(t, "%c", *s == '\n' ? '\r' : *s);
+		text_add(t, "%c", *s == '\n' || (*s == '\r' &&
+		    newline == ' ') ? newline : *s);
+}
+
+/* Fields for an agent that gave none, or for us. */
+static void
+add_notary(struct text *t, const char *user, const char *status,
+    const char *message)
+{
+	text_add(t, "%s\1%s\1%s\1x-local; %c50 (", user,
+	    *status == '2' ? "delivered" : "failed", status, *status);
+	add_folded(t, *message != '\0' ? message : status, ' ');
+	text_add(t, ")\1");
 }
 
 int
@@ -349,12 +369,10 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	text_add(&t, "%sd %lu:%ld:%ld::%ld\t", line_cut(fd) ? "\n" : "",
 	    off, hdr, drpt, (long)time(NULL));
 	if (*notary == '\0')
-		text_add(&t, "%s\1%s\1%s\1x-local; %c50 (%s)\1", c->user,
-		    *status == '2' ? "delivered" : "failed", status, *status,
-		    status);
-	add_folded(&t, notary);
+		add_notary(&t, c->user, status, message);
+	add_folded(&t, notary, '\r');
 	text_add(&t, "\t");
-	add_folded(&t, message);
+	add_folded(&t, message, '\r');
 	line[t.len++] = '\n';
 	fd = open(name, O_WRONLY | O_APPEND);
 	if (fd < 0 || fd_write(fd, line, t.len) < 0) {
@@ -551,6 +569,9 @@ see_line(struct ctl *c)
 		break;
 	case 'o':
 		c->body = num_of(value, NULL);
+		break;
+	case 'd':
+		c->ndiag += c->l.line[1] == ' ';
 		break;
 	case 'v':
 		c->has_verbose = 1;

@@ -51,6 +51,22 @@ print_rule(const char *name, const struct fb_rule *r, FILE *out)
 }
 
 static void
+print_times(const char *name, const struct times *times, FILE *out)
+{
+	char span[40];
+	struct text t;
+	long i;
+
+	fprintf(out, "\t%s=\"", name);
+	for (i = 0; i < times->n; i++) {
+		text_init(&t, span, sizeof(span));
+		exact_span(&t, times->at[i]);
+		fprintf(out, "%s%s", i > 0 ? " " : "", span);
+	}
+	fprintf(out, "%s\"\n", times->n == 0 ? "none" : "");
+}
+
+static void
 print_value(struct setting *v, const struct keyword *k, FILE *out)
 {
 	char span[40];
@@ -84,6 +100,13 @@ print_value(struct setting *v, const struct keyword *k, FILE *out)
 		if (v->fb.rate.n > 0)
 			fprintf(out, "\trate=%ld/%lds\n", v->fb.rate.n,
 			    v->fb.rate.per);
+		break;
+	case T_TIMES:
+		print_times(k->name, &v->reports, out);
+		break;
+	case T_BOUNCE:
+		fprintf(out, "\tbounce=%s\n", v->bounce == BOUNCE_NONE ?
+		    "none" : "sender");
 		break;
 	case T_FLAG:
 		if (*value_long(v, k))

@@ -3,7 +3,7 @@
  *
  *	HDR Organization: example	a field of the header
  *	SUB Returned mail		the subject
- *	ADR Bcc: <postmaster>		a field, and an address that gets it, too
+ *	ADR Bcc: <postmaster>		a field; its address gets it, too
  *	The first line without such a word begins the text.
  *
  * A form is read line by line each time that it is used, so that what is

@@ -20,8 +20,8 @@
  * A file can end in four ways:
  *
  *	loaded		it has recipients to deliver to
- *	finished	all its recipients are done: files removed, or parked
- *			in postman/ when some failed (a crash came in between)
+ *	finished	all its recipients are done (a crash came in between):
+ *			senders are told, and the files go
  *	parked		it cannot be used; both files go to postman/
  *	passed over	not now: locked by a living process, no memory, no
  *			descriptor, a disk that refuses; tried again later
@@ -307,6 +307,8 @@ make_message(const struct ctl *c, const struct stat *st, unsigned long num)
 	m->born = (long)now.mono - age_of((long)st->st_mtime);
 	m->queued = (long)now.mono - age_of(c->ctime);
 	m->failed = c->nfailed > 0;
+	m->news = c->ndiag > 0;
+	m->tell = m->failed || m->news;
 	m->verbose = (unsigned char)c->has_verbose;
 	return m;
 }
@@ -419,12 +421,10 @@ load(struct ctl *c, const char *name, int place, const struct stat *st,
 		why = unusable(c, place, st);
 	if (why == NULL && build.nr > 0)
 		return deliver(c, st, num, old) < 0 ? AGAIN : 0;
-	if (why == NULL && c->nfailed > 0)
-		why = "not every recipient could be reached";
 	if (why != NULL)
 		return spool_park(name, why) < 0 ? AGAIN : 0;
-	log_info("finished msg=%s nothing is left to do", name);
-	return spool_remove(name) < 0 ? AGAIN : 0;
+	log_info("finished msg=%s nothing is left to deliver", name);
+	return (int)notice_end(name, c->nfailed > 0 || c->ndiag > 0);
 }
 
 /* A candidate: 1 when it was opened. */

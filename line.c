@@ -30,6 +30,15 @@ line_start(struct lines *l, int fd, unsigned long off)
 	l->pos = off;
 }
 
+void
+line_at(struct lines *l, unsigned long off)
+{
+	if (off > l->pos || off < l->pos - l->have || l->error != 0)
+		line_start(l, l->fd, off);
+	else
+		l->used = l->have - (size_t)(l->pos - off);
+}
+
 /* Fills buf from the file: 0 at its end or on an error. */
 static int
 fill(struct lines *l)

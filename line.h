@@ -23,6 +23,8 @@ struct lines {
 };
 
 void	line_start(struct lines *, int fd, unsigned long off);
+/* From off on; where the buffer has it, nothing is read. */
+void	line_at(struct lines *, unsigned long off);
 /* The next line, NUL for its newline: 1, or 0 at the end or on an error. */
 int	line_next(struct lines *);
 

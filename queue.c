@@ -4,7 +4,9 @@
  * A message is split into vertices, one for each channel and host; thread.c
  * decides when a vertex goes to an agent, and report.c hears what became of
  * it.  This module takes messages in, ends recipients, vertices and messages,
- * and does to them what operators want.
+ * and does to them what operators want.  A message that is done goes when all
+ * was told that is to be told of it (notice.c); until then it stays, with
+ * nothing left.
  *
  * Expiry.  A message has one timer, for the earliest moment at which one of
  * its vertices can expire.  A vertex expires when it is older than expiry
@@ -29,6 +31,7 @@
 #include "scheduler.h"
 
 static struct message *done;	/* to be swept, linked by done */
+static struct message *telling, *last;	/* the same, reports come first */
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
 /* The walk over all messages for what is doomed, some a pass; done when a
@@ -125,8 +128,17 @@ to_sweep(struct message *m)
 	if (m->swept)
 		return;
 	m->swept = 1;
-	m->done = done;
-	done = m;
+	if (!m->tell || m->away) {
+		m->done = done;
+		done = m;
+		return;
+	}
+	m->done = NULL;
+	if (telling == NULL)
+		telling = m;
+	else
+		last->done = m;
+	last = m;
 }
 
 int
@@ -279,6 +291,8 @@ q_beside(struct vertex *v, unsigned long off, int state, const char *status,
 
 	if (state == RC_FAILED)
 		m->failed = 1;
+	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
+		notice_news(m);
 	statistic(v, status);
 	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s age=%ld %s",
 	    state == RC_OK ? "delivered" : "failed", m->name, off,
@@ -498,7 +512,8 @@ q_add(struct message *m)
 
 	if (heap_room(&q.expire, q.nmessages + 1) < 0 ||
 	    heap_room(&q.look, q.nmessages + 1) < 0 ||
-	    heap_room(&q.far, q.nmessages + 1) < 0)
+	    heap_room(&q.far, q.nmessages + 1) < 0 ||
+	    heap_room(&q.notices, q.nmessages + 1) < 0)
 		return -1;
 	m->unread = 0;
 	q_unread(m, unread);
@@ -508,6 +523,11 @@ q_add(struct message *m)
 	q.msgs_in++;
 	q.rcpts_in += m->nr;
 	m->held = (unsigned char)held_message(m->name);
+	m->warned = -1;
+	if (m->news) {
+		m->news = 0;
+		notice_news(m);
+	}
 	if (q.nmessages > q.peak_messages)
 		q.peak_messages = q.nmessages;
 	return 0;
@@ -555,6 +575,7 @@ q_arrived(struct message *m, unsigned rcpts)
 	q.rcpts += rcpts;
 	if (q.rcpts > q.peak_rcpts)
 		q.peak_rcpts = q.rcpts;
+	notice_arm(m);
 	message_timer(m);
 }
 
@@ -677,6 +698,7 @@ q_timers(void)
 	}
 	while ((t = heap_first(&q.expire)) != NULL && t->when <= now.mono)
 		message_timer(OWNER(struct message, expire, t));
+	notice_timers();
 	doom_some();
 }
 
@@ -684,7 +706,8 @@ double
 q_wait(void)
 {
 	struct timer *w = heap_first(&q.wake), *e = heap_first(&q.expire);
-	double when = walk.on ? now.mono : now.mono + 3600;
+	double when = walk.on || telling != NULL ? now.mono :
+	    now.mono + notice_wait();
 
 	if (w != NULL && w->when < when)
 		when = w->when;
@@ -706,6 +729,7 @@ q_reload(struct config *config)
 			next = l->next;
 			m = OWNER(struct message, link, l);
 			message_timer(m);
+			notice_arm(m);
 		}
 }
 
@@ -730,6 +754,7 @@ unlist(struct message *m)
 	order_forget(m);
 	heap_del(&q.expire, &m->expire);
 	heap_del(&q.far, &m->far);
+	heap_del(&q.notices, &m->notice);
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;
 }
@@ -759,12 +784,14 @@ q_forget(struct message *m)
 	to_sweep(m);
 }
 
-/* The files of a message that is done go, or are kept for the postmaster
- * when something in it failed. */
+#define TOLD_MOST	3	/* messages with reports that end in one pass */
+
+/* What is to be told of a message that is done is told, and its files go or are
+ * kept for the postmaster. */
 static void
 message_end(struct message *m)
 {
-	int bad;
+	long again = 0;
 
 	if (m->away) {
 		message_free(m);
@@ -774,17 +801,12 @@ message_end(struct message *m)
 	    m->failed ? "some" : "none", (long)now.mono - m->born);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler done processing");
-	if (m->gone)
-		bad = 0;
-	else if (!m->failed || m->dropped)
-		bad = spool_remove(m->name);
-	else
-		bad = spool_park(m->name,
-		    "not every recipient could be reached");
-	if (bad) {		/* it must not be loaded anew meanwhile */
+	if (!m->gone)
+		again = notice_end(m->name, m->tell && !m->dropped);
+	if (again > 0) {	/* it must not be loaded anew meanwhile */
 		mark_all(m);
 		m->swept = 0;
-		heap_set(&q.expire, &m->expire, now.mono + DISK_AGAIN);
+		heap_set(&q.expire, &m->expire, now.mono + (double)again);
 		return;
 	}
 	if (m->held)
@@ -799,6 +821,7 @@ q_sweep(void)
 {
 	struct message *m;
 	struct vertex *v;
+	int told = 0;
 
 	while ((v = dead) != NULL) {
 		dead = v->next;
@@ -809,6 +832,11 @@ q_sweep(void)
 	}
 	while ((m = done) != NULL) {
 		done = m->done;
+		message_end(m);
+	}
+	/* each costs the disk a moment, and mail must not wait */
+	while ((m = telling) != NULL && told++ < TOLD_MOST) {
+		telling = m->done;
 		message_end(m);
 	}
 	th_sweep();

@@ -182,7 +182,7 @@ static const struct {
 /* The line for an agent that leaves it to us: each failure, and a success
  * that somebody wants to hear of.  0, or -1 when it is not on disk. */
 static int
-diagnose(const struct message *m, unsigned long off, const char *notary,
+diagnose(struct message *m, unsigned long off, const char *notary,
     int state, const char *message)
 {
 	if (state == RC_OK && !ctl_notify(m->name, off, "SUCCESS"))
@@ -190,6 +190,7 @@ diagnose(const struct message *m, unsigned long off, const char *notary,
 	if (ctl_diag(m->name, off, notary, state == RC_OK ? "2.0.0 (delivered)"
 	    : "5.0.0 (permanent failure)", message) < 0)
 		return -1;
+	notice_news(m);
 	return ctl_sync(m->name);
 }
 
@@ -300,7 +301,7 @@ is_last(const struct vertex *v)
 {
 	const struct message *m = v->msg;
 
-	return v->left == 0 && m->left == 1 && m->unread == 0 && !m->failed;
+	return v->left == 0 && m->left == 1 && m->unread == 0 && !m->tell;
 }
 
 /* Goes over the recipients of the job and forgets finished ones. */

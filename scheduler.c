@@ -369,24 +369,41 @@ check(char *arg)
 	return 0;
 }
 
+/* Where a socket is: by its PARAM, else by the file of -Z, else ours: 0, or -1
+ * when that is nowhere, or no absolute path. */
+static int
+socket_path(const char *param, const char *name, const char *ours,
+    char *path, size_t size)
+{
+	const char *s = param != NULL ? param : child_var(name);
+
+	if (s == NULL)
+		s = ours;
+	if (s == NULL)
+		return -1;
+	if (strncmp(s, "UNIX:", 5) == 0)
+		s += 5;
+	if (child_path(s, path, size) == 0)
+		return 0;
+	log_err("notify path=%s is no absolute path", s);
+	return -1;
+}
+
+/* Those that tell us of mail, and those whom we tell; and who we are. */
 static void
 open_notify(void)
 {
+	const struct config *c = q.config;
 	char path[PATH_MAX_];
-	const char *s = q.config->notifysock;
 
 	spool_notify_close();
-	if (s == NULL)
-		s = child_var("SCHEDULERNOTIFY");
-	if (s == NULL)
-		s = "${POSTOFFICE}/.scheduler.notify";
-	if (strncmp(s, "UNIX:", 5) == 0)
-		s += 5;
-	if (child_path(s, path, sizeof(path)) < 0)
-		log_err("notify path=%s is no absolute path; new mail is "
-		    "found by scanning", s);
-	else
+	if (socket_path(c->notifysock, "SCHEDULERNOTIFY",
+	    "${POSTOFFICE}/.scheduler.notify", path, sizeof(path)) == 0)
 		spool_notify_open(path);
+	spool_router(socket_path(c->routernotify, "ROUTERNOTIFY", NULL, path,
+	    sizeof(path)) == 0 ? path : "");
+	dsn_name(c->mailname != NULL ? c->mailname :
+	    child_var("ORGDOMAIN"));
 }
 
 static void

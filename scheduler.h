@@ -57,6 +57,9 @@ struct feedback {
  */
 #define RETRIES_MAX	100
 #define KEYWORDS_MAX	64
+#define TIMES_MAX	8
+
+enum bounce_to { BOUNCE_SENDER, BOUNCE_NONE };
 
 enum order { ORDER_RANDOM, ORDER_AGE, ORDER_PREEMPT };
 
@@ -85,6 +88,12 @@ struct setting {
 	long	uid, gid;	/* of the agent */
 	long	nretries;
 	unsigned short *retries;	/* in intervals; nretries of them */
+	struct times {
+		long	n;
+		long	at[TIMES_MAX];	/* seconds of age, rising */
+	} reports;		/* when senders are told of a delay */
+	long	bounce;		/* enum bounce_to: who hears of failures */
+	long	delayreport;	/* 0, 1: also who did not ask hears of delays */
 	char	*command;	/* NULL: none */
 	long	bychannel, queueonly, wakeuprestartonly, feedbackdebug;
 				/* 0, 1 */
@@ -122,6 +131,8 @@ struct config {
 	struct conf *confs;
 	char	*notifysock;	/* PARAMnotifysock or NULL */
 	char	*mailqsock;	/* PARAMmailqsock or NULL */
+	char	*routernotify;	/* PARAMrouternotify or NULL */
+	char	*mailname;	/* PARAMmailname or NULL */
 	char	*destdb;	/* PARAMdestdb or NULL */
 	/* the numbers among the PARAMs, by their names */
 	long	msgconcurrency;	/* agents that one message may always have */
@@ -131,6 +142,11 @@ struct config {
 	long	rcptminimum;	/* ... but so many of each message ... */
 	long	rcptextra;	/* ... and so many for those that preempt */
 	long	longest;	/* seconds that mail may be put off for */
+	long	reportevery;	/* seconds between reports of a message that is
+				 * not done; 0: it is waited for */
+	long	bouncelimit;	/* seconds between reports of failures to one
+				 * sender; 0: as many as there are */
+	long	bouncesize;	/* bytes of a message that are returned */
 	unsigned refs;
 };
 
@@ -150,6 +166,9 @@ struct ctl {
 	unsigned long body;	/* value of the o line, bytes */
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
 	unsigned long nfailed;	/* ... already failed for good */
+	unsigned long ndiag;	/* diagnostic lines that were not reported */
+	unsigned delay;		/* of the recipient line at hand: bytes from its
+				 * start to the delay field, 0: it has none */
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
@@ -160,6 +179,84 @@ struct ctl {
 	char	user[WORD_MAX_];
 	char	name[NAME_MAX_];
 	struct lines l;
+};
+
+/*
+ * origin: recipients of a control file that have sender and header in common.
+ */
+struct origin {
+	unsigned long from, to;	/* their lines begin in [from, to) */
+	long	hdr;		/* where the header text begins, -1: none */
+	int	report;		/* it comes from the channel error */
+	int	long_sender;	/* the address is longer than this: */
+	char	sender[WORD_MAX_];	/* "": there is nobody to tell */
+};
+
+/*
+ * notary: a control file while a report is made of it, from nt_open to
+ * nt_close.  What is found stays until the next of its kind is looked for.
+ */
+#define WISH_FAILURE	1U
+#define WISH_SUCCESS	2U
+#define WISH_DELAY	4U
+#define WISH_GIVEN	8U	/* there is a NOTIFY list, NEVER if no other */
+#define NT_FIELDS	5
+
+struct notary {
+	int	fd;
+	char	name[NAME_MAX_];
+	/* of the message */
+	char	envid[300];	/* xtext, or "" */
+	char	id[300];	/* for the log: mostly its Message-ID */
+	int	hdrs;		/* its sender wants no more than headers back */
+	unsigned long body;	/* where the body begins in the message file */
+	struct origin g;		/* nt_origin */
+	/* nt_rcpt; channel, host and user are in rc */
+	int	state;		/* tag: ' ' '~' '+' '-' */
+	unsigned wishes;
+	char	orcpt[600];	/* type;xtext, or "" */
+	unsigned long delays;	/* warnings that were sent of it */
+	unsigned long delay_at;	/* where that number stands, 0: no room */
+	/* nt_next_diag, nt_diag */
+	int	tag;		/* ' ': waits for its report */
+	unsigned long at, off;	/* of the line, and of its recipient's */
+	long	when;		/* wall */
+	char	*field[NT_FIELDS];	/* who, action, status, diagnostic, by
+				 * whom; "" where missing */
+	char	*text;		/* ends of lines in it are CRs */
+	struct ctl c, rc, w;	/* the walk; a recipient; the walk for groups */
+};
+
+/*
+ * report: what one message to a sender is to say, in the making.  Its items are
+ * sorted by file and recipient; of two on one recipient the later one counts.
+ */
+enum deed { DEED_FAILED, DEED_DELAYED, DEED_RELAYED, DEED_DELIVERED,
+	    DEED_EXPANDED, DEEDS };
+
+struct item {
+	unsigned file;		/* index in files */
+	enum deed deed;
+	unsigned long off;	/* of the recipient's line */
+	unsigned long at;	/* of the diagnostic line; DELAYED: of the delay
+				 * field, which says was and is to say count */
+	unsigned long was, count;
+};
+
+struct report {
+	const char *const *files;	/* control files; nfiles of them */
+	unsigned nfiles;
+	struct item *items;	/* n of them, room for size */
+	unsigned n, size;
+	char	sender[WORD_MAX_];	/* "": the form's addresses alone */
+	long	hdr;		/* one file: where the header is, -1: none */
+	/* delays only: the reason, by channel and host */
+	const char *(*why)(void *, const char *, const char *);
+	void	*arg;
+	/* dsn.c's: */
+	struct notary nt;
+	unsigned at;		/* which file that is, + 1; 0: none */
+	const char *said;	/* of the item at hand */
 };
 
 enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
@@ -242,6 +339,7 @@ struct vertex {
 struct message {
 	struct hlink link;	/* by num */
 	struct timer expire;	/* next moment at which a vertex may expire */
+	struct timer notice;	/* ... at which its sender may be told more */
 	struct message *done;	/* next on the sweep's list */
 	struct vertex *v, *vlast;	/* in file order */
 	struct job *jobs;	/* order.c's */
@@ -270,7 +368,11 @@ struct message {
 	long	born;		/* mono: arrival by the message file's mtime */
 	long	queued;		/* mono: control file put into transport/ */
 	unsigned long loaded;	/* value of q.events when it was */
+	long	warned;		/* age at which delays were last looked at */
+	long	tellat;		/* mono; news: when it is told at the latest */
 	unsigned char failed;	/* some recipient failed for good */
+	unsigned char tell;	/* its end is to be told of, perhaps */
+	unsigned char news;	/* something has come up since a report */
 	unsigned char dropped;	/* nothing is to be delivered any more */
 	unsigned char gone;	/* ... since somebody took its file away */
 	unsigned char verbose;	/* has a v line */
@@ -441,6 +543,7 @@ struct queue {
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages, by expire */
 	struct heap look, far;	/* messages, by these */
+	struct heap notices;	/* messages, by notice */
 	struct message *partial, *plast;	/* with some unread */
 	unsigned extra;		/* sum of their extra */
 	unsigned long sunk;	/* counts those found not to be able to go */
@@ -540,6 +643,22 @@ struct options {
 extern struct options opt;
 
 /* ======================================================================
+ * safe.c - text of others, written so that it can be nothing but text
+ * ====================================================================== */
+
+/* Bytes of the UTF-8 character at s that is not ASCII, nor a control; 0: there
+ * is none. */
+size_t	safe_utf8(const char *);
+int	safe_has_utf8(const char *);	/* is there one? */
+/* Lines of text, each behind the indent; they end in CR or LF. */
+void	safe_text(FILE *, const char *, const char *indent);
+void	safe_field(FILE *, const char *name, const char *value);
+/* An address as "type; address" (RFC 3464, RFC 6533). */
+void	safe_address(FILE *, const char *name, const char *address);
+const char *safe_date(long wall);	/* as of RFC 5322, good for one use */
+int	safe_typed(const char *);	/* is it "type; value"? */
+
+/* ======================================================================
  * ctl.c - the inside of a control file
  * ====================================================================== */
 
@@ -555,6 +674,8 @@ void	ctl_close(struct ctl *);
  * no concern then: they are our own agents'. */
 int	ctl_resume(struct ctl *, const char *name, unsigned long off,
 	    int format);
+/* Takes channel, host and user out of the recipient line at hand: 0 or -1. */
+int	ctl_rcpt(struct ctl *);
 
 /* The value of the first line with this letter: 0, or -1 when none. */
 int	ctl_field(const char *name, int letter, char *value, size_t size);
@@ -577,6 +698,30 @@ int	ctl_diag(const char *name, unsigned long off, const char *notary,
 int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
 /* Nothing is kept open for name any more. */
 void	ctl_forget(void);
+
+/* ======================================================================
+ * notary.c - what a control file says for those who make reports
+ * ====================================================================== */
+
+int	nt_open(struct notary *, const char *name);	/* 0, or -1: errno */
+void	nt_close(struct notary *);
+void	nt_rewind(struct notary *);	/* the walk begins anew */
+int	nt_error(const struct notary *);	/* errno of a read, or 0 */
+/* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
+int	nt_next_rcpt(struct notary *);
+/* ... the next whole diagnostic line: 1 or 0. */
+int	nt_next_diag(struct notary *);
+int	nt_diag(struct notary *, unsigned long at);	/* the one there */
+/* The recipient whose line is at off: 0, or -1 when there is none. */
+int	nt_rcpt(struct notary *, unsigned long off);
+/* Its group: 0, or -1 when the file cannot be read. */
+int	nt_origin(struct notary *, unsigned long off);
+/* Makes n bytes of xtext (RFC 3461) plain. */
+void	nt_xtext(const char *, size_t n, char *to, size_t size);
+/* The diagnostic line at this offset was reported: 0 or -1. */
+int	nt_mark(struct notary *, unsigned long at);
+/* So many warnings were sent; at is delay_at of the recipient: 0 or -1. */
+int	nt_delayed(struct notary *, unsigned long at, unsigned long count);
 
 /* ======================================================================
  * spool.c - the places in the post office
@@ -627,6 +772,9 @@ void	spool_notify_open(const char *path);
 int	spool_notify_fd(void);			/* -1: none */
 int	spool_notified(char *name);		/* 1: a name, 0: no more */
 void	spool_notify_close(void);
+/* The socket on which the router is told of mail, "": none; tells it. */
+void	spool_router(const char *path);
+void	spool_router_new(unsigned long num);
 
 /* ======================================================================
  * pattern.c - patterns for addresses
@@ -717,7 +865,7 @@ int	fb_forget(const struct dest *, const struct feedback *, long busy,
  * ====================================================================== */
 
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_RETRIES, T_COMMAND,
-	    T_RULE, T_RATE, T_ORDER, T_AGE };
+	    T_RULE, T_RATE, T_ORDER, T_AGE, T_TIMES, T_BOUNCE };
 
 struct keyword {
 	const char *name;	/* NULL: the end of the table */
@@ -769,6 +917,47 @@ int	held_message(const char *name);		/* 1 or 0 */
 int	held_add(int address, const char *);
 int	held_del(int address, const char *);
 const char *held_first(int address);	/* any of its kind, or NULL */
+
+/* ======================================================================
+ * dsn.c - a report of what became of mail, in writing
+ * ====================================================================== */
+
+struct post;
+
+/* What this machine calls itself in reports, NULL: what the system says. */
+void	dsn_name(const char *);
+/* Writes the report into public/, on disk, ready for post_send: 0; or -1 with
+ * errno and nothing left. */
+int	dsn_write(struct report *, struct post *);
+/* Has r->nt be this file of the report: 0, or -1 with errno. */
+int	dsn_file(struct report *, unsigned file);
+void	dsn_close(struct report *);	/* no file */
+FILE	*dsn_form(const char *);	/* the form of this name, or NULL */
+
+/* ======================================================================
+ * bounce.c - delivery status notifications
+ * ====================================================================== */
+
+#define BOUNCE_FILES	100	/* messages in one report */
+
+/*
+ * Each of these reads the control file at transport/name.  One that is gone has
+ * nothing to tell; -1 says that it was logged what the disk, or the memory,
+ * refused, and that it is to be tried again.
+ */
+
+/* Adds diagnostic lines where a crash left a failed recipient without: 0. */
+int	bounce_mend(const char *name);
+/* Is there something ended that was not told?  1 and to whom, or 0. */
+int	bounce_find(const char *name, char *sender, size_t);
+/* Tells him of these messages in one report: 1, or 0 if there was nothing. */
+int	bounce_tell(const char *const *names, unsigned n, const char *sender);
+/* Warns of delays at this age, seconds, in one report: 1, or 0.  why gives the
+ * reason for a channel and host. */
+int	bounce_delay(const char *name, long age,
+	    const char *(*why)(void *, const char *, const char *), void *);
+/* All was told; is the message to be kept nevertheless?  1 or 0. */
+int	bounce_keep(const char *name);
 
 /* ======================================================================
  * explain.c - what holds for an address, for a person to read
@@ -901,6 +1090,23 @@ void	th_give(struct ta *, struct vertex *);
 /* ... the thread's next; NULL when it may have none. */
 struct vertex *th_feed(struct ta *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
+
+/* ======================================================================
+ * notice.c - when senders are told
+ * ====================================================================== */
+
+/* Nothing of the message is left to deliver.  tell: there may be something to
+ * report; then that is done first.  Its files go, or are kept in postman/ when
+ * nobody could be told of a failure: 0; else seconds until it is to be tried
+ * again. */
+long	notice_end(const char *name, int tell);
+/* Something of a message with recipients left has ended and may have to be
+ * told. */
+void	notice_news(struct message *);
+int	notice_pending(const struct message *);	/* something is told soon */
+void	notice_arm(struct message *);	/* sets its timer anew */
+void	notice_timers(void);		/* tells what is due */
+double	notice_wait(void);		/* seconds until something is */
 
 /* ======================================================================
  * queue.c - messages: arrival, outcome, expiry

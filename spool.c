@@ -714,6 +714,18 @@ static int notify_fd = -1;
 
 #ifdef NO_TCP
 void
+spool_router(const char *path)
+{
+	(void)path;
+}
+
+void
+spool_router_new(unsigned long num)
+{
+	(void)num;
+}
+
+void
 spool_notify_open(const char *path)
 {
 	log_info("notify path=%s is not used: built without sockets", path);
@@ -732,6 +744,37 @@ spool_notify_close(void)
 }
 #else
 static char notify_path[PATH_MAX_];
+static char router_path[PATH_MAX_];
+
+void
+spool_router(const char *path)
+{
+	text_fmt(router_path, sizeof(router_path), "%s", path);
+}
+
+/* As ZMailer's does.  Nobody may listen; then it is found without this. */
+void
+spool_router_new(unsigned long num)
+{
+	struct sockaddr_un to;
+	char line[60];
+	int fd;
+
+	memset(&to, 0, sizeof(to));
+	to.sun_family = AF_UNIX;
+	if (router_path[0] == '\0' || text_fmt(to.sun_path,
+	    sizeof(to.sun_path), "%s", router_path) < 0)
+		return;
+	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	if (fd < 0)
+		return;
+	fd_nonblock(fd);
+	text_fmt(line, sizeof(line), "NEW router %lu", num);
+	if (sendto(fd, line, strlen(line), 0, (struct sockaddr *)&to,
+	    sizeof(to)) < 0)
+		log_debug("notify path=%s %s", router_path, strerror(errno));
+	close(fd);
+}
 
 void
 spool_notify_open(const char *path)

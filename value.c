@@ -43,6 +43,9 @@ const struct keyword keywords[] = {
 	{ "nice", T_NUMBER, AT(nice), -40, 39, 0 },
 	{ "user", T_USER, AT(uid), 0, LONG_MAX, 0 },
 	{ "group", T_GROUP, AT(gid), 0, LONG_MAX, 1 },
+	{ "reporttimes", T_TIMES, AT(reports), 1, YEARS, 0 },
+	{ "delayreport", T_FLAG, AT(delayreport), 0, 1, 0 },
+	{ "bounce", T_BOUNCE, AT(bounce), 0, 1, BOUNCE_SENDER },
 	{ "command", T_COMMAND, AT(command), 0, 0, 0 },
 	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, 0 },
 	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, 0 },
@@ -124,6 +127,40 @@ set_retries(struct setting *v, char *s, struct text *why)
 	}
 	memcpy(v->retries, list, (size_t)count * sizeof(*list));
 	v->nretries = count;
+}
+
+/* A list of ages, or none. */
+static void
+set_times(const struct keyword *k, struct setting *v, char *s,
+    struct text *why)
+{
+	struct times list;
+	char *word;
+	long n;
+
+	memset(&list, 0, sizeof(list));
+	for (word = strtok(s, " \t\n"); word != NULL &&
+	    strcmp(s, "none") != 0; word = strtok(NULL, " \t\n")) {
+		if (span_parse(word, &n) < 0 || n < k->min || n > k->max) {
+			wrong(why, "%.80s is no span of time from %ld to %ld "
+			    "seconds", word, k->min, k->max);
+			return;
+		}
+		if (list.n == TIMES_MAX) {
+			wrong(why, "these are more than %d", TIMES_MAX);
+			return;
+		}
+		if (list.n > 0 && n <= list.at[list.n - 1]) {
+			wrong(why, "%.80s is not later than the one before",
+			    word);
+			return;
+		}
+		list.at[list.n++] = n;
+	}
+	if (list.n == 0 && strcmp(s, "none") != 0)
+		wrong(why, "the list is empty; say none");
+	else
+		v->reports = list;
 }
 
 /* A user's or group's number; the largest ones stand for negative ones. */
@@ -220,7 +257,8 @@ value_defaults(struct setting *v)
 	memset(v, 0, sizeof(*v));
 	for (k = keywords; k->name != NULL; k++)
 		if (k->type != T_RETRIES && k->type != T_COMMAND &&
-		    k->type != T_RULE && k->type != T_RATE)
+		    k->type != T_RULE && k->type != T_RATE &&
+		    k->type != T_TIMES)
 			*value_long(v, k) = k->def;
 	v->fb.pos.form = v->fb.neg.form = FB_CONST;
 	v->fb.pos.x = v->fb.neg.x = 1;
@@ -247,6 +285,9 @@ value_copy(const struct keyword *k, struct setting *to,
 		break;
 	case T_RATE:
 		to->fb.rate = from->fb.rate;
+		break;
+	case T_TIMES:
+		to->reports = from->reports;
 		break;
 	default:
 		memcpy((char *)to + k->at, (const char *)from + k->at,
@@ -286,6 +327,15 @@ value_set(const struct keyword *k, struct setting *v, char *s,
 		break;
 	case T_ORDER:
 		set_order(v, s, why);
+		break;
+	case T_TIMES:
+		set_times(k, v, s, why);
+		break;
+	case T_BOUNCE:
+		v->bounce = strcmp(s, "none") == 0 ? BOUNCE_NONE :
+		    BOUNCE_SENDER;
+		if (v->bounce == BOUNCE_SENDER && strcmp(s, "sender") != 0)
+			bad = "is neither sender nor none";
 		break;
 	case T_AGE:
 	case T_FLAG:

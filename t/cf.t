@@ -65,6 +65,12 @@ like 'the clauses that matched' "$(explain one/h)" '^#	line 2: one$'
 printf '*/*\tmaxtransport=1\nb/*\tmaxtransports=2 maxchannels=3 maxrings=4\n' >"$cf"
 is 'other names of keywords' "$(values b/h maxta maxchannel maxring)" '2 3 4 '
 is '... for an earlier clause' "$(values c/h maxta)" '1 '
+printf '*/*\tbounce=none reporttimes="4h 1d" delayreport\na/*\tbounce=sender
+\treporttimes=none\n' >"$cf"
+is 'what senders are told, and when' \
+    "$(values b/h bounce reporttimes delayreport)" 'none "4h 1d" delayreport '
+is '... as a later clause has it' "$(values a/h bounce reporttimes)" \
+    'sender "none" '
 printf 'a/*\tmaxta=1\na/*\tmaxta=2 maxring=3\na/x\tmaxta=4\n' >"$cf"
 is 'later clauses lay over earlier ones' "$(values a/x maxta maxring)" '4 3 '
 "$SCHEDULER" -n -f "$cf" a/x | sed 's/^#.*//' >"$tmp/again"
@@ -215,6 +221,24 @@ is 'PARAMdestdb, too, is an absolute path' \
 is 'PARAMnotifysock is an absolute path' \
     "$(printf 'PARAMnotifysock sock\n' | refused)" \
     '1: PARAMnotifysock: sock is no absolute path'
+is 'times of reports are spans, each later than the one before' "$(printf \
+    'a/*\treporttimes="1h x" reporttimes="2h 1h" reporttimes=0
+\treporttimes=" " reporttimes="1 2 3 4 5 6 7 8 9"\n' | refused)" \
+    '1: reporttimes: x is no span of time from 1 to 315360000 seconds
+1: reporttimes: 1h is not later than the one before
+1: reporttimes: 0 is no span of time from 1 to 315360000 seconds
+2: reporttimes: the list is empty; say none
+2: reporttimes: these are more than 8'
+is 'bounce is for the sender or for nobody' \
+    "$(printf 'a/*\tbounce=all\n' | refused)" \
+    '1: bounce: all is neither sender nor none'
+is 'values of PARAM lines' "$(printf 'PARAMbouncelimit 5x\nPARAMbouncesize 1m
+PARAMglobal-report-interval 4000d\nPARAMmailname a_b\nPARAMrouternotify x\n' |
+    refused)" '1: PARAMbouncelimit: 5x is no span of time
+2: PARAMbouncesize: 1m is no number
+3: PARAMglobal-report-interval: 4000d is not between 0 and 315360000
+4: PARAMmailname: a_b is no host'\''s name
+5: PARAMrouternotify: x is no absolute path'
 awk 'BEGIN {
 	for (i = 0; i < 5000; i++)
 		x = x "x"

@@ -63,7 +63,7 @@ fresh
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMactive 50
-*/*	interval=1m expiry=1d
+*/*	interval=1m expiry=1d bounce=none
 test/*	maxring=4 overfeed=10 command="$A -c test -o $out"
 END
 "$top/t/mkspool" -h 30 "$po" 3000
@@ -83,7 +83,7 @@ fresh
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMrecipients 200
-*/*	interval=1m expiry=1d
+*/*	interval=1m expiry=1d bounce=none
 test/*	maxring=4 overfeed=10 command="$A -c test -o $out"
 all/*	command="$A -c all -o $out"
 bad/*	command="$A -c bad error no such user"
@@ -121,7 +121,7 @@ PARAMactive 5
 PARAMrecipients 40
 PARAMrcptminimum 4
 PARAMrcptextra 7
-*/*	interval=1m expiry=1d
+*/*	interval=1m expiry=1d bounce=none
 test/*	maxring=2 overfeed=3 command="$A -c test -o $out"
 END
 "$top/t/mkspool" -h 777 -r 300 "$po" 9
@@ -190,7 +190,7 @@ fresh
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMrecipients 60
-*/*	interval=2s retries=1 expiry=1d
+*/*	interval=2s retries=1 expiry=1d bounce=none
 test/*	maxring=4 overfeed=10 command="$A -c test -o $out -f $tmp/gate"
 old/*	expiry=1h expiry2=1h command="$A -c old -o $out"
 park/*	queueonly command="$A -c park -o $out"
@@ -245,7 +245,7 @@ rm -f "$tmp/gate"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMactive 20
-*/*	interval=4s retries=1 expiry=1d
+*/*	interval=4s retries=1 expiry=1d bounce=none
 slow/*	maxring=4 overfeed=10 command="$A -c slow -o $out -f $tmp/gate"
 dead/*	interval=1h command="$A -c dead -n 4.4.1 -o $out -f $tmp/gate"
 late/*	queueonly command="$A -c late -o $out"

@@ -9,7 +9,8 @@ m() {
 ok 'make install' m install
 for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
     lib/mail/ta/sm lib/mail/ta/errormail share/mail/sm.cf \
-    share/mail/routes share/man/man1/submit.1 \
+    share/mail/routes share/mail/forms/delivery share/mail/forms/delay \
+    share/man/man1/submit.1 \
     share/man/man8/sm.8 share/man/man8/errormail.8 \
     lib/mail/ta/smtp share/man/man8/smtp.8 \
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
@@ -21,10 +22,13 @@ ok 'the installed configuration is good' \
     "$tmp/root/usr/sbin/scheduler" -n -f "$tmp/root/usr/share/mail/scheduler.cf"
 echo '# mine' >>"$tmp/root/usr/share/mail/scheduler.cf"
 echo '# mine, too' >>"$tmp/root/usr/share/mail/sm.cf"
+echo '# my form' >>"$tmp/root/usr/share/mail/forms/delay"
 m install >/dev/null 2>&1
 is 'a configuration is never overwritten' \
     "$(cat "$tmp/root/usr/share/mail/"*.cf | grep '^# mine')" '# mine
 # mine, too'
+is '... nor a form' "$(tail -n 1 "$tmp/root/usr/share/mail/forms/delay")" \
+    '# my form'
 # A running program cannot be written over.
 inode() {
 	ls -i "$tmp/root/usr/sbin/scheduler" | awk '{ print $1 }'
@@ -35,7 +39,9 @@ m install >/dev/null 2>&1
 ok 'a program is replaced, not written over' [ "$(inode)" != "$was" ]
 ok 'make uninstall' m uninstall
 is '... leaves the configuration alone' \
-    "$(cd "$tmp/root" && find . -type f | sort)" './usr/share/mail/routes
+    "$(cd "$tmp/root" && find . -type f | sort)" './usr/share/mail/forms/delay
+./usr/share/mail/forms/delivery
+./usr/share/mail/routes
 ./usr/share/mail/scheduler.cf
 ./usr/share/mail/sm.cf'
 

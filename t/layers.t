@@ -2,8 +2,9 @@
 # Calls between the daemon's modules go only downwards.
 . "${0%/*}/lib.sh"
 
-layers='scheduler status dump admin destdb pool ta child intake turn core report queue thread ring dest
-order bounce explain held cf value feedback retry command pattern spool ctl post line util'
+layers='scheduler status dump admin destdb pool ta child intake turn core report
+queue notice thread ring dest order bounce dsn explain held cf value feedback retry
+command pattern spool notary ctl safe form post line util'
 
 # Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each
 # thing that is wrong: "unknown X", "up X -> Y symbol", "mutual X Y".

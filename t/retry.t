@@ -5,7 +5,7 @@
 A=$top/t/agent
 po=$tmp/po
 conf "$tmp/cf" <<END
-*/*	interval=1s retries="1" expiry=1d
+*/*	interval=1s retries="1" expiry=1d bounce=none
 again/*	command="$A -c again -f $tmp/go -o $tmp/out"
 down/*	command="$A -c down -o $tmp/down deferall host down" interval=50s
 old/*	expiry=3s command="$A -c old -s $tmp/old deferred no room"

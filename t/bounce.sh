@@ -1,0 +1,67 @@
+# bounce.sh - what the tests of reports share; read behind lib.sh.
+
+python=${PYTHON:-python3}
+"$python" -c 'import email.policy' 2>/dev/null ||
+    skip_all 'no python3 to read reports'
+tab=$(printf '\t')
+
+# A message whose control file comes from standard input, with lines
+#
+#	dTUSER|action|status|diagnostic|by whom|text
+#
+# for the diagnostics of recipients, T being the tag; a ~ in the text is a CR,
+# a ^ an LF that is a CR in the file.  The body is that of $body, if it is set.
+mail() {	# po name <lines
+	mail_base=${2##*/}
+	awk '
+	/^r/ { split(substr($0, 13), w, " "); at[w[3]] = off + 0 }
+	/^d/ && $0 ~ /[|]/ {
+		n = split(substr($0, 3), w, "|")
+		line = sprintf("d%s%d:0:-1::1795220140\t%s\001%s\001%s\001%s" \
+		    "\001%s\t%s", substr($0, 2, 1), at[w[1]], w[1], w[2],
+		    w[3], w[4], w[5], w[6])
+		gsub(/~/, "\r", line)
+		$0 = line
+	}
+	{ print; off += length($0) + 1 }' >"$tmp/mail.ctl"
+	if [ -n "${body-}" ]; then
+		cp "$body" "$1/queue/$mail_base"
+	else
+		printf 'body of %s\n' "$2" >"$1/queue/$mail_base"
+	fi
+	cp "$tmp/mail.ctl" "$1/transport/.$mail_base"
+	[ -z "${old-}" ] || touch -d "$old" "$1/queue/$mail_base"
+	mv "$1/transport/.$mail_base" "$1/transport/$mail_base"
+}
+# The same with head and header around: sender, and lines from standard input.
+simple() {	# po name sender <lines
+	{
+		printf 'i %s\no 0\nl <%s@test>\n%ss smtp - %s 0\n' "${2##*/}" \
+		    "$2" "${head-}" "$3"
+		cat
+	} >"$tmp/simple"
+	# the header goes before the diagnostic lines
+	{
+		grep -v '^d' "$tmp/simple"
+		printf 'm\nSubject: %s\n\n' "$2"
+		grep '^d' "$tmp/simple"
+	} | mail "$1" "$2"
+}
+
+# The reports that were made first of a message: their files.
+files_of() {	# name
+	sed -n "s/.* bounce msg=$1 .*file=router\/\([0-9]*\) .*/\1/p" \
+	    "$tmp/sched.log"
+}
+# Reads a report: what is in it goes to $tmp/r.
+report() {	# po name
+	wait_log "bounce msg=$2 " 30
+	rm -f "$tmp/r"
+	for report_f in $(files_of "$2"); do
+		"$python" "$top/t/dsnread" "$1/router/$report_f"
+	done >"$tmp/r" 2>&1
+	report_file=$1/router/${report_f-none}
+}
+got() {		# ERE: the lines of the report that match, one after the other
+	grep -E -e "$1" "$tmp/r" | tr '\n' '@'
+}

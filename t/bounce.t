@@ -1,0 +1,400 @@
+#!/bin/sh
+# Reports: what they say, to whom, and of what there is none.
+. "${0%/*}/lib.sh"
+. "${0%/*}/bounce.sh"
+
+po=$tmp/po
+spool_new "$po"
+A=$top/t/agent
+mkdir "$tmp/forms"
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+PARAMmailname mx.here.example
+PARAMbouncesize 3000
+PARAMrouternotify $tmp/router.sock
+*/*	interval=1s retries=1 expiry=1d
+kept/*	bounce=none command="$A -c kept error mailbox is full"
+late/*	command="$A -c late -n 4.2.1 deferred all circuits are busy"
+fail/*	command="$A -c fail error no such user"
+mute/*	command="$A -c mute error2 said so myself"
+*/*	command="$A -c \$channel ok3"
+END
+eight=$(printf 'gr\303\274n')
+bad=$(printf 'gr\374n')
+
+# ---- one message of all sorts ---------------------------------------------------
+
+simple "$po" 101-1 anna@a.example <<END
+r-          smtp h f0@x.example 0
+r-          smtp h f1@x.example 0
+N NOTIFY=FAILURE ORCPT=rfc822;F1+2Bbox@old.example
+r-          smtp h f2@x.example 0
+N NOTIFY=NEVER
+r-          smtp h f3@x.example 0
+N NOTIFY=SUCCESS,DELAY
+r-          smtp h f4@x.example 0
+N ORCPT=rfc822;f4@old.example notify=success,failure
+r+          smtp h s0@x.example 0
+r+          smtp h s1@x.example 0
+N NOTIFY=SUCCESS
+r+          smtp h s2 0
+N NOTIFY=FAILURE,DELAY
+r+          smtp h s3 0
+N NOTIFY=DELAY,SUCCESS
+r+          smtp h s4 0
+N NOTIFY=SUCCESS
+r+          smtp h s5 0
+N NOTIFY=NEVER
+r-          smtp h told@x.example 0
+r-          smtp h twice@x.example 0
+d f0@x.example|failed|5.1.1 (no such user)|smtp; 550 5.1.1 who?|dns; mx.x.example|smtp; 550 who?~really
+d f1@x.example|failed|5.7.1|smtp; 550 go away||go away
+d f2@x.example|failed|5.7.2|||never
+d f3@x.example|failed|5.7.3|||not this
+d f4@x.example|delayed|4.2.0|x-local; 450||was delayed, then failed
+d s0@x.example|delivered|2.0.0|||not asked
+d s1@x.example|relayed|2.1.9|smtp; 250 Ok|dns; [10.0.0.1] (old)|relayed
+d s2|delivered|2.0.0|||not asked
+d s3|delivered|2.1.5|||in the box
+d s4|expanded|2.2.2|||to many
+d s5|delivered|2.0.0|||never
+d+told@x.example|failed|5.1.1|||was told before
+d twice@x.example|failed|5.1.1|||the first time
+d twice@x.example|failed|5.1.2|||the second time
+END
+
+# ---- ENVID, RET, what is returned ----------------------------------------------
+
+rcpt='r-          smtp h u@x.example 0'
+said='d u@x.example|failed|5.1.1|||no such user'
+head='n Env+2BId+20x
+R FULL
+'
+printf '%s\n' "$rcpt" "$said" | simple "$po" 111-1 anna@a.example
+head='R HDRS
+'
+printf '%s\n' "$rcpt" "$said" | simple "$po" 112-1 anna@a.example
+head=
+awk 'BEGIN { for (i = 0; i < 120; i++) print "this is line " i " of the text" }' \
+    >"$tmp/long"
+body=$tmp/long
+printf '%s\n' "$rcpt" "$said" | simple "$po" 113-1 anna@a.example
+awk 'BEGIN { for (i = 0; i < 1100; i++) printf "x"; print "" }' >"$tmp/wide"
+body=$tmp/wide
+printf '%s\n' "$rcpt" "$said" | simple "$po" 114-1 anna@a.example
+printf 'a\000b\n' >"$tmp/nul"
+body=$tmp/nul
+printf '%s\n' "$rcpt" "$said" | simple "$po" 115-1 anna@a.example
+printf '%s\n=_116.0\n--=_116.0--\n.\nFrom me\n' "$eight" >"$tmp/odd"
+body=$tmp/odd
+printf '%s\n' "$rcpt" "$said" | simple "$po" 116-1 anna@a.example
+body=
+printf '%s\nN NOTIFY=SUCCESS\n%s\n' 'r+          smtp h u 0' \
+    'd u|delivered|2.1.5|||there' | simple "$po" 117-1 anna@a.example
+{
+	printf 'i 118-1\no 0\ns smtp - anna@a.example 0\n%s\nm\n' "$rcpt"
+	awk 'BEGIN { for (i = 0; i < 3000; i++)
+		print "X-" i ": this is a line of a header" }'
+	printf '\n%s\n' "$said"
+} | mail "$po" 118-1
+printf '%s\n' "$rcpt" "$said" | simple "$po" 119-1 anna@a.example
+rm "$po/queue/119-1"
+
+# ---- text of others -------------------------------------------------------------------
+
+head='n E+0D+0ABcc:+20<x@y>
+'
+simple "$po" 121-1 anna@a.example <<END
+r-          smtp h crlf@x.example 0
+N ORCPT=rfc822;a+0D+0A+0D+0A--x+0ASubject:+20x
+r-          smtp h eight@x.example 0
+r-          smtp h bad@x.example 0
+r-          smtp h $eight@x.example 0
+r-          smtp h bad$bad@x.example 0
+r-          smtp h long@x.example 0
+r-          smtp h none@x.example 0
+d crlf@x.example|failed|5.0.0 (x)~Subject: x|smtp; 550~Bcc: <x>~~--=_121.0|dns; a~To: x|one~Bcc: <x@y>~~--=_121.0--~.~last
+d eight@x.example|failed|5.1.1|smtp; 550 $eight||$eight
+d bad@x.example|failed|five|just words|no type|$bad
+d $eight@x.example|failed|5.1.1|||x
+d bad$bad@x.example|failed|5.1.1|||x
+d long@x.example|failed|2.1.1|smtp; $(awk 'BEGIN {
+	for (i = 0; i < 1200; i++) printf "x"
+	for (i = 0; i < 200; i++) printf " word" i }')||$(awk 'BEGIN {
+	for (i = 0; i < 1500; i++) printf "y" }')
+d none@x.example||||||
+END
+head=
+
+# ---- senders ---------------------------------------------------------------------------
+
+n=130
+for sender in '|/bin/prog' '/etc/passwd' '"|prog"@a' '-x' "$eight@a.example" \
+    'a<b>@a' ':include:/x'; do
+	n=$((n + 1))
+	printf '%s\n' "$rcpt" "$said" | simple "$po" $n-1 "$sender"
+done
+# two senders, and two headers of one
+mail "$po" 140-1 <<END
+i 140-1
+o 0
+s smtp - one@a.example 0
+r-          smtp h a@x.example 0
+m
+Subject: first
+
+r-          smtp h b@x.example 0
+e two@a.example
+r-          smtp h c@x.example 0
+m
+Subject: second
+
+d a@x.example|failed|5.1.1|||a
+d b@x.example|failed|5.1.1|||b
+d c@x.example|failed|5.1.1|||c
+END
+
+# ---- who is told nothing -----------------------------------------------------------------
+
+for n in 151 152 153; do
+	case $n in
+	151) from='s error - <> 0' ;;
+	152) from='s smtp - <> 0' ;;
+	153) from='s error - someone@a.example 0
+e someone@a.example' ;;
+	esac
+	mail "$po" $n-1 <<END
+i $n-1
+o 0
+$from
+$rcpt
+r+          smtp h ok@x.example 0
+N NOTIFY=SUCCESS
+m
+Subject: x
+
+$said
+d ok@x.example|delivered|2.0.0|||fine
+END
+done
+simple "$po" 154-1 anna@a.example <<END
+r-          smtp h never@x.example 0
+N NOTIFY=NEVER
+d never@x.example|failed|5.1.1|||x
+END
+simple "$po" 155-1 anna@a.example <<END
+r-          kept h a@x.example 0
+r-          smtp h b@x.example 0
+d a@x.example|failed|5.1.1|||kept
+d b@x.example|failed|5.1.1|||told
+END
+
+# ---- what a crash leaves ---------------------------------------------------------------------
+
+simple "$po" 161-1 anna@a.example <<END
+r-          smtp h lost@x.example 0
+r-          smtp h there@x.example 0
+d there@x.example|failed|5.1.1|||there
+END
+mail "$po" 162-1 <<END
+i 162-1
+o 0
+s smtp - anna@a.example 0
+r-          smtp h torn@x.example 0
+m
+Subject: x
+
+d 42:10
+END
+simple "$po" 163-1 anna@a.example <<END
+r           fine h again@x.example 0
+d again@x.example|failed|5.1.1|||the tag was lost
+END
+
+# ---- by agents ------------------------------------------------------------------------------------
+
+simple "$po" 171-1 anna@a.example <<END
+r           fail h a@x.example 0
+r           fail h never@x.example 0
+N NOTIFY=NEVER
+r           fine h b@x.example 0
+END
+simple "$po" 172-1 anna@a.example <<END
+r           mute h a@x.example 0
+END
+simple "$po" 173-1 anna@a.example <<END
+r           kept h a@x.example 0
+END
+old='30 hours ago'
+simple "$po" 174-1 anna@a.example <<END
+r           late h a@x.example 0
+END
+old=
+
+rm -f "$tmp/heard"
+"$python" - "$tmp/router.sock" "$tmp/heard" <<'END' &
+import os
+import socket
+import sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+open(sys.argv[2], 'w').close()
+while os.path.exists(sys.argv[2]):
+    with open(sys.argv[2], 'a') as f:
+        f.write(s.recv(1000).decode() + '\n')
+END
+lib_pids="$lib_pids $!"
+wait_for 20 test -f "$tmp/heard"
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_for 60 po_empty "$po"
+ok 'all of it ends' po_empty "$po"
+is 'nothing is left in public/' "$(ls "$po/public" | grep -v mailq)" ''
+
+report "$po" 101-1
+is 'a report that others can read' "$(got '^!')" ''
+is '... the envelope' "$(got '^E')" \
+    'E channel error@E errormsg@E todsn ORCPT=rfc822;anna@a.example@E to <anna@a.example>@'
+like '... to whom' "$(got '^H To:')" 'H To: +<anna@a.example>@'
+is '... from whom' "$(got '^H From:')" \
+    'H From: Mail Delivery <postmaster@mx.here.example>@'
+is '... the subject counts' "$(got '^H Subject:')" \
+    'H Subject: Undeliverable mail [FAILED(4),RELAYED-OK(1),DELIVERED-OK(1),EXPANDED-OK(1)]@'
+is '... its parts' "$(got '^P')" \
+    'P text/plain message/delivery-status message/rfc822@'
+is '... of the message' "$(got '^M' | sed 's/[A-Z][a-z][a-z], .* +0000/DATE/
+s/ID: S101[A-Za-z0-9=-]*/ID: S101/')" \
+    'M Reporting-MTA: dns; mx.here.example@M Arrival-Date: DATE@M X-Local-Spool-ID: S101@'
+fields() {	# number: those of a recipient
+	got "^R$1 " | sed 's/Last-Attempt-Date: [A-Z][a-z][a-z], .* +0000/DATE/;s/@$//'
+}
+is '... a failure' "$(fields 1)" 'R1 Final-Recipient: rfc822; f0@x.example@R1 Action: failed@R1 Status: 5.1.1@R1 Remote-MTA: dns; mx.x.example@R1 Diagnostic-Code: smtp; 550 5.1.1 who?@R1 DATE'
+is '... when' "$(got '^R1 Last')" \
+    'R1 Last-Attempt-Date: Sat, 21 Nov 2026 00:15:40 +0000@'
+is '... with ORCPT' "$(fields 2)" 'R2 Original-Recipient: rfc822; F1+box@old.example@R2 Final-Recipient: rfc822; f1@x.example@R2 Action: failed@R2 Status: 5.7.1@R2 Diagnostic-Code: smtp; 550 go away@R2 DATE'
+is '... its tag makes it a failure, not its last words' "$(fields 3)" \
+    'R3 Original-Recipient: rfc822; f4@old.example@R3 Final-Recipient: rfc822; f4@x.example@R3 Action: failed@R3 Status: 4.2.0@R3 Diagnostic-Code: x-local; 450@R3 DATE'
+is '... relayed' "$(fields 4)" 'R4 Final-Recipient: rfc822; s1@x.example@R4 Action: relayed@R4 Status: 2.1.9@R4 Remote-MTA: dns; [10.0.0.1] (old)@R4 Diagnostic-Code: smtp; 250 Ok@R4 DATE'
+is '... delivered' "$(fields 5)" \
+    'R5 Final-Recipient: x-local; s3@R5 Action: delivered@R5 Status: 2.1.5@R5 DATE'
+is '... expanded' "$(fields 6)" \
+    'R6 Final-Recipient: x-local; s4@R6 Action: expanded@R6 Status: 2.2.2@R6 DATE'
+is '... what was said twice is told once, the later' "$(fields 7)" \
+    'R7 Final-Recipient: rfc822; twice@x.example@R7 Action: failed@R7 Status: 5.1.2@R7 DATE'
+is '... nobody else' "$(got '^R8')" ''
+like '... the reason, in the text, line by line' \
+    "$(got '^T')" '@T   f0@x.example@T       smtp; 550 who\?@T       really@'
+is '... and the message' "$(got '^B')" 'B Subject: 101-1@B @B body of 101-1@B @'
+
+report "$po" 111-1
+is 'RET=FULL' "$(got '^!|^P')" \
+    'P text/plain message/delivery-status message/rfc822@'
+is '... ENVID' "$(got '^M Orig')" 'M Original-Envelope-Id: Env+Id x@'
+report "$po" 112-1
+is 'RET=HDRS' "$(got '^!|^[PB]')" \
+    'P text/plain message/delivery-status text/rfc822-headers@B Subject: 112-1@B @'
+unlike '... needs no excuse' "$(got '^T')" 'not returned'
+report "$po" 113-1
+is 'too long a message: its header' "$(got '^!|^[PB]')" \
+    'P text/plain message/delivery-status text/rfc822-headers@B Subject: 113-1@B @'
+like '... and the text says why' "$(got '^T')" \
+    'not returned, since it is too long\.'
+report "$po" 114-1
+like 'a line that mail cannot carry' "$(got '^!|^[PT]')" \
+    '^P text/plain message/delivery-status text/rfc822-headers@.*since it is not text\.'
+report "$po" 115-1
+like 'a NUL byte' "$(got '^!|^[PT]')" \
+    '^P text/plain message/delivery-status text/rfc822-headers@.*since it is not text\.'
+report "$po" 116-1
+is 'a message that has the boundary, and eight bits' "$(got '^!|^P')" \
+    'P text/plain message/delivery-status message/rfc822@'
+like '... has another one' "$(got '^H Content-Type')" \
+    'boundary="=_116\.[1-9][0-9.]*"@$'
+is '... comes back whole' "$(sed -n '/^body of\|^Subject: 116/,$p' \
+    "$report_file" | sed '1,/^$/d' | sed '/^$/,$d')" "$(cat "$tmp/odd")"
+report "$po" 117-1
+is 'a success has the header only' "$(got '^!|^P|^B|^H Subject')" \
+    'H Subject: Delivered mail [DELIVERED-OK(1)]@P text/plain message/delivery-status text/rfc822-headers@B Subject: 117-1@B @'
+report "$po" 118-1
+like 'too long a header is cut at a line' "$(got '^!|^[PT]')" \
+    '^P [^!]*rfc822-headers@.*since it is too long\..*only the beginning is\.'
+is '... there' "$(got '^B' | tr '@' '\n' | grep -vc \
+    '^B X-[0-9]*: this is a line of a header$')" 1
+report "$po" 119-1
+like 'without a message file' "$(got '^!|^[PT]')" \
+    '^P [^!]*rfc822-headers@.*since its file is gone\.'
+
+report "$po" 121-1
+is 'nothing of an agent or a message is a field' "$(got '^!|^H (Bcc|Cc)')" ''
+is '... ENVID' "$(got '^M Orig')" 'M Original-Envelope-Id: E  Bcc: <x@y>@'
+is '... ORCPT, diagnostic, by whom' \
+    "$(got '^R1' | sed 's/R1 Last.*//')" \
+    'R1 Original-Recipient: rfc822; a    --x Subject: x@R1 Final-Recipient: rfc822; crlf@x.example@R1 Action: failed@R1 Status: 5.0.0@R1 Remote-MTA: dns; a To: x@R1 Diagnostic-Code: smtp; 550 Bcc: <x>  --=_121.0@'
+like '... the text' "$(got '^T')" \
+    '@T   crlf@x.example@T       one@T       Bcc: <x@y>@T       --=_121.0--@T       \.@T       last@'
+like '... UTF-8 is kept for people' "$(got '^T')" "@T       $eight@"
+is '... not for programs' "$(got '^R2 Diag')" \
+    'R2 Diagnostic-Code: smtp; 550 gr??n@'
+like '... other bytes are not' "$(got '^T')" '@T       gr\?n@'
+is '... what is no status, no type' "$(got '^R3 [SDR]')" \
+    'R3 Status: 5.0.0@R3 Diagnostic-Code: x-local; just words@'
+is '... an address in UTF-8' "$(got '^R4 Final')" \
+    'R4 Final-Recipient: utf-8; gr\x{FC}n@x.example@'
+is '... one that is not' "$(got '^R5 Final')" \
+    'R5 Final-Recipient: rfc822; badgr?n@x.example@'
+is '... a status that does not fit' "$(got '^R6 Status')" 'R6 Status: 5.0.0@'
+like '... long values are cut' "$(got '^R6 Diag')" 'word[0-9]* \.\.\.@$'
+is '... nothing at all' "$(got '^R7' | sed 's/R7 Last.*//')" \
+    'R7 Final-Recipient: rfc822; none@x.example@R7 Action: failed@R7 Status: 5.0.0@'
+
+for n in 131 132 133 134 135 136 137; do
+	report "$po" $n-1
+	is "a sender that cannot be told: $n" "$(got '^!|^E to |^H To' | tr -s ' ')" \
+	    'E to <postmaster>@H To: <postmaster@mx.here.example>@'
+done
+report "$po" 140-1
+is 'senders and headers of their own' "$(got '^!|^E to |^R. Final|^B S')" \
+    'E to <one@a.example>@R1 Final-Recipient: rfc822; a@x.example@B Subject: first@E to <one@a.example>@R1 Final-Recipient: rfc822; b@x.example@B Subject: second@E to <two@a.example>@R1 Final-Recipient: rfc822; c@x.example@B Subject: second@'
+
+for n in 151 152 153; do
+	is "no report of a report: $n" "$(files_of $n-1)" ''
+	ok '... it is kept' test -f "$po/postman/$n-1"
+	is '... it was not told' "$(grep -c '^d ' "$po/postman/$n-1.control")" 2
+done
+is 'NOTIFY=NEVER: nobody hears of it' "$(files_of 154-1)" ''
+nok '... and it goes' test -f "$po/postman/154-1"
+report "$po" 155-1
+is 'bounce=none: only the other is told' "$(got '^R. Final')" \
+    'R1 Final-Recipient: rfc822; b@x.example@'
+ok '... and the message is kept' test -f "$po/postman/155-1"
+is '... the mark says which was' \
+    "$(sed -n 's/^d\(.\).*/\1/p' "$po/postman/155-1.control" | tr '\n ' ',_')" '_,+,'
+
+report "$po" 161-1
+is 'a failure whose line was lost' "$(got '^!|^R. Final|^R. Status')" \
+    'R1 Final-Recipient: rfc822; lost@x.example@R1 Status: 5.0.0@R2 Final-Recipient: rfc822; there@x.example@R2 Status: 5.1.1@'
+report "$po" 162-1
+is '... or cut' "$(got '^!|^R. Final|^R. Status')" \
+    'R1 Final-Recipient: rfc822; torn@x.example@R1 Status: 5.0.0@'
+is 'one whose tag was lost is none' "$(files_of 163-1)" ''
+ok '... it was delivered' logged 'delivered msg=163-1'
+
+report "$po" 171-1
+is 'an agent leaves it to us' "$(got '^!|^R. [FASD]')" \
+    'R1 Final-Recipient: rfc822; a@x.example@R1 Action: failed@R1 Status: 5.0.0@R1 Diagnostic-Code: x-local; 550 (no such user)@'
+report "$po" 172-1
+is 'an agent that promised the line and did not write it' \
+    "$(got '^!|^R. [FAS]')" \
+    'R1 Final-Recipient: rfc822; a@x.example@R1 Action: failed@R1 Status: 5.0.0@'
+ok 'bounce=none: kept' test -f "$po/postman/173-1"
+is '... without a report' "$(files_of 173-1)" ''
+report "$po" 174-1
+is 'expiry, though the agent said delayed' "$(got '^!|^R. [FASD]')" \
+    'R1 Final-Recipient: rfc822; a@x.example@R1 Action: failed@R1 Status: 4.4.7@R1 Diagnostic-Code: x-local; all circuits are busy@'
+like '... the last real reason' "$(got '^T')" \
+    '@T       expired after 1d6h[^@]*problem was:@T       all circuits are busy@'
+
+is 'the router was told of each' "$(sort "$tmp/heard")" \
+    "$(ls "$po/router" | sed 's/^/NEW router /' | sort)"
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+finish
