@@ -151,8 +151,13 @@ to_tell(struct notary *n, enum deed *deed)
 	} else if (strcmp(n->field[1], "expanded") == 0) {
 		*deed = DEED_EXPANDED;
 	}
-	return (n->wishes & wish) != wish ? LOOK_NO :
-	    has_reader(n, n->off, n->state == '-');
+	if (nt_origin(n, n->off) < 0)
+		return LOOK_ERROR;
+	/* who looks at reports that fail is not the one who made the list */
+	if ((n->wishes & wish) != wish && (n->state == '+' ||
+	    n->g.sender[0] != '\0'))
+		return LOOK_NO;
+	return has_reader(n, n->off, n->state == '-');
 }
 
 /* Is a warning due for the recipient at off, and which? */

@@ -22,6 +22,8 @@
 #define AGAIN_MOST	60	/* seconds between tries of a bad disk */
 #define REPORTS_MOST	3	/* reports of a message in one go */
 #define TIMERS_MOST	3	/* messages that are seen to in a pass */
+#define LOOK_AGAIN	2	/* seconds between looks at what is not tried */
+#define TRIED_BY	60	/* ... that are waited for it */
 #define SENDERS_KEPT	1000	/* senders that a limit is kept for */
 
 /* ---- trouble --------------------------------------------------------- */
@@ -289,6 +291,22 @@ why_late(void *arg, const char *channel, const char *host)
 	return "";
 }
 
+/* After a start, what is old is tried before its sender is warned, so that a
+ * reason can be given; but that is not waited for very long. */
+static int
+is_fresh(const struct message *m)
+{
+	const struct vertex *v;
+
+	if ((long)now.mono >= m->seen + TRIED_BY)
+		return 0;
+	for (v = m->v; v != NULL; v = v->mnext)
+		if (v->state != V_DONE && v->tries == 0 &&
+		    v->thread->dest->tries == 0)
+			return 1;
+	return 0;
+}
+
 /* Sends the warnings that are due: 0, or seconds until it is tried again. */
 static long
 warn(struct message *m)
@@ -296,6 +314,8 @@ warn(struct message *m)
 	long age = (long)now.mono - m->born;
 	int i, r = 1;
 
+	if (is_fresh(m))
+		return LOOK_AGAIN;
 	for (i = 0; r > 0 && i < REPORTS_MOST; i++)
 		r = bounce_delay(m->name, age, why_late, m);
 	if (r < 0)
@@ -319,7 +339,8 @@ message_due(struct message *m)
 			m->news = 0;
 	}
 	notice_arm(m);
-	if (wait > 0 && m->notice.pos != 0)
+	if (wait > 0 && m->notice.pos != 0 && !(m->news &&
+	    (double)m->tellat < now.mono + (double)wait))
 		heap_set(&q.notices, &m->notice, now.mono + (double)wait);
 }
 

@@ -523,6 +523,7 @@ q_add(struct message *m)
 	q.msgs_in++;
 	q.rcpts_in += m->nr;
 	m->held = (unsigned char)held_message(m->name);
+	m->seen = (long)now.mono;
 	m->warned = -1;
 	if (m->news) {
 		m->news = 0;

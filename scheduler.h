@@ -368,6 +368,7 @@ struct message {
 	long	born;		/* mono: arrival by the message file's mtime */
 	long	queued;		/* mono: control file put into transport/ */
 	unsigned long loaded;	/* value of q.events when it was */
+	long	seen;		/* mono; when it was loaded */
 	long	warned;		/* age at which delays were last looked at */
 	long	tellat;		/* mono; news: when it is told at the latest */
 	unsigned char failed;	/* some recipient failed for good */

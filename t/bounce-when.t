@@ -1,0 +1,348 @@
+#!/bin/sh
+# Reports: when they are made, of delays too; limits, forms; and the whole way
+# of a message that fails, back into the sender's mailbox.
+. "${0%/*}/lib.sh"
+. "${0%/*}/bounce.sh"
+
+po=$tmp/po
+spool_new "$po"
+A=$top/t/agent
+config() {	# PARAM line ...
+	printf '%s\n' 'PARAMmailqsock none' 'PARAMmailname mx.here.example' "$@"
+	cat <<END
+*/*	interval=1h retries=1 expiry=5d
+	reporttimes="1h 2h 3d"
+late/*	command="$A -c late deferred the 4.2.2 box is full"
+every/*	delayreport command="$A -c every deferred 4.2.2 box"
+kept/*	delayreport bounce=none command="$A -c kept deferred later"
+down/*	delayreport command="$A -c down deferall 4.4.1 no answer"
+fail/*	command="$A -c fail error no such user"
+wait/*	reporttimes=none command="$A -c wait deferred not now"
+END
+}
+ids() {		# what the log says of reports of a message: how many
+	files_of "$1" | wc -l | tr -d ' '
+}
+delays() {	# name: the delay fields
+	sed -n 's/^r.......\(....\).*/\1,/p' "$po/transport/$1" | tr -d '\n'
+}
+
+# ---- delays ----------------------------------------------------------------------
+
+config >"$tmp/cf"
+old='90 minutes ago'
+simple "$po" 201-1 anna@a.example <<END
+r           late h asked@x.example 0
+N NOTIFY=DELAY,FAILURE ORCPT=rfc822;asked@old.example
+r           late h none@x.example 0
+r           late h fails@x.example 0
+N NOTIFY=FAILURE
+r           late h never@x.example 0
+N NOTIFY=NEVER
+r           every h all@x.example 0
+r           every h fails@x.example 0
+N NOTIFY=FAILURE
+r           every h never@x.example 0
+N NOTIFY=NEVER
+r           kept h kept@x.example 0
+r           down far down@x.example 0
+END
+simple "$po" 202-1 '<>' <<END
+r           every h a@x.example 0
+END
+printf 'i 203-1\no 0\ns smtp - anna@a.example 0\nr every h a@x.example 0\nm\n\n' |
+    mail "$po" 203-1
+old=
+simple "$po" 204-1 anna@a.example <<END
+r           every h young@x.example 0
+END
+ok 'start' sched_start "$po" "$tmp/cf"
+report "$po" 201-1
+is 'a warning that others can read' "$(got '^!|^P|^E to ')" \
+    'E to <anna@a.example>@P text/plain message/delivery-status text/rfc822-headers@'
+is '... to who asked, or is to be told all' \
+    "$(got '^R. (Final|Act|Stat|Diag|Orig)')" \
+    'R1 Original-Recipient: rfc822; asked@old.example@R1 Final-Recipient: rfc822; asked@x.example@R1 Action: delayed@R1 Status: 4.2.2@R1 Diagnostic-Code: x-local; the 4.2.2 box is full@R2 Final-Recipient: rfc822; all@x.example@R2 Action: delayed@R2 Status: 4.2.2@R2 Diagnostic-Code: x-local; 4.2.2 box@R3 Final-Recipient: rfc822; down@x.example@R3 Action: delayed@R3 Status: 4.4.1@R3 Diagnostic-Code: x-local; 4.4.1 no answer@'
+like '... how long it will be tried' "$(got '^M Arr|^R1 Will')" \
+    '^M Arrival-Date: .*@R1 Will-Retry-Until: [A-Z][a-z][a-z], .* \+0000@$'
+is '... the subject' "$(got '^H Subject')" \
+    'H Subject: Delayed mail [DELAYED(3)]@'
+is '... is noted with each recipient' "$(delays 201-1)" \
+    '   1,    ,    ,    ,   1,    ,    ,    ,   1,'
+is '... nothing of it is final' "$(sed -n 's/^r\(.\).*/\1/p' \
+    "$po/transport/201-1" | tr -d '\n ')" ''
+wait_log 'deferred msg=203-1' 20
+sched_stop
+is 'no warning where there is no sender' "$(ids 202-1)" 0
+is '... no room to note it' "$(ids 203-1)" 0
+is '... nothing is late' "$(ids 204-1)" 0
+ok 'after a restart' sched_start "$po" "$tmp/cf"
+simple "$po" 205-1 anna@a.example <<END
+r           fail h a@x.example 0
+END
+old='3 hours ago'
+simple "$po" 206-1 anna@a.example <<END
+r           every h a@x.example 0
+END
+old=
+report "$po" 206-1
+is '... what passed two times at once is one warning' "$(ids 206-1) $(delays 206-1)" \
+    '1    2,'
+is '... the same is not said again' "$(ids 201-1)" 0
+sched_stop
+touch -d '3 hours ago' "$po/queue/201-1"
+ok 'when the next time has passed' sched_start "$po" "$tmp/cf"
+report "$po" 201-1
+is '... it is, once more' "$(got '^!|^R. Final|^H Subj') $(delays 201-1)" \
+    'H Subject: Delayed mail [DELAYED(3)]@R1 Final-Recipient: rfc822; asked@x.example@R2 Final-Recipient: rfc822; all@x.example@R3 Final-Recipient: rfc822; down@x.example@    2,    ,    ,    ,   2,    ,    ,    ,   2,'
+is '... and not of what had both' "$(ids 206-1)" 0
+sched_stop
+rm -rf "$po"
+
+# The moment itself, without a restart.
+spool_new "$po"
+cat >"$tmp/cf2" <<END
+PARAMmailqsock none
+*/*	interval=1s retries=1 reporttimes="2s 4s 1h" delayreport
+late/*	command="$A -c late -f $tmp/go"
+END
+simple "$po" 207-1 anna@a.example <<END
+r           late h a@x.example 0
+END
+ok 'times that pass' sched_start "$po" "$tmp/cf2"
+ok '... a warning each' wait_for 40 eval '[ "$(ids 207-1)" -eq 2 ]'
+: >"$tmp/go"
+ok '... until it is delivered' wait_log 'delivered msg=207-1' 20
+is '... and no more' "$(ids 207-1)" 2
+rm "$tmp/go"
+sched_stop
+
+# With more mail than there may be in core: it does not go before its warning.
+rm -rf "$po"
+spool_new "$po"
+config 'PARAMactive 2' >"$tmp/cf"
+old='90 minutes ago'
+for n in 1 2 3 4; do
+	simple "$po" 20$n-2 anna@a.example <<END
+r           every h$n a@x.example 0
+END
+done
+old=
+ok 'more than there is room for' sched_start "$po" "$tmp/cf"
+wait_for 60 eval '[ "$(files_of "20.-2" | wc -l)" -ge 4 ]'
+is '... all are warned of' "$(files_of '20.-2' | wc -l | tr -d ' ')" 4
+ok '... and put off only then' eval \
+    '[ "$(grep -nE "bounce msg|put-off" "$tmp/sched.log" | head -n 1 |
+    grep -c bounce)" -eq 1 ] && logged put-off'
+sched_stop
+
+# ---- before a message is done ---------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+config 'PARAMglobal-report-interval 2s' >"$tmp/cf"
+simple "$po" 211-1 anna@a.example <<END
+r           fail h a@x.example 0
+r           wait h b@x.example 0
+END
+ok 'start' sched_start "$po" "$tmp/cf"
+report "$po" 211-1
+is 'a failure is told while others wait' "$(got '^!|^R. Final')" \
+    'R1 Final-Recipient: rfc822; a@x.example@'
+is '... and marked, the message stays' \
+    "$(sed -n 's/^\([rd].\).*/\1/p' "$po/transport/211-1" | tr ' \n' '_,')" \
+    'r-,r_,d+,'
+sched_stop
+ok 'after a restart' sched_start "$po" "$tmp/cf"
+wait_log 'deferred msg=211-1' 20
+simple "$po" 212-1 anna@a.example <<END
+r           fail h a@x.example 0
+r           wait h b@x.example 0
+END
+report "$po" 212-1
+is '... it is not told again' "$(ids 211-1)" 0
+sched_stop
+config 'PARAMglobal-report-interval 0' >"$tmp/cf"
+simple "$po" 213-1 anna@a.example <<END
+r           fail h a@x.example 0
+r           wait h b@x.example 0
+END
+sed -i.old 's/^wait.*/wait\/*	expiry=4s interval=1s reporttimes=none command="'"$(
+    echo "$A" | sed 's,/,\\/,g')"' -c wait deferred not now"/' "$tmp/cf"
+ok 'without an interval' sched_start "$po" "$tmp/cf"
+report "$po" 213-1
+is '... one report says it all' "$(ids 213-1) $(got '^!|^R. (Final|Stat)')" \
+    '1 R1 Final-Recipient: rfc822; a@x.example@R1 Status: 5.0.0@R2 Final-Recipient: rfc822; b@x.example@R2 Status: 4.4.7@'
+ok '... what was told before is not in the last report' wait_log 'bounce msg=211-1' 20
+report "$po" 211-1
+is '... of the other message' "$(got '^!|^R. Final')" \
+    'R1 Final-Recipient: rfc822; b@x.example@'
+sched_stop
+
+# ---- limits ---------------------------------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+config 'PARAMbouncelimit 4s' >"$tmp/cf"
+for n in 1 2 3 4 5; do
+	simple "$po" 22$n-1 anna@a.example <<END
+r-          fail h u$n@x.example 0
+d u$n@x.example|failed|5.1.1|||no $n
+END
+done
+simple "$po" 226-1 bert@b.example <<END
+r-          fail h u6@x.example 0
+d u6@x.example|failed|5.1.1|||no 6
+END
+simple "$po" 227-1 anna@a.example <<END
+r           fail h u7@x.example 0
+END
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_for 40 po_empty "$po"
+ok 'with a limit all is told' po_empty "$po"
+is '... in two reports to one, and one to the other' \
+    "$(sed -n 's/.* bounce .* to=\(.*\) rcpts=\(.*\) msgs=\([0-9]*\) .*/\1 \2 \3,/p' \
+    "$tmp/sched.log" | sort | tr '\n' ' ')" \
+    'anna@a.example 1 1, anna@a.example 5 5, bert@b.example 1 1, '
+sum=$(sed -n 's/.* msgs=5 file=router\/\([0-9]*\) .*/\1/p' "$tmp/sched.log")
+"$python" "$top/t/dsnread" "$po/router/$sum" >"$tmp/r" 2>&1
+is '... which is one of several messages' "$(got '^!|^P|^M')" \
+    'P text/plain message/delivery-status@M Reporting-MTA: dns; mx.here.example@'
+is '... each recipient says of which' \
+    "$(grep -c '^R[0-9]* X-Original-Message-ID: <22[1-7]-1@test>$' "$tmp/r")" 5
+like '... in the text, too' "$(got '^T')" '@T   <22[1-7]-1@test>@T @T It was not'
+sched_stop
+
+# ---- forms ------------------------------------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+config 'PARAMbouncesize 0' >"$tmp/cf"
+mkdir "$tmp/forms"
+cat >"$tmp/forms/delivery" <<END
+HDR Organization: the example
+HDR From: The Post Office <office@here.example>
+SUB Your mail
+ADR Bcc: <errors@here.example> (who looks at them)
+HDR To: nobody@x.example
+HDR Content-Type: text/html
+HDR this is no field
+ADR Bcc: nobody
+The text of the form, gr$(printf '\303\274 \374')n.
+--=_231.0
+HDR is text now
+END
+printf 'SUB It takes time\nThe form for delays.\n' >"$tmp/forms/delay"
+simple "$po" 231-1 anna@a.example <<END
+r-          fail h a@x.example 0
+d a@x.example|failed|5.1.1|||no
+END
+simple "$po" 232-1 '<>' <<END
+r-          fail h a@x.example 0
+N NOTIFY=NEVER
+d a@x.example|failed|5.1.1|||no
+END
+old='90 minutes ago'
+simple "$po" 233-1 anna@a.example <<END
+r           every h a@x.example 0
+END
+old=
+ok 'start' sched_start "$po" "$tmp/cf"
+report "$po" 231-1
+is 'a form: whom the report goes to' "$(got '^!|^E to ')" \
+    'E to <anna@a.example>@E to <errors@here.example>@'
+is '... its fields, and not those that are ours' \
+    "$(got '^H (Org|From|Subj|To|Bcc|this)' | tr -s ' ')" \
+    'H Organization: the example@H From: The Post Office <office@here.example>@H Bcc: <errors@here.example> (who looks at them)@H Bcc: nobody@H To: <anna@a.example>@H Subject: Your mail [FAILED(1)]@'
+like '... its text' "$(got '^T')" \
+    "^T The text of the form, gr$(printf '\303\274') \\?n\\.@T --=_231\\.0@T HDR is text now@T @T This is about.*a@x.example"
+report "$po" 232-1
+is 'a report that failed is told to the addresses of the form alone' \
+    "$(got '^!|^E to |^H Subj')" \
+    'E to <errors@here.example>@H Subject: Your mail [FAILED(1)]@'
+ok '... and kept' test -f "$po/postman/232-1"
+report "$po" 233-1
+is 'the form for delays' "$(got '^!|^H Subj|^T The form')" \
+    'H Subject: It takes time [DELAYED(1)]@T The form for delays.@'
+sched_stop
+rm -r "$tmp/forms"
+
+# ---- many ---------------------------------------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+awk 'BEGIN {
+	print "i 241-1\no 0\ns smtp - anna@a.example 0"
+	for (i = 0; i < 10100; i++)
+		print "r-          fail h u" i "@x.example 0"
+	print "m\nSubject: many\n"
+	off = 38
+	for (i = 0; i < 10100; i++) {
+		printf "d %d:0:-1::1795220140\tu\001failed\0015.1.1\001\001\tno\n", off
+		off += length("r-          fail h u" i "@x.example 0") + 1
+	}
+}' >"$tmp/many"
+is 'offsets' "$(dd if="$tmp/many" bs=1 skip=38 count=2 2>/dev/null)" r-
+put_raw "$po" 241-1 <"$tmp/many"
+config >"$tmp/cf"
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_for 40 po_empty "$po"
+is 'many recipients make more than one report' "$(lines 'bounce msg=241' |
+    sed 's/.*rcpts=\([0-9]*\) .*/\1/' | tr '\n' ' ')" '10000 100 '
+report "$po" 241-1
+is '... that can be read' "$(got '^!')" ''
+is '... each is in one of them' \
+    "$(sed -n 's/^R[0-9]* Final-Recipient: //p' "$tmp/r" | sort -u | wc -l | tr -d ' ')" 10100
+sched_stop
+
+# ---- the whole way ----------------------------------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+chmod 1777 "$po/public" "$po/router"
+mkdir "$tmp/mail"
+cat >"$tmp/routes" <<END
+domain		home.example
+*@fails.example	fail	\$h
+*@home.example	local	-
+*		local	-
+END
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+PARAMmailname mx.home.example
+*/*	interval=1s retries=1
+fail/*	command="$A -c fail error no such user"
+local/*	command="$top/ta/mailbox -n -d $tmp/mail"
+END
+ok 'start' sched_start "$po" "$tmp/cf"
+printf 'To: who@fails.example\nSubject: hello\n\nthe body\n' |
+    "$top/submit" -P "$po" -C "$tmp/routes" -f anna@home.example \
+    -R full -N failure -V env1 who@fails.example >"$tmp/sub.out" 2>&1
+is 'a message is taken' "$?$(cat "$tmp/sub.out")" 0
+ok '... and reported on' wait_log 'bounce .* to=anna@home.example' 20
+ok 'the report is routed' "$top/submit" -q -P "$po" -C "$tmp/routes"
+ok '... and delivered' wait_log 'delivered .*channel=local' 20
+wait_for 20 po_empty "$po"
+ok 'nothing is left' po_empty "$po"
+is '... anywhere' "$(find "$po/public" "$po/router" "$po/postman" -type f)" ''
+sed '1d' "$tmp/mail/anna" >"$tmp/box"
+{ echo env-end; cat "$tmp/box"; } >"$tmp/boxed"
+"$python" "$top/t/dsnread" "$tmp/boxed" >"$tmp/r" 2>&1
+is 'what the sender reads' "$(got '^!|^P|^[MR]. (Orig|Final|Act|Stat)|^M Orig|^B the')" \
+    'P text/plain message/delivery-status message/rfc822@M Original-Envelope-Id: env1@R1 Original-Recipient: rfc822; who@fails.example@R1 Final-Recipient: rfc822; who@fails.example@R1 Action: failed@R1 Status: 5.0.0@B the body@'
+if perl -MMail::DeliveryStatus::BounceParser -e 1 2>/dev/null; then
+	is 'what another program makes of it' "$(perl -e '
+		use Mail::DeliveryStatus::BounceParser;
+		open(F, $ARGV[0]); local $/; my $m = <F>;
+		my $b = Mail::DeliveryStatus::BounceParser->new($m);
+		print $b->is_bounce ? "bounce" : "none";
+		for ($b->reports) {
+			print " ", $_->get("email"), " ", $_->get("action"),
+			    " ", $_->get("status");
+		}' "$tmp/box")" 'bounce who@fails.example failed 5.0.0'
+else
+	skip 'what another program makes of it' \
+	    'no Mail::DeliveryStatus::BounceParser'
+fi
+sched_stop
+finish
