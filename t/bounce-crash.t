@@ -1,0 +1,232 @@
+#!/bin/sh
+# Reports: a crash at every step of the end of a message, and a full disk.  What
+# has failed is told at least once, who has a message gets it once, and a
+# warning of a delay comes at most once.
+#
+# The scheduler is killed at one system call after the other, by strace.  With
+# BOUNCE_CALLS=all these are all that there are from the first to the last;
+# without it, those that make a change last, or take something away.
+. "${0%/*}/lib.sh"
+. "${0%/*}/bounce.sh"
+
+A=$top/t/agent
+limits=$tmp/cf
+conf "$limits" <<END
+PARAMmailqsock none
+*/*	interval=1s retries=1 expiry=5d reporttimes="1h" delayreport
+fail/*	command="$A -c fail error no such user"
+local/*	command="$top/ta/mailbox -n -d $tmp/mail"
+late/*	command="$A -c late deferred not now"
+END
+change='fsync,?unlink,?unlinkat,?rename,?renameat,?renameat2'
+[ "${BOUNCE_CALLS-}" != all ] || change=all
+strace -f -o /dev/null -e trace=write -e inject=write:signal=KILL:when=1 \
+    echo x >"$tmp/x" 2>&1
+[ $? -gt 128 ] && traced=yes || traced=
+
+fill_po() {
+	rm -rf "$po" "$tmp/mail"
+	spool_new "$po"
+	mkdir "$tmp/mail"
+	case $1 in
+	end)	# a message with three ends, by agents
+		simple "$po" 301-1 anna@a.example <<END
+r           local - a 0
+N NOTIFY=SUCCESS
+r           fail h b@x.example 0
+r           fail g c@x.example 0
+END
+		;;
+	kept)	# nobody to tell: it is kept
+		simple "$po" 301-1 '<>' <<END
+r           fail h b@x.example 0
+END
+		;;
+	late)	# a warning is due
+		old='90 minutes ago'
+		simple "$po" 301-1 anna@a.example <<END
+r           late h b@x.example 0
+END
+		old=
+		;;
+	esac
+}
+# Runs until all is done, or somebody has killed it.
+over() {	# kind
+	gone "$sched_pid" || { logged ' loaded ' && is_over "$1"; }
+}
+begin() {	# [strace option ...]
+	VALGRIND=
+	[ $# -eq 0 ] || VALGRIND="strace -o $tmp/trace $*"
+	: >"$tmp/sched.log"
+	exec env MAILBIN="$tmp/bin" MAILSHARE="$tmp" LOGDIR="$tmp/log" \
+	    $VALGRIND "$SCHEDULER" -i -P "$po" -f "$limits" </dev/null \
+	    >"$tmp/sched.log" 2>&1 &
+	sched_pid=$!
+	lib_pids="$lib_pids $sched_pid"
+	VALGRIND=
+}
+run() {		# kind [strace option ...]
+	run_kind=$1
+	shift
+	begin "$@"
+	wait_for 60 over "$run_kind"
+}
+# ... and is ended.  When it was traced, its tracer is the process that we know.
+stop() {
+	victim=$(cat "$po/.pid.scheduler" 2>/dev/null)
+	if ! gone "$sched_pid"; then
+		kill -9 "${victim:-$sched_pid}" 2>/dev/null
+	fi
+	wait_for 30 gone "$sched_pid" || kill -9 "$sched_pid"
+	wait "$sched_pid" 2>/dev/null
+	lib_forget "$sched_pid"
+}
+# What has come of it, in all that was reported.
+told() {	# address: in how many reports
+	grep -l "^Final-Recipient: $1\$" "$po/router/"* 2>/dev/null |
+	    wc -l | tr -d ' '
+}
+judge() {	# kind: what is wrong, or nothing
+	case $1 in
+	end)
+		for j in 'x-local; a' 'rfc822; b@x.example' \
+		    'rfc822; c@x.example'; do
+			[ "$(told "$j")" -ge 1 ] || echo "$j: untold"
+			[ "$(told "$j")" -le 2 ] || echo "$j: too often"
+		done
+		[ "$(grep -c '^Subject' "$tmp/mail/a")" -eq 1 ] ||
+		    echo 'a: not delivered once'
+		po_empty "$po" || echo 'it is still there'
+		;;
+	kept)
+		[ "$(told 'rfc822; b@x.example')" -eq 0 ] || echo 'b: told'
+		[ -f "$po/postman/301-1" ] || echo 'it was lost'
+		;;
+	late)
+		[ "$(told 'rfc822; b@x.example')" -le 1 ] || echo 'b: warned twice'
+		;;
+	esac
+	for j in "$po/router/"*; do
+		[ ! -f "$j" ] || "$python" "$top/t/dsnread" "$j" | grep '^!'
+	done
+}
+is_over() {	# kind
+	case $1 in
+	end) po_empty "$po" ;;
+	kept) [ -f "$po/postman/301-1" ] && po_empty "$po" ;;
+	late) [ "$(told 'rfc822; b@x.example')" -eq 1 ] ||
+	    grep '^r..........1' "$po/transport/301-1" >/dev/null ;;
+	esac
+}
+# The calls from the first one of this kind in the trace to the last: "name n",
+# for the nth call of that name, which is how strace counts.
+steps() {	# first-ERE last-ERE
+	awk -v first="$1" -v last="$2" '
+		/^[a-z_0-9]+\(/ {
+			name = $0
+			sub(/\(.*/, "", name)
+			call[++n] = name " " ++count[name]
+		}
+		!from && $0 ~ first { from = n }
+		$0 ~ last { to = n }
+		END { for (i = from; from && i <= to; i++) print call[i] }' \
+		"$tmp/trace"
+}
+
+crash() {	# kind first-ERE last-ERE title
+	kind=$1
+	fill_po $kind
+	run $kind -e "trace=$change"
+	stop
+	is "$4: undisturbed" "$(judge $kind)" ''
+	steps "$2" "$3" >"$tmp/steps"
+	all=$(wc -l <"$tmp/steps") wrong= killed=0
+	ok '... in steps that are known' test "$all" -gt 1
+	while read -r call n <&3; do
+		fill_po $kind
+		run $kind -e "trace=$call" \
+		    -e "inject=$call:signal=KILL:when=$n" 3<&-
+		gone "$sched_pid" && killed=$((killed + 1))
+		stop
+		run $kind 3<&- || wrong="$wrong $call $n: no end;"
+		stop
+		bad=$(judge $kind)
+		[ -z "$bad" ] || wrong="$wrong $call $n: $bad;"
+	done 3<"$tmp/steps"
+	is "$4: killed at each step" "$wrong" ''
+	ok '... which it was, mostly' test $killed -gt $((all * 2 / 3))
+	diag "killed $killed times in $((all)) steps"
+}
+
+po=$tmp/po
+if [ -z "$traced" ]; then
+	skip 'a crash at each step' \
+	    'no strace that can send a signal at a system call'
+else
+	crash end 'fsync' 'unlink.*"301-1"' 'the end of a message'
+	crash kept 'fsync' 'rename.*"301-1"' 'one that is kept'
+	crash late 'fsync' 'rename.*router' 'a warning'
+fi
+
+# ---- a full disk ------------------------------------------------------------------------
+
+fill() {	# leaves so many kB
+	dd if=/dev/zero of="$disk/filler" bs=1024 2>/dev/null
+	[ "$1" -eq 0 ] || truncate -s "-${1}k" "$disk/filler" 2>/dev/null
+}
+disk_tests() {
+	po=$disk/po
+	spool_new "$po"
+	awk 'BEGIN { for (i = 0; i < 600; i++) print "line " i " of the text" }' \
+	    >"$tmp/long"
+	body=$tmp/long
+	simple "$po" 311-1 anna@a.example <<END
+r-          fail h b@x.example 0
+d b@x.example|failed|5.1.1|||no
+END
+	old='90 minutes ago'
+	simple "$po" 312-1 anna@a.example <<END
+r           late h b@x.example 0
+END
+	old= body=
+	fill 0
+	begin
+	ok 'a full disk: the report is not written' \
+	    wait_log 'bounce msg=311-1 cannot be written' 20
+	ok '... nor the warning' wait_log 'bounce msg=312-1 cannot be written' 20
+	is '... nothing of them is left' \
+	    "$(find "$po/public" "$po/router" -type f)" ''
+	is '... all is as it was' "$(sed -n 's/^\(d.\).*/\1,/p' \
+	    "$po/transport/311-1") $(sed -n 's/^r.......\(....\).*/\1,/p' \
+	    "$po/transport/312-1")" 'd ,     ,'
+	is '... the message, too' "$(wc -l <"$po/queue/311-1" | tr -d ' ')" 600
+	rm "$disk/filler"
+	ok 'with room, it is' wait_log 'bounce msg=311-1 to=anna' 70
+	ok '... and so is the warning' wait_log 'bounce msg=312-1 to=anna' 70
+	report "$po" 311-1
+	is '... whole' "$(got '^!')$(grep -c '^B line' "$tmp/r")" 600
+	stop
+	is '... once' "$(files_of 311-1 | wc -l | tr -d ' ')" 1
+}
+mounted_or_not() {
+	[ -f "$disk/.here" ] || gone $bg_pid
+}
+mkdir "$tmp/disk"
+map=-r		# a root of his own for an ordinary user
+[ "$(id -u)" -ne 0 ] || map=
+if command -v unshare >/dev/null 2>&1; then
+	bg unshare $map -m sh -c 'mount -t tmpfs -o size=1m tmpfs "$1" &&
+	    : >"$1/.here" && exec sleep 600' sh "$tmp/disk" \
+	    >"$tmp/mount.out" 2>&1
+	disk=/proc/$bg_pid/root$tmp/disk
+	wait_for 20 mounted_or_not
+else
+	disk=/none
+fi
+if [ -f "$disk/.here" ]; then
+	disk_tests
+else
+	skip 'a full disk' 'a tmpfs cannot be mounted here'
+fi
+finish
