@@ -5,7 +5,8 @@
  *
  *	random, age	Threads take turns (thread.c), and within a thread the
  *			vertices are shuffled, or the oldest message is first.
- *	preempt		Messages take turns, in the order in which they came;
+ *	preempt		Messages take turns, in the order in which they were
+ *			loaded, which after a start is that of the directory;
  *			but a small one may slip in before a large one.  The
  *			rules are those of the seed (Postfix, "Preemptive
  *			scheduling"); this is what most of the file is about.
@@ -305,7 +306,8 @@ consider(struct search *s, struct job *j, long waited)
 /*
  * The heap is walked in the order of places as far as that is cheap.  What is
  * behind a job that preempts nobody is younger than that, so it cannot score
- * more than the same wait for one recipient.
+ * more than the same wait for one recipient; what was loaded at a start may be
+ * older, and then is not always found to be the best.
  */
 static void
 search(struct search *s, const struct heap *h, unsigned i)
