@@ -14,8 +14,8 @@
  * Finding.  A directory is only read when its time of modification has
  * changed: the top is looked at once a second, each hash directory every half
  * a minute (the router's notification makes up for that).  Stamps have whole
- * seconds, so a directory that changed in this one or the one before is read
- * again until it did not.
+ * seconds, so a directory that changed is read again until some seconds have
+ * passed, by our clock, since that of the disk may be another's.
  * Our own deliveries change the directories too; one with many files in it is
  * therefore read less often, in proportion.  Reading goes on step by step
  * between other work; the order is the directory's.  No list of names is kept,
@@ -149,13 +149,15 @@ spool_setup(void)
 #define LOOK_EVERY	0.9	/* seconds between looks at the top */
 #define HASH_EVERY	30	/* looks in which each hash directory is due */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
+#define OLD		60	/* ... of a directory seen first, by the wall
+				 * clock */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
 
 struct dir {
 	char	path[5];	/* "" or "A/" or "A/B/" */
 	int	known;		/* mtime has been seen */
 	int	dirty;		/* is to be read */
-	int	settled;	/* was read when its stamp was of the past */
+	int	settled;	/* was read when its stamp was sure */
 	int	seen;		/* was read to its end once, or cannot be */
 	long	mtime;
 	double	changed;	/* mono; when mtime was first seen */
@@ -210,10 +212,12 @@ look(struct dir *d)
 	if (stat(d->path[0] == '\0' ? "." : d->path, &st) < 0)
 		return;
 	if (!d->known || d->mtime != (long)st.st_mtime) {
+		d->changed = now.mono;
+		if (!d->known && (long)now.wall > (long)st.st_mtime + OLD)
+			d->changed -= OLD;
 		d->known = d->dirty = 1;
 		d->settled = 0;
 		d->mtime = (long)st.st_mtime;
-		d->changed = now.mono;
 	} else if (!d->settled) {
 		d->dirty = 1;
 	}
@@ -279,8 +283,7 @@ open_dir(int old)
 			continue;
 		if (!old) {	/* before it is read: later changes count */
 			look(d);
-			d->settled = (long)now.wall > d->mtime + 1 ||
-			    now.mono - d->changed > SETTLED;
+			d->settled = now.mono - d->changed > SETTLED;
 		}
 		walk[old].open = opendir(d->path[0] == '\0' ? "." : d->path);
 		if (walk[old].open == NULL) {
