@@ -167,9 +167,9 @@ bench/floor: bench/floor.o util.o
 bench/limit: bench/limit.o $(LIB)
 	$(CC) $(LDFLAGS) -o $@ bench/limit.o $(LIB) $(LIBS)
 
-# The scheduler, but with a wall clock that a test can set.
-t/clocksched: $(OBJS) t/clock.o
-	$(CC) $(LDFLAGS) -o $@ $(OBJS) t/clock.o $(LIBS)
+# The scheduler, but with clocks that a test can set.
+t/clocksched: $(OBJS) t/clock.o t/mono.o
+	$(CC) $(LDFLAGS) -o $@ $(OBJS) t/clock.o t/mono.o $(LIBS)
 
 scheduler.o: scheduler.c scheduler.h line.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ scheduler.c
@@ -269,6 +269,7 @@ t/serve.o: t/serve.c util.h
 t/smtpd.o: t/smtpd.c util.h
 t/dns.o: t/dns.c util.h
 t/clock.o: t/clock.c util.h
+t/mono.o: t/mono.c util.h
 
 .SUFFIXES:
 .SUFFIXES: .o .c

@@ -14,7 +14,9 @@
  *
  * The two clocks are read by clock_read alone.  mono never jumps.  Without
  * CLOCK_MONOTONIC it is summed from differences of times(), whose ticks wrap
- * around on 32 bits.
+ * around on 32 bits.  Some systems let it run while the machine sleeps or the
+ * process is stopped; nobody waits longer than an hour here, so of anything
+ * beyond that only the hour counts, and mail does not age asleep.
  *
  * The heap holds pointers to timers that live inside their owners, and each
  * timer knows its place, so that it can be moved or taken out in O(log n).
@@ -403,6 +405,7 @@ log_debug(const char *f, ...)
 struct clocks now;
 
 #define STEP	30.0	/* seconds between the clocks that count as a step */
+#define AWAKE_MOST 3600.0	/* seconds that may pass between two readings */
 
 #ifdef NO_MONOTONIC
 /* Seconds since the first call, from ticks that wrap around. */
@@ -439,19 +442,36 @@ read_mono(void)
 }
 #endif
 
+/* Within what a long can hold. */
+static long
+whole(double s)
+{
+	if (s > 2e9 || s < -2e9)
+		return s > 0 ? 2000000000L : -2000000000L;
+	return (long)s;
+}
+
 void
 clock_read(void)
 {
 	static int started;
+	static double asleep;	/* seconds that do not count */
 	struct clocks was = now;
-	double step;
+	double passed, step;
 
-	now.mono = read_mono();
+	now.mono = read_mono() - asleep;
 	now.wall = time(NULL);
-	step = difftime(now.wall, was.wall) - (now.mono - was.mono);
+	passed = now.mono - was.mono;
+	step = difftime(now.wall, was.wall) - passed;
+	if (started && passed > AWAKE_MOST + STEP) {
+		log_warn("clock-sleep by=%ld the machine or we slept; it does "
+		    "not count", whole(passed));
+		asleep += passed - AWAKE_MOST;
+		now.mono = was.mono + AWAKE_MOST;
+	}
 	if (started && (step > STEP || step < -STEP))
 		log_warn("clock-step by=%ld the wall clock was set; timers go "
-		    "on by the other one", (long)step);
+		    "on by the other one", whole(step));
 	started = 1;
 }
 

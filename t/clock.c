@@ -41,7 +41,7 @@ time(time_t *where)
 			by = 0;
 		fclose(f);
 	}
-	t = tv.tv_sec + by;
+	t = (time_t)((unsigned long)tv.tv_sec + (unsigned long)by);
 	if (where != NULL)
 		*where = t;
 	return t;
