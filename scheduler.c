@@ -538,6 +538,8 @@ catch_signals(void)
 	sa.sa_handler = SIG_IGN;
 	for (i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		sigaction(ignored[i], &sa, NULL);
+	/* what our parent had blocked would never come to us */
+	sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
 }
 
 /* ---- becoming a daemon ----------------------------------------------- */
@@ -554,8 +556,10 @@ tidy_descriptors(void)
 	do
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd <= 2);
-	if (n < 0 || n > 1024)
-		n = 1024;
+	if (n < 4096)		/* some may be above a limit set later */
+		n = 4096;
+	else if (n > 65536L)
+		n = 65536L;
 	for (fd = 3; fd < n; fd++)
 		close((int)fd);
 }
@@ -841,8 +845,8 @@ set_up(void)
 	status_open();
 	pool_init();
 	if (geteuid() != 0)
-		log_info("user uid=%ld is not root: agents run as the same",
-		    (long)geteuid());
+		log_info("user uid=%ld is not root: agents run as the same, "
+		    "user= and group= change nothing", (long)geteuid());
 }
 
 int

@@ -130,6 +130,37 @@ work(void)
 		select(0, NULL, NULL, NULL, &tv);
 }
 
+/* Groups, umask, limit of core dumps, signals that are blocked or ignored. */
+static void
+inspect_more(void)
+{
+	char line[1000];
+	struct sigaction sa;
+	struct rlimit rl;
+	struct text t;
+	gid_t group[64];
+	sigset_t set;
+	int i, n = getgroups(64, group);
+	mode_t mask = umask(0);
+
+	umask(mask);
+	getrlimit(RLIMIT_CORE, &rl);
+	sigemptyset(&set);
+	sigprocmask(SIG_BLOCK, NULL, &set);
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "umask %ld\ncore %ld\nothers", (long)mask,
+	    rl.rlim_cur == RLIM_INFINITY ? -1L : (long)rl.rlim_cur);
+	for (i = 0; i < n; i++)
+		text_add(&t, " %ld", (long)group[i]);
+	text_add(&t, "\nsignals");
+	for (i = 1; i < 32; i++)
+		if (sigismember(&set, i) == 1 || (sigaction(i, NULL, &sa) == 0
+		    && sa.sa_handler == SIG_IGN))
+			text_add(&t, " %d", i);
+	text_add(&t, "\n");
+	append(arg.log, line);
+}
+
 /* What the scheduler gave us: one NAME=value a line, then facts. */
 static void
 inspect(int argc, char **argv)
@@ -147,7 +178,7 @@ inspect(int argc, char **argv)
 		text_fmt(line, sizeof(line), "env %s\n", *e);
 		append(arg.log, line);
 	}
-	for (i = 0; i < 256; i++)
+	for (i = 0; i < 4096; i++)
 		if (fcntl(i, F_GETFD) >= 0) {
 			text_fmt(line, sizeof(line), "fd %d\n", i);
 			append(arg.log, line);
@@ -159,6 +190,7 @@ inspect(int argc, char **argv)
 	    getgroups(0, NULL), (long)rl.rlim_cur,
 	    getpriority(PRIO_PROCESS, 0));
 	append(arg.log, line);
+	inspect_more();
 }
 
 /* ---- torture --------------------------------------------------------- */

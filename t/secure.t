@@ -1,0 +1,169 @@
+#!/bin/sh
+# What agents get and what they do not; who may do what; what a log line can
+# be made to say.  scheduler-security(7) is what is tested here.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+ask=$top/t/ask
+po=$tmp/po
+env=$tmp/said/env
+mkdir "$tmp/said"
+chmod 777 "$tmp/said"
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+*/*	interval=1h expiry=1d
+env/*	user=65534 group=65533 command="$A -e -c env -s $env"
+root/*	command="$A -c root -s $tmp/said/root"
+nice/*	nice=-5 command="$A -c nice -o $tmp/said/nice"
+bad/*	command="$A -c bad -x $tmp/forged deferred no"
+EOF
+spool_new "$po"
+said() {	# word
+	sed -n "s/^$1 *//p" "$env" | tr '\n' ' ' | sed 's/ *$//'
+}
+
+# ---- what agents get -----------------------------------------------------------
+
+# A parent that is careless: open descriptors, a strange umask, signals
+# blocked, other groups.
+agent careless <<'EOF'
+umask 0
+ulimit -S -c 0
+exec 3</dev/null 5>/dev/null 9</dev/null
+if env --block-signal=CHLD,TERM,HUP --ignore-signal=USR1,PIPE true \
+    2>/dev/null; then
+	set -- env --block-signal=CHLD,TERM,HUP --ignore-signal=USR1,PIPE "$@"
+fi
+if command -v bash >/dev/null 2>&1 && (ulimit -n 4000) 2>/dev/null; then
+	ulimit -S -n 4000
+	set -- bash -c 'exec 3000</dev/null 1100>/dev/null
+		ulimit -S -n 500; exec "$@"' bash "$@"
+fi
+if [ "$(id -u)" -eq 0 ] && setpriv --groups 0,54322 true 2>/dev/null; then
+	set -- setpriv --groups 0,54322 "$@"
+fi
+exec "$@"
+EOF
+put "$po" 101-1 env h user
+put "$po" 102-1 root h user
+[ "$(id -u)" -ne 0 ] || chown 65534 "$po/transport/101-1"
+VALGRIND=$tmp/bin/ta/careless
+ok 'start from a careless parent' sched_start "$po" "$tmp/cf"
+VALGRIND=
+ok '... agents deliver' wait_log 'complete msg=101-1'
+ok '... all of them' wait_log 'complete msg=102-1'
+is 'an agent has descriptors 0, 1 and 2 alone' "$(said fd)" '0 1 2'
+is '... a umask that lets nobody write' "$(said umask)" 18
+is '... no signal blocked or ignored' "$(said signals)" ''
+if without NO_RLIMIT; then
+	skip '... the limit of core dumps that we have' 'built without'
+else
+	is '... the limit of core dumps that we have' "$(said core)" 0
+fi
+if [ "$(id -u)" -ne 0 ]; then
+	is '... and our user' "$(said uid)" "$(id -u)"
+	skip '... and no group but its own' 'not root'
+elif without NO_INITGROUPS; then
+	is '... its own user' "$(said uid)" 65534
+	skip '... and no group but its own' 'built without'
+else
+	is '... its own user' "$(said uid)" 65534
+	is '... and no group but its own' "$(said gid) $(said others)" \
+	    '65533 65533'
+fi
+unlike '... nothing of our environment' \
+    "$(said env | tr ' ' '\n' | grep = | grep -v -E '^(PATH|TZ)=')" .
+
+# ---- what a log line can be made to say ----------------------------------------
+
+esc=$(printf '\033') high=$(printf '\303\251\377')
+: >"$po/transport/501-1${esc}[2J"
+: >"$po/transport/502-1
+20260101000000 info forged by a name"
+put "$po" 503-1 bad "a${esc}[2J" user
+put "$po" 504-1 bad "c${high}" user
+printf 'i 505-1\no 0\ns local - x 0\nx S101%s\r20260101 info forged\nr           bad h u 0\nm\n\n' \
+    "$esc" | put_raw "$po" 505-1
+put "$po" 507-1 bad 'msg=1-1%s%n' user
+printf '# \r20260101000000 info forged by %s an agent\n%s[2J\000\n' "$esc" \
+    "$esc" >"$tmp/forged"
+printf 'dump %s[2J\nhold\r20260101 forged all x\n' "$esc" \
+    >"$po/.mailq.command"
+ok 'bad mail is set aside' wait_log 'park msg=503-1'
+ok '... what is strange is put off' wait_log 'deferred msg=505-1'
+ok '... a host of 8-bit bytes' wait_log 'deferred msg=504-1 .*host=c\\303\\251'
+ok '... one that looks like a format' \
+    wait_log 'deferred msg=507-1 .*host=msg=1-1%s%n '
+ok '... a request that is no text is not repeated' \
+    wait_log 'mailq pipe=.*not of text'
+is 'the log is plain text' \
+    "$(tr -d '\n\040-\176' <"$tmp/sched.log" | wc -c | tr -d ' ')" 0
+nok '... and each line of it begins as ours do' \
+    grep -v -E '^20[0-9]{12} (err|warn|info) [a-z-]+ ' "$tmp/sched.log"
+nok '... none with what others made up' \
+    grep -E '^[0-9]+ [a-z]+ forged' "$tmp/sched.log"
+ok '... bytes are shown as numbers' logged '\\033'
+is 'names that could forge one are left alone' \
+    "$(ls "$po/transport" | grep -c -E '^50[12]')" 2
+rm -f "$po"/transport/50* "$po"/queue/50*
+
+# ---- who may do what -------------------------------------------------------------
+
+mode() {
+	ls -ld "$1" | cut -c1-10
+}
+is 'the pipe for commands is for owner and group' \
+    "$(mode "$po/.mailq.command")" 'prw--w----'
+is 'the pid file for its owner' "$(mode "$po/.pid.scheduler")" '-rw-------'
+"$ask" order "$po" hold 'bad/*' >"$tmp/ok.out" 2>&1
+like 'what is held nobody else can write' "$(mode "$po/.mailq.holds")" \
+    '^-rw..-..-.$'
+printf 'core' >"$po/transport/core"
+printf 'core' >"$po/transport/core.101"
+put "$po" 508-1 root h user
+ok 'a core dump in transport/ is in nobody'\''s way' \
+    wait_log 'complete msg=508-1'
+is '... and stays' "$(ls "$po/transport" | grep -c '^core')" 2
+kill -TERM "$sched_pid"
+ok 'TERM ends it, though it had been blocked' wait_for 20 gone "$sched_pid"
+sched_stop
+
+# ---- a scheduler that is not root --------------------------------------------------
+
+why=
+set --
+if [ "$(id -u)" -eq 0 ]; then
+	set -- setpriv --reuid 65534 --regid 65534 --clear-groups
+	if ! "$@" "$SCHEDULER" -V >/dev/null 2>&1; then
+		why='nobody may not run it, or no setpriv'
+	fi
+fi
+if [ -n "$why" ]; then
+	for i in 1 2 3 4 5; do
+		skip 'a scheduler that is not root' "$why"
+	done
+	finish
+fi
+po=$tmp/own
+spool_new "$po"
+rm -f "$tmp"/said/*
+give() {	# to whom the scheduler is
+	[ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$tmp/own"
+}
+chmod 755 "$tmp/bin" "$tmp/bin/ta" "$tmp/log"
+chmod 644 "$tmp/cf"
+put "$po" 101-1 env h user
+put "$po" 102-1 nice h user
+give
+VALGRIND=$*
+ok 'start as an ordinary user' sched_start "$po" "$tmp/cf"
+VALGRIND=
+ok '... it says what it cannot do' \
+    logged 'info user uid=[0-9]* is not root: .*user=.*group='
+ok '... an agent with user= is what we are' wait_log 'complete msg=101-1'
+is '... and no other' "$(said uid)" \
+    "$(sed -n 's/.* user uid=\([0-9]*\).*/\1/p' "$tmp/sched.log")"
+ok '... what cannot be done for an agent is said' \
+    wait_log 'err agent channel=nice .*cannot nice '
+sched_stop
+finish
