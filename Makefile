@@ -319,5 +319,4 @@ give: man/scheduler-protocol.7
 	sh t/cut-agent >$@ && chmod 755 $@
 
 clean:
-	rm -f scheduler mailq submit give $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o bench/waits bench/limit
-	rm -f scheduler mailq submit $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o $(BENCHES)
+	rm -f scheduler mailq submit give $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o $(BENCHES)
