@@ -520,6 +520,7 @@ static struct {
 	double	began;		/* mono; when it began */
 	double	paused;		/* mono; the next one begins then */
 	int	blocked;	/* mail waits on disk, and no room is to be had */
+	int	told;		/* nobody has notified us of more in this pass */
 	long	looks;		/* entries that may still be looked at now */
 } step;
 
@@ -569,8 +570,10 @@ find_next(int old)
 		return 1;
 	if (!old && skip_over(name))
 		return 1;
-	while (!old && spool_notified(name))
-		if (is_wanted(name, 0))
+	while (!old && !step.told)
+		if (!spool_notified(name))
+			step.told = 1;	/* a system call for each file else */
+		else if (is_wanted(name, 0))
 			return 1;
 	while (step.looks > 0 && spool_next(old, name)) {
 		step.looks--;
@@ -629,7 +632,7 @@ in_load(void)
 	int n, came, large = more_of_large();
 
 	step.looks = BATCH_LOOKS;
-	step.blocked = 0;
+	step.blocked = step.told = 0;
 	if (now.mono < step.paused)
 		return large;
 	for (n = 0; n < BATCH_FILES; n++) {
