@@ -423,7 +423,8 @@ ctl_sync(const char *name)
 
 /* Opens it for reading from off on: 0, or -1 as ctl_open. */
 static int
-open_at(struct ctl *c, const char *name, unsigned long off, struct stat *st)
+open_at(struct ctl *c, const char *name, unsigned long off,
+    const struct stat *seen, struct stat *st)
 {
 	int fd;
 
@@ -431,7 +432,10 @@ open_at(struct ctl *c, const char *name, unsigned long off, struct stat *st)
 	c->l.fd = -1;
 	if (text_fmt(c->name, sizeof(c->name), "%s", name) < 0)
 		return -1;
-	fd = fd_plain(name, O_RDWR, st);
+	fd = seen != NULL ? fd_seen(name, O_RDWR, seen, st) :
+	    fd_plain(name, O_RDWR, st);
+	if (fd < 0 && errno == EAGAIN)	/* seen was another one by now */
+		fd = fd_plain(name, O_RDWR, st);
 	if (fd < 0 && (errno == EROFS || errno == EACCES))
 		fd = fd_plain(name, O_RDONLY, st);
 	if (fd < 0 && errno != ENOENT && errno != EINVAL) {
@@ -450,7 +454,7 @@ ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
 {
 	struct stat st;
 
-	if (open_at(c, name, off, &st) < 0)
+	if (open_at(c, name, off, NULL, &st) < 0)
 		return -1;
 	c->resumed = c->seen_i = c->seen_s = 1;
 	c->nrcpt = 1;	/* it had one */
@@ -459,13 +463,15 @@ ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
 }
 
 int
-ctl_open(struct ctl *c, const char *name)
+ctl_open(struct ctl *c, const char *name, const struct stat *seen)
 {
 	struct stat st;
 
-	if (open_at(c, name, 0, &st) < 0)
+	if (open_at(c, name, 0, seen, &st) < 0)
 		return -1;
 	c->ctime = (long)st.st_ctime;
+	c->l.size = (unsigned long)st.st_size;
+	c->l.fresh = 1;
 	if (st.st_size == 0)
 		c->why = "it is empty";
 	else if (st.st_size > CONTROL_MAX)
@@ -634,7 +640,7 @@ ctl_field(const char *name, int letter, char *value, size_t size)
 	static struct ctl c;
 	int found = -1;
 
-	if (ctl_open(&c, name) < 0) {
+	if (ctl_open(&c, name, NULL) < 0) {
 		ctl_close(&c);
 		return -1;
 	}

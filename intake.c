@@ -403,13 +403,13 @@ read_all(struct ctl *c, int *later)
 
 /* A new file, with its final name.  0, or seconds until it is tried again. */
 static int
-load(struct ctl *c, const char *name, int place, const struct stat *st,
-    unsigned long num, int old)
+load(struct ctl *c, const char *name, const struct stat *seen, int place,
+    const struct stat *st, unsigned long num, int old)
 {
 	const char *why;
 	int later = 0;
 
-	if (ctl_open(c, name) < 0) {
+	if (ctl_open(c, name, seen) < 0) {
 		if (c->why != NULL)
 			return spool_park(name, c->why) < 0 ? AGAIN : 0;
 		return c->later;
@@ -429,7 +429,7 @@ load(struct ctl *c, const char *name, int place, const struct stat *st,
 
 /* A candidate: 1 when it was opened. */
 static int
-consider(char *name, int old)
+consider(char *name, const struct stat *seen, int old)
 {
 	static struct ctl c;
 	const char *base = strrchr(name, '/');
@@ -447,7 +447,7 @@ consider(char *name, int old)
 	if (place < 0) {
 		later = AGAIN;
 	} else {
-		later = load(&c, name, place, &st, num, old);
+		later = load(&c, name, seen, place, &st, num, old);
 		opened = c.l.fd >= 0;
 		ctl_close(&c);
 		build_end();
@@ -515,6 +515,7 @@ load_more(struct message *m, unsigned most)
 
 static struct {
 	char	name[2][NAME_MAX_];	/* at hand, new and old, or "" */
+	struct stat seen[2];	/* ... as lstat showed them */
 	struct turn turn;
 	long	files;		/* opened in the scan at hand */
 	double	began;		/* mono; when it began */
@@ -549,7 +550,9 @@ is_wanted(char *name, int old)
 		return 0;
 	if (is_skipped(num))
 		return 0;
-	kind = spool_kind(name, q.config->longest, &wait);
+	kind = spool_kind(name, q.config->longest, &step.seen[old], &wait);
+	if (kind == SPOOL_NONE)
+		return 0;
 	if (kind == SPOOL_NEW)
 		return !old;
 	held_message(name);	/* it is there: a hold on it stays */
@@ -568,8 +571,9 @@ find_next(int old)
 
 	if (*name != '\0')
 		return 1;
-	if (!old && skip_over(name))
-		return 1;
+	while (!old && skip_over(name))
+		if (spool_look(name, &step.seen[0]) == 0)
+			return 1;
 	while (!old && !step.told)
 		if (!spool_notified(name))
 			step.told = 1;	/* a system call for each file else */
@@ -595,7 +599,7 @@ take(int old)
 		return -1;
 	strcpy(name, step.name[old]);
 	step.name[old][0] = '\0';
-	if (consider(name, old) && step.files++ == 0)
+	if (consider(name, &step.seen[old], old) && step.files++ == 0)
 		step.began = now.mono;
 	return q.nmessages > before;
 }
@@ -658,12 +662,14 @@ void
 in_fetch(const char *base)
 {
 	char name[NAME_MAX_];
+	struct stat seen;
 
 	if (spool_where(base, name) < 0 || is_skipped(num_of(base, NULL)))
 		return;
 	if (core_full())
 		core_make_room();	/* if there is none, it is one more */
-	consider(name, 1);
+	if (spool_look(name, &seen) == 0)
+		consider(name, &seen, 1);
 }
 
 double

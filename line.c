@@ -45,10 +45,13 @@ fill(struct lines *l)
 {
 	long n = -1;
 
-	if (lseek(l->fd, (off_t)l->pos, SEEK_SET) >= 0)
+	if (l->size > 0 && l->pos == l->size)
+		n = 0;
+	else if (l->fresh || lseek(l->fd, (off_t)l->pos, SEEK_SET) >= 0)
 		n = (long)read(l->fd, l->buf, sizeof(l->buf));
 	if (n < 0)
 		l->error = errno;
+	l->fresh = 0;
 	l->have = n > 0 ? (size_t)n : 0;
 	l->used = 0;
 	l->pos += l->have;

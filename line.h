@@ -13,6 +13,9 @@ struct lines {
 	int	fd;		/* the caller's */
 	int	error;		/* errno of a read that failed, or 0 */
 	unsigned long pos;	/* file offset of the end of buf */
+	unsigned long size;	/* bytes in the file, set behind line_start to
+				 * spare asking for its end; or 0 */
+	int	fresh;		/* ... the descriptor stands at pos */
 	unsigned long off;	/* file offset of line */
 	size_t	have, used;	/* bytes in buf, bytes of it consumed */
 	size_t	len;		/* bytes in line, without its newline */

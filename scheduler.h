@@ -663,9 +663,10 @@ int	safe_typed(const char *);	/* is it "type; value"? */
  * ctl.c - the inside of a control file
  * ====================================================================== */
 
-/* Opens transport/name (we are there).  0; or -1 with why or later set, or
- * with both unset when it is no regular file or gone: leave it alone. */
-int	ctl_open(struct ctl *, const char *name);
+/* Opens transport/name (we are there), which spool_look showed as *seen (NULL:
+ * nobody looked).  0; or -1 with why or later set, or with both unset when it
+ * is no regular file or gone: leave it alone. */
+int	ctl_open(struct ctl *, const char *name, const struct stat *seen);
 /* The next pending recipient (channel, host, l.off are set), T line (host),
  * the end of a good file, or CTL_BAD with why or later set.  Locks of dead
  * agents are taken off on the way. */
@@ -736,10 +737,13 @@ int	spool_setup(void);
  * spool_wait: seconds until it is worth asking again. */
 int	spool_next(int old, char *name);
 double	spool_wait(void);
-/* What a control file is: new, put off and due again, put off for *wait
+/* Looks at a control file: 0; -1 when there is none, or no regular file. */
+int	spool_look(const char *name, struct stat *);
+/* What it is: no regular file, new, put off and due again, put off for *wait
  * seconds more.  longest: of more than that somebody's clock was wrong. */
-enum spool_kind { SPOOL_NEW, SPOOL_DUE, SPOOL_PUT_OFF };
-enum spool_kind spool_kind(const char *name, long longest, long *wait);
+enum spool_kind { SPOOL_NONE, SPOOL_NEW, SPOOL_DUE, SPOOL_PUT_OFF };
+enum spool_kind spool_kind(const char *name, long longest, struct stat *,
+	    long *wait);
 /* In this file's directory is one to be looked at in so many seconds. */
 void	spool_again(const char *name, int old, long seconds);
 /* The control file gets the time of its next try, and a mark when it waits for

@@ -378,19 +378,26 @@ spool_wait(void)
 
 static long recalled[2] = { -1, -1 };	/* wall; what has the mark, and all */
 
-enum spool_kind
-spool_kind(const char *name, long longest, long *wait)
+int
+spool_look(const char *name, struct stat *st)
 {
-	struct stat st;
+	return lstat(name, st) == 0 && S_ISREG(st->st_mode) ? 0 : -1;
+}
+
+enum spool_kind
+spool_kind(const char *name, long longest, struct stat *st, long *wait)
+{
 	long ahead;
 
-	if (lstat(name, &st) < 0 || st.st_mtime <= st.st_ctime)
+	if (spool_look(name, st) < 0)
+		return SPOOL_NONE;
+	if (st->st_mtime <= st->st_ctime)
 		return SPOOL_NEW;
-	ahead = (long)st.st_mtime - (long)now.wall;
+	ahead = (long)st->st_mtime - (long)now.wall;
 	*wait = ahead;
 	if (now.wall < SANE_WALL || ahead <= 0 || ahead > longest ||
-	    (long)st.st_ctime <= recalled[1] ||
-	    (st.st_mtime % 2 != 0 && (long)st.st_ctime <= recalled[0]))
+	    (long)st->st_ctime <= recalled[1] ||
+	    (st->st_mtime % 2 != 0 && (long)st->st_ctime <= recalled[0]))
 		return SPOOL_DUE;
 	return SPOOL_PUT_OFF;
 }
@@ -554,8 +561,6 @@ spool_place(char *name, struct stat *st)
 {
 	char to[NAME_MAX_], dir[5], mfrom[PATH_MAX_], mto[PATH_MAX_];
 
-	if (lstat(name, st) < 0 || !S_ISREG(st->st_mode))
-		return 1;	/* gone, or none of ours */
 	if (strchr(name, '/') == NULL && opt.levels > 0) {
 		hash_dir(name, opt.levels, dir);
 		text_fmt(to, sizeof(to), "%s%s", dir, name);

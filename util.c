@@ -38,6 +38,11 @@
 #ifdef NO_SYMLINK
 #define lstat stat
 #endif
+#ifdef O_CLOEXEC
+#define CLOEXEC O_CLOEXEC	/* one system call less for each file */
+#else
+#define CLOEXEC 0
+#endif
 
 /* ---- text ------------------------------------------------------------ */
 
@@ -585,28 +590,34 @@ fd_nonblock(int fd)
 }
 
 int
-fd_plain(const char *path, int flags, struct stat *st)
+fd_seen(const char *path, int flags, const struct stat *seen, struct stat *st)
 {
-	struct stat before;
 	int fd;
 
-	if (lstat(path, &before) < 0)
-		return -1;
-	if (!S_ISREG(before.st_mode)) {
+	if (!S_ISREG(seen->st_mode)) {
 		errno = EINVAL;
 		return -1;
 	}
-	fd = open(path, flags | O_NONBLOCK);
+	fd = open(path, flags | O_NONBLOCK | CLOEXEC);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, st) < 0 || st->st_ino != before.st_ino ||
-	    st->st_dev != before.st_dev) {
+	if (fstat(fd, st) < 0 || st->st_ino != seen->st_ino ||
+	    st->st_dev != seen->st_dev || !S_ISREG(st->st_mode)) {
 		close(fd);
 		errno = EAGAIN;		/* it was exchanged meanwhile */
 		return -1;
 	}
-	fd_cloexec(fd);
+	if (CLOEXEC == 0)
+		fd_cloexec(fd);
 	return fd;
+}
+
+int
+fd_plain(const char *path, int flags, struct stat *st)
+{
+	struct stat seen;
+
+	return lstat(path, &seen) < 0 ? -1 : fd_seen(path, flags, &seen, st);
 }
 
 void

@@ -137,6 +137,9 @@ int	fd_nonblock(int fd);	/* 0 or -1 */
 /* Opens a regular file, not by a link, and looks at it: the descriptor, or
  * -1; with EINVAL it is something else. */
 int	fd_plain(const char *path, int flags, struct stat *);
+/* The same of a file that lstat showed as *seen. */
+int	fd_seen(const char *path, int flags, const struct stat *seen,
+	    struct stat *);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* A write lock on the whole file, without waiting: 0 or -1. */
 int	fd_lock(int fd);
