@@ -171,7 +171,7 @@ bench/limit: bench/limit.o $(LIB)
 t/clocksched: $(OBJS) t/clock.o t/mono.o
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) t/clock.o t/mono.o $(LIBS)
 
-scheduler.o: scheduler.c scheduler.h line.h util.h
+scheduler.o: scheduler.c scheduler.h modules.h line.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ scheduler.c
 
 ta/sm.o: ta/sm.c ta/run.h ta/table.h ta/lib.h line.h util.h
@@ -188,10 +188,10 @@ sub/recover.o: sub/recover.c sub/submit.h post.h util.h
 sub/entry.o: sub/entry.c sub/submit.h post.h util.h
 sub/envelope.o: sub/envelope.c sub/submit.h post.h util.h
 sub/header.o: sub/header.c sub/submit.h post.h util.h
-sub/route.o: sub/route.c sub/submit.h post.h scheduler.h line.h util.h
+sub/route.o: sub/route.c sub/submit.h post.h scheduler.h modules.h line.h util.h
 sub/address.o: sub/address.c sub/submit.h post.h util.h
 sub/say.o: sub/say.c sub/submit.h post.h util.h
-mailq.o: mailq.c mq/mq.h scheduler.h line.h util.h
+mailq.o: mailq.c mq/mq.h scheduler.h modules.h line.h util.h
 	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ mailq.c
 
 mq/ask.o: mq/ask.c mq/mq.h line.h util.h
@@ -202,37 +202,37 @@ mq/show.o: mq/show.c mq/mq.h line.h util.h
 mq/shape.o: mq/shape.c mq/mq.h line.h util.h
 mq/json.o: mq/json.c mq/mq.h line.h util.h
 mq/dests.o: mq/dests.c mq/mq.h line.h util.h
-ta.o: ta.c scheduler.h line.h util.h
-status.o: status.c scheduler.h line.h util.h
-dump.o: dump.c scheduler.h line.h util.h
-admin.o: admin.c scheduler.h line.h util.h
-destdb.o: destdb.c scheduler.h line.h util.h
-held.o: held.c scheduler.h line.h util.h
-pool.o: pool.c scheduler.h line.h util.h
-child.o: child.c scheduler.h line.h util.h
-intake.o: intake.c scheduler.h line.h util.h
-turn.o: turn.c scheduler.h line.h util.h
-core.o: core.c scheduler.h line.h util.h
-queue.o: queue.c scheduler.h line.h util.h
-report.o: report.c scheduler.h line.h util.h
-thread.o: thread.c scheduler.h line.h util.h
-ring.o: ring.c scheduler.h line.h util.h
-order.o: order.c scheduler.h line.h util.h
-dest.o: dest.c scheduler.h line.h util.h
-notice.o: notice.c scheduler.h line.h util.h
-bounce.o: bounce.c scheduler.h form.h post.h line.h util.h
-dsn.o: dsn.c scheduler.h form.h post.h line.h util.h
-notary.o: notary.c scheduler.h line.h util.h
-safe.o: safe.c scheduler.h line.h util.h
-explain.o: explain.c scheduler.h line.h util.h
-feedback.o: feedback.c scheduler.h line.h util.h
-cf.o: cf.c scheduler.h line.h util.h
-value.o: value.c scheduler.h line.h util.h
-retry.o: retry.c scheduler.h line.h util.h
-command.o: command.c scheduler.h line.h util.h
-pattern.o: pattern.c scheduler.h line.h util.h
-spool.o: spool.c scheduler.h line.h util.h
-ctl.o: ctl.c scheduler.h line.h util.h
+ta.o: ta.c scheduler.h modules.h line.h util.h
+status.o: status.c scheduler.h modules.h line.h util.h
+dump.o: dump.c scheduler.h modules.h line.h util.h
+admin.o: admin.c scheduler.h modules.h line.h util.h
+destdb.o: destdb.c scheduler.h modules.h line.h util.h
+held.o: held.c scheduler.h modules.h line.h util.h
+pool.o: pool.c scheduler.h modules.h line.h util.h
+child.o: child.c scheduler.h modules.h line.h util.h
+intake.o: intake.c scheduler.h modules.h line.h util.h
+turn.o: turn.c scheduler.h modules.h line.h util.h
+core.o: core.c scheduler.h modules.h line.h util.h
+queue.o: queue.c scheduler.h modules.h line.h util.h
+report.o: report.c scheduler.h modules.h line.h util.h
+thread.o: thread.c scheduler.h modules.h line.h util.h
+ring.o: ring.c scheduler.h modules.h line.h util.h
+order.o: order.c scheduler.h modules.h line.h util.h
+dest.o: dest.c scheduler.h modules.h line.h util.h
+notice.o: notice.c scheduler.h modules.h line.h util.h
+bounce.o: bounce.c scheduler.h modules.h form.h post.h line.h util.h
+dsn.o: dsn.c scheduler.h modules.h form.h post.h line.h util.h
+notary.o: notary.c scheduler.h modules.h line.h util.h
+safe.o: safe.c scheduler.h modules.h line.h util.h
+explain.o: explain.c scheduler.h modules.h line.h util.h
+feedback.o: feedback.c scheduler.h modules.h line.h util.h
+cf.o: cf.c scheduler.h modules.h line.h util.h
+value.o: value.c scheduler.h modules.h line.h util.h
+retry.o: retry.c scheduler.h modules.h line.h util.h
+command.o: command.c scheduler.h modules.h line.h util.h
+pattern.o: pattern.c scheduler.h modules.h line.h util.h
+spool.o: spool.c scheduler.h modules.h line.h util.h
+ctl.o: ctl.c scheduler.h modules.h line.h util.h
 line.o: line.c line.h util.h
 post.o: post.c post.h util.h
 form.o: form.c form.h util.h
@@ -250,11 +250,11 @@ ta/wire.o: ta/wire.c ta/wire.h util.h
 ta/esmtp.o: ta/esmtp.c ta/esmtp.h ta/net.h ta/lib.h util.h
 ta/net.o: ta/net.c ta/mx.h ta/net.h ta/lib.h util.h
 ta/mx.o: ta/mx.c ta/mx.h ta/net.h util.h
-t/cftest.o: t/cftest.c scheduler.h line.h util.h
-t/fbvec.o: t/fbvec.c scheduler.h line.h util.h
-t/ordvec.o: t/ordvec.c scheduler.h line.h util.h
-t/fbtest.o: t/fbtest.c scheduler.h line.h util.h
-t/invec.o: t/invec.c scheduler.h line.h util.h
+t/cftest.o: t/cftest.c scheduler.h modules.h line.h util.h
+t/fbvec.o: t/fbvec.c scheduler.h modules.h line.h util.h
+t/ordvec.o: t/ordvec.c scheduler.h modules.h line.h util.h
+t/fbtest.o: t/fbtest.c scheduler.h modules.h line.h util.h
+t/invec.o: t/invec.c scheduler.h modules.h line.h util.h
 t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
 t/torture.o: t/torture.c util.h

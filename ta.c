@@ -648,7 +648,7 @@ bury(struct ta *ta)
 
 	epitaph(ta, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
-	if (!ta->spoke && !q.hold)
+	if (!ta->spoke && !q.hold && !r->old)
 		cannot_start(r, ta->thread, 0, how);
 	else if (ta->jobs.n > 0 || ta->kills > 0 || ta->status != 0)
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",

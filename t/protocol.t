@@ -25,7 +25,7 @@ END
 chmod 755 "$tmp/bin/take"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=1s retries="1" expiry=1d
+*/*	interval=1s retries="1" expiry=1d bounce=none
 prog/*	command="give \$channel $tmp/bin/take"
 END
 spool_new "$po"

@@ -1,0 +1,699 @@
+/*
+ * modules.h - what each module of the daemon offers, lowest first.
+ *
+ * A module calls only those above it on this page (t/layers.t).  It is read
+ * behind the page of data, and by way of that alone.
+ */
+#ifndef MODULES_H
+#define MODULES_H
+
+/* ======================================================================
+ * safe.c - text of others, written so that it can be nothing but text
+ * ====================================================================== */
+
+/* Bytes of the UTF-8 character at s that is not ASCII, nor a control; 0: there
+ * is none. */
+size_t	safe_utf8(const char *);
+int	safe_has_utf8(const char *);	/* is there one? */
+/* Lines of text, each behind the indent; they end in CR or LF. */
+void	safe_text(FILE *, const char *, const char *indent);
+void	safe_field(FILE *, const char *name, const char *value);
+/* An address as "type; address" (RFC 3464, RFC 6533). */
+void	safe_address(FILE *, const char *name, const char *address);
+const char *safe_date(long wall);	/* as of RFC 5322, good for one use */
+int	safe_typed(const char *);	/* is it "type; value"? */
+
+/* ======================================================================
+ * ctl.c - the inside of a control file
+ * ====================================================================== */
+
+/* Opens transport/name (we are there), which spool_look showed as *seen (NULL:
+ * nobody looked).  0; or -1 with why or later set, or with both unset when it
+ * is no regular file or gone: leave it alone. */
+int	ctl_open(struct ctl *, const char *name, const struct stat *seen);
+/* The next pending recipient (channel, host, l.off are set), T line (host),
+ * the end of a good file, or CTL_BAD with why or later set.  Locks of dead
+ * agents are taken off on the way. */
+enum ctl_item ctl_next(struct ctl *);
+void	ctl_close(struct ctl *);
+/* The same for what follows behind off of a file that was good.  Locks are of
+ * no concern then: they are our own agents'. */
+int	ctl_resume(struct ctl *, const char *name, unsigned long off,
+	    int format);
+/* Takes channel, host and user out of the recipient line at hand: 0 or -1. */
+int	ctl_rcpt(struct ctl *);
+
+/* The value of the first line with this letter: 0, or -1 when none. */
+int	ctl_field(const char *name, int letter, char *value, size_t size);
+/* The tag of the recipient line at off, -1 when it cannot be read; a '~' of
+ * a process that is gone is taken off and reads as ' '.  With '~', *pid is
+ * the process that holds the lock. */
+int	ctl_tag(const char *name, unsigned long off, long *pid);
+/* Does the recipient's NOTIFY= list have the word? */
+int	ctl_notify(const char *name, unsigned long off, const char *word);
+/* Is the line at off a recipient's with this channel and host? */
+int	ctl_is_for(const char *name, unsigned long off, const char *channel,
+	    const char *host);
+/* Sets the tag and frees the lock: 0 or -1. */
+int	ctl_mark(const char *name, unsigned long off, int tag);
+/* Appends a diagnostic line (facts: "d OFF:HDR:DRPT::TIME").
+ * notary may be empty: then one is made from status, such as "4.4.7 (text)",
+ * and the recipient's address.  0 or -1. */
+int	ctl_diag(const char *name, unsigned long off, const char *notary,
+	    const char *status, const char *message);
+int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
+/* Nothing is kept open for name any more. */
+void	ctl_forget(void);
+
+/* ======================================================================
+ * notary.c - what a control file says for those who make reports
+ * ====================================================================== */
+
+int	nt_open(struct notary *, const char *name);	/* 0, or -1: errno */
+void	nt_close(struct notary *);
+void	nt_rewind(struct notary *);	/* the walk begins anew */
+int	nt_error(const struct notary *);	/* errno of a read, or 0 */
+/* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
+int	nt_next_rcpt(struct notary *);
+/* ... the next whole diagnostic line: 1 or 0. */
+int	nt_next_diag(struct notary *);
+int	nt_diag(struct notary *, unsigned long at);	/* the one there */
+/* The recipient whose line is at off: 0, or -1 when there is none. */
+int	nt_rcpt(struct notary *, unsigned long off);
+/* Its group: 0, or -1 when the file cannot be read. */
+int	nt_origin(struct notary *, unsigned long off);
+/* Makes n bytes of xtext (RFC 3461) plain. */
+void	nt_xtext(const char *, size_t n, char *to, size_t size);
+/* The diagnostic line at this offset was reported: 0 or -1. */
+int	nt_mark(struct notary *, unsigned long at);
+/* So many warnings were sent; at is delay_at of the recipient: 0 or -1. */
+int	nt_delayed(struct notary *, unsigned long at, unsigned long count);
+
+/* ======================================================================
+ * spool.c - the places in the post office
+ * ====================================================================== */
+
+/* Makes and checks the directories and goes to transport/: 0, or the exit
+ * code after saying why. */
+int	spool_setup(void);
+/* The next entry that may be new, or was put off, as a path below transport/:
+ * 1, or 0 when there is none now.  Each of the two scans goes on where it was.
+ * spool_wait: seconds until it is worth asking again. */
+int	spool_next(int old, char *name);
+double	spool_wait(void);
+/* Looks at a control file: 0; -1 when there is none, or no regular file. */
+int	spool_look(const char *name, struct stat *);
+/* What it is: no regular file, new, put off and due again, put off for *wait
+ * seconds more.  longest: of more than that somebody's clock was wrong. */
+enum spool_kind { SPOOL_NONE, SPOOL_NEW, SPOOL_DUE, SPOOL_PUT_OFF };
+enum spool_kind spool_kind(const char *name, long longest, struct stat *,
+	    long *wait);
+/* In this file's directory is one to be looked at in so many seconds. */
+void	spool_again(const char *name, int old, long seconds);
+/* The control file gets the time of its next try, and a mark when it waits for
+ * no time: 0 or -1. */
+int	spool_put_off(const char *name, long seconds, int blocked);
+/* What was put off until now is due: all, or what has the mark. */
+void	spool_recall(int all);
+/* Seen everything there is at least once? */
+int	spool_seen_all(void);
+/* Where below transport/ the file with this name is: 0, or -1. */
+int	spool_where(const char *base, char *name);
+/* Puts a new control file and its message file into their hash directory
+ * (changes name) and looks at the message file.  0; -1: not now, try again
+ * later; 1: there is no message file. */
+int	spool_place(char *name, struct stat *message);
+/* Both files go, message first: 0 or -1. */
+int	spool_remove(const char *name);
+/* Has somebody taken the control file away? */
+int	spool_gone(const char *name);
+/* Both files go to postman/: 0, or -1 when they cannot be moved. */
+int	spool_park(const char *name, const char *why);
+/* ZMailer's spool id, "S...": 0 or -1. */
+int	spool_id(const char *name, char *id, size_t size);
+/* Do two messages have one sender and one owner? */
+int	spool_same_sender(const char *name, const char *other);
+/* One line into the message's verbose log, when it has a usable one. */
+void	spool_verbose(const char *name, const char *line);
+
+/* The socket on which the router says "NEW name"; no-op without sockets. */
+void	spool_notify_open(const char *path);
+int	spool_notify_fd(void);			/* -1: none */
+int	spool_notified(char *name);		/* 1: a name, 0: no more */
+void	spool_notify_close(void);
+/* The socket on which the router is told of mail, "": none; tells it. */
+void	spool_router(const char *path);
+void	spool_router_new(unsigned long num);
+
+/* ======================================================================
+ * pattern.c - patterns for addresses
+ * ====================================================================== */
+
+/* What is wrong with the pattern, or NULL. */
+const char *pat_check(const char *);
+/* All alternatives of a good pattern, in lower case, with a NULL at the end;
+ * NULL when there are too many, or no memory. */
+char	**pat_expand(const char *);
+void	pat_free(char **);
+/* Does one of them match the text, which is in lower case? */
+int	pat_match(const char *, const char *);
+
+/* ======================================================================
+ * command.c - a command line becomes words
+ * ====================================================================== */
+
+#define CMD_WORDS	40
+struct command {
+	char	*env[CMD_WORDS];	/* leading NAME=value words; nenv */
+	char	*argv[CMD_WORDS + 1];	/* NULL at the end; nargv */
+	int	nenv, nargv;
+	char	mem[4096];
+};
+
+/* What is wrong with the command whatever the address, or NULL.  *bound as in
+ * struct conf; *channelled when $channel occurs. */
+const char *cmd_check(const char *, int *bound, int *channelled);
+/* The command for an address, words split and filled in; var gives the value
+ * of ${NAME}, NULL when unknown.  NULL when it can be run, else why not. */
+const char *cmd_split(const char *, const char *channel, const char *host,
+	    const char *(*var)(const char *), struct command *);
+
+/* ======================================================================
+ * retry.c - how long something waits that was put off
+ * ====================================================================== */
+
+/* Seconds by the factor at this place of the list, at least 1. */
+long	retry_factor(const struct setting *, unsigned step);
+/* Seconds until the next try, at least 1.  *step is the place in the list
+ * and is moved on.  tries, from 1, is how often it was put off; wall is for
+ * the alignment. */
+long	retry_wait(const struct setting *, unsigned short *step,
+	    unsigned tries, time_t wall);
+/* Seconds by the largest factor of the list, at least 1. */
+long	retry_longest(const struct setting *);
+/* The place in the list of something that is age seconds old. */
+unsigned short retry_step(const struct setting *, long age);
+
+/* ======================================================================
+ * feedback.c - may a destination take one more agent?
+ * ====================================================================== */
+
+/* What came of a report; bits. */
+#define FB_MOVED	1	/* the window is another one */
+#define FB_DIED		2	/* ... and start nothing before d->until */
+#define FB_REVIVED	4	/* ... and it was dead */
+
+/* "1", "1/8", "1/concurrency", "1/sqrt_concurrency" become a rule; "10/m",
+ * "25/h", "1/2s" a rate (units s, m, h, d).  NULL; or what is wrong, to follow
+ * the text in a message, and nothing is set. */
+const char *fb_rule_parse(const char *, struct fb_rule *);
+const char *fb_rate_parse(const char *, struct fb_rate *);
+void	fb_init(struct dest *, const struct feedback *, double mono);
+/* A job has ended well or badly for the host; jobs whose agent died are not
+ * reported.  busy is how many agents work for the destination, this one
+ * included.  span: seconds that it sleeps if this is its death. */
+int	fb_good(struct dest *, const struct feedback *, long busy, double mono);
+int	fb_bad(struct dest *, const struct feedback *, double mono, double span);
+/* A dead one is tried again: when it has slept, and at once. */
+int	fb_wake(struct dest *, const struct feedback *, long busy, double mono);
+int	fb_lift(struct dest *, const struct feedback *, long busy);
+/* It is dead without more ado, and sleeps for span seconds. */
+int	fb_kill(struct dest *, double mono, double span);
+/* How many more agents it may have, the rate aside; 0 when it is dead. */
+long	fb_room(const struct dest *, const struct feedback *, long busy);
+/* Seconds until the rate allows a delivery to start; 0: now. */
+double	fb_wait(const struct dest *, const struct feedback *, double mono);
+void	fb_started(struct dest *, const struct feedback *, double mono);
+/* Is a destination without a thread to be forgotten?  Not before idle seconds
+ * of silence, nor while it is dead or its rate holds the next delivery up. */
+int	fb_forget(const struct dest *, const struct feedback *, long busy,
+	    double idle, double mono);
+
+/* ======================================================================
+ * value.c - the keywords of the clause language, and what values mean
+ * ====================================================================== */
+
+enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_RETRIES, T_COMMAND,
+	    T_RULE, T_RATE, T_ORDER, T_AGE, T_TIMES, T_BOUNCE };
+
+struct keyword {
+	const char *name;	/* NULL: the end of the table */
+	enum type type;
+	size_t	at;		/* offset in struct setting */
+	long	min, max, def;
+};
+
+extern const struct keyword keywords[];
+extern const char *const value_orders[];	/* names of enum order */
+
+/* The value of a keyword that is a number inside. */
+long	*value_long(struct setting *, const struct keyword *);
+/* The values that hold where no clause says otherwise. */
+void	value_defaults(struct setting *);
+/* The value of the keyword in from holds in to as well; retries and command
+ * stay from's. */
+void	value_copy(const struct keyword *, struct setting *to,
+	    const struct setting *from);
+/* Takes the value, which it may change: 0, or -1 and what is wrong. */
+int	value_set(const struct keyword *, struct setting *, char *value,
+	    struct text *why);
+
+/* ======================================================================
+ * cf.c - the clause language
+ * ====================================================================== */
+
+/* Reads the file.  Every error is given to say as one line "file:line:
+ * keyword: reason" without a newline; NULL when there was any. */
+struct config *cf_load(const char *file, void (*say)(const char *));
+void	cf_free(struct config *);
+/* What holds for the address: clauses in order, values accumulate, the first
+ * command ends the search (seed 22.1).  The conf is the config's; NULL when
+ * there is no memory.  Its command is NULL when no clause with one matched. */
+struct conf *cf_match(struct config *, const char *channel, const char *host);
+
+/* ======================================================================
+ * held.c - what an operator has put on hold
+ * ====================================================================== */
+
+int	held_load(void);	/* reads the list at start-up: 0 or -1 */
+/* The spool has been read once: holds on messages not seen go. */
+void	held_settle(void);
+/* The hold on this address, good until that is released; or NULL. */
+const char *held_address(const char *channel, const char *host);
+int	held_message(const char *name);		/* 1 or 0 */
+/* Adds or takes away a hold, on addresses or on a message: 0; 1 when it is so
+ * already; -1 with errno and unchanged when it cannot be written down. */
+int	held_add(int address, const char *);
+int	held_del(int address, const char *);
+const char *held_first(int address);	/* any of its kind, or NULL */
+
+/* ======================================================================
+ * dsn.c - a report of what became of mail, in writing
+ * ====================================================================== */
+
+struct post;
+
+/* What this machine calls itself in reports, NULL: what the system says. */
+void	dsn_name(const char *);
+/* Writes the report into public/, on disk, ready for post_send: 0; or -1 with
+ * errno and nothing left. */
+int	dsn_write(struct report *, struct post *);
+/* Has r->nt be this file of the report: 0, or -1 with errno. */
+int	dsn_file(struct report *, unsigned file);
+void	dsn_close(struct report *);	/* no file */
+FILE	*dsn_form(const char *);	/* the form of this name, or NULL */
+
+/* ======================================================================
+ * bounce.c - delivery status notifications
+ * ====================================================================== */
+
+#define BOUNCE_FILES	100	/* messages in one report */
+
+/*
+ * Each of these reads the control file at transport/name.  One that is gone has
+ * nothing to tell; -1 says that it was logged what the disk, or the memory,
+ * refused, and that it is to be tried again.
+ */
+
+/* Adds diagnostic lines where a crash left a failed recipient without: 0. */
+int	bounce_mend(const char *name);
+/* Is there something ended that was not told?  1 and to whom, or 0. */
+int	bounce_find(const char *name, char *sender, size_t);
+/* Tells him of these messages in one report: 1, or 0 if there was nothing. */
+int	bounce_tell(const char *const *names, unsigned n, const char *sender);
+/* Warns of delays at this age, seconds, in one report: 1, or 0.  why gives the
+ * reason for a channel and host. */
+int	bounce_delay(const char *name, long age,
+	    const char *(*why)(void *, const char *, const char *), void *);
+/* All was told; is the message to be kept nevertheless?  1 or 0. */
+int	bounce_keep(const char *name);
+
+/* ======================================================================
+ * explain.c - what holds for an address, for a person to read
+ * ====================================================================== */
+
+void	explain(struct config *, const char *channel, const char *host,
+	    FILE *);
+
+/* ======================================================================
+ * order.c - who goes next
+ * ====================================================================== */
+
+void	list_add(struct list *, struct vertex *);	/* at the end */
+void	list_put(struct list *, struct vertex *);	/* at the beginning */
+void	list_del(struct list *, struct vertex *);
+
+/* Puts the READY vertices of a thread in the order that its clause wants, as
+ * far as that is worth it. */
+void	order_run(struct thread *);
+/* Takes a READY vertex off the list that it is on: it does not go. */
+void	order_out(struct vertex *);
+/* The preemptive order.  A vertex has become READY and waits on its thread's
+ * list; a thread may take agents now, or no longer. */
+void	order_ready(struct vertex *);
+void	order_open(struct thread *, int open);
+/* The vertex of the ring that goes next, or NULL; it stays where it is until
+ * it is taken. */
+struct vertex *order_next(struct ring *);
+void	order_take(struct vertex *);
+/* May a message have one agent more, when so many are free?  (seed: Finch) */
+int	order_allowed(const struct message *, long nfree);
+/* The vertex is set aside, and in the preemptive order its whole job, until
+ * its message may have more: 0, or -1 without memory. */
+int	order_park(struct vertex *);
+int	order_parked(const struct vertex *);	/* 1 while it is, or 0 */
+/* Lets the job with the fewest agents go on if it may: a vertex of it, whose
+ * thread must be looked at; or NULL. */
+struct vertex *order_unpark(struct ring *, long nfree);
+void	order_share(struct message *);		/* its nfed is another one */
+void	order_forget(struct message *);		/* no job of it is needed */
+
+/* ======================================================================
+ * dest.c - where destinations are kept
+ * ====================================================================== */
+
+/* Points *slot to the text; *shared, which often says the same, is shared. */
+void	reason_set(struct reason **slot, const char *, struct reason **shared);
+void	reason_free(struct reason *);
+
+/* Finds or makes the new thread's destination: 0, or -1 without memory.  One
+ * that is dead has the thread sleep. */
+int	dest_take(struct thread *);
+/* The one of that name, or NULL. */
+struct dest *dest_find(const struct chan *, const char *host);
+/* A new one without a thread; NULL without memory. */
+struct dest *dest_add(struct chan *, const char *host, const struct setting *);
+/* Is there room for more without a thread? */
+int	dest_room(void);
+/* Those without a thread, unused for longest first, linked by next. */
+struct dest *dest_unused(void);
+void	dest_leave(struct thread *);	/* the thread goes */
+void	dest_lift(void);		/* no unused one is dead any longer */
+void	dest_forget(void);		/* those unused too long, or too many */
+
+/* ======================================================================
+ * ring.c - which threads share their agents
+ * ====================================================================== */
+
+/* Takes another configuration in use; the rings there are become old. */
+void	ring_config(struct config *);
+struct chan *ring_chan(const char *name);	/* NULL without memory */
+/* The ring for an address, with room for one more thread; NULL without
+ * memory. */
+struct ring *ring_for(const char *channel, const char *host);
+void	ring_sweep(void);		/* frees old ones that are empty */
+
+/* ======================================================================
+ * thread.c - threads: who waits for what
+ * ====================================================================== */
+
+int	th_init(struct config *);	/* 0, or -1 without memory */
+void	th_reload(struct config *);	/* puts all threads under new rings */
+void	th_sweep(void);			/* frees what is empty */
+/* The thread of an address, made when there is none; NULL without memory. */
+struct thread *th_get(const char *channel, const char *host);
+void	th_suspect(struct thread *);	/* the sweep is to look at it */
+void	th_check(struct thread *);	/* gives it a turn, or takes it away */
+/* Appends it as READY. */
+void	th_ready(struct thread *, struct vertex *);
+/* ... in WAIT until wakeup, mono. */
+void	th_wait(struct thread *, struct vertex *, long wakeup);
+void	th_arm(struct thread *);	/* sets its timer anew */
+void	th_wake(struct thread *);	/* everything in it may go */
+/* Nothing can be started for its host: it sleeps by the clause's retry list. */
+void	th_sleep(struct thread *);
+/* Another host's word has made its destination dead, or no longer so. */
+void	th_told(struct thread *);
+/* What a job that is over says of its host (HOST_ bits). */
+void	th_heard(struct thread *, int host);
+void	th_due(struct thread *);	/* its timer is due */
+/* Starts what waits for the host, queueonly too: threads started. */
+int	th_trigger(const char *host);
+/* The same for a thread, or one vertex of it, whatever it waits for; limits
+ * and holds stay. */
+void	th_flush(struct thread *);
+void	th_flush_one(struct vertex *);
+void	th_out(struct vertex *);	/* takes a READY one off its list */
+/* Takes it off its list, HELD; and back. */
+void	th_hold(struct vertex *);
+void	th_release(struct vertex *);
+/* Asks anew whether its address is held: 1 when that ended a hold. */
+int	th_rehold(struct thread *);
+/* READY vertices of the thread, wherever they stand. */
+unsigned th_nready(const struct thread *);
+/* The vertex of the ring that is to get an agent next, or NULL; and whether
+ * there is any. */
+struct vertex *th_next(struct ring *);
+int	th_waits(const struct ring *);
+/* Its message has its share of the agents: it waits, 0, or -1 if it cannot;
+ * and one that may have more now, when so many agents are free: 1 or 0. */
+int	th_park(struct vertex *);
+int	th_unpark(struct ring *, long nfree);
+/* The agent goes to work on the thread, and leaves it. */
+void	th_join(struct ta *, struct thread *);
+void	th_leave(struct ta *);
+/* The vertex is for this agent, which is starting. */
+void	th_keep(struct ta *, struct vertex *);
+/* Gives a READY vertex of its thread to the agent, as last of ta->jobs. */
+void	th_give(struct ta *, struct vertex *);
+/* ... the thread's next; NULL when it may have none. */
+struct vertex *th_feed(struct ta *);
+void	th_unfed(struct vertex *);		/* no agent has it any more */
+
+/* ======================================================================
+ * notice.c - when senders are told
+ * ====================================================================== */
+
+/* Nothing of the message is left to deliver.  tell: there may be something to
+ * report; then that is done first.  Its files go, or are kept in postman/ when
+ * nobody could be told of a failure: 0; else seconds until it is to be tried
+ * again. */
+long	notice_end(const char *name, int tell);
+/* Something of a message with recipients left has ended and may have to be
+ * told. */
+void	notice_news(struct message *);
+int	notice_pending(const struct message *);	/* something is told soon */
+void	notice_arm(struct message *);	/* sets its timer anew */
+void	notice_timers(void);		/* tells what is due */
+double	notice_wait(void);		/* seconds until something is */
+
+/* ======================================================================
+ * queue.c - messages: arrival, outcome, expiry
+ * ====================================================================== */
+
+int	q_init(struct config *);	/* 0, or -1 without memory */
+/* Takes another configuration in use, for queued mail too. */
+void	q_reload(struct config *);
+void	q_timers(void);			/* wakes and expires what is due */
+double	q_wait(void);			/* seconds until something is */
+void	q_sweep(void);			/* takes away what is done */
+int	q_statlog(void);		/* opens -l's file anew: 0 or -1 */
+
+/* The message with this number; NULL when it is not in core. */
+struct message *q_find(unsigned long num);
+/* A vertex of the message that nobody has yet, with room for so many
+ * recipients; NULL without memory.  And away with it. */
+struct vertex *q_vertex(struct message *, struct thread *, unsigned nr);
+void	q_vertex_free(struct vertex *);
+/* Room for so many more recipients of the vertex: 0 or -1. */
+int	q_widen(struct vertex *, unsigned more);
+void	q_narrow(struct vertex *);	/* forgets the finished ones */
+/* Takes a message over that has no vertex yet.  0; -1 without memory, then it
+ * is still the caller's. */
+int	q_add(struct message *);
+/* The message's new vertex, with its recipients, starts its thread. */
+void	q_arrive(struct vertex *);
+/* ... when all have come that were read.  rcpts: how many recipients. */
+void	q_arrived(struct message *, unsigned rcpts);
+/* So many are unread now. */
+void	q_unread(struct message *, unsigned n);
+void	q_rotate(void);		/* the first of q.partial becomes the last */
+/* Nothing is left behind m->next, though so many were expected. */
+void	q_exhausted(struct message *, unsigned missing);
+/* The message leaves core; its files stay. */
+void	q_forget(struct message *);
+/* Is anything of it left to be delivered? */
+int	q_over(const struct message *);
+/* A recipient of the vertex is finished, on disk already; status and message
+ * are for the log. */
+void	q_finish(struct vertex *, struct rcpt *, int state, const char *status,
+	    const char *message);
+/* An agent finished a recipient that is not in core, beside the vertex. */
+void	q_beside(struct vertex *, unsigned long off, int state,
+	    const char *status, const char *message);
+/* Makes sure that the tag of a finished recipient says so; one that was left
+ * unset would be delivered to again. */
+void	q_tag(const struct message *, const struct rcpt *);
+/* The vertex is over: off its lists, and the sweep takes the message if it
+ * was the last. */
+void	q_done(struct vertex *);
+/* Nothing more of the message is to be delivered; it goes without report, and
+ * what agents have of it ends with its job. */
+void	q_drop(struct message *, const char *why);
+/* The vertex was put off: it expires if that is due, else its timer is set. */
+void	q_expiry(struct vertex *);
+/* An operator holds the message, or lets it go. */
+void	q_hold(struct message *, int on);
+/* ... wants the vertex deleted or bounced, at once or, as one of many, soon:
+ * 0; 1 when that has to wait for its agent's report; 2 soon; -1 when the disk
+ * would not have it. */
+int	q_doom(struct vertex *, enum doom, int later);
+/* ... and what is not read yet of the message, as it comes in. */
+void	q_doom_rest(struct message *, enum doom);
+void	q_rearm(struct message *);	/* a hold on an address has ended */
+/* What an operator wanted of it is done, now that no agent has it: 0, or -1
+ * when the disk would not have it. */
+int	q_doomed(struct vertex *);
+
+/* ======================================================================
+ * report.c - what agents say became of a job
+ * ====================================================================== */
+
+/* The agent has said what does not fit: 1 when that is to be logged. */
+int	rp_noise(struct ta *);
+/* A report line of the agent.  What does not fit is noise and changes
+ * nothing. */
+void	rp_report(struct ta *, unsigned long num, unsigned long off,
+	    const char *notary, const char *status, const char *message);
+/* The oldest of ta->jobs is over: what it was not reported the tags on disk
+ * decide; the rest is deferred, for the reason given if it has none. */
+void	rp_job_over(struct ta *, const char *reason);
+
+/* ======================================================================
+ * core.c - what is in memory, and what stays on disk
+ * ====================================================================== */
+
+/* How many recipients of the message there is room for; NULL: of a new one. */
+unsigned core_room(const struct message *);
+/* The next message of which more is to be read, and how much; or NULL. */
+struct message *core_next(unsigned *most);
+/* Nothing more of it for so many seconds. */
+void	core_later(struct message *, int seconds);
+double	core_wait(void);	/* seconds until one is to be seen to */
+/* Has it all the messages that it may have? */
+int	core_full(void);
+/* Puts one off: 1, or 0 when none can be spared. */
+int	core_make_room(void);
+/* What was put off is wanted now: all of it, or what waits for no time. */
+void	core_recall(int all);
+
+/* ======================================================================
+ * turn.c - new mail and old mail take turns coming in
+ * ====================================================================== */
+
+struct turn {
+	int	first;		/* 0: new, 1: old */
+};
+
+/* Takes one message in: take is asked for one of new (0) or old (1) mail and
+ * answers 1 it came, 0 what there was cannot be used, -1 there is none.  The
+ * same is returned. */
+int	turn_step(struct turn *, int (*take)(int old));
+void	turn_full(struct turn *);	/* there is no more room */
+
+/* ======================================================================
+ * intake.c - control files become messages in core
+ * ====================================================================== */
+
+/* Loads messages, and more of large ones, for a moment; 1 when there are more
+ * at hand. */
+int	in_load(void);
+double	in_wait(void);		/* seconds until it is worth trying again */
+/* Somebody asks for the message with this name, without directories: if it is
+ * on disk it comes in now. */
+void	in_fetch(const char *name);
+
+/* ======================================================================
+ * child.c - a program is started
+ * ====================================================================== */
+
+/* How many agents descriptors allow (seed 22, note 1), after raising the
+ * limit as far as it goes. */
+unsigned child_most(void);
+/* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */
+const char *child_var(const char *name);
+/* An absolute path with ${NAME} filled in: 0 or -1. */
+int	child_path(const char *, char *path, size_t size);
+/* Starts the command with the setting's user, group and nice: its process
+ * number, and our ends in fd, to read from and to write to (which may be the
+ * same); -1 with errno when that cannot be. */
+long	child_start(const struct setting *, struct command *, int fd[2]);
+
+/* ======================================================================
+ * ta.c - transport agents: what is said to them and what they say
+ * ====================================================================== */
+
+/* Starts an agent for the vertex: 0, or -1 after stopping the ring for a
+ * while. */
+int	ta_start(struct vertex *);
+void	ta_wake(struct ta *, struct vertex *);	/* an idle one goes to work */
+/* Has one of the busy agents on the thread fewer jobs than that, and time for
+ * more?  The newest with fewest, or the newest; NULL: none. */
+struct ta *ta_lightest(const struct thread *, unsigned jobs);
+struct ta *ta_newest(const struct thread *, unsigned jobs);
+void	ta_feed(struct ta *, struct vertex *);	/* a busy one gets it too */
+void	ta_rest(struct ring *);	/* those that stay idle are told so */
+void	ta_end(struct ta *);	/* it is to end, politely */
+/* Adds the descriptors to wait for; *max is the largest so far. */
+void	ta_prep(fd_set *in, fd_set *out, int *max);
+double	ta_wait(void);		/* seconds until a timer is due */
+/* Reads reports and hunger, feeds, writes what could not be written. */
+void	ta_do(fd_set *in, fd_set *out);
+/* A child has died, with this status: 1 when it was an agent. */
+int	ta_reaped(long pid, int status);
+void	ta_timers(void);	/* ends the idle and the silent */
+/* The scheduler ends (q.hold is set): idle agents are closed, the others
+ * when they have done what they were given.  ta_kill: no more patience. */
+void	ta_finish(void);
+void	ta_kill(void);
+
+/* ======================================================================
+ * pool.c - who gets an agent
+ * ====================================================================== */
+
+void	pool_init(void);	/* when all lasting descriptors are open */
+void	pool_run(void);		/* gives what is ready to agents */
+double	pool_wait(void);	/* seconds until it is worth trying again */
+
+/* ======================================================================
+ * destdb.c - what is known of destinations outlives us
+ * ====================================================================== */
+
+extern double destdb_period;	/* seconds; shorter in t/clock.c */
+
+void	destdb_open(void);	/* at the start: takes what was kept */
+void	destdb_reload(void);	/* by the configuration now in force, at once */
+double	destdb_wait(void);	/* seconds until destdb_run is due */
+void	destdb_run(void);	/* when due: keeps what changed, hears others */
+void	destdb_close(void);	/* keeps it all */
+
+/* ======================================================================
+ * admin.c - what an operator wants done to the queue
+ * ====================================================================== */
+
+/* Does it, logs it, and leaves an answer for people, which begins with "ok"
+ * or "no". */
+void	admin_do(const char *verb, const char *what, long uid, struct text *);
+
+/* ======================================================================
+ * dump.c - the queue in writing, for mailq
+ * ====================================================================== */
+
+/* Writes all of it to fd; only for a child of ours.  0, or -1: no memory. */
+int	dump_queue(int fd);
+
+/* ======================================================================
+ * status.c - the doors at which mailq asks
+ * ====================================================================== */
+
+void	status_open(void);
+void	status_listen(void);	/* by the configuration now in force */
+void	status_prep(fd_set *in, int *max);
+double	status_wait(void);	/* seconds until a timer is due */
+void	status_do(fd_set *in);
+void	status_timers(void);
+int	status_reaped(long pid);	/* was it a dump of ours? */
+void	status_file(void);	/* a dump beside the log, for a person */
+void	status_close(void);
+
+#endif
