@@ -101,7 +101,7 @@ is 'rc.subr is told where it is' "$(sh "$tmp/rc.d" start)" \
 if make --version 2>/dev/null | grep GNU >/dev/null; then
 	mkdir -p "$tmp/wrt/scheduler-0.1" "$tmp/wrt/include"
 	(cd "$top" && cp -R Makefile ./*.c ./*.h scheduler.cf sm.cf routes \
-	    mq sub ta t man contrib "$tmp/wrt/scheduler-0.1")
+	    forms mq sub ta t man contrib "$tmp/wrt/scheduler-0.1")
 	: >"$tmp/wrt/rules.mk"
 	cat >"$tmp/wrt/include/package.mk" <<'END'
 define BuildPackage
