@@ -672,6 +672,12 @@ in_fetch(const char *base)
 		consider(name, &seen, 1);
 }
 
+int
+in_listens(void)
+{
+	return !step.blocked && now.mono >= step.paused;
+}
+
 double
 in_wait(void)
 {

@@ -599,6 +599,8 @@ void	turn_full(struct turn *);	/* there is no more room */
  * at hand. */
 int	in_load(void);
 double	in_wait(void);		/* seconds until it is worth trying again */
+/* Are notifications of new mail taken now?  They wait while none may come. */
+int	in_listens(void);
 /* Somebody asks for the message with this name, without directories: if it is
  * on disk it comes in now. */
 void	in_fetch(const char *name);

@@ -736,7 +736,7 @@ wait_for_work(int more)
 	struct timeval tv;
 	double wait = due_in(more);
 	int max = poke[0], n, err;
-	int notify = state.ending ? -1 : spool_notify_fd();
+	int notify = state.ending || !in_listens() ? -1 : spool_notify_fd();
 
 	tv.tv_sec = (long)wait;
 	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);

@@ -35,4 +35,27 @@ ok 'it reads what did' wait_for 10 grep 101-1 "$tmp/out"
 ok '... once for that' [ "$(reads)" -gt "$before" ]
 kill "$(head -n 1 "$po/.pid.scheduler")"
 sched_stop
+
+# Core is full, nothing can make room, and the router has more to say.
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 1
+test/*	command="$top/t/agent -c test -o $tmp/out -w $tmp/gate"
+END
+without NO_TCP && finish
+put "$po" 201-1 test h user
+VALGRIND="strace -o $tmp/trace"
+sched_start "$po" "$tmp/cf"
+VALGRIND=
+wait_log 'load msg=201-1'
+put "$po" 202-1 test h user
+wait_for 30 looks 4
+"$top/t/notify" "$po/.scheduler.notify" 'NEW 202-1'
+n=$(grep -c . "$tmp/trace")
+ok 'what the router says waits while core is full' wait_for 30 looks 10
+ok '... and costs nothing' [ $(($(grep -c . "$tmp/trace") - n)) -le 150 ]
+: >"$tmp/gate"
+ok '... the mail comes when there is room' wait_log 'load msg=202-1' 30
+kill "$(head -n 1 "$po/.pid.scheduler")"
+sched_stop
 finish
