@@ -301,7 +301,8 @@ is_last(const struct vertex *v)
 {
 	const struct message *m = v->msg;
 
-	return v->left == 0 && m->left == 1 && m->unread == 0 && !m->tell;
+	return v->left == 0 && m->left == 1 && m->unread + m->passed == 0 &&
+	    !m->tell;
 }
 
 /* Goes over the recipients of the job and forgets finished ones. */

@@ -238,6 +238,33 @@ wait_log 'complete msg=2004-1'
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
+# Agents that leave the tags to us: what is read again must have them.
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 20
+PARAMrcptminimum 5
+*/*	interval=2s retries=1 expiry=1d
+wait/*	command="$A -u -c wait -o $out -f $tmp/gate"
+fine/*	maxring=1 overfeed=1 command="$A -u -c fine -o $out"
+END
+awk 'BEGIN {
+	print "i 1-1\no 0\nl <x@test>\ns local - sender 0"
+	for (i = 1; i <= 60; i++)
+		print "r           " (i > 30 ? "fine" : "wait") " h" i " u 0"
+	print "m\n"
+}' | put_raw "$po" 1-1
+start
+wait_for 30 got 30
+n=$(count ' deferred msg=')
+ok 'what was put off of a message is tried again when the rest is over' \
+    wait_for 30 eval '[ "$(count " deferred msg=")" -ge $((n + 40)) ]'
+: >"$tmp/gate"
+ok '... till it is delivered' wait_for 60 po_empty "$po"
+is '... once, though no agent set a tag' "$(once)" '60 60'
+sched_stop
+
 # ---- put off, to make room -----------------------------------------------
 
 fresh
