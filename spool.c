@@ -152,6 +152,7 @@ spool_setup(void)
 #define OLD		60	/* ... of a directory seen first, by the wall
 				 * clock */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
+#define DIR_AGAIN	30	/* seconds until a bad directory is read again */
 
 struct dir {
 	char	path[5];	/* "" or "A/" or "A/B/" */
@@ -263,6 +264,17 @@ close_dir(int old)
 		seen(d);
 }
 
+/* The rest of the open one cannot be had now. */
+static void
+unreadable(int old)
+{
+	struct dir *d = &scan.v[walk[old].at];
+
+	log_err("scan dir=transport/%s %s", d->path, strerror(errno));
+	close_dir(old);
+	d->rest[old] = d->due[old] = now.mono + DIR_AGAIN;
+}
+
 static int
 to_be_read(const struct dir *d, int old)
 {
@@ -289,7 +301,7 @@ open_dir(int old)
 		if (walk[old].open == NULL) {
 			log_err("scan dir=transport/%s %s", d->path,
 			    strerror(errno));
-			d->rest[old] = now.mono + 30;
+			d->rest[old] = now.mono + DIR_AGAIN;
 			if (!old)
 				seen(d);
 			continue;
@@ -342,7 +354,7 @@ spool_next(int old, char *name)
 
 	look_around();
 	while (walk[old].open != NULL || open_dir(old)) {
-		while ((e = readdir(walk[old].open)) != NULL) {
+		while (errno = 0, (e = readdir(walk[old].open)) != NULL) {
 			const char *path = scan.v[walk[old].at].path;
 
 			walk[old].entries++;
@@ -354,7 +366,10 @@ spool_next(int old, char *name)
 			if (!old)
 				maybe_dir(path, e->d_name);
 		}
-		close_dir(old);
+		if (errno != 0)
+			unreadable(old);
+		else
+			close_dir(old);
 	}
 	return 0;
 }
@@ -532,6 +547,17 @@ move(const char *from, const char *to)
 	return rename(from, to);
 }
 
+/* lstat has failed: 1 when there is no such file, -1 when that cannot be
+ * known now. */
+static int
+not_there(const char *path)
+{
+	if (errno == ENOENT || errno == ENOTDIR)
+		return 1;
+	log_err("place file=%s %s", path, strerror(errno));
+	return -1;
+}
+
 /* Looks for the message file at the other places where a crash or another
  * -H may have left it and brings it home: 0, 1 when it is nowhere, -1. */
 static int
@@ -545,8 +571,14 @@ find_message(const char *name, struct stat *st)
 		hash_dir(base_of(name), level, dir);
 		text_fmt(from, sizeof(from), "../queue/%s%s", dir,
 		    base_of(name));
-		if (strcmp(from, to) == 0 || lstat(from, st) < 0 ||
-		    !S_ISREG(st->st_mode))
+		if (strcmp(from, to) == 0)
+			continue;
+		if (lstat(from, st) < 0) {
+			if (not_there(from) < 0)
+				return -1;
+			continue;
+		}
+		if (!S_ISREG(st->st_mode))
 			continue;
 		if (move(from, to) == 0)
 			return 0;
@@ -560,6 +592,7 @@ int
 spool_place(char *name, struct stat *st)
 {
 	char to[NAME_MAX_], dir[5], mfrom[PATH_MAX_], mto[PATH_MAX_];
+	int bad;
 
 	if (strchr(name, '/') == NULL && opt.levels > 0) {
 		hash_dir(name, opt.levels, dir);
@@ -575,9 +608,10 @@ spool_place(char *name, struct stat *st)
 		strcpy(name, to);
 	}
 	text_fmt(mto, sizeof(mto), "../queue/%s", name);
-	if (lstat(mto, st) < 0)
-		return errno == ENOENT ? find_message(name, st) : -1;
-	return S_ISREG(st->st_mode) ? 0 : 1;
+	if (lstat(mto, st) == 0)
+		return S_ISREG(st->st_mode) ? 0 : 1;
+	bad = not_there(mto);
+	return bad > 0 ? find_message(name, st) : bad;
 }
 
 /* ---- taking away ----------------------------------------------------- */
@@ -613,24 +647,26 @@ spool_park(const char *name, const char *why)
 {
 	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_], suffix[12];
 	struct stat st;
-	int i;
+	int i, half;
 
 	ctl_forget();
 	suffix[0] = '\0';
+	text_fmt(from, sizeof(from), "../queue/%s", name);
+	/* no message: it may be there already, and waits for this half */
+	half = spool_gone(from);
 	for (i = 1; ; i++) {
 		text_fmt(to, sizeof(to), "../postman/%s%s", base_of(name),
 		    suffix);
 		text_fmt(ctl, sizeof(ctl), "%s.control", to);
-		if (lstat(to, &st) < 0 && lstat(ctl, &st) < 0)
+		if ((half || lstat(to, &st) < 0) && lstat(ctl, &st) < 0)
 			break;
 		text_fmt(suffix, sizeof(suffix), ".%d", i);
 	}
-	text_fmt(from, sizeof(from), "../queue/%s", name);
-	if (rename(from, to) < 0 && errno != ENOENT) {
+	if (!half && rename(from, to) < 0) {
 		log_err("park file=queue/%s %s", name, strerror(errno));
 		return -1;
 	}
-	if (rename(name, ctl) < 0 && errno != ENOENT) {
+	if (rename(name, ctl) < 0 && !spool_gone(name)) {
 		log_err("park file=transport/%s %s", name, strerror(errno));
 		return -1;
 	}

@@ -183,6 +183,10 @@ printf 'bad again\n' | put_raw "$po" 202-1
 wait_log 'park msg=202-1 to=postman/202-1.1 '
 is 'a second one of that name is kept beside it' \
     "$(cat "$po/postman/202-1.1.control")" 'bad again'
+printf 'half\n' | put_raw "$po" 218-1
+mv "$po/queue/218-1" "$po/postman/218-1"
+ok 'a message that was set aside alone gets its control file' \
+    wait_log 'park msg=218-1 to=postman/218-1 '
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
