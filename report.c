@@ -254,6 +254,7 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 		message = "(unknown)";
 	if (statuses[i].log && diagnose(v->msg, off, notary, statuses[i].state,
 	    message) < 0 && statuses[i].state == RC_FAILED) {
+		ctl_mark(v->msg->name, off, ' ');	/* asked once more */
 		deferral(v, r != NULL, SAID_DEFERRED, HOST_GOOD,
 		    "cannot write the diagnostic");
 		return;
