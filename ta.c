@@ -207,26 +207,38 @@ pool_del(struct ta *ta)
 
 /* ---- talking to one -------------------------------------------------- */
 
-/* Writes what can be written without waiting. */
+static void end(struct ta *, int grace);	/* which flushes, too */
+
+/* Writes what can be written without waiting.  Nobody who reads: its end will
+ * be told to us.  Any other error: it would wait for ever for what is lost. */
 static void
 flush(struct ta *ta)
 {
 	size_t done = 0;
+	int lost = 0;
 	long n;
 
 	while (ta->out >= 0 && done < ta->nout) {
 		n = (long)write(ta->out, ta->outbuf + done, ta->nout - done);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
-			n = (long)(ta->nout - done);	/* it is gone */
-		if (n < 0)
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			break;
+		if (n < 0) {
+			lost = errno != EPIPE && errno != ECONNRESET ?
+			    errno : 0;
+			n = (long)(ta->nout - done);
+		}
 		done += (size_t)n;
 	}
 	ta->nout -= done;
 	if (done > 0)
 		memmove(ta->outbuf, ta->outbuf + done, ta->nout);
+	if (lost && ta->state != TA_CLOSING) {
+		log_err("agent pid=%d cannot be talked to and is ended: %s",
+		    ta->pid, strerror(lost));
+		end(ta, 0);
+	}
 	if (ta->state != TA_CLOSING || ta->nout > 0 || ta->out < 0)
 		return;
 #ifdef NO_SOCKETPAIR
