@@ -172,11 +172,21 @@ environment(struct command *c, char **env, char *mem, size_t size)
 
 /* ---- starting it ----------------------------------------------------- */
 
-/* Makes both ends; [0] is read from, [1] written to: 0 or -1. */
+static void
+close_both(int fd[2])
+{
+	close(fd[0]);
+	if (fd[1] != fd[0])
+		close(fd[1]);
+}
+
+/* Makes both ends; [0] is read from, [1] written to: 0 or -1.  An end that
+ * another agent had too would hide that this one is gone, and one on which we
+ * waited would stop everything. */
 static int
 make_channel(int ours[2], int theirs[2])
 {
-	int i;
+	int i, bad = 0, err;
 #ifdef NO_SOCKETPAIR
 	int to[2], from[2];
 
@@ -199,20 +209,16 @@ make_channel(int ours[2], int theirs[2])
 	ours[0] = ours[1] = s[0];
 	theirs[0] = theirs[1] = s[1];
 #endif
-	for (i = 0; i < 2; i++) {
-		fd_cloexec(ours[i]);
-		fd_cloexec(theirs[i]);
-		fd_nonblock(ours[i]);
+	for (i = 0; i < 2; i++)
+		bad |= fd_cloexec(ours[i]) < 0 || fd_cloexec(theirs[i]) < 0 ||
+		    fd_nonblock(ours[i]) < 0;
+	if (bad) {
+		err = errno;
+		close_both(ours);
+		close_both(theirs);
+		errno = err;
 	}
-	return 0;
-}
-
-static void
-close_both(int fd[2])
-{
-	close(fd[0]);
-	if (fd[1] != fd[0])
-		close(fd[1]);
+	return bad ? -1 : 0;
 }
 
 /* In the child: who it is to be.  NULL, or what could not be done. */

@@ -526,10 +526,9 @@ catch_signals(void)
 
 	if (pipe(poke) < 0)
 		die(X_OSERR, "pipe: %s", strerror(errno));
-	for (i = 0; i < 2; i++) {
-		fd_cloexec(poke[i]);
-		fd_nonblock(poke[i]);
-	}
+	for (i = 0; i < 2; i++)
+		if (fd_cloexec(poke[i]) < 0 || fd_nonblock(poke[i]) < 0)
+			die(X_OSERR, "fcntl: %s", strerror(errno));
 	memset(&sa, 0, sizeof(sa));
 	sigemptyset(&sa.sa_mask);
 	sa.sa_handler = on_signal;

@@ -838,16 +838,14 @@ spool_notify_open(const char *path)
 	notify_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	unlink(path);
 	was = umask(0577);
-	if (notify_fd < 0 || bind(notify_fd, (struct sockaddr *)&sun,
-	    sizeof(sun)) < 0) {
+	if (notify_fd < 0 || fd_cloexec(notify_fd) < 0 ||
+	    fd_nonblock(notify_fd) < 0 ||
+	    bind(notify_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
 		log_warn("notify path=%s %s; new mail is found by scanning",
 		    path, strerror(errno));
 		if (notify_fd >= 0)
 			close(notify_fd);
 		notify_fd = -1;
-	} else {
-		fd_cloexec(notify_fd);
-		fd_nonblock(notify_fd);
 	}
 	umask(was);
 }
