@@ -759,6 +759,20 @@ gather(void)
 			order_forget(OWNER(struct message, link, l));
 }
 
+/* mono; when threads that a reload left without a ring are tried anew, 0: there
+ * are none */
+static double stranded;
+
+#define RING_AGAIN	30	/* seconds */
+
+static void
+no_ring(const struct thread *t)
+{
+	log_err("reload channel=%s host=%s no memory; its mail waits",
+	    t->ring->chan->name, t->host);
+	stranded = now.mono + RING_AGAIN;
+}
+
 void
 th_reload(struct config *config)
 {
@@ -773,9 +787,30 @@ th_reload(struct config *config)
 			thread_move(t, r);
 		again(t);
 		if (r == NULL)
-			log_err("reload channel=%s host=%s no memory; its "
-			    "mail waits for the next reload",
-			    t->ring->chan->name, t->host);
+			no_ring(t);
+	}
+}
+
+/* Those that got no ring are tried anew when that is due. */
+static void
+try_stranded(void)
+{
+	struct thread *t;
+	struct ring *r;
+
+	if (stranded == 0 || stranded > now.mono)
+		return;
+	stranded = 0;
+	for (t = q.all; t != NULL; t = t->next) {
+		if (!t->ring->old)
+			continue;
+		r = ring_for(t->ring->chan->name, t->host);
+		if (r == NULL) {
+			no_ring(t);
+			continue;
+		}
+		thread_move(t, r);
+		again(t);
 	}
 }
 
@@ -791,6 +826,7 @@ th_sweep(void)
 		    t->nref == 0)
 			thread_end(t);
 	}
+	try_stranded();
 	ring_sweep();
 	dest_forget();
 }
