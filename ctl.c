@@ -356,6 +356,7 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	char line[4096];
 	struct ctl *c;
 	struct text t;
+	struct stat st;
 	long hdr, drpt;
 	int fd = hold(name);
 
@@ -374,7 +375,7 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	text_add(&t, "\t");
 	add_folded(&t, message, '\r');
 	line[t.len++] = '\n';
-	fd = open(name, O_WRONLY | O_APPEND);
+	fd = fd_plain(name, O_WRONLY | O_APPEND, &st);
 	if (fd < 0 || fd_write(fd, line, t.len) < 0) {
 		log_err("diagnostic msg=%s rcpt=%lu %s", name, off,
 		    strerror(errno));

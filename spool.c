@@ -224,6 +224,31 @@ look(struct dir *d)
 	}
 }
 
+/* Is transport/ still where we are?  Somebody may have put another one in its
+ * place; then we go there, since the mail does. */
+static void
+stay_home(void)
+{
+	char path[PATH_MAX_];
+	struct stat here, there;
+	static int said;
+
+	text_fmt(path, sizeof(path), "%s/transport", opt.postoffice);
+	if (stat(path, &there) < 0) {
+		if (!said)
+			log_err("scan dir=%s %s", path, strerror(errno));
+		said = 1;
+		return;
+	}
+	said = 0;
+	if (stat(".", &here) < 0 || (here.st_ino == there.st_ino &&
+	    here.st_dev == there.st_dev))
+		return;
+	log_err("scan dir=%s is another one than it was", path);
+	if (chdir(path) == 0)
+		scan.v[0].known = 0;
+}
+
 static void
 look_around(void)
 {
@@ -234,6 +259,7 @@ look_around(void)
 	if (scan.n == 0 || now.mono < scan.due)
 		return;
 	scan.due = now.mono + LOOK_EVERY;
+	stay_home();
 	look(&scan.v[0]);
 	n = (scan.n - 1 + HASH_EVERY - 1) / HASH_EVERY;
 	for (i = 0; i < n; i++) {

@@ -1,0 +1,354 @@
+#!/bin/sh
+# What else a spool may hold, and what may become of it while we are at work:
+# names, links, pipes and devices, files that change between a look and their
+# use, a disk that cannot be written to, directories that go, files of any
+# size.  What is no control file is left alone or set aside, what is one is
+# delivered once, and nothing outside the spool is touched.
+#
+#	FILES=all sh t/files.t	a million recipients, 100 MB, more races
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+case ${FILES:-} in
+all) rcpts=1000000 mega=100 swaps=5000 ;;
+*) rcpts=60000 mega=12 swaps=150 ;;
+esac
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=2s retries="1" expiry=1d
+test/*	command="$A -c test -o $tmp/out"
+list/*	queueonly command="$A -c list"
+bare/*	command="$A -c bare -u -o $tmp/out"
+slow/*	command="$A -c slow -w $tmp/gate -o $tmp/out"
+back/*	command="$A -c back -f $tmp/gate -o $tmp/out"
+END
+
+# As put, for names that a shell does not like.
+put_odd() {	# name
+	printf 'body\n' >"$po/queue/$1"
+	printf 'i %s\no 0\ns local - s 0\nr           test h u 0\nm\n\n' \
+	    "$1" >"$po/transport/.odd"
+	mv "$po/transport/.odd" "$po/transport/$1"
+}
+
+delivered() {	# name: how often it was delivered
+	awk -v name="$1" '{ sub(/.*\//, "", $1) } $1 == name { n++ }
+	    END { print n + 0 }' "$tmp/out"
+}
+
+# ---- names --------------------------------------------------------------------------
+
+spool_new "$po"
+: >"$tmp/out"
+printf '%s\n' "101-1;x" "102-1\$HOME" "103-1'q" '104-1"q' '105-1`id`' \
+    '106-1%s%n' '107-1\n' '108-1*' '109-1~' '110' \
+    '18446744073709551617-1' '99999999999999999999999999999999999999999' \
+    "$(printf '111-1\344')" '1112--' '113-1.control' '114-1!#&<>|' >"$tmp/names"
+while IFS= read -r name; do
+	put_odd "$name"
+done <"$tmp/names"
+long=1$(awk 'BEGIN { for (i = 0; i < 58; i++) printf "2" }')
+put_odd "$long"			# as long as can be
+put_odd "${long}3"		# and longer
+put_odd "$(printf '120-1\t')"
+put_odd "$(printf '121-1\nx')"
+put_odd '122-1 x'
+put_odd '-123'
+ok 'start' sched_start "$po" "$tmp/cf"
+all_out() {
+	[ "$(wc -l <"$tmp/out")" -ge "$(($(wc -l <"$tmp/names") + 1))" ]
+}
+ok 'files of all names that begin with a digit are delivered' \
+    wait_for 20 all_out
+sched_stop
+{
+	cat "$tmp/names"
+	echo "$long"
+} | sort >"$tmp/want"
+awk '{ print $1 }' "$tmp/out" | sort >"$tmp/got"
+is '... once each' "$(diff "$tmp/want" "$tmp/got")" ''
+is '... those that are too long or make no line are left alone' \
+    "$(ls "$po/transport" | wc -l | tr -d ' ')" \
+    "$(ls "$po/queue" | wc -l | tr -d ' ')"
+set -- "$po/transport/"*
+is '... all of them' $# 5
+is 'the scheduler ends well' $sched_rc 0
+rm -rf "$po"
+
+# ---- links, pipes, devices, modes ---------------------------------------------------
+
+spool_new "$po"
+: >"$tmp/out"
+printf 'precious\n' >"$tmp/outside"
+cp "$tmp/outside" "$tmp/same"
+put "$po" 201-1 test h u
+if without NO_SYMLINK; then
+	skip_links=1
+else
+	skip_links=
+	ln -s "$tmp/outside" "$po/transport/202-1"	# a control file
+	put "$po" 203-1 test h u
+	rm "$po/queue/203-1"
+	ln -s "$tmp/outside" "$po/queue/203-1"		# a message file
+	mkdir "$tmp/elsewhere"
+	printf 'x\n' >"$tmp/elsewhere/204-1"
+	ln -s "$tmp/elsewhere" "$po/transport/C"	# a hash directory
+	ln -s 205-1 "$po/transport/205-1"		# a loop
+	ln -s /dev/zero "$po/transport/206-1"
+fi
+mkfifo "$po/transport/210-1"
+put "$po" 211-1 test h u
+rm "$po/queue/211-1"
+mkfifo "$po/queue/211-1"
+put "$po" 212-1 test h u
+rm "$po/queue/212-1"
+mkdir "$po/queue/212-1"
+put "$po" 213-1 test h u
+ln "$po/transport/213-1" "$po/transport/214-1"	# two names, one i line
+ln "$po/transport/213-1" "$tmp/hard"
+if [ "$(id -u)" -eq 0 ] && mknod "$po/transport/220-1" c 1 5 2>/dev/null; then
+	put "$po" 221-1 test h u
+	chown 65534 "$po/transport/221-1" "$po/queue/221-1"
+	devices=1
+else
+	devices=
+fi
+put "$po" 222-1 test h u
+chmod 0 "$po/transport/222-1" "$po/queue/222-1"
+put "$po" 223-1 test h u
+chmod 4777 "$po/transport/223-1" "$po/queue/223-1"
+ok 'start' sched_start "$po" "$tmp/cf"
+ok 'a good one between them is delivered' wait_log 'complete msg=201-1'
+ok 'a pipe for a message file is none' \
+    wait_log 'park msg=211-1 .*message file is missing'
+ok '... nor is a directory' wait_log 'park msg=212-1 .*is missing'
+ok 'a file with two names is used under its own' wait_log 'complete msg=213-1'
+ok '... and not under the other' wait_log 'park msg=214-1 .*another file'
+ok 'modes do not matter' wait_log 'complete msg=223-1'
+if [ -n "$skip_links" ]; then
+	skip 'a link for a message file is none' 'built without lstat'
+else
+	ok 'a link for a message file is none' wait_log 'park msg=203-1 .*missing'
+fi
+if [ "$(id -u)" -eq 0 ]; then
+	ok 'a file that nobody may read is for root' wait_log 'complete msg=222-1'
+else
+	ok 'a file that may not be read is left for later' \
+	    wait_log 'control-open file=222-1'
+fi
+if [ -n "$devices" ]; then
+	ok "others' files are delivered" wait_log 'complete msg=221-1'
+else
+	skip "others' files are delivered" 'only root can make them'
+fi
+sched_stop
+is 'what is no file is left alone' "$(cd "$po/transport" &&
+    ls -d 202-1 204-1 205-1 206-1 210-1 220-1 C 2>/dev/null | wc -l |
+    tr -d ' ')" $((1 + (${skip_links:-0} ? 0 : 4) + ${devices:-0}))
+is '... and what links lead to is untouched' \
+    "$(cmp "$tmp/outside" "$tmp/same" && cat "$tmp/elsewhere/204-1" 2>&1)" \
+    "$([ -n "$skip_links" ] && cat "$tmp/elsewhere/204-1" 2>&1 || echo x)"
+is 'each was delivered once' "$(delivered 201-1) $(delivered 213-1) $(delivered 223-1) $(delivered 214-1)" \
+    '1 1 1 0'
+is 'the scheduler ends well' $sched_rc 0
+rm -rf "$po"
+
+# ---- exchanged under our hands --------------------------------------------------------
+
+# One name is now a file, now a link to one outside, now a pipe, while it is
+# looked at all the time: each round it is new to the scheduler.  The agent
+# marks nothing itself, since it would go by any link.
+spool_new "$po"
+: >"$tmp/out"
+head='o 0
+l x
+s local - s 0
+r           bare h u 0
+m
+'
+printf 'i 301-1\n%s\n' "$head" >"$tmp/victim"
+cp "$tmp/victim" "$tmp/same"
+ok 'start' sched_start "$po" "$tmp/cf"
+n=0
+while [ $n -lt $swaps ]; do
+	n=$((n + 1))
+	printf 'body\n' >"$po/queue/301-1"
+	cp "$tmp/victim" "$po/transport/.301"
+	mv "$po/transport/.301" "$po/transport/301-1"
+	rm -f "$po/transport/.link"
+	ln -s "$tmp/victim" "$po/transport/.link"
+	mv "$po/transport/.link" "$po/transport/301-1"
+	mkfifo "$po/transport/.pipe"
+	mv "$po/transport/.pipe" "$po/transport/301-1"
+	printf 'NEW 301-1' >"$tmp/new"
+	[ -x "$top/t/notify" ] && "$top/t/notify" "$po/.scheduler.notify" \
+	    'NEW 301-1' >/dev/null 2>&1
+done
+rm -f "$po/transport/301-1"
+put "$po" 302-1 test h u
+ok 'whatever a name was exchanged for, the scheduler goes on' \
+    wait_log 'complete msg=302-1' 60
+if [ -n "$skip_links" ]; then
+	skip '... and what a link leads to is untouched' 'built without lstat'
+else
+	is '... and what a link leads to is untouched' \
+	    "$(cmp "$tmp/victim" "$tmp/same" && echo same)" same
+fi
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+rm -rf "$po"
+
+# ---- directories that go ----------------------------------------------------------------
+
+spool_new "$po"
+: >"$tmp/out"
+put "$po" X/401-1 slow h u
+put "$po" 402-1 slow h u
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_log 'loaded msgs=2'
+rm -rf "$po/transport/X" "$po/queue/X"
+: >"$tmp/gate"
+ok 'mail whose directory was removed is forgotten' \
+    wait_log '(drop|complete) msg=X/401-1' 30
+ok '... other mail goes on' wait_log 'complete msg=402-1' 30
+rm -rf "$po/postman"
+printf 'no control file\n' | put_raw "$po" 403-1
+ok 'what cannot be set aside is said' wait_log 'park file=.*403-1' 30
+ok '... and kept' [ -f "$po/transport/403-1" ]
+rm -f "$po/transport/403-1" "$po/queue/403-1"
+mkdir "$po/postman"
+mv "$po/transport" "$po/old"
+mkdir "$po/transport"
+put "$po" 404-1 test h u
+ok 'a new transport/ in the place of ours is found' \
+    wait_log 'complete msg=404-1' 30
+ok '... which is said' logged 'transport .*is another one'
+rm -rf "$po/transport" "$po/queue" "$po/old"
+ok 'none at all is said' wait_log 'scan dir=.*transport .*No such' 30
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+rm -rf "$po"
+
+# ---- sizes ------------------------------------------------------------------------------
+
+most() {	# of memory in KB so far; 0: not known
+	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$sched_pid/status" \
+	    2>/dev/null || echo 0
+}
+spool_new "$po"
+: >"$tmp/out"
+put "$po" 501-1 test h u
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_log 'complete msg=501-1'
+before=$(most)
+: | put_raw "$po" 502-1
+ok 'a file with nothing in it is set aside' wait_log 'park msg=502-1 .*empty'
+line() {	# bytes in millions
+	awk -v n="$1" 'BEGIN {
+		for (i = 0; i < 1000; i++) s = s " user@host"
+		for (i = 0; i < n * 100; i++) printf "%s", s }'
+}
+{
+	printf 'i 503-1\no 0\ns local - s 0\nr           test h'
+	line 8
+	printf ' 0\nm\n\n'
+} | put_raw "$po" 503-1
+ok 'a million recipients on one line are none' \
+    wait_log 'park msg=503-1 .*cannot be read' 60
+{
+	printf 'i 504-1\no 0\ns local - s 0\nr           test h u 0\nm\nTo: '
+	line $((mega / 2))
+	printf '\n\n'
+} | put_raw "$po" 504-1
+ok 'a header of one long line is no harm' wait_log 'complete msg=504-1' 60
+after=$(most)
+if [ "${before:-0}" -gt 0 ]; then
+	ok 'for all these no memory was needed' [ "$after" -lt $((before + 2000)) ]
+else
+	skip 'for all these no memory was needed' 'no /proc tells'
+fi
+dd if=/dev/null of="$tmp/large" bs=1048576 seek="$((mega + 64))" 2>/dev/null
+put_raw "$po" 505-1 <"$tmp/large"
+rm "$tmp/large"
+ok 'a file larger than any real one is not read' \
+    wait_log 'park msg=505-1 .*larger' 60
+awk -v n="$rcpts" 'BEGIN {
+	print "i 506-1\no 0\nl x\ns local - s 0"
+	for (i = 0; i < n; i++)
+		print "r           list h" i % 1000 " u" i " 0"
+	print "m\n" }' | put_raw "$po" 506-1
+put "$po" 507-1 test h u
+ok 'many recipients are taken in' \
+    wait_log "load msg=506-1 rcpts=$rcpts hosts=1000" 100
+ok '... and other mail goes on' wait_log 'complete msg=507-1' 60
+diag "$rcpts recipients: $(most) KB"
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+rm -rf "$po"
+
+# ---- a disk that cannot be written to ---------------------------------------------------
+
+ready() {
+	[ -f "$tmp/mounted" ] || gone $bg_pid
+}
+# Mounts, and mounts anew, as it is told.  Only transport/ changes: our lock is
+# open elsewhere, and a disk on which something is open stays as it is.
+cat >"$tmp/mounter" <<'END'
+mount -t tmpfs -o size=4m,mode=755 tmpfs "$1" &&
+    mkdir -p "$1/po/transport" &&
+    mount -t tmpfs -o size=4m,mode=755 tmpfs "$1/po/transport" && : >"$2" ||
+    exit
+while sleep 0.1 2>/dev/null || sleep 1; do
+	for how in ro rw; do
+		[ -f "$2.$how" ] &&
+		    mount -o "remount,$how" "$1/po/transport" && rm -f "$2.$how"
+	done
+done
+END
+mkdir "$tmp/disk"
+map=-r
+[ "$(id -u)" -ne 0 ] || map=
+if command -v unshare >/dev/null 2>&1; then
+	bg unshare $map -m sh "$tmp/mounter" "$tmp/disk" "$tmp/mounted" \
+	    >"$tmp/mount.out" 2>&1
+	wait_for 20 ready
+fi
+disk=/proc/$bg_pid/root$tmp/disk
+remount() {	# ro or rw
+	: >"$tmp/mounted.$1"
+	wait_for 30 [ ! -f "$tmp/mounted.$1" ]
+}
+read_only() {
+	po=$disk/po
+	spool_new "$po"
+	: >"$tmp/out"
+	rm -f "$tmp/gate"
+	put "$po" 601-1 back h u back h v
+	ok 'start' sched_start "$po" "$tmp/cf"
+	ok 'mail waits' wait_log 'deferred msg=601-1'
+	ok 'the disk becomes read-only' remount ro
+	: >"$tmp/gate"
+	ok 'an agent that cannot use the control file' \
+	    wait_log 'deferred msg=601-1 .*did not report' 30
+	ok '... leaves the message' [ -f "$po/transport/601-1" ]
+	remount rw
+	ok '... which is delivered when the disk is as it was' \
+	    wait_log 'complete msg=601-1' 30
+	ok '... and gone' wait_for 30 po_empty "$po"
+	is '... once' "$(delivered 601-1)" 2
+	sched_stop
+	is 'the scheduler ends well' $sched_rc 0
+	remount ro
+	nok 'nothing is started on a disk that is read-only' \
+	    sched_start "$po" "$tmp/cf"
+	is '... with an exit code for it' $sched_rc 77
+	ok '... and the reason' logged 'Read-only|not write there'
+	remount rw
+}
+if [ -f "$tmp/mounted" ]; then
+	read_only
+else
+	skip 'a disk that is read-only' 'nothing can be mounted here'
+fi
+finish
