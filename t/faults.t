@@ -1,0 +1,316 @@
+#!/bin/sh
+# System calls that fail: nothing is lost, nothing is delivered twice, and
+# when the disk, the memory or the process table are back, all goes on.
+#
+# t/faults.c, loaded before libc, has one call fail.  Under each fault a
+# scheduler gets the same mail: delivered, refused, put off, expired, broken,
+# with a T line; it moves it into hash directories, is asked for dumps and told
+# to reload.
+# It may end while it starts, with a reason and a code; then it is started
+# again without a fault.  At the end every recipient was delivered once, what
+# failed lies in postman/ with its tags and a diagnostic, and nothing else is
+# left.
+#
+#	FAULTS=all sh t/faults.t	every call site, one after the other,
+#					with each error: some 20 minutes
+#	FAULTS='write fork' ...		those of some kinds
+#	FAULTS=write:17:1:EIO		this one, its log kept in $KEEP
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+
+# Built here, since not every system that runs the rest can have it.
+without NO_MONOTONIC && skip_all 'built without the clock that goes faster'
+${CC:-cc} -shared -fPIC -o "$tmp/faults.so" "$top/t/faults.c" -ldl \
+    >"$tmp/cc.out" 2>&1 ||
+    skip_all "no shared object: $(head -n 1 "$tmp/cc.out")"
+
+# ---- the mail -----------------------------------------------------------------------
+
+master=$tmp/master
+mkdir "$master"
+spool_new "$master"
+put "$master" 101-1 test a.host u1 test a.host u2 test b.host u3
+put "$master" 102-1 fail a.host u1 test a.host u2
+put "$master" 103-1 back a.host u1
+put "$master" 104-1 old a.host u1 old a.host u2
+put "$master" 105-1 test d.host u1
+put "$master" 106-1 test b.host u1 back b.host u2
+printf 'T later.host\n' >"$master/transport/107-1"
+printf 'i 108-1\no 0\nv ../public/v_1\nl x\ne s\ns local - s 0\n%s\n%s\nm\n\n' \
+    'r+          test a.host done 0' 'r           test c.host u1 0' |
+    put_raw "$master" 108-1
+printf 'i 109-1\no 0\nl x\ns local - s 0\nr+          test a h 0\nm\n\n' |
+    put_raw "$master" 109-1
+: >"$master/public/v_1"
+printf 'not a control file\n' | put_raw "$master" 110-1
+
+cat >"$tmp/want" <<END
+101-1 a.host
+101-1 a.host
+101-1 b.host
+102-1 a.host
+103-1 a.host
+105-1 d.host
+106-1 b.host
+106-1 b.host
+108-1 c.host
+END
+cat >"$tmp/want.postman" <<END
+102-1
+102-1.control
+104-1
+104-1.control
+110-1
+110-1.control
+END
+
+# One trial has a directory of its own, so that two can run side by side.
+trial_conf() {	# dir
+	conf "$1/cf" <<END
+PARAMmailqsock none
+*/*	interval=1s retries="1" expiry=1d
+test/*	command="$A -c test -o $1/out"
+back/*	command="$A -c back -f $1/out -o $1/out"
+fail/*	command="$A -c fail error no such user"
+old/*	expiry=3s command="$A -c old deferred not now"
+END
+}
+
+# ---- one trial ----------------------------------------------------------------------
+
+settled() {	# dir
+	po_empty "$1/po" && [ "$(ls "$1/po/postman" | wc -l)" -ge 6 ]
+}
+
+# Is all as it must be?  Prints what is not.
+judge() {	# dir fault
+	awk '{ sub(/.*\//, "", $1); print $1, $3 }' "$1/out" | sort >"$1/got"
+	cmp -s "$1/got" "$tmp/want" ||
+	    echo "delivered: $(diff "$tmp/want" "$1/got" | grep '^[<>]')"
+	ls "$1/po/postman" >"$1/postman"
+	cmp -s "$1/postman" "$tmp/want.postman" ||
+	    echo "postman/: $(tr '\n' ' ' <"$1/postman")"
+	po_empty "$1/po" || echo "left: $(find "$1/po/transport" \
+	    "$1/po/queue" ! -type d -print | tr '\n' ' ')"
+	tags=$(cut -c1-2 "$1/po/postman/102-1.control" \
+	    "$1/po/postman/104-1.control" 2>/dev/null | grep '^r' |
+	    tr '\n' ,)
+	[ "$tags" = 'r-,r+,r-,r-,' ] || echo "tags: $tags"
+	case $2 in	# with more than one fault there may be none
+	*:1:*) ;;
+	*) return ;;
+	esac
+	# of an agent that could not be heard to the end there is none
+	grep 'by its tag' "$1/log" >/dev/null && return
+	for f in 102-1 104-1; do
+		awk '/^r-/ { want[off] = 1 }
+		/^d / { split(substr($0, 3), w, ":"); have[w[1]] = 1 }
+		{ off += length($0) + 1 }
+		END { for (o in want) if (!(o in have)) print o }' off=0 \
+		    "$1/po/postman/$f.control" >"$1/undiag" 2>/dev/null
+		[ ! -s "$1/undiag" ] ||
+		    echo "no diagnostic in $f for $(tr '\n' ' ' <"$1/undiag")"
+	done
+}
+
+launch() {	# dir [NAME=value ...]: in the background
+	lib_dir=$1
+	shift
+	env "$@" MAILBIN="$tmp/bin" MAILSHARE="$tmp" LOGDIR="$lib_dir" \
+	    "$SCHEDULER" -i -H -P "$lib_dir/po" -f "$lib_dir/cf" \
+	    -l "$lib_dir/stat" </dev/null >>"$lib_dir/log" 2>&1 &
+	pid=$!
+}
+
+# Sets code.
+join() {
+	wait_for 40 gone "$pid" >/dev/null || kill -9 "$pid"
+	wait "$pid"
+	code=$?
+}
+
+# Runs it to its end; a line about what went wrong, or nothing.
+attempt() {	# dir [NAME=value ...]
+	dir=$1
+	launch "$@"
+	n=0
+	mq=
+	until settled "$dir"; do
+		alive "$pid" || break
+		n=$((n + 1))
+		[ $n -lt $((60 * lib_persec)) ] || break
+		if [ -z "$mq" ] && grep ' ready' "$dir/log" >/dev/null; then
+			kill -USR2 "$pid"
+			kill -HUP "$pid"
+			MAILSHARE=$tmp "$top/mailq" -P "$dir/po" -t \
+			    >"$dir/mailq" 2>&1 </dev/null &
+			mq=$!
+		fi
+		sleep $lib_nap
+	done
+	[ -z "$mq" ] || kill "$mq" 2>/dev/null
+	kill "$pid" 2>/dev/null
+	join
+	[ -z "$mq" ] || wait "$mq"
+}
+
+# Prints what is wrong, if anything.
+trial() {	# dir fault [NAME=value ...]
+	td=$1
+	fault=$2
+	shift 2
+	rm -rf "$td"
+	mkdir "$td" && cp -R "$master" "$td/po" || echo 'no directory'
+	: >"$td/out"
+	: >"$td/log"
+	: >"$td/faults"
+	trial_conf "$td"
+	attempt "$td" LD_PRELOAD="$tmp/faults.so" FAULTS_SPEED=30 \
+	    FAULTS="$fault" FAULTS_LOG="$td/faults" "$@" 2>"$td/shell"
+	if [ $code -gt 78 ] || [ $code -eq 1 ]; then
+		echo "it ended with $code"
+	elif [ $code -ne 0 ]; then
+		[ -s "$td/log" ] || echo "it ended with $code and no word"
+		grep ' ready' "$td/log" >/dev/null &&
+		    echo "it ended with $code while at work"
+		attempt "$td" LD_PRELOAD="$tmp/faults.so" FAULTS_SPEED=30 \
+		    2>"$td/shell"
+		[ $code -eq 0 ] || echo "the second one ended with $code"
+	fi
+	judge "$td" "$fault"
+}
+
+# ---- the call sites -----------------------------------------------------------------
+
+# The trial without a fault shows that the rest can be trusted.
+wrong=$(trial "$tmp/none" '')
+is 'without a fault all is delivered' "$wrong" ''
+[ -s "$tmp/none/faults" ] || skip_all 'nothing is loaded before libc here'
+sed -n 's/^count //p' "$tmp/none/faults" >"$tmp/counts"
+diag "calls: $(awk '{ printf "%s %s, ", $1, $2 }' "$tmp/counts")"
+
+errors_of() {	# kind
+	case $1 in
+	open) echo EMFILE ENFILE ENOSPC EIO EINTR ;;
+	write) echo ENOSPC EIO EINTR short ;;
+	read) echo EIO EINTR ;;
+	rename | mkdir | mkfifo) echo ENOSPC EIO ;;
+	opendir | pipe | socketpair | socket | accept) echo EMFILE ENOMEM ;;
+	fork) echo EAGAIN ENOMEM ;;
+	select) echo EINTR ENOMEM ;;
+	fcntl) echo ENOLCK ;;
+	memory) echo ENOMEM ;;
+	close) echo EIO EINTR ;;
+	*) echo EIO ;;
+	esac
+}
+
+# All sites of a kind.  The first closes are of descriptors that the parent
+# may have left, all at one site.
+sites() {	# kind
+	total=$(awk -v k="$1" '$1 == k { print $2 }' "$tmp/counts")
+	first=1
+	[ "$1" != close ] || first=1020
+	for e in $(errors_of "$1"); do
+		i=$first
+		while [ $i -le "${total:-0}" ]; do
+			echo "$1:$i:1:$e"
+			i=$((i + 1))
+		done
+	done
+}
+
+# What agents' processes do before they are agents, once each; and faults that
+# last for a while.
+others() {
+	for kind in execve dup2 close write; do
+		for i in 1 2 3; do
+			echo "$kind:$i:1:EIO child"
+		done
+	done
+	for i in 60 80 100 120 140; do
+		echo "memory:$i:40:ENOMEM"
+		echo "write:$i:40:ENOSPC"
+		echo "fcntl:$i:40:ENOLCK"
+	done
+	for i in 5 10 15 20; do
+		echo "open:$i:20:EMFILE"
+		echo "fork:$i:10:EAGAIN"
+		echo "socketpair:$i:10:EMFILE"
+		echo "rename:$i:20:ENOSPC"
+		echo "lstat:$i:60:EIO"
+	done
+}
+
+# Any call of that kind, with a chance of one to so many.
+by_chance() {	# seed
+	for fault in write:9:ENOSPC write:5:short read:9:EINTR read:9:EIO \
+	    select:4:EINTR open:7:EMFILE lstat:9:EIO fstat:5:EIO fork:3:EAGAIN \
+	    rename:4:ENOSPC unlink:3:EIO opendir:3:ENOMEM readdir:9:EIO \
+	    socketpair:3:EMFILE memory:30:ENOMEM; do
+		echo "${fault%%:*}:*$1:${fault#*:}"
+	done
+}
+
+# One site of each kind, each with the next of its errors.
+some() {
+	n=0
+	while read -r kind total; do
+		n=$((n + 1))
+		set -- $(errors_of "$kind")
+		shift $((n % $#))
+		echo "$kind:$((total - total / 3)):1:$1"
+	done <"$tmp/counts"
+}
+
+# Works off every second line, beginning with the first or second one.
+worker() {	# 0 or 1
+	w=$tmp/w$1
+	line=0
+	while read -r fault where; do
+		line=$((line + 1))
+		[ $((line % 2)) -eq "$1" ] || continue
+		if [ -z "$where" ]; then
+			trial "$w" "$fault"
+		else
+			trial "$w" "$fault" FAULTS_IN=child FAULTS_ONCE="$w/once"
+		fi >"$w.wrong"
+		hit=$(grep -c '^fault' "$w/faults" 2>/dev/null)
+		echo "$fault $where: ${hit:-0}" >>"$w.done"
+		[ -s "$w.wrong" ] || continue
+		sed "s/^/$fault $where: /" "$w.wrong"
+		[ -z "${KEEP:-}" ] || cp "$w/log" \
+		    "$KEEP/$(echo "$fault" | tr ':*' '__').log"
+	done <"$tmp/todo"
+}
+
+case ${FAULTS:-} in
+'')
+	some
+	by_chance 1 ;;
+*:*)
+	echo "$FAULTS" ;;
+all)
+	others
+	by_chance 2
+	by_chance 3
+	while read -r kind total; do
+		sites "$kind"
+	done <"$tmp/counts" ;;
+*)
+	for kind in $FAULTS; do
+		sites "$kind"
+	done ;;
+esac >"$tmp/todo"
+
+worker 0 >"$tmp/wrong.0" &
+other=$!
+worker 1 >"$tmp/wrong.1"
+wait $other
+cat "$tmp/w0.done" "$tmp/w1.done" >"$tmp/done" 2>/dev/null
+diag "$(wc -l <"$tmp/done") trials, in $(grep -vc ': 0$' "$tmp/done") of them" \
+    "a call failed, $(awk '{ n += $NF } END { print n }' "$tmp/done") in all"
+is 'under each fault nothing is lost and nothing is done twice' \
+    "$(cat "$tmp/wrong.0" "$tmp/wrong.1")" ''
+finish
