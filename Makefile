@@ -60,7 +60,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler mailq submit $(AGENTS)
@@ -154,6 +154,40 @@ t/smtpd: t/smtpd.o util.o
 # The agent smtp, but with name servers that a test can write.
 t/dnssmtp: $(SMTP) t/dns.o
 	$(CC) $(LDFLAGS) -o $@ $(SMTP) t/dns.o $(LIBS)
+
+# Programs that take any bytes: with a driver that gives them files, or, with
+# REPLAY= and a compiler that has a fuzzer, by t/fuzz/run.  LOWER is what is
+# below intake.o in OBJS.
+REPLAY = t/fuzz/replay.o
+LOWER = turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
+FUZZ = t/fuzz/common.o $(REPLAY)
+
+t/fuzz/cf: t/fuzz/cf.o $(FUZZ) $(LOWER)
+	$(CC) $(LDFLAGS) -o $@ t/fuzz/cf.o $(FUZZ) $(LOWER) $(LIBS)
+
+t/fuzz/feedback: t/fuzz/feedback.o $(FUZZ) $(LOWER)
+	$(CC) $(LDFLAGS) -o $@ t/fuzz/feedback.o $(FUZZ) $(LOWER) $(LIBS)
+
+t/fuzz/ctl: t/fuzz/ctl.o $(FUZZ) $(LOWER)
+	$(CC) $(LDFLAGS) -o $@ t/fuzz/ctl.o $(FUZZ) $(LOWER) $(LIBS)
+
+t/fuzz/report: t/fuzz/report.o $(FUZZ) child.o intake.o $(LOWER)
+	$(CC) $(LDFLAGS) -o $@ t/fuzz/report.o $(FUZZ) child.o intake.o $(LOWER) $(LIBS)
+
+FUZZREQ = dump.o admin.o pool.o ta.o child.o intake.o $(LOWER)
+
+t/fuzz/request: t/fuzz/request.o $(FUZZ) $(FUZZREQ)
+	$(CC) $(LDFLAGS) -o $@ t/fuzz/request.o $(FUZZ) $(FUZZREQ) $(LIBS)
+
+FUZZSUB = sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/say.o $(LOWER)
+
+t/fuzz/submit: t/fuzz/submit.o $(FUZZ) $(FUZZSUB)
+	$(CC) $(LDFLAGS) -o $@ t/fuzz/submit.o $(FUZZ) $(FUZZSUB) $(LIBS)
+
+FUZZDUMP = mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/read.o mq/ask.o mq/model.o pattern.o line.o util.o
+
+t/fuzz/dump: t/fuzz/dump.o $(FUZZ) $(FUZZDUMP)
+	$(CC) $(LDFLAGS) -o $@ t/fuzz/dump.o $(FUZZ) $(FUZZDUMP) $(LIBS)
 
 bench/waits: bench/waits.o util.o
 	$(CC) $(LDFLAGS) -o $@ bench/waits.o util.o $(LIBS)
@@ -251,6 +285,15 @@ ta/esmtp.o: ta/esmtp.c ta/esmtp.h ta/net.h ta/lib.h util.h
 ta/net.o: ta/net.c ta/mx.h ta/net.h ta/lib.h util.h
 ta/mx.o: ta/mx.c ta/mx.h ta/net.h util.h
 t/cftest.o: t/cftest.c scheduler.h modules.h line.h util.h
+t/fuzz/common.o: t/fuzz/common.c t/fuzz/fuzz.h util.h
+t/fuzz/replay.o: t/fuzz/replay.c t/fuzz/fuzz.h util.h
+t/fuzz/cf.o: t/fuzz/cf.c t/fuzz/fuzz.h scheduler.h modules.h line.h util.h
+t/fuzz/feedback.o: t/fuzz/feedback.c t/fuzz/fuzz.h scheduler.h modules.h line.h util.h
+t/fuzz/ctl.o: t/fuzz/ctl.c intake.c t/fuzz/fuzz.h scheduler.h modules.h line.h util.h
+t/fuzz/report.o: t/fuzz/report.c ta.c t/fuzz/fuzz.h scheduler.h modules.h line.h util.h
+t/fuzz/request.o: t/fuzz/request.c status.c t/fuzz/fuzz.h scheduler.h modules.h line.h util.h
+t/fuzz/submit.o: t/fuzz/submit.c sub/submit.h post.h t/fuzz/fuzz.h scheduler.h modules.h line.h util.h
+t/fuzz/dump.o: t/fuzz/dump.c mq/mq.h t/fuzz/fuzz.h line.h util.h
 t/fbvec.o: t/fbvec.c scheduler.h modules.h line.h util.h
 t/ordvec.o: t/ordvec.c scheduler.h modules.h line.h util.h
 t/fbtest.o: t/fbtest.c scheduler.h modules.h line.h util.h
@@ -319,4 +362,4 @@ give: man/scheduler-protocol.7
 	sh t/cut-agent >$@ && chmod 755 $@
 
 clean:
-	rm -f scheduler mailq submit give $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o bench/*.o $(BENCHES)
+	rm -f scheduler mailq submit give $(AGENTS) $(TESTS) *.o mq/*.o sub/*.o ta/*.o t/*.o t/fuzz/*.o bench/*.o $(BENCHES)

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Input of any kind: what the fuzzed programs (t/fuzz) were given once, and
+# what ever broke them, in t/corpus; and the same changed at random a little.
+#
+#	sh t/fuzz/run 600	looks for more, guided by coverage
+#	FUZZ_RUNS=1000000 FUZZ_SEED=7 sh t/fuzz.t
+#				the same without a fuzzer, at random
+. "${0%/*}/lib.sh"
+
+runs=${FUZZ_RUNS:-300}
+seed=${FUZZ_SEED:-1}
+TMPDIR=$tmp
+export TMPDIR
+
+replay() {	# name [option ...]
+	fuzzed=$1
+	shift
+	"$top/t/fuzz/$fuzzed" "$@" "$top/t/corpus/$fuzzed"/* >"$tmp/said" \
+	    2>"$tmp/err" || {
+		diag "$(tail -n 3 "$tmp/err")"
+		return 1
+	}
+}
+
+for name in cf feedback ctl report request submit dump; do
+	ok "$name: what is in t/corpus" replay $name
+	ok "$name: changed at random, seed $seed" replay $name -r "$seed" "$runs"
+done
+is 'nothing is left behind' "$(ls -d "$tmp"/fuzz* 2>/dev/null)" ''
+finish

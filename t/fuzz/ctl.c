@@ -1,0 +1,181 @@
+/*
+ * ctl.c - any bytes as a control file, taken in as the scheduler does it.
+ *
+ * A file is loaded, finished, passed over, left alone or parked, and its bytes
+ * stay as they are, but for locks that are taken off.  Of a loaded one each
+ * offset that an agent will name is that of a recipient line, and each line
+ * that an agent will read is one line.  Then the recipients are marked and get
+ * diagnostics: nothing but their tags changes, and lines are added.
+ */
+#include "../../intake.c"
+#include "fuzz.h"
+#include <ctype.h>
+
+struct options opt;
+
+#define MOST	20000
+
+static char before[MOST], after[MOST + 200000];
+
+static void
+complain(const char *s)
+{
+	(void)s;
+}
+
+static void
+begin(void)
+{
+	static const char cf[] = "*/* interval=1h expiry=1d command=\"x\"\n";
+	static int begun;
+	struct config *c;
+
+	if (begun)
+		return;
+	begun = 1;
+	fuzz_office();
+	opt.postoffice = "..";
+	fuzz_file("../cf", cf, sizeof(cf) - 1);
+	c = cf_load("../cf", complain);
+	fuzz_must(c != NULL && q_init(c) == 0, "a configuration");
+}
+
+/* A tag, and the number behind it, may be others than before. */
+static int
+may_change(long at, long line)
+{
+	return at >= line + 1 && at < line + 8 && before[line] == 'r';
+}
+
+/* Is the file as it was, but for tags, and longer by n at least? */
+static void
+compare(const char *name, long size, long n)
+{
+	long got = fuzz_read(name, after, sizeof(after)), i, line = 0;
+
+	fuzz_must(got >= size + n, "nothing is taken from it");
+	for (i = 0; i < size; i++) {
+		if (i > 0 && before[i - 1] == '\n')
+			line = i;
+		fuzz_must(before[i] == after[i] || may_change(i, line),
+		    "nothing is written over but tags");
+	}
+}
+
+static void
+is_line(const char *s)
+{
+	fuzz_must(*s != '\0', "a name is not empty");
+	for (; *s != '\0'; s++)
+		fuzz_must(!iscntrl((unsigned char)*s), "a job is one line");
+}
+
+static void
+check_vertex(struct vertex *v, long size)
+{
+	unsigned long off, last = 0;
+	unsigned i;
+
+	is_line(v->msg->name);
+	is_line(v->thread->host);
+	is_line(v->thread->ring->chan->name);
+	for (i = 0; i < v->nr; i++) {
+		off = v->r[i].off;
+		fuzz_must((long)off < size - 3, "within the file");
+		fuzz_must(i == 0 || off > last, "ascending");
+		fuzz_must(off == 0 || before[off - 1] == '\n',
+		    "at the beginning of a line");
+		fuzz_must(before[off] == 'r', "of a recipient");
+		fuzz_must(before[off + 1] == ' ' || before[off + 1] == '~',
+		    "that is pending");
+		last = off;
+	}
+}
+
+static void
+check_message(struct message *m, long size)
+{
+	struct vertex *v;
+	unsigned sum = 0;
+
+	for (v = m->v; v != NULL; v = v->mnext) {
+		fuzz_must(v->nr > 0 && v->left == v->nr, "a job has some");
+		check_vertex(v, size);
+		sum += v->nr;
+	}
+	fuzz_must(sum > 0 && sum + m->unread == m->nr, "all are of one job");
+}
+
+/* The first of each job. */
+static void
+use(struct message *m, long size)
+{
+	struct vertex *v = m->v;
+	unsigned long off;
+	long pid, n;
+
+	for (n = 0; n < 8 && v != NULL; n++, v = v->mnext) {
+		off = v->r[0].off;
+		fuzz_must(ctl_mark(m->name, off, '-') == 0, "marked");
+		fuzz_must(ctl_tag(m->name, off, &pid) == '-', "it says so");
+		fuzz_must(ctl_diag(m->name, off, n & 1 ? "a\1b\1" : "",
+		    "5.0.0 (x)", "two\nlines") == 0, "a diagnostic");
+		ctl_notify(m->name, off, "SUCCESS");
+	}
+	compare(m->name, size, n * 20);
+}
+
+/* Nothing of it stays for the next one. */
+static void
+forget(void)
+{
+	char name[NAME_MAX_];
+	struct message *m = q_find(123);
+
+	if (m != NULL)
+		q_drop(m, "enough");
+	now.mono += 100;
+	q_sweep();
+	while (skip_over(name))
+		;
+	ctl_forget();
+	unlink("123-1");
+	fuzz_empty("../queue");
+	fuzz_empty("../postman");
+	fuzz_empty("../router");
+	fuzz_empty("../public");
+}
+
+int
+LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
+{
+	char name[NAME_MAX_], value[100];
+	struct message *m;
+	struct stat st;
+	long got;
+
+	if (n > MOST)
+		return 0;
+	begin();
+	memcpy(before, data, n);
+	fuzz_file("123-1", data, n);
+	fuzz_file("../queue/123-1", "Subject: x\n\nbody\n", 17);
+	strcpy(name, "123-1");
+	fuzz_must(spool_look(name, &st) == 0, "a file");
+	consider(name, &st, 0);
+	m = q_find(123);
+	if (m != NULL) {
+		ctl_field(name, 'e', value, sizeof(value));
+		spool_same_sender(name, name);
+		check_message(m, (long)n);
+		use(m, (long)n);
+	} else {
+		got = fuzz_read("../postman/123-1.control", after,
+		    sizeof(after));
+		fuzz_must(got < 0 || got == (long)n, "parked as it was");
+		fuzz_must(got >= 0 || lstat("123-1", &st) == 0 ||
+		    lstat("../queue/123-1", &st) < 0, "both or none");
+	}
+	forget();
+	return 0;
+}

@@ -1,0 +1,109 @@
+/*
+ * feedback.c - any text as a rule, a rate, a span, a pattern or a command:
+ * the first byte says as which.
+ *
+ * What is taken is within its bounds, and can be used.
+ */
+#include "../../scheduler.h"
+#include "fuzz.h"
+
+struct options opt;
+
+static void
+rule(const char *s)
+{
+	struct fb_rule r;
+
+	if (fb_rule_parse(s, &r) == NULL)
+		fuzz_must(r.x >= 0 && r.x <= 1, "a share is from 0 to 1");
+}
+
+static void
+rate(const char *s)
+{
+	struct feedback f;
+	struct dest d;
+	double mono, wait;
+	int i;
+
+	memset(&f, 0, sizeof(f));
+	f.init = 1;
+	if (fb_rate_parse(s, &f.rate) != NULL)
+		return;
+	fuzz_must(f.rate.n >= 0 && f.rate.per >= 1, "a rate is in seconds");
+	fb_init(&d, &f, 0);
+	for (mono = i = 0; i < 5; i++) {
+		wait = fb_wait(&d, &f, mono);
+		fuzz_must(wait >= 0 && wait <= (double)f.rate.per * 1.01,
+		    "nobody waits longer than the rate says");
+		mono += wait + 0.001 * (double)f.rate.per;
+		fb_started(&d, &f, mono);
+	}
+}
+
+static void
+span(const char *s)
+{
+	char line[60];
+	struct text t;
+	long v;
+
+	if (span_parse(s, &v) < 0)
+		return;
+	fuzz_must(v >= 0, "a span is not below 0");
+	text_init(&t, line, sizeof(line));
+	span_add(&t, v);
+	fuzz_must(!t.cut && t.len > 0, "a span can be shown");
+}
+
+static void
+pattern(const char *s)
+{
+	char **all, **p;
+	int n = 0;
+
+	if (pat_check(s) != NULL || (all = pat_expand(s)) == NULL)
+		return;
+	for (p = all; *p != NULL; p++) {
+		fuzz_must(pat_check(*p) == NULL, "alternatives are good");
+		n += pat_match(*p, "smtp/mail.example.org");
+	}
+	fuzz_must(p > all && n <= 256, "there are some, not too many");
+	pat_free(all);
+}
+
+static const char *
+value(const char *name)
+{
+	return strcmp(name, "MAILBIN") == 0 ? "/bin" : NULL;
+}
+
+static void
+command(const char *s)
+{
+	static struct command c;
+	int bound, channelled, i;
+
+	if (cmd_check(s, &bound, &channelled) != NULL ||
+	    cmd_split(s, "smtp", "a host", value, &c) != NULL)
+		return;
+	fuzz_must(c.nargv > 0 && c.argv[c.nargv] == NULL, "it has words");
+	for (i = 0; i < c.nenv; i++)
+		fuzz_must(strchr(c.env[i], '=') != NULL, "NAME=value");
+}
+
+int
+LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
+{
+	static void (*const as[])(const char *) = { rule, rate, span, pattern,
+	    command };
+	static char s[4097];
+
+	if (n < 1 || n > sizeof(s))
+		return 0;
+	memcpy(s, data + 1, n - 1);
+	s[n - 1] = '\0';
+	log_level = -1;
+	as[data[0] % 5](s);
+	return 0;
+}

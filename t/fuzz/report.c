@@ -1,0 +1,173 @@
+/*
+ * report.c - any bytes from an agent that has two jobs.
+ *
+ * Whatever it says, only recipients that it was given are touched, the control
+ * file keeps its lines, and when it is dead everything counts up: what is in
+ * core is what the agent left.
+ */
+#include "../../ta.c"
+#include "fuzz.h"
+
+struct options opt;
+
+static const char control[] = "@ 0x00000007\ni 123-1\no 0\nl <x@test>\n"
+    "e sender@test\ns local - sender 0\n"
+    "r           test a.host u1 0\nN NOTIFY=SUCCESS,FAILURE\n"
+    "r           test a.host u2 0\n"
+    "r           test b.host u3 0\n"
+    "m\nSubject: x\n\n";
+static const char second[] = "i 124-1\no 0\nl <y@test>\n"
+    "s local - sender 0\nr           test a.host u4 0\nm\n\n";
+
+static char after[400000];
+
+static void
+complain(const char *s)
+{
+	(void)s;
+}
+
+static void
+begin(void)
+{
+	static const char cf[] = "*/*\tinterval=1h expiry=1d overfeed=3\n"
+	    "\tcommand=\"x\"\n";
+	static int begun;
+	struct config *c;
+
+	if (begun)
+		return;
+	begun = 1;
+	fuzz_office();
+	opt.postoffice = "..";
+	fuzz_file("../cf", cf, sizeof(cf) - 1);
+	c = cf_load("../cf", complain);
+	fuzz_must(c != NULL && q_init(c) == 0, "a configuration");
+}
+
+static void
+put(const char *name, const char *s, size_t n)
+{
+	char path[100];
+
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	fuzz_file(name, s, n);
+	fuzz_file(path, "body\n", 5);
+}
+
+static struct ta *
+hire(struct thread *t)
+{
+	struct ta *ta = calloc(1, sizeof(*ta));
+
+	fuzz_must(ta != NULL && heap_room(&due, 8) == 0, "memory");
+	ta->pid = 0x3ffffff0;		/* nobody has this number */
+	ta->in = ta->out = -1;
+	ta->born = ta->heard = now.mono;
+	enlist(ta, t->ring);
+	heap_set(&due, &ta->timer, now.mono + 1000);
+	th_keep(ta, t->ready.head);
+	th_join(ta, t);
+	return ta;
+}
+
+/* In pieces, as it may come. */
+static void
+say_it(struct ta *ta, const unsigned char *data, size_t n)
+{
+	static char piece[sizeof(inbuf)];
+	size_t k = n > 0 ? data[0] * 16UL + 1 : 1;
+
+	for (; n > 0; data += k, n -= k) {
+		if (k > n)
+			k = n;
+		memcpy(piece, data, k);
+		hear(ta, piece, k);
+	}
+}
+
+static void
+check(unsigned long num, const char *was, size_t size)
+{
+	struct message *m = q_find(num);
+	struct vertex *v;
+	unsigned i, left;
+	long n;
+
+	if (m == NULL || m->dropped)
+		return;
+	for (v = m->v; v != NULL; v = v->mnext) {
+		for (i = left = 0; i < v->nr; i++)
+			left += v->r[i].state == RC_PENDING;
+		fuzz_must(left == v->left, "what is left is counted");
+	}
+	n = fuzz_read(m->name, after, sizeof(after));
+	fuzz_must(n >= (long)size, "nothing is taken from the file");
+	for (i = 0; i < size; i++)
+		fuzz_must(after[i] == was[i] || (i > 0 && after[i - 1] == 'r'),
+		    "nothing is written over but tags");
+}
+
+/* b.host was given to nobody. */
+static void
+check_others(void)
+{
+	struct message *m = q_find(123);
+	struct vertex *v = m == NULL ? NULL : m->v;
+
+	while (v != NULL && (v->thread == NULL ||
+	    strcmp(v->thread->host, "b.host") != 0))
+		v = v->mnext;
+	fuzz_must(v != NULL && v->left == 1 && v->state == V_READY,
+	    "what it was not given is untouched");
+}
+
+static void
+forget(unsigned long num)
+{
+	struct message *m = q_find(num);
+
+	if (m != NULL && !m->dropped)
+		q_drop(m, "enough");
+	now.mono += 100;
+	q_timers();
+	q_sweep();
+}
+
+int
+LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
+{
+	struct thread *t;
+	struct ta *ta;
+
+	begin();
+	put("123-1", control, sizeof(control) - 1);
+	put("124-1", second, sizeof(second) - 1);
+	fuzz_arrived();
+	in_load();
+	t = th_get("test", "a.host");
+	fuzz_must(q_find(123) != NULL && q_find(124) != NULL &&
+	    t->ready.n == 2, "two jobs for one host");
+	ta = hire(t);
+	hear(ta, strcpy(after, "#hungry\n"), 8);
+	fuzz_must(ta->jobs.n == 2, "it has both");
+	say_it(ta, data, n);
+	check(123, control, sizeof(control) - 1);
+	check(124, second, sizeof(second) - 1);
+	check_others();
+	ta->reaped = 1;
+	gone(ta);
+	fuzz_must(q.nagents == 0, "it is gone");
+	check(123, control, sizeof(control) - 1);
+	forget(123);
+	forget(124);
+	fuzz_empty(".");
+	fuzz_empty("../queue");
+	fuzz_empty("../postman");
+	fuzz_empty("../router");
+	fuzz_empty("../public");
+	now.mono += 100000;		/* what rings and hosts remember ends */
+	th_sweep();
+	dest_forget();
+	return 0;
+}

@@ -1,0 +1,150 @@
+/*
+ * request.c - any bytes at the doors of commands and dumps: the first one says
+ * at which.
+ *
+ * A command is answered, in one line that begins with ok or no, or is not one.
+ * No more askers wait than there is room for.
+ */
+#include "../../status.c"
+#include "fuzz.h"
+
+struct options opt;
+
+static int answers;		/* our end of the asker's pipe */
+static struct config *config;
+
+static void
+complain(const char *s)
+{
+	(void)s;
+}
+
+static void
+put(void)
+{
+	static const char control[] = "i 123-1\no 0\nl <x@test>\n"
+	    "s local - sender 0\nr           test a.host u1 0\n"
+	    "r           test b.host u2 0\nm\n\n";
+
+	if (q_find(123) != NULL)
+		return;
+	fuzz_file("123-1", control, sizeof(control) - 1);
+	fuzz_file("../queue/123-1", "body\n", 5);
+	fuzz_arrived();
+	in_load();
+	fuzz_must(q_find(123) != NULL, "there is a message");
+}
+
+static void
+begin(void)
+{
+	static const char cf[] =
+	    "*/*\tinterval=1h expiry=1d queueonly command=\"x\"\n";
+	static int begun;
+	int i;
+
+	if (begun)
+		return;
+	begun = 1;
+	fuzz_office();
+	opt.postoffice = "..";
+	opt.rendezvous = "../ask";
+	fuzz_file("../cf", cf, sizeof(cf) - 1);
+	config = cf_load("../cf", complain);
+	fuzz_must(config != NULL && q_init(config) == 0, "a configuration");
+	config->mailqsock = mem_dup("none");
+	fuzz_must(held_load() == 0, "holds");
+	status_open();
+	fuzz_must(st.ask.in >= 0 && st.order.in >= 0, "two doors");
+	fuzz_must(mkfifo("../ask.1", 0600) == 0 &&
+	    mkfifo("../public/.mailq.command.1", 0600) == 0, "pipes");
+	answers = open("../public/.mailq.command.1", O_RDONLY | O_NONBLOCK);
+	fuzz_must(answers >= 0 &&
+	    open("../ask.1", O_RDONLY | O_NONBLOCK) >= 0, "an asker");
+	for (i = 0; i < DUMPS; i++)	/* none is to be made */
+		st.dump[i].pid = 0x3ffffff0;
+}
+
+static void
+hear_answers(void)
+{
+	char s[65536], *p, *end;
+	long n = (long)read(answers, s, sizeof(s) - 1);
+
+	if (n <= 0)
+		return;
+	s[n] = '\0';
+	fuzz_must(s[n - 1] == '\n', "an answer is whole");
+	for (p = s; *p != '\0'; p = end + 1) {
+		end = strchr(p, '\n');
+		fuzz_must(strncmp(p, "ok ", 3) == 0 ||
+		    strncmp(p, "no ", 3) == 0, "it begins with ok or no");
+	}
+}
+
+static void
+let_askers_go(void)
+{
+	fuzz_must(st.nasker <= ASKERS, "no more than there is room for");
+	while (st.nasker > 0)
+		close(st.asker[--st.nasker].fd);
+}
+
+static void
+knock(struct door *d, const unsigned char *s, size_t n)
+{
+	size_t k, done;
+	fd_set in;
+	int max = 0;
+
+	for (; n > 0; s += k, n -= k) {
+		k = n < 4096 ? n : 4096;
+		fuzz_must(write(d->keep, s, k) == (long)k, "it takes that");
+		for (done = 0; done < k; done += 32) {
+			FD_ZERO(&in);
+			status_prep(&in, &max);
+			if (!FD_ISSET(d->in, &in))
+				let_askers_go();
+			FD_ZERO(&in);
+			FD_SET(d->in, &in);
+			status_do(&in);
+			hear_answers();
+			put();
+		}
+	}
+}
+
+/* Holds are on disk; they are not to add up. */
+static void
+let_go(void)
+{
+	char answer[1200];
+	struct text t;
+
+	text_init(&t, answer, sizeof(answer));
+	admin_do("release", "all", 0, &t);
+	fuzz_must(strncmp(answer, "ok ", 3) == 0 ||
+	    strncmp(answer, "no ", 3) == 0, "holds are let go");
+}
+
+int
+LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
+{
+	struct door *d;
+
+	if (n < 1 || n > 20000)
+		return 0;
+	begin();
+	put();
+	d = data[0] & 1 ? &st.ask : &st.order;
+	knock(d, data + 1, n - 1);
+	knock(d, (const unsigned char *)"\n", 1);
+	let_askers_go();
+	let_go();
+	now.mono += 100;
+	q_timers();
+	q_sweep();
+	fuzz_empty("../postman");
+	fuzz_empty("../router");
+	return 0;
+}
