@@ -69,11 +69,66 @@ same(const char *s, const char *lower)
 	return *s == '\0' && *lower == '\0';
 }
 
+/* The e-3 of a number at *p, which is moved behind it; 0 when there is none. */
+static int
+exponent(const char **p)
+{
+	const char *s = *p + 1;
+	int minus = 0;
+	unsigned long n;
+
+	if (**p != 'e' && **p != 'E')
+		return 0;
+	if (*s == '-' || *s == '+')
+		minus = *s++ == '-';
+	if (!isdigit((unsigned char)*s))
+		return 0;
+	n = num_of(s, p);
+	n = n < 400 ? n : 400;	/* beyond any double */
+	return minus ? -(int)n : (int)n;
+}
+
+/*
+ * The decimal number at s, rounded as it should be if it has no more than 15
+ * digits; *end is behind it, or s when there is none.  strtod takes more than
+ * numbers, goes by the locale, and is wrong or large in some libraries.
+ */
+static double
+decimal(const char *s, const char **end)
+{
+	double x = 0, by = 1;
+	int power = 0, after = 0, some = 0;
+
+	*end = s;
+	for (;; s++) {
+		if (*s == '.' && !after) {
+			after = 1;
+			continue;
+		}
+		if (!isdigit((unsigned char)*s))
+			break;
+		some = 1;
+		if (x < 1e14) {
+			x = x * 10 + (*s - '0');
+			power -= after;
+		} else {
+			power += !after;
+		}
+	}
+	if (!some)
+		return 0;
+	power += exponent(&s);
+	*end = s;
+	for (some = power < 0 ? -power : power; some > 0; some--)
+		by *= 10;
+	return stored(power < 0 ? x / by : x * by);
+}
+
 /* What follows the slash: NULL, or what is wrong with it. */
 static const char *
 divide(const char *s, struct fb_rule *r)
 {
-	char *end;
+	const char *end;
 	double by;
 
 	if (same(s, "concurrency")) {
@@ -84,7 +139,7 @@ divide(const char *s, struct fb_rule *r)
 		r->form = FB_SQRT;
 		return NULL;
 	}
-	by = strtod(s, &end);
+	by = decimal(s, &end);
 	if (end == s || *end != '\0')
 		return "after the / there must be a number, concurrency or "
 		    "sqrt_concurrency, and nothing else";
@@ -99,11 +154,11 @@ const char *
 fb_rule_parse(const char *s, struct fb_rule *rule)
 {
 	struct fb_rule r;
-	const char *why = NULL;
-	char *end;
+	const char *why = NULL, *end;
 
 	r.form = FB_CONST;
-	r.x = strtod(s, &end);
+	s = skip_blanks(s);
+	r.x = decimal(s, &end);
 	if (end == s)
 		return "does not begin with a number";
 	s = skip_blanks(end);

@@ -100,8 +100,9 @@ is 'rc.subr is told where it is' "$(sh "$tmp/rc.d" start)" \
 # What OpenWrt's build system would do with the recipe.
 if make --version 2>/dev/null | grep GNU >/dev/null; then
 	mkdir -p "$tmp/wrt/scheduler-0.1" "$tmp/wrt/include"
-	(cd "$top" && cp -R Makefile ./*.c ./*.h scheduler.cf sm.cf routes \
-	    forms mq sub ta t man contrib "$tmp/wrt/scheduler-0.1")
+	cp -R "$top"/* "$tmp/wrt/scheduler-0.1"
+	rm -rf "$tmp/wrt/scheduler-0.1/run"
+	(cd "$tmp/wrt/scheduler-0.1" && make MAKEFLAGS= clean) >/dev/null
 	: >"$tmp/wrt/rules.mk"
 	cat >"$tmp/wrt/include/package.mk" <<'END'
 define BuildPackage
@@ -116,7 +117,7 @@ END
 	    TARGET_CC="${CC:-cc}" TARGET_CFLAGS=-O OUT="$tmp/wrt/out"
 	ok '... a scheduler' "$tmp/wrt/out/usr/sbin/scheduler" -V
 	for f in $(sed -n 's,^/etc,etc,p' "$c/openwrt/Makefile"); do
-		[ -f "$tmp/wrt/out/$f" ] || echo "$f"
+		[ -e "$tmp/wrt/out/$f" ] || echo "$f"
 	done >"$tmp/missing"
 	is '... its configuration' "$(cat "$tmp/missing")" ''
 else

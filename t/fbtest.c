@@ -32,7 +32,7 @@ show_rule(const char *s)
 	if (why != NULL)
 		printf("REJECT %s\n", why);
 	else
-		printf("%s %.17g\n", forms[r.form], r.x);
+		printf("%s %.12g\n", forms[r.form], r.x);
 	return 0;
 }
 

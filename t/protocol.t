@@ -60,6 +60,7 @@ ok 'mail is delivered by it' wait_for 30 [ -e "$tmp/box.old" ]
 ok '... and put off' wait_log 'deferred msg=102-1 .*it is.*full' 30
 like '... in the words of the command' "$(cat "$tmp/sched.log")" \
     'from pid=[0-9]+ 102/[0-9]+\\011full\\001delayed\\0014\.0\.0\\001x-local; 450 \(it is\\015full\)\\001\\011deferred it is\\015full'
+cp "$po/transport/102-1" "$tmp/failed"	# before there is a report
 : >"$tmp/room"
 ok '... to be delivered later' wait_for 30 [ -e "$tmp/box.full" ]
 ok 'a message is whole' wait_log 'complete msg=102-1 .*failed=some' 30
@@ -82,10 +83,10 @@ is 'the others have their tags' \
     "$(grep -c '^r+ .*prog' "$po/transport/101-1")" 3
 like 'one is told of success' "$(cat "$po/transport/101-1")" \
     "^d [0-9]+:[0-9]+:[0-9]+::[0-9]+${tab}bert${sep}delivered${sep}2.0.0"
-like 'who failed has a diagnostic' "$(cat "$po/postman/102-1.control")" \
-    "^d [0-9]+:[0-9]+:-1::[0-9]+${tab}gone${sep}failed${sep}5.1.1${sep}x-local; 550 \(no such user\)${sep}${tab}no such user"
+like 'who failed has a diagnostic' "$(cat "$tmp/failed")" \
+    "^d.[0-9]+:[0-9]+:-1::[0-9]+${tab}gone${sep}failed${sep}5.1.1${sep}x-local; 550 \(no such user\)${sep}${tab}no such user"
 is '... and the tag' "$(sed -n 's/^r\(.\).*gone 0$/\1/p' \
-    "$po/postman/102-1.control")" -
+    "$tmp/failed")" -
 
 # It dies with mail in its hands.
 letter 104-1 <<'END'
