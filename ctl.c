@@ -155,7 +155,11 @@ static struct {
 	int	fd;
 	/* the header block at hdr serves recipients at from and behind */
 	unsigned long from, hdr;	/* hdr 0: not known, NO_HDR: none */
-} held = { "", -1, 0, 0 };
+	/* the last bytes read of it, from offset at on */
+	unsigned long at;
+	size_t	have;
+	char	window[4096];
+} held = { "", -1, 0, 0, 0, 0, "" };
 
 void
 ctl_forget(void)
@@ -165,6 +169,7 @@ ctl_forget(void)
 	held.fd = -1;
 	held.name[0] = '\0';
 	held.from = held.hdr = 0;
+	held.have = 0;
 }
 
 static int
@@ -181,6 +186,26 @@ hold(const char *name)
 	if (text_fmt(held.name, sizeof(held.name), "%s", name) < 0)
 		held.name[0] = '\0';
 	return held.fd;
+}
+
+/* The bytes at off, want of them or more: those read before, or read anew;
+ * NULL when there are none. */
+static const char *
+window(const char *name, unsigned long off, size_t want, int anew)
+{
+	long n;
+
+	if (hold(name) < 0)
+		return NULL;
+	if (!anew && off >= held.at && off + want <= held.at + held.have)
+		return held.window + (off - held.at);
+	held.have = 0;
+	if (lseek(held.fd, (off_t)off, SEEK_SET) < 0)
+		return NULL;
+	n = (long)read(held.fd, held.window, sizeof(held.window));
+	held.at = off;
+	held.have = n > 0 ? (size_t)n : 0;
+	return held.have >= want ? held.window : NULL;
 }
 
 /* The first bytes of the recipient line at off: 0 or -1. */
@@ -204,6 +229,7 @@ put_tag(int fd, unsigned long off, int tag, int with_pid)
 {
 	char new[8];
 
+	held.have = 0;
 	strcpy(new, "?      ");
 	new[0] = (char)tag;
 	if (lseek(fd, (off_t)(off + 1), SEEK_SET) < 0 ||
@@ -257,21 +283,56 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 	return (unsigned char)head[1];
 }
 
+/*
+ * A final tag that was read stays, so what is in the window is good for a yes;
+ * for a no it is read anew.  Reports come in the order of the file: one read
+ * serves those of a hundred recipients.
+ */
+int
+ctl_has(const char *name, unsigned long off, int tag)
+{
+	int anew;
+	const char *p;
+
+	for (anew = 0; anew < 2; anew++) {
+		p = window(name, off, 2, anew);
+		if (p != NULL && p[0] == 'r' && (unsigned char)p[1] == tag)
+			return 1;
+	}
+	return 0;
+}
+
+/* Leaves the line at off in c, when a newline comes before it: 1 or 0. */
+static int
+line_behind(struct ctl *c, const char *name, unsigned long off)
+{
+	const char *p = off == 0 ? NULL : window(name, off - 1, 2, 0), *nl;
+	size_t n;
+
+	if (p == NULL || *p++ != '\n')
+		return 0;
+	n = held.have - (size_t)(p - held.window);
+	nl = memchr(p, '\n', n);
+	if (nl == NULL) {	/* it goes on behind the window */
+		line_start(&c->l, held.fd, off);
+		return next_line(c);
+	}
+	c->l.len = (size_t)(nl - p);
+	c->l.overlong = 0;
+	memcpy(c->l.line, p, c->l.len);
+	c->l.line[c->l.len] = '\0';
+	return 1;
+}
+
 int
 ctl_is_for(const char *name, unsigned long off, const char *channel,
     const char *host)
 {
 	static struct ctl c;
-	char before;
 
-	if (off == 0 || hold(name) < 0 ||
-	    lseek(held.fd, (off_t)(off - 1), SEEK_SET) < 0 ||
-	    read(held.fd, &before, 1) != 1 || before != '\n')
-		return 0;
 	memset(&c, 0, offsetof(struct ctl, channel));
 	text_fmt(c.name, sizeof(c.name), "%s", name);
-	line_start(&c.l, held.fd, off);
-	return next_line(&c) && c.l.line[0] == 'r' && parse_rcpt(&c) == 0 &&
+	return line_behind(&c, name, off) && c.l.line[0] == 'r' && parse_rcpt(&c) == 0 &&
 	    strcmp(c.channel, channel) == 0 && strcmp(c.host, host) == 0;
 }
 

@@ -49,6 +49,8 @@ int	ctl_field(const char *name, int letter, char *value, size_t size);
  * a process that is gone is taken off and reads as ' '.  With '~', *pid is
  * the process that holds the lock. */
 int	ctl_tag(const char *name, unsigned long off, long *pid);
+/* Is its tag this one?  Only for + and -. */
+int	ctl_has(const char *name, unsigned long off, int tag);
 /* Does the recipient's NOTIFY= list have the word? */
 int	ctl_notify(const char *name, unsigned long off, const char *word);
 /* Is the line at off a recipient's with this channel and host? */

@@ -383,10 +383,9 @@ vertex_expire(struct vertex *v, const char *how)
 void
 q_tag(const struct message *m, const struct rcpt *r)
 {
-	long pid;
 	int want = r->state == RC_OK ? '+' : '-';
 
-	if (ctl_tag(m->name, r->off, &pid) != want)
+	if (!ctl_has(m->name, r->off, want))
 		ctl_mark(m->name, r->off, want);
 }
 

@@ -200,11 +200,12 @@ static int
 contradicts(const struct vertex *v, unsigned long off, int state)
 {
 	long pid;
-	int tag = ctl_tag(v->msg->name, off, &pid);
+	int tag;
 
-	if (tag != '+' && tag != '-')
+	if (ctl_has(v->msg->name, off, state == RC_OK ? '+' : '-'))
 		return 0;
-	if ((tag == '+') == (state == RC_OK))
+	tag = ctl_tag(v->msg->name, off, &pid);
+	if (tag != '+' && tag != '-')
 		return 0;
 	log_warn("report msg=%s rcpt=%lu refused: it is marked %c already",
 	    v->msg->name, off, tag);
