@@ -69,7 +69,8 @@ pool_room(void)
 static unsigned
 own_share(const struct message *m)
 {
-	return (unsigned)q.config->rcptminimum + (m == NULL ? 0 : m->extra);
+	return (unsigned)q.config->rcptminimum +
+	    (m == NULL ? 0 : m->part->extra);
 }
 
 unsigned
@@ -88,10 +89,10 @@ take_extra(struct message *m)
 {
 	unsigned all = (unsigned)q.config->rcptextra;
 
-	if (!m->preempts || m->extra > 0 || q.extra >= all)
+	if (!m->preempts || m->part->extra > 0 || q.extra >= all)
 		return;
-	m->extra = (all - q.extra + 1) / 2;
-	q.extra += m->extra;
+	m->part->extra = (all - q.extra + 1) / 2;
+	q.extra += m->part->extra;
 }
 
 /* How many recipients of the message are to be read now; first: it is the
@@ -155,10 +156,10 @@ pass(struct message *m)
 		at = v->state == V_DONE ? 0 : try_at(v, &blocked);
 		if (at == 0)
 			continue;
-		if (m->passed == 0 || (long)at < m->again)
-			m->again = (long)at;
+		if (m->passed == 0 || (long)at < m->part->again)
+			m->part->again = (long)at;
 		m->passed += v->left;
-		m->blocked |= (unsigned char)blocked;
+		m->part->blocked |= (unsigned char)blocked;
 		q_done(v);
 	}
 }
@@ -167,19 +168,19 @@ pass(struct message *m)
 static void
 next_lap(struct message *m)
 {
-	if (m->left > 0 && (double)m->again <= now.mono)
+	if (m->left > 0 && (double)m->part->again <= now.mono)
 		pass(m);
 	if (m->left > 0)
 		return;
-	if ((double)m->again > now.mono) {
-		heap_set(&q.look, &m->look, (double)m->again);
-		heap_set(&q.far, &m->far, -(double)m->again);
+	if ((double)m->part->again > now.mono) {
+		heap_set(&q.look, &m->part->look, (double)m->part->again);
+		heap_set(&q.far, &m->far, -(double)m->part->again);
 		return;
 	}
-	m->next = 0;
+	m->part->next = 0;
 	q_unread(m, m->passed);
 	m->passed = 0;
-	m->blocked = 0;
+	m->part->blocked = 0;
 }
 
 /* Nothing of it may be read now. */
@@ -187,7 +188,7 @@ static int
 rests(const struct message *m)
 {
 	return (m->held && m->doom == DOOM_NONE) ||
-	    (double)m->later > now.mono;
+	    (double)m->part->later > now.mono;
 }
 
 /* The message is seen to: how many of its recipients are to be read. */
@@ -196,7 +197,7 @@ see_to(struct message *m)
 {
 	unsigned n;
 
-	heap_set(&q.look, &m->look, now.mono + LOOK_AGAIN);
+	heap_set(&q.look, &m->part->look, now.mono + LOOK_AGAIN);
 	if (rests(m))
 		return 0;
 	if (m->unread == 0)
@@ -204,8 +205,8 @@ see_to(struct message *m)
 	if (m->unread == 0)
 		return 0;
 	n = wanted(m, m == q.partial);
-	if (n == 0 && (m->left < PART || m->walked != (long)now.mono)) {
-		m->walked = (long)now.mono;
+	if (n == 0 && (m->left < PART || m->part->walked != (long)now.mono)) {
+		m->part->walked = (long)now.mono;
 		pass(m);
 		n = wanted(m, m == q.partial);
 	}
@@ -228,7 +229,7 @@ core_next(unsigned *most)
 		t = heap_first(&q.look);
 		if (t == NULL || t->when > now.mono)
 			return NULL;
-		m = OWNER(struct message, look, t);
+		m = OWNER(struct part, look, t)->msg;
 		*most = see_to(m);
 		if (*most > 0)
 			return m;
@@ -239,8 +240,8 @@ core_next(unsigned *most)
 void
 core_later(struct message *m, int seconds)
 {
-	m->later = (long)now.mono + seconds;
-	heap_set(&q.look, &m->look, (double)m->later);
+	m->part->later = (long)now.mono + seconds;
+	heap_set(&q.look, &m->part->look, (double)m->part->later);
 }
 
 double
@@ -280,9 +281,9 @@ next_try(const struct message *m, int *blocked)
 	if (m->unread > 0 || m->held || m->doom != DOOM_NONE || m->swept ||
 	    notice_pending(m))
 		return 0;
-	*blocked = m->blocked;
+	*blocked = m->part != NULL && m->part->blocked;
 	if (m->passed > 0)
-		first = (double)m->again;
+		first = (double)m->part->again;
 	if (m->passed > 0 && first < now.mono + NEAR)
 		return 0;
 	for (v = m->v; v != NULL; v = v->mnext) {
@@ -371,9 +372,9 @@ core_recall(int all)
 	for (i = 0; q.look.n > 0 && i < q.messages.size; i++)
 		for (l = q.messages.v[i]; l != NULL; l = l->next) {
 			m = OWNER(struct message, link, l);
-			if (m->passed == 0 || !(all || m->blocked))
+			if (m->passed == 0 || !(all || m->part->blocked))
 				continue;
-			m->again = (long)now.mono;
-			heap_set(&q.look, &m->look, 0);
+			m->part->again = (long)now.mono;
+			heap_set(&q.look, &m->part->look, 0);
 		}
 }

@@ -289,23 +289,37 @@ age_of(long stamp)
 	return wall - stamp;
 }
 
+/* What is needed for one that is not read whole: 0 or -1. */
+static int
+make_part(struct message *m)
+{
+	m->part = mem_get(sizeof(*m->part));
+	if (m->part == NULL)
+		return -1;
+	m->part->msg = m;
+	m->part->next = build.next;
+	return 0;
+}
+
 /* The message of the file at hand, which has no vertex yet; or NULL. */
 static struct message *
 make_message(const struct ctl *c, const struct stat *st, unsigned long num)
 {
-	struct message *m = mem_get(sizeof(*m) + strlen(c->name));
+	struct message *m = mem_get(offsetof(struct message, name) +
+	    strlen(c->name) + 1);
 
-	if (m == NULL)
+	if (m == NULL || (build.rest > 0 && make_part(m) < 0)) {
+		free(m);
 		return NULL;
+	}
 	strcpy(m->name, c->name);
 	m->num = num;
 	m->nr = build.nr + build.rest;
 	m->unread = build.rest;
-	m->next = build.next;
 	m->format = (unsigned char)c->format;
 	m->loaded = ++q.events;
-	m->born = (long)now.mono - age_of((long)st->st_mtime);
-	m->queued = (long)now.mono - age_of(c->ctime);
+	m->born = (int)((long)now.mono - age_of((long)st->st_mtime));
+	m->queued = (int)((long)now.mono - age_of(c->ctime));
 	m->failed = c->nfailed > 0;
 	m->news = c->ndiag > 0;
 	m->tell = m->failed || m->news;
@@ -360,6 +374,7 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 	if (build_commit(m) < 0 || q_add(m) < 0) {
 		while (m->v != NULL)
 			q_vertex_free(m->v);
+		free(m->part);
 		free(m);
 		return -1;
 	}
@@ -484,9 +499,9 @@ load_more(struct message *m, unsigned most)
 	int more = -1;
 
 	build_begin(most);
-	build.next = m->next;
+	build.next = m->part->next;
 	if (build_known(m) == 0 &&
-	    ctl_resume(&c, m->name, m->next, m->format) == 0)
+	    ctl_resume(&c, m->name, m->part->next, m->format) == 0)
 		more = read_on(&c);
 	ctl_close(&c);
 	if (more >= 0 && build_commit(m) < 0)
@@ -494,14 +509,14 @@ load_more(struct message *m, unsigned most)
 	if (more < 0 && spool_gone(m->name)) {
 		q_drop(m, "its control file was taken away");
 	} else if (more < 0) {
-		log_err("load-more msg=%s off=%lu %s; later", m->name, m->next,
+		log_err("load-more msg=%s off=%lu %s; later", m->name, m->part->next,
 		    c.why != NULL ? c.why : "it cannot be read now");
 		core_later(m, AGAIN);
 	} else {
-		m->next = build.next;
+		m->part->next = build.next;
 		build_start(m);
 		log_debug("load-more msg=%s rcpts=%u hosts=%u next=%lu",
-		    m->name, build.nr, build.ng - build.known, m->next);
+		    m->name, build.nr, build.ng - build.known, m->part->next);
 		if (more == 0)
 			q_exhausted(m, m->unread - build.nr);
 		else

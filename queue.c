@@ -152,16 +152,16 @@ static void
 look_soon(struct message *m)
 {
 	if (m->unread > 0 || m->passed > 0)
-		heap_set(&q.look, &m->look, 0);
+		heap_set(&q.look, &m->part->look, 0);
 }
 
 static void
 partial_add(struct message *m)
 {
-	m->pnext = NULL;
-	m->pprev = q.plast;
+	m->part->pnext = NULL;
+	m->part->pprev = q.plast;
 	if (q.plast != NULL)
-		q.plast->pnext = m;
+		q.plast->part->pnext = m;
 	else
 		q.partial = m;
 	q.plast = m;
@@ -170,14 +170,14 @@ partial_add(struct message *m)
 static void
 partial_del(struct message *m)
 {
-	if (m->pnext != NULL)
-		m->pnext->pprev = m->pprev;
+	if (m->part->pnext != NULL)
+		m->part->pnext->part->pprev = m->part->pprev;
 	else
-		q.plast = m->pprev;
-	if (m->pprev != NULL)
-		m->pprev->pnext = m->pnext;
+		q.plast = m->part->pprev;
+	if (m->part->pprev != NULL)
+		m->part->pprev->part->pnext = m->part->pnext;
 	else
-		q.partial = m->pnext;
+		q.partial = m->part->pnext;
 }
 
 void
@@ -187,15 +187,14 @@ q_unread(struct message *m, unsigned n)
 		partial_add(m);
 	if (m->unread > 0 && n == 0) {
 		partial_del(m);
-		q.extra -= m->extra;
-		m->extra = 0;
+		q.extra -= m->part->extra;
+		m->part->extra = 0;
 	}
 	m->unread = n;
-	m->large |= n > 0;
-	if (n + m->passed == 0)
-		heap_del(&q.look, &m->look);
-	else
+	if (n + m->passed > 0)
 		look_soon(m);
+	else if (m->part != NULL)
+		heap_del(&q.look, &m->part->look);
 }
 
 void
@@ -256,7 +255,7 @@ statistic(const struct vertex *v, const char *state)
 	if (stat_fd < 0 || spool_id(m->name, id, sizeof(id)) < 0)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%s %ld %ld %s ", id, m->queued - m->born,
+	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),
 	    (long)now.mono - m->queued, state);
 	t.clean = 1;
 	text_add(&t, "%s/%s", v->thread->ring->chan->name, v->thread->host);
@@ -522,7 +521,7 @@ q_add(struct message *m)
 	q.msgs_in++;
 	q.rcpts_in += m->nr;
 	m->held = (unsigned char)held_message(m->name);
-	m->seen = (long)now.mono;
+	m->seen = (int)now.mono;
 	m->warned = -1;
 	if (m->news) {
 		m->news = 0;
@@ -622,7 +621,7 @@ q_doom_rest(struct message *m, enum doom how)
 	if (m->unread + m->passed == 0)
 		return;
 	m->doom = (unsigned char)how;
-	m->again = (long)now.mono;
+	m->part->again = (long)now.mono;
 	look_soon(m);
 }
 
@@ -764,6 +763,7 @@ message_free(struct message *m)
 {
 	while (m->v != NULL)
 		q_vertex_free(m->v);
+	free(m->part);
 	free(m);
 }
 

@@ -90,7 +90,7 @@ reported(struct ta *ta, unsigned long num, unsigned long off,
 	*r = v == NULL ? NULL : find(v, off);
 	if (*r != NULL && (*r)->state == RC_PENDING)
 		return v;
-	if (v != NULL && *r == NULL && v->msg->large && ctl_is_for(
+	if (v != NULL && *r == NULL && v->msg->part != NULL && ctl_is_for(
 	    v->msg->name, off, v->thread->ring->chan->name, v->thread->host))
 		return v;
 	refuse(ta, num, off);

@@ -330,46 +330,56 @@ struct vertex {
 };
 
 /*
+ * part: what is kept of a message that was not read whole at once, beside
+ * what is kept of any.  Owned by its message; core.c's.
+ */
+struct part {
+	struct message *msg;
+	struct message *pnext, *pprev;	/* with some unread, oldest first */
+	struct timer look;	/* when it is seen to */
+	unsigned long next;	/* bytes from the start: where reading goes on */
+	long	again;		/* mono; no lap before that */
+	long	later;		/* mono; nothing is read before that */
+	long	walked;		/* mono; last look for what could be passed */
+	unsigned extra;		/* recipients in core beyond the minimum */
+	unsigned char blocked;	/* some of the passed wait for no time */
+};
+
+/*
  * message: one control file and its message file.  Freed by the sweep.
  *
- * A large file is read in parts.  What is behind next is not in core yet; it
- * was looked at once, and its tags are on disk.
+ * A large file is read in parts.  What is behind part->next is not in core
+ * yet; it was looked at once, and its tags are on disk.
+ *
+ * There may be many: members are in an order that leaves no gaps, and the
+ * memory ends with the name.  mono fits an int for 68 years.
  */
 struct message {
 	struct hlink link;	/* by num */
 	struct timer expire;	/* next moment at which a vertex may expire */
 	struct timer notice;	/* ... at which its sender may be told more */
+	struct timer far;	/* core.c's: the first is put off first */
 	struct message *done;	/* next on the sweep's list */
 	struct vertex *v, *vlast;	/* in file order */
 	struct job *jobs;	/* order.c's */
-	unsigned nfed;		/* vertices with agents */
+	struct part *part;	/* NULL: it was read whole at once */
 	unsigned long num;	/* leading digits of the name */
-	unsigned long next;	/* bytes from the start: where reading goes on */
+	unsigned long loaded;	/* value of q.events when it was */
+	long	tellat;		/* mono; news: when it is told at the latest */
+	int	born;		/* mono: arrival by the message file's mtime */
+	int	queued;		/* mono: control file put into transport/ */
+	int	seen;		/* mono; when it was loaded */
+	int	warned;		/* age at which delays were last looked at */
+	unsigned nfed;		/* vertices with agents */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
-	unsigned unread;	/* pending ones behind next, or a few more than
-				 * that; 0: there is none */
-	/* core.c's: */
-	struct message *pnext, *pprev;	/* with some unread, oldest first */
-	struct timer look;	/* partly in core: when it is seen to */
-	struct timer far;	/* the first is the first to be put off */
+	unsigned unread;	/* pending ones behind part->next, or a few
+				 * more than that; 0: there is none */
 	unsigned passed;	/* recipients left to the next lap */
-	long	again;		/* mono; no lap before that */
-	long	later;		/* mono; nothing is read before that */
-	long	walked;		/* mono; last look for what could be passed */
-	unsigned extra;		/* recipients in core beyond the minimum */
-	unsigned char large;	/* it was not read whole at once */
-	unsigned char blocked;	/* some of the passed wait for no time */
 	unsigned char preempts;	/* it has preempted others */
 	unsigned char old;	/* it was put off before */
 	unsigned char away;	/* it was put off, its files stay */
-	long	born;		/* mono: arrival by the message file's mtime */
-	long	queued;		/* mono: control file put into transport/ */
-	unsigned long loaded;	/* value of q.events when it was */
-	long	seen;		/* mono; when it was loaded */
-	long	warned;		/* age at which delays were last looked at */
-	long	tellat;		/* mono; news: when it is told at the latest */
 	unsigned char failed;	/* some recipient failed for good */
 	unsigned char tell;	/* its end is to be told of, perhaps */
 	unsigned char news;	/* something has come up since a report */
