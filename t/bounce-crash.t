@@ -18,7 +18,7 @@ fail/*	command="$A -c fail error no such user"
 local/*	command="$top/ta/mailbox -n -d $tmp/mail"
 late/*	command="$A -c late deferred not now"
 END
-change='fsync,?unlink,?unlinkat,?rename,?renameat,?renameat2'
+change='fsync,?sync,?unlink,?unlinkat,?rename,?renameat,?renameat2'
 [ "${BOUNCE_CALLS-}" != all ] || change=all
 strace -f -o /dev/null -e trace=write -e inject=write:signal=KILL:when=1 \
     echo x >"$tmp/x" 2>&1
@@ -164,9 +164,9 @@ if [ -z "$traced" ]; then
 	skip 'a crash at each step' \
 	    'no strace that can send a signal at a system call'
 else
-	crash end 'fsync' 'unlink.*"301-1"' 'the end of a message'
-	crash kept 'fsync' 'rename.*"301-1"' 'one that is kept'
-	crash late 'fsync' 'rename.*router' 'a warning'
+	crash end 'sync[(]' 'unlink.*"301-1"' 'the end of a message'
+	crash kept 'sync[(]' 'rename.*"301-1"' 'one that is kept'
+	crash late 'sync[(]' 'rename.*router' 'a warning'
 fi
 
 # ---- a full disk ------------------------------------------------------------------------
