@@ -1,0 +1,156 @@
+#!/bin/sh
+# One scheduler for many deliveries, with deferrals, dead hosts, agents that
+# die, reloads and dumps: memory and descriptors are at the end what they were
+# after the first tenth, and nothing is lost.
+#
+#	LONGRUN=200000 sh t/longrun.t	so many recipients
+#	LONGRUN_ASAN=1 ...		also with the address sanitizer, where
+#					the compiler has it
+#
+# Less than 100000 are not enough for sizes to settle.  Without LONGRUN it is
+# 600 of them under valgrind alone.  Under valgrind or the sanitizer it is a
+# twentieth of LONGRUN, 3000 at most.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+total=${LONGRUN:-600}
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+*/*	interval=1s retries=1 idlemax=1s expiry=1h
+a/*	overfeed=10 maxthr=4 maxring=8
+	command="$A -c a -o $tmp/out -l -A $tmp/alive -z 1,0,60,10,20"
+b/*	maxring=4 maxjobs=50
+	command="$A -c b -o $tmp/out -l -A $tmp/alive -z 2,0,60,10,20 -H \$host"
+c/*	order=preempt overfeed=20 maxchannel=4
+	command="$A -c c -o $tmp/out -l -A $tmp/alive -z 3,0,30,10,20 -K 3000"
+EOF
+
+number=1000
+# Recipients of three channels, some hosts common to all batches and some not.
+batch() {	# about so many recipients
+	lib_n=$(($1 / 6))
+	for c in a b c; do
+		"$top/t/mkspool" -c $c -h 40 -r 2 -f $number "$po" $lib_n
+		number=$((number + lib_n))
+	done
+	given=$((given + 6 * lib_n))
+}
+waiting() {	# at most so many messages
+	[ "$(ls "$po/transport" | wc -l)" -le "$1" ]
+}
+rss() {
+	awk '/^VmRSS/ { print $2 }' "/proc/$sched_pid/status"
+}
+fds() {
+	ls "/proc/$sched_pid/fd" | wc -l | tr -d ' '
+}
+# Descriptors once no agent is left, and none is on its way.
+idle() {
+	waiting 0 && [ "$(fds)" -le "${1:-0}" ]
+}
+# The whole of it for so many recipients, with sizes in between: sets given,
+# and first, last, fds_first, fds_last where there is /proc.
+run() {		# recipients
+	rm -rf "$po" "$tmp/out"
+	: >"$tmp/out"
+	spool_new "$po"
+	number=1000 given=0 step=$(($1 / 10)) first= series=
+	sched_start "$po" "$tmp/cf" -R 1000 -q "$po/public/.ask" || return
+	[ ! -d "/proc/$sched_pid/fd" ] || fds_idle=$(fds)
+	while [ $given -lt "$1" ]; do
+		# in pieces, so that what is waiting is about as much each time
+		piece=0
+		while [ $piece -lt $step ] && [ $given -lt "$1" ]; do
+			batch 600
+			piece=$((piece + 600))
+			wait_for 120 waiting 300 || return
+		done
+		kill -HUP "$sched_pid"
+		"$top/t/ask" pipe "$po/public/.ask" >"$tmp/dump" 2>&1
+		wait_for 120 waiting 0 || return
+		if [ -r "/proc/$sched_pid/status" ]; then
+			last=$(rss)
+			: ${first:=$last}
+			series="$series $last"
+		fi
+	done
+	[ ! -d "/proc/$sched_pid/fd" ] || wait_for 60 idle "$fds_idle"
+}
+delivered() {	# in all: those delivered, and those delivered again
+	awk '$1 != "+" && $1 != "K" { n++; if (seen[$1 " " $2]++) twice++ }
+		$1 == "K" { died++ }
+		END { print n - twice, (twice > died) ? "twice" : "once" }' \
+	    "$tmp/out"
+}
+
+# What is to be so after a run under a tool that looks on.
+judge() {	# name
+	fds_left=$(fds 2>/dev/null)
+	sched_stop
+	is "$1: no error, no leak" "$sched_rc$(cat "$tmp"/valgrind.* 2>/dev/null
+	    lines '(Sanitizer|runtime error)')" 0
+	is '... every recipient, but for agents that died once' \
+	    "$(delivered)" "$given once"
+	is '... no descriptor is left open' "$fds_left" "$fds_idle"
+	is '... nothing was set aside' "$(ls "$po/postman")" ''
+}
+
+if [ -n "$LONGRUN" ]; then
+	ok 'a long run' run "$total"
+	is '... every recipient, but for agents that died once' "$(delivered)" \
+	    "$given once"
+	is '... nothing was set aside' "$(ls "$po/postman")" ''
+	what='memory is what it was after the first tenth, or 5 % more'
+	if [ -z "$first" ]; then
+		skip "... $what" 'no /proc'
+		skip '... no descriptor is left open' 'no /proc'
+	else
+		diag "$given recipients; resident after each tenth, KB:$series;" \
+		    "descriptors $fds_idle, then $(fds)"
+		if [ "$total" -ge 100000 ]; then
+			ok "... $what" [ "$last" -le $((first + first / 20)) ]
+		else
+			skip "... $what" 'too few for sizes to settle'
+		fi
+		is '... no descriptor is left open' "$(fds)" "$fds_idle"
+	fi
+	diag "agents $(count agent-start), lost $(count agent-lost);" \
+	    "deferrals $(count ' deferred '); dead hosts" \
+	    "$(count ' asleep '); reloads $(count 'reload .*done')"
+	ok '... there were deferrals' [ "$(count ' deferred ')" -ge 100 ]
+	ok '... dead hosts' [ "$(count ' asleep ')" -ge 10 ]
+	ok '... and agents that died' [ "$(count 'agent-lost')" -ge 5 ]
+	sched_stop
+	is 'the scheduler ends well' $sched_rc 0
+fi
+
+small=$((total / 20))
+[ $small -ge 600 ] || small=600
+[ $small -le 3000 ] || small=3000
+if valgrind -q "$SCHEDULER" -V >/dev/null 2>&1; then
+	VALGRIND="valgrind -q --leak-check=full --error-exitcode=9
+	    --log-file=$tmp/valgrind.%p --child-silent-after-fork=yes"
+	ok 'under valgrind' run $small
+	VALGRIND=
+	judge 'under valgrind'
+elif [ -z "$LONGRUN" ]; then
+	ok 'without valgrind, which is not here' run $small
+	judge 'without valgrind'
+fi
+rm -f "$tmp"/valgrind.*
+
+[ -n "$LONGRUN_ASAN" ] || finish
+mkdir "$tmp/tree"
+(cd "$top" && tar cf - Makefile *.c *.h mq sub ta t) |
+    (cd "$tmp/tree" && tar xf -)
+san='-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined'
+if (cd "$tmp/tree" && make clean && make CFLAGS="$san" LDFLAGS="$san" \
+    scheduler) >"$tmp/asan.out" 2>&1; then
+	SCHEDULER=$tmp/tree/scheduler
+	ok 'with the address sanitizer' run $small
+	judge 'with the address sanitizer'
+else
+	skip 'with the address sanitizer' 'it cannot be built'
+fi
+finish
