@@ -300,6 +300,9 @@ sched_start() {	# po conf [option ...]
 	lib_po=$1
 	lib_conf=$2
 	shift 2
+	# root's would all answer at one port, to each other's mailq too
+	grep mailqsock "$lib_conf" >/dev/null 2>&1 || [ ! -w "$lib_conf" ] ||
+	    echo 'PARAMmailqsock none' >>"$lib_conf"
 	[ ! -f "$tmp/sched.log" ] || mv "$tmp/sched.log" "$tmp/sched.old"
 	exec env MAILBIN="${MAILBIN:-$tmp/bin}" MAILSHARE="$tmp" \
 	    LOGDIR="$tmp/log" \
