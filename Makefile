@@ -58,7 +58,7 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"' -DMAILQNAME='"$(MAILQNAME)"'
 
-OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
 BENCHES = bench/waits bench/limit bench/noop bench/floor
@@ -159,7 +159,7 @@ t/dnssmtp: $(SMTP) t/dns.o
 # REPLAY= and a compiler that has a fuzzer, by t/fuzz/run.  LOWER is what is
 # below intake.o in OBJS.
 REPLAY = t/fuzz/replay.o
-LOWER = turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
+LOWER = turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
 FUZZ = t/fuzz/common.o $(REPLAY)
 
 t/fuzz/cf: t/fuzz/cf.o $(FUZZ) $(LOWER)
@@ -265,6 +265,7 @@ value.o: value.c scheduler.h modules.h line.h util.h
 retry.o: retry.c scheduler.h modules.h line.h util.h
 command.o: command.c scheduler.h modules.h line.h util.h
 pattern.o: pattern.c scheduler.h modules.h line.h util.h
+router.o: router.c scheduler.h modules.h line.h util.h
 spool.o: spool.c scheduler.h modules.h line.h util.h
 ctl.o: ctl.c scheduler.h modules.h line.h util.h
 line.o: line.c line.h util.h

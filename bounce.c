@@ -267,7 +267,7 @@ say_told(unsigned long num, const char *what)
 	log_info("bounce msg=%s to=%s rcpts=%u msgs=%u file=router/%lu %s",
 	    files[0], report.sender[0] != '\0' ? report.sender : "<>",
 	    report.n, report.nfiles, num, what);
-	spool_router_new(num);
+	router_new(num);
 }
 
 /* Writes it into public/: 0 or -1. */

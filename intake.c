@@ -590,7 +590,7 @@ find_next(int old)
 		if (spool_look(name, &step.seen[0]) == 0)
 			return 1;
 	while (!old && !step.told)
-		if (!spool_notified(name))
+		if (!router_said(name))
 			step.told = 1;	/* a system call for each file else */
 		else if (is_wanted(name, 0))
 			return 1;

@@ -138,14 +138,21 @@ int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
 
+/* May an entry of this name be a control file?  1 or 0. */
+int	spool_usable(const char *base);
+
+/* ======================================================================
+ * router.c - what the router and the scheduler tell each other
+ * ====================================================================== */
+
 /* The socket on which the router says "NEW name"; no-op without sockets. */
-void	spool_notify_open(const char *path);
-int	spool_notify_fd(void);			/* -1: none */
-int	spool_notified(char *name);		/* 1: a name, 0: no more */
-void	spool_notify_close(void);
+void	router_listen(const char *path);
+int	router_fd(void);			/* -1: none */
+int	router_said(char *name);		/* 1: a name, 0: no more */
+void	router_close(void);
 /* The socket on which the router is told of mail, "": none; tells it. */
-void	spool_router(const char *path);
-void	spool_router_new(unsigned long num);
+void	router_at(const char *path);
+void	router_new(unsigned long num);
 
 /* ======================================================================
  * pattern.c - patterns for addresses
@@ -404,6 +411,9 @@ struct chan *ring_chan(const char *name);	/* NULL without memory */
  * memory. */
 struct ring *ring_for(const char *channel, const char *host);
 void	ring_sweep(void);		/* frees old ones that are empty */
+/* The agent is idle, as the newest of its ring and thread; and no longer. */
+void	ring_rest(struct ta *);
+void	ring_unrest(struct ta *);
 
 /* ======================================================================
  * thread.c - threads: who waits for what

@@ -7,6 +7,9 @@
  * new rings, their agents end when they have done what they were given, and
  * they go when they have neither.
  *
+ * Agents of a ring that have nothing to do rest with it, and with the thread
+ * that they served last, the newest first.
+ *
  * Finding a ring is O(rings), of which there are about as many as clauses.
  */
 #include "scheduler.h"
@@ -109,4 +112,52 @@ ring_sweep(void)
 		free(r->shares.v);
 		free(r);
 	}
+}
+
+void
+ring_rest(struct ta *ta)
+{
+	struct ring *r = ta->ring;
+	struct thread *t = ta->thread;
+
+	ta->rprev = ta->tprev = NULL;
+	ta->rnext = r->idle;
+	if (r->idle != NULL)
+		r->idle->rprev = ta;
+	else
+		r->rested = ta;
+	r->idle = ta;
+	ta->tnext = t->idle;
+	if (t->idle != NULL)
+		t->idle->tprev = ta;
+	t->idle = ta;
+	t->nidle++;
+	r->nidle++;
+	r->chan->nidle++;
+	q.nidle++;
+}
+
+void
+ring_unrest(struct ta *ta)
+{
+	struct ring *r = ta->ring;
+
+	if (ta->rnext != NULL)
+		ta->rnext->rprev = ta->rprev;
+	else
+		r->rested = ta->rprev;
+	if (ta->rprev != NULL)
+		ta->rprev->rnext = ta->rnext;
+	else
+		r->idle = ta->rnext;
+	if (ta->tnext != NULL)
+		ta->tnext->tprev = ta->tprev;
+	if (ta->tprev != NULL)
+		ta->tprev->tnext = ta->tnext;
+	else
+		ta->thread->idle = ta->tnext;
+	ta->thread->nidle--;
+	r->nidle--;
+	r->chan->nidle--;
+	q.nidle--;
 }

@@ -396,11 +396,11 @@ open_notify(void)
 	const struct config *c = q.config;
 	char path[PATH_MAX_];
 
-	spool_notify_close();
+	router_close();
 	if (socket_path(c->notifysock, "SCHEDULERNOTIFY",
 	    "${POSTOFFICE}/.scheduler.notify", path, sizeof(path)) == 0)
-		spool_notify_open(path);
-	spool_router(socket_path(c->routernotify, "ROUTERNOTIFY", NULL, path,
+		router_listen(path);
+	router_at(socket_path(c->routernotify, "ROUTERNOTIFY", NULL, path,
 	    sizeof(path)) == 0 ? path : "");
 	dsn_name(c->mailname != NULL ? c->mailname :
 	    child_var("ORGDOMAIN"));
@@ -735,7 +735,7 @@ wait_for_work(int more)
 	struct timeval tv;
 	double wait = due_in(more);
 	int max = poke[0], n, err;
-	int notify = state.ending || !in_listens() ? -1 : spool_notify_fd();
+	int notify = state.ending || !in_listens() ? -1 : router_fd();
 
 	tv.tv_sec = (long)wait;
 	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);
@@ -876,7 +876,7 @@ main(int argc, char **argv)
 	destdb_close();
 	status_close();
 	unlink(pid_path);
-	spool_notify_close();
+	router_close();
 	log_info("core peak-msgs=%u peak-rcpts=%u put-off=%lu",
 	    q.peak_messages, q.peak_rcpts, q.put_off);
 	log_info("exit code=0 msgs-in=%lu msgs-out=%lu rcpts-in=%lu "

@@ -154,57 +154,6 @@ ta_start(struct vertex *v)
 	return 0;
 }
 
-/* ---- at rest --------------------------------------------------------- */
-
-static void
-pool_add(struct ta *ta)
-{
-	struct ring *r = ta->ring;
-	struct thread *t = ta->thread;
-
-	ta->rprev = ta->tprev = NULL;
-	ta->rnext = r->idle;
-	if (r->idle != NULL)
-		r->idle->rprev = ta;
-	else
-		r->rested = ta;
-	r->idle = ta;
-	ta->tnext = t->idle;
-	if (t->idle != NULL)
-		t->idle->tprev = ta;
-	t->idle = ta;
-	t->nidle++;
-	r->nidle++;
-	r->chan->nidle++;
-	q.nidle++;
-	th_check(t);
-}
-
-static void
-pool_del(struct ta *ta)
-{
-	struct ring *r = ta->ring;
-
-	if (ta->rnext != NULL)
-		ta->rnext->rprev = ta->rprev;
-	else
-		r->rested = ta->rprev;
-	if (ta->rprev != NULL)
-		ta->rprev->rnext = ta->rnext;
-	else
-		r->idle = ta->rnext;
-	if (ta->tnext != NULL)
-		ta->tnext->tprev = ta->tprev;
-	if (ta->tprev != NULL)
-		ta->tprev->tnext = ta->tnext;
-	else
-		ta->thread->idle = ta->tnext;
-	ta->thread->nidle--;
-	r->nidle--;
-	r->chan->nidle--;
-	q.nidle--;
-}
-
 /* ---- talking to one -------------------------------------------------- */
 
 static void end(struct ta *, int grace);	/* which flushes, too */
@@ -278,7 +227,7 @@ end(struct ta *ta, int grace)
 	if (ta->state == TA_CLOSING)
 		return;
 	if (ta->state == TA_IDLE)
-		pool_del(ta);
+		ring_unrest(ta);
 	ta->state = TA_CLOSING;
 	ta->coming = 1;
 	q.ncoming++;
@@ -454,7 +403,8 @@ go_on(struct ta *ta)
 	}
 	ta->state = TA_IDLE;
 	ta->told = 0;
-	pool_add(ta);
+	ring_rest(ta);
+	th_check(ta->thread);
 }
 
 /* ---- hearing it ------------------------------------------------------ */
@@ -672,7 +622,7 @@ bury(struct ta *ta)
 		rp_job_over(ta, reason);
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
-		pool_del(ta);
+		ring_unrest(ta);
 	not_coming(ta);
 	heap_del(&due, &ta->timer);
 	ta->thread->nref--;
@@ -773,7 +723,7 @@ ta_wake(struct ta *ta, struct vertex *v)
 {
 	const struct setting *s = &ta->ring->conf->v;
 
-	pool_del(ta);
+	ring_unrest(ta);
 	ta->state = TA_BUSY;
 	ta->heard = now.mono;
 	heap_set(&due, &ta->timer, now.mono + (double)s->timeout);

@@ -4,7 +4,7 @@
 
 layers='scheduler status dump admin destdb pool ta child intake turn core report
 queue notice thread ring dest order bounce dsn explain held cf value feedback retry
-command pattern spool notary ctl safe form post line util'
+command pattern router spool notary ctl safe form post line util'
 
 # Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each
 # thing that is wrong: "unknown X", "up X -> Y symbol", "mutual X Y".

@@ -1,0 +1,151 @@
+/*
+ * router.c - what the router and the scheduler tell each other.
+ *
+ * The router says "NEW name" on our socket when it has put a control file into
+ * transport/, which is then found without a scan.  We say "NEW router number"
+ * on its socket when a report is in router/.  Both are datagrams and a favour:
+ * what is not said or not heard is found by looking.
+ */
+#include "scheduler.h"
+#include <ctype.h>
+
+#ifndef NO_TCP
+#include <sys/socket.h>
+#include <sys/un.h>
+#endif
+
+static int notify_fd = -1;
+
+#ifdef NO_TCP
+void
+router_at(const char *path)
+{
+	(void)path;
+}
+
+void
+router_new(unsigned long num)
+{
+	(void)num;
+}
+
+void
+router_listen(const char *path)
+{
+	log_info("notify path=%s is not used: built without sockets", path);
+}
+
+int
+router_said(char *name)
+{
+	(void)name;
+	return 0;
+}
+
+void
+router_close(void)
+{
+}
+#else
+static char notify_path[PATH_MAX_];
+static char router_path[PATH_MAX_];
+
+void
+router_at(const char *path)
+{
+	text_fmt(router_path, sizeof(router_path), "%s", path);
+}
+
+/* As ZMailer's does.  Nobody may listen; then it is found without this. */
+void
+router_new(unsigned long num)
+{
+	struct sockaddr_un to;
+	char line[60];
+	int fd;
+
+	memset(&to, 0, sizeof(to));
+	to.sun_family = AF_UNIX;
+	if (router_path[0] == '\0' || text_fmt(to.sun_path,
+	    sizeof(to.sun_path), "%s", router_path) < 0)
+		return;
+	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	if (fd < 0)
+		return;
+	fd_nonblock(fd);
+	text_fmt(line, sizeof(line), "NEW router %lu", num);
+	if (sendto(fd, line, strlen(line), 0, (struct sockaddr *)&to,
+	    sizeof(to)) < 0)
+		log_debug("notify path=%s %s", router_path, strerror(errno));
+	close(fd);
+}
+
+void
+router_listen(const char *path)
+{
+	struct sockaddr_un sun;
+	mode_t was;
+
+	memset(&sun, 0, sizeof(sun));
+	sun.sun_family = AF_UNIX;
+	if (text_fmt(notify_path, sizeof(notify_path), "%s", path) < 0 ||
+	    strlen(path) >= sizeof(sun.sun_path)) {
+		log_warn("notify path=%s is too long; new mail is found by "
+		    "scanning", path);
+		return;
+	}
+	strcpy(sun.sun_path, path);
+	notify_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	unlink(path);
+	was = umask(0577);
+	if (notify_fd < 0 || fd_cloexec(notify_fd) < 0 ||
+	    fd_nonblock(notify_fd) < 0 ||
+	    bind(notify_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
+		log_warn("notify path=%s %s; new mail is found by scanning",
+		    path, strerror(errno));
+		if (notify_fd >= 0)
+			close(notify_fd);
+		notify_fd = -1;
+	}
+	umask(was);
+}
+
+int
+router_said(char *name)
+{
+	char msg[128], *p;
+	long n;
+
+	while (notify_fd >= 0 &&
+	    (n = (long)recv(notify_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
+		msg[n] = '\0';
+		msg[strcspn(msg, "\r\n")] = '\0';
+		p = msg + 4;
+		if (strncmp(msg, "NEW ", 4) != 0)
+			continue;
+		while (isupper((unsigned char)p[0]) && p[1] == '/' &&
+		    p < msg + 8)
+			p += 2;
+		if (spool_usable(p) &&
+		    text_fmt(name, NAME_MAX_, "%s", msg + 4) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+void
+router_close(void)
+{
+	if (notify_fd < 0)
+		return;
+	close(notify_fd);
+	notify_fd = -1;
+	unlink(notify_path);
+}
+#endif
+
+int
+router_fd(void)
+{
+	return notify_fd;
+}
