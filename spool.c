@@ -415,28 +415,15 @@ spool_wait(void)
 
 static long recalled[2] = { -1, -1 };	/* wall; what has the mark, and all */
 
-int
-spool_look(const char *name, struct stat *st)
+/* lstat has failed: 1 when there is no such file, -1 when that cannot be
+ * known now. */
+static int
+not_there(const char *path)
 {
-	return lstat(name, st) == 0 && S_ISREG(st->st_mode) ? 0 : -1;
-}
-
-enum spool_kind
-spool_kind(const char *name, long longest, struct stat *st, long *wait)
-{
-	long ahead;
-
-	if (spool_look(name, st) < 0)
-		return SPOOL_NONE;
-	if (st->st_mtime <= st->st_ctime)
-		return SPOOL_NEW;
-	ahead = (long)st->st_mtime - (long)now.wall;
-	*wait = ahead;
-	if (now.wall < SANE_WALL || ahead <= 0 || ahead > longest ||
-	    (long)st->st_ctime <= recalled[1] ||
-	    (st->st_mtime % 2 != 0 && (long)st->st_ctime <= recalled[0]))
-		return SPOOL_DUE;
-	return SPOOL_PUT_OFF;
+	if (errno == ENOENT || errno == ENOTDIR)
+		return 1;
+	log_err("look file=%s %s", path, strerror(errno));
+	return -1;
 }
 
 /* The directory that the file is in; NULL when it is not known yet. */
@@ -463,6 +450,36 @@ spool_again(const char *name, int old, long seconds)
 	if (d == NULL || (d->due[old] != 0 && d->due[old] <= when))
 		return;
 	d->due[old] = when > 0 ? when : 1e-9;	/* 0 is never */
+}
+
+int
+spool_look(const char *name, struct stat *st)
+{
+	if (lstat(name, st) == 0)
+		return S_ISREG(st->st_mode) ? 0 : -1;
+	if (not_there(name) < 0) {	/* the scan is to find it once more */
+		spool_again(name, 0, DIR_AGAIN);
+		spool_again(name, 1, DIR_AGAIN);
+	}
+	return -1;
+}
+
+enum spool_kind
+spool_kind(const char *name, long longest, struct stat *st, long *wait)
+{
+	long ahead;
+
+	if (spool_look(name, st) < 0)
+		return SPOOL_NONE;
+	if (st->st_mtime <= st->st_ctime)
+		return SPOOL_NEW;
+	ahead = (long)st->st_mtime - (long)now.wall;
+	*wait = ahead;
+	if (now.wall < SANE_WALL || ahead <= 0 || ahead > longest ||
+	    (long)st->st_ctime <= recalled[1] ||
+	    (st->st_mtime % 2 != 0 && (long)st->st_ctime <= recalled[0]))
+		return SPOOL_DUE;
+	return SPOOL_PUT_OFF;
 }
 
 int
@@ -567,17 +584,6 @@ move(const char *from, const char *to)
 		*p = '/';
 	}
 	return rename(from, to);
-}
-
-/* lstat has failed: 1 when there is no such file, -1 when that cannot be
- * known now. */
-static int
-not_there(const char *path)
-{
-	if (errno == ENOENT || errno == ENOTDIR)
-		return 1;
-	log_err("place file=%s %s", path, strerror(errno));
-	return -1;
 }
 
 /* Looks for the message file at the other places where a crash or another
