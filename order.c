@@ -261,7 +261,7 @@ retire(struct job *j)
 static int
 preempt(struct job *c, struct job *b)
 {
-	double key = (c->low + c->key) / 2;
+	volatile double key = (c->low + c->key) / 2;	/* as in consider */
 
 	if (!(key > c->low && key < c->key))
 		return 0;
@@ -288,10 +288,13 @@ struct search {
 	long	now;		/* mono */
 };
 
+/* Some processors calculate with more bits than a double keeps; what is stored
+ * makes equal scores equal there, too. */
 static void
 consider(struct search *s, struct job *j, long waited)
 {
-	double score = (double)waited / (double)(left(j) + j->chosen);
+	volatile double stored = (double)waited / (double)(left(j) + j->chosen);
+	double score = stored;
 
 	if (j == s->current || j->child != NULL || left(j) <= 0 ||
 	    left(j) > s->most)
