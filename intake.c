@@ -32,6 +32,8 @@
  * is already in core is ours, or waits until that message is gone.
  *
  * A T line starts what waits for a host; a file of T lines alone is removed.
+ * What of it is on disk comes in later, so the host is remembered for as long
+ * as such mail may be put off: mail that was here before the line goes.
  * An x line names a message that this one replaces: it must have the same
  * sender and the same owner.
  */
@@ -43,6 +45,9 @@
 #define AGAIN		30	/* seconds until what failed is tried again */
 #define PAUSE		0.9	/* ... until the next scan, after -E's bound */
 #define BLOCKED		1.0	/* ... until room is looked for again */
+#define CALL_LASTS	4000	/* seconds; longer than core.c puts off what
+				 * waits for a T line */
+#define CALLS_MOST	300	/* hosts that are remembered for that */
 #define SKIPS_MOST	2000	/* names kept of files that were passed over */
 
 /* ---- passed over ----------------------------------------------------- */
@@ -107,6 +112,67 @@ skip_over(char *name)
 	hash_del(&skips, &s->link);
 	free(s);
 	return 1;
+}
+
+/* ---- T lines --------------------------------------------------------- */
+
+struct call {
+	struct call *next;	/* the one before */
+	long	at;		/* mono */
+	char	host[1];
+};
+
+static struct call *calls;
+
+/* Takes away the host's, those that are too old, and the oldest of many. */
+static void
+forget_calls(const char *host)
+{
+	struct call **p = &calls, *c;
+	unsigned n = 0;
+
+	while ((c = *p) != NULL)
+		if (++n >= CALLS_MOST || strcmp(c->host, host) == 0 ||
+		    (double)(c->at + CALL_LASTS) < now.mono) {
+			*p = c->next;
+			free(c);
+		} else {
+			p = &c->next;
+		}
+}
+
+/* What waits for the host may go; what of it is on disk is to come in. */
+static void
+trigger(const char *host)
+{
+	struct call *c;
+
+	th_trigger(host);
+	forget_calls(host);
+	c = mem_get(sizeof(*c) + strlen(host));
+	if (c != NULL) {
+		strcpy(c->host, host);
+		c->at = (long)now.mono;
+		c->next = calls;
+		calls = c;
+	}
+	core_recall(0);
+}
+
+/* The message's vertex has come in: was its host called meanwhile? */
+static void
+hear_call(const struct message *m, struct thread *t)
+{
+	const struct call *c;
+
+	if (!t->ring->conf->v.queueonly || t->triggered)
+		return;
+	for (c = calls; c != NULL && strcmp(c->host, t->host) != 0;
+	    c = c->next)
+		;
+	if (c != NULL && (double)(c->at + CALL_LASTS) >= now.mono &&
+	    m->queued <= c->at)
+		th_called(t);
 }
 
 /* ---- the recipients at hand ------------------------------------------ */
@@ -273,6 +339,8 @@ build_start(struct message *m)
 
 	for (g = build.g + build.known; g < build.g + build.ng; g++)
 		q_arrive(g->vertex);
+	for (g = build.g; g < build.g + build.ng; g++)
+		hear_call(m, g->thread);
 	q_arrived(m, build.nr);
 }
 
@@ -386,14 +454,6 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 	if (c->obsoletes[0] != '\0')
 		obsolete(m->name, c->obsoletes);
 	return 0;
-}
-
-/* What waits for the host may go; what of it is on disk is to come in. */
-static void
-trigger(const char *host)
-{
-	th_trigger(host);
-	core_recall(0);
 }
 
 /* Looks at all recipients, and takes as many as there is room for: NULL when

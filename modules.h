@@ -441,6 +441,8 @@ void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
 /* Starts what waits for the host, queueonly too: threads started. */
 int	th_trigger(const char *host);
+/* There was a T line for its host, before what is in it came in. */
+void	th_called(struct thread *);
 /* The same for a thread, or one vertex of it, whatever it waits for; limits
  * and holds stay. */
 void	th_flush(struct thread *);

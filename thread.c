@@ -343,6 +343,14 @@ th_trigger(const char *host)
 }
 
 void
+th_called(struct thread *t)
+{
+	t->triggered = 1;
+	th_arm(t);
+	th_check(t);
+}
+
+void
 th_flush(struct thread *t)
 {
 	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
