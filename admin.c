@@ -254,6 +254,8 @@ do_release(struct request *r)
 			}
 	}
 	rehold_all();	/* threads point to holds that are gone */
+	if (r->msg == NULL)
+		core_recall(0);
 	if (bad)
 		return;
 	if (r->done > 0)

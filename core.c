@@ -27,14 +27,17 @@
  * farthest from its next try is put off: it leaves core, and its control file
  * gets the time of that try as its time of modification.  spool.c does not
  * offer it before then.  Nothing goes that an agent has or could have now, or
- * that is held, or due soon, or of which there is something to tell.  A machine whose clock is not to be believed puts
- * nothing off, as it could not tell when.  Retry positions are not kept; they
- * are found again from the message's age.
+ * that is held by its name, or due soon, or of which there is something to
+ * tell.  A machine whose clock is not to be believed puts nothing off, as it
+ * could not tell when.  Retry positions are not kept; they are found again
+ * from the message's age.
  *
  * What an operator asks for by its name comes in, if need be as one more.
  *
- * What waits for no time but for a T line or a clause with a command is put
- * off for an hour at a time, with a mark, and is called back when one comes.
+ * What waits for no time but for a T line, a clause with a command or the end
+ * of a hold on its address is put off for an hour at a time, with a mark, and
+ * is called back when that comes.  Else a channel on hold would fill core, and
+ * keep all other mail out.
  *
  * Costs.  The heap of who could go holds estimates, each at least as far as
  * the truth; the first of them is looked at, and goes or finds its right
@@ -117,7 +120,8 @@ wanted(struct message *m, int first)
 
 /* ---- how far a vertex is from its next try --------------------------- */
 
-/* Its next try, mono; 0: an agent has it or may have it now, or it is held.
+/* Its next try, mono; 0: an agent has it or may have it now, or it is held by
+ * its name.
  * *blocked is set when it waits for no time. */
 static double
 try_at(const struct vertex *v, int *blocked)
@@ -128,9 +132,9 @@ try_at(const struct vertex *v, int *blocked)
 	double at = v->state == V_WAIT ? (double)v->wakeup : 0;
 
 	if ((v->state != V_WAIT && v->state != V_READY) || v->ta != NULL ||
-	    v->doom != DOOM_NONE || t->held != NULL)
+	    v->doom != DOOM_NONE)
 		return 0;
-	if (s->command == NULL || !t->picked ||
+	if (s->command == NULL || !t->picked || t->held != NULL ||
 	    (s->queueonly && !t->triggered)) {
 		*blocked = 1;
 		return now.mono + BLOCKED;

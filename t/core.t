@@ -330,6 +330,19 @@ printf 'T a0.test\n' | put_raw "$po" 602-1
 ok '... and comes and goes when there is a T line' \
     wait_for 60 eval '[ "$(count "complete msg=41")" -ge 30 ]'
 is '... it alone' "$(count 'complete msg=42')" 0
+rm "$tmp/gate"
+"$top/t/mkspool" -c fine -n f -h 1 -f 5001 "$po" 1
+wait_log 'complete msg=5001-1' 20
+"$top/t/ask" order "$po" hold 'fine/f*' >"$tmp/answer"
+"$top/t/mkspool" -c fine -n f -h 1 -f 5101 "$po" 60
+put "$po" 506-1 slow h u
+ok 'mail whose address is held makes room' \
+    wait_log 'deferred msg=506-1' 60
+is '... and is not delivered' "$(count 'complete msg=51')" 0
+: >"$tmp/gate"
+like '... it is released' "$("$ask" order "$po" release 'fine/f*')" '^ok '
+ok '... and comes in from disk' \
+    wait_for 60 eval '[ "$(count "complete msg=51")" -ge 60 ]'
 sched_stop
 at_most 'so many were in core at most' "$(peak msgs)" 21
 finish
