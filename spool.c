@@ -415,6 +415,18 @@ spool_wait(void)
 
 static long recalled[2] = { -1, -1 };	/* wall; what has the mark, and all */
 
+/* A clock that was ahead then and was set right: what was put off since is
+ * older than that, and would be due whenever it is looked at. */
+static void
+mend_recalled(void)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (recalled[i] > (long)now.wall)
+			recalled[i] = (long)now.wall;
+}
+
 /* lstat has failed: 1 when there is no such file, -1 when that cannot be
  * known now. */
 static int
@@ -473,6 +485,7 @@ spool_kind(const char *name, long longest, struct stat *st, long *wait)
 		return SPOOL_NONE;
 	if (st->st_mtime <= st->st_ctime)
 		return SPOOL_NEW;
+	mend_recalled();
 	ahead = (long)st->st_mtime - (long)now.wall;
 	*wait = ahead;
 	if (now.wall < SANE_WALL || ahead <= 0 || ahead > longest ||

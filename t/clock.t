@@ -109,4 +109,31 @@ ok '... and is delivered' wait_log 'complete msg=101-1' 20
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 ok 'it did not spin' [ "$(passes)" -lt $((50 * ($(date +%s) - began + 1))) ]
+
+# A clock that was ahead when all was called in from disk, and was set right.
+rm -f "$tmp/go"
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 4
+test/*	interval=1h expiry=2d skew=1000
+	command="$A -c test -n 4.4.1 -f $tmp/go -o $tmp/out"
+fine/*	command="$A -c fine -o $tmp/out"
+END
+echo 7200 >"$WALL"
+ok 'start with a clock that is ahead' sched_start "$po" "$tmp/cf"
+"$top/t/mkspool" -h 1 -f 201 "$po" 12
+wait_for 30 eval '[ "$(count "put-off msg=")" -ge 8 ]'
+"$top/t/ask" order "$po" flush all >"$tmp/answer"
+echo 0 >"$WALL"
+wait_log 'clock-step by=-' 20
+for n in 1 2 3 4 5 6 7 8; do
+	put "$po" 30$n-1 fine h u
+	wait_log "complete msg=30$n-1" 20
+	[ $n -ne 4 ] || loads=$(count 'load msg=2')
+done
+ok '... what is put off after that stays on disk' \
+    [ $(($(count 'load msg=2') - loads)) -le 8 ]
+: >"$tmp/go"
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
 finish
