@@ -304,7 +304,7 @@ ctl_has(const char *name, unsigned long off, int tag)
 
 /* Leaves the line at off in c, when a newline comes before it: 1 or 0. */
 static int
-line_behind(struct ctl *c, const char *name, unsigned long off)
+line_of(struct ctl *c, const char *name, unsigned long off)
 {
 	const char *p = off == 0 ? NULL : window(name, off - 1, 2, 0), *nl;
 	size_t n;
@@ -332,7 +332,7 @@ ctl_is_for(const char *name, unsigned long off, const char *channel,
 
 	memset(&c, 0, offsetof(struct ctl, channel));
 	text_fmt(c.name, sizeof(c.name), "%s", name);
-	return line_behind(&c, name, off) && c.l.line[0] == 'r' && parse_rcpt(&c) == 0 &&
+	return line_of(&c, name, off) && c.l.line[0] == 'r' && parse_rcpt(&c) == 0 &&
 	    strcmp(c.channel, channel) == 0 && strcmp(c.host, host) == 0;
 }
 
