@@ -333,6 +333,8 @@ bench: all $(TESTS) $(BENCHES)
 	sh bench/order
 	sh bench/core
 	sh bench/run
+	sh bench/size
+	sh bench/writes
 
 # A program that runs is not written over but replaced.
 install: all
