@@ -68,7 +68,7 @@ passes() {
 	tr -d ' ' <"$PASSES"
 }
 ok 'in all that it did not spin' \
-    [ "$(passes)" -lt $((50 * ($(date +%s) - began + 1))) ]
+    [ "$(passes)" -lt $((1000 * ($(date +%s) - began + 1))) ]
 rm -f "$tmp/go" "$MONO"
 echo $((2147483647 - $(date +%s) + 1000000)) >"$WALL"
 put "$po" 301-1 test h user
@@ -108,7 +108,7 @@ goes_on '... and'
 ok '... and is delivered' wait_log 'complete msg=101-1' 20
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
-ok 'it did not spin' [ "$(passes)" -lt $((50 * ($(date +%s) - began + 1))) ]
+ok 'it did not spin' [ "$(passes)" -lt $((1000 * ($(date +%s) - began + 1))) ]
 
 # A clock that was ahead when all was called in from disk, and was set right.
 rm -f "$tmp/go"
