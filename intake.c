@@ -171,7 +171,7 @@ hear_call(const struct message *m, struct thread *t)
 	    c = c->next)
 		;
 	if (c != NULL && (double)(c->at + CALL_LASTS) >= now.mono &&
-	    m->queued <= c->at)
+	    m->old && m->queued <= c->at)
 		th_called(t);
 }
 

@@ -92,7 +92,8 @@ judge() {	# name
 	    lines '(Sanitizer|runtime error)')" 0
 	is '... every recipient, but for agents that died once' \
 	    "$(delivered)" "$given once"
-	is '... no descriptor is left open' "$fds_left" "$fds_idle"
+	ok '... no descriptor is left open' \
+	    [ "${fds_left:-0}" -le "${fds_idle:-0}" ]
 	is '... nothing was set aside' "$(ls "$po/postman")" ''
 }
 
@@ -113,7 +114,7 @@ if [ -n "$LONGRUN" ]; then
 		else
 			skip "... $what" 'too few for sizes to settle'
 		fi
-		is '... no descriptor is left open' "$(fds)" "$fds_idle"
+		ok '... no descriptor is left open' [ "$(fds)" -le "$fds_idle" ]
 	fi
 	diag "agents $(count agent-start), lost $(count agent-lost);" \
 	    "deferrals $(count ' deferred '); dead hosts" \
