@@ -39,8 +39,9 @@ deferred() {	# channel
 	lines " (deferred|asleep) .*channel=$1 " >/dev/null ||
 	    lines " agent channel=$1 .*its mail waits" >/dev/null
 }
+# Over pipes, the one that closes its output is given its time to go.
 for how in $hows; do
-	wait_for 20 deferred "$how" || echo "$how"
+	wait_for 60 deferred "$how" || echo "$how"
 done >"$tmp/not"
 is 'the mail of each bad one is put off' "$(cat "$tmp/not")" ''
 is '... nothing of it is taken for delivered' \
