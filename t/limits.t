@@ -41,7 +41,7 @@ ok 'start' sched_start "$po" "$tmp/cf" -S -v
 agents() {	# channel
 	count "agent-start .*channel=$1 "
 }
-for c in ring:5 chan:3 one:1 thr:9 feed:1 bound:9; do
+for c in ring:5 chan:3 one:1 thr:4 feed:1 bound:9; do
 	wait_for 20 fed ${c%:*} ${c#*:}
 done
 is 'maxring holds for each ring' "$(agents ring)" 5
