@@ -395,31 +395,6 @@ make_message(const struct ctl *c, const struct stat *st, unsigned long num)
 	return m;
 }
 
-/* The message that an x line names goes, if it is this sender's. */
-static void
-obsolete(const char *name, const char *id)
-{
-	struct message *old;
-	char its[80];
-	size_t n;
-
-	old = *id == 'S' ? q_find(num_of(id + 1, NULL)) : NULL;
-	if (old == NULL || strcmp(old->name, name) == 0 ||
-	    spool_id(old->name, its, sizeof(its)) < 0) {
-		log_info("replace msg=%s old=%s is not here", name, id);
-		return;
-	}
-	n = strlen(its);
-	/* a build without fractions of a second knows the first part only */
-	if (strncmp(its, id, n) != 0 || (id[n] != '\0' && strlen(id + n) != 5))
-		log_info("replace msg=%s old=%s is not here", name, id);
-	else if (!spool_same_sender(name, old->name))
-		log_warn("replace msg=%s old=%s refused: another sender or "
-		    "owner", name, id);
-	else
-		q_drop(old, "it was replaced");
-}
-
 /* Why a file with recipients to deliver cannot be used, or NULL. */
 static const char *
 unusable(const struct ctl *c, int place, const struct stat *st)
@@ -430,6 +405,9 @@ unusable(const struct ctl *c, int place, const struct stat *st)
 		return "its body offset is behind the end of the message";
 	return NULL;
 }
+
+static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
+				/* x line of the message just loaded, or "" */
 
 static int
 deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
@@ -451,8 +429,7 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 	    m->nr, build.ng, m->unread, (long)now.mono - m->born);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
-	if (c->obsoletes[0] != '\0')
-		obsolete(m->name, c->obsoletes);
+	text_fmt(replaces, sizeof(replaces), "%s", c->obsoletes);
 	return 0;
 }
 
@@ -513,6 +490,7 @@ consider(char *name, const struct stat *seen, int old)
 	struct stat st;
 	int place, later = 0, opened = 0;
 
+	replaces[0] = '\0';
 	if (m != NULL) {	/* itself; else this one comes after it */
 		if (strcmp(m->name, name) != 0 && !spool_gone(name))
 			skip(name, num, AGAIN);
@@ -530,6 +508,63 @@ consider(char *name, const struct stat *seen, int old)
 	if (later)
 		skip(name, num, later);
 	return opened;
+}
+
+/* Takes one in from disk, at once. */
+static void
+fetch(char *name)
+{
+	const char *base = strrchr(name, '/');
+	struct stat seen;
+
+	if (is_skipped(num_of(base == NULL ? name : base + 1, NULL)))
+		return;
+	if (core_full())
+		core_make_room();	/* if there is none, it is one more */
+	if (spool_look(name, &seen) == 0)
+		consider(name, &seen, 1);
+}
+
+/* The message with this number, if need be from disk, or NULL. */
+static struct message *
+find(unsigned long num)
+{
+	struct message *m = q_find(num);
+	char name[NAME_MAX_];
+
+	if (m == NULL && q.config->active > 0 &&
+	    spool_by_number(num, name) == 0) {
+		fetch(name);
+		m = q_find(num);
+	}
+	return m;
+}
+
+/* The message that the x line of the one just loaded names goes, if it is this
+ * sender's. */
+static void
+replace(const char *name)
+{
+	char id[sizeof(replaces)], its[80];
+	struct message *old;
+	size_t n;
+
+	strcpy(id, replaces);	/* the other may have one, too */
+	old = *id == 'S' ? find(num_of(id + 1, NULL)) : NULL;
+	if (old == NULL || strcmp(old->name, name) == 0 ||
+	    spool_id(old->name, its, sizeof(its)) < 0) {
+		log_info("replace msg=%s old=%s is not here", name, id);
+		return;
+	}
+	n = strlen(its);
+	/* a build without fractions of a second knows the first part only */
+	if (strncmp(its, id, n) != 0 || (id[n] != '\0' && strlen(id + n) != 5))
+		log_info("replace msg=%s old=%s is not here", name, id);
+	else if (!spool_same_sender(name, old->name))
+		log_warn("replace msg=%s old=%s refused: another sender or "
+		    "owner", name, id);
+	else
+		q_drop(old, "it was replaced");
 }
 
 /* ---- more of a message ----------------------------------------------- */
@@ -669,6 +704,7 @@ take(int old)
 {
 	char name[NAME_MAX_];
 	unsigned before = q.nmessages;
+	int came;
 
 	if (!find_next(old))
 		return -1;
@@ -676,7 +712,10 @@ take(int old)
 	step.name[old][0] = '\0';
 	if (consider(name, &step.seen[old], old) && step.files++ == 0)
 		step.began = now.mono;
-	return q.nmessages > before;
+	came = q.nmessages > before;
+	if (replaces[0] != '\0')
+		replace(name);
+	return came;
 }
 
 /* Is there room for another, or can it be made, if there is another? */
@@ -737,14 +776,9 @@ void
 in_fetch(const char *base)
 {
 	char name[NAME_MAX_];
-	struct stat seen;
 
-	if (spool_where(base, name) < 0 || is_skipped(num_of(base, NULL)))
-		return;
-	if (core_full())
-		core_make_room();	/* if there is none, it is one more */
-	if (spool_look(name, &seen) == 0)
-		consider(name, &seen, 1);
+	if (spool_where(base, name) == 0)
+		fetch(name);
 }
 
 int

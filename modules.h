@@ -121,6 +121,8 @@ void	spool_recall(int all);
 int	spool_seen_all(void);
 /* Where below transport/ the file with this name is: 0, or -1. */
 int	spool_where(const char *base, char *name);
+/* ... with this number, the first that is found; reads directories. */
+int	spool_by_number(unsigned long num, char *name);
 /* Puts a new control file and its message file into their hash directory
  * (changes name) and looks at the message file.  0; -1: not now, try again
  * later; 1: there is no message file. */

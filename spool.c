@@ -569,6 +569,40 @@ spool_where(const char *base, char *name)
 	return -1;
 }
 
+/* The first entry of a directory with this number: 1 or 0. */
+static int
+named(const char *dir, unsigned long num, char *name)
+{
+	DIR *d = opendir(*dir == '\0' ? "." : dir);
+	struct dirent *e;
+	struct stat st;
+	int found = 0;
+
+	while (d != NULL && !found && (e = readdir(d)) != NULL)
+		found = num_of(e->d_name, NULL) == num &&
+		    spool_usable(e->d_name) &&
+		    text_fmt(name, NAME_MAX_, "%s%s", dir, e->d_name) >= 0 &&
+		    lstat(name, &st) == 0 && S_ISREG(st.st_mode);
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
+int
+spool_by_number(unsigned long num, char *name)
+{
+	char base[40], dir[5];
+	int level;
+
+	text_fmt(base, sizeof(base), "%lu", num);
+	for (level = 0; level <= 2; level++) {
+		hash_dir(base, level, dir);
+		if (named(dir, num, name))
+			return 0;
+	}
+	return -1;
+}
+
 /* rename that never replaces anything and makes hash directories: 0 or -1,
  * with ENOENT when there is nothing to move. */
 static int

@@ -305,6 +305,13 @@ ok 'mail for a dead host makes room' \
     wait_for 60 eval '[ "$(count "put-off msg=2[0-9]*-1")" -ge 80 ]'
 put "$po" 502-1 fine h u
 ok '... and is no trouble to other mail' wait_log 'complete msg=502-1' 20
+old=$(lines ' put-off msg=2' | sed -n '$s/.* msg=\([^ ]*\) .*/\1/p')
+TZ=UTC touch -t 202611210014.05 "$po/queue/$old"
+printf 'i 503-1\no 0\nl x\n%s\nx S%sAbmKUAOF\ns local - s 0\nr           fine h u 0\nm\n\n' \
+    "$(grep '^e ' "$po/transport/$old")" "${old%-*}" | put_raw "$po" 503-1
+ok 'one on disk is replaced' wait_log "drop msg=$old " 20
+ok '... and goes' wait_for 20 [ ! -f "$po/transport/$old" ]
+wait_log 'complete msg=503-1' 20
 : >"$tmp/gate"
 like 'one on disk is flushed by its name' \
     "$("$ask" order "$po" flush 2050-1)" '^ok '
