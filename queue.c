@@ -180,17 +180,27 @@ partial_del(struct message *m)
 		q.partial = m->part->pnext;
 }
 
+/* Its share of the extra recipients is others' when no more of them are in
+ * core, nor to be read. */
+static void
+give_back(struct message *m)
+{
+	if (m->part == NULL || m->unread > 0 ||
+	    m->rcpts > (unsigned)q.config->rcptminimum)
+		return;
+	q.extra -= m->part->extra;
+	m->part->extra = 0;
+}
+
 void
 q_unread(struct message *m, unsigned n)
 {
 	if (m->unread == 0 && n > 0)
 		partial_add(m);
-	if (m->unread > 0 && n == 0) {
+	if (m->unread > 0 && n == 0)
 		partial_del(m);
-		q.extra -= m->part->extra;
-		m->part->extra = 0;
-	}
 	m->unread = n;
+	give_back(m);
 	if (n + m->passed > 0)
 		look_soon(m);
 	else if (m->part != NULL)
@@ -213,6 +223,7 @@ rcpts_gone(struct vertex *v, unsigned n)
 	v->left -= n;
 	v->msg->rcpts -= n;
 	q.rcpts -= n;
+	give_back(v->msg);
 	look_soon(v->msg);
 }
 

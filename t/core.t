@@ -183,6 +183,8 @@ while IFS='|' read -r name list limits; do
 		    "$(cut -d- -f1 "$out" | sort -u | wc -l)" ;;
 	esac
 done <"$tmp/pools"
+limits='agents=1 global_limit=4 minimum=2 pool=4 extra=16 cost=2 min=0'
+pool 'an extra share is in use while its recipients are' 1:200 2:14 3:12 4:10 5:8 6:6
 
 # ---- a large one that is put off, in part --------------------------------
 
