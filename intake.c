@@ -718,18 +718,25 @@ take(int old)
 	return came;
 }
 
-/* Is there room for another, or can it be made, if there is another? */
+/* Is there room for another, or can it be made, if there is another?  After a
+ * reload there may be more in core than now may be. */
 static int
 has_room(void)
 {
+	int n;
+
 	if (!core_full())
 		return 1;
 	turn_full(&step.turn);
 	find_next(1);		/* both, so that neither's scan stands still */
 	if (!find_next(0) && step.name[1][0] == '\0')
 		return 0;
-	step.blocked = !core_make_room();
-	return !step.blocked;
+	for (n = 0; core_full() && n < BATCH_FILES; n++)
+		if (!core_make_room()) {
+			step.blocked = 1;
+			return 0;
+		}
+	return !core_full();
 }
 
 /* Reads more of large messages: 1 when there may be more to read. */

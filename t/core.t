@@ -354,4 +354,20 @@ ok '... and comes in from disk' \
     wait_for 60 eval '[ "$(count "complete msg=51")" -ge 60 ]'
 sched_stop
 at_most 'so many were in core at most' "$(peak msgs)" 21
+
+# ---- less than before ------------------------------------------------------
+
+fresh
+rm -f "$tmp/gate"
+"$top/t/mkspool" -c dead -h 3 -f 1001 "$po" 20
+start
+wait_for 30 eval '[ "$(count "load msg=")" -ge 20 ]'
+sed 's/^PARAMactive .*/PARAMactive 5/' "$tmp/cf" >"$tmp/cf2"
+mv "$tmp/cf2" "$tmp/cf"
+kill -HUP $sched_pid
+wait_log 'reload .*done'
+put "$po" 501-1 fine h u
+ok 'with a lower limit new mail comes in' wait_log 'complete msg=501-1' 20
+ok '... and core has shrunk to it' [ "$(count 'put-off msg=1')" -ge 16 ]
+sched_stop
 finish
