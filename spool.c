@@ -148,6 +148,7 @@ spool_setup(void)
 #define OLD		60	/* ... of a directory seen first, by the wall
 				 * clock */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
+#define CLOCKS_DIFFER	60	/* seconds; by less it is one clock */
 #define DIR_AGAIN	30	/* seconds until a bad directory is read again */
 
 struct dir {
@@ -413,7 +414,26 @@ spool_wait(void)
 
 /* ---- putting off ----------------------------------------------------- */
 
-static long recalled[2] = { -1, -1 };	/* wall; what has the mark, and all */
+static long recalled[2] = { -1, -1 };	/* by the disk's clock; what has the
+					 * mark, and all */
+static long disk_ahead;
+
+/* The disk may be another machine's, which stamps what is changed by a clock
+ * of its own. */
+static long
+disk_now(void)
+{
+	return (long)now.wall + disk_ahead;
+}
+
+/* A file has been changed just now. */
+static void
+learn_disk_clock(const struct stat *st)
+{
+	long ahead = (long)st->st_ctime - (long)now.wall;
+
+	disk_ahead = labs(ahead) > CLOCKS_DIFFER ? ahead : 0;
+}
 
 /* A clock that was ahead then and was set right: what was put off since is
  * older than that, and would be due whenever it is looked at. */
@@ -423,8 +443,8 @@ mend_recalled(void)
 	int i;
 
 	for (i = 0; i < 2; i++)
-		if (recalled[i] > (long)now.wall)
-			recalled[i] = (long)now.wall;
+		if (recalled[i] > disk_now())
+			recalled[i] = disk_now();
 }
 
 /* lstat has failed: 1 when there is no such file, -1 when that cannot be
@@ -486,7 +506,7 @@ spool_kind(const char *name, long longest, struct stat *st, long *wait)
 	if (st->st_mtime <= st->st_ctime)
 		return SPOOL_NEW;
 	mend_recalled();
-	ahead = (long)st->st_mtime - (long)now.wall;
+	ahead = (long)st->st_mtime - disk_now();
 	*wait = ahead;
 	if (now.wall < SANE_WALL || ahead <= 0 || ahead > longest ||
 	    (long)st->st_ctime <= recalled[1] ||
@@ -495,20 +515,34 @@ spool_kind(const char *name, long longest, struct stat *st, long *wait)
 	return SPOOL_PUT_OFF;
 }
 
-int
-spool_put_off(const char *name, long seconds, int blocked)
+/* Gives it the time and the mark: 0 or -1. */
+static int
+stamp(const char *name, long seconds, int blocked, struct stat *st)
 {
 	struct utimbuf t;
 
-	t.modtime = now.wall + (time_t)seconds;
+	t.modtime = (time_t)(disk_now() + seconds);
 	if ((t.modtime % 2 != 0) != blocked)
 		t.modtime++;
 	t.actime = t.modtime;
-	if (utime(name, &t) < 0) {
+	if (utime(name, &t) < 0 || lstat(name, st) < 0)
+		return -1;
+	learn_disk_clock(st);
+	return 0;
+}
+
+int
+spool_put_off(const char *name, long seconds, int blocked)
+{
+	struct stat st;
+
+	if (stamp(name, seconds, blocked, &st) < 0 ||
+	    (st.st_mtime <= st.st_ctime &&
+	    stamp(name, seconds, blocked, &st) < 0)) {
 		log_err("put-off msg=%s %s", name, strerror(errno));
 		return -1;
 	}
-	spool_again(name, 1, (long)(t.modtime - now.wall));
+	spool_again(name, 1, (long)st.st_mtime - disk_now());
 	return 0;
 }
 
@@ -517,7 +551,7 @@ spool_recall(int all)
 {
 	int i;
 
-	recalled[all] = (long)now.wall;
+	recalled[all] = disk_now();
 	for (i = 0; i < scan.n; i++)
 		if (scan.v[i].due[1] != 0)
 			spool_again(scan.v[i].path, 1, 0);
