@@ -330,7 +330,8 @@ survey(struct draft *d, struct report *r)
 	if (r->nt.hdrs || d->count[DEED_FAILED] == 0)
 		d->less = "";	/* nobody asked for it */
 	text_fmt(path, sizeof(path), "../queue/%s", r->files[0]);
-	if (stat(path, &st) == 0 && (long)st.st_mtime >= SANE_WALL)
+	if (stat(path, &st) == 0 && (long)st.st_mtime >= SANE_WALL &&
+	    *safe_date((long)st.st_mtime) != '\0')
 		d->arrived = (long)st.st_mtime;
 	return 0;
 }
@@ -653,6 +654,16 @@ put_diagnostic(FILE *f, const struct report *r, const struct item *it)
 	safe_field(f, "Diagnostic-Code", value);
 }
 
+/* Stamps are what somebody wrote into a file: no date comes of some. */
+static void
+put_date(FILE *f, const char *field, long t)
+{
+	const char *date = safe_date(t);
+
+	if (*date != '\0')
+		fprintf(f, "%s: %s\n", field, date);
+}
+
 /* When a delayed one is given up; not known where it never is. */
 static void
 put_until(FILE *f, const struct report *r, const struct draft *d)
@@ -660,8 +671,7 @@ put_until(FILE *f, const struct report *r, const struct draft *d)
 	struct conf *c = cf_match(q.config, r->nt.rc.channel, r->nt.rc.host);
 
 	if (c != NULL && c->v.expiry > 0 && d->arrived != 0)
-		fprintf(f, "Will-Retry-Until: %s\n",
-		    safe_date(d->arrived + c->v.expiry));
+		put_date(f, "Will-Retry-Until", d->arrived + c->v.expiry);
 }
 
 static void
@@ -689,7 +699,7 @@ put_recipient(struct draft *d, struct report *r, const struct item *it)
 	if (it->deed == DEED_DELAYED)
 		put_until(f, r, d);
 	else if (nt->when >= SANE_WALL)
-		fprintf(f, "Last-Attempt-Date: %s\n", safe_date(nt->when));
+		put_date(f, "Last-Attempt-Date", nt->when);
 	if (r->nfiles > 1 && nt->id[0] != '\0')
 		safe_field(f, "X-Original-Message-ID", nt->id);
 }
@@ -711,7 +721,7 @@ put_programs(struct draft *d, struct report *r)
 	}
 	fprintf(f, "Reporting-MTA: dns; %s\n", name);
 	if (r->nfiles == 1 && d->arrived != 0)
-		fprintf(f, "Arrival-Date: %s\n", safe_date(d->arrived));
+		put_date(f, "Arrival-Date", d->arrived);
 	if (r->nfiles == 1 && spool_id(r->files[0], value,
 	    sizeof(value)) == 0)
 		safe_field(f, "X-Local-Spool-ID", value);

@@ -20,7 +20,8 @@ void	safe_text(FILE *, const char *, const char *indent);
 void	safe_field(FILE *, const char *name, const char *value);
 /* An address as "type; address" (RFC 3464, RFC 6533). */
 void	safe_address(FILE *, const char *name, const char *address);
-const char *safe_date(long wall);	/* as of RFC 5322, good for one use */
+/* As of RFC 5322, good for one use; "" for what no date can say. */
+const char *safe_date(long wall);
 int	safe_typed(const char *);	/* is it "type; value"? */
 
 /* ======================================================================

@@ -113,9 +113,10 @@ safe_date(long t)
 {
 	static char date[40];
 	time_t when = (time_t)t;
+	const struct tm *tm = gmtime(&when);
 
-	if (strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S +0000",
-	    gmtime(&when)) == 0)
+	if (tm == NULL || tm->tm_year > 9999 - 1900 || strftime(date,
+	    sizeof(date), "%a, %d %b %Y %H:%M:%S +0000", tm) == 0)
 		date[0] = '\0';
 	return date;
 }

@@ -211,6 +211,18 @@ r           fine h again@x.example 0
 d again@x.example|failed|5.1.1|||the tag was lost
 END
 
+# stamps that are no time
+for n in 164 165 166; do
+	case $n in
+	164) stamp=9000000000000000000 ;;
+	165) stamp=999999999999 ;;
+	166) stamp=99999999999999999999999 ;;
+	esac
+	printf '%s\n' "$rcpt" "$said" | simple "$po" $n-1 anna@a.example
+	sed "s/::1795220140/::$stamp/" "$po/transport/$n-1" >"$tmp/stamp"
+	cat "$tmp/stamp" >"$po/transport/$n-1"
+done
+
 # ---- by agents ------------------------------------------------------------------------------------
 
 simple "$po" 171-1 anna@a.example <<END
@@ -377,6 +389,12 @@ is '... or cut' "$(got '^!|^R. Final|^R. Status')" \
     'R1 Final-Recipient: rfc822; torn@x.example@R1 Status: 5.0.0@'
 is 'one whose tag was lost is none' "$(files_of 163-1)" ''
 ok '... it was delivered' logged 'delivered msg=163-1'
+
+for n in 164 165 166; do
+	report "$po" $n-1
+	is "a stamp that is no time: $n" "$(got '^!|^R. (Last|Act)')" \
+	    'R1 Action: failed@'
+done
 
 report "$po" 171-1
 is 'an agent leaves it to us' "$(got '^!|^R. [FASD]')" \
