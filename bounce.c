@@ -19,7 +19,9 @@
  * header, or for several messages of his.  One for programs, files and the
  * like goes to the postmaster.  What has no sender, or is a report itself, is
  * told to nobody but the addresses of the form, and kept; so is what has
- * bounce=none in its clause, which is told to nobody at all.
+ * bounce=none in its clause, which is told to nobody at all.  The addresses of
+ * the form may fail as well: a report on a report says in its header that it
+ * is one, and of that nobody is told.
  *
  * Files are read from front to end, and one report has 10000 recipients at
  * most; the rest is told by the next.  This module never decides when.
@@ -128,7 +130,7 @@ has_reader(struct notary *n, unsigned long off, int failed)
 		return LOOK_ERROR;
 	if (s->bounce == BOUNCE_NONE || n->g.long_sender)
 		return LOOK_NO;
-	if (n->g.sender[0] == '\0' && !(failed && form_tells()))
+	if (n->g.sender[0] == '\0' && (!failed || n->g.twice || !form_tells()))
 		return LOOK_NO;
 	return LOOK_YES;
 }

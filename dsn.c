@@ -477,6 +477,8 @@ put_header(struct draft *d, const struct report *r)
 	fprintf(f, "To:\n <%s%s%s>\n", to, strchr(to, '@') == NULL ? "@" : "",
 	    strchr(to, '@') == NULL ? name : "");
 	put_subject(d, subject);
+	if (r->sender[0] == '\0')
+		fputs(NT_TWICE ": yes\n", f);
 	fprintf(f, "Date: %s\n", safe_date((long)now.wall));
 	fprintf(f, "Message-ID:\n <%lu.%lu.%lu@%s>\n", (unsigned long)now.wall,
 	    (unsigned long)getpid(), d->post.num, name);

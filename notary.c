@@ -273,6 +273,19 @@ see_sender(struct origin *g, struct ctl *c)
 	g->from = c->l.off;
 }
 
+/* The header that begins here, is it one of a report on a report? */
+static int
+see_header(struct ctl *c)
+{
+	size_t len = sizeof(NT_TWICE) - 1;
+	int twice = 0;
+
+	while (line_next(&c->l) && c->l.len > 0)
+		twice |= strncmp(c->l.line, NT_TWICE, len) == 0 &&
+		    c->l.line[len] == ':';
+	return twice;
+}
+
 int
 nt_origin(struct notary *n, unsigned long off)
 {
@@ -302,6 +315,7 @@ nt_origin(struct notary *n, unsigned long off)
 			g->to = n->w.l.off;
 		if (letter == 'm') {
 			g->hdr = (long)(n->w.l.off + n->w.l.len + 1);
+			g->twice = see_header(&n->w);
 			break;
 		}
 	}

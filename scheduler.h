@@ -187,6 +187,7 @@ struct origin {
 	unsigned long from, to;	/* their lines begin in [from, to) */
 	long	hdr;		/* where the header text begins, -1: none */
 	int	report;		/* it comes from the channel error */
+	int	twice;		/* it has the field NT_TWICE: a report of one */
 	int	long_sender;	/* the address is longer than this: */
 	char	sender[WORD_MAX_];	/* "": there is nobody to tell */
 };
@@ -200,6 +201,7 @@ struct origin {
 #define WISH_DELAY	4U
 #define WISH_GIVEN	8U	/* there is a NOTIFY list, NEVER if no other */
 #define NT_FIELDS	5
+#define NT_TWICE	"X-Undeliverable-Report"
 
 struct notary {
 	int	fd;

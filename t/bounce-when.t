@@ -345,4 +345,23 @@ else
 	    'no Mail::DeliveryStatus::BounceParser'
 fi
 sched_stop
+
+# The address of the form fails like anybody.
+mkdir "$tmp/forms"
+printf 'ADR Bcc: <errors@fails.example>\n' >"$tmp/forms/delivery"
+ok 'start' sched_start "$po" "$tmp/cf"
+simple "$po" 251-1 gone@fails.example <<END
+r           fail h a@x.example 0
+END
+route_all() {	# until everybody has had what there is
+	"$top/submit" -q -P "$po" -C "$tmp/routes" &&
+	    po_empty "$po" && [ -z "$(ls "$po/router")" ]
+}
+wait_log 'bounce msg=251-1' 20
+ok 'reports that fail come to an end' wait_for 30 route_all
+is '... the second tells of the first, and of that nobody' \
+    "$(sed -n 's/.* bounce .* to=\([^ ]*\) rcpts=\([0-9]*\) .*/\1 \2,/p' \
+    "$tmp/sched.log" | tr '\n' ' ')" 'gone@fails.example 1, <> 2, '
+is '... both are kept' "$(ls "$po/postman" | grep -c control)" 2
+sched_stop
 finish
