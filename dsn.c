@@ -610,29 +610,45 @@ status_len(const char *s)
 	return n;
 }
 
-/* The status that fits what became of it: from what the agent said, first in
- * its field, then in its words. */
+/* A status as a word of a text: not a part of a number or of 10.4.2.1. */
+static const char *
+find_status(const char *text, const char *first, size_t *n)
+{
+	const char *s;
+	int before = ' ';
+
+	for (s = text; *s != '\0'; before = (unsigned char)*s++) {
+		if (isalnum(before) || before == '.' ||
+		    strchr(first, *s) == NULL || (*n = status_len(s)) == 0)
+			continue;
+		if (!isalnum((unsigned char)s[*n]) && !(s[*n] == '.' &&
+		    isalnum((unsigned char)s[*n + 1])))
+			return s;
+	}
+	*n = 0;
+	return s;
+}
+
+/* The status that fits what became of it: from the agent's field, or from its
+ * words if it was put off. */
 static void
 put_status(FILE *f, const struct report *r, const struct item *it)
 {
 	static const char *const fits[] = { "45", "4", "2", "2", "2" };
 	static const char *const plain[] = { "5.0.0", "4.0.0", "2.0.0",
 	    "2.0.0", "2.0.0" };
-	const char *s = it->deed == DEED_DELAYED ? r->said : r->nt.field[2];
-	size_t n = 0;
+	const char *s = r->nt.field[2];
+	size_t n;
 
-	if (expired_by(r, it) != NULL) {
+	if (it->deed == DEED_DELAYED) {
+		s = find_status(r->said, fits[it->deed], &n);
+	} else if (expired_by(r, it) != NULL) {
 		s = "4.4.7";
 		n = 5;
-	}
-	for (; n == 0 && *s != '\0'; s += n == 0) {
+	} else {
 		n = status_len(s);
-		if (n > 0 && strchr(fits[it->deed], *s) == NULL)
-			n = 0;
-		if (it->deed != DEED_DELAYED)
-			break;
 	}
-	if (n == 0) {
+	if (n == 0 || strchr(fits[it->deed], *s) == NULL) {
 		s = plain[it->deed];
 		n = 5;
 	}

@@ -16,6 +16,7 @@ late/*	command="$A -c late deferred the 4.2.2 box is full"
 every/*	delayreport command="$A -c every deferred 4.2.2 box"
 kept/*	delayreport bounce=none command="$A -c kept deferred later"
 down/*	delayreport command="$A -c down deferall 4.4.1 no answer"
+numb/*	delayreport command="$A -c numb deferred 10.4.2.1 said 14.2.1, not 4.2.1.5 or 4.3.2. See"
 fail/*	command="$A -c fail error no such user"
 wait/*	reporttimes=none command="$A -c wait deferred not now"
 END
@@ -46,6 +47,7 @@ r           every h never@x.example 0
 N NOTIFY=NEVER
 r           kept h kept@x.example 0
 r           down far down@x.example 0
+r           numb h numb@x.example 0
 END
 simple "$po" 202-1 '<>' <<END
 r           every h a@x.example 0
@@ -62,13 +64,13 @@ is 'a warning that others can read' "$(got '^!|^P|^E to ')" \
     'E to <anna@a.example>@P text/plain message/delivery-status text/rfc822-headers@'
 is '... to who asked, or is to be told all' \
     "$(got '^R. (Final|Act|Stat|Diag|Orig)')" \
-    'R1 Original-Recipient: rfc822; asked@old.example@R1 Final-Recipient: rfc822; asked@x.example@R1 Action: delayed@R1 Status: 4.2.2@R1 Diagnostic-Code: x-local; the 4.2.2 box is full@R2 Final-Recipient: rfc822; all@x.example@R2 Action: delayed@R2 Status: 4.2.2@R2 Diagnostic-Code: x-local; 4.2.2 box@R3 Final-Recipient: rfc822; down@x.example@R3 Action: delayed@R3 Status: 4.4.1@R3 Diagnostic-Code: x-local; 4.4.1 no answer@'
+    'R1 Original-Recipient: rfc822; asked@old.example@R1 Final-Recipient: rfc822; asked@x.example@R1 Action: delayed@R1 Status: 4.2.2@R1 Diagnostic-Code: x-local; the 4.2.2 box is full@R2 Final-Recipient: rfc822; all@x.example@R2 Action: delayed@R2 Status: 4.2.2@R2 Diagnostic-Code: x-local; 4.2.2 box@R3 Final-Recipient: rfc822; down@x.example@R3 Action: delayed@R3 Status: 4.4.1@R3 Diagnostic-Code: x-local; 4.4.1 no answer@R4 Final-Recipient: rfc822; numb@x.example@R4 Action: delayed@R4 Status: 4.3.2@R4 Diagnostic-Code: x-local; 10.4.2.1 said 14.2.1, not 4.2.1.5 or 4.3.2. See@'
 like '... how long it will be tried' "$(got '^M Arr|^R1 Will')" \
     '^M Arrival-Date: .*@R1 Will-Retry-Until: [A-Z][a-z][a-z], .* \+0000@$'
 is '... the subject' "$(got '^H Subject')" \
-    'H Subject: Delayed mail [DELAYED(3)]@'
+    'H Subject: Delayed mail [DELAYED(4)]@'
 is '... is noted with each recipient' "$(delays 201-1)" \
-    '   1,    ,    ,    ,   1,    ,    ,    ,   1,'
+    '   1,    ,    ,    ,   1,    ,    ,    ,   1,   1,'
 is '... nothing of it is final' "$(sed -n 's/^r\(.\).*/\1/p' \
     "$po/transport/201-1" | tr -d '\n ')" ''
 wait_log 'deferred msg=203-1' 20
@@ -94,7 +96,7 @@ touch -d '3 hours ago' "$po/queue/201-1"
 ok 'when the next time has passed' sched_start "$po" "$tmp/cf"
 report "$po" 201-1
 is '... it is, once more' "$(got '^!|^R. Final|^H Subj') $(delays 201-1)" \
-    'H Subject: Delayed mail [DELAYED(3)]@R1 Final-Recipient: rfc822; asked@x.example@R2 Final-Recipient: rfc822; all@x.example@R3 Final-Recipient: rfc822; down@x.example@    2,    ,    ,    ,   2,    ,    ,    ,   2,'
+    'H Subject: Delayed mail [DELAYED(4)]@R1 Final-Recipient: rfc822; asked@x.example@R2 Final-Recipient: rfc822; all@x.example@R3 Final-Recipient: rfc822; down@x.example@R4 Final-Recipient: rfc822; numb@x.example@    2,    ,    ,    ,   2,    ,    ,    ,   2,   2,'
 is '... and not of what had both' "$(ids 206-1)" 0
 sched_stop
 rm -rf "$po"
