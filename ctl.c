@@ -447,6 +447,28 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	return close(fd);
 }
 
+/* Does it begin with the word, in capitals or not? */
+static int
+begins(const char *s, const char *word)
+{
+	for (; *word != '\0'; s++, word++)
+		if (toupper((unsigned char)*s) != *word)
+			return 0;
+	return 1;
+}
+
+/* The list of the words of an N line, up to its end; or NULL. */
+static const char *
+notify_list(const char *s)
+{
+	for (; *s != '\0'; s += strspn(s, " \t")) {
+		if (begins(s, "NOTIFY="))
+			return s + 7;
+		s += strcspn(s, " \t");
+	}
+	return NULL;
+}
+
 int
 ctl_notify(const char *name, unsigned long off, const char *word)
 {
@@ -461,10 +483,10 @@ ctl_notify(const char *name, unsigned long off, const char *word)
 	if (drpt < 0)
 		return 0;
 	line_start(&c->l, held.fd, (unsigned long)drpt);
-	if (!line_next(&c->l) || (p = strstr(c->l.line, "NOTIFY=")) == NULL)
+	if (!line_next(&c->l) || c->l.len < 3 ||
+	    (p = notify_list(c->l.line + 2)) == NULL)
 		return 0;
-	text_fmt(list, sizeof(list), "%.*s", (int)strcspn(p + 7, " \t"),
-	    p + 7);
+	text_fmt(list, sizeof(list), "%.*s", (int)strcspn(p, " \t"), p);
 	for (item = list; *item != '\0'; item++)
 		*item = (char)toupper((unsigned char)*item);
 	for (item = strtok(list, ","); item != NULL; item = strtok(NULL, ","))

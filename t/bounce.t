@@ -16,6 +16,7 @@ PARAMrouternotify $tmp/router.sock
 kept/*	bounce=none command="$A -c kept error mailbox is full"
 late/*	command="$A -c late -n 4.2.1 deferred all circuits are busy"
 fail/*	command="$A -c fail error no such user"
+good/*	command="$A -c good ok"
 mute/*	command="$A -c mute error2 said so myself"
 */*	command="$A -c \$channel ok3"
 END
@@ -237,6 +238,10 @@ END
 simple "$po" 173-1 anna@a.example <<END
 r           kept h a@x.example 0
 END
+simple "$po" 175-1 anna@a.example <<END
+r           good h a@x.example 0
+N orcpt=rfc822;NOTIFY=x notify=delay,success
+END
 old='30 hours ago'
 simple "$po" 174-1 anna@a.example <<END
 r           late h a@x.example 0
@@ -403,6 +408,10 @@ report "$po" 172-1
 is 'an agent that promised the line and did not write it' \
     "$(got '^!|^R. [FAS]')" \
     'R1 Final-Recipient: rfc822; a@x.example@R1 Action: failed@R1 Status: 5.0.0@'
+report "$po" 175-1
+is 'a success that nobody wrote down, NOTIFY in small letters' \
+    "$(got '^!|^R. [FAS]')" \
+    'R1 Final-Recipient: rfc822; a@x.example@R1 Action: delivered@R1 Status: 2.0.0@'
 ok 'bounce=none: kept' test -f "$po/postman/173-1"
 is '... without a report' "$(files_of 173-1)" ''
 report "$po" 174-1
