@@ -586,6 +586,15 @@ read_on(struct ctl *c)
 	return item == CTL_END ? 0 : -1;
 }
 
+/* What ended before it was read, and was not reported, is to be told, too. */
+static void
+see_ended(struct message *m, const struct ctl *c)
+{
+	m->failed |= c->nfailed > 0;
+	if (c->nfailed > 0 || c->ndiag > 0)
+		notice_news(m);
+}
+
 /* Reads so many more recipients of the message. */
 static void
 load_more(struct message *m, unsigned most)
@@ -608,6 +617,7 @@ load_more(struct message *m, unsigned most)
 		    c.why != NULL ? c.why : "it cannot be read now");
 		core_later(m, AGAIN);
 	} else {
+		see_ended(m, &c);
 		m->part->next = build.next;
 		build_start(m);
 		log_debug("load-more msg=%s rcpts=%u hosts=%u next=%lu",

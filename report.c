@@ -289,6 +289,8 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	long pid;
 	int tag = ctl_tag(name, r->off, &pid);
 
+	if (tag == '+' && ctl_notify(name, r->off, "SUCCESS"))
+		notice_news(v->msg);	/* its line may be there, too */
 	if (tag == '+')
 		q_finish(v, r, RC_OK, "ok", "(by its tag, not reported)");
 	else if (tag == '-')

@@ -297,6 +297,71 @@ is '... each is in one of them' \
     "$(sed -n 's/^R[0-9]* Final-Recipient: //p' "$tmp/r" | sort -u | wc -l | tr -d ' ')" 10100
 sched_stop
 
+# ---- what an agent has not said -----------------------------------------------------------------
+
+# It writes lines and tags itself, and reports only whose name begins with ok;
+# the others come first.
+rm -rf "$po"
+spool_new "$po"
+agent mute <<'END'
+tab=$(printf '\t')
+sep=$(printf '\001')
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	job=${line%%"$tab"*}
+	[ "$line" = '#idle' ] || awk '
+		/^r / { print off + 0, substr($0, 13) }
+		/^m$/ { exit }
+		{ off += length($0) + 1 }' "$job" >"$1"
+	for kind in bad good ok; do
+		while read -r off channel host user priv; do
+			case $user in
+			"$kind"*) ;;
+			*) continue ;;
+			esac
+			case $kind in
+			bad) tag=- say="failed${sep}5.1.1" ;;
+			*) tag=+ say="delivered${sep}2.0.0" ;;
+			esac
+			printf 'd %d:0:-1::1795220140\t%s\001%s\001\001\ttext\n' \
+			    "$off" "$user" "$say" >>"$job"
+			printf %s "$tag" | dd of="$job" bs=1 seek=$((off + 1)) \
+			    conv=notrunc 2>/dev/null
+			[ $kind != ok ] ||
+			    printf '%s/%s\t\tok3 \n' "${job%%-*}" "$off"
+		done <"$1"
+	done
+	: >"$1"
+	echo '#hungry'
+done
+END
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 4
+PARAMrcptminimum 2
+*/*	interval=1s retries=1 maxthr=1
+mute/*	command="mute $tmp/list"
+END
+awk 'BEGIN {
+	for (i = 0; i < 6; i++)
+		print "r           mute h ok" i "@x.example 0"
+	for (i = 0; i < 8; i++)
+		print "r           mute h bad" i "@x.example 0"
+}' | simple "$po" 261-1 anna@a.example
+simple "$po" 262-1 anna@a.example <<END
+r           mute h good@x.example 0
+N NOTIFY=SUCCESS
+END
+ok 'start' sched_start "$po" "$tmp/cf"
+wait_for 40 po_empty "$po"
+report "$po" 261-1
+is 'failures that had not been read yet, and were not reported' \
+    "$(got '^!')$(grep -c '^R[0-9]* Status: 5.1.1' "$tmp/r")" 8
+report "$po" 262-1
+is 'a success that was not reported' "$(got '^!|^R. (Final|Act|Stat)')" \
+    'R1 Final-Recipient: rfc822; good@x.example@R1 Action: delivered@R1 Status: 2.0.0@'
+sched_stop
+
 # ---- the whole way ----------------------------------------------------------------------------------
 
 rm -rf "$po"
