@@ -32,6 +32,11 @@
  * could not tell when.  Retry positions are not kept; they are found again
  * from the message's age.
  *
+ * What is over, but has a report that may not be sent yet, goes first.  Its
+ * tags are on disk; the next scan finds that nothing is left to deliver, and
+ * it is kept by its name alone.  Else the failures of one sender under
+ * PARAMbouncelimit would fill core.
+ *
  * What an operator asks for by its name comes in, if need be as one more.
  *
  * What waits for no time but for a T line, a clause with a command or the end
@@ -326,6 +331,11 @@ try_first(struct message *m)
 	int blocked = 0;
 	double at = next_try(m, &blocked);
 
+	if (m->waits && !m->swept && !m->held) {
+		log_info("put-off msg=%s until it may be told", m->name);
+		q_forget(m);
+		return 1;
+	}
 	if (at == 0) {
 		heap_set(&q.far, &m->far, (double)++q.sunk);
 		return 0;

@@ -743,17 +743,25 @@ q_reload(struct config *config)
 		}
 }
 
-/* The disk does not let it go: its tags at least are to say what is done. */
-static void
+/* It cannot go yet: its tags at least are to say what is done.  Do they? */
+static int
 mark_all(const struct message *m)
 {
+	const struct rcpt *r;
 	struct vertex *v;
 	unsigned i;
+	int all = 1;
 
 	for (v = m->v; v != NULL; v = v->mnext)
-		for (i = 0; i < v->nr; i++)
-			if (v->r[i].state != RC_PENDING)
-				q_tag(m, &v->r[i]);
+		for (i = 0; i < v->nr; i++) {
+			r = &v->r[i];
+			if (r->state == RC_PENDING)
+				continue;
+			q_tag(m, r);
+			all &= ctl_has(m->name, r->off,
+			    r->state == RC_OK ? '+' : '-');
+		}
+	return all;
 }
 
 /* It is in core no more. */
@@ -814,10 +822,11 @@ message_end(struct message *m)
 		spool_verbose(m->name, "scheduler done processing");
 	if (!m->gone)
 		again = notice_end(m->name, m->tell && !m->dropped);
-	if (again > 0) {	/* it must not be loaded anew meanwhile */
-		mark_all(m);
+	if (again > 0) {	/* it must not be delivered anew meanwhile */
+		m->waits = (unsigned char)mark_all(m);
 		m->swept = 0;
 		heap_set(&q.expire, &m->expire, now.mono + (double)again);
+		heap_set(&q.far, &m->far, -now.mono - (double)again);
 		return;
 	}
 	if (m->held)

@@ -389,6 +389,8 @@ struct message {
 	unsigned char gone;	/* ... since somebody took its file away */
 	unsigned char verbose;	/* has a v line */
 	unsigned char swept;	/* is on the sweep's list */
+	unsigned char waits;	/* all of it is over, on disk too; only its
+				 * report is not sent yet */
 	unsigned char held;	/* an operator wants it kept */
 	unsigned char doom;	/* enum doom; of what is not read yet */
 	unsigned char format;	/* of the control file, as in struct ctl */

@@ -215,6 +215,30 @@ is '... each recipient says of which' \
 like '... in the text, too' "$(got '^T')" '@T   <22[1-7]-1@test>@T @T It was not'
 sched_stop
 
+# What only waits for its report does not keep other mail out.
+rm -rf "$po"
+spool_new "$po"
+config 'PARAMbouncelimit 1h' 'PARAMactive 2' >"$tmp/cf"
+for n in 1 2 3 4 5; do
+	simple "$po" 22$n-2 anna@a.example <<END
+r           fail h u$n@x.example 0
+END
+done
+ok 'with little room and a long limit' sched_start "$po" "$tmp/cf"
+ok '... all are tried' wait_for 30 eval '[ "$(count "failed msg=22")" -eq 5 ]'
+simple "$po" 226-2 bert@b.example <<END
+r           fail h u6@x.example 0
+END
+ok '... and others are told' wait_log 'bounce msg=226-2 to=bert' 30
+sched_stop
+is '... four wait for the limit' "$(ls "$po/transport" | wc -l | tr -d ' ')" 4
+config >"$tmp/cf"
+ok 'without a limit' sched_start "$po" "$tmp/cf"
+ok '... they go' wait_for 30 po_empty "$po"
+is '... reported, each once' "$(count 'bounce msg=22.-2 to=anna')" 4
+is '... and not tried again' "$(count '^[^ ]* info failed')" 0
+sched_stop
+
 # ---- forms ------------------------------------------------------------------------------------
 
 rm -rf "$po"
