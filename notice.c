@@ -333,7 +333,8 @@ message_due(struct message *m)
 
 	if (next != 0 && (double)next <= now.mono)
 		wait = warn(m);
-	if (m->news && (double)m->tellat <= now.mono) {
+	if (m->news && q.config->reportevery > 0 &&
+	    (double)m->tellat <= now.mono) {
 		m->tellat = (long)now.mono + tell_all(m->name);
 		if ((double)m->tellat <= now.mono)
 			m->news = 0;

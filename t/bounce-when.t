@@ -105,17 +105,23 @@ rm -rf "$po"
 spool_new "$po"
 cat >"$tmp/cf2" <<END
 PARAMmailqsock none
+PARAMglobal-report-interval 0
 */*	interval=1s retries=1 reporttimes="2s 4s 1h" delayreport
 late/*	command="$A -c late -f $tmp/go"
+fail/*	command="$A -c fail error no such user"
 END
 simple "$po" 207-1 anna@a.example <<END
 r           late h a@x.example 0
+r           fail h b@x.example 0
 END
 ok 'times that pass' sched_start "$po" "$tmp/cf2"
-ok '... a warning each' wait_for 40 eval '[ "$(ids 207-1)" -eq 2 ]'
+ok '... a warning each' wait_for 40 eval \
+    '[ "$(count "bounce msg=207-1 .*of a delay")" -eq 2 ]'
+is '... and what has ended waits for the end' "$(ids 207-1)" 2
 : >"$tmp/go"
 ok '... until it is delivered' wait_log 'delivered msg=207-1' 20
-is '... and no more' "$(ids 207-1)" 2
+ok '... and is told' wait_log 'bounce msg=207-1 .*of what has ended' 20
+is '... and no more' "$(ids 207-1)" 3
 rm "$tmp/go"
 sched_stop
 
