@@ -1,7 +1,7 @@
 #!/bin/sh
-# Reports: a crash at every step of the end of a message, and a full disk.  What
-# has failed is told at least once, who has a message gets it once, and a
-# warning of a delay comes at most once.
+# Reports: a crash at every step of the end of a message.  What has failed is
+# told at least once, who has a message gets it once, and a warning of a delay
+# comes at most once.
 #
 # The scheduler is killed at one system call after the other, by strace.  With
 # BOUNCE_CALLS=all these are all that there are from the first to the last;
@@ -172,66 +172,5 @@ else
 	crash end 'sync[(]' 'unlink.*"301-1"' 'the end of a message'
 	crash kept 'sync[(]' 'rename.*"301-1"' 'one that is kept'
 	crash late 'sync[(]' 'rename.*router' 'a warning'
-fi
-
-# ---- a full disk ------------------------------------------------------------------------
-
-fill() {	# leaves so many kB
-	dd if=/dev/zero of="$disk/filler" bs=1024 2>/dev/null
-	[ "$1" -eq 0 ] || truncate -s "-${1}k" "$disk/filler" 2>/dev/null
-}
-disk_tests() {
-	po=$disk/po
-	spool_new "$po"
-	awk 'BEGIN { for (i = 0; i < 600; i++) print "line " i " of the text" }' \
-	    >"$tmp/long"
-	body=$tmp/long
-	simple "$po" 311-1 anna@a.example <<END
-r-          fail h b@x.example 0
-d b@x.example|failed|5.1.1|||no
-END
-	old='90 minutes ago'
-	simple "$po" 312-1 anna@a.example <<END
-r           late h b@x.example 0
-END
-	old= body=
-	fill 0
-	begin
-	ok 'a full disk: the report is not written' \
-	    wait_log 'bounce msg=311-1 cannot be written' 20
-	ok '... nor the warning' wait_log 'bounce msg=312-1 cannot be written' 20
-	is '... nothing of them is left' \
-	    "$(find "$po/public" "$po/router" -type f)" ''
-	is '... all is as it was' "$(sed -n 's/^\(d.\).*/\1,/p' \
-	    "$po/transport/311-1") $(sed -n 's/^r.......\(....\).*/\1,/p' \
-	    "$po/transport/312-1")" 'd ,     ,'
-	is '... the message, too' "$(wc -l <"$po/queue/311-1" | tr -d ' ')" 600
-	rm "$disk/filler"
-	ok 'with room, it is' wait_log 'bounce msg=311-1 to=anna' 70
-	ok '... and so is the warning' wait_log 'bounce msg=312-1 to=anna' 70
-	report "$po" 311-1
-	is '... whole' "$(got '^!')$(grep -c '^B line' "$tmp/r")" 600
-	stop
-	is '... once' "$(files_of 311-1 | wc -l | tr -d ' ')" 1
-}
-mounted_or_not() {
-	[ -f "$disk/.here" ] || gone $bg_pid
-}
-mkdir "$tmp/disk"
-map=-r		# a root of his own for an ordinary user
-[ "$(id -u)" -ne 0 ] || map=
-if command -v unshare >/dev/null 2>&1; then
-	bg unshare $map -m sh -c 'mount -t tmpfs -o size=1m tmpfs "$1" &&
-	    : >"$1/.here" && exec sleep 600' sh "$tmp/disk" \
-	    >"$tmp/mount.out" 2>&1
-	disk=/proc/$bg_pid/root$tmp/disk
-	wait_for 20 mounted_or_not
-else
-	disk=/none
-fi
-if [ -f "$disk/.here" ]; then
-	disk_tests
-else
-	skip 'a full disk' 'a tmpfs cannot be mounted here'
 fi
 finish

@@ -65,3 +65,22 @@ report() {	# po name
 got() {		# ERE: the lines of the report that match, one after the other
 	grep -E -e "$1" "$tmp/r" | tr '\n' '@'
 }
+
+# The configuration, with the agents of $A.
+config() {	# PARAM line ...
+	printf '%s\n' 'PARAMmailqsock none' 'PARAMmailname mx.here.example' "$@"
+	cat <<END
+*/*	interval=1h retries=1 expiry=5d
+	reporttimes="1h 2h 3d"
+late/*	command="$A -c late deferred the 4.2.2 box is full"
+every/*	delayreport command="$A -c every deferred 4.2.2 box"
+kept/*	delayreport bounce=none command="$A -c kept deferred later"
+down/*	delayreport command="$A -c down deferall 4.4.1 no answer"
+numb/*	delayreport command="$A -c numb deferred 10.4.2.1 said 14.2.1, not 4.2.1.5 or 4.3.2. See"
+fail/*	command="$A -c fail error no such user"
+wait/*	reporttimes=none command="$A -c wait deferred not now"
+END
+}
+ids() {		# what the log says of reports of a message: how many
+	files_of "$1" | wc -l | tr -d ' '
+}
