@@ -85,6 +85,18 @@ compare(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
+/* Has a file turned out to be unreadable? */
+static int
+cannot_read(const struct notary *n)
+{
+	int err = nt_error(n);
+
+	if (err != 0)
+		log_err("bounce msg=%s cannot be read: %s", n->name,
+		    strerror(err));
+	return err != 0;
+}
+
 /* ---- what is to be told ---------------------------------------------- */
 
 /* Has the form an address that is told of what has no sender? */
@@ -311,7 +323,7 @@ bounce_find(const char *name, char *sender, size_t size)
 		look = to_tell(&report.nt, &deed);
 	if (look == LOOK_YES)
 		text_fmt(sender, size, "%s", report.nt.g.sender);
-	if (nt_error(&report.nt) != 0)
+	if (cannot_read(&report.nt))
 		look = LOOK_ERROR;
 	dsn_close(&report);
 	return look == LOOK_ERROR ? -1 : look == LOOK_YES;
@@ -342,7 +354,7 @@ collect(unsigned file, const char *sender)
 		it->off = n->off;
 		it->at = n->at;
 	}
-	return nt_error(n) != 0 ? -1 : 0;
+	return cannot_read(n) ? -1 : 0;
 }
 
 /* Files of which there is nothing to tell are left out. */
@@ -434,7 +446,7 @@ collect_delays(long age)
 		it->was = n->delays;
 		it->count = count;
 	}
-	return nt_error(n) != 0 ? -1 : 0;
+	return cannot_read(n) ? -1 : 0;
 }
 
 int
@@ -497,7 +509,7 @@ next_failed(unsigned long *from)
 		it->off = n->c.l.off;
 		*from = n->c.l.off + 1;
 	}
-	return nt_error(n) != 0 ? -1 : 0;
+	return cannot_read(n) ? -1 : 0;
 }
 
 static struct item *
@@ -529,7 +541,7 @@ mend_some(const char *name)
 	while (nt_next_diag(n))
 		if ((it = find_item(n->off)) != NULL)
 			it->count = 1;
-	if (nt_error(n) != 0)
+	if (cannot_read(n))
 		return -1;
 	for (i = 0; i < report.n; i++) {
 		if (report.items[i].count > 0)
@@ -590,7 +602,7 @@ bounce_keep(const char *name)
 			keep = s->bounce == BOUNCE_NONE ||
 			    n->g.long_sender || n->g.sender[0] == '\0';
 	}
-	if (nt_error(n) != 0)
+	if (cannot_read(n))
 		keep = -1;
 	dsn_close(&report);
 	return keep;

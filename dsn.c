@@ -67,8 +67,12 @@ dsn_file(struct report *r, unsigned file)
 	if (r->at == file + 1)
 		return 0;
 	dsn_close(r);
-	if (nt_open(&r->nt, r->files[file]) < 0)
+	if (nt_open(&r->nt, r->files[file]) < 0) {
+		if (errno != ENOENT)
+			log_err("bounce msg=%s cannot be opened: %s",
+			    r->files[file], strerror(errno));
 		return -1;
+	}
 	r->at = file + 1;
 	return 0;
 }

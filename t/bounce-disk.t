@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports: a full disk keeps everything as it is.
+# Reports: a full disk, or one that refuses, keeps everything as it is.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
 
@@ -66,5 +66,35 @@ if [ -f "$disk/.here" ]; then
 	disk_tests
 else
 	skip 'a full disk' 'a tmpfs cannot be mounted here'
+fi
+
+# ---- a file that may not be written ------------------------------------------------------
+
+po=$tmp/po
+spool_new "$po"
+simple "$po" 321-1 anna@a.example <<END
+r-          fail h b@x.example 0
+d b@x.example|failed|5.1.1|||no
+END
+chmod 444 "$po/transport/321-1"
+if [ "$(id -u)" -ne 0 ]; then
+	who=
+elif command -v setpriv >/dev/null 2>&1 && as_nobody true >/dev/null; then
+	chown -R nobody "$po" "$tmp/log"
+	who='setpriv --reuid nobody --clear-groups'
+else
+	who=none
+fi
+if [ "$who" = none ]; then
+	skip 'a file that may not be written' 'everybody is root here'
+else
+	VALGRIND="$who"
+	ok 'start' sched_start "$po" "$tmp/cf"
+	ok 'a file that may not be written: the log says so' \
+	    wait_log 'bounce msg=321-1 cannot be opened' 20
+	chmod 644 "$po/transport/321-1"
+	ok '... and when it may, it is told' \
+	    wait_log 'bounce msg=321-1 to=anna' 70
+	sched_stop
 fi
 finish
