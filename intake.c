@@ -505,8 +505,10 @@ consider(char *name, const struct stat *seen, int old)
 		ctl_close(&c);
 		build_end();
 	}
-	if (later)
+	if (later) {
+		th_sweep();	/* what was made for it; others may need room */
 		skip(name, num, later);
+	}
 	return opened;
 }
 

@@ -128,6 +128,46 @@ kill -TERM "$sched_pid"
 ok 'TERM ends it, though it had been blocked' wait_for 20 gone "$sched_pid"
 sched_stop
 
+# ---- a limit of memory --------------------------------------------------------------
+
+conf "$tmp/few.cf" <<EOF
+PARAMmailqsock none
+*/*	interval=1h expiry=1d
+one/*	command="$A -c one -o $tmp/said/one"
+list/*	maxring=1 overfeed=50 command="$A -c list -o $tmp/said/list"
+EOF
+rm -rf "$po"
+spool_new "$po"
+sched_start "$po" "$tmp/few.cf"
+peak=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\).*/\1/p' \
+    "/proc/$sched_pid/status" 2>/dev/null)
+sched_stop
+if [ -n "$peak" ] && (ulimit -v $((peak + 700)) && "$A" -V | :) 2>/dev/null
+then
+	agent less <<EOF
+ulimit -v $((peak + 700))
+exec "\$@"
+EOF
+	"$top/t/mkspool" -c list -h 4000 -r 4000 -f 900 "$po" 1
+	put "$po" 901-1 one h user
+	VALGRIND=$tmp/bin/ta/less
+	ok 'start with little memory' sched_start "$po" "$tmp/few.cf"
+	VALGRIND=
+	ok '... none is left for a large message' wait_log 'err memory ' 30
+	ok '... others are delivered' wait_log 'complete msg=901-1' 30
+	ok '... it goes on' alive "$sched_pid"
+	is '... and the large one stays' \
+	    "$(ls "$po/transport" "$po/postman" | grep -c 900-1)" 1
+	sched_stop
+	ok 'start with more' sched_start "$po" "$tmp/few.cf"
+	ok '... and it is delivered' wait_for 60 po_empty "$po"
+	sched_stop
+	is '... to each recipient once' \
+	    "$(sort -u "$tmp/said/list" | wc -l | tr -d ' ')" 4000
+else
+	skip 'a limit of memory' 'it cannot be set, or the use not be seen'
+fi
+
 # ---- a scheduler that is not root --------------------------------------------------
 
 why=
