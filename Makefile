@@ -60,7 +60,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
+TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler mailq submit $(AGENTS)
@@ -138,6 +138,9 @@ t/torture: t/torture.o util.o
 
 t/bad: t/bad.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/bad.o util.o $(LIBS)
+
+t/swap: t/swap.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/swap.o util.o $(LIBS)
 
 t/notify: t/notify.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/notify.o util.o $(LIBS)
@@ -303,6 +306,7 @@ t/agent.o: t/agent.c util.h
 t/mkspool.o: t/mkspool.c util.h
 t/torture.o: t/torture.c util.h
 t/bad.o: t/bad.c util.h
+t/swap.o: t/swap.c util.h
 t/notify.o: t/notify.c util.h
 t/ask.o: t/ask.c util.h
 bench/waits.o: bench/waits.c util.h

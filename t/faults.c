@@ -7,13 +7,15 @@
  *
  *	FAULTS=KIND:FIRST:COUNT:ERROR	the FIRSTth call of that kind and the
  *			COUNT - 1 after it fail (0: all of them); ERROR is a
- *			name like ENOSPC, or "short": half of a write is done
+ *			name like ENOSPC, or "short": half of a write is done,
+ *			or "late": it is done a moment later, and well
  *	FAULTS=KIND:*SEED:N:ERROR	each fails with a chance of 1 to N
  *	FAULTS_IN=child	not in the process that was started but in those that
  *			it forks, until they become another program
  *	FAULTS_ONCE=FILE	only if FILE can be made: one fault in all
- *	FAULTS_LOG=FILE	gets a line "fault KIND N ERROR" for each, and at the
- *			end "count KIND N"
+ *	FAULTS_LOG=FILE	gets a line "fault KIND N ERROR SITE" for each, and at
+ *			the end "count KIND N", and "site KIND N SITE" for
+ *			each place in a program from which such a call came
  *	FAULTS_SPEED=N	the clock that only goes on goes N times as fast, and
  *			select waits a part of the time
  *
@@ -24,8 +26,8 @@
  * that switch.
  */
 #undef _FILE_OFFSET_BITS
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE 1
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1		/* dladdr */
 #endif
 #include <sys/types.h>
 #include <sys/select.h>
@@ -60,6 +62,8 @@ static const char *const names[] = {
 	"execve", "dup2", "waitpid", "memory"
 };
 
+#define LATE	(-1)
+
 static const struct {
 	const char *name;
 	int	value;
@@ -68,7 +72,8 @@ static const struct {
 	{ "EAGAIN", EAGAIN }, { "ENOMEM", ENOMEM }, { "EIO", EIO },
 	{ "EINTR", EINTR }, { "EROFS", EROFS }, { "EACCES", EACCES },
 	{ "EDQUOT", EDQUOT }, { "ENOENT", ENOENT }, { "EBADF", EBADF },
-	{ "ENOLCK", ENOLCK }, { "short", 0 }
+	{ "ENOLCK", ENOLCK }, { "short", 0 },
+	{ "late", LATE }
 };
 
 static struct {
@@ -84,6 +89,21 @@ static struct {
 	long	speed;
 	unsigned long n[NKINDS];
 } f;
+
+#define SITES		1000
+
+static struct site {
+	void	*at;
+	int	kind;
+	unsigned long n;
+} site[SITES];
+
+/* Where the function at hand was called from. */
+#ifdef __GNUC__
+#define CALLER		__builtin_return_address(0)
+#else
+#define CALLER		NULL
+#endif
 
 /* ---- the real ones ---------------------------------------------------- */
 
@@ -108,19 +128,36 @@ real_open(const char *path, int flags)
 	return real(path, flags, 0600);
 }
 
+/* "scheduler+1234" */
 static void
-note(const char *what, const char *kind, unsigned long n, const char *error)
+name_site(void *at, char *s)
+{
+	Dl_info info;
+	const char *base;
+
+	strcpy(s, "?");
+	if (at == NULL || dladdr(at, &info) == 0 || info.dli_fname == NULL)
+		return;
+	base = strrchr(info.dli_fname, '/');
+	sprintf(s, "%.60s+%lx", base == NULL ? info.dli_fname : base + 1,
+	    (unsigned long)((char *)at - (char *)info.dli_fbase));
+}
+
+static void
+note(const char *what, const char *kind, unsigned long n, const char *error,
+    void *at)
 {
 	static ssize_t (*real)(int, const void *, size_t);
 	static int (*real_close)(int);
-	char line[200];
+	char line[200], where[100];
 	int fd;
 
 	if (f.log == NULL)
 		return;
 	find(&real, "write");
 	find(&real_close, "close");
-	sprintf(line, "%s %s %lu %s\n", what, kind, n, error);
+	name_site(at, where);
+	sprintf(line, "%s %s %lu %s %s\n", what, kind, n, error, where);
 	fd = real_open(f.log, O_WRONLY | O_CREAT | O_APPEND);
 	if (fd >= 0 && real(fd, line, strlen(line)) < 0)
 		f.log = NULL;
@@ -189,9 +226,37 @@ chance(void)
 	return f.seed % f.count == 0;
 }
 
+/* Long enough for others to do something before a call that is to come. */
+static void
+be_late(void)
+{
+	struct timespec ts;
+
+	ts.tv_sec = 0;
+	ts.tv_nsec = 300000L;
+	nanosleep(&ts, NULL);
+}
+
+static void
+count_site(enum kind kind, void *at)
+{
+	struct site *s;
+
+	for (s = site; s < site + SITES && s->at != NULL; s++)
+		if (s->at == at && s->kind == (int)kind)
+			break;
+	if (at == NULL || s == site + SITES)
+		return;
+	s->at = at;
+	s->kind = (int)kind;
+	s->n++;
+}
+
+#define fails(kind)	fails_at(kind, CALLER)
+
 /* Is this call to fail?  Then errno is set. */
 static int
-fails(enum kind kind)
+fails_at(enum kind kind, void *at)
 {
 	int fd, err = errno;
 	unsigned long n;
@@ -200,6 +265,7 @@ fails(enum kind kind)
 	if (((long)getpid() != f.pid) != f.in_child)
 		return 0;
 	n = ++f.n[kind];
+	count_site(kind, at);
 	if ((int)kind != f.kind)
 		return 0;
 	if (f.seed != 0 ? !chance() : n < f.first ||
@@ -212,7 +278,12 @@ fails(enum kind kind)
 			return 0;
 		close(fd);
 	}
-	note("fault", names[kind], n, f.error);
+	if (f.err == LATE) {
+		be_late();
+		errno = err;
+		return 0;
+	}
+	note("fault", names[kind], n, f.error, at);
 	errno = f.err;
 	return 1;
 }
@@ -231,7 +302,9 @@ sum_up(void)
 		return;
 	for (i = 0; i < NKINDS; i++)
 		if (f.n[i] > 0)
-			note("count", names[i], f.n[i], "");
+			note("count", names[i], f.n[i], "-", NULL);
+	for (i = 0; i < SITES && site[i].at != NULL; i++)
+		note("site", names[site[i].kind], site[i].n, "-", site[i].at);
 }
 
 /* ---- calls that return -1 ------------------------------------------------ */
