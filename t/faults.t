@@ -63,7 +63,7 @@ cat >"$tmp/want.told" <<END
 104 u2
 END
 
-# One trial has a directory of its own, so that two can run side by side.
+# One trial has a directory of its own, so that some can run side by side.
 trial_conf() {	# dir
 	conf "$1/cf" <<END
 PARAMmailqsock none
@@ -171,6 +171,7 @@ trial() {	# dir fault [NAME=value ...]
 	if [ $code -gt 78 ] || [ $code -eq 1 ]; then
 		echo "it ended with $code"
 	elif [ $code -ne 0 ]; then
+		: >"$td/ended"
 		[ -s "$td/log" ] || echo "it ended with $code and no word"
 		grep ' ready' "$td/log" >/dev/null &&
 		    echo "it ended with $code while at work"
@@ -188,7 +189,9 @@ wrong=$(trial "$tmp/none" '')
 is 'without a fault all is delivered' "$wrong" ''
 [ -z "$wrong" ] || finish
 [ -s "$tmp/none/faults" ] || skip_all 'nothing is loaded before libc here'
-sed -n 's/^count //p' "$tmp/none/faults" >"$tmp/counts"
+sed -n 's/^count \([^ ]* [^ ]*\).*/\1/p' "$tmp/none/faults" >"$tmp/counts"
+sed -n 's/^site \([^ ]*\) [^ ]* - \(scheduler+.*\)/\1 \2/p' \
+    "$tmp/none/faults" | sort -u >"$tmp/sites"
 diag "calls: $(awk '{ printf "%s %s, ", $1, $2 }' "$tmp/counts")"
 
 errors_of() {	# kind
@@ -265,20 +268,31 @@ some() {
 	done <"$tmp/counts"
 }
 
-# Works off every second line, beginning with the first or second one.
-worker() {	# 0 or 1
+# It went on, or it ended while it started and was started again.
+outcome() {	# dir
+	if [ -f "$1/ended" ]; then
+		echo ended
+	else
+		echo on
+	fi
+}
+
+# Works off every fourth line, beginning with this one.
+worker() {	# 0 to 3
 	w=$tmp/w$1
 	line=0
 	while read -r fault where; do
 		line=$((line + 1))
-		[ $((line % 2)) -eq "$1" ] || continue
+		[ $((line % 4)) -eq "$1" ] || continue
 		if [ -z "$where" ]; then
 			trial "$w" "$fault"
 		else
 			trial "$w" "$fault" FAULTS_IN=child FAULTS_ONCE="$w/once"
 		fi >"$w.wrong"
 		hit=$(grep -c '^fault' "$w/faults" 2>/dev/null)
-		echo "$fault $where: ${hit:-0}" >>"$w.done"
+		echo "$fault $where $(outcome "$w"): ${hit:-0}" >>"$w.done"
+		sed -n 's/^fault \([^ ]*\) [^ ]* [^ ]* \(scheduler+.*\)/\1 \2/p' \
+		    "$w/faults" 2>/dev/null >>"$w.sites"
 		[ -s "$w.wrong" ] || continue
 		sed "s/^/$fault $where: /" "$w.wrong"
 		[ -z "${KEEP:-}" ] || cp "$w/log" \
@@ -305,13 +319,37 @@ all)
 	done ;;
 esac >"$tmp/todo"
 
-worker 0 >"$tmp/wrong.0" &
-other=$!
-worker 1 >"$tmp/wrong.1"
-wait $other
-cat "$tmp/w0.done" "$tmp/w1.done" >"$tmp/done" 2>/dev/null
+# Most of a trial is waiting.
+workers=
+for i in 0 1 2 3; do
+	worker $i >"$tmp/wrong.$i" &
+	workers="$workers $!"
+done
+wait $workers
+cat "$tmp"/w?.done >"$tmp/done" 2>/dev/null
 diag "$(wc -l <"$tmp/done") trials, in $(grep -vc ': 0$' "$tmp/done") of them" \
     "a call failed, $(awk '{ n += $NF } END { print n }' "$tmp/done") in all"
+sort -u "$tmp"/w?.sites 2>/dev/null >"$tmp/hit"
+diag "places in the program from which calls came: $(wc -l <"$tmp/sites")," \
+    "... from which one failed: $(comm -12 "$tmp/sites" "$tmp/hit" |
+    wc -l)," "and $(comm -13 "$tmp/sites" "$tmp/hit" | wc -l) seen only then"
+# KIND: calls and places without a fault; trials, calls that failed, and how
+# often it ended at the start with a reason.
+table() {
+	awk '
+	FILENAME == ARGV[1] { calls[$1] = $2; next }
+	FILENAME == ARGV[2] { places[$1]++; next }
+	FILENAME == ARGV[3] { hit[$1]++; next }
+	{ kind = $1; sub(/:.*/, "", kind); trials[kind]++
+	failed[kind] += $NF; ended[kind] += / ended: / }
+	END { for (k in trials)
+		printf "%-10s %4d calls %3d places; %4d trials, %5d calls " \
+		    "failed at %3d places, %3d ended at the start\n", k, \
+		    calls[k], places[k], trials[k], failed[k], hit[k], \
+		    ended[k] }' \
+	    "$tmp/counts" "$tmp/sites" "$tmp/hit" "$tmp/done" | sort
+}
+[ -z "${FAULTS:-}" ] || diag "$(table)"
 is 'under each fault nothing is lost and nothing is done twice' \
-    "$(cat "$tmp/wrong.0" "$tmp/wrong.1")" ''
+    "$(cat "$tmp"/wrong.?)" ''
 finish
