@@ -185,6 +185,12 @@ nt_open(struct notary *n, const char *name)
 	line_start(&n->w.l, n->fd, 0);
 	while (next_line(&n->c) && n->c.l.line[0] != 'r')
 		see_head(n);
+	if (n->c.l.error != 0) {	/* nt_rewind forgets that */
+		errno = n->c.l.error;
+		close(n->fd);
+		n->fd = -1;
+		return -1;
+	}
 	nt_rewind(n);
 	return 0;
 }

@@ -282,7 +282,9 @@ absolute(const char *path)
 {
 	if (path == NULL)
 		return NULL;
-	return *path == '/' ? mem_dup(path) : within(opt.cwd, path);
+	if (*path != '/')
+		return within(opt.cwd, path);
+	return strcpy(mem_must(strlen(path) + 1), path);
 }
 
 /* The option's value, else the environment's, else the file's, else ours. */

@@ -12,6 +12,8 @@
  *	FAULTS=KIND:*SEED:N:ERROR	each fails with a chance of 1 to N
  *	FAULTS_IN=child	not in the process that was started but in those that
  *			it forks, until they become another program
+ *	FAULTS_FROM=N:NAME	calls are counted from the Nth time on that a
+ *			file was opened whose name ends so
  *	FAULTS_ONCE=FILE	only if FILE can be made: one fault in all
  *	FAULTS_LOG=FILE	gets a line "fault KIND N ERROR SITE" for each, and at
  *			the end "count KIND N", and "site KIND N SITE" for
@@ -86,6 +88,8 @@ static struct {
 	const char *error;
 	int	in_child;
 	const char *once, *log;
+	const char *from;	/* or NULL: from the start */
+	unsigned long opened, armed_at, base;
 	long	speed;
 	unsigned long n[NKINDS];
 } f;
@@ -210,6 +214,9 @@ set_up(void)
 	f.pid = (long)getpid();
 	f.log = getenv("FAULTS_LOG");
 	f.once = getenv("FAULTS_ONCE");
+	s = getenv("FAULTS_FROM");
+	f.armed_at = s == NULL ? 0 : strtoul(s, NULL, 10);
+	f.from = s == NULL ? NULL : strchr(s, ':') + 1;
 	s = getenv("FAULTS_SPEED");
 	f.speed = s == NULL ? 1 : atol(s);
 	s = getenv("FAULTS_IN");
@@ -252,6 +259,20 @@ count_site(enum kind kind, void *at)
 	s->n++;
 }
 
+/* A file was opened. */
+static void
+opened(const char *path)
+{
+	size_t len = strlen(path), end;
+
+	if (f.from == NULL || f.kind < 0 || (long)getpid() != f.pid)
+		return;
+	end = strlen(f.from);
+	if (len >= end && strcmp(path + len - end, f.from) == 0 &&
+	    ++f.opened == f.armed_at)
+		f.base = f.n[f.kind];
+}
+
 #define fails(kind)	fails_at(kind, CALLER)
 
 /* Is this call to fail?  Then errno is set. */
@@ -266,8 +287,9 @@ fails_at(enum kind kind, void *at)
 		return 0;
 	n = ++f.n[kind];
 	count_site(kind, at);
-	if ((int)kind != f.kind)
+	if ((int)kind != f.kind || f.opened < f.armed_at)
 		return 0;
+	n -= f.base;
 	if (f.seed != 0 ? !chance() : n < f.first ||
 	    (f.count > 0 && n >= f.first + f.count))
 		return 0;
@@ -371,7 +393,12 @@ WRAP(K_WAITPID, int, waitpid, (int pid, int *status, int how),
 		mode = flags & O_CREAT ? va_arg(ap, int) : 0;		\
 		va_end(ap);						\
 		find(&real, #name);					\
-		return fails(K_OPEN) ? -1 : real(path, flags, mode);	\
+		if (fails(K_OPEN))					\
+			return -1;					\
+		mode = real(path, flags, mode);				\
+		if (mode >= 0)						\
+			opened(path);					\
+		return mode;						\
 	}
 
 #define WRAP_FCNTL(name)						\

@@ -15,6 +15,8 @@
 #					with each error: some 20 minutes
 #	FAULTS='write fork' ...		those of some kinds
 #	FAULTS=write:17:1:EIO		this one, its log kept in $KEEP
+#	FAULTS='read:1:1:EIO 3:102-1'	... counted from the third time on that
+#					a file of that name was opened
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent
@@ -257,6 +259,22 @@ by_chance() {	# seed
 	done
 }
 
+# The first look into a control file, each time that it is opened: to take it
+# in, to mark a recipient, to tell of it.
+looks() {
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		echo "read:1:1:EIO $i:102-1"
+	done
+	echo "lseek:1:1:EIO 8:102-1"
+}
+
+# No memory while options are read: what is missing shows later, when it is used.
+beginnings() {
+	for i in 1 2 3 4 5 6; do
+		echo "memory:$i:1:ENOMEM"
+	done
+}
+
 # One site of each kind, each with the next of its errors.
 some() {
 	n=0
@@ -286,8 +304,10 @@ worker() {	# 0 to 3
 		[ $((line % 4)) -eq "$1" ] || continue
 		if [ -z "$where" ]; then
 			trial "$w" "$fault"
-		else
+		elif [ "$where" = child ]; then
 			trial "$w" "$fault" FAULTS_IN=child FAULTS_ONCE="$w/once"
+		else
+			trial "$w" "$fault" FAULTS_FROM="$where"
 		fi >"$w.wrong"
 		hit=$(grep -c '^fault' "$w/faults" 2>/dev/null)
 		echo "$fault $where $(outcome "$w"): ${hit:-0}" >>"$w.done"
@@ -303,11 +323,14 @@ worker() {	# 0 to 3
 case ${FAULTS:-} in
 '')
 	some
+	looks
+	beginnings
 	by_chance 1 ;;
 *:*)
 	echo "$FAULTS" ;;
 all)
 	others
+	looks
 	by_chance 2
 	by_chance 3
 	while read -r kind total; do
