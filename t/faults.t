@@ -4,8 +4,8 @@
 #
 # t/faults.c, loaded before libc, has one call fail.  Under each fault a
 # scheduler gets the same mail: delivered, refused, put off, expired, broken,
-# with a T line; it moves it into hash directories, is asked for dumps and told
-# to reload.
+# with a T line; it moves it into hash directories, is asked for dumps, told
+# to hold some and to reload, and keeps what it learns of destinations.
 # It may end while it starts, with a reason and a code; then it is started
 # again without a fault.  At the end every recipient was delivered once, the
 # sender was told of what failed, what cannot be used lies in postman/, and
@@ -47,6 +47,9 @@ printf 'i 109-1\no 0\nl x\ns local - s 0\nr+          test a h 0\nm\n\n' |
 : >"$master/public/v_1"
 printf 'not a control file\n' | put_raw "$master" 110-1
 
+mkdir "$tmp/forms"
+printf 'HDR Subject: %%s\n\nOf your message:\n' >"$tmp/forms/delivery"
+
 cat >"$tmp/want" <<END
 101-1 a.host
 101-1 a.host
@@ -69,6 +72,8 @@ END
 trial_conf() {	# dir
 	conf "$1/cf" <<END
 PARAMmailqsock none
+PARAMdestdb=$1/known
+PARAMrouternotify=$1/router
 */*	interval=1s retries="1" expiry=1d
 test/*	command="$A -c test -o $1/out"
 back/*	command="$A -c back -f $1/out -o $1/out"
@@ -148,13 +153,18 @@ attempt() {	# dir [NAME=value ...]
 			MAILSHARE=$tmp "$top/mailq" -P "$dir/po" -t \
 			    >"$dir/mailq" 2>&1 </dev/null &
 			mq=$!
+			for order in 'hold none/*' 'flush 999-1'; do
+				"$top/t/ask" order "$dir/po" ${order% *} \
+				    "${order#* }" >"$dir/ask" 2>&1 </dev/null &
+				mq="$mq $!"
+			done
 		fi
 		sleep $lib_nap
 	done
-	[ -z "$mq" ] || kill "$mq" 2>/dev/null
+	[ -z "$mq" ] || kill $mq 2>/dev/null
 	kill "$pid" 2>/dev/null
 	join
-	[ -z "$mq" ] || wait "$mq"
+	[ -z "$mq" ] || wait $mq
 }
 
 # Prints what is wrong, if anything.
