@@ -149,7 +149,7 @@ inspect_more(void)
 	sigprocmask(SIG_BLOCK, NULL, &set);
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "umask %ld\ncore %ld\nothers", (long)mask,
-	    rl.rlim_cur == RLIM_INFINITY ? -1L : (long)rl.rlim_cur);
+	    (long)rl.rlim_cur);
 	for (i = 0; i < n; i++)
 		text_add(&t, " %ld", (long)group[i]);
 	text_add(&t, "\nsignals");

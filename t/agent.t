@@ -90,7 +90,10 @@ ok 'a relative command is in MAILBIN/ta' \
 ok 'an agent with nothing to do is told so' \
     wait_for 10 grep '^<#idle$' "$tmp/chan.log"
 
-ok 'nice' wait_for 10 grep '^nice 5$' "$tmp/pub/nice"
+# The tests may run at a niceness of their own.
+nice=$(nice 2>/dev/null) || nice=0
+nice=$((nice < 15 ? nice + 5 : 19))
+ok 'nice' wait_for 10 grep "^nice $nice\$" "$tmp/pub/nice"
 if without NO_INITGROUPS; then
 	like 'user and group' "$(tr '\n' ' ' <"$tmp/pub/nice")" \
 	    "uid $(id -u | sed s/^0$/65534/) gid"
