@@ -222,7 +222,8 @@ $rcpt no/body 0
 $head
 END_
 mkfifo "$tmp/fifo"
-printf '40-1\t-\n' | agent >"$tmp/fifo" &
+# In a shell of its own: a child that ends may interrupt our open of the pipe.
+(printf '40-1\t-\n' | agent >"$tmp/fifo") &
 while read -r line; do
 	case $line in
 	40/*) grep -c '^d .*5.1.1' "$po/transport/40-1" ;;
