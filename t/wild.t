@@ -36,7 +36,10 @@ done_by() {	# recipients
 
 for want in 200 400 600; do
 	sched_start "$po" "$tmp/cf" -HH -R 200
-	[ $want -ne 400 ] || { sleep 1; kill -HUP $sched_pid; }
+	[ $want -ne 400 ] || {
+		wait_for 40 done_by 300
+		kill -HUP $sched_pid
+	}
 	wait_for 40 done_by $want
 	[ $want -ne 600 ] || ok 'all is delivered' wait_for 120 po_empty "$po"
 	sched_stop
