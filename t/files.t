@@ -183,7 +183,8 @@ cp -R "$tmp/victims" "$tmp/same.victims"
 # Where a library can be loaded before libc, each file is opened a moment after
 # it was looked at.
 if ! without NO_MONOTONIC && ${CC:-cc} -shared -fPIC -o "$tmp/faults.so" \
-    "$top/t/faults.c" -ldl >/dev/null 2>&1; then
+    "$top/t/faults.c" -ldl >/dev/null 2>&1 &&
+    LD_PRELOAD="$tmp/faults.so" "$SCHEDULER" -V >/dev/null 2>&1; then
 	VALGRIND="env LD_PRELOAD=$tmp/faults.so FAULTS=open:1:0:late"
 fi
 ok 'start' sched_start "$po" "$tmp/cf"
