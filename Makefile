@@ -58,7 +58,7 @@ LOGDIR = /var/log
 
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"' -DMAILQNAME='"$(MAILQNAME)"'
 
-OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o message.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
 TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
 BENCHES = bench/waits bench/limit bench/noop bench/floor
@@ -122,7 +122,7 @@ t/invec: t/invec.o turn.o util.o
 t/fbtest: t/fbtest.o feedback.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/fbtest.o feedback.o util.o $(LIBS)
 
-ORDVEC = t/ordvec.o thread.o ring.o dest.o order.o held.o cf.o value.o feedback.o retry.o command.o pattern.o util.o
+ORDVEC = t/ordvec.o thread.o ring.o dest.o order.o message.o held.o cf.o value.o feedback.o retry.o command.o pattern.o util.o
 
 t/ordvec: $(ORDVEC)
 	$(CC) $(LDFLAGS) -o $@ $(ORDVEC) $(LIBS)
@@ -162,7 +162,7 @@ t/dnssmtp: $(SMTP) t/dns.o
 # REPLAY= and a compiler that has a fuzzer, by t/fuzz/run.  LOWER is what is
 # below intake.o in OBJS.
 REPLAY = t/fuzz/replay.o
-LOWER = turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
+LOWER = turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o message.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
 FUZZ = t/fuzz/common.o $(REPLAY)
 
 t/fuzz/cf: t/fuzz/cf.o $(FUZZ) $(LOWER)
@@ -255,6 +255,7 @@ report.o: report.c scheduler.h modules.h line.h util.h
 thread.o: thread.c scheduler.h modules.h line.h util.h
 ring.o: ring.c scheduler.h modules.h line.h util.h
 order.o: order.c scheduler.h modules.h line.h util.h
+message.o: message.c scheduler.h modules.h line.h util.h
 dest.o: dest.c scheduler.h modules.h line.h util.h
 notice.o: notice.c scheduler.h modules.h line.h util.h
 bounce.o: bounce.c scheduler.h modules.h form.h post.h line.h util.h

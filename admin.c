@@ -86,7 +86,7 @@ each_vertex(struct request *r, void (*act)(struct request *, struct vertex *))
 			m = OWNER(struct message, link, l);
 			if (r->msg != NULL && r->msg != m)
 				continue;
-			for (v = m->v; v != NULL; v = v->mnext)
+			for (v = msg_first(m); v != NULL; v = msg_next(v))
 				if (v->state != V_DONE &&
 				    matches(r, v->thread))
 					act(r, v);
@@ -298,7 +298,7 @@ doom_rest(struct request *r, enum doom how)
 	if (r->msg == NULL)
 		return;
 	q_doom_rest(r->msg, how);
-	r->soon += r->msg->unread + r->msg->passed;
+	r->soon += msg_unread(r->msg) + msg_passed(r->msg);
 }
 
 static void

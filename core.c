@@ -44,10 +44,12 @@
  * is called back when that comes.  Else a channel on hold would fill core, and
  * keep all other mail out.
  *
- * Costs.  The heap of who could go holds estimates, each at least as far as
- * the truth; the first of them is looked at, and goes or finds its right
- * place.  What cannot go is put behind all that might, to be looked at again
- * in turn.  So O(log n), and O(vertices) of those that are looked at.
+ * Costs.  The heap of who could go holds those that were put off once, with
+ * estimates, each at least as far as the truth; the first of them is looked
+ * at, and goes, finds its right place, or leaves the heap when it cannot go.
+ * The others, and what has left the heap, are looked at in turn by a walk over
+ * all messages, a few at a time.  So O(log n), and O(vertices) of those that
+ * are looked at.
  */
 #include "scheduler.h"
 
@@ -59,7 +61,8 @@
 #define LOOK_AGAIN	5	/* seconds until one partly read is seen to */
 #define DISK_AGAIN	60	/* ... a disk that refused is tried again */
 #define TRIES		100	/* messages looked at to find one to go */
-#define SUNK_TRIES	10	/* ... that could not go the last time */
+#define LOOKS		10	/* ... of those that nothing is known of, in */
+#define BUCKETS		1000	/* so many buckets of the hash table */
 
 /* ---- recipients ------------------------------------------------------ */
 
@@ -78,7 +81,7 @@ static unsigned
 own_share(const struct message *m)
 {
 	return (unsigned)q.config->rcptminimum +
-	    (m == NULL ? 0 : m->part->extra);
+	    (m == NULL ? 0 : m->more->part->extra);
 }
 
 unsigned
@@ -93,32 +96,33 @@ core_room(const struct message *m)
 
 /* One that has preempted another gets its share of the extra ones. */
 static void
-take_extra(struct message *m)
+take_extra(struct part *p)
 {
 	unsigned all = (unsigned)q.config->rcptextra;
 
-	if (!m->preempts || m->part->extra > 0 || q.extra >= all)
+	if (!p->msg->preempts || p->extra > 0 || q.extra >= all)
 		return;
-	m->part->extra = (all - q.extra + 1) / 2;
-	q.extra += m->part->extra;
+	p->extra = (all - q.extra + 1) / 2;
+	q.extra += p->extra;
 }
 
 /* How many recipients of the message are to be read now; first: it is the
  * oldest of those with some unread. */
 static unsigned
-wanted(struct message *m, int first)
+wanted(struct part *p, int first)
 {
+	const struct message *m = p->msg;
 	unsigned pool = pool_room(), own, part = PART, n;
 	unsigned half = ((unsigned)q.config->recipients + 1) / 2;
 
-	take_extra(m);
+	take_extra(p);
 	own = own_share(m);
 	if (part > half && half > 0)
 		part = half;
 	if (part < m->rcpts / 4)
 		part = m->rcpts / 4;	/* core is gone through for it, too */
 	n = own > m->rcpts && m->rcpts <= own / 2 ? own - m->rcpts : 0;
-	if (first && (pool >= part || pool >= m->unread) && pool > n)
+	if (first && (pool >= part || pool >= p->unread) && pool > n)
 		n = pool;
 	return n < READ_MOST ? n : READ_MOST;
 }
@@ -155,69 +159,71 @@ try_at(const struct vertex *v, int *blocked)
 
 /* Jobs that wait for their next try leave core. */
 static void
-pass(struct message *m)
+pass(struct part *p)
 {
 	struct vertex *v;
 	int blocked = 0;
 	double at;
 
-	for (v = m->v; v != NULL; v = v->mnext) {
+	for (v = msg_first(p->msg); v != NULL; v = msg_next(v)) {
 		at = v->state == V_DONE ? 0 : try_at(v, &blocked);
 		if (at == 0)
 			continue;
-		if (m->passed == 0 || (long)at < m->part->again)
-			m->part->again = (long)at;
-		m->passed += v->left;
-		m->part->blocked |= (unsigned char)blocked;
+		if (p->passed == 0 || (long)at < p->again)
+			p->again = (long)at;
+		p->passed += v->left;
+		p->blocked |= (unsigned char)blocked;
 		q_done(v);
 	}
 }
 
 /* All was read once, some of it was passed. */
 static void
-next_lap(struct message *m)
+next_lap(struct part *p)
 {
-	if (m->left > 0 && (double)m->part->again <= now.mono)
-		pass(m);
+	struct message *m = p->msg;
+
+	if (m->left > 0 && (double)p->again <= now.mono)
+		pass(p);
 	if (m->left > 0)
 		return;
-	if ((double)m->part->again > now.mono) {
-		heap_set(&q.look, &m->part->look, (double)m->part->again);
-		heap_set(&q.far, &m->far, -(double)m->part->again);
+	if ((double)p->again > now.mono) {
+		heap_set(&q.look, &p->look, (double)p->again);
+		heap_set(&q.far, &m->more->far, -(double)p->again);
 		return;
 	}
-	m->part->next = 0;
-	q_unread(m, m->passed);
-	m->passed = 0;
-	m->part->blocked = 0;
+	p->next = 0;
+	q_unread(p, p->passed);
+	p->passed = 0;
+	p->blocked = 0;
 }
 
 /* Nothing of it may be read now. */
 static int
-rests(const struct message *m)
+rests(const struct part *p)
 {
-	return (m->held && m->doom == DOOM_NONE) ||
-	    (double)m->part->later > now.mono;
+	return (p->msg->held && p->msg->doom == DOOM_NONE) ||
+	    (double)p->later > now.mono;
 }
 
 /* The message is seen to: how many of its recipients are to be read. */
 static unsigned
-see_to(struct message *m)
+see_to(struct part *p)
 {
 	unsigned n;
 
-	heap_set(&q.look, &m->part->look, now.mono + LOOK_AGAIN);
-	if (rests(m))
+	heap_set(&q.look, &p->look, now.mono + LOOK_AGAIN);
+	if (rests(p))
 		return 0;
-	if (m->unread == 0)
-		next_lap(m);
-	if (m->unread == 0)
+	if (p->unread == 0)
+		next_lap(p);
+	if (p->unread == 0)
 		return 0;
-	n = wanted(m, m == q.partial);
-	if (n == 0 && (m->left < PART || m->part->walked != (long)now.mono)) {
-		m->part->walked = (long)now.mono;
-		pass(m);
-		n = wanted(m, m == q.partial);
+	n = wanted(p, p == q.partial);
+	if (n == 0 && (p->msg->left < PART || p->walked != (long)now.mono)) {
+		p->walked = (long)now.mono;
+		pass(p);
+		n = wanted(p, p == q.partial);
 	}
 	return n;
 }
@@ -225,23 +231,23 @@ see_to(struct message *m)
 struct message *
 core_next(unsigned *most)
 {
-	struct message *m;
+	struct part *p;
 	struct timer *t;
 	int i;
 
 	for (i = 0; i < TRIES && q.partial != NULL && rests(q.partial); i++)
 		q_rotate();
-	m = q.partial;
-	if (m != NULL && !rests(m) && (*most = wanted(m, 1)) > 0)
-		return m;
+	p = q.partial;
+	if (p != NULL && !rests(p) && (*most = wanted(p, 1)) > 0)
+		return p->msg;
 	for (i = 0; i < TRIES; i++) {
 		t = heap_first(&q.look);
-		if (t == NULL || t->when > now.mono)
+		if (t == NULL || heap_when(&q.look, t) > now.mono)
 			return NULL;
-		m = OWNER(struct part, look, t)->msg;
-		*most = see_to(m);
+		p = OWNER(struct part, look, t);
+		*most = see_to(p);
 		if (*most > 0)
-			return m;
+			return p->msg;
 	}
 	return NULL;
 }
@@ -249,18 +255,19 @@ core_next(unsigned *most)
 void
 core_later(struct message *m, int seconds)
 {
-	m->part->later = (long)now.mono + seconds;
-	heap_set(&q.look, &m->part->look, (double)m->part->later);
+	struct part *p = m->more->part;
+
+	p->later = (long)now.mono + seconds;
+	heap_set(&q.look, &p->look, (double)p->later);
 }
 
 double
 core_wait(void)
 {
 	struct timer *t = heap_first(&q.look);
+	double when = t == NULL ? now.mono + 3600 : heap_when(&q.look, t);
 
-	if (t == NULL)
-		return 3600;
-	return t->when > now.mono ? t->when - now.mono : 0;
+	return when > now.mono ? when - now.mono : 0;
 }
 
 /* ---- messages that come and go --------------------------------------- */
@@ -284,18 +291,20 @@ is_far(const struct vertex *v, double at)
 static double
 next_try(const struct message *m, int *blocked)
 {
+	const struct part *p = msg_part(m);
+	unsigned passed = msg_passed(m);
 	double at, first = 0;
 	const struct vertex *v;
 
-	if (m->unread > 0 || m->held || m->doom != DOOM_NONE || m->swept ||
+	if (msg_unread(m) > 0 || m->held || m->doom != DOOM_NONE || m->swept ||
 	    notice_pending(m))
 		return 0;
-	*blocked = m->part != NULL && m->part->blocked;
-	if (m->passed > 0)
-		first = (double)m->part->again;
-	if (m->passed > 0 && first < now.mono + NEAR)
+	*blocked = p != NULL && p->blocked;
+	if (passed > 0)
+		first = (double)p->again;
+	if (passed > 0 && first < now.mono + NEAR)
 		return 0;
-	for (v = m->v; v != NULL; v = v->mnext) {
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_DONE)
 			continue;
 		at = try_at(v, blocked);
@@ -317,17 +326,18 @@ put_off(struct message *m, double at, int blocked)
 	    spool_put_off(m->name, wait, blocked) < 0)
 		return -1;
 	log_info("put-off msg=%s for=%ld rcpts=%u msgs=%u", m->name, wait,
-	    m->rcpts + m->passed, q.nmessages);
+	    m->rcpts + msg_passed(m), q.nmessages);
 	q_forget(m);
 	q.put_off++;
 	return 0;
 }
 
-/* Looks at the first of those that might go: 1 it went, 0 it did not, -1 the
- * disk would not have it. */
+/* Looks at one that might go: 1 it went, 0 it did not, -1 the disk would not
+ * have it.  In the heap it finds its right place, or leaves that. */
 static int
-try_first(struct message *m)
+try_one(struct message *m)
 {
+	struct timer *t = m->more == NULL ? NULL : &m->more->far;
 	int blocked = 0;
 	double at = next_try(m, &blocked);
 
@@ -336,59 +346,79 @@ try_first(struct message *m)
 		q_forget(m);
 		return 1;
 	}
-	if (at == 0) {
-		heap_set(&q.far, &m->far, (double)++q.sunk);
+	if (at != 0 && t != NULL && t->pos != 0 &&
+	    -heap_when(&q.far, t) > at + 1) {
+		heap_set(&q.far, t, -at);
 		return 0;
 	}
-	if (m->far.when < 0 && -m->far.when > at + 1) {
-		heap_set(&q.far, &m->far, -at);
-		return 0;
-	}
-	if (put_off(m, at, blocked) == 0)
+	if (at != 0 && put_off(m, at, blocked) == 0)
 		return 1;
-	heap_set(&q.far, &m->far, (double)++q.sunk);
-	return -1;
+	if (t != NULL)
+		heap_del(&q.far, t);
+	return at != 0 ? -1 : 0;
+}
+
+/* Goes on with the walk over all messages, and looks at some that are not in
+ * the heap: as try_one. */
+static int
+try_others(void)
+{
+	static unsigned bucket;
+	int i, looked = 0, came;
+	struct message *m;
+	struct hlink *l;
+
+	for (i = 0; i < BUCKETS && looked < LOOKS; i++) {
+		bucket = (bucket + 1) % q.messages.size;
+		for (l = q.messages.v[bucket]; l != NULL; l = l->next) {
+			m = OWNER(struct message, link, l);
+			if (m->more != NULL && m->more->far.pos != 0)
+				continue;
+			looked++;
+			if ((came = try_one(m)) != 0)
+				return came;
+		}
+	}
+	return 0;
 }
 
 int
 core_make_room(void)
 {
 	static double refused = -DISK_AGAIN;	/* mono */
-	int i, came, sunk = 0;
+	int i, came = 0;
 	struct timer *t;
 
 	if (now.wall < SANE_WALL || now.mono < refused + DISK_AGAIN)
 		return 0;
-	for (i = 0; i < TRIES && sunk < SUNK_TRIES; i++) {
+	for (i = 0; i < TRIES && came == 0; i++) {
 		t = heap_first(&q.far);
 		if (t == NULL)
-			return 0;
-		sunk += t->when > 0;
-		came = try_first(OWNER(struct message, far, t));
-		if (came > 0)
-			return 1;
-		if (came < 0) {
-			refused = now.mono;
-			return 0;
-		}
+			break;
+		came = try_one(OWNER(struct more, far, t)->msg);
 	}
-	return 0;
+	if (came == 0)
+		came = try_others();
+	if (came < 0)
+		refused = now.mono;
+	return came > 0;
 }
 
 void
 core_recall(int all)
 {
-	struct message *m;
+	struct part *p;
 	struct hlink *l;
 	unsigned i;
 
 	spool_recall(all);
 	for (i = 0; q.look.n > 0 && i < q.messages.size; i++)
 		for (l = q.messages.v[i]; l != NULL; l = l->next) {
-			m = OWNER(struct message, link, l);
-			if (m->passed == 0 || !(all || m->part->blocked))
+			p = msg_part(OWNER(struct message, link, l));
+			if (p == NULL || p->passed == 0 ||
+			    !(all || p->blocked))
 				continue;
-			m->part->again = (long)now.mono;
-			heap_set(&q.look, &m->part->look, 0);
+			p->again = (long)now.mono;
+			heap_set(&q.look, &p->look, 0);
 		}
 }

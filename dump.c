@@ -228,8 +228,8 @@ by_number(const void *a, const void *b)
 	const struct vertex *w = *(const struct vertex *const *)b;
 	int c;
 
-	if (v->msg->num != w->msg->num)
-		return v->msg->num < w->msg->num ? -1 : 1;
+	if (v->msg->link.hash != w->msg->link.hash)
+		return v->msg->link.hash < w->msg->link.hash ? -1 : 1;
 	c = strcmp(channel_of(v), channel_of(w));
 	return c != 0 ? c : strcmp(v->thread->host, w->thread->host);
 }
@@ -271,7 +271,7 @@ collect(void)
 	for (i = 0; i < q.messages.size; i++)
 		for (l = q.messages.v[i]; l != NULL; l = l->next) {
 			m = OWNER(struct message, link, l);
-			for (v = m->v; v != NULL; v = v->mnext)
+			for (v = msg_first(m); v != NULL; v = msg_next(v))
 				if (v->state != V_DONE)
 					rows.v[rows.n++] = v;
 		}
@@ -493,8 +493,9 @@ emit_thread(const struct thread *t, const struct sum *s)
 		emit_agents(t, "OF", "", one_overfed);
 		emit_agents(t, "S", "", one_state);
 		emit(" UF=%u", th_nready(t));
-	} else if (t->wake.pos != 0 && t->wake.when > now.mono) {
-		emit(" W=%lds", from_now(t->wake.when));
+	} else if (t->wake.pos != 0 &&
+	    heap_when(&q.wake, &t->wake) > now.mono) {
+		emit(" W=%lds", from_now(heap_when(&q.wake, &t->wake)));
 	} else if (r->pending != NULL) {
 		emit(" pend=%s", zmailer_limit(r));
 	}

@@ -104,7 +104,7 @@ skip_over(char *name)
 	struct timer *t = heap_first(&skip_ends);
 	struct skip *s;
 
-	if (t == NULL || t->when > now.mono)
+	if (t == NULL || heap_when(&skip_ends, t) > now.mono)
 		return 0;
 	s = OWNER(struct skip, until, t);
 	strcpy(name, s->name);
@@ -277,7 +277,7 @@ build_known(const struct message *m)
 {
 	struct vertex *v;
 
-	for (v = m->v; v != NULL; v = v->mnext)
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE && build_group(v->thread, v) < 0)
 			return -1;
 	build.known = build.ng;
@@ -313,13 +313,13 @@ build_commit(struct message *m)
 
 	for (g = build.g; g < end && !bad; g++)
 		if (g->vertex != NULL)
-			bad = g->n > 0 && q_widen(g->vertex, g->n) < 0;
+			bad = g->n > 0 && msg_widen(g->vertex, g->n) < 0;
 		else
-			bad = (g->vertex = q_vertex(m, g->thread, g->n)) ==
+			bad = (g->vertex = msg_vertex(m, g->thread, g->n)) ==
 			    NULL;
 	for (g = build.g + build.known; g < end && bad; g++)
 		if (g->vertex != NULL)
-			q_vertex_free(g->vertex);
+			msg_vertex_free(g->vertex);
 	if (bad)
 		return -1;
 	for (i = 0; i < build.nr; i++) {
@@ -359,39 +359,37 @@ age_of(long stamp)
 
 /* What is needed for one that is not read whole: 0 or -1. */
 static int
-make_part(struct message *m)
+make_part(struct message *m, const struct ctl *c)
 {
-	m->part = mem_get(sizeof(*m->part));
-	if (m->part == NULL)
+	if (msg_make_part(m) < 0)
 		return -1;
-	m->part->msg = m;
-	m->part->next = build.next;
+	m->more->part->next = build.next;
+	m->more->part->unread = build.rest;
+	m->more->part->format = (unsigned char)c->format;
 	return 0;
 }
 
 /* The message of the file at hand, which has no vertex yet; or NULL. */
 static struct message *
-make_message(const struct ctl *c, const struct stat *st, unsigned long num)
+make_message(const struct ctl *c, const struct stat *st)
 {
 	struct message *m = mem_get(offsetof(struct message, name) +
 	    strlen(c->name) + 1);
 
-	if (m == NULL || (build.rest > 0 && make_part(m) < 0)) {
-		free(m);
+	if (m == NULL || (build.rest > 0 && make_part(m, c) < 0)) {
+		if (m != NULL)
+			msg_free(m);
 		return NULL;
 	}
 	strcpy(m->name, c->name);
-	m->num = num;
 	m->nr = build.nr + build.rest;
-	m->unread = build.rest;
-	m->format = (unsigned char)c->format;
 	m->loaded = ++q.events;
 	m->born = (int)((long)now.mono - age_of((long)st->st_mtime));
 	m->queued = (int)((long)now.mono - age_of(c->ctime));
 	m->failed = c->nfailed > 0;
 	m->news = c->ndiag > 0;
 	m->tell = m->failed || m->news;
-	m->verbose = (unsigned char)c->has_verbose;
+	m->verbose = c->has_verbose != 0;
 	return m;
 }
 
@@ -412,21 +410,18 @@ static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 static int
 deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 {
-	struct message *m = make_message(c, st, num);
+	struct message *m = make_message(c, st);
 
 	if (m == NULL)
 		return -1;
-	m->old = (unsigned char)old;
-	if (build_commit(m) < 0 || q_add(m) < 0) {
-		while (m->v != NULL)
-			q_vertex_free(m->v);
-		free(m->part);
-		free(m);
+	m->old = old != 0;
+	if (build_commit(m) < 0 || q_add(m, num) < 0) {
+		msg_free(m);
 		return -1;
 	}
 	build_start(m);
 	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld", m->name,
-	    m->nr, build.ng, m->unread, (long)now.mono - m->born);
+	    m->nr, build.ng, build.rest, (long)now.mono - m->born);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
 	text_fmt(replaces, sizeof(replaces), "%s", c->obsoletes);
@@ -602,12 +597,13 @@ static void
 load_more(struct message *m, unsigned most)
 {
 	static struct ctl c;
+	struct part *p = m->more->part;
 	int more = -1;
 
 	build_begin(most);
-	build.next = m->part->next;
+	build.next = p->next;
 	if (build_known(m) == 0 &&
-	    ctl_resume(&c, m->name, m->part->next, m->format) == 0)
+	    ctl_resume(&c, m->name, p->next, p->format) == 0)
 		more = read_on(&c);
 	ctl_close(&c);
 	if (more >= 0 && build_commit(m) < 0)
@@ -615,20 +611,20 @@ load_more(struct message *m, unsigned most)
 	if (more < 0 && spool_gone(m->name)) {
 		q_drop(m, "its control file was taken away");
 	} else if (more < 0) {
-		log_err("load-more msg=%s off=%lu %s; later", m->name, m->part->next,
+		log_err("load-more msg=%s off=%lu %s; later", m->name, p->next,
 		    c.why != NULL ? c.why : "it cannot be read now");
 		core_later(m, AGAIN);
 	} else {
 		see_ended(m, &c);
-		m->part->next = build.next;
+		p->next = build.next;
 		build_start(m);
 		log_debug("load-more msg=%s rcpts=%u hosts=%u next=%lu",
-		    m->name, build.nr, build.ng - build.known, m->part->next);
+		    m->name, build.nr, build.ng - build.known, p->next);
 		if (more == 0)
-			q_exhausted(m, m->unread - build.nr);
+			q_exhausted(m, p->unread - build.nr);
 		else
-			q_unread(m, m->unread > build.nr ?
-			    m->unread - build.nr : 1);
+			q_unread(p, p->unread > build.nr ?
+			    p->unread - build.nr : 1);
 	}
 	build_end();
 }

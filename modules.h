@@ -348,6 +348,28 @@ void	explain(struct config *, const char *channel, const char *host,
 	    FILE *);
 
 /* ======================================================================
+ * message.c - a message in core
+ * ====================================================================== */
+
+/* What few messages have, made when there is none: NULL without memory. */
+struct more *msg_more(struct message *);
+struct part *msg_part(const struct message *);	/* or NULL; and made: */
+int	msg_make_part(struct message *);	/* 0 or -1 */
+unsigned msg_unread(const struct message *);	/* as in its part, or 0 */
+unsigned msg_passed(const struct message *);
+/* Its vertices, one after the other; NULL at the end. */
+struct vertex *msg_first(const struct message *);
+struct vertex *msg_next(const struct vertex *);
+/* A vertex of the message that nobody has yet, with room for so many
+ * recipients; NULL without memory.  And away with it. */
+struct vertex *msg_vertex(struct message *, struct thread *, unsigned nr);
+void	msg_vertex_free(struct vertex *);
+/* Room for so many more recipients of the vertex: 0 or -1. */
+int	msg_widen(struct vertex *, unsigned more);
+void	msg_narrow(struct vertex *);	/* forgets the finished ones */
+void	msg_free(struct message *);	/* with all of that */
+
+/* ======================================================================
  * order.c - who goes next
  * ====================================================================== */
 
@@ -508,24 +530,17 @@ int	q_statlog(void);		/* opens -l's file anew: 0 or -1 */
 
 /* The message with this number; NULL when it is not in core. */
 struct message *q_find(unsigned long num);
-/* A vertex of the message that nobody has yet, with room for so many
- * recipients; NULL without memory.  And away with it. */
-struct vertex *q_vertex(struct message *, struct thread *, unsigned nr);
-void	q_vertex_free(struct vertex *);
-/* Room for so many more recipients of the vertex: 0 or -1. */
-int	q_widen(struct vertex *, unsigned more);
-void	q_narrow(struct vertex *);	/* forgets the finished ones */
-/* Takes a message over that has no vertex yet.  0; -1 without memory, then it
- * is still the caller's. */
-int	q_add(struct message *);
+/* Takes a message over, by its number.  0; -1 without memory, then it is still
+ * the caller's. */
+int	q_add(struct message *, unsigned long num);
 /* The message's new vertex, with its recipients, starts its thread. */
 void	q_arrive(struct vertex *);
 /* ... when all have come that were read.  rcpts: how many recipients. */
 void	q_arrived(struct message *, unsigned rcpts);
-/* So many are unread now. */
-void	q_unread(struct message *, unsigned n);
+/* So many of the message are unread now. */
+void	q_unread(struct part *, unsigned n);
 void	q_rotate(void);		/* the first of q.partial becomes the last */
-/* Nothing is left behind m->next, though so many were expected. */
+/* Nothing is left behind its part's next, though so many were expected. */
 void	q_exhausted(struct message *, unsigned missing);
 /* The message leaves core; its files stay. */
 void	q_forget(struct message *);

@@ -216,15 +216,15 @@ static long
 next_delay(const struct message *m)
 {
 	const struct times *times;
-	long at, next = 0;
+	long at, next = 0, warned = m->more == NULL ? -1 : m->more->warned;
 	const struct vertex *v;
 	int k;
 
-	for (v = m->v; v != NULL; v = v->mnext) {
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_DONE)
 			continue;
 		times = &v->thread->ring->conf->v.reports;
-		for (k = 0; k < times->n && times->at[k] <= m->warned; )
+		for (k = 0; k < times->n && times->at[k] <= warned; )
 			k++;
 		if (k == times->n)
 			continue;
@@ -250,27 +250,32 @@ void
 notice_arm(struct message *m)
 {
 	long next = next_delay(m);
+	struct more *more = next != 0 ? msg_more(m) : m->more;
 
+	if (more == NULL)
+		return;
 	if (m->news && q.config->reportevery > 0 &&
-	    (next == 0 || m->tellat < next))
-		next = m->tellat == 0 ? 1 : m->tellat;
+	    (next == 0 || more->tellat < next))
+		next = more->tellat == 0 ? 1 : more->tellat;
 	if (next == 0)
-		heap_del(&q.notices, &m->notice);
+		heap_del(&q.notices, &more->notice);
 	else
-		heap_set(&q.notices, &m->notice, (double)next);
+		heap_set(&q.notices, &more->notice, (double)next);
 }
 
 void
 notice_news(struct message *m)
 {
+	struct more *more;
+
 	m->tell = 1;
-	if (m->news)
+	if (m->news || (more = msg_more(m)) == NULL)
 		return;
 	m->news = 1;
-	m->tellat = (long)now.mono + q.config->reportevery;
-	if (q.config->reportevery > 0 && (m->notice.pos == 0 ||
-	    m->notice.when > (double)m->tellat))
-		heap_set(&q.notices, &m->notice, (double)m->tellat);
+	more->tellat = (int)((long)now.mono + q.config->reportevery);
+	if (q.config->reportevery > 0 && (more->notice.pos == 0 ||
+	    heap_when(&q.notices, &more->notice) > (double)more->tellat))
+		heap_set(&q.notices, &more->notice, (double)more->tellat);
 }
 
 /* The reason why mail of the message for this address waits. */
@@ -280,7 +285,7 @@ why_late(void *arg, const char *channel, const char *host)
 	const struct message *m = arg;
 	const struct vertex *v;
 
-	for (v = m->v; v != NULL; v = v->mnext)
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE &&
 		    strcmp(v->thread->host, host) == 0 &&
 		    strcmp(v->thread->ring->chan->name, channel) == 0)
@@ -298,9 +303,9 @@ is_fresh(const struct message *m)
 {
 	const struct vertex *v;
 
-	if ((long)now.mono >= m->seen + TRIED_BY)
+	if ((long)now.mono >= m->more->since + TRIED_BY)
 		return 0;
-	for (v = m->v; v != NULL; v = v->mnext)
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE && v->tries == 0 &&
 		    v->thread->dest->tries == 0)
 			return 1;
@@ -322,7 +327,7 @@ warn(struct message *m)
 		return trouble();
 	if (r > 0)
 		return 1;
-	m->warned = age;
+	m->more->warned = (int)age;
 	return 0;
 }
 
@@ -330,19 +335,20 @@ static void
 message_due(struct message *m)
 {
 	long next = next_delay(m), wait = 0;
+	struct more *more = m->more;
 
 	if (next != 0 && (double)next <= now.mono)
 		wait = warn(m);
 	if (m->news && q.config->reportevery > 0 &&
-	    (double)m->tellat <= now.mono) {
-		m->tellat = (long)now.mono + tell_all(m->name);
-		if ((double)m->tellat <= now.mono)
+	    (double)more->tellat <= now.mono) {
+		more->tellat = (int)((long)now.mono + tell_all(m->name));
+		if ((double)more->tellat <= now.mono)
 			m->news = 0;
 	}
 	notice_arm(m);
-	if (wait > 0 && m->notice.pos != 0 && !(m->news &&
-	    (double)m->tellat < now.mono + (double)wait))
-		heap_set(&q.notices, &m->notice, now.mono + (double)wait);
+	if (wait > 0 && more->notice.pos != 0 && !(m->news &&
+	    (double)more->tellat < now.mono + (double)wait))
+		heap_set(&q.notices, &more->notice, now.mono + (double)wait);
 }
 
 void
@@ -353,10 +359,10 @@ notice_timers(void)
 
 	for (n = 0; n < TIMERS_MOST; n++) {
 		t = heap_first(&q.notices);
-		if (t == NULL || t->when > now.mono)
+		if (t == NULL || heap_when(&q.notices, t) > now.mono)
 			return;
 		heap_del(&q.notices, t);
-		message_due(OWNER(struct message, notice, t));
+		message_due(OWNER(struct more, notice, t)->msg);
 	}
 }
 
@@ -364,6 +370,7 @@ double
 notice_wait(void)
 {
 	struct timer *t = heap_first(&q.notices);
+	double when = t == NULL ? now.mono + 3600 : heap_when(&q.notices, t);
 
-	return t == NULL ? 3600 : t->when > now.mono ? t->when - now.mono : 0;
+	return when > now.mono ? when - now.mono : 0;
 }

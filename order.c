@@ -111,7 +111,7 @@ is_preempt(const struct ring *r)
 static struct job *
 find(const struct vertex *v)
 {
-	struct job *j = v->msg->jobs;
+	struct job *j = v->msg->more == NULL ? NULL : v->msg->more->jobs;
 
 	while (j != NULL && j->ring != v->thread->ring)
 		j = j->next;
@@ -130,15 +130,15 @@ get(const struct vertex *v)
 	if (heap_room(&r->jobs, r->njobs + 1) < 0 ||
 	    heap_room(&r->shares, r->njobs + 1) < 0)
 		return NULL;
-	j = mem_get(sizeof(*j));
+	j = msg_more(v->msg) == NULL ? NULL : mem_get(sizeof(*j));
 	if (j == NULL)
 		return NULL;
 	j->msg = v->msg;
 	j->ring = r;
 	j->key = (double)v->msg->loaded;
 	j->low = j->base = j->key - 1;
-	j->next = v->msg->jobs;
-	v->msg->jobs = j;
+	j->next = v->msg->more->jobs;
+	v->msg->more->jobs = j;
 	r->njobs++;
 	return j;
 }
@@ -147,7 +147,7 @@ get(const struct vertex *v)
 static long
 left(const struct job *j)
 {
-	return j->read + (long)j->msg->unread - j->chosen;
+	return j->read + (long)msg_unread(j->msg) - j->chosen;
 }
 
 /* What was found out about who preempts whom may no longer be so. */
@@ -238,7 +238,7 @@ job_free(struct job *j)
 	pop(j);
 	heap_del(&j->ring->jobs, &j->place);
 	heap_del(&j->ring->shares, &j->share);
-	for (p = &j->msg->jobs; *p != j; p = &(*p)->next)
+	for (p = &j->msg->more->jobs; *p != j; p = &(*p)->next)
 		;
 	*p = j->next;
 	j->ring->njobs--;
@@ -251,7 +251,7 @@ retire(struct job *j)
 {
 	if (j->offer.n > 0 || j->read > j->chosen)
 		return;
-	if (j->msg->unread == 0)
+	if (msg_unread(j->msg) == 0)
 		job_free(j);
 	else if (j->parent != NULL || j->child != NULL)
 		pop(j);
@@ -321,13 +321,13 @@ search(struct search *s, const struct heap *h, unsigned i)
 
 	if (i >= h->n)
 		return;
-	j = OWNER(struct job, place, h->v[i]);
+	j = OWNER(struct job, place, h->v[i].timer);
 	waited = s->now - j->msg->queued + 1;
 	if (s->best != NULL && j->level == 0 && (double)waited <= s->score &&
 	    j->key > s->best->key)
 		return;
 	consider(s, j, waited);
-	if (b < h->n && h->v[b]->when < h->v[a]->when) {
+	if (b < h->n && h->v[b].when < h->v[a].when) {
 		search(s, h, b);
 		search(s, h, a);
 	} else {
@@ -495,7 +495,7 @@ static void
 uncount(struct vertex *v, int chosen)
 {
 	struct job *j = find(v);
-	long n = (long)v->counted;
+	long n = (long)v->count;
 
 	if (j == NULL)
 		return;
@@ -506,7 +506,7 @@ uncount(struct vertex *v, int chosen)
 	}
 	if (!chosen || j->ring->judged != j)
 		unjudged(j->ring);
-	v->counted = 0;
+	v->count = 0;
 	retire(j);
 }
 
@@ -542,9 +542,9 @@ count(struct vertex *v)
 
 	if (j == NULL)
 		return -1;
-	if (v->counted)
+	if (v->count)
 		return 0;
-	v->counted = v->left;
+	v->count = v->left;
 	j->read += (long)v->left;
 	unjudged(j->ring);
 	return 0;
@@ -662,7 +662,8 @@ order_share(struct message *m)
 {
 	struct job *j;
 
-	for (j = m->jobs; j != NULL; j = j->next)
+	for (j = m->more == NULL ? NULL : m->more->jobs; j != NULL;
+	    j = j->next)
 		if (j->share.pos != 0)
 			heap_set(&j->ring->shares, &j->share,
 			    (double)m->nfed);
@@ -674,7 +675,7 @@ order_forget(struct message *m)
 	struct vertex *v;
 	struct job *j;
 
-	while ((j = m->jobs) != NULL) {
+	while (m->more != NULL && (j = m->more->jobs) != NULL) {
 		while ((v = j->offer.head) != NULL) {
 			take_off(j, v);
 			list_add(&v->thread->ready, v);
@@ -693,7 +694,7 @@ by_age(const void *a, const void *b)
 
 	if (m->born != o->born)
 		return m->born < o->born ? -1 : 1;
-	return m->num < o->num ? -1 : m->num > o->num;
+	return m->link.hash < o->link.hash ? -1 : m->link.hash > o->link.hash;
 }
 
 static int

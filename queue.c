@@ -30,8 +30,9 @@
  */
 #include "scheduler.h"
 
-static struct message *done;	/* to be swept, linked by done */
-static struct message *telling, *last;	/* the same, reports come first */
+/* Messages to be swept, as their first vertices, linked by prev; those of
+ * telling have reports that come before. */
+static struct vertex *done, *telling, *last;
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
 /* The walk over all messages for what is doomed, some a pass; done when a
@@ -43,83 +44,6 @@ static struct {
 
 static int stat_fd = -1;
 
-/* ---- vertices come and go -------------------------------------------- */
-
-struct vertex *
-q_vertex(struct message *m, struct thread *t, unsigned nr)
-{
-	struct vertex *v = mem_get(sizeof(*v));
-
-	if (v == NULL)
-		return NULL;
-	v->msg = m;
-	v->thread = t;
-	v->r = &v->one;
-	v->mprev = m->vlast;
-	if (m->vlast != NULL)
-		m->vlast->mnext = v;
-	else
-		m->v = v;
-	m->vlast = v;
-	if (q_widen(v, nr) == 0)
-		return v;
-	q_vertex_free(v);
-	return NULL;
-}
-
-void
-q_vertex_free(struct vertex *v)
-{
-	struct message *m = v->msg;
-
-	if (v->mnext != NULL)
-		v->mnext->mprev = v->mprev;
-	else
-		m->vlast = v->mprev;
-	if (v->mprev != NULL)
-		v->mprev->mnext = v->mnext;
-	else
-		m->v = v->mnext;
-	if (v->r != &v->one)
-		free(v->r);
-	free(v);
-}
-
-int
-q_widen(struct vertex *v, unsigned more)
-{
-	unsigned n = v->nr + more;
-	struct rcpt *r;
-
-	if (n <= 1)
-		return 0;
-	r = realloc(v->r == &v->one ? NULL : v->r, n * sizeof(*r));
-	if (r == NULL) {
-		log_err("memory msg=%s rcpts=%u none to be had",
-		    v->msg->name, n);
-		return -1;
-	}
-	if (v->r == &v->one)
-		*r = v->one;
-	v->r = r;
-	return 0;
-}
-
-void
-q_narrow(struct vertex *v)
-{
-	unsigned i, n = 0;
-	struct rcpt *r;
-
-	for (i = 0; i < v->nr; i++)
-		if (v->r[i].state == RC_PENDING)
-			v->r[n++] = v->r[i];
-	if (n > 1 && n < v->nr / 2 &&
-	    (r = realloc(v->r, n * sizeof(*r))) != NULL)
-		v->r = r;
-	v->nr = n;
-}
-
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
 static void
@@ -129,101 +53,117 @@ to_sweep(struct message *m)
 		return;
 	m->swept = 1;
 	if (!m->tell || m->away) {
-		m->done = done;
-		done = m;
+		m->first.prev = done;
+		done = &m->first;
 		return;
 	}
-	m->done = NULL;
+	m->first.prev = NULL;
 	if (telling == NULL)
-		telling = m;
+		telling = &m->first;
 	else
-		last->done = m;
-	last = m;
+		last->prev = &m->first;
+	last = &m->first;
 }
 
 int
 q_over(const struct message *m)
 {
-	return m->left == 0 && m->unread == 0 && m->passed == 0;
+	return m->left == 0 && msg_unread(m) + msg_passed(m) == 0;
 }
 
 /* Something has changed that may let more of it be read. */
 static void
 look_soon(struct message *m)
 {
-	if (m->unread > 0 || m->passed > 0)
-		heap_set(&q.look, &m->part->look, 0);
+	struct part *p = msg_part(m);
+
+	if (p != NULL && p->unread + p->passed > 0)
+		heap_set(&q.look, &p->look, 0);
 }
 
 static void
-partial_add(struct message *m)
+partial_add(struct part *p)
 {
-	m->part->pnext = NULL;
-	m->part->pprev = q.plast;
+	p->pnext = NULL;
+	p->pprev = q.plast;
 	if (q.plast != NULL)
-		q.plast->part->pnext = m;
+		q.plast->pnext = p;
 	else
-		q.partial = m;
-	q.plast = m;
+		q.partial = p;
+	q.plast = p;
 }
 
 static void
-partial_del(struct message *m)
+partial_del(struct part *p)
 {
-	if (m->part->pnext != NULL)
-		m->part->pnext->part->pprev = m->part->pprev;
+	if (p->pnext != NULL)
+		p->pnext->pprev = p->pprev;
 	else
-		q.plast = m->part->pprev;
-	if (m->part->pprev != NULL)
-		m->part->pprev->part->pnext = m->part->pnext;
+		q.plast = p->pprev;
+	if (p->pprev != NULL)
+		p->pprev->pnext = p->pnext;
 	else
-		q.partial = m->part->pnext;
+		q.partial = p->pnext;
 }
 
 /* Its share of the extra recipients is others' when no more of them are in
  * core, nor to be read. */
 static void
-give_back(struct message *m)
+give_back(struct part *p)
 {
-	if (m->part == NULL || m->unread > 0 ||
-	    m->rcpts > (unsigned)q.config->rcptminimum)
+	if (p->unread > 0 || p->msg->rcpts > (unsigned)q.config->rcptminimum)
 		return;
-	q.extra -= m->part->extra;
-	m->part->extra = 0;
+	q.extra -= p->extra;
+	p->extra = 0;
 }
 
 void
-q_unread(struct message *m, unsigned n)
+q_unread(struct part *p, unsigned n)
 {
-	if (m->unread == 0 && n > 0)
-		partial_add(m);
-	if (m->unread > 0 && n == 0)
-		partial_del(m);
-	m->unread = n;
-	give_back(m);
-	if (n + m->passed > 0)
-		look_soon(m);
-	else if (m->part != NULL)
-		heap_del(&q.look, &m->part->look);
+	if (p->unread == 0 && n > 0)
+		partial_add(p);
+	if (p->unread > 0 && n == 0)
+		partial_del(p);
+	p->unread = n;
+	give_back(p);
+	if (n + p->passed > 0)
+		look_soon(p->msg);
+	else
+		heap_del(&q.look, &p->look);
+}
+
+/* Nothing more of it is to be read. */
+static void
+read_no_more(struct message *m)
+{
+	struct part *p = msg_part(m);
+
+	if (p == NULL)
+		return;
+	p->passed = 0;
+	q_unread(p, 0);
 }
 
 void
 q_rotate(void)
 {
-	struct message *m = q.partial;
+	struct part *p = q.partial;
 
-	partial_del(m);
-	partial_add(m);
+	partial_del(p);
+	partial_add(p);
 }
 
 /* So many recipients of the vertex need no more room in core. */
 static void
 rcpts_gone(struct vertex *v, unsigned n)
 {
+	struct part *p = msg_part(v->msg);
+
 	v->left -= n;
 	v->msg->rcpts -= n;
 	q.rcpts -= n;
-	give_back(v->msg);
+	if (p != NULL)
+		give_back(p);
 	look_soon(v->msg);
 }
 
@@ -327,10 +267,9 @@ q_drop(struct message *m, const char *why)
 
 	log_info("drop msg=%s %s", m->name, why);
 	m->dropped = 1;
-	m->passed = 0;
-	q_unread(m, 0);
-	m->gone = (unsigned char)spool_gone(m->name);
-	for (v = m->v; v != NULL; v = v->mnext)
+	read_no_more(m);
+	m->gone = spool_gone(m->name) != 0;
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_FED && v->state != V_DONE)
 			q_done(v);
 	if (q_over(m))
@@ -463,7 +402,7 @@ message_timer(struct message *m)
 		to_sweep(m);
 		return;
 	}
-	for (v = m->v; v != NULL; v = v->mnext) {
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		at = v->state == V_DONE ? 0 : vertex_timer(v);
 		if (at != 0 && (next == 0 || at < next))
 			next = at;
@@ -479,9 +418,11 @@ static void
 may_go(const struct vertex *v)
 {
 	double at = v->state == V_WAIT ? (double)v->wakeup : v->thread->sleep;
+	struct more *more;
 
-	if (at > now.mono && v->state != V_FED)
-		heap_set(&q.far, &v->msg->far, -at);
+	if (at > now.mono && v->state != V_FED &&
+	    (more = msg_more(v->msg)) != NULL)
+		heap_set(&q.far, &more->far, -at);
 	look_soon(v->msg);
 }
 
@@ -491,7 +432,8 @@ q_expiry(struct vertex *v)
 	struct message *m = v->msg;
 	long at = vertex_timer(v);
 
-	if (at != 0 && (m->expire.pos == 0 || (double)at < m->expire.when))
+	if (at != 0 && (m->expire.pos == 0 ||
+	    (double)at < heap_when(&q.expire, &m->expire)))
 		heap_set(&q.expire, &m->expire, (double)at);
 	if (v->state != V_DONE)
 		may_go(v);
@@ -502,38 +444,30 @@ q_expiry(struct vertex *v)
 struct message *
 q_find(unsigned long num)
 {
-	struct hlink *l;
-	struct message *m;
+	struct hlink *l = hash_first(&q.messages, num);
 
-	for (l = hash_first(&q.messages, (unsigned)num); l != NULL;
-	    l = hash_next(l)) {
-		m = OWNER(struct message, link, l);
-		if (m->num == num)
-			return m;
-	}
-	return NULL;
+	return l == NULL ? NULL : OWNER(struct message, link, l);
 }
 
 int
-q_add(struct message *m)
+q_add(struct message *m, unsigned long num)
 {
-	unsigned unread = m->unread;
+	struct part *p = msg_part(m);
 
 	if (heap_room(&q.expire, q.nmessages + 1) < 0 ||
 	    heap_room(&q.look, q.nmessages + 1) < 0 ||
 	    heap_room(&q.far, q.nmessages + 1) < 0 ||
 	    heap_room(&q.notices, q.nmessages + 1) < 0)
 		return -1;
-	m->unread = 0;
-	q_unread(m, unread);
-	heap_set(&q.far, &m->far, (double)++q.sunk);
-	hash_add(&q.messages, &m->link, (unsigned)m->num);
+	if (p != NULL) {
+		partial_add(p);
+		look_soon(m);
+	}
+	hash_add(&q.messages, &m->link, num);
 	q.nmessages++;
 	q.msgs_in++;
 	q.rcpts_in += m->nr;
-	m->held = (unsigned char)held_message(m->name);
-	m->seen = (int)now.mono;
-	m->warned = -1;
+	m->held = held_message(m->name) != 0;
 	if (m->news) {
 		m->news = 0;
 		notice_news(m);
@@ -556,7 +490,7 @@ q_arrive(struct vertex *v)
 	const struct setting *s = &t->ring->conf->v;
 
 	v->msg->left++;
-	v->step = retry_step(s, (long)now.mono - v->msg->born);
+	v->step = retry_step(s, (long)now.mono - v->msg->born) & 127U;
 	if (v->msg->doom != DOOM_NONE) {
 		v->doom = v->msg->doom;
 		walk.on = walk.found = 1;
@@ -567,11 +501,11 @@ q_arrive(struct vertex *v)
 		return;
 	}
 	if (s->wakeuprestartonly && t->wake.pos != 0) {
-		th_wait(t, v, (long)t->wake.when);
+		th_wait(t, v, (long)heap_when(&q.wake, &t->wake));
 		return;
 	}
 	if (v->msg->old && d->ngood + d->nbad == 0 && d->tries == 0)
-		d->step = v->step;
+		d->step = (unsigned short)v->step;
 	th_ready(t, v);
 	th_arm(t);
 	th_check(t);
@@ -592,7 +526,7 @@ q_arrived(struct message *m, unsigned rcpts)
 void
 q_exhausted(struct message *m, unsigned missing)
 {
-	q_unread(m, 0);
+	q_unread(m->more->part, 0);
 	q.rcpts_out += missing;
 	if (q_over(m))
 		to_sweep(m);
@@ -615,7 +549,7 @@ q_doomed(struct vertex *v)
 int
 q_doom(struct vertex *v, enum doom how, int later)
 {
-	v->doom = (unsigned char)how;
+	v->doom = (unsigned)how & 3;
 	if (v->state == V_FED)
 		return 1;
 	if (!later)
@@ -629,10 +563,10 @@ q_doom(struct vertex *v, enum doom how, int later)
 void
 q_doom_rest(struct message *m, enum doom how)
 {
-	if (m->unread + m->passed == 0)
+	if (msg_unread(m) + msg_passed(m) == 0)
 		return;
-	m->doom = (unsigned char)how;
-	m->part->again = (long)now.mono;
+	m->doom = (unsigned)how & 3;
+	m->more->part->again = (long)now.mono;
 	look_soon(m);
 }
 
@@ -643,7 +577,7 @@ doom_message(struct message *m)
 	struct vertex *v;
 	int n = 0;
 
-	for (v = m->v; v != NULL; v = v->mnext) {
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->doom == DOOM_NONE || v->state != V_HELD)
 			continue;
 		n++;
@@ -679,9 +613,9 @@ q_hold(struct message *m, int on)
 {
 	struct vertex *v;
 
-	m->held = (unsigned char)on;
+	m->held = on != 0;
 	look_soon(m);
-	for (v = m->v; v != NULL; v = v->mnext)
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_hold(v);
 		else if (!on && v->state == V_HELD)
@@ -702,11 +636,13 @@ q_timers(void)
 {
 	struct timer *t;
 
-	while ((t = heap_first(&q.wake)) != NULL && t->when <= now.mono) {
+	while ((t = heap_first(&q.wake)) != NULL &&
+	    heap_when(&q.wake, t) <= now.mono) {
 		heap_del(&q.wake, t);
 		th_due(OWNER(struct thread, wake, t));
 	}
-	while ((t = heap_first(&q.expire)) != NULL && t->when <= now.mono)
+	while ((t = heap_first(&q.expire)) != NULL &&
+	    heap_when(&q.expire, t) <= now.mono)
 		message_timer(OWNER(struct message, expire, t));
 	notice_timers();
 	doom_some();
@@ -719,10 +655,10 @@ q_wait(void)
 	double when = walk.on || telling != NULL ? now.mono :
 	    now.mono + notice_wait();
 
-	if (w != NULL && w->when < when)
-		when = w->when;
-	if (e != NULL && e->when < when)
-		when = e->when;
+	if (w != NULL && heap_when(&q.wake, w) < when)
+		when = heap_when(&q.wake, w);
+	if (e != NULL && heap_when(&q.expire, e) < when)
+		when = heap_when(&q.expire, e);
 	return when > now.mono ? when - now.mono : 0;
 }
 
@@ -752,7 +688,7 @@ mark_all(const struct message *m)
 	unsigned i;
 	int all = 1;
 
-	for (v = m->v; v != NULL; v = v->mnext)
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		for (i = 0; i < v->nr; i++) {
 			r = &v->r[i];
 			if (r->state == RC_PENDING)
@@ -768,22 +704,15 @@ mark_all(const struct message *m)
 static void
 unlist(struct message *m)
 {
-	q_unread(m, 0);
+	read_no_more(m);
 	order_forget(m);
 	heap_del(&q.expire, &m->expire);
-	heap_del(&q.far, &m->far);
-	heap_del(&q.notices, &m->notice);
+	if (m->more != NULL) {
+		heap_del(&q.far, &m->more->far);
+		heap_del(&q.notices, &m->more->notice);
+	}
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;
-}
-
-static void
-message_free(struct message *m)
-{
-	while (m->v != NULL)
-		q_vertex_free(m->v);
-	free(m->part);
-	free(m);
 }
 
 /* Its place is free at once, its memory goes with the sweep. */
@@ -793,10 +722,10 @@ q_forget(struct message *m)
 	struct vertex *v;
 
 	q.msgs_in--;
-	q.rcpts_in -= m->rcpts + m->passed;
-	m->passed = 0;
+	q.rcpts_in -= m->rcpts + msg_passed(m);
+	read_no_more(m);
 	m->away = 1;
-	for (v = m->v; v != NULL; v = v->mnext)
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE)
 			q_done(v);
 	unlist(m);
@@ -813,7 +742,7 @@ message_end(struct message *m)
 	long again = 0;
 
 	if (m->away) {
-		message_free(m);
+		msg_free(m);
 		return;
 	}
 	log_info("complete msg=%s rcpts=%u failed=%s age=%ld", m->name, m->nr,
@@ -823,23 +752,24 @@ message_end(struct message *m)
 	if (!m->gone)
 		again = notice_end(m->name, m->tell && !m->dropped);
 	if (again > 0) {	/* it must not be delivered anew meanwhile */
-		m->waits = (unsigned char)mark_all(m);
+		m->waits = mark_all(m) != 0;
 		m->swept = 0;
 		heap_set(&q.expire, &m->expire, now.mono + (double)again);
-		heap_set(&q.far, &m->far, -now.mono - (double)again);
+		if (msg_more(m) != NULL)
+			heap_set(&q.far, &m->more->far,
+			    -now.mono - (double)again);
 		return;
 	}
 	if (m->held)
 		held_del(0, m->name);
 	unlist(m);
 	q.msgs_out++;
-	message_free(m);
+	msg_free(m);
 }
 
 void
 q_sweep(void)
 {
-	struct message *m;
 	struct vertex *v;
 	int told = 0;
 
@@ -848,16 +778,16 @@ q_sweep(void)
 		v->next = NULL;
 		/* the end of a message may still need its last ones */
 		if (!q_over(v->msg))
-			q_vertex_free(v);
+			msg_vertex_free(v);
 	}
-	while ((m = done) != NULL) {
-		done = m->done;
-		message_end(m);
+	while ((v = done) != NULL) {
+		done = v->prev;
+		message_end(OWNER(struct message, first, v));
 	}
 	/* each costs the disk a moment, and mail must not wait */
-	while ((m = telling) != NULL && told++ < TOLD_MOST) {
-		telling = m->done;
-		message_end(m);
+	while ((v = telling) != NULL && told++ < TOLD_MOST) {
+		telling = v->prev;
+		message_end(OWNER(struct message, first, v));
 	}
 	th_sweep();
 	ctl_forget();

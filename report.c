@@ -62,7 +62,7 @@ refuse(struct ta *ta, unsigned long num, unsigned long off)
 
 	if (!rp_noise(ta))
 		return;
-	for (v = m == NULL ? NULL : m->v; v != NULL; v = v->mnext)
+	for (v = m == NULL ? NULL : msg_first(m); v != NULL; v = msg_next(v))
 		if (find(v, off) != NULL)
 			break;
 	if (m == NULL)
@@ -85,17 +85,19 @@ reported(struct ta *ta, unsigned long num, unsigned long off,
 {
 	struct vertex *v = ta->jobs.head;
 
-	while (v != NULL && v->msg->num != num)
+	while (v != NULL && v->msg->link.hash != num)
 		v = v->next;
 	*r = v == NULL ? NULL : find(v, off);
 	if (*r != NULL && (*r)->state == RC_PENDING)
 		return v;
-	if (v != NULL && *r == NULL && v->msg->part != NULL && ctl_is_for(
+	if (v != NULL && *r == NULL && msg_part(v->msg) != NULL && ctl_is_for(
 	    v->msg->name, off, v->thread->ring->chan->name, v->thread->host))
 		return v;
 	refuse(ta, num, off);
 	return NULL;
 }
+
+#define RETRYAT_MOST	1000000000L	/* seconds; beyond that it is no time */
 
 /* "retryat +60 text" and "retryat 1795220140 text": seconds from now in
  * *wait, 0 when the time is past or none; the text. */
@@ -109,10 +111,12 @@ retry_time(const char *s, long *wait)
 	while (*s == ' ')
 		s++;
 	*wait = 0;
-	if (relative && n <= LONG_MAX / 2)
+	if (relative && n <= LONG_MAX)
 		*wait = (long)n;
 	else if (!relative && n <= LONG_MAX && (long)n > (long)now.wall)
 		*wait = (long)n - (long)now.wall;
+	if (*wait > RETRYAT_MOST)
+		*wait = 0;
 	return s;
 }
 
@@ -132,15 +136,15 @@ deferral(struct vertex *v, int known, int verdict, int host,
 	text_fmt(text, sizeof(text), "%s", message);
 	if (*text != '\0')
 		reason_set(&v->reason, text, &t->said);
-	v->heard += (unsigned)known;
+	v->count += (unsigned)known;
 	if (verdict >= (int)v->verdict) {
-		v->verdict = (unsigned char)verdict;
+		v->verdict = (unsigned)verdict & 3;
 		if (verdict == SAID_RETRYAT)
-			v->wakeup = (long)now.mono + wait;
+			v->wakeup = (int)((long)now.mono + wait);
 	}
 	if (host & HOST_BAD)
 		reason_set(&t->dest->reason, text, &t->said);
-	v->host |= (unsigned char)host;
+	v->host |= (unsigned)host & 7;
 }
 
 /* What the report of a deferral says of the host: by the word, or by the
@@ -305,8 +309,8 @@ is_last(const struct vertex *v)
 {
 	const struct message *m = v->msg;
 
-	return v->left == 0 && m->left == 1 && m->unread + m->passed == 0 &&
-	    !m->tell;
+	return v->left == 0 && m->left == 1 && !m->tell &&
+	    msg_unread(m) + msg_passed(m) == 0;
 }
 
 /* Goes over the recipients of the job and forgets finished ones. */
@@ -315,7 +319,7 @@ settle(struct vertex *v)
 {
 	unsigned i;
 
-	if (v->heard < v->left)
+	if (v->count < v->left)
 		for (i = 0; i < v->nr; i++)
 			if (v->r[i].state == RC_PENDING)
 				ask_disk(v, &v->r[i]);
@@ -324,7 +328,7 @@ settle(struct vertex *v)
 	for (i = 0; i < v->nr; i++)
 		if (v->r[i].state != RC_PENDING)
 			q_tag(v->msg, &v->r[i]);
-	q_narrow(v);
+	msg_narrow(v);
 }
 
 /* When a vertex that was put off is to be tried again, mono: never later
@@ -334,10 +338,13 @@ next_try(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	long end = v->msg->born + s->expiry, at = v->wakeup;
+	unsigned short step = (unsigned short)v->step;
 
-	if (v->verdict != SAID_RETRYAT)
-		at = (long)now.mono + retry_wait(s, &v->step, v->tries,
+	if (v->verdict != SAID_RETRYAT) {
+		at = (long)now.mono + retry_wait(s, &step, v->tries,
 		    now.wall);
+		v->step = step & 127U;
+	}
 	return s->expiry > 0 && at > end && (double)end > now.mono ? end : at;
 }
 
@@ -349,15 +356,15 @@ put_back(struct vertex *v, const char *reason)
 	struct thread *t = v->thread;
 	long wakeup = (long)t->sleep;
 
-	if (v->heard == 0)
+	if (v->count == 0)
 		reason_set(&v->reason, reason, &t->said);
-	if (v->heard == 0 && spool_gone(m->name))
+	if (v->count == 0 && spool_gone(m->name))
 		q_drop(m, "its control file was taken away");
 	if (m->dropped) {
 		q_done(v);
 		return;
 	}
-	if (v->tries < USHRT_MAX)
+	if (v->tries < TRIES_MOST)
 		v->tries++;
 	if ((v->host & HOST_BAD && t->sleep > now.mono) || m->held) {
 		if (m->held)

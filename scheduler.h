@@ -311,33 +311,41 @@ enum verdict { SAID_NOTHING, SAID_DEFERRED, SAID_RETRYAT, SAID_DEFERALL };
 struct vertex {
 	struct message *msg;
 	struct thread *thread;	/* NULL when DONE */
-	struct vertex *next, *prev;
-	struct vertex *mnext, *mprev;	/* of the message, in file order */
+	struct vertex *next, *prev;	/* DONE: of the sweep's lists, of the
+				 * vertices and of the messages by their first */
 	struct ta *ta;		/* FED: who has it; READY: who is to get it */
 	struct reason *reason;	/* why it was deferred last, or NULL */
-	long	wakeup;		/* mono; WAIT: when */
 	struct rcpt *r;		/* nr of them; &one when that is enough */
 	struct rcpt one;
 	unsigned nr;
 	unsigned left;		/* ... not finished */
-	unsigned heard;		/* FED: deferrals reported in this run */
-	unsigned short tries;	/* runs that ended with some left */
-	unsigned short step;	/* place in the retry list */
-	unsigned char state;	/* enum vertex_state */
-	unsigned char verdict;	/* enum verdict; of this run */
-	unsigned char doom;	/* enum doom; FED: when it is reported */
-	unsigned char host;	/* HOST_ bits: what this run says of its host */
-	unsigned char offered;	/* READY: it is on its job's list */
-	unsigned counted;	/* READY: recipients that its job counts on */
+	unsigned count;		/* READY: recipients that its job counts on;
+				 * FED: deferrals reported in this run */
+	int	wakeup;		/* mono; WAIT: when */
+	unsigned tries : 14;	/* runs that ended with some left, or TRIES_MOST */
+	unsigned step : 7;	/* place in the retry list, below RETRIES_MAX */
+	unsigned state : 3;	/* enum vertex_state */
+	unsigned verdict : 2;	/* enum verdict; of this run */
+	unsigned doom : 2;	/* enum doom; FED: when it is reported */
+	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
+	unsigned offered : 1;	/* READY: it is on its job's list */
 };
+
+#define TRIES_MOST	16383U
 
 /*
  * part: what is kept of a message that was not read whole at once, beside
  * what is kept of any.  Owned by its message; core.c's.
+ *
+ * A large file is read in parts.  What is behind next is not in core yet; it
+ * was looked at once, and its tags are on disk.
  */
 struct part {
 	struct message *msg;
-	struct message *pnext, *pprev;	/* with some unread, oldest first */
+	unsigned unread;	/* pending recipients behind next, or a few
+				 * more than that; 0: there is none */
+	unsigned passed;	/* recipients left to the next lap */
+	struct part *pnext, *pprev;	/* with some unread, oldest first */
 	struct timer look;	/* when it is seen to */
 	unsigned long next;	/* bytes from the start: where reading goes on */
 	long	again;		/* mono; no lap before that */
@@ -345,55 +353,59 @@ struct part {
 	long	walked;		/* mono; last look for what could be passed */
 	unsigned extra;		/* recipients in core beyond the minimum */
 	unsigned char blocked;	/* some of the passed wait for no time */
+	unsigned char format;	/* of the control file, as in struct ctl */
+};
+
+/*
+ * more: what is kept of a message that needs it, beside what is kept of any.
+ * Owned by its message.  Without memory for it mail is delivered all the same:
+ * its sender hears of nothing before the end, and to find what can be put off
+ * takes longer.
+ */
+struct more {
+	struct message *msg;
+	struct job *jobs;	/* order.c's */
+	struct other *others, *last;	/* message.c's: vertices */
+	struct part *part;	/* NULL: it was read whole at once */
+	struct timer notice;	/* next moment at which its sender may be told */
+	struct timer far;	/* core.c's: the first is put off first */
+	int	tellat;		/* mono; news: when it is told at the latest */
+	int	warned;		/* age at which delays were last looked at */
+	int	since;		/* mono; when this was made */
 };
 
 /*
  * message: one control file and its message file.  Freed by the sweep.
  *
- * A large file is read in parts.  What is behind part->next is not in core
- * yet; it was looked at once, and its tags are on disk.
- *
  * There may be many: members are in an order that leaves no gaps, and the
  * memory ends with the name.  mono fits an int for 68 years.
  */
 struct message {
-	struct hlink link;	/* by num */
-	struct timer expire;	/* next moment at which a vertex may expire */
-	struct timer notice;	/* ... at which its sender may be told more */
-	struct timer far;	/* core.c's: the first is put off first */
-	struct message *done;	/* next on the sweep's list */
-	struct vertex *v, *vlast;	/* in file order */
-	struct job *jobs;	/* order.c's */
-	struct part *part;	/* NULL: it was read whole at once */
-	unsigned long num;	/* leading digits of the name */
+	struct hlink link;	/* by num, the leading digits of the name */
+	struct more *more;	/* or NULL */
+	struct vertex first;	/* in use while it has a msg */
 	unsigned long loaded;	/* value of q.events when it was */
-	long	tellat;		/* mono; news: when it is told at the latest */
+	struct timer expire;	/* next moment at which a vertex may expire */
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
-	int	seen;		/* mono; when it was loaded */
-	int	warned;		/* age at which delays were last looked at */
 	unsigned nfed;		/* vertices with agents */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
-	unsigned unread;	/* pending ones behind part->next, or a few
-				 * more than that; 0: there is none */
-	unsigned passed;	/* recipients left to the next lap */
-	unsigned char preempts;	/* it has preempted others */
-	unsigned char old;	/* it was put off before */
-	unsigned char away;	/* it was put off, its files stay */
-	unsigned char failed;	/* some recipient failed for good */
-	unsigned char tell;	/* its end is to be told of, perhaps */
-	unsigned char news;	/* something has come up since a report */
-	unsigned char dropped;	/* nothing is to be delivered any more */
-	unsigned char gone;	/* ... since somebody took its file away */
-	unsigned char verbose;	/* has a v line */
-	unsigned char swept;	/* is on the sweep's list */
-	unsigned char waits;	/* all of it is over, on disk too; only its
+	unsigned preempts : 1;	/* it has preempted others */
+	unsigned old : 1;	/* it was put off before */
+	unsigned away : 1;	/* it was put off, its files stay */
+	unsigned failed : 1;	/* some recipient failed for good */
+	unsigned tell : 1;	/* its end is to be told of, perhaps */
+	unsigned news : 1;	/* something has come up since a report */
+	unsigned dropped : 1;	/* nothing is to be delivered any more */
+	unsigned gone : 1;	/* ... since somebody took its file away */
+	unsigned verbose : 1;	/* has a v line */
+	unsigned swept : 1;	/* is on the sweep's list */
+	unsigned waits : 1;	/* all of it is over, on disk too; only its
 				 * report is not sent yet */
-	unsigned char held;	/* an operator wants it kept */
-	unsigned char doom;	/* enum doom; of what is not read yet */
-	unsigned char format;	/* of the control file, as in struct ctl */
+	unsigned held : 1;	/* an operator wants it kept */
+	unsigned doom : 2;	/* enum doom; of what is not read yet */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
@@ -556,11 +568,10 @@ struct queue {
 	struct hash dests;	/* by channel and host */
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages, by expire */
-	struct heap look, far;	/* messages, by these */
-	struct heap notices;	/* messages, by notice */
-	struct message *partial, *plast;	/* with some unread */
+	struct heap look;	/* parts, by look */
+	struct heap far, notices;	/* mores, by far and notice */
+	struct part *partial, *plast;	/* with some unread */
 	unsigned extra;		/* sum of their extra */
-	unsigned long sunk;	/* counts those found not to be able to go */
 	unsigned long put_off;	/* messages put off so far */
 	struct thread *all;	/* all threads */
 	struct ring *rings;

@@ -692,7 +692,8 @@ ta_timers(void)
 	struct ta *ta;
 	double limits;
 
-	while ((t = heap_first(&due)) != NULL && t->when <= now.mono) {
+	while ((t = heap_first(&due)) != NULL &&
+	    heap_when(&due, t) <= now.mono) {
 		ta = OWNER(struct ta, timer, t);
 		limits = (double)ta->ring->conf->v.timeout;
 		if (ta->state == TA_IDLE)
@@ -835,8 +836,8 @@ ta_wait(void)
 	struct timer *t = heap_first(&due);
 	double when = now.mono + 3600;
 
-	if (t != NULL && t->when < when)
-		when = t->when;
+	if (t != NULL && heap_when(&due, t) < when)
+		when = heap_when(&due, t);
 	return when > now.mono ? when - now.mono : 0;
 }
 

@@ -250,6 +250,7 @@ void
 th_ready(struct thread *t, struct vertex *v)
 {
 	v->state = V_READY;
+	v->count = 0;
 	if (is_preempt(t->ring)) {
 		order_ready(v);
 		return;
@@ -284,7 +285,7 @@ void
 th_wait(struct thread *t, struct vertex *v, long wakeup)
 {
 	v->state = V_WAIT;
-	v->wakeup = wakeup;
+	v->wakeup = (int)wakeup;
 	if (t->wait.n == 0 || (double)wakeup < t->soonest)
 		t->soonest = (double)wakeup;
 	list_add(&t->wait, v);
@@ -649,7 +650,7 @@ th_give(struct ta *ta, struct vertex *v)
 	with_agents(v, 1);
 	v->state = V_FED;
 	v->ta = ta;
-	v->heard = 0;
+	v->count = 0;
 	v->verdict = SAID_NOTHING;
 	v->host = 0;
 	list_add(&ta->jobs, v);
@@ -709,7 +710,7 @@ thread_move(struct thread *t, struct ring *r)
 		t->sleep = now.mono + (double)most;
 	for (v = t->wait.head; v != NULL; v = v->next) {
 		if ((double)v->wakeup > now.mono + (double)most)
-			v->wakeup = (long)now.mono + most;
+			v->wakeup = (int)((long)now.mono + most);
 		if (v == t->wait.head || (double)v->wakeup < t->soonest)
 			t->soonest = (double)v->wakeup;
 	}
@@ -726,7 +727,6 @@ again(struct thread *t)
 	t->fresh = 0;
 	while ((v = next) != NULL) {
 		next = v->next;
-		v->counted = 0;
 		th_ready(t, v);
 	}
 	th_arm(t);

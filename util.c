@@ -18,8 +18,9 @@
  * process is stopped; nobody waits longer than an hour here, so of anything
  * beyond that only the hour counts, and mail does not age asleep.
  *
- * The heap holds pointers to timers that live inside their owners, and each
- * timer knows its place, so that it can be moved or taken out in O(log n).
+ * The heap holds times, and pointers to timers that live inside their owners;
+ * each timer knows its place, so that it can be moved or taken out in
+ * O(log n).
  * Room is reserved when an owner is made; after that nothing here can fail.
  *
  * The hash table chains through links inside the entries and doubles when it
@@ -676,7 +677,7 @@ fd_sync(int fd)
 int
 heap_room(struct heap *h, unsigned n)
 {
-	struct timer **v;
+	struct slot *v;
 	unsigned size = h->size;
 
 	if (n <= size)
@@ -696,68 +697,69 @@ heap_room(struct heap *h, unsigned n)
 }
 
 static void
-heap_put(struct heap *h, unsigned i, struct timer *t)
+heap_put(struct heap *h, unsigned i, struct slot s)
 {
-	h->v[i] = t;
-	t->pos = i + 1;
+	h->v[i] = s;
+	s.timer->pos = i + 1;
 }
 
 static void
-heap_up(struct heap *h, unsigned i, struct timer *t)
+heap_up(struct heap *h, unsigned i, struct slot s)
 {
 	unsigned up;
 
 	for (; i > 0; i = up) {
 		up = (i - 1) / 2;
-		if (h->v[up]->when <= t->when)
+		if (h->v[up].when <= s.when)
 			break;
 		heap_put(h, i, h->v[up]);
 	}
-	heap_put(h, i, t);
+	heap_put(h, i, s);
 }
 
 static void
-heap_down(struct heap *h, unsigned i, struct timer *t)
+heap_down(struct heap *h, unsigned i, struct slot s)
 {
 	unsigned c;
 
 	for (; (c = 2 * i + 1) < h->n; i = c) {
-		if (c + 1 < h->n && h->v[c + 1]->when < h->v[c]->when)
+		if (c + 1 < h->n && h->v[c + 1].when < h->v[c].when)
 			c++;
-		if (t->when <= h->v[c]->when)
+		if (s.when <= h->v[c].when)
 			break;
 		heap_put(h, i, h->v[c]);
 	}
-	heap_put(h, i, t);
+	heap_put(h, i, s);
 }
 
 void
 heap_set(struct heap *h, struct timer *t, double when)
 {
-	double was = t->when;
+	struct slot s;
 
-	t->when = when;
+	s.when = when;
+	s.timer = t;
 	if (t->pos == 0)
-		heap_up(h, h->n++, t);
-	else if (when < was)
-		heap_up(h, t->pos - 1, t);
+		heap_up(h, h->n++, s);
+	else if (when < h->v[t->pos - 1].when)
+		heap_up(h, t->pos - 1, s);
 	else
-		heap_down(h, t->pos - 1, t);
+		heap_down(h, t->pos - 1, s);
 }
 
 void
 heap_del(struct heap *h, struct timer *t)
 {
-	struct timer *last;
+	struct slot last;
 	unsigned i = t->pos;
 
 	if (i-- == 0)
 		return;
 	t->pos = 0;
 	last = h->v[--h->n];
-	if (last == t)
+	if (last.timer == t)
 		return;
-	if (last->when < t->when)
+	if (last.when < h->v[i].when)
 		heap_up(h, i, last);
 	else
 		heap_down(h, i, last);
@@ -766,7 +768,13 @@ heap_del(struct heap *h, struct timer *t)
 struct timer *
 heap_first(const struct heap *h)
 {
-	return h->n > 0 ? h->v[0] : NULL;
+	return h->n > 0 ? h->v[0].timer : NULL;
+}
+
+double
+heap_when(const struct heap *h, const struct timer *t)
+{
+	return h->v[t->pos - 1].when;
 }
 
 /* ---- hash ------------------------------------------------------------ */
@@ -780,34 +788,42 @@ hash_init(struct hash *h, unsigned size)
 	return h->v == NULL ? -1 : 0;
 }
 
+static struct hlink **
+hash_chain(const struct hash *h, unsigned long hash)
+{
+	return &h->v[hash & (h->size - 1)];
+}
+
 static void
 hash_grow(struct hash *h)
 {
-	struct hlink **v, *l, *next;
-	unsigned i, size = h->size * 2;
+	struct hash bigger;
+	struct hlink *l, *next;
+	unsigned i;
 
-	v = calloc(size, sizeof(*v));
-	if (v == NULL)
+	bigger.size = h->size * 2;
+	bigger.n = h->n;
+	bigger.v = calloc(bigger.size, sizeof(*bigger.v));
+	if (bigger.v == NULL)
 		return;
 	for (i = 0; i < h->size; i++)
 		for (l = h->v[i]; l != NULL; l = next) {
 			next = l->next;
-			l->next = v[l->hash % size];
-			v[l->hash % size] = l;
+			l->next = *hash_chain(&bigger, l->hash);
+			*hash_chain(&bigger, l->hash) = l;
 		}
 	free(h->v);
-	h->v = v;
-	h->size = size;
+	*h = bigger;
 }
 
 void
-hash_add(struct hash *h, struct hlink *l, unsigned hash)
+hash_add(struct hash *h, struct hlink *l, unsigned long hash)
 {
-	if (h->n >= h->size)
+	if (h->n / 2 >= h->size)
 		hash_grow(h);
 	l->hash = hash;
-	l->next = h->v[hash % h->size];
-	h->v[hash % h->size] = l;
+	l->next = *hash_chain(h, hash);
+	*hash_chain(h, hash) = l;
 	h->n++;
 }
 
@@ -816,7 +832,7 @@ hash_del(struct hash *h, struct hlink *l)
 {
 	struct hlink **p;
 
-	for (p = &h->v[l->hash % h->size]; *p != NULL; p = &(*p)->next)
+	for (p = hash_chain(h, l->hash); *p != NULL; p = &(*p)->next)
 		if (*p == l) {
 			*p = l->next;
 			h->n--;
@@ -825,7 +841,7 @@ hash_del(struct hash *h, struct hlink *l)
 }
 
 static struct hlink *
-hash_same(struct hlink *l, unsigned hash)
+hash_same(struct hlink *l, unsigned long hash)
 {
 	while (l != NULL && l->hash != hash)
 		l = l->next;
@@ -833,9 +849,9 @@ hash_same(struct hlink *l, unsigned hash)
 }
 
 struct hlink *
-hash_first(const struct hash *h, unsigned hash)
+hash_first(const struct hash *h, unsigned long hash)
 {
-	return hash_same(h->v[hash % h->size], hash);
+	return hash_same(*hash_chain(h, hash), hash);
 }
 
 struct hlink *

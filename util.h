@@ -149,12 +149,14 @@ void	dir_sync(const char *path);	/* the names in it, where that can be */
 /* ---- heap: what is due first.  All operations O(log n) --------------- */
 
 struct timer {
-	double	when;		/* the smallest is first */
 	unsigned pos;		/* place in the heap + 1; 0: not in one */
 };
 
 struct heap {
-	struct timer **v;
+	struct slot {		/* times are here: no look at owners to compare */
+		double	when;	/* the smallest is first */
+		struct timer *timer;
+	} *v;
 	unsigned n, size;
 };
 
@@ -162,12 +164,13 @@ int	heap_room(struct heap *, unsigned n);	/* will hold n: 0 or -1 */
 void	heap_set(struct heap *, struct timer *, double when); /* add or move */
 void	heap_del(struct heap *, struct timer *);	/* no-op when not in */
 struct timer *heap_first(const struct heap *);	/* NULL when empty */
+double	heap_when(const struct heap *, const struct timer *);	/* of one in it */
 
-/* ---- hash: chained, doubled when full.  Expected O(1) ---------------- */
+/* ---- hash: chained, doubled at two an entry.  Expected O(1) ---------- */
 
 struct hlink {
 	struct hlink *next;
-	unsigned hash;
+	unsigned long hash;
 };
 
 struct hash {
@@ -175,11 +178,11 @@ struct hash {
 	unsigned size, n;
 };
 
-int	hash_init(struct hash *, unsigned size);	/* 0 or -1 */
-void	hash_add(struct hash *, struct hlink *, unsigned hash);
+int	hash_init(struct hash *, unsigned size);	/* a power of 2: 0 or -1 */
+void	hash_add(struct hash *, struct hlink *, unsigned long hash);
 void	hash_del(struct hash *, struct hlink *);
 /* First and next entry with this hash value; the caller compares keys. */
-struct hlink *hash_first(const struct hash *, unsigned hash);
+struct hlink *hash_first(const struct hash *, unsigned long hash);
 struct hlink *hash_next(const struct hlink *);
 unsigned hash_text(const char *, unsigned seed);
 

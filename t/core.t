@@ -332,7 +332,7 @@ ok '... and comes when there is one' \
     wait_for 60 eval '[ "$(count "complete msg=40")" -ge 60 ]'
 "$top/t/mkspool" -c late -n a -h 1 -f 4101 "$po" 30
 wait_for 30 eval '[ "$(count "load msg=41")" -ge 30 ]'
-"$top/t/mkspool" -c late -n b -h 1 -f 4201 "$po" 30
+"$top/t/mkspool" -c late -n b -h 1 -f 4201 "$po" 99
 ok 'all mail for a host is on disk' \
     wait_for 60 eval '[ "$(count "put-off msg=41")" -ge 30 ]'
 printf 'T a0.test\n' | put_raw "$po" 602-1

@@ -43,6 +43,7 @@ struct options opt;
 
 struct msg {
 	struct message *m;
+	struct vertex *v;	/* m->nr of them */
 	long	id, n;		/* vertices */
 	double	at;		/* slot before which it comes in */
 	char	hosts[200];	/* dest: a letter for each recipient, or "" */
@@ -100,11 +101,11 @@ configure(const char *keys)
 
 /* A vertex of the message for this host, of so many recipients. */
 static void
-add_vertex(struct message *m, unsigned i, const char *host, unsigned n)
+add_vertex(struct msg *g, unsigned i, const char *host, unsigned n)
 {
-	struct vertex *v = &m->v[i];
+	struct vertex *v = &g->v[i];
 
-	v->msg = m;
+	v->msg = g->m;
 	v->thread = th_get("c", host);
 	v->left = n;
 	if (v->thread == NULL)
@@ -123,7 +124,7 @@ own_hosts(struct msg *g)
 
 	for (i = 0; i < g->n; i++) {
 		text_fmt(host, sizeof(host), "%ld-%ld-%ld", round_no, g->id, i);
-		add_vertex(g->m, (unsigned)i, host, 1);
+		add_vertex(g, (unsigned)i, host, 1);
 	}
 }
 
@@ -147,7 +148,7 @@ named_hosts(struct msg *g, unsigned per)
 				*strchr(rest, letter) = ' ';
 			text_fmt(host, sizeof(host), "%ld-%c", round_no,
 			    letter);
-			add_vertex(g->m, i++, host, n);
+			add_vertex(g, i++, host, n);
 		}
 	}
 	g->m->nr = g->m->left = i;
@@ -157,15 +158,14 @@ static void
 arrive(struct msg *g, unsigned per)
 {
 	size_t n = g->hosts[0] != '\0' ? strlen(g->hosts) : (size_t)g->n;
-	struct message *m = mem_must(sizeof(*m) + n * sizeof(struct vertex));
+	struct message *m = mem_must(sizeof(*m));
 
 	g->m = m;
-	m->v = (struct vertex *)(void *)(m + 1);	/* nr of them */
+	g->v = mem_must(n * sizeof(*g->v));
 	m->nr = m->left = (unsigned)n;
-	m->num = (unsigned long)g->id;
 	m->loaded = ++q.events;
-	m->queued = m->born = (long)now.mono;
-	hash_add(&q.messages, &m->link, (unsigned)m->num);
+	m->queued = m->born = (int)now.mono;
+	hash_add(&q.messages, &m->link, (unsigned long)g->id);
 	if (g->hosts[0] != '\0')
 		named_hosts(g, per);
 	else
@@ -233,13 +233,14 @@ clear_all(void)
 			continue;
 		l = &msgs[i].m->link;
 		for (n = 0; n < msgs[i].m->nr; n++)
-			if (msgs[i].m->v[n].state == V_READY) {
-				th_suspect(msgs[i].m->v[n].thread);
-				th_out(&msgs[i].m->v[n]);
+			if (msgs[i].v[n].state == V_READY) {
+				th_suspect(msgs[i].v[n].thread);
+				th_out(&msgs[i].v[n]);
 			}
 		order_forget(msgs[i].m);
 		hash_del(&q.messages, l);
-		free(msgs[i].m);
+		msg_free(msgs[i].m);
+		free(msgs[i].v);
 	}
 	now.mono += 1000;	/* what is known of destinations is forgotten */
 	th_sweep();
@@ -401,12 +402,13 @@ show_jobs(char *s, size_t size)
 
 	text_init(&t, s, size);
 	for (i = 0; i < nmsgs; i++)
-		if (msgs[i].m != NULL && msgs[i].m->jobs != NULL)
-			js[n++] = msgs[i].m->jobs;
+		if (msgs[i].m != NULL && msgs[i].m->more != NULL &&
+		    msgs[i].m->more->jobs != NULL)
+			js[n++] = msgs[i].m->more->jobs;
 	qsort(js, (size_t)n, sizeof(js[0]), by_key);
 	for (i = 0; i < n; i++)
 		text_add(&t, "%s%lu(avail=%ld used=%ld lvl=%u left=%ld)",
-		    i > 0 ? " " : "", js[i]->msg->num, js[i]->avail,
+		    i > 0 ? " " : "", js[i]->msg->link.hash, js[i]->avail,
 		    js[i]->used, js[i]->level, js[i]->read - js[i]->chosen);
 }
 
@@ -489,7 +491,7 @@ run_dest(const struct vector *v)
 			if (work[a] == NULL &&
 			    (next = th_next(ring)) != NULL) {
 				text_add(&out, "%s%lu:%s", out.len > 0 ? " " :
-				    "", next->msg->num,
+				    "", next->msg->link.hash,
 				    strchr(next->thread->host, '-') + 1);
 				if (v->per > 1)
 					text_add(&out, "(%u)", next->left);
@@ -664,7 +666,7 @@ meddle(void)
 		configure(keys[rnd(4)]);
 	if (g->m == NULL)
 		return;
-	v = &g->m->v[rnd(g->m->nr)];
+	v = &g->v[rnd(g->m->nr)];
 	if (v->state == V_READY && rnd(2) == 0)
 		th_hold(v);
 	else if (v->state == V_HELD)
@@ -679,8 +681,8 @@ release_all(void)
 
 	for (k = 0; k < nmsgs; k++)
 		for (i = 0; msgs[k].m != NULL && i < msgs[k].m->nr; i++)
-			if (msgs[k].m->v[i].state == V_HELD)
-				th_release(&msgs[k].m->v[i]);
+			if (msgs[k].v[i].state == V_HELD)
+				th_release(&msgs[k].v[i]);
 }
 
 /* The ring in use; agents of others finish what they have. */

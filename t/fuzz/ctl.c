@@ -98,23 +98,23 @@ check_message(struct message *m, long size)
 	struct vertex *v;
 	unsigned sum = 0;
 
-	for (v = m->v; v != NULL; v = v->mnext) {
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		fuzz_must(v->nr > 0 && v->left == v->nr, "a job has some");
 		check_vertex(v, size);
 		sum += v->nr;
 	}
-	fuzz_must(sum > 0 && sum + m->unread == m->nr, "all are of one job");
+	fuzz_must(sum > 0 && sum + msg_unread(m) == m->nr, "all are of one job");
 }
 
 /* The first of each job. */
 static void
 use(struct message *m, long size)
 {
-	struct vertex *v = m->v;
+	struct vertex *v = msg_first(m);
 	unsigned long off;
 	long pid, n;
 
-	for (n = 0; n < 8 && v != NULL; n++, v = v->mnext) {
+	for (n = 0; n < 8 && v != NULL; n++, v = msg_next(v)) {
 		off = v->r[0].off;
 		fuzz_must(ctl_mark(m->name, off, '-') == 0, "marked");
 		fuzz_must(ctl_tag(m->name, off, &pid) == '-', "it says so");

@@ -96,7 +96,7 @@ check(unsigned long num, const char *was, size_t size)
 
 	if (m == NULL || m->dropped)
 		return;
-	for (v = m->v; v != NULL; v = v->mnext) {
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		for (i = left = 0; i < v->nr; i++)
 			left += v->r[i].state == RC_PENDING;
 		fuzz_must(left == v->left, "what is left is counted");
@@ -113,11 +113,11 @@ static void
 check_others(void)
 {
 	struct message *m = q_find(123);
-	struct vertex *v = m == NULL ? NULL : m->v;
+	struct vertex *v = m == NULL ? NULL : msg_first(m);
 
 	while (v != NULL && (v->thread == NULL ||
 	    strcmp(v->thread->host, "b.host") != 0))
-		v = v->mnext;
+		v = msg_next(v);
 	fuzz_must(v != NULL && v->left == 1 && v->state == V_READY,
 	    "what it was not given is untouched");
 }
