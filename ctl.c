@@ -554,6 +554,7 @@ ctl_open(struct ctl *c, const char *name, const struct stat *seen)
 	if (open_at(c, name, 0, seen, &st) < 0)
 		return -1;
 	c->ctime = (long)st.st_ctime;
+	c->mtime = (long)st.st_mtime;
 	c->l.size = (unsigned long)st.st_size;
 	c->l.fresh = 1;
 	if (st.st_size == 0)

@@ -448,19 +448,15 @@ read_all(struct ctl *c, int *later)
 	return item == CTL_BAD ? (c->why != NULL ? c->why : "") : NULL;
 }
 
-/* A new file, with its final name.  0, or seconds until it is tried again. */
+/* The file at hand, with its final name.  0, or seconds until it is tried
+ * again. */
 static int
-load(struct ctl *c, const char *name, const struct stat *seen, int place,
-    const struct stat *st, unsigned long num, int old)
+load(struct ctl *c, const char *name, int place, const struct stat *st,
+    unsigned long num, int old)
 {
 	const char *why;
 	int later = 0;
 
-	if (ctl_open(c, name, seen) < 0) {
-		if (c->why != NULL)
-			return spool_park(name, c->why) < 0 ? AGAIN : 0;
-		return c->later;
-	}
 	why = read_all(c, &later);
 	if (later)
 		return later;
@@ -474,7 +470,31 @@ load(struct ctl *c, const char *name, const struct stat *seen, int place,
 	return (int)notice_end(name, c->nfailed > 0 || c->ndiag > 0);
 }
 
-/* A candidate: 1 when it was opened. */
+/* Opens it, puts it where it belongs and loads it; as load.  -1: it was taken
+ * for a new one, unseen, and was put off. */
+static int
+open_and_load(struct ctl *c, char *name, const struct stat *seen,
+    unsigned long num, int old)
+{
+	struct stat st;
+	int place;
+
+	if (ctl_open(c, name, seen) < 0) {
+		if (c->why != NULL)
+			return spool_park(name, c->why) < 0 ? AGAIN : 0;
+		return c->later;
+	}
+	if (seen == NULL && c->mtime > c->ctime)
+		return -1;
+	place = spool_place(name, &st);
+	if (place < 0)
+		return AGAIN;
+	strcpy(c->name, name);
+	return load(c, name, place, &st, num, old);
+}
+
+/* A candidate, not looked at when seen is NULL: 1 when it was opened, -1 when
+ * it was put off after all. */
 static int
 consider(char *name, const struct stat *seen, int old)
 {
@@ -482,8 +502,7 @@ consider(char *name, const struct stat *seen, int old)
 	const char *base = strrchr(name, '/');
 	unsigned long num = num_of(base == NULL ? name : base + 1, NULL);
 	struct message *m = q_find(num);
-	struct stat st;
-	int place, later = 0, opened = 0;
+	int later, opened;
 
 	replaces[0] = '\0';
 	if (m != NULL) {	/* itself; else this one comes after it */
@@ -491,16 +510,11 @@ consider(char *name, const struct stat *seen, int old)
 			skip(name, num, AGAIN);
 		return 0;
 	}
-	place = spool_place(name, &st);
-	if (place < 0) {
-		later = AGAIN;
-	} else {
-		later = load(&c, name, seen, place, &st, num, old);
-		opened = c.l.fd >= 0;
-		ctl_close(&c);
-		build_end();
-	}
-	if (later) {
+	later = open_and_load(&c, name, seen, num, old);
+	opened = later < 0 ? -1 : c.l.fd >= 0;
+	ctl_close(&c);
+	build_end();
+	if (later > 0) {
 		th_sweep();	/* what was made for it; others may need room */
 		skip(name, num, later);
 	}
@@ -634,6 +648,8 @@ load_more(struct message *m, unsigned most)
 static struct {
 	char	name[2][NAME_MAX_];	/* at hand, new and old, or "" */
 	struct stat seen[2];	/* ... as lstat showed them */
+	int	unseen;		/* the new one was not looked at */
+	int	surely;		/* the last new one was one, so the next is */
 	struct turn turn;
 	long	files;		/* opened in the scan at hand */
 	double	began;		/* mono; when it began */
@@ -654,9 +670,11 @@ enough(void)
 	    now.mono - step.began > (double)opt.scansecs);
 }
 
-/* Is an entry of the scan one that it is to bring? */
+/* Is an entry of the scan one that it is to bring?  One that is to be opened at
+ * once, and is likely to be new, is not looked at before: to open a file tells
+ * the same. */
 static int
-is_wanted(char *name, int old)
+is_wanted(char *name, int old, int look)
 {
 	const char *base = strrchr(name, '/');
 	unsigned long num = num_of(base == NULL ? name : base + 1, NULL);
@@ -668,9 +686,16 @@ is_wanted(char *name, int old)
 		return 0;
 	if (is_skipped(num))
 		return 0;
+	if (!old) {
+		step.unseen = step.surely && !look;
+		if (step.unseen)
+			return 1;
+	}
 	kind = spool_kind(name, q.config->longest, &step.seen[old], &wait);
 	if (kind == SPOOL_NONE)
 		return 0;
+	if (!old)
+		step.surely = kind == SPOOL_NEW;
 	if (kind == SPOOL_NEW)
 		return !old;
 	held_message(name);	/* it is there: a hold on it stays */
@@ -689,17 +714,19 @@ find_next(int old)
 
 	if (*name != '\0')
 		return 1;
-	while (!old && skip_over(name))
+	while (!old && skip_over(name)) {
+		step.unseen = 0;
 		if (spool_look(name, &step.seen[0]) == 0)
 			return 1;
+	}
 	while (!old && !step.told)
 		if (!router_said(name))
 			step.told = 1;	/* a system call for each file else */
-		else if (is_wanted(name, 0))
+		else if (is_wanted(name, 0, core_full()))
 			return 1;
 	while (step.looks > 0 && spool_next(old, name)) {
 		step.looks--;
-		if (is_wanted(name, old))
+		if (is_wanted(name, old, core_full()))
 			return 1;
 	}
 	*name = '\0';
@@ -718,7 +745,11 @@ take(int old)
 		return -1;
 	strcpy(name, step.name[old]);
 	step.name[old][0] = '\0';
-	if (consider(name, &step.seen[old], old) && step.files++ == 0)
+	came = consider(name, !old && step.unseen ? NULL : &step.seen[old],
+	    old);
+	if (came < 0)
+		is_wanted(name, 0, 1);	/* notes when it is due */
+	if (came > 0 && step.files++ == 0)
 		step.began = now.mono;
 	came = q.nmessages > before;
 	if (replaces[0] != '\0')

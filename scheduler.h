@@ -169,7 +169,7 @@ struct ctl {
 	unsigned delay;		/* of the recipient line at hand: bytes from its
 				 * start to the delay field, 0: it has none */
 	unsigned long ntrigger;	/* T lines so far */
-	long	ctime;		/* of the control file, wall */
+	long	ctime, mtime;	/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
 	char	obsoletes[64];	/* value of the x line, or "" */
 	/* at hand after ctl_next, and l.off: */

@@ -590,22 +590,17 @@ fd_nonblock(int fd)
 	return 0;
 }
 
-int
-fd_seen(const char *path, int flags, const struct stat *seen, struct stat *st)
+/* What was opened must be a regular file, the one seen if there is one: fd, or
+ * -1 with this error. */
+static int
+fd_check(int fd, const struct stat *seen, struct stat *st, int error)
 {
-	int fd;
-
-	if (!S_ISREG(seen->st_mode)) {
-		errno = EINVAL;
-		return -1;
-	}
-	fd = open(path, flags | O_NONBLOCK | CLOEXEC);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, st) < 0 || st->st_ino != seen->st_ino ||
-	    st->st_dev != seen->st_dev || !S_ISREG(st->st_mode)) {
+	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode) || (seen != NULL &&
+	    (st->st_ino != seen->st_ino || st->st_dev != seen->st_dev))) {
 		close(fd);
-		errno = EAGAIN;		/* it was exchanged meanwhile */
+		errno = error;
 		return -1;
 	}
 	if (CLOEXEC == 0)
@@ -614,12 +609,40 @@ fd_seen(const char *path, int flags, const struct stat *seen, struct stat *st)
 }
 
 int
+fd_seen(const char *path, int flags, const struct stat *seen, struct stat *st)
+{
+	if (!S_ISREG(seen->st_mode)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return fd_check(open(path, flags | O_NONBLOCK | CLOEXEC), seen, st,
+	    EAGAIN);		/* it was exchanged meanwhile */
+}
+
+#ifdef O_NOFOLLOW
+/* One system call less for each file.  What is no regular file and cannot be
+ * opened has an error of its own on each system; then lstat tells. */
+int
+fd_plain(const char *path, int flags, struct stat *st)
+{
+	int error, fd = open(path, flags | O_NONBLOCK | O_NOFOLLOW | CLOEXEC);
+
+	if (fd < 0) {
+		error = errno;
+		errno = lstat(path, st) == 0 && !S_ISREG(st->st_mode) ?
+		    EINVAL : error;
+	}
+	return fd_check(fd, NULL, st, EINVAL);
+}
+#else
+int
 fd_plain(const char *path, int flags, struct stat *st)
 {
 	struct stat seen;
 
 	return lstat(path, &seen) < 0 ? -1 : fd_seen(path, flags, &seen, st);
 }
+#endif
 
 void
 dir_sync(const char *path)
