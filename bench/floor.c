@@ -1,7 +1,7 @@
 /*
  * floor.c - what the work costs at least, and how costs are taken.
  *
- *	floor [-r] POSTOFFICE [AGENT [ARGUMENT ...]]
+ *	floor [-r | -s] POSTOFFICE [AGENT [ARGUMENT ...]]
  *	floor -w POSTOFFICE PID
  *	floor -p PID
  *
@@ -9,7 +9,9 @@
  * reads the directory transport/, reads each control file once, gives it to
  * the one agent as a job, waits for the report, and removes two files.  It
  * keeps nothing, checks nothing and looks for nothing but the host of the first
- * recipient.  With -r it only opens, reads and closes the files.
+ * recipient.  With -r it only opens, reads and closes the files; with -s it also
+ * looks at each after it was opened, and at its message file, as whoever wants to
+ * know what it is, whose, and how old the message is has to.
  *
  * The second waits until transport/ is empty while another process works on
  * it; the third does not wait.  All print the microseconds of processor time
@@ -131,18 +133,30 @@ until_hungry(void)
 }
 
 static long
-read_file(const char *name, char *buf, size_t size)
+read_file(const char *name, char *buf, size_t size, int look)
 {
 	int fd = open(name, O_RDONLY);
+	struct stat st;
 	long n = -1;
 
 	if (fd >= 0) {
+		must(look && fstat(fd, &st) < 0, name);
 		n = (long)read(fd, buf, size - 1);
 		close(fd);
 	}
 	must(n < 0, name);
 	buf[n] = '\0';
 	return n;
+}
+
+static void
+look_at_message(const char *name)
+{
+	char path[100];
+	struct stat st;
+
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	must(lstat(path, &st) < 0, path);
 }
 
 static void
@@ -165,7 +179,7 @@ deliver(const char *name, const char *file)
 }
 
 static void
-work(int only_read)
+work(int mode)
 {
 	static char file[65536];
 	struct dirent *e;
@@ -175,8 +189,10 @@ work(int only_read)
 	while ((e = readdir(d)) != NULL) {
 		if (e->d_name[0] == '.')
 			continue;
-		read_file(e->d_name, file, sizeof(file));
-		if (!only_read)
+		read_file(e->d_name, file, sizeof(file), mode == 's');
+		if (mode == 's')
+			look_at_message(e->d_name);
+		if (mode == 0)
 			deliver(e->d_name, file);
 	}
 	closedir(d);
@@ -222,7 +238,7 @@ main(int argc, char **argv)
 	int c, mode = 0;
 	double began;
 
-	while ((c = getopt(argc, argv, "+rwp")) != -1)
+	while ((c = getopt(argc, argv, "+rswp")) != -1)
 		mode = c;
 	argv += optind;
 	argc -= optind;
@@ -243,7 +259,7 @@ main(int argc, char **argv)
 		start(argv + 1);
 		until_hungry();
 	}
-	work(mode == 'r');
+	work(mode);
 	print(cpu("self"), wall() - began);
 	return 0;
 }
