@@ -285,7 +285,8 @@ struct reason {
  * vertex: all recipients of one message with the same channel and host, as far
  * as they are in core; the unit that an agent is fed.  A message has one at
  * most for a thread, and what is read of it later joins that.  Freed by the
- * sweep when it is DONE.
+ * sweep when it is DONE.  Going from one state to another is O(1), but for the
+ * heaps that its thread, job and message stand in.
  *
  *	WAIT --wake--> READY --fed--> FED --report--> WAIT | READY | DONE
  *
@@ -338,7 +339,8 @@ struct vertex {
  * what is kept of any.  Owned by its message; core.c's.
  *
  * A large file is read in parts.  What is behind next is not in core yet; it
- * was looked at once, and its tags are on disk.
+ * was looked at once, and its tags are on disk.  The next to be read is found
+ * in O(log parts).
  */
 struct part {
 	struct message *msg;
@@ -375,7 +377,8 @@ struct more {
 };
 
 /*
- * message: one control file and its message file.  Freed by the sweep.
+ * message: one control file and its message file.  Freed by the sweep.  Found
+ * by its number in O(1), and when it is due in O(log messages).
  *
  * There may be many: members are in an order that leaves no gaps, and the
  * memory ends with the name.  mono fits an int for 68 years.
@@ -409,7 +412,7 @@ struct message {
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
-/* list: vertices, linked by next and prev. */
+/* list: vertices, linked by next and prev.  All O(1). */
 struct list {
 	struct vertex *head, *tail;
 	unsigned n;
@@ -419,7 +422,8 @@ struct list {
  * job: a message within a ring, as far as order.c has to know of it: in the
  * preemptive order while it has READY vertices, else while some of them are
  * set aside because the message has its share of the agents.  Counts are
- * recipients.  Owned by order.c.
+ * recipients.  Owned by order.c.  Found in O(rings) of its message, mostly one;
+ * places and shares O(log jobs).
  */
 struct job {
 	struct job *next;	/* of the same message */
@@ -443,7 +447,8 @@ struct job {
 
 /*
  * thread: the vertices with the same channel and host: a destination's
- * queue.  Freed by the sweep when it has no vertex and no agent.
+ * queue.  Freed by the sweep when it has no vertex and no agent.  Found by its
+ * name, and its lists: O(1); turns and wakes: O(log threads).
  *
  *	EMPTY | ASLEEP until sleep | READY: in ring->ready | RUNNING: nta > 0
  */
@@ -486,7 +491,7 @@ struct thread {
  * dest: what is known of a channel and host.  It outlives the thread, so that
  * what was learned is not lost when the queue is empty, and is forgotten
  * after a while of silence.  Only feedback.c changes what reports make of it;
- * destdb.c adds what was known before, and what others say.
+ * destdb.c adds what was known before, and what others say.  Found O(1).
  *
  *	READY: window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
  *	                 ------- fb_bad once too often -->
@@ -522,7 +527,8 @@ struct dest {
 /*
  * ring: the threads that one agent can be switched between: same conf, same
  * channel.  When the conf is bound each of its threads stands alone: agents
- * stay on their thread and maxring counts for the thread.
+ * stay on their thread and maxring counts for the thread.  Found in O(rings),
+ * which are about as many as clauses.
  */
 struct ring {
 	struct ring *next;	/* all rings */
@@ -550,7 +556,7 @@ struct ring {
 	unsigned char old;	/* of a configuration that was replaced */
 };
 
-/* chan: one for each channel name ever met. */
+/* chan: one for each channel name ever met.  Found in O(channels). */
 struct chan {
 	struct chan *next;
 	unsigned nta;		/* agents */

@@ -1,30 +1,47 @@
 #!/bin/sh
-# Loading n hosts into one ring takes no more than n log n: instructions are
-# counted, not seconds.
+# What costs O(1) or O(log n) for each is to cost that: the same work is done
+# at two sizes, and instructions are counted, not seconds.
 . "${0%/*}/lib.sh"
 
-valgrind -q "$SCHEDULER" -V >/dev/null 2>&1 || skip_all 'no valgrind, or not for this program'
+valgrind -q "$SCHEDULER" -V >/dev/null 2>&1 ||
+	skip_all 'no valgrind, or not for this program'
 conf "$tmp/cf" <<END
-test/*	command="/bin/true"
+PARAMactive 0
+test/*	maxring=2 overfeed=20 command="$top/t/agent -c test"
 END
 
-# Loads so many hosts, freezes, and prints the instructions it took.
-instructions() {	# hosts
-	spool_new "$tmp/po$1"
-	"$top/t/mkspool" -h "$1" -r 100 "$tmp/po$1" $(($1 / 100))
+# Instructions that the scheduler takes until what the third argument says has
+# come.
+instructions() {	# mkspool's-options messages command-of-sh [option ...]
+	rm -rf "$tmp/po"
+	spool_new "$tmp/po"
+	"$top/t/mkspool" $1 "$tmp/po" "$2"
+	until=$3
+	shift 3
 	VALGRIND="valgrind -q --tool=callgrind
-	    --callgrind-out-file=$tmp/callgrind.$1"
-	sched_start "$tmp/po$1" "$tmp/cf" -F >&2 &&
-	    wait_log "loaded .* threads=$1 " 100 >&2
+	    --callgrind-out-file=$tmp/callgrind"
+	sched_start "$tmp/po" "$tmp/cf" "$@" >&2 && wait_for 100 eval "$until" >&2
 	sched_stop
 	awk '/^(summary|totals):/ { n = $2 } END { print n + 0 }' \
-	    "$tmp/callgrind.$1"
+	    "$tmp/callgrind"
 }
 
-a=$(instructions 5000)
-b=$(instructions 10000)
-diag "5000 hosts: $a instructions, 10000 hosts: $b"
-ok 'instructions were counted' [ "$a" -gt 1000000 ]
-ok 'twice the hosts cost less than 2.3 times as much' \
-    awk -v a="$a" -v b="$b" 'BEGIN { exit !(b > a && b / a < 2.3) }'
+compare() {	# title few many times most
+	diag "$1: $2 instructions, with $4 times as many $3"
+	ok "$1: instructions were counted" [ "$2" -gt 1000000 ]
+	ok "... $4 times as many cost less than $5 times as much" \
+	    awk -v a="$2" -v b="$3" -v most="$5" \
+	    'BEGIN { exit !(b > a && b / a < most) }'
+}
+
+loaded='logged "loaded .* rcpts="'
+a=$(instructions '-h 3000 -r 100' 30 "$loaded" -F)
+b=$(instructions '-h 6000 -r 100' 60 "$loaded" -F)
+compare 'hosts of one ring' "$a" "$b" 2 2.3
+a=$(instructions '-h 10' 1000 "$loaded" -F -S)
+b=$(instructions '-h 10' 4000 "$loaded" -F -S)
+compare 'messages that come in' "$a" "$b" 4 4.5
+a=$(instructions '-h 10' 400 'po_empty "$tmp/po"')
+b=$(instructions '-h 10' 1600 'po_empty "$tmp/po"')
+compare 'messages that are delivered' "$a" "$b" 4 4.5
 finish
