@@ -312,8 +312,8 @@ enum verdict { SAID_NOTHING, SAID_DEFERRED, SAID_RETRYAT, SAID_DEFERALL };
 struct vertex {
 	struct message *msg;
 	struct thread *thread;	/* NULL when DONE */
-	struct vertex *next, *prev;	/* DONE: of the sweep's lists, of the
-				 * vertices and of the messages by their first */
+	struct vertex *next, *prev;	/* DONE: on the sweep's lists, of
+				 * vertices and of messages, by their first */
 	struct ta *ta;		/* FED: who has it; READY: who is to get it */
 	struct reason *reason;	/* why it was deferred last, or NULL */
 	struct rcpt *r;		/* nr of them; &one when that is enough */
@@ -323,7 +323,8 @@ struct vertex {
 	unsigned count;		/* READY: recipients that its job counts on;
 				 * FED: deferrals reported in this run */
 	int	wakeup;		/* mono; WAIT: when */
-	unsigned tries : 14;	/* runs that ended with some left, or TRIES_MOST */
+	unsigned tries : 14;	/* runs that ended with some left, at most
+				 * TRIES_MOST */
 	unsigned step : 7;	/* place in the retry list, below RETRIES_MAX */
 	unsigned state : 3;	/* enum vertex_state */
 	unsigned verdict : 2;	/* enum verdict; of this run */
@@ -369,7 +370,7 @@ struct more {
 	struct job *jobs;	/* order.c's */
 	struct other *others, *last;	/* message.c's: vertices */
 	struct part *part;	/* NULL: it was read whole at once */
-	struct timer notice;	/* next moment at which its sender may be told */
+	struct timer notice;	/* when its sender may next be told */
 	struct timer far;	/* core.c's: the first is put off first */
 	int	tellat;		/* mono; news: when it is told at the latest */
 	int	warned;		/* age at which delays were last looked at */

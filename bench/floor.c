@@ -9,9 +9,9 @@
  * reads the directory transport/, reads each control file once, gives it to
  * the one agent as a job, waits for the report, and removes two files.  It
  * keeps nothing, checks nothing and looks for nothing but the host of the first
- * recipient.  With -r it only opens, reads and closes the files; with -s it also
- * looks at each after it was opened, and at its message file, as whoever wants to
- * know what it is, whose, and how old the message is has to.
+ * recipient.  With -r it only opens, reads and closes the files; with -s it
+ * also looks at each after it was opened, and at its message file, as whoever
+ * wants to know what it is, whose, and how old the message is has to.
  *
  * The second waits until transport/ is empty while another process works on
  * it; the third does not wait.  All print the microseconds of processor time
