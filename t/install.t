@@ -88,4 +88,23 @@ is '... into all mailboxes' "$(cd "$tmp/tree/run/mail" && echo *)" \
     'anna bert carl dora'
 like '... and shows the mail' "$out" '^This is a message for bert, carl@demo\.example\.'
 is '... leaves no process' "$(ls "$tmp/tree/run/po/.pid.scheduler" 2>/dev/null)" ''
+
+# README's first steps, word for word but for the port and for what stays in
+# the foreground.
+mkdir "$tmp/steps"
+cp "$top/scheduler" "$top/submit" "$tmp/steps"
+cp -R "$top/ta" "$tmp/steps/ta"
+cd "$tmp/steps" || exit 1
+sed -n '/^FIRST STEPS/,/^Within/s/^	//p' "$top/README" |
+    sed 's/^END$/PARAMmailqsock none\
+END/
+	/^MAILBIN=/s/$/ 2>log \& until grep " ready" log; do sleep 1; done/' >steps
+echo 'until [ -s boxes/anna ]; do sleep 1; done; kill $!; wait $!' >>steps
+bg sh steps >"$tmp/said" 2>&1
+ok "README's first steps" wait_for 30 [ -s boxes/anna ]
+ok '... come to an end' wait_for 30 gone $bg_pid
+[ ! -s spool/.pid.scheduler ] || kill "$(cat spool/.pid.scheduler)"
+like '... mail is there' "$(cat boxes/anna 2>&1)" '^hello$'
+like '... what holds for an address' "$(cat "$tmp/said")" '^local/-$'
+cd "$top" || exit 1
 finish
