@@ -141,4 +141,10 @@ is 'by hand' "$(sed "s/$sep/|/g" "$tmp/said")" "#hungry
 #resync 999-9
 #hungry"
 is '... the tag' "$(sed -n 's/^r\(.\).*dora 0$/\1/p' 105-1)" +
+cd "$top" || exit 1
+ok 'a session of it can be shown' sh "$top/t/session"
+is '... with mail delivered at once and later' \
+    "$(sed -n 's/^-- to //p' "$tmp/ok.out")" \
+    'bert at kitchen from anna@example.org
+dora at garden from anna@example.org'
 finish
