@@ -22,7 +22,7 @@ for f in rc.d runit/run openrc procd if-up; do
 	ok '... to be executed' [ -x "$c/$f" ]
 done
 for f in "$c"/*; do
-	[ -d "$f" ] || sed -n 's,^[^#].*/usr/local/\(s*bin/[a-z]*\).*,\1,p' "$f"
+	[ -d "$f" ] || sed -n '/^#/d; s,.*/usr/local/\(s*bin/[a-z]*\).*,\1,p' "$f"
 done | sort -u >"$tmp/programs"
 is 'they start what make install installs' "$(cat "$tmp/programs")" \
     'bin/mailq
@@ -79,14 +79,21 @@ fi
 
 # ---- what others' scripts would do with ours ----
 # The verbs of OpenWrt's rc.common write down how they are called.
-like 'procd is told to run it in the foreground' "$(sh -c '
+procd() {	# verb
+	sh -c '
 	for f in procd_open_instance procd_set_param procd_close_instance \
-	    mkdir; do
+	    procd_send_signal mkdir; do
 		eval "$f() { echo $f \"\$@\"; }"
 	done
 	. "$1"
-	start_service' sh "$c/procd")" \
+	$2' sh "$c/procd" "$1"
+}
+like 'procd is told to run it in the foreground' "$(procd start_service)" \
     '^procd_set_param command /usr/sbin/scheduler -i$'
+like '... and submit' "$(procd start_service)" \
+    '^procd_set_param command /usr/bin/submit -q10s$'
+is '... and whom a signal is for' "$(procd reload_service)" \
+    'procd_send_signal scheduler scheduler HUP'
 # So does rc.subr of the BSDs.
 cat >"$tmp/rc.subr" <<'END'
 load_rc_config() { :; }
@@ -120,6 +127,8 @@ END
 		[ -e "$tmp/wrt/out/$f" ] || echo "$f"
 	done >"$tmp/missing"
 	is '... its configuration' "$(cat "$tmp/missing")" ''
+	ok '... and the service of that name' \
+	    [ -x "$tmp/wrt/out/etc/init.d/scheduler" ]
 else
 	skip 'the recipe for OpenWrt builds' 'no GNU make'
 fi
@@ -133,4 +142,6 @@ chmod 755 "$tmp/bin/mailq"
 here "$c/if-up" >"$tmp/if-up"
 ok 'the line is up' env -i PATH="$PATH" sh "$tmp/if-up"
 is '... and mail is tried' "$(cat "$tmp/flushed")" 'flush smtp/*'
+printf '#!/bin/sh\nexit 69\n' >"$tmp/bin/mailq"
+ok '... nothing to try is no failure' env -i PATH="$PATH" sh "$tmp/if-up"
 finish
