@@ -132,7 +132,10 @@ struct copy {
 				 * once in it */
 	int	at;		/* bytes of it seen */
 	int	found, eight;	/* it occurs; there are bytes above 127 */
-	int	awkward;	/* no mail can carry it as it is */
+	int	awkward, wide;	/* no mail can carry it as it is: it is not
+				 * text; a line is too long */
+	int	last;		/* byte */
+	int	fold;		/* it is a header, and lines are made shorter */
 	long	col;		/* bytes in the line so far */
 	long	size, whole;	/* bytes, bytes up to the last line's end */
 	long	most;		/* bytes that are wanted */
@@ -147,15 +150,34 @@ copy_start(struct copy *c, const char *word, FILE *f, long most)
 	c->most = most;
 }
 
+/* Before b, goes on in a new line if this is long enough: at a blank, if there
+ * is one in time, and not within a character of UTF-8. */
+static void
+copy_fold(struct copy *c, int b)
+{
+	int blank = b == ' ' || b == '\t';
+	int more = b >= 0xf0 ? 3 : b >= 0xe0 ? 2 : b >= 0xc0;
+
+	if (b == '\n' || c->col < PIECE_MOST ||
+	    (!blank && c->col + more < LINE_MOST))
+		return;
+	fputs(blank ? "\n" : "\n ", c->f);
+	c->col = !blank;
+}
+
 static void
 copy_byte(struct copy *c, int b)
 {
+	if (c->fold)
+		copy_fold(c, b);
 	c->size++;
 	c->col = b == '\n' ? 0 : c->col + 1;
 	if (c->col == 0 && c->size <= c->most)
 		c->whole = c->size;
 	c->eight |= b > 127;
-	c->awkward |= b == '\0' || c->col > LINE_MOST;
+	c->awkward |= b == '\0' || (c->last == '\r' && b != '\n');
+	c->wide |= c->col > LINE_MOST;
+	c->last = b;
 	c->at = b == c->word[c->at] ? c->at + 1 : b == *c->word;
 	if (c->word[c->at] == '\0') {
 		c->found = 1;
@@ -252,6 +274,7 @@ struct draft {
 	char	boundary[60];
 	long	head;		/* bytes of the header that are returned */
 	int	cut;		/* ... and it had more */
+	int	fold;		/* ... with lines that are too long */
 	const char *less;	/* why the body is not returned; NULL: it is */
 	int	eight;		/* the message has bytes above 127 ... */
 	int	text_eight;	/* ... the text for people has */
@@ -276,7 +299,8 @@ look(struct draft *d, const struct report *r)
 	if (copy_head(&head, r) < 0)
 		return -1;
 	d->cut = head.size == HEAD_MOST;
-	d->head = d->cut ? head.whole : head.size;
+	d->head = d->cut && head.whole > 0 ? head.whole : head.size;
+	d->fold = head.wide;
 	body.size = head.size;
 	if (d->cut)
 		d->less = "it is too long";
@@ -286,6 +310,8 @@ look(struct draft *d, const struct report *r)
 		d->less = "it is too long";
 	if (d->less == NULL && (head.awkward || body.awkward))
 		d->less = "it is not text";
+	if (d->less == NULL && (head.wide || body.wide))
+		d->less = "its lines are too long";
 	d->eight = head.eight || (d->less == NULL && body.eight);
 	return form.found || head.found || body.found;
 }
@@ -556,6 +582,8 @@ put_rest(FILE *f, const struct draft *d, const struct report *r)
 		    d->less);
 	if (d->cut)
 		fputs("Of its header, only the beginning is.\n", f);
+	if (d->fold)
+		fputs("Long lines of its header were folded.\n", f);
 }
 
 static int
@@ -769,6 +797,7 @@ put_message(struct draft *d, struct report *r)
 	put_part(d, d->less == NULL ? "message/rfc822" :
 	    "text/rfc822-headers", d->eight);
 	copy_start(&c, d->boundary, d->post.f, d->head);
+	c.fold = d->fold;
 	if (dsn_file(r, 0) < 0 || copy_head(&c, r) < 0)
 		return -1;
 	c.most = LONG_MAX;

@@ -100,6 +100,40 @@ printf '%s\nN NOTIFY=SUCCESS\n%s\n' 'r+          smtp h u 0' \
 } | mail "$po" 118-1
 printf '%s\n' "$rcpt" "$said" | simple "$po" 119-1 anna@a.example
 rm "$po/queue/119-1"
+wide() {	# name <header: with a body
+	{
+		printf 'i %s\no 0\ns smtp - anna@a.example 0\n%s\nm\n' "$1" \
+		    "$rcpt"
+		cat
+		printf '\n%s\n' "$said"
+	} | mail "$po" "$1"
+}
+many() {	# text count
+	awk -v s="$1" -v n="$2" 'BEGIN { while (n-- > 0) printf "%s", s }'
+}
+{
+	echo 'Subject: first'
+	printf 'X-998: %s\nX-Words: %s\nX-Bytes: %s\nX-Eight: x%s\n' \
+	    "$(many x 991)" "$(many 'word ' 500)end" "$(many y 2500)" \
+	    "$(many "$(printf '\303\274')" 700)"
+	echo 'X-Last: last'
+} >"$tmp/122"
+wide 122-1 <"$tmp/122"
+{
+	echo 'Subject: first'
+	printf 'X-Nul: a\000b\n'
+} | wide 123-1
+printf 'X-Much: %s\n' "$(many 'z ' 40000)" | wide 124-1
+printf 'a\r\nb\rc\n' >"$tmp/cr"
+body=$tmp/cr
+printf '%s\n' "$rcpt" "$said" | simple "$po" 125-1 anna@a.example
+{
+	many x 998
+	printf '\n%s\n' "$(many "$eight " 160)"
+} >"$tmp/full"
+body=$tmp/full
+printf '%s\n' "$rcpt" "$said" | simple "$po" 126-1 anna@a.example
+body=
 
 # ---- text of others -------------------------------------------------------------------
 
@@ -317,7 +351,7 @@ like '... and the text says why' "$(got '^T')" \
     'not returned, since it is too long\.'
 report "$po" 114-1
 like 'a line that mail cannot carry' "$(got '^!|^[PT]')" \
-    '^P text/plain message/delivery-status text/rfc822-headers@.*since it is not text\.'
+    '^P text/plain message/delivery-status text/rfc822-headers@.*since its lines are too long\.'
 report "$po" 115-1
 like 'a NUL byte' "$(got '^!|^[PT]')" \
     '^P text/plain message/delivery-status text/rfc822-headers@.*since it is not text\.'
@@ -339,6 +373,39 @@ is '... there' "$(got '^B' | tr '@' '\n' | grep -vc \
 report "$po" 119-1
 like 'without a message file' "$(got '^!|^[PT]')" \
     '^P [^!]*rfc822-headers@.*since its file is gone\.'
+
+report "$po" 122-1
+like 'long lines of a header: only it is returned' "$(got '^!|^[PT]')" \
+    '^P [^!]*rfc822-headers@.*since it is too long\.@T Long lines of its header were folded\.@'
+unfolded() {	# file ERE
+	awk '/^[ \t]/ { printf "%s", $0; next } { printf "\n%s", $0 }' "$1" |
+	    grep -E "$2"
+}
+is '... folded where it has blanks' \
+    "$(unfolded "$report_file" '^X-(998|Words|Last)')" \
+    "$(grep -E '^X-(998|Words|Last)' "$tmp/122")"
+is '... and where it has none' \
+    "$(unfolded "$report_file" '^X-(Bytes|Eight)' | tr -d ' ')" \
+    "$(grep -E '^X-(Bytes|Eight)' "$tmp/122" | tr -d ' ')"
+ok '... not within a character' "$python" -c \
+    'import sys; [l.decode() for l in open(sys.argv[1], "rb")]' "$report_file"
+report "$po" 123-1
+is 'a NUL byte in a header' "$(got '^!|^B')$(got '^T The message itself')" \
+    'B Subject: first@B X-Nul: a?b@B @T The message itself is not returned, since it is not text.@'
+report "$po" 124-1
+like 'a header that is one line and too long' "$(got '^!|^[PT]')" \
+    '^P [^!]*headers@.*since it is too long\.@T Of its header, only the beginning is\.@T Long lines'
+is '... has so much of it' "$(sed -n '/^X-Much/,$p' "$report_file" |
+    sed '/^$/,$d' | tr -cd z | wc -c | tr -d ' ')" 32764
+report "$po" 125-1
+like 'a CR that ends no line' "$(got '^!|^[PT]')" \
+    '^P [^!]*rfc822-headers@.*since it is not text\.'
+report "$po" 126-1
+is 'lines just as long as mail can have, and eight bits' \
+    "$(got '^!|^P|^H Content-Tr')" \
+    'H Content-Transfer-Encoding: 8bit@P text/plain message/delivery-status message/rfc822@'
+is '... come back whole' "$(sed '1,/^Subject: 126/d' "$report_file" |
+    sed 1d | sed '/^$/,$d')" "$(cat "$tmp/full")"
 
 report "$po" 121-1
 is 'nothing of an agent or a message is a field' "$(got '^!|^H (Bcc|Cc)')" ''
