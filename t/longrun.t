@@ -49,6 +49,14 @@ fds() {
 idle() {
 	waiting 0 && [ "$(fds)" -le "${1:-0}" ]
 }
+reloaded() {
+	[ "$(count 'reload .*done')" -ge $reloads ]
+}
+reload() {
+	reloads=$((reloads + 1))
+	kill -HUP "$sched_pid"
+	wait_for 120 reloaded
+}
 # The whole of it for so many recipients, with sizes in between: sets given,
 # and first, last, fds_first, fds_last where there is /proc.
 run() {		# recipients
@@ -58,6 +66,14 @@ run() {		# recipients
 	number=1000 given=0 step=$(($1 / 10)) first= series=
 	sched_start "$po" "$tmp/cf" -R 1000 -q "$po/public/.ask" || return
 	[ ! -d "/proc/$sched_pid/fd" ] || fds_idle=$(fds)
+	# In the first tenth is all that comes later, and more of it at once,
+	# however slow the machine becomes: a configuration that is replaced
+	# is kept until the new one is there, and a heap keeps its size.
+	reloads=0
+	if [ "$1" -ge 20000 ]; then
+		batch 2000
+		reload
+	fi
 	while [ $given -lt "$1" ]; do
 		# in pieces, so that what is waiting is about as much each time
 		piece=0
@@ -66,7 +82,7 @@ run() {		# recipients
 			piece=$((piece + 600))
 			wait_for 120 waiting 300 || return
 		done
-		kill -HUP "$sched_pid"
+		reload
 		"$top/t/ask" pipe "$po/public/.ask" >"$tmp/dump" 2>&1
 		wait_for 120 waiting 0 || return
 		if [ -r "/proc/$sched_pid/status" ]; then
