@@ -110,10 +110,3 @@ fuzz_arrived(void)
 	fuzz_must(utime(".", &t) == 0, "a directory gets a stamp");
 	now.mono += 2;
 }
-
-void
-fuzz_clock(void)
-{
-	if (now.mono > 1e9)
-		now.mono = 1000;
-}

@@ -20,8 +20,6 @@ long	fuzz_read(const char *path, char *, size_t size);
 void	fuzz_empty(const char *dir);
 /* New files are there, and the next scan is to see them. */
 void	fuzz_arrived(void);
-/* With nothing in core: sets back what runs cannot have, 2^31 seconds. */
-void	fuzz_clock(void);
 /* What must hold: else we die, saying what does not. */
 void	fuzz_must(int, const char *what);
 
