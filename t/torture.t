@@ -53,4 +53,22 @@ cp "$tmp/bin/ta/liar" "$tmp/liars/agent"
 nok 'mail that an agent only says to have delivered is missed' \
     "$tmp/liars/torture" -n 1 -m 5 -w 2 "$SCHEDULER" "$tmp/x" 1
 like '... and said to be lost' "$(cat "$tmp/ok.out")" 'wrong: 1000-1 .*lost'
+agent again <<'END'
+# delivers, and says that it has not, until it has once
+echo '#hungry'
+while read -r job host && [ -n "$job" ]; do
+	case $job in '#idle') echo '#hungry'; continue ;; esac
+	awk -v job="$job" -v pid=$$ 'BEGIN { num = job; sub(/.*\//, "", num)
+		sub(/-.*/, "", num) }
+	/^r / { print job, off + 0, "h", pid >>"../log"
+		print num "/" off + 0 "\t\t" (was ? "ok" : "deferred") }
+	{ off += length($0) + 1 }' was="$(grep "$job " ../log)" "$job"
+	echo '#hungry'
+done
+END
+cp "$tmp/bin/ta/again" "$tmp/liars/agent"
+nok 'mail that is delivered again without need' \
+    "$tmp/liars/torture" -n 1 -m 5 -w 2 "$SCHEDULER" "$tmp/y" 1
+like '... is seen, too' "$(cat "$tmp/ok.out")" \
+    'wrong: .*1000-1 .*delivered again'
 finish
