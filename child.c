@@ -34,6 +34,7 @@
 #endif
 
 #define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
+#define SIGNALS		32	/* those with names, on any system */
 
 /* ---- how many -------------------------------------------------------- */
 
@@ -257,14 +258,13 @@ become(const struct setting *s)
 static void
 run(const struct setting *s, char **argv, char **env, const int theirs[2])
 {
-	static const int reset[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE,
-	    SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD };
 	char line[PATH_MAX_ + 200];
 	const char *what;
-	size_t i;
+	int sig;
 
-	for (i = 0; i < sizeof(reset) / sizeof(reset[0]); i++)
-		signal(reset[i], SIG_DFL);
+	/* what we catch or ignore, and what our parent had us ignore */
+	for (sig = 1; sig < SIGNALS; sig++)
+		signal(sig, SIG_DFL);
 	setpgid(0, 0);		/* a terminal's ^C is for the scheduler */
 	if (dup2(theirs[0], 0) < 0 || dup2(theirs[1], 1) < 0 ||
 	    dup2(theirs[1], 2) < 0)

@@ -522,7 +522,11 @@ catch_signals(void)
 {
 	static const int caught[] = { SIGCHLD, SIGHUP, SIGUSR1, SIGUSR2,
 	    SIGTERM, SIGINT, SIGQUIT };
-	static const int ignored[] = { SIGPIPE, SIGALRM };
+	static const int ignored[] = { SIGPIPE, SIGALRM,
+#ifdef SIGXFSZ
+	    SIGXFSZ,		/* a file that may not grow is an error */
+#endif
+	};
 	struct sigaction sa;
 	size_t i;
 

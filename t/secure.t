@@ -30,9 +30,10 @@ agent careless <<'EOF'
 umask 0
 ulimit -S -c 0
 exec 3</dev/null 5>/dev/null 9</dev/null
-if env --block-signal=CHLD,TERM,HUP --ignore-signal=USR1,PIPE true \
-    2>/dev/null; then
-	set -- env --block-signal=CHLD,TERM,HUP --ignore-signal=USR1,PIPE "$@"
+if env --block-signal=CHLD,TERM,HUP --ignore-signal=USR1,PIPE,TTOU,XFSZ \
+    true 2>/dev/null; then
+	set -- env --block-signal=CHLD,TERM,HUP \
+	    --ignore-signal=USR1,PIPE,TTOU,XFSZ "$@"
 fi
 if command -v bash >/dev/null 2>&1 && (ulimit -n 4000) 2>/dev/null; then
 	ulimit -S -n 4000
@@ -167,6 +168,25 @@ EOF
 else
 	skip 'a limit of memory' 'it cannot be set, or the use not be seen'
 fi
+
+# ---- a limit on the size of files ------------------------------------------------------
+
+agent short <<'EOF'
+ulimit -f 8		# blocks of 512 bytes; some shells count others
+exec "$@"
+EOF
+rm -rf "$po"
+spool_new "$po"
+"$top/t/mkspool" -c one -h 5 -f 100 "$po" 90
+: >"$tmp/said/one"
+VALGRIND=$tmp/bin/ta/short
+ok 'start with files that may not grow' sched_start "$po" "$tmp/few.cf"
+VALGRIND=
+ok '... mail is delivered, logged or not' wait_for 60 po_empty "$po"
+sched_stop
+is '... and it ends well' $sched_rc 0
+is '... where the log could not grow' \
+    "$(($(wc -c <"$tmp/sched.log") % 4096))" 0
 
 # ---- a scheduler that is not root --------------------------------------------------
 
