@@ -118,6 +118,9 @@ void	spool_again(const char *name, int old, long seconds);
 int	spool_put_off(const char *name, long seconds, int blocked);
 /* What was put off until now is due: all, or what has the mark. */
 void	spool_recall(int all);
+/* Have we gone to another transport/ since the last call?  Agents that were
+ * started before are still in the old one. */
+int	spool_moved(void);
 /* Seen everything there is at least once? */
 int	spool_seen_all(void);
 /* Where below transport/ the file with this name is: 0, or -1. */

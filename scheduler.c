@@ -804,6 +804,8 @@ loop(void)
 		if (over())
 			break;
 		more = !state.ending && in_load();
+		if (spool_moved() && !state.ending)
+			reload();	/* with new agents */
 		first_scan(more);
 		if (!state.ending)
 			q_timers();

@@ -102,18 +102,33 @@ make_place(const char *path, int mode)
 	return 0;
 }
 
+/* Whoever may write to the post office itself could put directories of his
+ * own in the place of ours. */
+static int
+open_to_all(void)
+{
+	struct stat st;
+
+	if (stat(opt.postoffice, &st) < 0 || !(st.st_mode & S_IWOTH))
+		return 0;
+	log_err("spool dir=%s anybody may write there; chmod o-w it",
+	    opt.postoffice);
+	return 1;
+}
+
 int
 spool_setup(void)
 {
 	char path[PATH_MAX_];
 	const char *why;
-	int i, bad = 0;
+	int i, bad;
 
 	if (make_place(opt.postoffice, 0755) < 0) {
 		log_err("spool dir=%s cannot be made: %s", opt.postoffice,
 		    strerror(errno));
 		return X_CANTCREAT;
 	}
+	bad = open_to_all();
 	for (i = 0; i < NPLACES; i++) {
 		if (text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
 		    places[i].name) < 0) {
@@ -221,29 +236,43 @@ look(struct dir *d)
 	}
 }
 
+static int moved;
+
 /* Is transport/ still where we are?  Somebody may have put another one in its
- * place; then we go there, since the mail does. */
+ * place; then we go there, since the mail does, if it is one that we would
+ * have started with. */
 static void
 stay_home(void)
 {
 	char path[PATH_MAX_];
 	struct stat here, there;
-	static int said;
+	const char *why;
+	static const char *said;
 
 	text_fmt(path, sizeof(path), "%s/transport", opt.postoffice);
-	if (stat(path, &there) < 0) {
-		if (!said)
-			log_err("scan dir=%s %s", path, strerror(errno));
-		said = 1;
+	if (stat(path, &there) == 0 && stat(".", &here) == 0 &&
+	    here.st_ino == there.st_ino && here.st_dev == there.st_dev) {
+		said = NULL;
 		return;
 	}
-	said = 0;
-	if (stat(".", &here) < 0 || (here.st_ino == there.st_ino &&
-	    here.st_dev == there.st_dev))
-		return;
-	log_err("scan dir=%s is another one than it was", path);
-	if (chdir(path) == 0)
+	why = complaint(path, 1);
+	if (why == NULL || why != said)
+		log_err("scan dir=%s %s", path, why != NULL ? why :
+		    "is another one than it was");
+	said = why;
+	if (why == NULL && chdir(path) == 0) {
 		scan.v[0].known = 0;
+		moved = 1;
+	}
+}
+
+int
+spool_moved(void)
+{
+	int was = moved;
+
+	moved = 0;
+	return was;
 }
 
 static void

@@ -233,6 +233,16 @@ put "$po" 404-1 test h u
 ok 'a new transport/ in the place of ours is found' \
     wait_log 'complete msg=404-1' 30
 ok '... which is said' logged 'transport .*is another one'
+mv "$po/transport" "$po/ours"
+mkdir "$po/transport"
+chmod 777 "$po/transport"
+put "$po" 405-1 test h u
+ok '... but not one in which anybody may write' \
+    wait_log 'scan dir=.*transport anybody may write' 30
+is '... from which nothing is taken' "$(delivered 405-1)" 0
+chmod 755 "$po/transport"
+ok '... until that is mended' wait_log 'complete msg=405-1' 30
+rm -rf "$po/ours"
 rm -rf "$po/transport" "$po/queue" "$po/old"
 ok 'none at all is said' wait_log 'scan dir=.*transport .*No such' 30
 sched_stop

@@ -42,6 +42,11 @@ nok 'a wrong mode is no start' sched_start "$po" "$tmp/cf"
 is '... with the exit code for it' $sched_rc 77
 is '... said in one clear line' "$(count 'dir=.*/queue .*chmod o-w it')" 1
 chmod 755 "$po/queue"
+chmod 777 "$po"
+nok '... nor is one of the whole' sched_start "$po" "$tmp/cf"
+is '... with the same code' $sched_rc 77
+is '... and as clear a line' "$(count 'dir=.*/po anybody may .*chmod o-w')" 1
+chmod 755 "$po"
 rmdir "$po/router"
 : >"$po/router"
 nok 'a file in the place of a directory is no start' \
@@ -282,6 +287,17 @@ wait_log 'load msg=601-1'
 printf 'i 602-1\no 0\nl x\ne other\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
     put_raw "$po" 602-1
 ok 'another sender may not replace it' wait_log 'replace msg=602-1 .*another sender'
+if [ "$(id -u)" -eq 0 ]; then
+	printf 'i 607-1\no 0\nl x\ne sender\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
+	    put_raw "$tmp/other" 607-1
+	chown 65534 "$tmp/other/queue/607-1"
+	mv "$tmp/other/queue/607-1" "$po/queue"
+	mv "$tmp/other/transport/607-1" "$po/transport"
+	ok '... nor may another owner' \
+	    wait_log 'replace msg=607-1 .*another sender'
+else
+	skip '... nor may another owner' 'only root can make one'
+fi
 printf 'i 603-1\no 0\nl x\ne sender\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
     put_raw "$po" 603-1
 ok 'the same one may' wait_log 'drop msg=601-1'
