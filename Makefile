@@ -32,9 +32,13 @@
 
 CC = cc
 CFLAGS = -O
-CPPFLAGS = -D_FILE_OFFSET_BITS=64
+CPPFLAGS =
 LDFLAGS =
 LIBS =
+
+# Files of over 2 GB and inodes of over 32 bits, on 32-bit systems that have
+# them; unknown elsewhere, and harmless there.
+LARGE = -D_FILE_OFFSET_BITS=64
 
 # PREFIX and the places below are compiled in: give the same ones to make and
 # to make install, and make clean in between when they change.
@@ -209,16 +213,16 @@ t/clocksched: $(OBJS) t/clock.o t/mono.o
 	$(CC) $(LDFLAGS) -o $@ $(OBJS) t/clock.o t/mono.o $(LIBS)
 
 scheduler.o: scheduler.c scheduler.h modules.h line.h util.h
-	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ scheduler.c
+	$(CC) $(LARGE) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ scheduler.c
 
 ta/sm.o: ta/sm.c ta/run.h ta/table.h ta/lib.h line.h util.h
-	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/sm.c
+	$(CC) $(LARGE) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/sm.c
 
 ta/errormail.o: ta/errormail.c form.h post.h ta/lib.h util.h
-	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/errormail.c
+	$(CC) $(LARGE) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ ta/errormail.c
 
 submit.o: submit.c sub/submit.h post.h util.h
-	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ submit.c
+	$(CC) $(LARGE) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ submit.c
 
 sub/qrun.o: sub/qrun.c sub/submit.h post.h util.h
 sub/recover.o: sub/recover.c sub/submit.h post.h util.h
@@ -229,7 +233,7 @@ sub/route.o: sub/route.c sub/submit.h post.h scheduler.h modules.h line.h util.h
 sub/address.o: sub/address.c sub/submit.h post.h util.h
 sub/say.o: sub/say.c sub/submit.h post.h util.h
 mailq.o: mailq.c mq/mq.h scheduler.h modules.h line.h util.h
-	$(CC) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ mailq.c
+	$(CC) $(LARGE) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ mailq.c
 
 mq/ask.o: mq/ask.c mq/mq.h line.h util.h
 mq/model.o: mq/model.c mq/mq.h line.h util.h
@@ -323,7 +327,7 @@ t/mono.o: t/mono.c util.h
 .SUFFIXES:
 .SUFFIXES: .o .c
 .c.o:
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(CC) $(LARGE) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 run: all
 	sh t/run
