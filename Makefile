@@ -48,8 +48,10 @@ BIN = $(PREFIX)/bin
 SBIN = $(PREFIX)/sbin
 MAN = $(PREFIX)/share/man
 
-# What mailq is installed as, where another package has that name.
+# What mailq is installed as, where another package has that name; the pages
+# call it so, too.
 MAILQNAME = mailq
+CALLED = "s/^\.TH MAILQ/.TH `echo $(MAILQNAME) | tr a-z A-Z`/; s/^mailq /$(MAILQNAME) /; s/^\(\.BR* [\"]*\)mailq/\1$(MAILQNAME)/; s/^\(	\)mailq/\1$(MAILQNAME)/"
 
 # What is installed once and then left alone.
 CONFIG = scheduler.cf sm.cf routes forms/delivery forms/delay
@@ -353,9 +355,9 @@ install: all
 	umask 022; rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)
 	umask 022; cp submit $(DESTDIR)$(BIN)/submit
 	umask 022; cp mailq $(DESTDIR)$(BIN)/$(MAILQNAME)
-	umask 022; cp man/submit.1 $(DESTDIR)$(MAN)/man1/submit.1
-	umask 022; cp man/mailq.1 $(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
-	umask 022; for s in 5 7 8; do cp man/*.$$s $(DESTDIR)$(MAN)/man$$s || exit; done
+	umask 022; sed $(CALLED) man/submit.1 >$(DESTDIR)$(MAN)/man1/submit.1
+	umask 022; sed $(CALLED) man/mailq.1 >$(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
+	umask 022; for s in 5 7 8; do for f in man/*.$$s; do sed $(CALLED) $$f >$(DESTDIR)$(MAN)/man$$s/$${f#man/} || exit; done; done
 	umask 022; for f in $(CONFIG); do test -f $(DESTDIR)$(MAILSHARE)/$$f || cp $$f $(DESTDIR)$(MAILSHARE)/$$f || exit; done
 
 # The configuration and the post office stay.
