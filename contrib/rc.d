@@ -1,4 +1,5 @@
 #!/bin/sh
+# For FreeBSD and NetBSD.
 #
 # PROVIDE: scheduler
 # REQUIRE: DAEMON
