@@ -14,6 +14,7 @@
  *			it forks, until they become another program
  *	FAULTS_FROM=N:NAME	calls are counted from the Nth time on that a
  *			file was opened whose name ends so
+ *	FAULTS_AT=SITE	calls from this place alone are counted
  *	FAULTS_ONCE=FILE	only if FILE can be made: one fault in all
  *	FAULTS_LOG=FILE	gets a line "fault KIND N ERROR SITE" for each, and at
  *			the end "count KIND N", and "site KIND N SITE" for
@@ -21,8 +22,8 @@
  *	FAULTS_SPEED=N	the clock that only goes on goes N times as fast, and
  *			select waits a part of the time
  *
- * close does its work before it fails, as it does where it fails really.
- * What libc calls by itself is not seen, and memory that it wants to look up a
+ * close and fclose do their work before they fail, as they do where they fail
+ * really.  What libc calls by itself is not seen, and memory that it wants to look up a
  * user is there: some do not survive the lack of it.  Both names of a call that has one
  * for large files are there, so no header that renames them is used with
  * that switch.
@@ -53,7 +54,9 @@ enum kind {
 	K_RENAME, K_UNLINK, K_LINK, K_MKDIR, K_CHMOD, K_CHDIR, K_ACCESS,
 	K_OPENDIR, K_READDIR, K_FCNTL, K_FSYNC, K_FTRUNCATE, K_PIPE, K_SOCKET,
 	K_SOCKETPAIR, K_BIND, K_ACCEPT, K_RECV, K_SELECT, K_MKFIFO, K_FORK,
-	K_EXECVE, K_DUP2, K_WAITPID, K_MEMORY, NKINDS
+	K_EXECVE, K_DUP2, K_WAITPID, K_MEMORY, K_FOPEN, K_FDOPEN, K_FFLUSH,
+	K_FCLOSE, K_UTIME, K_FCHOWN, K_SENDTO, K_LISTEN, K_SETSOCKOPT,
+	K_GETCWD, K_SETGROUPS, K_SETGID, K_SETUID, NKINDS
 };
 
 static const char *const names[] = {
@@ -61,7 +64,9 @@ static const char *const names[] = {
 	"rename", "unlink", "link", "mkdir", "chmod", "chdir", "access",
 	"opendir", "readdir", "fcntl", "fsync", "ftruncate", "pipe", "socket",
 	"socketpair", "bind", "accept", "recv", "select", "mkfifo", "fork",
-	"execve", "dup2", "waitpid", "memory"
+	"execve", "dup2", "waitpid", "memory", "fopen", "fdopen", "fflush",
+	"fclose", "utime", "fchown", "sendto", "listen", "setsockopt",
+	"getcwd", "setgroups", "setgid", "setuid"
 };
 
 #define LATE	(-1)
@@ -89,6 +94,7 @@ static struct {
 	int	in_child;
 	const char *once, *log;
 	const char *from;	/* or NULL: from the start */
+	const char *at;		/* or NULL: from anywhere */
 	unsigned long opened, armed_at, base;
 	long	speed;
 	unsigned long n[NKINDS];
@@ -99,6 +105,7 @@ static struct {
 static struct site {
 	void	*at;
 	int	kind;
+	int	wanted;		/* it is the one of FAULTS_AT */
 	unsigned long n;
 } site[SITES];
 
@@ -217,6 +224,7 @@ set_up(void)
 	s = getenv("FAULTS_FROM");
 	f.armed_at = s == NULL ? 0 : strtoul(s, NULL, 10);
 	f.from = s == NULL ? NULL : strchr(s, ':') + 1;
+	f.at = getenv("FAULTS_AT");
 	s = getenv("FAULTS_SPEED");
 	f.speed = s == NULL ? 1 : atol(s);
 	s = getenv("FAULTS_IN");
@@ -244,19 +252,26 @@ be_late(void)
 	nanosleep(&ts, NULL);
 }
 
-static void
+/* The place, with this call counted; NULL when it cannot be known. */
+static const struct site *
 count_site(enum kind kind, void *at)
 {
+	char where[100];
 	struct site *s;
 
 	for (s = site; s < site + SITES && s->at != NULL; s++)
 		if (s->at == at && s->kind == (int)kind)
 			break;
 	if (at == NULL || s == site + SITES)
-		return;
+		return NULL;
+	if (s->at == NULL && f.at != NULL) {
+		name_site(at, where);
+		s->wanted = strcmp(where, f.at) == 0;
+	}
 	s->at = at;
 	s->kind = (int)kind;
 	s->n++;
+	return s;
 }
 
 /* A file was opened. */
@@ -280,16 +295,19 @@ static int
 fails_at(enum kind kind, void *at)
 {
 	int fd, err = errno;
+	const struct site *s;
 	unsigned long n;
 
 	set_up();
 	if (((long)getpid() != f.pid) != f.in_child)
 		return 0;
 	n = ++f.n[kind];
-	count_site(kind, at);
+	s = count_site(kind, at);
 	if ((int)kind != f.kind || f.opened < f.armed_at)
 		return 0;
-	n -= f.base;
+	if (f.at != NULL && (s == NULL || !s->wanted))
+		return 0;
+	n = f.at != NULL ? s->n : n - f.base;
 	if (f.seed != 0 ? !chance() : n < f.first ||
 	    (f.count > 0 && n >= f.first + f.count))
 		return 0;
@@ -376,6 +394,17 @@ WRAP(K_FORK, int, fork, (void), ())
 WRAP(K_EXECVE, int, execve, (const char *path, char *const argv[],
     char *const env[]), (path, argv, env))
 WRAP(K_DUP2, int, dup2, (int from, int to), (from, to))
+WRAP(K_FFLUSH, int, fflush, (FILE *s), (s))
+WRAP(K_UTIME, int, utime, (const char *path, const void *t), (path, t))
+WRAP(K_FCHOWN, int, fchown, (int fd, uid_t u, gid_t g), (fd, u, g))
+WRAP(K_SENDTO, ssize_t, sendto, (int fd, const void *p, size_t n, int flags,
+    const void *to, unsigned len), (fd, p, n, flags, to, len))
+WRAP(K_LISTEN, int, listen, (int fd, int n), (fd, n))
+WRAP(K_SETSOCKOPT, int, setsockopt, (int fd, int level, int name,
+    const void *p, unsigned n), (fd, level, name, p, n))
+WRAP(K_SETGROUPS, int, setgroups, (size_t n, const gid_t *g), (n, g))
+WRAP(K_SETGID, int, setgid, (gid_t g), (g))
+WRAP(K_SETUID, int, setuid, (uid_t u), (u))
 WRAP(K_WAITPID, int, waitpid, (int pid, int *status, int how),
     (pid, status, how))
 
@@ -416,6 +445,16 @@ WRAP(K_WAITPID, int, waitpid, (int pid, int *status, int how),
 		return fails(K_FCNTL) ? -1 : real(fd, what, arg);	\
 	}
 
+#define WRAP_FOPEN(name)						\
+	FILE *name(const char *path, const char *how);			\
+	FILE *name(const char *path, const char *how)			\
+	{								\
+		static FILE *(*real)(const char *, const char *);	\
+									\
+		find(&real, #name);					\
+		return fails(K_FOPEN) ? NULL : real(path, how);		\
+	}
+
 #define WRAP_POINTER(kind, name, type)					\
 	void *name(type arg);						\
 	void *name(type arg)						\
@@ -428,10 +467,12 @@ WRAP(K_WAITPID, int, waitpid, (int pid, int *status, int how),
 
 WRAP_OPEN(open)
 WRAP_FCNTL(fcntl)
+WRAP_FOPEN(fopen)
 WRAP_POINTER(K_OPENDIR, opendir, const char *)
 WRAP_POINTER(K_READDIR, readdir, void *)
 #ifdef __GLIBC__
 WRAP_OPEN(open64)
+WRAP_FOPEN(fopen64)
 WRAP_FCNTL(fcntl64)
 WRAP_POINTER(K_READDIR, readdir64, void *)
 #endif
@@ -456,6 +497,35 @@ close(int fd)
 	find(&real, "close");
 	done = real(fd);
 	return fails(K_CLOSE) ? -1 : done;
+}
+
+int
+fclose(FILE *s)
+{
+	static int (*real)(FILE *);
+	int done;
+
+	find(&real, "fclose");
+	done = real(s);
+	return fails(K_FCLOSE) ? EOF : done;
+}
+
+FILE *
+fdopen(int fd, const char *how)
+{
+	static FILE *(*real)(int, const char *);
+
+	find(&real, "fdopen");
+	return fails(K_FDOPEN) ? NULL : real(fd, how);
+}
+
+char *
+getcwd(char *s, size_t n)
+{
+	static char *(*real)(char *, size_t);
+
+	find(&real, "getcwd");
+	return fails(K_GETCWD) ? NULL : real(s, n);
 }
 
 /* ---- memory --------------------------------------------------------------- */

@@ -13,6 +13,8 @@
 #
 #	FAULTS=all sh t/faults.t	every call site, one after the other,
 #					with each error: some 20 minutes
+#	FAULTS=places sh t/faults.t	the first call from each place in the
+#					program, with each error
 #	FAULTS='write fork' ...		those of some kinds
 #	FAULTS=write:17:1:EIO		this one, its log kept in $KEEP
 #	FAULTS='read:1:1:EIO 3:102-1'	... counted from the third time on that
@@ -38,6 +40,7 @@ put "$master" 103-1 back a.host u1
 put "$master" 104-1 old a.host u1 old a.host u2
 put "$master" 105-1 test d.host u1
 put "$master" 106-1 test b.host u1 back b.host u2
+put "$master" 111-1 gate g.host u1
 printf 'T later.host\n' >"$master/transport/107-1"
 printf 'i 108-1\no 0\nv ../public/v_1\nl x\ne s\ns local - s 0\n%s\n%s\nm\n\n' \
     'r+          test a.host done 0' 'r           test c.host u1 0' |
@@ -60,6 +63,7 @@ cat >"$tmp/want" <<END
 106-1 b.host
 106-1 b.host
 108-1 c.host
+111-1 g.host
 END
 # What the reports in router/ tell of: the message and the recipient.
 cat >"$tmp/want.told" <<END
@@ -79,6 +83,7 @@ test/*	command="$A -c test -o $1/out"
 back/*	command="$A -c back -f $1/out -o $1/out"
 fail/*	command="$A -c fail error no such user"
 old/*	expiry=3s command="$A -c old deferred not now"
+gate/*	retries="20" command="$A -c gate -f $1/asked -o $1/out"
 END
 }
 
@@ -137,6 +142,30 @@ join() {
 	code=$?
 }
 
+# What is asked while there is mail; sets mq, those who ask.
+ask_all() {	# dir
+	kill -USR2 "$pid"
+	kill -HUP "$pid"
+	MAILSHARE=$tmp "$top/mailq" -P "$1/po" -t >"$1/mailq" 2>&1 </dev/null &
+	mq=$!
+	for order in 'hold none/*' 'flush 999-1'; do
+		"$top/t/ask" order "$1/po" ${order% *} "${order#* }" \
+		    </dev/null >"$1/answer.${order%% *}" 2>&1 &
+		mq="$mq $!"
+	done
+	patience=$((5 * lib_persec))
+}
+
+# Is there an answer to all of it?  A fault may have cost one.
+answered() {	# dir
+	patience=$((patience - 1))
+	[ $patience -gt 0 ] || return 0
+	for f in mailq answer.hold answer.flush; do
+		[ -s "$1/$f" ] || return 1
+	done
+	grep ' reload ' "$1/log" >/dev/null && grep ' dump ' "$1/log" >/dev/null
+}
+
 # Runs it to its end; a line about what went wrong, or nothing.
 attempt() {	# dir [NAME=value ...]
 	dir=$1
@@ -148,16 +177,9 @@ attempt() {	# dir [NAME=value ...]
 		n=$((n + 1))
 		[ $n -lt $((60 * lib_persec)) ] || break
 		if [ -z "$mq" ] && grep ' ready' "$dir/log" >/dev/null; then
-			kill -USR2 "$pid"
-			kill -HUP "$pid"
-			MAILSHARE=$tmp "$top/mailq" -P "$dir/po" -t \
-			    >"$dir/mailq" 2>&1 </dev/null &
-			mq=$!
-			for order in 'hold none/*' 'flush 999-1'; do
-				"$top/t/ask" order "$dir/po" ${order% *} \
-				    "${order#* }" >"$dir/ask" 2>&1 </dev/null &
-				mq="$mq $!"
-			done
+			ask_all "$dir"
+		elif [ -n "$mq" ] && answered "$dir"; then
+			: >"$dir/asked"	# and the last message may go
 		fi
 		sleep $lib_nap
 	done
@@ -200,6 +222,10 @@ trial() {	# dir fault [NAME=value ...]
 wrong=$(trial "$tmp/none" '')
 is 'without a fault all is delivered' "$wrong" ''
 [ -z "$wrong" ] || finish
+is '... what is asked meanwhile is answered, and what is told is done' \
+    "$(grep -c ' reload .*done' "$tmp/none/log") $(grep -c \
+    ' dump file=' "$tmp/none/log") $(grep -c '^ok' "$tmp/none/answer.hold")" \
+    '1 1 1'
 [ -s "$tmp/none/faults" ] || skip_all 'nothing is loaded before libc here'
 sed -n 's/^count \([^ ]* [^ ]*\).*/\1/p' "$tmp/none/faults" >"$tmp/counts"
 sed -n 's/^site \([^ ]*\) [^ ]* - \(scheduler+.*\)/\1 \2/p' \
@@ -212,11 +238,15 @@ errors_of() {	# kind
 	write) echo ENOSPC EIO EINTR short ;;
 	read) echo EIO EINTR ;;
 	rename | mkdir | mkfifo) echo ENOSPC EIO ;;
-	opendir | pipe | socketpair | socket | accept) echo EMFILE ENOMEM ;;
+	opendir | pipe | socketpair | socket | accept | fopen)
+		echo EMFILE ENOMEM ;;
+	sendto) echo EAGAIN ENOMEM ;;
+	fflush | fclose) echo ENOSPC EIO ;;
 	fork) echo EAGAIN ENOMEM ;;
 	select) echo EINTR ENOMEM ;;
 	fcntl) echo ENOLCK ;;
-	memory) echo ENOMEM ;;
+	memory | fdopen | listen) echo ENOMEM ;;
+	set*id | setgroups) echo EAGAIN ;;
 	close) echo EIO EINTR ;;
 	*) echo EIO ;;
 	esac
@@ -237,10 +267,19 @@ sites() {	# kind
 	done
 }
 
+# Places that are named in a file, each with each of its errors.
+places() {	# file
+	while read -r kind place; do
+		for e in $(errors_of "$kind"); do
+			echo "$kind:1:1:$e @$place"
+		done
+	done <"$1"
+}
+
 # What agents' processes do before they are agents, once each; and faults that
 # last for a while.
 others() {
-	for kind in execve dup2 close write; do
+	for kind in execve dup2 close write setgroups setgid setuid; do
 		for i in 1 2 3; do
 			echo "$kind:$i:1:EIO child"
 		done
@@ -316,6 +355,8 @@ worker() {	# 0 to 3
 			trial "$w" "$fault"
 		elif [ "$where" = child ]; then
 			trial "$w" "$fault" FAULTS_IN=child FAULTS_ONCE="$w/once"
+		elif [ "${where#@}" != "$where" ]; then
+			trial "$w" "$fault" FAULTS_AT="${where#@}"
 		else
 			trial "$w" "$fault" FAULTS_FROM="$where"
 		fi >"$w.wrong"
@@ -346,6 +387,8 @@ all)
 	while read -r kind total; do
 		sites "$kind"
 	done <"$tmp/counts" ;;
+places)
+	places "$tmp/sites" ;;
 *)
 	for kind in $FAULTS; do
 		sites "$kind"
@@ -353,16 +396,28 @@ all)
 esac >"$tmp/todo"
 
 # Most of a trial is waiting.
-workers=
-for i in 0 1 2 3; do
-	worker $i >"$tmp/wrong.$i" &
-	workers="$workers $!"
-done
-wait $workers
-cat "$tmp"/w?.done >"$tmp/done" 2>/dev/null
+work() {
+	workers=
+	for i in 0 1 2 3; do
+		worker $i >>"$tmp/wrong.$i" &
+		workers="$workers $!"
+	done
+	wait $workers
+	cat "$tmp"/w?.done >"$tmp/done" 2>/dev/null
+	sort -u "$tmp"/w?.sites 2>/dev/null >"$tmp/hit"
+	comm -23 "$tmp/sites" "$tmp/hit" >"$tmp/missed"
+}
+work
+# Nothing comes from each place in each trial.
+case ${FAULTS:-} in
+all | places)
+	for again in 1 2 3; do
+		places "$tmp/missed" >"$tmp/todo"
+		work
+	done ;;
+esac
 diag "$(wc -l <"$tmp/done") trials, in $(grep -vc ': 0$' "$tmp/done") of them" \
     "a call failed, $(awk '{ n += $NF } END { print n }' "$tmp/done") in all"
-sort -u "$tmp"/w?.sites 2>/dev/null >"$tmp/hit"
 diag "places in the program from which calls came: $(wc -l <"$tmp/sites")," \
     "... from which one failed: $(comm -12 "$tmp/sites" "$tmp/hit" |
     wc -l)," "and $(comm -13 "$tmp/sites" "$tmp/hit" | wc -l) seen only then"
@@ -383,6 +438,11 @@ table() {
 	    "$tmp/counts" "$tmp/sites" "$tmp/hit" "$tmp/done" | sort
 }
 [ -z "${FAULTS:-}" ] || diag "$(table)"
+case ${FAULTS:-} in
+all | places)
+	is 'from each place in the program a call failed' \
+	    "$(cat "$tmp/missed")" '' ;;
+esac
 is 'under each fault nothing is lost and nothing is done twice' \
     "$(cat "$tmp"/wrong.?)" ''
 finish
