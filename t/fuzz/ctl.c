@@ -4,7 +4,8 @@
  * A file is loaded, finished, passed over, left alone or parked, and its bytes
  * stay as they are, but for locks that are taken off.  Of a loaded one each
  * offset that an agent will name is that of a recipient line, and each line
- * that an agent will read is one line.  Then the recipients are marked and get
+ * that an agent will read is one line; for files of odd length, few recipients
+ * fit into core, and the others come in parts.  Then the recipients are marked and get
  * diagnostics: nothing but their tags changes, and lines are added.
  */
 #include "../../intake.c"
@@ -108,6 +109,19 @@ check_message(struct message *m, long size)
 	fuzz_must(sum > 0 && sum + msg_unread(m) == m->nr, "all are of one job");
 }
 
+/* What did not fit into core comes in parts, the same as it was counted. */
+static void
+read_rest(struct message *m, long size)
+{
+	unsigned parts;
+
+	for (parts = 1; msg_unread(m) > 0; parts++) {
+		fuzz_must(parts <= m->nr, "there is an end to it");
+		load_more(m, 1 + parts % 3);
+		check_message(m, size);
+	}
+}
+
 /* The first of each job. */
 static void
 use(struct message *m, long size)
@@ -159,6 +173,8 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	if (n > MOST)
 		return 0;
 	begin();
+	q.config->recipients = n % 2 != 0 ? 2 : 20000;
+	q.config->rcptminimum = 1;
 	memcpy(before, data, n);
 	fuzz_file("123-1", data, n);
 	fuzz_file("../queue/123-1", "Subject: x\n\nbody\n", 17);
@@ -170,6 +186,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		ctl_field(name, 'e', value, sizeof(value));
 		spool_same_sender(name, name);
 		check_message(m, (long)n);
+		read_rest(m, (long)n);
 		use(m, (long)n);
 	} else {
 		got = lstat("../postman/123-1.control", &st);
