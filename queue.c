@@ -618,7 +618,7 @@ q_hold(struct message *m, int on)
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_hold(v);
-		else if (!on && v->state == V_HELD)
+		else if (!on && v->state == V_HELD && v->doom == DOOM_NONE)
 			th_release(v);
 	message_timer(m);
 }

@@ -148,6 +148,28 @@ order delete 113-1
 is 'what is held can be deleted' "$said" 'ok 1 jobs deleted'
 ok '... and its hold goes with it' wait_for 10 [ ! -s "$po/.mailq.holds" ]
 
+# ---- two commands at one moment ----------------------------------------------------------
+
+awk 'BEGIN {
+	print "i 121-1\no 0\nl <x@test>\ns local - sender 0"
+	for (i = 1; i <= 150; i++)
+		print "r           park p" i " u 0"
+	print "m\n"
+}' | put_raw "$po" 121-1
+put "$po" 122-1 park p151 u
+wait_log 'load msg=121-1' && wait_log 'load msg=122-1'
+mkfifo -m 622 "$po/public/.mailq.command.1x1" "$po/public/.mailq.command.2x2"
+exec 7<>"$po/public/.mailq.command.1x1" 8<>"$po/public/.mailq.command.2x2"
+printf 'delete 121-1 1x1\nrelease 121-1 2x2\n' >"$po/.mailq.command"
+ok 'what is being deleted' wait_log 'verb=delete .*100 jobs deleted, 50 more'
+ok '... while another command comes' wait_log 'verb=release what=121-1 '
+ok '... is deleted, all of it' wait_log 'complete msg=121-1'
+is '... none was released' "$(count 'deleted msg=121-1')" 150
+is '... and no other' "$(state 122-1)" 'queueonly '
+exec 7>&- 8>&-
+rm -f "$po/public/.mailq.command."*
+order delete 122-1
+
 # ---- what is no command --------------------------------------------------------------
 
 order explode all
