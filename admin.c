@@ -5,7 +5,8 @@
  *		T line not come; limits and holds stay
  *	hold	nothing more of it is given to agents, nor expires
  *	release	ends such a hold
- *	delete	nobody gets it, nobody is told
+ *	delete	nobody gets it, nobody is told; what failed before is told all
+ *		the same, unless that is all there is left of a message
  *	bounce	it expires now
  *
  * on a message, by its name, or on addresses, by a pattern for channel/host;
@@ -304,6 +305,11 @@ doom_rest(struct request *r, enum doom how)
 static void
 do_delete(struct request *r)
 {
+	if (r->msg != NULL && q_over(r->msg)) {
+		q_drop(r->msg, "its report is not wanted");
+		text_add(r->answer, "ok its report is deleted");
+		return;
+	}
 	each_vertex(r, delete_one);
 	doom_rest(r, DOOM_DELETE);
 	say_how_many(r, "jobs deleted");
@@ -312,6 +318,11 @@ do_delete(struct request *r)
 static void
 do_bounce(struct request *r)
 {
+	if (r->msg != NULL && q_over(r->msg)) {
+		text_add(r->answer, "no all of %s is over, its report is yet "
+		    "to be sent", r->what);
+		return;
+	}
 	each_vertex(r, bounce_one);
 	doom_rest(r, DOOM_BOUNCE);
 	say_how_many(r, "jobs bounced");

@@ -619,11 +619,29 @@ emit_message(const struct message *m)
 	text_fmt(path, sizeof(path), "../queue/%s", m->name);
 	if (stat(path, &st) == 0)
 		size = (long)st.st_size;
-	emit("m\t%s\t%ld\t%ld\t%s\t", m->name, (long)now.mono - m->born, size,
-	    m->held ? "h" : "-");
+	emit("m\t%s\t%ld\t%ld\t%s%s%s\t", m->name,
+	    (long)now.mono - m->born, size, m->held ? "h" : "",
+	    q_over(m) ? "r" : "", m->held || q_over(m) ? "" : "-");
 	emit_clean(ctl_field(m->name, 's', quad, sizeof(quad)) == 0 ?
 	    sender_of(quad) : "?", 0);
 	emit("\n");
+}
+
+/* Those that have nothing in core to be delivered. */
+static void
+emit_others(void)
+{
+	const struct message *m;
+	struct hlink *l;
+	unsigned i;
+
+	for (i = 0; i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = l->next) {
+			m = OWNER(struct message, link, l);
+			if (m->left == 0 && !m->away && !m->dropped &&
+			    (m->tell || !q_over(m)))
+				emit_message(m);
+		}
 }
 
 static void
@@ -712,12 +730,13 @@ emit_facts(void)
 	for (i = 0; i < q.dests.size; i++)
 		for (l = q.dests.v[i]; l != NULL; l = l->next)
 			emit_dest(OWNER(struct dest, link, l));
+	for (i = 0; i < rows.n && !opt.quiet; i++) {
+		if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)
+			emit_message(rows.v[i]->msg);
+		emit_fact(i);
+	}
 	if (!opt.quiet)
-		for (i = 0; i < rows.n; i++) {
-			if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)
-				emit_message(rows.v[i]->msg);
-			emit_fact(i);
-		}
+		emit_others();
 	emit("End:\n");
 }
 

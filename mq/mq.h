@@ -101,6 +101,7 @@ struct mq_msg {
 	int	age;		/* seconds; MQ_UNKNOWN */
 	unsigned first, last;	/* jobs, index + 1; 0: none */
 	unsigned char held, told;
+	unsigned char over;	/* only its report is left */
 	unsigned char unread;	/* spool: could not be read */
 };
 

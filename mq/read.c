@@ -517,9 +517,15 @@ fact_message(struct reader *r)
 		m->size = -1;
 	else if (n == 0 || *p != '\0')
 		return wrong(r, "\"%.60s\" is no size", f[3]);
-	if (strcmp(f[4], "h") != 0 && strcmp(f[4], "-") != 0)
-		return wrong(r, "flags \"%.60s\" are not known", f[4]);
-	m->held = f[4][0] == 'h';
+	m->held = m->over = 0;
+	for (p = f[4]; strcmp(f[4], "-") != 0 && (*p != '\0' || p == f[4]);
+	    p++) {
+		if (*p != 'h' && *p != 'r')
+			return wrong(r, "flags \"%.60s\" are not known",
+			    f[4]);
+		m->held |= *p == 'h';
+		m->over |= *p == 'r';
+	}
 	m->sender = NULL;
 	if (strcmp(f[5], "?") != 0 && (m->sender = mq_keep(q, f[5])) == NULL)
 		return memory(r);

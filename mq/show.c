@@ -204,7 +204,7 @@ put_wait(const struct mq_job *j)
 /* ---- the list --------------------------------------------------------- */
 
 static void
-put_message(const struct mq_msg *m)
+put_message(const struct mq_queue *q, const struct mq_msg *m)
 {
 	mq_put(stdout, m->name);
 	if (m->sender != NULL) {
@@ -229,8 +229,12 @@ put_message(const struct mq_msg *m)
 	if (m->unread)
 		fputs("\tits control file cannot be read or understood\n",
 		    stdout);
+	else if (m->over)
+		fputs("\tall of it is over, its report is yet to be sent\n",
+		    stdout);
 	else if (m->first == 0)
-		fputs("\tnobody is left to have it\n", stdout);
+		puts(q->facts ? "\tits recipients wait on disk" :
+		    "\tnobody is left to have it");
 }
 
 static void
@@ -317,7 +321,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (!mq_shown(q, m))
 			continue;
-		put_message(m);
+		put_message(q, m);
 		if (view->verbose)
 			mq_rcpts(&r, q, m, view);
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {

@@ -203,6 +203,52 @@ is '... each recipient says of which' \
 like '... in the text, too' "$(got '^T')" '@T   <22[1-7]-1@test>@T @T It was not'
 sched_stop
 
+# What only waits for its report is seen, and an operator can do without that.
+rm -rf "$po"
+spool_new "$po"
+ask=$top/t/ask
+config 'PARAMbouncelimit 1h' 'PARAMglobal-report-interval 0' >"$tmp/cf"
+list() {
+	POSTOFFICE=$po "$top/mailq" -q "$po/public/.mailq.text" 2>&1 |
+	    sed 's/  <.* old$//'
+}
+simple "$po" 231-1 anna@a.example <<END
+r           fail h a@x.example 0
+END
+ok 'with a limit' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+wait_log 'bounce msg=231-1'
+simple "$po" 232-1 anna@a.example <<END
+r           fail h a@x.example 0
+END
+simple "$po" 233-1 anna@a.example <<END
+r           fail h a@x.example 0
+r           wait h b@x.example 0
+END
+wait_log 'complete msg=232-1' && wait_log 'failed msg=233-1' &&
+    wait_log 'deferred msg=233-1'
+like 'what waits for its report is in the list' "$(list | tr '\n' '@')" \
+    '@232-1[^@]*@	all of it is over, its report is yet to be sent@2 messages, 1 recipient,'
+like '... it cannot be bounced' "$("$ask" order "$po" bounce 232-1 2>&1)" \
+    '^no all of 232-1 is over'
+is '... but be deleted' "$("$ask" order "$po" delete 232-1)" \
+    'ok its report is deleted'
+ok '... with its files' wait_for 20 eval \
+    '[ ! -f "$po/transport/232-1" ] && [ ! -f "$po/queue/232-1" ]'
+is 'a message with a failure is deleted' \
+    "$("$ask" order "$po" delete 233-1)" 'ok 1 jobs deleted'
+ok '... its report stays' wait_log 'complete msg=233-1'
+is '... alone' "$(list | tr '\n' '@')" \
+    '233-1@	all of it is over, its report is yet to be sent@1 message, 0 recipients, 0 destinations@'
+config >"$tmp/cf"
+sched_stop
+ok 'without a limit' sched_start "$po" "$tmp/cf"
+report "$po" 233-1
+is '... it is sent, of what had failed' "$(got '^!|^R. Final')" \
+    'R1 Final-Recipient: rfc822; a@x.example@'
+wait_for 20 po_empty "$po"
+is '... and what was deleted is not told' "$(ids 232-1)" 0
+sched_stop
+
 # What only waits for its report does not keep other mail out.
 rm -rf "$po"
 spool_new "$po"
