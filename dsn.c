@@ -369,19 +369,27 @@ survey(struct draft *d, struct report *r)
 /* ---- envelope and header --------------------------------------------- */
 
 /* Can this sender be told?  One that is a program or a file, or would not stay
- * within its brackets, cannot; the postmaster is told then. */
+ * within its brackets, cannot; the postmaster is told then.  A blank is part of
+ * an address within quotes alone. */
 static int
 can_be_told(const char *address)
 {
-	const char *p = address + strspn(address, "\\\"");
+	const char *p = address + strspn(address, "\\\" ");
+	int quoted = 0;
 
 	if (*p == '\0' || strchr("|/-:", *p) != NULL ||
 	    strlen(address) > ADDRESS_MOST)
 		return 0;
-	for (; *p != '\0'; p++)
-		if (!isgraph((unsigned char)*p) || *p == '<' || *p == '>')
+	for (p = address; *p != '\0'; p++) {
+		if (*p == '\\' && p[1] != '\0')
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+		if ((!isgraph((unsigned char)*p) && !(quoted && *p == ' ')) ||
+		    *p == '<' || *p == '>')
 			return 0;
-	return 1;
+	}
+	return !quoted;
 }
 
 static void

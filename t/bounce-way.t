@@ -163,6 +163,7 @@ mkdir "$tmp/mail"
 cat >"$tmp/routes" <<END
 domain		home.example
 *@fails.example	fail	\$h
+*@far.example	far	\$h
 *@home.example	local	-
 *		local	-
 END
@@ -222,5 +223,15 @@ is '... the second tells of the first, and of that nobody' \
     "$(sed -n 's/.* bounce .* to=\([^ ]*\) rcpts=\([0-9]*\) .*/\1 \2,/p' \
     "$tmp/sched.log" | tr '\n' ' ')" 'gone@fails.example 1, <> 2, '
 is '... both are kept' "$(ls "$po/postman" | grep -c control)" 2
+rm -r "$tmp/forms"
+
+# A sender with a blank.  Nothing takes mail for him here, so it is kept.
+printf 'To: who@fails.example\n\nthe body\n' | "$top/submit" -P "$po" \
+    -C "$tmp/routes" -f '"a b"@far.example' who@fails.example
+wait_log 'bounce .* to="a b"@far.example' 20
+"$top/submit" -q -P "$po" -C "$tmp/routes"
+is 'a report to a sender with a blank is routed to him' \
+    "$(cat "$po/transport/"* | grep '^r')" \
+    'r           far far.example "a b"@far.example 0'
 sched_stop
 finish

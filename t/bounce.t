@@ -165,10 +165,12 @@ head=
 
 n=130
 for sender in '|/bin/prog' '/etc/passwd' '"|prog"@a' '-x' "$eight@a.example" \
-    'a<b>@a' ':include:/x'; do
+    'a<b>@a' ':include:/x' '" |prog"@a' '"a <b"@a'; do
 	n=$((n + 1))
 	printf '%s\n' "$rcpt" "$said" | simple "$po" $n-1 "$sender"
 done
+printf '%s\n' 'r-          smtp h "c d"@x.example 0' |
+    simple "$po" 141-1 '"a \" b"@a.example'
 # two senders, and two headers of one
 mail "$po" 140-1 <<END
 i 140-1
@@ -430,11 +432,14 @@ like '... long values are cut' "$(got '^R6 Diag')" 'word[0-9]* \.\.\.@$'
 is '... nothing at all' "$(got '^R7' | sed 's/R7 Last.*//')" \
     'R7 Final-Recipient: rfc822; none@x.example@R7 Action: failed@R7 Status: 5.0.0@'
 
-for n in 131 132 133 134 135 136 137; do
+for n in 131 132 133 134 135 136 137 138 139; do
 	report "$po" $n-1
 	is "a sender that cannot be told: $n" "$(got '^!|^E to |^H To' | tr -s ' ')" \
 	    'E to <postmaster>@H To: <postmaster@mx.here.example>@'
 done
+report "$po" 141-1
+is 'blanks within quotes' "$(got '^!|^E to|^H To|^R. Final' | tr -s ' ')" \
+    'E todsn ORCPT=rfc822;"a+20\"+20b"@a.example@E to <"a \" b"@a.example>@H To: <"a \" b"@a.example>@R1 Final-Recipient: rfc822; "c d"@x.example@'
 report "$po" 140-1
 is 'senders and headers of their own' "$(got '^!|^E to |^R. Final|^B S')" \
     'E to <one@a.example>@R1 Final-Recipient: rfc822; a@x.example@B Subject: first@E to <one@a.example>@R1 Final-Recipient: rfc822; b@x.example@B Subject: second@E to <two@a.example>@R1 Final-Recipient: rfc822; c@x.example@B Subject: second@'
