@@ -68,7 +68,7 @@ passes() {
 	tr -d ' ' <"$PASSES"
 }
 ok 'in all that it did not spin' \
-    [ "$(passes)" -lt $((1000 * ($(date +%s) - began + 1))) ]
+    [ "$(passes)" -lt $((100 * ($(date +%s) - began + 1))) ]
 rm -f "$tmp/go" "$MONO"
 echo $((2147483647 - $(date +%s) + 1000000)) >"$WALL"
 put "$po" 301-1 test h user
@@ -76,6 +76,26 @@ touch -t 204001010000 "$po/queue/301-1" 2>/dev/null
 ok 'start behind the end of 32-bit time' sched_start "$po" "$tmp/cf"
 : >"$tmp/go"
 ok '... mail is delivered' wait_log 'complete msg=301-1' 20
+sched_stop
+
+# Mail that came in before the clock was set, and a start after that.
+rm -rf "$po" "$tmp/go" "$tmp/out"
+spool_new "$po"
+put "$po" 102-1 test h user
+put "$po" 103-1 test h user
+touch -t 197001020000 "$po/queue/102-1" "$po/transport/102-1"
+touch -t 201001020000 "$po/queue/103-1"
+echo 0 >"$WALL"
+ok 'start with mail of 1970' sched_start "$po" "$tmp/cf"
+stays() {
+	[ "$(count 'deferred msg=102-1')" -ge 2 ] &&
+	    [ "$(count 'deferred msg=103-1')" -ge 2 ]
+}
+ok '... it is tried, and again' wait_for 20 stays
+is '... at an age of none' "$(lines 'load msg=' | sed 's/.* age=//' | sort -u)" 0
+is '... and does not expire' "$(count expire)" 0
+: >"$tmp/go"
+ok '... and is delivered' wait_for 20 po_empty "$po"
 sched_stop
 
 # ---- put off by one clock, come in by another ------------------------------------------
@@ -97,11 +117,17 @@ wait_for 30 eval '[ "$(count "put-off msg=")" -ge 8 ]'
 "$top/t/ask" order "$po" flush all >"$tmp/answer"
 echo 0 >"$WALL"
 wait_log 'clock-step by=-' 20
+# A clock ahead of the disk's takes what it sees first for long settled: what
+# comes in the same second would wait for the next.
+second=$(date +%s)
+wait_for 10 eval '[ "$(date +%s)" -gt "$second" ]'
+late=
 for n in 1 2 3 4 5 6 7 8; do
 	put "$po" 30$n-1 fine h u
-	wait_log "complete msg=30$n-1" 20
+	wait_log "complete msg=30$n-1" 20 || late="$late $n"
 	[ $n -ne 4 ] || loads=$(count 'load msg=2')
 done
+is '... new mail comes in at once' "$late" ''
 ok '... what is put off after that stays on disk' \
     [ $(($(count 'load msg=2') - loads)) -le 8 ]
 
@@ -148,6 +174,6 @@ goes_on '... and'
 ok '... and is delivered' wait_log 'complete msg=101-1' 20
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
-ok 'it did not spin' [ "$(passes)" -lt $((1000 * ($(date +%s) - began + 1))) ]
+ok 'it did not spin' [ "$(passes)" -lt $((100 * ($(date +%s) - began + 1))) ]
 
 finish
