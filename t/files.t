@@ -22,6 +22,7 @@ list/*	queueonly command="$A -c list"
 bare/*	command="blind $tmp/out"
 slow/*	command="$A -c slow -w $tmp/gate -o $tmp/out"
 back/*	command="$A -c back -f $tmp/gate -o $tmp/out"
+sure/*	command="sure $tmp/gate $tmp/out"
 END
 
 # As put, for names that a shell does not like.
@@ -338,23 +339,42 @@ remount() {	# ro or rw
 	: >"$tmp/mounted.$1"
 	wait_for 30 [ ! -f "$tmp/mounted.$1" ]
 }
+# Delivers without a mark, as the disk has it.
+agent sure <<'END'
+echo '#hungry'
+while read -r job host && [ -n "$job" ]; do
+	case $job in '#idle') echo '#hungry'; continue ;; esac
+	if [ -f "$1" ]; then
+		what=ok
+		echo "$job" >>"$2"
+	else
+		what=deferred
+	fi
+	off=$(awk '/^r / { print off + 0 } { off += length($0) + 1 }' "$job")
+	printf '%s/%s\t\t%s\n#hungry\n' "${job%-*}" "$off" $what
+done
+END
 read_only() {
 	po=$disk/po
 	spool_new "$po"
 	: >"$tmp/out"
 	rm -f "$tmp/gate"
 	put "$po" 601-1 back h u back h v
+	put "$po" 602-1 sure h u
 	ok 'start' sched_start "$po" "$tmp/cf"
 	ok 'mail waits' wait_log 'deferred msg=601-1'
+	wait_log 'deferred msg=602-1'
 	ok 'the disk becomes read-only' remount ro
 	: >"$tmp/gate"
 	ok 'an agent that cannot use the control file' \
 	    wait_log 'deferred msg=601-1 .*did not report' 30
 	ok '... leaves the message' [ -f "$po/transport/601-1" ]
+	ok 'what was delivered can neither be marked nor removed' \
+	    wait_log 'remove file=transport/602-1 ' 30
 	remount rw
-	ok '... which is delivered when the disk is as it was' \
+	ok 'what was not is delivered when the disk is as it was' \
 	    wait_log 'complete msg=601-1' 30
-	ok '... and gone' wait_for 30 po_empty "$po"
+	ok '... and gone' wait_for 30 [ ! -f "$po/transport/601-1" ]
 	is '... once' "$(delivered 601-1)" 2
 	sched_stop
 	is 'the scheduler ends well' $sched_rc 0
@@ -364,6 +384,11 @@ read_only() {
 	is '... with an exit code for it' $sched_rc 77
 	ok '... and the reason' logged 'Read-only|not write there'
 	remount rw
+	ok 'start on one that is not' sched_start "$po" "$tmp/cf"
+	ok 'what was delivered but not marked is not delivered again' \
+	    wait_log 'park (msg|file)=.*602-1 ' 30
+	is '... in all once' "$(delivered 602-1)" 1
+	sched_stop
 }
 if [ -f "$tmp/mounted" ]; then
 	read_only
