@@ -23,6 +23,8 @@
  *	family-deaf	... which ignores TERM
  *	close-in	closes what it reads from, and stays
  *	close-out	closes what it writes to, and stays
+ *	shut-in		takes nothing more from the socket, and stays
+ *	shut-out	can write no more to the socket, but reads to the end
  *	stop		stops itself
  *	die-start, die-hungry, die-job, die-half, die-report, die-idle
  *			dies at this point of the protocol: before a word,
@@ -33,6 +35,9 @@
  */
 #include "../util.h"
 #include <signal.h>
+#ifndef NO_SOCKETPAIR
+#include <sys/socket.h>
+#endif
 
 static const char *pidfile;
 
@@ -114,6 +119,19 @@ bulk(int c, long n)
 		if (fd_write(1, buf, (size_t)k) < 0)
 			_exit(0);
 	}
+}
+
+/* One direction of what may be one socket under three numbers. */
+static void
+shut(int fd)
+{
+#ifndef NO_SOCKETPAIR
+	if (shutdown(fd, fd) == 0)
+		return;
+#endif
+	close(fd);
+	if (fd == 1)
+		close(2);
 }
 
 static void
@@ -226,6 +244,15 @@ be(const char *how)
 	if (strcmp(how, "close-in") == 0) {
 		close(0);
 		stay();
+	}
+	if (strcmp(how, "shut-in") == 0) {
+		shut(0);
+		stay();
+	}
+	if (strcmp(how, "shut-out") == 0) {
+		shut(1);
+		while (getchar() != EOF)
+			;
 	}
 	if (strcmp(how, "close-out") == 0) {
 		close(1);
