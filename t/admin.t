@@ -186,13 +186,18 @@ printf 'delete 113-1\nflush all nobodysuffix\nhold\n' >"$po/.mailq.command"
 ok 'without a pipe for the answer nothing is done' \
     wait_log 'mailq pipe=.*command (not a command|no pipe)'
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
+	chmod 1777 "$po/public"
 	nok 'others may not command' setpriv --reuid=65534 --regid=65534 \
 	    --clear-groups "$ask" order "$po" flush all
-	chmod 1777 "$po/public"
+	like '... which the pipe says' "$(cat "$tmp/ok.out")" \
+	    'mailq.command: Permission denied'
+	is '... nor is it done' "$(count ' command uid=65534')" 0
 	ok '... but ask' setpriv --reuid=65534 --regid=65534 --clear-groups \
 	    "$ask" pipe "$po/public/.mailq.text"
 else
-	skip 'others may not command' 'not root, or no setpriv'
+	for i in 1 2 3; do
+		skip 'others may not command' 'not root, or no setpriv'
+	done
 	skip '... but ask' 'not root, or no setpriv'
 fi
 sched_stop
