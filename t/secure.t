@@ -49,7 +49,7 @@ put "$po" 101-1 env h user
 put "$po" 102-1 root h user
 [ "$(id -u)" -ne 0 ] || chown 65534 "$po/transport/101-1"
 VALGRIND=$tmp/bin/ta/careless
-ok 'start from a careless parent' sched_start "$po" "$tmp/cf"
+ok 'start from a careless parent' sched_start "$po" "$tmp/cf" -l "$tmp/stat"
 VALGRIND=
 ok '... agents deliver' wait_log 'complete msg=101-1'
 ok '... all of them' wait_log 'complete msg=102-1'
@@ -86,6 +86,7 @@ put "$po" 504-1 bad "c${high}" user
 printf 'i 505-1\no 0\ns local - x 0\nx S101%s\r20260101 info forged\nr           bad h u 0\nm\n\n' \
     "$esc" | put_raw "$po" 505-1
 put "$po" 507-1 bad 'msg=1-1%s%n' user
+put "$po" 509-1 root "d${high}" user
 printf '# \r20260101000000 info forged by %s an agent\n%s[2J\000\n' "$esc" \
     "$esc" >"$tmp/forged"
 printf 'dump %s[2J\nhold\r20260101 forged all x\n' "$esc" \
@@ -99,6 +100,9 @@ ok '... a request that is no text is not repeated' \
     wait_log 'mailq pipe=.*not of text'
 is 'the log is plain text' \
     "$(tr -d '\n\040-\176' <"$tmp/sched.log" | wc -c | tr -d ' ')" 0
+wait_log 'complete msg=509-1'
+like '... and so is that of statistics' "$(cat "$tmp/stat")" \
+    ' root/d\\303\\251\\377$'
 nok '... and each line of it begins as ours do' \
     grep -v -E '^20[0-9]{12} (err|warn|info) [a-z-]+ ' "$tmp/sched.log"
 nok '... none with what others made up' \
