@@ -723,6 +723,10 @@ find_message(const char *name, struct stat *st)
 		log_err("place msg=%s %s: %s", name, from, strerror(errno));
 		return -1;
 	}
+	if (lstat("../queue", st) < 0) {	/* all are away, not this */
+		log_err("look file=../queue %s", strerror(errno));
+		return -1;
+	}
 	return 1;
 }
 

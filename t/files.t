@@ -244,7 +244,13 @@ is '... from which nothing is taken' "$(delivered 405-1)" 0
 chmod 755 "$po/transport"
 ok '... until that is mended' wait_log 'complete msg=405-1' 30
 rm -rf "$po/ours"
-rm -rf "$po/transport" "$po/queue" "$po/old"
+mv "$po/queue" "$po/away"
+printf 'i 406-1\no 0\nl x\ns local - s 0\nr           test h a 0\nm\n\n' \
+    >"$po/transport/.406-1"
+mv "$po/transport/.406-1" "$po/transport/406-1"
+ok 'while there is no queue/, that is said' wait_log 'look file=../queue No' 30
+ok '... and nothing is set aside for it' [ -f "$po/transport/406-1" ]
+rm -rf "$po/transport" "$po/away" "$po/old"
 ok 'none at all is said' wait_log 'scan dir=.*transport .*No such' 30
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
