@@ -21,6 +21,7 @@
  *	deaf		reads nothing and ignores TERM
  *	family		forks a child that keeps the socket, and dies
  *	family-deaf	... which ignores TERM
+ *	parent		forks a child, and both are silent
  *	close-in	closes what it reads from, and stays
  *	close-out	closes what it writes to, and stays
  *	shut-in		takes nothing more from the socket, and stays
@@ -147,6 +148,14 @@ family(int deaf)
 }
 
 static void
+parent(void)
+{
+	if (fork() == 0)
+		note_pid("");
+	stay();
+}
+
+static void
 binary(void)
 {
 	char buf[4096];
@@ -222,6 +231,10 @@ be(const char *how)
 	if (strcmp(how, "half") == 0) {
 		say("#hung");
 		stay();
+	}
+	if (strcmp(how, "parent") == 0) {
+		say("#hungry\n");
+		parent();
 	}
 	if (strncmp(how, "family", 6) == 0) {
 		say("#hungry\n");

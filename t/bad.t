@@ -10,8 +10,8 @@ B=$top/t/bad
 A=$top/t/agent
 po=$tmp/po
 hows='silent mute talker flood flood-in half megabyte ids numbers binary zeros
-forger family family-deaf close-in close-out shut-in shut-out die-start
-die-hungry die-job die-half die-report die-idle'
+forger family family-deaf parent close-in close-out shut-in shut-out
+die-start die-hungry die-job die-half die-report die-idle'
 [ -z "$BAD" ] || hows="$hows deaf stop"
 {
 	echo '*/*	interval=1s retries=1 idlemax=1s timeout=2s expiry=1h'
