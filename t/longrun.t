@@ -64,6 +64,11 @@ run() {		# recipients
 	: >"$tmp/out"
 	spool_new "$po"
 	number=1000 given=0 step=$(($1 / 10)) first= series=
+	# What is freed at the heap's end is given back or not, by the chance of
+	# what was put behind it; here it is kept, so that only what is lost
+	# can make it grow.
+	MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=1000000000
+	export MALLOC_TRIM_THRESHOLD_ MALLOC_MMAP_THRESHOLD_
 	sched_start "$po" "$tmp/cf" -R 1000 -q "$po/public/.ask" || return
 	[ ! -d "/proc/$sched_pid/fd" ] || fds_idle=$(fds)
 	# In the first tenth is all that comes later, and more of it at once,
