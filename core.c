@@ -313,6 +313,10 @@ next_try(const struct message *m, int *blocked)
 		if (first == 0 || at < first)
 			first = at;
 	}
+	/* it comes in for its report */
+	at = notice_next(m);
+	if (at > 0 && at < first)
+		first = at < now.mono + NEAR ? 0 : at;
 	return first;
 }
 

@@ -515,6 +515,8 @@ long	notice_end(const char *name, int tell);
  * told. */
 void	notice_news(struct message *);
 int	notice_pending(const struct message *);	/* something is told soon */
+/* When something may be told, mono; 0: never. */
+double	notice_next(const struct message *);
 void	notice_arm(struct message *);	/* sets its timer anew */
 void	notice_timers(void);		/* tells what is due */
 double	notice_wait(void);		/* seconds until something is */

@@ -237,13 +237,33 @@ next_delay(const struct message *m)
 	return next;
 }
 
+/* Is something of it to be told before long?  A later time than that is of a
+ * limit. */
+static int
+is_soon(const struct message *m)
+{
+	long most = q.config->reportevery;
+
+	if (!m->news || most == 0)
+		return 0;
+	if (most < AGAIN_MOST)
+		most = AGAIN_MOST;
+	return (double)m->more->tellat <= now.mono + (double)most;
+}
+
+double
+notice_next(const struct message *m)
+{
+	return m->more == NULL || m->more->notice.pos == 0 ? 0 :
+	    heap_when(&q.notices, &m->more->notice);
+}
+
 int
 notice_pending(const struct message *m)
 {
 	long next = next_delay(m);
 
-	return (m->news && q.config->reportevery > 0) ||
-	    (next != 0 && (double)next <= now.mono);
+	return is_soon(m) || (next != 0 && (double)next <= now.mono);
 }
 
 void

@@ -273,4 +273,38 @@ is '... reported, each once' "$(count 'bounce msg=22.-2 to=anna')" 4
 is '... and not tried again' "$(count '^[^ ]* info failed')" 0
 sched_stop
 
+# Nor does what has recipients left, when its report waits for the limit.
+rm -rf "$po"
+spool_new "$po"
+config 'PARAMbouncelimit 1h' 'PARAMactive 2' \
+    'PARAMglobal-report-interval 1s' |
+    sed 's/^wait.*reporttimes=none/& interval=5h/' >"$tmp/cf"
+for n in 1 2 3 4 5; do
+	simple "$po" 22$n-3 anna@a.example <<END
+r           fail h u$n@x.example 0
+r           wait h v$n@x.example 0
+END
+done
+ok 'with little room, a long limit, recipients left' \
+    sched_start "$po" "$tmp/cf"
+ok '... all are tried' wait_for 30 eval \
+    '[ "$(count "failed msg=22.-3")" -eq 5 ]'
+simple "$po" 226-3 bert@b.example <<END
+r           fail h u6@x.example 0
+END
+ok '... and others are told' wait_log 'bounce msg=226-3 to=bert' 30
+is '... one was told at once' "$(count 'bounce msg=22.-3 to=anna')" 1
+is '... they come in again when the limit is over, not when they are tried' \
+    "$(lines 'put-off msg=22.-3' |
+    grep -v "$(sed -n 's/.* bounce \(msg=22.-3\) to=anna.*/\1/p' \
+	"$tmp/sched.log") " | sed 's/.* for=\([0-9]*\) .*/\1/' |
+    awk '{ n++ } $1 > 3602 { late++ } END { print (n > 1), late + 0 }')" '1 0'
+sched_stop
+config 'PARAMglobal-report-interval 1s' >"$tmp/cf"
+ok 'without a limit' sched_start "$po" "$tmp/cf"
+"$ask" order "$po" flush all >"$tmp/x"
+ok '... the others are told' wait_for 30 eval \
+    '[ "$(count "bounce msg=22.-3 to=anna")" -eq 4 ]'
+sched_stop
+
 finish
