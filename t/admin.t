@@ -102,8 +102,10 @@ ok '... tries it' wait_log 'deferred msg=101-1 .*b.org'
 is '... nothing is written down' "$(cat "$po/.mailq.holds")" ''
 order hold 'later/*'
 order hold 101-1
+tries=$(count 'deferred msg=101-1 .*b.org')
 order release all
 is 'release of all' "$said" 'ok 2 holds released'
+wait_for 20 eval '[ "$(count "deferred msg=101-1 .*b.org")" -gt "$tries" ]'
 
 # ---- delete and bounce ------------------------------------------------------------
 
