@@ -103,13 +103,14 @@ make_place(const char *path, int mode)
 }
 
 /* Whoever may write to the post office itself could put directories of his
- * own in the place of ours. */
+ * own in the place of ours, but not with the bit that /tmp has. */
 static int
 open_to_all(void)
 {
 	struct stat st;
 
-	if (stat(opt.postoffice, &st) < 0 || !(st.st_mode & S_IWOTH))
+	if (stat(opt.postoffice, &st) < 0 || !(st.st_mode & S_IWOTH) ||
+	    st.st_mode & 01000)
 		return 0;
 	log_err("spool dir=%s anybody may write there; chmod o-w it",
 	    opt.postoffice);

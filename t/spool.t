@@ -46,6 +46,9 @@ chmod 777 "$po"
 nok '... nor is one of the whole' sched_start "$po" "$tmp/cf"
 is '... with the same code' $sched_rc 77
 is '... and as clear a line' "$(count 'dir=.*/po anybody may .*chmod o-w')" 1
+chmod 1777 "$po"
+ok '... but the sticky bit will do' sched_start "$po" "$tmp/cf"
+sched_stop
 chmod 755 "$po"
 rmdir "$po/router"
 : >"$po/router"
