@@ -158,7 +158,7 @@ spool_setup(void)
 
 /* ---- finding --------------------------------------------------------- */
 
-#define LOOK_EVERY	0.9	/* seconds between looks at the top */
+#define LOOK_EVERY	1.0	/* seconds between looks at the top */
 #define HASH_EVERY	30	/* looks in which each hash directory is due */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
 #define OLD		60	/* ... of a directory seen first, by the wall
