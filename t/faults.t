@@ -176,7 +176,9 @@ attempt() {	# dir [NAME=value ...]
 		alive "$pid" || break
 		n=$((n + 1))
 		[ $n -lt $((60 * lib_persec)) ] || break
-		if [ -z "$mq" ] && grep ' ready' "$dir/log" >/dev/null; then
+		# a fault may have cost the line that says it is ready
+		if [ -z "$mq" ] && grep -E ' (ready|agent-start) ' "$dir/log" \
+		    >/dev/null; then
 			ask_all "$dir"
 		elif [ -n "$mq" ] && answered "$dir"; then
 			: >"$dir/asked"	# and the last message may go
