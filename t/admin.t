@@ -20,7 +20,10 @@ END
 agent slow <<'END'
 echo '#hungry'
 while read -r job host && [ -n "$job" ]; do
-	until [ -f "$1" ]; do sleep 0.1 2>/dev/null || sleep 1; done
+	until [ -f "$1" ]; do
+		[ -d "${1%/*}" ] || exit	# the test has ended
+		sleep 0.1 2>/dev/null || sleep 1
+	done
 	num=${job%%-*}
 	off=$(awk '/^r /{ print off + 0; exit } { off += length($0) + 1 }' "$job")
 	printf '%s/%s\t\tdeferred %s\n' "$num" "$off" 'slow one'

@@ -18,7 +18,9 @@ printf '%s|%s|%s\n' "\$HOST" "\$USER" "\$SENDER" >>"$tmp/who"
 case \$USER in
 gone) echo 'no such user'; exit 67 ;;
 full) [ -e "$tmp/room" ] || { printf 'it is\nfull\n'; exit 75; } ;;
-slow) : >"$tmp/slow"; until [ -e "$tmp/go" ]; do sleep 1; done ;;
+slow) : >"$tmp/slow"; until [ -e "$tmp/go" ] || [ ! -d "$tmp" ]; do
+	sleep 1
+done ;;
 esac
 mv "$tmp/got.\$$" "$tmp/box.\$USER"
 END
