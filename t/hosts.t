@@ -5,13 +5,16 @@
 
 valgrind -q "$SCHEDULER" -V >/dev/null 2>&1 ||
 	skip_all 'no valgrind, or not for this program'
-conf "$tmp/cf" <<END
-PARAMactive 0
-test/*	maxring=2 overfeed=20 command="$top/t/agent -c test"
-END
+configure() {	# arguments of the agent
+	conf "$tmp/cf" <<-END
+	PARAMactive 0
+	*/*	interval=1h
+	test/*	maxring=2 overfeed=20 command="$top/t/agent -c test $*"
+	END
+}
 
 # Instructions that the scheduler takes until what the third argument says has
-# come.
+# come; 0 when it does not come.
 instructions() {	# mkspool's-options messages command-of-sh [option ...]
 	rm -rf "$tmp/po"
 	spool_new "$tmp/po"
@@ -20,8 +23,14 @@ instructions() {	# mkspool's-options messages command-of-sh [option ...]
 	shift 3
 	VALGRIND="valgrind -q --tool=callgrind
 	    --callgrind-out-file=$tmp/callgrind"
-	sched_start "$tmp/po" "$tmp/cf" "$@" >&2 && wait_for 100 eval "$until" >&2
+	sched_start "$tmp/po" "$tmp/cf" "$@" >&2 &&
+	    wait_for 100 eval "$until" >&2
+	came=$?
 	sched_stop
+	if [ $came -ne 0 ]; then
+		echo 0
+		return
+	fi
 	awk '/^(summary|totals):/ { n = $2 } END { print n + 0 }' \
 	    "$tmp/callgrind"
 }
@@ -34,6 +43,7 @@ compare() {	# title few many times most
 	    'BEGIN { exit !(b > a && b / a < most) }'
 }
 
+configure
 loaded='logged "loaded .* rcpts="'
 a=$(instructions '-h 3000 -r 100' 30 "$loaded" -F)
 b=$(instructions '-h 6000 -r 100' 60 "$loaded" -F)
@@ -44,4 +54,11 @@ compare 'messages that come in' "$a" "$b" 4 4.5
 a=$(instructions '-h 10' 400 'po_empty "$tmp/po"')
 b=$(instructions '-h 10' 1600 'po_empty "$tmp/po"')
 compare 'messages that are delivered' "$a" "$b" 4 4.5
+a=$(instructions '-h 1 -r 500' 1 'po_empty "$tmp/po"')
+b=$(instructions '-h 1 -r 2000' 1 'po_empty "$tmp/po"')
+compare 'recipients of one message at one host' "$a" "$b" 4 4.5
+configure deferall gone
+a=$(instructions '-h 300' 300 '[ "$(count " asleep ")" -ge 300 ]')
+b=$(instructions '-h 1200' 1200 '[ "$(count " asleep ")" -ge 1200 ]')
+compare 'hosts that are found dead' "$a" "$b" 4 4.5
 finish
