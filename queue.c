@@ -25,8 +25,8 @@
  * done, messages that are over, and, by th_sweep, threads and rings that are
  * empty.
  *
- * Costs: finding a message O(1), timers O(log n); everything else on the way
- * O(1).
+ * Costs: finding a message O(1), timers O(log n), and O(vertices) of a message
+ * when it comes in or one may expire; everything else on the way O(1).
  */
 #include "scheduler.h"
 

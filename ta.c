@@ -29,8 +29,8 @@
  * timeout with work in hand is ended; after too many lines outside the
  * protocol, further ones are no better than silence.
  *
- * Costs: one pass O(agents), as select itself; a report O(log n) in its
- * message.
+ * Costs: one pass O(agents), as select itself; a report O(jobs that the agent
+ * has) and O(log n) of the recipients of its own.
  */
 #include "scheduler.h"
 #include <signal.h>
