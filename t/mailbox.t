@@ -329,7 +329,10 @@ $head
 END_
 awk 'BEGIN { for (i = 0; i < 4000; i++) print "0123456789abcdef" }' \
     >"$po/queue/60-1"
-out=$(ulimit -f 40 && printf '60-1\t-\n' | agent)
+# posh has no ulimit of its own
+printf '#!/bin/sh\nulimit -f 40 && exec "%s" "$@"\n' "$A" >"$tmp/limited"
+chmod 755 "$tmp/limited"
+out=$(A=$tmp/limited && printf '60-1\t-\n' | agent)
 is 'a full box: deferred' "$(printf '%s\n' "$out" |
     grep -c 'delayed.4\.2\.2.*deferred cannot write')" 2
 case $out in
