@@ -615,8 +615,8 @@ fd_seen(const char *path, int flags, const struct stat *seen, struct stat *st)
 		errno = EINVAL;
 		return -1;
 	}
-	return fd_check(open(path, flags | O_NONBLOCK | CLOEXEC), seen, st,
-	    EAGAIN);		/* it was exchanged meanwhile */
+	return fd_check(open(path, flags | O_NONBLOCK | O_NOCTTY | CLOEXEC),
+	    seen, st, EAGAIN);		/* it was exchanged meanwhile */
 }
 
 #ifdef O_NOFOLLOW
@@ -625,7 +625,8 @@ fd_seen(const char *path, int flags, const struct stat *seen, struct stat *st)
 int
 fd_plain(const char *path, int flags, struct stat *st)
 {
-	int error, fd = open(path, flags | O_NONBLOCK | O_NOFOLLOW | CLOEXEC);
+	int error, fd = open(path, flags | O_NONBLOCK | O_NOCTTY |
+	    O_NOFOLLOW | CLOEXEC);
 
 	if (fd < 0) {
 		error = errno;
