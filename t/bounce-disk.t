@@ -47,22 +47,7 @@ END
 	sched_stop
 	is '... once' "$(files_of 311-1 | wc -l | tr -d ' ')" 1
 }
-mounted_or_not() {
-	[ -f "$disk/.here" ] || gone $bg_pid
-}
-mkdir "$tmp/disk"
-map=-r		# a root of his own for an ordinary user
-[ "$(id -u)" -ne 0 ] || map=
-if command -v unshare >/dev/null 2>&1; then
-	bg unshare $map -m sh -c 'mount -t tmpfs -o size=1m tmpfs "$1" &&
-	    : >"$1/.here" && exec sleep 600' sh "$tmp/disk" \
-	    >"$tmp/mount.out" 2>&1
-	disk=/proc/$bg_pid/root$tmp/disk
-	wait_for 20 mounted_or_not
-else
-	disk=/none
-fi
-if [ -f "$disk/.here" ]; then
+if own_disk; then
 	disk_tests
 else
 	skip 'a full disk' 'a tmpfs cannot be mounted here'

@@ -264,22 +264,7 @@ both_tests() {
 	sched_stop
 }
 
-mounted_or_not() {
-	[ -f "$disk/.here" ] || gone $bg_pid
-}
-mkdir "$tmp/disk"
-map=-r		# a root of his own for an ordinary user
-[ "$(id -u)" -ne 0 ] || map=
-if command -v unshare >/dev/null 2>&1; then
-	bg unshare $map -m sh -c 'mount -t tmpfs -o size=1m,nr_inodes=80 \
-	    tmpfs "$1" && : >"$1/.here" && exec sleep 600' sh \
-	    "$tmp/disk" >"$tmp/mount.out" 2>&1
-	disk=/proc/$bg_pid/root$tmp/disk
-	wait_for 20 mounted_or_not
-else
-	disk=/none
-fi
-if [ -f "$disk/.here" ]; then
+if own_disk nr_inodes=80; then
 	box_tests
 	spool_tests
 	both_tests

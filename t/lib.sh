@@ -235,6 +235,25 @@ spool_new() {	# dir
 	done
 }
 
+# A file system of its own for a test, a tmpfs of 1 MB mounted in a namespace:
+# sets disk, and is false where that cannot be.
+own_disk() {	# [more options for mount]
+	mkdir "$tmp/disk"
+	lib_map=-r	# a root of his own for an ordinary user
+	[ "$(id -u)" -ne 0 ] || lib_map=
+	disk=/none
+	command -v unshare >/dev/null 2>&1 || return
+	bg unshare $lib_map -m sh -c 'mount -t tmpfs -o "$2" tmpfs "$1" &&
+	    : >"$1/.here" && exec sleep 600' sh "$tmp/disk" "size=1m${1+,$1}" \
+	    >"$tmp/mount.out" 2>&1
+	disk=/proc/$bg_pid/root$tmp/disk
+	wait_for 20 lib_mounted_or_not
+	[ -f "$disk/.here" ]
+}
+lib_mounted_or_not() {
+	[ -f "$disk/.here" ] || gone $bg_pid
+}
+
 # As the router does it: under a dot name first.  A name may be "X/123-1".
 put_raw() {	# po name <control file
 	lib_base=${2##*/}
