@@ -25,6 +25,9 @@
 #	NO_FSYNC	no fsync: sync()
 #	NO_FTRUNCATE	no ftruncate
 #	NO_SETSID	no setsid: setpgid
+#	NO_SETEUID	no seteuid, setegid, setreuid, setregid: setgid alone
+#			switches submit's group; root's submit -q stays root
+#	NO_STATVFS	no statvfs: PARAMminfree is not heeded
 #	NO_PWD		no passwd and group files: numbers only
 #	HAVE_ST_MTIM	stat has fractions of a second (POSIX 2008): spool ids
 #			are as long as ZMailer's
@@ -62,11 +65,25 @@ MAILBIN = $(PREFIX)/lib/mail
 MAILSHARE = $(PREFIX)/share/mail
 LOGDIR = /var/log
 
+# The group of a set-group-id submit, see submit(1).  It must exist; when empty,
+# nothing is said of it.
+SUBMITGROUP = mailsub
+WAYIN = $(DESTDIR)$(POSTOFFICE)/public $(DESTDIR)$(POSTOFFICE)/router
+CLOSE = { \
+	p=$(DESTDIR)$(BIN)/submit w="$(WAYIN)"; \
+	{ chgrp $(SUBMITGROUP) $$p && (umask 022; mkdir -p $$w) && \
+	    chgrp $(SUBMITGROUP) $$w && chmod 3730 $$w && chmod 2755 $$p; \
+	} 2>/dev/null || printf '%s\n' \
+	    'Any user may write to the post office.  So that only submit does:' \
+	    "	groupadd $(SUBMITGROUP)" "	mkdir -p $$w" \
+	    "	chgrp $(SUBMITGROUP) $$p $$w" "	chmod 3730 $$w" \
+	    "	chmod 2755 $$p"; }
+
 PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"' -DMAILQNAME='"$(MAILQNAME)"'
 
-OBJS = scheduler.o status.o dump.o admin.o destdb.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o message.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
+OBJS = scheduler.o status.o dump.o admin.o destdb.o tidy.o pool.o ta.o child.o intake.o turn.o core.o report.o queue.o notice.o reason.o thread.o ring.o dest.o order.o message.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
+TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/locker t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler mailq submit $(AGENTS)
@@ -82,7 +99,7 @@ mailq: $(MAILQ)
 # What every agent is linked with.
 LIB = ta/lib.o ta/job.o line.o util.o
 
-SUBMIT = submit.o sub/qrun.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/say.o post.o pattern.o line.o util.o
+SUBMIT = submit.o sub/qrun.o sub/accept.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o post.o pattern.o line.o util.o
 
 submit: $(SUBMIT)
 	$(CC) $(LDFLAGS) -o $@ $(SUBMIT) $(LIBS)
@@ -107,7 +124,7 @@ ERRORMAIL = ta/errormail.o form.o post.o $(LIB)
 ta/errormail: $(ERRORMAIL)
 	$(CC) $(LDFLAGS) -o $@ $(ERRORMAIL) $(LIBS)
 
-SMTP = ta/smtp.o ta/trans.o ta/wire.o ta/esmtp.o ta/net.o ta/mx.o $(LIB)
+SMTP = ta/smtp.o ta/halves.o ta/trans.o ta/wire.o ta/esmtp.o ta/net.o ta/mx.o $(LIB)
 
 # MX records are asked for through the resolver.  It is in libc with musl, the
 # BSDs and glibc 2.34 and newer; elsewhere say LIBS=-lresolv, or NO_RESOLV.
@@ -136,6 +153,9 @@ t/ordvec: $(ORDVEC)
 t/agent: t/agent.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/agent.o util.o $(LIBS)
 
+t/held: t/held.o line.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/held.o line.o util.o $(LIBS)
+
 t/mkspool: t/mkspool.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/mkspool.o util.o $(LIBS)
 
@@ -147,6 +167,9 @@ t/bad: t/bad.o util.o
 
 t/swap: t/swap.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/swap.o util.o $(LIBS)
+
+t/locker: t/locker.o line.o util.o
+	$(CC) $(LDFLAGS) -o $@ t/locker.o line.o util.o $(LIBS)
 
 t/notify: t/notify.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/notify.o util.o $(LIBS)
@@ -160,15 +183,26 @@ t/serve: t/serve.o util.o
 t/smtpd: t/smtpd.o util.o
 	$(CC) $(LDFLAGS) -o $@ t/smtpd.o util.o $(LIBS)
 
-# The agent smtp, but with name servers that a test can write.
-t/dnssmtp: $(SMTP) t/dns.o
-	$(CC) $(LDFLAGS) -o $@ $(SMTP) t/dns.o $(LIBS)
+# The agent smtp, but with name servers that a test can write, and a clock that
+# it can set.
+t/dnssmtp: $(SMTP) t/dns.o t/mono.o
+	$(CC) $(LDFLAGS) -o $@ $(SMTP) t/dns.o t/mono.o $(LIBS)
+
+EVIL = t/evil.o ta/halves.o $(LIB)
+
+t/evil: $(EVIL)
+	$(CC) $(LDFLAGS) -o $@ $(EVIL) $(LIBS)
+
+BLOCK = t/block.o t/mono.o ta/esmtp.o ta/net.o ta/mx.o $(LIB)
+
+t/block: $(BLOCK)
+	$(CC) $(LDFLAGS) -o $@ $(BLOCK) $(LIBS)
 
 # Programs that take any bytes: with a driver that gives them files, or, with
 # REPLAY= and a compiler that has a fuzzer, by t/fuzz/run.  LOWER is what is
 # below intake.o in OBJS.
 REPLAY = t/fuzz/replay.o
-LOWER = turn.o core.o report.o queue.o notice.o thread.o ring.o dest.o order.o message.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
+LOWER = turn.o core.o report.o queue.o notice.o reason.o thread.o ring.o dest.o order.o message.o bounce.o dsn.o explain.o held.o cf.o value.o feedback.o retry.o command.o pattern.o router.o spool.o notary.o ctl.o safe.o form.o post.o line.o util.o
 FUZZ = t/fuzz/common.o $(REPLAY)
 
 t/fuzz/cf: t/fuzz/cf.o $(FUZZ) $(LOWER)
@@ -227,6 +261,8 @@ submit.o: submit.c sub/submit.h post.h util.h
 	$(CC) $(LARGE) $(CPPFLAGS) $(PLACES) $(CFLAGS) -c -o $@ submit.c
 
 sub/qrun.o: sub/qrun.c sub/submit.h post.h util.h
+sub/accept.o: sub/accept.c sub/submit.h post.h util.h
+sub/rights.o: sub/rights.c sub/submit.h post.h util.h
 sub/recover.o: sub/recover.c sub/submit.h post.h util.h
 sub/entry.o: sub/entry.c sub/submit.h post.h util.h
 sub/envelope.o: sub/envelope.c sub/submit.h post.h util.h
@@ -250,6 +286,7 @@ status.o: status.c scheduler.h modules.h line.h util.h
 dump.o: dump.c scheduler.h modules.h line.h util.h
 admin.o: admin.c scheduler.h modules.h line.h util.h
 destdb.o: destdb.c scheduler.h modules.h line.h util.h
+tidy.o: tidy.c scheduler.h modules.h line.h util.h
 held.o: held.c scheduler.h modules.h line.h util.h
 pool.o: pool.c scheduler.h modules.h line.h util.h
 child.o: child.c scheduler.h modules.h line.h util.h
@@ -263,6 +300,7 @@ ring.o: ring.c scheduler.h modules.h line.h util.h
 order.o: order.c scheduler.h modules.h line.h util.h
 message.o: message.c scheduler.h modules.h line.h util.h
 dest.o: dest.c scheduler.h modules.h line.h util.h
+reason.o: reason.c scheduler.h modules.h line.h util.h
 notice.o: notice.c scheduler.h modules.h line.h util.h
 bounce.o: bounce.c scheduler.h modules.h form.h post.h line.h util.h
 dsn.o: dsn.c scheduler.h modules.h form.h post.h line.h util.h
@@ -289,12 +327,13 @@ ta/box.o: ta/box.c ta/box.h ta/lib.h util.h
 ta/hold.o: ta/hold.c post.h ta/lib.h util.h
 ta/run.o: ta/run.c ta/run.h ta/lib.h util.h
 ta/table.o: ta/table.c ta/table.h line.h util.h
-ta/smtp.o: ta/smtp.c ta/trans.h ta/esmtp.h ta/net.h ta/lib.h util.h
+ta/halves.o: ta/halves.c ta/halves.h ta/job.h ta/lib.h util.h
+ta/smtp.o: ta/smtp.c ta/halves.h ta/trans.h ta/esmtp.h ta/net.h ta/lib.h util.h
 ta/trans.o: ta/trans.c ta/trans.h ta/esmtp.h ta/net.h ta/wire.h ta/lib.h util.h
 ta/wire.o: ta/wire.c ta/wire.h util.h
 ta/esmtp.o: ta/esmtp.c ta/esmtp.h ta/net.h ta/lib.h util.h
 ta/net.o: ta/net.c ta/mx.h ta/net.h ta/lib.h util.h
-ta/mx.o: ta/mx.c ta/mx.h ta/net.h util.h
+ta/mx.o: ta/mx.c ta/mx.h ta/net.h ta/lib.h util.h
 t/cftest.o: t/cftest.c scheduler.h modules.h line.h util.h
 t/fuzz/common.o: t/fuzz/common.c t/fuzz/fuzz.h util.h
 t/fuzz/replay.o: t/fuzz/replay.c t/fuzz/fuzz.h util.h
@@ -310,10 +349,12 @@ t/ordvec.o: t/ordvec.c scheduler.h modules.h line.h util.h
 t/fbtest.o: t/fbtest.c scheduler.h modules.h line.h util.h
 t/invec.o: t/invec.c scheduler.h modules.h line.h util.h
 t/agent.o: t/agent.c util.h
+t/held.o: t/held.c line.h util.h
 t/mkspool.o: t/mkspool.c util.h
 t/torture.o: t/torture.c util.h
 t/bad.o: t/bad.c util.h
 t/swap.o: t/swap.c util.h
+t/locker.o: t/locker.c line.h util.h
 t/notify.o: t/notify.c util.h
 t/ask.o: t/ask.c util.h
 bench/waits.o: bench/waits.c util.h
@@ -323,6 +364,8 @@ bench/limit.o: bench/limit.c ta/lib.h util.h
 t/serve.o: t/serve.c util.h
 t/smtpd.o: t/smtpd.c util.h
 t/dns.o: t/dns.c util.h
+t/block.o: t/block.c ta/esmtp.h ta/net.h util.h
+t/evil.o: t/evil.c ta/halves.h ta/lib.h util.h
 t/clock.o: t/clock.c util.h
 t/mono.o: t/mono.c util.h
 
@@ -345,7 +388,9 @@ bench: all $(TESTS) $(BENCHES)
 	sh bench/core
 	sh bench/run
 	sh bench/size
+	sh bench/pair
 	sh bench/writes
+	sh bench/hostile
 
 # A program that runs is not written over but replaced.
 install: all
@@ -359,6 +404,7 @@ install: all
 	umask 022; sed $(CALLED) man/mailq.1 >$(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
 	umask 022; for s in 5 7 8; do for f in man/*.$$s; do sed $(CALLED) $$f >$(DESTDIR)$(MAN)/man$$s/$${f#man/} || exit; done; done
 	umask 022; for f in $(CONFIG); do test -f $(DESTDIR)$(MAILSHARE)/$$f || cp $$f $(DESTDIR)$(MAILSHARE)/$$f || exit; done
+	@test -z "$(SUBMITGROUP)" || $(CLOSE)
 
 # The configuration and the post office stay.
 uninstall:

@@ -49,13 +49,15 @@ name_in(const char *s)
 static struct message *
 find_message(const char *name)
 {
-	struct message *m = q_find(num_of(name, NULL));
+	struct message *m = q_find(num_of(name, NULL), NULL);
 	const char *base;
 
-	if (m == NULL)
-		return NULL;
-	base = strrchr(m->name, '/');
-	return strcmp(base == NULL ? m->name : base + 1, name) == 0 ? m : NULL;
+	for (; m != NULL; m = q_find(m->link.hash, m)) {
+		base = strrchr(m->name, '/');
+		if (strcmp(base == NULL ? m->name : base + 1, name) == 0)
+			break;
+	}
+	return m;
 }
 
 static int

@@ -451,7 +451,8 @@ collect_delays(long age)
 
 int
 bounce_delay(const char *name, long age,
-    const char *(*why)(void *, const char *, const char *), void *arg)
+    const char *(*why)(void *, const char *, const char *, unsigned long),
+    void *arg)
 {
 	struct post post;
 	int bad;
@@ -548,7 +549,7 @@ mend_some(const char *name)
 			continue;
 		if (ctl_diag(name, report.items[i].off, "",
 		    "5.0.0 (permanent failure)",
-		    "why it failed was not written down") < 0)
+		    "why it failed was not written down", 0) < 0)
 			return -1;
 		mended++;
 	}
@@ -589,7 +590,7 @@ bounce_keep(const char *name)
 		return -1;
 	if (dsn_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	while (keep == 0 && nt_next_rcpt(n)) {
+	while ((keep == 0 || keep == 2) && nt_next_rcpt(n)) {
 		if (n->c.l.line[1] != '-')
 			continue;
 		s = NULL;
@@ -598,9 +599,10 @@ bounce_keep(const char *name)
 		else if ((s = clause_of(n)) == NULL ||
 		    nt_origin(n, n->c.l.off) < 0)
 			keep = -1;
-		else
-			keep = s->bounce == BOUNCE_NONE ||
-			    n->g.long_sender || n->g.sender[0] == '\0';
+		else if (s->bounce == BOUNCE_NONE || n->g.long_sender)
+			keep = 1;
+		else if (n->g.sender[0] == '\0')
+			keep = 2;
 	}
 	if (cannot_read(n))
 		keep = -1;

@@ -25,6 +25,7 @@
 #define LONGEST		86400L	/* seconds; any mail may be put off so long */
 #define LONGEST_MOST	315360000L	/* ten years */
 #define FILE_MOST	250000L		/* bytes in a configuration */
+#define LOCAL_MOST	1000000L	/* agents: more than there can be */
 
 /* Other names for them, and those that are no more. */
 static const struct {
@@ -229,7 +230,23 @@ lower(char *s)
 		*s = (char)tolower((unsigned char)*s);
 }
 
-/* The index of the keyword, -1 after saying why there is none. */
+/* The index of the keyword, by any of its names; -1: it is none. */
+static int
+index_of(const char *word)
+{
+	size_t j;
+	int i;
+
+	for (j = 0; j < sizeof(synonyms) / sizeof(synonyms[0]); j++)
+		if (strcmp(word, synonyms[j].name) == 0)
+			word = synonyms[j].now;
+	for (i = 0; keywords[i].name != NULL; i++)
+		if (strcmp(word, keywords[i].name) == 0)
+			return i;
+	return -1;
+}
+
+/* The same, after saying why there is none. */
 static int
 find_keyword(struct reader *r, const char *word, int line)
 {
@@ -240,12 +257,9 @@ find_keyword(struct reader *r, const char *word, int line)
 		wrong(r, line, word, "there is no keyword before the =");
 		return -1;
 	}
-	for (j = 0; j < sizeof(synonyms) / sizeof(synonyms[0]); j++)
-		if (strcmp(word, synonyms[j].name) == 0)
-			word = synonyms[j].now;
-	for (i = 0; keywords[i].name != NULL; i++)
-		if (strcmp(word, keywords[i].name) == 0)
-			return i;
+	i = index_of(word);
+	if (i >= 0)
+		return i;
 	for (j = 0; j < sizeof(retired) / sizeof(retired[0]); j++)
 		if (strcmp(word, retired[j].name) == 0) {
 			wrong(r, line, word, "is no longer a keyword: %s",
@@ -310,30 +324,48 @@ take_keyword(struct reader *r)
 
 /* ---- reading: the first column --------------------------------------- */
 
-/* Does the word begin with a keyword and '='? */
+/* Is the word a keyword, up to its '='? */
 static int
 is_keyword(const char *word)
 {
-	size_t n = strcspn(word, "=");
-	int i;
+	char name[32];
 
-	for (i = 0; word[n] == '=' && keywords[i].name != NULL; i++)
-		if (strlen(keywords[i].name) == n &&
-		    strncmp(word, keywords[i].name, n) == 0)
-			return 1;
-	return 0;
+	if (text_fmt(name, sizeof(name), "%.*s", (int)strcspn(word, "="),
+	    word) < 0)
+		return 0;
+	lower(name);
+	return index_of(name) >= 0;
+}
+
+/* A keyword alone is a pattern, too; a channel of that name is rare.  What
+ * -n is to say is said, as it has no log. */
+static void
+doubt(struct reader *r, const char *word, int line)
+{
+	char text[PATH_MAX_ + 200];
+
+	text_fmt(text, sizeof(text), "%s:%d: %s: is a keyword in the first "
+	    "column, taken for the pattern %s/*; put a blank before the "
+	    "keyword, or write %s/*", r->file, line, word, word, word);
+	if (log_level < L_WARN)
+		r->say(text);
+	else
+		log_warn("config %s", text);
 }
 
 /* A token in the first column that is no PARAM begins a clause. */
 static void
 take_pattern(struct reader *r, char *word, int line)
 {
-	const char *why = is_keyword(word) ? "is a keyword and must not stand "
-	    "in the first column" : pat_check(word);
+	int keyword = is_keyword(word);
+	const char *why = keyword && strchr(word, '=') != NULL ? "is a keyword "
+	    "and must not stand in the first column" : pat_check(word);
 	struct clause *c;
 
 	if (why != NULL)
 		wrong(r, line, word, "%s", why);
+	else if (keyword)
+		doubt(r, word, line);
 	r->at = c = mem_get(sizeof(*c));
 	if (c == NULL || (c->text = mem_dup(word)) == NULL) {
 		wrong(r, line, word, "no memory");
@@ -419,12 +451,20 @@ static const struct {
 	    1, 10000, 10, 0 },
 	{ "rcptextra", offsetof(struct config, rcptextra),
 	    0, 999999999L, 1000, 0 },
+	{ "refill", offsetof(struct config, refill),
+	    1, 999999999L, 100, 0 },
+	{ "refilldelay", offsetof(struct config, refilldelay),
+	    1, 3600, 5, 1 },
 	{ "global-report-interval", offsetof(struct config, reportevery),
 	    0, 315360000L, 300, 1 },
 	{ "bouncelimit", offsetof(struct config, bouncelimit),
 	    0, 315360000L, 0, 1 },
 	{ "bouncesize", offsetof(struct config, bouncesize),
-	    0, 999999999L, 65536L, 0 }
+	    0, 999999999L, 65536L, 0 },
+	{ "postmanage", offsetof(struct config, postmanage),
+	    0, 315360000L, 2592000L, 1 },
+	{ "reasons", offsetof(struct config, reasons),
+	    1, USHRT_MAX - 1, 1000, 0 }
 };
 
 #define NPARAMS		(sizeof(params) / sizeof(params[0]))
@@ -753,12 +793,39 @@ lay_over(struct setting *v, const struct clause *c)
 			value_copy(&keywords[i], v, &c->v);
 }
 
+/* Does one of the clauses set how many agents a destination may have? */
+static int
+gives_maxthr(const struct conf *f)
+{
+	unsigned i;
+	int k = 0;
+
+	while (keywords[k].at != offsetof(struct setting, fb.limit))
+		k++;
+	for (i = 0; i < f->nfrom && !f->from[i]->given[k]; i++)
+		;
+	return i < f->nfrom;
+}
+
+/* What holds for mail to a host of "-": one agent for a mailbox, any number
+ * for messages to several. */
+static void
+set_local(struct conf *f)
+{
+	f->split = !gives_maxthr(f) && f->v.fb.rate.n == 0;
+	f->box = f->local = f->v.fb;
+	f->box.limit = f->box.init = f->box.cohorts = 1;
+	f->local.limit = f->local.cohorts = 0;
+	f->local.init = LOCAL_MOST;
+	f->local.neg.form = FB_CONST;
+	f->local.neg.x = 0;	/* its window never shrinks */
+}
+
 static struct conf *
 make_conf(struct config *config, const struct clause **from, unsigned n)
 {
 	struct conf *f;
 	unsigned i;
-	int channelled;
 
 	f = mem_get(sizeof(*f) + n * sizeof(*from));
 	if (f == NULL)
@@ -772,10 +839,9 @@ make_conf(struct config *config, const struct clause **from, unsigned n)
 	}
 	if (f->v.idlemax == 0)
 		f->v.idlemax = 3 * f->v.interval;
-	if (f->v.command != NULL) {
-		cmd_check(f->v.command, &f->bound, &channelled);
-		f->v.bychannel |= channelled;
-	}
+	if (f->v.command != NULL)
+		cmd_check(f->v.command, &f->bound);
+	set_local(f);
 	f->next = config->confs;
 	config->confs = f;
 	return f;

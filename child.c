@@ -6,11 +6,11 @@
  * close-on-exec mark, which every module sets on what it opens.  No shell is
  * involved: the command is words, so no host name can become a command.
  *
- * Its environment is the NAME=value words of its command; TZ, PATH, and
- * ZCONFIG when there is a -Z file, unless the command sets them; nothing else
- * is inherited.  Its directory
- * is ours, transport/.  As root we become group first, then user, with no
- * other group left; anybody else can only stay what he is.
+ * Its environment is the NAME=value words of its command; TZ, PATH, CHANNEL
+ * (for which it works), and ZCONFIG when there is a -Z file, unless the command
+ * sets them; nothing else is inherited.  Its directory is ours, transport/.  As
+ * root we become group first, then user, with no other group left; anybody else
+ * can only stay what he is.
  *
  * How many agents there can be follows from how many descriptors we may
  * have (seed 22, note 1): the soft limit is raised to the hard one first, and
@@ -34,6 +34,12 @@
 #endif
 
 #define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
+/* What we cannot do without: the first three, log, syslog, the pipe of signals
+ * (2), pid file, statistics, the socket and port, both named pipes (4); for a
+ * moment two scans, a look around, a control file and a report (5); and both
+ * ends of one agent. */
+#define FDS_LEAST	(15 + 8 + 2 * FDS_EACH)
+#define PASSED		4	/* names of the environment that we set */
 #define SIGNALS		32	/* those with names, on any system */
 
 /* ---- how many -------------------------------------------------------- */
@@ -61,6 +67,13 @@ descriptors(void)
 	if (n < 0)
 		n = 64;
 	return n > FD_SETSIZE ? FD_SETSIZE : n;
+}
+
+int
+child_room(long *most)
+{
+	*most = descriptors();
+	return *most < FDS_LEAST ? FDS_LEAST : 0;
 }
 
 unsigned
@@ -147,10 +160,12 @@ is_set(const struct command *c, const char *name)
 
 /* The whole environment of an agent: 0 or -1. */
 static int
-environment(struct command *c, char **env, char *mem, size_t size)
+environment(struct command *c, const char *channel, char **env, char *mem,
+    size_t size)
 {
-	static const char *const passed[] = { "TZ", "PATH", "ZCONFIG" };
-	const char *value[3];
+	static const char *const passed[PASSED] = { "TZ", "PATH", "ZCONFIG",
+	    "CHANNEL" };
+	const char *value[PASSED];
 	struct text t;
 	int i, n;
 
@@ -159,8 +174,9 @@ environment(struct command *c, char **env, char *mem, size_t size)
 	value[0] = getenv("TZ");
 	value[1] = child_var("PATH");
 	value[2] = opt.envfile;
+	value[3] = channel;
 	text_init(&t, mem, size);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < PASSED; i++) {
 		if (value[i] == NULL || is_set(c, passed[i]))
 			continue;
 		env[n++] = t.s + t.len;
@@ -290,13 +306,14 @@ find_program(const struct command *c, char *path, size_t size)
 }
 
 long
-child_start(const struct setting *s, struct command *c, int ours[2])
+child_start(const struct setting *s, struct command *c, const char *channel,
+    int ours[2])
 {
-	char *env[CMD_WORDS + 4], mem[PATH_MAX_ * 4], path[PATH_MAX_];
+	char *env[CMD_WORDS + PASSED + 1], mem[PATH_MAX_ * 5], path[PATH_MAX_];
 	int theirs[2];
 	long pid = -1;
 
-	if (environment(c, env, mem, sizeof(mem)) < 0 ||
+	if (environment(c, channel, env, mem, sizeof(mem)) < 0 ||
 	    find_program(c, path, sizeof(path)) < 0) {
 		errno = E2BIG;
 		return -1;

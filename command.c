@@ -26,7 +26,6 @@ struct splitting {
 	char	*word;		/* the beginning of the word at hand */
 	const char *why;	/* it cannot be used */
 	int	bound;		/* as in struct conf */
-	int	channelled;	/* $channel occurs */
 	int	given;		/* the word at hand depends on the address */
 	int	led;		/* ... and begins with a value from it */
 	size_t	alone;		/* out.len when it was $host and no more */
@@ -56,7 +55,6 @@ give_var(struct splitting *p)
 		name[0] = '\0';
 	p->s = end + 1;
 	if (strcmp(name, "channel") == 0) {
-		p->channelled = 1;
 		give(p, p->channel);
 	} else if (strcmp(name, "host") == 0) {
 		if (p->bound == 0)
@@ -91,7 +89,6 @@ give_dollar(struct splitting *p)
 		give_var(p);
 	} else if (is_name(p->s, "channel")) {
 		p->s += 7;
-		p->channelled = 1;
 		give(p, p->channel);
 	} else if (is_name(p->s, "host")) {
 		p->s += 4;
@@ -182,7 +179,7 @@ split(struct splitting *p, const char *s)
 	c->nenv = c->nargv = 0;
 	p->s = s;
 	p->why = NULL;
-	p->bound = p->channelled = 0;
+	p->bound = 0;
 	text_init(&p->out, c->mem, sizeof(c->mem));
 	for (;;) {
 		while (isspace((unsigned char)*p->s))
@@ -204,7 +201,7 @@ split(struct splitting *p, const char *s)
 }
 
 const char *
-cmd_check(const char *s, int *bound, int *channelled)
+cmd_check(const char *s, int *bound)
 {
 	static struct command c;
 	struct splitting p;
@@ -215,7 +212,6 @@ cmd_check(const char *s, int *bound, int *channelled)
 	p.host = "h";
 	split(&p, s);
 	*bound = p.bound;
-	*channelled = p.channelled;
 	return p.why;
 }
 

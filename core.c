@@ -6,22 +6,37 @@
  * recipients of theirs.  This module says who may come in and who has to go;
  * intake.c does the reading.
  *
- * Recipients.  One pool is shared by all.  A new message gets what is free in
- * it, but at least the minimum; what does not fit stays unread.  The rest is
- * read when a good part of it fits, so that no file is read line by line:
- * the oldest message that is not read whole takes from the pool, and any of
- * them takes up to its minimum again when it has used half of that.  One that
+ * Recipients.  One pool is shared by all.  A channel has work when some of its
+ * recipients are in core, or some of a message are to be read on; its share is
+ * an equal part of the pool.  It may have more while that is free in the pool
+ * and not what others with less than their shares are to read on; and up to its
+ * share in any case.  So a channel that hangs with the whole pool stays at what
+ * it has, the next one gets its share beside that, and as recipients finish
+ * both come down to their shares.
+ *
+ * A new message gets of each channel what that may have, but at least the
+ * minimum; what does not fit stays unread, as a part for each channel.  A part
+ * has its own place in the file, so no channel of a message waits for another.
+ * It is read on when PARAMrefill recipients fit, or after PARAMrefilldelay, so
+ * that no file is read line by line: the channel's oldest part takes what the
+ * channel may have, one that has preempted others half of that, and any
+ * message takes up to its minimum again when it has used half of it.  One that
  * has preempted others may have half of what is left of an extra share on top
- * of its minimum.  So there are never more in core than
+ * of its minimum.  With n channels that have work there are never more in core
+ * than
  *
- *	recipients + active * minimum + extra
+ *	recipients * (1 + 1/2 + ... + 1/n) + active * minimum + extra
  *
- * since whoever has more than the minimum got it while the pool held it.
+ * since whoever has more than the minimum got it while the pool held it, or up
+ * to its share.  Of any k channels one got its last up to a k-th of the pool,
+ * so the one with the k-th most has no more than that.  The sum is 1 for one
+ * channel, 1.5 for two and 2.3 for five; to reach it each has to hang with all
+ * that it has while the next one comes to have work.
  *
- * What waits must not keep the rest of its message out.  Of one that is not
- * read whole, jobs that wait for their next try are passed: they leave core,
- * and when all the rest is over the file is gone through once more, a
- * lap, not before the first of them is due.
+ * What waits must not keep the rest of its message out.  Of a part, jobs that
+ * wait for their next try are passed: they leave core, and when all the rest
+ * of the part is over the file is gone through for it once more, a lap, not
+ * before the first of them is due or the configuration is another.
  *
  * Messages.  When the core is full and mail waits on disk, the message that is
  * farthest from its next try is put off: it leaves core, and its control file
@@ -49,16 +64,17 @@
  * at, and goes, finds its right place, or leaves the heap when it cannot go.
  * The others, and what has left the heap, are looked at in turn by a walk over
  * all messages, a few at a time.  So O(log n), and O(vertices) of those that
- * are looked at.
+ * are looked at.  A file is read once for each channel with a part of it in a
+ * lap; to find what to read next is O(channels) for each that has some unread.
  */
 #include "scheduler.h"
 
 #define READ_MOST	5000	/* recipients read at once, after the first */
-#define PART		100	/* recipients that are worth reading */
+#define FEW		100	/* vertices of a message that may be gone
+				 * through at any time */
 #define NEAR		30	/* seconds; what is due so soon stays */
 #define BLOCKED		3600	/* seconds until what waits for no time is
 				 * looked at again */
-#define LOOK_AGAIN	5	/* seconds until one partly read is seen to */
 #define DISK_AGAIN	60	/* ... a disk that refused is tried again */
 #define TRIES		100	/* messages looked at to find one to go */
 #define LOOKS		10	/* ... of those that nothing is known of, in */
@@ -66,64 +82,112 @@
 
 /* ---- recipients ------------------------------------------------------ */
 
-static unsigned
-pool_room(void)
+/* Nothing of it may be read now. */
+static int
+rests(const struct part *p)
 {
-	unsigned most = (unsigned)q.config->recipients;
-
-	if (most == 0)
-		return UINT_MAX;
-	return most > q.rcpts ? most - q.rcpts : 0;
+	return (p->msg->held && p->msg->doom == DOOM_NONE) ||
+	    (double)p->later > now.mono;
 }
 
-/* What the message may have beside the pool. */
+/* The share of a channel, when so many more come to have work. */
 static unsigned
-own_share(const struct message *m)
+share(unsigned more)
 {
-	return (unsigned)q.config->rcptminimum +
-	    (m == NULL ? 0 : m->more->part->extra);
+	unsigned all = (unsigned)q.config->recipients, n = more;
+	const struct chan *c;
+
+	for (c = q.chans; c != NULL; c = c->next)
+		n += c->rcpts > 0 || c->partial != NULL;
+	return all == 0 ? UINT_MAX : n == 0 ? all : all / n;
 }
 
 unsigned
-core_room(const struct message *m)
+core_least(const struct chan *c, unsigned more)
 {
-	unsigned pool = pool_room(), own = own_share(m);
-	unsigned has = m == NULL ? 0 : m->rcpts;
+	unsigned its = share(more);
 
-	own = own > has ? own - has : 0;
+	return its > c->rcpts ? its - c->rcpts : 0;
+}
+
+/* What is free in the pool, without what other channels lack of their shares
+ * and are to read on. */
+static unsigned
+pool_room(const struct chan *c)
+{
+	unsigned room = (unsigned)q.config->recipients, its = share(0), lack;
+	const struct chan *o;
+
+	if (room == 0)
+		return UINT_MAX;
+	room = room > q.rcpts ? room - q.rcpts : 0;
+	for (o = q.chans; o != NULL; o = o->next) {
+		if (o == c || o->partial == NULL || rests(o->partial) ||
+		    o->rcpts >= its)
+			continue;
+		lack = its - o->rcpts;
+		room = room > lack ? room - lack : 0;
+	}
+	return room;
+}
+
+unsigned
+core_room(void)
+{
+	unsigned pool = pool_room(NULL), own = (unsigned)q.config->rcptminimum;
+
 	return own > pool ? own : pool;
 }
 
 /* One that has preempted another gets its share of the extra ones. */
 static void
-take_extra(struct part *p)
+take_extra(struct message *m)
 {
 	unsigned all = (unsigned)q.config->rcptextra;
 
-	if (!p->msg->preempts || p->extra > 0 || q.extra >= all)
+	if (!m->preempts || m->more->extra > 0 || q.extra >= all)
 		return;
-	p->extra = (all - q.extra + 1) / 2;
-	q.extra += p->extra;
+	m->more->extra = (all - q.extra + 1) / 2;
+	q.extra += m->more->extra;
 }
 
-/* How many recipients of the message are to be read now; first: it is the
- * oldest of those with some unread. */
+/* From how many recipients on the part is read: PARAMrefill, or more when more
+ * of core has to be gone through for it; but a channel is not to be out of
+ * work before. */
+static unsigned
+worth(const struct part *p)
+{
+	unsigned n = (unsigned)q.config->refill, its = share(0);
+	unsigned half = its - its / 2;
+
+	if (n < p->msg->left / 4)
+		n = p->msg->left / 4;
+	if (n > half)
+		n = half;
+	if (n > p->unread)
+		n = p->unread;
+	return p->read + q.config->refilldelay <= (long)now.mono ? 0 : n;
+}
+
+/* How many recipients of the part are to be read now; first: it is the oldest
+ * of its channel with some unread. */
 static unsigned
 wanted(struct part *p, int first)
 {
-	const struct message *m = p->msg;
-	unsigned pool = pool_room(), own, part = PART, n;
-	unsigned half = ((unsigned)q.config->recipients + 1) / 2;
+	struct message *m = p->msg;
+	unsigned own, n = 0;
+	unsigned room = core_least(p->chan, 0), pool = pool_room(p->chan);
 
-	take_extra(p);
-	own = own_share(m);
-	if (part > half && half > 0)
-		part = half;
-	if (part < m->rcpts / 4)
-		part = m->rcpts / 4;	/* core is gone through for it, too */
-	n = own > m->rcpts && m->rcpts <= own / 2 ? own - m->rcpts : 0;
-	if (first && (pool >= part || pool >= p->unread) && pool > n)
-		n = pool;
+	take_extra(m);
+	own = (unsigned)q.config->rcptminimum + m->more->extra;
+	if (m->rcpts <= own / 2)
+		n = own - m->rcpts;
+	if (room < pool)
+		room = pool;
+	if (!first)
+		room = m->preempts ? room / 2 : 0;
+	if (room > n && room >= worth(p))
+		n = room;
 	return n < READ_MOST ? n : READ_MOST;
 }
 
@@ -157,7 +221,7 @@ try_at(const struct vertex *v, int *blocked)
 
 /* ---- messages that are partly in core -------------------------------- */
 
-/* Jobs that wait for their next try leave core. */
+/* Jobs of the part that wait for their next try leave core. */
 static void
 pass(struct part *p)
 {
@@ -166,8 +230,8 @@ pass(struct part *p)
 	double at;
 
 	for (v = msg_first(p->msg); v != NULL; v = msg_next(v)) {
-		at = v->state == V_DONE ? 0 : try_at(v, &blocked);
-		if (at == 0)
+		if (v->state == V_DONE || v->thread->ring->chan != p->chan ||
+		    (at = try_at(v, &blocked)) == 0)
 			continue;
 		if (p->passed == 0 || (long)at < p->again)
 			p->again = (long)at;
@@ -181,65 +245,69 @@ pass(struct part *p)
 static void
 next_lap(struct part *p)
 {
-	struct message *m = p->msg;
-
-	if (m->left > 0 && (double)p->again <= now.mono)
+	if (p->left > 0 && (double)p->again <= now.mono)
 		pass(p);
-	if (m->left > 0)
+	if (p->left > 0)
 		return;
 	if ((double)p->again > now.mono) {
 		heap_set(&q.look, &p->look, (double)p->again);
-		heap_set(&q.far, &m->more->far, -(double)p->again);
+		heap_set(&q.far, &p->msg->more->far, -(double)p->again);
 		return;
 	}
 	p->next = 0;
+	p->msg->aged = 1;
 	q_unread(p, p->passed);
 	p->passed = 0;
 	p->blocked = 0;
 }
 
-/* Nothing of it may be read now. */
-static int
-rests(const struct part *p)
-{
-	return (p->msg->held && p->msg->doom == DOOM_NONE) ||
-	    (double)p->later > now.mono;
-}
-
-/* The message is seen to: how many of its recipients are to be read. */
+/* The part is seen to: how many of its recipients are to be read. */
 static unsigned
 see_to(struct part *p)
 {
 	unsigned n;
 
-	heap_set(&q.look, &p->look, now.mono + LOOK_AGAIN);
+	heap_set(&q.look, &p->look, now.mono + (double)q.config->refilldelay);
 	if (rests(p))
 		return 0;
 	if (p->unread == 0)
 		next_lap(p);
 	if (p->unread == 0)
 		return 0;
-	n = wanted(p, p == q.partial);
-	if (n == 0 && (p->msg->left < PART || p->walked != (long)now.mono)) {
+	n = wanted(p, p == p->chan->partial);
+	if (n == 0 && (p->msg->left < FEW || p->walked != (long)now.mono)) {
 		p->walked = (long)now.mono;
 		pass(p);
-		n = wanted(p, p == q.partial);
+		n = wanted(p, p == p->chan->partial);
 	}
 	return n;
 }
 
-struct message *
+/* The channel's oldest part that may be read, and is worth it; or NULL. */
+static struct part *
+oldest(struct chan *c, unsigned *most)
+{
+	int i;
+
+	for (i = 0; i < TRIES && c->partial != NULL && rests(c->partial); i++)
+		q_rotate(c);
+	if (c->partial == NULL || rests(c->partial))
+		return NULL;
+	*most = wanted(c->partial, 1);
+	return *most > 0 ? c->partial : NULL;
+}
+
+struct part *
 core_next(unsigned *most)
 {
 	struct part *p;
+	struct chan *c;
 	struct timer *t;
 	int i;
 
-	for (i = 0; i < TRIES && q.partial != NULL && rests(q.partial); i++)
-		q_rotate();
-	p = q.partial;
-	if (p != NULL && !rests(p) && (*most = wanted(p, 1)) > 0)
-		return p->msg;
+	for (c = q.chans; c != NULL; c = c->next)
+		if ((p = oldest(c, most)) != NULL)
+			return p;
 	for (i = 0; i < TRIES; i++) {
 		t = heap_first(&q.look);
 		if (t == NULL || heap_when(&q.look, t) > now.mono)
@@ -247,16 +315,14 @@ core_next(unsigned *most)
 		p = OWNER(struct part, look, t);
 		*most = see_to(p);
 		if (*most > 0)
-			return p->msg;
+			return p;
 	}
 	return NULL;
 }
 
 void
-core_later(struct message *m, int seconds)
+core_later(struct part *p, int seconds)
 {
-	struct part *p = m->more->part;
-
 	p->later = (long)now.mono + seconds;
 	heap_set(&q.look, &p->look, (double)p->later);
 }
@@ -291,19 +357,22 @@ is_far(const struct vertex *v, double at)
 static double
 next_try(const struct message *m, int *blocked)
 {
-	const struct part *p = msg_part(m);
-	unsigned passed = msg_passed(m);
-	double at, first = 0;
+	const struct part *p;
+	double at, first = 0, last = 0;
 	const struct vertex *v;
 
 	if (msg_unread(m) > 0 || m->held || m->doom != DOOM_NONE || m->swept ||
 	    notice_pending(m))
 		return 0;
-	*blocked = p != NULL && p->blocked;
-	if (passed > 0)
-		first = (double)p->again;
-	if (passed > 0 && first < now.mono + NEAR)
-		return 0;
+	for (p = msg_part(m); p != NULL; p = p->other) {
+		if (p->passed == 0)
+			continue;
+		if ((double)p->again < now.mono + NEAR)
+			return 0;
+		*blocked |= p->blocked;
+		if (first == 0 || (double)p->again < first)
+			first = (double)p->again;
+	}
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_DONE)
 			continue;
@@ -312,12 +381,15 @@ next_try(const struct message *m, int *blocked)
 			return 0;
 		if (first == 0 || at < first)
 			first = at;
+		if (v->dated && at > last)
+			last = at;
 	}
 	/* it comes in for its report */
 	at = notice_next(m);
 	if (at > 0 && at < first)
 		first = at < now.mono + NEAR ? 0 : at;
-	return first;
+	/* when it comes back all of it is tried: not before a retryat */
+	return last > first ? 0 : first;
 }
 
 /* It leaves core until then: 0 or -1. */
@@ -419,10 +491,10 @@ core_recall(int all)
 	for (i = 0; q.look.n > 0 && i < q.messages.size; i++)
 		for (l = q.messages.v[i]; l != NULL; l = l->next) {
 			p = msg_part(OWNER(struct message, link, l));
-			if (p == NULL || p->passed == 0 ||
-			    !(all || p->blocked))
-				continue;
-			p->again = (long)now.mono;
-			heap_set(&q.look, &p->look, 0);
+			for (; p != NULL; p = p->other)
+				if (p->passed > 0 && (all || p->blocked)) {
+					p->again = (long)now.mono;
+					heap_set(&q.look, &p->look, 0);
+				}
 		}
 }

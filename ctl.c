@@ -23,8 +23,11 @@
  * a diagnostic, because a crash may interrupt its appending; the next one
  * appended starts with the missing newline.
  *
- * A lock whose process is gone is taken off.  One of a day ago is, too: its
- * number may be that of another process since the system was started anew.
+ * A lock whose process is gone is taken off.  Where the process lives, its
+ * number may by now be that of another: it is believed while it is an agent of
+ * ours, or holds an fcntl lock on the file as our agents do (line.c); any
+ * other for LOCK_BELIEVED after it was first seen, as ZMailer's agents hold
+ * none and not every file system has any.
  *
  * One control file is kept open between tag operations, because those come
  * in runs on the same file.
@@ -39,7 +42,8 @@
 #include <signal.h>
 
 #define LOCKED_LATER	32	/* seconds until a locked file is tried again */
-#define LOCK_MOST	86400L	/* seconds that a lock may be old */
+#define LOCK_BELIEVED	900.0	/* seconds that a lock is, which nothing but
+				 * a living process speaks for */
 
 /* ---- reading lines --------------------------------------------------- */
 
@@ -53,6 +57,7 @@ next_line(struct ctl *c)
 		log_err("control-read file=%s %s", c->name,
 		    strerror(c->l.error));
 		c->later = LOCKED_LATER;
+		c->why = "it cannot be read now";
 	}
 	return 0;
 }
@@ -70,6 +75,27 @@ static int
 alive(long pid)
 {
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+int
+ctl_is_agent(long pid)
+{
+	const struct ta *ta = q.agents;
+
+	while (ta != NULL && ta->pid != (int)pid)
+		ta = ta->next;
+	return ta != NULL;
+}
+
+/* Is the process with this number, in a tag of the file, at work on it? */
+static int
+is_believed(const struct ctl *c, long pid)
+{
+	if (!alive(pid))
+		return 0;
+	if (ctl_is_agent(pid) || line_held(c->l.fd, pid) == 1)
+		return 1;
+	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
 }
 
 /* Copies the word at *p and moves *p behind the blank after it: 0, or -1
@@ -136,6 +162,7 @@ parse_rcpt(struct ctl *c)
 	    take_word(&p, c->host, 1) < 0 || take_word(&p, c->user, 0) < 0 ||
 	    strchr(c->channel, '/') != NULL)
 		return -1;
+	c->rest = p;
 	first_host(c->host);
 	return c->host[0] == '\0' ? -1 : 0;
 }
@@ -144,6 +171,31 @@ int
 ctl_rcpt(struct ctl *c)
 {
 	return parse_rcpt(c);
+}
+
+/* As the agent mailbox finds users: quotes, capitals and what follows a '+' or
+ * an '@' make no difference.  A file or a program has the box of its uid. */
+static unsigned
+box_of(const struct ctl *c)
+{
+	const char *p = c->user + strspn(c->user, "\"\\");
+	char name[WORD_MAX_];
+	struct text t;
+
+	text_init(&t, name, sizeof(name));
+	if (*p == '|' || *p == '/')
+		text_add(&t, "|%.*s", (int)strcspn(c->rest, " "), c->rest);
+	else
+		for (; *p != '\0' && *p != '+' && *p != '@'; p++)
+			if (*p != '"' && *p != '\\')
+				text_add(&t, "%c", tolower((unsigned char)*p));
+	return hash_text(name, 0) | 1;
+}
+
+unsigned
+ctl_box(const struct ctl *c)
+{
+	return strcmp(c->host, "-") == 0 ? box_of(c) : 0;
 }
 
 /* ---- the tag operations ---------------------------------------------- */
@@ -189,15 +241,16 @@ hold(const char *name)
 }
 
 /* The bytes at off, want of them or more: those read before, or read anew;
- * NULL when there are none. */
+ * NULL when there are none.  want is at most sizeof(held.window). */
 static const char *
 window(const char *name, unsigned long off, size_t want, int anew)
 {
 	long n;
 
-	if (hold(name) < 0)
+	if (off > CONTROL_MAX || hold(name) < 0)
 		return NULL;
-	if (!anew && off >= held.at && off + want <= held.at + held.have)
+	if (!anew && off >= held.at && held.have >= want &&
+	    off - held.at <= held.have - want)
 		return held.window + (off - held.at);
 	held.have = 0;
 	if (lseek(held.fd, (off_t)off, SEEK_SET) < 0)
@@ -215,7 +268,8 @@ peek(const char *name, unsigned long off, char head[10])
 	int fd = hold(name);
 	long n;
 
-	if (fd < 0 || lseek(fd, (off_t)off, SEEK_SET) < 0)
+	if (fd < 0 || off > CONTROL_MAX ||
+	    lseek(fd, (off_t)off, SEEK_SET) < 0)
 		return -1;
 	n = (long)read(fd, head, 9);
 	if (n < 3 || head[0] != 'r')
@@ -324,16 +378,36 @@ line_of(struct ctl *c, const char *name, unsigned long off)
 	return 1;
 }
 
-int
-ctl_is_for(const char *name, unsigned long off, const char *channel,
-    const char *host)
+/* The recipient line that begins at off, or NULL. */
+static const struct ctl *
+rcpt_at(const char *name, unsigned long off)
 {
 	static struct ctl c;
 
 	memset(&c, 0, offsetof(struct ctl, channel));
 	text_fmt(c.name, sizeof(c.name), "%s", name);
-	return line_of(&c, name, off) && c.l.line[0] == 'r' && parse_rcpt(&c) == 0 &&
-	    strcmp(c.channel, channel) == 0 && strcmp(c.host, host) == 0;
+	/* a line of a header block may begin with "r:" */
+	return line_of(&c, name, off) && c.l.line[0] == 'r' &&
+	    parse_rcpt(&c) == 0 && strchr(" ~+-", c.l.line[1]) != NULL ?
+	    &c : NULL;
+}
+
+int
+ctl_is_for(const char *name, unsigned long off, const char *channel,
+    const char *host)
+{
+	const struct ctl *c = rcpt_at(name, off);
+
+	return c != NULL && strcmp(c->channel, channel) == 0 &&
+	    strcmp(c->host, host) == 0;
+}
+
+unsigned
+ctl_box_at(const char *name, unsigned long off)
+{
+	const struct ctl *c = rcpt_at(name, off);
+
+	return c == NULL ? 0 : ctl_box(c);
 }
 
 /* ---- diagnostics ----------------------------------------------------- */
@@ -412,7 +486,7 @@ add_notary(struct text *t, const char *user, const char *status,
 
 int
 ctl_diag(const char *name, unsigned long off, const char *notary,
-    const char *status, const char *message)
+    const char *status, const char *message, long when)
 {
 	char line[4096];
 	struct ctl *c;
@@ -429,7 +503,7 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	c = context(name, off, &hdr, &drpt);
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%sd %lu:%ld:%ld::%ld\t", line_cut(fd) ? "\n" : "",
-	    off, hdr, drpt, (long)time(NULL));
+	    off, hdr, drpt, when);
 	if (*notary == '\0')
 		add_notary(&t, c->user, status, message);
 	add_folded(&t, notary, '\r');
@@ -526,6 +600,7 @@ open_at(struct ctl *c, const char *name, unsigned long off,
 		log_err("control-open file=%s %s; later", name,
 		    strerror(errno));
 		c->later = LOCKED_LATER;
+		c->why = "it cannot be opened now";
 	}
 	if (fd < 0)
 		return -1;
@@ -595,10 +670,12 @@ see_rcpt(struct ctl *c)
 	if (tag == ' ' || c->resumed)
 		return CTL_RCPT;
 	pid = line_pid(c->l.line + 2);
-	if (alive(pid) && (long)now.wall - c->ctime < LOCK_MOST) {
+	if (is_believed(c, pid)) {
 		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
 		    "later", c->name, c->l.off, pid);
 		c->later = LOCKED_LATER;
+		c->why = "a recipient is locked by another process";
+		c->pid = pid;
 		return CTL_BAD;
 	}
 	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
@@ -659,7 +736,8 @@ see_line(struct ctl *c)
 		c->seen_s = 1;
 		break;
 	case 'o':
-		c->body = num_of(value, NULL);
+		if (num_upto(value, LONG_MAX, &c->body, NULL) < 0)
+			c->why = "its o line has no number";
 		break;
 	case 'd':
 		c->ndiag += c->l.line[1] == ' ';

@@ -8,9 +8,11 @@
  * which is a setting of the clause, and when they are too many: a host that
  * has sent to every machine of the world once need not remember them all.
  * The last words of a host that is down, and its place in the retry list, are
- * kept here too: without mail it is no less down.
+ * kept here too: without mail it is no less down.  Only what is known of a
+ * mailbox of this machine goes with its thread.
  *
- * What is known, and what comes of it, is feedback.c's.  All costs O(1).
+ * What is known, what comes of it, and how long it is kept is feedback.c's.
+ * All costs O(1), but for a look at all of the list once a second.
  */
 #include "scheduler.h"
 
@@ -22,43 +24,6 @@ static struct {
 	unsigned n;
 	unsigned most;		/* more at a start, until mail has come in */
 } unused;
-
-/* ---- words ------------------------------------------------------------ */
-
-void
-reason_free(struct reason *r)
-{
-	if (r != NULL && --r->refs == 0)
-		free(r);
-}
-
-/* Points *slot to the text.  A second slot that says the same is shared, so
- * ten thousand vertices of a dead host hold its words once. */
-void
-reason_set(struct reason **slot, const char *s, struct reason **shared)
-{
-	struct reason *r;
-	size_t n = strlen(s);
-
-	if (*slot != NULL && strcmp((*slot)->s, s) == 0)
-		return;
-	if (*shared != NULL && strcmp((*shared)->s, s) == 0) {
-		r = *shared;
-	} else {
-		r = mem_get(sizeof(*r) + n);
-		if (r == NULL)
-			return;		/* the old words must do */
-		memcpy(r->s, s, n + 1);
-		if (shared != slot) {
-			reason_free(*shared);
-			*shared = r;
-			r->refs++;
-		}
-	}
-	r->refs++;
-	reason_free(*slot);
-	*slot = r;
-}
 
 /* ---- the table -------------------------------------------------------- */
 
@@ -110,18 +75,9 @@ now_unused(struct dest *d)
 	unused.n++;
 }
 
-static double
-keep_for(const struct setting *s)
-{
-	double keep = (double)s->forget;
-
-	if (s->fb.rate.n > 0 && keep < (double)s->fb.rate.per)
-		keep = (double)s->fb.rate.per;
-	return keep;
-}
-
 static struct dest *
-make(struct chan *chan, const char *host, const struct setting *s)
+make(struct chan *chan, const char *host, const struct setting *s,
+    const struct feedback *f)
 {
 	struct dest *d = mem_get(sizeof(*d) + strlen(host));
 
@@ -129,26 +85,41 @@ make(struct chan *chan, const char *host, const struct setting *s)
 		return NULL;
 	strcpy(d->host, host);
 	d->chan = chan;
-	d->keep = keep_for(s);
-	fb_init(d, &s->fb, now.mono);
-	hash_add(&q.dests, &d->link, dest_hash(chan, host));
+	d->keep = fb_keep(f, (double)s->forget);
+	fb_init(d, f, now.mono);
 	return d;
+}
+
+static void
+enter(struct dest *d)
+{
+	hash_add(&q.dests, &d->link, dest_hash(d->chan, d->host));
+}
+
+static void
+drop(struct dest *d)
+{
+	free(d->reason);
+	free(d);
 }
 
 int
 dest_take(struct thread *t)
 {
-	struct dest *d = dest_find(t->ring->chan, t->host);
+	struct ring *r = t->ring;
+	int local = t->fb != &r->conf->v.fb;
+	struct dest *d = local ? NULL : dest_find(r->chan, t->host);
 
 	if (d != NULL)
 		no_longer_unused(d);
-	else
-		d = make(t->ring->chan, t->host, &t->ring->conf->v);
-	if (d == NULL)
+	else if ((d = make(r->chan, t->host, &r->conf->v, t->fb)) == NULL)
 		return -1;
+	else if (!local)
+		enter(d);
+	d->local = (unsigned char)local;
 	d->thread = t;
 	t->dest = d;
-	fb_wake(d, &t->ring->conf->v.fb, 0, now.mono);
+	fb_wake(d, t->fb, 0, now.mono);
 	if (d->window == 0)
 		t->sleep = d->until;
 	return 0;
@@ -159,19 +130,24 @@ dest_leave(struct thread *t)
 {
 	struct dest *d = t->dest;
 
+	if (d->local) {
+		drop(d);
+		return;
+	}
 	d->thread = NULL;
 	d->used = now.mono;
-	d->keep = keep_for(&t->ring->conf->v);
+	d->keep = fb_keep(t->fb, (double)t->ring->conf->v.forget);
 	now_unused(d);
 }
 
 struct dest *
 dest_add(struct chan *chan, const char *host, const struct setting *s)
 {
-	struct dest *d = make(chan, host, s);
+	struct dest *d = make(chan, host, s, &s->fb);
 
 	if (d == NULL)
 		return NULL;
+	enter(d);
 	now_unused(d);
 	if (unused.most < unused.n)
 		unused.most = unused.n;
@@ -200,21 +176,34 @@ dest_lift(void)
 			d->until = now.mono;	/* fb_wake will see */
 }
 
+static void
+forget(struct dest *d)
+{
+	no_longer_unused(d);
+	hash_del(&q.dests, &d->link);
+	drop(d);
+}
+
+/* Once a second all are looked at: one that is kept for long, or is dead, has
+ * others behind it that are not. */
 void
 dest_forget(void)
 {
-	struct dest *d;
+	static double looked = NEVER;	/* mono */
+	struct dest *d, *next;
 
 	if (unused.most > unused.n)
 		unused.most = unused.n;
 	if (unused.most < UNUSED_MOST)
 		unused.most = UNUSED_MOST;
-	while ((d = unused.first) != NULL && (unused.n > unused.most ||
-	    ((d->window > 0 || d->until <= now.mono) &&
-	    now.mono - d->used >= d->keep))) {
-		no_longer_unused(d);
-		hash_del(&q.dests, &d->link);
-		reason_free(d->reason);
-		free(d);
+	while (unused.n > unused.most)
+		forget(unused.first);
+	if (now.mono - looked < 1)
+		return;
+	looked = now.mono;
+	for (d = unused.first; d != NULL; d = next) {
+		next = d->next;
+		if (fb_forget(d, now.mono))
+			forget(d);
 	}
 }

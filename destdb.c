@@ -39,7 +39,7 @@
 #define SPAN_MOST	315360000L		/* seconds; ten years */
 #define COUNT_MOST	999999999L
 #define WHOLE		1000000L		/* how 1 is written */
-#define REASON_MOST	500			/* bytes */
+#define WORDS_MOST	500			/* bytes of a reason */
 
 double destdb_period = 300;
 
@@ -193,8 +193,8 @@ put_record(struct text *t, const struct dest *d)
 			text_add(t, "-\t");
 		else
 			text_add(t, "%ld\t", *number(&r, i));
-	text_add(t, "%.*s\n", REASON_MOST,
-	    d->reason != NULL ? d->reason->s : "");
+	text_add(t, "%.*s\n", WORDS_MOST,
+	    d->reason != NULL ? d->reason : "");
 }
 
 /* Is it known by what we have seen ourselves? */
@@ -286,14 +286,13 @@ write_file(void)
 		return -1;
 	}
 	unlink(fresh);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (f == NULL) {
 		if (fd >= 0)
 			close(fd);
 		return -1;
 	}
-	fd_cloexec(fd);
 	write_all(f);
 	errno = EIO;	/* for a failure that sets none */
 	bad = fflush(f) != 0 || ferror(f) || fd_sync(fd) < 0 ? errno : 0;
@@ -417,7 +416,7 @@ take_line(struct lines *l, struct record *r)
 	}
 	r->reason = p;
 	if (strchr(p, '\t') != NULL || take_text(p) < 0 ||
-	    strlen(p) > REASON_MOST)
+	    strlen(p) > WORDS_MOST)
 		return -1;
 	return (r->window == 0) == (r->left >= 0) ? 0 : -1;
 }
@@ -487,7 +486,7 @@ fill_in(struct dest *d, const struct record *r, long passed,
 	d->ngood = (unsigned long)r->ngood;
 	d->nbad = (unsigned long)r->nbad;
 	if (*r->reason != '\0')
-		reason_set(&d->reason, r->reason, &d->reason);
+		reason_copy(&d->reason, r->reason);
 }
 
 /* From our own file. */
@@ -510,13 +509,13 @@ restore(const struct record *r, long passed, const char *who)
 static void
 sleep_too(struct dest *d, const struct record *r, long left, const char *who)
 {
-	char why[REASON_MOST + 200];
+	char why[WORDS_MOST + 200];
 
 	fb_kill(d, now.mono, (double)left);
 	d->until = now.mono + (double)left;
 	d->told = db.round;
 	text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, who);
-	reason_set(&d->reason, why, &d->reason);
+	reason_copy(&d->reason, why);
 	if (d->thread != NULL)
 		th_told(d->thread);
 	log_info("asleep channel=%s host=%s for=%ld %s", d->chan->name,

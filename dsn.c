@@ -92,7 +92,8 @@ recall(struct report *r, const struct item *it)
 	if (dsn_file(r, it->file) < 0 || nt_rcpt(&r->nt, it->off) < 0)
 		return -1;
 	if (it->deed == DEED_DELAYED)
-		r->said = r->why(r->arg, r->nt.rc.channel, r->nt.rc.host);
+		r->said = r->why(r->arg, r->nt.rc.channel, r->nt.rc.host,
+		    it->off);
 	else if (nt_diag(&r->nt, it->at) < 0)
 		return -1;
 	else
@@ -119,8 +120,11 @@ expired_by(const struct report *r, const struct item *it)
 	    (strncmp(s, "expired after ", 14) != 0 &&
 	    strncmp(s, "ended by the postmaster after ", 30) != 0))
 		return NULL;
-	p = strstr(s, "problem was:");
-	return p == NULL ? "" : p + 12 + strspn(p + 12, "\r ");
+	p = strstr(s, REASON_MARK);
+	if (p == NULL)
+		return "";
+	p += sizeof(REASON_MARK) - 1;
+	return p + strspn(p, "\r ");
 }
 
 /* ---- the message that it is about ------------------------------------ */
@@ -808,7 +812,7 @@ put_message(struct draft *d, struct report *r)
 	c.fold = d->fold;
 	if (dsn_file(r, 0) < 0 || copy_head(&c, r) < 0)
 		return -1;
-	c.most = LONG_MAX;
+	c.most = q.config->bouncesize;	/* it may have grown since it was seen */
 	if (d->less == NULL) {
 		putc('\n', d->post.f);
 		if (copy_body(&c, r) < 0)

@@ -9,17 +9,19 @@
  *	Facts:
  *	p  post office			m  message  age  size  flags  sender
  *	t  wall clock  uptime		v  number  state  next  expires  tries
- *	d  channel  host  window	   agent  what it waits for
- *	   limit  agents  good  bad	End:
- *	   dead until  rate  why
+ *	a  set aside  double bounces	   agent  what it waits for
+ *	d  channel  host  window	r  number  offset  reason
+ *	   limit  agents  good  bad	s  file  next look  why it is skipped
+ *	   dead until  rate  why	End:
  *	   idle  cohorts  unused
  *	   ready  waiting  tries
  *
  * Fields are parted by tabs, times are seconds, "-" is never or none.  The
  * number of a vertex goes by message number, then channel and host.  Flags is
- * "h" for a message that is held.  Of a destination, good and bad are reports,
- * cohorts are hundredths, and ready and waiting are vertices.  The states of a
- * vertex:
+ * "h" for a message that is held.  Recipients of a vertex have r lines when
+ * their reasons are not all the same.  Of a destination, good and bad are
+ * reports, cohorts are hundredths, and ready and waiting are vertices.  The
+ * states of a vertex:
  *
  *	retry	for its own time		host	for its dead host
  *	run	an agent has it			agent	none can be started
@@ -33,9 +35,15 @@
  * a while.  It changes nothing.  Sender and size are read from the spool, as
  * core does not hold them; a message that has gone meanwhile shows "?".
  *
- * Whatever comes from a message or an agent is shown without control bytes.
+ * A channel or a host is a word of printing bytes without blanks in that
+ * format: any other byte of it, and the backslash, is written as \ooo.  Texts
+ * of messages and agents are shown without control bytes.
  */
 #include "scheduler.h"
+#include <dirent.h>
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
 
 #define STUCK		60	/* seconds until a reader is given up */
 
@@ -107,6 +115,23 @@ emit_clean(const char *s, int ends)
 	}
 }
 
+/* A channel or a host: how many bytes that is. */
+static int
+emit_word(const char *s)
+{
+	int c, n;
+
+	for (n = 0; (c = (unsigned char)*s) != '\0'; s++)
+		if (c > ' ' && c < 127 && c != '\\') {
+			put(s, 1);
+			n++;
+		} else {
+			emit("\\%d%d%d", c >> 6, c >> 3 & 7, c & 7);
+			n += 4;
+		}
+	return n;
+}
+
 /* As ZMailer does: days and hours, or hours, minutes and seconds. */
 static void
 emit_span(long s)
@@ -154,11 +179,11 @@ why_not_fed(const struct vertex *v, struct waiting *w)
 	if (r->dead > now.mono) {
 		w->state = "agent";
 		w->next = from_now(r->dead);
-		w->what = r->trouble != NULL ? r->trouble->s : "";
-	} else if (fb_wait(t->dest, &r->conf->v.fb, now.mono) > 0) {
+		w->what = r->trouble != NULL ? r->trouble : "";
+	} else if (fb_wait(t->dest, t->fb, now.mono) > 0) {
 		w->state = "limit";
 		w->what = "rate";
-		w->next = (long)fb_wait(t->dest, &r->conf->v.fb, now.mono);
+		w->next = (long)fb_wait(t->dest, t->fb, now.mono);
 	} else if (t->nstart > 0) {
 		w->state = "next";	/* its agent is about to begin */
 		w->next = 0;
@@ -167,7 +192,7 @@ why_not_fed(const struct vertex *v, struct waiting *w)
 		w->what = "PARAMmsgconcurrency";
 	} else if (!t->open && t->turn.pos == 0 && t->nta > 0) {
 		w->state = "limit";
-		w->what = "maxthr";
+		w->what = t->box != 0 ? "mailbox" : "maxthr";
 	} else if (r->pending != NULL) {
 		w->state = "limit";
 		w->what = r->pending;
@@ -202,12 +227,11 @@ waiting_for(const struct vertex *v, struct waiting *w)
 	} else if (s->queueonly && !t->triggered) {
 		w->state = "queueonly";
 	} else if (t->sleep > now.mono) {
-		w->state = "host";
+		w->state = t->box != 0 ? "retry" : "host";
 		w->next = from_now(t->sleep);
 	} else if (v->state == V_WAIT) {
 		w->state = "retry";
-		/* a thread that wakes tries all that waits in it */
-		w->next = from_now(t->soonest);
+		w->next = from_now((double)v->wakeup);
 	} else {
 		why_not_fed(v, w);
 	}
@@ -230,7 +254,9 @@ by_number(const void *a, const void *b)
 
 	if (v->msg->link.hash != w->msg->link.hash)
 		return v->msg->link.hash < w->msg->link.hash ? -1 : 1;
-	c = strcmp(channel_of(v), channel_of(w));
+	c = strcmp(v->msg->name, w->msg->name);
+	if (c == 0)
+		c = strcmp(channel_of(v), channel_of(w));
 	return c != 0 ? c : strcmp(v->thread->host, w->thread->host);
 }
 
@@ -308,8 +334,9 @@ emit_vertex(unsigned i)
 	const struct vertex *v = rows.v[i];
 	const struct message *m = v->msg;
 	const struct setting *s = &v->thread->ring->conf->v;
-	const struct reason *why = v->reason;
-	const char *sep = " ";
+	const char *host = v->thread->dest->reason, *sep = " ";
+	char said[REASONS_MOST];
+	struct text why;
 	unsigned k;
 
 	emit("%u:\t%s\t%u;", i + 1, m->name, v->left);
@@ -319,13 +346,12 @@ emit_vertex(unsigned i)
 			sep = ",";
 		}
 	emit("\t#");
-	if (why == NULL)
-		why = v->thread->dest->reason;
-	if (why != NULL) {
-		emit_clean(why->s, 1);
-		emit(" ");
-	}
-	emit("(");
+	text_init(&why, said, sizeof(said));
+	reason_all(v, &why);
+	if (why.len == 0 && host != NULL)
+		text_add(&why, "%s", host);
+	emit_clean(said, 1);
+	emit(why.len > 0 ? " (" : "(");
 	emit_state(v);
 	if (s->expiry > 0) {
 		emit(", expires in ");
@@ -351,7 +377,7 @@ emit_groups(int (*order)(const void *, const void *))
 		next = order == by_host ? v->thread->host : channel_of(v);
 		if (word == NULL || strcmp(word, next) != 0) {
 			emit(word == NULL ? "" : "\n");
-			emit_clean(next, 0);
+			emit_word(next);
 			emit(":\t");
 			word = next;
 		}
@@ -474,8 +500,11 @@ emit_thread(const struct thread *t, const struct sum *s)
 	const struct ring *r = t->ring;
 	int width, tabs;
 
-	emit("    %s/%s/%d", r->chan->name, t->host, r->conf->bound ? 2 : 0);
-	width = 4 + (int)(strlen(r->chan->name) + strlen(t->host)) + 3 + 7;
+	emit("    ");
+	width = 4 + emit_word(r->chan->name) + 3 + 7;
+	emit("/");
+	width += emit_word(t->host);
+	emit("/%d", r->conf->bound ? 2 : 0);
 	for (tabs = 15; tabs < 39; tabs += 8)
 		if (width < tabs)
 			emit("\t");
@@ -523,8 +552,10 @@ by_thread(const void *a, const void *b)
 	const struct thread *u = rows.v[*(const unsigned *)b]->thread;
 	int c;
 
-	if (t->ring == u->ring)
-		return strcmp(t->host, u->host);
+	if (t->ring == u->ring) {
+		c = strcmp(t->host, u->host);
+		return c != 0 ? c : t->box < u->box ? -1 : t->box > u->box;
+	}
 	c = line_of(t->ring) - line_of(u->ring);
 	if (c == 0)
 		c = strcmp(t->ring->chan->name, u->ring->chan->name);
@@ -617,7 +648,7 @@ emit_message(const struct message *m)
 	long size = -1;
 
 	text_fmt(path, sizeof(path), "../queue/%s", m->name);
-	if (stat(path, &st) == 0)
+	if (lstat(path, &st) == 0)
 		size = (long)st.st_size;
 	emit("m\t%s\t%ld\t%ld\t%s%s%s\t", m->name,
 	    (long)now.mono - m->born, size, m->held ? "h" : "",
@@ -645,6 +676,15 @@ emit_others(void)
 }
 
 static void
+emit_skipped(const char *name, long next, const char *why, long pid)
+{
+	emit("s\t%s\t%ld\t%s", name, next, why);
+	if (pid != 0)
+		emit(" (%ld)", pid);
+	emit("\n");
+}
+
+static void
 emit_fact(unsigned i)
 {
 	const struct vertex *v = rows.v[i];
@@ -662,6 +702,30 @@ emit_fact(unsigned i)
 	    v->state == V_FED ? v->ta->pid : 0);
 	emit_clean(w.what, 0);
 	emit("\n");
+}
+
+/* The reason of each recipient, when they do not have the same one. */
+static void
+emit_reasons(unsigned i)
+{
+	const struct vertex *v = rows.v[i];
+	const struct rcpt *r, *end = v->r + v->nr, *first = NULL;
+	int differ = 0;
+
+	for (r = v->r; r < end && !differ; r++) {
+		if (r->state != RC_PENDING)
+			continue;
+		if (first == NULL)
+			first = r;
+		differ = r->why != first->why;
+	}
+	for (r = v->r; r < end && differ; r++) {
+		if (r->state != RC_PENDING || r->why == 0)
+			continue;
+		emit("r\t%u\t%u\t", i + 1, r->off);
+		emit_clean(reason_of(r), 1);
+		emit("\n");
+	}
 }
 
 /* Until when nothing is started for it, mono; 0: it may be. */
@@ -695,13 +759,13 @@ static void
 emit_dest(const struct dest *d)
 {
 	const struct thread *t = d->thread;
-	const struct feedback *f = t == NULL ? NULL : &t->ring->conf->v.fb;
+	const struct feedback *f = t == NULL ? NULL : t->fb;
 	double until = asleep(d);
 
 	emit("d\t");
-	emit_clean(d->chan->name, 0);
+	emit_word(d->chan->name);
 	emit("\t");
-	emit_clean(d->host, 0);
+	emit_word(d->host);
 	emit("\t%ld\t%ld\t%u\t%lu\t%lu\t", d->window,
 	    f == NULL ? 0L : f->limit, t == NULL ? 0 : t->nta, d->ngood,
 	    d->nbad);
@@ -714,8 +778,43 @@ emit_dest(const struct dest *d)
 	else
 		emit("-\t");
 	if (until > 0 && d->reason != NULL)
-		emit_clean(d->reason->s, 0);
+		emit_clean(d->reason, 0);
 	emit_more(d);
+}
+
+/* Is the entry of postman/ the control file of a message that is there? */
+static int
+is_second(const char *entry)
+{
+	char path[PATH_MAX_];
+	struct stat st;
+	size_t n = strlen(entry);
+
+	if (n < 8 || strcmp(entry + n - 8, ".control") != 0)
+		return 0;
+	text_fmt(path, sizeof(path), "../postman/%.*s", (int)n - 8, entry);
+	return lstat(path, &st) == 0;
+}
+
+/* How many messages were set aside, and how many of them are double bounces;
+ * nothing when that cannot be read. */
+static void
+emit_aside(void)
+{
+	unsigned long all = 0, bounces = 0;
+	DIR *dir = opendir("../postman");
+	struct dirent *e;
+
+	if (dir == NULL)
+		return;
+	while ((e = readdir(dir)) != NULL) {
+		if (e->d_name[0] == '.' || is_second(e->d_name))
+			continue;
+		all++;
+		bounces += spool_bounce_age(e->d_name) >= 0;
+	}
+	closedir(dir);
+	emit("a\t%lu\t%lu\n", all, bounces);
 }
 
 static void
@@ -727,6 +826,7 @@ emit_facts(void)
 	emit("Facts:\np\t");
 	emit_clean(opt.postoffice, 0);
 	emit("\nt\t%ld\t%ld\n", (long)now.wall, (long)now.mono);
+	emit_aside();
 	for (i = 0; i < q.dests.size; i++)
 		for (l = q.dests.v[i]; l != NULL; l = l->next)
 			emit_dest(OWNER(struct dest, link, l));
@@ -734,9 +834,12 @@ emit_facts(void)
 		if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)
 			emit_message(rows.v[i]->msg);
 		emit_fact(i);
+		emit_reasons(i);
 	}
-	if (!opt.quiet)
+	if (!opt.quiet) {
 		emit_others();
+		in_skipped(emit_skipped);
+	}
 	emit("End:\n");
 }
 

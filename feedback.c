@@ -394,10 +394,16 @@ fb_started(struct dest *d, const struct feedback *f, double mono)
 
 /* ---- the end ------------------------------------------------------------ */
 
-int
-fb_forget(const struct dest *d, const struct feedback *f, long busy,
-    double idle, double mono)
+/* Its last slot is not later than its last use. */
+double
+fb_keep(const struct feedback *f, double idle)
 {
-	return busy == 0 && d->window > 0 && fb_wait(d, f, mono) <= 0 &&
-	    mono - d->used >= idle;
+	return gap(f) > idle ? gap(f) : idle;
+}
+
+int
+fb_forget(const struct dest *d, double mono)
+{
+	return d->thread == NULL && (d->window > 0 || d->until <= mono) &&
+	    mono - d->used >= d->keep;
 }

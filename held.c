@@ -99,7 +99,7 @@ write_file(void)
 {
 	char path[PATH_MAX_], fresh[PATH_MAX_];
 	const struct hold *h;
-	int bad, err;
+	int fd, bad, err;
 	FILE *f;
 
 	if (path_of(path, sizeof(path), "") < 0 ||
@@ -108,9 +108,13 @@ write_file(void)
 		return -1;
 	}
 	unlink(fresh);
-	f = fopen(fresh, "w");
-	if (f == NULL)
+	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (f == NULL) {
+		if (fd >= 0)
+			close(fd);
 		return -1;
+	}
 	for (h = holds; h != NULL; h = h->next)
 		fprintf(f, "%s %s\n", h->patterns != NULL ? "address" :
 		    "message", h->text);
@@ -150,21 +154,22 @@ int
 held_load(void)
 {
 	char path[PATH_MAX_], line[2 * WORD_MAX_];
-	int bad;
+	int fd, bad;
 	FILE *f;
 
 	if (path_of(path, sizeof(path), "") < 0)
 		return -1;
-	f = fopen(path, "r");
-	if (f == NULL && errno == ENOENT)
+	fd = fd_own(path, O_RDONLY, 0);
+	if (fd < 0 && errno == ENOENT)
 		return 0;
+	f = fd < 0 ? NULL : fdopen(fd, "r");
 	bad = f == NULL;
 	while (!bad && fgets(line, sizeof(line), f) != NULL)
 		take_line(line);
 	bad = bad || ferror(f);
 	if (bad)	/* what is held would be delivered */
 		log_err("holds file=%s %s; nothing is started", path,
-		    strerror(errno));
+		    fd_own_why());
 	if (f != NULL)
 		fclose(f);
 	return bad ? -1 : 0;

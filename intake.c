@@ -9,9 +9,9 @@
  * then nothing but empty threads has come of it, and the sweep takes those.
  *
  * How much may be in core is core.c's to say.  Of a large file the recipients
- * that do not fit are counted only.  They are read in parts as core.c asks for
- * them, from the offset where the last part ended; those for a host that the
- * message has a vertex for join that.
+ * that do not fit are counted only, by channel.  They are read in parts as
+ * core.c asks for them, each of one channel, from the offset of the first that
+ * this has left; those for a host that the message has a vertex for join that.
  *
  * Each step takes in some entries, new ones and those that were put off in
  * turn (turn.c).  One of each is kept at hand, so that it is known whether
@@ -23,13 +23,12 @@
  *	finished	all its recipients are done (a crash came in between):
  *			senders are told, and the files go
  *	parked		it cannot be used; both files go to postman/
- *	passed over	not now: locked by a living process, no memory, no
+ *	skipped		not now: locked by a living process, no memory, no
  *			descriptor, a disk that refuses; tried again later
  *
- * What is passed over is remembered, and when its time has come looked at
- * again by its name; scans in between do not open it.  Beyond a number of
- * those its directory is read again instead.  An entry whose number
- * is already in core is ours, or waits until that message is gone.
+ * What is skipped is remembered, shown by mailq, and looked at again by its
+ * name when its time has come; scans in between do not open it.  Beyond a
+ * number of those its directory is read again instead.
  *
  * A T line starts what waits for a host; a file of T lines alone is removed.
  * What of it is on disk comes in later, so the host is remembered for as long
@@ -48,53 +47,97 @@
 #define CALL_LASTS	4000	/* seconds; longer than core.c puts off what
 				 * waits for a T line */
 #define CALLS_MOST	300	/* hosts that are remembered for that */
-#define SKIPS_MOST	2000	/* names kept of files that were passed over */
+#define SKIPS_MOST	2000	/* files that were skipped and are known */
 
-/* ---- passed over ----------------------------------------------------- */
+/* ---- skipped files --------------------------------------------------- */
 
+/*
+ * skip: a file that could not be taken in when it was looked at.  Kept until
+ * a later look at it comes to an end.
+ */
 struct skip {
 	struct hlink link;	/* by num */
-	struct timer until;	/* mono */
-	unsigned long num;
+	struct timer until;	/* mono; in no heap while it is looked at */
+	const char *why;	/* a constant */
+	long	pid;		/* whose lock it is, or 0 */
+	double	since;		/* mono; when that was first seen */
 	char	name[NAME_MAX_];
 };
 
 static struct hash skips;
 static struct heap skip_ends;
 
-static int
-is_skipped(unsigned long num)
+static struct skip *
+find_skip(const char *name)
 {
 	struct hlink *l;
+	struct skip *s;
 
 	if (skips.n == 0)
-		return 0;
-	for (l = hash_first(&skips, (unsigned)num); l != NULL;
-	    l = hash_next(l))
-		if (OWNER(struct skip, link, l)->num == num)
-			return 1;
-	return 0;
+		return NULL;
+	for (l = hash_first(&skips, spool_num(name)); l != NULL;
+	    l = hash_next(l)) {
+		s = OWNER(struct skip, link, l);
+		if (strcmp(s->name, name) == 0)
+			return s;
+	}
+	return NULL;
 }
 
-/* Without memory it is just opened again by the next scan. */
-static void
-skip(const char *name, unsigned long num, int seconds)
+static int
+is_skipped(const char *name)
+{
+	const struct skip *s = find_skip(name);
+
+	return s != NULL && s->until.pos != 0;
+}
+
+/* A new one, or NULL when there are too many or no memory is left: then the
+ * file is just opened again by the next scan. */
+static struct skip *
+make_skip(const char *name)
 {
 	struct skip *s;
 
-	held_message(name);	/* it is there: a hold on it stays */
-	if (skips.n >= SKIPS_MOST) {
-		spool_again(name, 0, seconds);
-		return;
-	}
+	if (skips.n >= SKIPS_MOST)
+		return NULL;
 	if ((skips.v == NULL && hash_init(&skips, 64) < 0) ||
 	    heap_room(&skip_ends, skips.n + 1) < 0 ||
 	    (s = mem_get(sizeof(*s))) == NULL)
-		return;
-	s->num = num;
+		return NULL;
 	strcpy(s->name, name);
-	hash_add(&skips, &s->link, (unsigned)num);
+	hash_add(&skips, &s->link, spool_num(name));
+	return s;
+}
+
+static void
+skip(const char *name, int seconds, const char *why, long pid)
+{
+	struct skip *s = find_skip(name);
+
+	held_message(name);	/* it is there: a hold on it stays */
+	if (s == NULL && (s = make_skip(name)) == NULL) {
+		spool_again(name, 0, seconds);
+		return;
+	}
+	/* locks that a power cut has left were all there from then on */
+	if (s->why == NULL || (s->pid == 0) != (pid == 0))
+		s->since = now.mono;
+	s->why = why;
+	s->pid = pid;
 	heap_set(&skip_ends, &s->until, now.mono + seconds);
+}
+
+static void
+skip_end(const char *name)
+{
+	struct skip *s = find_skip(name);
+
+	if (s == NULL)
+		return;
+	heap_del(&skip_ends, &s->until);
+	hash_del(&skips, &s->link);
+	free(s);
 }
 
 /* The next that may be tried again: 1 and its name, or 0. */
@@ -102,16 +145,28 @@ static int
 skip_over(char *name)
 {
 	struct timer *t = heap_first(&skip_ends);
-	struct skip *s;
 
 	if (t == NULL || heap_when(&skip_ends, t) > now.mono)
 		return 0;
-	s = OWNER(struct skip, until, t);
-	strcpy(name, s->name);
+	strcpy(name, OWNER(struct skip, until, t)->name);
 	heap_del(&skip_ends, t);
-	hash_del(&skips, &s->link);
-	free(s);
 	return 1;
+}
+
+void
+in_skipped(void (*show)(const char *name, long next, const char *why, long pid))
+{
+	const struct skip *s;
+	struct hlink *l;
+	unsigned i;
+
+	for (i = 0; i < skips.size; i++)
+		for (l = skips.v[i]; l != NULL; l = l->next) {
+			s = OWNER(struct skip, link, l);
+			show(s->name, s->until.pos == 0 ? 0 :
+			    (long)(heap_when(&skip_ends, &s->until) -
+			    now.mono), s->why, s->pid);
+		}
 }
 
 /* ---- T lines --------------------------------------------------------- */
@@ -182,6 +237,7 @@ struct group {
 	struct thread *thread;
 	struct vertex *vertex;	/* NULL: it is to be made */
 	unsigned n;
+	unsigned box;		/* mailbox of the last of them, or 0 */
 };
 
 struct found {
@@ -194,10 +250,12 @@ static struct {
 	struct group *g;
 	unsigned ng, sizeg;
 	unsigned known;		/* the first of them have a vertex already */
-	unsigned most;		/* recipients that may be taken */
+	unsigned most;		/* recipients that may be taken of any channel */
 	unsigned rest;		/* ... that were left */
-	unsigned long next;	/* offset behind the last taken */
-	unsigned mark;		/* counts readings; noted in their threads */
+	struct chan *chan;	/* of the last recipient, or NULL */
+	unsigned fresh;		/* channels that come to have work */
+	unsigned mark;		/* counts readings; noted in their threads and
+				 * channels */
 } build;
 
 static int
@@ -232,20 +290,52 @@ build_group(struct thread *t, struct vertex *v)
 	t->index = build.ng;
 	build.g[build.ng].thread = t;
 	build.g[build.ng].vertex = v;
+	build.g[build.ng].box = 0;
 	build.g[build.ng++].n = 0;
 	return 0;
 }
 
-/* The recipient at hand joins the group of its thread, or is counted: 0; or
- * -1 without memory. */
+/* The channel is one of this reading; so many recipients of it may be taken in
+ * any case. */
+static void
+build_from(struct chan *chan, unsigned least)
+{
+	build.chan = chan;
+	chan->mark = build.mark;
+	chan->least = least;
+	chan->rest = 0;
+}
+
+/* The recipient's channel; NULL without memory. */
+static struct chan *
+build_chan(const char *name)
+{
+	struct chan *chan = build.chan;
+
+	if (chan == NULL || strcmp(chan->name, name) != 0)
+		chan = ring_chan(name);
+	if (chan == NULL || chan->mark == build.mark)
+		return build.chan = chan;
+	build.fresh += chan->rcpts == 0 && chan->partial == NULL;
+	build_from(chan, core_least(chan, build.fresh));
+	return chan;
+}
+
+/* The recipient at hand joins the group of its thread, or is counted, as is
+ * what its channel has behind it: 0; or -1 without memory. */
 static int
 build_add(const struct ctl *c)
 {
+	struct chan *chan = build_chan(c->channel);
 	struct thread *t;
 	void *r = build.r;
 	int bad;
 
-	if (build.nr >= build.most) {
+	if (chan == NULL)
+		return -1;
+	if (chan->rest > 0 || (build.nr >= build.most && chan->least == 0)) {
+		if (chan->rest++ == 0)
+			chan->off = c->l.off;
 		build.rest++;
 		return 0;
 	}
@@ -255,30 +345,32 @@ build_add(const struct ctl *c)
 	if (t == NULL || (t->mark != build.mark && build_group(t, NULL) < 0))
 		return -1;
 	build.g[t->index].n++;
+	build.g[t->index].box = ctl_box(c);
 	build.r[build.nr].off = (unsigned)c->l.off;
 	build.r[build.nr++].group = t->index;
-	build.next = c->l.off + c->l.len + 1;
+	chan->least -= chan->least > 0;
 	return 0;
 }
 
 static void
 build_begin(unsigned most)
 {
-	build.nr = build.ng = build.rest = build.known = 0;
-	build.next = 0;
+	build.nr = build.ng = build.rest = build.known = build.fresh = 0;
+	build.chan = NULL;
 	build.most = most;
 	build.mark++;
 }
 
-/* What the message has in core already comes first, so that recipients find
- * the vertex of their thread: 0 or -1. */
+/* What the message has of the channel in core already comes first, so that
+ * recipients find the vertex of their thread: 0 or -1. */
 static int
-build_known(const struct message *m)
+build_known(const struct message *m, const struct chan *chan)
 {
 	struct vertex *v;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE && build_group(v->thread, v) < 0)
+		if (v->state != V_DONE && v->thread->ring->chan == chan &&
+		    build_group(v->thread, v) < 0)
 			return -1;
 	build.known = build.ng;
 	return 0;
@@ -298,6 +390,20 @@ build_end(void)
 		build.g = NULL;
 		build.sizeg = 0;
 	}
+}
+
+/* The message is whole in core: what has one recipient at a mailbox waits with
+ * that.  Without memory it does not. */
+static void
+build_boxes(void)
+{
+	struct group *g;
+	struct thread *t;
+
+	for (g = build.g; g < build.g + build.ng; g++)
+		if (g->n == 1 && g->box != 0 && th_is_local(g->thread) &&
+		    (t = th_box(g->thread, g->box)) != NULL)
+			g->thread = t;
 }
 
 /* Makes a vertex for each group, or room in the one that there is, and hands
@@ -324,8 +430,9 @@ build_commit(struct message *m)
 		return -1;
 	for (i = 0; i < build.nr; i++) {
 		v = build.g[build.r[i].group].vertex;
-		v->r[v->nr].off = build.r[i].off & 0x3fffffff;
-		v->r[v->nr++].state = RC_PENDING;
+		memset(&v->r[v->nr], 0, sizeof(*v->r));
+		v->r[v->nr].heard = v->state == V_FED;
+		v->r[v->nr++].off = build.r[i].off & 0x3fffffff;
 		v->left++;
 	}
 	return 0;
@@ -337,11 +444,13 @@ build_start(struct message *m)
 {
 	struct group *g;
 
+	for (g = build.g; g < build.g + build.ng; g++)
+		q_widened(g->vertex, g->n);
 	for (g = build.g + build.known; g < build.g + build.ng; g++)
 		q_arrive(g->vertex);
 	for (g = build.g; g < build.g + build.ng; g++)
 		hear_call(m, g->thread);
-	q_arrived(m, build.nr);
+	q_arrived(m);
 }
 
 /* ---- one message ----------------------------------------------------- */
@@ -357,15 +466,23 @@ age_of(long stamp)
 	return wall - stamp;
 }
 
-/* What is needed for one that is not read whole: 0 or -1. */
+/* A part for each channel that has left some: 0 or -1. */
 static int
-make_part(struct message *m, const struct ctl *c)
+make_parts(struct message *m, const struct ctl *c)
 {
-	if (msg_make_part(m) < 0)
-		return -1;
-	m->more->part->next = build.next;
-	m->more->part->unread = build.rest;
-	m->more->part->format = (unsigned char)c->format;
+	struct chan *chan;
+	struct part *p;
+
+	for (chan = q.chans; chan != NULL; chan = chan->next) {
+		if (chan->mark != build.mark || chan->rest == 0)
+			continue;
+		if ((p = msg_make_part(m, chan)) == NULL)
+			return -1;
+		p->next = chan->off;
+		p->unread = chan->rest;
+		p->read = (long)now.mono;
+		p->format = (unsigned char)c->format;
+	}
 	return 0;
 }
 
@@ -376,7 +493,7 @@ make_message(const struct ctl *c, const struct stat *st)
 	struct message *m = mem_get(offsetof(struct message, name) +
 	    strlen(c->name) + 1);
 
-	if (m == NULL || (build.rest > 0 && make_part(m, c) < 0)) {
+	if (m == NULL || (build.rest > 0 && make_parts(m, c) < 0)) {
 		if (m != NULL)
 			msg_free(m);
 		return NULL;
@@ -389,6 +506,7 @@ make_message(const struct ctl *c, const struct stat *st)
 	m->failed = c->nfailed > 0;
 	m->news = c->ndiag > 0;
 	m->tell = m->failed || m->news;
+	m->diags = m->news;
 	m->verbose = c->has_verbose != 0;
 	return m;
 }
@@ -404,6 +522,8 @@ unusable(const struct ctl *c, int place, const struct stat *st)
 	return NULL;
 }
 
+static int seen_all;		/* what the start found is in; the rest is new */
+
 static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 				/* x line of the message just loaded, or "" */
 
@@ -415,6 +535,9 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 	if (m == NULL)
 		return -1;
 	m->old = old != 0;
+	m->aged = old || !seen_all;
+	if (build.rest == 0)
+		build_boxes();
 	if (build_commit(m) < 0 || q_add(m, num) < 0) {
 		msg_free(m);
 		return -1;
@@ -422,6 +545,9 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 	build_start(m);
 	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld", m->name,
 	    m->nr, build.ng, build.rest, (long)now.mono - m->born);
+	if (m->twin)
+		log_warn("twin msg=%s another message has its number; no agent "
+		    "gets both at once", m->name);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
 	text_fmt(replaces, sizeof(replaces), "%s", c->obsoletes);
@@ -429,68 +555,81 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 }
 
 /* Looks at all recipients, and takes as many as there is room for: NULL when
- * the file is good, else why not; *later is set when it may be good another
+ * the file is good, else why not; c->later is set when it may be good another
  * time. */
 static const char *
-read_all(struct ctl *c, int *later)
+read_all(struct ctl *c)
 {
 	enum ctl_item item;
 
-	build_begin(core_room(NULL));
+	build_begin(core_room());
 	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
 		if (item == CTL_TRIGGER)
 			trigger(c->host);
 		else if (build_add(c) < 0) {
-			*later = AGAIN;
-			return "no memory";
+			c->later = AGAIN;
+			return "there is no memory for it";
 		}
-	*later = c->later;
-	return item == CTL_BAD ? (c->why != NULL ? c->why : "") : NULL;
+	return item == CTL_BAD ? c->why : NULL;
+}
+
+/* What cannot be used goes to postman/: 0, or seconds until that is tried
+ * again. */
+static int
+set_aside(struct ctl *c, const char *why)
+{
+	if (spool_park(c->name, why) == 0)
+		return 0;
+	c->why = "it cannot be used, nor moved to postman";
+	return AGAIN;
 }
 
 /* The file at hand, with its final name.  0, or seconds until it is tried
  * again. */
 static int
-load(struct ctl *c, const char *name, int place, const struct stat *st,
-    unsigned long num, int old)
+load(struct ctl *c, int place, const struct stat *st, int old)
 {
-	const char *why;
-	int later = 0;
+	const char *why = read_all(c);
 
-	why = read_all(c, &later);
-	if (later)
-		return later;
+	if (c->later)
+		return c->later;
 	if (why == NULL && build.nr > 0)
 		why = unusable(c, place, st);
-	if (why == NULL && build.nr > 0)
-		return deliver(c, st, num, old) < 0 ? AGAIN : 0;
+	if (why == NULL && build.nr > 0) {
+		c->why = "there is no memory for it";
+		return deliver(c, st, spool_num(c->name), old) < 0 ? AGAIN : 0;
+	}
 	if (why != NULL)
-		return spool_park(name, why) < 0 ? AGAIN : 0;
-	log_info("finished msg=%s nothing is left to deliver", name);
-	return (int)notice_end(name, c->nfailed > 0 || c->ndiag > 0);
+		return set_aside(c, why);
+	log_info("finished msg=%s nothing is left to deliver", c->name);
+	c->why = "its report cannot be sent yet";
+	return (int)notice_end(c->name, c->nfailed > 0 || c->ndiag > 0);
 }
 
 /* Opens it, puts it where it belongs and loads it; as load.  -1: it was taken
  * for a new one, unseen, and was put off. */
 static int
-open_and_load(struct ctl *c, char *name, const struct stat *seen,
-    unsigned long num, int old)
+open_and_load(struct ctl *c, const char *name, const struct stat *seen, int old)
 {
+	const struct skip *s = find_skip(name);
 	struct stat st;
 	int place;
 
-	if (ctl_open(c, name, seen) < 0) {
-		if (c->why != NULL)
-			return spool_park(name, c->why) < 0 ? AGAIN : 0;
-		return c->later;
+	if (ctl_open(c, name, seen) < 0)
+		return c->later || c->why == NULL ? c->later :
+		    set_aside(c, c->why);
+	if (s != NULL) {
+		c->seen_pid = s->pid;
+		c->since = s->since;
 	}
 	if (seen == NULL && c->mtime > c->ctime)
 		return -1;
-	place = spool_place(name, &st);
-	if (place < 0)
+	place = spool_place(c->name, &st);
+	if (place < 0) {
+		c->why = "it cannot be moved to its directory";
 		return AGAIN;
-	strcpy(c->name, name);
-	return load(c, name, place, &st, num, old);
+	}
+	return load(c, place, &st, old);
 }
 
 /* A candidate, not looked at when seen is NULL: 1 when it was opened, -1 when
@@ -499,25 +638,24 @@ static int
 consider(char *name, const struct stat *seen, int old)
 {
 	static struct ctl c;
-	const char *base = strrchr(name, '/');
-	unsigned long num = num_of(base == NULL ? name : base + 1, NULL);
-	struct message *m = q_find(num);
 	int later, opened;
 
 	replaces[0] = '\0';
-	if (m != NULL) {	/* itself; else this one comes after it */
-		if (strcmp(m->name, name) != 0 && !spool_gone(name))
-			skip(name, num, AGAIN);
+	if (q_named(name) != NULL) {
+		skip_end(name);
 		return 0;
 	}
-	later = open_and_load(&c, name, seen, num, old);
+	later = open_and_load(&c, name, seen, old);
 	opened = later < 0 ? -1 : c.l.fd >= 0;
 	ctl_close(&c);
 	build_end();
+	if (strcmp(c.name, name) != 0 || later <= 0)
+		skip_end(name);
 	if (later > 0) {
 		th_sweep();	/* what was made for it; others may need room */
-		skip(name, num, later);
+		skip(c.name, later, c.why, c.pid);
 	}
+	strcpy(name, c.name);
 	return opened;
 }
 
@@ -525,10 +663,9 @@ consider(char *name, const struct stat *seen, int old)
 static void
 fetch(char *name)
 {
-	const char *base = strrchr(name, '/');
 	struct stat seen;
 
-	if (is_skipped(num_of(base == NULL ? name : base + 1, NULL)))
+	if (is_skipped(name))
 		return;
 	if (core_full())
 		core_make_room();	/* if there is none, it is one more */
@@ -536,18 +673,38 @@ fetch(char *name)
 		consider(name, &seen, 1);
 }
 
-/* The message with this number, if need be from disk, or NULL. */
-static struct message *
-find(unsigned long num)
+/* Has the message this spool id?  A build without fractions of a second knows
+ * the first part of it only. */
+static int
+has_id(const struct message *m, const char *id)
 {
-	struct message *m = q_find(num);
+	char its[80];
+	size_t n;
+
+	if (spool_id(m->name, its, sizeof(its)) < 0)
+		return 0;
+	n = strlen(its);
+	return strncmp(its, id, n) == 0 &&
+	    (id[n] == '\0' || strlen(id + n) == 5);
+}
+
+/* The message with this id, if need be from disk, or NULL. */
+static struct message *
+find(const char *id)
+{
+	unsigned long num = num_of(id + 1, NULL);
+	struct message *m = q_find(num, NULL);
 	char name[NAME_MAX_];
 
+	if (*id != 'S')
+		return NULL;
 	if (m == NULL && q.config->active > 0 &&
 	    spool_by_number(num, name) == 0) {
 		fetch(name);
-		m = q_find(num);
+		m = q_find(num, NULL);
 	}
+	while (m != NULL && !has_id(m, id))
+		m = q_find(num, m);
 	return m;
 }
 
@@ -556,20 +713,12 @@ find(unsigned long num)
 static void
 replace(const char *name)
 {
-	char id[sizeof(replaces)], its[80];
+	char id[sizeof(replaces)];
 	struct message *old;
-	size_t n;
 
 	strcpy(id, replaces);	/* the other may have one, too */
-	old = *id == 'S' ? find(num_of(id + 1, NULL)) : NULL;
-	if (old == NULL || strcmp(old->name, name) == 0 ||
-	    spool_id(old->name, its, sizeof(its)) < 0) {
-		log_info("replace msg=%s old=%s is not here", name, id);
-		return;
-	}
-	n = strlen(its);
-	/* a build without fractions of a second knows the first part only */
-	if (strncmp(its, id, n) != 0 || (id[n] != '\0' && strlen(id + n) != 5))
+	old = find(id);
+	if (old == NULL || strcmp(old->name, name) == 0)
 		log_info("replace msg=%s old=%s is not here", name, id);
 	else if (!spool_same_sender(name, old->name))
 		log_warn("replace msg=%s old=%s refused: another sender or "
@@ -580,15 +729,15 @@ replace(const char *name)
 
 /* ---- more of a message ----------------------------------------------- */
 
-/* Reads on behind what is in core: 0 at the end of the file, 1 when there is
+/* Reads on what the channel has: 0 at the end of the file, 1 when there is
  * more, -1 when it cannot be. */
 static int
-read_on(struct ctl *c)
+read_on(struct ctl *c, const struct chan *chan)
 {
 	enum ctl_item item;
 
 	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
-		if (item == CTL_TRIGGER)
+		if (item == CTL_TRIGGER || strcmp(c->channel, chan->name) != 0)
 			continue;
 		else if (build_add(c) < 0)
 			return -1;
@@ -606,19 +755,19 @@ see_ended(struct message *m, const struct ctl *c)
 		notice_news(m);
 }
 
-/* Reads so many more recipients of the message. */
+/* Reads so many more recipients of the part. */
 static void
-load_more(struct message *m, unsigned most)
+load_more(struct part *p, unsigned most)
 {
 	static struct ctl c;
-	struct part *p = m->more->part;
+	struct message *m = p->msg;
 	int more = -1;
 
 	build_begin(most);
-	build.next = p->next;
-	if (build_known(m) == 0 &&
+	build_from(p->chan, 0);
+	if (build_known(m, p->chan) == 0 &&
 	    ctl_resume(&c, m->name, p->next, p->format) == 0)
-		more = read_on(&c);
+		more = read_on(&c, p->chan);
 	ctl_close(&c);
 	if (more >= 0 && build_commit(m) < 0)
 		more = -1;
@@ -627,15 +776,18 @@ load_more(struct message *m, unsigned most)
 	} else if (more < 0) {
 		log_err("load-more msg=%s off=%lu %s; later", m->name, p->next,
 		    c.why != NULL ? c.why : "it cannot be read now");
-		core_later(m, AGAIN);
+		core_later(p, AGAIN);
 	} else {
 		see_ended(m, &c);
-		p->next = build.next;
+		if (more > 0)
+			p->next = p->chan->off;
+		p->read = (long)now.mono;
 		build_start(m);
-		log_debug("load-more msg=%s rcpts=%u hosts=%u next=%lu",
-		    m->name, build.nr, build.ng - build.known, p->next);
+		log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u "
+		    "next=%lu", m->name, p->chan->name, build.nr,
+		    build.ng - build.known, p->next);
 		if (more == 0)
-			q_exhausted(m, p->unread - build.nr);
+			q_exhausted(p, p->unread - build.nr);
 		else
 			q_unread(p, p->unread > build.nr ?
 			    p->unread - build.nr : 1);
@@ -676,15 +828,10 @@ enough(void)
 static int
 is_wanted(char *name, int old, int look)
 {
-	const char *base = strrchr(name, '/');
-	unsigned long num = num_of(base == NULL ? name : base + 1, NULL);
 	enum spool_kind kind;
-	struct message *m = q_find(num);
 	long wait = 0;
 
-	if (m != NULL && strcmp(m->name, name) == 0)
-		return 0;
-	if (is_skipped(num))
+	if (q_named(name) != NULL || is_skipped(name))
 		return 0;
 	if (!old) {
 		step.unseen = step.surely && !look;
@@ -718,6 +865,7 @@ find_next(int old)
 		step.unseen = 0;
 		if (spool_look(name, &step.seen[0]) == 0)
 			return 1;
+		skip_end(name);
 	}
 	while (!old && !step.told)
 		if (!router_said(name))
@@ -783,10 +931,10 @@ static int
 more_of_large(void)
 {
 	unsigned most, n = 0;
-	struct message *m;
+	struct part *p;
 
-	for (; n < READ_FILES && (m = core_next(&most)) != NULL; n++)
-		load_more(m, most);
+	for (; n < READ_FILES && (p = core_next(&most)) != NULL; n++)
+		load_more(p, most);
 	return n == READ_FILES;
 }
 
@@ -795,6 +943,7 @@ in_load(void)
 {
 	int n, came, large = more_of_large();
 
+	seen_all = seen_all || spool_seen_all();
 	step.looks = BATCH_LOOKS;
 	step.blocked = step.told = 0;
 	if (now.mono < step.paused)

@@ -8,10 +8,14 @@
  * buffer is read over, with a note of that; no file can make us take more
  * memory.
  *
- * A lock is the number of the process that holds it, in six bytes, right
- * aligned.  Where numbers are larger, the bytes are 'a' and five digits of
- * base 36: that is enough for any number of today, and no older program
+ * The tag of a lock is the number of the process that holds it, in six bytes,
+ * right aligned.  Where numbers are larger, the bytes are 'a' and five digits
+ * of base 36: that is enough for any number of today, and no older program
  * takes it for a living process.
+ *
+ * A number can mean another process by now, after a power cut for example.
+ * So an agent also has one fcntl lock on the file, at a byte that its number
+ * gives, for as long as it has the file open.  It ends with the process.
  */
 #include "line.h"
 #include <ctype.h>
@@ -180,4 +184,48 @@ line_lock(char field[7], long pid)
 	for (i = 5; i > 0; i--, pid /= 36)
 		field[i] = digits[pid % 36];
 	field[6] = '\0';
+}
+
+/* Sets the type of lock, or asks for it, at a byte behind the file. */
+static int
+lock_byte(int fd, int how, int type, long at, struct flock *fl)
+{
+	memset(fl, 0, sizeof(*fl));
+	fl->l_type = (short)type;
+	fl->l_whence = SEEK_SET;
+	fl->l_start = (off_t)CONTROL_MAX + (off_t)at;
+	fl->l_len = 1;
+	return fcntl(fd, how, fl) < 0 ? -1 : 0;
+}
+
+int
+line_hold(int fd)
+{
+	struct flock fl;
+
+	return lock_byte(fd, F_SETLK, F_WRLCK, (long)getpid(), &fl);
+}
+
+int
+line_held(int fd, long pid)
+{
+	struct flock fl;
+
+	if (pid <= 0)
+		return 0;
+	if (lock_byte(fd, F_GETLK, F_WRLCK, pid, &fl) < 0)
+		return -1;
+	if (fl.l_type == F_UNLCK)
+		return 0;
+	/* whoever can read the file can have a lock on it; and the number of a
+	 * process of another machine or container is none of ours */
+	return fl.l_pid == (pid_t)pid ? 1 : -1;
+}
+
+int
+line_guard(int fd, int on)
+{
+	struct flock fl;
+
+	return lock_byte(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, 0, &fl);
 }

@@ -7,6 +7,7 @@
 #include "util.h"
 
 #define LINE_MAX_	8192	/* bytes of a line that are kept */
+#define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
 
 /* lines: a file while it is read line by line, through one buffer. */
 struct lines {
@@ -42,6 +43,17 @@ int	line_has_pid(int tag, const char *field);
 long	line_pid(const char *field);
 /* ... and the six bytes for one. */
 void	line_lock(char field[7], long pid);
+
+/* An agent's fcntl lock on the control file of its job: byte CONTROL_MAX + pid,
+ * behind all that a control file can have.  Closing any descriptor of the file
+ * ends it.  0, or -1 with errno: another has it, or there are no locks. */
+int	line_hold(int fd);
+/* Has that process its lock?  1 yes, 0 no, -1 nobody can know, as there are no
+ * locks or another's is in its place. */
+int	line_held(int fd, long pid);
+/* Byte CONTROL_MAX itself, for whoever takes recipients: locks it without
+ * waiting, or unlocks it.  0, or -1 with errno. */
+int	line_guard(int fd, int on);
 
 /* Does the file end in the middle of a line, as a crash may leave it? */
 int	line_cut(int fd);

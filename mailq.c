@@ -87,13 +87,14 @@ filter(struct mq_queue *queue)
 
 /* ---- the report -------------------------------------------------------- */
 
-/* It has its TABs, and nothing else that is not plain. */
+/* It has its TABs, words as they were written, and nothing else that is not
+ * plain. */
 static void
 put_line(FILE *f, const char *s)
 {
 	for (; *s != '\0'; s++)
-		if (*s == '\t')
-			putc('\t', f);
+		if (*s == '\t' || mq_escape(s) > 0)
+			putc(*s, f);
 		else
 			mq_put_byte(f, (unsigned char)*s);
 	putc('\n', f);
@@ -103,7 +104,8 @@ put_line(FILE *f, const char *s)
 static int
 thread_passes(const char *line)
 {
-	char s[MQ_WORD_MAX], *host, *end;
+	static char s[MQ_TOKEN_MAX];
+	char *host, *end;
 
 	line += strspn(line, " ");
 	text_fmt(s, sizeof(s), "%.*s", (int)strcspn(line, " \t"), line);
@@ -112,6 +114,8 @@ thread_passes(const char *line)
 	if (host == NULL || end == host)
 		return 0;
 	*host++ = *end = '\0';
+	mq_unescape(s);
+	mq_unescape(host);
 	return passes(s, host);
 }
 
@@ -274,6 +278,9 @@ show_dump(struct mq_queue *queue, const struct mq_ask *a)
 		complain(why);
 		return X_UNAVAILABLE;
 	}
+	if (queue->endless)
+		complain("the scheduler's answer has no \"End:\"; it may be "
+		    "cut short");
 	if (a->local)
 		po = queue->postoffice[0] == '/' ? queue->postoffice :
 		    want.postoffice;

@@ -7,16 +7,17 @@
  * name at the end.  Other vertices are pieces of their own, linked to each
  * other; recipients of a vertex that has several are an array.  Whatever else
  * a message may come to need is in struct more, and what one needs that is not
- * read whole in struct part; each is made when it is first wanted.
+ * read whole in a struct part for each channel; each is made when it is first
+ * wanted.
  *
- * Bytes where pointers have eight: 142 and the name for a message, 96 for each
- * vertex after the first, 64 for struct more, 80 for struct part.
+ * Bytes where pointers have eight: 143 and the name for a message, 96 for each
+ * vertex after the first, 64 for struct more, 112 for struct part.
  *
  * The place of the first vertex is used again when that is over and more of
  * the message is read.
  *
- * Costs: O(1); O(recipients) to widen or narrow.  Nothing here knows states,
- * lists or times.
+ * Costs: O(1); O(recipients) to widen or narrow; O(parts) to find one, or to
+ * count.  Nothing here knows states, lists or times.
  */
 #include "scheduler.h"
 
@@ -44,35 +45,53 @@ msg_more(struct message *m)
 struct part *
 msg_part(const struct message *m)
 {
-	return m->more == NULL ? NULL : m->more->part;
+	return m->more == NULL ? NULL : m->more->parts;
 }
 
-int
-msg_make_part(struct message *m)
+struct part *
+msg_part_for(const struct message *m, const struct chan *c)
+{
+	struct part *p = msg_part(m);
+
+	while (p != NULL && p->chan != c)
+		p = p->other;
+	return p;
+}
+
+struct part *
+msg_make_part(struct message *m, struct chan *c)
 {
 	struct part *p;
 
 	if (msg_more(m) == NULL || (p = mem_get(sizeof(*p))) == NULL)
-		return -1;
+		return NULL;
 	p->msg = m;
-	m->more->part = p;
-	return 0;
+	p->chan = c;
+	p->other = m->more->parts;
+	m->more->parts = p;
+	return p;
 }
 
 unsigned
 msg_unread(const struct message *m)
 {
-	const struct part *p = msg_part(m);
+	const struct part *p;
+	unsigned n = 0;
 
-	return p == NULL ? 0 : p->unread;
+	for (p = msg_part(m); p != NULL; p = p->other)
+		n += p->unread;
+	return n;
 }
 
 unsigned
 msg_passed(const struct message *m)
 {
-	const struct part *p = msg_part(m);
+	const struct part *p;
+	unsigned n = 0;
 
-	return p == NULL ? 0 : p->passed;
+	for (p = msg_part(m); p != NULL; p = p->other)
+		n += p->passed;
+	return n;
 }
 
 /* ---- vertices -------------------------------------------------------- */
@@ -175,6 +194,21 @@ msg_widen(struct vertex *v, unsigned more)
 	return 0;
 }
 
+struct rcpt *
+msg_rcpt(const struct vertex *v, unsigned long off)
+{
+	unsigned lo = 0, hi = v->nr, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (v->r[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < v->nr && v->r[lo].off == off ? &v->r[lo] : NULL;
+}
+
 void
 msg_narrow(struct vertex *v)
 {
@@ -194,10 +228,14 @@ void
 msg_free(struct message *m)
 {
 	struct vertex *v;
+	struct part *p;
 
 	while ((v = msg_first(m)) != NULL)
 		msg_vertex_free(v);
-	free(msg_part(m));
+	while ((p = msg_part(m)) != NULL) {
+		m->more->parts = p->other;
+		free(p);
+	}
 	free(m->more);
 	free(m);
 }

@@ -43,6 +43,12 @@ int	ctl_resume(struct ctl *, const char *name, unsigned long off,
 	    int format);
 /* Takes channel, host and user out of the recipient line at hand: 0 or -1. */
 int	ctl_rcpt(struct ctl *);
+/* Is the process an agent of ours? */
+int	ctl_is_agent(long pid);
+/* With a host of "-", a hash of the mailbox that the recipient at hand has; the
+ * same of the line at off.  0: it has none. */
+unsigned ctl_box(const struct ctl *);
+unsigned ctl_box_at(const char *name, unsigned long off);
 
 /* The value of the first line with this letter: 0, or -1 when none. */
 int	ctl_field(const char *name, int letter, char *value, size_t size);
@@ -61,9 +67,10 @@ int	ctl_is_for(const char *name, unsigned long off, const char *channel,
 int	ctl_mark(const char *name, unsigned long off, int tag);
 /* Appends a diagnostic line (facts: "d OFF:HDR:DRPT::TIME").
  * notary may be empty: then one is made from status, such as "4.4.7 (text)",
- * and the recipient's address.  0 or -1. */
+ * and the recipient's address.  when is the time of the last attempt, wall, 0:
+ * not known.  0 or -1. */
 int	ctl_diag(const char *name, unsigned long off, const char *notary,
-	    const char *status, const char *message);
+	    const char *status, const char *message, long when);
 int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
 /* Nothing is kept open for name any more. */
 void	ctl_forget(void);
@@ -99,6 +106,8 @@ int	nt_delayed(struct notary *, unsigned long at, unsigned long count);
 /* Makes and checks the directories and goes to transport/: 0, or the exit
  * code after saying why. */
 int	spool_setup(void);
+/* What anybody may do at the ways in, in words; NULL: nothing. */
+const char *spool_ways_in(void);
 /* The next entry that may be new, or was put off, as a path below transport/:
  * 1, or 0 when there is none now.  Each of the two scans goes on where it was.
  * spool_wait: seconds until it is worth asking again. */
@@ -137,6 +146,14 @@ int	spool_remove(const char *name);
 int	spool_gone(const char *name);
 /* Both files go to postman/: 0, or -1 when they cannot be moved. */
 int	spool_park(const char *name, const char *why);
+/* The same of a double bounce, which may be removed some day. */
+int	spool_park_bounce(const char *name, const char *why);
+/* For how many seconds this run has seen the entry of postman/ there; -1: it is
+ * no double bounce. */
+double	spool_bounce_age(const char *entry);
+/* Has the message file queue/name no control file, nor one that is being
+ * written, at any place?  1 or 0. */
+int	spool_orphan(const char *name);
 /* ZMailer's spool id, "S...": 0 or -1. */
 int	spool_id(const char *name, char *id, size_t size);
 /* Do two messages have one sender and one owner? */
@@ -146,6 +163,8 @@ void	spool_verbose(const char *name, const char *line);
 
 /* May an entry of this name be a control file?  1 or 0. */
 int	spool_usable(const char *base);
+/* The number that the name begins with, behind its directories. */
+unsigned long spool_num(const char *name);
 
 /* ======================================================================
  * router.c - what the router and the scheduler tell each other
@@ -186,8 +205,8 @@ struct command {
 };
 
 /* What is wrong with the command whatever the address, or NULL.  *bound as in
- * struct conf; *channelled when $channel occurs. */
-const char *cmd_check(const char *, int *bound, int *channelled);
+ * struct conf. */
+const char *cmd_check(const char *, int *bound);
 /* The command for an address, words split and filled in; var gives the value
  * of ${NAME}, NULL when unknown.  NULL when it can be run, else why not. */
 const char *cmd_split(const char *, const char *channel, const char *host,
@@ -239,10 +258,12 @@ long	fb_room(const struct dest *, const struct feedback *, long busy);
 /* Seconds until the rate allows a delivery to start; 0: now. */
 double	fb_wait(const struct dest *, const struct feedback *, double mono);
 void	fb_started(struct dest *, const struct feedback *, double mono);
-/* Is a destination without a thread to be forgotten?  Not before idle seconds
- * of silence, nor while it is dead or its rate holds the next delivery up. */
-int	fb_forget(const struct dest *, const struct feedback *, long busy,
-	    double idle, double mono);
+/* Seconds of silence after which it may be forgotten: at least idle, and none
+ * in which its rate holds the next delivery up. */
+double	fb_keep(const struct feedback *, double idle);
+/* Is it to be forgotten?  Not while it has a thread, or is dead and asleep, nor
+ * before d->keep seconds of silence. */
+int	fb_forget(const struct dest *, double mono);
 
 /* ======================================================================
  * value.c - the keywords of the clause language, and what values mean
@@ -337,10 +358,12 @@ int	bounce_find(const char *name, char *sender, size_t);
 /* Tells him of these messages in one report: 1, or 0 if there was nothing. */
 int	bounce_tell(const char *const *names, unsigned n, const char *sender);
 /* Warns of delays at this age, seconds, in one report: 1, or 0.  why gives the
- * reason for a channel and host. */
+ * reason for a channel, host and recipient at this offset. */
 int	bounce_delay(const char *name, long age,
-	    const char *(*why)(void *, const char *, const char *), void *);
-/* All was told; is the message to be kept nevertheless?  1 or 0. */
+	    const char *(*why)(void *, const char *, const char *,
+	    unsigned long), void *);
+/* All was told; is the message to be kept nevertheless?  1, 2 since it is a
+ * double bounce: all that failed has no sender; 0, or -1. */
 int	bounce_keep(const char *name);
 
 /* ======================================================================
@@ -356,9 +379,12 @@ void	explain(struct config *, const char *channel, const char *host,
 
 /* What few messages have, made when there is none: NULL without memory. */
 struct more *msg_more(struct message *);
-struct part *msg_part(const struct message *);	/* or NULL; and made: */
-int	msg_make_part(struct message *);	/* 0 or -1 */
-unsigned msg_unread(const struct message *);	/* as in its part, or 0 */
+/* The first of its parts, and that for a channel, or NULL; and made: NULL
+ * without memory. */
+struct part *msg_part(const struct message *);
+struct part *msg_part_for(const struct message *, const struct chan *);
+struct part *msg_make_part(struct message *, struct chan *);
+unsigned msg_unread(const struct message *);	/* of all its parts */
 unsigned msg_passed(const struct message *);
 /* Its vertices, one after the other; NULL at the end. */
 struct vertex *msg_first(const struct message *);
@@ -369,6 +395,8 @@ struct vertex *msg_vertex(struct message *, struct thread *, unsigned nr);
 void	msg_vertex_free(struct vertex *);
 /* Room for so many more recipients of the vertex: 0 or -1. */
 int	msg_widen(struct vertex *, unsigned more);
+/* Its recipient whose line is at off, or NULL. */
+struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
 void	msg_free(struct message *);	/* with all of that */
 
@@ -409,10 +437,6 @@ void	order_forget(struct message *);		/* no job of it is needed */
  * dest.c - where destinations are kept
  * ====================================================================== */
 
-/* Points *slot to the text; *shared, which often says the same, is shared. */
-void	reason_set(struct reason **slot, const char *, struct reason **shared);
-void	reason_free(struct reason *);
-
 /* Finds or makes the new thread's destination: 0, or -1 without memory.  One
  * that is dead has the thread sleep. */
 int	dest_take(struct thread *);
@@ -452,6 +476,10 @@ void	th_reload(struct config *);	/* puts all threads under new rings */
 void	th_sweep(void);			/* frees what is empty */
 /* The thread of an address, made when there is none; NULL without memory. */
 struct thread *th_get(const char *channel, const char *host);
+/* Is its host "-", where mailboxes are the destinations? */
+int	th_is_local(const struct thread *);
+/* The thread of one mailbox, beside that of all: or NULL, without memory. */
+struct thread *th_box(struct thread *, unsigned box);
 void	th_suspect(struct thread *);	/* the sweep is to look at it */
 void	th_check(struct thread *);	/* gives it a turn, or takes it away */
 /* Appends it as READY. */
@@ -500,7 +528,25 @@ void	th_keep(struct ta *, struct vertex *);
 void	th_give(struct ta *, struct vertex *);
 /* ... the thread's next; NULL when it may have none. */
 struct vertex *th_feed(struct ta *);
+/* Has the agent a job of another message with the same number?  Its reports
+ * name no more than that. */
+int	th_clashes(const struct ta *, const struct vertex *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
+
+/* ======================================================================
+ * reason.c - why each recipient was deferred last
+ * ====================================================================== */
+
+/* The text is why, as far as REASON_MOST bytes of it: 0; -1 when there is no
+ * room for another text, then the log is to have it. */
+int	reason_set(struct rcpt *, const char *);
+void	reason_free(struct rcpt *);		/* none is known any more */
+const char *reason_of(const struct rcpt *);	/* or NULL */
+/* Adds the different reasons of the vertex's recipients, parted by "; ", as
+ * far as there is room. */
+void	reason_all(const struct vertex *, struct text *);
+/* Makes *slot a copy of the text: the words of a host or a ring. */
+void	reason_copy(char **slot, const char *);
 
 /* ======================================================================
  * notice.c - when senders are told
@@ -533,20 +579,25 @@ double	q_wait(void);			/* seconds until something is */
 void	q_sweep(void);			/* takes away what is done */
 int	q_statlog(void);		/* opens -l's file anew: 0 or -1 */
 
-/* The message with this number; NULL when it is not in core. */
-struct message *q_find(unsigned long num);
+/* The first message in core with this number, or the next one behind that;
+ * NULL: there is none. */
+struct message *q_find(unsigned long num, const struct message *after);
+/* The message with this name, directories and all, or NULL. */
+struct message *q_named(const char *name);
 /* Takes a message over, by its number.  0; -1 without memory, then it is still
  * the caller's. */
 int	q_add(struct message *, unsigned long num);
 /* The message's new vertex, with its recipients, starts its thread. */
 void	q_arrive(struct vertex *);
-/* ... when all have come that were read.  rcpts: how many recipients. */
-void	q_arrived(struct message *, unsigned rcpts);
-/* So many of the message are unread now. */
+/* ... so many recipients of it, which may have been here before, are new. */
+void	q_widened(struct vertex *, unsigned rcpts);
+void	q_arrived(struct message *);	/* ... and that is all that was read */
+/* So many of the part are unread now. */
 void	q_unread(struct part *, unsigned n);
-void	q_rotate(void);		/* the first of q.partial becomes the last */
-/* Nothing is left behind its part's next, though so many were expected. */
-void	q_exhausted(struct message *, unsigned missing);
+/* The first of the channel's that has some becomes the last. */
+void	q_rotate(struct chan *);
+/* Nothing is left from its next on, though so many were expected. */
+void	q_exhausted(struct part *, unsigned missing);
 /* The message leaves core; its files stay. */
 void	q_forget(struct message *);
 /* Is anything of it left to be delivered? */
@@ -595,17 +646,24 @@ void	rp_report(struct ta *, unsigned long num, unsigned long off,
 /* The oldest of ta->jobs is over: what it was not reported the tags on disk
  * decide; the rest is deferred, for the reason given if it has none. */
 void	rp_job_over(struct ta *, const char *reason);
+/* ... unless its agent ended before it began the job: then the rest is ready
+ * again, and this was no attempt. */
+void	rp_not_begun(struct ta *);
+/* Has an agent that is gone begun the job?  It has reported, or set a tag. */
+int	rp_has_begun(const struct vertex *);
 
 /* ======================================================================
  * core.c - what is in memory, and what stays on disk
  * ====================================================================== */
 
-/* How many recipients of the message there is room for; NULL: of a new one. */
-unsigned core_room(const struct message *);
-/* The next message of which more is to be read, and how much; or NULL. */
-struct message *core_next(unsigned *most);
+unsigned core_room(void);	/* recipients that a new message may have */
+/* ... and what it may have of the channel in any case, when so many channels
+ * come to have work with it. */
+unsigned core_least(const struct chan *, unsigned more);
+/* The next part of which more is to be read, and how much; or NULL. */
+struct part *core_next(unsigned *most);
 /* Nothing more of it for so many seconds. */
-void	core_later(struct message *, int seconds);
+void	core_later(struct part *, int seconds);
 double	core_wait(void);	/* seconds until one is to be seen to */
 /* Has it all the messages that it may have? */
 int	core_full(void);
@@ -641,11 +699,18 @@ int	in_listens(void);
 /* Somebody asks for the message with this name, without directories: if it is
  * on disk it comes in now. */
 void	in_fetch(const char *name);
+/* Shows each file that waits to be looked at again: in how many seconds that
+ * is, why, and whose lock it is (0: nobody's). */
+void	in_skipped(void (*show)(const char *name, long next, const char *why,
+	    long pid));
 
 /* ======================================================================
  * child.c - a program is started
  * ====================================================================== */
 
+/* How many descriptors we need, when that is more than the most that we may
+ * have; else 0. */
+int	child_room(long *most);
 /* How many agents descriptors allow (seed 22, note 1), after raising the
  * limit as far as it goes. */
 unsigned child_most(void);
@@ -653,10 +718,11 @@ unsigned child_most(void);
 const char *child_var(const char *name);
 /* An absolute path with ${NAME} filled in: 0 or -1. */
 int	child_path(const char *, char *path, size_t size);
-/* Starts the command with the setting's user, group and nice: its process
- * number, and our ends in fd, to read from and to write to (which may be the
- * same); -1 with errno when that cannot be. */
-long	child_start(const struct setting *, struct command *, int fd[2]);
+/* Starts the command with the setting's user, group and nice, as an agent for
+ * this channel: its process number, and our ends in fd, to read from and to
+ * write to (which may be the same); -1 with errno when that cannot be. */
+long	child_start(const struct setting *, struct command *,
+	    const char *channel, int fd[2]);
 
 /* ======================================================================
  * ta.c - transport agents: what is said to them and what they say
@@ -668,8 +734,8 @@ int	ta_start(struct vertex *);
 void	ta_wake(struct ta *, struct vertex *);	/* an idle one goes to work */
 /* Has one of the busy agents on the thread fewer jobs than that, and time for
  * more?  The newest with fewest, or the newest; NULL: none. */
-struct ta *ta_lightest(const struct thread *, unsigned jobs);
-struct ta *ta_newest(const struct thread *, unsigned jobs);
+struct ta *ta_lightest(const struct vertex *, unsigned jobs);
+struct ta *ta_newest(const struct vertex *, unsigned jobs);
 void	ta_feed(struct ta *, struct vertex *);	/* a busy one gets it too */
 void	ta_rest(struct ring *);	/* those that stay idle are told so */
 void	ta_end(struct ta *);	/* it is to end, politely */
@@ -705,6 +771,13 @@ void	destdb_reload(void);	/* by the configuration now in force, at once */
 double	destdb_wait(void);	/* seconds until destdb_run is due */
 void	destdb_run(void);	/* when due: keeps what changed, hears others */
 void	destdb_close(void);	/* keeps it all */
+
+/* ======================================================================
+ * tidy.c - what nobody comes back for
+ * ====================================================================== */
+
+double	tidy_wait(void);	/* seconds until tidy_run is due */
+void	tidy_run(void);		/* when due: looks at a few files */
 
 /* ======================================================================
  * admin.c - what an operator wants done to the queue

@@ -339,14 +339,15 @@ take_apart(struct notary *n)
 {
 	char *tab = strchr(n->c.l.line, '\t'), *p;
 	const char *end;
-	int i;
+	int i, bad;
 
 	if (tab == NULL || n->c.l.len < 4 || strchr(tab + 1, '\t') == NULL)
 		return -1;
 	*tab = '\0';
 	n->tag = n->c.l.line[1];
 	n->at = n->c.l.off;
-	n->off = num_of(n->c.l.line + 2, &end);
+	bad = num_upto(n->c.l.line + 2, CONTROL_MAX, &n->off, &end) < 0 ||
+	    *end != ':';
 	p = strrchr(n->c.l.line, ':');
 	n->when = p == NULL ? 0 : (long)num_of(p + 1, NULL);
 	p = tab + 1;
@@ -359,7 +360,7 @@ take_apart(struct notary *n)
 	n->text = strchr(p, '\t') + 1;
 	p = strchr(p, '\t');
 	*p = '\0';
-	return end == n->c.l.line + 2 || *end != ':' ? -1 : 0;
+	return bad ? -1 : 0;
 }
 
 int

@@ -192,7 +192,8 @@ tell_all(const char *name)
 long
 notice_end(const char *name, int told)
 {
-	int keep = 0;
+	static const char why[] = "nobody could be told that it failed";
+	int keep = 0, bad;
 	long wait;
 
 	if (told) {
@@ -203,10 +204,13 @@ notice_end(const char *name, int told)
 		if ((keep = bounce_keep(name)) < 0)
 			return trouble();
 	}
-	if (keep ? spool_park(name, "nobody could be told that it failed") < 0 :
-	    spool_remove(name) < 0)
-		return AGAIN_MOST;
-	return 0;
+	if (keep == 0)
+		bad = spool_remove(name);
+	else if (keep == 1)
+		bad = spool_park(name, why);
+	else
+		bad = spool_park_bounce(name, why);
+	return bad < 0 ? AGAIN_MOST : 0;
 }
 
 /* ---- before the end -------------------------------------------------- */
@@ -298,9 +302,21 @@ notice_news(struct message *m)
 		heap_set(&q.notices, &more->notice, (double)more->tellat);
 }
 
-/* The reason why mail of the message for this address waits. */
+/* The reason why the message waits for the vertex's recipient at off. */
 static const char *
-why_late(void *arg, const char *channel, const char *host)
+why_waits(const struct vertex *v, unsigned long off)
+{
+	const struct rcpt *r = msg_rcpt(v, off);
+	const struct dest *d = v->thread->dest;
+
+	if (r != NULL && reason_of(r) != NULL)
+		return reason_of(r);
+	return d->tries > 0 && d->reason != NULL ? d->reason : "";
+}
+
+/* ... for a recipient with this channel and host. */
+static const char *
+why_late(void *arg, const char *channel, const char *host, unsigned long off)
 {
 	const struct message *m = arg;
 	const struct vertex *v;
@@ -309,10 +325,7 @@ why_late(void *arg, const char *channel, const char *host)
 		if (v->state != V_DONE &&
 		    strcmp(v->thread->host, host) == 0 &&
 		    strcmp(v->thread->ring->chan->name, channel) == 0)
-			return v->reason != NULL ? v->reason->s :
-			    v->thread->dest->tries > 0 &&
-			    v->thread->dest->reason != NULL ?
-			    v->thread->dest->reason->s : "";
+			return why_waits(v, off);
 	return "";
 }
 

@@ -143,11 +143,20 @@ get(const struct vertex *v)
 	return j;
 }
 
-/* Recipients that are still to be given; those not read yet may all be its. */
+/* Recipients of its channel that are not in core yet; they may all be its. */
+static long
+unread(const struct job *j)
+{
+	const struct part *p = msg_part_for(j->msg, j->ring->chan);
+
+	return p == NULL ? 0 : (long)p->unread;
+}
+
+/* Recipients that are still to be given. */
 static long
 left(const struct job *j)
 {
-	return j->read + (long)msg_unread(j->msg) - j->chosen;
+	return j->read + unread(j) - j->chosen;
 }
 
 /* What was found out about who preempts whom may no longer be so. */
@@ -251,7 +260,7 @@ retire(struct job *j)
 {
 	if (j->offer.n > 0 || j->read > j->chosen)
 		return;
-	if (msg_unread(j->msg) == 0)
+	if (unread(j) == 0)
 		job_free(j);
 	else if (j->parent != NULL || j->child != NULL)
 		pop(j);
@@ -563,7 +572,7 @@ static unsigned
 worth(const struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
-	long room = fb_room(t->dest, &s->fb, (long)t->nta);
+	long room = fb_room(t->dest, t->fb, (long)t->nta);
 
 	return s->overfeed + s->backlog > 0 && room < LOOK ? (unsigned)room :
 	    LOOK;

@@ -7,8 +7,8 @@
  *	one that works for its host and has fewer jobs than the clause's
  *	backlog, the newest first;
  *	the idle one that last worked for the host, the newest first;
- *	a new one, if every limit allows;
  *	the idle one of the ring that has rested longest;
+ *	a new one, if every limit allows;
  *	one that works for its host, as one more job ahead (overfeed), the
  *	one with the fewest first.
  *
@@ -150,21 +150,19 @@ bring(struct ring *r, struct vertex *v)
 {
 	struct thread *t = v->thread;
 
-	if (t->idle != NULL) {
-		ta_wake(t->idle, v);
+	struct ta *idle = t->idle != NULL || r->conf->bound ? t->idle :
+	    r->rested;
+
+	if (idle != NULL) {
+		ta_wake(idle, v);
 		return 1;
 	}
 	r->pending = obstacle(r, t);
-	if (r->pending == NULL) {
-		if (ta_start(v) == 0)
-			may_fork(1);
-		return 1;	/* if it could not, the ring or thread stops */
-	}
-	if (r->rested == NULL || r->conf->bound)
+	if (r->pending != NULL)
 		return 0;
-	r->pending = NULL;
-	ta_wake(r->rested, v);
-	return 1;
+	if (ta_start(v) == 0)
+		may_fork(1);
+	return 1;	/* if it could not, the ring or thread stops */
 }
 
 /* One vertex of the ring goes to an agent, or is set aside: 1; 0 when there
@@ -178,14 +176,14 @@ serve(struct ring *r)
 	r->pending = NULL;
 	if (v == NULL)
 		return 0;
-	if (load_on(ta_newest(v->thread, (unsigned)s->backlog), v))
+	if (load_on(ta_newest(v, (unsigned)s->backlog), v))
 		return 1;
 	if (!order_allowed(v->msg, nfree(r))) {
-		if (load_on(ta_lightest(v->thread,
+		if (load_on(ta_lightest(v,
 		    (unsigned)s->overfeed + 1), v) || th_park(v) == 0)
 			return 1;
 	}
-	return bring(r, v) || load_on(ta_lightest(v->thread,
+	return bring(r, v) || load_on(ta_lightest(v,
 	    (unsigned)s->overfeed + 1), v);
 }
 

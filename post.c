@@ -1,44 +1,155 @@
 /*
  * post.c - a message on its way into the router's directory.
  *
- * Whoever has mail to give writes it into public/, which anybody may, syncs
- * it and renames it into router/.  There its name is its inode number, which
- * no other file in there can have.  Nobody ever sees half a message, and what
- * a crash leaves in public/ is nobody's mail yet.
+ * Whoever has mail to give writes it into a file of its own, syncs it and
+ * renames it into router/.  Nobody ever sees half a message, and what a crash
+ * leaves behind is nobody's mail yet.
+ *
+ *	private/TAG:PID.RANDOM	the scheduler, agents and others that may
+ *				write there
+ *	public/TAG:PID.RANDOM	everybody else
+ *	router/NUM		its inode number; when somebody has made
+ *				that already, another number
+ *
+ * Where users may write to public/ and router/, names that can be guessed could
+ * be taken by one of them before anybody else's mail gets them.  So the first
+ * is made of 64 random bits, and neither name ever replaces anything: another
+ * one is tried.  A name in router/ is looked for before the rename.  What
+ * comes in between belongs to somebody who guessed an inode number, and is all
+ * that is lost.  A link would not even replace that, but gives the file a
+ * second name for a while, or for good when the power fails.
+ *
+ * public/ without rights for others is open to a group only, that of a
+ * set-group-id submit (see submit(1)).  The owner of the post office belongs to
+ * it, so that he can read what others put there: mode 0640 instead of 0600.
  *
  * What the file says is the caller's matter.
  */
 #include "post.h"
+#include <sys/times.h>
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
+#ifndef O_NOFOLLOW
+#define O_NOFOLLOW 0	/* O_EXCL follows no link either */
+#endif
 
-#define TRIES	20	/* names tried in public/ before giving up */
+#define TRIES	1000	/* names tried before giving up */
+
+/* Without /dev/urandom: what changes with each call and is hard to know for
+ * others.  It makes a guess expensive, and each costs us no more than a try. */
+static void
+stir(unsigned long v[2])
+{
+	static unsigned long turn;
+	struct {
+		struct stat here;
+		struct tms used;
+		clock_t ticks;
+		time_t wall;
+		pid_t pid;
+		void	*at;
+		unsigned long turn;
+	} mix;
+	const unsigned char *p = (const unsigned char *)&mix;
+	size_t i;
+
+	memset(&mix, 0, sizeof(mix));
+	if (stat(".", &mix.here) < 0)
+		mix.turn = 1;
+	mix.ticks = times(&mix.used);
+	mix.wall = time(NULL);
+	mix.pid = getpid();
+	mix.at = &mix;
+	mix.turn += turn += 2;
+	for (i = 0; i < 2 * sizeof(mix); i++)
+		v[i & 1] = ((v[i & 1] ^ p[i % sizeof(mix)]) * 16777619UL ^
+		    v[i & 1] >> 15) & 0xffffffffUL;
+}
+
+/* Two numbers of 32 bits that nobody can guess. */
+static void
+chance(unsigned long v[2])
+{
+	static unsigned long pool[2] = { 2166136261UL, 84696351UL };
+	unsigned char b[8];
+	int i, fd = open("/dev/urandom", O_RDONLY | O_NOCTTY);
+
+	memset(b, 0, sizeof(b));
+	if (fd < 0 || read(fd, b, sizeof(b)) != (long)sizeof(b))
+		stir(pool);
+	if (fd >= 0)
+		close(fd);
+	v[0] = pool[0];
+	v[1] = pool[1];
+	for (i = 0; i < 8; i++)
+		v[i & 1] ^= (unsigned long)b[i] << i / 2 * 8;
+}
+
+/* Makes a file of a new name in the directory: a descriptor, or -1. */
+static int
+make(struct post *p, const char *dir, const char *tag)
+{
+	unsigned long v[2];
+	int i, fd = -1;
+
+	for (i = 0; fd < 0 && i < TRIES; i++) {
+		chance(v);
+		text_fmt(p->path, sizeof(p->path), "%s/%s/%s:%ld.%lu%010lu",
+		    p->po, dir, tag, (long)getpid(), v[0], v[1]);
+		fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+		    0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	return fd;
+}
+
+/* Lets the owner of a post office that is a group's read the file: 0 or -1. */
+static int
+show(const struct post *p, int fd, const struct stat *file)
+{
+	char dir[700];
+	struct stat st;
+
+	text_fmt(dir, sizeof(dir), "%s/public", p->po);
+	if (stat(dir, &st) < 0 || !post_closed(&st) ||
+	    file->st_gid != st.st_gid)
+		return 0;
+	return fchmod(fd, 0640);
+}
+
+int
+post_closed(const struct stat *dir)
+{
+	return (dir->st_mode & 007) == 0 && (dir->st_mode & 030) == 030;
+}
 
 int
 post_open(struct post *p, const char *po, const char *tag)
 {
-	static unsigned serial;
 	struct stat st;
-	int fd = -1, i;
+	int fd, err, all = 0;
 
 	if (text_fmt(p->po, sizeof(p->po), "%s", po) < 0) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	for (i = 0; fd < 0 && i < TRIES; i++) {
-		text_fmt(p->path, sizeof(p->path), "%s/public/%s:%ld.%u", po,
-		    tag, (long)getpid(), serial++);
-		fd = open(p->path, O_RDWR | O_CREAT | O_EXCL, 0600);
-		if (fd < 0 && errno != EEXIST)
-			break;
+	fd = make(p, "private", tag);
+	if (fd < 0 && (errno == EACCES || errno == EPERM || errno == ENOENT)) {
+		all = 1;
+		fd = make(p, "public", tag);
 	}
 	if (fd < 0)
 		return -1;
 	p->f = NULL;
 	if (fd_cloexec(fd) < 0 || fstat(fd, &st) < 0 ||
+	    (all && show(p, fd, &st) < 0) ||
 	    (p->f = fdopen(fd, "w+")) == NULL) {
-		i = errno;
+		err = errno;
 		close(fd);
 		unlink(p->path);
-		errno = i;
+		errno = err;
 		return -1;
 	}
 	p->num = (unsigned long)st.st_ino;
@@ -65,20 +176,58 @@ post_sync(struct post *p)
 	return -1;
 }
 
+/* Renames it to a number in router/ that is not there: 0, or -1. */
+static int
+name_it(struct post *p)
+{
+	char final[700];
+	unsigned long v[2];
+	struct stat st;
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		text_fmt(final, sizeof(final), "%s/router/%lu", p->po, p->num);
+		if (lstat(final, &st) < 0) {
+			if (errno != ENOENT)
+				return -1;
+			if (rename(p->path, final) == 0) {
+				strcpy(p->path, final);
+				return 0;
+			}
+			/* EPERM: another user's, in a sticky directory */
+			if (errno != EISDIR && errno != EEXIST &&
+			    errno != EPERM)
+				return -1;
+		}
+		chance(v);
+		p->num = v[0];
+	}
+	errno = EEXIST;
+	return -1;
+}
+
+/* Who may only write to router/ cannot open it: then the file is synced again,
+ * with its name.  0, or -1. */
+static int
+sync_name(const struct post *p)
+{
+	char dir[700];
+	int how;
+
+	text_fmt(dir, sizeof(dir), "%s/router", p->po);
+	how = dir_sync(dir);
+	return how > 0 ? fd_sync(fileno(p->f)) : how;
+}
+
 int
 post_send(struct post *p)
 {
-	char final[700];
-
 	if (post_sync(p) < 0)
 		return -1;
-	text_fmt(final, sizeof(final), "%s/router/%lu", p->po, p->num);
-	if (rename(p->path, final) < 0) {
+	if (name_it(p) < 0 || sync_name(p) < 0) {
 		post_drop(p);
 		return -1;
 	}
-	text_fmt(final, sizeof(final), "%s/router", p->po);
-	dir_sync(final);
 	fclose(p->f);
 	return 0;
 }

@@ -8,13 +8,16 @@
 
 struct post {
 	FILE	*f;		/* what is written to */
-	unsigned long num;	/* inode number of the file, its name later */
+	unsigned long num;	/* inode number of the file; once it is in
+				 * router/, its name there */
 	char	po[600];	/* the post office */
 	char	path[700];	/* where the file is */
 };
 
-/* Begins a file in po/public, mode 0600; tag says who writes, a few letters.
- * 0, or -1 with errno. */
+/* Is public/ or router/ open to its group and closed to all others? */
+int	post_closed(const struct stat *dir);
+/* Begins a file in po/private, or in po/public when that is not for us; tag
+ * says who writes, a few letters.  0, or -1 with errno. */
 int	post_open(struct post *, const char *po, const char *tag);
 /* All that was written is on disk: 0, or -1 with errno and it is gone. */
 int	post_sync(struct post *);

@@ -15,7 +15,7 @@
  * once, and a retry is never put off beyond it.  A message whose control file
  * somebody took away is forgotten.
  *
- * Of a large message only a part is in core; intake.c reads the next when
+ * Of a large message only a part is in core; intake.c reads more of it when
  * there is room.  Its job for a host is still the whole of it for agents, who
  * read the control file: what one of them says of a recipient that is not in
  * core is written down on disk (q_beside), and there the next reading finds
@@ -75,22 +75,23 @@ q_over(const struct message *m)
 static void
 look_soon(struct message *m)
 {
-	struct part *p = msg_part(m);
+	struct part *p;
 
-	if (p != NULL && p->unread + p->passed > 0)
-		heap_set(&q.look, &p->look, 0);
+	for (p = msg_part(m); p != NULL; p = p->other)
+		if (p->unread + p->passed > 0)
+			heap_set(&q.look, &p->look, 0);
 }
 
 static void
 partial_add(struct part *p)
 {
 	p->pnext = NULL;
-	p->pprev = q.plast;
-	if (q.plast != NULL)
-		q.plast->pnext = p;
+	p->pprev = p->chan->plast;
+	if (p->pprev != NULL)
+		p->pprev->pnext = p;
 	else
-		q.partial = p;
-	q.plast = p;
+		p->chan->partial = p;
+	p->chan->plast = p;
 }
 
 static void
@@ -99,22 +100,23 @@ partial_del(struct part *p)
 	if (p->pnext != NULL)
 		p->pnext->pprev = p->pprev;
 	else
-		q.plast = p->pprev;
+		p->chan->plast = p->pprev;
 	if (p->pprev != NULL)
 		p->pprev->pnext = p->pnext;
 	else
-		q.partial = p->pnext;
+		p->chan->partial = p->pnext;
 }
 
 /* Its share of the extra recipients is others' when no more of them are in
  * core, nor to be read. */
 static void
-give_back(struct part *p)
+give_back(struct message *m)
 {
-	if (p->unread > 0 || p->msg->rcpts > (unsigned)q.config->rcptminimum)
+	if (m->more == NULL || m->more->extra == 0 || msg_unread(m) > 0 ||
+	    m->rcpts > (unsigned)q.config->rcptminimum)
 		return;
-	q.extra -= p->extra;
-	p->extra = 0;
+	q.extra -= m->more->extra;
+	m->more->extra = 0;
 }
 
 void
@@ -125,7 +127,7 @@ q_unread(struct part *p, unsigned n)
 	if (p->unread > 0 && n == 0)
 		partial_del(p);
 	p->unread = n;
-	give_back(p);
+	give_back(p->msg);
 	if (n + p->passed > 0)
 		look_soon(p->msg);
 	else
@@ -136,34 +138,39 @@ q_unread(struct part *p, unsigned n)
 static void
 read_no_more(struct message *m)
 {
-	struct part *p = msg_part(m);
+	struct part *p;
 
-	if (p == NULL)
-		return;
-	p->passed = 0;
-	q_unread(p, 0);
+	for (p = msg_part(m); p != NULL; p = p->other) {
+		p->passed = 0;
+		q_unread(p, 0);
+	}
 }
 
 void
-q_rotate(void)
+q_rotate(struct chan *c)
 {
-	struct part *p = q.partial;
+	struct part *p = c->partial;
 
 	partial_del(p);
 	partial_add(p);
+}
+
+/* The part that the vertex was read of, or NULL. */
+static struct part *
+part_of(const struct vertex *v)
+{
+	return msg_part_for(v->msg, v->thread->ring->chan);
 }
 
 /* So many recipients of the vertex need no more room in core. */
 static void
 rcpts_gone(struct vertex *v, unsigned n)
 {
-	struct part *p = msg_part(v->msg);
-
 	v->left -= n;
 	v->msg->rcpts -= n;
+	v->thread->ring->chan->rcpts -= n;
 	q.rcpts -= n;
-	if (p != NULL)
-		give_back(p);
+	give_back(v->msg);
 	look_soon(v->msg);
 }
 
@@ -172,6 +179,8 @@ q_done(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
+	struct part *p = part_of(v);
+	unsigned i;
 
 	if (v->state == V_READY)
 		th_out(v);
@@ -180,17 +189,19 @@ q_done(struct vertex *v)
 	else if (v->state == V_HELD)
 		t->nheld--;
 	v->state = V_DONE;
-	v->thread = NULL;
 	rcpts_gone(v, v->left);
+	v->thread = NULL;
 	v->next = dead;
 	dead = v;
-	reason_free(v->reason);
-	v->reason = NULL;
+	for (i = 0; i < v->nr; i++)
+		reason_free(&v->r[i]);
 	if (t->wait.n == 0)
 		th_arm(t);
 	th_check(t);
 	th_suspect(t);
 	m->left--;
+	if (p != NULL)
+		p->left--;
 	if (q_over(m))
 		to_sweep(m);
 }
@@ -221,12 +232,11 @@ q_statlog(void)
 
 	if (opt.statlog == NULL)
 		return 0;
-	fd = open(opt.statlog, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	fd = fd_append(opt.statlog);
 	if (fd < 0) {
-		log_err("statlog file=%s %s", opt.statlog, strerror(errno));
+		log_err("statlog file=%s %s", opt.statlog, fd_own_why());
 		return -1;
 	}
-	fd_cloexec(fd);
 	if (stat_fd >= 0)
 		close(stat_fd);
 	stat_fd = fd;
@@ -255,6 +265,7 @@ q_finish(struct vertex *v, struct rcpt *r, int state, const char *status,
     const char *message)
 {
 	r->state = (unsigned)state & 3;
+	reason_free(r);
 	rcpts_gone(v, 1);
 	q.rcpts_out++;
 	q_beside(v, r->off, state, status, message);
@@ -287,14 +298,134 @@ host_asked(const struct vertex *v)
  * cannot be written takes the tag back.  0 or -1. */
 static int
 fail(const char *name, unsigned long off, const char *status,
-    const char *message)
+    const char *message, long when)
 {
 	if (ctl_mark(name, off, '-') < 0)
 		return -1;
-	if (ctl_diag(name, off, "", status, message) == 0)
+	if (ctl_diag(name, off, "", status, message, when) == 0)
 		return 0;
 	ctl_mark(name, off, ' ');
 	return -1;
+}
+
+/*
+ * kept: what the control file says of recipients whose reason is not in core:
+ * an older scheduler or another agent may have written it there.
+ */
+struct kept {
+	struct notary n;
+	unsigned long at[1];	/* nr: offset of the last diagnostic line, or 0 */
+};
+
+/* Reads the file once for all recipients of the vertex; NULL when that cannot
+ * be done now.  The caller closes and frees it. */
+static struct kept *
+read_kept(const struct vertex *v)
+{
+	struct kept *k = mem_get(sizeof(*k) + v->nr * sizeof(k->at[0]));
+	const struct rcpt *r;
+
+	int err = 0;
+
+	if (k == NULL)
+		return NULL;
+	if (nt_open(&k->n, v->msg->name) < 0)
+		err = errno;
+	while (err == 0 && nt_next_diag(&k->n))
+		if ((r = msg_rcpt(v, k->n.off)) != NULL)
+			k->at[r - v->r] = k->n.at;
+	if (err == 0 && (err = nt_error(&k->n)) == 0)
+		return k;
+	log_err("expire msg=%s its reasons cannot be read: %s",
+	    v->msg->name, strerror(err));
+	nt_close(&k->n);
+	free(k);
+	return NULL;
+}
+
+/* The time of day at that moment, mono, as the clock is set now; 0: it is not
+ * known. */
+static long
+wall_at(double mono)
+{
+	double ago = now.mono - mono;
+
+	return ago < (double)(long)now.wall ? (long)now.wall - (long)ago : 0;
+}
+
+/* When delivery to the vertex was last tried, by itself or as part of its host,
+ * wall; 0: not since it is in core. */
+static long
+last_try(const struct vertex *v)
+{
+	double at = v->tries > 0 ? (double)v->tried : NEVER;
+	const struct dest *d = v->thread->dest;
+
+	if (host_asked(v) && d->bad > at)
+		at = d->bad;
+	return wall_at(at);
+}
+
+/* Why this recipient of the vertex has not been delivered to, or NULL; *when is
+ * set when that tells of the last try. */
+static const char *
+last_reason(const struct vertex *v, const struct rcpt *r, struct kept *k,
+    long *when)
+{
+	const struct dest *d = v->thread->dest;
+	unsigned long at = k == NULL ? 0 : k->at[r - v->r];
+	const char *s;
+
+	if (reason_of(r) != NULL)
+		return reason_of(r);
+	if (host_asked(v) && d->reason != NULL)
+		return d->reason;
+	if (at == 0 || nt_diag(&k->n, at) < 0)
+		return NULL;
+	if (*when == 0)
+		*when = k->n.when;
+	/* a crash may have lost the tag of one that had expired */
+	s = strstr(k->n.text, REASON_MARK);
+	return s == NULL ? k->n.text : s + sizeof(REASON_MARK) - 1 +
+	    strspn(s + sizeof(REASON_MARK) - 1, "\r ");
+}
+
+static int
+expire_one(struct vertex *v, struct rcpt *r, const char *how, struct kept *k)
+{
+	struct message *m = v->msg;
+	long when = last_try(v);
+	const char *why = last_reason(v, r, k, &when);
+	char message[1200];
+	struct text t;
+
+	text_init(&t, message, sizeof(message));
+	text_add(&t, "%s after ", how);
+	span_add(&t, (long)now.mono - m->born);
+	if (why != NULL)
+		text_add(&t, ", " REASON_MARK "\n%s", why);
+	else
+		text_add(&t, "; no reason for the delay was kept");
+	if (fail(m->name, r->off, "4.4.7 (delivery time expired)", message,
+	    when) < 0)
+		return -1;
+	q_finish(v, r, RC_FAILED, "expire", message);
+	return 0;
+}
+
+/* Is there one whose reason can only be in the control file? */
+static int
+lacks_reason(const struct vertex *v)
+{
+	const struct rcpt *r;
+
+	if (!v->msg->diags ||
+	    (host_asked(v) && v->thread->dest->reason != NULL))
+		return 0;
+	for (r = v->r; r < v->r + v->nr; r++)
+		if (r->state == RC_PENDING && reason_of(r) == NULL)
+			return 1;
+	return 0;
 }
 
 /* All that is left of a vertex fails, on disk before it is forgotten.  how is
@@ -303,26 +434,20 @@ static int
 vertex_expire(struct vertex *v, const char *how)
 {
 	struct message *m = v->msg;
-	struct reason *why = v->reason;
-	char message[1200];
-	struct text t;
-	unsigned i;
+	struct kept *k = NULL;
+	struct rcpt *r;
+	int bad = 0;
 
-	if (why == NULL && host_asked(v))
-		why = v->thread->dest->reason;
-	text_init(&t, message, sizeof(message));
-	text_add(&t, "%s after ", how);
-	span_add(&t, (long)now.mono - m->born);
-	if (why != NULL)
-		text_add(&t, ", problem was:\n%s", why->s);
-	for (i = 0; i < v->nr; i++) {
-		if (v->r[i].state != RC_PENDING)
-			continue;
-		if (fail(m->name, v->r[i].off, "4.4.7 (delivery time expired)",
-		    message) < 0)
-			return -1;
-		q_finish(v, &v->r[i], RC_FAILED, "expire", message);
-	}
+	if (lacks_reason(v) && (k = read_kept(v)) == NULL)
+		return -1;
+	for (r = v->r; r < v->r + v->nr && !bad; r++)
+		if (r->state == RC_PENDING)
+			bad = expire_one(v, r, how, k) < 0;
+	if (k != NULL)
+		nt_close(&k->n);
+	free(k);
+	if (bad)
+		return -1;
 	if (ctl_sync(m->name) < 0)
 		log_err("expire msg=%s %s", m->name, strerror(errno));
 	q_done(v);
@@ -442,27 +567,44 @@ q_expiry(struct vertex *v)
 /* ---- arrival --------------------------------------------------------- */
 
 struct message *
-q_find(unsigned long num)
+q_find(unsigned long num, const struct message *after)
 {
-	struct hlink *l = hash_first(&q.messages, num);
+	struct hlink *l = after == NULL ? hash_first(&q.messages, num) :
+	    hash_next(&after->link);
 
 	return l == NULL ? NULL : OWNER(struct message, link, l);
+}
+
+struct message *
+q_named(const char *name)
+{
+	struct message *m = q_find(spool_num(name), NULL);
+
+	while (m != NULL && strcmp(m->name, name) != 0)
+		m = q_find(m->link.hash, m);
+	return m;
 }
 
 int
 q_add(struct message *m, unsigned long num)
 {
-	struct part *p = msg_part(m);
+	struct message *twin;
+	struct part *p;
+	unsigned n = 0;
 
+	for (p = msg_part(m); p != NULL; p = p->other)
+		n++;
+	/* a part is in q.look from now on until nothing of it is to be read */
 	if (heap_room(&q.expire, q.nmessages + 1) < 0 ||
-	    heap_room(&q.look, q.nmessages + 1) < 0 ||
+	    heap_room(&q.look, q.look.n + n) < 0 ||
 	    heap_room(&q.far, q.nmessages + 1) < 0 ||
 	    heap_room(&q.notices, q.nmessages + 1) < 0)
 		return -1;
-	if (p != NULL) {
+	for (p = msg_part(m); p != NULL; p = p->other)
 		partial_add(p);
-		look_soon(m);
-	}
+	look_soon(m);
+	for (twin = q_find(num, NULL); twin != NULL; twin = q_find(num, twin))
+		m->twin = twin->twin = 1;
 	hash_add(&q.messages, &m->link, num);
 	q.nmessages++;
 	q.msgs_in++;
@@ -479,8 +621,9 @@ q_add(struct message *m, unsigned long num)
 
 /*
  * A new vertex starts its thread at once, unless it has to keep to the
- * thread's own time.  When nothing is known of a host that mail was put off
- * for, its place in the retry list is that of the mail.
+ * thread's own time.  Mail that is new to us begins its retry list, however old
+ * its files are; what a start finds has the place of its age.  When nothing is
+ * known of a host that mail was put off for, its place is that of the mail.
  */
 void
 q_arrive(struct vertex *v)
@@ -488,9 +631,13 @@ q_arrive(struct vertex *v)
 	struct thread *t = v->thread;
 	struct dest *d = t->dest;
 	const struct setting *s = &t->ring->conf->v;
+	struct part *p = part_of(v);
 
 	v->msg->left++;
-	v->step = retry_step(s, (long)now.mono - v->msg->born) & 127U;
+	if (p != NULL)
+		p->left++;
+	v->step = v->msg->aged ?
+	    retry_step(s, (long)now.mono - v->msg->born) & 127U : 0;
 	if (v->msg->doom != DOOM_NONE) {
 		v->doom = v->msg->doom;
 		walk.on = walk.found = 1;
@@ -513,23 +660,29 @@ q_arrive(struct vertex *v)
 }
 
 void
-q_arrived(struct message *m, unsigned rcpts)
+q_widened(struct vertex *v, unsigned rcpts)
 {
-	m->rcpts += rcpts;
+	v->msg->rcpts += rcpts;
+	v->thread->ring->chan->rcpts += rcpts;
 	q.rcpts += rcpts;
 	if (q.rcpts > q.peak_rcpts)
 		q.peak_rcpts = q.rcpts;
+}
+
+void
+q_arrived(struct message *m)
+{
 	notice_arm(m);
 	message_timer(m);
 }
 
 void
-q_exhausted(struct message *m, unsigned missing)
+q_exhausted(struct part *p, unsigned missing)
 {
-	q_unread(m->more->part, 0);
+	q_unread(p, 0);
 	q.rcpts_out += missing;
-	if (q_over(m))
-		to_sweep(m);
+	if (q_over(p->msg))
+		to_sweep(p->msg);
 }
 
 /* ---- what an operator wants ------------------------------------------ */
@@ -560,14 +713,24 @@ q_doom(struct vertex *v, enum doom how, int later)
 	return 2;
 }
 
+/* What was left to the next lap is read now. */
+static void
+lap_now(struct message *m)
+{
+	struct part *p;
+
+	for (p = msg_part(m); p != NULL; p = p->other)
+		p->again = (long)now.mono;
+	look_soon(m);
+}
+
 void
 q_doom_rest(struct message *m, enum doom how)
 {
 	if (msg_unread(m) + msg_passed(m) == 0)
 		return;
 	m->doom = (unsigned)how & 3;
-	m->more->part->again = (long)now.mono;
-	look_soon(m);
+	lap_now(m);
 }
 
 /* Ends what is doomed of a message: vertices that were. */
@@ -674,6 +837,7 @@ q_reload(struct config *config)
 		for (l = q.messages.v[i]; l != NULL; l = next) {
 			next = l->next;
 			m = OWNER(struct message, link, l);
+			lap_now(m);	/* it may expire earlier */
 			message_timer(m);
 			notice_arm(m);
 		}

@@ -17,8 +17,9 @@
  * logged, but not without end.  A recipient is found in O(log n) of its job.
  *
  * Of a message that is only partly in core, agents deliver more than they
- * were given: all that the control file has for the host.  What they say of
- * the rest is believed when the line is for this host, and written down.
+ * were given: all that the control file has for the host.  So a report counts
+ * when its offset begins a recipient line with the job's channel and host, in
+ * core or not; nothing else that an agent says changes anything.
  */
 #include "scheduler.h"
 
@@ -37,33 +38,17 @@ rp_noise(struct ta *ta)
 	return ta->noise <= NOISE_MOST;
 }
 
-/* The recipient at off, or NULL. */
-static struct rcpt *
-find(const struct vertex *v, unsigned long off)
-{
-	unsigned lo = 0, hi = v->nr, mid;
-
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (v->r[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < v->nr && v->r[lo].off == off ? &v->r[lo] : NULL;
-}
-
 /* Why this agent cannot report on it. */
 static void
 refuse(struct ta *ta, unsigned long num, unsigned long off)
 {
-	const struct message *m = q_find(num);
+	const struct message *m = q_find(num, NULL);
 	const struct vertex *v;
 
 	if (!rp_noise(ta))
 		return;
 	for (v = m == NULL ? NULL : msg_first(m); v != NULL; v = msg_next(v))
-		if (find(v, off) != NULL)
+		if (msg_rcpt(v, off) != NULL)
 			break;
 	if (m == NULL)
 		log_warn("report agent=%d num=%lu rcpt=%lu no such message",
@@ -77,6 +62,20 @@ refuse(struct ta *ta, unsigned long num, unsigned long off)
 		    off);
 }
 
+/* Is the recipient at off of the job, though not in core?  A job is all that
+ * the control file has for the host; of a message that was read whole, what is
+ * not in core was finished before. */
+static int
+is_beside(const struct vertex *v, unsigned long off)
+{
+	const struct message *m = v->msg;
+	const struct thread *t = v->thread;
+
+	return ctl_is_for(m->name, off, t->ring->chan->name, t->host) &&
+	    (msg_part(m) != NULL || (!ctl_has(m->name, off, '+') &&
+	    !ctl_has(m->name, off, '-')));
+}
+
 /* The job of this agent that a report is of, and the recipient, NULL when
  * that is not in core.  NULL, with a log line, when there is none. */
 static struct vertex *
@@ -87,11 +86,10 @@ reported(struct ta *ta, unsigned long num, unsigned long off,
 
 	while (v != NULL && v->msg->link.hash != num)
 		v = v->next;
-	*r = v == NULL ? NULL : find(v, off);
+	*r = v == NULL ? NULL : msg_rcpt(v, off);
 	if (*r != NULL && (*r)->state == RC_PENDING)
 		return v;
-	if (v != NULL && *r == NULL && msg_part(v->msg) != NULL && ctl_is_for(
-	    v->msg->name, off, v->thread->ring->chan->name, v->thread->host))
+	if (v != NULL && *r == NULL && is_beside(v, off))
 		return v;
 	refuse(ta, num, off);
 	return NULL;
@@ -107,58 +105,75 @@ retry_time(const char *s, long *wait)
 	int relative = *s == '+';
 	unsigned long n;
 
-	n = num_of(s + relative, &s);
-	while (*s == ' ')
-		s++;
+	s += relative;
 	*wait = 0;
-	if (relative && n <= LONG_MAX)
+	if (num_upto(s, LONG_MAX, &n, &s) < 0)
+		s += strspn(s, "0123456789");
+	else if (relative)
 		*wait = (long)n;
-	else if (!relative && n <= LONG_MAX && (long)n > (long)now.wall)
+	else if ((long)n > (long)now.wall)
 		*wait = (long)n - (long)now.wall;
 	if (*wait > RETRYAT_MOST)
 		*wait = 0;
-	return s;
+	return s + strspn(s, " ");
 }
 
-/* known: the recipient is in core, and so counts. */
+/* A vertex is tried whole, so the latest time counts.  A second more, since a
+ * part of this one has passed: not before the time that was named. */
 static void
-deferral(struct vertex *v, int known, int verdict, int host,
-    const char *message)
+retry_at(struct vertex *v, long wait)
+{
+	int at = (int)((long)now.mono + wait + 1);
+
+	if (wait > 0 && at > v->wakeup)
+		v->wakeup = at;
+}
+
+/* The recipient was deferred for this reason.  What core cannot keep is in
+ * the log. */
+static void
+set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
+{
+	if (*reason != '\0' && reason_set(r, reason) < 0)
+		log_info("reason msg=%s rcpt=%lu channel=%s host=%s %s",
+		    v->msg->name, (unsigned long)r->off,
+		    v->thread->ring->chan->name, v->thread->host, reason);
+}
+
+/* r is NULL for one that is not in core; it does not count. */
+static void
+deferral(struct vertex *v, struct rcpt *r, int host, const char *message)
 {
 	struct thread *t = v->thread;
-	char text[400];
-	long wait = 0;
+	char text[REASON_MOST + 1];
 
-	if (verdict == SAID_RETRYAT)
-		message = retry_time(message, &wait);
-	if (verdict == SAID_RETRYAT && wait == 0)
-		verdict = SAID_DEFERRED;
 	text_fmt(text, sizeof(text), "%s", message);
-	if (*text != '\0')
-		reason_set(&v->reason, text, &t->said);
-	v->count += (unsigned)known;
-	if (verdict >= (int)v->verdict) {
-		v->verdict = (unsigned)verdict & 3;
-		if (verdict == SAID_RETRYAT)
-			v->wakeup = (int)((long)now.mono + wait);
+	if (r != NULL) {
+		v->count += r->heard == 0;
+		r->heard = 1;
+		set_reason(v, r, text);
 	}
 	if (host & HOST_BAD)
-		reason_set(&t->dest->reason, text, &t->said);
+		reason_copy(&t->dest->reason, text);
 	v->host |= (unsigned)host & 7;
 }
 
-/* What the report of a deferral says of the host: by the word, or by the
- * status in the notary fields, whose parts are "address, action, status". */
+/* What the report of a deferral says of the destination: by the word, or by the
+ * status in the notary fields, whose parts are "address, action, status".  A
+ * mailbox is one of its own: 4.2.x (RFC 3463) says that it takes no mail now,
+ * as it is locked or full. */
 static int
-host_said(int verdict, const char *notary)
+host_said(const struct thread *t, int all, const char *notary)
 {
 	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
 	const char *s = strchr(notary, '\1');
 	size_t i;
 
-	if (verdict == SAID_DEFERALL)
+	if (all)
 		return HOST_BAD | HOST_ALL;
 	s = s == NULL ? NULL : strchr(s + 1, '\1');
+	if (s != NULL && th_is_local(t) && strncmp(s + 1, "4.2.", 4) == 0)
+		return HOST_BAD | HOST_ALL;
 	for (i = 0; s != NULL && i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (strncmp(s + 1, bad[i], 5) == 0 &&
 		    (s[6] < '0' || s[6] > '9'))
@@ -169,18 +184,19 @@ host_said(int verdict, const char *notary)
 static const struct {
 	const char *word;
 	int	state;		/* enum rcpt_state */
-	int	verdict;	/* enum verdict, when it stays pending */
+	int	all;		/* deferred: for all mail of its host */
+	int	dated;		/* deferred: its text begins with a time */
 	int	log;		/* a diagnostic line is ours to write */
 } statuses[] = {
-	{ "ok", RC_OK, 0, 1 },
-	{ "ok2", RC_OK, 0, 0 },
-	{ "ok3", RC_OK, 0, 0 },
-	{ "error", RC_FAILED, 0, 1 },
-	{ "error2", RC_FAILED, 0, 0 },
-	{ "deferred", RC_PENDING, SAID_DEFERRED, 0 },
-	{ "deferback", RC_PENDING, SAID_DEFERRED, 0 },
-	{ "deferall", RC_PENDING, SAID_DEFERALL, 0 },
-	{ "retryat", RC_PENDING, SAID_RETRYAT, 0 }
+	{ "ok", RC_OK, 0, 0, 1 },
+	{ "ok2", RC_OK, 0, 0, 0 },
+	{ "ok3", RC_OK, 0, 0, 0 },
+	{ "error", RC_FAILED, 0, 0, 1 },
+	{ "error2", RC_FAILED, 0, 0, 0 },
+	{ "deferred", RC_PENDING, 0, 0, 0 },
+	{ "deferback", RC_PENDING, 0, 0, 0 },
+	{ "deferall", RC_PENDING, 1, 0, 0 },
+	{ "retryat", RC_PENDING, 0, 1, 0 }
 };
 
 /* The line for an agent that leaves it to us: each failure, and a success
@@ -192,7 +208,7 @@ diagnose(struct message *m, unsigned long off, const char *notary,
 	if (state == RC_OK && !ctl_notify(m->name, off, "SUCCESS"))
 		return 0;
 	if (ctl_diag(m->name, off, notary, state == RC_OK ? "2.0.0 (delivered)"
-	    : "5.0.0 (permanent failure)", message) < 0)
+	    : "5.0.0 (permanent failure)", message, (long)now.wall) < 0)
 		return -1;
 	notice_news(m);
 	return ctl_sync(m->name);
@@ -235,6 +251,7 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 {
 	struct vertex *v;
 	struct rcpt *r;
+	long wait = 0;
 	size_t i, n = sizeof(statuses) / sizeof(statuses[0]);
 
 	for (i = 0; i < n && strcmp(status, statuses[i].word) != 0; i++)
@@ -249,8 +266,11 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 	if (v == NULL)
 		return;
 	if (statuses[i].state == RC_PENDING) {
-		deferral(v, r != NULL, statuses[i].verdict,
-		    host_said(statuses[i].verdict, notary), message);
+		if (statuses[i].dated)
+			message = retry_time(message, &wait);
+		retry_at(v, wait);
+		deferral(v, r, host_said(v->thread, statuses[i].all,
+		    notary), message);
 		return;
 	}
 	if (r == NULL && contradicts(v, off, statuses[i].state))
@@ -260,7 +280,7 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 	if (statuses[i].log && diagnose(v->msg, off, notary, statuses[i].state,
 	    message) < 0 && statuses[i].state == RC_FAILED) {
 		ctl_mark(v->msg->name, off, ' ');	/* asked once more */
-		deferral(v, r != NULL, SAID_DEFERRED, HOST_GOOD,
+		deferral(v, r, HOST_GOOD,
 		    "cannot write the diagnostic");
 		return;
 	}
@@ -272,17 +292,6 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 }
 
 /* ---- the end of a job ------------------------------------------------ */
-
-static int
-is_agent(long pid)
-{
-	struct ta *ta;
-
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		if (ta->pid == (int)pid)
-			return 1;
-	return 0;
-}
 
 /* A recipient that was not reported: the tag on disk decides.  A lock that
  * one of our agents still holds is stale, since none has this job. */
@@ -299,7 +308,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 		q_finish(v, r, RC_OK, "ok", "(by its tag, not reported)");
 	else if (tag == '-')
 		q_finish(v, r, RC_FAILED, "error", "(by its tag, not reported)");
-	else if (tag == '~' && is_agent(pid))
+	else if (tag == '~' && ctl_is_agent(pid))
 		ctl_mark(name, r->off, ' ');
 }
 
@@ -331,8 +340,8 @@ settle(struct vertex *v)
 	msg_narrow(v);
 }
 
-/* When a vertex that was put off is to be tried again, mono: never later
- * than it expires. */
+/* When a vertex that was deferred is to be tried again, mono: never later than
+ * it expires. */
 static long
 next_try(struct vertex *v)
 {
@@ -340,12 +349,47 @@ next_try(struct vertex *v)
 	long end = v->msg->born + s->expiry, at = v->wakeup;
 	unsigned short step = (unsigned short)v->step;
 
-	if (v->verdict != SAID_RETRYAT) {
+	v->dated = (double)at > now.mono;
+	if (!v->dated) {
 		at = (long)now.mono + retry_wait(s, &step, v->tries,
 		    now.wall);
 		v->step = step & 127U;
 	}
 	return s->expiry > 0 && at > end && (double)end > now.mono ? end : at;
+}
+
+/* Recipients that the agent did not report are deferred for this reason, if
+ * there is one. */
+static void
+unreported(struct vertex *v, const char *reason)
+{
+	struct rcpt *r;
+
+	for (r = v->r; r < v->r + v->nr; r++) {
+		if (r->state == RC_PENDING && !r->heard)
+			set_reason(v, r, reason);
+		r->heard = 0;
+	}
+}
+
+static void
+log_deferred(const struct vertex *v, long wakeup)
+{
+	const struct thread *t = v->thread;
+	char next[40], said[REASONS_MOST];
+	struct text why;
+
+	if (v->state == V_WAIT && t->ring->conf->v.queueonly)
+		strcpy(next, "queueonly");	/* only a T line wakes it */
+	else
+		text_fmt(next, sizeof(next), "%ld", wakeup - (long)now.mono -
+		    (v->state == V_WAIT && v->dated));
+	text_init(&why, said, sizeof(said));
+	reason_all(v, &why);
+	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "
+	    "next=%s age=%ld %s", v->msg->name, t->ring->chan->name, t->host,
+	    v->left, (unsigned)v->tries, next, (long)now.mono - v->msg->born,
+	    said);
 }
 
 /* Puts a vertex with recipients left back into its thread. */
@@ -356,8 +400,7 @@ put_back(struct vertex *v, const char *reason)
 	struct thread *t = v->thread;
 	long wakeup = (long)t->sleep;
 
-	if (v->count == 0)
-		reason_set(&v->reason, reason, &t->said);
+	unreported(v, reason);
 	if (v->count == 0 && spool_gone(m->name))
 		q_drop(m, "its control file was taken away");
 	if (m->dropped) {
@@ -366,38 +409,93 @@ put_back(struct vertex *v, const char *reason)
 	}
 	if (v->tries < TRIES_MOST)
 		v->tries++;
-	if ((v->host & HOST_BAD && t->sleep > now.mono) || m->held) {
-		if (m->held)
-			wakeup = (long)now.mono;
+	v->tried = (int)now.mono;
+	v->returned = 0;
+	if (m->held) {
+		wakeup = (long)now.mono;
+		th_ready(t, v);
+		th_hold(v);
+	} else if (v->host & HOST_BAD && t->sleep > now.mono &&
+	    (double)v->wakeup <= now.mono) {
 		th_ready(t, v);
 	} else {
 		wakeup = next_try(v);
 		th_wait(t, v, wakeup);
 	}
-	if (m->held)
-		th_hold(v);
 	th_check(t);
-	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "
-	    "next=%ld age=%ld %s", m->name, t->ring->chan->name,
-	    t->host, v->left, (unsigned)v->tries, wakeup - (long)now.mono,
-	    (long)now.mono - m->born, v->reason != NULL ? v->reason->s : "");
+	log_deferred(v, wakeup);
 	q_expiry(v);		/* it may have expired by now */
+}
+
+/* Of a message to several mailboxes one is left: it waits with that box. */
+static void
+find_box(struct vertex *v)
+{
+	struct thread *t = v->thread, *own = NULL;
+	unsigned box;
+
+	if (!th_is_local(t) || t->box != 0 || v->left != 1 ||
+	    msg_part(v->msg) != NULL)
+		return;
+	box = ctl_box_at(v->msg->name, v->r[0].off);
+	if (box != 0)
+		own = th_box(t, box);
+	if (own == NULL)
+		return;
+	v->thread = own;
+	th_suspect(t);
+}
+
+int
+rp_has_begun(const struct vertex *v)
+{
+	const struct rcpt *r = v->r;
+	const char *name = v->msg->name;
+
+	if (v->host != 0)
+		return 1;	/* it has said something */
+	while (r < v->r + v->nr && r->state != RC_PENDING)
+		r++;
+	return r > v->r || ctl_has(name, r->off, '~') ||
+	    ctl_has(name, r->off, '+') || ctl_has(name, r->off, '-');
+}
+
+/* It leaves the agent.  0 when that was the end of it, else 1. */
+static int
+take_back(struct vertex *v)
+{
+	th_unfed(v);
+	settle(v);
+	find_box(v);
+	th_heard(v->thread, v->host);
+	if (v->left > 0 && !v->msg->dropped)
+		return v->doom == DOOM_NONE || q_doomed(v) < 0;
+	q_done(v);
+	return 0;
+}
+
+void
+rp_not_begun(struct ta *ta)
+{
+	struct vertex *v = ta->jobs.head;
+
+	if (!take_back(v))
+		return;
+	unreported(v, "");
+	th_ready(v->thread, v);
+	if (v->msg->held)
+		th_hold(v);
+	th_check(v->thread);
+	log_info("not-begun msg=%s channel=%s host=%s left=%u", v->msg->name,
+	    v->thread->ring->chan->name, v->thread->host, v->left);
+	q_expiry(v);
 }
 
 void
 rp_job_over(struct ta *ta, const char *reason)
 {
 	struct vertex *v = ta->jobs.head;
-	struct thread *t;
 
-	if (v == NULL)
-		return;
-	t = v->thread;
-	th_unfed(v);
-	th_heard(t, v->host);
-	settle(v);
-	if (v->left == 0 || v->msg->dropped)
-		q_done(v);
-	else if (v->doom == DOOM_NONE || q_doomed(v) < 0)
+	if (v != NULL && take_back(v))
 		put_back(v, reason);
 }

@@ -106,7 +106,7 @@ ring_sweep(void)
 		c = r->conf->config;
 		if (--c->refs == 0)
 			cf_free(c);
-		reason_free(r->trouble);
+		free(r->trouble);
 		free(r->ready.v);
 		free(r->jobs.v);
 		free(r->shares.v);

@@ -13,6 +13,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #endif
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
 
 static int notify_fd = -1;
 
@@ -84,6 +87,7 @@ void
 router_listen(const char *path)
 {
 	struct sockaddr_un sun;
+	struct stat there;
 	mode_t was;
 
 	memset(&sun, 0, sizeof(sun));
@@ -96,7 +100,8 @@ router_listen(const char *path)
 	}
 	strcpy(sun.sun_path, path);
 	notify_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
-	unlink(path);
+	if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
+		unlink(path);		/* what a crash left; nothing else */
 	was = umask(0577);
 	if (notify_fd < 0 || fd_cloexec(notify_fd) < 0 ||
 	    fd_nonblock(notify_fd) < 0 ||

@@ -51,6 +51,8 @@
 			"/sbin:/bin"
 
 #define PATIENCE	15	/* seconds that agents have to finish in */
+#define TICK		0.01	/* seconds; the coarsest clock: waking before it
+				 * ticks would only make another pass */
 
 struct options opt;
 
@@ -121,6 +123,12 @@ version(void)
 #endif
 #ifdef NO_FTRUNCATE
 	    " NO_FTRUNCATE"
+#endif
+#ifdef NO_SETEUID
+	    " NO_SETEUID"
+#endif
+#ifdef NO_STATVFS
+	    " NO_STATVFS"
 #endif
 #ifdef NO_PWD
 	    " NO_PWD"
@@ -368,6 +376,8 @@ check(char *arg)
 		explain(c, channel, host, stdout);
 	}
 	cf_free(c);
+	if (spool_ways_in() != NULL)
+		fprintf(stderr, "%s: %s\n", me.name, spool_ways_in());
 	return 0;
 }
 
@@ -413,7 +423,7 @@ open_logs(void)
 {
 	if (opt.logfile != NULL && log_file(opt.logfile) < 0)
 		log_err("log file=%s %s; the old one stays in use",
-		    opt.logfile, strerror(errno));
+		    opt.logfile, fd_own_why());
 	q_statlog();
 }
 
@@ -469,8 +479,10 @@ take_pid_file(void)
 		die(X_CONFIG, "%s: the name is too long", opt.postoffice);
 	for (;;) {
 		/* whoever can read it could lock it, too */
-		fd = open(pid_path, O_RDWR | O_CREAT, 0600);
-		if (fd < 0 || chmod(pid_path, 0600) < 0)
+		fd = fd_own(pid_path, O_RDWR | O_CREAT, 0600);
+		if (fd < 0)
+			die(X_CANTCREAT, "%s: %s", pid_path, fd_own_why());
+		if (fchmod(fd, 0600) < 0)
 			die(X_CANTCREAT, "%s: %s", pid_path, strerror(errno));
 		if (fd_lock(fd) < 0) {
 			if (errno == EACCES || errno == EAGAIN)
@@ -480,11 +492,10 @@ take_pid_file(void)
 		}
 		/* the last owner may just have removed what we locked */
 		if (fstat(fd, &st) == 0 && stat(pid_path, &there) == 0 &&
-		    st.st_ino == there.st_ino)
+		    st.st_ino == there.st_ino && st.st_dev == there.st_dev)
 			break;
 		close(fd);
 	}
-	fd_cloexec(fd);
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%ld\n", (long)getpid());
 	while ((off_t)t.len < st.st_size && !t.cut)
@@ -522,11 +533,7 @@ catch_signals(void)
 {
 	static const int caught[] = { SIGCHLD, SIGHUP, SIGUSR1, SIGUSR2,
 	    SIGTERM, SIGINT, SIGQUIT };
-	static const int ignored[] = { SIGPIPE, SIGALRM,
-#ifdef SIGXFSZ
-	    SIGXFSZ,		/* a file that may not grow is an error */
-#endif
-	};
+	static const int ignored[] = { SIGPIPE, SIGALRM };
 	struct sigaction sa;
 	size_t i;
 
@@ -610,7 +617,7 @@ let_go(void)
 
 	if (opt.logfile != NULL && log_file(opt.logfile) < 0)
 		die(X_CANTCREAT, "%s: %s; -L names another log file",
-		    opt.logfile, strerror(errno));
+		    opt.logfile, fd_own_why());
 	if (!me.daemon)
 		return;
 	log_open("scheduler", 1);
@@ -729,7 +736,7 @@ due_in(int more)
 		return least(wait, state.deadline > now.mono ?
 		    state.deadline - now.mono : 0);
 	wait = least(wait, more ? 0 : in_wait());
-	wait = least(wait, destdb_wait());
+	wait = least(wait, least(destdb_wait(), tidy_wait()));
 	return least(wait, least(q_wait(), pool_wait()));
 }
 
@@ -743,6 +750,8 @@ wait_for_work(int more)
 	int max = poke[0], n, err;
 	int notify = state.ending || !in_listens() ? -1 : router_fd();
 
+	if (wait > 0)
+		wait += TICK;
 	tv.tv_sec = (long)wait;
 	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);
 	FD_ZERO(&in);
@@ -814,6 +823,8 @@ loop(void)
 		pool_run();
 		q_sweep();
 		destdb_run();
+		if (!state.ending)
+			tidy_run();
 		log_flush();
 	}
 	q_sweep();
@@ -822,6 +833,19 @@ loop(void)
 }
 
 /* ---- main ------------------------------------------------------------ */
+
+/* With fewer descriptors mail would be taken in and nothing delivered. */
+static void
+check_limits(void)
+{
+	long most;
+	int need = child_room(&most);
+
+	if (need > 0)
+		die(X_OSERR, "%ld files may be open at a time, and %d are "
+		    "needed for one agent and ourselves; raise the limit "
+		    "(ulimit -n)", most, need);
+}
 
 static void
 set_up(void)
@@ -833,6 +857,7 @@ set_up(void)
 	if (c == NULL)
 		die(X_CONFIG, "%s: has errors, nothing is started",
 		    opt.config);
+	check_limits();
 	clock_read();
 	rnd_seed((unsigned long)now.wall ^ (unsigned long)getpid() << 8);
 	if ((code = spool_setup()) != 0)
@@ -842,6 +867,8 @@ set_up(void)
 	if (q_statlog() < 0)
 		exit(X_CANTCREAT);
 	let_go();
+	if (spool_ways_in() != NULL)
+		log_info("spool %s", spool_ways_in());
 	if (q_init(c) < 0)
 		exit(X_OSERR);
 	if (held_load() < 0)
@@ -861,6 +888,10 @@ main(int argc, char **argv)
 {
 	int c;
 
+#ifdef SIGXFSZ
+	/* a file that may not grow is an error, from the first line on */
+	signal(SIGXFSZ, SIG_IGN);
+#endif
 	opt.agentfiles = 32;
 	opt.forkrate = 30;
 	umask(022);

@@ -19,7 +19,6 @@
 #define PATH_MAX_	1024	/* bytes in a path that we build */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
 #define WORD_MAX_	1000	/* bytes in a channel's or host's name */
-#define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
 #define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
 
 /* ---- the configuration (cf.c) ---------------------------------------- */
@@ -94,8 +93,8 @@ struct setting {
 	long	bounce;		/* enum bounce_to: who hears of failures */
 	long	delayreport;	/* 0, 1: also who did not ask hears of delays */
 	char	*command;	/* NULL: none */
-	long	bychannel, queueonly, wakeuprestartonly, feedbackdebug;
-				/* 0, 1 */
+	long	queueonly, wakeuprestartonly, feedbackdebug;	/* 0, 1 */
+	long	bychannel;	/* 0, 1; so are all agents, as rings are */
 };
 
 struct clause {
@@ -118,6 +117,10 @@ struct conf {
 	struct conf *next;
 	struct config *config;
 	struct setting v;
+	int	split;		/* no clause sets maxthr or a rate: a host of
+				 * "-" is no destination, its mailboxes are */
+	struct feedback box, local;	/* ... for one mailbox; for messages to
+				 * several */
 	int	bound;		/* command names the host, agents cannot switch:
 				 * 1 inside a word, 2 as the word $host */
 	unsigned nfrom;
@@ -140,12 +143,17 @@ struct config {
 	long	recipients;	/* recipients in core, 0: all; ... */
 	long	rcptminimum;	/* ... but so many of each message ... */
 	long	rcptextra;	/* ... and so many for those that preempt */
+	long	refill;		/* recipients that are worth reading ... */
+	long	refilldelay;	/* ... until so many seconds have passed */
 	long	longest;	/* seconds that mail may be put off for */
 	long	reportevery;	/* seconds between reports of a message that is
 				 * not done; 0: it is waited for */
 	long	bouncelimit;	/* seconds between reports of failures to one
 				 * sender; 0: as many as there are */
 	long	bouncesize;	/* bytes of a message that are returned */
+	long	postmanage;	/* seconds for which double bounces are kept;
+				 * 0: for ever */
+	long	reasons;	/* texts that recipients' reasons may have */
 	unsigned refs;
 };
 
@@ -156,8 +164,13 @@ struct config {
  * recipients come one by one, so a message of any size takes the same memory.
  */
 struct ctl {
-	const char *why;	/* cannot be used because; NULL while it can */
+	const char *why;	/* cannot be used, or not now; NULL: it can */
 	int	later;		/* not now, but in so many seconds */
+	long	pid;		/* later: whose lock is in the way; 0: nobody's */
+	/* to be set behind ctl_open: whose lock was in the way when the file
+	 * was looked at before, and when that was first so, mono */
+	long	seen_pid;
+	double	since;
 	int	in_block;	/* within an m or M block */
 	int	format;		/* bits of the '@' line */
 	int	resumed;	/* this is a later part of a file seen whole */
@@ -177,6 +190,7 @@ struct ctl {
 	char	host[WORD_MAX_];	/* lower case; also of a T line */
 	char	user[WORD_MAX_];
 	char	name[NAME_MAX_];
+	const char *rest;	/* behind the user: the privilege */
 	struct lines l;
 };
 
@@ -251,8 +265,8 @@ struct report {
 	unsigned n, size;
 	char	sender[WORD_MAX_];	/* "": the form's addresses alone */
 	long	hdr;		/* one file: where the header is, -1: none */
-	/* delays only: the reason, by channel and host */
-	const char *(*why)(void *, const char *, const char *);
+	/* delays only: the reason, by channel, host and offset */
+	const char *(*why)(void *, const char *, const char *, unsigned long);
 	void	*arg;
 	/* dsn.c's: */
 	struct notary nt;
@@ -273,14 +287,14 @@ enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
+	unsigned short why;	/* index of its last reason (reason.c), 0: none */
+	unsigned char heard;	/* FED: its deferral was reported, or may have
+				 * been before it was in core */
 };
 
-/* reason: why something was deferred, shared by all that heard the same.  To
- * set one compares it with two others, O(its length). */
-struct reason {
-	unsigned refs;
-	char	s[1];
-};
+#define REASON_MOST	255	/* bytes of the reason of a recipient */
+#define REASONS_MOST	1000	/* ... of several, where they are shown */
+#define REASON_MARK	"problem was:"	/* it follows, in what has expired */
 
 /*
  * vertex: all recipients of one message with the same channel and host, as far
@@ -307,28 +321,27 @@ enum doom { DOOM_NONE, DOOM_DELETE, DOOM_BOUNCE };
 #define HOST_BAD	2
 #define HOST_ALL	4
 
-/* What an agent's deferrals say of a job; the larger one counts. */
-enum verdict { SAID_NOTHING, SAID_DEFERRED, SAID_RETRYAT, SAID_DEFERALL };
-
 struct vertex {
 	struct message *msg;
 	struct thread *thread;	/* NULL when DONE */
 	struct vertex *next, *prev;	/* DONE: on the sweep's lists, of
 				 * vertices and of messages, by their first */
 	struct ta *ta;		/* FED: who has it; READY: who is to get it */
-	struct reason *reason;	/* why it was deferred last, or NULL */
 	struct rcpt *r;		/* nr of them; &one when that is enough */
 	struct rcpt one;
 	unsigned nr;
 	unsigned left;		/* ... not finished */
 	unsigned count;		/* READY: recipients that its job counts on;
 				 * FED: deferrals reported in this run */
-	int	wakeup;		/* mono; WAIT: when */
+	int	wakeup;		/* mono; WAIT: when; FED: the latest retryat of
+				 * this run, 0: none */
+	int	tried;		/* mono; tries > 0: the end of its last run */
 	unsigned tries : 14;	/* runs that ended with some left, at most
 				 * TRIES_MOST */
 	unsigned step : 7;	/* place in the retry list, below RETRIES_MAX */
 	unsigned state : 3;	/* enum vertex_state */
-	unsigned verdict : 2;	/* enum verdict; of this run */
+	unsigned dated : 1;	/* WAIT: until a retryat */
+	unsigned returned : 1;	/* its agent ended, perhaps before it began */
 	unsigned doom : 2;	/* enum doom; FED: when it is reported */
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
 	unsigned offered : 1;	/* READY: it is on its job's list */
@@ -337,25 +350,30 @@ struct vertex {
 #define TRIES_MOST	16383U
 
 /*
- * part: what is kept of a message that was not read whole at once, beside
- * what is kept of any.  Owned by its message; core.c's.
+ * part: the recipients of a message for one channel, when not all of them
+ * could be read at once.  Owned by its message; core.c's.
  *
- * A large file is read in parts.  What is behind next is not in core yet; it
- * was looked at once, and its tags are on disk.  The next to be read is found
- * in O(log parts).
+ * A large file is read in parts, for each channel from a place of its own.
+ * What the channel has from next on is not in core yet; it was looked at once,
+ * and its tags are on disk.  The next to be read is found in O(log parts), and
+ * O(channels) for each that has a part.
  */
 struct part {
 	struct message *msg;
-	unsigned unread;	/* pending recipients behind next, or a few
+	struct chan *chan;
+	struct part *other;	/* the message's for another channel */
+	unsigned left;		/* vertices not DONE */
+	unsigned unread;	/* pending recipients from next on, or a few
 				 * more than that; 0: there is none */
 	unsigned passed;	/* recipients left to the next lap */
-	struct part *pnext, *pprev;	/* with some unread, oldest first */
+	struct part *pnext, *pprev;	/* of the channel with some unread,
+				 * oldest first */
 	struct timer look;	/* when it is seen to */
 	unsigned long next;	/* bytes from the start: where reading goes on */
 	long	again;		/* mono; no lap before that */
 	long	later;		/* mono; nothing is read before that */
 	long	walked;		/* mono; last look for what could be passed */
-	unsigned extra;		/* recipients in core beyond the minimum */
+	long	read;		/* mono; when some of it was last read */
 	unsigned char blocked;	/* some of the passed wait for no time */
 	unsigned char format;	/* of the control file, as in struct ctl */
 };
@@ -370,12 +388,13 @@ struct more {
 	struct message *msg;
 	struct job *jobs;	/* order.c's */
 	struct other *others, *last;	/* message.c's: vertices */
-	struct part *part;	/* NULL: it was read whole at once */
+	struct part *parts;	/* by channel; NULL: it was read whole at once */
 	struct timer notice;	/* when its sender may next be told */
 	struct timer far;	/* core.c's: the first is put off first */
 	int	tellat;		/* mono; news: when it is told at the latest */
 	int	warned;		/* age at which delays were last looked at */
 	int	since;		/* mono; when this was made */
+	unsigned extra;		/* recipients in core beyond the minimum */
 };
 
 /*
@@ -399,6 +418,8 @@ struct message {
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned preempts : 1;	/* it has preempted others */
 	unsigned old : 1;	/* it was put off before */
+	unsigned aged : 1;	/* it was here before we were, or left core: its
+				 * age gives its places in retry lists */
 	unsigned away : 1;	/* it was put off, its files stay */
 	unsigned failed : 1;	/* some recipient failed for good */
 	unsigned tell : 1;	/* its end is to be told of, perhaps */
@@ -410,6 +431,8 @@ struct message {
 	unsigned waits : 1;	/* all of it is over, on disk too; only its
 				 * report is not sent yet */
 	unsigned held : 1;	/* an operator wants it kept */
+	unsigned twin : 1;	/* another has, or had, the same number */
+	unsigned diags : 1;	/* it came with diagnostic lines not reported */
 	unsigned doom : 2;	/* enum doom; of what is not read yet */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
@@ -449,8 +472,10 @@ struct job {
 
 /*
  * thread: the vertices with the same channel and host: a destination's
- * queue.  Freed by the sweep when it has no vertex and no agent.  Found by its
- * name, and its lists: O(1); turns and wakes: O(log threads).
+ * queue.  With a host of "-" each mailbox is a destination: messages with one
+ * recipient there have a thread for each box, others share one.  Freed by the
+ * sweep when it has no vertex and no agent.  Found by its name, and its lists:
+ * O(1); turns and wakes: O(log threads).
  *
  *	EMPTY | ASLEEP until sleep | READY: in ring->ready | RUNNING: nta > 0
  */
@@ -460,12 +485,13 @@ struct thread {
 	struct timer wake;	/* the earliest of sleep and its WAIT */
 	struct ring *ring;
 	struct dest *dest;
+	const struct feedback *fb;	/* what holds for it, of ring->conf */
+	unsigned box;		/* hash of the mailbox's user, 0: none */
 	struct thread *next, *prev;	/* all threads */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
 	struct ta *idle;	/* idle agents that served it, newest first */
 	struct ta *busy;	/* agents working on it, newest first */
-	struct reason *said;	/* what was last said of an address, to share */
 	unsigned nta;		/* agents working on it */
 	unsigned nstart;	/* ... of them not fed yet */
 	unsigned nref;		/* agents that point to it */
@@ -514,11 +540,12 @@ struct dest {
 				 * heard in this round; 0: not */
 	unsigned long ngood, nbad;	/* reports */
 	/* thread.c's: */
-	struct reason *reason;	/* the host's last words, NULL: none are bad */
+	char	*reason;	/* the host's last words, NULL: none are bad */
 	unsigned short step;	/* place in the retry list, for sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */
 	/* dest.c's: */
-	struct hlink link;	/* by channel and host */
+	struct hlink link;	/* by channel and host, unless local */
+	unsigned char local;	/* a mailbox, or all of a host "-" */
 	struct dest *next, *prev;	/* without a thread, longest first */
 	struct thread *thread;	/* NULL: there is none */
 	struct chan *chan;
@@ -552,10 +579,11 @@ struct ring {
 	double	dead;		/* mono; no agent is started until then */
 	unsigned long served;	/* when it last got a new agent, as a count */
 	const char *pending;	/* what it waits for, or NULL */
-	struct reason *trouble;	/* dead: why no agent could be started */
+	char	*trouble;	/* dead: why no agent could be started */
 	unsigned char waits;	/* one agent less would do: 1 any, 2 of chan */
 	unsigned char done;	/* nothing more of it goes in this pass */
 	unsigned char old;	/* of a configuration that was replaced */
+	unsigned char failures;	/* agents in a row that began no job */
 };
 
 /* chan: one for each channel name ever met.  Found in O(channels). */
@@ -565,6 +593,13 @@ struct chan {
 	unsigned nidle;		/* ... of these are idle */
 	unsigned ncoming;	/* ... of these end and will be gone soon */
 	unsigned nwait;		/* rings that wait for one of them to go */
+	unsigned rcpts;		/* recipients in core, not finished */
+	struct part *partial, *plast;	/* with some unread, oldest first */
+	/* the loader's: */
+	unsigned mark;		/* the reading at hand */
+	unsigned least;		/* recipients that may be taken in any case */
+	unsigned rest;		/* ... that were left ... */
+	unsigned long off;	/* ... from this offset on */
 	char	name[1];
 };
 
@@ -578,8 +613,7 @@ struct queue {
 	struct heap expire;	/* messages, by expire */
 	struct heap look;	/* parts, by look */
 	struct heap far, notices;	/* mores, by far and notice */
-	struct part *partial, *plast;	/* with some unread */
-	unsigned extra;		/* sum of their extra */
+	unsigned extra;		/* sum of all extra */
 	unsigned long put_off;	/* messages put off so far */
 	struct thread *all;	/* all threads */
 	struct ring *rings;

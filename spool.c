@@ -4,7 +4,8 @@
  *	transport/	control files, ours to work on; we are in it
  *	queue/		message files, under the same names
  *	postman/	what could not be used or not be delivered
- *	public/ router/	submission; deferred/ freezer/ are the router's
+ *	public/ router/	submission
+ *	private/	submission by us, agents and others whom we trust
  *
  * This module finds new control files, puts them and their message files
  * where they belong, and takes them away in the end.  What is inside them is
@@ -37,6 +38,12 @@
  * the message file may be at either place, and both are looked at.  Files
  * that are already in a directory stay there, whatever the level.
  *
+ * Setting aside.  A double bounce, which has no sender to be told that it
+ * failed, gets a mark behind its name in postman/: a number for this run of the
+ * scheduler, and the hour of the run.  Its age follows from that, without any
+ * wall clock: the time that this run has seen pass, since then or, of another
+ * run's, since the start.
+ *
  * Names.  An entry is a candidate when it begins with a digit and has no
  * blank or control byte; a single capital letter is a hash directory.
  * Everything else, dot files first, belongs to somebody else.
@@ -49,111 +56,196 @@
 #ifdef NO_SYMLINK
 #define lstat stat
 #endif
+#ifndef O_NOFOLLOW
+#define O_NOFOLLOW 0
+#endif
+
+#define BOUNCE_MARK	".bounce-"	/* in postman/: then run and hour */
 
 /* ---- directories at start -------------------------------------------- */
+
+#define OPEN	0		/* no bits are refused, if it is sticky */
 
 static const struct {
 	const char *name;
 	int	mode;
-	int	ours;		/* nobody else may write there */
+	int	never;		/* bits of a mode that it may not have */
 } places[] = {
-	{ "public", 01777, 0 },
-	{ "router", 01777, 0 },
-	{ "deferred", 0700, 0 },
-	{ "freezer", 0700, 0 },
-	{ "queue", 0755, 1 },
-	{ "postman", 0700, 1 },
-	{ "transport", 0755, 1 }
+	{ "public", 01777, OPEN },
+	{ "router", 01777, OPEN },
+	{ "private", 0700, 077 },
+	{ "queue", 0755, S_IWOTH },
+	{ "postman", 0700, S_IWOTH },
+	{ "transport", 0755, S_IWOTH }
 };
 
 #define NPLACES ((int)(sizeof(places) / sizeof(places[0])))
 
-/* What is wrong with this directory, or NULL. */
+/* What is wrong with this directory, or NULL.  A link to one is none: its
+ * target is not ours to judge.  The group of a way in is the administrator's
+ * choice, and stays as it is. */
 static const char *
-complaint(const char *path, int ours)
+complaint(const char *path, int never, struct stat *st)
 {
-	struct stat st;
-
-	if (stat(path, &st) < 0)
+	if (lstat(path, st) < 0)
 		return strerror(errno);
-	if (!S_ISDIR(st.st_mode))
+	if (!S_ISDIR(st->st_mode))
 		return "this is no directory; move it away";
-	if (ours && st.st_mode & S_IWOTH)
+	if (never & st->st_mode & S_IWOTH)
 		return "anybody may write there; chmod o-w it";
-	if (!ours && st.st_mode & S_IWOTH && !(st.st_mode & 01000))
+	if (never & st->st_mode)
+		return "others have rights there; chmod go= it";
+	if (never == OPEN && st->st_mode & S_IWOTH && !(st->st_mode & 01000))
 		return "anybody may remove files there; chmod +t it";
-	if (st.st_uid != 0 && st.st_uid != geteuid())
+	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return "it is neither root's nor ours; chown it";
-	if (ours && access(path, R_OK | W_OK | X_OK) < 0)
+	if (never != OPEN && access(path, R_OK | W_OK | X_OK) < 0)
 		return "we may not write there; run as its owner or chown it";
 	return NULL;
+}
+
+/* Gives the directory, which we have just made, its mode: 0 or -1.  mkdir
+ * obeys the umask and may drop the sticky bit. */
+static int
+set_mode(const char *path, int mode)
+{
+	struct stat seen, st;
+	int fd, bad;
+
+	if (lstat(path, &seen) < 0)
+		return -1;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	if (fd < 0)
+		return -1;
+	errno = EAGAIN;		/* it was exchanged meanwhile */
+	bad = fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    st.st_ino != seen.st_ino || st.st_dev != seen.st_dev ||
+	    st.st_uid != geteuid() || fchmod(fd, (mode_t)mode) < 0;
+	close(fd);
+	return bad ? -1 : 0;
 }
 
 static int
 make_place(const char *path, int mode)
 {
-	if (mkdir(path, (mode_t)(mode & 0777)) < 0)
+	if (mkdir(path, 0700) < 0)
 		return errno == EEXIST ? 0 : -1;
-	/* mkdir obeys the umask and may drop the sticky bit */
-	if (chmod(path, (mode_t)mode) < 0)
+	if (set_mode(path, mode) < 0)
 		return -1;
 	log_info("spool made=%s mode=%d%d%d%d", path, mode >> 9, mode >> 6 & 7,
 	    mode >> 3 & 7, mode & 7);
 	return 0;
 }
 
-/* Whoever may write to the post office itself could put directories of his
- * own in the place of ours, but not with the bit that /tmp has. */
+/* Makes it if need be and looks at it: 0, or the exit code after saying
+ * why. */
 static int
-open_to_all(void)
+take_place(const char *path, int mode, int never)
 {
 	struct stat st;
+	const char *why;
 
-	if (stat(opt.postoffice, &st) < 0 || !(st.st_mode & S_IWOTH) ||
-	    st.st_mode & 01000)
+	if (make_place(path, mode) < 0) {
+		log_err("spool dir=%s cannot be made: %s", path,
+		    strerror(errno));
+		return X_CANTCREAT;
+	}
+	why = complaint(path, never, &st);
+	if (why == NULL)
 		return 0;
-	log_err("spool dir=%s anybody may write there; chmod o-w it",
-	    opt.postoffice);
-	return 1;
+	log_err("spool dir=%s %s", path, why);
+	return X_NOPERM;
+}
+
+/* The post office itself: 0, or the exit code after saying why.  Whoever may
+ * write there can put other directories and files in the place of ours; with
+ * the bit that /tmp has still those that are yet to be made.  Of a group only
+ * the administrator knows who is in it: it may be the owner's own. */
+static int
+take_office(void)
+{
+	const char *po = opt.postoffice;
+	struct stat st;
+
+	if (make_place(po, 0755) < 0 || stat(po, &st) < 0) {
+		log_err("spool dir=%s cannot be made: %s", po,
+		    strerror(errno));
+		return X_CANTCREAT;
+	}
+	if (st.st_mode & S_IWOTH) {
+		log_err("spool dir=%s anybody may write there; chmod o-w it",
+		    po);
+		return X_NOPERM;
+	}
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		log_warn("spool dir=%s its owner, uid %ld, may replace what "
+		    "is in it; chown it unless he is trusted as we are", po,
+		    (long)st.st_uid);
+	if (st.st_mode & S_IWGRP)
+		log_warn("spool dir=%s its group, gid %ld, may replace what "
+		    "is in it; chmod g-w it unless all its members are "
+		    "trusted as we are", po, (long)st.st_gid);
+	return 0;
+}
+
+/* Goes to transport/, if that is still what st shows: 0 or -1. */
+static int
+go_home(const char *path, const struct stat *st)
+{
+	struct stat here;
+
+	if (chdir(path) < 0 || stat(".", &here) < 0)
+		return -1;
+	errno = EAGAIN;
+	return here.st_ino == st->st_ino && here.st_dev == st->st_dev ? 0 : -1;
 }
 
 int
 spool_setup(void)
 {
 	char path[PATH_MAX_];
-	const char *why;
-	int i, bad;
+	struct stat st;
+	int i, code, worst = 0;
 
-	if (make_place(opt.postoffice, 0755) < 0) {
-		log_err("spool dir=%s cannot be made: %s", opt.postoffice,
-		    strerror(errno));
-		return X_CANTCREAT;
-	}
-	bad = open_to_all();
-	for (i = 0; i < NPLACES; i++) {
+	if ((code = take_office()) != 0)
+		return code;
+	for (i = 0; i < NPLACES && worst != X_CANTCREAT; i++) {
 		if (text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
 		    places[i].name) < 0) {
 			log_err("spool dir=%s the name is too long",
 			    opt.postoffice);
 			return X_CONFIG;
 		}
-		if (make_place(path, places[i].mode) < 0) {
-			log_err("spool dir=%s cannot be made: %s", path,
-			    strerror(errno));
-			return X_CANTCREAT;
-		}
-		why = complaint(path, places[i].ours);
-		if (why != NULL)
-			log_err("spool dir=%s %s", path, why);
-		bad += why != NULL;
+		code = take_place(path, places[i].mode, places[i].never);
+		if (code != 0)
+			worst = code;
 	}
-	if (bad)
-		return X_NOPERM;
-	if (chdir(path) < 0) {		/* transport is the last of them */
+	if (worst != 0)
+		return worst;
+	/* transport is the last of them */
+	if (lstat(path, &st) < 0 || go_home(path, &st) < 0) {
 		log_err("spool dir=%s %s", path, strerror(errno));
 		return X_NOPERM;
 	}
 	return 0;
+}
+
+const char *
+spool_ways_in(void)
+{
+	static char line[PATH_MAX_ + 200];
+	char path[PATH_MAX_];
+	struct stat st;
+	int i, n = 0;
+
+	for (i = 0; i < 2; i++)
+		if (text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
+		    places[i].name) == 0 && lstat(path, &st) == 0)
+			n += (st.st_mode & S_IWOTH) != 0;
+	text_fmt(line, sizeof(line), "dir=%s any local user can see names in "
+	    "and fill public and router; make install with SUBMITGROUP makes "
+	    "submit set-group-id and keeps others out", opt.postoffice);
+	return n > 0 ? line : NULL;
 }
 
 /* ---- finding --------------------------------------------------------- */
@@ -251,17 +343,17 @@ stay_home(void)
 	static const char *said;
 
 	text_fmt(path, sizeof(path), "%s/transport", opt.postoffice);
-	if (stat(path, &there) == 0 && stat(".", &here) == 0 &&
+	if (lstat(path, &there) == 0 && stat(".", &here) == 0 &&
 	    here.st_ino == there.st_ino && here.st_dev == there.st_dev) {
 		said = NULL;
 		return;
 	}
-	why = complaint(path, 1);
+	why = complaint(path, S_IWOTH, &there);
 	if (why == NULL || why != said)
 		log_err("scan dir=%s %s", path, why != NULL ? why :
 		    "is another one than it was");
 	said = why;
-	if (why == NULL && chdir(path) == 0) {
+	if (why == NULL && go_home(path, &there) == 0) {
 		scan.v[0].known = 0;
 		moved = 1;
 	}
@@ -367,6 +459,14 @@ open_dir(int old)
 		return 1;
 	}
 	return 0;
+}
+
+unsigned long
+spool_num(const char *name)
+{
+	const char *base = strrchr(name, '/');
+
+	return num_of(base == NULL ? name : base + 1, NULL);
 }
 
 int
@@ -788,8 +888,9 @@ spool_gone(const char *name)
 	return lstat(name, &st) < 0 && errno == ENOENT;
 }
 
-int
-spool_park(const char *name, const char *why)
+/* Both files go to postman/, the mark behind their name: 0 or -1. */
+static int
+park(const char *name, const char *mark, const char *why)
 {
 	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_], suffix[12];
 	struct stat st;
@@ -801,8 +902,8 @@ spool_park(const char *name, const char *why)
 	/* no message: it may be there already, and waits for this half */
 	half = spool_gone(from);
 	for (i = 1; ; i++) {
-		text_fmt(to, sizeof(to), "../postman/%s%s", base_of(name),
-		    suffix);
+		text_fmt(to, sizeof(to), "../postman/%s%s%s", base_of(name),
+		    mark, suffix);
 		text_fmt(ctl, sizeof(ctl), "%s.control", to);
 		if ((half || lstat(to, &st) < 0) && lstat(ctl, &st) < 0)
 			break;
@@ -820,6 +921,88 @@ spool_park(const char *name, const char *why)
 	return 0;
 }
 
+int
+spool_park(const char *name, const char *why)
+{
+	return park(name, "", why);
+}
+
+/* Two runs with one number, where no clock is, are no harm: a bounce is then
+ * kept for longer, never for less. */
+static unsigned long
+run_number(void)
+{
+	static unsigned long n;
+
+	if (n == 0)
+		n = now.wall > 0 ? (unsigned long)now.wall : 1;
+	return n;
+}
+
+int
+spool_park_bounce(const char *name, const char *why)
+{
+	char mark[60];
+
+	text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%lu", run_number(),
+	    (unsigned long)now.mono / 3600);
+	/* a name that is long already would not be one with it */
+	return park(name, strlen(base_of(name)) < 100 ? mark : "", why);
+}
+
+double
+spool_bounce_age(const char *entry)
+{
+	const char *p = strstr(entry, BOUNCE_MARK), *end;
+	unsigned long run, hour;
+	double age = now.mono;
+
+	if (p == NULL)
+		return -1;
+	run = num_of(p + sizeof(BOUNCE_MARK) - 1, &end);
+	if (*end != '-')
+		return -1;
+	hour = num_of(end + 1, &end);
+	if (end[-1] == '-' || (*end != '\0' && *end != '.'))
+		return -1;
+	if (run == run_number())	/* it came before that hour was over */
+		age -= ((double)hour + 1) * 3600;
+	return age < 0 ? 0 : age;
+}
+
+/* Is it there, or may it be? */
+static int
+maybe_there(const char *dir, const char *dot, const char *base)
+{
+	char path[PATH_MAX_];
+	struct stat st;
+
+	text_fmt(path, sizeof(path), "%s%s%s", dir, dot, base);
+	return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+int
+spool_orphan(const char *name)
+{
+	const char *base = base_of(name);
+	char dir[PATH_MAX_];
+	struct stat here, st;
+	int level;
+
+	if (lstat(name, &st) == 0)
+		return 0;	/* nearly always */
+	text_fmt(dir, sizeof(dir), "%.*s", (int)(base - name), name);
+	for (level = -1; level <= 2; level++) {
+		if (level >= 0)
+			hash_dir(base, level, dir);
+		if (maybe_there(dir, "", base) || maybe_there(dir, ".", base))
+			return 0;
+	}
+	/* with another transport/ in the place of ours all look like it */
+	return lstat("../transport", &st) == 0 && stat(".", &here) == 0 &&
+	    st.st_ino == here.st_ino && st.st_dev == here.st_dev;
+}
+
 /* ---- what else there is to know of a message ------------------------- */
 
 int
@@ -834,7 +1017,7 @@ spool_id(const char *name, char *id, size_t size)
 	int i, v[8];
 
 	text_fmt(path, sizeof(path), "../queue/%s", name);
-	if (stat(path, &st) < 0 || (tm = gmtime(&st.st_mtime)) == NULL)
+	if (lstat(path, &st) < 0 || (tm = gmtime(&st.st_mtime)) == NULL)
 		return -1;
 	v[0] = (tm->tm_year + 1900) >> 12;
 	v[1] = (tm->tm_year + 1900) >> 6;
@@ -868,10 +1051,10 @@ spool_same_sender(const char *name, const char *other)
 	    ctl_field(other, letter, b, sizeof(b)) < 0 || strcmp(a, b) != 0)
 		return 0;
 	text_fmt(path, sizeof(path), "../queue/%s", name);
-	if (stat(path, &sa) < 0)
+	if (lstat(path, &sa) < 0)
 		return 0;
 	text_fmt(path, sizeof(path), "../queue/%s", other);
-	return stat(path, &sb) == 0 && sa.st_uid == sb.st_uid;
+	return lstat(path, &sb) == 0 && sa.st_uid == sb.st_uid;
 }
 
 void
@@ -884,16 +1067,13 @@ spool_verbose(const char *name, const char *line)
 	if (ctl_field(name, 'v', path, sizeof(path)) < 0 ||
 	    strncmp(path, "../public/", 10) != 0 ||
 	    strchr(path + 10, '/') != NULL || path[10] == '.' ||
-	    lstat(name, &ctl) < 0 || lstat(path, &st) < 0 ||
-	    !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
-	    st.st_uid != ctl.st_uid)
+	    lstat(name, &ctl) < 0)
 		return;
-	fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK);
+	fd = fd_plain(path, O_WRONLY | O_APPEND, &st);
 	if (fd < 0)
 		return;
-	/* the same file still? it may have been exchanged in between */
-	if (fstat(fd, &ctl) == 0 && ctl.st_ino == st.st_ino &&
-	    ctl.st_dev == st.st_dev && fd_write(fd, line, strlen(line)) == 0)
+	if (st.st_nlink == 1 && st.st_uid == ctl.st_uid &&
+	    fd_write(fd, line, strlen(line)) == 0)
 		fd_write(fd, "\n", 1);
 	close(fd);
 }

@@ -345,7 +345,7 @@ status_file(void)
 	text_fmt(file.path, sizeof(file.path), "%.*s/scheduler.queue", n, dir);
 	text_fmt(file.fresh, sizeof(file.fresh), "%s.new", file.path);
 	unlink(file.fresh);
-	fd = open(file.fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	fd = fd_own(file.fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
 	if (fd < 0 || start_dump(fd, 0, &file) < 0) {
 		log_err("dump file=%s %s", file.path, strerror(errno));
 		unlink(file.fresh);
@@ -381,7 +381,7 @@ open_fifo(const char *path, int flags)
 #ifdef O_NOFOLLOW
 	flags |= O_NOFOLLOW;
 #endif
-	return open(path, flags | O_NONBLOCK);
+	return open(path, flags | O_NONBLOCK | O_NOCTTY);
 }
 
 /* An asker's pipe, whose owner is told: -1 when it is none, or has nobody

@@ -11,8 +11,10 @@
  * router/, from where a run of submit -q, done by root, takes it; to them it is
  * the same, except that a table which they may not read is asked only then.
  *
- * The program needs no privileges.  When it is given some by a set-id bit, it
- * gives them up at once.
+ * The program needs no privileges.  Those of a set-user-id bit are given up at
+ * once.  A set-group-id bit is for a post office that is open to that group
+ * alone (see rights.c): with it, the environment says nothing, and with -P, -C
+ * or -q the group is given up.
  */
 #include "sub/submit.h"
 #include <ctype.h>
@@ -24,6 +26,8 @@
 #ifndef MAILSHARE
 #define MAILSHARE	"/usr/local/share/mail"
 #endif
+
+extern char **environ;
 
 static struct {
 	char	table[600];	/* -C */
@@ -209,8 +213,10 @@ static void
 on_signal(int sig)
 {
 	(void)sig;
-	if (doomed[0] != '\0')
+	if (doomed[0] != '\0') {
+		rights_group(1);
 		unlink(doomed);
+	}
 	_exit(X_TEMPFAIL);
 }
 
@@ -290,8 +296,8 @@ collect(struct mail *m, struct input *in, char **rcpts)
 static int
 cannot_write(const char *po)
 {
-	say("cannot write the message to %s/public: %s; nothing was queued, "
-	    "try again later", po, strerror(errno));
+	say("cannot write the message to %s: %s; nothing was queued, try "
+	    "again later", po, strerror(errno));
 	return X_TEMPFAIL;
 }
 
@@ -308,11 +314,92 @@ begin(struct post *p)
 	sigaddset(&ours, SIGINT);
 	sigaddset(&ours, SIGTERM);
 	sigprocmask(SIG_BLOCK, &ours, &before);
+	rights_group(1);
 	made = post_open(p, opt.po, "submit");
+	rights_group(0);
 	if (made == 0)
 		text_fmt(doomed, sizeof(doomed), "%s", p->path);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return made;
+}
+
+static void
+drop(struct post *p)
+{
+	rights_group(1);
+	post_drop(p);
+	rights_group(0);
+}
+
+static int
+too_big(const struct routes *routes)
+{
+	say("5.3.4 the message has more than %lu bytes (PARAMmessagesize in "
+	    "%s); nothing was queued", routes->most, routes->path);
+	return X_UNAVAILABLE;
+}
+
+/* The message, with all that comes before its body: 0, or an exit code, and the
+ * file is gone.  Sets *body to where that begins. */
+static int
+write_down(struct mail *m, struct input *in, struct post *p, int direct,
+    unsigned long *body)
+{
+	unsigned long most = m->routes->most, n;
+	int bad;
+
+	if (!direct)
+		entry_envelope(m, p->f);
+	entry_header(m, p->f);
+	*body = (unsigned long)(m->head.n + 1);
+	fwrite(m->head.rest, 1, m->head.nrest, p->f);
+	n = (unsigned long)ftell(p->f);
+	errno = EIO;	/* for a failure that sets none */
+	bad = most != 0 && n >= most ? 1 : in_copy(in, p->f,
+	    m->head.nrest > 0 ? m->head.rest[m->head.nrest - 1] : '\n',
+	    most != 0 ? most - n : 0);
+	if (bad == 0)
+		return 0;
+	drop(p);
+	if (ferror(in->f))
+		return cannot_read();
+	return bad > 0 ? refuse(in, too_big(m->routes)) : cannot_write(opt.po);
+}
+
+/* Into router/: 0, or an exit code. */
+static int
+pass_on(struct post *p)
+{
+	int bad;
+
+	rights_group(1);
+	bad = post_send(p) < 0;
+	rights_group(0);
+	if (bad)
+		return cannot_write(opt.po);
+	if (opt.verbose)
+		printf("given to router/%lu\n", p->num);
+	return 0;
+}
+
+/* Into the queue: 0, or an exit code. */
+static int
+enqueue(const struct mail *m, struct post *p, const char *name,
+    unsigned long body)
+{
+	int bad;
+
+	if (post_sync(p) < 0)
+		return cannot_write(opt.po);
+	bad = entry_put(m, opt.po, p->path, fileno(p->f), name, body);
+	if (bad < 0)
+		say("nothing was queued, try again later");
+	else if (bad > 0)
+		say("%s may be in the queue all the same, see mailq", name);
+	else if (opt.verbose)
+		printf("queued as %s\n", name);
+	post_drop(p);		/* once it is in the queue, its name is gone */
+	return bad != 0 ? X_TEMPFAIL : 0;
 }
 
 /* Writes it down and passes it on: 0, or an exit code. */
@@ -322,7 +409,7 @@ deliver(struct mail *m, struct input *in, int direct)
 	unsigned long body;
 	char name[64];
 	struct post p;
-	int bad;
+	int code;
 
 	if (begin(&p) < 0)
 		return cannot_write(opt.po);
@@ -330,37 +417,14 @@ deliver(struct mail *m, struct input *in, int direct)
 	if (!m->blind && head_complete(&m->head, &m->author, m->sender,
 	    m->routes->domain, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
-		post_drop(&p);
+		drop(&p);
 		return X_OSERR;
 	}
-	if (!direct)
-		entry_envelope(m, p.f);
-	entry_header(m, p.f);
-	body = (unsigned long)(m->head.n + 1);
-	fwrite(m->head.rest, 1, m->head.nrest, p.f);
-	errno = EIO;	/* for a failure that sets none */
-	bad = in_copy(in, p.f, m->head.nrest > 0 ?
-	    m->head.rest[m->head.nrest - 1] : '\n') < 0;
-	if (bad)
-		post_drop(&p);
-	if (ferror(in->f))
-		return cannot_read();
+	code = write_down(m, in, &p, direct, &body);
+	if (code != 0)
+		return code;
 	set_signals(SIG_IGN);
-	if (bad || (direct ? post_sync(&p) : post_send(&p)) < 0)
-		return cannot_write(opt.po);
-	if (direct && entry_put(m, opt.po, p.path, fileno(p.f), name,
-	    body) < 0) {
-		say("nothing was queued, try again later");
-		post_drop(&p);
-		return X_TEMPFAIL;
-	}
-	if (direct)
-		fclose(p.f);
-	if (opt.verbose && direct)
-		printf("queued as %s\n", name);
-	else if (opt.verbose)
-		printf("given to router/%lu\n", p.num);
-	return 0;
+	return direct ? enqueue(m, &p, name, body) : pass_on(&p);
 }
 
 /* ---- main ------------------------------------------------------------ */
@@ -419,6 +483,8 @@ submit(char **rcpts)
 		return refuse(&in, X_OSERR);
 	set_signals(on_signal);
 	code = load(&routes, direct, &m.blind);
+	if (code == 0 && entry_room(opt.po, &routes, 0.0) < 0)
+		code = X_TEMPFAIL;
 	if (code == 0)
 		code = address(&m);
 	if (code == 0)
@@ -429,27 +495,82 @@ submit(char **rcpts)
 	return code;
 }
 
-int
-main(int argc, char **argv)
+/* Whoever starts us may have closed them; then a file of ours would be one of
+ * them.  From the first nothing can be read: 0, or -1 with errno. */
+static int
+open_standard(void)
 {
-	int code, next = 0;
-	const char *s;
+	int i;
 
-	if (setgid(getgid()) < 0 || setuid(getuid()) < 0)
-		return X_NOPERM;
-	say_as(argc > 0 ? argv[0] : "");
+	for (i = 0; i < 3; i++)
+		if (fcntl(i, F_GETFD, 0) < 0 &&
+		    open("/dev/null", i == 0 ? O_WRONLY : O_RDWR) != i)
+			return -1;
+	return 0;
+}
+
+/* ... or may have seen to it that signals do not come, or come soon. */
+static void
+reset_signals(void)
+{
+	sigset_t none;
+
+	alarm(0);
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
 	signal(SIGXFSZ, SIG_IGN);	/* a limit is met as an error */
 #endif
-	umask(077);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Where things are, and with which privileges: 0 or -1. */
+static int
+find_places(void)
+{
+	static char *nothing[1];
+	const char *s;
+
+	if (opt.po == NULL && opt.table[0] == '\0' && !opt.run &&
+	    rights_way_in(POSTOFFICE))
+		environ = nothing;
+	else if (rights_drop() < 0)
+		return -1;
 	s = getenv("POSTOFFICE");
-	opt.po = s != NULL && *s != '\0' ? s : POSTOFFICE;
+	if (opt.po == NULL)
+		opt.po = s != NULL && *s != '\0' ? s : POSTOFFICE;
 	s = getenv("MAILSHARE");
-	text_fmt(opt.table, sizeof(opt.table), "%s/routes",
-	    s != NULL && *s != '\0' ? s : MAILSHARE);
+	if (opt.table[0] == '\0')
+		text_fmt(opt.table, sizeof(opt.table), "%s/routes",
+		    s != NULL && *s != '\0' ? s : MAILSHARE);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	int code, next = 0;
+
+	if (argc < 1)
+		return X_USAGE;
+	if (rights_start() < 0)
+		return X_NOPERM;
+	say_as(argv[0]);
+	if (open_standard() < 0) {
+		say("cannot open /dev/null: %s", strerror(errno));
+		return X_OSERR;
+	}
+	reset_signals();
+	umask(077);
 	opt.mode = 'm';
 	code = options(argc, argv, &next);
+	if (find_places() < 0) {
+		say("cannot give up the privileges of a set-id bit: %s",
+		    strerror(errno));
+		return X_NOPERM;
+	}
 	if (code == 0 && opt.mode == 'V') {
 		puts("submit " SUBMIT_VERSION);
 		return 0;

@@ -24,10 +24,13 @@
  *
  * Trouble.  An agent that cannot be run, or dies before its first #hungry,
  * stops its ring for an interval, with one line in the log; where the command
- * names the host, its thread alone.  One that dies later loses nothing: the
- * tags on disk decide (rp_job_over).  One that is silent for the clause's
- * timeout with work in hand is ended; after too many lines outside the
- * protocol, further ones are no better than silence.
+ * names the host, its thread alone.  So does one that ends before it has begun
+ * any job, for 1 second, doubled each time up to 5 minutes.  One that dies
+ * later loses nothing: the tags on disk decide (rp_job_over).  The job in work
+ * is deferred; those that it had not begun are ready again and count no
+ * attempt.  One that is silent for the clause's timeout with work in hand is
+ * ended; after too many lines outside the protocol, further ones are no better
+ * than silence.
  *
  * Costs: one pass O(agents), as select itself; a report O(jobs that the agent
  * has) and O(log n) of the recipients of its own.
@@ -41,10 +44,15 @@
 #endif
 
 #define STRETCH		100	/* jobs after which it gives way to others */
+#define STRETCH_MOST	5	/* ... seconds, where others wait for its slot */
 #define GREETING	300L	/* seconds that it has for its first #hungry */
 #define SOON		3	/* seconds in which one that ends should go */
 #define GRACE		30	/* seconds from then to SIGTERM */
 #define MERCY		10	/* seconds from SIGTERM to SIGKILL */
+#define FAILED_MOST	300L	/* ... for which its ring stops when agents end
+				 * before they begin a job: 1, 2, 4, ... */
+#define FAILURES	3	/* such ends after which it may be the oldest
+				 * job that agents cannot bear */
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
 #define READS		4	/* of sizeof(inbuf) in one pass */
@@ -67,26 +75,27 @@ stop_ring(struct ring *r, long seconds, const char *why)
 	if (r->dead > now.mono)
 		return;
 	r->dead = now.mono + (double)seconds;
-	reason_set(&r->trouble, why, &r->trouble);
+	reason_copy(&r->trouble, why);
 	text_init(&t, span, sizeof(span));
 	span_add(&t, seconds);
 	log_err("agent channel=%s command=\"%s\" %s; its mail waits for %s",
 	    r->chan->name, r->conf->v.command, why, span);
 }
 
-/* An agent could not be started for the thread.  Where each thread has agents
- * of its own, or the host is the reason, no other has to wait for that. */
+/* An agent could not be started for the thread: its ring stops for some
+ * seconds.  Where each thread has agents of its own, or the host is the reason
+ * (0 seconds), no other has to wait for that. */
 static void
-cannot_start(struct ring *r, struct thread *t, int host_only, const char *why)
+cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
 {
 	char reason[400];
 
-	if (!r->conf->bound && !host_only) {
-		stop_ring(r, r->conf->v.interval, why);
+	if (!r->conf->bound && seconds > 0) {
+		stop_ring(r, seconds, why);
 		return;
 	}
 	text_fmt(reason, sizeof(reason), "the agent %s", why);
-	reason_set(&t->dest->reason, reason, &t->dest->reason);
+	reason_copy(&t->dest->reason, reason);
 	th_sleep(t);
 }
 
@@ -117,12 +126,12 @@ start(struct ring *r, struct thread *t)
 
 	why = cmd_split(s->command, r->chan->name, t->host, child_var, &c);
 	if (why != NULL) {
-		cannot_start(r, t, 1, why);
+		cannot_start(r, t, 0, why);
 		return NULL;
 	}
 	ta = mem_get(sizeof(*ta));
 	if (ta != NULL && heap_room(&due, q.nagents + 1) == 0)
-		pid = child_start(s, &c, fd);
+		pid = child_start(s, &c, r->chan->name, fd);
 	if (pid < 0) {
 		stop_ring(r, FORK_AGAIN, strerror(errno));
 		free(ta);
@@ -287,8 +296,9 @@ say_job(struct ta *ta, const struct vertex *v)
 	say(ta, line);
 }
 
-/* How many jobs it may have at once.  In a wide window the ready ones are
- * shared with the agents that may still come, beyond the backlog. */
+/* How many jobs it may have at once.  Mail for a mailbox goes one by one, as
+ * one job may show that the box takes none.  In a wide window the ready ones
+ * are shared with the agents that may still come, beyond the backlog. */
 static unsigned
 portion(const struct ta *ta)
 {
@@ -297,10 +307,11 @@ portion(const struct ta *ta)
 	unsigned n = (unsigned)s->overfeed + 1, share;
 	long room;
 
+	if (th_is_local(t))
+		return 1;
 	if (n < (unsigned)s->backlog)
 		n = (unsigned)s->backlog;
-
-	room = fb_room(t->dest, &s->fb, (long)t->nta);
+	room = fb_room(t->dest, t->fb, (long)t->nta);
 	if (room <= 0)
 		return n;
 	share = ta->jobs.n + t->ready.n / (unsigned)(room + 1);
@@ -332,13 +343,23 @@ should_yield(const struct ta *ta)
 	    r->nta * (chan + 1) > r->chan->nta;
 }
 
+/* Its slot is to go to another ring now.  While its own has mail it keeps it
+ * for a stretch, or each job would cost a start. */
+static int
+is_done(const struct ta *ta)
+{
+	return should_yield(ta) && (ta->njobs >= STRETCH ||
+	    now.mono - ta->born >= STRETCH_MOST || !th_waits(ta->ring));
+}
+
 /* It has had its stretch, and somebody else could use it. */
 static int
 gives_way(const struct ta *ta)
 {
 	const struct ring *r = ta->ring;
+	unsigned most = th_is_local(ta->thread) ? 1 : STRETCH;
 
-	return ta->stretch >= STRETCH &&
+	return ta->stretch >= most &&
 	    ((!r->conf->bound && th_waits(r)) || should_yield(ta));
 }
 
@@ -396,8 +417,7 @@ go_on(struct ta *ta)
 	if (ta->state != TA_BUSY || ta->jobs.n > 0)
 		return;
 	th_leave(ta);
-	if (q.hold || r->old || ta->reaped || should_yield(ta) ||
-	    worn_out(ta)) {
+	if (q.hold || r->old || ta->reaped || is_done(ta) || worn_out(ta)) {
 		end(ta, 1);
 		return;
 	}
@@ -441,6 +461,7 @@ hungry(struct ta *ta)
 		return;
 	} else {
 		ta->heard = now.mono;
+		ta->ring->failures = 0;
 		rp_job_over(ta, "transport agent did not report on it");
 	}
 	go_on(ta);
@@ -460,9 +481,8 @@ report(struct ta *ta, char *line)
 		noise(ta, "garbled: ", line);
 		return;
 	}
-	off = num_of(slash + 1, &after);
-	status = *after == '\t' ? strchr(after + 1, '\t') : NULL;
-	if (after == slash + 1 || status == NULL) {
+	if (num_upto(slash + 1, CONTROL_MAX, &off, &after) < 0 ||
+	    *after != '\t' || (status = strchr(after + 1, '\t')) == NULL) {
 		noise(ta, "garbled: ", line);
 		return;
 	}
@@ -601,6 +621,43 @@ epitaph(const struct ta *ta, char *s, size_t size)
 		text_add(&t, ": %s", ta->last);
 }
 
+/* Has it begun a job? */
+static int
+has_worked(const struct ta *ta)
+{
+	return ta->njobs > ta->jobs.n || ta->kills > 0 ||
+	    rp_has_begun(ta->jobs.head);
+}
+
+/* Was its oldest job in work when it ended?  Its reports and tags tell, and
+ * that it was silent.  An agent may set no tags, so the second time that the
+ * job is found so, it was; where agents begin no job at all, some times later.
+ */
+static int
+was_in_work(const struct ta *ta)
+{
+	const struct vertex *v = ta->jobs.head;
+
+	return ta->kills > 0 || rp_has_begun(v) || (ta->njobs > ta->jobs.n ?
+	    v->returned : ta->ring->failures > FAILURES);
+}
+
+/* It took jobs and ended before it began one; the next may do the same. */
+static void
+did_nothing(struct ta *ta, const char *how)
+{
+	struct ring *r = ta->ring;
+	long seconds = FAILED_MOST;
+
+	if (r->dead > now.mono)
+		return;
+	if (1L << r->failures < FAILED_MOST)
+		seconds = 1L << r->failures;
+	if (r->failures < 16)
+		r->failures++;
+	cannot_start(r, ta->thread, seconds, how);
+}
+
 /* It is dead and has been heard to the end: what it leaves behind. */
 static void
 bury(struct ta *ta)
@@ -611,15 +668,21 @@ bury(struct ta *ta)
 	epitaph(ta, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
 	if (!ta->spoke && !q.hold && !r->old)
-		cannot_start(r, ta->thread, 0, how);
+		cannot_start(r, ta->thread, r->conf->v.interval, how);
+	else if (ta->jobs.n > 0 && !has_worked(ta) && !q.hold && !r->old)
+		did_nothing(ta, how);
 	else if (ta->jobs.n > 0 || ta->kills > 0 || ta->status != 0)
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
 		    ta->pid, r->chan->name, ta->thread->host, ta->jobs.n, how);
 	else
 		log_info("agent-end pid=%d channel=%s agents=%u", ta->pid,
 		    r->chan->name, q.nagents - 1);
-	while (ta->jobs.n > 0)
+	if (ta->jobs.n > 0 && was_in_work(ta))
 		rp_job_over(ta, reason);
+	else if (ta->jobs.n > 0)
+		ta->jobs.head->returned = 1;
+	while (ta->jobs.n > 0)
+		rp_not_begun(ta);
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
 		ring_unrest(ta);
@@ -733,24 +796,33 @@ ta_wake(struct ta *ta, struct vertex *v)
 	feed(ta);
 }
 
-struct ta *
-ta_newest(const struct thread *t, unsigned jobs)
+/* May the agent get the vertex as one more job, if it has fewer? */
+static int
+may_load(const struct ta *ta, const struct vertex *v, unsigned jobs)
 {
-	struct ta *ta = jobs > 0 ? t->busy : NULL;
+	if (th_is_local(v->thread))
+		return 0;	/* its box may take none */
+	return ta->jobs.n < jobs && is_at_work(ta) && !worn_out(ta) &&
+	    !th_clashes(ta, v);
+}
 
-	while (ta != NULL && (ta->jobs.n >= jobs || !is_at_work(ta) ||
-	    worn_out(ta)))
+struct ta *
+ta_newest(const struct vertex *v, unsigned jobs)
+{
+	struct ta *ta = jobs > 0 ? v->thread->busy : NULL;
+
+	while (ta != NULL && !may_load(ta, v, jobs))
 		ta = ta->tnext;
 	return ta;
 }
 
 struct ta *
-ta_lightest(const struct thread *t, unsigned jobs)
+ta_lightest(const struct vertex *v, unsigned jobs)
 {
 	struct ta *ta, *best = NULL;
 
-	for (ta = t->busy; ta != NULL; ta = ta->tnext)
-		if (ta->jobs.n < jobs && is_at_work(ta) && !worn_out(ta) &&
+	for (ta = v->thread->busy; ta != NULL; ta = ta->tnext)
+		if (may_load(ta, v, jobs) &&
 		    (best == NULL || ta->jobs.n < best->jobs.n))
 			best = ta;
 	return best;

@@ -11,12 +11,19 @@
  * next.  In the others threads that may take one, and have READY vertices for
  * it, stand in their ring's heap of turns.  Nothing here starts anything.
  *
- * Two kinds of later.  A vertex in WAIT waits by its own time.  A thread whose
- * host is dead sleeps as a whole: its vertices stay READY, untouched.  How
- * many agents a thread may have, and when its host is dead, feedback.c makes
- * of what jobs say of the host; a destination outlives its thread.
- * When a thread wakes, by whatever is due first, everything that waits in it
- * is tried in that run.  A queueonly thread wakes by a T line alone.
+ * A host of "-" is this machine and no destination; its mailboxes are (unless
+ * a clause sets maxthr).  A message with one recipient there goes into the
+ * thread of that user's box, which has one agent at a time and sleeps when the
+ * box is locked or full; messages to several share a thread that any number
+ * of agents may work on.
+ *
+ * Two kinds of later.  A vertex in WAIT waits by its own time, whatever else
+ * comes for its host: new mail, another vertex's turn, a good report.  A thread
+ * whose host is dead sleeps as a whole: its vertices stay READY, untouched.
+ * When a host answers, what was deferred for its sake is tried.  How many
+ * agents a thread may have, and when its host is dead, feedback.c makes of
+ * what jobs say of the host; a destination outlives its thread.  A flush and a
+ * T line wake everything; a queueonly thread wakes by a T line alone.
  *
  * A run begins when a thread gets its first agent.  Then its READY vertices
  * are put in order, at random or by age (order.c); later arrivals go to the
@@ -26,8 +33,9 @@
  * so each thread of the ring stands alone: maxring counts for the thread, and
  * turns are given at random, lest some host is always last (seed 22.1).
  *
- * Costs: finding a thread O(1), waking and turns O(log n), everything else on
- * the way O(1).
+ * Costs: finding a thread O(1), waking a thread and turns O(log n), everything
+ * else on the way O(1).  Waking vertices is O(n) of those that wait in the
+ * thread, once a second at most, as their times are whole seconds.
  */
 #include "scheduler.h"
 
@@ -46,25 +54,42 @@ picked(const char *channel, const char *host)
 }
 
 static unsigned
-thread_hash(const char *channel, const char *host)
+thread_hash(const char *channel, const char *host, unsigned box)
 {
-	return hash_text(host, hash_text(channel, 0));
+	return hash_text(host, hash_text(channel, box));
 }
 
 static struct thread *
-th_find(const char *channel, const char *host)
+th_find(const char *channel, const char *host, unsigned box)
 {
 	struct hlink *l;
 	struct thread *t;
 
-	for (l = hash_first(&q.threads, thread_hash(channel, host));
+	for (l = hash_first(&q.threads, thread_hash(channel, host, box));
 	    l != NULL; l = hash_next(l)) {
 		t = OWNER(struct thread, link, l);
-		if (strcmp(t->host, host) == 0 &&
+		if (t->box == box && strcmp(t->host, host) == 0 &&
 		    strcmp(t->ring->chan->name, channel) == 0)
 			return t;
 	}
 	return NULL;
+}
+
+int
+th_is_local(const struct thread *t)
+{
+	return t->ring->conf->split && strcmp(t->host, "-") == 0;
+}
+
+/* The thread belongs to a ring, by whose clauses its destination is dealt
+ * with. */
+static void
+set_ring(struct thread *t, struct ring *r)
+{
+	t->ring = r;
+	r->nthreads++;
+	t->fb = !th_is_local(t) ? &r->conf->v.fb : t->box != 0 ?
+	    &r->conf->box : &r->conf->local;
 }
 
 /* It may have become empty: the sweep will see. */
@@ -78,10 +103,10 @@ th_suspect(struct thread *t)
 	maybe_empty = t;
 }
 
-struct thread *
-th_get(const char *channel, const char *host)
+static struct thread *
+get(const char *channel, const char *host, unsigned box)
 {
-	struct thread *t = th_find(channel, host);
+	struct thread *t = th_find(channel, host, box);
 	struct ring *r;
 
 	if (t != NULL)
@@ -93,16 +118,17 @@ th_get(const char *channel, const char *host)
 	if (t == NULL)
 		return NULL;
 	strcpy(t->host, host);
-	t->ring = r;
+	t->box = box;
+	set_ring(t, r);
 	t->picked = (unsigned char)picked(channel, host);
 	t->held = held_address(channel, host);
 	t->woken = -1e9;	/* never */
 	if (dest_take(t) < 0) {
+		r->nthreads--;
 		free(t);
 		return NULL;
 	}
-	r->nthreads++;
-	hash_add(&q.threads, &t->link, thread_hash(channel, host));
+	hash_add(&q.threads, &t->link, thread_hash(channel, host, box));
 	t->next = q.all;
 	if (q.all != NULL)
 		q.all->prev = t;
@@ -110,6 +136,18 @@ th_get(const char *channel, const char *host)
 	q.nthreads++;
 	th_suspect(t);
 	return t;
+}
+
+struct thread *
+th_get(const char *channel, const char *host)
+{
+	return get(channel, host, 0);
+}
+
+struct thread *
+th_box(struct thread *t, unsigned box)
+{
+	return get(t->ring->chan->name, t->host, box);
 }
 
 /* ---- turns ----------------------------------------------------------- */
@@ -144,8 +182,8 @@ has_room(const struct thread *t, unsigned n)
 
 	if (t->ring->conf->bound && s->maxring > 0 && (long)n >= s->maxring)
 		return 0;
-	return fb_room(t->dest, &s->fb, (long)n) > 0 &&
-	    fb_wait(t->dest, &s->fb, now.mono) <= 0;
+	return fb_room(t->dest, t->fb, (long)n) > 0 &&
+	    fb_wait(t->dest, t->fb, now.mono) <= 0;
 }
 
 /* With agents of its own: has it all it may have, none of them idle?  Then
@@ -181,7 +219,7 @@ th_check(struct thread *t)
 	if (th_nready(t) == 0)
 		t->triggered = 0;	/* its run is over */
 	open = may_feed(t) && has_room(t, t->nta) && !is_full(t) &&
-	    !is_served(t) && (t->nstart == 0 || r->conf->v.fb.rate.n == 0);
+	    !is_served(t) && (t->nstart == 0 || t->fb->rate.n == 0);
 	if (is_preempt(r)) {
 		order_open(t, open);
 		return;
@@ -272,7 +310,7 @@ th_arm(struct thread *t)
 	else if (t->wait.n > 0 && !s->queueonly)
 		when = t->soonest;
 	if (may_feed(t) && th_nready(t) > 0)
-		rate = fb_wait(t->dest, &s->fb, now.mono);
+		rate = fb_wait(t->dest, t->fb, now.mono);
 	if (rate > 0 && (when == 0 || now.mono + rate < when))
 		when = now.mono + rate;
 	if (when != 0)
@@ -299,7 +337,7 @@ th_wake(struct thread *t)
 	struct vertex *v;
 
 	t->sleep = 0;
-	fb_lift(t->dest, &t->ring->conf->v.fb, (long)t->nta);
+	fb_lift(t->dest, t->fb, (long)t->nta);
 	while ((v = t->wait.head) != NULL) {
 		list_del(&t->wait, v);
 		th_ready(t, v);
@@ -308,28 +346,48 @@ th_wake(struct thread *t)
 	th_check(t);
 }
 
+/* Those whose time has come may go; the others set the next. */
+static void
+wake_due(struct thread *t)
+{
+	struct vertex *v, *next;
+	double soonest = 0;
+
+	for (v = t->wait.head; v != NULL; v = next) {
+		next = v->next;
+		if ((double)v->wakeup <= now.mono) {
+			list_del(&t->wait, v);
+			th_ready(t, v);
+		} else if (soonest == 0 || (double)v->wakeup < soonest) {
+			soonest = (double)v->wakeup;
+		}
+	}
+	t->soonest = soonest;
+}
+
 void
 th_due(struct thread *t)
 {
-	if (t->sleep > now.mono ||
-	    (t->sleep == 0 && (t->wait.n == 0 || t->soonest > now.mono))) {
-		th_arm(t);
-		th_check(t);
-	} else {
-		th_wake(t);
+	if (t->sleep != 0 && t->sleep <= now.mono) {
+		t->sleep = 0;
+		fb_lift(t->dest, t->fb, (long)t->nta);
 	}
+	if (t->wait.n > 0 && t->soonest <= now.mono &&
+	    !t->ring->conf->v.queueonly)
+		wake_due(t);
+	th_arm(t);
+	th_check(t);
 }
 
 int
 th_trigger(const char *host)
 {
-	struct chan *c;
 	struct thread *t;
 	int n = 0;
 
-	for (c = q.chans; c != NULL; c = c->next) {
-		t = th_find(c->name, host);
-		if (t == NULL || th_nready(t) + t->wait.n == 0)
+	for (t = q.all; t != NULL; t = t->next) {
+		if (strcmp(t->host, host) != 0 ||
+		    th_nready(t) + t->wait.n == 0)
 			continue;
 		t->triggered = 1;
 		/* what this run put off is not to be tried again by it */
@@ -367,7 +425,7 @@ th_flush_one(struct vertex *v)
 	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
 	t->ring->dead = 0;
 	t->sleep = 0;
-	fb_lift(t->dest, &t->ring->conf->v.fb, (long)t->nta);
+	fb_lift(t->dest, t->fb, (long)t->nta);
 	if (v->state == V_WAIT) {
 		list_del(&t->wait, v);
 		th_ready(t, v);
@@ -433,9 +491,13 @@ th_rehold(struct thread *t)
 	const char *was = t->held;
 
 	t->held = held_address(t->ring->chan->name, t->host);
-	th_arm(t);
-	th_check(t);
-	return was != NULL && t->held == NULL;
+	if (was == NULL || t->held != NULL) {
+		th_arm(t);
+		th_check(t);
+		return 0;
+	}
+	th_wake(t);		/* a release tries at once */
+	return 1;
 }
 
 /* It sleeps, whatever else is in it. */
@@ -450,7 +512,7 @@ sleep_for(struct thread *t, long wait)
 	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
 	    t->ring->chan->name, t->host, wait,
 	    (unsigned)t->dest->tries,
-	    t->dest->reason != NULL ? t->dest->reason->s : "");
+	    t->dest->reason != NULL ? t->dest->reason : "");
 }
 
 /* Seconds for which it would sleep now, by the retry list. */
@@ -485,7 +547,7 @@ th_told(struct thread *t)
 
 /* It answers after all.  What waits for the host may go; what was put off for
  * the address keeps to its time, or two kinds of mail wake each other on and
- * on. */
+ * on.  So does what has a retryat, whatever else it was told. */
 static void
 revive(struct thread *t)
 {
@@ -495,7 +557,7 @@ revive(struct thread *t)
 	t->woken = now.mono;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
-		if (v->host & HOST_BAD) {
+		if (v->host & HOST_BAD && !v->dated) {
 			list_del(&t->wait, v);
 			th_ready(t, v);
 		}
@@ -510,7 +572,7 @@ revive(struct thread *t)
 static int
 heard_bad(struct thread *t, int all)
 {
-	const struct feedback *f = &t->ring->conf->v.fb;
+	const struct feedback *f = t->fb;
 	struct dest *d = t->dest;
 	unsigned short step = d->step, tries = d->tries;
 	long span = next_sleep(t);
@@ -538,11 +600,12 @@ th_heard(struct thread *t, int host)
 		came = heard_bad(t, host & HOST_ALL);
 	} else if (host & HOST_GOOD) {
 		d->tries = d->step = 0;
-		reason_free(d->reason);
+		free(d->reason);
 		d->reason = NULL;
-		came = fb_good(d, &s->fb, (long)t->nta, now.mono);
+		came = fb_good(d, t->fb, (long)t->nta, now.mono);
 		/* a host that answers now and then is not to be stormed */
-		if (t->sleep != 0 || (th_nready(t) == 0 && t->wait.n > 0 &&
+		if (t->sleep != 0 || (t->fb != &t->ring->conf->local &&
+		    th_nready(t) == 0 && t->wait.n > 0 &&
 		    now.mono - t->woken >= (double)s->interval))
 			revive(t);
 	}
@@ -579,6 +642,8 @@ th_join(struct ta *ta, struct thread *t)
 	ta->working = 1;
 	ta->unfed = 1;
 	ta->stretch = 0;
+	if (th_is_local(t))	/* it goes behind the other mailboxes */
+		heap_del(&t->ring->ready, &t->turn);
 	t->nta++;
 	t->nstart++;
 	th_check(t);
@@ -651,15 +716,27 @@ th_give(struct ta *ta, struct vertex *v)
 	v->state = V_FED;
 	v->ta = ta;
 	v->count = 0;
-	v->verdict = SAID_NOTHING;
+	v->wakeup = 0;
+	v->dated = 0;
 	v->host = 0;
 	list_add(&ta->jobs, v);
 	ta->stretch++;
 	ta->njobs++;
-	fb_started(t->dest, &t->ring->conf->v.fb, now.mono);
-	if (t->ring->conf->v.fb.rate.n > 0)
+	fb_started(t->dest, t->fb, now.mono);
+	if (t->fb->rate.n > 0)
 		th_arm(t);
 	th_check(t);
+}
+
+int
+th_clashes(const struct ta *ta, const struct vertex *v)
+{
+	const struct vertex *j = v->msg->twin ? ta->jobs.head : NULL;
+
+	while (j != NULL && (j->msg == v->msg ||
+	    j->msg->link.hash != v->msg->link.hash))
+		j = j->next;
+	return j != NULL;
 }
 
 struct vertex *
@@ -672,7 +749,7 @@ th_feed(struct ta *ta)
 	if (v == NULL && (!is_preempt(ta->ring) || t->noffer == 0))
 		v = t->ready.head;
 	if (v == NULL || !ta->working || ta->ring->old || !may_feed(t) ||
-	    !has_room(t, t->nta - 1))
+	    !has_room(t, t->nta - 1) || th_clashes(ta, v))
 		return NULL;
 	th_give(ta, v);
 	return v;
@@ -704,12 +781,11 @@ thread_move(struct thread *t, struct ring *r)
 	heap_del(&t->ring->ready, &t->turn);
 	order_open(t, 0);
 	t->ring->nthreads--;
-	t->ring = r;
-	r->nthreads++;
+	set_ring(t, r);
 	if (t->sleep > now.mono + (double)most)
 		t->sleep = now.mono + (double)most;
 	for (v = t->wait.head; v != NULL; v = v->next) {
-		if ((double)v->wakeup > now.mono + (double)most)
+		if (!v->dated && (double)v->wakeup > now.mono + (double)most)
 			v->wakeup = (int)((long)now.mono + most);
 		if (v == t->wait.head || (double)v->wakeup < t->soonest)
 			t->soonest = (double)v->wakeup;
@@ -748,7 +824,6 @@ thread_end(struct thread *t)
 		t->prev->next = t->next;
 	else
 		q.all = t->next;
-	reason_free(t->said);
 	free(t);
 }
 

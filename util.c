@@ -245,6 +245,23 @@ num_of(const char *s, const char **end)
 	return u;
 }
 
+int
+num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
+{
+	const char *begin = s;
+	unsigned long digit;
+
+	for (*n = 0; *s >= '0' && *s <= '9'; s++) {
+		digit = (unsigned long)(*s - '0');
+		if (digit > max || *n > (max - digit) / 10)
+			return -1;
+		*n = *n * 10 + digit;
+	}
+	if (end != NULL)
+		*end = s;
+	return s == begin ? -1 : 0;
+}
+
 static long
 unit_of(int c)
 {
@@ -307,6 +324,42 @@ span_add(struct text *t, long s)
 
 /* ---- log ------------------------------------------------------------- */
 
+#ifndef S_ISLNK
+#define S_ISLNK(mode) 0
+#endif
+
+/* In a directory that others may write to, such as /tmp, a link or a second
+ * name may be anybody's. */
+int
+fd_append(const char *path)
+{
+	struct stat st, opened;
+	int fd, there = lstat(path, &st) == 0, flags = there ? 0 : O_EXCL;
+
+	if (there && ((S_ISLNK(st.st_mode) && st.st_uid != 0 &&
+	    st.st_uid != geteuid()) ||
+	    (S_ISREG(st.st_mode) && st.st_nlink != 1))) {
+		errno = EPERM;
+		return -1;
+	}
+#ifdef O_NOFOLLOW
+	if (there && !S_ISLNK(st.st_mode))
+		flags = O_NOFOLLOW;
+#endif
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | flags,
+	    0644);
+	if (fd >= 0 && there && !S_ISLNK(st.st_mode) &&
+	    (fstat(fd, &opened) < 0 || opened.st_ino != st.st_ino ||
+	    opened.st_dev != st.st_dev)) {
+		close(fd);
+		errno = EPERM;
+		return -1;
+	}
+	if (fd >= 0)
+		fd_cloexec(fd);
+	return fd;
+}
+
 int log_level = L_INFO;
 
 static struct {
@@ -334,10 +387,9 @@ log_file(const char *path)
 	int fd;
 
 	log_flush();
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	fd = fd_append(path);
 	if (fd < 0)
 		return -1;
-	fd_cloexec(fd);
 	if (lg.fd > 2)
 		close(lg.fd);
 	lg.fd = fd;
@@ -645,15 +697,87 @@ fd_plain(const char *path, int flags, struct stat *st)
 }
 #endif
 
-void
+#define OWN_TRIES 20	/* rounds in which the name may come and go */
+
+/* What is there: fd, or -1 with EPERM when it is not ours to use.  By another
+ * name it could be a file that somebody else has in mind. */
+static int
+fd_ours(const char *path, int flags)
+{
+	struct stat st;
+	int fd = fd_plain(path, flags, &st);
+
+	if (fd < 0) {
+		if (errno == EINVAL)
+			errno = EPERM;
+		return -1;
+	}
+	if ((st.st_uid == 0 || st.st_uid == geteuid()) && st.st_nlink == 1)
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+int
+fd_own(const char *path, int flags, int mode)
+{
+	int fd = -1, i, must = flags & O_EXCL;
+
+	for (i = 0; i < OWN_TRIES; i++) {
+		if (!must) {
+			fd = fd_ours(path, flags & ~O_CREAT);
+			if (fd >= 0 || errno != ENOENT || !(flags & O_CREAT))
+				return fd;
+		}
+		fd = open(path, flags | O_EXCL | O_NOCTTY | CLOEXEC,
+		    (mode_t)mode);
+		if (fd >= 0 && CLOEXEC == 0)
+			fd_cloexec(fd);
+		if (fd >= 0 || must || errno != EEXIST)
+			break;
+	}
+	return fd;
+}
+
+const char *
+fd_own_why(void)
+{
+	return errno == EPERM ? "it is a link, or somebody else's; remove it" :
+	    strerror(errno);
+}
+
+/* The errors of systems and file systems that do not sync directories, or not
+ * for those who may not read them. */
+static int
+is_never(int error)
+{
+#ifdef ENOTSUP
+	if (error == ENOTSUP)
+		return 1;
+#endif
+#ifdef EOPNOTSUPP
+	if (error == EOPNOTSUPP)
+		return 1;
+#endif
+	return error == EINVAL || error == EBADF || error == EISDIR ||
+	    error == EACCES || error == EPERM || error == ENOSYS;
+}
+
+int
 dir_sync(const char *path)
 {
-	int fd = open(path, O_RDONLY);
+	int bad, error, fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 
-	if (fd >= 0) {
-		fd_sync(fd);	/* not every system lets us */
-		close(fd);
-	}
+	if (fd < 0)
+		return is_never(errno) ? 1 : -1;
+	bad = fd_sync(fd) < 0;
+	error = errno;
+	close(fd);
+	if (!bad)
+		return 0;
+	errno = error;
+	return is_never(error) ? 1 : -1;
 }
 
 int

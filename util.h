@@ -88,6 +88,10 @@ int	text_fmt(char *, size_t, const char *, ...) LIKE_PRINTF(3, 4);
  * two programs of one machine agree on numbers that do not fit.  The second
  * argument, when not NULL, is set to the first byte after them. */
 unsigned long num_of(const char *, const char **);
+/* The same, where other numbers than 0 to max are errors: 0, or -1 when s
+ * begins with no digit or the number is larger. */
+int	num_upto(const char *s, unsigned long max, unsigned long *,
+	    const char **);
 /* A span such as 1h5m20s or 90 (seconds): 0, or -1 when it is none or
  * larger than a long can hold. */
 int	span_parse(const char *, long *);
@@ -140,11 +144,21 @@ int	fd_plain(const char *path, int flags, struct stat *);
 /* The same of a file that lstat showed as *seen. */
 int	fd_seen(const char *path, int flags, const struct stat *seen,
 	    struct stat *);
+/* Opens a file of our own in a place of ours, or makes it with O_CREAT:
+ * regular, not by a link, with one name, root's or ours.  The descriptor, or
+ * -1; with EPERM it is not.  fd_own_why: the words for that errno. */
+int	fd_own(const char *path, int flags, int mode);
+const char *fd_own_why(void);
+/* Opens the administrator's file to append to, or makes it; by a link if that
+ * is root's or ours, and with one name.  The descriptor, or -1 as fd_own. */
+int	fd_append(const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* A write lock on the whole file, without waiting: 0 or -1. */
 int	fd_lock(int fd);
 int	fd_sync(int fd);	/* data on disk: 0 or -1 */
-void	dir_sync(const char *path);	/* the names in it, where that can be */
+/* The names in it are on disk: 0, 1 where that cannot be done here or by us, or
+ * -1. */
+int	dir_sync(const char *path);
 
 /* ---- heap: what is due first.  All operations O(log n) --------------- */
 

@@ -202,8 +202,8 @@ id_of(enum type type, const char *name, long *id)
 static void
 set_command(struct setting *v, const char *s, struct text *why)
 {
-	int bound, channelled;
-	const char *bad = cmd_check(s, &bound, &channelled);
+	int bound;
+	const char *bad = cmd_check(s, &bound);
 
 	if (bad != NULL) {
 		wrong(why, "%s", bad);

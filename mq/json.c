@@ -125,14 +125,15 @@ put_object(const struct mq_msg *m, const struct mq_job *j,
 	printf(",\"unreadable\":%s", m->unread ? "true" : "false");
 	field_text("channel", j->dest == NULL ? NULL : j->dest->channel);
 	field_text("host", j->dest == NULL ? NULL : j->dest->host);
-	field_number("recipients", j->nrcpt, !m->unread);
-	field_text("state", j->dest == NULL || j->state == MQ_SPOOL ? NULL :
-	    mq_state_name[j->state]);
+	field_number("recipients", j->nrcpt, !m->unread && m->skipped == NULL);
+	field_text("state", m->skipped != NULL ? "skipped" : j->dest == NULL ||
+	    j->state == MQ_SPOOL ? NULL : mq_state_name[j->state]);
 	field_text("what", j->what != NULL && *j->what != '\0' ? j->what :
 	    NULL);
-	field_text("reason", j->reason != NULL && *j->reason != '\0' ?
-	    j->reason : NULL);
-	field_number("next", j->next, j->next != MQ_UNKNOWN);
+	field_text("reason", m->skipped != NULL ? m->skipped :
+	    j->reason != NULL && *j->reason != '\0' ? j->reason : NULL);
+	field_number("next", m->skipped != NULL ? m->next : j->next,
+	    m->skipped != NULL || j->next != MQ_UNKNOWN);
 	field_number("expires", j->expires, j->expires != MQ_NEVER);
 	field_number("tries", j->tries, j->tries != MQ_UNKNOWN);
 	field_number("pid", j->pid, j->pid != 0);

@@ -37,6 +37,7 @@ mq_init(struct mq_queue *q)
 	memset(q, 0, sizeof(*q));
 	q->seed = (unsigned)time(NULL) ^ ((unsigned)getpid() << 12);
 	q->stored = -1;
+	q->aside = MQ_UNKNOWN;
 	if (hash_init(&q->words, 256) < 0 || hash_init(&q->names, 256) < 0 ||
 	    hash_init(&q->places, 64) < 0)
 		return -1;
@@ -70,6 +71,7 @@ mq_free(struct mq_queue *q)
 	empty(&q->places);
 	free(q->msgs);
 	free(q->jobs);
+	free(q->whys);
 	memset(q, 0, sizeof(*q));
 }
 
@@ -213,6 +215,19 @@ mq_msg(struct mq_queue *q, const char *name, int make)
 	return m;
 }
 
+/* Job n, which is its index + 1, becomes the last of its message. */
+static void
+link_job(struct mq_queue *q, unsigned n)
+{
+	struct mq_msg *m = &q->msgs[q->jobs[n - 1].msg];
+
+	if (m->last != 0)
+		q->jobs[m->last - 1].next_job = n;
+	else
+		m->first = n;
+	m->last = n;
+}
+
 struct mq_job *
 mq_job(struct mq_queue *q, struct mq_msg *m)
 {
@@ -227,12 +242,33 @@ mq_job(struct mq_queue *q, struct mq_msg *m)
 	j->next = j->tries = MQ_UNKNOWN;
 	j->expires = MQ_NEVER;
 	j->msg = (unsigned)(m - q->msgs);
-	if (m->last != 0)
-		q->jobs[m->last - 1].next_job = q->njobs;
-	else
-		m->first = q->njobs;
-	m->last = q->njobs;
+	link_job(q, q->njobs);
 	return j;
+}
+
+static int
+by_qid(const void *a, const void *b)
+{
+	const struct mq_job *x = a, *y = b;
+
+	return x->qid < y->qid ? -1 : x->qid > y->qid;
+}
+
+int
+mq_order(struct mq_queue *q)
+{
+	unsigned i;
+
+	qsort(q->jobs, q->njobs, sizeof(*q->jobs), by_qid);
+	for (i = 0; i < q->nmsgs; i++)
+		q->msgs[i].first = q->msgs[i].last = 0;
+	for (i = 0; i < q->njobs; i++) {
+		if (i > 0 && q->jobs[i].qid == q->jobs[i - 1].qid)
+			return -1;
+		q->jobs[i].next_job = 0;
+		link_job(q, i + 1);
+	}
+	return 0;
 }
 
 /* The numbers ascend, mostly by one from 1 on. */
@@ -256,6 +292,56 @@ mq_job_by_qid(struct mq_queue *q, unsigned long qid)
 }
 
 /* ---- what is shown of it --------------------------------------------- */
+
+int
+mq_add_why(struct mq_queue *q, unsigned msg, unsigned long off,
+    const char *reason)
+{
+	struct mq_why *w;
+
+	if (grow(q, (void **)&q->whys, q->nwhys, &q->room_whys,
+	    sizeof(*q->whys)) < 0)
+		return -1;
+	w = &q->whys[q->nwhys];
+	w->msg = msg;
+	w->off = off;
+	w->reason = mq_keep(q, reason);
+	if (w->reason == NULL)
+		return -1;
+	q->nwhys++;
+	return 0;
+}
+
+static int
+by_offset(const void *a, const void *b)
+{
+	const struct mq_why *x = a, *y = b;
+
+	if (x->msg != y->msg)
+		return x->msg < y->msg ? -1 : 1;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+void
+mq_why_sort(struct mq_queue *q)
+{
+	if (q->nwhys > 0)
+		qsort(q->whys, q->nwhys, sizeof(*q->whys), by_offset);
+}
+
+const char *
+mq_why_of(const struct mq_queue *q, const struct mq_msg *m, unsigned long off)
+{
+	struct mq_why key;
+	const struct mq_why *w = NULL;
+
+	key.msg = (unsigned)(m - q->msgs);
+	key.off = off;
+	if (q->nwhys > 0)
+		w = bsearch(&key, q->whys, q->nwhys, sizeof(*q->whys),
+		    by_offset);
+	return w == NULL ? "" : w->reason;
+}
 
 int
 mq_shown(const struct mq_queue *q, const struct mq_msg *m)
@@ -284,6 +370,7 @@ mq_count(const struct mq_queue *q, struct mq_sum *sum)
 			continue;
 		sum->msgs++;
 		sum->unread += m->unread;
+		sum->skipped += m->skipped != NULL;
 		sum->bytes += m->size > 0 ? m->size : 0;
 		if (m->age > sum->oldest)
 			sum->oldest = m->age;

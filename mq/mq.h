@@ -82,7 +82,7 @@ struct mq_job {
 	struct mq_dest *dest;
 	const char *reason;	/* "" none */
 	const char *what;	/* with the state, "" nothing */
-	unsigned qid;		/* number on the wire, ascending */
+	unsigned qid;		/* number on the wire */
 	unsigned msg;		/* index */
 	unsigned next_job;	/* of its message, index + 1; 0: none */
 	unsigned nrcpt;
@@ -97,12 +97,22 @@ struct mq_job {
 struct mq_msg {
 	const char *name;	/* [X/[Y/]]123-45 */
 	const char *sender;	/* NULL: not known */
+	const char *skipped;	/* why it is not in core; NULL: it is */
+	int	next;		/* skipped: seconds until the next look */
 	double	size;		/* bytes; negative: not known */
 	int	age;		/* seconds; MQ_UNKNOWN */
 	unsigned first, last;	/* jobs, index + 1; 0: none */
 	unsigned char held, told;
 	unsigned char over;	/* only its report is left */
 	unsigned char unread;	/* spool: could not be read */
+};
+
+/* mq_why: the last failure of one recipient of a job whose recipients do not
+ * have the same. */
+struct mq_why {
+	unsigned msg;		/* index */
+	unsigned long off;	/* of its line in the control file */
+	const char *reason;
 };
 
 /*
@@ -112,13 +122,17 @@ struct mq_msg {
 struct mq_queue {
 	struct mq_msg *msgs;
 	struct mq_job *jobs;
+	struct mq_why *whys;	/* sorted when all of it was read */
 	struct mq_dest *dests;
-	unsigned nmsgs, njobs, ndests;
-	unsigned room_msgs, room_jobs;
+	unsigned nmsgs, njobs, nwhys, ndests;
+	unsigned room_msgs, room_jobs, room_whys;
 	unsigned unread;	/* messages with unread set */
 	double	bytes;		/* of memory */
 	double	stored;		/* messages there are, as the report says */
+	int	aside;		/* messages in postman/; MQ_UNKNOWN */
+	int	bounces;	/* ... of which so many are double bounces */
 	int	facts;		/* the scheduler told them */
+	int	endless;	/* it told of the vertices, and no "End:" */
 	int	only_dests;	/* to be set before: nothing else is kept */
 	int	filtered;
 	char	postoffice[MQ_PATH_MAX];	/* as told; "" not */
@@ -129,6 +143,7 @@ struct mq_queue {
 /* What is shown of it, counted. */
 struct mq_sum {
 	unsigned long msgs, jobs, dests, held, running, waiting, unread;
+	unsigned long skipped;
 	double	rcpts;
 	int	oldest;		/* seconds; MQ_UNKNOWN */
 	double	bytes;		/* of the messages whose size is known */
@@ -148,7 +163,17 @@ enum mq_use mq_use(const struct mq_known *);
  * is not there, or no memory. */
 struct mq_msg *mq_msg(struct mq_queue *, const char *name, int make);
 struct mq_job *mq_job(struct mq_queue *, struct mq_msg *);
+/* Brings them into the order of their numbers, in which the next one finds
+ * them: 0, or -1 when two have one number. */
+int	mq_order(struct mq_queue *);
 struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned long qid);
+/* The recipient of the message at this offset failed last for that: 0 or -1.
+ * mq_why_sort is to be called behind the last. */
+int	mq_add_why(struct mq_queue *, unsigned msg, unsigned long off,
+	    const char *reason);
+void	mq_why_sort(struct mq_queue *);
+const char *mq_why_of(const struct mq_queue *, const struct mq_msg *,
+	    unsigned long off);		/* "" none was told */
 /* Has it a job that the filter lets through, or is there no filter? */
 int	mq_shown(const struct mq_queue *, const struct mq_msg *);
 void	mq_count(const struct mq_queue *, struct mq_sum *);
@@ -197,6 +222,11 @@ int	mq_ask_command(struct mq_ask *, const char *verb, const char *what);
 int	mq_read(struct mq_queue *, struct mq_in *, char why[MQ_WHY_MAX],
 	    void (*report)(void *, const char *), void *arg);
 
+/* A word has bytes that do not print, blanks and backslashes as \ooo.  Which
+ * byte is one at s?  0: none. */
+int	mq_escape(const char *s);
+void	mq_unescape(char *);
+
 /* ---- control files (spool.c) --------------------------------------- */
 
 /* mq_ctl: a control file while it is read. */
@@ -232,6 +262,7 @@ struct mq_view {
 struct mq_rcpt {
 	const struct mq_dest *dest;
 	unsigned pos;		/* in the file */
+	const char *reason;	/* "": its job's, or none */
 	char	*user;
 };
 

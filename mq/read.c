@@ -11,12 +11,15 @@
  *	End:
  *	(the report, for people; its last line begins with "Msgs in")
  *	Facts:
- *	p, t, d, m and v lines: what only our own scheduler tells (dump.c)
+ *	p, t, d, m, v, r and s lines: what only our own scheduler tells (dump.c)
  *	End:
  *
  * A stream that ends earlier was cut short.  One of ZMailer's has no facts
  * and ends after the report; what it tells of a job is then taken out of the
- * text behind the '#'.
+ * text behind the '#'.  Its manual knows neither text nor the first "End:":
+ * there the stream just ends behind Hosts, or behind "Vertices:" with an empty
+ * queue, and numbers have no order.  One that ends so is read, and marked, as
+ * one that was cut at that place looks the same.
  *
  * Whatever comes is checked: numbers, names, that every job has one channel
  * and one host, that there is a fact for every job and message.  The first
@@ -41,6 +44,7 @@ struct reader {
 	void	*arg;
 	int	brief;		/* vertices are not kept */
 	int	dests;		/* their heading was reported */
+	int	mixed;		/* numbers of vertices do not ascend */
 	unsigned long line;	/* number of this one */
 	int	ended;		/* ... and its end has been read */
 	int	ahead;		/* a byte that was read too much, or -2 */
@@ -108,6 +112,13 @@ peek(struct reader *r)
 	return r->ahead;
 }
 
+/* Does it end here, without anything being wrong? */
+static int
+at_end(struct reader *r)
+{
+	return peek(r) < 0 && r->in->why[0] == '\0';
+}
+
 /* The bytes up to one of stop, or the end of the line, are in tok: what ended
  * them, or -1. */
 static int
@@ -130,9 +141,9 @@ field(struct reader *r, const char *stop)
 	return c;
 }
 
-/* The digits in between must be followed by end: the number, or -1. */
+/* The digits in between must be followed by one of ends: the number, or -1. */
 static long
-number(struct reader *r, int end)
+number(struct reader *r, const char *ends)
 {
 	long n = 0;
 	int c, digits = 0;
@@ -145,7 +156,7 @@ number(struct reader *r, int end)
 	}
 	if (c < 0)
 		return cut(r);
-	if (c != end || digits == 0)
+	if (c == '\0' || strchr(ends, c) == NULL || digits == 0)
 		return wrong(r, "a number is not understood%s", "");
 	return n;
 }
@@ -188,6 +199,32 @@ heading(struct reader *r, const char *s)
 		return -1;
 	return strcmp(r->tok, s) == 0 ? 0 :
 	    wrong(r, "\"%.60s\" is not understood", r->tok);
+}
+
+/* ---- words ------------------------------------------------------------ */
+
+int
+mq_escape(const char *s)
+{
+	int c = 0, i;
+
+	for (i = 1; s[0] == '\\' && s[i] >= '0' && s[i] <= '7' && i < 4; i++)
+		c = c * 8 + (s[i] - '0');
+	return i == 4 && c < 256 ? c : 0;
+}
+
+void
+mq_unescape(char *s)
+{
+	char *to = s;
+	int c;
+
+	while (*s != '\0') {
+		c = mq_escape(s);
+		*to++ = c > 0 ? (char)c : *s;
+		s += c > 0 ? 4 : 1;
+	}
+	*to = '\0';
 }
 
 /* ---- the text of a job ----------------------------------------------- */
@@ -290,14 +327,31 @@ take_text(struct reader *r, struct mq_job *j)
 
 /* ---- the parts of a dump --------------------------------------------- */
 
-/* The offsets of so many recipients, up to the TAB: 0 or -1. */
+/* The offsets of so many recipients, up to the TAB or the end of the line: 0
+ * or -1. */
 static int
 offsets(struct reader *r, long n)
 {
 	for (; n > 1; n--)
-		if (number(r, ',') < 0)
+		if (number(r, ",") < 0)
 			return -1;
-	return number(r, '\t') < 0 ? -1 : 0;
+	return number(r, "\t\n") < 0 ? -1 : 0;
+}
+
+/* The rest of the line is a text, or nothing: 0 or -1. */
+static int
+rest(struct reader *r, struct mq_job *j)
+{
+	if (r->ended)
+		return 0;
+	if (field(r, "") < 0)
+		return -1;
+	if (r->len == 0)
+		return 0;
+	if (r->tok[0] != '#')
+		return wrong(r, "\"%.60s\" is not understood", r->tok);
+	memmove(r->tok, r->tok + 1, r->len--);
+	return take_text(r, j);
 }
 
 static int
@@ -306,12 +360,12 @@ vertex(struct reader *r)
 	struct mq_queue *q = r->q;
 	struct mq_msg *m;
 	struct mq_job *j;
-	long qid = number(r, ':'), n;
+	long qid = number(r, ":"), n;
 
 	if (qid < 0 || expect(r, "\t") < 0 || field(r, "\t") < 0)
 		return -1;
-	if (q->njobs > 0 && (unsigned long)qid <= q->jobs[q->njobs - 1].qid)
-		return wrong(r, "its number is not the next one%s", "");
+	r->mixed |= q->njobs > 0 &&
+	    (unsigned long)qid <= q->jobs[q->njobs - 1].qid;
 	if (r->len == 0 || r->len >= MQ_NAME_MAX)
 		return wrong(r, "\"%.60s\" is no name of a message", r->tok);
 	m = mq_msg(q, r->tok, 1);
@@ -319,15 +373,13 @@ vertex(struct reader *r)
 	if (j == NULL)
 		return memory(r);
 	j->qid = (unsigned)qid;
-	n = number(r, ';');
+	n = number(r, ";");
 	if (n < 0 || expect(r, " ") < 0)
 		return -1;
 	if (n < 1 || (unsigned long)n > RCPT_MOST)
 		return wrong(r, "so many recipients cannot be%s", "");
 	j->nrcpt = (unsigned)n;
-	if (offsets(r, n) < 0 || expect(r, "#") < 0 || field(r, "") < 0)
-		return -1;
-	return take_text(r, j);
+	return offsets(r, n) < 0 ? -1 : rest(r, j);
 }
 
 /* One line of a list has been read up to its TAB; the numbers follow. */
@@ -362,58 +414,75 @@ members(struct reader *r, const char *channel, const char *host)
 	return 0;
 }
 
-/* The lines of Channels or Hosts, up to and with the next heading. */
+/* The lines of Channels or Hosts, up to and with the next heading: 1, or 0
+ * when it ends before that, or -1. */
 static int
 list(struct reader *r, int hosts, const char *next)
 {
 	const char *name;
 	int c;
 
-	for (;;) {
+	while (!at_end(r)) {
 		c = field(r, "\t");
 		if (c < 0)
 			return -1;
 		if (c == '\n')
-			return strcmp(r->tok, next) == 0 ? 0 :
+			return strcmp(r->tok, next) == 0 ? 1 :
 			    wrong(r, "\"%.60s\" is not understood", r->tok);
-		if (r->len < 2 || r->tok[r->len - 1] != ':' ||
-		    r->len > MQ_WORD_MAX)
+		if (r->len < 2 || r->tok[r->len - 1] != ':')
 			return wrong(r, "\"%.60s\" is no channel or host",
 			    r->tok);
 		r->tok[r->len - 1] = '\0';
+		mq_unescape(r->tok);
+		if (strlen(r->tok) >= MQ_WORD_MAX)
+			return wrong(r, "\"%.60s\" is too long", r->tok);
 		name = mq_keep(r->q, r->tok);
 		if (name == NULL)
 			return memory(r);
 		if (members(r, name, hosts ? name : NULL) < 0)
 			return -1;
 	}
+	return 0;
 }
 
-/* From behind "Vertices:" to behind "End:". */
+/* Channels and Hosts, in which every vertex has to stand, to behind "End:". */
 static int
-vertices(struct reader *r)
+lists(struct reader *r)
 {
 	struct mq_queue *q = r->q;
 	unsigned i;
+	int more;
+
+	if (heading(r, "Channels:") < 0 || (more = list(r, 0, "Hosts:")) < 0 ||
+	    (more > 0 && (more = list(r, 1, "End:")) < 0))
+		return -1;
+	for (i = 0; i < q->njobs; i++)
+		if (q->jobs[i].dest == NULL ||
+		    q->jobs[i].dest->host[0] == '\0')
+			return !more ? cut(r) : wrong(r, "a vertex has no "
+			    "channel or no host%s", "");
+	return more;
+}
+
+/* From behind "Vertices:" to behind "End:": 1, or 0 when it ends without that,
+ * or -1. */
+static int
+vertices(struct reader *r)
+{
 	int c;
 
 	while ((c = peek(r)) >= '0' && c <= '9')
 		if (vertex(r) < 0)
 			return -1;
-	if (q->njobs == 0)
-		return heading(r, "End:");
-	if (heading(r, "Channels:") < 0 || list(r, 0, "Hosts:") < 0 ||
-	    list(r, 1, "End:") < 0)
-		return -1;
-	for (i = 0; i < q->njobs; i++)
-		if (q->jobs[i].dest == NULL ||
-		    q->jobs[i].dest->host[0] == '\0')
-			return wrong(r, "a vertex has no channel or no host%s",
-			    "");
-	return 0;
+	if (r->mixed && mq_order(r->q) < 0)
+		return wrong(r, "a vertex stands there twice%s", "");
+	if (r->q->njobs > 0)
+		return lists(r);
+	return at_end(r) ? 0 : heading(r, "End:") < 0 ? -1 : 1;
 }
 
-/* ... without keeping any of it: of long lines the first bytes do. */
+/* The same, without keeping any of it: of long lines the first bytes do.  It
+ * is no good without what follows. */
 static int
 skip_vertices(struct reader *r)
 {
@@ -430,9 +499,10 @@ skip_vertices(struct reader *r)
 		head[n] = '\0';
 		n = 0;
 		if (strcmp(head, "End:") == 0)
-			return 0;
+			return 1;
 	}
-	return cut(r);
+	return n > 0 || r->in->why[0] != '\0' ? cut(r) :
+	    wrong(r, "there is no report, or it is cut short%s", "");
 }
 
 /* The report: 1 when facts follow, 0 when this was all, -1. */
@@ -444,7 +514,7 @@ report(struct reader *r)
 	int ended = 0, n;
 
 	for (;;) {
-		if (ended && peek(r) < 0 && r->in->why[0] == '\0')
+		if (ended && at_end(r))
 			return 0;
 		if (field(r, "") < 0)
 			return -1;
@@ -572,6 +642,24 @@ fact_job(struct reader *r)
 	return j->what == NULL ? memory(r) : 0;
 }
 
+static int
+fact_rcpt(struct reader *r)
+{
+	struct mq_job *j;
+	char *f[4];
+	int qid, off;
+
+	if (split(r, f, 4) < 0)
+		return -1;
+	j = number_in(f[1], &qid) < 0 || qid < 0 ? NULL :
+	    mq_job_by_qid(r->q, (unsigned long)qid);
+	if (j == NULL || number_in(f[2], &off) < 0 || off < 0)
+		return wrong(r, "there is no vertex or recipient \"%.20s\"",
+		    j == NULL ? f[1] : f[2]);
+	return mq_add_why(r->q, j->msg, (unsigned long)off, f[3]) < 0 ?
+	    memory(r) : 0;
+}
+
 #define DEST_OLD	11	/* fields of a destination, once */
 #define DEST_FIELDS	17	/* ... and now */
 
@@ -619,6 +707,8 @@ keep_dest(struct reader *r, char **f, const struct mq_known *what)
 	struct mq_dest *d;
 	struct mq_known *k;
 
+	mq_unescape(f[1]);
+	mq_unescape(f[2]);
 	if (strlen(f[1]) >= MQ_WORD_MAX || strlen(f[2]) >= MQ_WORD_MAX)
 		return wrong(r, "\"%.60s\" is no channel or host", f[2]);
 	d = mq_dest(r->q, f[1], f[2]);
@@ -668,6 +758,26 @@ fact_dest(struct reader *r)
 	return 0;
 }
 
+/* A file that the scheduler cannot take in now becomes a message without jobs:
+ * 0 or -1. */
+static int
+fact_skipped(struct reader *r)
+{
+	struct mq_msg *m;
+	char *f[4];
+	int next;
+
+	if (split(r, f, 4) < 0)
+		return -1;
+	if (strlen(f[1]) >= MQ_NAME_MAX || number_in(f[2], &next) < 0)
+		return wrong(r, "\"%.60s\" is no skipped file", f[1]);
+	m = mq_msg(r->q, f[1], 1);
+	if (m == NULL || (m->skipped = mq_keep(r->q, f[3])) == NULL)
+		return memory(r);
+	m->next = next;
+	return 0;
+}
+
 static int
 fact(struct reader *r)
 {
@@ -687,10 +797,21 @@ fact(struct reader *r)
 			return -1;
 		return number_in(f[2], &n) == 0 ? 0 :
 		    wrong(r, "a number is not understood%s", "");
+	case 'a':
+		if (split(r, f, 3) < 0)
+			return -1;
+		if (number_in(f[1], &r->q->aside) == 0 && r->q->aside >= 0 &&
+		    number_in(f[2], &r->q->bounces) == 0 && r->q->bounces >= 0)
+			return 0;
+		return wrong(r, "a number is not understood%s", "");
 	case 'd':
 		return fact_dest(r);
 	case 'm':
 		return fact_message(r);
+	case 'r':
+		return fact_rcpt(r);
+	case 's':
+		return fact_skipped(r);
 	case 'v':
 		return fact_job(r);
 	}
@@ -718,6 +839,7 @@ facts(struct reader *r)
 			return -1;
 	}
 	q->facts = 1;
+	mq_why_sort(q);
 	if (peek(r) >= 0)
 		return wrong(r, "there is more behind its end%s", "");
 	if (r->in->why[0] != '\0')
@@ -761,21 +883,21 @@ mq_read(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	static struct reader r;
 	int more;
 
+	memset(&r, 0, sizeof(r));
 	r.q = q;
 	r.in = in;
 	r.report = line;
 	r.brief = line != NULL || q->only_dests;
 	r.arg = arg;
 	r.line = 1;
-	r.ended = 0;
 	r.ahead = -2;
-	r.dests = 0;
 	r.why = why;
 	why[0] = '\0';
 	if (greeting(&r) < 0)
 		return -1;
-	if ((r.brief ? skip_vertices(&r) : vertices(&r)) < 0)
-		return -1;
-	more = report(&r);
+	more = r.brief ? skip_vertices(&r) : vertices(&r);
+	q->endless = more == 0;
+	if (more > 0)
+		more = report(&r);
 	return more > 0 ? facts(&r) : more;
 }

@@ -114,6 +114,10 @@ put_limit(const char *what)
 		fputs("waits, the rate is reached", stdout);
 		return;
 	}
+	if (strcmp(what, "mailbox") == 0) {
+		fputs("waits, another agent is at its mailbox", stdout);
+		return;
+	}
 	fputs("waits for a slot", stdout);
 	if (*what != '\0') {
 		fputs(", ", stdout);
@@ -229,7 +233,13 @@ put_message(const struct mq_queue *q, const struct mq_msg *m)
 	if (m->unread)
 		fputs("\tits control file cannot be read or understood\n",
 		    stdout);
-	else if (m->over)
+	else if (m->skipped != NULL) {
+		fputs("\tskipped: ", stdout);
+		mq_put(stdout, m->skipped);
+		fputs("\n\t\t", stdout);
+		mq_put_next(m->next);
+		putchar('\n');
+	} else if (m->over)
 		fputs("\tall of it is over, its report is yet to be sent\n",
 		    stdout);
 	else if (m->first == 0)
@@ -267,8 +277,24 @@ put_users(const struct mq_rcpts *r, const struct mq_dest *d)
 	for (v = mq_rcpts_of(r, d, &n); n > 0; n--, v++) {
 		fputs("\t\tto ", stdout);
 		mq_put(stdout, v->user);
+		if (*v->reason != '\0') {
+			fputs(": ", stdout);
+			mq_put(stdout, v->reason);
+		}
 		putchar('\n');
 	}
+}
+
+/* What is in postman/ is no part of the queue, but nobody else tells of it. */
+static void
+put_aside(const struct mq_queue *q)
+{
+	if (q->aside <= 0 || q->filtered)
+		return;
+	printf("; %d set aside", q->aside);
+	if (q->bounces > 0)
+		printf(" (%d double bounce%s)", q->bounces,
+		    q->bounces == 1 ? "" : "s");
 }
 
 static void
@@ -285,7 +311,10 @@ put_totals(const struct mq_queue *q)
 	if (sum.jobs > 0 && q->jobs[0].state != MQ_SPOOL)
 		printf("; %lu held, %lu running, %lu waiting", sum.held,
 		    sum.running, sum.waiting);
+	if (sum.skipped > 0)
+		printf("; %lu skipped", sum.skipped);
 	mq_put_unread(q, "; ", "");
+	put_aside(q);
 	putchar('\n');
 }
 
@@ -298,7 +327,9 @@ mq_show_none(const struct mq_queue *q, const struct mq_view *view)
 	if (sum.msgs > 0)
 		return 0;
 	if (!q->filtered) {
-		puts("the queue is empty");
+		fputs("the queue is empty", stdout);
+		put_aside(q);
+		putchar('\n');
 		return 1;
 	}
 	fputs("nothing in the queue matches ", stdout);
@@ -356,5 +387,10 @@ mq_show_counts(const struct mq_queue *q, int scheduler)
 	printf("running %lu\n", sum.running);
 	printf("waiting %lu\n", sum.waiting);
 	printf("unreadable %u\n", q->unread);
+	printf("skipped %lu\n", sum.skipped);
 	printf("oldest %d\n", sum.msgs == 0 ? 0 : sum.oldest);
+	if (q->aside == MQ_UNKNOWN)
+		return;
+	printf("set-aside %d\n", q->aside);
+	printf("double-bounces %d\n", q->bounces);
 }

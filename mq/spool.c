@@ -22,6 +22,9 @@
 #include "mq.h"
 #include <ctype.h>
 #include <dirent.h>
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
 
 #define RCPTS_MOST	100000U		/* of one message, with -v */
 #define FORMAT_PID	1
@@ -373,6 +376,34 @@ load(struct mq_queue *q, const char *po, const char *name)
 	return 0;
 }
 
+/* Counts what is in postman/, which mostly its owner alone can read: a message,
+ * and NAME.control beside it or alone. */
+static void
+count_aside(struct mq_queue *q, const char *po)
+{
+	char path[MQ_PATH_MAX], rest[MQ_PATH_MAX];
+	struct dirent *e;
+	struct stat st;
+	size_t n;
+	DIR *d = NULL;
+
+	if (text_fmt(path, sizeof(path), "%s/postman", po) == 0)
+		d = opendir(path);
+	if (d == NULL)
+		return;
+	for (q->aside = 0; (e = readdir(d)) != NULL; ) {
+		n = strlen(e->d_name);
+		if (e->d_name[0] == '.' || (n >= 8 &&
+		    strcmp(e->d_name + n - 8, ".control") == 0 &&
+		    text_fmt(rest, sizeof(rest), "%s/%.*s", path, (int)n - 8,
+		    e->d_name) == 0 && lstat(rest, &st) == 0))
+			continue;
+		q->aside++;
+		q->bounces += strstr(e->d_name, ".bounce-") != NULL;
+	}
+	closedir(d);
+}
+
 int
 mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
@@ -391,6 +422,7 @@ mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 		free(s.names[i]);
 	}
 	free(s.names);
+	count_aside(q, po);
 	return s.rc;
 }
 
@@ -408,7 +440,8 @@ by_dest(const void *a, const void *b)
 
 /* 0, or -1 when there is no memory. */
 static int
-add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user)
+add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user,
+    const char *reason)
 {
 	unsigned room = r->room < 16 ? 16 : r->room * 2;
 	struct mq_rcpt *v;
@@ -423,6 +456,7 @@ add_user(struct mq_rcpts *r, const struct mq_dest *d, const char *user)
 	v = &r->v[r->n];
 	v->dest = d;
 	v->pos = r->n;
+	v->reason = reason;
 	v->user = malloc(strlen(user) + 1);
 	if (v->user == NULL)
 		return -1;
@@ -453,7 +487,7 @@ mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 			continue;
 		d = mq_dest(q, c.channel, c.host);
 		if (d == NULL || r->n == RCPTS_MOST ||
-		    add_user(r, d, c.user) < 0) {
+		    add_user(r, d, c.user, mq_why_of(q, m, c.l.off)) < 0) {
 			r->more = 1;
 			break;
 		}

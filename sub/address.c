@@ -17,8 +17,8 @@
  * A semicolon separates as a comma does, within a group or not.  Dots in a
  * local part may stand anywhere; such users exist.
  *
- * Nothing here knows whether an address exists.  That the name of a domain means
- * the same in either case is for others to use, by addr_fold.
+ * Nothing here knows whether an address exists.  That the name of a domain
+ * means the same in either case is for others to use, by addr_fold.
  */
 #include "submit.h"
 #include <ctype.h>

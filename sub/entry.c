@@ -1,7 +1,7 @@
 /*
  * entry.c - into the queue.
  *
- *	1  the message is in a file of its own, on disk, in public/ or router/
+ *	1  the message is in a file of its own, on disk, in private/ or router/
  *	2  transport/.NAME	the control file is written, and on disk
  *	3  queue/NAME		the message is renamed to this
  *	4  transport/NAME	the control file is renamed: now it is mail
@@ -27,6 +27,9 @@
  */
 #include "submit.h"
 #include <ctype.h>
+#ifndef NO_STATVFS
+#include <sys/statvfs.h>
+#endif
 #ifndef NO_TCP
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -79,13 +82,36 @@ entry_open(const char *po)
 
 /* ---- files ----------------------------------------------------------- */
 
-static void
-sync_dir(const char *po, const char *dir)
+int
+entry_sync(const char *po, const char *dir)
 {
 	char path[PATH_SIZE];
 
 	text_fmt(path, sizeof(path), "%s/%s", po, dir);
-	dir_sync(path);
+	return dir_sync(path) < 0 ? cannot("sync", path) : 0;
+}
+
+int
+entry_room(const char *po, const struct routes *routes, double bytes)
+{
+#ifndef NO_STATVFS
+	struct statvfs fs;
+	double unit;
+
+	if (routes->least == 0 || statvfs(po, &fs) < 0)
+		return 0;
+	unit = (double)(fs.f_frsize != 0 ? fs.f_frsize : fs.f_bsize);
+	if ((double)fs.f_bavail * unit >= (double)routes->least + bytes)
+		return 0;
+	say("4.3.1 the file system of %s is nearly full (PARAMminfree in %s)",
+	    po, routes->path);
+	return -1;
+#else
+	(void)po;
+	(void)routes;
+	(void)bytes;
+	return 0;
+#endif
 }
 
 /* To the owner of transport/, when we are root and he is somebody else.  By its
@@ -272,7 +298,8 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 		} else if (give(po, fd) < 0) {
 			bad = cannot("give away", msg);
 		}
-		sync_dir(po, "queue");
+		if (bad == 0)
+			bad = entry_sync(po, "queue");
 		if (bad == 0 && rename(dot, ctl) < 0)
 			bad = cannot("rename to", ctl);
 		if (bad < 0 && rename(msg, path) < 0)
@@ -283,9 +310,9 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 	fclose(f);	/* after this it is nobody's */
 	if (bad < 0)
 		return -1;
-	sync_dir(po, "transport");
+	bad = entry_sync(po, "transport");
 	entry_notify(po, name);
-	return 0;
+	return bad < 0;
 }
 
 /* ---- through router/ ------------------------------------------------- */

@@ -174,7 +174,9 @@ good_rcpt(void *arg, const char *addr)
 
 	strcpy(folded, addr);
 	addr_fold(folded);
-	if (m->tame && addr_special(addr))
+	if (m->toobig)
+		add(m, "error", "toobig", addr, addr);
+	else if (m->tame && addr_special(addr))
 		refused(m, addr, "who wants this is not known", X_NOUSER);
 	else if (m->blind)
 		add(m, "", "", folded, addr);

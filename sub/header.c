@@ -100,11 +100,14 @@ in_byte(struct input *in)
 }
 
 int
-in_copy(struct input *in, FILE *f, int last)
+in_copy(struct input *in, FILE *f, int last, unsigned long most)
 {
+	unsigned long n = 0;
 	int c;
 
 	while ((c = in_byte(in)) != EOF) {
+		if (n++ == most && most != 0)
+			return 1;
 		if (putc(c, f) == EOF)
 			return -1;
 		last = c;

@@ -9,17 +9,20 @@
  * something to us are in a table below; others of ZMailer's are stepped over,
  * and one that nobody knows makes the file bad.
  *
- * The file itself is renamed into the queue, and the header that counts from
- * then on is the one in the control file: checked, completed, and with the
- * owner of the file in its trace.  His uid is also the privilege of all
- * recipients, whatever the file says.  Only where the owner is root, or the
- * one who runs this, the file may be a report or come from an agent, made of
- * addresses that others gave: there, programs and files are no recipients.
+ * The header that counts is the one in the control file: checked, completed,
+ * and with the owner of the file in its trace.  His uid is also the privilege
+ * of all recipients, whatever the file says.  Only where the owner is root or
+ * that of the post office, the file itself is renamed into the queue, and it
+ * may be a report or come from an agent, made of addresses that others gave:
+ * there, programs and files are no recipients.  A file of another user becomes
+ * ours first, see accept.c.  When it is larger than the table allows, only its
+ * header does, and its sender gets a report.
  *
  * A file ends in one of three ways.  It is in the queue.  Or it can never be:
  * then it is in postman/, and a line says why.  Or something else is wrong (a
- * full disk, a table with a mistake): then it stays, for the next run.  What is
- * no plain file, or has another name, is not ours.
+ * full disk, a table with a mistake): then it stays, for the next run, in
+ * router/ or private/.  What is no plain file, or has another name, is not
+ * ours.
  *
  * Runs exclude each other by a lock on the file .submit.lock.  A run that is
  * repeated looks at router/ once each time and reads it only when its time of
@@ -38,6 +41,8 @@
 #define PATH_SIZE	800
 #define LINE_SIZE	8192	/* bytes in a line of an envelope */
 #define ENV_MOST	(64UL << 20)	/* ... in all of it */
+#define SLACK		65536.0	/* bytes over the limit: what submit adds */
+#define LOCK_MOST	60	/* seconds to wait for another run */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
 #define AGAIN_MOST	900	/* seconds between tries after trouble */
 #define RECOVER_LOOKS	10	/* looks at router/ for one at transport/ */
@@ -47,7 +52,9 @@ enum verdict { TAKEN, BAD, LATER };
 
 struct file {
 	const char *po;
-	char	path[PATH_SIZE];	/* po/router/NUM */
+	char	path[PATH_SIZE];	/* po/router/NUM, or in po/private */
+	int	ours;		/* its owner is the post office's, or root */
+	int	whole;		/* no other user can reach it */
 	struct stat st;
 	FILE	*f;
 	struct input in;
@@ -264,23 +271,78 @@ understand(struct file *q)
 	return head_hops(&m->head) < HOPS_MOST ? TAKEN : BAD;
 }
 
+/* Puts it into the queue, as path and fd, itself or its copy: what entry_put
+ * says. */
+static int
+put(struct file *q, const char *path, int fd, unsigned long num,
+    const char *name)
+{
+	if (head_complete(&q->m.head, &q->m.author, q->m.sender,
+	    q->m.routes->domain, num, name) == 0)
+		return entry_put(&q->m, q->po, path, fd, name,
+		    q->m.head.body);
+	say("there is no memory for its header");
+	return -1;
+}
+
+static enum verdict
+put_whole(struct file *q)
+{
+	unsigned long num = (unsigned long)q->st.st_ino;
+	char name[64], hidden[PATH_SIZE];
+	int fd = fileno(q->f), bad = -1;
+
+	entry_name(name, sizeof(name), num);
+	if (q->ours) {
+		bad = put(q, q->path, fd, num, name);
+	} else if (accept_hide(q->po, q->path, fd, name, q->m.author.uid,
+	    hidden, sizeof(hidden)) == 0) {
+		if (rights_give(fd) == 0)
+			bad = put(q, hidden, fd, num, name);
+		else
+			say("cannot be given to us: %s", strerror(errno));
+	}
+	return bad == 0 ? TAKEN : LATER;
+}
+
+/* Of one that is too big only the header is copied. */
+static enum verdict
+put_copy(struct file *q)
+{
+	double size = q->m.toobig ? (double)q->m.head.body :
+	    (double)q->st.st_size;
+	char name[64], hidden[PATH_SIZE];
+	int fd = fileno(q->f), bad = -1;
+	struct post p;
+
+	if (entry_room(q->po, q->m.routes, size) < 0)
+		return LATER;
+	if (post_open(&p, q->po, "submit") < 0) {
+		say("cannot be copied: %s", strerror(errno));
+		return LATER;
+	}
+	entry_name(name, sizeof(name), p.num);
+	if (accept_copy(&p, fd, &q->st, size) == 0 && accept_hide(q->po,
+	    q->path, fd, name, q->m.author.uid, hidden, sizeof(hidden)) == 0) {
+		bad = put(q, p.path, fileno(p.f), p.num, name);
+		if (bad < 0)
+			accept_show(hidden, q->path);
+		else if (bad == 0 && unlink(hidden) < 0)
+			say("cannot remove %s: %s", hidden, strerror(errno));
+	}
+	post_drop(&p);		/* once it is in the queue, its name is gone */
+	return bad == 0 ? TAKEN : LATER;
+}
+
 static enum verdict
 enter(struct file *q)
 {
-	unsigned long num = (unsigned long)q->st.st_ino;
 	enum verdict v = understand(q);
-	char name[64];
 
 	if (v != TAKEN)
 		return v;
-	entry_name(name, sizeof(name), num);
-	if (head_complete(&q->m.head, &q->m.author, q->m.sender,
-	    q->m.routes->domain, num, name) < 0) {
-		say("there is no memory for its header");
-		return LATER;
-	}
-	return entry_put(&q->m, q->po, q->path, fileno(q->f), name,
-	    q->m.head.body) < 0 ? LATER : TAKEN;
+	return q->ours || (q->whole && !q->m.toobig) ? put_whole(q) :
+	    put_copy(q);
 }
 
 /* Where people look at it: TAKEN, or LATER when it cannot be moved. */
@@ -303,20 +365,88 @@ set_aside(const struct file *q, const char *base)
 	return TAKEN;
 }
 
+/* Whose is it?  One that a run has given to us has his uid in its name. */
+static long
+author_of(const struct file *q, const char *dir, const char *base)
+{
+	char name[100];
+	long uid = (long)q->st.st_uid;
+
+	return strcmp(dir, "private") == 0 && rights_ours(uid) ?
+	    accept_parse(base, name, sizeof(name)) : uid;
+}
+
+/* Root may read what is another user's alone, but the directory on the way is
+ * in the hands of the post office's owner.  So we go there as he, make sure
+ * that it is his, and only then open a name in it as root.  A descriptor, or
+ * -1. */
+static int
+open_file(struct file *q)
+{
+	char here[4096], dir[PATH_SIZE];
+	const char *base = strrchr(q->path, '/') + 1;
+	struct stat st;
+	int fd = -1, back, err;
+
+	text_fmt(dir, sizeof(dir), "%.*s", (int)(base - q->path), q->path);
+	rights_root(1);
+	back = getcwd(here, sizeof(here)) != NULL;
+	rights_root(0);
+	if (!back || chdir(dir) < 0)
+		return -1;
+	if (stat(".", &st) < 0 || !rights_ours((long)st.st_uid)) {
+		errno = EPERM;
+	} else {
+		rights_root(1);
+		fd = fd_plain(base, O_RDONLY, &q->st);
+		rights_root(0);
+	}
+	err = errno;
+	rights_root(1);
+	back = chdir(here) == 0;
+	rights_root(0);
+	if (!back) {
+		say("cannot go back to %s: %s", here, strerror(errno));
+		exit(X_TEMPFAIL);
+	}
+	errno = err;
+	return fd;
+}
+
+/* What its owner, its place and its size mean for it. */
+static void
+judge(struct file *q, const struct routes *routes, int hidden, long uid)
+{
+	q->ours = !hidden && rights_ours(uid);
+	q->whole = q->ours || accept_whole(q->po, &q->st) ||
+	    (hidden && rights_ours((long)q->st.st_uid));
+	q->m.report = 1;
+	q->m.tame = rights_ours(uid);
+	if (!q->ours && routes->most != 0 &&
+	    (double)q->st.st_size > (double)routes->most + SLACK) {
+		say("5.3.4 it has more than %lu bytes (PARAMmessagesize in "
+		    "%s)", routes->most, routes->path);
+		q->m.toobig = 1;
+		strcpy(q->m.ret, "HDRS");
+	}
+}
+
 static enum verdict
-take(const char *po, const struct routes *routes, const char *base)
+take(const char *po, const struct routes *routes, const char *dir,
+    const char *base)
 {
 	static struct file q;	/* large, and there is only one at a time */
+	int fd, hidden = strcmp(dir, "private") == 0;
 	char topic[PATH_SIZE];
 	enum verdict v;
-	int fd;
+	long uid;
 
 	memset(&q, 0, sizeof(q));
 	q.po = po;
-	text_fmt(q.path, sizeof(q.path), "%s/router/%s", po, base);
-	text_fmt(topic, sizeof(topic), "router/%s", base);
+	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", po, dir, base);
+	text_fmt(topic, sizeof(topic), "%s/%s", dir, base);
 	say_about(topic);
-	fd = fd_plain(q.path, O_RDONLY, &q.st);
+	fd = open_file(&q);
 	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
 		return TAKEN;
 	if (fd < 0 || (q.f = fdopen(fd, "r")) == NULL) {
@@ -326,13 +456,13 @@ take(const char *po, const struct routes *routes, const char *base)
 		return LATER;
 	}
 	in_start(&q.in, q.f, 0);
+	uid = author_of(&q, dir, base);
 	v = LATER;
-	if (mail_init(&q.m, routes, (long)q.st.st_uid) == 0) {
-		q.m.report = 1;
-		q.m.tame = q.st.st_uid == 0 || q.st.st_uid == geteuid();
+	if (mail_init(&q.m, routes, uid) == 0) {
+		judge(&q, routes, hidden, uid);
 		q.why = "it has a second name";
 		v = BAD;
-		if (q.st.st_nlink == 1) {
+		if (q.st.st_nlink == 1 || hidden) {
 			q.why = NULL;
 			v = enter(&q);
 		}
@@ -344,60 +474,140 @@ take(const char *po, const struct routes *routes, const char *base)
 
 /* ---- a run ----------------------------------------------------------- */
 
-/* Waits until no other run is at work: the descriptor, or -1. */
+/* So many seconds, or until a signal that ends us. */
+static void
+rest(long seconds)
+{
+	struct timeval tv;
+	fd_set in;
+
+	FD_ZERO(&in);
+	if (wake[0] >= 0)
+		FD_SET(wake[0], &in);
+	tv.tv_sec = seconds;
+	tv.tv_usec = 0;
+	select(wake[0] + 1, &in, NULL, NULL, &tv);
+}
+
+/* The file of the lock, as root had it, too: a descriptor, or -1. */
+static int
+lock_file(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600);
+
+	if (fd >= 0) {
+		fd_cloexec(fd);
+		return fd;
+	}
+	if (errno != EEXIST)
+		return -1;
+	rights_root(1);
+	fd = fd_plain(path, O_RDWR, &st);
+	rights_root(0);
+	if (fd >= 0 && !rights_ours((long)st.st_uid)) {
+		close(fd);
+		errno = EPERM;
+		return -1;
+	}
+	return fd;
+}
+
+/* Waits a while until no other run is at work: the descriptor, or -1. */
 static int
 lock(const char *po)
 {
 	char path[PATH_SIZE];
-	struct flock fl;
-	int fd;
+	int fd, i;
 
 	text_fmt(path, sizeof(path), "%s/.submit.lock", po);
-	fd = open(path, O_RDWR | O_CREAT, 0600);
+	fd = lock_file(path);
 	if (fd < 0) {
-		say("cannot make %s: %s", path, strerror(errno));
+		say("cannot make or open %s: %s", path, strerror(errno));
 		return -1;
 	}
-	fd_cloexec(fd);
-	memset(&fl, 0, sizeof(fl));
-	fl.l_type = F_WRLCK;
-	fl.l_whence = SEEK_SET;
-	while (fcntl(fd, F_SETLKW, &fl) < 0)
-		if (errno != EINTR || leave) {
-			if (!leave)
-				say("cannot lock %s: %s", path,
-				    strerror(errno));
-			close(fd);
-			return -1;
+	for (i = 0; fd_lock(fd) < 0; i++) {
+		if ((errno == EACCES || errno == EAGAIN) && i < LOCK_MOST &&
+		    !leave) {
+			rest(1);
+			continue;
 		}
+		if (!leave)
+			say("cannot lock %s: %s; is another submit -q at "
+			    "work?", path, strerror(errno));
+		close(fd);
+		return -1;
+	}
 	return fd;
 }
 
-/* All that lies there, under the lock: 0, or an exit code. */
 static int
-take_all(const char *po, const struct routes *routes)
+is_number(const char *s)
+{
+	return strlen(s) <= 40 && s[strspn(s, "0123456789")] == '\0';
+}
+
+/* What a crash left of accept.c's work. */
+static int
+is_hidden(const char *s)
+{
+	char name[100];
+
+	return accept_parse(s, name, sizeof(name)) >= 0;
+}
+
+/* All in a directory that has such a name, under the lock: 0, or an exit
+ * code. */
+static int
+take_all(const char *po, const struct routes *routes, const char *dir,
+    int (*fits)(const char *))
 {
 	char path[PATH_SIZE];
 	struct dirent *e;
 	int code = 0;
 	DIR *d;
 
-	text_fmt(path, sizeof(path), "%s/router", po);
+	text_fmt(path, sizeof(path), "%s/%s", po, dir);
 	d = opendir(path);
 	if (d == NULL) {
 		say("cannot read %s: %s", path, strerror(errno));
 		return X_TEMPFAIL;
 	}
 	while (!leave && (e = readdir(d)) != NULL) {
-		if (strlen(e->d_name) > 40 ||
-		    e->d_name[strspn(e->d_name, "0123456789")] != '\0')
+		if (!fits(e->d_name) || (fits == is_hidden &&
+		    accept_known(po, e->d_name)))
 			continue;
-		if (take(po, routes, e->d_name) == LATER)
+		if (take(po, routes, dir, e->d_name) == LATER)
 			code = X_TEMPFAIL;
 	}
 	say_about(NULL);
 	closedir(d);
 	return code;
+}
+
+/* With a table that has been read. */
+static int
+take_both(const char *po, const struct routes *routes)
+{
+	int hidden, code;
+
+	if (entry_room(po, routes, 0.0) < 0 || accept_start(po) < 0)
+		return X_TEMPFAIL;
+	hidden = take_all(po, routes, "private", is_hidden);
+	code = take_all(po, routes, "router", is_number);
+	return code != 0 ? code : hidden;
+}
+
+/* It is the administrator's, and may be root's alone. */
+static int
+load(struct routes *routes, const char *table)
+{
+	int bad;
+
+	rights_root(1);
+	bad = route_load(routes, table);
+	rights_root(0);
+	return bad;
 }
 
 static int
@@ -408,8 +618,8 @@ run(const char *po, const char *table)
 
 	if (fd < 0)
 		return X_TEMPFAIL;
-	if (route_load(&routes, table) == 0)
-		code = take_all(po, &routes);
+	if (load(&routes, table) == 0)
+		code = take_both(po, &routes);
 	else if (errno != EINVAL)
 		say("cannot read %s: %s", table, strerror(errno));
 	route_free(&routes);
@@ -448,19 +658,6 @@ catch_term(void)
 	sigaction(SIGINT, &sa, NULL);
 	signal(SIGHUP, SIG_IGN);	/* mail waits longer than a terminal */
 	return 0;
-}
-
-static void
-rest(long seconds)
-{
-	struct timeval tv;
-	fd_set in;
-
-	FD_ZERO(&in);
-	FD_SET(wake[0], &in);
-	tv.tv_sec = seconds;
-	tv.tv_usec = 0;
-	select(wake[0] + 1, &in, NULL, NULL, &tv);
 }
 
 /* What is known of a directory. */
@@ -548,6 +745,8 @@ qrun(const char *po, const char *table, long every)
 		    "root can do this", po);
 		return X_NOPERM;
 	}
+	if (rights_serve(po) < 0)
+		return X_NOPERM;
 	if (every == 0) {
 		entry_recover(po);
 		return run(po, table);

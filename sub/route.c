@@ -3,18 +3,27 @@
  *
  *	domain  box.example
  *	*@$d			local	-
- *	*@*.uucp		uux	$h
+ *	*@club.example		boxes	-	$u
+ *	*@*.uucp		uucp	neighbour
  *	spam*@*			!	not from here
  *	*@*			smtp	mail.example
  *	*			local	-
  *
- * A line is a pattern, a channel and a host, and the first line that matches
- * an address decides.  The pattern sees the address in lower case and without
- * its quotes, so that quoting gets nobody around a line.  With the host "-",
- * the channel is one of this machine: what it is given as user is the whole
- * address, or only what is before the '@' when the pattern has one too, since
- * then the line has said whose domain that is.  For other hosts the user is
- * the whole address, and one that has no domain gets ours.
+ * A line is a pattern, a channel, a host and perhaps a user, and the first
+ * line that matches an address decides.  The pattern sees the address in lower
+ * case and without its quotes, so that quoting gets nobody around a line.
+ *
+ * The user is the whole address, and one that has no domain gets ours: a bare
+ * name would be another person's at another host.  The host "-" changes nothing
+ * in that, since an agent may know its host by itself, as smtp -R does.  Only
+ * the channels local, hold and error are of this machine for certain: with "-"
+ * their user is the address as it is, or only what is before the '@' when the
+ * pattern has one too, since then the line has said whose domain that is.  A
+ * line that wants something else says so: $u is the name alone, $u@$h the
+ * whole address.
+ *
+ * A line for our own domain, another channel and "-" may mean names or
+ * addresses, so it must say which.
  *
  * $d in a pattern is our own domain, which a line above may have named.  It is
  * put in when the line is read, so no line below may name another one.
@@ -25,6 +34,10 @@
  *
  * The words of a line become words of control files, so they are checked
  * here.  All that is wrong with a table is said before it is refused.
+ *
+ *	PARAMmessagesize 64M	bytes of a message, at most; 0: any number
+ *	PARAMminfree 1M		bytes of the post office's file system that
+ *				mail leaves free; 0: none
  */
 #include "submit.h"
 #include "../line.h"
@@ -32,11 +45,21 @@
 #include <ctype.h>
 #include <sys/utsname.h>
 
+#define SIZE_MOST	(64UL << 20)	/* bytes of a message */
+#define FREE_LEAST	(1UL << 20)	/* bytes that are to stay free */
+
+enum user {
+	USER_ADDRESS,	/* $u@$h: the address, with our domain if it has none */
+	USER_NAME,	/* $u: what is before the '@' */
+	USER_LOCAL	/* the name if the pattern has an '@', else as it is */
+};
+
 struct route {
 	struct route *next;
 	char	**patterns;	/* each with a '/' behind it, see below */
 	char	*channel;	/* NULL: refuse */
 	char	*host;		/* or what is said of the refusal */
+	enum user user;
 };
 
 /* ---- reading --------------------------------------------------------- */
@@ -118,9 +141,53 @@ expand(struct routes *t, struct route *r, const char *pattern)
 	    NULL;
 }
 
+static int
+is_local(const char *channel)
+{
+	return strcmp(channel, "local") == 0 || strcmp(channel, "hold") == 0 ||
+	    strcmp(channel, "error") == 0;
+}
+
+/* Is our own domain written out in one of its patterns? */
+static int
+names_us(const struct routes *t, const struct route *r)
+{
+	char s[DOMAIN_SIZE + 2], **alt, *p;
+
+	text_fmt(s, sizeof(s), "@%s/", t->domain);
+	addr_fold(s);
+	for (alt = r->patterns; *alt != NULL; alt++) {
+		p = strrchr(*alt, '@');
+		if (p != NULL && strpbrk(p, "*?") == NULL && pat_match(p, s))
+			return 1;
+	}
+	return 0;
+}
+
+/* NULL, or what is wrong with the fourth word, which may be missing. */
+static const char *
+see_user(const struct routes *t, struct route *r, const char *s)
+{
+	int no_host = strcmp(r->host, "-") == 0;
+
+	if (s == NULL && no_host && is_local(r->channel))
+		r->user = USER_LOCAL;
+	else if (s == NULL && no_host && names_us(t, r))
+		return "for our own domain on this channel, write behind the "
+		    "host what the agent is told: $u, the name, or $u@$h, the "
+		    "address";
+	else if (s == NULL || strcmp(s, "$u@$h") == 0)
+		r->user = USER_ADDRESS;
+	else if (strcmp(s, "$u") == 0)
+		r->user = USER_NAME;
+	else
+		return "the user is $u or $u@$h";
+	return NULL;
+}
+
 static const char *
 add_route(struct routes *t, const char *pattern, const char *channel,
-    const char *host)
+    const char *host, const char *user)
 {
 	struct route *r = mem_get(sizeof(*r));
 	const char *why;
@@ -136,15 +203,78 @@ add_route(struct routes *t, const char *pattern, const char *channel,
 	r->channel = channel == NULL ? NULL : mem_dup(channel);
 	if (r->host == NULL || (channel != NULL && r->channel == NULL))
 		return "no memory";
-	return NULL;
+	return channel == NULL ? NULL : see_user(t, r, user);
+}
+
+/* A number of bytes, with k, M or G behind it: 0 or -1. */
+static int
+size_parse(const char *s, unsigned long *value)
+{
+	static const char units[] = "kmg";
+	const char *unit = units;
+	unsigned long n = 0;
+	int up;
+
+	if (!isdigit((unsigned char)*s))
+		return -1;
+	for (; isdigit((unsigned char)*s); s++) {
+		if (n > (ULONG_MAX - 9) / 10)
+			return -1;
+		n = n * 10 + (unsigned long)(*s - '0');
+	}
+	if (*s != '\0') {
+		unit = strchr(units, tolower((unsigned char)*s));
+		if (unit == NULL || s[1] != '\0')
+			return -1;
+		for (up = (int)(unit - units); up >= 0; up--) {
+			if (n > ULONG_MAX / 1024)
+				return -1;
+			n *= 1024;
+		}
+	}
+	*value = n;
+	return 0;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *
+set_param(struct routes *t, const char *name, const char *value)
+{
+	unsigned long *to = NULL;
+
+	if (strcmp(name, "messagesize") == 0)
+		to = &t->most;
+	else if (strcmp(name, "minfree") == 0)
+		to = &t->least;
+	if (to == NULL)
+		return "the parameters are PARAMmessagesize and PARAMminfree";
+	return size_parse(value, to) == 0 ? NULL :
+	    "the size is none, or too large; write 64M, 100k, 0";
+}
+
+/* NULL, or what is wrong with the line, whose rest is p. */
+static const char *
+see_route(struct routes *t, const char *pattern, const char *channel,
+    const char *host, char *p)
+{
+	const char *why = pat_check(pattern), *user = word(&p);
+
+	if (user != NULL && word(&p) != NULL)
+		return "there is a word too many";
+	if (!channel_ok(channel))
+		return "the channel has a character that cannot be part of "
+		    "one";
+	if (why == NULL)
+		why = host_fault(host);
+	return why != NULL ? why : add_route(t, pattern, channel, host, user);
 }
 
 /* NULL, or what is wrong with the line. */
 static const char *
 see_line(struct routes *t, struct lines *l)
 {
-	static const char want[] = "a line is PATTERN CHANNEL HOST, or "
-	    "PATTERN ! TEXT, or domain NAME";
+	static const char want[] = "a line is PATTERN CHANNEL HOST "
+	    "[USER], PATTERN ! TEXT, domain NAME, or PARAMname SIZE";
 	char *p = l->line, *pattern, *channel, *host;
 	const char *why;
 
@@ -158,11 +288,14 @@ see_line(struct routes *t, struct lines *l)
 	channel = word(&p);
 	if (channel == NULL)
 		return want;
-	why = pat_check(pattern);
-	if (strcmp(channel, "!") == 0)
+	if (strcmp(channel, "!") == 0) {
+		why = pat_check(pattern);
 		return why != NULL ? why : add_route(t, pattern, NULL,
-		    p + strspn(p, " \t"));
+		    p + strspn(p, " \t"), NULL);
+	}
 	host = word(&p);
+	if (host == NULL && strncmp(pattern, "PARAM", 5) == 0)
+		return set_param(t, pattern + 5, channel);
 	if (host == NULL && strcmp(pattern, "domain") == 0) {
 		if (!addr_domain_ok(channel))
 			return "the domain cannot be one";
@@ -172,14 +305,7 @@ see_line(struct routes *t, struct lines *l)
 		strcpy(t->domain, channel);
 		return NULL;
 	}
-	if (host == NULL || word(&p) != NULL)
-		return want;
-	if (!channel_ok(channel))
-		return "the channel has a character that cannot be part of "
-		    "one";
-	if (why == NULL)
-		why = host_fault(host);
-	return why != NULL ? why : add_route(t, pattern, channel, host);
+	return host == NULL ? want : see_route(t, pattern, channel, host, p);
 }
 
 /* The name of this machine, for a table that does not say. */
@@ -204,6 +330,8 @@ route_load(struct routes *t, const char *path)
 	memset(t, 0, sizeof(*t));
 	t->end = &t->first;
 	t->path = path;
+	t->most = SIZE_MOST;
+	t->least = FREE_LEAST;
 	own_domain(t);
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
@@ -297,13 +425,32 @@ set_host(struct target *t, const char *form, const char *domain)
 	return s.cut ? -1 : 0;
 }
 
+/* What the agent is told: 0, or -1 when it is too long. */
+static int
+set_user(struct target *t, const struct routes *table,
+    const struct route *r, const char *pattern, const char *addr)
+{
+	const char *domain = addr_domain(addr);
+
+	if (domain != NULL && (r->user == USER_NAME ||
+	    (r->user == USER_LOCAL && strchr(pattern, '@') != NULL)))
+		return text_fmt(t->user, sizeof(t->user), "%.*s",
+		    (int)(domain - addr) - 1, addr);
+	if (domain != NULL || r->user != USER_ADDRESS ||
+	    strchr(addr, '!') != NULL ||
+	    (addr_special(addr) && strcmp(r->host, "-") == 0))
+		return text_fmt(t->user, sizeof(t->user), "%s", addr);
+	return text_fmt(t->user, sizeof(t->user), "%s@%s", addr,
+	    table->domain);
+}
+
 int
 route_find(const struct routes *table, const char *addr, const char *but,
     struct target *t)
 {
 	const char *domain = addr_domain(addr), *pattern = NULL;
 	const struct route *r;
-	int first = addr_special(addr), cut;
+	int first = addr_special(addr);
 	char s[ADDR_SIZE + 1];
 
 	memset(t, 0, sizeof(*t));
@@ -321,15 +468,6 @@ route_find(const struct routes *table, const char *addr, const char *but,
 	t->channel = r->channel;
 	if (set_host(t, r->host, domain) < 0)
 		return nowhere(t, X_NOHOST, "it names no host to send to");
-	if (strcmp(t->host, "-") == 0 && domain != NULL &&
-	    strchr(pattern, '@') != NULL)
-		cut = text_fmt(t->user, sizeof(t->user), "%.*s",
-		    (int)(domain - addr) - 1, addr);
-	else if (strcmp(t->host, "-") == 0 || domain != NULL ||
-	    strchr(addr, '!') != NULL)
-		cut = text_fmt(t->user, sizeof(t->user), "%s", addr);
-	else
-		cut = text_fmt(t->user, sizeof(t->user), "%s@%s", addr,
-		    table->domain);
-	return cut < 0 ? nowhere(t, X_DATAERR, "it is too long") : 0;
+	return set_user(t, table, r, pattern, addr) < 0 ?
+	    nowhere(t, X_DATAERR, "it is too long") : 0;
 }

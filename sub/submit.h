@@ -23,6 +23,23 @@ void	say_about(const char *);	/* ... what it is about, NULL: nothing */
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
 
 /* ======================================================================
+ * rights.c - whose privileges we have, and when
+ * ====================================================================== */
+
+/* All that a set-id bit gives is off; its group can be had back: 0 or -1. */
+int	rights_start(void);
+int	rights_drop(void);	/* it is gone for good: 0 or -1 */
+/* Is the group that of a post office which is closed to others? */
+int	rights_way_in(const char *po);
+void	rights_group(int on);	/* to write to public/ and router/ */
+/* Root goes on as the owner of the post office: 0, or -1 after saying why. */
+int	rights_serve(const char *po);
+void	rights_root(int on);	/* ... is root for a while */
+/* After rights_serve: is it root, the post office's owner, or who runs this? */
+int	rights_ours(long uid);
+int	rights_give(int fd);	/* to the owner, if we are root: 0 or -1 */
+
+/* ======================================================================
  * address.c - lists of addresses
  * ====================================================================== */
 
@@ -53,6 +70,8 @@ struct routes {
 	struct route *first, **end;
 	char	domain[DOMAIN_SIZE];	/* our own */
 	int	domain_used;		/* a pattern has it */
+	unsigned long most;		/* bytes of a message, 0: any number */
+	unsigned long least;		/* bytes that must be free, 0: any */
 	const char *path;		/* of the table */
 };
 
@@ -108,9 +127,9 @@ struct author {
 void	in_start(struct input *, FILE *, int dots);
 int	in_byte(struct input *);	/* EOF at the end */
 /* The rest of the message goes to the file, with an end for its last line; last
- * is the byte before it: 0, or -1 when it is full or the input cannot be
- * read. */
-int	in_copy(struct input *, FILE *, int last);
+ * is the byte before it: 0, 1 when there are more than most bytes (0: any
+ * number), or -1 when it is full or the input cannot be read. */
+int	in_copy(struct input *, FILE *, int last, unsigned long most);
 
 /* Reads up to the body: NULL, or what is wrong with it. */
 const char *head_read(struct header *, struct input *);
@@ -154,6 +173,7 @@ struct mail {
 	int	orcpt;		/* ... and each gets its ORCPT= */
 	int	tame;		/* no programs, files and lists */
 	int	past_hold;	/* no routes of the channel hold */
+	int	toobig;		/* nobody gets it, its sender is told */
 	struct addressee *dests, **end;
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;
@@ -182,8 +202,13 @@ int	xtext_ok(const char *);		/* as RFC 3461 wants it */
 int	entry_open(const char *po);
 /* The name for a message whose file has this inode number: 0 or -1. */
 int	entry_name(char *name, size_t size, unsigned long num);
-/* The file at path, open as fd, becomes a message of the queue: 0; or -1 after
- * saying why, with nothing changed.  body is the offset of the body in it. */
+/* Has its file system room for so many bytes, and those that are to stay free?
+ * 0, or -1 after saying so. */
+int	entry_room(const char *po, const struct routes *, double bytes);
+int	entry_sync(const char *po, const char *dir);	/* 0 or -1, said */
+/* The file at path, open as fd, becomes a message of the queue: 0; -1 after
+ * saying why, with nothing changed; or 1 after saying that it is there, but its
+ * name may not be on disk.  body is the offset of the body in it. */
 int	entry_put(const struct mail *, const char *po, const char *path,
 	    int fd, const char *name, unsigned long body);
 /* What comes before the body: 0 or -1. */
@@ -200,6 +225,29 @@ int	entry_exists(const char *path);	/* 1 also when it cannot be known */
 /* Ends what a crash interrupted: 1 when there is something that somebody may
  * be at work on, so that it is to be looked at again. */
 int	entry_recover(const char *po);
+
+/* ======================================================================
+ * accept.c - a user's file becomes one of ours
+ * ====================================================================== */
+
+/* private/ is there and nobody else's: 0, or -1 after saying why. */
+int	accept_start(const char *po);
+/* Can no user reach this file of router/, and can it be given away? */
+int	accept_whole(const char *po, const struct stat *);
+/* The file at path, open as fd, is renamed into private/; to is its name there.
+ * 0, or -1 after saying why. */
+int	accept_hide(const char *po, const char *path, int fd, const char *name,
+	    long uid, char *to, size_t size);
+void	accept_show(const char *hidden, const char *path);	/* and back */
+/* So many bytes of fd, which looked like that, are written and on disk: 0, or
+ * -1 after saying why. */
+int	accept_copy(const struct post *, int fd, const struct stat *,
+	    double size);
+/* Is it a name that accept_hide makes?  The uid in it, or -1; name is set to
+ * what is before that. */
+long	accept_parse(const char *base, char *name, size_t size);
+/* Is its copy in the queue?  Then it is removed. */
+int	accept_known(const char *po, const char *base);
 
 /* ======================================================================
  * qrun.c - what lies in router/

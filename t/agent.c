@@ -32,7 +32,7 @@
  * For torture, where agents, too, are killed at any moment:
  *
  *	-l		lock each recipient before anything, with '~' and our
- *			pid; when its tag is set, add a line "+ NAME OFFSET"
+ *			pid, and the file with fcntl; when its tag is set, add a line "+ NAME OFFSET"
  *	-A FILE		hold a lock on it for as long as we live
  *	-z SEED,N,N,N,N	chance: of 1000 recipients so many fail, are deferred,
  *			are deferred with their host; of 1000 agents so many
@@ -284,19 +284,29 @@ lock_text(char *s)
 	s[7] = '\0';
 }
 
+/* A lock on a byte behind the control file, or its end. */
+static int
+lock_byte(long at, int type)
+{
+	struct flock fl;
+
+	memset(&fl, 0, sizeof(fl));
+	fl.l_type = (short)type;
+	fl.l_whence = SEEK_SET;
+	fl.l_start = (off_t)(64 * 1024 * 1024L + at);
+	fl.l_len = 1;
+	return fcntl(locks, F_SETLK, &fl);
+}
+
 /* Makes the recipient ours: 1, or 0 when it is no longer to be had. */
 static int
 take(long off)
 {
-	struct flock fl;
 	char mine[8], tag = '?';
+	int i;
 
-	memset(&fl, 0, sizeof(fl));
-	fl.l_type = F_WRLCK;
-	fl.l_whence = SEEK_SET;
-	fl.l_start = off + 1;
-	fl.l_len = 1;
-	fcntl(locks, F_SETLKW, &fl);
+	for (i = 0; i < 100 && lock_byte(0, F_WRLCK) < 0; i++)
+		nap();
 	lseek(locks, off + 1, SEEK_SET);
 	if (read(locks, &tag, 1) == 1 && tag == ' ') {
 		lock_text(mine);
@@ -304,8 +314,7 @@ take(long off)
 		if (fd_write(locks, mine, 7) < 0)
 			tag = '?';
 	}
-	fl.l_type = F_UNLCK;
-	fcntl(locks, F_SETLK, &fl);
+	lock_byte(0, F_UNLCK);
 	return tag == ' ';
 }
 
@@ -425,6 +434,8 @@ job(char *name)
 	}
 	f = fopen(name, "r+");
 	locks = arg.lock ? open(name, O_RDWR) : -1;
+	if (locks >= 0)
+		lock_byte((long)getpid(), F_WRLCK);
 	if (++njobs == arg.die_before)
 		_exit(X_SOFTWARE);
 	while (arg.gate != NULL && !exists(arg.gate))

@@ -16,6 +16,7 @@ nice/*	nice=5 user=65534 group=65533 command="$A -e -c nice -s $tmp/pub/nice"
 none/*	command="not-there"
 dies/*	command="$A -c dies -d 1"
 after/*	command="$A -c after -D 1"
+second/* overfeed=5 command="$A -c second -d 2"
 mute/*	timeout=1s command="$A -g"
 slow/*	timeout=1s command="$A -c slow -w $tmp/never"
 resync/* command="$A -c resync -r"
@@ -60,9 +61,9 @@ for m in 101 104; do
 done
 wait_log 'agent-says .*got'
 
-is 'environment: the words of the command, TZ and PATH, nothing else' \
+is 'environment: the words of the command, TZ, PATH and CHANNEL, nothing else' \
     "$(grep '^env ' "$tmp/env.log" | sort | tr '\n' ' ')" \
-    "env BAZ=q x env FOO=bar env PATH=$PATH env TZ=UTC7 "
+    "env BAZ=q x env CHANNEL=env env FOO=bar env PATH=$PATH env TZ=UTC7 "
 wait_log 'complete msg=108-1'
 is '... what the command sets, once' \
     "$(grep -E '^env (PATH|TZ)' "$tmp/path.log" | sort | tr '\n' ' ')" \
@@ -121,13 +122,33 @@ like '... and its ring stops for an interval' "$(lines 'not-there')" \
 
 put "$po" 121-1 dies h user
 put "$po" 122-1 dies h user
-ok 'an agent that dies is said' \
-    wait_log 'agent-lost .*channel=dies .*jobs=1 .*exit code 70'
-ok '... its job is deferred' \
-    wait_log 'deferred msg=12[12]-1 .*next=.*agent died with exit code 70'
-ok '... and so is the other one, by another agent' \
-    [ "$(wait_log 'deferred msg=121' && wait_log 'deferred msg=122' &&
-    lines 'agent-start .*channel=dies' | wc -l)" -eq 2 ]
+ok 'an agent that ends before it begins a job stops its ring for a second' \
+    wait_log 'agent channel=dies .* died with exit code 70; its mail waits for 1s'
+ok 'its jobs are ready again' wait_log 'not-begun msg=12[12]-1'
+ok 'the next one stops it for longer' \
+    wait_log 'agent channel=dies .*its mail waits for 2s'
+ok 'and so on' wait_log 'agent channel=dies .*its mail waits for 4s' 20
+is 'till then that was no attempt' "$(lines 'deferred msg=12|waits for 4s' |
+    head -n 1 | grep -c 'waits for 4s')" 1
+ok 'a job that no agent bears is deferred in the end, by the words of the agent' \
+    wait_log 'deferred msg=12[12]-1 .*tries=1 .*agent died with exit code 70' 30
+
+POSTOFFICE=$po "$top/mailq" hold 'second/*' >"$tmp/held" 2>&1
+put "$po" 126-1 second h user
+put "$po" 127-1 second h user
+put "$po" 128-1 second h user
+put "$po" 129-1 second h user
+wait_for 10 eval '[ "$(count "load msg=12[6-9]-1")" -eq 4 ]'
+POSTOFFICE=$po "$top/mailq" release 'second/*' >>"$tmp/held" 2>&1
+ok 'an agent that dies at its second job is said' \
+    wait_log 'agent-lost .*channel=second .*exit code 70'
+ok 'jobs that it may not have begun are ready again' wait_log 'not-begun msg=12[6-9]-1'
+ok 'and are delivered, or in work when the next one dies' wait_for 20 eval \
+    '[ "$(count "(complete|deferred) msg=12[6-9]-1")" -eq 4 ]'
+ok 'it takes two such ends to defer one' [ "$(count 'deferred msg=12[6-9]')" -le 2 ]
+is 'no job has more than one attempt' "$(count 'deferred msg=12[6-9].* tries=[2-9]')" 0
+is 'an agent that has worked stops no ring' \
+    "$(count 'agent channel=second .*waits for')" 0
 put "$po" 131-1 after h user
 ok 'the tag decides when it died before its report' \
     wait_log 'delivered msg=131-1 .*by its tag'
@@ -164,6 +185,23 @@ put "$po" 201-1 once h user
 ok 'a deferral followed by a success is a success' \
     wait_log 'complete msg=201-1 .*failed=none'
 
+# ---- the channel of an agent -------------------------------------------------------
+
+mkdir "$tmp/boxes"
+cat >>"$tmp/cf" <<END
+mail/*	command="$top/ta/mailbox -n -d $tmp/boxes"
+post/*	command="$top/ta/mailbox -n -c local -d $tmp/boxes"
+END
+kill -HUP $sched_pid
+wait_log 'reload .*done'
+put "$po" 221-1 mail - anna
+ok 'an agent works for the channel for which it is started' \
+    wait_log 'complete msg=221-1 .*failed=none'
+put "$po" 222-1 post - anna
+ok 'with -c it says which channel the job has, and what to do' wait_log \
+    'agent-says .*this agent is for channel local, the job is for post; give it -c \$channel'
+n=$(count 'reload .*done')
+
 # ---- lines cut anywhere, and far too long ----------------------------------------
 
 agent bits <<'END'
@@ -182,7 +220,7 @@ cat >>"$tmp/cf" <<'END'
 bits/*	command="bits"
 END
 kill -HUP $sched_pid
-wait_log 'reload .*done'
+wait_for 10 eval '[ "$(count "reload .*done")" -gt $n ]'
 put "$po" 211-1 bits h user
 ok 'a report that comes in pieces' wait_log 'delivered msg=211-1 .*fine$'
 ok 'a line without an end is thrown away' logged 'garbled: a line that is too'

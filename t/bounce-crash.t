@@ -87,6 +87,9 @@ told() {	# address: in how many reports
 	grep -l "^Final-Recipient: $1\$" "$po/router/"* 2>/dev/null |
 	    wc -l | tr -d ' '
 }
+is_kept() {	# by its name, or as a double bounce
+	ls "$po/postman" | grep -E '^301-1(\.bounce-[0-9-]+)?$' >/dev/null
+}
 judge() {	# kind: what is wrong, or nothing
 	case $1 in
 	end)
@@ -101,7 +104,7 @@ judge() {	# kind: what is wrong, or nothing
 		;;
 	kept)
 		[ "$(told 'rfc822; b@x.example')" -eq 0 ] || echo 'b: told'
-		[ -f "$po/postman/301-1" ] || echo 'it was lost'
+		is_kept || echo 'it was lost'
 		;;
 	late)
 		[ "$(told 'rfc822; b@x.example')" -le 1 ] || echo 'b: warned twice'
@@ -114,7 +117,7 @@ judge() {	# kind: what is wrong, or nothing
 is_over() {	# kind
 	case $1 in
 	end) po_empty "$po" ;;
-	kept) [ -f "$po/postman/301-1" ] && po_empty "$po" ;;
+	kept) is_kept && po_empty "$po" ;;
 	late) [ "$(told 'rfc822; b@x.example')" -eq 1 ] ||
 	    grep '^r..........1' "$po/transport/301-1" >/dev/null ;;
 	esac

@@ -54,7 +54,7 @@ report "$po" 232-1
 is 'a report that failed is told to the addresses of the form alone' \
     "$(got '^!|^E to |^H Subj')" \
     'E to <errors@here.example>@H Subject: Your mail [FAILED(1)]@'
-ok '... and kept' test -f "$po/postman/232-1"
+is '... and kept' "$(ls "$po/postman" | grep -c '^232-1\.bounce-[0-9-]*$')" 1
 report "$po" 233-1
 is 'the form for delays' "$(got '^!|^H Subj|^T The form')" \
     'H Subject: It takes time [DELAYED(1)]@T The form for delays.@'

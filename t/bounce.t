@@ -446,8 +446,11 @@ is 'senders and headers of their own' "$(got '^!|^E to |^R. Final|^B S')" \
 
 for n in 151 152 153; do
 	is "no report of a report: $n" "$(files_of $n-1)" ''
-	ok '... it is kept' test -f "$po/postman/$n-1"
-	is '... it was not told' "$(grep -c '^d ' "$po/postman/$n-1.control")" 2
+	is '... it is kept, as a double bounce' "$(cd "$po/postman" &&
+	    echo $n-1* | sed 's/bounce-[0-9]*-[0-9]*/bounce/g')" \
+	    "$n-1.bounce $n-1.bounce.control"
+	is '... it was not told' \
+	    "$(cat "$po/postman/$n-1".bounce-*.control | grep -c '^d ')" 2
 done
 is 'NOTIFY=NEVER: nobody hears of it' "$(files_of 154-1)" ''
 nok '... and it goes' test -f "$po/postman/154-1"

@@ -36,8 +36,6 @@ is 'the first command ends the search' \
     "$(values smtp/a.utoronto.ca command)" '"smtp -srl /var/log/smtp" '
 is 'the others go on' "$(values smtp/x.org command)" \
     '"smtp -esrl /var/log/smtp" '
-is '$channel sets bychannel' "$(values uucp/x bychannel)" 'bychannel '
-is '... without it nothing does' "$(values local/x bychannel)" ''
 
 # ---- syntax -------------------------------------------------------------
 
@@ -71,6 +69,8 @@ is 'what senders are told, and when' \
     "$(values b/h bounce reporttimes delayreport)" 'none "4h 1d" delayreport '
 is '... as a later clause has it' "$(values a/h bounce reporttimes)" \
     'sender "none" '
+printf '*/*\tbychannel\nb/*\tcommand="p $channel"\n' >"$cf"
+is 'bychannel is taken' "$(values b/h bychannel)" 'bychannel '
 printf 'a/*\tmaxta=1\na/*\tmaxta=2 maxring=3\na/x\tmaxta=4\n' >"$cf"
 is 'later clauses lay over earlier ones' "$(values a/x maxta maxring)" '4 3 '
 "$SCHEDULER" -n -f "$cf" a/x | sed 's/^#.*//' >"$tmp/again"
@@ -215,6 +215,32 @@ is 'a value that goes on behind its quote is one error' \
 is 'a keyword in the first column is no pattern' \
     "$(printf 'a/*\ninterval=5m\n\tcommand="c"\n' | refused)" \
     '2: interval=5m: is a keyword and must not stand in the first column'
+is 'a keyword in the first column is no pattern in upper case either' \
+    "$(printf 'a/*\nInterval=5m\n\tcommand="c"\n' | refused)" \
+    '2: Interval=5m: is a keyword and must not stand in the first column'
+is 'another name of a keyword in the first column is no pattern' \
+    "$(printf 'a/*\nmaxrings=5\n\tcommand="c"\n' | refused)" \
+    '2: maxrings=5: is a keyword and must not stand in the first column'
+printf 'a/*\tmaxta=1\nqueueonly\nb/*\tcommand="c"\nInterval\tmaxta=2
+user/*\tmaxta=3\nqueue*\tmaxta=4\n' >"$cf"
+"$SCHEDULER" -n -f "$cf" b/x >"$tmp/out" 2>"$tmp/err"
+is '-n warns of a keyword alone in the first column' \
+    "$? $(sed "s,^$cf:,,; s/; .*//" "$tmp/err")" \
+    '0 2: queueonly: is a keyword in the first column, taken for the pattern queueonly/*
+4: Interval: is a keyword in the first column, taken for the pattern Interval/*'
+like 'with a warning -n explains all the same' "$(cat "$tmp/out")" \
+    '^	command="c"$'
+cp "$cf" "$tmp/cf.daemon"
+spool_new "$tmp/po"
+ok 'a keyword alone in the first column is no error' \
+    sched_start "$tmp/po" "$tmp/cf.daemon"
+is 'the log warns of it at the start' \
+    "$(count "warn.*config $tmp/cf.daemon:2: queueonly: ")" 1
+kill -HUP "$sched_pid"
+wait_log 'reload .* done'
+is 'the log warns of it after a reload' \
+    "$(count "warn.*config $tmp/cf.daemon:2: queueonly: ")" 2
+sched_stop
 is 'PARAMdestdb, too, is an absolute path' \
     "$(printf 'PARAMdestdb UNIX:/x\n' | refused)" \
     '1: PARAMdestdb: UNIX:/x is no absolute path'
@@ -273,37 +299,37 @@ run() {
 }
 is 'words, quotes and backslashes' \
     "$(run 'a  "b c" '\''d "e'\'' f\ g "h\"i" ""' c h)" \
-    'bound 0 channelled 0|arg a|arg b c|arg d "e|arg f g|arg h"i|arg |'
+    'bound 0|arg a|arg b c|arg d "e|arg f g|arg h"i|arg |'
 is 'within double quotes a backslash is kept but before \" \\ \$' \
-    "$(run 'p "a\d\"\\\$"' c h)" 'bound 0 channelled 0|arg p|arg a\d"\$|'
+    "$(run 'p "a\d\"\\\$"' c h)" 'bound 0|arg p|arg a\d"\$|'
 is 'leading NAME=value words' "$(run 'A=1 B="x y" p C=2' c h)" \
-    'bound 0 channelled 0|env A=1|env B=x y|arg p|arg C=2|'
+    'bound 0|env A=1|env B=x y|arg p|arg C=2|'
 is '$channel and $host' "$(run 'p $channel -h$host ${channel}/${host}' c 'h i')" \
-    'bound 1 channelled 1|arg p|arg c|arg -hh i|arg c/h i|'
+    'bound 1|arg p|arg c|arg -hh i|arg c/h i|'
 is '$host as a word' "$(run 'p -x $host' c h)" \
-    'bound 2 channelled 0|arg p|arg -x|arg h|'
+    'bound 2|arg p|arg -x|arg h|'
 is '... in quotes too' "$(run 'p "$host"' c h)" \
-    'bound 2 channelled 0|arg p|arg h|'
+    'bound 2|arg p|arg h|'
 is '... but not when the word goes on' "$(run 'p "$host x" "$host"y' c h)" \
-    'bound 1 channelled 0|arg p|arg h x|arg hy|'
+    'bound 1|arg p|arg h x|arg hy|'
 is '... in braces it is told with each job' "$(run 'p ${host}' c h)" \
-    'bound 1 channelled 0|arg p|arg h|'
+    'bound 1|arg p|arg h|'
 is 'a value never becomes more than one word, nor a command' \
     "$(run 'p $host' c 'a; rm -rf "$x" `y` | z')" \
-    'bound 2 channelled 0|arg p|arg a; rm -rf "$x" `y` | z|'
+    'bound 2|arg p|arg a; rm -rf "$x" `y` | z|'
 is 'single quotes keep $' "$(run "p '\$host \${x}'" c h)" \
-    'bound 0 channelled 0|arg p|arg $host ${x}|'
+    'bound 0|arg p|arg $host ${x}|'
 is 'another $ is just that' "$(run 'p $5 $hosts a$' c h)" \
-    'bound 0 channelled 0|arg p|arg $5|arg $hosts|arg a$|'
+    'bound 0|arg p|arg $5|arg $hosts|arg a$|'
 is '${NAME}' "$(run 'p ${POSTOFFICE}/x' c h)" \
-    'bound 0 channelled 0|arg p|arg /a b/post/x|'
+    'bound 0|arg p|arg /a b/post/x|'
 like '... that is unknown' "$(run 'p ${NOPE}' c h)" 'why .*not known'
 like 'a host that looks like an option' "$(run 'p $host' c -oProxy)" 'why .*option'
 like '... when both make it one' "$(run 'p $channel$host' - oX)" 'why .*option'
 is '... does not within a word' "$(run 'p x$host' c -o)" \
-    'bound 1 channelled 0|arg p|arg x-o|'
+    'bound 1|arg p|arg x-o|'
 is '... and a single - is a name' "$(run 'p $host' c -)" \
-    'bound 2 channelled 0|arg p|arg -|'
+    'bound 2|arg p|arg -|'
 like 'too many words' \
     "$(run "p$(awk 'BEGIN { for (i = 0; i < 40; i++) printf " x" }')" c h)" \
     'why .*too many'

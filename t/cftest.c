@@ -65,10 +65,10 @@ static int
 command(const char *s, const char *channel, const char *host)
 {
 	struct command c;
-	int i, bound, channelled;
-	const char *why = cmd_check(s, &bound, &channelled);
+	int i, bound;
+	const char *why = cmd_check(s, &bound);
 
-	printf("bound %d channelled %d\n", bound, channelled);
+	printf("bound %d\n", bound);
 	if (why == NULL)
 		why = cmd_split(s, channel, host, var, &c);
 	if (why != NULL) {

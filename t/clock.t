@@ -23,16 +23,16 @@ spool_new "$po"
 put "$po" 101-1 test h user
 
 # No clock chip: it is 1970, and the files are from the future.
-echo $((0 - $(date +%s) + 100)) >"$WALL"
+set_clock "$WALL" $((0 - $(date +%s) + 100))
 ok 'start in 1970' sched_start "$po" "$tmp/cf"
 ok '... mail is tried, and again' wait_for 20 tried 2
 n=$(count 'deferred msg=101-1')
-echo 0 >"$WALL"
+set_clock "$WALL" 0
 ok 'the clock is set to today: that is logged' wait_log 'clock-step by=1[0-9]{9}' 20
 ok '... mail goes on being tried' wait_for 20 tried $((n + 1))
 is '... nothing expired' "$(count expire)" 0
 n=$(count 'deferred msg=101-1')
-echo -400000000 >"$WALL"
+set_clock "$WALL" -400000000
 ok 'the clock goes back years' wait_log 'clock-step by=-' 20
 ok '... mail goes on being tried' wait_for 20 tried $((n + 1))
 is '... nothing expired' "$(count expire)" 0
@@ -47,18 +47,18 @@ goes_on() {	# title
 	ok '... and new mail' wait_log "complete msg=$new-1" 20
 	is '... nothing expired' "$(count expire)" 0
 }
-echo -400086400 >"$WALL"
+set_clock "$WALL" -400086400
 goes_on 'a day back'
 day=86400
-echo $((49 * day)) >"$WALL"
+set_clock "$WALL" $((49 * day))
 goes_on '49 days forward'
-echo $((98 * day)) >"$WALL"
-echo $((49 * day)) >"$MONO"
+set_clock "$WALL" $((98 * day))
+set_clock "$MONO" $((49 * day))
 ok 'asleep for 49 days: that is logged' wait_log 'clock-sleep by=42336' 20
 goes_on '... and'
-echo $((98 * day + 49 * day)) >"$MONO"
+set_clock "$MONO" $((98 * day + 49 * day))
 goes_on 'asleep, and the wall clock did not notice'
-echo $((2147483647 - $(date +%s) - 2)) >"$WALL"
+set_clock "$WALL" $((2147483647 - $(date +%s) - 2))
 goes_on 'the end of 32-bit time'
 : >"$tmp/go"
 ok '... and is delivered' wait_log 'complete msg=101-1' 20
@@ -70,7 +70,7 @@ passes() {
 ok 'in all that it did not spin' \
     [ "$(passes)" -lt $((100 * ($(date +%s) - began + 1))) ]
 rm -f "$tmp/go" "$MONO"
-echo $((2147483647 - $(date +%s) + 1000000)) >"$WALL"
+set_clock "$WALL" $((2147483647 - $(date +%s) + 1000000))
 put "$po" 301-1 test h user
 touch -t 204001010000 "$po/queue/301-1" 2>/dev/null
 ok 'start behind the end of 32-bit time' sched_start "$po" "$tmp/cf"
@@ -85,7 +85,7 @@ put "$po" 102-1 test h user
 put "$po" 103-1 test h user
 touch -t 197001020000 "$po/queue/102-1" "$po/transport/102-1"
 touch -t 201001020000 "$po/queue/103-1"
-echo 0 >"$WALL"
+set_clock "$WALL" 0
 ok 'start with mail of 1970' sched_start "$po" "$tmp/cf"
 stays() {
 	[ "$(count 'deferred msg=102-1')" -ge 2 ] &&
@@ -110,12 +110,12 @@ test/*	interval=1h expiry=2d skew=1000
 	command="$A -c test -n 4.4.1 -f $tmp/go -o $tmp/out"
 fine/*	command="$A -c fine -o $tmp/out"
 END
-echo 7200 >"$WALL"
+set_clock "$WALL" 7200
 "$top/t/mkspool" -h 1 -f 201 "$po" 12
 ok 'start with a clock that is ahead' sched_start "$po" "$tmp/cf2"
 wait_for 30 eval '[ "$(count "put-off msg=")" -ge 8 ]'
 "$top/t/ask" order "$po" flush all >"$tmp/answer"
-echo 0 >"$WALL"
+set_clock "$WALL" 0
 wait_log 'clock-step by=-' 20
 # A clock ahead of the disk's takes what it sees first for long settled: what
 # comes in the same second would wait for the next.
@@ -133,7 +133,7 @@ ok '... what is put off after that stays on disk' \
 
 # The disk is of another machine, whose clock is ahead of ours: the time of a
 # next try by our clock is long over by its own.
-echo -7200 >"$WALL"
+set_clock "$WALL" -7200
 wait_log 'clock-step by=-7' 20
 "$top/t/mkspool" -h 1 -n late -f 401 "$po" 4
 put "$po" 309-1 fine h u
@@ -160,10 +160,10 @@ rm -rf "$po" "$tmp/go" "$tmp/out" "$PASSES"
 began=$(date +%s)
 spool_new "$po"
 put "$po" 101-1 test h user
-echo 0 >"$WALL"
+set_clock "$WALL" 0
 ok '32 bits: start' sched_start "$po" "$tmp/cf"
 ok '... mail is tried, and again' wait_for 20 tried 2
-echo $((2147483647 - $(date +%s) - 1)) >"$WALL"
+set_clock "$WALL" $((2147483647 - $(date +%s) - 1))
 ok 'the clock goes round to 1901: that is logged' \
     wait_log 'clock-step by=-2000000000' 20
 goes_on '... and'

@@ -186,6 +186,112 @@ done <"$tmp/pools"
 limits='agents=1 global_limit=4 minimum=2 pool=4 extra=16 cost=2 min=0'
 pool 'an extra share is in use while its recipients are' 1:200 2:14 3:12 4:10 5:8 6:6
 
+# ---- channels share --------------------------------------------------------
+
+share_conf() {	# refill delay
+	conf "$tmp/cf" <<-END
+	PARAMmailqsock none
+	PARAMrecipients 200
+	PARAMrefill $1
+	PARAMrefilldelay $2
+	*/*	interval=1m expiry=1d bounce=none
+	hang/*	maxring=4 command="$A -c hang -o $out -w $tmp/gate"
+	fine/*	maxring=4 overfeed=10 command="$A -c fine -o $out -w $tmp/fine"
+	END
+}
+two_channels() {	# one hangs with all there is, then another comes
+	fresh
+	rm -f "$tmp/gate" "$tmp/fine"
+	"$top/t/mkspool" -c hang -h 1000 -r 1000 -f 1001 "$po" 1
+	start -v && wait_log 'load msg=1001-1 rcpts=1000 hosts=200 unread=800' &&
+	    wait_log ' loaded ' || return
+	"$top/t/mkspool" -c fine -h 400 -r 400 -f 2001 "$po" 1
+	wait_log 'load msg=2001-1'
+}
+share_conf 100 1h
+ok 'a channel hangs with the whole pool' two_channels
+like 'another gets its share at once' "$(lines 'load msg=2001-1')" \
+    ' rcpts=400 hosts=100 unread=300 '
+: >"$tmp/fine"
+ok 'mail of the other is delivered while one hangs' \
+    wait_log 'complete msg=2001-1' 60
+is 'nothing of the channel that hangs is delivered meanwhile' \
+    "$(count ' delivered msg=1001-1')" 0
+is '... nor is more of it read' "$(count ' load-more msg=1001-1')" 0
+is 'the other is read on by half of its share at least' \
+    "$(lines ' load-more msg=2001-1' | awk '{ sub(/.*rcpts=/, "")
+    n += $1; small += $1 < 50 && n < 300 } END { print n, small + 0 }')" '300 0'
+: >"$tmp/gate"
+ok 'the channel that has hung goes on to the end' wait_for 60 po_empty "$po"
+sched_stop
+is 'both are delivered, once' "$(once)" '1400 1400'
+at_most 'so many of both were in core at most' "$(peak rcpts)" 320
+
+away() {	# hosts number: so many are deleted then
+	"$ask" order "$po" delete "hang/$1.test" >"$tmp/answer" &&
+	    wait_for 20 eval '[ "$(count " deleted msg=")" -eq '"$2"' ]'
+}
+read_on() {	# what was read of each channel, in turn
+	lines ' load-more ' | sed 's/.*channel=\([^ ]*\) rcpts=\([0-9]*\) .*/\1 \2/' |
+	    tr '\n' ' '
+}
+share_conf 100 1h
+ok 'a channel hangs with the whole pool, and another with its share' \
+    two_channels
+away 'h1[0-9][0-9]' 100
+away 'h[5-8][0-9]' 140
+away 'h9[0-9]' 150
+ok 'half a share is free, and is read' wait_log 'load-more .*rcpts=50 '
+share_conf 25 1h
+kill -HUP $sched_pid
+wait_log 'reload .*done'
+away 'h4[0-9]' 160
+away 'h3[0-4]' 165
+away 'h1[0-9]' 175
+ok 'as many are free as PARAMrefill says, and are read' \
+    wait_log 'load-more .*rcpts=25 '
+share_conf 100 1
+kill -HUP $sched_pid
+wait_for 20 eval '[ "$(count "reload .*done")" -eq 2 ]'
+away h39 176
+ok 'one is free, and is read after PARAMrefilldelay' \
+    wait_log 'load-more .*rcpts=1 '
+is 'a channel is read on up to its share, when that is worth it' "$(read_on)" \
+    'hang 50 hang 25 hang 1 '
+: >"$tmp/gate"
+: >"$tmp/fine"
+ok 'the rest of both is delivered' wait_for 60 po_empty "$po"
+sched_stop
+is '... once' "$(once)" '1224 1224'
+
+# One message for both, in an order that is none of ours to choose.
+fresh
+rm -f "$tmp/gate"
+: >"$tmp/fine"
+awk 'BEGIN {
+	print "i 1-1\no 0\nl <x@test>\ns local - sender 0"
+	for (i = 1; i <= 1200; i++)
+		print "r           " (i <= 600 || i % 3 == 0 ? "hang" : "fine") \
+		    " h" i " u 0"
+	print "m\n"
+}' | put_raw "$po" 1-1
+start
+fine_done() {
+	[ "$(count ' delivered msg=1-1 .*channel=fine')" -ge 400 ]
+}
+ok 'a channel that hangs does not keep the rest of its message out' \
+    wait_for 60 fine_done
+is '... nothing of that channel is delivered meanwhile' \
+    "$(count ' delivered msg=1-1 .*channel=hang')" 0
+sched_stop KILL
+: >"$tmp/gate"
+wait_for 60 agents_gone
+start
+ok '... and follows, after another start' wait_for 60 po_empty "$po"
+sched_stop
+is '... everybody gets it, once' "$(once)" '1200 1200'
+at_most 'so many of one message were in core at most' "$(peak rcpts)" 310
+
 # ---- a large one that is put off, in part --------------------------------
 
 fresh

@@ -166,7 +166,7 @@ like '... nor longer than its longest wait' "$(left dead/long.test)" \
 like '... nor dead where that cannot be' "$(known never/dead.test)" \
     '^	window 1$'
 like '... a strange name is a name' "$(known dead/od*)" \
-    '^dead/od\?d.test  retry$'
+    '^dead/od\\011d.test  retry$'
 is '... the rest is not there' "$(known '{grow,nosuch}/*' | grep -v '^	' |
     sort | tr '\n' ' ')" 'grow/good.test  closed grow/last.test  closed grow/limit.test  closed '
 sched_stop
@@ -243,7 +243,7 @@ clocks() {	# name, stamp, what the clock is off, ERE of seconds left
 		head_of "$2"
 		record dead clock.test 0 400 - 9
 	} >"$tmp/new"
-	echo "$3" >"$WALL"
+	set_clock "$WALL" "$3"
 	try "$1"
 	like "$1" "$(left dead/clock.test)" "$4"
 	sched_stop

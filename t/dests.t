@@ -25,6 +25,10 @@ shut/*	idlemax=1s command="$A -c shut"
 later/*	queueonly command="$A -c later"
 hang/*	command="$A -c hang -w $tmp/never"
 last/*	interval=1s idlemax=1s command="$A -c last deferall nobody there"
+long/*	idlemax=1s command="$A -c long"
+slow/*	idlemax=1s forget=1s rate=1/h command="$A -c slow"
+down/*	idlemax=1s forget=1s command="$A -c down deferall nobody there"
+brief/*	idlemax=1s forget=1s command="$A -c brief"
 die/*	maxthr=4 interval=1s command="$A -c die -d 1"
 END
 agent stamp <<'END'
@@ -139,7 +143,7 @@ put_many "$po" 12 1 both 500001
 ok 'with cohorts=0 it is never dead' \
     wait_for 20 is_dest both/h1.test '^1 0 0 12 -$'
 put "$po" 601-1 die h.test u
-ok 'an agent that dies says nothing of the host' wait_log 'agent-lost' 20
+ok 'an agent that dies says nothing of the host' wait_log 'not-begun msg=601-1' 20
 like '...' "$(dest die/h.test)" '^4 [0-9]+ 0 0 -$'
 like 'feedbackdebug tells each report' "$(lines ' feedback channel=both')" \
     'host=h1.test bad window=[1-4] agents=[1-4] '
@@ -199,6 +203,26 @@ ok '... not faster than that' awk 'NR > 1 && $1 - last < 1 { bad = 1 }
     END { exit bad || last - first < 5 }' "$tmp/rate"
 is '... without putting anything off' "$(count 'deferred msg=80[1-4]-1 ')" 0
 ok 'mail without one goes' wait_for 20 eval '[ "$(wc -l <"$tmp/free")" -ge 4 ]'
+
+# ---- what is forgotten -------------------------------------------------------------
+
+# The first is known for longer than those that come after it.
+put "$po" 830001-1 long h.test u
+wait_log 'agent-end .*channel=long' 20
+put "$po" 830002-1 slow h.test u
+put "$po" 830003-1 down h.test u
+wait_log 'agent-end .*channel=slow' 20
+wait_log 'asleep channel=down' 20
+order delete 830003-1
+wait_log 'agent-end .*channel=down' 20
+put "$po" 830004-1 brief h.test u
+wait_log 'agent-end .*channel=brief' 20
+ok 'a host is forgotten after the time that its clause says' \
+    wait_for 20 eval '[ -z "$(dest brief/h.test)" ]'
+like 'one that is known for longer stays' "$(dest long/h.test)" '^1 0 1 0 -$'
+like 'a host stays while its rate allows no delivery' \
+    "$(dest slow/h.test)" '^1 0 1 0 -$'
+like 'a host that is dead stays' "$(dest down/h.test)" '^0 0 0 1 [1-9]'
 
 # ---- what the clauses may say -------------------------------------------------------
 

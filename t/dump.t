@@ -68,6 +68,7 @@ Msgs in 0 out 0 stored 0 Rcpnts in 0 out 0 stored 0
 Facts:
 p	PO
 t	WALL	S
+a	0	0
 End:"
 
 # ---- a fixed queue --------------------------------------------------------
@@ -128,6 +129,7 @@ Msgs in 6 out 0 stored 6 Rcpnts in 8 out 0 stored 8'
 facts='Facts:
 p	PO
 t	WALL	S
+a	0	0
 m	101-1	S	14	-	sender
 v	1	retry	S	E	1	0	
 v	2	retry	S	E	1	0	
@@ -170,7 +172,7 @@ is '... there are no vertices' "$(sed -n '1,/End:/p' "$tmp/dump")" \
 like '... but the report' "$(cat "$tmp/dump")" \
     'down/c.host/0		N=1   R=1   A=0  QA='
 is '... and no facts on them' "$(sed -n '/^Facts/,$p' "$tmp/dump" | still)" \
-    "$(printf 'Facts:\np\tPO\nt\tWALL\tS\nEnd:')"
+    "$(printf 'Facts:\np\tPO\nt\tWALL\tS\na\t0\t0\nEnd:')"
 sched_stop
 is 'the pipes go when it ends' "$(ls -a "$po" "$po/public" | grep mailq)" ''
 
@@ -192,6 +194,51 @@ wait_log 'deferred msg=201-1'
 is 'control bytes do not go through' \
     "$(tr -d '\n\t\r -~' <"$tmp/dump" | wc -c | tr -d ' ')" 0
 like '... the text does' "$(cat "$tmp/dump")" '#esc\?\[2J cr'
+
+# Words with blanks, bytes above 127 and backslashes.
+u=$(printf '\303\274')
+put "$po" 202-1 none "\"a b\"" u none "b${u}cher" u \
+    none 'c\040d' u
+put "$po" 203-1 "n${u}n" h u odd "x${u}y" u
+put "$po" 204-1 shut "z${u}z" u
+wait_log 'load msg=204-1'
+wait_log 'deferred msg=203-1'
+"$ask" pipe "$pipe" >"$tmp/dump" 2>&1
+is 'the words of channels and hosts are printing bytes without blanks' \
+    "$(sed -n '/^Channels:/,/^End:/p' "$tmp/dump" | LC_ALL=C grep -v \
+    '^[!-~]*:\(	>[0-9>]*\)\{0,1\}$')" ''
+is 'each byte that is not becomes \ooo' "$(sed -n '/^Hosts:/,/^End:/p' \
+    "$tmp/dump" | sed -n 's/:	.*//p' | grep '\\' | sort)" '"a\040b"
+b\303\274cher
+c\134040d
+x\303\274y
+z\303\274z'
+ok 'a channel is written so, too' grep '^n\\303\\274n:	>' "$tmp/dump"
+ok 'the report has the same words' \
+    grep '^    none/"a\\040b"/0	' "$tmp/dump"
+ok 'facts of destinations have them' \
+    grep '^d	odd	x\\303\\274y	' "$tmp/dump"
+shown() {	# argument ...
+	POSTOFFICE=$po "$top/mailq" -q "$pipe" "$@"
+}
+is 'mailq shows hosts as they are' "$(shown -f none | grep '^	[a-z]' |
+    sed 's/  .*//' | sort)" '	none/"a b"
+	none/b\303\274cher
+	none/c\134040d'
+is 'mailq -j has their bytes' "$(shown -j -f none | sed -n \
+    's/.*"host":"\(.*\)","recipients.*/\1/p' | sort)" '\"a b\"
+b\u00fccher
+c\\040d'
+is 'a filter is compared with their bytes' "$(shown -c -f "n${u}n" |
+    sed -n '2p')" 'messages 1'
+is 'mailq -D finds them by their bytes' "$(shown -D -f "odd/x${u}y" |
+    sed -n '1s/  .*//p')" 'odd/x\303\274y'
+is 'the report can be filtered by their bytes' "$(shown -Q -f "none/\"a b\"" |
+    sed -n '2s/	.*//p')" '    none/"a\040b"/0'
+for n in 202-1 203-1 204-1; do
+	POSTOFFICE=$po "$top/mailq" delete $n >"$tmp/out" 2>&1
+	wait_log "complete msg=$n"
+done
 
 # ---- hostile askers -------------------------------------------------------------
 

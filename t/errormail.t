@@ -389,7 +389,8 @@ sed 's/^s local - sender/s local - <>/' "$po/transport/61-1" |
 sched_start "$po" "$tmp/cf"
 ok 'the scheduler is done with both' wait_for 20 po_empty "$po"
 is '... one sender is told' "$(cat "$po/router/"* | sed -n 3p)" 'to <sender>'
-ok '... the message without one is kept' test -f "$po/postman/61-1"
+is '... the message without one is kept' \
+    "$(ls "$po/postman" | grep -c '^61-1\.bounce-[0-9-]*$')" 1
 is '... and no other' "$(ls "$po/postman" | grep -c '^60')" 0
 like '... with the reason' "$(cat "$po/postman/"61-1*)" \
     'no such user; there is no sender'

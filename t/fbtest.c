@@ -5,8 +5,9 @@
  *	fbtest rate text	deliveries and seconds
  *	fbtest starts rate t ...
  *				at each of these moments: starts, or must wait
- *	fbtest forget rate window busy since idle
+ *	fbtest forget rate window busy since idle [sleep]
  *				may it be forgotten, since seconds after use?
+ *				window 0: it sleeps as long (9999)
  *	fbtest windows seed runs
  *				random reports; says what is not as it must be
  *	fbtest rates seed runs	random starts, the same
@@ -84,15 +85,22 @@ show_starts(char **argv)
 static int
 show_forget(char **argv)
 {
+	static struct thread thread;
 	struct feedback f;
 	struct dest d;
 
+	memset(&d, 0, sizeof(d));
 	clause(&f, argv[0]);
 	fb_init(&d, &f, 0);
-	d.window = atol(argv[1]);
 	fb_started(&d, &f, 0);
-	puts(fb_forget(&d, &f, atol(argv[2]), strtod(argv[4], NULL),
-	    strtod(argv[3], NULL)) ? "yes" : "no");
+	if (atol(argv[1]) > 0)
+		d.window = atol(argv[1]);
+	else
+		fb_kill(&d, 0, argv[5] == NULL ? 9999 : strtod(argv[5], NULL));
+	if (atol(argv[2]) > 0)
+		d.thread = &thread;	/* agents work on that */
+	d.keep = fb_keep(&f, strtod(argv[4], NULL));
+	puts(fb_forget(&d, strtod(argv[3], NULL)) ? "yes" : "no");
 	return 0;
 }
 
@@ -389,7 +397,7 @@ main(int argc, char **argv)
 		return show_rate(argv[2]);
 	if (strcmp(what, "starts") == 0 && argc > 2)
 		return show_starts(argv + 2);
-	if (strcmp(what, "forget") == 0 && argc == 7)
+	if (strcmp(what, "forget") == 0 && (argc == 7 || argc == 8))
 		return show_forget(argv + 2);
 	if (strcmp(what, "windows") == 0 && argc == 4)
 		return many(windows, num_of(argv[2], NULL), atol(argv[3]));

@@ -185,15 +185,20 @@ starts 'without a rate all may start' 'start start start' - 0 0 0
 forget() {	# wanted rate window busy since idle
 	lib_want=$1
 	shift
-	is "forget: rate $1, window $2, $3 busy, last used $4 of $5 s ago" \
+	is "forget: rate $1, window $2, $3 busy, last used $4 of $5 s ago${6+, dead for $6 s}" \
 	    "$("$B" forget "$@")" "$lib_want"
 }
 forget no - 5 0 99 100
 forget yes - 5 0 100 100
 forget no - 5 1 100 100
 forget no - 0 0 100 100
+forget no - 0 0 100 100 101
+forget yes - 0 0 100 100 100
+forget no - 0 0 99 100 9
 forget no 1/h 5 0 100 100
 forget yes 1/h 5 0 3600 100
+forget no 10/h 5 0 359 100
+forget yes 10/h 5 0 360 100
 
 # ---- properties -------------------------------------------------------------------
 

@@ -30,6 +30,25 @@ is 'a configuration is never overwritten' \
 # mine, too'
 is '... nor a form' "$(tail -n 1 "$tmp/root/usr/share/mail/forms/delay")" \
     '# my form'
+# A group of one's own can be given to files.
+closed() {	# group: the modes of the program and of the way in
+	m SUBMITGROUP="$1" install >"$tmp/said" 2>&1 || echo "status $?"
+	cd "$tmp/root" || exit
+	ls -ldn usr/bin/submit var/spool/postoffice/*/ 2>/dev/null |
+	    awk '{ print substr($1, 1, 10), $4 }' | tr '\n' ';'
+	cd "$top" || exit
+}
+is 'a group that is not there is no error' "$(closed no.such.group)" \
+    "$(ls -ldn "$tmp/root/usr/bin/submit" | awk '{ print substr($1, 1, 10), $4 }');"
+like 'the commands that make a group are said' "$(cat "$tmp/said")" \
+    '^	chmod 2755 .*/usr/bin/submit$'
+gid=$(id -g)
+is 'a group that is there is the way in' "$(closed "$gid")" \
+    "-rwxr-sr-x $gid;drwx-ws--T $gid;drwx-ws--T $gid;"
+unlike 'with a group no commands are said' "$(cat "$tmp/said")" groupadd
+is 'with an empty SUBMITGROUP nothing is set' "$(m SUBMITGROUP= install \
+    2>&1 | grep groupadd; ls -l "$tmp/root/usr/bin/submit" | cut -c1-10)" \
+    -rwxr-xr-x
 # A running program cannot be written over.
 inode() {
 	ls -i "$tmp/root/usr/sbin/scheduler" | awk '{ print $1 }'

@@ -2,8 +2,8 @@
 # Calls between the daemon's modules go only downwards.
 . "${0%/*}/lib.sh"
 
-layers='scheduler status dump admin destdb pool ta child intake turn core report
-queue notice thread ring dest order message bounce dsn explain held cf value feedback retry
+layers='scheduler status dump admin destdb tidy pool ta child intake turn core report
+queue notice reason thread ring dest order message bounce dsn explain held cf value feedback retry
 command pattern router spool notary ctl safe form post line util'
 
 # Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each

@@ -226,10 +226,16 @@ as_nobody() {	# command ...
 	fi
 }
 
+# For programs that read their clocks from files: in one piece, as half a number
+# would be a clock that jumps.
+set_clock() {	# file seconds
+	echo "$2" >"$1.new" && mv "$1.new" "$1"
+}
+
 # ---- post offices -------------------------------------------------------
 
 spool_new() {	# dir
-	for lib_d in public queue transport router postman deferred freezer; do
+	for lib_d in public queue transport router postman; do
 		mkdir -p "$1/$lib_d" || return 1
 		chmod 755 "$1/$lib_d"
 	done

@@ -229,8 +229,40 @@ END
 	is '... each once' "$(sort -u "$tmp/many" | wc -l | tr -d ' ')" 200
 	sched_stop
 	VALGRIND=
+
+	# Too few are said at once, and as many as that says are enough.
+	cat >>"$tmp/cf" <<END
+PARAMdestdb $tmp/dests
+bad/*	command="$A -c bad error no"
+END
+	agent few <<'END'
+ulimit -n 13
+exec "$@"
+END
+	VALGRIND=$tmp/bin/ta/few
+	nok 'no start with 13 descriptors' sched_start "$po" "$tmp/cf"
+	is '... with the exit code for it' $sched_rc 71
+	like '... and the number needed' "$(cat "$tmp/sched.log")" \
+	    ': 13 files may be open at a time, and [0-9]+ are needed .*ulimit'
+	need=$(sed -n 's/.* and \([0-9]*\) are needed.*/\1/p' "$tmp/sched.log")
+	agent few <<END
+ulimit -n ${need:-13}
+exec "\$@"
+END
+	put_hosts many 1000 20
+	put "$po" 701-1 bad h1 user
+	put "$po" 702-1 bad h2 user
+	ok 'start with as many as are needed' sched_start "$po" "$tmp/cf" \
+	    -l "$tmp/few.stat" -H
+	VALGRIND=
+	ok '... all is delivered or reported' wait_for 60 po_empty "$po"
+	sched_stop
+	is '... with two reports' "$(ls "$po/router" | wc -l | tr -d ' ')" 2
+	is '... and nothing went wrong' \
+	    "$(lines '^[0-9]+ (err|warn) ' | grep -v clock-)" ''
+	rm -f "$po/router/"*
 else
-	for i in 1 2 3 4; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11; do
 		skip 'few descriptors' 'ulimit -n'
 	done
 fi

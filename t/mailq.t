@@ -103,6 +103,21 @@ END
 
 # ---- listings --------------------------------------------------------------
 
+# What the grammar of the seed's manual allows, and its sample.
+dump >"$tmp/sample" <<'END'
+version zmailer 1.0
+Vertices:
+311424:~3714~1; 116~
+311680:~6472~2; 151,331~#128.100.8.4: Null read! (will retry)
+312192:~6347~1; 152~#128.89.0.93: connect: Connection timed out (will retry)
+Channels:
+smtp:~>311424>311680>312192
+Hosts:
+scg.toronto.edu:~>311424
+mv04.ecf.toronto.edu:~>311680
+relay1.cs.net:~>312192
+END
+
 # The time of day is the only thing that is not known beforehand.
 said() {
 	sed 's/next [0-9][0-9]:[0-9][0-9] (/next HH:MM (/' "$tmp/out"
@@ -147,9 +162,9 @@ is 'the request is one line' "$?$(wc -l <"$tmp/q.log" | tr -d ' ')" 01
 is 'no pipe stays behind' "$(ls "$tmp" | grep '^q\.' | grep -v log)" ''
 
 ask "$tmp/ours" -c
-is 'counts' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 4 recipients 6 destinations 4 jobs 5 held 2 running 1 waiting 2 unreadable 0 oldest 100000 '
+is 'counts' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 4 recipients 6 destinations 4 jobs 5 held 2 running 1 waiting 2 unreadable 0 skipped 0 oldest 100000 '
 ask "$tmp/ours" -c -f 'SMTP/example.*'
-is '... of one host' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 2 recipients 3 destinations 1 jobs 2 held 0 running 1 waiting 1 unreadable 0 oldest 3000 '
+is '... of one host' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 2 recipients 3 destinations 1 jobs 2 held 0 running 1 waiting 1 unreadable 0 skipped 0 oldest 3000 '
 ask "$tmp/ours" -S
 is 'sizes' "$rc $(out)" '0 smtp/example.org:
 	  2 files, 2000001 bytes total, 1000000 bytes average
@@ -182,6 +197,62 @@ is '... that has nothing' "$rc $(out)" '0 nothing in the queue matches nosuch'
 ask "$tmp/ours" -j
 is 'an object a line' "$rc $(wc -l <"$tmp/out" | tr -d ' ')" '0 5'
 is '... with the fields promised' "$(sed -n 1p "$tmp/out")" '{"message":"11026545-21354","sender":"anna@example.org","size":1234,"age":200,"held":false,"unreadable":false,"channel":"prog","host":"-","recipients":1,"state":"host","what":null,"reason":"text[exit status 75/75 (temporary failure)]","next":300,"expires":250000,"tries":3,"pid":null}'
+sample='3714  sender not known
+	smtp/scg.toronto.edu  1 recipient
+6472  sender not known
+	smtp/mv04.ecf.toronto.edu  2 recipients: 128.100.8.4: Null read!
+		will retry
+6347  sender not known
+	smtp/relay1.cs.net  1 recipient: 128.89.0.93: connect: Connection timed out
+		will retry
+3 messages, 4 recipients, 3 destinations; 0 held, 0 running, 3 waiting'
+ask "$tmp/sample"
+is "the sample in ZMailer's manual, which has no End:" "$rc $(out)" "0 $sample"
+is 'a queue that has no End: is said to be cut, perhaps' "$(cat "$tmp/err")" \
+    "mailq: the scheduler's answer has no \"End:\"; it may be cut short"
+sed 's/; 116	$/; 116/' "$tmp/sample" >"$tmp/d"
+ask "$tmp/d"
+is 'a vertex without its last tab' "$rc $(out)" "0 $sample"
+sed 's/; 116	$/; 116	#/' "$tmp/sample" >"$tmp/d"
+ask "$tmp/d"
+is 'a vertex with an empty text' "$rc $(out)" "0 $sample"
+sed '3h;3d;5G' "$tmp/sample" >"$tmp/d"
+ask "$tmp/d" -f 'smtp/scg.toronto.edu'
+is 'vertices in no order' "$rc $(out)" "0 $(echo "$sample" | sed 2q)
+1 message, 1 recipient, 1 destination; 0 held, 0 running, 1 waiting"
+cat "$tmp/sample" "$tmp/report" >"$tmp/d"
+ask "$tmp/d"
+is 'vertices without text, and an End:' "$rc $(out)$(cat "$tmp/err")" \
+    "0 $sample"
+sed 's/	#.*//' "$tmp/ours" >"$tmp/d"
+ask "$tmp/d" -f prog
+is 'vertices without text, and facts' "$rc $(said)$(cat "$tmp/err")" \
+    '0 11026545-21354  <anna@example.org>  1234 bytes  3m20s old
+	prog/-  1 recipient, 3 tries
+		dead host, next HH:MM (in 5m), expires in 2d21h
+1 message, 1 recipient, 1 destination; 0 held, 0 running, 1 waiting'
+ask "$tmp/sample" -c
+is 'counts of a queue without End:' "$rc $(sed -n '2,3p' "$tmp/out" |
+    tr '\n' ' ')" '0 messages 3 recipients 4 '
+for i in -Q -D; do
+	ask "$tmp/sample" $i
+	is "a queue without End: has no report for $i" "$rc $(out)" '69 '
+	like "mailq $i says that it is missing" "$(cat "$tmp/err")" \
+	    'there is no report'
+done
+sed 2q "$tmp/sample" >"$tmp/d"
+ask "$tmp/d"
+is 'an empty queue without End:' "$rc $(out)" '0 the queue is empty'
+like 'an empty queue without End: is said to be cut, perhaps' \
+    "$(cat "$tmp/err")" 'no "End:"; it may be cut short$'
+for n in 3 4 5 6 7 8 9 10; do
+	sed "${n}q" "$tmp/sample" >"$tmp/d"
+	ask "$tmp/d"
+	is "the sample cut behind line $n: an error, nothing shown" \
+	    "$rc $(out)" '69 '
+	like "the sample cut behind line $n: it is said" "$(cat "$tmp/err")" \
+	    'cut short'
+done
 for i in '' -v -S -s; do
 	ask "$tmp/empty" $i
 	is "an empty queue $i" "$rc $(out)" '0 the queue is empty'
@@ -189,7 +260,7 @@ done
 ask "$tmp/empty" -j
 is '... in JSON' "$rc $(out)" '0 '
 ask "$tmp/empty" -c
-is '... in counts' "$rc $(sed -n '2p;10p' "$tmp/out" | tr '\n' ' ')" \
+is '... in counts' "$rc $(sed -n '2p;11p' "$tmp/out" | tr '\n' ' ')" \
     '0 messages 0 oldest 0 '
 sed 's/stored 0/stored 3/' "$tmp/empty" >"$tmp/d"
 for i in '' -c -j -s; do
@@ -322,8 +393,8 @@ bad 'a number too large' 's/^5:/99999999999:/'
 bad 'recipients that do not add up' 's/2; 139,188/3; 139,188/'
 bad 'a name too long' "s/11026548-1/$(awk 'BEGIN {
     for (i = 0; i < 300; i++) printf "9" }')/"
+bad 'a text without its mark' 's/	#(running/	(running/'
 bad 'an unknown line' 's/^Channels:/Chances:/'
-bad 'no text' 's/	#.*/	/'
 bad 'more behind the report' 's/^Facts:/Fictions:/'
 bad 'an unknown fact' 's/^t	/z	/'
 bad 'a fact too few' '/^v	3/d'
@@ -332,6 +403,10 @@ bad 'a message without facts' '/^m	X/d'
 bad 'a state unknown' 's/	retry	/	sulking	/'
 bad 'a number that is none' 's/	3593	/	35x93	/'
 bad 'a fact with less fields' 's/	maxring$//'
+bad 'a reason of a vertex that is not there' \
+    '/^v	2/{p;s/.*/r	9	139	full/;}'
+bad 'a reason of no recipient' '/^v	2/{p;s/.*/r	2	x	full/;}'
+bad 'a reason that is missing' '/^v	2/{p;s/.*/r	2	139/;}'
 bad 'more behind its end' '$s/$/ /'
 {
 	sed '/^1:/,$d' "$tmp/vertices"
@@ -414,6 +489,18 @@ print(len(names))' "$tmp/out" >"$tmp/n" 2>&1
 	is 'JSON is JSON' "$(cat "$tmp/n")" 16
 fi
 
+# A word is read back from \ooo, and what is none of these is as it was.
+{
+	printf 'version zmailer 1.0\nVertices:\n1:\t1-1\t1; 9\n2:\t2-1\t1; 9\n'
+	printf 'Channels:\na\\040b:\t>1>2\nHosts:\n'
+	printf '%s:\t>%d\n' '\134\134101\303\274' 1 '\9\400\08\000\12' 2
+} >"$tmp/d"
+ask "$tmp/d" -j
+is 'words of a dump are read back' \
+    "$rc $(sed 's/.*"channel":\(.*\),"recip.*/\1/' "$tmp/out")" \
+'0 "a b","host":"\\\\101\u00fc"
+"a b","host":"\\9\\400\\08\\000\\12"'
+
 # ---- cut short -------------------------------------------------------------------
 
 {
@@ -427,6 +514,10 @@ whole=$(wc -c <"$tmp/short" | tr -d ' ')
 	cat "$tmp/short"
 	printf 'Facts:\nm\t1-1\t0\t0\t-\ts\nv\t1\tretry\t9\t-\t0\t0\t\nEnd:\n'
 } >"$tmp/d"
+# Where the grammar of the manual lets it end, which mailq has to say.
+ends=$(sed -n '/^End:/q;p' "$tmp/short" | wc -c | tr -d ' ')
+ends="$(sed 2q "$tmp/short" | wc -c | tr -d ' ') 0
+$ends 0"
 # Every length of a dump: prints those that are no error, or show something.
 cuts() {	# argument ...
 	n=$(wc -c <"$tmp/d")
@@ -437,13 +528,17 @@ cuts() {	# argument ...
 		mailq "$@"
 		MAILQ_WAIT=20
 		[ $rc -eq 69 ] && [ ! -s "$tmp/out" ] || echo "$i $rc"
+		[ $rc -ne 0 ] || [ $i -ge "$whole" ] ||
+		    grep 'no "End:"; it may be cut short' "$tmp/err" \
+		    >/dev/null || echo "$i is not said"
 		i=$((i + 1))
 	done
 }
 serve "$tmp/d" -c
 # ZMailer's ends after the report, so that length is a whole one, too.
-is 'cut short anywhere: an error, nothing shown' "$(cuts -q "$tmp/q")" \
-    "$whole 0
+is 'cut short anywhere else: an error, nothing shown' "$(cuts -q "$tmp/q")" \
+    "$ends
+$whole 0
 $(wc -c <"$tmp/d" | tr -d ' ') 0"
 unserve
 
@@ -479,7 +574,8 @@ else
 	is 'no host' "$rc $(out)" '69 '
 	cp "$tmp/short" "$tmp/d"
 	serve_tcp "$tmp/d" -c
-	is 'cut short by TCP' "$(cuts -p "$port")" "$whole 0"
+	is 'cut short by TCP' "$(cuts -p "$port")" "$ends
+$whole 0"
 	unserve
 	serve_tcp "$tmp/ours" -s -l 100
 	MAILQ_WAIT=1

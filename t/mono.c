@@ -2,7 +2,8 @@
  * mono.c - the clock that never jumps, made to, for a test.
  *
  * Linked before libc's.  The seconds in the file $MONO, which may be missing,
- * are added to it: a machine that slept, or a process that was stopped.  How
+ * are added to it: a machine that slept, or a process that was stopped.  Behind
+ * a blank there may be a second number: so many more with each reading.  How
  * often it was read, which is once in each pass of the loop, is kept in the
  * file $PASSES.
  */
@@ -17,23 +18,25 @@ ahead(void)
 {
 	static long passes;
 	const char *path = getenv("MONO"), *count = getenv("PASSES");
+	static long strides;
 	char line[40];
 	FILE *f;
-	long by = 0;
+	long by = 0, stride = 0;
 	int fd;
 
 	if (path != NULL && (f = fopen(path, "r")) != NULL) {
-		if (fscanf(f, "%ld", &by) != 1)
+		if (fscanf(f, "%ld %ld", &by, &stride) < 1)
 			by = 0;
 		fclose(f);
 	}
+	strides += stride;
 	fd = count == NULL ? -1 : open(count, O_WRONLY | O_CREAT, 0666);
 	if (fd >= 0) {
 		text_fmt(line, sizeof(line), "%12ld\n", ++passes);
 		fd_write(fd, line, strlen(line));
 		close(fd);
 	}
-	return by;
+	return by + strides;
 }
 
 #ifdef NO_MONOTONIC

@@ -32,11 +32,14 @@ a() {		# name address ...
 	shift
 	printf '%s\n' "$@" >"$DNS/$a_name.a"
 }
-# What becomes of mail for this host: "STATUS X.Y.Z text".
+# What becomes of mail for this host: "STATUS X.Y.Z text".  With go_old it was
+# written long ago.
+go_old=
 go() {		# host [option ...]
 	go_host=$1
 	shift
 	put "$po" 10-1 smtp "$go_host" user@x
+	[ -z "$go_old" ] || touch -t 200001010000 "$po/queue/10-1"
 	: >"$tmp/s/log"
 	printf '10-1\t%s\n' "$go_host" | (cd "$po/transport" && exec "$A" "$@") \
 	    >"$tmp/out" 2>&1
@@ -123,6 +126,70 @@ like 'our name, and one that is better' "$(go loop.example -h me.example \
 like 'at another port nobody is ourselves' \
     "$(go plain.example -h mx.plain.example -p "$port")" '^ok3'
 
+# ---- many addresses ----------------------------------------------------------------
+
+# Ports of the loopback where nobody listens, and our server.
+a dead.example 127.0.0.11 127.0.0.12 127.0.0.13 127.0.0.14 127.0.0.15 \
+    127.0.0.16 127.0.0.17 127.0.0.18
+tried() {	# connections in the transcript
+	grep -c ' = ' "$tmp/tried"
+}
+rm -f "$tmp/tried"
+like 'eight addresses where nobody is: the mail waits' \
+    "$(go dead.example -p "$port" -l "$tmp/tried")" '^deferall 4.4.1'
+is 'five of them are tried for a job' "$(tried)" 5
+a refuse.example 127.0.0.1 127.0.0.1 127.0.0.1 127.0.0.1
+for what in '421 not now' '554 go away' drop; do
+	echo "greeting $what" >"$tmp/s/rules"
+	like "four addresses that greet with $what: the mail waits" \
+	    "$(go refuse.example -p "$port")" '^deferall 4'
+	is "two of them that greet with $what are tried for a job" \
+	    "$(grep -c ^connection "$tmp/s/log")" 2
+done
+echo 'greeting hang' >"$tmp/s/rules"
+like 'four addresses that do not greet: the mail waits' \
+    "$(go refuse.example -p "$port" -T greeting=1s)" '^deferall 4.4.2'
+is 'two of them that do not greet are tried for a job' \
+    "$(grep -c ^connection "$tmp/s/log")" 2
+rm -f "$tmp/s/rules"
+
+mx sixth.example '1 dead.example' '2 mx.plain.example'
+like 'a good address behind eight others is not tried at once' \
+    "$(go sixth.example -p "$port")" '^deferall 4.4.1'
+# Mail that was tried before goes on from an address that chance chooses.
+later() {	# host
+	go_old=1
+	go "$1" -p "$port" >"$tmp/later"
+	go_old=
+	grep '^ok3' "$tmp/later"
+}
+ok 'a good address behind eight others is reached by a later try' \
+    wait_for 60 later sixth.example
+a evil.example 127.0.0.1 127.0.0.1 127.0.0.1 127.0.0.1 127.0.0.1
+mkdir "$tmp/good"
+bg "$top/t/smtpd" -a 127.0.0.2 -p "$port" "$tmp/good" 2>/dev/null
+good_is_up() {
+	test -s "$tmp/good/port" || gone "$bg_pid"
+}
+wait_for 30 good_is_up
+if [ -s "$tmp/good/port" ]; then
+	echo 'greeting 421 not now' >"$tmp/s/rules"
+	a good.example 127.0.0.2
+	mx evil.example '1 evil.example' '2 good.example'
+	like 'a good address behind five that refuse is not tried at once' \
+	    "$(go evil.example -p "$port")" '^deferall 4.3.2'
+	ok 'a good address behind five that refuse is reached by a later try' \
+	    wait_for 60 later evil.example
+	rm -f "$tmp/s/rules"
+	kill "$bg_pid"
+	wait "$bg_pid" 2>/dev/null
+else
+	for i in 1 2; do
+		skip 'behind addresses that refuse' 'no address 127.0.0.2'
+	done
+fi
+lib_forget "$bg_pid"
+
 # ---- rubbish ----------------------------------------------------------------------
 
 for host in '-' '.' 'a..' '[' '[]' '[1.2.3]' '[1.2.3.4]x' '[1.2.3.4]:' \
@@ -135,12 +202,13 @@ raw() {		# title pattern printf-format: an answer, byte for byte
 	printf "$3" >"$DNS/raw.example.raw"
 	like "an answer $1" "$(go raw.example -p "$port")" "$2"
 }
-head='\0\0\201\200\0\1\0\1\0\0\0\0\1x\0\0\17\0\1'
+head='\0\0\201\200\0\1\0\1\0\0\0\0\3raw\7example\0\0\17\0\1'
 mx='\300\014\0\17\0\1\0\0\0\0'
+two='\0\0\201\200\0\1\0\2\0\0\0\0\3raw\7example\0\0\17\0\1'
 a m 127.0.0.1
 raw 'as it should be' '^ok3' "$head$mx\\0\\5\\0\\12\\1m\\0"
 raw 'with another record before' '^ok3' \
-    "\\0\\0\\201\\200\\0\\1\\0\\2\\0\\0\\0\\0\\1x\\0\\0\\17\\0\\1\\300\\014\\0\\5\\0\\1\\0\\0\\0\\0\\0\\2\\1m$mx\\0\\5\\0\\12\\1m\\0"
+    "$two\\300\\014\\0\\20\\0\\1\\0\\0\\0\\0\\0\\2\\1m$mx\\0\\5\\0\\12\\1m\\0"
 later='^deferall 4.4.3'
 raw 'of nothing' "$later" ''
 raw 'that ends in the head' "$later" '\0\0\201\200\0\1'
@@ -148,11 +216,33 @@ raw 'that ends in the question' "$later" '\0\0\201\200\0\1\0\1\0\0\0\0\77x'
 raw 'that ends in a record' "$later" "$head\\300"
 raw 'with a length beyond its end' "$later" "$head$mx\\377\\377\\0\\12\\1m\\0"
 raw 'with a name that leads to itself' "$later" \
-    "$head$mx\\0\\4\\0\\12\\300\\041"
+    "$head$mx\\0\\4\\0\\12\\300\\053"
 raw 'with a name that is none' "$later" \
     "$head$mx\\0\\7\\0\\12\\3m;|\\0"
 raw 'of a server in trouble' "$later" \
-    '\0\0\201\202\0\1\0\0\0\0\0\0\1x\0\0\17\0\1'
+    '\0\0\201\202\0\1\0\0\0\0\0\0\3raw\7example\0\0\17\0\1'
 raw 'that there is no such name' '^error2 5.1.2' \
-    '\0\0\201\203\0\1\0\0\0\0\0\0\1x\0\0\17\0\1'
+    '\0\0\201\203\0\1\0\0\0\0\0\0\3raw\7example\0\0\17\0\1'
+
+# Whose MX is it?  "e" has an address where nobody listens.
+other='\1e\0\0\17\0\1\0\0\0\0'
+cname='\300\014\0\5\0\1\0\0\0\0\0'
+a e 192.0.2.1
+raw 'with an MX of another owner' "$later" "$head$other\\0\\5\\0\\1\\1m\\0"
+raw 'with an MX of another owner, and a better one' '^ok3  ?m ' \
+    "$two$other\\0\\5\\0\\1\\1e\\0$mx\\0\\5\\0\\12\\1m\\0"
+raw 'with another owner that takes no mail' '^ok3  ?m ' \
+    "$two$other\\0\\3\\0\\0\\0$mx\\0\\5\\0\\12\\1m\\0"
+raw 'with an owner in capitals' '^ok3  ?m ' \
+    "$head\\3RAW\\7Example\\0\\0\\17\\0\\1\\0\\0\\0\\0\\0\\5\\0\\12\\1m\\0"
+raw 'with an alias, and its MX' '^ok3  ?m ' \
+    "$two${cname}\\3\\1E\\0$other\\0\\5\\0\\12\\1m\\0"
+raw 'with the MX before the alias' '^ok3  ?m ' \
+    "$two$other\\0\\5\\0\\12\\1m\\0${cname}\\3\\1e\\0"
+raw 'with an alias, and an MX of what it is an alias for' "$later" \
+    "$two${cname}\\3\\1e\\0$mx\\0\\5\\0\\12\\1m\\0"
+raw 'with an alias of itself' "$later" \
+    "$two${cname}\\2\\300\\014$other\\0\\5\\0\\12\\1m\\0"
+raw 'with an owner that is no name' "$later" \
+    "$head\\3;|x\\0\\0\\17\\0\\1\\0\\0\\0\\0\\0\\5\\0\\12\\1m\\0"
 finish

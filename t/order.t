@@ -24,6 +24,47 @@ sed 's/slot 16 sel 1     list: 1(avail=-13/slot 16 sel 1     list: 1(avail=-14/'
 is '... also within' "$(grep '^not ok' "$tmp/tap")" \
     'not ok 11 - nested-cost2-60-10-2-1'
 
+# Names of any length, and messages that come while others are delivered.
+cat >"$tmp/vec" <<'VECTORS'
+VECTOR names
+  kind=dest agents=1 cost=5 loan=3 discount=50 min=3 dest_concurrency=20 initial=5 rcpts_per_delivery=2
+  1=mx1.test,mx1.test,mx1.test,b-2,mx2.test,b-2
+  order 1:mx1.test(2) 1:b-2(2) 1:mx2.test(1) 1:mx1.test(1)
+END
+VECTOR comes-later
+  kind=dest agents=2 cost=5 loan=3 discount=50 min=3 dest_concurrency=1 initial=1 rcpts_per_delivery=1
+  1=a,a,a
+  2@2=other
+  order 1:a 1:a 2:other 1:a
+  finish 1@2 2@2
+END
+VECTOR comes-after-the-end
+  kind=dest agents=1 cost=5 loan=3 discount=50 min=3 dest_concurrency=1 initial=1 rcpts_per_delivery=1
+  2@7=b
+  1@4.5=a,b
+  order 1:a 1:b 2:b
+  finish 1@5 2@7
+END
+VECTOR comes-and-preempts
+  kind=dest agents=1 cost=2 loan=0 discount=0 min=0 dest_concurrency=1 initial=1 rcpts_per_delivery=1
+  1=a1,a2,a3,a4,a5,a6
+  2@3=small
+  order 1:a1 1:a2 1:a3 2:small 1:a4 1:a5 1:a6
+END
+VECTORS
+is 'hosts with long names and messages that come later' \
+    "$("$V" <"$tmp/vec" | grep -v '^#' | tr '\n' ' ')" \
+    'ok 1 - names ok 2 - comes-later ok 3 - comes-after-the-end ok 4 - comes-and-preempts 1..4 '
+is 'a message that comes a slot later has another order' \
+    "$(sed 's/^  2@2=/  2@3=/; s/^  2@3=small/  2@2=small/' "$tmp/vec" |
+    "$V" | grep -c '^not ok')" 2
+for line in '1@=a' '1@-1=a' '1@2' '1=' '1=a,,b' '1=a,' '1=a b' '1=a=b' \
+    "1=$(awk 'BEGIN { for (i = 0; i < 1001; i++) printf "a," }')a"; do
+	sed "s/^  1=mx1.*/  $line/" "$tmp/vec" | "$V" >"$tmp/tap"
+	is "a message that is written as $(echo "$line" | cut -c1-20) is refused" \
+	    "$? $(sed 's/!.*//' "$tmp/tap")" '65 Bail out'
+done
+
 seed=$$
 "$V" -r "$seed" 150 >"$tmp/tap"
 is 'by chance: a large message is done in time, and nothing is forgotten' \
@@ -142,22 +183,112 @@ for order in random preempt; do
 	rm -f "$tmp/out"
 	conf "$tmp/cf" <<-END
 	*/*	interval=1h order=$order maxring=2 idlemax=1h
-	test/*	command="$A -c test -o $tmp/out"
+	test/*	command="$A -c test -o $tmp/out -w $gate"
 	END
 	spool_new "$po"
-	ok "$order: start" sched_start "$po" "$tmp/cf"
-	deliver 101-1 a
-	deliver 102-1 b
-	deliver 103-1 a
-	deliver 104-1 c
-	deliver 105-1 b
+	rm -f "$gate"
+	ok "$order: start" sched_start "$po" "$tmp/cf" -v
+	announce 101-1 test a
+	wait_log 'to pid=.* 101-1'
+	announce 102-1 test b
+	ok "$order: a second host gets an agent while the first is busy" \
+	    wait_log 'to pid=.* 102-1'
+	: >"$gate"
+	ok "$order: both are delivered" \
+	    wait_for 20 eval 'logged "complete msg=101-1" &&
+	    logged "complete msg=102-1"'
 	p1=$(agent_of 101-1)
 	p2=$(agent_of 102-1)
-	ok 'another host gets an agent of its own, if it may' [ "$p1" != "$p2" ]
-	is '... the first one its own again' "$(agent_of 103-1)" "$p1"
-	is 'at the limit it is the one that has rested longest' \
-	    "$(agent_of 104-1)" "$p2"
-	is '... again' "$(agent_of 105-1)" "$p1"
+	ok "$order: by two agents" [ "$p1" != "$p2" ]
+	deliver 103-1 b
+	deliver 104-1 a
+	is "$order: a host gets the idle agent that served it last" \
+	    "$(agent_of 103-1) $(agent_of 104-1)" "$p2 $p1"
+	deliver 105-1 c
+	is "$order: another host gets the one that is idle longest" \
+	    "$(agent_of 105-1)" "$p2"
+	deliver 106-1 d
+	is "$order: and so does the next" "$(agent_of 106-1)" "$p1"
+	n=0
+	while [ $n -lt 15 ]; do
+		n=$((n + 1))
+		deliver $((200 + n))-1 host$n
+	done
+	is "$order: mail that comes one by one needs no other agent" \
+	    "$(count agent-start)" 2
+	sched_stop
+done
+
+# A stretch has an end in time, too.
+conf "$tmp/cf" <<-END
+*/*	interval=1h maxta=2
+slow/*	command="$A -c slow -o $tmp/slow -m 300"
+fast/*	command="$A -c fast -o $tmp/out"
+END
+rm -f "$tmp/slow"
+: >"$tmp/slow"
+spool_new "$po"
+"$top/t/mkspool" -c slow -f 3001 -h 80 "$po" 80
+ok 'start with slow jobs in both slots' sched_start "$po" "$tmp/cf" -S
+wait_for 20 eval '[ "$(count agent-start)" -ge 2 ]'
+announce 3901-1 fast h
+ok 'mail of another channel gets a slot' wait_log 'complete msg=3901-1' 60
+ok 'before all slow jobs are done' [ "$(grep -c . "$tmp/slow")" -lt 70 ]
+sched_stop
+rm -rf "$po"
+
+# Two channels share one slot: each keeps the agent for a stretch.
+for order in random preempt; do
+	rm -f "$gate" "$tmp/out"
+	conf "$tmp/cf" <<-END
+	*/*	interval=1h order=$order maxta=1
+	one/*	command="$A -c one -o $tmp/out"
+	two/*	command="$A -c two -o $tmp/out"
+	END
+	spool_new "$po"
+	"$top/t/mkspool" -c one -f 1001 -h 150 "$po" 150
+	"$top/t/mkspool" -c two -f 2001 -h 150 "$po" 150
+	ok "$order: start with maxta=1" sched_start "$po" "$tmp/cf" -S
+	ok "$order: all is delivered" wait_for 60 po_empty "$po"
+	ok "$order: 300 messages of two channels need few agents" \
+	    [ "$(count agent-start)" -le 6 ]
+	sched_stop
+done
+
+# It need not be told its channel, and marks whatever is the first recipient.
+agent any <<'END'
+echo '#hungry'
+while read -r job host && [ -n "$job" ]; do
+	if [ "$job" != '#idle' ]; then
+		off=$(awk '/^r /{ print off + 0; exit }
+		    { off += length($0) + 1 }' "$job")
+		printf + | dd of="$job" bs=1 seek=$((off + 1)) conv=notrunc \
+		    2>/dev/null
+		echo "$job test h $$" >>"$1"
+		printf '%s/%s\t\tok3\n' "${job%%-*}" "$off"
+	fi
+	echo '#hungry'
+done
+END
+for word in '' bychannel; do
+	rm -f "$tmp/out"
+	conf "$tmp/cf" <<-END
+	*/*	interval=1h idlemax=1h
+	{one,two}/*	$word command="any $tmp/out"
+	END
+	spool_new "$po"
+	ok "start with one clause for two channels $word" \
+	    sched_start "$po" "$tmp/cf"
+	for n in 1 2 3; do
+		channel=one
+		[ $n != 2 ] || channel=two
+		announce 10$n-1 $channel h
+		wait_log "complete msg=10$n-1"
+	done
+	ok "each channel has an agent of its own $word" \
+	    [ "$(agent_of 101-1)" != "$(agent_of 102-1)" ]
+	is "a channel has its agent again $word" "$(agent_of 103-1)" \
+	    "$(agent_of 101-1)"
 	sched_stop
 done
 

@@ -19,17 +19,19 @@
  *	VECTOR name
  *	  kind=dest agents=3 cost=... dest_concurrency=1 initial=1
  *	      rcpts_per_delivery=1
- *	  1=a,a,b
- *	  order 1:a 1:b 1:a
+ *	  1=a,a,mx.test
+ *	  2@1.5=a
+ *	  order 1:a 1:mx.test 1:a 2:a
  *	END
  *
  * serial: there is one agent, which delivers a vertex in each slot; message
  * 1 has 4 vertices for hosts of its own and comes before slot 0; sps is how
- * many seconds a slot takes.  dest: each letter is a recipient for that host;
- * agents work side by side and take the same time for each vertex.  As the
- * daemon does, a message has one vertex for each of its hosts; with more
- * recipients than go into one delivery it comes in pieces, one after the
- * other.
+ * many seconds a slot takes.  dest: each name is a recipient for that host;
+ * agents work side by side and take one slot for each vertex.  With @t the
+ * message comes t slots after the start, and before what ends just then; it
+ * is there at the start otherwise.  As the daemon does, a message has one
+ * vertex for each of its hosts; with more recipients than go into one delivery
+ * it comes in pieces, one after the other.
  */
 #include <ctype.h>
 
@@ -37,7 +39,7 @@
 
 #define MSGS_MAX	3000
 #define AGENTS_MAX	20
-#define LEVEL		(1.0 / 64)	/* time that rounding may add */
+#define RCPTS_MAX	1000	/* of a message with named hosts */
 
 struct options opt;
 
@@ -46,7 +48,8 @@ struct msg {
 	struct vertex *v;	/* m->nr of them */
 	long	id, n;		/* vertices */
 	double	at;		/* slot before which it comes in */
-	char	hosts[200];	/* dest: a letter for each recipient, or "" */
+	char	*hosts;		/* dest: "a,a,mx.test", a name for each
+				 * recipient; NULL: it has hosts of its own */
 	long	first, last;	/* slots of its deliveries */
 };
 
@@ -54,7 +57,8 @@ static struct msg msgs[MSGS_MAX];
 static long nmsgs;
 static struct ta agents[AGENTS_MAX];
 static struct vertex *work[AGENTS_MAX];	/* what the agent delivers */
-static double until[AGENTS_MAX];
+static double until[AGENTS_MAX];	/* slots */
+static unsigned long turn[AGENTS_MAX];	/* of those with one end: the order */
 static long nagents, round_no;
 static struct ring *ring;
 
@@ -128,36 +132,49 @@ own_hosts(struct msg *g)
 	}
 }
 
+/* Of n recipients those with that host, most at most, become NULL: how many. */
+static unsigned
+take_rcpts(char **rcpts, unsigned n, const char *host, unsigned most)
+{
+	unsigned i, took = 0;
+
+	for (i = 0; i < n && took < most; i++)
+		if (rcpts[i] != NULL && strcmp(rcpts[i], host) == 0) {
+			rcpts[i] = NULL;
+			took++;
+		}
+	return took;
+}
+
 /* One piece after the other, each with at most per recipients a host. */
 static void
 named_hosts(struct msg *g, unsigned per)
 {
-	char rest[200], host[80], *p;
-	unsigned n, i = 0;
-	int letter;
+	static char *rest[RCPTS_MAX], *piece[RCPTS_MAX];
+	char host[200], *s = mem_dup(g->hosts), *p;
+	unsigned n = 0, i = 0, k, left, took;
 
-	strcpy(rest, g->hosts);
-	while (rest[strspn(rest, " ")] != '\0') {
-		char piece[200];
-
-		strcpy(piece, rest);
-		for (p = piece; (letter = *p) != '\0'; p++) {
-			if (letter == ' ' || strchr(piece, letter) != p)
+	for (p = strtok(s, ","); p != NULL; p = strtok(NULL, ","))
+		rest[n++] = p;
+	for (left = n; left > 0; ) {
+		memcpy(piece, rest, n * sizeof(piece[0]));
+		for (k = 0; k < n; k++) {
+			if ((p = piece[k]) == NULL)
 				continue;
-			for (n = 0; n < per && strchr(rest, letter); n++)
-				*strchr(rest, letter) = ' ';
-			text_fmt(host, sizeof(host), "%ld-%c", round_no,
-			    letter);
-			add_vertex(g, i++, host, n);
+			take_rcpts(piece, n, p, n);
+			left -= took = take_rcpts(rest, n, p, per);
+			text_fmt(host, sizeof(host), "%ld-%s", round_no, p);
+			add_vertex(g, i++, host, took);
 		}
 	}
+	free(s);
 	g->m->nr = g->m->left = i;
 }
 
 static void
 arrive(struct msg *g, unsigned per)
 {
-	size_t n = g->hosts[0] != '\0' ? strlen(g->hosts) : (size_t)g->n;
+	size_t n = g->hosts != NULL ? strlen(g->hosts) : (size_t)g->n;
 	struct message *m = mem_must(sizeof(*m));
 
 	g->m = m;
@@ -166,7 +183,7 @@ arrive(struct msg *g, unsigned per)
 	m->loaded = ++q.events;
 	m->queued = m->born = (int)now.mono;
 	hash_add(&q.messages, &m->link, (unsigned long)g->id);
-	if (g->hosts[0] != '\0')
+	if (g->hosts != NULL)
 		named_hosts(g, per);
 	else
 		own_hosts(g);
@@ -241,6 +258,7 @@ clear_all(void)
 		hash_del(&q.messages, l);
 		msg_free(msgs[i].m);
 		free(msgs[i].v);
+		free(msgs[i].hosts);
 	}
 	now.mono += 1000;	/* what is known of destinations is forgotten */
 	th_sweep();
@@ -314,16 +332,31 @@ take_arrivals(const char *s)
 		malformed("no arrivals", s);
 }
 
+/* id=host,host,... or id@t=host,host,... */
 static void
-take_hosts(const char *s)
+take_hosts(const char *line)
 {
-	const char *p = strchr(s, '=');
-	struct msg *g = new_msg(atol(s), 0, 0);
-	size_t n = 0;
+	char *s;
+	const char *p;
+	struct msg *g = new_msg(strtol(line, &s, 10), 0, 0);
+	long n = 1;
 
-	for (; p != NULL && *p != '\0'; p++)
-		if (islower((unsigned char)*p) && n < sizeof(g->hosts) - 1)
-			g->hosts[n++] = *p;
+	if (*s == '@' && isdigit((unsigned char)s[1]))
+		g->at = strtod(s + 1, &s);
+	if (*s++ != '=')
+		malformed("no id=host,... and no id@t=host,...", line);
+	for (p = s; *p != '\0'; p++)
+		n += *p == ',';
+	if (n > RCPTS_MAX)
+		malformed("too many recipients", line);
+	for (p = s; n > 0; n--, p += *p == ',') {
+		if (*p == ',' || *p == '\0' || strcspn(p, ",") > 100)
+			malformed("a host has no name or too long a one", line);
+		p += strcspn(p, ",");
+	}
+	if (s[strcspn(s, " \t=@")] != '\0')
+		malformed("a blank, = or @ in a name", line);
+	g->hosts = mem_dup(s);
 }
 
 static void
@@ -352,7 +385,7 @@ prepare(struct vector *v)
 	for (i = 0; i < v->n; i++)
 		if (strncmp(v->lines[i], "arrive ", 7) == 0)
 			take_arrivals(v->lines[i] + 7);
-		else if (isdigit((unsigned char)v->lines[i][0]))
+		else if (!v->serial && isdigit((unsigned char)v->lines[i][0]))
 			take_hosts(v->lines[i]);
 }
 
@@ -465,47 +498,71 @@ run_serial(const struct vector *v)
 	return bad;
 }
 
+/* The agent that is done next; -1 when none has work. */
 static long
 first_done(void)
 {
 	long a, best = -1;
 
 	for (a = 0; a < nagents; a++)
-		if (work[a] != NULL && (best < 0 || until[a] < until[best]))
+		if (work[a] != NULL && (best < 0 || until[a] < until[best] ||
+		    (until[a] == until[best] && turn[a] < turn[best])))
 			best = a;
 	return best;
+}
+
+/* The message that comes next, or NULL. */
+static struct msg *
+first_to_come(void)
+{
+	struct msg *g, *best = NULL;
+
+	for (g = msgs; g < msgs + nmsgs; g++)
+		if (g->m == NULL && (best == NULL || g->at < best->at))
+			best = g;
+	return best;
+}
+
+/* Agent a takes v at this slot, which is put down. */
+static void
+picked_dest(const struct vector *v, long a, struct vertex *next, double slot)
+{
+	static unsigned long turns;
+
+	text_add(&out, "%s%lu:%s", out.len > 0 ? " " : "",
+	    next->msg->link.hash, strchr(next->thread->host, '-') + 1);
+	if (v->per > 1)
+		text_add(&out, "(%u)", next->left);
+	owner(next->msg)->last = (long)slot;
+	take(a, next);
+	until[a] = slot + 1;
+	turn[a] = ++turns;
 }
 
 static void
 run_dest(const struct vector *v)
 {
 	struct vertex *next;
-	double tick = 0;
-	long a, i;
+	struct msg *g = first_to_come();
+	double start = now.mono, slot = 0;
+	long a = -1;
 
-	nagents = v->agents;
-	for (i = 0; i < nmsgs; i++)
-		arrive(&msgs[i], (unsigned)v->per);
-	for (;;) {
-		for (a = 0; a < nagents; a++)
-			if (work[a] == NULL &&
-			    (next = th_next(ring)) != NULL) {
-				text_add(&out, "%s%lu:%s", out.len > 0 ? " " :
-				    "", next->msg->link.hash,
-				    strchr(next->thread->host, '-') + 1);
-				if (v->per > 1)
-					text_add(&out, "(%u)", next->left);
-				take(a, next);
-				until[a] = now.mono + 1000 + (tick += LEVEL);
-			}
-		a = first_done();
-		if (a < 0)
-			return;
-		if (until[a] - 1000 > now.mono + 999) {
-			now.mono += 1000;
-			tick = 0;
+	for (nagents = v->agents; g != NULL || a >= 0; ) {
+		if (g != NULL && (a < 0 || g->at <= until[a])) {
+			slot = g->at;
+			now.mono = start + slot * (double)v->sps;
+			for (; g != NULL && g->at <= slot;
+			    g = first_to_come())
+				arrive(g, (unsigned)v->per);
+		} else {
+			slot = until[a];
+			now.mono = start + slot * (double)v->sps;
+			done(a);
 		}
-		done(a);
+		for (a = 0; a < nagents; a++)
+			if (work[a] == NULL && (next = th_next(ring)) != NULL)
+				picked_dest(v, a, next, slot);
+		a = first_done();
 	}
 }
 
@@ -729,8 +786,12 @@ nothing_lost(void)
 	for (i = 0; i < 40; i++) {
 		struct msg *g = new_msg(i + 1, 0, 0);
 
-		for (n = 1 + rnd(i % 5 == 0 ? 26 : 3); n-- > 0; )
-			g->hosts[n] = (char)('a' + rnd(26));
+		n = 1 + rnd(i % 5 == 0 ? 26 : 3);
+		g->hosts = mem_must(2 * n + 1);
+		while (n-- > 0) {
+			g->hosts[2 * n] = (char)('a' + rnd(26));
+			g->hosts[2 * n + 1] = ',';
+		}
 		arrive(g, (unsigned)(1 + rnd(3)));
 		want += (long)g->m->nr;
 	}
@@ -765,13 +826,13 @@ nothing_lost(void)
 	return given == want && (live() == NULL || live()->njobs == 0);
 }
 
-/* A message for this host, or for n hosts of its own. */
+/* A message for these hosts, or for n hosts of its own. */
 static void
-comes(const char *host, long n)
+comes(const char *hosts, long n)
 {
 	struct msg *g = new_msg(nmsgs + 1, n, 0);
 
-	strcpy(g->hosts, host);
+	g->hosts = hosts == NULL ? NULL : mem_dup(hosts);
 	arrive(g, 26);
 }
 
@@ -806,11 +867,11 @@ hides_nobody(void)
 
 	configure("order=preempt slotloan=3 maxthr=1");
 	comes("a", 0);
-	comes("", 200);
-	comes("aaaaaaaaaaaaaaaaaaaaaaaaaa", 0);
+	comes(NULL, 200);
+	comes("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", 0);
 	take(1, th_next(ring));		/* for a */
 	now.mono += 1000;
-	comes("", 1);
+	comes(NULL, 1);
 	for (i = 0; i < 2; i++) {
 		take(0, th_next(ring));
 		done(0);
@@ -851,12 +912,12 @@ choices(long blocked, long picks)
 {
 	struct vertex *v;
 	struct msg g;
-	char host[80];
+	char host[] = "x";
 	long i;
 
 	configure("order=preempt maxthr=1");
 	memset(&g, 0, sizeof(g));
-	strcpy(g.hosts, "x");
+	g.hosts = host;
 	for (i = 0; i < blocked; i++) {
 		g.id = i + 1;
 		arrive(&g, 1);
@@ -864,8 +925,7 @@ choices(long blocked, long picks)
 	take(0, th_next(ring));		/* the host of all these is busy now */
 	for (i = 0; i < picks; i++) {
 		g.id = blocked + i + 1;
-		text_fmt(host, sizeof(host), "%ld", i);
-		g.hosts[0] = (char)('a' + i % 20);
+		host[0] = (char)('a' + i % 20);
 		arrive(&g, 1);
 		v = th_next(ring);
 		take(1, v);

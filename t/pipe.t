@@ -197,6 +197,11 @@ like 'a program that is missing' "$said$left" 'deferred .*missing.*exit 127'
 send "\"|sleep 60\"" "$uid" -t 1
 like 'a program that takes too long' "$said$left" \
     'deferred \[took longer than 1s\]_$'
+like 'a program that takes too long is this user'\''s own trouble' "$said" \
+    "$(printf '\001')4\\.2\\.0$(printf '\001')"
+send '"|kill -STOP $$"' "$uid"
+like 'a program that is stopped is not waited for' "$said$left" \
+    "$(printf '\001')4\\.2\\.0$(printf '\001').*deferred \\[stopped\\]_\$"
 send '"|exit 0"' "$uid"
 is 'a program that does not read' "$said$left" "${tab}ok3 Ok+"
 send '"|(sleep 3; echo late) & exit 0"' "$uid"

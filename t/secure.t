@@ -73,7 +73,7 @@ else
 	    '65533 65533'
 fi
 unlike '... nothing of our environment' \
-    "$(said env | tr ' ' '\n' | grep = | grep -v -E '^(PATH|TZ)=')" .
+    "$(said env | tr ' ' '\n' | grep = | grep -v -E '^(PATH|TZ|CHANNEL)=')" .
 
 # ---- what a log line can be made to say ----------------------------------------
 
@@ -191,6 +191,30 @@ sched_stop
 is '... and it ends well' $sched_rc 0
 is '... where the log could not grow' \
     "$(($(wc -c <"$tmp/sched.log") % 4096))" 0
+
+# The signal for that would end it with the first line, before it is caught.
+agent none <<'EOF'
+ulimit -f 0
+exec "$@"
+EOF
+rm -rf "$po"
+spool_new "$po"
+"$SCHEDULER" -i -P "$po" -f "$tmp/bad.cf" 2>"$tmp/no.err"
+rc=$?
+"$tmp/bin/ta/none" "$SCHEDULER" -i -P "$po" -f "$tmp/bad.cf" >"$tmp/no.out" 2>&1
+is 'files that may not grow at all do not end it by a signal' $? $rc
+is '... nor when it is configured' "$(env MAILSHARE="$tmp" LOGDIR="$tmp/log" \
+    "$tmp/bin/ta/none" sh -c '"$@" & wait_pid=$!
+	n=0
+	until [ -p "$0/.mailq.command" ] || [ $n -ge 300 ]; do
+		kill -0 $wait_pid 2>/dev/null || break
+		sleep 0.1 2>/dev/null || sleep 1
+		n=$((n + 1))
+	done
+	kill -TERM $wait_pid
+	wait $wait_pid
+	echo $?' "$po" "$SCHEDULER" -i -P "$po" -f "$tmp/few.cf" \
+    2>"$tmp/zero.log")" 0
 
 # ---- a scheduler that is not root --------------------------------------------------
 

@@ -458,7 +458,9 @@ child	n	$sh sh -c "sleep 30 & echo \$\$! >$tmp/child; echo x; exit 75"
 sleepy	n	$sh sh -c "echo hm; exec sleep 100"
 stubborn n	$sh sh -c "trap '' TERM; cat >/dev/null; echo hm; sleep 100; sleep 100"
 count	n	$sh sh -c "wc -c"
-cut	n	$sh sh -c ": >$po/transport/33-1; cat >/dev/null; : >$tmp/whole"
+cut	n	$sh sh -c ": >$po/transport/33-1; echo run >>$tmp/cuts"
+stop	n	$sh sh -c "kill -STOP \$\$\$\$; echo never"
+size	n	$sh sh -c ": >$tmp/begun; until [ -f $tmp/read ]; do sleep $lib_nap; done; wc -c >$tmp/size.new; mv $tmp/size.new $tmp/size"
 END_
 simple 30-1
 {
@@ -510,16 +512,51 @@ END_
 	    "deferred cannot execute $sh: .*timed? ?out.*_\$"
 	A=$A_was
 fi
-# The header is longer than what a pipe holds, and goes away half-way.
+# The first run takes away the header that the second needs.
 message 33-1 <<END_
 r           x h.org anna 0
+r           x h.org bert 0
 m
-$(awk 'BEGIN { for (i = 0; i < 30000; i++) print "X-Header: 0123456789" }')
+Subject: test
 
 END_
 is 'a message that cannot be read to its end' \
-    "$(job 33-1 h.org cut | verdicts)" "deferred $sh: the message cannot be read"
-nok '... is never seen as a whole one' test -f "$tmp/whole"
+    "$(job 33-1 h.org cut | verdicts | sed -n 2p)" \
+    "deferred $sh: the message cannot be read"
+is 'a message that cannot be read to its end: no program is run' \
+    "$(cat "$tmp/cuts")" run
+simple 34-1
+is 'a program that is stopped is not waited for' \
+    "$(job 34-1 h.org stop | verdicts)" 'deferred [stopped]'
+
+# Whatever becomes of us, the program has the whole message.
+simple 35-1
+mv "$po/queue/32-1" "$po/queue/35-1"
+bg job 35-1 h.org size
+wait_for 20 test -f "$tmp/begun"
+kill -9 "$(sed -n 's/^r~ *\([0-9]*\).*/\1/p' "$po/transport/35-1")"
+: >"$tmp/read"
+wait_for 30 test -f "$tmp/size"
+is 'the agent is killed: the program reads the whole message' \
+    "$(tr -d ' ' <"$tmp/size")" 20000025
+
+simple 36-1
+like 'no place for a copy of the message' \
+    "$(TMPDIR=$tmp/none job 36-1 h.org deaf)" \
+    "delayed${sep}4\\.3\\.0${sep}.*deferred $sh gets no copy of the message in $tmp/none: No such file"
+if own_disk; then
+	simple 37-1
+	mv "$po/queue/35-1" "$po/queue/37-1"
+	like 'no room for a copy of the message' \
+	    "$(TMPDIR=$disk job 37-1 h.org deaf)" \
+	    "delayed${sep}4\\.3\\.1${sep}.*deferred $sh gets no copy of the message in $disk: No space"
+	is 'no room for a copy: nothing is left there' "$(ls "$disk")" ''
+	kill "$bg_pid"
+else
+	skip 'no room for a copy of the message' 'no file system of its own'
+	skip 'no room for a copy: nothing is left there' \
+	    'no file system of its own'
+fi
 
 # ---- what a program finds -----------------------------------------------
 

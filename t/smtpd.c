@@ -1,9 +1,10 @@
 /*
  * smtpd.c - an SMTP server that does what a test tells it.
  *
- *	smtpd [-k keyword] ... [-m number] [-p port] directory
+ *	smtpd [-a address] [-k keyword] ... [-m number] [-p port] directory
  *
- * It serves one connection after the other at 127.0.0.1.  In the directory:
+ * It serves one connection after the other at 127.0.0.1, or -a.  In the
+ * directory:
  *
  *	port	its port, written when it listens; -p asks for a certain one
  *	rules	read anew for each command; each line is a stage, optionally
@@ -43,12 +44,13 @@ main(void)
 #else
 #include <sys/socket.h>
 #include <netinet/in.h>
+#include <arpa/inet.h>
 #include <signal.h>
 
 #define KEYWORDS	16
 
 static struct {
-	const char *dir;
+	const char *dir, *address;
 	const char *keyword[KEYWORDS];
 	int	keywords;
 	int	most;		/* recipients, 0: any number */
@@ -387,7 +389,7 @@ listen_at(int port)
 
 	memset(&in, 0, sizeof(in));
 	in.sin_family = AF_INET;
-	in.sin_addr.s_addr = htonl(0x7f000001UL);
+	in.sin_addr.s_addr = inet_addr(opt.address);
 	in.sin_port = htons((unsigned short)port);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on,
 	    sizeof(on)) < 0 ||
@@ -410,8 +412,11 @@ main(int argc, char **argv)
 	int k, fd, port = 0;
 	char path[300];
 
-	while ((k = getopt(argc, argv, "k:m:p:")) != -1)
-		if (k == 'k' && opt.keywords < KEYWORDS)
+	opt.address = "127.0.0.1";
+	while ((k = getopt(argc, argv, "a:k:m:p:")) != -1)
+		if (k == 'a')
+			opt.address = optarg;
+		else if (k == 'k' && opt.keywords < KEYWORDS)
 			opt.keyword[opt.keywords++] = optarg;
 		else if (k == 'm')
 			opt.most = atoi(optarg);

@@ -23,19 +23,54 @@ twins=$sched_pid
 # ---- directories -----------------------------------------------------------------
 
 ok 'start without a post office' sched_start "$po" "$tmp/cf"
-for d in public queue transport router postman deferred freezer; do
+for d in public private queue transport router postman; do
 	[ -d "$po/$d" ] || echo "$d is missing"
 done >"$tmp/missing"
 is 'directories are made' "$(cat "$tmp/missing")" ''
+is 'no directory is made that nothing uses' \
+    "$(ls "$po" | tr '\n' ' ')" 'postman private public queue router transport '
 mode() {
 	ls -ld "$1" | cut -c1-10
 }
 is 'what is ours nobody else may write to' \
     "$(mode "$po/transport") $(mode "$po/queue") $(mode "$po/postman")" \
     'drwxr-xr-x drwxr-xr-x drwx------'
+is 'private/ is ours alone' "$(mode "$po/private")" 'drwx------'
 is 'where anybody submits nobody may remove' \
     "$(mode "$po/public") $(mode "$po/router")" 'drwxrwxrwt drwxrwxrwt'
+is 'what that allows is said in one line' \
+    "$(count 'spool dir=.* any local user .*SUBMITGROUP')" 1
 sched_stop
+like '... and by -n' "$("$SCHEDULER" -n -P "$po" -f "$tmp/cf" 2>&1)" \
+    'any local user can see names in and fill public and router.*SUBMITGROUP'
+chmod 3730 "$po/public"
+chmod 1730 "$po/router"
+before=$(mode "$po/public")$(mode "$po/router")
+ok 'start with the ways in for a group' sched_start "$po" "$tmp/cf"
+is '... whose modes are kept' \
+    "$(mode "$po/public")$(mode "$po/router")" "$before"
+is '... and nothing is said' "$(count 'any local user')" 0
+sched_stop
+chmod 755 "$po/public" "$po/router"
+chmod 750 "$po/private"
+nok 'a private/ that others may look into is no start' \
+    sched_start "$po" "$tmp/cf"
+is '... with the exit code for it' $sched_rc 77
+is '... said in one clear line' "$(count 'dir=.*/private .*chmod go= it')" 1
+chmod 700 "$po/private"
+if [ "$(id -u)" -ne 0 ]; then
+	skip 'whatever the group is' 'not root'
+else
+	chmod 3730 "$po/router"
+	chgrp 54321 "$po/router"
+	chmod 3730 "$po/router"
+	sched_start "$po" "$tmp/cf"
+	is 'whatever the group is' \
+	    "$(ls -ldn "$po/router" | awk '{ print $1, $4 }')" \
+	    'drwx-ws--T 54321'
+	sched_stop
+	chmod 0755 "$po/router"
+fi
 
 chmod 777 "$po/queue"
 nok 'a wrong mode is no start' sched_start "$po" "$tmp/cf"
@@ -47,7 +82,12 @@ nok '... nor is one of the whole' sched_start "$po" "$tmp/cf"
 is '... with the same code' $sched_rc 77
 is '... and as clear a line' "$(count 'dir=.*/po anybody may .*chmod o-w')" 1
 chmod 1777 "$po"
-ok '... but the sticky bit will do' sched_start "$po" "$tmp/cf"
+nok '... nor with the sticky bit' sched_start "$po" "$tmp/cf"
+is '... with the code and line of the other' \
+    "$sched_rc $(count 'dir=.*/po anybody may .*chmod o-w')" '77 1'
+chmod 775 "$po"
+ok 'a group may write to the whole' sched_start "$po" "$tmp/cf"
+ok '... which is said' logged 'warn spool dir=.*/po its group.*chmod g-w'
 sched_stop
 chmod 755 "$po"
 rmdir "$po/router"

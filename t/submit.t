@@ -340,6 +340,67 @@ like 'a name for another host gets our domain' "$(rcpts)" \
     '^smtp far.example anna@[^;]+;$'
 printf '* smtp $h\n' >"$tmp/routes"
 refused anna 'no host' 68
+
+# What the agent is told as user.
+cat >"$tmp/routes" <<'END'
+domain		our.example
+*@$d		local	-
+err@*		error	-
+*@wait.example	hold	-
+*@box.example	boxes	-	$u	# names
+*@gate.example	uux	gate	$u
+*@whole.example	local	-	$u@$h
+bang!*		uux	-
+|/bin/prog*	sm	-
+|/bin/gate*	smtp	gate.example
+{fax*,x@fax}	sm	-	$u
+bob		local	-	$u@$h
+*@*		smtp	-
+*		smtp	-
+END
+to joe@far.example 'smtp - joe@far.example;'
+to joe@FAR.Example 'smtp - joe@far.example;'
+to '"b c"@far.example' 'smtp - "b c"@far.example;'
+to joe 'smtp - joe@our.example;'
+to joe@our.example 'local - joe;'
+to err@far.example 'error - err;'
+to joe@wait.example 'hold - joe;'
+to joe@box.example 'boxes - joe;'
+to '"a@b"@box.example' 'boxes - "a@b";'
+to joe@gate.example 'uux gate joe;'
+to joe@whole.example 'local - joe@whole.example;'
+to bang!joe 'uux - bang!joe;'
+to '|/bin/prog' 'sm - |/bin/prog;'
+to '|/bin/gate' 'smtp gate.example |/bin/gate@our.example;'
+to fax123 'sm - fax123;'
+to x@fax 'sm - x;'
+to bob 'local - bob@our.example;'
+sub joe@a.example joe@b.example <"$tmp/x"
+is 'one name at two domains is two recipients' "$(rcpts)" \
+    'smtp - joe@a.example;smtp - joe@b.example;'
+
+# Names or addresses?  For our own domain the line must say which.
+unclear() {	# line: is wrong until it has a user
+	printf 'domain Our.example\n%s\n' "$1" >"$tmp/routes"
+	out=$(sub joe@our.example <"$tmp/x")
+	is "no user for our own domain: $1" "$? $(find "$po" -type f)" '78 '
+	like '... is said' "$out" 'routes:2: .*\$u, the name, or \$u@\$h'
+	printf 'domain Our.example\n%s $u\n' "$1" >"$tmp/routes"
+	to joe@our.example "${1#* } joe;"
+	printf 'domain Our.example\n%s $u@$h\n' "$1" >"$tmp/routes"
+	to joe@our.example "${1#* } joe@our.example;"
+}
+unclear '*@$d boxes -'
+unclear '*@{localhost,$d} smtp -'
+unclear 'joe@OUR.example smtp -'
+certain() {	# line: needs no user
+	printf 'domain our.example\n%s\n' "$1" >"$tmp/routes"
+	to joe@our.example "${1#* } joe@our.example;"
+}
+certain '*@* smtp -'
+certain '*@*.example smtp -'
+certain '* smtp -'
+certain '*@$d smtp hub.example'
 : >"$tmp/routes"
 refused anna 'no route'
 cat >"$tmp/routes" <<'END'
@@ -351,12 +412,14 @@ cat >"$tmp/routes" <<'END'
 *		local $x
 domain	a..b
 *		local - more
+*		local - $h
+*		local - $u $u
 END
 out=$(sub anna <"$tmp/x")
 is 'a wrong table' $? 78
 is '... each line is said' "$(printf '%s\n' "$out" |
     sed -n 's/.*routes:\([0-9]*\): [a-z].*/\1/p' | tr '\n' ' ')" \
-    '1 2 3 4 5 6 7 8 '
+    '1 2 3 4 5 6 7 8 9 10 '
 cp "$tmp/good" "$tmp/routes"
 ok 'the table that is installed is right' "$S" -P "$po" \
     -C "$top/routes" anna@localhost <"$tmp/x"
@@ -687,9 +750,9 @@ else
 	clear
 	hurt "$moves:signal=KILL:when=1" anna <"$tmp/m" >/dev/null
 	is 'a crash before a message is in the queue' "$(files)" \
-	    './public/submit:N ./transport/.NAME '
+	    './private/submit:N ./transport/.NAME '
 	is '... leaves nothing for the next run' "$(sub -q; files)" \
-	    './public/submit:N '
+	    './private/submit:N '
 	clear
 	hurt "$moves:signal=KILL:when=2" anna <"$tmp/m" >/dev/null
 	is 'a crash when it is in the queue' "$(files)" \
@@ -736,7 +799,8 @@ rm "$1/fill"
 "$2" -q -P "$1" -C "$3"
 echo $? $(find "$1/router" "$1/queue" "$1/transport" -type f | wc -l)
 END
-	unshare -m sh "$tmp/full" "$tmp/disk" "$S" "$tmp/routes" "$tmp/big" \
+	(cat "$tmp/routes"; echo 'PARAMminfree 0') >"$tmp/small"
+	unshare -m sh "$tmp/full" "$tmp/disk" "$S" "$tmp/small" "$tmp/big" \
 	    >"$tmp/out" 2>&1
 	like 'a full disk is said' "$(cat "$tmp/out")" \
 	    'cannot write the message to .*No space left on device'

@@ -5,14 +5,22 @@
  *
  * An mbox is locked twice, by box.lock and by an fcntl lock, as programs of
  * either kind read mail.  Where box.lock cannot be made because the directory
- * is not ours to write in, the fcntl lock has to do.  A box.lock is removed as
- * stale when it is old and names no living process, while holding an fcntl
- * lock on it, so that two who come to that opinion cannot remove a third
- * one's.  All waiting together is bounded; then the message has to come again.
+ * is not ours to write in, the fcntl lock has to do.  All waiting together is
+ * bounded; then the message has to come again.
+ *
+ * Into box.lock goes "PID:HOST fcntl": the last word says that its maker has
+ * an fcntl lock on it as long as he lives.  So a box.lock of this machine is
+ * stale at once when nobody has that lock or, without the word, no process
+ * has the number.  A number alone may be another machine's: it is believed for
+ * a quarter of an hour if no process here has it, and for a day if one has.
+ * A lock of another machine, or with nothing in it, is stale after a quarter
+ * of an hour.  Whoever removes a stale one has an fcntl lock on it, so that
+ * two who come to that opinion cannot remove a third one's.
  *
  * What was appended before a write error is cut off again, or the box would
  * end in half a message; without ftruncate it is overwritten with empty
- * lines, which need no more room.
+ * lines, which need no more room.  Before the first byte it is said where the
+ * message will be, so that another process can do that, too.
  *
  * A box that is a link, or has a second name, or is no regular file, or is
  * not its user's, is never written to.  That is somebody's mistake or trick,
@@ -22,6 +30,7 @@
  */
 #include "box.h"
 #include <sys/utsname.h>
+#include <dirent.h>
 #include <signal.h>
 
 #ifdef NO_SYMLINK
@@ -79,16 +88,20 @@ box_failed(struct mail *m, const char *what, const char *path, int err)
 
 /* A short sleep: 1, or 0 when the time for waiting is over. */
 static int
-nap(const struct mail *m)
+nap(struct mail *m)
 {
 	struct timeval tv;
+	double began;
 
-	clock_read();
-	if (now.mono >= m->until)
+	if (m->left <= 0)
 		return 0;
+	clock_read();
+	began = now.mono;
 	tv.tv_sec = 0;
 	tv.tv_usec = 100000L;
 	select(0, NULL, NULL, NULL, &tv);
+	clock_read();
+	m->left -= now.mono - began;
 	return 1;
 }
 
@@ -98,51 +111,85 @@ same_file(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Was the lock made long ago, by nobody who lives? */
+static void
+host_name(char *s, size_t size)
+{
+	struct utsname uts;
+
+	text_fmt(s, size, "%s", uname(&uts) < 0 ? "localhost" : uts.nodename);
+}
+
+static int
+is_gone(long pid)
+{
+	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Is it a dead one's, now that nobody has an fcntl lock on it? */
 static int
 is_stale(int fd, const struct stat *st)
 {
 	double age = difftime(time(NULL), st->st_mtime);
-	char text[24];
+	char text[300], host[256];
+	const char *p;
+	size_t len;
 	long pid, n = (long)read(fd, text, sizeof(text) - 1);
+	int here, elsewhere;
 
+	text[n < 0 ? 0 : n] = '\0';
+	pid = (long)num_of(text, &p);
+	host_name(host, sizeof(host));
+	p += *p == ':';
+	len = strcspn(p, " \n");
+	here = len > 0 && len == strlen(host) && strncmp(p, host, len) == 0;
+	elsewhere = len > 0 && !here;
+	if (here && pid > 1 &&
+	    (strncmp(p + len, " fcntl\n", 7) == 0 || is_gone(pid)))
+		return 1;
 	if (age < LOCK_STALE)
 		return 0;
-	if (age > LOCK_DEAD && age < LOCK_UNREAL)
-		return 1;
-	text[n < 0 ? 0 : n] = '\0';
-	pid = (long)num_of(text, NULL);
-	return pid < 2 || pid == (long)getpid() ||
-	    (kill((pid_t)pid, 0) < 0 && errno == ESRCH);
+	return (age > LOCK_DEAD && age < LOCK_UNREAL) || elsewhere ||
+	    pid < 2 || pid == (long)getpid() || is_gone(pid);
 }
 
 static void
 remove_stale(const char *lock)
 {
 	struct stat st, now_there;
-	int fd;
+	int fd = fd_plain(lock, O_RDWR, &st);
 
-	if (lstat(lock, &st) < 0 || !S_ISREG(st.st_mode))
-		return;
-	fd = open(lock, O_RDWR | O_NONBLOCK);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && fd_lock(fd) == 0 &&
-	    is_stale(fd, &st) && lstat(lock, &now_there) == 0 &&
-	    same_file(&st, &now_there))
+	if (fd_lock(fd) == 0 && is_stale(fd, &st) &&
+	    lstat(lock, &now_there) == 0 && same_file(&st, &now_there))
 		unlink(lock);
 	close(fd);
 }
 
-/* Makes box.lock: 0 also when that is not for us to make, or -1. */
+/* Writes down whose lock it is; what does not get there is no harm, as an
+ * empty file is a lock as well. */
+static void
+sign_lock(int fd)
+{
+	char line[300], host[256];
+	int held = fd_lock(fd) == 0;
+
+	host_name(host, sizeof(host));
+	text_fmt(line, sizeof(line), "%ld:%s%s\n", (long)getpid(), host,
+	    held ? " fcntl" : "");
+	fd_write(fd, line, strlen(line));
+}
+
+/* Makes box.lock: 0 also when that is not for us to make, or -1.  It is for
+ * its owner alone, as whoever could read it could have an fcntl lock on it and
+ * make it seem alive. */
 static int
 dot_lock(struct mail *m)
 {
-	char pid[24];
 	int fd;
 
 	for (;;) {
-		fd = open(m->lock, O_WRONLY | O_CREAT | O_EXCL, 0644);
+		fd = open(m->lock, O_WRONLY | O_CREAT | O_EXCL, 0600);
 		if (fd >= 0)
 			break;
 		if (errno == EACCES || errno == EPERM || errno == EROFS)
@@ -153,19 +200,87 @@ dot_lock(struct mail *m)
 		if (!nap(m))
 			return box_refuse(m, "is locked by another program");
 	}
+	sign_lock(fd);
 	m->locked = 1;
-	text_fmt(pid, sizeof(pid), "%ld\n", (long)getpid());
-	fd_write(fd, pid, strlen(pid));	/* empty, it is a lock as well */
-	close(fd);
+	m->lock_fd = fd;
 	return 0;
 }
 
+/* Unless it was taken away from us. */
 void
 box_unlock(struct mail *m)
 {
-	if (m->locked)
+	struct stat ours, there;
+
+	if (!m->locked)
+		return;
+	if (fstat(m->lock_fd, &ours) < 0 || lstat(m->lock, &there) < 0 ||
+	    same_file(&ours, &there))
 		unlink(m->lock);
+	close(m->lock_fd);
 	m->locked = 0;
+}
+
+/* Says where the message will be, before anything of it is there, or that it is
+ * THERE while we still have the locks: what is behind it is another's. */
+static void
+say(struct mail *m, int state, const struct stat *box, const char *part)
+{
+	struct outcome o;
+
+	memset(&o, 0, sizeof(o));
+	o.state = state;
+	o.left = m->left;
+	o.before = m->before;
+	text_fmt(o.text, sizeof(o.text), "%s", part);
+	if (box != NULL) {
+		o.dev = box->st_dev;
+		o.ino = box->st_ino;
+	}
+	if (m->report >= 0)
+		fd_write(m->report, (const char *)&o, sizeof(o));
+}
+
+/* ---- how much a box may have ------------------------------------------- */
+
+/* Is there no room for n bytes more? */
+static int
+is_full(const struct mail *m, off_t n)
+{
+	return m->limit > 0 && m->before + m->written + n > m->limit;
+}
+
+static int
+say_full(struct mail *m)
+{
+	text_fmt(m->end->text, sizeof(m->end->text), "%s has %lu bytes and may "
+	    "have %lu, with no room for this message", m->box,
+	    (unsigned long)m->before, (unsigned long)m->limit);
+	m->end->code = X_TEMPFAIL;
+	strcpy(m->end->status, "4.2.2");
+	return -1;
+}
+
+/* The bytes of all files in one part of a Maildir. */
+static off_t
+bytes_in(const struct mail *m, const char *part)
+{
+	char path[PATH_SIZE + 300];
+	struct dirent *d;
+	struct stat st;
+	off_t sum = 0;
+	DIR *dir;
+
+	text_fmt(path, sizeof(path), "%s%s", m->box, part);
+	dir = opendir(path);
+	while (dir != NULL && (d = readdir(dir)) != NULL)
+		if (d->d_name[0] != '.' && text_fmt(path, sizeof(path),
+		    "%s%s/%s", m->box, part, d->d_name) == 0 &&
+		    lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+			sum += st.st_size;
+	if (dir != NULL)
+		closedir(dir);
+	return sum;
 }
 
 /* ---- writing the message --------------------------------------------- */
@@ -173,9 +288,14 @@ box_unlock(struct mail *m)
 static void
 flush(struct mail *m)
 {
+	if (m->error == 0 && is_full(m, (off_t)m->used)) {
+		m->full = 1;
+		m->error = EFBIG;
+	}
 	if (m->used > 0 && m->error == 0 &&
 	    fd_write(m->fd, m->buf, m->used) < 0)
 		m->error = errno != 0 ? errno : EIO;
+	m->written += (off_t)m->used;
 	m->used = 0;
 }
 
@@ -288,6 +408,22 @@ check_box(struct mail *m, const struct stat *st)
 	return 0;
 }
 
+/* A new name in the directory of the path is on disk: 0, or -1 with errno.  One
+ * '/' at the end belongs to the name. */
+static int
+sync_parent(const char *path)
+{
+	char dir[PATH_SIZE + 300];
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	while (n > 1 && path[n - 1] != '/')
+		n--;
+	text_fmt(dir, sizeof(dir), "%.*s", (int)n, path);
+	return dir_sync(dir) < 0 ? -1 : 0;
+}
+
 /* Makes an empty box and gives it to its user: 0 also when it is there. */
 static int
 make_box(struct mail *m)
@@ -311,34 +447,29 @@ make_box(struct mail *m)
 	return close(fd) < 0 ? box_failed(m, "make", m->box, errno) : 0;
 }
 
-/* Opens the box and makes sure of what was opened: 0, or -1. */
+/* Opens the box, made when it is missing, and makes sure of what was opened:
+ * 0, or -1. */
 static int
 open_box(struct mail *m)
 {
-	struct stat st, opened;
-	int flags = O_RDWR | O_APPEND | O_NONBLOCK;
+	struct stat st;
+	int err;
 
-#ifdef O_NOFOLLOW
-	flags |= O_NOFOLLOW;
-#endif
-	if (lstat(m->box, &st) < 0) {
-		if (errno != ENOENT)
-			return box_failed(m, "look at", m->box, errno);
+	m->fd = fd_plain(m->box, O_RDWR | O_APPEND, &st);
+	if (m->fd < 0 && errno == ENOENT) {
 		if (make_box(m) < 0)
 			return -1;
-		if (lstat(m->box, &st) < 0)
-			return box_failed(m, "look at", m->box, errno);
+		m->fd = fd_plain(m->box, O_RDWR | O_APPEND, &st);
 	}
-	if (check_box(m, &st) < 0)
+	err = errno;
+	if (m->fd < 0 && lstat(m->box, &st) == 0 && check_box(m, &st) < 0)
 		return -1;
-	m->fd = open(m->box, flags);
 	if (m->fd < 0)
-		return box_failed(m, "open", m->box, errno);
-	if (fstat(m->fd, &opened) < 0 || !same_file(&st, &opened)) {
-		close(m->fd);
-		return box_refuse(m, "changes under our hands");
-	}
-	return 0;
+		return box_failed(m, "open", m->box, err);
+	if (check_box(m, &st) == 0)
+		return 0;
+	close(m->fd);
+	return -1;
 }
 
 /* Opens and locks it; a reader that replaces the whole box may have done so
@@ -388,8 +519,8 @@ put_gap(struct mail *m)
 		put_text(m, "\n");
 }
 
-/* What was appended goes away again. */
-static void
+/* What was appended goes away again: 0, or -1 when it cannot. */
+static int
 cut_back(struct mail *m)
 {
 #ifdef NO_FTRUNCATE
@@ -399,21 +530,34 @@ cut_back(struct mail *m)
 	    lseek(m->fd, m->before, SEEK_SET) == m->before)
 		while (m->before < end && write(m->fd, "\n", 1) == 1)
 			m->before++;
-	if (m->before < end)
+	return m->before < end ? -1 : 0;
 #else
-	if (ftruncate(m->fd, m->before) < 0)
+	return ftruncate(m->fd, m->before);
 #endif
-		lib_note("%s ends with a part of a message", m->box);
+}
+
+/* Added to the reason. */
+static void
+say_uncut(struct mail *m)
+{
+	size_t n = strlen(m->end->text);
+
+	text_fmt(m->end->text + n, sizeof(m->end->text) - n,
+	    "; the box ends with a part of a message");
 }
 
 static int
 append(struct mail *m)
 {
-	int unread;
+	struct stat st;
+	int unread, uncut;
 
-	m->before = lseek(m->fd, 0, SEEK_END);
-	if (m->before < 0)
+	if (fstat(m->fd, &st) < 0)
 		return box_failed(m, "read", m->box, errno);
+	m->before = st.st_size;
+	if (is_full(m, m->job->size - (off_t)m->job->body))
+		return say_full(m);
+	say(m, BEGUN, &st, "");
 	put_gap(m);
 	put_head(m, 1);
 	m->at = 0;
@@ -421,15 +565,24 @@ append(struct mail *m)
 	put(m, from_word, m->at > 0 ? (size_t)m->at : 0);
 	put_text(m, m->last == '\n' ? "\n" : "\n\n");
 	flush(m);
-	if (m->error == 0 && !unread && fd_sync(m->fd) < 0)
+	if (m->error == 0 && !unread && (fd_sync(m->fd) < 0 ||
+	    (m->before == 0 && sync_parent(m->box) < 0)))
 		m->error = errno;
-	if (m->error == 0 && !unread)
+	if (m->error == 0 && !unread) {
+		say(m, THERE, NULL, "");
 		return 0;
-	cut_back(m);
+	}
+	uncut = cut_back(m) < 0;
 	if (m->error == 0)
-		return box_over(m->end, X_TEMPFAIL, "4.3.0",
-		    "the message cannot be read");
-	return box_failed(m, "write to", m->box, m->error);
+		box_over(m->end, X_TEMPFAIL, "4.3.0",
+		    "the message cannot be read, or changes meanwhile");
+	else if (m->full)
+		say_full(m);
+	else
+		box_failed(m, "write to", m->box, m->error);
+	if (uncut)
+		say_uncut(m);
+	return -1;
 }
 
 static int
@@ -449,12 +602,69 @@ to_mbox(struct mail *m)
 	return ended;
 }
 
+/* Is all behind before ours?  In a message of ours no other line begins with
+ * "From ": another one is that of a program that had the box in between. */
+static int
+is_all_ours(struct mail *m)
+{
+	char buf[4096];
+	int at = 0, seen = 0;
+	long n, i;
+
+	if (lseek(m->fd, m->before, SEEK_SET) < 0)
+		return 0;
+	while ((n = (long)read(m->fd, buf, sizeof(buf))) > 0)
+		for (i = 0; i < n; i++) {
+			if (at >= 0 && buf[i] == from_word[at]) {
+				if (++at == 5) {
+					seen++;
+					at = -1;
+				}
+				continue;
+			}
+			if (seen == 0 && buf[i] != '\n')
+				return 0;
+			at = buf[i] == '\n' ? 0 : -1;
+		}
+	return n == 0 && seen <= 1;
+}
+
+/* Without box.lock another program may have appended since; its message is
+ * worth more than the half of ours. */
+static int
+undo_mbox(struct mail *m)
+{
+	struct outcome was = *m->end;
+	int ended = -1, by_root = m->locked;
+	struct stat st;
+
+	if (!by_root && dot_lock(m) < 0)
+		return -1;
+	if (m->locked && open_locked(m) == 0) {
+		if (fstat(m->fd, &st) == 0 && st.st_ino == was.ino &&
+		    st.st_dev == was.dev && st.st_size >= was.before) {
+			m->before = was.before;
+			if (!is_all_ours(m))
+				box_refuse(m, "has other mail behind a part of "
+				    "a message");
+			else if (cut_back(m) < 0)
+				box_failed(m, "cut", m->box, errno);
+			else
+				ended = 0;
+		}
+		close(m->fd);
+	}
+	if (!by_root)
+		box_unlock(m);
+	return ended;
+}
+
 /* ---- Maildir --------------------------------------------------------- */
 
 static int
 make_dir(struct mail *m, const char *path)
 {
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	if (mkdir(path, 0700) == 0 ? sync_parent(path) < 0 : errno != EEXIST)
 		return box_failed(m, "make", path, errno);
 	return 0;
 }
@@ -464,18 +674,16 @@ static void
 unique_name(struct mail *m, char *tmp, char *new, size_t size)
 {
 	static unsigned long serial;
-	struct utsname uts;
-	char *p;
+	char host[256], *p;
 
-	if (uname(&uts) < 0)
-		strcpy(uts.nodename, "localhost");
-	for (p = uts.nodename; *p != '\0'; p++)
+	host_name(host, sizeof(host));
+	for (p = host; *p != '\0'; p++)
 		if (*p == '/' || *p == ':')
 			*p = '_';
 	serial++;
 	text_fmt(tmp, size, "%stmp/%ld.P%ldQ%lu_%lu.%s", m->box,
 	    (long)time(NULL), (long)getpid(), serial, m->rcpt->off,
-	    uts.nodename);
+	    host);
 	text_fmt(new, size, "%snew/%s", m->box, strrchr(tmp, '/') + 1);
 }
 
@@ -497,6 +705,11 @@ write_new(struct mail *m, const char *tmp)
 {
 	int unread;
 
+	if (m->limit > 0)
+		m->before = bytes_in(m, "new") + bytes_in(m, "cur");
+	if (is_full(m, m->job->size - (off_t)m->job->body))
+		return say_full(m);
+	say(m, BEGUN, NULL, strrchr(tmp, '/') + 1);
 	m->fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (m->fd < 0)
 		return box_failed(m, "make", tmp, errno);
@@ -507,10 +720,12 @@ write_new(struct mail *m, const char *tmp)
 		m->error = errno;
 	if (close(m->fd) < 0 && m->error == 0)
 		m->error = errno;
+	if (m->full)
+		return say_full(m);
 	if (m->error != 0)
 		return box_failed(m, "write to", tmp, m->error);
 	return unread ? box_over(m->end, X_TEMPFAIL, "4.3.0",
-	    "the message cannot be read") : 0;
+	    "the message cannot be read, or changes meanwhile") : 0;
 }
 
 static int
@@ -531,18 +746,39 @@ to_maildir(struct mail *m)
 		return -1;
 	}
 	text_fmt(tmp, sizeof(tmp), "%snew", m->box);
-	dir_sync(tmp);
+	if (dir_sync(tmp) < 0)
+		return box_failed(m, "sync", tmp, errno);
+	say(m, THERE, NULL, "");
 	return 0;
+}
+
+static int
+undo_maildir(struct mail *m)
+{
+	char tmp[PATH_SIZE + 300];
+
+	text_fmt(tmp, sizeof(tmp), "%stmp/%s", m->box, m->end->text);
+	return unlink(tmp) < 0 && errno != ENOENT ? -1 : 0;
 }
 
 /* ---- for the agent --------------------------------------------------- */
 
+static int
+is_maildir(const struct mail *m)
+{
+	return m->box[strlen(m->box) - 1] == '/';
+}
+
 int
 box_deliver(struct mail *m)
 {
-	size_t n = strlen(m->box);
+	return is_maildir(m) ? to_maildir(m) : to_mbox(m);
+}
 
-	return m->box[n - 1] == '/' ? to_maildir(m) : to_mbox(m);
+int
+box_undo(struct mail *m)
+{
+	return is_maildir(m) ? undo_maildir(m) : undo_mbox(m);
 }
 
 int

@@ -17,11 +17,19 @@ struct user {
 	gid_t	gid;
 };
 
-/* How it ended.  Goes through a pipe in one piece. */
+/* How it ended, or how far it is, in the order in which that is said.  Goes
+ * through a pipe in one piece. */
 struct outcome {
+	enum { OVER, BEGUN, THERE } state;	/* BEGUN: box_undo needs what
+				 * is below; THERE: the message is whole and
+				 * on disk, only locks are left */
 	int	code;
 	char	status[8];
-	char	text[400];
+	char	text[400];	/* BEGUN: name of the file in tmp */
+	double	left;		/* seconds that are left for waiting */
+	dev_t	dev;		/* BEGUN: the box, */
+	ino_t	ino;
+	off_t	before;		/* ... and its size before */
 };
 
 /* One delivery on its way. */
@@ -30,12 +38,17 @@ struct mail {
 	const struct lib_rcpt *rcpt;
 	const struct user *user;
 	struct outcome *end;
-	double	until;		/* monotonic time when waiting ends */
+	double	left;		/* seconds to wait for locks, at most */
+	off_t	limit;		/* bytes that the box may have, 0: any */
+	int	report;		/* where to say how far it is, or -1 */
 	char	box[PATH_SIZE];
 	char	lock[PATH_SIZE];	/* box.lock */
-	int	locked;		/* we made it */
+	int	locked;		/* we made it, */
+	int	lock_fd;	/* ... and have an fcntl lock on it */
 	int	fd;		/* what is written to */
-	off_t	before;		/* size of the box */
+	off_t	before;		/* size of the box, */
+	off_t	written;	/* ... and what was added */
+	int	full;		/* that is more than it may have */
 	int	error;		/* errno of the first failed write, or 0 */
 	int	at;		/* bytes of "From " seen at the beginning of a
 				 * line, -1: elsewhere in the line */
@@ -60,6 +73,9 @@ void	box_head(const struct mail *, int separator, struct text *);
 int	box_prepare(struct mail *);
 /* Puts the message into the box: 0, or -1 and nothing of it is there. */
 int	box_deliver(struct mail *);
+/* Takes back what a process has left behind that was killed when m->end said
+ * BEGUN: 0 or -1. */
+int	box_undo(struct mail *);
 void	box_unlock(struct mail *);
 
 #endif

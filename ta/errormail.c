@@ -547,7 +547,7 @@ usage(void)
 int
 main(int argc, char **argv)
 {
-	const char *channel = "error", *host = NULL;
+	const char *channel = lib_channel("error"), *host = NULL;
 	static struct utsname uts;
 	int c;
 

@@ -24,9 +24,7 @@
  * When the connection breaks while a message is being sent, the server may
  * have said why before: that is looked for.
  *
- * The transcript is opened anew for each connection, so that the file can be
- * moved away.  Each of its lines is one write, begins with our process
- * number, and is cut; messages are not in it, only their size.
+ * Lines of the transcript are cut; messages are not in it, only their size.
  */
 #include "esmtp.h"
 #include "lib.h"
@@ -48,35 +46,30 @@ const char *const esmtp_stage_name[ES_STAGES] = {
 
 /* ---- the transcript -------------------------------------------------- */
 
+void (*esmtp_log)(const char *, size_t);
+
 static void
-note(const struct esmtp *c, const char *mark, const char *text, size_t n)
+note(const char *mark, const char *s, size_t n)
 {
 	char line[400];
 	struct text t;
 
-	if (c->log < 0)
+	if (esmtp_log == NULL)
 		return;
-	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%ld %s ", (long)getpid(), mark);
-	t.clean = 1;
-	text_put(&t, text, n);
-	line[t.len++] = '\n';
-	fd_write(c->log, line, t.len);	/* a full disk stops no mail */
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "%s ", mark);
+	text_put(&t, s, n);
+	esmtp_log(line, t.len);
 }
 
 static void
 note_peer(const struct esmtp *c)
 {
-	char line[NET_NAME + 120];
-	time_t wall = time(NULL);
-	char stamp[20] = "";
-	struct tm *tm = localtime(&wall);
+	char line[NET_NAME + 100];
 
-	if (tm != NULL)
-		strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", tm);
-	text_fmt(line, sizeof(line), "%s %s %s:%d", stamp, c->peer.name,
-	    c->peer.text, c->peer.port);
-	note(c, "=", line, strlen(line));
+	text_fmt(line, sizeof(line), "%s %s:%d", c->peer.name, c->peer.text,
+	    c->peer.port);
+	note("=", line, strlen(line));
 }
 
 /* ---- the end --------------------------------------------------------- */
@@ -86,9 +79,7 @@ esmtp_drop(struct esmtp *c)
 {
 	if (c->fd >= 0)
 		close(c->fd);
-	if (c->log >= 0)
-		close(c->log);
-	c->fd = c->log = -1;
+	c->fd = -1;
 	c->have = c->used = c->held = 0;
 }
 
@@ -100,7 +91,7 @@ lose(struct esmtp *c, const char *status, const char *why, const char *arg)
 	c->status[0] = '\0';
 	c->lost = status;
 	text_fmt(c->said, sizeof(c->said), why, arg);
-	note(c, "!", c->said, strlen(c->said));
+	note("!", c->said, strlen(c->said));
 	esmtp_drop(c);
 	return -1;
 }
@@ -125,32 +116,43 @@ deadline(enum esmtp_stage stage)
 	return now.mono + (double)esmtp_limit[stage];
 }
 
-/* Sends what is held: 0, or -1, with errno and without ending anything. */
+/* Sends what is held: 0, or -1, with errno and without ending anything; what
+ * was not sent is still held. */
 static int
 send_held(struct esmtp *c, double until)
 {
 	size_t done = 0;
-	int ready;
+	int ready = 1;
 	long n;
 
-	while (done < c->held) {
+	while (done < c->held && ready > 0) {
 		n = (long)write(c->fd, c->out + done, c->held - done);
-		if (n > 0) {
+		if (n > 0)
 			done += (size_t)n;
-			continue;
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
-			return -1;
-		ready = net_wait(c->fd, 1, until);
-		if (ready == 0)
-			errno = ETIMEDOUT;
-		if (ready <= 0)
-			return -1;
+		else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			ready = net_wait(c->fd, 1, until);
+		else if (n == 0 || errno != EINTR)
+			ready = -1;
 	}
-	c->held = 0;
-	return 0;
+	c->held -= done;
+	memmove(c->out, c->out + done, c->held);
+	if (ready == 0)
+		errno = ETIMEDOUT;
+	return ready > 0 ? 0 : -1;
+}
+
+/* Sends what is held for as long as it gets on at a kilobyte a minute. */
+static int
+send_block(struct esmtp *c)
+{
+	size_t least = (size_t)(esmtp_limit[ES_BLOCK] * 1024 / 60) + 1, was;
+
+	do {
+		was = c->held;
+		if (send_held(c, deadline(ES_BLOCK)) == 0)
+			return 0;
+	} while (errno == ETIMEDOUT && was - c->held >= least);
+	return -1;
 }
 
 /* ---- replies --------------------------------------------------------- */
@@ -201,7 +203,7 @@ get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
 			    b > 127 ? '?' : b);
 	}
 	line[n] = '\0';
-	note(c, "<", line, n);
+	note("<", line, n);
 	return 0;
 }
 
@@ -334,8 +336,11 @@ esmtp_reply(struct esmtp *c, enum esmtp_stage stage)
 
 	if (stage == ES_DOT) {
 		text_fmt(line, sizeof(line), "(%lu bytes)", c->put);
-		note(c, ">", line, strlen(line));
+		note(">", line, strlen(line));
 		c->put = 0;
+		/* its end is a part of the message like others */
+		if (send_block(c) < 0)
+			return last_words(c, ES_BLOCK, errno), c->code;
 	}
 	return ask(c, stage, 0);
 }
@@ -348,12 +353,12 @@ esmtp_say(struct esmtp *c, const char *line)
 	size_t n = strlen(line);
 
 	if (c->held + n + 2 > sizeof(c->out) &&
-	    send_held(c, deadline(ES_BLOCK)) < 0)
+	    send_block(c) < 0)
 		return last_words(c, ES_BLOCK, errno);
 	memcpy(c->out + c->held, line, n);
 	memcpy(c->out + c->held + n, "\r\n", 2);
 	c->held += n + 2;
-	note(c, ">", line, n);
+	note(">", line, n);
 	return 0;
 }
 
@@ -364,8 +369,7 @@ esmtp_put(struct esmtp *c, const char *s, size_t n)
 
 	c->put += n;
 	for (; n > 0; s += k, n -= k) {
-		if (c->held == sizeof(c->out) &&
-		    send_held(c, deadline(ES_BLOCK)) < 0)
+		if (c->held == sizeof(c->out) && send_block(c) < 0)
 			return last_words(c, ES_BLOCK, errno);
 		k = sizeof(c->out) - c->held;
 		if (k > n)
@@ -397,7 +401,7 @@ esmtp_quit(struct esmtp *c)
 	if (c->fd < 0)
 		return;
 	last = *c;
-	c->fd = c->log = -1;
+	c->fd = -1;
 	last.held = 0;
 	if (esmtp_say(&last, "QUIT") == 0)
 		esmtp_reply(&last, ES_QUIT);
@@ -472,14 +476,10 @@ hello(struct esmtp *c, const char *name)
 
 int
 esmtp_open(struct esmtp *c, const struct net_addr *peer,
-    const struct net_opt *opt, const char *log)
+    const struct net_opt *opt)
 {
 	memset(c, 0, offsetof(struct esmtp, out));
 	c->peer = *peer;
-	c->log = log == NULL ? -1 :
-	    open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-	if (c->log >= 0)
-		fd_cloexec(c->log);
 	note_peer(c);
 	c->asked = "connect";
 	c->fd = net_connect(peer, opt, deadline(ES_CONNECT));

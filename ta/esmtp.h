@@ -46,7 +46,6 @@ struct esmtp {
 	int	in_mail;		/* MAIL was taken, no message followed */
 	unsigned long put;		/* bytes of the message so far */
 
-	int	log;			/* transcript, -1: none */
 	size_t	held;			/* bytes in out */
 	size_t	have, used;		/* bytes in in, bytes consumed */
 	char	out[8192], in[4096];
@@ -57,10 +56,12 @@ struct esmtp {
  * the struct.  0 is good, -1 is not.
  */
 
-/* Connects and greets as self (NULL: our address); log (NULL: none) gets a
- * transcript. */
+/* Gets a transcript, line by line, any bytes; NULL: nobody. */
+extern void (*esmtp_log)(const char *, size_t);
+
+/* Connects and greets as self (NULL: our address). */
 int	esmtp_open(struct esmtp *, const struct net_addr *,
-	    const struct net_opt *, const char *log);
+	    const struct net_opt *);
 /* A line to send, CRLF is added; it goes out with the next reply wanted. */
 int	esmtp_say(struct esmtp *, const char *line);
 /* Waits for a reply: its code, or 0. */

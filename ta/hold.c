@@ -202,7 +202,7 @@ work(struct lib_job *job)
 int
 main(int argc, char **argv)
 {
-	const char *channel = "hold";
+	const char *channel = lib_channel("hold");
 	int c;
 
 	while ((c = getopt(argc, argv, "c:V")) != -1)

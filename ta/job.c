@@ -9,10 +9,12 @@
  * dead: clearing such locks is the scheduler's.
  *
  * A lock is the tag '~' and our pid in the six bytes behind it, right
- * aligned; a pid of more digits is 'a' and five digits of base 36.  It is set
- * under an fcntl lock of that one byte and read back, since two agents may
- * be fed the same message.  Old files have no room for the pid; there a lock
- * would say nothing and is left out.
+ * aligned; a pid of more digits is 'a' and five digits of base 36.  Since two
+ * agents may be fed the same message, all are set under one fcntl lock, the
+ * guard, and read back at the end.  Who has stopped while he had the guard
+ * would stop the whole message, so we wait for it some tenths of a second,
+ * then go on without: what was read back is all we know then.  Old files have
+ * no room for the pid; there a lock would say nothing and is left out.
  *
  * A file that is damaged anywhere yields nobody, since then no offset in it
  * can be trusted.  Nothing here moves a byte of the control file or knows
@@ -26,6 +28,8 @@
 #define FORMAT_KNOWN	7UL	/* bits of "@": pid, delay, M block */
 #define FORMAT_PID	1UL
 #define FORMAT_DELAY	2UL
+#define GUARD_TRIES	16	/* at the guard, with a nap behind each */
+#define GUARD_NAP	25000L	/* microseconds */
 
 /* ---- notes ----------------------------------------------------------- */
 
@@ -67,22 +71,6 @@ job_set_tag(const struct lib_job *job, const struct lib_rcpt *r, int tag)
 		    r->off, strerror(errno));
 }
 
-/* An fcntl lock on the tag alone; where there is none, the reading back that
- * follows has to do. */
-static void
-guard_tag(const struct lib_job *job, const struct lib_rcpt *r, int type)
-{
-	struct flock fl;
-
-	memset(&fl, 0, sizeof(fl));
-	fl.l_type = (short)type;
-	fl.l_whence = SEEK_SET;
-	fl.l_start = (off_t)(r->off + 1);
-	fl.l_len = 1;
-	while (fcntl(job->ctl, F_SETLKW, &fl) < 0 && errno == EINTR)
-		;
-}
-
 static int
 get_tag(const struct lib_job *job, const struct lib_rcpt *r, char *tag,
     size_t n)
@@ -91,22 +79,40 @@ get_tag(const struct lib_job *job, const struct lib_rcpt *r, char *tag,
 	    (size_t)read(job->ctl, tag, n) == n;
 }
 
-/* Makes the recipient ours: 1, or 0 when it is no longer to be had. */
-static int
-take(const struct lib_job *job, struct lib_rcpt *r)
+/* Waits for the guard, not long; where there are no locks, not at all. */
+static void
+take_guard(const struct lib_job *job)
 {
-	char mine[8], found[7];
-	int got = 0;
+	struct timeval tv;
+	int i;
 
-	mine[0] = '~';
-	line_lock(mine + 1, (long)getpid());
-	guard_tag(job, r, F_WRLCK);
-	if (get_tag(job, r, found, 1) && found[0] == ' ')
-		got = !r->with_pid || (put_tag(job, r, mine) == 0 &&
-		    get_tag(job, r, found, 7) && memcmp(found, mine, 7) == 0);
-	guard_tag(job, r, F_UNLCK);
-	r->unreported = got;
-	return got;
+	for (i = 0; i < GUARD_TRIES && line_guard(job->ctl, 1) < 0 &&
+	    (errno == EACCES || errno == EAGAIN); i++) {
+		tv.tv_sec = 0;
+		tv.tv_usec = GUARD_NAP;
+		select(0, NULL, NULL, NULL, &tv);
+	}
+}
+
+/* Makes the recipient ours, as far as we can tell so far. */
+static void
+take(const struct lib_job *job, struct lib_rcpt *r, const char *mine)
+{
+	char tag;
+
+	r->unreported = get_tag(job, r, &tag, 1) && tag == ' ' &&
+	    (!r->with_pid || put_tag(job, r, mine) == 0);
+}
+
+/* Is it still ours? */
+static int
+is_taken(const struct lib_job *job, const struct lib_rcpt *r,
+    const char *mine)
+{
+	char found[7];
+
+	return r->unreported && (!r->with_pid ||
+	    (get_tag(job, r, found, 7) && memcmp(found, mine, 7) == 0));
 }
 
 /* ---- words ----------------------------------------------------------- */
@@ -420,10 +426,16 @@ int
 job_take(struct lib_job *job)
 {
 	struct lib_rcpt **p = &job->rcpts, *r;
+	char mine[8];
 	int n = 0;
 
+	mine[0] = '~';
+	line_lock(mine + 1, (long)getpid());
+	take_guard(job);
+	for (r = job->rcpts; r != NULL; r = r->next)
+		take(job, r, mine);
 	while ((r = *p) != NULL) {
-		if (take(job, r)) {
+		if (is_taken(job, r, mine)) {
 			n++;
 			p = &r->next;
 			continue;
@@ -432,6 +444,7 @@ job_take(struct lib_job *job)
 		free(r->dsn);
 		free(r);
 	}
+	line_guard(job->ctl, 0);
 	return n;
 }
 
@@ -459,21 +472,35 @@ put_header(int fd, long at, int (*put)(void *, const char *, size_t),
 	return -1;	/* it was there when the file was scanned */
 }
 
+/* The body, as long as it was when the file was opened. */
+static int
+put_body(const struct lib_job *job, int (*put)(void *, const char *, size_t),
+    void *arg)
+{
+	off_t left = job->size - (off_t)job->body;
+	struct stat st;
+	char buf[8192];
+	long n;
+
+	if (lseek(job->msg, (off_t)job->body, SEEK_SET) < 0)
+		return -1;
+	for (; left > 0; left -= n) {
+		n = (long)read(job->msg, buf, left < (off_t)sizeof(buf) ?
+		    (size_t)left : sizeof(buf));
+		if (n <= 0 || put(arg, buf, (size_t)n) != 0)
+			return -1;
+	}
+	return fstat(job->msg, &st) == 0 &&
+	    st.st_size == job->size ? 0 : -1;
+}
+
 int
 lib_message(const struct lib_job *job, const struct lib_rcpt *r,
     int (*put)(void *, const char *, size_t), void *arg)
 {
-	char buf[8192];
-	long n;
-
+	if (lib_far != NULL)
+		return lib_far->message(job, r, put, arg);
 	if (r->hdr >= 0 && put_header(job->ctl, r->hdr, put, arg) < 0)
 		return -1;
-	if (put(arg, "\n", 1) != 0 ||
-	    lseek(job->msg, (off_t)job->body, SEEK_SET) < 0)
-		return -1;
-	while ((n = (long)read(job->msg, buf, sizeof(buf))) > 0)
-		if (put(arg, buf, (size_t)n) != 0)
-			return -1;
-	return n < 0 ? -1 : 0;
+	return put(arg, "\n", 1) != 0 ? -1 : put_body(job, put, arg);
 }
-

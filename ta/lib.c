@@ -42,6 +42,8 @@ static struct {
 	void	(*idle)(void);		/* or NULL */
 } agent = { NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL };
 
+const struct lib_far *lib_far;
+
 /* ---- talking --------------------------------------------------------- */
 
 /* Nobody listens any more: what has no verdict is given back. */
@@ -105,28 +107,34 @@ add_notary(struct text *t, const struct lib_rcpt *r,
 		add_clean(t, v->remote, ' ');
 }
 
+/* Appends to the control file, with one write: 0, or -1.  A descriptor of its
+ * own would be simpler, but closing that ends our lock on the file. */
+static int
+append(int fd, const char *s, size_t n)
+{
+	int flags = fcntl(fd, F_GETFL, 0), bad;
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_APPEND) < 0)
+		return -1;
+	bad = (size_t)write(fd, s, n) != n || fd_sync(fd) < 0;
+	/* or a tag would go to the end, too */
+	return fcntl(fd, F_SETFL, flags) < 0 || bad ? -1 : 0;
+}
+
 /* Appends the diagnostic line: 0, or -1. */
 static int
 write_down(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
     const char *text)
 {
 	char line[REPORT_SIZE];
-	struct stat a, b;
 	struct text t;
-	int fd, bad;
 
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%sd %lu:%ld:%ld::%ld\t%s\t%s",
 	    line_cut(job->ctl) ? "\n" : "", r->off, r->hdr, r->drpt,
 	    (long)time(NULL), notary, text);
 	line[t.len++] = '\n';
-	fd = open(job->name, O_WRONLY | O_APPEND);
-	if (fd < 0)
-		return -1;
-	bad = fstat(fd, &a) < 0 || fstat(job->ctl, &b) < 0 ||
-	    a.st_ino != b.st_ino || a.st_dev != b.st_dev ||
-	    (size_t)write(fd, line, t.len) != t.len || fd_sync(fd) < 0;
-	return close(fd) < 0 || bad ? -1 : 0;
+	return append(job->ctl, line, t.len);
 }
 
 /* What becomes of an exit code. */
@@ -214,6 +222,10 @@ lib_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 	enum fate fate = fate_of(v->code);
 	struct text t;
 
+	if (lib_far != NULL) {
+		lib_far->tell(job, r, v);
+		return;
+	}
 	text_init(&t, clean, sizeof(clean));
 	if (fate == UNKNOWN)
 		text_add(&t, "Unknown sysexits error code %d!", v->code);
@@ -292,6 +304,21 @@ report_rest(struct lib_job *job, int code, const char *status,
 			lib_report(job, r, code, status, text, 0);
 }
 
+int
+lib_read_only(const struct lib_job *job)
+{
+	struct stat ours, st;
+	int fd = fd_plain(job->name, O_RDONLY, &st), bad;
+
+	if (fd < 0)
+		return -1;
+	errno = EAGAIN;
+	bad = fstat(job->ctl, &ours) < 0 || st.st_ino != ours.st_ino ||
+	    st.st_dev != ours.st_dev || dup2(fd, job->ctl) < 0;
+	close(fd);
+	return bad ? -1 : 0;
+}
+
 /* The recipients are ours; now for the message itself. */
 static void
 work_on(struct lib_job *job, lib_work *work)
@@ -312,6 +339,7 @@ work_on(struct lib_job *job, lib_work *work)
 		return;
 	}
 	job->arrived = st.st_mtime;
+	job->size = st.st_size;
 	if (job->body > (unsigned long)st.st_size)
 		report_rest(job, X_TEMPFAIL, "4.3.0",
 		    "the message file is shorter than it should be");
@@ -328,6 +356,7 @@ do_job(char *line, lib_work *work)
 {
 	static struct lib_job job;
 	char *host = strchr(line, '\t'), *base;
+	const char *wanted = getenv("CHANNEL");
 	struct stat st;
 
 	memset(&job, 0, sizeof(job));
@@ -340,9 +369,14 @@ do_job(char *line, lib_work *work)
 	if (job.ctl >= 0) {
 		base = strrchr(job.name, '/');
 		job.num = num_of(base == NULL ? job.name : base + 1, NULL);
+		line_hold(job.ctl);	/* without it, the tags have to do */
 		job_scan(&job, agent.channel, host != NULL ? host : agent.host);
 	}
 	if (job.ctl < 0 || job_take(&job) == 0) {
+		if (wanted != NULL && !lib_same(wanted, agent.channel))
+			lib_note("this agent is for channel %s, the job is "
+			    "for %s; give it -c $channel", agent.channel,
+			    wanted);
 		say("#resync ", line);
 	} else {
 		agent.job = &job;
@@ -452,7 +486,7 @@ next_order(void)
 int
 lib_alone(void)
 {
-	return agent.alone;
+	return lib_far != NULL ? lib_far->alone() : agent.alone;
 }
 
 void
@@ -460,6 +494,14 @@ lib_when_idle(long seconds, void (*idle)(void))
 {
 	agent.patience = seconds;
 	agent.idle = idle;
+}
+
+const char *
+lib_channel(const char *usual)
+{
+	const char *channel = getenv("CHANNEL");
+
+	return channel != NULL && *channel != '\0' ? channel : usual;
 }
 
 int

@@ -38,7 +38,8 @@ struct lib_job {
 	unsigned long num;	/* the number at the start of NAME */
 	int	ctl;		/* control file, read and write */
 	int	msg;		/* message file, read only */
-	unsigned long body;	/* where the body begins in it */
+	unsigned long body;	/* where the body begins in it, */
+	off_t	size;		/* ... and where it ends: what was opened */
 	time_t	arrived;	/* when it was written */
 	char	*envid;		/* value of the n line (xtext), NULL: none */
 	char	*ret;		/* value of the R line, NULL: none */
@@ -71,6 +72,10 @@ struct lib_verdict {
  * The agent's exit status. */
 int	lib_run(const char *channel, const char *host, lib_work *);
 
+/* The channel that an agent works for, unless an option says so: the one for
+ * which the scheduler has started it, else the usual one. */
+const char *lib_channel(const char *usual);
+
 /* To be called before lib_run: idle is called, once, when no work has come
  * for so many seconds. */
 void	lib_when_idle(long seconds, void (*idle)(void));
@@ -89,10 +94,26 @@ int	lib_alone(void);
 /* Is this word in the NOTIFY= list of the recipient's N line? */
 int	lib_notify(const struct lib_rcpt *, const char *word);
 
+/* For a child that becomes somebody else: it can read the control file but no
+ * longer write to it.  0, or -1 with errno. */
+int	lib_read_only(const struct lib_job *);
+
 /* Gives header, empty line and body to put, piece by piece, until it returns
- * nonzero: 0, or -1 when put has enough or the files cannot be read. */
+ * nonzero: 0, or -1 when put has enough or the files cannot be read.  A file
+ * that grows or shrinks while the job lasts cannot be read. */
 int	lib_message(const struct lib_job *, const struct lib_rcpt *,
 	    int (*put)(void *, const char *, size_t), void *);
+
+/* Where this process has no files, who does it instead: see halves.c. */
+struct lib_far {
+	void	(*tell)(struct lib_job *, struct lib_rcpt *,
+		    const struct lib_verdict *);
+	int	(*message)(const struct lib_job *, const struct lib_rcpt *,
+		    int (*put)(void *, const char *, size_t), void *);
+	int	(*alone)(void);
+};
+
+extern const struct lib_far *lib_far;	/* NULL: we have them */
 
 int	lib_same(const char *, const char *);	/* but for case */
 void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);	/* for the log */

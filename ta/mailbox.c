@@ -15,6 +15,10 @@
  * groups.  Started by anybody else, delivery is direct and reaches the boxes
  * he may write to, such as those of a group mail; he can make only his own.
  *
+ * The child can be stopped or killed by its user, or hang in his files.  It
+ * says when it is done and before that where in the box its message will be,
+ * so a second child can take back what the first one has left.
+ *
  * With -n there are no users, only names: one that is fit for a file name is
  * its own box, owned by whoever runs this.  A name may end in '/' there.
  *
@@ -38,9 +42,12 @@ static struct {
 	const char *form;
 	int	names;		/* -n: do not look users up */
 	int	as_root;	/* -0: files and programs in root's name too */
-	long	wait;		/* seconds for locks */
+	long	wait;		/* seconds for all locks of a job */
 	long	limit;		/* seconds for a program */
-} opt = { NULL, "%u", 0, 0, 10, 600 };
+	long	size;		/* bytes that a box may have, 0: any */
+} opt = { NULL, "%u", 0, 0, 2, 600, 0 };
+
+#define UNDO_LIMIT	10.0	/* seconds to take half a message back */
 
 #define NOBODY	65534	/* the group of a uid that has no user */
 
@@ -258,74 +265,182 @@ locate(struct mail *m)
 
 /* ---- privilege ------------------------------------------------------- */
 
+/* What the scheduler hears is not for the user's process: 0 or -1. */
+static int
+leave_scheduler(void)
+{
+	int fd, null = open("/dev/null", O_RDWR | O_NOCTTY);
+
+	for (fd = 0; fd < 3; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			return -1;
+	return null > 2 ? close(null) : 0;
+}
+
 /* The child's whole life. */
 static void
-deliver_as(struct mail *m, int report)
+act_as(struct mail *m, int (*act)(struct mail *))
 {
-	if (run_become(m->user->name, m->user->uid, m->user->gid) < 0)
+	if (leave_scheduler() < 0)
+		box_failed(m, "open", "/dev/null", errno);
+	else if (lib_read_only(m->job) < 0)
+		box_failed(m, "open", m->job->name, errno);
+	else if (run_become(m->user->name, m->user->uid, m->user->gid) < 0)
 		box_failed(m, "become", m->user->name, errno);
-	else
-		box_deliver(m);
-	fd_write(report, (const char *)m->end, sizeof(*m->end));
+	else if (act(m) == 0)
+		box_over(m->end, 0, "2.0.0", "Ok");
+	m->end->state = OVER;
+	m->end->left = m->left;
+	fd_write(m->report, (const char *)m->end, sizeof(*m->end));
 	_exit(0);
 }
 
-/* The user can stop the child, or have his files on something that does not
- * answer; others' mail must not wait for that.  Waits until fd can be read: 1,
- * or 0 when it took too long. */
-static int
-heard_in_time(int fd, double until)
-{
-	struct timeval tv;
-	fd_set in;
-	int n = 0;
+/* What is known of a child. */
+struct child {
+	pid_t	pid;		/* 0: it was waited for */
+	int	fd;		/* what it says */
+	const char *bad;	/* how it ended, NULL: well */
+	struct outcome said;	/* what it said last */
+};
 
-	for (; n <= 0; clock_read()) {
-		if (opt.limit > 0 && now.mono >= until)
-			return 0;
-		FD_ZERO(&in);
-		FD_SET(fd, &in);
-		tv.tv_sec = 1;
-		tv.tv_usec = 0;
-		n = select(fd + 1, &in, NULL, NULL, &tv);
+/* The user can stop the child, or have his files on something that does not
+ * answer; others' mail must not wait for that.  Sees to it when the child says
+ * nothing: 0 when it is of no use any more. */
+static int
+look(struct child *c, double until)
+{
+	int status;
+
+	clock_read();
+	if (until > 0 && now.mono >= until)
+		c->bad = "the delivery took too long";
+	if (waitpid(c->pid, &status, WNOHANG | WUNTRACED) == c->pid) {
+		if (WIFSTOPPED(status))
+			c->bad = "the delivery was stopped";
+		else
+			c->pid = 0;	/* its last words may be there */
 	}
-	return 1;
+	return c->bad == NULL;
 }
 
-/* Has a child do it that is the user; its pipe tells how that ended. */
-static int
-deliver_in_child(struct mail *m)
+/* The child is the user's: none of its words is believed to be well formed. */
+static void
+check_words(struct outcome *said)
 {
-	int report[2], late;
-	long n;
-	pid_t pid;
+	said->status[sizeof(said->status) - 1] = '\0';
+	said->text[sizeof(said->text) - 1] = '\0';
+	if (said->status[strspn(said->status, "0123456789.")] != '\0')
+		strcpy(said->status, "4.2.0");
+}
 
+/* Reads what it says until it is over. */
+static void
+hear(struct child *c, double until)
+{
+	char *said = (char *)&c->said, buf[sizeof(c->said)];
+	struct timeval tv;
+	size_t have = 0;
+	fd_set in;
+	long n;
+
+	for (;;) {
+		FD_ZERO(&in);
+		FD_SET(c->fd, &in);
+		tv.tv_sec = 0;
+		tv.tv_usec = 100000L;
+		n = select(c->fd + 1, &in, NULL, NULL, &tv);
+		if (n <= 0 && c->pid != 0 && !look(c, until))
+			return;
+		if (n <= 0)
+			continue;
+		n = (long)read(c->fd, buf + have, sizeof(buf) - have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		have += n > 0 ? (size_t)n : 0;
+		if (n <= 0)
+			c->bad = "the delivering process died";
+		if (have == sizeof(buf)) {
+			memcpy(said, buf, have);
+			check_words(&c->said);
+			have = 0;
+		}
+		if (n <= 0 || (have == 0 && c->said.state == OVER))
+			return;
+	}
+}
+
+/* Has a child do it that is the user, with so many seconds' time, 0: any.  What
+ * became of that is in *c: 0, or -1 when there is no child. */
+static int
+in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
+    double seconds)
+{
+	int report[2];
+
+	memset(c, 0, sizeof(*c));
 	if (pipe(report) < 0)
 		return box_failed(m, "make", "a pipe", errno);
-	pid = fork();
-	if (pid == 0) {
+	c->pid = fork();
+	if (c->pid == 0) {
 		close(report[0]);
-		deliver_as(m, report[1]);
+		m->report = report[1];
+		act_as(m, act);
 	}
 	close(report[1]);
-	if (pid < 0) {
+	if (c->pid < 0) {
 		close(report[0]);
 		return box_failed(m, "make", "a process", errno);
 	}
-	late = !heard_in_time(report[0], m->until + (double)opt.limit);
-	if (late)
-		kill(pid, SIGKILL);
-	do
-		n = (long)read(report[0], m->end, sizeof(*m->end));
-	while (n < 0 && errno == EINTR);
-	close(report[0]);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	c->fd = report[0];
+	clock_read();
+	hear(c, seconds > 0 ? now.mono + seconds : 0);
+	close(c->fd);
+	if (c->pid == 0)
+		return 0;
+	kill(c->pid, SIGKILL);	/* or one that is stopped now would stay */
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	if (n != (long)sizeof(*m->end))
-		return box_over(m->end, X_TEMPFAIL, "4.3.0", late ?
-		    "the delivery took too long" :
-		    "the delivering process died");
-	return m->end->code == 0 ? 0 : -1;
+	return 0;
+}
+
+/* A part of the message may be in the box.  It is the user, too, who takes it
+ * back, as root would have to trust his directories. */
+static void
+undo(struct mail *m, const struct outcome *begun)
+{
+	struct child c;
+
+	*m->end = *begun;
+	if (in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.bad != NULL ||
+	    c.said.code != 0)
+		lib_note("%s may have a part of a message", m->box);
+}
+
+static int
+deliver_in_child(struct mail *m)
+{
+	double began;
+	struct child c;
+
+	clock_read();
+	began = now.mono;
+	if (in_child(&c, m, box_deliver, opt.limit > 0 ?
+	    m->left + (double)opt.limit : 0) < 0)
+		return -1;
+	if (c.bad == NULL) {
+		*m->end = c.said;
+		if (c.said.left < m->left)
+			m->left = c.said.left;
+		return c.said.code == 0 ? 0 : -1;
+	}
+	clock_read();
+	m->left -= now.mono - began;
+	if (c.said.state == THERE)
+		return 0;
+	if (c.said.state == BEGUN)
+		undo(m, &c.said);
+	/* not the system's fault: his next mail can wait as well */
+	return box_over(m->end, X_TEMPFAIL, "4.2.0", c.bad);
 }
 
 static int
@@ -419,8 +534,11 @@ to_program(struct mail *m, char *command)
 	run.arg = m;
 	run.limit = opt.limit;
 	if (run_program(&run) < 0)
-		return box_failed(m, "run", command, errno);
+		return run.uncopied ? box_failed(m, "copy the message into",
+		    run_tmp(), errno) : box_failed(m, "run", command, errno);
 	run_verdict(&run, &v, said, sizeof(said));
+	if (run.late || run.stopped)
+		v.status = "4.2.0";	/* this user's next mail can wait */
 	box_over(m->end, v.code, v.status, v.text);
 	return v.code == 0 ? 0 : -1;
 }
@@ -445,7 +563,7 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 
 static void
 deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
-    struct outcome *end)
+    double *left, struct outcome *end)
 {
 	static struct mail m;	/* large, and there is only one at a time */
 	struct user user;
@@ -458,8 +576,9 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 	m.rcpt = r;
 	m.user = &user;
 	m.end = end;
-	clock_read();
-	m.until = now.mono + (double)opt.wait;
+	m.left = *left;
+	m.limit = (off_t)opt.size;
+	m.report = -1;
 	box_over(end, 0, "2.0.0", "Ok");
 	text_init(&t, word, sizeof(word));
 	unquote(r->user, &t);
@@ -471,16 +590,18 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 		deliver_as_root(&m);
 	else
 		box_deliver(&m);
+	*left = m.left;
 }
 
 static void
 work(struct lib_job *job)
 {
+	double left = (double)opt.wait;	/* one box costs the others no more */
 	struct outcome end;
 	struct lib_rcpt *r;
 
 	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
-		deliver_one(job, r, &end);
+		deliver_one(job, r, &left, &end);
 		lib_report(job, r, end.code, end.status, end.text, 0);
 	}
 }
@@ -491,7 +612,7 @@ static void
 usage(void)
 {
 	fputs("usage: mailbox [-0nV] [-c channel] [-d directory] [-f form] "
-	    "[-h host]\n               [-t span] [-w span]\n", stderr);
+	    "[-h host]\n               [-m size] [-t span] [-w span]\n", stderr);
 	exit(X_USAGE);
 }
 
@@ -512,6 +633,24 @@ check_form(void)
 	}
 }
 
+/* Bytes, or with k or M behind them. */
+static int
+parse_size(const char *s)
+{
+	const char *end;
+	unsigned long n = num_of(s, &end), unit = 1;
+
+	if (*end == 'k' || *end == 'K')
+		unit = 1024;
+	else if (*end == 'M')
+		unit = 1024UL * 1024;
+	if (end == s || end - s > 9 || *(end + (unit > 1)) != '\0' ||
+	    n > LONG_MAX / unit)
+		return -1;
+	opt.size = (long)(n * unit);
+	return 0;
+}
+
 static void
 find_dir(void)
 {
@@ -530,18 +669,22 @@ find_dir(void)
 int
 main(int argc, char **argv)
 {
-	const char *channel = "local", *host = NULL;
+	const char *channel = lib_channel("local"), *host = NULL;
 	int c;
 
 	/* -8, -a, -b, -r, -S and -l are ZMailer's: they change a body, a
 	 * stamp or a notice, none of which we touch or send. */
-	while ((c = getopt(argc, argv, "0c:d:f:h:nt:w:V8abrSl:")) != -1)
+	while ((c = getopt(argc, argv, "0c:d:f:h:m:nt:w:V8abrSl:")) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;
 		case 'c': channel = optarg; break;
 		case 'd': opt.dir = optarg; break;
 		case 'f': opt.form = optarg; break;
 		case 'h': host = optarg; break;
+		case 'm':
+			if (parse_size(optarg) < 0)
+				usage();
+			break;
 		case 'n': opt.names = 1; break;
 		case 't':
 			if (span_parse(optarg, &opt.limit) < 0)

@@ -5,7 +5,13 @@
  * apart here, since libraries differ in what they do for that.  It comes from
  * strangers: no length in it is believed, and a name in it must look like
  * one.  An answer that ends early is used as far as it goes; when nothing in
- * it can be used, nobody knows.
+ * it can be used, nobody knows.  A record counts only when its owner is the
+ * domain that was asked for, or what that is an alias of by CNAME records of
+ * the same answer:
+ *
+ *	example.org  CNAME  b.example	the domain is b.example
+ *	b.example    MX 5   mx.example	counts
+ *	c.example    MX 1   evil.example	does not
  *
  * The hosts are put in the order of their preference; among equal ones
  * chance decides, anew each time, so that many senders share the load.  Of
@@ -20,6 +26,7 @@
  * With NO_RESOLV (and NO_TCP) no domain has such hosts.
  */
 #include "mx.h"
+#include "lib.h"
 
 #if !defined(NO_TCP) && !defined(NO_RESOLV)
 #include <ctype.h>
@@ -29,12 +36,22 @@
 
 #define ANSWER	8192	/* bytes of an answer that are looked at */
 #define HEADER	12	/* bytes before the question */
+#define KIND_CNAME 5
 #define KIND_MX	15
 #define KIND_IN	1
+#define ALIASES	8	/* of a domain that are followed */
 
 /* The answer while it is read. */
 struct answer {
 	const unsigned char *begin, *at, *end;
+};
+
+struct record {
+	int	known;		/* the owner is a name */
+	char	owner[NET_NAME];
+	unsigned kind;		/* KIND_..., 0: of another class */
+	unsigned n;		/* bytes of data */
+	const unsigned char *data;
 };
 
 static unsigned
@@ -94,45 +111,89 @@ insert(struct mx_list *list, unsigned pref, const char *name)
 	text_fmt(list->mx[first].name, NET_NAME, "%s", name);
 }
 
-/* One record; the position is behind its name: 0, or -1 at the end.  Counts
- * those that say "no mail" and those that make no sense. */
+/* Takes a name out of the answer; "" is the root, or what is no name. */
 static int
-see_record(struct answer *a, struct mx_list *list, int *null, int *bad)
+get_name(const struct answer *a, const unsigned char *p, char *name)
+{
+	if (dn_expand(a->begin, a->end, p, name, NET_NAME) < 0) {
+		name[0] = '\0';
+		return -1;
+	}
+	if (strcmp(name, ".") == 0)
+		name[0] = '\0';
+	return is_name(name) ? 0 : -1;
+}
+
+/* The next record of this class: 1, or 0 at the end of the answer. */
+static int
+next_record(struct answer *a, struct record *r)
 {
 	const unsigned char *p = a->at;
-	char name[NET_NAME];
-	unsigned n;
 
-	if (a->end - p < 10)
-		return -1;
-	n = short_at(p + 8);
-	a->at = p + 10;
-	if ((size_t)(a->end - a->at) < n)
-		return -1;
-	p = a->at;
-	a->at += n;
-	if (short_at(p - 10) != KIND_MX || short_at(p - 8) != KIND_IN)
+	if (skip_name(a) < 0 || a->end - a->at < 10)
 		return 0;
-	if (n < 3 || dn_expand(a->begin, a->end, p + 2, name,
-	    (int)sizeof(name)) < 0)
+	r->known = get_name(a, p, r->owner) == 0;
+	p = a->at;
+	r->kind = short_at(p + 2) == KIND_IN ? short_at(p) : 0;
+	r->n = short_at(p + 8);
+	r->data = a->at = p + 10;
+	if ((size_t)(a->end - a->at) < r->n)
+		return 0;
+	a->at += r->n;
+	return 1;
+}
+
+/* Makes the name what it is an alias of; the position is at the records. */
+static void
+follow_aliases(const struct answer *answer, unsigned records, char *name)
+{
+	struct record r;
+	struct answer a;
+	unsigned i;
+	int hops;
+
+	for (hops = 0; hops < ALIASES; hops++) {
+		a = *answer;
+		for (i = 0; i < records; i++) {
+			if (!next_record(&a, &r))
+				return;
+			if (r.kind == KIND_CNAME && r.known &&
+			    lib_same(r.owner, name))
+				break;
+		}
+		if (i == records || get_name(&a, r.data, name) < 0)
+			return;
+	}
+}
+
+/* One MX record.  Counts those that say "no mail" and those that make no
+ * sense here. */
+static void
+see_mx(struct mx_list *list, const struct answer *a, const struct record *r,
+    const char *domain, int *null, int *bad)
+{
+	char name[NET_NAME];
+
+	if (!r->known || !lib_same(r->owner, domain) || r->n < 3 ||
+	    get_name(a, r->data + 2, name) < 0)
 		++*bad;
-	else if (name[0] == '\0' || strcmp(name, ".") == 0)
+	else if (name[0] == '\0')
 		++*null;
-	else if (is_name(name))
-		insert(list, short_at(p), name);
 	else
-		++*bad;
-	return 0;
+		insert(list, short_at(r->data), name);
 }
 
 static enum mx_answer
-read_answer(struct mx_list *list, const unsigned char *buf, size_t len)
+read_answer(struct mx_list *list, const char *domain,
+    const unsigned char *buf, size_t len)
 {
-	unsigned questions, records;
-	struct answer a;
+	unsigned questions, records, i;
 	int null = 0, bad = 0;
+	char name[NET_NAME];
+	struct answer a;
+	struct record r;
 
-	if (len < HEADER)
+	if (len < HEADER || text_fmt(name, sizeof(name), "%s", domain) < 0)
 		return MX_LATER;
 	a.begin = buf;
 	a.at = buf + HEADER;
@@ -147,12 +208,14 @@ read_answer(struct mx_list *list, const unsigned char *buf, size_t len)
 			return MX_LATER;
 		a.at += 4;
 	}
-	for (records = short_at(buf + 6); records > 0; records--)
-		if (skip_name(&a) < 0 || see_record(&a, list, &null, &bad) < 0)
-			break;
+	records = short_at(buf + 6);
+	follow_aliases(&a, records, name);
+	for (i = 0; i < records && next_record(&a, &r); i++)
+		if (r.kind == KIND_MX)
+			see_mx(list, &a, &r, name, &null, &bad);
 	if (list->n > 0)
 		return MX_FOUND;
-	return null > 0 ? MX_NULL : records > 0 || bad > 0 ? MX_LATER :
+	return null > 0 ? MX_NULL : i < records || bad > 0 ? MX_LATER :
 	    MX_NONE;
 }
 
@@ -173,7 +236,7 @@ mx_find(struct mx_list *list, const char *domain)
 	if (n < 0)
 		return h_errno == HOST_NOT_FOUND || h_errno == NO_DATA ?
 		    MX_NONE : MX_LATER;
-	return read_answer(list, buf, n < ANSWER ? (size_t)n : ANSWER);
+	return read_answer(list, domain, buf, n < ANSWER ? (size_t)n : ANSWER);
 }
 
 #else

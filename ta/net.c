@@ -45,6 +45,9 @@
 #include <netdb.h>
 #endif
 
+void (*net_beat)(void);
+double net_nap = 3600;		/* some systems take no more */
+
 int
 net_wait(int fd, int writing, double until)
 {
@@ -58,8 +61,10 @@ net_wait(int fd, int writing, double until)
 		left = until - now.mono;
 		if (left <= 0)
 			return 0;
-		if (left > 3600)
-			left = 3600;	/* some systems take no more */
+		if (left > net_nap)
+			left = net_nap;
+		if (net_beat != NULL)
+			net_beat();
 		tv.tv_sec = (long)left;
 		tv.tv_usec = (long)((left - (double)(long)left) * 1e6);
 		FD_ZERO(&set);

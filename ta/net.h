@@ -74,4 +74,8 @@ int	net_near(int fd, char *text, size_t);
 /* Waits until fd can be read (written): 1, 0 when until has come, -1. */
 int	net_wait(int fd, int writing, double until);
 
+/* Called when that waits, at least every net_nap seconds; NULL: nobody. */
+extern void (*net_beat)(void);
+extern double net_nap;
+
 #endif

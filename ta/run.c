@@ -1,27 +1,21 @@
 /*
  * run.c - a program that takes a message.
  *
- * The program gets the message on its standard input; what it writes to
- * standard output and error comes into one pipe, of which the beginning is
- * kept, as one line.  It is a session of its own, without a terminal, with
- * every signal as a program expects it and no descriptor but these three.
- * The parent ignores SIGPIPE, as lib.c sees to.
+ * The program gets the message as a file on its standard input, which has no
+ * name any more and is finished before the program starts.  So whatever
+ * becomes of us, a part of a message is never taken for a whole one.  The
+ * file is in TMPDIR, else in /tmp, and is as large as the message.
  *
- * Feeding and draining happen in one loop over descriptors that never block,
- * so neither of the two can wait for the other for ever: a program may talk
- * before it reads, more than anybody wants to hear, or not read at all.  One
- * that does not want the rest of the message is no error; its exit code says
- * what it made of it.
+ * What the program writes to standard output and error comes into one pipe, of
+ * which the beginning is kept, as one line.  It is a session of its own,
+ * without a terminal, with every signal as a program expects it and no
+ * descriptor but these three.
  *
  * When its time is over, its whole process group is asked to end and some
- * seconds later killed.  Otherwise what it leaves behind in the background
- * goes on, but nobody waits for that: its last words are what is in the pipe
- * when it has ended.
- *
- * A message that cannot be read or fed to its end must not look like a whole
- * one, so the program is killed before its input is closed.  The one case
- * that is not covered is that we are killed ourselves: the program sees an
- * end then, and the message whole at the next attempt.
+ * seconds later killed.  One that is stopped is killed at once: whoever can
+ * stop it would have us wait for him.  Otherwise what it leaves behind in the
+ * background goes on, but nobody waits for that: its last words are what is
+ * in the pipe when it has ended.
  *
  * Whether the program could be executed is told by a pipe that closes itself
  * when it was; else it brings errno.
@@ -35,7 +29,8 @@
 #include <grp.h>
 #endif
 
-#define FEED_SIZE	4096	/* bytes gathered before they are written */
+#define HEAR_SIZE	4096	/* bytes read at once from the program */
+#define NAMES		1000	/* names tried for the file, at most */
 #define MERCY		5.0	/* seconds from SIGTERM to SIGKILL */
 #define NAP_LEAST	0.01	/* seconds between looks at the process, */
 #define NAP_MOST	0.5	/* when nothing else wakes us */
@@ -46,18 +41,91 @@
 struct job {
 	struct run *run;
 	pid_t	pid;
-	int	in, out;	/* our ends of its pipes, -1: closed */
+	FILE	*copy;		/* the message, with no name */
+	int	copied;		/* errno of its first failed write, or 0 */
+	int	out;		/* our end of the pipe it writes to, -1:
+				 * closed */
 	int	ended;		/* it was waited for, */
 	int	status;		/* ... and this is how it ended, */
 	int	lost;		/* ... unless that failed: errno */
-	int	deaf;		/* it wants no more of the message */
 	int	asked, killed;	/* the signals that were sent to it */
 	double	until;		/* when its time is over */
 	double	nap;		/* how long to sleep at most */
 	struct text heard;	/* over run->output */
-	size_t	used;		/* bytes in buf */
-	char	buf[FEED_SIZE];
 };
+
+/* ---- the message ----------------------------------------------------- */
+
+const char *
+run_tmp(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir != NULL && *dir != '\0' ? dir : "/tmp";
+}
+
+/* A file without a name, for reading and writing: the descriptor, or -1 with
+ * errno.  The names are chance, or whoever may write there, too, would take
+ * them all. */
+static int
+nameless(void)
+{
+	char path[1000];
+	struct timeval tv;
+	int fd = -1, i;
+
+	gettimeofday(&tv, NULL);
+	rnd_seed((unsigned long)tv.tv_sec * 1000003 +
+	    (unsigned long)tv.tv_usec * 4099 + (unsigned long)getpid());
+	for (i = 0; i < NAMES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
+		if (text_fmt(path, sizeof(path), "%s/run%lu", run_tmp(),
+		    rnd(ULONG_MAX)) < 0) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	}
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+static int
+put(void *job, const char *s, size_t n)
+{
+	struct job *j = job;
+
+	errno = EIO;	/* for the unlikely: a failure that sets none */
+	if (j->copied == 0 && fwrite(s, 1, n, j->copy) != n)
+		j->copied = errno;
+	return j->copied == 0 ? 0 : -1;
+}
+
+/* Writes the message into a file of its own: 0, or -1 with errno. */
+static int
+copy(struct job *j)
+{
+	int fd = nameless();
+
+	j->run->uncopied = 1;
+	if (fd < 0)
+		return -1;
+	if (fd_cloexec(fd) < 0 || (j->copy = fdopen(fd, "w+")) == NULL) {
+		close(fd);
+		return -1;
+	}
+	if (j->run->message(j->run->arg, put, j) < 0 && j->copied == 0) {
+		j->run->uncopied = 0;
+		errno = EIO;
+		return -1;
+	}
+	errno = j->copied;
+	if (j->copied != 0 || fflush(j->copy) != 0 ||
+	    lseek(fileno(j->copy), 0, SEEK_SET) < 0)
+		return -1;
+	j->run->uncopied = 0;
+	return 0;
+}
 
 /* ---- what it says ---------------------------------------------------- */
 
@@ -94,7 +162,7 @@ end_hearing(struct job *j)
 static int
 listen_once(struct job *j)
 {
-	char buf[FEED_SIZE];
+	char buf[HEAR_SIZE];
 	long n = (long)read(j->out, buf, sizeof(buf));
 
 	if (n > 0) {
@@ -111,7 +179,7 @@ listen_once(struct job *j)
 
 /* ---- waiting --------------------------------------------------------- */
 
-/* Has it ended? */
+/* Has it ended?  One that is stopped soon will have. */
 static void
 look(struct job *j)
 {
@@ -119,9 +187,16 @@ look(struct job *j)
 
 	if (j->ended)
 		return;
-	p = waitpid(j->pid, &j->status, WNOHANG);
+	p = waitpid(j->pid, &j->status, WNOHANG | WUNTRACED);
 	if (p < 0 && errno != EINTR)
 		j->lost = errno;
+	if (p == j->pid && WIFSTOPPED(j->status)) {
+		j->run->stopped = j->killed = 1;
+		j->nap = NAP_LEAST;
+		kill(j->pid, SIGKILL);	/* it may lead no group yet */
+		kill(-j->pid, SIGKILL);
+		return;
+	}
 	j->ended = p == j->pid || j->lost != 0;
 }
 
@@ -140,98 +215,41 @@ hurry(struct job *j)
 	j->nap = NAP_LEAST;
 }
 
-/* Sleeps until something happens, but not long; then looks at everything but
- * the input. */
+/* Sleeps until it says something, but not long; then looks at it. */
 static void
 step(struct job *j)
 {
-	fd_set in, out;
+	fd_set in;
 	struct timeval tv;
 	int n;
 
 	FD_ZERO(&in);
-	FD_ZERO(&out);
 	if (j->out >= 0)
 		FD_SET(j->out, &in);
-	if (j->used > 0)
-		FD_SET(j->in, &out);
 	tv.tv_sec = 0;
 	tv.tv_usec = (long)(j->nap * 1e6);
-	n = select((j->in > j->out ? j->in : j->out) + 1, &in, &out, NULL, &tv);
+	n = select(j->out + 1, &in, NULL, NULL, &tv);
 	if (n == 0)
 		j->nap = j->nap < NAP_MOST / 2 ? 2 * j->nap : NAP_MOST;
-	if (n > 0 && j->out >= 0 && FD_ISSET(j->out, &in))
+	if (n > 0)
 		listen_once(j);
 	look(j);
 	hurry(j);
 }
 
-/* ---- feeding --------------------------------------------------------- */
-
-/* Writes what is in buf: 0, or -1 when it is no longer wanted. */
-static int
-flush(struct job *j)
-{
-	size_t done = 0;
-	long n;
-
-	while (done < j->used && !j->deaf) {
-		n = (long)write(j->in, j->buf + done, j->used - done);
-		if (n > 0)
-			done += (size_t)n;
-		else if (n < 0 && errno == EINTR)
-			continue;
-		else if (n < 0 && errno == EAGAIN && !j->ended &&
-		    !j->run->late)
-			step(j);
-		else
-			j->deaf = 1;
-	}
-	j->used = 0;
-	return j->deaf ? -1 : 0;
-}
-
-static int
-feed(void *job, const char *s, size_t n)
-{
-	struct job *j = job;
-	size_t k;
-
-	for (; n > 0; s += k, n -= k) {
-		if (j->used == sizeof(j->buf) && flush(j) < 0)
-			return -1;
-		k = sizeof(j->buf) - j->used;
-		k = k < n ? k : n;
-		memcpy(j->buf + j->used, s, k);
-		j->used += k;
-	}
-	return 0;
-}
-
-/* Feeds it and lets it end: 0, or -1 with errno. */
+/* Lets it end: 0, or -1 with errno. */
 static int
 attend(struct job *j)
 {
-	int unread, i;
+	int i;
 
-	unread = j->run->message(j->run->arg, feed, j) < 0 && !j->deaf;
-	if (!unread)
-		flush(j);
-	else if (!j->ended)
-		kill(-j->pid, SIGKILL);
-	j->killed |= unread;
-	j->used = 0;
-	if (!j->run->late) {	/* else it has not seen everything */
-		close(j->in);
-		j->in = -1;
-	}
 	j->nap = NAP_LEAST;
 	for (look(j); !j->ended; )
 		step(j);
 	for (i = 0; i < LAST_WORDS && j->out >= 0 && listen_once(j); i++)
 		;
-	errno = unread ? EIO : j->lost;
-	return unread || j->lost != 0 ? -1 : 0;
+	errno = j->lost;
+	return j->lost != 0 ? -1 : 0;
 }
 
 /* ---- starting it ----------------------------------------------------- */
@@ -276,25 +294,25 @@ become_program(const struct run *r, int in, int out, int tell)
 }
 
 static void
-close_all(int fd[6])
+close_all(int fd[4])
 {
 	int i;
 
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 4; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);
 }
 
-/* Three pipes, none of which can be 0, 1 or 2: 0, or -1 with errno. */
+/* Two pipes, none of which can be 0, 1 or 2: 0, or -1 with errno. */
 static int
-make_pipes(int fd[6])
+make_pipes(int fd[4])
 {
 	int i, bad;
 
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 4; i++)
 		fd[i] = -1;
-	bad = pipe(fd) < 0 || pipe(fd + 2) < 0 || pipe(fd + 4) < 0;
-	for (i = 0; i < 6 && !bad; i++) {
+	bad = pipe(fd) < 0 || pipe(fd + 2) < 0;
+	for (i = 0; i < 4 && !bad; i++) {
 		if (fd[i] < 3 || fd[i] >= FD_SETSIZE) {
 			errno = EBADF;
 			bad = 1;
@@ -302,14 +320,14 @@ make_pipes(int fd[6])
 			bad = fd_cloexec(fd[i]) < 0;
 		}
 	}
-	return bad || fd_nonblock(fd[1]) < 0 || fd_nonblock(fd[2]) < 0 ?
-	    -1 : 0;
+	return bad || fd_nonblock(fd[0]) < 0 ? -1 : 0;
 }
 
 /* Was the program executed?  0, or errno of what went wrong.  The child may
- * hang before that: in a home directory that does not answer, say. */
+ * hang before that, in a home directory that does not answer, say, and who
+ * is the user may stop it. */
 static int
-trouble(const struct job *j, int tell)
+trouble(struct job *j, int tell)
 {
 	struct timeval tv;
 	fd_set in;
@@ -317,14 +335,16 @@ trouble(const struct job *j, int tell)
 	long n;
 
 	for (n = 0; n <= 0; clock_read()) {
+		look(j);
 		if (j->until > 0 && now.mono >= j->until) {
-			kill(j->pid, SIGKILL);
+			if (!j->ended)
+				kill(j->pid, SIGKILL);
 			return ETIMEDOUT;
 		}
 		FD_ZERO(&in);
 		FD_SET(tell, &in);
-		tv.tv_sec = 1;
-		tv.tv_usec = 0;
+		tv.tv_sec = 0;
+		tv.tv_usec = 100000L;
 		n = select(tell + 1, &in, NULL, NULL, &tv);
 	}
 	do
@@ -337,7 +357,7 @@ trouble(const struct job *j, int tell)
 static int
 start(struct job *j)
 {
-	int fd[6], err;
+	int fd[4], err;
 
 	if (make_pipes(fd) < 0) {
 		err = errno;
@@ -347,23 +367,18 @@ start(struct job *j)
 	}
 	j->pid = fork();
 	if (j->pid == 0)
-		become_program(j->run, fd[0], fd[3], fd[5]);
+		become_program(j->run, fileno(j->copy), fd[1], fd[3]);
 	err = j->pid < 0 ? errno : 0;
-	j->in = fd[1];
-	j->out = fd[2];
-	fd[1] = fd[2] = -1;
-	close(fd[5]);
-	fd[5] = -1;
-	if (err == 0 && (err = trouble(j, fd[4])) != 0)
+	j->out = fd[0];
+	fd[0] = -1;
+	close(fd[3]);
+	fd[3] = -1;
+	if (err == 0 && (err = trouble(j, fd[2])) != 0 && !j->ended)
 		while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	close_all(fd);
-	if (err == 0)
-		return 0;
-	close(j->in);
-	close(j->out);
 	errno = err;
-	return -1;
+	return err == 0 ? 0 : -1;
 }
 
 /* ---- for the agent --------------------------------------------------- */
@@ -371,25 +386,28 @@ start(struct job *j)
 int
 run_program(struct run *r)
 {
-	static struct job j;	/* large, and there is only one at a time */
+	struct job j;
 	int ended, err;
 
-	memset(&j, 0, offsetof(struct job, buf));
+	memset(&j, 0, sizeof(j));
 	j.run = r;
+	j.out = -1;
 	j.nap = NAP_LEAST;
 	text_init(&j.heard, r->output, sizeof(r->output));
 	r->exit = -1;
-	r->signal = r->late = 0;
+	r->signal = r->late = r->stopped = 0;
 	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
+	ended = copy(&j);
 	clock_read();
 	if (r->limit > 0)
 		j.until = now.mono + (double)r->limit;
-	if (start(&j) < 0)
-		return -1;
-	ended = attend(&j);
+	if (ended == 0)
+		ended = start(&j);
+	if (ended == 0)
+		ended = attend(&j);
 	err = errno;
-	if (j.in >= 0)
-		close(j.in);
+	if (j.copy != NULL)
+		fclose(j.copy);
 	if (j.out >= 0)
 		close(j.out);
 	end_hearing(&j);
@@ -459,6 +477,8 @@ add_end(struct text *t, const struct run *r)
 		text_add(t, "[took longer than ");
 	if (r->late)
 		span_add(t, r->limit);
+	else if (r->stopped)
+		text_add(t, "[stopped");
 	else if (r->signal != 0)
 		text_add(t, "[killed by signal %d", r->signal);
 	else

@@ -20,15 +20,18 @@ struct run {
 	/* ... and how it ended. */
 	int	exit;			/* its exit code, or -1 */
 	int	signal;			/* that ended it, or 0 */
-	int	late;			/* the limit was reached */
+	int	late;			/* the limit was reached, */
+	int	stopped;		/* ... or it was stopped, and killed */
+	int	uncopied;		/* see run_program */
 	char	output[600];		/* the beginning of stdout and stderr,
 					 * one clean line, for a diagnostic */
 };
 
-/* Runs it to its end: 0, or -1 with errno when it could not be started (the
- * program is missing, no process, become failed), or was killed since the
- * message could not be read (EIO). */
+/* Runs it to its end: 0, or -1 with errno when it was not started: the message
+ * cannot be read (EIO) or, if uncopied, there is no room for a copy of it in
+ * run_tmp, or the program is missing, there is no process, become failed. */
 int	run_program(struct run *);
+const char *run_tmp(void);
 
 /* For become, by root: this user and his groups for ever.  0, or -1 with
  * errno. */

@@ -443,6 +443,12 @@ run_batch(struct batch *b)
 	if (run_program(&r) == 0) {
 		run_verdict(&r, &v, text, sizeof(text));
 		judge(b, &r, &v);
+	} else if (r.uncopied) {
+		v.code = X_TEMPFAIL;
+		v.status = errno == ENOSPC ? "4.3.1" : "4.3.0";
+		v.text = text;
+		text_fmt(text, sizeof(text), "%s gets no copy of the message "
+		    "in %s: %s", r.path, run_tmp(), strerror(errno));
 	} else {
 		v.code = X_TEMPFAIL;
 		v.status = errno == ENOENT || errno == EACCES ||
@@ -557,7 +563,7 @@ usage(void)
 int
 main(int argc, char **argv)
 {
-	const char *channel = NULL, *host = NULL;
+	const char *channel = lib_channel(NULL), *host = NULL;
 	int c;
 
 	/* -8, -H, -Q and -l are ZMailer's: they change an encoding or write

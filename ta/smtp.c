@@ -7,18 +7,27 @@
  * those of the next jobs; it is closed when a job for another host comes, or
  * none for the time idle.
  *
+ *	halves.c is the keeper, which has our files, and the talker, which does
+ *		all that is below in a process of its own
  *	net.c	finds the host's addresses and connects
  *	esmtp.c	is greeted, sends lines, reads replies
  *	trans.c	is one transaction, and gives the verdicts in it
  *	wire.c	is the message as it is sent
  *
  * The addresses are tried in turn until one of them greets us and answers
- * EHLO, or HELO.  When none does, the host has failed: every recipient of it
- * is told the last reason, with "deferall", so that the scheduler does not
- * try the host's other mail one by one.  It is the same when the connection
- * is over before a message is under way.  A connection that was kept is
- * often closed by the other side in between; so, when its first command gets
- * no answer or 421, a new one is made once, and nobody hears of it.
+ * EHLO, or HELO.  At most ADDRS of them are tried for a job, and at most
+ * SESSIONS of these that take the connection, since whoever writes MX records
+ * could otherwise keep us for hours; each time an answer to the end of a
+ * transaction comes, it begins anew.  So that the others get their turn, mail
+ * that is older than FRESH goes to the best address first, and then on from
+ * one that chance chooses.
+ *
+ * When none answers, the host has failed: every recipient of it is told the
+ * last reason, with "deferall", so that the scheduler does not try the host's
+ * other mail one by one.  It is the same when the connection is over before a
+ * message is under way.  A connection that was kept is often closed by the
+ * other side in between; so, when its first command gets no answer or 421, a
+ * new one is made once, and nobody hears of it.
  *
  * No such domain, a domain that takes no mail, and a host that is ourselves
  * are failures; whatever may pass is not.
@@ -26,7 +35,11 @@
  * With -R all mail goes to smart hosts, in order.  The hosts of the jobs then
  * only say what belongs together.
  */
+#include "halves.h"
 #include "trans.h"
+#ifndef NO_PWD
+#include <pwd.h>
+#endif
 
 /* What this build does without, for -V. */
 #ifdef NO_TCP
@@ -39,6 +52,11 @@
 
 #define MAX_HOSTS	8	/* of -R */
 #define HOST_SIZE	1000	/* bytes of a host word, as in lib.h */
+#define ADDRS		5	/* addresses that are tried for a job */
+#define SESSIONS	2	/* of them, that take the connection */
+#define FRESH		60	/* seconds until mail was tried before */
+#define DOT_LEAST	600	/* seconds: RFC 5321 4.5.3.2.6 */
+#define NOBODY		65534	/* where no user has that name */
 
 static struct {
 	struct net_opt net;
@@ -49,10 +67,52 @@ static struct {
 	int	most;		/* recipients of a transaction */
 	int	seven;		/* -7 */
 	long	idle;		/* seconds a connection is kept */
+	long	lookup;		/* seconds for name servers */
+	int	one;		/* -o: no second process */
+	int	apart;		/* -t or -u: there must be one */
 } opt;
+
+static struct halves halves;
 
 static struct esmtp conn;		/* kept from job to job */
 static char conn_host[HOST_SIZE];	/* whom it is for */
+
+/* What is left for this job and host. */
+static struct {
+	char	host[HOST_SIZE];
+	int	addrs, sessions;
+	int	old;		/* the job is not tried for the first time */
+} left;
+
+/* ---- the transcript -------------------------------------------------- */
+
+/* Opened for each line, so that the file can be moved away.  A full disk
+ * stops no mail. */
+static void
+transcript(const char *s, size_t n)
+{
+	char line[600], stamp[20] = "";
+	time_t wall = time(NULL);
+	struct tm *tm = localtime(&wall);
+	struct text t;
+	int fd;
+
+	if (tm != NULL)
+		strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", tm);
+	text_init(&t, line, sizeof(line) - 1);
+	text_add(&t, "%ld %.1s ", (long)getpid(), n > 0 ? s : "");
+	if (n > 2 && *s == '=')
+		text_add(&t, "%s ", stamp);
+	t.clean = 1;
+	if (n > 2)
+		text_put(&t, s + 2, n - 2);
+	line[t.len++] = '\n';
+	fd = fd_append(opt.log);
+	if (fd < 0)
+		return;
+	fd_write(fd, line, t.len);
+	close(fd);
+}
 
 /* ---- hosts ----------------------------------------------------------- */
 
@@ -84,34 +144,66 @@ is_self(void)
 	return conn.code == 0 && conn.lost != NULL && conn.lost[0] == '5';
 }
 
+static void
+start_tries(const char *host)
+{
+	strcpy(left.host, host);
+	left.addrs = ADDRS;
+	left.sessions = SESSIONS;
+}
+
+/* Tries one address: 1 connected, 0 not. */
+static int
+try_address(const struct net_addr *a)
+{
+	left.addrs--;
+	if (esmtp_open(&conn, a, &opt.net) == 0) {
+		left.sessions--;
+		return 1;
+	}
+	if (strcmp(conn.asked, "connect") != 0)
+		left.sessions--;
+	return 0;
+}
+
 /* Tries the addresses of one name: 1 connected, 0 not; way and conn know
  * why. */
 static int
 try_name(struct net_way *way, const char *name, int meant)
 {
-	int i;
+	int i, turn;
 
+	if (left.addrs == 0 || left.sessions == 0)
+		return 0;
 	conn.lost = NULL;
 	conn.code = 0;
 	if (net_find(way, &opt.net, name, meant) < 0)
 		return 0;
-	for (i = 0; i < way->n; i++)
-		if (esmtp_open(&conn, &way->addr[i], &opt.net, opt.log) == 0)
+	turn = left.old && way->n > 1 ?
+	    (int)rnd((unsigned long)way->n - 1) : 0;
+	for (i = 0; i < way->n && left.addrs > 0 && left.sessions > 0; i++)
+		if (try_address(&way->addr[i == 0 ? 0 :
+		    1 + (i - 1 + turn) % (way->n - 1)]))
 			return 1;
 		else if (is_self())
 			return 0;
 	return 0;
 }
 
+/* Smart hosts are ours: each may be tried as often as a host of others. */
 static int
 go_to(struct net_way *way, const char *host)
 {
 	int i, found;
 
 	esmtp_quit(&conn);
+	if (!lib_same(host, left.host))
+		start_tries(host);
 	found = opt.relays == 0 && try_name(way, host, 0);
-	for (i = 0; i < opt.relays && !found; i++)
+	for (i = 0; i < opt.relays && !found; i++) {
+		start_tries(host);
 		found = try_name(way, opt.relay[i], 1);
+	}
 	if (found)
 		strcpy(conn_host, host);
 	return found;
@@ -209,6 +301,8 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 		if (end != TRANS_OVER)
 			esmtp_drop(&conn);
 	} while (end == TRANS_EARLY && kept);
+	if (end == TRANS_OVER && conn.code != 0)
+		start_tries(host);
 	if (end == TRANS_OVER)
 		return;
 	for (r = job->rcpts; r != NULL; r = r->next)
@@ -222,6 +316,8 @@ work(struct lib_job *job)
 	static struct lib_rcpt *to[TRANS_MAX];
 	int n;
 
+	start_tries("");
+	left.old = time(NULL) - job->arrived > FRESH;
 	while (!lib_alone() && (n = collect(job, to)) > 0)
 		deliver(job, to, n);
 }
@@ -237,10 +333,11 @@ leave(void)
 static void
 usage(void)
 {
-	fputs("usage: smtp [-467V] [-b address] [-c channel] [-h name] "
-	    "[-l file] [-m number] [-n]\n"
+	fputs("usage: smtp [-467noV] [-b address] [-c channel] [-h name] "
+	    "[-l file] [-m number]\n"
 	    "            [-p port] [-R host,...] [-T name=span,...] "
-	    "[host]\n", stderr);
+	    "[-t directory]\n"
+	    "            [-u user] [host]\n", stderr);
 	exit(X_USAGE);
 }
 
@@ -290,11 +387,17 @@ set_limit(const char *name, size_t n, const char *value)
 		if (n == 0 ? i >= ES_GREETING && i <= ES_DOT :
 		    strlen(esmtp_stage_name[i]) == n &&
 		    memcmp(esmtp_stage_name[i], name, n) == 0) {
-			esmtp_limit[i] = span;
+			/* who goes sooner has his mail come twice */
+			esmtp_limit[i] = i == ES_DOT && span < DOT_LEAST ?
+			    DOT_LEAST : span;
 			known = 1;
 		}
 	if (n == 4 && memcmp(name, "idle", 4) == 0) {
 		opt.idle = span;
+		known = 1;
+	}
+	if (n == 6 && memcmp(name, "lookup", 6) == 0) {
+		opt.lookup = span;
 		known = 1;
 	}
 	if (!known)
@@ -318,6 +421,54 @@ set_limits(char *list)
 	}
 }
 
+/* Whom the talker is to be: 0, or -1 when there is no such user. */
+static int
+set_user(const char *name)
+{
+	const char *end;
+	unsigned long uid = num_of(name, &end);
+	int known = end != name && *end == '\0' && end - name <= 9;
+#ifndef NO_PWD
+	struct passwd *pw = known ? getpwuid((uid_t)uid) : getpwnam(name);
+
+	if (pw != NULL) {
+		halves.uid = pw->pw_uid;
+		halves.gid = pw->pw_gid;
+		return 0;
+	}
+#endif
+	halves.uid = (uid_t)uid;
+	halves.gid = (gid_t)uid;
+	return known ? 0 : -1;
+}
+
+/* In two processes, or in one. */
+static int
+run(const char *channel, const char *host)
+{
+	int status;
+
+	if (opt.one) {
+		lib_when_idle(opt.idle, leave);
+		status = lib_run(channel, host, work);
+		leave();
+		return status;
+	}
+	halves.work = work;
+	halves.end = leave;
+	halves.silence = (double)opt.lookup;
+	halves.parting = (double)esmtp_limit[ES_QUIT] + 5;
+	halves_use(&halves);
+	net_beat = halves_beat;
+	net_nap = halves_nap();
+	if (opt.log != NULL) {
+		halves.log = transcript;
+		esmtp_log = halves_log;
+	}
+	lib_when_idle(opt.idle, halves_end);
+	return lib_run(channel, host, halves_work);
+}
+
 /* Our name when none is given: the machine's, if it is a full one. */
 static const char *
 own_name(void)
@@ -333,46 +484,62 @@ own_name(void)
 	return strchr(name, '.') != NULL ? name : NULL;
 }
 
+/* Can it be said behind EHLO? */
+static int
+is_word(const char *s)
+{
+	return *s != '\0' && strlen(s) < NET_NAME &&
+	    s[strcspn(s, " \t\r\n<>")] == '\0';
+}
+
 int
 main(int argc, char **argv)
 {
-	const char *channel = "smtp";
-	int c, status;
+	const char *channel = lib_channel("smtp");
+	int c;
 
-	conn.fd = conn.log = -1;
+	conn.fd = -1;
+	if (geteuid() == 0 && set_user("nobody") < 0)
+		halves.uid = halves.gid = NOBODY;
+	opt.lookup = 300;
 	opt.net.port = NET_PORT;
 	opt.most = 100;
 	opt.idle = 30;
 	opt.net.self = own_name();
 	/* -8, -e, -s, -r and -x are ZMailer's: we always do, or never, what
 	 * they ask for. */
-	while ((c = getopt(argc, argv, "467b:c:h:l:m:np:R:T:V8esrx")) != -1)
+	while ((c = getopt(argc, argv,
+	    "467b:c:h:l:m:nop:R:T:t:u:V8esrx")) != -1)
 		switch (c) {
 		case '4': case '6': opt.net.family = c - '0'; break;
 		case '7': opt.seven = 1; break;
 		case 'b': set_source(optarg); break;
 		case 'c': channel = optarg; break;
 		case 'h': opt.net.self = optarg; break;
-		case 'l': opt.log = optarg; break;
+		case 'l': opt.log = optarg; esmtp_log = transcript; break;
 		case 'm': opt.most = (int)number(optarg, TRANS_MAX); break;
 		case 'n': opt.net.no_mx = 1; break;
 		case 'p': opt.net.port = (int)number(optarg, 65535L); break;
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
+		case 'o': opt.one = 1; break;
+		case 't': halves.root = optarg; opt.apart = 1; break;
+		case 'u':
+			opt.apart = 1;
+			if (set_user(optarg) == 0)
+				break;
+			fprintf(stderr, "smtp: -u: no user %s\n", optarg);
+			return X_USAGE;
 		case 'V':
 			puts("smtp " LIB_VERSION SWITCHES);
 			return 0;
 		case '8': case 'e': case 's': case 'r': case 'x': break;
 		default: usage();
 		}
-	if (optind + 1 < argc || (opt.net.self != NULL &&
-	    (strlen(opt.net.self) >= NET_NAME || *opt.net.self == '\0' ||
-	    strcspn(opt.net.self, " \t\r\n<>") != strlen(opt.net.self))))
+	if (optind + 1 < argc || (opt.one && opt.apart) ||
+	    (opt.net.self != NULL && !is_word(opt.net.self)))
 		usage();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
-	lib_when_idle(opt.idle, leave);
-	status = lib_run(channel, argv[optind], work);
-	leave();
-	return status;
+	return run(channel, argv[optind]);
 }

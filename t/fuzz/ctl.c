@@ -113,13 +113,15 @@ check_message(struct message *m, long size)
 static void
 read_rest(struct message *m, long size)
 {
-	unsigned parts;
+	unsigned parts = 1;
+	struct part *p;
 
-	for (parts = 1; msg_unread(m) > 0; parts++) {
-		fuzz_must(parts <= m->nr, "there is an end to it");
-		load_more(m, 1 + parts % 3);
-		check_message(m, size);
-	}
+	for (p = msg_part(m); p != NULL; p = p->other)
+		for (; p->unread > 0; parts++) {
+			fuzz_must(parts <= m->nr, "there is an end to it");
+			load_more(p, 1 + parts % 3);
+			check_message(m, size);
+		}
 }
 
 /* The first of each job. */
@@ -135,7 +137,7 @@ use(struct message *m, long size)
 		fuzz_must(ctl_mark(m->name, off, '-') == 0, "marked");
 		fuzz_must(ctl_tag(m->name, off, &pid) == '-', "it says so");
 		fuzz_must(ctl_diag(m->name, off, n & 1 ? "a\1b\1" : "",
-		    "5.0.0 (x)", "two\nlines") == 0, "a diagnostic");
+		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
 		ctl_notify(m->name, off, "SUCCESS");
 	}
 	compare(m->name, size, n * 20);
@@ -146,7 +148,7 @@ static void
 forget(void)
 {
 	char name[NAME_MAX_];
-	struct message *m = q_find(123);
+	struct message *m = q_find(123, NULL);
 
 	if (m != NULL)
 		q_drop(m, "enough");
@@ -181,7 +183,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	strcpy(name, "123-1");
 	fuzz_must(spool_look(name, &st) == 0, "a file");
 	consider(name, &st, 0);
-	m = q_find(123);
+	m = q_find(123, NULL);
 	if (m != NULL) {
 		ctl_field(name, 'e', value, sizeof(value));
 		spool_same_sender(name, name);

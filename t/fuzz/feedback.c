@@ -82,9 +82,9 @@ static void
 command(const char *s)
 {
 	static struct command c;
-	int bound, channelled, i;
+	int bound, i;
 
-	if (cmd_check(s, &bound, &channelled) != NULL ||
+	if (cmd_check(s, &bound) != NULL ||
 	    cmd_split(s, "smtp", "a host", value, &c) != NULL)
 		return;
 	fuzz_must(c.nargv > 0 && c.argv[c.nargv] == NULL, "it has words");

@@ -1,5 +1,6 @@
 /*
- * report.c - any bytes from an agent that has two jobs.
+ * report.c - any bytes from an agent that has three jobs, of which one is of a
+ * message that is only partly in core.
  *
  * Whatever it says, only recipients that it was given are touched, the control
  * file keeps its lines, and when it is dead everything counts up: what is in
@@ -19,6 +20,13 @@ static const char control[] = "@ 0x00000007\ni 123-1\no 0\nl <x@test>\n"
 static const char second[] = "i 124-1\no 0\nl <y@test>\n"
     "s local - sender 0\nr           test a.host u4 0\nm\n\n";
 
+/* Larger than what is read of a control file at once, and than PARAMrecipients
+ * lets in; every other recipient is for c.host. */
+#define THIRD_RCPTS	300
+
+static char third[THIRD_RCPTS * 32 + 200];
+static size_t nthird;
+
 static char after[400000];
 
 static void
@@ -30,10 +38,13 @@ complain(const char *s)
 static void
 begin(void)
 {
-	static const char cf[] = "*/*\tinterval=1h expiry=1d overfeed=3 forget=1s\n"
+	static const char cf[] = "PARAMrecipients 10\n"
+	    "PARAMrcptminimum 10\n*/*\tinterval=1h expiry=1d overfeed=3 forget=1s\n"
 	    "\tcommand=\"x\"\n";
 	static int begun;
 	struct config *c;
+	struct text t;
+	int i;
 
 	if (begun)
 		return;
@@ -43,6 +54,14 @@ begin(void)
 	fuzz_file("../cf", cf, sizeof(cf) - 1);
 	c = cf_load("../cf", complain);
 	fuzz_must(c != NULL && q_init(c) == 0, "a configuration");
+	text_init(&t, third, sizeof(third));
+	text_add(&t, "i 125-1\no 0\nl <z@test>\ns local - sender 0\n");
+	for (i = 0; i < THIRD_RCPTS; i++)
+		text_add(&t, "r           test %c.host u%d 0\n",
+		    i % 2 ? 'c' : 'a', i);
+	text_add(&t, "m\n\n");
+	fuzz_must(!t.cut, "room for the third");
+	nthird = t.len;
 }
 
 static void
@@ -89,7 +108,7 @@ say_it(struct ta *ta, const unsigned char *data, size_t n)
 static void
 check(unsigned long num, const char *was, size_t size)
 {
-	struct message *m = q_find(num);
+	struct message *m = q_find(num, NULL);
 	struct vertex *v;
 	unsigned i, left;
 	long n;
@@ -112,7 +131,7 @@ check(unsigned long num, const char *was, size_t size)
 static void
 check_others(void)
 {
-	struct message *m = q_find(123);
+	struct message *m = q_find(123, NULL);
 	struct vertex *v = m == NULL ? NULL : msg_first(m);
 
 	while (v != NULL && (v->thread == NULL ||
@@ -125,7 +144,7 @@ check_others(void)
 static void
 forget(unsigned long num)
 {
-	struct message *m = q_find(num);
+	struct message *m = q_find(num, NULL);
 
 	if (m != NULL && !m->dropped)
 		q_drop(m, "enough");
@@ -143,17 +162,20 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	begin();
 	put("123-1", control, sizeof(control) - 1);
 	put("124-1", second, sizeof(second) - 1);
+	put("125-1", third, nthird);
 	fuzz_arrived();
 	in_load();
 	t = th_get("test", "a.host");
-	fuzz_must(q_find(123) != NULL && q_find(124) != NULL &&
-	    t->ready.n == 2, "two jobs for one host");
+	fuzz_must(q_find(123, NULL) != NULL && q_find(124, NULL) != NULL &&
+	    q_find(125, NULL) != NULL && t->ready.n == 3, "three jobs for one host");
+	fuzz_must(msg_unread(q_find(125, NULL)) > 0, "the third is partly in core");
 	ta = hire(t);
 	hear(ta, strcpy(after, "#hungry\n"), 8);
-	fuzz_must(ta->jobs.n == 2, "it has both");
+	fuzz_must(ta->jobs.n == 3, "it has all");
 	say_it(ta, data, n);
 	check(123, control, sizeof(control) - 1);
 	check(124, second, sizeof(second) - 1);
+	check(125, third, nthird);
 	check_others();
 	ta->reaped = 1;
 	gone(ta);
@@ -161,6 +183,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	check(123, control, sizeof(control) - 1);
 	forget(123);
 	forget(124);
+	forget(125);
 	fuzz_empty(".");
 	fuzz_empty("../queue");
 	fuzz_empty("../postman");

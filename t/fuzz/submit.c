@@ -117,7 +117,7 @@ queue_it(struct mail *m, struct input *in)
 	body = (unsigned long)(m->head.n + 1);
 	fwrite(m->head.rest, 1, m->head.nrest, f);
 	in_copy(in, f, m->head.nrest > 0 ? m->head.rest[m->head.nrest - 1] :
-	    '\n');
+	    '\n', 0);
 	fflush(f);
 	entry_name(name, sizeof(name), 123);
 	fuzz_must(entry_put(m, "..", "../public/message", fileno(f), name,

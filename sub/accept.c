@@ -1,0 +1,209 @@
+/*
+ * accept.c - a user's file becomes one of ours.
+ *
+ * A file in router/ belongs to the user who made it, and he may hold it open.
+ * So that nobody can change what was accepted, it is copied, and only the copy
+ * goes into the queue:
+ *
+ *	1  private/submit:PID.RANDOM	the copy is written, with the times of
+ *					the original, and synced; NAME is made
+ *					of its inode number
+ *	2  private/NAME.UID.orig	router/NUM is renamed to this, out of
+ *					its owner's reach; UID is his
+ *	3				the copy goes into the queue as NAME,
+ *					see entry.c
+ *	4				the original is removed
+ *
+ * The copy has the bytes that the file had when it was looked at.  A file that
+ * changes meanwhile is left for the next run.
+ *
+ * Where public/ and router/ are open to the group of a set-group-id submit
+ * alone, no user reaches or holds a file of that group.  It is given to us and
+ * renamed into the queue, not copied; step 2 keeps its user's number.
+ *
+ * A crash leaves the original in router/ or private/.  The next run removes it
+ * there when queue/NAME has its size and time and a control file, since then 3
+ * was done.  Otherwise it takes the file as if it lay in router/.  For another
+ * message to be mistaken for the copy, it would need the same inode, process
+ * number, size and second; a copy that is not recognized is delivered, and the
+ * original as well.
+ */
+#include "submit.h"
+#include <utime.h>
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
+
+#define PATH_SIZE	800
+
+static int
+cannot(const char *what, const char *path)
+{
+	say("cannot %s %s: %s", what, path, strerror(errno));
+	return -1;
+}
+
+int
+accept_start(const char *po)
+{
+	char path[PATH_SIZE];
+	struct stat st;
+
+	text_fmt(path, sizeof(path), "%s/private", po);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return cannot("make", path);
+	if (lstat(path, &st) < 0)
+		return cannot("look at", path);
+	if (S_ISDIR(st.st_mode) && rights_ours((long)st.st_uid) &&
+	    (st.st_mode & 077) == 0)
+		return 0;
+	say("%s must be a directory of the post office's owner, with mode 700",
+	    path);
+	return -1;
+}
+
+static int
+is_closed(const char *po, const char *dir, struct stat *st)
+{
+	char path[PATH_SIZE];
+
+	text_fmt(path, sizeof(path), "%s/%s", po, dir);
+	return stat(path, st) == 0 && post_closed(st);
+}
+
+int
+accept_whole(const char *po, const struct stat *file)
+{
+	struct stat st;
+
+	return getuid() == 0 && is_closed(po, "public", &st) &&
+	    is_closed(po, "router", &st) && st.st_gid == file->st_gid;
+}
+
+void
+accept_show(const char *hidden, const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 || rename(hidden, path) < 0)
+		say("it is now %s", hidden);
+}
+
+int
+accept_hide(const char *po, const char *path, int fd, const char *name,
+    long uid, char *to, size_t size)
+{
+	struct stat a, b;
+
+	text_fmt(to, size, "%s/private/%s.%ld.orig", po, name, uid);
+	if (lstat(to, &a) == 0 && strcmp(path, to) != 0) {
+		say("%s is there already; try again", to);
+		return -1;
+	}
+	if (rename(path, to) < 0)
+		return cannot("rename to", to);
+	if (lstat(to, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
+	    a.st_dev == b.st_dev)
+		return 0;
+	say("it changes under our hands");
+	accept_show(to, path);
+	return -1;
+}
+
+/* So many bytes: 0, or -1 with errno; EAGAIN when there are not so many. */
+static int
+copy(int fd, FILE *f, double left)
+{
+	static char buf[8192];
+	size_t n;
+	long k;
+
+	if (lseek(fd, (off_t)0, SEEK_SET) != 0)
+		return -1;
+	while (left > 0) {
+		n = left < (double)sizeof(buf) ? (size_t)left : sizeof(buf);
+		k = (long)read(fd, buf, n);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k == 0)
+			errno = EAGAIN;
+		if (k <= 0)
+			return -1;
+		errno = EIO;	/* for a failure that sets none */
+		if (fwrite(buf, 1, (size_t)k, f) != (size_t)k)
+			return -1;
+		left -= (double)k;
+	}
+	return fflush(f) == 0 ? 0 : -1;
+}
+
+int
+accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
+{
+	struct utimbuf times;
+	struct stat st;
+	int bad = copy(fd, p->f, size) < 0;
+
+	if (!bad || errno == EAGAIN) {
+		if (fstat(fd, &st) < 0)
+			return cannot("look at", "it");
+		if (bad || st.st_size != seen->st_size ||
+		    st.st_mtime != seen->st_mtime) {
+			say("it changes while it is copied; the next run takes "
+			    "it");
+			return -1;
+		}
+	}
+	times.actime = seen->st_atime;
+	times.modtime = seen->st_mtime;	/* that is the message's age */
+	if (bad || utime(p->path, &times) < 0 || fd_sync(fileno(p->f)) < 0)
+		return cannot("copy it to", p->path);
+	return 0;
+}
+
+long
+accept_parse(const char *base, char *name, size_t size)
+{
+	const char *dash, *dot, *p, *end;
+
+	num_of(base, &dash);
+	if (dash == base || *dash != '-')
+		return -1;
+	num_of(dash + 1, &dot);
+	if (dot == dash + 1 || *dot != '.')
+		return -1;
+	p = dot + 1;
+	num_of(p, &end);
+	if (end == p || strcmp(end, ".orig") != 0 ||
+	    text_fmt(name, size, "%.*s", (int)(dot - base), base) < 0)
+		return -1;
+	return (long)num_of(p, NULL);
+}
+
+int
+accept_known(const char *po, const char *base)
+{
+	char path[PATH_SIZE], name[100], other[PATH_SIZE];
+	struct stat orig, copied;
+	int i;
+
+	accept_parse(base, name, sizeof(name));
+	text_fmt(path, sizeof(path), "%s/private/%s", po, base);
+	text_fmt(other, sizeof(other), "%s/queue/%s", po, name);
+	if (lstat(path, &orig) < 0 || lstat(other, &copied) < 0 ||
+	    orig.st_size != copied.st_size || orig.st_mtime != copied.st_mtime)
+		return 0;
+	for (i = 0; i < 2; i++) {
+		text_fmt(other, sizeof(other), "%s/transport/%s%s", po,
+		    i == 0 ? "" : ".", name);
+		if (lstat(other, &copied) < 0)
+			continue;
+		if (entry_sync(po, "queue") < 0 ||
+		    entry_sync(po, "transport") < 0)
+			return 1;	/* the original stays for now */
+		if (unlink(path) < 0)
+			cannot("remove", path);
+		return 1;
+	}
+	return 0;
+}

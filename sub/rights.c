@@ -1,0 +1,143 @@
+/*
+ * rights.c - whose privileges we have, and when.
+ *
+ * submit needs none.  It may be set-group-id, for a post office whose public/
+ * and router/ are open to that group alone.  Then it has the group only while
+ * it makes, renames or removes a file there, and only in the post office that
+ * is compiled in.  In every other case the group is given up for good, and so
+ * is another user's number at once.
+ *
+ * Root's submit -q works as the owner of the post office, who may be a service
+ * user: no name in his directories makes root write anywhere.  It is root only
+ * to open and to take over the files of other users, and to read the table.
+ *
+ * Both need effective numbers that can be changed and changed back.  With
+ * NO_SETEUID, setgid does it for the group, as POSIX.1 of 1990 has it; it is
+ * given up only as far as setgid can, and root stays root.
+ */
+#include "submit.h"
+#ifndef NO_INITGROUPS
+#include <grp.h>
+#endif
+#ifdef NO_SETEUID
+#define CAN_SERVE 0
+#define setegid setgid
+#define seteuid setuid		/* never called then */
+#else
+#define CAN_SERVE 1
+#endif
+
+static gid_t ours;		/* of a set-group-id bit */
+static struct stat owner;	/* of the post office: its transport/ */
+static int serving;		/* root is somebody else just now */
+
+int
+rights_start(void)
+{
+	ours = getegid();
+#ifdef NO_SETEUID
+	if (setuid(getuid()) < 0)
+		return -1;
+#else
+	if (setreuid(getuid(), getuid()) < 0)
+		return -1;
+#endif
+	return geteuid() == getuid() ? setegid(getgid()) : -1;
+}
+
+int
+rights_drop(void)
+{
+#ifdef NO_SETEUID
+	if (setgid(getgid()) < 0)
+		return -1;
+#else
+	if (setregid(getgid(), getgid()) < 0)
+		return -1;
+	if (getuid() != 0 && ours != getgid() && setegid(ours) == 0)
+		return -1;	/* it can still be had back */
+#endif
+	ours = getgid();
+	return 0;
+}
+
+/* Is the directory open to our group, and to nobody else? */
+static int
+is_way_in(const char *po, const char *dir)
+{
+	char path[800];
+	struct stat st;
+
+	text_fmt(path, sizeof(path), "%s/%s", po, dir);
+	return stat(path, &st) == 0 && st.st_gid == ours && post_closed(&st);
+}
+
+int
+rights_way_in(const char *po)
+{
+	return ours != getgid() && getuid() != 0 && is_way_in(po, "public") &&
+	    is_way_in(po, "router");
+}
+
+void
+rights_group(int on)
+{
+	int err = errno;
+
+	if (ours != getgid() && setegid(on ? ours : getgid()) < 0 && !on)
+		_exit(X_NOPERM);
+	errno = err;
+}
+
+int
+rights_serve(const char *po)
+{
+	char path[800];
+
+	text_fmt(path, sizeof(path), "%s/transport", po);
+	if (stat(path, &owner) < 0) {
+		say("cannot look at %s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (!CAN_SERVE || geteuid() != 0 || owner.st_uid == 0)
+		return 0;
+	if (
+#ifndef NO_INITGROUPS
+	    setgroups(1, &owner.st_gid) < 0 ||
+#endif
+	    setegid(owner.st_gid) < 0 || seteuid(owner.st_uid) < 0) {
+		say("cannot become the owner of %s: %s", path,
+		    strerror(errno));
+		return -1;
+	}
+	serving = 1;
+	return 0;
+}
+
+void
+rights_root(int on)
+{
+	int err = errno;
+
+	if (serving && seteuid(on ? 0 : owner.st_uid) < 0 && !on)
+		_exit(X_NOPERM);
+	errno = err;
+}
+
+int
+rights_ours(long uid)
+{
+	return uid == 0 || uid == (long)owner.st_uid || uid == (long)geteuid();
+}
+
+int
+rights_give(int fd)
+{
+	int bad;
+
+	rights_root(1);
+	bad = getuid() != 0 || fchown(fd, owner.st_uid, owner.st_gid) < 0 ||
+	    fchmod(fd, 0600) < 0;
+	rights_root(0);
+	return bad ? -1 : 0;
+}

@@ -1,0 +1,149 @@
+#!/bin/sh
+# Files of the scheduler's own in the post office: nothing is opened, changed
+# or replaced by way of a link, or of a second name.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+ask=$top/t/ask
+po=$tmp/po
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMdestdb $po/destdb
+*/*	interval=1h expiry=1d
+test/*	command="$A -c test -o $tmp/out"
+END
+spool_new "$po"
+fresh() {	# puts the target of the links back
+	rm -f "$po"/.[mps]* "$po"/.destdb* "$po/destdb" "$tmp/precious"
+	echo precious >"$tmp/precious"
+	chmod 640 "$tmp/precious"
+}
+state() {
+	echo "$(cat "$tmp/precious") $(ls -l "$tmp/precious" | cut -c1-10)"
+}
+same='precious -rw-r-----'
+if without NO_SYMLINK; then
+	skip_all 'built without lstat'
+fi
+
+# ---- the pid file --------------------------------------------------------------
+
+fresh
+ln -s "$tmp/precious" "$po/.pid.scheduler"
+nok 'a pid file that is a link is no start' sched_start "$po" "$tmp/cf"
+is '... with the exit code for it' $sched_rc 73
+like '... said with what to do' "$(cat "$tmp/sched.log")" \
+    '/\.pid\.scheduler: it is a link, .*remove it'
+is '... and its target is as it was' "$(state)" "$same"
+fresh
+ln -s "$tmp/none" "$po/.pid.scheduler"
+nok 'a pid file that is a link to nothing is no start' \
+    sched_start "$po" "$tmp/cf"
+nok '... and nothing is made there' [ -e "$tmp/none" ]
+fresh
+ln "$tmp/precious" "$po/.pid.scheduler"
+nok 'a pid file with another name is no start' sched_start "$po" "$tmp/cf"
+is '... and the file is as it was' "$(state)" "$same"
+fresh
+mkfifo "$po/.pid.scheduler"
+nok 'a named pipe as pid file is no start' sched_start "$po" "$tmp/cf"
+is '... at once' $sched_rc 73
+fresh
+echo 99999999 >"$po/.pid.scheduler"
+chmod 666 "$po/.pid.scheduler"
+if [ "$(id -u)" -ne 0 ]; then
+	skip 'a pid file of somebody else is no start' 'not root'
+	skip '... and it is as it was' 'not root'
+else
+	chown 65534 "$po/.pid.scheduler"
+	nok 'a pid file of somebody else is no start' \
+	    sched_start "$po" "$tmp/cf"
+	is '... and it is as it was' "$(cat "$po/.pid.scheduler")" 99999999
+	chown 0 "$po/.pid.scheduler"
+fi
+ok 'one of ours that was left behind will do' sched_start "$po" "$tmp/cf"
+is '... and gets its mode' "$(ls -l "$po/.pid.scheduler" | cut -c1-10)" \
+    '-rw-------'
+
+# ---- holds, the dump, destinations, the socket ------------------------------------
+
+hold() {	# pattern
+	"$ask" order "$po" hold "$1" | grep '^ok'
+}
+ln -s "$tmp/precious" "$po/.mailq.holds.new"
+ln -s "$tmp/precious" "$tmp/log/scheduler.queue.new"
+ln -s "$tmp/precious" "$po/.destdb.new"
+ok 'a hold is written where a link was in the way' hold 'held/*'
+is '... and the target of the link is as it was' "$(state)" "$same"
+is '... the list is a file' "$(cat "$po/.mailq.holds")" 'address held/*'
+kill -USR2 "$sched_pid"
+ok 'so is a dump' wait_for 10 [ -f "$tmp/log/scheduler.queue" ]
+put "$po" 101-1 test h user
+wait_log 'complete msg=101-1'
+sched_stop
+ok 'so are destinations' grep '^test' "$po/destdb"
+is '... and the target of all is as it was' "$(state)" "$same"
+
+fresh
+ln -s "$tmp/precious" "$po/.mailq.holds"
+nok 'a list of holds that is a link is no start' sched_start "$po" "$tmp/cf"
+like '... said with what to do' "$(lines 'err holds')" \
+    'it is a link, .*remove it; nothing is started'
+fresh
+ln -s "$tmp/precious" "$po/.mailq.command"
+echo 'a file' >"$po/.scheduler.notify"
+ok 'start where names of pipe and socket are taken' \
+    sched_start "$po" "$tmp/cf"
+is '... nothing happens to the target of a link' "$(state)" "$same"
+ok '... the pipe is not made' logged 'err mailq pipe=.*/\.mailq\.command '
+without NO_TCP ||
+    ok '... nor the socket' logged 'warn notify path=.*/\.scheduler\.notify'
+is '... and what is no socket is not removed' \
+    "$(cat "$po/.scheduler.notify")" 'a file'
+sched_stop
+
+# ---- logs ----------------------------------------------------------------------------
+
+fresh
+mkdir "$tmp/logs"
+ln -s "$tmp/far.log" "$tmp/logs/own"
+ln "$tmp/precious" "$tmp/logs/second"
+for opt in -L -l; do
+	rm -f "$tmp/far.log"
+	"$SCHEDULER" -i -P "$po" -f "$tmp/cf" $opt "$tmp/logs/second" \
+	    >"$tmp/out" 2>&1
+	is "$opt: a log with another name is no start" "$?" 73
+	is '... and is as it was' "$(state)" "$same"
+	bg "$SCHEDULER" -i -P "$po" -f "$tmp/cf" $opt "$tmp/logs/own"
+	ok "$opt: a link of ours is followed" wait_for 10 [ -f "$tmp/far.log" ]
+	kill "$bg_pid"
+	wait_for 20 gone "$bg_pid"
+done
+if [ "$(id -u)" -ne 0 ]; then
+	skip 'a log that is a link of somebody else is no start' 'not root'
+	skip '... and its target is as it was' 'not root'
+else
+	ln -s "$tmp/precious" "$tmp/logs/theirs"
+	chown -h 65534 "$tmp/logs/theirs"
+	"$SCHEDULER" -i -P "$po" -f "$tmp/cf" -L "$tmp/logs/theirs" \
+	    >"$tmp/out" 2>&1
+	is 'a log that is a link of somebody else is no start' "$?" 73
+	is '... and its target is as it was' "$(state)" "$same"
+fi
+
+# ---- directories -------------------------------------------------------------------
+
+for d in public private router queue postman transport; do
+	fresh
+	mkdir -p "$po/$d" "$tmp/else"
+	chmod 700 "$tmp/else"
+	mv "$po/$d" "$po/was"
+	ln -s "$tmp/else" "$po/$d"
+	sched_start "$po" "$tmp/cf" >"$tmp/ok.out" 2>&1
+	is "a link in the place of $d/ is no start" \
+	    "$? $sched_rc $(count "dir=.*/$d this is no directory")" '1 77 1'
+	rm "$po/$d"
+	mv "$po/was" "$po/$d"
+done
+is '... and nothing is made behind it' "$(ls -A "$tmp/else")" ''
+finish

@@ -1,0 +1,163 @@
+#!/bin/sh
+# Local mail: with a host of "-" each mailbox is a destination.  A box that is in
+# work or takes no mail is given to nobody else, and no other waits for it.
+. "${0%/*}/lib.sh"
+
+po=$tmp/po
+
+# Delivers what is for channel local, user by user, and says in $tmp/done when
+# it begins and ends with one.  While stuck.USER exists it stays at that user's
+# box; while full.USER exists the box is full.  Names in lower case.
+agent keep <<'END'
+LC_ALL=C; export LC_ALL
+dir=$1
+tab=$(printf '\t') sep=$(printf '\001')
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	job=${line%%"$tab"*}
+	if [ "$line" != '#idle' ]; then
+		awk '/^r .* local / { print off + 0, $4 }
+			/^m$/ { exit }
+			{ off += length($0) + 1 }' "$job" >"$dir/job.$$"
+		while read -r off user; do
+			user=$(echo "$user" | tr A-Z a-z | tr -d '"')
+			user=${user%%[+@]*}
+			echo "begin $user ${job##*/} $$" >>"$dir/done"
+			while [ -e "$dir/stuck.$user" ]; do
+				sleep 0.1 2>/dev/null || sleep 1
+			done
+			echo "end $user ${job##*/} $$" >>"$dir/done"
+			if [ -e "$dir/full.$user" ]; then
+				printf '%s/%s\t%s\t%s\n' "${job%%-*}" "$off" \
+				    "$user${sep}delayed${sep}4.2.2 (full)${sep}${sep}" \
+				    "deferred the box is full"
+			else
+				printf + | dd of="$job" bs=1 seek=$((off + 1)) \
+				    conv=notrunc 2>/dev/null
+				printf '%s/%s\t\tok3 \n' "${job%%-*}" "$off"
+			fi
+		done <"$dir/job.$$"
+	fi
+	echo '#hungry'
+done
+END
+spool_new "$po"
+config() {	# [keywords]
+	conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h retries=1 expiry=1d bounce=none $*
+local/*	maxchannel=4 maxring=4 command="keep $tmp"
+END
+}
+begun() {	# user: how often, with how many agents
+	awk -v u="$1" '$1 == "begin" && $2 == u { n++; pid[$4] }
+	    END { for (p in pid) k++; print n + 0, k + 0 }' "$tmp/done"
+}
+ended() {	# user times
+	[ "$(grep -c "^end $1 " "$tmp/done")" -ge "$2" ]
+}
+most_at_once() {
+	awk '$1 == "begin" { if (++n > most) most = n } $1 == "end" { n-- }
+	    END { print most + 0 }' "$tmp/done"
+}
+
+# ---- a box in work --------------------------------------------------------------------
+
+: >"$tmp/done"
+: >"$tmp/stuck.anna"
+config
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -v
+put "$po" 101-1 local - anna
+ok 'an agent is at a box' wait_for 20 grep 'begin anna' "$tmp/done"
+put "$po" 102-1 local - Anna
+put "$po" 103-1 local - anna+lists
+put "$po" 104-1 local - anna@here.example
+put "$po" 105-1 local - '"anna"'
+n=0
+while [ $n -lt 12 ]; do
+	n=$((n + 1))
+	put "$po" 11$((n % 10))-$n local - bert
+	put "$po" 12$((n % 10))-$n local - carl
+done
+ok 'other boxes get their mail meanwhile' wait_for 30 ended bert 12
+ok 'all of it' wait_for 30 ended carl 12
+is 'a box in work is given to no second agent, however its user is written' \
+    "$(begun anna)" '1 1'
+ok 'what waits for the box is in the queue' sh -c \
+    "POSTOFFICE='$po' '$top/mailq' -v >'$tmp/q' 2>&1; grep mailbox '$tmp/q'"
+rm "$tmp/stuck.anna"
+ok 'the box gets the rest of its mail' wait_for 30 ended anna 5
+ok 'the queue is empty' wait_for 30 po_empty "$po"
+ok 'boxes were served side by side' [ "$(most_at_once)" -gt 1 ]
+
+# ---- a box that takes no mail ---------------------------------------------------------
+
+: >"$tmp/done"
+: >"$tmp/full.dora"
+for n in 1 2 3 4 5 6 7 8; do
+	put "$po" 13$n-1 local - dora
+	put "$po" 14$n-1 local - emil
+done
+ok 'a full box keeps nobody from mail' wait_for 30 ended emil 8
+is 'mail for a full box is tried once' "$(begun dora)" '1 1'
+ok 'what is deferred with the box is shown with its reason' sh -c \
+    "POSTOFFICE='$po' '$top/mailq' -v | grep -c 'the box is full' | grep -x 8"
+put "$po" 151-1 local - dora local - fred local - gerd
+ok 'of a message to several the others get it' wait_for 30 ended gerd 1
+wait_log 'deferred msg=151-1' 20
+rm "$tmp/full.dora"
+ok 'flush' sh -c "POSTOFFICE='$po' '$top/mailq' flush all"
+ok 'the box that has room again gets all' wait_for 30 ended dora 10
+ok 'nothing is left of it' wait_for 30 po_empty "$po"
+is 'everybody has had the message to several once' \
+    "$(grep -c '^end [fg].* 151-1' "$tmp/done")" 2
+: >"$tmp/full.dora"
+put "$po" 161-1 local - dora local - hans
+ok 'one of two boxes is full' wait_log 'deferred msg=161-1' 20
+put "$po" 162-1 local - dora
+put "$po" 163-1 local - hans
+ok 'the other gets its mail' wait_for 30 ended hans 2
+is 'new mail waits with that of a message to several' \
+    "$(grep -c '^begin dora 162-1' "$tmp/done")" 0
+rm "$tmp/full.dora"
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# Others' mail does not have a message to two full boxes tried.
+: >"$tmp/done"
+: >"$tmp/full.ines"
+: >"$tmp/full.jens"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1s retries="1 500 500" expiry=1d bounce=none
+local/*	maxchannel=4 maxring=4 command="keep $tmp"
+END
+ok 'a start with short intervals' sched_start "$po" "$tmp/cf"
+put "$po" 165-1 local - ines local - jens
+ok 'a message to two full boxes is tried a second time by its list' \
+    wait_for 20 eval '[ "$(grep -c "begin ines" "$tmp/done")" -ge 2 ]'
+have=0
+while [ $have -lt 12 ]; do
+	have=$((have + 1))
+	put "$po" 31$have-1 local - karl local - lena
+	wait_log "complete msg=31$have-1" 20
+	sleep 0.5 2>/dev/null || sleep 1
+done
+is "others' mail does not bring a third try" "$(grep -c 'begin ines' "$tmp/done")" 2
+rm "$tmp/full.ines" "$tmp/full.jens"
+sched_stop
+
+# ---- maxthr ---------------------------------------------------------------------------
+
+# A clause that sets it makes "-" a host like any other.
+: >"$tmp/done"
+config maxthr=1
+ok 'a start with maxthr=1' sched_start "$po" "$tmp/cf"
+for n in 1 2 3 4; do
+	put "$po" 17$n-1 local - anna
+	put "$po" 18$n-1 local - bert
+done
+ok 'all is delivered' wait_for 30 po_empty "$po"
+is 'with maxthr=1 boxes are served one after the other' "$(most_at_once)" 1
+sched_stop
+finish

@@ -1,0 +1,121 @@
+#!/bin/sh
+# Recipients that other processes have locked, and files that begin with the same
+# number.
+. "${0%/*}/lib.sh"
+
+SCHEDULER=$top/t/clocksched
+A=$top/t/agent
+po=$tmp/po
+MONO=$tmp/mono
+export MONO
+
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h retries=1 expiry=1d bounce=none
+test/*	overfeed=20 maxring=1 command="$A -c test -o $tmp/out"
+END
+: >"$tmp/out"
+lock() {	# name [f]
+	off=$(awk '/^r/ { print n + 0; exit } { n += length($0) + 1 }' \
+	    "$po/transport/$1")
+	bg "$top/t/locker" "$po/transport/$1" "$off" ${2+f} >"$tmp/locked.$1"
+	wait_for 10 [ -s "$tmp/locked.$1" ]
+}
+queue() {	# options of mailq
+	POSTOFFICE=$po "$top/mailq" "$@" 2>&1
+}
+later() {	# seconds: they pass for the scheduler, half a minute at a time
+	n=0
+	while [ $n -lt "$1" ]; do
+		n=$((n + 33))
+		have=$(count 'locked msg=101-1')
+		mono=$((mono + 33))
+		set_clock "$MONO" $mono
+		wait_for 20 eval '[ "$(count "locked msg=101-1")" -gt '"$have"' ] ||
+		    logged "unlock msg=101-1"' || return
+		! logged 'unlock msg=101-1' || return 0
+	done
+}
+mono=0
+
+put "$po" 101-1 test h plain
+put "$po" 102-1 test h fcntl
+put "$po" 103-1 test h gone
+put "$po" 104-1 test h one test h two
+ok 'a process has a recipient locked' lock 101-1
+plain=$bg_pid
+ok 'another has, and holds the lock of agents' lock 102-1 f
+held=$bg_pid
+for off in $(awk '/^r/ { print n + 0 } { n += length($0) + 1 }' \
+    "$po/transport/104-1"); do
+	bg "$top/t/locker" "$po/transport/104-1" "$off" >"$tmp/locked.$off"
+	wait_for 10 [ -s "$tmp/locked.$off" ]
+done
+ok 'a third had' lock 103-1
+kill -9 "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'the lock of a process that is gone is taken off' \
+    wait_log 'complete msg=103-1' 20
+ok 'the others are left alone' wait_log 'locked msg=101-1' 20
+wait_log 'locked msg=102-1' 20
+is 'nobody else has had mail' "$(grep -c . "$tmp/out")" 1
+like 'mailq shows what is skipped, and why' "$(queue)" \
+    '^101-1'
+like 'mailq names the process' "$(queue)" \
+    "skipped: a recipient is locked by another process \\($plain\\)"
+like 'mailq says when it is looked at again' "$(queue)" 'next .*in [0-9]+s'
+like 'mailq counts it' "$(queue)" '3 messages, .*; 3 skipped'
+like 'mailq -c counts it' "$(queue -c)" '^skipped 3$'
+like 'mailq -j has it' "$(queue -j)" \
+    '"message":"101-1".*"state":"skipped".*"reason":"a recipient is locked'
+unlike 'the queue is not called empty' "$(queue)" 'empty'
+
+ok 'ten minutes later both are still left alone' later 600
+is 'nobody else has had mail by then' "$(grep -c . "$tmp/out")" 1
+ok 'a number that is merely alive is believed for 15 minutes' later 400
+ok 'then its lock is taken off' wait_log 'unlock msg=101-1' 20
+ok 'and the mail is delivered' wait_log 'complete msg=101-1' 20
+ok 'so are two locks in one file, both then' wait_log 'complete msg=104-1' 20
+is 'the lock that is held still counts' "$(count 'unlock msg=102-1')" 0
+kill "$held"
+mono=$((mono + 40))
+set_clock "$MONO" $mono
+ok 'until its process is gone' wait_log 'complete msg=102-1' 20
+like 'the queue is empty in the end' "$(queue)" 'the queue is empty'
+sched_stop
+
+# ---- one number, two files ------------------------------------------------------------
+
+: >"$tmp/out"
+n=0
+while [ $n -lt 5 ]; do
+	n=$((n + 1))
+	put "$po" 201-$n test h u$n
+	put "$po" 30$n-1 test h v$n
+done
+ok 'a start with five files of one number' sched_start "$po" "$tmp/cf" -v
+ok 'that is logged' wait_log 'twin msg=201-' 20
+ok 'all are delivered' wait_for 20 po_empty "$po"
+is 'each once' "$(sort "$tmp/out" | cut -d ' ' -f 1 | uniq -c |
+    awk '{ print $1, $2 }' | sort -k 2 | tr '\n' ' ')" \
+    '1 201-1 1 201-2 1 201-3 1 201-4 1 201-5 1 301-1 1 302-1 1 303-1 1 304-1 1 305-1 '
+is 'each outcome is logged for its own file' \
+    "$(lines ' delivered msg=' | sed 's/.*msg=\([^ ]*\) .*/\1/' | sort -u |
+    wc -l | tr -d ' ')" 10
+is 'no report is refused' "$(count 'refused|no such')" 0
+# What was fed and is not answered: each #hungry answers the oldest.
+is 'no agent had two of them at once' "$(lines '(to|from) pid=' | awk '
+	/ to pid=.* (201|30.)-/ {
+		job[last++] = $0
+		for (i = n = 0; first + i < last; i++)
+			n += job[first + i] ~ / 201-/
+		if (n > most)
+			most = n
+	}
+	/ from pid=.*#hungry/ { if (first < last) first++ }
+	END { print most + 0, (last + 0) " jobs" }')" '1 10 jobs'
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+finish

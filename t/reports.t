@@ -1,0 +1,103 @@
+#!/bin/sh
+# Reports of an agent that says what it likes: numbers that wrap, offsets that
+# begin no recipient, recipients of other hosts.  The message is only partly in
+# core.
+. "${0%/*}/lib.sh"
+
+po=$tmp/po
+
+# It says what $tmp/say has, reports on the recipients of its job one by one,
+# and ends the job.
+agent evil <<'END'
+tab=$(printf '\t')
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	[ "$line" = '#idle' ] || cat "$1"
+	echo '#hungry'
+done
+END
+
+# 30000 recipients for each of two hosts, in turn; lines of one length.  The file
+# is larger than all data of the scheduler, so that an offset that wraps leads
+# out of its memory.
+spool_new "$po"
+awk 'BEGIN {
+	print "i 301-1\no 0\nl <x@test>\ns local - sender 0"
+	for (i = 0; i < 60000; i++)
+		printf("r           evil %s u%05d 0\n", (i % 2 ? "b" : "a") \
+		    ".host", i)
+	print "m\nSubject: x\nr:          evil a.host forged 0\n"
+}' >"$tmp/ctl"
+forged=$(awk '/^r:/ { print n + 0 } { n += length($0) + 1 }' "$tmp/ctl")
+first=$(sed -n '1,4p' "$tmp/ctl" | wc -c | tr -d ' ')
+each=$(sed -n 5p "$tmp/ctl" | wc -c | tr -d ' ')
+at() {	# recipient
+	echo $((first + $1 * each))
+}
+put_raw "$po" 301-1 <"$tmp/ctl"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 20
+PARAMrcptminimum 5
+*/*	interval=1h expiry=1d overfeed=0 bounce=none maxthr=1
+evil/a.host	command="evil $tmp/say"
+evil/b.host	command="evil $tmp/none"
+END
+: >"$tmp/none"
+report() {	# offset status
+	printf '301/%s\t\t%s\n' "$1" "$2"
+}
+{
+	# a true offset far back, and then those that wrap
+	report "$(at 50000)" 'deferred far back'
+	report 18446744073709551615 'deferred wrapped'
+	report 18446744073709551614 'ok wrapped'
+	report 4294967295 'ok wrapped'
+	report 4294967296 'ok wrapped'
+	# these would be true offsets modulo 2^64 and 2^32
+	report 18446744073709551616 'ok wrapped'
+	report "$(at 0 | awk '{ printf("%.0f", 4294967296 + $1) }')" \
+	    'error wrapped'
+	report 99999999999999999999999999999999 'error wrapped'
+	report 67108864 'error beyond all files'
+	report -1 'error negative'
+	report '' 'error without a number'
+	# no recipient begins there
+	report $(($(at 50000) + 1)) 'error within a line'
+	report $(($(at 50000) - 1)) 'error the end of a line'
+	report 0 'error the first line'
+	report "$(wc -c <"$tmp/ctl" | tr -d ' ')" 'error the end of the file'
+	report "$forged" 'error a line of the header'
+	# recipients of the other host, in core and not
+	report "$(at 1)" 'error of another host'
+	report "$(at 50001)" 'error of another host'
+	# another file
+	printf '302/%s\t\terror of another file\n' "$(at 0)"
+	# the recipients of the job, in core and not
+	report "$(at 0)" 'ok it is true'
+	report "$(at 50002)" 'ok it is true'
+	report "$(at 50004)" 'error it is true'
+	# twice, and the opposite
+	report "$(at 0)" 'error said twice'
+	report "$(at 50002)" 'error said twice'
+} >"$tmp/say"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'the agent has ended its job' wait_log 'deferred msg=301-1 .*host=a.host' 30
+ok 'the scheduler is alive' kill -0 "$sched_pid"
+is 'no report counts but those on recipients of the job' \
+    "$(lines ' (delivered|failed) msg=' |
+    sed 's/.* \([df][a-z]*\) .*rcpt=\([0-9]*\) .*/\1 \2/' | sort -u -k 2n | tr '\n' ' ')" \
+    "delivered $(at 0) delivered $(at 50002) failed $(at 50004) "
+is 'the tags say the same' "$(sed -n 's/^r\([-+]\).* \(u[0-9]*\) 0$/\1\2/p' \
+    "$po/transport/301-1" | tr '\n' ' ')" '+u00000 +u50002 -u50004 '
+is 'nothing of the control file has changed but tags and what was appended' \
+    "$(sed -e '/^d /d' -e 's/^r[-+~]......./r        /' \
+    -e 's/^r.......\(.*\)/r       \1/' "$po/transport/301-1" |
+    cksum)" "$(sed 's/^r.......\(.*\)/r       \1/' "$tmp/ctl" | cksum)"
+is 'the other host has its recipients' \
+    "$(grep -c '^r .* b\.host' "$po/transport/301-1")" 30000
+like 'reports that do not count are logged' "$(cat "$tmp/sched.log")" \
+    'refused|no such recipient|garbled'
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+finish

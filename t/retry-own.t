@@ -1,0 +1,185 @@
+#!/bin/sh
+# Each vertex waits for what it was told, whatever else comes for its host.
+. "${0%/*}/lib.sh"
+
+SCHEDULER=$top/t/clocksched
+A=$top/t/agent
+po=$tmp/po
+MONO=$tmp/mono
+export MONO
+
+# Says of each recipient what the user's name asks for, until $tmp/go exists.
+agent words <<'END'
+tab=$(printf '\t') sep=$(printf '\001')
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	job=${line%%"$tab"*}
+	[ "$line" = '#idle' ] || awk -v host="${line#*"$tab"}" '
+		/^r / && $3 == host { print off + 0, $4 }
+		/^m$/ { exit }
+		{ off += length($0) + 1 }' "$job" |
+	while read -r off user; do
+		echo "$job $user" >>"$1/tried"
+		case $user in
+		at*) [ -e "$1/go" ] || {
+			printf '%s/%s\t\tretryat +%s come later\n' \
+			    "${job%%-*}" "$off" "${user#at}"
+			continue
+		} ;;
+		conn*) [ -e "$1/go" ] || {
+			printf '%s/%s\t%s\tdeferred no answer\n' \
+			    "${job%%-*}" "$off" \
+			    "u${sep}delayed${sep}4.4.1 (no answer)${sep}${sep}"
+			continue
+		} ;;
+		full*) [ -e "$1/go" ] || {
+			printf '%s/%s\t\tdeferred the box is full\n' \
+			    "${job%%-*}" "$off"
+			continue
+		} ;;
+		esac
+		printf + | dd of="$job" bs=1 seek=$((off + 1)) \
+		    conv=notrunc 2>/dev/null
+		printf '%s/%s\t\tok3 \n' "${job%%-*}" "$off"
+	done
+	echo '#hungry'
+done
+END
+tried() {	# message
+	grep -c "^$1 " "$tmp/tried"
+}
+often() {	# message times
+	[ "$(tried "$1")" -ge "$2" ]
+}
+mono=0
+pass_by() {	# seconds, for the scheduler
+	mono=$((mono + $1))
+	set_clock "$MONO" $mono
+}
+
+spool_new "$po"
+: >"$tmp/tried"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1s retries="1 1 1 1" expiry=30d bounce=none skew=1000000
+far/*	interval=1s retries="1 5000 5000 5000" command="words $tmp"
+test/*	command="words $tmp"
+both/*	cohorts=50 retries=5000 command="words $tmp"
+turn/*	queueonly command="words $tmp"
+END
+put "$po" 101-1 test h at3600
+put "$po" 102-1 test h full
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'mail with its own times is tried by them' wait_for 30 often 102-1 6
+is 'mail with a retryat for the same host is not' "$(tried 101-1)" 1
+like 'its time is in the log' "$(lines 'deferred msg=101-1')" ' next=3600 '
+
+# A place in the retry list is used up by the vertex's own tries alone.
+put "$po" 111-1 far h full
+ok 'a second try by the list' wait_for 30 often 111-1 2
+n=0
+while [ $n -lt 20 ]; do
+	n=$((n + 1))
+	put "$po" 12$n-1 far h fine
+	wait_log "complete msg=12$n-1" 20
+done
+is 'new mail for the host does not bring a third' "$(tried 111-1)" 2
+is 'new mail for the host was delivered' "$(count 'complete msg=12')" 20
+
+# The latest time of a run counts for all of it.
+put "$po" 131-1 test other at100 test other at2000 test other full
+ok 'a job that heard three things' wait_log 'deferred msg=131-1' 20
+like 'it waits until the latest' "$(lines 'deferred msg=131-1')" ' next=2000 '
+put "$po" 141-1 test third at100
+ok 'a retryat of 100 seconds' wait_log 'deferred msg=141-1' 20
+have=$(tried 102-1)
+pass_by 90
+wait_for 20 often 102-1 $((have + 1))
+is 'it is not tried before' "$(tried 141-1)" 1
+pass_by 11
+ok 'it is tried when it is due' wait_for 20 often 141-1 2
+is 'the one with the latest time is not' "$(grep -c '^131-1 full' "$tmp/tried")" 1
+
+# So it is beside a deferral for the host's sake, when the host answers.
+put "$po" 145-1 both h at3600 both h conn
+ok 'a retryat beside a lost connection' wait_log 'deferred msg=145-1' 20
+pass_by 5
+put "$po" 146-1 both h fine
+ok 'the host answers' wait_log 'complete msg=146-1' 20
+pass_by 5
+put "$po" 147-1 both h fine
+wait_log 'complete msg=147-1' 20
+is 'the retryat still holds' "$(grep -c '^145-1 at' "$tmp/tried")" 1
+
+# What an operator wants happens at once.
+put "$po" 148-1 test held.h at3600
+wait_log 'deferred msg=148-1' 20
+for verb in hold release; do
+	POSTOFFICE=$po "$top/mailq" $verb 'test/held.h' >"$tmp/$verb" 2>&1
+done
+ok 'a release of an address tries its mail' wait_for 20 often 148-1 2
+POSTOFFICE=$po "$top/mailq" flush 101-1 >"$tmp/flushed" 2>&1
+ok 'a flush tries it at once' wait_for 20 often 101-1 2
+printf 'T other\n' >"$po/transport/.900-1"
+mv "$po/transport/.900-1" "$po/transport/900-1"
+ok 'a T line tries all of the host' \
+    wait_for 20 eval '[ "$(grep -c "^131-1 full" "$tmp/tried")" -ge 2 ]'
+kill -HUP "$sched_pid"
+ok 'a reload' wait_log 'reload' 20
+have=$(tried 102-1)
+wait_for 20 often 102-1 $((have + 2))
+is 'a reload leaves a retryat as it is' "$(tried 101-1)" 2
+
+# Without a T line a queueonly job waits.
+put "$po" 151-1 turn q.host full
+wait_log 'load msg=151-1' 20
+printf 'T q.host\n' >"$po/transport/.901-1"
+mv "$po/transport/.901-1" "$po/transport/901-1"
+ok 'a queueonly job after a T line' wait_log 'deferred msg=151-1' 20
+like 'the log says what it waits for' "$(lines 'deferred msg=151-1')" \
+    ' next=queueonly '
+
+# Old files that are new to us begin at the beginning.
+old=$(date -d '3 hours ago' +%Y%m%d%H%M.%S 2>/dev/null)
+put "$po" .161-1 far old full
+touch -t "${old:-200001010000}" "$po/queue/.161-1"
+mv "$po/queue/.161-1" "$po/queue/161-1"
+sed 's/^i .*/i 161-1/' "$po/transport/.161-1" >"$po/transport/.x"
+mv "$po/transport/.x" "$po/transport/161-1"
+rm -f "$po/transport/.161-1"
+ok 'a message whose file is old' wait_log 'deferred msg=161-1' 20
+like 'it starts at the first step of its list' \
+    "$(lines 'deferred msg=161-1' | head -n 1)" ' next=[12] '
+sched_stop
+if [ -n "$old" ]; then
+	ok 'a restart' sched_start "$po" "$tmp/cf"
+	ok 'it is tried' wait_log 'deferred msg=161-1' 20
+	like 'what a restart finds has the place of its age' \
+	    "$(lines 'deferred msg=161-1')" ' next=(49[0-9][0-9]|50[0-9][0-9]) '
+	sched_stop
+else
+	skip 'what a restart finds has the place of its age' 'date -d'
+fi
+is 'the scheduler ends well' $sched_rc 0
+
+# A message that is wanted out of core stays while it would come back too early.
+rm -rf "$po"
+spool_new "$po"
+: >"$tmp/tried"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 1
+*/*	interval=40s retries=1 expiry=30d bounce=none skew=1000000
+test/*	command="words $tmp"
+END
+put "$po" 201-1 test h1 full test h2 at3600
+ok 'a start with room for one message' sched_start "$po" "$tmp/cf"
+ok 'one of its hosts has a retryat' \
+    wait_for 20 eval '[ "$(count "deferred msg=201-1")" -ge 2 ]'
+put "$po" 202-1 test h3 full
+pass_by 45
+ok 'the other host is tried again' wait_for 20 eval \
+    '[ "$(grep -c "^201-1 full" "$tmp/tried")" -ge 2 ]'
+is 'the retryat holds in a full core' "$(grep -c '^201-1 at' "$tmp/tried")" 1
+sched_stop
+finish

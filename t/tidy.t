@@ -1,0 +1,179 @@
+#!/bin/sh
+# What is left behind in the post office: files of writers that died, messages
+# without a control file, double bounces.  The clock that never jumps is made to
+# run here; see t/mono.c.
+. "${0%/*}/lib.sh"
+
+SCHEDULER=$top/t/clocksched
+A=$top/t/agent
+po=$tmp/po
+WALL=$tmp/wall MONO=$tmp/mono PASSES=$tmp/passes
+export WALL MONO PASSES
+cat >"$tmp/base" <<END
+PARAMmailqsock none
+*/*	interval=1h expiry=365d
+bad/*	command="$A -c bad error no"
+none/*	bounce=none command="$A -c none error no"
+wait/*	command="$A -c wait deferred not now"
+END
+conf "$tmp/cf" <"$tmp/base"
+spool_new "$po"
+mkdir "$po/private"
+chmod 700 "$po/private"
+
+# The clock: so many seconds ahead, and so many more with each pass of the loop;
+# then so many passes, each of them begun by a signal.
+run_on() {	# ahead stride passes
+	echo "$1 $2" >"$tmp/mono.new"
+	mv "$tmp/mono.new" "$MONO"
+	until_pass=$(($(tr -d ' ' <"$PASSES") + $3))
+	lib_left=200000
+	while read -r now <"$PASSES" && [ "${now:-0}" -lt $until_pass ] &&
+	    [ $lib_left -gt 0 ] && kill -CHLD "$sched_pid"; do
+		lib_left=$((lib_left - 1))
+	done
+}
+here() {	# file ...: which of them are there
+	for f in "$@"; do
+		[ ! -e "$po/$f" ] && [ ! -h "$po/$f" ] || echo "$f"
+	done | tr '\n' ' '
+}
+
+# ---- writers that died, and orphans ----------------------------------------------
+
+dead=99999999
+for f in public/mail:$dead.aB3 public/mail:$$.x1 public/mail:$dead.x.orig \
+    public/notes public/v_$dead.x public/:$dead.x public/a:b:$dead.x \
+    public/grow:$dead.g private/dsn:$dead.0 private/dsn:$dead.Z_-9 \
+    private/dsn:$dead.Z.orig private/key.orig; do
+	echo text >"$po/$f"
+done
+mkdir "$po/public/dir:$dead.d"
+without NO_SYMLINK || ln -s "$tmp/precious" "$po/public/link:$dead.l"
+gone="public/mail:$dead.aB3 private/dsn:$dead.0 private/dsn:$dead.Z_-9"
+stay="public/mail:$$.x1 public/mail:$dead.x.orig public/notes \
+    public/v_$dead.x public/:$dead.x public/a:b:$dead.x \
+    private/dsn:$dead.Z.orig private/key.orig public/dir:$dead.d"
+without NO_SYMLINK || stay="$stay public/link:$dead.l"
+mkdir "$po/queue/A" "$po/queue/Q" "$po/queue/Q/Z" "$po/transport/S"
+for n in 301 A/302 Q/Z/303-7 311 312 letters; do
+	echo "message $n" >"$po/queue/$n"
+done
+: >"$po/transport/.311"
+mv "$po/queue/312" "$po/queue/A/312"		# 312 % 26 is 0
+mkdir "$po/transport/A"
+: >"$po/transport/A/.312"
+put "$po" 313-1 wait h user
+put "$po" X/314-1 wait h user
+put "$po" 315-1 wait h user
+mkdir "$po/queue/D"				# 315 % 26 is 3
+mv "$po/queue/315-1" "$po/queue/D/315-1"	# as a crash with -H leaves it
+waits="queue/311 queue/A/312 queue/313-1 queue/X/314-1 queue/315-1 \
+queue/letters "
+orphans='queue/301 queue/A/302 queue/Q/Z/303-7'
+
+ok 'start' sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
+wait_log 'deferred msg=313-1' && wait_log 'deferred msg=X/314-1' &&
+    wait_log 'deferred msg=315-1'
+set_clock "$WALL" 315360000
+run_on 3300 1 160
+is 'before an hour is over nothing goes' \
+    "$(here $gone $orphans)" "$gone $orphans "
+is '... whatever the wall clock says' "$(count clock-step)" 1
+echo more >>"$po/public/grow:$dead.g"
+run_on 5000 1 160
+run_on 8000 1 160
+is 'what dead writers left goes when it was seen for an hour' \
+    "$(here $gone)" ''
+is '... with a line each' \
+    "$(count 'tidy removed=(public/mail|private/dsn):.* process 99999999, is gone')" 3
+is '... and nothing else in public/ and private/' "$(here $stay)" \
+    "$(echo $stay) "
+is '... what was written to begins anew' "$(here "public/grow:$dead.g")" \
+    "public/grow:$dead.g "
+is 'messages without a control file are set aside' \
+    "$(here $orphans postman/301 postman/302 postman/303-7)" \
+    'postman/301 postman/302 postman/303-7 '
+is '... as they are' "$(cat "$po/postman/302")" 'message A/302'
+is '... with a line each' \
+    "$(count 'park msg=([A-Z]/)*30[0-9-]+ .*no control file for an hour')" 3
+is '... and no others' "$(here $waits)" "$waits"
+run_on 9500 1 160
+run_on 11500 1 160
+is '... what was written to goes an hour later' \
+    "$(here "public/grow:$dead.g")" ''
+out=$("$top/mailq" -q "$tmp/pipe" | tail -n 1)
+like 'mailq counts what was set aside' "$out" '; 3 set aside$'
+mv "$po/transport" "$po/moved"
+run_on 13000 1 160
+run_on 15000 1 160
+run_on 17000 1 160
+is 'without transport/ nothing is an orphan' "$(here $waits)" "$waits"
+mv "$po/moved" "$po/transport"
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# ---- double bounces ------------------------------------------------------------------
+
+rm -rf "$po" "$MONO" "$WALL"
+spool_new "$po"
+bounce() {	# name [channel]
+	printf 'i %s\no 0\ns error - x 0\nr           %s h u 0\nm\n\n' "$1" \
+	    "${2:-bad}" | put_raw "$po" "$1"
+}
+left() {
+	(cd "$po/postman" && echo *) |
+	    sed 's/bounce-[0-9]*-\([0-9]*\)/bounce-RUN-\1/g'
+}
+ok 'start' sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
+bounce 101-1
+bounce 103-1 none
+printf 'no control file\n' | put_raw "$po" 102-1
+wait_log 'park msg=101-1' && wait_log 'park msg=102-1' &&
+    wait_log 'park msg=103-1'
+is 'a double bounce that is set aside has a mark, and nothing else' "$(left)" \
+    '101-1.bounce-RUN-0 101-1.bounce-RUN-0.control 102-1 102-1.control 103-1 103-1.control'
+out=$("$top/mailq" -q "$tmp/pipe")
+is 'mailq counts them' "$out" \
+    'the queue is empty; 3 set aside (1 double bounce)'
+is '... for monitors, too' "$("$top/mailq" -c -q "$tmp/pipe" | tail -n 2 |
+    tr '\n' ' ')" 'set-aside 3 double-bounces 1 '
+sched_stop
+is '... and without a scheduler' \
+    "$(POSTOFFICE=$po "$top/mailq" 2>"$tmp/err" | tail -n 1)" "$out"
+
+ok 'another run' sched_start "$po" "$tmp/cf"
+run_on 0 1700 1450
+is 'after 28 days of that all is kept' "$(left | wc -w | tr -d ' ')" 6
+set_clock "$WALL" 315360000
+run_on 0 1700 300
+is 'after 30 days the double bounce is gone, and nothing else' "$(left)" \
+    '102-1 102-1.control 103-1 103-1.control'
+is '... with a line that counts them' "$(count \
+    'tidy bounces=1 removed from postman/, kept for 2592000 seconds')" 1
+run_on 0 0 2
+# The disk's clock did not run: a change within a second would not be seen.
+second=$(date +%s)
+wait_for 10 eval '[ "$(date +%s)" -gt $((second + 1)) ]'
+bounce 104-1
+wait_log 'park msg=104-1'
+like 'one of a later day has its hour' "$(left)" '104-1\.bounce-RUN-[78][0-9][0-9] '
+run_on 0 1700 100
+is '... and is not removed with the first' "$(left | wc -w | tr -d ' ')" 6
+sched_stop
+
+{ cat "$tmp/base"; echo 'PARAMpostmanage 0'; } | conf "$tmp/cf"
+rm -f "$MONO" "$WALL"
+ok 'start with PARAMpostmanage=0' sched_start "$po" "$tmp/cf"
+run_on 0 3400 1000
+is '... all is kept, for 39 days' "$(left | wc -w | tr -d ' ')" 6
+{ cat "$tmp/base"; echo 'PARAMpostmanage 2h'; } | conf "$tmp/cf"
+kill -HUP "$sched_pid"
+wait_log 'reload .*done'
+run_on 0 1 160
+run_on 0 1000 200
+is '... a smaller one holds after a reload' "$(left)" \
+    '102-1 102-1.control 103-1 103-1.control'
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+finish

@@ -1,0 +1,880 @@
+/*
+ * halves.c - an agent in two processes, so that what talks to strangers can
+ * touch nothing of ours.
+ *
+ * The keeper is the agent that the scheduler has started: it opens control
+ * files, holds the locks, reads the message and writes verdicts down.  The
+ * talker is its child: another user if we are root, in another root directory
+ * where that is wished, with two pipes to the keeper and no other descriptor.
+ * It does the work of a job as if it were alone; what it needs of lib.c it
+ * asks the keeper for.  A job of one recipient:
+ *
+ *	keeper			talker
+ *	J ...					the job, its recipients
+ *				A		does anybody listen?
+ *	0:					yes
+ *				M 0:		the message of recipient 0
+ *	8192:(bytes)		+		a piece, and the next one
+ *	17:(bytes)		+
+ *	0:0:					that was all of it
+ *				.		I am alive
+ *				V 0:0: ...	recipient 0 is delivered
+ *				E		the job is over
+ *
+ * A number is decimal digits and a colon; a text is its length as a number
+ * and then its bytes, or "-:" when there is none.
+ *
+ * The keeper believes nothing that it reads.  A verdict is for a recipient of
+ * this job that has none yet, its code one of a few, its status of the code's
+ * class, its texts bounded and without control bytes.  Anything else is the
+ * end of the talker, as is silence; it is killed and the recipients without a
+ * verdict are deferred, with the reason.  The next job gets a new talker.
+ * What a talker can do to others is thus to lie about the mail it is given,
+ * and to waste its agent's time, which the clause's timeout= bounds.
+ *
+ * The talker does not outlive the keeper: it reads an end where a job should
+ * be, or cannot write its sign of life.  Signals are the keeper's.  It is
+ * forked, so its memory begins as the keeper's: a keeper that comes to hold
+ * secrets has to fork before it reads them.
+ */
+#include "halves.h"
+#include "job.h"
+#include <sys/wait.h>
+#include <signal.h>
+#ifndef NO_INITGROUPS
+#include <grp.h>
+#endif
+
+#define BUF_SIZE	4096	/* bytes read or written at once */
+#define PIECE_SIZE	8192	/* bytes of the message at once */
+#define FIELD_SIZE	8192	/* bytes of a line of a control file */
+#define LOG_SIZE	1000	/* bytes of a line of the log */
+#define LOG_LINES	10000	/* of a job; more are dropped */
+#define DIGITS		9	/* of a number: none wraps around */
+#define LAST_BREATH	3.0	/* seconds from its pipe's end to its own */
+#define FD_MOST		65536L	/* no descriptor is higher than that */
+
+/* Why the other side is not heard any more. */
+enum trouble { NONE, GONE, SILENT, WRONG };
+
+/* Our ends of the pipes; in the talker they block. */
+static struct {
+	int	in, out;
+	pid_t	pid;		/* the talker's; 0: there is none */
+	enum trouble trouble;	/* kept until there is a new talker */
+	double	until;		/* mono, for the keeper */
+	long	logged;		/* lines of this job */
+	size_t	have, used;	/* bytes in inbuf, bytes of it consumed */
+	size_t	held;		/* bytes in outbuf */
+	char	inbuf[BUF_SIZE], outbuf[BUF_SIZE];
+} side;
+
+static const struct halves *halves;
+
+/* ---- fields ---------------------------------------------------------- */
+
+static void
+use(int in, int out)
+{
+	side.in = in;
+	side.out = out;
+	side.trouble = NONE;
+	side.have = side.used = side.held = 0;
+}
+
+static int
+fail(enum trouble why)
+{
+	if (side.trouble == NONE)
+		side.trouble = why;
+	return -1;
+}
+
+/* Waits for the other side: 0, or -1 when it took too long. */
+static int
+wait_side(int fd, int writing)
+{
+	struct timeval tv;
+	double left;
+	fd_set set;
+
+	for (;;) {
+		clock_read();
+		left = side.until - now.mono;
+		if (left <= 0)
+			return fail(SILENT);
+		if (left > 3600)
+			left = 3600;	/* some systems take no more */
+		tv.tv_sec = (long)left;
+		tv.tv_usec = (long)((left - (double)(long)left) * 1e6);
+		FD_ZERO(&set);
+		FD_SET(fd, &set);
+		if (select(fd + 1, writing ? NULL : &set,
+		    writing ? &set : NULL, NULL, &tv) > 0)
+			return 0;
+	}
+}
+
+static void
+set_until(double seconds)
+{
+	clock_read();
+	side.until = now.mono + seconds;
+}
+
+static int
+flush(void)
+{
+	size_t done = 0;
+	long n;
+
+	while (done < side.held && side.trouble == NONE) {
+		n = (long)write(side.out, side.outbuf + done,
+		    side.held - done);
+		if (n > 0)
+			done += (size_t)n;
+		else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			wait_side(side.out, 1);
+		else if (n == 0 || errno != EINTR)
+			fail(GONE);
+	}
+	side.held = 0;
+	return side.trouble == NONE ? 0 : -1;
+}
+
+static void
+put(const char *s, size_t n)
+{
+	size_t k;
+
+	for (; n > 0; s += k, n -= k) {
+		if (side.held == BUF_SIZE)
+			flush();
+		k = BUF_SIZE - side.held;
+		k = k < n ? k : n;
+		memcpy(side.outbuf + side.held, s, k);
+		side.held += k;
+	}
+}
+
+static void
+put_num(unsigned long v)
+{
+	char s[DIGITS + 2];
+
+	text_fmt(s, sizeof(s), "%lu:", v);
+	put(s, strlen(s));
+}
+
+static void
+put_text(const char *s)
+{
+	if (s == NULL) {
+		put("-:", 2);
+		return;
+	}
+	put_num((unsigned long)strlen(s));
+	put(s, strlen(s));
+}
+
+/* A byte, or -1. */
+static int
+get(void)
+{
+	long n;
+
+	while (side.used == side.have && side.trouble == NONE) {
+		side.used = side.have = 0;
+		n = (long)read(side.in, side.inbuf, BUF_SIZE);
+		if (n > 0)
+			side.have = (size_t)n;
+		else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			wait_side(side.in, 0);
+		else if (n == 0 || errno != EINTR)
+			fail(GONE);
+	}
+	return side.trouble != NONE ? -1 :
+	    (unsigned char)side.inbuf[side.used++];
+}
+
+/* The rest of a number that begins with c; 0 when there is trouble. */
+static unsigned long
+rest_of_num(int c)
+{
+	char s[DIGITS + 1];
+	size_t n;
+
+	for (n = 0; n < DIGITS && c >= '0' && c <= '9'; c = get())
+		s[n++] = (char)c;
+	s[n] = '\0';
+	if (c != ':' || n == 0) {
+		fail(WRONG);
+		return 0;
+	}
+	return num_of(s, NULL);
+}
+
+static unsigned long
+get_num(void)
+{
+	return rest_of_num(get());
+}
+
+static void
+get_bytes(char *s, size_t n)
+{
+	int c;
+
+	for (; n > 0 && (c = get()) >= 0; n--)
+		*s++ = (char)c;
+}
+
+/* A text of less than size bytes and no NUL: it, or NULL for none and when
+ * there is trouble. */
+static char *
+get_text(char *s, size_t size)
+{
+	int c = get();
+	unsigned long n;
+
+	s[0] = '\0';
+	if (c == '-') {
+		if (get() != ':')
+			fail(WRONG);
+		return NULL;
+	}
+	n = rest_of_num(c);
+	if (n >= size)
+		fail(WRONG);
+	if (side.trouble != NONE)
+		return NULL;
+	get_bytes(s, (size_t)n);
+	s[n] = '\0';
+	if (side.trouble == NONE && strlen(s) != n)
+		fail(WRONG);
+	return side.trouble == NONE ? s : NULL;
+}
+
+/* ---- the talker ------------------------------------------------------ */
+
+/* Sends what was put; without a keeper there is nothing left to do. */
+static void
+ask(void)
+{
+	if (flush() < 0)
+		_exit(0);
+}
+
+static unsigned long
+answer(void)
+{
+	unsigned long v = get_num();
+
+	if (side.trouble != NONE)
+		_exit(0);
+	return v;
+}
+
+static void
+far_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
+{
+	(void)job;
+	r->unreported = 0;
+	put("V", 1);
+	put_num(r->off);
+	put_num((unsigned long)v->code);
+	put_text(v->status);
+	put_text(v->text);
+	put_text(v->action);
+	put_text(v->diagnostic);
+	put_text(v->remote);
+	ask();
+}
+
+static int
+far_message(const struct lib_job *job, const struct lib_rcpt *r,
+    int (*take)(void *, const char *, size_t), void *arg)
+{
+	static char piece[PIECE_SIZE];
+	unsigned long n;
+	int more;
+
+	(void)job;
+	put("M", 1);
+	put_num(r->off);
+	ask();
+	while ((n = answer()) > 0) {
+		if (n > PIECE_SIZE)
+			_exit(X_SOFTWARE);
+		get_bytes(piece, (size_t)n);
+		if (side.trouble != NONE)
+			_exit(0);
+		more = take(arg, piece, (size_t)n) == 0;
+		put(more ? "+" : "-", 1);
+		ask();
+		if (!more)
+			return -1;
+	}
+	return answer() == 0 ? 0 : -1;
+}
+
+static int
+far_alone(void)
+{
+	put("A", 1);
+	ask();
+	return answer() != 0;
+}
+
+static const struct lib_far far_lib = { far_tell, far_message, far_alone };
+
+void
+halves_log(const char *s, size_t n)
+{
+	n = n < LOG_SIZE ? n : LOG_SIZE - 1;
+	put("L", 1);
+	put_num((unsigned long)n);
+	put(s, n);
+	ask();
+}
+
+double
+halves_nap(void)
+{
+	return halves->silence > 60 ? 15 : halves->silence / 4;
+}
+
+void
+halves_beat(void)
+{
+	static double last;
+
+	clock_read();
+	if (now.mono - last < halves_nap() / 2)
+		return;
+	last = now.mono;
+	put(".", 1);
+	ask();
+}
+
+/* NULL stays NULL. */
+static char *
+copy(const char *s)
+{
+	char *p = s == NULL ? NULL : mem_dup(s);
+
+	if (s != NULL && p == NULL)
+		_exit(X_OSERR);
+	return p;
+}
+
+/* The sender with this offset; senders come in order, if again and again. */
+static const struct lib_sender *
+get_sender(struct lib_job *job, unsigned long off)
+{
+	static char address[FIELD_SIZE];
+	struct lib_sender *p = job->senders;
+
+	get_text(address, sizeof(address));
+	if (p != NULL && p->off == off)
+		return p;
+	p = mem_get(sizeof(*p) + strlen(address) + 1);
+	if (p == NULL)
+		_exit(X_OSERR);
+	p->off = off;
+	p->channel = "";
+	p->address = strcpy((char *)(p + 1), address);
+	p->next = job->senders;
+	job->senders = p;
+	return p;
+}
+
+static struct lib_rcpt *
+get_rcpt(struct lib_job *job, unsigned long i)
+{
+	static char host[FIELD_SIZE], user[FIELD_SIZE], dsn[FIELD_SIZE];
+	const struct lib_sender *from = get_sender(job, get_num());
+	unsigned long hdr = get_num();
+	struct lib_rcpt *r;
+
+	get_text(host, sizeof(host));
+	get_text(user, sizeof(user));
+	r = mem_get(sizeof(*r) + strlen(host) + strlen(user) + 2);
+	if (r == NULL)
+		_exit(X_OSERR);
+	r->off = i;
+	r->hdr = (long)hdr;
+	r->unreported = 1;
+	r->from = from;
+	r->host = strcpy((char *)(r + 1), host);
+	r->user = strcpy((char *)(r + 1) + strlen(host) + 1, user);
+	r->dsn = copy(get_text(dsn, sizeof(dsn)));
+	return r;
+}
+
+/* The rest of a job, behind its letter. */
+static void
+get_job(struct lib_job *job)
+{
+	static char word[FIELD_SIZE];
+	struct lib_rcpt **end = &job->rcpts;
+	unsigned long i, n;
+
+	memset(job, 0, sizeof(*job));
+	job->ctl = job->msg = -1;
+	get_text(word, sizeof(word));
+	job->arrived = (time_t)atol(word);
+	job->envid = copy(get_text(word, sizeof(word)));
+	job->ret = copy(get_text(word, sizeof(word)));
+	n = get_num();
+	for (i = 0; i < n && side.trouble == NONE; i++) {
+		*end = get_rcpt(job, i);
+		end = &(*end)->next;
+	}
+	if (side.trouble != NONE)
+		_exit(0);
+}
+
+/* Gives up what the keeper may do: 0, or -1 with errno and what failed. */
+static int
+become(const char **what)
+{
+	*what = halves->root;
+	if (halves->root != NULL && chroot(halves->root) < 0)
+		return -1;
+	*what = "/";
+	if (chdir("/") < 0)
+		return -1;
+	*what = "the user of -u";
+	if (geteuid() != 0)
+		return 0;	/* we can be nobody else */
+#ifndef NO_INITGROUPS
+	if (setgroups(1, &halves->gid) < 0)
+		return -1;
+#endif
+	if (setgid(halves->gid) < 0 || setuid(halves->uid) < 0)
+		return -1;
+	errno = EPERM;
+	return halves->uid != 0 && setuid(0) == 0 ? -1 : 0;
+}
+
+/* Leaves it nothing but its pipes, at 0 and 1, and /dev/null at 2. */
+static void
+shut(int in, int out, int null)
+{
+	long fd, most = sysconf(_SC_OPEN_MAX);
+
+	if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
+		_exit(X_OSERR);
+	if (null < 0 || dup2(null, 2) < 0)
+		close(2);
+	if (most < 0 || most > FD_MOST)
+		most = FD_MOST;
+	for (fd = 3; fd < most; fd++)
+		close((int)fd);
+}
+
+/* The talker's whole life. */
+static void
+talk(int in, int out)
+{
+	static const int keepers[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+	static struct lib_job job;
+	int i, c, null = open("/dev/null", O_RDWR);
+	const char *what;
+
+	for (i = 0; i < (int)(sizeof(keepers) / sizeof(keepers[0])); i++)
+		signal(keepers[i], SIG_IGN);
+	if (become(&what) < 0) {
+		lib_note("the process for the network cannot change to %s: %s",
+		    what, strerror(errno));
+		_exit(X_NOPERM);
+	}
+	shut(in, out, null);
+	use(0, 1);
+	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
+	lib_far = &far_lib;
+	while ((c = get()) == 'J') {
+		get_job(&job);
+		halves->work(&job);
+		job_forget(&job);
+		put("E", 1);
+		ask();
+	}
+	halves->end();
+	_exit(0);
+}
+
+/* ---- the keeper ------------------------------------------------------ */
+
+/* Closes what pipe gave.  -1, errno stays. */
+static int
+close_pipes(int to[2], int from[2])
+{
+	int i, err = errno;
+
+	for (i = 0; i < 2; i++) {
+		close(to[i]);
+		close(from[i]);
+	}
+	errno = err;
+	return -1;
+}
+
+static int
+make_pipes(int to[2], int from[2])
+{
+	int i, bad = 0;
+
+	to[0] = to[1] = from[0] = from[1] = -1;
+	if (pipe(to) < 0 || pipe(from) < 0)
+		return close_pipes(to, from);
+	for (i = 0; i < 2; i++) {
+		bad |= to[i] < 3 || to[i] >= FD_SETSIZE;
+		bad |= from[i] < 3 || from[i] >= FD_SETSIZE;
+	}
+	errno = EBADF;
+	if (bad || fd_cloexec(to[1]) < 0 || fd_nonblock(to[1]) < 0 ||
+	    fd_cloexec(from[0]) < 0 || fd_nonblock(from[0]) < 0)
+		return close_pipes(to, from);
+	return 0;
+}
+
+/* 0, or -1 with errno. */
+static int
+start(void)
+{
+	int to[2], from[2];
+	pid_t pid;
+
+	if (make_pipes(to, from) < 0)
+		return -1;
+	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
+	pid = fork();
+	if (pid == 0)
+		talk(to[0], from[1]);
+	if (pid < 0)
+		return close_pipes(to, from);
+	close(to[0]);
+	close(from[1]);
+	use(from[0], to[1]);
+	side.pid = pid;
+	return 0;
+}
+
+/* Waits for its end, which after so many seconds we bring about ourselves:
+ * how it ended, or -1. */
+static int
+reap(double seconds)
+{
+	int status = -1, killed = 0;
+	struct timeval nap;
+	pid_t p;
+
+	set_until(seconds);
+	while ((p = waitpid(side.pid, &status, WNOHANG)) == 0 ||
+	    (p < 0 && errno == EINTR)) {
+		clock_read();
+		if (!killed && now.mono >= side.until)
+			killed = kill(side.pid, SIGKILL) == 0;
+		nap.tv_sec = 0;
+		nap.tv_usec = 10000;
+		select(0, NULL, NULL, NULL, &nap);
+	}
+	side.pid = 0;
+	close(side.in);
+	if (side.out >= 0)
+		close(side.out);
+	return p < 0 ? -1 : status;
+}
+
+/* The next letter of the talker, signs of life apart: it, or -1. */
+static int
+request(double seconds)
+{
+	int c;
+
+	do {
+		set_until(seconds);
+		c = get();
+	} while (c == '.');
+	return c;
+}
+
+static void
+send_job(const struct lib_job *job, unsigned long n)
+{
+	const struct lib_rcpt *r;
+	char arrived[40];
+
+	side.logged = 0;
+	set_until(halves->silence);
+	text_fmt(arrived, sizeof(arrived), "%ld", (long)job->arrived);
+	put("J", 1);
+	put_text(arrived);
+	put_text(job->envid);
+	put_text(job->ret);
+	put_num(n);
+	for (r = job->rcpts; r != NULL; r = r->next) {
+		put_num(r->from->off);
+		put_text(r->from->address);
+		put_num((unsigned long)(r->hdr + 1));
+		put_text(r->host);
+		put_text(r->user);
+		put_text(r->dsn);
+	}
+	flush();
+}
+
+/* The talker says after each piece whether it wants more. */
+static int
+send_piece(void *enough, const char *s, size_t n)
+{
+	size_t k;
+	int c;
+
+	for (; n > 0; s += k, n -= k) {
+		k = n < PIECE_SIZE ? n : PIECE_SIZE;
+		set_until(halves->silence);
+		put_num((unsigned long)k);
+		put(s, k);
+		if (flush() < 0)
+			return -1;
+		c = request(halves->silence);
+		if (c != '+' && c != '-')
+			return fail(WRONG);
+		if (c == '-') {
+			*(int *)enough = 1;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static void
+send_message(const struct lib_job *job, const struct lib_rcpt *r)
+{
+	int enough = 0;
+	int bad = lib_message(job, r, send_piece, &enough) != 0;
+
+	if (enough || side.trouble != NONE)
+		return;
+	set_until(halves->silence);
+	put_num(0);
+	put_num((unsigned long)bad);
+	flush();
+}
+
+/* No control bytes, so that it can be a line anywhere. */
+static int
+is_clean(const char *s)
+{
+	for (; s != NULL && *s != '\0'; s++)
+		if ((unsigned char)*s < 32 || *s == 127)
+			return 0;
+	return 1;
+}
+
+/* Is it a status x.y.z that fits the code, which is one of ours? */
+static int
+fits(unsigned long code, const char *s)
+{
+	int class, i;
+	size_t n;
+
+	switch (code) {
+	case 0:
+		class = '2';
+		break;
+	case X_TEMPFAIL: case X_DEFERALL:
+		class = '4';
+		break;
+	case X_NOUSER: case X_NOHOST: case X_UNAVAILABLE:
+		class = '5';
+		break;
+	default:
+		return 0;
+	}
+	if (s == NULL)
+		return code == 0;
+	if (*s++ != class)
+		return 0;
+	for (i = 0; i < 2; i++) {
+		if (*s++ != '.')
+			return 0;
+		n = strspn(s, "0123456789");
+		if (n < 1 || n > 3)
+			return 0;
+		s += n;
+	}
+	return *s == '\0';
+}
+
+static void
+take_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
+{
+	static char status[12], text[1000], action[12], diagnostic[600],
+	    remote[300];
+	unsigned long i = get_num(), code = get_num();
+	struct lib_verdict v;
+
+	memset(&v, 0, sizeof(v));
+	v.status = get_text(status, sizeof(status));
+	v.text = get_text(text, sizeof(text));
+	v.action = get_text(action, sizeof(action));
+	v.diagnostic = get_text(diagnostic, sizeof(diagnostic));
+	v.remote = get_text(remote, sizeof(remote));
+	if (side.trouble != NONE)
+		return;
+	if (i >= n || !rcpts[i]->unreported || !fits(code, v.status) ||
+	    v.text == NULL || (v.action != NULL &&
+	    strcmp(v.action, "relayed") != 0) || !is_clean(v.text) ||
+	    !is_clean(v.diagnostic) || !is_clean(v.remote)) {
+		fail(WRONG);
+		return;
+	}
+	v.code = (int)code;
+	lib_tell(job, rcpts[i], &v);
+}
+
+static void
+take_log(void)
+{
+	static char line[LOG_SIZE];
+	unsigned long n = get_num();
+
+	if (n >= sizeof(line))
+		fail(WRONG);
+	if (side.trouble == NONE)
+		get_bytes(line, (size_t)n);
+	if (side.trouble == NONE && halves->log != NULL &&
+	    side.logged++ < LOG_LINES)
+		halves->log(line, (size_t)n);
+}
+
+/* Answers one request of the talker. */
+static void
+serve(int c, struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
+{
+	unsigned long i;
+
+	switch (c) {
+	case 'A':
+		put_num((unsigned long)lib_alone());
+		flush();
+		break;
+	case 'L':
+		take_log();
+		break;
+	case 'M':
+		i = get_num();
+		if (side.trouble == NONE && i < n)
+			send_message(job, rcpts[i]);
+		else
+			fail(WRONG);
+		break;
+	case 'V':
+		take_verdict(job, rcpts, n);
+		break;
+	default:
+		fail(WRONG);
+	}
+}
+
+/* It is of no more use: why, and what that means for the recipients. */
+static void
+bury(struct text *t, int *code, const char **status)
+{
+	enum trouble why = side.trouble;
+	int end = reap(why == GONE ? LAST_BREATH : 0);
+
+	*code = X_TEMPFAIL;
+	*status = "4.3.0";
+	text_add(t, "the process that talks to the network ");
+	if (why == SILENT) {
+		text_add(t, "said nothing for ");
+		span_add(t, (long)halves->silence);
+		text_add(t, ", perhaps since name servers do not answer");
+		*code = X_DEFERALL;
+		*status = "4.4.3";
+	} else if (why == WRONG) {
+		text_add(t, "sent an invalid request and was killed");
+	} else if (end != -1 && WIFSIGNALED(end)) {
+		text_add(t, "died of signal %d", WTERMSIG(end));
+	} else if (end != -1 && WIFEXITED(end)) {
+		text_add(t, "ended with exit code %d", WEXITSTATUS(end));
+	} else {
+		text_add(t, "is gone");
+	}
+}
+
+static void
+report(struct lib_job *job, int code, const char *status, const char *text)
+{
+	struct lib_rcpt *r;
+
+	for (r = job->rcpts; r != NULL; r = r->next)
+		if (r->unreported)
+			lib_report(job, r, code, status, text, 0);
+}
+
+void
+halves_work(struct lib_job *job)
+{
+	struct lib_rcpt **rcpts, *r;
+	const char *status;
+	unsigned long n = 0;
+	char why[200];
+	struct text t;
+	int c, code;
+
+	/* one that died without work harms nobody */
+	if (side.pid > 0 && waitpid(side.pid, NULL, WNOHANG) == side.pid)
+		reap(0);
+	for (r = job->rcpts; r != NULL; r = r->next)
+		n++;
+	rcpts = mem_get(n * sizeof(*rcpts));
+	if (rcpts == NULL || (side.pid == 0 && start() < 0)) {
+		text_fmt(why, sizeof(why), "no process that talks to the "
+		    "network can be started: %s", strerror(errno));
+		free(rcpts);
+		report(job, X_TEMPFAIL, "4.3.0", why);
+		return;
+	}
+	for (n = 0, r = job->rcpts; r != NULL; r = r->next)
+		rcpts[n++] = r;
+	send_job(job, n);
+	while (side.trouble == NONE &&
+	    (c = request(halves->silence)) != 'E')
+		if (c >= 0)
+			serve(c, job, rcpts, n);
+	free(rcpts);
+	if (side.trouble == NONE)
+		return;
+	text_init(&t, why, sizeof(why));
+	bury(&t, &code, &status);
+	report(job, code, status, why);
+}
+
+void
+halves_end(void)
+{
+	if (side.pid == 0)
+		return;
+	close(side.out);
+	side.out = -1;
+	while (side.trouble == NONE)
+		if (request(halves->parting) == 'L')
+			take_log();
+		else
+			fail(WRONG);
+	reap(side.trouble == GONE ? LAST_BREATH : 0);
+}
+
+/* lib.c exits wherever it finds itself alone: then no talker is left. */
+void
+halves_use(const struct halves *h)
+{
+	halves = h;
+	atexit(halves_end);
+}
