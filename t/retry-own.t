@@ -122,6 +122,7 @@ POSTOFFICE=$po "$top/mailq" flush 101-1 >"$tmp/flushed" 2>&1
 ok 'a flush tries it at once' wait_for 20 often 101-1 2
 printf 'T other\n' >"$po/transport/.900-1"
 mv "$po/transport/.900-1" "$po/transport/900-1"
+new_stamp "$po/transport"
 ok 'a T line tries all of the host' \
     wait_for 20 eval '[ "$(grep -c "^131-1 full" "$tmp/tried")" -ge 2 ]'
 kill -HUP "$sched_pid"
@@ -135,6 +136,7 @@ put "$po" 151-1 turn q.host full
 wait_log 'load msg=151-1' 20
 printf 'T q.host\n' >"$po/transport/.901-1"
 mv "$po/transport/.901-1" "$po/transport/901-1"
+new_stamp "$po/transport"
 ok 'a queueonly job after a T line' wait_log 'deferred msg=151-1' 20
 like 'the log says what it waits for' "$(lines 'deferred msg=151-1')" \
     ' next=queueonly '
@@ -146,6 +148,7 @@ touch -t "${old:-200001010000}" "$po/queue/.161-1"
 mv "$po/queue/.161-1" "$po/queue/161-1"
 sed 's/^i .*/i 161-1/' "$po/transport/.161-1" >"$po/transport/.x"
 mv "$po/transport/.x" "$po/transport/161-1"
+new_stamp "$po/transport"
 rm -f "$po/transport/.161-1"
 ok 'a message whose file is old' wait_log 'deferred msg=161-1' 20
 like 'it starts at the first step of its list' \
