@@ -27,8 +27,8 @@
  * most; the rest is told by the next.  This module never decides when.
  */
 #include "scheduler.h"
-#include "form.h"
-#include "post.h"
+#include "lib/form.h"
+#include "lib/post.h"
 
 #define ITEMS_MOST	10000	/* recipients in a report */
 #define ITEMS_KEPT	256	/* room that is kept for the next one */

@@ -20,8 +20,8 @@
  * from the control files, and nothing of it is kept.
  */
 #include "scheduler.h"
-#include "form.h"
-#include "post.h"
+#include "lib/form.h"
+#include "lib/post.h"
 #include <ctype.h>
 #include <sys/utsname.h>
 

@@ -15,7 +15,7 @@
  * Nothing here changes a file of the post office.
  */
 #include "mq/mq.h"
-#include "scheduler.h"
+#include "lib/pattern.h"
 #include <ctype.h>
 
 #ifndef MAILQNAME

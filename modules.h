@@ -180,39 +180,6 @@ void	router_at(const char *path);
 void	router_new(unsigned long num);
 
 /* ======================================================================
- * pattern.c - patterns for addresses
- * ====================================================================== */
-
-/* What is wrong with the pattern, or NULL. */
-const char *pat_check(const char *);
-/* All alternatives of a good pattern, in lower case, with a NULL at the end;
- * NULL when there are too many, or no memory. */
-char	**pat_expand(const char *);
-void	pat_free(char **);
-/* Does one of them match the text, which is in lower case? */
-int	pat_match(const char *, const char *);
-
-/* ======================================================================
- * command.c - a command line becomes words
- * ====================================================================== */
-
-#define CMD_WORDS	40
-struct command {
-	char	*env[CMD_WORDS];	/* leading NAME=value words; nenv */
-	char	*argv[CMD_WORDS + 1];	/* NULL at the end; nargv */
-	int	nenv, nargv;
-	char	mem[4096];
-};
-
-/* What is wrong with the command whatever the address, or NULL.  *bound as in
- * struct conf. */
-const char *cmd_check(const char *, int *bound);
-/* The command for an address, words split and filled in; var gives the value
- * of ${NAME}, NULL when unknown.  NULL when it can be run, else why not. */
-const char *cmd_split(const char *, const char *channel, const char *host,
-	    const char *(*var)(const char *), struct command *);
-
-/* ======================================================================
  * retry.c - how long something waits that was put off
  * ====================================================================== */
 

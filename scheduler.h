@@ -11,10 +11,11 @@
 #ifndef SCHEDULER_H
 #define SCHEDULER_H
 
-#include "line.h"
-#include "util.h"
+#include "lib/command.h"
+#include "lib/line.h"
+#include "lib/pattern.h"
+#include "lib/util.h"
 
-#define VERSION		"0.1"
 
 #define PATH_MAX_	1024	/* bytes in a path that we build */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */

@@ -572,7 +572,7 @@ main(int argc, char **argv)
 		return X_NOPERM;
 	}
 	if (code == 0 && opt.mode == 'V') {
-		puts("submit " SUBMIT_VERSION);
+		puts("submit " VERSION);
 		return 0;
 	}
 	if (code == 0)

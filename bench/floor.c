@@ -21,7 +21,7 @@
  * A process's time is what Linux says in schedstat, in nanoseconds; where that
  * is missing, in ticks; elsewhere our own by times(), and nothing for others.
  */
-#include "../util.h"
+#include "../lib/util.h"
 #include <dirent.h>
 #include <sys/socket.h>
 #include <sys/times.h>

@@ -9,7 +9,7 @@
  * one system call for all.  -n gives reports notary fields with this status.
  * Files of mkspool are simple, so a recipient's line is only split at blanks.
  */
-#include "../util.h"
+#include "../lib/util.h"
 
 #define HEADER	12		/* bytes before the channel */
 

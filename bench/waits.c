@@ -9,7 +9,7 @@
  * held.  At its end it writes to FILE: jobs, the longest wait and the sum of
  * all, in microseconds.
  */
-#include "../util.h"
+#include "../lib/util.h"
 
 static double
 clock_us(void)

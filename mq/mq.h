@@ -9,8 +9,8 @@
 #ifndef MQ_H
 #define MQ_H
 
-#include "../line.h"
-#include "../util.h"
+#include "../lib/line.h"
+#include "../lib/util.h"
 
 #define MQ_PATH_MAX	1024	/* bytes in a path that we build */
 #define MQ_TOKEN_MAX	16384	/* bytes in a field that is kept */

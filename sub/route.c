@@ -40,8 +40,8 @@
  *				mail leaves free; 0: none
  */
 #include "submit.h"
-#include "../line.h"
-#include "../scheduler.h"
+#include "../lib/line.h"
+#include "../lib/pattern.h"
 #include <ctype.h>
 #include <sys/utsname.h>
 

@@ -6,10 +6,9 @@
 #ifndef SUBMIT_H
 #define SUBMIT_H
 
-#include "../util.h"
-#include "../post.h"
+#include "../lib/util.h"
+#include "../lib/post.h"
 
-#define SUBMIT_VERSION	"0.1"
 #define ADDR_SIZE	1000	/* bytes of an address, the NUL included */
 #define DOMAIN_SIZE	256	/* ... of a domain */
 #define HOPS_MOST	50	/* Received fields: more are a loop */

@@ -43,7 +43,7 @@
  *
  * Exit: 0 at an empty line or the end of input.
  */
-#include "../util.h"
+#include "../lib/util.h"
 #include <ctype.h>
 #include <signal.h>
 #include <sys/resource.h>

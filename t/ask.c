@@ -9,7 +9,7 @@
  *
  * Exit 0, or 1 with a line on standard error.
  */
-#include "../util.h"
+#include "../lib/util.h"
 #include <signal.h>
 #ifndef NO_TCP
 #include <sys/socket.h>

@@ -34,7 +34,7 @@
  *
  * None of them delivers anything or marks it.
  */
-#include "../util.h"
+#include "../lib/util.h"
 #include <signal.h>
 #ifndef NO_SOCKETPAIR
 #include <sys/socket.h>

@@ -6,7 +6,7 @@
  * Its host is $NODE, and with $PERIOD it looks at destination records that
  * often.
  */
-#include "../util.h"
+#include "../lib/util.h"
 #include <sys/utsname.h>
 
 extern double destdb_period;

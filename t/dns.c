@@ -9,7 +9,7 @@
  *			byte for byte.  Missing: no such domain
  *	NAME.a		IPv4 addresses, one a line, or the word later
  */
-#include "../util.h"
+#include "../lib/util.h"
 
 #if defined(NO_TCP) || defined(NO_RESOLV) || defined(NO_GETADDRINFO)
 

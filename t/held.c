@@ -7,7 +7,7 @@
  *
  * Exit: 0, 1 when the file or the guard cannot be had.
  */
-#include "../line.h"
+#include "../lib/line.h"
 
 int
 main(int argc, char **argv)

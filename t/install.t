@@ -68,7 +68,7 @@ is '... leaves the configuration alone' \
 # Its own copy of the sources, since other builds are at work beside it.
 mkdir "$tmp/src"
 (cd "$top" && cp -R Makefile LICENSE README .gitignore .ci ./*.c ./*.h \
-    scheduler.cf sm.cf routes forms mq sub ta t man bench contrib "$tmp/src")
+    scheduler.cf sm.cf routes forms lib mq sub ta t man bench contrib "$tmp/src")
 cd "$tmp/src" || exit 1
 ok 'make dist' make MAKEFLAGS= dist
 like '... an archive with the version' "$(ls)" '^scheduler-[0-9.]+\.tar\.gz$'

@@ -2,9 +2,7 @@
 # Calls between the daemon's modules go only downwards.
 . "${0%/*}/lib.sh"
 
-layers='scheduler status dump admin destdb tidy pool ta child intake turn core report
-queue notice reason thread ring dest order message bounce dsn explain held cf value feedback retry
-command pattern router spool notary ctl safe form post line util'
+layers=$(sed -n 's/^OBJS = //p' "$top/Makefile" | sed 's|lib/||g; s/[.]o//g')
 
 # Reads what nm -A -P -g says, "file.o: symbol type ...", and prints each
 # thing that is wrong: "unknown X", "up X -> Y symbol", "mutual X Y".
@@ -71,10 +69,10 @@ NM
 
 if ! command -v nm >/dev/null 2>&1; then
 	skip 'the objects' 'no nm'
-elif [ ! -f "$top/scheduler.o" ] || [ ! -f "$top/util.o" ]; then
+elif [ ! -f "$top/scheduler.o" ] || [ ! -f "$top/lib/util.o" ]; then
 	skip 'the objects' 'they are not built'
 else
-	(cd "$top" && nm -A -P -g ./*.o) >"$tmp/nm" 2>"$tmp/nm.err"
+	(cd "$top" && nm -A -P -g ./*.o lib/*.o) >"$tmp/nm" 2>"$tmp/nm.err"
 	is 'nm can read the objects' $? 0
 	found=$(check <"$tmp/nm")
 	wrong() { printf '%s\n' "$found" | grep "^$1 "; }

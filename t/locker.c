@@ -7,7 +7,7 @@
  * offset of the control file; with "f" it also holds the fcntl lock that agents
  * hold.  Then it says so, and stays until it is killed.
  */
-#include "../line.h"
+#include "../lib/line.h"
 
 int
 main(int argc, char **argv)

@@ -164,7 +164,7 @@ rm -f "$tmp"/valgrind.*
 
 [ -n "$LONGRUN_ASAN" ] || finish
 mkdir "$tmp/tree"
-(cd "$top" && tar cf - Makefile *.c *.h mq sub ta t) |
+(cd "$top" && tar cf - Makefile *.c *.h lib mq sub ta t) |
     (cd "$tmp/tree" && tar xf -)
 san='-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined'
 if (cd "$tmp/tree" && make clean && make CFLAGS="$san" LDFLAGS="$san" \

@@ -9,7 +9,7 @@
  * hosts begin with -n, h if there is none.
  * Message files have one line; a control file is complete when it appears.
  */
-#include "../util.h"
+#include "../lib/util.h"
 
 static struct {
 	const char *channel, *name;

@@ -7,7 +7,7 @@
  * often it was read, which is once in each pass of the loop, is kept in the
  * file $PASSES.
  */
-#include "../util.h"
+#include "../lib/util.h"
 #include <sys/times.h>
 #ifdef __linux__
 #include <sys/syscall.h>

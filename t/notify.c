@@ -3,7 +3,7 @@
  *
  *	notify socket text ...
  */
-#include "../util.h"
+#include "../lib/util.h"
 
 #ifndef NO_TCP
 #include <sys/socket.h>

@@ -17,7 +17,7 @@
  *	-s	stall: nothing more comes then, and it is not closed
  *	-u	runs the program with this uid and gid, and no other powers
  */
-#include "../util.h"
+#include "../lib/util.h"
 #include <signal.h>
 #ifndef NO_INITGROUPS
 #include <grp.h>

@@ -31,7 +31,7 @@
  * -k has EHLO offer a keyword, -m takes so many recipients and no more.
  * "early" in the log: a command came before its turn, without PIPELINING.
  */
-#include "../util.h"
+#include "../lib/util.h"
 
 #ifdef NO_TCP
 

@@ -10,7 +10,7 @@
  * scheduler is told of NAME all the while, where there are sockets for that, so
  * that what it has looked at is often something else when it is opened.
  */
-#include "../util.h"
+#include "../lib/util.h"
 #ifndef NO_TCP
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -36,7 +36,7 @@
  *
  * What does not hold is said, a line each.  Exit: 0, or 1.
  */
-#include "../util.h"
+#include "../lib/util.h"
 #include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>

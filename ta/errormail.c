@@ -22,8 +22,8 @@
  * the last part, behind a boundary that does not occur in it.
  */
 #include "lib.h"
-#include "../form.h"
-#include "../post.h"
+#include "../lib/form.h"
+#include "../lib/post.h"
 #include <sys/utsname.h>
 
 #define COPY_MOST	65536UL	/* bytes of a message or form in a report */
@@ -558,7 +558,7 @@ main(int argc, char **argv)
 		case 'h': host = optarg; break;
 		case 'n': opt.name = optarg; break;
 		case 'V':
-			puts("errormail " LIB_VERSION);
+			puts("errormail " VERSION);
 			return 0;
 		default:
 			return usage();

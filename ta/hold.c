@@ -34,7 +34,7 @@
  * condition is looked at: that is the retries of the clause.
  */
 #include "lib.h"
-#include "../post.h"
+#include "../lib/post.h"
 #ifndef NO_TCP
 #include <netdb.h>
 #endif
@@ -211,7 +211,7 @@ main(int argc, char **argv)
 			channel = optarg;
 			break;
 		case 'V':
-			puts("hold " LIB_VERSION);
+			puts("hold " VERSION);
 			return 0;
 		default:
 			fputs("usage: hold [-V] [-c channel]\n", stderr);

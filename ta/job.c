@@ -21,7 +21,7 @@
  * what becomes of a recipient.
  */
 #include "job.h"
-#include "../line.h"
+#include "../lib/line.h"
 #include <ctype.h>
 
 #define WORD_SIZE	1000	/* bytes of a word, longer ones are rubbish */

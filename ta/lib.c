@@ -25,7 +25,7 @@
  * leaves transport/ and queue/, whatever a job or a file says.
  */
 #include "job.h"
-#include "../line.h"
+#include "../lib/line.h"
 #include <ctype.h>
 #include <signal.h>
 

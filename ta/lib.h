@@ -8,9 +8,8 @@
 #ifndef LIB_H
 #define LIB_H
 
-#include "../util.h"
+#include "../lib/util.h"
 
-#define LIB_VERSION	"0.1"
 
 /* The envelope sender: one "s" line, shared by the recipients behind it. */
 struct lib_sender {

@@ -695,7 +695,7 @@ main(int argc, char **argv)
 				usage();
 			break;
 		case 'V':
-			puts("mailbox " LIB_VERSION);
+			puts("mailbox " VERSION);
 			return 0;
 		case '8': case 'a': case 'b': case 'r': case 'S': case 'l':
 			break;

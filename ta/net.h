@@ -4,7 +4,7 @@
 #ifndef NET_H
 #define NET_H
 
-#include "../util.h"
+#include "../lib/util.h"
 #ifndef NO_TCP
 #include <sys/socket.h>
 #include <netinet/in.h>

@@ -580,7 +580,7 @@ main(int argc, char **argv)
 			break;
 		case 'u': opt.user = optarg; break;
 		case 'V':
-			puts("sm " LIB_VERSION);
+			puts("sm " VERSION);
 			return 0;
 		case '8': case 'H': case 'Q': case 'l':
 			break;

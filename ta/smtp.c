@@ -531,7 +531,7 @@ main(int argc, char **argv)
 			fprintf(stderr, "smtp: -u: no user %s\n", optarg);
 			return X_USAGE;
 		case 'V':
-			puts("smtp " LIB_VERSION SWITCHES);
+			puts("smtp " VERSION SWITCHES);
 			return 0;
 		case '8': case 'e': case 's': case 'r': case 'x': break;
 		default: usage();

@@ -4,7 +4,7 @@
 #ifndef WIRE_H
 #define WIRE_H
 
-#include "../util.h"
+#include "../lib/util.h"
 
 struct wire {
 	/* Gets what is to be sent; NULL: it is only counted.  Returns 0, or

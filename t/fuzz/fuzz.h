@@ -4,7 +4,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include "../../util.h"
+#include "../../lib/util.h"
 
 /* One input, any bytes: always 0.  libFuzzer calls it, or replay.c. */
 int	LLVMFuzzerTestOneInput(const unsigned char *, size_t);

@@ -33,6 +33,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define VERSION	"0.1"	/* of every program */
+
 #ifdef NO_MKFIFO
 #define mkfifo(path, mode) mknod(path, S_IFIFO | (mode), 0)
 #endif

@@ -12,7 +12,8 @@
  * recursion and without memory: when something does not match, only the last
  * '*' is tried with one byte more, which costs O(pattern * text) at most.
  */
-#include "scheduler.h"
+#include "util.h"
+#include "pattern.h"
 #include <ctype.h>
 
 #define ALTERNATIVES	256		/* in one pattern */

@@ -13,7 +13,8 @@
  * A command that has $host as a word gets jobs for that host without its
  * name; see bound in struct conf.
  */
-#include "scheduler.h"
+#include "util.h"
+#include "command.h"
 #include <ctype.h>
 
 /* splitting: a command while it is split into words. */

@@ -1,0 +1,16 @@
+/*
+ * pattern.h - patterns for addresses, in shell style: see pattern.c.
+ */
+#ifndef PATTERN_H
+#define PATTERN_H
+
+/* What is wrong with the pattern, or NULL. */
+const char *pat_check(const char *);
+/* All alternatives of a good pattern, in lower case, with a NULL at the end;
+ * NULL when there are too many, or no memory. */
+char	**pat_expand(const char *);
+void	pat_free(char **);
+/* Does one of them match the text, which is in lower case? */
+int	pat_match(const char *, const char *);
+
+#endif
