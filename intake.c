@@ -1,7 +1,7 @@
 /*
  * intake.c - control files become messages in core.
  *
- * spool.c finds entries, ctl.c reads them recipient by recipient, and here
+ * spool.c finds entries, ctlfile.c reads them recipient by recipient, and here
  * they are grouped: all recipients with the same channel and host make one
  * vertex.  Which vertex of the message at hand belongs to a thread is noted
  * in the thread itself, so grouping n recipients costs O(n), whatever the

@@ -957,9 +957,20 @@ q_sweep(void)
 	ctl_forget();
 }
 
+static int
+is_agent(long pid)
+{
+	const struct ta *ta = q.agents;
+
+	while (ta != NULL && ta->pid != (int)pid)
+		ta = ta->next;
+	return ta != NULL;
+}
+
 int
 q_init(struct config *config)
 {
+	ctl_is_agent = is_agent;
 	if (th_init(config) < 0)
 		return -1;
 	return hash_init(&q.messages, 256);

@@ -12,14 +12,11 @@
 #define SCHEDULER_H
 
 #include "lib/command.h"
+#include "lib/ctlfile.h"
 #include "lib/line.h"
 #include "lib/pattern.h"
 #include "lib/util.h"
 
-
-#define PATH_MAX_	1024	/* bytes in a path that we build */
-#define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
-#define WORD_MAX_	1000	/* bytes in a channel's or host's name */
 #define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
 
 /* ---- the configuration (cf.c) ---------------------------------------- */
@@ -158,90 +155,7 @@ struct config {
 	unsigned refs;
 };
 
-/* ---- from the spool (ctl.c, spool.c) --------------------------------- */
-
-/*
- * ctl: a control file while it is read, from ctl_open to ctl_close.  Its
- * recipients come one by one, so a message of any size takes the same memory.
- */
-struct ctl {
-	const char *why;	/* cannot be used, or not now; NULL: it can */
-	int	later;		/* not now, but in so many seconds */
-	long	pid;		/* later: whose lock is in the way; 0: nobody's */
-	/* to be set behind ctl_open: whose lock was in the way when the file
-	 * was looked at before, and when that was first so, mono */
-	long	seen_pid;
-	double	since;
-	int	in_block;	/* within an m or M block */
-	int	format;		/* bits of the '@' line */
-	int	resumed;	/* this is a later part of a file seen whole */
-	int	seen_i, seen_s;
-	unsigned long body;	/* value of the o line, bytes */
-	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
-	unsigned long nfailed;	/* ... already failed for good */
-	unsigned long ndiag;	/* diagnostic lines that were not reported */
-	unsigned delay;		/* of the recipient line at hand: bytes from its
-				 * start to the delay field, 0: it has none */
-	unsigned long ntrigger;	/* T lines so far */
-	long	ctime, mtime;	/* of the control file, wall */
-	int	has_verbose;	/* there is a v line */
-	char	obsoletes[64];	/* value of the x line, or "" */
-	/* at hand after ctl_next, and l.off: */
-	char	channel[WORD_MAX_];
-	char	host[WORD_MAX_];	/* lower case; also of a T line */
-	char	user[WORD_MAX_];
-	char	name[NAME_MAX_];
-	const char *rest;	/* behind the user: the privilege */
-	struct lines l;
-};
-
-/*
- * origin: recipients of a control file that have sender and header in common.
- */
-struct origin {
-	unsigned long from, to;	/* their lines begin in [from, to) */
-	long	hdr;		/* where the header text begins, -1: none */
-	int	report;		/* it comes from the channel error */
-	int	twice;		/* it has the field NT_TWICE: a report of one */
-	int	long_sender;	/* the address is longer than this: */
-	char	sender[WORD_MAX_];	/* "": there is nobody to tell */
-};
-
-/*
- * notary: a control file while a report is made of it, from nt_open to
- * nt_close.  What is found stays until the next of its kind is looked for.
- */
-#define WISH_FAILURE	1U
-#define WISH_SUCCESS	2U
-#define WISH_DELAY	4U
-#define WISH_GIVEN	8U	/* there is a NOTIFY list, NEVER if no other */
-#define NT_FIELDS	5
-#define NT_TWICE	"X-Undeliverable-Report"
-
-struct notary {
-	int	fd;
-	char	name[NAME_MAX_];
-	/* of the message */
-	char	envid[300];	/* xtext, or "" */
-	char	id[300];	/* for the log: mostly its Message-ID */
-	int	hdrs;		/* its sender wants no more than headers back */
-	unsigned long body;	/* where the body begins in the message file */
-	struct origin g;		/* nt_origin */
-	/* nt_rcpt; channel, host and user are in rc */
-	int	state;		/* tag: ' ' '~' '+' '-' */
-	unsigned wishes;
-	char	orcpt[600];	/* type;xtext, or "" */
-	unsigned long delays;	/* warnings that were sent of it */
-	unsigned long delay_at;	/* where that number stands, 0: no room */
-	/* nt_next_diag, nt_diag */
-	int	tag;		/* ' ': waits for its report */
-	unsigned long at, off;	/* of the line, and of its recipient's */
-	long	when;		/* wall */
-	char	*field[NT_FIELDS];	/* who, action, status, diagnostic, by
-				 * whom; "" where missing */
-	char	*text;		/* ends of lines in it are CRs */
-	struct ctl c, rc, w;	/* the walk; a recipient; the walk for groups */
-};
+/* ---- from the spool (bounce.c) --------------------------------- */
 
 /*
  * report: what one message to a sender is to say, in the making.  Its items are
@@ -274,8 +188,6 @@ struct report {
 	unsigned at;		/* which file that is, + 1; 0: none */
 	const char *said;	/* of the item at hand */
 };
-
-enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
 
 /* ---- in core (order.c to queue.c) ------------------------------------ */
 

@@ -9,7 +9,7 @@
  *
  * This module finds new control files, puts them and their message files
  * where they belong, and takes them away in the end.  What is inside them is
- * ctl.c's.  What goes is a message that is done or was replaced, and a file
+ * ctlfile.c's.  What goes is a message that is done or was replaced, and a file
  * that only triggered; anything else is kept.
  *
  * Finding.  A directory is only read when its time of modification has

@@ -20,7 +20,7 @@
  * Nothing is decided here, and nothing written but the tag of a diagnostic
  * line and the delay field of a recipient.
  */
-#include "scheduler.h"
+#include "ctlfile.h"
 #include <ctype.h>
 
 #define NEAR	6	/* lines behind a recipient's that may be its N line */

@@ -1,5 +1,5 @@
 /*
- * ctl.c - the inside of a control file.
+ * ctlfile.c - the inside of a control file.
  *
  * A control file is lines: byte 0 is the letter of the field, byte 1 its tag,
  * the value starts at byte 2.  An agent names a recipient by the file offset
@@ -37,7 +37,7 @@
  * the last recipient of the one before, and agents may be at work in the file
  * by then, so a lock there is a recipient like any other.
  */
-#include "scheduler.h"
+#include "ctlfile.h"
 #include <ctype.h>
 #include <signal.h>
 
@@ -77,15 +77,7 @@ alive(long pid)
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-int
-ctl_is_agent(long pid)
-{
-	const struct ta *ta = q.agents;
-
-	while (ta != NULL && ta->pid != (int)pid)
-		ta = ta->next;
-	return ta != NULL;
-}
+int (*ctl_is_agent)(long pid);
 
 /* Is the process with this number, in a tag of the file, at work on it? */
 static int
@@ -93,7 +85,8 @@ is_believed(const struct ctl *c, long pid)
 {
 	if (!alive(pid))
 		return 0;
-	if (ctl_is_agent(pid) || line_held(c->l.fd, pid) == 1)
+	if ((ctl_is_agent != NULL && ctl_is_agent(pid)) ||
+	    line_held(c->l.fd, pid) == 1)
 		return 1;
 	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
 }

@@ -1,0 +1,169 @@
+/*
+ * ctlfile.h - the inside of a control file: see ctlfile.c and notary.c.
+ */
+#ifndef CTLFILE_H
+#define CTLFILE_H
+
+#include "line.h"
+#include "util.h"
+
+#define PATH_MAX_	1024	/* bytes in a path that we build */
+#define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
+#define WORD_MAX_	1000	/* bytes in a channel's or host's name */
+
+/*
+ * ctl: a control file while it is read, from ctl_open to ctl_close.  Its
+ * recipients come one by one, so a message of any size takes the same memory.
+ */
+struct ctl {
+	const char *why;	/* cannot be used, or not now; NULL: it can */
+	int	later;		/* not now, but in so many seconds */
+	long	pid;		/* later: whose lock is in the way; 0: nobody's */
+	/* to be set behind ctl_open: whose lock was in the way when the file
+	 * was looked at before, and when that was first so, mono */
+	long	seen_pid;
+	double	since;
+	int	in_block;	/* within an m or M block */
+	int	format;		/* bits of the '@' line */
+	int	resumed;	/* this is a later part of a file seen whole */
+	int	seen_i, seen_s;
+	unsigned long body;	/* value of the o line, bytes */
+	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
+	unsigned long nfailed;	/* ... already failed for good */
+	unsigned long ndiag;	/* diagnostic lines that were not reported */
+	unsigned delay;		/* of the recipient line at hand: bytes from its
+				 * start to the delay field, 0: it has none */
+	unsigned long ntrigger;	/* T lines so far */
+	long	ctime, mtime;	/* of the control file, wall */
+	int	has_verbose;	/* there is a v line */
+	char	obsoletes[64];	/* value of the x line, or "" */
+	/* at hand after ctl_next, and l.off: */
+	char	channel[WORD_MAX_];
+	char	host[WORD_MAX_];	/* lower case; also of a T line */
+	char	user[WORD_MAX_];
+	char	name[NAME_MAX_];
+	const char *rest;	/* behind the user: the privilege */
+	struct lines l;
+};
+
+enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
+
+/* Opens transport/name (we are there), which spool_look showed as *seen (NULL:
+ * nobody looked).  0; or -1 with why or later set, or with both unset when it
+ * is no regular file or gone: leave it alone. */
+int	ctl_open(struct ctl *, const char *name, const struct stat *seen);
+/* The next pending recipient (channel, host, l.off are set), T line (host),
+ * the end of a good file, or CTL_BAD with why or later set.  Locks of dead
+ * agents are taken off on the way. */
+enum ctl_item ctl_next(struct ctl *);
+void	ctl_close(struct ctl *);
+/* The same for what follows behind off of a file that was good.  Locks are of
+ * no concern then: they are our own agents'. */
+int	ctl_resume(struct ctl *, const char *name, unsigned long off,
+	    int format);
+/* Takes channel, host and user out of the recipient line at hand: 0 or -1. */
+int	ctl_rcpt(struct ctl *);
+/* Is the process an agent of ours?  The scheduler says how to find out; NULL:
+ * none is. */
+extern int (*ctl_is_agent)(long pid);
+/* With a host of "-", a hash of the mailbox that the recipient at hand has; the
+ * same of the line at off.  0: it has none. */
+unsigned ctl_box(const struct ctl *);
+unsigned ctl_box_at(const char *name, unsigned long off);
+
+/* The value of the first line with this letter: 0, or -1 when none. */
+int	ctl_field(const char *name, int letter, char *value, size_t size);
+/* The tag of the recipient line at off, -1 when it cannot be read; a '~' of
+ * a process that is gone is taken off and reads as ' '.  With '~', *pid is
+ * the process that holds the lock. */
+int	ctl_tag(const char *name, unsigned long off, long *pid);
+/* Is its tag this one?  Only for + and -. */
+int	ctl_has(const char *name, unsigned long off, int tag);
+/* Does the recipient's NOTIFY= list have the word? */
+int	ctl_notify(const char *name, unsigned long off, const char *word);
+/* Is the line at off a recipient's with this channel and host? */
+int	ctl_is_for(const char *name, unsigned long off, const char *channel,
+	    const char *host);
+/* Sets the tag and frees the lock: 0 or -1. */
+int	ctl_mark(const char *name, unsigned long off, int tag);
+/* Appends a diagnostic line (facts: "d OFF:HDR:DRPT::TIME").
+ * notary may be empty: then one is made from status, such as "4.4.7 (text)",
+ * and the recipient's address.  when is the time of the last attempt, wall, 0:
+ * not known.  0 or -1. */
+int	ctl_diag(const char *name, unsigned long off, const char *notary,
+	    const char *status, const char *message, long when);
+int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
+/* Nothing is kept open for name any more. */
+void	ctl_forget(void);
+
+/* ---- for those who report ---------------------------------------------- */
+
+/*
+ * origin: recipients of a control file that have sender and header in common.
+ */
+struct origin {
+	unsigned long from, to;	/* their lines begin in [from, to) */
+	long	hdr;		/* where the header text begins, -1: none */
+	int	report;		/* it comes from the channel error */
+	int	twice;		/* it has the field NT_TWICE: a report of one */
+	int	long_sender;	/* the address is longer than this: */
+	char	sender[WORD_MAX_];	/* "": there is nobody to tell */
+};
+
+/*
+ * notary: a control file while a report is made of it, from nt_open to
+ * nt_close.  What is found stays until the next of its kind is looked for.
+ */
+#define WISH_FAILURE	1U
+#define WISH_SUCCESS	2U
+#define WISH_DELAY	4U
+#define WISH_GIVEN	8U	/* there is a NOTIFY list, NEVER if no other */
+#define NT_FIELDS	5
+#define NT_TWICE	"X-Undeliverable-Report"
+
+struct notary {
+	int	fd;
+	char	name[NAME_MAX_];
+	/* of the message */
+	char	envid[300];	/* xtext, or "" */
+	char	id[300];	/* for the log: mostly its Message-ID */
+	int	hdrs;		/* its sender wants no more than headers back */
+	unsigned long body;	/* where the body begins in the message file */
+	struct origin g;		/* nt_origin */
+	/* nt_rcpt; channel, host and user are in rc */
+	int	state;		/* tag: ' ' '~' '+' '-' */
+	unsigned wishes;
+	char	orcpt[600];	/* type;xtext, or "" */
+	unsigned long delays;	/* warnings that were sent of it */
+	unsigned long delay_at;	/* where that number stands, 0: no room */
+	/* nt_next_diag, nt_diag */
+	int	tag;		/* ' ': waits for its report */
+	unsigned long at, off;	/* of the line, and of its recipient's */
+	long	when;		/* wall */
+	char	*field[NT_FIELDS];	/* who, action, status, diagnostic, by
+				 * whom; "" where missing */
+	char	*text;		/* ends of lines in it are CRs */
+	struct ctl c, rc, w;	/* the walk; a recipient; the walk for groups */
+};
+
+int	nt_open(struct notary *, const char *name);	/* 0, or -1: errno */
+void	nt_close(struct notary *);
+void	nt_rewind(struct notary *);	/* the walk begins anew */
+int	nt_error(const struct notary *);	/* errno of a read, or 0 */
+/* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
+int	nt_next_rcpt(struct notary *);
+/* ... the next whole diagnostic line: 1 or 0. */
+int	nt_next_diag(struct notary *);
+int	nt_diag(struct notary *, unsigned long at);	/* the one there */
+/* The recipient whose line is at off: 0, or -1 when there is none. */
+int	nt_rcpt(struct notary *, unsigned long off);
+/* Its group: 0, or -1 when the file cannot be read. */
+int	nt_origin(struct notary *, unsigned long off);
+/* Makes n bytes of xtext (RFC 3461) plain. */
+void	nt_xtext(const char *, size_t n, char *to, size_t size);
+/* The diagnostic line at this offset was reported: 0 or -1. */
+int	nt_mark(struct notary *, unsigned long at);
+/* So many warnings were sent; at is delay_at of the recipient: 0 or -1. */
+int	nt_delayed(struct notary *, unsigned long at, unsigned long count);
+
+#endif
