@@ -111,7 +111,7 @@ judge() {	# kind: what is wrong, or nothing
 		;;
 	esac
 	for j in "$po/router/"*; do
-		[ ! -f "$j" ] || "$python" "$top/t/dsnread" "$j" | grep '^!'
+		[ ! -f "$j" ] || sh "$top/t/dsnread" "$j" | grep '^!'
 	done
 }
 is_over() {	# kind

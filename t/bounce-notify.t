@@ -179,7 +179,7 @@ table() {	# title PARAM line ...
 	wait_for 30 po_empty "$po"
 	is "$title: one report, of the end" "$(ids 401-1)" 2
 	rm -f "$tmp/r"
-	"$python" "$top/t/dsnread" "$po/router/$(files_of 401-1 |
+	sh "$top/t/dsnread" "$po/router/$(files_of 401-1 |
 	    tail -n 1)" >"$tmp/r" 2>&1
 	is "$title: it can be read" "$(got '^!|^E to |^H Subj')" \
 	    'E to <anna@a.example>@H Subject: Undeliverable mail [FAILED(24),RELAYED-OK(4),DELIVERED-OK(20),EXPANDED-OK(4)]@'

@@ -187,7 +187,7 @@ ok 'nothing is left' po_empty "$po"
 is '... anywhere' "$(find "$po/public" "$po/router" "$po/postman" -type f)" ''
 sed '1d' "$tmp/mail/anna" >"$tmp/box"
 { echo env-end; cat "$tmp/box"; } >"$tmp/boxed"
-"$python" "$top/t/dsnread" "$tmp/boxed" >"$tmp/r" 2>&1
+sh "$top/t/dsnread" "$tmp/boxed" >"$tmp/r" 2>&1
 is 'what the sender reads' "$(got '^!|^P|^[MR]. (Orig|Final|Act|Stat)|^M Orig|^B the')" \
     'P text/plain message/delivery-status message/rfc822@M Original-Envelope-Id: env1@R1 Original-Recipient: rfc822; who@fails.example@R1 Final-Recipient: rfc822; who@fails.example@R1 Action: failed@R1 Status: 5.0.0@B the body@'
 if perl -MMail::DeliveryStatus::BounceParser -e 1 2>/dev/null; then

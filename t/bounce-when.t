@@ -195,7 +195,7 @@ is '... in two reports to one, and one to the other' \
     "$tmp/sched.log" | sort | tr '\n' ' ')" \
     'anna@a.example 1 1, anna@a.example 5 5, bert@b.example 1 1, '
 sum=$(sed -n 's/.* msgs=5 file=router\/\([0-9]*\) .*/\1/p' "$tmp/sched.log")
-"$python" "$top/t/dsnread" "$po/router/$sum" >"$tmp/r" 2>&1
+sh "$top/t/dsnread" "$po/router/$sum" >"$tmp/r" 2>&1
 is '... which is one of several messages' "$(got '^!|^P|^M')" \
     'P text/plain message/delivery-status@M Reporting-MTA: dns; mx.here.example@'
 is '... each recipient says of which' \
