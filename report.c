@@ -95,35 +95,39 @@ reported(struct ta *ta, unsigned long num, unsigned long off,
 	return NULL;
 }
 
-#define RETRYAT_MOST	1000000000L	/* seconds; beyond that it is no time */
+#define RETRYAT_MOST	1e9	/* seconds; beyond that it is no time */
 
 /* "retryat +60 text" and "retryat 1795220140 text": seconds from now in
  * *wait, 0 when the time is past or none; the text. */
 static const char *
-retry_time(const char *s, long *wait)
+retry_time(const char *s, double *wait)
 {
 	int relative = *s == '+';
+	struct timeval tv;
 	unsigned long n;
 
 	s += relative;
 	*wait = 0;
-	if (num_upto(s, LONG_MAX, &n, &s) < 0)
+	if (num_upto(s, LONG_MAX, &n, &s) < 0) {
 		s += strspn(s, "0123456789");
-	else if (relative)
-		*wait = (long)n;
-	else if ((long)n > (long)now.wall)
-		*wait = (long)n - (long)now.wall;
+	} else if (relative) {
+		*wait = (double)n;
+	} else if ((long)n > (long)now.wall && gettimeofday(&tv, NULL) == 0) {
+		/* part of this second of the day has passed */
+		*wait = (double)((long)n - (long)now.wall) -
+		    (double)tv.tv_usec / 1e6;
+	}
 	if (*wait > RETRYAT_MOST)
 		*wait = 0;
 	return s + strspn(s, " ");
 }
 
-/* A vertex is tried whole, so the latest time counts.  A second more, since a
- * part of this one has passed: not before the time that was named. */
+/* A vertex is tried whole, so the latest time counts.  Its times are whole
+ * seconds: not before the time that was named, and within a second of it. */
 static void
-retry_at(struct vertex *v, long wait)
+retry_at(struct vertex *v, double wait)
 {
-	int at = (int)((long)now.mono + wait + 1);
+	int at = (int)(now.mono + wait) + 1;
 
 	if (wait > 0 && at > v->wakeup)
 		v->wakeup = at;
@@ -251,7 +255,7 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 {
 	struct vertex *v;
 	struct rcpt *r;
-	long wait = 0;
+	double wait = 0;
 	size_t i, n = sizeof(statuses) / sizeof(statuses[0]);
 
 	for (i = 0; i < n && strcmp(status, statuses[i].word) != 0; i++)
