@@ -15,6 +15,7 @@ path/*	command="PATH=/nowhere TZ=UTC3 $A -e -c path -s $tmp/path.log"
 nice/*	nice=5 user=65534 group=65533 command="$A -e -c nice -s $tmp/pub/nice"
 none/*	command="not-there"
 dies/*	command="$A -c dies -d 1"
+worn/*	expiry=9s expiry2=1s bounce=none command="$A -c worn -d 1"
 after/*	command="$A -c after -D 1"
 second/* overfeed=5 command="$A -c second -d 2"
 mute/*	timeout=1s command="$A -g"
@@ -132,6 +133,13 @@ is 'till then that was no attempt' "$(lines 'deferred msg=12|waits for 4s' |
     head -n 1 | grep -c 'waits for 4s')" 1
 ok 'a job that no agent bears is deferred in the end, by the words of the agent' \
     wait_log 'deferred msg=12[12]-1 .*tries=1 .*agent died with exit code 70' 30
+
+put "$po" 124-1 worn h user
+ok 'mailq says why its mail waits' wait_for 20 eval \
+    'POSTOFFICE=$po "$top/mailq" -v 2>&1 | awk "/worn.h/ { getline; print }" |
+    grep "died with exit code 70" >/dev/null'
+ok 'its mail expires all the same' \
+    wait_log 'failed msg=124-1 .*status=expire ' 60
 
 POSTOFFICE=$po "$top/mailq" hold 'second/*' >"$tmp/held" 2>&1
 put "$po" 126-1 second h user
