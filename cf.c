@@ -1,11 +1,15 @@
 /*
- * cf.c - the clause language.
+ * cf.c - the clause language: its keywords, its reader, what holds for an
+ * address, and the waits between tries that come of it.
  *
- *	pattern   keyword=value keyword="value with blanks" keyword
- *	          more of the same clause
+ *	smtp/mail.example.org	interval=10m retries="1 2 5"
+ *	smtp			maxta=20 command="smtp -s"
+ *
+ * Both clauses match smtp/mail.example.org: its mail is tried again after 10,
+ * 20 and 50 minutes, by at most 20 agents of the command "smtp -s".
  *
  * A token in the first column is a pattern and begins a clause, or a
- * PARAMname; everything else belongs to the clause before it.  '#' at the
+ * PARAMname; everything else is a keyword of the clause before it.  '#' at the
  * beginning of a token starts a comment.  A clause without keywords takes the
  * contents of the next one that has some, but stays a clause of its own.
  *
@@ -15,19 +19,122 @@
  * each combination of clauses, so two addresses with the same conf can be
  * told by a pointer, and a ring is made of that.
  *
- * Patterns are pattern.c's, keywords and their values value.c's, and the
- * waiting between retries retry.c's.  Every error in a file is told, none of it
- * is used.
+ * Keywords and PARAMs are rows of two tables: name, type, where the value goes,
+ * what it may be and what it is when nobody says.  A new reading is made aside:
+ * every error in the file is told, as "file:line: keyword: reason", and then
+ * none of it is used.
+ *
+ * The list of a clause, retries, holds factors of its interval.  What is
+ * deferred again and again goes through the list once, and at its end continues
+ * from a random place.  The factor 0 means at once, which is a second.  Each
+ * wait is moved a little, so that mail that arrived at any time comes to be
+ * tried together: by the retry with the number skew it falls on a multiple of
+ * the interval since the epoch, and before that it comes nearer to it by equal
+ * shares.
+ *
+ * Patterns and command lines are lib's.  Nothing here reads a clock.
  */
 #include "scheduler.h"
 #include <ctype.h>
 
-#define LONGEST		86400L	/* seconds; any mail may be put off so long */
-#define LONGEST_MOST	315360000L	/* ten years */
+#ifndef NO_PWD
+#include <grp.h>
+#include <pwd.h>
+#endif
+
+#define YEARS		315360000L	/* seconds; ten of them */
+#define LONGEST		86400L	/* seconds; any mail may wait so long */
 #define FILE_MOST	250000L		/* bytes in a configuration */
 #define LOCAL_MOST	1000000L	/* agents: more than there can be */
+#define RETRIES_SHOWN	10
+#define BLANKS		" \t\n"		/* between the words of a list */
 
-/* Other names for them, and those that are no more. */
+/* ---- the tables ------------------------------------------------------ */
+
+/* Up to T_BOUNCE the value is a long. */
+enum type { T_SPAN, T_NUMBER, T_FLAG, T_AGE, T_USER, T_GROUP, T_ORDER,
+	    T_BOUNCE, T_RETRIES, T_COMMAND, T_RULE, T_RATE, T_TIMES, T_PATH,
+	    T_FILE, T_PORT, T_HOST };
+
+struct keyword {
+	const char *name;	/* NULL: the end of the table */
+	enum type type;
+	size_t	at;		/* offset in struct setting or config */
+	long	min, max, def;
+};
+
+static const struct keyword keywords[] = {
+#define AT(m) offsetof(struct setting, m)
+	{ "interval", T_SPAN, AT(interval), 1, YEARS, 60 },
+	{ "idlemax", T_SPAN, AT(idlemax), 1, YEARS, 0 },
+	{ "expiry", T_SPAN, AT(expiry), 0, YEARS, 3 * 86400L },
+	{ "expiry2", T_SPAN, AT(expiry2), 0, YEARS, 86400L },
+	{ "timeout", T_SPAN, AT(timeout), 1, YEARS, 6 * 3600L },
+	{ "retries", T_RETRIES, AT(retries), 0, USHRT_MAX, 0 },
+	{ "maxta", T_NUMBER, AT(maxta), 0, 1000000L, 0 },
+	{ "maxchannel", T_NUMBER, AT(maxchannel), 0, 1000000L, 0 },
+	{ "maxring", T_NUMBER, AT(maxring), 0, 1000000L, 0 },
+	{ "maxthr", T_NUMBER, AT(fb.limit), 1, 1000000L, 1 },
+	{ "initthr", T_NUMBER, AT(fb.init), 1, 1000000L, 5 },
+	{ "posfeedback", T_RULE, AT(fb.pos), 0, 0, 0 },
+	{ "negfeedback", T_RULE, AT(fb.neg), 0, 0, 0 },
+	{ "cohorts", T_NUMBER, AT(fb.cohorts), 0, 1000000L, 1 },
+	{ "rate", T_RATE, AT(fb.rate), 0, 0, 0 },
+	{ "forget", T_SPAN, AT(forget), 0, YEARS, 3600 },
+	{ "overfeed", T_NUMBER, AT(overfeed), 0, 10000, 0 },
+	{ "backlog", T_NUMBER, AT(backlog), 0, 10000, 0 },
+	{ "maxage", T_SPAN, AT(maxage), 0, YEARS, 0 },
+	{ "maxjobs", T_NUMBER, AT(maxjobs), 0, 1000000L, 0 },
+	{ "skew", T_NUMBER, AT(skew), 1, 1000000L, 5 },
+	{ "nice", T_NUMBER, AT(nice), -40, 39, 0 },
+	{ "user", T_USER, AT(uid), 0, LONG_MAX, 0 },
+	{ "group", T_GROUP, AT(gid), 0, LONG_MAX, 1 },
+	{ "reporttimes", T_TIMES, AT(reports), 1, YEARS, 0 },
+	{ "delayreport", T_FLAG, AT(delayreport), 0, 1, 0 },
+	{ "bounce", T_BOUNCE, AT(bounce), 0, 1, BOUNCE_SENDER },
+	{ "command", T_COMMAND, AT(command), 0, 0, 0 },
+	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, 0 },
+	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, 0 },
+	{ "ageorder", T_AGE, AT(order), 0, 0, 0 },
+	{ "order", T_ORDER, AT(order), 0, 0, 0 },
+	{ "slotcost", T_NUMBER, AT(slotcost), 0, 1000, 5 },
+	{ "slotloan", T_NUMBER, AT(slotloan), 0, 1000000L, 3 },
+	{ "slotdiscount", T_NUMBER, AT(slotdiscount), 0, 100, 50 },
+	{ "minslots", T_NUMBER, AT(minslots), 0, 1000, 3 },
+	{ "wakeuprestartonly", T_FLAG, AT(wakeuprestartonly), 0, 1, 0 },
+	{ "feedbackdebug", T_FLAG, AT(feedbackdebug), 0, 1, 0 },
+	{ NULL, T_FLAG, 0, 0, 0, 0 }
+#undef AT
+};
+
+/* Behind the word PARAM. */
+static const struct keyword params[] = {
+#define AT(m) offsetof(struct config, m)
+	{ "notifysock", T_PATH, AT(notifysock), 0, 0, 0 },
+	{ "mailqsock", T_PORT, AT(mailqsock), 0, 0, 0 },
+	{ "destdb", T_FILE, AT(destdb), 0, 0, 0 },
+	{ "routernotify", T_PATH, AT(routernotify), 0, 0, 0 },
+	{ "mailname", T_HOST, AT(mailname), 0, 0, 0 },
+	{ "msgconcurrency", T_NUMBER, AT(msgconcurrency), 1, 1000000L, 20 },
+	{ "msgscale", T_NUMBER, AT(msgscale), 0, 1000000L, 10 },
+	{ "active", T_NUMBER, AT(active), 0, 999999999L, 20000 },
+	{ "recipients", T_NUMBER, AT(recipients), 0, 999999999L, 20000 },
+	{ "rcptminimum", T_NUMBER, AT(rcptminimum), 1, 10000, 10 },
+	{ "rcptextra", T_NUMBER, AT(rcptextra), 0, 999999999L, 1000 },
+	{ "refill", T_NUMBER, AT(refill), 1, 999999999L, 100 },
+	{ "refilldelay", T_SPAN, AT(refilldelay), 1, 3600, 5 },
+	{ "global-report-interval", T_SPAN, AT(reportevery), 0, YEARS, 300 },
+	{ "bouncelimit", T_SPAN, AT(bouncelimit), 0, YEARS, 0 },
+	{ "bouncesize", T_NUMBER, AT(bouncesize), 0, 999999999L, 65536L },
+	{ "postmanage", T_SPAN, AT(postmanage), 0, YEARS, 2592000L },
+	{ "reasons", T_NUMBER, AT(reasons), 1, USHRT_MAX - 1, 1000 },
+	{ NULL, T_FLAG, 0, 0, 0, 0 }
+#undef AT
+};
+
+static const char *const orders[] = { "random", "age", "preempt", NULL };
+
+/* Other names of keywords, and those that are no more. */
 static const struct {
 	const char *name, *now;
 } synonyms[] = {
@@ -39,10 +146,102 @@ static const struct {
 	{ "gangschedule", "leave it out: hosts are always scheduled as one" }
 };
 
-/* What ZMailer has and this program does without. */
+/* PARAMs that ZMailer has and this program does without. */
 static const char *const foreign[] = {
 	"authfile", "msgwriteasync", "store-error-on-error"
 };
+
+/* The row of that name; NULL: there is none. */
+static const struct keyword *
+row_of(const struct keyword *table, const char *name)
+{
+	for (; table->name != NULL; table++)
+		if (strcmp(table->name, name) == 0)
+			return table;
+	return NULL;
+}
+
+/* The value of the keyword, in a setting or a config. */
+static void *
+place_of(void *values, const struct keyword *k)
+{
+	return (char *)values + k->at;
+}
+
+static long *
+number_of(void *values, const struct keyword *k)
+{
+	return place_of(values, k);
+}
+
+/* A user's or group's number, by name or as it is: 0, or -1 when unknown. */
+static int
+id_of(enum type type, const char *name, long *id)
+{
+	const char *end;
+#ifndef NO_PWD
+	struct passwd *pw = type == T_USER ? getpwnam(name) : NULL;
+	struct group *gr = type == T_GROUP ? getgrnam(name) : NULL;
+
+	if (pw != NULL)
+		*id = (long)pw->pw_uid;
+	else if (gr != NULL)
+		*id = (long)gr->gr_gid;
+	if (pw != NULL || gr != NULL)
+		return 0;
+#endif
+	/* the two that every configuration names have their usual numbers
+	 * where nobody knows them */
+	if (strcmp(name, type == T_USER ? "root" : "daemon") == 0) {
+		*id = type == T_GROUP;
+		return 0;
+	}
+	/* the largest ones stand for negative ones */
+	*id = (long)num_of(name, &end);
+	return end == name || *end != '\0' || end - name > 10 ? -1 : 0;
+}
+
+static void
+set_defaults(void *values, const struct keyword *table)
+{
+	for (; table->name != NULL; table++)
+		if (table->type <= T_BOUNCE)
+			*number_of(values, table) = table->def;
+}
+
+/* The values that hold where no clause says otherwise. */
+static void
+default_setting(struct setting *v)
+{
+	static unsigned short retries[] = { 1, 1, 2, 3, 4, 8, 13, 21, 34 };
+
+	memset(v, 0, sizeof(*v));
+	set_defaults(v, keywords);
+	v->fb.pos.form = v->fb.neg.form = FB_CONST;
+	v->fb.pos.x = v->fb.neg.x = 1;
+	v->retries.factor = retries;
+	v->retries.n = (long)(sizeof(retries) / sizeof(retries[0]));
+	(void)id_of(T_GROUP, "daemon", &v->gid);
+}
+
+static size_t
+size_of(enum type type)
+{
+	switch (type) {
+	case T_RETRIES:
+		return sizeof(struct retries);
+	case T_COMMAND:
+		return sizeof(char *);
+	case T_RULE:
+		return sizeof(struct fb_rule);
+	case T_RATE:
+		return sizeof(struct fb_rate);
+	case T_TIMES:
+		return sizeof(struct times);
+	default:
+		return sizeof(long);
+	}
+}
 
 /* ---- reading: tokens ------------------------------------------------- */
 
@@ -52,24 +251,26 @@ struct reader {
 	char	*p;		/* the rest of the file; changed in place */
 	char	*start;		/* of the line at hand */
 	int	line, errors;
+	const char *word;	/* the keyword or pattern at hand, or "-" ... */
+	int	word_line;	/* ... and its line: errors name them */
 	struct config *config;
 	struct clause *at, **link;	/* the clause at hand, the list's end */
 };
 
-/* One error: what is wrong with the keyword or pattern, at this line.  Words
- * from the file are shown in part (here and in f: "%.80s", each byte of which
- * may become four), so that the reason is never what is cut off. */
-static LIKE_PRINTF(4, 5) void
-wrong(struct reader *r, int line, const char *word, const char *f, ...)
+/* One error: what is wrong with the word at hand.  Words from the file are
+ * shown in part (here and in f: "%.80s", each byte of which may become four),
+ * so that the reason is never what is cut off. */
+static LIKE_PRINTF(2, 3) void
+wrong(struct reader *r, const char *f, ...)
 {
 	char text[PATH_MAX_ + 1024];
 	struct text t;
 	va_list ap;
 
 	text_init(&t, text, sizeof(text));
-	text_add(&t, "%s:%d: ", r->file, line);
+	text_add(&t, "%s:%d: ", r->file, r->word_line);
 	t.clean = 1;
-	text_add(&t, "%.80s: ", *word == '\0' ? "-" : word);
+	text_add(&t, "%.80s: ", *r->word == '\0' ? "-" : r->word);
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
@@ -145,257 +346,151 @@ quoted(struct reader *r)
 
 /* The value behind '=', which r->p is at; NULL after an error. */
 static char *
-take_value(struct reader *r, const char *word)
+take_value(struct reader *r)
 {
-	int line = r->line;
 	char *value;
 
 	while (is_blank(*r->p))
 		r->p++;
 	if (*r->p == '\0' || *r->p == '\n' || *r->p == '#') {
-		wrong(r, line, word, "there is no value behind the =");
+		wrong(r, "there is no value behind the =");
 		return NULL;
 	}
-	if (*r->p == '"') {
-		value = quoted(r);
-		if (value == NULL) {
-			wrong(r, line, word, "the closing \" is missing");
-		} else if (*r->p != '\0' && !isspace((unsigned char)*r->p)) {
-			wrong(r, r->line, word, "a blank is missing behind "
-			    "the closing \"");
-			while (*r->p != '\0' && !isspace((unsigned char)*r->p))
-				r->p++;
-			return NULL;
-		}
+	if (*r->p != '"') {
+		value = r->p;
+		while (*r->p != '\0' && !isspace((unsigned char)*r->p))
+			r->p++;
+		end_word(r);
 		return value;
 	}
-	value = r->p;
-	while (*r->p != '\0' && !isspace((unsigned char)*r->p))
-		r->p++;
-	end_word(r);
+	value = quoted(r);
+	if (value == NULL) {
+		wrong(r, "the closing \" is missing");
+	} else if (*r->p != '\0' && !isspace((unsigned char)*r->p)) {
+		r->word_line = r->line;
+		wrong(r, "a blank is missing behind the closing \"");
+		while (*r->p != '\0' && !isspace((unsigned char)*r->p))
+			r->p++;
+		return NULL;
+	}
 	return value;
 }
 
-/* ---- reading: keywords ----------------------------------------------- */
+/* ---- reading: values ------------------------------------------------- */
 
-/* How far is a from b?  The number of bytes to change, drop or add. */
-static unsigned
-distance(const char *a, const char *b)
-{
-	unsigned row[32], i, j, corner, was;
-	size_t n = strlen(b);
+/*
+ * Each of these takes a value as it stands in the file, quotes taken off.  One
+ * that is wrong changes nothing.
+ */
 
-	if (n > 30 || strlen(a) > 30)
-		return 99;
-	for (j = 0; j <= n; j++)
-		row[j] = j;
-	for (i = 1; a[i - 1] != '\0'; i++) {
-		corner = row[0];
-		row[0] = i;
-		for (j = 1; j <= n; j++) {
-			was = row[j];
-			if (a[i - 1] != b[j - 1])
-				corner++;
-			if (row[j] + 1 < corner)
-				corner = row[j] + 1;
-			if (row[j - 1] + 1 < corner)
-				corner = row[j - 1] + 1;
-			row[j] = corner;
-			corner = was;
-		}
-	}
-	return row[n];
-}
-
-/* The known keyword that is nearest. */
-static const char *
-nearest(const char *word)
-{
-	const char *best = keywords[0].name;
-	unsigned least = 99, d;
-	int i;
-
-	for (i = 0; keywords[i].name != NULL; i++)
-		if ((d = distance(word, keywords[i].name)) < least) {
-			least = d;
-			best = keywords[i].name;
-		}
-	return best;
-}
-
-static void
-lower(char *s)
-{
-	for (; *s != '\0'; s++)
-		*s = (char)tolower((unsigned char)*s);
-}
-
-/* The index of the keyword, by any of its names; -1: it is none. */
+/* A whole decimal number, perhaps negative: 0, or -1 when it is none. */
 static int
-index_of(const char *word)
+whole(const char *s, long *n)
 {
-	size_t j;
-	int i;
+	const char *digits = s + (*s == '-'), *end;
+	unsigned long u = num_of(digits, &end);
 
-	for (j = 0; j < sizeof(synonyms) / sizeof(synonyms[0]); j++)
-		if (strcmp(word, synonyms[j].name) == 0)
-			word = synonyms[j].now;
-	for (i = 0; keywords[i].name != NULL; i++)
-		if (strcmp(word, keywords[i].name) == 0)
-			return i;
-	return -1;
-}
-
-/* The same, after saying why there is none. */
-static int
-find_keyword(struct reader *r, const char *word, int line)
-{
-	size_t j;
-	int i;
-
-	if (*word == '\0') {
-		wrong(r, line, word, "there is no keyword before the =");
+	if (end == digits || *end != '\0' || end - digits > 9)
 		return -1;
-	}
-	i = index_of(word);
-	if (i >= 0)
-		return i;
-	for (j = 0; j < sizeof(retired) / sizeof(retired[0]); j++)
-		if (strcmp(word, retired[j].name) == 0) {
-			wrong(r, line, word, "is no longer a keyword: %s",
-			    retired[j].now);
-			return -1;
+	*n = *s == '-' ? -(long)u : (long)u;
+	return 0;
+}
+
+static void
+set_number(struct reader *r, const struct keyword *k, long *to, const char *s)
+{
+	long n = 0;
+
+	if (k->type == T_SPAN && span_parse(s, &n) < 0)
+		wrong(r, "%.80s is no span of time such as "
+		    "90, 10m or 1h5m20s", s);
+	else if (k->type == T_NUMBER && whole(s, &n) < 0)
+		wrong(r, "%.80s is no number", s);
+	else if (n < k->min || n > k->max)
+		wrong(r, "%.80s is not between %ld and %ld%s", s, k->min,
+		    k->max, k->type == T_SPAN ? " seconds" : "");
+	else
+		*to = n;
+}
+
+static void
+set_retries(struct reader *r, struct retries *to, char *s)
+{
+	unsigned short list[RETRIES_MAX], *factor;
+	char *word;
+	long n, count = 0;
+
+	for (word = strtok(s, BLANKS); word != NULL;
+	    word = strtok(NULL, BLANKS)) {
+		if (whole(word, &n) < 0 || n < 0 || n > USHRT_MAX) {
+			wrong(r, "%.80s is no number from 0 to %u", word,
+			    (unsigned)USHRT_MAX);
+			return;
 		}
-	wrong(r, line, word, "is no keyword; the nearest one is %s",
-	    nearest(word));
-	return -1;
-}
-
-/* The value is given to the keyword, or what is wrong with it is said. */
-static void
-set_value(struct reader *r, const struct keyword *k, char *s, int line)
-{
-	char reason[400];
-	struct text why;
-
-	text_init(&why, reason, sizeof(reason));
-	if (value_set(k, &r->at->v, s, &why) < 0)
-		wrong(r, line, k->name, "%s", reason);
-}
-
-/* keyword, or keyword = value; r->p is at it.  One that is wrong counts too:
- * an error does not make the clause an empty one. */
-static void
-take_keyword(struct reader *r)
-{
-	char *word = r->p, *value = NULL;
-	int line = r->line, given, flag, i, c;
-
-	while (*r->p != '\0' && *r->p != '=' && !isspace((unsigned char)*r->p))
-		r->p++;
-	c = end_word(r);
-	while (is_blank(c) && is_blank(*r->p))
-		r->p++;
-	if (is_blank(c) && *r->p == '=')
-		c = *r->p++;
-	given = c == '=';
-	lower(word);
-	i = find_keyword(r, word, line);
-	if (r->at != NULL)
-		r->at->filled = 1;
-	if (r->at != NULL && i >= 0)
-		r->at->given[i] = 1;
-	if (given && (value = take_value(r, word)) == NULL)
-		return;
-	if (i < 0)
-		return;
-	flag = keywords[i].type == T_FLAG || keywords[i].type == T_AGE;
-	if (r->at == NULL)
-		wrong(r, line, word, "stands before any pattern");
-	else if (flag && given)
-		wrong(r, line, word, "takes no value");
-	else if (flag)
-		*value_long(&r->at->v, &keywords[i]) = 1;
-	else if (!given || *value == '\0')
-		wrong(r, line, word, "a value is missing: %s=...", word);
-	else
-		set_value(r, &keywords[i], value, line);
-}
-
-/* ---- reading: the first column --------------------------------------- */
-
-/* Is the word a keyword, up to its '='? */
-static int
-is_keyword(const char *word)
-{
-	char name[32];
-
-	if (text_fmt(name, sizeof(name), "%.*s", (int)strcspn(word, "="),
-	    word) < 0)
-		return 0;
-	lower(name);
-	return index_of(name) >= 0;
-}
-
-/* A keyword alone is a pattern, too; a channel of that name is rare.  What
- * -n is to say is said, as it has no log. */
-static void
-doubt(struct reader *r, const char *word, int line)
-{
-	char text[PATH_MAX_ + 200];
-
-	text_fmt(text, sizeof(text), "%s:%d: %s: is a keyword in the first "
-	    "column, taken for the pattern %s/*; put a blank before the "
-	    "keyword, or write %s/*", r->file, line, word, word, word);
-	if (log_level < L_WARN)
-		r->say(text);
-	else
-		log_warn("config %s", text);
-}
-
-/* A token in the first column that is no PARAM begins a clause. */
-static void
-take_pattern(struct reader *r, char *word, int line)
-{
-	int keyword = is_keyword(word);
-	const char *why = keyword && strchr(word, '=') != NULL ? "is a keyword "
-	    "and must not stand in the first column" : pat_check(word);
-	struct clause *c;
-
-	if (why != NULL)
-		wrong(r, line, word, "%s", why);
-	else if (keyword)
-		doubt(r, word, line);
-	r->at = c = mem_get(sizeof(*c));
-	if (c == NULL || (c->text = mem_dup(word)) == NULL) {
-		wrong(r, line, word, "no memory");
-		free(c);
-		r->at = NULL;
+		if (count == RETRIES_MAX) {
+			wrong(r, "these are more than %d", RETRIES_MAX);
+			return;
+		}
+		list[count++] = (unsigned short)n;
+	}
+	factor = count > 0 ? mem_get((size_t)count * sizeof(*list)) : NULL;
+	if (factor == NULL) {
+		wrong(r, count > 0 ? "no memory" : "the list is empty");
 		return;
 	}
-	c->line = line;
-	if (why == NULL && (c->patterns = pat_expand(word)) == NULL)
-		wrong(r, line, word, "makes too many alternatives; write more "
-		    "than one pattern");
-	*r->link = c;
-	r->link = &c->next;
+	memcpy(factor, list, (size_t)count * sizeof(*list));
+	free(to->factor);
+	to->factor = factor;
+	to->n = count;
 }
 
-static const char *
-check_path(const char *value)
+/* A list of ages, or none. */
+static void
+set_times(struct reader *r, const struct keyword *k, struct times *to, char *s)
 {
-	return *value == '/' || strncmp(value, "UNIX:/", 6) == 0 ||
-	    strstr(value, "${") != NULL ? NULL : "is no absolute path";
+	struct times list;
+	char *word = strcmp(s, "none") == 0 ? NULL : strtok(s, BLANKS);
+	long n;
+
+	memset(&list, 0, sizeof(list));
+	if (word == NULL && strcmp(s, "none") != 0) {
+		wrong(r, "the list is empty; say none");
+		return;
+	}
+	for (; word != NULL; word = strtok(NULL, BLANKS)) {
+		if (span_parse(word, &n) < 0 || n < k->min || n > k->max) {
+			wrong(r, "%.80s is no span of time from %ld to %ld "
+			    "seconds", word, k->min, k->max);
+			return;
+		}
+		if (list.n == TIMES_MAX) {
+			wrong(r, "these are more than %d", TIMES_MAX);
+			return;
+		}
+		if (list.n > 0 && n <= list.at[list.n - 1]) {
+			wrong(r, "%.80s is not later than the one before",
+			    word);
+			return;
+		}
+		list.at[list.n++] = n;
+	}
+	*to = list;
 }
 
-static const char *
-check_file(const char *value)
+static void
+set_order(struct reader *r, long *to, const char *s)
 {
-	return *value == '/' || strstr(value, "${") != NULL ? NULL :
-	    "is no absolute path";
+	long i = 0;
+
+	while (orders[i] != NULL && strcmp(s, orders[i]) != 0)
+		i++;
+	if (orders[i] == NULL)
+		wrong(r, "%.80s is not random, age or preempt", s);
+	else
+		*to = i;
 }
 
-/* TCP:port or TCP:host:port, or none. */
+/* TCP:port or TCP:address:port, or none. */
 static const char *
 check_port(const char *value)
 {
@@ -411,163 +506,296 @@ check_port(const char *value)
 	    "has no port from 1 to 65535" : NULL;
 }
 
-/* A host's name, as reports give it. */
+/* What is wrong with a text of this type; NULL: nothing. */
 static const char *
-check_name(const char *value)
+check_text(enum type type, const char *s)
 {
-	return value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789.-"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0' && strlen(value) < 256 ?
-	    NULL : "is no host's name";
-}
+	int bound;
 
-static const struct {
-	const char *name;
-	size_t	at;		/* offset in struct config */
-	const char *(*check)(const char *);	/* what is wrong, or NULL */
-} params[] = {
-	{ "notifysock", offsetof(struct config, notifysock), check_path },
-	{ "mailqsock", offsetof(struct config, mailqsock), check_port },
-	{ "destdb", offsetof(struct config, destdb), check_file },
-	{ "routernotify", offsetof(struct config, routernotify), check_path },
-	{ "mailname", offsetof(struct config, mailname), check_name }
-};
-
-/* Those whose value is a number, or a span of time. */
-static const struct {
-	const char *name;
-	size_t	at;		/* offset in struct config, of a long */
-	long	min, max, def;
-	int	span;
-} numbers[] = {
-	{ "msgconcurrency", offsetof(struct config, msgconcurrency),
-	    1, 1000000L, 20, 0 },
-	{ "msgscale", offsetof(struct config, msgscale),
-	    0, 1000000L, 10, 0 },
-	{ "active", offsetof(struct config, active),
-	    0, 999999999L, 20000, 0 },
-	{ "recipients", offsetof(struct config, recipients),
-	    0, 999999999L, 20000, 0 },
-	{ "rcptminimum", offsetof(struct config, rcptminimum),
-	    1, 10000, 10, 0 },
-	{ "rcptextra", offsetof(struct config, rcptextra),
-	    0, 999999999L, 1000, 0 },
-	{ "refill", offsetof(struct config, refill),
-	    1, 999999999L, 100, 0 },
-	{ "refilldelay", offsetof(struct config, refilldelay),
-	    1, 3600, 5, 1 },
-	{ "global-report-interval", offsetof(struct config, reportevery),
-	    0, 315360000L, 300, 1 },
-	{ "bouncelimit", offsetof(struct config, bouncelimit),
-	    0, 315360000L, 0, 1 },
-	{ "bouncesize", offsetof(struct config, bouncesize),
-	    0, 999999999L, 65536L, 0 },
-	{ "postmanage", offsetof(struct config, postmanage),
-	    0, 315360000L, 2592000L, 1 },
-	{ "reasons", offsetof(struct config, reasons),
-	    1, USHRT_MAX - 1, 1000, 0 }
-};
-
-#define NPARAMS		(sizeof(params) / sizeof(params[0]))
-#define NNUMBERS	(sizeof(numbers) / sizeof(numbers[0]))
-
-static long *
-number_at(struct config *c, size_t i)
-{
-	return (long *)(void *)((char *)c + numbers[i].at);
+	switch (type) {
+	case T_COMMAND:
+		return cmd_check(s, &bound);
+	case T_PORT:
+		return check_port(s);
+	case T_HOST:
+		return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789.-"
+		    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0' &&
+		    strlen(s) < 256 ? NULL : "is no host's name";
+	default:
+		return *s == '/' || strstr(s, "${") != NULL ||
+		    (type == T_PATH && strncmp(s, "UNIX:/", 6) == 0) ? NULL :
+		    "is no absolute path";
+	}
 }
 
 static void
-default_params(struct config *c)
+set_text(struct reader *r, const struct keyword *k, char **to, const char *s)
 {
-	size_t i;
+	const char *bad = check_text(k->type, s);
+	char *copy;
 
-	for (i = 0; i < NNUMBERS; i++)
-		*number_at(c, i) = numbers[i].def;
+	if (bad != NULL && k->type == T_COMMAND) {
+		wrong(r, "%s", bad);
+	} else if (bad != NULL) {
+		wrong(r, "%.80s %s", s, bad);
+	} else if ((copy = mem_dup(s)) == NULL) {
+		wrong(r, "no memory");
+	} else {
+		free(*to);
+		*to = copy;
+	}
 }
 
-/* Takes the value of a parameter that is a number: 1; 0 when it is another. */
-static int
-take_number(struct reader *r, char *word, const char *value, int line)
+static void
+set_value(struct reader *r, const struct keyword *k, void *values, char *s)
 {
-	const char *end = "";
-	long n = 0;
-	size_t i;
-	int bad;
+	const char *bad = NULL;
+	void *to = place_of(values, k);
+	int sender = strcmp(s, "sender") == 0;
 
-	for (i = 0; i < NNUMBERS; i++)
-		if (strcmp(word + 5, numbers[i].name) == 0)
-			break;
-	if (i == NNUMBERS)
-		return 0;
-	bad = numbers[i].span && span_parse(value, &n) < 0;
-	if (!numbers[i].span) {
-		n = (long)num_of(value, &end);
-		bad = end == value || *end != '\0' || end - value > 9;
+	switch (k->type) {
+	case T_SPAN:
+	case T_NUMBER:
+		set_number(r, k, to, s);
+		break;
+	case T_USER:
+	case T_GROUP:
+		if (id_of(k->type, s, to) < 0)
+			wrong(r, "there is no %s %.80s", k->name, s);
+		break;
+	case T_ORDER:
+		set_order(r, to, s);
+		break;
+	case T_BOUNCE:
+		*(long *)to = sender ? BOUNCE_SENDER : BOUNCE_NONE;
+		if (!sender && strcmp(s, "none") != 0)
+			bad = "is neither sender nor none";
+		break;
+	case T_RETRIES:
+		set_retries(r, to, s);
+		break;
+	case T_RULE:
+		bad = fb_rule_parse(s, to);
+		break;
+	case T_RATE:
+		bad = fb_rate_parse(s, to);
+		break;
+	case T_TIMES:
+		set_times(r, k, to, s);
+		break;
+	default:
+		set_text(r, k, to, s);
 	}
-	if (bad)
-		wrong(r, line, word, "%.80s is no %s", value,
-		    numbers[i].span ? "span of time" : "number");
-	else if (n < numbers[i].min || n > numbers[i].max)
-		wrong(r, line, word, "%.80s is not between %ld and %ld", value,
-		    numbers[i].min, numbers[i].max);
+	if (bad != NULL)
+		wrong(r, "%.80s %s", s, bad);
+}
+
+/* ---- reading: keywords ----------------------------------------------- */
+
+/* How much of them is alike at both ends, and how little is not. */
+static int
+likeness(const char *a, const char *b)
+{
+	int na = (int)strlen(a), nb = (int)strlen(b), begin = 0, end = 0;
+
+	while (begin < na && begin < nb && a[begin] == b[begin])
+		begin++;
+	while (end < na - begin && end < nb - begin &&
+	    a[na - end - 1] == b[nb - end - 1])
+		end++;
+	return 2 * (begin + end) - na - nb;
+}
+
+/* The known keyword that is nearest. */
+static const char *
+nearest(const char *word)
+{
+	const struct keyword *k, *best = keywords;
+
+	for (k = keywords; k->name != NULL; k++)
+		if (likeness(word, k->name) > likeness(word, best->name))
+			best = k;
+	return best->name;
+}
+
+static void
+lower(char *s)
+{
+	for (; *s != '\0'; s++)
+		*s = (char)tolower((unsigned char)*s);
+}
+
+/* The keyword, by any of its names; NULL: it is none. */
+static const struct keyword *
+keyword_of(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+		if (strcmp(word, synonyms[i].name) == 0)
+			word = synonyms[i].now;
+	return row_of(keywords, word);
+}
+
+/* The same for the word at hand, after saying why there is none. */
+static const struct keyword *
+find_keyword(struct reader *r)
+{
+	const struct keyword *k = keyword_of(r->word);
+	size_t i;
+
+	if (k != NULL)
+		return k;
+	if (*r->word == '\0') {
+		wrong(r, "there is no keyword before the =");
+		return NULL;
+	}
+	for (i = 0; i < sizeof(retired) / sizeof(retired[0]); i++)
+		if (strcmp(r->word, retired[i].name) == 0) {
+			wrong(r, "is no longer a keyword: %s",
+			    retired[i].now);
+			return NULL;
+		}
+	wrong(r, "is no keyword; the nearest one is %s", nearest(r->word));
+	return NULL;
+}
+
+/* keyword, or keyword = value; r->p is at it.  One that is wrong counts too:
+ * an error does not make the clause an empty one. */
+static void
+take_keyword(struct reader *r)
+{
+	const struct keyword *k;
+	char *word = r->p, *value = NULL;
+	int given, flag, c;
+
+	r->word = word;
+	r->word_line = r->line;
+	while (*r->p != '\0' && *r->p != '=' && !isspace((unsigned char)*r->p))
+		r->p++;
+	c = end_word(r);
+	while (is_blank(c) && is_blank(*r->p))
+		r->p++;
+	if (is_blank(c) && *r->p == '=')
+		c = *r->p++;
+	given = c == '=';
+	lower(word);
+	k = find_keyword(r);
+	if (r->at != NULL)
+		r->at->filled = 1;
+	if (r->at != NULL && k != NULL)
+		r->at->given[k - keywords] = 1;
+	if (given && (value = take_value(r)) == NULL)
+		return;
+	if (k == NULL)
+		return;
+	flag = k->type == T_FLAG || k->type == T_AGE;
+	if (r->at == NULL)
+		wrong(r, "stands before any pattern");
+	else if (flag && given)
+		wrong(r, "takes no value");
+	else if (flag)
+		*number_of(&r->at->v, k) = 1;
+	else if (!given || *value == '\0')
+		wrong(r, "a value is missing: %s=...", word);
 	else
-		*number_at(r->config, i) = n;
-	return 1;
+		set_value(r, k, &r->at->v, value);
+}
+
+/* ---- reading: the first column --------------------------------------- */
+
+/* Is the word a keyword, up to its '='? */
+static int
+is_keyword(const char *word)
+{
+	char name[32];
+
+	if (text_fmt(name, sizeof(name), "%.*s", (int)strcspn(word, "="),
+	    word) < 0)
+		return 0;
+	lower(name);
+	return keyword_of(name) != NULL;
+}
+
+/* A keyword alone is a pattern, too; a channel of that name is rare.  What
+ * -n is to say is said, as it has no log. */
+static void
+doubt(struct reader *r)
+{
+	const char *word = r->word;
+	char text[PATH_MAX_ + 200];
+
+	text_fmt(text, sizeof(text), "%s:%d: %s: is a keyword in the first "
+	    "column, taken for the pattern %s/*; put a blank before the "
+	    "keyword, or write %s/*", r->file, r->word_line, word, word,
+	    word);
+	if (log_level < L_WARN)
+		r->say(text);
+	else
+		log_warn("config %s", text);
+}
+
+/* A token in the first column that is no PARAM begins a clause. */
+static void
+take_pattern(struct reader *r, char *word)
+{
+	int keyword = is_keyword(word);
+	const char *why = keyword && strchr(word, '=') != NULL ? "is a keyword "
+	    "and must not stand in the first column" : pat_check(word);
+	struct clause *c;
+
+	if (why != NULL)
+		wrong(r, "%s", why);
+	else if (keyword)
+		doubt(r);
+	r->at = c = mem_get(sizeof(*c));
+	if (c == NULL || (c->text = mem_dup(word)) == NULL) {
+		wrong(r, "no memory");
+		free(c);
+		r->at = NULL;
+		return;
+	}
+	c->line = r->word_line;
+	if (why == NULL && (c->patterns = pat_expand(word)) == NULL)
+		wrong(r, "makes too many alternatives; write more than one "
+		    "pattern");
+	*r->link = c;
+	r->link = &c->next;
 }
 
 /* Nobody knows the parameter: says which there are. */
 static void
-unknown_param(struct reader *r, char *word, int line)
+unknown_param(struct reader *r, const char *name)
 {
 	char list[500];
+	const struct keyword *k;
 	struct text t;
 	size_t i;
 
+	for (i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		if (strcmp(name, foreign[i]) == 0) {
+			log_warn("config %s:%d: %s: has no meaning here and "
+			    "is passed over", r->file, r->word_line, r->word);
+			return;
+		}
 	text_init(&t, list, sizeof(list));
-	for (i = 0; i < NPARAMS; i++)
-		text_add(&t, " PARAM%s", params[i].name);
-	for (i = 0; i < NNUMBERS; i++)
-		text_add(&t, " PARAM%s", numbers[i].name);
-	wrong(r, line, word, "is not known; those with a meaning here are%s",
-	    list);
+	for (k = params; k->name != NULL; k++)
+		text_add(&t, " PARAM%s", k->name);
+	wrong(r, "is not known; those with a meaning here are%s", list);
 }
 
 /* PARAMname value, or PARAMname=value. */
 static void
-take_param(struct reader *r, char *word, char *value, int line)
+take_param(struct reader *r, const char *name, char *value)
 {
-	const char *name = word + 5, *why;
-	char **at;
-	size_t i;
+	const struct keyword *k = row_of(params, name);
 
-	if (value == NULL || *value == '\0') {
-		wrong(r, line, word, "a value is missing");
-		return;
-	}
-	if (take_number(r, word, value, line))
-		return;
-	for (i = 0; i < NPARAMS; i++) {
-		if (strcmp(name, params[i].name) != 0)
-			continue;
-		why = params[i].check(value);
-		if (why != NULL) {
-			wrong(r, line, word, "%s %s", value, why);
-			return;
-		}
-		at = (char **)(void *)((char *)r->config + params[i].at);
-		free(*at);
-		*at = mem_dup(value);
-		if (*at == NULL)
-			wrong(r, line, word, "no memory");
-		return;
-	}
-	for (i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
-		if (strcmp(name, foreign[i]) == 0) {
-			log_warn("config %s:%d: %s: has no meaning here and "
-			    "is passed over", r->file, line, word);
-			return;
-		}
-	unknown_param(r, word, line);
+	if (value == NULL || *value == '\0')
+		wrong(r, "a value is missing");
+	else if (k != NULL)
+		set_value(r, k, r->config, value);
+	else
+		unknown_param(r, name);
 }
 
 /* The token in the first column that r->p is at. */
@@ -575,14 +803,16 @@ static void
 take_first(struct reader *r)
 {
 	char *word = r->p, *value = NULL;
-	int line = r->line, param = strncmp(word, "PARAM", 5) == 0, c;
+	int param = strncmp(word, "PARAM", 5) == 0, c;
 
+	r->word = word;
+	r->word_line = r->line;
 	while (*r->p != '\0' && !isspace((unsigned char)*r->p) &&
 	    !(param && *r->p == '='))
 		r->p++;
 	c = end_word(r);
 	if (!param) {
-		take_pattern(r, word, line);
+		take_pattern(r, word);
 		return;
 	}
 	while (c != '\n' && is_blank(*r->p))
@@ -590,10 +820,10 @@ take_first(struct reader *r)
 	if (c != '\n' && *r->p == '=')
 		r->p++;
 	if (c != '\n')
-		value = take_value(r, word);
+		value = take_value(r);
 	lower(word + 5);
 	if (value != NULL || c == '\n')
-		take_param(r, word, value, line);
+		take_param(r, word + 5, value);
 }
 
 /* ---- the whole file -------------------------------------------------- */
@@ -610,8 +840,10 @@ fill_empty(struct reader *r)
 		for (full = c; full != NULL && !full->filled; )
 			full = full->next;
 		if (full == NULL) {
-			wrong(r, c->line, c->text, "is empty, and no clause "
-			    "with keywords comes after it");
+			r->word = c->text;
+			r->word_line = c->line;
+			wrong(r, "is empty, and no clause with keywords comes "
+			    "after it");
 			continue;
 		}
 		for (; c != full; c = c->next) {
@@ -631,20 +863,20 @@ slurp(struct reader *r)
 	size_t n = 0;
 
 	if (f == NULL) {
-		wrong(r, 0, "-", "cannot be read: %s", strerror(errno));
+		wrong(r, "cannot be read: %s", strerror(errno));
 		return NULL;
 	}
 	s = mem_get(FILE_MOST + 1);
 	if (s == NULL)
-		wrong(r, 0, "-", "no memory");
+		wrong(r, "no memory");
 	else
 		n = fread(s, 1, FILE_MOST + 1, f);
 	if (s != NULL && ferror(f))
-		wrong(r, 0, "-", "cannot be read: %s", strerror(errno));
+		wrong(r, "cannot be read: %s", strerror(errno));
 	else if (n > FILE_MOST)
-		wrong(r, 0, "-", "is larger than %ld bytes", FILE_MOST);
+		wrong(r, "is larger than %ld bytes", FILE_MOST);
 	else if (n > 0 && memchr(s, '\0', n) != NULL)
-		wrong(r, 0, "-", "has a NUL byte: it is no text file");
+		wrong(r, "has a NUL byte: it is no text file");
 	fclose(f);
 	if (r->errors == 0)
 		return s;
@@ -660,18 +892,18 @@ longest(struct config *config)
 	struct setting most;
 	long factor = 1, i;
 
-	value_defaults(&most);
+	default_setting(&most);
 	for (c = config->clauses; c != NULL; c = c->next) {
 		if (c->v.interval > most.interval)
 			most.interval = c->v.interval;
 		if (c->v.expiry > most.expiry)
 			most.expiry = c->v.expiry;
-		for (i = 0; i < c->v.nretries; i++)
-			if ((long)c->v.retries[i] > factor)
-				factor = c->v.retries[i];
+		for (i = 0; i < c->v.retries.n; i++)
+			if ((long)c->v.retries.factor[i] > factor)
+				factor = c->v.retries.factor[i];
 	}
-	config->longest = factor >= LONGEST_MOST / most.interval ?
-	    LONGEST_MOST : (factor + 1) * most.interval;
+	config->longest = factor >= YEARS / most.interval ?
+	    YEARS : (factor + 1) * most.interval;
 	if (most.expiry > config->longest)
 		config->longest = most.expiry;
 	if (config->longest < LONGEST)
@@ -689,12 +921,13 @@ cf_load(const char *file, void (*say)(const char *))
 	r.file = file;
 	r.say = say;
 	r.line = 1;
+	r.word = "-";
 	r.config = mem_get(sizeof(*r.config));
 	if (r.config == NULL) {
-		wrong(&r, 0, "-", "no memory");
+		wrong(&r, "no memory");
 		return NULL;
 	}
-	default_params(r.config);
+	set_defaults(r.config, params);
 	r.link = &r.config->clauses;
 	r.p = r.start = text = slurp(&r);
 	while (text != NULL && (column = skip_to_token(&r)) >= 0)
@@ -714,6 +947,7 @@ cf_load(const char *file, void (*say)(const char *))
 void
 cf_free(struct config *config)
 {
+	const struct keyword *k;
 	struct clause *c, *next;
 	struct conf *f, *after;
 
@@ -724,19 +958,17 @@ cf_free(struct config *config)
 		/* what an empty clause took belongs to the one behind it */
 		if (next == NULL || next->v.command != c->v.command)
 			free(c->v.command);
-		if (next == NULL || next->v.retries != c->v.retries)
-			free(c->v.retries);
+		if (next == NULL || next->v.retries.factor != c->v.retries.factor)
+			free(c->v.retries.factor);
 		free(c);
 	}
 	for (f = config->confs; f != NULL; f = after) {
 		after = f->next;
 		free(f);
 	}
-	free(config->notifysock);
-	free(config->mailqsock);
-	free(config->destdb);
-	free(config->routernotify);
-	free(config->mailname);
+	for (k = params; k->name != NULL; k++)
+		if (k->type > T_BOUNCE)
+			free(*(char **)place_of(config, k));
 	free(config);
 }
 
@@ -782,26 +1014,25 @@ matching(const struct config *config, const char *address, unsigned *n)
 	}
 }
 
-/* Lays what the clause sets over v. */
+/* Lays what the clause sets over v; lists and command stay the clause's. */
 static void
 lay_over(struct setting *v, const struct clause *c)
 {
-	int i;
+	const struct keyword *k;
 
-	for (i = 0; keywords[i].name != NULL; i++)
-		if (c->given[i])
-			value_copy(&keywords[i], v, &c->v);
+	for (k = keywords; k->name != NULL; k++)
+		if (c->given[k - keywords])
+			memcpy((char *)v + k->at, (const char *)&c->v + k->at,
+			    size_of(k->type));
 }
 
 /* Does one of the clauses set how many agents a destination may have? */
 static int
 gives_maxthr(const struct conf *f)
 {
+	long k = (long)(row_of(keywords, "maxthr") - keywords);
 	unsigned i;
-	int k = 0;
 
-	while (keywords[k].at != offsetof(struct setting, fb.limit))
-		k++;
 	for (i = 0; i < f->nfrom && !f->from[i]->given[k]; i++)
 		;
 	return i < f->nfrom;
@@ -832,7 +1063,7 @@ make_conf(struct config *config, const struct clause **from, unsigned n)
 		return NULL;
 	f->config = config;
 	f->nfrom = n;
-	value_defaults(&f->v);
+	default_setting(&f->v);
 	for (i = 0; i < n; i++) {
 		f->from[i] = from[i];
 		lay_over(&f->v, from[i]);
@@ -865,4 +1096,201 @@ cf_match(struct config *config, const char *channel, const char *host)
 		    memcmp(f->from, from, n * sizeof(*from)) == 0))
 			return f;
 	return make_conf(config, from, n);
+}
+
+/* ---- how long something waits ---------------------------------------- */
+
+/* Seconds by the factor at this place of the list. */
+static long
+factor_wait(const struct setting *s, unsigned step)
+{
+	long f = s->retries.factor[step];
+
+	if (f == 0)
+		return 1;
+	return f > YEARS / s->interval ? YEARS : f * s->interval;
+}
+
+/* Moves a wait towards a multiple of the interval. */
+static long
+align(const struct setting *s, long wait, unsigned tries, time_t wall)
+{
+	long left = s->skew - (long)tries + 1, off, share;
+
+	if (wall <= 0)
+		return wait;
+	off = ((long)wall % s->interval + wait % s->interval) % s->interval;
+	if (off > s->interval / 2)
+		off -= s->interval;	/* the next one is nearer */
+	if (left < 1)
+		left = 1;
+	share = (off < 0 ? -off + left - 1 : off + left - 1) / left;
+	wait += off < 0 ? share : -share;
+	return wait < 1 ? 1 : wait;
+}
+
+long
+retry_wait(const struct setting *s, unsigned short *step, unsigned tries,
+    time_t wall)
+{
+	unsigned at = *step < s->retries.n ? *step : 0;
+	long wait = factor_wait(s, at);
+
+	*step = (unsigned short)(at + 1 < (unsigned)s->retries.n ? at + 1 :
+	    (unsigned)rnd((unsigned long)s->retries.n));
+	if (s->retries.factor[at] == 0)
+		return wait;
+	return align(s, wait, tries, wall);
+}
+
+long
+retry_longest(const struct setting *s)
+{
+	unsigned i, at = 0;
+
+	for (i = 1; i < (unsigned)s->retries.n; i++)
+		if (s->retries.factor[i] > s->retries.factor[at])
+			at = i;
+	return factor_wait(s, at);
+}
+
+unsigned short
+retry_step(const struct setting *s, long age)
+{
+	long i, sum = 0;
+
+	for (i = 0; i < s->retries.n; i++) {
+		sum += factor_wait(s, (unsigned)i);
+		if (age < sum || sum >= YEARS)
+			return (unsigned short)i;
+	}
+	return (unsigned short)rnd((unsigned long)s->retries.n);
+}
+
+/* ---- for a person to read -------------------------------------------- */
+
+/* A span with all its units, such as 1d1h1m1s, as the language reads it; good
+ * until the next call. */
+static const char *
+exact_span(long n)
+{
+	static const struct { long unit; int letter; } units[] = {
+		{ 86400L, 'd' }, { 3600L, 'h' }, { 60L, 'm' }, { 1L, 's' }
+	};
+	static char span[40];
+	struct text t;
+	int i;
+
+	text_init(&t, span, sizeof(span));
+	for (i = 0; i < 4; n %= units[i++].unit)
+		if (n >= units[i].unit)
+			text_add(&t, "%ld%c", n / units[i].unit,
+			    units[i].letter);
+	return t.len == 0 ? "0s" : span;
+}
+
+/* "value", so that it can be read back. */
+static void
+print_quoted(const char *s, FILE *out)
+{
+	putc('"', out);
+	for (; *s != '\0'; s++) {
+		if (*s == '"' || *s == '\\')
+			putc('\\', out);
+		putc(*s, out);
+	}
+	fprintf(out, "\"\n");
+}
+
+/* What is no number, its keyword being written. */
+static void
+print_other(const struct keyword *k, const struct setting *v, FILE *out)
+{
+	static const char *const by[] = { "", "/concurrency",
+	    "/sqrt_concurrency" };
+	const struct fb_rule *rule = k->at == offsetof(struct setting, fb.pos) ?
+	    &v->fb.pos : &v->fb.neg;
+	long i;
+
+	switch (k->type) {
+	case T_RETRIES:
+		for (i = 0; i < v->retries.n; i++)
+			fprintf(out, "%s%u", i > 0 ? " " : "\"",
+			    (unsigned)v->retries.factor[i]);
+		fprintf(out, "\"\n");
+		break;
+	case T_COMMAND:
+		print_quoted(v->command, out);
+		break;
+	case T_RULE:
+		fprintf(out, "%.10g%s\n", rule->x, by[rule->form]);
+		break;
+	case T_RATE:
+		fprintf(out, "%ld/%lds\n", v->fb.rate.n, v->fb.rate.per);
+		break;
+	default:	/* T_TIMES */
+		for (i = 0; i < v->reports.n; i++)
+			fprintf(out, "%s%s", i > 0 ? " " : "\"",
+			    exact_span(v->reports.at[i]));
+		fprintf(out, "%s\"\n", v->reports.n == 0 ? "\"none" : "");
+	}
+}
+
+static void
+print_value(struct setting *v, const struct keyword *k, FILE *out)
+{
+	long n = k->type <= T_BOUNCE ? *number_of(v, k) : 0;
+
+	if (k->type == T_FLAG && n)
+		fprintf(out, "\t%s\n", k->name);
+	if (k->type == T_COMMAND && v->command == NULL)
+		fprintf(out, "\t# no command: such mail waits\n");
+	if (k->type == T_FLAG || k->type == T_AGE ||	/* order says it */
+	    (k->type == T_COMMAND && v->command == NULL) ||
+	    (k->type == T_RATE && v->fb.rate.n == 0))
+		return;
+	fprintf(out, "\t%s=", k->name);
+	if (k->type == T_SPAN)
+		fprintf(out, "%s\n", exact_span(n));
+	else if (k->type == T_ORDER)
+		fprintf(out, "%s\n", orders[n]);
+	else if (k->type == T_BOUNCE)
+		fprintf(out, "%s\n", n == BOUNCE_NONE ? "none" : "sender");
+	else if (k->type < T_BOUNCE)
+		fprintf(out, "%ld\n", n);
+	else
+		print_other(k, v, out);
+}
+
+/* The clauses that matched, the values that came of them as one clause of the
+ * language, which could be read back, and the first retries. */
+void
+cf_explain(struct config *config, const char *channel, const char *host,
+    FILE *out)
+{
+	struct conf *f = cf_match(config, channel, host);
+	const struct keyword *k;
+	long i, sum = 0;
+
+	if (f == NULL)
+		return;
+	fprintf(out, "# %s/%s matches\n", channel, host);
+	for (i = 0; i < (long)f->nfrom; i++)
+		fprintf(out, "#\tline %d: %s\n", f->from[i]->line,
+		    f->from[i]->text);
+	if (f->nfrom == 0)
+		fprintf(out, "#\tno clause\n");
+	fprintf(out, "%s/%s\n", channel, host);
+	for (k = keywords; k->name != NULL; k++)
+		print_value(&f->v, k, out);
+	fprintf(out, "# tried at arrival, and again after\n#");
+	for (i = 0; i < RETRIES_SHOWN && sum <= LONG_MAX / 2; i++) {
+		if (i == f->v.retries.n)
+			fprintf(out, "\n# then goes on from a random place of "
+			    "the list; for example after\n#");
+		sum += factor_wait(&f->v, (unsigned)(i % f->v.retries.n));
+		fprintf(out, " %s", exact_span(sum));
+	}
+	fprintf(out, "\n# (each moved towards a multiple of interval, the "
+	    "%ldth onto it)\n", f->v.skew);
 }

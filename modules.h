@@ -105,22 +105,6 @@ void	router_at(const char *path);
 void	router_new(unsigned long num);
 
 /* ======================================================================
- * retry.c - how long something waits that was put off
- * ====================================================================== */
-
-/* Seconds by the factor at this place of the list, at least 1. */
-long	retry_factor(const struct setting *, unsigned step);
-/* Seconds until the next try, at least 1.  *step is the place in the list
- * and is moved on.  tries, from 1, is how often it was put off; wall is for
- * the alignment. */
-long	retry_wait(const struct setting *, unsigned short *step,
-	    unsigned tries, time_t wall);
-/* Seconds by the largest factor of the list, at least 1. */
-long	retry_longest(const struct setting *);
-/* The place in the list of something that is age seconds old. */
-unsigned short retry_step(const struct setting *, long age);
-
-/* ======================================================================
  * feedback.c - may a destination take one more agent?
  * ====================================================================== */
 
@@ -158,35 +142,6 @@ double	fb_keep(const struct feedback *, double idle);
 int	fb_forget(const struct dest *, double mono);
 
 /* ======================================================================
- * value.c - the keywords of the clause language, and what values mean
- * ====================================================================== */
-
-enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_RETRIES, T_COMMAND,
-	    T_RULE, T_RATE, T_ORDER, T_AGE, T_TIMES, T_BOUNCE };
-
-struct keyword {
-	const char *name;	/* NULL: the end of the table */
-	enum type type;
-	size_t	at;		/* offset in struct setting */
-	long	min, max, def;
-};
-
-extern const struct keyword keywords[];
-extern const char *const value_orders[];	/* names of enum order */
-
-/* The value of a keyword that is a number inside. */
-long	*value_long(struct setting *, const struct keyword *);
-/* The values that hold where no clause says otherwise. */
-void	value_defaults(struct setting *);
-/* The value of the keyword in from holds in to as well; retries and command
- * stay from's. */
-void	value_copy(const struct keyword *, struct setting *to,
-	    const struct setting *from);
-/* Takes the value, which it may change: 0, or -1 and what is wrong. */
-int	value_set(const struct keyword *, struct setting *, char *value,
-	    struct text *why);
-
-/* ======================================================================
  * cf.c - the clause language
  * ====================================================================== */
 
@@ -198,6 +153,18 @@ void	cf_free(struct config *);
  * command ends the search (seed 22.1).  The conf is the config's; NULL when
  * there is no memory.  Its command is NULL when no clause with one matched. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
+/* The same for a person to read. */
+void	cf_explain(struct config *, const char *channel, const char *host,
+	    FILE *);
+/* Seconds until the next try, at least 1.  *step is the place in the list
+ * and is moved on.  tries, from 1, is how often it was deferred; wall is for
+ * the alignment. */
+long	retry_wait(const struct setting *, unsigned short *step,
+	    unsigned tries, time_t wall);
+/* Seconds by the largest factor of the list, at least 1. */
+long	retry_longest(const struct setting *);
+/* The place in the list of something that is age seconds old. */
+unsigned short retry_step(const struct setting *, long age);
 
 /* ======================================================================
  * held.c - what an operator has put on hold
@@ -257,13 +224,6 @@ int	bounce_delay(const char *name, long age,
 /* All was told; is the message to be kept nevertheless?  1, 2 since it is a
  * double bounce: all that failed has no sender; 0, or -1. */
 int	bounce_keep(const char *name);
-
-/* ======================================================================
- * explain.c - what holds for an address, for a person to read
- * ====================================================================== */
-
-void	explain(struct config *, const char *channel, const char *host,
-	    FILE *);
 
 /* ======================================================================
  * message.c - a message in core

@@ -373,7 +373,7 @@ check(char *arg)
 		return X_CONFIG;
 	if (arg != NULL) {
 		address(arg, &channel, &host);
-		explain(c, channel, host, stdout);
+		cf_explain(c, channel, host, stdout);
 	}
 	cf_free(c);
 	if (spool_ways_in() != NULL)

@@ -82,8 +82,10 @@ struct setting {
 	long	skew;		/* retries until they fall on a boundary */
 	long	nice;		/* relative priority of the agent */
 	long	uid, gid;	/* of the agent */
-	long	nretries;
-	unsigned short *retries;	/* in intervals; nretries of them */
+	struct retries {
+		long	n;
+		unsigned short *factor;	/* in intervals; n of them */
+	} retries;
 	struct times {
 		long	n;
 		long	at[TIMES_MAX];	/* seconds of age, rising */

@@ -260,9 +260,9 @@ is 'bounce is for the sender or for nobody' \
     '1: bounce: all is neither sender nor none'
 is 'values of PARAM lines' "$(printf 'PARAMbouncelimit 5x\nPARAMbouncesize 1m
 PARAMglobal-report-interval 4000d\nPARAMmailname a_b\nPARAMrouternotify x\n' |
-    refused)" '1: PARAMbouncelimit: 5x is no span of time
+    refused)" '1: PARAMbouncelimit: 5x is no span of time such as 90, 10m or 1h5m20s
 2: PARAMbouncesize: 1m is no number
-3: PARAMglobal-report-interval: 4000d is not between 0 and 315360000
+3: PARAMglobal-report-interval: 4000d is not between 0 and 315360000 seconds
 4: PARAMmailname: a_b is no host'\''s name
 5: PARAMrouternotify: x is no absolute path'
 awk 'BEGIN {

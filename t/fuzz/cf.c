@@ -43,13 +43,13 @@ check(struct config *c, const char *channel, const char *host)
 	    v->timeout > 0, "spans are none below 0");
 	fuzz_must(v->fb.limit >= 0 && v->fb.init >= 0 && v->overfeed >= 0 &&
 	    v->fb.pos.x >= 0 && v->fb.neg.x >= 0, "nothing is below 0");
-	fuzz_must(v->nretries >= 0 && v->nretries <= RETRIES_MAX,
+	fuzz_must(v->retries.n >= 0 && v->retries.n <= RETRIES_MAX,
 	    "so many retries at most");
 	step = retry_step(v, 86400);
 	for (tries = 1; tries < 5; tries++)
 		fuzz_must(retry_wait(v, &step, tries, (time_t)wall) >= 1,
 		    "a wait is a second or more");
-	explain(c, channel, host, null);
+	cf_explain(c, channel, host, null);
 	if (v->command == NULL)
 		return;
 	why = cmd_split(v->command, channel, host, value, &cmd);
