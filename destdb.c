@@ -738,24 +738,14 @@ hear_others(void)
 
 /* ---- for the loop -------------------------------------------------------- */
 
-/* Takes the path out of the configuration: 1 when it is another one. */
-static int
-find_path(void)
+static void
+set_path(const char *path)
 {
-	char path[PATH_MAX_] = "";
-	const char *s = q.config->destdb;
-
-	if (s != NULL && child_path(s, path, sizeof(path)) < 0) {
-		log_err("destdb file=%s is no absolute path; nothing is kept",
-		    s);
-		path[0] = '\0';
-	}
 	if (strcmp(path, db.path) == 0)
-		return 0;
-	strcpy(db.path, path);
+		return;
+	text_fmt(db.path, sizeof(db.path), "%s", path);
 	db.worth = db.all = db.others = 0;
 	db.err = 0;
-	return 1;
 }
 
 static void
@@ -769,11 +759,11 @@ look(void)
 }
 
 void
-destdb_open(void)
+destdb_open(const char *place)
 {
 	char path[PATH_MAX_], fresh[PATH_MAX_];
 
-	find_path();
+	set_path(place);
 	if (db.path[0] != '\0' &&
 	    own_paths(path, fresh, sizeof(path)) == 0) {
 		read_file(path, "", now.mono, restore);
@@ -783,9 +773,9 @@ destdb_open(void)
 }
 
 void
-destdb_reload(void)
+destdb_reload(const char *place)
 {
-	find_path();
+	set_path(place);
 	look();
 }
 

@@ -557,29 +557,17 @@ void	in_skipped(void (*show)(const char *name, long next, const char *why,
 	    long pid));
 
 /* ======================================================================
- * child.c - a program is started
+ * ta.c - transport agents: what is said to them and what they say
  * ====================================================================== */
 
 /* How many descriptors we need, when that is more than the most that we may
  * have; else 0. */
-int	child_room(long *most);
-/* How many agents descriptors allow (seed 22, note 1), after raising the
- * limit as far as it goes. */
-unsigned child_most(void);
+int	ta_room(long *most);
+/* How many agents descriptors allow, after raising the limit as far as it
+ * goes. */
+unsigned ta_most(void);
 /* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */
-const char *child_var(const char *name);
-/* An absolute path with ${NAME} filled in: 0 or -1. */
-int	child_path(const char *, char *path, size_t size);
-/* Starts the command with the setting's user, group and nice, as an agent for
- * this channel: its process number, and our ends in fd, to read from and to
- * write to (which may be the same); -1 with errno when that cannot be. */
-long	child_start(const struct setting *, struct command *,
-	    const char *channel, int fd[2]);
-
-/* ======================================================================
- * ta.c - transport agents: what is said to them and what they say
- * ====================================================================== */
-
+const char *ta_var(const char *name);
 /* Starts an agent for the vertex: 0, or -1 after stopping the ring for a
  * while. */
 int	ta_start(struct vertex *);
@@ -618,8 +606,10 @@ double	pool_wait(void);	/* seconds until it is worth trying again */
 
 extern double destdb_period;	/* seconds; shorter in t/clock.c */
 
-void	destdb_open(void);	/* at the start: takes what was kept */
-void	destdb_reload(void);	/* by the configuration now in force, at once */
+/* The path is PARAMdestdb's, "": none.  At the start, what was kept there is
+ * taken; after a reload all is done at once. */
+void	destdb_open(const char *path);
+void	destdb_reload(const char *path);
 double	destdb_wait(void);	/* seconds until destdb_run is due */
 void	destdb_run(void);	/* when due: keeps what changed, hears others */
 void	destdb_close(void);	/* keeps it all */

@@ -43,7 +43,7 @@ static unsigned most;		/* agents that descriptors allow */
 void
 pool_init(void)
 {
-	most = child_most();
+	most = ta_most();
 }
 
 /* ---- limits ---------------------------------------------------------- */

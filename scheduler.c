@@ -304,7 +304,7 @@ location(const char *given, const char *name, const char *ours)
 	if (s == NULL)
 		s = getenv(name);
 	if (s == NULL || *s == '\0')
-		s = child_var(name);
+		s = ta_var(name);
 	return absolute(s != NULL && *s != '\0' ? s : ours);
 }
 
@@ -323,7 +323,7 @@ find_locations(void)
 		opt.envfile = absolute(opt.envfile);
 		read_vars(opt.envfile);
 	}
-	levels = child_var("SCHEDULERDIRHASH");
+	levels = ta_var("SCHEDULERDIRHASH");
 	if (opt.levels == 0 && levels != NULL &&
 	    (strcmp(levels, "1") == 0 || strcmp(levels, "2") == 0))
 		opt.levels = *levels - '0';
@@ -381,13 +381,38 @@ check(char *arg)
 	return 0;
 }
 
+/* An absolute path with ${NAME} filled in: 0 or -1. */
+static int
+fill_path(const char *s, char *path, size_t size)
+{
+	char name[64];
+	const char *end, *value;
+	struct text t;
+
+	text_init(&t, path, size);
+	for (; *s != '\0'; s++) {
+		end = s[0] == '$' && s[1] == '{' ? strchr(s, '}') : NULL;
+		if (end == NULL) {
+			text_put(&t, s, 1);
+			continue;
+		}
+		text_fmt(name, sizeof(name), "%.*s", (int)(end - s - 2), s + 2);
+		value = ta_var(name);
+		if (value == NULL)
+			return -1;
+		text_add(&t, "%s", value);
+		s = end;
+	}
+	return t.cut || path[0] != '/' ? -1 : 0;
+}
+
 /* Where a socket is: by its PARAM, else by the file of -Z, else ours: 0, or -1
  * when that is nowhere, or no absolute path. */
 static int
 socket_path(const char *param, const char *name, const char *ours,
     char *path, size_t size)
 {
-	const char *s = param != NULL ? param : child_var(name);
+	const char *s = param != NULL ? param : ta_var(name);
 
 	if (s == NULL)
 		s = ours;
@@ -395,7 +420,7 @@ socket_path(const char *param, const char *name, const char *ours,
 		return -1;
 	if (strncmp(s, "UNIX:", 5) == 0)
 		s += 5;
-	if (child_path(s, path, size) == 0)
+	if (fill_path(s, path, size) == 0)
 		return 0;
 	log_err("notify path=%s is no absolute path", s);
 	return -1;
@@ -415,7 +440,21 @@ open_notify(void)
 	router_at(socket_path(c->routernotify, "ROUTERNOTIFY", NULL, path,
 	    sizeof(path)) == 0 ? path : "");
 	dsn_name(c->mailname != NULL ? c->mailname :
-	    child_var("ORGDOMAIN"));
+	    ta_var("ORGDOMAIN"));
+}
+
+/* PARAMdestdb, filled in; "": there is none. */
+static const char *
+destdb_path(void)
+{
+	static char path[PATH_MAX_];
+
+	if (q.config->destdb == NULL ||
+	    fill_path(q.config->destdb, path, sizeof(path)) == 0)
+		return q.config->destdb == NULL ? "" : path;
+	log_err("destdb file=%s is no absolute path; nothing is kept",
+	    q.config->destdb);
+	return "";
 }
 
 static void
@@ -443,7 +482,7 @@ reload(void)
 	core_recall(0);		/* it may have a command now */
 	open_notify();
 	status_listen();
-	destdb_reload();
+	destdb_reload(destdb_path());
 	log_info("reload file=%s done", opt.config);
 }
 
@@ -839,7 +878,7 @@ static void
 check_limits(void)
 {
 	long most;
-	int need = child_room(&most);
+	int need = ta_room(&most);
 
 	if (need > 0)
 		die(X_OSERR, "%ld files may be open at a time, and %d are "
@@ -873,7 +912,7 @@ set_up(void)
 		exit(X_OSERR);
 	if (held_load() < 0)
 		exit(X_OSERR);
-	destdb_open();
+	destdb_open(destdb_path());
 	q.hold = opt.sync;
 	open_notify();
 	status_open();
