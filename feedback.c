@@ -69,59 +69,25 @@ same(const char *s, const char *lower)
 	return *s == '\0' && *lower == '\0';
 }
 
-/* The e-3 of a number at *p, which is moved behind it; 0 when there is none. */
-static int
-exponent(const char **p)
-{
-	const char *s = *p + 1;
-	int minus = 0;
-	unsigned long n;
-
-	if (**p != 'e' && **p != 'E')
-		return 0;
-	if (*s == '-' || *s == '+')
-		minus = *s++ == '-';
-	if (!isdigit((unsigned char)*s))
-		return 0;
-	n = num_of(s, p);
-	n = n < 400 ? n : 400;	/* beyond any double */
-	return minus ? -(int)n : (int)n;
-}
-
-/*
- * The decimal number at s, rounded as it should be if it has no more than 15
- * digits; *end is behind it, or s when there is none.  strtod takes more than
- * numbers, goes by the locale, and is wrong or large in some libraries.
- */
+/* The decimal fraction at s, such as 0.25; *end is behind it, or s when there
+ * is none.  strtod takes more than that and is large in some libraries. */
 static double
 decimal(const char *s, const char **end)
 {
 	double x = 0, by = 1;
-	int power = 0, after = 0, some = 0;
+	int digits = 0;
 
 	*end = s;
-	for (;; s++) {
-		if (*s == '.' && !after) {
-			after = 1;
-			continue;
-		}
-		if (!isdigit((unsigned char)*s))
-			break;
-		some = 1;
-		if (x < 1e14) {
+	for (; isdigit((unsigned char)*s); s++, digits++)
+		x = x * 10 + (*s - '0');
+	if (*s == '.')
+		for (s++; isdigit((unsigned char)*s); s++, digits++) {
 			x = x * 10 + (*s - '0');
-			power -= after;
-		} else {
-			power += !after;
+			by *= 10;
 		}
-	}
-	if (!some)
-		return 0;
-	power += exponent(&s);
-	*end = s;
-	for (some = power < 0 ? -power : power; some > 0; some--)
-		by *= 10;
-	return stored(power < 0 ? x / by : x * by);
+	if (digits > 0)
+		*end = s;
+	return stored(x / by);
 }
 
 /* What follows the slash: NULL, or what is wrong with it. */

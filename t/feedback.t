@@ -131,8 +131,8 @@ rules 'const 0.125' 1/8 '1 / 8' '1/ 8' '1 /8' ' 1/8'
 rules 'const 0.25' 0.25
 rules 'const 0.5' .5 2/4
 rules 'const 0.2' 0.1/0.5
-rules 'const 0.1' 1e-1 1.0E-01 0.00000000000000000001e19 '100e-3'
-rules 'const 0.001' 1/1e3
+rules 'const 0.1' 0.1 00.10 0.1000000000 1/10.
+rules 'const 0.001' 1/1000 0.001
 rules 'win 1' 1/concurrency '1 / concurrency' 1/Concurrency \
     '1 / CONCURRENCY' '1/ concurrency'
 rules 'win 0.5' 0.5/concurrency
@@ -143,6 +143,7 @@ rules REJECT 2/concurrency 2 1.01 -1 -0.1 3/2 1/0 1/-2 -1/-2 1/0.5 1/ /2 '' \
     abc 1/abc 1/2x '1/2 x' 1/2/2 1//2 nan inf 1/inf 1/nan concurrency \
     concurrency/1 '1/concurrency ' 1/concurrencyx 1/concurrenc \
     1/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa inf/inf 1e999 1/1e-999 ' '
+rules REJECT 1e-1 1/1e3 "1$(printf '%0400d' 0)" "1/0.$(printf '%0400d' 1)"
 rules REJECT '1 x' 1x 0.5abc 1,5 0,5
 rules REJECT 0x1p-2 0x0 1e . .e1 1e+ +-1 e1
 like 'it says what is wrong' "$("$B" rule 1x)" 'after the number'
