@@ -12,13 +12,14 @@ S=$tmp/bin/submit
 
 # The program with other places compiled in, and without a sanitizer, which
 # cannot look into a process with a set-id bit.
-mkdir "$tmp/src" "$tmp/src/sub"
-cp "$top"/*.[ch] "$top/Makefile" "$tmp/src"
-cp "$top"/sub/*.[ch] "$tmp/src/sub"
-(cd "$tmp/src" && make CFLAGS=-O LDFLAGS= POSTOFFICE="$po" \
-    MAILSHARE="$share" submit) \
-    >"$tmp/made" 2>&1 || { diag "$(cat "$tmp/made")"
-    skip_all 'submit cannot be built here'; }
+mkdir "$tmp/src"
+(cd "$top" && tar cf - Makefile *.[ch] lib/*.[ch] mq/*.h sub/*.[ch] ta/*.h \
+    t/fuzz/*.h) | (cd "$tmp/src" && tar xf -)
+build() {
+	(cd "$tmp/src" && make CFLAGS=-O LDFLAGS= POSTOFFICE="$po" \
+	    MAILSHARE="$share" submit 2>&1)
+}
+ok 'a submit with its places compiled in' build
 cp "$tmp/src/submit" "$S"
 chgrp $group "$S"
 chmod 2755 "$S"
