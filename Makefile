@@ -108,8 +108,9 @@ RANLIB = :
 
 $(LIB): $(LIBOBJS)
 	rm -f $@; ar rc $@ $(LIBOBJS); $(RANLIB) $@
+# All but its main.
 $(DAEMON): $(OBJS)
-	rm -f $@; ar rc $@ $(OBJS); $(RANLIB) $@
+	rm -f $@; ar rc $@ $(OBJS); ar d $@ scheduler.o; $(RANLIB) $@
 
 scheduler: $(OBJS)
 	$(LINK) $(OBJS) $(LIBS)
