@@ -74,7 +74,9 @@ in_work() {	# [option ...]
 	find_talker
 }
 answer() {
+	rm -f "$srv/went"
 	: >"$srv/go"
+	wait_for 30 test -f "$srv/went"
 }
 reported() {	# number of reports
 	[ "$(reports | wc -l)" -ge "$1" ]

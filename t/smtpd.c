@@ -20,7 +20,8 @@
  *	hang		say nothing until the client goes
  *	drip		a byte every tenth of a second, without end
  *	550 text (last)	the same, and close the connection
- *	wait		until there is a file go, then the good answer
+ *	wait		until there is a file go, then the good answer; the
+ *			file went says so
  *	deaf		the good answer, and then read no more until there is
  *			a file go
  *	idle 554 text	the good answer; when there is a file go, say that,
@@ -187,15 +188,20 @@ noise(void)
 		c.over = 1;
 }
 
+/* Says by a file that it goes on. */
 static void
 wait_go(void)
 {
 	struct stat st;
 	char path[300];
+	FILE *f;
 
 	path_of(path, sizeof(path), "go");
 	while (stat(path, &st) < 0)
 		nap();
+	path_of(path, sizeof(path), "went");
+	if ((f = fopen(path, "w")) != NULL)
+		fclose(f);
 }
 
 /* Answers: the code that was said, 0 when it was another thing. */
