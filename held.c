@@ -93,44 +93,26 @@ append(int address, const char *text)
 
 /* ---- the file -------------------------------------------------------- */
 
+static void
+print_holds(FILE *f)
+{
+	const struct hold *h;
+
+	for (h = holds; h != NULL; h = h->next)
+		fprintf(f, "%s %s\n", h->patterns != NULL ? "address" :
+		    "message", h->text);
+}
+
 /* 0, or -1 with errno and the old file in place. */
 static int
 write_file(void)
 {
 	char path[PATH_MAX_], fresh[PATH_MAX_];
-	const struct hold *h;
-	int fd, bad, err;
-	FILE *f;
 
-	if (path_of(path, sizeof(path), "") < 0 ||
-	    path_of(fresh, sizeof(fresh), ".new") < 0) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	unlink(fresh);
-	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (f == NULL) {
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	for (h = holds; h != NULL; h = h->next)
-		fprintf(f, "%s %s\n", h->patterns != NULL ? "address" :
-		    "message", h->text);
-	errno = EIO;	/* for a failure that sets none */
-	bad = fflush(f) != 0 || ferror(f) || fd_sync(fileno(f)) < 0;
-	err = errno;
-	if (fclose(f) != 0 && !bad) {
-		bad = 1;
-		err = errno;
-	}
-	if (!bad && rename(fresh, path) == 0)
-		return 0;
-	if (!bad)
-		err = errno;
-	unlink(fresh);
-	errno = err;
+	if (path_of(path, sizeof(path), "") == 0 &&
+	    path_of(fresh, sizeof(fresh), ".new") == 0)
+		return fd_replace(path, fresh, print_holds);
+	errno = ENAMETOOLONG;
 	return -1;
 }
 

@@ -313,7 +313,7 @@ build_chan(const char *name)
 	struct chan *chan = build.chan;
 
 	if (chan == NULL || strcmp(chan->name, name) != 0)
-		chan = ring_chan(name);
+		chan = dest_chan(name);
 	if (chan == NULL || chan->mark == build.mark)
 		return build.chan = chan;
 	build.fresh += chan->rcpts == 0 && chan->partial == NULL;

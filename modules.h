@@ -183,6 +183,44 @@ int	held_del(int address, const char *);
 const char *held_first(int address);	/* any of its kind, or NULL */
 
 /* ======================================================================
+ * reason.c - why each recipient was deferred last
+ * ====================================================================== */
+
+/* The text is why, as far as REASON_MOST bytes of it: 0; -1 when there is no
+ * room for another text, then the log is to have it. */
+int	reason_set(struct rcpt *, const char *);
+void	reason_free(struct rcpt *);		/* none is known any more */
+const char *reason_of(const struct rcpt *);	/* or NULL */
+/* Adds the different reasons of the vertex's recipients, parted by "; ", as
+ * far as there is room. */
+void	reason_all(const struct vertex *, struct text *);
+/* Makes *slot a copy of the text: the words of a host or a ring. */
+void	reason_copy(char **slot, const char *);
+
+/* ======================================================================
+ * dest.c - destinations: where they are kept, and what outlives us of them
+ * ====================================================================== */
+
+extern double dest_period;	/* seconds; shorter in t/clock.c */
+
+struct chan *dest_chan(const char *name);	/* NULL without memory */
+/* Finds or makes the new thread's destination: 0, or -1 without memory.  One
+ * that is dead has the thread sleep. */
+int	dest_take(struct thread *);
+void	dest_leave(struct thread *);	/* the thread goes */
+void	dest_lift(void);		/* no unused one is dead any longer */
+void	dest_forget(void);		/* those unused too long, or too many */
+/* The path is PARAMdestdb's, "": none.  At the start, what was kept there is
+ * taken; at the end, it is all kept.  In between, when due and after a reload,
+ * what changed is kept and other hosts are heard: 1 when that is news for
+ * threads (d->news), else 0. */
+void	dest_open(const char *path);
+int	dest_reload(const char *path);
+double	dest_wait(void);	/* seconds until dest_run is due */
+int	dest_run(void);
+void	dest_close(void);
+
+/* ======================================================================
  * dsn.c - a report of what became of mail, in writing
  * ====================================================================== */
 
@@ -286,31 +324,11 @@ void	order_share(struct message *);		/* its nfed is another one */
 void	order_forget(struct message *);		/* no job of it is needed */
 
 /* ======================================================================
- * dest.c - where destinations are kept
- * ====================================================================== */
-
-/* Finds or makes the new thread's destination: 0, or -1 without memory.  One
- * that is dead has the thread sleep. */
-int	dest_take(struct thread *);
-/* The one of that name, or NULL. */
-struct dest *dest_find(const struct chan *, const char *host);
-/* A new one without a thread; NULL without memory. */
-struct dest *dest_add(struct chan *, const char *host, const struct setting *);
-/* Is there room for more without a thread? */
-int	dest_room(void);
-/* Those without a thread, unused for longest first, linked by next. */
-struct dest *dest_unused(void);
-void	dest_leave(struct thread *);	/* the thread goes */
-void	dest_lift(void);		/* no unused one is dead any longer */
-void	dest_forget(void);		/* those unused too long, or too many */
-
-/* ======================================================================
  * ring.c - which threads share their agents
  * ====================================================================== */
 
 /* Takes another configuration in use; the rings there are become old. */
 void	ring_config(struct config *);
-struct chan *ring_chan(const char *name);	/* NULL without memory */
 /* The ring for an address, with room for one more thread; NULL without
  * memory. */
 struct ring *ring_for(const char *channel, const char *host);
@@ -342,8 +360,8 @@ void	th_arm(struct thread *);	/* sets its timer anew */
 void	th_wake(struct thread *);	/* everything in it may go */
 /* Nothing can be started for its host: it sleeps by the clause's retry list. */
 void	th_sleep(struct thread *);
-/* Another host's word has made its destination dead, or no longer so. */
-void	th_told(struct thread *);
+/* Other hosts' word has made destinations dead, or no longer so. */
+void	th_told(void);
 /* What a job that is over says of its host (HOST_ bits). */
 void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
@@ -384,21 +402,6 @@ struct vertex *th_feed(struct ta *);
  * name no more than that. */
 int	th_clashes(const struct ta *, const struct vertex *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
-
-/* ======================================================================
- * reason.c - why each recipient was deferred last
- * ====================================================================== */
-
-/* The text is why, as far as REASON_MOST bytes of it: 0; -1 when there is no
- * room for another text, then the log is to have it. */
-int	reason_set(struct rcpt *, const char *);
-void	reason_free(struct rcpt *);		/* none is known any more */
-const char *reason_of(const struct rcpt *);	/* or NULL */
-/* Adds the different reasons of the vertex's recipients, parted by "; ", as
- * far as there is room. */
-void	reason_all(const struct vertex *, struct text *);
-/* Makes *slot a copy of the text: the words of a host or a ring. */
-void	reason_copy(char **slot, const char *);
 
 /* ======================================================================
  * notice.c - when senders are told
@@ -599,20 +602,6 @@ void	ta_kill(void);
 void	pool_init(void);	/* when all lasting descriptors are open */
 void	pool_run(void);		/* gives what is ready to agents */
 double	pool_wait(void);	/* seconds until it is worth trying again */
-
-/* ======================================================================
- * destdb.c - what is known of destinations outlives us
- * ====================================================================== */
-
-extern double destdb_period;	/* seconds; shorter in t/clock.c */
-
-/* The path is PARAMdestdb's, "": none.  At the start, what was kept there is
- * taken; after a reload all is done at once. */
-void	destdb_open(const char *path);
-void	destdb_reload(const char *path);
-double	destdb_wait(void);	/* seconds until destdb_run is due */
-void	destdb_run(void);	/* when due: keeps what changed, hears others */
-void	destdb_close(void);	/* keeps it all */
 
 /* ======================================================================
  * tidy.c - what nobody comes back for

@@ -18,23 +18,6 @@ struct queue q;
 
 static int any_old;		/* ring_sweep has something to look for */
 
-struct chan *
-ring_chan(const char *name)
-{
-	struct chan *c;
-
-	for (c = q.chans; c != NULL; c = c->next)
-		if (strcmp(c->name, name) == 0)
-			return c;
-	c = mem_get(sizeof(*c) + strlen(name));
-	if (c == NULL)
-		return NULL;
-	strcpy(c->name, name);
-	c->next = q.chans;
-	q.chans = c;
-	return c;
-}
-
 static struct ring *
 ring_get(struct conf *conf, struct chan *chan)
 {
@@ -61,7 +44,7 @@ struct ring *
 ring_for(const char *channel, const char *host)
 {
 	struct conf *conf = cf_match(q.config, channel, host);
-	struct chan *chan = ring_chan(channel);
+	struct chan *chan = dest_chan(channel);
 	struct ring *r;
 
 	if (conf == NULL || chan == NULL)

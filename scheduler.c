@@ -482,7 +482,8 @@ reload(void)
 	core_recall(0);		/* it may have a command now */
 	open_notify();
 	status_listen();
-	destdb_reload(destdb_path());
+	if (dest_reload(destdb_path()))
+		th_told();
 	log_info("reload file=%s done", opt.config);
 }
 
@@ -775,7 +776,7 @@ due_in(int more)
 		return least(wait, state.deadline > now.mono ?
 		    state.deadline - now.mono : 0);
 	wait = least(wait, more ? 0 : in_wait());
-	wait = least(wait, least(destdb_wait(), tidy_wait()));
+	wait = least(wait, least(dest_wait(), tidy_wait()));
 	return least(wait, least(q_wait(), pool_wait()));
 }
 
@@ -861,7 +862,8 @@ loop(void)
 		status_timers();
 		pool_run();
 		q_sweep();
-		destdb_run();
+		if (dest_run())
+			th_told();
 		if (!state.ending)
 			tidy_run();
 		log_flush();
@@ -912,7 +914,7 @@ set_up(void)
 		exit(X_OSERR);
 	if (held_load() < 0)
 		exit(X_OSERR);
-	destdb_open(destdb_path());
+	dest_open(destdb_path());
 	q.hold = opt.sync;
 	open_notify();
 	status_open();
@@ -951,7 +953,7 @@ main(int argc, char **argv)
 	set_up();
 	say_ready();
 	loop();
-	destdb_close();
+	dest_close();
 	status_close();
 	unlink(pid_path);
 	router_close();

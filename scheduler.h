@@ -434,7 +434,7 @@ struct thread {
  * dest: what is known of a channel and host.  It outlives the thread, so that
  * what was learned is not lost when the queue is empty, and is forgotten
  * after a while of silence.  Only feedback.c changes what reports make of it;
- * destdb.c adds what was known before, and what others say.  Found O(1).
+ * dest.c adds what was known before, and what others say.  Found O(1).
  *
  *	READY: window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
  *	                 ------- fb_bad once too often -->
@@ -451,14 +451,15 @@ struct dest {
 	double	used;		/* mono; last report or start */
 	double	good, bad;	/* mono; the last report of the kind, or NEVER */
 	long	first;		/* the window that it began with */
-	unsigned told;		/* DEAD by another host's word, which was last
-				 * heard in this round; 0: not */
+	unsigned long told;	/* DEAD by another host's word, in the file with
+				 * this sum; 0: not */
 	unsigned long ngood, nbad;	/* reports */
 	/* thread.c's: */
 	char	*reason;	/* the host's last words, NULL: none are bad */
 	unsigned short step;	/* place in the retry list, for sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */
 	/* dest.c's: */
+	unsigned char news;	/* its thread has yet to learn of what is told */
 	struct hlink link;	/* by channel and host, unless local */
 	unsigned char local;	/* a mailbox, or all of a host "-" */
 	struct dest *next, *prev;	/* without a thread, longest first */

@@ -534,15 +534,22 @@ th_sleep(struct thread *t)
 }
 
 void
-th_told(struct thread *t)
+th_told(void)
 {
-	t->sleep = 0;
-	if (t->dest->window == 0) {
-		t->sleep = t->dest->until;
-		t->triggered = 0;
+	struct thread *t;
+
+	for (t = q.all; t != NULL; t = t->next) {
+		if (!t->dest->news)
+			continue;
+		t->dest->news = 0;
+		t->sleep = 0;
+		if (t->dest->window == 0) {
+			t->sleep = t->dest->until;
+			t->triggered = 0;
+		}
+		th_arm(t);
+		th_check(t);
 	}
-	th_arm(t);
-	th_check(t);
 }
 
 /* It answers after all.  What waits for the host may go; what was put off for

@@ -820,6 +820,34 @@ fd_sync(int fd)
 #endif
 }
 
+int
+fd_replace(const char *path, const char *fresh, void (*print)(FILE *))
+{
+	int fd, bad;
+	FILE *f;
+
+	unlink(fresh);
+	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (f == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	print(f);
+	errno = EIO;	/* for a failure that sets none */
+	bad = fflush(f) != 0 || ferror(f) || fd_sync(fd) < 0 ? errno : 0;
+	if (fclose(f) != 0 && bad == 0)
+		bad = errno;
+	if (bad == 0 && rename(fresh, path) < 0)
+		bad = errno;
+	if (bad == 0)
+		return 0;
+	unlink(fresh);
+	errno = bad;
+	return -1;
+}
+
 /* ---- heap ------------------------------------------------------------ */
 
 int

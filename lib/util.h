@@ -151,6 +151,9 @@ int	fd_seen(const char *path, int flags, const struct stat *seen,
  * -1; with EPERM it is not.  fd_own_why: the words for that errno. */
 int	fd_own(const char *path, int flags, int mode);
 const char *fd_own_why(void);
+/* Writes the file anew: what is printed goes into fresh, beside it, which is
+ * synced and renamed.  0, or -1 with errno and the old file in place. */
+int	fd_replace(const char *path, const char *fresh, void (*print)(FILE *));
 /* Opens the administrator's file to append to, or makes it; by a link if that
  * is root's or ours, and with one name.  The descriptor, or -1 as fd_own. */
 int	fd_append(const char *path);

@@ -9,7 +9,7 @@
 #include "../lib/util.h"
 #include <sys/utsname.h>
 
-extern double destdb_period;
+extern double dest_period;
 
 time_t	time(time_t *);
 
@@ -34,7 +34,7 @@ time(time_t *where)
 	time_t t;
 
 	if (getenv("PERIOD") != NULL)
-		destdb_period = atof(getenv("PERIOD"));
+		dest_period = atof(getenv("PERIOD"));
 	gettimeofday(&tv, NULL);
 	if (f != NULL) {
 		if (fscanf(f, "%ld", &by) != 1)

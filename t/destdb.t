@@ -20,6 +20,7 @@ gone/*	command="$A -c gone -f $tmp/up -n 4.4.1"
 grow/*	maxthr=8 initthr=2 command="$A -c grow"
 one/*	command="$A -c one"
 never/*	cohorts=0 command="$A -c never"
+slow/*	rate=1/h command="$A -c slow"
 END
 {
 	echo "PARAMdestdb=\${LOGDIR}/../known"
@@ -41,13 +42,12 @@ is_known() {	# channel/host ERE
 	known "$1" | grep -E -e "$2" >/dev/null
 }
 # A record: its name, window, seconds until it is no longer dead, seconds since
-# it was last good and bad.  It was put off three times.
-record() {	# channel host window left good bad
-	printf '%s\t%s\t%s\t0\t0\t0\t%s\t3\t0\t0\t%s\t%s\t-\t9\t9\tgo away\n' \
-	    "$1" "$2" "$3" "$4" "$5" "$6"
+# its last use.  It was put to sleep three times.
+record() {	# channel host window left used
+	printf '%s\t%s\t%s\t%s\t3\t%s\tgo away\n' "$1" "$2" "$3" "$4" "$5"
 }
 head_of() {	# wall clock
-	echo "destdb 1 $1"
+	echo "destdb 2 $1"
 }
 # The file as it is: another when it was written anew.
 as_it_is() {
@@ -68,7 +68,9 @@ window=$(known grow/h1.test | sed -n 's/^	window \([0-9]*\).*/\1/p')
 sched_stop
 is 'it ends' "$sched_rc" 0
 like '... and leaves a file' "$(sed 's/	.*//' "$db" | tr '\n' ' ')" \
-    '^destdb 1 [0-9]+ .*(grow .*dead|dead .*grow)'
+    '^destdb 2 [0-9]+ .*(grow .*dead|dead .*grow)'
+is 'a line is seven fields' \
+    "$(awk -F"$tab" 'NR > 1 && NF != 7' "$db")" ''
 is '... and no other' "$(ls -a "$tmp" | grep known)" known
 was=$(as_it_is)
 start
@@ -129,30 +131,30 @@ left() {	# channel/host: seconds until it is tried
 }
 {
 	head_of "$now"
-	record grow good.test 7 - 9 -
-	record grow limit.test 1000 - 9 -
-	record dead long.test 0 300000000 - 9
-	record never dead.test 0 400 - 9
-	record nosuch h.test 0 400 - 9
-	printf 'dead\tod\\011d.test\t0\t0\t0\t0\t9\t0\t0\t0\t-\t9\t-\t0\t9\t\n'
+	record grow good.test 7 - 9
+	record grow limit.test 1000 - 9
+	record dead long.test 0 300000000 9
+	record never dead.test 0 400 9
+	record nosuch h.test 0 400 9
+	printf 'dead\tod\\011d.test\t0\t9\t0\t9\t\n'
 	echo ''
-	record grow b1.test 7.5 - 9 -
-	record grow b2.test -7 - 9 -
-	record grow b3.test 10000000 - 9 -
-	record grow b4.test 7 - - - | sed "s/${tab}go away//"
-	record grow b5.test 7 - - - | sed "s/\$/${tab}more/"
-	record grow b6.test 7 9 - 9
-	record grow b7.test 0 - - 9
-	record grow b8.test 7 - 99999999999999999999 -
-	record grow '' 7 - 9 -
-	record grow 'b9\.test' 7 - 9 -
-	record grow 'b\000.test' 7 - 9 -
-	record grow "b$(printf '\033').test" 7 - 9 -
-	record grow "$(awk 'BEGIN { while (i++ < 20000) printf "x" }')" 7 - 9 -
-	record grow bA.test 7 - 9 - | sed 's/test/\n/' | tr '\n' '\000'
+	record grow b1.test 7.5 - 9
+	record grow b2.test -7 - 9
+	record grow b3.test 10000000 - 9
+	record grow b4.test 7 - 9 | sed "s/${tab}go away//"
+	record grow b5.test 7 - 9 | sed "s/\$/${tab}more/"
+	record grow b6.test 7 9 9
+	record grow b7.test 0 - 9
+	record grow b8.test 7 - 99999999999999999999
+	record grow '' 7 - 9
+	record grow 'b9\.test' 7 - 9
+	record grow 'b\000.test' 7 - 9
+	record grow "b$(printf '\033').test" 7 - 9
+	record grow "$(awk 'BEGIN { while (i++ < 20000) printf "x" }')" 7 - 9
+	record grow bA.test 7 - 9 | sed 's/test/\n/' | tr '\n' '\000'
 	echo ''
-	record grow last.test 6 - 9 -
-	record grow cut.test 7 - 9 - | tr -d '\n'
+	record grow last.test 6 - 9
+	record grow cut.test 7 - 9 | tr -d '\n'
 } >"$tmp/new"
 try 'a damaged file'
 like 'a damaged file: what is wrong is told' "$(lines ' destdb ')" \
@@ -170,13 +172,25 @@ like '... a strange name is a name' "$(known dead/od*)" \
 is '... the rest is not there' "$(known '{grow,nosuch}/*' | grep -v '^	' |
     sort | tr '\n' ' ')" 'grow/good.test  closed grow/last.test  closed grow/limit.test  closed '
 sched_stop
+{
+	head_of "$now"
+	record slow h.test 5 - 9
+} >"$tmp/new"
+try 'a rate'
+put "$po" 108-1 slow h.test u
+wait_log 'load msg=108-1'
+like 'a rate is kept across a restart' "$(mailq 2>&1)" \
+    'the rate is reached'
+is '... which starts nothing' "$(count 'agent-start .*channel=slow')" 0
+sched_stop
+rm "$po/transport/108-1" "$po/queue/108-1"
 : >"$tmp/new"
 try 'an empty file'
 like 'an empty file' "$(lines ' warn destdb ')" 'is empty, damaged'
 sched_stop
 {
-	echo 'destdb 2 1'
-	record grow good.test 7 - 9 -
+	echo 'destdb 1 1'
+	record grow good.test 7 - 9
 } >"$tmp/new"
 try 'another version'
 like 'another version' "$(lines ' warn destdb ')" 'another version'
@@ -188,7 +202,7 @@ like 'a program' "$(lines ' warn destdb ')" 'passed over'
 sched_stop
 {
 	head_of "$now"
-	record grow h.test 7 - 9 - | awk '{ for (i = 0; i < 60000; i++) print }'
+	record grow h.test 7 - 9 | awk '{ for (i = 0; i < 100000; i++) print }'
 } >"$tmp/new"
 try 'a giant'
 like 'a giant' "$(lines ' warn destdb ')" 'is larger than'
@@ -209,7 +223,7 @@ fi
 	done
 	awk 'BEGIN {
 		for (i = 1; i < 3000; i++)
-			printf "grow\th%d.test\t5\t0\t0\t0\t-\t0\t0\t0\t9\t-\t-\t9\t9\t\n", i
+			printf "grow\th%d.test\t5\t-\t0\t9\t\n", i
 	}'
 } >"$tmp/new"
 try 'many'
@@ -225,9 +239,9 @@ mv "$tmp/cf1" "$tmp/cf"
 	head_of "$now"
 	awk 'BEGIN {
 		for (i = 1; i < 3000; i++)
-			printf "c%d\th.test\t5\t0\t0\t0\t-\t0\t0\t0\t9\t-\t-\t9\t9\t\n", i
+			printf "c%d\th.test\t5\t-\t0\t9\t\n", i
 	}'
-	record grow good.test 7 - 9 -
+	record grow good.test 7 - 9
 } >"$tmp/new"
 try 'many channels'
 n=$(mailq -D -f '*/h.test' | grep -c '^c')
@@ -241,7 +255,7 @@ mv "$tmp/cf.most" "$tmp/cf"
 clocks() {	# name, stamp, what the clock is off, ERE of seconds left
 	{
 		head_of "$2"
-		record dead clock.test 0 400 - 9
+		record dead clock.test 0 400 9
 	} >"$tmp/new"
 	set_clock "$WALL" "$3"
 	try "$1"
@@ -310,8 +324,8 @@ is '... each has a file, with a name that can be one' \
     "$(ls "$tmp/share" | tr '\n' ' ')" 'a b_x '
 {
 	head_of "$(date +%s)"
-	record one here.test 0 400 - 300
-	record grow c.test 0 400 - 9
+	record one here.test 0 400 300
+	record grow c.test 0 400 9
 } >"$tmp/share/.c"
 mv "$tmp/share/.c" "$tmp/share/c"
 ok 'a third one is heard' wait_for 10 is_known grow/c.test 'told by c'
@@ -325,7 +339,7 @@ ok 'it is back for one, and the other tries it' wait_log 'complete msg=403-1' 20
 rm "$tmp/share/c"
 ok 'a file that is gone is no more believed' wait_for 10 is_known \
     grow/c.test '  unused$'
-printf 'destdb 1 rubbish\n' >"$tmp/share/d"
+printf 'destdb 2 rubbish\n' >"$tmp/share/d"
 ok 'rubbish is told' wait_log "destdb file=$tmp/share/d is empty, damaged"
 sched_stop
 is '... and nothing stops for it' "$sched_rc" 0
