@@ -324,21 +324,7 @@ void	order_share(struct message *);		/* its nfed is another one */
 void	order_forget(struct message *);		/* no job of it is needed */
 
 /* ======================================================================
- * ring.c - which threads share their agents
- * ====================================================================== */
-
-/* Takes another configuration in use; the rings there are become old. */
-void	ring_config(struct config *);
-/* The ring for an address, with room for one more thread; NULL without
- * memory. */
-struct ring *ring_for(const char *channel, const char *host);
-void	ring_sweep(void);		/* frees old ones that are empty */
-/* The agent is idle, as the newest of its ring and thread; and no longer. */
-void	ring_rest(struct ta *);
-void	ring_unrest(struct ta *);
-
-/* ======================================================================
- * thread.c - threads: who waits for what
+ * thread.c - threads and rings: who waits for what
  * ====================================================================== */
 
 int	th_init(struct config *);	/* 0, or -1 without memory */
@@ -392,6 +378,9 @@ int	th_unpark(struct ring *, long nfree);
 /* The agent goes to work on the thread, and leaves it. */
 void	th_join(struct ta *, struct thread *);
 void	th_leave(struct ta *);
+/* The agent is idle, as the newest of its ring and thread; and no longer. */
+void	th_idle(struct ta *);
+void	th_unidle(struct ta *);
 /* The vertex is for this agent, which is starting. */
 void	th_keep(struct ta *, struct vertex *);
 /* Gives a READY vertex of its thread to the agent, as last of ta->jobs. */

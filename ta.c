@@ -537,7 +537,7 @@ end(struct ta *ta, int grace)
 	if (ta->state == TA_CLOSING)
 		return;
 	if (ta->state == TA_IDLE)
-		ring_unrest(ta);
+		th_unidle(ta);
 	ta->state = TA_CLOSING;
 	ta->coming = 1;
 	q.ncoming++;
@@ -724,7 +724,7 @@ go_on(struct ta *ta)
 	}
 	ta->state = TA_IDLE;
 	ta->told = 0;
-	ring_rest(ta);
+	th_idle(ta);
 	th_check(ta->thread);
 }
 
@@ -986,7 +986,7 @@ bury(struct ta *ta)
 		rp_not_begun(ta);
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
-		ring_unrest(ta);
+		th_unidle(ta);
 	not_coming(ta);
 	heap_del(&due, &ta->timer);
 	ta->thread->nref--;
@@ -1088,7 +1088,7 @@ ta_wake(struct ta *ta, struct vertex *v)
 {
 	const struct setting *s = &ta->ring->conf->v;
 
-	ring_unrest(ta);
+	th_unidle(ta);
 	ta->state = TA_BUSY;
 	ta->heard = now.mono;
 	heap_set(&due, &ta->timer, now.mono + (double)s->timeout);

@@ -1,8 +1,16 @@
 /*
- * thread.c - threads: who waits for what.
+ * thread.c - threads and rings: who waits for what.
  *
  * A thread is the queue of one destination, the vertices of all messages for
- * one channel and host.
+ * one channel and host.  A ring is the threads that one agent can be switched
+ * between: those with the same conf and channel.  With one clause for smtp and
+ * another for smtp/mx.test there are two rings of that channel; smtp/a.test and
+ * smtp/b.test are threads of the first, and an agent that is done with one goes
+ * on with the other.
+ *
+ * Rings belong to one reading of the configuration and keep that alive.  After
+ * another one they are old: their threads move to new rings, their agents end
+ * when they have done what they were given, and they go when they have neither.
  *
  * A vertex is READY when it may be fed, FED while an agent has it, and in
  * WAIT when it was deferred.  th_check finds out whether the thread may take
@@ -33,13 +41,102 @@
  * so each thread of the ring stands alone: maxring counts for the thread, and
  * turns are given at random, lest some host is always last (seed 22.1).
  *
- * Costs: finding a thread O(1), waking a thread and turns O(log n), everything
+ * Costs: finding a thread O(1), a ring O(rings), which are about as many as
+ * clauses, waking a thread and turns O(log n), everything
  * else on the way O(1).  Waking vertices is O(n) of those that wait in the
  * thread, once a second at most, as their times are whole seconds.
  */
 #include "scheduler.h"
 
+struct queue q;
+
 static struct thread *maybe_empty;	/* linked by swept */
+static int any_old;		/* sweep_rings has something to look for */
+
+/* ---- rings ----------------------------------------------------------- */
+
+static struct ring *
+ring_get(struct conf *conf, struct chan *chan)
+{
+	struct ring *r;
+
+	for (r = q.rings; r != NULL; r = r->next)
+		if (r->conf == conf && r->chan == chan)
+			return r;
+	r = mem_get(sizeof(*r));
+	if (r == NULL)
+		return NULL;
+	r->conf = conf;
+	r->chan = chan;
+	conf->config->refs++;
+	r->next = q.rings;
+	q.rings = r;
+	if (conf->v.command == NULL)
+		log_warn("no-command channel=%s no clause with a command "
+		    "matches; this mail waits", chan->name);
+	return r;
+}
+
+/* The ring for an address, with room for one more thread; NULL without
+ * memory. */
+static struct ring *
+ring_for(const char *channel, const char *host)
+{
+	struct conf *conf = cf_match(q.config, channel, host);
+	struct chan *chan = dest_chan(channel);
+	struct ring *r;
+
+	if (conf == NULL || chan == NULL)
+		return NULL;
+	r = ring_get(conf, chan);
+	if (r == NULL || heap_room(&r->ready, r->nthreads + 1) < 0)
+		return NULL;
+	return r;
+}
+
+/* Takes another configuration in use; the rings there are become old. */
+static void
+use_config(struct config *config)
+{
+	struct config *was = q.config;
+	struct ring *r;
+
+	config->refs++;
+	q.config = config;
+	if (was != NULL && --was->refs == 0)
+		cf_free(was);
+	for (r = q.rings; r != NULL; r = r->next)
+		r->old = 1;
+	any_old = 1;
+}
+
+/* Frees old rings that are empty. */
+static void
+sweep_rings(void)
+{
+	struct ring **p, *r;
+	struct config *c;
+
+	if (!any_old)
+		return;
+	any_old = 0;
+	for (p = &q.rings; (r = *p) != NULL; ) {
+		if (!r->old || r->nthreads > 0 || r->nta > 0) {
+			any_old |= r->old;
+			p = &r->next;
+			continue;
+		}
+		*p = r->next;
+		c = r->conf->config;
+		if (--c->refs == 0)
+			cf_free(c);
+		free(r->trouble);
+		free(r->ready.v);
+		free(r->jobs.v);
+		free(r->shares.v);
+		free(r);
+	}
+}
 
 /* ---- threads --------------------------------------------------------- */
 
@@ -708,6 +805,56 @@ th_leave(struct ta *ta)
 	th_suspect(t);
 }
 
+/* Agents with nothing to do rest with their ring, and with the thread that they
+ * served last, the newest first. */
+void
+th_idle(struct ta *ta)
+{
+	struct ring *r = ta->ring;
+	struct thread *t = ta->thread;
+
+	ta->rprev = ta->tprev = NULL;
+	ta->rnext = r->idle;
+	if (r->idle != NULL)
+		r->idle->rprev = ta;
+	else
+		r->rested = ta;
+	r->idle = ta;
+	ta->tnext = t->idle;
+	if (t->idle != NULL)
+		t->idle->tprev = ta;
+	t->idle = ta;
+	t->nidle++;
+	r->nidle++;
+	r->chan->nidle++;
+	q.nidle++;
+}
+
+void
+th_unidle(struct ta *ta)
+{
+	struct ring *r = ta->ring;
+
+	if (ta->rnext != NULL)
+		ta->rnext->rprev = ta->rprev;
+	else
+		r->rested = ta->rprev;
+	if (ta->rprev != NULL)
+		ta->rprev->rnext = ta->rnext;
+	else
+		r->idle = ta->rnext;
+	if (ta->tnext != NULL)
+		ta->tnext->tprev = ta->tprev;
+	if (ta->tprev != NULL)
+		ta->tprev->tnext = ta->tnext;
+	else
+		ta->thread->idle = ta->tnext;
+	ta->thread->nidle--;
+	r->nidle--;
+	r->chan->nidle--;
+	q.nidle--;
+}
+
 void
 th_give(struct ta *ta, struct vertex *v)
 {
@@ -849,59 +996,41 @@ gather(void)
 			order_forget(OWNER(struct message, link, l));
 }
 
+#define RING_AGAIN	30	/* seconds */
+
 /* mono; when threads that a reload left without a ring are tried anew, 0: there
  * are none */
 static double stranded;
 
-#define RING_AGAIN	30	/* seconds */
-
+/* Threads of old rings get new ones. */
 static void
-no_ring(const struct thread *t)
-{
-	log_err("reload channel=%s host=%s no memory; its mail waits",
-	    t->ring->chan->name, t->host);
-	stranded = now.mono + RING_AGAIN;
-}
-
-void
-th_reload(struct config *config)
+move_threads(void)
 {
 	struct thread *t;
 	struct ring *r;
 
-	ring_config(config);
-	gather();
-	for (t = q.all; t != NULL; t = t->next) {
-		r = ring_for(t->ring->chan->name, t->host);
-		if (r != NULL)
-			thread_move(t, r);
-		again(t);
-		if (r == NULL)
-			no_ring(t);
-	}
-}
-
-/* Those that got no ring are tried anew when that is due. */
-static void
-try_stranded(void)
-{
-	struct thread *t;
-	struct ring *r;
-
-	if (stranded == 0 || stranded > now.mono)
-		return;
 	stranded = 0;
 	for (t = q.all; t != NULL; t = t->next) {
 		if (!t->ring->old)
 			continue;
 		r = ring_for(t->ring->chan->name, t->host);
-		if (r == NULL) {
-			no_ring(t);
-			continue;
+		if (r != NULL) {
+			thread_move(t, r);
+		} else {
+			log_err("reload channel=%s host=%s no memory; its mail "
+			    "waits", t->ring->chan->name, t->host);
+			stranded = now.mono + RING_AGAIN;
 		}
-		thread_move(t, r);
 		again(t);
 	}
+}
+
+void
+th_reload(struct config *config)
+{
+	use_config(config);
+	gather();
+	move_threads();
 }
 
 void
@@ -916,15 +1045,16 @@ th_sweep(void)
 		    t->nref == 0)
 			thread_end(t);
 	}
-	try_stranded();
-	ring_sweep();
+	if (stranded != 0 && stranded <= now.mono)
+		move_threads();
+	sweep_rings();
 	dest_forget();
 }
 
 int
 th_init(struct config *config)
 {
-	ring_config(config);
+	use_config(config);
 	if (hash_init(&q.dests, 64) < 0)
 		return -1;
 	return hash_init(&q.threads, 64);
