@@ -494,13 +494,17 @@ set_order(struct reader *r, long *to, const char *s)
 static const char *
 check_port(const char *value)
 {
-	const char *port = strrchr(value, ':'), *end;
+	const char *host = value + 4, *port = strrchr(value, ':'), *end;
 	unsigned long n;
 
 	if (strcmp(value, "none") == 0)
 		return NULL;
 	if (strncmp(value, "TCP:", 4) != 0)
-		return "is not TCP:port, TCP:host:port or none";
+		return "is not TCP:port, TCP:address:port or none";
+	if (port >= host && (port == host ||
+	    host + strspn(host, "0123456789.") != port))
+		return "names a host; its address, such as 127.0.0.1, is "
+		    "needed";
 	n = num_of(port + 1, &end);
 	return end == port + 1 || *end != '\0' || n < 1 || n > 65535UL ?
 	    "has no port from 1 to 65535" : NULL;

@@ -41,11 +41,15 @@
  */
 #include "scheduler.h"
 #include <dirent.h>
+#include <signal.h>
 #ifdef NO_SYMLINK
 #define lstat stat
 #endif
 
-#define STUCK		60	/* seconds until a reader is given up */
+#define STUCK		60	/* seconds until a reader is given up ... */
+#define WANTED		2	/* ... when somebody else waits */
+
+static volatile sig_atomic_t wanted;	/* somebody else waits */
 
 static struct {
 	int	fd;
@@ -61,11 +65,21 @@ static struct {
 
 /* ---- writing --------------------------------------------------------- */
 
+/* The scheduler sends SIGCONT when somebody else waits. */
+static void
+hurry(int sig)
+{
+	(void)sig;
+	if (!wanted)
+		alarm(WANTED);
+	wanted = 1;
+}
+
 /* Nobody is there to read: the dump's process has no other purpose. */
 static void
 flush(void)
 {
-	alarm(STUCK);
+	alarm(wanted ? WANTED : STUCK);
 	if (out.used > 0 && fd_write(out.fd, out.buf, out.used) < 0)
 		_exit(1);
 	out.used = 0;
@@ -851,6 +865,7 @@ dump_queue(int fd)
 	unsigned all;
 
 	out.fd = fd;
+	signal(SIGCONT, hurry);
 	if (collect() < 0) {
 		emit("busy no memory for a dump now\n");
 		flush();

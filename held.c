@@ -12,7 +12,7 @@
  * there when the spool had been read once is therefore dropped.
  *
  * Nothing here knows queues; thread.c and queue.c ask when something new
- * comes, and admin.c when something changes.  Each question costs O(holds),
+ * comes, and status.c when something changes.  Each question costs O(holds),
  * and each change writes all of them: they are an operator's, and few.
  */
 #include "scheduler.h"

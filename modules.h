@@ -600,14 +600,6 @@ double	tidy_wait(void);	/* seconds until tidy_run is due */
 void	tidy_run(void);		/* when due: looks at a few files */
 
 /* ======================================================================
- * admin.c - what an operator wants done to the queue
- * ====================================================================== */
-
-/* Does it, logs it, and leaves an answer for people, which begins with "ok"
- * or "no". */
-void	admin_do(const char *verb, const char *what, long uid, struct text *);
-
-/* ======================================================================
  * dump.c - the queue in writing, for mailq
  * ====================================================================== */
 
@@ -615,7 +607,7 @@ void	admin_do(const char *verb, const char *what, long uid, struct text *);
 int	dump_queue(int fd);
 
 /* ======================================================================
- * status.c - the doors at which mailq asks
+ * status.c - what mailq asks, and what operators order
  * ====================================================================== */
 
 void	status_open(void);
@@ -624,7 +616,7 @@ void	status_prep(fd_set *in, int *max);
 double	status_wait(void);	/* seconds until a timer is due */
 void	status_do(fd_set *in);
 void	status_timers(void);
-int	status_reaped(long pid);	/* was it a dump of ours? */
+int	status_reaped(long pid, int status);	/* was it a dump of ours? */
 void	status_file(void);	/* a dump beside the log, for a person */
 void	status_close(void);
 

@@ -733,7 +733,7 @@ reap(void)
 
 	while ((pid = (long)waitpid(-1, &status, WNOHANG)) > 0)
 		if (!ta_reaped(pid, status))
-			status_reaped(pid);
+			status_reaped(pid, status);
 }
 
 static void

@@ -244,6 +244,15 @@ sched_stop
 is 'PARAMdestdb, too, is an absolute path' \
     "$(printf 'PARAMdestdb UNIX:/x\n' | refused)" \
     '1: PARAMdestdb: UNIX:/x is no absolute path'
+is 'PARAMmailqsock is an address, a port, or none' "$(printf '%s\n' \
+    'PARAMmailqsock TCP:localhost:174' 'PARAMmailqsock TCP:127.0.0.1:' \
+    'PARAMmailqsock 174' 'PARAMmailqsock TCP:127.0.0.1:174' \
+    'PARAMmailqsock TCP::174' 'PARAMmailqsock none' | refused |
+    sed 's/;.*//')" \
+    '1: PARAMmailqsock: TCP:localhost:174 names a host
+2: PARAMmailqsock: TCP:127.0.0.1: has no port from 1 to 65535
+3: PARAMmailqsock: 174 is not TCP:port, TCP:address:port or none
+5: PARAMmailqsock: TCP::174 names a host'
 is 'PARAMnotifysock is an absolute path' \
     "$(printf 'PARAMnotifysock sock\n' | refused)" \
     '1: PARAMnotifysock: sock is no absolute path'

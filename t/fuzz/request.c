@@ -1,9 +1,9 @@
 /*
- * request.c - any bytes at the doors of commands and dumps: the first one says
- * at which.
+ * request.c - any bytes in the pipes of commands and queries: the first one
+ * says in which.
  *
  * A command is answered, in one line that begins with ok or no, or is not one.
- * No more askers wait than there is room for.
+ * A query that waits has an open pipe.
  */
 #include "../../status.c"
 #include "fuzz.h"
@@ -55,14 +55,14 @@ begin(void)
 	config->mailqsock = mem_dup("none");
 	fuzz_must(held_load() == 0, "holds");
 	status_open();
-	fuzz_must(st.ask.in >= 0 && st.order.in >= 0, "two doors");
+	fuzz_must(st.query.in >= 0 && st.command.in >= 0, "two pipes");
 	fuzz_must(mkfifo("../ask.1", 0600) == 0 &&
 	    mkfifo("../public/.mailq.command.1", 0600) == 0, "pipes");
 	answers = open("../public/.mailq.command.1", O_RDONLY | O_NONBLOCK);
 	fuzz_must(answers >= 0 &&
 	    open("../ask.1", O_RDONLY | O_NONBLOCK) >= 0, "an asker");
-	for (i = 0; i < DUMPS; i++)	/* none is to be made */
-		st.dump[i].pid = 0x3ffffff0;
+	for (i = 0; i <= DUMPS; i++)	/* none is to be made */
+		st.dump[i] = 0x3ffffff0;
 }
 
 static void
@@ -83,15 +83,16 @@ hear_answers(void)
 }
 
 static void
-let_askers_go(void)
+forget_query(void)
 {
-	fuzz_must(st.nasker <= ASKERS, "no more than there is room for");
-	while (st.nasker > 0)
-		close(st.asker[--st.nasker].fd);
+	if (st.next < 0)
+		return;
+	fuzz_must(close(st.next) == 0, "it was open");
+	st.next = -1;
 }
 
 static void
-knock(struct door *d, const unsigned char *s, size_t n)
+knock(struct inlet *d, const unsigned char *s, size_t n)
 {
 	size_t k, done;
 	fd_set in;
@@ -103,8 +104,8 @@ knock(struct door *d, const unsigned char *s, size_t n)
 		for (done = 0; done < k; done += 32) {
 			FD_ZERO(&in);
 			status_prep(&in, &max);
-			if (!FD_ISSET(d->in, &in))
-				let_askers_go();
+			fuzz_must(FD_ISSET(d->in, &in), "it is read");
+			forget_query();
 			FD_ZERO(&in);
 			FD_SET(d->in, &in);
 			status_do(&in);
@@ -122,7 +123,7 @@ let_go(void)
 	struct text t;
 
 	text_init(&t, answer, sizeof(answer));
-	admin_do("release", "all", 0, &t);
+	do_command("release", "all", 0, &t);
 	fuzz_must(strncmp(answer, "ok ", 3) == 0 ||
 	    strncmp(answer, "no ", 3) == 0, "holds are let go");
 }
@@ -130,16 +131,16 @@ let_go(void)
 int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
-	struct door *d;
+	struct inlet *d;
 
 	if (n < 1 || n > 20000)
 		return 0;
 	begin();
 	put();
-	d = data[0] & 1 ? &st.ask : &st.order;
+	d = data[0] & 1 ? &st.query : &st.command;
 	knock(d, data + 1, n - 1);
 	knock(d, (const unsigned char *)"\n", 1);
-	let_askers_go();
+	forget_query();
 	let_go();
 	now.mono += 100;
 	q_timers();
