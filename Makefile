@@ -83,13 +83,13 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 # The daemon's modules from the top down: calls go only downwards.  t/layers.t
 # reads this list.
-OBJS = scheduler.o status.o dump.o tidy.o pool.o ta.o intake.o turn.o core.o report.o queue.o notice.o thread.o order.o message.o bounce.o dsn.o dest.o reason.o held.o cf.o feedback.o router.o spool.o safe.o lib/notary.o lib/ctlfile.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/line.o lib/util.o
+OBJS = scheduler.o status.o dump.o tidy.o pool.o ta.o intake.o turn.o core.o report.o queue.o notice.o thread.o order.o message.o bounce.o dsn.o dest.o reason.o held.o cf.o feedback.o router.o spool.o safe.o lib/ctlfile.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/line.o lib/util.o
 
 # What several programs share, and the daemon for its tests: each takes what
 # it needs.
 LIB = lib/lib.a
 DAEMON = t/daemon.a
-LIBOBJS = lib/notary.o lib/ctlfile.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/line.o lib/util.o
+LIBOBJS = lib/ctlfile.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/line.o lib/util.o
 
 HEADERS = scheduler.h modules.h lib/command.h lib/ctlfile.h lib/form.h lib/line.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/box.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/run.h ta/table.h ta/trans.h ta/wire.h t/fuzz/fuzz.h
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp

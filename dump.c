@@ -634,30 +634,10 @@ emit_report(void)
 
 /* ---- the facts ------------------------------------------------------- */
 
-/* The sender of "s CHANNEL HOST USER PRIV", in place. */
-static const char *
-sender_of(char *quad)
-{
-	const char *p = quad, *end;
-	int i;
-
-	if (strncmp(quad, "error ", 6) == 0)
-		return "";
-	for (i = 0; i < 2; i++) {
-		p = line_word(p);
-		if (*p == '\0')
-			return "?";
-		p++;
-	}
-	end = line_word(p);
-	quad[end - quad] = '\0';
-	return p;
-}
-
 static void
 emit_message(const struct message *m)
 {
-	char quad[LINE_MAX_], path[PATH_MAX_];
+	char sender[WORD_MAX_], path[PATH_MAX_];
 	struct stat st;
 	long size = -1;
 
@@ -667,8 +647,8 @@ emit_message(const struct message *m)
 	emit("m\t%s\t%ld\t%ld\t%s%s%s\t", m->name,
 	    (long)now.mono - m->born, size, m->held ? "h" : "",
 	    q_over(m) ? "r" : "", m->held || q_over(m) ? "" : "-");
-	emit_clean(ctl_field(m->name, 's', quad, sizeof(quad)) == 0 ?
-	    sender_of(quad) : "?", 0);
+	emit_clean(ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
+	    sender : "?", 0);
 	emit("\n");
 }
 

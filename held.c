@@ -28,14 +28,6 @@ struct hold {
 
 static struct hold *holds;
 
-static const char *
-base_name(const char *name)
-{
-	const char *base = strrchr(name, '/');
-
-	return base == NULL ? name : base + 1;
-}
-
 static int
 path_of(char *path, size_t size, const char *end)
 {
@@ -179,7 +171,7 @@ held_address(const char *channel, const char *host)
 int
 held_message(const char *name)
 {
-	struct hold *h = *find(0, base_name(name));
+	struct hold *h = *find(0, name_base(name));
 
 	if (h != NULL)
 		h->seen = 1;
@@ -191,7 +183,7 @@ held_message(const char *name)
 int
 held_add(int address, const char *text)
 {
-	text = address ? text : base_name(text);
+	text = address ? text : name_base(text);
 	if (*find(address, text) != NULL)
 		return 1;
 	if (append(address, text) < 0)
@@ -207,7 +199,7 @@ held_del(int address, const char *text)
 {
 	struct hold **p, *h;
 
-	text = address ? text : base_name(text);
+	text = address ? text : name_base(text);
 	p = find(address, text);
 	h = *p;
 	if (h == NULL)

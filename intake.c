@@ -75,7 +75,7 @@ find_skip(const char *name)
 
 	if (skips.n == 0)
 		return NULL;
-	for (l = hash_first(&skips, spool_num(name)); l != NULL;
+	for (l = hash_first(&skips, name_num(name)); l != NULL;
 	    l = hash_next(l)) {
 		s = OWNER(struct skip, link, l);
 		if (strcmp(s->name, name) == 0)
@@ -106,7 +106,7 @@ make_skip(const char *name)
 	    (s = mem_get(sizeof(*s))) == NULL)
 		return NULL;
 	strcpy(s->name, name);
-	hash_add(&skips, &s->link, spool_num(name));
+	hash_add(&skips, &s->link, name_num(name));
 	return s;
 }
 
@@ -597,7 +597,7 @@ load(struct ctl *c, int place, const struct stat *st, int old)
 		why = unusable(c, place, st);
 	if (why == NULL && build.nr > 0) {
 		c->why = "there is no memory for it";
-		return deliver(c, st, spool_num(c->name), old) < 0 ? AGAIN : 0;
+		return deliver(c, st, name_num(c->name), old) < 0 ? AGAIN : 0;
 	}
 	if (why != NULL)
 		return set_aside(c, why);

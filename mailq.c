@@ -371,7 +371,6 @@ static const char *
 what_is_wrong(const char *verb, const char *what)
 {
 	const char *p;
-	int i;
 
 	if (*what == '\0' || strlen(what) > WHAT_MOST)
 		return "what it is about is empty or too long";
@@ -382,10 +381,7 @@ what_is_wrong(const char *verb, const char *what)
 		return *verb == 'f' || *verb == 'r' ? NULL :
 		    "only flush and release take \"all\"; a pattern for "
 		    "everything is */*";
-	p = what;
-	for (i = 0; i < 2 && isupper((unsigned char)*p) && p[1] == '/'; i++)
-		p += 2;
-	if (isdigit((unsigned char)*p) && strchr(p, '/') == NULL)
+	if (name_in(what) != NULL)
 		return NULL;
 	if (strchr(what, '/') == NULL)
 		return "that is no message, and a pattern has a slash, as in "

@@ -86,11 +86,6 @@ int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
 
-/* May an entry of this name be a control file?  1 or 0. */
-int	spool_usable(const char *base);
-/* The number that the name begins with, behind its directories. */
-unsigned long spool_num(const char *name);
-
 /* ======================================================================
  * router.c - what the router and the scheduler tell each other
  * ====================================================================== */

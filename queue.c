@@ -578,7 +578,7 @@ q_find(unsigned long num, const struct message *after)
 struct message *
 q_named(const char *name)
 {
-	struct message *m = q_find(spool_num(name), NULL);
+	struct message *m = q_find(name_num(name), NULL);
 
 	while (m != NULL && strcmp(m->name, name) != 0)
 		m = q_find(m->link.hash, m);

@@ -7,7 +7,6 @@
  * what is not said or not heard is found by looking.
  */
 #include "scheduler.h"
-#include <ctype.h>
 
 #ifndef NO_TCP
 #include <sys/socket.h>
@@ -118,20 +117,14 @@ router_listen(const char *path)
 int
 router_said(char *name)
 {
-	char msg[128], *p;
+	char msg[128];
 	long n;
 
 	while (notify_fd >= 0 &&
 	    (n = (long)recv(notify_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
 		msg[n] = '\0';
 		msg[strcspn(msg, "\r\n")] = '\0';
-		p = msg + 4;
-		if (strncmp(msg, "NEW ", 4) != 0)
-			continue;
-		while (isupper((unsigned char)p[0]) && p[1] == '/' &&
-		    p < msg + 8)
-			p += 2;
-		if (spool_usable(p) &&
+		if (strncmp(msg, "NEW ", 4) == 0 && name_in(msg + 4) != NULL &&
 		    text_fmt(name, NAME_MAX_, "%s", msg + 4) == 0)
 			return 1;
 	}

@@ -461,28 +461,6 @@ open_dir(int old)
 	return 0;
 }
 
-unsigned long
-spool_num(const char *name)
-{
-	const char *base = strrchr(name, '/');
-
-	return num_of(base == NULL ? name : base + 1, NULL);
-}
-
-int
-spool_usable(const char *s)
-{
-	size_t n;
-
-	if (!isdigit((unsigned char)*s))
-		return 0;
-	for (n = 0; s[n] != '\0'; n++)
-		if (iscntrl((unsigned char)s[n]) || s[n] == ' ' ||
-		    s[n] == '/')
-			return 0;
-	return n < NAME_MAX_ - 4;
-}
-
 static void
 maybe_dir(const char *path, const char *entry)
 {
@@ -511,7 +489,7 @@ spool_next(int old, char *name)
 			const char *path = scan.v[walk[old].at].path;
 
 			walk[old].entries++;
-			if (spool_usable(e->d_name)) {
+			if (name_usable(e->d_name)) {
 				text_fmt(name, NAME_MAX_, "%s%s", path,
 				    e->d_name);
 				return 1;
@@ -710,14 +688,6 @@ hash_dir(const char *base, int levels, char dir[5])
 	*p = '\0';
 }
 
-static const char *
-base_of(const char *name)
-{
-	const char *p = strrchr(name, '/');
-
-	return p == NULL ? name : p + 1;
-}
-
 int
 spool_where(const char *base, char *name)
 {
@@ -725,7 +695,7 @@ spool_where(const char *base, char *name)
 	char dir[5];
 	int level;
 
-	if (!spool_usable(base))
+	if (!name_usable(base))
 		return -1;
 	for (level = 0; level <= 2; level++) {
 		hash_dir(base, level, dir);
@@ -747,7 +717,7 @@ named(const char *dir, unsigned long num, char *name)
 
 	while (d != NULL && !found && (e = readdir(d)) != NULL)
 		found = num_of(e->d_name, NULL) == num &&
-		    spool_usable(e->d_name) &&
+		    name_usable(e->d_name) &&
 		    text_fmt(name, NAME_MAX_, "%s%s", dir, e->d_name) >= 0 &&
 		    lstat(name, &st) == 0 && S_ISREG(st.st_mode);
 	if (d != NULL)
@@ -810,9 +780,9 @@ find_message(const char *name, struct stat *st)
 
 	text_fmt(to, sizeof(to), "../queue/%s", name);
 	for (level = 0; level <= 2; level++) {
-		hash_dir(base_of(name), level, dir);
+		hash_dir(name_base(name), level, dir);
 		text_fmt(from, sizeof(from), "../queue/%s%s", dir,
-		    base_of(name));
+		    name_base(name));
 		if (strcmp(from, to) == 0)
 			continue;
 		if (lstat(from, st) < 0) {
@@ -902,7 +872,7 @@ park(const char *name, const char *mark, const char *why)
 	/* no message: it may be there already, and waits for this half */
 	half = spool_gone(from);
 	for (i = 1; ; i++) {
-		text_fmt(to, sizeof(to), "../postman/%s%s%s", base_of(name),
+		text_fmt(to, sizeof(to), "../postman/%s%s%s", name_base(name),
 		    mark, suffix);
 		text_fmt(ctl, sizeof(ctl), "%s.control", to);
 		if ((half || lstat(to, &st) < 0) && lstat(ctl, &st) < 0)
@@ -947,7 +917,7 @@ spool_park_bounce(const char *name, const char *why)
 	text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%lu", run_number(),
 	    (unsigned long)now.mono / 3600);
 	/* a name that is long already would not be one with it */
-	return park(name, strlen(base_of(name)) < 100 ? mark : "", why);
+	return park(name, strlen(name_base(name)) < 100 ? mark : "", why);
 }
 
 double
@@ -984,7 +954,7 @@ maybe_there(const char *dir, const char *dot, const char *base)
 int
 spool_orphan(const char *name)
 {
-	const char *base = base_of(name);
+	const char *base = name_base(name);
 	char dir[PATH_MAX_];
 	struct stat here, st;
 	int level;
@@ -1028,7 +998,7 @@ spool_id(const char *name, char *id, size_t size)
 	v[6] = tm->tm_min;
 	v[7] = tm->tm_sec;
 	text_init(&t, id, size);
-	text_add(&t, "S%lu", num_of(base_of(name), NULL));
+	text_add(&t, "S%lu", name_num(name));
 	for (i = 0; i < 8; i++)
 		text_add(&t, "%c", code[v[i] & 63]);
 #ifdef HAVE_ST_MTIM

@@ -100,29 +100,13 @@ struct operation {
 	unsigned held;			/* ... that a flush does not touch */
 };
 
-/* X/Y/123-45 or 123-45: where that begins, NULL when it is no name. */
-static const char *
-name_in(const char *s)
-{
-	int level;
-
-	for (level = 0; level < 2 && *s >= 'A' && *s <= 'Z' && s[1] == '/';
-	    level++)
-		s += 2;
-	return isdigit((unsigned char)*s) && strchr(s, '/') == NULL ? s : NULL;
-}
-
 static struct message *
 find_message(const char *name)
 {
 	struct message *m = q_find(num_of(name, NULL), NULL);
-	const char *base;
 
-	for (; m != NULL; m = q_find(m->link.hash, m)) {
-		base = strrchr(m->name, '/');
-		if (strcmp(base == NULL ? m->name : base + 1, name) == 0)
-			break;
-	}
+	while (m != NULL && strcmp(name_base(m->name), name) != 0)
+		m = q_find(m->link.hash, m);
 	return m;
 }
 
@@ -575,6 +559,7 @@ be_dump(int fd, const struct file *file)
 	size_t k;
 	int i, bad;
 
+	ctl_forget();
 	for (k = 0; k < sizeof(ours) / sizeof(ours[0]); k++)
 		signal(ours[k], SIG_DFL);
 	for (i = 3; i < FD_SETSIZE; i++)	/* all that select can wait for */

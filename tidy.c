@@ -163,7 +163,7 @@ look_at_bounce(const char *entry, const char *path)
 static int
 is_orphan(const char *entry, const char *path)
 {
-	return spool_usable(entry) &&
+	return name_usable(entry) &&
 	    spool_orphan(path + sizeof("../queue/") - 1);
 }
 

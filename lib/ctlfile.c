@@ -1,5 +1,5 @@
 /*
- * ctlfile.c - the inside of a control file.
+ * ctlfile.c - the one reader of control files, for all programs here.
  *
  * A control file is lines: byte 0 is the letter of the field, byte 1 its tag,
  * the value starts at byte 2.  An agent names a recipient by the file offset
@@ -11,11 +11,17 @@
  *	||pid  delay	six and four bytes; old routers leave them out
  *	|tag: ' ' pending, '~' locked by pid, '+' delivered, '-' failed
  *	letter
+ *	N NOTIFY=FAILURE ORCPT=rfc822;nobody@example.org
+ *	d 139:310:161::1795220140 <tab> who ^A action ^A ... <tab> text
+ *	 |   offsets of the recipient's line, its header, its N line
+ *	 tag: ' ' waits for its report, '+' was reported
  *
  * The file is input from another program.  It is read through one fixed
  * buffer, every line is bounded, and whatever makes it unusable is put into
- * words (why) for the caller, who sets it aside.  Something that is only not
- * possible now (locked by a living process, no memory) is "later" instead.
+ * words (why) for the caller.  Something that is only not possible now (locked
+ * by a living process, no memory) is "later" instead.  What makes a file
+ * unusable makes it so for everybody: the scheduler sets it aside, an agent
+ * takes no recipient of it, mailq counts it as not readable.
  * Header blocks ("m", "M") run to the first empty line and are stepped over,
  * since their lines may look like fields.
  *
@@ -29,13 +35,20 @@
  * other for LOCK_BELIEVED after it was first seen, as ZMailer's agents hold
  * none and not every file system has any.
  *
- * One control file is kept open between tag operations, because those come
- * in runs on the same file.
- *
  * A file is looked at whole before anything of it is used.  Of a large one
  * the recipients may be wanted in several parts; a later part begins behind
  * the last recipient of the one before, and agents may be at work in the file
  * by then, so a lock there is a recipient like any other.
+ *
+ * The sender is what the last s or e line says.  What comes from the channel
+ * error is a report and has none.  For reports, recipients are in groups, with
+ * sender and header in common: what stands between two lines that set a sender
+ * or begin a header.  Mostly there is one in a file; the one at hand is
+ * remembered.  A recipient's delay field has how many warnings his sender has
+ * got of him, as a decimal number, blank for none.
+ *
+ * One control file is kept open between operations on its lines, because those
+ * come in runs on the same file.
  */
 #include "ctlfile.h"
 #include <ctype.h>
@@ -44,52 +57,175 @@
 #define LOCKED_LATER	32	/* seconds until a locked file is tried again */
 #define LOCK_BELIEVED	900.0	/* seconds that a lock is, which nothing but
 				 * a living process speaks for */
+#define NEAR	6	/* lines behind a recipient's that may be its N line */
+#define ADDRESS_MOST	500	/* bytes of a sender that can be told */
 
-/* ---- reading lines --------------------------------------------------- */
+/* ---- names of messages ----------------------------------------------- */
 
-/* The next line of the file; an error of the disk makes it "later". */
-static int
-next_line(struct ctl *c)
+const char *
+name_base(const char *name)
 {
-	if (line_next(&c->l))
-		return 1;
-	if (c->l.error != 0) {
-		log_err("control-read file=%s %s", c->name,
-		    strerror(c->l.error));
-		c->later = LOCKED_LATER;
-		c->why = "it cannot be read now";
-	}
-	return 0;
+	const char *p = strrchr(name, '/');
+
+	return p == NULL ? name : p + 1;
 }
 
-/* ---- recipient lines ------------------------------------------------- */
-
-/* Has this recipient line a pid field?  Told by the format or by its look. */
-static int
-has_pid(const char *line, int format)
+unsigned long
+name_num(const char *name)
 {
-	return format & 1 || line_has_pid(line[1], line + 2);
+	return num_of(name_base(name), NULL);
 }
 
-static int
-alive(long pid)
+int
+name_usable(const char *s)
 {
-	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
-}
+	size_t n;
 
-int (*ctl_is_agent)(long pid);
-
-/* Is the process with this number, in a tag of the file, at work on it? */
-static int
-is_believed(const struct ctl *c, long pid)
-{
-	if (!alive(pid))
+	if (!isdigit((unsigned char)*s))
 		return 0;
-	if ((ctl_is_agent != NULL && ctl_is_agent(pid)) ||
-	    line_held(c->l.fd, pid) == 1)
-		return 1;
-	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
+	for (n = 0; s[n] != '\0'; n++)
+		if (iscntrl((unsigned char)s[n]) || s[n] == ' ' ||
+		    s[n] == '/')
+			return 0;
+	return n < NAME_MAX_ - 4;
 }
+
+const char *
+name_in(const char *s)
+{
+	int level;
+
+	for (level = 0; level < 2 && *s >= 'A' && *s <= 'Z' && s[1] == '/';
+	    level++)
+		s += 2;
+	return name_usable(s) ? s : NULL;
+}
+
+/* ---- words of RFC 3461 ----------------------------------------------- */
+
+static int
+same(const char *s, size_t n, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < n && word[i] != '\0'; i++)
+		if (toupper((unsigned char)s[i]) != word[i])
+			return 0;
+	return i == n && word[i] == '\0';
+}
+
+/* The bit of one word of a NOTIFY list, 0: there is no such word. */
+static unsigned
+wish_of(const char *s, size_t n)
+{
+	return same(s, n, "FAILURE") ? WISH_FAILURE :
+	    same(s, n, "SUCCESS") ? WISH_SUCCESS :
+	    same(s, n, "DELAY") ? WISH_DELAY :
+	    same(s, n, "NEVER") ? WISH_NEVER : 0;
+}
+
+static unsigned
+notify_list(const char *s, size_t n)
+{
+	unsigned wishes = 0;
+	size_t len;
+
+	for (; n > 0; s += len + (n > len), n -= len + (n > len)) {
+		for (len = 0; len < n && s[len] != ','; )
+			len++;
+		wishes |= wish_of(s, len);
+	}
+	return wishes != 0 ? wishes | WISH_GIVEN : 0;
+}
+
+unsigned
+ctl_wishes(const char *s, char *orcpt, size_t size)
+{
+	unsigned wishes = 0;
+	size_t len;
+
+	if (orcpt != NULL)
+		orcpt[0] = '\0';
+	for (; s != NULL && *s != '\0'; s += len + strspn(s + len, " \t")) {
+		len = strcspn(s, " \t");
+		if (len > 7 && same(s, 7, "NOTIFY="))
+			wishes = notify_list(s + 7, len - 7);
+		else if (orcpt != NULL && len > 6 && same(s, 6, "ORCPT="))
+			text_fmt(orcpt, size, "%.*s", (int)len - 6, s + 6);
+	}
+	return wishes;
+}
+
+static const char hex[] = "0123456789ABCDEF";
+
+static int
+hex_digit(int c)
+{
+	const char *p = c == '\0' ? NULL : strchr(hex, toupper(c));
+
+	return p == NULL ? -1 : (int)(p - hex);
+}
+
+void
+nt_xtext(const char *s, size_t n, char *to, size_t size)
+{
+	struct text t;
+	int high, low;
+
+	text_init(&t, to, size);
+	for (; n > 0 && *s != '\0'; s++, n--) {
+		high = *s == '+' && n > 2 ? hex_digit((unsigned char)s[1]) : -1;
+		low = high < 0 ? -1 : hex_digit((unsigned char)s[2]);
+		if (low < 0) {
+			text_add(&t, "%c", *s);
+			continue;
+		}
+		/* a NUL would end the text for whoever reads it */
+		text_add(&t, "%c", high + low == 0 ? '?' : high * 16 + low);
+		s += 2;
+		n -= 2;
+	}
+}
+
+void
+xtext_add(struct text *t, const char *s, size_t n)
+{
+	int c;
+
+	for (; n > 0; s++, n--) {
+		c = (unsigned char)*s;
+		if (c > ' ' && c < 127 && c != '+' && c != '=')
+			text_add(t, "%c", c);
+		else
+			text_add(t, "+%c%c", hex[c >> 4], hex[c & 15]);
+	}
+}
+
+/* A program or a file begins with '|', '/' or ':', an option with '-'; '<' and
+ * '>' would end the brackets it is put into.  A blank is part of an address
+ * within quotes alone. */
+int
+ctl_tellable(const char *address)
+{
+	const char *p = address + strspn(address, "\\\" ");
+	int quoted = 0;
+
+	if (*p == '\0' || strchr("|/-:", *p) != NULL ||
+	    strlen(address) > ADDRESS_MOST)
+		return 0;
+	for (p = address; *p != '\0'; p++) {
+		if (*p == '\\' && p[1] != '\0')
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+		if ((!isgraph((unsigned char)*p) && !(quoted && *p == ' ')) ||
+		    *p == '<' || *p == '>')
+			return 0;
+	}
+	return !quoted;
+}
+
+/* ---- words of a line ------------------------------------------------- */
 
 /* Copies the word at *p and moves *p behind the blank after it: 0, or -1
  * when it is empty, too long or has control bytes. */
@@ -113,6 +249,13 @@ take_word(const char **p, char *word, int lower)
 	return 0;
 }
 
+static void
+pass_word(const char **p)
+{
+	*p = line_word(*p);
+	*p += **p != '\0';
+}
+
 /* ((mx1 mx2)(mx3)) becomes mx1. */
 static void
 first_host(char *host)
@@ -129,160 +272,242 @@ first_host(char *host)
 	host[n] = '\0';
 }
 
-/* Takes channel, host and user out of a recipient line: 0, or -1. */
+/* Takes the recipient line at hand apart: 0, or -1. */
 static int
 parse_rcpt(struct ctl *c)
 {
 	const char *p = c->l.line + 2;
-	int b;
 
 	if (c->l.overlong || strlen(c->l.line) != c->l.len || c->l.len < 3)
 		return -1;
-	if (has_pid(c->l.line, c->format)) {
+	c->with_pid = (c->format & 1) != 0 || line_has_pid(c->l.line[1], p);
+	if (c->with_pid) {
 		if (c->l.len < 8)
 			return -1;
 		p += 6;
 	}
-	b = (unsigned char)*p;
 	c->delay = 0;
-	if (c->format & 2 || b == ' ' || isdigit(b)) {
+	if (c->format & 2 || line_has_pid(' ', p)) {
 		if (strlen(p) < 4)
 			return -1;
 		c->delay = (unsigned)(p - c->l.line);
 		p += 4;
 	}
 	if (take_word(&p, c->channel, 1) < 0 ||
-	    take_word(&p, c->host, 1) < 0 || take_word(&p, c->user, 0) < 0 ||
-	    strchr(c->channel, '/') != NULL)
+	    take_word(&p, c->host, !c->capitals) < 0 ||
+	    take_word(&p, c->user, 0) < 0 || strchr(c->channel, '/') != NULL)
 		return -1;
 	c->rest = p;
 	first_host(c->host);
 	return c->host[0] == '\0' ? -1 : 0;
 }
 
+static char *
+value_of(struct ctl *c)
+{
+	return c->l.line + (c->l.len > 1 ? 2 : c->l.len);
+}
+
+/* An s or e line: from here on this is the sender. */
+static void
+see_sender(struct ctl *c)
+{
+	const char *p = value_of(c);
+	int n;
+
+	if (c->l.line[0] == 's') {
+		c->report = same(p, (size_t)(line_word(p) - p), "ERROR");
+		pass_word(&p);
+		pass_word(&p);
+	}
+	c->user[0] = '\0';
+	c->long_sender = 0;
+	n = (int)(line_word(p) - p);
+	if (!c->report && !(n == 2 && strncmp(p, "<>", 2) == 0))
+		c->long_sender = text_fmt(c->user, sizeof(c->user), "%.*s", n,
+		    p) < 0;
+}
+
+/* ---- the whole file -------------------------------------------------- */
+
+/* The next line outside header blocks; the line that begins one is given. */
+static int
+next_line(struct ctl *c)
+{
+	while (line_next(&c->l)) {
+		if (c->in_block) {
+			c->in_block = c->l.len > 0;
+			continue;
+		}
+		c->in_block = c->l.len <= 2 && (c->l.line[0] == 'm' ||
+		    c->l.line[0] == 'M');
+		return 1;
+	}
+	return 0;
+}
+
+/* The line at hand comes behind a recipient's: is it his N line? */
+static int
+is_words(struct ctl *c)
+{
+	int his = c->near > 0 && c->l.line[0] == 'N' && c->l.len > 2;
+
+	if (his || (c->l.len > 0 && strchr("rsemMd", c->l.line[0]) != NULL))
+		c->near = 0;
+	c->near -= c->near > 0;
+	return his;
+}
+
+/* From a recipient's line on to his N line: 1, or 0 when he has none. */
+static int
+to_words(struct ctl *c)
+{
+	for (c->near = NEAR; c->near > 0 && next_line(c); )
+		if (is_words(c))
+			return 1;
+	return 0;
+}
+
+static void
+see_rcpt(struct ctl *c)
+{
+	int tag = c->l.line[1];
+
+	c->nrcpt++;
+	c->near = NEAR;
+	c->nfailed += tag == '-';
+	if (tag == '+' || tag == '-')
+		return;
+	if ((tag != ' ' && tag != '~') || parse_rcpt(c) < 0)
+		c->why = "a recipient line cannot be read";
+	else if (!c->seen_s)
+		c->why = "a recipient comes before any sender";
+}
+
+static void
+see_trigger(struct ctl *c)
+{
+	const char *p = c->l.line + 2;
+
+	c->ntrigger++;
+	if (c->l.len < 3 || take_word(&p, c->host, 1) < 0)
+		c->why = "a T line names no host";
+}
+
+static void
+see_line(struct ctl *c)
+{
+	char *value = value_of(c);
+	unsigned long format;
+
+	switch (c->l.line[0]) {
+	case 'r':
+		see_rcpt(c);
+		break;
+	case 'T':
+		see_trigger(c);
+		break;
+	case '@':
+		format = strtoul(value, NULL, 0);
+		if (format & ~7UL)
+			c->why = "its format (@) is not known here";
+		c->format = (int)format & 7;
+		break;
+	case 'i':	/* so that nothing else can be reached by it */
+		if (strcmp(value, name_base(c->name)) != 0)
+			c->why = "its i line names another file";
+		c->seen_i = 1;
+		break;
+	case 's':
+		c->seen_s = 1;
+		/* fall through */
+	case 'e':
+		see_sender(c);
+		break;
+	case 'o':
+		if (num_upto(value, LONG_MAX, &c->body, NULL) < 0)
+			c->why = "its o line has no number";
+		break;
+	case 'd':
+		c->ndiag += c->l.line[1] == ' ';
+		break;
+	case 'v':
+		c->has_verbose = 1;
+		break;
+	case 'x':
+		if (text_fmt(c->obsoletes, sizeof(c->obsoletes), "%s", value)
+		    < 0)
+			c->obsoletes[0] = '\0';
+		break;
+	}
+}
+
+/* What can only be said at the end. */
+static void
+see_end(struct ctl *c)
+{
+	if (c->l.error != 0) {
+		log_err("control-read file=%s %s", c->name,
+		    strerror(c->l.error));
+		c->later = LOCKED_LATER;
+		c->why = "it cannot be read now";
+	} else if (c->in_block)
+		c->why = "it was cut within a header block";
+	else if (c->nrcpt == 0 && c->ntrigger > 0)
+		return;
+	else if (!c->seen_i)
+		c->why = "it has no i line";
+	else if (c->nrcpt == 0)
+		c->why = "it has no recipient";
+}
+
 int
-ctl_rcpt(struct ctl *c)
+ctl_line(struct ctl *c)
 {
-	return parse_rcpt(c);
-}
+	int letter = 0;
 
-/* As the agent mailbox finds users: quotes, capitals and what follows a '+' or
- * an '@' make no difference.  A file or a program has the box of its uid. */
-static unsigned
-box_of(const struct ctl *c)
-{
-	const char *p = c->user + strspn(c->user, "\"\\");
-	char name[WORD_MAX_];
-	struct text t;
-
-	text_init(&t, name, sizeof(name));
-	if (*p == '|' || *p == '/')
-		text_add(&t, "|%.*s", (int)strcspn(c->rest, " "), c->rest);
-	else
-		for (; *p != '\0' && *p != '+' && *p != '@'; p++)
-			if (*p != '"' && *p != '\\')
-				text_add(&t, "%c", tolower((unsigned char)*p));
-	return hash_text(name, 0) | 1;
-}
-
-unsigned
-ctl_box(const struct ctl *c)
-{
-	return strcmp(c->host, "-") == 0 ? box_of(c) : 0;
-}
-
-/* ---- the tag operations ---------------------------------------------- */
-
-#define NO_HDR	ULONG_MAX
-
-static struct {
-	char	name[NAME_MAX_];
-	int	fd;
-	/* the header block at hdr serves recipients at from and behind */
-	unsigned long from, hdr;	/* hdr 0: not known, NO_HDR: none */
-	/* the last bytes read of it, from offset at on */
-	unsigned long at;
-	size_t	have;
-	char	window[4096];
-} held = { "", -1, 0, 0, 0, 0, "" };
-
-void
-ctl_forget(void)
-{
-	if (held.fd >= 0)
-		close(held.fd);
-	held.fd = -1;
-	held.name[0] = '\0';
-	held.from = held.hdr = 0;
-	held.have = 0;
+	if (c->why != NULL || c->later)
+		return -1;
+	while (letter == 0 && next_line(c)) {
+		letter = (unsigned char)c->l.line[0];
+		if (!is_words(c) && letter == 'N')
+			letter = 0;
+		if (c->l.unended && letter != 'd')
+			c->why = "it was cut: its last line is not ended";
+		else
+			see_line(c);
+	}
+	if (letter == 0)
+		see_end(c);
+	return c->why != NULL ? -1 : letter;
 }
 
 static int
-hold(const char *name)
+alive(long pid)
 {
-	struct stat st;
-
-	if (held.fd >= 0 && strcmp(name, held.name) == 0)
-		return held.fd;
-	ctl_forget();
-	held.fd = fd_plain(name, O_RDWR, &st);
-	if (held.fd < 0)
-		return -1;
-	if (text_fmt(held.name, sizeof(held.name), "%s", name) < 0)
-		held.name[0] = '\0';
-	return held.fd;
+	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-/* The bytes at off, want of them or more: those read before, or read anew;
- * NULL when there are none.  want is at most sizeof(held.window). */
-static const char *
-window(const char *name, unsigned long off, size_t want, int anew)
-{
-	long n;
+int (*ctl_is_agent)(long pid);
 
-	if (off > CONTROL_MAX || hold(name) < 0)
-		return NULL;
-	if (!anew && off >= held.at && held.have >= want &&
-	    off - held.at <= held.have - want)
-		return held.window + (off - held.at);
-	held.have = 0;
-	if (lseek(held.fd, (off_t)off, SEEK_SET) < 0)
-		return NULL;
-	n = (long)read(held.fd, held.window, sizeof(held.window));
-	held.at = off;
-	held.have = n > 0 ? (size_t)n : 0;
-	return held.have >= want ? held.window : NULL;
-}
-
-/* The first bytes of the recipient line at off: 0 or -1. */
+/* Is the process with this number, in a tag of the file, at work on it? */
 static int
-peek(const char *name, unsigned long off, char head[10])
+is_believed(const struct ctl *c, long pid)
 {
-	int fd = hold(name);
-	long n;
-
-	if (fd < 0 || off > CONTROL_MAX ||
-	    lseek(fd, (off_t)off, SEEK_SET) < 0)
-		return -1;
-	n = (long)read(fd, head, 9);
-	if (n < 3 || head[0] != 'r')
-		return -1;
-	head[n] = '\0';
-	return 0;
+	if (!alive(pid))
+		return 0;
+	if ((ctl_is_agent != NULL && ctl_is_agent(pid)) ||
+	    line_held(c->l.fd, pid) == 1)
+		return 1;
+	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
 }
 
-static int
-put_tag(int fd, unsigned long off, int tag, int with_pid)
+int
+ctl_put_tag(int fd, unsigned long off, int with_pid, const char tag[8])
 {
-	char new[8];
-
-	held.have = 0;
-	strcpy(new, "?      ");
-	new[0] = (char)tag;
-	if (lseek(fd, (off_t)(off + 1), SEEK_SET) < 0 ||
-	    fd_write(fd, new, with_pid ? 7 : 1) < 0)
+	if (lseek(fd, (off_t)(off + 1), SEEK_SET) < 0)
 		return -1;
-	return 0;
+	return fd_write(fd, tag, with_pid ? 7 : 1);
 }
 
 /* Takes off the lock of a process that is gone.  It may have set another tag
@@ -295,43 +520,264 @@ unlock(int fd, unsigned long off, int with_pid)
 	if (lseek(fd, (off_t)(off + 1), SEEK_SET) < 0 ||
 	    read(fd, &tag, 1) != 1)
 		return '~';
-	if (tag == '~' && put_tag(fd, off, ' ', with_pid) == 0)
+	if (tag == '~' && ctl_put_tag(fd, off, with_pid, "       ") == 0)
 		return ' ';
 	return (unsigned char)tag;
+}
+
+/* The recipient at hand is locked: CTL_RCPT when it no longer is, CTL_END when
+ * its agent has ended it. */
+static enum ctl_item
+see_lock(struct ctl *c)
+{
+	long pid = line_pid(c->l.line + 2);
+	int tag;
+
+	if (is_believed(c, pid)) {
+		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
+		    "later", c->name, c->l.off, pid);
+		c->later = LOCKED_LATER;
+		c->why = "a recipient is locked by another process";
+		c->pid = pid;
+		return CTL_BAD;
+	}
+	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
+	    c->name, c->l.off, pid);
+	tag = unlock(c->l.fd, c->l.off, c->with_pid);
+	c->nfailed += tag == '-';
+	return tag == '+' || tag == '-' ? CTL_END : CTL_RCPT;
+}
+
+enum ctl_item
+ctl_next(struct ctl *c)
+{
+	enum ctl_item item = CTL_END;
+	int letter, tag;
+
+	while (item == CTL_END && (letter = ctl_line(c)) != 0) {
+		tag = c->l.line[1];
+		if (letter < 0)
+			item = CTL_BAD;
+		else if (letter == 'T')
+			item = CTL_TRIGGER;
+		else if (letter == 'r' && tag == '~' && !c->resumed)
+			item = see_lock(c);
+		else if (letter == 'r' && tag != '+' && tag != '-')
+			item = CTL_RCPT;
+	}
+	return item;
+}
+
+int
+ctl_start(struct ctl *c, int fd, const char *name)
+{
+	memset(c, 0, offsetof(struct ctl, channel));
+	line_start(&c->l, fd, 0);
+	return text_fmt(c->name, sizeof(c->name), "%s", name);
+}
+
+/* Opens a control file for reading and, if that may be, writing. */
+static int
+open_file(const char *name, struct stat *st)
+{
+	int fd = fd_plain(name, O_RDWR, st);
+
+	if (fd < 0 && (errno == EROFS || errno == EACCES))
+		fd = fd_plain(name, O_RDONLY, st);
+	return fd;
+}
+
+/* Opens it for reading: 0, or -1 as ctl_open. */
+static int
+begin(struct ctl *c, const char *name, const struct stat *seen,
+    struct stat *st)
+{
+	int fd;
+
+	if (ctl_start(c, -1, name) < 0)
+		return -1;
+	errno = EAGAIN;
+	fd = seen != NULL ? fd_seen(name, O_RDWR, seen, st) : -1;
+	if (fd < 0 && (errno == EAGAIN || errno == EROFS || errno == EACCES))
+		fd = open_file(name, st);	/* seen was another by now */
+	if (fd < 0 && errno != ENOENT && errno != EINVAL) {
+		log_err("control-open file=%s %s; later", name,
+		    strerror(errno));
+		c->later = LOCKED_LATER;
+		c->why = "it cannot be opened now";
+	}
+	c->l.fd = fd;
+	return fd < 0 ? -1 : 0;
+}
+
+int
+ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
+{
+	struct stat st;
+
+	if (begin(c, name, NULL, &st) < 0)
+		return -1;
+	line_at(&c->l, off);
+	c->resumed = c->seen_i = c->seen_s = 1;
+	c->nrcpt = 1;	/* it had one */
+	c->format = format;
+	return 0;
+}
+
+int
+ctl_open(struct ctl *c, const char *name, const struct stat *seen)
+{
+	struct stat st;
+
+	if (begin(c, name, seen, &st) < 0)
+		return -1;
+	c->ctime = (long)st.st_ctime;
+	c->mtime = (long)st.st_mtime;
+	c->l.size = (unsigned long)st.st_size;
+	c->l.fresh = 1;
+	if (st.st_size == 0)
+		c->why = "it is empty";
+	else if (st.st_size > CONTROL_MAX)
+		c->why = "it is larger than any real one";
+	return c->why == NULL ? 0 : -1;
+}
+
+void
+ctl_close(struct ctl *c)
+{
+	if (c->l.fd >= 0)
+		close(c->l.fd);
+	c->l.fd = -1;
+}
+
+/* As the agent mailbox finds users: quotes, capitals and what follows a '+' or
+ * an '@' make no difference.  A file or a program has the box of its uid. */
+unsigned
+ctl_box(const struct ctl *c)
+{
+	const char *p = c->user + strspn(c->user, "\"\\");
+	char name[WORD_MAX_];
+	struct text t;
+
+	if (strcmp(c->host, "-") != 0)
+		return 0;
+	text_init(&t, name, sizeof(name));
+	if (*p == '|' || *p == '/')
+		text_add(&t, "|%.*s", (int)strcspn(c->rest, " "), c->rest);
+	else
+		for (; *p != '\0' && *p != '+' && *p != '@'; p++)
+			if (*p != '"' && *p != '\\')
+				text_add(&t, "%c", tolower((unsigned char)*p));
+	return hash_text(name, 0) | 1;
+}
+
+/* ---- the file that is kept open -------------------------------------- */
+
+#define NO_HDR	ULONG_MAX
+
+static struct {
+	char	name[NAME_MAX_];
+	int	fd;
+	/* the header block at hdr serves recipients at from and behind */
+	unsigned long from, hdr;	/* hdr 0: not known, NO_HDR: none */
+} held = { "", -1, 0, 0 };
+
+static struct ctl look;		/* a line of it */
+
+void
+ctl_forget(void)
+{
+	if (held.fd >= 0)
+		close(held.fd);
+	held.fd = -1;
+	held.name[0] = '\0';
+	held.from = held.hdr = 0;
+}
+
+static int
+hold(const char *name)
+{
+	struct stat st;
+
+	if (held.fd >= 0 && strcmp(name, held.name) == 0)
+		return held.fd;
+	ctl_forget();
+	held.fd = open_file(name, &st);
+	if (ctl_start(&look, held.fd, name) < 0)
+		ctl_forget();
+	else
+		strcpy(held.name, look.name);
+	return held.fd;
+}
+
+/* The bytes at off, want of them or more, in a file of name; NULL when there
+ * are none.  With anew they are read now. */
+static const char *
+bytes(const char *name, unsigned long off, size_t want, int anew)
+{
+	if (off > CONTROL_MAX || hold(name) < 0)
+		return NULL;
+	if (anew)
+		line_start(&look.l, held.fd, off);
+	look.in_block = 0;
+	return line_peek(&look.l, off, want);
+}
+
+/* The recipient line that begins at off, as it is on disk: its first bytes, of
+ * which there are three or more, or NULL. */
+static const char *
+peek(const char *name, unsigned long off)
+{
+	const char *p = bytes(name, off, 3, 1);
+
+	return p != NULL && *p == 'r' && line_next(&look.l) && look.l.len > 2 ?
+	    look.l.line : NULL;
+}
+
+/* Has it room for a lock, as far as the line alone says? */
+static int
+has_room(const char *line)
+{
+	return line_has_pid(line[1], line + 2);
 }
 
 int
 ctl_mark(const char *name, unsigned long off, int tag)
 {
-	char head[10];
+	const char *line = peek(name, off);
+	char field[8];
 
-	if (peek(name, off, head) < 0 ||
-	    put_tag(held.fd, off, tag, has_pid(head, 0)) < 0) {
+	text_fmt(field, sizeof(field), "%c      ", tag);
+	if (line == NULL ||
+	    ctl_put_tag(held.fd, off, has_room(line), field) < 0) {
 		log_err("tag msg=%s rcpt=%lu tag=%c %s", name, off, tag,
 		    strerror(errno));
 		return -1;
 	}
+	line_start(&look.l, held.fd, off);
 	return 0;
 }
 
 int
 ctl_tag(const char *name, unsigned long off, long *pid)
 {
-	char head[10];
+	const char *line = peek(name, off);
+	int tag;
 
 	*pid = 0;
-	if (peek(name, off, head) < 0)
+	if (line == NULL)
 		return -1;
-	if (head[1] == '~') {
-		*pid = line_pid(head + 2);
+	tag = (unsigned char)line[1];
+	if (tag == '~') {
+		*pid = line_pid(line + 2);
 		if (!alive(*pid))
-			return unlock(held.fd, off, has_pid(head, 0));
+			tag = unlock(held.fd, off, has_room(line));
 	}
-	return (unsigned char)head[1];
+	return tag;
 }
 
 /*
- * A final tag that was read stays, so what is in the window is good for a yes;
+ * A final tag that was read stays, so what was read before is good for a yes;
  * for a no it is read anew.  Reports come in the order of the file: one read
  * serves those of a hundred recipients.
  */
@@ -342,47 +788,27 @@ ctl_has(const char *name, unsigned long off, int tag)
 	const char *p;
 
 	for (anew = 0; anew < 2; anew++) {
-		p = window(name, off, 2, anew);
+		p = bytes(name, off, 2, anew);
 		if (p != NULL && p[0] == 'r' && (unsigned char)p[1] == tag)
 			return 1;
 	}
 	return 0;
 }
 
-/* Leaves the line at off in c, when a newline comes before it: 1 or 0. */
-static int
-line_of(struct ctl *c, const char *name, unsigned long off)
-{
-	const char *p = off == 0 ? NULL : window(name, off - 1, 2, 0), *nl;
-	size_t n;
-
-	if (p == NULL || *p++ != '\n')
-		return 0;
-	n = held.have - (size_t)(p - held.window);
-	nl = memchr(p, '\n', n);
-	if (nl == NULL) {	/* it goes on behind the window */
-		line_start(&c->l, held.fd, off);
-		return next_line(c);
-	}
-	c->l.len = (size_t)(nl - p);
-	c->l.overlong = 0;
-	memcpy(c->l.line, p, c->l.len);
-	c->l.line[c->l.len] = '\0';
-	return 1;
-}
-
 /* The recipient line that begins at off, or NULL. */
 static const struct ctl *
 rcpt_at(const char *name, unsigned long off)
 {
-	static struct ctl c;
+	const char *p = off == 0 ? NULL : bytes(name, off - 1, 2, 0);
 
-	memset(&c, 0, offsetof(struct ctl, channel));
-	text_fmt(c.name, sizeof(c.name), "%s", name);
+	if (p == NULL || *p != '\n')
+		return NULL;
+	line_at(&look.l, off);
+	look.format = 0;	/* for an agent's report the look of the line will do */
 	/* a line of a header block may begin with "r:" */
-	return line_of(&c, name, off) && c.l.line[0] == 'r' &&
-	    parse_rcpt(&c) == 0 && strchr(" ~+-", c.l.line[1]) != NULL ?
-	    &c : NULL;
+	return line_next(&look.l) && look.l.line[0] == 'r' &&
+	    parse_rcpt(&look) == 0 && strchr(" ~+-", look.l.line[1]) != NULL ?
+	    &look : NULL;
 }
 
 int
@@ -403,58 +829,97 @@ ctl_box_at(const char *name, unsigned long off)
 	return c == NULL ? 0 : ctl_box(c);
 }
 
-/* ---- diagnostics ----------------------------------------------------- */
-
-/* Is the block that is known the one of the recipient at off? */
-static int
-serves(unsigned long off)
+int
+ctl_notify(const char *name, unsigned long off, const char *word)
 {
-	return held.hdr != 0 && off >= held.from && off < held.hdr;
+	return peek(name, off) != NULL && to_words(&look) &&
+	    (ctl_wishes(look.l.line + 2, NULL, 0) &
+	    wish_of(word, strlen(word))) != 0;
 }
 
+/* Reads the first lines of a file up to its first recipient, one at a time: its
+ * letter, or 0. */
+static int
+head_line(void)
+{
+	return next_line(&look) && !look.l.unended && look.l.line[0] != 'r' ?
+	    (unsigned char)look.l.line[0] : 0;
+}
+
+int
+ctl_field(const char *name, int letter, char *value, size_t size)
+{
+	int c;
+
+	if (bytes(name, 0, 1, 1) == NULL)
+		return -1;
+	while ((c = head_line()) != 0)
+		if (c == letter && look.l.len > 2)
+			return text_fmt(value, size, "%s", look.l.line + 2);
+	return -1;
+}
+
+int
+ctl_sender(const char *name, char *address, size_t size)
+{
+	int c, found = -1;
+
+	if (bytes(name, 0, 1, 1) == NULL)
+		return -1;
+	for (look.report = 0; (c = head_line()) != 0; )
+		if (c == 's' || c == 'e') {
+			see_sender(&look);
+			found = 0;
+		}
+	return found < 0 ? -1 : text_fmt(address, size, "%s", look.user);
+}
+
+int
+ctl_sync(const char *name)
+{
+	int fd = hold(name);
+
+	return fd < 0 ? -1 : fd_sync(fd);
+}
+
+/* ---- diagnostics ----------------------------------------------------- */
+
 /*
- * Reads on from the recipient line at off: its user (left in the returned
- * ctl), the offset of its N line and of the text of the header block that
- * serves it; -1 where there is none.  The block serves all recipients before
- * it, so what is known of it is kept: a run over many recipients of one file,
- * in either direction, reads the file once.
+ * Reads on from the line at hand to the header block that serves the recipient
+ * at off.  It serves all recipients before it, so what is known of it is kept: a
+ * run over many recipients of one file, in either direction, reads the file
+ * once.
  */
-static struct ctl *
+static void
+find_header(unsigned long off)
+{
+	while (held.hdr == 0 || look.l.off < held.from ||
+	    look.l.off >= held.hdr) {
+		if (look.l.line[0] == 'm' && look.l.len <= 2)
+			held.hdr = look.l.off + look.l.len + 1;
+		else if (line_next(&look.l))
+			continue;
+		else
+			held.hdr = NO_HDR;
+		held.from = off;
+		return;
+	}
+	if (off < held.from)
+		held.from = off;
+}
+
+/* The offset of a recipient's N line and of the text of the header block that
+ * serves it; -1 where there is none. */
+static void
 context(const char *name, unsigned long off, long *hdr, long *drpt)
 {
-	static struct ctl c;
-	int mine = 1;
-
-	*hdr = *drpt = -1;
-	memset(&c, 0, offsetof(struct ctl, channel));
-	text_fmt(c.name, sizeof(c.name), "%s", name);
-	line_start(&c.l, held.fd, off);
-	if (!next_line(&c) || parse_rcpt(&c) < 0)
-		strcpy(c.user, "?");
-	for (;;) {
-		if (!next_line(&c)) {
-			held.hdr = NO_HDR;
-			held.from = off;
-			break;
-		}
-		if (c.l.line[0] == 'N' && mine)
-			*drpt = (long)c.l.off;
-		if (c.l.line[0] == 'r')
-			mine = 0;
-		if (!mine && serves(c.l.off)) {
-			if (off < held.from)
-				held.from = off;
-			break;
-		}
-		if (c.l.line[0] == 'm' && c.l.len <= 2) {
-			held.hdr = c.l.off + c.l.len + 1;
-			held.from = off;
-			break;
-		}
-	}
-	if (held.hdr != NO_HDR)
-		*hdr = (long)held.hdr;
-	return &c;
+	*drpt = -1;
+	if (peek(name, off) == NULL)
+		line_next(&look.l);
+	else if (to_words(&look))
+		*drpt = (long)look.l.off;
+	find_header(off);
+	*hdr = held.hdr == NO_HDR ? -1 : (long)held.hdr;
 }
 
 /* Newlines within a message are carriage returns in the file, or blanks. */
@@ -477,33 +942,39 @@ add_notary(struct text *t, const char *user, const char *status,
 	text_add(t, ")\1");
 }
 
+void
+ctl_diag_begin(struct text *t, int fd, unsigned long off, long hdr, long drpt,
+    long when)
+{
+	text_add(t, "%sd %lu:%ld:%ld::%ld\t", line_cut(fd) ? "\n" : "", off,
+	    hdr, drpt, when);
+}
+
 int
 ctl_diag(const char *name, unsigned long off, const char *notary,
     const char *status, const char *message, long when)
 {
 	char line[4096];
-	struct ctl *c;
+	const struct ctl *c;
 	struct text t;
 	struct stat st;
 	long hdr, drpt;
 	int fd = hold(name);
 
-	if (fd < 0) {
-		log_err("diagnostic msg=%s rcpt=%lu %s", name, off,
-		    strerror(errno));
-		return -1;
+	if (fd >= 0) {
+		context(name, off, &hdr, &drpt);
+		c = rcpt_at(name, off);
+		text_init(&t, line, sizeof(line) - 1);
+		ctl_diag_begin(&t, fd, off, hdr, drpt, when);
+		if (*notary == '\0')
+			add_notary(&t, c == NULL ? "?" : c->user, status,
+			    message);
+		add_folded(&t, notary, '\r');
+		text_add(&t, "\t");
+		add_folded(&t, message, '\r');
+		line[t.len++] = '\n';
+		fd = fd_plain(name, O_WRONLY | O_APPEND, &st);
 	}
-	c = context(name, off, &hdr, &drpt);
-	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%sd %lu:%ld:%ld::%ld\t", line_cut(fd) ? "\n" : "",
-	    off, hdr, drpt, when);
-	if (*notary == '\0')
-		add_notary(&t, c->user, status, message);
-	add_folded(&t, notary, '\r');
-	text_add(&t, "\t");
-	add_folded(&t, message, '\r');
-	line[t.len++] = '\n';
-	fd = fd_plain(name, O_WRONLY | O_APPEND, &st);
 	if (fd < 0 || fd_write(fd, line, t.len) < 0) {
 		log_err("diagnostic msg=%s rcpt=%lu %s", name, off,
 		    strerror(errno));
@@ -514,303 +985,248 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	return close(fd);
 }
 
-/* Does it begin with the word, in capitals or not? */
-static int
-begins(const char *s, const char *word)
+/* ---- for those who report -------------------------------------------- */
+
+static void
+go_to(struct ctl *c, unsigned long off)
 {
-	for (; *word != '\0'; s++, word++)
-		if (toupper((unsigned char)*s) != *word)
-			return 0;
-	return 1;
+	c->in_block = 0;
+	line_at(&c->l, off);
 }
 
-/* The list of the words of an N line, up to its end; or NULL. */
-static const char *
-notify_list(const char *s)
+static void
+see_head(struct notary *n)
 {
-	for (; *s != '\0'; s += strspn(s, " \t")) {
-		if (begins(s, "NOTIFY="))
-			return s + 7;
-		s += strcspn(s, " \t");
+	char *value = value_of(&n->c);
+
+	switch (n->c.l.line[0]) {
+	case '@':
+		n->c.format = n->rc.format = n->w.format =
+		    (int)strtoul(value, NULL, 0) & 7;
+		break;
+	case 'l':
+		text_fmt(n->id, sizeof(n->id), "%s", value);
+		break;
+	case 'n':
+		text_fmt(n->envid, sizeof(n->envid), "%s", value);
+		break;
+	case 'o':
+		n->body = num_of(value, NULL);
+		break;
+	case 'R':
+		n->hdrs = same(value, strlen(value), "HDRS");
+		break;
 	}
-	return NULL;
 }
 
 int
-ctl_notify(const char *name, unsigned long off, const char *word)
+nt_open(struct notary *n, const char *name)
 {
-	char list[200], *item;
-	struct ctl *c;
-	long hdr, drpt;
-	const char *p;
+	struct stat st;
 
-	if (hold(name) < 0)
+	memset(n, 0, sizeof(*n));
+	n->fd = fd_plain(name, O_RDWR, &st);
+	if (n->fd < 0)
+		return -1;
+	text_fmt(n->name, sizeof(n->name), "%s", name);
+	line_start(&n->c.l, n->fd, 0);
+	line_start(&n->rc.l, n->fd, 0);
+	line_start(&n->w.l, n->fd, 0);
+	while (next_line(&n->c) && n->c.l.line[0] != 'r')
+		see_head(n);
+	if (n->c.l.error != 0) {	/* nt_rewind forgets that */
+		errno = n->c.l.error;
+		close(n->fd);
+		n->fd = -1;
+		return -1;
+	}
+	nt_rewind(n);
+	return 0;
+}
+
+void
+nt_close(struct notary *n)
+{
+	if (n->fd >= 0)
+		close(n->fd);
+	n->fd = -1;
+}
+
+void
+nt_rewind(struct notary *n)
+{
+	go_to(&n->c, 0);
+}
+
+int
+nt_error(const struct notary *n)
+{
+	return n->c.l.error != 0 ? n->c.l.error : n->rc.l.error != 0 ?
+	    n->rc.l.error : n->w.l.error;
+}
+
+int
+nt_rcpt(struct notary *n, unsigned long off)
+{
+	const char *p;
+	char count[5];
+
+	go_to(&n->rc, off);
+	if (!next_line(&n->rc) || n->rc.l.line[0] != 'r' ||
+	    parse_rcpt(&n->rc) < 0)
+		return -1;
+	n->state = (unsigned char)n->rc.l.line[1];
+	n->delay_at = n->rc.delay == 0 ? 0 : off + n->rc.delay;
+	text_fmt(count, sizeof(count), "%.4s", n->rc.l.line + n->rc.delay);
+	p = count + strspn(count, " ");
+	n->delays = n->delay_at == 0 ? 0 : num_of(p, NULL);
+	n->wishes = ctl_wishes(to_words(&n->rc) ? n->rc.l.line + 2 : NULL,
+	    n->orcpt, sizeof(n->orcpt));
+	return 0;
+}
+
+int
+nt_next_rcpt(struct notary *n)
+{
+	while (next_line(&n->c))
+		if (n->c.l.line[0] == 'r')
+			return 1;
+	return 0;
+}
+
+/* The header that begins here, is it one of a report on a report? */
+static int
+see_header(struct ctl *c)
+{
+	size_t len = sizeof(NT_TWICE) - 1;
+	int twice = 0;
+
+	while (line_next(&c->l) && c->l.len > 0)
+		twice |= strncmp(c->l.line, NT_TWICE, len) == 0 &&
+		    c->l.line[len] == ':';
+	return twice;
+}
+
+/* A line before the recipient that begins a group: what is known of that. */
+static void
+see_group(struct origin *g, struct ctl *w)
+{
+	g->from = w->l.off;
+	if (w->l.line[0] == 'm')
+		return;
+	see_sender(w);
+	g->report = w->report;
+	g->long_sender = w->long_sender;
+	strcpy(g->sender, w->user);
+}
+
+int
+nt_origin(struct notary *n, unsigned long off)
+{
+	struct origin *g = &n->g;
+	int letter;
+
+	if (off >= g->from && off < g->to)
 		return 0;
-	c = context(name, off, &hdr, &drpt);
-	if (drpt < 0)
+	memset(g, 0, sizeof(*g));
+	g->hdr = -1;
+	g->to = ULONG_MAX;
+	n->w.report = 0;
+	for (go_to(&n->w, 0); next_line(&n->w); ) {
+		letter = n->w.l.line[0];
+		if (letter == 'd')
+			break;
+		if (letter != 's' && letter != 'e' && !(letter == 'm' &&
+		    n->w.in_block))
+			continue;
+		if (n->w.l.off < off) {
+			see_group(g, &n->w);
+			continue;
+		}
+		if (g->to == ULONG_MAX)
+			g->to = n->w.l.off;
+		if (letter == 'm') {
+			g->hdr = (long)(n->w.l.off + n->w.l.len + 1);
+			g->twice = see_header(&n->w);
+			break;
+		}
+	}
+	if (n->w.l.error == 0)
 		return 0;
-	line_start(&c->l, held.fd, (unsigned long)drpt);
-	if (!line_next(&c->l) || c->l.len < 3 ||
-	    (p = notify_list(c->l.line + 2)) == NULL)
-		return 0;
-	text_fmt(list, sizeof(list), "%.*s", (int)strcspn(p, " \t"), p);
-	for (item = list; *item != '\0'; item++)
-		*item = (char)toupper((unsigned char)*item);
-	for (item = strtok(list, ","); item != NULL; item = strtok(NULL, ","))
-		if (strcmp(item, word) == 0)
+	g->from = g->to = 0;
+	return -1;
+}
+
+/* Takes the diagnostic line at hand apart: 0, or -1 when a crash has cut it too
+ * short. */
+static int
+take_apart(struct notary *n)
+{
+	char *line = n->said, *tab, *p;
+	const char *end;
+	int i, bad;
+
+	strcpy(line, n->c.l.line);
+	tab = strchr(line, '\t');
+	if (tab == NULL || n->c.l.len < 4 || strchr(tab + 1, '\t') == NULL)
+		return -1;
+	*tab = '\0';
+	n->tag = line[1];
+	n->at = n->c.l.off;
+	bad = num_upto(line + 2, CONTROL_MAX, &n->off, &end) < 0 ||
+	    *end != ':';
+	p = strrchr(line, ':');
+	n->when = p == NULL ? 0 : (long)num_of(p + 1, NULL);
+	p = tab + 1;
+	for (i = 0; i < NT_FIELDS; i++) {
+		n->field[i] = p;
+		p += strcspn(p, "\1\t");
+		if (*p == '\1')
+			*p++ = '\0';
+	}
+	p = strchr(p, '\t');
+	*p = '\0';
+	n->text = p + 1;
+	return bad ? -1 : 0;
+}
+
+int
+nt_next_diag(struct notary *n)
+{
+	while (next_line(&n->c))
+		if (n->c.l.line[0] == 'd' && take_apart(n) == 0)
 			return 1;
 	return 0;
 }
 
 int
-ctl_sync(const char *name)
+nt_diag(struct notary *n, unsigned long at)
 {
-	int fd = hold(name);
-
-	return fd < 0 ? -1 : fd_sync(fd);
-}
-
-/* ---- the whole file -------------------------------------------------- */
-
-/* Opens it for reading from off on: 0, or -1 as ctl_open. */
-static int
-open_at(struct ctl *c, const char *name, unsigned long off,
-    const struct stat *seen, struct stat *st)
-{
-	int fd;
-
-	memset(c, 0, offsetof(struct ctl, channel));
-	c->l.fd = -1;
-	if (text_fmt(c->name, sizeof(c->name), "%s", name) < 0)
-		return -1;
-	fd = seen != NULL ? fd_seen(name, O_RDWR, seen, st) :
-	    fd_plain(name, O_RDWR, st);
-	if (fd < 0 && errno == EAGAIN)	/* seen was another one by now */
-		fd = fd_plain(name, O_RDWR, st);
-	if (fd < 0 && (errno == EROFS || errno == EACCES))
-		fd = fd_plain(name, O_RDONLY, st);
-	if (fd < 0 && errno != ENOENT && errno != EINVAL) {
-		log_err("control-open file=%s %s; later", name,
-		    strerror(errno));
-		c->later = LOCKED_LATER;
-		c->why = "it cannot be opened now";
-	}
-	if (fd < 0)
-		return -1;
-	line_start(&c->l, fd, off);
-	return 0;
+	go_to(&n->c, at);
+	return next_line(&n->c) && n->c.l.line[0] == 'd' ? take_apart(n) : -1;
 }
 
 int
-ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
+nt_mark(struct notary *n, unsigned long at)
 {
-	struct stat st;
+	char c = 0;
 
-	if (open_at(c, name, off, NULL, &st) < 0)
+	if (lseek(n->fd, (off_t)at, SEEK_SET) < 0 || read(n->fd, &c, 1) != 1)
 		return -1;
-	c->resumed = c->seen_i = c->seen_s = 1;
-	c->nrcpt = 1;	/* it had one */
-	c->format = format;
-	return 0;
+	if (c != 'd')
+		return 0;	/* another file by now */
+	return fd_write(n->fd, "+", 1);
 }
 
 int
-ctl_open(struct ctl *c, const char *name, const struct stat *seen)
+nt_delayed(struct notary *n, unsigned long at, unsigned long count)
 {
-	struct stat st;
+	char field[8];
 
-	if (open_at(c, name, 0, seen, &st) < 0)
+	text_fmt(field, sizeof(field), "%4lu", count);
+	if (count == 0)
+		strcpy(field, "    ");
+	if (lseek(n->fd, (off_t)at, SEEK_SET) < 0)
 		return -1;
-	c->ctime = (long)st.st_ctime;
-	c->mtime = (long)st.st_mtime;
-	c->l.size = (unsigned long)st.st_size;
-	c->l.fresh = 1;
-	if (st.st_size == 0)
-		c->why = "it is empty";
-	else if (st.st_size > CONTROL_MAX)
-		c->why = "it is larger than any real one";
-	return c->why == NULL ? 0 : -1;
-}
-
-void
-ctl_close(struct ctl *c)
-{
-	if (c->l.fd >= 0)
-		close(c->l.fd);
-	c->l.fd = -1;
-}
-
-/* A recipient line: CTL_RCPT when it is pending, CTL_END to read on. */
-static enum ctl_item
-see_rcpt(struct ctl *c)
-{
-	int tag = c->l.line[1];
-	long pid;
-
-	c->nrcpt++;
-	if (tag == '+' || tag == '-') {
-		c->nfailed += tag == '-';
-		return CTL_END;
-	}
-	if ((tag != ' ' && tag != '~') || parse_rcpt(c) < 0) {
-		c->why = "a recipient line cannot be read";
-		return CTL_BAD;
-	}
-	if (!c->seen_s) {
-		c->why = "a recipient comes before any sender";
-		return CTL_BAD;
-	}
-	if (tag == ' ' || c->resumed)
-		return CTL_RCPT;
-	pid = line_pid(c->l.line + 2);
-	if (is_believed(c, pid)) {
-		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
-		    "later", c->name, c->l.off, pid);
-		c->later = LOCKED_LATER;
-		c->why = "a recipient is locked by another process";
-		c->pid = pid;
-		return CTL_BAD;
-	}
-	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
-	    c->name, c->l.off, pid);
-	tag = unlock(c->l.fd, c->l.off, has_pid(c->l.line, c->format));
-	c->nfailed += tag == '-';
-	return tag == '+' || tag == '-' ? CTL_END : CTL_RCPT;
-}
-
-static enum ctl_item
-see_trigger(struct ctl *c)
-{
-	const char *p = c->l.line + 2;
-
-	c->ntrigger++;
-	if (c->l.len < 3 || take_word(&p, c->host, 1) < 0) {
-		c->why = "a T line names no host";
-		return CTL_BAD;
-	}
-	return CTL_TRIGGER;
-}
-
-/* The i line must repeat the file's own name, so that nothing else can be
- * reached by it. */
-static void
-see_name(struct ctl *c, const char *value)
-{
-	const char *base = strrchr(c->name, '/');
-
-	base = base == NULL ? c->name : base + 1;
-	if (strcmp(value, base) != 0)
-		c->why = "its i line names another file";
-	c->seen_i = 1;
-}
-
-/* One line outside blocks: CTL_END to read on. */
-static enum ctl_item
-see_line(struct ctl *c)
-{
-	char *value = c->l.line + (c->l.len > 1 ? 2 : c->l.len);
-	unsigned long format;
-
-	switch (c->l.line[0]) {
-	case 'r':
-		return see_rcpt(c);
-	case 'T':
-		return see_trigger(c);
-	case '@':
-		format = strtoul(value, NULL, 0);
-		if (format & ~7UL)
-			c->why = "its format (@) is not known here";
-		c->format = (int)format & 7;
-		break;
-	case 'i':
-		see_name(c, value);
-		break;
-	case 's':
-		c->seen_s = 1;
-		break;
-	case 'o':
-		if (num_upto(value, LONG_MAX, &c->body, NULL) < 0)
-			c->why = "its o line has no number";
-		break;
-	case 'd':
-		c->ndiag += c->l.line[1] == ' ';
-		break;
-	case 'v':
-		c->has_verbose = 1;
-		break;
-	case 'x':
-		if (text_fmt(c->obsoletes, sizeof(c->obsoletes), "%s", value)
-		    < 0)
-			c->obsoletes[0] = '\0';
-		break;
-	case 'm':
-	case 'M':
-		c->in_block = c->l.len <= 2;
-		break;
-	}
-	return c->why == NULL ? CTL_END : CTL_BAD;
-}
-
-/* What can only be said at the end. */
-static void
-see_end(struct ctl *c)
-{
-	if (c->later)
-		return;
-	if (c->in_block)
-		c->why = "it was cut within a header block";
-	else if (c->nrcpt == 0 && c->ntrigger > 0)
-		return;
-	else if (!c->seen_i)
-		c->why = "it has no i line";
-	else if (c->nrcpt == 0)
-		c->why = "it has no recipient";
-}
-
-enum ctl_item
-ctl_next(struct ctl *c)
-{
-	enum ctl_item item;
-
-	while (c->why == NULL && !c->later && next_line(c)) {
-		if (c->l.unended && c->l.line[0] != 'd') {
-			c->why = "it was cut: its last line is not ended";
-			break;
-		}
-		if (c->in_block) {
-			c->in_block = c->l.len > 0;
-			continue;
-		}
-		item = see_line(c);
-		if (item != CTL_END)
-			return item;
-	}
-	if (c->why == NULL)
-		see_end(c);
-	return c->why != NULL || c->later ? CTL_BAD : CTL_END;
-}
-
-int
-ctl_field(const char *name, int letter, char *value, size_t size)
-{
-	static struct ctl c;
-	int found = -1;
-
-	if (ctl_open(&c, name, NULL) < 0) {
-		ctl_close(&c);
-		return -1;
-	}
-	while (found < 0 && next_line(&c) && !c.l.unended) {
-		if (c.in_block)
-			c.in_block = c.l.len > 0;
-		else if (c.l.line[0] == letter && c.l.len > 2)
-			found = text_fmt(value, size, "%s", c.l.line + 2);
-		else if (c.l.line[0] == 'r')
-			break;	/* fields of the message come first */
-		else
-			c.in_block = c.l.len <= 2 && (c.l.line[0] == 'm' ||
-			    c.l.line[0] == 'M');
-	}
-	ctl_close(&c);
-	return found;
+	return fd_write(n->fd, field, 4);
 }

@@ -1,5 +1,5 @@
 /*
- * ctlfile.h - the inside of a control file: see ctlfile.c and notary.c.
+ * ctlfile.h - the inside of a control file: see ctlfile.c.
  */
 #ifndef CTLFILE_H
 #define CTLFILE_H
@@ -11,9 +11,41 @@
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
 #define WORD_MAX_	1000	/* bytes in a channel's or host's name */
 
+/* ---- names of messages ------------------------------------------------- */
+
+/* X/Y/123-45 without its directories. */
+const char *name_base(const char *name);
+unsigned long name_num(const char *name);	/* 123 */
+/* May that be the base of a name: a digit first, no slash, not too long? */
+int	name_usable(const char *base);
+/* The base when all of it may be a name, at most two directories included;
+ * else NULL: it leads elsewhere. */
+const char *name_in(const char *);
+
+/* ---- words of RFC 3461 ------------------------------------------------- */
+
+#define WISH_FAILURE	1U
+#define WISH_SUCCESS	2U
+#define WISH_DELAY	4U
+#define WISH_GIVEN	8U	/* there is a NOTIFY list */
+#define WISH_NEVER	16U
+
+/* The NOTIFY list in the value of an N line, NULL: no such line.  Its ORCPT
+ * goes to orcpt, when that is not NULL: type;xtext, or "". */
+unsigned ctl_wishes(const char *words, char *orcpt, size_t size);
+/* Makes n bytes of xtext plain, and the reverse. */
+void	nt_xtext(const char *, size_t n, char *to, size_t size);
+void	xtext_add(struct text *, const char *, size_t n);
+/* Can a report be sent to this address?  Not to a program or a file, nor where
+ * an envelope or a header would not have it. */
+int	ctl_tellable(const char *address);
+
+/* ---- a control file from front to end ---------------------------------- */
+
 /*
- * ctl: a control file while it is read, from ctl_open to ctl_close.  Its
- * recipients come one by one, so a message of any size takes the same memory.
+ * ctl: a control file while it is read, from ctl_open or ctl_start to
+ * ctl_close.  Its lines come one by one, so a message of any size takes the same
+ * memory.
  */
 struct ctl {
 	const char *why;	/* cannot be used, or not now; NULL: it can */
@@ -25,24 +57,29 @@ struct ctl {
 	double	since;
 	int	in_block;	/* within an m or M block */
 	int	format;		/* bits of the '@' line */
+	int	capitals;	/* to be set behind ctl_start: in host they stay */
 	int	resumed;	/* this is a later part of a file seen whole */
 	int	seen_i, seen_s;
 	unsigned long body;	/* value of the o line, bytes */
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
 	unsigned long nfailed;	/* ... already failed for good */
 	unsigned long ndiag;	/* diagnostic lines that were not reported */
-	unsigned delay;		/* of the recipient line at hand: bytes from its
-				 * start to the delay field, 0: it has none */
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime, mtime;	/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
 	char	obsoletes[64];	/* value of the x line, or "" */
-	/* at hand after ctl_next, and l.off: */
+	int	near;		/* so many more lines may be the recipient's */
+	int	report;		/* its sender is of the channel error */
+	/* of the line at hand, a pending recipient's, a sender's or a T line */
+	int	with_pid;	/* it has room for a lock */
+	unsigned delay;		/* bytes from its start to the delay field, 0:
+				 * it has none */
+	int	long_sender;	/* the address is longer than user */
+	const char *rest;	/* behind the user: the privilege */
 	char	channel[WORD_MAX_];
 	char	host[WORD_MAX_];	/* lower case; also of a T line */
-	char	user[WORD_MAX_];
+	char	user[WORD_MAX_];	/* of a sender: "" is nobody */
 	char	name[NAME_MAX_];
-	const char *rest;	/* behind the user: the privilege */
 	struct lines l;
 };
 
@@ -52,17 +89,21 @@ enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
  * nobody looked).  0; or -1 with why or later set, or with both unset when it
  * is no regular file or gone: leave it alone. */
 int	ctl_open(struct ctl *, const char *name, const struct stat *seen);
-/* The next pending recipient (channel, host, l.off are set), T line (host),
- * the end of a good file, or CTL_BAD with why or later set.  Locks of dead
- * agents are taken off on the way. */
-enum ctl_item ctl_next(struct ctl *);
-void	ctl_close(struct ctl *);
 /* The same for what follows behind off of a file that was good.  Locks are of
  * no concern then: they are our own agents'. */
 int	ctl_resume(struct ctl *, const char *name, unsigned long off,
 	    int format);
-/* Takes channel, host and user out of the recipient line at hand: 0 or -1. */
-int	ctl_rcpt(struct ctl *);
+/* Reads what the caller has opened: 0, or -1 when name is too long. */
+int	ctl_start(struct ctl *, int fd, const char *name);
+void	ctl_close(struct ctl *);
+/* The letter of the next line outside header blocks, of which the line that
+ * begins one is given; an N line only when it is a recipient's; 0 at the end of a good file, or -1 with why or later
+ * set.  Of recipients with a blank tag or a lock the words are at hand, of s and
+ * e lines the address is. */
+int	ctl_line(struct ctl *);
+/* The next pending recipient, T line, the end of a good file, or CTL_BAD with
+ * why or later set.  Locks of dead agents are taken off on the way. */
+enum ctl_item ctl_next(struct ctl *);
 /* Is the process an agent of ours?  The scheduler says how to find out; NULL:
  * none is. */
 extern int (*ctl_is_agent)(long pid);
@@ -71,27 +112,39 @@ extern int (*ctl_is_agent)(long pid);
 unsigned ctl_box(const struct ctl *);
 unsigned ctl_box_at(const char *name, unsigned long off);
 
-/* The value of the first line with this letter: 0, or -1 when none. */
+/* ---- one line of a file ------------------------------------------------ */
+
+/* The value of the first line with this letter before all recipients: 0, or -1
+ * when there is none. */
 int	ctl_field(const char *name, int letter, char *value, size_t size);
+/* The address that is told of the first recipients, "" nobody: 0 or -1. */
+int	ctl_sender(const char *name, char *address, size_t size);
 /* The tag of the recipient line at off, -1 when it cannot be read; a '~' of
  * a process that is gone is taken off and reads as ' '.  With '~', *pid is
  * the process that holds the lock. */
 int	ctl_tag(const char *name, unsigned long off, long *pid);
 /* Is its tag this one?  Only for + and -. */
 int	ctl_has(const char *name, unsigned long off, int tag);
-/* Does the recipient's NOTIFY= list have the word? */
+/* Does the recipient's NOTIFY list have the word? */
 int	ctl_notify(const char *name, unsigned long off, const char *word);
 /* Is the line at off a recipient's with this channel and host? */
 int	ctl_is_for(const char *name, unsigned long off, const char *channel,
 	    const char *host);
 /* Sets the tag and frees the lock: 0 or -1. */
 int	ctl_mark(const char *name, unsigned long off, int tag);
+/* Writes the tag, with the six bytes behind it where there is room for them,
+ * into the line of the open file: 0 or -1. */
+int	ctl_put_tag(int fd, unsigned long off, int with_pid,
+	    const char tag[8]);
 /* Appends a diagnostic line (facts: "d OFF:HDR:DRPT::TIME").
  * notary may be empty: then one is made from status, such as "4.4.7 (text)",
  * and the recipient's address.  when is the time of the last attempt, wall, 0:
  * not known.  0 or -1. */
 int	ctl_diag(const char *name, unsigned long off, const char *notary,
 	    const char *status, const char *message, long when);
+/* Begins such a line for the end of the open file. */
+void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
+	    long drpt, long when);
 int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
 /* Nothing is kept open for name any more. */
 void	ctl_forget(void);
@@ -114,10 +167,6 @@ struct origin {
  * notary: a control file while a report is made of it, from nt_open to
  * nt_close.  What is found stays until the next of its kind is looked for.
  */
-#define WISH_FAILURE	1U
-#define WISH_SUCCESS	2U
-#define WISH_DELAY	4U
-#define WISH_GIVEN	8U	/* there is a NOTIFY list, NEVER if no other */
 #define NT_FIELDS	5
 #define NT_TWICE	"X-Undeliverable-Report"
 
@@ -143,6 +192,7 @@ struct notary {
 	char	*field[NT_FIELDS];	/* who, action, status, diagnostic, by
 				 * whom; "" where missing */
 	char	*text;		/* ends of lines in it are CRs */
+	char	said[LINE_MAX_];	/* where all these are */
 	struct ctl c, rc, w;	/* the walk; a recipient; the walk for groups */
 };
 
@@ -159,8 +209,6 @@ int	nt_diag(struct notary *, unsigned long at);	/* the one there */
 int	nt_rcpt(struct notary *, unsigned long off);
 /* Its group: 0, or -1 when the file cannot be read. */
 int	nt_origin(struct notary *, unsigned long off);
-/* Makes n bytes of xtext (RFC 3461) plain. */
-void	nt_xtext(const char *, size_t n, char *to, size_t size);
 /* The diagnostic line at this offset was reported: 0 or -1. */
 int	nt_mark(struct notary *, unsigned long at);
 /* So many warnings were sent; at is delay_at of the recipient: 0 or -1. */

@@ -4,9 +4,9 @@
  * Both read the same files and write tags into them, so what both must agree
  * on is here: what a line is, where its words end, and how a lock looks.
  *
- * A file is read through one buffer of fixed size.  A line longer than the
- * buffer is read over, with a note of that; no file can make us take more
- * memory.
+ * A file is read through one buffer of fixed size, and a line is given as it
+ * lies there.  A line longer than the buffer is cut and the rest read over, with
+ * a note of that; no file can make us take more memory.
  *
  * The tag of a lock is the number of the process that holds it, in six bytes,
  * right aligned.  Where numbers are larger, the bytes are 'a' and five digits
@@ -29,77 +29,124 @@ static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 void
 line_start(struct lines *l, int fd, unsigned long off)
 {
-	memset(l, 0, offsetof(struct lines, line));
+	memset(l, 0, offsetof(struct lines, buf));
 	l->fd = fd;
 	l->pos = off;
+	l->line = l->buf;
+	l->buf[0] = '\0';
+}
+
+/* The newline of the last line is one again. */
+static void
+mend(struct lines *l)
+{
+	if (l->end != NULL)
+		*l->end = '\n';
+	l->end = NULL;
 }
 
 void
 line_at(struct lines *l, unsigned long off)
 {
-	if (off > l->pos || off < l->pos - l->have || l->error != 0)
+	if (off > l->pos || off < l->pos - l->have || l->error != 0) {
 		line_start(l, l->fd, off);
-	else
-		l->used = l->have - (size_t)(l->pos - off);
+		return;
+	}
+	mend(l);
+	l->used = l->have - (size_t)(l->pos - off);
 }
 
-/* Fills buf from the file: 0 at its end or on an error. */
-static int
-fill(struct lines *l)
+/* Reads what comes at pos: how many bytes, 0 at the end or on an error. */
+static size_t
+get(struct lines *l, char *to, size_t size)
 {
 	long n = -1;
 
 	if (l->size > 0 && l->pos == l->size)
 		n = 0;
 	else if (l->fresh || lseek(l->fd, (off_t)l->pos, SEEK_SET) >= 0)
-		n = (long)read(l->fd, l->buf, sizeof(l->buf));
+		n = (long)read(l->fd, to, size);
 	if (n < 0)
 		l->error = errno;
 	l->fresh = 0;
-	l->have = n > 0 ? (size_t)n : 0;
+	n = n > 0 ? n : 0;
+	l->pos += (unsigned long)n;
+	return (size_t)n;
+}
+
+/* Moves the line to the front of the buffer and fills the rest of that: 0 at
+ * the end of the file or on an error. */
+static int
+fill(struct lines *l)
+{
+	size_t n;
+
+	l->have -= l->used;
+	memmove(l->buf, l->buf + l->used, l->have);
 	l->used = 0;
-	l->pos += l->have;
+	n = get(l, l->buf + l->have, sizeof(l->buf) - l->have);
+	l->have += n;
 	return n > 0;
 }
 
-/* Takes n bytes of buf into the line, as many as fit. */
+/* The line fills the buffer: reads over the rest of it. */
 static void
-keep(struct lines *l, size_t n)
+read_over(struct lines *l)
 {
-	size_t room = sizeof(l->line) - 1 - l->len;
+	char rest[512], *nl = NULL;
+	size_t n;
 
-	if (n > room)
-		l->overlong = 1;
-	room = n > room ? room : n;
-	memcpy(l->line + l->len, l->buf + l->used, room);
-	l->len += room;
-	l->line[l->len] = '\0';
-	l->used += n;
+	l->overlong = 1;
+	l->have = l->used = 0;
+	while (nl == NULL && (n = get(l, rest, sizeof(rest))) > 0) {
+		nl = memchr(rest, '\n', n);
+		if (nl != NULL)
+			l->pos -= n - 1 - (size_t)(nl - rest);
+	}
+	l->unended = nl == NULL;
 }
 
 int
 line_next(struct lines *l)
 {
+	size_t n, seen = 0;
 	char *nl;
 
-	l->len = 0;
-	l->line[0] = '\0';
-	l->overlong = l->unended = 0;
+	mend(l);
 	l->off = l->pos - (l->have - l->used);
+	l->overlong = l->unended = 0;
 	for (;;) {
-		if (l->used == l->have && !fill(l)) {
-			l->unended = 1;
-			return l->error == 0 && l->pos > l->off;
-		}
-		nl = memchr(l->buf + l->used, '\n', l->have - l->used);
-		if (nl == NULL) {
-			keep(l, l->have - l->used);
-			continue;
-		}
-		keep(l, (size_t)(nl - l->buf) - l->used);
-		l->used++;
-		return 1;
+		l->line = l->buf + l->used;
+		n = l->have - l->used;
+		nl = memchr(l->line + seen, '\n', n - seen);
+		if (nl != NULL || n == sizeof(l->buf))
+			break;
+		seen = n;
+		if (!fill(l))
+			break;
 	}
+	if (nl != NULL) {
+		l->used += (size_t)(nl - l->line) + 1;
+		l->end = nl;
+	} else if (n == sizeof(l->buf)) {
+		read_over(l);
+		n--;
+	} else {
+		l->line = l->buf;
+		l->unended = 1;
+		l->used = l->have;
+	}
+	l->len = nl != NULL ? (size_t)(nl - l->line) : n;
+	l->line[l->len] = '\0';
+	return l->error == 0 && (nl != NULL || n > 0);
+}
+
+const char *
+line_peek(struct lines *l, unsigned long off, size_t n)
+{
+	line_at(l, off);
+	return l->have - l->used >= n || (fill(l) && l->have >= n) ?
+	    l->buf + l->used : NULL;
 }
 
 const char *

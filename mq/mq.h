@@ -9,7 +9,7 @@
 #ifndef MQ_H
 #define MQ_H
 
-#include "../lib/line.h"
+#include "../lib/ctlfile.h"
 #include "../lib/util.h"
 
 #define MQ_PATH_MAX	1024	/* bytes in a path that we build */
@@ -229,21 +229,6 @@ void	mq_unescape(char *);
 
 /* ---- control files (spool.c) --------------------------------------- */
 
-/* mq_ctl: a control file while it is read. */
-struct mq_ctl {
-	int	format;		/* bits of its '@' line */
-	int	trigger;	/* it has a T line */
-	char	channel[MQ_WORD_MAX], host[MQ_WORD_MAX];	/* lower case */
-	char	user[LINE_MAX_];	/* of a recipient, or the sender */
-	struct lines l;
-};
-
-enum mq_item { MQ_END, MQ_SENDER, MQ_RCPT, MQ_BAD };
-
-/* Opens po/transport/name: 0, or -1 with errno. */
-int	mq_ctl_open(struct mq_ctl *, const char *po, const char *name);
-enum mq_item mq_ctl_next(struct mq_ctl *);
-void	mq_ctl_close(struct mq_ctl *);
 /* Reads the spool: 0, or an exit code with the reason in why. */
 int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 /* Finds what the dump did not tell: sender, size and age. */

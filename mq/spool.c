@@ -27,148 +27,29 @@
 #endif
 
 #define RCPTS_MOST	100000U		/* of one message, with -v */
-#define FORMAT_PID	1
-#define FORMAT_DELAY	2
 
-/* ---- one control file ------------------------------------------------- */
+/* ---- one message ------------------------------------------------------ */
 
-int
-mq_ctl_open(struct mq_ctl *c, const char *po, const char *name)
+/* Opens po/transport/name: 0, or -1 with errno. */
+static int
+open_ctl(struct ctl *c, const char *po, const char *name)
 {
 	char path[MQ_PATH_MAX];
 	struct stat st;
-	int fd;
 
-	c->format = c->trigger = 0;
-	if (text_fmt(path, sizeof(path), "%s/transport/%s", po, name) < 0) {
-		errno = ENAMETOOLONG;
+	errno = ENAMETOOLONG;
+	if (ctl_start(c, -1, name) < 0 || text_fmt(path, sizeof(path),
+	    "%s/transport/%s", po, name) < 0)
 		return -1;
-	}
-	fd = fd_plain(path, O_RDONLY, &st);
-	if (fd < 0)
-		return -1;
-	line_start(&c->l, fd, 0);
-	return 0;
+	c->l.fd = fd_plain(path, O_RDONLY, &st);
+	return c->l.fd < 0 ? -1 : 0;
 }
 
-void
-mq_ctl_close(struct mq_ctl *c)
-{
-	close(c->l.fd);
-}
-
-/* Takes the word at *p along, in lower case with lower: 0 or -1. */
+/* Is the recipient at hand still to have it? */
 static int
-word(const char **p, char *to, size_t size, int lower)
+is_pending(const struct ctl *c)
 {
-	const char *s = *p, *end;
-	size_t n;
-
-	s += strspn(s, " ");
-	end = line_word(s);
-	n = (size_t)(end - s);
-	if (n == 0 || n >= size)
-		return -1;
-	*p = end;
-	to[n] = '\0';
-	while (n-- > 0)
-		to[n] = lower ? (char)tolower((unsigned char)s[n]) : s[n];
-	return 0;
-}
-
-/* Of ((a b)(c)) the scheduler takes a. */
-static void
-first_host(char *host)
-{
-	size_t skip = strspn(host, "( "), n;
-
-	if (*host != '(')
-		return;
-	n = strcspn(host + skip, " ()");
-	memmove(host, host + skip, n);
-	host[n] = '\0';
-}
-
-static enum mq_item
-recipient(struct mq_ctl *c)
-{
-	const char *p = c->l.line + 2;
-
-	if (c->l.len < 3)
-		return MQ_BAD;
-	if ((c->format & FORMAT_PID) || line_has_pid(c->l.line[1], p)) {
-		if (strlen(p) < 6)
-			return MQ_BAD;
-		p += 6;
-	}
-	if ((c->format & FORMAT_DELAY) || *p == ' ' ||
-	    isdigit((unsigned char)*p)) {
-		if (strlen(p) < 4)
-			return MQ_BAD;
-		p += 4;
-	}
-	if (word(&p, c->channel, sizeof(c->channel), 1) < 0 ||
-	    word(&p, c->host, sizeof(c->host), 1) < 0 ||
-	    word(&p, c->user, sizeof(c->user), 0) < 0)
-		return MQ_BAD;
-	first_host(c->host);
-	return c->host[0] == '\0' ? MQ_BAD : MQ_RCPT;
-}
-
-/* "s channel host user privilege"; a report comes from nobody. */
-static enum mq_item
-sender(struct mq_ctl *c)
-{
-	const char *p = c->l.line + 2;
-
-	if (c->l.len < 3 ||
-	    word(&p, c->channel, sizeof(c->channel), 1) < 0 ||
-	    word(&p, c->host, sizeof(c->host), 1) < 0 ||
-	    word(&p, c->user, sizeof(c->user), 0) < 0)
-		return MQ_BAD;
-	if (strcmp(c->channel, "error") == 0)
-		c->user[0] = '\0';
-	return MQ_SENDER;
-}
-
-enum mq_item
-mq_ctl_next(struct mq_ctl *c)
-{
-	int block = 0;
-
-	while (line_next(&c->l)) {
-		if (block) {	/* a header, up to an empty line */
-			block = c->l.len > 0;
-			continue;
-		}
-		if (strchr("ers", c->l.line[0]) != NULL && c->l.len > 0 &&
-		    (c->l.overlong || strlen(c->l.line) != c->l.len))
-			return MQ_BAD;
-		switch (c->l.line[0]) {
-		case '@':
-			c->format = (int)strtol(c->l.line + 1, NULL, 0);
-			break;
-		case 'T':
-			c->trigger = 1;
-			break;
-		case 'e':
-			if (c->l.len < 2)
-				return MQ_BAD;
-			strcpy(c->user, c->l.line + 2);
-			return MQ_SENDER;
-		case 's':
-			return sender(c);
-		case 'r':
-			if (c->l.line[1] == ' ' || c->l.line[1] == '~')
-				return recipient(c);
-			break;
-		case 'm':
-		case 'M':
-			block = c->l.len <= 2;
-			break;
-		}
-	}
-	return c->l.error != 0 ? MQ_BAD : MQ_END;
+	return c->l.line[1] == ' ' || c->l.line[1] == '~';
 }
 
 /* Size and age of the message file, where there is one. */
@@ -187,40 +68,23 @@ look(struct mq_msg *m, const char *po)
 	m->age = age < 0 ? 0 : age > 2e9 ? 2000000000 : (int)age;
 }
 
-/* [X/[Y/]]123-45, as our routers and ZMailer's name messages. */
-static int
-plain(const char *name)
-{
-	int i;
-
-	for (i = 0; i < 2 && isupper((unsigned char)*name) &&
-	    name[1] == '/'; i++)
-		name += 2;
-	if (!isdigit((unsigned char)*name))
-		return 0;
-	for (; *name != '\0'; name++)
-		if (!isalnum((unsigned char)*name) &&
-		    strchr("-_.+=", *name) == NULL)
-			return 0;
-	return 1;
-}
-
 void
 mq_spool_fill(struct mq_queue *q, const char *po)
 {
-	static struct mq_ctl c;
+	static struct ctl c;
 	struct mq_msg *m;
-	enum mq_item item;
+	int letter;
 
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		if (m->told || !plain(m->name))
+		if (m->told || name_in(m->name) == NULL)
 			continue;
 		look(m, po);
-		if (mq_ctl_open(&c, po, m->name) < 0)
+		if (open_ctl(&c, po, m->name) < 0)
 			continue;
-		while ((item = mq_ctl_next(&c)) == MQ_SENDER)
-			m->sender = mq_keep(q, c.user);
-		mq_ctl_close(&c);
+		while ((letter = ctl_line(&c)) > 0 && letter != 'r')
+			if (letter == 's' || letter == 'e')
+				m->sender = mq_keep(q, c.user);
+		ctl_close(&c);
 	}
 }
 
@@ -306,16 +170,14 @@ static int
 by_number(const void *a, const void *b)
 {
 	const char *x = *(char *const *)a, *y = *(char *const *)b;
-	const char *p = strrchr(x, '/'), *q = strrchr(y, '/');
-	unsigned long m = num_of(p == NULL ? x : p + 1, NULL);
-	unsigned long n = num_of(q == NULL ? y : q + 1, NULL);
+	unsigned long m = name_num(x), n = name_num(y);
 
 	return m < n ? -1 : m > n ? 1 : strcmp(x, y);
 }
 
 /* One more recipient of the message: 0 or -1. */
 static int
-add_rcpt(struct mq_queue *q, unsigned msg, const struct mq_ctl *c)
+add_rcpt(struct mq_queue *q, unsigned msg, const struct ctl *c)
 {
 	struct mq_dest *d = mq_dest(q, c->channel, c->host);
 	struct mq_job *j;
@@ -336,41 +198,48 @@ add_rcpt(struct mq_queue *q, unsigned msg, const struct mq_ctl *c)
 	return 0;
 }
 
-/* Takes one control file in: 0, or -1 when there is no memory. */
+/* Takes the line at hand into its message: 0, or -1 when there is no memory. */
+static int
+take(struct mq_queue *q, unsigned msg, const struct ctl *c)
+{
+	const char *sender;
+
+	if (c->l.line[0] == 'r')
+		return is_pending(c) ? add_rcpt(q, msg, c) : 0;
+	if (c->nrcpt > 0 || strchr("es", c->l.line[0]) == NULL)
+		return 0;
+	sender = q->msgs[msg].sender = mq_keep(q, c->user);
+	return sender == NULL ? -1 : 0;
+}
+
+/* Takes one message in: 0, or -1 when there is no memory. */
 static int
 load(struct mq_queue *q, const char *po, const char *name)
 {
-	static struct mq_ctl c;
+	static struct ctl c;
 	struct mq_msg *m;
-	enum mq_item item = MQ_BAD;
+	int letter = -1, bad;
 	unsigned i;
-	int bad, empty, opened = mq_ctl_open(&c, po, name) == 0;
 
-	/* what is gone was delivered; what is no file is no message */
-	if (!opened && (errno == ENOENT || errno == EINVAL))
-		return 0;
-	if (opened)
-		item = mq_ctl_next(&c);
-	empty = item == MQ_END;
-	if (empty && c.trigger) {	/* only tells a host to turn */
-		mq_ctl_close(&c);
+	if (open_ctl(&c, po, name) == 0)
+		while ((letter = ctl_line(&c)) > 0 &&
+		    strchr("ers", letter) == NULL)
+			;
+	else if (errno == ENOENT || errno == EINVAL)
+		return 0;	/* it was delivered, or is no file */
+	if (letter == 0) {	/* it only tells a host to turn */
+		ctl_close(&c);
 		return 0;
 	}
 	m = mq_msg(q, name, 1);
 	bad = m == NULL;
 	i = bad ? 0 : (unsigned)(m - q->msgs);
-	for (; !bad && (item == MQ_SENDER || item == MQ_RCPT);
-	    item = mq_ctl_next(&c)) {
-		if (item == MQ_RCPT)
-			bad = add_rcpt(q, i, &c) < 0;
-		else
-			bad = (q->msgs[i].sender = mq_keep(q, c.user)) == NULL;
-	}
-	if (opened)
-		mq_ctl_close(&c);
+	for (; !bad && letter > 0; letter = ctl_line(&c))
+		bad = take(q, i, &c) < 0;
+	ctl_close(&c);
 	if (bad)
 		return -1;
-	q->msgs[i].unread = item == MQ_BAD || empty;
+	q->msgs[i].unread = letter < 0;
 	q->unread += q->msgs[i].unread;
 	look(&q->msgs[i], po);
 	return 0;
@@ -469,21 +338,21 @@ void
 mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view)
 {
-	static struct mq_ctl c;
+	static struct ctl c;
 	struct mq_dest *d;
-	enum mq_item item;
+	int letter;
 
 	memset(r, 0, sizeof(*r));
 	if (view->postoffice == NULL)
 		r->why = "the queue is on another machine";
-	else if (!plain(m->name))
+	else if (name_in(m->name) == NULL)
 		r->why = "the name of the message is not a plain one";
-	else if (mq_ctl_open(&c, view->postoffice, m->name) < 0)
+	else if (open_ctl(&c, view->postoffice, m->name) < 0)
 		r->why = strerror(errno);
 	if (r->why != NULL)
 		return;
-	while ((item = mq_ctl_next(&c)) == MQ_SENDER || item == MQ_RCPT) {
-		if (item == MQ_SENDER)
+	while ((letter = ctl_line(&c)) > 0) {
+		if (letter != 'r' || !is_pending(&c))
 			continue;
 		d = mq_dest(q, c.channel, c.host);
 		if (d == NULL || r->n == RCPTS_MOST ||
@@ -492,8 +361,8 @@ mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 			break;
 		}
 	}
-	mq_ctl_close(&c);
-	if (item == MQ_BAD)
+	ctl_close(&c);
+	if (letter < 0)
 		r->why = "its control file is not understood";
 	if (r->n > 0)
 		qsort(r->v, r->n, sizeof(*r->v), by_dest);

@@ -22,13 +22,13 @@
  * the last part, behind a boundary that does not occur in it.
  */
 #include "lib.h"
+#include "../lib/ctlfile.h"
 #include "../lib/form.h"
 #include "../lib/post.h"
 #include <sys/utsname.h>
 
 #define COPY_MOST	65536UL	/* bytes of a message or form in a report */
 #define FIELD_MOST	900	/* bytes of a value in a line */
-#define ADDRESS_MOST	500	/* bytes of a sender that can be told */
 
 #ifndef MAILSHARE
 #define MAILSHARE "/usr/local/share/mail"
@@ -112,24 +112,13 @@ put_clean(FILE *f, const char *s)
 		putc(*s >= ' ' && *s < 127 ? *s : '?', f);
 }
 
-/* The same for xtext (RFC 3461), up to a blank. */
 static void
 put_xtext(FILE *f, const char *s)
 {
-	static const char hex[] = "0123456789ABCDEF";
-	const char *a, *b;
-	int n, c;
+	char plain[FIELD_MOST + 1];
 
-	for (n = 0; *s != '\0' && *s != ' ' && n < FIELD_MOST; s++, n++) {
-		c = (unsigned char)*s;
-		if (c == '+' && s[1] != '\0' && s[2] != '\0' &&
-		    (a = strchr(hex, s[1])) != NULL &&
-		    (b = strchr(hex, s[2])) != NULL) {
-			c = (int)((a - hex) * 16 + (b - hex));
-			s += 2;
-		}
-		putc(c >= ' ' && c < 127 ? c : '?', f);
-	}
+	nt_xtext(s, strcspn(s, " "), plain, sizeof(plain));
+	put_clean(f, plain);
 }
 
 static const struct kind *
@@ -249,8 +238,9 @@ look(struct report *r)
 static int
 wants_report(const struct lib_rcpt *r)
 {
-	return lib_notify(r, "FAILURE") || !(lib_notify(r, "NEVER") ||
-	    lib_notify(r, "SUCCESS") || lib_notify(r, "DELAY"));
+	unsigned wishes = ctl_wishes(r->dsn, NULL, 0);
+
+	return (wishes & WISH_FAILURE) || !(wishes & WISH_GIVEN);
 }
 
 /* Does it belong into the same report? */
@@ -279,7 +269,7 @@ put_envelope(struct report *r)
 	char line[FORM_LINE], *adr;
 
 	fprintf(f, "channel error\nerrormsg\nto <%s>\n",
-	    r->first->from->address);
+	    r->first->from->tell);
 	if (r->form != NULL) {
 		rewind(r->form);
 		while (form_next(r->form, line))
@@ -322,7 +312,7 @@ put_header(struct report *r)
 		put_form_head(r, &from, &subject);
 	if (!from)
 		fprintf(f, "From: Mail Delivery <postmaster@%s>\n", opt.name);
-	fprintf(f, "To:\n <%s>\n", r->first->from->address);
+	fprintf(f, "To:\n <%s>\n", r->first->from->tell);
 	if (!subject)
 		fprintf(f, "Subject: Returned mail: %s\n", r->kind->subject);
 	fprintf(f, "Date: %s\n", date_of(time(NULL)));
@@ -387,18 +377,14 @@ put_people(struct report *r)
 static void
 put_recipient(struct report *r, const struct lib_rcpt *p)
 {
-	const char *orcpt = p->dsn;
+	char orcpt[600];
 	FILE *f = r->post.f;
 
-	while (orcpt != NULL && *orcpt != '\0' &&
-	    strncmp(orcpt, "ORCPT=", 6) != 0) {
-		orcpt += strcspn(orcpt, " ");
-		orcpt += strspn(orcpt, " ");
-	}
+	ctl_wishes(p->dsn, orcpt, sizeof(orcpt));
 	putc('\n', f);
-	if (orcpt != NULL && strchr(orcpt, ';') != NULL) {
+	if (strchr(orcpt, ';') != NULL) {
 		fputs("Original-Recipient: ", f);
-		put_xtext(f, orcpt + 6);
+		put_xtext(f, orcpt);
 		putc('\n', f);
 	}
 	fprintf(f, "Final-Recipient: %s; ",
@@ -469,17 +455,6 @@ send_report(struct report *r)
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Can this sender be told?  One that is a program or a file, or would not
- * stay within its brackets, cannot. */
-static int
-can_be_told(const char *address)
-{
-	const char *first = address + strspn(address, "\\\"");
-
-	return *first != '\0' && strchr("|/-", *first) == NULL &&
-	    strpbrk(first, "<>") == NULL && strlen(address) <= ADDRESS_MOST;
-}
-
 static void
 tell_and_report(struct lib_job *job, struct lib_rcpt *first,
     const struct kind *kind)
@@ -499,7 +474,7 @@ tell_and_report(struct lib_job *job, struct lib_rcpt *first,
 	status = errno == ENOSPC ? "4.3.1" : "4.3.0";
 	if (sent)
 		text_fmt(text, sizeof(text), "told %s in router/%lu",
-		    first->from->address, r.post.num);
+		    first->from->tell, r.post.num);
 	else
 		text_fmt(text, sizeof(text), "the report to the sender "
 		    "cannot be made: %s", strerror(errno));
@@ -526,7 +501,7 @@ work(struct lib_job *job)
 		    "could be told", kind->subject);
 		if (!wants_report(r))
 			lib_report(job, r, 0, NULL, "nobody wants to know", 0);
-		else if (!can_be_told(r->from->address))
+		else if (!ctl_tellable(r->from->tell))
 			lib_report(job, r, X_UNAVAILABLE, kind->status, text,
 			    0);
 		else

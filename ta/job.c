@@ -4,8 +4,7 @@
  *
  * A job is all recipients of one message with our channel and one host; one
  * without a host is for any.  They are found by reading the control file once
- * from front to end, whatever its size, and only those with a blank tag are
- * taken.  What is locked is left alone even when the owner of the lock is
+ * from front to end (lib/ctlfile.c), and only those with a blank tag are taken.  What is locked is left alone even when the owner of the lock is
  * dead: clearing such locks is the scheduler's.
  *
  * A lock is the tag '~' and our pid in the six bytes behind it, right
@@ -21,13 +20,9 @@
  * what becomes of a recipient.
  */
 #include "job.h"
-#include "../lib/line.h"
+#include "../lib/ctlfile.h"
 #include <ctype.h>
 
-#define WORD_SIZE	1000	/* bytes of a word, longer ones are rubbish */
-#define FORMAT_KNOWN	7UL	/* bits of "@": pid, delay, M block */
-#define FORMAT_PID	1UL
-#define FORMAT_DELAY	2UL
 #define GUARD_TRIES	16	/* at the guard, with a nap behind each */
 #define GUARD_NAP	25000L	/* microseconds */
 
@@ -55,9 +50,7 @@ lib_note(const char *f, ...)
 static int
 put_tag(const struct lib_job *job, const struct lib_rcpt *r, const char *tag)
 {
-	if (lseek(job->ctl, (off_t)(r->off + 1), SEEK_SET) < 0)
-		return -1;
-	return fd_write(job->ctl, tag, r->with_pid ? 7 : 1);
+	return ctl_put_tag(job->ctl, r->off, r->with_pid, tag);
 }
 
 void
@@ -126,132 +119,53 @@ lib_same(const char *a, const char *b)
 	return *a == '\0' && *b == '\0';
 }
 
-/* Cuts the word at *p out and moves *p behind it: the word, or NULL when it
- * is empty, too long or has control bytes. */
-static char *
-take_word(char **p)
-{
-	char *word = *p, *q;
-	char *end = word + (line_word(word) - word);
-
-	if (end == word || end - word >= WORD_SIZE)
-		return NULL;
-	for (q = word; q < end; q++)
-		if (iscntrl((unsigned char)*q))
-			return NULL;
-	*p = *end == '\0' ? end : end + 1;
-	*end = '\0';
-	return word;
-}
-
-/* ((mx1 mx2)(mx3)) is fed as mx1. */
-static int
-host_is(const char *host, const char *wanted)
-{
-	char first[1024];
-	size_t n;
-
-	if (wanted == NULL || lib_same(host, wanted))
-		return 1;
-	if (*host != '(')
-		return 0;
-	host += strspn(host, "( ");
-	n = strcspn(host, " ()");
-	return text_fmt(first, sizeof(first), "%.*s", (int)n, host) == 0 &&
-	    lib_same(first, wanted);
-}
-
-int
-lib_notify(const struct lib_rcpt *r, const char *word)
-{
-	char item[16];
-	const char *p = r->dsn;
-	size_t n;
-
-	while (p != NULL && *p != '\0') {
-		p += strspn(p, " \t");
-		if (text_fmt(item, 8, "%.7s", p) == 0 &&
-		    lib_same(item, "NOTIFY="))
-			break;
-		p += strcspn(p, " \t");
-	}
-	if (p == NULL || *p == '\0')
-		return 0;
-	for (p += 7; *p != '\0' && *p != ' ' && *p != '\t'; p += n) {
-		p += *p == ',';
-		n = strcspn(p, ", \t");
-		if (text_fmt(item, sizeof(item), "%.*s", (int)n, p) == 0 &&
-		    lib_same(item, word))
-			return 1;
-	}
-	return 0;
-}
-
 /* ---- reading the control file ---------------------------------------- */
 
-/* The walk through one control file. */
+/* scan: the walk through one control file. */
 struct scan {
 	struct lib_job *job;
 	const char *channel, *host;	/* wanted; no host: any */
-	unsigned long format;
-	int	in_block;	/* within the lines of an m or M */
-	int	named;		/* the i line was there and right */
-	int	bad;		/* not a file to work from */
 	struct lib_rcpt **end;	/* where the next one is hung */
 	struct lib_rcpt *last;	/* whose N line may follow, or NULL */
 	struct lib_rcpt *bare;	/* first that has no header yet */
-	unsigned long sender_at;	/* of the s line in force */
-	char	sender[LINE_MAX_];	/* "" when there was none */
-	struct lines l;
+	unsigned long sender_at;	/* of the s or e line in force */
+	char	from[WORD_MAX_], tell[WORD_MAX_];	/* what they say */
+	struct ctl c;
 };
+
+/* An s or e line: mail comes from the address of the first, and it is told at
+ * the last of both.  What would not be one line is no address. */
+static void
+see_sender(struct scan *sc)
+{
+	const char *p = sc->c.user;
+
+	while (*p != '\0' && !iscntrl((unsigned char)*p))
+		p++;
+	strcpy(sc->tell, *p != '\0' || sc->c.long_sender ? "" : sc->c.user);
+	if (sc->c.l.line[0] == 's')
+		strcpy(sc->from, sc->tell);
+	sc->sender_at = sc->c.l.off;
+}
 
 /* The sender in force; made when its first recipient is ours. */
 static struct lib_sender *
 sender_of(struct scan *sc)
 {
 	struct lib_sender *s = sc->job->senders;
-	char *p;
+	size_t n = strlen(sc->from) + 1;
 
 	if (s != NULL && s->off == sc->sender_at)
 		return s;
-	s = mem_get(sizeof(*s) + strlen(sc->sender) + 1);
+	s = mem_get(sizeof(*s) + n + strlen(sc->tell) + 1);
 	if (s == NULL)
 		return NULL;
-	p = strcpy((char *)(s + 1), sc->sender);
 	s->off = sc->sender_at;
-	s->channel = take_word(&p);
-	s->address = s->channel != NULL && take_word(&p) != NULL ?
-	    take_word(&p) : NULL;
-	if (s->channel == NULL)
-		s->channel = "error";
-	if (s->address == NULL || strcmp(s->address, "<>") == 0 ||
-	    lib_same(s->channel, "error"))
-		s->address = "";
+	s->address = strcpy((char *)(s + 1), sc->from);
+	s->tell = strcpy((char *)(s + 1) + n, sc->tell);
 	s->next = sc->job->senders;
 	sc->job->senders = s;
 	return s;
-}
-
-/* Where channel, host and user begin in the recipient line, NULL when it is
- * too short.  Fields for a lock and a delay come before them, if the format or
- * their look says so. */
-static char *
-quad_of(struct scan *sc, int *with_pid)
-{
-	char *p = sc->l.line + 2;
-
-	*with_pid = sc->format & FORMAT_PID || line_has_pid(' ', p);
-	if (*with_pid) {
-		if (sc->l.len < 8)
-			return NULL;
-		p += 6;
-	}
-	if (sc->format & FORMAT_DELAY || line_has_pid(' ', p)) {
-		if (strlen(p) < 4)
-			return NULL;
-		p += 4;
-	}
-	return p;
 }
 
 /* The privilege at the end of a recipient line, -1 when there is none. */
@@ -275,29 +189,23 @@ uid_of(const char *p)
 static void
 see_rcpt(struct scan *sc)
 {
-	char *p, *channel, *host, *user;
+	const struct ctl *c = &sc->c;
 	struct lib_rcpt *r;
-	int with_pid;
 
 	sc->last = NULL;
-	if (sc->l.line[1] != ' ' || sc->sender[0] == '\0' || sc->l.overlong ||
-	    sc->l.len < 3 || strlen(sc->l.line) != sc->l.len ||
-	    (p = quad_of(sc, &with_pid)) == NULL ||
-	    (channel = take_word(&p)) == NULL ||
-	    (host = take_word(&p)) == NULL ||
-	    (user = take_word(&p)) == NULL ||
-	    !lib_same(channel, sc->channel) || !host_is(host, sc->host))
+	if (c->l.line[1] != ' ' || !lib_same(c->channel, sc->channel) ||
+	    (sc->host != NULL && !lib_same(c->host, sc->host)))
 		return;
-	r = mem_get(sizeof(*r) + strlen(host) + strlen(user) + 2);
+	r = mem_get(sizeof(*r) + strlen(c->host) + strlen(c->user) + 2);
 	if (r == NULL || (r->from = sender_of(sc)) == NULL) {
 		free(r);	/* it stays pending: another time */
 		return;
 	}
-	r->host = strcpy((char *)(r + 1), host);
-	r->user = strcpy((char *)(r + 1) + strlen(host) + 1, user);
-	r->off = sc->l.off;
-	r->with_pid = with_pid;
-	r->priv = uid_of(p);
+	r->host = strcpy((char *)(r + 1), c->host);
+	r->user = strcpy((char *)(r + 1) + strlen(c->host) + 1, c->user);
+	r->off = c->l.off;
+	r->with_pid = c->with_pid;
+	r->priv = uid_of(c->rest);
 	r->hdr = r->drpt = -1;
 	*sc->end = sc->last = r;
 	sc->end = &r->next;
@@ -305,73 +213,44 @@ see_rcpt(struct scan *sc)
 		sc->bare = r;
 }
 
-/* The i line must repeat the file's own name, since it is a path for us. */
 static void
-see_name(struct scan *sc, const char *value)
+see_words(struct scan *sc)
 {
-	const char *base = strrchr(sc->job->name, '/');
-
-	base = base == NULL ? sc->job->name : base + 1;
-	sc->named = strcmp(value, base) == 0;
-	sc->bad |= !sc->named;
-}
-
-/* A header block serves all recipients since the last one. */
-static void
-see_block(struct scan *sc)
-{
-	if (sc->l.len > 2)
-		return;
-	sc->in_block = 1;
-	if (sc->l.line[0] == 'M')
-		return;
-	for (; sc->bare != NULL; sc->bare = sc->bare->next)
-		sc->bare->hdr = (long)(sc->l.off + sc->l.len + 1);
-	sc->last = NULL;
+	sc->last->drpt = (long)sc->c.l.off;
+	sc->last->dsn = mem_dup(sc->c.l.line + 2);
+	if (sc->last->dsn == NULL)
+		sc->c.why = "there is no memory for it";
 }
 
 static void
-see_line(struct scan *sc)
+see_line(struct scan *sc, int letter)
 {
-	char *value = sc->l.line + (sc->l.len > 1 ? 2 : sc->l.len);
+	struct lib_job *job = sc->job;
 
-	switch (sc->l.line[0]) {
-	case '@':
-		sc->format = strtoul(value, NULL, 0);
-		sc->bad |= (sc->format & ~FORMAT_KNOWN) != 0;
-		break;
-	case 'i':
-		see_name(sc, value);
-		break;
-	case 'o':
-		sc->job->body = num_of(value, NULL);
-		break;
+	switch (letter) {
 	case 'n':
-		if (sc->job->envid == NULL)
-			sc->job->envid = mem_dup(value);
+		if (job->envid == NULL && sc->c.l.len > 2)
+			job->envid = mem_dup(sc->c.l.line + 2);
 		break;
 	case 'R':
-		if (sc->job->ret == NULL)
-			sc->job->ret = mem_dup(value);
+		if (job->ret == NULL && sc->c.l.len > 2)
+			job->ret = mem_dup(sc->c.l.line + 2);
 		break;
 	case 's':
-		strcpy(sc->sender, value);
-		sc->sender_at = sc->l.off;
-		sc->last = NULL;
+	case 'e':
+		see_sender(sc);
 		break;
 	case 'r':
 		see_rcpt(sc);
 		break;
 	case 'N':
-		if (sc->last != NULL && sc->last->dsn == NULL) {
-			sc->last->drpt = (long)sc->l.off;
-			sc->last->dsn = mem_dup(value);
-			sc->bad |= sc->last->dsn == NULL;
-		}
+		if (sc->last != NULL)
+			see_words(sc);
 		break;
-	case 'm':
-	case 'M':
-		see_block(sc);
+	case 'm':	/* a header serves all recipients since the last one */
+		for (; sc->c.in_block && sc->bare != NULL;
+		    sc->bare = sc->bare->next)
+			sc->bare->hdr = (long)(sc->c.l.off + sc->c.l.len + 1);
 		break;
 	}
 }
@@ -402,22 +281,20 @@ void
 job_scan(struct lib_job *job, const char *channel, const char *host)
 {
 	static struct scan sc;	/* large, and there is only one at a time */
+	int letter = -1;
 
-	memset(&sc, 0, offsetof(struct scan, l));
+	memset(&sc, 0, offsetof(struct scan, c));
 	sc.job = job;
 	sc.channel = channel;
 	sc.host = host;
 	sc.end = &job->rcpts;
-	line_start(&sc.l, job->ctl, 0);
-	while (!sc.bad && line_next(&sc.l)) {
-		if (sc.l.unended && sc.l.line[0] != 'd')
-			sc.bad = 1;
-		else if (sc.in_block)
-			sc.in_block = sc.l.len > 0;
-		else
-			see_line(&sc);
+	if (ctl_start(&sc.c, job->ctl, job->name) == 0) {
+		sc.c.capitals = 1;
+		while ((letter = ctl_line(&sc.c)) > 0)
+			see_line(&sc, letter);
 	}
-	if (sc.bad || sc.l.error != 0 || sc.in_block || !sc.named)
+	job->body = sc.c.body;
+	if (letter < 0)
 		job_forget(job);
 }
 

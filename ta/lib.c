@@ -25,8 +25,7 @@
  * leaves transport/ and queue/, whatever a job or a file says.
  */
 #include "job.h"
-#include "../lib/line.h"
-#include <ctype.h>
+#include "../lib/ctlfile.h"
 #include <signal.h>
 
 #define TEXT_SIZE	1000	/* bytes of a verdict's text, cut when longer */
@@ -130,9 +129,9 @@ write_down(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
 	struct text t;
 
 	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%sd %lu:%ld:%ld::%ld\t%s\t%s",
-	    line_cut(job->ctl) ? "\n" : "", r->off, r->hdr, r->drpt,
-	    (long)time(NULL), notary, text);
+	ctl_diag_begin(&t, job->ctl, r->off, r->hdr, r->drpt,
+	    (long)time(NULL));
+	text_add(&t, "%s\t%s", notary, text);
 	line[t.len++] = '\n';
 	return append(job->ctl, line, t.len);
 }
@@ -185,7 +184,8 @@ static void
 tell_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
     const char *notary, const char *text)
 {
-	int wanted = status != NULL && lib_notify(r, "SUCCESS");
+	int wanted = status != NULL &&
+	    (ctl_wishes(r->dsn, NULL, 0) & WISH_SUCCESS);
 
 	if (wanted && write_down(job, r, notary, text) < 0) {
 		lib_note("%s at %lu: no room for its diagnostic: %s",
@@ -276,23 +276,6 @@ lib_report(struct lib_job *job, struct lib_rcpt *r, int code,
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* X/Y/NAME where NAME begins with a digit: nothing that leads elsewhere. */
-static int
-is_job_name(const char *s)
-{
-	int level;
-
-	for (level = 0; level < 2 && *s >= 'A' && *s <= 'Z' && s[1] == '/';
-	    level++)
-		s += 2;
-	if (!isdigit((unsigned char)*s))
-		return 0;
-	for (; *s != '\0'; s++)
-		if (*s == '/' || !isprint((unsigned char)*s))
-			return 0;
-	return 1;
-}
-
 static void
 report_rest(struct lib_job *job, int code, const char *status,
     const char *text)
@@ -355,7 +338,7 @@ static void
 do_job(char *line, lib_work *work)
 {
 	static struct lib_job job;
-	char *host = strchr(line, '\t'), *base;
+	char *host = strchr(line, '\t');
 	const char *wanted = getenv("CHANNEL");
 	struct stat st;
 
@@ -363,12 +346,11 @@ do_job(char *line, lib_work *work)
 	if (host != NULL)
 		*host++ = '\0';
 	job.ctl = -1;
-	if (is_job_name(line) &&
+	if (name_in(line) != NULL &&
 	    text_fmt(job.name, sizeof(job.name), "%s", line) == 0)
 		job.ctl = fd_plain(line, O_RDWR, &st);
 	if (job.ctl >= 0) {
-		base = strrchr(job.name, '/');
-		job.num = num_of(base == NULL ? job.name : base + 1, NULL);
+		job.num = name_num(job.name);
 		line_hold(job.ctl);	/* without it, the tags have to do */
 		job_scan(&job, agent.channel, host != NULL ? host : agent.host);
 	}

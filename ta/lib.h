@@ -11,12 +11,13 @@
 #include "../lib/util.h"
 
 
-/* The envelope sender: one "s" line, shared by the recipients behind it. */
+/* The envelope sender, shared by the recipients behind its line. */
 struct lib_sender {
 	struct lib_sender *next;
 	unsigned long off;	/* of its line */
-	const char *channel;	/* "error": a report, which has no sender */
 	const char *address;	/* "" when there is none */
+	const char *tell;	/* where reports go to, "" nowhere: mostly the
+				 * same, but an e line may say another */
 };
 
 struct lib_rcpt {
@@ -89,9 +90,6 @@ void	lib_report(struct lib_job *, struct lib_rcpt *, int code,
 /* Does nobody listen any more?  Then nothing new is to be begun; who has no
  * verdict when the agent's function returns is given back. */
 int	lib_alone(void);
-
-/* Is this word in the NOTIFY= list of the recipient's N line? */
-int	lib_notify(const struct lib_rcpt *, const char *word);
 
 /* For a child that becomes somebody else: it can read the control file but no
  * longer write to it.  0, or -1 with errno. */

@@ -116,16 +116,11 @@ transcript(const char *s, size_t n)
 
 /* ---- hosts ----------------------------------------------------------- */
 
-/* The host of a recipient; of ((a b)(c)) the first.  With smart hosts there
- * is only one. */
+/* The host of a recipient.  With smart hosts there is only one. */
 static void
 host_of(const struct lib_rcpt *r, char *host)
 {
-	const char *s = r->host;
-
-	s += strspn(s, "(");
-	text_fmt(host, HOST_SIZE, "%.*s", opt.relays > 0 ? 0 :
-	    *r->host == '(' ? (int)strcspn(s, " ()") : (int)strlen(s), s);
+	text_fmt(host, HOST_SIZE, "%s", opt.relays > 0 ? "" : r->host);
 }
 
 static int

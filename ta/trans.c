@@ -38,6 +38,7 @@
  * the size is another one then, there is no dot, and nothing was delivered.
  */
 #include "trans.h"
+#include "../lib/ctlfile.h"
 #include "wire.h"
 
 #define WINDOW		4096	/* bytes of commands without a reply */
@@ -257,39 +258,25 @@ add_param(struct text *line, const char *name, const char *value, size_t n,
 }
 
 static void
-add_notify(struct text *line, const struct lib_rcpt *r)
+add_notify(struct text *line, unsigned wishes)
 {
-	static const char *const word[] = { "SUCCESS", "FAILURE", "DELAY" };
+	static const struct {
+		unsigned wish;
+		const char *word;
+	} list[] = { { WISH_SUCCESS, "SUCCESS" }, { WISH_FAILURE, "FAILURE" },
+		{ WISH_DELAY, "DELAY" } };
 	const char *before = " NOTIFY=";
 	int i;
 
-	if (lib_notify(r, "NEVER")) {
+	if (wishes & WISH_NEVER) {
 		text_add(line, " NOTIFY=NEVER");
 		return;
 	}
 	for (i = 0; i < 3; i++)
-		if (lib_notify(r, word[i])) {
-			text_add(line, "%s%s", before, word[i]);
+		if (wishes & list[i].wish) {
+			text_add(line, "%s%s", before, list[i].word);
 			before = ",";
 		}
-}
-
-static void
-add_orcpt(struct text *line, const struct lib_rcpt *r)
-{
-	const char *p = r->dsn;
-	char word[7];
-	size_t n;
-
-	for (; p != NULL && *p != '\0'; p += n) {
-		p += strspn(p, " \t");
-		n = strcspn(p, " \t");
-		text_fmt(word, sizeof(word), "%.6s", p);
-		if (lib_same(word, "ORCPT=")) {
-			add_param(line, "ORCPT", p + 6, n - 6, 500);
-			return;
-		}
-	}
 }
 
 static void
@@ -316,6 +303,7 @@ static void
 make(struct trans *t, int i)
 {
 	struct text line;
+	char orcpt[600];
 
 	text_init(&line, t->line, sizeof(t->line));
 	if (i == 0) {
@@ -323,8 +311,9 @@ make(struct trans *t, int i)
 	} else if (i <= t->n) {
 		text_add(&line, "RCPT TO:<%s>", t->to[i - 1]->user);
 		if (t->c->can & ES_DSN) {
-			add_notify(&line, t->to[i - 1]);
-			add_orcpt(&line, t->to[i - 1]);
+			add_notify(&line, ctl_wishes(t->to[i - 1]->dsn, orcpt,
+			    sizeof(orcpt)));
+			add_param(&line, "ORCPT", orcpt, strlen(orcpt), 500);
 		}
 	} else {
 		text_add(&line, "DATA");
