@@ -97,9 +97,9 @@ int	ctl_resume(struct ctl *, const char *name, unsigned long off,
 int	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);
 /* The letter of the next line outside header blocks, of which the line that
- * begins one is given; an N line only when it is a recipient's; 0 at the end of a good file, or -1 with why or later
- * set.  Of recipients with a blank tag or a lock the words are at hand, of s and
- * e lines the address is. */
+ * begins one is given, and of N lines those that are a recipient's; 0 at the end
+ * of a good file, or -1 with why or later set.  Of recipients with a blank tag
+ * or a lock the words are at hand, of s and e lines the address is. */
 int	ctl_line(struct ctl *);
 /* The next pending recipient, T line, the end of a good file, or CTL_BAD with
  * why or later set.  Locks of dead agents are taken off on the way. */

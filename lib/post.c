@@ -169,8 +169,7 @@ post_drop(struct post *p)
 int
 post_sync(struct post *p)
 {
-	errno = EIO;	/* for a failure that sets none */
-	if (fflush(p->f) == 0 && !ferror(p->f) && fd_sync(fileno(p->f)) == 0)
+	if (file_sync(p->f) == 0)
 		return 0;
 	post_drop(p);
 	return -1;

@@ -821,6 +821,13 @@ fd_sync(int fd)
 }
 
 int
+file_sync(FILE *f)
+{
+	errno = EIO;	/* for a failure that sets none */
+	return fflush(f) == 0 && !ferror(f) ? fd_sync(fileno(f)) : -1;
+}
+
+int
 fd_replace(const char *path, const char *fresh, void (*print)(FILE *))
 {
 	int fd, bad;
@@ -835,8 +842,7 @@ fd_replace(const char *path, const char *fresh, void (*print)(FILE *))
 		return -1;
 	}
 	print(f);
-	errno = EIO;	/* for a failure that sets none */
-	bad = fflush(f) != 0 || ferror(f) || fd_sync(fd) < 0 ? errno : 0;
+	bad = file_sync(f) < 0 ? errno : 0;
 	if (fclose(f) != 0 && bad == 0)
 		bad = errno;
 	if (bad == 0 && rename(fresh, path) < 0)

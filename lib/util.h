@@ -161,6 +161,7 @@ int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* A write lock on the whole file, without waiting: 0 or -1. */
 int	fd_lock(int fd);
 int	fd_sync(int fd);	/* data on disk: 0 or -1 */
+int	file_sync(FILE *);	/* what was written to it is: 0, or -1: errno */
 /* The names in it are on disk: 0, 1 where that cannot be done here or by us, or
  * -1. */
 int	dir_sync(const char *path);

@@ -36,13 +36,6 @@
 
 #define PATH_SIZE	800
 
-static int
-cannot(const char *what, const char *path)
-{
-	say("cannot %s %s: %s", what, path, strerror(errno));
-	return -1;
-}
-
 int
 accept_start(const char *po)
 {
@@ -51,9 +44,9 @@ accept_start(const char *po)
 
 	text_fmt(path, sizeof(path), "%s/private", po);
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return cannot("make", path);
+		return say_cannot("make", path);
 	if (lstat(path, &st) < 0)
-		return cannot("look at", path);
+		return say_cannot("look at", path);
 	if (S_ISDIR(st.st_mode) && rights_ours((long)st.st_uid) &&
 	    (st.st_mode & 077) == 0)
 		return 0;
@@ -101,7 +94,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
 		return -1;
 	}
 	if (rename(path, to) < 0)
-		return cannot("rename to", to);
+		return say_cannot("rename to", to);
 	if (lstat(to, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
 	    a.st_dev == b.st_dev)
 		return 0;
@@ -146,7 +139,7 @@ accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 
 	if (!bad || errno == EAGAIN) {
 		if (fstat(fd, &st) < 0)
-			return cannot("look at", "it");
+			return say_cannot("look at", "it");
 		if (bad || st.st_size != seen->st_size ||
 		    st.st_mtime != seen->st_mtime) {
 			say("it changes while it is copied; the next run takes "
@@ -157,7 +150,7 @@ accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 	times.actime = seen->st_atime;
 	times.modtime = seen->st_mtime;	/* that is the message's age */
 	if (bad || utime(p->path, &times) < 0 || fd_sync(fileno(p->f)) < 0)
-		return cannot("copy it to", p->path);
+		return say_cannot("copy it to", p->path);
 	return 0;
 }
 
@@ -202,7 +195,7 @@ accept_known(const char *po, const char *base)
 		    entry_sync(po, "transport") < 0)
 			return 1;	/* the original stays for now */
 		if (unlink(path) < 0)
-			cannot("remove", path);
+			say_cannot("remove", path);
 		return 1;
 	}
 	return 0;

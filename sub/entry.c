@@ -40,13 +40,6 @@
 
 #define PATH_SIZE	800
 
-static int
-cannot(const char *what, const char *path)
-{
-	say("cannot %s %s: %s", what, path, strerror(errno));
-	return -1;
-}
-
 int
 entry_name(char *name, size_t size, unsigned long num)
 {
@@ -71,7 +64,7 @@ entry_open(const char *po)
 				    "scheduler once, or name the post office "
 				    "with -P", path);
 			else
-				cannot("look at", path);
+				say_cannot("look at", path);
 			return -1;
 		}
 		if (i >= 2 && access(path, W_OK | X_OK) < 0)
@@ -88,7 +81,7 @@ entry_sync(const char *po, const char *dir)
 	char path[PATH_SIZE];
 
 	text_fmt(path, sizeof(path), "%s/%s", po, dir);
-	return dir_sync(path) < 0 ? cannot("sync", path) : 0;
+	return dir_sync(path) < 0 ? say_cannot("sync", path) : 0;
 }
 
 int
@@ -226,20 +219,18 @@ write_control(const struct mail *m, const char *po, const char *path,
 	int bad, err;
 
 	if (f == NULL) {
-		cannot("make", path);
+		say_cannot("make", path);
 		return NULL;
 	}
-	errno = EIO;	/* for a failure that sets none */
 	put_control(m, f, name, body);
-	bad = ferror(f) || fflush(f) != 0 || fd_sync(fileno(f)) < 0 ||
-	    give(po, fileno(f)) < 0;
+	bad = file_sync(f) < 0 || give(po, fileno(f)) < 0;
 	if (!bad)
 		return f;
 	err = errno;
 	unlink(path);
 	fclose(f);
 	errno = err;
-	cannot("write", path);
+	say_cannot("write", path);
 	return NULL;
 }
 
@@ -290,20 +281,20 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 	if (f == NULL)
 		return -1;
 	if (rename(path, msg) < 0) {
-		bad = cannot("rename to", msg);
+		bad = say_cannot("rename to", msg);
 	} else {
 		if (!is_open_as(fd, msg)) {
 			say("%s changes under our hands", path);
 			bad = -1;
 		} else if (give(po, fd) < 0) {
-			bad = cannot("give away", msg);
+			bad = say_cannot("give away", msg);
 		}
 		if (bad == 0)
 			bad = entry_sync(po, "queue");
 		if (bad == 0 && rename(dot, ctl) < 0)
-			bad = cannot("rename to", ctl);
+			bad = say_cannot("rename to", ctl);
 		if (bad < 0 && rename(msg, path) < 0)
-			cannot("rename back", msg);
+			say_cannot("rename back", msg);
 	}
 	if (bad < 0)
 		unlink(dot);

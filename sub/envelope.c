@@ -55,21 +55,6 @@ xtext_ok(const char *s)
 	return 1;
 }
 
-static void
-xtext_add(struct text *t, const char *s)
-{
-	static const char hex[] = "0123456789ABCDEF";
-	int c;
-
-	for (; *s != '\0'; s++) {
-		c = (unsigned char)*s;
-		if (c > 32 && c < 127 && c != '+' && c != '=')
-			text_add(t, "%c", c);
-		else
-			text_add(t, "+%c%c", hex[c >> 4], hex[c & 15]);
-	}
-}
-
 /* ---- recipients ------------------------------------------------------ */
 
 static int
@@ -126,7 +111,7 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 	text_add(&t, "%s", m->dsn);
 	if (m->orcpt && m->dsn[0] != '\0') {
 		text_add(&t, " ORCPT=rfc822;");
-		xtext_add(&t, addr);
+		xtext_add(&t, addr, strlen(addr));
 	}
 	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
 	    strlen(user) + strlen(addr) + strlen(dsn) + 5);

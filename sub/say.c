@@ -44,3 +44,10 @@ say(const char *f, ...)
 	line[t.len++] = '\n';
 	fd_write(2, line, t.len);	/* nobody to tell if that fails */
 }
+
+int
+say_cannot(const char *what, const char *path)
+{
+	say("cannot %s %s: %s", what, path, strerror(errno));
+	return -1;
+}

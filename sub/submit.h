@@ -6,6 +6,7 @@
 #ifndef SUBMIT_H
 #define SUBMIT_H
 
+#include "../lib/ctlfile.h"
 #include "../lib/util.h"
 #include "../lib/post.h"
 
@@ -20,6 +21,7 @@
 void	say_as(const char *argv0);	/* the name that every line begins with */
 void	say_about(const char *);	/* ... what it is about, NULL: nothing */
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
+int	say_cannot(const char *what, const char *path);	/* by errno: -1 */
 
 /* ======================================================================
  * rights.c - whose privileges we have, and when

@@ -4,8 +4,9 @@
  *
  * A job is all recipients of one message with our channel and one host; one
  * without a host is for any.  They are found by reading the control file once
- * from front to end (lib/ctlfile.c), and only those with a blank tag are taken.  What is locked is left alone even when the owner of the lock is
- * dead: clearing such locks is the scheduler's.
+ * from front to end (lib/ctlfile.c), and only those with a blank tag are
+ * taken.  What is locked is left alone even when the owner of the lock is dead:
+ * clearing such locks is the scheduler's.
  *
  * A lock is the tag '~' and our pid in the six bytes behind it, right
  * aligned; a pid of more digits is 'a' and five digits of base 36.  Since two
