@@ -93,7 +93,7 @@ LIBOBJS = lib/ctlfile.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/li
 
 HEADERS = scheduler.h modules.h lib/command.h lib/ctlfile.h lib/form.h lib/line.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/box.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/run.h ta/table.h ta/trans.h ta/wire.h t/fuzz/fuzz.h
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/locker t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
+TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler mailq submit $(AGENTS)
@@ -159,8 +159,8 @@ t/block: $(BLOCK)
 	$(LINK) $(BLOCK) $(LIBS)
 
 # Those of one file; a rule below makes them.
-ONES = t/agent.o t/held.o t/mkspool.o t/torture.o t/bad.o t/swap.o t/locker.o t/notify.o t/ask.o t/serve.o t/smtpd.o bench/waits.o bench/noop.o bench/floor.o
-t/agent t/held t/mkspool t/torture t/bad t/swap t/locker t/notify t/ask t/serve t/smtpd bench/waits bench/noop bench/floor: $(LIB)
+ONES = t/agent.o t/held.o t/mkspool.o t/torture.o t/bad.o t/swap.o t/notify.o t/ask.o t/serve.o t/smtpd.o bench/waits.o bench/noop.o bench/floor.o
+t/agent t/held t/mkspool t/torture t/bad t/swap t/notify t/ask t/serve t/smtpd bench/waits bench/noop bench/floor: $(LIB)
 bench/limit: bench/limit.o $(AGENT)
 	$(LINK) bench/limit.o $(AGENT) $(LIBS)
 
@@ -174,6 +174,8 @@ t/fuzz/feedback: t/fuzz/feedback.o $(FUZZ)
 	$(LINK) t/fuzz/feedback.o $(FUZZ) $(LIBS)
 t/fuzz/ctl: t/fuzz/ctl.o $(FUZZ)
 	$(LINK) t/fuzz/ctl.o $(FUZZ) $(LIBS)
+t/fuzz/ctlfile: t/fuzz/ctlfile.o $(FUZZ)
+	$(LINK) t/fuzz/ctlfile.o $(FUZZ) $(LIBS)
 t/fuzz/report: t/fuzz/report.o $(FUZZ)
 	$(LINK) t/fuzz/report.o $(FUZZ) $(LIBS)
 t/fuzz/request: t/fuzz/request.o $(FUZZ)
@@ -196,7 +198,7 @@ $(SMTP): $(HEADERS)
 ta/hold.o ta/errormail.o bench/limit.o: $(HEADERS)
 $(ONES): $(HEADERS)
 t/cftest.o t/fbvec.o t/fbtest.o t/invec.o t/ordvec.o t/clock.o t/mono.o t/dns.o t/evil.o t/block.o: $(HEADERS)
-t/fuzz/cf.o t/fuzz/feedback.o t/fuzz/ctl.o t/fuzz/report.o t/fuzz/request.o t/fuzz/submit.o t/fuzz/dump.o t/fuzz/common.o t/fuzz/replay.o: $(HEADERS)
+t/fuzz/cf.o t/fuzz/feedback.o t/fuzz/ctl.o t/fuzz/ctlfile.o t/fuzz/report.o t/fuzz/request.o t/fuzz/submit.o t/fuzz/dump.o t/fuzz/common.o t/fuzz/replay.o: $(HEADERS)
 t/fuzz/ctl.o: intake.c
 t/fuzz/report.o: ta.c
 t/fuzz/request.o: status.c

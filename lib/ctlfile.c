@@ -723,28 +723,31 @@ bytes(const char *name, unsigned long off, size_t want, int anew)
 	return line_peek(&look.l, off, want);
 }
 
-/* The recipient line that begins at off, as it is on disk: its first bytes, of
- * which there are three or more, or NULL. */
+/* The recipient line that begins at off, its letter and tag at least, or NULL.
+ * A line of a header block may begin with "r:". */
 static const char *
-peek(const char *name, unsigned long off)
+peek(const char *name, unsigned long off, int anew)
 {
-	const char *p = bytes(name, off, 3, 1);
+	const char *p = off == 0 ? NULL : bytes(name, off - 1, 3, anew);
 
-	return p != NULL && *p == 'r' && line_next(&look.l) && look.l.len > 2 ?
-	    look.l.line : NULL;
+	if (p == NULL || p[0] != '\n' || p[1] != 'r' || p[2] == '\0' ||
+	    strchr(" ~+-", p[2]) == NULL)
+		return NULL;
+	line_at(&look.l, off);
+	return line_next(&look.l) && look.l.len > 2 ? look.l.line : NULL;
 }
 
-/* Has it room for a lock, as far as the line alone says? */
+/* Has that line room for a lock, as far as its look says? */
 static int
 has_room(const char *line)
 {
-	return line_has_pid(line[1], line + 2);
+	return look.l.len >= 8 && line_has_pid(line[1], line + 2);
 }
 
 int
 ctl_mark(const char *name, unsigned long off, int tag)
 {
-	const char *line = peek(name, off);
+	const char *line = peek(name, off, 1);
 	char field[8];
 
 	text_fmt(field, sizeof(field), "%c      ", tag);
@@ -761,7 +764,7 @@ ctl_mark(const char *name, unsigned long off, int tag)
 int
 ctl_tag(const char *name, unsigned long off, long *pid)
 {
-	const char *line = peek(name, off);
+	const char *line = peek(name, off, 1);
 	int tag;
 
 	*pid = 0;
@@ -795,20 +798,13 @@ ctl_has(const char *name, unsigned long off, int tag)
 	return 0;
 }
 
-/* The recipient line that begins at off, or NULL. */
+/* The words of the recipient line that begins at off, or NULL. */
 static const struct ctl *
 rcpt_at(const char *name, unsigned long off)
 {
-	const char *p = off == 0 ? NULL : bytes(name, off - 1, 2, 0);
-
-	if (p == NULL || *p != '\n')
-		return NULL;
-	line_at(&look.l, off);
-	look.format = 0;	/* for an agent's report the look of the line will do */
-	/* a line of a header block may begin with "r:" */
-	return line_next(&look.l) && look.l.line[0] == 'r' &&
-	    parse_rcpt(&look) == 0 && strchr(" ~+-", look.l.line[1]) != NULL ?
-	    &look : NULL;
+	look.format = 0;	/* of a line alone its look will do */
+	return peek(name, off, 0) != NULL && parse_rcpt(&look) == 0 ? &look :
+	    NULL;
 }
 
 int
@@ -832,7 +828,7 @@ ctl_box_at(const char *name, unsigned long off)
 int
 ctl_notify(const char *name, unsigned long off, const char *word)
 {
-	return peek(name, off) != NULL && to_words(&look) &&
+	return peek(name, off, 1) != NULL && to_words(&look) &&
 	    (ctl_wishes(look.l.line + 2, NULL, 0) &
 	    wish_of(word, strlen(word))) != 0;
 }
@@ -914,7 +910,7 @@ static void
 context(const char *name, unsigned long off, long *hdr, long *drpt)
 {
 	*drpt = -1;
-	if (peek(name, off) == NULL)
+	if (peek(name, off, 1) == NULL)
 		line_next(&look.l);
 	else if (to_words(&look))
 		*drpt = (long)look.l.off;

@@ -13,16 +13,17 @@ TMPDIR=$tmp
 export TMPDIR
 
 replay() {	# name [option ...]
-	fuzzed=$1
+	fuzzed=$1 seeds=$1
 	shift
-	"$top/t/fuzz/$fuzzed" "$@" "$top/t/corpus/$fuzzed"/* >"$tmp/said" \
+	[ $fuzzed != ctlfile ] || seeds=ctl
+	"$top/t/fuzz/$fuzzed" "$@" "$top/t/corpus/$seeds"/* >"$tmp/said" \
 	    2>"$tmp/err" || {
 		diag "$(tail -n 3 "$tmp/err")"
 		return 1
 	}
 }
 
-for name in cf feedback ctl report request submit dump; do
+for name in cf feedback ctl ctlfile report request submit dump; do
 	ok "$name: what is in t/corpus" replay $name
 	ok "$name: changed at random, seed $seed" replay $name -r "$seed" "$runs"
 done

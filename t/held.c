@@ -2,30 +2,52 @@
  * held.c - the locks of agents on a control file, for tests.
  *
  *	held FILE PID		"held", "free", or "unknown": that agent's lock
- *	held -g FILE		has the guard until it is ended; says "guard"
- *	held -a FILE		has all of it, as anybody may who can read it
+ *	held -g FILE		has the guard; says "guard"
+ *	held -a FILE		has all of it, as anybody may who can read it; says
+ *				"guard"
+ *	held -t FILE OFFSET [f]	writes its number with the tag '~' into the
+ *				recipient line there, as an agent of somebody
+ *				else; with "f" it has the agents' fcntl lock, too;
+ *				says "locked"
  *
- * Exit: 0, 1 when the file or the guard cannot be had.
+ * What has something stays until it is killed.
+ * Exit: 0, 1 when that cannot be had.
  */
 #include "../lib/line.h"
+
+/* Writes our lock: 0 or -1. */
+static int
+tag(int fd, unsigned long off)
+{
+	char field[8];
+
+	field[0] = '~';
+	line_lock(field + 1, (long)getpid());
+	return lseek(fd, (off_t)off + 1, SEEK_SET) < 0 ? -1 :
+	    fd_write(fd, field, 7);
+}
 
 int
 main(int argc, char **argv)
 {
 	static const char *const word[] = { "unknown", "free", "held" };
-	int fd;
+	int fd, how = argc > 2 && argv[1][0] == '-' ? argv[1][1] : 0, bad;
 
-	if (argc != 3)
+	if (argc < (how == 't' ? 4 : 3))
 		return 1;
-	if (argv[1][0] != '-') {
-		fd = open(argv[1], O_RDWR);
+	fd = open(argv[how == 0 ? 1 : 2], O_RDWR);
+	if (how == 0) {
 		puts(word[line_held(fd, (long)num_of(argv[2], NULL)) + 1]);
 		return fd < 0;
 	}
-	fd = open(argv[2], O_RDWR);
-	if ((argv[1][1] == 'a' ? fd_lock(fd) : line_guard(fd, 1)) < 0)
+	if (how == 't')
+		bad = (argc > 4 && line_hold(fd) < 0) ||
+		    tag(fd, num_of(argv[3], NULL)) < 0;
+	else
+		bad = (how == 'a' ? fd_lock(fd) : line_guard(fd, 1)) < 0;
+	if (bad)
 		return 1;
-	puts("guard");
+	puts(how == 't' ? "locked" : "guard");
 	fflush(stdout);
 	for (;;)
 		pause();

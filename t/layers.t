@@ -1,5 +1,6 @@
 #!/bin/sh
-# Calls between the daemon's modules go only downwards.
+# Calls between the daemon's modules go only downwards, those of lib/ to lib/,
+# and the daemon's page of data is its own.
 . "${0%/*}/lib.sh"
 
 layers=$(sed -n 's/^OBJS = //p' "$top/Makefile" | sed 's|lib/||g; s/[.]o//g')
@@ -17,6 +18,7 @@ check() {
 		sub(/:$/, "", file); sub(/\.o$/, "", file); sub(/.*\//, "", file)
 		# programs of their own
 		if (file == "mailq" || file == "submit") next
+		if ($1 ~ /lib\//) in_lib[file] = 1
 		if (!(file in rank)) { unknown[file] = 1; next }
 		if ($3 == "T" || $3 == "W") home[$2] = file
 		if ($3 == "U") { n_use++; user[n_use] = file; sym[n_use] = $2 }
@@ -27,6 +29,8 @@ check() {
 			if (!(sym[i] in home)) continue
 			a = user[i]; b = home[sym[i]]
 			if (rank[a] > rank[b]) print "up " a " -> " b " " sym[i]
+			if (a in in_lib && !(b in in_lib))
+				print "out " a " -> " b " " sym[i]
 			edge[a, b] = 1
 		}
 		for (i = 1; i <= n; i++)
@@ -61,6 +65,14 @@ is 'so are calls both ways' "$(check <<'NM'
 NM
 )" 'up spool -> queue q_add
 mutual queue spool'
+is 'a call out of lib/' "$(check <<'NM'
+lib/ctlfile.o: log_err U
+lib/ctlfile.o: q_add U
+./queue.o: q_add T 0 10
+lib/util.o: log_err T 0 10
+NM
+)" 'up ctlfile -> queue q_add
+out ctlfile -> queue q_add'
 is 'and a file that has no place' "$(check <<'NM'
 ./misc.o: log_err U
 ./util.o: log_err T 0 10
@@ -78,7 +90,16 @@ else
 	wrong() { printf '%s\n' "$found" | grep "^$1 "; }
 	is 'every object has a place' "$(wrong unknown)" ''
 	is 'no call goes upwards' "$(wrong up)" ''
+	is 'no call leaves lib/' "$(wrong out)" ''
 	is 'no two modules call each other' "$(wrong mutual)" ''
 	like 'there are calls' "$(cat "$tmp/nm")" '^(\./)?scheduler\.o:? .* U'
 fi
+
+# A test of the daemon's modules is part of it.
+theirs=$(cd "$top" && ls mailq.c submit.c lib/*.[ch] mq/*.[ch] sub/*.[ch] \
+    ta/*.[ch] bench/*.c)
+is 'no other program includes scheduler.h' "$(cd "$top" &&
+    grep -l '^# *include ".*\(scheduler\|modules\)[.]h"' $theirs)" ''
+like 'but the daemon does' "$(cd "$top" &&
+    grep -l '^# *include ".*\(scheduler\|modules\)[.]h"' queue.c)" 'queue.c'
 finish

@@ -19,7 +19,7 @@ END
 lock() {	# name [f]
 	off=$(awk '/^r/ { print n + 0; exit } { n += length($0) + 1 }' \
 	    "$po/transport/$1")
-	bg "$top/t/locker" "$po/transport/$1" "$off" ${2+f} >"$tmp/locked.$1"
+	bg "$top/t/held" -t "$po/transport/$1" "$off" ${2+f} >"$tmp/locked.$1"
 	wait_for 10 [ -s "$tmp/locked.$1" ]
 }
 queue() {	# options of mailq
@@ -49,7 +49,7 @@ ok 'another has, and holds the lock of agents' lock 102-1 f
 held=$bg_pid
 for off in $(awk '/^r/ { print n + 0 } { n += length($0) + 1 }' \
     "$po/transport/104-1"); do
-	bg "$top/t/locker" "$po/transport/104-1" "$off" >"$tmp/locked.$off"
+	bg "$top/t/held" -t "$po/transport/104-1" "$off" >"$tmp/locked.$off"
 	wait_for 10 [ -s "$tmp/locked.$off" ]
 done
 ok 'a third had' lock 103-1

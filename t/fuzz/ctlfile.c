@@ -1,0 +1,262 @@
+/*
+ * ctlfile.c - any bytes as a control file, read with all of lib/ctlfile.c.
+ *
+ * Its lines are those of the bytes, from the front and at any offset.  A walk
+ * names lines in ascending order, whose words are words.  What a line says at
+ * its offset is what it says in the walk, of a good file, and to those who
+ * report.  Then tags are set and diagnostics appended: nothing else changes.
+ */
+#include "../../lib/ctlfile.h"
+#include "fuzz.h"
+#include <ctype.h>
+
+#define MOST	20000
+#define NAME	"123-1"
+
+static char before[MOST + 1], after[MOST + 200000];
+static size_t size;
+
+static struct rcpt {
+	unsigned long off;
+	int	tag;
+	char	channel[WORD_MAX_], host[WORD_MAX_], user[WORD_MAX_];
+} rcpts[16];
+
+static unsigned nrcpts;		/* of them, the first in a good file */
+
+/* Where the line at off ends. */
+static size_t
+end_of(size_t off)
+{
+	const char *nl = memchr(before + off, '\n', size - off);
+
+	return nl == NULL ? size : (size_t)(nl - before);
+}
+
+static void
+is_line(const struct lines *l, size_t off)
+{
+	size_t n = end_of(off) - off;
+
+	fuzz_must(l->off == off, "a line begins behind the last");
+	fuzz_must(l->overlong == (n >= LINE_MAX_), "it is told when cut");
+	fuzz_must(l->len == (n < LINE_MAX_ ? n : LINE_MAX_ - 1), "all of it");
+	fuzz_must(memcmp(l->line, before + off, l->len) == 0, "as it is");
+	fuzz_must(l->line[l->len] == '\0', "and ended");
+	fuzz_must(l->unended == (off + n == size), "so is the file's");
+}
+
+static void
+read_lines(int fd)
+{
+	static struct lines l;
+	unsigned long where = size;
+	const char *p;
+	size_t off;
+	int i;
+
+	line_start(&l, fd, 0);
+	for (off = 0; off < size && line_next(&l); off = end_of(off) + 1)
+		is_line(&l, off);
+	fuzz_must(off >= size && !line_next(&l), "there are no more");
+	for (i = 0; i < 20 && size > 0; i++) {
+		where = (where * 31 + (unsigned char)before[where % size]) %
+		    size;
+		p = line_peek(&l, where, 1);
+		fuzz_must(p != NULL && *p == before[where], "a byte is there");
+		if (i % 3 == 0)
+			line_at(&l, where);
+		fuzz_must(line_next(&l), "a line is anywhere");
+		is_line(&l, where);
+	}
+}
+
+static void
+is_word(const char *s, int lower)
+{
+	fuzz_must(*s != '\0', "a word is not empty");
+	for (; *s != '\0'; s++)
+		fuzz_must(!iscntrl((unsigned char)*s) &&
+		    !(lower && isupper((unsigned char)*s)), "a word is clean");
+}
+
+static void
+see_rcpt(const struct ctl *c)
+{
+	struct rcpt *r = &rcpts[nrcpts];
+
+	is_word(c->channel, 1);
+	is_word(c->host, 1);
+	is_word(c->user, 0);
+	fuzz_must(strchr(c->channel, '/') == NULL, "nor leads elsewhere");
+	ctl_box(c);
+	if (nrcpts == sizeof(rcpts) / sizeof(rcpts[0]))
+		return;
+	r->off = c->l.off;
+	r->tag = c->l.line[1];
+	strcpy(r->channel, c->channel);
+	strcpy(r->host, c->host);
+	strcpy(r->user, c->user);
+	nrcpts++;
+}
+
+/* From front to end: 0 when the file is good, else -1. */
+static int
+walk(int fd)
+{
+	static struct ctl c;
+	unsigned long last = 0;
+	int letter, first = 1;
+
+	nrcpts = 0;
+	fuzz_must(ctl_start(&c, fd, "A/" NAME) == 0, "a name fits");
+	for (; (letter = ctl_line(&c)) > 0; first = 0, last = c.l.off) {
+		fuzz_must(first || c.l.off > last, "lines ascend");
+		fuzz_must(letter == (unsigned char)before[c.l.off],
+		    "with their letters");
+		if (letter == 'r' && strchr("+-", c.l.line[1]) == NULL)
+			see_rcpt(&c);
+		else if (letter == 'T')
+			is_word(c.host, 1);
+	}
+	fuzz_must((letter < 0) == (c.why != NULL), "there is a reason");
+	fuzz_must(ctl_line(&c) == letter || letter == 0, "and no way on");
+	if (letter < 0)
+		nrcpts = 0;
+	return letter;
+}
+
+/* The scheduler's way through it gives the same recipients. */
+static void
+take(int good)
+{
+	static struct ctl c;
+	enum ctl_item item;
+	unsigned i = 0;
+
+	if (ctl_open(&c, NAME, NULL) == 0) {
+		while ((item = ctl_next(&c)) == CTL_RCPT ||
+		    item == CTL_TRIGGER)
+			if (item == CTL_RCPT && good && i < nrcpts)
+				fuzz_must(c.l.off == rcpts[i++].off,
+				    "the same recipient");
+		fuzz_must(c.later || (item == CTL_END) == good,
+		    "and the same judgement");
+	}
+	ctl_close(&c);
+	if (nrcpts > 0 && ctl_resume(&c, NAME, rcpts[0].off, 0) == 0)
+		fuzz_must(ctl_next(&c) != CTL_TRIGGER && c.l.off ==
+		    rcpts[0].off, "a part begins anywhere");
+	ctl_close(&c);
+}
+
+/* One line, wherever it is. */
+static void
+ask(struct notary *n, unsigned long off)
+{
+	char value[700];
+	long pid;
+
+	ctl_tag(NAME, off, &pid);
+	ctl_is_for(NAME, off, "test", "a.host");
+	ctl_box_at(NAME, off);
+	if (nt_rcpt(n, off) == 0)
+		fuzz_must((n->wishes & WISH_SUCCESS) == 0 ||
+		    n->rc.in_block || ctl_notify(NAME, off, "SUCCESS"),
+		    "all are told the same wishes");
+	fuzz_must(nt_origin(n, off) == 0 && nt_diag(n, off) <= 0,
+	    "a group is anywhere");
+	fuzz_must(n->g.from <= off && off <= n->g.to, "it has the line");
+	nt_xtext(n->orcpt, strlen(n->orcpt), value, sizeof(value));
+	ctl_tellable(n->g.sender);
+}
+
+static void
+ask_all(void)
+{
+	static struct notary n;
+	unsigned long off;
+	unsigned i;
+
+	fuzz_must(nt_open(&n, NAME) == 0, "who reports can read it");
+	for (i = 0; i < nrcpts; i++) {
+		fuzz_must(nt_rcpt(&n, rcpts[i].off) == 0 &&
+		    strcmp(n.rc.channel, rcpts[i].channel) == 0 &&
+		    strcmp(n.rc.host, rcpts[i].host) == 0 &&
+		    strcmp(n.rc.user, rcpts[i].user) == 0,
+		    "a recipient is the same to all");
+		ask(&n, rcpts[i].off);
+	}
+	for (i = 0, off = size; i < 20; i++) {
+		off = off * 31 % (size + 3);
+		ask(&n, off);
+	}
+	for (i = 0; nt_next_rcpt(&n); i++)
+		;
+	for (nt_rewind(&n); nt_next_diag(&n); )
+		fuzz_must(before[n.at] == 'd' && strlen(n.text) < LINE_MAX_ &&
+		    nt_mark(&n, n.at) == 0, "a diagnostic is one");
+	fuzz_must(nt_error(&n) == 0, "the disk is good");
+	nt_close(&n);
+}
+
+/* Tags, the numbers behind them, and diagnostics may be others than before. */
+static void
+compare(void)
+{
+	long got = fuzz_read(NAME, after, sizeof(after)), i, line = 0;
+
+	fuzz_must(got >= (long)size, "nothing is taken from it");
+	for (i = 0; i < (long)size; i++) {
+		if (i > 0 && before[i - 1] == '\n')
+			line = i;
+		fuzz_must(before[i] == after[i] || (before[line] == 'r' &&
+		    i > line && i < line + 8) || (before[line] == 'd' &&
+		    i == line + 1), "nothing is written over but tags");
+	}
+}
+
+static void
+change(void)
+{
+	unsigned long off;
+	unsigned i;
+	long pid;
+
+	for (i = 0; i < nrcpts; i++) {
+		off = rcpts[i].off;
+		fuzz_must(ctl_mark(NAME, off, '-') == 0 &&
+		    ctl_has(NAME, off, '-') && !ctl_has(NAME, off, '+') &&
+		    ctl_tag(NAME, off, &pid) == '-', "a tag is set");
+		fuzz_must(ctl_diag(NAME, off, i & 1 ? "a\1b\1" : "",
+		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
+	}
+	compare();
+}
+
+int
+LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
+{
+	char value[1200];
+	struct stat st;
+	int fd, good;
+
+	if (n > MOST)
+		return 0;
+	fuzz_office();
+	size = n;
+	memcpy(before, data, n);
+	fuzz_file(NAME, data, n);
+	fd = fd_plain(NAME, O_RDONLY, &st);
+	read_lines(fd);
+	good = walk(fd) == 0;
+	close(fd);
+	ctl_field(NAME, 'e', value, sizeof(value));
+	ctl_sender(NAME, value, sizeof(value));
+	take(good);
+	ask_all();
+	change();
+	ctl_forget();
+	unlink(NAME);
+	return 0;
+}
