@@ -178,9 +178,31 @@ int	held_del(int address, const char *);
 const char *held_first(int address);	/* any of its kind, or NULL */
 
 /* ======================================================================
- * reason.c - why each recipient was deferred last
+ * message.c - a message in core
  * ====================================================================== */
 
+/* What few messages have, made when there is none: NULL without memory. */
+struct more *msg_more(struct message *);
+/* The first of its parts, and that for a channel, or NULL; and made: NULL
+ * without memory. */
+struct part *msg_part(const struct message *);
+struct part *msg_part_for(const struct message *, const struct chan *);
+struct part *msg_make_part(struct message *, struct chan *);
+unsigned msg_unread(const struct message *);	/* of all its parts */
+unsigned msg_passed(const struct message *);
+/* Its vertices, one after the other; NULL at the end. */
+struct vertex *msg_first(const struct message *);
+struct vertex *msg_next(const struct vertex *);
+/* A vertex of the message that nobody has yet, with room for so many
+ * recipients; NULL without memory.  And away with it. */
+struct vertex *msg_vertex(struct message *, struct thread *, unsigned nr);
+void	msg_vertex_free(struct vertex *);
+/* Room for so many more recipients of the vertex: 0 or -1. */
+int	msg_widen(struct vertex *, unsigned more);
+/* Its recipient whose line is at off, or NULL. */
+struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
+void	msg_narrow(struct vertex *);	/* forgets the finished ones */
+void	msg_free(struct message *);	/* with all of that */
 /* The text is why, as far as REASON_MOST bytes of it: 0; -1 when there is no
  * room for another text, then the log is to have it. */
 int	reason_set(struct rcpt *, const char *);
@@ -259,38 +281,10 @@ int	bounce_delay(const char *name, long age,
 int	bounce_keep(const char *name);
 
 /* ======================================================================
- * message.c - a message in core
- * ====================================================================== */
-
-/* What few messages have, made when there is none: NULL without memory. */
-struct more *msg_more(struct message *);
-/* The first of its parts, and that for a channel, or NULL; and made: NULL
- * without memory. */
-struct part *msg_part(const struct message *);
-struct part *msg_part_for(const struct message *, const struct chan *);
-struct part *msg_make_part(struct message *, struct chan *);
-unsigned msg_unread(const struct message *);	/* of all its parts */
-unsigned msg_passed(const struct message *);
-/* Its vertices, one after the other; NULL at the end. */
-struct vertex *msg_first(const struct message *);
-struct vertex *msg_next(const struct vertex *);
-/* A vertex of the message that nobody has yet, with room for so many
- * recipients; NULL without memory.  And away with it. */
-struct vertex *msg_vertex(struct message *, struct thread *, unsigned nr);
-void	msg_vertex_free(struct vertex *);
-/* Room for so many more recipients of the vertex: 0 or -1. */
-int	msg_widen(struct vertex *, unsigned more);
-/* Its recipient whose line is at off, or NULL. */
-struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
-void	msg_narrow(struct vertex *);	/* forgets the finished ones */
-void	msg_free(struct message *);	/* with all of that */
-
-/* ======================================================================
  * order.c - who goes next
  * ====================================================================== */
 
 void	list_add(struct list *, struct vertex *);	/* at the end */
-void	list_put(struct list *, struct vertex *);	/* at the beginning */
 void	list_del(struct list *, struct vertex *);
 
 /* Puts the READY vertices of a thread in the order that its clause wants, as
@@ -338,7 +332,6 @@ void	th_ready(struct thread *, struct vertex *);
 /* ... in WAIT until wakeup, mono. */
 void	th_wait(struct thread *, struct vertex *, long wakeup);
 void	th_arm(struct thread *);	/* sets its timer anew */
-void	th_wake(struct thread *);	/* everything in it may go */
 /* Nothing can be started for its host: it sleeps by the clause's retry list. */
 void	th_sleep(struct thread *);
 /* Other hosts' word has made destinations dead, or no longer so. */

@@ -71,7 +71,8 @@ list_add(struct list *l, struct vertex *v)
 	l->n++;
 }
 
-void
+/* At the beginning. */
+static void
 list_put(struct list *l, struct vertex *v)
 {
 	v->prev = NULL;

@@ -202,7 +202,7 @@ enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned short why;	/* index of its last reason (reason.c), 0: none */
+	unsigned short why;	/* index of its last reason (message.c), 0: none */
 	unsigned char heard;	/* FED: its deferral was reported, or may have
 				 * been before it was in core */
 };

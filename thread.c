@@ -428,8 +428,9 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 }
 
 /* Everything that waits in the thread may go. */
-void
-th_wake(struct thread *t)
+/* Everything in it may go. */
+static void
+wake(struct thread *t)
 {
 	struct vertex *v;
 
@@ -489,7 +490,7 @@ th_trigger(const char *host)
 		t->triggered = 1;
 		/* what this run put off is not to be tried again by it */
 		if (t->nta == 0)
-			th_wake(t);
+			wake(t);
 		th_arm(t);
 		th_check(t);
 		n++;
@@ -511,7 +512,7 @@ th_flush(struct thread *t)
 {
 	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
 	t->ring->dead = 0;
-	th_wake(t);
+	wake(t);
 }
 
 void
@@ -593,7 +594,7 @@ th_rehold(struct thread *t)
 		th_check(t);
 		return 0;
 	}
-	th_wake(t);		/* a release tries at once */
+	wake(t);		/* a release tries at once */
 	return 1;
 }
 
