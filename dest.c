@@ -9,8 +9,8 @@
  * instead of 540, would say that it may have 8 agents.
  *
  * What is known of a channel and host outlives the thread that is its queue.
- * Destinations without a thread stand in a list, those unused for longest
- * first.  They are forgotten after a silence, which is a setting of the clause,
+ * Destinations without a thread stand in a list, the newest first.  They
+ * are forgotten after a silence, which is a setting of the clause,
  * and when they are too many: a host that has sent to every machine of the
  * world once need not remember them all.  Only what is known of a mailbox of
  * this machine goes with its thread.
@@ -51,9 +51,9 @@
 
 double dest_period = 300;	/* seconds between rounds of files */
 
-/* Destinations without a thread, unused for longest first. */
+/* Destinations without a thread, the newest first. */
 static struct {
-	struct dest *first, *last;
+	struct dest *newest, *oldest;
 	unsigned n;
 	unsigned most;		/* more at a start, until mail has come in */
 } unused;
@@ -122,27 +122,18 @@ find(const struct chan *chan, const char *host)
 static void
 no_longer_unused(struct dest *d)
 {
-	if (d->next != NULL)
-		d->next->prev = d->prev;
-	else
-		unused.last = d->prev;
-	if (d->prev != NULL)
-		d->prev->next = d->next;
-	else
-		unused.first = d->next;
-	d->next = d->prev = NULL;
+	if (unused.oldest == d)
+		unused.oldest = d->prev;
+	UNLINK(unused.newest, d, next, prev);
 	unused.n--;
 }
 
 static void
 now_unused(struct dest *d)
 {
-	d->prev = unused.last;
-	if (unused.last != NULL)
-		unused.last->next = d;
-	else
-		unused.first = d;
-	unused.last = d;
+	if (unused.newest == NULL)
+		unused.oldest = d;
+	LINK(unused.newest, d, next, prev);
 	unused.n++;
 }
 
@@ -231,7 +222,7 @@ dest_lift(void)
 {
 	struct dest *d;
 
-	for (d = unused.first; d != NULL; d = d->next)
+	for (d = unused.oldest; d != NULL; d = d->prev)
 		if (d->until > now.mono)
 			d->until = now.mono;	/* fb_wake will see */
 }
@@ -257,12 +248,12 @@ dest_forget(void)
 	if (unused.most < UNUSED_MOST)
 		unused.most = UNUSED_MOST;
 	while (unused.n > unused.most)
-		forget(unused.first);
+		forget(unused.oldest);
 	if (now.mono - looked < 1)
 		return;
 	looked = now.mono;
-	for (d = unused.first; d != NULL; d = next) {
-		next = d->next;
+	for (d = unused.oldest; d != NULL; d = next) {
+		next = d->prev;
 		if (fb_forget(d, now.mono))
 			forget(d);
 	}
@@ -369,7 +360,7 @@ write_all(FILE *f)
 	long room = FILE_MOST - 100;
 
 	fprintf(f, HEAD "%ld\n", now.wall > 0 ? (long)now.wall : 0L);
-	for (d = unused.first; d != NULL; d = d->next)
+	for (d = unused.oldest; d != NULL; d = d->prev)
 		if (write_record(f, d, &room) < 0)
 			return;
 	for (t = q.all; t != NULL; t = t->next)

@@ -179,14 +179,9 @@ msg_vertex_free(struct vertex *v)
 		return;
 	}
 	o = OWNER(struct other, v, v);
-	if (o->next != NULL)
-		o->next->prev = o->prev;
-	else
+	if (m->more->last == o)
 		m->more->last = o->prev;
-	if (o->prev != NULL)
-		o->prev->next = o->next;
-	else
-		m->more->others = o->next;
+	UNLINK(m->more->others, o, next, prev);
 	free(o);
 }
 

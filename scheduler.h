@@ -19,6 +19,28 @@
 
 #define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
 
+/*
+ * A list through two members of its objects: o becomes the first, or leaves it,
+ * which the last one's owner has to know.
+ */
+#define LINK(first, o, nxt, prv) \
+	do { \
+		(o)->prv = NULL; \
+		(o)->nxt = (first); \
+		if ((first) != NULL) \
+			(first)->prv = (o); \
+		(first) = (o); \
+	} while (0)
+#define UNLINK(first, o, nxt, prv) \
+	do { \
+		if ((o)->nxt != NULL) \
+			(o)->nxt->prv = (o)->prv; \
+		if ((o)->prv != NULL) \
+			(o)->prv->nxt = (o)->nxt; \
+		else \
+			(first) = (o)->nxt; \
+	} while (0)
+
 /* ---- the configuration (cf.c) ---------------------------------------- */
 
 /*
@@ -462,7 +484,7 @@ struct dest {
 	unsigned char news;	/* its thread has yet to learn of what is told */
 	struct hlink link;	/* by channel and host, unless local */
 	unsigned char local;	/* a mailbox, or all of a host "-" */
-	struct dest *next, *prev;	/* without a thread, longest first */
+	struct dest *next, *prev;	/* without a thread, newest first */
 	struct thread *thread;	/* NULL: there is none */
 	struct chan *chan;
 	double	keep;		/* seconds; forgotten when unused so long */

@@ -404,10 +404,7 @@ static void
 enlist(struct ta *ta, struct ring *r)
 {
 	ta->ring = r;
-	ta->next = q.agents;
-	if (q.agents != NULL)
-		q.agents->prev = ta;
-	q.agents = ta;
+	LINK(q.agents, ta, next, prev);
 	q.nagents++;
 	r->nta++;
 	r->chan->nta++;
@@ -1004,12 +1001,7 @@ gone(struct ta *ta)
 	if (!ta->reaped || ta->in >= 0)
 		return;
 	bury(ta);
-	if (ta->next != NULL)
-		ta->next->prev = ta->prev;
-	if (ta->prev != NULL)
-		ta->prev->next = ta->next;
-	else
-		q.agents = ta->next;
+	UNLINK(q.agents, ta, next, prev);
 	free(ta->part);
 	free(ta->outbuf);
 	free(ta);

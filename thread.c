@@ -226,10 +226,7 @@ get(const char *channel, const char *host, unsigned box)
 		return NULL;
 	}
 	hash_add(&q.threads, &t->link, thread_hash(channel, host, box));
-	t->next = q.all;
-	if (q.all != NULL)
-		q.all->prev = t;
-	q.all = t;
+	LINK(q.all, t, next, prev);
 	q.nthreads++;
 	th_suspect(t);
 	return t;
@@ -739,11 +736,7 @@ th_join(struct ta *ta, struct thread *t)
 		t->nref++;
 		ta->thread = t;
 	}
-	ta->tprev = NULL;
-	ta->tnext = t->busy;
-	if (t->busy != NULL)
-		t->busy->tprev = ta;
-	t->busy = ta;
+	LINK(t->busy, ta, tnext, tprev);
 	ta->working = 1;
 	ta->unfed = 1;
 	ta->stretch = 0;
@@ -795,12 +788,7 @@ th_leave(struct ta *ta)
 	let_go(ta);
 	no_longer_unfed(ta);
 	ta->working = 0;
-	if (ta->tnext != NULL)
-		ta->tnext->tprev = ta->tprev;
-	if (ta->tprev != NULL)
-		ta->tprev->tnext = ta->tnext;
-	else
-		t->busy = ta->tnext;
+	UNLINK(t->busy, ta, tnext, tprev);
 	t->nta--;
 	th_check(t);
 	th_suspect(t);
@@ -814,17 +802,10 @@ th_idle(struct ta *ta)
 	struct ring *r = ta->ring;
 	struct thread *t = ta->thread;
 
-	ta->rprev = ta->tprev = NULL;
-	ta->rnext = r->idle;
-	if (r->idle != NULL)
-		r->idle->rprev = ta;
-	else
+	if (r->idle == NULL)
 		r->rested = ta;
-	r->idle = ta;
-	ta->tnext = t->idle;
-	if (t->idle != NULL)
-		t->idle->tprev = ta;
-	t->idle = ta;
+	LINK(r->idle, ta, rnext, rprev);
+	LINK(t->idle, ta, tnext, tprev);
 	t->nidle++;
 	r->nidle++;
 	r->chan->nidle++;
@@ -836,20 +817,10 @@ th_unidle(struct ta *ta)
 {
 	struct ring *r = ta->ring;
 
-	if (ta->rnext != NULL)
-		ta->rnext->rprev = ta->rprev;
-	else
+	if (r->rested == ta)
 		r->rested = ta->rprev;
-	if (ta->rprev != NULL)
-		ta->rprev->rnext = ta->rnext;
-	else
-		r->idle = ta->rnext;
-	if (ta->tnext != NULL)
-		ta->tnext->tprev = ta->tprev;
-	if (ta->tprev != NULL)
-		ta->tprev->tnext = ta->tnext;
-	else
-		ta->thread->idle = ta->tnext;
+	UNLINK(r->idle, ta, rnext, rprev);
+	UNLINK(ta->thread->idle, ta, tnext, tprev);
 	ta->thread->nidle--;
 	r->nidle--;
 	r->chan->nidle--;
@@ -973,12 +944,7 @@ thread_end(struct thread *t)
 	dest_leave(t);
 	t->ring->nthreads--;
 	q.nthreads--;
-	if (t->next != NULL)
-		t->next->prev = t->prev;
-	if (t->prev != NULL)
-		t->prev->next = t->next;
-	else
-		q.all = t->next;
+	UNLINK(q.all, t, next, prev);
 	free(t);
 }
 
