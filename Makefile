@@ -202,6 +202,7 @@ t/fuzz/cf.o t/fuzz/feedback.o t/fuzz/ctl.o t/fuzz/ctlfile.o t/fuzz/report.o t/fu
 t/fuzz/ctl.o: intake.c
 t/fuzz/report.o: ta.c
 t/fuzz/request.o: status.c
+t/ordvec.o: order.c
 
 .SUFFIXES:
 .SUFFIXES: .o .c

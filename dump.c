@@ -201,7 +201,7 @@ why_not_fed(const struct vertex *v, struct waiting *w)
 	} else if (t->nstart > 0) {
 		w->state = "next";	/* its agent is about to begin */
 		w->next = 0;
-	} else if (order_parked(v)) {
+	} else if (order_blocked(v)) {
 		w->state = "limit";
 		w->what = "PARAMmsgconcurrency";
 	} else if (!t->open && t->turn.pos == 0 && t->nta > 0) {

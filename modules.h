@@ -302,13 +302,13 @@ struct vertex *order_next(struct ring *);
 void	order_take(struct vertex *);
 /* May a message have one agent more, when so many are free?  (seed: Finch) */
 int	order_allowed(const struct message *, long nfree);
-/* The vertex is set aside, and in the preemptive order its whole job, until
+/* The vertex is blocked, and in the preemptive order its whole job, until
  * its message may have more: 0, or -1 without memory. */
-int	order_park(struct vertex *);
-int	order_parked(const struct vertex *);	/* 1 while it is, or 0 */
+int	order_block(struct vertex *);
+int	order_blocked(const struct vertex *);	/* 1 while it is, or 0 */
 /* Lets the job with the fewest agents go on if it may: a vertex of it, whose
  * thread must be looked at; or NULL. */
-struct vertex *order_unpark(struct ring *, long nfree);
+struct vertex *order_unblock(struct ring *, long nfree);
 void	order_share(struct message *);		/* its nfed is another one */
 void	order_forget(struct message *);		/* no job of it is needed */
 
@@ -361,8 +361,8 @@ struct vertex *th_next(struct ring *);
 int	th_waits(const struct ring *);
 /* Its message has its share of the agents: it waits, 0, or -1 if it cannot;
  * and one that may have more now, when so many agents are free: 1 or 0. */
-int	th_park(struct vertex *);
-int	th_unpark(struct ring *, long nfree);
+int	th_block(struct vertex *);
+int	th_unblock(struct ring *, long nfree);
 /* The agent goes to work on the thread, and leaves it. */
 void	th_join(struct ta *, struct thread *);
 void	th_leave(struct ta *);

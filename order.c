@@ -44,7 +44,7 @@
  * The share of a message (seed: Finch).  One message must not have all agents
  * while others wait.  When it has PARAMmsgconcurrency of them it gets another
  * only while it has fewer than PARAMmsgscale for each agent that is free.  What
- * is stopped by that is set aside here: in the preemptive order the job, else
+ * is stopped by that is blocked here: in the preemptive order the job, else
  * its vertices one by one as their turns come.
  *
  * Nothing here knows agents, or starts, feeds or waits.  Costs: O(log n) of
@@ -55,6 +55,32 @@
 #include "scheduler.h"
 
 #define LOOK	64	/* vertices of a thread that are offered at once */
+
+/*
+ * job: a message within a ring, in the preemptive order while it has READY
+ * vertices, else while some of them are blocked because the message has its
+ * share of the agents.  Counts are recipients.  Found in O(rings) of its
+ * message, mostly one; places and shares O(log jobs).
+ */
+struct job {
+	struct job *next;	/* of the same message */
+	struct message *msg;
+	struct ring *ring;
+	struct list offer;	/* READY vertices that may go, or are blocked */
+	struct timer place;	/* in ring->jobs, when something may go */
+	struct timer share;	/* in ring->shares, when it has its share */
+	double	key;		/* its place among the jobs of the ring */
+	double	low, base;	/* its children are placed above low; which was
+				 * base at first */
+	struct job *parent;	/* whom it preempts, or NULL */
+	struct job *child;	/* who preempts it */
+	struct job *sibling, *back;	/* next and previous child */
+	unsigned level;		/* how deep it preempts, 0: not */
+	long	read;		/* that were READY once */
+	long	chosen;		/* ... of these, that went or were taken away */
+	long	avail;		/* delivery slots * slotcost; below 0: a debt */
+	long	used;		/* slots beyond those expected by its parent */
+};
 
 /* ---- lists ----------------------------------------------------------- */
 
@@ -615,7 +641,7 @@ order_allowed(const struct message *m, long nfree)
 }
 
 int
-order_park(struct vertex *v)
+order_block(struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
 	struct job *j = get(v);
@@ -634,7 +660,7 @@ order_park(struct vertex *v)
 }
 
 int
-order_parked(const struct vertex *v)
+order_blocked(const struct vertex *v)
 {
 	const struct job *j = find(v);
 
@@ -643,7 +669,7 @@ order_parked(const struct vertex *v)
 }
 
 struct vertex *
-order_unpark(struct ring *r, long nfree)
+order_unblock(struct ring *r, long nfree)
 {
 	struct timer *t = heap_first(&r->shares);
 	struct vertex *v;

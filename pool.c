@@ -122,14 +122,14 @@ obstacle(const struct ring *r, const struct thread *t)
 
 /* ---- one vertex ------------------------------------------------------ */
 
-/* The vertex that is next, among those set aside too when agents are free. */
+/* The vertex that is next, among those blocked too when agents are free. */
 static struct vertex *
 next_vertex(struct ring *r)
 {
 	struct vertex *v;
 
 	while ((v = th_next(r)) == NULL)
-		if (!th_unpark(r, nfree(r)))
+		if (!th_unblock(r, nfree(r)))
 			return NULL;
 	return v;
 }
@@ -165,7 +165,7 @@ bring(struct ring *r, struct vertex *v)
 	return 1;	/* if it could not, the ring or thread stops */
 }
 
-/* One vertex of the ring goes to an agent, or is set aside: 1; 0 when there
+/* One vertex of the ring goes to an agent, or is blocked: 1; 0 when there
  * is none, or no agent. */
 static int
 serve(struct ring *r)
@@ -180,7 +180,7 @@ serve(struct ring *r)
 		return 1;
 	if (!order_allowed(v->msg, nfree(r))) {
 		if (load_on(ta_lightest(v,
-		    (unsigned)s->overfeed + 1), v) || th_park(v) == 0)
+		    (unsigned)s->overfeed + 1), v) || th_block(v) == 0)
 			return 1;
 	}
 	return bring(r, v) || load_on(ta_lightest(v,

@@ -381,33 +381,6 @@ struct list {
 };
 
 /*
- * job: a message within a ring, as far as order.c has to know of it: in the
- * preemptive order while it has READY vertices, else while some of them are
- * set aside because the message has its share of the agents.  Counts are
- * recipients.  Owned by order.c.  Found in O(rings) of its message, mostly one;
- * places and shares O(log jobs).
- */
-struct job {
-	struct job *next;	/* of the same message */
-	struct message *msg;
-	struct ring *ring;
-	struct list offer;	/* READY vertices that may go, or are set aside */
-	struct timer place;	/* in ring->jobs, when something may go */
-	struct timer share;	/* in ring->shares, when it has its share */
-	double	key;		/* its place among the jobs of the ring */
-	double	low, base;	/* its children are placed above low; which was
-				 * base at first */
-	struct job *parent;	/* whom it preempts, or NULL */
-	struct job *child;	/* who preempts it */
-	struct job *sibling, *back;	/* next and previous child */
-	unsigned level;		/* how deep it preempts, 0: not */
-	long	read;		/* that were READY once */
-	long	chosen;		/* ... of these, that went or were taken away */
-	long	avail;		/* delivery slots * slotcost; below 0: a debt */
-	long	used;		/* slots beyond those expected by its parent */
-};
-
-/*
  * thread: the vertices with the same channel and host: a destination's
  * queue.  With a host of "-" each mailbox is a destination: messages with one
  * recipient there have a thread for each box, others share one.  Freed by the
@@ -545,7 +518,6 @@ struct chan {
 struct queue {
 	struct config *config;
 	struct hash messages;	/* by num */
-	struct hash threads;	/* by channel and host */
 	struct hash dests;	/* by channel and host */
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages, by expire */

@@ -50,6 +50,7 @@
 
 struct queue q;
 
+static struct hash threads;		/* by channel and host */
 static struct thread *maybe_empty;	/* linked by swept */
 static int any_old;		/* sweep_rings has something to look for */
 
@@ -162,7 +163,7 @@ th_find(const char *channel, const char *host, unsigned box)
 	struct hlink *l;
 	struct thread *t;
 
-	for (l = hash_first(&q.threads, thread_hash(channel, host, box));
+	for (l = hash_first(&threads, thread_hash(channel, host, box));
 	    l != NULL; l = hash_next(l)) {
 		t = OWNER(struct thread, link, l);
 		if (t->box == box && strcmp(t->host, host) == 0 &&
@@ -225,7 +226,7 @@ get(const char *channel, const char *host, unsigned box)
 		free(t);
 		return NULL;
 	}
-	hash_add(&q.threads, &t->link, thread_hash(channel, host, box));
+	hash_add(&threads, &t->link, thread_hash(channel, host, box));
 	LINK(q.all, t, next, prev);
 	q.nthreads++;
 	th_suspect(t);
@@ -357,18 +358,18 @@ th_next(struct ring *r)
 }
 
 int
-th_park(struct vertex *v)
+th_block(struct vertex *v)
 {
-	if (order_park(v) < 0)
+	if (order_block(v) < 0)
 		return -1;
 	th_check(v->thread);
 	return 0;
 }
 
 int
-th_unpark(struct ring *r, long nfree)
+th_unblock(struct ring *r, long nfree)
 {
-	struct vertex *v = order_unpark(r, nfree);
+	struct vertex *v = order_unblock(r, nfree);
 
 	if (v == NULL)
 		return 0;
@@ -890,7 +891,7 @@ th_unfed(struct vertex *v)
 	v->ta = NULL;
 	v->thread->nfed--;
 	with_agents(v, -1);
-	th_unpark(r, 0);
+	th_unblock(r, 0);
 }
 
 /* ---- reload and sweep ------------------------------------------------ */
@@ -940,7 +941,7 @@ thread_end(struct thread *t)
 {
 	heap_del(&q.wake, &t->wake);
 	heap_del(&t->ring->ready, &t->turn);
-	hash_del(&q.threads, &t->link);
+	hash_del(&threads, &t->link);
 	dest_leave(t);
 	t->ring->nthreads--;
 	q.nthreads--;
@@ -1024,5 +1025,5 @@ th_init(struct config *config)
 	use_config(config);
 	if (hash_init(&q.dests, 64) < 0)
 		return -1;
-	return hash_init(&q.threads, 64);
+	return hash_init(&threads, 64);
 }

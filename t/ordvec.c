@@ -35,7 +35,7 @@
  */
 #include <ctype.h>
 
-#include "../scheduler.h"
+#include "../order.c"
 
 #define MSGS_MAX	3000
 #define AGENTS_MAX	20
@@ -765,9 +765,9 @@ next_allowed(void)
 
 		v = th_next(ring);
 		if (v != NULL && (order_allowed(v->msg, nfree) ||
-		    th_park(v) < 0))
+		    th_block(v) < 0))
 			return v;
-		if (v == NULL && !th_unpark(ring, AGENTS_MAX))
+		if (v == NULL && !th_unblock(ring, AGENTS_MAX))
 			return NULL;
 	}
 }
