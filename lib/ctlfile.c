@@ -368,6 +368,22 @@ to_words(struct ctl *c)
 	return 0;
 }
 
+/* To the recipient line that begins at off: 1, or 0 when there is none.  A line
+ * of a header block may begin with "r:". */
+static int
+to_rcpt(struct ctl *c, unsigned long off)
+{
+	const char *p = off == 0 || off > CONTROL_MAX ? NULL :
+	    line_peek(&c->l, off - 1, 3);
+
+	c->in_block = 0;
+	if (p == NULL || p[0] != '\n' || p[1] != 'r' || p[2] == '\0' ||
+	    strchr(" ~+-", p[2]) == NULL)
+		return 0;
+	line_at(&c->l, off);
+	return line_next(&c->l) && c->l.len > 2;
+}
+
 static void
 see_rcpt(struct ctl *c)
 {
@@ -710,31 +726,16 @@ hold(const char *name)
 	return held.fd;
 }
 
-/* The bytes at off, want of them or more, in a file of name; NULL when there
- * are none.  With anew they are read now. */
-static const char *
-bytes(const char *name, unsigned long off, size_t want, int anew)
-{
-	if (off > CONTROL_MAX || hold(name) < 0)
-		return NULL;
-	if (anew)
-		line_start(&look.l, held.fd, off);
-	look.in_block = 0;
-	return line_peek(&look.l, off, want);
-}
-
 /* The recipient line that begins at off, its letter and tag at least, or NULL.
- * A line of a header block may begin with "r:". */
+ * With anew it is read now. */
 static const char *
 peek(const char *name, unsigned long off, int anew)
 {
-	const char *p = off == 0 ? NULL : bytes(name, off - 1, 3, anew);
-
-	if (p == NULL || p[0] != '\n' || p[1] != 'r' || p[2] == '\0' ||
-	    strchr(" ~+-", p[2]) == NULL)
+	if (hold(name) < 0)
 		return NULL;
-	line_at(&look.l, off);
-	return line_next(&look.l) && look.l.len > 2 ? look.l.line : NULL;
+	if (anew)
+		line_start(&look.l, held.fd, off);
+	return to_rcpt(&look, off) ? look.l.line : NULL;
 }
 
 /* Has that line room for a lock, as far as its look says? */
@@ -787,22 +788,17 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 int
 ctl_has(const char *name, unsigned long off, int tag)
 {
-	int anew;
-	const char *p;
+	const char *line = peek(name, off, 0);
 
-	for (anew = 0; anew < 2; anew++) {
-		p = bytes(name, off, 2, anew);
-		if (p != NULL && p[0] == 'r' && (unsigned char)p[1] == tag)
-			return 1;
-	}
-	return 0;
+	if (line == NULL || line[1] != tag)
+		line = peek(name, off, 1);
+	return line != NULL && line[1] == tag;
 }
 
 /* The words of the recipient line that begins at off, or NULL. */
 static const struct ctl *
 rcpt_at(const char *name, unsigned long off)
 {
-	look.format = 0;	/* of a line alone its look will do */
 	return peek(name, off, 0) != NULL && parse_rcpt(&look) == 0 ? &look :
 	    NULL;
 }
@@ -833,8 +829,17 @@ ctl_notify(const char *name, unsigned long off, const char *word)
 	    wish_of(word, strlen(word))) != 0;
 }
 
-/* Reads the first lines of a file up to its first recipient, one at a time: its
- * letter, or 0. */
+/* To the front of the file: 0 or -1. */
+static int
+rewound(const char *name)
+{
+	if (hold(name) < 0)
+		return -1;
+	ctl_start(&look, held.fd, name);
+	return 0;
+}
+
+/* The next line before the first recipient: its letter, or 0. */
 static int
 head_line(void)
 {
@@ -845,11 +850,9 @@ head_line(void)
 int
 ctl_field(const char *name, int letter, char *value, size_t size)
 {
-	int c;
+	int c, found = rewound(name);
 
-	if (bytes(name, 0, 1, 1) == NULL)
-		return -1;
-	while ((c = head_line()) != 0)
+	while (found == 0 && (c = head_line()) != 0)
 		if (c == letter && look.l.len > 2)
 			return text_fmt(value, size, "%s", look.l.line + 2);
 	return -1;
@@ -860,9 +863,9 @@ ctl_sender(const char *name, char *address, size_t size)
 {
 	int c, found = -1;
 
-	if (bytes(name, 0, 1, 1) == NULL)
+	if (rewound(name) < 0)
 		return -1;
-	for (look.report = 0; (c = head_line()) != 0; )
+	while ((c = head_line()) != 0)
 		if (c == 's' || c == 'e') {
 			see_sender(&look);
 			found = 0;
@@ -1067,9 +1070,7 @@ nt_rcpt(struct notary *n, unsigned long off)
 	const char *p;
 	char count[5];
 
-	go_to(&n->rc, off);
-	if (!next_line(&n->rc) || n->rc.l.line[0] != 'r' ||
-	    parse_rcpt(&n->rc) < 0)
+	if (!to_rcpt(&n->rc, off) || parse_rcpt(&n->rc) < 0)
 		return -1;
 	n->state = (unsigned char)n->rc.l.line[1];
 	n->delay_at = n->rc.delay == 0 ? 0 : off + n->rc.delay;

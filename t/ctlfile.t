@@ -1,0 +1,157 @@
+#!/bin/sh
+# What a control file says is the same for the scheduler, its agents, and mailq
+# without a scheduler.
+. "${0%/*}/lib.sh"
+
+po=$tmp/po
+conf "$tmp/cf" <<END
+*/*	interval=1h retries=1 expiry=9d
+END
+RENDEZVOUS=$tmp/none
+export RENDEZVOUS
+spool_new "$po"
+queue() {	# options of mailq
+	POSTOFFICE=$po "$top/mailq" "$@" 2>/dev/null
+}
+# What an agent says to a job.
+ask() {		# agent name [option ...]
+	ask_agent=$1 ask_name=$2
+	shift 2
+	printf '%s\n' "$ask_name" | (cd "$po/transport" &&
+	    exec "$top/ta/$ask_agent" "$@") 2>&1 | grep -v '^#hungry$'
+}
+
+# ---- files that nobody can use ---------------------------------------------
+
+good='o 0
+s smtp - s@a.org 0
+r           hold age:999d u 0'
+end='m
+Subject: x
+'
+n=100
+: >"$tmp/reasons"
+bad() {		# reason, lines before, lines behind
+	n=$((n + 1))
+	printf '%s\n' "$2" | sed "s/NAME/$n-1/" | put_raw "$po" $n-1
+	printf '%s %s\n' $n-1 "$1" >>"$tmp/reasons"
+	cp "$po/transport/$n-1" "$tmp/as-it-was"
+	is "an agent: $1" "$(ask hold $n-1)" "#resync $n-1"
+	cmp "$po/transport/$n-1" "$tmp/as-it-was" >"$tmp/cmp" 2>&1
+	is '... and leaves the file as it is' "$(cat "$tmp/cmp")" ''
+}
+bad 'it has no i line' "$good
+$end"
+bad 'its i line names another file' "i 9-1
+$good
+$end"
+bad 'a recipient comes before any sender' "i NAME
+o 0
+r           hold age:999d u 0
+$end"
+bad 'a recipient line cannot be read' "i NAME
+$good
+r           hold age:999d
+$end"
+bad 'a recipient line cannot be read' "i NAME
+o 0
+s smtp - s@a.org 0
+r           hold  age:999d u 0
+$end"
+bad 'a recipient line cannot be read' "i NAME
+o 0
+s smtp - s@a.org 0
+r           ho/ld age:999d u 0
+$end"
+bad 'its format (@) is not known here' "i NAME
+@ 8
+$good
+$end"
+bad 'its o line has no number' "i NAME
+o x
+s smtp - s@a.org 0
+r           hold age:999d u 0
+$end"
+bad 'it was cut within a header block' "i NAME
+$good
+m
+Subject: x"
+is 'mailq without a scheduler cannot read them' \
+    "$(queue -c | sed -n 's/^unreadable //p')" $((n - 100))
+printf '%s\n' "i 100-1
+$good
+$end" | put_raw "$po" 100-1
+like 'a good one an agent takes' "$(ask hold 100-1)" 'retryat'
+ok 'a scheduler starts' sched_start "$po" "$tmp/cf"
+wait_log 'load msg=100-1' 20
+while read -r name reason; do
+	ok "the scheduler sets $name aside: $reason" \
+	    wait_log "$name.*$(printf '%s\n' "$reason" | sed 's/[()@]/./g')"
+done <"$tmp/reasons"
+sched_stop
+
+# ---- who sent it -------------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+: >"$tmp/want"
+: >"$tmp/told"
+sent() {	# sender, line ...
+	n=$((n + 1)) want=$1
+	shift
+	{
+		printf 'i %s-1\no 0\n' $n
+		printf '%s\n' "$@" 'r           error nosuchuser u 0' \
+		    's smtp - later@a.org 0' 'r+          x h u 0' m ''
+	} | put_raw "$po" $n-1
+	printf '%s-1 <%s>\n' $n "$want" >>"$tmp/want"
+}
+sent s@a.org 's smtp - s@a.org 0'
+sent s@a.org 'e e@a.org' 's smtp - s@a.org 0'
+sent e@a.org 's smtp - s@a.org 0' 'e e@a.org'
+sent '"a b"@a.org' 's smtp - "a b"@a.org 0'
+sent s@a.org 's smtp "a b" s@a.org 0'
+sent '' 's smtp - <> 0'
+sent '' 's smtp - s@a.org 0' 'e <>'
+sent '' 's error - s@a.org 0'
+sent '' 's ERROR - s@a.org 0'
+sent '' 's error - s@a.org 0' 'e e@a.org'
+senders() {
+	sed -n 's/^\([0-9]*-1\)  \(<.*>\)  .*/\1 \2/p'
+}
+is 'mailq says so without a scheduler' "$(queue | senders)" \
+    "$(cat "$tmp/want")"
+ok 'a scheduler starts again' sched_start "$po" "$tmp/cf"
+wait_log "load msg=$n-1" 20
+is '... and with one' "$(queue | senders)" "$(cat "$tmp/want")"
+is '... which is asked' "$(queue -c | sed -n 's/^scheduler //p')" 1
+sched_stop
+while read -r name sender; do
+	ask errormail $name -d "$tmp" >/dev/null
+	to=$(cat "$po/router/"* 2>/dev/null | sed -n 's/^to //p')
+	printf '%s %s\n' $name "${to:-<>}" >>"$tmp/told"
+	rm -f "$po/router/"*
+done <"$tmp/want"
+is 'errormail tells that one' "$(cat "$tmp/told")" "$(cat "$tmp/want")"
+
+# ---- what he wants to hear -----------------------------------------------------
+
+wishes() {	# lines behind the recipient's
+	n=$((n + 1))
+	{
+		printf 'i %s-1\no 0\ns smtp - s@a.org 0\n' $n
+		printf '%s\n' 'r           error nosuchuser u 0' "$@" m ''
+	} | put_raw "$po" $n-1
+	ask errormail $n-1 -d "$tmp" | sed -n 's/.*	ok3 \([a-z]*\).*/\1/p'
+}
+is 'no N line: failures' "$(wishes)" told
+is 'the line behind him' "$(wishes 'N NOTIFY=NEVER')" nobody
+is '... in any case, as the second word' \
+    "$(wishes 'N X=y notify=delay,success')" nobody
+is '... where a line of another kind is between' \
+    "$(wishes 'X y' 'N NOTIFY=NEVER')" nobody
+is 'the first one' "$(wishes 'N NOTIFY=FAILURE' 'N NOTIFY=NEVER')" told
+is 'what nobody knows is no list' "$(wishes 'N NOTIFY=PERHAPS')" told
+is 'that of the next sender is not his' \
+    "$(wishes 's smtp - t@a.org 0' 'N NOTIFY=NEVER')" told
+finish
