@@ -230,6 +230,12 @@ untold 'no sender' '<>'
 untold 'a program' '"|cat x"'
 untold 'a file' /etc/passwd
 untold 'one with brackets' 'a>b@c'
+untold 'a list' ':include:/etc/passwd'
+untold 'an option' -x@a.org
+untold 'one with bytes of 8 bits' "${eight}@a.org"
+untold 'one with an open quote' '"a\@b.org'
+untold 'a long one' "$(awk 'BEGIN { for (i = 0; i < 50; i++)
+    printf "0123456789" }')@a.org"
 message s@a.org <<END_
 s error - s@a.org 0
 r           error nosuchuser who 0
