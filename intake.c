@@ -637,7 +637,7 @@ open_and_load(struct ctl *c, const char *name, const struct stat *seen, int old)
 static int
 consider(char *name, const struct stat *seen, int old)
 {
-	static struct ctl c;
+	struct ctl c;
 	int later, opened;
 
 	replaces[0] = '\0';
@@ -759,14 +759,14 @@ see_ended(struct message *m, const struct ctl *c)
 static void
 load_more(struct part *p, unsigned most)
 {
-	static struct ctl c;
+	struct ctl c;
 	struct message *m = p->msg;
 	int more = -1;
 
 	build_begin(most);
 	build_from(p->chan, 0);
-	if (build_known(m, p->chan) == 0 &&
-	    ctl_resume(&c, m->name, p->next, p->format) == 0)
+	if (ctl_resume(&c, m->name, p->next, p->format) == 0 &&
+	    build_known(m, p->chan) == 0)
 		more = read_on(&c, p->chan);
 	ctl_close(&c);
 	if (more >= 0 && build_commit(m) < 0)

@@ -885,8 +885,8 @@ ctl_sync(const char *name)
 
 /*
  * Reads on from the line at hand to the header block that serves the recipient
- * at off.  It serves all recipients before it, so what is known of it is kept: a
- * run over many recipients of one file, in either direction, reads the file
+ * at off.  It serves all recipients before it, so what is known of it is kept:
+ * a run over many recipients of one file, in either direction, reads the file
  * once.
  */
 static void

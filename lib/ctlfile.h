@@ -44,8 +44,8 @@ int	ctl_tellable(const char *address);
 
 /*
  * ctl: a control file while it is read, from ctl_open or ctl_start to
- * ctl_close.  Its lines come one by one, so a message of any size takes the same
- * memory.
+ * ctl_close.  Its lines come one by one, so a message of any size takes the
+ * same memory.
  */
 struct ctl {
 	const char *why;	/* cannot be used, or not now; NULL: it can */
@@ -57,7 +57,7 @@ struct ctl {
 	double	since;
 	int	in_block;	/* within an m or M block */
 	int	format;		/* bits of the '@' line */
-	int	capitals;	/* to be set behind ctl_start: in host they stay */
+	int	capitals;	/* set behind ctl_start: they stay in host */
 	int	resumed;	/* this is a later part of a file seen whole */
 	int	seen_i, seen_s;
 	unsigned long body;	/* value of the o line, bytes */
@@ -97,9 +97,9 @@ int	ctl_resume(struct ctl *, const char *name, unsigned long off,
 int	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);
 /* The letter of the next line outside header blocks, of which the line that
- * begins one is given, and of N lines those that are a recipient's; 0 at the end
- * of a good file, or -1 with why or later set.  Of recipients with a blank tag
- * or a lock the words are at hand, of s and e lines the address is. */
+ * begins one is given, and of N lines those that are a recipient's; 0 at the
+ * end of a good file, or -1 with why or later set.  Of recipients with a blank
+ * tag or a lock the words are at hand, of s and e lines the address is. */
 int	ctl_line(struct ctl *);
 /* The next pending recipient, T line, the end of a good file, or CTL_BAD with
  * why or later set.  Locks of dead agents are taken off on the way. */

@@ -5,8 +5,8 @@
  * on is here: what a line is, where its words end, and how a lock looks.
  *
  * A file is read through one buffer of fixed size, and a line is given as it
- * lies there.  A line longer than the buffer is cut and the rest read over, with
- * a note of that; no file can make us take more memory.
+ * lies there.  A line longer than the buffer is cut and the rest read over,
+ * with a note of that; no file can make us take more memory.
  *
  * The tag of a lock is the number of the process that holds it, in six bytes,
  * right aligned.  Where numbers are larger, the bytes are 'a' and five digits

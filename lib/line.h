@@ -34,8 +34,8 @@ void	line_start(struct lines *, int fd, unsigned long off);
 void	line_at(struct lines *, unsigned long off);
 /* The next line, NUL for its newline: 1, or 0 at the end or on an error. */
 int	line_next(struct lines *);
-/* The bytes at off, n of them or more, which is also where the next line begins:
- * NULL when the file has no such bytes. */
+/* The bytes at off, n of them or more, which is also where the next line
+ * begins: NULL when the file has no such bytes. */
 const char *line_peek(struct lines *, unsigned long off, size_t n);
 
 /* The end of the word at s: a blank outside quotes and, for a list of hosts,

@@ -13,9 +13,8 @@ static char topic[100];
 void
 say_as(const char *argv0)
 {
-	const char *base = strrchr(argv0, '/');
+	const char *base = name_base(argv0);
 
-	base = base == NULL ? argv0 : base + 1;
 	if (*base != '\0')
 		text_fmt(name, sizeof(name), "%s", base);
 }
