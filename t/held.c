@@ -3,12 +3,12 @@
  *
  *	held FILE PID		"held", "free", or "unknown": that agent's lock
  *	held -g FILE		has the guard; says "guard"
- *	held -a FILE		has all of it, as anybody may who can read it; says
- *				"guard"
+ *	held -a FILE		has all of it, as anybody may who can read it;
+ *				says "guard"
  *	held -t FILE OFFSET [f]	writes its number with the tag '~' into the
  *				recipient line there, as an agent of somebody
- *				else; with "f" it has the agents' fcntl lock, too;
- *				says "locked"
+ *				else; with "f" it has the fcntl lock of
+ *				agents, too; says "locked"
  *
  * What has something stays until it is killed.
  * Exit: 0, 1 when that cannot be had.
