@@ -65,7 +65,7 @@ static struct {
 	double	used;		/* mono; the latest use that it knows of */
 	unsigned long other[OTHERS_MOST];	/* files of others, as sums */
 	unsigned nother;
-	int	news;		/* threads are to learn of what was told */
+	int	news;		/* threads have yet to learn of hearsay */
 	int	err;		/* the last failure that was logged */
 } db;
 
@@ -120,7 +120,7 @@ find(const struct chan *chan, const char *host)
 }
 
 static void
-no_longer_unused(struct dest *d)
+leave_unused(struct dest *d)
 {
 	if (unused.oldest == d)
 		unused.oldest = d->prev;
@@ -129,7 +129,7 @@ no_longer_unused(struct dest *d)
 }
 
 static void
-now_unused(struct dest *d)
+enter_unused(struct dest *d)
 {
 	if (unused.newest == NULL)
 		unused.oldest = d;
@@ -173,7 +173,7 @@ dest_take(struct thread *t)
 	struct dest *d = local ? NULL : find(r->chan, t->host);
 
 	if (d != NULL)
-		no_longer_unused(d);
+		leave_unused(d);
 	else if ((d = make(r->chan, t->host, &r->conf->v, t->fb)) == NULL)
 		return -1;
 	else if (!local)
@@ -199,7 +199,7 @@ dest_leave(struct thread *t)
 	d->thread = NULL;
 	d->used = now.mono;
 	d->keep = fb_keep(t->fb, (double)t->ring->conf->v.forget);
-	now_unused(d);
+	enter_unused(d);
 }
 
 /* A new one without a thread. */
@@ -211,7 +211,7 @@ add(struct chan *chan, const char *host, const struct setting *s)
 	if (d == NULL)
 		return NULL;
 	enter(d);
-	now_unused(d);
+	enter_unused(d);
 	if (unused.most < unused.n)
 		unused.most = unused.n;
 	return d;
@@ -230,7 +230,7 @@ dest_lift(void)
 static void
 forget(struct dest *d)
 {
-	no_longer_unused(d);
+	leave_unused(d);
 	hash_del(&q.dests, &d->link);
 	drop(d);
 }
@@ -320,7 +320,7 @@ ago(double mono)
 static int
 is_ours(const struct dest *d)
 {
-	return d->told == 0 && (d->window == 0 || d->ngood + d->nbad > 0);
+	return d->hearsay == 0 && (d->window == 0 || d->ngood + d->nbad > 0);
 }
 
 /* Writes the line, *room being the bytes that the file may still have: 0, or
@@ -616,7 +616,7 @@ sleep_too(struct dest *d, const struct record *r, long left, const char *who)
 
 /* From the file of another host, which has this sum. */
 static void
-told(const struct record *r, long passed, const char *who, unsigned long sum)
+hear_record(const struct record *r, long passed, const char *who, unsigned long sum)
 {
 	const struct setting *s;
 	struct chan *chan;
@@ -633,12 +633,12 @@ told(const struct record *r, long passed, const char *who, unsigned long sum)
 	d = find(chan, r->host);
 	if (d == NULL && unused.n < UNUSED_MOST)
 		d = add(chan, r->host, s);
-	if (d == NULL || (d->window == 0 && d->told == 0) ||
+	if (d == NULL || (d->window == 0 && d->hearsay == 0) ||
 	    d->good >= last_use(r, passed))
 		return;		/* we know better */
-	if (d->told == 0 || d->until + 1 < now.mono + (double)left)
+	if (d->hearsay == 0 || d->until + 1 < now.mono + (double)left)
 		sleep_too(d, r, left, who);
-	d->told = sum;
+	d->hearsay = sum;
 }
 
 static int
@@ -649,9 +649,9 @@ is_among(unsigned long sum, const unsigned long *v, unsigned n)
 	return n > 0;
 }
 
-/* What no file tells any more is no longer dead. */
+/* What no file says any more is no longer dead. */
 static void
-lift_untold(void)
+lift_hearsay(void)
 {
 	const struct setting *s;
 	struct hlink *l;
@@ -661,8 +661,8 @@ lift_untold(void)
 	for (i = 0; i < q.dests.size; i++)
 		for (l = q.dests.v[i]; l != NULL; l = l->next) {
 			d = OWNER(struct dest, link, l);
-			if (d->told == 0 ||
-			    is_among(d->told, db.other, db.nother))
+			if (d->hearsay == 0 ||
+			    is_among(d->hearsay, db.other, db.nother))
 				continue;
 			s = d->thread != NULL ? &d->thread->ring->conf->v :
 			    setting_of(d->chan->name, d->host);
@@ -718,7 +718,7 @@ take_lines(struct lines *l, const char *path, const char *who,
 		} else if (who == NULL) {
 			restore(&r, passed);
 		} else {
-			told(&r, passed, who, sum);
+			hear_record(&r, passed, who, sum);
 		}
 	if (bad > 0)
 		log_warn("destdb file=%s lines=%lu damaged and passed over, "
@@ -797,7 +797,7 @@ hear_others(void)
 			read_file(path, e->d_name, sum);
 	}
 	closedir(dir);
-	lift_untold();
+	lift_hearsay();
 }
 
 /* ---- for the loop -------------------------------------------------------- */

@@ -233,7 +233,7 @@ fb_init(struct dest *d, const struct feedback *f, double mono)
 	d->slot = d->good = d->bad = NEVER;
 	d->used = mono;
 	d->ngood = d->nbad = 0;
-	d->told = 0;
+	d->hearsay = 0;
 }
 
 int
@@ -244,7 +244,7 @@ fb_lift(struct dest *d, const struct feedback *f, long busy)
 	d->window = busy > 0 ? capped(f, busy) : initial(f);
 	d->success = d->failure = d->cohorts = 0;
 	d->until = 0;
-	d->told = 0;
+	d->hearsay = 0;
 	return FB_MOVED | FB_REVIVED;
 }
 

@@ -335,7 +335,7 @@ void	th_arm(struct thread *);	/* sets its timer anew */
 /* Nothing can be started for its host: it sleeps by the clause's retry list. */
 void	th_sleep(struct thread *);
 /* Other hosts' word has made destinations dead, or no longer so. */
-void	th_told(void);
+void	th_news(void);
 /* What a job that is over says of its host (HOST_ bits). */
 void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */

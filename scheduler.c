@@ -483,7 +483,7 @@ reload(void)
 	open_notify();
 	status_listen();
 	if (dest_reload(destdb_path()))
-		th_told();
+		th_news();
 	log_info("reload file=%s done", opt.config);
 }
 
@@ -651,7 +651,7 @@ detach(void)
 
 /* From here on everything goes to the log. */
 static void
-let_go(void)
+close_terminal(void)
 {
 	int null;
 
@@ -863,7 +863,7 @@ loop(void)
 		pool_run();
 		q_sweep();
 		if (dest_run())
-			th_told();
+			th_news();
 		if (!state.ending)
 			tidy_run();
 		log_flush();
@@ -907,7 +907,7 @@ set_up(void)
 	catch_signals();
 	if (q_statlog() < 0)
 		exit(X_CANTCREAT);
-	let_go();
+	close_terminal();
 	if (spool_ways_in() != NULL)
 		log_info("spool %s", spool_ways_in());
 	if (q_init(c) < 0)

@@ -446,7 +446,7 @@ struct dest {
 	double	used;		/* mono; last report or start */
 	double	good, bad;	/* mono; the last report of the kind, or NEVER */
 	long	first;		/* the window that it began with */
-	unsigned long told;	/* DEAD by another host's word, in the file with
+	unsigned long hearsay;	/* DEAD by another host's word, in the file with
 				 * this sum; 0: not */
 	unsigned long ngood, nbad;	/* reports */
 	/* thread.c's: */
@@ -454,7 +454,7 @@ struct dest {
 	unsigned short step;	/* place in the retry list, for sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */
 	/* dest.c's: */
-	unsigned char news;	/* its thread has yet to learn of what is told */
+	unsigned char news;	/* its thread has yet to learn of hearsay */
 	struct hlink link;	/* by channel and host, unless local */
 	unsigned char local;	/* a mailbox, or all of a host "-" */
 	struct dest *next, *prev;	/* without a thread, newest first */
@@ -586,7 +586,7 @@ struct ta {
 	unsigned char unfed;	/* ... and in thread->nstart */
 	unsigned char reaped;
 	unsigned char spoke;	/* it has said #hungry */
-	unsigned char told;	/* IDLE: it has been told so */
+	unsigned char said_idle;	/* IDLE: it has heard #idle */
 	unsigned char coming;	/* it counts in ncoming */
 	unsigned char kills;	/* signals sent: 0, TERM, KILL */
 	unsigned char overlong;	/* the line at hand is thrown away */

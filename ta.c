@@ -720,7 +720,7 @@ go_on(struct ta *ta)
 		return;
 	}
 	ta->state = TA_IDLE;
-	ta->told = 0;
+	ta->said_idle = 0;
 	th_idle(ta);
 	th_check(ta->thread);
 }
@@ -1138,11 +1138,11 @@ ta_rest(struct ring *r)
 {
 	struct ta *ta, *next;
 
-	for (ta = r->idle; ta != NULL && !ta->told; ta = next) {
+	for (ta = r->idle; ta != NULL && !ta->said_idle; ta = next) {
 		next = ta->rnext;
 		if (say(ta, "#idle\n") < 0)
 			continue;
-		ta->told = 1;
+		ta->said_idle = 1;
 		ta->skip++;
 		flush(ta);
 		heap_set(&due, &ta->timer, until_worn(ta));

@@ -630,7 +630,7 @@ th_sleep(struct thread *t)
 }
 
 void
-th_told(void)
+th_news(void)
 {
 	struct thread *t;
 
@@ -760,7 +760,7 @@ th_keep(struct ta *ta, struct vertex *v)
 
 /* It is not to have what was kept for it. */
 static void
-let_go(struct ta *ta)
+drop_first(struct ta *ta)
 {
 	struct vertex *v = ta->first;
 
@@ -772,7 +772,7 @@ let_go(struct ta *ta)
 
 /* The agent has got its first job, or goes without. */
 static void
-no_longer_unfed(struct ta *ta)
+has_started(struct ta *ta)
 {
 	if (ta->unfed)
 		ta->thread->nstart--;
@@ -786,8 +786,8 @@ th_leave(struct ta *ta)
 
 	if (!ta->working)
 		return;
-	let_go(ta);
-	no_longer_unfed(ta);
+	drop_first(ta);
+	has_started(ta);
 	ta->working = 0;
 	UNLINK(t->busy, ta, tnext, tprev);
 	t->nta--;
@@ -837,7 +837,7 @@ th_give(struct ta *ta, struct vertex *v)
 		unkeep(v);
 	else
 		order_take(v);
-	no_longer_unfed(ta);
+	has_started(ta);
 	t->nfed++;
 	with_agents(v, 1);
 	v->state = V_FED;
@@ -958,7 +958,7 @@ gather(void)
 	unsigned i;
 
 	for (ta = q.agents; ta != NULL; ta = ta->next)
-		let_go(ta);
+		drop_first(ta);
 	for (i = 0; i < q.messages.size; i++)
 		for (l = q.messages.v[i]; l != NULL; l = l->next)
 			order_forget(OWNER(struct message, link, l));
