@@ -962,7 +962,8 @@ cf_free(struct config *config)
 		/* what an empty clause took belongs to the one behind it */
 		if (next == NULL || next->v.command != c->v.command)
 			free(c->v.command);
-		if (next == NULL || next->v.retries.factor != c->v.retries.factor)
+		if (next == NULL ||
+		    next->v.retries.factor != c->v.retries.factor)
 			free(c->v.retries.factor);
 		free(c);
 	}

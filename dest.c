@@ -616,7 +616,8 @@ sleep_too(struct dest *d, const struct record *r, long left, const char *who)
 
 /* From the file of another host, which has this sum. */
 static void
-hear_record(const struct record *r, long passed, const char *who, unsigned long sum)
+hear_record(const struct record *r, long passed, const char *who,
+    unsigned long sum)
 {
 	const struct setting *s;
 	struct chan *chan;

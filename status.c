@@ -58,7 +58,8 @@
 #define REQUEST_MOST	2100	/* bytes in a request */
 #define SUFFIX_MOST	20
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
-#define AT_ONCE	100	/* jobs ended before the answer; more would hold up mail */
+#define AT_ONCE	100	/* jobs ended before the answer: more would hold up
+			 * mail */
 
 /* A pipe for requests.  It has a writer of ours, so that it never ends. */
 struct inlet {
@@ -127,7 +128,8 @@ matches(const struct operation *r, const struct thread *t)
 
 /* Does act with each vertex that is meant and not done. */
 static void
-each_vertex(struct operation *r, void (*act)(struct operation *, struct vertex *))
+each_vertex(struct operation *r,
+    void (*act)(struct operation *, struct vertex *))
 {
 	struct message *m;
 	struct vertex *v;
@@ -627,7 +629,8 @@ hurry(void)
 static void
 take_query(int fd, long uid)
 {
-	static const char busy[] = "busy others are being answered, ask again\n";
+	static const char busy[] = "busy others are being answered, ask "
+	    "again\n";
 	int place = free_dump(uid);
 
 	if (place >= 0) {
@@ -866,8 +869,9 @@ open_inlets(void)
 	closed = st.query.in < 0 || st.command.in < 0;
 	st.open_at = closed ? now.mono + OPEN_AGAIN : 0;
 	if (!closed || !st.open_said)
-		log_info("mailq pipe=%s commands=%s", st.query.in < 0 ? "none" :
-		    st.query.path, st.command.in < 0 ? "none" : st.command.path);
+		log_info("mailq pipe=%s commands=%s",
+		    st.query.in < 0 ? "none" : st.query.path,
+		    st.command.in < 0 ? "none" : st.command.path);
 	st.open_said = closed;
 }
 

@@ -23,8 +23,8 @@
  * NAME=value words of its command; TZ, PATH, CHANNEL (for which it works), and
  * ZCONFIG when there is a -Z file, unless the command sets them.  Its directory
  * is ours, transport/.  As root we become group first, then user, with no other
- * group left; anybody else can only stay what he is.  What goes wrong before the
- * program runs is told by an exit code of its own and one line on the socket.
+ * group left; anybody else can only stay what he is.  What goes wrong before
+ * the program runs is told by an exit code of its own and a line on the socket.
  *
  * How many agents there can be follows from how many descriptors we may
  * have (seed 22, note 1): the soft limit is raised to the hard one first, and
@@ -298,7 +298,8 @@ become(const struct setting *s)
 
 /* In the child: becomes the agent.  Says why when it cannot. */
 static void
-become_agent(const struct setting *s, char **argv, char **env, const int theirs[2])
+become_agent(const struct setting *s, char **argv, char **env,
+    const int theirs[2])
 {
 	char line[PATH_MAX_ + 200];
 	const char *what;
