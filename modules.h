@@ -326,12 +326,12 @@ int	th_is_local(const struct thread *);
 /* The thread of one mailbox, beside that of all: or NULL, without memory. */
 struct thread *th_box(struct thread *, unsigned box);
 void	th_suspect(struct thread *);	/* the sweep is to look at it */
-void	th_check(struct thread *);	/* gives it a turn, or takes it away */
+/* Something that counts for its turn or its time has changed. */
+void	th_update(struct thread *);
 /* Appends it as READY. */
 void	th_ready(struct thread *, struct vertex *);
 /* ... in WAIT until wakeup, mono. */
 void	th_wait(struct thread *, struct vertex *, long wakeup);
-void	th_arm(struct thread *);	/* sets its timer anew */
 /* Nothing can be started for its host: it sleeps by the clause's retry list. */
 void	th_sleep(struct thread *);
 /* Other hosts' word has made destinations dead, or no longer so. */

@@ -195,9 +195,7 @@ q_done(struct vertex *v)
 	dead = v;
 	for (i = 0; i < v->nr; i++)
 		reason_free(&v->r[i]);
-	if (t->wait.n == 0)
-		th_arm(t);
-	th_check(t);
+	th_update(t);
 	th_suspect(t);
 	m->left--;
 	if (p != NULL)
@@ -654,8 +652,7 @@ q_arrive(struct vertex *v)
 	if (v->msg->old && d->ngood + d->nbad == 0 && d->tries == 0)
 		d->step = (unsigned short)v->step;
 	th_ready(t, v);
-	th_arm(t);
-	th_check(t);
+	th_update(t);
 	may_go(v);
 }
 

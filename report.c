@@ -426,7 +426,7 @@ put_back(struct vertex *v, const char *reason)
 		wakeup = next_try(v);
 		th_wait(t, v, wakeup);
 	}
-	th_check(t);
+	th_update(t);
 	log_deferred(v, wakeup);
 	q_expiry(v);		/* it may have expired by now */
 }
@@ -489,7 +489,7 @@ rp_not_begun(struct ta *ta)
 	th_ready(v->thread, v);
 	if (v->msg->held)
 		th_hold(v);
-	th_check(v->thread);
+	th_update(v->thread);
 	log_info("not-begun msg=%s channel=%s host=%s left=%u", v->msg->name,
 	    v->thread->ring->chan->name, v->thread->host, v->left);
 	q_expiry(v);

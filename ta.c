@@ -540,7 +540,7 @@ end(struct ta *ta, int grace)
 	ta->coming = 1;
 	q.ncoming++;
 	ta->ring->chan->ncoming++;
-	th_check(ta->thread);
+	th_update(ta->thread);
 	heap_set(&due, &ta->timer, now.mono + SOON);
 	if (grace && ta->nout < ta->outsize)
 		ta->outbuf[ta->nout++] = '\n';
@@ -723,7 +723,7 @@ go_on(struct ta *ta)
 	ta->state = TA_IDLE;
 	ta->said_idle = 0;
 	th_idle(ta);
-	th_check(ta->thread);
+	th_update(ta->thread);
 }
 
 /* ---- hearing it ------------------------------------------------------ */
@@ -988,7 +988,7 @@ bury(struct ta *ta)
 	not_coming(ta);
 	heap_del(&due, &ta->timer);
 	ta->thread->nref--;
-	th_check(ta->thread);
+	th_update(ta->thread);
 	th_suspect(ta->thread);
 	r->nta--;
 	r->chan->nta--;

@@ -13,7 +13,7 @@
  * when they have done what they were given, and they go when they have neither.
  *
  * A vertex is READY when it may be fed, FED while an agent has it, and in
- * WAIT when it was deferred.  th_check finds out whether the thread may take
+ * WAIT when it was deferred.  th_update finds out whether the thread may take
  * (another) agent, and is called whenever something that counts for that has
  * changed.  In the preemptive order it tells order.c, which knows what goes
  * next.  In the others threads that may take one, and have READY vertices for
@@ -304,8 +304,8 @@ is_served(const struct thread *t)
 }
 
 /* Gives the thread a turn in its ring, or takes it away. */
-void
-th_check(struct thread *t)
+static void
+check(struct thread *t)
 {
 	struct ring *r = t->ring;
 	double turn;
@@ -362,7 +362,7 @@ th_block(struct vertex *v)
 {
 	if (order_block(v) < 0)
 		return -1;
-	th_check(v->thread);
+	check(v->thread);
 	return 0;
 }
 
@@ -373,7 +373,7 @@ th_unblock(struct ring *r, long nfree)
 
 	if (v == NULL)
 		return 0;
-	th_check(v->thread);
+	check(v->thread);
 	return 1;
 }
 
@@ -394,8 +394,8 @@ th_ready(struct thread *t, struct vertex *v)
 
 /* When something is due in the thread.  What waits in a queueonly one does so
  * for a T line, but the rate of one that was started has its own times. */
-void
-th_arm(struct thread *t)
+static void
+arm(struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
 	double when = 0, rate = 0;
@@ -415,6 +415,13 @@ th_arm(struct thread *t)
 }
 
 void
+th_update(struct thread *t)
+{
+	arm(t);
+	check(t);
+}
+
+void
 th_wait(struct thread *t, struct vertex *v, long wakeup)
 {
 	v->state = V_WAIT;
@@ -422,7 +429,7 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 	if (t->wait.n == 0 || (double)wakeup < t->soonest)
 		t->soonest = (double)wakeup;
 	list_add(&t->wait, v);
-	th_arm(t);
+	arm(t);
 }
 
 /* Everything that waits in the thread may go. */
@@ -438,8 +445,7 @@ wake(struct thread *t)
 		list_del(&t->wait, v);
 		th_ready(t, v);
 	}
-	th_arm(t);
-	th_check(t);
+	th_update(t);
 }
 
 /* Those whose time has come may go; the others set the next. */
@@ -471,8 +477,7 @@ th_due(struct thread *t)
 	if (t->wait.n > 0 && t->soonest <= now.mono &&
 	    !t->ring->conf->v.queueonly)
 		wake_due(t);
-	th_arm(t);
-	th_check(t);
+	th_update(t);
 }
 
 int
@@ -489,8 +494,7 @@ th_trigger(const char *host)
 		/* what this run put off is not to be tried again by it */
 		if (t->nta == 0)
 			wake(t);
-		th_arm(t);
-		th_check(t);
+		th_update(t);
 		n++;
 	}
 	log_info("trigger host=%s threads=%d", host, n);
@@ -501,8 +505,7 @@ void
 th_called(struct thread *t)
 {
 	t->triggered = 1;
-	th_arm(t);
-	th_check(t);
+	th_update(t);
 }
 
 void
@@ -526,8 +529,7 @@ th_flush_one(struct vertex *v)
 		list_del(&t->wait, v);
 		th_ready(t, v);
 	}
-	th_arm(t);
-	th_check(t);
+	th_update(t);
 }
 
 /* Its message has one more vertex with agents, or one less. */
@@ -568,8 +570,7 @@ th_hold(struct vertex *v)
 		list_del(&t->wait, v);
 	v->state = V_HELD;
 	t->nheld++;
-	th_arm(t);
-	th_check(t);
+	th_update(t);
 }
 
 void
@@ -577,8 +578,7 @@ th_release(struct vertex *v)
 {
 	v->thread->nheld--;
 	th_ready(v->thread, v);
-	th_arm(v->thread);
-	th_check(v->thread);
+	th_update(v->thread);
 }
 
 int
@@ -588,8 +588,7 @@ th_rehold(struct thread *t)
 
 	t->held = held_address(t->ring->chan->name, t->host);
 	if (was == NULL || t->held != NULL) {
-		th_arm(t);
-		th_check(t);
+		th_update(t);
 		return 0;
 	}
 	wake(t);		/* a release tries at once */
@@ -603,8 +602,7 @@ sleep_for(struct thread *t, long wait)
 	t->asked = ++q.events;
 	t->triggered = 0;
 	t->sleep = now.mono + (double)wait;
-	th_arm(t);
-	th_check(t);
+	th_update(t);
 	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
 	    t->ring->chan->name, t->host, wait,
 	    (unsigned)t->dest->tries,
@@ -643,8 +641,7 @@ th_news(void)
 			t->sleep = t->dest->until;
 			t->triggered = 0;
 		}
-		th_arm(t);
-		th_check(t);
+		th_update(t);
 	}
 }
 
@@ -665,8 +662,7 @@ revive(struct thread *t)
 			th_ready(t, v);
 		}
 	}
-	th_arm(t);
-	th_check(t);
+	th_update(t);
 }
 
 /* There was no talking to the host: FB_ bits.  When one agent is all that it
@@ -721,7 +717,7 @@ th_heard(struct thread *t, int host)
 		    (long)(d->cohorts * 100), came & FB_DIED ? " dead" :
 		    came & FB_REVIVED ? " revived" : "");
 	if (came & FB_MOVED)
-		th_check(t);
+		check(t);
 }
 
 /* ---- agents come and go ---------------------------------------------- */
@@ -745,7 +741,7 @@ th_join(struct ta *ta, struct thread *t)
 		heap_del(&t->ring->ready, &t->turn);
 	t->nta++;
 	t->nstart++;
-	th_check(t);
+	check(t);
 }
 
 void
@@ -791,7 +787,7 @@ th_leave(struct ta *ta)
 	ta->working = 0;
 	UNLINK(t->busy, ta, tnext, tprev);
 	t->nta--;
-	th_check(t);
+	check(t);
 	th_suspect(t);
 }
 
@@ -851,8 +847,8 @@ th_give(struct ta *ta, struct vertex *v)
 	ta->njobs++;
 	fb_started(t->dest, t->fb, now.mono);
 	if (t->fb->rate.n > 0)
-		th_arm(t);
-	th_check(t);
+		arm(t);
+	check(t);
 }
 
 int
@@ -932,8 +928,7 @@ again(struct thread *t)
 		next = v->next;
 		th_ready(t, v);
 	}
-	th_arm(t);
-	th_check(t);
+	th_update(t);
 }
 
 static void

@@ -116,7 +116,7 @@ add_vertex(struct msg *g, unsigned i, const char *host, unsigned n)
 		malformed("no memory", host);
 	ring = v->thread->ring;
 	th_ready(v->thread, v);
-	th_check(v->thread);
+	th_update(v->thread);
 }
 
 /* Hosts of its own for a message that says none. */
