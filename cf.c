@@ -30,9 +30,7 @@
  * wait is moved a little, so that mail that arrived at any time comes to be
  * tried together: by the retry with the number skew it falls on a multiple of
  * the interval since the epoch, and before that it comes nearer to it by equal
- * shares.
- *
- * Patterns and command lines are lib's.  Nothing here reads a clock.
+ * shares.  Nothing here reads a clock.
  */
 #include "scheduler.h"
 #include <ctype.h>
@@ -514,7 +512,7 @@ check_port(const char *value)
 static const char *
 check_text(enum type type, const char *s)
 {
-	int bound;
+	enum cmd_bound bound;
 
 	switch (type) {
 	case T_COMMAND:

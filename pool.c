@@ -205,20 +205,20 @@ use_own(struct ring *r)
 
 /* ---- room ------------------------------------------------------------ */
 
-/* Would one agent less let the ring have one?  1: any agent, 2: one of its
- * channel, 0: it takes more than one, or something else. */
-static int
+/* Would one agent less let the ring have one? */
+static enum ring_waits
 waits_for(const struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 
 	if (r->pending == NULL)
-		return 0;
-	if (strcmp(r->pending, "maxta") == 0)
-		return q.nagents - 1 < most_by(s);
-	if (strcmp(r->pending, "maxchannel") == 0)
-		return r->chan->nta - 1 < (unsigned)s->maxchannel ? 2 : 0;
-	return 0;
+		return WAITS_NOT;
+	if (strcmp(r->pending, "maxta") == 0 && q.nagents - 1 < most_by(s))
+		return WAITS_ANY;
+	if (strcmp(r->pending, "maxchannel") == 0 &&
+	    r->chan->nta - 1 < (unsigned)s->maxchannel)
+		return WAITS_CHAN;
+	return WAITS_NOT;
 }
 
 /* Counts the rings that wait for a slot, and ends the agent that has been
@@ -233,9 +233,9 @@ make_room(void)
 	for (r = q.rings; r != NULL; r = r->next)
 		r->chan->nwait = 0;
 	for (r = q.rings; r != NULL; r = r->next) {
-		r->waits = (unsigned char)waits_for(r);
-		q.nwait += r->waits == 1;
-		r->chan->nwait += r->waits == 2;
+		r->waits = waits_for(r);
+		q.nwait += r->waits == WAITS_ANY;
+		r->chan->nwait += r->waits == WAITS_CHAN;
 	}
 	for (ta = q.nidle > 0 ? q.agents : NULL; ta != NULL; ta = ta->next) {
 		struct chan *c = ta->ring->chan;

@@ -143,8 +143,7 @@ struct conf {
 				 * "-" is no destination, its mailboxes are */
 	struct feedback box, local;	/* ... for one mailbox; for messages to
 				 * several */
-	int	bound;		/* command names the host, agents cannot switch:
-				 * 1 inside a word, 2 as the word $host */
+	enum cmd_bound bound;	/* how its command names the host */
 	unsigned nfrom;
 	const struct clause *from[1];	/* the clauses, in order */
 };
@@ -224,7 +223,7 @@ enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned short why;	/* index of its last reason (message.c), 0: none */
+	unsigned short why;	/* index of its last reason, 0: none */
 	unsigned char heard;	/* FED: its deferral was reported, or may have
 				 * been before it was in core */
 };
@@ -470,6 +469,10 @@ struct dest {
  * stay on their thread and maxring counts for the thread.  Found in O(rings),
  * which are about as many as clauses.
  */
+enum ring_waits { WAITS_NOT,	/* for nothing that an agent's end would give */
+		  WAITS_ANY,	/* one agent less would do */
+		  WAITS_CHAN };	/* ... one of its channel */
+
 struct ring {
 	struct ring *next;	/* all rings */
 	struct conf *conf;
@@ -491,7 +494,7 @@ struct ring {
 	unsigned long served;	/* when it last got a new agent, as a count */
 	const char *pending;	/* what it waits for, or NULL */
 	char	*trouble;	/* dead: why no agent could be started */
-	unsigned char waits;	/* one agent less would do: 1 any, 2 of chan */
+	enum ring_waits waits;
 	unsigned char done;	/* nothing more of it goes in this pass */
 	unsigned char old;	/* of a configuration that was replaced */
 	unsigned char failures;	/* agents in a row that began no job */

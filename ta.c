@@ -582,7 +582,7 @@ say_job(struct ta *ta, const struct vertex *v)
 	char line[NAME_MAX_ + WORD_MAX_ + 4], note[80];
 	const char *name = v->msg->name;
 
-	if (ta->ring->conf->bound == 2)
+	if (ta->ring->conf->bound == CMD_AS_WORD)
 		text_fmt(line, sizeof(line), "%s\n", name);
 	else
 		text_fmt(line, sizeof(line), "%s\t%s\n", name,
@@ -632,9 +632,9 @@ should_yield(const struct ta *ta)
 	const struct ring *r = ta->ring;
 	unsigned total = q.nwait, chan = r->chan->nwait;
 
-	if (r->waits && !r->conf->bound) {
-		total -= r->waits == 1;
-		chan -= r->waits == 2;
+	if (r->waits != WAITS_NOT && !r->conf->bound) {
+		total -= r->waits == WAITS_ANY;
+		chan -= r->waits == WAITS_CHAN;
 	}
 	if (total > 0 && q.ncoming == 0 && r->nta * (total + 1) > q.nagents)
 		return 1;

@@ -11,7 +11,7 @@
  * that begins with it must not look like an option: such mail waits.
  *
  * A command that has $host as a word gets jobs for that host without its
- * name; see bound in struct conf.
+ * name; see enum cmd_bound.
  */
 #include "util.h"
 #include "command.h"
@@ -26,7 +26,7 @@ struct splitting {
 	struct text out;
 	char	*word;		/* the beginning of the word at hand */
 	const char *why;	/* it cannot be used */
-	int	bound;		/* as in struct conf */
+	enum cmd_bound bound;
 	int	given;		/* the word at hand depends on the address */
 	int	led;		/* ... and begins with a value from it */
 	size_t	alone;		/* out.len when it was $host and no more */
@@ -58,8 +58,8 @@ give_var(struct splitting *p)
 	if (strcmp(name, "channel") == 0) {
 		give(p, p->channel);
 	} else if (strcmp(name, "host") == 0) {
-		if (p->bound == 0)
-			p->bound = 1;
+		if (p->bound == CMD_FREE)
+			p->bound = CMD_IN_WORD;
 		give(p, p->host);
 	} else {
 		if (p->var != NULL && (value = p->var(name)) == NULL)
@@ -94,8 +94,8 @@ give_dollar(struct splitting *p)
 	} else if (is_name(p->s, "host")) {
 		p->s += 4;
 		give(p, p->host);
-		if (p->bound == 0)
-			p->bound = 1;
+		if (p->bound == CMD_FREE)
+			p->bound = CMD_IN_WORD;
 		if (first)
 			p->alone = p->out.len;
 	} else {
@@ -131,7 +131,7 @@ split_word(struct splitting *p)
 	if (quote != 0 && p->why == NULL)
 		p->why = "has a quote that is not closed";
 	if (p->alone != 0 && p->alone == p->out.len)
-		p->bound = 2;
+		p->bound = CMD_AS_WORD;
 	text_put(&p->out, "", 1);
 }
 
@@ -180,7 +180,7 @@ split(struct splitting *p, const char *s)
 	c->nenv = c->nargv = 0;
 	p->s = s;
 	p->why = NULL;
-	p->bound = 0;
+	p->bound = CMD_FREE;
 	text_init(&p->out, c->mem, sizeof(c->mem));
 	for (;;) {
 		while (isspace((unsigned char)*p->s))
@@ -202,7 +202,7 @@ split(struct splitting *p, const char *s)
 }
 
 const char *
-cmd_check(const char *s, int *bound)
+cmd_check(const char *s, enum cmd_bound *bound)
 {
 	static struct command c;
 	struct splitting p;

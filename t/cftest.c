@@ -65,10 +65,11 @@ static int
 command(const char *s, const char *channel, const char *host)
 {
 	struct command c;
-	int i, bound;
+	enum cmd_bound bound;
+	int i;
 	const char *why = cmd_check(s, &bound);
 
-	printf("bound %d\n", bound);
+	printf("bound %d\n", (int)bound);
 	if (why == NULL)
 		why = cmd_split(s, channel, host, var, &c);
 	if (why != NULL) {

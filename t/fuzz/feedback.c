@@ -82,7 +82,8 @@ static void
 command(const char *s)
 {
 	static struct command c;
-	int bound, i;
+	enum cmd_bound bound;
+	int i;
 
 	if (cmd_check(s, &bound) != NULL ||
 	    cmd_split(s, "smtp", "a host", value, &c) != NULL)
