@@ -205,6 +205,28 @@ is 'a recipient line without fields' "$(job 32-1 - | sed 's/.*	//')" 'ok3 Ok'
 is '... only its tag is written' "$(grep '^r' "$po/transport/32-1")" \
     'r+local - e11 0'
 
+# The host is not looked at, but a quoted name is a whole one.
+at() {		# title user box
+	message 34-1 <<END_
+$rcpt $2 65534
+$head
+END_
+	is "$1" "$(job 34-1 - | sed 's/.*	//') $(ls "$mail/$3")" \
+	    "ok3 Ok $mail/$3"
+}
+at 'a user with a host' fay@vm fay
+at '... with two' f1@vm@other f1
+at '... in quotes' '"f2"@vm' f2
+at '... with a backslash' '\f3@vm' f3
+for user in '"f4@vm"' @vm '@a,@b:f5@vm' '"|id"@vm' '"/tmp/f6"@vm' \
+    '"|id"@"vm"x'; do
+	message 34-1 <<END_
+$rcpt $user 65534
+$head
+END_
+	like "no user: $user" "$(job 34-1 -)" 'error2 there is no such user'
+done
+
 # It would be the lock of bob's box.
 for user in bob.lock bob.lock/ .lock; do
 	message 33-1 <<END_
@@ -471,7 +493,7 @@ $rcpt nobody 0
 $head
 END_
 	message 97-1 <<END_
-r           local - /dev/null $uid
+r           local - /dev/null $(id -u daemon)
 $head
 END_
 	printf '96-1\t-\n97-1\t-\n' >"$tmp/jobs"

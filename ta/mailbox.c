@@ -22,12 +22,23 @@
  * With -n there are no users, only names: one that is fit for a file name is
  * its own box, owned by whoever runs this.  A name may end in '/' there.
  *
+ * A recipient "games@vm" is the user games: whoever chose this channel has
+ * said that vm is here.
+ *
  * What begins with '/' is such a path itself, and what begins with '|' is a
  * command for the shell.  There nothing counts but the privilege that the
  * router wrote behind the address: the uid in whose name it is done, and no
- * other.  That uid must not be root's, unless -0 says so: a slip of whoever
- * wrote the address would cost the whole machine.  Only root can become
- * somebody else; anybody else does it for himself alone.  The rest waits.
+ * other.
+ *
+ *	local pipe.x "|/usr/bin/prog" 1000	runs as the user 1000
+ *	local pipe.x "|/usr/bin/prog" 65534	fails: a stranger wrote it
+ *	local pipe.x "|/usr/bin/prog" 0		waits, unless -0 is given
+ *
+ * ZMailer's router gives the privilege of nobody to whatever strangers write,
+ * and relies on this agent to refuse it.  So does a uid that no user has.
+ * Root's is a slip of the administrator, which would cost the whole machine,
+ * and waits for him.  Only root can become somebody else; anybody else does it
+ * for himself alone.
  */
 #include "box.h"
 #include "run.h"
@@ -48,8 +59,6 @@ static struct {
 } opt = { NULL, "%u", 0, 0, 2, 600, 0 };
 
 #define UNDO_LIMIT	10.0	/* seconds to take half a message back */
-
-#define NOBODY	65534	/* the group of a uid that has no user */
 
 /* ---- users ----------------------------------------------------------- */
 
@@ -133,50 +142,59 @@ find_user(struct user *u)
 	return found;
 }
 
-/* The user with this uid.  One that has no name is one all the same. */
+/* The user who may have files and programs by this uid: 1, or 0 when there is
+ * none, -1 nobody knows at the moment.  A negative or too large number would
+ * become another one, such as 0; 65534 and 65535 are nobody's everywhere. */
 static int
 find_uid(struct user *u, long uid)
 {
 #ifndef NO_PWD
 	struct passwd *pw;
+	int found;
 #endif
 
+	if (uid < 0 || (long)(uid_t)uid != uid || (uid_t)uid == (uid_t)-1 ||
+	    uid == 65534L || uid == 65535L)
+		return 0;
+#ifdef NO_PWD
 	text_fmt(u->name, sizeof(u->name), "%ld", uid);
 	strcpy(u->home, "/");
 	u->uid = (uid_t)uid;
-	u->gid = NOBODY;
-#ifndef NO_PWD
+	u->gid = (gid_t)uid;
+#else
+	strcpy(u->name, "nobody");
+	found = look_up(u);
+	if (found < 0 || (found && u->uid == (uid_t)uid))
+		return found < 0 ? -1 : 0;
 	errno = 0;
-	pw = getpwuid(u->uid);
+	pw = getpwuid((uid_t)uid);
 	if (pw == NULL)
 		return nobody_knows(errno) ? -1 : 0;
+	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	if (text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0 ||
 	    text_fmt(u->home, sizeof(u->home), "%s", pw->pw_dir) < 0)
 		return -1;
 #endif
-	return 0;
+	return 1;
 }
 
 /* A file or a program: in whose name?  0, or -1 with the outcome. */
 static int
-privilege(struct user *u, long uid, struct outcome *end)
+privilege(struct user *u, long uid, int program, struct outcome *end)
 {
-	if (uid == -1)
-		return box_over(end, X_TEMPFAIL, "4.3.5", "its control file "
-		    "does not say in whose name; the router has to");
-	/* a number too large for a uid would become another one, such as 0 or
-	 * the -1 that changes nothing */
-	if (uid < -32768L || (uid > 0 && (long)(uid_t)uid != uid) ||
-	    (uid_t)uid == (uid_t)-1)
-		return box_over(end, X_TEMPFAIL, "4.3.5", "its control file "
-		    "names a uid that there cannot be");
+	int found = find_uid(u, uid);
+
+	if (found < 0)
+		return box_over(end, X_TEMPFAIL, "4.3.0",
+		    "users cannot be looked up now");
+	if (!found)
+		return box_over(end, X_UNAVAILABLE, "5.7.1", program ?
+		    "mail to programs is not allowed here" :
+		    "mail to files is not allowed here");
 	if (uid == 0 && !opt.as_root)
 		return box_over(end, X_TEMPFAIL, "4.7.0", "files and programs "
 		    "are not for root, unless mailbox is given -0");
-	if (find_uid(u, uid) < 0)
-		return box_over(end, X_TEMPFAIL, "4.3.0",
-		    "users cannot be looked up now");
 	if (geteuid() != 0 && geteuid() != u->uid)
 		return box_over(end, X_TEMPFAIL, "4.3.5", "only root can "
 		    "deliver in the name of another user; set user=root for "
@@ -210,26 +228,42 @@ recipient(const char *word, struct user *u, struct outcome *end)
 	    "there is no such user here");
 }
 
-/* The recipient as it is meant: without quotes around all of it, and without
- * the backslash that keeps an alias from being looked up again. */
-static void
+/* The '@' before the host of a mailbox: NULL when there is none, or when it is
+ * a part of a path, a command or a quoted name. */
+static const char *
+host_of(const char *word)
+{
+	const char *at;
+
+	if (*word == '|' || *word == '/')
+		return NULL;
+	if (*word != '"')
+		return strchr(word, '@');
+	at = strrchr(word, '@');
+	return at != NULL && at[-1] == '"' && word[strlen(word) - 1] != '"' ?
+	    at : NULL;
+}
+
+/* The recipient as it is meant: without its host, without quotes around all of
+ * it, and without the backslash that keeps an alias from being looked up
+ * again.  Without a host (1) it may be a file or a program. */
+static int
 unquote(const char *word, struct text *t)
 {
-	const char *end = word + strlen(word);
+	const char *at, *end;
 	int quoted;
 
 	while (*word == '\\')
 		word++;
+	at = host_of(word);
+	end = at != NULL ? at : word + strlen(word);
 	quoted = end - word >= 2 && *word == '"' && end[-1] == '"';
-	if (!quoted) {
-		text_add(t, "%s", word);
-		return;
-	}
-	for (word++, end--; word < end; word++) {
-		if (*word == '\\' && word + 1 < end)
+	for (word += quoted, end -= quoted; word < end; word++) {
+		if (quoted && *word == '\\' && word + 1 < end)
 			word++;
 		text_put(t, word, 1);
 	}
+	return at == NULL;
 }
 
 /* ---- where the box is ------------------------------------------------ */
@@ -549,7 +583,7 @@ to_program(struct mail *m, char *command)
 static int
 deliver_by_uid(struct mail *m, struct user *u, char *word)
 {
-	if (privilege(u, m->rcpt->priv, m->end) < 0)
+	if (privilege(u, m->rcpt->priv, *word == '|', m->end) < 0)
 		return -1;
 	if (*word == '|')
 		return to_program(m, word + 1);
@@ -569,6 +603,7 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 	struct user user;
 	char word[PATH_SIZE];
 	struct text t;
+	int alone;
 
 	memset(&m, 0, sizeof(m));
 	memset(&user, 0, sizeof(user));
@@ -581,8 +616,8 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 	m.report = -1;
 	box_over(end, 0, "2.0.0", "Ok");
 	text_init(&t, word, sizeof(word));
-	unquote(r->user, &t);
-	if (*word == '|' || *word == '/')
+	alone = unquote(r->user, &t);
+	if (alone && (*word == '|' || *word == '/'))
 		deliver_by_uid(&m, &user, word);
 	else if (recipient(word, &user, end) < 0 || locate(&m) < 0)
 		return;

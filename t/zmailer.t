@@ -1,0 +1,59 @@
+#!/bin/sh
+# Behind ZMailer's router: six messages as it wrote them, delivered by the
+# scheduler and its agents.
+. "${0%/*}/lib.sh"
+
+po=$tmp/po
+data=$top/t/router-files
+spool_new "$po"
+mkdir "$tmp/mail" "$tmp/share"
+for agent in mailbox hold errormail; do
+	ln -s "$top/ta/$agent" "$tmp/bin/ta/$agent"
+done
+agent_noop noop
+conf "$tmp/cf" <<END
+*/*	interval=1h expiry=3d
+local/*	command="mailbox -n -w 1 -d $tmp/mail"
+hold/*	command="hold"
+error/*	command="errormail -d $tmp/share -n our.example"
+smtp/*	command="noop smtp $tmp/sent"
+END
+
+for f in "$data"/queue/*; do
+	name=${f##*/}
+	cp "$f" "$po/queue/$name"
+	cp "$data/transport/$name" "$po/transport/.$name"
+	mv "$po/transport/.$name" "$po/transport/$name"
+done
+tags() {	# name: those of its recipients, but for locks
+	sed -n 's/^r\([^~]\).*/\1/p' "$po/transport/$1" | tr ' \n' '_ ' |
+	    tr -d ' '
+}
+tried() {	# all but those that wait; the pattern is that of mailq's facts
+	[ ! -e "$po/transport/11077274" ] && [ ! -e "$po/transport/11077276" ] &&
+	    [ ! -e "$po/transport/11077277" ] &&
+	    [ ! -e "$po/transport/11077278" ] &&
+	    [ "$(tags 11076215)" = ____+-_ ] &&
+	    [ "$(tags 11077275)" = ++++__ ]
+}
+ok 'a scheduler takes all six' sched_start "$po" "$tmp/cf"
+ok 'all is delivered, failed or waits' wait_for 30 tried
+boxes() {
+	for box in "$tmp/mail"/*; do
+		printf '%s:%s ' "${box##*/}" "$(grep -c '^From ' "$box")"
+	done
+}
+is 'local users with the name of this machine have their mail' "$(boxes)" \
+    'bert:1 games:4 news:2 '
+is '... once each' "$(sed -n 's/^Subject: //p' "$tmp/mail/games" | sort |
+    tr -d ' ' | tr '\n' ' ')" 'a1 a2 a3 a4 '
+is 'mail for others is sent' "$(cut -d ' ' -f 3,4 <"$tmp/sent" | sort |
+    tr '\n' ' ')" 'a @a,@b:c@[127.0.0.6] host.example someone@host.example '
+like 'a file that a stranger names fails' "$(cat "$po/transport/11076215")" \
+    "$(printf '^d.*/var/spool/file\001failed\0015[.]7[.]1\001')"
+ok '... so does his program, in the log' wait_log \
+    'failed msg=11077278 .*mail to programs is not allowed here'
+ok "a program of root's waits" logged \
+    'msg=11077275 .*not for root, unless mailbox is given -0'
+sched_stop
+finish
