@@ -176,12 +176,12 @@ is 'a message file that grows no more is delivered' \
 # ---- a delivery that ends in the middle -------------------------------------------
 
 # For real users, in a child that has become them.
-uid=$(id -u nobody 2>/dev/null)
+uid=$(id -u daemon 2>/dev/null)
 if [ "$me" -ne 0 ] || [ -z "$uid" ] || without NO_PWD || without NO_FSYNC ||
     without NO_FTRUNCATE || ! strace -f -o /dev/null -e trace=fsync \
     -e inject=fsync:signal=KILL sh -c 'exit 0' 2>/dev/null; then
 	skip 'a delivery that is killed or late leaves nothing' \
-	    'not root, no user nobody, or no strace that can inject'
+	    'not root, no user daemon, or no strace that can inject'
 else
 	call=fsync
 	traced() {	# name inject [option ...]
@@ -196,16 +196,16 @@ else
 	chmod 755 "$mail"
 	mkdir "$tmp/home"
 	chmod 777 "$tmp/home"
-	message 50-1 nobody
+	message 50-1 daemon
 	like 'a user has a message' "$(printf '50-1\t-\n' |
 	    (cd "$po/transport" && exec "$A" -d "$mail"))" "$free"
-	cp "$mail/nobody" "$tmp/nobody"
-	big 51-1 nobody
+	cp "$mail/daemon" "$tmp/daemon"
+	big 51-1 daemon
 	like 'a killed delivery is deferred' \
 	    "$(traced 51-1 signal=KILL:when=1)" \
 	    "${sep}4\\.2\\.0${sep}.*deferred the delivering process died"
 	ok 'a killed delivery leaves no part in the box' \
-	    cmp "$mail/nobody" "$tmp/nobody"
+	    cmp "$mail/daemon" "$tmp/daemon"
 	me=$uid
 	big 52-1 "$tmp/home/dir/"
 	like 'a killed delivery into a Maildir is deferred' \
@@ -231,35 +231,35 @@ dir0'
 	    (cd "$po/transport" && exec "$A" -w 1 -d "$mail"))" 'ok3 Ok'
 	is 'both messages are there' "$(grep -c '^From s@' "$tmp/home/box")" 2
 	me=0
-	is 'a killed delivery leaves no lock' "$(ls "$mail" | grep 'y\.lock')" ''
+	is 'a killed delivery leaves no lock' "$(ls "$mail" | grep 'n\.lock')" ''
 
-	big 54-1 nobody
+	big 54-1 daemon
 	traced 54-1 delay_enter=6000000 -t 1 >"$tmp/out" &
 	late=$!
 	grown() {
-		! cmp "$mail/nobody" "$tmp/nobody"
+		! cmp "$mail/daemon" "$tmp/daemon"
 	}
 	wait_for 20 grown
 	kid=$(ps -e -o pid= -o ppid= -o user= -o args= |
-	    awk -v a="$A" '$3 == "nobody" && $4 == a { print $1 }' | head -n 1)
+	    awk -v a="$A" '$3 == "daemon" && $4 == a { print $1 }' | head -n 1)
 	modes=$(ls -l "/proc/$kid/fd" 2>/dev/null |
 	    sed -n 's/^\(....\).* [0-9]* -> .*transport.54-1$/\1/p')
 	wait $late
 	like 'a late delivery is deferred' "$(cat "$tmp/out")" \
 	    "${sep}4\\.2\\.0${sep}.*deferred the delivery took too long"
 	ok 'a late delivery leaves no part in the box' \
-	    cmp "$mail/nobody" "$tmp/nobody"
+	    cmp "$mail/daemon" "$tmp/daemon"
 	# Somebody who heeds no lock, or had the one that the death left free.
-	big 57-1 nobody
+	big 57-1 daemon
 	traced 57-1 delay_enter=6000000 -t 1 >"$tmp/out" &
 	late=$!
 	wait_for 20 grown
 	printf '\nFrom other Sat Nov 21 00:00:00 2026\n\nVALUABLE\n\n' \
-	    >>"$mail/nobody"
+	    >>"$mail/daemon"
 	wait $late
 	is 'mail of another program behind a part of ours stays' \
-	    "$(grep -c VALUABLE "$mail/nobody")" 1
-	cat "$tmp/nobody" >"$mail/nobody"
+	    "$(grep -c VALUABLE "$mail/daemon")" 1
+	cat "$tmp/daemon" >"$mail/daemon"
 	if [ -z "$modes" ]; then
 		skip 'the process that delivers can only read the control file' \
 		    'no /proc that shows it'

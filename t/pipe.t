@@ -131,10 +131,11 @@ if [ "$me" -eq 0 ]; then
 		    "$left$(cat "$dir/someone")" '(^| |\+)(0|54322)( |$)|^[^+]'
 	fi
 else
-	send "$dir/other" 1
+	other=$((1 + (uid == 1)))
+	send "$dir/other" $other
 	like 'somebody else is not for us' "$said$left" \
 	    'deferred .*only root can .*user=root.*_$'
-	send '"|id"' 1
+	send '"|id"' $other
 	like '... not for a program either' "$said" 'deferred .*only root'
 	is '... and nothing happens' "$(ls "$dir" | grep other)" ''
 	skip 'root becomes somebody' 'not root'
