@@ -93,7 +93,7 @@ LIBOBJS = lib/ctlfile.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/li
 
 HEADERS = scheduler.h modules.h lib/command.h lib/ctlfile.h lib/form.h lib/line.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/box.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/run.h ta/table.h ta/trans.h ta/wire.h t/fuzz/fuzz.h
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
-TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
+TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler mailq submit $(AGENTS)
@@ -122,8 +122,9 @@ submit: $(SUBMIT)
 MAILBOX = ta/mailbox.o ta/box.o ta/run.o $(AGENT)
 ta/mailbox: $(MAILBOX)
 	$(LINK) $(MAILBOX) $(LIBS)
-ta/hold: ta/hold.o $(AGENT)
-	$(LINK) ta/hold.o $(AGENT) $(LIBS)
+HOLD = ta/hold.o ta/mx.o ta/run.o $(AGENT)
+ta/hold: $(HOLD)
+	$(LINK) $(HOLD) $(LIBS)
 SM = ta/sm.o ta/table.o ta/run.o $(AGENT)
 ta/sm: $(SM)
 	$(LINK) $(SM) $(LIBS)
@@ -136,7 +137,7 @@ ta/smtp: $(SMTP)
 	$(LINK) $(SMTP) $(LIBS)
 
 # For the tests.  clocksched is the scheduler with clocks that a test can set,
-# dnssmtp the agent smtp with name servers that a test can write.
+# dnssmtp and dnshold are agents with name servers that a test can write.
 t/cftest: t/cftest.o $(DAEMON)
 	$(LINK) t/cftest.o $(DAEMON) $(LIBS)
 t/fbvec: t/fbvec.o $(DAEMON)
@@ -151,6 +152,8 @@ t/clocksched: $(OBJS) t/clock.o t/mono.o
 	$(LINK) $(OBJS) t/clock.o t/mono.o $(LIBS)
 t/dnssmtp: $(SMTP) t/dns.o t/mono.o
 	$(LINK) t/dns.o t/mono.o $(SMTP) $(LIBS)
+t/dnshold: $(HOLD) t/dns.o
+	$(LINK) t/dns.o $(HOLD) $(LIBS)
 EVIL = t/evil.o ta/halves.o $(AGENT)
 t/evil: $(EVIL)
 	$(LINK) $(EVIL) $(LIBS)

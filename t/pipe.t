@@ -131,7 +131,7 @@ if [ "$me" -eq 0 ]; then
 		    "$left$(cat "$dir/someone")" '(^| |\+)(0|54322)( |$)|^[^+]'
 	fi
 else
-	other=$((1 + (uid == 1)))
+	other=$((1 + ($uid == 1)))
 	send "$dir/other" $other
 	like 'somebody else is not for us' "$said$left" \
 	    'deferred .*only root can .*user=root.*_$'

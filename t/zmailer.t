@@ -55,5 +55,9 @@ ok '... so does his program, in the log' wait_log \
     'failed msg=11077278 .*mail to programs is not allowed here'
 ok "a program of root's waits" logged \
     'msg=11077275 .*not for root, unless mailbox is given -0'
+ok 'a failed look-up waits some minutes' logged \
+    'msg=11076215 .*its time comes in'
+like '... and is no error' "$(cat "$po/transport/11076215")" \
+    '^r           hold IO:error games 65534$'
 sched_stop
 finish

@@ -9,17 +9,29 @@
  *	timeout:EPOCH	the same; ZMailer's word
  *	age:SPAN	the message has been here that long (90, 1h30m, 2d);
  *			it came when its message file was last written
+ *	io:WHAT		the router could not read something: five minutes of
+ *			age, then it tries again
+ *	ns:NAME/TYPE	name servers say what they know of NAME's records of
+ *			this type, and be it that there are none
  *	up:NAME		NAME has an address, asked with gethostbyname.  This
  *			is not a ping: what is looked for is the end of a
- *			name server's trouble.  With NO_TCP there is nobody
- *			to ask and the condition never holds.
+ *			name server's trouble
+ *	script:PROG/ARG	a program of ours says so; ARG may be left out
+ *	home:USER	his home directory is there, or he is not
  *
- * While it does not hold the recipient is deferred; where the moment is known
- * the scheduler is told how long that is (retryat +SECONDS).  Two conditions
- * are about clocks, and a clock that is wrong can only make us wait: a date
- * in the future gives an age of nought.  What cannot be understood is also
- * deferred and not failed: it may be a condition of a newer version, and
- * a message that expires comes back with our text.
+ * So "hold ns:example.org/mx anna@example.org" goes back to the router when the
+ * name servers of example.org answer.
+ *
+ * While a condition does not hold the recipient is deferred; where the moment is
+ * known the scheduler is told how long that is (retryat +SECONDS).  Those
+ * about clocks can only make us wait when a clock is wrong: a date in the
+ * future gives an age of nought.  What cannot be understood fails at once, as
+ * nobody is told of mail that waits until it expires.  With NO_TCP, ns and up
+ * are such conditions.
+ *
+ * The program of a script is a file in a directory of the administrator, named
+ * by a plain word.  It is run without a shell, as nobody when we are root, and
+ * 0 is yes.  Users' words can be in its argument alone.
  *
  * When it holds, the router gets the message once more: a file with the same
  * sender, this recipient, the wishes for reports, the header and the body
@@ -33,11 +45,24 @@
  * Nothing here delivers, changes the old message, or decides how often a
  * condition is looked at: that is the retries of the clause.
  */
-#include "lib.h"
+#include "run.h"
+#include "mx.h"
 #include "../lib/post.h"
 #ifndef NO_TCP
 #include <netdb.h>
 #endif
+#ifndef NO_PWD
+#include <pwd.h>
+#endif
+
+#ifndef MAILSHARE
+#define MAILSHARE "/usr/local/share/mail"
+#endif
+#define IO_PAUSE	300	/* seconds until the router reads again */
+#define SCRIPT_LIMIT	60	/* seconds for a program */
+#define NOBODY		65534	/* where no user is called that */
+
+static const char *scripts = MAILSHARE "/hold";
 
 struct verdict {
 	int	code;
@@ -55,6 +80,14 @@ unfulfilled(struct verdict *v, const char *status, const char *what,
 	v->code = X_TEMPFAIL;
 	v->status = status;
 	text_fmt(v->text, sizeof(v->text), what, arg);
+}
+
+/* It never will be. */
+static void
+refuse(struct verdict *v, const char *what, const char *arg)
+{
+	unfulfilled(v, "5.3.5", what, arg);
+	v->code = X_UNAVAILABLE;
 }
 
 /* Not before left more seconds. */
@@ -82,33 +115,174 @@ check_time(struct verdict *v, const struct lib_job *job, const char *arg)
 	for (end = arg; *end >= '0' && *end <= '9'; end++)
 		then = then * 10 + (*end - '0');
 	if (end == arg || *end != '\0')
-		unfulfilled(v, "4.3.5", "\"%s\" is no time", arg);
+		refuse(v, "\"%s\" is no time", arg);
 	else
 		wait_for(v, then - difftime(time(NULL), (time_t)0));
+}
+
+/* Not before the message is that old. */
+static void
+wait_age(struct verdict *v, const struct lib_job *job, long span)
+{
+	double age = difftime(time(NULL), job->arrived);
+
+	wait_for(v, (double)span - (age > 0 ? age : 0));
 }
 
 static void
 check_age(struct verdict *v, const struct lib_job *job, const char *arg)
 {
-	double age = difftime(time(NULL), job->arrived);
 	long span;
 
 	if (span_parse(arg, &span) < 0)
-		unfulfilled(v, "4.3.5", "\"%s\" is no span of time", arg);
+		refuse(v, "\"%s\" is no span of time", arg);
 	else
-		wait_for(v, (double)span - (age > 0 ? age : 0));
+		wait_age(v, job, span);
+}
+
+static void
+check_io(struct verdict *v, const struct lib_job *job, const char *arg)
+{
+	(void)arg;
+	wait_age(v, job, IO_PAUSE);
+}
+
+#ifndef NO_TCP
+static const struct {
+	const char *word;
+	int	kind;
+} record[] = {
+	{ "a", 1 }, { "cname", 5 }, { "wks", 11 }, { "ptr", 12 },
+	{ "mx", 15 }, { "txt", 16 }, { "aaaa", 28 }, { "any", 255 },
+	{ NULL, 0 }
+};
+
+static void
+check_ns(struct verdict *v, const struct lib_job *job, const char *arg)
+{
+	const char *slash = strrchr(arg, '/');
+	char name[NET_NAME];
+	int i = 0;
+
+	(void)job;
+	while (slash != NULL && record[i].word != NULL &&
+	    !lib_same(slash + 1, record[i].word))
+		i++;
+	if (slash == NULL || record[i].word == NULL || text_fmt(name,
+	    sizeof(name), "%.*s", (int)(slash - arg), arg) < 0)
+		refuse(v, "\"%s\" is no name and type of a record", arg);
+	else if (mx_ask(name, record[i].kind) == MX_LATER)
+		unfulfilled(v, "4.4.3", "no name server answers for %s", name);
 }
 
 static void
 check_up(struct verdict *v, const struct lib_job *job, const char *arg)
 {
 	(void)job;
-#ifdef NO_TCP
-	unfulfilled(v, "4.3.5", "there is no way to ask for %s here", arg);
-#else
 	if (*arg == '\0' || gethostbyname(arg) == NULL)
 		unfulfilled(v, "4.4.3", "%s has no address yet", arg);
+}
 #endif
+
+static int
+no_message(void *arg, int (*put)(void *, const char *, size_t), void *out)
+{
+	(void)arg;
+	(void)put;
+	(void)out;
+	return 0;
+}
+
+static int
+become_nobody(void *arg)
+{
+#ifndef NO_PWD
+	struct passwd *pw = getpwnam("nobody");
+#endif
+
+	(void)arg;
+	if (geteuid() != 0)
+		return 0;
+#ifndef NO_PWD
+	if (pw != NULL)
+		return run_become("nobody", pw->pw_uid, pw->pw_gid);
+#endif
+	return run_become("nobody", NOBODY, NOBODY);
+}
+
+static void
+run_script(struct verdict *v, char *name, char *arg)
+{
+	static char path_is[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/ucb";
+	char path[1000], said[sizeof(v->text)], *argv[3], *env[2];
+	struct lib_verdict end;
+	struct run run;
+
+	argv[0] = name;
+	argv[1] = arg;
+	argv[2] = env[1] = NULL;
+	env[0] = path_is;
+	memset(&run, 0, sizeof(run));
+	text_fmt(path, sizeof(path), "%s/%s", scripts, name);
+	run.path = path;
+	run.argv = argv;
+	run.envp = env;
+	run.message = no_message;
+	run.become = become_nobody;
+	run.limit = SCRIPT_LIMIT;
+	if (run_program(&run) < 0) {
+		if (errno == ENOENT && !run.uncopied)
+			refuse(v, "there is no script %s here", name);
+		else
+			unfulfilled(v, "4.3.0", "the script cannot be run: %s",
+			    strerror(errno));
+	} else if (run.exit != 0) {
+		run_verdict(&run, &end, said, sizeof(said));
+		unfulfilled(v, "4.3.0", "%s", end.text);
+	}
+}
+
+static void
+check_script(struct verdict *v, const struct lib_job *job, const char *arg)
+{
+	char name[200], *slash;
+
+	(void)job;
+	if (text_fmt(name, sizeof(name), "%s", arg) < 0)
+		name[0] = '\0';
+	slash = strchr(name, '/');
+	if (slash != NULL)
+		*slash++ = '\0';
+	if (name[0] == '\0' || name[0] == '-' || name[strspn(name,
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "0123456789_-")] != '\0' || (slash != NULL && *slash == '-'))
+		refuse(v, "\"%s\" is no name and argument of a script", arg);
+	else
+		run_script(v, name, slash);
+}
+
+/* Who does not exist is for the router to tell. */
+static void
+check_home(struct verdict *v, const struct lib_job *job, const char *arg)
+{
+#ifndef NO_PWD
+	struct passwd *pw;
+	struct stat st;
+
+	errno = 0;
+	pw = getpwnam(arg);
+	if (pw == NULL && (errno == EIO || errno == EINTR || errno == ENOMEM ||
+	    errno == EMFILE || errno == ENFILE || errno == EAGAIN))
+		unfulfilled(v, "4.3.0", "users cannot be looked up now", "");
+	else if (pw != NULL && pw->pw_dir[0] != '\0' &&
+	    (stat(pw->pw_dir, &st) < 0 || !S_ISDIR(st.st_mode)))
+		unfulfilled(v, "4.2.0", "the home directory of %s is not there",
+		    arg);
+#else
+	(void)v;
+	(void)arg;
+#endif
+	(void)job;
 }
 
 static const struct {
@@ -116,10 +290,16 @@ static const struct {
 	void	(*check)(struct verdict *, const struct lib_job *,
 		    const char *);
 } condition[] = {
+#ifndef NO_TCP
+	{ "ns", check_ns },
+	{ "up", check_up },
+#endif
 	{ "time", check_time },
 	{ "timeout", check_time },
 	{ "age", check_age },
-	{ "up", check_up }
+	{ "io", check_io },
+	{ "script", check_script },
+	{ "home", check_home }
 };
 
 static void
@@ -136,7 +316,7 @@ check(struct verdict *v, const struct lib_job *job, const char *host)
 				condition[i].check(v, job, colon + 1);
 				return;
 			}
-	unfulfilled(v, "4.3.5", "\"%s\" is a condition unknown here", host);
+	refuse(v, "\"%s\" is a condition unknown here", host);
 }
 
 /* ---- back to the router ---------------------------------------------- */
@@ -157,6 +337,8 @@ write_envelope(FILE *f, const struct lib_job *job, const struct lib_rcpt *r)
 		fprintf(f, "from <%s>\n", r->from->address);
 	if (job->envid != NULL)
 		fprintf(f, "envid %s\n", job->envid);
+	if (job->ret != NULL)
+		fprintf(f, "notaryret %s\n", job->ret);
 	if (r->dsn != NULL)
 		fprintf(f, "todsn %s\n", r->dsn);
 	return fprintf(f, "to <%s>\nenv-end\n", r->user) < 0 ? -1 : 0;
@@ -183,15 +365,27 @@ resubmit(const struct lib_job *job, const struct lib_rcpt *r)
 
 /* ---- jobs ------------------------------------------------------------ */
 
+static int
+usage(void)
+{
+	fputs("usage: hold [-V] [-c channel] [-d directory]\n", stderr);
+	return X_USAGE;
+}
+
 static void
 work(struct lib_job *job)
 {
+	const char *asked = NULL;
+	struct verdict answer, v;
 	struct lib_rcpt *r;
-	struct verdict v;
 
 	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
-		memset(&v, 0, sizeof(v));
-		check(&v, job, r->host);
+		if (asked == NULL || strcmp(asked, r->host) != 0) {
+			memset(&answer, 0, sizeof(answer));
+			check(&answer, job, r->host);
+			asked = r->host;
+		}
+		v = answer;
 		if (v.code == 0 && resubmit(job, r) < 0)
 			unfulfilled(&v, "4.3.0", "its time has come, but the "
 			    "router cannot be given it: %s", strerror(errno));
@@ -205,18 +399,18 @@ main(int argc, char **argv)
 	const char *channel = lib_channel("hold");
 	int c;
 
-	while ((c = getopt(argc, argv, "c:V")) != -1)
+	while ((c = getopt(argc, argv, "c:d:V")) != -1)
 		switch (c) {
-		case 'c':
-			channel = optarg;
-			break;
+		case 'c': channel = optarg; break;
+		case 'd': scripts = optarg; break;
 		case 'V':
 			puts("hold " VERSION);
 			return 0;
 		default:
-			fputs("usage: hold [-V] [-c channel]\n", stderr);
-			return X_USAGE;
+			return usage();
 		}
+	if (optind < argc || *scripts != '/')
+		return usage();
 	umask(022);
 	return lib_run(channel, NULL, work);
 }

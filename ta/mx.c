@@ -23,7 +23,8 @@
  * there: the address of a domain is often a machine that takes no mail for
  * it and would refuse ours.
  *
- * With NO_RESOLV (and NO_TCP) no domain has such hosts.
+ * With NO_RESOLV (and NO_TCP) no domain has such hosts, and what is asked is
+ * always for an address.
  */
 #include "mx.h"
 #include "lib.h"
@@ -219,27 +220,55 @@ read_answer(struct mx_list *list, const char *domain,
 	    MX_NONE;
 }
 
-enum mx_answer
-mx_find(struct mx_list *list, const char *domain)
-{
-	static unsigned char buf[ANSWER];
-	static int started;
-	int n;
+static unsigned char buf[ANSWER];
+static int length;		/* of the answer in it */
 
-	list->n = 0;
+enum mx_answer
+mx_ask(const char *name, int kind)
+{
+	static int started;
+
 	if (!started && res_init() < 0)
 		return MX_LATER;
 	started = 1;
 	/* a name with a dot is whole: not first.last.our.domain */
 	_res.options &= ~(unsigned long)RES_DNSRCH;
-	n = res_query(domain, C_IN, T_MX, buf, (int)sizeof(buf));
-	if (n < 0)
-		return h_errno == HOST_NOT_FOUND || h_errno == NO_DATA ?
-		    MX_NONE : MX_LATER;
-	return read_answer(list, domain, buf, n < ANSWER ? (size_t)n : ANSWER);
+	length = res_query(name, C_IN, kind, buf, (int)sizeof(buf));
+	if (length >= 0)
+		return MX_FOUND;
+	return h_errno == HOST_NOT_FOUND || h_errno == NO_DATA ? MX_NONE :
+	    MX_LATER;
+}
+
+enum mx_answer
+mx_find(struct mx_list *list, const char *domain)
+{
+	enum mx_answer answer = mx_ask(domain, KIND_MX);
+
+	list->n = 0;
+	if (answer != MX_FOUND)
+		return answer;
+	return read_answer(list, domain, buf,
+	    length < ANSWER ? (size_t)length : ANSWER);
 }
 
 #else
+#ifndef NO_TCP
+#include <netdb.h>
+#endif
+
+enum mx_answer
+mx_ask(const char *name, int kind)
+{
+	(void)kind;
+#ifdef NO_TCP
+	(void)name;
+	return MX_LATER;
+#else
+	return gethostbyname(name) != NULL ? MX_FOUND :
+	    h_errno == TRY_AGAIN ? MX_LATER : MX_NONE;
+#endif
+}
 
 enum mx_answer
 mx_find(struct mx_list *list, const char *domain)

@@ -25,6 +25,9 @@ struct mx_list {
 	struct mx mx[MX_MAX];	/* in the order to try them */
 };
 
+/* What name servers say of a name's records of this kind, 15 for MX: found,
+ * none, or later. */
+enum mx_answer mx_ask(const char *name, int kind);
 enum mx_answer mx_find(struct mx_list *, const char *domain);
 
 #endif
