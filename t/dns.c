@@ -7,7 +7,8 @@
  *	NAME.mx		lines "PREFERENCE HOST", HOST "." for none; or one of
  *			the words later, or raw: then the answer is NAME.raw,
  *			byte for byte.  Missing: no such domain
- *	NAME.a		IPv4 addresses, one a line, or the word later
+ *	NAME.a		addresses, one a line and the last one first, or the
+ *			word later
  */
 #include "../lib/util.h"
 
@@ -111,14 +112,24 @@ static struct addrinfo *
 one(const char *s, struct addrinfo *next)
 {
 	struct addrinfo *a = mem_must(sizeof(*a));
-	struct sockaddr_in *in = mem_must(sizeof(*in));
+	struct sockaddr_in *in;
+	struct sockaddr_in6 *in6;
 
+	a->ai_next = next;
+	if (strchr(s, ':') != NULL) {
+		in6 = mem_must(sizeof(*in6));
+		a->ai_family = in6->sin6_family = AF_INET6;
+		inet_pton(AF_INET6, s, &in6->sin6_addr);
+		a->ai_addr = (struct sockaddr *)in6;
+		a->ai_addrlen = sizeof(*in6);
+		return a;
+	}
+	in = mem_must(sizeof(*in));
 	in->sin_family = AF_INET;
 	in->sin_addr.s_addr = inet_addr(s);
 	a->ai_family = AF_INET;
 	a->ai_addr = (struct sockaddr *)in;
 	a->ai_addrlen = sizeof(*in);
-	a->ai_next = next;
 	return a;
 }
 

@@ -60,6 +60,7 @@ mx plain.example '10 mx.plain.example'
 like 'an MX counts, the address does not' "$(go plain.example -p "$port")" \
     '^error2 5.4.4 .*plain.example has an address'
 like '... but with -n' "$(go plain.example -n -p "$port")" '^ok3 '
+like '... or -x' "$(go plain.example -x -p "$port")" '^ok3 '
 like '... or a port' "$(go "plain.example:$port")" '^ok3 '
 like '... or as a smart host' "$(go other.example -R "plain.example:$port")" \
     '^ok3 '
@@ -82,6 +83,14 @@ done | sort -u >"$tmp/both"
 is 'among equals chance decides' "$(wc -l <"$tmp/both" | tr -d ' ')" 2
 like 'none of them answers' "$(go two.example -p 1)" \
     '^deferall 4.4.1 mx.plain.example'
+
+a six.example ::1 127.0.0.1
+like 'addresses as they come' "$(go six.example -p 1)" \
+    '^deferall 4.4.1 six.example \[IPv6:::1\]'
+like '... those of IPv6 first' "$(go six.example -6 -p 1)" \
+    '^deferall 4.4.1 six.example \[127.0.0.1\]'
+like '... those of IPv4 alone' "$(go six.example -4 -p 1)" \
+    '^deferall 4.4.1 six.example \[127.0.0.1\]'
 
 like 'no such domain' "$(go none.example)" '^error2 5.1.2 .*none.example'
 mx none.example

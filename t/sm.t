@@ -75,7 +75,7 @@ for args in '' 'a b' '-f sm.cf a' '-t soon a' '-x a'; do
 	is "wrong options: $args" "$?$(sed -n 's/^\(usage:\) sm .*/\1/p' \
 	    "$tmp/out")" 64usage:
 done
-is "ZMailer's other options" "$("$A" -8 -H -Q -l /dev/null x </dev/null)" \
+is "ZMailer's other options" "$("$A" -8 -H -v x </dev/null)" \
     '#hungry'
 
 # ---- arguments ----------------------------------------------------------

@@ -69,9 +69,10 @@ verdict() {	# job [option ...]: in two words
 like 'a version' "$("$A" -V)" '^smtp [0-9]'
 is 'an end of input, and it leaves' "$("$A" </dev/null)" '#hungry'
 for o in -Z '-T x=1' '-T rcpt=x' '-T 0' '-p 0' '-p 70000' '-m 0' '-R a,' \
-    'a b'; do
-	nok "wrong options: $o" "$A" $o </dev/null
+    'a b' '-w x' '-T cmds=1m'; do
+	nok "wrong options: $o" "$A" -N $o </dev/null
 done
+ok "ZMailer's times" "$A" -N -T conn=10,tcpw=5m -T cmd=1m -T dot=1h </dev/null
 without NO_TCP || nok 'wrong options: -b x' "$A" -b x </dev/null
 is "ZMailer's options" "$("$A" -8esrxl "$tmp/log/smtp" </dev/null)" '#hungry'
 
@@ -671,6 +672,22 @@ one 10-1 bad@b.org
 rules 'rcpt 550 no' 'data 354 go on'
 is 'DATA is taken, but nobody is' "$(verdict 10-1)" 'error2 5.1.1'
 is '... a dot, and nothing else' "$(cat "$srv/msg.$(newest)")" ''
+one 10-1 bad@b.org
+rules 'rcpt 550 no'
+is '... which is known with -P' "$(verdict 10-1 -P)" 'error2 5.1.1'
+is '... when DATA was to be sent' "$(heard | sed 's/[ :].*//' |
+    tr '\n' ' ')" 'EHLO MAIL RCPT QUIT '
+one 10-1
+printf '123456789\303\251\n' >"$po/queue/10-1"
+rules
+is '8 bits with -77' "$(verdict 10-1 -77)" 'error2 5.6.3'
+one 10-1
+printf '123456789\303\251\n' >"$po/queue/10-1"
+is '... and -8' "$(verdict 10-1 -778)" 'ok3 -'
+is '... with nothing that the server offers' "$(heard | grep MAIL)" \
+    'MAIL FROM:<s@a.org>'
+one 10-1
+is '-w' "$(verdict 10-1 -w 4096)" 'ok3 -'
 rules 'mail 550 no'
 one 10-1 1@a 2@a
 is 'MAIL is refused, what is behind it does not count' "$(verdict 10-1)" \

@@ -60,4 +60,40 @@ ok 'a failed look-up waits some minutes' logged \
 like '... and is no error' "$(cat "$po/transport/11076215")" \
     '^r           hold IO:error games 65534$'
 sched_stop
+
+# ---- options ----
+
+takes() {	# agent [option ...]
+	takes_agent=$1
+	shift
+	ok "options of $takes_agent: $*" "$top/ta/$takes_agent" -N "$@"
+}
+refuses() {	# agent option [argument]
+	out=$("$top/ta/$1" -N $2 $3 last 2>&1)
+	is "$1 $2: exit code" $? 64
+	like '... what to write instead' "$out" \
+	    "^$1: $2 is for ZMailer's $1 only; here .*"
+}
+# those of the sample clauses, and all that have no effect
+takes mailbox -8
+takes mailbox -8abrCHR -c local -d /var/mail -h x
+takes smtp -c smtpx -x -s
+takes smtp -8sl /var/log/smtp
+takes smtp -esrl /var/log/smtp
+takes smtp -778 -dvHPZ x -6 -w 2000 -p 24 -h us.example host.example
+takes sm -8c bsmtp3 bsmtp3
+takes sm -8Hv -f /sm.cf -h host bsmtp3
+takes errormail -c error
+takes hold -c hold
+for o in -D -P -X '-F edquot' -g '-l /log' -M -S -U; do
+	refuses mailbox $o
+done
+for o in -D -E '-F h' '-L [127.0.0.1]' -M '-S /tls' -W; do
+	refuses smtp $o
+done
+for o in '-l /log' -Q '-w 80'; do
+	refuses sm $o
+done
+nok 'errormail takes no other' "$top/ta/errormail" -N -x
+nok '... hold neither' "$top/ta/hold" -N -x
 finish

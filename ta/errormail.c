@@ -514,7 +514,7 @@ work(struct lib_job *job)
 static int
 usage(void)
 {
-	fputs("usage: errormail [-V] [-c channel] [-d forms] [-h host] "
+	fputs("usage: errormail [-NV] [-c channel] [-d forms] [-h host] "
 	    "[-n name]\n", stderr);
 	return X_USAGE;
 }
@@ -524,14 +524,15 @@ main(int argc, char **argv)
 {
 	const char *channel = lib_channel("error"), *host = NULL;
 	static struct utsname uts;
-	int c;
+	int c, only = 0;
 
-	while ((c = getopt(argc, argv, "c:d:h:n:V")) != -1)
+	while ((c = getopt(argc, argv, "c:d:h:n:NV")) != -1)
 		switch (c) {
 		case 'c': channel = optarg; break;
 		case 'd': opt.forms = optarg; break;
 		case 'h': host = optarg; break;
 		case 'n': opt.name = optarg; break;
+		case 'N': only = 1; break;
 		case 'V':
 			puts("errormail " VERSION);
 			return 0;
@@ -544,5 +545,5 @@ main(int argc, char **argv)
 		opt.name = uname(&uts) < 0 ? "localhost" : uts.nodename;
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid());
 	umask(022);
-	return lib_run(channel, host, work);
+	return only ? 0 : lib_run(channel, host, work);
 }

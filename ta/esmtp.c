@@ -46,6 +46,7 @@ const char *const esmtp_stage_name[ES_STAGES] = {
 
 /* ---- the transcript -------------------------------------------------- */
 
+unsigned esmtp_never;
 void (*esmtp_log)(const char *, size_t);
 
 static void
@@ -262,7 +263,7 @@ see_keyword(struct esmtp *c, const char *line)
 		return;
 	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (lib_same(word, known[i].name))
-			c->can |= known[i].bit;
+			c->can |= known[i].bit & ~esmtp_never;
 	s += strlen(word);
 	if (lib_same(word, "SIZE") && *s != '\0' && strlen(s) < 11)
 		c->max_size = num_of(s + 1, &end);

@@ -368,7 +368,7 @@ resubmit(const struct lib_job *job, const struct lib_rcpt *r)
 static int
 usage(void)
 {
-	fputs("usage: hold [-V] [-c channel] [-d directory]\n", stderr);
+	fputs("usage: hold [-NV] [-c channel] [-d directory]\n", stderr);
 	return X_USAGE;
 }
 
@@ -397,12 +397,13 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("hold");
-	int c;
+	int c, only = 0;
 
-	while ((c = getopt(argc, argv, "c:d:V")) != -1)
+	while ((c = getopt(argc, argv, "c:d:NV")) != -1)
 		switch (c) {
 		case 'c': channel = optarg; break;
 		case 'd': scripts = optarg; break;
+		case 'N': only = 1; break;
 		case 'V':
 			puts("hold " VERSION);
 			return 0;
@@ -412,5 +413,5 @@ main(int argc, char **argv)
 	if (optind < argc || *scripts != '/')
 		return usage();
 	umask(022);
-	return lib_run(channel, NULL, work);
+	return only ? 0 : lib_run(channel, NULL, work);
 }

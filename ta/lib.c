@@ -486,6 +486,21 @@ lib_channel(const char *usual)
 	return channel != NULL && *channel != '\0' ? channel : usual;
 }
 
+void
+lib_foreign(const char *name, const struct lib_foreign *f, int option,
+    void (*usage)(void))
+{
+	while (f->letter != 0 && f->letter != option)
+		f++;
+	if (f->letter == 0)
+		usage();
+	if (f->instead == NULL)
+		return;
+	fprintf(stderr, "%s: -%c is for ZMailer's %s only; here %s\n", name,
+	    option, name, f->instead);
+	exit(X_USAGE);
+}
+
 int
 lib_run(const char *channel, const char *host, lib_work *work)
 {

@@ -76,6 +76,19 @@ int	lib_run(const char *channel, const char *host, lib_work *);
  * which the scheduler has started it, else the usual one. */
 const char *lib_channel(const char *usual);
 
+/* An option of ZMailer's agent of the same name that is none of ours, and what
+ * to write instead; NULL when leaving it out comes to the same. */
+struct lib_foreign {
+	int	letter;
+	const char *instead;
+};
+
+/* Says what to write instead of the option, and ends; returns when it has no
+ * effect.  Of one that is not in the list, which ends with a letter of 0, it
+ * shows the usage. */
+void	lib_foreign(const char *name, const struct lib_foreign *, int option,
+	    void (*usage)(void));
+
 /* To be called before lib_run: idle is called, once, when no work has come
  * for so many seconds. */
 void	lib_when_idle(long seconds, void (*idle)(void));

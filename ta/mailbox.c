@@ -109,6 +109,8 @@ look_up(struct user *u)
 		return nobody_knows(errno) ? -1 : 0;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
+	if (safe_name(pw->pw_name))
+		text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name);
 	return text_fmt(u->home, sizeof(u->home), "%s", pw->pw_dir) == 0;
 #endif
 }
@@ -643,10 +645,28 @@ work(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
+/* We touch no stamp and no header, decode nothing, tell no biff, and always name
+ * a box as the user is called. */
+static const struct lib_foreign foreign[] = {
+	{ '8', NULL }, { 'a', NULL }, { 'b', NULL }, { 'r', NULL },
+	{ 'C', NULL }, { 'H', NULL }, { 'R', NULL },
+	{ 'D', "all boxes are in one directory: use -d, or -f %h/mbox" },
+	{ 'P', "all boxes are in one directory: use -d, or -f %h/mbox" },
+	{ 'X', "all boxes are in one directory: use -d, or -f %h/mbox" },
+	{ 'F', "mail for a full box waits: leave it out, set expiry= in the "
+	    "clause" },
+	{ 'g', "a missing box is always made: leave it out" },
+	{ 'l', "the scheduler logs deliveries: leave it out, use its -l" },
+	{ 'M', "boxes are mbox or Maildir: leave it out, or use -f %h/Maildir/" },
+	{ 'S', "receipts are for who asks by NOTIFY=SUCCESS: leave it out" },
+	{ 'U', "no X-UIDL is written: leave it out" },
+	{ 0, NULL }
+};
+
 static void
 usage(void)
 {
-	fputs("usage: mailbox [-0nV] [-c channel] [-d directory] [-f form] "
+	fputs("usage: mailbox [-0nNV] [-c channel] [-d directory] [-f form] "
 	    "[-h host]\n               [-m size] [-t span] [-w span]\n", stderr);
 	exit(X_USAGE);
 }
@@ -705,11 +725,10 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("local"), *host = NULL;
-	int c;
+	int c, only = 0;
 
-	/* -8, -a, -b, -r, -S and -l are ZMailer's: they change a body, a
-	 * stamp or a notice, none of which we touch or send. */
-	while ((c = getopt(argc, argv, "0c:d:f:h:m:nt:w:V8abrSl:")) != -1)
+	while ((c = getopt(argc, argv,
+	    "0c:d:f:h:m:nNt:w:V" "8abrCHRDPXF:gl:MSU")) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;
 		case 'c': channel = optarg; break;
@@ -721,6 +740,7 @@ main(int argc, char **argv)
 				usage();
 			break;
 		case 'n': opt.names = 1; break;
+		case 'N': only = 1; break;
 		case 't':
 			if (span_parse(optarg, &opt.limit) < 0)
 				usage();
@@ -732,10 +752,8 @@ main(int argc, char **argv)
 		case 'V':
 			puts("mailbox " VERSION);
 			return 0;
-		case '8': case 'a': case 'b': case 'r': case 'S': case 'l':
-			break;
 		default:
-			usage();
+			lib_foreign("mailbox", foreign, c, usage);
 		}
 	if (optind < argc || (opt.dir != NULL && *opt.dir != '/'))
 		usage();
@@ -743,5 +761,5 @@ main(int argc, char **argv)
 	if (opt.dir == NULL)
 		find_dir();
 	umask(077);
-	return lib_run(channel, host, work);
+	return only ? 0 : lib_run(channel, host, work);
 }

@@ -173,7 +173,7 @@ wanted_family(const struct net_addr *a, const struct net_opt *opt)
 
 	if (opt->source != NULL && opt->source->sa.any.sa_family != family)
 		return 0;
-	return opt->family == 0 || (opt->family == 4) == (family == AF_INET);
+	return opt->family != 4 || family == AF_INET;
 }
 
 /* An address that the resolver gave: 1 when it is taken. */
@@ -204,7 +204,7 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
     int numeric)
 {
 	struct addrinfo hint, *list, *p;
-	int found = 0;
+	int found = 0, first;
 
 	memset(&hint, 0, sizeof(hint));
 	hint.ai_socktype = SOCK_STREAM;
@@ -219,10 +219,12 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 	default:
 		return 0;
 	}
-	for (p = list; p != NULL; p = p->ai_next)
-		if (p->ai_family == AF_INET || p->ai_family == AF_INET6)
-			found += add_addr(way, opt, p->ai_addr,
-			    (size_t)p->ai_addrlen, name);
+	for (first = opt->family == 6; first >= 0; first--)
+		for (p = list; p != NULL; p = p->ai_next)
+			if (p->ai_family == AF_INET6 ? opt->family != 6 ||
+			    first : p->ai_family == AF_INET && !first)
+				found += add_addr(way, opt, p->ai_addr,
+				    (size_t)p->ai_addrlen, name);
 	freeaddrinfo(list);
 	return found;
 }
@@ -571,6 +573,9 @@ net_connect(const struct net_addr *a, const struct net_opt *opt, double until)
 
 	if (fd < 0)
 		return -1;
+	if (opt->sndbuf > 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &opt->sndbuf,
+		    sizeof(opt->sndbuf));
 	if (reach(fd, a, opt, until) == 0)
 		return fd;
 	err = errno;

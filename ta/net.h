@@ -35,7 +35,8 @@ struct net_addr {
 /* What the options say. */
 struct net_opt {
 	int	port;		/* where no other is given */
-	int	family;		/* 4 or 6: only those; 0: both */
+	int	family;		/* 4: only those; 6: those first; 0: both */
+	int	sndbuf;		/* bytes that the system may hold; 0: as it is */
 	int	no_mx;		/* names are hosts: do not ask for their MX */
 	const char *self;	/* our name, NULL: none */
 	struct net_addr *source;	/* of our end, NULL: as it comes */

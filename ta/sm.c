@@ -552,44 +552,50 @@ work(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
-static int
+/* Nothing is encoded, decoded or shown here. */
+static const struct lib_foreign foreign[] = {
+	{ '8', NULL }, { 'H', NULL }, { 'v', NULL },
+	{ 'l', "the scheduler logs deliveries: leave it out, use its -l" },
+	{ 'Q', "nothing is encoded: let the program of the table do it" },
+	{ 'w', "lines are not folded: let the program of the table do it" },
+	{ 0, NULL }
+};
+
+static void
 usage(void)
 {
-	fputs("usage: sm [-08HQV] [-c channel] [-f table] [-h host] "
-	    "[-l file] [-t span]\n          [-u user] mailer\n", stderr);
-	return X_USAGE;
+	fputs("usage: sm [-0NV] [-c channel] [-f table] [-h host] [-t span] "
+	    "[-u user] mailer\n", stderr);
+	exit(X_USAGE);
 }
 
 int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel(NULL), *host = NULL;
-	int c;
+	int c, only = 0;
 
-	/* -8, -H, -Q and -l are ZMailer's: they change an encoding or write
-	 * a log, which is not done here. */
-	while ((c = getopt(argc, argv, "0c:f:h:t:u:V8HQl:")) != -1)
+	while ((c = getopt(argc, argv, "0c:f:h:Nt:u:V" "8Hvl:Qw:")) != -1)
 		switch (c) {
 		case '0': opt.as_root = 1; break;
 		case 'c': channel = optarg; break;
 		case 'f': opt.table = optarg; break;
 		case 'h': host = optarg; break;
+		case 'N': only = 1; break;
 		case 't':
 			if (span_parse(optarg, &opt.limit) < 0)
-				return usage();
+				usage();
 			break;
 		case 'u': opt.user = optarg; break;
 		case 'V':
 			puts("sm " VERSION);
 			return 0;
-		case '8': case 'H': case 'Q': case 'l':
-			break;
 		default:
-			return usage();
+			lib_foreign("sm", foreign, c, usage);
 		}
 	if (optind != argc - 1 || opt.table[0] != '/')
-		return usage();
+		usage();
 	opt.mailer = argv[optind];
 	umask(077);
-	return lib_run(channel != NULL ? channel : opt.mailer, host, work);
+	return only ? 0 : lib_run(channel != NULL ? channel : opt.mailer, host, work);
 }

@@ -325,14 +325,29 @@ leave(void)
 
 /* ---- options --------------------------------------------------------- */
 
+/* A job is for one host, its body goes as it is, and ports and processes look
+ * as they look. */
+static const struct lib_foreign foreign[] = {
+	{ 'd', NULL }, { 'e', NULL }, { 'H', NULL }, { 'r', NULL },
+	{ 's', NULL }, { 'v', NULL }, { 'Z', NULL },
+	{ 'D', "nothing is only tried: use telnet" },
+	{ 'E', "HELO is said when EHLO is refused: leave it out, or use -77" },
+	{ 'F', "that is -R, where names have no MX records" },
+	{ 'L', "that is -b, with an address" },
+	{ 'M', "there is no LMTP: use sm with a program that speaks it" },
+	{ 'S', "TLS is spoken by another program: see smtp(8)" },
+	{ 'W', "WKS records are not looked at: leave it out" },
+	{ 0, NULL }
+};
+
 static void
 usage(void)
 {
-	fputs("usage: smtp [-467noV] [-b address] [-c channel] [-h name] "
+	fputs("usage: smtp [-467noNPV] [-b address] [-c channel] [-h name] "
 	    "[-l file] [-m number]\n"
 	    "            [-p port] [-R host,...] [-T name=span,...] "
 	    "[-t directory]\n"
-	    "            [-u user] [host]\n", stderr);
+	    "            [-u user] [-w bytes] [host]\n", stderr);
 	exit(X_USAGE);
 }
 
@@ -369,32 +384,33 @@ set_relays(char *list)
 	}
 }
 
-/* One of -T: a word and a span, or a span for all that SMTP says. */
+/* One of -T: a word of ours or of ZMailer's and a span; "" or cmd is for all
+ * that SMTP says. */
 static void
-set_limit(const char *name, size_t n, const char *value)
+set_limit(const char *name, const char *value)
 {
 	long span;
-	int i, known = 0;
+	int i, known = 1;
 
 	if (span_parse(value, &span) < 0 || span < 1 || span > 86400L)
 		usage();
-	for (i = 0; i < ES_STAGES; i++)
-		if (n == 0 ? i >= ES_GREETING && i <= ES_DOT :
-		    strlen(esmtp_stage_name[i]) == n &&
-		    memcmp(esmtp_stage_name[i], name, n) == 0) {
+	if (strcmp(name, "idle") == 0) {
+		opt.idle = span;
+	} else if (strcmp(name, "lookup") == 0) {
+		opt.lookup = span;
+	} else {
+		name = lib_same(name, "conn") ? "connect" : lib_same(name,
+		    "tcpw") ? "block" : lib_same(name, "cmd") ? "" : name;
+		known = 0;
+	}
+	for (i = 0; i < ES_STAGES && !known; i++)
+		if (*name == '\0' ? i >= ES_GREETING && i <= ES_DOT :
+		    strcmp(esmtp_stage_name[i], name) == 0) {
 			/* who goes sooner has his mail come twice */
 			esmtp_limit[i] = i == ES_DOT && span < DOT_LEAST ?
 			    DOT_LEAST : span;
-			known = 1;
+			known = *name != '\0' || i == ES_DOT;
 		}
-	if (n == 4 && memcmp(name, "idle", 4) == 0) {
-		opt.idle = span;
-		known = 1;
-	}
-	if (n == 6 && memcmp(name, "lookup", 6) == 0) {
-		opt.lookup = span;
-		known = 1;
-	}
 	if (!known)
 		usage();
 }
@@ -409,10 +425,10 @@ set_limits(char *list)
 		if (next != NULL)
 			*next++ = '\0';
 		value = strchr(list, '=');
-		if (value == NULL)
-			set_limit("", 0, list);
-		else
-			set_limit(list, (size_t)(value - list), value + 1);
+		if (value != NULL)
+			*value++ = '\0';
+		set_limit(value == NULL ? "" : list,
+		    value == NULL ? list : value);
 	}
 }
 
@@ -491,7 +507,7 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("smtp");
-	int c;
+	int c, only = 0;
 
 	conn.fd = -1;
 	if (geteuid() == 0 && set_user("nobody") < 0)
@@ -501,20 +517,25 @@ main(int argc, char **argv)
 	opt.most = 100;
 	opt.idle = 30;
 	opt.net.self = own_name();
-	/* -8, -e, -s, -r and -x are ZMailer's: we always do, or never, what
-	 * they ask for. */
-	while ((c = getopt(argc, argv,
-	    "467b:c:h:l:m:nop:R:T:t:u:V8esrx")) != -1)
+	while ((c = getopt(argc, argv, "467b:c:h:l:m:nNop:PR:T:t:u:Vw:x8"
+	    "deHrsvZ:DEF:L:MS:W")) != -1)
 		switch (c) {
 		case '4': case '6': opt.net.family = c - '0'; break;
-		case '7': opt.seven = 1; break;
+		case '7':
+			if (opt.seven)
+				esmtp_never = ~0U;
+			opt.seven = 1;
+			break;
+		case '8': opt.seven = 0; break;
 		case 'b': set_source(optarg); break;
 		case 'c': channel = optarg; break;
 		case 'h': opt.net.self = optarg; break;
 		case 'l': opt.log = optarg; esmtp_log = transcript; break;
 		case 'm': opt.most = (int)number(optarg, TRANS_MAX); break;
-		case 'n': opt.net.no_mx = 1; break;
+		case 'n': case 'x': opt.net.no_mx = 1; break;
+		case 'N': only = 1; break;
 		case 'p': opt.net.port = (int)number(optarg, 65535L); break;
+		case 'P': esmtp_never |= ES_PIPELINING; break;
 		case 'R': set_relays(optarg); break;
 		case 'T': set_limits(optarg); break;
 		case 'o': opt.one = 1; break;
@@ -528,13 +549,15 @@ main(int argc, char **argv)
 		case 'V':
 			puts("smtp " VERSION SWITCHES);
 			return 0;
-		case '8': case 'e': case 's': case 'r': case 'x': break;
-		default: usage();
+		case 'w':
+			opt.net.sndbuf = (int)number(optarg, 999999L);
+			break;
+		default: lib_foreign("smtp", foreign, c, usage);
 		}
 	if (optind + 1 < argc || (opt.one && opt.apart) ||
 	    (opt.net.self != NULL && !is_word(opt.net.self)))
 		usage();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
-	return run(channel, argv[optind]);
+	return only ? 0 : run(channel, argv[optind]);
 }
