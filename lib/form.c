@@ -2,7 +2,8 @@
  * form.c - the texts of reports that a postmaster can write.
  *
  *	HDR Organization: example	a field of the header
- *	SUB Returned mail		the subject
+ *	SUB Returned mail		the subject; ZMailer's forms have
+ *					Subject: before it
  *	ADR Bcc: <postmaster>		a field; its address gets it, too
  *	The first line without such a word begins the text.
  *
@@ -10,6 +11,7 @@
  * changed in it counts at once.  What becomes of it is the caller's matter.
  */
 #include "form.h"
+#include <ctype.h>
 
 FILE *
 form_open(const char *dir, const char *name)
@@ -45,6 +47,22 @@ form_value(char *line, const char *word)
 	    line + n + 1 : NULL;
 }
 
+/* A subject is given without the name of its field. */
+static void
+drop_name(char *subject)
+{
+	static const char name[] = "subject:";
+	size_t n = 0;
+
+	while (name[n] != '\0' &&
+	    tolower((unsigned char)subject[n]) == name[n])
+		n++;
+	if (name[n] != '\0')
+		return;
+	n += strspn(subject + n, " \t");
+	memmove(subject, subject + n, strlen(subject + n) + 1);
+}
+
 int
 form_next(FILE *form, char line[FORM_LINE])
 {
@@ -57,6 +75,8 @@ form_next(FILE *form, char line[FORM_LINE])
 	    form_value(line, "ADR") == NULL)
 		return 0;
 	line[strcspn(line, "\r\n")] = '\0';
+	if (form_value(line, "SUB") != NULL)
+		drop_name(form_value(line, "SUB"));
 	return 1;
 }
 

@@ -327,6 +327,15 @@ is 'a form without an end of line' "$(report | sed -n '/^only/,/^--/p')" \
     who@else.org
 
 --=_B'
+for subject in 'Subject: Moon is full' 'SUBJECT:Moon is full' \
+    'Moon is full'; do
+	printf 'HDR Sender:\tmailer\nSUB %s\n\nA text.\n' "$subject" \
+	    >"$forms/moon"
+	simple moon
+	job >/dev/null
+	is "a form of ZMailer: $subject" "$(report | grep 'Moon')" \
+	    'Subject: Moon is full'
+done
 printf 'SUB nothing more' >"$forms/moon"
 simple moon
 job >/dev/null
