@@ -81,10 +81,7 @@ put_dest(const struct mq_dest *d)
 	putchar('/');
 	mq_put(stdout, d->host);
 	printf("  %s", mq_use_name[mq_use(k)]);
-	if (*k->reason != '\0') {
-		fputs(": ", stdout);
-		mq_put(stdout, k->reason);
-	}
+	mq_put_reason(k->reason);
 	putchar('\n');
 	put_agents(k);
 	if (k->ready > 0 || k->waiting > 0) {

@@ -268,6 +268,10 @@ void	mq_rcpts_free(struct mq_rcpts *);
 /* Control, 8-bit bytes and backslashes become \ooo. */
 void	mq_put_byte(FILE *, int);
 void	mq_put(FILE *, const char *);
+/* The next byte of a reason, whose ends of lines are one blank; 0: no more. */
+int	mq_reason_byte(const char **);
+/* ": refused", or nothing when there is none. */
+void	mq_put_reason(const char *);
 /* "next 14:05 (in 5m)", "5m", "3 files". */
 void	mq_put_next(int seconds);
 void	mq_put_span(long seconds);

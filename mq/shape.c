@@ -184,7 +184,8 @@ name_of(const struct row *r, struct text *t)
 static void
 shape_row(const struct row *r)
 {
-	char name[NAME_W + 1], reason[WIDTH - 3];
+	char name[NAME_W + 1], reason[WIDTH - 3], c;
+	const char *s;
 	struct text t;
 	int i;
 
@@ -205,7 +206,8 @@ shape_row(const struct row *r)
 		return;
 	text_init(&t, reason, sizeof(reason));
 	t.clean = 1;
-	text_add(&t, "%s", r->reason);
+	for (s = r->reason; (c = (char)mq_reason_byte(&s)) != '\0'; )
+		text_put(&t, &c, 1);
 	printf("    %s\n", reason);
 }
 

@@ -11,7 +11,8 @@
  * is waited for.  What is not known is left out, and never shown as nought.
  *
  * Everything that came from elsewhere is shown through mq_put, so that no
- * byte in a queue can move a cursor or begin a line.
+ * byte in a queue can move a cursor or begin a line.  Between the lines of a
+ * reason, which agents end with a carriage return, is a blank.
  */
 #include "mq.h"
 
@@ -34,6 +35,25 @@ mq_put(FILE *f, const char *s)
 {
 	for (; *s != '\0'; s++)
 		mq_put_byte(f, (unsigned char)*s);
+}
+
+int
+mq_reason_byte(const char **s)
+{
+	int c = (unsigned char)**s;
+
+	*s += c == '\r' ? strspn(*s, "\r") : c != '\0';
+	return c != '\r' ? c : **s == '\0' ? 0 : ' ';
+}
+
+void
+mq_put_reason(const char *s)
+{
+	int c;
+
+	fputs(*s == '\0' ? "" : *s == '\r' ? ":" : ": ", stdout);
+	while ((c = mq_reason_byte(&s)) != 0)
+		mq_put_byte(stdout, c);
 }
 
 void
@@ -260,10 +280,7 @@ put_job(const struct mq_job *j)
 		printf(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
 	else if (j->tries == 0)
 		fputs(", not tried yet", stdout);
-	if (*j->reason != '\0') {
-		fputs(": ", stdout);
-		mq_put(stdout, j->reason);
-	}
+	mq_put_reason(j->reason);
 	putchar('\n');
 	put_wait(j);
 }
@@ -277,10 +294,7 @@ put_users(const struct mq_rcpts *r, const struct mq_dest *d)
 	for (v = mq_rcpts_of(r, d, &n); n > 0; n--, v++) {
 		fputs("\t\tto ", stdout);
 		mq_put(stdout, v->user);
-		if (*v->reason != '\0') {
-			fputs(": ", stdout);
-			mq_put(stdout, v->reason);
-		}
+		mq_put_reason(v->reason);
 		putchar('\n');
 	}
 }

@@ -467,6 +467,24 @@ for i in '' -v -s -S -Q -c -j '-v -j'; do
 	[ "x$i" != x-s ] || is '... in 80 columns' \
 	    "$(awk 'length($0) > 80' "$tmp/out")" ''
 done
+printf 'version zmailer 1.0\nVertices:\n1:\t1-1\t1; 9\t#%s (%s)\n%s\n' \
+    "$(printf '\r\rfirst line\r\rsecond\r')" 'retry in 9s' \
+    'Channels:
+c:	>1
+Hosts:
+h:	>1
+End:
+Msgs in 1 out 0 stored 1 Rcpnts in 1 out 0 stored 1' >"$tmp/lines"
+for i in '' -v; do
+	ask "$tmp/lines" $i
+	like "ends of lines in a reason are blanks $i" "$(out)" \
+	    '^	c/h  1 recipient[^:]*: first line second$'
+done
+ask "$tmp/lines" -s
+like '... in 80 columns, too' "$(out)" '^ *first line second$'
+ask "$tmp/lines" -j
+like '... and as they are for programs' "$(out)" \
+    '"reason":"\\u000d\\u000dfirst line\\u000d\\u000dsecond'
 ask "$tmp/d" -f "$(printf '\033c')"
 is '... nor in a filter' "$(out)" 'nothing in the queue matches \033c'
 if ! command -v python3 >/dev/null 2>&1; then
