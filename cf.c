@@ -34,6 +34,10 @@
  */
 #include "scheduler.h"
 #include <ctype.h>
+#ifndef NO_TCP
+#include <netdb.h>
+#include <netinet/in.h>
+#endif
 
 #ifndef NO_PWD
 #include <grp.h>
@@ -64,7 +68,7 @@ struct keyword {
 static const struct keyword keywords[] = {
 #define AT(m) offsetof(struct setting, m)
 	{ "interval", T_SPAN, AT(interval), 1, YEARS, 60 },
-	{ "idlemax", T_SPAN, AT(idlemax), 1, YEARS, 0 },
+	{ "idlemax", T_SPAN, AT(idlemax), 0, YEARS, 0 },
 	{ "expiry", T_SPAN, AT(expiry), 0, YEARS, 3 * 86400L },
 	{ "expiry2", T_SPAN, AT(expiry2), 0, YEARS, 86400L },
 	{ "timeout", T_SPAN, AT(timeout), 1, YEARS, 6 * 3600L },
@@ -137,16 +141,18 @@ static const struct {
 	const char *name, *now;
 } synonyms[] = {
 	{ "maxtransport", "maxta" }, { "maxtransports", "maxta" },
-	{ "maxchannels", "maxchannel" }, { "maxrings", "maxring" }
+	{ "maxchannels", "maxchannel" }, { "maxrings", "maxring" },
+	{ "priority", "nice" }
 }, retired[] = {
 	{ "byhost", "put $host into the command instead" },
 	{ "maxhost", "use maxthr instead" },
 	{ "gangschedule", "leave it out: hosts are always scheduled as one" }
 };
 
-/* PARAMs that ZMailer has and this program does without. */
+/* What ZMailer has and this program does without: PARAMs and keywords. */
 static const char *const foreign[] = {
-	"authfile", "msgwriteasync", "store-error-on-error"
+	"authfile", "msgwriteasync", "store-error-on-error",
+	"sysnice", "syspriority", "deliveryform", "expiryform"
 };
 
 /* The row of that name; NULL: there is none. */
@@ -404,6 +410,9 @@ set_number(struct reader *r, const struct keyword *k, long *to, const char *s)
 		    "90, 10m or 1h5m20s", s);
 	else if (k->type == T_NUMBER && whole(s, &n) < 0)
 		wrong(r, "%.80s is no number", s);
+	else if (n == 0 && (strcmp(k->name, "interval") == 0 ||
+	    strcmp(k->name, "maxthr") == 0))
+		*to = k->def;	/* as ZMailer has it */
 	else if (n < k->min || n > k->max)
 		wrong(r, "%.80s is not between %ld and %ld%s", s, k->min,
 		    k->max, k->type == T_SPAN ? " seconds" : "");
@@ -548,10 +557,47 @@ set_text(struct reader *r, const struct keyword *k, char **to, const char *s)
 	}
 }
 
+/* Where mailq asks, in our words: ZMailer has a number alone, the name of a
+ * service, and the path of a socket. */
+static const char *
+usual_port(const struct reader *r, const char *s, char to[40])
+{
+	const char *port = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s;
+	int n = (int)strcspn(port, "@");
+#ifndef NO_TCP
+	char name[30];
+	struct servent *service;
+#endif
+
+	if (*s == '/' || strncmp(s, "UNIX:/", 6) == 0) {
+		log_warn("config %s:%d: %s: there is no such socket, mailq "
+		    "asks through its pipe", r->file, r->word_line, r->word);
+		return "none";
+	}
+	if (n > 0 && (int)strspn(port, "0123456789") == n)
+		return text_fmt(to, 40, "TCP:%.*s", n, port) < 0 ? s : to;
+#ifndef NO_TCP
+	if (port == s || !isalpha((unsigned char)*port) ||
+	    strchr(port, ':') != NULL ||
+	    text_fmt(name, sizeof(name), "%.*s", n, port) < 0)
+		return s;
+	service = getservbyname(name, "tcp");
+	if (service == NULL)
+		log_warn("config %s:%d: %s: there is no service %s, it is 174",
+		    r->file, r->word_line, r->word, name);
+	text_fmt(to, 40, "TCP:%u", service == NULL ? 174U :
+	    (unsigned)ntohs((unsigned short)service->s_port));
+	return to;
+#else
+	return s;
+#endif
+}
+
 static void
 set_value(struct reader *r, const struct keyword *k, void *values, char *s)
 {
 	const char *bad = NULL;
+	char port[40];
 	void *to = place_of(values, k);
 	int sender = strcmp(s, "sender") == 0;
 
@@ -584,6 +630,9 @@ set_value(struct reader *r, const struct keyword *k, void *values, char *s)
 		break;
 	case T_TIMES:
 		set_times(r, k, to, s);
+		break;
+	case T_PORT:
+		set_text(r, k, to, usual_port(r, s, port));
 		break;
 	default:
 		set_text(r, k, to, s);
@@ -639,6 +688,24 @@ keyword_of(const char *word)
 	return row_of(keywords, word);
 }
 
+static int
+is_foreign(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		if (strcmp(name, foreign[i]) == 0)
+			return 1;
+	return 0;
+}
+
+static void
+pass_over(const struct reader *r)
+{
+	log_warn("config %s:%d: %s: has no meaning here and is passed over",
+	    r->file, r->word_line, r->word);
+}
+
 /* The same for the word at hand, after saying why there is none. */
 static const struct keyword *
 find_keyword(struct reader *r)
@@ -658,6 +725,10 @@ find_keyword(struct reader *r)
 			    retired[i].now);
 			return NULL;
 		}
+	if (is_foreign(r->word)) {
+		pass_over(r);
+		return NULL;
+	}
 	wrong(r, "is no keyword; the nearest one is %s", nearest(r->word));
 	return NULL;
 }
@@ -767,19 +838,12 @@ take_pattern(struct reader *r, char *word)
 
 /* Nobody knows the parameter: says which there are. */
 static void
-unknown_param(struct reader *r, const char *name)
+unknown_param(struct reader *r)
 {
 	char list[500];
 	const struct keyword *k;
 	struct text t;
-	size_t i;
 
-	for (i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
-		if (strcmp(name, foreign[i]) == 0) {
-			log_warn("config %s:%d: %s: has no meaning here and "
-			    "is passed over", r->file, r->word_line, r->word);
-			return;
-		}
 	text_init(&t, list, sizeof(list));
 	for (k = params; k->name != NULL; k++)
 		text_add(&t, " PARAM%s", k->name);
@@ -796,8 +860,27 @@ take_param(struct reader *r, const char *name, char *value)
 		wrong(r, "a value is missing");
 	else if (k != NULL)
 		set_value(r, k, r->config, value);
+	else if (is_foreign(name))
+		pass_over(r);
 	else
-		unknown_param(r, name);
+		unknown_param(r);
+}
+
+/* PARAM and a name; in small letters only with one that there is, as it may be
+ * a channel. */
+static int
+is_param(const char *word)
+{
+	char name[32];
+
+	if (strncmp(word, "PARAM", 5) == 0)
+		return 1;
+	if (text_fmt(name, sizeof(name), "%.*s",
+	    (int)strcspn(word, "= \t\r\n"), word) < 0)
+		return 0;
+	lower(name);
+	return strncmp(name, "param", 5) == 0 &&
+	    (row_of(params, name + 5) != NULL || is_foreign(name + 5));
 }
 
 /* The token in the first column that r->p is at. */
@@ -805,7 +888,7 @@ static void
 take_first(struct reader *r)
 {
 	char *word = r->p, *value = NULL;
-	int param = strncmp(word, "PARAM", 5) == 0, c;
+	int param = is_param(word), c;
 
 	r->word = word;
 	r->word_line = r->line;

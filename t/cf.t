@@ -134,9 +134,9 @@ a[b	maxta=1
 a{b	maxta=1
 a\
 c/*	bogus=1 intervall=3
-	interval=5x interval=0 interval interval=
+	interval=5x interval=366000d interval interval=
 	retries=" " retries="1 a" retries="1 70000"
-	maxta=-1 maxthr=0 skew=0 nice=99 maxring=3x overfeed=99999999999
+	maxta=-1 maxthr=-1 skew=0 nice=99 maxring=3x overfeed=99999999999
 	queueonly=1 byhost maxhost=3 gangschedule
 	user=no.such.user group=no.such.group
 	command="x 'y" command="$host" command="bin/$channel a" command=" "
@@ -165,14 +165,14 @@ done >"$tmp/missing" <<'END'
 5: bogus: is no keyword
 5: intervall: .*nearest one is interval
 6: interval: 5x is no span
-6: interval: 0 is not between
+6: interval: 366000d is not between
 6: interval: a value is missing
 6: interval: there is no value
 7: retries: the list is empty
 7: retries: a is no number
 7: retries: 70000 is no number
 8: maxta: -1 is not between
-8: maxthr: 0 is not between
+8: maxthr: -1 is not between
 8: skew: 0 is not between
 8: nice: 99 is not between
 8: maxring: 3x is no number
@@ -246,12 +246,12 @@ is 'PARAMdestdb, too, is an absolute path' \
     '1: PARAMdestdb: UNIX:/x is no absolute path'
 is 'PARAMmailqsock is an address, a port, or none' "$(printf '%s\n' \
     'PARAMmailqsock TCP:localhost:174' 'PARAMmailqsock TCP:127.0.0.1:' \
-    'PARAMmailqsock 174' 'PARAMmailqsock TCP:127.0.0.1:174' \
+    'PARAMmailqsock x' 'PARAMmailqsock TCP:127.0.0.1:174' \
     'PARAMmailqsock TCP::174' 'PARAMmailqsock none' | refused |
     sed 's/;.*//')" \
     '1: PARAMmailqsock: TCP:localhost:174 names a host
 2: PARAMmailqsock: TCP:127.0.0.1: has no port from 1 to 65535
-3: PARAMmailqsock: 174 is not TCP:port, TCP:address:port or none
+3: PARAMmailqsock: x is not TCP:port, TCP:address:port or none
 5: PARAMmailqsock: TCP::174 names a host'
 is 'PARAMnotifysock is an absolute path' \
     "$(printf 'PARAMnotifysock sock\n' | refused)" \
@@ -300,6 +300,29 @@ printf 'PARAMmailqsock = "TCP:174"\nPARAMauthfile x\nPARAMnotifysock=${X}/s
 a/*\tmaxta=1\n' >"$cf"
 is 'PARAM lines of ZMailer are passed over silently by -n' \
     "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
+
+cat >"$cf" <<'END'
+PARAMauthfile = "/usr/share/scheduler.auth"
+parammsgwriteasync 1
+ParamMailqSock 0174
+params/*
+	maxta=1
+*/*	interval=0 idlemax=0 maxthr=0 priority=7 deliveryform=delivery
+	expiryform = "expiry" sysnice=-2 syspriority=-2
+END
+is 'what else ZMailer takes is passed over silently by -n' \
+    "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
+is '... nought is the default' "$(values a/h interval idlemax maxthr)" \
+    '1m 3m 1 '
+is '... priority is nice' "$(values a/h nice)" '7 '
+is '... a channel is none' "$(values params/h maxta)" '1 '
+is '... in small letters, too' "$(printf 'parammailqsock x\n' | refused)" \
+    '1: parammailqsock: x is not TCP:port, TCP:address:port or none'
+for where in UNIX:/tmp/mailq.sock /tmp/mailq.sock TCP:174 174 TCP:no-service \
+    TCP:smtp TCP:174@host; do
+	echo "PARAMmailqsock = \"$where\"" >"$cf"
+	ok "PARAMmailqsock of ZMailer: $where" "$SCHEDULER" -n -f "$cf"
+done
 
 # ---- commands -----------------------------------------------------------
 
