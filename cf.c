@@ -49,6 +49,7 @@
 #define FILE_MOST	250000L		/* bytes in a configuration */
 #define LOCAL_MOST	1000000L	/* agents: more than there can be */
 #define RETRIES_SHOWN	10
+#define PORT		174U		/* of mailq, where services has none */
 #define BLANKS		" \t\n"		/* between the words of a list */
 
 /* ---- the tables ------------------------------------------------------ */
@@ -557,40 +558,45 @@ set_text(struct reader *r, const struct keyword *k, char **to, const char *s)
 	}
 }
 
+/* The port of a service, ZMailer's own when there is none of that name. */
+static unsigned
+port_of(const struct reader *r, const char *name)
+{
+#ifndef NO_TCP
+	struct servent *service = getservbyname(name, "tcp");
+
+	if (service != NULL)
+		return ntohs((unsigned short)service->s_port);
+#endif
+	log_warn("config %s:%d: %s: there is no service %s, it is %u",
+	    r->file, r->word_line, r->word, name, PORT);
+	return PORT;
+}
+
 /* Where mailq asks, in our words: ZMailer has a number alone, the name of a
  * service, and the path of a socket. */
 static const char *
 usual_port(const struct reader *r, const char *s, char to[40])
 {
 	const char *port = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s;
-	int n = (int)strcspn(port, "@");
-#ifndef NO_TCP
 	char name[30];
-	struct servent *service;
-#endif
 
 	if (*s == '/' || strncmp(s, "UNIX:/", 6) == 0) {
 		log_warn("config %s:%d: %s: there is no such socket, mailq "
 		    "asks through its pipe", r->file, r->word_line, r->word);
 		return "none";
 	}
-	if (n > 0 && (int)strspn(port, "0123456789") == n)
-		return text_fmt(to, 40, "TCP:%.*s", n, port) < 0 ? s : to;
-#ifndef NO_TCP
-	if (port == s || !isalpha((unsigned char)*port) ||
-	    strchr(port, ':') != NULL ||
-	    text_fmt(name, sizeof(name), "%.*s", n, port) < 0)
+	if (text_fmt(name, sizeof(name), "%.*s", (int)strcspn(port, "@"),
+	    port) < 0)
 		return s;
-	service = getservbyname(name, "tcp");
-	if (service == NULL)
-		log_warn("config %s:%d: %s: there is no service %s, it is 174",
-		    r->file, r->word_line, r->word, name);
-	text_fmt(to, 40, "TCP:%u", service == NULL ? 174U :
-	    (unsigned)ntohs((unsigned short)service->s_port));
+	if (*name != '\0' && name[strspn(name, "0123456789")] == '\0')
+		text_fmt(to, 40, "TCP:%s", name);
+	else if (port != s && isalpha((unsigned char)*name) &&
+	    strchr(name, ':') == NULL)
+		text_fmt(to, 40, "TCP:%u", port_of(r, name));
+	else
+		return s;
 	return to;
-#else
-	return s;
-#endif
 }
 
 static void
