@@ -21,7 +21,7 @@ enum esmtp_stage {
 };
 
 extern long esmtp_limit[ES_STAGES];
-extern unsigned esmtp_never;	/* what a server has (ES_...) and we do not use */
+extern unsigned esmtp_never;	/* ES_... that are not used */
 extern const char *const esmtp_stage_name[ES_STAGES];
 
 /* What the server says it can do. */

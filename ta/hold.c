@@ -22,8 +22,8 @@
  * So "hold ns:example.org/mx anna@example.org" goes back to the router when the
  * name servers of example.org answer.
  *
- * While a condition does not hold the recipient is deferred; where the moment is
- * known the scheduler is told how long that is (retryat +SECONDS).  Those
+ * While a condition does not hold the recipient is deferred; where the moment
+ * is known the scheduler is told how long that is (retryat +SECONDS).  Those
  * about clocks can only make us wait when a clock is wrong: a date in the
  * future gives an age of nought.  What cannot be understood fails at once, as
  * nobody is told of mail that waits until it expires.  With NO_TCP, ns and up

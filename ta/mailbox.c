@@ -645,8 +645,8 @@ work(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
-/* We touch no stamp and no header, decode nothing, tell no biff, and always name
- * a box as the user is called. */
+/* We touch no stamp and no header, decode nothing, tell no biff, and always
+ * name a box as the user is called. */
 static const struct lib_foreign foreign[] = {
 	{ '8', NULL }, { 'a', NULL }, { 'b', NULL }, { 'r', NULL },
 	{ 'C', NULL }, { 'H', NULL }, { 'R', NULL },
@@ -657,7 +657,7 @@ static const struct lib_foreign foreign[] = {
 	    "clause" },
 	{ 'g', "a missing box is always made: leave it out" },
 	{ 'l', "the scheduler logs deliveries: leave it out, use its -l" },
-	{ 'M', "boxes are mbox or Maildir: leave it out, or use -f %h/Maildir/" },
+	{ 'M', "boxes are mbox, or Maildir by -f %h/Maildir/: leave it out" },
 	{ 'S', "receipts are for who asks by NOTIFY=SUCCESS: leave it out" },
 	{ 'U', "no X-UIDL is written: leave it out" },
 	{ 0, NULL }

@@ -36,7 +36,7 @@ struct net_addr {
 struct net_opt {
 	int	port;		/* where no other is given */
 	int	family;		/* 4: only those; 6: those first; 0: both */
-	int	sndbuf;		/* bytes that the system may hold; 0: as it is */
+	int	sndbuf;		/* bytes sent, not acknowledged; 0: any */
 	int	no_mx;		/* names are hosts: do not ask for their MX */
 	const char *self;	/* our name, NULL: none */
 	struct net_addr *source;	/* of our end, NULL: as it comes */

@@ -597,5 +597,7 @@ main(int argc, char **argv)
 		usage();
 	opt.mailer = argv[optind];
 	umask(077);
-	return only ? 0 : lib_run(channel != NULL ? channel : opt.mailer, host, work);
+	if (only)
+		return 0;
+	return lib_run(channel != NULL ? channel : opt.mailer, host, work);
 }
