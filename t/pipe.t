@@ -259,4 +259,38 @@ END_
 like 'a message file that is too short' "$(cat "$tmp/said")" \
     'deferred the message file is shorter'
 is '... runs nothing' "$(ls "$dir" | grep cut)" ''
+
+# ---- from submit to the program ---------------------------------------------
+
+# The table lets anybody on this machine have programs, each as himself.
+S=$top/submit
+routes=$tmp/routes
+printf '|tee*\tlocal\t-\n*\tlocal\t-\n' >"$routes"
+rm -rf "$po"
+spool_new "$po"
+as_user() {	# command ...
+	if [ "$me" -eq "$uid" ]; then
+		"$@"
+	else
+		setpriv --reuid "$uid" --clear-groups "$@"
+	fi
+}
+[ "$me" -eq "$uid" ] || chmod 1777 "$po/public" "$po/router"
+if ! as_user test -x "$S" 2>/dev/null; then
+	skip 'a program that the table allows' 'no setpriv, or no way to submit'
+	skip '... has the message' 'no setpriv, or no way to submit'
+	skip '... as its sender' 'no setpriv, or no way to submit'
+else
+	mkdir "$tmp/lib" && ln -s "$top/ta" "$tmp/lib/ta"
+	printf '%s\n' '*/*	interval=1h' 'PARAMmailqsock none' \
+	    "local/*	command=\"mailbox -n -d $tmp/mail\" user=$me" >"$tmp/cf"
+	printf 'Subject: by submit\n\nhello\n' |
+	    as_user "$S" -P "$po" -C "$routes" "\"|tee $dir/by-submit\""
+	[ "$me" -eq "$uid" ] || "$S" -q -P "$po" -C "$routes"
+	MAILBIN=$tmp/lib
+	sched_start "$po" "$tmp/cf"
+	ok 'a program that the table allows' wait_for 30 po_empty "$po"
+	is '... has the message' "$(tail -n 1 "$dir/by-submit")" hello
+	is '... as its sender' "$(owner "$dir/by-submit")" "$uid"
+fi
 finish
