@@ -83,16 +83,16 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 # The daemon's modules from the top down: calls go only downwards.  t/layers.t
 # reads this list.
-OBJS = scheduler.o status.o dump.o tidy.o pool.o ta.o intake.o turn.o core.o report.o queue.o notice.o thread.o order.o bounce.o dsn.o dest.o message.o held.o cf.o feedback.o router.o spool.o safe.o lib/ctlfile.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/line.o lib/util.o
+OBJS = scheduler.o status.o dump.o tidy.o pool.o ta.o intake.o turn.o core.o notice.o report.o queue.o thread.o order.o dest.o message.o held.o cf.o feedback.o router.o spool.o lib/ctlfile.o lib/command.o lib/pattern.o lib/spoolid.o lib/line.o lib/util.o
 
 # What several programs share, and the daemon for its tests: each takes what
 # it needs.
 LIB = lib/lib.a
 DAEMON = t/daemon.a
-LIBOBJS = lib/ctlfile.o lib/command.o lib/pattern.o lib/form.o lib/post.o lib/line.o lib/util.o
+LIBOBJS = lib/ctlfile.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/spoolid.o lib/line.o lib/util.o
 
-HEADERS = scheduler.h modules.h lib/command.h lib/ctlfile.h lib/form.h lib/line.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/box.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/run.h ta/table.h ta/trans.h ta/wire.h t/fuzz/fuzz.h
-AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp
+HEADERS = scheduler.h modules.h lib/command.h lib/ctlfile.h lib/dsn.h lib/form.h lib/line.h lib/pattern.h lib/post.h lib/spoolid.h lib/util.h mq/mq.h sub/submit.h ta/box.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/wire.h t/fuzz/fuzz.h
+AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
 TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
@@ -128,6 +128,9 @@ ta/hold: $(HOLD)
 SM = ta/sm.o ta/table.o ta/run.o $(AGENT)
 ta/sm: $(SM)
 	$(LINK) $(SM) $(LIBS)
+DSN = ta/dsn.o ta/report.o $(AGENT)
+ta/dsn: $(DSN)
+	$(LINK) $(DSN) $(LIBS)
 ta/errormail: ta/errormail.o $(AGENT)
 	$(LINK) ta/errormail.o $(AGENT) $(LIBS)
 
@@ -170,7 +173,7 @@ bench/limit: bench/limit.o $(AGENT)
 # Programs that take any bytes: with a driver that gives them files, or, with
 # REPLAY= and a compiler that has a fuzzer, by t/fuzz/run.
 REPLAY = t/fuzz/replay.o
-FUZZ = t/fuzz/common.o $(REPLAY) $(DAEMON)
+FUZZ = t/fuzz/common.o $(REPLAY) $(DAEMON) $(LIB)
 t/fuzz/cf: t/fuzz/cf.o $(FUZZ)
 	$(LINK) t/fuzz/cf.o $(FUZZ) $(LIBS)
 t/fuzz/feedback: t/fuzz/feedback.o $(FUZZ)
@@ -197,6 +200,7 @@ $(MAILQ): $(HEADERS)
 $(SUBMIT): $(HEADERS)
 $(MAILBOX): $(HEADERS)
 $(SM): $(HEADERS)
+$(DSN): $(HEADERS)
 $(SMTP): $(HEADERS)
 ta/hold.o ta/errormail.o bench/limit.o: $(HEADERS)
 $(ONES): $(HEADERS)

@@ -47,6 +47,9 @@
 #define YEARS		315360000L	/* seconds; ten of them */
 #define LONGEST		86400L	/* seconds; any mail may wait so long */
 #define FILE_MOST	250000L		/* bytes in a configuration */
+#define DSN_TIMEOUT	1800	/* seconds that ta/dsn may write at one DSN */
+#define DSN_IDLE	300	/* ... that it is kept beyond its pause */
+#define DSN_OVERFEED	10	/* jobs that it has ahead */
 #define LOCAL_MOST	1000000L	/* agents: more than there can be */
 #define RETRIES_SHOWN	10
 #define PORT		174U		/* of mailq, where services has none */
@@ -1061,6 +1064,7 @@ cf_free(struct config *config)
 	for (k = params; k->name != NULL; k++)
 		if (k->type > T_BOUNCE)
 			free(*(char **)place_of(config, k));
+	free(config->dsn);
 	free(config);
 }
 
@@ -1072,7 +1076,7 @@ clause_matches(const struct clause *c, const char *address)
 	char **p;
 
 	for (p = c->patterns; *p != NULL; p++)
-		if (pat_match(*p, address))
+		if (pat_means(*p, address))
 			return 1;
 	return 0;
 }
@@ -1144,8 +1148,65 @@ set_local(struct conf *f)
 	f->local.neg.x = 0;	/* its window never shrinks */
 }
 
+/* The command of the agent dsn; made once for each configuration. */
+static char *
+dsn_command(struct config *c)
+{
+	char line[2 * PATH_MAX_];
+	struct text t;
+
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "dsn -d ${MAILSHARE}/forms -p %ld -s %ld",
+	    c->bouncelimit, c->bouncesize);
+	if (c->mailname != NULL)
+		text_add(&t, " -n '%s'", c->mailname);
+	if (c->routernotify != NULL)
+		text_add(&t, " -r '%s'", c->routernotify);
+	if (c->dsn == NULL)
+		c->dsn = mem_dup(line);
+	return c->dsn;
+}
+
+/* What holds for the channel dsn when no clause names it: the agent is our own,
+ * and runs as the owner of transport/. */
+static void
+default_dsn(struct setting *v, struct config *config)
+{
+	static unsigned short retries[] = { 1, 2, 4, 8, 12 };
+	char path[PATH_MAX_];
+	struct stat st;
+
+	v->interval = 5;
+	v->retries.factor = retries;
+	v->retries.n = (long)(sizeof(retries) / sizeof(retries[0]));
+	v->timeout = DSN_TIMEOUT;
+	v->idlemax = config->bouncelimit + DSN_IDLE;
+	v->overfeed = DSN_OVERFEED;
+	v->order = ORDER_AGE;
+	v->fb.cohorts = 0;
+	v->uid = (long)geteuid();
+	v->gid = (long)getegid();
+	if (text_fmt(path, sizeof(path), "%s/transport", opt.postoffice) == 0 &&
+	    stat(path, &st) == 0) {
+		v->uid = (long)st.st_uid;
+		v->gid = (long)st.st_gid;
+	}
+	v->command = dsn_command(config);
+}
+
+/* ... and what no clause can change. */
+static void
+fix_dsn(struct setting *v)
+{
+	v->expiry = v->queueonly = v->wakeuprestartonly = v->reports.n = 0;
+	v->maxta = v->maxchannel = 0;
+	v->maxring = v->fb.limit = 1;
+	v->bounce = BOUNCE_SENDER;
+}
+
 static struct conf *
-make_conf(struct config *config, const struct clause **from, unsigned n)
+make_conf(struct config *config, int dsn, const struct clause **from,
+    unsigned n)
 {
 	struct conf *f;
 	unsigned i;
@@ -1154,12 +1215,17 @@ make_conf(struct config *config, const struct clause **from, unsigned n)
 	if (f == NULL)
 		return NULL;
 	f->config = config;
+	f->dsn = dsn;
 	f->nfrom = n;
 	default_setting(&f->v);
+	if (dsn)
+		default_dsn(&f->v, config);
 	for (i = 0; i < n; i++) {
 		f->from[i] = from[i];
 		lay_over(&f->v, from[i]);
 	}
+	if (dsn)
+		fix_dsn(&f->v);
 	if (f->v.idlemax == 0)
 		f->v.idlemax = 3 * f->v.interval;
 	if (f->v.command != NULL)
@@ -1176,6 +1242,7 @@ cf_match(struct config *config, const char *channel, const char *host)
 	char address[2 * WORD_MAX_];
 	const struct clause **from;
 	struct conf *f;
+	int dsn = strcmp(channel, "dsn") == 0;
 	unsigned n;
 
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
@@ -1184,10 +1251,10 @@ cf_match(struct config *config, const char *channel, const char *host)
 	if (from == NULL)
 		return NULL;
 	for (f = config->confs; f != NULL; f = f->next)
-		if (f->nfrom == n && (n == 0 ||
+		if (f->dsn == dsn && f->nfrom == n && (n == 0 ||
 		    memcmp(f->from, from, n * sizeof(*from)) == 0))
 			return f;
-	return make_conf(config, from, n);
+	return make_conf(config, dsn, from, n);
 }
 
 /* ---- how long something waits ---------------------------------------- */

@@ -417,11 +417,6 @@ try_one(struct message *m)
 	int blocked = 0;
 	double at = next_try(m, &blocked);
 
-	if (m->waits && !m->swept && !m->held) {
-		log_info("put-off msg=%s until it may be told", m->name);
-		q_forget(m);
-		return 1;
-	}
 	if (at != 0 && t != NULL && t->pos != 0 &&
 	    -heap_when(&q.far, t) > at + 1) {
 		heap_set(&q.far, t, -at);

@@ -496,7 +496,7 @@ struct sum {
 static void
 add_up(const struct vertex *v, struct sum *s)
 {
-	s->rcpts += v->left;
+	s->rcpts += th_is_dsn(v->thread) ? 0 : v->left;
 	s->tries += v->tries;
 	if (v->msg->born < s->oldest)
 		s->oldest = v->msg->born;
@@ -646,7 +646,7 @@ emit_message(const struct message *m)
 		size = (long)st.st_size;
 	emit("m\t%s\t%ld\t%ld\t%s%s%s\t", m->name,
 	    (long)now.mono - m->born, size, m->held ? "h" : "",
-	    q_over(m) ? "r" : "", m->held || q_over(m) ? "" : "-");
+	    q_untold(m) ? "r" : "", m->held || q_untold(m) ? "" : "-");
 	emit_clean(ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
 	    sender : "?", 0);
 	emit("\n");

@@ -163,7 +163,7 @@ held_address(const char *channel, const char *host)
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	for (h = holds; h != NULL; h = h->next)
 		for (p = h->patterns; p != NULL && *p != NULL; p++)
-			if (pat_match(*p, address))
+			if (pat_means(*p, address))
 				return h->text;
 	return NULL;
 }

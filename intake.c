@@ -21,7 +21,7 @@
  *
  *	loaded		it has recipients to deliver to
  *	finished	all its recipients are done (a crash came in between):
- *			senders are told, and the files go
+ *			its sender is told, and the files go
  *	parked		it cannot be used; both files go to postman/
  *	skipped		not now: locked by a living process, no memory, no
  *			descriptor, a disk that refuses; tried again later
@@ -543,6 +543,13 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 		return -1;
 	}
 	build_start(m);
+	notice_arm(m);
+	if (m->nr == 0) {
+		q_finished(m);
+		return 0;
+	}
+	if (m->diags)
+		q_tell(m, "delay");	/* it may be of that */
 	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld", m->name,
 	    m->nr, build.ng, build.rest, (long)now.mono - m->born);
 	if (m->twin)
@@ -564,9 +571,12 @@ read_all(struct ctl *c)
 
 	build_begin(core_room());
 	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
-		if (item == CTL_TRIGGER)
+		if (item == CTL_TRIGGER) {
 			trigger(c->host);
-		else if (build_add(c) < 0) {
+		} else if (strcmp(c->channel, "dsn") == 0) {
+			return "a recipient has the channel dsn, which is "
+			    "the scheduler's own";
+		} else if (build_add(c) < 0) {
 			c->later = AGAIN;
 			return "there is no memory for it";
 		}
@@ -595,15 +605,22 @@ load(struct ctl *c, int place, const struct stat *st, int old)
 		return c->later;
 	if (why == NULL && build.nr > 0)
 		why = unusable(c, place, st);
-	if (why == NULL && build.nr > 0) {
+	if (why == NULL && c->nfailed > 0 && c->ndiag > 0 &&
+	    notice_policy(c->name) < 0) {
+		c->why = "it cannot be written to now";
+		return AGAIN;
+	}
+	if (why == NULL && build.nr == 0)
+		log_info("finished msg=%s nothing is left to deliver",
+		    c->name);
+	if (why == NULL && build.nr + c->nfailed + c->ndiag > 0) {
 		c->why = "there is no memory for it";
 		return deliver(c, st, name_num(c->name), old) < 0 ? AGAIN : 0;
 	}
 	if (why != NULL)
 		return set_aside(c, why);
-	log_info("finished msg=%s nothing is left to deliver", c->name);
-	c->why = "its report cannot be sent yet";
-	return (int)notice_end(c->name, c->nfailed > 0 || c->ndiag > 0);
+	c->why = "its files cannot be removed";
+	return spool_remove(c->name) < 0 ? AGAIN : 0;
 }
 
 /* Opens it, puts it where it belongs and loads it; as load.  -1: it was taken
@@ -624,6 +641,7 @@ open_and_load(struct ctl *c, const char *name, const struct stat *seen, int old)
 	}
 	if (seen == NULL && c->mtime > c->ctime)
 		return -1;
+	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
 	if (place < 0) {
 		c->why = "it cannot be moved to its directory";
@@ -752,7 +770,7 @@ see_ended(struct message *m, const struct ctl *c)
 {
 	m->failed |= c->nfailed > 0;
 	if (c->nfailed > 0 || c->ndiag > 0)
-		notice_news(m);
+		q_news(m);
 }
 
 /* Reads so many more recipients of the part. */

@@ -8,23 +8,6 @@
 #define MODULES_H
 
 /* ======================================================================
- * safe.c - text of others, written so that it can be nothing but text
- * ====================================================================== */
-
-/* Bytes of the UTF-8 character at s that is not ASCII, nor a control; 0: there
- * is none. */
-size_t	safe_utf8(const char *);
-int	safe_has_utf8(const char *);	/* is there one? */
-/* Lines of text, each behind the indent; they end in CR or LF. */
-void	safe_text(FILE *, const char *, const char *indent);
-void	safe_field(FILE *, const char *name, const char *value);
-/* An address as "type; address" (RFC 3464, RFC 6533). */
-void	safe_address(FILE *, const char *name, const char *address);
-/* As of RFC 5322, good for one use; "" for what no date can say. */
-const char *safe_date(long wall);
-int	safe_typed(const char *);	/* is it "type; value"? */
-
-/* ======================================================================
  * spool.c - the places in the post office
  * ====================================================================== */
 
@@ -79,15 +62,13 @@ double	spool_bounce_age(const char *entry);
 /* Has the message file queue/name no control file, nor one that is being
  * written, at any place?  1 or 0. */
 int	spool_orphan(const char *name);
-/* ZMailer's spool id, "S...": 0 or -1. */
-int	spool_id(const char *name, char *id, size_t size);
 /* Do two messages have one sender and one owner? */
 int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
 
 /* ======================================================================
- * router.c - what the router and the scheduler tell each other
+ * router.c - what the router tells the scheduler
  * ====================================================================== */
 
 /* The socket on which the router says "NEW name"; no-op without sockets. */
@@ -95,9 +76,6 @@ void	router_listen(const char *path);
 int	router_fd(void);			/* -1: none */
 int	router_said(char *name);		/* 1: a name, 0: no more */
 void	router_close(void);
-/* The socket on which the router is told of mail, "": none; tells it. */
-void	router_at(const char *path);
-void	router_new(unsigned long num);
 
 /* ======================================================================
  * feedback.c - may a destination take one more agent?
@@ -238,49 +216,6 @@ int	dest_run(void);
 void	dest_close(void);
 
 /* ======================================================================
- * dsn.c - a report of what became of mail, in writing
- * ====================================================================== */
-
-struct post;
-
-/* What this machine calls itself in reports, NULL: what the system says. */
-void	dsn_name(const char *);
-/* Writes the report into public/, on disk, ready for post_send: 0; or -1 with
- * errno and nothing left. */
-int	dsn_write(struct report *, struct post *);
-/* Has r->nt be this file of the report: 0, or -1 with errno. */
-int	dsn_file(struct report *, unsigned file);
-void	dsn_close(struct report *);	/* no file */
-FILE	*dsn_form(const char *);	/* the form of this name, or NULL */
-
-/* ======================================================================
- * bounce.c - delivery status notifications
- * ====================================================================== */
-
-#define BOUNCE_FILES	100	/* messages in one report */
-
-/*
- * Each of these reads the control file at transport/name.  One that is gone has
- * nothing to tell; -1 says that it was logged what the disk, or the memory,
- * refused, and that it is to be tried again.
- */
-
-/* Adds diagnostic lines where a crash left a failed recipient without: 0. */
-int	bounce_mend(const char *name);
-/* Is there something ended that was not told?  1 and to whom, or 0. */
-int	bounce_find(const char *name, char *sender, size_t);
-/* Tells him of these messages in one report: 1, or 0 if there was nothing. */
-int	bounce_tell(const char *const *names, unsigned n, const char *sender);
-/* Warns of delays at this age, seconds, in one report: 1, or 0.  why gives the
- * reason for a channel, host and recipient at this offset. */
-int	bounce_delay(const char *name, long age,
-	    const char *(*why)(void *, const char *, const char *,
-	    unsigned long), void *);
-/* All was told; is the message to be kept nevertheless?  1, 2 since it is a
- * double bounce: all that failed has no sender; 0, or -1. */
-int	bounce_keep(const char *name);
-
-/* ======================================================================
  * order.c - who goes next
  * ====================================================================== */
 
@@ -323,6 +258,8 @@ void	th_sweep(void);			/* frees what is empty */
 struct thread *th_get(const char *channel, const char *host);
 /* Is its host "-", where mailboxes are the destinations? */
 int	th_is_local(const struct thread *);
+/* Is it of the channel dsn? */
+int	th_is_dsn(const struct thread *);
 /* The thread of one mailbox, beside that of all: or NULL, without memory. */
 struct thread *th_box(struct thread *, unsigned box);
 void	th_suspect(struct thread *);	/* the sweep is to look at it */
@@ -381,25 +318,6 @@ int	th_clashes(const struct ta *, const struct vertex *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
 
 /* ======================================================================
- * notice.c - when senders are told
- * ====================================================================== */
-
-/* Nothing of the message is left to deliver.  tell: there may be something to
- * report; then that is done first.  Its files go, or are kept in postman/ when
- * nobody could be told of a failure: 0; else seconds until it is to be tried
- * again. */
-long	notice_end(const char *name, int tell);
-/* Something of a message with recipients left has ended and may have to be
- * told. */
-void	notice_news(struct message *);
-int	notice_pending(const struct message *);	/* something is told soon */
-/* When something may be told, mono; 0: never. */
-double	notice_next(const struct message *);
-void	notice_arm(struct message *);	/* sets its timer anew */
-void	notice_timers(void);		/* tells what is due */
-double	notice_wait(void);		/* seconds until something is */
-
-/* ======================================================================
  * queue.c - messages: arrival, outcome, expiry
  * ====================================================================== */
 
@@ -452,6 +370,19 @@ void	q_done(struct vertex *);
 void	q_drop(struct message *, const char *why);
 /* The vertex was put off: it expires if that is due, else its timer is set. */
 void	q_expiry(struct vertex *);
+/* Something of the message has ended that its sender may have to be told of. */
+void	q_news(struct message *);
+/* The agent dsn is to tell of it: "failure", "success" or "delay".  0, or -1
+ * without memory. */
+int	q_tell(struct message *, const char *what);
+/* It has: the vertex of that is over.  keep: the message is to be kept at its
+ * end, 1 as nobody could be told, 2 as a double bounce. */
+void	q_told(struct vertex *, struct rcpt *, int keep, const char *status,
+	    const char *text);
+/* Nothing of it was left to be delivered when it was read. */
+void	q_finished(struct message *);
+/* Is nothing left of the message but to tell its sender? */
+int	q_untold(const struct message *);
 /* An operator holds the message, or lets it go. */
 void	q_hold(struct message *, int on);
 /* ... wants the vertex deleted or bounced, at once or, as one of many, soon:
@@ -483,6 +414,21 @@ void	rp_job_over(struct ta *, const char *reason);
 void	rp_not_begun(struct ta *);
 /* Has an agent that is gone begun the job?  It has reported, or set a tag. */
 int	rp_has_begun(const struct vertex *);
+
+/* ======================================================================
+ * notice.c - when senders are told before the end
+ * ====================================================================== */
+
+/* What has failed while its clause said bounce=none is told to nobody: 0 or
+ * -1. */
+int	notice_policy(const char *name);
+int	notice_pending(const struct message *);	/* something is told soon */
+/* When something may be told, mono; 0: never. */
+double	notice_next(const struct message *);
+void	notice_arm(struct message *);	/* sets its timer anew */
+void	notice_reload(void);		/* ... of all */
+void	notice_timers(void);		/* has told what is due */
+double	notice_wait(void);		/* seconds until something is */
 
 /* ======================================================================
  * core.c - what is in memory, and what stays on disk

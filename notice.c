@@ -1,219 +1,79 @@
 /*
- * notice.c - when senders are told.
+ * notice.c - when senders are told before their message is done.
  *
- *	the message is done		at once, before its files go
  *	something ended, more is left	PARAMglobal-report-interval after it
  *	nothing has come of it		at the ages in reporttimes
  *
- * What a report says is bounce.c's matter, and in the files; here is only the
- * time for it.  Each message in core has one timer, for the next moment at
- * which there may be something to tell.
+ * Telling is the agent dsn's (q_tell); here is the time for it.  Each message in
+ * core has one timer, for the next moment at which there may be something to
+ * tell.
  *
- * With PARAMbouncelimit, a sender who was told of failures is told of others
- * only when that time is over, then of all in one report.  Until then his
- * messages stay as they are, done or not.  This is kept in core alone: after a
- * restart the first report goes out at once.
+ * That agent knows no clauses.  What it is to tell is written into the control
+ * file before: a failure under bounce=none has a diagnostic line with the tag
+ * '-'; one that is late has a line of its own, with its reason and the time
+ * when it is given up, and the number of warnings in its delay field:
  *
- * A disk that refuses a report keeps everything as it is.  It is tried again
- * after a second, and then less and less often, up to once a minute.
+ *	r          1smtp h u@x.example 0
+ *	d 40:120:-1::0 <tab> u@x.example ^A delayed ^A ^A ^A 1795220140 <tab>
+ *		452 mailbox full
+ *
+ * The field is written first, so that after a crash in between there is no
+ * warning, but never two.  Some recipients are gone through in a pass.
  */
 #include "scheduler.h"
 
-#define AGAIN_MOST	60	/* seconds between tries of a bad disk */
-#define REPORTS_MOST	3	/* reports of a message in one go */
-#define TIMERS_MOST	3	/* messages that are seen to in a pass */
-#define LOOK_AGAIN	2	/* seconds between looks at what is not tried */
+#define SOON		60	/* seconds; what is told so soon stays in core */
+#define DISK_AGAIN	60	/* ... between tries of a bad disk */
+#define LOOK_AGAIN	2	/* ... between looks at what is not tried */
 #define TRIED_BY	60	/* ... that are waited for it */
-#define SENDERS_KEPT	1000	/* senders that a limit is kept for */
+#define AT_ONCE		200	/* recipients that are looked at in a pass */
 
-/* ---- trouble --------------------------------------------------------- */
+/* ---- what is told to nobody ------------------------------------------ */
 
-static struct {
-	long	pause;		/* seconds, 0: the disk was good */
-	double	last;		/* mono; when it was bad last */
-} disk;
-
-/* Seconds until something that failed is tried again. */
-static long
-trouble(void)
+/* The clause of the recipient at hand, NULL when there is no memory. */
+static const struct setting *
+clause_of(const struct notary *n)
 {
-	if (disk.pause == 0 || now.mono >= disk.last + (double)disk.pause) {
-		disk.pause = disk.pause == 0 ? 1 : disk.pause * 2;
-		if (disk.pause > AGAIN_MOST)
-			disk.pause = AGAIN_MOST;
-		disk.last = now.mono;
-	}
-	return disk.pause;
+	struct conf *c = cf_match(q.config, n->rc.channel, n->rc.host);
+
+	return c == NULL ? NULL : &c->v;
 }
 
-/* ---- limits ---------------------------------------------------------- */
-
-/* A sender who was told of failures, and the messages of which he waits to
- * hear. */
-struct told {
-	struct hlink link;	/* by sender */
-	double	until;		/* mono; he is told nothing before */
-	char	(*names)[NAME_MAX_];	/* n of them, room for size */
-	unsigned n, size;
-	char	sender[1];
-};
-
-static struct hash senders;
-
-static struct told *
-find_told(const char *sender)
-{
-	struct hlink *l;
-	struct told *t;
-
-	if (senders.n == 0)
-		return NULL;
-	for (l = hash_first(&senders, hash_text(sender, 0)); l != NULL;
-	    l = hash_next(l)) {
-		t = OWNER(struct told, link, l);
-		if (strcmp(t->sender, sender) == 0)
-			return t;
-	}
-	return NULL;
-}
-
-/* Those whose time is over and that nobody waits for. */
-static void
-drop_old(void)
-{
-	struct hlink *l, *next;
-	struct told *t;
-	unsigned i;
-
-	for (i = 0; i < senders.size; i++)
-		for (l = senders.v[i]; l != NULL; l = next) {
-			next = l->next;
-			t = OWNER(struct told, link, l);
-			if (t->until > now.mono)
-				continue;
-			hash_del(&senders, l);
-			free(t->names);
-			free(t);
-		}
-}
-
-/* The sender has been told.  Without memory he has no limit. */
-static void
-begin_limit(struct told *t, const char *sender)
-{
-	if (q.config->bouncelimit == 0)
-		return;
-	if (senders.n >= SENDERS_KEPT && t == NULL)
-		drop_old();
-	if (t == NULL && senders.n < SENDERS_KEPT && (senders.v != NULL ||
-	    hash_init(&senders, 64) == 0) &&
-	    (t = mem_get(sizeof(*t) + strlen(sender))) != NULL) {
-		strcpy(t->sender, sender);
-		hash_add(&senders, &t->link, hash_text(sender, 0));
-	}
-	if (t != NULL) {
-		t->until = now.mono + (double)q.config->bouncelimit;
-		t->n = 0;
-	}
-}
-
-/* Seconds for which the sender of the message has to wait; 0: none. */
-static long
-limited(struct told *t, const char *name)
-{
-	char (*bigger)[NAME_MAX_];
-	unsigned i;
-
-	if (t == NULL || q.config->bouncelimit == 0 || t->until <= now.mono)
-		return 0;
-	for (i = 0; i < t->n && strcmp(t->names[i], name) != 0; )
-		i++;
-	if (i == t->n && i == t->size && i < BOUNCE_FILES) {
-		bigger = realloc(t->names, (i + 10) * sizeof(*bigger));
-		if (bigger != NULL) {
-			t->names = bigger;
-			t->size += 10;
-		}
-	}
-	if (i == t->n && i < t->size)
-		text_fmt(t->names[t->n++], NAME_MAX_, "%s", name);
-	return (long)(t->until - now.mono) + 1;
-}
-
-/* Tells the sender of the message, and of those that wait with it: 0 or -1. */
+/* Does any clause say bounce=none? */
 static int
-tell(struct told *t, const char *name, const char *sender)
+any_quiet(void)
 {
-	const char *names[BOUNCE_FILES];
-	unsigned i, n = 0;
-	int r;
+	const struct clause *c = q.config->clauses;
 
-	names[n++] = name;
-	for (i = 0; t != NULL && i < t->n && n < BOUNCE_FILES; i++)
-		if (strcmp(t->names[i], name) != 0)
-			names[n++] = t->names[i];
-	r = bounce_tell(names, n, sender);
-	if (r < 0)
-		return -1;
-	disk.pause = 0;
-	if (r > 0)
-		begin_limit(t, sender);
-	return 0;
+	while (c != NULL && c->v.bounce != BOUNCE_NONE)
+		c = c->next;
+	return c != NULL;
 }
 
-/* Tells what has ended of a message: 0 when there is no more, else seconds
- * until the rest. */
-static long
-tell_all(const char *name)
+int
+notice_policy(const char *name)
 {
-	char sender[WORD_MAX_];
-	struct told *t;
-	int i, found;
-	long wait;
+	const struct setting *s;
+	struct notary n;
+	int bad = 0;
 
-	for (i = 0; ; i++) {
-		found = bounce_find(name, sender, sizeof(sender));
-		if (found < 0)
-			return trouble();
-		if (found == 0)
-			return 0;
-		t = find_told(sender);
-		if ((wait = limited(t, name)) > 0)
-			return wait;
-		if (i == REPORTS_MOST)
-			return 1;
-		if (tell(t, name, sender) < 0)
-			return trouble();
+	if (!any_quiet())
+		return 0;
+	if (nt_open(&n, name) < 0)
+		return errno == ENOENT ? 0 : -1;
+	while (!bad && nt_next_diag(&n)) {
+		if (n.tag != ' ' || nt_rcpt(&n, n.off) < 0 || n.state != '-')
+			continue;
+		s = clause_of(&n);
+		bad = s == NULL || (s->bounce == BOUNCE_NONE &&
+		    nt_mark(&n, n.at, '-') < 0);
 	}
+	bad |= nt_error(&n) != 0;
+	nt_close(&n);
+	return bad ? -1 : 0;
 }
 
-/* ---- the end --------------------------------------------------------- */
-
-long
-notice_end(const char *name, int told)
-{
-	static const char why[] = "nobody could be told that it failed";
-	int keep = 0, bad;
-	long wait;
-
-	if (told) {
-		if (bounce_mend(name) < 0)
-			return trouble();
-		if ((wait = tell_all(name)) > 0)
-			return wait;
-		if ((keep = bounce_keep(name)) < 0)
-			return trouble();
-	}
-	if (keep == 0)
-		bad = spool_remove(name);
-	else if (keep == 1)
-		bad = spool_park(name, why);
-	else
-		bad = spool_park_bounce(name, why);
-	return bad < 0 ? AGAIN_MOST : 0;
-}
-
-/* ---- before the end -------------------------------------------------- */
+/* ---- when ------------------------------------------------------------ */
 
 /* The next moment at which a warning may be due, mono; 0: never. */
 static long
@@ -248,17 +108,19 @@ is_soon(const struct message *m)
 {
 	long most = q.config->reportevery;
 
-	if (!m->news || most == 0)
+	if (!m->news || most == 0 || m->more == NULL)
 		return 0;
-	if (most < AGAIN_MOST)
-		most = AGAIN_MOST;
+	if (most < SOON)
+		most = SOON;
 	return (double)m->more->tellat <= now.mono + (double)most;
 }
 
 double
 notice_next(const struct message *m)
 {
-	return m->more == NULL || m->more->notice.pos == 0 ? 0 :
+	/* its timer may be for what was told meanwhile */
+	return m->more == NULL || m->more->notice.pos == 0 ||
+	    (!m->news && next_delay(m) == 0) ? 0 :
 	    heap_when(&q.notices, &m->more->notice);
 }
 
@@ -278,6 +140,8 @@ notice_arm(struct message *m)
 
 	if (more == NULL)
 		return;
+	if (next != 0 && more->again != 0 && more->again > next)
+		next = more->again;
 	if (m->news && q.config->reportevery > 0 &&
 	    (next == 0 || more->tellat < next))
 		next = more->tellat == 0 ? 1 : more->tellat;
@@ -287,20 +151,7 @@ notice_arm(struct message *m)
 		heap_set(&q.notices, &more->notice, (double)next);
 }
 
-void
-notice_news(struct message *m)
-{
-	struct more *more;
-
-	m->tell = 1;
-	if (m->news || (more = msg_more(m)) == NULL)
-		return;
-	m->news = 1;
-	more->tellat = (int)((long)now.mono + q.config->reportevery);
-	if (q.config->reportevery > 0 && (more->notice.pos == 0 ||
-	    heap_when(&q.notices, &more->notice) > (double)more->tellat))
-		heap_set(&q.notices, &more->notice, (double)more->tellat);
-}
+/* ---- delays ---------------------------------------------------------- */
 
 /* The reason why the message waits for the vertex's recipient at off. */
 static const char *
@@ -314,17 +165,16 @@ why_waits(const struct vertex *v, unsigned long off)
 	return d->tries > 0 && d->reason != NULL ? d->reason : "";
 }
 
-/* ... for a recipient with this channel and host. */
+/* ... for the recipient at hand. */
 static const char *
-why_late(void *arg, const char *channel, const char *host, unsigned long off)
+why_late(const struct message *m, const struct notary *n, unsigned long off)
 {
-	const struct message *m = arg;
 	const struct vertex *v;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE &&
-		    strcmp(v->thread->host, host) == 0 &&
-		    strcmp(v->thread->ring->chan->name, channel) == 0)
+		    strcmp(v->thread->host, n->rc.host) == 0 &&
+		    strcmp(v->thread->ring->chan->name, n->rc.channel) == 0)
 			return why_waits(v, off);
 	return "";
 }
@@ -345,58 +195,144 @@ is_fresh(const struct message *m)
 	return 0;
 }
 
-/* Sends the warnings that are due: 0, or seconds until it is tried again. */
-static long
-warn(struct message *m)
+/* Is a warning due for the recipient at off, and which?  1 or 0; -1 without
+ * memory. */
+static int
+is_due(struct notary *n, unsigned long off, long age, unsigned long *count)
 {
-	long age = (long)now.mono - m->born;
-	int i, r = 1;
+	const struct setting *s;
 
-	if (is_fresh(m))
-		return LOOK_AGAIN;
-	for (i = 0; r > 0 && i < REPORTS_MOST; i++)
-		r = bounce_delay(m->name, age, why_late, m);
-	if (r < 0)
-		return trouble();
-	if (r > 0)
-		return 1;
-	m->more->warned = (int)age;
-	return 0;
+	if (nt_rcpt(n, off) < 0 || (n->state != ' ' && n->state != '~') ||
+	    n->delay_at == 0)
+		return 0;
+	s = clause_of(n);
+	if (s == NULL)
+		return -1;
+	for (*count = 0; *count < (unsigned long)s->reports.n &&
+	    s->reports.at[*count] <= age; )
+		++*count;
+	return n->delays < *count && s->bounce != BOUNCE_NONE &&
+	    (n->wishes & WISH_DELAY ||
+	    (s->delayreport && !(n->wishes & WISH_GIVEN)));
+}
+
+/* Writes that the recipient is late: 0 or -1. */
+static int
+write_late(const struct message *m, struct notary *n, unsigned long off,
+    unsigned long count)
+{
+	const struct setting *s = clause_of(n);
+	long given_up = (long)now.wall - ((long)now.mono - m->born);
+	char fields[WORD_MAX_ + 100];
+	struct text t;
+
+	text_init(&t, fields, sizeof(fields));
+	text_add(&t, "%s\1delayed\1\1\1", n->rc.user);
+	if (s != NULL && s->expiry > 0 && given_up >= SANE_WALL)
+		text_add(&t, "%ld", given_up + s->expiry);
+	if (nt_delayed(n, n->delay_at, count) < 0)
+		return -1;
+	return ctl_diag(m->name, off, fields, "", why_late(m, n, off), 0);
+}
+
+/* Goes on through the file, at most *most recipients of it: 1 when there are
+ * more, 0, or -1. */
+static int
+look_on(struct message *m, unsigned *most)
+{
+	unsigned long off, count;
+	struct notary n;
+	int due = 0, more;
+
+	if (nt_open(&n, m->name) < 0)
+		return errno == ENOENT ? 0 : -1;
+	nt_from(&n, m->more->warn);
+	while ((more = nt_next_rcpt(&n)) > 0 && *most > 0) {
+		off = n.c.l.off;
+		due = is_due(&n, off, (long)now.mono - m->born, &count);
+		if (due > 0)
+			due = write_late(m, &n, off, count) < 0 ? -1 : 1;
+		if (due < 0)
+			break;
+		m->more->late |= due;
+		--*most;
+	}
+	m->more->warn = more ? n.c.l.off : 0;
+	if (nt_error(&n) != 0)
+		due = -1;
+	nt_close(&n);
+	return due < 0 ? -1 : more;
+}
+
+/* Warns of what is due: the next moment at which there may be something. */
+static void
+warn(struct message *m, unsigned *most)
+{
+	struct more *more = m->more;
+	int r;
+
+	more->again = 0;
+	if (more->warn == 0 && is_fresh(m)) {
+		more->again = (long)now.mono + LOOK_AGAIN;
+		return;
+	}
+	r = look_on(m, most);
+	if (r < 0) {
+		log_err("delay msg=%s cannot be written down: %s", m->name,
+		    strerror(errno));
+		more->again = (long)now.mono + DISK_AGAIN;
+	}
+	if (r != 0)
+		return;
+	if (more->late && q_tell(m, "delay") < 0) {
+		more->again = (long)now.mono + DISK_AGAIN;
+		return;
+	}
+	more->late = 0;
+	more->warned = (int)((long)now.mono - m->born);
 }
 
 static void
-message_due(struct message *m)
+message_due(struct message *m, unsigned *most)
 {
-	long next = next_delay(m), wait = 0;
+	long next = next_delay(m);
 	struct more *more = m->more;
 
+	if (m->swept)
+		return;		/* it ends in this pass */
 	if (next != 0 && (double)next <= now.mono)
-		wait = warn(m);
+		warn(m, most);
 	if (m->news && q.config->reportevery > 0 &&
 	    (double)more->tellat <= now.mono) {
-		more->tellat = (int)((long)now.mono + tell_all(m->name));
-		if ((double)more->tellat <= now.mono)
-			m->news = 0;
+		more->tellat = (int)((long)now.mono + q.config->reportevery);
+		q_tell(m, m->failed ? "failure" : "success");
 	}
 	notice_arm(m);
-	if (wait > 0 && more->notice.pos != 0 && !(m->news &&
-	    (double)more->tellat < now.mono + (double)wait))
-		heap_set(&q.notices, &more->notice, now.mono + (double)wait);
 }
 
 void
 notice_timers(void)
 {
+	unsigned most = AT_ONCE;
 	struct timer *t;
-	int n;
 
-	for (n = 0; n < TIMERS_MOST; n++) {
-		t = heap_first(&q.notices);
-		if (t == NULL || heap_when(&q.notices, t) > now.mono)
-			return;
+	while (most > 0 && (t = heap_first(&q.notices)) != NULL &&
+	    heap_when(&q.notices, t) <= now.mono) {
+		most--;
 		heap_del(&q.notices, t);
-		message_due(OWNER(struct more, notice, t)->msg);
+		message_due(OWNER(struct more, notice, t)->msg, &most);
 	}
+}
+
+void
+notice_reload(void)
+{
+	struct hlink *l;
+	unsigned i;
+
+	for (i = 0; i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = l->next)
+			notice_arm(OWNER(struct message, link, l));
 }
 
 double

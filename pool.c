@@ -23,7 +23,8 @@
  *	maxring		those of the ring
  *	-R		starts in a second
  *
- * Limits count every agent that is not yet gone, idle and ending ones too.
+ * Limits count every agent that is not yet gone, idle and ending ones too; but
+ * the one of the channel dsn, which tells senders, has a slot of its own.
  * Rings that wait for a slot get new agents in turns.  So that they get any,
  * the agent that has been idle longest elsewhere is ended, and agents of a
  * ring with more than its share end when they leave a thread (ta.c).
@@ -56,6 +57,13 @@ most_by(const struct setting *s)
 	    most;
 }
 
+/* Agents that maxta and -R count: all but that of the channel dsn. */
+static unsigned
+counted(void)
+{
+	return q.nagents - q.nspare;
+}
+
 /* The limit that keeps a thread from a new agent, or NULL. */
 static const char *
 limit(const struct ring *r, const struct thread *t)
@@ -65,9 +73,11 @@ limit(const struct ring *r, const struct thread *t)
 
 	if (s->maxring > 0 && here >= (unsigned)s->maxring)
 		return "maxring";
+	if (r->conf->dsn)
+		return NULL;
 	if (s->maxchannel > 0 && r->chan->nta >= (unsigned)s->maxchannel)
 		return "maxchannel";
-	if (q.nagents >= most_by(s))
+	if (counted() >= most_by(s))
 		return "maxta";
 	return NULL;
 }
@@ -83,7 +93,7 @@ static long
 nfree(const struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
-	long n = (long)most_by(s) - (long)(q.nagents - q.nidle);
+	long n = (long)most_by(s) - (long)(counted() - q.nidle);
 
 	if (s->maxchannel > 0)
 		n = least(n, s->maxchannel -
@@ -117,7 +127,7 @@ obstacle(const struct ring *r, const struct thread *t)
 	if (r->dead > now.mono)
 		return "an agent that can be started";
 	why = limit(r, t);
-	return why == NULL && !may_fork(0) ? "forkrate" : why;
+	return why == NULL && !r->conf->dsn && !may_fork(0) ? "forkrate" : why;
 }
 
 /* ---- one vertex ------------------------------------------------------ */
@@ -160,7 +170,7 @@ bring(struct ring *r, struct vertex *v)
 	r->pending = obstacle(r, t);
 	if (r->pending != NULL)
 		return 0;
-	if (ta_start(v) == 0)
+	if (ta_start(v) == 0 && !r->conf->dsn)
 		may_fork(1);
 	return 1;	/* if it could not, the ring or thread stops */
 }
@@ -178,7 +188,7 @@ serve(struct ring *r)
 		return 0;
 	if (load_on(ta_newest(v, (unsigned)s->backlog), v))
 		return 1;
-	if (!order_allowed(v->msg, nfree(r))) {
+	if (!r->conf->dsn && !order_allowed(v->msg, nfree(r))) {
 		if (load_on(ta_lightest(v,
 		    (unsigned)s->overfeed + 1), v) || th_block(v) == 0)
 			return 1;
@@ -213,7 +223,7 @@ waits_for(const struct ring *r)
 
 	if (r->pending == NULL)
 		return WAITS_NOT;
-	if (strcmp(r->pending, "maxta") == 0 && q.nagents - 1 < most_by(s))
+	if (strcmp(r->pending, "maxta") == 0 && counted() - 1 < most_by(s))
 		return WAITS_ANY;
 	if (strcmp(r->pending, "maxchannel") == 0 &&
 	    r->chan->nta - 1 < (unsigned)s->maxchannel)
@@ -240,7 +250,7 @@ make_room(void)
 	for (ta = q.nidle > 0 ? q.agents : NULL; ta != NULL; ta = ta->next) {
 		struct chan *c = ta->ring->chan;
 
-		if (ta->state == TA_IDLE &&
+		if (ta->state == TA_IDLE && !ta->ring->conf->dsn &&
 		    ((q.nwait > 0 && q.ncoming == 0) ||
 		    (c->nwait > 0 && c->ncoming == 0)) &&
 		    (victim == NULL || ta->heard < victim->heard))

@@ -4,9 +4,17 @@
  * A message is split into vertices, one for each channel and host; thread.c
  * decides when a vertex goes to an agent, and report.c hears what became of
  * it.  This module takes messages in, ends recipients, vertices and messages,
- * and does to them what operators want.  A message that is done goes when all
- * was told that is to be told of it (notice.c); until then it stays, with
- * nothing left.
+ * and does to them what operators want.
+ *
+ * Telling.  What a sender is to be told is in the control file, and the agent
+ * dsn writes it (ta/dsn.c).  For this the message gets one more vertex, on the
+ * channel dsn and the host failure, success or delay.  It has one recipient,
+ * at the offset 0, that stands for the message: counted nowhere, and without
+ * a tag on disk.  A message that is done goes when this is.
+ *
+ *	r- ... d ...	q_tell(m, "failure") -> 1234-56 <tab> failure
+ *	r- ... d+...	1234/0 ok to=anna@a.example ... -> q_told -> both
+ *			files go, or into postman/ when nobody could be told
  *
  * Expiry.  A message has one timer, for the earliest moment at which one of
  * its vertices can expire.  A vertex expires when it is older than expiry
@@ -30,9 +38,8 @@
  */
 #include "scheduler.h"
 
-/* Messages to be swept, as their first vertices, linked by prev; those of
- * telling have reports that come before. */
-static struct vertex *done, *telling, *last;
+/* Messages to be swept, as their first vertices, linked by prev. */
+static struct vertex *done;
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
 /* The walk over all messages for what is doomed, some a pass; done when a
@@ -43,6 +50,7 @@ static struct {
 } walk;
 
 static int stat_fd = -1;
+static int rush;		/* the sweep has made something ready */
 
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
@@ -52,17 +60,8 @@ to_sweep(struct message *m)
 	if (m->swept)
 		return;
 	m->swept = 1;
-	if (!m->tell || m->away) {
-		m->first.prev = done;
-		done = &m->first;
-		return;
-	}
-	m->first.prev = NULL;
-	if (telling == NULL)
-		telling = &m->first;
-	else
-		last->prev = &m->first;
-	last = &m->first;
+	m->first.prev = done;
+	done = &m->first;
 }
 
 int
@@ -167,6 +166,8 @@ static void
 rcpts_gone(struct vertex *v, unsigned n)
 {
 	v->left -= n;
+	if (th_is_dsn(v->thread))
+		return;
 	v->msg->rcpts -= n;
 	v->thread->ring->chan->rcpts -= n;
 	q.rcpts -= n;
@@ -242,6 +243,23 @@ q_statlog(void)
 }
 
 void
+q_news(struct message *m)
+{
+	struct more *more;
+
+	m->tell = 1;
+	if (m->news)
+		return;
+	m->news = 1;
+	if (q.config->reportevery == 0 || (more = msg_more(m)) == NULL)
+		return;
+	more->tellat = (int)((long)now.mono + q.config->reportevery);
+	if (more->notice.pos == 0 ||
+	    heap_when(&q.notices, &more->notice) > (double)more->tellat)
+		heap_set(&q.notices, &more->notice, (double)more->tellat);
+}
+
+void
 q_beside(struct vertex *v, unsigned long off, int state, const char *status,
     const char *message)
 {
@@ -250,7 +268,7 @@ q_beside(struct vertex *v, unsigned long off, int state, const char *status,
 	if (state == RC_FAILED)
 		m->failed = 1;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
-		notice_news(m);
+		q_news(m);
 	statistic(v, status);
 	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s age=%ld %s",
 	    state == RC_OK ? "delivered" : "failed", m->name, off,
@@ -293,11 +311,17 @@ host_asked(const struct vertex *v)
 }
 
 /* The recipient fails: the tag first, then the diagnostic line; a line that
- * cannot be written takes the tag back.  0 or -1. */
+ * cannot be written takes the tag back.  When nobody is to be told the line
+ * comes first.  0 or -1. */
 static int
-fail(const char *name, unsigned long off, const char *status,
+fail(const struct vertex *v, unsigned long off, const char *status,
     const char *message, long when)
 {
+	const char *name = v->msg->name;
+
+	if (v->thread->ring->conf->v.bounce == BOUNCE_NONE)
+		return ctl_untold(name, off, "", status, message, when) < 0 ? -1 :
+		    ctl_mark(name, off, '-');
 	if (ctl_mark(name, off, '-') < 0)
 		return -1;
 	if (ctl_diag(name, off, "", status, message, when) == 0)
@@ -404,7 +428,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, struct kept *k)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
 		text_add(&t, "; no reason for the delay was kept");
-	if (fail(m->name, r->off, "4.4.7 (delivery time expired)", message,
+	if (fail(v, r->off, "4.4.7 (delivery time expired)", message,
 	    when) < 0)
 		return -1;
 	q_finish(v, r, RC_FAILED, "expire", message);
@@ -457,7 +481,7 @@ q_tag(const struct message *m, const struct rcpt *r)
 {
 	int want = r->state == RC_OK ? '+' : '-';
 
-	if (!ctl_has(m->name, r->off, want))
+	if (r->off != 0 && !ctl_has(m->name, r->off, want))
 		ctl_mark(m->name, r->off, want);
 }
 
@@ -471,7 +495,7 @@ vertex_delete(struct vertex *v)
 	for (i = 0; i < v->nr; i++) {
 		if (v->r[i].state != RC_PENDING)
 			continue;
-		if (ctl_mark(m->name, v->r[i].off, '+') < 0)
+		if (v->r[i].off != 0 && ctl_mark(m->name, v->r[i].off, '+') < 0)
 			return -1;
 		v->r[i].state = RC_OK;
 		rcpts_gone(v, 1);
@@ -610,7 +634,7 @@ q_add(struct message *m, unsigned long num)
 	m->held = held_message(m->name) != 0;
 	if (m->news) {
 		m->news = 0;
-		notice_news(m);
+		q_news(m);
 	}
 	if (q.nmessages > q.peak_messages)
 		q.peak_messages = q.nmessages;
@@ -669,7 +693,6 @@ q_widened(struct vertex *v, unsigned rcpts)
 void
 q_arrived(struct message *m)
 {
-	notice_arm(m);
 	message_timer(m);
 }
 
@@ -804,7 +827,6 @@ q_timers(void)
 	while ((t = heap_first(&q.expire)) != NULL &&
 	    heap_when(&q.expire, t) <= now.mono)
 		message_timer(OWNER(struct message, expire, t));
-	notice_timers();
 	doom_some();
 }
 
@@ -812,9 +834,9 @@ double
 q_wait(void)
 {
 	struct timer *w = heap_first(&q.wake), *e = heap_first(&q.expire);
-	double when = walk.on || telling != NULL ? now.mono :
-	    now.mono + notice_wait();
+	double when = walk.on || rush ? now.mono : now.mono + 3600;
 
+	rush = 0;
 	if (w != NULL && heap_when(&q.wake, w) < when)
 		when = heap_when(&q.wake, w);
 	if (e != NULL && heap_when(&q.expire, e) < when)
@@ -836,7 +858,6 @@ q_reload(struct config *config)
 			m = OWNER(struct message, link, l);
 			lap_now(m);	/* it may expire earlier */
 			message_timer(m);
-			notice_arm(m);
 		}
 }
 
@@ -852,7 +873,7 @@ mark_all(const struct message *m)
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		for (i = 0; i < v->nr; i++) {
 			r = &v->r[i];
-			if (r->state == RC_PENDING)
+			if (r->state == RC_PENDING || r->off == 0)
 				continue;
 			q_tag(m, r);
 			all &= ctl_has(m->name, r->off,
@@ -893,32 +914,142 @@ q_forget(struct message *m)
 	to_sweep(m);
 }
 
-#define TOLD_MOST	3	/* messages with reports that end in one pass */
+/* ---- telling senders ------------------------------------------------- */
 
-/* What is to be told of a message that is done is told, and its files go or are
- * kept for the postmaster. */
+static int
+is_delay(const char *what)
+{
+	return strcmp(what, "delay") == 0;
+}
+
+int
+q_tell(struct message *m, const char *what)
+{
+	struct thread *t;
+	struct vertex *v;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state != V_DONE && th_is_dsn(v->thread) &&
+		    is_delay(v->thread->host) == is_delay(what))
+			return 0;
+	t = th_get("dsn", what);
+	v = t == NULL ? NULL : msg_vertex(m, t, 1);
+	if (v == NULL)
+		return -1;
+	memset(v->r, 0, sizeof(*v->r));
+	v->nr = v->left = 1;
+	m->left++;
+	if (m->held) {
+		v->state = V_HELD;
+		t->nheld++;
+		return 0;
+	}
+	th_ready(t, v);
+	th_update(t);
+	return 0;
+}
+
+int
+q_untold(const struct message *m)
+{
+	const struct vertex *v = msg_first(m);
+
+	while (v != NULL && (v->state == V_DONE || th_is_dsn(v->thread)))
+		v = msg_next(v);
+	return v == NULL && msg_unread(m) + msg_passed(m) == 0;
+}
+
+void
+q_told(struct vertex *v, struct rcpt *r, int keep, const char *status,
+    const char *text)
+{
+	struct message *m = v->msg;
+
+	r->state = RC_OK;
+	reason_free(r);
+	v->left = 0;
+	if (!is_delay(v->thread->host)) {
+		m->keep = (unsigned)keep & 3;
+		m->tell = m->news;
+	}
+	log_info("%s msg=%s rcpt=0 channel=%s host=%s status=%s age=%ld %s",
+	    keep > 0 ? "failed" : "delivered", m->name,
+	    v->thread->ring->chan->name, v->thread->host, status,
+	    (long)now.mono - m->born, text);
+}
+
+void
+q_finished(struct message *m)
+{
+	m->over = 1;
+	to_sweep(m);
+}
+
+/* ---- the end --------------------------------------------------------- */
+
+/* What is over is of no use while the message waits to be told of. */
+static void
+free_done(struct message *m)
+{
+	struct vertex *v, *next;
+
+	for (v = msg_first(m); v != NULL; v = next) {
+		next = msg_next(v);
+		if (v->state == V_DONE)
+			msg_vertex_free(v);
+	}
+}
+
+/* The message is done but to be told of: 0, or -1 when that cannot be now. */
+static int
+tell_end(struct message *m)
+{
+	if (!mark_all(m))
+		return -1;
+	free_done(m);
+	if (q_tell(m, m->failed ? "failure" : "success") < 0)
+		return -1;
+	m->swept = 0;
+	rush = 1;
+	return 0;
+}
+
+/* Its files go, or are kept for the postmaster: 0 or -1. */
+static int
+take_away(const struct message *m)
+{
+	static const char why[] = "nobody could be told that it failed";
+
+	if (m->gone)
+		return 0;
+	if (m->keep == 0 || m->dropped)
+		return spool_remove(m->name);
+	return m->keep == 1 ? spool_park(m->name, why) :
+	    spool_park_bounce(m->name, why);
+}
+
 static void
 message_end(struct message *m)
 {
-	long again = 0;
+	int tell = m->tell && !m->dropped && !m->gone;
 
 	if (m->away) {
 		msg_free(m);
 		return;
 	}
-	log_info("complete msg=%s rcpts=%u failed=%s age=%ld", m->name, m->nr,
-	    m->failed ? "some" : "none", (long)now.mono - m->born);
-	if (m->verbose)
+	if (!m->over)
+		log_info("complete msg=%s rcpts=%u failed=%s age=%ld",
+		    m->name, m->nr, m->failed ? "some" : "none",
+		    (long)now.mono - m->born);
+	if (!m->over && m->verbose)
 		spool_verbose(m->name, "scheduler done processing");
-	if (!m->gone)
-		again = notice_end(m->name, m->tell && !m->dropped);
-	if (again > 0) {	/* it must not be delivered anew meanwhile */
-		m->waits = mark_all(m) != 0;
+	m->over = 1;
+	if (tell && tell_end(m) == 0)
+		return;
+	if (tell || take_away(m) < 0) {
+		mark_all(m);	/* it must not be delivered anew meanwhile */
 		m->swept = 0;
-		heap_set(&q.expire, &m->expire, now.mono + (double)again);
-		if (msg_more(m) != NULL)
-			heap_set(&q.far, &m->more->far,
-			    -now.mono - (double)again);
+		heap_set(&q.expire, &m->expire, now.mono + DISK_AGAIN);
 		return;
 	}
 	if (m->held)
@@ -932,7 +1063,6 @@ void
 q_sweep(void)
 {
 	struct vertex *v;
-	int told = 0;
 
 	while ((v = dead) != NULL) {
 		dead = v->next;
@@ -943,11 +1073,6 @@ q_sweep(void)
 	}
 	while ((v = done) != NULL) {
 		done = v->prev;
-		message_end(OWNER(struct message, first, v));
-	}
-	/* each costs the disk a moment, and mail must not wait */
-	while ((v = telling) != NULL && told++ < TOLD_MOST) {
-		telling = v->prev;
 		message_end(OWNER(struct message, first, v));
 	}
 	th_sweep();

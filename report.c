@@ -214,8 +214,27 @@ diagnose(struct message *m, unsigned long off, const char *notary,
 	if (ctl_diag(m->name, off, notary, state == RC_OK ? "2.0.0 (delivered)"
 	    : "5.0.0 (permanent failure)", message, (long)now.wall) < 0)
 		return -1;
-	notice_news(m);
+	q_news(m);
 	return ctl_sync(m->name);
+}
+
+/* The same of a failure that nobody is to be told of, whoever has written of
+ * it so far. */
+static int
+hush(const struct vertex *v, unsigned long off, const char *notary,
+    const char *message)
+{
+	const char *name = v->msg->name;
+
+	return ctl_untold(name, off, notary, "5.0.0 (permanent failure)",
+	    message, (long)now.wall) < 0 ? -1 : ctl_sync(name);
+}
+
+static int
+is_quiet(const struct vertex *v, int state)
+{
+	return state == RC_FAILED &&
+	    v->thread->ring->conf->v.bounce == BOUNCE_NONE;
 }
 
 /* May a recipient that is not in core be reported so?  Not when its tag says
@@ -253,6 +272,7 @@ void
 rp_report(struct ta *ta, unsigned long num, unsigned long off,
     const char *notary, const char *status, const char *message)
 {
+	int bad = 0;
 	struct vertex *v;
 	struct rcpt *r;
 	double wait = 0;
@@ -279,10 +299,19 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 	}
 	if (r == NULL && contradicts(v, off, statuses[i].state))
 		return;
+	if (th_is_dsn(v->thread)) {
+		v->host |= HOST_GOOD;
+		q_told(v, r, statuses[i].state == RC_OK ? 0 :
+		    statuses[i].log ? 1 : 2, status, message);
+		return;
+	}
 	if (*message == '\0' && statuses[i].state == RC_FAILED)
 		message = "(unknown)";
-	if (statuses[i].log && diagnose(v->msg, off, notary, statuses[i].state,
-	    message) < 0 && statuses[i].state == RC_FAILED) {
+	if (is_quiet(v, statuses[i].state))
+		bad = hush(v, off, notary, message);
+	else if (statuses[i].log)
+		bad = diagnose(v->msg, off, notary, statuses[i].state, message);
+	if (bad < 0 && statuses[i].state == RC_FAILED) {
 		ctl_mark(v->msg->name, off, ' ');	/* asked once more */
 		deferral(v, r, HOST_GOOD,
 		    "cannot write the diagnostic");
@@ -304,10 +333,12 @@ ask_disk(struct vertex *v, struct rcpt *r)
 {
 	const char *name = v->msg->name;
 	long pid;
-	int tag = ctl_tag(name, r->off, &pid);
+	int tag = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
 	if (tag == '+' && ctl_notify(name, r->off, "SUCCESS"))
-		notice_news(v->msg);	/* its line may be there, too */
+		q_news(v->msg);		/* its line may be there, too */
+	if (tag == '-' && is_quiet(v, RC_FAILED))
+		hush(v, r->off, "", "(by its tag, not reported)");
 	if (tag == '+')
 		q_finish(v, r, RC_OK, "ok", "(by its tag, not reported)");
 	else if (tag == '-')
@@ -456,8 +487,8 @@ rp_has_begun(const struct vertex *v)
 	const struct rcpt *r = v->r;
 	const char *name = v->msg->name;
 
-	if (v->host != 0)
-		return 1;	/* it has said something */
+	if (v->host != 0 || th_is_dsn(v->thread))
+		return 1;	/* it has said something, or sets no tag */
 	while (r < v->r + v->nr && r->state != RC_PENDING)
 		r++;
 	return r > v->r || ctl_has(name, r->off, '~') ||

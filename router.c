@@ -1,10 +1,10 @@
 /*
- * router.c - what the router and the scheduler tell each other.
+ * router.c - what the router tells the scheduler.
  *
  * The router says "NEW name" on our socket when it has put a control file into
- * transport/, which is then found without a scan.  We say "NEW router number"
- * on its socket when a report is in router/.  Both are datagrams and a favour:
- * what is not said or not heard is found by looking.
+ * transport/, which is then found without a scan.  This is a datagram and a
+ * favour: what is not said or not heard is found by looking.  The agent dsn says
+ * the same to the router of a DSN (lib/post.c).
  */
 #include "scheduler.h"
 
@@ -19,18 +19,6 @@
 static int notify_fd = -1;
 
 #ifdef NO_TCP
-void
-router_at(const char *path)
-{
-	(void)path;
-}
-
-void
-router_new(unsigned long num)
-{
-	(void)num;
-}
-
 void
 router_listen(const char *path)
 {
@@ -50,37 +38,6 @@ router_close(void)
 }
 #else
 static char notify_path[PATH_MAX_];
-static char router_path[PATH_MAX_];
-
-void
-router_at(const char *path)
-{
-	text_fmt(router_path, sizeof(router_path), "%s", path);
-}
-
-/* As ZMailer's does.  Nobody may listen; then it is found without this. */
-void
-router_new(unsigned long num)
-{
-	struct sockaddr_un to;
-	char line[60];
-	int fd;
-
-	memset(&to, 0, sizeof(to));
-	to.sun_family = AF_UNIX;
-	if (router_path[0] == '\0' || text_fmt(to.sun_path,
-	    sizeof(to.sun_path), "%s", router_path) < 0)
-		return;
-	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
-	if (fd < 0)
-		return;
-	fd_nonblock(fd);
-	text_fmt(line, sizeof(line), "NEW router %lu", num);
-	if (sendto(fd, line, strlen(line), 0, (struct sockaddr *)&to,
-	    sizeof(to)) < 0)
-		log_debug("notify path=%s %s", router_path, strerror(errno));
-	close(fd);
-}
 
 void
 router_listen(const char *path)

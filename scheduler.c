@@ -54,8 +54,6 @@
 #define TICK		0.01	/* seconds; the coarsest clock: waking before it
 				 * ticks would only make another pass */
 
-struct options opt;
-
 /* What only this file has to know of the command line. */
 static struct {
 	int	daemon, forced, verbose, late, check;
@@ -426,7 +424,23 @@ socket_path(const char *param, const char *name, const char *ours,
 	return -1;
 }
 
-/* Those that tell us of mail, and those whom we tell; and who we are. */
+/* What the file leaves out is in the environment: our name, and the router's
+ * socket, which the command of the agent dsn has. */
+static void
+fill_in(struct config *c)
+{
+	char path[PATH_MAX_];
+	int bad;
+
+	if (c->mailname == NULL && ta_var("ORGDOMAIN") != NULL)
+		c->mailname = mem_dup(ta_var("ORGDOMAIN"));
+	bad = socket_path(c->routernotify, "ROUTERNOTIFY", NULL, path,
+	    sizeof(path)) < 0;
+	free(c->routernotify);
+	c->routernotify = bad ? NULL : mem_dup(path);
+}
+
+/* The socket of those that tell us of mail. */
 static void
 open_notify(void)
 {
@@ -437,10 +451,6 @@ open_notify(void)
 	if (socket_path(c->notifysock, "SCHEDULERNOTIFY",
 	    "${POSTOFFICE}/.scheduler.notify", path, sizeof(path)) == 0)
 		router_listen(path);
-	router_at(socket_path(c->routernotify, "ROUTERNOTIFY", NULL, path,
-	    sizeof(path)) == 0 ? path : "");
-	dsn_name(c->mailname != NULL ? c->mailname :
-	    ta_var("ORGDOMAIN"));
 }
 
 /* PARAMdestdb, filled in; "": there is none. */
@@ -478,7 +488,9 @@ reload(void)
 		    opt.config);
 		return;
 	}
+	fill_in(c);
 	q_reload(c);
+	notice_reload();
 	core_recall(0);		/* it may have a command now */
 	open_notify();
 	status_listen();
@@ -777,6 +789,7 @@ due_in(int more)
 		    state.deadline - now.mono : 0);
 	wait = least(wait, more ? 0 : in_wait());
 	wait = least(wait, least(dest_wait(), tidy_wait()));
+	wait = least(wait, notice_wait());
 	return least(wait, least(q_wait(), pool_wait()));
 }
 
@@ -856,8 +869,10 @@ loop(void)
 		if (spool_moved() && !state.ending)
 			reload();	/* with new agents */
 		first_scan(more);
-		if (!state.ending)
+		if (!state.ending) {
 			q_timers();
+			notice_timers();
+		}
 		ta_timers();
 		status_timers();
 		pool_run();
@@ -910,6 +925,7 @@ set_up(void)
 	close_terminal();
 	if (spool_ways_in() != NULL)
 		log_info("spool %s", spool_ways_in());
+	fill_in(c);
 	if (q_init(c) < 0)
 		exit(X_OSERR);
 	if (held_load() < 0)

@@ -15,6 +15,7 @@
 #include "lib/ctlfile.h"
 #include "lib/line.h"
 #include "lib/pattern.h"
+#include "lib/spoolid.h"
 #include "lib/util.h"
 
 #define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
@@ -139,6 +140,8 @@ struct conf {
 	struct conf *next;
 	struct config *config;
 	struct setting v;
+	int	dsn;		/* of the channel dsn: no limit counts its
+				 * agent */
 	int	split;		/* no clause sets maxthr or a rate: a host of
 				 * "-" is no destination, its mailboxes are */
 	struct feedback box, local;	/* ... for one mailbox; for messages to
@@ -169,47 +172,14 @@ struct config {
 	long	longest;	/* seconds that mail may be put off for */
 	long	reportevery;	/* seconds between reports of a message that is
 				 * not done; 0: it is waited for */
-	long	bouncelimit;	/* seconds between reports of failures to one
+	long	bouncelimit;	/* seconds between DSNs of failures to one
 				 * sender; 0: as many as there are */
 	long	bouncesize;	/* bytes of a message that are returned */
+	char	*dsn;		/* command of the channel dsn, NULL: not made */
 	long	postmanage;	/* seconds for which double bounces are kept;
 				 * 0: for ever */
 	long	reasons;	/* texts that recipients' reasons may have */
 	unsigned refs;
-};
-
-/* ---- from the spool (bounce.c) --------------------------------- */
-
-/*
- * report: what one message to a sender is to say, in the making.  Its items are
- * sorted by file and recipient; of two on one recipient the later one counts.
- */
-enum deed { DEED_FAILED, DEED_DELAYED, DEED_RELAYED, DEED_DELIVERED,
-	    DEED_EXPANDED, DEEDS };
-
-struct item {
-	unsigned file;		/* index in files */
-	enum deed deed;
-	unsigned long off;	/* of the recipient's line */
-	unsigned long at;	/* of the diagnostic line; DELAYED: of the delay
-				 * field, which says was and is to say count */
-	unsigned long was, count;
-};
-
-struct report {
-	const char *const *files;	/* control files; nfiles of them */
-	unsigned nfiles;
-	struct item *items;	/* n of them, room for size */
-	unsigned n, size;
-	char	sender[WORD_MAX_];	/* "": the form's addresses alone */
-	long	hdr;		/* one file: where the header is, -1: none */
-	/* delays only: the reason, by channel, host and offset */
-	const char *(*why)(void *, const char *, const char *, unsigned long);
-	void	*arg;
-	/* dsn.c's: */
-	struct notary nt;
-	unsigned at;		/* which file that is, + 1; 0: none */
-	const char *said;	/* of the item at hand */
 };
 
 /* ---- in core (order.c to queue.c) ------------------------------------ */
@@ -230,7 +200,6 @@ struct rcpt {
 
 #define REASON_MOST	255	/* bytes of the reason of a recipient */
 #define REASONS_MOST	1000	/* ... of several, where they are shown */
-#define REASON_MARK	"problem was:"	/* it follows, in what has expired */
 
 /*
  * vertex: all recipients of one message with the same channel and host, as far
@@ -329,6 +298,10 @@ struct more {
 	struct timer far;	/* core.c's: the first is put off first */
 	int	tellat;		/* mono; news: when it is told at the latest */
 	int	warned;		/* age at which delays were last looked at */
+	unsigned long warn;	/* where that look goes on, bytes; 0: none is
+				 * at work */
+	int	late;		/* it has found some who wait too long */
+	long	again;		/* mono; it does not go on before */
 	int	since;		/* mono; when this was made */
 	unsigned extra;		/* recipients in core beyond the minimum */
 };
@@ -358,14 +331,15 @@ struct message {
 				 * age gives its places in retry lists */
 	unsigned away : 1;	/* it was put off, its files stay */
 	unsigned failed : 1;	/* some recipient failed for good */
-	unsigned tell : 1;	/* its end is to be told of, perhaps */
-	unsigned news : 1;	/* something has come up since a report */
+	unsigned tell : 1;	/* what has ended is to be told of, perhaps */
+	unsigned news : 1;	/* ... some of it came up since ta/dsn was
+				 * given the message */
 	unsigned dropped : 1;	/* nothing is to be delivered any more */
 	unsigned gone : 1;	/* ... since somebody took its file away */
 	unsigned verbose : 1;	/* has a v line */
 	unsigned swept : 1;	/* is on the sweep's list */
-	unsigned waits : 1;	/* all of it is over, on disk too; only its
-				 * report is not sent yet */
+	unsigned over : 1;	/* all its recipients are; that is logged */
+	unsigned keep : 2;	/* 0: its files go; as in q_told */
 	unsigned held : 1;	/* an operator wants it kept */
 	unsigned twin : 1;	/* another has, or had, the same number */
 	unsigned diags : 1;	/* it came with diagnostic lines not reported */
@@ -534,7 +508,8 @@ struct queue {
 	struct ta *agents;	/* ta.c keeps it */
 	unsigned nthreads, nmessages;
 	unsigned nagents;	/* not yet gone */
-	unsigned nidle;		/* ... of these */
+	unsigned nspare;	/* ... of the channel dsn */
+	unsigned nidle;		/* ... idle ones of the others */
 	unsigned ncoming;	/* ... that end and will be gone soon */
 	unsigned nwait;		/* rings that wait for any agent to go */
 	unsigned long events;	/* counts what must be told before from after,

@@ -62,6 +62,8 @@
 
 #define BOUNCE_MARK	".bounce-"	/* in postman/: then run and hour */
 
+struct options opt;
+
 /* ---- directories at start -------------------------------------------- */
 
 #define OPEN	0		/* no bits are refused, if it is sticky */
@@ -974,39 +976,6 @@ spool_orphan(const char *name)
 }
 
 /* ---- what else there is to know of a message ------------------------- */
-
-int
-spool_id(const char *name, char *id, size_t size)
-{
-	static const char code[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
-	char path[PATH_MAX_];
-	struct stat st;
-	struct text t;
-	struct tm *tm;
-	int i, v[8];
-
-	text_fmt(path, sizeof(path), "../queue/%s", name);
-	if (lstat(path, &st) < 0 || (tm = gmtime(&st.st_mtime)) == NULL)
-		return -1;
-	v[0] = (tm->tm_year + 1900) >> 12;
-	v[1] = (tm->tm_year + 1900) >> 6;
-	v[2] = tm->tm_year + 1900;
-	v[3] = tm->tm_mon;
-	v[4] = tm->tm_mday - 1;
-	v[5] = tm->tm_hour;
-	v[6] = tm->tm_min;
-	v[7] = tm->tm_sec;
-	text_init(&t, id, size);
-	text_add(&t, "S%lu", name_num(name));
-	for (i = 0; i < 8; i++)
-		text_add(&t, "%c", code[v[i] & 63]);
-#ifdef HAVE_ST_MTIM
-	for (i = 24; i >= 0 && st.st_mtim.tv_nsec != 0; i -= 6)
-		text_add(&t, "%c", code[st.st_mtim.tv_nsec >> i & 63]);
-#endif
-	return t.cut ? -1 : 0;
-}
 
 int
 spool_same_sender(const char *name, const char *other)

@@ -121,7 +121,7 @@ matches(const struct operation *r, const struct thread *t)
 		return 1;
 	text_fmt(address, sizeof(address), "%s/%s", t->ring->chan->name,
 	    t->host);
-	while (*p != NULL && !pat_match(*p, address))
+	while (*p != NULL && !pat_means(*p, address))
 		p++;
 	return *p != NULL;
 }
@@ -322,8 +322,12 @@ do_release(struct operation *r)
 static void
 doom_one(struct operation *r, struct vertex *v, enum doom how)
 {
-	int n = q_doom(v, how, r->done >= AT_ONCE);
+	int n;
 
+	/* what has failed is told all the same, unless that is what is meant */
+	if (th_is_dsn(v->thread) && (r->msg != NULL || how == DOOM_BOUNCE))
+		return;
+	n = q_doom(v, how, r->done >= AT_ONCE);
 	if (n == 0)
 		r->done++;
 	else if (n == 1)
@@ -359,7 +363,7 @@ doom_rest(struct operation *r, enum doom how)
 static void
 do_delete(struct operation *r)
 {
-	if (r->msg != NULL && q_over(r->msg)) {
+	if (r->msg != NULL && q_untold(r->msg)) {
 		q_drop(r->msg, "its report is not wanted");
 		text_add(r->answer, "ok its report is deleted");
 		return;
@@ -372,7 +376,7 @@ do_delete(struct operation *r)
 static void
 do_bounce(struct operation *r)
 {
-	if (r->msg != NULL && q_over(r->msg)) {
+	if (r->msg != NULL && q_untold(r->msg)) {
 		text_add(r->answer, "no all of %s is over, its report is yet "
 		    "to be sent", r->what);
 		return;

@@ -407,6 +407,7 @@ enlist(struct ta *ta, struct ring *r)
 	ta->ring = r;
 	LINK(q.agents, ta, next, prev);
 	q.nagents++;
+	q.nspare += (unsigned)r->conf->dsn;
 	r->nta++;
 	r->chan->nta++;
 	r->served = ++served;
@@ -632,11 +633,14 @@ should_yield(const struct ta *ta)
 	const struct ring *r = ta->ring;
 	unsigned total = q.nwait, chan = r->chan->nwait;
 
+	if (r->conf->dsn)
+		return 0;	/* its slot is of use to nobody else */
 	if (r->waits != WAITS_NOT && !r->conf->bound) {
 		total -= r->waits == WAITS_ANY;
 		chan -= r->waits == WAITS_CHAN;
 	}
-	if (total > 0 && q.ncoming == 0 && r->nta * (total + 1) > q.nagents)
+	if (total > 0 && q.ncoming == 0 && r->nta * (total + 1) >
+	    q.nagents - q.nspare)
 		return 1;
 	return chan > 0 && r->chan->ncoming == 0 &&
 	    r->nta * (chan + 1) > r->chan->nta;
@@ -993,6 +997,7 @@ bury(struct ta *ta)
 	r->nta--;
 	r->chan->nta--;
 	q.nagents--;
+	q.nspare -= (unsigned)r->conf->dsn;
 }
 
 /* Takes it off the list, when it is gone. */

@@ -144,7 +144,7 @@ sweep_rings(void)
 static int
 picked(const char *channel, const char *host)
 {
-	if (opt.pick_channel == NULL)
+	if (opt.pick_channel == NULL || strcmp(channel, "dsn") == 0)
 		return 1;
 	return strcmp(channel, opt.pick_channel) == 0 &&
 	    (strcmp(opt.pick_host, "*") == 0 ||
@@ -177,6 +177,12 @@ int
 th_is_local(const struct thread *t)
 {
 	return t->ring->conf->split && strcmp(t->host, "-") == 0;
+}
+
+int
+th_is_dsn(const struct thread *t)
+{
+	return t->ring->conf->dsn;
 }
 
 /* The thread belongs to a ring, by whose clauses its destination is dealt
@@ -806,7 +812,7 @@ th_idle(struct ta *ta)
 	t->nidle++;
 	r->nidle++;
 	r->chan->nidle++;
-	q.nidle++;
+	q.nidle += !r->conf->dsn;
 }
 
 void
@@ -821,7 +827,7 @@ th_unidle(struct ta *ta)
 	ta->thread->nidle--;
 	r->nidle--;
 	r->chan->nidle--;
-	q.nidle--;
+	q.nidle -= !r->conf->dsn;
 }
 
 void
@@ -842,6 +848,8 @@ th_give(struct ta *ta, struct vertex *v)
 	v->wakeup = 0;
 	v->dated = 0;
 	v->host = 0;
+	if (th_is_dsn(t) && strcmp(t->host, "delay") != 0)
+		v->msg->news = 0;	/* what comes from now on is news */
 	list_add(&ta->jobs, v);
 	ta->stretch++;
 	ta->njobs++;

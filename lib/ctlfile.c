@@ -942,15 +942,16 @@ add_notary(struct text *t, const char *user, const char *status,
 }
 
 void
-ctl_diag_begin(struct text *t, int fd, unsigned long off, long hdr, long drpt,
-    long when)
+ctl_diag_begin(struct text *t, int fd, int tag, unsigned long off, long hdr,
+    long drpt, long when)
 {
-	text_add(t, "%sd %lu:%ld:%ld::%ld\t", line_cut(fd) ? "\n" : "", off,
-	    hdr, drpt, when);
+	text_add(t, "%sd%c%lu:%ld:%ld::%ld\t", line_cut(fd) ? "\n" : "", tag,
+	    off, hdr, drpt, when);
 }
 
-int
-ctl_diag(const char *name, unsigned long off, const char *notary,
+/* Appends the line with this tag: 0 or -1. */
+static int
+diagnostic(const char *name, unsigned long off, int tag, const char *notary,
     const char *status, const char *message, long when)
 {
 	char line[4096];
@@ -964,7 +965,7 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 		context(name, off, &hdr, &drpt);
 		c = rcpt_at(name, off);
 		text_init(&t, line, sizeof(line) - 1);
-		ctl_diag_begin(&t, fd, off, hdr, drpt, when);
+		ctl_diag_begin(&t, fd, tag, off, hdr, drpt, when);
 		if (*notary == '\0')
 			add_notary(&t, c == NULL ? "?" : c->user, status,
 			    message);
@@ -982,6 +983,20 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 		return -1;
 	}
 	return close(fd);
+}
+
+int
+ctl_diag(const char *name, unsigned long off, const char *notary,
+    const char *status, const char *message, long when)
+{
+	return diagnostic(name, off, ' ', notary, status, message, when);
+}
+
+int
+ctl_untold(const char *name, unsigned long off, const char *notary,
+    const char *status, const char *message, long when)
+{
+	return diagnostic(name, off, '-', notary, status, message, when);
 }
 
 /* ---- for those who report -------------------------------------------- */
@@ -1055,6 +1070,12 @@ void
 nt_rewind(struct notary *n)
 {
 	go_to(&n->c, 0);
+}
+
+void
+nt_from(struct notary *n, unsigned long off)
+{
+	go_to(&n->c, off);
 }
 
 int
@@ -1204,15 +1225,15 @@ nt_diag(struct notary *n, unsigned long at)
 }
 
 int
-nt_mark(struct notary *n, unsigned long at)
+nt_mark(struct notary *n, unsigned long at, int tag)
 {
-	char c = 0;
+	char c = 0, to = (char)tag;
 
 	if (lseek(n->fd, (off_t)at, SEEK_SET) < 0 || read(n->fd, &c, 1) != 1)
 		return -1;
 	if (c != 'd')
 		return 0;	/* another file by now */
-	return fd_write(n->fd, "+", 1);
+	return fd_write(n->fd, &to, 1);
 }
 
 int

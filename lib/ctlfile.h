@@ -142,9 +142,12 @@ int	ctl_put_tag(int fd, unsigned long off, int with_pid,
  * not known.  0 or -1. */
 int	ctl_diag(const char *name, unsigned long off, const char *notary,
 	    const char *status, const char *message, long when);
-/* Begins such a line for the end of the open file. */
-void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
-	    long drpt, long when);
+/* The same, of what nobody is to be told. */
+int	ctl_untold(const char *name, unsigned long off, const char *notary,
+	    const char *status, const char *message, long when);
+/* Begins such a line for the end of the open file, with this tag. */
+void	ctl_diag_begin(struct text *, int fd, int tag, unsigned long off,
+	    long hdr, long drpt, long when);
 int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
 /* Nothing is kept open for name any more. */
 void	ctl_forget(void);
@@ -169,6 +172,8 @@ struct origin {
  */
 #define NT_FIELDS	5
 #define NT_TWICE	"X-Undeliverable-Report"
+#define REASON_MARK	"problem was:"	/* the last reason follows, in the
+				 * text of what has expired */
 
 struct notary {
 	int	fd;
@@ -186,7 +191,7 @@ struct notary {
 	unsigned long delays;	/* warnings that were sent of it */
 	unsigned long delay_at;	/* where that number stands, 0: no room */
 	/* nt_next_diag, nt_diag */
-	int	tag;		/* ' ': waits for its report */
+	int	tag;		/* ' ' to be told, '+' told, '-' told to nobody */
 	unsigned long at, off;	/* of the line, and of its recipient's */
 	long	when;		/* wall */
 	char	*field[NT_FIELDS];	/* who, action, status, diagnostic, by
@@ -199,6 +204,7 @@ struct notary {
 int	nt_open(struct notary *, const char *name);	/* 0, or -1: errno */
 void	nt_close(struct notary *);
 void	nt_rewind(struct notary *);	/* the walk begins anew */
+void	nt_from(struct notary *, unsigned long off);	/* ... from this line */
 int	nt_error(const struct notary *);	/* errno of a read, or 0 */
 /* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
 int	nt_next_rcpt(struct notary *);
@@ -209,8 +215,9 @@ int	nt_diag(struct notary *, unsigned long at);	/* the one there */
 int	nt_rcpt(struct notary *, unsigned long off);
 /* Its group: 0, or -1 when the file cannot be read. */
 int	nt_origin(struct notary *, unsigned long off);
-/* The diagnostic line at this offset was reported: 0 or -1. */
-int	nt_mark(struct notary *, unsigned long at);
+/* The diagnostic line at this offset was told ('+'), or is not to be told
+ * ('-'); ' ': neither.  0 or -1. */
+int	nt_mark(struct notary *, unsigned long at, int tag);
 /* So many warnings were sent; at is delay_at of the recipient: 0 or -1. */
 int	nt_delayed(struct notary *, unsigned long at, unsigned long count);
 

@@ -250,3 +250,11 @@ pat_match(const char *p, const char *s)
 		}
 	}
 }
+
+int
+pat_means(const char *p, const char *address)
+{
+	if (strncmp(address, "dsn/", 4) == 0 && strncmp(p, "dsn/", 4) != 0)
+		return 0;
+	return pat_match(p, address);
+}

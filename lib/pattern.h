@@ -12,5 +12,8 @@ char	**pat_expand(const char *);
 void	pat_free(char **);
 /* Does one of them match the text, which is in lower case? */
 int	pat_match(const char *, const char *);
+/* Does it mean this address, channel/host?  Those of the channel dsn only when
+ * it names the channel: "dsn/...". */
+int	pat_means(const char *, const char *);
 
 #endif

@@ -27,6 +27,10 @@
  */
 #include "post.h"
 #include <sys/times.h>
+#ifndef NO_TCP
+#include <sys/socket.h>
+#include <sys/un.h>
+#endif
 #ifdef NO_SYMLINK
 #define lstat stat
 #endif
@@ -229,4 +233,30 @@ post_send(struct post *p)
 	}
 	fclose(p->f);
 	return 0;
+}
+
+void
+post_new(const char *path, const char *what)
+{
+#ifdef NO_TCP
+	(void)path;
+	(void)what;
+#else
+	struct sockaddr_un to;
+	char line[100];
+	int fd;
+
+	memset(&to, 0, sizeof(to));
+	to.sun_family = AF_UNIX;
+	if (*path == '\0' || text_fmt(to.sun_path, sizeof(to.sun_path), "%s",
+	    path) < 0)
+		return;
+	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	if (fd < 0)
+		return;
+	fd_nonblock(fd);
+	text_fmt(line, sizeof(line), "NEW %s", what);
+	sendto(fd, line, strlen(line), 0, (struct sockaddr *)&to, sizeof(to));
+	close(fd);
+#endif
 }

@@ -23,6 +23,9 @@ int	post_open(struct post *, const char *po, const char *tag);
 int	post_sync(struct post *);
 /* Syncs it and makes it po/router/NUM: 0, or -1 with errno and it is gone. */
 int	post_send(struct post *);
+/* Tells who listens at the socket that there is something new, "": nobody.  As
+ * ZMailer's programs do; where nobody listens it is found without this. */
+void	post_new(const char *path, const char *what);
 /* Never mind. */
 void	post_drop(struct post *);
 

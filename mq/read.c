@@ -410,6 +410,8 @@ members(struct reader *r, const char *channel, const char *host)
 		if (j->dest == NULL)
 			return memory(r);
 		j->dest->njobs += host != NULL;
+		if (strcmp(j->dest->channel, "dsn") == 0)
+			j->nrcpt = 0;	/* what it names is the message */
 	} while (end == '>');
 	return 0;
 }

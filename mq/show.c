@@ -275,7 +275,10 @@ put_job(const struct mq_job *j)
 	putchar('/');
 	mq_put(stdout, j->dest->host);
 	fputs("  ", stdout);
-	mq_put_count(j->nrcpt, "recipient");
+	if (j->nrcpt > 0)
+		mq_put_count(j->nrcpt, "recipient");
+	else
+		fputs("for the sender", stdout);
 	if (j->tries > 0)
 		printf(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
 	else if (j->tries == 0)

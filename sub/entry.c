@@ -30,10 +30,6 @@
 #ifndef NO_STATVFS
 #include <sys/statvfs.h>
 #endif
-#ifndef NO_TCP
-#include <sys/socket.h>
-#include <sys/un.h>
-#endif
 #ifdef NO_SYMLINK
 #define lstat stat
 #endif
@@ -239,27 +235,10 @@ write_control(const struct mail *m, const char *po, const char *path,
 void
 entry_notify(const char *po, const char *name)
 {
-#ifdef NO_TCP
-	(void)po;
-	(void)name;
-#else
-	struct sockaddr_un to;
-	char line[100];
-	int fd;
+	char path[PATH_SIZE];
 
-	memset(&to, 0, sizeof(to));
-	to.sun_family = AF_UNIX;
-	if (text_fmt(to.sun_path, sizeof(to.sun_path), "%s/.scheduler.notify",
-	    po) < 0)
-		return;
-	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
-	if (fd < 0)
-		return;
-	fd_nonblock(fd);
-	text_fmt(line, sizeof(line), "NEW %s", name);
-	sendto(fd, line, strlen(line), 0, (struct sockaddr *)&to, sizeof(to));
-	close(fd);
-#endif
+	if (text_fmt(path, sizeof(path), "%s/.scheduler.notify", po) == 0)
+		post_new(path, name);
 }
 
 int

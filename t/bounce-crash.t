@@ -1,11 +1,12 @@
 #!/bin/sh
-# Reports: a crash at every step of the end of a message.  What has failed is
-# told at least once, who has a message gets it once, and a warning of a delay
-# comes at most once.
+# DSNs: a crash at every step of the end of a message.  What has failed is told
+# at least once, who has a message gets it once, and a warning of a delay comes
+# at most once.
 #
-# The scheduler is killed at one system call after the other, by strace.  With
-# BOUNCE_CALLS=all these are all that there are from the first to the last;
-# without it, those that make a change last, or take something away.
+# The scheduler, and the agent dsn, are killed at one system call after the
+# other, by strace.  With BOUNCE_CALLS=all these are all that there are from the
+# first to the last; without it, those that make a change last, or take
+# something away, and what the agent writes.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
 
@@ -17,9 +18,19 @@ PARAMmailqsock none
 fail/*	command="$A -c fail error no such user"
 local/*	command="$top/ta/mailbox -n -d $tmp/mail"
 late/*	command="$A -c late deferred not now"
+dsn/*	interval=1s retries=1
+END
+# The agent is traced once when there is a file that says how.
+rm "$tmp/bin/ta/dsn"
+agent dsn <<END
+if mv "$tmp/how" "$tmp/used" 2>/dev/null; then
+	exec strace -o "$tmp/trace" \$(cat "$tmp/used") "$top/ta/dsn" "\$@"
+fi
+exec "$top/ta/dsn" "\$@"
 END
 change='fsync,?sync,?unlink,?unlinkat,?rename,?renameat,?renameat2'
-[ "${BOUNCE_CALLS-}" != all ] || change=all
+wrote=$change,write
+[ "${BOUNCE_CALLS-}" != all ] || change=all wrote=all
 strace -f -o /dev/null -e trace=write -e inject=write:signal=KILL:when=1 \
     echo x >"$tmp/x" 2>&1
 [ $? -gt 128 ] && traced=yes || traced=
@@ -57,7 +68,12 @@ over() {	# kind
 }
 begin() {	# [strace option ...]
 	VALGRIND=
-	[ $# -eq 0 ] || VALGRIND="strace -o $tmp/trace $*"
+	rm -f "$tmp/how" "$tmp/used"
+	if [ $# -gt 0 ] && [ $victim = dsn ]; then
+		echo "$*" >"$tmp/how"
+	elif [ $# -gt 0 ]; then
+		VALGRIND="strace -o $tmp/trace $*"
+	fi
 	: >"$tmp/sched.log"
 	exec env MAILBIN="$tmp/bin" MAILSHARE="$tmp" LOGDIR="$tmp/log" \
 	    $VALGRIND "$SCHEDULER" -i -P "$po" -f "$limits" </dev/null \
@@ -74,9 +90,9 @@ run() {		# kind [strace option ...]
 }
 # ... and is ended.  When it was traced, its tracer is the process that we know.
 stop() {
-	victim=$(cat "$po/.pid.scheduler" 2>/dev/null)
+	number=$(cat "$po/.pid.scheduler" 2>/dev/null)
 	if ! gone "$sched_pid"; then
-		kill -9 "${victim:-$sched_pid}" 2>/dev/null
+		kill -9 "${number:-$sched_pid}" 2>/dev/null
 	fi
 	wait_for 30 gone "$sched_pid" || kill -9 "$sched_pid"
 	wait "$sched_pid" 2>/dev/null
@@ -118,8 +134,9 @@ is_over() {	# kind
 	case $1 in
 	end) po_empty "$po" ;;
 	kept) is_kept && po_empty "$po" ;;
-	late) [ "$(told 'rfc822; b@x.example')" -eq 1 ] ||
-	    grep '^r..........1' "$po/transport/301-1" >/dev/null ;;
+	late) logged 'delivered .*host=delay' || { [ $victim = scheduler ] &&
+	    grep '^r..........1' "$po/transport/301-1" >/dev/null &&
+	    ! grep '^d ' "$po/transport/301-1" >/dev/null; } ;;
 	esac
 }
 # The calls from the first one of this kind in the trace to the last: "name n",
@@ -137,32 +154,44 @@ steps() {	# first-ERE last-ERE
 		"$tmp/trace"
 }
 
-crash() {	# kind first-ERE last-ERE title
-	kind=$1
+was_killed() {
+	if [ $victim = dsn ]; then
+		logged 'agent-lost .*channel=dsn .*died of signal 9'
+	else
+		gone "$sched_pid"
+	fi
+}
+crash() {	# kind victim first-ERE last-ERE title
+	kind=$1 victim=$2
+	calls=$change
+	[ "$victim $kind" = 'scheduler end' ] ||
+	    [ "$victim $kind" = 'scheduler kept' ] || calls=$wrote
 	# a busy machine may have strace end before it has written all
 	for try in 1 2 3; do
 		fill_po $kind
-		run $kind -e "trace=$change"
+		run $kind -e "trace=$calls"
 		stop
 		undisturbed=$(judge $kind)
-		steps "$2" "$3" >"$tmp/steps"
+		steps "$3" "$4" >"$tmp/steps"
 		[ ! -s "$tmp/steps" ] || break
 	done
-	is "$4: undisturbed" "$undisturbed" ''
+	is "$5: undisturbed" "$undisturbed" ''
 	all=$(wc -l <"$tmp/steps") wrong= killed=0
-	ok '... in steps that are known' test "$all" -gt 1
+	ok '... in steps that are known' test "$all" -gt 0
 	while read -r call n <&3; do
 		fill_po $kind
 		run $kind -e "trace=$call" \
 		    -e "inject=$call:signal=KILL:when=$n" 3<&-
-		gone "$sched_pid" && killed=$((killed + 1))
+		was_killed && killed=$((killed + 1))
 		stop
-		run $kind 3<&- || wrong="$wrong $call $n: no end;"
-		stop
+		[ $victim = dsn ] && is_over $kind || {
+			run $kind 3<&- || wrong="$wrong $call $n: no end;"
+			stop
+		}
 		bad=$(judge $kind)
 		[ -z "$bad" ] || wrong="$wrong $call $n: $bad;"
 	done 3<"$tmp/steps"
-	is "$4: killed at each step" "$wrong" ''
+	is "$5: killed at each step" "$wrong" ''
 	ok '... which it was, mostly' test $killed -gt $((all * 2 / 3))
 	diag "killed $killed times in $((all)) steps"
 }
@@ -172,8 +201,14 @@ if [ -z "$traced" ]; then
 	skip 'a crash at each step' \
 	    'no strace that can send a signal at a system call'
 else
-	crash end 'sync[(]' 'unlink.*"301-1"' 'the end of a message'
-	crash kept 'sync[(]' 'rename.*"301-1"' 'one that is kept'
-	crash late 'sync[(]' 'rename.*router' 'a warning'
+	crash end scheduler 'sync[(]' 'unlink.*"301-1"' \
+	    'the end of a message, the scheduler'
+	crash end dsn '.' '.' 'the end of a message, the agent'
+	crash kept scheduler 'sync[(]' 'rename.*"301-1"' \
+	    'one that is kept, the scheduler'
+	crash kept dsn '.' '.' 'one that is kept, the agent'
+	crash late scheduler 'write[(][0-9]*, "   1"' 'write[(][0-9]*, "301-1' \
+	    'a warning, the scheduler'
+	crash late dsn '.' '.' 'a warning, the agent'
 fi
 finish

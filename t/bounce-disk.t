@@ -31,8 +31,8 @@ END
 	fill 0
 	ok 'start' sched_start "$po" "$tmp/cf"
 	ok 'a full disk: the report is not written' \
-	    wait_log 'bounce msg=311-1 cannot be written' 20
-	ok '... nor the warning' wait_log 'bounce msg=312-1 cannot be written' 20
+	    wait_log 'deferred msg=311-1 channel=dsn .*cannot be told now: No space' 20
+	ok '... nor the warning' wait_log 'deferred msg=312-1 channel=dsn .*cannot be told now: No space' 20
 	is '... nothing of them is left' \
 	    "$(find "$po/public" "$po/router" -type f)" ''
 	is '... all is as it was' "$(sed -n 's/^\(d.\).*/\1,/p' \
@@ -40,8 +40,8 @@ END
 	    "$po/transport/312-1")" 'd ,     ,'
 	is '... the message, too' "$(wc -l <"$po/queue/311-1" | tr -d ' ')" 600
 	rm "$disk/filler"
-	ok 'with room, it is' wait_log 'bounce msg=311-1 to=anna' 70
-	ok '... and so is the warning' wait_log 'bounce msg=312-1 to=anna' 70
+	ok 'with room, it is' wait_log 'msg=311-1 .*channel=dsn .* to=anna' 70
+	ok '... and so is the warning' wait_log 'msg=312-1 .*channel=dsn .* to=anna' 70
 	report "$po" 311-1
 	is '... whole' "$(got '^!')$(grep -c '^B line' "$tmp/r")" 600
 	sched_stop
@@ -76,10 +76,10 @@ else
 	VALGRIND="$who"
 	ok 'start' sched_start "$po" "$tmp/cf"
 	ok 'a file that may not be written: the log says so' \
-	    wait_log 'bounce msg=321-1 cannot be opened' 20
+	    wait_log 'deferred msg=321-1 channel=dsn .*Permission denied' 20
 	chmod 644 "$po/transport/321-1"
 	ok '... and when it may, it is told' \
-	    wait_log 'bounce msg=321-1 to=anna' 70
+	    wait_log 'msg=321-1 .*channel=dsn .* to=anna' 70
 	sched_stop
 fi
 finish

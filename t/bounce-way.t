@@ -81,7 +81,7 @@ put_raw "$po" 241-1 <"$tmp/many"
 config >"$tmp/cf"
 ok 'start' sched_start "$po" "$tmp/cf"
 wait_for 40 po_empty "$po"
-is 'many recipients make more than one report' "$(lines 'bounce msg=241' |
+is 'many recipients make more than one report' "$(dsns_of 241-1 |
     sed 's/.*rcpts=\([0-9]*\) .*/\1/' | tr '\n' ' ')" '10000 100 '
 report "$po" 241-1
 is '... that can be read' "$(got '^!')" ''
@@ -179,7 +179,7 @@ printf 'To: who@fails.example\nSubject: hello\n\nthe body\n' |
     "$top/submit" -P "$po" -C "$tmp/routes" -f anna@home.example \
     -R full -N failure -V env1 who@fails.example >"$tmp/sub.out" 2>&1
 is 'a message is taken' "$?$(cat "$tmp/sub.out")" 0
-ok '... and reported on' wait_log 'bounce .* to=anna@home.example' 20
+ok '... and reported on' wait_log 'channel=dsn .* to=anna@home.example' 20
 ok 'the report is routed' "$top/submit" -q -P "$po" -C "$tmp/routes"
 ok '... and delivered' wait_log 'delivered .*channel=local' 20
 wait_for 20 po_empty "$po"
@@ -217,10 +217,10 @@ route_all() {	# until everybody has had what there is
 	"$top/submit" -q -P "$po" -C "$tmp/routes" &&
 	    po_empty "$po" && [ -z "$(ls "$po/router")" ]
 }
-wait_log 'bounce msg=251-1' 20
+told_of 251-1 20
 ok 'reports that fail come to an end' wait_for 30 route_all
 is '... the second tells of the first, and of that nobody' \
-    "$(sed -n 's/.* bounce .* to=\([^ ]*\) rcpts=\([0-9]*\) .*/\1 \2,/p' \
+    "$(sed -n 's/.* channel=dsn .* to=\([^ ]*\) rcpts=\([0-9]*\) .*/\1 \2,/p' \
     "$tmp/sched.log" | tr '\n' ' ')" 'gone@fails.example 1, <> 2, '
 is '... both are kept' "$(ls "$po/postman" | grep -c control)" 2
 rm -r "$tmp/forms"
@@ -228,7 +228,7 @@ rm -r "$tmp/forms"
 # A sender with a blank.  Nothing takes mail for him here, so it is kept.
 printf 'To: who@fails.example\n\nthe body\n' | "$top/submit" -P "$po" \
     -C "$tmp/routes" -f '"a b"@far.example' who@fails.example
-wait_log 'bounce .* to="a b"@far.example' 20
+wait_log 'channel=dsn .* to="a b"@far.example' 20
 "$top/submit" -q -P "$po" -C "$tmp/routes"
 is 'a report to a sender with a blank is routed to him' \
     "$(cat "$po/transport/"* | grep '^r')" \

@@ -98,11 +98,11 @@ r           fail h b@x.example 0
 END
 ok 'times that pass' sched_start "$po" "$tmp/cf2"
 ok '... a warning each' wait_for 40 eval \
-    '[ "$(count "bounce msg=207-1 .*of a delay")" -eq 2 ]'
+    '[ "$(count "delivered msg=207-1 .*host=delay .* to=")" -eq 2 ]'
 is '... and what has ended waits for the end' "$(ids 207-1)" 2
 : >"$tmp/go"
 ok '... until it is delivered' wait_log 'delivered msg=207-1' 20
-ok '... and is told' wait_log 'bounce msg=207-1 .*of what has ended' 20
+ok '... and is told' wait_log 'delivered msg=207-1 .*host=failure .* to=' 20
 is '... and no more' "$(ids 207-1)" 3
 rm "$tmp/go"
 sched_stop
@@ -122,8 +122,8 @@ ok 'more than there is room for' sched_start "$po" "$tmp/cf"
 wait_for 60 eval '[ "$(files_of "20.-2" | wc -l)" -ge 4 ]'
 is '... all are warned of' "$(files_of '20.-2' | wc -l | tr -d ' ')" 4
 ok '... and put off only then' eval \
-    '[ "$(grep -nE "bounce msg|put-off" "$tmp/sched.log" | head -n 1 |
-    grep -c bounce)" -eq 1 ] && logged put-off'
+    '[ "$(grep -nE "channel=dsn .*to=|put-off" "$tmp/sched.log" | head -n 1 |
+    grep -c channel=dsn)" -eq 1 ] && logged put-off'
 sched_stop
 
 # ---- before a message is done ---------------------------------------------------------
@@ -163,7 +163,7 @@ ok 'without an interval' sched_start "$po" "$tmp/cf"
 report "$po" 213-1
 is '... one report says it all' "$(ids 213-1) $(got '^!|^R. (Final|Stat)')" \
     '1 R1 Final-Recipient: rfc822; a@x.example@R1 Status: 5.0.0@R2 Final-Recipient: rfc822; b@x.example@R2 Status: 4.4.7@'
-ok '... what was told before is not in the last report' wait_log 'bounce msg=211-1' 20
+ok '... what was told before is not in the last report' told_of 211-1 20
 report "$po" 211-1
 is '... of the other message' "$(got '^!|^R. Final')" \
     'R1 Final-Recipient: rfc822; b@x.example@'
@@ -191,10 +191,10 @@ ok 'start' sched_start "$po" "$tmp/cf"
 wait_for 40 po_empty "$po"
 ok 'with a limit all is told' po_empty "$po"
 is '... in two reports to one, and one to the other' \
-    "$(sed -n 's/.* bounce .* to=\(.*\) rcpts=\(.*\) msgs=\([0-9]*\) .*/\1 \2 \3,/p' \
+    "$(sed -n 's/.* channel=dsn .* to=\(.*\) rcpts=\(.*\) msgs=\([0-9]*\) .*/\1 \2 \3,/p' \
     "$tmp/sched.log" | sort | tr '\n' ' ')" \
     'anna@a.example 1 1, anna@a.example 5 5, bert@b.example 1 1, '
-sum=$(sed -n 's/.* msgs=5 file=router\/\([0-9]*\) .*/\1/p' "$tmp/sched.log")
+sum=$(dsns_of '[^ ]*' | sed -n 's/.* msgs=5 file=router\///p')
 sh "$top/t/dsnread" "$po/router/$sum" >"$tmp/r" 2>&1
 is '... which is one of several messages' "$(got '^!|^P|^M')" \
     'P text/plain message/delivery-status@M Reporting-MTA: dns; mx.here.example@'
@@ -210,13 +210,13 @@ ask=$top/t/ask
 config 'PARAMbouncelimit 1h' 'PARAMglobal-report-interval 0' >"$tmp/cf"
 list() {
 	POSTOFFICE=$po "$top/mailq" -q "$po/public/.mailq.text" 2>&1 |
-	    sed 's/  <.* old$//'
+	    sed -e 's/  <.* old$//' -e '/^		next /d'
 }
 simple "$po" 231-1 anna@a.example <<END
 r           fail h a@x.example 0
 END
 ok 'with a limit' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
-wait_log 'bounce msg=231-1'
+told_of 231-1
 simple "$po" 232-1 anna@a.example <<END
 r           fail h a@x.example 0
 END
@@ -227,7 +227,7 @@ END
 wait_log 'complete msg=232-1' && wait_log 'failed msg=233-1' &&
     wait_log 'deferred msg=233-1'
 like 'what waits for its report is in the list' "$(list | tr '\n' '@')" \
-    '@232-1[^@]*@	all of it is over, its report is yet to be sent@2 messages, 1 recipient,'
+    '(^|@)232-1[^@]*@	all of it is over, its report is yet to be sent@	dsn/failure  for the sender, 1 try: its sender is told when the pause is over@.*@2 messages, 1 recipient,'
 like '... it cannot be bounced' "$("$ask" order "$po" bounce 232-1 2>&1)" \
     '^no all of 232-1 is over'
 is '... but be deleted' "$("$ask" order "$po" delete 232-1)" \
@@ -238,7 +238,7 @@ is 'a message with a failure is deleted' \
     "$("$ask" order "$po" delete 233-1)" 'ok 1 jobs deleted'
 ok '... its report stays' wait_log 'complete msg=233-1'
 is '... alone' "$(list | tr '\n' '@')" \
-    '233-1@	all of it is over, its report is yet to be sent@1 message, 0 recipients, 0 destinations@'
+    '233-1@	all of it is over, its report is yet to be sent@	dsn/failure  for the sender, 1 try: its sender is told when the pause is over@1 message, 0 recipients, 1 destination; 0 held, 0 running, 1 waiting@'
 config >"$tmp/cf"
 sched_stop
 ok 'without a limit' sched_start "$po" "$tmp/cf"
@@ -263,13 +263,14 @@ ok '... all are tried' wait_for 30 eval '[ "$(count "failed msg=22")" -eq 5 ]'
 simple "$po" 226-2 bert@b.example <<END
 r           fail h u6@x.example 0
 END
-ok '... and others are told' wait_log 'bounce msg=226-2 to=bert' 30
+ok '... and others are told' wait_log 'msg=226-2 .*channel=dsn .* to=bert' 30
 sched_stop
 is '... four wait for the limit' "$(ls "$po/transport" | wc -l | tr -d ' ')" 4
 config >"$tmp/cf"
 ok 'without a limit' sched_start "$po" "$tmp/cf"
+"$ask" order "$po" flush all >"$tmp/x"
 ok '... they go' wait_for 30 po_empty "$po"
-is '... reported, each once' "$(count 'bounce msg=22.-2 to=anna')" 4
+is '... reported, each once' "$(count 'msg=22.-2 .*channel=dsn .* to=anna')" 4
 is '... and not tried again' "$(count '^[^ ]* info failed')" 0
 sched_stop
 
@@ -292,11 +293,11 @@ ok '... all are tried' wait_for 30 eval \
 simple "$po" 226-3 bert@b.example <<END
 r           fail h u6@x.example 0
 END
-ok '... and others are told' wait_log 'bounce msg=226-3 to=bert' 30
-is '... one was told at once' "$(count 'bounce msg=22.-3 to=anna')" 1
+ok '... and others are told' wait_log 'msg=226-3 .*channel=dsn .* to=bert' 30
+is '... one was told at once' "$(count 'msg=22.-3 .*channel=dsn .* to=anna')" 1
 is '... they come in again when the limit is over, not when they are tried' \
     "$(lines 'put-off msg=22.-3' |
-    grep -v "$(sed -n 's/.* bounce \(msg=22.-3\) to=anna.*/\1/p' \
+    grep -v "$(sed -n 's/.* delivered \(msg=22.-3\) .* to=anna.*/\1/p' \
 	"$tmp/sched.log") " | sed 's/.* for=\([0-9]*\) .*/\1/' |
     awk '{ n++ } $1 > 3602 { late++ } END { print (n > 1), late + 0 }')" '1 0'
 sched_stop
@@ -304,7 +305,7 @@ config 'PARAMglobal-report-interval 1s' >"$tmp/cf"
 ok 'without a limit' sched_start "$po" "$tmp/cf"
 "$ask" order "$po" flush all >"$tmp/x"
 ok '... the others are told' wait_for 30 eval \
-    '[ "$(count "bounce msg=22.-3 to=anna")" -eq 4 ]'
+    '[ "$(count "msg=22.-3 .*channel=dsn .* to=anna")" -eq 4 ]'
 sched_stop
 
 finish

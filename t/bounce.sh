@@ -45,14 +45,27 @@ simple() {	# po name sender <lines
 	} | mail "$1" "$2"
 }
 
-# The reports that were made first of a message: their files.
-files_of() {	# name
-	sed -n "s/.* bounce msg=$1 .*file=router\/\([0-9]*\) .*/\1/p" \
-	    "$tmp/sched.log"
+# The DSNs that were made first of a message: what the log says of each.
+dsns_of() {	# name: to=SENDER rcpts=N msgs=N file=router/N
+	awk -v name="$1" '/ channel=dsn / && / file=router/ &&
+	    $0 ~ " msg=" name " " {
+		$0 = substr($0, index($0, " to=") + 1)
+		n = split($0, dsn, "; to=")
+		for (i = 1; i <= n; i++) {
+			sub(/;.*/, "", dsn[i])
+			print (i == 1 ? "" : "to=") dsn[i]
+		}
+	}' "$tmp/sched.log"
+}
+files_of() {	# name: their files
+	dsns_of "$1" | sed 's/.*file=router\///'
+}
+told_of() {	# name [seconds]: waits for one
+	wait_log "msg=$1 .*channel=dsn .* file=router" "${2-30}"
 }
 # Reads a report: what is in it goes to $tmp/r.
 report() {	# po name
-	wait_log "bounce msg=$2 " 30
+	told_of "$2"
 	rm -f "$tmp/r"
 	for report_f in $(files_of "$2"); do
 		sh "$top/t/dsnread" "$1/router/$report_f"

@@ -465,7 +465,7 @@ is 'bounce=none: only the other is told' "$(got '^R. Final')" \
     'R1 Final-Recipient: rfc822; b@x.example@'
 ok '... and the message is kept' test -f "$po/postman/155-1"
 is '... the mark says which was' \
-    "$(sed -n 's/^d\(.\).*/\1/p' "$po/postman/155-1.control" | tr '\n ' ',_')" '_,+,'
+    "$(sed -n 's/^d\(.\).*/\1/p' "$po/postman/155-1.control" | tr '\n ' ',_')" '-,+,'
 
 report "$po" 161-1
 is 'a failure whose line was lost' "$(got '^!|^R. Final|^R. Status')" \

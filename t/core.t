@@ -107,7 +107,7 @@ is '... nothing of it is refused' "$(count 'refused|no such rec')" 0
 "$top/t/mkspool" -h 2 -c bad -r 1000 -f 3002 "$po" 1
 ok 'failures of what is not in core' wait_log 'park msg=3002-1' 60
 is '... are written down, each' \
-    "$(grep -c '^r-' "$po/postman/3002-1.control") $(grep -c '^d ' \
+    "$(grep -c '^r-' "$po/postman/3002-1.control") $(grep -c '^d-' \
     "$po/postman/3002-1.control")" '1000 1000'
 sched_stop
 at_most 'so many were in core at most' "$(peak rcpts)" 210
@@ -323,7 +323,7 @@ touch -t 202601020304 "$po/queue/1000-1"
 start
 ok 'what is not read yet expires, too' wait_log 'park msg=1000-1' 60
 is '... everybody is written down' \
-    "$(grep -c '^r-' "$po/postman/1000-1.control") $(grep -c '^d ' \
+    "$(grep -c '^r-' "$po/postman/1000-1.control") $(grep -c '^d-' \
     "$po/postman/1000-1.control")" '500 500'
 
 "$top/t/mkspool" -c park -h 300 -r 500 -f 2001 "$po" 3
@@ -336,7 +336,7 @@ is '... and nobody got it' "$(grep -c 2001-1 "$out")" 0
 like 'another is bounced' "$("$ask" order "$po" bounce 2002-1)" '^ok '
 ok '... all of it' wait_log 'park msg=2002-1' 60
 is '... everybody is written down' \
-    "$(grep -c '^d ' "$po/postman/2002-1.control")" 500
+    "$(grep -c '^d-' "$po/postman/2002-1.control")" 500
 like 'one is held' "$("$ask" order "$po" hold 2003-1)" '^ok '
 like '... and released' "$("$ask" order "$po" release 2003-1)" '^ok '
 rm "$po/transport/2003-1"

@@ -119,8 +119,8 @@ ok '... all of them' wait_for 60 eval \
     '[ "$(count "complete msg=10.*failed=some")" -eq 1960 ]'
 is '... once each' "$(lines 'failed msg=10' | sed 's/.*msg=\([^ ]*\).*/\1/' |
     sort | uniq | wc -l | tr -d ' ')" 1960
-is '... the queue is empty but for what waits' \
-    "$(ls "$po/transport" | grep -c '^10')" 0
+ok '... and then told, all of them' wait_for 90 eval \
+    '[ "$(ls "$po/transport" | grep -c "^10")" -eq 0 ]'
 sched_stop
 
 # ---- one user and the others ----------------------------------------------------------

@@ -30,6 +30,7 @@ done
 chmod 711 "$tmp"
 umask "$lib_mask"
 mkdir -p "$tmp/bin/ta" "$tmp/log"
+ln -s "$top/ta/dsn" "$tmp/bin/ta/dsn"	# it tells senders in every test
 
 if sleep 0.1 2>/dev/null; then
 	lib_nap=0.1 lib_persec=10

@@ -41,7 +41,6 @@
 #define AGENTS_MAX	20
 #define RCPTS_MAX	1000	/* of a message with named hosts */
 
-struct options opt;
 
 struct msg {
 	struct message *m;

@@ -72,8 +72,8 @@ said() {	# message: the text of its last line "deferred"
 }
 # The report on a message is $tmp/report.
 report() {	# message
-	wait_log "bounce msg=$1 " 30
-	cat "$po/$(sed -n "s/.* bounce msg=$1 .*file=\(router\/[0-9]*\) .*/\1/p" \
+	wait_log "msg=$1 .*channel=dsn .* file=router" 30
+	cat "$po/$(sed -n "s/.* msg=$1 .*channel=dsn .*file=\(router\/[0-9]*\).*/\1/p" \
 	    "$tmp/sched.log" | tail -n 1)" >"$tmp/report"
 }
 # The fields of the recipients in it.
@@ -146,7 +146,7 @@ says two deferred '452 mailbox full'
 put "$po" 111-1 tell h one tell h two tell h mute
 ok 'the scheduler starts with a short expiry' start 'expiry=5s'
 wait_log 'deferred msg=111-1 ' 20
-ok 'the message expires' wait_log 'bounce msg=111-1 ' 30
+ok 'the message expires' wait_log 'msg=111-1 .*channel=dsn .* file=router' 30
 is 'the report has the reason of each recipient, and when it was tried' \
     "$(fields 111-1)" \
     'one@= x-local; 451 greylisted@dated@two@= x-local; 452 mailbox full@dated@mute@= x-local; transport agent did not report on it@dated@'
@@ -272,7 +272,7 @@ echo 'PARAMmailqsock none' >>"$tmp/cf"
 kill -HUP $sched_pid
 is 'the sender of one without room is told where to ask' \
     "$(fields 133-1)" "one@= x-local; $other@dated@"
-wait_log 'bounce msg=134-1 ' 30
+wait_log 'msg=134-1 .*channel=dsn .* file=router' 30
 put "$po" 135-1 tell h one
 wait_log 'deferred msg=135-1 ' 20
 is 'recipients that expire make room' "$(said 135-1)" '451 greylisted'

@@ -91,7 +91,7 @@ is 'no report counts but those on recipients of the job' \
 is 'the tags say the same' "$(sed -n 's/^r\([-+]\).* \(u[0-9]*\) 0$/\1\2/p' \
     "$po/transport/301-1" | tr '\n' ' ')" '+u00000 +u50002 -u50004 '
 is 'nothing of the control file has changed but tags and what was appended' \
-    "$(sed -e '/^d /d' -e 's/^r[-+~]......./r        /' \
+    "$(sed -e '/^d[- ]/d' -e 's/^r[-+~]......./r        /' \
     -e 's/^r.......\(.*\)/r       \1/' "$po/transport/301-1" |
     cksum)" "$(sed 's/^r.......\(.*\)/r       \1/' "$tmp/ctl" | cksum)"
 is 'the other host has its recipients' \

@@ -99,7 +99,7 @@ ctl=$po/postman/121-1.control
 is '... their tags say so' "$(grep '^r' "$ctl" | cut -c2 | tr '\n' .)" '-.-.'
 like '... and a diagnostic line each, with the last reason' \
     "$(grep '^d' "$ctl" | tr '\001\r\t' '!|>' | tr '\n' '@')" \
-    '^d [0-9]*:[0-9]*:-1::[0-9]*>one!failed!4.4.7 .*>expired after [345]s, problem was:\|no room@d .*two!.*@$'
+    '^d-[0-9]*:[0-9]*:-1::[0-9]*>one!failed!4.4.7 .*>expired after [345]s, problem was:\|no room@d-.*two!.*@$'
 ok 'untried mail expires by expiry2' \
     wait_log 'failed msg=131-1 .*status=expire' 20
 ok 'mail of a host that sleeps expires too' \

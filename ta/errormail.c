@@ -6,9 +6,8 @@
  * report as of RFC 3464 about all such recipients of one message that have
  * sender, header and kind in common: a text, a part for programs, and the
  * message, or its header when it is long or the sender wanted no more.  The
- * report is given to the router like any other mail (post.c), as an error
- * message, which nobody is ever told the fate of.  After that the recipient
- * is done with, without anybody else being told.
+ * frame is that of any DSN (lib/dsn.c).  After that the recipient is done
+ * with, without anybody else being told.
  *
  * The text for a kind is ours, unless there is a form of that name; its HDR,
  * SUB and ADR lines give header lines, the subject, and more recipients.
@@ -16,18 +15,12 @@
  * A message without a sender is a report itself, or as good as one; there is
  * nobody to tell.  It fails for good, whereupon the scheduler keeps it.  Who
  * asked for no report of failures gets none.
- *
- * All that comes from the message is written where it can only be text: in
- * lines that begin with words of ours, printable and of bounded length, or in
- * the last part, behind a boundary that does not occur in it.
  */
 #include "lib.h"
 #include "../lib/ctlfile.h"
-#include "../lib/form.h"
-#include "../lib/post.h"
-#include <sys/utsname.h>
+#include "../lib/dsn.h"
 
-#define COPY_MOST	65536UL	/* bytes of a message or form in a report */
+#define COPY_MOST	65536L	/* bytes of a message in a DSN */
 #define FIELD_MOST	900	/* bytes of a value in a line */
 
 #ifndef MAILSHARE
@@ -65,60 +58,32 @@ static const struct kind kinds[] = {
 	    "No way is known to deliver mail to this address." }
 };
 
-/* One report in the making. */
+/* One DSN in the making. */
 struct report {
 	struct lib_job *job;
 	struct lib_rcpt *first;		/* and all that are like it */
 	const struct kind *kind;
-	FILE	*form;			/* or NULL */
 	int	head_only;		/* no body of the message */
-	int	eight, text_eight;	/* there are bytes above 127 */
-	char	boundary[60];
-	struct post post;
+	struct dsn d;
 };
 
-/* Text on its way, looked at and perhaps written. */
+/* The message on its way: as much of it as is wanted. */
 struct walk {
-	FILE	*f;		/* where it goes, NULL: nowhere */
-	const char *word;	/* what must not occur; its first byte occurs
-				 * once in it */
-	int	at;		/* bytes of it seen */
-	int	found, eight;	/* it occurs; there are bytes above 127 */
-	int	head_only, bol;
-	int	over;		/* this is all that is wanted */
-	unsigned long size;
+	struct dsn_copy c;
+	int	head_only;
+	int	over;			/* this is all that is wanted */
 };
 
 /* ---- words ----------------------------------------------------------- */
 
-static const char *
-date_of(time_t t)
-{
-	static char date[40];
-
-	if (strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S +0000",
-	    gmtime(&t)) == 0)
-		date[0] = '\0';
-	return date;
-}
-
-/* Printable, and not too much for a line. */
+/* A field in xtext (RFC 3461), up to a blank. */
 static void
-put_clean(FILE *f, const char *s)
+put_xtext(FILE *f, const char *field, const char *s)
 {
-	int n = 0;
+	char value[FIELD_MOST];
 
-	for (; *s != '\0' && n < FIELD_MOST; s++, n++)
-		putc(*s >= ' ' && *s < 127 ? *s : '?', f);
-}
-
-static void
-put_xtext(FILE *f, const char *s)
-{
-	char plain[FIELD_MOST + 1];
-
-	nt_xtext(s, strcspn(s, " "), plain, sizeof(plain));
-	put_clean(f, plain);
+	nt_xtext(s, strcspn(s, " "), value, sizeof(value));
+	dsn_field(f, field, value);
 }
 
 static const struct kind *
@@ -145,44 +110,29 @@ open_form(const char *kind)
 
 /* ---- looking and copying --------------------------------------------- */
 
-static void
-walk_start(struct walk *w, const struct report *r, FILE *f)
-{
-	memset(w, 0, sizeof(*w));
-	w->f = f;
-	w->word = r->boundary;
-	w->bol = 1;
-}
-
 static int
 walk(void *arg, const char *s, size_t n)
 {
 	struct walk *w = arg;
 
 	for (; n > 0; s++, n--) {
-		if (w->size == COPY_MOST ||
-		    (w->head_only && w->bol && *s == '\n')) {
+		if (w->c.size == w->c.most ||
+		    (w->head_only && w->c.col == 0 && *s == '\n')) {
 			w->over = 1;
 			return -1;
 		}
-		w->size++;
-		w->bol = *s == '\n';
-		w->eight |= (unsigned char)*s > 127;
-		w->at = *s == w->word[w->at] ? w->at + 1 : *s == *w->word;
-		if (w->word[w->at] == '\0') {
-			w->found = 1;
-			w->at = 0;
-		}
-		if (w->f != NULL)
-			putc(*s, w->f);
+		dsn_byte(&w->c, (unsigned char)*s);
 	}
 	return 0;
 }
 
-/* Header and perhaps body: 0, or -1 when they cannot be read. */
+/* Header and perhaps body, to f if it is not NULL: 0, or -1 when they cannot
+ * be read. */
 static int
-walk_message(struct walk *w, const struct report *r)
+walk_message(struct walk *w, const struct report *r, FILE *f)
 {
+	memset(w, 0, sizeof(*w));
+	dsn_copy(&w->c, r->d.boundary, f, COPY_MOST);
 	w->head_only = r->head_only;
 	if (lib_message(r->job, r->first, walk, w) == 0 || w->over)
 		return 0;
@@ -190,49 +140,33 @@ walk_message(struct walk *w, const struct report *r)
 	return -1;
 }
 
-/* All of the text of the form, line by line. */
-static void
-walk_form(struct walk *w, FILE *form)
-{
-	char line[FORM_LINE];
-
-	rewind(form);
-	while (form_next(form, line))
-		;
-	while (walk(w, line, strlen(line)) == 0 &&
-	    fgets(line, (int)sizeof(line), form) != NULL)
-		;
-	if (!w->bol && w->f != NULL)
-		putc('\n', w->f);
-}
-
 /* Finds out how much is to be copied, and a boundary that does not occur in
  * it: 0, or -1 when the message cannot be read. */
 static int
 look(struct report *r)
 {
-	struct walk w, form;
+	struct dsn_copy form;
+	struct walk w;
 
 	r->head_only = r->job->ret != NULL && lib_same(r->job->ret, "HDRS");
-	for (;;) {
-		text_fmt(r->boundary, sizeof(r->boundary), "=_%lu.%lu.%lu",
-		    (unsigned long)time(NULL), r->post.num, rnd(1000000000UL));
-		walk_start(&form, r, NULL);
-		if (r->form != NULL)
-			walk_form(&form, r->form);
-		walk_start(&w, r, NULL);
-		if (walk_message(&w, r) < 0)
+	for (dsn_boundary(&r->d, r->job->num); ; ) {
+		dsn_copy(&form, r->d.boundary, NULL, LONG_MAX);
+		if (r->d.form != NULL)
+			dsn_form(&form, r->d.form);
+		if (walk_message(&w, r, NULL) < 0)
 			return -1;
-		r->text_eight = form.eight;
-		r->eight = w.eight;
+		r->d.text_eight |= form.eight;
+		r->d.eight = w.c.eight;
 		if (w.over && !r->head_only)
 			r->head_only = 1;
-		else if (!w.found && !form.found)
+		else if (w.c.found || form.found)
+			dsn_boundary(&r->d, r->job->num);
+		else
 			return 0;
 	}
 }
 
-/* ---- the report ------------------------------------------------------ */
+/* ---- the DSN --------------------------------------------------------- */
 
 /* Without a NOTIFY list, reports of failures are wanted. */
 static int
@@ -251,165 +185,60 @@ is_like(const struct lib_rcpt *r, const struct lib_rcpt *first)
 	    r->hdr == first->hdr && lib_same(r->host, first->host);
 }
 
-/* "ADR Bcc: <nobody> (why)" names one more recipient. */
-static void
-put_adr(FILE *f, const char *adr)
-{
-	size_t n;
-
-	adr = form_address(adr, &n);
-	if (adr != NULL)
-		fprintf(f, "to <%.*s>\n", (int)n, adr);
-}
-
-static void
-put_envelope(struct report *r)
-{
-	FILE *f = r->post.f;
-	char line[FORM_LINE], *adr;
-
-	fprintf(f, "channel error\nerrormsg\nto <%s>\n",
-	    r->first->from->tell);
-	if (r->form != NULL) {
-		rewind(r->form);
-		while (form_next(r->form, line))
-			if ((adr = form_value(line, "ADR")) != NULL)
-				put_adr(f, adr);
-	}
-	fputs("env-end\n", f);
-}
-
-/* The header lines of the form; tells which of ours they replace. */
-static void
-put_form_head(struct report *r, int *from, int *subject)
-{
-	FILE *f = r->post.f;
-	char line[FORM_LINE], *p;
-
-	rewind(r->form);
-	while (form_next(r->form, line)) {
-		if ((p = form_value(line, "SUB")) != NULL) {
-			fprintf(f, "Subject: %s\n", p);
-			*subject = 1;
-			continue;
-		}
-		p = line + 4;
-		if (!form_is_field(p))
-			continue;	/* and no end of the header */
-		fprintf(f, "%s\n", p);
-		p[5] = '\0';
-		*from |= lib_same(p, "From:");
-	}
-}
-
-static void
-put_header(struct report *r)
-{
-	int from = 0, subject = 0;
-	FILE *f = r->post.f;
-
-	if (r->form != NULL)
-		put_form_head(r, &from, &subject);
-	if (!from)
-		fprintf(f, "From: Mail Delivery <postmaster@%s>\n", opt.name);
-	fprintf(f, "To:\n <%s>\n", r->first->from->tell);
-	if (!subject)
-		fprintf(f, "Subject: Returned mail: %s\n", r->kind->subject);
-	fprintf(f, "Date: %s\n", date_of(time(NULL)));
-	fprintf(f, "Message-ID: <%s@%s>\n", r->boundary + 2, opt.name);
-	fputs("Auto-Submitted: auto-replied\nMIME-Version: 1.0\n", f);
-	fprintf(f, "Content-Type: multipart/report; "
-	    "report-type=delivery-status;\n\tboundary=\"%s\"\n", r->boundary);
-	if (r->eight || r->text_eight)
-		fputs("Content-Transfer-Encoding: 8bit\n", f);
-}
-
-/* Begins a part. */
-static void
-put_part(struct report *r, const char *type, int eight)
-{
-	FILE *f = r->post.f;
-
-	fprintf(f, "\n--%s\nContent-Type: %s\n", r->boundary, type);
-	if (eight)
-		fputs("Content-Transfer-Encoding: 8bit\n", f);
-	putc('\n', f);
-}
-
 static void
 put_people(struct report *r)
 {
 	const struct lib_rcpt *p;
-	FILE *f = r->post.f;
-	struct walk w;
+	FILE *f = r->d.post.f;
 
-	put_part(r, r->text_eight ? "text/plain; charset=utf-8" :
-	    "text/plain", r->text_eight);
-	if (r->form != NULL) {
-		walk_start(&w, r, f);
-		walk_form(&w, r->form);
-	} else {
-		fprintf(f, "This is the mail system of %s.\n\n", opt.name);
-		fputs("Your message could not be delivered to this address:\n",
-		    f);
-	}
+	if (!dsn_people(&r->d))
+		fputs("\nYour message could not be delivered to this "
+		    "address:\n", f);
 	putc('\n', f);
 	for (p = r->first; p != NULL; p = p->next)
-		if (is_like(p, r->first)) {
-			fputs("    ", f);
-			put_clean(f, p->user);
-			putc('\n', f);
-		}
-	if (r->form != NULL)
+		if (is_like(p, r->first))
+			dsn_text(f, p->user, "    ");
+	if (r->d.form != NULL)
 		return;
 	fprintf(f, "\n%s\n", r->kind->text);
 	if (r->kind->word[0] == '\0') {
-		fputs("What was found to be wrong is called: ", f);
-		put_clean(f, r->first->host);
-		putc('\n', f);
+		fputs("What was found to be wrong is called:", f);
+		dsn_text(f, r->first->host, " ");
 	}
 	fprintf(f, "\nIt came here on %s.  %s follows\n"
 	    "below, after a part for programs.  Nothing will be tried "
-	    "again.\n", date_of(r->job->arrived), r->head_only ?
+	    "again.\n", dsn_date((long)r->job->arrived), r->head_only ?
 	    "Its header" : "The message");
 }
 
 static void
 put_recipient(struct report *r, const struct lib_rcpt *p)
 {
-	char orcpt[600];
-	FILE *f = r->post.f;
+	char orcpt[600], said[FIELD_MOST];
+	FILE *f = r->d.post.f;
 
 	ctl_wishes(p->dsn, orcpt, sizeof(orcpt));
 	putc('\n', f);
-	if (strchr(orcpt, ';') != NULL) {
-		fputs("Original-Recipient: ", f);
-		put_xtext(f, orcpt);
-		putc('\n', f);
-	}
-	fprintf(f, "Final-Recipient: %s; ",
-	    strchr(p->user, '@') != NULL ? "rfc822" : "x-local");
-	put_clean(f, p->user);
-	fprintf(f, "\nAction: failed\nStatus: %s\nDiagnostic-Code: x-local; ",
-	    r->kind->status);
-	put_clean(f, r->kind->word[0] != '\0' ? r->kind->subject : p->host);
-	putc('\n', f);
+	if (strchr(orcpt, ';') != NULL)
+		put_xtext(f, "Original-Recipient", orcpt);
+	dsn_address(f, "Final-Recipient", p->user);
+	fprintf(f, "Action: failed\nStatus: %s\n", r->kind->status);
+	text_fmt(said, sizeof(said), "x-local; %s", r->kind->word[0] != '\0' ?
+	    r->kind->subject : p->host);
+	dsn_field(f, "Diagnostic-Code", said);
 }
 
 static void
 put_programs(struct report *r)
 {
 	const struct lib_rcpt *p;
-	FILE *f = r->post.f;
+	FILE *f = r->d.post.f;
 
-	put_part(r, "message/delivery-status", 0);
-	if (r->job->envid != NULL) {
-		fputs("Original-Envelope-Id: ", f);
-		put_xtext(f, r->job->envid);
-		putc('\n', f);
-	}
-	fprintf(f, "Reporting-MTA: dns; %s\n", opt.name);
-	fprintf(f, "Arrival-Date: %s\n", date_of(r->job->arrived));
+	dsn_part(&r->d, "message/delivery-status", 0);
+	if (r->job->envid != NULL)
+		put_xtext(f, "Original-Envelope-Id", r->job->envid);
+	fprintf(f, "Reporting-MTA: dns; %s\n", r->d.name);
+	fprintf(f, "Arrival-Date: %s\n", dsn_date((long)r->job->arrived));
 	for (p = r->first; p != NULL; p = p->next)
 		if (is_like(p, r->first))
 			put_recipient(r, p);
@@ -421,36 +250,45 @@ put_message(struct report *r)
 {
 	struct walk w;
 
-	put_part(r, r->head_only ? "text/rfc822-headers" : "message/rfc822",
-	    r->eight);
-	walk_start(&w, r, r->post.f);
-	if (walk_message(&w, r) < 0)
+	dsn_part(&r->d, r->head_only ? "text/rfc822-headers" :
+	    "message/rfc822", r->d.eight);
+	if (walk_message(&w, r, r->d.post.f) < 0)
 		return -1;
-	if (!w.bol)
-		putc('\n', r->post.f);
-	fprintf(r->post.f, "\n--%s--\n", r->boundary);
+	if (w.c.col > 0)
+		putc('\n', r->d.post.f);
+	dsn_end(&r->d);
 	return 0;
 }
 
-/* Makes the report and posts it: 0, or -1 with errno and nothing left. */
+/* Makes it and posts it: 0, or -1 with errno and nothing left. */
 static int
 send_report(struct report *r)
 {
-	if (post_open(&r->post, "..", "error") < 0)
+	const char *sender = r->first->from->tell;
+	const struct lib_rcpt *p;
+	char subject[100];
+
+	if (post_open(&r->d.post, "..", "error") < 0)
 		return -1;
+	for (p = r->first; p != NULL; p = p->next)
+		r->d.text_eight |= is_like(p, r->first) &&
+		    dsn_has_utf8(p->user);
+	r->d.text_eight |= dsn_has_utf8(r->first->host);
 	if (look(r) < 0) {
-		post_drop(&r->post);
+		post_drop(&r->d.post);
 		return -1;
 	}
-	put_envelope(r);
-	put_header(r);
+	dsn_envelope(&r->d, sender);
+	text_fmt(subject, sizeof(subject), "Returned mail: %s",
+	    r->kind->subject);
+	dsn_header(&r->d, sender, subject, "", "");
 	put_people(r);
 	put_programs(r);
 	if (put_message(r) < 0) {
-		post_drop(&r->post);
+		post_drop(&r->d.post);
 		return -1;
 	}
-	return post_send(&r->post);
+	return post_send(&r->d.post);
 }
 
 /* ---- jobs ------------------------------------------------------------ */
@@ -469,17 +307,19 @@ tell_and_report(struct lib_job *job, struct lib_rcpt *first,
 	r.job = job;
 	r.first = first;
 	r.kind = kind;
-	r.form = open_form(first->host);
+	clock_read();
+	r.d.name = opt.name;
+	r.d.form = open_form(first->host);
 	sent = send_report(&r) == 0;
 	status = errno == ENOSPC ? "4.3.1" : "4.3.0";
 	if (sent)
 		text_fmt(text, sizeof(text), "told %s in router/%lu",
-		    first->from->tell, r.post.num);
+		    first->from->tell, r.d.post.num);
 	else
 		text_fmt(text, sizeof(text), "the report to the sender "
 		    "cannot be made: %s", strerror(errno));
-	if (r.form != NULL)
-		fclose(r.form);
+	if (r.d.form != NULL)
+		fclose(r.d.form);
 	for (p = first; p != NULL; p = p->next)
 		if (is_like(p, first))
 			lib_report(job, p, sent ? 0 : X_TEMPFAIL,
@@ -523,7 +363,6 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("error"), *host = NULL;
-	static struct utsname uts;
 	int c, only = 0;
 
 	while ((c = getopt(argc, argv, "c:d:h:n:NV")) != -1)
@@ -541,8 +380,7 @@ main(int argc, char **argv)
 		}
 	if (optind < argc || opt.forms[0] != '/')
 		return usage();
-	if (opt.name == NULL)
-		opt.name = uname(&uts) < 0 ? "localhost" : uts.nodename;
+	opt.name = dsn_name(opt.name);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid());
 	umask(022);
 	return only ? 0 : lib_run(channel, host, work);

@@ -33,13 +33,15 @@
 
 static struct {
 	const char *channel, *host;
+	lib_work *work;			/* one of them */
+	lib_whole *whole;
 	int	wake[2];		/* poked by a signal */
 	volatile sig_atomic_t leave;	/* after the job at hand */
 	struct lib_job *job;		/* at hand, or NULL */
 	int	alone;			/* nobody reads what we say */
 	long	patience;		/* seconds until idle is called */
 	void	(*idle)(void);		/* or NULL */
-} agent = { NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL };
+} agent = { NULL, NULL, NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL };
 
 const struct lib_far *lib_far;
 
@@ -129,7 +131,7 @@ write_down(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
 	struct text t;
 
 	text_init(&t, line, sizeof(line) - 1);
-	ctl_diag_begin(&t, job->ctl, r->off, r->hdr, r->drpt,
+	ctl_diag_begin(&t, job->ctl, ' ', r->off, r->hdr, r->drpt,
 	    (long)time(NULL));
 	text_add(&t, "%s\t%s", notary, text);
 	line[t.len++] = '\n';
@@ -335,7 +337,7 @@ work_on(struct lib_job *job, lib_work *work)
 }
 
 static void
-do_job(char *line, lib_work *work)
+do_job(char *line)
 {
 	static struct lib_job job;
 	char *host = strchr(line, '\t');
@@ -362,7 +364,7 @@ do_job(char *line, lib_work *work)
 		say("#resync ", line);
 	} else {
 		agent.job = &job;
-		work_on(&job, work);
+		work_on(&job, agent.work);
 		agent.job = NULL;
 	}
 	job_forget(&job);
@@ -501,22 +503,64 @@ lib_foreign(const char *name, const struct lib_foreign *f, int option,
 	exit(X_USAGE);
 }
 
-int
-lib_run(const char *channel, const char *host, lib_work *work)
+/* Takes orders until told to leave; the agent's exit status. */
+static int
+serve(void (*take)(char *line))
 {
 	char *line;
 
-	agent.channel = channel;
-	agent.host = host;
 	if (catch_signals() < 0)
 		return X_OSERR;
 	say("#hungry", "");
 	while ((line = next_order()) != NULL && *line != '\0') {
 		if (*line != '#')
-			do_job(line, work);
+			take(line);
 		if (agent.leave)
 			break;
 		say("#hungry", "");
 	}
 	return 0;
+}
+
+int
+lib_run(const char *channel, const char *host, lib_work *work)
+{
+	agent.channel = channel;
+	agent.host = host;
+	agent.work = work;
+	return serve(do_job);
+}
+
+static void
+do_whole(char *line)
+{
+	char *host = strchr(line, '\t');
+
+	if (host != NULL)
+		*host++ = '\0';
+	if (name_in(line) != NULL)
+		agent.whole(line, host == NULL ? "" : host);
+	else
+		say("#resync ", line);
+}
+
+int
+lib_serve(lib_whole *work)
+{
+	agent.whole = work;
+	return serve(do_whole);
+}
+
+void
+lib_answer(const char *name, const char *verdict, const char *text)
+{
+	char line[REPORT_SIZE];
+	struct text t;
+
+	text_init(&t, line, sizeof(line) - 1);
+	text_add(&t, "%lu/0\t\t%s ", name_num(name), verdict);
+	add_clean(&t, text, '\r');
+	line[t.len++] = '\n';
+	if (fd_write(1, line, t.len) < 0)
+		exit(0);
 }

@@ -10,7 +10,6 @@
 
 #include "../lib/util.h"
 
-
 /* The envelope sender, shared by the recipients behind its line. */
 struct lib_sender {
 	struct lib_sender *next;
@@ -71,6 +70,13 @@ struct lib_verdict {
 /* Serves jobs until told to leave; host (or NULL) is for jobs that name none.
  * The agent's exit status. */
 int	lib_run(const char *channel, const char *host, lib_work *);
+
+/* The same for jobs that have no recipients of their own: the message and the
+ * host ("" when none is named).  Each is answered once. */
+typedef void lib_whole(const char *name, const char *host);
+int	lib_serve(lib_whole *);
+/* verdict: as in a report, with the seconds of a retryat. */
+void	lib_answer(const char *name, const char *verdict, const char *text);
 
 /* The channel that an agent works for, unless an option says so: the one for
  * which the scheduler has started it, else the usual one. */

@@ -8,7 +8,6 @@
 #include "../../scheduler.h"
 #include "fuzz.h"
 
-struct options opt;
 
 static int complaints;
 static FILE *null;

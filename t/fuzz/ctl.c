@@ -12,7 +12,6 @@
 #include "fuzz.h"
 #include <ctype.h>
 
-struct options opt;
 
 #define MOST	20000
 

@@ -195,7 +195,7 @@ ask_all(void)
 		;
 	for (nt_rewind(&n); nt_next_diag(&n); )
 		fuzz_must(before[n.at] == 'd' && strlen(n.text) < LINE_MAX_ &&
-		    nt_mark(&n, n.at) == 0, "a diagnostic is one");
+		    nt_mark(&n, n.at, '+') == 0, "a diagnostic is one");
 	fuzz_must(nt_error(&n) == 0, "the disk is good");
 	nt_close(&n);
 }

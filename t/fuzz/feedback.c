@@ -7,7 +7,6 @@
 #include "../../scheduler.h"
 #include "fuzz.h"
 
-struct options opt;
 
 static void
 rule(const char *s)

@@ -9,7 +9,6 @@
 #include "../../ta.c"
 #include "fuzz.h"
 
-struct options opt;
 
 static const char control[] = "@ 0x00000007\ni 123-1\no 0\nl <x@test>\n"
     "e sender@test\ns local - sender 0\n"

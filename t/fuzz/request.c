@@ -8,7 +8,6 @@
 #include "../../status.c"
 #include "fuzz.h"
 
-struct options opt;
 
 static int answers;		/* our end of the asker's pipe */
 static struct config *config;

@@ -11,7 +11,6 @@
 #include "../../sub/submit.h"
 #include "fuzz.h"
 
-struct options opt;
 
 static struct routes routes;
 

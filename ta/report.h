@@ -1,0 +1,47 @@
+/*
+ * report.h - what one DSN is to say: see report.c.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "../lib/ctlfile.h"
+#include "../lib/dsn.h"
+
+/*
+ * report: a DSN in the making.  Its items are sorted by file and recipient; of
+ * two on one recipient the later one counts.
+ */
+enum deed { DEED_FAILED, DEED_DELAYED, DEED_RELAYED, DEED_DELIVERED,
+	    DEED_EXPANDED, DEEDS };
+
+struct item {
+	unsigned file;		/* index in files */
+	enum deed deed;
+	unsigned long off;	/* of the recipient's line */
+	unsigned long at;	/* of the diagnostic line */
+};
+
+struct report {
+	const char *const *files;	/* control files; nfiles of them */
+	unsigned nfiles;
+	struct item *items;	/* n of them, room for size */
+	unsigned n, size;
+	char	sender[WORD_MAX_];	/* "": the form's addresses alone */
+	long	hdr;		/* one file: where the header is, -1: none */
+	const char *name;	/* of this machine */
+	const char *forms;	/* directory */
+	long	most;		/* bytes of a message that are returned */
+	/* report.c's: */
+	struct notary nt;
+	unsigned at;		/* which file that is, + 1; 0: none */
+};
+
+/* Writes it into private/, on disk, ready for post_send: 0; or -1 with errno
+ * and nothing left. */
+int	report_write(struct report *, struct post *);
+/* Has r->nt be this file of the report: 0, or -1 with errno. */
+int	report_file(struct report *, unsigned file);
+void	report_close(struct report *);	/* no file */
+FILE	*report_form(const struct report *, const char *);	/* or NULL */
+
+#endif
