@@ -23,7 +23,7 @@ replay() {	# name [option ...]
 	}
 }
 
-for name in cf feedback ctl ctlfile report request submit dump; do
+for name in cf feedback ctl ctlfile report request submit dump dsn; do
 	ok "$name: what is in t/corpus" replay $name
 	ok "$name: changed at random, seed $seed" replay $name -r "$seed" "$runs"
 done
