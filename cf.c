@@ -1,6 +1,6 @@
 /*
- * cf.c - the clause language: its keywords, its reader, what holds for an
- * address, and the waits between tries that come of it.
+ * cf.c - the clause language: its keywords, its reader, and what holds for an
+ * address.
  *
  *	smtp/mail.example.org	interval=10m retries="1 2 5"
  *	smtp			maxta=20 command="smtp -s"
@@ -23,14 +23,6 @@
  * what it may be and what it is when nobody says.  A new reading is made aside:
  * every error in the file is told, as "file:line: keyword: reason", and then
  * none of it is used.
- *
- * The list of a clause, retries, holds factors of its interval.  What is
- * deferred again and again goes through the list once, and at its end continues
- * from a random place.  The factor 0 means at once, which is a second.  Each
- * wait is moved a little, so that mail that arrived at any time comes to be
- * tried together: by the retry with the number skew it falls on a multiple of
- * the interval since the epoch, and before that it comes nearer to it by equal
- * shares.  Nothing here reads a clock.
  */
 #include "scheduler.h"
 #include <ctype.h>
@@ -138,7 +130,14 @@ static const struct keyword params[] = {
 #undef AT
 };
 
-static const char *const orders[] = { "random", "age", "preempt", NULL };
+/* What is one of a few words, by enum order and enum bounce_to. */
+static const struct choice {
+	const char *name[3], *bad;
+} orders = {
+	{ "random", "age", "preempt" }, "is not random, age or preempt"
+}, bounces = {
+	{ "sender", "none", "" }, "is neither sender nor none"
+};
 
 /* Other names of keywords, and those that are no more. */
 static const struct {
@@ -235,20 +234,13 @@ default_setting(struct setting *v)
 static size_t
 size_of(enum type type)
 {
-	switch (type) {
-	case T_RETRIES:
-		return sizeof(struct retries);
-	case T_COMMAND:
-		return sizeof(char *);
-	case T_RULE:
-		return sizeof(struct fb_rule);
-	case T_RATE:
-		return sizeof(struct fb_rate);
-	case T_TIMES:
-		return sizeof(struct times);
-	default:
-		return sizeof(long);
-	}
+	static const size_t of[] = {	/* from T_RETRIES to T_TIMES */
+		sizeof(struct retries), sizeof(char *),
+		sizeof(struct fb_rule), sizeof(struct fb_rate),
+		sizeof(struct times)
+	};
+
+	return type < T_RETRIES ? sizeof(long) : of[type - T_RETRIES];
 }
 
 /* ---- reading: tokens ------------------------------------------------- */
@@ -488,17 +480,17 @@ set_times(struct reader *r, const struct keyword *k, struct times *to, char *s)
 	*to = list;
 }
 
-static void
-set_order(struct reader *r, long *to, const char *s)
+/* NULL, or what is wrong with the word. */
+static const char *
+set_choice(const struct choice *c, long *to, const char *s)
 {
 	long i = 0;
 
-	while (orders[i] != NULL && strcmp(s, orders[i]) != 0)
+	while (i < 3 && strcmp(s, c->name[i]) != 0)
 		i++;
-	if (orders[i] == NULL)
-		wrong(r, "%.80s is not random, age or preempt", s);
-	else
+	if (i < 3)
 		*to = i;
+	return i < 3 ? NULL : c->bad;
 }
 
 /* TCP:port or TCP:address:port, or none. */
@@ -608,7 +600,6 @@ set_value(struct reader *r, const struct keyword *k, void *values, char *s)
 	const char *bad = NULL;
 	char port[40];
 	void *to = place_of(values, k);
-	int sender = strcmp(s, "sender") == 0;
 
 	switch (k->type) {
 	case T_SPAN:
@@ -621,12 +612,9 @@ set_value(struct reader *r, const struct keyword *k, void *values, char *s)
 			wrong(r, "there is no %s %.80s", k->name, s);
 		break;
 	case T_ORDER:
-		set_order(r, to, s);
-		break;
 	case T_BOUNCE:
-		*(long *)to = sender ? BOUNCE_SENDER : BOUNCE_NONE;
-		if (!sender && strcmp(s, "none") != 0)
-			bad = "is neither sender nor none";
+		bad = set_choice(k->type == T_ORDER ? &orders : &bounces, to,
+		    s);
 		break;
 	case T_RETRIES:
 		set_retries(r, to, s);
@@ -1257,75 +1245,6 @@ cf_match(struct config *config, const char *channel, const char *host)
 	return make_conf(config, dsn, from, n);
 }
 
-/* ---- how long something waits ---------------------------------------- */
-
-/* Seconds by the factor at this place of the list. */
-static long
-factor_wait(const struct setting *s, unsigned step)
-{
-	long f = s->retries.factor[step];
-
-	if (f == 0)
-		return 1;
-	return f > YEARS / s->interval ? YEARS : f * s->interval;
-}
-
-/* Moves a wait towards a multiple of the interval. */
-static long
-align(const struct setting *s, long wait, unsigned tries, time_t wall)
-{
-	long left = s->skew - (long)tries + 1, off, share;
-
-	if (wall <= 0)
-		return wait;
-	off = ((long)wall % s->interval + wait % s->interval) % s->interval;
-	if (off > s->interval / 2)
-		off -= s->interval;	/* the next one is nearer */
-	if (left < 1)
-		left = 1;
-	share = (off < 0 ? -off + left - 1 : off + left - 1) / left;
-	wait += off < 0 ? share : -share;
-	return wait < 1 ? 1 : wait;
-}
-
-long
-retry_wait(const struct setting *s, unsigned short *step, unsigned tries,
-    time_t wall)
-{
-	unsigned at = *step < s->retries.n ? *step : 0;
-	long wait = factor_wait(s, at);
-
-	*step = (unsigned short)(at + 1 < (unsigned)s->retries.n ? at + 1 :
-	    (unsigned)rnd((unsigned long)s->retries.n));
-	if (s->retries.factor[at] == 0)
-		return wait;
-	return align(s, wait, tries, wall);
-}
-
-long
-retry_longest(const struct setting *s)
-{
-	unsigned i, at = 0;
-
-	for (i = 1; i < (unsigned)s->retries.n; i++)
-		if (s->retries.factor[i] > s->retries.factor[at])
-			at = i;
-	return factor_wait(s, at);
-}
-
-unsigned short
-retry_step(const struct setting *s, long age)
-{
-	long i, sum = 0;
-
-	for (i = 0; i < s->retries.n; i++) {
-		sum += factor_wait(s, (unsigned)i);
-		if (age < sum || sum >= YEARS)
-			return (unsigned short)i;
-	}
-	return (unsigned short)rnd((unsigned long)s->retries.n);
-}
-
 /* ---- for a person to read -------------------------------------------- */
 
 /* A span with all its units, such as 1d1h1m1s, as the language reads it; good
@@ -1411,10 +1330,9 @@ print_value(struct setting *v, const struct keyword *k, FILE *out)
 	fprintf(out, "\t%s=", k->name);
 	if (k->type == T_SPAN)
 		fprintf(out, "%s\n", exact_span(n));
-	else if (k->type == T_ORDER)
-		fprintf(out, "%s\n", orders[n]);
-	else if (k->type == T_BOUNCE)
-		fprintf(out, "%s\n", n == BOUNCE_NONE ? "none" : "sender");
+	else if (k->type == T_ORDER || k->type == T_BOUNCE)
+		fprintf(out, "%s\n", (k->type == T_ORDER ? &orders :
+		    &bounces)->name[n]);
 	else if (k->type < T_BOUNCE)
 		fprintf(out, "%ld\n", n);
 	else
@@ -1447,7 +1365,7 @@ cf_explain(struct config *config, const char *channel, const char *host,
 		if (i == f->v.retries.n)
 			fprintf(out, "\n# then goes on from a random place of "
 			    "the list; for example after\n#");
-		sum += factor_wait(&f->v, (unsigned)(i % f->v.retries.n));
+		sum += retry_factor(&f->v, (unsigned)(i % f->v.retries.n));
 		fprintf(out, " %s", exact_span(sum));
 	}
 	fprintf(out, "\n# (each moved towards a multiple of interval, the "

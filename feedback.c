@@ -1,5 +1,6 @@
 /*
- * feedback.c - what is known of a destination: may it take one more agent?
+ * feedback.c - what is known of a destination: may it take one more agent, and
+ * how long does what was deferred wait?
  *
  * A destination has a window, the number of agents that may work for it at
  * once.  Each job that ends is one report.  A good one says that the host was
@@ -26,6 +27,14 @@
  * that starts later than that makes the slots count from itself, so that
  * silence saves up nothing.
  *
+ * What is deferred again and again goes through the list of its clause once,
+ * and at its end continues from a random place.  The list, retries, holds
+ * factors of interval: "1 2 5" with 10m are waits of 10, 20 and 50 minutes.
+ * The factor 0 means at once, which is a second.  Each wait is moved a little,
+ * so that mail that arrived at any time comes to be tried together: by the retry
+ * with the number skew it falls on a multiple of the interval since the epoch,
+ * and before that it comes nearer to it by equal shares.
+ *
  * Everything here is arithmetic on what is passed in, the time too.  Nothing
  * has a state of its own, waits, logs, or knows what a message is.
  */
@@ -33,6 +42,7 @@
 
 #include "scheduler.h"
 
+#define WAIT_MOST	315360000L	/* seconds; ten years */
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap ... */
 #define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
 
@@ -372,4 +382,72 @@ fb_forget(const struct dest *d, double mono)
 {
 	return d->thread == NULL && (d->window > 0 || d->until <= mono) &&
 	    mono - d->used >= d->keep;
+}
+
+/* ---- how long something waits ---------------------------------------- */
+
+long
+retry_factor(const struct setting *s, unsigned step)
+{
+	long f = s->retries.factor[step];
+
+	if (f == 0)
+		return 1;
+	return f > WAIT_MOST / s->interval ? WAIT_MOST : f * s->interval;
+}
+
+/* Moves a wait towards a multiple of the interval. */
+static long
+align(const struct setting *s, long wait, unsigned tries, time_t wall)
+{
+	long left = s->skew - (long)tries + 1, off, share;
+
+	if (wall <= 0)
+		return wait;
+	off = ((long)wall % s->interval + wait % s->interval) % s->interval;
+	if (off > s->interval / 2)
+		off -= s->interval;	/* the next one is nearer */
+	if (left < 1)
+		left = 1;
+	share = (off < 0 ? -off + left - 1 : off + left - 1) / left;
+	wait += off < 0 ? share : -share;
+	return wait < 1 ? 1 : wait;
+}
+
+long
+retry_wait(const struct setting *s, unsigned short *step, unsigned tries,
+    time_t wall)
+{
+	unsigned at = *step < s->retries.n ? *step : 0;
+	long wait = retry_factor(s, at);
+
+	*step = (unsigned short)(at + 1 < (unsigned)s->retries.n ? at + 1 :
+	    (unsigned)rnd((unsigned long)s->retries.n));
+	if (s->retries.factor[at] == 0)
+		return wait;
+	return align(s, wait, tries, wall);
+}
+
+long
+retry_longest(const struct setting *s)
+{
+	unsigned i, at = 0;
+
+	for (i = 1; i < (unsigned)s->retries.n; i++)
+		if (s->retries.factor[i] > s->retries.factor[at])
+			at = i;
+	return retry_factor(s, at);
+}
+
+unsigned short
+retry_step(const struct setting *s, long age)
+{
+	long i, sum = 0;
+
+	for (i = 0; i < s->retries.n; i++) {
+		sum += retry_factor(s, (unsigned)i);
+		if (age < sum || sum >= WAIT_MOST)
+			return (unsigned short)i;
+	}
+	return (unsigned short)rnd((unsigned long)s->retries.n);
 }

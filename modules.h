@@ -113,6 +113,17 @@ double	fb_keep(const struct feedback *, double idle);
 /* Is it to be forgotten?  Not while it has a thread, or is dead and asleep, nor
  * before d->keep seconds of silence. */
 int	fb_forget(const struct dest *, double mono);
+/* Seconds by the factor at this place of the retry list, at least 1. */
+long	retry_factor(const struct setting *, unsigned step);
+/* Seconds until the next try, at least 1.  *step is the place in the list
+ * and is moved on.  tries, from 1, is how often it was deferred; wall is for
+ * the alignment. */
+long	retry_wait(const struct setting *, unsigned short *step,
+	    unsigned tries, time_t wall);
+/* Seconds by the largest factor of the list, at least 1. */
+long	retry_longest(const struct setting *);
+/* The place in the list of something that is age seconds old. */
+unsigned short retry_step(const struct setting *, long age);
 
 /* ======================================================================
  * cf.c - the clause language
@@ -129,15 +140,6 @@ struct conf *cf_match(struct config *, const char *channel, const char *host);
 /* The same for a person to read. */
 void	cf_explain(struct config *, const char *channel, const char *host,
 	    FILE *);
-/* Seconds until the next try, at least 1.  *step is the place in the list
- * and is moved on.  tries, from 1, is how often it was deferred; wall is for
- * the alignment. */
-long	retry_wait(const struct setting *, unsigned short *step,
-	    unsigned tries, time_t wall);
-/* Seconds by the largest factor of the list, at least 1. */
-long	retry_longest(const struct setting *);
-/* The place in the list of something that is age seconds old. */
-unsigned short retry_step(const struct setting *, long age);
 
 /* ======================================================================
  * held.c - what an operator has put on hold
