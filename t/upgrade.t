@@ -62,6 +62,8 @@ got() {		# lines
 is 'its clauses are good' "$("$top/scheduler" -n -f "$tmp/cf" 2>&1)" ''
 ok 'its spool is taken over' sched_start "$po" "$tmp/cf"
 ok 'mail with a time of its next try is delivered' wait_for 30 got 6
+like 'what it knew of destinations is passed over' "$(lines ' destdb ')" \
+    'known is empty, damaged or of another version'
 is 'a stamp of the future is no age' \
     "$(lines 'load msg=104-1' | sed 's/.* age=//')" 0
 is 'what was held is held' "$(grep -c "^107-1" "$out")" 0
