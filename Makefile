@@ -236,6 +236,7 @@ bench: all $(TESTS) $(BENCHES)
 	sh bench/core
 	sh bench/run
 	sh bench/size
+	sh bench/lines
 	sh bench/pair
 	sh bench/writes
 	sh bench/hostile
