@@ -291,7 +291,7 @@ crowd() {
 	wait_for 20 grep ready "$tmp/ready"
 	"$ask" pipe "$pipe" 2>&1 | sed 1q >"$tmp/busy"
 	if without NO_TCP; then
-		served pipe "$pipe"
+		wait_for 60 served pipe "$pipe"
 	else
 		served tcp $port
 	fi
