@@ -232,7 +232,10 @@ write_late(const struct message *m, struct notary *n, unsigned long off,
 		text_add(&t, "%ld", given_up + s->expiry);
 	if (nt_delayed(n, n->delay_at, count) < 0)
 		return -1;
-	return ctl_diag(m->name, off, fields, "", why_late(m, n, off), 0);
+	if (ctl_diag(m->name, off, fields, "", why_late(m, n, off), 0) == 0)
+		return 0;
+	nt_delayed(n, n->delay_at, n->delays);	/* another time, then */
+	return -1;
 }
 
 /* Goes on through the file, at most *most recipients of it: 1 when there are
