@@ -16,7 +16,9 @@
 #	FAULTS=places sh t/faults.t	the first call from each place in the
 #					program, with each error
 #	FAULTS='write fork' ...		those of some kinds
+#	FAULTS=dsn			those of the agent dsn
 #	FAULTS=write:17:1:EIO		this one, its log kept in $KEEP
+#	FAULTS='write:3:1:EIO dsn'	... in the agent dsn
 #	FAULTS='read:1:1:EIO 3:102-1'	... counted from the third time on that
 #					a file of that name was opened
 . "${0%/*}/lib.sh"
@@ -126,10 +128,23 @@ judge() {	# dir fault
 	    echo 'a report does not say why'
 }
 
+# The agent dsn, with one fault in all of its processes.
+dsn_fault=
+wrap_dsn() {	# dir
+	mkdir -p "$1/bin/ta"
+	cat >"$1/bin/ta/dsn" <<END
+#!/bin/sh
+exec env LD_PRELOAD="$tmp/faults.so" FAULTS="$dsn_fault" FAULTS_ONCE="$1/once.dsn" \\
+    FAULTS_LOG="$1/faults.dsn" "$top/ta/dsn" "\$@"
+END
+	chmod 755 "$1/bin/ta/dsn"
+	: >"$1/faults.dsn"
+}
+
 launch() {	# dir [NAME=value ...]: in the background
 	lib_dir=$1
 	shift
-	env "$@" MAILBIN="$tmp/bin" MAILSHARE="$tmp" LOGDIR="$lib_dir" \
+	env "$@" MAILBIN="$lib_dir/bin" MAILSHARE="$tmp" LOGDIR="$lib_dir" \
 	    "$SCHEDULER" -i -H -P "$lib_dir/po" -f "$lib_dir/cf" \
 	    -l "$lib_dir/stat" </dev/null >>"$lib_dir/log" 2>&1 &
 	pid=$!
@@ -202,6 +217,7 @@ trial() {	# dir fault [NAME=value ...]
 	: >"$td/log"
 	: >"$td/faults"
 	trial_conf "$td"
+	wrap_dsn "$td"
 	attempt "$td" LD_PRELOAD="$tmp/faults.so" FAULTS_SPEED=60 \
 	    FAULTS="$fault" FAULTS_LOG="$td/faults" "$@" 2>"$td/shell"
 	if [ $code -gt 78 ] || [ $code -eq 1 ]; then
@@ -215,7 +231,7 @@ trial() {	# dir fault [NAME=value ...]
 		    2>"$td/shell"
 		[ $code -eq 0 ] || echo "the second one ended with $code"
 	fi
-	judge "$td" "$fault"
+	judge "$td" "$fault$dsn_fault"
 }
 
 # ---- the call sites -----------------------------------------------------------------
@@ -230,6 +246,7 @@ is '... what is asked meanwhile is answered, and what is told is done' \
     '1 1 1'
 [ -s "$tmp/none/faults" ] || skip_all 'nothing is loaded before libc here'
 sed -n 's/^count \([^ ]* [^ ]*\).*/\1/p' "$tmp/none/faults" >"$tmp/counts"
+sed -n 's/^count \([^ ]* [^ ]*\).*/\1/p' "$tmp/none/faults.dsn" >"$tmp/dsn"
 sed -n 's/^site \([^ ]*\) [^ ]* - \(scheduler+.*\)/\1 \2/p' \
     "$tmp/none/faults" | sort -u >"$tmp/sites"
 diag "calls: $(awk '{ printf "%s %s, ", $1, $2 }' "$tmp/counts")"
@@ -337,6 +354,28 @@ some() {
 	done <"$tmp/counts"
 }
 
+# One site of each kind in the agent dsn; or all of them.
+some_of_dsn() {
+	n=0
+	while read -r kind total; do
+		n=$((n + 1))
+		set -- $(errors_of "$kind")
+		shift $((n % $#))
+		echo "$kind:$((total - total / 3)):1:$1 dsn"
+	done <"$tmp/dsn"
+}
+all_of_dsn() {
+	while read -r kind total; do
+		for e in $(errors_of "$kind"); do
+			i=1
+			while [ $i -le "$total" ]; do
+				echo "$kind:$i:1:$e dsn"
+				i=$((i + 1))
+			done
+		done
+	done <"$tmp/dsn"
+}
+
 # It went on, or it ended while it started and was started again.
 outcome() {	# dir
 	if [ -f "$1/ended" ]; then
@@ -357,12 +396,18 @@ worker() {	# 0 to 3
 			trial "$w" "$fault"
 		elif [ "$where" = child ]; then
 			trial "$w" "$fault" FAULTS_IN=child FAULTS_ONCE="$w/once"
+		elif [ "$where" = dsn ]; then
+			dsn_fault=$fault
+			trial "$w" ''
+			fault=$dsn_fault
+			dsn_fault=
 		elif [ "${where#@}" != "$where" ]; then
 			trial "$w" "$fault" FAULTS_AT="${where#@}"
 		else
 			trial "$w" "$fault" FAULTS_FROM="$where"
 		fi >"$w.wrong"
-		hit=$(grep -c '^fault' "$w/faults" 2>/dev/null)
+		hit=$(cat "$w/faults" "$w/faults.dsn" 2>/dev/null |
+		    grep -c '^fault')
 		echo "$fault $where $(outcome "$w"): ${hit:-0}" >>"$w.done"
 		sed -n 's/^fault \([^ ]*\) [^ ]* [^ ]* \(scheduler+.*\)/\1 \2/p' \
 		    "$w/faults" 2>/dev/null >>"$w.sites"
@@ -376,6 +421,7 @@ worker() {	# 0 to 3
 case ${FAULTS:-} in
 '')
 	some
+	some_of_dsn
 	looks
 	beginnings
 	by_chance 1 ;;
@@ -383,6 +429,7 @@ case ${FAULTS:-} in
 	echo "$FAULTS" ;;
 all)
 	others
+	all_of_dsn
 	looks
 	by_chance 2
 	by_chance 3
@@ -391,6 +438,8 @@ all)
 	done <"$tmp/counts" ;;
 places)
 	places "$tmp/sites" ;;
+dsn)
+	all_of_dsn ;;
 *)
 	for kind in $FAULTS; do
 		sites "$kind"

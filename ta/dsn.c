@@ -43,6 +43,7 @@
 
 #define ITEMS_MOST	10000	/* recipients in a DSN */
 #define FILES_MOST	100	/* messages in one */
+#define MARKS		3	/* tries to mark what was sent */
 #define SENDERS_KEPT	1000	/* senders that a pause is kept for */
 
 #ifndef MAILSHARE
@@ -351,6 +352,19 @@ mark(int tag)
 	return report.at != 0 ? fd_sync(report.nt.fd) : 0;
 }
 
+/* It is sent: a fault that passes must not have it sent again. */
+static int
+mark_sent(void)
+{
+	int i, bad = -1;
+
+	for (i = 0; i < MARKS && bad; i++) {
+		report_close(&report);
+		bad = mark('+');
+	}
+	return bad;
+}
+
 /* Sends it and marks what it tells: 0, or -1 with errno.  A file that takes no
  * mark would have it sent again and again: that is tried before. */
 static int
@@ -380,7 +394,7 @@ send_it(void)
 	    report.sender : "<>", report.n, report.nfiles, post.num);
 	text_fmt(what, sizeof(what), "router %lu", post.num);
 	post_new(opt.router, what);
-	return delays ? 0 : mark('+');
+	return delays ? 0 : mark_sent();
 }
 
 /* Tells the sender of these messages: 1, or 0 if there was nothing; -1 with
