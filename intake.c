@@ -605,8 +605,7 @@ load(struct ctl *c, int place, const struct stat *st, int old)
 		return c->later;
 	if (why == NULL && build.nr > 0)
 		why = unusable(c, place, st);
-	if (why == NULL && c->nfailed > 0 && c->ndiag > 0 &&
-	    notice_policy(c->name) < 0) {
+	if (why == NULL && c->nfailed > 0 && notice_policy(c->name) < 0) {
 		c->why = "it cannot be written to now";
 		return AGAIN;
 	}

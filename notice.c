@@ -50,25 +50,69 @@ any_quiet(void)
 	return c != NULL;
 }
 
+/* Is the recipient at off one that failed, and its clause says so?  1 or 0; -1
+ * without memory. */
+static int
+is_quiet(struct notary *n, unsigned long off)
+{
+	const struct setting *s;
+
+	if (nt_rcpt(n, off) < 0 || n->state != '-')
+		return 0;
+	s = clause_of(n);
+	return s == NULL ? -1 : s->bounce == BOUNCE_NONE;
+}
+
+/* Marks the lines of such recipients: how many they have, or -1. */
+static long
+hush_lines(struct notary *n)
+{
+	long lines = 0;
+	int quiet = 0;
+
+	while (quiet >= 0 && nt_next_diag(n)) {
+		quiet = is_quiet(n, n->off);
+		lines += quiet > 0;
+		if (quiet > 0 && n->tag == ' ' && nt_mark(n, n->at, '-') < 0)
+			quiet = -1;
+	}
+	return quiet < 0 ? -1 : lines;
+}
+
+/* How many such recipients there are, or -1; each gets a line if that is wanted,
+ * as a crash may have lost some. */
+static long
+hush_rcpts(struct notary *n, int write)
+{
+	long rcpts = 0;
+	int quiet = 0;
+
+	nt_rewind(n);
+	while (quiet >= 0 && nt_next_rcpt(n)) {
+		quiet = is_quiet(n, n->c.l.off);
+		rcpts += quiet > 0;
+		if (quiet > 0 && write && ctl_untold(n->name, n->c.l.off, "",
+		    "5.0.0 (permanent failure)",
+		    "why it failed was not written down", 0) < 0)
+			quiet = -1;
+	}
+	return quiet < 0 ? -1 : rcpts;
+}
+
 int
 notice_policy(const char *name)
 {
-	const struct setting *s;
+	long lines, rcpts = 0;
 	struct notary n;
-	int bad = 0;
+	int bad;
 
 	if (!any_quiet())
 		return 0;
 	if (nt_open(&n, name) < 0)
 		return errno == ENOENT ? 0 : -1;
-	while (!bad && nt_next_diag(&n)) {
-		if (n.tag != ' ' || nt_rcpt(&n, n.off) < 0 || n.state != '-')
-			continue;
-		s = clause_of(&n);
-		bad = s == NULL || (s->bounce == BOUNCE_NONE &&
-		    nt_mark(&n, n.at, '-') < 0);
-	}
-	bad |= nt_error(&n) != 0;
+	lines = hush_lines(&n);
+	bad = lines < 0 || (rcpts = hush_rcpts(&n, 0)) < 0 ||
+	    (lines < rcpts && hush_rcpts(&n, 1) < 0) || nt_error(&n) != 0;
 	nt_close(&n);
 	return bad ? -1 : 0;
 }
