@@ -499,11 +499,13 @@ vertex_delete(struct vertex *v)
 			return -1;
 		v->r[i].state = RC_OK;
 		rcpts_gone(v, 1);
-		q.rcpts_out++;
+		q.rcpts_out += v->r[i].off != 0;
 		log_info("deleted msg=%s rcpt=%u channel=%s host=%s", m->name,
 		    v->r[i].off, v->thread->ring->chan->name,
 		    v->thread->host);
 	}
+	if (th_is_dsn(v->thread))
+		m->tell = m->news = 0;
 	q_done(v);
 	return 0;
 }

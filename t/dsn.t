@@ -1,0 +1,165 @@
+#!/bin/sh
+# The agent dsn and its channel: a slot of its own, and who reaches it.
+. "${0%/*}/lib.sh"
+. "${0%/*}/bounce.sh"
+
+po=$tmp/po
+A=$top/t/agent
+D=$top/ta/dsn
+ask=$top/t/ask
+order() {	# verb what
+	"$ask" order "$po" "$1" "$2" 2>&1
+}
+failed() {	# name: a message whose sender is to be told
+	simple "$po" "$1" "${2-anna@a.example}" <<END_
+r-          fail h u@x.example 0
+d u@x.example|failed|5.1.1|||no
+END_
+}
+
+# ---- by hand ----------------------------------------------------------------
+
+like 'a version' "$("$D" -V)" '^dsn [0-9]'
+for args in a '-d forms' -x '-p x' '-s -1'; do
+	"$D" $args </dev/null >"$tmp/out" 2>&1
+	is "wrong options: $args" "$?$(sed -n 's/: .*//p' "$tmp/out" |
+	    tail -n 1)" 64usage
+done
+spool_new "$po"
+failed 101-1
+job() {		# line [option ...]
+	printf '%s\n' "$1" >"$tmp/line"
+	shift
+	(cd "$po/transport" && exec "$D" -n mx.here "$@") <"$tmp/line" 2>&1 |
+	    grep -v '^#hungry'
+}
+like 'a job' "$(job "101-1${tab}failure")" \
+    "^101/0$tab${tab}ok to=anna@a.example rcpts=1 msgs=1 file=router/[0-9]*\$"
+is '... again' "$(job "101-1${tab}failure")" \
+    "101/0$tab${tab}ok there is nothing to tell"
+is 'one that is gone' "$(job "102-1${tab}failure")" \
+    "102/0$tab${tab}ok there is nothing to tell"
+is 'a name that leads elsewhere' "$(job "../101-1${tab}failure")" \
+    '#resync ../101-1'
+failed 103-1 '<>'
+like 'no sender' "$(job "103-1${tab}failure")" "^103/0$tab${tab}error2 nobody"
+simple "$po" 104-1 anna@a.example <<END
+r-          fail h u@x.example 0
+d-u@x.example|failed|5.1.1|||no
+END
+like 'what nobody is to be told' "$(job "104-1${tab}failure")" \
+    "^104/0$tab${tab}error nobody"
+failed 105-1
+failed 106-1
+printf '105-1\tfailure\n106-1\tfailure\n106-1\tsuccess\n' >"$tmp/lines"
+like 'with a pause the second waits' "$(cd "$po/transport" &&
+    "$D" -p 60 <"$tmp/lines" | tr '\n' '@')" \
+    "105/0[^@]*ok to=.*@#hungry@106/0$tab${tab}retryat \+[56][0-9] its.*106/0$tab${tab}retryat \+"
+rm -f "$po"/*/10*
+
+# ---- clauses ----------------------------------------------------------------
+
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+PARAMmailname mx.here.example
+PARAMbouncelimit 1h
+*/*	interval=1h retries=1 expiry=1d maxta=1 queueonly
+d*/*	bounce=none
+fail/*	command="$A -c fail error no such user"
+hang/*	command="$A -c hang ok"
+END
+explained=$("$SCHEDULER" -n -f "$tmp/cf" dsn/failure)
+like 'no pattern but its own reaches the channel' "$explained" 'no clause'
+like '... its command is ours' "$explained" \
+    '^	command="dsn .*-p 3600 -s 65536 -n .mx.here.example.'
+like '... it never expires' "$explained" '^	expiry=0s'
+printf 'dsn/*	expiry=1d queueonly maxring=9 interval=7s\n' >>"$tmp/cf"
+explained=$("$SCHEDULER" -n -f "$tmp/cf" dsn/delay)
+like 'one that names it does' "$explained" '^#.*: dsn/\*$'
+like '... and sets how it is tried' "$explained" '^	interval=7s'
+is '... but no expiry, no limit and no queueonly' \
+    "$(printf '%s\n' "$explained" |
+    grep -E '^	(expiry=|queueonly|maxring=)' | tr -d '\t\n')" 'expiry=0smaxring=1'
+
+# ---- a slot of its own, and operators -----------------------------------------
+
+agent stuck <<'END'
+echo '#hungry'
+read -r line
+while :; do sleep 1; done
+END
+agent liar <<'END'
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	[ "$line" = '#idle' ] || printf '%s/0\t\tok it is done\n' "${line%%-*}"
+	echo '#hungry'
+done
+END
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+PARAMbouncelimit 1h
+*/*	interval=1h retries=1 maxta=1 maxchannel=1 maxring=1
+stuck/*	command="stuck"
+fail/*	command="$A -c fail error no such user"
+END
+put "$po" 201-1 stuck h u
+ok 'start' sched_start "$po" "$tmp/cf" -p stuck/h
+ok 'the only agent is at work' wait_log 'agent-start .*channel=stuck'
+failed 202-1
+told_of 202-1
+is 'a sender is told beside all limits, whatever -p says' \
+    "$(dsns_of 202-1 | sed 's/ file.*//')" 'to=anna@a.example rcpts=1 msgs=1'
+failed 203-1
+ok 'the next waits for the pause' wait_log 'deferred msg=203-1 channel=dsn'
+for verb in delete bounce; do
+	like "$verb */* does not mean it" "$(order $verb 's*/*')$(order \
+	    $verb '{x,[c-e]*}/*')" '^ok .*no nothing in the queue'
+done
+like 'dsn/* does' "$(order delete 'dsn/*')" '^ok 1 jobs deleted'
+ok '... the message goes' wait_for 20 eval '[ ! -f "$po/transport/203-1" ]'
+is '... untold' "$(dsns_of 203-1)" ''
+sched_stop
+
+# ---- who is refused -------------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h retries=1
+liar/*	command="liar"
+END
+put "$po" 301-1 dsn failure u
+put "$po" 302-1 liar h u dsn delay u
+put "$po" 303-1 liar h u
+ok 'start' sched_start "$po" "$tmp/cf"
+ok "a router's recipient on the channel: the file is set aside" \
+    wait_log 'park msg=301-1 .*channel dsn'
+ok '... beside others, too' wait_log 'park msg=302-1 .*channel dsn'
+ok 'a report with the offset 0 of another agent is refused' \
+    wait_log 'report agent=.*msg=303-1 rcpt=0 no such recipient'
+ok '... and changes nothing' wait_log 'deferred msg=303-1 .*channel=liar'
+sched_stop
+
+# ---- without the agent -----------------------------------------------------------
+
+rm -rf "$po"
+spool_new "$po"
+rm "$tmp/bin/ta/dsn"
+failed 401-1
+ok 'start' sched_start "$po" "$tmp/cf"
+ok 'without the agent it waits' wait_log 'agent channel=dsn .*mail waits'
+simple "$po" 402-1 anna@a.example <<END
+r+          fail h u@x.example 0
+N NOTIFY=SUCCESS
+d u@x.example|delivered|2.0.0|||there
+END
+ln -s "$D" "$tmp/bin/ta/dsn"
+ok '... until it is there' told_of 401-1
+ok '... a success as well' told_of 402-1
+like '... on a host of its own' "$(lines 'delivered msg=402-1')" \
+    'channel=dsn host=success status=ok'
+wait_for 20 po_empty "$po"
+ok '... and nothing is left' po_empty "$po"
+sched_stop
+finish
