@@ -6,6 +6,7 @@
  * nothing changes but the tag of diagnostic lines, and lines at its end.  What
  * was told is not told again.
  */
+int	dsn_main(int, char **);
 #define main dsn_main
 #define lib_answer fuzz_answer
 #include "../../ta/dsn.c"
