@@ -47,10 +47,9 @@
  * could not tell when.  Retry positions are not kept; they are found again
  * from the message's age.
  *
- * What is over, but has a report that may not be sent yet, goes first.  Its
- * tags are on disk; the next scan finds that nothing is left to deliver, and
- * it is kept by its name alone.  Else the failures of one sender under
- * PARAMbouncelimit would fill core.
+ * What is over, but may not be told of yet, waits for that like any other: its
+ * vertex on the channel dsn is due when the pause of its sender ends.  Else the
+ * failures of one sender under PARAMbouncelimit would fill core.
  *
  * What an operator asks for by its name comes in, if need be as one more.
  *
@@ -384,7 +383,7 @@ next_try(const struct message *m, int *blocked)
 		if (v->dated && at > last)
 			last = at;
 	}
-	/* it comes in for its report */
+	/* it comes in when its sender is to be told */
 	at = notice_next(m);
 	if (at > 0 && at < first)
 		first = at < now.mono + NEAR ? 0 : at;

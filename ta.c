@@ -67,7 +67,7 @@
 #define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
 /* What we cannot do without: the first three, log, syslog, the pipe of signals
  * (2), pid file, statistics, the socket and port, both named pipes (4); for a
- * moment two scans, a look around, a control file and a report (5); and both
+ * moment two scans, a look around, and two control files (5); and both
  * ends of one agent. */
 #define FDS_LEAST	(15 + 8 + 2 * FDS_EACH)
 #define PASSED		4	/* names of the environment that we set */
