@@ -8,10 +8,11 @@ m() {
 }
 ok 'make install' m install
 for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
-    lib/mail/ta/sm lib/mail/ta/errormail share/mail/sm.cf \
+    lib/mail/ta/sm lib/mail/ta/errormail lib/mail/ta/dsn \
+    share/mail/sm.cf \
     share/mail/routes share/mail/forms/delivery share/mail/forms/delay \
     share/man/man1/submit.1 \
-    share/man/man8/sm.8 share/man/man8/errormail.8 \
+    share/man/man8/sm.8 share/man/man8/errormail.8 share/man/man8/dsn.8 \
     lib/mail/ta/smtp share/man/man8/smtp.8 \
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
     share/man/man5/scheduler.cf.5 share/man/man7/scheduler-protocol.7 \
