@@ -37,7 +37,6 @@
 #endif
 
 #define YEARS		315360000L	/* seconds; ten of them */
-#define LONGEST		86400L	/* seconds; any mail may wait so long */
 #define FILE_MOST	250000L		/* bytes in a configuration */
 #define DSN_TIMEOUT	1800	/* seconds that ta/dsn may write at one DSN */
 #define DSN_IDLE	300	/* ... that it is kept beyond its pause */
@@ -116,6 +115,7 @@ static const struct keyword params[] = {
 	{ "msgconcurrency", T_NUMBER, AT(msgconcurrency), 1, 1000000L, 20 },
 	{ "msgscale", T_NUMBER, AT(msgscale), 0, 1000000L, 10 },
 	{ "active", T_NUMBER, AT(active), 0, 999999999L, 20000 },
+	{ "evicted", T_NUMBER, AT(evicted), 0, 999999999L, 100000 },
 	{ "recipients", T_NUMBER, AT(recipients), 0, 999999999L, 20000 },
 	{ "rcptminimum", T_NUMBER, AT(rcptminimum), 1, 10000, 10 },
 	{ "rcptextra", T_NUMBER, AT(rcptextra), 0, 999999999L, 1000 },
@@ -966,32 +966,6 @@ slurp(struct reader *r)
 	return NULL;
 }
 
-/* How long mail may wait for its next try, whatever clauses come together. */
-static void
-longest(struct config *config)
-{
-	const struct clause *c;
-	struct setting most;
-	long factor = 1, i;
-
-	default_setting(&most);
-	for (c = config->clauses; c != NULL; c = c->next) {
-		if (c->v.interval > most.interval)
-			most.interval = c->v.interval;
-		if (c->v.expiry > most.expiry)
-			most.expiry = c->v.expiry;
-		for (i = 0; i < c->v.retries.n; i++)
-			if ((long)c->v.retries.factor[i] > factor)
-				factor = c->v.retries.factor[i];
-	}
-	config->longest = factor >= YEARS / most.interval ?
-	    YEARS : (factor + 1) * most.interval;
-	if (most.expiry > config->longest)
-		config->longest = most.expiry;
-	if (config->longest < LONGEST)
-		config->longest = LONGEST;
-}
-
 struct config *
 cf_load(const char *file, void (*say)(const char *))
 {
@@ -1019,7 +993,6 @@ cf_load(const char *file, void (*say)(const char *))
 			take_keyword(&r);
 	free(text);
 	fill_empty(&r);
-	longest(r.config);
 	if (r.errors == 0)
 		return r.config;
 	cf_free(r.config);

@@ -1,18 +1,22 @@
 /*
- * core.c - what is in memory, and what stays on disk.
+ * core.c - what is in memory, and what has to go.
+ *
+ *	PARAMactive 2		1000-1 waits until 70, 1001-1 until 9000
+ *	1002-1 comes in		1001-1 is evicted: its stub is due at 9000
  *
  * A small machine must not fall over a large queue.  There are two bounds,
  * both of the configuration: PARAMactive messages in core, and PARAMrecipients
  * recipients of theirs.  This module says who may come in and who has to go;
- * intake.c does the reading.
+ * intake.c does the reading, and later.c keeps what is known of the others.
  *
  * Recipients.  One pool is shared by all.  A channel has work when some of its
  * recipients are in core, or some of a message are to be read on; its share is
  * an equal part of the pool.  It may have more while that is free in the pool
  * and not what others with less than their shares are to read on; and up to its
- * share in any case.  So a channel that hangs with the whole pool stays at what
- * it has, the next one gets its share beside that, and as recipients finish
- * both come down to their shares.
+ * share in any case.  Where the pool has no room for that, channels with more
+ * than their shares give way: of their large messages, those recipients leave
+ * core that wait for an agent.  So a channel that hangs with the whole pool
+ * comes down to its share as soon as another one has work.
  *
  * A new message gets of each channel what that may have, but at least the
  * minimum; what does not fit stays unread, as a part for each channel.  A part
@@ -22,30 +26,24 @@
  * channel may have, one that has preempted others half of that, and any
  * message takes up to its minimum again when it has used half of it.  One that
  * has preempted others may have half of what is left of an extra share on top
- * of its minimum.  With n channels that have work there are never more in core
- * than
+ * of its minimum.  So there are never more in core than
  *
- *	recipients * (1 + 1/2 + ... + 1/n) + active * minimum + extra
+ *	recipients + active * minimum + extra
  *
- * since whoever has more than the minimum got it while the pool held it, or up
- * to its share.  Of any k channels one got its last up to a k-th of the pool,
- * so the one with the k-th most has no more than that.  The sum is 1 for one
- * channel, 1.5 for two and 2.3 for five; to reach it each has to hang with all
- * that it has while the next one comes to have work.
+ * but for one corner: what an agent has in hand stays, and so does what is kept
+ * for one that is starting.  When channels have more than their shares with
+ * agents alone, others still get their shares beside that.
  *
  * What waits must not keep the rest of its message out.  Of a part, jobs that
- * wait for their next try are passed: they leave core, and when all the rest
- * of the part is over the file is gone through for it once more, a lap, not
- * before the first of them is due or the configuration is another.
+ * wait for their next try leave core, with memos, when there is no room for
+ * more.  When all of the part was read and the first of them is due, the file
+ * is gone through for them once more, a lap.  It takes those that are due; the
+ * others keep their times, places and reasons.
  *
  * Messages.  When the core is full and mail waits on disk, the message that is
- * farthest from its next try is put off: it leaves core, and its control file
- * gets the time of that try as its time of modification.  spool.c does not
- * offer it before then.  Nothing goes that an agent has or could have now, or
- * that is held by its name, or due soon, or of which there is something to
- * tell.  A machine whose clock is not to be believed puts nothing off, as it
- * could not tell when.  Retry positions are not kept; they are found again
- * from the message's age.
+ * farthest from its next try is evicted: its stub has the time of that.
+ * Nothing goes that an agent has or could have now, or that is held by its
+ * name, or due soon, or of which there is something to tell.
  *
  * What is over, but may not be told of yet, waits for that like any other: its
  * vertex on the channel dsn is due when the pause of its sender ends.  Else the
@@ -53,18 +51,20 @@
  *
  * What an operator asks for by its name comes in, if need be as one more.
  *
- * What waits for no time but for a T line, a clause with a command or the end
- * of a hold on its address is put off for an hour at a time, with a mark, and
- * is called back when that comes.  Else a channel on hold would fill core, and
- * keep all other mail out.
+ * What is blocked waits for no time but for a T line, a clause with a command
+ * or the end of a hold on its address.  It is evicted for an hour at a time,
+ * and called when that comes.  Else a channel on hold would fill core, and keep
+ * all other mail out.
  *
- * Costs.  The heap of who could go holds those that were put off once, with
+ * Costs.  The heap of who could go holds those that were deferred once, with
  * estimates, each at least as far as the truth; the first of them is looked
  * at, and goes, finds its right place, or leaves the heap when it cannot go.
  * The others, and what has left the heap, are looked at in turn by a walk over
  * all messages, a few at a time.  So O(log n), and O(vertices) of those that
  * are looked at.  A file is read once for each channel with a part of it in a
  * lap; to find what to read next is O(channels) for each that has some unread.
+ * To give way is O(messages) at worst, and when it is in vain not done again
+ * for a second.
  */
 #include "scheduler.h"
 
@@ -72,9 +72,8 @@
 #define FEW		100	/* vertices of a message that may be gone
 				 * through at any time */
 #define NEAR		30	/* seconds; what is due so soon stays */
-#define BLOCKED		3600	/* seconds until what waits for no time is
-				 * looked at again */
-#define DISK_AGAIN	60	/* ... a disk that refused is tried again */
+#define BLOCKED		3600	/* seconds until what is blocked is looked at
+				 * again */
 #define TRIES		100	/* messages looked at to find one to go */
 #define LOOKS		10	/* ... of those that nothing is known of, in */
 #define BUCKETS		1000	/* so many buckets of the hash table */
@@ -190,74 +189,81 @@ wanted(struct part *p, int first)
 	return n < READ_MOST ? n : READ_MOST;
 }
 
-/* ---- how far a vertex is from its next try --------------------------- */
+/* ---- vertices that leave core ---------------------------------------- */
 
-/* Its next try, mono; 0: an agent has it or may have it now, or it is held by
- * its name.
- * *blocked is set when it waits for no time. */
+/* Until when the vertex is not wanted in core, mono; 0: it is.  It comes in to
+ * expire, too. */
 static double
-try_at(const struct vertex *v, int *blocked)
+leaves_until(const struct vertex *v, enum why *why)
 {
-	const struct thread *t = v->thread;
-	const struct ring *r = t->ring;
-	const struct setting *s = &r->conf->v;
-	double at = v->state == V_WAIT ? (double)v->wakeup : 0;
+	const struct setting *s = &v->thread->ring->conf->v;
+	double at, end = (double)(v->msg->born + s->expiry);
 
-	if ((v->state != V_WAIT && v->state != V_READY) || v->ta != NULL ||
-	    v->doom != DOOM_NONE)
+	*why = th_why(v, &at);
+	if (v->ta != NULL || v->doom != DOOM_NONE ||
+	    (v->state != V_WAIT && v->state != V_READY))
 		return 0;
-	if (s->command == NULL || !t->picked || t->held != NULL ||
-	    (s->queueonly && !t->triggered)) {
-		*blocked = 1;
-		return now.mono + BLOCKED;
-	}
-	if (t->sleep > at)
-		at = t->sleep;
-	if (r->dead > at)
-		at = r->dead;
-	return at > now.mono ? at : 0;
+	if (WHY_BLOCKED(*why))
+		at = now.mono + BLOCKED;
+	if (at <= now.mono)
+		return 0;
+	if (*why == WHY_HELD || s->expiry == 0)
+		return at;
+	if (end <= now.mono)
+		end += (double)s->expiry2;
+	return end > now.mono && end < at ? end : at;
+}
+
+void
+core_leave(struct part *p, unsigned n, long until)
+{
+	if (p->evicted == 0 || until < p->again)
+		p->again = until;
+	p->evicted += n;
+}
+
+static void
+leave(struct part *p, struct vertex *v, enum why why, double until)
+{
+	memo_keep(&p->msg->more->memos, v, why, (long)until);
+	core_leave(p, v->left, (long)until);
+	q_done(v);
 }
 
 /* ---- messages that are partly in core -------------------------------- */
 
-/* Jobs of the part that wait for their next try leave core. */
+/* Jobs of the part that wait for their next try leave core.  They come in when
+ * their delay is to be reported. */
 static void
-pass(struct part *p)
+evict_some(struct part *p)
 {
+	double until, report = (double)notice_delay(p->msg);
 	struct vertex *v;
-	int blocked = 0;
-	double at;
+	enum why why;
 
-	for (v = msg_first(p->msg); v != NULL; v = msg_next(v)) {
-		if (v->state == V_DONE || v->thread->ring->chan != p->chan ||
-		    (at = try_at(v, &blocked)) == 0)
-			continue;
-		if (p->passed == 0 || (long)at < p->again)
-			p->again = (long)at;
-		p->passed += v->left;
-		p->blocked |= (unsigned char)blocked;
-		q_done(v);
-	}
+	if (report != 0 && report <= now.mono)
+		return;
+	for (v = msg_first(p->msg); v != NULL; v = msg_next(v))
+		if (v->state != V_DONE && v->thread->ring->chan == p->chan &&
+		    (until = leaves_until(v, &why)) != 0)
+			leave(p, v, why, report != 0 && report < until ?
+			    report : until);
 }
 
-/* All was read once, some of it was passed. */
+/* All was read once, some of it was evicted: a lap begins when that is due. */
 static void
 next_lap(struct part *p)
 {
-	if (p->left > 0 && (double)p->again <= now.mono)
-		pass(p);
-	if (p->left > 0)
-		return;
+	unsigned n = p->evicted;
+
 	if ((double)p->again > now.mono) {
 		heap_set(&q.look, &p->look, (double)p->again);
 		heap_set(&q.far, &p->msg->more->far, -(double)p->again);
 		return;
 	}
 	p->next = 0;
-	p->msg->aged = 1;
-	q_unread(p, p->passed);
-	p->passed = 0;
-	p->blocked = 0;
+	p->evicted = 0;
+	q_unread(p, n);
 }
 
 /* The part is seen to: how many of its recipients are to be read. */
@@ -276,7 +282,7 @@ see_to(struct part *p)
 	n = wanted(p, p == p->chan->partial);
 	if (n == 0 && (p->msg->left < FEW || p->walked != (long)now.mono)) {
 		p->walked = (long)now.mono;
-		pass(p);
+		evict_some(p);
 		n = wanted(p, p == p->chan->partial);
 	}
 	return n;
@@ -335,6 +341,77 @@ core_wait(void)
 	return when > now.mono ? when - now.mono : 0;
 }
 
+/* ---- channels that give way ------------------------------------------ */
+
+/* May the vertex leave core for another channel's sake? */
+static int
+may_give(const struct vertex *v, unsigned its)
+{
+	return v->state == V_READY && v->ta == NULL && v->doom == DOOM_NONE &&
+	    !th_is_dsn(v->thread) && v->thread->ring->chan->rcpts > its;
+}
+
+/* The part of the channel, made when there is none; NULL without memory. */
+static struct part *
+part_for(struct message *m, struct chan *c)
+{
+	struct part *p = msg_part_for(m, c);
+
+	if (heap_room(&q.look, q.look.n + 1) < 0)
+		return NULL;
+	return p != NULL ? p : msg_make_part(m, c);
+}
+
+/* So many of the message's recipients leave core, the last ones, as far as
+ * their channels have more than that each: how many it were. */
+static unsigned
+give(struct message *m, unsigned n, unsigned its)
+{
+	unsigned keep = 0, was = m->rcpts;
+	struct vertex *v;
+	struct part *p;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (may_give(v, its))
+			keep += v->left;
+	keep = keep > n ? keep - n : 0;
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+		if (m->rcpts <= (unsigned)q.config->rcptminimum)
+			break;
+		if (!may_give(v, its))
+			continue;
+		if (keep >= v->left)
+			keep -= v->left;
+		else if ((p = part_for(m, v->thread->ring->chan)) != NULL)
+			leave(p, v, WHY_NOT, now.mono);
+	}
+	return was - m->rcpts;
+}
+
+void
+core_give_way(unsigned n, unsigned more)
+{
+	static double failed = NEVER;	/* mono */
+	unsigned i, given, its = share(more);
+	struct message *m;
+	struct hlink *l;
+
+	if (n == 0 || now.mono < failed + 1)
+		return;
+	for (i = 0; i < q.messages.size; i++)
+		for (l = q.messages.v[i]; l != NULL; l = l->next) {
+			m = OWNER(struct message, link, l);
+			if (m->rcpts <= (unsigned)q.config->rcptminimum ||
+			    m->swept)
+				continue;
+			given = give(m, n, its);
+			if (given >= n)
+				return;
+			n -= given;
+		}
+	failed = now.mono;
+}
+
 /* ---- messages that come and go --------------------------------------- */
 
 int
@@ -352,80 +429,101 @@ is_far(const struct vertex *v, double at)
 	return at > now.mono + (double)(near < NEAR ? near : NEAR);
 }
 
-/* When the message is next to be tried, mono; 0: it cannot go. */
+/* When the message is wanted in core again, mono; 0: it cannot go. */
 static double
-next_try(const struct message *m, int *blocked)
+next_look(const struct message *m)
 {
-	const struct part *p;
-	double at, first = 0, last = 0;
 	const struct vertex *v;
+	const struct part *p;
+	double at, first = 0;
+	enum why why;
 
 	if (msg_unread(m) > 0 || m->held || m->doom != DOOM_NONE || m->swept ||
 	    notice_pending(m))
 		return 0;
 	for (p = msg_part(m); p != NULL; p = p->other) {
-		if (p->passed == 0)
+		if (p->evicted == 0)
 			continue;
 		if ((double)p->again < now.mono + NEAR)
 			return 0;
-		*blocked |= p->blocked;
 		if (first == 0 || (double)p->again < first)
 			first = (double)p->again;
 	}
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_DONE)
 			continue;
-		at = try_at(v, blocked);
+		at = leaves_until(v, &why);
 		if (at == 0 || !is_far(v, at))
 			return 0;
 		if (first == 0 || at < first)
 			first = at;
-		if (v->dated && at > last)
-			last = at;
 	}
 	/* it comes in when its sender is to be told */
 	at = notice_next(m);
 	if (at > 0 && at < first)
 		first = at < now.mono + NEAR ? 0 : at;
-	/* when it comes back all of it is tried: not before a retryat */
-	return last > first ? 0 : first;
+	return first;
 }
 
-/* It leaves core until then: 0 or -1. */
-static int
-put_off(struct message *m, double at, int blocked)
+/* What is known of the message moves to its stub. */
+static void
+keep(struct stub *s, struct message *m)
 {
-	long wait = (long)(at - now.mono) + 1;
+	struct more *more = msg_more(m);
+	struct vertex *v;
+	enum why why;
+	double until;
 
-	if (wait > q.config->longest ||
-	    spool_put_off(m->name, wait, blocked) < 0)
-		return -1;
-	log_info("put-off msg=%s for=%ld rcpts=%u msgs=%u", m->name, wait,
-	    m->rcpts + msg_passed(m), q.nmessages);
-	q_forget(m);
-	q.put_off++;
-	return 0;
+	s->loaded = m->loaded;
+	s->born = m->born;
+	s->aged = m->aged;
+	s->queued = m->queued;
+	if (more == NULL)
+		return;
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state != V_DONE) {
+			until = leaves_until(v, &why);
+			memo_keep(&more->memos, v, why, (long)until);
+		}
+	s->memos = more->memos;
+	memset(&more->memos, 0, sizeof(more->memos));
 }
 
-/* Looks at one that might go: 1 it went, 0 it did not, -1 the disk would not
- * have it.  In the heap it finds its right place, or leaves that. */
+/* It leaves core until then; why is that of a stub. */
+static void
+evict(struct message *m, double due, const char *why)
+{
+	struct stub *s = later_put(m->name, due);
+
+	if (s != NULL) {
+		s->why = why;
+		keep(s, m);
+	}
+	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", m->name,
+	    (long)(due - now.mono), m->rcpts + msg_evicted(m), q.nmessages,
+	    s == NULL ? " beyond PARAMevicted" : "");
+	q_forget(m);
+	q.evicted++;
+}
+
+/* Looks at one that might go: 1 it went, or 0.  In the heap it finds its right
+ * place, or leaves that. */
 static int
 try_one(struct message *m)
 {
 	struct timer *t = m->more == NULL ? NULL : &m->more->far;
-	int blocked = 0;
-	double at = next_try(m, &blocked);
+	double at = next_look(m);
 
 	if (at != 0 && t != NULL && t->pos != 0 &&
 	    -heap_when(&q.far, t) > at + 1) {
 		heap_set(&q.far, t, -at);
 		return 0;
 	}
-	if (at != 0 && put_off(m, at, blocked) == 0)
-		return 1;
-	if (t != NULL)
+	if (at != 0)
+		evict(m, at, NULL);
+	else if (t != NULL)
 		heap_del(&q.far, t);
-	return at != 0 ? -1 : 0;
+	return at != 0;
 }
 
 /* Goes on with the walk over all messages, and looks at some that are not in
@@ -434,19 +532,20 @@ static int
 try_others(void)
 {
 	static unsigned bucket;
-	int i, looked = 0, came;
+	struct hlink *l, *next;
+	int i, looked = 0;
 	struct message *m;
-	struct hlink *l;
 
 	for (i = 0; i < BUCKETS && looked < LOOKS; i++) {
 		bucket = (bucket + 1) % q.messages.size;
-		for (l = q.messages.v[bucket]; l != NULL; l = l->next) {
+		for (l = q.messages.v[bucket]; l != NULL; l = next) {
+			next = l->next;
 			m = OWNER(struct message, link, l);
 			if (m->more != NULL && m->more->far.pos != 0)
 				continue;
 			looked++;
-			if ((came = try_one(m)) != 0)
-				return came;
+			if (try_one(m))
+				return 1;
 		}
 	}
 	return 0;
@@ -455,40 +554,15 @@ try_others(void)
 int
 core_make_room(void)
 {
-	static double refused = -DISK_AGAIN;	/* mono */
-	int i, came = 0;
 	struct timer *t;
+	int i;
 
-	if (now.wall < SANE_WALL || now.mono < refused + DISK_AGAIN)
-		return 0;
-	for (i = 0; i < TRIES && came == 0; i++) {
+	for (i = 0; i < TRIES; i++) {
 		t = heap_first(&q.far);
 		if (t == NULL)
 			break;
-		came = try_one(OWNER(struct more, far, t)->msg);
+		if (try_one(OWNER(struct more, far, t)->msg))
+			return 1;
 	}
-	if (came == 0)
-		came = try_others();
-	if (came < 0)
-		refused = now.mono;
-	return came > 0;
-}
-
-void
-core_recall(int all)
-{
-	struct part *p;
-	struct hlink *l;
-	unsigned i;
-
-	spool_recall(all);
-	for (i = 0; q.look.n > 0 && i < q.messages.size; i++)
-		for (l = q.messages.v[i]; l != NULL; l = l->next) {
-			p = msg_part(OWNER(struct message, link, l));
-			for (; p != NULL; p = p->other)
-				if (p->passed > 0 && (all || p->blocked)) {
-					p->again = (long)now.mono;
-					heap_set(&q.look, &p->look, 0);
-				}
-		}
+	return try_others();
 }

@@ -218,12 +218,13 @@ add(struct chan *chan, const char *host, const struct setting *s)
 }
 
 void
-dest_lift(void)
+dest_lift(int (*meant)(const void *, const struct chan *, const char *),
+    const void *arg)
 {
 	struct dest *d;
 
 	for (d = unused.oldest; d != NULL; d = d->prev)
-		if (d->until > now.mono)
+		if (d->until > now.mono && meant(arg, d->chan, d->host))
 			d->until = now.mono;	/* fb_wake will see */
 }
 

@@ -14,7 +14,7 @@
  *	   limit  agents  good  bad	s  file  next look  why it is skipped
  *	   dead until  rate  why	End:
  *	   idle  cohorts  unused
- *	   ready  waiting  tries
+ *	   ready  waiting  tries	e  evicted
  *
  * Fields are parted by tabs, times are seconds, "-" is never or none.  The
  * number of a vertex goes by message number, then channel and host.  Flags is
@@ -189,12 +189,7 @@ why_not_fed(const struct vertex *v, struct waiting *w)
 	const struct thread *t = v->thread;
 	const struct ring *r = t->ring;
 
-	w->next = -1;
-	if (r->dead > now.mono) {
-		w->state = "agent";
-		w->next = from_now(r->dead);
-		w->what = r->trouble != NULL ? r->trouble : "";
-	} else if (fb_wait(t->dest, t->fb, now.mono) > 0) {
+	if (fb_wait(t->dest, t->fb, now.mono) > 0) {
 		w->state = "limit";
 		w->what = "rate";
 		w->next = (long)fb_wait(t->dest, t->fb, now.mono);
@@ -219,36 +214,32 @@ why_not_fed(const struct vertex *v, struct waiting *w)
 static void
 waiting_for(const struct vertex *v, struct waiting *w)
 {
+	/* by enum why */
+	static const char *const states[] = { "next", "run", "held", "held",
+	    "frozen", "command", "queueonly", "host", "retry", "agent" };
 	const struct thread *t = v->thread;
-	const struct setting *s = &t->ring->conf->v;
+	double until;
+	enum why why = th_why(v, &until);
 
+	w->state = states[why];
 	w->what = "";
 	w->next = -1;
-	if (v->state == V_FED) {
-		w->state = "run";
+	if (why == WHY_FED)
 		w->next = 0;
-	} else if (v->msg->held) {
-		w->state = "held";
+	else if (why == WHY_HELD_MESSAGE)
 		w->what = "message";
-	} else if (t->held != NULL) {
-		w->state = "held";
+	else if (why == WHY_HELD)
 		w->what = t->held;
-	} else if (opt.freeze || !t->picked) {
-		w->state = "frozen";
+	else if (why == WHY_FROZEN)
 		w->what = opt.freeze ? "-F" : "-p";
-	} else if (s->command == NULL) {
-		w->state = "command";
-	} else if (s->queueonly && !t->triggered) {
-		w->state = "queueonly";
-	} else if (t->sleep > now.mono) {
-		w->state = t->box != 0 ? "retry" : "host";
-		w->next = from_now(t->sleep);
-	} else if (v->state == V_WAIT) {
+	else if (why == WHY_NO_AGENT && t->ring->trouble != NULL)
+		w->what = t->ring->trouble;
+	if (why == WHY_HOST && t->box != 0)
 		w->state = "retry";
-		w->next = from_now((double)v->wakeup);
-	} else {
+	if (why >= WHY_HOST)
+		w->next = from_now(until);
+	else if (why == WHY_NOT)
 		why_not_fed(v, w);
-	}
 }
 
 /* ---- vertices -------------------------------------------------------- */
@@ -670,11 +661,11 @@ emit_others(void)
 }
 
 static void
-emit_skipped(const char *name, long next, const char *why, long pid)
+emit_skipped(const struct stub *s, long next)
 {
-	emit("s\t%s\t%ld\t%s", name, next, why);
-	if (pid != 0)
-		emit(" (%ld)", pid);
+	emit("s\t%s\t%ld\t%s", s->name, next < 0 ? 0 : next, s->why);
+	if (s->pid != 0)
+		emit(" (%d)", s->pid);
 	emit("\n");
 }
 
@@ -832,7 +823,7 @@ emit_facts(void)
 	}
 	if (!opt.quiet) {
 		emit_others();
-		in_skipped(emit_skipped);
+		emit("e\t%u\n", later_each(emit_skipped));
 	}
 	emit("End:\n");
 }

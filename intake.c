@@ -12,10 +12,12 @@
  * that do not fit are counted only, by channel.  They are read in parts as
  * core.c asks for them, each of one channel, from the offset of the first that
  * this has left; those for a host that the message has a vertex for join that.
+ * What has a memo with a time that has not come is left to the next lap.
  *
- * Each step takes in some entries, new ones and those that were put off in
- * turn (turn.c).  One of each is kept at hand, so that it is known whether
- * mail waits when there is no room, and the scans stand where they found them.
+ * Each step takes in some entries, in turn new ones, which the scan finds, and
+ * old ones, whose stubs are due (later.c).  One new name is kept at hand, so
+ * that it is known whether mail waits when there is no room, and the scan
+ * stands where it found it.
  *
  * A file can end in four ways:
  *
@@ -24,17 +26,12 @@
  *			its sender is told, and the files go
  *	parked		it cannot be used; both files go to postman/
  *	skipped		not now: locked by a living process, no memory, no
- *			descriptor, a disk that refuses; tried again later
+ *			descriptor, a disk that refuses; its stub is shown by
+ *			mailq
  *
- * What is skipped is remembered, shown by mailq, and looked at again by its
- * name when its time has come; scans in between do not open it.  Beyond a
- * number of those its directory is read again instead.
- *
- * A T line starts what waits for a host; a file of T lines alone is removed.
- * What of it is on disk comes in later, so the host is remembered for as long
- * as such mail may be put off: mail that was here before the line goes.
- * An x line names a message that this one replaces: it must have the same
- * sender and the same owner.
+ * A T line starts what waits for a host, in core or not; a file of T lines
+ * alone is removed.  An x line names a message that this one replaces: it must
+ * have the same sender and the same owner.
  */
 #include "scheduler.h"
 
@@ -44,191 +41,6 @@
 #define AGAIN		30	/* seconds until what failed is tried again */
 #define PAUSE		0.9	/* ... until the next scan, after -E's bound */
 #define BLOCKED		1.0	/* ... until room is looked for again */
-#define CALL_LASTS	4000	/* seconds; longer than core.c puts off what
-				 * waits for a T line */
-#define CALLS_MOST	300	/* hosts that are remembered for that */
-#define SKIPS_MOST	2000	/* files that were skipped and are known */
-
-/* ---- skipped files --------------------------------------------------- */
-
-/*
- * skip: a file that could not be taken in when it was looked at.  Kept until
- * a later look at it comes to an end.
- */
-struct skip {
-	struct hlink link;	/* by num */
-	struct timer until;	/* mono; in no heap while it is looked at */
-	const char *why;	/* a constant */
-	long	pid;		/* whose lock it is, or 0 */
-	double	since;		/* mono; when that was first seen */
-	char	name[NAME_MAX_];
-};
-
-static struct hash skips;
-static struct heap skip_ends;
-
-static struct skip *
-find_skip(const char *name)
-{
-	struct hlink *l;
-	struct skip *s;
-
-	if (skips.n == 0)
-		return NULL;
-	for (l = hash_first(&skips, name_num(name)); l != NULL;
-	    l = hash_next(l)) {
-		s = OWNER(struct skip, link, l);
-		if (strcmp(s->name, name) == 0)
-			return s;
-	}
-	return NULL;
-}
-
-static int
-is_skipped(const char *name)
-{
-	const struct skip *s = find_skip(name);
-
-	return s != NULL && s->until.pos != 0;
-}
-
-/* A new one, or NULL when there are too many or no memory is left: then the
- * file is just opened again by the next scan. */
-static struct skip *
-make_skip(const char *name)
-{
-	struct skip *s;
-
-	if (skips.n >= SKIPS_MOST)
-		return NULL;
-	if ((skips.v == NULL && hash_init(&skips, 64) < 0) ||
-	    heap_room(&skip_ends, skips.n + 1) < 0 ||
-	    (s = mem_get(sizeof(*s))) == NULL)
-		return NULL;
-	strcpy(s->name, name);
-	hash_add(&skips, &s->link, name_num(name));
-	return s;
-}
-
-static void
-skip(const char *name, int seconds, const char *why, long pid)
-{
-	struct skip *s = find_skip(name);
-
-	held_message(name);	/* it is there: a hold on it stays */
-	if (s == NULL && (s = make_skip(name)) == NULL) {
-		spool_again(name, 0, seconds);
-		return;
-	}
-	/* locks that a power cut has left were all there from then on */
-	if (s->why == NULL || (s->pid == 0) != (pid == 0))
-		s->since = now.mono;
-	s->why = why;
-	s->pid = pid;
-	heap_set(&skip_ends, &s->until, now.mono + seconds);
-}
-
-static void
-skip_end(const char *name)
-{
-	struct skip *s = find_skip(name);
-
-	if (s == NULL)
-		return;
-	heap_del(&skip_ends, &s->until);
-	hash_del(&skips, &s->link);
-	free(s);
-}
-
-/* The next that may be tried again: 1 and its name, or 0. */
-static int
-skip_over(char *name)
-{
-	struct timer *t = heap_first(&skip_ends);
-
-	if (t == NULL || heap_when(&skip_ends, t) > now.mono)
-		return 0;
-	strcpy(name, OWNER(struct skip, until, t)->name);
-	heap_del(&skip_ends, t);
-	return 1;
-}
-
-void
-in_skipped(void (*show)(const char *name, long next, const char *why, long pid))
-{
-	const struct skip *s;
-	struct hlink *l;
-	unsigned i;
-
-	for (i = 0; i < skips.size; i++)
-		for (l = skips.v[i]; l != NULL; l = l->next) {
-			s = OWNER(struct skip, link, l);
-			show(s->name, s->until.pos == 0 ? 0 :
-			    (long)(heap_when(&skip_ends, &s->until) -
-			    now.mono), s->why, s->pid);
-		}
-}
-
-/* ---- T lines --------------------------------------------------------- */
-
-struct call {
-	struct call *next;	/* the one before */
-	long	at;		/* mono */
-	char	host[1];
-};
-
-static struct call *calls;
-
-/* Takes away the host's, those that are too old, and the oldest of many. */
-static void
-forget_calls(const char *host)
-{
-	struct call **p = &calls, *c;
-	unsigned n = 0;
-
-	while ((c = *p) != NULL)
-		if (++n >= CALLS_MOST || strcmp(c->host, host) == 0 ||
-		    (double)(c->at + CALL_LASTS) < now.mono) {
-			*p = c->next;
-			free(c);
-		} else {
-			p = &c->next;
-		}
-}
-
-/* What waits for the host may go; what of it is on disk is to come in. */
-static void
-trigger(const char *host)
-{
-	struct call *c;
-
-	th_trigger(host);
-	forget_calls(host);
-	c = mem_get(sizeof(*c) + strlen(host));
-	if (c != NULL) {
-		strcpy(c->host, host);
-		c->at = (long)now.mono;
-		c->next = calls;
-		calls = c;
-	}
-	core_recall(0);
-}
-
-/* The message's vertex has come in: was its host called meanwhile? */
-static void
-hear_call(const struct message *m, struct thread *t)
-{
-	const struct call *c;
-
-	if (!t->ring->conf->v.queueonly || t->triggered)
-		return;
-	for (c = calls; c != NULL && strcmp(c->host, t->host) != 0;
-	    c = c->next)
-		;
-	if (c != NULL && (double)(c->at + CALL_LASTS) >= now.mono &&
-	    m->old && m->queued <= c->at)
-		th_called(t);
-}
 
 /* ---- the recipients at hand ------------------------------------------ */
 
@@ -251,7 +63,10 @@ static struct {
 	unsigned ng, sizeg;
 	unsigned known;		/* the first of them have a vertex already */
 	unsigned most;		/* recipients that may be taken of any channel */
+	unsigned over;		/* ... that were taken beyond that */
 	unsigned rest;		/* ... that were left */
+	struct part *part;	/* it is read on, or NULL */
+	unsigned early;		/* recipients of it that wait on */
 	struct chan *chan;	/* of the last recipient, or NULL */
 	unsigned fresh;		/* channels that come to have work */
 	unsigned mark;		/* counts readings; noted in their threads and
@@ -321,6 +136,21 @@ build_chan(const char *name)
 	return chan;
 }
 
+/* Is the recipient at hand, of a part, not to be taken in now? */
+static int
+build_is_early(const struct ctl *c)
+{
+	struct part *p = build.part;
+	const struct memo *memo = p->msg->doom != DOOM_NONE ? NULL :
+	    memo_find(&p->msg->more->memos, p->chan, c->host);
+
+	if (memo == NULL || (double)memo->until <= now.mono)
+		return 0;
+	core_leave(p, 1, memo->until);
+	build.early++;
+	return 1;
+}
+
 /* The recipient at hand joins the group of its thread, or is counted, as is
  * what its channel has behind it: 0; or -1 without memory. */
 static int
@@ -333,6 +163,8 @@ build_add(const struct ctl *c)
 
 	if (chan == NULL)
 		return -1;
+	if (build.part != NULL && build_is_early(c))
+		return 0;
 	if (chan->rest > 0 || (build.nr >= build.most && chan->least == 0)) {
 		if (chan->rest++ == 0)
 			chan->off = c->l.off;
@@ -344,6 +176,10 @@ build_add(const struct ctl *c)
 	t = bad ? NULL : th_get(c->channel, c->host);
 	if (t == NULL || (t->mark != build.mark && build_group(t, NULL) < 0))
 		return -1;
+	if (build.g[t->index].vertex != NULL &&
+	    msg_rcpt(build.g[t->index].vertex, c->l.off) != NULL)
+		return 0;	/* a lap comes by what is in core */
+	build.over += build.nr >= build.most;
 	build.g[t->index].n++;
 	build.g[t->index].box = ctl_box(c);
 	build.r[build.nr].off = (unsigned)c->l.off;
@@ -356,6 +192,8 @@ static void
 build_begin(unsigned most)
 {
 	build.nr = build.ng = build.rest = build.known = build.fresh = 0;
+	build.over = build.early = 0;
+	build.part = NULL;
 	build.chan = NULL;
 	build.most = most;
 	build.mark++;
@@ -413,7 +251,9 @@ static int
 build_commit(struct message *m)
 {
 	struct group *g, *end = build.g + build.ng;
+	const struct memos *ms = m->more == NULL ? NULL : &m->more->memos;
 	struct vertex *v;
+	struct rcpt *r;
 	unsigned i;
 	int bad = 0;
 
@@ -430,10 +270,13 @@ build_commit(struct message *m)
 		return -1;
 	for (i = 0; i < build.nr; i++) {
 		v = build.g[build.r[i].group].vertex;
-		memset(&v->r[v->nr], 0, sizeof(*v->r));
-		v->r[v->nr].heard = v->state == V_FED;
-		v->r[v->nr++].off = build.r[i].off & 0x3fffffff;
+		r = &v->r[v->nr++];
+		memset(r, 0, sizeof(*r));
+		r->heard = v->state == V_FED;
+		r->off = build.r[i].off & 0x3fffffff;
 		v->left++;
+		if (ms != NULL)
+			memo_reason(ms, v, r);
 	}
 	return 0;
 }
@@ -442,14 +285,18 @@ build_commit(struct message *m)
 static void
 build_start(struct message *m)
 {
-	struct group *g;
+	struct group *g, *end = build.g + build.ng;
+	const struct thread *t;
 
-	for (g = build.g; g < build.g + build.ng; g++)
+	for (g = build.g; g < end; g++)
 		q_widened(g->vertex, g->n);
-	for (g = build.g + build.known; g < build.g + build.ng; g++)
-		q_arrive(g->vertex);
-	for (g = build.g; g < build.g + build.ng; g++)
-		hear_call(m, g->thread);
+	for (g = build.g + build.known; g < end; g++) {
+		t = g->thread;
+		q_arrive(g->vertex, m->more == NULL ? NULL :
+		    memo_find(&m->more->memos, t->ring->chan, t->host));
+	}
+	if (m->more != NULL && m->more->parts == NULL)
+		memo_free(&m->more->memos);
 	q_arrived(m);
 }
 
@@ -486,6 +333,33 @@ make_parts(struct message *m, const struct ctl *c)
 	return 0;
 }
 
+static int seen_all;		/* what the start found is in; the rest is new */
+
+/* Has it never been in core?  However old its files are, its retry lists then
+ * begin now; what a start finds, or was forgotten, has the places of its
+ * age. */
+static int
+is_new(const struct ctl *c, const struct stat *st)
+{
+	return seen_all && !spool_was_offered(c->name, (long)st->st_ctime);
+}
+
+/* What its stub has becomes the message's. */
+static void
+recall(struct message *m, struct stub *s)
+{
+	if (s == NULL || s->loaded == 0)
+		return;
+	m->loaded = s->loaded;
+	m->born = s->born;
+	m->aged = s->aged & 1U;
+	m->queued = s->queued;
+	if (s->memos.n > 0 && msg_more(m) != NULL) {
+		m->more->memos = s->memos;
+		memset(&s->memos, 0, sizeof(s->memos));
+	}
+}
+
 /* The message of the file at hand, which has no vertex yet; or NULL. */
 static struct message *
 make_message(const struct ctl *c, const struct stat *st)
@@ -502,6 +376,7 @@ make_message(const struct ctl *c, const struct stat *st)
 	m->nr = build.nr + build.rest;
 	m->loaded = ++q.events;
 	m->born = (int)((long)now.mono - age_of((long)st->st_mtime));
+	m->aged = !is_new(c, st);
 	m->queued = (int)((long)now.mono - age_of(c->ctime));
 	m->failed = c->nfailed > 0;
 	m->news = c->ndiag > 0;
@@ -522,23 +397,23 @@ unusable(const struct ctl *c, int place, const struct stat *st)
 	return NULL;
 }
 
-static int seen_all;		/* what the start found is in; the rest is new */
-
 static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 				/* x line of the message just loaded, or "" */
 
 static int
-deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
+deliver(struct ctl *c, const struct stat *st, unsigned long num)
 {
 	struct message *m = make_message(c, st);
 
 	if (m == NULL)
 		return -1;
-	m->old = old != 0;
-	m->aged = old || !seen_all;
+	core_give_way(build.over, build.fresh);
 	if (build.rest == 0)
 		build_boxes();
+	recall(m, later_find(c->name));
 	if (build_commit(m) < 0 || q_add(m, num) < 0) {
+		if (m->more != NULL)
+			memo_free(&m->more->memos);
 		msg_free(m);
 		return -1;
 	}
@@ -559,6 +434,22 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num, int old)
 		spool_verbose(m->name, "scheduler processing");
 	text_fmt(replaces, sizeof(replaces), "%s", c->obsoletes);
 	return 0;
+}
+
+static int
+is_host(const void *wanted, const struct chan *chan, const char *host)
+{
+	(void)chan;
+	return strcmp(wanted, host) == 0;
+}
+
+/* What waits for the host may go, in core or not. */
+static void
+trigger(const char *host)
+{
+	dest_lift(is_host, host);
+	th_trigger(host);
+	later_call(is_host, host, CALL_START);
 }
 
 /* Looks at all recipients, and takes as many as there is room for: NULL when
@@ -597,7 +488,7 @@ set_aside(struct ctl *c, const char *why)
 /* The file at hand, with its final name.  0, or seconds until it is tried
  * again. */
 static int
-load(struct ctl *c, int place, const struct stat *st, int old)
+load(struct ctl *c, int place, const struct stat *st)
 {
 	const char *why = read_all(c);
 
@@ -614,7 +505,7 @@ load(struct ctl *c, int place, const struct stat *st, int old)
 		    c->name);
 	if (why == NULL && build.nr + c->nfailed + c->ndiag > 0) {
 		c->why = "there is no memory for it";
-		return deliver(c, st, name_num(c->name), old) < 0 ? AGAIN : 0;
+		return deliver(c, st, name_num(c->name)) < 0 ? AGAIN : 0;
 	}
 	if (why != NULL)
 		return set_aside(c, why);
@@ -622,57 +513,68 @@ load(struct ctl *c, int place, const struct stat *st, int old)
 	return spool_remove(c->name) < 0 ? AGAIN : 0;
 }
 
-/* Opens it, puts it where it belongs and loads it; as load.  -1: it was taken
- * for a new one, unseen, and was put off. */
+/* Opens it, puts it where it belongs and loads it; as load. */
 static int
-open_and_load(struct ctl *c, const char *name, const struct stat *seen, int old)
+open_and_load(struct ctl *c, const char *name, const struct stub *s)
 {
-	const struct skip *s = find_skip(name);
 	struct stat st;
 	int place;
 
-	if (ctl_open(c, name, seen) < 0)
+	if (ctl_open(c, name) < 0)
 		return c->later || c->why == NULL ? c->later :
 		    set_aside(c, c->why);
-	if (s != NULL) {
+	if (s != NULL && s->why != NULL) {
 		c->seen_pid = s->pid;
-		c->since = s->since;
+		c->since = (double)s->since;
 	}
-	if (seen == NULL && c->mtime > c->ctime)
-		return -1;
 	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
 	if (place < 0) {
 		c->why = "it cannot be moved to its directory";
 		return AGAIN;
 	}
-	return load(c, place, &st, old);
+	return load(c, place, &st);
 }
 
-/* A candidate, not looked at when seen is NULL: 1 when it was opened, -1 when
- * it was put off after all. */
+/* The file at hand is to be tried again in so many seconds. */
+static void
+skip(const struct ctl *c, int seconds)
+{
+	struct stub *s = later_put(c->name, now.mono + seconds);
+
+	held_message(c->name);	/* it is there: a hold on it stays */
+	if (s == NULL)
+		return;
+	/* locks that a power cut has left were all there from then on */
+	if (s->why == NULL || (s->pid == 0) != (c->pid == 0))
+		s->since = (int)now.mono;
+	s->why = c->why;
+	s->pid = (int)c->pid;
+}
+
+/* A candidate: 1 when it was opened, or 0. */
 static int
-consider(char *name, const struct stat *seen, int old)
+consider(char *name)
 {
 	struct ctl c;
-	int later, opened;
+	int later = 0, opened = 0;
+	struct stub *s = later_find(name);
 
 	replaces[0] = '\0';
-	if (q_named(name) != NULL) {
-		skip_end(name);
-		return 0;
+	if (q_named(name) == NULL) {
+		later = open_and_load(&c, name, s);
+		opened = c.l.fd >= 0;
+		ctl_close(&c);
+		build_end();
 	}
-	later = open_and_load(&c, name, seen, old);
-	opened = later < 0 ? -1 : c.l.fd >= 0;
-	ctl_close(&c);
-	build_end();
-	if (strcmp(c.name, name) != 0 || later <= 0)
-		skip_end(name);
 	if (later > 0) {
 		th_sweep();	/* what was made for it; others may need room */
-		skip(c.name, later, c.why, c.pid);
+		skip(&c, later);
 	}
-	strcpy(name, c.name);
+	if (s != NULL && (later <= 0 || strcmp(c.name, name) != 0))
+		later_end(s);
+	if (opened)
+		strcpy(name, c.name);
 	return opened;
 }
 
@@ -680,14 +582,13 @@ consider(char *name, const struct stat *seen, int old)
 static void
 fetch(char *name)
 {
-	struct stat seen;
+	const struct stub *s = later_find(name);
 
-	if (is_skipped(name))
-		return;
+	if (s != NULL && s->why != NULL)
+		return;		/* it could not be used */
 	if (core_full())
 		core_make_room();	/* if there is none, it is one more */
-	if (spool_look(name, &seen) == 0)
-		consider(name, &seen, 1);
+	consider(name);
 }
 
 /* Has the message this spool id?  A build without fractions of a second knows
@@ -772,6 +673,17 @@ see_ended(struct message *m, const struct ctl *c)
 		q_news(m);
 }
 
+/* What was read and has no room in the pool is the channel's by its share. */
+static void
+make_way(const struct chan *chan)
+{
+	unsigned most = (unsigned)q.config->recipients;
+
+	if (most > 0 && core_least(chan, 0) >= build.nr &&
+	    q.rcpts + build.nr > most)
+		core_give_way(q.rcpts + build.nr - most, 0);
+}
+
 /* Reads so many more recipients of the part. */
 static void
 load_more(struct part *p, unsigned most)
@@ -779,15 +691,21 @@ load_more(struct part *p, unsigned most)
 	struct ctl c;
 	struct message *m = p->msg;
 	int more = -1;
+	unsigned seen, left;
 
 	build_begin(most);
+	build.part = p;
 	build_from(p->chan, 0);
 	if (ctl_resume(&c, m->name, p->next, p->format) == 0 &&
 	    build_known(m, p->chan) == 0)
 		more = read_on(&c, p->chan);
 	ctl_close(&c);
+	if (more >= 0)
+		make_way(p->chan);
 	if (more >= 0 && build_commit(m) < 0)
 		more = -1;
+	if (more < 0)
+		p->evicted -= build.early;
 	if (more < 0 && spool_gone(m->name)) {
 		q_drop(m, "its control file was taken away");
 	} else if (more < 0) {
@@ -803,22 +721,50 @@ load_more(struct part *p, unsigned most)
 		log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u "
 		    "next=%lu", m->name, p->chan->name, build.nr,
 		    build.ng - build.known, p->next);
+		seen = build.nr + build.early;
+		left = p->unread > seen ? p->unread - seen : 0;
 		if (more == 0)
-			q_exhausted(p, p->unread - build.nr);
+			q_exhausted(p, left);
 		else
-			q_unread(p, p->unread > build.nr ?
-			    p->unread - build.nr : 1);
+			q_unread(p, left > 0 ? left : 1);
 	}
 	build_end();
+}
+
+/* ---- turns ----------------------------------------------------------- */
+
+/*
+ * While there is room for more messages one new and one old come in turn, so
+ * that neither a flood of new mail nor a large old queue keeps the other out.
+ * When the one whose turn it is has nothing that can be used, the other comes.
+ * When there is no more room the next turn is new mail's.  So while the core
+ * stays full, each place that becomes free goes to new mail until there is
+ * none: it has most to gain from a place, and old mail has waited already.
+ */
+int
+in_turn(struct turn *t, int (*take)(int old))
+{
+	int first = t->first, came, other;
+
+	came = take(first);
+	if (came > 0) {
+		t->first = !first;
+		return 1;
+	}
+	other = take(!first);
+	return other > came ? other : came;
+}
+
+void
+in_turn_full(struct turn *t)
+{
+	t->first = 0;
 }
 
 /* ---- the step -------------------------------------------------------- */
 
 static struct {
-	char	name[2][NAME_MAX_];	/* at hand, new and old, or "" */
-	struct stat seen[2];	/* ... as lstat showed them */
-	int	unseen;		/* the new one was not looked at */
-	int	surely;		/* the last new one was one, so the next is */
+	char	name[NAME_MAX_];	/* new, at hand, or "" */
 	struct turn turn;
 	long	files;		/* opened in the scan at hand */
 	double	began;		/* mono; when it began */
@@ -839,82 +785,55 @@ enough(void)
 	    now.mono - step.began > (double)opt.scansecs);
 }
 
-/* Is an entry of the scan one that it is to bring?  One that is to be opened at
- * once, and is likely to be new, is not looked at before: to open a file tells
- * the same. */
+/* Is the entry one that is to come in?  To open a file tells what it is; room
+ * is not made before that is known. */
 static int
-is_wanted(char *name, int old, int look)
+is_wanted(const char *name)
 {
-	enum spool_kind kind;
-	long wait = 0;
-
-	if (q_named(name) != NULL || is_skipped(name))
-		return 0;
-	if (!old) {
-		step.unseen = step.surely && !look;
-		if (step.unseen)
-			return 1;
-	}
-	kind = spool_kind(name, q.config->longest, &step.seen[old], &wait);
-	if (kind == SPOOL_NONE)
-		return 0;
-	if (!old)
-		step.surely = kind == SPOOL_NEW;
-	if (kind == SPOOL_NEW)
-		return !old;
-	held_message(name);	/* it is there: a hold on it stays */
-	if (kind == SPOOL_DUE && old)
-		return 1;
-	spool_again(name, 1, kind == SPOOL_DUE ? 0 : wait);
-	return 0;
+	return q_named(name) == NULL && later_find(name) == NULL &&
+	    !spool_is_early(name) && (!core_full() || spool_is_file(name));
 }
 
-/* Puts the name of the next of its kind at hand: 1; 0 when there is none, or
- * not found yet. */
+/* Puts the name of the next new one at hand: 1; 0 when there is none, or not
+ * found yet. */
 static int
-find_next(int old)
+find_new(void)
 {
-	char *name = step.name[old];
+	char *name = step.name;
 
-	if (*name != '\0')
+	if (*name != '\0') {
+		spool_look();
 		return 1;
-	while (!old && skip_over(name)) {
-		step.unseen = 0;
-		if (spool_look(name, &step.seen[0]) == 0)
-			return 1;
-		skip_end(name);
 	}
-	while (!old && !step.told)
+	while (!step.told)
 		if (!router_said(name))
 			step.told = 1;	/* a system call for each file else */
-		else if (is_wanted(name, 0, core_full()))
+		else if (is_wanted(name))
 			return 1;
-	while (step.looks > 0 && spool_next(old, name)) {
+	while (step.looks > 0 && spool_next(name)) {
 		step.looks--;
-		if (is_wanted(name, old, core_full()))
+		if (is_wanted(name))
 			return 1;
 	}
 	*name = '\0';
 	return 0;
 }
 
-/* For turn_step. */
+/* For in_turn. */
 static int
 take(int old)
 {
-	char name[NAME_MAX_];
+	const struct stub *s = old ? later_due() : NULL;
 	unsigned before = q.nmessages;
+	char name[NAME_MAX_];
 	int came;
 
-	if (!find_next(old))
+	if (old ? s == NULL : !find_new())
 		return -1;
-	strcpy(name, step.name[old]);
-	step.name[old][0] = '\0';
-	came = consider(name, !old && step.unseen ? NULL : &step.seen[old],
-	    old);
-	if (came < 0)
-		is_wanted(name, 0, 1);	/* notes when it is due */
-	if (came > 0 && step.files++ == 0)
+	strcpy(name, old ? s->name : step.name);
+	if (!old)
+		step.name[0] = '\0';
+	if (consider(name) && step.files++ == 0)
 		step.began = now.mono;
 	came = q.nmessages > before;
 	if (replaces[0] != '\0')
@@ -931,9 +850,9 @@ has_room(void)
 
 	if (!core_full())
 		return 1;
-	turn_full(&step.turn);
-	find_next(1);		/* both, so that neither's scan stands still */
-	if (!find_next(0) && step.name[1][0] == '\0')
+	in_turn_full(&step.turn);
+	/* first the new one, so that its scan does not stand still */
+	if (!find_new() && later_due() == NULL)
 		return 0;
 	for (n = 0; core_full() && n < BATCH_FILES; n++)
 		if (!core_make_room()) {
@@ -973,7 +892,7 @@ in_load(void)
 		}
 		if (!has_room())
 			return large || (!step.blocked && step.looks == 0);
-		came = turn_step(&step.turn, take);
+		came = in_turn(&step.turn, take);
 		if (came < 0 && step.looks > 0) {
 			step.files = 0;
 			return large;
@@ -1002,8 +921,13 @@ in_listens(void)
 double
 in_wait(void)
 {
-	double wait = step.paused > now.mono ? step.paused - now.mono :
-	    step.blocked ? BLOCKED : spool_wait(), large = core_wait();
+	double wait = BLOCKED, due = later_wait(), large = core_wait();
 
+	if (step.paused > now.mono) {
+		wait = step.paused - now.mono;
+	} else if (!step.blocked) {
+		wait = spool_wait();
+		wait = due < wait ? due : wait;
+	}
 	return large < wait ? large : wait;
 }

@@ -11,8 +11,8 @@
  * read whole in a struct part for each channel; each is made when it is first
  * wanted.
  *
- * Bytes where pointers have eight: 143 and the name for a message, 96 for each
- * vertex after the first, 64 for struct more, 112 for struct part.
+ * Bytes where pointers have eight: 142 and the name for a message, 96 for each
+ * vertex after the first, 80 for struct more, 104 for struct part.
  *
  * The place of the first vertex is used again when that is over and more of
  * the message is read.
@@ -24,11 +24,12 @@
  *	r[2].why = 7 -+----> table[7]  "452 mailbox full", refs=2
  *	r[3].why = 0	     (none is known)
  *
- * A recipient has room for an index of 16 bits.  Each text is kept once, for
- * all recipients that heard it, and goes with the last of them.  There are
- * PARAMreasons texts at most.  When there is no place for another, or no
- * memory, the recipient gets the index OTHER, whose text says that the log has
- * the words; it never keeps older words, nor shows those of another recipient.
+ * A recipient has room for an index of 16 bits, and so has the memo of one that
+ * is not in core.  Each text is kept once, for all that heard it, and goes with
+ * the last of them.  There are PARAMreasons texts at most.  When there is no
+ * place for another, or no memory, the recipient gets the index OTHER, whose
+ * text says that the log has the words; it never keeps older words, nor shows
+ * those of another recipient.
  * The words of a host or a ring are copies of its own (reason_copy).
  *
  * Costs: O(1); O(recipients) to widen or narrow; O(parts) to find one, or to
@@ -100,13 +101,13 @@ msg_unread(const struct message *m)
 }
 
 unsigned
-msg_passed(const struct message *m)
+msg_evicted(const struct message *m)
 {
 	const struct part *p;
 	unsigned n = 0;
 
 	for (p = msg_part(m); p != NULL; p = p->other)
-		n += p->passed;
+		n += p->evicted;
 	return n;
 }
 
@@ -335,13 +336,19 @@ add(const char *s, unsigned hash)
 
 /* ---- reasons: of recipients ------------------------------------------- */
 
-void
-reason_free(struct rcpt *rcpt)
+unsigned short
+reason_keep(unsigned short i)
 {
-	unsigned short i = rcpt->why;
+	if (i != 0 && i != OTHER)
+		table.v[i].reason->refs++;
+	return i;
+}
+
+void
+reason_drop(unsigned short i)
+{
 	struct reason *r;
 
-	rcpt->why = 0;
 	if (i == 0 || i == OTHER)
 		return;
 	r = table.v[i].reason;
@@ -352,6 +359,13 @@ reason_free(struct rcpt *rcpt)
 	table.v[i].next = table.free;
 	table.free = i;
 	free(r);
+}
+
+void
+reason_free(struct rcpt *rcpt)
+{
+	reason_drop(rcpt->why);
+	rcpt->why = 0;
 }
 
 int

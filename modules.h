@@ -16,25 +16,21 @@
 int	spool_setup(void);
 /* What anybody may do at the ways in, in words; NULL: nothing. */
 const char *spool_ways_in(void);
-/* The next entry that may be new, or was put off, as a path below transport/:
- * 1, or 0 when there is none now.  Each of the two scans goes on where it was.
- * spool_wait: seconds until it is worth asking again. */
-int	spool_next(int old, char *name);
+/* The next entry that may be a control file, as a path below transport/: 1, or
+ * 0 when there is none now.  The scan goes on where it was.  spool_wait: seconds
+ * until it is worth asking again. */
+int	spool_next(char *name);
+void	spool_look(void);	/* ... or for who does not ask: sees what changed */
 double	spool_wait(void);
-/* Looks at a control file: 0; -1 when there is none, or no regular file. */
-int	spool_look(const char *name, struct stat *);
-/* What it is: no regular file, new, put off and due again, put off for *wait
- * seconds more.  longest: of more than that somebody's clock was wrong. */
-enum spool_kind { SPOOL_NONE, SPOOL_NEW, SPOOL_DUE, SPOOL_PUT_OFF };
-enum spool_kind spool_kind(const char *name, long longest, struct stat *,
-	    long *wait);
-/* In this file's directory is one to be looked at in so many seconds. */
-void	spool_again(const char *name, int old, long seconds);
-/* The control file gets the time of its next try, and a mark when it waits for
- * no time: 0 or -1. */
-int	spool_put_off(const char *name, long seconds, int blocked);
-/* What was put off until now is due: all, or what has the mark. */
-void	spool_recall(int all);
+int	spool_is_file(const char *name);	/* a regular one: 1 or 0 */
+/* The control file is forgotten until then, mono: its directory is read again
+ * for it. */
+void	spool_again(const char *name, double when);
+/* Was the message, whose file has this change of status, offered by a scan of
+ * its directory before? */
+int	spool_was_offered(const char *name, long changed);
+/* Is it one that may have been forgotten, and its directory not yet due? */
+int	spool_is_early(const char *name);
 /* Have we gone to another transport/ since the last call?  Agents that were
  * started before are still in the old one. */
 int	spool_moved(void);
@@ -169,7 +165,7 @@ struct part *msg_part(const struct message *);
 struct part *msg_part_for(const struct message *, const struct chan *);
 struct part *msg_make_part(struct message *, struct chan *);
 unsigned msg_unread(const struct message *);	/* of all its parts */
-unsigned msg_passed(const struct message *);
+unsigned msg_evicted(const struct message *);
 /* Its vertices, one after the other; NULL at the end. */
 struct vertex *msg_first(const struct message *);
 struct vertex *msg_next(const struct vertex *);
@@ -188,6 +184,9 @@ void	msg_free(struct message *);	/* with all of that */
 int	reason_set(struct rcpt *, const char *);
 void	reason_free(struct rcpt *);		/* none is known any more */
 const char *reason_of(const struct rcpt *);	/* or NULL */
+/* For who keeps the index of a reason beside a recipient; and no longer. */
+unsigned short reason_keep(unsigned short);
+void	reason_drop(unsigned short);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
  * far as there is room. */
 void	reason_all(const struct vertex *, struct text *);
@@ -205,7 +204,9 @@ struct chan *dest_chan(const char *name);	/* NULL without memory */
  * that is dead has the thread sleep. */
 int	dest_take(struct thread *);
 void	dest_leave(struct thread *);	/* the thread goes */
-void	dest_lift(void);		/* no unused one is dead any longer */
+/* No unused one that is meant is dead any longer. */
+void	dest_lift(int (*meant)(const void *, const struct chan *,
+	    const char *host), const void *);
 void	dest_forget(void);		/* those unused too long, or too many */
 /* The path is PARAMdestdb's, "": none.  At the start, what was kept there is
  * taken; at the end, it is all kept.  In between, when due and after a reload,
@@ -264,6 +265,9 @@ int	th_is_local(const struct thread *);
 int	th_is_dsn(const struct thread *);
 /* The thread of one mailbox, beside that of all: or NULL, without memory. */
 struct thread *th_box(struct thread *, unsigned box);
+/* What the vertex waits for, and until when, mono; that is 0, or past, when it
+ * has no time. */
+enum why th_why(const struct vertex *, double *until);
 void	th_suspect(struct thread *);	/* the sweep is to look at it */
 /* Something that counts for its turn or its time has changed. */
 void	th_update(struct thread *);
@@ -280,8 +284,6 @@ void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
 /* Starts what waits for the host, queueonly too: threads started. */
 int	th_trigger(const char *host);
-/* There was a T line for its host, before what is in it came in. */
-void	th_called(struct thread *);
 /* The same for a thread, or one vertex of it, whatever it waits for; limits
  * and holds stay. */
 void	th_flush(struct thread *);
@@ -320,6 +322,43 @@ int	th_clashes(const struct ta *, const struct vertex *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
 
 /* ======================================================================
+ * later.c - what is not in core and is wanted there later
+ * ====================================================================== */
+
+/* The vertex leaves core, for this reason, and is not wanted before then, mono:
+ * 0, or -1 when there is no room for a memo. */
+int	memo_keep(struct memos *, const struct vertex *, enum why, long until);
+/* That of the vertex with this address, or NULL. */
+const struct memo *memo_find(const struct memos *, const struct chan *,
+	    const char *host);
+/* The new recipient of the vertex gets back its reason. */
+void	memo_reason(const struct memos *, const struct vertex *,
+	    struct rcpt *);
+/* A recipient that is not in core, beside the vertex, has this reason. */
+void	memo_heard(struct memos *, const struct vertex *, unsigned long off,
+	    const char *text);
+void	memo_free(struct memos *);	/* there are none */
+
+struct stub *later_find(const char *name);	/* or NULL */
+/* The file is due then, mono: its stub, made when there is none; NULL when it
+ * is forgotten. */
+struct stub *later_put(const char *name, double due);
+struct stub *later_due(void);		/* the first that is due, or NULL */
+void	later_end(struct stub *);	/* it is needed no more */
+double	later_wait(void);	/* seconds until one is due */
+/* Shows the skipped ones, due in next seconds: how many are evicted. */
+unsigned later_each(void (*show)(const struct stub *, long next));
+/* What has left core from addresses that are meant (NULL: from all) is due now:
+ * how many vertices. */
+enum call {
+	CALL_LOOK,		/* blocked: something else may hold now */
+	CALL_RELEASED,		/* held: they are tried */
+	CALL_START		/* a T line, a flush: they are tried */
+};
+unsigned later_call(int (*meant)(const void *, const struct chan *,
+	    const char *host), const void *, enum call);
+
+/* ======================================================================
  * queue.c - messages: arrival, outcome, expiry
  * ====================================================================== */
 
@@ -339,8 +378,9 @@ struct message *q_named(const char *name);
 /* Takes a message over, by its number.  0; -1 without memory, then it is still
  * the caller's. */
 int	q_add(struct message *, unsigned long num);
-/* The message's new vertex, with its recipients, starts its thread. */
-void	q_arrive(struct vertex *);
+/* The message's new vertex, with its recipients, starts its thread; or goes on
+ * by its memo (NULL: it has none). */
+void	q_arrive(struct vertex *, const struct memo *);
 /* ... so many recipients of it, which may have been here before, are new. */
 void	q_widened(struct vertex *, unsigned rcpts);
 void	q_arrived(struct message *);	/* ... and that is all that was read */
@@ -425,6 +465,8 @@ int	rp_has_begun(const struct vertex *);
  * -1. */
 int	notice_policy(const char *name);
 int	notice_pending(const struct message *);	/* something is told soon */
+/* When a delay may be reported, mono; 0: never. */
+long	notice_delay(const struct message *);
 /* When something may be told, mono; 0: never. */
 double	notice_next(const struct message *);
 void	notice_arm(struct message *);	/* sets its timer anew */
@@ -433,38 +475,27 @@ void	notice_timers(void);		/* has told what is due */
 double	notice_wait(void);		/* seconds until something is */
 
 /* ======================================================================
- * core.c - what is in memory, and what stays on disk
+ * core.c - what is in memory, and what has to go
  * ====================================================================== */
 
 unsigned core_room(void);	/* recipients that a new message may have */
 /* ... and what it may have of the channel in any case, when so many channels
  * come to have work with it. */
 unsigned core_least(const struct chan *, unsigned more);
+/* So many of those have no room in the pool: as many of channels with more than
+ * their shares leave core. */
+void	core_give_way(unsigned n, unsigned more);
 /* The next part of which more is to be read, and how much; or NULL. */
 struct part *core_next(unsigned *most);
 /* Nothing more of it for so many seconds. */
 void	core_later(struct part *, int seconds);
+/* So many recipients of the part are left to the next lap, until then, mono. */
+void	core_leave(struct part *, unsigned n, long until);
 double	core_wait(void);	/* seconds until one is to be seen to */
 /* Has it all the messages that it may have? */
 int	core_full(void);
-/* Puts one off: 1, or 0 when none can be spared. */
+/* Evicts one: 1, or 0 when none can be spared. */
 int	core_make_room(void);
-/* What was put off is wanted now: all of it, or what waits for no time. */
-void	core_recall(int all);
-
-/* ======================================================================
- * turn.c - new mail and old mail take turns coming in
- * ====================================================================== */
-
-struct turn {
-	int	first;		/* 0: new, 1: old */
-};
-
-/* Takes one message in: take is asked for one of new (0) or old (1) mail and
- * answers 1 it came, 0 what there was cannot be used, -1 there is none.  The
- * same is returned. */
-int	turn_step(struct turn *, int (*take)(int old));
-void	turn_full(struct turn *);	/* there is no more room */
 
 /* ======================================================================
  * intake.c - control files become messages in core
@@ -479,10 +510,15 @@ int	in_listens(void);
 /* Somebody asks for the message with this name, without directories: if it is
  * on disk it comes in now. */
 void	in_fetch(const char *name);
-/* Shows each file that waits to be looked at again: in how many seconds that
- * is, why, and whose lock it is (0: nobody's). */
-void	in_skipped(void (*show)(const char *name, long next, const char *why,
-	    long pid));
+struct turn {
+	int	first;		/* 0: new, 1: old */
+};
+
+/* Takes one message in: take is asked for one of new (0) or old (1) mail and
+ * answers 1 it came, 0 what there was cannot be used, -1 there is none.  The
+ * same is returned. */
+int	in_turn(struct turn *, int (*take)(int old));
+void	in_turn_full(struct turn *);	/* there is no more room */
 
 /* ======================================================================
  * ta.c - transport agents: what is said to them and what they say

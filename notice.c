@@ -119,9 +119,8 @@ notice_policy(const char *name)
 
 /* ---- when ------------------------------------------------------------ */
 
-/* The next moment at which a warning may be due, mono; 0: never. */
-static long
-next_delay(const struct message *m)
+long
+notice_delay(const struct message *m)
 {
 	const struct times *times;
 	long at, next = 0, warned = m->more == NULL ? -1 : m->more->warned;
@@ -164,14 +163,14 @@ notice_next(const struct message *m)
 {
 	/* its timer may be for what was told meanwhile */
 	return m->more == NULL || m->more->notice.pos == 0 ||
-	    (!m->news && next_delay(m) == 0) ? 0 :
+	    (!m->news && notice_delay(m) == 0) ? 0 :
 	    heap_when(&q.notices, &m->more->notice);
 }
 
 int
 notice_pending(const struct message *m)
 {
-	long next = next_delay(m);
+	long next = notice_delay(m);
 
 	return is_soon(m) || (next != 0 && (double)next <= now.mono);
 }
@@ -179,7 +178,7 @@ notice_pending(const struct message *m)
 void
 notice_arm(struct message *m)
 {
-	long next = next_delay(m);
+	long next = notice_delay(m);
 	struct more *more = next != 0 ? msg_more(m) : m->more;
 
 	if (more == NULL)
@@ -342,7 +341,7 @@ warn(struct message *m, unsigned *most)
 static void
 message_due(struct message *m, unsigned *most)
 {
-	long next = next_delay(m);
+	long next = notice_delay(m);
 	struct more *more = m->more;
 
 	if (m->swept)

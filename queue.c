@@ -67,7 +67,7 @@ to_sweep(struct message *m)
 int
 q_over(const struct message *m)
 {
-	return m->left == 0 && msg_unread(m) + msg_passed(m) == 0;
+	return m->left == 0 && msg_unread(m) + msg_evicted(m) == 0;
 }
 
 /* Something has changed that may let more of it be read. */
@@ -77,7 +77,7 @@ look_soon(struct message *m)
 	struct part *p;
 
 	for (p = msg_part(m); p != NULL; p = p->other)
-		if (p->unread + p->passed > 0)
+		if (p->unread + p->evicted > 0)
 			heap_set(&q.look, &p->look, 0);
 }
 
@@ -127,7 +127,7 @@ q_unread(struct part *p, unsigned n)
 		partial_del(p);
 	p->unread = n;
 	give_back(p->msg);
-	if (n + p->passed > 0)
+	if (n + p->evicted > 0)
 		look_soon(p->msg);
 	else
 		heap_del(&q.look, &p->look);
@@ -140,7 +140,7 @@ read_no_more(struct message *m)
 	struct part *p;
 
 	for (p = msg_part(m); p != NULL; p = p->other) {
-		p->passed = 0;
+		p->evicted = 0;
 		q_unread(p, 0);
 	}
 }
@@ -152,13 +152,6 @@ q_rotate(struct chan *c)
 
 	partial_del(p);
 	partial_add(p);
-}
-
-/* The part that the vertex was read of, or NULL. */
-static struct part *
-part_of(const struct vertex *v)
-{
-	return msg_part_for(v->msg, v->thread->ring->chan);
 }
 
 /* So many recipients of the vertex need no more room in core. */
@@ -180,7 +173,6 @@ q_done(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
-	struct part *p = part_of(v);
 	unsigned i;
 
 	if (v->state == V_READY)
@@ -199,8 +191,6 @@ q_done(struct vertex *v)
 	th_update(t);
 	th_suspect(t);
 	m->left--;
-	if (p != NULL)
-		p->left--;
 	if (q_over(m))
 		to_sweep(m);
 }
@@ -307,7 +297,9 @@ q_drop(struct message *m, const char *why)
 static int
 host_asked(const struct vertex *v)
 {
-	return v->thread->dest->tries > 0 && v->thread->asked > v->msg->loaded;
+	const struct dest *d = v->thread->dest;
+
+	return d->tries > 0 && d->asked > v->msg->loaded;
 }
 
 /* The recipient fails: the tag first, then the diagnostic line; a line that
@@ -566,10 +558,10 @@ message_timer(struct message *m)
 static void
 may_go(const struct vertex *v)
 {
-	double at = v->state == V_WAIT ? (double)v->wakeup : v->thread->sleep;
 	struct more *more;
+	double at;
 
-	if (at > now.mono && v->state != V_FED &&
+	if (th_why(v, &at) != WHY_FED && at > now.mono &&
 	    (more = msg_more(v->msg)) != NULL)
 		heap_set(&q.far, &more->far, -at);
 	look_soon(v->msg);
@@ -643,25 +635,40 @@ q_add(struct message *m, unsigned long num)
 	return 0;
 }
 
+/* The vertex has come back, and is as it was when it left core. */
+static void
+remember(struct vertex *v, const struct memo *memo)
+{
+	v->tries = memo->tries;
+	v->tried = memo->tried;
+	v->step = memo->step;
+	v->host = memo->host;
+	v->dated = memo->dated;
+	if (memo->started)
+		v->thread->triggered =
+		    (unsigned char)v->thread->ring->conf->v.queueonly;
+}
+
 /*
  * A new vertex starts its thread at once, unless it has to keep to the
- * thread's own time.  Mail that is new to us begins its retry list, however old
- * its files are; what a start finds has the place of its age.  When nothing is
- * known of a host that mail was put off for, its place is that of the mail.
+ * thread's own time.  It begins its retry list, or at the place of its age.
+ * When nothing is known of its host, that has the same place.  What was evicted
+ * goes on where it was.
  */
 void
-q_arrive(struct vertex *v)
+q_arrive(struct vertex *v, const struct memo *memo)
 {
 	struct thread *t = v->thread;
 	struct dest *d = t->dest;
 	const struct setting *s = &t->ring->conf->v;
-	struct part *p = part_of(v);
 
 	v->msg->left++;
-	if (p != NULL)
-		p->left++;
 	v->step = v->msg->aged ?
 	    retry_step(s, (long)now.mono - v->msg->born) & 127U : 0;
+	if (d->ngood + d->nbad == 0 && d->tries == 0 && d->step < v->step)
+		d->step = (unsigned short)v->step;
+	if (memo != NULL)
+		remember(v, memo);
 	if (v->msg->doom != DOOM_NONE) {
 		v->doom = v->msg->doom;
 		walk.on = walk.found = 1;
@@ -671,13 +678,13 @@ q_arrive(struct vertex *v)
 		t->nheld++;
 		return;
 	}
-	if (s->wakeuprestartonly && t->wake.pos != 0) {
+	if (memo != NULL && (double)memo->wakeup > now.mono) {
+		th_wait(t, v, memo->wakeup);
+	} else if (memo == NULL && s->wakeuprestartonly && t->wake.pos != 0) {
 		th_wait(t, v, (long)heap_when(&q.wake, &t->wake));
-		return;
+	} else {
+		th_ready(t, v);
 	}
-	if (v->msg->old && d->ngood + d->nbad == 0 && d->tries == 0)
-		d->step = (unsigned short)v->step;
-	th_ready(t, v);
 	th_update(t);
 	may_go(v);
 }
@@ -735,24 +742,17 @@ q_doom(struct vertex *v, enum doom how, int later)
 	return 2;
 }
 
-/* What was left to the next lap is read now. */
-static void
-lap_now(struct message *m)
-{
-	struct part *p;
-
-	for (p = msg_part(m); p != NULL; p = p->other)
-		p->again = (long)now.mono;
-	look_soon(m);
-}
-
 void
 q_doom_rest(struct message *m, enum doom how)
 {
-	if (msg_unread(m) + msg_passed(m) == 0)
+	struct part *p;
+
+	if (msg_unread(m) + msg_evicted(m) == 0)
 		return;
 	m->doom = (unsigned)how & 3;
-	lap_now(m);
+	for (p = msg_part(m); p != NULL; p = p->other)
+		p->again = (long)now.mono;
+	look_soon(m);
 }
 
 /* Ends what is doomed of a message: vertices that were. */
@@ -858,7 +858,6 @@ q_reload(struct config *config)
 		for (l = q.messages.v[i]; l != NULL; l = next) {
 			next = l->next;
 			m = OWNER(struct message, link, l);
-			lap_now(m);	/* it may expire earlier */
 			message_timer(m);
 		}
 }
@@ -894,6 +893,7 @@ unlist(struct message *m)
 	if (m->more != NULL) {
 		heap_del(&q.far, &m->more->far);
 		heap_del(&q.notices, &m->more->notice);
+		memo_free(&m->more->memos);
 	}
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;
@@ -906,7 +906,7 @@ q_forget(struct message *m)
 	struct vertex *v;
 
 	q.msgs_in--;
-	q.rcpts_in -= m->rcpts + msg_passed(m);
+	q.rcpts_in -= m->rcpts + msg_evicted(m);
 	read_no_more(m);
 	m->away = 1;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
@@ -958,7 +958,7 @@ q_untold(const struct message *m)
 
 	while (v != NULL && (v->state == V_DONE || th_is_dsn(v->thread)))
 		v = msg_next(v);
-	return v == NULL && msg_unread(m) + msg_passed(m) == 0;
+	return v == NULL && msg_unread(m) + msg_evicted(m) == 0;
 }
 
 void

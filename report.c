@@ -146,7 +146,8 @@ set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 
 /* r is NULL for one that is not in core; it does not count. */
 static void
-deferral(struct vertex *v, struct rcpt *r, int host, const char *message)
+deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
+    const char *message)
 {
 	struct thread *t = v->thread;
 	char text[REASON_MOST + 1];
@@ -156,6 +157,8 @@ deferral(struct vertex *v, struct rcpt *r, int host, const char *message)
 		v->count += r->heard == 0;
 		r->heard = 1;
 		set_reason(v, r, text);
+	} else if (*text != '\0' && msg_more(v->msg) != NULL) {
+		memo_heard(&v->msg->more->memos, v, off, text);
 	}
 	if (host & HOST_BAD)
 		reason_copy(&t->dest->reason, text);
@@ -293,7 +296,7 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 		if (statuses[i].dated)
 			message = retry_time(message, &wait);
 		retry_at(v, wait);
-		deferral(v, r, host_said(v->thread, statuses[i].all,
+		deferral(v, r, off, host_said(v->thread, statuses[i].all,
 		    notary), message);
 		return;
 	}
@@ -313,7 +316,7 @@ rp_report(struct ta *ta, unsigned long num, unsigned long off,
 		bad = diagnose(v->msg, off, notary, statuses[i].state, message);
 	if (bad < 0 && statuses[i].state == RC_FAILED) {
 		ctl_mark(v->msg->name, off, ' ');	/* asked once more */
-		deferral(v, r, HOST_GOOD,
+		deferral(v, r, off, HOST_GOOD,
 		    "cannot write the diagnostic");
 		return;
 	}
@@ -354,7 +357,7 @@ is_last(const struct vertex *v)
 	const struct message *m = v->msg;
 
 	return v->left == 0 && m->left == 1 && !m->tell &&
-	    msg_unread(m) + msg_passed(m) == 0;
+	    msg_unread(m) + msg_evicted(m) == 0;
 }
 
 /* Goes over the recipients of the job and forgets finished ones. */

@@ -491,7 +491,7 @@ reload(void)
 	fill_in(c);
 	q_reload(c);
 	notice_reload();
-	core_recall(0);		/* it may have a command now */
+	later_call(NULL, NULL, CALL_LOOK);	/* it may have a command now */
 	open_notify();
 	status_listen();
 	if (dest_reload(destdb_path()))
@@ -973,8 +973,8 @@ main(int argc, char **argv)
 	status_close();
 	unlink(pid_path);
 	router_close();
-	log_info("core peak-msgs=%u peak-rcpts=%u put-off=%lu",
-	    q.peak_messages, q.peak_rcpts, q.put_off);
+	log_info("core peak-msgs=%u peak-rcpts=%u evicted=%lu",
+	    q.peak_messages, q.peak_rcpts, q.evicted);
 	log_info("exit code=0 msgs-in=%lu msgs-out=%lu rcpts-in=%lu "
 	    "rcpts-out=%lu", q.msgs_in, q.msgs_out, q.rcpts_in, q.rcpts_out);
 	log_flush();

@@ -169,7 +169,8 @@ struct config {
 	long	rcptextra;	/* ... and so many for those that preempt */
 	long	refill;		/* recipients that are worth reading ... */
 	long	refilldelay;	/* ... until so many seconds have passed */
-	long	longest;	/* seconds that mail may be put off for */
+	long	evicted;	/* messages and vertices not in core of which
+				 * more than the files is known; 0: all */
 	long	reportevery;	/* seconds between reports of a message that is
 				 * not done; 0: it is waited for */
 	long	bouncelimit;	/* seconds between DSNs of failures to one
@@ -217,6 +218,13 @@ struct rcpt {
  */
 enum vertex_state { V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
 
+/* why: what a vertex waits for, as far as that is no matter of turns. */
+enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
+	   WHY_NO_COMMAND, WHY_QUEUEONLY, WHY_HOST, WHY_RETRY, WHY_NO_AGENT };
+
+/* ... blocked: something has to happen that has no time. */
+#define WHY_BLOCKED(w)	((w) >= WHY_HELD && (w) <= WHY_QUEUEONLY)
+
 /* What an operator wants of it, once no agent has it. */
 enum doom { DOOM_NONE, DOOM_DELETE, DOOM_BOUNCE };
 
@@ -256,46 +264,92 @@ struct vertex {
 
 /*
  * part: the recipients of a message for one channel, when not all of them
- * could be read at once.  Owned by its message; core.c's.
+ * are in core.  Owned by its message; core.c's.
  *
  * A large file is read in parts, for each channel from a place of its own.
  * What the channel has from next on is not in core yet; it was looked at once,
- * and its tags are on disk.  The next to be read is found in O(log parts), and
- * O(channels) for each that has a part.
+ * and its tags are on disk.  Evicted recipients wait for the next reading from
+ * the start of the file, a lap, and have memos.  The next part to be read is
+ * found in O(log parts), and O(channels) for each that has a part.
  */
 struct part {
 	struct message *msg;
 	struct chan *chan;
 	struct part *other;	/* the message's for another channel */
-	unsigned left;		/* vertices not DONE */
 	unsigned unread;	/* pending recipients from next on, or a few
 				 * more than that; 0: there is none */
-	unsigned passed;	/* recipients left to the next lap */
+	unsigned evicted;	/* recipients that are left to the next lap */
 	struct part *pnext, *pprev;	/* of the channel with some unread,
 				 * oldest first */
 	struct timer look;	/* when it is seen to */
 	unsigned long next;	/* bytes from the start: where reading goes on */
-	long	again;		/* mono; no lap before that */
+	long	again;		/* mono; evicted > 0: no lap before that */
 	long	later;		/* mono; nothing is read before that */
-	long	walked;		/* mono; last look for what could be passed */
+	long	walked;		/* mono; last look for what can be evicted */
 	long	read;		/* mono; when some of it was last read */
-	unsigned char blocked;	/* some of the passed wait for no time */
 	unsigned char format;	/* of the control file, as in struct ctl */
+};
+
+/*
+ * memo: what is known of a vertex that is not in core (later.c).  With an
+ * offset it is the reason of one recipient alone.  It stays when the vertex
+ * comes back, and is written over when that is evicted once more.
+ */
+struct memo {
+	struct address *to;	/* channel and host; NULL: the place is free */
+	unsigned off;		/* 0; or of the recipient */
+	unsigned last;		/* off 0: of the last recipient that it had */
+	int	wakeup;		/* mono; WAIT: the vertex's own time; 0: READY */
+	int	until;		/* mono; it is not wanted in core before */
+	int	tried;		/* as in struct vertex */
+	unsigned tries : 14;	/* ... */
+	unsigned step : 7;	/* ... */
+	unsigned dated : 1;	/* ... */
+	unsigned host : 3;	/* ... */
+	unsigned blocked : 1;	/* until is only when it is looked at again */
+	unsigned held : 1;	/* ... since its address is held */
+	unsigned started : 1;	/* by a T line or an operator: queueonly does
+				 * not hold it up */
+	unsigned short why;	/* index of the reason, 0: none */
+};
+
+/* memos: those of a message, found O(1) by address and offset. */
+struct memos {
+	struct memo *v;		/* size places, a power of two */
+	unsigned n, size;
+};
+
+/*
+ * stub: a message that is not in core, though its file was looked at: evicted,
+ * or skipped for the reason why.  Owned by later.c.
+ */
+struct stub {
+	struct hlink link;	/* by num */
+	struct timer due;	/* when the file is to be looked at */
+	const char *why;	/* skipped: a constant text; NULL: evicted */
+	struct memos memos;
+	unsigned long loaded;	/* as in struct message */
+	int	born, queued;	/* ... */
+	int	pid;		/* whose lock is in the way, 0: nobody's */
+	int	since;		/* mono; when that was first seen */
+	unsigned char aged;	/* as in struct message */
+	char	name[1];
 };
 
 /*
  * more: what is kept of a message that needs it, beside what is kept of any.
  * Owned by its message.  Found O(1), and when it is due O(log messages).
  * Without memory for it mail is delivered all the same: its sender hears of
- * nothing before the end, and to find what can be put off takes longer.
+ * nothing before the end, and to find what can be evicted takes longer.
  */
 struct more {
 	struct message *msg;
 	struct job *jobs;	/* order.c's */
 	struct other *others, *last;	/* message.c's: vertices */
-	struct part *parts;	/* by channel; NULL: it was read whole at once */
+	struct part *parts;	/* by channel; NULL: all of it is in core */
+	struct memos memos;	/* of what was evicted of its parts */
 	struct timer notice;	/* when its sender may next be told */
-	struct timer far;	/* core.c's: the first is put off first */
+	struct timer far;	/* core.c's: the first is evicted first */
 	int	tellat;		/* mono; news: when it is told at the latest */
 	int	warned;		/* age at which delays were last looked at */
 	unsigned long warn;	/* where that look goes on, bytes; 0: none is
@@ -317,7 +371,7 @@ struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
 	struct more *more;	/* or NULL */
 	struct vertex first;	/* in use while it has a msg */
-	unsigned long loaded;	/* value of q.events when it was */
+	unsigned long loaded;	/* value of q.events when it first was */
 	struct timer expire;	/* next moment at which a vertex may expire */
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
@@ -326,10 +380,9 @@ struct message {
 	unsigned left;		/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned preempts : 1;	/* it has preempted others */
-	unsigned old : 1;	/* it was put off before */
-	unsigned aged : 1;	/* it was here before we were, or left core: its
-				 * age gives its places in retry lists */
-	unsigned away : 1;	/* it was put off, its files stay */
+	unsigned aged : 1;	/* it begins its retry lists at the place of its
+				 * age, not at their beginning */
+	unsigned away : 1;	/* it was evicted, its files stay */
 	unsigned failed : 1;	/* some recipient failed for good */
 	unsigned tell : 1;	/* what has ended is to be told of, perhaps */
 	unsigned news : 1;	/* ... some of it came up since ta/dsn was
@@ -390,7 +443,6 @@ struct thread {
 	double	sleep;		/* mono; its host is dead until then */
 	double	woken;		/* mono; its host answered, and so what had
 				 * waited for that was tried once more */
-	unsigned long asked;	/* value of q.events when it last died */
 	unsigned char open;	/* it may take an agent, if it has vertices */
 	unsigned char triggered;	/* queueonly: started by a T line */
 	unsigned char picked;	/* -p does not exclude it */
@@ -424,6 +476,7 @@ struct dest {
 	unsigned long ngood, nbad;	/* reports */
 	/* thread.c's: */
 	char	*reason;	/* the host's last words, NULL: none are bad */
+	unsigned long asked;	/* value of q.events when it last died */
 	unsigned short step;	/* place in the retry list, for sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */
 	/* dest.c's: */
@@ -501,7 +554,7 @@ struct queue {
 	struct heap look;	/* parts, by look */
 	struct heap far, notices;	/* mores, by far and notice */
 	unsigned extra;		/* sum of all extra */
-	unsigned long put_off;	/* messages put off so far */
+	unsigned long evicted;	/* messages evicted so far */
 	struct thread *all;	/* all threads */
 	struct ring *rings;
 	struct chan *chans;

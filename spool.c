@@ -22,15 +22,11 @@
  * between other work; the order is the directory's.  No list of names is kept,
  * however many there are.
  *
- * Putting off.  A message that is not to be tried for a while may have to make
- * room in core.  Its control file then gets the time of that try as its time
- * of modification.  A file modified after its last change of status is one
- * that was put off; no router makes such a one.  There are two scans, each
- * with its own place: for new files, and for those that were put off and are
- * due again; the second reads a directory only when one in it is due.  A time
- * further off than mail can wait is somebody's wrong clock, and due now; so is
- * everything while our own clock cannot be believed.  The last bit of the time
- * is set for what waits for no time but for something to happen.
+ * Forgetting.  Which files of a directory are known is not for this module to
+ * say.  When one has been forgotten, its directory is read once more when that
+ * is due; until then, what other readings of it offer again is told from new
+ * mail: its message file was there before the last whole reading began.  Both
+ * stamps are the disk's, and no clock of ours is asked.
  *
  * Hashing.  The number n that a name begins with gives the directory: one
  * level 'A' + n % 26, two levels 'A' + n % 676 / 26 and 'A' + n % 26.  The
@@ -51,7 +47,6 @@
 #include "scheduler.h"
 #include <ctype.h>
 #include <dirent.h>
-#include <utime.h>
 
 #ifdef NO_SYMLINK
 #define lstat stat
@@ -267,11 +262,15 @@ struct dir {
 	int	dirty;		/* is to be read */
 	int	settled;	/* was read when its stamp was sure */
 	int	seen;		/* was read to its end once, or cannot be */
-	long	mtime;
+	long	mtime, stamp;	/* its last changes, of entries and at all */
 	double	changed;	/* mono; when mtime was first seen */
-	/* by scan, new or old: */
-	double	rest[2];	/* mono; not to be read before */
-	double	due[2];		/* mono; to be read then, 0: never */
+	double	rest;		/* mono; not to be read before */
+	double	again;		/* mono; read then for what was forgotten; 0:
+				 * nothing was */
+	int	all;		/* this reading is for that */
+	long	began;		/* stamp when this reading began */
+	long	whole;		/* message files before that were there for a
+				 * whole reading; -1: there was none */
 };
 
 static struct {
@@ -280,14 +279,11 @@ static struct {
 	int	next;		/* the next hash directory to look at */
 	double	due;		/* mono; next look */
 	int	unseen;		/* directories never read to their end */
-} scan;
-
-/* The two scans, for new files and for old ones. */
-static struct {
+	/* the one that is being read: */
 	DIR	*open;
-	int	at;		/* index of the open one */
+	int	at;		/* its index */
 	long	entries;	/* read in it so far */
-} walk[2];
+} scan;
 
 static void
 add_dir(const char *path)
@@ -309,6 +305,7 @@ add_dir(const char *path)
 	memset(v, 0, sizeof(*v));
 	strcpy(v->path, path);
 	v->dirty = 1;
+	v->whole = -1;
 	scan.unseen++;
 }
 
@@ -319,6 +316,7 @@ look(struct dir *d)
 
 	if (stat(d->path[0] == '\0' ? "." : d->path, &st) < 0)
 		return;
+	d->stamp = (long)st.st_ctime;
 	if (!d->known || d->mtime != (long)st.st_mtime) {
 		d->changed = now.mono;
 		if (!d->known && (long)now.wall > (long)st.st_mtime + OLD)
@@ -370,8 +368,8 @@ spool_moved(void)
 	return was;
 }
 
-static void
-look_around(void)
+void
+spool_look(void)
 {
 	int i, n;
 
@@ -398,66 +396,52 @@ seen(struct dir *d)
 }
 
 static void
-close_dir(int old)
+close_dir(void)
 {
-	struct dir *d = &scan.v[walk[old].at];
-	double rest = (double)walk[old].entries / READ_RATE;
+	struct dir *d = &scan.v[scan.at];
 
-	closedir(walk[old].open);
-	walk[old].open = NULL;
-	d->rest[old] = now.mono + (old && rest < LOOK_EVERY ? LOOK_EVERY :
-	    rest);
-	if (!old)
-		seen(d);
+	closedir(scan.open);
+	scan.open = NULL;
+	d->rest = now.mono + (double)scan.entries / READ_RATE;
+	seen(d);
 }
 
-/* The rest of the open one cannot be had now. */
+/* It, or the rest of it, cannot be had now. */
 static void
-unreadable(int old)
+unreadable(struct dir *d)
 {
-	struct dir *d = &scan.v[walk[old].at];
-
 	log_err("scan dir=transport/%s %s", d->path, strerror(errno));
-	close_dir(old);
-	d->rest[old] = d->due[old] = now.mono + DIR_AGAIN;
-}
-
-static int
-to_be_read(const struct dir *d, int old)
-{
-	return ((!old && d->dirty) || (d->due[old] != 0 &&
-	    d->due[old] <= now.mono)) && now.mono >= d->rest[old];
+	if (scan.open != NULL)
+		close_dir();
+	seen(d);
+	d->dirty = 1;
+	d->rest = now.mono + DIR_AGAIN;
 }
 
 /* Opens the next directory that is to be read: 1, or 0 when there is none. */
 static int
-open_dir(int old)
+open_dir(void)
 {
-	int i;
+	struct dir *d;
 
-	for (i = 0; i < scan.n; i++) {
-		struct dir *d = &scan.v[i];
-
-		if (!to_be_read(d, old))
+	for (d = scan.v; d < scan.v + scan.n; d++) {
+		if (now.mono < d->rest ||
+		    (!d->dirty && (d->again == 0 || d->again > now.mono)))
 			continue;
-		if (!old) {	/* before it is read: later changes count */
-			look(d);
-			d->settled = now.mono - d->changed > SETTLED;
-		}
-		walk[old].open = opendir(d->path[0] == '\0' ? "." : d->path);
-		if (walk[old].open == NULL) {
-			log_err("scan dir=transport/%s %s", d->path,
-			    strerror(errno));
-			d->rest[old] = now.mono + DIR_AGAIN;
-			if (!old)
-				seen(d);
+		look(d);	/* before it is read: later changes count */
+		d->settled = now.mono - d->changed > SETTLED;
+		scan.open = opendir(d->path[0] == '\0' ? "." : d->path);
+		if (scan.open == NULL) {
+			unreadable(d);
 			continue;
 		}
-		d->due[old] = 0;
-		if (!old)
-			d->dirty = 0;
-		walk[old].at = i;
-		walk[old].entries = 0;
+		d->dirty = 0;
+		d->began = d->stamp;
+		d->all = d->again != 0 && d->again <= now.mono;
+		if (d->all)
+			d->again = 0;
+		scan.at = (int)(d - scan.v);
+		scan.entries = 0;
 		return 1;
 	}
 	return 0;
@@ -481,28 +465,30 @@ maybe_dir(const char *path, const char *entry)
 }
 
 int
-spool_next(int old, char *name)
+spool_next(char *name)
 {
 	struct dirent *e;
+	struct dir *d;
 
-	look_around();
-	while (walk[old].open != NULL || open_dir(old)) {
-		while (errno = 0, (e = readdir(walk[old].open)) != NULL) {
-			const char *path = scan.v[walk[old].at].path;
-
-			walk[old].entries++;
+	spool_look();
+	while (scan.open != NULL || open_dir()) {
+		d = &scan.v[scan.at];
+		while (errno = 0, (e = readdir(scan.open)) != NULL) {
+			scan.entries++;
 			if (name_usable(e->d_name)) {
-				text_fmt(name, NAME_MAX_, "%s%s", path,
+				text_fmt(name, NAME_MAX_, "%s%s", d->path,
 				    e->d_name);
 				return 1;
 			}
-			if (!old)
-				maybe_dir(path, e->d_name);
+			maybe_dir(d->path, e->d_name);
+			d = &scan.v[scan.at];
 		}
-		if (errno != 0)
-			unreadable(old);
-		else
-			close_dir(old);
+		if (errno != 0) {
+			unreadable(d);
+			continue;
+		}
+		d->whole = d->began + d->settled;	/* what is older */
+		close_dir();
 	}
 	return 0;
 }
@@ -510,7 +496,7 @@ spool_next(int old, char *name)
 int
 spool_seen_all(void)
 {
-	return scan.n > 0 && scan.unseen == 0 && walk[0].open == NULL;
+	return scan.n > 0 && scan.unseen == 0 && scan.open == NULL;
 }
 
 double
@@ -518,44 +504,10 @@ spool_wait(void)
 {
 	double wait = scan.due - now.mono;
 
-	return walk[0].open != NULL || walk[1].open != NULL || wait < 0 ? 0 :
-	    wait;
+	return scan.open != NULL || wait < 0 ? 0 : wait;
 }
 
-/* ---- putting off ----------------------------------------------------- */
-
-static long recalled[2] = { -1, -1 };	/* by the disk's clock; what has the
-					 * mark, and all */
-static long disk_ahead;
-
-/* The disk may be another machine's, which stamps what is changed by a clock
- * of its own. */
-static long
-disk_now(void)
-{
-	return (long)now.wall + disk_ahead;
-}
-
-/* A file has been changed just now. */
-static void
-learn_disk_clock(const struct stat *st)
-{
-	long ahead = (long)st->st_ctime - (long)now.wall;
-
-	disk_ahead = labs(ahead) > CLOCKS_DIFFER ? ahead : 0;
-}
-
-/* A clock that was ahead then and was set right: what was put off since is
- * older than that, and would be due whenever it is looked at. */
-static void
-mend_recalled(void)
-{
-	int i;
-
-	for (i = 0; i < 2; i++)
-		if (recalled[i] > disk_now())
-			recalled[i] = disk_now();
-}
+/* ---- what was forgotten ---------------------------------------------- */
 
 /* lstat has failed: 1 when there is no such file, -1 when that cannot be
  * known now. */
@@ -568,9 +520,21 @@ not_there(const char *path)
 	return -1;
 }
 
+int
+spool_is_file(const char *name)
+{
+	struct stat st;
+
+	if (lstat(name, &st) == 0)
+		return S_ISREG(st.st_mode);
+	if (not_there(name) < 0)	/* the scan is to find it once more */
+		spool_again(name, now.mono + DIR_AGAIN);
+	return 0;
+}
+
 /* The directory that the file is in; NULL when it is not known yet.  The last
  * one found comes first, as a scan meets the files of one together: without
- * that, each that is put off cost 19000 instructions where there are 702. */
+ * that, each costs 19000 instructions where there are 702. */
 static struct dir *
 dir_of(const char *name)
 {
@@ -587,87 +551,33 @@ dir_of(const char *name)
 }
 
 void
-spool_again(const char *name, int old, long seconds)
+spool_again(const char *name, double when)
 {
 	struct dir *d = dir_of(name);
-	double when = now.mono + (double)seconds;
 
-	if (d == NULL || (d->due[old] != 0 && d->due[old] <= when))
-		return;
-	d->due[old] = when > 0 ? when : 1e-9;	/* 0 is never */
+	if (d != NULL && (d->again == 0 || d->again > when))
+		d->again = when > 0 ? when : 1e-9;	/* 0 is none */
 }
 
 int
-spool_look(const char *name, struct stat *st)
+spool_was_offered(const char *name, long changed)
 {
-	if (lstat(name, st) == 0)
-		return S_ISREG(st->st_mode) ? 0 : -1;
-	if (not_there(name) < 0) {	/* the scan is to find it once more */
-		spool_again(name, 0, DIR_AGAIN);
-		spool_again(name, 1, DIR_AGAIN);
-	}
-	return -1;
-}
+	const struct dir *d = dir_of(name);
 
-enum spool_kind
-spool_kind(const char *name, long longest, struct stat *st, long *wait)
-{
-	long ahead;
-
-	if (spool_look(name, st) < 0)
-		return SPOOL_NONE;
-	if (st->st_mtime <= st->st_ctime)
-		return SPOOL_NEW;
-	mend_recalled();
-	ahead = (long)st->st_mtime - disk_now();
-	*wait = ahead;
-	if (now.wall < SANE_WALL || ahead <= 0 || ahead > longest ||
-	    (long)st->st_ctime <= recalled[1] ||
-	    (st->st_mtime % 2 != 0 && (long)st->st_ctime <= recalled[0]))
-		return SPOOL_DUE;
-	return SPOOL_PUT_OFF;
-}
-
-/* Gives it the time and the mark: 0 or -1. */
-static int
-stamp(const char *name, long seconds, int blocked, struct stat *st)
-{
-	struct utimbuf t;
-
-	t.modtime = (time_t)(disk_now() + seconds);
-	if ((t.modtime % 2 != 0) != blocked)
-		t.modtime++;
-	t.actime = t.modtime;
-	if (utime(name, &t) < 0 || lstat(name, st) < 0)
-		return -1;
-	learn_disk_clock(st);
-	return 0;
+	return d != NULL && changed < d->whole;
 }
 
 int
-spool_put_off(const char *name, long seconds, int blocked)
+spool_is_early(const char *name)
 {
+	const struct dir *d = dir_of(name);
+	char path[PATH_MAX_];
 	struct stat st;
 
-	if (stamp(name, seconds, blocked, &st) < 0 ||
-	    (st.st_mtime <= st.st_ctime &&
-	    stamp(name, seconds, blocked, &st) < 0)) {
-		log_err("put-off msg=%s %s", name, strerror(errno));
-		return -1;
-	}
-	spool_again(name, 1, (long)st.st_mtime - disk_now());
-	return 0;
-}
-
-void
-spool_recall(int all)
-{
-	int i;
-
-	recalled[all] = disk_now();
-	for (i = 0; i < scan.n; i++)
-		if (scan.v[i].due[1] != 0)
-			spool_again(scan.v[i].path, 1, 0);
+	if (d == NULL || d->again == 0 || d->all)
+		return 0;
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	return lstat(path, &st) == 0 && (long)st.st_ctime < d->whole;
 }
 
 /* ---- placing --------------------------------------------------------- */

@@ -99,6 +99,7 @@ struct operation {
 	struct text *answer;
 	unsigned done, later, soon, failed;	/* vertices */
 	unsigned held;			/* ... that a flush does not touch */
+	unsigned evicted;		/* ... that are called in for it */
 };
 
 static struct message *
@@ -111,16 +112,17 @@ find_message(const char *name)
 	return m;
 }
 
+/* Is this channel and host meant? */
 static int
-matches(const struct operation *r, const struct thread *t)
+matches(const void *operation, const struct chan *chan, const char *host)
 {
+	const struct operation *r = operation;
 	char address[2 * WORD_MAX_];
 	char **p = r->patterns;
 
 	if (p == NULL)
 		return 1;
-	text_fmt(address, sizeof(address), "%s/%s", t->ring->chan->name,
-	    t->host);
+	text_fmt(address, sizeof(address), "%s/%s", chan->name, host);
 	while (*p != NULL && !pat_means(*p, address))
 		p++;
 	return *p != NULL;
@@ -143,7 +145,8 @@ each_vertex(struct operation *r,
 				continue;
 			for (v = msg_first(m); v != NULL; v = msg_next(v))
 				if (v->state != V_DONE &&
-				    matches(r, v->thread))
+				    matches(r, v->thread->ring->chan,
+				    v->thread->host))
 					act(r, v);
 		}
 }
@@ -187,7 +190,7 @@ flush_one(struct operation *r, struct vertex *v)
 static void
 say_flushed(struct operation *r)
 {
-	if (r->done + r->later + r->held == 0) {
+	if (r->done + r->later + r->held + r->evicted == 0) {
 		if (r->patterns != NULL)
 			say_how_many(r, "");
 		else
@@ -195,6 +198,8 @@ say_flushed(struct operation *r)
 		return;
 	}
 	text_add(r->answer, "ok %u jobs flushed", r->done);
+	if (r->evicted > 0)
+		text_add(r->answer, ", %u come in from disk", r->evicted);
 	if (r->later > 0)
 		text_add(r->answer, ", %u are with agents", r->later);
 	if (r->held > 0)
@@ -207,13 +212,13 @@ do_flush(struct operation *r)
 	struct thread *t;
 
 	each_vertex(r, flush_one);
-	if (r->msg == NULL && r->patterns == NULL) {
-		dest_lift();	/* their mail may all be on disk */
-		core_recall(1);
+	if (r->msg == NULL) {
+		dest_lift(matches, r);	/* their mail may be on disk */
+		r->evicted = later_call(matches, r, CALL_START);
 	}
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
 		if ((th_nready(t) + t->wait.n > 0 || t->sleep > now.mono) &&
-		    t->held == NULL && matches(r, t))
+		    t->held == NULL && matches(r, t->ring->chan, t->host))
 			th_flush(t);
 	say_flushed(r);
 }
@@ -310,7 +315,7 @@ do_release(struct operation *r)
 	}
 	rehold_all();	/* threads point to holds that are gone */
 	if (r->msg == NULL)
-		core_recall(0);
+		later_call(matches, r, CALL_RELEASED);
 	if (bad)
 		return;
 	if (r->done > 0)
@@ -357,7 +362,7 @@ doom_rest(struct operation *r, enum doom how)
 	if (r->msg == NULL)
 		return;
 	q_doom_rest(r->msg, how);
-	r->soon += msg_unread(r->msg) + msg_passed(r->msg);
+	r->soon += msg_unread(r->msg) + msg_evicted(r->msg);
 }
 
 static void

@@ -265,14 +265,47 @@ th_nready(const struct thread *t)
 	return t->ready.n + t->noffer + t->nkept;
 }
 
+/* What all of the thread waits for. */
+static enum why
+thread_why(const struct thread *t)
+{
+	const struct setting *s = &t->ring->conf->v;
+
+	if (t->held != NULL)
+		return WHY_HELD;
+	if (opt.freeze || !t->picked)
+		return WHY_FROZEN;
+	if (s->command == NULL)
+		return WHY_NO_COMMAND;
+	if (s->queueonly && !t->triggered)
+		return WHY_QUEUEONLY;
+	return t->sleep > now.mono ? WHY_HOST : WHY_NOT;
+}
+
 /* May READY vertices of the thread be fed at all? */
 static int
 may_feed(const struct thread *t)
 {
-	const struct setting *s = &t->ring->conf->v;
+	return thread_why(t) == WHY_NOT;
+}
 
-	return t->sleep <= now.mono && t->picked && t->held == NULL &&
-	    s->command != NULL && (!s->queueonly || t->triggered);
+enum why
+th_why(const struct vertex *v, double *until)
+{
+	const struct thread *t = v->thread;
+	enum why why = v->state == V_FED ? WHY_FED : v->msg->held ?
+	    WHY_HELD_MESSAGE : thread_why(t);
+	double dead = t->ring->dead;
+
+	*until = v->state == V_WAIT ? (double)v->wakeup : 0;
+	if (t->sleep > *until)
+		*until = t->sleep;
+	if (dead > *until)
+		*until = dead;
+	if (why != WHY_NOT)
+		return why;
+	return v->state == V_WAIT ? WHY_RETRY : dead > now.mono ?
+	    WHY_NO_AGENT : WHY_NOT;
 }
 
 /* May one more agent work on the thread, which has n? */
@@ -508,13 +541,6 @@ th_trigger(const char *host)
 }
 
 void
-th_called(struct thread *t)
-{
-	t->triggered = 1;
-	th_update(t);
-}
-
-void
 th_flush(struct thread *t)
 {
 	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
@@ -605,7 +631,7 @@ th_rehold(struct thread *t)
 static void
 sleep_for(struct thread *t, long wait)
 {
-	t->asked = ++q.events;
+	t->dest->asked = ++q.events;
 	t->triggered = 0;
 	t->sleep = now.mono + (double)wait;
 	th_update(t);

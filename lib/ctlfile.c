@@ -605,17 +605,13 @@ open_file(const char *name, struct stat *st)
 
 /* Opens it for reading: 0, or -1 as ctl_open. */
 static int
-begin(struct ctl *c, const char *name, const struct stat *seen,
-    struct stat *st)
+begin(struct ctl *c, const char *name, struct stat *st)
 {
 	int fd;
 
 	if (ctl_start(c, -1, name) < 0)
 		return -1;
-	errno = EAGAIN;
-	fd = seen != NULL ? fd_seen(name, O_RDWR, seen, st) : -1;
-	if (fd < 0 && (errno == EAGAIN || errno == EROFS || errno == EACCES))
-		fd = open_file(name, st);	/* seen was another by now */
+	fd = open_file(name, st);
 	if (fd < 0 && errno != ENOENT && errno != EINVAL) {
 		log_err("control-open file=%s %s; later", name,
 		    strerror(errno));
@@ -631,7 +627,7 @@ ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
 {
 	struct stat st;
 
-	if (begin(c, name, NULL, &st) < 0)
+	if (begin(c, name, &st) < 0)
 		return -1;
 	line_at(&c->l, off);
 	c->resumed = c->seen_i = c->seen_s = 1;
@@ -641,14 +637,13 @@ ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
 }
 
 int
-ctl_open(struct ctl *c, const char *name, const struct stat *seen)
+ctl_open(struct ctl *c, const char *name)
 {
 	struct stat st;
 
-	if (begin(c, name, seen, &st) < 0)
+	if (begin(c, name, &st) < 0)
 		return -1;
 	c->ctime = (long)st.st_ctime;
-	c->mtime = (long)st.st_mtime;
 	c->l.size = (unsigned long)st.st_size;
 	c->l.fresh = 1;
 	if (st.st_size == 0)

@@ -65,7 +65,7 @@ struct ctl {
 	unsigned long nfailed;	/* ... already failed for good */
 	unsigned long ndiag;	/* diagnostic lines that were not reported */
 	unsigned long ntrigger;	/* T lines so far */
-	long	ctime, mtime;	/* of the control file, wall */
+	long	ctime;		/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
 	char	obsoletes[64];	/* value of the x line, or "" */
 	int	near;		/* so many more lines may be the recipient's */
@@ -85,10 +85,9 @@ struct ctl {
 
 enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
 
-/* Opens transport/name (we are there), which spool_look showed as *seen (NULL:
- * nobody looked).  0; or -1 with why or later set, or with both unset when it
- * is no regular file or gone: leave it alone. */
-int	ctl_open(struct ctl *, const char *name, const struct stat *seen);
+/* Opens transport/name (we are there): 0; or -1 with why or later set, or with
+ * both unset when it is no regular file or gone: leave it alone. */
+int	ctl_open(struct ctl *, const char *name);
 /* The same for what follows behind off of a file that was good.  Locks are of
  * no concern then: they are our own agents'. */
 int	ctl_resume(struct ctl *, const char *name, unsigned long off,

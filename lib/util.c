@@ -660,17 +660,6 @@ fd_check(int fd, const struct stat *seen, struct stat *st, int error)
 	return fd;
 }
 
-int
-fd_seen(const char *path, int flags, const struct stat *seen, struct stat *st)
-{
-	if (!S_ISREG(seen->st_mode)) {
-		errno = EINVAL;
-		return -1;
-	}
-	return fd_check(open(path, flags | O_NONBLOCK | O_NOCTTY | CLOEXEC),
-	    seen, st, EAGAIN);		/* it was exchanged meanwhile */
-}
-
 #ifdef O_NOFOLLOW
 /* One system call less for each file.  What is no regular file and cannot be
  * opened has an error of its own on each system; then lstat tells. */
@@ -693,7 +682,14 @@ fd_plain(const char *path, int flags, struct stat *st)
 {
 	struct stat seen;
 
-	return lstat(path, &seen) < 0 ? -1 : fd_seen(path, flags, &seen, st);
+	if (lstat(path, &seen) < 0)
+		return -1;
+	if (!S_ISREG(seen.st_mode)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return fd_check(open(path, flags | O_NONBLOCK | O_NOCTTY | CLOEXEC),
+	    &seen, st, EAGAIN);		/* it was exchanged meanwhile */
 }
 #endif
 

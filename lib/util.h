@@ -143,9 +143,6 @@ int	fd_nonblock(int fd);	/* 0 or -1 */
 /* Opens a regular file, not by a link, and looks at it: the descriptor, or
  * -1; with EINVAL it is something else. */
 int	fd_plain(const char *path, int flags, struct stat *);
-/* The same of a file that lstat showed as *seen. */
-int	fd_seen(const char *path, int flags, const struct stat *seen,
-	    struct stat *);
 /* Opens a file of our own in a place of ours, or makes it with O_CREAT:
  * regular, not by a link, with one name, root's or ours.  The descriptor, or
  * -1; with EPERM it is not.  fd_own_why: the words for that errno. */

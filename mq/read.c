@@ -808,6 +808,11 @@ fact(struct reader *r)
 		return wrong(r, "a number is not understood%s", "");
 	case 'd':
 		return fact_dest(r);
+	case 'e':
+		if (split(r, f, 2) < 0)
+			return -1;
+		return number_in(f[1], &r->q->evicted) == 0 ? 0 :
+		    wrong(r, "a number is not understood%s", "");
 	case 'm':
 		return fact_message(r);
 	case 'r':

@@ -302,10 +302,13 @@ put_users(const struct mq_rcpts *r, const struct mq_dest *d)
 	}
 }
 
-/* What is in postman/ is no part of the queue, but nobody else tells of it. */
+/* What is not in memory; what is in postman/ is no part of the queue, but
+ * nobody else tells of it. */
 static void
-put_aside(const struct mq_queue *q)
+put_others(const struct mq_queue *q)
 {
+	if (q->evicted > 0)
+		printf("; %d evicted", q->evicted);
 	if (q->aside <= 0 || q->filtered)
 		return;
 	printf("; %d set aside", q->aside);
@@ -331,7 +334,7 @@ put_totals(const struct mq_queue *q)
 	if (sum.skipped > 0)
 		printf("; %lu skipped", sum.skipped);
 	mq_put_unread(q, "; ", "");
-	put_aside(q);
+	put_others(q);
 	putchar('\n');
 }
 
@@ -344,8 +347,9 @@ mq_show_none(const struct mq_queue *q, const struct mq_view *view)
 	if (sum.msgs > 0)
 		return 0;
 	if (!q->filtered) {
-		fputs("the queue is empty", stdout);
-		put_aside(q);
+		fputs(q->evicted > 0 ? "no message is in memory" :
+		    "the queue is empty", stdout);
+		put_others(q);
 		putchar('\n');
 		return 1;
 	}
@@ -406,6 +410,7 @@ mq_show_counts(const struct mq_queue *q, int scheduler)
 	printf("unreadable %u\n", q->unread);
 	printf("skipped %lu\n", sum.skipped);
 	printf("oldest %d\n", sum.msgs == 0 ? 0 : sum.oldest);
+	printf("evicted %d\n", q->evicted);
 	if (q->aside == MQ_UNKNOWN)
 		return;
 	printf("set-aside %d\n", q->aside);

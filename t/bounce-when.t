@@ -121,9 +121,9 @@ old=
 ok 'more than there is room for' sched_start "$po" "$tmp/cf"
 wait_for 60 eval '[ "$(files_of "20.-2" | wc -l)" -ge 4 ]'
 is '... all are warned of' "$(files_of '20.-2' | wc -l | tr -d ' ')" 4
-ok '... and put off only then' eval \
-    '[ "$(grep -nE "channel=dsn .*to=|put-off" "$tmp/sched.log" | head -n 1 |
-    grep -c channel=dsn)" -eq 1 ] && logged put-off'
+ok '... and evicted only then' eval \
+    '[ "$(grep -nE "channel=dsn .*to=|evict " "$tmp/sched.log" | head -n 1 |
+    grep -c channel=dsn)" -eq 1 ] && logged "evict msg"'
 sched_stop
 
 # ---- before a message is done ---------------------------------------------------------
@@ -224,8 +224,8 @@ simple "$po" 233-1 anna@a.example <<END
 r           fail h a@x.example 0
 r           wait h b@x.example 0
 END
-wait_log 'complete msg=232-1' && wait_log 'failed msg=233-1' &&
-    wait_log 'deferred msg=233-1'
+wait_log 'failed msg=233-1' && wait_log 'deferred msg=233-1 .*channel=wait' &&
+    wait_log 'deferred msg=232-1 .*channel=dsn' 20
 like 'what waits for its report is in the list' "$(list | tr '\n' '@')" \
     '(^|@)232-1[^@]*@	all of it is over, its report is yet to be sent@	dsn/failure  for the sender, 1 try: its sender is told when the pause is over@.*@2 messages, 1 recipient,'
 like '... it cannot be bounced' "$("$ask" order "$po" bounce 232-1 2>&1)" \
@@ -296,7 +296,7 @@ END
 ok '... and others are told' wait_log 'msg=226-3 .*channel=dsn .* to=bert' 30
 is '... one was told at once' "$(count 'msg=22.-3 .*channel=dsn .* to=anna')" 1
 is '... they come in again when the limit is over, not when they are tried' \
-    "$(lines 'put-off msg=22.-3' |
+    "$(lines 'evict msg=22.-3' |
     grep -v "$(sed -n 's/.* delivered \(msg=22.-3\) .* to=anna.*/\1/p' \
 	"$tmp/sched.log") " | sed 's/.* for=\([0-9]*\) .*/\1/' |
     awk '{ n++ } $1 > 3602 { late++ } END { print (n > 1), late + 0 }')" '1 0'

@@ -98,7 +98,7 @@ is '... and does not expire' "$(count expire)" 0
 ok '... and is delivered' wait_for 20 po_empty "$po"
 sched_stop
 
-# ---- put off by one clock, come in by another ------------------------------------------
+# ---- evicted by one clock, come in by another ------------------------------------------
 
 # A clock that was ahead when all was called in from disk, and was set right.
 rm -rf "$po" "$tmp/go" "$tmp/out" "$MONO"
@@ -113,7 +113,7 @@ END
 set_clock "$WALL" 7200
 "$top/t/mkspool" -h 1 -f 201 "$po" 12
 ok 'start with a clock that is ahead' sched_start "$po" "$tmp/cf2"
-wait_for 30 eval '[ "$(count "put-off msg=")" -ge 8 ]'
+wait_for 30 eval '[ "$(count "evict msg=")" -ge 8 ]'
 "$top/t/ask" order "$po" flush all >"$tmp/answer"
 set_clock "$WALL" 0
 wait_log 'clock-step by=-' 20
@@ -128,7 +128,7 @@ for n in 1 2 3 4 5 6 7 8; do
 	[ $n -ne 4 ] || loads=$(count 'load msg=2')
 done
 is '... new mail comes in at once' "$late" ''
-ok '... what is put off after that stays on disk' \
+ok '... what is evicted after that stays on disk' \
     [ $(($(count 'load msg=2') - loads)) -le 8 ]
 
 # The disk is of another machine, whose clock is ahead of ours: the time of a
@@ -140,7 +140,7 @@ put "$po" 309-1 fine h u
 ok 'mail goes' wait_log 'complete msg=309-1' 20
 : >"$tmp/go"
 "$top/t/ask" order "$po" flush all >"$tmp/answer"
-ok '... and all that was put off when it is called' wait_for 60 po_empty "$po"
+ok '... and all that was evicted when it is called' wait_for 60 po_empty "$po"
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 

@@ -69,6 +69,7 @@ Facts:
 p	PO
 t	WALL	S
 a	0	0
+e	0
 End:"
 
 # ---- a fixed queue --------------------------------------------------------
@@ -143,6 +144,7 @@ m	105-1	S	14	-	sender
 v	6	queueonly	-1	E	0	0	
 m	106-1	S	14	-	sender
 v	7	command	-1	E	0	0	
+e	0
 End:'
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
 is 'a fixed queue, by the pipe, byte for byte' "$(still <"$tmp/dump")" "$want
@@ -172,7 +174,7 @@ is '... there are no vertices' "$(sed -n '1,/End:/p' "$tmp/dump")" \
 like '... but the report' "$(cat "$tmp/dump")" \
     'down/c.host/0		N=1   R=1   A=0  QA='
 is '... and no facts on them' "$(sed -n '/^Facts/,$p' "$tmp/dump" | still)" \
-    "$(printf 'Facts:\np\tPO\nt\tWALL\tS\na\t0\t0\nEnd:')"
+    "$(printf 'Facts:\np\tPO\nt\tWALL\tS\na\t0\t0\ne\t0\nEnd:')"
 sched_stop
 is 'the pipes go when it ends' "$(ls -a "$po" "$po/public" | grep mailq)" ''
 

@@ -1,5 +1,5 @@
 /*
- * invec.c - replays vectors of mail that comes in through turn.c.
+ * invec.c - replays vectors of mail that comes in by the turns of intake.c.
  *
  *	invec <vectors >TAP
  *
@@ -24,6 +24,7 @@
 #include <ctype.h>
 
 #include "../scheduler.h"
+
 
 #define LIST_MAX	100	/* names in a list, iterations */
 #define NAME_MOST	40
@@ -135,7 +136,7 @@ take_fed(const char *s)
 	}
 }
 
-/* For turn_step: the next name of a side. */
+/* For in_turn: the next name of a side. */
 static int
 take(int old)
 {
@@ -163,9 +164,9 @@ iterate(struct turn *t, long *used, char *did, size_t size)
 	memset(&step, 0, sizeof(step));
 	strcpy(step.taken, "-");
 	if (*used < v.limit) {
-		*used += turn_step(t, take) > 0;
+		*used += in_turn(t, take) > 0;
 		if (*used == v.limit)
-			turn_full(t);
+			in_turn_full(t);
 	}
 	if (step.looked[0] == '\0' ||
 	    strcmp(step.looked, step.taken) == 0)

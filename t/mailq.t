@@ -162,9 +162,9 @@ is 'the request is one line' "$?$(wc -l <"$tmp/q.log" | tr -d ' ')" 01
 is 'no pipe stays behind' "$(ls "$tmp" | grep '^q\.' | grep -v log)" ''
 
 ask "$tmp/ours" -c
-is 'counts' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 4 recipients 6 destinations 4 jobs 5 held 2 running 1 waiting 2 unreadable 0 skipped 0 oldest 100000 '
+is 'counts' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 4 recipients 6 destinations 4 jobs 5 held 2 running 1 waiting 2 unreadable 0 skipped 0 oldest 100000 evicted 0 '
 ask "$tmp/ours" -c -f 'SMTP/example.*'
-is '... of one host' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 2 recipients 3 destinations 1 jobs 2 held 0 running 1 waiting 1 unreadable 0 skipped 0 oldest 3000 '
+is '... of one host' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 2 recipients 3 destinations 1 jobs 2 held 0 running 1 waiting 1 unreadable 0 skipped 0 oldest 3000 evicted 0 '
 ask "$tmp/ours" -S
 is 'sizes' "$rc $(out)" '0 smtp/example.org:
 	  2 files, 2000001 bytes total, 1000000 bytes average

@@ -134,7 +134,7 @@ take(int good)
 	enum ctl_item item;
 	unsigned i = 0;
 
-	if (ctl_open(&c, NAME, NULL) == 0) {
+	if (ctl_open(&c, NAME) == 0) {
 		while ((item = ctl_next(&c)) == CTL_RCPT ||
 		    item == CTL_TRIGGER)
 			if (item == CTL_RCPT && good && i < nrcpts)

@@ -1,0 +1,246 @@
+#!/bin/sh
+# What left core comes back at its time, as it was.
+. "${0%/*}/lib.sh"
+
+SCHEDULER=$top/t/clocksched
+A=$top/t/agent
+ask=$top/t/ask
+po=$tmp/po
+pipe=$po/public/.mailq.text
+MONO=$tmp/mono
+export MONO
+
+# Says of each recipient what the user's name asks for, until $tmp/go exists.
+agent words <<'EOF'
+tab=$(printf '\t')
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	job=${line%%"$tab"*}
+	[ "$line" = '#idle' ] || awk -v host="${line#*"$tab"}" '
+		/^r / && $3 == host { print off + 0, $4 }
+		/^m$/ { exit }
+		{ off += length($0) + 1 }' "$job" |
+	while read -r off user; do
+		echo "$job $user" >>"$1/tried"
+		word=
+		case $user in
+		at*) word="retryat +${user#at} come later" ;;
+		full*) word='deferred 452 the box is full' ;;
+		grey*) word='deferred 451 greylisted' ;;
+		esac
+		if [ -n "$word" ] && [ ! -e "$1/go" ]; then
+			printf '%s/%s\t\t%s\n' "${job%%-*}" "$off" "$word"
+			continue
+		fi
+		printf + | dd of="$job" bs=1 seek=$((off + 1)) \
+		    conv=notrunc 2>/dev/null
+		printf '%s/%s\t\tok3 \n' "${job%%-*}" "$off"
+	done
+	echo '#hungry'
+done
+EOF
+tried() {	# message [user]
+	grep -c "^$1 ${2:-.*}\$" "$tmp/tried"
+}
+often() {	# times message [user]
+	[ "$(tried "$2" "$3")" -ge "$1" ]
+}
+mono=0
+# More than an hour at once would be time in which the machine slept.
+pass_by() {	# seconds, for the scheduler
+	left=$1
+	while [ $left -gt 0 ]; do
+		step=$((left > 3000 ? 3000 : left))
+		left=$((left - step)) mono=$((mono + step))
+		steps=$(($(count clock-step) + 1))
+		set_clock "$MONO" $mono
+		wait_for 20 eval '[ "$(count clock-step)" -ge "$steps" ]'
+	done
+}
+fresh() {
+	rm -rf "$po" "$tmp/go"
+	spool_new "$po"
+	: >"$tmp/tried"
+}
+start() {
+	sched_start "$po" "$tmp/cf" -q "$pipe" "$@"
+}
+order() {	# verb what
+	"$ask" order "$po" "$1" "$2" >"$tmp/answer"
+}
+
+# ---- a message comes back as it was ------------------------------------------
+
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMactive 1
+*/*	interval=100s retries="1 50" expiry=2h expiry2=0 bounce=none skew=1000000
+test/*	command="words $tmp"
+EOF
+put "$po" 101-1 test h1 full test h2 at3600 test h3 grey test h3 full3
+ok 'start with room for one message' start
+ok 'three jobs are deferred' \
+    wait_for 20 eval '[ "$(count "deferred msg=101-1")" -eq 3 ]'
+put "$po" 102-1 test h9 full
+ok 'the message makes room' wait_log 'evict msg=101-1 for=' 20
+ok 'another comes in' wait_log 'deferred msg=102-1' 20
+like 'mailq counts what is evicted' "$("$top/mailq" -q "$pipe" 2>&1 ||
+    POSTOFFICE=$po "$top/mailq" 2>&1)" '; 1 evicted'
+is 'its control file has no time of its own' "$(find "$po/transport" \
+    -name 101-1 -newer "$tmp/tried" | wc -l | tr -d ' ')" 0
+pass_by 101
+ok 'it comes back when the first job is due' \
+    wait_for 20 often 2 101-1 grey
+ok 'the other job of that time is tried' wait_for 20 often 2 101-1 full
+wait_for 20 eval '[ "$(count "deferred msg=101-1 .*tries=2 ")" -eq 2 ]'
+is 'both have the next place of the retry list' \
+    "$(count 'deferred msg=101-1 .*tries=2 next=(49[0-9][0-9]|50[0-9][0-9]) ')" 2
+is 'the job with a retryat is not tried' "$(tried 101-1 at3600)" 1
+pass_by 3440
+put "$po" 103-1 test h8 fine
+ok 'time passes' wait_log 'complete msg=103-1' 20
+is 'the retryat has not come' "$(tried 101-1 at3600)" 1
+pass_by 60
+ok 'the retryat is kept over two evictions' \
+    wait_for 20 often 2 101-1 at3600
+put "$po" 104-1 test h8 grey
+wait_log 'deferred msg=104-1' 20
+ok 'it is evicted again' wait_for 20 eval \
+    '[ "$(count "evict msg=101-1")" -ge 3 ]'
+pass_by 3700
+ok 'an evicted message expires' wait_log 'park msg=101-1' 60
+is 'each recipient has its own last reason' \
+    "$(sed -n 's/^d[^	]*	\([a-z0-9]*\).*problem was:.\(.*\)/\1 \2/p' \
+    "$po/postman/101-1.control" | sort | tr '\n' '@')" \
+    'at3600 come later@full 452 the box is full@full3 452 the box is full@grey 451 greylisted@'
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# ---- a part comes back as it was ---------------------------------------------
+
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMrecipients 2
+PARAMrcptminimum 1
+*/*	interval=1s retries="1 1 1 1" expiry=30d bounce=none skew=1000000
+test/*	command="words $tmp"
+EOF
+put "$po" 201-1 test p1 at3600 test p2 full2 test p3 full3 test p4 full4 \
+    test p5 full5
+ok 'start with room for two recipients of five' start
+often_all() {	# times
+	for u in full2 full3 full4 full5; do
+		often "$1" 201-1 "$u" || return
+	done
+}
+ok 'four jobs are tried again and again' wait_for 60 often_all 3
+is 'the one with a retryat is not' "$(tried 201-1 at3600)" 1
+like 'their tries are counted on' "$(lines 'deferred msg=201-1')" ' tries=3 '
+pass_by 3601
+ok 'it is tried when that has come' wait_for 20 often 2 201-1 at3600
+: >"$tmp/go"
+order flush all
+ok 'a flush reaches all of it' wait_for 20 po_empty "$po"
+sched_stop
+
+# ---- what is called ----------------------------------------------------------
+
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMactive 1
+*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+test/*	command="words $tmp"
+turn/*	queueonly command="words $tmp"
+EOF
+put "$po" 301-1 test f1 at9000
+ok 'start with room for one message' start
+wait_log 'deferred msg=301-1' 20
+put "$po" 302-1 test f2 at9000
+ok 'one is evicted' wait_log 'evict msg=301-1' 20
+wait_log 'deferred msg=302-1' 20
+put "$po" 303-1 turn q1 fine
+ok 'two are' wait_log 'evict msg=302-1' 20
+put "$po" 304-1 test x1 full
+ok 'mail that waits for a T line is' wait_log 'evict msg=303-1' 20
+wait_log 'deferred msg=304-1' 20
+order flush 'test/f1'
+like 'a flush of a pattern says what it calls' "$(cat "$tmp/answer")" \
+    ' 1 come in from disk'
+ok 'it is tried' wait_for 20 often 2 301-1
+is 'another address is not' "$(tried 302-1)" 1
+order hold 'test/f2'
+pass_by 9001
+ok 'a held address comes in at its time' \
+    wait_for 20 eval '[ "$(count "load msg=302-1")" -ge 2 ]'
+put "$po" 305-1 test x2 fine
+wait_log 'complete msg=305-1' 20
+is 'it is not tried' "$(tried 302-1)" 1
+wait_for 20 eval '[ "$(count "evict msg=302-1")" -ge 2 ]'
+order release 'test/f2'
+ok 'a release calls it, and it is tried' wait_for 20 often 2 302-1
+is 'without a T line nothing is delivered' "$(tried 303-1)" 0
+printf 'T q1\n' | put_raw "$po" 901-1
+ok 'a T line reaches what is evicted' wait_log 'complete msg=303-1' 20
+have=$(tried 304-1)
+order flush 304-1
+ok 'a name brings a message in' wait_for 20 often $((have + 1)) 304-1
+: >"$tmp/go"
+order flush all
+ok 'a flush of all reaches all' wait_for 30 po_empty "$po"
+sched_stop
+
+# ---- more than is kept in mind -----------------------------------------------
+
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMactive 3
+PARAMevicted 4
+*/*	interval=40s retries=1 expiry=30d bounce=none skew=1000000
+test/*	command="words $tmp"
+EOF
+names='01 02 03 04 05 06 07 08 09 10 11 12'
+for n in $names; do
+	put "$po" 4$n-1 test "k$n" full
+done
+ok 'start with little room for what is evicted' start
+each() {	# times
+	for n in $names; do
+		often "$1" 4$n-1 || return
+	done
+}
+ok 'all are tried' wait_for 30 each 1
+ok 'some are forgotten' logged 'evict msg=.* beyond PARAMevicted'
+for n in 1 2 3 4; do
+	put "$po" 50$n-1 test other fine
+	ok 'new mail comes in' wait_log "complete msg=50$n-1" 20
+done
+ok 'forgotten mail is not tried at each scan' \
+    [ "$(grep -c '^4' "$tmp/tried")" -le 36 ]
+pass_by 41
+ok 'it is tried again when it is due' wait_for 60 each 2
+: >"$tmp/go"
+pass_by 41
+ok 'all are delivered' wait_for 90 po_empty "$po"
+is 'each is once' "$(lines ' delivered msg=4' | sed 's/.*msg=\([^ ]*\).*/\1/' |
+    sort | uniq -c | awk '$1 == 1' | wc -l | tr -d ' ')" 12
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+
+# ---- times of an older spool -------------------------------------------------
+
+fresh
+: >"$tmp/go"
+put "$po" 601-1 test h full
+touch -t 203301020304.05 "$po/transport/601-1"
+put "$po" 602-1 test h full
+touch -t 203301020304.05 "$po/queue/602-1"
+ok 'start with control files of the future' start
+ok 'they wait for nothing' wait_for 20 po_empty "$po"
+is 'they have no age' "$(lines 'load msg=60' | sed 's/.* age=//' |
+    awk '$1 > 5' | wc -l | tr -d ' ')" 0
+sched_stop
+finish
