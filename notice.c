@@ -4,9 +4,9 @@
  *	something ended, more is left	PARAMglobal-report-interval after it
  *	nothing has come of it		at the ages in reporttimes
  *
- * Telling is the agent dsn's (q_tell); here is the time for it.  Each message in
- * core has one timer, for the next moment at which there may be something to
- * tell.
+ * Telling is the agent dsn's (q_tell); here is the time for it.  Each message
+ * in core has one timer, for the next moment at which there may be something
+ * to tell.
  *
  * That agent knows no clauses.  What it is to tell is written into the control
  * file before: a failure under bounce=none has a diagnostic line with the tag
@@ -22,7 +22,7 @@
  */
 #include "scheduler.h"
 
-#define SOON		60	/* seconds; what is told so soon stays in core */
+#define SOON		60	/* seconds; what is told sooner stays here */
 #define DISK_AGAIN	60	/* ... between tries of a bad disk */
 #define LOOK_AGAIN	2	/* ... between looks at what is not tried */
 #define TRIED_BY	60	/* ... that are waited for it */
@@ -79,8 +79,8 @@ hush_lines(struct notary *n)
 	return quiet < 0 ? -1 : lines;
 }
 
-/* How many such recipients there are, or -1; each gets a line if that is wanted,
- * as a crash may have lost some. */
+/* How many such recipients there are, or -1; each gets a line if that is
+ * wanted, as a crash may have lost some. */
 static long
 hush_rcpts(struct notary *n, int write)
 {

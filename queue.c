@@ -312,8 +312,8 @@ fail(const struct vertex *v, unsigned long off, const char *status,
 	const char *name = v->msg->name;
 
 	if (v->thread->ring->conf->v.bounce == BOUNCE_NONE)
-		return ctl_untold(name, off, "", status, message, when) < 0 ? -1 :
-		    ctl_mark(name, off, '-');
+		return ctl_untold(name, off, "", status, message, when) < 0 ?
+		    -1 : ctl_mark(name, off, '-');
 	if (ctl_mark(name, off, '-') < 0)
 		return -1;
 	if (ctl_diag(name, off, "", status, message, when) == 0)

@@ -3,8 +3,8 @@
  *
  * The router says "NEW name" on our socket when it has put a control file into
  * transport/, which is then found without a scan.  This is a datagram and a
- * favour: what is not said or not heard is found by looking.  The agent dsn says
- * the same to the router of a DSN (lib/post.c).
+ * favour: what is not said or not heard is found by looking.  The agent dsn
+ * says the same to the router of a DSN (lib/post.c).
  */
 #include "scheduler.h"
 

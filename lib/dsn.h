@@ -37,13 +37,13 @@ struct dsn_copy {
 	int	last;		/* byte */
 	int	fold;		/* it is a header, and lines are made shorter */
 	long	col;		/* bytes in the line so far */
-	long	size, whole;	/* bytes, bytes up to the last line's end */
+	long	size, whole;	/* bytes; ... up to the last line's end */
 	long	most;		/* bytes that are wanted */
 };
 
 void	dsn_copy(struct dsn_copy *, const char *word, FILE *, long most);
 void	dsn_byte(struct dsn_copy *, int);
-void	dsn_form(struct dsn_copy *, FILE *form);	/* its text, and an end */
+void	dsn_form(struct dsn_copy *, FILE *form);	/* its text and an end */
 
 /* ---- the frame ---------------------------------------------------------- */
 
