@@ -43,7 +43,7 @@ struct dsn_copy {
 
 void	dsn_copy(struct dsn_copy *, const char *word, FILE *, long most);
 void	dsn_byte(struct dsn_copy *, int);
-void	dsn_form(struct dsn_copy *, FILE *form);	/* its text and an end */
+void	dsn_form(struct dsn_copy *, FILE *form);	/* all of its text */
 
 /* ---- the frame ---------------------------------------------------------- */
 
