@@ -1129,13 +1129,11 @@ dsn_command(struct config *c)
 }
 
 /* What holds for the channel dsn when no clause names it: the agent is our own,
- * and runs as the owner of transport/. */
+ * and runs as we do, to whom transport/ belongs. */
 static void
 default_dsn(struct setting *v, struct config *config)
 {
 	static unsigned short retries[] = { 1, 2, 4, 8, 12 };
-	char path[PATH_MAX_];
-	struct stat st;
 
 	v->interval = 5;
 	v->retries.factor = retries;
@@ -1147,11 +1145,6 @@ default_dsn(struct setting *v, struct config *config)
 	v->fb.cohorts = 0;
 	v->uid = (long)geteuid();
 	v->gid = (long)getegid();
-	if (text_fmt(path, sizeof(path), "%s/transport", opt.postoffice) == 0 &&
-	    stat(path, &st) == 0) {
-		v->uid = (long)st.st_uid;
-		v->gid = (long)st.st_gid;
-	}
 	v->command = dsn_command(config);
 }
 
