@@ -279,7 +279,8 @@ is_like(const struct origin *g, unsigned file)
 	return report.hdr == g->hdr;
 }
 
-/* Takes what is to be told of a file to the sender: 0, or -1 with errno. */
+/* Takes what is to be told of a file to the sender: 0, or -1 with errno.  One
+ * of those that joined the first may be told another time. */
 static int
 collect(unsigned file, const char *sender)
 {
@@ -289,7 +290,7 @@ collect(unsigned file, const char *sender)
 	enum deed deed;
 
 	if (open_file(file) < 0)
-		return errno == ENOENT ? 0 : -1;
+		return file > 0 || errno == ENOENT ? 0 : -1;
 	while (report.n < ITEMS_MOST && nt_next_diag(n)) {
 		look = to_tell(n, &deed);
 		if (look == LOOK_ERROR)
@@ -331,20 +332,18 @@ static int
 mark(int tag)
 {
 	const struct item *it;
-	unsigned i, at = 0;
+	unsigned i;
 
 	for (i = 0; i < report.n; i++) {
 		it = &report.items[i];
 		if (report.at != it->file + 1) {
-			if (at != 0 && report.at == at &&
-			    fd_sync(report.nt.fd) < 0)
+			if (report.at != 0 && fd_sync(report.nt.fd) < 0)
 				return -1;
 			if (report_file(&report, it->file) < 0) {
 				if (errno != ENOENT)
 					return -1;
 				continue;	/* somebody took it away */
 			}
-			at = report.at;
 		}
 		if (nt_mark(&report.nt, it->at, tag) < 0)
 			return -1;
