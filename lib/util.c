@@ -642,6 +642,19 @@ fd_nonblock(int fd)
 	return 0;
 }
 
+#define FD_MOST	65536L	/* no descriptor is higher than that */
+
+void
+fd_close_from(int fd)
+{
+	long most = sysconf(_SC_OPEN_MAX);
+
+	if (most < 0 || most > FD_MOST)
+		most = FD_MOST;
+	for (; fd < most; fd++)
+		close(fd);
+}
+
 /* What was opened must be a regular file, the one seen if there is one: fd, or
  * -1 with this error. */
 static int

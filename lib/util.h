@@ -140,6 +140,7 @@ unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */
 
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* 0 or -1 */
+void	fd_close_from(int fd);	/* it and all above, before an exec */
 /* Opens a regular file, not by a link, and looks at it: the descriptor, or
  * -1; with EINVAL it is something else. */
 int	fd_plain(const char *path, int flags, struct stat *);

@@ -52,7 +52,6 @@
 #define LOG_LINES	10000	/* of a job; more are dropped */
 #define DIGITS		9	/* of a number: none wraps around */
 #define LAST_BREATH	3.0	/* seconds from its pipe's end to its own */
-#define FD_MOST		65536L	/* no descriptor is higher than that */
 
 /* Why the other side is not heard any more. */
 enum trouble { NONE, GONE, SILENT, WRONG };
@@ -461,16 +460,11 @@ become(const char **what)
 static void
 shut(int in, int out, int null)
 {
-	long fd, most = sysconf(_SC_OPEN_MAX);
-
 	if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
 		_exit(X_OSERR);
 	if (null < 0 || dup2(null, 2) < 0)
 		close(2);
-	if (most < 0 || most > FD_MOST)
-		most = FD_MOST;
-	for (fd = 3; fd < most; fd++)
-		close((int)fd);
+	fd_close_from(3);
 }
 
 /* The talker's whole life. */

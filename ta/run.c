@@ -35,7 +35,6 @@
 #define NAP_LEAST	0.01	/* seconds between looks at the process, */
 #define NAP_MOST	0.5	/* when nothing else wakes us */
 #define LAST_WORDS	100	/* reads at most from what it left behind */
-#define FD_MOST		65536L	/* no descriptor is higher than that */
 
 /* One run in progress. */
 struct job {
@@ -254,20 +253,11 @@ attend(struct job *j)
 
 /* ---- starting it ----------------------------------------------------- */
 
-static long
-highest_fd(void)
-{
-	long n = sysconf(_SC_OPEN_MAX);
-
-	return n < 0 || n > FD_MOST ? FD_MOST : n;
-}
-
 /* The child's whole life before the program; trouble is told on 3. */
 static void
 become_program(const struct run *r, int in, int out, int tell)
 {
 	sigset_t none;
-	long fd, most = highest_fd();
 	int sig, err;
 
 	for (sig = 1; sig < 32; sig++)
@@ -281,8 +271,7 @@ become_program(const struct run *r, int in, int out, int tell)
 #endif
 	if (dup2(in, 0) == 0 && dup2(out, 1) == 1 && dup2(out, 2) == 2 &&
 	    (tell == 3 || dup2(tell, 3) == 3) && fd_cloexec(3) == 0) {
-		for (fd = 4; fd < most; fd++)
-			close((int)fd);
+		fd_close_from(4);
 		tell = 3;
 		errno = EPERM;	/* for a become that says nothing */
 		if (r->become == NULL || r->become(r->arg) == 0)
