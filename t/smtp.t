@@ -151,6 +151,8 @@ one 10-1
 rules
 verdict 10-1 -h me.example -l "$tmp/log/smtp" >/dev/null
 is 'our name' "$(heard | head -n 1)" 'EHLO me.example'
+is '... and with a transcript, too, it leaves politely' \
+    "$(heard | tail -n 1)" QUIT
 like 'the transcript' "$(cat "$tmp/log/smtp")" '^[0-9]+ > RCPT TO:<anna@b.org>'
 unlike '... without the message' "$(cat "$tmp/log/smtp")" 'the body'
 

@@ -494,6 +494,7 @@ talk(int in, int out)
 		put("E", 1);
 		ask();
 	}
+	side.trouble = NONE;	/* the keeper still reads our log */
 	halves->end();
 	_exit(0);
 }
