@@ -91,7 +91,7 @@ LIB = lib/lib.a
 DAEMON = t/daemon.a
 LIBOBJS = lib/ctlfile.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/spoolid.o lib/line.o lib/util.o
 
-HEADERS = scheduler.h modules.h lib/command.h lib/ctlfile.h lib/dsn.h lib/form.h lib/line.h lib/pattern.h lib/post.h lib/spoolid.h lib/util.h mq/mq.h sub/submit.h ta/box.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/wire.h t/fuzz/fuzz.h
+HEADERS = scheduler.h modules.h lib/command.h lib/ctlfile.h lib/dsn.h lib/form.h lib/line.h lib/pattern.h lib/post.h lib/spoolid.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
 TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn
 BENCHES = bench/waits bench/limit bench/noop bench/floor
@@ -101,7 +101,7 @@ all: scheduler mailq submit $(AGENTS)
 AGENT = ta/lib.o ta/job.o $(LIB)
 MAILQ = mailq.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/read.o mq/ask.o mq/model.o $(LIB)
 SUBMIT = submit.o sub/qrun.o sub/accept.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
-SMTP = ta/smtp.o ta/halves.o ta/trans.o ta/wire.o ta/esmtp.o ta/net.o ta/mx.o $(AGENT)
+SMTP = ta/smtp.o ta/halves.o ta/trans.o ta/wire.o ta/auth.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o $(AGENT)
 LINK = $(CC) $(LDFLAGS) -o $@
 # ranlib, where ar makes no table of symbols
 RANLIB = :
@@ -160,7 +160,7 @@ t/dnshold: $(HOLD) t/dns.o
 EVIL = t/evil.o ta/halves.o $(AGENT)
 t/evil: $(EVIL)
 	$(LINK) $(EVIL) $(LIBS)
-BLOCK = t/block.o t/mono.o ta/esmtp.o ta/net.o ta/mx.o $(AGENT)
+BLOCK = t/block.o t/mono.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o $(AGENT)
 t/block: $(BLOCK)
 	$(LINK) $(BLOCK) $(LIBS)
 

@@ -78,7 +78,7 @@ main(int argc, char **argv)
 		serve(s[1], (size_t)atol(argv[1]), atol(argv[2]));
 	}
 	close(s[1]);
-	c.fd = s[0];
+	c.fd = c.to = s[0];
 	fd_nonblock(c.fd);
 	if (argc > 3)
 		net_nap = atof(argv[3]);

@@ -1,7 +1,8 @@
 /*
  * smtpd.c - an SMTP server that does what a test tells it.
  *
- *	smtpd [-a address] [-k keyword] ... [-m number] [-p port] directory
+ *	smtpd [-a address] [-k keyword] ... [-m number] [-p port] [-s file]
+ *	    [-t file] directory
  *
  * It serves one connection after the other at 127.0.0.1, or -a.  In the
  * directory:
@@ -13,7 +14,7 @@
  *	log	"connection N", and "> " and each line that came
  *	msg.N	the messages, byte for byte, without the last dot
  *
- * Stages: greeting ehlo helo mail rcpt data dot rset quit.  What to do:
+ * Stages: greeting ehlo helo auth mail rcpt data dot rset quit.  What to do:
  *
  *	550 text	say that; "\n" in it begins a new line
  *	drop		close the connection
@@ -31,6 +32,10 @@
  *
  * -k has EHLO offer a keyword, -m takes so many recipients and no more.
  * "early" in the log: a command came before its turn, without PIPELINING.
+ *
+ * -t has it speak TLS, and -s offer STARTTLS, with the certificate and key in
+ * the file.  "openssl s_server" does it: a process of ours carries bytes from
+ * the client to its socket, and its standard input and output are our end.
  */
 #include "../lib/util.h"
 
@@ -46,6 +51,8 @@ main(void)
 #include <sys/socket.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <signal.h>
 
 #define KEYWORDS	16
@@ -55,11 +62,14 @@ static struct {
 	const char *keyword[KEYWORDS];
 	int	keywords;
 	int	most;		/* recipients, 0: any number */
+	const char *cert;	/* of -t or -s */
+	int	at_once;	/* -t */
 	FILE	*log;
 } opt;
 
 static struct {
 	int	fd;
+	int	tls;		/* that is s_server */
 	int	over;
 	int	in_mail, rcpts;	/* of the transaction */
 	int	messages;	/* of all connections */
@@ -115,12 +125,12 @@ get_line(char *line, size_t size)
 }
 
 static void
-nap(void)
+nap(long usec)
 {
 	struct timeval tv;
 
 	tv.tv_sec = 0;
-	tv.tv_usec = 100000;
+	tv.tv_usec = usec;
 	select(0, NULL, NULL, NULL, &tv);
 }
 
@@ -198,11 +208,90 @@ wait_go(void)
 
 	path_of(path, sizeof(path), "go");
 	while (stat(path, &st) < 0)
-		nap();
+		nap(100000);
 	path_of(path, sizeof(path), "went");
 	if ((f = fopen(path, "w")) != NULL)
 		fclose(f);
 }
+
+/* ---- TLS ------------------------------------------------------------- */
+
+/* Carries bytes between two sockets until one ends. */
+static void
+carry(int a, int b)
+{
+	char buf[8192];
+	fd_set in;
+	long n = 1;
+	int from;
+
+	while (n > 0) {
+		FD_ZERO(&in);
+		FD_SET(a, &in);
+		FD_SET(b, &in);
+		if (select((a > b ? a : b) + 1, &in, NULL, NULL, NULL) < 0)
+			break;
+		from = FD_ISSET(a, &in) ? a : b;
+		n = (long)read(from, buf, sizeof(buf));
+		if (n > 0 && fd_write(from == a ? b : a, buf, (size_t)n) < 0)
+			break;
+	}
+	_exit(0);
+}
+
+/* A connection to s_server, which has just been started. */
+static int
+join(const char *path)
+{
+	struct sockaddr_un un;
+	int i, fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	memset(&un, 0, sizeof(un));
+	un.sun_family = AF_UNIX;
+	text_fmt(un.sun_path, sizeof(un.sun_path), "%s", path);
+	for (i = 0; i < 1000; i++) {
+		if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0)
+			return fd;
+		nap(10000);
+	}
+	exit(1);
+}
+
+static void
+start_tls(void)
+{
+	char path[100];
+	int sp[2], fd;
+
+	path_of(path, sizeof(path), "tls");
+	unlink(path);
+	fflush(opt.log);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sp) < 0)
+		exit(1);
+	if (fork() == 0) {
+		dup2(sp[1], 0);
+		dup2(sp[1], 1);
+		fd_close_from(3);
+		execlp("openssl", "openssl", "s_server", "-quiet", "-naccept",
+		    "1", "-unix", path, "-cert", opt.cert, "-key", opt.cert,
+		    (char *)NULL);
+		_exit(1);
+	}
+	close(sp[1]);
+	fd = join(path);
+	unlink(path);
+	if (fork() == 0) {
+		close(sp[0]);
+		carry(c.fd, fd);
+	}
+	close(fd);
+	close(c.fd);
+	c.fd = sp[0];
+	c.tls = 1;
+	c.have = c.used = 0;
+}
+
+/* ---- the conversation ------------------------------------------------ */
 
 /* Answers: the code that was said, 0 when it was another thing. */
 static int
@@ -223,7 +312,7 @@ answer(const char *stage, const char *command, const char *good)
 		return 0;
 	} else if (strcmp(what, "drip") == 0) {
 		for (say("2"); !c.over; say("5"))
-			nap();
+			nap(100000);
 		return 0;
 	} else if (strcmp(what, "deaf") == 0) {
 		say_text(good);
@@ -317,10 +406,31 @@ hello(const char *line)
 	c.in_mail = 0;
 }
 
+/* AUTH, and the two lines behind AUTH LOGIN. */
+static void
+auth(const char *line)
+{
+	char word[1000];
+	int i;
+
+	for (i = 0; i < 2 && strcmp(line, "AUTH LOGIN") == 0; i++) {
+		say(i == 0 ? "334 VXNlcm5hbWU6\r\n" : "334 UGFzc3dvcmQ6\r\n");
+		if (get_line(word, sizeof(word)) < 0)
+			return;
+		fprintf(opt.log, "> %s\n", word);
+	}
+	answer("auth", line, "235 2.7.0 welcome");
+}
+
 static void
 command(const char *line)
 {
-	if (strncmp(line, "EHLO ", 5) == 0) {
+	if (strncmp(line, "AUTH ", 5) == 0) {
+		auth(line);
+	} else if (strcmp(line, "STARTTLS") == 0 && opt.cert != NULL) {
+		say("220 2.0.0 go on\r\n");
+		start_tls();
+	} else if (strncmp(line, "EHLO ", 5) == 0) {
 		hello(line);
 	} else if (strncmp(line, "HELO ", 5) == 0) {
 		answer("helo", line, "250 test.example");
@@ -368,6 +478,9 @@ serve(void)
 	c.over = c.in_mail = c.rcpts = 0;
 	c.have = c.used = 0;
 	c.held[0] = '\0';
+	c.tls = 0;
+	if (opt.at_once)
+		start_tls();
 	fprintf(opt.log, "connection %d\n", ++n);
 	fflush(opt.log);
 	answer("greeting", "", "220 test.example ESMTP");
@@ -381,6 +494,8 @@ serve(void)
 	fprintf(opt.log, "end\n");
 	fflush(opt.log);
 	close(c.fd);
+	while (c.tls && (wait(NULL) > 0 || errno == EINTR))
+		;
 }
 
 /* A listening socket; its port is written down. */
@@ -419,7 +534,7 @@ main(int argc, char **argv)
 	char path[300];
 
 	opt.address = "127.0.0.1";
-	while ((k = getopt(argc, argv, "a:k:m:p:")) != -1)
+	while ((k = getopt(argc, argv, "a:k:m:p:s:t:")) != -1)
 		if (k == 'a')
 			opt.address = optarg;
 		else if (k == 'k' && opt.keywords < KEYWORDS)
@@ -428,7 +543,10 @@ main(int argc, char **argv)
 			opt.most = atoi(optarg);
 		else if (k == 'p')
 			port = atoi(optarg);
-		else
+		else if (k == 's' || k == 't') {
+			opt.cert = optarg;
+			opt.at_once = k == 't';
+		} else
 			return 1;
 	if (optind + 1 != argc)
 		return 1;

@@ -78,8 +78,14 @@ note_peer(const struct esmtp *c)
 void
 esmtp_drop(struct esmtp *c)
 {
+	char why[100];
+
 	if (c->fd >= 0)
 		close(c->fd);
+	if (c->via.pid > 0) {
+		close(c->to);
+		via_close(&c->via, why, sizeof(why));
+	}
 	c->fd = -1;
 	c->have = c->used = c->held = 0;
 }
@@ -95,6 +101,27 @@ lose(struct esmtp *c, const char *status, const char *why, const char *arg)
 	note("!", c->said, strlen(c->said));
 	esmtp_drop(c);
 	return -1;
+}
+
+/* The other side has closed it.  What a program says matters when no server
+ * was heard: so it failed to connect. */
+static int
+lose_end(struct esmtp *c)
+{
+	char why[400];
+	struct text t;
+
+	if (c->via.pid == 0 || c->said[0] != '\0')
+		return lose(c, "4.4.2", "%s",
+		    "the connection was closed by the other side");
+	text_init(&t, why, sizeof(why));
+	text_add(&t, "the program of -X: ");
+	close(c->fd);
+	close(c->to);
+	c->fd = -1;
+	via_close(&c->via, why + t.len, sizeof(why) - t.len);
+	c->asked = "connect";
+	return lose(c, "4.4.1", "%s", why);
 }
 
 static int
@@ -127,11 +154,11 @@ send_held(struct esmtp *c, double until)
 	long n;
 
 	while (done < c->held && ready > 0) {
-		n = (long)write(c->fd, c->out + done, c->held - done);
+		n = (long)write(c->to, c->out + done, c->held - done);
 		if (n > 0)
 			done += (size_t)n;
 		else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-			ready = net_wait(c->fd, 1, until);
+			ready = net_wait(c->to, 1, until);
 		else if (n == 0 || errno != EINTR)
 			ready = -1;
 	}
@@ -176,11 +203,22 @@ fill(struct esmtp *c, enum esmtp_stage stage, double until)
 			return 0;
 		}
 		if (n == 0)
-			return lose(c, "4.4.2", "%s",
-			    "the connection was closed by the other side");
+			return lose_end(c);
 		if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
 			return lose(c, "4.4.2", "%s", strerror(errno));
 	}
+}
+
+/* Who repeats our password shall not have it logged. */
+static void
+hide(const struct esmtp *c, char *line)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (c->secret[i] != NULL && strlen(line) > 4 &&
+		    strstr(line + 4, c->secret[i]) != NULL)
+			strcpy(line + 4, "(our password)");
 }
 
 /* One line without its end, cut to size, but at most *left bytes. */
@@ -204,7 +242,8 @@ get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
 			    b > 127 ? '?' : b);
 	}
 	line[n] = '\0';
-	note("<", line, n);
+	hide(c, line);
+	note("<", line, strlen(line));
 	return 0;
 }
 
@@ -248,6 +287,24 @@ keep(struct esmtp *c, struct text *t, const char *line)
 		text_add(t, " %s", s);
 }
 
+/* Behind AUTH. */
+static void
+see_mechanisms(struct esmtp *c, const char *s)
+{
+	char word[12];
+	size_t n;
+
+	for (; *s != '\0'; s += n) {
+		s += strspn(s, " ");
+		n = strcspn(s, " ");
+		text_fmt(word, sizeof(word), "%.*s", (int)n, s);
+		if (lib_same(word, "PLAIN"))
+			c->can |= ES_PLAIN;
+		if (lib_same(word, "LOGIN"))
+			c->can |= ES_LOGIN;
+	}
+}
+
 static void
 see_keyword(struct esmtp *c, const char *line)
 {
@@ -267,6 +324,8 @@ see_keyword(struct esmtp *c, const char *line)
 	s += strlen(word);
 	if (lib_same(word, "SIZE") && *s != '\0' && strlen(s) < 11)
 		c->max_size = num_of(s + 1, &end);
+	if (lib_same(word, "AUTH"))
+		see_mechanisms(c, s);
 }
 
 /* As esmtp_reply; the lines of a good answer to EHLO are looked at. */
@@ -313,6 +372,8 @@ last_words(struct esmtp *c, enum esmtp_stage stage, int err)
 		return lose_late(c, stage);
 	clock_read();
 	get_reply(c, stage, now.mono + LAST_WORDS, 0);
+	if (c->code == 0 && strcmp(c->asked, "connect") == 0)
+		return -1;	/* a program, which has said why */
 	if (c->code < 400)
 		return lose(c, "4.4.2", "%s", strerror(err));
 	esmtp_drop(c);
@@ -349,7 +410,7 @@ esmtp_reply(struct esmtp *c, enum esmtp_stage stage)
 /* ---- sending --------------------------------------------------------- */
 
 int
-esmtp_say(struct esmtp *c, const char *line)
+esmtp_say_as(struct esmtp *c, const char *line, const char *shown)
 {
 	size_t n = strlen(line);
 
@@ -359,8 +420,14 @@ esmtp_say(struct esmtp *c, const char *line)
 	memcpy(c->out + c->held, line, n);
 	memcpy(c->out + c->held + n, "\r\n", 2);
 	c->held += n + 2;
-	note(">", line, n);
+	note(">", shown, strlen(shown));
 	return 0;
+}
+
+int
+esmtp_say(struct esmtp *c, const char *line)
+{
+	return esmtp_say_as(c, line, line);
 }
 
 int
@@ -403,10 +470,18 @@ esmtp_quit(struct esmtp *c)
 		return;
 	last = *c;
 	c->fd = -1;
+	c->via.pid = 0;
 	last.held = 0;
 	if (esmtp_say(&last, "QUIT") == 0)
 		esmtp_reply(&last, ES_QUIT);
 	esmtp_drop(&last);
+}
+
+int
+esmtp_refuse(struct esmtp *c, const char *status, const char *why)
+{
+	esmtp_quit(c);
+	return lose(c, status, "%s", why);
 }
 
 /* ---- the beginning --------------------------------------------------- */
@@ -449,24 +524,31 @@ hello_again(struct esmtp *c, const char *line)
 		return 0;
 	c->asked = "EHLO";
 	c->code = code;
+	c->lost = NULL;
 	strcpy(c->status, status);
 	strcpy(c->said, said);
 	return -1;
 }
 
+/* When greeted, a program has taken the greeting or will pass it on. */
 static int
-hello(struct esmtp *c, const char *name)
+hello(struct esmtp *c, const char *name, int greeted)
 {
 	char line[NET_NAME + 10], near[64];
 
 	if (name == NULL) {
-		if (net_near(c->fd, near, sizeof(near)) < 0)
+		if (c->via.pid > 0)
+			strcpy(near, "[127.0.0.1]");
+		else if (net_near(c->fd, near, sizeof(near)) < 0)
 			return lose(c, "4.4.2", "%s", strerror(errno));
 		name = near;
 	}
 	text_fmt(line, sizeof(line), "EHLO %s", name);
 	if (esmtp_say(c, line) < 0 || ask(c, ES_HELO, 1) == 0)
 		return -1;
+	if (c->code == 220 && greeted && get_reply(c, ES_HELO,
+	    deadline(ES_HELO), 1) == 0)
+		return -1;	/* 220 was the greeting */
 	if (c->code >= 500) {
 		text_fmt(line, sizeof(line), "HELO %s", name);
 		if (hello_again(c, line) < 0)
@@ -475,24 +557,46 @@ hello(struct esmtp *c, const char *name)
 	return c->code / 100 == 2 ? 0 : refused(c);
 }
 
+/* A socket, or a program: 0, or -1 with errno. */
+static int
+reach(struct esmtp *c, const struct net_opt *opt)
+{
+	int fd[2], bad;
+
+	if (opt->via == NULL || via_wants_socket(opt->via)) {
+		c->fd = c->to = net_connect(&c->peer, opt,
+		    deadline(ES_CONNECT));
+		if (c->fd < 0 || opt->via == NULL)
+			return c->fd < 0 ? -1 : 0;
+	}
+	bad = via_open(&c->via, opt->via, &c->peer, c->fd, fd);
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = bad ? -1 : fd[0];
+	c->to = fd[1];
+	return bad ? -1 : 0;
+}
+
 int
 esmtp_open(struct esmtp *c, const struct net_addr *peer,
     const struct net_opt *opt)
 {
+	int greeted = opt->via != NULL && via_takes_greeting(opt->via);
+
 	memset(c, 0, offsetof(struct esmtp, out));
 	c->peer = *peer;
 	note_peer(c);
 	c->asked = "connect";
-	c->fd = net_connect(peer, opt, deadline(ES_CONNECT));
-	if (c->fd < 0)
+	c->fd = -1;
+	if (reach(c, opt) < 0)
 		return lose(c, "4.4.1", "%s", strerror(errno));
 	c->asked = "the greeting";
-	if (esmtp_reply(c, ES_GREETING) == 0)
+	if (!greeted && esmtp_reply(c, ES_GREETING) == 0)
 		return -1;
-	if (c->code / 100 != 2)
+	if (!greeted && c->code / 100 != 2)
 		return refused(c);
 	if (is_self(c, opt))
 		return lose(c, "5.4.6", "%s", "it is this machine");
 	c->asked = "EHLO";
-	return hello(c, opt->self);
+	return hello(c, opt->self, greeted);
 }

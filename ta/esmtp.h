@@ -4,7 +4,7 @@
 #ifndef ESMTP_H
 #define ESMTP_H
 
-#include "net.h"
+#include "via.h"
 
 /* What is waited for; for each there is a limit in seconds. */
 enum esmtp_stage {
@@ -29,9 +29,13 @@ extern const char *const esmtp_stage_name[ES_STAGES];
 #define ES_8BITMIME	2
 #define ES_PIPELINING	4
 #define ES_DSN		8
+#define ES_PLAIN	16	/* AUTH PLAIN */
+#define ES_LOGIN	32	/* AUTH LOGIN */
 
 struct esmtp {
 	int	fd;			/* -1: there is no connection */
+	int	to;			/* where we write: fd, or a pipe */
+	struct via via;			/* the program at both pipes */
 	struct net_addr peer;
 	unsigned can;			/* ES_SIZE ... */
 	unsigned long max_size;		/* bytes it takes, 0: not said */
@@ -41,9 +45,11 @@ struct esmtp {
 	int	code;			/* 0: none came */
 	char	status[12];		/* its x.y.z, "" when it has none */
 	char	said[500];		/* all of it, as one line */
-	const char *lost;		/* status, with code 0: "4.4.2" */
+	const char *lost;		/* status, with code 0: "4.4.2"; else
+					 * NULL, or what the code means here */
 	const char *asked;		/* what that was about */
 
+	const char *secret[2];		/* no reply is kept with these in it */
 	int	in_mail;		/* MAIL was taken, no message followed */
 	unsigned long put;		/* bytes of the message so far */
 
@@ -65,6 +71,8 @@ int	esmtp_open(struct esmtp *, const struct net_addr *,
 	    const struct net_opt *);
 /* A line to send, CRLF is added; it goes out with the next reply wanted. */
 int	esmtp_say(struct esmtp *, const char *line);
+/* The same, with other words in the transcript. */
+int	esmtp_say_as(struct esmtp *, const char *line, const char *shown);
 /* Waits for a reply: its code, or 0. */
 int	esmtp_reply(struct esmtp *, enum esmtp_stage);
 /* A piece of the message, as it is. */
@@ -76,5 +84,7 @@ int	esmtp_silent(const struct esmtp *);
 void	esmtp_drop(struct esmtp *);
 /* Goes politely; when there is no connection, nothing. */
 void	esmtp_quit(struct esmtp *);
+/* Goes politely for a reason of ours, and keeps that: -1. */
+int	esmtp_refuse(struct esmtp *, const char *status, const char *why);
 
 #endif

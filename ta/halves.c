@@ -34,8 +34,9 @@
  *
  * The talker does not outlive the keeper: it reads an end where a job should
  * be, or cannot write its sign of life.  Signals are the keeper's.  It is
- * forked, so its memory begins as the keeper's: a keeper that comes to hold
- * secrets has to fork before it reads them.
+ * forked, so its memory begins as the keeper's, which therefore holds no
+ * secrets: what the talker needs of them, it reads itself before it gives the
+ * keeper's rights up.
  */
 #include "halves.h"
 #include "job.h"
@@ -478,6 +479,8 @@ talk(int in, int out)
 
 	for (i = 0; i < (int)(sizeof(keepers) / sizeof(keepers[0])); i++)
 		signal(keepers[i], SIG_IGN);
+	if (halves->begin != NULL)
+		halves->begin();
 	if (become(&what) < 0) {
 		lib_note("the process for the network cannot change to %s: %s",
 		    what, strerror(errno));

@@ -8,6 +8,7 @@
 
 struct halves {
 	lib_work *work;		/* the talker's, with lib.h as everywhere */
+	void	(*begin)(void);	/* ... as who the keeper is; NULL: nothing */
 	void	(*end)(void);	/* ... before it ends, without a job */
 	void	(*log)(const char *, size_t);	/* the keeper's: any bytes */
 	double	silence;	/* seconds without a word: it hangs */

@@ -40,6 +40,7 @@ struct net_opt {
 	int	no_mx;		/* names are hosts: do not ask for their MX */
 	const char *self;	/* our name, NULL: none */
 	struct net_addr *source;	/* of our end, NULL: as it comes */
+	const char *via;	/* the command that connects; NULL: a socket */
 };
 
 /* A host's addresses in the order to try them, or why there are none. */

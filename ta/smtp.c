@@ -10,7 +10,9 @@
  *	halves.c is the keeper, which has our files, and the talker, which does
  *		all that is below in a process of its own
  *	net.c	finds the host's addresses and connects
+ *	via.c	has a program connect instead
  *	esmtp.c	is greeted, sends lines, reads replies
+ *	auth.c	gives the password of a smart host
  *	trans.c	is one transaction, and gives the verdicts in it
  *	wire.c	is the message as it is sent
  *
@@ -37,6 +39,7 @@
  */
 #include "halves.h"
 #include "trans.h"
+#include "auth.h"
 #ifndef NO_PWD
 #include <pwd.h>
 #endif
@@ -64,6 +67,7 @@ static struct {
 	const char *relay[MAX_HOSTS];
 	int	relays;
 	const char *log;
+	const char *passwords;	/* file of -A */
 	int	most;		/* recipients of a transaction */
 	int	seven;		/* -7 */
 	long	idle;		/* seconds a connection is kept */
@@ -73,6 +77,9 @@ static struct {
 } opt;
 
 static struct halves halves;
+
+/* What that file has for each of -R; for other hosts there is nothing. */
+static struct auth login[MAX_HOSTS];
 
 static struct esmtp conn;		/* kept from job to job */
 static char conn_host[HOST_SIZE];	/* whom it is for */
@@ -149,10 +156,11 @@ start_tries(const char *host)
 
 /* Tries one address: 1 connected, 0 not. */
 static int
-try_address(const struct net_addr *a)
+try_address(const struct net_addr *a, const struct auth *auth)
 {
 	left.addrs--;
-	if (esmtp_open(&conn, a, &opt.net) == 0) {
+	if (esmtp_open(&conn, a, &opt.net) == 0 &&
+	    (auth == NULL || auth_login(&conn, auth) == 0)) {
 		left.sessions--;
 		return 1;
 	}
@@ -161,10 +169,28 @@ try_address(const struct net_addr *a)
 	return 0;
 }
 
-/* Tries the addresses of one name: 1 connected, 0 not; way and conn know
- * why. */
+/* A program finds the addresses of a name itself: each name once, without its
+ * address. */
+static void
+leave_names(struct net_way *way)
+{
+	int i, n = 0;
+
+	for (i = 0; i < way->n; i++)
+		if (n == 0 || strcmp(way->addr[n - 1].name,
+		    way->addr[i].name) != 0) {
+			way->addr[n] = way->addr[i];
+			text_fmt(way->addr[n].text, sizeof(way->addr[n].text),
+			    "%s", way->addr[n].name);
+			n++;
+		}
+	way->n = n;
+}
+
+/* Tries the addresses of one name, a name of -R with its password: 1
+ * connected, 0 not; way and conn know why. */
 static int
-try_name(struct net_way *way, const char *name, int meant)
+try_name(struct net_way *way, const char *name, const struct auth *auth)
 {
 	int i, turn;
 
@@ -172,13 +198,15 @@ try_name(struct net_way *way, const char *name, int meant)
 		return 0;
 	conn.lost = NULL;
 	conn.code = 0;
-	if (net_find(way, &opt.net, name, meant) < 0)
+	if (net_find(way, &opt.net, name, auth != NULL) < 0)
 		return 0;
+	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
+		leave_names(way);
 	turn = left.old && way->n > 1 ?
 	    (int)rnd((unsigned long)way->n - 1) : 0;
 	for (i = 0; i < way->n && left.addrs > 0 && left.sessions > 0; i++)
 		if (try_address(&way->addr[i == 0 ? 0 :
-		    1 + (i - 1 + turn) % (way->n - 1)]))
+		    1 + (i - 1 + turn) % (way->n - 1)], auth))
 			return 1;
 		else if (is_self())
 			return 0;
@@ -194,10 +222,10 @@ go_to(struct net_way *way, const char *host)
 	esmtp_quit(&conn);
 	if (!lib_same(host, left.host))
 		start_tries(host);
-	found = opt.relays == 0 && try_name(way, host, 0);
+	found = opt.relays == 0 && try_name(way, host, NULL);
 	for (i = 0; i < opt.relays && !found; i++) {
 		start_tries(host);
-		found = try_name(way, opt.relay[i], 1);
+		found = try_name(way, opt.relay[i], &login[i]);
 	}
 	if (found)
 		strcpy(conn_host, host);
@@ -318,6 +346,15 @@ work(struct lib_job *job)
 }
 
 static void
+read_passwords(void)
+{
+	int i;
+
+	for (i = 0; i < opt.relays && opt.passwords != NULL; i++)
+		auth_read(&login[i], opt.passwords, opt.relay[i]);
+}
+
+static void
 leave(void)
 {
 	esmtp_quit(&conn);
@@ -335,7 +372,7 @@ static const struct lib_foreign foreign[] = {
 	{ 'F', "that is -R, where names have no MX records" },
 	{ 'L', "that is -b, with an address" },
 	{ 'M', "there is no LMTP: use sm with a program that speaks it" },
-	{ 'S', "TLS is spoken by another program: see smtp(8)" },
+	{ 'S', "TLS is spoken by a program: use -X" },
 	{ 'W', "WKS records are not looked at: leave it out" },
 	{ 0, NULL }
 };
@@ -343,11 +380,12 @@ static const struct lib_foreign foreign[] = {
 static void
 usage(void)
 {
-	fputs("usage: smtp [-467noNPV] [-b address] [-c channel] [-h name] "
-	    "[-l file] [-m number]\n"
-	    "            [-p port] [-R host,...] [-T name=span,...] "
-	    "[-t directory]\n"
-	    "            [-u user] [-w bytes] [host]\n", stderr);
+	fputs("usage: smtp [-467noNPV] [-A file] [-b address] [-c channel] "
+	    "[-h name] [-l file]\n"
+	    "            [-m number] [-p port] [-R host,...] "
+	    "[-T name=span,...]\n"
+	    "            [-t directory] [-u user] [-w bytes] [-X command] "
+	    "[host]\n", stderr);
 	exit(X_USAGE);
 }
 
@@ -460,12 +498,14 @@ run(const char *channel, const char *host)
 	int status;
 
 	if (opt.one) {
+		read_passwords();
 		lib_when_idle(opt.idle, leave);
 		status = lib_run(channel, host, work);
 		leave();
 		return status;
 	}
 	halves.work = work;
+	halves.begin = read_passwords;
 	halves.end = leave;
 	halves.silence = (double)opt.lookup;
 	halves.parting = (double)esmtp_limit[ES_QUIT] + 5;
@@ -503,6 +543,35 @@ is_word(const char *s)
 	    s[strcspn(s, " \t\r\n<>")] == '\0';
 }
 
+static void
+refuse(const char *what, const char *why)
+{
+	fprintf(stderr, "smtp: %s %s\n", what, why);
+	exit(X_USAGE);
+}
+
+/* What -A and -X ask of other options.  Only the talker runs the program, and
+ * in another root there is none. */
+static void
+check_program(void)
+{
+	const char *why;
+
+	if (opt.passwords != NULL && opt.relays == 0)
+		refuse("-A", "needs -R: other hosts get no password");
+	if (opt.net.via == NULL)
+		return;
+	if (opt.one || halves.root != NULL)
+		refuse("-X", "goes with neither -o nor -t");
+	why = via_check(opt.net.via);
+	if (why != NULL)
+		refuse("the command of -X", why);
+	why = via_unsafe(opt.net.via);
+	if (opt.passwords != NULL && why != NULL)
+		fprintf(stderr, "smtp: the command of -X has %s, which by "
+		    "itself verifies no certificate\n", why);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -517,7 +586,7 @@ main(int argc, char **argv)
 	opt.most = 100;
 	opt.idle = 30;
 	opt.net.self = own_name();
-	while ((c = getopt(argc, argv, "467b:c:h:l:m:nNop:PR:T:t:u:Vw:x8"
+	while ((c = getopt(argc, argv, "467A:b:c:h:l:m:nNop:PR:T:t:u:Vw:X:x8"
 	    "deHrsvZ:DEF:L:MS:W")) != -1)
 		switch (c) {
 		case '4': case '6': opt.net.family = c - '0'; break;
@@ -527,6 +596,7 @@ main(int argc, char **argv)
 			opt.seven = 1;
 			break;
 		case '8': opt.seven = 0; break;
+		case 'A': opt.passwords = optarg; break;
 		case 'b': set_source(optarg); break;
 		case 'c': channel = optarg; break;
 		case 'h': opt.net.self = optarg; break;
@@ -552,11 +622,13 @@ main(int argc, char **argv)
 		case 'w':
 			opt.net.sndbuf = (int)number(optarg, 999999L);
 			break;
+		case 'X': opt.net.via = optarg; break;
 		default: lib_foreign("smtp", foreign, c, usage);
 		}
 	if (optind + 1 < argc || (opt.one && opt.apart) ||
 	    (opt.net.self != NULL && !is_word(opt.net.self)))
 		usage();
+	check_program();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
 	return only ? 0 : run(channel, argv[optind]);

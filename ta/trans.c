@@ -237,7 +237,7 @@ trans_host_failed(const struct esmtp *c, struct lib_job *job,
 
 	start_words(&w, c, X_DEFERALL);
 	say_words(&w, c, c->asked);
-	strcpy(w.status, c->code == 0 ? c->lost : "4.3.2");
+	strcpy(w.status, c->lost != NULL ? c->lost : "4.3.2");
 	lib_tell(job, r, &w.v);
 }
 

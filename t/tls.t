@@ -1,0 +1,342 @@
+#!/bin/sh
+# smtp through a program (-X), and with a password (-A): against t/smtpd, which
+# speaks TLS with the help of openssl s_server.
+. "${0%/*}/lib.sh"
+
+if without NO_TCP; then
+	skip_all 'built with NO_TCP'
+fi
+A=$tmp/bin/smtp		# where another user can run it
+cp "$top/ta/smtp" "$A" && chmod 755 "$A"
+po=$tmp/po
+tab=$(printf '\t')
+spool_new "$po"
+secret='open sesame'
+
+one() {		# name: a message to one recipient
+	put "$po" "$1" smtp h anna@b.org
+}
+# What it says of each recipient, "STATUS X.Y.Z text".
+feed() {	# job ... -- option ...
+	: >"$tmp/jobs"
+	while [ "$1" != -- ]; do
+		one "$1"
+		printf '%s\th\n' "$1" >>"$tmp/jobs"
+		shift
+	done
+	shift
+	(cd "$po/transport" && exec "$A" -l "$tmp/log/smtp" "$@") \
+	    <"$tmp/jobs" >"$tmp/out" 2>&1
+	awk -F "$tab" '/^[0-9]/ {
+		split($2, w, "\001"); split($3, t, " ")
+		print t[1], w[3] == "" ? "-" : w[3], substr($3,
+		    length(t[1]) + 2)
+	}' "$tmp/out"
+}
+tag() {		# name
+	sed -n 's/^r\(.\).*/\1/p' "$po/transport/$1" | tr ' ' _
+}
+serve() {	# [option ...]: sets srv and port
+	srv_n=$((${srv_n:-0} + 1))
+	srv=$tmp/s$srv_n
+	mkdir "$srv"
+	bg "$top/t/smtpd" "$@" "$srv"
+	wait_for 30 test -s "$srv/port" || exit 1
+	port=$(cat "$srv/port")
+}
+rules() {	# [line]
+	rm -f "$srv/rules"
+	[ $# -eq 0 ] || echo "$1" >"$srv/rules"
+	: >"$srv/log"
+	: >"$tmp/log/smtp"
+}
+heard() {
+	sed -n 's/^> //p' "$srv/log" | sed 's/ .*//' | tr '\n' ' '
+}
+passwords() {	# line ...
+	printf '%s\n' "$@" >"$tmp/passwords"
+	chmod 600 "$tmp/passwords"
+}
+b64() {		# text, as for printf
+	printf "$1" | od -An -v -tx1 | tr -d ' \n' | awk '{
+		for (i = 1; i <= length($0); i++) {
+			v = index("0123456789abcdef", substr($0, i, 1)) - 1
+			for (k = 8; k >= 1; k /= 2)
+				bits = bits int(v / k) % 2
+		}
+		while (length(bits) % 6)
+			bits = bits "0"
+		d = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		d = d "0123456789+/"
+		for (i = 1; i <= length(bits); i += 6) {
+			for (v = k = 0; k < 6; k++)
+				v = 2 * v + substr(bits, i + k, 1)
+			out = out substr(d, v + 1, 1)
+		}
+		while (length(out) % 4)
+			out = out "="
+		print out
+	}'
+}
+plain=$(b64 "\\000anna\\000$secret")
+
+# ---- options ---------------------------------------------------------------------
+
+while read -r o; do
+	nok "wrong options: $o" eval "\"\$A\" $o </dev/null"
+done <<'END'
+-A passwords
+-o -X true
+-t / -X true
+-X ''
+-X "a 'b"
+-X '${NAME}'
+-X 'NAME=value a'
+END
+like 'a program that verifies nothing is named' "$("$A" -R a -A b \
+    -X 'busybox ssl_client -s $socket' </dev/null 2>&1)" \
+    'has ssl_client, which by itself verifies no certificate'
+is '... another is not' "$("$A" -R a -A b -X 'openssl s_client -connect $host
+    -verify_return_error -verify_hostname $host' </dev/null 2>&1)" '#hungry'
+
+# ---- programs that are none ------------------------------------------------------
+
+serve
+R="-R 127.0.0.1:$port"
+like 'a program that is not there' "$(feed 10-1 -- $R -X /none/there)" \
+    '^deferall 4\.4\.1 .*: cannot be run: '
+is '... the message stays' "$(tag 10-1)" _
+like 'its last words' "$(feed 10-1 -- $R \
+    -X "sh -c 'echo first >&2; echo last >&2; exit 3'")" \
+    '^deferall 4\.4\.1 \[127.*\]: the program of -X: last \(connect\)$'
+like '... those of an error are better' "$(feed 10-1 -- $R -X "sh -c '
+    (echo verify return:1; echo A; echo one Error; echo fail) >&2'")" \
+    ': one Error \('
+like '... or of verifying' "$(feed 10-1 -- $R -X "sh -c '
+    (echo A; echo cannot verify it; echo B) >&2'")" ': cannot verify it \('
+like 'no words' "$(feed 10-1 -- $R -X "sh -c 'exit 3'")" \
+    ': ended with exit code 3 \('
+like 'a signal' "$(feed 10-1 -- $R -X "sh -c 'kill -9 \$\$'")" \
+    ': died of signal 9 \('
+like 'words that are no SMTP' "$(feed 10-1 -- $R -X 'echo hello')" \
+    '^deferall 4\.5\.0 .*no reply of a mail server: hello'
+like 'control bytes in its words' "$(feed 10-1 -- $R \
+    -X "sh -c 'printf \"a\\001b\\377c\" >&2'")" ': a b\?c \('
+like 'a program that hangs' "$(feed 10-1 -- $R -T greeting=1 \
+    -X 'sleep 600')" '^deferall 4\.4\.2 .*no answer within 1s \(the greet'
+
+# ---- a program that only carries bytes -------------------------------------------
+
+carry="sh -c 'cat <&3 & exec cat >&3'"
+rules
+is 'through a program, over a connection of ours' "$(feed 10-1 -- $R \
+    -X "$carry \$socket")" \
+    'ok3 - [127.0.0.1] said to the message: 250 2.0.0 taken'
+is '... which the server sees as such' "$(heard)" 'EHLO MAIL RCPT DATA QUIT '
+is '... the address is the name' "$(sed -n 's/.* = //p' "$tmp/log/smtp" |
+    cut -d' ' -f2-)" "[127.0.0.1] [127.0.0.1]:$port"
+rules
+like 'one that passes the greeting on, though it does STARTTLS' \
+    "$(feed 10-1 -- $R -X "$carry \$socket starttls")" '^ok3'
+like 'a connection that is refused' "$(feed 10-1 -- -R '[127.0.0.1]:1' \
+    -X "$carry \$socket")" '^deferall 4\.4\.1 .*Connection refused'
+like 'one that says more than a pipe holds' "$(feed 10-1 -- $R -X "sh -c '
+    dd if=/dev/zero bs=10000 count=20 2>/dev/null >&2
+    cat <&3 & exec cat >&3' \$socket")" '^ok3'
+rules 'mail drop'
+like 'lost later: the program is not asked' "$(feed 10-1 -- $R \
+    -X "$carry \$socket")" '^deferall 4\.4\.2 .*closed by the other side'
+
+# ---- TLS -------------------------------------------------------------------------
+
+if ! openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost -keyout "$tmp/key" \
+    -out "$tmp/cert" 2>/dev/null; then
+	skip 'TLS and passwords' 'no openssl that makes certificates'
+	finish
+fi
+chmod 644 "$tmp/cert"
+cat "$tmp/cert" "$tmp/key" >"$tmp/both"
+client="openssl s_client -quiet -no_ign_eof -nocommands -verify_return_error"
+conns() {
+	grep -c ^connection "$srv/log"
+}
+plain_port=$port plain_srv=$srv
+serve -t "$tmp/both" -k 'AUTH LOGIN PLAIN'
+R="-R localhost:$port"
+tls="$client -CAfile $tmp/cert -verify_hostname \$host -connect \$host:\$port"
+
+rules
+feed 10-1 11-1 12-1 -- $R -X "$tls" >"$tmp/said"
+is 'TLS: three messages are delivered' "$(cut -c1-5 "$tmp/said" |
+    tr '\n' ,)" 'ok3 -,ok3 -,ok3 -,'
+is '... with one handshake' "$(conns)" 1
+is '... and politely ended' "$(heard)" \
+    'EHLO MAIL RCPT DATA MAIL RCPT DATA MAIL RCPT DATA QUIT '
+is '... the server has it whole' "$(tr -d '\r' <"$srv/msg.2")" \
+    'Subject: 11-1
+
+body of 11-1'
+rules
+like 'a wrong certificate' "$(feed 10-1 -- $R \
+    -X "$client -connect \$host:\$port")" \
+    '^deferall 4\.4\.1 localhost: the program.*verify error.*self.signed'
+is '... the message stays' "$(tag 10-1)" _
+is '... and no mail was spoken' "$(heard)" ''
+like 'a certificate of another name' "$(feed 10-1 -- $R -X "$client \
+    -CAfile $tmp/cert -verify_hostname other.example \
+    -connect \$host:\$port")" '^deferall 4\.4\.1 .*verify error.*mismatch'
+rules 'greeting 421 4.3.2 not now'
+like 'what the server says through it' "$(feed 10-1 -- $R -X "$tls")" \
+    '^deferall 4\.3\.2 .*said to the greeting: 421 4.3.2 not now'
+rules
+like 'the next host, when one has no TLS' "$(feed 10-1 -- \
+    -R "localhost:$plain_port,localhost:$port" -X "$tls")" '^ok3'
+like 'a server without TLS' "$(feed 10-1 -- -R "localhost:$plain_port" \
+    -X "$tls")" '^deferall 4\.4\.1 .*[Ee]rror'
+echo 'greeting hang' >"$plain_srv/rules"
+like 'a server that stops in mid-handshake' "$(feed 10-1 -- \
+    -R "localhost:$plain_port" -T greeting=1 -X "$tls")" \
+    '^deferall 4\.4\.2 localhost: no answer within 1s \(the greeting\)'
+echo 'greeting drop' >"$plain_srv/rules"
+like 'one that drops it' "$(feed 10-1 -- -R "localhost:$plain_port" \
+    -X "$tls")" '^deferall 4\.4\.1 .*the program of -X: .*(error|errno)'
+
+# ---- passwords -------------------------------------------------------------------
+
+passwords '# host user password' "other anna wrong verified" \
+    "localhost anna $secret verified" 'localhost bert second verified'
+: >"$tmp/dump" && chmod 666 "$tmp/dump"
+rules 'dot wait'
+feed 10-1 -- $R -A "$tmp/passwords" -X "sh -c '{ env; ps -A -o args; } \
+    >>$tmp/dump; exec \"\$@\"' sh $tls" >"$tmp/said" &
+wait_for 30 grep '> DATA' "$srv/log"
+ps -A -o args >>"$tmp/dump"
+cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline >>"$tmp/dump" 2>/dev/null
+: >"$srv/go"
+wait $!
+like 'AUTH PLAIN' "$(cat "$tmp/said")" '^ok3'
+is '... with user and password' "$(sed -n 's/^> AUTH //p' "$srv/log")" \
+    "PLAIN $plain"
+like '... the transcript has other words' "$(cat "$tmp/log/smtp")" \
+    '> AUTH PLAIN \(user and password\)'
+like '... what is looked at below is there' "$(tr '\0' ' ' <"$tmp/dump")" \
+    's_client'
+known() {	# file ...: which say it?
+	grep -l -F -e "$secret" -e "$plain" "$@"
+}
+is '... it is in no log, process list or environment' \
+    "$(known "$tmp/log/smtp" "$tmp/out" "$tmp/dump" "$po/transport/10-1")" ''
+rm -f "$srv/go"
+
+rules "auth 535 5.7.8 no $plain or $secret"
+like 'a wrong password' "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
+    '^deferall 4\.7\.8 localhost said to AUTH: 535 \(our password\)$'
+is '... the message stays' "$(tag 10-1)" _
+is '... and was not offered' "$(heard)" 'EHLO AUTH QUIT '
+is '... a server that repeats the password is not logged' \
+    "$(known "$tmp/log/smtp" "$tmp/out" "$po/transport/10-1")" ''
+rules 'auth 454 4.7.0 try later'
+like 'a password that cannot be checked now' "$(feed 10-1 -- $R \
+    -A "$tmp/passwords" -X "$tls")" '^deferall 4\.7\.0 .*454 4.7.0 try later'
+
+chmod 640 "$tmp/passwords"
+rules
+like 'a file that others can read' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+    -X "$tls")" '^deferall 4\.3\.5 .*passwords: others can read it; chmod 600'
+is '... is not used' "$(heard)" 'EHLO QUIT '
+like 'a file that is not there' "$(feed 10-1 -- $R -A "$tmp/none" \
+    -X "$tls")" '^deferall 4\.3\.5 .*none: No such file'
+passwords "localhost:$port anna $secret"
+rules
+like 'a line without verified' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+    -X "$tls")" '^deferall 4\.3\.5 .*does not say verified'
+is '... goes nowhere' "$(heard)" 'EHLO QUIT '
+passwords 'localhost anna'
+like 'a line without a password' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+    -X "$tls")" '^deferall 4\.3\.5 .*is no host, user and password'
+passwords 'local anna secret verified'
+rules
+like 'a host without a line' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+    -X "$tls")" '^ok3'
+is '... gets no password' "$(heard)" 'EHLO MAIL RCPT DATA QUIT '
+
+serve -k 'AUTH LOGIN'
+R="-R LOCALHOST:$port"
+passwords "localhost anna $secret verified"
+rules
+like 'no program, and a line without clear' "$(feed 10-1 -- $R \
+    -A "$tmp/passwords")" '^deferall 4\.3\.5 .*not say clear, and there is no'
+is '... goes nowhere' "$(heard)" 'EHLO QUIT '
+passwords "localhost anna $secret  clear "
+rules
+like 'AUTH LOGIN in clear' "$(feed 10-1 -- $R -A "$tmp/passwords" -o)" '^ok3'
+is '... with user and password' "$(sed -n '/AUTH/,/MAIL/s/^> //p' \
+    "$srv/log" | sed '$d' | tr '\n' ,)" \
+    "AUTH LOGIN,$(b64 anna),$(b64 "$secret"),"
+is '... and not in the transcript' "$(known "$tmp/log/smtp")" ''
+passwords "localhost anna $secret clear"
+serve
+like 'a server without AUTH' "$(feed 10-1 -- -R "localhost:$port" \
+    -A "$tmp/passwords")" '^deferall 4\.7\.0 .*neither AUTH PLAIN nor'
+
+# ---- STARTTLS, other programs ----------------------------------------------------
+
+passwords "localhost anna $secret verified"
+serve -s "$tmp/both" -k STARTTLS -k 'AUTH PLAIN'
+R="-R localhost:$port"
+rules
+like 'STARTTLS, by openssl' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+    -X "$tls -starttls smtp")" '^ok3'
+is '... which is greeted itself' "$(heard)" \
+    'EHLO STARTTLS EHLO AUTH MAIL RCPT DATA QUIT '
+rules
+like '... a wrong certificate' "$(feed 10-1 -- $R \
+    -X "$client -connect \$host:\$port -starttls smtp")" \
+    '^deferall 4\.4\.1 localhost: the program.*verify error.*self.signed'
+gnutls='gnutls-cli --logfile=/dev/stderr -p $port $host'
+if command -v gnutls-cli >/dev/null 2>&1; then
+	rules
+	like 'STARTTLS, by gnutls-cli' "$(feed 10-1 -- $R \
+	    -A "$tmp/passwords" -X "$gnutls --x509cafile=$tmp/cert \
+	    --starttls-proto=smtp")" '^ok3'
+	rules
+	like '... a wrong certificate' "$(feed 10-1 -- $R \
+	    -X "$gnutls --starttls-proto=smtp")" \
+	    '^deferall 4\.4\.1 .*: .*certificate'
+else
+	skip 'STARTTLS, by gnutls-cli' 'no gnutls-cli'
+	skip '... a wrong certificate' 'no gnutls-cli'
+fi
+serve -t "$tmp/both"
+R="-R localhost:$port"
+if command -v gnutls-cli >/dev/null 2>&1; then
+	like 'TLS, by gnutls-cli' "$(feed 10-1 -- $R \
+	    -X "$gnutls --x509cafile=$tmp/cert")" '^ok3'
+else
+	skip 'TLS, by gnutls-cli' 'no gnutls-cli'
+fi
+
+# ---- the process -----------------------------------------------------------------
+
+# By the scheduler: quotes, and $host in them, are the agent's.
+rules
+: >"$tmp/pid" && chmod 666 "$tmp/pid"
+cat >"$tmp/program" <<END
+#!/bin/sh
+echo \$\$ >>$tmp/pid
+exec "\$@"
+END
+chmod 755 "$tmp/program"
+conf "$tmp/cf" <<END
+*/*	interval=1h retries=1
+	command="$A -R localhost:$port -X '$tmp/program $tls'"
+END
+rm -f "$po/transport/"* "$po/queue/"*
+one 10-1
+sched_start "$po" "$tmp/cf"
+ok 'the scheduler delivers through a program' wait_for 30 po_empty "$po"
+sched_stop
+is '... one' "$(wc -l <"$tmp/pid" | tr -d ' ')" 1
+ok '... which ends with the agent' wait_for 10 gone "$(cat "$tmp/pid")"
+finish

@@ -1,0 +1,195 @@
+/*
+ * auth.c - the password for a server (RFC 4954).
+ *
+ * It is in a file of lines, in which a line with # is a comment:
+ *
+ *	mail.isp.example  anna@isp.example  some secret  verified
+ *
+ * The words are the host as -R names it, with or without the port; the user;
+ * the password, in which there may be blanks; and who may carry it: "verified",
+ * a program that verifies the server's certificate; or "clear", a connection
+ * that anybody on the way can read.  Without that word it goes nowhere.
+ *
+ * Only hosts of -R have one, since other names come from mail and from name
+ * servers.  The file is opened before the talker becomes another user, and the
+ * talker keeps nothing but the lines for those hosts.
+ *
+ *	C: AUTH PLAIN base64(NUL user NUL password)		S: 235
+ *	C: AUTH LOGIN						S: 334
+ *	C: base64(user)						S: 334
+ *	C: base64(password)					S: 235
+ *
+ * The transcript has other words for these.  A server that refuses the
+ * password, or does not ask for one that it is to have, is a host that has
+ * failed: all mail waits.
+ */
+#include "auth.h"
+#include "lib.h"
+#include "../lib/line.h"
+
+#define CODED	(8 + (2 * AUTH_SIZE + 2) / 3 * 4)	/* in base64 */
+
+/* ---- the file -------------------------------------------------------- */
+
+/* Is it the name in -R, which may have a port? */
+static int
+is_host(const char *word, size_t n, const char *host)
+{
+	char name[NET_NAME], known[NET_NAME];
+
+	text_fmt(name, sizeof(name), "%.*s", (int)n, word);
+	text_fmt(known, sizeof(known), "%.*s", (int)n, host);
+	return strlen(name) == n && lib_same(name, known) &&
+	    (host[n] == '\0' || host[n] == ':');
+}
+
+/* Takes the last word off, when it is one of ours: its first letter, or 0. */
+static char
+last_word(char *s)
+{
+	size_t n = strlen(s);
+	char *word;
+
+	while (n > 0 && strchr(" \t\r", s[n - 1]) != NULL)
+		s[--n] = '\0';
+	word = s + n;
+	while (word > s && strchr(" \t", word[-1]) == NULL)
+		word--;
+	if (strcmp(word, "verified") != 0 && strcmp(word, "clear") != 0)
+		return 0;
+	n = (size_t)(word - s);
+	while (n > 0 && strchr(" \t", s[n - 1]) != NULL)
+		n--;
+	s[n] = '\0';
+	return *word;
+}
+
+static void
+take_line(struct auth *a, char *s, const char *host)
+{
+	size_t n = strcspn(s += strspn(s, " \t"), " \t");
+
+	if (a->found || *s == '#' || !is_host(s, n, host))
+		return;
+	a->found = 1;
+	s += n + strspn(s + n, " \t");
+	n = strcspn(s, " \t");
+	a->how = last_word(s + n);
+	if (text_fmt(a->user, AUTH_SIZE, "%.*s", (int)n, s) < 0 ||
+	    text_fmt(a->password, AUTH_SIZE, "%s", s + n +
+	    strspn(s + n, " \t")) < 0 || a->password[0] == '\0')
+		text_fmt(a->trouble, sizeof(a->trouble), "the line of %s in "
+		    "the file of -A is no host, user and password", host);
+}
+
+void
+auth_read(struct auth *a, const char *file, const char *host)
+{
+	static struct lines in;
+	const char *why = NULL;
+	struct stat st;
+	int fd = fd_own(file, O_RDONLY, 0);
+
+	memset(a, 0, sizeof(*a));
+	if (fd < 0)
+		why = fd_own_why();
+	else if (fstat(fd, &st) < 0 || (st.st_mode & 077) != 0)
+		why = "others can read it; chmod 600";
+	line_start(&in, fd, 0);
+	while (why == NULL && line_next(&in))
+		take_line(a, in.line, host);
+	if (why == NULL && in.error != 0)
+		why = strerror(in.error);
+	if (why != NULL) {
+		a->found = 1;
+		text_fmt(a->trouble, sizeof(a->trouble),
+		    "the file of -A, %s: %s", file, why);
+	}
+	memset(&in, 0, sizeof(in));	/* it has others' passwords */
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- the conversation ------------------------------------------------ */
+
+static void
+encode(char *out, const char *s, size_t n)
+{
+	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	unsigned long v;
+	size_t i, k;
+
+	for (i = 0; i < n; i += 3) {
+		for (v = 0, k = 0; k < 3; k++)
+			v = v << 8 | (i + k < n ? (unsigned char)s[i + k] : 0);
+		for (k = 0; k < 4; k++)
+			*out++ = (char)(i + k > n ? '=' :
+			    digit[v >> (18 - 6 * k) & 63]);
+	}
+	*out = '\0';
+}
+
+/* Says a line and waits for the code: 0, or -1. */
+static int
+step(struct esmtp *c, const char *line, const char *shown, int code)
+{
+	if (esmtp_say_as(c, line, shown) < 0)
+		return -1;
+	return esmtp_reply(c, ES_HELO) == code ? 0 : -1;
+}
+
+static int
+plain(struct esmtp *c, const struct auth *a)
+{
+	char line[CODED + 12] = "AUTH PLAIN ", both[2 * AUTH_SIZE];
+	size_t n = strlen(a->user), k = strlen(a->password);
+
+	both[0] = both[n + 1] = '\0';
+	memcpy(both + 1, a->user, n);
+	memcpy(both + n + 2, a->password, k);
+	encode(line + 11, both, n + k + 2);
+	c->secret[1] = line + 11;
+	return step(c, line, "AUTH PLAIN (user and password)", 235);
+}
+
+static int
+login(struct esmtp *c, const struct auth *a)
+{
+	char user[CODED], password[CODED];
+
+	encode(user, a->user, strlen(a->user));
+	encode(password, a->password, strlen(a->password));
+	c->secret[1] = password;
+	return step(c, "AUTH LOGIN", "AUTH LOGIN", 334) < 0 ||
+	    step(c, user, "(user)", 334) < 0 ? -1 :
+	    step(c, password, "(password)", 235);
+}
+
+int
+auth_login(struct esmtp *c, const struct auth *a)
+{
+	int through = c->via.pid > 0, bad;
+
+	if (!a->found)
+		return 0;
+	c->asked = "AUTH";
+	if (a->trouble[0] != '\0')
+		return esmtp_refuse(c, "4.3.5", a->trouble);
+	if (a->how != (through ? 'v' : 'c'))
+		return esmtp_refuse(c, "4.3.5", through ? "its line in the "
+		    "file of -A does not say verified" : "its line in the file "
+		    "of -A does not say clear, and there is no -X");
+	if (!(c->can & (ES_PLAIN | ES_LOGIN)))
+		return esmtp_refuse(c, "4.7.0", "it offers neither AUTH PLAIN "
+		    "nor AUTH LOGIN");
+	c->secret[0] = a->password;
+	bad = c->can & ES_PLAIN ? plain(c, a) : login(c, a);
+	c->secret[0] = c->secret[1] = NULL;
+	if (bad == 0)
+		return 0;
+	if (c->code != 0)
+		c->lost = c->code >= 500 ? "4.7.8" : "4.7.0";
+	esmtp_quit(c);
+	return -1;
+}

@@ -1,0 +1,315 @@
+/*
+ * via.c - a program that makes the connection, such as one that speaks TLS.
+ *
+ * The command "openssl s_client -quiet -connect $host:$port" is split into
+ * words without a shell, with the name and port of the server filled in.  The
+ * program's standard input and output are two pipes to us; we speak SMTP over
+ * them as over a socket.  Its standard error is a third pipe.  We read it only
+ * when the program has ended, so its own end of it does not block: a program
+ * that says more than a pipe holds loses the rest.
+ *
+ *	command has	it means
+ *	$host $port	the server's name or address, and its port
+ *	$socket		3: we connect, and the program gets the connection
+ *	starttls	in a word: the program reads the greeting itself
+ *
+ * A program that ends before we heard the server has failed.  The reason is
+ * the first line with "error" or "fail" on its standard error, else the first
+ * with "verify", else the last; with none, how it ended.  The line "verify
+ * error:num=62:hostname mismatch" is one of openssl's; "verify return:1" above
+ * it is no trouble.
+ *
+ * The program has the rights of our process, and of its descriptors only
+ * these three or four.  The signals that we ignore it ignores as well, so that
+ * the scheduler ends no conversation.  So its end comes by itself when both
+ * pipes are closed, or by SIGKILL when LINGER seconds are over.
+ */
+#include "via.h"
+#include "../lib/command.h"
+#include <sys/wait.h>
+#include <signal.h>
+#include <ctype.h>
+
+#define LINGER	1.0	/* seconds from the end of its pipes to its own */
+#define LINE	300	/* bytes of a line that are kept */
+
+/* ---- the command ----------------------------------------------------- */
+
+static const char *
+unknown(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
+/* Fills it in: NULL, or what is wrong. */
+static const char *
+words(struct command *c, const char *s, const char *host, int port)
+{
+	static char full[sizeof(c->mem)];
+	const char *why;
+	struct text t;
+
+	text_init(&t, full, sizeof(full));
+	for (; *s != '\0'; s++)
+		if (strncmp(s, "$port", 5) == 0) {
+			text_add(&t, "%d", port);
+			s += 4;
+		} else if (strncmp(s, "$socket", 7) == 0) {
+			text_add(&t, "3");
+			s += 6;
+		} else {
+			text_put(&t, s, 1);
+		}
+	why = t.cut ? "is too long" :
+	    cmd_split(full, "smtp", host, unknown, c);
+	return why == NULL && c->nenv > 0 ? "begins with NAME=value" : why;
+}
+
+const char *
+via_check(const char *command)
+{
+	struct command c;
+
+	return words(&c, command, "h", NET_PORT);
+}
+
+const char *
+via_unsafe(const char *command)
+{
+	static const struct { const char *name, *unless; } known[] = {
+		{ "s_client", "-verify_return_error" },
+		{ "s_client", "-verify_hostname" }, { "ssl_client", NULL },
+		{ "stunnel", NULL }, { "ncat", "--ssl-verify" },
+		{ "--insecure", NULL }, { "verify=0", NULL }
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strstr(command, known[i].name) != NULL &&
+		    (known[i].unless == NULL ||
+		    strstr(command, known[i].unless) == NULL))
+			return known[i].name;
+	return NULL;
+}
+
+int
+via_wants_socket(const char *command)
+{
+	return strstr(command, "$socket") != NULL;
+}
+
+int
+via_takes_greeting(const char *command)
+{
+	return strstr(command, "starttls") != NULL;
+}
+
+/* ---- its beginning --------------------------------------------------- */
+
+/* The child's whole life before the program. */
+static void
+become(const struct command *c, int in, int out, int err, int sock)
+{
+	char why[LINE];
+	int i, n = sock < 0 ? 3 : 4, fd[4];
+
+	fd[0] = in;
+	fd[1] = out;
+	fd[2] = err;
+	fd[3] = sock;
+	for (i = 0; i < n; i++)
+		if ((fd[i] != i && dup2(fd[i], i) < 0) ||
+		    fcntl(i, F_SETFD, 0) < 0)
+			_exit(X_OSERR);
+	fd_close_from(n);
+	if (sock >= 0)
+		fcntl(3, F_SETFL, fcntl(3, F_GETFL, 0) & ~O_NONBLOCK);
+	signal(SIGPIPE, SIG_DFL);
+	execvp(c->argv[0], c->argv);
+	text_fmt(why, sizeof(why), "cannot be run: %s\n", strerror(errno));
+	fd_write(2, why, strlen(why));
+	_exit(X_OSFILE);
+}
+
+static void
+close_all(const int *fd, int n)
+{
+	int err = errno;
+
+	while (n-- > 0)
+		if (fd[n] >= 0)
+			close(fd[n]);
+	errno = err;
+}
+
+/* Three pipes: 0, or -1 with errno.  What it gets as 0, 1 and 2 is above 3, so
+ * that no dup2 closes another; the ends that do not block are ours, and its
+ * standard error. */
+static int
+make_pipes(int fd[6])
+{
+	int i;
+
+	for (i = 0; i < 6; i++)
+		fd[i] = -1;
+	if (pipe(fd) < 0 || pipe(fd + 2) < 0 || pipe(fd + 4) < 0)
+		return -1;
+	for (i = 0; i < 6; i++) {
+		if (fd[i] < 3 || fd[i] >= FD_SETSIZE) {
+			errno = EMFILE;
+			return -1;
+		}
+		if (fd_cloexec(fd[i]) < 0)
+			return -1;
+	}
+	return fd_nonblock(fd[1]) < 0 || fd_nonblock(fd[2]) < 0 ||
+	    fd_nonblock(fd[4]) < 0 || fd_nonblock(fd[5]) < 0 ? -1 : 0;
+}
+
+/* The host as programs want it: [192.0.2.1] without brackets. */
+static void
+bare(char *host, const char *name)
+{
+	strcpy(host, name + (name[0] == '['));
+	if (name[0] != '[')
+		return;
+	host[strcspn(host, "]")] = '\0';
+	if (strncmp(host, "IPv6:", 5) == 0)
+		memmove(host, host + 5, strlen(host + 5) + 1);
+}
+
+int
+via_open(struct via *v, const char *command, const struct net_addr *a,
+    int sock, int fd[2])
+{
+	char host[NET_NAME];
+	struct command c;
+	int p[6];
+
+	bare(host, a->name);
+	if (words(&c, command, host, a->port) != NULL) {
+		errno = EINVAL;
+		return -1;
+	}
+	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
+	v->pid = make_pipes(p) < 0 ? -1 : fork();
+	if (v->pid == 0)
+		become(&c, p[0], p[3], p[5], sock);
+	if (v->pid < 0) {
+		v->pid = 0;
+		close_all(p, 6);
+		return -1;
+	}
+	close(p[0]);
+	close(p[3]);
+	close(p[5]);
+	fd[0] = p[2];
+	fd[1] = p[1];
+	v->err = p[4];
+	return 0;
+}
+
+/* ---- its end --------------------------------------------------------- */
+
+/* Its lines, of which the best is kept. */
+struct heard {
+	char	line[LINE], best[LINE];
+	size_t	n;
+	int	rank;
+};
+
+/* Is the word, in small letters, in the line? */
+static int
+has(const char *line, const char *word)
+{
+	size_t n = strlen(word), i;
+
+	for (; *line != '\0'; line++) {
+		for (i = 0; i < n && tolower((unsigned char)line[i]) ==
+		    word[i]; i++)
+			;
+		if (i == n)
+			return 1;
+	}
+	return 0;
+}
+
+static void
+end_line(struct heard *h)
+{
+	int rank;
+
+	h->line[h->n] = '\0';
+	rank = has(h->line, "error") || has(h->line, "fail") ? 2 :
+	    has(h->line, "verify");
+	if (h->n > 0 && (rank > h->rank || (rank == 0 && h->rank == 0))) {
+		strcpy(h->best, h->line);
+		h->rank = rank;
+	}
+	h->n = 0;
+}
+
+static void
+hear(struct heard *h, const char *s, size_t n)
+{
+	int c;
+
+	for (; n > 0; n--, s++) {
+		c = (unsigned char)*s;
+		if (c == '\n')
+			end_line(h);
+		else if (h->n < LINE - 1 && (c > ' ' || h->n > 0))
+			h->line[h->n++] = (char)(c < 32 || c == 127 ? ' ' :
+			    c > 127 ? '?' : c);
+	}
+}
+
+/* How it ended, or -1. */
+static int
+reap(pid_t pid, double until)
+{
+	struct timeval nap;
+	int status = -1;
+	pid_t p;
+
+	while ((p = waitpid(pid, &status, WNOHANG)) == 0 ||
+	    (p < 0 && errno == EINTR)) {
+		clock_read();
+		if (now.mono >= until)
+			kill(pid, SIGKILL);
+		nap.tv_sec = 0;
+		nap.tv_usec = 10000;
+		select(0, NULL, NULL, NULL, &nap);
+	}
+	return p < 0 ? -1 : status;
+}
+
+void
+via_close(struct via *v, char *why, size_t size)
+{
+	struct heard h;
+	char buf[1024];
+	double until;
+	int status;
+	long n = 1;
+
+	memset(&h, 0, sizeof(h));
+	clock_read();
+	until = now.mono + LINGER;
+	while (n > 0 && net_wait(v->err, 0, until) > 0)
+		if ((n = (long)read(v->err, buf, sizeof(buf))) > 0)
+			hear(&h, buf, (size_t)n);
+	end_line(&h);
+	status = reap(v->pid, until);
+	close(v->err);
+	v->pid = 0;
+	if (h.best[0] != '\0')
+		text_fmt(why, size, "%s", h.best);
+	else if (status != -1 && WIFSIGNALED(status))
+		text_fmt(why, size, "died of signal %d", WTERMSIG(status));
+	else
+		text_fmt(why, size, "ended with exit code %d",
+		    status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) :
+		    -1);
+}
