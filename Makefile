@@ -239,6 +239,7 @@ bench: all $(TESTS) $(BENCHES)
 	sh bench/lines
 	sh bench/pair
 	sh bench/writes
+	sh bench/tls
 	sh bench/hostile
 
 # A program that runs is not written over but replaced.

@@ -384,4 +384,95 @@ echo 'greeting silent' >"$I/rule"
 message 10-1 me@a.test
 is 'aiosmtpd: a greeting that does not come' \
     "$(verdict 10-1 -T greeting=1)" 'deferall 4.4.2'
+
+# TLS from the beginning or by STARTTLS, and a password that it asks for.
+T=$tmp/aiotls
+mkdir "$T"
+if ! openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost -keyout "$T/key" \
+    -out "$T/cert" 2>/dev/null; then
+	skip 'aiosmtpd with TLS' 'no openssl that makes certificates'
+	finish
+fi
+chmod 711 "$T" && chmod 644 "$T/cert"
+cat >"$T/server.py" <<'PYTHON'
+import asyncio, os, ssl, sys
+from aiosmtpd.smtp import SMTP, AuthResult
+
+home = sys.argv[1]
+
+class Handler:
+    async def handle_DATA(self, server, session, envelope):
+        with open(os.path.join(home, "message"), "wb") as f:
+            f.write(envelope.original_content)
+        return "250 taken"
+
+def check(server, session, envelope, mechanism, data):
+    good = data.login == b"anna" and data.password == b"open sesame"
+    return AuthResult(success=good, handled=False)
+
+async def main():
+    loop = asyncio.get_running_loop()
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(os.path.join(home, "cert"), os.path.join(home, "key"))
+    options = dict(loop=loop, authenticator=check, auth_required=True)
+    at_once = await loop.create_server(
+        lambda: SMTP(Handler(), auth_require_tls=False, **options),
+        "127.0.0.1", 0, ssl=tls)
+    later = await loop.create_server(
+        lambda: SMTP(Handler(), tls_context=tls, require_starttls=True,
+                     **options), "127.0.0.1", 0)
+    with open(os.path.join(home, "port.new"), "w") as f:
+        for server in at_once, later:
+            f.write("%d\n" % server.sockets[0].getsockname()[1])
+    os.rename(os.path.join(home, "port.new"), os.path.join(home, "port"))
+    await at_once.serve_forever()
+
+asyncio.run(main())
+PYTHON
+bg /usr/bin/python3 "$T/server.py" "$T" 2>"$T/err"
+if ! wait_for 30 test -s "$T/port"; then
+	fail 'aiosmtpd with TLS starts'
+	finish
+fi
+# A verdict; a later -R counts beside the first, at which nobody is.
+tls() {		# password option ...
+	echo "localhost anna $1 verified" >"$T/passwords"
+	chmod 600 "$T/passwords"
+	shift
+	message 10-1 me@a.test
+	rm -f "$T/message"
+	port=1
+	verdict 10-1 -R "localhost:$(sed -n "$from" "$T/port")" \
+	    -A "$T/passwords" -X "$@"
+}
+s_client="openssl s_client -quiet -no_ign_eof -nocommands -verify_return_error
+    -verify_hostname \$host -connect \$host:\$port"
+gnutls="gnutls-cli --logfile=/dev/stderr -p \$port \$host"
+while read -r from name options; do
+	eval "command=\$$name"
+	if ! command -v "${command%% *}" >/dev/null 2>&1; then
+		for i in takes_it complete password certificate; do
+			skip "aiosmtpd, $name: $i" "no ${command%% *}"
+		done
+		continue
+	fi
+	case $name in
+	gnutls) ca=--x509cafile=$T/cert ;;
+	*) ca="-CAfile $T/cert" ;;
+	esac
+	command="$command $options"
+	is "aiosmtpd, $name $options: takes it with a password" \
+	    "$(tls 'open sesame' "$command $ca")" 'ok3 -'
+	is '... byte for byte' "$(arrived "$T/message")" "$body"
+	is '... a wrong password' "$(tls wrong "$command $ca")" \
+	    'deferall 4.7.8'
+	is '... a wrong certificate' "$(tls 'open sesame' "$command")" \
+	    'deferall 4.4.1'
+done <<'END'
+1p s_client
+2p s_client -starttls smtp
+1p gnutls
+2p gnutls --starttls-proto=smtp
+END
 finish
