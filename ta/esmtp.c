@@ -2,7 +2,8 @@
  * esmtp.c - one conversation with one server (RFC 5321).
  *
  * It knows how to connect and to be greeted, to send lines and to read
- * replies; what is said is its caller's.  The socket never blocks: whatever
+ * replies; what is said is its caller's.  The connection is a socket, or two
+ * pipes of a program that has it (via.c).  Neither ever blocks: whatever
  * is waited for has a limit of its own (4.5.3.2), counted from when the
  * waiting began, so a server that sends a byte now and then gains nothing.
  *
