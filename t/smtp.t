@@ -269,6 +269,8 @@ mail deferred 4.3.1	452 no room
 mail deferred 4.7.1	451 4.7.1 later
 mail error2 5.1.8	550 not from you
 mail error2 5.7.1	550 5.7.1 not from you
+mail deferred 4.7.0	530 5.7.0 Must issue a STARTTLS command first
+mail deferred 4.7.0	530 Authentication required
 mail error2 5.3.4	552 too big
 mail deferall 4.4.2	drop
 rcpt deferall 4.3.2	421 not now

@@ -339,4 +339,15 @@ ok 'the scheduler delivers through a program' wait_for 30 po_empty "$po"
 sched_stop
 is '... one' "$(wc -l <"$tmp/pid" | tr -d ' ')" 1
 ok '... which ends with the agent' wait_for 10 gone "$(cat "$tmp/pid")"
+
+: >"$tmp/pid"
+rules 'dot wait'
+feed 10-1 -- -R "localhost:$port" -X "$tmp/program $tls" >"$tmp/said" &
+wait_for 30 grep '> DATA' "$srv/log"
+program=$(cat "$tmp/pid")
+kill -9 "$(ps -A -o pid= -o ppid= | awk -v p="$program" '$1 == p { print $2 }')"
+ok 'a program whose talker was killed ends' wait_for 10 gone "$program"
+: >"$srv/go"
+wait_for 30 grep signal "$tmp/said"
+like '... the message stays' "$(cat "$tmp/said")" '^deferred 4\.3\.0 .*signal 9'
 finish

@@ -8,6 +8,8 @@
  *
  *	reply			verdict
  *	4xx, 5xx to MAIL	deferred, failed: all of the transaction
+ *	530 to anything		deferred: it wants TLS or a password, and the
+ *				administrator can mend that
  *	4xx, 5xx to RCPT	that recipient
  *	452, 552 to RCPT	after others were taken it can mean that there
  *				are enough: the rest gets another transaction
@@ -171,7 +173,7 @@ static void
 tell_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 {
 	const struct esmtp *c = t->c;
-	int class = c->code / 100 == 5 ? 5 :
+	int class = c->code == 530 ? 4 : c->code / 100 == 5 ? 5 :
 	    c->code / 100 == 2 && stage == ES_DOT ? 2 : 4;
 	struct words w;
 
