@@ -210,7 +210,7 @@ static void
 start(void)
 {
 	char po[1200], cf[1200], log[1200];
-	char *argv[WORDS + 9], env[1200], *envp[3];
+	char *argv[WORDS + 9], env[1200], bin[1200], *envp[4];
 	int i, n = 0;
 
 	text_fmt(po, sizeof(po), "%s", arg.dir);
@@ -230,7 +230,11 @@ start(void)
 	argv[n] = NULL;
 	envp[0] = env;
 	envp[1] = "PATH=/usr/bin:/bin";
-	envp[2] = NULL;
+	/* where the agent dsn is */
+	text_fmt(bin, sizeof(bin), "MAILBIN=%s", getenv("MAILBIN") == NULL ?
+	    "/nonexistent" : getenv("MAILBIN"));
+	envp[2] = bin;
+	envp[3] = NULL;
 	fflush(stdout);
 	scheduler = fork();
 	must(scheduler >= 0, "fork");

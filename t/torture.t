@@ -25,6 +25,8 @@ torture() {	# title option ...
 	[ -z "$TORTURE_KEEP" ] || cp -R "$tmp/$n" "$TORTURE_KEEP"
 	rm -rf "$tmp/$n"
 }
+MAILBIN=$tmp/bin	# where the agent dsn is
+export MAILBIN
 torture 'the scheduler is killed' -m $((kills * 20))
 torture '... and its agents, in the preemptive order, with all there is' -x -HH -k -r -q -o 'order=preempt'
 torture '... and recipients that fail' -k -r -b 60
