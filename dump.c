@@ -806,7 +806,7 @@ static void
 emit_facts(void)
 {
 	struct hlink *l;
-	unsigned i;
+	unsigned i, n;
 
 	emit("Facts:\np\t");
 	emit_clean(opt.postoffice, 0);
@@ -823,7 +823,9 @@ emit_facts(void)
 	}
 	if (!opt.quiet) {
 		emit_others();
-		emit("e\t%u\n", later_each(emit_skipped));
+		n = later_each(emit_skipped);
+		if (n > 0)
+			emit("e\t%u\n", n);
 	}
 	emit("End:\n");
 }
