@@ -69,7 +69,6 @@ Facts:
 p	PO
 t	WALL	S
 a	0	0
-e	0
 End:"
 
 # ---- a fixed queue --------------------------------------------------------
@@ -144,7 +143,6 @@ m	105-1	S	14	-	sender
 v	6	queueonly	-1	E	0	0	
 m	106-1	S	14	-	sender
 v	7	command	-1	E	0	0	
-e	0
 End:'
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
 is 'a fixed queue, by the pipe, byte for byte' "$(still <"$tmp/dump")" "$want
