@@ -265,7 +265,7 @@ uninstall:
 
 # A directory and an archive of it, named by the version.
 dist: clean
-	v=scheduler-`sed -n 's/^#define VERSION[^"]*"\(.*\)".*/\1/p' lib/util.h`; rm -rf $$v $$v.tar.gz && mkdir $$v && cp -R .ci .gitignore LICENSE Makefile README *.c *.h scheduler.cf sm.cf routes forms lib mq sub ta t man bench contrib $$v && tar cf - $$v | gzip -n >$$v.tar.gz && rm -rf $$v && echo $$v.tar.gz
+	v=scheduler-`sed -n 's/^#define VERSION[^"]*"\(.*\)".*/\1/p' lib/util.h`; rm -rf $$v $$v.tar.gz && mkdir $$v && cp -R .ci .gitignore LICENSE Makefile NEWS README *.c *.h scheduler.cf sm.cf routes forms lib mq sub ta t man bench contrib $$v && tar cf - $$v | gzip -n >$$v.tar.gz && rm -rf $$v && echo $$v.tar.gz
 
 # The example of scheduler-protocol(7), a transport agent in shell.
 give: man/scheduler-protocol.7

@@ -253,7 +253,6 @@ spool_ways_in(void)
 #define OLD		60	/* ... of a directory seen first, by the wall
 				 * clock */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
-#define CLOCKS_DIFFER	60	/* seconds; by less it is one clock */
 #define DIR_AGAIN	30	/* seconds until a bad directory is read again */
 
 struct dir {

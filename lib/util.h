@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define VERSION	"0.1"	/* of every program */
+#define VERSION	"0.2"	/* of every program */
 
 #ifdef NO_MKFIFO
 #define mkfifo(path, mode) mknod(path, S_IFIFO | (mode), 0)

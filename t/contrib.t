@@ -106,10 +106,10 @@ is 'rc.subr is told where it is' "$(sh "$tmp/rc.d" start)" \
 # ---- packages ----
 # What OpenWrt's build system would do with the recipe.
 if make --version 2>/dev/null | grep GNU >/dev/null; then
-	mkdir -p "$tmp/wrt/scheduler-0.1" "$tmp/wrt/include"
-	cp -R "$top"/* "$tmp/wrt/scheduler-0.1"
-	rm -rf "$tmp/wrt/scheduler-0.1/run"
-	(cd "$tmp/wrt/scheduler-0.1" && make MAKEFLAGS= clean) >/dev/null
+	mkdir -p "$tmp/wrt/scheduler-0.2" "$tmp/wrt/include"
+	cp -R "$top"/* "$tmp/wrt/scheduler-0.2"
+	rm -rf "$tmp/wrt/scheduler-0.2/run"
+	(cd "$tmp/wrt/scheduler-0.2" && make MAKEFLAGS= clean) >/dev/null
 	: >"$tmp/wrt/rules.mk"
 	cat >"$tmp/wrt/include/package.mk" <<'END'
 define BuildPackage

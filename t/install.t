@@ -68,7 +68,7 @@ is '... leaves the configuration alone' \
 
 # Its own copy of the sources, since other builds are at work beside it.
 mkdir "$tmp/src"
-(cd "$top" && cp -R Makefile LICENSE README .gitignore .ci ./*.c ./*.h \
+(cd "$top" && cp -R Makefile LICENSE NEWS README .gitignore .ci ./*.c ./*.h \
     scheduler.cf sm.cf routes forms lib mq sub ta t man bench contrib "$tmp/src")
 cd "$tmp/src" || exit 1
 ok 'make dist' make MAKEFLAGS= dist
