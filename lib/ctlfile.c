@@ -427,6 +427,8 @@ see_line(struct ctl *c)
 		format = strtoul(value, NULL, 0);
 		if (format & ~7UL)
 			c->why = "its format (@) is not known here";
+		else if (c->nrcpt > 0)
+			c->why = "its format (@) comes behind a recipient";
 		c->format = (int)format & 7;
 		break;
 	case 'i':	/* so that nothing else can be reached by it */

@@ -67,6 +67,10 @@ bad 'its format (@) is not known here' "i NAME
 @ 8
 $good
 $end"
+bad 'its format (@) comes behind a recipient' "i NAME
+$good
+@ 7
+$end"
 bad 'its o line has no number' "i NAME
 o x
 s smtp - s@a.org 0
