@@ -417,7 +417,8 @@ core_give_way(unsigned n, unsigned more)
 int
 core_full(void)
 {
-	return q.config->active > 0 && q.nmessages >= (unsigned)q.config->active;
+	return q.config->active > 0 &&
+	    q.nmessages - q.nkept >= (unsigned)q.config->active;
 }
 
 /* Is this far enough off for the vertex to leave core? */

@@ -295,8 +295,6 @@ build_start(struct message *m)
 		q_arrive(g->vertex, m->more == NULL ? NULL :
 		    memo_find(&m->more->memos, t->ring->chan, t->host));
 	}
-	if (m->more != NULL && m->more->parts == NULL)
-		memo_free(&m->more->memos);
 	q_arrived(m);
 }
 
@@ -400,6 +398,24 @@ unusable(const struct ctl *c, int place, const struct stat *st)
 static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 				/* x line of the message just loaded, or "" */
 
+/* What is to be told of it: of what was being told when it left core, or of a
+ * delay, if there may be one. */
+static void
+tell(struct message *m)
+{
+	static const char *const whats[] = { "failure", "success", "delay" };
+	const struct chan *dsn = dest_chan("dsn");
+	int i, told = 0;
+
+	for (i = 0; i < 3 && dsn != NULL && m->more != NULL; i++)
+		if (memo_find(&m->more->memos, dsn, whats[i]) != NULL) {
+			q_tell(m, whats[i]);
+			told = 1;
+		}
+	if (!told && m->diags)
+		q_tell(m, "delay");
+}
+
 static int
 deliver(struct ctl *c, const struct stat *st, unsigned long num)
 {
@@ -419,12 +435,14 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num)
 	}
 	build_start(m);
 	notice_arm(m);
-	if (m->nr == 0) {
+	if (m->nr == 0)
 		q_finished(m);
+	else
+		tell(m);
+	if (m->more != NULL && m->more->parts == NULL)
+		memo_free(&m->more->memos);
+	if (m->nr == 0)
 		return 0;
-	}
-	if (m->diags)
-		q_tell(m, "delay");	/* it may be of that */
 	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld", m->name,
 	    m->nr, build.ng, build.rest, (long)now.mono - m->born);
 	if (m->twin)
@@ -439,8 +457,7 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num)
 static int
 is_host(const void *wanted, const struct chan *chan, const char *host)
 {
-	(void)chan;
-	return strcmp(wanted, host) == 0;
+	return strcmp(wanted, host) == 0 && strcmp(chan->name, "dsn") != 0;
 }
 
 /* What waits for the host may go, in core or not. */
@@ -716,6 +733,7 @@ load_more(struct part *p, unsigned most)
 		see_ended(m, &c);
 		if (more > 0)
 			p->next = p->chan->off;
+		p->format = (unsigned char)c.format;
 		p->read = (long)now.mono;
 		build_start(m);
 		log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u "

@@ -44,7 +44,6 @@ static struct {
 	struct hash stubs;	/* by num */
 	struct heap due;
 	struct hash addresses;
-	unsigned n;		/* stubs and memos */
 } table;
 
 /* Is there room for so many more? */
@@ -52,7 +51,7 @@ static int
 has_room(unsigned n)
 {
 	return q.config->evicted == 0 ||
-	    table.n + n <= (unsigned)q.config->evicted;
+	    q.nlater + n <= (unsigned)q.config->evicted;
 }
 
 /* ---- addresses -------------------------------------------------------- */
@@ -147,7 +146,7 @@ get_memo(struct memos *ms, struct address *to, unsigned off)
 	m->off = off;
 	to->refs++;
 	ms->n++;
-	table.n++;
+	q.nlater++;
 	return m;
 }
 
@@ -222,7 +221,6 @@ memo_keep(struct memos *ms, const struct vertex *v, enum why why, long until)
 	m->dated = v->dated;
 	m->host = v->host;
 	m->blocked = WHY_BLOCKED(why);
-	m->held = why == WHY_HELD;
 	m->started = 0;
 	keep_reasons(ms, m, v);
 	return 0;
@@ -242,15 +240,18 @@ void
 memo_reason(const struct memos *ms, const struct vertex *v, struct rcpt *r)
 {
 	const struct thread *t = v->thread;
-	const struct memo *m = memo_find(ms, t->ring->chan, t->host), *own;
+	const struct address *to = ms->n == 0 ? NULL :
+	    find_address(t->ring->chan, t->host);
+	const struct memo *own, *all;
 
-	if (m == NULL)
+	if (to == NULL)
 		return;
-	own = place(ms, m->to, r->off);
+	own = place(ms, to, r->off);
+	all = place(ms, to, 0);
 	if (own != NULL && own->to != NULL)
 		r->why = reason_keep(own->why);
-	else if (r->off <= m->last)
-		r->why = reason_keep(m->why);
+	else if (all != NULL && all->to != NULL && r->off <= all->last)
+		r->why = reason_keep(all->why);
 }
 
 void
@@ -283,7 +284,7 @@ memo_free(struct memos *ms)
 		hash_del(&table.addresses, &to->link);
 		free(to);
 	}
-	table.n -= ms->n;
+	q.nlater -= ms->n;
 	free(ms->v);
 	memset(ms, 0, sizeof(*ms));
 }
@@ -319,7 +320,7 @@ make(const char *name)
 		return NULL;
 	strcpy(s->name, name);
 	hash_add(&table.stubs, &s->link, name_num(name));
-	table.n++;
+	q.nlater++;
 	return s;
 }
 
@@ -351,7 +352,7 @@ later_end(struct stub *s)
 	memo_free(&s->memos);
 	heap_del(&table.due, &s->due);
 	hash_del(&table.stubs, &s->link);
-	table.n--;
+	q.nlater--;
 	free(s);
 }
 
@@ -382,18 +383,24 @@ later_each(void (*show)(const struct stub *, long next))
 
 /* ---- what is wanted now ------------------------------------------------ */
 
-/* Those of the memos that are meant become due: how many.  A new configuration
- * may have what is partly in core expire earlier, and so all of it is meant. */
+/* Is the memo of a vertex that waits for its host alone? */
+static int
+is_for_host(const struct memo *m)
+{
+	return !m->dated && !m->blocked &&
+	    (m->wakeup == 0 || m->host & HOST_BAD);
+}
+
+/* Those of the memos that are meant become due: how many. */
 static unsigned
-call(struct memos *ms, enum call how, int partly)
+call(struct memos *ms, enum call how, int all)
 {
 	struct memo *m;
 	unsigned n = 0;
 
 	for (m = ms->v; m < ms->v + ms->size; m++) {
-		if (m->to == NULL || !m->to->called || m->off != 0 ||
-		    (how == CALL_LOOK && !m->blocked && !partly) ||
-		    (how == CALL_RELEASED && !m->held))
+		if (m->to == NULL || m->off != 0 || (!all && !m->to->called) ||
+		    (how == CALL_ANSWERED && !is_for_host(m)))
 			continue;
 		m->until = (int)now.mono;
 		if (how != CALL_LOOK)
@@ -421,15 +428,34 @@ mark(int (*meant)(const void *, const struct chan *, const char *),
 		}
 }
 
+/* The same of a message that is in core, in part or whole. */
+static unsigned
+call_parts(struct message *m, enum call how, int all)
+{
+	struct part *p = msg_part(m);
+	unsigned n = p == NULL ? 0 : call(&m->more->memos, how, all);
+
+	for (; n > 0 && p != NULL; p = p->other) {
+		p->again = (long)now.mono;
+		if (p->look.pos != 0)
+			heap_set(&q.look, &p->look, 0);
+	}
+	return n;
+}
+
+unsigned
+later_call_one(struct message *m, enum call how)
+{
+	return call_parts(m, how, 1);
+}
+
 unsigned
 later_call(int (*meant)(const void *, const struct chan *, const char *),
     const void *arg, enum call how)
 {
 	unsigned i, n, all = 0;
-	struct message *m;
 	struct hlink *l, *next;
 	struct stub *s;
-	struct part *p;
 
 	mark(meant, arg);
 	for (i = 0; i < table.stubs.size; i++)
@@ -441,19 +467,8 @@ later_call(int (*meant)(const void *, const struct chan *, const char *),
 				heap_set(&table.due, &s->due, now.mono);
 		}
 	for (i = 0; i < q.messages.size; i++)
-		for (l = q.messages.v[i]; l != NULL; l = l->next) {
-			m = OWNER(struct message, link, l);
-			p = msg_part(m);
-			if (p == NULL)
-				continue;
-			all += n = call(&m->more->memos, how, 1);
-			if (n == 0)
-				continue;
-			for (; p != NULL; p = p->other) {
-				p->again = (long)now.mono;
-				if (p->look.pos != 0)
-					heap_set(&q.look, &p->look, 0);
-			}
-		}
+		for (l = q.messages.v[i]; l != NULL; l = l->next)
+			all += call_parts(OWNER(struct message, link, l), how,
+			    0);
 	return all;
 }

@@ -261,6 +261,8 @@ void	th_sweep(void);			/* frees what is empty */
 struct thread *th_get(const char *channel, const char *host);
 /* Is its host "-", where mailboxes are the destinations? */
 int	th_is_local(const struct thread *);
+/* The thread of this address and mailbox (0: none), or NULL. */
+struct thread *th_find(const char *channel, const char *host, unsigned box);
 /* Is it of the channel dsn? */
 int	th_is_dsn(const struct thread *);
 /* The thread of one mailbox, beside that of all: or NULL, without memory. */
@@ -351,10 +353,13 @@ unsigned later_each(void (*show)(const struct stub *, long next));
 /* What has left core from addresses that are meant (NULL: from all) is due now:
  * how many vertices. */
 enum call {
-	CALL_LOOK,		/* blocked: something else may hold now */
-	CALL_RELEASED,		/* held: they are tried */
-	CALL_START		/* a T line, a flush: they are tried */
+	CALL_LOOK,		/* something else may hold now */
+	CALL_RELEASED,		/* no longer held: they are tried */
+	CALL_START,		/* a T line, a flush: the same, if queueonly */
+	CALL_ANSWERED		/* what waits for the host alone */
 };
+/* The same of all that is evicted of one message in core. */
+unsigned later_call_one(struct message *, enum call);
 unsigned later_call(int (*meant)(const void *, const struct chan *,
 	    const char *host), const void *, enum call);
 

@@ -626,6 +626,7 @@ q_add(struct message *m, unsigned long num)
 	q.msgs_in++;
 	q.rcpts_in += m->nr;
 	m->held = held_message(m->name) != 0;
+	q.nkept += m->held;
 	if (m->news) {
 		m->news = 0;
 		q_news(m);
@@ -798,6 +799,7 @@ q_hold(struct message *m, int on)
 {
 	struct vertex *v;
 
+	q.nkept += (unsigned)((on != 0) - (int)m->held);
 	m->held = on != 0;
 	look_soon(m);
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
@@ -816,11 +818,40 @@ q_rearm(struct message *m)
 
 /* ---- timers, reload, sweep ------------------------------------------- */
 
+#define ANSWERS_EVERY	5.0	/* seconds; each costs a walk over the table */
+
+static int
+has_answered(const void *arg, const struct chan *chan, const char *host)
+{
+	const struct thread *t = th_find(chan->name, host, 0);
+
+	(void)arg;
+	return t != NULL && t->answered;
+}
+
+/* Hosts that were silent answer again: what was evicted for their sake is
+ * wanted. */
+static void
+call_answered(void)
+{
+	static double last = -ANSWERS_EVERY;	/* mono */
+	struct thread *t;
+
+	if (!q.answered || now.mono < last + ANSWERS_EVERY)
+		return;
+	last = now.mono;
+	later_call(has_answered, NULL, CALL_ANSWERED);
+	for (t = q.all; t != NULL; t = t->next)
+		t->answered = 0;
+	q.answered = 0;
+}
+
 void
 q_timers(void)
 {
 	struct timer *t;
 
+	call_answered();
 	while ((t = heap_first(&q.wake)) != NULL &&
 	    heap_when(&q.wake, t) <= now.mono) {
 		heap_del(&q.wake, t);
@@ -897,6 +928,7 @@ unlist(struct message *m)
 	}
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;
+	q.nkept -= m->held;
 }
 
 /* Its place is free at once, its memory goes with the sweep. */
@@ -927,6 +959,7 @@ is_delay(const char *what)
 int
 q_tell(struct message *m, const char *what)
 {
+	const struct memo *memo;
 	struct thread *t;
 	struct vertex *v;
 
@@ -941,12 +974,19 @@ q_tell(struct message *m, const char *what)
 	memset(v->r, 0, sizeof(*v->r));
 	v->nr = v->left = 1;
 	m->left++;
+	memo = m->more == NULL ? NULL :
+	    memo_find(&m->more->memos, t->ring->chan, what);
+	if (memo != NULL)
+		remember(v, memo);
 	if (m->held) {
 		v->state = V_HELD;
 		t->nheld++;
 		return 0;
 	}
-	th_ready(t, v);
+	if (memo != NULL && (double)memo->wakeup > now.mono)
+		th_wait(t, v, memo->wakeup);
+	else
+		th_ready(t, v);
 	th_update(t);
 	return 0;
 }

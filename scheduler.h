@@ -307,7 +307,6 @@ struct memo {
 	unsigned dated : 1;	/* ... */
 	unsigned host : 3;	/* ... */
 	unsigned blocked : 1;	/* until is only when it is looked at again */
-	unsigned held : 1;	/* ... since its address is held */
 	unsigned started : 1;	/* by a T line or an operator: queueonly does
 				 * not hold it up */
 	unsigned short why;	/* index of the reason, 0: none */
@@ -446,6 +445,7 @@ struct thread {
 	unsigned char open;	/* it may take an agent, if it has vertices */
 	unsigned char triggered;	/* queueonly: started by a T line */
 	unsigned char picked;	/* -p does not exclude it */
+	unsigned char answered;	/* its host has, after a silence */
 	unsigned char listed;	/* is on the sweep's list */
 	char	host[1];
 };
@@ -560,6 +560,9 @@ struct queue {
 	struct chan *chans;
 	struct ta *agents;	/* ta.c keeps it */
 	unsigned nthreads, nmessages;
+	unsigned nkept;		/* messages held by name */
+	unsigned nlater;	/* stubs and memos */
+	int	answered;	/* some thread is */
 	unsigned nagents;	/* not yet gone */
 	unsigned nspare;	/* ... of the channel dsn */
 	unsigned nidle;		/* ... idle ones of the others */

@@ -212,7 +212,9 @@ do_flush(struct operation *r)
 	struct thread *t;
 
 	each_vertex(r, flush_one);
-	if (r->msg == NULL) {
+	if (r->msg != NULL) {
+		r->evicted = later_call_one(r->msg, CALL_START);
+	} else {
 		dest_lift(matches, r);	/* their mail may be on disk */
 		r->evicted = later_call(matches, r, CALL_START);
 	}
@@ -277,6 +279,20 @@ do_hold(struct operation *r)
 		    r->later);
 }
 
+/* What was evicted from these addresses is held no more. */
+static void
+call_released(const char *what)
+{
+	struct operation r;
+
+	memset(&r, 0, sizeof(r));
+	r.patterns = pat_expand(what);
+	if (r.patterns == NULL)
+		return;
+	later_call(matches, &r, CALL_RELEASED);
+	pat_free(r.patterns);
+}
+
 /* 0, or -1 after saying why. */
 static int
 release_one(struct operation *r, int address, const char *what)
@@ -289,8 +305,12 @@ release_one(struct operation *r, int address, const char *what)
 		return -1;
 	}
 	m = address ? NULL : find_message(what);
-	if (m != NULL)
+	if (m != NULL) {
 		q_hold(m, 0);
+		later_call_one(m, CALL_RELEASED);
+	}
+	if (address && n == 0)
+		call_released(what);
 	r->done += n == 0;
 	return 0;
 }
@@ -314,8 +334,6 @@ do_release(struct operation *r)
 			}
 	}
 	rehold_all();	/* threads point to holds that are gone */
-	if (r->msg == NULL)
-		later_call(matches, r, CALL_RELEASED);
 	if (bad)
 		return;
 	if (r->done > 0)

@@ -157,7 +157,7 @@ thread_hash(const char *channel, const char *host, unsigned box)
 	return hash_text(host, hash_text(channel, box));
 }
 
-static struct thread *
+struct thread *
 th_find(const char *channel, const char *host, unsigned box)
 {
 	struct hlink *l;
@@ -730,6 +730,8 @@ th_heard(struct thread *t, int host)
 	if (host & HOST_BAD) {
 		came = heard_bad(t, host & HOST_ALL);
 	} else if (host & HOST_GOOD) {
+		if (q.nlater > 0 && (t->sleep != 0 || d->reason != NULL))
+			t->answered = q.answered = 1;
 		d->tries = d->step = 0;
 		free(d->reason);
 		d->reason = NULL;

@@ -427,7 +427,7 @@ see_line(struct ctl *c)
 		format = strtoul(value, NULL, 0);
 		if (format & ~7UL)
 			c->why = "its format (@) is not known here";
-		else if (c->nrcpt > 0)
+		else if (c->nrcpt > 0 && !c->resumed)
 			c->why = "its format (@) comes behind a recipient";
 		c->format = (int)format & 7;
 		break;

@@ -335,7 +335,7 @@ ok 'the third comes in' wait_for 20 in_core "$at"
 rm "$say/wait"
 wait_log 'deferred msg=161-1 ' 20
 is 'what came in behind its own report is not said to be unreported' \
-    "$(said 161-1)" '452 own words'
+    "$(said 161-1)" '452 own words; 453 own words'
 sched_stop
 
 printf 'PARAMreasons 0\nPARAMreasons 65535\n*/* command="tell"\n' >"$tmp/bad"
