@@ -338,7 +338,6 @@ read_kept(const struct vertex *v)
 {
 	struct kept *k = mem_get(sizeof(*k) + v->nr * sizeof(k->at[0]));
 	const struct rcpt *r;
-
 	int err = 0;
 
 	if (k == NULL)
@@ -477,6 +476,12 @@ q_tag(const struct message *m, const struct rcpt *r)
 		ctl_mark(m->name, r->off, want);
 }
 
+static int
+is_delay(const char *what)
+{
+	return strcmp(what, "delay") == 0;
+}
+
 /* Nobody gets the rest of a vertex, and nobody is told: 0 or -1 as above. */
 static int
 vertex_delete(struct vertex *v)
@@ -496,7 +501,8 @@ vertex_delete(struct vertex *v)
 		    v->r[i].off, v->thread->ring->chan->name,
 		    v->thread->host);
 	}
-	if (th_is_dsn(v->thread))
+	/* a warning that is not sent leaves the end to be told */
+	if (th_is_dsn(v->thread) && !is_delay(v->thread->host))
 		m->tell = m->news = 0;
 	q_done(v);
 	return 0;
@@ -949,12 +955,6 @@ q_forget(struct message *m)
 }
 
 /* ---- telling senders ------------------------------------------------- */
-
-static int
-is_delay(const char *what)
-{
-	return strcmp(what, "delay") == 0;
-}
 
 int
 q_tell(struct message *m, const char *what)

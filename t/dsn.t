@@ -146,9 +146,23 @@ sched_stop
 rm -rf "$po"
 spool_new "$po"
 rm "$tmp/bin/ta/dsn"
+cat >>"$tmp/cf" <<END
+PARAMglobal-report-interval 0
+late/*	reporttimes=1h delayreport command="$A -c late deferred later"
+END
 failed 401-1
+old='90 minutes ago'
+simple "$po" 403-1 anna@a.example <<END
+r-          fail h u@x.example 0
+r           late h v@x.example 0
+d u@x.example|failed|5.1.1|||no
+END
+old=
 ok 'start' sched_start "$po" "$tmp/cf"
 ok 'without the agent it waits' wait_log 'agent channel=dsn .*mail waits'
+ok '... and a warning is deleted' wait_for 20 eval \
+    'order delete dsn/delay | grep -q "^ok 1 jobs deleted"'
+like '... then the rest of its message' "$(order delete 'late/*')" '^ok 1 jobs'
 simple "$po" 402-1 anna@a.example <<END
 r+          fail h u@x.example 0
 N NOTIFY=SUCCESS
@@ -156,6 +170,7 @@ d u@x.example|delivered|2.0.0|||there
 END
 ln -s "$D" "$tmp/bin/ta/dsn"
 ok '... until it is there' told_of 401-1
+ok '... of what failed before the warning' told_of 403-1
 ok '... a success as well' told_of 402-1
 like '... on a host of its own' "$(lines 'delivered msg=402-1')" \
     'channel=dsn host=success status=ok'
