@@ -419,8 +419,8 @@ void	q_drop(struct message *, const char *why);
 void	q_expiry(struct vertex *);
 /* Something of the message has ended that its sender may have to be told of. */
 void	q_news(struct message *);
-/* The agent dsn is to tell of it: "failure", "success" or "delay".  0, or -1
- * without memory. */
+/* The agent dsn is to tell of it: "failure" when it is over and some of it has
+ * failed, else "success", or "delay".  0, or -1 without memory. */
 int	q_tell(struct message *, const char *what);
 /* It has: the vertex of that is over.  keep: the message is to be kept at its
  * end, 1 as nobody could be told, 2 as a double bounce. */

@@ -4,7 +4,10 @@
  *	something ended, more is left	PARAMglobal-report-interval after it
  *	nothing has come of it		at the ages in reporttimes
  *
- * Telling is the agent dsn's (q_tell); here is the time for it.  Each message
+ * Telling is the agent dsn's (q_tell); here is the time for it.  In the
+ * midst of a message its job has the host success, whatever has ended: failure
+ * says that the message is over, and then only may the agent say of a failed
+ * recipient without a diagnostic line that a crash has lost it.  Each message
  * in core has one timer, for the next moment at which there may be something
  * to tell.
  *
@@ -351,7 +354,7 @@ message_due(struct message *m, unsigned *most)
 	if (m->news && q.config->reportevery > 0 &&
 	    (double)more->tellat <= now.mono) {
 		more->tellat = (int)((long)now.mono + q.config->reportevery);
-		q_tell(m, m->failed ? "failure" : "success");
+		q_tell(m, "success");	/* not all of it has ended */
 	}
 	notice_arm(m);
 }

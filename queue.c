@@ -8,9 +8,10 @@
  *
  * Telling.  What a sender is to be told is in the control file, and the agent
  * dsn writes it (ta/dsn.c).  For this the message gets one more vertex, on the
- * channel dsn and the host failure, success or delay.  It has one recipient,
- * at the offset 0, that stands for the message: counted nowhere, and without
- * a tag on disk.  A message that is done goes when this is.
+ * channel dsn and the host failure (it is over and some of it failed), success
+ * (something else has ended) or delay.  It has one recipient, at the offset 0,
+ * that stands for the message: counted nowhere, and without a tag on disk.  A
+ * message that is done goes when this is.
  *
  *	r- ... d ...	q_tell(m, "failure") -> 1234-56 <tab> failure
  *	r- ... d+...	1234/0 ok to=anna@a.example ... -> q_told -> both
@@ -1012,7 +1013,9 @@ q_told(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	v->left = 0;
 	if (!is_delay(v->thread->host)) {
 		m->keep = (unsigned)keep & 3;
-		m->tell = m->news;
+		/* of a failure the end is told of, where lines are mended */
+		m->tell = m->news || (m->failed &&
+		    strcmp(v->thread->host, "failure") != 0);
 	}
 	log_info("%s msg=%s rcpt=0 channel=%s host=%s status=%s age=%ld %s",
 	    keep > 0 ? "failed" : "delivered", m->name,

@@ -177,4 +177,50 @@ like '... on a host of its own' "$(lines 'delivered msg=402-1')" \
 wait_for 20 po_empty "$po"
 ok '... and nothing is left' po_empty "$po"
 sched_stop
+
+# ---- in the midst of a message -----------------------------------------------------
+
+# It sets the tag '-' and waits before it reports that, as if with a slow disk.
+agent slow <<'END'
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	[ "$line" = '#idle' ] && continue
+	name=${line%%-*}
+	off=$(awk -v c="$1" '/^r/ && index($0, " " c " ") { print at }
+	    { at += length($0) + 1 }' "$name-1")
+	printf '-' | dd of="$name-1" bs=1 seek=$((off + 1)) conv=notrunc \
+	    2>/dev/null
+	: >"$2"
+	until [ -f "$3" ]; do sleep 0.1; done
+	printf '%s/%s\t\terror the reason of %s\n' "$name" "$off" "$1"
+	echo '#hungry'
+done
+END
+rm -rf "$po"
+spool_new "$po"
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+PARAMglobal-report-interval 1s
+*/*	interval=1h retries=1
+one/*	command="slow one $tmp/one $tmp/two"
+two/*	command="slow two $tmp/two $tmp/go"
+none/*	bounce=none command="slow none $tmp/none $tmp/go"
+END
+simple "$po" 501-1 anna@a.example <<END
+r           one h u@x.example 0
+r           two h v@x.example 0
+r           none h w@x.example 0
+END
+ok 'start' sched_start "$po" "$tmp/cf"
+ok 'a failure is told in mid-message' told_of 501-1
+nok '... of others no reason is made up' grep 'not written down' "$po"/*/501-1
+: >"$tmp/go"
+ok '... they are told of at the end' \
+    wait_log 'msg=501-1 .*channel=dsn host=failure .* to=' 20
+wait_for 20 po_empty "$po"
+is '... each once, with their reasons, none in vain' \
+    "$(dsns_of 501-1 | sed 's/ file.*//' | tr '\n' ',')$(cat "$po"/router/* |
+    sed -n 's/^Diagnostic-Code.*the reason of \(.*\))$/\1/p' | tr '\n' ,)" \
+    'to=anna@a.example rcpts=1 msgs=1,to=anna@a.example rcpts=1 msgs=1,one,two,'
+sched_stop
 finish

@@ -1,8 +1,10 @@
 /*
  * dsn.c - the transport agent that tells senders what became of their mail.
  *
- *	1234-56 <tab> failure	tell what has ended of the message, if
- *	1234-56 <tab> success	anybody wants to know
+ *	1234-56 <tab> failure	tell what has ended of the message, all of
+ *				which has
+ *	1234-56 <tab> success	the same, but more of it may be left, or none
+ *				of it has failed
  *	1234-56 <tab> delay	tell what is late of it
  *
  *	1234/0 <tab><tab> ok to=anna@a.example rcpts=2 msgs=1 file=router/98
@@ -14,7 +16,8 @@
  *	r+ ... d ...	delivered; told to who asked by NOTIFY=SUCCESS
  *	r- ... d ...	failed; told unless a NOTIFY list lacks FAILURE
  *	r- ... d-...	failed; the scheduler wants nobody to be told of him
- *	r- alone	a crash lost the line: one is added
+ *	r- alone	failure: a crash lost the line, and one is added; else
+ *			an agent may be about to write it
  *	r  ... d ...	delayed, if the line says so and the scheduler has
  *			counted it; else a crash lost the tag, and it is tried
  *			again
@@ -585,7 +588,7 @@ mend_some(const char *name)
 }
 
 /* Adds diagnostic lines where a crash left a failed recipient without: 0, or
- * -1 with errno. */
+ * -1 with errno.  The message is over, or an agent may still write one. */
 static int
 mend(const char *name)
 {
@@ -686,6 +689,8 @@ answer(const char *name, long wait)
 static void
 work(const char *name, const char *host)
 {
+	int over;
+
 	clock_read();
 	text_init(&said, words, sizeof(words));
 	delays = strcmp(host, "delay") == 0;
@@ -694,7 +699,8 @@ work(const char *name, const char *host)
 	report.files = files;
 	report.nfiles = 1;
 	errno = 0;
-	answer(name, !delays && mend(name) < 0 ? -1 : tell_all(name));
+	over = strcmp(host, "failure") == 0;
+	answer(name, over && mend(name) < 0 ? -1 : tell_all(name));
 	report_close(&report);
 }
 
