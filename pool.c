@@ -24,7 +24,9 @@
  *	-R		starts in a second
  *
  * Limits count every agent that is not yet gone, idle and ending ones too; but
- * the one of the channel dsn, which tells senders, has a slot of its own.
+ * the one of the channel dsn, which tells senders, has a slot of its own.  That
+ * is one for all rings of the channel, as if it had maxchannel=1: each agent
+ * keeps the pauses of all senders.
  * Rings that wait for a slot get new agents in turns.  So that they get any,
  * the agent that has been idle longest elsewhere is ended, and agents of a
  * ring with more than its share end when they leave a thread (ta.c).
@@ -74,7 +76,7 @@ limit(const struct ring *r, const struct thread *t)
 	if (s->maxring > 0 && here >= (unsigned)s->maxring)
 		return "maxring";
 	if (r->conf->dsn)
-		return NULL;
+		return r->chan->nta > 0 ? "maxchannel" : NULL;
 	if (s->maxchannel > 0 && r->chan->nta >= (unsigned)s->maxchannel)
 		return "maxchannel";
 	if (counted() >= most_by(s))
@@ -225,8 +227,8 @@ waits_for(const struct ring *r)
 		return WAITS_NOT;
 	if (strcmp(r->pending, "maxta") == 0 && counted() - 1 < most_by(s))
 		return WAITS_ANY;
-	if (strcmp(r->pending, "maxchannel") == 0 &&
-	    r->chan->nta - 1 < (unsigned)s->maxchannel)
+	if (strcmp(r->pending, "maxchannel") == 0 && r->chan->nta - 1 <
+	    (r->conf->dsn ? 1U : (unsigned)s->maxchannel))
 		return WAITS_CHAN;
 	return WAITS_NOT;
 }
@@ -238,6 +240,7 @@ make_room(void)
 {
 	struct ta *ta, *victim = NULL;
 	struct ring *r;
+	int dsn = 0;
 
 	q.nwait = 0;
 	for (r = q.rings; r != NULL; r = r->next)
@@ -246,12 +249,14 @@ make_room(void)
 		r->waits = waits_for(r);
 		q.nwait += r->waits == WAITS_ANY;
 		r->chan->nwait += r->waits == WAITS_CHAN;
+		dsn |= r->conf->dsn && r->waits == WAITS_CHAN;
 	}
-	for (ta = q.nidle > 0 ? q.agents : NULL; ta != NULL; ta = ta->next) {
+	ta = q.nidle > 0 || dsn ? q.agents : NULL;
+	for (; ta != NULL; ta = ta->next) {
 		struct chan *c = ta->ring->chan;
 
-		if (ta->state == TA_IDLE && !ta->ring->conf->dsn &&
-		    ((q.nwait > 0 && q.ncoming == 0) ||
+		if (ta->state == TA_IDLE && ((q.nwait > 0 &&
+		    q.ncoming == 0 && !ta->ring->conf->dsn) ||
 		    (c->nwait > 0 && c->ncoming == 0)) &&
 		    (victim == NULL || ta->heard < victim->heard))
 			victim = ta;

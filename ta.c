@@ -634,7 +634,7 @@ should_yield(const struct ta *ta)
 	unsigned total = q.nwait, chan = r->chan->nwait;
 
 	if (r->conf->dsn)
-		return 0;	/* its slot is of use to nobody else */
+		total = 0;	/* its slot is of use to that channel alone */
 	if (r->waits != WAITS_NOT && !r->conf->bound) {
 		total -= r->waits == WAITS_ANY;
 		chan -= r->waits == WAITS_CHAN;

@@ -223,4 +223,32 @@ is '... each once, with their reasons, none in vain' \
     sed -n 's/^Diagnostic-Code.*the reason of \(.*\))$/\1/p' | tr '\n' ,)" \
     'to=anna@a.example rcpts=1 msgs=1,to=anna@a.example rcpts=1 msgs=1,one,two,'
 sched_stop
+
+# ---- two clauses -----------------------------------------------------------------
+
+# Says so when another runs.
+agent lone <<'END'
+mkdir "$1/lone" || : >"$1/two"
+"$2" -p "$3" -n mx.here
+rmdir "$1/lone"
+END
+rm -rf "$po"
+spool_new "$po"
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h retries=1
+dsn/failure	command="lone $tmp $D 3600"
+dsn/success	command="lone $tmp $D 3600"
+END
+failed 601-1
+simple "$po" 602-1 bert@b.example <<END
+r+          fail h u@x.example 0
+N NOTIFY=SUCCESS
+d u@x.example|delivered|2.0.0|||there
+END
+ok 'start' sched_start "$po" "$tmp/cf"
+ok 'two clauses for the channel: a failure is told' told_of 601-1
+ok '... a success, too' told_of 602-1
+nok '... by one agent at a time' test -f "$tmp/two"
+sched_stop
 finish
