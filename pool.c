@@ -25,8 +25,8 @@
  *
  * Limits count every agent that is not yet gone, idle and ending ones too; but
  * the one of the channel dsn, which tells senders, has a slot of its own.  That
- * is one for all rings of the channel, as if it had maxchannel=1: each agent
- * keeps the pauses of all senders.
+ * is one for all rings of the channel, as if it had maxchannel=1: an agent
+ * knows of no pause that another keeps.
  * Rings that wait for a slot get new agents in turns.  So that they get any,
  * the agent that has been idle longest elsewhere is ended, and agents of a
  * ring with more than its share end when they leave a thread (ta.c).

@@ -472,7 +472,6 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 }
 
 /* Everything that waits in the thread may go. */
-/* Everything in it may go. */
 static void
 wake(struct thread *t)
 {
@@ -526,7 +525,8 @@ th_trigger(const char *host)
 	int n = 0;
 
 	for (t = q.all; t != NULL; t = t->next) {
-		if (strcmp(t->host, host) != 0 ||
+		/* failure, success and delay may be names of hosts, too */
+		if (strcmp(t->host, host) != 0 || th_is_dsn(t) ||
 		    th_nready(t) + t->wait.n == 0)
 			continue;
 		t->triggered = 1;
@@ -929,7 +929,8 @@ th_unfed(struct vertex *v)
 /* ---- reload and sweep ------------------------------------------------ */
 
 /* Puts a thread under another ring; what waits longer than the new clause
- * would have it waits no longer than that. */
+ * would have it waits no longer than that.  A sender's pause is over: it is
+ * kept by the agent dsn, and that ends with the old ring. */
 static void
 thread_move(struct thread *t, struct ring *r)
 {
@@ -944,6 +945,10 @@ thread_move(struct thread *t, struct ring *r)
 	if (t->sleep > now.mono + (double)most)
 		t->sleep = now.mono + (double)most;
 	for (v = t->wait.head; v != NULL; v = v->next) {
+		if (r->conf->dsn) {
+			v->dated = 0;
+			v->wakeup = (int)(long)now.mono;
+		}
 		if (!v->dated && (double)v->wakeup > now.mono + (double)most)
 			v->wakeup = (int)((long)now.mono + most);
 		if (v == t->wait.head || (double)v->wakeup < t->soonest)

@@ -228,7 +228,7 @@ sched_stop
 
 # Says so when another runs.
 agent lone <<'END'
-mkdir "$1/lone" || : >"$1/two"
+mkdir "$1/lone" || : >"$1/both"
 "$2" -p "$3" -n mx.here
 rmdir "$1/lone"
 END
@@ -249,6 +249,15 @@ END
 ok 'start' sched_start "$po" "$tmp/cf"
 ok 'two clauses for the channel: a failure is told' told_of 601-1
 ok '... a success, too' told_of 602-1
-nok '... by one agent at a time' test -f "$tmp/two"
+nok '... by one agent at a time' test -f "$tmp/both"
+failed 603-1
+told_of 603-1
+failed 605-1
+ok 'another failure waits' wait_log 'deferred msg=605-1 channel=dsn'
+printf 'T failure\n' | put_raw "$po" 604-1
+ok '... a T line of a host of that name' wait_log 'trigger host=failure'
+like '... does not mean it' "$(lines 'trigger host')" 'threads=0$'
+kill -HUP "$sched_pid"
+ok '... a reload ends the pause' told_of 605-1 20
 sched_stop
 finish
