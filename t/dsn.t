@@ -55,6 +55,13 @@ printf '105-1\tfailure\n106-1\tfailure\n106-1\tsuccess\n' >"$tmp/lines"
 like 'with a pause the second waits' "$(cd "$po/transport" &&
     "$D" -p 60 <"$tmp/lines" | tr '\n' '@')" \
     "105/0[^@]*ok to=.*@#hungry@106/0$tab${tab}retryat \+[56][0-9] its.*106/0$tab${tab}retryat \+"
+printf 's smtp - anna@a.example 0\nr-          a h u@x.example 0\ns smtp - bert@b.example 0\nr-          b h v@x.example 0\nm\n\nd u@x.example|failed|5.1.1|||no\nd v@x.example|failed|5.1.1|||no\n' |
+    { printf 'i 107-1\no 0\n'; cat; } | mail "$po" 107-1
+failed 108-1
+printf '108-1\tfailure\n107-1\tfailure\n' >"$tmp/lines"
+like '... and not another sender of its message' "$(cd "$po/transport" &&
+    "$D" -p 60 <"$tmp/lines" | tr '\n' '@')" \
+    "107/0$tab${tab}retryat \+[56][0-9] to=bert"
 rm -f "$po"/*/10*
 
 # ---- clauses ----------------------------------------------------------------

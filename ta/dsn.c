@@ -249,25 +249,6 @@ to_tell(struct notary *n, enum deed *deed)
 	return has_reader(n, n->state == '-');
 }
 
-/* Is there something in the first file to be told?  1 and to whom, or 0; -1
- * with errno. */
-static int
-find(char *sender, size_t size)
-{
-	enum look look = LOOK_NO;
-	enum deed deed;
-
-	if (open_file(0) < 0)
-		return errno == ENOENT ? 0 : -1;
-	while (look == LOOK_NO && nt_next_diag(&report.nt))
-		look = to_tell(&report.nt, &deed);
-	if (cannot_read(&report.nt))
-		return -1;
-	if (look == LOOK_YES)
-		text_fmt(sender, size, "%s", report.nt.g.sender);
-	return look == LOOK_YES;
-}
-
 /* The first item of a DSN says whom it is for; the others must be like it, and
  * have its header if they are of the same file.  1 or 0. */
 static int
@@ -635,22 +616,47 @@ verdict(void)
 	return cannot_read(n) ? NULL : v;
 }
 
+/* Is there something in the first file to be told now?  1 and to whom, or 0;
+ * -1 with errno.  *wait is the least time of senders that have to wait, or 0. */
+static int
+find(char *sender, size_t size, long *wait)
+{
+	enum look look = LOOK_NO;
+	enum deed deed;
+	long w;
+
+	*wait = 0;
+	if (open_file(0) < 0)
+		return errno == ENOENT ? 0 : -1;
+	while (look == LOOK_NO && nt_next_diag(&report.nt)) {
+		look = to_tell(&report.nt, &deed);
+		if (look != LOOK_YES || delays || (w = paused(find_told(
+		    report.nt.g.sender), names[0])) == 0)
+			continue;
+		if (*wait == 0 || w < *wait)
+			*wait = w;
+		look = LOOK_NO;
+	}
+	if (cannot_read(&report.nt))
+		return -1;
+	if (look == LOOK_YES)
+		text_fmt(sender, size, "%s", report.nt.g.sender);
+	return look == LOOK_YES;
+}
+
 /* Tells all that there is of the message: seconds to wait before the rest, 0:
  * none is left; -1 with errno. */
 static long
-tell_all(const char *name)
+tell_all(void)
 {
 	char sender[WORD_MAX_];
 	struct told *t = NULL;
 	int found, told;
 	long wait;
 
-	while ((found = find(sender, sizeof(sender))) > 0) {
-		if (!delays) {
+	while ((found = find(sender, sizeof(sender), &wait)) > 0) {
+		if (!delays)
 			t = find_told(sender);
-			if ((wait = paused(t, name)) > 0)
-				return wait;
-		}
 		told = tell(gather(t), sender);
 		if (told < 0)
 			return -1;
@@ -659,7 +665,7 @@ tell_all(const char *name)
 		report_close(&report);
 		files[0] = names[0];
 	}
-	return found;
+	return found < 0 ? -1 : wait;
 }
 
 static void
@@ -700,7 +706,7 @@ work(const char *name, const char *host)
 	report.nfiles = 1;
 	errno = 0;
 	over = strcmp(host, "failure") == 0;
-	answer(name, over && mend(name) < 0 ? -1 : tell_all(name));
+	answer(name, over && mend(name) < 0 ? -1 : tell_all());
 	report_close(&report);
 }
 
