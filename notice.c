@@ -347,8 +347,8 @@ message_due(struct message *m, unsigned *most)
 	long next = notice_delay(m);
 	struct more *more = m->more;
 
-	if (m->swept)
-		return;		/* it ends in this pass */
+	if (m->swept || q_over(m))
+		return;		/* it ends, when its tags are written */
 	if (next != 0 && (double)next <= now.mono)
 		warn(m, most);
 	if (m->news && q.config->reportevery > 0 &&

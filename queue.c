@@ -657,6 +657,15 @@ remember(struct vertex *v, const struct memo *memo)
 		    (unsigned char)v->thread->ring->conf->v.queueonly;
 }
 
+/* Until when it waits: a reload may have made that shorter. */
+static long
+own_time(const struct memo *memo, const struct setting *s)
+{
+	long most = (long)now.mono + retry_longest(s);
+
+	return !memo->dated && memo->wakeup > most ? most : memo->wakeup;
+}
+
 /*
  * A new vertex starts its thread at once, unless it has to keep to the
  * thread's own time.  It begins its retry list, or at the place of its age.
@@ -687,7 +696,7 @@ q_arrive(struct vertex *v, const struct memo *memo)
 		return;
 	}
 	if (memo != NULL && (double)memo->wakeup > now.mono) {
-		th_wait(t, v, memo->wakeup);
+		th_wait(t, v, own_time(memo, s));
 	} else if (memo == NULL && s->wakeuprestartonly && t->wake.pos != 0) {
 		th_wait(t, v, (long)heap_when(&q.wake, &t->wake));
 	} else {

@@ -27,6 +27,7 @@ while IFS= read -r line && [ -n "$line" ]; do
 		at*) word="retryat +${user#at} come later" ;;
 		full*) word='deferred 452 the box is full' ;;
 		grey*) word='deferred 451 greylisted' ;;
+		down*) word='deferall no answer' ;;
 		esac
 		if [ -n "$word" ] && [ ! -e "$1/go" ]; then
 			printf '%s/%s\t\t%s\n' "${job%%-*}" "$off" "$word"
@@ -145,6 +146,27 @@ order flush all
 ok 'a flush reaches all of it' wait_for 20 po_empty "$po"
 sched_stop
 
+# ---- ... and is called by its name ---------------------------------------------
+
+fresh
+sed 's/^\*.*/*\/*	interval=1h retries=9 expiry=30d bounce=none/' "$tmp/cf" \
+    >"$tmp/cf.new" && mv "$tmp/cf.new" "$tmp/cf"
+put "$po" 211-1 test p1 at3600 test p2 full2 test p3 full3 test p4 full4 \
+    test p5 full5
+five() {	# times
+	for u in at3600 full2 full3 full4 full5; do
+		often "$1" 211-1 "$u" || return
+	done
+}
+ok 'start with room for two recipients' start
+ok 'all are tried once' wait_for 20 five 1
+order flush 211-1
+ok 'a flush of the message reaches its evicted part' wait_for 20 five 2
+order hold 211-1
+order release 211-1
+ok 'so does a release' wait_for 20 five 3
+sched_stop
+
 # ---- what is called ----------------------------------------------------------
 
 fresh
@@ -190,6 +212,45 @@ ok 'a name brings a message in' wait_for 20 often $((have + 1)) 304-1
 : >"$tmp/go"
 order flush all
 ok 'a flush of all reaches all' wait_for 30 po_empty "$po"
+sched_stop
+
+fresh
+put "$po" 311-1 test f1 full
+ok 'start once more' start
+wait_log 'deferred msg=311-1' 20
+put "$po" 312-1 test f2 full
+ok 'one is evicted before there is a hold' wait_log 'evict msg=311-1' 20
+wait_log 'deferred msg=312-1' 20
+order hold 'test/f*'
+order release 'test/f*'
+ok 'the release reaches it, too' wait_for 20 often 2 311-1
+ok 'as it does what was in core' wait_for 20 often 2 312-1
+sed 's/interval=1h retries=9/interval=10s retries=1/' "$tmp/cf" >"$tmp/cf.new" &&
+    mv "$tmp/cf.new" "$tmp/cf"
+kill -HUP "$sched_pid"
+wait_log 'reload file=' 20
+ok 'shorter times of a reload reach what is evicted' eval \
+    'wait_for 20 often 3 311-1 && wait_for 20 often 3 312-1'
+sched_stop
+
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMactive 2
+*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+test/*	command="words $tmp"
+EOF
+put "$po" 321-1 test h down1
+ok 'start with room for two messages' start
+wait_log 'deferred msg=321-1' 20
+put "$po" 322-1 other none fine
+put "$po" 323-1 other none fine
+ok 'mail for a silent host is evicted' wait_log 'evict msg=321-1' 20
+: >"$tmp/go"
+put "$po" 324-1 test h fine
+order flush 324-1
+ok 'the host answers' wait_log 'complete msg=324-1' 20
+ok 'what was evicted for its sake is tried' wait_log 'complete msg=321-1' 20
 sched_stop
 
 # ---- more than is kept in mind -----------------------------------------------

@@ -617,7 +617,7 @@ verdict(void)
 }
 
 /* Is there something in the first file to be told now?  1 and to whom, or 0;
- * -1 with errno.  *wait is the least time of senders that have to wait, or 0. */
+ * -1 with errno.  *wait is the least time that a sender has to wait, or 0. */
 static int
 find(char *sender, size_t size, long *wait)
 {
