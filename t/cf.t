@@ -134,7 +134,7 @@ a[b	maxta=1
 a{b	maxta=1
 a\
 c/*	bogus=1 intervall=3
-	interval=5x interval=366000d interval interval=
+	interval=5x interval=3660d interval interval=
 	retries=" " retries="1 a" retries="1 70000"
 	maxta=-1 maxthr=-1 skew=0 nice=99 maxring=3x overfeed=99999999999
 	queueonly=1 byhost maxhost=3 gangschedule
@@ -165,7 +165,7 @@ done >"$tmp/missing" <<'END'
 5: bogus: is no keyword
 5: intervall: .*nearest one is interval
 6: interval: 5x is no span
-6: interval: 366000d is not between
+6: interval: 3660d is not between
 6: interval: a value is missing
 6: interval: there is no value
 7: retries: the list is empty
