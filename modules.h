@@ -415,7 +415,7 @@ void	q_done(struct vertex *);
 /* Nothing more of the message is to be delivered; it goes without report, and
  * what agents have of it ends with its job. */
 void	q_drop(struct message *, const char *why);
-/* The vertex was put off: it expires if that is due, else its timer is set. */
+/* The vertex was deferred: it expires if that is due, else its timer is set. */
 void	q_expiry(struct vertex *);
 /* Something of the message has ended that its sender may have to be told of. */
 void	q_news(struct message *);

@@ -21,7 +21,7 @@
  * its vertices can expire.  A vertex expires when it is older than expiry
  * and was tried, by itself or as part of a host that was found dead; or,
  * tried or not, expiry2 later.  A deferral after that moment expires it at
- * once, and a retry is never put off beyond it.  A message whose control file
+ * once, and a retry is never deferred beyond it.  A message whose control file
  * somebody took away is forgotten.
  *
  * Of a large message only a part is in core; intake.c reads more of it when

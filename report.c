@@ -2,7 +2,7 @@
  * report.c - what agents say became of a job.
  *
  * Each recipient of a job is reported as finished, for better or worse, or as
- * put off.  "deferred" and "retryat" concern the address: the vertex waits by
+ * deferred.  "deferred" and "retryat" concern the address: the vertex waits by
  * its own place in the retry list.  "deferall", and the others with a status
  * that says there was no talking to the host, concern the host: what comes of
  * that is thread.c's and feedback.c's matter.

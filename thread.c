@@ -530,7 +530,7 @@ th_trigger(const char *host)
 		    th_nready(t) + t->wait.n == 0)
 			continue;
 		t->triggered = 1;
-		/* what this run put off is not to be tried again by it */
+		/* what this run deferred is not to be tried again by it */
 		if (t->nta == 0)
 			wake(t);
 		th_update(t);
@@ -677,7 +677,7 @@ th_news(void)
 	}
 }
 
-/* It answers after all.  What waits for the host may go; what was put off for
+/* It answers after all.  What waits for the host may go; what was deferred for
  * the address keeps to its time, or two kinds of mail wake each other on and
  * on.  So does what has a retryat, whatever else it was told. */
 static void
