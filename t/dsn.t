@@ -227,7 +227,7 @@ ok '... they are told of at the end' \
 wait_for 20 po_empty "$po"
 is '... each once, with their reasons, none in vain' \
     "$(dsns_of 501-1 | sed 's/ file.*//' | tr '\n' ',')$(cat "$po"/router/* |
-    sed -n 's/^Diagnostic-Code.*the reason of \(.*\))$/\1/p' | tr '\n' ,)" \
+    sed -n 's/^Diagnostic-Code.*the reason of \(.*\))$/\1/p' | sort | tr '\n' ,)" \
     'to=anna@a.example rcpts=1 msgs=1,to=anna@a.example rcpts=1 msgs=1,one,two,'
 sched_stop
 
