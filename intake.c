@@ -404,10 +404,10 @@ static void
 tell(struct message *m)
 {
 	static const char *const whats[] = { "failure", "success", "delay" };
-	const struct chan *dsn = dest_chan("dsn");
+	const struct chan *dsn = m->more == NULL ? NULL : dest_chan("dsn");
 	int i, told = 0;
 
-	for (i = 0; i < 3 && dsn != NULL && m->more != NULL; i++)
+	for (i = 0; i < 3 && dsn != NULL; i++)
 		if (memo_find(&m->more->memos, dsn, whats[i]) != NULL) {
 			q_tell(m, whats[i]);
 			told = 1;
@@ -450,7 +450,7 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num)
 		    "gets both at once", m->name);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
-	text_fmt(replaces, sizeof(replaces), "%s", c->obsoletes);
+	strcpy(replaces, c->obsoletes);
 	return 0;
 }
 

@@ -308,9 +308,8 @@ value_of(struct ctl *c)
 	return c->l.line + (c->l.len > 1 ? 2 : c->l.len);
 }
 
-/* An s or e line: from here on this is the sender. */
-static void
-see_sender(struct ctl *c)
+const char *
+ctl_address(struct ctl *c)
 {
 	const char *p = value_of(c);
 	int n;
@@ -326,6 +325,7 @@ see_sender(struct ctl *c)
 	if (!c->report && !(n == 2 && strncmp(p, "<>", 2) == 0))
 		c->long_sender = text_fmt(c->user, sizeof(c->user), "%.*s", n,
 		    p) < 0;
+	return c->user;
 }
 
 /* ---- the whole file -------------------------------------------------- */
@@ -350,11 +350,15 @@ next_line(struct ctl *c)
 static int
 is_words(struct ctl *c)
 {
-	int his = c->near > 0 && c->l.line[0] == 'N' && c->l.len > 2;
+	int letter = c->l.line[0], his;
 
-	if (his || (c->l.len > 0 && strchr("rsemMd", c->l.line[0]) != NULL))
+	if (c->near == 0)
+		return 0;
+	his = letter == 'N' && c->l.len > 2;
+	if (his || (letter != '\0' && strchr("rsemMd", letter) != NULL))
 		c->near = 0;
-	c->near -= c->near > 0;
+	else
+		c->near--;
 	return his;
 }
 
@@ -438,9 +442,6 @@ see_line(struct ctl *c)
 		break;
 	case 's':
 		c->seen_s = 1;
-		/* fall through */
-	case 'e':
-		see_sender(c);
 		break;
 	case 'o':
 		if (num_upto(value, LONG_MAX, &c->body, NULL) < 0)
@@ -591,7 +592,11 @@ ctl_start(struct ctl *c, int fd, const char *name)
 {
 	memset(c, 0, offsetof(struct ctl, channel));
 	line_start(&c->l, fd, 0);
-	return text_fmt(c->name, sizeof(c->name), "%s", name);
+	c->name[0] = '\0';
+	if (strlen(name) >= sizeof(c->name))
+		return -1;
+	strcpy(c->name, name);
+	return 0;
 }
 
 /* Opens a control file for reading and, if that may be, writing. */
@@ -864,7 +869,7 @@ ctl_sender(const char *name, char *address, size_t size)
 		return -1;
 	while ((c = head_line()) != 0)
 		if (c == 's' || c == 'e') {
-			see_sender(&look);
+			ctl_address(&look);
 			found = 0;
 		}
 	return found < 0 ? -1 : text_fmt(address, size, "%s", look.user);
@@ -1129,10 +1134,9 @@ see_group(struct origin *g, struct ctl *w)
 	g->from = w->l.off;
 	if (w->l.line[0] == 'm')
 		return;
-	see_sender(w);
+	strcpy(g->sender, ctl_address(w));
 	g->report = w->report;
 	g->long_sender = w->long_sender;
-	strcpy(g->sender, w->user);
 }
 
 int

@@ -70,7 +70,8 @@ struct ctl {
 	char	obsoletes[64];	/* value of the x line, or "" */
 	int	near;		/* so many more lines may be the recipient's */
 	int	report;		/* its sender is of the channel error */
-	/* of the line at hand, a pending recipient's, a sender's or a T line */
+	/* of the line at hand, a pending recipient's or a T line; of a sender's
+	 * behind ctl_address */
 	int	with_pid;	/* it has room for a lock */
 	unsigned delay;		/* bytes from its start to the delay field, 0:
 				 * it has none */
@@ -98,8 +99,10 @@ void	ctl_close(struct ctl *);
 /* The letter of the next line outside header blocks, of which the line that
  * begins one is given, and of N lines those that are a recipient's; 0 at the
  * end of a good file, or -1 with why or later set.  Of recipients with a blank
- * tag or a lock the words are at hand, of s and e lines the address is. */
+ * tag or a lock the words are at hand. */
 int	ctl_line(struct ctl *);
+/* The address in the s or e line at hand, which is in user from now on. */
+const char *ctl_address(struct ctl *);
 /* The next pending recipient, T line, the end of a good file, or CTL_BAD with
  * why or later set.  Locks of dead agents are taken off on the way. */
 enum ctl_item ctl_next(struct ctl *);

@@ -109,21 +109,20 @@ read_over(struct lines *l)
 int
 line_next(struct lines *l)
 {
-	size_t n, seen = 0;
+	size_t n = l->have - l->used, seen = 0;
 	char *nl;
 
 	mend(l);
-	l->off = l->pos - (l->have - l->used);
+	l->off = l->pos - n;
 	l->overlong = l->unended = 0;
-	for (;;) {
-		l->line = l->buf + l->used;
-		n = l->have - l->used;
-		nl = memchr(l->line + seen, '\n', n - seen);
-		if (nl != NULL || n == sizeof(l->buf))
-			break;
+	l->line = l->buf + l->used;
+	while ((nl = memchr(l->line + seen, '\n', n - seen)) == NULL &&
+	    n < sizeof(l->buf)) {
 		seen = n;
+		l->line = l->buf;
 		if (!fill(l))
 			break;
+		n = l->have;
 	}
 	if (nl != NULL) {
 		l->used += (size_t)(nl - l->line) + 1;
@@ -155,6 +154,8 @@ line_word(const char *p)
 	int quoted = 0, depth = 0;
 
 	for (; *p != '\0'; p++) {
+		if (*p > ')' && *p != '\\')
+			continue;	/* most bytes */
 		if (*p == '\\' && p[1] != '\0')
 			p++;
 		else if (*p == '"')

@@ -83,7 +83,7 @@ mq_spool_fill(struct mq_queue *q, const char *po)
 			continue;
 		while ((letter = ctl_line(&c)) > 0 && letter != 'r')
 			if (letter == 's' || letter == 'e')
-				m->sender = mq_keep(q, c.user);
+				m->sender = mq_keep(q, ctl_address(&c));
 		ctl_close(&c);
 	}
 }
@@ -200,7 +200,7 @@ add_rcpt(struct mq_queue *q, unsigned msg, const struct ctl *c)
 
 /* Takes the line at hand into its message: 0, or -1 when there is no memory. */
 static int
-take(struct mq_queue *q, unsigned msg, const struct ctl *c)
+take(struct mq_queue *q, unsigned msg, struct ctl *c)
 {
 	const char *sender;
 
@@ -208,7 +208,7 @@ take(struct mq_queue *q, unsigned msg, const struct ctl *c)
 		return is_pending(c) ? add_rcpt(q, msg, c) : 0;
 	if (c->nrcpt > 0 || strchr("es", c->l.line[0]) == NULL)
 		return 0;
-	sender = q->msgs[msg].sender = mq_keep(q, c->user);
+	sender = q->msgs[msg].sender = mq_keep(q, ctl_address(c));
 	return sender == NULL ? -1 : 0;
 }
 

@@ -139,7 +139,7 @@ struct scan {
 static void
 see_sender(struct scan *sc)
 {
-	const char *p = sc->c.user;
+	const char *p = ctl_address(&sc->c);
 
 	while (*p != '\0' && !iscntrl((unsigned char)*p))
 		p++;

@@ -118,6 +118,8 @@ walk(int fd)
 			see_rcpt(&c);
 		else if (letter == 'T')
 			is_word(c.host, 1);
+		else if (letter == 's' || letter == 'e')
+			ctl_address(&c);
 	}
 	fuzz_must((letter < 0) == (c.why != NULL), "there is a reason");
 	fuzz_must(ctl_line(&c) == letter || letter == 0, "and no way on");
