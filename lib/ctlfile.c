@@ -1035,6 +1035,21 @@ see_head(struct notary *n)
 	}
 }
 
+/* What is said of the message: before the first recipient, and behind his line,
+ * where ZMailer's router says again with each what the sender wants. */
+static void
+see_top(struct notary *n)
+{
+	int nrcpt = 0;
+
+	while (next_line(&n->c)) {
+		if (nrcpt > 0 && strchr("rsemMd", n->c.l.line[0]) != NULL)
+			return;
+		nrcpt += n->c.l.line[0] == 'r';
+		see_head(n);
+	}
+}
+
 int
 nt_open(struct notary *n, const char *name)
 {
@@ -1048,8 +1063,7 @@ nt_open(struct notary *n, const char *name)
 	line_start(&n->c.l, n->fd, 0);
 	line_start(&n->rc.l, n->fd, 0);
 	line_start(&n->w.l, n->fd, 0);
-	while (next_line(&n->c) && n->c.l.line[0] != 'r')
-		see_head(n);
+	see_top(n);
 	if (n->c.l.error != 0) {	/* nt_rewind forgets that */
 		errno = n->c.l.error;
 		close(n->fd);

@@ -76,6 +76,17 @@ head='R HDRS
 '
 printf '%s\n' "$rcpt" "$said" | simple "$po" 112-1 anna@a.example
 head=
+# as ZMailer's router writes them; what stands further down is of others
+simple "$po" 127-1 anna@a.example <<END
+$rcpt
+N NOTIFY=FAILURE
+R hdrs
+n Env+2B2
+r-          smtp h v@x.example 0
+R FULL
+n Env+2B3
+$said
+END
 awk 'BEGIN { for (i = 0; i < 120; i++) print "this is line " i " of the text" }' \
     >"$tmp/long"
 body=$tmp/long
@@ -348,6 +359,9 @@ report "$po" 112-1
 is 'RET=HDRS' "$(got '^!|^[PB]')" \
     'P text/plain message/delivery-status text/rfc822-headers@B Subject: 112-1@B @'
 unlike '... needs no excuse' "$(got '^T')" 'not returned'
+report "$po" 127-1
+is 'RET and ENVID behind the first recipient count' "$(got '^!|^P|^M Orig')" \
+    'P text/plain message/delivery-status text/rfc822-headers@M Original-Envelope-Id: Env+2@'
 report "$po" 113-1
 is 'too long a message: its header' "$(got '^!|^[PB]')" \
     'P text/plain message/delivery-status text/rfc822-headers@B Subject: 113-1@B @'

@@ -49,6 +49,11 @@ is '... once each' "$(sed -n 's/^Subject: //p' "$tmp/mail/games" | sort |
     tr -d ' ' | tr '\n' ' ')" 'a1 a2 a3 a4 '
 is 'mail for others is sent' "$(cut -d ' ' -f 3,4 <"$tmp/sent" | sort |
     tr '\n' ' ')" 'a @a,@b:c@[127.0.0.6] host.example someone@host.example '
+ok 'who asked to hear of a success hears' wait_log \
+    'delivered msg=11077277 .*channel=dsn .*file=router'
+is 'both DSNs have the ENVID that the router gives with each recipient' \
+    "$(sed -n 's/^Original-Envelope-Id: //p' "$po"/router/* | tr '\n' ' ')" \
+    'ENV123 ENV123 '
 like 'a file that a stranger names fails' "$(cat "$po/transport/11076215")" \
     "$(printf '^d.*/var/spool/file\001failed\0015[.]7[.]1\001')"
 ok '... so does his program, in the log' wait_log \
