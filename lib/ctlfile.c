@@ -40,12 +40,9 @@
  * the last recipient of the one before, and agents may be at work in the file
  * by then, so a lock there is a recipient like any other.
  *
- * The sender is what the last s or e line says.  What comes from the channel
- * error is a report and has none.  For reports, recipients are in groups, with
- * sender and header in common: what stands between two lines that set a sender
- * or begin a header.  Mostly there is one in a file; the one at hand is
- * remembered.  A recipient's delay field has how many warnings his sender has
- * got of him, as a decimal number, blank for none.
+ * A recipient's delay field has how many warnings his sender has got of him, as
+ * a decimal number, blank for none.  What else reporters ask of a file is in
+ * notary.c.
  *
  * One control file is kept open between operations on its lines, because those
  * come in runs on the same file.
@@ -58,7 +55,6 @@
 #define LOCK_BELIEVED	900.0	/* seconds that a lock is, which nothing but
 				 * a living process speaks for */
 #define NEAR	6	/* lines behind a recipient's that may be its N line */
-#define ADDRESS_MOST	500	/* bytes of a sender that can be told */
 
 /* ---- names of messages ----------------------------------------------- */
 
@@ -103,8 +99,8 @@ name_in(const char *s)
 
 /* ---- words of RFC 3461 ----------------------------------------------- */
 
-static int
-same(const char *s, size_t n, const char *word)
+int
+ctl_is_word(const char *s, size_t n, const char *word)
 {
 	size_t i;
 
@@ -118,10 +114,10 @@ same(const char *s, size_t n, const char *word)
 static unsigned
 wish_of(const char *s, size_t n)
 {
-	return same(s, n, "FAILURE") ? WISH_FAILURE :
-	    same(s, n, "SUCCESS") ? WISH_SUCCESS :
-	    same(s, n, "DELAY") ? WISH_DELAY :
-	    same(s, n, "NEVER") ? WISH_NEVER : 0;
+	return ctl_is_word(s, n, "FAILURE") ? WISH_FAILURE :
+	    ctl_is_word(s, n, "SUCCESS") ? WISH_SUCCESS :
+	    ctl_is_word(s, n, "DELAY") ? WISH_DELAY :
+	    ctl_is_word(s, n, "NEVER") ? WISH_NEVER : 0;
 }
 
 static unsigned
@@ -148,81 +144,12 @@ ctl_wishes(const char *s, char *orcpt, size_t size)
 		orcpt[0] = '\0';
 	for (; s != NULL && *s != '\0'; s += len + strspn(s + len, " \t")) {
 		len = strcspn(s, " \t");
-		if (len > 7 && same(s, 7, "NOTIFY="))
+		if (len > 7 && ctl_is_word(s, 7, "NOTIFY="))
 			wishes = notify_list(s + 7, len - 7);
-		else if (orcpt != NULL && len > 6 && same(s, 6, "ORCPT="))
+		else if (orcpt != NULL && len > 6 && ctl_is_word(s, 6, "ORCPT="))
 			text_fmt(orcpt, size, "%.*s", (int)len - 6, s + 6);
 	}
 	return wishes;
-}
-
-static const char hex[] = "0123456789ABCDEF";
-
-static int
-hex_digit(int c)
-{
-	const char *p = c == '\0' ? NULL : strchr(hex, toupper(c));
-
-	return p == NULL ? -1 : (int)(p - hex);
-}
-
-void
-nt_xtext(const char *s, size_t n, char *to, size_t size)
-{
-	struct text t;
-	int high, low;
-
-	text_init(&t, to, size);
-	for (; n > 0 && *s != '\0'; s++, n--) {
-		high = *s == '+' && n > 2 ? hex_digit((unsigned char)s[1]) : -1;
-		low = high < 0 ? -1 : hex_digit((unsigned char)s[2]);
-		if (low < 0) {
-			text_add(&t, "%c", *s);
-			continue;
-		}
-		/* a NUL would end the text for whoever reads it */
-		text_add(&t, "%c", high + low == 0 ? '?' : high * 16 + low);
-		s += 2;
-		n -= 2;
-	}
-}
-
-void
-xtext_add(struct text *t, const char *s, size_t n)
-{
-	int c;
-
-	for (; n > 0; s++, n--) {
-		c = (unsigned char)*s;
-		if (c > ' ' && c < 127 && c != '+' && c != '=')
-			text_add(t, "%c", c);
-		else
-			text_add(t, "+%c%c", hex[c >> 4], hex[c & 15]);
-	}
-}
-
-/* A program or a file begins with '|', '/' or ':', an option with '-'; '<' and
- * '>' would end the brackets it is put into.  A blank is part of an address
- * within quotes alone. */
-int
-ctl_tellable(const char *address)
-{
-	const char *p = address + strspn(address, "\\\" ");
-	int quoted = 0;
-
-	if (*p == '\0' || strchr("|/-:", *p) != NULL ||
-	    strlen(address) > ADDRESS_MOST)
-		return 0;
-	for (p = address; *p != '\0'; p++) {
-		if (*p == '\\' && p[1] != '\0')
-			p++;
-		else if (*p == '"')
-			quoted = !quoted;
-		if ((!isgraph((unsigned char)*p) && !(quoted && *p == ' ')) ||
-		    *p == '<' || *p == '>')
-			return 0;
-	}
-	return !quoted;
 }
 
 /* ---- words of a line ------------------------------------------------- */
@@ -315,7 +242,7 @@ ctl_address(struct ctl *c)
 	int n;
 
 	if (c->l.line[0] == 's') {
-		c->report = same(p, (size_t)(line_word(p) - p), "ERROR");
+		c->report = ctl_is_word(p, (size_t)(line_word(p) - p), "ERROR");
 		pass_word(&p);
 		pass_word(&p);
 	}
@@ -330,9 +257,8 @@ ctl_address(struct ctl *c)
 
 /* ---- the whole file -------------------------------------------------- */
 
-/* The next line outside header blocks; the line that begins one is given. */
-static int
-next_line(struct ctl *c)
+int
+ctl_walk(struct ctl *c)
 {
 	while (line_next(&c->l)) {
 		if (c->in_block) {
@@ -366,7 +292,7 @@ is_words(struct ctl *c)
 static int
 to_words(struct ctl *c)
 {
-	for (c->near = NEAR; c->near > 0 && next_line(c); )
+	for (c->near = NEAR; c->near > 0 && ctl_walk(c); )
 		if (is_words(c))
 			return 1;
 	return 0;
@@ -487,7 +413,7 @@ ctl_line(struct ctl *c)
 
 	if (c->why != NULL || c->later)
 		return -1;
-	while (letter == 0 && next_line(c)) {
+	while (letter == 0 && ctl_walk(c)) {
 		letter = (unsigned char)c->l.line[0];
 		if (!is_words(c) && letter == 'N')
 			letter = 0;
@@ -845,7 +771,7 @@ rewound(const char *name)
 static int
 head_line(void)
 {
-	return next_line(&look) && !look.l.unended && look.l.line[0] != 'r' ?
+	return ctl_walk(&look) && !look.l.unended && look.l.line[0] != 'r' ?
 	    (unsigned char)look.l.line[0] : 0;
 }
 
@@ -1003,51 +929,11 @@ ctl_untold(const char *name, unsigned long off, const char *notary,
 
 /* ---- for those who report -------------------------------------------- */
 
-static void
-go_to(struct ctl *c, unsigned long off)
+void
+ctl_go(struct ctl *c, unsigned long off)
 {
 	c->in_block = 0;
 	line_at(&c->l, off);
-}
-
-static void
-see_head(struct notary *n)
-{
-	char *value = value_of(&n->c);
-
-	switch (n->c.l.line[0]) {
-	case '@':
-		n->c.format = n->rc.format = n->w.format =
-		    (int)strtoul(value, NULL, 0) & 7;
-		break;
-	case 'l':
-		text_fmt(n->id, sizeof(n->id), "%s", value);
-		break;
-	case 'n':
-		text_fmt(n->envid, sizeof(n->envid), "%s", value);
-		break;
-	case 'o':
-		n->body = num_of(value, NULL);
-		break;
-	case 'R':
-		n->hdrs = same(value, strlen(value), "HDRS");
-		break;
-	}
-}
-
-/* What is said of the message: before the first recipient, and behind his line,
- * where ZMailer's router says again with each what the sender wants. */
-static void
-see_top(struct notary *n)
-{
-	int nrcpt = 0;
-
-	while (next_line(&n->c)) {
-		if (nrcpt > 0 && strchr("rsemMd", n->c.l.line[0]) != NULL)
-			return;
-		nrcpt += n->c.l.line[0] == 'r';
-		see_head(n);
-	}
 }
 
 int
@@ -1062,8 +948,10 @@ nt_open(struct notary *n, const char *name)
 	text_fmt(n->name, sizeof(n->name), "%s", name);
 	line_start(&n->c.l, n->fd, 0);
 	line_start(&n->rc.l, n->fd, 0);
-	line_start(&n->w.l, n->fd, 0);
-	see_top(n);
+	while (ctl_walk(&n->c) && n->c.l.line[0] != 'r')
+		if (n->c.l.line[0] == '@')
+			n->rc.format = (int)strtoul(value_of(&n->c), NULL,
+			    0) & 7;
 	if (n->c.l.error != 0) {	/* nt_rewind forgets that */
 		errno = n->c.l.error;
 		close(n->fd);
@@ -1085,20 +973,19 @@ nt_close(struct notary *n)
 void
 nt_rewind(struct notary *n)
 {
-	go_to(&n->c, 0);
+	ctl_go(&n->c, 0);
 }
 
 void
 nt_from(struct notary *n, unsigned long off)
 {
-	go_to(&n->c, off);
+	ctl_go(&n->c, off);
 }
 
 int
 nt_error(const struct notary *n)
 {
-	return n->c.l.error != 0 ? n->c.l.error : n->rc.l.error != 0 ?
-	    n->rc.l.error : n->w.l.error;
+	return n->c.l.error != 0 ? n->c.l.error : n->rc.l.error;
 }
 
 int
@@ -1122,72 +1009,10 @@ nt_rcpt(struct notary *n, unsigned long off)
 int
 nt_next_rcpt(struct notary *n)
 {
-	while (next_line(&n->c))
+	while (ctl_walk(&n->c))
 		if (n->c.l.line[0] == 'r')
 			return 1;
 	return 0;
-}
-
-/* The header that begins here, is it one of a report on a report? */
-static int
-see_header(struct ctl *c)
-{
-	size_t len = sizeof(NT_TWICE) - 1;
-	int twice = 0;
-
-	while (line_next(&c->l) && c->l.len > 0)
-		twice |= strncmp(c->l.line, NT_TWICE, len) == 0 &&
-		    c->l.line[len] == ':';
-	return twice;
-}
-
-/* A line before the recipient that begins a group: what is known of that. */
-static void
-see_group(struct origin *g, struct ctl *w)
-{
-	g->from = w->l.off;
-	if (w->l.line[0] == 'm')
-		return;
-	strcpy(g->sender, ctl_address(w));
-	g->report = w->report;
-	g->long_sender = w->long_sender;
-}
-
-int
-nt_origin(struct notary *n, unsigned long off)
-{
-	struct origin *g = &n->g;
-	int letter;
-
-	if (off >= g->from && off < g->to)
-		return 0;
-	memset(g, 0, sizeof(*g));
-	g->hdr = -1;
-	g->to = ULONG_MAX;
-	n->w.report = 0;
-	for (go_to(&n->w, 0); next_line(&n->w); ) {
-		letter = n->w.l.line[0];
-		if (letter == 'd')
-			break;
-		if (letter != 's' && letter != 'e' && !(letter == 'm' &&
-		    n->w.in_block))
-			continue;
-		if (n->w.l.off < off) {
-			see_group(g, &n->w);
-			continue;
-		}
-		if (g->to == ULONG_MAX)
-			g->to = n->w.l.off;
-		if (letter == 'm') {
-			g->hdr = (long)(n->w.l.off + n->w.l.len + 1);
-			g->twice = see_header(&n->w);
-			break;
-		}
-	}
-	if (n->w.l.error == 0)
-		return 0;
-	g->from = g->to = 0;
-	return -1;
 }
 
 /* Takes the diagnostic line at hand apart: 0, or -1 when a crash has cut it too
@@ -1226,7 +1051,7 @@ take_apart(struct notary *n)
 int
 nt_next_diag(struct notary *n)
 {
-	while (next_line(&n->c))
+	while (ctl_walk(&n->c))
 		if (n->c.l.line[0] == 'd' && take_apart(n) == 0)
 			return 1;
 	return 0;
@@ -1235,8 +1060,8 @@ nt_next_diag(struct notary *n)
 int
 nt_diag(struct notary *n, unsigned long at)
 {
-	go_to(&n->c, at);
-	return next_line(&n->c) && n->c.l.line[0] == 'd' ? take_apart(n) : -1;
+	ctl_go(&n->c, at);
+	return ctl_walk(&n->c) && n->c.l.line[0] == 'd' ? take_apart(n) : -1;
 }
 
 int

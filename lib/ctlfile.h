@@ -24,6 +24,9 @@ const char *name_in(const char *);
 
 /* ---- words of RFC 3461 ------------------------------------------------- */
 
+/* Are these n bytes the word, which is in capitals? */
+int	ctl_is_word(const char *, size_t n, const char *word);
+
 #define WISH_FAILURE	1U
 #define WISH_SUCCESS	2U
 #define WISH_DELAY	4U
@@ -33,12 +36,6 @@ const char *name_in(const char *);
 /* The NOTIFY list in the value of an N line, NULL: no such line.  Its ORCPT
  * goes to orcpt, when that is not NULL: type;xtext, or "". */
 unsigned ctl_wishes(const char *words, char *orcpt, size_t size);
-/* Makes n bytes of xtext plain, and the reverse. */
-void	nt_xtext(const char *, size_t n, char *to, size_t size);
-void	xtext_add(struct text *, const char *, size_t n);
-/* Can a report be sent to this address?  Not to a program or a file, nor where
- * an envelope or a header would not have it. */
-int	ctl_tellable(const char *address);
 
 /* ---- a control file from front to end ---------------------------------- */
 
@@ -101,6 +98,10 @@ void	ctl_close(struct ctl *);
  * end of a good file, or -1 with why or later set.  Of recipients with a blank
  * tag or a lock the words are at hand. */
 int	ctl_line(struct ctl *);
+/* The next line outside header blocks, or the one that begins a block: 1, or 0
+ * at the end.  Nothing of it is looked at. */
+int	ctl_walk(struct ctl *);
+void	ctl_go(struct ctl *, unsigned long off);	/* on from that line */
 /* The address in the s or e line at hand, which is in user from now on. */
 const char *ctl_address(struct ctl *);
 /* The next pending recipient, T line, the end of a good file, or CTL_BAD with
@@ -157,35 +158,16 @@ void	ctl_forget(void);
 /* ---- for those who report ---------------------------------------------- */
 
 /*
- * origin: recipients of a control file that have sender and header in common.
- */
-struct origin {
-	unsigned long from, to;	/* their lines begin in [from, to) */
-	long	hdr;		/* where the header text begins, -1: none */
-	int	report;		/* it comes from the channel error */
-	int	twice;		/* it has the field NT_TWICE: a report of one */
-	int	long_sender;	/* the address is longer than this: */
-	char	sender[WORD_MAX_];	/* "": there is nobody to tell */
-};
-
-/*
  * notary: a control file while a report is made of it, from nt_open to
  * nt_close.  What is found stays until the next of its kind is looked for.
  */
 #define NT_FIELDS	5
-#define NT_TWICE	"X-Undeliverable-Report"
 #define REASON_MARK	"problem was:"	/* the last reason follows, in the
 				 * text of what has expired */
 
 struct notary {
 	int	fd;
 	char	name[NAME_MAX_];
-	/* of the message */
-	char	envid[300];	/* xtext, or "" */
-	char	id[300];	/* for the log: mostly its Message-ID */
-	int	hdrs;		/* its sender wants no more than headers back */
-	unsigned long body;	/* where the body begins in the message file */
-	struct origin g;		/* nt_origin */
 	/* nt_rcpt; channel, host and user are in rc */
 	int	state;		/* tag: ' ' '~' '+' '-' */
 	unsigned wishes;
@@ -200,7 +182,7 @@ struct notary {
 				 * whom; "" where missing */
 	char	*text;		/* ends of lines in it are CRs */
 	char	said[LINE_MAX_];	/* where all these are */
-	struct ctl c, rc, w;	/* the walk; a recipient; the walk for groups */
+	struct ctl c, rc;	/* the walk; a recipient */
 };
 
 int	nt_open(struct notary *, const char *name);	/* 0, or -1: errno */
@@ -215,8 +197,6 @@ int	nt_next_diag(struct notary *);
 int	nt_diag(struct notary *, unsigned long at);	/* the one there */
 /* The recipient whose line is at off: 0, or -1 when there is none. */
 int	nt_rcpt(struct notary *, unsigned long off);
-/* Its group: 0, or -1 when the file cannot be read. */
-int	nt_origin(struct notary *, unsigned long off);
 /* The diagnostic line at this offset was told ('+'), or is not to be told
  * ('-'); ' ': neither.  0 or -1. */
 int	nt_mark(struct notary *, unsigned long at, int tag);

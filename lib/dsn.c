@@ -29,7 +29,7 @@
  * Who is told what is the matter of the agents dsn and errormail.
  */
 #include "dsn.h"
-#include "ctlfile.h"
+#include "notary.h"
 #include <ctype.h>
 #include <sys/utsname.h>
 
@@ -321,7 +321,7 @@ dsn_envelope(struct dsn *d, const char *sender)
 	size_t n;
 
 	fputs("channel error\nerrormsg\n", f);
-	if (ctl_tellable(sender))
+	if (nt_tellable(sender))
 		put_to(f, sender, strlen(sender));
 	else if (*sender != '\0')
 		put_to(f, "postmaster", 10);
@@ -385,7 +385,7 @@ dsn_header(struct dsn *d, const char *sender, const char *subject,
     const char *rest, const char *more)
 {
 	char ours[FORM_LINE], line[FORM_LINE + 300];
-	const char *to = ctl_tellable(sender) ? sender : "postmaster";
+	const char *to = nt_tellable(sender) ? sender : "postmaster";
 	FILE *f = d->post.f;
 	int from = 0;
 

@@ -13,6 +13,7 @@
  * sender.
  */
 #include "submit.h"
+#include "../lib/notary.h"
 #include <ctype.h>
 
 #define DESTS_MOST	10000	/* recipients of a message */

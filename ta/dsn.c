@@ -193,10 +193,12 @@ enum look { LOOK_NO, LOOK_YES, LOOK_ERROR };
 static enum look
 has_reader(struct notary *n, int failed)
 {
-	if (nt_origin(n, n->off) < 0)
+	const struct origin *g = &report.origin;
+
+	if (nt_origin(n, &report.origin, n->off) < 0)
 		return LOOK_ERROR;
-	if (n->g.long_sender || (n->g.sender[0] == '\0' && (!failed ||
-	    n->g.twice || !form_tells())))
+	if (g->long_sender || (g->sender[0] == '\0' && (!failed ||
+	    g->twice || !form_tells())))
 		return LOOK_NO;
 	return LOOK_YES;
 }
@@ -240,11 +242,11 @@ to_tell(struct notary *n, enum deed *deed)
 	if (n->state != '+' && n->state != '-')
 		return LOOK_NO;
 	*deed = deed_of(n, &wish);
-	if (nt_origin(n, n->off) < 0)
+	if (nt_origin(n, &report.origin, n->off) < 0)
 		return LOOK_ERROR;
 	/* who looks at DSNs that fail is not the one who made the list */
 	if ((n->wishes & wish) != wish && (n->state == '+' ||
-	    n->g.sender[0] != '\0'))
+	    report.origin.sender[0] != '\0'))
 		return LOOK_NO;
 	return has_reader(n, n->state == '-');
 }
@@ -268,6 +270,7 @@ is_like(const struct origin *g, unsigned file)
 static int
 collect(unsigned file, const char *sender)
 {
+	const struct origin *g = &report.origin;
 	struct notary *n = &report.nt;
 	struct item *it;
 	enum look look;
@@ -279,8 +282,8 @@ collect(unsigned file, const char *sender)
 		look = to_tell(n, &deed);
 		if (look == LOOK_ERROR)
 			break;
-		if (look == LOOK_NO || strcmp(n->g.sender, sender) != 0 ||
-		    !is_like(&n->g, file))
+		if (look == LOOK_NO || strcmp(g->sender, sender) != 0 ||
+		    !is_like(g, file))
 			continue;
 		if ((it = new_item()) == NULL)
 			return -1;
@@ -606,11 +609,11 @@ verdict(void)
 			continue;
 		if (is_quiet(n->c.l.off) || nt_rcpt(n, n->c.l.off) < 0)
 			v = "error";
-		else if (nt_origin(n, n->c.l.off) < 0)
+		else if (nt_origin(n, &report.origin, n->c.l.off) < 0)
 			return NULL;
-		else if (n->g.long_sender)
+		else if (report.origin.long_sender)
 			v = "error";
-		else if (n->g.sender[0] == '\0')
+		else if (report.origin.sender[0] == '\0')
 			v = "error2";
 	}
 	return cannot_read(n) ? NULL : v;
@@ -631,7 +634,7 @@ find(char *sender, size_t size, long *wait)
 	while (look == LOOK_NO && nt_next_diag(&report.nt)) {
 		look = to_tell(&report.nt, &deed);
 		if (look != LOOK_YES || delays || (w = paused(find_told(
-		    report.nt.g.sender), names[0])) == 0)
+		    report.origin.sender), names[0])) == 0)
 			continue;
 		if (*wait == 0 || w < *wait)
 			*wait = w;
@@ -640,7 +643,7 @@ find(char *sender, size_t size, long *wait)
 	if (cannot_read(&report.nt))
 		return -1;
 	if (look == LOOK_YES)
-		text_fmt(sender, size, "%s", report.nt.g.sender);
+		text_fmt(sender, size, "%s", report.origin.sender);
 	return look == LOOK_YES;
 }
 

@@ -17,7 +17,7 @@
  * asked for no report of failures gets none.
  */
 #include "lib.h"
-#include "../lib/ctlfile.h"
+#include "../lib/notary.h"
 #include "../lib/dsn.h"
 
 #define COPY_MOST	65536L	/* bytes of a message in a DSN */
@@ -82,7 +82,7 @@ put_xtext(FILE *f, const char *field, const char *s)
 {
 	char value[FIELD_MOST];
 
-	nt_xtext(s, strcspn(s, " "), value, sizeof(value));
+	xtext_read(s, strcspn(s, " "), value, sizeof(value));
 	dsn_field(f, field, value);
 }
 
@@ -341,7 +341,7 @@ work(struct lib_job *job)
 		    "could be told", kind->subject);
 		if (!wants_report(r))
 			lib_report(job, r, 0, NULL, "nobody wants to know", 0);
-		else if (!ctl_tellable(r->from->tell))
+		else if (!nt_tellable(r->from->tell))
 			lib_report(job, r, X_UNAVAILABLE, kind->status, text,
 			    0);
 		else

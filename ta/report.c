@@ -43,6 +43,14 @@ static const struct {
 
 /* ---- the records ----------------------------------------------------- */
 
+void
+report_close(struct report *r)
+{
+	if (r->at != 0)
+		nt_close(&r->nt);
+	r->at = 0;
+}
+
 int
 report_file(struct report *r, unsigned file)
 {
@@ -52,15 +60,11 @@ report_file(struct report *r, unsigned file)
 	if (nt_open(&r->nt, r->files[file]) < 0)
 		return -1;
 	r->at = file + 1;
-	return 0;
-}
-
-void
-report_close(struct report *r)
-{
-	if (r->at != 0)
-		nt_close(&r->nt);
-	r->at = 0;
+	nt_origins(&r->nt, &r->origin);
+	if (nt_head(&r->nt, &r->head) == 0)
+		return 0;
+	report_close(r);
+	return -1;
 }
 
 /* Reads the item again, its recipient and its line: 0 or -1. */
@@ -133,7 +137,7 @@ copy_body(struct dsn_copy *c, const struct report *r)
 	fd = fd_plain(path, O_RDONLY, &st);
 	if (fd < 0)
 		return -1;
-	if (lseek(fd, (off_t)r->nt.body, SEEK_SET) >= 0)
+	if (lseek(fd, (off_t)r->head.body, SEEK_SET) >= 0)
 		while ((n = (long)read(fd, buf, sizeof(buf))) > 0 &&
 		    c->size <= c->most)
 			for (i = 0; i < n; i++)
@@ -221,12 +225,12 @@ survey(struct draft *d, struct report *r)
 	for (i = 0; i < r->nfiles; i++) {
 		if (report_file(r, i) < 0)
 			return -1;
-		d->d.text_eight |= dsn_has_utf8(r->nt.id);
+		d->d.text_eight |= dsn_has_utf8(r->head.id);
 	}
 	d->d.text_eight |= dsn_has_utf8(r->sender);
 	if (report_file(r, 0) < 0)
 		return -1;
-	if (r->nt.hdrs || d->count[DEED_FAILED] == 0)
+	if (r->head.hdrs || d->count[DEED_FAILED] == 0)
 		d->less = "";	/* nobody asked for it */
 	text_fmt(path, sizeof(path), "../queue/%s", r->files[0]);
 	if (stat(path, &st) == 0 && (long)st.st_mtime >= SANE_WALL &&
@@ -296,8 +300,8 @@ put_list(FILE *f, struct report *r, unsigned file)
 static void
 put_which(FILE *f, const struct report *r, long arrived)
 {
-	if (r->nt.id[0] != '\0')
-		dsn_text(f, r->nt.id, "  ");
+	if (r->head.id[0] != '\0')
+		dsn_text(f, r->head.id, "  ");
 	if (arrived != 0)
 		fprintf(f, "  which came here on %s\n", dsn_date(arrived));
 }
@@ -331,7 +335,7 @@ put_people(struct draft *d, struct report *r)
 	if (r->sender[0] == '\0')
 		fputs("\nThis message is a report itself, or has no sender to "
 		    "be told.  It is kept in\nthe directory postman.\n", f);
-	else if (!ctl_tellable(r->sender)) {
+	else if (!nt_tellable(r->sender)) {
 		fputs("\nThis could not be sent to the sender:\n\n", f);
 		dsn_text(f, r->sender, "  ");
 	}
@@ -452,7 +456,7 @@ put_recipient(FILE *f, struct report *r, const struct item *it)
 	if (dsn_typed(nt->orcpt)) {
 		n = strcspn(nt->orcpt, ";") + 1;
 		text_fmt(value, sizeof(value), "%.*s ", (int)n, nt->orcpt);
-		nt_xtext(nt->orcpt + n, strlen(nt->orcpt + n), value + n + 1,
+		xtext_read(nt->orcpt + n, strlen(nt->orcpt + n), value + n + 1,
 		    sizeof(value) - n - 1);
 		dsn_field(f, "Original-Recipient", value);
 	}
@@ -467,8 +471,8 @@ put_recipient(FILE *f, struct report *r, const struct item *it)
 		    NULL));
 	else if (it->deed != DEED_DELAYED && nt->when >= SANE_WALL)
 		put_date(f, "Last-Attempt-Date", nt->when);
-	if (r->nfiles > 1 && nt->id[0] != '\0')
-		dsn_field(f, "X-Original-Message-ID", nt->id);
+	if (r->nfiles > 1 && r->head.id[0] != '\0')
+		dsn_field(f, "X-Original-Message-ID", r->head.id);
 }
 
 static int
@@ -481,8 +485,8 @@ put_programs(struct draft *d, struct report *r)
 	dsn_part(&d->d, "message/delivery-status", 0);
 	if (report_file(r, 0) < 0)
 		return -1;
-	if (r->nfiles == 1 && r->nt.envid[0] != '\0') {
-		nt_xtext(r->nt.envid, strlen(r->nt.envid), value,
+	if (r->nfiles == 1 && r->head.envid[0] != '\0') {
+		xtext_read(r->head.envid, strlen(r->head.envid), value,
 		    sizeof(value));
 		dsn_field(f, "Original-Envelope-Id", value);
 	}

@@ -4,8 +4,8 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-#include "../lib/ctlfile.h"
 #include "../lib/dsn.h"
+#include "../lib/notary.h"
 
 /*
  * report: a DSN in the making.  Its items are sorted by file and recipient; of
@@ -33,6 +33,8 @@ struct report {
 	long	most;		/* bytes of a message that are returned */
 	/* report.c's: */
 	struct notary nt;
+	struct head head;
+	struct origin origin;	/* nt_origin's */
 	unsigned at;		/* which file that is, + 1; 0: none */
 };
 

@@ -6,7 +6,7 @@
  * its offset is what it says in the walk, of a good file, and to those who
  * report.  Then tags are set and diagnostics appended: nothing else changes.
  */
-#include "../../lib/ctlfile.h"
+#include "../../lib/notary.h"
 #include "fuzz.h"
 #include <ctype.h>
 
@@ -152,6 +152,8 @@ take(int good)
 	ctl_close(&c);
 }
 
+static struct origin g;
+
 /* One line, wherever it is. */
 static void
 ask(struct notary *n, unsigned long off)
@@ -166,11 +168,11 @@ ask(struct notary *n, unsigned long off)
 		fuzz_must((n->wishes & WISH_SUCCESS) == 0 ||
 		    n->rc.in_block || ctl_notify(NAME, off, "SUCCESS"),
 		    "all are told the same wishes");
-	fuzz_must(nt_origin(n, off) == 0 && nt_diag(n, off) <= 0,
-	    "a group is anywhere");
-	fuzz_must(n->g.from <= off && off <= n->g.to, "it has the line");
-	nt_xtext(n->orcpt, strlen(n->orcpt), value, sizeof(value));
-	ctl_tellable(n->g.sender);
+	fuzz_must(nt_origin(n, &g, off) == 0 && nt_diag(n, off) <= 0,
+	    "an origin is anywhere");
+	fuzz_must(g.from <= off && off <= g.to, "it has the line");
+	xtext_read(n->orcpt, strlen(n->orcpt), value, sizeof(value));
+	nt_tellable(g.sender);
 }
 
 static void
@@ -181,6 +183,7 @@ ask_all(void)
 	unsigned i;
 
 	fuzz_must(nt_open(&n, NAME) == 0, "who reports can read it");
+	nt_origins(&n, &g);
 	for (i = 0; i < nrcpts; i++) {
 		fuzz_must(nt_rcpt(&n, rcpts[i].off) == 0 &&
 		    strcmp(n.rc.channel, rcpts[i].channel) == 0 &&

@@ -1,0 +1,211 @@
+/*
+ * notary.c - who is told of a message, and how, as its control file has it.
+ *
+ *	s smtp - anna@a.example 0	the sender of all that follows
+ *	r local - fred 65534		fred's origin begins at the s line ...
+ *	n QQ314
+ *	r local - mary 65534		... mary's is the same
+ *	m				... with this header
+ *	Subject: Hello
+ *
+ * The scheduler asks for none of this.  The agents dsn and errormail do, and
+ * submit writes xtext.
+ *
+ * The sender is what the last s or e line says.  What comes from the channel
+ * error is a DSN and has none.  Recipients between two lines that set a sender
+ * or begin a header have an origin in common.  Mostly there is one in a file;
+ * the one at hand is remembered.
+ */
+#include "notary.h"
+#include <ctype.h>
+
+#define ADDRESS_MOST	500	/* bytes of a sender that can be told */
+
+/* ---- words of RFC 3461 ----------------------------------------------- */
+
+static const char hex[] = "0123456789ABCDEF";
+
+static int
+hex_digit(int c)
+{
+	const char *p = c == '\0' ? NULL : strchr(hex, toupper(c));
+
+	return p == NULL ? -1 : (int)(p - hex);
+}
+
+void
+xtext_read(const char *s, size_t n, char *to, size_t size)
+{
+	struct text t;
+	int high, low;
+
+	text_init(&t, to, size);
+	for (; n > 0 && *s != '\0'; s++, n--) {
+		high = *s == '+' && n > 2 ? hex_digit((unsigned char)s[1]) : -1;
+		low = high < 0 ? -1 : hex_digit((unsigned char)s[2]);
+		if (low < 0) {
+			text_add(&t, "%c", *s);
+			continue;
+		}
+		/* a NUL would end the text for whoever reads it */
+		text_add(&t, "%c", high + low == 0 ? '?' : high * 16 + low);
+		s += 2;
+		n -= 2;
+	}
+}
+
+void
+xtext_add(struct text *t, const char *s, size_t n)
+{
+	int c;
+
+	for (; n > 0; s++, n--) {
+		c = (unsigned char)*s;
+		if (c > ' ' && c < 127 && c != '+' && c != '=')
+			text_add(t, "%c", c);
+		else
+			text_add(t, "+%c%c", hex[c >> 4], hex[c & 15]);
+	}
+}
+
+/* A program or a file begins with '|', '/' or ':', an option with '-'; '<' and
+ * '>' would end the brackets it is put into.  A blank is part of an address
+ * within quotes alone. */
+int
+nt_tellable(const char *address)
+{
+	const char *p = address + strspn(address, "\\\" ");
+	int quoted = 0;
+
+	if (*p == '\0' || strchr("|/-:", *p) != NULL ||
+	    strlen(address) > ADDRESS_MOST)
+		return 0;
+	for (p = address; *p != '\0'; p++) {
+		if (*p == '\\' && p[1] != '\0')
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+		if ((!isgraph((unsigned char)*p) && !(quoted && *p == ' ')) ||
+		    *p == '<' || *p == '>')
+			return 0;
+	}
+	return !quoted;
+}
+
+/* ---- the message ----------------------------------------------------- */
+
+static void
+see_head(const struct ctl *c, struct head *h)
+{
+	const char *value = c->l.line + (c->l.len > 1 ? 2 : c->l.len);
+
+	switch (c->l.line[0]) {
+	case 'l':
+		text_fmt(h->id, sizeof(h->id), "%s", value);
+		break;
+	case 'n':
+		text_fmt(h->envid, sizeof(h->envid), "%s", value);
+		break;
+	case 'o':
+		h->body = num_of(value, NULL);
+		break;
+	case 'R':
+		h->hdrs = ctl_is_word(value, strlen(value), "HDRS");
+		break;
+	}
+}
+
+/* It stands before the first recipient, and behind his line, where ZMailer's
+ * router says again with each what the sender wants. */
+int
+nt_head(struct notary *n, struct head *h)
+{
+	int nrcpt = 0;
+
+	memset(h, 0, sizeof(*h));
+	for (nt_rewind(n); ctl_walk(&n->c); see_head(&n->c, h)) {
+		if (nrcpt > 0 && strchr("rsemMd", n->c.l.line[0]) != NULL)
+			break;
+		nrcpt += n->c.l.line[0] == 'r';
+	}
+	errno = n->c.l.error;
+	nt_rewind(n);
+	return errno != 0 ? -1 : 0;
+}
+
+/* ---- origins --------------------------------------------------------- */
+
+/* The header that begins here, is it one of a DSN on a DSN? */
+static int
+see_header(struct ctl *c)
+{
+	size_t len = sizeof(NT_TWICE) - 1;
+	int twice = 0;
+
+	while (line_next(&c->l) && c->l.len > 0)
+		twice |= strncmp(c->l.line, NT_TWICE, len) == 0 &&
+		    c->l.line[len] == ':';
+	return twice;
+}
+
+/* A line before the recipient that begins an origin. */
+static void
+see_begin(struct origin *g)
+{
+	g->from = g->w.l.off;
+	if (g->w.l.line[0] == 'm')
+		return;
+	strcpy(g->sender, ctl_address(&g->w));
+	g->long_sender = g->w.long_sender;
+}
+
+/* The first line behind the recipient that ends it, or belongs to it: 1 when
+ * that was its header. */
+static int
+see_end(struct origin *g)
+{
+	if (g->to == ULONG_MAX)
+		g->to = g->w.l.off;
+	if (g->w.l.line[0] != 'm')
+		return 0;
+	g->hdr = (long)(g->w.l.off + g->w.l.len + 1);
+	g->twice = see_header(&g->w);
+	return 1;
+}
+
+void
+nt_origins(const struct notary *n, struct origin *g)
+{
+	g->from = g->to = 0;
+	line_start(&g->w.l, n->fd, 0);
+}
+
+int
+nt_origin(struct notary *n, struct origin *g, unsigned long off)
+{
+	int letter, seen = 0;
+
+	if (off >= g->from && off < g->to)
+		return 0;
+	memset(g, 0, offsetof(struct origin, w));
+	g->hdr = -1;
+	g->to = ULONG_MAX;
+	g->w.report = 0;
+	for (ctl_go(&g->w, 0); !seen && ctl_walk(&g->w); ) {
+		letter = g->w.l.line[0];
+		if (letter == 'd')
+			break;
+		if (letter != 's' && letter != 'e' && !(letter == 'm' &&
+		    g->w.in_block))
+			continue;
+		if (g->w.l.off < off)
+			see_begin(g);
+		else
+			seen = see_end(g);
+	}
+	if (g->w.l.error == 0)
+		return 0;
+	n->c.l.error = g->w.l.error;
+	g->from = g->to = 0;
+	return -1;
+}

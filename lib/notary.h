@@ -1,0 +1,49 @@
+/*
+ * notary.h - who is told of a message, and how: see notary.c.
+ */
+#ifndef NOTARY_H
+#define NOTARY_H
+
+#include "ctlfile.h"
+
+/* Makes n bytes of xtext (RFC 3461) plain, and the reverse. */
+void	xtext_read(const char *, size_t n, char *to, size_t size);
+void	xtext_add(struct text *, const char *, size_t n);
+/* Can a DSN be sent to this address?  Not to a program or a file, nor where
+ * an envelope or a header would not have it. */
+int	nt_tellable(const char *address);
+
+/*
+ * head: what a control file says of the message.
+ */
+struct head {
+	char	envid[300];	/* xtext, or "" */
+	char	id[300];	/* for the log: mostly its Message-ID */
+	int	hdrs;		/* its sender wants no more than headers back */
+	unsigned long body;	/* where the body begins in the message file */
+};
+
+/* 0, or -1 with errno; the walk begins anew. */
+int	nt_head(struct notary *, struct head *);
+
+/*
+ * origin: recipients of a control file that have sender and header in common.
+ */
+struct origin {
+	unsigned long from, to;	/* their lines begin in [from, to) */
+	long	hdr;		/* where the header text begins, -1: none */
+	int	twice;		/* it has the field NT_TWICE: a DSN on a DSN */
+	int	long_sender;	/* the address is longer than this: */
+	char	sender[WORD_MAX_];	/* "": there is nobody to tell */
+	struct ctl w;		/* the walk for it */
+};
+
+#define NT_TWICE	"X-Undeliverable-Report"
+
+/* For the file that was opened. */
+void	nt_origins(const struct notary *, struct origin *);
+/* The recipient at off has this origin: 0, or -1 when the file cannot be
+ * read, which nt_error knows, too. */
+int	nt_origin(struct notary *, struct origin *, unsigned long off);
+
+#endif
