@@ -5,43 +5,36 @@
  * Most messages have one recipient, are delivered at the first try and have
  * nothing to be told of.  Such a one is a single piece of memory: the message,
  * with its first vertex inside, with its only recipient inside that, and the
- * name at the end.  Other vertices are pieces of their own, linked to each
- * other; recipients of a vertex that has several are an array.  Whatever else
- * a message may come to need is in struct more, and what one needs that is not
- * read whole in a struct part for each channel; each is made when it is first
- * wanted.
+ * name at the end.  Other vertices are pieces of their own; recipients of a
+ * vertex that has several are an array.  Whatever else a message may come to
+ * need is in struct more, and what one needs that is not read whole in a struct
+ * part for each channel; each is made when it is first wanted.
  *
- * Bytes where pointers have eight: 142 and the name for a message, 96 for each
- * vertex after the first, 80 for struct more, 104 for struct part.
+ * Bytes where pointers have eight: 174 and the name for a message, 104 for each
+ * vertex after the first, 16 for each recipient of several.
  *
  * The place of the first vertex is used again when that is over and more of
  * the message is read.
  *
  * A reason is a text that recipients share:
  *
- *	r[0].why = 3 ---+
- *	r[1].why = 7 -+ +--> table[3]  "451 greylisted", refs=1
- *	r[2].why = 7 -+----> table[7]  "452 mailbox full", refs=2
- *	r[3].why = 0	     (none is known)
+ *	r[0].why ---+
+ *	r[1].why -+ +--> "451 greylisted"    refs=1
+ *	r[2].why -+----> "452 mailbox full"  refs=2
+ *	r[3].why = NULL	     (none is known)
  *
- * A recipient has room for an index of 16 bits, and so has the memo of one that
- * is not in core.  Each text is kept once, for all that heard it, and goes with
- * the last of them.  There are PARAMreasons texts at most.  When there is no
- * place for another, or no memory, the recipient gets the index OTHER, whose
- * text says that the log has the words; it never keeps older words, nor shows
- * those of another recipient.
- * The words of a host or a ring are copies of its own (reason_copy).
+ * Each text is kept once, for all recipients and memos that have it, and goes
+ * with the last of them.  There are PARAMreasons texts at most.  When there may
+ * be no other, or no memory, the recipient gets the text unkept, which says
+ * that the log has the words; it never keeps older words, nor shows those of
+ * another recipient.  The words of a host or a ring are copies of its own
+ * (reason_copy).
  *
  * Costs: O(1); O(recipients) to widen or narrow; O(parts) to find one, or to
  * count; a reason O(length of the text), by a hash.  Nothing here knows states,
  * lists or times.
  */
 #include "scheduler.h"
-
-struct other {			/* a vertex that is not the first */
-	struct vertex v;
-	struct other *next, *prev;
-};
 
 /* ---- what few have --------------------------------------------------- */
 
@@ -114,53 +107,16 @@ msg_evicted(const struct message *m)
 /* ---- vertices -------------------------------------------------------- */
 
 struct vertex *
-msg_first(const struct message *m)
-{
-	if (m->first.msg != NULL)
-		return (struct vertex *)&m->first;
-	return m->more != NULL && m->more->others != NULL ?
-	    &m->more->others->v : NULL;
-}
-
-struct vertex *
-msg_next(const struct vertex *v)
-{
-	const struct message *m = v->msg;
-	const struct other *o;
-
-	if (v == &m->first)
-		o = m->more == NULL ? NULL : m->more->others;
-	else
-		o = OWNER(struct other, v, v)->next;
-	return o == NULL ? NULL : (struct vertex *)&o->v;
-}
-
-static struct vertex *
-make_other(struct message *m)
-{
-	struct other *o = msg_more(m) == NULL ? NULL : mem_get(sizeof(*o));
-
-	if (o == NULL)
-		return NULL;
-	o->prev = m->more->last;
-	if (o->prev != NULL)
-		o->prev->next = o;
-	else
-		m->more->others = o;
-	m->more->last = o;
-	return &o->v;
-}
-
-struct vertex *
 msg_vertex(struct message *m, struct thread *t, unsigned nr)
 {
-	struct vertex *v = m->first.msg == NULL ? &m->first : make_other(m);
+	struct vertex *v = &m->first;
 
-	if (v == NULL)
+	if (v->msg != NULL && (v = mem_get(sizeof(*v))) == NULL)
 		return NULL;
 	v->msg = m;
 	v->thread = t;
 	v->r = &v->one;
+	APPEND(m->vertices, v, other, before);
 	if (msg_widen(v, nr) == 0)
 		return v;
 	msg_vertex_free(v);
@@ -171,19 +127,14 @@ void
 msg_vertex_free(struct vertex *v)
 {
 	struct message *m = v->msg;
-	struct other *o;
 
+	REMOVE(m->vertices, v, other, before);
 	if (v->r != &v->one)
 		free(v->r);
-	if (v == &m->first) {
+	if (v == &m->first)
 		memset(v, 0, sizeof(*v));
-		return;
-	}
-	o = OWNER(struct other, v, v);
-	if (m->more->last == o)
-		m->more->last = o->prev;
-	UNLINK(m->more->others, o, next, prev);
-	free(o);
+	else
+		free(v);
 }
 
 int
@@ -242,7 +193,7 @@ msg_free(struct message *m)
 	struct vertex *v;
 	struct part *p;
 
-	while ((v = msg_first(m)) != NULL)
+	while ((v = m->vertices) != NULL)
 		msg_vertex_free(v);
 	while ((p = msg_part(m)) != NULL) {
 		m->more->parts = p->other;
@@ -252,112 +203,58 @@ msg_free(struct message *m)
 	free(m);
 }
 
-#define OTHER	USHRT_MAX
+/* ---- reasons ---------------------------------------------------------- */
 
 struct reason {
 	struct hlink link;	/* by its text */
 	unsigned refs;
 	unsigned round;		/* of reason_all, in which it was seen last */
-	unsigned short index;
-	char	s[1];
+	const char *s;		/* behind this */
 };
 
-static struct {
-	struct hash hash;
-	struct place {
-		struct reason *reason;	/* NULL: it is free */
-		unsigned next;		/* ... and this is the next free one */
-	} *v;			/* size of them; v[0] stands for none */
-	unsigned size, free;	/* free: the first, 0: none */
-	unsigned round, other;	/* other: round in which OTHER was seen */
-} table;
-
-/* ---- reasons: the table ----------------------------------------------- */
-
-/* Makes more places: 0, or -1 when there may be no more or without memory. */
-static int
-grow(void)
-{
-	unsigned most = (unsigned)q.config->reasons + 1, n = table.size;
-	struct place *v;
-
-	if (n >= most || (table.hash.v == NULL &&
-	    hash_init(&table.hash, 64) < 0))
-		return -1;
-	n = n == 0 ? 64 : n * 2;
-	n = n < most ? n : most;
-	v = realloc(table.v, n * sizeof(*v));
-	if (v == NULL)
-		return -1;
-	if (table.size == 0)
-		table.size = 1;
-	for (; table.size < n; table.size++) {
-		v[table.size].reason = NULL;
-		v[table.size].next = table.free;
-		table.free = table.size;
-	}
-	table.v = v;
-	return 0;
-}
+static struct hash reasons;
+static struct reason unkept = { { NULL, 0 }, 1, 0,
+    "the reason is in the log of the mail system" };
 
 static struct reason *
 find(const char *s, unsigned hash)
 {
-	struct hlink *l;
-	struct reason *r;
+	struct hlink *l = reasons.n == 0 ? NULL : hash_first(&reasons, hash);
 
-	if (table.hash.n == 0)
-		return NULL;
-	for (l = hash_first(&table.hash, hash); l != NULL; l = hash_next(l)) {
-		r = OWNER(struct reason, link, l);
-		if (strcmp(r->s, s) == 0)
-			return r;
-	}
-	return NULL;
+	while (l != NULL && strcmp(OWNER(struct reason, link, l)->s, s) != 0)
+		l = hash_next(l);
+	return l == NULL ? NULL : OWNER(struct reason, link, l);
 }
 
-/* A new text, or NULL.  After a reload there may be more than now may be. */
+/* A new text, or unkept.  After a reload there may be more than now may be. */
 static struct reason *
 add(const char *s, unsigned hash)
 {
 	struct reason *r;
 
-	if (table.hash.n >= (unsigned)q.config->reasons ||
-	    (table.free == 0 && grow() < 0) ||
-	    (r = mem_get(sizeof(*r) + strlen(s))) == NULL)
-		return NULL;
-	strcpy(r->s, s);
-	r->index = (unsigned short)table.free;
-	table.free = table.v[r->index].next;
-	table.v[r->index].reason = r;
-	hash_add(&table.hash, &r->link, hash);
+	if (reasons.n >= (unsigned)q.config->reasons ||
+	    (reasons.v == NULL && hash_init(&reasons, 64) < 0) ||
+	    (r = mem_get(sizeof(*r) + strlen(s) + 1)) == NULL)
+		return &unkept;
+	r->s = strcpy((char *)(r + 1), s);
+	hash_add(&reasons, &r->link, hash);
 	return r;
 }
 
-/* ---- reasons: of recipients ------------------------------------------- */
-
-unsigned short
-reason_keep(unsigned short i)
+struct reason *
+reason_keep(struct reason *r)
 {
-	if (i != 0 && i != OTHER)
-		table.v[i].reason->refs++;
-	return i;
+	if (r != NULL)
+		r->refs++;
+	return r;
 }
 
 void
-reason_drop(unsigned short i)
+reason_drop(struct reason *r)
 {
-	struct reason *r;
-
-	if (i == 0 || i == OTHER)
+	if (r == NULL || --r->refs > 0)
 		return;
-	r = table.v[i].reason;
-	if (--r->refs > 0)
-		return;
-	hash_del(&table.hash, &r->link);
-	table.v[i].reason = NULL;
-	table.v[i].next = table.free;
-	table.free = i;
+	hash_del(&reasons, &r->link);
 	free(r);
 }
 
@@ -365,7 +262,7 @@ void
 reason_free(struct rcpt *rcpt)
 {
 	reason_drop(rcpt->why);
-	rcpt->why = 0;
+	rcpt->why = NULL;
 }
 
 int
@@ -377,53 +274,36 @@ reason_set(struct rcpt *rcpt, const char *text)
 
 	text_fmt(s, sizeof(s), "%s", text);
 	hash = hash_text(s, 0);
-	r = find(s, hash);
-	if (r != NULL)
-		r->refs++;
-	reason_free(rcpt);
-	if (r == NULL && (r = add(s, hash)) != NULL)
-		r->refs = 1;
-	rcpt->why = r == NULL ? OTHER : r->index;
-	return r == NULL ? -1 : 0;
+	r = reason_keep(find(s, hash));
+	reason_free(rcpt);	/* that may give room */
+	rcpt->why = r != NULL ? r : reason_keep(add(s, hash));
+	return rcpt->why == &unkept ? -1 : 0;
 }
 
 const char *
 reason_of(const struct rcpt *r)
 {
-	if (r->why == OTHER)
-		return "the reason is in the log of the mail system";
-	return r->why == 0 ? NULL : table.v[r->why].reason->s;
-}
-
-/* Was the recipient's reason seen in this round? */
-static int
-is_seen(const struct rcpt *r)
-{
-	unsigned *seen = r->why == OTHER ? &table.other :
-	    &table.v[r->why].reason->round;
-	int was = *seen == table.round;
-
-	*seen = table.round;
-	return was;
+	return r->why == NULL ? NULL : r->why->s;
 }
 
 void
 reason_all(const struct vertex *v, struct text *t)
 {
 	static const char more[] = "; ...";
+	static unsigned round;
 	const struct rcpt *r;
-	const char *s;
 
-	table.round++;
+	round++;
 	for (r = v->r; r < v->r + v->nr; r++) {
-		if (r->state != RC_PENDING || r->why == 0 || is_seen(r))
+		if (r->state != RC_PENDING || r->why == NULL ||
+		    r->why->round == round)
 			continue;
-		s = reason_of(r);
-		if (t->len + 2 + strlen(s) + sizeof(more) > t->size) {
+		r->why->round = round;
+		if (t->len + 2 + strlen(r->why->s) + sizeof(more) > t->size) {
 			text_add(t, "%s", more);
 			return;
 		}
-		text_add(t, "%s%s", t->len > 0 ? "; " : "", s);
+		text_add(t, "%s%s", t->len > 0 ? "; " : "", r->why->s);
 	}
 }
 

@@ -167,8 +167,8 @@ struct part *msg_make_part(struct message *, struct chan *);
 unsigned msg_unread(const struct message *);	/* of all its parts */
 unsigned msg_evicted(const struct message *);
 /* Its vertices, one after the other; NULL at the end. */
-struct vertex *msg_first(const struct message *);
-struct vertex *msg_next(const struct vertex *);
+#define msg_first(m) ((m)->vertices)
+#define msg_next(v) ((v)->other)
 /* A vertex of the message that nobody has yet, with room for so many
  * recipients; NULL without memory.  And away with it. */
 struct vertex *msg_vertex(struct message *, struct thread *, unsigned nr);
@@ -184,9 +184,9 @@ void	msg_free(struct message *);	/* with all of that */
 int	reason_set(struct rcpt *, const char *);
 void	reason_free(struct rcpt *);		/* none is known any more */
 const char *reason_of(const struct rcpt *);	/* or NULL */
-/* For who keeps the index of a reason beside a recipient; and no longer. */
-unsigned short reason_keep(unsigned short);
-void	reason_drop(unsigned short);
+/* For who keeps the reason of a recipient elsewhere; and no longer. */
+struct reason *reason_keep(struct reason *);
+void	reason_drop(struct reason *);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
  * far as there is room. */
 void	reason_all(const struct vertex *, struct text *);

@@ -82,31 +82,6 @@ look_soon(struct message *m)
 			heap_set(&q.look, &p->look, 0);
 }
 
-static void
-partial_add(struct part *p)
-{
-	p->pnext = NULL;
-	p->pprev = p->chan->plast;
-	if (p->pprev != NULL)
-		p->pprev->pnext = p;
-	else
-		p->chan->partial = p;
-	p->chan->plast = p;
-}
-
-static void
-partial_del(struct part *p)
-{
-	if (p->pnext != NULL)
-		p->pnext->pprev = p->pprev;
-	else
-		p->chan->plast = p->pprev;
-	if (p->pprev != NULL)
-		p->pprev->pnext = p->pnext;
-	else
-		p->chan->partial = p->pnext;
-}
-
 /* Its share of the extra recipients is others' when no more of them are in
  * core, nor to be read. */
 static void
@@ -123,9 +98,9 @@ void
 q_unread(struct part *p, unsigned n)
 {
 	if (p->unread == 0 && n > 0)
-		partial_add(p);
+		APPEND(p->chan->partial, p, pnext, pprev);
 	if (p->unread > 0 && n == 0)
-		partial_del(p);
+		REMOVE(p->chan->partial, p, pnext, pprev);
 	p->unread = n;
 	give_back(p->msg);
 	if (n + p->evicted > 0)
@@ -151,8 +126,8 @@ q_rotate(struct chan *c)
 {
 	struct part *p = c->partial;
 
-	partial_del(p);
-	partial_add(p);
+	REMOVE(c->partial, p, pnext, pprev);
+	APPEND(c->partial, p, pnext, pprev);
 }
 
 /* So many recipients of the vertex need no more room in core. */
@@ -624,7 +599,7 @@ q_add(struct message *m, unsigned long num)
 	    heap_room(&q.notices, q.nmessages + 1) < 0)
 		return -1;
 	for (p = msg_part(m); p != NULL; p = p->other)
-		partial_add(p);
+		APPEND(p->chan->partial, p, pnext, pprev);
 	look_soon(m);
 	for (twin = q_find(num, NULL); twin != NULL; twin = q_find(num, twin))
 		m->twin = twin->twin = 1;

@@ -41,6 +41,28 @@
 		else \
 			(first) = (o)->nxt; \
 	} while (0)
+/* The same at the end of a list whose first has the last as its prv. */
+#define APPEND(first, o, nxt, prv) \
+	do { \
+		(o)->nxt = NULL; \
+		(o)->prv = (first) == NULL ? (o) : (first)->prv; \
+		if ((first) == NULL) \
+			(first) = (o); \
+		else \
+			(o)->prv->nxt = (o); \
+		(first)->prv = (o); \
+	} while (0)
+#define REMOVE(first, o, nxt, prv) \
+	do { \
+		if ((o)->nxt != NULL) \
+			(o)->nxt->prv = (o)->prv; \
+		else \
+			(first)->prv = (o)->prv; \
+		if ((first) == (o)) \
+			(first) = (o)->nxt; \
+		else \
+			(o)->prv->nxt = (o)->nxt; \
+	} while (0)
 
 /* ---- the configuration (cf.c) ---------------------------------------- */
 
@@ -194,9 +216,9 @@ enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned short why;	/* index of its last reason, 0: none */
 	unsigned char heard;	/* FED: its deferral was reported, or may have
 				 * been before it was in core */
+	struct reason *why;	/* of its last deferral, or NULL */
 };
 
 #define REASON_MOST	255	/* bytes of the reason of a recipient */
@@ -239,6 +261,7 @@ struct vertex {
 	struct thread *thread;	/* NULL when DONE */
 	struct vertex *next, *prev;	/* DONE: on the sweep's lists, of
 				 * vertices and of messages, by their first */
+	struct vertex *other, *before;	/* of the message */
 	struct ta *ta;		/* FED: who has it; READY: who is to get it */
 	struct rcpt *r;		/* nr of them; &one when that is enough */
 	struct rcpt one;
@@ -309,7 +332,7 @@ struct memo {
 	unsigned blocked : 1;	/* until is only when it is looked at again */
 	unsigned started : 1;	/* by a T line or an operator: queueonly does
 				 * not hold it up */
-	unsigned short why;	/* index of the reason, 0: none */
+	struct reason *why;	/* or NULL */
 };
 
 /* memos: those of a message, found O(1) by address and offset. */
@@ -344,7 +367,6 @@ struct stub {
 struct more {
 	struct message *msg;
 	struct job *jobs;	/* order.c's */
-	struct other *others, *last;	/* message.c's: vertices */
 	struct part *parts;	/* by channel; NULL: all of it is in core */
 	struct memos memos;	/* of what was evicted of its parts */
 	struct timer notice;	/* when its sender may next be told */
@@ -369,7 +391,8 @@ struct more {
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
 	struct more *more;	/* or NULL */
-	struct vertex first;	/* in use while it has a msg */
+	struct vertex *vertices;	/* linked by other */
+	struct vertex first;	/* one of them, while it has a msg */
 	unsigned long loaded;	/* value of q.events when it first was */
 	struct timer expire;	/* next moment at which a vertex may expire */
 	int	born;		/* mono: arrival by the message file's mtime */
@@ -535,7 +558,7 @@ struct chan {
 	unsigned ncoming;	/* ... of these end and will be gone soon */
 	unsigned nwait;		/* rings that wait for one of them to go */
 	unsigned rcpts;		/* recipients in core, not finished */
-	struct part *partial, *plast;	/* with some unread, oldest first */
+	struct part *partial;	/* with some unread, oldest first */
 	/* the loader's: */
 	unsigned mark;		/* the reading at hand */
 	unsigned least;		/* recipients that may be taken in any case */
