@@ -1,10 +1,16 @@
 /*
  * dump.c - the queue in writing, for mailq.
  *
- * What is written is ZMailer's format "zmailer 1.0" byte for byte: vertices
- * with a number each, the same numbers by channel and by host, "End:", and a
- * report on rings and threads.  Behind it come the facts that this format has
- * no room for; whoever does not know them stops reading before:
+ * First comes ZMailer's format "zmailer 1.0" byte for byte: vertices with a
+ * number each, the same numbers by channel and by host, "End:", and a report
+ * on rings and threads.  Behind it come the facts that this format has no room
+ * for; whoever does not know them stops reading before.  A message whose only
+ * recipient waits for its next try, in pieces of one dump:
+ *
+ *	1:	101-1	1; 55	#mailbox full (retry in 8m20s, tries=1)
+ *	    later/a.host/0		N=1   R=1   A=1  W=500s QA=2s
+ *	m	101-1	2	14	-	sender@a.example
+ *	v	1	retry	500	428398	1	0
  *
  *	Facts:
  *	p  post office			m  message  age  size  flags  sender
@@ -18,10 +24,10 @@
  *
  * Fields are parted by tabs, times are seconds, "-" is never or none.  The
  * number of a vertex goes by message number, then channel and host.  Flags is
- * "h" for a message that is held.  Recipients of a vertex have r lines when
- * their reasons are not all the same.  Of a destination, good and bad are
- * reports, cohorts are hundredths, and ready and waiting are vertices.  The
- * states of a vertex:
+ * "h" for a message that is held, "r" for one whose sender is yet to be told.
+ * Recipients of a vertex have r lines when their reasons are not all the same.
+ * Of a destination, good and bad are reports, cohorts are hundredths, and ready
+ * and waiting are vertices.  The states of a vertex:
  *
  *	retry	for its own time		host	for its dead host
  *	run	an agent has it			agent	none can be started
@@ -48,14 +54,11 @@
 
 #define STUCK		60	/* seconds until a reader is given up ... */
 #define WANTED		2	/* ... when somebody else waits */
+#define PIECES		50	/* pieces written between looks at the clock,
+				 * which cost a system call each */
 
 static volatile sig_atomic_t wanted;	/* somebody else waits */
-
-static struct {
-	int	fd;
-	size_t	used;
-	char	buf[8192];
-} out;
+static FILE *out;
 
 static struct {
 	const struct vertex **v;	/* all that are not done, in order */
@@ -75,58 +78,30 @@ hurry(int sig)
 	wanted = 1;
 }
 
-/* Nobody is there to read: the dump's process has no other purpose. */
-static void
-flush(void)
-{
-	alarm(wanted ? WANTED : STUCK);
-	if (out.used > 0 && fd_write(out.fd, out.buf, out.used) < 0)
-		_exit(1);
-	out.used = 0;
-}
-
-static void
-put(const char *s, size_t n)
-{
-	size_t k;
-
-	for (; n > 0; s += k, n -= k) {
-		if (out.used == sizeof(out.buf))
-			flush();
-		k = sizeof(out.buf) - out.used;
-		k = k < n ? k : n;
-		memcpy(out.buf + out.used, s, k);
-		out.used += k;
-	}
-}
-
-static void
+/* When nobody is there to read, the dump's process has no other purpose. */
+static void LIKE_PRINTF(1, 2)
 emit(const char *f, ...)
 {
-	char piece[3 * WORD_MAX_];
-	struct text t;
+	static unsigned pieces;
 	va_list ap;
 
-	text_init(&t, piece, sizeof(piece));
+	if (pieces++ % PIECES == 0)
+		alarm(wanted ? WANTED : STUCK);
 	va_start(ap, f);
-	text_vadd(&t, f, ap);
+	if (vfprintf(out, f, ap) < 0)
+		_exit(1);
 	va_end(ap);
-	put(piece, t.len);
 }
 
-/* A word or text of somebody else's; its ends of lines are '\r'. */
+/* A text of somebody else's; of an agent's, the ends of lines are '\r'. */
 static void
 emit_clean(const char *s, int ends)
 {
-	char c;
+	int c;
 
-	for (; *s != '\0'; s++) {
-		c = *s;
-		if (((unsigned char)c < ' ' && !(c == '\r' && ends)) ||
-		    c == 127)
-			c = '?';
-		put(&c, 1);
-	}
+	for (; (c = (unsigned char)*s) != '\0'; s++)
+		putc((c < ' ' && !(c == '\r' && ends)) || c == 127 ? '?' : c,
+		    out);
 }
 
 /* A channel or a host: how many bytes that is. */
@@ -137,10 +112,10 @@ emit_word(const char *s)
 
 	for (n = 0; (c = (unsigned char)*s) != '\0'; s++)
 		if (c > ' ' && c < 127 && c != '\\') {
-			put(s, 1);
+			putc(c, out);
 			n++;
 		} else {
-			emit("\\%d%d%d", c >> 6, c >> 3 & 7, c & 7);
+			emit("\\%03o", (unsigned)c);
 			n += 4;
 		}
 	return n;
@@ -168,6 +143,16 @@ emit_span(long s)
 		emit("%lds", s % 60);
 }
 
+/* A field: the number, or "-" for none. */
+static void
+emit_number(int there, long n)
+{
+	if (there)
+		emit("%ld\t", n);
+	else
+		emit("-\t");
+}
+
 static long
 from_now(double mono)
 {
@@ -182,33 +167,22 @@ struct waiting {
 	long	next;		/* seconds until it is tried, -1: not known */
 };
 
-/* One that could be fed if something else allowed it. */
-static void
-why_not_fed(const struct vertex *v, struct waiting *w)
+/* The limit that keeps a vertex from an agent, which it could be fed to
+ * otherwise; NULL: its turn comes. */
+static const char *
+limit_of(const struct vertex *v)
 {
 	const struct thread *t = v->thread;
-	const struct ring *r = t->ring;
 
-	if (fb_wait(t->dest, t->fb, now.mono) > 0) {
-		w->state = "limit";
-		w->what = "rate";
-		w->next = (long)fb_wait(t->dest, t->fb, now.mono);
-	} else if (t->nstart > 0) {
-		w->state = "next";	/* its agent is about to begin */
-		w->next = 0;
-	} else if (order_blocked(v)) {
-		w->state = "limit";
-		w->what = "PARAMmsgconcurrency";
-	} else if (!t->open && t->turn.pos == 0 && t->nta > 0) {
-		w->state = "limit";
-		w->what = t->box != 0 ? "mailbox" : "maxthr";
-	} else if (r->pending != NULL) {
-		w->state = "limit";
-		w->what = r->pending;
-	} else {
-		w->state = "next";
-		w->next = 0;
-	}
+	if (fb_wait(t->dest, t->fb, now.mono) > 0)
+		return "rate";
+	if (t->nstart > 0)	/* its agent is about to begin */
+		return NULL;
+	if (order_blocked(v))
+		return "PARAMmsgconcurrency";
+	if (!t->open && t->turn.pos == 0 && t->nta > 0)
+		return t->box != 0 ? "mailbox" : "maxthr";
+	return t->ring->pending;
 }
 
 static void
@@ -218,28 +192,28 @@ waiting_for(const struct vertex *v, struct waiting *w)
 	static const char *const states[] = { "next", "run", "held", "held",
 	    "frozen", "command", "queueonly", "host", "retry", "agent" };
 	const struct thread *t = v->thread;
-	double until;
+	const char *what = NULL;
+	double until, rate = fb_wait(t->dest, t->fb, now.mono);
 	enum why why = th_why(v, &until);
 
 	w->state = states[why];
-	w->what = "";
-	w->next = -1;
-	if (why == WHY_FED)
-		w->next = 0;
-	else if (why == WHY_HELD_MESSAGE)
-		w->what = "message";
-	else if (why == WHY_HELD)
-		w->what = t->held;
-	else if (why == WHY_FROZEN)
-		w->what = opt.freeze ? "-F" : "-p";
-	else if (why == WHY_NO_AGENT && t->ring->trouble != NULL)
-		w->what = t->ring->trouble;
-	if (why == WHY_HOST && t->box != 0)
+	w->next = why >= WHY_HOST ? from_now(until) : why == WHY_FED ? 0 : -1;
+	if (why == WHY_HELD_MESSAGE) {
+		what = "message";
+	} else if (why == WHY_HELD) {
+		what = t->held;
+	} else if (why == WHY_FROZEN) {
+		what = opt.freeze ? "-F" : "-p";
+	} else if (why == WHY_NO_AGENT) {
+		what = t->ring->trouble;
+	} else if (why == WHY_HOST && t->box != 0) {
 		w->state = "retry";
-	if (why >= WHY_HOST)
-		w->next = from_now(until);
-	else if (why == WHY_NOT)
-		why_not_fed(v, w);
+	} else if (why == WHY_NOT) {
+		what = limit_of(v);
+		w->next = what != NULL && rate <= 0 ? -1 : (long)rate;
+		w->state = what != NULL ? "limit" : "next";
+	}
+	w->what = what != NULL ? what : "";
 }
 
 /* ---- vertices -------------------------------------------------------- */
@@ -248,6 +222,12 @@ static const char *
 channel_of(const struct vertex *v)
 {
 	return v->thread->ring->chan->name;
+}
+
+static const char *
+host_of(const struct vertex *v)
+{
+	return v->thread->host;
 }
 
 static int
@@ -262,25 +242,29 @@ by_number(const void *a, const void *b)
 	c = strcmp(v->msg->name, w->msg->name);
 	if (c == 0)
 		c = strcmp(channel_of(v), channel_of(w));
-	return c != 0 ? c : strcmp(v->thread->host, w->thread->host);
+	return c != 0 ? c : strcmp(host_of(v), host_of(w));
 }
 
+static const char *(*word_of)(const struct vertex *);
+
 static int
-by_channel(const void *a, const void *b)
+by_word(const void *a, const void *b)
 {
 	unsigned i = *(const unsigned *)a, j = *(const unsigned *)b;
-	int c = strcmp(channel_of(rows.v[i]), channel_of(rows.v[j]));
+	int c = strcmp(word_of(rows.v[i]), word_of(rows.v[j]));
 
 	return c != 0 ? c : i < j ? -1 : i > j;
 }
 
-static int
-by_host(const void *a, const void *b)
+/* Puts rows.by into an order. */
+static void
+sort_rows(int (*order)(const void *, const void *))
 {
-	unsigned i = *(const unsigned *)a, j = *(const unsigned *)b;
-	int c = strcmp(rows.v[i]->thread->host, rows.v[j]->thread->host);
+	unsigned i;
 
-	return c != 0 ? c : i < j ? -1 : i > j;
+	for (i = 0; i < rows.n; i++)
+		rows.by[i] = i;
+	qsort(rows.by, rows.n, sizeof(*rows.by), order);
 }
 
 /* All vertices that are not done: 0, or -1 without memory. */
@@ -290,22 +274,20 @@ collect(void)
 	const struct message *m;
 	struct hlink *l;
 	struct vertex *v;
-	unsigned i, n = 0;
+	unsigned n = 0;
 
-	for (i = 0; i < q.messages.size; i++)
-		for (l = q.messages.v[i]; l != NULL; l = l->next)
-			n += OWNER(struct message, link, l)->left;
+	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
+		n += OWNER(struct message, link, l)->left;
 	rows.v = mem_get((n + 1) * sizeof(*rows.v));
 	rows.by = mem_get((n + 1) * sizeof(*rows.by));
 	if (rows.v == NULL || rows.by == NULL)
 		return -1;
-	for (i = 0; i < q.messages.size; i++)
-		for (l = q.messages.v[i]; l != NULL; l = l->next) {
-			m = OWNER(struct message, link, l);
-			for (v = msg_first(m); v != NULL; v = msg_next(v))
-				if (v->state != V_DONE)
-					rows.v[rows.n++] = v;
-		}
+	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
+		m = OWNER(struct message, link, l);
+		for (v = msg_first(m); v != NULL; v = msg_next(v))
+			if (v->state != V_DONE)
+				rows.v[rows.n++] = v;
+	}
 	qsort(rows.v, rows.n, sizeof(*rows.v), by_number);
 	return 0;
 }
@@ -317,37 +299,41 @@ emit_state(const struct vertex *v)
 	struct waiting w;
 
 	waiting_for(v, &w);
-	if (strcmp(w.state, "run") == 0) {
+	if (v->state == V_FED) {
 		emit("running now, pid=%d", v->ta->pid);
 	} else if (w.next > 0) {
 		emit("retry in ");
 		emit_span(w.next);
-	} else if (strcmp(w.what, "maxta") == 0) {
-		emit("waiting for slot");
-	} else if (strcmp(w.what, "maxchannel") == 0) {
-		emit("waiting for channel slot");
 	} else if (strcmp(w.state, "limit") == 0) {
-		emit("waiting for thread slot");
+		emit("waiting for %sslot", strcmp(w.what, "maxta") == 0 ? "" :
+		    strcmp(w.what, "maxchannel") == 0 ? "channel " : "thread ");
 	} else {
 		emit("activation pending, thread inactive");
 	}
+}
+
+/* When a vertex expires, from now; 0: never. */
+static long
+expires(const struct vertex *v)
+{
+	long expiry = v->thread->ring->conf->v.expiry;
+
+	return expiry == 0 ? 0 : v->msg->born + expiry - (long)now.mono;
 }
 
 static void
 emit_vertex(unsigned i)
 {
 	const struct vertex *v = rows.v[i];
-	const struct message *m = v->msg;
-	const struct setting *s = &v->thread->ring->conf->v;
 	const char *host = v->thread->dest->reason, *sep = " ";
 	char said[REASONS_MOST];
 	struct text why;
 	unsigned k;
 
-	emit("%u:\t%s\t%u;", i + 1, m->name, v->left);
+	emit("%u:\t%s\t%u;", i + 1, v->msg->name, v->left);
 	for (k = 0; k < v->nr; k++)
 		if (v->r[k].state == RC_PENDING) {
-			emit("%s%u", sep, v->r[k].off);
+			emit("%s%u", sep, (unsigned)v->r[k].off);
 			sep = ",";
 		}
 	emit("\t#");
@@ -358,9 +344,9 @@ emit_vertex(unsigned i)
 	emit_clean(said, 1);
 	emit(why.len > 0 ? " (" : "(");
 	emit_state(v);
-	if (s->expiry > 0) {
+	if (v->thread->ring->conf->v.expiry > 0) {
 		emit(", expires in ");
-		emit_span(m->born + s->expiry - (long)now.mono);
+		emit_span(expires(v));
 		emit(", tries=%u", (unsigned)v->tries);
 	}
 	emit(")\n");
@@ -368,23 +354,20 @@ emit_vertex(unsigned i)
 
 /* The numbers of all vertices, those with one word on a line. */
 static void
-emit_groups(int (*order)(const void *, const void *))
+emit_groups(const char *title, const char *(*word)(const struct vertex *))
 {
-	const struct vertex *v;
-	const char *word = NULL, *next;
+	const char *last = NULL, *next;
 	unsigned i;
 
-	for (i = 0; i < rows.n; i++)
-		rows.by[i] = i;
-	qsort(rows.by, rows.n, sizeof(*rows.by), order);
-	for (i = 0; i < rows.n; i++) {
-		v = rows.v[rows.by[i]];
-		next = order == by_host ? v->thread->host : channel_of(v);
-		if (word == NULL || strcmp(word, next) != 0) {
-			emit(word == NULL ? "" : "\n");
+	word_of = word;
+	sort_rows(by_word);
+	emit("%s:", title);
+	for (i = 0; i < rows.n; i++, last = next) {
+		next = word(rows.v[rows.by[i]]);
+		if (last == NULL || strcmp(last, next) != 0) {
+			emit("\n");
 			emit_word(next);
 			emit(":\t");
-			word = next;
 		}
 		emit(">%u", rows.by[i] + 1);
 	}
@@ -400,10 +383,8 @@ emit_vertices(void)
 	for (i = 0; i < rows.n; i++)
 		emit_vertex(i);
 	if (rows.n > 0) {
-		emit("Channels:\n");
-		emit_groups(by_channel);
-		emit("Hosts:\n");
-		emit_groups(by_host);
+		emit_groups("Channels", channel_of);
+		emit_groups("Hosts", host_of);
 	}
 	emit("End:\n");
 }
@@ -412,54 +393,33 @@ emit_vertices(void)
 
 /* Name={a,b} for each agent at work on the thread. */
 static void
-emit_agents(const struct thread *t, const char *name, const char *end,
-    void (*one)(const struct ta *))
+emit_agents(const struct thread *t, const char *name, const char *end)
 {
+	/* by enum ta_state */
+	static const char *const states[] = { "LARVA", "STUFF", "IDLE",
+	    "FINISH" };
 	const struct ta *ta;
 	const char *sep = "";
 
 	emit(" %s={", name);
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		if (ta->thread == t && ta->working) {
-			emit("%s", sep);
-			one(ta);
-			sep = ",";
-		}
+	for (ta = q.agents; ta != NULL; ta = ta->next) {
+		if (ta->thread != t || !ta->working)
+			continue;
+		emit("%s", sep);
+		sep = ",";
+		if (*name == 'P')
+			emit("%d", ta->pid);
+		else if (*name == 'O')
+			emit("%u", ta->jobs.n);
+		else if (*name == 'S')
+			emit("%s", states[ta->state]);
+		else if (*name == 'F' && ta->fed == 0)
+			emit("never");
+		else
+			emit("%ld", -from_now(*name == 'F' ? ta->fed :
+			    ta->heard));
+	}
 	emit("}%s", end);
-}
-
-static void
-one_pid(const struct ta *ta)
-{
-	emit("%d", ta->pid);
-}
-
-static void
-one_heard(const struct ta *ta)
-{
-	emit("%ld", -from_now(ta->heard));
-}
-
-static void
-one_fed(const struct ta *ta)
-{
-	if (ta->fed == 0)
-		emit("never");
-	else
-		emit("%ld", -from_now(ta->fed));
-}
-
-static void
-one_overfed(const struct ta *ta)
-{
-	emit("%u", ta->jobs.n);
-}
-
-static void
-one_state(const struct ta *ta)
-{
-	emit(ta->state == TA_STARTING ? "LARVA" : ta->state == TA_IDLE ?
-	    "IDLE" : ta->state == TA_CLOSING ? "FINISH" : "STUFF");
 }
 
 /* ZMailer's words for what a ring waits for. */
@@ -468,153 +428,137 @@ zmailer_limit(const struct ring *r)
 {
 	static const char *const word[][2] = {
 		{ "maxta", ">MaxTA" }, { "maxchannel", ">MaxChannel" },
-		{ "maxring", ">MaxRing" }, { "forkrate", ">ForkRate" }
+		{ "maxring", ">MaxRing" }, { "forkrate", ">ForkRate" },
+		{ NULL, "Start" }
 	};
-	size_t i;
+	int i = 0;
 
-	for (i = 0; i < sizeof(word) / sizeof(*word); i++)
-		if (strcmp(r->pending, word[i][0]) == 0)
-			return word[i][1];
-	return "Start";
+	while (word[i][0] != NULL && strcmp(r->pending, word[i][0]) != 0)
+		i++;
+	return word[i][1];
 }
 
-/* What is known of a thread's vertices. */
-struct sum {
-	unsigned long rcpts, tries;
-	long	oldest;		/* mono */
-};
-
+/* The thread, whose vertices are rows.by[at] up to end. */
 static void
-add_up(const struct vertex *v, struct sum *s)
-{
-	s->rcpts += th_is_dsn(v->thread) ? 0 : v->left;
-	s->tries += v->tries;
-	if (v->msg->born < s->oldest)
-		s->oldest = v->msg->born;
-}
-
-static unsigned
-vertices_of(const struct thread *t)
-{
-	return th_nready(t) + t->wait.n + t->nfed + t->nheld;
-}
-
-static void
-emit_thread(const struct thread *t, const struct sum *s)
+emit_thread(const struct thread *t, unsigned at, unsigned end)
 {
 	const struct ring *r = t->ring;
-	int width, tabs;
+	unsigned long rcpts = 0, tries = 0;
+	long oldest = (long)now.mono;
+	const struct vertex *v;
+	double wake = t->wake.pos != 0 ? heap_when(&q.wake, &t->wake) : 0;
+	int width;
 
+	for (; at < end; at++) {
+		v = rows.v[rows.by[at]];
+		rcpts += th_is_dsn(t) ? 0 : v->left;
+		tries += v->tries;
+		if (v->msg->born < oldest)
+			oldest = v->msg->born;
+	}
 	emit("    ");
 	width = 4 + emit_word(r->chan->name) + 3 + 7;
 	emit("/");
 	width += emit_word(t->host);
-	emit("/%d", r->conf->bound ? 2 : 0);
-	for (tabs = 15; tabs < 39; tabs += 8)
-		if (width < tabs)
-			emit("\t");
-	emit(width < 39 ? "\t" : " ");
-	emit("N=%u ", vertices_of(t));
-	emit("%sR=%lu ", vertices_of(t) < 10 ? "  " : vertices_of(t) < 100 ?
-	    " " : "", s->rcpts);
-	emit("%sA=%lu", s->rcpts < 10 ? "  " : s->rcpts < 100 ? " " : "",
-	    s->tries);
-	emit(s->tries < 10 ? " " : "");
+	emit("/%d%s", r->conf->bound ? 2 : 0, width < 15 ? "\t\t\t\t" :
+	    width < 23 ? "\t\t\t" : width < 31 ? "\t\t" : width < 39 ? "\t" :
+	    " ");
+	emit("N=%-3u R=%-3lu A=%-2lu", th_nready(t) + t->wait.n + t->nfed +
+	    t->nheld, rcpts, tries);
 	if (t->nta > 0) {
-		emit_agents(t, "P", "", one_pid);
-		emit_agents(t, "HA", "s", one_heard);
-		emit_agents(t, "FA", "s", one_fed);
-		emit_agents(t, "OF", "", one_overfed);
-		emit_agents(t, "S", "", one_state);
+		emit_agents(t, "P", "");
+		emit_agents(t, "HA", "s");
+		emit_agents(t, "FA", "s");
+		emit_agents(t, "OF", "");
+		emit_agents(t, "S", "");
 		emit(" UF=%u", th_nready(t));
-	} else if (t->wake.pos != 0 &&
-	    heap_when(&q.wake, &t->wake) > now.mono) {
-		emit(" W=%lds", from_now(heap_when(&q.wake, &t->wake)));
+	} else if (wake > now.mono) {
+		emit(" W=%lds", from_now(wake));
 	} else if (r->pending != NULL) {
 		emit(" pend=%s", zmailer_limit(r));
 	}
 	emit(" QA=");
-	emit_span((long)now.mono - s->oldest);
+	emit_span((long)now.mono - oldest);
 	if (t->nta == 0 && r->pending != NULL)
 		emit(strcmp(r->pending, "maxchannel") == 0 ? " channelwait" :
 		    " threadwait");
 	emit("\n");
 }
 
-/* The line of the clause that gave the ring its command. */
-static int
-line_of(const struct ring *r)
+/* The clause that gave the ring its command, or NULL. */
+static const struct clause *
+clause_of(const struct ring *r)
 {
 	const struct conf *f = r->conf;
 
-	return f->nfrom > 0 ? f->from[f->nfrom - 1]->line : 0;
+	return f->nfrom > 0 ? f->from[f->nfrom - 1] : NULL;
 }
 
+/* By clause, channel, ring, host, mailbox. */
 static int
 by_thread(const void *a, const void *b)
 {
 	const struct thread *t = rows.v[*(const unsigned *)a]->thread;
 	const struct thread *u = rows.v[*(const unsigned *)b]->thread;
-	int c;
+	const struct clause *c = clause_of(t->ring), *d = clause_of(u->ring);
+	int n;
 
 	if (t->ring == u->ring) {
-		c = strcmp(t->host, u->host);
-		return c != 0 ? c : t->box < u->box ? -1 : t->box > u->box;
+		n = strcmp(t->host, u->host);
+		return n != 0 ? n : t->box < u->box ? -1 : t->box > u->box;
 	}
-	c = line_of(t->ring) - line_of(u->ring);
-	if (c == 0)
-		c = strcmp(t->ring->chan->name, u->ring->chan->name);
-	return c != 0 ? c : t->ring < u->ring ? -1 : 1;
+	n = (c != NULL ? c->line : 0) - (d != NULL ? d->line : 0);
+	if (n == 0)
+		n = strcmp(t->ring->chan->name, u->ring->chan->name);
+	return n != 0 ? n : t->ring < u->ring ? -1 : 1;
 }
 
-/* The ring and its threads, whose vertices are rows.by[*at] and following. */
-static void
-emit_ring(const struct ring *r, unsigned *at)
+/* The thread of the next row, or NULL. */
+static const struct thread *
+thread_at(unsigned at)
 {
-	const struct clause *c = r->conf->nfrom > 0 ?
-	    r->conf->from[r->conf->nfrom - 1] : NULL;
+	return at < rows.n ? rows.v[rows.by[at]]->thread : NULL;
+}
+
+/* The ring and its threads, whose vertices are rows.by[at] and following: the
+ * place behind them. */
+static unsigned
+emit_ring(const struct ring *r, unsigned at)
+{
+	const struct clause *c = clause_of(r);
 	const char *text = c != NULL ? c->text : "*/*";
-	unsigned threads = 0, msgs = 0, idle = 0, end;
+	unsigned threads = 0, idle = 0, first = at, end;
 	const struct thread *t;
 	const struct ta *ta;
-	struct sum s;
 
 	emit("%s%s/%d\n", text, strchr(text, '/') == NULL ? "/*" : "",
 	    r->conf->bound ? 2 : 0);
-	for (; *at < rows.n && rows.v[rows.by[*at]]->thread->ring == r;
-	    *at = end) {
-		t = rows.v[rows.by[*at]]->thread;
-		memset(&s, 0, sizeof(s));
-		s.oldest = (long)now.mono;
-		for (end = *at; end < rows.n &&
-		    rows.v[rows.by[end]]->thread == t; end++)
-			add_up(rows.v[rows.by[end]], &s);
-		emit_thread(t, &s);
+	for (; (t = thread_at(at)) != NULL && t->ring == r; at = end) {
+		for (end = at; thread_at(end) == t; )
+			end++;
+		emit_thread(t, at, end);
 		threads++;
-		msgs += end - *at;
 	}
 	for (ta = r->idle; ta != NULL; ta = ta->rnext)
 		idle++;
-	emit("\tThreads: %4u Msgs: %5u Procs: %3u Idle: %3u", threads, msgs,
-	    r->nta, idle);
-	emit(" Plim: %3ld Flim: %3ld Tlim: %ld\n", r->conf->v.maxring,
-	    r->conf->v.overfeed, r->conf->v.fb.limit);
+	emit("\tThreads: %4u Msgs: %5u Procs: %3u Idle: %3u Plim: %3ld "
+	    "Flim: %3ld Tlim: %ld\n", threads, at - first, r->nta, idle,
+	    r->conf->v.maxring, r->conf->v.overfeed, r->conf->v.fb.limit);
+	return at;
 }
 
 static void
 emit_report(void)
 {
 	const struct ring *r;
-	unsigned i, at = 0;
+	unsigned at = 0;
 
-	for (i = 0; i < rows.n; i++)
-		rows.by[i] = i;
-	qsort(rows.by, rows.n, sizeof(*rows.by), by_thread);
+	sort_rows(by_thread);
 	while (at < rows.n)
-		emit_ring(rows.v[rows.by[at]]->thread->ring, &at);
+		at = emit_ring(thread_at(at)->ring, at);
 	for (r = q.rings; r != NULL; r = r->next)
 		if (r->nta > 0 && r->nthreads == 0)
-			emit_ring(r, &at);
+			emit_ring(r, at);
 	emit("Kids: %u  Idle: %2u  Msgs: %3u  Thrds: %3u  Rcpnts: %4u  "
 	    "Uptime: ", q.nagents, q.nidle, q.nmessages, q.nthreads, rows.n);
 	emit_span((long)now.mono);
@@ -649,15 +593,13 @@ emit_others(void)
 {
 	const struct message *m;
 	struct hlink *l;
-	unsigned i;
 
-	for (i = 0; i < q.messages.size; i++)
-		for (l = q.messages.v[i]; l != NULL; l = l->next) {
-			m = OWNER(struct message, link, l);
-			if (m->left == 0 && !m->away && !m->dropped &&
-			    (m->tell || !q_over(m)))
-				emit_message(m);
-		}
+	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
+		m = OWNER(struct message, link, l);
+		if (m->left == 0 && !m->away && !m->dropped &&
+		    (m->tell || !q_over(m)))
+			emit_message(m);
+	}
 }
 
 static void
@@ -673,17 +615,14 @@ static void
 emit_fact(unsigned i)
 {
 	const struct vertex *v = rows.v[i];
-	const struct setting *s = &v->thread->ring->conf->v;
 	struct waiting w;
 
 	waiting_for(v, &w);
 	emit("v\t%u\t%s\t%ld\t", i + 1, w.state, w.next);
 	/* what is held does not get too old */
-	if (s->expiry > 0 && strcmp(w.state, "held") != 0)
-		emit("%ld", v->msg->born + s->expiry - (long)now.mono);
-	else
-		emit("-");
-	emit("\t%u\t%d\t", (unsigned)v->tries,
+	emit_number(v->thread->ring->conf->v.expiry > 0 &&
+	    strcmp(w.state, "held") != 0, expires(v));
+	emit("%u\t%d\t", (unsigned)v->tries,
 	    v->state == V_FED ? v->ta->pid : 0);
 	emit_clean(w.what, 0);
 	emit("\n");
@@ -697,74 +636,50 @@ emit_reasons(unsigned i)
 	const struct rcpt *r, *end = v->r + v->nr, *first = NULL;
 	int differ = 0;
 
-	for (r = v->r; r < end && !differ; r++) {
-		if (r->state != RC_PENDING)
-			continue;
-		if (first == NULL)
-			first = r;
-		differ = r->why != first->why;
-	}
+	for (r = v->r; r < end; r++)
+		if (r->state == RC_PENDING) {
+			if (first == NULL)
+				first = r;
+			differ |= r->why != first->why;
+		}
 	for (r = v->r; r < end && differ; r++) {
 		if (r->state != RC_PENDING || r->why == 0)
 			continue;
-		emit("r\t%u\t%u\t", i + 1, r->off);
+		emit("r\t%u\t%u\t", i + 1, (unsigned)r->off);
 		emit_clean(reason_of(r), 1);
 		emit("\n");
 	}
-}
-
-/* Until when nothing is started for it, mono; 0: it may be. */
-static double
-asleep(const struct dest *d)
-{
-	const struct thread *t = d->thread;
-
-	if (t != NULL && t->sleep > now.mono)
-		return t->sleep;
-	return d->window > 0 ? 0 : d->until > now.mono ? d->until : now.mono;
-}
-
-/* What a longer line of a destination says. */
-static void
-emit_more(const struct dest *d)
-{
-	const struct thread *t = d->thread;
-
-	emit("\t%u\t%ld\t%ld\t", t == NULL ? 0 : t->nidle,
-	    (long)(d->cohorts * 100), -from_now(d->used));
-	if (t == NULL)
-		emit("-\t-\t");
-	else
-		emit("%u\t%u\t", th_nready(t), t->wait.n);
-	emit("%u\n", (unsigned)d->tries);
 }
 
 /* What is known of a destination; what its clause says, while it has mail. */
 static void
 emit_dest(const struct dest *d)
 {
-	const struct thread *t = d->thread;
-	const struct feedback *f = t == NULL ? NULL : t->fb;
-	double until = asleep(d);
+	static const struct thread none;
+	static const struct feedback any;
+	const struct thread *t = d->thread != NULL ? d->thread : &none;
+	const struct feedback *f = t->fb != NULL ? t->fb : &any;
+	double until = t->sleep > now.mono ? t->sleep : d->window > 0 ? 0 :
+	    d->until > now.mono ? d->until : now.mono;
 
 	emit("d\t");
 	emit_word(d->chan->name);
 	emit("\t");
 	emit_word(d->host);
-	emit("\t%ld\t%ld\t%u\t%lu\t%lu\t", d->window,
-	    f == NULL ? 0L : f->limit, t == NULL ? 0 : t->nta, d->ngood,
-	    d->nbad);
-	if (until > 0)
-		emit("%ld\t", from_now(until));
-	else
-		emit("-\t");
-	if (f != NULL && f->rate.n > 0)
+	emit("\t%ld\t%ld\t%u\t%lu\t%lu\t", d->window, f->limit, t->nta,
+	    d->ngood, d->nbad);
+	emit_number(until > 0, from_now(until));
+	if (f->rate.n > 0)
 		emit("%ld/%lds\t", f->rate.n, f->rate.per);
 	else
 		emit("-\t");
 	if (until > 0 && d->reason != NULL)
 		emit_clean(d->reason, 0);
-	emit_more(d);
+	emit("\t%u\t%ld\t%ld\t", t->nidle, (long)(d->cohorts * 100),
+	    -from_now(d->used));
+	emit_number(t != &none, (long)th_nready(t));
+	emit_number(t != &none, (long)t->wait.n);
+	emit("%u\n", (unsigned)d->tries);
 }
 
 /* Is the entry of postman/ the control file of a message that is there? */
@@ -812,9 +727,8 @@ emit_facts(void)
 	emit_clean(opt.postoffice, 0);
 	emit("\nt\t%ld\t%ld\n", (long)now.wall, (long)now.mono);
 	emit_aside();
-	for (i = 0; i < q.dests.size; i++)
-		for (l = q.dests.v[i]; l != NULL; l = l->next)
-			emit_dest(OWNER(struct dest, link, l));
+	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
+		emit_dest(OWNER(struct dest, link, l));
 	for (i = 0; i < rows.n && !opt.quiet; i++) {
 		if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)
 			emit_message(rows.v[i]->msg);
@@ -830,18 +744,23 @@ emit_facts(void)
 	emit("End:\n");
 }
 
-/* ---- for the service ------------------------------------------------- */
-
 int
 dump_queue(int fd)
 {
+	static const char busy[] = "busy no memory for a dump now\n";
+	struct sigaction sa;
 	unsigned all;
 
-	out.fd = fd;
-	signal(SIGCONT, hurry);
-	if (collect() < 0) {
-		emit("busy no memory for a dump now\n");
-		flush();
+	memset(&sa, 0, sizeof(sa));
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = hurry;
+#ifdef SA_RESTART
+	sa.sa_flags = SA_RESTART;
+#endif
+	sigaction(SIGCONT, &sa, NULL);
+	out = fdopen(fd, "w");
+	if (out == NULL || collect() < 0) {
+		fd_write(fd, busy, sizeof(busy) - 1);
 		return -1;
 	}
 	all = rows.n;
@@ -851,6 +770,5 @@ dump_queue(int fd)
 	rows.n = all;
 	emit_report();
 	emit_facts();
-	flush();
-	return 0;
+	return fflush(out) == 0 && !ferror(out) ? 0 : -1;
 }

@@ -1051,6 +1051,20 @@ hash_next(const struct hlink *l)
 	return hash_same(l->next, l->hash);
 }
 
+struct hlink *
+hash_each(const struct hash *h, const struct hlink *l)
+{
+	unsigned i = 0;
+
+	if (l != NULL && l->next != NULL)
+		return l->next;
+	if (l != NULL)
+		i = (unsigned)(l->hash & (h->size - 1)) + 1;
+	while (i < h->size && h->v[i] == NULL)
+		i++;
+	return i < h->size ? h->v[i] : NULL;
+}
+
 /* Fowler, Noll and Vo's hash, 32 bits. */
 unsigned
 hash_text(const char *s, unsigned seed)

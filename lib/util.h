@@ -202,6 +202,9 @@ void	hash_del(struct hash *, struct hlink *);
 /* First and next entry with this hash value; the caller compares keys. */
 struct hlink *hash_first(const struct hash *, unsigned long hash);
 struct hlink *hash_next(const struct hlink *);
+/* The first of all entries (NULL) and the one behind it; NULL at the end.
+ * None may come or go in between. */
+struct hlink *hash_each(const struct hash *, const struct hlink *);
 unsigned hash_text(const char *, unsigned seed);
 
 #endif
