@@ -16,13 +16,10 @@
  * A number can mean another process by now, after a power cut for example.
  * So an agent also has one fcntl lock on the file, at a byte that its number
  * gives, for as long as it has the file open.  It ends with the process.
+ * agent.c sets these locks.
  */
 #include "line.h"
 #include <ctype.h>
-
-#define LOCK_MOST	999999L	/* the largest number of six digits */
-
-static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 /* ---- lines ----------------------------------------------------------- */
 
@@ -185,15 +182,9 @@ line_cut(int fd)
 static int
 is_base36(const char *p)
 {
-	int i;
-
-	if (*p != 'a')
-		return 0;
-	for (i = 1; i < 6; i++)
-		if (!isdigit((unsigned char)p[i]) &&
-		    !islower((unsigned char)p[i]))
-			return 0;
-	return p[6] == ' ' || isdigit((unsigned char)p[6]);
+	return *p == 'a' && strspn(p + 1,
+	    "0123456789abcdefghijklmnopqrstuvwxyz") >= 5 &&
+	    (p[6] == ' ' || isdigit((unsigned char)p[6]));
 }
 
 int
@@ -206,37 +197,17 @@ line_has_pid(int tag, const char *field)
 long
 line_pid(const char *p)
 {
-	long pid = 0;
-	int i;
+	char n[6];
 
-	if (!is_base36(p)) {
-		while (*p == ' ')
-			p++;
-		return (long)num_of(p, NULL);
+	if (is_base36(p)) {
+		text_fmt(n, sizeof(n), "%.5s", p + 1);
+		return strtol(n, NULL, 36);
 	}
-	for (i = 1; i < 6; i++)
-		pid = pid * 36 + (strchr(digits, p[i]) - digits);
-	return pid;
+	return (long)num_of(p + strspn(p, " "), NULL);
 }
 
-void
-line_lock(char field[7], long pid)
-{
-	int i;
-
-	if (pid <= LOCK_MOST) {
-		text_fmt(field, 7, "%6ld", pid);
-		return;
-	}
-	field[0] = 'a';
-	for (i = 5; i > 0; i--, pid /= 36)
-		field[i] = digits[pid % 36];
-	field[6] = '\0';
-}
-
-/* Sets the type of lock, or asks for it, at a byte behind the file. */
-static int
-lock_byte(int fd, int how, int type, long at, struct flock *fl)
+int
+line_flock(int fd, int how, int type, long at, struct flock *fl)
 {
 	memset(fl, 0, sizeof(*fl));
 	fl->l_type = (short)type;
@@ -247,33 +218,17 @@ lock_byte(int fd, int how, int type, long at, struct flock *fl)
 }
 
 int
-line_hold(int fd)
-{
-	struct flock fl;
-
-	return lock_byte(fd, F_SETLK, F_WRLCK, (long)getpid(), &fl);
-}
-
-int
 line_held(int fd, long pid)
 {
 	struct flock fl;
 
 	if (pid <= 0)
 		return 0;
-	if (lock_byte(fd, F_GETLK, F_WRLCK, pid, &fl) < 0)
+	if (line_flock(fd, F_GETLK, F_WRLCK, pid, &fl) < 0)
 		return -1;
 	if (fl.l_type == F_UNLCK)
 		return 0;
 	/* whoever can read the file can have a lock on it; and the number of a
 	 * process of another machine or container is none of ours */
 	return fl.l_pid == (pid_t)pid ? 1 : -1;
-}
-
-int
-line_guard(int fd, int on)
-{
-	struct flock fl;
-
-	return lock_byte(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, 0, &fl);
 }

@@ -47,20 +47,13 @@ const char *line_word(const char *s);
 int	line_has_pid(int tag, const char *field);
 /* The process number in the six bytes of a lock; 0: none. */
 long	line_pid(const char *field);
-/* ... and the six bytes for one. */
-void	line_lock(char field[7], long pid);
-
-/* An agent's fcntl lock on the control file of its job: byte CONTROL_MAX + pid,
- * behind all that a control file can have.  Closing any descriptor of the file
- * ends it.  0, or -1 with errno: another has it, or there are no locks. */
-int	line_hold(int fd);
+/* Sets (how F_SETLK) or asks for (F_GETLK) the fcntl lock of this type that a
+ * process has on the file: byte CONTROL_MAX + pid, behind all that a control file
+ * can have.  0, or -1 with errno. */
+int	line_flock(int fd, int how, int type, long pid, struct flock *);
 /* Has that process its lock?  1 yes, 0 no, -1 nobody can know, as there are no
  * locks or another's is in its place. */
 int	line_held(int fd, long pid);
-/* Byte CONTROL_MAX itself, for whoever takes recipients: locks it without
- * waiting, or unlocks it.  0, or -1 with errno. */
-int	line_guard(int fd, int on);
-
 /* Does the file end in the middle of a line, as a crash may leave it? */
 int	line_cut(int fd);
 

@@ -26,6 +26,7 @@
  * What the file says is the caller's matter.
  */
 #include "post.h"
+#include "agent.h"
 #include <sys/times.h>
 #ifndef NO_TCP
 #include <sys/socket.h>

@@ -36,9 +36,6 @@
 #ifdef NO_MONOTONIC
 #include <sys/times.h>
 #endif
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 #ifdef O_CLOEXEC
 #define CLOEXEC O_CLOEXEC	/* one system call less for each file */
 #else
@@ -55,17 +52,6 @@ text_init(struct text *t, char *buf, size_t size)
 	t->len = 0;
 	t->cut = t->clean = 0;
 	buf[0] = '\0';
-}
-
-static void
-text_byte(struct text *t, int c)
-{
-	if (t->len + 1 >= t->size) {
-		t->cut = 1;
-		return;
-	}
-	t->s[t->len++] = (char)c;
-	t->s[t->len] = '\0';
 }
 
 /* The bytes as they are. */
@@ -94,13 +80,21 @@ plain(const char *s, size_t n)
 	return i;
 }
 
+static void
+text_byte(struct text *t, int c)
+{
+	char byte = (char)c;
+
+	text_copy(t, &byte, 1);
+}
+
 /* Copied in runs, since formatting the log was a third of all instructions
  * when each byte was looked at by itself. */
 void
 text_put(struct text *t, const char *s, size_t n)
 {
 	size_t run;
-	int c;
+	int c, shift;
 
 	for (;;) {
 		run = t->clean ? plain(s, n) : n;
@@ -109,102 +103,91 @@ text_put(struct text *t, const char *s, size_t n)
 			return;
 		c = (unsigned char)s[run];
 		text_byte(t, '\\');
-		text_byte(t, '0' + (c >> 6));
-		text_byte(t, '0' + (c >> 3 & 7));
-		text_byte(t, '0' + (c & 7));
+		for (shift = 6; shift >= 0; shift -= 3)
+			text_byte(t, '0' + (c >> shift & 7));
 		s += run + 1;
 		n -= run + 1;
 	}
 }
 
+/* At most NUMBER_MOST bytes, whatever the width. */
+#define NUMBER_MOST	64
+
 static void
-text_number(struct text *t, unsigned long u, int minus, int width, int zero)
+text_number(struct text *t, unsigned long u, int minus, int width, int pad)
 {
-	char d[3 * sizeof(u) + 1], *p = d + sizeof(d);
+	char d[NUMBER_MOST], *end = d + sizeof(d), *p = end;
 
 	do
 		*--p = (char)('0' + u % 10);
 	while ((u /= 10) > 0);
-	width -= (int)(d + sizeof(d) - p) + minus;
-	for (; !zero && width > 0; width--)
-		text_byte(t, ' ');
-	if (minus)
-		text_byte(t, '-');
-	for (; width > 0; width--)
-		text_byte(t, '0');
-	text_copy(t, p, (size_t)(d + sizeof(d) - p));
+	if (minus && pad == ' ')
+		*--p = '-';
+	width -= minus && pad != ' ';
+	while (end - p < width && p > d + 1)
+		*--p = (char)pad;
+	if (minus && pad != ' ')
+		*--p = '-';
+	text_copy(t, p, (size_t)(end - p));
 }
 
 /* A string of at most prec bytes (all of it when prec < 0), padded left. */
 static void
 text_string(struct text *t, const char *s, int prec, int width)
 {
-	size_t n;
+	size_t n = 0;
 
 	if (s == NULL)
 		s = "(none)";
 	if (prec < 0)
 		n = strlen(s);
-	else
-		for (n = 0; n < (size_t)prec && s[n] != '\0'; n++)
-			;
+	while (prec > 0 && n < (size_t)prec && s[n] != '\0')
+		n++;
 	for (; width > 0 && (size_t)width > n; width--)
 		text_byte(t, ' ');
 	text_put(t, s, n);
 }
 
-static void
-text_signed(struct text *t, long v, int width, int zero)
-{
-	text_number(t, v < 0 ? 0UL - (unsigned long)v : (unsigned long)v,
-	    v < 0, width, zero);
-}
-
 void
 text_vadd(struct text *t, const char *f, va_list ap)
 {
-	int width, prec, zero, lng;
+	int width, prec, pad, lng;
+	long v;
 	size_t n;
 
 	for (; *f != '\0'; f++) {
-		for (n = 0; f[n] != '%' && f[n] != '\0'; n++)
-			;
+		n = strcspn(f, "%");
 		text_copy(t, f, n);
 		f += n;
 		if (*f++ == '\0')
 			return;
-		width = lng = 0;
+		pad = *f == '0' ? '0' : ' ';
+		width = (int)num_of(f, &f);
 		prec = -1;
-		zero = *f == '0';
-		for (; *f >= '0' && *f <= '9'; f++)
-			width = width * 10 + (*f - '0');
 		if (*f == '.' && f[1] == '*') {
 			prec = va_arg(ap, int);
 			f += 2;
 		} else if (*f == '.') {
 			prec = (int)num_of(f + 1, &f);
 		}
-		if (*f == 'l') {
-			lng = 1;
-			f++;
-		}
-		if (*f == 's')
+		lng = *f == 'l';
+		f += lng;
+		switch (*f) {
+		case 's':
 			text_string(t, va_arg(ap, char *), prec, width);
-		else if (*f == 'c')
-			text_byte(t, va_arg(ap, int));
-		else if (*f == 'd' && lng)
-			text_signed(t, va_arg(ap, long), width, zero);
-		else if (*f == 'd')
-			text_signed(t, va_arg(ap, int), width, zero);
-		else if (*f == 'u' && lng)
-			text_number(t, va_arg(ap, unsigned long), 0, width,
-			    zero);
-		else if (*f == 'u')
-			text_number(t, va_arg(ap, unsigned), 0, width, zero);
-		else if (*f == '\0')
-			return;
-		else
-			text_byte(t, *f);
+			break;
+		case 'd':
+			v = lng ? va_arg(ap, long) : va_arg(ap, int);
+			text_number(t, v < 0 ? 0UL - (unsigned long)v :
+			    (unsigned long)v, v < 0, width, pad);
+			break;
+		case 'u':
+			text_number(t, lng ? va_arg(ap, unsigned long) :
+			    va_arg(ap, unsigned), 0, width, pad);
+			break;
+		default:
+			text_byte(t, *f == 'c' ? va_arg(ap, int) : *f);
+		}
 	}
 }
 
@@ -248,117 +231,64 @@ num_of(const char *s, const char **end)
 int
 num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
 {
-	const char *begin = s;
-	unsigned long digit;
+	char *after;
 
-	for (*n = 0; *s >= '0' && *s <= '9'; s++) {
-		digit = (unsigned long)(*s - '0');
-		if (digit > max || *n > (max - digit) / 10)
-			return -1;
-		*n = *n * 10 + digit;
-	}
+	if (*s < '0' || *s > '9')	/* nor blanks, nor a sign */
+		return -1;
+	errno = 0;
+	*n = strtoul(s, &after, 10);
 	if (end != NULL)
-		*end = s;
-	return s == begin ? -1 : 0;
+		*end = after;
+	return errno != 0 || *n > max ? -1 : 0;
 }
 
-static long
-unit_of(int c)
-{
-	switch (c) {
-	case 's': case 'S': return 1;
-	case 'm': case 'M': return 60;
-	case 'h': case 'H': return 3600;
-	case 'd': case 'D': return 86400L;
-	}
-	return 0;
-}
+static const struct {
+	int	name;
+	long	seconds;
+} units[] = { { 'd', 86400L }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 } };
+
+#define NUNITS	((int)(sizeof(units) / sizeof(units[0])))
 
 int
 span_parse(const char *s, long *span)
 {
-	long total = 0, v, unit;
+	unsigned long v, total = 0, left;
+	int i;
 
-	if (*s == '\0')
-		return -1;
-	while (*s != '\0') {
-		if (*s < '0' || *s > '9')
+	do {
+		if (num_upto(s, LONG_MAX, &v, &s) < 0)
 			return -1;
-		for (v = 0; *s >= '0' && *s <= '9'; s++) {
-			if (v > (LONG_MAX - 9) / 10)
-				return -1;
-			v = v * 10 + (*s - '0');
-		}
-		unit = *s == '\0' ? 1 : unit_of(*s++);
-		if (unit == 0 || v > (LONG_MAX - total) / unit)
+		for (i = 0; i < NUNITS - 1 && units[i].name != (*s | 32); i++)
+			;
+		if (*s != '\0' && units[i].name != (*s++ | 32))
 			return -1;
-		total += v * unit;
-	}
-	*span = total;
+		left = (unsigned long)LONG_MAX - total;
+		if (v > left / (unsigned long)units[i].seconds)
+			return -1;
+		total += v * (unsigned long)units[i].seconds;
+	} while (*s != '\0');
+	*span = (long)total;
 	return 0;
 }
 
 void
 span_add(struct text *t, long s)
 {
-	static const char name[] = "dhms";
-	int i, shown = 0;
-	long unit;
+	int i = 0;
 
 	if (s < 0) {
 		text_byte(t, '-');
 		s = -s;
 	}
-	for (i = 0; i < 4 && shown < 2; i++) {
-		unit = unit_of(name[i]);
-		if (s < unit && !(unit == 1 && shown == 0)) {
-			shown += shown > 0;
-			continue;
-		}
-		text_signed(t, s / unit, 0, 0);
-		text_byte(t, name[i]);
-		s %= unit;
-		shown++;
-	}
+	while (s < units[i].seconds && i < NUNITS - 1)
+		i++;
+	text_add(t, "%ld%c", s / units[i].seconds, units[i].name);
+	s %= units[i].seconds;
+	if (++i < NUNITS && s >= units[i].seconds)
+		text_add(t, "%ld%c", s / units[i].seconds, units[i].name);
 }
 
 /* ---- log ------------------------------------------------------------- */
-
-#ifndef S_ISLNK
-#define S_ISLNK(mode) 0
-#endif
-
-/* In a directory that others may write to, such as /tmp, a link or a second
- * name may be anybody's. */
-int
-fd_append(const char *path)
-{
-	struct stat st, opened;
-	int fd, there = lstat(path, &st) == 0, flags = there ? 0 : O_EXCL;
-
-	if (there && ((S_ISLNK(st.st_mode) && st.st_uid != 0 &&
-	    st.st_uid != geteuid()) ||
-	    (S_ISREG(st.st_mode) && st.st_nlink != 1))) {
-		errno = EPERM;
-		return -1;
-	}
-#ifdef O_NOFOLLOW
-	if (there && !S_ISLNK(st.st_mode))
-		flags = O_NOFOLLOW;
-#endif
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | flags,
-	    0644);
-	if (fd >= 0 && there && !S_ISLNK(st.st_mode) &&
-	    (fstat(fd, &opened) < 0 || opened.st_ino != st.st_ino ||
-	    opened.st_dev != st.st_dev)) {
-		close(fd);
-		errno = EPERM;
-		return -1;
-	}
-	if (fd >= 0)
-		fd_cloexec(fd);
-	return fd;
-}
 
 int log_level = L_INFO;
 
@@ -453,45 +383,21 @@ log_line(int level, const char *f, va_list ap)
 		log_flush();
 }
 
-void
-log_err(const char *f, ...)
-{
-	va_list ap;
+#define LOG_CALL(name, level) \
+	void \
+	name(const char *f, ...) \
+	{ \
+		va_list ap; \
+\
+		va_start(ap, f); \
+		log_line(level, f, ap); \
+		va_end(ap); \
+	}
 
-	va_start(ap, f);
-	log_line(L_ERR, f, ap);
-	va_end(ap);
-}
-
-void
-log_warn(const char *f, ...)
-{
-	va_list ap;
-
-	va_start(ap, f);
-	log_line(L_WARN, f, ap);
-	va_end(ap);
-}
-
-void
-log_info(const char *f, ...)
-{
-	va_list ap;
-
-	va_start(ap, f);
-	log_line(L_INFO, f, ap);
-	va_end(ap);
-}
-
-void
-log_debug(const char *f, ...)
-{
-	va_list ap;
-
-	va_start(ap, f);
-	log_line(L_DEBUG, f, ap);
-	va_end(ap);
-}
+LOG_CALL(log_err, L_ERR)
+LOG_CALL(log_warn, L_WARN)
+LOG_CALL(log_info, L_INFO)
+LOG_CALL(log_debug, L_DEBUG)
 
 /* ---- clocks ---------------------------------------------------------- */
 
@@ -642,71 +548,46 @@ fd_nonblock(int fd)
 	return 0;
 }
 
-#define FD_MOST	65536L	/* no descriptor is higher than that */
-
-void
-fd_close_from(int fd)
-{
-	long most = sysconf(_SC_OPEN_MAX);
-
-	if (most < 0 || most > FD_MOST)
-		most = FD_MOST;
-	for (; fd < most; fd++)
-		close(fd);
-}
-
-/* What was opened must be a regular file, the one seen if there is one: fd, or
- * -1 with this error. */
-static int
-fd_check(int fd, const struct stat *seen, struct stat *st, int error)
-{
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode) || (seen != NULL &&
-	    (st->st_ino != seen->st_ino || st->st_dev != seen->st_dev))) {
-		close(fd);
-		errno = error;
-		return -1;
-	}
-	if (CLOEXEC == 0)
-		fd_cloexec(fd);
-	return fd;
-}
-
-#ifdef O_NOFOLLOW
-/* One system call less for each file.  What is no regular file and cannot be
- * opened has an error of its own on each system; then lstat tells. */
 int
-fd_plain(const char *path, int flags, struct stat *st)
+same_file(const struct stat *a, const struct stat *b)
 {
-	int error, fd = open(path, flags | O_NONBLOCK | O_NOCTTY |
-	    O_NOFOLLOW | CLOEXEC);
-
-	if (fd < 0) {
-		error = errno;
-		errno = lstat(path, st) == 0 && !S_ISREG(st->st_mode) ?
-		    EINVAL : error;
-	}
-	return fd_check(fd, NULL, st, EINVAL);
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
-#else
+
+/* Where O_NOFOLLOW is, one system call is enough for a file.  What is no
+ * regular file and cannot be opened has an error of its own on each system;
+ * then lstat tells. */
 int
 fd_plain(const char *path, int flags, struct stat *st)
 {
 	struct stat seen;
+	int fd, error;
 
-	if (lstat(path, &seen) < 0)
+	if (O_NOFOLLOW == 0 && lstat(path, &seen) < 0)
 		return -1;
-	if (!S_ISREG(seen.st_mode)) {
-		errno = EINVAL;
+	errno = EINVAL;
+	if (O_NOFOLLOW == 0 && !S_ISREG(seen.st_mode))
+		return -1;
+	fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | CLOEXEC);
+	if (fd < 0) {
+		error = errno;
+		errno = lstat(path, st) == 0 && !S_ISREG(st->st_mode) ?
+		    EINVAL : error;
 		return -1;
 	}
-	return fd_check(open(path, flags | O_NONBLOCK | O_NOCTTY | CLOEXEC),
-	    &seen, st, EAGAIN);		/* it was exchanged meanwhile */
+	error = 0;
+	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
+		error = EINVAL;
+	else if (O_NOFOLLOW == 0 && !same_file(&seen, st))
+		error = EAGAIN;		/* it was exchanged meanwhile */
+	else if (CLOEXEC == 0)
+		fd_cloexec(fd);
+	if (error == 0)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
 }
-#endif
-
-#define OWN_TRIES 20	/* rounds in which the name may come and go */
 
 /* What is there: fd, or -1 with EPERM when it is not ours to use.  By another
  * name it could be a file that somebody else has in mind. */
@@ -716,17 +597,18 @@ fd_ours(const char *path, int flags)
 	struct stat st;
 	int fd = fd_plain(path, flags, &st);
 
-	if (fd < 0) {
-		if (errno == EINVAL)
-			errno = EPERM;
+	if (fd < 0 && errno != EINVAL)
 		return -1;
-	}
-	if ((st.st_uid == 0 || st.st_uid == geteuid()) && st.st_nlink == 1)
+	if (fd >= 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	    st.st_nlink == 1)
 		return fd;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	errno = EPERM;
 	return -1;
 }
+
+#define OWN_TRIES 20	/* rounds in which the name may come and go */
 
 int
 fd_own(const char *path, int flags, int mode)
@@ -734,14 +616,13 @@ fd_own(const char *path, int flags, int mode)
 	int fd = -1, i, must = flags & O_EXCL;
 
 	for (i = 0; i < OWN_TRIES; i++) {
-		if (!must) {
+		if (!must)
 			fd = fd_ours(path, flags & ~O_CREAT);
-			if (fd >= 0 || errno != ENOENT || !(flags & O_CREAT))
-				return fd;
-		}
-		fd = open(path, flags | O_EXCL | O_NOCTTY | CLOEXEC,
-		    (mode_t)mode);
-		if (fd >= 0 && CLOEXEC == 0)
+		if (!must && (fd >= 0 || errno != ENOENT ||
+		    !(flags & O_CREAT)))
+			break;
+		fd = open(path, flags | O_EXCL | O_NOCTTY, (mode_t)mode);
+		if (fd >= 0)
 			fd_cloexec(fd);
 		if (fd >= 0 || must || errno != EEXIST)
 			break;
@@ -756,37 +637,37 @@ fd_own_why(void)
 	    strerror(errno);
 }
 
-/* The errors of systems and file systems that do not sync directories, or not
- * for those who may not read them. */
-static int
-is_never(int error)
-{
-#ifdef ENOTSUP
-	if (error == ENOTSUP)
-		return 1;
+#ifndef S_ISLNK
+#define S_ISLNK(mode) 0
 #endif
-#ifdef EOPNOTSUPP
-	if (error == EOPNOTSUPP)
-		return 1;
-#endif
-	return error == EINVAL || error == EBADF || error == EISDIR ||
-	    error == EACCES || error == EPERM || error == ENOSYS;
-}
 
+/* In a directory that others may write to, such as /tmp, a link or a second
+ * name may be anybody's. */
 int
-dir_sync(const char *path)
+fd_append(const char *path)
 {
-	int bad, error, fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	struct stat st, opened;
+	int fd, flags = O_EXCL, linked = 0, bad = 0;
 
-	if (fd < 0)
-		return is_never(errno) ? 1 : -1;
-	bad = fd_sync(fd) < 0;
-	error = errno;
-	close(fd);
-	if (!bad)
-		return 0;
-	errno = error;
-	return is_never(error) ? 1 : -1;
+	if (lstat(path, &st) == 0) {
+		linked = S_ISLNK(st.st_mode);
+		flags = linked ? 0 : O_NOFOLLOW;
+		bad = linked ? st.st_uid != 0 && st.st_uid != geteuid() :
+		    S_ISREG(st.st_mode) && st.st_nlink != 1;
+	}
+	fd = bad ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
+	    flags, 0644);
+	if (fd >= 0 && flags != O_EXCL && !linked)
+		bad = fstat(fd, &opened) < 0 || !same_file(&opened, &st);
+	if (fd >= 0 && bad)
+		close(fd);
+	if (bad) {
+		errno = EPERM;
+		return -1;
+	}
+	if (fd >= 0)
+		fd_cloexec(fd);
+	return fd;
 }
 
 int
@@ -844,20 +725,19 @@ fd_replace(const char *path, const char *fresh, void (*print)(FILE *))
 
 	unlink(fresh);
 	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (fd < 0)
+		return -1;
+	f = fdopen(fd, "w");
 	if (f == NULL) {
-		if (fd >= 0)
-			close(fd);
+		close(fd);
 		return -1;
 	}
 	print(f);
-	bad = file_sync(f) < 0 ? errno : 0;
-	if (fclose(f) != 0 && bad == 0)
-		bad = errno;
-	if (bad == 0 && rename(fresh, path) < 0)
-		bad = errno;
-	if (bad == 0)
+	bad = file_sync(f) < 0;
+	bad |= fclose(f) != 0;
+	if (!bad && rename(fresh, path) == 0)
 		return 0;
+	bad = errno;
 	unlink(fresh);
 	errno = bad;
 	return -1;
@@ -894,31 +774,20 @@ heap_put(struct heap *h, unsigned i, struct slot s)
 	s.timer->pos = i + 1;
 }
 
+/* Puts it where it belongs, at the place i or above or below that. */
 static void
-heap_up(struct heap *h, unsigned i, struct slot s)
+heap_sift(struct heap *h, unsigned i, struct slot s)
 {
-	unsigned up;
+	unsigned k;
 
-	for (; i > 0; i = up) {
-		up = (i - 1) / 2;
-		if (h->v[up].when <= s.when)
+	for (; i > 0 && h->v[k = (i - 1) / 2].when > s.when; i = k)
+		heap_put(h, i, h->v[k]);
+	for (; (k = 2 * i + 1) < h->n; i = k) {
+		if (k + 1 < h->n && h->v[k + 1].when < h->v[k].when)
+			k++;
+		if (s.when <= h->v[k].when)
 			break;
-		heap_put(h, i, h->v[up]);
-	}
-	heap_put(h, i, s);
-}
-
-static void
-heap_down(struct heap *h, unsigned i, struct slot s)
-{
-	unsigned c;
-
-	for (; (c = 2 * i + 1) < h->n; i = c) {
-		if (c + 1 < h->n && h->v[c + 1].when < h->v[c].when)
-			c++;
-		if (s.when <= h->v[c].when)
-			break;
-		heap_put(h, i, h->v[c]);
+		heap_put(h, i, h->v[k]);
 	}
 	heap_put(h, i, s);
 }
@@ -930,30 +799,20 @@ heap_set(struct heap *h, struct timer *t, double when)
 
 	s.when = when;
 	s.timer = t;
-	if (t->pos == 0)
-		heap_up(h, h->n++, s);
-	else if (when < h->v[t->pos - 1].when)
-		heap_up(h, t->pos - 1, s);
-	else
-		heap_down(h, t->pos - 1, s);
+	heap_sift(h, t->pos == 0 ? h->n++ : t->pos - 1, s);
 }
 
 void
 heap_del(struct heap *h, struct timer *t)
 {
-	struct slot last;
 	unsigned i = t->pos;
 
 	if (i-- == 0)
 		return;
 	t->pos = 0;
-	last = h->v[--h->n];
-	if (last.timer == t)
-		return;
-	if (last.when < h->v[i].when)
-		heap_up(h, i, last);
-	else
-		heap_down(h, i, last);
+	h->n--;
+	if (i < h->n)
+		heap_sift(h, i, h->v[h->n]);
 }
 
 struct timer *
@@ -1031,24 +890,24 @@ hash_del(struct hash *h, struct hlink *l)
 		}
 }
 
-static struct hlink *
-hash_same(struct hlink *l, unsigned long hash)
+struct hlink *
+hash_first(const struct hash *h, unsigned long hash)
 {
+	struct hlink *l = *hash_chain(h, hash);
+
 	while (l != NULL && l->hash != hash)
 		l = l->next;
 	return l;
 }
 
 struct hlink *
-hash_first(const struct hash *h, unsigned long hash)
-{
-	return hash_same(*hash_chain(h, hash), hash);
-}
-
-struct hlink *
 hash_next(const struct hlink *l)
 {
-	return hash_same(l->next, l->hash);
+	struct hlink *next = l->next;
+
+	while (next != NULL && next->hash != l->hash)
+		next = next->next;
+	return next;
 }
 
 struct hlink *

@@ -35,6 +35,12 @@
 
 #define VERSION	"0.2"	/* of every program */
 
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
+#ifndef O_NOFOLLOW
+#define O_NOFOLLOW 0
+#endif
 #ifdef NO_MKFIFO
 #define mkfifo(path, mode) mknod(path, S_IFIFO | (mode), 0)
 #endif
@@ -140,7 +146,7 @@ unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */
 
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* 0 or -1 */
-void	fd_close_from(int fd);	/* it and all above, before an exec */
+int	same_file(const struct stat *, const struct stat *);	/* 1 or 0 */
 /* Opens a regular file, not by a link, and looks at it: the descriptor, or
  * -1; with EINVAL it is something else. */
 int	fd_plain(const char *path, int flags, struct stat *);
@@ -160,9 +166,6 @@ int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 int	fd_lock(int fd);
 int	fd_sync(int fd);	/* data on disk: 0 or -1 */
 int	file_sync(FILE *);	/* what was written to it is: 0, or -1: errno */
-/* The names in it are on disk: 0, 1 where that cannot be done here or by us, or
- * -1. */
-int	dir_sync(const char *path);
 
 /* ---- heap: what is due first.  All operations O(log n) --------------- */
 

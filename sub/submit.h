@@ -6,6 +6,7 @@
 #ifndef SUBMIT_H
 #define SUBMIT_H
 
+#include "../lib/agent.h"
 #include "../lib/ctlfile.h"
 #include "../lib/util.h"
 #include "../lib/post.h"

@@ -13,7 +13,7 @@
  * What has something stays until it is killed.
  * Exit: 0, 1 when that cannot be had.
  */
-#include "../lib/line.h"
+#include "../lib/agent.h"
 
 /* Writes our lock: 0 or -1. */
 static int

@@ -37,6 +37,7 @@
  * the file.  "openssl s_server" does it: a process of ours carries bytes from
  * the client to its socket, and its standard input and output are our end.
  */
+#include "../lib/agent.h"
 #include "../lib/util.h"
 
 #ifdef NO_TCP

@@ -105,12 +105,6 @@ nap(struct mail *m)
 	return 1;
 }
 
-static int
-same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
-}
-
 static void
 host_name(char *s, size_t size)
 {

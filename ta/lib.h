@@ -8,7 +8,7 @@
 #ifndef LIB_H
 #define LIB_H
 
-#include "../lib/util.h"
+#include "../lib/agent.h"
 
 /* The envelope sender, shared by the recipients behind its line. */
 struct lib_sender {

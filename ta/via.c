@@ -25,6 +25,7 @@
  * pipes are closed, or by SIGKILL when LINGER seconds are over.
  */
 #include "via.h"
+#include "../lib/agent.h"
 #include "../lib/command.h"
 #include <sys/wait.h>
 #include <signal.h>

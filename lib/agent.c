@@ -1,0 +1,89 @@
+/*
+ * agent.c - what agents and submit need of the system, and the daemon does not:
+ * setting locks in control files, closing what an exec would hand down, names
+ * safe on disk.
+ *
+ * For example process 4194304 locks a recipient with the six bytes "a2hwcg", and
+ * 1234 with "  1234": see line.c.
+ */
+#include "agent.h"
+
+#define LOCK_MOST	999999L	/* the largest number of six digits */
+
+void
+line_lock(char field[7], long pid)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	int i;
+
+	if (pid <= LOCK_MOST) {
+		text_fmt(field, 7, "%6ld", pid);
+		return;
+	}
+	field[0] = 'a';
+	for (i = 5; i > 0; i--, pid /= 36)
+		field[i] = digits[pid % 36];
+	field[6] = '\0';
+}
+
+int
+line_hold(int fd)
+{
+	struct flock fl;
+
+	return line_flock(fd, F_SETLK, F_WRLCK, (long)getpid(), &fl);
+}
+
+int
+line_guard(int fd, int on)
+{
+	struct flock fl;
+
+	return line_flock(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, 0, &fl);
+}
+
+#define FD_MOST	65536L	/* no descriptor is higher than that */
+
+void
+fd_close_from(int fd)
+{
+	long most = sysconf(_SC_OPEN_MAX);
+
+	if (most < 0 || most > FD_MOST)
+		most = FD_MOST;
+	for (; fd < most; fd++)
+		close(fd);
+}
+
+/* The errors of systems and file systems that do not sync directories, or not
+ * for those who may not read them. */
+static int
+is_never(int error)
+{
+#ifdef ENOTSUP
+	if (error == ENOTSUP)
+		return 1;
+#endif
+#ifdef EOPNOTSUPP
+	if (error == EOPNOTSUPP)
+		return 1;
+#endif
+	return error == EINVAL || error == EBADF || error == EISDIR ||
+	    error == EACCES || error == EPERM || error == ENOSYS;
+}
+
+int
+dir_sync(const char *path)
+{
+	int bad, error, fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return is_never(errno) ? 1 : -1;
+	bad = fd_sync(fd) < 0;
+	error = errno;
+	close(fd);
+	if (!bad)
+		return 0;
+	errno = error;
+	return is_never(error) ? 1 : -1;
+}
