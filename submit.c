@@ -56,6 +56,7 @@ usage(const char *why, const char *what)
 	fputs("usage: submit [-itv] [-C table] [-F name] [-f sender] "
 	    "[-N list] [-P postoffice]\n"
 	    "              [-R full|hdrs] [-V envid] [recipient ...]\n"
+	    "       submit -bv [-C table] address ...\n"
 	    "       submit -q[interval] [-C table] [-P postoffice]\n", stderr);
 	return X_USAGE;
 }
@@ -198,8 +199,11 @@ check_mode(int nrcpt)
 	mode[1] = '\0';
 	if (opt.mode == 'p')
 		return usage("%s", "the queue is shown by mailq, not by -bp");
-	if (opt.mode != 'm')
+	if (opt.mode != 'm' && opt.mode != 'v')
 		return usage("-b%s is not supported", mode);
+	if (opt.mode == 'v' && (opt.run || opt.header || nrcpt == 0))
+		return usage("%s", "-bv takes addresses, and neither -t nor "
+		    "-q");
 	if (opt.run && (nrcpt > 0 || opt.header))
 		return usage("%s", "-q takes no recipients");
 	if (!opt.run && nrcpt == 0 && !opt.header)
@@ -444,7 +448,8 @@ load(struct routes *routes, int direct, int *blind)
 	if (errno != EINVAL)
 		say("cannot read the table %s: %s; make one, see submit(1)",
 		    opt.table, strerror(errno));
-	say("nothing was queued");
+	if (opt.mode == 'm')
+		say("nothing was queued");
 	return X_CONFIG;
 }
 
@@ -493,6 +498,31 @@ submit(char **rcpts)
 	mail_free(&m);
 	route_free(&routes);
 	return code;
+}
+
+/* Shows where mail for the addresses would go: an exit code. */
+static int
+verify(char **rcpts)
+{
+	const struct addressee *d;
+	struct routes routes;
+	struct mail m;
+	int code, blind;
+
+	if (mail_init(&m, &routes, (long)getuid()) < 0)
+		return X_OSERR;
+	code = load(&routes, 1, &blind);
+	if (code == 0) {
+		for (; *rcpts != NULL; rcpts++)
+			mail_to(&m, *rcpts, *rcpts + strlen(*rcpts));
+		code = m.full != 0 ? m.full : m.code;
+	}
+	for (d = m.dests; d != NULL; d = d->next)
+		printf("%s: %s %s %s\n", d->addr, d->channel, d->host,
+		    d->user);
+	mail_free(&m);
+	route_free(&routes);
+	return fflush(stdout) != 0 && code == 0 ? X_IOERR : code;
 }
 
 /* Whoever starts us may have closed them; then a file of ours would be one of
@@ -581,6 +611,7 @@ main(int argc, char **argv)
 		code = usage("-P %s: the name is too long", opt.po);
 	if (code != 0)
 		return code;
-	return opt.run ? qrun(opt.po, opt.table, opt.every) :
-	    submit(argv + next);
+	if (opt.run)
+		return qrun(opt.po, opt.table, opt.every);
+	return opt.mode == 'v' ? verify(argv + next) : submit(argv + next);
 }

@@ -315,6 +315,8 @@ entry_envelope(const struct mail *m, FILE *f)
 	if (m->ret[0] != '\0')
 		fprintf(f, "notaryret %s\n", m->ret);
 	for (d = m->dests; d != NULL; d = d->next) {
+		if (d->also)
+			continue;
 		if (d->dsn[0] != '\0')
 			fprintf(f, "todsn %s\n", d->dsn);
 		fprintf(f, "to <%s>\n", d->addr);

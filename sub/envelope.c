@@ -11,12 +11,30 @@
  * and sends it once.  In a run over router/ nobody is there to mend it, so the
  * address becomes a recipient on the channel error, whose agent tells the
  * sender.
+ *
+ * An alias is followed once for a message, whoever leads to it; what else
+ * leads there gets the same.  One whose list leads back to it by others is
+ * wrong, and so is the address that was given.
  */
 #include "submit.h"
 #include "../lib/notary.h"
 #include <ctype.h>
 
 #define DESTS_MOST	10000	/* recipients of a message */
+#define ALIASES_DEEP	20	/* aliases that lead to one another */
+
+struct followed {
+	struct followed *next;
+	const struct route *alias;
+};
+
+/* The aliases on the way from an address, the last one first. */
+struct way {
+	const struct way *up;
+	const struct route *alias;
+	const char *given;	/* the address */
+	int	depth;
+};
 
 int
 mail_init(struct mail *m, const struct routes *routes, long uid)
@@ -32,10 +50,15 @@ void
 mail_free(struct mail *m)
 {
 	struct addressee *d;
+	struct followed *f;
 
 	while ((d = m->dests) != NULL) {
 		m->dests = d->next;
 		free(d);
+	}
+	while ((f = m->followed) != NULL) {
+		m->followed = f->next;
+		free(f);
 	}
 	free(m->seen.v);
 	head_free(&m->head);
@@ -126,6 +149,8 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 	d->user = put(&p, user);
 	d->addr = put(&p, addr);
 	d->dsn = put(&p, dsn);
+	d->also = m->also;
+	m->also = 1;
 	*m->end = d;
 	m->end = &d->next;
 	hash_add(&m->seen, &d->link, hash);
@@ -150,27 +175,91 @@ refused(struct mail *m, const char *addr, const char *why, int code)
 		add(m, "error", "refused", addr, addr);
 }
 
-/* Two that differ only in the case of their domains are one. */
-static void
-good_rcpt(void *arg, const char *addr)
+/* Is it the first time that a recipient leads to this alias? */
+static int
+is_first(struct mail *m, const struct route *alias)
 {
-	char folded[ADDR_SIZE];
-	struct mail *m = arg;
+	struct followed *f;
+
+	for (f = m->followed; f != NULL; f = f->next)
+		if (f->alias == alias)
+			return 0;
+	f = mem_get(sizeof(*f));
+	if (f == NULL) {
+		no_room(m, X_OSERR, "there is no memory for its recipients");
+		return 0;
+	}
+	f->alias = alias;
+	f->next = m->followed;
+	m->followed = f;
+	return 1;
+}
+
+static void	lead(struct mail *, const char *addr, const struct way *);
+
+static void
+follow(struct mail *m, const struct route *alias, const char *given,
+    const struct way *up)
+{
+	const struct way *w;
+	struct way way;
+	const char *p;
+
+	for (w = up; w != NULL && w->alias != alias; w = w->up)
+		;
+	way.up = up;
+	way.alias = alias;
+	way.given = given;
+	way.depth = up == NULL ? 1 : up->depth + 1;
+	if (w != NULL)
+		refused(m, given, "its alias leads back to itself", X_NOUSER);
+	else if (way.depth > ALIASES_DEEP)
+		refused(m, given, "more than 20 aliases lead to one another",
+		    X_NOUSER);
+	else if (is_first(m, alias))
+		for (p = route_alias(alias); *p != '\0'; p += strlen(p) + 1)
+			lead(m, p, &way);
+}
+
+/* One address, which was given or is one of an alias.  Two that differ only in
+ * the case of their domains are one. */
+static void
+lead(struct mail *m, const char *addr, const struct way *way)
+{
+	char folded[ADDR_SIZE], both[2 * ADDR_SIZE];
+	const char *given = way != NULL ? way->given : addr;
 	struct target t;
 
 	strcpy(folded, addr);
 	addr_fold(folded);
+	if (m->blind) {
+		add(m, "", "", folded, addr);
+	} else if (route_find(m->routes, folded, m->past_hold ? "hold" : NULL,
+	    way != NULL ? way->alias : NULL, &t) < 0) {
+		text_fmt(both, sizeof(both), "%s%s%s", given,
+		    way != NULL ? ": " : "", way != NULL ? addr : "");
+		wrong(m, both, t.why, t.code);
+		if (m->report)
+			add(m, "error", "refused", addr, given);
+	} else if (t.alias != NULL) {
+		follow(m, t.alias, given, way);
+	} else {
+		add(m, t.channel, t.host, t.user, given);
+	}
+}
+
+static void
+good_rcpt(void *arg, const char *addr)
+{
+	struct mail *m = arg;
+
+	m->also = 0;
 	if (m->toobig)
 		add(m, "error", "toobig", addr, addr);
 	else if (m->tame && addr_special(addr))
 		refused(m, addr, "who wants this is not known", X_NOUSER);
-	else if (m->blind)
-		add(m, "", "", folded, addr);
-	else if (route_find(m->routes, folded, m->past_hold ? "hold" :
-	    NULL, &t) == 0)
-		add(m, t.channel, t.host, t.user, addr);
 	else
-		refused(m, addr, t.why, t.code);
+		lead(m, addr, NULL);
 }
 
 /* For a report, the text must become one word of a control file. */
@@ -181,6 +270,7 @@ bad_rcpt(void *arg, const char *text, const char *why)
 	char word[200], *p;
 
 	wrong(m, text, why, X_DATAERR);
+	m->also = 0;
 	if (!m->report)
 		return;
 	text_fmt(word, sizeof(word), "%s", *text == '\0' ? "?" : text);

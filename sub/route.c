@@ -28,6 +28,21 @@
  * $d in a pattern is our own domain, which a line above may have named.  It is
  * put in when the line is read, so no line below may name another one.
  *
+ * An alias puts other addresses in the place of one:
+ *
+ *	root = anna, bert@far.example
+ *	info@club.example = carl
+ *
+ * With an '@' it is a line among the others.  Without, it is for names: when
+ * the first line that matches has "local -", the user is looked for among all
+ * these aliases, wherever they stand, and the first that matches decides.  In
+ * its own list a name stands for itself, so "anna = anna, bert" is a copy.  The
+ * addresses are routed like any others; whoever follows them sees to it that
+ * this ends.  The name postmaster without an alias is root.
+ *
+ * An alias has no programs, files and lists: they would run in the name of
+ * whoever sends the mail.
+ *
  * An address that begins with '|', '/' or ':' may be taken by an agent for a
  * program, a file or a list.  It is matched only by patterns that begin with
  * the same byte: no '*' lets mail run programs.
@@ -60,6 +75,9 @@ struct route {
 	char	*channel;	/* NULL: refuse */
 	char	*host;		/* or what is said of the refusal */
 	enum user user;
+	char	*list;		/* an alias: its addresses, each with a NUL, and
+				 * an empty one at the end */
+	int	name;		/* ... of a name, not of an address */
 };
 
 /* ---- reading --------------------------------------------------------- */
@@ -185,18 +203,28 @@ see_user(const struct routes *t, struct route *r, const char *s)
 	return NULL;
 }
 
+/* A line with this pattern: NULL, or what is wrong with it. */
 static const char *
-add_route(struct routes *t, const char *pattern, const char *channel,
-    const char *host, const char *user)
+add_line(struct routes *t, const char *pattern, struct route **made)
 {
 	struct route *r = mem_get(sizeof(*r));
-	const char *why;
+	const char *why = pat_check(pattern);
 
+	*made = r;
 	if (r == NULL)
 		return "no memory";
 	*t->end = r;
 	t->end = &r->next;
-	why = expand(t, r, pattern);
+	return why != NULL ? why : expand(t, r, pattern);
+}
+
+static const char *
+add_route(struct routes *t, const char *pattern, const char *channel,
+    const char *host, const char *user)
+{
+	struct route *r;
+	const char *why = add_line(t, pattern, &r);
+
 	if (why != NULL)
 		return why;
 	r->host = mem_dup(host);
@@ -205,6 +233,77 @@ add_route(struct routes *t, const char *pattern, const char *channel,
 		return "no memory";
 	return channel == NULL ? NULL : see_user(t, r, user);
 }
+
+/* ---- aliases: the list ----------------------------------------------- */
+
+struct list {
+	struct text t;
+	const char *why;	/* it is wrong, because */
+};
+
+static void
+good_member(void *arg, const char *addr)
+{
+	struct list *list = arg;
+
+	if (addr_special(addr))
+		list->why = "an alias has no programs, files and lists";
+	text_put(&list->t, addr, strlen(addr) + 1);
+}
+
+static void
+bad_member(void *arg, const char *text, const char *why)
+{
+	static char said[300];
+	struct list *list = arg;
+
+	text_fmt(said, sizeof(said), "%s: %s", text, why);
+	list->why = said;
+}
+
+/* Where a comment begins, or the end. */
+static char *
+words_end(char *s)
+{
+	char *p;
+
+	for (p = s; *p != '\0'; p++)
+		if (*p == '#' && (p == s || strchr(" \t", p[-1]) != NULL))
+			break;
+	return p;
+}
+
+/* NULL, or what is wrong with the line, whose list is p. */
+static const char *
+add_alias(struct routes *t, const char *pattern, char *p)
+{
+	static char members[2 * LINE_MAX_];	/* commas become NULs */
+	struct addr_sink sink;
+	struct list list;
+	struct route *r;
+	const char *why = add_line(t, pattern, &r);
+
+	if (why != NULL)
+		return why;
+	sink.good = good_member;
+	sink.bad = bad_member;
+	sink.arg = &list;
+	list.why = NULL;
+	text_init(&list.t, members, sizeof(members));
+	addr_list(p, words_end(p), &sink);
+	if (list.why != NULL)
+		return list.why;
+	if (list.t.len == 0)
+		return "the alias names nobody";
+	r->name = strchr(pattern, '@') == NULL;
+	r->list = mem_get(list.t.len + 1);
+	if (r->list == NULL)
+		return "no memory";
+	memcpy(r->list, members, list.t.len);
+	return NULL;
+}
+
+/* ---- lines ----------------------------------------------------------- */
 
 /* A number of bytes, with k, M or G behind it: 0 or -1. */
 static int
@@ -257,15 +356,14 @@ static const char *
 see_route(struct routes *t, const char *pattern, const char *channel,
     const char *host, char *p)
 {
-	const char *why = pat_check(pattern), *user = word(&p);
+	const char *why, *user = word(&p);
 
 	if (user != NULL && word(&p) != NULL)
 		return "there is a word too many";
 	if (!channel_ok(channel))
 		return "the channel has a character that cannot be part of "
 		    "one";
-	if (why == NULL)
-		why = host_fault(host);
+	why = host_fault(host);
 	return why != NULL ? why : add_route(t, pattern, channel, host, user);
 }
 
@@ -274,9 +372,9 @@ static const char *
 see_line(struct routes *t, struct lines *l)
 {
 	static const char want[] = "a line is PATTERN CHANNEL HOST "
-	    "[USER], PATTERN ! TEXT, domain NAME, or PARAMname SIZE";
+	    "[USER], PATTERN ! TEXT, NAME = ADDRESSES, domain NAME, or "
+	    "PARAMname SIZE";
 	char *p = l->line, *pattern, *channel, *host;
-	const char *why;
 
 	if (l->overlong)
 		return "the line is too long";
@@ -288,11 +386,11 @@ see_line(struct routes *t, struct lines *l)
 	channel = word(&p);
 	if (channel == NULL)
 		return want;
-	if (strcmp(channel, "!") == 0) {
-		why = pat_check(pattern);
-		return why != NULL ? why : add_route(t, pattern, NULL,
-		    p + strspn(p, " \t"), NULL);
-	}
+	if (strcmp(channel, "!") == 0)
+		return add_route(t, pattern, NULL, p + strspn(p, " \t"),
+		    NULL);
+	if (strcmp(channel, "=") == 0)
+		return add_alias(t, pattern, p);
 	host = word(&p);
 	if (host == NULL && strncmp(pattern, "PARAM", 5) == 0)
 		return set_param(t, pattern + 5, channel);
@@ -360,6 +458,7 @@ route_free(struct routes *t)
 		pat_free(r->patterns);
 		free(r->channel);
 		free(r->host);
+		free(r->list);
 		free(r);
 	}
 	t->end = &t->first;
@@ -444,11 +543,48 @@ set_user(struct target *t, const struct routes *table,
 	    table->domain);
 }
 
+/* The alias of a name of this machine, NULL: none, or its list is within. */
+static const struct route *
+alias_of(const struct routes *table, struct target *t,
+    const struct route *within)
+{
+	int first = addr_special(t->user), postmaster;
+	char s[ADDR_SIZE + 1];
+	const struct route *r;
+
+	do {
+		plain(t->user, s);
+		for (r = table->first; r != NULL; r = r->next)
+			if (r->name && matching(r, s, first) != NULL)
+				return r == within ? NULL : r;
+		postmaster = strcmp(s, "postmaster/") == 0;
+		if (postmaster)
+			strcpy(t->user, "root");
+	} while (postmaster);
+	return NULL;
+}
+
+/* The line says by which channel. */
+static int
+set_target(struct target *t, const struct routes *table,
+    const struct route *r, const char *pattern, const char *addr,
+    const struct route *within)
+{
+	t->channel = r->channel;
+	if (set_host(t, r->host, addr_domain(addr)) < 0)
+		return nowhere(t, X_NOHOST, "it names no host to send to");
+	if (set_user(t, table, r, pattern, addr) < 0)
+		return nowhere(t, X_DATAERR, "it is too long");
+	if (strcmp(t->channel, "local") == 0 && strcmp(t->host, "-") == 0)
+		t->alias = alias_of(table, t, within);
+	return 0;
+}
+
 int
 route_find(const struct routes *table, const char *addr, const char *but,
-    struct target *t)
+    const struct route *within, struct target *t)
 {
-	const char *domain = addr_domain(addr), *pattern = NULL;
+	const char *pattern = NULL;
 	const struct route *r;
 	int first = addr_special(addr);
 	char s[ADDR_SIZE + 1];
@@ -456,18 +592,24 @@ route_find(const struct routes *table, const char *addr, const char *but,
 	memset(t, 0, sizeof(*t));
 	plain(addr, s);
 	for (r = table->first; r != NULL; r = r->next)
-		if ((but == NULL || r->channel == NULL ||
-		    strcmp(r->channel, but) != 0) &&
+		if (!r->name && r != within && (but == NULL ||
+		    r->channel == NULL || strcmp(r->channel, but) != 0) &&
 		    (pattern = matching(r, s, first)) != NULL)
 			break;
 	if (r == NULL)
 		return nowhere(t, X_NOUSER, "there is no route for it");
+	if (r->list != NULL) {
+		t->alias = r;
+		return 0;
+	}
 	if (r->channel == NULL)
 		return nowhere(t, X_NOUSER, *r->host != '\0' ? r->host :
 		    "it is refused here");
-	t->channel = r->channel;
-	if (set_host(t, r->host, domain) < 0)
-		return nowhere(t, X_NOHOST, "it names no host to send to");
-	return set_user(t, table, r, pattern, addr) < 0 ?
-	    nowhere(t, X_DATAERR, "it is too long") : 0;
+	return set_target(t, table, r, pattern, addr, within);
+}
+
+const char *
+route_alias(const struct route *r)
+{
+	return r->list;
 }

@@ -81,6 +81,7 @@ struct target {
 	const char *channel;
 	char	host[DOMAIN_SIZE];
 	char	user[ADDR_SIZE];
+	const struct route *alias;	/* or it leads to these addresses */
 	const char *why;	/* it goes nowhere, because */
 	int	code;		/* ... X_NOUSER or X_NOHOST */
 };
@@ -90,9 +91,11 @@ struct target {
 int	route_load(struct routes *, const char *path);
 void	route_free(struct routes *);
 /* Where the bare address goes, by no route of the channel but (NULL: any): 0,
- * or -1 with why and code. */
+ * or -1 with why and code.  within: the alias that has it in its list. */
 int	route_find(const struct routes *, const char *addr, const char *but,
-	    struct target *);
+	    const struct route *within, struct target *);
+/* The addresses of an alias, each with a NUL, an empty one at the end. */
+const char *route_alias(const struct route *);
 
 /* ======================================================================
  * header.c - a message as it comes in, and its header
@@ -161,6 +164,7 @@ struct addressee {
 	const char *channel, *host, *user;	/* channel "": not routed */
 	const char *addr;	/* as it was given */
 	const char *dsn;	/* parameters for reports, or "" */
+	int	also;		/* an earlier one has the same addr, an alias */
 };
 
 struct mail {
@@ -177,6 +181,8 @@ struct mail {
 	int	past_hold;	/* no routes of the channel hold */
 	int	toobig;		/* nobody gets it, its sender is told */
 	struct addressee *dests, **end;
+	int	also;		/* the address at hand has one already */
+	struct followed *followed;	/* aliases, each once */
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;
 	int	code;		/* exit code for the first wrong one */

@@ -105,11 +105,16 @@ cp "$top/t/run" "$tmp/tree/t"
 ok 'make run' sh "$tmp/tree/t/run"
 cp "$tmp/ok.out" "$tmp/run.out"
 out=$(cat "$tmp/run.out")
-is '... delivers what was submitted' "$(echo "$out" | grep -c ' complete msg=.*failed=none')" 4
+is '... delivers what was submitted' "$(echo "$out" | grep -c ' complete msg=.*failed=none')" 6
 like '... to a program, too' "$out" 'delivered msg=.*channel=demo host=printer'
 like '... one of them after a deferral' "$out" 'deferred msg=.*channel=local .*dora is locked'
 is '... into all mailboxes' "$(cd "$tmp/tree/run/mail" && echo *)" \
-    'anna bert carl dora'
+    'anna bert carl dora root'
+ok "make run: root's box has the postmaster's mail" \
+    grep 'This is a message for postmaster' "$tmp/tree/run/mail/root"
+is 'make run: an alias leads to a box and a program' \
+    "$(cat "$tmp/tree/run/mail/anna" "$tmp/tree/run/printed" |
+    grep -c 'This is a message for team')" 2
 like '... and shows the mail' "$out" '^This is a message for bert, carl@demo\.example\.'
 is '... leaves no process' "$(ls "$tmp/tree/run/po/.pid.scheduler" 2>/dev/null)" ''
 

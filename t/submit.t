@@ -98,7 +98,8 @@ code '-bp' 64 'mailq' -bp
 code '-bs' 64 'bs is not supported' -bs
 code '-bd' 64 'bd is not supported' -bd
 code '-bi' 64 'bi is not supported' -bi
-code '-bv' 64 'bv is not supported' -bv anna
+code '-bv without an address' 64 'bv takes addresses' -bv
+code '-bv with -t' 64 'bv takes addresses' -bv -t anna
 code '-N' 64 'it is never, or' -N sometimes anna
 code '-N with nothing' 64 'it is never, or' -N , anna
 code '-R' 64 'full or hdrs' -R half anna
@@ -316,6 +317,9 @@ refused() {	# address pattern [status = 67]
 	is "refused: $1" $? "${3:-67}"
 	like '... because' "$out" "$2"
 }
+to postmaster 'local - root;'
+to PostMaster@our.example 'local - root;'
+to postmaster@far.org 'smtp relay.example postmaster@far.org;'
 to ANNA@Our.Example 'local - ANNA;'
 to anna@house.example 'local - anna;'
 to anna@up.example 'uux up.example anna@up.example;'
