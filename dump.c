@@ -1,6 +1,7 @@
 /*
  * dump.c - the queue in writing, for mailq.
  *
+<<<<<<< HEAD
  * First comes ZMailer's format "zmailer 1.0" byte for byte: vertices with a
  * number each, the same numbers by channel and by host, "End:", and a report
  * on rings and threads.  Behind it come the facts that this format has no room
@@ -11,6 +12,13 @@
  *	    later/a.host/0		N=1   R=1   A=1  W=500s QA=2s
  *	m	101-1	2	14	-	sender@a.example
  *	v	1	retry	500	428398	1	0
+=======
+ * What is written is ZMailer's format "zmailer 1.0" byte for byte: vertices
+ * with a number each, the same numbers by channel and by host, "End:", and a
+ * report on rings and threads.  Behind it come the facts that this format has
+ * no room for.  ZMailer's mailq -Q would show them, so whoever asks by the port
+ * gets them when he ends his side of the connection at once:
+>>>>>>> 8f40844 (Leave facts out for a caller who does not ask for them)
  *
  *	Facts:
  *	p  post office			m  message  age  size  flags  sender
@@ -56,6 +64,8 @@
 #define WANTED		2	/* ... when somebody else waits */
 #define PIECES		50	/* pieces written between looks at the clock,
 				 * which cost a system call each */
+#define ASKED		1	/* seconds until a caller by the port has asked
+				 * for facts, or does not want them */
 
 static volatile sig_atomic_t wanted;	/* somebody else waits */
 static FILE *out;
@@ -717,6 +727,25 @@ emit_aside(void)
 	emit("a\t%lu\t%lu\n", all, bounces);
 }
 
+/* A pipe or a file is for those who know them. */
+static int
+wants_facts(int fd)
+{
+	struct timeval tv;
+	fd_set set;
+	char c;
+
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+		return 1;
+	fflush(out);
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	tv.tv_sec = ASKED;
+	tv.tv_usec = 0;
+	return select(fd + 1, &set, NULL, NULL, &tv) > 0 &&
+	    read(fd, &c, 1) == 0;
+}
+
 static void
 emit_facts(void)
 {
@@ -769,6 +798,7 @@ dump_queue(int fd)
 	emit_vertices();
 	rows.n = all;
 	emit_report();
-	emit_facts();
+	if (wants_facts(fd))
+		emit_facts();
 	return fflush(out) == 0 && !ferror(out) ? 0 : -1;
 }

@@ -7,6 +7,7 @@
  * are asked in turn, until one answers with at least one byte.
  *
  * TCP: the scheduler talks as soon as it is connected, and we say nothing.
+ * Our side ends at once, by which ours knows that we want facts.
  *
  * Pipes: the scheduler reads requests from a pipe whose path is known, the
  * request pipe.  We make a pipe of our own next to it, PATH.SUFFIX, open it
@@ -428,10 +429,11 @@ connect_to(const struct sockaddr_in *sin)
 	}
 	fd_cloexec(fd);
 	fd_nonblock(fd);
-	if (connect(fd, (const struct sockaddr *)sin, sizeof(*sin)) == 0)
+	if (connect(fd, (const struct sockaddr *)sin, sizeof(*sin)) == 0 ||
+	    ((errno == EINPROGRESS || errno == EINTR) && connected(fd) == 0)) {
+		shutdown(fd, 1);
 		return fd;
-	if ((errno == EINPROGRESS || errno == EINTR) && connected(fd) == 0)
-		return fd;
+	}
 	was = errno;
 	close(fd);
 	errno = was;

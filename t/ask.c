@@ -2,6 +2,7 @@
  * ask.c - asks the scheduler as mailq does, and shows the bytes that come.
  *
  *	ask tcp PORT		a dump
+ *	ask bare PORT		as ZMailer's mailq, whose side stays open
  *	ask pipe PATH		the same by the named pipe
  *	ask order PO VERB WHAT	a command, and its answer
  *	ask stuck tcp PORT N	N askers that never read; says "ready" and stays
@@ -48,6 +49,17 @@ call(const char *port)
 		die(port);
 	return fd;
 #endif
+}
+
+/* Nothing more comes from us. */
+static int
+hush(int fd)
+{
+#ifndef NO_TCP
+	if (shutdown(fd, 1) < 0)
+		die("shutdown");
+#endif
+	return fd;
 }
 
 /* Writes the request, the suffix behind it, to pipe: the open answer. */
@@ -135,6 +147,8 @@ main(int argc, char **argv)
 	char path[1000], answers[1000], what[2500];
 
 	if (argc == 3 && strcmp(argv[1], "tcp") == 0) {
+		show(hush(call(argv[2])));
+	} else if (argc == 3 && strcmp(argv[1], "bare") == 0) {
 		show(call(argv[2]));
 	} else if (argc == 3 && strcmp(argv[1], "pipe") == 0) {
 		show(request(argv[2], argv[2], "dump", 0));
@@ -147,8 +161,8 @@ main(int argc, char **argv)
 	} else if (argc == 5 && strcmp(argv[1], "stuck") == 0) {
 		stuck(argv[2], argv[3], (int)num_of(argv[4], NULL));
 	} else {
-		fputs("usage: ask tcp PORT | pipe PATH | order PO VERB WHAT "
-		    "| stuck tcp|pipe WHERE N\n", stderr);
+		fputs("usage: ask tcp|bare PORT | pipe PATH | order PO VERB "
+		    "WHAT | stuck tcp|pipe WHERE N\n", stderr);
 		return 64;
 	}
 	if (fifo[0] != '\0')

@@ -155,6 +155,12 @@ else
 	is '... by the port' "$(still <"$tmp/dump")" "$want
 $report
 $facts"
+	"$ask" bare $port >"$tmp/dump" 2>&1
+	is "... to ZMailer's mailq, which would show facts" \
+	    "$(still <"$tmp/dump")" "$want
+$report"
+	like '... mailq asks for them' "$("$top/mailq" -p $port)" \
+	    '^101-1  <sender>  14 bytes'
 fi
 kill -USR2 $sched_pid
 ok 'SIGUSR2 leaves one beside the log' \
