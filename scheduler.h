@@ -93,8 +93,7 @@ struct feedback {
 
 /*
  * setting: the values that clauses give.  One is kept for each clause of the
- * file with a bit for each value it sets, and one for each conf with all of
- * them filled in.
+ * file, and one for each conf with all of them filled in.
  */
 #define RETRIES_MAX	100
 #define KEYWORDS_MAX	64
@@ -129,7 +128,7 @@ struct setting {
 	long	uid, gid;	/* of the agent */
 	struct retries {
 		long	n;
-		unsigned short *factor;	/* in intervals; n of them */
+		unsigned short factor[RETRIES_MAX];	/* in intervals */
 	} retries;
 	struct times {
 		long	n;
@@ -137,19 +136,20 @@ struct setting {
 	} reports;		/* when senders are told of a delay */
 	long	bounce;		/* enum bounce_to: who hears of failures */
 	long	delayreport;	/* 0, 1: also who did not ask hears of delays */
-	char	*command;	/* NULL: none */
+	const char *command;	/* NULL: none */
 	long	queueonly, wakeuprestartonly, feedbackdebug;	/* 0, 1 */
 	long	bychannel;	/* 0, 1; so are all agents, as rings are */
+	const char *text[KEYWORDS_MAX];	/* by row of the keyword table: what
+				 * was written; NULL: not given */
 };
 
 struct clause {
 	struct clause *next;	/* as in the file */
 	char	**patterns;	/* alternatives, lower case, NULL at the end */
-	char	*text;		/* the pattern as written */
+	const char *text;	/* the pattern as written */
 	int	line;
 	unsigned char filled;	/* it has keywords; an empty one takes those
 				 * of the next */
-	unsigned char given[KEYWORDS_MAX];	/* by row of the keyword table */
 	struct setting v;	/* own values; shared by empty clauses before */
 };
 
@@ -175,7 +175,9 @@ struct conf {
 
 /* config: one reading of the file.  Goes when no ring refers to it. */
 struct config {
+	char	*text;		/* the file, into words; settings point to it */
 	struct clause *clauses;
+	const struct clause **matched;	/* cf_match's: room for all of them */
 	struct conf *confs;
 	char	*notifysock;	/* PARAMnotifysock or NULL */
 	char	*mailqsock;	/* PARAMmailqsock or NULL */

@@ -170,7 +170,7 @@ done >"$tmp/missing" <<'END'
 6: interval: there is no value
 7: retries: the list is empty
 7: retries: a is no number
-7: retries: 70000 is no number
+7: retries: 70000 is not between 0 and 65535
 8: maxta: -1 is not between
 8: maxthr: -1 is not between
 8: skew: 0 is not between
@@ -259,9 +259,9 @@ is 'PARAMnotifysock is an absolute path' \
 is 'times of reports are spans, each later than the one before' "$(printf \
     'a/*\treporttimes="1h x" reporttimes="2h 1h" reporttimes=0
 \treporttimes=" " reporttimes="1 2 3 4 5 6 7 8 9"\n' | refused)" \
-    '1: reporttimes: x is no span of time from 1 to 315360000 seconds
+    '1: reporttimes: x is no span of time such as 90, 10m or 1h5m20s
 1: reporttimes: 1h is not later than the one before
-1: reporttimes: 0 is no span of time from 1 to 315360000 seconds
+1: reporttimes: 0 is not between 1 and 315360000 seconds
 2: reporttimes: the list is empty; say none
 2: reporttimes: these are more than 8'
 is 'bounce is for the sender or for nobody' \
@@ -284,7 +284,7 @@ is 'however long a word, the reason is told' \
 2: X: is no keyword
 2: maxta: X is no number
 2: user: there is no user X
-3: retries: X is no number from 0 to 65535'
+3: retries: X is no number'
 is 'a file that cannot be read is one error' \
     "$("$SCHEDULER" -n -f "$tmp/none" 2>&1 | sed 's,.*/none:,,;s/read: .*/read/')" \
     '0: -: cannot be read'
