@@ -15,7 +15,6 @@
 #include "lib/ctlfile.h"
 #include "lib/line.h"
 #include "lib/pattern.h"
-#include "lib/spoolid.h"
 #include "lib/util.h"
 
 #define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */

@@ -2,9 +2,7 @@
  * agent.c - what agents and submit need of the system, and the daemon does not:
  * setting locks in control files, closing what an exec would hand down, names
  * safe on disk.
- *
- * For example process 4194304 locks a recipient with the six bytes "a2hwcg", and
- * 1234 with "  1234": see line.c.
+  What a lock looks like is in line.c.
  */
 #include "agent.h"
 

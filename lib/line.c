@@ -1,8 +1,9 @@
 /*
- * line.c - the lines of a control file, for the scheduler and its agents.
+ * line.c - the lines of a control file, its locks and its spool id.
  *
- * Both read the same files and write tags into them, so what both must agree
- * on is here: what a line is, where its words end, and how a lock looks.
+ * The scheduler and its agents read the same files and write tags into them, so
+ * what both must agree on is here: what a line is, where its words end, and how
+ * a lock looks.
  *
  * A file is read through one buffer of fixed size, and a line is given as it
  * lies there.  A line longer than the buffer is cut and the rest read over,
@@ -11,7 +12,8 @@
  * The tag of a lock is the number of the process that holds it, in six bytes,
  * right aligned.  Where numbers are larger, the bytes are 'a' and five digits
  * of base 36: that is enough for any number of today, and no older program
- * takes it for a living process.
+ * takes it for a living process.  For example process 4194304 locks with
+ * "a2hwcg", and 1234 with "  1234".
  *
  * A number can mean another process by now, after a power cut for example.
  * So an agent also has one fcntl lock on the file, at a byte that its number
@@ -231,4 +233,42 @@ line_held(int fd, long pid)
 	/* whoever can read the file can have a lock on it; and the number of a
 	 * process of another machine or container is none of ours */
 	return fl.l_pid == (pid_t)pid ? 1 : -1;
+}
+
+/* ---- spool ids ------------------------------------------------------- */
+
+/* "S", the number at the beginning of the name, and the time of the message
+ * file in UTC, six bits to a byte: S123fq1KVJKL is 123-45, written on 2026-11-22
+ * at 09:10:11. */
+int
+spool_id(const char *name, char *id, size_t size)
+{
+	static const char code[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
+	const char *base = strrchr(name, '/');
+	char path[1024];
+	struct stat st;
+	struct text t;
+	struct tm *tm;
+	int year;
+
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	if (lstat(path, &st) < 0 || (tm = gmtime(&st.st_mtime)) == NULL)
+		return -1;
+	year = tm->tm_year + 1900;
+	text_init(&t, id, size);
+	text_add(&t, "S%lu%c%c%c%c%c%c%c%c",
+	    num_of(base == NULL ? name : base + 1, NULL),
+	    code[year >> 12 & 63], code[year >> 6 & 63], code[year & 63],
+	    code[tm->tm_mon], code[tm->tm_mday - 1], code[tm->tm_hour],
+	    code[tm->tm_min], code[tm->tm_sec]);
+#ifdef HAVE_ST_MTIM
+	if (st.st_mtim.tv_nsec != 0) {
+		int bit;
+
+		for (bit = 24; bit >= 0; bit -= 6)
+			text_add(&t, "%c", code[st.st_mtim.tv_nsec >> bit & 63]);
+	}
+#endif
+	return t.cut ? -1 : 0;
 }

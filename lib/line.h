@@ -54,6 +54,9 @@ int	line_flock(int fd, int how, int type, long pid, struct flock *);
 /* Has that process its lock?  1 yes, 0 no, -1 nobody can know, as there are no
  * locks or another's is in its place. */
 int	line_held(int fd, long pid);
+/* ZMailer's name for the message queue/name, seen from transport/: 0 or -1. */
+int	spool_id(const char *name, char *id, size_t size);
+
 /* Does the file end in the middle of a line, as a crash may leave it? */
 int	line_cut(int fd);
 
