@@ -40,8 +40,9 @@
  * is gone through for them once more, a lap.  It takes those that are due; the
  * others keep their times, places and reasons.
  *
- * Messages.  When the core is full and mail waits on disk, the message that is
- * farthest from its next try is evicted: its stub has the time of that.
+ * Messages.  When the core is full and mail waits on disk, of ten messages that
+ * can go the one that is farthest from its next try is evicted: its stub has
+ * the time of that.
  * Nothing goes that an agent has or could have now, or that is held by its
  * name, or due soon, or of which there is something to tell.
  *
@@ -56,12 +57,8 @@
  * and called when that comes.  Else a channel on hold would fill core, and keep
  * all other mail out.
  *
- * Costs.  The heap of who could go holds those that were deferred once, with
- * estimates, each at least as far as the truth; the first of them is looked
- * at, and goes, finds its right place, or leaves the heap when it cannot go.
- * The others, and what has left the heap, are looked at in turn by a walk over
- * all messages, a few at a time.  So O(log n), and O(vertices) of those that
- * are looked at.  A file is read once for each channel with a part of it in a
+ * Costs.  To evict a message is O(1), and O(vertices) of those that are looked
+ * at.  A file is read once for each channel with a part of it in a
  * lap; to find what to read next is O(channels) for each that has some unread.
  * To give way is O(messages) at worst, and when it is in vain not done again
  * for a second.
@@ -74,9 +71,10 @@
 #define NEAR		30	/* seconds; what is due so soon stays */
 #define BLOCKED		3600	/* seconds until what is blocked is looked at
 				 * again */
-#define TRIES		100	/* messages looked at to find one to go */
-#define LOOKS		10	/* ... of those that nothing is known of, in */
-#define BUCKETS		1000	/* so many buckets of the hash table */
+#define TRIES		100	/* parts looked at to find one to read */
+#define CHOICE		10	/* messages that could go, of which one does */
+#define LOOKS		1000	/* ... looked at to find them, in */
+#define BUCKETS		10000	/* so many buckets of the hash table */
 
 /* ---- recipients ------------------------------------------------------ */
 
@@ -258,7 +256,6 @@ next_lap(struct part *p)
 
 	if ((double)p->again > now.mono) {
 		heap_set(&q.look, &p->look, (double)p->again);
-		heap_set(&q.far, &p->msg->more->far, -(double)p->again);
 		return;
 	}
 	p->next = 0;
@@ -490,14 +487,14 @@ keep(struct stub *s, struct message *m)
 	memset(&more->memos, 0, sizeof(more->memos));
 }
 
-/* It leaves core until then; why is that of a stub. */
+/* It leaves core until then. */
 static void
-evict(struct message *m, double due, const char *why)
+evict(struct message *m, double due)
 {
 	struct stub *s = later_put(m->name, due);
 
 	if (s != NULL) {
-		s->why = why;
+		s->why = NULL;
 		keep(s, m);
 	}
 	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", m->name,
@@ -507,63 +504,34 @@ evict(struct message *m, double due, const char *why)
 	q.evicted++;
 }
 
-/* Looks at one that might go: 1 it went, or 0.  In the heap it finds its right
- * place, or leaves that. */
-static int
-try_one(struct message *m)
-{
-	struct timer *t = m->more == NULL ? NULL : &m->more->far;
-	double at = next_look(m);
-
-	if (at != 0 && t != NULL && t->pos != 0 &&
-	    -heap_when(&q.far, t) > at + 1) {
-		heap_set(&q.far, t, -at);
-		return 0;
-	}
-	if (at != 0)
-		evict(m, at, NULL);
-	else if (t != NULL)
-		heap_del(&q.far, t);
-	return at != 0;
-}
-
-/* Goes on with the walk over all messages, and looks at some that are not in
- * the heap: as try_one. */
-static int
-try_others(void)
-{
-	static unsigned bucket;
-	struct hlink *l, *next;
-	int i, looked = 0;
-	struct message *m;
-
-	for (i = 0; i < BUCKETS && looked < LOOKS; i++) {
-		bucket = (bucket + 1) % q.messages.size;
-		for (l = q.messages.v[bucket]; l != NULL; l = next) {
-			next = l->next;
-			m = OWNER(struct message, link, l);
-			if (m->more != NULL && m->more->far.pos != 0)
-				continue;
-			looked++;
-			if (try_one(m))
-				return 1;
-		}
-	}
-	return 0;
-}
-
+/*
+ * Evicts one: a walk goes on over all messages, and of the next that can go
+ * takes the one that is farthest from its next try.  So what is due soon stays,
+ * mostly, and nothing has to be kept in the order of it.
+ */
 int
 core_make_room(void)
 {
-	struct timer *t;
-	int i;
+	static unsigned bucket;
+	struct message *m, *best = NULL;
+	double at, due = 0;
+	unsigned i, looked = 0, n = 0;
+	struct hlink *l;
 
-	for (i = 0; i < TRIES; i++) {
-		t = heap_first(&q.far);
-		if (t == NULL)
-			break;
-		if (try_one(OWNER(struct more, far, t)->msg))
-			return 1;
+	for (i = 0; i < BUCKETS && looked < LOOKS && n < CHOICE; i++) {
+		bucket = (bucket + 1) % q.messages.size;
+		for (l = q.messages.v[bucket]; l != NULL; l = l->next) {
+			m = OWNER(struct message, link, l);
+			at = next_look(m);
+			looked++;
+			n += at != 0;
+			if (at > due) {
+				due = at;
+				best = m;
+			}
+		}
 	}
-	return try_others();
+	if (best != NULL)
+		evict(best, due);
+	return best != NULL;
 }

@@ -536,19 +536,6 @@ message_timer(struct message *m)
 		heap_set(&q.expire, &m->expire, (double)next);
 }
 
-/* The vertex waits: its message may go until then, if the rest of it may. */
-static void
-may_go(const struct vertex *v)
-{
-	struct more *more;
-	double at;
-
-	if (th_why(v, &at) != WHY_FED && at > now.mono &&
-	    (more = msg_more(v->msg)) != NULL)
-		heap_set(&q.far, &more->far, -at);
-	look_soon(v->msg);
-}
-
 void
 q_expiry(struct vertex *v)
 {
@@ -559,7 +546,7 @@ q_expiry(struct vertex *v)
 	    (double)at < heap_when(&q.expire, &m->expire)))
 		heap_set(&q.expire, &m->expire, (double)at);
 	if (v->state != V_DONE)
-		may_go(v);
+		look_soon(m);
 }
 
 /* ---- arrival --------------------------------------------------------- */
@@ -595,7 +582,6 @@ q_add(struct message *m, unsigned long num)
 	/* a part is in q.look from now on until nothing of it is to be read */
 	if (heap_room(&q.expire, q.nmessages + 1) < 0 ||
 	    heap_room(&q.look, q.look.n + n) < 0 ||
-	    heap_room(&q.far, q.nmessages + 1) < 0 ||
 	    heap_room(&q.notices, q.nmessages + 1) < 0)
 		return -1;
 	for (p = msg_part(m); p != NULL; p = p->other)
@@ -678,7 +664,6 @@ q_arrive(struct vertex *v, const struct memo *memo)
 		th_ready(t, v);
 	}
 	th_update(t);
-	may_go(v);
 }
 
 void
@@ -913,7 +898,6 @@ unlist(struct message *m)
 	order_forget(m);
 	heap_del(&q.expire, &m->expire);
 	if (m->more != NULL) {
-		heap_del(&q.far, &m->more->far);
 		heap_del(&q.notices, &m->more->notice);
 		memo_free(&m->more->memos);
 	}

@@ -363,7 +363,7 @@ struct stub {
  * more: what is kept of a message that needs it, beside what is kept of any.
  * Owned by its message.  Found O(1), and when it is due O(log messages).
  * Without memory for it mail is delivered all the same: its sender hears of
- * nothing before the end, and to find what can be evicted takes longer.
+ * nothing before the end.
  */
 struct more {
 	struct message *msg;
@@ -371,7 +371,6 @@ struct more {
 	struct part *parts;	/* by channel; NULL: all of it is in core */
 	struct memos memos;	/* of what was evicted of its parts */
 	struct timer notice;	/* when its sender may next be told */
-	struct timer far;	/* core.c's: the first is evicted first */
 	int	tellat;		/* mono; news: when it is told at the latest */
 	int	warned;		/* age at which delays were last looked at */
 	unsigned long warn;	/* where that look goes on, bytes; 0: none is
@@ -576,7 +575,7 @@ struct queue {
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages, by expire */
 	struct heap look;	/* parts, by look */
-	struct heap far, notices;	/* mores, by far and notice */
+	struct heap notices;	/* mores, by notice */
 	unsigned extra;		/* sum of all extra */
 	unsigned long evicted;	/* messages evicted so far */
 	struct thread *all;	/* all threads */
