@@ -1,12 +1,17 @@
 /*
- * held.c - what an operator has put on hold.
+ * held.c - the list of what an operator has put on hold.
  *
  * A hold is on a message, by the name of its files without hash directories,
  * or on addresses, by a pattern for channel/host as in scheduler.cf(5).  It
  * lasts until it is released, and a restart does not end it: the list is kept
  * in $POSTOFFICE/.mailq.holds, a line each, written anew beside it, synced and
- * renamed.  What cannot be written down is not held, so that nobody is
- * promised more than will be kept.
+ * renamed:
+ *
+ *	message 107-1
+ *	address smtp/kept*
+ *
+ * What cannot be written down is not held, so that nobody is promised more than
+ * will be kept.
  *
  * Names come again when files are new.  A hold on a message that was not
  * there when the spool had been read once is therefore dropped.
@@ -19,24 +24,10 @@
 
 #define FILE_NAME	".mailq.holds"
 
-struct hold {
-	struct hold *next;
-	char	**patterns;	/* of addresses; NULL: a message's name */
-	int	seen;		/* the message was there */
-	char	text[1];
-};
+static struct hold *holds;	/* in the order of the file */
 
-static struct hold *holds;
-
-static int
-path_of(char *path, size_t size, const char *end)
-{
-	return text_fmt(path, size, "%s/" FILE_NAME "%s", opt.postoffice, end);
-}
-
-/* ---- the list -------------------------------------------------------- */
-
-/* Where the pointer to the hold is; to NULL when there is none. */
+/* Where the pointer to the hold is; with NULL for text, to any of its kind.
+ * To the NULL at the end when there is none. */
 static struct hold **
 find(int address, const char *text)
 {
@@ -44,43 +35,34 @@ find(int address, const char *text)
 
 	for (p = &holds; *p != NULL; p = &(*p)->next)
 		if (((*p)->patterns != NULL) == address &&
-		    strcmp((*p)->text, text) == 0)
+		    (text == NULL || strcmp((*p)->text, text) == 0))
 			break;
 	return p;
 }
 
 static void
-drop(struct hold **p)
+hold_free(struct hold *h)
 {
-	struct hold *h = *p;
-
-	*p = h->next;
-	if (h->patterns != NULL)
+	if (h != NULL && h->patterns != NULL)
 		pat_free(h->patterns);
 	free(h);
 }
 
-/* At the end, so that the file keeps its order: 0 or -1. */
-static int
-append(int address, const char *text)
+/* One that is in no list yet, or NULL with errno. */
+static struct hold *
+hold_new(int address, const char *text)
 {
-	struct hold **p = find(address, text), *h;
+	struct hold *h = mem_get(sizeof(*h) + strlen(text));
 
-	if (*p != NULL)
-		return 0;
-	h = mem_get(sizeof(*h) + strlen(text));
 	if (h == NULL)
-		return -1;
+		return NULL;
 	strcpy(h->text, text);
 	if (address && (h->patterns = pat_expand(text)) == NULL) {
 		free(h);
 		errno = ENOMEM;
-		return -1;
+		return NULL;
 	}
-	while (*p != NULL)
-		p = &(*p)->next;
-	*p = h;
-	return 0;
+	return h;
 }
 
 /* ---- the file -------------------------------------------------------- */
@@ -101,27 +83,31 @@ write_file(void)
 {
 	char path[PATH_MAX_], fresh[PATH_MAX_];
 
-	if (path_of(path, sizeof(path), "") == 0 &&
-	    path_of(fresh, sizeof(fresh), ".new") == 0)
+	text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice);
+	if (text_fmt(fresh, sizeof(fresh), "%s.new", path) == 0)
 		return fd_replace(path, fresh, print_holds);
 	errno = ENAMETOOLONG;
 	return -1;
 }
 
+/* Takes a line of the file in; without memory it is lost, which was logged. */
 static void
 take_line(char *line)
 {
-	char *end = line + strlen(line);
+	int address = strncmp(line, "address ", 8) == 0;
+	struct hold **p;
 
-	if (end > line && end[-1] == '\n')
-		*--end = '\0';
-	if (strncmp(line, "message ", 8) == 0 && line[8] != '\0')
-		append(0, line + 8);
-	else if (strncmp(line, "address ", 8) == 0 && line[8] != '\0' &&
-	    pat_check(line + 8) == NULL)
-		append(1, line + 8);
-	else if (*line != '\0')
-		log_warn("holds %s is no hold and is passed over", line);
+	line[strcspn(line, "\n")] = '\0';
+	if ((!address && strncmp(line, "message ", 8) != 0) ||
+	    line[8] == '\0' || (address && pat_check(line + 8) != NULL)) {
+		if (*line != '\0')
+			log_warn("holds %s is no hold and is passed over",
+			    line);
+		return;
+	}
+	p = find(address, line + 8);
+	if (*p == NULL)
+		*p = hold_new(address, line + 8);
 }
 
 int
@@ -131,16 +117,15 @@ held_load(void)
 	int fd, bad;
 	FILE *f;
 
-	if (path_of(path, sizeof(path), "") < 0)
+	if (text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice) < 0)
 		return -1;
 	fd = fd_own(path, O_RDONLY, 0);
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	f = fd < 0 ? NULL : fdopen(fd, "r");
-	bad = f == NULL;
-	while (!bad && fgets(line, sizeof(line), f) != NULL)
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
 		take_line(line);
-	bad = bad || ferror(f);
+	bad = f == NULL || ferror(f);
 	if (bad)	/* what is held would be delivered */
 		log_err("holds file=%s %s; nothing is started", path,
 		    fd_own_why());
@@ -151,21 +136,26 @@ held_load(void)
 
 /* ---- questions ------------------------------------------------------- */
 
+int
+held_means(char *const *patterns, const char *channel, const char *host)
+{
+	char address[2 * WORD_MAX_];
+
+	text_fmt(address, sizeof(address), "%s/%s", channel, host);
+	while (*patterns != NULL && !pat_means(*patterns, address))
+		patterns++;
+	return *patterns != NULL;
+}
+
 const char *
 held_address(const char *channel, const char *host)
 {
-	char address[2 * WORD_MAX_];
-	const struct hold *h;
-	char **p;
+	const struct hold *h = holds;
 
-	if (holds == NULL)
-		return NULL;
-	text_fmt(address, sizeof(address), "%s/%s", channel, host);
-	for (h = holds; h != NULL; h = h->next)
-		for (p = h->patterns; p != NULL && *p != NULL; p++)
-			if (pat_means(*p, address))
-				return h->text;
-	return NULL;
+	while (h != NULL && (h->patterns == NULL ||
+	    !held_means(h->patterns, channel, host)))
+		h = h->next;
+	return h != NULL ? h->text : NULL;
 }
 
 int
@@ -178,68 +168,52 @@ held_message(const char *name)
 	return h != NULL;
 }
 
+const struct hold *
+held_find(int address, const char *text)
+{
+	return *find(address, text);
+}
+
 /* ---- changes --------------------------------------------------------- */
 
 int
-held_add(int address, const char *text)
+held_set(int address, const char *text, int on)
 {
-	text = address ? text : name_base(text);
-	if (*find(address, text) != NULL)
-		return 1;
-	if (append(address, text) < 0)
-		return -1;
-	if (write_file() == 0)
-		return 0;
-	drop(find(address, text));
-	return -1;
-}
-
-int
-held_del(int address, const char *text)
-{
-	struct hold **p, *h;
+	struct hold **p, *was, *h;
+	int bad;
 
 	text = address ? text : name_base(text);
 	p = find(address, text);
-	h = *p;
-	if (h == NULL)
+	was = *p;
+	if ((was != NULL) == on)
 		return 1;
-	*p = h->next;
-	if (write_file() < 0) {
-		h->next = *p;
-		*p = h;
+	h = on ? hold_new(address, text) : was->next;
+	if (on && h == NULL)
 		return -1;
-	}
-	h->next = NULL;
-	drop(&h);
-	return 0;
-}
-
-const char *
-held_first(int address)
-{
-	const struct hold *h;
-
-	for (h = holds; h != NULL; h = h->next)
-		if ((h->patterns != NULL) == address)
-			return h->text;
-	return NULL;
+	*p = h;
+	bad = write_file() < 0;
+	if (bad)
+		*p = was;
+	/* the hold that is in the list no longer, or was never to stay */
+	if (bad == on)
+		hold_free(on ? h : was);
+	return bad ? -1 : 0;
 }
 
 void
 held_settle(void)
 {
-	struct hold **p = &holds;
+	struct hold **p = &holds, *h;
 	int changed = 0;
 
-	while (*p != NULL)
-		if ((*p)->patterns == NULL && !(*p)->seen) {
-			log_info("holds msg=%s is not in the spool",
-			    (*p)->text);
-			drop(p);
+	while ((h = *p) != NULL)
+		if (h->patterns == NULL && !h->seen) {
+			log_info("holds msg=%s is not in the spool", h->text);
+			*p = h->next;
+			hold_free(h);
 			changed = 1;
 		} else {
-			p = &(*p)->next;
+			p = &h->next;
 		}
 	if (changed && write_file() < 0)
 		log_warn("holds %s", strerror(errno));

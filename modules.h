@@ -147,11 +147,14 @@ void	held_settle(void);
 /* The hold on this address, good until that is released; or NULL. */
 const char *held_address(const char *channel, const char *host);
 int	held_message(const char *name);		/* 1 or 0 */
-/* Adds or takes away a hold, on addresses or on a message: 0; 1 when it is so
+/* That with this text, or any of its kind (NULL); NULL: there is none. */
+const struct hold *held_find(int address, const char *text);
+/* Does one of the patterns of a hold or a command mean the address? */
+int	held_means(char *const *patterns, const char *channel,
+	    const char *host);
+/* A hold, on addresses or on a message, comes or goes: 0; 1 when it is so
  * already; -1 with errno and unchanged when it cannot be written down. */
-int	held_add(int address, const char *);
-int	held_del(int address, const char *);
-const char *held_first(int address);	/* any of its kind, or NULL */
+int	held_set(int address, const char *text, int on);
 
 /* ======================================================================
  * message.c - a message in core

@@ -1066,7 +1066,7 @@ message_end(struct message *m)
 		return;
 	}
 	if (m->held)
-		held_del(0, m->name);
+		held_set(0, m->name, 0);
 	unlist(m);
 	q.msgs_out++;
 	msg_free(m);

@@ -657,6 +657,15 @@ struct ta {
 	char	last[200];	/* its last words outside the protocol */
 };
 
+/* ---- what an operator holds (held.c) ---------------------------------- */
+
+struct hold {
+	struct hold *next;
+	char	**patterns;	/* of addresses; NULL: a message's name */
+	int	seen;		/* the message was there */
+	char	text[1];	/* the pattern or name as given */
+};
+
 /* ---- what was asked for on the command line (scheduler.c fills it in) --- */
 
 struct options {

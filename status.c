@@ -53,11 +53,12 @@
 #define DUMPS		4	/* at one time, and one for us and root */
 #define HURRY		1	/* seconds until they are told again that
 				 * somebody waits */
-#define BIND_AGAIN	30	/* seconds until a taken port is tried again */
-#define OPEN_AGAIN	3	/* ... a taken pipe */
+#define OPEN_AGAIN	3	/* seconds until what is taken is tried again */
 #define REQUEST_MOST	2100	/* bytes in a request */
+#define AT_A_TIME	112	/* bytes read: a few requests */
 #define SUFFIX_MOST	20
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
+#define SIGNALS		32	/* more than any signal's number in POSIX.1 */
 #define AT_ONCE	100	/* jobs ended before the answer: more would hold up
 			 * mail */
 
@@ -68,20 +69,19 @@ struct inlet {
 	int	in, keep;		/* our ends, -1: closed */
 	int	overlong;		/* the line at hand is thrown away */
 	size_t	used;
-	char	part[REQUEST_MOST];	/* a line not yet ended */
+	char	part[REQUEST_MOST + AT_A_TIME];	/* a line not yet ended */
 };
 
 static struct {
 	int	tcp;			/* listens, or -1 */
-	double	bind_at;		/* mono; try again then, 0: no need */
-	int	bind_said;		/* that it cannot be had */
 #ifndef NO_TCP
 	struct sockaddr_in at;		/* where; no family: nowhere */
 #endif
 	double	rest;			/* mono; no caller is taken until */
 	struct inlet query, command;
-	double	open_at;		/* mono; try the pipes again, 0: no need */
-	int	open_said;		/* that one cannot be had */
+	double	open_at;		/* mono; try again what could not be
+					 * opened, 0: no need */
+	int	open_said;		/* that something could not */
 	long	dump[DUMPS + 1];	/* process numbers, 0: free; the last is
 					 * for us and root */
 	int	next;			/* the query that waits, -1: none */
@@ -93,6 +93,7 @@ static struct {
 
 /* A command while it is being done. */
 struct operation {
+	const struct verb *verb;
 	const char *what;
 	struct message *msg;	/* it names a message, or NULL */
 	char	**patterns;	/* it names addresses, or NULL; neither: all */
@@ -100,6 +101,14 @@ struct operation {
 	unsigned done, later, soon, failed;	/* vertices */
 	unsigned held;			/* ... that a flush does not touch */
 	unsigned evicted;		/* ... that are called in for it */
+};
+
+struct verb {
+	const char *name;
+	void	(*act)(struct operation *);
+	int	all;		/* "all" makes sense */
+	const char *done;	/* what its jobs are then */
+	enum doom doom;
 };
 
 static struct message *
@@ -112,20 +121,11 @@ find_message(const char *name)
 	return m;
 }
 
-/* Is this channel and host meant? */
+/* Is this address meant by one of the patterns, of which none means all? */
 static int
-matches(const void *operation, const struct chan *chan, const char *host)
+is_meant(const void *patterns, const struct chan *chan, const char *host)
 {
-	const struct operation *r = operation;
-	char address[2 * WORD_MAX_];
-	char **p = r->patterns;
-
-	if (p == NULL)
-		return 1;
-	text_fmt(address, sizeof(address), "%s/%s", chan->name, host);
-	while (*p != NULL && !pat_means(*p, address))
-		p++;
-	return *p != NULL;
+	return patterns == NULL || held_means(patterns, chan->name, host);
 }
 
 /* Does act with each vertex that is meant and not done. */
@@ -133,44 +133,52 @@ static void
 each_vertex(struct operation *r,
     void (*act)(struct operation *, struct vertex *))
 {
-	struct message *m;
+	struct hlink *l = NULL;
 	struct vertex *v;
-	struct hlink *l;
-	unsigned i;
 
-	for (i = 0; i < q.messages.size; i++)
-		for (l = q.messages.v[i]; l != NULL; l = l->next) {
-			m = OWNER(struct message, link, l);
-			if (r->msg != NULL && r->msg != m)
-				continue;
-			for (v = msg_first(m); v != NULL; v = msg_next(v))
-				if (v->state != V_DONE &&
-				    matches(r, v->thread->ring->chan,
-				    v->thread->host))
-					act(r, v);
-		}
+	while ((l = hash_each(&q.messages, l)) != NULL) {
+		v = msg_first(OWNER(struct message, link, l));
+		for (; v != NULL; v = msg_next(v))
+			if (v->state != V_DONE &&
+			    (r->msg == NULL || r->msg == v->msg) &&
+			    is_meant(r->patterns, v->thread->ring->chan,
+			    v->thread->host))
+				act(r, v);
+	}
+}
+
+static void
+add_count(struct operation *r, unsigned n, const char *are)
+{
+	if (n > 0)
+		text_add(r->answer, ", %u %s", n, are);
+}
+
+static void
+say_how_many(struct operation *r)
+{
+	int flush = r->verb->doom == DOOM_NONE;
+
+	if (r->done + r->later + r->soon + r->failed + r->held + r->evicted ==
+	    0) {
+		if (flush && r->patterns == NULL)
+			text_add(r->answer, "ok nothing waits");
+		else
+			text_add(r->answer, "no nothing in the queue is %s",
+			    r->what);
+		return;
+	}
+	text_add(r->answer, "%s %u jobs %s", r->failed > 0 ? "no" : "ok",
+	    r->done, r->verb->done);
+	add_count(r, r->soon, "more are being worked off");
+	add_count(r, r->evicted, "come in from disk");
+	add_count(r, r->later, flush ? "are with agents" :
+	    "when their agents have reported");
+	add_count(r, r->held, "are held");
+	add_count(r, r->failed, "not: the spool cannot be written to");
 }
 
 /* ---- commands: verbs -------------------------------------------------- */
-
-static void
-say_how_many(struct operation *r, const char *did)
-{
-	if (r->done + r->later + r->soon + r->failed == 0) {
-		text_add(r->answer, "no nothing in the queue is %s", r->what);
-		return;
-	}
-	text_add(r->answer, "%s %u %s", r->failed > 0 ? "no" : "ok", r->done,
-	    did);
-	if (r->soon > 0)
-		text_add(r->answer, ", %u more are being worked off", r->soon);
-	if (r->later > 0)
-		text_add(r->answer, ", %u when their agents have reported",
-		    r->later);
-	if (r->failed > 0)
-		text_add(r->answer, ", %u not: the spool cannot be written to",
-		    r->failed);
-}
 
 /* What a flush finds: held, with an agent, or to be tried. */
 static void
@@ -188,25 +196,6 @@ flush_one(struct operation *r, struct vertex *v)
 }
 
 static void
-say_flushed(struct operation *r)
-{
-	if (r->done + r->later + r->held + r->evicted == 0) {
-		if (r->patterns != NULL)
-			say_how_many(r, "");
-		else
-			text_add(r->answer, "ok nothing waits");
-		return;
-	}
-	text_add(r->answer, "ok %u jobs flushed", r->done);
-	if (r->evicted > 0)
-		text_add(r->answer, ", %u come in from disk", r->evicted);
-	if (r->later > 0)
-		text_add(r->answer, ", %u are with agents", r->later);
-	if (r->held > 0)
-		text_add(r->answer, ", %u are held", r->held);
-}
-
-static void
 do_flush(struct operation *r)
 {
 	struct thread *t;
@@ -215,14 +204,15 @@ do_flush(struct operation *r)
 	if (r->msg != NULL) {
 		r->evicted = later_call_one(r->msg, CALL_START);
 	} else {
-		dest_lift(matches, r);	/* their mail may be on disk */
-		r->evicted = later_call(matches, r, CALL_START);
+		dest_lift(is_meant, r->patterns);	/* for mail on disk */
+		r->evicted = later_call(is_meant, r->patterns, CALL_START);
 	}
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
 		if ((th_nready(t) + t->wait.n > 0 || t->sleep > now.mono) &&
-		    t->held == NULL && matches(r, t->ring->chan, t->host))
+		    t->held == NULL &&
+		    is_meant(r->patterns, t->ring->chan, t->host))
 			th_flush(t);
-	say_flushed(r);
+	say_how_many(r);
 }
 
 static void
@@ -239,16 +229,13 @@ static void
 rehold_all(void)
 {
 	struct thread *t;
-	struct hlink *l;
-	unsigned i, ended = 0;
+	struct hlink *l = NULL;
+	unsigned ended = 0;
 
 	for (t = q.all; t != NULL; t = t->next)
 		ended += (unsigned)th_rehold(t);
-	if (ended == 0)
-		return;
-	for (i = 0; i < q.messages.size; i++)
-		for (l = q.messages.v[i]; l != NULL; l = l->next)
-			q_rearm(OWNER(struct message, link, l));
+	while (ended > 0 && (l = hash_each(&q.messages, l)) != NULL)
+		q_rearm(OWNER(struct message, link, l));
 }
 
 static void
@@ -261,7 +248,7 @@ cannot_write(struct operation *r)
 static void
 do_hold(struct operation *r)
 {
-	int n = held_add(r->patterns != NULL, r->what);
+	int n = held_set(r->patterns != NULL, r->what, 1);
 
 	if (n < 0) {
 		cannot_write(r);
@@ -279,153 +266,106 @@ do_hold(struct operation *r)
 		    r->later);
 }
 
-/* What was evicted from these addresses is held no more. */
-static void
-call_released(const char *what)
-{
-	struct operation r;
-
-	memset(&r, 0, sizeof(r));
-	r.patterns = pat_expand(what);
-	if (r.patterns == NULL)
-		return;
-	later_call(matches, &r, CALL_RELEASED);
-	pat_free(r.patterns);
-}
-
-/* 0, or -1 after saying why. */
+/* What it held is tried: 0, or -1 with errno when the hold stays. */
 static int
-release_one(struct operation *r, int address, const char *what)
+end_hold(const struct hold *h)
 {
-	struct message *m;
-	int n = held_del(address, what);
+	struct message *m = h->patterns == NULL ? find_message(h->text) : NULL;
 
-	if (n < 0) {
-		cannot_write(r);
+	if (h->patterns != NULL)
+		later_call(is_meant, h->patterns, CALL_RELEASED);
+	if (held_set(h->patterns != NULL, h->text, 0) < 0)
 		return -1;
-	}
-	m = address ? NULL : find_message(what);
 	if (m != NULL) {
 		q_hold(m, 0);
 		later_call_one(m, CALL_RELEASED);
 	}
-	if (address && n == 0)
-		call_released(what);
-	r->done += n == 0;
 	return 0;
+}
+
+/* The next hold that a release is to end, or NULL. */
+static const struct hold *
+next_hold(const struct operation *r)
+{
+	const struct hold *h;
+
+	if (r->msg != NULL || r->patterns != NULL)
+		return held_find(r->patterns != NULL, r->what);
+	h = held_find(0, NULL);
+	return h != NULL ? h : held_find(1, NULL);
 }
 
 static void
 do_release(struct operation *r)
 {
-	char name[2 * WORD_MAX_];
-	const char *text;
-	int kind, bad = 0;
+	const struct hold *h;
 
-	if (r->msg != NULL || r->patterns != NULL) {
-		if (release_one(r, r->patterns != NULL, r->what) < 0)
-			return;
-	} else {
-		for (kind = 0; kind < 2; kind++)
-			while (!bad && (text = held_first(kind)) != NULL) {
-				text_fmt(name, sizeof(name), "%s", text);
-				if (release_one(r, kind, name) < 0)
-					bad = 1;
-			}
-	}
+	while ((h = next_hold(r)) != NULL && r->failed == 0)
+		if (end_hold(h) == 0) {
+			r->done++;
+		} else {
+			cannot_write(r);
+			r->failed++;
+		}
 	rehold_all();	/* threads point to holds that are gone */
-	if (bad)
-		return;
-	if (r->done > 0)
+	if (r->failed == 0 && r->done > 0)
 		text_add(r->answer, "ok %u holds released", r->done);
-	else
+	else if (r->failed == 0)
 		text_add(r->answer, "no there is no hold on %s", r->what);
 }
 
 static void
-doom_one(struct operation *r, struct vertex *v, enum doom how)
+doom_one(struct operation *r, struct vertex *v)
 {
+	enum doom how = r->verb->doom;
 	int n;
 
 	/* what has failed is told all the same, unless that is what is meant */
 	if (th_is_dsn(v->thread) && (r->msg != NULL || how == DOOM_BOUNCE))
 		return;
 	n = q_doom(v, how, r->done >= AT_ONCE);
-	if (n == 0)
-		r->done++;
-	else if (n == 1)
-		r->later++;
-	else if (n == 2)
-		r->soon++;
-	else
-		r->failed++;
+	r->done += n == 0;
+	r->later += n == 1;
+	r->soon += n == 2;
+	r->failed += n < 0;
 }
 
+/* delete and bounce. */
 static void
-delete_one(struct operation *r, struct vertex *v)
-{
-	doom_one(r, v, DOOM_DELETE);
-}
-
-static void
-bounce_one(struct operation *r, struct vertex *v)
-{
-	doom_one(r, v, DOOM_BOUNCE);
-}
-
-/* What is not in core of a message that was named follows as it is read. */
-static void
-doom_rest(struct operation *r, enum doom how)
-{
-	if (r->msg == NULL)
-		return;
-	q_doom_rest(r->msg, how);
-	r->soon += msg_unread(r->msg) + msg_evicted(r->msg);
-}
-
-static void
-do_delete(struct operation *r)
+do_doom(struct operation *r)
 {
 	if (r->msg != NULL && q_untold(r->msg)) {
+		if (r->verb->doom == DOOM_BOUNCE) {
+			text_add(r->answer, "no all of %s is over, its report "
+			    "is yet to be sent", r->what);
+			return;
+		}
 		q_drop(r->msg, "its report is not wanted");
 		text_add(r->answer, "ok its report is deleted");
 		return;
 	}
-	each_vertex(r, delete_one);
-	doom_rest(r, DOOM_DELETE);
-	say_how_many(r, "jobs deleted");
-}
-
-static void
-do_bounce(struct operation *r)
-{
-	if (r->msg != NULL && q_untold(r->msg)) {
-		text_add(r->answer, "no all of %s is over, its report is yet "
-		    "to be sent", r->what);
-		return;
+	each_vertex(r, doom_one);
+	if (r->msg != NULL) {	/* the rest of it follows as it is read */
+		q_doom_rest(r->msg, r->verb->doom);
+		r->soon += msg_unread(r->msg) + msg_evicted(r->msg);
 	}
-	each_vertex(r, bounce_one);
-	doom_rest(r, DOOM_BOUNCE);
-	say_how_many(r, "jobs bounced");
+	say_how_many(r);
 }
 
-static const struct {
-	const char *verb;
-	void	(*act)(struct operation *);
-	int	all;		/* "all" makes sense */
-} verbs[] = {
-	{ "flush", do_flush, 1 },
-	{ "hold", do_hold, 0 },
-	{ "release", do_release, 1 },
-	{ "delete", do_delete, 0 },
-	{ "bounce", do_bounce, 0 }
+static const struct verb verbs[] = {
+	{ "flush", do_flush, 1, "flushed", DOOM_NONE },
+	{ "hold", do_hold, 0, NULL, DOOM_NONE },
+	{ "release", do_release, 1, NULL, DOOM_NONE },
+	{ "delete", do_doom, 0, "deleted", DOOM_DELETE },
+	{ "bounce", do_doom, 0, "bounced", DOOM_BOUNCE },
+	{ NULL, NULL, 0, NULL, DOOM_NONE }
 };
 
 /* Finds out what is meant: 0, or -1 after saying why. */
 static int
-understand(struct operation *r, int all)
+understand(struct operation *r)
 {
-	const char *name = name_in(r->what), *why;
+	const char *name = name_in(r->what), *why = NULL;
 
 	if (name != NULL) {
 		r->what = name;
@@ -438,15 +378,16 @@ understand(struct operation *r, int all)
 			text_add(r->answer, "no there is no message %s", name);
 		return r->msg == NULL ? -1 : 0;
 	}
-	if (strcmp(r->what, "all") == 0 && all)
+	if (strcmp(r->what, "all") == 0 && r->verb->all)
 		return 0;
 	if (strlen(r->what) >= WORD_MAX_) {	/* a line of held.c's file */
 		text_add(r->answer, "no that pattern is too long");
 		return -1;
 	}
-	why = strchr(r->what, '/') == NULL ? "is neither the name of a message "
-	    "nor channel/host" : pat_check(r->what);
-	if (why == NULL && (r->patterns = pat_expand(r->what)) == NULL)
+	if (strchr(r->what, '/') == NULL)
+		why = "is neither the name of a message nor channel/host";
+	else if ((why = pat_check(r->what)) == NULL &&
+	    (r->patterns = pat_expand(r->what)) == NULL)
 		why = "makes too many alternatives";
 	if (why != NULL)
 		text_add(r->answer, "no %s %s", r->what, why);
@@ -458,108 +399,22 @@ static void
 do_command(const char *verb, const char *what, long uid, struct text *answer)
 {
 	struct operation r;
-	size_t i, n = sizeof(verbs) / sizeof(verbs[0]);
 
 	memset(&r, 0, sizeof(r));
 	r.what = what;
 	r.answer = answer;
-	for (i = 0; i < n && strcmp(verb, verbs[i].verb) != 0; i++)
-		;
-	if (i == n)
+	for (r.verb = verbs; r.verb->name != NULL; r.verb++)
+		if (strcmp(verb, r.verb->name) == 0)
+			break;
+	if (r.verb->name == NULL)
 		text_add(answer, "no %s is no command", verb);
-	else if (understand(&r, verbs[i].all) == 0)
-		verbs[i].act(&r);
+	else if (understand(&r) == 0)
+		r.verb->act(&r);
 	if (r.patterns != NULL)
 		pat_free(r.patterns);
 	log_info("command uid=%ld verb=%s what=%s %s", uid, verb, what,
 	    answer->s);
 }
-
-/* ---- the port -------------------------------------------------------- */
-
-#ifdef NO_TCP
-static void
-bind_port(void)
-{
-}
-
-void
-status_listen(void)
-{
-}
-#else
-/* Where to listen, by PARAMmailqsock. */
-static struct sockaddr_in
-address(void)
-{
-	const char *s = q.config->mailqsock, *port;
-	struct sockaddr_in a;
-	char host[20];
-
-	memset(&a, 0, sizeof(a));
-	if (s != NULL && strcmp(s, "none") == 0)
-		return a;
-	a.sin_family = AF_INET;
-	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	a.sin_port = htons(PORT);
-	if (s == NULL)
-		return a;
-	s += strlen("TCP:");
-	port = strchr(s, ':');
-	if (port != NULL) {
-		text_fmt(host, sizeof(host), "%.*s", (int)(port - s), s);
-		a.sin_addr.s_addr = inet_addr(host);
-		s = port + 1;
-	}
-	a.sin_port = htons((unsigned short)num_of(s, NULL));
-	return a;
-}
-
-static void
-bind_port(void)
-{
-	int on = 1;
-
-	if (st.tcp >= 0)
-		close(st.tcp);
-	st.tcp = -1;
-	st.bind_at = 0;
-	if (st.at.sin_family == 0)
-		return;
-	st.tcp = socket(AF_INET, SOCK_STREAM, 0);
-	if (st.tcp >= 0 && setsockopt(st.tcp, SOL_SOCKET, SO_REUSEADDR,
-	    (void *)&on, sizeof(on)) == 0 &&
-	    bind(st.tcp, (struct sockaddr *)(void *)&st.at,
-	    sizeof(st.at)) == 0 &&
-	    listen(st.tcp, 5) == 0 && fd_nonblock(st.tcp) == 0 &&
-	    fd_cloexec(st.tcp) == 0) {
-		st.bind_said = 0;
-		return;
-	}
-	/* without root the usual port is not to be had: no fault */
-	if (!st.bind_said && (errno != EACCES || q.config->mailqsock != NULL))
-		log_err("mailq port=%u %s; mailq can ask at pipe=%s",
-		    (unsigned)ntohs(st.at.sin_port), strerror(errno),
-		    st.query.path);
-	st.bind_said = 1;
-	if (errno != EACCES)
-		st.bind_at = now.mono + BIND_AGAIN;
-	if (st.tcp >= 0)
-		close(st.tcp);
-	st.tcp = -1;
-}
-
-void
-status_listen(void)
-{
-	struct sockaddr_in at = address();
-
-	if (st.tcp >= 0 && memcmp(&at, &st.at, sizeof(at)) == 0)
-		return;
-	st.at = at;
-	bind_port();
-}
-#endif
 
 /* ---- queries --------------------------------------------------------- */
 
@@ -574,30 +429,31 @@ may_say(void)
 	return 1;
 }
 
-/* A dump that goes into a file, which gets its name when it is whole. */
-struct file {
-	char	fresh[PATH_MAX_], path[PATH_MAX_];
-};
-
-/* The child's whole life, with nothing of ours but the queue. */
-static void
-be_dump(int fd, const struct file *file)
+/* Of a dump that goes into a file, which gets its name when it is whole. */
+static int
+fresh_name(char *fresh, const char *path)
 {
-	static const int ours[] = { SIGCHLD, SIGHUP, SIGUSR1, SIGUSR2, SIGTERM,
-	    SIGINT, SIGQUIT, SIGALRM };
-	size_t k;
+	return text_fmt(fresh, PATH_MAX_, "%s.new", path);
+}
+
+/* The child's whole life, with nothing of ours but the queue.  file may be
+ * NULL. */
+static void
+be_dump(int fd, const char *file)
+{
+	char fresh[PATH_MAX_];
 	int i, bad;
 
 	ctl_forget();
-	for (k = 0; k < sizeof(ours) / sizeof(ours[0]); k++)
-		signal(ours[k], SIG_DFL);
+	for (i = 1; i < SIGNALS; i++)
+		signal(i, SIG_DFL);
 	for (i = 3; i < FD_SETSIZE; i++)	/* all that select can wait for */
 		if (i != fd)
 			close(i);
 	fcntl(fd, F_SETFL, 0);	/* from here on it may block */
 	bad = dump_queue(fd) < 0;
 	if (file != NULL && !bad)
-		bad = rename(file->fresh, file->path) < 0;
+		bad = fresh_name(fresh, file) < 0 || rename(fresh, file) < 0;
 	_exit(bad);
 }
 
@@ -615,8 +471,9 @@ free_dump(long uid)
 
 /* A dump for whoever reads fd, which is closed: 0, or -1 with errno. */
 static int
-start_dump(int place, int fd, const struct file *file)
+start_dump(int place, int fd, const char *file)
 {
+	static const char busy[] = "busy no process for a dump now\n";
 	long pid;
 	int err;
 
@@ -626,7 +483,7 @@ start_dump(int place, int fd, const struct file *file)
 	if (pid == 0)
 		be_dump(fd, file);
 	if (pid < 0)
-		fd_write(fd, "busy no process for a dump now\n", 31);
+		fd_write(fd, busy, sizeof(busy) - 1);
 	else
 		st.dump[place] = pid;
 	close(fd);
@@ -641,15 +498,21 @@ answer_query(int place, int fd)
 		log_warn("mailq fork %s", strerror(errno));
 }
 
-/* Somebody waits: those at work are to end when nobody reads them. */
 static void
-hurry(void)
+kill_dumps(int sig)
 {
 	int i;
 
 	for (i = 0; i <= DUMPS; i++)
 		if (st.dump[i] != 0)
-			kill((pid_t)st.dump[i], SIGCONT);
+			kill((pid_t)st.dump[i], sig);
+}
+
+/* Somebody waits: those at work are to end when nobody reads them. */
+static void
+hurry(void)
+{
+	kill_dumps(SIGCONT);
 	st.hurry_at = now.mono + HURRY;
 }
 
@@ -697,35 +560,101 @@ status_reaped(long pid, int status)
 void
 status_file(void)
 {
-	struct file file;
-	const char *dir = opt.logdir, *slash = opt.logfile == NULL ? NULL :
+	const char *slash = opt.logfile == NULL ? NULL :
 	    strrchr(opt.logfile, '/');
-	int fd, n = (int)strlen(dir), place = free_dump(0);
+	char path[PATH_MAX_], fresh[PATH_MAX_];
+	int fd = -1, place = free_dump(0);
 
-	if (slash != NULL) {
-		dir = opt.logfile;
-		n = (int)(slash - dir);
-	}
+	text_fmt(path, sizeof(path), "%.*s/scheduler.queue", slash == NULL ?
+	    PATH_MAX_ : (int)(slash - opt.logfile), slash == NULL ?
+	    opt.logdir : opt.logfile);
 	if (place < 0) {
 		log_err("dump too many are being made");
 		return;
 	}
-	text_fmt(file.path, sizeof(file.path), "%.*s/scheduler.queue", n, dir);
-	text_fmt(file.fresh, sizeof(file.fresh), "%s.new", file.path);
-	unlink(file.fresh);
-	fd = fd_own(file.fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	if (fd < 0 || start_dump(place, fd, &file) < 0) {
-		log_err("dump file=%s %s", file.path, strerror(errno));
-		unlink(file.fresh);
-	} else {
-		log_info("dump file=%s", file.path);
+	if (fresh_name(fresh, path) == 0) {
+		unlink(fresh);
+		fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
 	}
+	if (fd < 0 || start_dump(place, fd, path) < 0) {
+		log_err("dump file=%s %s", path, strerror(errno));
+		unlink(fresh);
+	} else {
+		log_info("dump file=%s", path);
+	}
+}
+
+/* ---- the port -------------------------------------------------------- */
+
+#ifdef NO_TCP
+static int
+open_port(void)
+{
+	return 0;
 }
 
 static void
 take_callers(void)
 {
-#ifndef NO_TCP
+}
+#else
+/* Where to listen, by PARAMmailqsock: "TCP:port" or "TCP:address:port". */
+static struct sockaddr_in
+address(void)
+{
+	const char *s = q.config->mailqsock, *port;
+	struct sockaddr_in a;
+	char host[20];
+
+	memset(&a, 0, sizeof(a));
+	if (s != NULL && strcmp(s, "none") == 0)
+		return a;
+	a.sin_family = AF_INET;
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	a.sin_port = htons(PORT);
+	if (s == NULL)
+		return a;
+	port = strrchr(s, ':');
+	a.sin_port = htons((unsigned short)num_of(port + 1, NULL));
+	s += strlen("TCP:");
+	if (port > s) {
+		text_fmt(host, sizeof(host), "%.*s", (int)(port - s), s);
+		a.sin_addr.s_addr = inet_addr(host);
+	}
+	return a;
+}
+
+/* 0, or -1 when it is to be tried again. */
+static int
+open_port(void)
+{
+	int on = 1, err;
+
+	if (st.tcp >= 0 || st.at.sin_family == 0)
+		return 0;
+	st.tcp = socket(AF_INET, SOCK_STREAM, 0);
+	if (st.tcp >= 0 && setsockopt(st.tcp, SOL_SOCKET, SO_REUSEADDR,
+	    (void *)&on, sizeof(on)) == 0 &&
+	    bind(st.tcp, (struct sockaddr *)(void *)&st.at,
+	    sizeof(st.at)) == 0 &&
+	    listen(st.tcp, 5) == 0 && fd_nonblock(st.tcp) == 0 &&
+	    fd_cloexec(st.tcp) == 0)
+		return 0;
+	err = errno;
+	/* without root the usual port is not to be had: no fault */
+	if (!st.open_said && (err != EACCES || q.config->mailqsock != NULL))
+		log_err("mailq port=%u %s; mailq can ask at pipe=%s",
+		    (unsigned)ntohs(st.at.sin_port), strerror(err),
+		    st.query.path);
+	if (st.tcp >= 0)
+		close(st.tcp);
+	st.tcp = -1;
+	return err == EACCES ? 0 : -1;
+}
+
+static void
+take_callers(void)
+{
 	int fd = 0;
 
 	while (st.next < 0 && (fd = accept(st.tcp, NULL, NULL)) >= 0) {
@@ -736,8 +665,8 @@ take_callers(void)
 	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
 	    errno != EINTR)
 		st.rest = now.mono + 1;
-#endif
 }
+#endif
 
 /* ---- pipes ----------------------------------------------------------- */
 
@@ -756,7 +685,7 @@ static int
 open_reply(const struct inlet *d, const char *suffix, long *uid)
 {
 	char path[PATH_MAX_ + SUFFIX_MOST + 2];
-	struct stat before, st1;
+	struct stat before, opened;
 	int fd;
 
 	text_fmt(path, sizeof(path), "%s.%s", d->reply, suffix);
@@ -765,24 +694,23 @@ open_reply(const struct inlet *d, const char *suffix, long *uid)
 	fd = open_fifo(path, O_WRONLY);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &st1) < 0 || !S_ISFIFO(st1.st_mode) ||
-	    st1.st_ino != before.st_ino || st1.st_dev != before.st_dev) {
+	if (fstat(fd, &opened) < 0 || !S_ISFIFO(opened.st_mode) ||
+	    opened.st_ino != before.st_ino || opened.st_dev != before.st_dev) {
 		close(fd);
 		return -1;
 	}
 	fd_cloexec(fd);
-	*uid = (long)st1.st_uid;
+	*uid = (long)opened.st_uid;
 	return fd;
 }
 
 static void
 close_inlet(struct inlet *d)
 {
-	if (d->in < 0)
-		return;
-	close(d->in);
-	close(d->keep);
-	unlink(d->path);
+	if (d->in >= 0)
+		close(d->in);
+	if (d->keep >= 0)
+		close(d->keep);
 	d->in = d->keep = -1;
 }
 
@@ -801,12 +729,11 @@ clear_way(const char *path)
 		return -1;
 	}
 	fd = open_fifo(path, O_WRONLY);
-	if (fd >= 0) {
-		close(fd);
-		errno = EBUSY;
-		return -1;
-	}
-	return unlink(path);
+	if (fd < 0)
+		return unlink(path);
+	close(fd);
+	errno = EBUSY;
+	return -1;
 }
 
 /* Makes the pipe and opens it: 0, or -1 with errno. */
@@ -815,7 +742,7 @@ open_inlet(struct inlet *d, const char *path, const char *reply, int mode)
 {
 	struct stat there;
 	mode_t mask;
-	int made;
+	int bad;
 
 	if (text_fmt(d->path, sizeof(d->path), "%s", path) < 0 ||
 	    text_fmt(d->reply, sizeof(d->reply), "%s", reply) < 0) {
@@ -825,9 +752,9 @@ open_inlet(struct inlet *d, const char *path, const char *reply, int mode)
 	if (clear_way(path) < 0)
 		return -1;
 	mask = umask(0);
-	made = mkfifo(path, (mode_t)mode);
+	bad = mkfifo(path, (mode_t)mode) < 0;
 	umask(mask);
-	if (made < 0)
+	if (bad)
 		return -1;
 	d->in = open_fifo(path, O_RDONLY);
 	d->keep = d->in < 0 ? -1 : open_fifo(path, O_WRONLY);
@@ -835,30 +762,30 @@ open_inlet(struct inlet *d, const char *path, const char *reply, int mode)
 	    S_ISFIFO(there.st_mode) && there.st_uid == geteuid() &&
 	    fd_cloexec(d->in) == 0 && fd_cloexec(d->keep) == 0)
 		return 0;
-	if (d->in >= 0)
-		close(d->in);
-	if (d->keep >= 0)
-		close(d->keep);
-	d->in = d->keep = -1;
+	close_inlet(d);
 	return -1;
+}
+
+static void
+cannot_open(const char *path)
+{
+	if (!st.open_said)
+		log_err("mailq pipe=%s %s", path, strerror(errno));
 }
 
 static void
 open_query(void)
 {
-	char path[PATH_MAX_];
 	const char *pipe = opt.rendezvous != NULL ? opt.rendezvous : TMP_PIPE;
-	int err;
+	char path[PATH_MAX_];
 
 	if (open_inlet(&st.query, pipe, pipe, 0622) == 0)
 		return;
-	err = errno;
-	if (!st.open_said && (opt.rendezvous != NULL ||
-	    (err != ENOENT && err != EBUSY)))
-		log_err("mailq pipe=%s %s", pipe, strerror(err));
+	if (opt.rendezvous != NULL || (errno != ENOENT && errno != EBUSY))
+		cannot_open(pipe);
 	text_fmt(path, sizeof(path), "%s/public/.mailq.text", opt.postoffice);
-	if (open_inlet(&st.query, path, path, 0622) < 0 && !st.open_said)
-		log_err("mailq pipe=%s %s", path, strerror(errno));
+	if (open_inlet(&st.query, path, path, 0622) < 0)
+		cannot_open(path);
 }
 
 static void
@@ -871,8 +798,7 @@ open_command(void)
 	text_fmt(reply, sizeof(reply), "%s/public/.mailq.command",
 	    opt.postoffice);
 	if (open_inlet(&st.command, path, reply, 0620) < 0) {
-		if (!st.open_said)
-			log_err("mailq pipe=%s %s", path, strerror(errno));
+		cannot_open(path);
 		return;
 	}
 	if (stat(opt.postoffice, &office) < 0 ||
@@ -882,24 +808,25 @@ open_command(void)
 		    "office: %s", path, strerror(errno));
 }
 
-/* Opens the pipes that are not open.  After a crash somebody may still hold
- * what was left behind for a moment: then it is tried again. */
+/* Opens what is not open.  After a crash somebody may still hold what was left
+ * behind for a moment: then it is tried again. */
 static void
-open_inlets(void)
+open_all(void)
 {
-	int closed;
+	int was = st.query.in >= 0 && st.command.in >= 0, is;
 
 	if (st.query.in < 0)
 		open_query();
 	if (st.command.in < 0)
 		open_command();
-	closed = st.query.in < 0 || st.command.in < 0;
-	st.open_at = closed ? now.mono + OPEN_AGAIN : 0;
-	if (!closed || !st.open_said)
+	is = st.query.in >= 0 && st.command.in >= 0;
+	if (!was && (is || !st.open_said))
 		log_info("mailq pipe=%s commands=%s",
 		    st.query.in < 0 ? "none" : st.query.path,
 		    st.command.in < 0 ? "none" : st.command.path);
-	st.open_said = closed;
+	is &= open_port() == 0;
+	st.open_at = is ? 0 : now.mono + OPEN_AGAIN;
+	st.open_said = !is;
 }
 
 /* ---- requests -------------------------------------------------------- */
@@ -914,73 +841,19 @@ rubbish(const struct inlet *d, const char *why, const char *line)
 static int
 is_suffix(const char *s)
 {
-	size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	    "abcdefghijklmnopqrstuvwxyz0123456789");
+	size_t n = 0;
 
+	while (isalnum((unsigned char)s[n]))
+		n++;
 	return n > 0 && n <= SUFFIX_MOST && s[n] == '\0';
 }
 
-/* Splits at single blanks into n words: 0 or -1. */
-static int
-split(char *line, char *word[], int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++) {
-		word[i] = line;
-		line += strcspn(line, " ");
-		if (word[i] == line || (*line == '\0') != (i == n - 1))
-			return -1;
-		*line++ = '\0';
-	}
-	return 0;
-}
-
-static int
-is_clean(const char *s)
-{
-	for (; *s != '\0'; s++)
-		if ((unsigned char)*s < ' ' || *s == 127)
-			return 0;
-	return 1;
-}
-
 static void
-query(struct inlet *d, char *line)
+answer_command(int fd, char *const *word, long uid)
 {
-	char *word[2];
-	long uid;
-	int fd;
-
-	if (split(line, word, 2) < 0 || strcmp(word[0], "dump") != 0 ||
-	    !is_suffix(word[1])) {
-		rubbish(d, "not a request", line);
-		return;
-	}
-	fd = open_reply(d, word[1], &uid);
-	if (fd < 0)
-		rubbish(d, "no pipe for an answer", word[1]);
-	else
-		take_query(fd, uid);
-}
-
-static void
-command(struct inlet *d, char *line)
-{
-	char answer[1200], *word[3];
+	char answer[1200];
 	struct text t;
-	long uid;
-	int fd;
 
-	if (split(line, word, 3) < 0 || !is_suffix(word[2])) {
-		rubbish(d, "not a command", line);
-		return;
-	}
-	fd = open_reply(d, word[2], &uid);
-	if (fd < 0) {
-		rubbish(d, "no pipe for an answer, nothing done", word[2]);
-		return;
-	}
 	text_init(&t, answer, sizeof(answer) - 1);
 	do_command(word[0], word[1], uid, &t);
 	answer[t.len++] = '\n';
@@ -988,40 +861,67 @@ command(struct inlet *d, char *line)
 	close(fd);
 }
 
-/* The bytes that have come, line by line. */
+/* "dump suffix" to the pipe of queries, "verb what suffix" to the other. */
 static void
-take(struct inlet *d, const char *s, size_t n,
-    void (*act)(struct inlet *, char *))
+request(struct inlet *d, char *line)
 {
-	for (; n > 0; s++, n--) {
-		if (*s != '\n') {
-			if (d->used < sizeof(d->part) - 1 && *s != '\0')
-				d->part[d->used++] = *s;
-			else
-				d->overlong = 1;
-			continue;
-		}
-		d->part[d->used] = '\0';
-		if (d->overlong || !is_clean(d->part))
-			rubbish(d, "a line too long or not of text", "");
-		else
-			act(d, d->part);
-		d->used = 0;
-		d->overlong = 0;
+	int query = d == &st.query, want = query ? 2 : 3, n = 0, fd;
+	char *word[4];
+	long uid;
+
+	word[0] = strtok(line, " ");
+	while (word[n] != NULL && n < want)
+		word[++n] = strtok(NULL, " ");
+	if (n < want || word[n] != NULL || !is_suffix(word[n - 1]) ||
+	    (query && strcmp(word[0], "dump") != 0)) {
+		rubbish(d, query ? "not a request" : "not a command", line);
+		return;
 	}
+	fd = open_reply(d, word[n - 1], &uid);
+	if (fd < 0)
+		rubbish(d, query ? "no pipe for an answer" :
+		    "no pipe for an answer, nothing done", word[n - 1]);
+	else if (query)
+		take_query(fd, uid);
+	else
+		answer_command(fd, word, uid);
 }
 
-/* A few requests at a time. */
-static void
-read_inlet(struct inlet *d, void (*act)(struct inlet *, char *))
+/* Is it all text, up to end? */
+static int
+is_clean(const char *s, const char *end)
 {
-	char buf[112];
-	long n = (long)read(d->in, buf, sizeof(buf));
+	while (s < end && (unsigned char)*s >= ' ' && *s != 127)
+		s++;
+	return s == end;
+}
 
-	if (n > 0)
-		take(d, buf, (size_t)n, act);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+/* Takes a few bytes, and what lines they end. */
+static void
+read_inlet(struct inlet *d)
+{
+	long n = (long)read(d->in, d->part + d->used, AT_A_TIME);
+	char *s = d->part, *end;
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		rubbish(d, "cannot be read", strerror(errno));
+	if (n <= 0)
+		return;
+	d->used += (size_t)n;
+	for (; (end = memchr(s, '\n', d->used)) != NULL; s = end + 1) {
+		d->used -= (size_t)(end + 1 - s);
+		*end = '\0';
+		if (d->overlong || !is_clean(s, end))
+			rubbish(d, "a line too long or not of text", "");
+		else
+			request(d, s);
+		d->overlong = 0;
+	}
+	memmove(d->part, s, d->used);
+	if (d->used > REQUEST_MOST) {
+		d->overlong = 1;
+		d->used = 0;
+	}
 }
 
 /* ---- the loop's verbs ------------------------------------------------ */
@@ -1051,18 +951,16 @@ status_do(fd_set *in)
 	if (st.tcp >= 0 && FD_ISSET(st.tcp, in))
 		take_callers();
 	if (st.query.in >= 0 && FD_ISSET(st.query.in, in))
-		read_inlet(&st.query, query);
+		read_inlet(&st.query);
 	if (st.command.in >= 0 && FD_ISSET(st.command.in, in))
-		read_inlet(&st.command, command);
+		read_inlet(&st.command);
 }
 
 void
 status_timers(void)
 {
-	if (st.bind_at > 0 && st.bind_at <= now.mono)
-		bind_port();
 	if (st.open_at > 0 && st.open_at <= now.mono)
-		open_inlets();
+		open_all();
 	if (st.next >= 0 && st.hurry_at <= now.mono)
 		hurry();
 }
@@ -1074,13 +972,27 @@ status_wait(void)
 
 	if (st.rest > now.mono)
 		when = st.rest;
-	if (st.bind_at > 0 && st.bind_at < when)
-		when = st.bind_at;
 	if (st.open_at > 0 && st.open_at < when)
 		when = st.open_at;
 	if (st.next >= 0 && st.hurry_at < when)
 		when = st.hurry_at;
 	return when > now.mono ? when - now.mono : 0;
+}
+
+void
+status_listen(void)
+{
+#ifndef NO_TCP
+	struct sockaddr_in at = address();
+
+	if (memcmp(&at, &st.at, sizeof(at)) != 0 && st.tcp >= 0) {
+		close(st.tcp);
+		st.tcp = -1;
+	}
+	st.at = at;
+#endif
+	st.open_said = 0;
+	open_all();
 }
 
 void
@@ -1090,18 +1002,15 @@ status_open(void)
 	st.query.in = st.query.keep = -1;
 	st.command.in = st.command.keep = -1;
 	st.said = -1000;
-	open_inlets();
 	status_listen();
 }
 
 void
 status_close(void)
 {
-	int i;
-
-	for (i = 0; i <= DUMPS; i++)
-		if (st.dump[i] != 0)
-			kill((pid_t)st.dump[i], SIGKILL);
-	close_inlet(&st.query);
-	close_inlet(&st.command);
+	kill_dumps(SIGKILL);
+	if (st.query.in >= 0)
+		unlink(st.query.path);
+	if (st.command.in >= 0)
+		unlink(st.command.path);
 }
