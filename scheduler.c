@@ -30,6 +30,7 @@
  * This file parses nothing but options and the lines of -Z.
  */
 #include "scheduler.h"
+#include "lib/mailname.h"
 #include <ctype.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -364,6 +365,7 @@ check(char *arg)
 {
 	struct config *c;
 	char *channel, *host;
+	const char *why;
 
 	log_level = L_ERR;	/* what is passed over is no error */
 	c = cf_load(opt.config, say_plainly);
@@ -374,6 +376,9 @@ check(char *arg)
 		cf_explain(c, channel, host, stdout);
 	}
 	cf_free(c);
+	why = mailname_fault(opt.mailshare);
+	if (why != NULL)
+		fprintf(stderr, "%s: %s\n", me.name, why);
 	if (spool_ways_in() != NULL)
 		fprintf(stderr, "%s: %s\n", me.name, spool_ways_in());
 	return 0;
@@ -432,8 +437,9 @@ fill_in(struct config *c)
 	char path[PATH_MAX_];
 	int bad;
 
-	if (c->mailname == NULL && ta_var("ORGDOMAIN") != NULL)
-		c->mailname = mem_dup(ta_var("ORGDOMAIN"));
+	if (c->mailname == NULL)
+		c->mailname = mem_dup(ta_var("ORGDOMAIN") != NULL ?
+		    ta_var("ORGDOMAIN") : mailname(opt.mailshare));
 	bad = socket_path(c->routernotify, "ROUTERNOTIFY", NULL, path,
 	    sizeof(path)) < 0;
 	free(c->routernotify);

@@ -70,7 +70,7 @@
  * moment two scans, a look around, and two control files (5); and both
  * ends of one agent. */
 #define FDS_LEAST	(15 + 8 + 2 * FDS_EACH)
-#define PASSED		4	/* names of the environment that we set */
+#define PASSED		5	/* names of the environment that we set */
 #define SIGNALS		32	/* those with names, on any system */
 
 #define STRETCH		100	/* jobs after which it gives way to others */
@@ -190,7 +190,7 @@ environment(struct command *c, const char *channel, char **env, char *mem,
     size_t size)
 {
 	static const char *const passed[PASSED] = { "TZ", "PATH", "ZCONFIG",
-	    "CHANNEL" };
+	    "CHANNEL", "MAILNAME" };
 	const char *value[PASSED];
 	struct text t;
 	int i, n;
@@ -201,6 +201,7 @@ environment(struct command *c, const char *channel, char **env, char *mem,
 	value[1] = ta_var("PATH");
 	value[2] = opt.envfile;
 	value[3] = channel;
+	value[4] = q.config->mailname;
 	text_init(&t, mem, size);
 	for (i = 0; i < PASSED; i++) {
 		if (value[i] == NULL || is_set(c, passed[i]))

@@ -29,9 +29,9 @@
  * Who is told what is the matter of the agents dsn and errormail.
  */
 #include "dsn.h"
+#include "mailname.h"
 #include "notary.h"
 #include <ctype.h>
-#include <sys/utsname.h>
 
 #define FIELD_MOST	2000	/* bytes of a value that are shown */
 #define TEXT_MOST	4000	/* ... of what an agent said */
@@ -283,11 +283,7 @@ dsn_form(struct dsn_copy *c, FILE *form)
 const char *
 dsn_name(const char *given)
 {
-	static struct utsname uts;
-
-	if (given != NULL && *given != '\0')
-		return given;
-	return uname(&uts) < 0 ? "localhost" : uts.nodename;
+	return given != NULL && *given != '\0' ? given : mailname(NULL);
 }
 
 void

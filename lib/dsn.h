@@ -59,7 +59,7 @@ struct dsn {
 	int	text_eight;	/* ... the text for people has */
 };
 
-/* What this machine calls itself: the given name, else the system's. */
+/* What this machine calls itself: the given name, else its mailname. */
 const char *dsn_name(const char *given);
 /* Next of kin of the boundary before; based on the number. */
 void	dsn_boundary(struct dsn *, unsigned long num);

@@ -56,9 +56,9 @@
  */
 #include "submit.h"
 #include "../lib/line.h"
+#include "../lib/mailname.h"
 #include "../lib/pattern.h"
 #include <ctype.h>
-#include <sys/utsname.h>
 
 #define SIZE_MOST	(64UL << 20)	/* bytes of a message */
 #define FREE_LEAST	(1UL << 20)	/* bytes that are to stay free */
@@ -406,17 +406,6 @@ see_line(struct routes *t, struct lines *l)
 	return host == NULL ? want : see_route(t, pattern, channel, host, p);
 }
 
-/* The name of this machine, for a table that does not say. */
-static void
-own_domain(struct routes *t)
-{
-	struct utsname uts;
-
-	if (uname(&uts) < 0 || text_fmt(t->domain, sizeof(t->domain), "%s",
-	    uts.nodename) < 0 || !addr_domain_ok(t->domain))
-		strcpy(t->domain, "localhost");
-}
-
 int
 route_load(struct routes *t, const char *path)
 {
@@ -430,7 +419,7 @@ route_load(struct routes *t, const char *path)
 	t->path = path;
 	t->most = SIZE_MOST;
 	t->least = FREE_LEAST;
-	own_domain(t);
+	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
 		return -1;

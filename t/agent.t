@@ -62,9 +62,9 @@ for m in 101 104; do
 done
 wait_log 'agent-says .*got'
 
-is 'environment: the words of the command, TZ, PATH and CHANNEL, nothing else' \
+is 'environment: the words of the command, TZ, PATH, CHANNEL and MAILNAME, nothing else' \
     "$(grep '^env ' "$tmp/env.log" | sort | tr '\n' ' ')" \
-    "env BAZ=q x env CHANNEL=env env FOO=bar env PATH=$PATH env TZ=UTC7 "
+    "env BAZ=q x env CHANNEL=env env FOO=bar env MAILNAME=this.example env PATH=$PATH env TZ=UTC7 "
 wait_log 'complete msg=108-1'
 is '... what the command sets, once' \
     "$(grep -E '^env (PATH|TZ)' "$tmp/path.log" | sort | tr '\n' ' ')" \

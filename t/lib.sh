@@ -30,6 +30,8 @@ done
 chmod 711 "$tmp"
 umask "$lib_mask"
 mkdir -p "$tmp/bin/ta" "$tmp/log"
+MAILNAME=this.example	# whatever the machine is called
+export MAILNAME
 ln -s "$top/ta/dsn" "$tmp/bin/ta/dsn"	# it tells senders in every test
 
 if sleep 0.1 2>/dev/null; then

@@ -73,7 +73,7 @@ else
 	    '65533 65533'
 fi
 unlike '... nothing of our environment' \
-    "$(said env | tr ' ' '\n' | grep = | grep -v -E '^(PATH|TZ|CHANNEL)=')" .
+    "$(said env | tr ' ' '\n' | grep = | grep -v -E '^(PATH|TZ|CHANNEL|MAILNAME)=')" .
 
 # ---- what a log line can be made to say ----------------------------------------
 

@@ -70,7 +70,7 @@ s,uux -,uux -I $uucp/config -," >"$tmp/sm.cf"
 	    'neighbour .* Executing rmail anna@else.org b!bert \('
 	find "$uucp/spool" -type f -name 'D.*' -exec cat {} + >"$tmp/data"
 	like '... with the line that rmail wants' "$(sed 1q "$tmp/data")" \
-	    "^From sender .* remote from $(uname -n | sed 's/\..*//')\$"
+	    "^From sender .* remote from this\$"
 	is '... and the message' "$(sed 1d "$tmp/data")" 'Subject: 10-1
 
 body of 10-1'

@@ -313,7 +313,7 @@ like '... a blank in the name' "$(got plain '"a b"@c' | sed 1q)" \
 is '... and then the message' "$(got plain | sed 1d)" "$head
 ${body}x"
 like 'flag U' "$(got uucp | sed 1q)" \
-    "^From s@a\\.org$date remote from $(uname -n | sed 's/\..*//')\$"
+    "^From s@a\\.org$date remote from this\$"
 is 'flag n' "$(got n)" "$head
 ${body}x"
 is 'flag E' "$(got E)" "$head

@@ -137,7 +137,7 @@ one 10-1 anna@b.org otto@b.org
 is 'delivered' "$(verdict 10-1)" 'ok3 -
 ok3 -'
 is '... the tags say so' "$(tags 10-1)" ++
-is '... what was said' "$(heard)" 'EHLO [127.0.0.1]
+is '... what was said' "$(heard)" 'EHLO this.example
 MAIL FROM:<s@a.org>
 RCPT TO:<anna@b.org>
 RCPT TO:<otto@b.org>
@@ -180,7 +180,7 @@ END
 rules
 is 'senders and headers of their own' "$(verdict 10-1 | sort | uniq -c |
     awk '{ print $1, $2 }')" '4 ok3'
-is '... go apart, over one connection' "$(heard)" 'EHLO [127.0.0.1]
+is '... go apart, over one connection' "$(heard)" 'EHLO this.example
 MAIL FROM:<s@a.org>
 RCPT TO:<anna@b.org>
 DATA
@@ -633,7 +633,7 @@ rules 'mail hold' 'rcpt hold'
 is 'PIPELINING' "$(send 10-1 | sed 's/ \[.* said/ said/')" \
     'ok3 - said to the message: 250 2.0.0 taken
 ok3 - said to the message: 250 2.0.0 taken'
-is 'SIZE and DSN' "$(heard)" 'EHLO [127.0.0.1]
+is 'SIZE and DSN' "$(heard)" 'EHLO this.example
 MAIL FROM:<s@a.org> SIZE=27 RET=HDRS ENVID=env+2B1
 RCPT TO:<anna@b.org> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;o+2Borcpt
 RCPT TO:<otto@b.org> NOTIFY=NEVER

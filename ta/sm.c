@@ -30,7 +30,7 @@
  */
 #include "run.h"
 #include "table.h"
-#include <sys/utsname.h>
+#include "../lib/mailname.h"
 #ifndef NO_PWD
 #include <pwd.h>
 #endif
@@ -104,7 +104,7 @@ put_separator(struct batch *b)
 	const char *g = b->rcpt[0]->from->address;
 	char line[LINE_MAX_], *p;
 	time_t wall = time(NULL);
-	struct utsname uts;
+	const char *ours = b->mailer->uucp[0] != '\0' ? b->mailer->uucp : mailname(NULL);
 	struct text t;
 
 	text_init(&t, line, sizeof(line));
@@ -112,9 +112,9 @@ put_separator(struct batch *b)
 	for (p = line + 5; (p = strchr(p, ' ')) != NULL; )
 		*p = '_';	/* readers split the line at blanks */
 	text_add(&t, " %.24s", asctime(localtime(&wall)));
-	if (has(b, 'U') && uname(&uts) >= 0)
-		text_add(&t, " remote from %.*s",
-		    (int)strcspn(uts.nodename, "."), uts.nodename);
+	if (has(b, 'U'))
+		text_add(&t, " remote from %.*s", (int)strcspn(ours, "."),
+		    ours);
 	text_add(&t, "\n");
 	return put_text(b, line);
 }

@@ -40,6 +40,7 @@
 #include "halves.h"
 #include "trans.h"
 #include "auth.h"
+#include "../lib/mailname.h"
 #ifndef NO_PWD
 #include <pwd.h>
 #endif
@@ -524,14 +525,8 @@ run(const char *channel, const char *host)
 static const char *
 own_name(void)
 {
-	static char name[NET_NAME];
+	const char *name = mailname(NULL);
 
-#ifdef NO_TCP
-	name[0] = '\0';
-#else
-	if (gethostname(name, sizeof(name) - 1) < 0)
-		name[0] = '\0';
-#endif
 	return strchr(name, '.') != NULL ? name : NULL;
 }
 

@@ -13,6 +13,8 @@
  * nothing of such a line is ever used, for a program that is started with half
  * its arguments may do anything with a message.
  *
+ * A line "PARAMuucpname name" above the others says what UUCP calls us.
+ *
  * What flags and arguments mean is sm.c's; here is only which there are.
  */
 #include "table.h"
@@ -131,6 +133,19 @@ parse(struct mailer *m, struct place *at, char *p)
 	return check_flags(at, m->flags);
 }
 
+static int
+set_uucp(struct mailer *m, struct place *at, char *p)
+{
+	const char *word = cut_word(&p);
+
+	if (word == NULL || cut_word(&p) != NULL ||
+	    text_fmt(m->uucp, sizeof(m->uucp), "%s", word) < 0 ||
+	    word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0')
+		return wrong(at, "%s needs a name", "PARAMuucpname");
+	return 0;
+}
+
 /* Looks through an open file: 1 found, 0 not, -1 with the reason. */
 static int
 look_up(struct mailer *m, struct place *at, int fd, const char *name)
@@ -138,11 +153,15 @@ look_up(struct mailer *m, struct place *at, int fd, const char *name)
 	static struct lines l;	/* large, and there is only one at a time */
 	char *p, *word;
 
+	m->uucp[0] = '\0';
 	line_start(&l, fd, 0);
 	while (line_next(&l)) {
 		at->line++;
 		p = strcpy(m->mem, l.line);
 		word = cut_word(&p);
+		if (word != NULL && strcmp(word, "PARAMuucpname") == 0 &&
+		    set_uucp(m, at, p) < 0)
+			return -1;
 		if (word == NULL || strcmp(word, name) != 0)
 			continue;
 		if (l.overlong || strlen(l.line) != l.len)

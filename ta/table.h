@@ -11,6 +11,7 @@
 /* One line of the table. */
 struct mailer {
 	const char *name, *flags, *path;
+	char	uucp[64];	/* our name there, "": that of mail */
 	int	nwords;
 	const char *words[TABLE_WORDS];	/* its own name, then its arguments */
 	char	mem[LINE_MAX_];		/* where all these are */

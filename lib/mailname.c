@@ -1,0 +1,103 @@
+/*
+ * mailname.c - what this host calls itself in mail.
+ *
+ * The first of these that is a name:
+ *
+ *	MAILNAME in the environment
+ *	the first word of $MAILSHARE/mailname
+ *	what the system says
+ *	localhost
+ *
+ * Senders, reports, EHLO and the lines of UUCP have it, so that it is set in
+ * one place.  Each of them lets its own option or table say otherwise.
+ */
+#include "mailname.h"
+#include "util.h"
+#include <ctype.h>
+#include <sys/utsname.h>
+
+#ifndef MAILSHARE
+#define MAILSHARE	"/usr/local/share/mail"
+#endif
+
+static char name[MAILNAME_SIZE];
+
+/* Labels of letters, digits, '-' and '_', with dots between. */
+static int
+is_name(const char *s)
+{
+	size_t n;
+
+	do {
+		for (n = 0; isalnum((unsigned char)s[n]) || s[n] == '-' ||
+		    s[n] == '_'; n++)
+			;
+		if (n == 0 || n > 63 || s[0] == '-' || s[n - 1] == '-')
+			return 0;
+		s += n;
+	} while (*s++ == '.');
+	return s[-1] == '\0';
+}
+
+static int
+take(const char *s)
+{
+	return s != NULL && text_fmt(name, sizeof(name), "%s", s) == 0 &&
+	    is_name(name);
+}
+
+static void
+file_name(char *path, size_t size, const char *dir)
+{
+	if (dir == NULL)
+		dir = getenv("MAILSHARE");
+	text_fmt(path, size, "%s/mailname",
+	    dir != NULL && *dir != '\0' ? dir : MAILSHARE);
+}
+
+/* The first word of the file, or NULL. */
+static char *
+word_of_file(const char *dir)
+{
+	static char line[MAILNAME_SIZE + 100];
+	char path[800], *s = NULL;
+	FILE *f;
+
+	file_name(path, sizeof(path), dir);
+	f = fopen(path, "r");
+	if (f == NULL)
+		return NULL;
+	if (fgets(line, (int)sizeof(line), f) != NULL) {
+		s = line + strspn(line, " \t");
+		s[strcspn(s, " \t\r\n")] = '\0';
+	}
+	fclose(f);
+	return s;
+}
+
+const char *
+mailname(const char *dir)
+{
+	struct utsname uts;
+
+	if (take(getenv("MAILNAME")) || take(word_of_file(dir)))
+		return name;
+	if (uname(&uts) < 0 || !take(uts.nodename))
+		strcpy(name, "localhost");
+	return name;
+}
+
+const char *
+mailname_fault(const char *dir)
+{
+	static char why[1500];
+	char path[800];
+	const char *s = mailname(dir);
+
+	if (strchr(s, '.') != NULL)
+		return NULL;
+	file_name(path, sizeof(path), dir);
+	text_fmt(why, sizeof(why), "mail calls this host %s, which is no full "
+	    "name: write one to %s", s, path);
+	return why;
+}

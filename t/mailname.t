@@ -1,0 +1,123 @@
+#!/bin/sh
+# The one name of this host in mail: where it is set, and who has it.
+. "${0%/*}/lib.sh"
+
+unset POSTOFFICE MAILNAME
+po=$tmp/po
+spool_new "$po"
+chmod 1777 "$po/public" "$po/router"
+mkdir "$tmp/share" "$tmp/other" "$tmp/empty" "$tmp/s"
+echo '  mail.home.example second' >"$tmp/share/mailname"
+printf '*@$d local -\n*@* smtp -\n* smtp -\n' >"$tmp/share/routes"
+MAILSHARE=$tmp/share
+export MAILSHARE
+
+# ---- where it is set -----------------------------------------------------------
+
+calls() {	# title name [command before submit]
+	title=$1 name=$2
+	shift 2
+	is "$title" "$("$@" "$top/submit" -bv -C "$tmp/share/routes" anna)" \
+	    "anna: smtp - anna@$name"
+}
+calls 'the file mailname has the name' mail.home.example env
+calls 'the environment goes before it' env.example env MAILNAME=env.example
+calls 'what is no name in the environment does not' mail.home.example \
+    env MAILNAME='a b'
+calls 'an empty one does not' mail.home.example env MAILNAME=
+system=$(uname -n)
+case $system in
+*[!A-Za-z0-9.-]*|*-.*|*.-*|-*|*-|*..*|.*|*.) system=localhost ;;
+esac
+calls 'without a file it is what the system says' "$system" \
+    env MAILSHARE="$tmp/empty"
+for bad in '' '-a.example' 'a..example' 'a.example.' 'a/b' "$(awk 'BEGIN {
+    for (i = 0; i < 100; i++) printf "name" }')"; do
+	printf '%s\n' "$bad" >"$tmp/other/mailname"
+	calls "what is no name in the file is not taken: $bad" "$system" \
+	    env MAILSHARE="$tmp/other"
+done
+is 'a line domain in routes goes before it' "$( (echo 'domain our.example'
+    cat "$tmp/share/routes") >"$tmp/routes"
+    "$top/submit" -bv -C "$tmp/routes" anna@our.example)" \
+    'anna@our.example: local - anna'
+
+# ---- scheduler -n asks for a full one --------------------------------------------
+
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1m
+sm/*	command="sm -0 -c sm -f $tmp/sm.cf uucp"
+error/*	command="errormail"
+END
+is 'scheduler -n takes a full name' "$("$SCHEDULER" -P "$po" -n \
+    -f "$tmp/cf" 2>&1 | grep calls)" ''
+echo box >"$tmp/other/mailname"
+out=$(MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)
+is 'a short name is no error' $? 0
+like 'but scheduler -n asks for the full one' "$out" \
+    "calls this host box, which is no full name: .*$tmp/other/mailname"
+
+# ---- who has it --------------------------------------------------------------------
+
+"$top/submit" -P "$po" anna@far.example <<END
+Subject: x
+
+END
+like 'submit has it in the sender' "$(sed -n 's/^e //p' "$po"/transport/[1-9]*)" \
+    '@mail\.home\.example$'
+find "$po" -type f -exec rm -f {} +
+cat >"$tmp/show" <<END
+#!/bin/sh
+exec cat >>$tmp/in
+END
+chmod 755 "$tmp/show"
+echo "uucp U $tmp/show show" >"$tmp/sm.cf"
+ln -s "$top/ta/sm" "$top/ta/errormail" "$tmp/bin/ta"
+put "$po" 10-1 sm far anna
+put "$po" 11-1 error nohost anna@far
+cp "$tmp/share/mailname" "$tmp"	# the scheduler's MAILSHARE
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'it gives agents mail' wait_log 'complete msg=10-1'
+ok 'it gives errormail mail' wait_log 'complete msg=11-1'
+like 'the line for UUCP has its first word' "$(sed 1q "$tmp/in")" \
+    ' remote from mail$'
+like 'a report has it' "$(cat "$po"/router/*)" \
+    '^From: Mail Delivery <postmaster@mail\.home\.example>'
+rm -f "$po"/router/* "$tmp/in"
+printf 'PARAMuucpname leaf-1\nuucp U %s show\n' "$tmp/show" >"$tmp/sm.cf"
+put "$po" 12-1 sm far anna
+"$top/t/notify" "$po/.scheduler.notify" 'NEW 12-1'
+ok 'UUCP has another name' wait_log 'complete msg=12-1' 30
+like 'its line has that' "$(sed 1q "$tmp/in")" ' remote from leaf-1$'
+sched_stop
+(echo 'PARAMmailname dsn.example'; cat "$tmp/cf") >"$tmp/cf2"
+printf 'PARAMuucpname a b\nuucp U %s show\n' "$tmp/show" >"$tmp/sm.cf"
+put "$po" 13-1 sm far anna
+put "$po" 14-1 error nohost anna@far
+ok 'PARAMmailname is there' sched_start "$po" "$tmp/cf2"
+ok 'agents have that name' wait_log 'complete msg=14-1'
+like 'a report has PARAMmailname' "$(cat "$po"/router/*)" \
+    '^From: Mail Delivery <postmaster@dsn\.example>'
+ok 'a wrong PARAMuucpname has the mail wait' \
+    wait_log 'deferred msg=13-1 .*sm.cf:1: PARAMuucpname needs a name'
+sched_stop
+
+if without NO_TCP; then
+	skip 'EHLO has it' 'built without'
+	skip 'EHLO has no short one' 'built without'
+else
+	bg "$top/t/smtpd" "$tmp/s"
+	wait_for 30 test -s "$tmp/s/port" || exit 1
+	ehlo() {	# name
+		put "$po" 20-1 smtp host anna
+		: >"$tmp/s/log"
+		printf '20-1\thost\n' | (cd "$po/transport" &&
+		    MAILNAME=$1 "$top/ta/smtp" -R \
+		    "[127.0.0.1]:$(cat "$tmp/s/port")") >/dev/null 2>&1
+		sed -n 's/^> EHLO //p' "$tmp/s/log"
+	}
+	is 'EHLO has it' "$(ehlo some.example)" some.example
+	is 'EHLO has no short one' "$(ehlo box)" '[127.0.0.1]'
+fi
+finish
