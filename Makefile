@@ -29,8 +29,8 @@
 #			switches submit's group; root's submit -q stays root
 #	NO_STATVFS	no statvfs: PARAMminfree is not heeded
 #	NO_PWD		no passwd and group files: numbers only
-#	HAVE_ST_MTIM	stat has fractions of a second (POSIX 2008): spool ids
-#			are as long as ZMailer's
+#	NO_ST_MTIM	stat has no nanoseconds, whatever its header looks like:
+#			spool ids are shorter than ZMailer's
 .POSIX:
 
 CC = cc

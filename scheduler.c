@@ -129,6 +129,9 @@ version(void)
 #ifdef NO_STATVFS
 	    " NO_STATVFS"
 #endif
+#ifdef NO_ST_MTIM
+	    " NO_ST_MTIM"
+#endif
 #ifdef NO_PWD
 	    " NO_PWD"
 #endif

@@ -237,9 +237,18 @@ line_held(int fd, long pid)
 
 /* ---- spool ids ------------------------------------------------------- */
 
+#ifdef NO_ST_MTIM
+#define NS(st) 0L
+#elif defined(st_mtimensec)
+#define NS(st) ((long)(st).st_mtimensec)
+#else
+#define NS(st) ((long)(st).st_mtim.tv_nsec)
+#endif
+
 /* "S", the number at the beginning of the name, and the time of the message
- * file in UTC, six bits to a byte: S123fq1KVJKL is 123-45, written on 2026-11-22
- * at 09:10:11. */
+ * file in UTC, six bits to a byte: S123AbmKVJKL is 123-45, written on 2026-11-22
+ * at 09:10:11; S123AbmKVJKL3vWUA, half a second later.  The last five are
+ * nanoseconds, unless there are none. */
 int
 spool_id(const char *name, char *id, size_t size)
 {
@@ -250,7 +259,7 @@ spool_id(const char *name, char *id, size_t size)
 	struct stat st;
 	struct text t;
 	struct tm *tm;
-	int year;
+	int year, bit;
 
 	text_fmt(path, sizeof(path), "../queue/%s", name);
 	if (lstat(path, &st) < 0 || (tm = gmtime(&st.st_mtime)) == NULL)
@@ -262,13 +271,7 @@ spool_id(const char *name, char *id, size_t size)
 	    code[year >> 12 & 63], code[year >> 6 & 63], code[year & 63],
 	    code[tm->tm_mon], code[tm->tm_mday - 1], code[tm->tm_hour],
 	    code[tm->tm_min], code[tm->tm_sec]);
-#ifdef HAVE_ST_MTIM
-	if (st.st_mtim.tv_nsec != 0) {
-		int bit;
-
-		for (bit = 24; bit >= 0; bit -= 6)
-			text_add(&t, "%c", code[st.st_mtim.tv_nsec >> bit & 63]);
-	}
-#endif
+	for (bit = 24; bit >= 0 && NS(st) != 0; bit -= 6)
+		text_add(&t, "%c", code[NS(st) >> bit & 63]);
 	return t.cut ? -1 : 0;
 }

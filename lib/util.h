@@ -41,6 +41,13 @@
 #ifndef O_NOFOLLOW
 #define O_NOFOLLOW 0
 #endif
+/* The BSDs have had nanoseconds in stat for long.  POSIX has them since 2008,
+ * and where st_mtime is a macro. */
+#if !defined(st_mtimensec) && \
+    !(defined(st_mtime) && _POSIX_VERSION >= 200809L) && !defined(NO_ST_MTIM)
+#define NO_ST_MTIM
+#endif
+
 #ifdef NO_MKFIFO
 #define mkfifo(path, mode) mknod(path, S_IFIFO | (mode), 0)
 #endif
