@@ -286,15 +286,11 @@ static void
 build_start(struct message *m)
 {
 	struct group *g, *end = build.g + build.ng;
-	const struct thread *t;
 
 	for (g = build.g; g < end; g++)
 		q_widened(g->vertex, g->n);
-	for (g = build.g + build.known; g < end; g++) {
-		t = g->thread;
-		q_arrive(g->vertex, m->more == NULL ? NULL :
-		    memo_find(&m->more->memos, t->ring->chan, t->host));
-	}
+	for (g = build.g + build.known; g < end; g++)
+		q_arrive(g->vertex);
 	q_arrived(m);
 }
 

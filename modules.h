@@ -387,8 +387,8 @@ struct message *q_named(const char *name);
  * the caller's. */
 int	q_add(struct message *, unsigned long num);
 /* The message's new vertex, with its recipients, starts its thread; or goes on
- * by its memo (NULL: it has none). */
-void	q_arrive(struct vertex *, const struct memo *);
+ * by its memo. */
+void	q_arrive(struct vertex *);
 /* ... so many recipients of it, which may have been here before, are new. */
 void	q_widened(struct vertex *, unsigned rcpts);
 void	q_arrived(struct message *);	/* ... and that is all that was read */
@@ -402,33 +402,17 @@ void	q_exhausted(struct part *, unsigned missing);
 void	q_forget(struct message *);
 /* Is anything of it left to be delivered? */
 int	q_over(const struct message *);
-/* A recipient of the vertex is finished, on disk already; status and message
- * are for the log. */
-void	q_finish(struct vertex *, struct rcpt *, int state, const char *status,
-	    const char *message);
-/* An agent finished a recipient that is not in core, beside the vertex. */
-void	q_beside(struct vertex *, unsigned long off, int state,
-	    const char *status, const char *message);
-/* Makes sure that the tag of a finished recipient says so; one that was left
- * unset would be delivered to again. */
-void	q_tag(const struct message *, const struct rcpt *);
 /* The vertex is over: off its lists, and the sweep takes the message if it
  * was the last. */
 void	q_done(struct vertex *);
 /* Nothing more of the message is to be delivered; it goes without report, and
  * what agents have of it ends with its job. */
 void	q_drop(struct message *, const char *why);
-/* The vertex was deferred: it expires if that is due, else its timer is set. */
-void	q_expiry(struct vertex *);
 /* Something of the message has ended that its sender may have to be told of. */
 void	q_news(struct message *);
 /* The agent dsn is to tell of it: "failure" when it is over and some of it has
  * failed, else "success", or "delay".  0, or -1 without memory. */
 int	q_tell(struct message *, const char *what);
-/* It has: the vertex of that is over.  keep: the message is to be kept at its
- * end, 1 as nobody could be told, 2 as a double bounce. */
-void	q_told(struct vertex *, struct rcpt *, int keep, const char *status,
-	    const char *text);
 /* Nothing of it was left to be delivered when it was read. */
 void	q_finished(struct message *);
 /* Is nothing left of the message but to tell its sender? */
@@ -442,28 +426,17 @@ int	q_doom(struct vertex *, enum doom, int later);
 /* ... and what is not read yet of the message, as it comes in. */
 void	q_doom_rest(struct message *, enum doom);
 void	q_rearm(struct message *);	/* a hold on an address has ended */
-/* What an operator wanted of it is done, now that no agent has it: 0, or -1
- * when the disk would not have it. */
-int	q_doomed(struct vertex *);
-
-/* ======================================================================
- * report.c - what agents say became of a job
- * ====================================================================== */
-
-/* The agent has said what does not fit: 1 when that is to be logged. */
-int	rp_noise(struct ta *);
-/* A report line of the agent.  What does not fit is noise and changes
+/* A report line of the agent: NULL, or what does not fit, and then it changes
  * nothing. */
-void	rp_report(struct ta *, unsigned long num, unsigned long off,
+const char *q_report(const struct ta *, unsigned long num, unsigned long off,
 	    const char *notary, const char *status, const char *message);
 /* The oldest of ta->jobs is over: what it was not reported the tags on disk
- * decide; the rest is deferred, for the reason given if it has none. */
-void	rp_job_over(struct ta *, const char *reason);
-/* ... unless its agent ended before it began the job: then the rest is ready
- * again, and this was no attempt. */
-void	rp_not_begun(struct ta *);
+ * decide; the rest is deferred, for the reason given if it has none.  Without
+ * a reason its agent ended before it began the job: then the rest is ready
+ * again. */
+void	q_job_over(struct ta *, const char *reason);
 /* Has an agent that is gone begun the job?  It has reported, or set a tag. */
-int	rp_has_begun(const struct vertex *);
+int	q_has_begun(const struct vertex *);
 
 /* ======================================================================
  * notice.c - when senders are told before the end

@@ -43,12 +43,8 @@
 static struct vertex *done;
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
-/* The walk over all messages for what is doomed, some a pass; done when a
- * whole lap finds none. */
-static struct {
-	int	on, found;
-	unsigned bucket;
-} walk;
+/* HELD vertices that are to be deleted or bounced, some a pass. */
+static struct list doomed;
 
 static int stat_fd = -1;
 static int rush;		/* the sweep has made something ready */
@@ -144,6 +140,18 @@ rcpts_gone(struct vertex *v, unsigned n)
 	look_soon(v->msg);
 }
 
+/* What an operator wanted of it is no longer to be done. */
+static enum doom
+undoom(struct vertex *v)
+{
+	enum doom how = (enum doom)v->doom;
+
+	if (how != DOOM_NONE && v->state == V_HELD)
+		list_del(&doomed, v);
+	v->doom = DOOM_NONE;
+	return how;
+}
+
 void
 q_done(struct vertex *v)
 {
@@ -151,6 +159,7 @@ q_done(struct vertex *v)
 	struct message *m = v->msg;
 	unsigned i;
 
+	undoom(v);
 	if (v->state == V_READY)
 		th_out(v);
 	else if (v->state == V_WAIT)
@@ -169,6 +178,95 @@ q_done(struct vertex *v)
 	m->left--;
 	if (q_over(m))
 		to_sweep(m);
+}
+
+/* ---- arrival at a thread, and telling -------------------------------- */
+
+/* The vertex has come back, and is as it was when it left core.  Until when it
+ * waits, mono: a reload may have made that shorter. */
+static double
+remember(struct vertex *v, const struct memo *memo)
+{
+	const struct setting *s = &v->thread->ring->conf->v;
+	double most = now.mono + (double)retry_longest(s);
+
+	v->tries = memo->tries;
+	v->tried = memo->tried;
+	v->step = memo->step;
+	v->host = memo->host;
+	v->dated = memo->dated;
+	if (memo->started)
+		v->thread->triggered = (unsigned char)s->queueonly;
+	return !memo->dated && (double)memo->wakeup > most ? most :
+	    (double)memo->wakeup;
+}
+
+/*
+ * A new vertex starts its thread at once, unless it has to keep to the
+ * thread's own time.  It begins its retry list, or at the place of its age.
+ * When nothing is known of its host, that has the same place.  What was evicted
+ * goes on where it was.
+ */
+void
+q_arrive(struct vertex *v)
+{
+	struct message *m = v->msg;
+	struct thread *t = v->thread;
+	struct dest *d = t->dest;
+	const struct setting *s = &t->ring->conf->v;
+	const struct memo *memo = m->more == NULL ? NULL :
+	    memo_find(&m->more->memos, t->ring->chan, t->host);
+	int dsn = th_is_dsn(t);
+	double at = 0;
+
+	m->left++;
+	if (m->aged && !dsn)
+		v->step = retry_step(s, (long)now.mono - m->born) & 127U;
+	if (d->ngood + d->nbad == 0 && d->tries == 0 && d->step < v->step)
+		d->step = (unsigned short)v->step;
+	if (memo != NULL)
+		at = remember(v, memo);
+	else if (s->wakeuprestartonly && t->wake.pos != 0)
+		at = heap_when(&q.wake, &t->wake);
+	if (!dsn)
+		v->doom = m->doom;
+	if (m->held || v->doom != DOOM_NONE) {
+		v->state = V_HELD;
+		t->nheld++;
+	} else if (at > now.mono) {
+		th_wait(t, v, (long)at);
+	} else {
+		th_ready(t, v);
+	}
+	if (v->doom != DOOM_NONE)
+		list_add(&doomed, v);
+	th_update(t);
+}
+
+static int
+is_delay(const char *what)
+{
+	return strcmp(what, "delay") == 0;
+}
+
+
+int
+q_tell(struct message *m, const char *what)
+{
+	struct thread *t;
+	struct vertex *v;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state != V_DONE && th_is_dsn(v->thread) &&
+		    is_delay(v->thread->host) == is_delay(what))
+			return 0;
+	t = th_get("dsn", what);
+	v = t == NULL ? NULL : msg_vertex(m, t, 1);
+	if (v == NULL)
+		return -1;
+	v->nr = v->left = 1;
+	q_arrive(v);
+	return 0;
 }
 
 /* One line of -l: spool id, seconds until transport/, seconds there. */
@@ -225,12 +323,34 @@ q_news(struct message *m)
 		heap_set(&q.notices, &more->notice, (double)more->tellat);
 }
 
-void
-q_beside(struct vertex *v, unsigned long off, int state, const char *status,
-    const char *message)
+/* Makes sure that the tag of a finished recipient says so; one that was left
+ * unset would be delivered to again. */
+static void
+tag(const struct message *m, unsigned long off, int state)
+{
+	int want = state == RC_OK ? '+' : '-';
+
+	if (off != 0 && !ctl_has(m->name, off, want))
+		ctl_mark(m->name, off, want);
+}
+
+/* The recipient of the vertex is finished, on disk already; status and message
+ * are for the log.  r is NULL for one that is not in core: its tag is all that
+ * will tell. */
+static void
+finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
+    const char *status, const char *message)
 {
 	struct message *m = v->msg;
 
+	if (r != NULL) {
+		r->state = (unsigned)state & 3;
+		reason_free(r);
+		rcpts_gone(v, 1);
+		q.rcpts_out++;
+	} else {
+		tag(m, off, state);
+	}
 	if (state == RC_FAILED)
 		m->failed = 1;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
@@ -240,17 +360,6 @@ q_beside(struct vertex *v, unsigned long off, int state, const char *status,
 	    state == RC_OK ? "delivered" : "failed", m->name, off,
 	    v->thread->ring->chan->name, v->thread->host, status,
 	    (long)now.mono - m->born, message);
-}
-
-void
-q_finish(struct vertex *v, struct rcpt *r, int state, const char *status,
-    const char *message)
-{
-	r->state = (unsigned)state & 3;
-	reason_free(r);
-	rcpts_gone(v, 1);
-	q.rcpts_out++;
-	q_beside(v, r->off, state, status, message);
 }
 
 void
@@ -278,6 +387,34 @@ host_asked(const struct vertex *v)
 	return d->tries > 0 && d->asked > v->msg->loaded;
 }
 
+/* The recipient was deferred for this reason.  What core cannot keep is in
+ * the log. */
+static void
+set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
+{
+	if (*reason != '\0' && reason_set(r, reason) < 0)
+		log_info("reason msg=%s rcpt=%lu channel=%s host=%s %s",
+		    v->msg->name, (unsigned long)r->off,
+		    v->thread->ring->chan->name, v->thread->host, reason);
+}
+
+/* Is nobody told of the vertex's failures? */
+static int
+is_quiet(const struct vertex *v)
+{
+	return v->thread->ring->conf->v.bounce == BOUNCE_NONE;
+}
+
+/* The diagnostic line of a recipient that has failed; under bounce=none one of
+ * which nobody is told.  0 or -1. */
+static int
+diagnose(const struct vertex *v, unsigned long off, const char *notary,
+    const char *status, const char *message, long when)
+{
+	return (is_quiet(v) ? ctl_untold : ctl_diag)(v->msg->name, off, notary,
+	    status, message, when);
+}
+
 /* The recipient fails: the tag first, then the diagnostic line; a line that
  * cannot be written takes the tag back.  When nobody is to be told the line
  * comes first.  0 or -1. */
@@ -287,59 +424,13 @@ fail(const struct vertex *v, unsigned long off, const char *status,
 {
 	const char *name = v->msg->name;
 
-	if (v->thread->ring->conf->v.bounce == BOUNCE_NONE)
-		return ctl_untold(name, off, "", status, message, when) < 0 ?
-		    -1 : ctl_mark(name, off, '-');
-	if (ctl_mark(name, off, '-') < 0)
+	if (!is_quiet(v) && ctl_mark(name, off, '-') < 0)
 		return -1;
-	if (ctl_diag(name, off, "", status, message, when) == 0)
-		return 0;
-	ctl_mark(name, off, ' ');
+	if (diagnose(v, off, "", status, message, when) == 0)
+		return is_quiet(v) ? ctl_mark(name, off, '-') : 0;
+	if (!is_quiet(v))
+		ctl_mark(name, off, ' ');
 	return -1;
-}
-
-/*
- * kept: what the control file says of recipients whose reason is not in core:
- * an older scheduler or another agent may have written it there.
- */
-struct kept {
-	struct notary n;
-	unsigned long at[1];	/* nr: offset of the last diagnostic line, or 0 */
-};
-
-/* Reads the file once for all recipients of the vertex; NULL when that cannot
- * be done now.  The caller closes and frees it. */
-static struct kept *
-read_kept(const struct vertex *v)
-{
-	struct kept *k = mem_get(sizeof(*k) + v->nr * sizeof(k->at[0]));
-	const struct rcpt *r;
-	int err = 0;
-
-	if (k == NULL)
-		return NULL;
-	if (nt_open(&k->n, v->msg->name) < 0)
-		err = errno;
-	while (err == 0 && nt_next_diag(&k->n))
-		if ((r = msg_rcpt(v, k->n.off)) != NULL)
-			k->at[r - v->r] = k->n.at;
-	if (err == 0 && (err = nt_error(&k->n)) == 0)
-		return k;
-	log_err("expire msg=%s its reasons cannot be read: %s",
-	    v->msg->name, strerror(err));
-	nt_close(&k->n);
-	free(k);
-	return NULL;
-}
-
-/* The time of day at that moment, mono, as the clock is set now; 0: it is not
- * known. */
-static long
-wall_at(double mono)
-{
-	double ago = now.mono - mono;
-
-	return ago < (double)(long)now.wall ? (long)now.wall - (long)ago : 0;
 }
 
 /* When delivery to the vertex was last tried, by itself or as part of its host,
@@ -352,45 +443,56 @@ last_try(const struct vertex *v)
 
 	if (host_asked(v) && d->bad > at)
 		at = d->bad;
-	return wall_at(at);
+	at = now.mono - at;
+	return at < (double)(long)now.wall ? (long)now.wall - (long)at : 0;
 }
 
-/* Why this recipient of the vertex has not been delivered to, or NULL; *when is
- * set when that tells of the last try. */
-static const char *
-last_reason(const struct vertex *v, const struct rcpt *r, struct kept *k,
-    long *when)
+/* Recipients without a reason get that of their last diagnostic line, which an
+ * older scheduler or another agent may have written, and its time in when[].
+ * 0, or -1 when the file cannot be read now. */
+static int
+read_reasons(const struct vertex *v, long *when)
 {
-	const struct dest *d = v->thread->dest;
-	unsigned long at = k == NULL ? 0 : k->at[r - v->r];
+	struct rcpt *r, *end = v->r + v->nr;
+	struct notary n;
 	const char *s;
+	int err = 0;
 
-	if (reason_of(r) != NULL)
-		return reason_of(r);
-	if (host_asked(v) && d->reason != NULL)
-		return d->reason;
-	if (at == 0 || nt_diag(&k->n, at) < 0)
-		return NULL;
-	if (*when == 0)
-		*when = k->n.when;
-	/* a crash may have lost the tag of one that had expired */
-	s = strstr(k->n.text, REASON_MARK);
-	return s == NULL ? k->n.text : s + sizeof(REASON_MARK) - 1 +
-	    strspn(s + sizeof(REASON_MARK) - 1, "\r ");
+	for (r = v->r; r < end; r++)
+		r->heard = r->why == NULL;
+	if (nt_open(&n, v->msg->name) < 0)
+		err = errno;
+	while (err == 0 && nt_next_diag(&n)) {
+		if ((r = msg_rcpt(v, n.off)) == NULL || !r->heard)
+			continue;
+		/* a crash may have lost the tag of one that had expired */
+		s = strstr(n.text, REASON_MARK);
+		s = s == NULL ? n.text : s + sizeof(REASON_MARK) - 1;
+		set_reason(v, r, s + strspn(s, "\r "));
+		when[r - v->r] = n.when;
+	}
+	for (r = v->r; r < end; r++)
+		r->heard = 0;
+	if (err == 0)
+		err = nt_error(&n);
+	nt_close(&n);
+	if (err != 0)
+		log_err("expire msg=%s its reasons cannot be read: %s",
+		    v->msg->name, strerror(err));
+	return err != 0 ? -1 : 0;
 }
 
 static int
-expire_one(struct vertex *v, struct rcpt *r, const char *how, struct kept *k)
+expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 {
-	struct message *m = v->msg;
-	long when = last_try(v);
-	const char *why = last_reason(v, r, k, &when);
+	const char *why = r->why != NULL ? reason_of(r) : host_asked(v) ?
+	    v->thread->dest->reason : NULL;
 	char message[1200];
 	struct text t;
 
 	text_init(&t, message, sizeof(message));
 	text_add(&t, "%s after ", how);
-	span_add(&t, (long)now.mono - m->born);
+	span_add(&t, (long)now.mono - v->msg->born);
 	if (why != NULL)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
@@ -398,22 +500,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, struct kept *k)
 	if (fail(v, r->off, "4.4.7 (delivery time expired)", message,
 	    when) < 0)
 		return -1;
-	q_finish(v, r, RC_FAILED, "expire", message);
-	return 0;
-}
-
-/* Is there one whose reason can only be in the control file? */
-static int
-lacks_reason(const struct vertex *v)
-{
-	const struct rcpt *r;
-
-	if (!v->msg->diags ||
-	    (host_asked(v) && v->thread->dest->reason != NULL))
-		return 0;
-	for (r = v->r; r < v->r + v->nr; r++)
-		if (r->state == RC_PENDING && reason_of(r) == NULL)
-			return 1;
+	finish(v, r, r->off, RC_FAILED, "expire", message);
 	return 0;
 }
 
@@ -422,40 +509,21 @@ lacks_reason(const struct vertex *v)
 static int
 vertex_expire(struct vertex *v, const char *how)
 {
-	struct message *m = v->msg;
-	struct kept *k = NULL;
-	struct rcpt *r;
-	int bad = 0;
+	long *when = mem_get(v->nr * sizeof(*when)), tried = last_try(v);
+	int bad = when == NULL || (v->msg->diags && (!host_asked(v) ||
+	    v->thread->dest->reason == NULL) && read_reasons(v, when) < 0);
+	unsigned i;
 
-	if (lacks_reason(v) && (k = read_kept(v)) == NULL)
-		return -1;
-	for (r = v->r; r < v->r + v->nr && !bad; r++)
-		if (r->state == RC_PENDING)
-			bad = expire_one(v, r, how, k) < 0;
-	if (k != NULL)
-		nt_close(&k->n);
-	free(k);
+	for (i = 0; i < v->nr && !bad; i++)
+		bad = v->r[i].state == RC_PENDING && expire_one(v, &v->r[i],
+		    how, tried != 0 ? tried : when[i]) < 0;
+	free(when);
 	if (bad)
 		return -1;
-	if (ctl_sync(m->name) < 0)
-		log_err("expire msg=%s %s", m->name, strerror(errno));
+	if (ctl_sync(v->msg->name) < 0)
+		log_err("expire msg=%s %s", v->msg->name, strerror(errno));
 	q_done(v);
 	return 0;
-}
-
-void
-q_tag(const struct message *m, const struct rcpt *r)
-{
-	int want = r->state == RC_OK ? '+' : '-';
-
-	if (r->off != 0 && !ctl_has(m->name, r->off, want))
-		ctl_mark(m->name, r->off, want);
-}
-
-static int
-is_delay(const char *what)
-{
-	return strcmp(what, "delay") == 0;
 }
 
 /* Nobody gets the rest of a vertex, and nobody is told: 0 or -1 as above. */
@@ -463,19 +531,18 @@ static int
 vertex_delete(struct vertex *v)
 {
 	struct message *m = v->msg;
-	unsigned i;
+	struct rcpt *r, *end = v->r + v->nr;
 
-	for (i = 0; i < v->nr; i++) {
-		if (v->r[i].state != RC_PENDING)
+	for (r = v->r; r < end; r++) {
+		if (r->state != RC_PENDING)
 			continue;
-		if (v->r[i].off != 0 && ctl_mark(m->name, v->r[i].off, '+') < 0)
+		if (r->off != 0 && ctl_mark(m->name, r->off, '+') < 0)
 			return -1;
-		v->r[i].state = RC_OK;
+		r->state = RC_OK;
 		rcpts_gone(v, 1);
-		q.rcpts_out += v->r[i].off != 0;
+		q.rcpts_out += r->off != 0;
 		log_info("deleted msg=%s rcpt=%u channel=%s host=%s", m->name,
-		    v->r[i].off, v->thread->ring->chan->name,
-		    v->thread->host);
+		    r->off, v->thread->ring->chan->name, v->thread->host);
 	}
 	/* a warning that is not sent leaves the end to be told */
 	if (th_is_dsn(v->thread) && !is_delay(v->thread->host))
@@ -536,8 +603,9 @@ message_timer(struct message *m)
 		heap_set(&q.expire, &m->expire, (double)next);
 }
 
-void
-q_expiry(struct vertex *v)
+/* The vertex was deferred: it expires if that is due, else its timer is set. */
+static void
+set_expiry(struct vertex *v)
 {
 	struct message *m = v->msg;
 	long at = vertex_timer(v);
@@ -604,68 +672,6 @@ q_add(struct message *m, unsigned long num)
 	return 0;
 }
 
-/* The vertex has come back, and is as it was when it left core. */
-static void
-remember(struct vertex *v, const struct memo *memo)
-{
-	v->tries = memo->tries;
-	v->tried = memo->tried;
-	v->step = memo->step;
-	v->host = memo->host;
-	v->dated = memo->dated;
-	if (memo->started)
-		v->thread->triggered =
-		    (unsigned char)v->thread->ring->conf->v.queueonly;
-}
-
-/* Until when it waits: a reload may have made that shorter. */
-static long
-own_time(const struct memo *memo, const struct setting *s)
-{
-	long most = (long)now.mono + retry_longest(s);
-
-	return !memo->dated && memo->wakeup > most ? most : memo->wakeup;
-}
-
-/*
- * A new vertex starts its thread at once, unless it has to keep to the
- * thread's own time.  It begins its retry list, or at the place of its age.
- * When nothing is known of its host, that has the same place.  What was evicted
- * goes on where it was.
- */
-void
-q_arrive(struct vertex *v, const struct memo *memo)
-{
-	struct thread *t = v->thread;
-	struct dest *d = t->dest;
-	const struct setting *s = &t->ring->conf->v;
-
-	v->msg->left++;
-	v->step = v->msg->aged ?
-	    retry_step(s, (long)now.mono - v->msg->born) & 127U : 0;
-	if (d->ngood + d->nbad == 0 && d->tries == 0 && d->step < v->step)
-		d->step = (unsigned short)v->step;
-	if (memo != NULL)
-		remember(v, memo);
-	if (v->msg->doom != DOOM_NONE) {
-		v->doom = v->msg->doom;
-		walk.on = walk.found = 1;
-	}
-	if (v->msg->held || v->doom != DOOM_NONE) {
-		v->state = V_HELD;
-		t->nheld++;
-		return;
-	}
-	if (memo != NULL && (double)memo->wakeup > now.mono) {
-		th_wait(t, v, own_time(memo, s));
-	} else if (memo == NULL && s->wakeuprestartonly && t->wake.pos != 0) {
-		th_wait(t, v, (long)heap_when(&q.wake, &t->wake));
-	} else {
-		th_ready(t, v);
-	}
-	th_update(t);
-}
-
 void
 q_widened(struct vertex *v, unsigned rcpts)
 {
@@ -695,12 +701,12 @@ q_exhausted(struct part *p, unsigned missing)
 
 #define DOOMED_NOW	100	/* vertices that are ended in one pass */
 
-int
-q_doomed(struct vertex *v)
+/* Does what an operator wants of a vertex that no agent has: 0, or -1 when the
+ * disk would not have it. */
+static int
+do_doom(struct vertex *v, enum doom how)
 {
-	int how = v->doom;
-
-	v->doom = DOOM_NONE;
+	undoom(v);
 	return how == DOOM_DELETE ? vertex_delete(v) :
 	    vertex_expire(v, "ended by the postmaster");
 }
@@ -708,15 +714,16 @@ q_doomed(struct vertex *v)
 int
 q_doom(struct vertex *v, enum doom how, int later)
 {
+	if (v->state != V_FED && !later)
+		return do_doom(v, how);
+	undoom(v);
+	if (v->state != V_FED) {
+		if (v->state != V_HELD)
+			th_hold(v);	/* nobody gets it meanwhile */
+		list_add(&doomed, v);
+	}
 	v->doom = (unsigned)how & 3;
-	if (v->state == V_FED)
-		return 1;
-	if (!later)
-		return q_doomed(v);
-	if (v->state != V_HELD)
-		th_hold(v);	/* nobody gets it meanwhile */
-	walk.on = walk.found = 1;
-	return 2;
+	return v->state == V_FED ? 1 : 2;
 }
 
 void
@@ -732,42 +739,16 @@ q_doom_rest(struct message *m, enum doom how)
 	look_soon(m);
 }
 
-/* Ends what is doomed of a message: vertices that were. */
-static int
-doom_message(struct message *m)
-{
-	struct vertex *v;
-	int n = 0;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (v->doom == DOOM_NONE || v->state != V_HELD)
-			continue;
-		n++;
-		if (q_doomed(v) < 0 && !m->held)
-			th_release(v);
-	}
-	return n;
-}
-
 /* Goes on with it: each costs the disk a moment, and mail must not wait. */
 static void
 doom_some(void)
 {
-	struct hlink *l;
-	unsigned looked = 0;
-	int n = 0;
+	struct vertex *v;
+	int n;
 
-	while (walk.on && n < DOOMED_NOW && looked++ < 100 * DOOMED_NOW) {
-		if (walk.bucket >= q.messages.size) {
-			walk.on = walk.found;
-			walk.found = 0;
-			walk.bucket = 0;
-			continue;
-		}
-		for (l = q.messages.v[walk.bucket++]; l != NULL; l = l->next)
-			n += doom_message(OWNER(struct message, link, l));
-		walk.found |= n > 0;
-	}
+	for (n = 0; n < DOOMED_NOW && (v = doomed.head) != NULL; n++)
+		if (do_doom(v, (enum doom)v->doom) < 0 && !v->msg->held)
+			th_release(v);
 }
 
 void
@@ -790,6 +771,431 @@ void
 q_rearm(struct message *m)
 {
 	message_timer(m);
+}
+
+#define PERMANENT	"5.0.0 (permanent failure)"
+
+/* ---- reports of agents ----------------------------------------------- */
+
+/* Is the recipient at off of the job, though not in core?  A job is all that
+ * the control file has for the host; of a message that was read whole, what is
+ * not in core was finished before. */
+static int
+is_beside(const struct vertex *v, unsigned long off)
+{
+	const struct message *m = v->msg;
+	const struct thread *t = v->thread;
+
+	return ctl_is_for(m->name, off, t->ring->chan->name, t->host) &&
+	    (msg_part(m) != NULL || (!ctl_has(m->name, off, '+') &&
+	    !ctl_has(m->name, off, '-')));
+}
+
+/* Has a recipient that is not in core the tag that says the opposite? */
+static int
+contradicts(const struct vertex *v, unsigned long off, int state)
+{
+	return (state == RC_OK && ctl_has(v->msg->name, off, '-')) ||
+	    (state == RC_FAILED && ctl_has(v->msg->name, off, '+'));
+}
+
+/* Why an agent cannot report on it. */
+static const char *
+refusal(unsigned long num, unsigned long off)
+{
+	const struct message *m = q_find(num, NULL);
+	const struct vertex *v = m == NULL ? NULL : msg_first(m);
+
+	while (v != NULL && msg_rcpt(v, off) == NULL)
+		v = msg_next(v);
+	if (m == NULL)
+		return "no such message";
+	return v == NULL && msg_part(m) == NULL ? "no such recipient" :
+	    "refused: it was not given to this agent or is finished";
+}
+
+/* The job of this agent that a report is of, and the recipient, NULL when
+ * that is not in core.  NULL when there is none. */
+static struct vertex *
+reported(const struct ta *ta, unsigned long num, unsigned long off, int state,
+    struct rcpt **r)
+{
+	struct vertex *v = ta->jobs.head;
+
+	while (v != NULL && v->msg->link.hash != num)
+		v = v->next;
+	*r = v == NULL ? NULL : msg_rcpt(v, off);
+	if (v == NULL || (*r != NULL ? (*r)->state == RC_PENDING :
+	    is_beside(v, off) && !contradicts(v, off, state)))
+		return v;
+	return NULL;
+}
+
+#define RETRYAT_MOST	1e9	/* seconds; beyond that it is no time */
+
+/* The text of "retryat +60 text" or "retryat 1795220140 text".  A vertex is
+ * tried whole, so the latest time counts.  Its times are whole seconds: not
+ * before the time that was named, and within a second of it. */
+static const char *
+retry_at(struct vertex *v, const char *s)
+{
+	int relative = *s == '+', at;
+	struct timeval tv;
+	unsigned long n;
+	double wait = 0;
+
+	s += relative;
+	if (num_upto(s, LONG_MAX, &n, &s) < 0)
+		s += strspn(s, "0123456789");
+	else if (relative)
+		wait = (double)n;
+	else if (gettimeofday(&tv, NULL) == 0)
+		/* part of this second of the day has passed */
+		wait = (double)((long)n - (long)now.wall) -
+		    (double)tv.tv_usec / 1e6;
+	if (wait > 0 && wait <= RETRYAT_MOST) {
+		at = (int)(now.mono + wait) + 1;
+		if (at > v->wakeup)
+			v->wakeup = at;
+	}
+	return s + strspn(s, " ");
+}
+
+/* r is NULL for one that is not in core; it does not count. */
+static void
+deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
+    const char *message)
+{
+	struct thread *t = v->thread;
+	char text[REASON_MOST + 1];
+
+	text_fmt(text, sizeof(text), "%s", message);
+	if (r != NULL) {
+		v->count += r->heard == 0;
+		r->heard = 1;
+		set_reason(v, r, text);
+	} else if (*text != '\0' && msg_more(v->msg) != NULL) {
+		memo_heard(&v->msg->more->memos, v, off, text);
+	}
+	if (host & HOST_BAD)
+		reason_copy(&t->dest->reason, text);
+	v->host |= (unsigned)host & 7;
+}
+
+/* What the report of a deferral says of the destination: by the word, or by the
+ * status in the notary fields, whose parts are "address, action, status".  A
+ * mailbox is one of its own: 4.2.x (RFC 3463) says that it takes no mail now,
+ * as it is locked or full. */
+static int
+host_said(const struct thread *t, int all, const char *notary)
+{
+	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
+	const char *s = strchr(notary, '\1');
+	size_t i;
+
+	if (all)
+		return HOST_BAD | HOST_ALL;
+	s = s == NULL ? NULL : strchr(s + 1, '\1');
+	if (s != NULL && th_is_local(t) && strncmp(s + 1, "4.2.", 4) == 0)
+		return HOST_BAD | HOST_ALL;
+	for (i = 0; s != NULL && i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (strncmp(s + 1, bad[i], 5) == 0 &&
+		    (s[6] < '0' || s[6] > '9'))
+			return HOST_BAD;
+	return HOST_GOOD;
+}
+
+static const struct status {
+	const char *word;
+	int	state;		/* enum rcpt_state */
+	int	all;		/* deferred: for all mail of its host */
+	int	dated;		/* deferred: its text begins with a time */
+	int	ours;		/* a diagnostic line is ours to write */
+} statuses[] = {
+	{ "ok", RC_OK, 0, 0, 1 },
+	{ "ok2", RC_OK, 0, 0, 0 },
+	{ "ok3", RC_OK, 0, 0, 0 },
+	{ "error", RC_FAILED, 0, 0, 1 },
+	{ "error2", RC_FAILED, 0, 0, 0 },
+	{ "deferred", RC_PENDING, 0, 0, 0 },
+	{ "deferback", RC_PENDING, 0, 0, 0 },
+	{ "deferall", RC_PENDING, 1, 0, 0 },
+	{ "retryat", RC_PENDING, 0, 1, 0 },
+	{ NULL, 0, 0, 0, 0 }
+};
+
+/* A job of the agent dsn is over. */
+static void
+told(struct vertex *v, struct rcpt *r, int keep, const char *status,
+    const char *text)
+{
+	struct message *m = v->msg;
+
+	r->state = RC_OK;
+	reason_free(r);
+	v->left = 0;
+	v->host |= HOST_GOOD;
+	if (!is_delay(v->thread->host)) {
+		m->keep = (unsigned)keep & 3;
+		/* of a failure the end is told of, where lines are mended */
+		m->tell = m->news || (m->failed &&
+		    strcmp(v->thread->host, "failure") != 0);
+	}
+	log_info("%s msg=%s rcpt=0 channel=%s host=%s status=%s age=%ld %s",
+	    keep > 0 ? "failed" : "delivered", m->name,
+	    v->thread->ring->chan->name, v->thread->host, status,
+	    (long)now.mono - m->born, text);
+}
+
+/* The recipient is finished, says its agent.  Where that leaves it to us, each
+ * failure gets its diagnostic line, and a success that somebody wants to hear
+ * of; a failure that nobody is told of gets one in any case. */
+static void
+finished(struct vertex *v, struct rcpt *r, unsigned long off,
+    const struct status *s, const char *notary, const char *message)
+{
+	const char *name = v->msg->name;
+	int failed = s->state == RC_FAILED, bad = 0;
+	int line = failed ? s->ours || is_quiet(v) :
+	    s->ours && ctl_notify(name, off, "SUCCESS");
+
+	if (failed && *message == '\0')
+		message = "(unknown)";
+	if (line)
+		bad = (failed ? diagnose(v, off, notary, PERMANENT, message,
+		    (long)now.wall) : ctl_diag(name, off, notary,
+		    "2.0.0 (delivered)", message, (long)now.wall)) < 0 ||
+		    ctl_sync(name) < 0;
+	if (bad && failed) {
+		ctl_mark(name, off, ' ');	/* asked once more */
+		deferral(v, r, off, HOST_GOOD, "cannot write the diagnostic");
+		return;
+	}
+	v->host |= HOST_GOOD;
+	finish(v, r, off, s->state, s->word, message);
+	if (line && !bad)
+		q_news(v->msg);
+}
+
+const char *
+q_report(const struct ta *ta, unsigned long num, unsigned long off,
+    const char *notary, const char *status, const char *message)
+{
+	const struct status *s = statuses;
+	struct vertex *v;
+	struct rcpt *r;
+
+	while (s->word != NULL && strcmp(status, s->word) != 0)
+		s++;
+	if (s->word == NULL)
+		return "unknown status";
+	v = reported(ta, num, off, s->state, &r);
+	if (v == NULL)
+		return refusal(num, off);
+	if (s->dated)
+		message = retry_at(v, message);
+	if (s->state == RC_PENDING)
+		deferral(v, r, off, host_said(v->thread, s->all, notary),
+		    message);
+	else if (th_is_dsn(v->thread))
+		told(v, r, s->state == RC_OK ? 0 : s->ours ? 1 : 2, status,
+		    message);
+	else
+		finished(v, r, off, s, notary, message);
+	return NULL;
+}
+
+/* ---- the end of a job ------------------------------------------------ */
+
+/* A recipient that was not reported: the tag on disk decides.  A lock that
+ * one of our agents still holds is stale, since none has this job. */
+static void
+ask_disk(struct vertex *v, struct rcpt *r)
+{
+	static const char unsaid[] = "(by its tag, not reported)";
+	const char *name = v->msg->name;
+	long pid;
+	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
+
+	if (was == '-' && is_quiet(v) && diagnose(v, r->off, "", PERMANENT,
+	    unsaid, (long)now.wall) == 0)
+		ctl_sync(name);
+	if (was == '+' || was == '-')
+		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
+		    was == '+' ? "ok" : "error", unsaid);
+	if (was == '+' && ctl_notify(name, r->off, "SUCCESS"))
+		q_news(v->msg);		/* its line may be there, too */
+	if (was == '~' && ctl_is_agent(pid))
+		ctl_mark(name, r->off, ' ');
+}
+
+/* Do the message's files go when this vertex is over? */
+static int
+is_last(const struct vertex *v)
+{
+	const struct message *m = v->msg;
+
+	return v->left == 0 && m->left == 1 && !m->tell &&
+	    msg_unread(m) + msg_evicted(m) == 0;
+}
+
+/* Goes over the recipients of the job and forgets finished ones. */
+static void
+settle(struct vertex *v)
+{
+	unsigned i;
+
+	if (v->count < v->left)
+		for (i = 0; i < v->nr; i++)
+			if (v->r[i].state == RC_PENDING)
+				ask_disk(v, &v->r[i]);
+	if (is_last(v))
+		return;
+	for (i = 0; i < v->nr; i++)
+		if (v->r[i].state != RC_PENDING)
+			tag(v->msg, v->r[i].off, (int)v->r[i].state);
+	msg_narrow(v);
+}
+
+/* When a vertex that was deferred is to be tried again, mono: never later than
+ * it expires. */
+static long
+next_try(struct vertex *v)
+{
+	const struct setting *s = &v->thread->ring->conf->v;
+	long end = v->msg->born + s->expiry, at = v->wakeup;
+	unsigned short step = (unsigned short)v->step;
+
+	v->dated = (double)at > now.mono;
+	if (!v->dated) {
+		at = (long)now.mono + retry_wait(s, &step, v->tries,
+		    now.wall);
+		v->step = step & 127U;
+	}
+	return s->expiry > 0 && at > end && (double)end > now.mono ? end : at;
+}
+
+/* Recipients that the agent did not report are deferred for this reason, if
+ * there is one. */
+static void
+unreported(struct vertex *v, const char *reason)
+{
+	struct rcpt *r;
+
+	for (r = v->r; r < v->r + v->nr; r++) {
+		if (r->state == RC_PENDING && !r->heard)
+			set_reason(v, r, reason);
+		r->heard = 0;
+	}
+}
+
+static void
+log_deferred(const struct vertex *v, long wakeup)
+{
+	const struct thread *t = v->thread;
+	char next[40], said[REASONS_MOST];
+	struct text why;
+
+	if (v->state == V_WAIT && t->ring->conf->v.queueonly)
+		strcpy(next, "queueonly");	/* only a T line wakes it */
+	else
+		text_fmt(next, sizeof(next), "%ld", wakeup - (long)now.mono -
+		    (v->state == V_WAIT && v->dated));
+	text_init(&why, said, sizeof(said));
+	reason_all(v, &why);
+	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "
+	    "next=%s age=%ld %s", v->msg->name, t->ring->chan->name, t->host,
+	    v->left, (unsigned)v->tries, next, (long)now.mono - v->msg->born,
+	    said);
+}
+
+/* Of a message to several mailboxes one is left: it waits with that box. */
+static void
+find_box(struct vertex *v)
+{
+	struct thread *t = v->thread, *own = NULL;
+	unsigned box;
+
+	if (!th_is_local(t) || t->box != 0 || v->left != 1 ||
+	    msg_part(v->msg) != NULL)
+		return;
+	box = ctl_box_at(v->msg->name, v->r[0].off);
+	if (box != 0)
+		own = th_box(t, box);
+	if (own == NULL)
+		return;
+	v->thread = own;
+	th_suspect(t);
+}
+
+int
+q_has_begun(const struct vertex *v)
+{
+	const struct rcpt *r = v->r;
+	const char *name = v->msg->name;
+
+	if (v->host != 0 || th_is_dsn(v->thread))
+		return 1;	/* it has said something, or sets no tag */
+	while (r < v->r + v->nr && r->state != RC_PENDING)
+		r++;
+	return r > v->r || ctl_has(name, r->off, '~') ||
+	    ctl_has(name, r->off, '+') || ctl_has(name, r->off, '-');
+}
+
+/* Puts a vertex with recipients left back into its thread; without a reason
+ * this was no attempt. */
+static void
+put_back(struct vertex *v, const char *reason)
+{
+	struct message *m = v->msg;
+	struct thread *t = v->thread;
+	long wakeup = (long)t->sleep;
+
+	unreported(v, reason == NULL ? "" : reason);
+	if (reason != NULL && v->tries < TRIES_MOST)
+		v->tries++;
+	if (reason != NULL) {
+		v->tried = (int)now.mono;
+		v->returned = 0;
+	}
+	if (m->held || reason == NULL || (v->host & HOST_BAD &&
+	    t->sleep > now.mono && (double)v->wakeup <= now.mono)) {
+		if (m->held)
+			wakeup = (long)now.mono;
+		th_ready(t, v);
+	} else {
+		wakeup = next_try(v);
+		th_wait(t, v, wakeup);
+	}
+	if (m->held)
+		th_hold(v);
+	th_update(t);
+	if (reason != NULL)
+		log_deferred(v, wakeup);
+	else
+		log_info("not-begun msg=%s channel=%s host=%s left=%u",
+		    m->name, t->ring->chan->name, t->host, v->left);
+	set_expiry(v);		/* it may have expired by now */
+}
+
+void
+q_job_over(struct ta *ta, const char *reason)
+{
+	struct vertex *v = ta->jobs.head;
+	struct message *m = v->msg;
+
+	th_unfed(v);
+	settle(v);
+	find_box(v);
+	th_heard(v->thread, v->host);
+	if (reason != NULL && v->left > 0 && v->count == 0 &&
+	    spool_gone(m->name))
+		q_drop(m, "its control file was taken away");
+	if (v->left == 0 || m->dropped)
+		q_done(v);
+	else if (v->doom == DOOM_NONE ||
+	    do_doom(v, (enum doom)v->doom) < 0)
+		put_back(v, reason);
 }
 
 /* ---- timers, reload, sweep ------------------------------------------- */
@@ -843,7 +1249,7 @@ double
 q_wait(void)
 {
 	struct timer *w = heap_first(&q.wake), *e = heap_first(&q.expire);
-	double when = walk.on || rush ? now.mono : now.mono + 3600;
+	double when = doomed.n > 0 || rush ? now.mono : now.mono + 3600;
 
 	rush = 0;
 	if (w != NULL && heap_when(&q.wake, w) < when)
@@ -883,7 +1289,7 @@ mark_all(const struct message *m)
 			r = &v->r[i];
 			if (r->state == RC_PENDING || r->off == 0)
 				continue;
-			q_tag(m, r);
+			tag(m, r->off, (int)r->state);
 			all &= ctl_has(m->name, r->off,
 			    r->state == RC_OK ? '+' : '-');
 		}
@@ -926,41 +1332,6 @@ q_forget(struct message *m)
 /* ---- telling senders ------------------------------------------------- */
 
 int
-q_tell(struct message *m, const char *what)
-{
-	const struct memo *memo;
-	struct thread *t;
-	struct vertex *v;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE && th_is_dsn(v->thread) &&
-		    is_delay(v->thread->host) == is_delay(what))
-			return 0;
-	t = th_get("dsn", what);
-	v = t == NULL ? NULL : msg_vertex(m, t, 1);
-	if (v == NULL)
-		return -1;
-	memset(v->r, 0, sizeof(*v->r));
-	v->nr = v->left = 1;
-	m->left++;
-	memo = m->more == NULL ? NULL :
-	    memo_find(&m->more->memos, t->ring->chan, what);
-	if (memo != NULL)
-		remember(v, memo);
-	if (m->held) {
-		v->state = V_HELD;
-		t->nheld++;
-		return 0;
-	}
-	if (memo != NULL && (double)memo->wakeup > now.mono)
-		th_wait(t, v, memo->wakeup);
-	else
-		th_ready(t, v);
-	th_update(t);
-	return 0;
-}
-
-int
 q_untold(const struct message *m)
 {
 	const struct vertex *v = msg_first(m);
@@ -968,27 +1339,6 @@ q_untold(const struct message *m)
 	while (v != NULL && (v->state == V_DONE || th_is_dsn(v->thread)))
 		v = msg_next(v);
 	return v == NULL && msg_unread(m) + msg_evicted(m) == 0;
-}
-
-void
-q_told(struct vertex *v, struct rcpt *r, int keep, const char *status,
-    const char *text)
-{
-	struct message *m = v->msg;
-
-	r->state = RC_OK;
-	reason_free(r);
-	v->left = 0;
-	if (!is_delay(v->thread->host)) {
-		m->keep = (unsigned)keep & 3;
-		/* of a failure the end is told of, where lines are mended */
-		m->tell = m->news || (m->failed &&
-		    strcmp(v->thread->host, "failure") != 0);
-	}
-	log_info("%s msg=%s rcpt=0 channel=%s host=%s status=%s age=%ld %s",
-	    keep > 0 ? "failed" : "delivered", m->name,
-	    v->thread->ring->chan->name, v->thread->host, status,
-	    (long)now.mono - m->born, text);
 }
 
 void

@@ -40,7 +40,7 @@
  * stops its ring for an interval, with one line in the log; where the command
  * names the host, its thread alone.  So does one that ends before it has begun
  * any job, for 1 second, doubled each time up to 5 minutes.  One that dies
- * later loses nothing: the tags on disk decide (rp_job_over).  The job in work
+ * later loses nothing: the tags on disk decide (q_job_over).  The job in work
  * is deferred; those that it had not begun are ready again and count no
  * attempt.  One that is silent for the clause's timeout with work in hand is
  * ended; after too many lines outside the protocol, further ones are no better
@@ -733,6 +733,18 @@ go_on(struct ta *ta)
 
 /* ---- hearing it ------------------------------------------------------ */
 
+/* The agent has said what does not fit: 1 when that is to be logged. */
+static int
+is_logged(struct ta *ta)
+{
+	if (ta->noise > NOISE_MOST)
+		return 0;
+	if (++ta->noise > NOISE_MOST)
+		log_warn("agent-says pid=%d channel=%s too much; no more of "
+		    "it is logged", ta->pid, ta->ring->chan->name);
+	return ta->noise <= NOISE_MOST;
+}
+
 /* A line outside the protocol. */
 static void
 noise(struct ta *ta, const char *what, const char *line)
@@ -742,7 +754,7 @@ noise(struct ta *ta, const char *what, const char *line)
 	text_fmt(ta->last, sizeof(ta->last), "%s", line);
 	if (!ta->spoke)
 		return;		/* it comes with the reason if it dies */
-	if (rp_noise(ta))
+	if (is_logged(ta))
 		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
 		    ta->ring->chan->name, what, line);
 }
@@ -766,7 +778,7 @@ hungry(struct ta *ta)
 	} else {
 		ta->heard = now.mono;
 		ta->ring->failures = 0;
-		rp_job_over(ta, "transport agent did not report on it");
+		q_job_over(ta, "transport agent did not report on it");
 	}
 	go_on(ta);
 }
@@ -776,8 +788,7 @@ static void
 report(struct ta *ta, char *line)
 {
 	unsigned long num, off;
-	unsigned noisy = ta->noise;
-	const char *slash, *after;
+	const char *slash, *after, *why;
 	char *notary, *status, *text;
 
 	num = num_of(line, &slash);
@@ -799,9 +810,12 @@ report(struct ta *ta, char *line)
 		text++;
 	if (ta->jobs.n > 0)
 		ta->skip = 0;	/* it is at a job, #idle is behind it */
-	rp_report(ta, num, off, notary, status, text);
-	if (ta->noise == noisy)
+	why = q_report(ta, num, off, notary, status, text);
+	if (why == NULL)
 		ta->heard = now.mono;
+	else if (is_logged(ta))
+		log_warn("report agent=%d num=%lu rcpt=%lu status=%s %s",
+		    ta->pid, num, off, status, why);
 }
 
 static void
@@ -930,7 +944,7 @@ static int
 has_worked(const struct ta *ta)
 {
 	return ta->njobs > ta->jobs.n || ta->kills > 0 ||
-	    rp_has_begun(ta->jobs.head);
+	    q_has_begun(ta->jobs.head);
 }
 
 /* Was its oldest job in work when it ended?  Its reports and tags tell, and
@@ -942,7 +956,7 @@ was_in_work(const struct ta *ta)
 {
 	const struct vertex *v = ta->jobs.head;
 
-	return ta->kills > 0 || rp_has_begun(v) || (ta->njobs > ta->jobs.n ?
+	return ta->kills > 0 || q_has_begun(v) || (ta->njobs > ta->jobs.n ?
 	    v->returned : ta->ring->failures > FAILURES);
 }
 
@@ -982,11 +996,11 @@ bury(struct ta *ta)
 		log_info("agent-end pid=%d channel=%s agents=%u", ta->pid,
 		    r->chan->name, q.nagents - 1);
 	if (ta->jobs.n > 0 && was_in_work(ta))
-		rp_job_over(ta, reason);
+		q_job_over(ta, reason);
 	else if (ta->jobs.n > 0)
 		ta->jobs.head->returned = 1;
 	while (ta->jobs.n > 0)
-		rp_not_begun(ta);
+		q_job_over(ta, NULL);
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
 		th_unidle(ta);

@@ -83,7 +83,7 @@ like 'retryat in the past: by the schedule' "$(lines 'deferred msg=110-1')" \
     'next=(49|5[01]) .*was$'
 like 'retryat without a time: by the schedule' \
     "$(lines 'deferred msg=111-1')" 'next=(49|5[01]) '
-ok 'an unknown status is logged' logged 'report .*unknown status wonderful'
+ok 'an unknown status is logged' logged 'report .*status=wonderful unknown status'
 like '... and the job deferred' "$(lines 'deferred msg=112-1')" 'next='
 
 is 'deferall: the host sleeps, once' \
