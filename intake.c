@@ -820,7 +820,7 @@ find_new(void)
 		return 1;
 	}
 	while (!step.told)
-		if (!router_said(name))
+		if (!spool_heard(name))
 			step.told = 1;	/* a system call for each file else */
 		else if (is_wanted(name))
 			return 1;

@@ -8,7 +8,7 @@
 #define MODULES_H
 
 /* ======================================================================
- * spool.c - the places in the post office
+ * spool.c - the directories of the post office
  * ====================================================================== */
 
 /* Makes and checks the directories and goes to transport/: 0, or the exit
@@ -55,23 +55,20 @@ int	spool_park_bounce(const char *name, const char *why);
 /* For how many seconds this run has seen the entry of postman/ there; -1: it is
  * no double bounce. */
 double	spool_bounce_age(const char *entry);
-/* Has the message file queue/name no control file, nor one that is being
- * written, at any place?  1 or 0. */
-int	spool_orphan(const char *name);
 /* Do two messages have one sender and one owner? */
 int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
-
-/* ======================================================================
- * router.c - what the router tells the scheduler
- * ====================================================================== */
-
-/* The socket on which the router says "NEW name"; no-op without sockets. */
-void	router_listen(const char *path);
-int	router_fd(void);			/* -1: none */
-int	router_said(char *name);		/* 1: a name, 0: no more */
-void	router_close(void);
+/* The socket on which the router says "NEW name", instead of the one before;
+ * NULL, or built without sockets: none.  Its descriptor, or -1; a name that was
+ * said: 1, or 0 when there is no more. */
+void	spool_listen(const char *path);
+int	spool_listen_fd(void);
+int	spool_heard(char *name);
+/* When due: looks at a few files that nobody comes back for; and seconds until
+ * then. */
+void	spool_tidy(void);
+double	spool_tidy_wait(void);
 
 /* ======================================================================
  * feedback.c - may a destination take one more agent?
@@ -544,13 +541,6 @@ void	ta_kill(void);
 void	pool_init(void);	/* when all lasting descriptors are open */
 void	pool_run(void);		/* gives what is ready to agents */
 double	pool_wait(void);	/* seconds until it is worth trying again */
-
-/* ======================================================================
- * tidy.c - what nobody comes back for
- * ====================================================================== */
-
-double	tidy_wait(void);	/* seconds until tidy_run is due */
-void	tidy_run(void);		/* when due: looks at a few files */
 
 /* ======================================================================
  * dump.c - the queue in writing, for mailq

@@ -456,10 +456,9 @@ open_notify(void)
 	const struct config *c = q.config;
 	char path[PATH_MAX_];
 
-	router_close();
-	if (socket_path(c->notifysock, "SCHEDULERNOTIFY",
-	    "${POSTOFFICE}/.scheduler.notify", path, sizeof(path)) == 0)
-		router_listen(path);
+	spool_listen(socket_path(c->notifysock, "SCHEDULERNOTIFY",
+	    "${POSTOFFICE}/.scheduler.notify", path, sizeof(path)) == 0 ?
+	    path : NULL);
 }
 
 /* PARAMdestdb, filled in; "": there is none. */
@@ -797,7 +796,7 @@ due_in(int more)
 		return least(wait, state.deadline > now.mono ?
 		    state.deadline - now.mono : 0);
 	wait = least(wait, more ? 0 : in_wait());
-	wait = least(wait, least(dest_wait(), tidy_wait()));
+	wait = least(wait, least(dest_wait(), spool_tidy_wait()));
 	wait = least(wait, notice_wait());
 	return least(wait, least(q_wait(), pool_wait()));
 }
@@ -810,7 +809,7 @@ wait_for_work(int more)
 	struct timeval tv;
 	double wait = due_in(more);
 	int max = poke[0], n, err;
-	int notify = state.ending || !in_listens() ? -1 : router_fd();
+	int notify = state.ending || !in_listens() ? -1 : spool_listen_fd();
 
 	if (wait > 0)
 		wait += TICK;
@@ -889,7 +888,7 @@ loop(void)
 		if (dest_run())
 			th_news();
 		if (!state.ending)
-			tidy_run();
+			spool_tidy();
 		log_flush();
 	}
 	q_sweep();
@@ -981,7 +980,7 @@ main(int argc, char **argv)
 	dest_close();
 	status_close();
 	unlink(pid_path);
-	router_close();
+	spool_listen(NULL);
 	log_info("core peak-msgs=%u peak-rcpts=%u evicted=%lu",
 	    q.peak_messages, q.peak_rcpts, q.evicted);
 	log_info("exit code=0 msgs-in=%lu msgs-out=%lu rcpts-in=%lu "

@@ -1,5 +1,5 @@
 /*
- * spool.c - the places in the post office.
+ * spool.c - the directories of the post office.
  *
  *	transport/	control files, ours to work on; we are in it
  *	queue/		message files, under the same names
@@ -8,15 +8,19 @@
  *	private/	submission by us, agents and others whom we trust
  *
  * This module finds new control files, puts them and their message files
- * where they belong, and takes them away in the end.  What is inside them is
+ * where they belong, and takes them away in the end; what is inside them is
  * ctlfile.c's.  What goes is a message that is done or was replaced, and a file
- * that only triggered; anything else is kept.
+ * that only triggered; anything else is kept.  For example, with -H 1, the
+ * router makes transport/123-45 and says "NEW 123-45"; queue/123-45 becomes
+ * queue/T/123-45, transport/123-45 becomes transport/T/123-45, both are loaded,
+ * and when the mail is delivered both are removed in this order.
  *
- * Finding.  A directory is only read when its time of modification has
- * changed: the top is looked at once a second, each hash directory every half
- * a minute (the router's notification makes up for that).  Stamps have whole
- * seconds, so a directory that changed is read again until some seconds have
- * passed, by our clock, since that of the disk may be another's.
+ * Finding.  The router may say "NEW name" in a datagram; that is a favour, and
+ * what is not said or not heard is found by looking.  A directory is only read
+ * when its time of modification has changed: the top is looked at once a second,
+ * each hash directory every half a minute.  Stamps have whole seconds, so a
+ * directory that changed is read again until some seconds have passed, by our
+ * clock, since that of the disk may be another's.
  * Our own deliveries change the directories too; one with many files in it is
  * therefore read less often, in proportion.  Reading goes on step by step
  * between other work; the order is the directory's.  No list of names is kept,
@@ -40,6 +44,14 @@
  * wall clock: the time that this run has seen pass, since then or, of another
  * run's, since the start.
  *
+ * Tidying takes away what nobody comes back for:
+ *
+ *	public/ private/	a file TAG:PID.RANDOM, of a program that died
+ *				while it wrote mail, is removed
+ *	postman/		a double bounce goes after PARAMpostmanage
+ *	queue/			a message without a control file, an orphan, is
+ *				set aside, and never removed
+ *
  * Names.  An entry is a candidate when it begins with a digit and has no
  * blank or control byte; a single capital letter is a hash directory.
  * Everything else, dot files first, belongs to somebody else.
@@ -47,17 +59,89 @@
 #include "scheduler.h"
 #include <ctype.h>
 #include <dirent.h>
-
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
-#ifndef O_NOFOLLOW
-#define O_NOFOLLOW 0
+#include <signal.h>
+#ifndef NO_TCP
+#include <sys/socket.h>
+#include <sys/un.h>
 #endif
 
 #define BOUNCE_MARK	".bounce-"	/* in postman/: then run and hour */
 
 struct options opt;
+
+/* ---- paths ----------------------------------------------------------- */
+
+/* Hash directories by number: 0 is the top, then 26 of one letter, then 676 of
+ * two. */
+#define DIRS	(1 + 26 + 26 * 26)
+
+/* "", "A/" or "A/B/". */
+static const char *
+dir_path(int i)
+{
+	static char path[5];
+	char *p = path;
+
+	if (i > 26) {
+		*p++ = (char)('A' + (i - 1) / 26 - 1);
+		*p++ = '/';
+	}
+	if (i > 0) {
+		*p++ = (char)('A' + (i - 1) % 26);
+		*p++ = '/';
+	}
+	*p = '\0';
+	return path;
+}
+
+/* Of the file with this path below transport/. */
+static int
+dir_of(const char *name)
+{
+	if (!isupper((unsigned char)name[0]))
+		return 0;
+	if (!isupper((unsigned char)name[2]))
+		return 1 + name[0] - 'A';
+	return 27 + (name[0] - 'A') * 26 + name[2] - 'A';
+}
+
+#define LEVELS	3	/* 0 to 2 letters */
+
+/* Where a name is hashed to. */
+static int
+hash_dir(const char *base, int level)
+{
+	unsigned long n = num_of(base, NULL);
+
+	return level == 0 ? 0 : level == 1 ? 1 + (int)(n % 26) :
+	    27 + (int)(n % 676);
+}
+
+/* Does the path end in a file, and not by a link? */
+static int
+is_file(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* ... a directory; it has a slash at its end. */
+static int
+is_dir(const char *path)
+{
+	char plain[PATH_MAX_];
+	struct stat st;
+
+	text_fmt(plain, sizeof(plain), "%.*s", (int)strlen(path) - 1, path);
+	return lstat(plain, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void
+message_path(char path[PATH_MAX_], const char *name)
+{
+	text_fmt(path, PATH_MAX_, "../queue/%s", name);
+}
 
 /* ---- directories at start -------------------------------------------- */
 
@@ -77,6 +161,13 @@ static const struct {
 };
 
 #define NPLACES ((int)(sizeof(places) / sizeof(places[0])))
+
+static int
+place_path(char path[PATH_MAX_], int i)
+{
+	return text_fmt(path, PATH_MAX_, "%s/%s", opt.postoffice,
+	    places[i].name);
+}
 
 /* What is wrong with this directory, or NULL.  A link to one is none: its
  * target is not ours to judge.  The group of a way in is the administrator's
@@ -116,64 +207,54 @@ set_mode(const char *path, int mode)
 		return -1;
 	errno = EAGAIN;		/* it was exchanged meanwhile */
 	bad = fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    st.st_ino != seen.st_ino || st.st_dev != seen.st_dev ||
-	    st.st_uid != geteuid() || fchmod(fd, (mode_t)mode) < 0;
+	    !same_file(&st, &seen) || st.st_uid != geteuid() ||
+	    fchmod(fd, (mode_t)mode) < 0;
 	close(fd);
 	return bad ? -1 : 0;
 }
 
+/* The exit code, after saying why. */
+static int
+refuse(int code, const char *path, const char *what, const char *why)
+{
+	log_err("spool dir=%s %s%s", path, what, why);
+	return code;
+}
+
+/* 0, or the exit code. */
 static int
 make_place(const char *path, int mode)
 {
-	if (mkdir(path, 0700) < 0)
-		return errno == EEXIST ? 0 : -1;
-	if (set_mode(path, mode) < 0)
-		return -1;
+	int made = mkdir(path, 0700) == 0;
+
+	if (!made && errno == EEXIST)
+		return 0;
+	if (!made || set_mode(path, mode) < 0)
+		return refuse(X_CANTCREAT, path, "cannot be made: ",
+		    strerror(errno));
 	log_info("spool made=%s mode=%d%d%d%d", path, mode >> 9, mode >> 6 & 7,
 	    mode >> 3 & 7, mode & 7);
 	return 0;
 }
 
-/* Makes it if need be and looks at it: 0, or the exit code after saying
- * why. */
-static int
-take_place(const char *path, int mode, int never)
-{
-	struct stat st;
-	const char *why;
-
-	if (make_place(path, mode) < 0) {
-		log_err("spool dir=%s cannot be made: %s", path,
-		    strerror(errno));
-		return X_CANTCREAT;
-	}
-	why = complaint(path, never, &st);
-	if (why == NULL)
-		return 0;
-	log_err("spool dir=%s %s", path, why);
-	return X_NOPERM;
-}
-
-/* The post office itself: 0, or the exit code after saying why.  Whoever may
- * write there can put other directories and files in the place of ours; with
- * the bit that /tmp has still those that are yet to be made.  Of a group only
- * the administrator knows who is in it: it may be the owner's own. */
+/* The post office itself: 0, or the exit code.  Whoever may write there can put
+ * other directories and files in the place of ours; with the bit that /tmp has
+ * still those that are yet to be made.  Of a group only the administrator knows
+ * who is in it: it may be the owner's own. */
 static int
 take_office(void)
 {
 	const char *po = opt.postoffice;
 	struct stat st;
+	int code = make_place(po, 0755);
 
-	if (make_place(po, 0755) < 0 || stat(po, &st) < 0) {
-		log_err("spool dir=%s cannot be made: %s", po,
-		    strerror(errno));
-		return X_CANTCREAT;
-	}
-	if (st.st_mode & S_IWOTH) {
-		log_err("spool dir=%s anybody may write there; chmod o-w it",
-		    po);
-		return X_NOPERM;
-	}
+	if (code != 0)
+		return code;
+	if (stat(po, &st) < 0)
+		return refuse(X_CANTCREAT, po, "", strerror(errno));
+	if (st.st_mode & S_IWOTH)
+		return refuse(X_NOPERM, po, "",
+		    "anybody may write there; chmod o-w it");
 	if (st.st_uid != 0 && st.st_uid != geteuid())
 		log_warn("spool dir=%s its owner, uid %ld, may replace what "
 		    "is in it; chown it unless he is trusted as we are", po,
@@ -194,7 +275,7 @@ go_home(const char *path, const struct stat *st)
 	if (chdir(path) < 0 || stat(".", &here) < 0)
 		return -1;
 	errno = EAGAIN;
-	return here.st_ino == st->st_ino && here.st_dev == st->st_dev ? 0 : -1;
+	return same_file(&here, st) ? 0 : -1;
 }
 
 int
@@ -202,29 +283,25 @@ spool_setup(void)
 {
 	char path[PATH_MAX_];
 	struct stat st;
-	int i, code, worst = 0;
+	const char *why;
+	int i, bad, code = take_office();
 
-	if ((code = take_office()) != 0)
+	if (code != 0)
 		return code;
-	for (i = 0; i < NPLACES && worst != X_CANTCREAT; i++) {
-		if (text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
-		    places[i].name) < 0) {
-			log_err("spool dir=%s the name is too long",
-			    opt.postoffice);
-			return X_CONFIG;
-		}
-		code = take_place(path, places[i].mode, places[i].never);
-		if (code != 0)
-			worst = code;
+	for (i = 0; i < NPLACES && code != X_CANTCREAT; i++) {
+		if (place_path(path, i) < 0)
+			return refuse(X_CONFIG, opt.postoffice, "",
+			    "the name is too long");
+		bad = make_place(path, places[i].mode);
+		why = bad ? NULL : complaint(path, places[i].never, &st);
+		if (why != NULL)
+			bad = refuse(X_NOPERM, path, "", why);
+		code = bad ? bad : code;
 	}
-	if (worst != 0)
-		return worst;
-	/* transport is the last of them */
-	if (lstat(path, &st) < 0 || go_home(path, &st) < 0) {
-		log_err("spool dir=%s %s", path, strerror(errno));
-		return X_NOPERM;
-	}
-	return 0;
+	/* the last of them is transport */
+	if (code == 0 && go_home(path, &st) < 0)
+		code = refuse(X_NOPERM, path, "", strerror(errno));
+	return code;
 }
 
 const char *
@@ -236,13 +313,86 @@ spool_ways_in(void)
 	int i, n = 0;
 
 	for (i = 0; i < 2; i++)
-		if (text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
-		    places[i].name) == 0 && lstat(path, &st) == 0)
+		if (place_path(path, i) == 0 && lstat(path, &st) == 0)
 			n += (st.st_mode & S_IWOTH) != 0;
 	text_fmt(line, sizeof(line), "dir=%s any local user can see names in "
 	    "and fill public and router; make install with SUBMITGROUP makes "
 	    "submit set-group-id and keeps others out", opt.postoffice);
 	return n > 0 ? line : NULL;
+}
+
+/* ---- what the router tells us ---------------------------------------- */
+
+static int listen_fd = -1;
+
+void
+spool_listen(const char *path)
+{
+#ifdef NO_TCP
+	if (path != NULL)
+		log_info("notify path=%s is not used: built without sockets",
+		    path);
+#else
+	static struct sockaddr_un sun;
+	struct stat there;
+	mode_t was;
+
+	if (listen_fd >= 0) {
+		close(listen_fd);
+		unlink(sun.sun_path);
+	}
+	listen_fd = -1;
+	if (path == NULL)
+		return;
+	memset(&sun, 0, sizeof(sun));
+	sun.sun_family = AF_UNIX;
+	if (text_fmt(sun.sun_path, sizeof(sun.sun_path), "%s", path) < 0) {
+		log_warn("notify path=%s is too long; new mail is found by "
+		    "scanning", path);
+		return;
+	}
+	listen_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
+		unlink(path);		/* what a crash left; nothing else */
+	was = umask(0577);
+	if (listen_fd < 0 || fd_cloexec(listen_fd) < 0 ||
+	    fd_nonblock(listen_fd) < 0 ||
+	    bind(listen_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
+		log_warn("notify path=%s %s; new mail is found by scanning",
+		    path, strerror(errno));
+		if (listen_fd >= 0)
+			close(listen_fd);
+		listen_fd = -1;
+	}
+	umask(was);
+#endif
+}
+
+int
+spool_listen_fd(void)
+{
+	return listen_fd;
+}
+
+int
+spool_heard(char *name)
+{
+#ifdef NO_TCP
+	(void)name;
+#else
+	char msg[128];
+	long n;
+
+	while (listen_fd >= 0 &&
+	    (n = (long)recv(listen_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
+		msg[n] = '\0';
+		msg[strcspn(msg, "\r\n")] = '\0';
+		if (strncmp(msg, "NEW ", 4) == 0 && name_in(msg + 4) != NULL &&
+		    text_fmt(name, NAME_MAX_, "%s", msg + 4) == 0)
+			return 1;
+	}
+#endif
+	return 0;
 }
 
 /* ---- finding --------------------------------------------------------- */
@@ -255,80 +405,69 @@ spool_ways_in(void)
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
 #define DIR_AGAIN	30	/* seconds until a bad directory is read again */
 
-struct dir {
-	char	path[5];	/* "" or "A/" or "A/B/" */
-	int	known;		/* mtime has been seen */
+static struct dir {
+	int	there;		/* it was met */
 	int	dirty;		/* is to be read */
-	int	settled;	/* was read when its stamp was sure */
-	int	seen;		/* was read to its end once, or cannot be */
-	long	mtime, stamp;	/* its last changes, of entries and at all */
+	long	mtime;		/* its last change of entries; -1: not seen */
 	double	changed;	/* mono; when mtime was first seen */
-	double	rest;		/* mono; not to be read before */
+	double	began;		/* mono; when it was last read, or NEVER */
+	double	rest;		/* mono; not to be read before; 0: it never was
+				 * read to its end, nor failed to be */
 	double	again;		/* mono; read then for what was forgotten; 0:
 				 * nothing was */
-	int	all;		/* this reading is for that */
-	long	began;		/* stamp when this reading began */
 	long	whole;		/* message files before that were there for a
-				 * whole reading; -1: there was none */
-};
+				 * whole reading */
+} dirs[DIRS];
 
 static struct {
-	struct dir *v;
-	int	n, size;
+	int	n;		/* directories at most; those not met are none */
 	int	next;		/* the next hash directory to look at */
 	double	due;		/* mono; next look */
-	int	unseen;		/* directories never read to their end */
+	int	moved;		/* we have gone to another transport/ */
 	/* the one that is being read: */
 	DIR	*open;
-	int	at;		/* its index */
+	int	at;
+	int	all;		/* for what was forgotten */
+	long	whole;		/* for its whole */
 	long	entries;	/* read in it so far */
 } scan;
 
-static void
-add_dir(const char *path)
+static const char *
+scan_path(int i)
 {
-	struct dir *v;
-	int i;
-
-	for (i = 0; i < scan.n; i++)
-		if (strcmp(scan.v[i].path, path) == 0)
-			return;
-	if (scan.n == scan.size) {
-		v = realloc(scan.v, (size_t)(scan.size + 32) * sizeof(*v));
-		if (v == NULL)
-			return;		/* found again by the next scan */
-		scan.v = v;
-		scan.size += 32;
-	}
-	v = &scan.v[scan.n++];
-	memset(v, 0, sizeof(*v));
-	strcpy(v->path, path);
-	v->dirty = 1;
-	v->whole = -1;
-	scan.unseen++;
+	return i == 0 ? "." : dir_path(i);
 }
 
 static void
-look(struct dir *d)
+add_dir(int i)
 {
+	if (dirs[i].there)
+		return;
+	dirs[i].there = dirs[i].dirty = 1;
+	dirs[i].mtime = -1;
+	dirs[i].began = NEVER;
+	if (scan.n <= i)
+		scan.n = i + 1;
+}
+
+/* Has the directory changed?  Its last change of any kind. */
+static long
+look(int i)
+{
+	struct dir *d = &dirs[i];
 	struct stat st;
 
-	if (stat(d->path[0] == '\0' ? "." : d->path, &st) < 0)
-		return;
-	d->stamp = (long)st.st_ctime;
-	if (!d->known || d->mtime != (long)st.st_mtime) {
+	if (!d->there || stat(scan_path(i), &st) < 0)
+		return 0;
+	if (d->mtime != (long)st.st_mtime) {
 		d->changed = now.mono;
-		if (!d->known && (long)now.wall > (long)st.st_mtime + OLD)
+		if (d->mtime == -1 && (long)now.wall > (long)st.st_mtime + OLD)
 			d->changed -= OLD;
-		d->known = d->dirty = 1;
-		d->settled = 0;
 		d->mtime = (long)st.st_mtime;
-	} else if (!d->settled) {
-		d->dirty = 1;
 	}
+	d->dirty |= d->began <= d->changed + SETTLED;
+	return (long)st.st_ctime;
 }
-
-static int moved;
 
 /* Is transport/ still where we are?  Somebody may have put another one in its
  * place; then we go there, since the mail does, if it is one that we would
@@ -336,14 +475,14 @@ static int moved;
 static void
 stay_home(void)
 {
+	static const char *said;
 	char path[PATH_MAX_];
 	struct stat here, there;
 	const char *why;
-	static const char *said;
 
-	text_fmt(path, sizeof(path), "%s/transport", opt.postoffice);
+	place_path(path, NPLACES - 1);
 	if (lstat(path, &there) == 0 && stat(".", &here) == 0 &&
-	    here.st_ino == there.st_ino && here.st_dev == there.st_dev) {
+	    same_file(&here, &there)) {
 		said = NULL;
 		return;
 	}
@@ -353,68 +492,56 @@ stay_home(void)
 		    "is another one than it was");
 	said = why;
 	if (why == NULL && go_home(path, &there) == 0) {
-		scan.v[0].known = 0;
-		moved = 1;
+		dirs[0].mtime = -1;
+		dirs[0].dirty = 1;
+		scan.moved = 1;
 	}
 }
 
 int
 spool_moved(void)
 {
-	int was = moved;
+	int was = scan.moved;
 
-	moved = 0;
+	scan.moved = 0;
 	return was;
 }
 
 void
 spool_look(void)
 {
-	int i, n;
+	int i, hashed;
 
-	if (scan.n == 0)
-		add_dir("");
-	if (scan.n == 0 || now.mono < scan.due)
+	add_dir(0);
+	if (now.mono < scan.due)
 		return;
 	scan.due = now.mono + LOOK_EVERY;
 	stay_home();
-	look(&scan.v[0]);
-	n = (scan.n - 1 + HASH_EVERY - 1) / HASH_EVERY;
-	for (i = 0; i < n; i++) {
-		scan.next = scan.next % (scan.n - 1) + 1;
-		look(&scan.v[scan.next]);
+	look(0);
+	hashed = scan.n - 1;
+	for (i = 0; i < (hashed + HASH_EVERY - 1) / HASH_EVERY; i++) {
+		scan.next = scan.next % hashed + 1;
+		look(scan.next);
 	}
 }
 
+/* The reading at hand ends, or cannot begin; the directory rests. */
 static void
-seen(struct dir *d)
+close_dir(double rest)
 {
-	if (!d->seen)
-		scan.unseen--;
-	d->seen = 1;
-}
-
-static void
-close_dir(void)
-{
-	struct dir *d = &scan.v[scan.at];
-
-	closedir(scan.open);
-	scan.open = NULL;
-	d->rest = now.mono + (double)scan.entries / READ_RATE;
-	seen(d);
-}
-
-/* It, or the rest of it, cannot be had now. */
-static void
-unreadable(struct dir *d)
-{
-	log_err("scan dir=transport/%s %s", d->path, strerror(errno));
 	if (scan.open != NULL)
-		close_dir();
-	seen(d);
-	d->dirty = 1;
-	d->rest = now.mono + DIR_AGAIN;
+		closedir(scan.open);
+	scan.open = NULL;
+	dirs[scan.at].rest = now.mono + rest;
+}
+
+static void
+unreadable(void)
+{
+	log_err("scan dir=transport/%s %s", dir_path(scan.at),
+	    strerror(errno));
+	dirs[scan.at].dirty = 1;
+	close_dir(DIR_AGAIN);
 }
 
 /* Opens the next directory that is to be read: 1, or 0 when there is none. */
@@ -422,72 +549,68 @@ static int
 open_dir(void)
 {
 	struct dir *d;
+	int i, due;
 
-	for (d = scan.v; d < scan.v + scan.n; d++) {
-		if (now.mono < d->rest ||
-		    (!d->dirty && (d->again == 0 || d->again > now.mono)))
+	for (i = 0; i < scan.n; i++) {
+		d = &dirs[i];
+		due = d->again != 0 && d->again <= now.mono;
+		if (now.mono < d->rest || (!d->dirty && !due))
 			continue;
-		look(d);	/* before it is read: later changes count */
-		d->settled = now.mono - d->changed > SETTLED;
-		scan.open = opendir(d->path[0] == '\0' ? "." : d->path);
+		scan.at = i;
+		scan.entries = 0;
+		scan.all = due;
+		/* before it is read: later changes count */
+		scan.whole = look(i);
+		scan.whole += now.mono > d->changed + SETTLED;
+		scan.open = opendir(scan_path(i));
 		if (scan.open == NULL) {
-			unreadable(d);
+			unreadable();
 			continue;
 		}
+		d->began = now.mono;
 		d->dirty = 0;
-		d->began = d->stamp;
-		d->all = d->again != 0 && d->again <= now.mono;
-		if (d->all)
+		if (due)
 			d->again = 0;
-		scan.at = (int)(d - scan.v);
-		scan.entries = 0;
 		return 1;
 	}
 	return 0;
 }
 
 static void
-maybe_dir(const char *path, const char *entry)
+maybe_dir(const char *entry)
 {
-	char sub[8];
-	struct stat st;
+	char path[8];
 
 	if (!isupper((unsigned char)entry[0]) || entry[1] != '\0' ||
-	    strlen(path) >= 4)
+	    scan.at > 26)
 		return;
-	text_fmt(sub, sizeof(sub), "%s%s/", path, entry);
-	sub[strlen(sub) - 1] = '\0';
-	if (lstat(sub, &st) == 0 && S_ISDIR(st.st_mode)) {
-		strcat(sub, "/");
-		add_dir(sub);
-	}
+	text_fmt(path, sizeof(path), "%s%s/", dir_path(scan.at), entry);
+	if (is_dir(path))
+		add_dir(dir_of(path));
 }
 
 int
 spool_next(char *name)
 {
 	struct dirent *e;
-	struct dir *d;
 
 	spool_look();
 	while (scan.open != NULL || open_dir()) {
-		d = &scan.v[scan.at];
 		while (errno = 0, (e = readdir(scan.open)) != NULL) {
 			scan.entries++;
 			if (name_usable(e->d_name)) {
-				text_fmt(name, NAME_MAX_, "%s%s", d->path,
-				    e->d_name);
+				text_fmt(name, NAME_MAX_, "%s%s",
+				    dir_path(scan.at), e->d_name);
 				return 1;
 			}
-			maybe_dir(d->path, e->d_name);
-			d = &scan.v[scan.at];
+			maybe_dir(e->d_name);
 		}
 		if (errno != 0) {
-			unreadable(d);
+			unreadable();
 			continue;
 		}
-		d->whole = d->began + d->settled;	/* what is older */
-		close_dir();
+		dirs[scan.at].whole = scan.whole;
+		close_dir((double)(scan.entries + 1) / READ_RATE);
 	}
 	return 0;
 }
@@ -495,7 +618,11 @@ spool_next(char *name)
 int
 spool_seen_all(void)
 {
-	return scan.n > 0 && scan.unseen == 0 && scan.open == NULL;
+	int i, unseen = scan.n == 0 || scan.open != NULL;
+
+	for (i = 0; i < scan.n; i++)
+		unseen |= dirs[i].there && dirs[i].rest == 0;
+	return !unseen;
 }
 
 double
@@ -531,124 +658,72 @@ spool_is_file(const char *name)
 	return 0;
 }
 
-/* The directory that the file is in; NULL when it is not known yet.  The last
- * one found comes first, as a scan meets the files of one together: without
- * that, each costs 19000 instructions where there are 702. */
-static struct dir *
-dir_of(const char *name)
-{
-	static int last;
-	const char *base = strrchr(name, '/');
-	size_t n = base == NULL ? 0 : (size_t)(base + 1 - name);
-	int i;
-
-	for (i = 0; i < scan.n; i++, last = (last + 1) % scan.n)
-		if (strlen(scan.v[last].path) == n &&
-		    strncmp(scan.v[last].path, name, n) == 0)
-			return &scan.v[last];
-	return NULL;
-}
-
 void
 spool_again(const char *name, double when)
 {
-	struct dir *d = dir_of(name);
+	struct dir *d = &dirs[dir_of(name)];
 
-	if (d != NULL && (d->again == 0 || d->again > when))
+	if (d->there && (d->again == 0 || d->again > when))
 		d->again = when > 0 ? when : 1e-9;	/* 0 is none */
 }
 
 int
 spool_was_offered(const char *name, long changed)
 {
-	const struct dir *d = dir_of(name);
-
-	return d != NULL && changed < d->whole;
+	return changed < dirs[dir_of(name)].whole;
 }
 
 int
 spool_is_early(const char *name)
 {
-	const struct dir *d = dir_of(name);
+	int i = dir_of(name);
 	char path[PATH_MAX_];
 	struct stat st;
 
-	if (d == NULL || d->again == 0 || d->all)
+	if (dirs[i].again == 0 || (scan.at == i && scan.all))
 		return 0;
-	text_fmt(path, sizeof(path), "../queue/%s", name);
-	return lstat(path, &st) == 0 && (long)st.st_ctime < d->whole;
+	message_path(path, name);
+	return lstat(path, &st) == 0 &&
+	    spool_was_offered(name, (long)st.st_ctime);
 }
 
 /* ---- placing --------------------------------------------------------- */
 
-/* The directory for a name at a number of hash levels, "" or "A/" or "A/B/". */
-static void
-hash_dir(const char *base, int levels, char dir[5])
-{
-	unsigned long n = num_of(base, NULL);
-	char *p = dir;
-
-	if (levels > 1) {
-		*p++ = (char)('A' + n % 676 / 26);
-		*p++ = '/';
-	}
-	if (levels > 0) {
-		*p++ = (char)('A' + n % 26);
-		*p++ = '/';
-	}
-	*p = '\0';
-}
-
 int
 spool_where(const char *base, char *name)
 {
-	struct stat st;
-	char dir[5];
 	int level;
 
-	if (!name_usable(base))
-		return -1;
-	for (level = 0; level <= 2; level++) {
-		hash_dir(base, level, dir);
-		text_fmt(name, NAME_MAX_, "%s%s", dir, base);
-		if (lstat(name, &st) == 0 && S_ISREG(st.st_mode))
+	for (level = 0; level < LEVELS && name_usable(base); level++) {
+		text_fmt(name, NAME_MAX_, "%s%s",
+		    dir_path(hash_dir(base, level)), base);
+		if (is_file(name))
 			return 0;
 	}
 	return -1;
-}
-
-/* The first entry of a directory with this number: 1 or 0. */
-static int
-named(const char *dir, unsigned long num, char *name)
-{
-	DIR *d = opendir(*dir == '\0' ? "." : dir);
-	struct dirent *e;
-	struct stat st;
-	int found = 0;
-
-	while (d != NULL && !found && (e = readdir(d)) != NULL)
-		found = num_of(e->d_name, NULL) == num &&
-		    name_usable(e->d_name) &&
-		    text_fmt(name, NAME_MAX_, "%s%s", dir, e->d_name) >= 0 &&
-		    lstat(name, &st) == 0 && S_ISREG(st.st_mode);
-	if (d != NULL)
-		closedir(d);
-	return found;
 }
 
 int
 spool_by_number(unsigned long num, char *name)
 {
-	char base[40], dir[5];
-	int level;
+	char base[40];
+	struct dirent *e;
+	DIR *d;
+	int level, i, found = 0;
 
 	text_fmt(base, sizeof(base), "%lu", num);
-	for (level = 0; level <= 2; level++) {
-		hash_dir(base, level, dir);
-		if (named(dir, num, name))
-			return 0;
+	for (level = 0; level < LEVELS && !found; level++) {
+		i = hash_dir(base, level);
+		d = opendir(scan_path(i));
+		while (d != NULL && !found && (e = readdir(d)) != NULL)
+			found = num_of(e->d_name, NULL) == num &&
+			    name_usable(e->d_name) &&
+			    text_fmt(name, NAME_MAX_, "%s%s", dir_path(i),
+			    e->d_name) >= 0 && is_file(name);
+		if (d != NULL)
+			closedir(d);
 	}
-	return -1;
+	return found ? 0 : -1;
 }
 
 /* rename that never replaces anything and makes hash directories: 0 or -1,
@@ -656,7 +731,7 @@ spool_by_number(unsigned long num, char *name)
 static int
 move(const char *from, const char *to)
 {
-	char dir[PATH_MAX_], *p;
+	char dir[PATH_MAX_], *p = dir;
 	struct stat st;
 
 	if (lstat(from, &st) < 0)
@@ -667,12 +742,11 @@ move(const char *from, const char *to)
 	}
 	if (rename(from, to) == 0)
 		return 0;
-	if (errno != ENOENT || lstat(from, &st) < 0)
+	if (errno != ENOENT || text_fmt(dir, sizeof(dir), "%s", to) < 0)
 		return -1;
-	if (text_fmt(dir, sizeof(dir), "%s", to) < 0)
-		return -1;
-	for (p = dir + (strncmp(dir, "../queue/", 9) == 0 ? 9 : 0);
-	    (p = strchr(p, '/')) != NULL; p++) {
+	if (strncmp(dir, "../queue/", 9) == 0)
+		p += 9;		/* that is not ours to make */
+	for (; (p = strchr(p, '/')) != NULL; p++) {
 		*p = '\0';
 		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 			return -1;
@@ -684,49 +758,46 @@ move(const char *from, const char *to)
 /* Looks for the message file at the other places where a crash or another
  * -H may have left it and brings it home: 0, 1 when it is nowhere, -1. */
 static int
-find_message(const char *name, struct stat *st)
+find_message(const char *name, const char *home, struct stat *st)
 {
-	char from[PATH_MAX_], to[PATH_MAX_], dir[5];
+	const char *base = name_base(name);
+	char from[PATH_MAX_];
 	int level;
 
-	text_fmt(to, sizeof(to), "../queue/%s", name);
-	for (level = 0; level <= 2; level++) {
-		hash_dir(name_base(name), level, dir);
-		text_fmt(from, sizeof(from), "../queue/%s%s", dir,
-		    name_base(name));
-		if (strcmp(from, to) == 0)
+	for (level = 0; level < LEVELS; level++) {
+		text_fmt(from, sizeof(from), "../queue/%s%s",
+		    dir_path(hash_dir(base, level)), base);
+		if (strcmp(from, home) == 0)
 			continue;
 		if (lstat(from, st) < 0) {
 			if (not_there(from) < 0)
 				return -1;
-			continue;
+		} else if (S_ISREG(st->st_mode)) {
+			if (move(from, home) == 0)
+				return 0;
+			log_err("place msg=%s %s: %s", name, from,
+			    strerror(errno));
+			return -1;
 		}
-		if (!S_ISREG(st->st_mode))
-			continue;
-		if (move(from, to) == 0)
-			return 0;
-		log_err("place msg=%s %s: %s", name, from, strerror(errno));
-		return -1;
 	}
-	if (lstat("../queue", st) < 0) {	/* all are away, not this */
-		log_err("look file=../queue %s", strerror(errno));
-		return -1;
-	}
-	return 1;
+	if (lstat("../queue", st) == 0)
+		return 1;
+	log_err("look file=../queue %s", strerror(errno));
+	return -1;		/* all are away, not this */
 }
 
 int
 spool_place(char *name, struct stat *st)
 {
-	char to[NAME_MAX_], dir[5], mfrom[PATH_MAX_], mto[PATH_MAX_];
-	int bad;
+	char to[NAME_MAX_], from[PATH_MAX_], home[PATH_MAX_];
+	int gone;
 
 	if (strchr(name, '/') == NULL && opt.levels > 0) {
-		hash_dir(name, opt.levels, dir);
-		text_fmt(to, sizeof(to), "%s%s", dir, name);
-		text_fmt(mfrom, sizeof(mfrom), "../queue/%s", name);
-		text_fmt(mto, sizeof(mto), "../queue/%s", to);
-		if ((move(mfrom, mto) < 0 && errno != ENOENT) ||
+		text_fmt(to, sizeof(to), "%s%s",
+		    dir_path(hash_dir(name, opt.levels)), name);
+		message_path(from, name);
+		message_path(home, to);
+		if ((move(from, home) < 0 && errno != ENOENT) ||
 		    move(name, to) < 0) {
 			log_err("place msg=%s to=%s %s", name, to,
 			    strerror(errno));
@@ -734,14 +805,24 @@ spool_place(char *name, struct stat *st)
 		}
 		strcpy(name, to);
 	}
-	text_fmt(mto, sizeof(mto), "../queue/%s", name);
-	if (lstat(mto, st) == 0)
+	message_path(home, name);
+	if (lstat(home, st) == 0)
 		return S_ISREG(st->st_mode) ? 0 : 1;
-	bad = not_there(mto);
-	return bad > 0 ? find_message(name, st) : bad;
+	gone = not_there(home);
+	return gone > 0 ? find_message(name, home, st) : gone;
 }
 
 /* ---- taking away ----------------------------------------------------- */
+
+/* 0, also when it is gone already, or -1. */
+static int
+remove_file(const char *dir, const char *name, const char *path)
+{
+	if (unlink(path) == 0 || errno == ENOENT)
+		return 0;
+	log_err("remove file=%s/%s %s", dir, name, strerror(errno));
+	return -1;
+}
 
 int
 spool_remove(const char *name)
@@ -749,16 +830,10 @@ spool_remove(const char *name)
 	char path[PATH_MAX_];
 
 	ctl_forget();
-	text_fmt(path, sizeof(path), "../queue/%s", name);
-	if (unlink(path) < 0 && errno != ENOENT) {
-		log_err("remove file=queue/%s %s", name, strerror(errno));
-		return -1;	/* the control file brings us back to it */
-	}
-	if (unlink(name) < 0 && errno != ENOENT) {
-		log_err("remove file=transport/%s %s", name, strerror(errno));
-		return -1;
-	}
-	return 0;
+	message_path(path, name);
+	/* if it stays, the control file brings us back to it */
+	return remove_file("queue", name, path) < 0 ? -1 :
+	    remove_file("transport", name, name);
 }
 
 int
@@ -771,15 +846,14 @@ spool_gone(const char *name)
 
 /* Both files go to postman/, the mark behind their name: 0 or -1. */
 static int
-park(const char *name, const char *mark, const char *why)
+set_aside(const char *name, const char *mark, const char *why)
 {
-	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_], suffix[12];
+	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_], suffix[12] = "";
 	struct stat st;
 	int i, half;
 
 	ctl_forget();
-	suffix[0] = '\0';
-	text_fmt(from, sizeof(from), "../queue/%s", name);
+	message_path(from, name);
 	/* no message: it may be there already, and waits for this half */
 	half = spool_gone(from);
 	for (i = 1; ; i++) {
@@ -805,7 +879,7 @@ park(const char *name, const char *mark, const char *why)
 int
 spool_park(const char *name, const char *why)
 {
-	return park(name, "", why);
+	return set_aside(name, "", why);
 }
 
 /* Two runs with one number, where no clock is, are no harm: a bounce is then
@@ -827,61 +901,26 @@ spool_park_bounce(const char *name, const char *why)
 
 	text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%lu", run_number(),
 	    (unsigned long)now.mono / 3600);
-	/* a name that is long already would not be one with it */
-	return park(name, strlen(name_base(name)) < 100 ? mark : "", why);
+	return set_aside(name, mark, why);
 }
 
 double
 spool_bounce_age(const char *entry)
 {
-	const char *p = strstr(entry, BOUNCE_MARK), *end;
+	const char *p = strstr(entry, BOUNCE_MARK);
 	unsigned long run, hour;
 	double age = now.mono;
 
 	if (p == NULL)
 		return -1;
-	run = num_of(p + sizeof(BOUNCE_MARK) - 1, &end);
-	if (*end != '-')
-		return -1;
-	hour = num_of(end + 1, &end);
-	if (end[-1] == '-' || (*end != '\0' && *end != '.'))
+	p += sizeof(BOUNCE_MARK) - 1;
+	if (num_upto(p, ULONG_MAX, &run, &p) < 0 || *p != '-' ||
+	    num_upto(p + 1, ULONG_MAX, &hour, &p) < 0 ||
+	    (*p != '\0' && *p != '.'))
 		return -1;
 	if (run == run_number())	/* it came before that hour was over */
 		age -= ((double)hour + 1) * 3600;
 	return age < 0 ? 0 : age;
-}
-
-/* Is it there, or may it be? */
-static int
-maybe_there(const char *dir, const char *dot, const char *base)
-{
-	char path[PATH_MAX_];
-	struct stat st;
-
-	text_fmt(path, sizeof(path), "%s%s%s", dir, dot, base);
-	return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
-}
-
-int
-spool_orphan(const char *name)
-{
-	const char *base = name_base(name);
-	char dir[PATH_MAX_];
-	struct stat here, st;
-	int level;
-
-	if (lstat(name, &st) == 0)
-		return 0;	/* nearly always */
-	text_fmt(dir, sizeof(dir), "%.*s", (int)(base - name), name);
-	for (level = -1; level <= 2; level++) {
-		if (level >= 0)
-			hash_dir(base, level, dir);
-		if (maybe_there(dir, "", base) || maybe_there(dir, ".", base))
-			return 0;
-	}
-	/* with another transport/ in the place of ours all look like it */
-	return lstat("../transport", &st) == 0 && stat(".", &here) == 0 &&
-	    st.st_ino == here.st_ino && st.st_dev == here.st_dev;
 }
 
 /* ---- what else there is to know of a message ------------------------- */
@@ -898,10 +937,10 @@ spool_same_sender(const char *name, const char *other)
 	if (ctl_field(name, letter, a, sizeof(a)) < 0 ||
 	    ctl_field(other, letter, b, sizeof(b)) < 0 || strcmp(a, b) != 0)
 		return 0;
-	text_fmt(path, sizeof(path), "../queue/%s", name);
+	message_path(path, name);
 	if (lstat(path, &sa) < 0)
 		return 0;
-	text_fmt(path, sizeof(path), "../queue/%s", other);
+	message_path(path, other);
 	return lstat(path, &sb) == 0 && sa.st_uid == sb.st_uid;
 }
 
@@ -924,4 +963,251 @@ spool_verbose(const char *name, const char *line)
 	    fd_write(fd, line, strlen(line)) == 0)
 		fd_write(fd, "\n", 1);
 	close(fd);
+}
+
+/* ---- tidying --------------------------------------------------------- */
+
+/*
+ * Every 20 minutes a round begins that goes over all, 10 entries at a time and
+ * then a rest: 100 000 messages take eight minutes, and little of that is work.
+ * A message costs one lstat, mostly.
+ *
+ * Unsent files and orphans must have been seen as they are for an hour of this
+ * run (mono), so no clock that is set removes anything.  What was seen is in a
+ * small table for each directory; of more than fit the rest waits until those
+ * are gone, and nobody who fills public/ takes an orphan's place.  An entry is
+ * known by hashes of its name and of what lstat shows; one that was written to,
+ * or another of that name, begins anew.
+ *
+ * No name of another form is touched, nothing but regular files, and no file of
+ * a process that lives, whosever it is.
+ */
+#define TIDY_FIRST	60	/* seconds until the first round */
+#define TIDY_EVERY	1200.0	/* seconds between rounds */
+#define TIDY_REST	0.05	/* seconds after a few entries */
+#define TIDY_FEW	10
+#define LONG_AGO	3600	/* seconds */
+#define SEEN_MOST	100	/* in each directory */
+
+/* Directories of a round: the first three, then queue/ and those in it. */
+enum { PUBLIC, PRIVATE, POSTMAN, QUEUE, AREAS };
+
+static struct {
+	double	due;		/* mono */
+	unsigned round;
+	int	at;		/* the directory that is next */
+	int	area;		/* of the open one */
+	DIR	*open;
+	char	path[20];	/* ... and its path from transport/, with a
+				 * slash at its end */
+	unsigned long removed;	/* double bounces, in this round */
+} tidy = { TIDY_FIRST, 0, 0, 0, NULL, "", 0 };
+
+static struct area {
+	unsigned n;
+	struct seen {
+		unsigned name, state;	/* hashes */
+		double	first;		/* mono */
+		unsigned round;		/* when it was last met */
+	} v[SEEN_MOST];
+} areas[AREAS];
+
+/* Was it seen an hour ago, as it is? */
+static int
+long_seen(const char *name, const struct stat *st)
+{
+	struct area *area = &areas[tidy.area];
+	struct seen *v;
+	char what[120];
+	unsigned h, state;
+
+	text_fmt(what, sizeof(what), "%lu %lu %ld %ld %s",
+	    (unsigned long)st->st_ino, (unsigned long)st->st_size,
+	    (long)st->st_mtime, (long)st->st_ctime, tidy.path);
+	h = hash_text(name, 0);
+	state = hash_text(what, 0);
+	for (v = area->v; v < area->v + area->n; v++)
+		if (v->name == h && v->state == state) {
+			v->round = tidy.round;
+			return now.mono - v->first >= LONG_AGO;
+		}
+	if (area->n < SEEN_MOST) {
+		area->n++;
+		v->name = h;
+		v->state = state;
+		v->first = now.mono;
+		v->round = tidy.round;
+	}
+	return 0;
+}
+
+/* The process that writes the file, by its name; 0: it is none of that kind. */
+static long
+writer_of(const char *s)
+{
+	static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789_-";
+	size_t n = strspn(s, word);
+	unsigned long pid;
+
+	if (n == 0 || s[n] != ':' ||
+	    num_upto(s + n + 1, 999999999UL, &pid, &s) < 0 || *s++ != '.')
+		return 0;
+	n = strspn(s, word);
+	return n > 0 && s[n] == '\0' ? (long)pid : 0;
+}
+
+/* May a double bounce of that age go? */
+static int
+is_due(double age)
+{
+	return q.config->postmanage > 0 &&
+	    age >= (double)q.config->postmanage;
+}
+
+/* Removes it: 1 or 0. */
+static int
+tidy_away(const char *path)
+{
+	if (unlink(path) == 0)
+		return 1;
+	if (errno != ENOENT)
+		log_warn("tidy file=%s cannot be removed: %s", path + 3,
+		    strerror(errno));
+	return 0;
+}
+
+/* Is it there, or may it be? */
+static int
+maybe_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+/* Has the message file queue/name no control file, nor one that is being
+ * written and has a dot before its name, at any place? */
+static int
+is_orphan(const char *name)
+{
+	const char *base = name_base(name);
+	char dotted[NAME_MAX_ + 1], path[PATH_MAX_];
+	struct stat here, st;
+	int i;
+
+	if (lstat(name, &st) == 0)
+		return 0;	/* nearly always */
+	text_fmt(dotted, sizeof(dotted), ".%s", base);
+	text_fmt(path, sizeof(path), "%.*s%s", (int)(base - name), name,
+	    dotted);
+	if (maybe_there(name) || maybe_there(path))
+		return 0;
+	for (i = 0; i < 2 * LEVELS; i++) {
+		text_fmt(path, sizeof(path), "%s%s",
+		    dir_path(hash_dir(base, i / 2)), dotted + i % 2);
+		if (maybe_there(path))
+			return 0;
+	}
+	/* with another transport/ in the place of ours all look like it */
+	return lstat("../transport", &st) == 0 && stat(".", &here) == 0 &&
+	    same_file(&st, &here);
+}
+
+static void
+tidy_entry(const char *entry)
+{
+	char path[PATH_MAX_];
+	const char *name = path + sizeof("../queue/") - 1;
+	struct stat st;
+	long pid;
+
+	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s%s", tidy.path,
+	    entry) < 0 || (tidy.area == QUEUE &&
+	    (!name_usable(entry) || !is_orphan(name))) ||
+	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	if (tidy.area == QUEUE) {
+		if (long_seen(entry, &st))
+			spool_park(name, "it had no control file for an hour");
+	} else if (tidy.area == POSTMAN) {
+		/* of the two files the message counts */
+		if (is_due(spool_bounce_age(entry)) && tidy_away(path))
+			tidy.removed += strstr(entry, ".control") == NULL;
+	} else {
+		pid = writer_of(entry);
+		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
+		    long_seen(entry, &st) && tidy_away(path))
+			log_info("tidy removed=%s its writer, process %ld, is "
+			    "gone", path + 3, pid);
+	}
+}
+
+/* Opens the next directory, if there is one and anything in it can be due. */
+static void
+tidy_open(void)
+{
+	static const char *const names[] = {
+	    "public", "private", "postman", "queue" };
+	int i = tidy.at++;
+
+	tidy.area = i < QUEUE ? i : QUEUE;
+	text_fmt(tidy.path, sizeof(tidy.path), "../%s/%s", names[tidy.area],
+	    i < QUEUE ? "" : dir_path(i - QUEUE));
+	if ((tidy.area == POSTMAN && !is_due(now.mono)) || !is_dir(tidy.path))
+		return;
+	tidy.open = opendir(tidy.path);
+	if (tidy.open == NULL)
+		log_err("tidy dir=%s %s", tidy.path + 3, strerror(errno));
+}
+
+/* ... and what this round has not met is gone. */
+static void
+tidy_end(void)
+{
+	struct area *a;
+	unsigned k, n;
+
+	if (tidy.removed > 0)
+		log_info("tidy bounces=%lu removed from postman/, kept for "
+		    "%ld seconds", tidy.removed, q.config->postmanage);
+	tidy.removed = 0;
+	tidy.at = 0;
+	for (a = areas; a < areas + AREAS; a++) {
+		for (k = n = 0; k < a->n; k++)
+			if (a->v[k].round == tidy.round)
+				a->v[n++] = a->v[k];
+		a->n = n;
+	}
+	tidy.round++;
+	tidy.due = now.mono + TIDY_EVERY;
+}
+
+double
+spool_tidy_wait(void)
+{
+	return tidy.due > now.mono ? tidy.due - now.mono : 0;
+}
+
+void
+spool_tidy(void)
+{
+	struct dirent *e;
+	int i;
+
+	if (now.mono < tidy.due)
+		return;
+	tidy.due = now.mono + TIDY_REST;
+	for (i = 0; i < TIDY_FEW; i++)
+		if (tidy.open == NULL && tidy.at == QUEUE + DIRS) {
+			tidy_end();
+			return;
+		} else if (tidy.open == NULL) {
+			tidy_open();
+		} else if ((e = readdir(tidy.open)) != NULL) {
+			tidy_entry(e->d_name);
+		} else {
+			closedir(tidy.open);
+			tidy.open = NULL;
+		}
 }
