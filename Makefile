@@ -83,7 +83,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 # The daemon's modules from the top down: calls go only downwards.  t/layers.t
 # reads this list.
-OBJS = scheduler.o status.o dump.o pool.o ta.o intake.o core.o notice.o queue.o later.o thread.o order.o dest.o message.o held.o cf.o feedback.o spool.o lib/ctlfile.o lib/command.o lib/pattern.o lib/mailname.o lib/line.o lib/util.o
+OBJS = scheduler.o status.o dump.o pool.o ta.o intake.o core.o notice.o queue.o later.o thread.o order.o message.o held.o cf.o feedback.o spool.o lib/ctlfile.o lib/command.o lib/pattern.o lib/mailname.o lib/line.o lib/util.o
 
 # What several programs share, and the daemon for its tests: each takes what
 # it needs.
@@ -214,6 +214,7 @@ t/fuzz/report.o: ta.c
 t/fuzz/dsn.o: ta/dsn.c
 t/fuzz/request.o: status.c
 t/ordvec.o: order.c
+t/fbtest.o: feedback.c
 
 .SUFFIXES:
 .SUFFIXES: .o .c

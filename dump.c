@@ -669,8 +669,8 @@ emit_dest(const struct dest *d)
 	static const struct feedback any;
 	const struct thread *t = d->thread != NULL ? d->thread : &none;
 	const struct feedback *f = t->fb != NULL ? t->fb : &any;
-	double until = t->sleep > now.mono ? t->sleep : d->window > 0 ? 0 :
-	    d->until > now.mono ? d->until : now.mono;
+	double until = d->window > 0 ? 0 : d->until > now.mono ? d->until :
+	    now.mono;
 
 	emit("d\t");
 	emit_word(d->chan->name);
@@ -757,7 +757,8 @@ emit_facts(void)
 	emit("\nt\t%ld\t%ld\n", (long)now.wall, (long)now.mono);
 	emit_aside();
 	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
-		emit_dest(OWNER(struct dest, link, l));
+		if (!OWNER(struct dest, link, l)->local)
+			emit_dest(OWNER(struct dest, link, l));
 	for (i = 0; i < rows.n && !opt.quiet; i++) {
 		if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)
 			emit_message(rows.v[i]->msg);

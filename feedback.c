@@ -1,6 +1,13 @@
 /*
- * feedback.c - what is known of a destination: may it take one more agent, and
- * how long does what was deferred wait?
+ * feedback.c - destinations: how many agents one may have, how long it waits,
+ * and what outlives the daemon of that.
+ *
+ *	smtp TAB mx.test TAB 0 TAB 540 TAB 3 TAB 60 TAB no route to host
+ *
+ * A line of our file: smtp/mx.test is dead, is tried again 540 seconds after
+ * the file was written, was put to sleep 3 times in a row, and was last used 60
+ * seconds before; its last words follow.  A window of 8 instead of 0, and "-"
+ * instead of 540, would say that it may have 8 agents.
  *
  * A destination has a window, the number of agents that may work for it at
  * once.  Each job that ends is one report.  A good one says that the host was
@@ -35,16 +42,78 @@
  * with the number skew it falls on a multiple of the interval since the epoch,
  * and before that it comes nearer to it by equal shares.
  *
- * Everything here is arithmetic on what is passed in, the time too.  Nothing
- * has a state of its own, waits, logs, or knows what a message is.
+ * A destination outlives its thread.  Those without one stand in a list, the
+ * newest first, and are forgotten after a silence, which is a setting of the
+ * clause, or when they are too many.  Only what is known of a mailbox of this
+ * machine goes with its thread.
+ *
+ * PARAMdestdb names a file, or a directory where each host has a file of its
+ * own, named after it.  Our file is read at the start.  It is written at the
+ * end, and every few minutes when there is something in it that would be
+ * missed: another window, a host that died or came back.  That a destination
+ * was used is not worth a write to a flash disk; the end has it.
+ *
+ * The files of other hosts are read as often.  Only the dead are taken of them:
+ * what is dead there, and was not heard of here since, sleeps here as long.
+ * When the file does not say so any more, it wakes.  Such hearsay is not passed
+ * on, so no two hosts can keep it alive between them.
+ *
+ * How much time has passed since a file was written is known only when both
+ * clocks, that of the writer and ours, can be believed; else it is taken for
+ * none.  Nothing sleeps longer than by the longest wait of its clause.  Files
+ * are input: a line that is not whole or has anything out of its bounds is
+ * passed over, a file without the first line or beyond a size as well; the log
+ * says so, and nothing stops for it.
+ *
+ * Finding a destination costs O(1).  Once a second all unused ones are looked
+ * at; each round of files is O(destinations).
  */
-#include <ctype.h>
-
 #include "scheduler.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <sys/utsname.h>
 
 #define WAIT_MOST	315360000L	/* seconds; ten years */
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap ... */
 #define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
+#define UNUSED_MOST	1000	/* a small machine has other uses for memory */
+#define HEAD		"destdb 2 "
+#define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
+#define OTHERS_MOST	100	/* files of other hosts */
+#define CHANNELS_MOST	100	/* beyond them files bring no new ones */
+#define WINDOW_MOST	1000000L
+#define WORDS_MOST	500	/* bytes of a reason */
+
+double dest_period = 300;	/* seconds between rounds of files */
+
+/* Destinations without a thread, the newest first. */
+static struct {
+	struct dest *newest, *oldest;
+	unsigned n;
+} unused;
+
+/* What our file lacks: uses are written at the end, changes in a while. */
+enum unsaved { SAVED, USES, CHANGES };
+
+static struct {
+	char	path[PATH_MAX_];	/* "": there is none */
+	const struct setting *(*setting_of)(const char *channel,
+		    const char *host);
+	double	due;		/* mono; the next round */
+	enum unsaved unsaved;
+	unsigned long round;	/* number of the last one */
+	unsigned wrong, told;	/* complaints of this round and the last */
+	int	news;		/* threads have yet to learn of hearsay */
+} db;
+
+/* record: a line of a file, once the time since its writing is taken off. */
+struct record {
+	char	*channel, *host, *reason;
+	long	window;		/* 0: it is dead */
+	long	left;		/* seconds until it is tried; -1: not dead */
+	long	tries;
+	double	used;		/* mono; its last report or start */
+};
 
 /*
  * The value as it is once stored in a double.  Some processors calculate with
@@ -56,6 +125,13 @@ stored(double x)
 	volatile double d = x;
 
 	return d;
+}
+
+static void
+unsave(enum unsaved what)
+{
+	if (db.unsaved < what)
+		db.unsaved = what;
 }
 
 /* ---- rules and rates in writing --------------------------------------- */
@@ -80,57 +156,34 @@ same(const char *s, const char *lower)
 }
 
 /* The decimal fraction at s, such as 0.25; *end is behind it, or s when there
- * is none.  strtod takes more than that and is large in some libraries. */
+ * is none.  strtod takes more than that, and is 6 KB of a static program. */
 static double
 decimal(const char *s, const char **end)
 {
-	double x = 0, by = 1;
+	double x = 0, by = 1, point = 1;
 	int digits = 0;
 
-	*end = s;
-	for (; isdigit((unsigned char)*s); s++, digits++)
-		x = x * 10 + (*s - '0');
-	if (*s == '.')
-		for (s++; isdigit((unsigned char)*s); s++, digits++) {
-			x = x * 10 + (*s - '0');
-			by *= 10;
+	for (*end = s; isdigit((unsigned char)*s) || (*s == '.' && point == 1);
+	    s++) {
+		if (*s == '.') {
+			point = 10;
+			continue;
 		}
+		x = x * 10 + (*s - '0');
+		by *= point;
+		digits++;
+	}
 	if (digits > 0)
 		*end = s;
 	return stored(x / by);
-}
-
-/* What follows the slash: NULL, or what is wrong with it. */
-static const char *
-divide(const char *s, struct fb_rule *r)
-{
-	const char *end;
-	double by;
-
-	if (same(s, "concurrency")) {
-		r->form = FB_WINDOW;
-		return NULL;
-	}
-	if (same(s, "sqrt_concurrency")) {
-		r->form = FB_SQRT;
-		return NULL;
-	}
-	by = decimal(s, &end);
-	if (end == s || *end != '\0')
-		return "after the / there must be a number, concurrency or "
-		    "sqrt_concurrency, and nothing else";
-	/* false for what is not a number, too */
-	if (!(by >= 1.0 / INT_MAX && by <= INT_MAX))
-		return "divides by a number that is too small or too large";
-	r->x = stored(r->x / by);
-	return NULL;
 }
 
 const char *
 fb_rule_parse(const char *s, struct fb_rule *rule)
 {
 	struct fb_rule r;
-	const char *why = NULL, *end;
+	const char *end;
+	double by = 1;
 
 	r.form = FB_CONST;
 	s = skip_blanks(s);
@@ -138,30 +191,28 @@ fb_rule_parse(const char *s, struct fb_rule *rule)
 	if (end == s)
 		return "does not begin with a number";
 	s = skip_blanks(end);
-	if (*s == '/')
-		why = divide(skip_blanks(s + 1), &r);
-	else if (*s != '\0')
-		why = "after the number there may only be a /";
-	if (why != NULL)
-		return why;
+	if (*s != '/' && *s != '\0')
+		return "after the number there may only be a /";
+	if (*s == '/') {
+		s = skip_blanks(s + 1);
+		if (same(s, "concurrency"))
+			r.form = FB_WINDOW;
+		else if (same(s, "sqrt_concurrency"))
+			r.form = FB_SQRT;
+		else
+			by = decimal(s, &end);
+		if (r.form == FB_CONST && (end == s || *end != '\0'))
+			return "after the / there must be a number, "
+			    "concurrency or sqrt_concurrency, and nothing else";
+	}
+	/* false for what is not a number, too */
+	if (!(by >= 1.0 / INT_MAX && by <= INT_MAX))
+		return "divides by a number that is too small or too large";
+	r.x = stored(r.x / by);
 	if (!(r.x >= 0 && r.x <= 1))
 		return "is not between 0 and 1";
 	*rule = r;
 	return NULL;
-}
-
-/* Decimal digits at s, which is moved on: 0, or -1 when there are none or
- * the number is not from 1 to most. */
-static int
-count(const char **s, long most, long *n)
-{
-	*n = 0;
-	if (!isdigit((unsigned char)**s))
-		return -1;
-	for (; isdigit((unsigned char)**s); ++*s)
-		if ((*n = *n * 10 + (**s - '0')) > most)
-			return -1;
-	return *n > 0 ? 0 : -1;
 }
 
 const char *
@@ -169,20 +220,20 @@ fb_rate_parse(const char *s, struct fb_rate *rate)
 {
 	static const char units[] = "smhd";
 	static const long secs[] = { 1, 60, 3600, 86400L };
+	unsigned long n, per = 1;
 	const char *unit;
-	struct fb_rate r;
 
-	if (count(&s, 1000000L, &r.n) < 0)
+	if (num_upto(s, 1000000UL, &n, &s) < 0 || n == 0)
 		return "does not begin with a number from 1 to 1000000";
 	if (*s++ != '/')
 		return "has no / after its number; an example is 10/m";
-	r.per = 1;
-	if (isdigit((unsigned char)*s) && count(&s, 1000L, &r.per) < 0)
+	if (isdigit((unsigned char)*s) &&
+	    (num_upto(s, 1000UL, &per, &s) < 0 || per == 0))
 		return "has a span of time that is not from 1 to 1000 units";
 	if (*s == '\0' || (unit = strchr(units, *s)) == NULL || s[1] != '\0')
 		return "does not end in s, m, h or d; an example is 10/m";
-	r.per *= secs[unit - units];
-	*rate = r;
+	rate->n = (long)n;
+	rate->per = (long)per * secs[unit - units];
 	return NULL;
 }
 
@@ -234,16 +285,11 @@ initial(const struct feedback *f)
 	return capped(f, f->init > 0 ? f->init : 1);
 }
 
-void
-fb_init(struct dest *d, const struct feedback *f, double mono)
+static void
+init(struct dest *d, double mono)
 {
-	d->window = d->first = initial(f);
-	d->success = d->failure = d->cohorts = 0;
-	d->until = 0;
 	d->slot = d->good = d->bad = NEVER;
 	d->used = mono;
-	d->ngood = d->nbad = 0;
-	d->hearsay = 0;
 }
 
 int
@@ -251,6 +297,8 @@ fb_lift(struct dest *d, const struct feedback *f, long busy)
 {
 	if (d->window > 0)
 		return 0;
+	if (d->until > 0)	/* it was dead, and not just unknown */
+		unsave(CHANGES);
 	d->window = busy > 0 ? capped(f, busy) : initial(f);
 	d->success = d->failure = d->cohorts = 0;
 	d->until = 0;
@@ -264,12 +312,14 @@ fb_wake(struct dest *d, const struct feedback *f, long busy, double mono)
 	return mono < d->until ? 0 : fb_lift(d, f, busy);
 }
 
-/* At the limit, or far ahead of what is used, nothing is even added up. */
+/* What has come of a report, when the window was this one before. */
 static int
-may_grow(const struct dest *d, const struct feedback *f, long busy)
+outcome(const struct dest *d, long was)
 {
-	return (f->limit <= 0 || d->window < f->limit) &&
-	    d->window < busy + initial(f);
+	unsave(d->window != was ? CHANGES : USES);
+	if (d->window == was)
+		return 0;
+	return d->window > 0 ? FB_MOVED : FB_MOVED | FB_DIED;
 }
 
 int
@@ -283,7 +333,9 @@ fb_good(struct dest *d, const struct feedback *f, long busy, double mono)
 	if (was == 0)
 		return fb_lift(d, f, busy);
 	d->window = capped(f, was);
-	if (may_grow(d, f, busy)) {
+	/* at the limit, or far ahead of what is used, nothing is added up */
+	if ((f->limit <= 0 || d->window < f->limit) &&
+	    d->window < busy + initial(f)) {
 		d->success = stored(d->success + step(&f->pos, d->window));
 		while (d->success >= 1) {
 			d->window++;
@@ -292,11 +344,11 @@ fb_good(struct dest *d, const struct feedback *f, long busy, double mono)
 		}
 		d->window = capped(f, d->window);
 	}
-	return d->window != was ? FB_MOVED : 0;
+	return outcome(d, was);
 }
 
 int
-fb_bad(struct dest *d, const struct feedback *f, double mono, double span)
+fb_bad(struct dest *d, const struct feedback *f, int all, double mono)
 {
 	long was = d->window;
 
@@ -306,10 +358,11 @@ fb_bad(struct dest *d, const struct feedback *f, double mono, double span)
 		return 0;
 	d->window = capped(f, was);
 	d->cohorts = stored(d->cohorts + stored(1.0 / (double)d->window));
-	if (f->cohorts > 0 && d->cohorts > (double)f->cohorts) {
+	if (f->cohorts > 0 && (d->cohorts > (double)f->cohorts ||
+	    (all && f->limit == 1))) {
 		d->window = 0;
-		d->until = mono + span;
-		return FB_MOVED | FB_DIED;
+		d->until = mono;
+		return outcome(d, was);
 	}
 	d->failure = stored(d->failure - step(&f->neg, d->window));
 	while (d->failure < 0) {
@@ -319,17 +372,7 @@ fb_bad(struct dest *d, const struct feedback *f, double mono, double span)
 	}
 	if (d->window < 1)
 		d->window = 1;
-	return d->window != was ? FB_MOVED : 0;
-}
-
-int
-fb_kill(struct dest *d, double mono, double span)
-{
-	if (d->window == 0)
-		return 0;
-	d->window = 0;
-	d->until = mono + span;
-	return FB_MOVED | FB_DIED;
+	return outcome(d, was);
 }
 
 long
@@ -352,9 +395,9 @@ gap(const struct feedback *f)
 double
 fb_wait(const struct dest *d, const struct feedback *f, double mono)
 {
-	double due = d->slot + gap(f);
+	double due = f->rate.n > 0 ? d->slot + gap(f) : mono;
 
-	return f->rate.n > 0 && due > mono ? due - mono : 0;
+	return due > mono ? due - mono : 0;
 }
 
 void
@@ -366,22 +409,7 @@ fb_started(struct dest *d, const struct feedback *f, double mono)
 		late = gap(f) < LATE_LEAST ? gap(f) : LATE_LEAST;
 	d->slot = f->rate.n > 0 && mono - due <= late ? due : mono;
 	d->used = mono;
-}
-
-/* ---- the end ------------------------------------------------------------ */
-
-/* Its last slot is not later than its last use. */
-double
-fb_keep(const struct feedback *f, double idle)
-{
-	return gap(f) > idle ? gap(f) : idle;
-}
-
-int
-fb_forget(const struct dest *d, double mono)
-{
-	return d->thread == NULL && (d->window > 0 || d->until <= mono) &&
-	    mono - d->used >= d->keep;
+	unsave(USES);
 }
 
 /* ---- how long something waits ---------------------------------------- */
@@ -450,4 +478,642 @@ retry_step(const struct setting *s, long age)
 			return (unsigned short)i;
 	}
 	return (unsigned short)rnd((unsigned long)s->retries.n);
+}
+
+/* ---- the table --------------------------------------------------------- */
+
+/* The channel of that name, which stays for good; NULL without memory. */
+struct chan *
+dest_chan(const char *name)
+{
+	struct chan *c;
+
+	for (c = q.chans; c != NULL; c = c->next)
+		if (*c->name == *name && strcmp(c->name, name) == 0)
+			return c;
+	c = mem_get(sizeof(*c) + strlen(name));
+	if (c == NULL)
+		return NULL;
+	strcpy(c->name, name);
+	c->next = q.chans;
+	q.chans = c;
+	return c;
+}
+
+static struct dest *
+find(const struct chan *chan, const char *host, unsigned box, unsigned hash)
+{
+	struct hlink *l;
+	struct dest *d;
+
+	for (l = hash_first(&q.dests, hash); l != NULL; l = hash_next(l)) {
+		d = OWNER(struct dest, link, l);
+		if (d->chan == chan && d->box == box &&
+		    strcmp(d->host, host) == 0)
+			return d;
+	}
+	return NULL;
+}
+
+static unsigned
+dest_hash(const struct chan *chan, const char *host, unsigned box)
+{
+	return hash_text(host, hash_text(chan->name, box));
+}
+
+struct dest *
+dest_find(const struct chan *chan, const char *host, unsigned box)
+{
+	return find(chan, host, box, dest_hash(chan, host, box));
+}
+
+static void
+enter_unused(struct dest *d)
+{
+	if (unused.newest == NULL)
+		unused.oldest = d;
+	LINK(unused.newest, d, next, prev);
+	unused.n++;
+}
+
+static void
+leave_unused(struct dest *d)
+{
+	if (unused.oldest == d)
+		unused.oldest = d->prev;
+	UNLINK(unused.newest, d, next, prev);
+	unused.n--;
+}
+
+struct dest *
+dest_get(struct chan *chan, const char *host, unsigned box)
+{
+	unsigned hash = dest_hash(chan, host, box);
+	struct dest *d = find(chan, host, box, hash);
+
+	if (d != NULL)
+		return d;
+	d = mem_get(sizeof(*d) + strlen(host));
+	if (d == NULL)
+		return NULL;
+	strcpy(d->host, host);
+	d->chan = chan;
+	d->box = box;
+	init(d, now.mono);
+	hash_add(&q.dests, &d->link, hash);
+	enter_unused(d);
+	return d;
+}
+
+void
+dest_take(struct dest *d, struct thread *t)
+{
+	leave_unused(d);
+	d->thread = t;
+	t->dest = d;
+	d->local = t->fb != &t->ring->conf->v.fb;
+	fb_wake(d, t->fb, 0, now.mono);
+}
+
+static void
+forget(struct dest *d)
+{
+	leave_unused(d);
+	hash_del(&q.dests, &d->link);
+	free(d->reason);
+	free(d);
+}
+
+/* Seconds of silence after which it may be forgotten, and none in which its
+ * rate holds a delivery up. */
+static double
+keep_for(const struct feedback *f, double forget)
+{
+	return gap(f) > forget ? gap(f) : forget;
+}
+
+void
+dest_leave(struct thread *t)
+{
+	struct dest *d = t->dest;
+
+	d->thread = NULL;
+	d->used = now.mono;
+	d->keep = keep_for(t->fb, (double)t->ring->conf->v.forget);
+	enter_unused(d);
+	if (d->local)
+		forget(d);
+	else if (unused.n > UNUSED_MOST)
+		forget(unused.oldest);
+}
+
+void
+dest_lift(int (*meant)(const void *, const struct chan *, const char *),
+    const void *arg)
+{
+	struct dest *d;
+
+	for (d = unused.oldest; d != NULL; d = d->prev)
+		if (d->until > now.mono && meant(arg, d->chan, d->host))
+			d->until = now.mono;	/* fb_wake will see */
+}
+
+static int
+is_stale(const struct dest *d, double mono)
+{
+	return d->thread == NULL && (d->window > 0 || d->until <= mono) &&
+	    mono - d->used >= d->keep;
+}
+
+/* Once a second all are looked at: one that is kept for long, or is dead, has
+ * others behind it that are not. */
+void
+dest_forget(void)
+{
+	static double looked = NEVER;	/* mono */
+	struct dest *d, *next;
+
+	if (now.mono - looked < 1)
+		return;
+	looked = now.mono;
+	for (d = unused.oldest; d != NULL; d = next) {
+		next = d->prev;
+		if (is_stale(d, now.mono))
+			forget(d);
+	}
+}
+
+/* ---- death -------------------------------------------------------------- */
+
+void
+reason_copy(char **slot, const char *s)
+{
+	char *copy;
+
+	if (*slot != NULL && strcmp(*slot, s) == 0)
+		return;
+	copy = mem_dup(s);
+	if (copy == NULL)
+		return;		/* the old words must do */
+	free(*slot);
+	*slot = copy;
+}
+
+static void
+sleep_for(struct dest *d, long span)
+{
+	d->window = 0;
+	d->until = now.mono + (double)span;
+	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
+	    d->chan->name, d->host, span, (unsigned)d->tries,
+	    d->reason != NULL ? d->reason : "");
+}
+
+void
+dest_sleep(struct dest *d, const struct setting *s)
+{
+	d->asked = ++q.events;
+	if (d->tries < USHRT_MAX)
+		d->tries++;
+	unsave(CHANGES);
+	sleep_for(d, retry_wait(s, &d->step, d->tries, now.wall));
+}
+
+/* ---- our file is written ------------------------------------------------ */
+
+/* Something is wrong with a file.  It is logged once, until something else is:
+ * a round that has as much to complain of as the last is silent. */
+static void
+complain(const char *path, const char *what, const char *why)
+{
+	if (++db.wrong > db.told)
+		log_warn("destdb file=%s %s%s", path, what, why);
+}
+
+/* Our host's name, so that it can be that of a file. */
+static const char *
+own_name(void)
+{
+	static char name[100];
+	struct utsname uts;
+	char *p;
+
+	text_fmt(name, sizeof(name), "%s", uname(&uts) < 0 ||
+	    uts.nodename[0] == '\0' ? "localhost" : uts.nodename);
+	for (p = name; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && *p != '-' &&
+		    (*p != '.' || p == name))
+			*p = '_';
+	return name;
+}
+
+static int
+is_shared(void)
+{
+	struct stat st;
+
+	return db.path[strlen(db.path) - 1] == '/' ||
+	    (stat(db.path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+/* The path of our file. */
+static const char *
+own_path(void)
+{
+	static char path[PATH_MAX_ + 100];
+
+	text_fmt(path, sizeof(path), is_shared() ? "%s/%s" : "%s", db.path,
+	    own_name());
+	return path;
+}
+
+/* Seconds since then. */
+static long
+ago(double mono)
+{
+	double s = now.mono - mono;
+
+	return s < 0 ? 0 : s > WAIT_MOST ? WAIT_MOST : (long)s;
+}
+
+/* Writes the line of what we know by ourselves: its length. */
+static long
+write_record(FILE *f, const struct dest *d)
+{
+	char line[LINE_MAX_ - 1];
+	struct text t;
+
+	if (d->local || d->hearsay != 0 ||
+	    (d->window > 0 && d->ngood + d->nbad == 0))
+		return 0;
+	text_init(&t, line, sizeof(line));
+	t.clean = 1;
+	text_add(&t, "%s\t%s\t%ld\t", d->chan->name, d->host, d->window);
+	if (d->window > 0)
+		text_add(&t, "-");
+	else	/* what is to come is what was, with the sign turned */
+		text_add(&t, "%ld", ago(2 * now.mono - d->until));
+	text_add(&t, "\t%u\t%ld\t%.*s\n", (unsigned)d->tries, ago(d->used),
+	    WORDS_MOST, d->reason != NULL ? d->reason : "");
+	if (t.cut)
+		return 0;	/* its name is absurd */
+	fwrite(line, 1, t.len, f);
+	return (long)t.len;
+}
+
+/* In the order in which they are to be forgotten: those with mail last. */
+static void
+write_all(FILE *f)
+{
+	const struct dest *d;
+	const struct thread *t;
+	long size = 100;
+
+	fprintf(f, HEAD "%ld\n", now.wall > 0 ? (long)now.wall : 0L);
+	for (d = unused.oldest; d != NULL; d = d->prev)
+		if (size < FILE_MOST - LINE_MAX_)
+			size += write_record(f, d);
+	for (t = q.all; t != NULL; t = t->next)
+		if (size < FILE_MOST - LINE_MAX_)
+			size += write_record(f, t->dest);
+}
+
+/* Our file is made anew if it lacks so much. */
+static void
+save(enum unsaved least)
+{
+	const char *path = own_path(), *base = strrchr(path, '/') + 1;
+	char fresh[PATH_MAX_ + 100];
+
+	db.told = db.wrong;
+	db.wrong = 0;
+	if (db.unsaved < least)
+		return;
+	/* others pass over a name that begins with a dot */
+	text_fmt(fresh, sizeof(fresh), "%.*s.%s.new", (int)(base - path), path,
+	    base);
+	if (fd_replace(path, fresh, write_all) < 0) {
+		complain(db.path, "cannot be written: ", strerror(errno));
+		return;
+	}
+	db.unsaved = SAVED;
+	log_debug("destdb file=%s written", db.path);
+}
+
+/* ---- a file is read ----------------------------------------------------- */
+
+/* Makes \ooo bytes, in place: 0, or -1 when it is not well formed. */
+static int
+take_text(char *s)
+{
+	char *to = s;
+	int i, c;
+
+	for (; *s != '\0'; *to++ = (char)c) {
+		c = (unsigned char)*s++;
+		if (c < 32 || c >= 127)
+			return -1;
+		if (c != '\\')
+			continue;
+		for (i = c = 0; i < 3; i++, s++) {
+			if (*s < '0' || *s > '7')
+				return -1;
+			c = c * 8 + (*s - '0');
+		}
+		if (c == 0 || c > 255)
+			return -1;
+	}
+	*to = '\0';
+	return 0;
+}
+
+static int
+is_word(char *s)
+{
+	return take_text(s) == 0 && *s != '\0' && strlen(s) < WORD_MAX_;
+}
+
+/* A number from 0 to most, or -1. */
+static long
+number(const char *s, long most)
+{
+	const char *end;
+	unsigned long n;
+
+	return num_upto(s, (unsigned long)most, &n, &end) < 0 || *end != '\0' ?
+	    -1 : (long)n;
+}
+
+static int
+is_whole(const struct lines *l)
+{
+	return !l->overlong && !l->unended && strlen(l->line) == l->len;
+}
+
+/* The line of a file that was written so many seconds ago: 0, or -1 when
+ * anything in it is not as it must be. */
+static int
+take_line(struct lines *l, long passed, struct record *r)
+{
+	char *f[7], *p = l->line;
+	long used;
+	int n;
+
+	for (n = 0; n < 7 && p != NULL; n++) {
+		f[n] = p;
+		p = strchr(p, '\t');
+		if (p != NULL)
+			*p++ = '\0';
+	}
+	if (!is_whole(l) || n < 7 || p != NULL || !is_word(f[0]) ||
+	    !is_word(f[1]) || take_text(f[6]) < 0 ||
+	    strlen(f[6]) > WORDS_MOST)
+		return -1;
+	r->channel = f[0];
+	r->host = f[1];
+	r->window = number(f[2], WINDOW_MOST);
+	r->left = number(f[3], WAIT_MOST);
+	r->tries = number(f[4], USHRT_MAX);
+	used = number(f[5], WAIT_MOST);
+	r->reason = f[6];
+	if (r->window < 0 || r->tries < 0 || used < 0 || (r->window == 0 ?
+	    r->left < 0 : strcmp(f[3], "-") != 0))
+		return -1;
+	if (r->left >= 0)
+		r->left = r->left > passed ? r->left - passed : 0;
+	r->used = now.mono - (double)used - (double)passed;
+	return 0;
+}
+
+/* The channel of that name, or NULL.  Finding one is O(channels), so a file
+ * must not make many. */
+static struct chan *
+chan_of(const char *name)
+{
+	struct chan *c;
+	int n = 0;
+
+	for (c = q.chans; c != NULL && strcmp(c->name, name) != 0; c = c->next)
+		n++;
+	return c != NULL || n >= CHANNELS_MOST ? c : dest_chan(name);
+}
+
+/* What was last heard of the new destination stands for all that was. */
+static void
+restore(struct dest *d, const struct record *r, const struct setting *s)
+{
+	d->used = r->used;
+	if (s->fb.rate.n > 0)
+		d->slot = d->used;
+	if (r->window > 0) {
+		d->good = d->used;
+		d->ngood = 1;
+	} else {
+		d->bad = d->used;
+		d->nbad = 1;
+		if (s->fb.cohorts > 0) {
+			d->window = 0;
+			d->until = now.mono + (double)r->left;
+		}
+	}
+	d->tries = (unsigned short)r->tries;
+	d->step = (unsigned short)(r->tries < s->retries.n ? r->tries :
+	    (long)rnd((unsigned long)s->retries.n));
+	if (*r->reason != '\0')
+		reason_copy(&d->reason, r->reason);
+}
+
+/* It is dead for another host, and so it is here, unless we know better. */
+static void
+hear(struct dest *d, const struct record *r, const char *who)
+{
+	char why[WORDS_MOST + 200];
+
+	if (d->local || (d->window == 0 && d->hearsay == 0) ||
+	    d->good >= r->used)
+		return;
+	if (d->hearsay == 0 || d->until + 1 < now.mono + (double)r->left) {
+		text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, who);
+		reason_copy(&d->reason, why);
+		sleep_for(d, r->left);
+		db.news = 1;
+	}
+	d->hearsay = db.round;
+}
+
+/* A line of our own file, or of who's. */
+static void
+take_record(struct record *r, const char *who)
+{
+	const struct setting *s = who != NULL && r->left <= 0 ? NULL :
+	    db.setting_of(r->channel, r->host);
+	struct chan *chan = s == NULL || (who != NULL && s->fb.cohorts == 0) ?
+	    NULL : chan_of(r->channel);
+	struct dest *d = chan == NULL ? NULL : dest_find(chan, r->host, 0);
+
+	if (chan == NULL || (who == NULL && d != NULL))
+		return;
+	if (r->left > retry_longest(s))
+		r->left = retry_longest(s);
+	if (d == NULL) {
+		d = who != NULL && unused.n >= UNUSED_MOST ? NULL :
+		    dest_get(chan, r->host, 0);
+		if (d == NULL)
+			return;
+		d->keep = keep_for(&s->fb, (double)s->forget);
+		fb_lift(d, &s->fb, who == NULL ? r->window : 0);
+	}
+	if (who == NULL)
+		restore(d, r, s);
+	else
+		hear(d, r, who);
+}
+
+/* The first line: seconds that have passed since it was written; -1: it is
+ * none of ours. */
+static long
+take_head(struct lines *l)
+{
+	const size_t n = sizeof(HEAD) - 1;
+	long wall = !line_next(l) || !is_whole(l) ||
+	    strncmp(l->line, HEAD, n) != 0 ? -1 : number(l->line + n, LONG_MAX);
+
+	return wall < 0 ? -1 : wall < SANE_WALL || (long)now.wall <= wall ? 0 :
+	    (long)now.wall - wall > WAIT_MOST ? WAIT_MOST :
+	    (long)now.wall - wall;
+}
+
+static void
+take_lines(struct lines *l, const char *path, const char *who)
+{
+	unsigned long n, first = 0, bad = 0;
+	char what[100];
+	struct record r;
+	long passed = take_head(l);
+
+	if (passed < 0) {
+		complain(path, "is empty, damaged or of another version; "
+		    "it is passed over", "");
+		return;
+	}
+	for (n = 2; line_next(l) && l->off <= (unsigned long)FILE_MOST; n++)
+		if (take_line(l, passed, &r) == 0)
+			take_record(&r, who);
+		else if (bad++ == 0)
+			first = n;
+	text_fmt(what, sizeof(what), "lines=%lu damaged and passed over, "
+	    "the first is line %lu", bad, first);
+	if (bad > 0)
+		complain(path, what, "");
+	if (l->error != 0)
+		complain(path, "cannot be read to its end: ",
+		    strerror(l->error));
+}
+
+/* Our own file, or who's, where what is no file is none of ours. */
+static void
+take_file(const char *path, const char *who)
+{
+	static struct lines l;
+	struct stat st;
+	int fd = fd_plain(path, O_RDONLY, &st);
+
+	if (fd < 0) {
+		if (errno != ENOENT && (who == NULL || errno != EINVAL))
+			complain(path, "cannot be read: ", strerror(errno));
+		return;
+	}
+	if (st.st_size > FILE_MOST) {
+		complain(path, "is larger than 2 megabytes; it is passed over",
+		    "");
+	} else {
+		line_start(&l, fd, 0);
+		take_lines(&l, path, who);
+	}
+	close(fd);
+}
+
+/* What no file says any more is no longer dead. */
+static void
+lift_hearsay(void)
+{
+	const struct setting *s;
+	struct hlink *l;
+	struct dest *d;
+
+	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; ) {
+		d = OWNER(struct dest, link, l);
+		if (d->hearsay == 0 || d->hearsay == db.round)
+			continue;
+		s = db.setting_of(d->chan->name, d->host);
+		if (s == NULL)
+			continue;
+		fb_lift(d, &s->fb, d->thread != NULL ?
+		    (long)d->thread->nta : 0);
+		db.news = 1;
+	}
+}
+
+static void
+hear_others(void)
+{
+	char path[PATH_MAX_];
+	struct dirent *e;
+	DIR *dir = opendir(db.path);
+	int n = 0;
+
+	if (dir == NULL) {
+		complain(db.path, "cannot be read: ", strerror(errno));
+		return;
+	}
+	while (n < OTHERS_MOST && (e = readdir(dir)) != NULL)
+		if (e->d_name[0] != '.' && strcmp(e->d_name, own_name()) != 0 &&
+		    text_fmt(path, sizeof(path), "%s/%s", db.path,
+		    e->d_name) == 0) {
+			take_file(path, e->d_name);
+			n++;
+		}
+	closedir(dir);
+	lift_hearsay();
+}
+
+/* ---- for the loop ------------------------------------------------------- */
+
+int
+dest_look(const char *path,
+    const struct setting *(*setting_of)(const char *, const char *))
+{
+	int is_new = strcmp(path, db.path) != 0;
+
+	db.due = now.mono + dest_period;
+	db.setting_of = setting_of;
+	db.news = 0;
+	db.round++;
+	text_fmt(db.path, sizeof(db.path), "%s", path);
+	if (*path == '\0')
+		return 0;
+	if (is_new) {
+		if (q.dests.n > 0)
+			unsave(CHANGES);
+		take_file(own_path(), NULL);
+		db.wrong = 0;
+	}
+	save(CHANGES);
+	if (is_shared())
+		hear_others();
+	return db.news;
+}
+
+double
+dest_wait(void)
+{
+	return db.path[0] == '\0' ? 3600 : db.due > now.mono ?
+	    db.due - now.mono : 0;
+}
+
+void
+dest_close(void)
+{
+	if (db.path[0] != '\0')
+		save(USES);
 }

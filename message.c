@@ -306,17 +306,3 @@ reason_all(const struct vertex *v, struct text *t)
 		text_add(t, "%s%s", t->len > 0 ? "; " : "", r->why->s);
 	}
 }
-
-void
-reason_copy(char **slot, const char *s)
-{
-	char *copy;
-
-	if (*slot != NULL && strcmp(*slot, s) == 0)
-		return;
-	copy = mem_dup(s);
-	if (copy == NULL)
-		return;		/* the old words must do */
-	free(*slot);
-	*slot = copy;
-}

@@ -71,41 +71,34 @@ void	spool_tidy(void);
 double	spool_tidy_wait(void);
 
 /* ======================================================================
- * feedback.c - may a destination take one more agent?
+ * feedback.c - destinations: windows, rates, waits, and what outlives us
  * ====================================================================== */
 
 /* What came of a report; bits. */
 #define FB_MOVED	1	/* the window is another one */
-#define FB_DIED		2	/* ... and start nothing before d->until */
-#define FB_REVIVED	4	/* ... and it was dead */
+#define FB_DIED		2	/* ... and is 0: dest_sleep is to be called */
+#define FB_REVIVED	4	/* ... and was 0 */
 
 /* "1", "1/8", "1/concurrency", "1/sqrt_concurrency" become a rule; "10/m",
  * "25/h", "1/2s" a rate (units s, m, h, d).  NULL; or what is wrong, to follow
  * the text in a message, and nothing is set. */
 const char *fb_rule_parse(const char *, struct fb_rule *);
 const char *fb_rate_parse(const char *, struct fb_rate *);
-void	fb_init(struct dest *, const struct feedback *, double mono);
 /* A job has ended well or badly for the host; jobs whose agent died are not
  * reported.  busy is how many agents work for the destination, this one
- * included.  span: seconds that it sleeps if this is its death. */
+ * included.  all: the host wants no mail at all for now, so one that may have
+ * no more than one agent is dead. */
 int	fb_good(struct dest *, const struct feedback *, long busy, double mono);
-int	fb_bad(struct dest *, const struct feedback *, double mono, double span);
+int	fb_bad(struct dest *, const struct feedback *, int all, double mono);
 /* A dead one is tried again: when it has slept, and at once. */
 int	fb_wake(struct dest *, const struct feedback *, long busy, double mono);
 int	fb_lift(struct dest *, const struct feedback *, long busy);
-/* It is dead without more ado, and sleeps for span seconds. */
-int	fb_kill(struct dest *, double mono, double span);
 /* How many more agents it may have, the rate aside; 0 when it is dead. */
 long	fb_room(const struct dest *, const struct feedback *, long busy);
 /* Seconds until the rate allows a delivery to start; 0: now. */
 double	fb_wait(const struct dest *, const struct feedback *, double mono);
 void	fb_started(struct dest *, const struct feedback *, double mono);
-/* Seconds of silence after which it may be forgotten: at least idle, and none
- * in which its rate holds the next delivery up. */
-double	fb_keep(const struct feedback *, double idle);
-/* Is it to be forgotten?  Not while it has a thread, or is dead and asleep, nor
- * before d->keep seconds of silence. */
-int	fb_forget(const struct dest *, double mono);
+
 /* Seconds by the factor at this place of the retry list, at least 1. */
 long	retry_factor(const struct setting *, unsigned step);
 /* Seconds until the next try, at least 1.  *step is the place in the list
@@ -117,6 +110,32 @@ long	retry_wait(const struct setting *, unsigned short *step,
 long	retry_longest(const struct setting *);
 /* The place in the list of something that is age seconds old. */
 unsigned short retry_step(const struct setting *, long age);
+
+struct chan *dest_chan(const char *name);	/* NULL without memory */
+/* The destination, box being 0 or a mailbox of it: or NULL; and made when there
+ * is none, NULL without memory. */
+struct dest *dest_find(const struct chan *, const char *host, unsigned box);
+struct dest *dest_get(struct chan *, const char *host, unsigned box);
+void	dest_take(struct dest *, struct thread *);	/* it has a thread */
+void	dest_leave(struct thread *);	/* the thread goes */
+void	dest_sleep(struct dest *, const struct setting *);	/* it is dead */
+/* No unused one that is meant is dead any longer. */
+void	dest_lift(int (*meant)(const void *, const struct chan *,
+	    const char *host), const void *);
+void	dest_forget(void);		/* those unused too long */
+/* Makes *slot a copy of the text: the words of a host or a ring. */
+void	reason_copy(char **slot, const char *);
+
+extern double dest_period;	/* seconds between rounds; less in t/clock.c */
+
+/* A round of files: the path is PARAMdestdb's, "": none.  What is kept at a new
+ * path is taken, what has changed is kept, other hosts are heard: 1 when that
+ * is news for threads, else 0.  What holds for an address is asked of the
+ * caller: NULL when nothing does. */
+int	dest_look(const char *path,
+	    const struct setting *(*)(const char *channel, const char *host));
+double	dest_wait(void);		/* seconds until a round is due */
+void	dest_close(void);		/* all is kept */
 
 /* ======================================================================
  * cf.c - the clause language
@@ -190,34 +209,6 @@ void	reason_drop(struct reason *);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
  * far as there is room. */
 void	reason_all(const struct vertex *, struct text *);
-/* Makes *slot a copy of the text: the words of a host or a ring. */
-void	reason_copy(char **slot, const char *);
-
-/* ======================================================================
- * dest.c - destinations: where they are kept, and what outlives us of them
- * ====================================================================== */
-
-extern double dest_period;	/* seconds; shorter in t/clock.c */
-
-struct chan *dest_chan(const char *name);	/* NULL without memory */
-/* Finds or makes the new thread's destination: 0, or -1 without memory.  One
- * that is dead has the thread sleep. */
-int	dest_take(struct thread *);
-void	dest_leave(struct thread *);	/* the thread goes */
-/* No unused one that is meant is dead any longer. */
-void	dest_lift(int (*meant)(const void *, const struct chan *,
-	    const char *host), const void *);
-void	dest_forget(void);		/* those unused too long, or too many */
-/* The path is PARAMdestdb's, "": none.  At the start, what was kept there is
- * taken; at the end, it is all kept.  In between, when due and after a reload,
- * what changed is kept and other hosts are heard: 1 when that is news for
- * threads (d->news), else 0. */
-void	dest_open(const char *path);
-int	dest_reload(const char *path);
-double	dest_wait(void);	/* seconds until dest_run is due */
-int	dest_run(void);
-void	dest_close(void);
-
 /* ======================================================================
  * order.c - who goes next
  * ====================================================================== */
@@ -279,8 +270,8 @@ void	th_ready(struct thread *, struct vertex *);
 void	th_wait(struct thread *, struct vertex *, long wakeup);
 /* Nothing can be started for its host: it sleeps by the clause's retry list. */
 void	th_sleep(struct thread *);
-/* Other hosts' word has made destinations dead, or no longer so. */
-void	th_news(void);
+/* A round of the files in which destinations are kept, see dest_look. */
+void	th_destdb(const char *path);
 /* What a job that is over says of its host (HOST_ bits). */
 void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */

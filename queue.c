@@ -1149,7 +1149,7 @@ put_back(struct vertex *v, const char *reason)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
-	long wakeup = (long)t->sleep;
+	long wakeup = (long)t->dest->until;
 
 	unreported(v, reason == NULL ? "" : reason);
 	if (reason != NULL && v->tries < TRIES_MOST)
@@ -1159,7 +1159,7 @@ put_back(struct vertex *v, const char *reason)
 		v->returned = 0;
 	}
 	if (m->held || reason == NULL || (v->host & HOST_BAD &&
-	    t->sleep > now.mono && (double)v->wakeup <= now.mono)) {
+	    t->dest->until > now.mono && (double)v->wakeup <= now.mono)) {
 		if (m->held)
 			wakeup = (long)now.mono;
 		th_ready(t, v);

@@ -502,8 +502,7 @@ reload(void)
 	later_call(NULL, NULL, CALL_LOOK);	/* it may have a command now */
 	open_notify();
 	status_listen();
-	if (dest_reload(destdb_path()))
-		th_news();
+	th_destdb(destdb_path());
 	log_info("reload file=%s done", opt.config);
 }
 
@@ -885,8 +884,8 @@ loop(void)
 		status_timers();
 		pool_run();
 		q_sweep();
-		if (dest_run())
-			th_news();
+		if (dest_wait() <= 0)
+			th_destdb(destdb_path());
 		if (!state.ending)
 			spool_tidy();
 		log_flush();
@@ -938,7 +937,7 @@ set_up(void)
 		exit(X_OSERR);
 	if (held_load() < 0)
 		exit(X_OSERR);
-	dest_open(destdb_path());
+	th_destdb(destdb_path());
 	q.hold = opt.sync;
 	open_notify();
 	status_open();

@@ -435,16 +435,16 @@ struct list {
  * sweep when it has no vertex and no agent.  Found by its name, and its lists:
  * O(1); turns and wakes: O(log threads).
  *
- *	EMPTY | ASLEEP until sleep | READY: in ring->ready | RUNNING: nta > 0
+ *	EMPTY | ASLEEP: dest is dead | READY: in ring->ready | RUNNING: nta > 0
  */
 struct thread {
-	struct hlink link;	/* by channel and host */
 	struct timer turn;	/* place among the ring's ready threads */
-	struct timer wake;	/* the earliest of sleep and its WAIT */
+	struct timer wake;	/* when its host or the first in WAIT is due */
 	struct ring *ring;
 	struct dest *dest;
 	const struct feedback *fb;	/* what holds for it, of ring->conf */
-	unsigned box;		/* hash of the mailbox's user, 0: none */
+	const char *host;	/* the destination's */
+	unsigned box;		/* ... */
 	struct thread *next, *prev;	/* all threads */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
@@ -462,7 +462,6 @@ struct thread {
 	unsigned fresh;		/* READY since the order was last made */
 	unsigned mark, index;	/* the loader's: message and vertex at hand */
 	double	soonest;	/* mono; no WAIT vertex is due before */
-	double	sleep;		/* mono; its host is dead until then */
 	double	woken;		/* mono; its host answered, and so what had
 				 * waited for that was tried once more */
 	unsigned char open;	/* it may take an agent, if it has vertices */
@@ -470,17 +469,15 @@ struct thread {
 	unsigned char picked;	/* -p does not exclude it */
 	unsigned char answered;	/* its host has, after a silence */
 	unsigned char listed;	/* is on the sweep's list */
-	char	host[1];
 };
 
 /*
  * dest: what is known of a channel and host.  It outlives the thread, so that
  * what was learned is not lost when the queue is empty, and is forgotten
- * after a while of silence.  Only feedback.c changes what reports make of it;
- * dest.c adds what was known before, and what others say.  Found O(1).
+ * after a while of silence.  Owned by feedback.c.  Found O(1).
  *
  *	READY: window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
- *	                 ------- fb_bad once too often -->
+ *	                 -----fb_bad, dest_sleep------->
  */
 #define NEVER	(-1e30)		/* mono */
 
@@ -489,27 +486,25 @@ struct dest {
 	double	success;	/* 0 to 1; at 1 the window grows */
 	double	failure;	/* 0 to 1; below 0 the window shrinks */
 	double	cohorts;	/* failed since the last good report */
-	double	until;		/* mono; DEAD: when it is tried again */
+	double	until;		/* mono; DEAD: when it is tried again; else 0 */
 	double	slot;		/* mono; with a rate, the last one taken */
 	double	used;		/* mono; last report or start */
 	double	good, bad;	/* mono; the last report of the kind, or NEVER */
-	long	first;		/* the window that it began with */
-	unsigned long hearsay;	/* DEAD by another host's word, in the file with
-				 * this sum; 0: not */
+	unsigned long hearsay;	/* DEAD by another host's word, in this round
+				 * of files; 0: not */
 	unsigned long ngood, nbad;	/* reports */
-	/* thread.c's: */
 	char	*reason;	/* the host's last words, NULL: none are bad */
 	unsigned long asked;	/* value of q.events when it last died */
-	unsigned short step;	/* place in the retry list, for sleep */
+	unsigned short step;	/* place in the retry list, for its sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */
-	/* dest.c's: */
-	unsigned char news;	/* its thread has yet to learn of hearsay */
-	struct hlink link;	/* by channel and host, unless local */
-	unsigned char local;	/* a mailbox, or all of a host "-" */
+	unsigned char local;	/* a mailbox, or all of a host "-": its thread's
+				 * end is its own */
+	struct hlink link;	/* by channel, host and box */
 	struct dest *next, *prev;	/* without a thread, newest first */
 	struct thread *thread;	/* NULL: there is none */
 	struct chan *chan;
 	double	keep;		/* seconds; forgotten when unused so long */
+	unsigned box;		/* hash of the mailbox's user, 0: none */
 	char	host[1];
 };
 
@@ -571,7 +566,7 @@ struct chan {
 struct queue {
 	struct config *config;
 	struct hash messages;	/* by num */
-	struct hash dests;	/* by channel and host */
+	struct hash dests;	/* by channel, host and box */
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages, by expire */
 	struct heap look;	/* parts, by look */

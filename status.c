@@ -208,8 +208,8 @@ do_flush(struct operation *r)
 		r->evicted = later_call(is_meant, r->patterns, CALL_START);
 	}
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
-		if ((th_nready(t) + t->wait.n > 0 || t->sleep > now.mono) &&
-		    t->held == NULL &&
+		if ((th_nready(t) + t->wait.n > 0 ||
+		    t->dest->until > now.mono) && t->held == NULL &&
 		    is_meant(r->patterns, t->ring->chan, t->host))
 			th_flush(t);
 	say_how_many(r);

@@ -50,62 +50,55 @@
 
 struct queue q;
 
-static struct hash threads;		/* by channel and host */
 static struct thread *maybe_empty;	/* linked by swept */
 static int any_old;		/* sweep_rings has something to look for */
 
 /* ---- rings ----------------------------------------------------------- */
 
-static struct ring *
-ring_get(struct conf *conf, struct chan *chan)
-{
-	struct ring *r;
-
-	for (r = q.rings; r != NULL; r = r->next)
-		if (r->conf == conf && r->chan == chan)
-			return r;
-	r = mem_get(sizeof(*r));
-	if (r == NULL)
-		return NULL;
-	r->conf = conf;
-	r->chan = chan;
-	conf->config->refs++;
-	r->next = q.rings;
-	q.rings = r;
-	if (conf->v.command == NULL)
-		log_warn("no-command channel=%s no clause with a command "
-		    "matches; this mail waits", chan->name);
-	return r;
-}
-
 /* The ring for an address, with room for one more thread; NULL without
  * memory. */
 static struct ring *
-ring_for(const char *channel, const char *host)
+ring_for(struct chan *chan, const char *host)
 {
-	struct conf *conf = cf_match(q.config, channel, host);
-	struct chan *chan = dest_chan(channel);
-	struct ring *r;
+	struct conf *conf = cf_match(q.config, chan->name, host);
+	struct ring *r = conf == NULL ? NULL : q.rings;
 
-	if (conf == NULL || chan == NULL)
+	if (conf == NULL)
 		return NULL;
-	r = ring_get(conf, chan);
-	if (r == NULL || heap_room(&r->ready, r->nthreads + 1) < 0)
-		return NULL;
-	return r;
+	while (r != NULL && (r->conf != conf || r->chan != chan))
+		r = r->next;
+	if (r == NULL) {
+		r = mem_get(sizeof(*r));
+		if (r == NULL)
+			return NULL;
+		r->conf = conf;
+		r->chan = chan;
+		conf->config->refs++;
+		r->next = q.rings;
+		q.rings = r;
+		if (conf->v.command == NULL)
+			log_warn("no-command channel=%s no clause with a "
+			    "command matches; this mail waits", chan->name);
+	}
+	return heap_room(&r->ready, r->nthreads + 1) < 0 ? NULL : r;
+}
+
+static void
+unref(struct config *c)
+{
+	if (c != NULL && --c->refs == 0)
+		cf_free(c);
 }
 
 /* Takes another configuration in use; the rings there are become old. */
 static void
 use_config(struct config *config)
 {
-	struct config *was = q.config;
 	struct ring *r;
 
 	config->refs++;
+	unref(q.config);
 	q.config = config;
-	if (was != NULL && --was->refs == 0)
-		cf_free(was);
 	for (r = q.rings; r != NULL; r = r->next)
 		r->old = 1;
 	any_old = 1;
@@ -116,7 +109,6 @@ static void
 sweep_rings(void)
 {
 	struct ring **p, *r;
-	struct config *c;
 
 	if (!any_old)
 		return;
@@ -128,9 +120,7 @@ sweep_rings(void)
 			continue;
 		}
 		*p = r->next;
-		c = r->conf->config;
-		if (--c->refs == 0)
-			cf_free(c);
+		unref(r->conf->config);
 		free(r->trouble);
 		free(r->ready.v);
 		free(r->jobs.v);
@@ -151,32 +141,19 @@ picked(const char *channel, const char *host)
 	    strcmp(host, opt.pick_host) == 0);
 }
 
-static unsigned
-thread_hash(const char *channel, const char *host, unsigned box)
-{
-	return hash_text(host, hash_text(channel, box));
-}
-
 struct thread *
 th_find(const char *channel, const char *host, unsigned box)
 {
-	struct hlink *l;
-	struct thread *t;
+	struct chan *chan = dest_chan(channel);
+	struct dest *d = chan == NULL ? NULL : dest_find(chan, host, box);
 
-	for (l = hash_first(&threads, thread_hash(channel, host, box));
-	    l != NULL; l = hash_next(l)) {
-		t = OWNER(struct thread, link, l);
-		if (t->box == box && strcmp(t->host, host) == 0 &&
-		    strcmp(t->ring->chan->name, channel) == 0)
-			return t;
-	}
-	return NULL;
+	return d == NULL ? NULL : d->thread;
 }
 
 int
 th_is_local(const struct thread *t)
 {
-	return t->ring->conf->split && strcmp(t->host, "-") == 0;
+	return t->fb != &t->ring->conf->v.fb;
 }
 
 int
@@ -192,8 +169,10 @@ set_ring(struct thread *t, struct ring *r)
 {
 	t->ring = r;
 	r->nthreads++;
-	t->fb = !th_is_local(t) ? &r->conf->v.fb : t->box != 0 ?
-	    &r->conf->box : &r->conf->local;
+	if (!r->conf->split || strcmp(t->host, "-") != 0)
+		t->fb = &r->conf->v.fb;
+	else
+		t->fb = t->box != 0 ? &r->conf->box : &r->conf->local;
 }
 
 /* It may have become empty: the sweep will see. */
@@ -208,31 +187,27 @@ th_suspect(struct thread *t)
 }
 
 static struct thread *
-get(const char *channel, const char *host, unsigned box)
+get(struct chan *chan, const char *host, unsigned box)
 {
-	struct thread *t = th_find(channel, host, box);
+	struct dest *d = chan == NULL ? NULL : dest_get(chan, host, box);
+	struct thread *t = d == NULL ? NULL : d->thread;
 	struct ring *r;
 
-	if (t != NULL)
+	if (d == NULL || t != NULL)
 		return t;
-	r = ring_for(channel, host);
+	r = ring_for(chan, host);
 	if (r == NULL || heap_room(&q.wake, q.nthreads + 1) < 0)
 		return NULL;
-	t = mem_get(sizeof(*t) + strlen(host));
+	t = mem_get(sizeof(*t));
 	if (t == NULL)
 		return NULL;
-	strcpy(t->host, host);
+	t->host = d->host;
 	t->box = box;
 	set_ring(t, r);
-	t->picked = (unsigned char)picked(channel, host);
-	t->held = held_address(channel, host);
-	t->woken = -1e9;	/* never */
-	if (dest_take(t) < 0) {
-		r->nthreads--;
-		free(t);
-		return NULL;
-	}
-	hash_add(&threads, &t->link, thread_hash(channel, host, box));
+	t->picked = (unsigned char)picked(chan->name, host);
+	t->held = held_address(chan->name, host);
+	t->woken = NEVER;
+	dest_take(d, t);
 	LINK(q.all, t, next, prev);
 	q.nthreads++;
 	th_suspect(t);
@@ -242,13 +217,13 @@ get(const char *channel, const char *host, unsigned box)
 struct thread *
 th_get(const char *channel, const char *host)
 {
-	return get(channel, host, 0);
+	return get(dest_chan(channel), host, 0);
 }
 
 struct thread *
 th_box(struct thread *t, unsigned box)
 {
-	return get(t->ring->chan->name, t->host, box);
+	return get(t->ring->chan, t->host, box);
 }
 
 /* ---- turns ----------------------------------------------------------- */
@@ -279,14 +254,7 @@ thread_why(const struct thread *t)
 		return WHY_NO_COMMAND;
 	if (s->queueonly && !t->triggered)
 		return WHY_QUEUEONLY;
-	return t->sleep > now.mono ? WHY_HOST : WHY_NOT;
-}
-
-/* May READY vertices of the thread be fed at all? */
-static int
-may_feed(const struct thread *t)
-{
-	return thread_why(t) == WHY_NOT;
+	return t->dest->until > now.mono ? WHY_HOST : WHY_NOT;
 }
 
 enum why
@@ -298,8 +266,8 @@ th_why(const struct vertex *v, double *until)
 	double dead = t->ring->dead;
 
 	*until = v->state == V_WAIT ? (double)v->wakeup : 0;
-	if (t->sleep > *until)
-		*until = t->sleep;
+	if (t->dest->until > *until)
+		*until = t->dest->until;
 	if (dead > *until)
 		*until = dead;
 	if (why != WHY_NOT)
@@ -347,29 +315,25 @@ static void
 check(struct thread *t)
 {
 	struct ring *r = t->ring;
-	double turn;
-	int open;
+	int open = 0;
 
 	if (th_nready(t) == 0)
 		t->triggered = 0;	/* its run is over */
-	open = may_feed(t) && has_room(t, t->nta) && !is_full(t) &&
-	    !is_served(t) && (t->nstart == 0 || t->fb->rate.n == 0);
+	else
+		open = has_room(t, t->nta) && thread_why(t) == WHY_NOT &&
+		    !is_full(t) && !is_served(t) &&
+		    (t->nstart == 0 || t->fb->rate.n == 0);
 	if (is_preempt(r)) {
 		order_open(t, open);
-		return;
-	}
-	if (!open || t->ready.n == 0) {
+	} else if (!open || t->ready.n == 0) {
 		heap_del(&r->ready, &t->turn);
-		return;
+	} else if (t->turn.pos == 0) {
+		r->turn += 1;
+		/* seed 22.1: with $host, at random from the current choices */
+		heap_set(&r->ready, &t->turn, !r->conf->bound ? r->turn :
+		    r->turn + (double)rnd(r->ready.n + 1) -
+		    (double)rnd(r->ready.n + 1));
 	}
-	if (t->turn.pos != 0)
-		return;
-	turn = r->turn += 1;
-	/* seed 22.1: with $host, at random from the current choices */
-	if (r->conf->bound)
-		turn += (double)rnd(r->ready.n + 1) -
-		    (double)rnd(r->ready.n + 1);
-	heap_set(&r->ready, &t->turn, turn);
 }
 
 int
@@ -439,11 +403,11 @@ arm(struct thread *t)
 	const struct setting *s = &t->ring->conf->v;
 	double when = 0, rate = 0;
 
-	if (t->sleep != 0)	/* when it is past, th_due has yet to come */
-		when = s->queueonly && !t->triggered ? 0 : t->sleep;
+	if (t->dest->until != 0)
+		when = s->queueonly && !t->triggered ? 0 : t->dest->until;
 	else if (t->wait.n > 0 && !s->queueonly)
 		when = t->soonest;
-	if (may_feed(t) && th_nready(t) > 0)
+	if (t->fb->rate.n > 0 && th_nready(t) > 0 && thread_why(t) == WHY_NOT)
 		rate = fb_wait(t->dest, t->fb, now.mono);
 	if (rate > 0 && (when == 0 || now.mono + rate < when))
 		when = now.mono + rate;
@@ -468,53 +432,47 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 	if (t->wait.n == 0 || (double)wakeup < t->soonest)
 		t->soonest = (double)wakeup;
 	list_add(&t->wait, v);
-	arm(t);
 }
 
-/* Everything that waits in the thread may go. */
-static void
-wake(struct thread *t)
-{
-	struct vertex *v;
+enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST };
 
-	t->sleep = 0;
-	fb_lift(t->dest, t->fb, (long)t->nta);
-	while ((v = t->wait.head) != NULL) {
-		list_del(&t->wait, v);
-		th_ready(t, v);
-	}
-	th_update(t);
-}
-
-/* Those whose time has come may go; the others set the next. */
+/* Some of what waits in the thread may go: all, what is due, or what waits for
+ * the host.  The last leaves alone what was deferred for the address, or two
+ * kinds of mail wake each other on and on, and what has a retryat. */
 static void
-wake_due(struct thread *t)
+wake(struct thread *t, enum wake what)
 {
 	struct vertex *v, *next;
-	double soonest = 0;
 
+	t->soonest = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
-		if ((double)v->wakeup <= now.mono) {
+		if (what == WAKE_ALL ||
+		    (what == WAKE_DUE && (double)v->wakeup <= now.mono) ||
+		    (what == WAKE_HOST && v->host & HOST_BAD && !v->dated)) {
 			list_del(&t->wait, v);
 			th_ready(t, v);
-		} else if (soonest == 0 || (double)v->wakeup < soonest) {
-			soonest = (double)v->wakeup;
+		} else if (t->soonest == 0 || (double)v->wakeup < t->soonest) {
+			t->soonest = (double)v->wakeup;
 		}
 	}
-	t->soonest = soonest;
+}
+
+static void
+wake_all(struct thread *t)
+{
+	fb_lift(t->dest, t->fb, (long)t->nta);
+	wake(t, WAKE_ALL);
+	th_update(t);
 }
 
 void
 th_due(struct thread *t)
 {
-	if (t->sleep != 0 && t->sleep <= now.mono) {
-		t->sleep = 0;
-		fb_lift(t->dest, t->fb, (long)t->nta);
-	}
+	fb_wake(t->dest, t->fb, (long)t->nta, now.mono);
 	if (t->wait.n > 0 && t->soonest <= now.mono &&
 	    !t->ring->conf->v.queueonly)
-		wake_due(t);
+		wake(t, WAKE_DUE);
 	th_update(t);
 }
 
@@ -532,7 +490,7 @@ th_trigger(const char *host)
 		t->triggered = 1;
 		/* what this run deferred is not to be tried again by it */
 		if (t->nta == 0)
-			wake(t);
+			wake_all(t);
 		th_update(t);
 		n++;
 	}
@@ -540,28 +498,31 @@ th_trigger(const char *host)
 	return n;
 }
 
-void
-th_flush(struct thread *t)
+/* An operator wants it tried now. */
+static void
+start(struct thread *t)
 {
 	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
 	t->ring->dead = 0;
-	wake(t);
+	fb_lift(t->dest, t->fb, (long)t->nta);
+}
+
+void
+th_flush(struct thread *t)
+{
+	start(t);
+	wake_all(t);
 }
 
 void
 th_flush_one(struct vertex *v)
 {
-	struct thread *t = v->thread;
-
-	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
-	t->ring->dead = 0;
-	t->sleep = 0;
-	fb_lift(t->dest, t->fb, (long)t->nta);
+	start(v->thread);
 	if (v->state == V_WAIT) {
-		list_del(&t->wait, v);
-		th_ready(t, v);
+		list_del(&v->thread->wait, v);
+		th_ready(v->thread, v);
 	}
-	th_update(t);
+	th_update(v->thread);
 }
 
 /* Its message has one more vertex with agents, or one less. */
@@ -623,99 +584,51 @@ th_rehold(struct thread *t)
 		th_update(t);
 		return 0;
 	}
-	wake(t);		/* a release tries at once */
+	wake_all(t);		/* a release tries at once */
 	return 1;
-}
-
-/* It sleeps, whatever else is in it. */
-static void
-sleep_for(struct thread *t, long wait)
-{
-	t->dest->asked = ++q.events;
-	t->triggered = 0;
-	t->sleep = now.mono + (double)wait;
-	th_update(t);
-	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
-	    t->ring->chan->name, t->host, wait,
-	    (unsigned)t->dest->tries,
-	    t->dest->reason != NULL ? t->dest->reason : "");
-}
-
-/* Seconds for which it would sleep now, by the retry list. */
-static long
-next_sleep(struct thread *t)
-{
-	struct dest *d = t->dest;
-
-	if (d->tries < USHRT_MAX)
-		d->tries++;
-	return retry_wait(&t->ring->conf->v, &d->step, d->tries, now.wall);
 }
 
 void
 th_sleep(struct thread *t)
 {
-	if (t->sleep <= now.mono)
-		sleep_for(t, next_sleep(t));
-}
-
-void
-th_news(void)
-{
-	struct thread *t;
-
-	for (t = q.all; t != NULL; t = t->next) {
-		if (!t->dest->news)
-			continue;
-		t->dest->news = 0;
-		t->sleep = 0;
-		if (t->dest->window == 0) {
-			t->sleep = t->dest->until;
-			t->triggered = 0;
-		}
-		th_update(t);
-	}
-}
-
-/* It answers after all.  What waits for the host may go; what was deferred for
- * the address keeps to its time, or two kinds of mail wake each other on and
- * on.  So does what has a retryat, whatever else it was told. */
-static void
-revive(struct thread *t)
-{
-	struct vertex *v, *next;
-
-	t->sleep = 0;
-	t->woken = now.mono;
-	for (v = t->wait.head; v != NULL; v = next) {
-		next = v->next;
-		if (v->host & HOST_BAD && !v->dated) {
-			list_del(&t->wait, v);
-			th_ready(t, v);
-		}
-	}
+	if (t->dest->until > now.mono)
+		return;
+	t->triggered = 0;
+	dest_sleep(t->dest, &t->ring->conf->v);
 	th_update(t);
 }
 
-/* There was no talking to the host: FB_ bits.  When one agent is all that it
- * may have, and the agent says that no mail goes there for now, there are no
- * others to ask. */
+/* There was no talking to the host: FB_ bits. */
 static int
-heard_bad(struct thread *t, int all)
+heard_bad(struct thread *t, int host)
 {
-	const struct feedback *f = t->fb;
-	struct dest *d = t->dest;
-	unsigned short step = d->step, tries = d->tries;
-	long span = next_sleep(t);
-	int came = fb_bad(d, f, now.mono, (double)span);
+	int came = fb_bad(t->dest, t->fb, host & HOST_ALL, now.mono);
 
-	if (all && f->limit == 1 && f->cohorts > 0)
-		came |= fb_kill(d, now.mono, (double)span);
-	if (came & FB_DIED) {
-		sleep_for(t, span);
-	} else {
-		d->step = step;
-		d->tries = tries;
+	if (came & FB_DIED)
+		th_sleep(t);
+	return came;
+}
+
+/* It has answered.  What waits for it may go if it was dead; else, as a host
+ * that answers now and then is not to be stormed, when that was long ago. */
+static int
+heard_good(struct thread *t)
+{
+	struct dest *d = t->dest;
+	int came, was_dead = d->window == 0;
+
+	if (q.nlater > 0 && (was_dead || d->reason != NULL))
+		t->answered = q.answered = 1;
+	d->tries = d->step = 0;
+	free(d->reason);
+	d->reason = NULL;
+	came = fb_good(d, t->fb, (long)t->nta, now.mono);
+	if (was_dead || (t->fb != &t->ring->conf->local &&
+	    th_nready(t) == 0 && t->wait.n > 0 && now.mono - t->woken >=
+	    (double)t->ring->conf->v.interval)) {
+		t->woken = now.mono;
+		wake(t, WAKE_HOST);
+		th_update(t);
 	}
 	return came;
 }
@@ -723,35 +636,40 @@ heard_bad(struct thread *t, int all)
 void
 th_heard(struct thread *t, int host)
 {
-	const struct setting *s = &t->ring->conf->v;
-	struct dest *d = t->dest;
-	int came = 0;
+	const struct dest *d = t->dest;
+	const char *what = host & HOST_BAD ? "bad" : host & HOST_GOOD ?
+	    "good" : "none";
+	int came = host & HOST_BAD ? heard_bad(t, host) : host & HOST_GOOD ?
+	    heard_good(t) : 0;
 
-	if (host & HOST_BAD) {
-		came = heard_bad(t, host & HOST_ALL);
-	} else if (host & HOST_GOOD) {
-		if (q.nlater > 0 && (t->sleep != 0 || d->reason != NULL))
-			t->answered = q.answered = 1;
-		d->tries = d->step = 0;
-		free(d->reason);
-		d->reason = NULL;
-		came = fb_good(d, t->fb, (long)t->nta, now.mono);
-		/* a host that answers now and then is not to be stormed */
-		if (t->sleep != 0 || (t->fb != &t->ring->conf->local &&
-		    th_nready(t) == 0 && t->wait.n > 0 &&
-		    now.mono - t->woken >= (double)s->interval))
-			revive(t);
-	}
-	if (s->feedbackdebug)
+	if (t->ring->conf->v.feedbackdebug)
 		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "
 		    "success=%ld%% failure=%ld%% cohorts=%ld%%%s",
-		    t->ring->chan->name, t->host, host & HOST_BAD ? "bad" :
-		    host & HOST_GOOD ? "good" : "none", d->window, t->nta,
+		    t->ring->chan->name, t->host, what, d->window, t->nta,
 		    (long)(d->success * 100), (long)(d->failure * 100),
 		    (long)(d->cohorts * 100), came & FB_DIED ? " dead" :
 		    came & FB_REVIVED ? " revived" : "");
-	if (came & FB_MOVED)
+	if (came == FB_MOVED)
 		check(t);
+}
+
+/* What holds for the address; NULL when no command does. */
+static const struct setting *
+setting_of(const char *channel, const char *host)
+{
+	const struct conf *f = cf_match(q.config, channel, host);
+
+	return f == NULL || f->v.command == NULL ? NULL : &f->v;
+}
+
+void
+th_destdb(const char *path)
+{
+	struct thread *t;
+
+	if (dest_look(path, setting_of))
+		for (t = q.all; t != NULL; t = t->next)
+			th_update(t);
 }
 
 /* ---- agents come and go ---------------------------------------------- */
@@ -821,7 +739,6 @@ th_leave(struct ta *ta)
 	ta->working = 0;
 	UNLINK(t->busy, ta, tnext, tprev);
 	t->nta--;
-	check(t);
 	th_suspect(t);
 }
 
@@ -907,7 +824,8 @@ th_feed(struct ta *ta)
 	/* what is on offer goes before those that wait */
 	if (v == NULL && (!is_preempt(ta->ring) || t->noffer == 0))
 		v = t->ready.head;
-	if (v == NULL || !ta->working || ta->ring->old || !may_feed(t) ||
+	if (v == NULL || !ta->working || ta->ring->old ||
+	    thread_why(t) != WHY_NOT ||
 	    !has_room(t, t->nta - 1) || th_clashes(ta, v))
 		return NULL;
 	th_give(ta, v);
@@ -942,8 +860,8 @@ thread_move(struct thread *t, struct ring *r)
 	order_open(t, 0);
 	t->ring->nthreads--;
 	set_ring(t, r);
-	if (t->sleep > now.mono + (double)most)
-		t->sleep = now.mono + (double)most;
+	if (t->dest->until > now.mono + (double)most)
+		t->dest->until = now.mono + (double)most;
 	for (v = t->wait.head; v != NULL; v = v->next) {
 		if (r->conf->dsn) {
 			v->dated = 0;
@@ -977,7 +895,6 @@ thread_end(struct thread *t)
 {
 	heap_del(&q.wake, &t->wake);
 	heap_del(&t->ring->ready, &t->turn);
-	hash_del(&threads, &t->link);
 	dest_leave(t);
 	t->ring->nthreads--;
 	q.nthreads--;
@@ -1017,7 +934,7 @@ move_threads(void)
 	for (t = q.all; t != NULL; t = t->next) {
 		if (!t->ring->old)
 			continue;
-		r = ring_for(t->ring->chan->name, t->host);
+		r = ring_for(t->ring->chan, t->host);
 		if (r != NULL) {
 			thread_move(t, r);
 		} else {
@@ -1059,7 +976,5 @@ int
 th_init(struct config *config)
 {
 	use_config(config);
-	if (hash_init(&q.dests, 64) < 0)
-		return -1;
-	return hash_init(&threads, 64);
+	return hash_init(&q.dests, 64);
 }

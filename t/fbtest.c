@@ -15,7 +15,7 @@
  * The random ones end with 1 at the first thing that is wrong, and name the
  * seed with which to see it again.
  */
-#include "../scheduler.h"
+#include "../feedback.c"
 
 #define EVENTS	400		/* in a run */
 
@@ -50,6 +50,15 @@ show_rate(const char *s)
 	return 0;
 }
 
+/* A destination of which nothing is known. */
+static void
+start(struct dest *d, const struct feedback *f)
+{
+	memset(d, 0, sizeof(*d));
+	init(d, 0);
+	fb_lift(d, f, 0);
+}
+
 /* A clause with this rate, or "-" for none. */
 static void
 clause(struct feedback *f, const char *rate)
@@ -68,7 +77,7 @@ show_starts(char **argv)
 	double mono, wait;
 
 	clause(&f, *argv++);
-	fb_init(&d, &f, 0);
+	start(&d, &f);
 	for (; *argv != NULL; argv++) {
 		mono = strtod(*argv, NULL);
 		wait = fb_wait(&d, &f, mono);
@@ -89,18 +98,19 @@ show_forget(char **argv)
 	struct feedback f;
 	struct dest d;
 
-	memset(&d, 0, sizeof(d));
 	clause(&f, argv[0]);
-	fb_init(&d, &f, 0);
+	start(&d, &f);
 	fb_started(&d, &f, 0);
 	if (atol(argv[1]) > 0)
 		d.window = atol(argv[1]);
-	else
-		fb_kill(&d, 0, argv[5] == NULL ? 9999 : strtod(argv[5], NULL));
+	else {
+		d.window = 0;
+		d.until = argv[5] == NULL ? 9999 : strtod(argv[5], NULL);
+	}
+	d.keep = keep_for(&f, strtod(argv[4], NULL));
 	if (atol(argv[2]) > 0)
 		d.thread = &thread;	/* agents work on that */
-	d.keep = fb_keep(&f, strtod(argv[4], NULL));
-	puts(fb_forget(&d, strtod(argv[3], NULL)) ? "yes" : "no");
+	puts(is_stale(&d, strtod(argv[3], NULL)) ? "yes" : "no");
 	return 0;
 }
 
@@ -235,15 +245,14 @@ after_good(const struct dest *was, const struct dest *d,
 }
 
 static const char *
-after_bad(const struct dest *was, const struct dest *d, double mono)
+after_bad(const struct dest *was, const struct dest *d)
 {
 	if (d->nbad != was->nbad + 1 || d->ngood != was->ngood)
 		return "counted wrongly";
 	if (d->window > was->window)
 		return "a bad report raised it";
 	if (d->window == 0 && was->window > 0)
-		return d->until > mono + 7.4 && d->until < mono + 7.6 ?
-		    NULL : "dead for another time than was said";
+		return d->until > 0 ? NULL : "dead and not said to sleep";
 	return d->window + 1 < was->window ? "it fell by more than 1" : NULL;
 }
 
@@ -271,11 +280,13 @@ event(long n, struct dest *d, struct letter *l, const struct feedback *f,
 		if (was.window > 0)
 			letter_good(l, f, busy);
 	} else {
-		said = fb_bad(d, f, mono, 7.5);
-		why = after_bad(&was, d, mono);
+		said = fb_bad(d, f, 0, mono);
+		why = after_bad(&was, d);
 		if (was.window > 0)
 			letter_bad(l, f);
 	}
+	if (said & FB_DIED)
+		d->until = mono + 7.5;
 	if (said & FB_REVIVED) {
 		l->success = l->failure = l->fail_cohorts = 0;
 		l->concurrency = d->window;
@@ -299,7 +310,7 @@ lowered(struct dest *d, struct feedback *f)
 	if (rnd(2) == 0)
 		fb_good(d, f, 1, EVENTS);
 	else
-		fb_bad(d, f, EVENTS, 7.5);
+		fb_bad(d, f, 0, EVENTS);
 	if (d->window > f->limit)
 		return wrong("above the new limit", -1, &was, d, f);
 	return 0;
@@ -316,7 +327,7 @@ windows(void)
 
 	rnd_seed(seed);
 	some_clause(&f);
-	fb_init(&d, &f, 0);
+	start(&d, &f);
 	memset(&l, 0, sizeof(l));
 	l.concurrency = d.window;
 	l.off = f.pos.form == FB_SQRT || f.neg.form == FB_SQRT;
@@ -347,7 +358,7 @@ rates(void)
 	f.rate.per = (long)rnd(4000) + 1;
 	gap = (double)f.rate.per / (double)f.rate.n;
 	lag = rnd(2) == 0 ? gap / 11 : gap * 3;
-	fb_init(&d, &f, 0);
+	start(&d, &f);
 	for (n = 0; n < EVENTS; n++) {
 		wait = fb_wait(&d, &f, mono);
 		if (wait < 0 || wait > gap * 1.000001 || (n == 0 && wait > 0))

@@ -302,6 +302,14 @@ differs(const struct event *e, const struct dest *d, long busy)
 	    apart(d->failure, e->failure) || apart(d->cohorts, e->cohorts));
 }
 
+/* What died sleeps. */
+static void
+dead(struct dest *d, int came, double mono)
+{
+	if (came & FB_DIED)
+		d->until = mono + SPAN;
+}
+
 /* The first event that left something else than is wanted, with what there
  * was then; NULL when there is none. */
 static const struct event *
@@ -310,7 +318,8 @@ replay(const struct vector *v, struct dest *d, long *busy)
 	const struct event *e;
 	double mono = 0;
 
-	fb_init(d, &v->f, mono);
+	memset(d, 0, sizeof(*d));
+	fb_lift(d, &v->f, 0);
 	for (e = v->e; e < v->e + v->n; e++) {
 		mono++;
 		*busy = e->busy;
@@ -320,7 +329,7 @@ replay(const struct vector *v, struct dest *d, long *busy)
 		if (e->kind == '+')
 			fb_good(d, &v->f, *busy, mono);
 		else if (e->kind == '-')
-			fb_bad(d, &v->f, mono, SPAN);
+			dead(d, fb_bad(d, &v->f, 0, mono), mono);
 		else {
 			if (mono < d->until)
 				mono = d->until;

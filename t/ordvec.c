@@ -227,6 +227,7 @@ done(long a)
 	v->msg->left--;
 	th_suspect(t);
 	th_leave(&agents[a]);
+	th_update(t);
 }
 
 /* All agents let go of their threads; messages and threads go. */

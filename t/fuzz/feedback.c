@@ -30,7 +30,8 @@ rate(const char *s)
 	if (fb_rate_parse(s, &f.rate) != NULL)
 		return;
 	fuzz_must(f.rate.n >= 0 && f.rate.per >= 1, "a rate is in seconds");
-	fb_init(&d, &f, 0);
+	memset(&d, 0, sizeof(d));
+	d.slot = NEVER;
 	for (mono = i = 0; i < 5; i++) {
 		wait = fb_wait(&d, &f, mono);
 		fuzz_must(wait >= 0 && wait <= (double)f.rate.per * 1.01,
