@@ -62,20 +62,17 @@ static struct {
 } me = { 1, 0, 0, 0, 0, "scheduler" };
 
 /* Says on standard error what is wrong, and ends: start-up only. */
-static void
+static void LIKE_PRINTF(2, 3)
 die(int code, const char *f, ...)
 {
-	char line[2048];
-	struct text t;
 	va_list ap;
 
-	text_init(&t, line, sizeof(line));
-	text_add(&t, "%s: ", me.name);
-	va_start(ap, f);
-	text_vadd(&t, f, ap);
-	va_end(ap);
 	log_flush();
-	fprintf(stderr, "%s\n", line);
+	fprintf(stderr, "%s: ", me.name);
+	va_start(ap, f);
+	vfprintf(stderr, f, ap);
+	va_end(ap);
+	putc('\n', stderr);
 	exit(code);
 }
 
@@ -91,74 +88,47 @@ usage(void)
 	    "       scheduler -n [-f configfile] [channel/host]");
 }
 
+/* A switch of the Makefile: one that is set is not its own value. */
+#define VALUE(s)	#s
+#define SWITCH(s)	{ #s, VALUE(s) }
+
 /* Also what this build does without. */
 static void
 version(void)
 {
-	printf("scheduler %s"
-#ifdef NO_SOCKETPAIR
-	    " NO_SOCKETPAIR"
-#endif
-#ifdef NO_TCP
-	    " NO_TCP"
-#endif
-#ifdef NO_RLIMIT
-	    " NO_RLIMIT"
-#endif
-#ifdef NO_INITGROUPS
-	    " NO_INITGROUPS"
-#endif
-#ifdef NO_SYSLOG
-	    " NO_SYSLOG"
-#endif
-#ifdef NO_SYMLINK
-	    " NO_SYMLINK"
-#endif
-#ifdef NO_MONOTONIC
-	    " NO_MONOTONIC"
-#endif
-#ifdef NO_FSYNC
-	    " NO_FSYNC"
-#endif
-#ifdef NO_FTRUNCATE
-	    " NO_FTRUNCATE"
-#endif
-#ifdef NO_SETEUID
-	    " NO_SETEUID"
-#endif
-#ifdef NO_STATVFS
-	    " NO_STATVFS"
-#endif
-#ifdef NO_ST_MTIM
-	    " NO_ST_MTIM"
-#endif
-#ifdef NO_PWD
-	    " NO_PWD"
-#endif
-	    "\n", VERSION);
+	static const struct {
+		const char *name, *value;
+	} switches[] = {
+		SWITCH(NO_SOCKETPAIR), SWITCH(NO_TCP), SWITCH(NO_RLIMIT),
+		SWITCH(NO_INITGROUPS), SWITCH(NO_SYSLOG), SWITCH(NO_SYMLINK),
+		SWITCH(NO_MONOTONIC), SWITCH(NO_FSYNC), SWITCH(NO_FTRUNCATE),
+		SWITCH(NO_SETEUID), SWITCH(NO_STATVFS), SWITCH(NO_ST_MTIM),
+		SWITCH(NO_PWD)
+	};
+	size_t i;
+
+	printf("scheduler %s", VERSION);
+	for (i = 0; i < sizeof(switches) / sizeof(*switches); i++)
+		if (strcmp(switches[i].name, switches[i].value) != 0)
+			printf(" %s", switches[i].name);
+	printf("\n");
 }
 
-/* A whole number between min and max, or the end. */
+/* A number from min to max; what is behind it is an error, unless there is an
+ * end for it. */
 static long
-number(int letter, const char *s, const char **end, long min, long max)
+number(int letter, const char *s, long min, long max, const char **end)
 {
-	unsigned long n = num_of(s, end);
+	const char *rest;
+	unsigned long n;
 
-	if (*end == s || *end - s > 9 || (long)n < min || (long)n > max)
+	if (num_upto(s, (unsigned long)max, &n, &rest) < 0 || (long)n < min ||
+	    (end == NULL && *rest != '\0'))
 		die(X_USAGE, "-%c %s: a number from %ld to %ld is needed",
 		    letter, s, min, max);
+	if (end != NULL)
+		*end = rest;
 	return (long)n;
-}
-
-static long
-whole(int letter, const char *s, long min, long max)
-{
-	const char *end;
-	long n = number(letter, s, &end, min, max);
-
-	if (*end != '\0')
-		die(X_USAGE, "-%c %s: a number is needed", letter, s);
-	return n;
 }
 
 /* -E newentsmax[,seconds] */
@@ -167,9 +137,9 @@ scan_bounds(const char *s)
 {
 	const char *end;
 
-	opt.scanmax = number('E', s, &end, 1, 999999999L);
+	opt.scanmax = number('E', s, 1, 999999999L, &end);
 	if (*end == ',')
-		opt.scansecs = whole('E', end + 1, 1, 3600);
+		opt.scansecs = number('E', end + 1, 1, 3600, NULL);
 	else if (*end != '\0')
 		die(X_USAGE, "-E %s: newentsmax[,seconds] is needed", s);
 }
@@ -210,9 +180,9 @@ take_option(int c, char *arg)
 	case 'E': scan_bounds(arg); break;
 	case 'L': opt.logfile = arg; break;
 	case 'l': opt.statlog = arg; break;
-	case 'N': opt.agentfiles = whole(c, arg, 10, 65536L); break;
+	case 'N': opt.agentfiles = number(c, arg, 10, 65536L, NULL); break;
 	case 'P': opt.postoffice = arg; break;
-	case 'R': opt.forkrate = whole(c, arg, 1, 10000); break;
+	case 'R': opt.forkrate = number(c, arg, 1, 10000, NULL); break;
 	case 'q': opt.rendezvous = arg; break;
 	case 'p': address(arg, &opt.pick_channel, &opt.pick_host); break;
 	case 'Z': opt.envfile = arg; break;
@@ -228,14 +198,12 @@ take_option(int c, char *arg)
 static int
 tidy(char *line)
 {
-	char *value = strchr(line, '='), *end, *p;
+	char *value = line, *end;
 
-	if (value == NULL || value == line)
+	while (isalnum((unsigned char)*value) || *value == '_')
+		value++;
+	if (value == line || *value++ != '=')
 		return -1;
-	for (p = line; p < value; p++)
-		if (!isalnum((unsigned char)*p) && *p != '_')
-			return -1;
-	value++;
 	end = value + strlen(value);
 	while (end > value && isspace((unsigned char)end[-1]))
 		*--end = '\0';
@@ -252,17 +220,12 @@ static void
 read_vars(const char *file)
 {
 	char line[2048], *s;
-	unsigned n = 0, at = 0;
+	unsigned n = 0, at;
 	FILE *f = fopen(file, "r");
 
 	if (f == NULL)
 		die(X_NOINPUT, "%s: %s", file, strerror(errno));
-	while (fgets(line, sizeof(line), f) != NULL)
-		n++;
-	rewind(f);
-	opt.vars = mem_must((n + 1) * sizeof(*opt.vars));
-	for (n = 0; fgets(line, sizeof(line), f) != NULL; ) {
-		at++;
+	for (at = 1; fgets(line, sizeof(line), f) != NULL; at++) {
 		for (s = line; isspace((unsigned char)*s); )
 			s++;
 		if (*s == '#' || *s == '\0')
@@ -270,9 +233,12 @@ read_vars(const char *file)
 		if (tidy(s) < 0)
 			die(X_CONFIG, "%s:%u: %s: NAME=value is needed", file,
 			    at, s);
-		opt.vars[n] = mem_dup(s);
-		if (opt.vars[n++] == NULL)
-			exit(X_OSERR);
+		opt.vars = realloc(opt.vars, (n + 2) * sizeof(*opt.vars));
+		s = mem_dup(s);
+		if (opt.vars == NULL || s == NULL)
+			die(X_OSERR, "%s: no memory", file);
+		opt.vars[n++] = s;
+		opt.vars[n] = NULL;
 	}
 	fclose(f);
 }
@@ -387,49 +353,37 @@ check(char *arg)
 	return 0;
 }
 
-/* An absolute path with ${NAME} filled in: 0 or -1. */
-static int
-fill_path(const char *s, char *path, size_t size)
+/* An absolute path with ${NAME} filled in, until the next call; or NULL. */
+static const char *
+fill_path(const char *s)
 {
-	char name[64];
-	const char *end, *value;
-	struct text t;
+	static struct command c;
+	char word[PATH_MAX_];
 
-	text_init(&t, path, size);
-	for (; *s != '\0'; s++) {
-		end = s[0] == '$' && s[1] == '{' ? strchr(s, '}') : NULL;
-		if (end == NULL) {
-			text_put(&t, s, 1);
-			continue;
-		}
-		text_fmt(name, sizeof(name), "%.*s", (int)(end - s - 2), s + 2);
-		value = ta_var(name);
-		if (value == NULL)
-			return -1;
-		text_add(&t, "%s", value);
-		s = end;
-	}
-	return t.cut || path[0] != '/' ? -1 : 0;
+	if (text_fmt(word, sizeof(word), "\"%s\"", s) < 0 ||
+	    cmd_split(word, "", "", ta_var, &c) != NULL || c.nargv != 1 ||
+	    *c.argv[0] != '/')
+		return NULL;
+	return c.argv[0];
 }
 
-/* Where a socket is: by its PARAM, else by the file of -Z, else ours: 0, or -1
+/* Where a socket is: by its PARAM, else by the file of -Z, else ours; or NULL
  * when that is nowhere, or no absolute path. */
-static int
-socket_path(const char *param, const char *name, const char *ours,
-    char *path, size_t size)
+static const char *
+socket_path(const char *param, const char *name, const char *ours)
 {
-	const char *s = param != NULL ? param : ta_var(name);
+	const char *s = param != NULL ? param : ta_var(name), *path;
 
 	if (s == NULL)
 		s = ours;
 	if (s == NULL)
-		return -1;
+		return NULL;
 	if (strncmp(s, "UNIX:", 5) == 0)
 		s += 5;
-	if (fill_path(s, path, size) == 0)
-		return 0;
-	log_err("notify path=%s is no absolute path", s);
-	return -1;
+	path = fill_path(s);
+	if (path == NULL)
+		log_err("notify path=%s is no absolute path", s);
+	return path;
 }
 
 /* What the file leaves out is in the environment: our name, and the router's
@@ -437,42 +391,41 @@ socket_path(const char *param, const char *name, const char *ours,
 static void
 fill_in(struct config *c)
 {
-	char path[PATH_MAX_];
-	int bad;
+	const char *name = ta_var("ORGDOMAIN"), *path;
 
 	if (c->mailname == NULL)
-		c->mailname = mem_dup(ta_var("ORGDOMAIN") != NULL ?
-		    ta_var("ORGDOMAIN") : mailname(opt.mailshare));
-	bad = socket_path(c->routernotify, "ROUTERNOTIFY", NULL, path,
-	    sizeof(path)) < 0;
+		c->mailname = mem_dup(name != NULL ? name :
+		    mailname(opt.mailshare));
+	path = socket_path(c->routernotify, "ROUTERNOTIFY", NULL);
 	free(c->routernotify);
-	c->routernotify = bad ? NULL : mem_dup(path);
+	c->routernotify = path == NULL ? NULL : mem_dup(path);
 }
 
 /* The socket of those that tell us of mail. */
 static void
 open_notify(void)
 {
-	const struct config *c = q.config;
-	char path[PATH_MAX_];
+	const char *path = socket_path(q.config->notifysock, "SCHEDULERNOTIFY",
+	    "${POSTOFFICE}/.scheduler.notify");
 
-	spool_listen(socket_path(c->notifysock, "SCHEDULERNOTIFY",
-	    "${POSTOFFICE}/.scheduler.notify", path, sizeof(path)) == 0 ?
-	    path : NULL);
+	router_close();
+	if (path != NULL)
+		router_listen(path);
 }
 
 /* PARAMdestdb, filled in; "": there is none. */
 static const char *
 destdb_path(void)
 {
-	static char path[PATH_MAX_];
+	const char *s = q.config->destdb, *path;
 
-	if (q.config->destdb == NULL ||
-	    fill_path(q.config->destdb, path, sizeof(path)) == 0)
-		return q.config->destdb == NULL ? "" : path;
-	log_err("destdb file=%s is no absolute path; nothing is kept",
-	    q.config->destdb);
-	return "";
+	if (s == NULL)
+		return "";
+	path = fill_path(s);
+	if (path == NULL)
+		log_err("destdb file=%s is no absolute path; nothing is kept",
+		    s);
+	return path != NULL ? path : "";
 }
 
 static void
@@ -779,25 +732,25 @@ take_signals(void)
 		begin_to_end();
 }
 
-static double
-least(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 /* Seconds until something is due.  At the end that is only what agents do. */
 static double
 due_in(int more)
 {
-	double wait = least(ta_wait(), status_wait());
+	static double (*const wait_of[])(void) = { ta_wait, status_wait,
+	    in_wait, dest_wait, tidy_wait, notice_wait, q_wait, pool_wait };
+	double wait = more ? 0 : 3600, w;
+	size_t i, n = sizeof(wait_of) / sizeof(*wait_of);
 
-	if (state.ending)
-		return least(wait, state.deadline > now.mono ?
-		    state.deadline - now.mono : 0);
-	wait = least(wait, more ? 0 : in_wait());
-	wait = least(wait, least(dest_wait(), spool_tidy_wait()));
-	wait = least(wait, notice_wait());
-	return least(wait, least(q_wait(), pool_wait()));
+	if (state.ending) {
+		n = 2;
+		wait = state.deadline - now.mono;
+	}
+	for (i = 0; i < n && wait > 0; i++) {
+		w = wait_of[i]();
+		if (w < wait)
+			wait = w;
+	}
+	return wait > 0 ? wait : 0;
 }
 
 /* Sleeps until something is to be done, and reads the clocks. */
