@@ -1,6 +1,11 @@
 /*
  * command.c - a command line becomes words.
  *
+ *	A=b smtp -s "-H ${ORGDOMAIN}" $host
+ *
+ * becomes, for the host a.test, the environment "A=b" and the words "smtp",
+ * "-s", "-H mail.example" and "a.test".
+ *
  * Blanks end a word; quotes and backslashes mean what they mean to a shell,
  * but no shell is ever asked.  Leading NAME=value words are the program's
  * environment.  $channel and $host, with braces or without, stand for the
@@ -17,6 +22,9 @@
 #include "command.h"
 #include <ctype.h>
 
+#define NAME	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+#define DIGITS	"0123456789"
+
 /* splitting: a command while it is split into words. */
 struct splitting {
 	const char *s;		/* what is left of it */
@@ -32,100 +40,70 @@ struct splitting {
 	size_t	alone;		/* out.len when it was $host and no more */
 };
 
-/* A value from the address goes into the word at hand. */
+/* The value of the name at p->s, behind '$', goes into the word at hand. */
 static void
-give(struct splitting *p, const char *value)
+give_value(struct splitting *p)
 {
-	p->led |= p->out.s + p->out.len == p->word;
-	p->given = 1;
-	text_add(&p->out, "%s", value);
-}
-
-/* A name in braces at p->s, which stands behind "${". */
-static void
-give_var(struct splitting *p)
-{
+	int first = p->out.s + p->out.len == p->word, braces = *p->s == '{';
+	int host, channel;
+	const char *begin = p->s + braces, *value = "";
+	const char *end = braces ? strchr(begin, '}') :
+	    begin + strspn(begin, NAME DIGITS);
 	char name[64];
-	const char *end = strchr(p->s, '}'), *value = "";
 
 	if (end == NULL) {
 		p->why = "has ${ without }";
 		return;
 	}
-	if (text_fmt(name, sizeof(name), "%.*s", (int)(end - p->s), p->s) < 0)
+	if (text_fmt(name, sizeof(name), "%.*s", (int)(end - begin), begin) < 0)
 		name[0] = '\0';
-	p->s = end + 1;
-	if (strcmp(name, "channel") == 0) {
-		give(p, p->channel);
-	} else if (strcmp(name, "host") == 0) {
-		if (p->bound == CMD_FREE)
-			p->bound = CMD_IN_WORD;
-		give(p, p->host);
-	} else {
-		if (p->var != NULL && (value = p->var(name)) == NULL)
-			p->why = "has a ${NAME} that is not known";
-		else
-			text_add(&p->out, "%s", value);
-	}
-}
-
-/* Is the text at s this name, and nothing longer? */
-static int
-is_name(const char *s, const char *name)
-{
-	size_t n = strlen(name);
-
-	return strncmp(s, name, n) == 0 && s[n] != '_' &&
-	    !isalnum((unsigned char)s[n]);
-}
-
-/* What stands at p->s behind '$'. */
-static void
-give_dollar(struct splitting *p)
-{
-	int first = p->out.s + p->out.len == p->word;
-
-	if (*p->s == '{') {
-		p->s++;
-		give_var(p);
-	} else if (is_name(p->s, "channel")) {
-		p->s += 7;
-		give(p, p->channel);
-	} else if (is_name(p->s, "host")) {
-		p->s += 4;
-		give(p, p->host);
-		if (p->bound == CMD_FREE)
-			p->bound = CMD_IN_WORD;
-		if (first)
-			p->alone = p->out.len;
-	} else {
+	host = strcmp(name, "host") == 0;
+	channel = strcmp(name, "channel") == 0;
+	if (!braces && !host && !channel) {
 		text_put(&p->out, "$", 1);
+		return;
 	}
+	p->s = end + braces;
+	if (host || channel) {
+		value = host ? p->host : p->channel;
+		p->led |= first;
+		p->given = 1;
+	} else if (p->var != NULL) {
+		value = p->var(name);
+	}
+	if (value == NULL)
+		p->why = "has a ${NAME} that is not known";
+	else
+		text_add(&p->out, "%s", value);
+	if (host && p->bound == CMD_FREE)
+		p->bound = CMD_IN_WORD;
+	if (host && first && !braces)
+		p->alone = p->out.len;
 }
 
 /* One word, at p->s: by quotes and backslashes as in a shell. */
 static void
 split_word(struct splitting *p)
 {
-	int quote = 0;
+	int quote = 0, c;
 
-	for (; p->why == NULL && *p->s != '\0'; ) {
-		if (quote == 0 && isspace((unsigned char)*p->s))
-			break;
-		if ((*p->s == '"' || *p->s == '\'') &&
-		    (quote == 0 || quote == *p->s)) {
-			quote = quote == 0 ? *p->s : 0;
-			p->s++;
-		} else if (*p->s == '\\' && p->s[1] != '\0' &&
-		    (quote == 0 || (quote == '"' &&
-		    strchr("\"\\$", p->s[1]) != NULL))) {
-			text_put(&p->out, p->s + 1, 1);
-			p->s += 2;
-		} else if (*p->s == '$' && quote != '\'') {
-			p->s++;
-			give_dollar(p);
+	p->word = p->out.s + p->out.len;
+	p->given = p->led = 0;
+	p->alone = 0;
+	while (p->why == NULL && (c = *p->s) != '\0' &&
+	    (quote != 0 || !isspace((unsigned char)c))) {
+		p->s++;
+		if (c == quote) {
+			quote = 0;
+		} else if (quote == 0 && (c == '"' || c == '\'')) {
+			quote = c;
+		} else if (c == '$' && quote != '\'') {
+			give_value(p);
 		} else {
-			text_put(&p->out, p->s++, 1);
+			if (c == '\\' && *p->s != '\0' && (quote == 0 ||
+			    (quote == '"' && strchr("\"\\$", *p->s) != NULL)))
+				p->s++;
+			text_put(&p->out, p->s - 1, 1);
 		}
 	}
 	if (quote != 0 && p->why == NULL)
@@ -135,98 +113,74 @@ split_word(struct splitting *p)
 	text_put(&p->out, "", 1);
 }
 
-/* NAME=value? */
-static int
-is_setting(const char *s)
-{
-	if (!isalpha((unsigned char)*s) && *s != '_')
-		return 0;
-	while (isalnum((unsigned char)*s) || *s == '_')
-		s++;
-	return *s == '=';
-}
-
-/* Where the word at hand belongs. */
+/* Where the word at hand belongs; a leading NAME=value to the environment. */
 static void
 place_word(struct splitting *p)
 {
 	struct command *c = p->c;
+	size_t name = strspn(p->word, NAME DIGITS);
+	int env = c->nargv == 0 && name > 0 && p->word[name] == '=' &&
+	    !isdigit((unsigned char)*p->word);
 
-	if (c->nargv == 0 && is_setting(p->word)) {
-		if (c->nenv == CMD_WORDS)
-			p->why = "has too many words";
-		else
-			c->env[c->nenv++] = p->word;
-		return;
-	}
-	if (p->led && p->word[0] == '-' && p->word[1] != '\0')
+	if (env ? c->nenv == CMD_WORDS : c->nargv == CMD_WORDS)
+		p->why = "has too many words";
+	else if (env)
+		c->env[c->nenv++] = p->word;
+	else if (p->led && p->word[0] == '-' && p->word[1] != '\0')
 		p->why = "is not run: the channel or host begins with - and "
 		    "could be taken for an option";
 	else if (c->nargv == 0 && p->given)
 		p->why = "would run a program that depends on the address";
 	else if (c->nargv == 0 && *p->word == '\0')
 		p->why = "begins with an empty word";
-	else if (c->nargv == CMD_WORDS)
-		p->why = "has too many words";
 	else
 		c->argv[c->nargv++] = p->word;
 }
 
-static void
-split(struct splitting *p, const char *s)
+/* NULL, or what is wrong. */
+static const char *
+split(const char *s, const char *channel, const char *host,
+    const char *(*var)(const char *), struct command *c,
+    enum cmd_bound *bound)
 {
-	struct command *c = p->c;
+	struct splitting p;
 
+	memset(&p, 0, sizeof(p));
+	p.s = s;
+	p.channel = channel;
+	p.host = host;
+	p.var = var;
+	p.c = c;
+	p.bound = CMD_FREE;
+	text_init(&p.out, c->mem, sizeof(c->mem));
 	c->nenv = c->nargv = 0;
-	p->s = s;
-	p->why = NULL;
-	p->bound = CMD_FREE;
-	text_init(&p->out, c->mem, sizeof(c->mem));
-	for (;;) {
-		while (isspace((unsigned char)*p->s))
-			p->s++;
-		if (*p->s == '\0' || p->why != NULL)
-			break;
-		p->word = p->out.s + p->out.len;
-		p->given = p->led = 0;
-		p->alone = 0;
-		split_word(p);
-		if (p->why == NULL)
-			place_word(p);
+	while (p.why == NULL && *(p.s += strspn(p.s, " \t\n\v\f\r")) != '\0') {
+		split_word(&p);
+		if (p.why == NULL)
+			place_word(&p);
 	}
 	c->argv[c->nargv] = NULL;
-	if (p->why == NULL && p->out.cut)
-		p->why = "is too long";
-	if (p->why == NULL && c->nargv == 0)
-		p->why = "names no program";
+	*bound = p.bound;
+	if (p.why == NULL && p.out.cut)
+		p.why = "is too long";
+	if (p.why == NULL && c->nargv == 0)
+		p.why = "names no program";
+	return p.why;
 }
 
 const char *
 cmd_check(const char *s, enum cmd_bound *bound)
 {
 	static struct command c;
-	struct splitting p;
 
-	memset(&p, 0, sizeof(p));
-	p.c = &c;
-	p.channel = "c";
-	p.host = "h";
-	split(&p, s);
-	*bound = p.bound;
-	return p.why;
+	return split(s, "c", "h", NULL, &c, bound);
 }
 
 const char *
 cmd_split(const char *s, const char *channel, const char *host,
     const char *(*var)(const char *), struct command *c)
 {
-	struct splitting p;
+	enum cmd_bound bound;
 
-	memset(&p, 0, sizeof(p));
-	p.c = c;
-	p.channel = channel;
-	p.host = host;
-	p.var = var;
-	split(&p, s);
-	return p.why;
+	return split(s, channel, host, var, c, &bound);
 }
