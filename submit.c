@@ -40,6 +40,7 @@ static struct {
 	int	nodots;		/* -i */
 	int	verbose;	/* -v */
 	int	run;		/* -q */
+	const char *etrn;	/* ... only mail for this host, NULL: no */
 	long	every;		/* ... each so many seconds, 0: once */
 	char	mode;		/* of -b */
 } opt;
@@ -57,7 +58,8 @@ usage(const char *why, const char *what)
 	    "[-N list] [-P postoffice]\n"
 	    "              [-R full|hdrs] [-V envid] [recipient ...]\n"
 	    "       submit -bv [-C table] address ...\n"
-	    "       submit -q[interval] [-C table] [-P postoffice]\n", stderr);
+	    "       submit -q[interval] [-C table] [-P postoffice]\n"
+	    "       submit -qRhost [-P postoffice]\n", stderr);
 	return X_USAGE;
 }
 
@@ -135,7 +137,11 @@ set_option(int c, const char *arg)
 	case 'o': opt.nodots |= strcmp(arg, "i") == 0; break;
 	case 'q':
 		opt.run = 1;
-		if (*arg != '\0' && (span_parse(arg, &opt.every) < 0 ||
+		if (*arg == 'R') {
+			opt.etrn = arg + 1;
+			if (!etrn_host_ok(opt.etrn))
+				return usage("-q%s: it names no host", arg);
+		} else if (*arg != '\0' && (span_parse(arg, &opt.every) < 0 ||
 		    opt.every <= 0 || opt.every > 86400L * 30))
 			return usage("-q%s: it is no span of time", arg);
 		break;
@@ -611,6 +617,10 @@ main(int argc, char **argv)
 		code = usage("-P %s: the name is too long", opt.po);
 	if (code != 0)
 		return code;
+	if (opt.etrn != NULL) {
+		code = qrun_serve(opt.po);
+		return code != 0 ? code : etrn(opt.po, opt.etrn);
+	}
 	if (opt.run)
 		return qrun(opt.po, opt.table, opt.every);
 	return opt.mode == 'v' ? verify(argv + next) : submit(argv + next);

@@ -734,7 +734,7 @@ run_every(const char *po, const char *table, long every)
 }
 
 int
-qrun(const char *po, const char *table, long every)
+qrun_serve(const char *po)
 {
 	int may = entry_open(po);
 
@@ -745,8 +745,16 @@ qrun(const char *po, const char *table, long every)
 		    "root can do this", po);
 		return X_NOPERM;
 	}
-	if (rights_serve(po) < 0)
-		return X_NOPERM;
+	return rights_serve(po) < 0 ? X_NOPERM : 0;
+}
+
+int
+qrun(const char *po, const char *table, long every)
+{
+	int code = qrun_serve(po);
+
+	if (code != 0)
+		return code;
 	if (every == 0) {
 		entry_recover(po);
 		return run(po, table);

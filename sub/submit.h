@@ -258,10 +258,20 @@ long	accept_parse(const char *base, char *name, size_t size);
 int	accept_known(const char *po, const char *base);
 
 /* ======================================================================
+ * etrn.c - mail for a host is wanted now
+ * ====================================================================== */
+
+int	etrn_host_ok(const char *);
+/* Tells the scheduler, which may not be there yet: an exit code. */
+int	etrn(const char *po, const char *host);
+
+/* ======================================================================
  * qrun.c - what lies in router/
  * ====================================================================== */
 
 /* One run: 0, or an exit code; or one every so many seconds until SIGTERM. */
 int	qrun(const char *po, const char *table, long every);
+/* We go on as the owner of the post office, if we may: 0, or an exit code. */
+int	qrun_serve(const char *po);
 
 #endif
