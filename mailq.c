@@ -3,9 +3,10 @@
  * it: options, and what becomes of them.
  *
  * One listing is asked for.  mq/ask.c finds who tells of the queue, mq/read.c
- * understands it, mq/model.c keeps it, and one of mq/show.c, mq/shape.c,
- * mq/dests.c and mq/json.c shows it.  When no scheduler answers, and none was
- * named, the spool is read instead (mq/spool.c), and that is said first.
+ * understands it, or mq/two.c where a password is wanted, mq/model.c keeps it,
+ * and one of mq/show.c, mq/shape.c, mq/dests.c and mq/json.c shows it.  When no
+ * scheduler answers, and none was named, the spool is read instead
+ * (mq/spool.c), and that is said first.
  *
  * A queue that could not be seen whole is not shown: what a reader gets is
  * the queue, or an error and an exit code that is not 0.  The report of -Q is
@@ -32,12 +33,14 @@ static struct {
 	int	verbose;
 	char	*filter;	/* or NULL */
 	char	**patterns;	/* the same, expanded */
+	const char *login;	/* for protocol 2: user/password */
 	const char *postoffice;
 	int	named;		/* ... in the environment */
 } want;
 
 static const char usage_text[] =
-"usage: mailq [-DQSsvVjc] [-f filter] [-q rendezvous] [-p port] [host]\n"
+"usage: mailq [-DQSsvVjc] [-f filter] [-q rendezvous] [-p port]\n"
+"\t[-U user/password] [host]\n"
 "       mailq flush|hold|release|delete|bounce what\n";
 
 /* ---- words ------------------------------------------------------------ */
@@ -289,6 +292,22 @@ show_dump(struct mq_queue *queue, const struct mq_ask *a)
 	return show(queue, po, 1);
 }
 
+/* Reads what the scheduler says, and answers one that wants a password: 0, or
+ * -1 with why. */
+static int
+hear(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
+    void (*line)(void *, const char *), void *arg)
+{
+	int rc = mq_read(queue, &a->in, why, line, arg);
+
+	if (rc != MQ_TWO)
+		return rc;
+	if (mq_ask_two(a))
+		return mq_two(queue, &a->in, want.login, why, line, arg);
+	text_fmt(why, MQ_WHY_MAX, "%s", a->why);
+	return -1;
+}
+
 /* Asks for the report: 0, an exit code, or -1 when it was another's. */
 static int
 report(struct mq_queue *queue, struct mq_ask *a)
@@ -301,7 +320,7 @@ report(struct mq_queue *queue, struct mq_ask *a)
 		complain("there is no place for a temporary file");
 		return X_UNAVAILABLE;
 	}
-	if (mq_read(queue, &a->in, why, report_line, f) < 0) {
+	if (hear(queue, a, why, report_line, f) < 0) {
 		complain(why);
 		rc = X_UNAVAILABLE;
 	} else if (is_other(queue, a)) {
@@ -319,7 +338,7 @@ dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	char why[MQ_WHY_MAX];
 
-	if (mq_read(queue, &a->in, why, NULL, NULL) < 0) {
+	if (hear(queue, a, why, NULL, NULL) < 0) {
 		complain(why);
 		return X_UNAVAILABLE;
 	}
@@ -502,7 +521,8 @@ main(int argc, char **argv)
 
 	log_level = L_ERR;
 	ask.in.fd = -1;
-	while ((c = getopt(argc, argv, "DQSsvVjcf:q:p:")) != -1)
+	want.login = "nobody/nobody";	/* as in ZMailer's own file */
+	while ((c = getopt(argc, argv, "DQSsvVjcf:q:p:U:")) != -1)
 		switch (c) {
 		case 'Q': bad |= one_listing(REPORT); break;
 		case 'S': bad |= one_listing(SIZES); break;
@@ -514,6 +534,7 @@ main(int argc, char **argv)
 		case 'f': want.filter = optarg; break;
 		case 'q': ask.pipe = optarg; break;
 		case 'p': ask.port = optarg; break;
+		case 'U': want.login = optarg; break;
 		case 'V':
 			puts(MAILQNAME " " VERSION);
 			return 0;

@@ -7,7 +7,8 @@
  * are asked in turn, until one answers with at least one byte.
  *
  * TCP: the scheduler talks as soon as it is connected, and we say nothing.
- * Our side ends at once, by which ours knows that we want facts.
+ * Our side ends at once, by which ours knows that we want facts; only one that
+ * speaks protocol 2 is asked again and listens.
  *
  * Pipes: the scheduler reads requests from a pipe whose path is known, the
  * request pipe.  We make a pipe of our own next to it, PATH.SUFFIX, open it
@@ -430,10 +431,8 @@ connect_to(const struct sockaddr_in *sin)
 	fd_cloexec(fd);
 	fd_nonblock(fd);
 	if (connect(fd, (const struct sockaddr *)sin, sizeof(*sin)) == 0 ||
-	    ((errno == EINPROGRESS || errno == EINTR) && connected(fd) == 0)) {
-		shutdown(fd, 1);
+	    ((errno == EINPROGRESS || errno == EINTR) && connected(fd) == 0))
 		return fd;
-	}
 	was = errno;
 	close(fd);
 	errno = was;
@@ -486,6 +485,8 @@ dump_tcp(struct mq_ask *a, const char *host, const char *port)
 		text_fmt(where, sizeof(where), "port %.100s of %s", port,
 		    inet_ntoa(sin.sin_addr));
 		in_start(&a->in, connect_to(&sin), 0);
+		if (a->in.fd >= 0 && !a->two)
+			shutdown(a->in.fd, 1);
 		if (a->in.fd < 0)
 			mq_ask_note(a, "%s: %s", where, strerror(errno));
 		else if (answered(a, where))
@@ -544,6 +545,14 @@ mq_ask_next(struct mq_ask *a)
 			return 1;
 		}
 	return 0;
+}
+
+int
+mq_ask_two(struct mq_ask *a)
+{
+	a->two = 1;
+	a->address--;
+	return mq_ask_next(a);
 }
 
 int

@@ -201,6 +201,7 @@ struct mq_ask {
 	int	address;	/* of its host, that is next */
 	int	local;		/* the one that answers is on this machine */
 	int	denied;		/* a pipe may not be opened */
+	int	two;		/* what we send is wanted, too */
 	char	why[MQ_WHY_MAX];	/* why the others do not answer */
 	struct mq_in in;
 };
@@ -209,6 +210,8 @@ struct mq_ask {
  * is none, and a->why says of each why. */
 int	mq_ask_next(struct mq_ask *);
 void	mq_ask_end(struct mq_ask *);
+/* The same place again, by TCP, and now we can send: 1 or 0. */
+int	mq_ask_two(struct mq_ask *);
 /* Adds to why. */
 void	mq_ask_note(struct mq_ask *, const char *, ...) LIKE_PRINTF(2, 3);
 /* The next byte, or -1. */
@@ -216,12 +219,22 @@ int	mq_byte(struct mq_in *);
 /* Sends "VERB WHAT" to the scheduler's pipe; the answer is then in a->in. */
 int	mq_ask_command(struct mq_ask *, const char *verb, const char *what);
 
-/* ---- the dump is read (read.c) ------------------------------------- */
+/* ---- the dump is read (read.c, two.c, md5.c) ----------------------- */
 
 /* Reads a dump into the queue: 0, or -1 with the reason in why.  With report,
- * nothing is kept, and it gets each line of the report. */
+ * nothing is kept, and it gets each line of the report.  MQ_TWO: the scheduler
+ * speaks another protocol. */
+#define MQ_TWO	2
 int	mq_read(struct mq_queue *, struct mq_in *, char why[MQ_WHY_MAX],
 	    void (*report)(void *, const char *), void *arg);
+
+/* The same by protocol 2, of which nothing has been read; login is
+ * "user/password" (two.c). */
+int	mq_two(struct mq_queue *, struct mq_in *, const char *login,
+	    char why[MQ_WHY_MAX], void (*report)(void *, const char *),
+	    void *arg);
+/* The MD5 of a text, in hexadecimal (md5.c). */
+void	mq_md5(const char *, char hex[33]);
 
 /* A word has bytes that do not print, blanks and backslashes as \ooo.  Which
  * byte is one at s?  0: none. */

@@ -860,6 +860,7 @@ facts(struct reader *r)
 
 /* ---- all of it ------------------------------------------------------- */
 
+/* 0, MQ_TWO or -1. */
 static int
 greeting(struct reader *r)
 {
@@ -875,9 +876,10 @@ greeting(struct reader *r)
 		return -1;
 	}
 	if (strncmp(r->tok, two, sizeof(two) - 1) == 0) {
-		strcpy(r->why, "the scheduler speaks protocol 2, which wants "
-		    "a password; without PARAMauthfile in its configuration "
-		    "it speaks protocol 1");
+		if (!r->in->fifo)
+			return MQ_TWO;
+		strcpy(r->why, "the scheduler speaks protocol 2, which cannot "
+		    "be at a pipe");
 		return -1;
 	}
 	return wrong(r, "\"%.60s\" is not what a scheduler says", r->tok);
@@ -900,8 +902,9 @@ mq_read(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	r.ahead = -2;
 	r.why = why;
 	why[0] = '\0';
-	if (greeting(&r) < 0)
-		return -1;
+	more = greeting(&r);
+	if (more != 0)
+		return more;
 	more = r.brief ? skip_vertices(&r) : vertices(&r);
 	q->endless = more == 0;
 	if (more > 0)

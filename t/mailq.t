@@ -595,6 +595,82 @@ else
 	is 'cut short by TCP' "$(cuts -p "$port")" "$ends
 $whole 0"
 	unserve
+	# ZMailer's protocol 2; the digests are md5sum's of the line and the
+	# password
+	log_in() {	# user digest
+		cat <<END
+S version zmailer 2.0
+S 220 MAILQ-V2-CHALLENGE: 1795220140.12345.1
+C AUTH $1 $2
+S +OK
+END
+	}
+	{
+		log_in nobody c1fdefbc5e10953780331153113e8230
+		dump <<'END'
+C SHOW QUEUE THREADS2
+S +OK until LF.LF
+S sc~defer~N=2~R=3~A=4~W=20s~QA=5s
+S smtp~example.org~N=1~R=1~A=0~P={25336}~QA=5s
+S .
+C SHOW THREAD smtp example.org
+S +OK until LF.LF
+S #smtp/example.org/0  N=1   R=1   A=1  QA=5s
+S M/Z/11026589-31864~0~~139~0~0~0~0~thread~
+S .
+C SHOW THREAD sc defer
+S +OK until LF.LF
+S #sc/defer/0  N=2   R=3   A=4  QA=5s
+S 11026545-21354~0~anna@example.org~139~1~4000000000~1~3~retry in 20s~full~^
+S 11026545-21354~1~anna@example.org~188~1~4000000000~1~3~retry in 20s~full
+S 11026546-21354~0~<>~139~4000000000~0~0~1~channel~..dots
+S .
+C QUIT
+END
+	} >"$tmp/two"
+	serve_tcp "$tmp/two" -d
+	mailq -p "$port"
+	is 'a scheduler of protocol 2: its queue' \
+	    "$rc $(cat "$tmp/err")$(sed 's/[0-9][0-9.]*[dhms][0-9dhms]*/T/g
+	    s/next .* (in T)/next (in T)/' "$tmp/out")" "0 \
+M/Z/11026589-31864  <>
+	smtp/example.org  1 recipient, not tried yet
+		waits for its turn, or an agent has it
+11026545-21354  <anna@example.org>
+	sc/defer  2 recipients, 3 tries: full\\011\\033
+		next (in T), expired T ago
+11026546-21354  <>
+	sc/defer  1 recipient, 1 try: ..dots
+		waits for a slot, maxchannel is reached, expires in T
+3 messages, 4 recipients, 2 destinations; 0 held, 0 running, 3 waiting"
+	mailq -p "$port" -f 'smtp' -j
+	is '... as JSON' "$rc $(sed 's/.*"state"/"state"/' "$tmp/out")" \
+	    '0 "state":"other","what":"waits for its turn, or an agent has it","reason":null,"next":null,"expires":null,"tries":0,"pid":null}'
+	mailq -p "$port" -U nobody:other
+	is 'another password: an error' "$rc $(out)" '69 '
+	like '... says so' "$(cat "$tmp/err")" 'refuses "AUTH".*-U gives'
+	unserve
+	sed 's/^S 11026545-21354~0/S x/; /^S sc/s/N=2/x/' "$tmp/two" |
+	    sed "s/^S 11026545-21354${tab}0/S 1/" >"$tmp/d"
+	serve_tcp "$tmp/d" -d
+	mailq -p "$port"
+	is '... a line with too few fields: an error' "$rc $(out)" '69 '
+	unserve
+	sed '/^C SHOW THREAD sc/,$d' "$tmp/two" >"$tmp/d"
+	serve_tcp "$tmp/d" -d
+	mailq -p "$port"
+	is '... cut short: an error' "$rc $(out)" '69 '
+	unserve
+	{
+		log_in watcher 5a2efd522a54d3db846c707fba9a1a2d
+		printf 'S %s\n' 'C SHOW QUEUE THREADS' '+OK until LF.LF' \
+		    'smtp/*/0' '..dot' . | sed 's/^S C/C/'
+	} >"$tmp/d"
+	serve_tcp "$tmp/d" -d
+	mailq -p "$port" -U watcher/se/cret -Q
+	is '... its report' "$rc $(out)" '0 smtp/*/0
+.dot'
+	unserve
 	serve_tcp "$tmp/ours" -s -l 100
 	MAILQ_WAIT=1
 	mailq -p "$port"

@@ -2,6 +2,7 @@
  * serve.c - plays the scheduler that mailq asks.
  *
  *	serve [-1] [-b] [-c] [-l bytes] [-s] -t portfile file
+ *	serve -d -t portfile file
  *	serve [-1] [-b] [-c] [-l bytes] [-s] -q pipe [-r base] file
  *	serve -u uid program [argument ...]
  *
@@ -12,6 +13,8 @@
  *
  *	-1	for one asker only
  *	-b	byte by byte
+ *	-d	a dialogue: lines "S ..." of the file are sent, lines "C ..."
+ *		must come; who sends another is told so
  *	-c	cut: the first asker gets no byte, the next one byte, ...
  *	-l	... all get so many bytes
  *	-s	stall: nothing more comes then, and it is not closed
@@ -29,10 +32,10 @@
 #endif
 
 static struct {
-	int	once, bytewise, cut, stall;
+	int	once, bytewise, cut, stall, dialogue;
 	long	limit;
 	const char *port, *pipe, *base;
-} arg = { 0, 0, 0, 0, -1, NULL, NULL, NULL };
+} arg = { 0, 0, 0, 0, 0, -1, NULL, NULL, NULL };
 
 static char *data;
 static long size;
@@ -56,6 +59,7 @@ load(const char *path)
 	data = mem_must((size_t)size + 1);
 	if (fread(data, 1, (size_t)size, f) != (size_t)size)
 		die(path);
+	data[size] = '\0';
 	fclose(f);
 }
 
@@ -95,6 +99,43 @@ tell_port(unsigned port)
 		die(arg.port);
 }
 
+/* Does the asker send this? */
+static int
+comes(int fd, const char *want)
+{
+	char got[1024];
+	size_t n;
+
+	for (n = 0; n + 1 < sizeof(got) && read(fd, got + n, 1) == 1 &&
+	    got[n] != '\n'; )
+		n++;
+	got[n] = '\0';
+	if (strcmp(got, want) == 0)
+		return 1;
+	fd_write(fd, "-not: ", 6);
+	fd_write(fd, got, n);
+	fd_write(fd, "\n", 1);
+	return 0;
+}
+
+static void
+hold_dialogue(int fd)
+{
+	char line[1024];
+	const char *p = data, *end;
+
+	for (; (end = strchr(p, '\n')) != NULL; p = end + 1) {
+		text_fmt(line, sizeof(line), "%.*s", (int)(end - p), p);
+		if (line[0] == 'C' && !comes(fd, line + 2))
+			break;
+		if (line[0] == 'S') {
+			fd_write(fd, line + 2, strlen(line + 2));
+			fd_write(fd, "\n", 1);
+		}
+	}
+	close(fd);
+}
+
 static void
 by_tcp(void)
 {
@@ -114,7 +155,9 @@ by_tcp(void)
 	tell_port(port);
 	do {
 		one = accept(fd, NULL, NULL);
-		if (one >= 0)
+		if (one >= 0 && arg.dialogue)
+			hold_dialogue(one);
+		else if (one >= 0)
 			serve(one);
 	} while (!arg.once);
 	while (arg.stall)
@@ -200,11 +243,12 @@ main(int argc, char **argv)
 
 	if (argc > 3 && strcmp(argv[1], "-u") == 0)
 		return as_user(atol(argv[2]), argv + 3);
-	while ((c = getopt(argc, argv, "1bcl:sq:r:t:")) != -1)
+	while ((c = getopt(argc, argv, "1bcdl:sq:r:t:")) != -1)
 		switch (c) {
 		case '1': arg.once = 1; break;
 		case 'b': arg.bytewise = 1; break;
 		case 'c': arg.cut = 1; break;
+		case 'd': arg.dialogue = 1; break;
 		case 'l': arg.limit = atol(optarg); break;
 		case 's': arg.stall = 1; break;
 		case 'q': arg.pipe = optarg; break;

@@ -1,0 +1,314 @@
+/*
+ * two.c - the queue of a scheduler that speaks ZMailer's protocol 2.
+ *
+ *	S: version zmailer 2.0
+ *	S: 220 MAILQ-V2-CHALLENGE: 1795220140.12345.1
+ *	C: AUTH nobody f2d4...		the MD5 of that line and the password
+ *	S: +OK
+ *	C: SHOW QUEUE THREADS2
+ *	S: +OK until LF.LF
+ *	S: smtp<TAB>example.org<TAB>N=1<TAB>...
+ *	S: .
+ *	C: SHOW THREAD smtp example.org
+ *	S: +OK until LF.LF
+ *	S: #smtp/example.org/0  N=1 ...
+ *	S: X/123-45<TAB>0<TAB>...	one line for each recipient
+ *	S: .
+ *	C: QUIT
+ *
+ * A line that begins with a dot has one more.  Threads are asked for one by
+ * one, so what moves meanwhile may be shown twice, or not; the scheduler has no
+ * listing of one moment.
+ *
+ * As in a dump, whatever comes is checked, and the first thing that is wrong
+ * ends it.  The scheduler's clock is taken for ours.
+ */
+#include "mq.h"
+#include <signal.h>
+
+#define FIELDS	10	/* of a recipient */
+
+struct talk {
+	struct mq_queue *q;
+	struct mq_in *in;
+	void	(*report)(void *, const char *);
+	void	*arg;
+	char	*why;
+	double	wall;
+	size_t	len;
+	char	line[MQ_TOKEN_MAX];
+};
+
+/* Ends it: -1. */
+static int
+wrong(struct talk *t, const char *f, const char *arg)
+{
+	text_fmt(t->why, MQ_WHY_MAX, f, arg);
+	return -1;
+}
+
+static int
+memory(struct talk *t)
+{
+	return wrong(t, "the queue is too large to be held here%s",
+	    "; -Q shows a summary");
+}
+
+/* ---- lines ------------------------------------------------------------ */
+
+/* The next line: 0 or -1. */
+static int
+hear(struct talk *t)
+{
+	int c;
+
+	for (t->len = 0; (c = mq_byte(t->in)) > 0 && c != '\n' &&
+	    t->len + 1 < sizeof(t->line); )
+		t->line[t->len++] = (char)c;
+	t->line[t->len] = '\0';
+	if (c < 0)
+		return wrong(t, "the scheduler's answer is cut short%s",
+		    t->in->why);
+	return c == '\n' ? 0 : wrong(t, "the scheduler's line \"%.100s\" is "
+	    "too long, or has a zero byte", t->line);
+}
+
+/* Sends a command and hears whether it is taken: 0 or -1. */
+static int
+ask(struct talk *t, const char *command)
+{
+	char refused[2 * MQ_WORD_MAX];
+
+	if (fd_write(t->in->fd, command, strlen(command)) < 0 ||
+	    fd_write(t->in->fd, "\n", 1) < 0)
+		return wrong(t, "the scheduler cannot be asked: %s",
+		    strerror(errno));
+	if (hear(t) < 0)
+		return -1;
+	if (t->line[0] == '+')
+		return 0;
+	text_fmt(refused, sizeof(refused), "the scheduler refuses \"%.*s\": "
+	    "%.300s", strncmp(command, "AUTH", 4) == 0 ? 4 : 300, command,
+	    t->line);
+	return wrong(t, "%s; -U gives another user and password", refused);
+}
+
+/* The next line of an answer, without the dot before another: 1, 0 at the end,
+ * or -1. */
+static int
+next(struct talk *t)
+{
+	if (hear(t) < 0)
+		return -1;
+	if (t->line[0] != '.')
+		return 1;
+	if (t->len == 1)
+		return 0;
+	memmove(t->line, t->line + 1, t->len--);
+	return 1;
+}
+
+/* "user/password"; ":" and "," part them as well. */
+static int
+log_in(struct talk *t, const char *login)
+{
+	char text[MQ_TOKEN_MAX + MQ_WORD_MAX], hex[33], command[MQ_WORD_MAX];
+	size_t n = strcspn(login, "/:,");
+
+	if (hear(t) < 0 || hear(t) < 0)		/* the greeting, too */
+		return -1;
+	if (strstr(t->line, "CHALLENGE") == NULL)
+		return wrong(t, "the scheduler says \"%.200s\"", t->line);
+	text_fmt(text, sizeof(text), "%s%s", t->line,
+	    login[n] == '\0' ? "" : login + n + 1);
+	mq_md5(text, hex);
+	if (text_fmt(command, sizeof(command), "AUTH %.*s %s", (int)n, login,
+	    hex) < 0)
+		return wrong(t, "the user's name is too long%s", "");
+	return ask(t, command);
+}
+
+/* ---- the queue -------------------------------------------------------- */
+
+/* Cuts the line into its fields, of which the last may have TABs: 0 or -1. */
+static int
+split(struct talk *t, char **f)
+{
+	char *p = t->line;
+	int i;
+
+	for (i = 0; i < FIELDS; i++) {
+		if (p == NULL)
+			return wrong(t, "the line \"%.100s\" of the "
+			    "scheduler is not understood", t->line);
+		f[i] = p;
+		p = i + 1 < FIELDS ? strchr(p, '\t') : NULL;
+		if (p != NULL)
+			*p++ = '\0';
+	}
+	return 0;
+}
+
+/* Seconds from now until then; none is 0. */
+static int
+until(const struct talk *t, const char *then, int none)
+{
+	const char *end;
+	double at = (double)num_of(then, &end), d = at - t->wall;
+
+	return end == then || at == 0 ? none : d > 2e9 ? 2000000000 :
+	    d < -2e9 ? -2000000000 : (int)d;
+}
+
+static void
+take_state(const struct talk *t, struct mq_job *j, char **f)
+{
+	static const char retry[] = "retry in ";
+
+	if (strncmp(f[8], retry, sizeof(retry) - 1) == 0) {
+		j->state = MQ_RETRY;
+		j->next = until(t, f[5], MQ_UNKNOWN);
+		if (j->next < 0)
+			j->next = 0;
+	} else if (strcmp(f[8], "channel") == 0) {
+		j->state = MQ_LIMIT;
+		j->what = "maxchannel";
+	} else {	/* it says no more of these */
+		j->what = "waits for its turn, or an agent has it";
+	}
+}
+
+/* A new vertex: 0 or -1. */
+static int
+take_job(struct talk *t, struct mq_dest *d, char **f)
+{
+	struct mq_queue *q = t->q;
+	struct mq_msg *m;
+	struct mq_job *j;
+	const char *end;
+	unsigned long tries = num_of(f[7], &end);
+
+	if (f[0][0] == '\0' || strlen(f[0]) >= MQ_NAME_MAX)
+		return wrong(t, "\"%.60s\" is no name of a message", f[0]);
+	if (end == f[7] || *end != '\0' || tries > INT_MAX)
+		return wrong(t, "\"%.60s\" is no number of tries", f[7]);
+	m = mq_msg(q, f[0], 1);
+	j = m == NULL ? NULL : mq_job(q, m);
+	if (j == NULL || (j->reason = mq_keep(q, f[9])) == NULL ||
+	    (m->sender = mq_keep(q, strcmp(f[2], "<>") == 0 ? "" : f[2])) ==
+	    NULL)
+		return memory(t);
+	j->qid = q->njobs;
+	j->dest = d;
+	d->njobs++;
+	j->tries = (int)tries;
+	j->expires = until(t, f[4], MQ_NEVER);
+	take_state(t, j, f);
+	return 0;
+}
+
+/* The line of a recipient.  Those of a vertex follow each other, from 0. */
+static int
+take_rcpt(struct talk *t, struct mq_dest *d, const char **last)
+{
+	struct mq_queue *q = t->q;
+	char *f[FIELDS];
+
+	if (split(t, f) < 0)
+		return -1;
+	if (*last == NULL || strcmp(f[1], "0") == 0 ||
+	    strcmp(*last, f[0]) != 0) {
+		if (take_job(t, d, f) < 0)
+			return -1;
+		*last = q->msgs[q->jobs[q->njobs - 1].msg].name;
+	}
+	q->jobs[q->njobs - 1].nrcpt++;
+	return 0;
+}
+
+static int
+take_thread(struct talk *t, struct mq_dest *d)
+{
+	char command[3 * MQ_WORD_MAX];
+	const char *last = NULL;
+	int more;
+
+	text_fmt(command, sizeof(command), "SHOW THREAD %s %s", d->channel,
+	    d->host);
+	if (ask(t, command) < 0)
+		return -1;
+	while ((more = next(t)) > 0)
+		if (t->line[0] != '#' && take_rcpt(t, d, &last) < 0)
+			return -1;
+	return more;
+}
+
+/* The line of a thread: its channel and host become a destination. */
+static int
+take_dest(struct talk *t)
+{
+	char *host = strchr(t->line, '\t'), *end;
+
+	if (host == NULL)
+		return wrong(t, "\"%.100s\" is no thread", t->line);
+	*host++ = '\0';
+	end = strchr(host, '\t');
+	if (end != NULL)
+		*end = '\0';
+	if (strlen(t->line) >= MQ_WORD_MAX || strlen(host) >= MQ_WORD_MAX)
+		return wrong(t, "\"%.60s\" is too long", host);
+	return mq_dest(t->q, t->line, host) == NULL ? memory(t) : 0;
+}
+
+static int
+take_queue(struct talk *t)
+{
+	struct mq_dest *d;
+	int more;
+
+	if (ask(t, "SHOW QUEUE THREADS2") < 0)
+		return -1;
+	while ((more = next(t)) > 0)
+		if (take_dest(t) < 0)
+			return -1;
+	for (d = t->q->dests; d != NULL && more == 0; d = d->next)
+		more = take_thread(t, d);
+	return more;
+}
+
+static int
+take_report(struct talk *t)
+{
+	int more;
+
+	if (ask(t, "SHOW QUEUE THREADS") < 0)
+		return -1;
+	while ((more = next(t)) > 0)
+		t->report(t->arg, t->line);
+	return more;
+}
+
+int
+mq_two(struct mq_queue *q, struct mq_in *in, const char *login,
+    char why[MQ_WHY_MAX], void (*line)(void *, const char *), void *arg)
+{
+	static struct talk t;
+	void (*was)(int) = signal(SIGPIPE, SIG_IGN);
+	int rc;
+
+	memset(&t, 0, sizeof(t));
+	t.q = q;
+	t.in = in;
+	t.report = line;
+	t.arg = arg;
+	t.why = why;
+	t.wall = difftime(time(NULL), (time_t)0);
+	why[0] = '\0';
+	rc = log_in(&t, login);
+	if (rc == 0)
+		rc = line != NULL ? take_report(&t) : take_queue(&t);
+	fd_write(in->fd, "QUIT\n", 5);		/* it goes anyway */
+	if (was != SIG_ERR)
+		signal(SIGPIPE, was);
+	return rc;
+}
