@@ -124,7 +124,7 @@ is '... from the disk, without a trace' \
 order bounce down/c.org
 is 'bounce of an address' "$said" 'ok 1 jobs bounced'
 ok '... it fails' wait_log 'failed msg=102-1 .*status=expire'
-wait_log 'complete msg=102-1'
+wait_for 20 test -f "$po/postman/102-1.control"
 like '... with its last reason' "$(cat "$po/postman/102-1.control")" \
     '4\.4\.7.*ended by the postmaster after .*problem was:.?host is down'
 
