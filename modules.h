@@ -31,9 +31,6 @@ void	spool_again(const char *name, double when);
 int	spool_was_offered(const char *name, long changed);
 /* Is it one that may have been forgotten, and its directory not yet due? */
 int	spool_is_early(const char *name);
-/* Have we gone to another transport/ since the last call?  Agents that were
- * started before are still in the old one. */
-int	spool_moved(void);
 /* Seen everything there is at least once? */
 int	spool_seen_all(void);
 /* Where below transport/ the file with this name is: 0, or -1. */
@@ -60,11 +57,11 @@ int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
 /* The socket on which the router says "NEW name", instead of the one before;
- * NULL, or built without sockets: none.  Its descriptor, or -1; a name that was
- * said: 1, or 0 when there is no more. */
+ * NULL, or built without sockets: none.  A name that was said: 1, or 0 when
+ * there is no more. */
 void	spool_listen(const char *path);
-int	spool_listen_fd(void);
 int	spool_heard(char *name);
+extern int spool_fd;		/* its descriptor, or -1 */
 /* When due: looks at a few files that nobody comes back for; and seconds until
  * then. */
 void	spool_tidy(void);

@@ -632,7 +632,7 @@ close_terminal(void)
 		    opt.logfile, fd_own_why());
 	if (!me.daemon)
 		return;
-	log_open("scheduler", 1);
+	log_open("scheduler");
 	null = open("/dev/null", O_RDWR);
 	if (null < 0)
 		die(X_OSERR, "/dev/null: %s", strerror(errno));
@@ -761,7 +761,7 @@ wait_for_work(int more)
 	struct timeval tv;
 	double wait = due_in(more);
 	int max = poke[0], n, err;
-	int notify = state.ending || !in_listens() ? -1 : spool_listen_fd();
+	int notify = state.ending || !in_listens() ? -1 : spool_fd;
 
 	if (wait > 0)
 		wait += TICK;
@@ -826,8 +826,9 @@ loop(void)
 		if (over())
 			break;
 		more = !state.ending && in_load();
-		if (spool_moved() && !state.ending)
+		if (q.moved && !state.ending)
 			reload();	/* with new agents */
+		q.moved = 0;
 		first_scan(more);
 		if (!state.ending) {
 			q_timers();

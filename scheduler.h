@@ -592,6 +592,8 @@ struct queue {
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* most there ever were */
 	int	hold;		/* start nothing: -S is loading, or ending */
+	int	moved;		/* we have gone to another transport/ in this
+				 * pass; agents are still in the old one */
 };
 
 extern struct queue q;

@@ -80,17 +80,13 @@ static const char *
 dir_path(int i)
 {
 	static char path[5];
-	char *p = path;
+	struct text t;
 
-	if (i > 26) {
-		*p++ = (char)('A' + (i - 1) / 26 - 1);
-		*p++ = '/';
-	}
-	if (i > 0) {
-		*p++ = (char)('A' + (i - 1) % 26);
-		*p++ = '/';
-	}
-	*p = '\0';
+	text_init(&t, path, sizeof(path));
+	if (i > 26)
+		text_add(&t, "%c/", 'A' + (i - 1) / 26 - 1);
+	if (i > 0)
+		text_add(&t, "%c/", 'A' + (i - 1) % 26);
 	return path;
 }
 
@@ -323,7 +319,7 @@ spool_ways_in(void)
 
 /* ---- what the router tells us ---------------------------------------- */
 
-static int listen_fd = -1;
+int spool_fd = -1;
 
 void
 spool_listen(const char *path)
@@ -337,11 +333,11 @@ spool_listen(const char *path)
 	struct stat there;
 	mode_t was;
 
-	if (listen_fd >= 0) {
-		close(listen_fd);
+	if (spool_fd >= 0) {
+		close(spool_fd);
 		unlink(sun.sun_path);
 	}
-	listen_fd = -1;
+	spool_fd = -1;
 	if (path == NULL)
 		return;
 	memset(&sun, 0, sizeof(sun));
@@ -351,27 +347,21 @@ spool_listen(const char *path)
 		    "scanning", path);
 		return;
 	}
-	listen_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	spool_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
 		unlink(path);		/* what a crash left; nothing else */
 	was = umask(0577);
-	if (listen_fd < 0 || fd_cloexec(listen_fd) < 0 ||
-	    fd_nonblock(listen_fd) < 0 ||
-	    bind(listen_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
+	if (spool_fd < 0 || fd_cloexec(spool_fd) < 0 ||
+	    fd_nonblock(spool_fd) < 0 ||
+	    bind(spool_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
 		log_warn("notify path=%s %s; new mail is found by scanning",
 		    path, strerror(errno));
-		if (listen_fd >= 0)
-			close(listen_fd);
-		listen_fd = -1;
+		if (spool_fd >= 0)
+			close(spool_fd);
+		spool_fd = -1;
 	}
 	umask(was);
 #endif
-}
-
-int
-spool_listen_fd(void)
-{
-	return listen_fd;
 }
 
 int
@@ -383,8 +373,8 @@ spool_heard(char *name)
 	char msg[128];
 	long n;
 
-	while (listen_fd >= 0 &&
-	    (n = (long)recv(listen_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
+	while (spool_fd >= 0 &&
+	    (n = (long)recv(spool_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
 		msg[n] = '\0';
 		msg[strcspn(msg, "\r\n")] = '\0';
 		if (strncmp(msg, "NEW ", 4) == 0 && name_in(msg + 4) != NULL &&
@@ -408,9 +398,9 @@ spool_heard(char *name)
 static struct dir {
 	int	there;		/* it was met */
 	int	dirty;		/* is to be read */
-	long	mtime;		/* its last change of entries; -1: not seen */
+	long	mtime;		/* its last change of entries; 0: not seen */
 	double	changed;	/* mono; when mtime was first seen */
-	double	began;		/* mono; when it was last read, or NEVER */
+	double	began;		/* mono; when it was last read */
 	double	rest;		/* mono; not to be read before; 0: it never was
 				 * read to its end, nor failed to be */
 	double	again;		/* mono; read then for what was forgotten; 0:
@@ -423,7 +413,6 @@ static struct {
 	int	n;		/* directories at most; those not met are none */
 	int	next;		/* the next hash directory to look at */
 	double	due;		/* mono; next look */
-	int	moved;		/* we have gone to another transport/ */
 	/* the one that is being read: */
 	DIR	*open;
 	int	at;
@@ -444,8 +433,6 @@ add_dir(int i)
 	if (dirs[i].there)
 		return;
 	dirs[i].there = dirs[i].dirty = 1;
-	dirs[i].mtime = -1;
-	dirs[i].began = NEVER;
 	if (scan.n <= i)
 		scan.n = i + 1;
 }
@@ -461,7 +448,7 @@ look(int i)
 		return 0;
 	if (d->mtime != (long)st.st_mtime) {
 		d->changed = now.mono;
-		if (d->mtime == -1 && (long)now.wall > (long)st.st_mtime + OLD)
+		if (d->mtime == 0 && (long)now.wall > (long)st.st_mtime + OLD)
 			d->changed -= OLD;
 		d->mtime = (long)st.st_mtime;
 	}
@@ -492,19 +479,10 @@ stay_home(void)
 		    "is another one than it was");
 	said = why;
 	if (why == NULL && go_home(path, &there) == 0) {
-		dirs[0].mtime = -1;
+		dirs[0].mtime = 0;
 		dirs[0].dirty = 1;
-		scan.moved = 1;
+		q.moved = 1;
 	}
-}
-
-int
-spool_moved(void)
-{
-	int was = scan.moved;
-
-	scan.moved = 0;
-	return was;
 }
 
 void
@@ -576,17 +554,23 @@ open_dir(void)
 	return 0;
 }
 
-static void
-maybe_dir(const char *entry)
+/* The entry, if it may be a control file: 1 or 0.  A letter may be another
+ * directory. */
+static int
+offer(const char *entry, char *name)
 {
-	char path[8];
-
-	if (!isupper((unsigned char)entry[0]) || entry[1] != '\0' ||
-	    scan.at > 26)
-		return;
-	text_fmt(path, sizeof(path), "%s%s/", dir_path(scan.at), entry);
-	if (is_dir(path))
-		add_dir(dir_of(path));
+	scan.entries++;
+	if (name_usable(entry)) {
+		text_fmt(name, NAME_MAX_, "%s%s", dir_path(scan.at), entry);
+		return 1;
+	}
+	if (isupper((unsigned char)entry[0]) && entry[1] == '\0' &&
+	    scan.at <= 26) {
+		text_fmt(name, NAME_MAX_, "%s%s/", dir_path(scan.at), entry);
+		if (is_dir(name))
+			add_dir(dir_of(name));
+	}
+	return 0;
 }
 
 int
@@ -596,21 +580,15 @@ spool_next(char *name)
 
 	spool_look();
 	while (scan.open != NULL || open_dir()) {
-		while (errno = 0, (e = readdir(scan.open)) != NULL) {
-			scan.entries++;
-			if (name_usable(e->d_name)) {
-				text_fmt(name, NAME_MAX_, "%s%s",
-				    dir_path(scan.at), e->d_name);
+		while (errno = 0, (e = readdir(scan.open)) != NULL)
+			if (offer(e->d_name, name))
 				return 1;
-			}
-			maybe_dir(e->d_name);
-		}
 		if (errno != 0) {
 			unreadable();
-			continue;
+		} else {
+			dirs[scan.at].whole = scan.whole;
+			close_dir((double)(scan.entries + 1) / READ_RATE);
 		}
-		dirs[scan.at].whole = scan.whole;
-		close_dir((double)(scan.entries + 1) / READ_RATE);
 	}
 	return 0;
 }
@@ -755,30 +733,31 @@ move(const char *from, const char *to)
 	return rename(from, to);
 }
 
-/* Looks for the message file at the other places where a crash or another
- * -H may have left it and brings it home: 0, 1 when it is nowhere, -1. */
+/* Looks for the message file where it belongs, and at the places where a crash
+ * or another -H may have left it and brings it home: 0, 1 when it is nowhere,
+ * -1. */
 static int
-find_message(const char *name, const char *home, struct stat *st)
+find_message(const char *name, struct stat *st)
 {
 	const char *base = name_base(name);
-	char from[PATH_MAX_];
+	char home[PATH_MAX_], from[PATH_MAX_];
 	int level;
 
-	for (level = 0; level < LEVELS; level++) {
-		text_fmt(from, sizeof(from), "../queue/%s%s",
-		    dir_path(hash_dir(base, level)), base);
-		if (strcmp(from, home) == 0)
-			continue;
+	message_path(home, name);
+	strcpy(from, home);
+	for (level = 0; level <= LEVELS; level++) {
 		if (lstat(from, st) < 0) {
 			if (not_there(from) < 0)
 				return -1;
 		} else if (S_ISREG(st->st_mode)) {
-			if (move(from, home) == 0)
+			if (strcmp(from, home) == 0 || move(from, home) == 0)
 				return 0;
 			log_err("place msg=%s %s: %s", name, from,
 			    strerror(errno));
 			return -1;
 		}
+		text_fmt(from, sizeof(from), "../queue/%s%s",
+		    dir_path(hash_dir(base, level)), base);
 	}
 	if (lstat("../queue", st) == 0)
 		return 1;
@@ -790,7 +769,6 @@ int
 spool_place(char *name, struct stat *st)
 {
 	char to[NAME_MAX_], from[PATH_MAX_], home[PATH_MAX_];
-	int gone;
 
 	if (strchr(name, '/') == NULL && opt.levels > 0) {
 		text_fmt(to, sizeof(to), "%s%s",
@@ -805,11 +783,7 @@ spool_place(char *name, struct stat *st)
 		}
 		strcpy(name, to);
 	}
-	message_path(home, name);
-	if (lstat(home, st) == 0)
-		return S_ISREG(st->st_mode) ? 0 : 1;
-	gone = not_there(home);
-	return gone > 0 ? find_message(name, home, st) : gone;
+	return find_message(name, st);
 }
 
 /* ---- taking away ----------------------------------------------------- */
@@ -849,6 +823,7 @@ static int
 set_aside(const char *name, const char *mark, const char *why)
 {
 	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_], suffix[12] = "";
+	const char *stays = NULL;
 	struct stat st;
 	int i, half;
 
@@ -864,12 +839,12 @@ set_aside(const char *name, const char *mark, const char *why)
 			break;
 		text_fmt(suffix, sizeof(suffix), ".%d", i);
 	}
-	if (!half && rename(from, to) < 0) {
-		log_err("park file=queue/%s %s", name, strerror(errno));
-		return -1;
-	}
-	if (rename(name, ctl) < 0 && !spool_gone(name)) {
-		log_err("park file=transport/%s %s", name, strerror(errno));
+	if (!half && rename(from, to) < 0)
+		stays = "queue";
+	else if (rename(name, ctl) < 0 && !spool_gone(name))
+		stays = "transport";
+	if (stays != NULL) {
+		log_err("park file=%s/%s %s", stays, name, strerror(errno));
 		return -1;
 	}
 	log_warn("park msg=%s to=%s why: %s", name, to + 3, why);
@@ -994,51 +969,45 @@ enum { PUBLIC, PRIVATE, POSTMAN, QUEUE, AREAS };
 
 static struct {
 	double	due;		/* mono */
-	unsigned round;
+	unsigned round;		/* counts from 2: no place is taken at first */
 	int	at;		/* the directory that is next */
 	int	area;		/* of the open one */
 	DIR	*open;
 	char	path[20];	/* ... and its path from transport/, with a
 				 * slash at its end */
 	unsigned long removed;	/* double bounces, in this round */
-} tidy = { TIDY_FIRST, 0, 0, 0, NULL, "", 0 };
+} tidy = { TIDY_FIRST, 2, 0, 0, NULL, "", 0 };
 
-static struct area {
-	unsigned n;
-	struct seen {
-		unsigned name, state;	/* hashes */
-		double	first;		/* mono */
-		unsigned round;		/* when it was last met */
-	} v[SEEN_MOST];
-} areas[AREAS];
+static struct seen {
+	unsigned name, state;	/* hashes */
+	unsigned round;		/* when it was last met; it is free when that
+				 * was not the last one */
+	double	first;		/* mono */
+} table[AREAS][SEEN_MOST];
 
 /* Was it seen an hour ago, as it is? */
 static int
 long_seen(const char *name, const struct stat *st)
 {
-	struct area *area = &areas[tidy.area];
-	struct seen *v;
+	struct seen *v = table[tidy.area], *end = v + SEEN_MOST, *place = NULL;
+	unsigned hash = hash_text(name, 0), state;
 	char what[120];
-	unsigned h, state;
 
 	text_fmt(what, sizeof(what), "%lu %lu %ld %ld %s",
 	    (unsigned long)st->st_ino, (unsigned long)st->st_size,
 	    (long)st->st_mtime, (long)st->st_ctime, tidy.path);
-	h = hash_text(name, 0);
 	state = hash_text(what, 0);
-	for (v = area->v; v < area->v + area->n; v++)
-		if (v->name == h && v->state == state) {
-			v->round = tidy.round;
-			return now.mono - v->first >= LONG_AGO;
-		}
-	if (area->n < SEEN_MOST) {
-		area->n++;
-		v->name = h;
-		v->state = state;
+	for (; v < end && (v->name != hash || v->state != state); v++)
+		if (v->round + 1 < tidy.round)
+			place = v;
+	if (v == end && (v = place) == NULL)
+		return 0;
+	if (v->round + 1 < tidy.round)
 		v->first = now.mono;
-		v->round = tidy.round;
-	}
-	return 0;
+	v->name = hash;
+	v->state = state;
+	v->round = tidy.round;
+	return now.mono - v->first >= LONG_AGO;
 }
 
 /* The process that writes the file, by its name; 0: it is none of that kind. */
@@ -1096,13 +1065,9 @@ is_orphan(const char *name)
 	struct stat here, st;
 	int i;
 
-	if (lstat(name, &st) == 0)
+	if (maybe_there(name))
 		return 0;	/* nearly always */
 	text_fmt(dotted, sizeof(dotted), ".%s", base);
-	text_fmt(path, sizeof(path), "%.*s%s", (int)(base - name), name,
-	    dotted);
-	if (maybe_there(name) || maybe_there(path))
-		return 0;
 	for (i = 0; i < 2 * LEVELS; i++) {
 		text_fmt(path, sizeof(path), "%s%s",
 		    dir_path(hash_dir(base, i / 2)), dotted + i % 2);
@@ -1161,24 +1126,14 @@ tidy_open(void)
 		log_err("tidy dir=%s %s", tidy.path + 3, strerror(errno));
 }
 
-/* ... and what this round has not met is gone. */
 static void
 tidy_end(void)
 {
-	struct area *a;
-	unsigned k, n;
-
 	if (tidy.removed > 0)
 		log_info("tidy bounces=%lu removed from postman/, kept for "
 		    "%ld seconds", tidy.removed, q.config->postmanage);
 	tidy.removed = 0;
 	tidy.at = 0;
-	for (a = areas; a < areas + AREAS; a++) {
-		for (k = n = 0; k < a->n; k++)
-			if (a->v[k].round == tidy.round)
-				a->v[n++] = a->v[k];
-		a->n = n;
-	}
 	tidy.round++;
 	tidy.due = now.mono + TIDY_EVERY;
 }

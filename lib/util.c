@@ -131,21 +131,19 @@ text_number(struct text *t, unsigned long u, int minus, int width, int pad)
 	text_copy(t, p, (size_t)(end - p));
 }
 
-/* A string of at most prec bytes (all of it when prec < 0), padded left. */
+/* At most prec bytes of it; all when prec < 0. */
 static void
-text_string(struct text *t, const char *s, int prec, int width)
+text_string(struct text *t, const char *s, int prec)
 {
-	size_t n = 0;
+	const char *end = NULL;
 
 	if (s == NULL)
 		s = "(none)";
+	if (prec >= 0)
+		end = memchr(s, '\0', (size_t)prec);
 	if (prec < 0)
-		n = strlen(s);
-	while (prec > 0 && n < (size_t)prec && s[n] != '\0')
-		n++;
-	for (; width > 0 && (size_t)width > n; width--)
-		text_byte(t, ' ');
-	text_put(t, s, n);
+		end = s + strlen(s);
+	text_put(t, s, end == NULL ? (size_t)prec : (size_t)(end - s));
 }
 
 void
@@ -174,7 +172,7 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		f += lng;
 		switch (*f) {
 		case 's':
-			text_string(t, va_arg(ap, char *), prec, width);
+			text_string(t, va_arg(ap, char *), prec);
 			break;
 		case 'd':
 			v = lng ? va_arg(ap, long) : va_arg(ap, int);
@@ -300,14 +298,13 @@ static struct {
 } lg = { 2, 0, 0, "" };
 
 void
-log_open(const char *ident, int to_syslog)
+log_open(const char *ident)
 {
-	lg.to_syslog = to_syslog;
-#ifndef NO_SYSLOG
-	if (to_syslog)
-		openlog(ident, LOG_PID, LOG_MAIL);
-#else
+#ifdef NO_SYSLOG
 	(void)ident;
+#else
+	openlog(ident, LOG_PID, LOG_MAIL);
+	lg.to_syslog = 1;
 #endif
 }
 
@@ -589,45 +586,36 @@ fd_plain(const char *path, int flags, struct stat *st)
 	return -1;
 }
 
-/* What is there: fd, or -1 with EPERM when it is not ours to use.  By another
- * name it could be a file that somebody else has in mind. */
-static int
-fd_ours(const char *path, int flags)
-{
-	struct stat st;
-	int fd = fd_plain(path, flags, &st);
-
-	if (fd < 0 && errno != EINVAL)
-		return -1;
-	if (fd >= 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
-	    st.st_nlink == 1)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	errno = EPERM;
-	return -1;
-}
-
 #define OWN_TRIES 20	/* rounds in which the name may come and go */
 
 int
 fd_own(const char *path, int flags, int mode)
 {
-	int fd = -1, i, must = flags & O_EXCL;
+	struct stat st;
+	int fd = -1, i;
 
+	errno = ENOENT;
 	for (i = 0; i < OWN_TRIES; i++) {
-		if (!must)
-			fd = fd_ours(path, flags & ~O_CREAT);
-		if (!must && (fd >= 0 || errno != ENOENT ||
-		    !(flags & O_CREAT)))
-			break;
+		if (!(flags & O_EXCL))
+			fd = fd_plain(path, flags & ~O_CREAT, &st);
+		/* by another name it could be a file that somebody else has in
+		 * mind */
+		if (fd < 0 ? errno == EINVAL : st.st_nlink != 1 ||
+		    (st.st_uid != 0 && st.st_uid != geteuid())) {
+			if (fd >= 0)
+				close(fd);
+			errno = EPERM;
+			return -1;
+		}
+		if (fd >= 0 || errno != ENOENT || !(flags & O_CREAT))
+			return fd;
 		fd = open(path, flags | O_EXCL | O_NOCTTY, (mode_t)mode);
 		if (fd >= 0)
 			fd_cloexec(fd);
-		if (fd >= 0 || must || errno != EEXIST)
-			break;
+		if (fd >= 0 || flags & O_EXCL || errno != EEXIST)
+			return fd;
 	}
-	return fd;
+	return -1;
 }
 
 const char *
@@ -699,18 +687,6 @@ fd_lock(int fd)
 }
 
 int
-fd_sync(int fd)
-{
-#ifdef NO_FSYNC
-	(void)fd;
-	sync();
-	return 0;
-#else
-	return fsync(fd);
-#endif
-}
-
-int
 file_sync(FILE *f)
 {
 	errno = EIO;	/* for a failure that sets none */
@@ -749,14 +725,12 @@ int
 heap_room(struct heap *h, unsigned n)
 {
 	struct slot *v;
-	unsigned size = h->size;
+	unsigned size = h->size > 0 ? h->size : 16;
 
-	if (n <= size)
-		return 0;
-	if (size < 16)
-		size = 16;
 	while (size < n)
 		size *= 2;
+	if (size == h->size)
+		return 0;
 	v = realloc(h->v, size * sizeof(*v));
 	if (v == NULL) {
 		log_err("memory heap=%u none to be had", size);

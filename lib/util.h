@@ -48,6 +48,11 @@
 #define NO_ST_MTIM
 #endif
 
+#ifdef NO_FSYNC
+#define fd_sync(fd) ((void)(fd), sync(), 0)
+#else
+#define fd_sync fsync	/* data on disk: 0 or -1 */
+#endif
 #ifdef NO_MKFIFO
 #define mkfifo(path, mode) mknod(path, S_IFIFO | (mode), 0)
 #endif
@@ -119,7 +124,7 @@ enum { L_ERR, L_WARN, L_INFO, L_DEBUG };
 
 extern int log_level;			/* lines above it are not written */
 
-void	log_open(const char *ident, int to_syslog);
+void	log_open(const char *ident);	/* lines go to syslog, too */
 int	log_file(const char *path);	/* 0, or -1 with errno; reopens too */
 void	log_flush(void);		/* write what is held back */
 void	log_err(const char *, ...) LIKE_PRINTF(1, 2);
@@ -171,7 +176,6 @@ int	fd_append(const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* A write lock on the whole file, without waiting: 0 or -1. */
 int	fd_lock(int fd);
-int	fd_sync(int fd);	/* data on disk: 0 or -1 */
 int	file_sync(FILE *);	/* what was written to it is: 0, or -1: errno */
 
 /* ---- heap: what is due first.  All operations O(log n) --------------- */
