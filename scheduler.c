@@ -401,18 +401,6 @@ fill_in(struct config *c)
 	c->routernotify = path == NULL ? NULL : mem_dup(path);
 }
 
-/* The socket of those that tell us of mail. */
-static void
-open_notify(void)
-{
-	const char *path = socket_path(q.config->notifysock, "SCHEDULERNOTIFY",
-	    "${POSTOFFICE}/.scheduler.notify");
-
-	router_close();
-	if (path != NULL)
-		router_listen(path);
-}
-
 /* PARAMdestdb, filled in; "": there is none. */
 static const char *
 destdb_path(void)
@@ -453,7 +441,9 @@ reload(void)
 	q_reload(c);
 	notice_reload();
 	later_call(NULL, NULL, CALL_LOOK);	/* it may have a command now */
-	open_notify();
+	/* the socket of those that tell us of mail */
+	spool_listen(socket_path(q.config->notifysock, "SCHEDULERNOTIFY",
+	    "${POSTOFFICE}/.scheduler.notify"));
 	status_listen();
 	th_destdb(destdb_path());
 	log_info("reload file=%s done", opt.config);
@@ -737,7 +727,8 @@ static double
 due_in(int more)
 {
 	static double (*const wait_of[])(void) = { ta_wait, status_wait,
-	    in_wait, dest_wait, tidy_wait, notice_wait, q_wait, pool_wait };
+	    in_wait, dest_wait, spool_tidy_wait, notice_wait, q_wait,
+	    pool_wait };
 	double wait = more ? 0 : 3600, w;
 	size_t i, n = sizeof(wait_of) / sizeof(*wait_of);
 
@@ -893,7 +884,9 @@ set_up(void)
 		exit(X_OSERR);
 	th_destdb(destdb_path());
 	q.hold = opt.sync;
-	open_notify();
+	/* the socket of those that tell us of mail */
+	spool_listen(socket_path(q.config->notifysock, "SCHEDULERNOTIFY",
+	    "${POSTOFFICE}/.scheduler.notify"));
 	status_open();
 	pool_init();
 	if (geteuid() != 0)
