@@ -84,31 +84,29 @@ struct job {
 
 /* ---- lists ----------------------------------------------------------- */
 
-void
-list_add(struct list *l, struct vertex *v)
+/* Before another one of the list, or at its end (NULL). */
+static void
+list_put(struct list *l, struct vertex *v, struct vertex *next)
 {
-	v->next = NULL;
-	v->prev = l->tail;
-	if (l->tail != NULL)
-		l->tail->next = v;
+	struct vertex *prev = next != NULL ? next->prev : l->tail;
+
+	v->prev = prev;
+	v->next = next;
+	if (prev != NULL)
+		prev->next = v;
 	else
 		l->head = v;
-	l->tail = v;
+	if (next != NULL)
+		next->prev = v;
+	else
+		l->tail = v;
 	l->n++;
 }
 
-/* At the beginning. */
-static void
-list_put(struct list *l, struct vertex *v)
+void
+list_add(struct list *l, struct vertex *v)
 {
-	v->prev = NULL;
-	v->next = l->head;
-	if (l->head != NULL)
-		l->head->prev = v;
-	else
-		l->tail = v;
-	l->head = v;
-	l->n++;
+	list_put(l, v, NULL);
 }
 
 void
@@ -197,43 +195,19 @@ unjudged(struct ring *r)
 static void
 stand(struct job *j)
 {
-	if (j->offer.n > 0 && j->share.pos == 0) {
-		if (j->place.pos == 0)
-			unjudged(j->ring);
-		heap_set(&j->ring->jobs, &j->place, j->key);
-		return;
-	}
-	if (j->place.pos != 0)
+	int stands = j->offer.n > 0 && j->share.pos == 0;
+
+	if (stands != (j->place.pos != 0))
 		unjudged(j->ring);
-	heap_del(&j->ring->jobs, &j->place);
+	if (stands)
+		heap_set(&j->ring->jobs, &j->place, j->key);
+	else
+		heap_del(&j->ring->jobs, &j->place);
 	if (j->offer.n == 0)
 		heap_del(&j->ring->shares, &j->share);
 }
 
 /* ---- the tree of who preempts whom ----------------------------------- */
-
-static void
-unlink_child(struct job *b)
-{
-	if (b->sibling != NULL)
-		b->sibling->back = b->back;
-	if (b->back != NULL)
-		b->back->sibling = b->sibling;
-	else
-		b->parent->child = b->sibling;
-	b->sibling = b->back = NULL;
-}
-
-static void
-link_child(struct job *c, struct job *b)
-{
-	b->parent = c;
-	b->back = NULL;
-	b->sibling = c->child;
-	if (c->child != NULL)
-		c->child->back = b;
-	c->child = b;
-}
 
 /*
  * The job preempts nobody any more.  Its parent gets back what it did not
@@ -248,13 +222,13 @@ pop(struct job *b)
 	if (p != NULL) {
 		if (b->level == p->level + 1)
 			p->avail -= b->used * p->ring->conf->v.slotcost;
-		unlink_child(b);
+		UNLINK(p->child, b, sibling, back);
 	}
 	while ((k = b->child) != NULL) {
-		unlink_child(k);
-		k->parent = NULL;
+		UNLINK(b->child, k, sibling, back);
+		k->parent = p;
 		if (p != NULL)
-			link_child(p, k);
+			LINK(p->child, k, sibling, back);
 	}
 	if (p != NULL && p->child == NULL)
 		p->low = p->base;
@@ -308,7 +282,8 @@ preempt(struct job *c, struct job *b)
 	b->msg->preempts = 1;	/* core.c lets it have more recipients */
 	b->base = b->low = c->low;
 	b->key = c->low = key;
-	link_child(c, b);
+	b->parent = c;
+	LINK(c->child, b, sibling, back);
 	stand(b);
 	unjudged(c->ring);
 	return 1;
@@ -427,21 +402,6 @@ key_of(const struct vertex *v)
 	return j != NULL ? j->key : (double)v->msg->loaded;
 }
 
-/* Puts it before another one. */
-static void
-list_before(struct list *l, struct vertex *v, struct vertex *next)
-{
-	if (next == l->head) {
-		list_put(l, v);
-		return;
-	}
-	v->prev = next->prev;
-	v->next = next;
-	next->prev->next = v;
-	next->prev = v;
-	l->n++;
-}
-
 /* The vertex waits for its thread, with those that do already.  What was on
  * offer stood before all these, so its place is near the beginning; where it
  * is neither there nor at the end, the list is to be put in order. */
@@ -459,7 +419,7 @@ wait_there(struct vertex *v)
 	}
 	for (i = 0; i < LOOK; i++, at = at->next)
 		if (key <= key_of(at)) {
-			list_before(l, v, at);
+			list_put(l, v, at);
 			return;
 		}
 	v->thread->fresh++;
@@ -526,13 +486,18 @@ order_next(struct ring *r)
 	return NULL;
 }
 
-/* The vertex is no longer to be counted on; chosen tells whether it goes. */
+/* Takes it off the list that it is on, and its job counts on it no longer;
+ * chosen tells whether it goes. */
 static void
-uncount(struct vertex *v, int chosen)
+leave(struct vertex *v, int chosen)
 {
 	struct job *j = find(v);
 	long n = (long)v->count;
 
+	if (v->offered)
+		take_off(j, v);
+	else
+		list_del(&v->thread->ready, v);
 	if (j == NULL)
 		return;
 	j->chosen += n;
@@ -546,28 +511,16 @@ uncount(struct vertex *v, int chosen)
 	retire(j);
 }
 
-/* Takes it off the list that it is on. */
-static void
-off(struct vertex *v)
-{
-	if (v->offered)
-		take_off(find(v), v);
-	else
-		list_del(&v->thread->ready, v);
-}
-
 void
 order_take(struct vertex *v)
 {
-	off(v);
-	uncount(v, 1);
+	leave(v, 1);
 }
 
 void
 order_out(struct vertex *v)
 {
-	off(v);
-	uncount(v, 0);
+	leave(v, 0);
 }
 
 /* Its job counts on it, if there is memory for one: 0 or -1. */
@@ -686,8 +639,8 @@ order_unblock(struct ring *r, long nfree)
 		stand(j);
 		return v;
 	}
-	off(v);
-	list_put(&v->thread->ready, v);
+	take_off(j, v);
+	list_put(&v->thread->ready, v, v->thread->ready.head);
 	if (j->offer.n == 0)
 		job_free(j);
 	return v;
@@ -742,20 +695,6 @@ by_place(const void *a, const void *b)
 	return m < o ? -1 : m > o;
 }
 
-static void
-shuffle(struct vertex **a, unsigned n)
-{
-	struct vertex *v;
-	unsigned i, j;
-
-	for (i = n - 1; i > 0; i--) {
-		j = (unsigned)rnd(i + 1);
-		v = a[i];
-		a[i] = a[j];
-		a[j] = v;
-	}
-}
-
 /*
  * Costs O(n log n) at most and is done when an eighth or more is new, so it
  * is O(log n) a vertex; a small thread is always put right.
@@ -764,18 +703,21 @@ void
 order_run(struct thread *t)
 {
 	struct vertex **a, *v;
-	unsigned i, n = t->ready.n;
+	unsigned i, j, n = t->ready.n;
+	int is_random = t->ring->conf->v.order == ORDER_RANDOM;
 
 	if (t->fresh == 0 || n < 2 || (n > 1000 && t->fresh < n / 8))
 		return;
 	a = mem_get(n * sizeof(*a));
 	if (a == NULL)
 		return;
-	for (i = 0, v = t->ready.head; v != NULL; v = v->next)
-		a[i++] = v;
-	if (t->ring->conf->v.order == ORDER_RANDOM)
-		shuffle(a, n);
-	else
+	/* each goes to a place of those so far, and who was there to the end */
+	for (i = 0, v = t->ready.head; v != NULL; v = v->next, i++) {
+		j = is_random ? (unsigned)rnd(i + 1) : i;
+		a[i] = a[j];
+		a[j] = v;
+	}
+	if (!is_random)
 		qsort(a, n, sizeof(*a), is_preempt(t->ring) ? by_place :
 		    by_age);
 	memset(&t->ready, 0, sizeof(t->ready));
