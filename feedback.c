@@ -855,7 +855,7 @@ is_whole(const struct lines *l)
 static int
 take_line(struct lines *l, long passed, struct record *r)
 {
-	char *f[7], *p = l->line;
+	char *f[7], *p = is_whole(l) ? l->line : NULL;
 	long used;
 	int n;
 
@@ -865,7 +865,7 @@ take_line(struct lines *l, long passed, struct record *r)
 		if (p != NULL)
 			*p++ = '\0';
 	}
-	if (!is_whole(l) || n < 7 || p != NULL || !is_word(f[0]) ||
+	if (n < 7 || p != NULL || !is_word(f[0]) ||
 	    !is_word(f[1]) || take_text(f[6]) < 0 ||
 	    strlen(f[6]) > WORDS_MOST)
 		return -1;
