@@ -487,48 +487,27 @@ int	in_turn(struct turn *, int (*take)(int old));
 void	in_turn_full(struct turn *);	/* there is no more room */
 
 /* ======================================================================
- * ta.c - transport agents: what is said to them and what they say
+ * ta.c - transport agents: which gets a vertex, what is said and heard
  * ====================================================================== */
 
-/* How many descriptors we need, when that is more than the most that we may
- * have; else 0. */
-int	ta_room(long *most);
-/* How many agents descriptors allow, after raising the limit as far as it
- * goes. */
-unsigned ta_most(void);
+/* How many descriptors we need, when that is more than we have, which is as many
+ * as we can get; else 0, and they bound the agents. */
+int	ta_room(long *have);
+void	ta_limits(void);	/* says in the log what follows from that */
 /* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */
 const char *ta_var(const char *name);
-/* Starts an agent for the vertex: 0, or -1 after stopping the ring for a
- * while. */
-int	ta_start(struct vertex *);
-void	ta_wake(struct ta *, struct vertex *);	/* an idle one goes to work */
-/* Has one of the busy agents on the thread fewer jobs than that, and time for
- * more?  The newest with fewest, or the newest; NULL: none. */
-struct ta *ta_lightest(const struct vertex *, unsigned jobs);
-struct ta *ta_newest(const struct vertex *, unsigned jobs);
-void	ta_feed(struct ta *, struct vertex *);	/* a busy one gets it too */
-void	ta_rest(struct ring *);	/* those that stay idle are told so */
-void	ta_end(struct ta *);	/* it is to end, politely */
 /* Adds the descriptors to wait for; *max is the largest so far. */
 void	ta_prep(fd_set *in, fd_set *out, int *max);
-double	ta_wait(void);		/* seconds until a timer is due */
+double	ta_wait(void);		/* seconds until ta_run is worth a call */
 /* Reads reports and hunger, feeds, writes what could not be written. */
 void	ta_do(fd_set *in, fd_set *out);
 /* A child has died, with this status: 1 when it was an agent. */
 int	ta_reaped(long pid, int status);
-void	ta_timers(void);	/* ends the idle and the silent */
+/* Ends the idle and the silent, and gives what is ready to agents. */
+void	ta_run(void);
 /* The scheduler ends (q.hold is set): idle agents are closed, the others
- * when they have done what they were given.  ta_kill: no more patience. */
-void	ta_finish(void);
-void	ta_kill(void);
-
-/* ======================================================================
- * pool.c - who gets an agent
- * ====================================================================== */
-
-void	pool_init(void);	/* when all lasting descriptors are open */
-void	pool_run(void);		/* gives what is ready to agents */
-double	pool_wait(void);	/* seconds until it is worth trying again */
+ * when they have done what they were given; or killed, without patience. */
+void	ta_end(int kill);
 
 /* ======================================================================
  * dump.c - the queue in writing, for mailq

@@ -24,7 +24,7 @@
  * reads the clocks, and lets each module do its part:
  *
  *	signals, reports (ta_do), who asks (status_do), new mail (in_load),
- *	what is due (q_timers, ta_timers), what may go (pool_run), what is
+ *	what is due (q_timers), what may go (ta_run), what is
  *	over (q_sweep), the log
  *
  * This file parses nothing but options and the lines of -Z.
@@ -683,7 +683,7 @@ begin_to_end(void)
 	state.ending = q.hold = 1;
 	state.deadline = now.mono + PATIENCE;
 	log_info("ending agents=%u msgs=%u", q.nagents, q.nmessages);
-	ta_finish();
+	ta_end(0);
 }
 
 /* Children have died: agents, or dumps. */
@@ -727,8 +727,7 @@ static double
 due_in(int more)
 {
 	static double (*const wait_of[])(void) = { ta_wait, status_wait,
-	    in_wait, dest_wait, spool_tidy_wait, notice_wait, q_wait,
-	    pool_wait };
+	    in_wait, dest_wait, spool_tidy_wait, notice_wait, q_wait };
 	double wait = more ? 0 : 3600, w;
 	size_t i, n = sizeof(wait_of) / sizeof(*wait_of);
 
@@ -796,13 +795,13 @@ end_the_rest(void)
 
 	log_warn("ending agents=%u are still at work and are ended",
 	    q.nagents);
-	for (ta_kill(); q.nagents > 0 && now.mono < until; clock_read()) {
+	for (ta_end(1); q.nagents > 0 && now.mono < until; clock_read()) {
 		tv.tv_sec = 0;
 		tv.tv_usec = 20000;
 		select(0, NULL, NULL, NULL, &tv);
 		reap();
 	}
-	ta_kill();
+	ta_end(1);
 	q_sweep();
 }
 
@@ -825,9 +824,8 @@ loop(void)
 			q_timers();
 			notice_timers();
 		}
-		ta_timers();
 		status_timers();
-		pool_run();
+		ta_run();
 		q_sweep();
 		if (dest_wait() <= 0)
 			th_destdb(destdb_path());
@@ -888,7 +886,7 @@ set_up(void)
 	spool_listen(socket_path(q.config->notifysock, "SCHEDULERNOTIFY",
 	    "${POSTOFFICE}/.scheduler.notify"));
 	status_open();
-	pool_init();
+	ta_limits();
 	if (geteuid() != 0)
 		log_info("user uid=%ld is not root: agents run as the same, "
 		    "user= and group= change nothing", (long)geteuid());

@@ -616,6 +616,7 @@ extern struct queue q;
  */
 enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
 
+#define OUTBUF		4096	/* bytes that wait to be written to an agent */
 #define NOISE_MOST	100	/* lines of noise of one agent that are logged */
 
 struct ta {
@@ -649,8 +650,8 @@ struct ta {
 	double	fed;		/* mono; when it last got a job, 0: never */
 	char	*part;		/* a line not yet ended */
 	size_t	npart;
-	char	*outbuf;	/* not yet written */
-	size_t	nout, outsize;
+	char	outbuf[OUTBUF];	/* not yet written */
+	size_t	nout;
 	char	last[200];	/* its last words outside the protocol */
 };
 

@@ -1,6 +1,6 @@
 /*
- * ta.c - transport agents: how they are started, what is said to them and what
- * they say.
+ * ta.c - transport agents: which one gets a vertex, how they are started, what
+ * is said to them and what they say.
  *
  * An agent is a program that delivers.  It has one socket (or two pipes) on
  * its descriptors 0, 1 and 2, and talks in lines:
@@ -17,24 +17,31 @@
  * done, and answered in order.  What an agent says outside the protocol, on
  * its standard error too, is logged and changes nothing.
  *
- * Its descriptors 0, 1 and 2 are all that it inherits: everything else that is
- * open here has a close-on-exec mark.  No shell is involved: the command is
- * words, so no host name can become a command.  Its environment is the
- * NAME=value words of its command; TZ, PATH, CHANNEL (for which it works), and
- * ZCONFIG when there is a -Z file, unless the command sets them.  Its directory
- * is ours, transport/.  As root we become group first, then user, with no other
- * group left; anybody else can only stay what he is.  What goes wrong before
- * the program runs is told by an exit code of its own and a line on the socket.
+ * order.c and thread.c say which vertex of a ring is next.  For that one the
+ * best agent is looked for (seed: Finch), in this order: a busy one of its host
+ * with fewer jobs than the clause's backlog; the idle one that last worked for
+ * the host; the idle one of the ring that has rested longest; a new one, if
+ * every limit allows; a busy one of its host, as one more job ahead (overfeed).
+ * Those in the middle bring one more agent to the message, and need that it may
+ * have it (order_allowed); if not, it is blocked, or gets a free ride.
  *
- * How many agents there can be follows from how many descriptors we may
- * have (seed 22, note 1): the soft limit is raised to the hard one first, and
- * select sets a bound of its own.
+ * Limits are maxta (at most what descriptors allow), maxchannel, maxring, and -R
+ * starts in a second.  They count every agent that is not yet gone; but the one
+ * of the channel dsn, which tells senders, has a slot of its own.  Rings that
+ * wait for a slot get new agents in turns.  So that they get any, the agent
+ * that has been idle longest elsewhere is ended, and agents of a ring with more
+ * than its share end when they leave a thread.
  *
  * An agent stays on its thread while that has vertices ready, but gives way
  * after a stretch when others wait; in the preemptive order it leaves after
- * each job.  Then it is free, until pool.c has something for it in the same
+ * each job.  Then it is free, until there is something for it in the same
  * pass; if there is nothing it is told so, and is idle until idlemax.  One
  * that has reached maxage or maxjobs ends when it would become free.
+ *
+ * Descriptors 0, 1 and 2 are all that it inherits.  No shell is involved: the
+ * command is words, so no host name can become a command.  As root we become
+ * group first, then user, with no other group left.  What goes wrong before the
+ * program runs is told by an exit code of its own and a line on the socket.
  *
  * Trouble.  An agent that cannot be run, or dies before its first #hungry,
  * stops its ring for an interval, with one line in the log; where the command
@@ -46,8 +53,9 @@
  * ended; after too many lines outside the protocol, further ones are no better
  * than silence.
  *
- * Costs: one pass O(agents), as select itself; a report O(jobs that the agent
- * has) and O(log n) of the recipients of its own.
+ * Costs: one pass O(agents + rings), as select itself; a report O(jobs that the
+ * agent has) and O(log n) of the recipients of its own; a job O(rings), and
+ * O(agents of the host) to find the one with the fewest.
  */
 #include "scheduler.h"
 #include <grp.h>
@@ -75,7 +83,7 @@
 
 #define STRETCH		100	/* jobs after which it gives way to others */
 #define STRETCH_MOST	5	/* ... seconds, where others wait for its slot */
-#define GREETING	300L	/* seconds that it has for its first #hungry */
+#define GREETING	300	/* seconds that it has for its first #hungry */
 #define SOON		3	/* seconds in which one that ends should go */
 #define GRACE		30	/* seconds from then to SIGTERM */
 #define MERCY		10	/* seconds from SIGTERM to SIGKILL */
@@ -84,17 +92,32 @@
 #define FAILURES	3	/* such ends after which it may be the oldest
 				 * job that agents cannot bear */
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
+#define FORKRATE_AGAIN	0.25	/* seconds until a start held up by -R is */
+#define NO_START	"an agent that can be started"
+#define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4)	/* bytes in a job's line */
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
-#define READS		4	/* of sizeof(inbuf) in one pass */
+#define READ_MOST	16384	/* bytes read at once ... */
+#define READS		4	/* ... and how often in one pass */
 
 static struct heap due;		/* agents, by timer */
 static unsigned long served;	/* new agents so far */
+static long most;		/* agents that descriptors allow */
+static struct {
+	double	since;		/* mono; a second from then on ... */
+	long	n;		/* ... starts that -R counts */
+} starts = { -10, 0 };
 
-static char inbuf[16384];
+static char inbuf[LINE_MOST + READ_MOST];
 
-/* ---- how many --------------------------------------------------------- */
+static long
+least(long a, long b)
+{
+	return a < b ? a : b;
+}
 
-/* How many descriptors we may have, as many as we can get. */
+/* ---- how many descriptors -------------------------------------------- */
+
+/* How many we may have, as many as we can get. */
 static long
 descriptors(void)
 {
@@ -114,37 +137,45 @@ descriptors(void)
 #endif
 	if (n < 0)
 		n = sysconf(_SC_OPEN_MAX);
-	if (n < 0)
-		n = 64;
-	return n > FD_SETSIZE ? FD_SETSIZE : n;
+	return n < 0 ? 64 : least(n, FD_SETSIZE);
 }
 
 int
-ta_room(long *most)
+ta_room(long *have)
 {
-	*most = descriptors();
-	return *most < FDS_LEAST ? FDS_LEAST : 0;
+	*have = descriptors();
+	if (*have < FDS_LEAST)
+		return FDS_LEAST;
+	most = *have <= FDS_KEPT + FDS_EACH ? 1 :
+	    (*have - FDS_KEPT) / FDS_EACH;
+	return 0;
 }
 
-unsigned
-ta_most(void)
+void
+ta_limits(void)
 {
-	long n = descriptors();
-	unsigned most = 1;
-
-	if (n > FDS_KEPT + FDS_EACH)
-		most = (unsigned)((n - FDS_KEPT) / FDS_EACH);
-	log_info("limits maxta=%u descriptors=%ld for each agent=%d", most, n,
-	    FDS_EACH);
+	log_info("limits maxta=%ld descriptors=%ld for each agent=%d", most,
+	    descriptors(), FDS_EACH);
 #ifdef NO_INITGROUPS
 	if (geteuid() == 0)
 		log_info("limits agents keep our supplementary groups: built "
 		    "without setgroups");
 #endif
-	return most;
 }
 
-/* ---- what it is given ------------------------------------------------ */
+/* ---- what a program is given ----------------------------------------- */
+
+/* The value of the name in a list of NAME=value, or NULL. */
+static const char *
+value_in(char *const *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; list != NULL && *list != NULL; list++)
+		if (strncmp(*list, name, n) == 0 && (*list)[n] == '=')
+			return *list + n + 1;
+	return NULL;
+}
 
 const char *
 ta_var(const char *name)
@@ -158,70 +189,56 @@ ta_var(const char *name)
 		{ "MAILSHARE", &opt.mailshare },
 		{ "LOGDIR", &opt.logdir }
 	};
-	size_t i, n = strlen(name);
+	const char *value;
+	size_t i;
 
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(name, known[i].name) == 0 &&
 		    *known[i].value != NULL)
 			return *known[i].value;
-	for (i = 0; opt.vars != NULL && opt.vars[i] != NULL; i++)
-		if (strncmp(opt.vars[i], name, n) == 0 &&
-		    opt.vars[i][n] == '=')
-			return opt.vars[i] + n + 1;
-	return strcmp(name, "PATH") == 0 ? opt.path : NULL;
-}
-
-/* Does the command itself set this name? */
-static int
-is_set(const struct command *c, const char *name)
-{
-	size_t n = strlen(name);
-	int i;
-
-	for (i = 0; i < c->nenv; i++)
-		if (strncmp(c->env[i], name, n) == 0 && c->env[i][n] == '=')
-			return 1;
-	return 0;
+	value = value_in(opt.vars, name);
+	return value == NULL && strcmp(name, "PATH") == 0 ? opt.path : value;
 }
 
 /* The whole environment of an agent: 0 or -1. */
 static int
-environment(struct command *c, const char *channel, char **env, char *mem,
-    size_t size)
+environment(const struct command *c, const char *channel, char **env,
+    char *mem, size_t size)
 {
 	static const char *const passed[PASSED] = { "TZ", "PATH", "ZCONFIG",
 	    "CHANNEL", "MAILNAME" };
 	const char *value[PASSED];
 	struct text t;
-	int i, n;
+	int i, n = c->nenv;
 
-	for (n = 0; n < c->nenv; n++)
-		env[n] = c->env[n];
 	value[0] = getenv("TZ");
 	value[1] = ta_var("PATH");
 	value[2] = opt.envfile;
 	value[3] = channel;
 	value[4] = q.config->mailname;
+	memcpy(env, c->env, (size_t)n * sizeof(*env));
+	env[n] = NULL;
 	text_init(&t, mem, size);
 	for (i = 0; i < PASSED; i++) {
-		if (value[i] == NULL || is_set(c, passed[i]))
+		if (value[i] == NULL || value_in(env, passed[i]) != NULL)
 			continue;
 		env[n++] = t.s + t.len;
+		env[n] = NULL;
 		text_add(&t, "%s=%s", passed[i], value[i]);
 		text_put(&t, "", 1);
 	}
-	env[n] = NULL;
 	return t.cut ? -1 : 0;
 }
 
 /* ---- a program is started -------------------------------------------- */
 
 static void
-close_both(int fd[2])
+close_ends(int in, int out)
 {
-	close(fd[0]);
-	if (fd[1] != fd[0])
-		close(fd[1]);
+	if (out >= 0 && out != in)
+		close(out);
+	if (in >= 0)
+		close(in);
 }
 
 /* Makes both ends; [0] is read from, [1] written to: 0 or -1.  An end that
@@ -230,15 +247,14 @@ close_both(int fd[2])
 static int
 make_channel(int ours[2], int theirs[2])
 {
-	int i, bad = 0, err;
+	int i, bad = 0;
 #ifdef NO_SOCKETPAIR
 	int to[2], from[2];
 
 	if (pipe(to) < 0)
 		return -1;
 	if (pipe(from) < 0) {
-		close(to[0]);
-		close(to[1]);
+		close_ends(to[0], to[1]);
 		return -1;
 	}
 	ours[0] = from[0];
@@ -253,14 +269,17 @@ make_channel(int ours[2], int theirs[2])
 	ours[0] = ours[1] = s[0];
 	theirs[0] = theirs[1] = s[1];
 #endif
-	for (i = 0; i < 2; i++)
-		bad |= fd_cloexec(ours[i]) < 0 || fd_cloexec(theirs[i]) < 0 ||
+	for (i = 0; i < 2 && !bad; i++) {
+		bad = fd_cloexec(ours[i]) < 0 || fd_cloexec(theirs[i]) < 0 ||
 		    fd_nonblock(ours[i]) < 0;
+		if (ours[i] >= FD_SETSIZE) {
+			errno = EMFILE;
+			bad = 1;
+		}
+	}
 	if (bad) {
-		err = errno;
-		close_both(ours);
-		close_both(theirs);
-		errno = err;
+		close_ends(ours[0], ours[1]);
+		close_ends(theirs[0], theirs[1]);
 	}
 	return bad ? -1 : 0;
 }
@@ -269,6 +288,9 @@ make_channel(int ours[2], int theirs[2])
 static const char *
 become(const struct setting *s)
 {
+#ifndef NO_INITGROUPS
+	gid_t gid = (gid_t)s->gid;
+#endif
 #ifndef NO_RLIMIT
 	struct rlimit rl;
 
@@ -283,18 +305,12 @@ become(const struct setting *s)
 	if (geteuid() != 0)
 		return NULL;	/* we can be nobody else */
 #ifndef NO_INITGROUPS
-	{
-		gid_t gid = (gid_t)s->gid;
-
-		if (setgroups(1, &gid) < 0)
-			return "setgroups";
-	}
+	if (setgroups(1, &gid) < 0)
+		return "setgroups";
 #endif
 	if (setgid((gid_t)s->gid) < 0)
 		return "setgid";
-	if (setuid((uid_t)s->uid) < 0)
-		return "setuid";
-	return NULL;
+	return setuid((uid_t)s->uid) < 0 ? "setuid" : NULL;
 }
 
 /* In the child: becomes the agent.  Says why when it cannot. */
@@ -324,15 +340,6 @@ become_agent(const struct setting *s, char **argv, char **env,
 	_exit(X_OSFILE);
 }
 
-/* The path of the command, made in path: 0 or -1. */
-static int
-find_program(const struct command *c, char *path, size_t size)
-{
-	if (c->argv[0][0] == '/')
-		return text_fmt(path, size, "%s", c->argv[0]);
-	return text_fmt(path, size, "%s/ta/%s", opt.mailbin, c->argv[0]);
-}
-
 /* Starts the command as an agent for this channel: its process number, and our
  * ends in ours; -1 with errno when that cannot be. */
 static long
@@ -340,72 +347,73 @@ start_program(const struct setting *s, struct command *c, const char *channel,
     int ours[2])
 {
 	char *env[CMD_WORDS + PASSED + 1], mem[PATH_MAX_ * 5], path[PATH_MAX_];
-	int theirs[2];
-	long pid = -1;
+	int theirs[2], bare = c->argv[0][0] != '/';
+	long pid;
 
 	if (environment(c, channel, env, mem, sizeof(mem)) < 0 ||
-	    find_program(c, path, sizeof(path)) < 0) {
+	    text_fmt(path, sizeof(path), "%s%s%s", bare ? opt.mailbin : "",
+	    bare ? "/ta/" : "", c->argv[0]) < 0) {
 		errno = E2BIG;
 		return -1;
 	}
 	if (make_channel(ours, theirs) < 0)
 		return -1;
-	if (ours[0] >= FD_SETSIZE || ours[1] >= FD_SETSIZE) {
-		errno = EMFILE;
-	} else {
-		log_flush();
-		pid = (long)fork();
-	}
 	c->argv[0] = path;
+	log_flush();
+	pid = (long)fork();
 	if (pid == 0)
 		become_agent(s, c->argv, env, theirs);
-	close_both(theirs);
+	close_ends(theirs[0], theirs[1]);
 	if (pid < 0)
-		close_both(ours);
+		close_ends(ours[0], ours[1]);
 	return pid;
 }
 
-/* ---- coming to be ---------------------------------------------------- */
+/* ---- an agent comes to be -------------------------------------------- */
 
-/* Nothing of this ring is started for some seconds; said once. */
+/* An agent could not be started for the thread: its ring stops for some
+ * seconds, which is said once.  Where each thread has agents of its own, or the
+ * host is the reason (0 seconds), no other has to wait for that; but when the
+ * machine is (no thread), all have. */
 static void
-stop_ring(struct ring *r, long seconds, const char *why)
+cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
 {
-	struct text t;
-	char span[40];
+	char words[400];
+	struct text s;
 
-	r->pending = "an agent that can be started";
+	if (t != NULL && (r->conf->bound || seconds == 0)) {
+		text_fmt(words, sizeof(words), "the agent %s", why);
+		reason_copy(&t->dest->reason, words);
+		th_sleep(t);
+		return;
+	}
+	r->pending = NO_START;
 	if (r->dead > now.mono)
 		return;
 	r->dead = now.mono + (double)seconds;
 	reason_copy(&r->trouble, why);
-	text_init(&t, span, sizeof(span));
-	span_add(&t, seconds);
+	text_init(&s, words, sizeof(words));
+	span_add(&s, seconds);
 	log_err("agent channel=%s command=\"%s\" %s; its mail waits for %s",
-	    r->chan->name, r->conf->v.command, why, span);
+	    r->chan->name, r->conf->v.command, why, words);
 }
 
-/* An agent could not be started for the thread: its ring stops for some
- * seconds.  Where each thread has agents of its own, or the host is the reason
- * (0 seconds), no other has to wait for that. */
+/* An agent took jobs and ended before it began one; the next may do the same. */
 static void
-cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
+did_nothing(struct ring *r, struct thread *t, const char *how)
 {
-	char reason[400];
-
-	if (!r->conf->bound && seconds > 0) {
-		stop_ring(r, seconds, why);
+	if (r->dead > now.mono)
 		return;
-	}
-	text_fmt(reason, sizeof(reason), "the agent %s", why);
-	reason_copy(&t->dest->reason, reason);
-	th_sleep(t);
+	cannot_start(r, t, least(FAILED_MOST, 1L << r->failures), how);
+	if (r->failures < 16)
+		r->failures++;
 }
 
 static void
 enlist(struct ta *ta, struct ring *r)
 {
 	ta->ring = r;
+	ta->born = ta->heard = now.mono;
 	LINK(q.agents, ta, next, prev);
 	q.nagents++;
 	q.nspare += (unsigned)r->conf->dsn;
@@ -414,59 +422,55 @@ enlist(struct ta *ta, struct ring *r)
 	r->served = ++served;
 }
 
-/* A new agent for the thread, or NULL after stopping the ring. */
-static struct ta *
-start(struct ring *r, struct thread *t)
+/* A new agent is to get the vertex, or its ring or thread stops for a while. */
+static void
+start(struct vertex *v)
 {
-	const struct setting *s = &r->conf->v;
 	static struct command c;
-	int fd[2];
-	long pid = -1;
+	struct thread *t = v->thread;
+	struct ring *r = t->ring;
+	const struct setting *s = &r->conf->v;
 	const char *why;
 	struct ta *ta;
+	long pid = -1;
+	int fd[2];
 
 	why = cmd_split(s->command, r->chan->name, t->host, ta_var, &c);
 	if (why != NULL) {
 		cannot_start(r, t, 0, why);
-		return NULL;
+		return;
 	}
 	ta = mem_get(sizeof(*ta));
 	if (ta != NULL && heap_room(&due, q.nagents + 1) == 0)
 		pid = start_program(s, &c, r->chan->name, fd);
 	if (pid < 0) {
-		stop_ring(r, FORK_AGAIN, strerror(errno));
+		cannot_start(r, NULL, FORK_AGAIN, strerror(errno));
 		free(ta);
-		return NULL;
+		return;
 	}
 	ta->pid = (int)pid;
 	ta->in = fd[0];
 	ta->out = fd[1];
-	ta->born = ta->heard = now.mono;
 	enlist(ta, r);
 	heap_set(&due, &ta->timer, now.mono +
-	    (double)(s->timeout < GREETING ? s->timeout : GREETING));
+	    (double)least(s->timeout, GREETING));
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", ta->pid,
 	    r->chan->name, t->host, q.nagents);
-	return ta;
-}
-
-int
-ta_start(struct vertex *v)
-{
-	struct thread *t = v->thread;
-	struct ring *r = t->ring;
-	struct ta *ta = start(r, t);
-
-	if (ta == NULL)
-		return -1;
 	th_keep(ta, v);
 	th_join(ta, t);
-	return 0;
+	starts.n += !r->conf->dsn;
 }
 
 /* ---- talking to one -------------------------------------------------- */
 
 static void end(struct ta *, int grace);	/* which flushes, too */
+
+/* Has read or write failed only for now? */
+static int
+is_later(int err)
+{
+	return err == EINTR || err == EAGAIN || err == EWOULDBLOCK;
+}
 
 /* Writes what can be written without waiting.  Nobody who reads: its end will
  * be told to us.  Any other error: it would wait for ever for what is lost. */
@@ -474,28 +478,25 @@ static void
 flush(struct ta *ta)
 {
 	size_t done = 0;
-	int lost = 0;
+	int err = 0;
 	long n;
 
-	while (ta->out >= 0 && done < ta->nout) {
+	while (ta->out >= 0 && done < ta->nout && err == 0) {
 		n = (long)write(ta->out, ta->outbuf + done, ta->nout - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-			break;
-		if (n < 0) {
-			lost = errno != EPIPE && errno != ECONNRESET ?
-			    errno : 0;
-			n = (long)(ta->nout - done);
-		}
-		done += (size_t)n;
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			err = errno;
 	}
+	if (err != 0 && !is_later(err))
+		done = ta->nout;
 	ta->nout -= done;
 	if (done > 0)
 		memmove(ta->outbuf, ta->outbuf + done, ta->nout);
-	if (lost && ta->state != TA_CLOSING) {
+	if (err != 0 && !is_later(err) && err != EPIPE && err != ECONNRESET &&
+	    ta->state != TA_CLOSING) {
 		log_err("agent pid=%d cannot be talked to and is ended: %s",
-		    ta->pid, strerror(lost));
+		    ta->pid, strerror(err));
 		end(ta, 0);
 	}
 	if (ta->state != TA_CLOSING || ta->nout > 0 || ta->out < 0)
@@ -519,17 +520,6 @@ signal_it(struct ta *ta)
 	heap_set(&due, &ta->timer, now.mono + MERCY);
 }
 
-/* It is gone, or takes its time: nobody is to count on its slot. */
-static void
-not_coming(struct ta *ta)
-{
-	if (!ta->coming)
-		return;
-	ta->coming = 0;
-	q.ncoming--;
-	ta->ring->chan->ncoming--;
-}
-
 /* It is to end: politely with grace, else by signal. */
 static void
 end(struct ta *ta, int grace)
@@ -544,57 +534,50 @@ end(struct ta *ta, int grace)
 	ta->ring->chan->ncoming++;
 	th_update(ta->thread);
 	heap_set(&due, &ta->timer, now.mono + SOON);
-	if (grace && ta->nout < ta->outsize)
+	if (grace)
 		ta->outbuf[ta->nout++] = '\n';
 	flush(ta);
 	if (!grace)
 		signal_it(ta);
 }
 
-/* Appends to what is to be written: 0; -1 when there is no memory. */
+/* Appends to what is to be written: 0; -1 when it has not read so much that
+ * there is no room. */
 static int
-say(struct ta *ta, const char *s)
+say(struct ta *ta, const char *line)
 {
-	size_t n = strlen(s), size = ta->nout + n + 1;	/* 1: end's newline */
-	char *bigger;
+	size_t n = strlen(line);
 
-	if (size > ta->outsize) {
-		size += size / 2;
-		bigger = realloc(ta->outbuf, size);
-		if (bigger == NULL) {
-			log_err("agent pid=%d no memory to talk to it; it is "
-			    "ended", ta->pid);
-			end(ta, 0);
-			return -1;
-		}
-		ta->outbuf = bigger;
-		ta->outsize = size;
+	if (ta->nout + n >= OUTBUF) {	/* end's newline has room, too */
+		log_err("agent pid=%d reads nothing and is ended", ta->pid);
+		end(ta, 0);
+		return -1;
 	}
-	memcpy(ta->outbuf + ta->nout, s, n);
+	memcpy(ta->outbuf + ta->nout, line, n);
 	ta->nout += n;
-	log_debug("to pid=%d %.*s", ta->pid, (int)n - 1, s);
+	log_debug("to pid=%d %.*s", ta->pid, (int)n - 1, line);
 	return 0;
 }
 
 /* ---- feeding --------------------------------------------------------- */
 
+/* It has the vertex, and is told so. */
 static void
 say_job(struct ta *ta, const struct vertex *v)
 {
-	char line[NAME_MAX_ + WORD_MAX_ + 4], note[80];
+	int named = ta->ring->conf->bound != CMD_AS_WORD;
+	char line[JOB_MOST], note[80];
 	const char *name = v->msg->name;
 
-	if (ta->ring->conf->bound == CMD_AS_WORD)
-		text_fmt(line, sizeof(line), "%s\n", name);
-	else
-		text_fmt(line, sizeof(line), "%s\t%s\n", name,
-		    ta->thread->host);
+	text_fmt(line, sizeof(line), "%s%s%s\n", name, named ? "\t" : "",
+	    named ? ta->thread->host : "");
 	if (v->msg->verbose) {
 		text_fmt(note, sizeof(note), "scheduler feeds it to agent %d",
 		    ta->pid);
 		spool_verbose(name, note);
 	}
 	say(ta, line);
+	ta->fed = now.mono;
 }
 
 /* How many jobs it may have at once.  Mail for a mailbox goes one by one, as
@@ -605,22 +588,17 @@ portion(const struct ta *ta)
 {
 	const struct setting *s = &ta->ring->conf->v;
 	const struct thread *t = ta->thread;
-	unsigned n = (unsigned)s->overfeed + 1, share;
-	long room;
+	unsigned low = s->backlog > 0 ? (unsigned)s->backlog : 1, share;
+	unsigned high = (unsigned)s->overfeed + 1;
+	long room = fb_room(t->dest, t->fb, (long)t->nta);
 
 	if (th_is_local(t))
 		return 1;
-	if (n < (unsigned)s->backlog)
-		n = (unsigned)s->backlog;
-	room = fb_room(t->dest, t->fb, (long)t->nta);
-	if (room <= 0)
-		return n;
-	share = ta->jobs.n + t->ready.n / (unsigned)(room + 1);
-	if (share == 0)
-		share = 1;
-	if (share < (unsigned)s->backlog)
-		share = (unsigned)s->backlog;
-	return share < n ? share : n;
+	if (high < low)
+		high = low;
+	share = room <= 0 ? high :
+	    ta->jobs.n + t->ready.n / (unsigned)(room + 1);
+	return share < low ? low : share < high ? share : high;
 }
 
 /*
@@ -632,11 +610,11 @@ static int
 should_yield(const struct ta *ta)
 {
 	const struct ring *r = ta->ring;
-	unsigned total = q.nwait, chan = r->chan->nwait;
+	unsigned chan = r->chan->nwait, total = q.nwait;
 
 	if (r->conf->dsn)
 		total = 0;	/* its slot is of use to that channel alone */
-	if (r->waits != WAITS_NOT && !r->conf->bound) {
+	if (!r->conf->bound) {
 		total -= r->waits == WAITS_ANY;
 		chan -= r->waits == WAITS_CHAN;
 	}
@@ -645,26 +623,6 @@ should_yield(const struct ta *ta)
 		return 1;
 	return chan > 0 && r->chan->ncoming == 0 &&
 	    r->nta * (chan + 1) > r->chan->nta;
-}
-
-/* Its slot is to go to another ring now.  While its own has mail it keeps it
- * for a stretch, or each job would cost a start. */
-static int
-is_done(const struct ta *ta)
-{
-	return should_yield(ta) && (ta->njobs >= STRETCH ||
-	    now.mono - ta->born >= STRETCH_MOST || !th_waits(ta->ring));
-}
-
-/* It has had its stretch, and somebody else could use it. */
-static int
-gives_way(const struct ta *ta)
-{
-	const struct ring *r = ta->ring;
-	unsigned most = th_is_local(ta->thread) ? 1 : STRETCH;
-
-	return ta->stretch >= most &&
-	    ((!r->conf->bound && th_waits(r)) || should_yield(ta));
 }
 
 /* Has it worked long enough?  A new one may meet another machine of its host,
@@ -679,49 +637,86 @@ worn_out(const struct ta *ta)
 }
 
 /* May it be given more, now or ahead?  Not where its command may no longer be
- * that of its clause. */
+ * that of its clause, nor when it does not read. */
 static int
 is_at_work(const struct ta *ta)
 {
 	return !q.hold && !ta->reaped && ta->state == TA_BUSY &&
-	    !ta->ring->old;
+	    !ta->ring->old && ta->nout + JOB_MOST < OUTBUF;
+}
+
+/* May it be given more on its thread?  It gives way after a stretch when
+ * somebody else could use it. */
+static int
+may_go_on(const struct ta *ta)
+{
+	const struct ring *r = ta->ring;
+	unsigned stretch = th_is_local(ta->thread) ? 1 : STRETCH;
+
+	return is_at_work(ta) && !worn_out(ta) && (ta->stretch < stretch ||
+	    ((r->conf->bound || !th_waits(r)) && !should_yield(ta)));
+}
+
+/* Its slot is to go to another ring now.  While its own has mail it keeps it
+ * for a stretch, or each job would cost a start. */
+static int
+is_done(const struct ta *ta)
+{
+	return should_yield(ta) && (ta->njobs >= STRETCH ||
+	    now.mono - ta->born >= STRETCH_MOST || !th_waits(ta->ring));
 }
 
 static void
 feed(struct ta *ta)
 {
 	const struct setting *s = &ta->ring->conf->v;
-	unsigned n;
 	struct vertex *v;
+	unsigned n;
 
-	if (!is_at_work(ta) || (ta->jobs.n > (unsigned)s->overfeed / 2 &&
-	    ta->jobs.n >= (unsigned)s->backlog))
+	if (ta->jobs.n > (unsigned)s->overfeed / 2 &&
+	    ta->jobs.n >= (unsigned)s->backlog)
 		return;
 	/* each job is a choice anew, but for those to be done ahead */
 	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0 && !ta->unfed)
 		return;
-	for (n = portion(ta); ta->jobs.n < n && !gives_way(ta) &&
-	    !worn_out(ta); ) {
-		v = th_feed(ta);
-		if (v == NULL)
+	for (n = portion(ta); ta->jobs.n < n && may_go_on(ta); say_job(ta, v))
+		if ((v = th_feed(ta)) == NULL)
 			break;
-		say_job(ta, v);
-		ta->fed = now.mono;
-	}
 	flush(ta);
+}
+
+/* A busy agent of its thread gets the vertex, too. */
+static void
+give(struct ta *ta, struct vertex *v)
+{
+	th_give(ta, v);
+	say_job(ta, v);
+	flush(ta);
+}
+
+/* An idle one goes to work on the vertex. */
+static void
+wake(struct ta *ta, struct vertex *v)
+{
+	th_unidle(ta);
+	ta->state = TA_BUSY;
+	ta->heard = now.mono;
+	heap_set(&due, &ta->timer, now.mono +
+	    (double)ta->ring->conf->v.timeout);
+	th_join(ta, v->thread);
+	give(ta, v);
+	feed(ta);
 }
 
 /* It has no job: it is free, or ends. */
 static void
 go_on(struct ta *ta)
 {
-	struct ring *r = ta->ring;
-
 	feed(ta);
 	if (ta->state != TA_BUSY || ta->jobs.n > 0)
 		return;
 	th_leave(ta);
-	if (q.hold || r->old || ta->reaped || is_done(ta) || worn_out(ta)) {
+	if (!is_at_work(ta) || is_done(ta) || worn_out(ta)) {
 		end(ta, 1);
 		return;
 	}
@@ -752,9 +747,8 @@ noise(struct ta *ta, const char *what, const char *line)
 	while (*line == ' ')
 		line++;
 	text_fmt(ta->last, sizeof(ta->last), "%s", line);
-	if (!ta->spoke)
-		return;		/* it comes with the reason if it dies */
-	if (is_logged(ta))
+	/* before #hungry it comes with the reason if it dies */
+	if (ta->spoke && is_logged(ta))
 		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
 		    ta->ring->chan->name, what, line);
 }
@@ -771,9 +765,8 @@ hungry(struct ta *ta)
 		ta->skip--;
 		return;
 	} else if (ta->jobs.n == 0) {
-		if (ta->state == TA_CLOSING)
-			return;		/* it has not yet read that it is */
-		noise(ta, "hungry, but it has no job", "");
+		if (ta->state != TA_CLOSING)	/* else it may not know yet */
+			noise(ta, "hungry, but it has no job", "");
 		return;
 	} else {
 		ta->heard = now.mono;
@@ -788,29 +781,24 @@ static void
 report(struct ta *ta, char *line)
 {
 	unsigned long num, off;
-	const char *slash, *after, *why;
-	char *notary, *status, *text;
+	const char *s, *notary, *why;
+	char *status, *text;
 
-	num = num_of(line, &slash);
-	if (slash == line || *slash != '/') {
+	num = num_of(line, &s);
+	if (s == line || *s != '/' ||
+	    num_upto(s + 1, CONTROL_MAX, &off, &notary) < 0 ||
+	    *notary++ != '\t' || (status = strchr(notary, '\t')) == NULL) {
 		noise(ta, "garbled: ", line);
 		return;
 	}
-	if (num_upto(slash + 1, CONTROL_MAX, &off, &after) < 0 ||
-	    *after != '\t' || (status = strchr(after + 1, '\t')) == NULL) {
-		noise(ta, "garbled: ", line);
-		return;
-	}
-	notary = line + (after - line) + 1;
 	*status++ = '\0';
 	text = status + strcspn(status, " \t");
 	if (*text != '\0')
 		*text++ = '\0';
-	while (*text == ' ')
-		text++;
 	if (ta->jobs.n > 0)
 		ta->skip = 0;	/* it is at a job, #idle is behind it */
-	why = q_report(ta, num, off, notary, status, text);
+	why = q_report(ta, num, off, notary, status,
+	    text + strspn(text, " "));
 	if (why == NULL)
 		ta->heard = now.mono;
 	else if (is_logged(ta))
@@ -832,63 +820,47 @@ hear_line(struct ta *ta, char *line)
 		report(ta, line);
 }
 
-/* Keeps the beginning of a line whose end has not come yet. */
+/* Keeps the beginning of a line whose end has not come yet; of one that is too
+ * long only that it is there. */
 static void
 keep_part(struct ta *ta, const char *s, size_t n)
 {
-	char *bigger;
-
-	if (ta->overlong || n == 0)
-		return;
-	bigger = ta->npart + n > LINE_MOST ? NULL :
-	    realloc(ta->part, ta->npart + n + 1);
-	if (bigger == NULL) {
+	free(ta->part);
+	ta->part = n == 0 || n > LINE_MOST || ta->overlong ? NULL :
+	    malloc(n + 1);
+	ta->npart = ta->part == NULL ? 0 : n;
+	if (ta->part != NULL) {
+		memcpy(ta->part, s, n);
+		ta->part[n] = '\0';
+	} else if (n > 0 && !ta->overlong) {
 		noise(ta, "garbled: ", "a line that is too long");
 		ta->overlong = 1;
-		ta->npart = 0;
-		return;
 	}
-	memcpy(bigger + ta->npart, s, n);
-	ta->part = bigger;
-	ta->npart += n;
-	ta->part[ta->npart] = '\0';
 }
 
+/* It has said n bytes more, which are in inbuf behind npart others. */
 static void
-hear(struct ta *ta, char *s, size_t n)
+hear(struct ta *ta, size_t n)
 {
-	char *end_of_line;
-	size_t len;
+	char *s = inbuf, *end_of_line;
 
-	while ((end_of_line = memchr(s, '\n', n)) != NULL) {
-		len = (size_t)(end_of_line - s);
+	if (ta->npart > 0)
+		memcpy(inbuf, ta->part, ta->npart);
+	for (n += ta->npart; (end_of_line = memchr(s, '\n', n)) != NULL;
+	    s = end_of_line + 1) {
 		*end_of_line = '\0';
-		if (ta->npart > 0)
-			keep_part(ta, s, len);
-		if (ta->overlong)
-			ta->overlong = 0;
-		else if (ta->npart > 0)
-			hear_line(ta, ta->part);
-		else
+		if (!ta->overlong)
 			hear_line(ta, s);
-		ta->npart = 0;
-		s += len + 1;
-		n -= len + 1;
+		ta->overlong = 0;
+		n -= (size_t)(end_of_line + 1 - s);
 	}
 	keep_part(ta, s, n);
-	if (ta->npart == 0) {
-		free(ta->part);
-		ta->part = NULL;
-	}
 }
 
 static void
 close_fds(struct ta *ta)
 {
-	if (ta->out >= 0 && ta->out != ta->in)
-		close(ta->out);
-	if (ta->in >= 0)
-		close(ta->in);
+	close_ends(ta->in, ta->out);
 	ta->in = ta->out = -1;
 }
 
@@ -896,12 +868,11 @@ close_fds(struct ta *ta)
 static void
 listen_to(struct ta *ta, int reads)
 {
-	long n;
+	long n = READ_MOST;
 
-	while (ta->in >= 0 && reads-- > 0) {
-		n = (long)read(ta->in, inbuf, sizeof(inbuf));
-		if (n < 0 && (errno == EINTR || errno == EAGAIN ||
-		    errno == EWOULDBLOCK))
+	while (ta->in >= 0 && reads-- > 0 && n == READ_MOST) {
+		n = (long)read(ta->in, inbuf + ta->npart, READ_MOST);
+		if (n < 0 && is_later(errno))
 			return;
 		if (n <= 0) {
 			close_fds(ta);
@@ -911,9 +882,7 @@ listen_to(struct ta *ta, int reads)
 		}
 		if (ta->noise < NOISE_MOST)	/* idle talk is no work */
 			ta->heard = now.mono;
-		hear(ta, inbuf, (size_t)n);
-		if ((size_t)n < sizeof(inbuf))
-			return;
+		hear(ta, (size_t)n);
 	}
 }
 
@@ -926,10 +895,9 @@ epitaph(const struct ta *ta, char *s, size_t size)
 	struct text t;
 
 	text_init(&t, s, size);
-	if (ta->kills > 0 && ta->spoke && ta->jobs.n == 0)
-		text_add(&t, "did not leave and had to be ended");
-	else if (ta->kills > 0)
-		text_add(&t, "was silent too long and had to be ended");
+	if (ta->kills > 0)
+		text_add(&t, "%s and had to be ended", ta->spoke &&
+		    ta->jobs.n == 0 ? "did not leave" : "was silent too long");
 	else if (WIFSIGNALED(ta->status))
 		text_add(&t, "died of signal %d", WTERMSIG(ta->status));
 	else
@@ -939,41 +907,15 @@ epitaph(const struct ta *ta, char *s, size_t size)
 		text_add(&t, ": %s", ta->last);
 }
 
-/* Has it begun a job? */
-static int
-has_worked(const struct ta *ta)
-{
-	return ta->njobs > ta->jobs.n || ta->kills > 0 ||
-	    q_has_begun(ta->jobs.head);
-}
-
 /* Was its oldest job in work when it ended?  Its reports and tags tell, and
  * that it was silent.  An agent may set no tags, so the second time that the
  * job is found so, it was; where agents begin no job at all, some times later.
  */
 static int
-was_in_work(const struct ta *ta)
+was_in_work(const struct ta *ta, int begun)
 {
-	const struct vertex *v = ta->jobs.head;
-
-	return ta->kills > 0 || q_has_begun(v) || (ta->njobs > ta->jobs.n ?
-	    v->returned : ta->ring->failures > FAILURES);
-}
-
-/* It took jobs and ended before it began one; the next may do the same. */
-static void
-did_nothing(struct ta *ta, const char *how)
-{
-	struct ring *r = ta->ring;
-	long seconds = FAILED_MOST;
-
-	if (r->dead > now.mono)
-		return;
-	if (1L << r->failures < FAILED_MOST)
-		seconds = 1L << r->failures;
-	if (r->failures < 16)
-		r->failures++;
-	cannot_start(r, ta->thread, seconds, how);
+	return begun || (ta->njobs > ta->jobs.n ? ta->jobs.head->returned :
+	    ta->ring->failures > FAILURES);
 }
 
 /* It is dead and has been heard to the end: what it leaves behind. */
@@ -981,21 +923,24 @@ static void
 bury(struct ta *ta)
 {
 	struct ring *r = ta->ring;
+	int begun = ta->kills > 0 ||
+	    (ta->jobs.n > 0 && q_has_begun(ta->jobs.head));
 	char how[300], reason[340];
 
 	epitaph(ta, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
 	if (!ta->spoke && !q.hold && !r->old)
 		cannot_start(r, ta->thread, r->conf->v.interval, how);
-	else if (ta->jobs.n > 0 && !has_worked(ta) && !q.hold && !r->old)
-		did_nothing(ta, how);
+	else if (ta->jobs.n > 0 && ta->njobs == ta->jobs.n && !begun &&
+	    !q.hold && !r->old)
+		did_nothing(r, ta->thread, how);
 	else if (ta->jobs.n > 0 || ta->kills > 0 || ta->status != 0)
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
 		    ta->pid, r->chan->name, ta->thread->host, ta->jobs.n, how);
 	else
 		log_info("agent-end pid=%d channel=%s agents=%u", ta->pid,
 		    r->chan->name, q.nagents - 1);
-	if (ta->jobs.n > 0 && was_in_work(ta))
+	if (ta->jobs.n > 0 && was_in_work(ta, begun))
 		q_job_over(ta, reason);
 	else if (ta->jobs.n > 0)
 		ta->jobs.head->returned = 1;
@@ -1004,7 +949,6 @@ bury(struct ta *ta)
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
 		th_unidle(ta);
-	not_coming(ta);
 	heap_del(&due, &ta->timer);
 	ta->thread->nref--;
 	th_update(ta->thread);
@@ -1024,7 +968,6 @@ gone(struct ta *ta)
 	bury(ta);
 	UNLINK(q.agents, ta, next, prev);
 	free(ta->part);
-	free(ta->outbuf);
 	free(ta);
 }
 
@@ -1049,115 +992,177 @@ ta_reaped(long pid, int status)
 	return 1;
 }
 
-/* It is still there after it was told to end. */
+/* Ends the idle and the silent. */
 static void
-linger(struct ta *ta)
-{
-	if (ta->coming && ta->kills == 0) {
-		not_coming(ta);
-		heap_set(&due, &ta->timer, now.mono + GRACE);
-		return;
-	}
-	not_coming(ta);
-	signal_it(ta);
-}
-
-void
-ta_timers(void)
+run_timers(void)
 {
 	struct timer *t;
 	struct ta *ta;
-	double limits;
+	double silent;
 
 	while ((t = heap_first(&due)) != NULL &&
 	    heap_when(&due, t) <= now.mono) {
 		ta = OWNER(struct ta, timer, t);
-		limits = (double)ta->ring->conf->v.timeout;
-		if (ta->state == TA_IDLE)
-			end(ta, 1);
-		else if (ta->state == TA_CLOSING)
-			linger(ta);
-		else if (ta->state == TA_BUSY &&
-		    ta->heard + limits > now.mono)
-			heap_set(&due, &ta->timer, ta->heard + limits);
-		else
-			end(ta, 0);
+		silent = ta->heard + (double)ta->ring->conf->v.timeout;
+		if (ta->state == TA_BUSY && silent > now.mono) {
+			heap_set(&due, &ta->timer, silent);
+		} else if (ta->state != TA_CLOSING) {
+			end(ta, ta->state == TA_IDLE);
+		} else if (ta->coming && ta->kills == 0) {
+			ta->coming = 0;	/* it takes its time */
+			heap_set(&due, &ta->timer, now.mono + GRACE);
+		} else {
+			ta->coming = 0;
+			signal_it(ta);
+		}
 	}
 }
 
-/* ---- for those above ------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------- */
 
-void
-ta_feed(struct ta *ta, struct vertex *v)
+static const char maxta[] = "maxta", maxchannel[] = "maxchannel";
+static const char forkrate[] = "forkrate";
+
+/* All agents that there may be by this clause. */
+static long
+most_by(const struct setting *s)
 {
-	th_give(ta, v);
-	say_job(ta, v);
-	ta->fed = now.mono;
-	flush(ta);
+	return s->maxta > 0 ? least(s->maxta, most) : most;
 }
 
-void
-ta_wake(struct ta *ta, struct vertex *v)
+/* Those of the ring's channel. */
+static long
+most_of_channel(const struct ring *r)
 {
-	const struct setting *s = &ta->ring->conf->v;
+	long n = r->conf->dsn ? 1 : r->conf->v.maxchannel;
 
-	th_unidle(ta);
-	ta->state = TA_BUSY;
-	ta->heard = now.mono;
-	heap_set(&due, &ta->timer, now.mono + (double)s->timeout);
-	th_join(ta, v->thread);
-	ta_feed(ta, v);
-	feed(ta);
+	return n > 0 ? n : LONG_MAX;
 }
 
-/* May the agent get the vertex as one more job, if it has fewer? */
+/* Agents that maxta and -R count: all but that of the channel dsn. */
+static long
+counted(void)
+{
+	return (long)(q.nagents - q.nspare);
+}
+
+/* Agents that the ring could have at work beside those that are. */
+static long
+nfree(const struct ring *r)
+{
+	const struct setting *s = &r->conf->v;
+	long n = most_by(s) - (counted() - (long)q.nidle);
+
+	if (s->maxchannel > 0)
+		n = least(n, s->maxchannel -
+		    (long)(r->chan->nta - r->chan->nidle));
+	if (s->maxring > 0 && !r->conf->bound)
+		n = least(n, s->maxring - (long)(r->nta - r->nidle));
+	return n;
+}
+
+/* What keeps a new agent from the thread, or NULL. */
+static const char *
+obstacle(const struct ring *r, const struct thread *t)
+{
+	const struct setting *s = &r->conf->v;
+	long here = (long)(r->conf->bound ? t->nref : r->nta);
+
+	if (r->dead > now.mono)
+		return NO_START;
+	if (s->maxring > 0 && here >= s->maxring)
+		return "maxring";
+	if ((long)r->chan->nta >= most_of_channel(r))
+		return maxchannel;
+	if (r->conf->dsn)
+		return NULL;
+	if (counted() >= most_by(s))
+		return maxta;
+	if (now.mono - starts.since >= 1) {
+		starts.since = now.mono;
+		starts.n = 0;
+	}
+	return starts.n < opt.forkrate ? NULL : forkrate;
+}
+
+/* ---- one vertex ------------------------------------------------------ */
+
+/* A busy agent of the host that has fewer jobs than that, and time for more,
+ * gets it: that with the fewest, the newest of them.  1 or 0.  Not for a
+ * mailbox, which may take none. */
 static int
-may_load(const struct ta *ta, const struct vertex *v, unsigned jobs)
-{
-	if (th_is_local(v->thread))
-		return 0;	/* its box may take none */
-	return ta->jobs.n < jobs && is_at_work(ta) && !worn_out(ta) &&
-	    !th_clashes(ta, v);
-}
-
-struct ta *
-ta_newest(const struct vertex *v, unsigned jobs)
-{
-	struct ta *ta = jobs > 0 ? v->thread->busy : NULL;
-
-	while (ta != NULL && !may_load(ta, v, jobs))
-		ta = ta->tnext;
-	return ta;
-}
-
-struct ta *
-ta_lightest(const struct vertex *v, unsigned jobs)
+load(struct vertex *v, long jobs)
 {
 	struct ta *ta, *best = NULL;
 
+	if (jobs == 0 || th_is_local(v->thread))
+		return 0;
 	for (ta = v->thread->busy; ta != NULL; ta = ta->tnext)
-		if (may_load(ta, v, jobs) &&
-		    (best == NULL || ta->jobs.n < best->jobs.n))
+		if ((long)ta->jobs.n < jobs && is_at_work(ta) &&
+		    !worn_out(ta) && !th_clashes(ta, v)) {
 			best = ta;
-	return best;
+			jobs = (long)ta->jobs.n;
+		}
+	if (best != NULL)
+		give(best, v);
+	return best != NULL;
 }
 
-/* Idle agents end by idlemax, and by maxage. */
-static double
-until_worn(const struct ta *ta)
+/* The next vertex of the ring, among those blocked too when agents are free,
+ * goes to an agent, or is blocked: 1; 0 when there is none, or no agent. */
+static int
+serve(struct ring *r)
 {
-	const struct setting *s = &ta->ring->conf->v;
-	double when = now.mono + (double)s->idlemax;
+	const struct setting *s = &r->conf->v;
+	struct vertex *v;
+	struct ta *idle;
 
-	if (s->maxage > 0 && ta->born + (double)s->maxage < when)
-		when = ta->born + (double)s->maxage;
-	return when;
+	r->pending = NULL;
+	while ((v = th_next(r)) == NULL)
+		if (!th_unblock(r, nfree(r)))
+			return 0;
+	if (load(v, s->backlog))
+		return 1;
+	if (!r->conf->dsn && !order_allowed(v->msg, nfree(r)) &&
+	    (load(v, s->overfeed + 1) || th_block(v) == 0))
+		return 1;
+	idle = v->thread->idle;
+	if (idle == NULL && !r->conf->bound)
+		idle = r->rested;
+	if (idle != NULL) {
+		wake(idle, v);
+		return 1;
+	}
+	r->pending = obstacle(r, v->thread);
+	if (r->pending != NULL)
+		return load(v, s->overfeed + 1);
+	start(v);
+	return 1;
 }
 
-void
-ta_rest(struct ring *r)
+/* Where agents are bound to their threads, those that are idle take what has
+ * come for them. */
+static void
+use_own(struct ring *r)
 {
 	struct ta *ta, *next;
+
+	for (ta = r->idle; ta != NULL; ta = next) {
+		next = ta->rnext;
+		if (ta->thread->turn.pos == 0)
+			continue;
+		order_run(ta->thread);
+		wake(ta, ta->thread->ready.head);
+	}
+}
+
+/* Those that stay idle are told so; they end by idlemax, and by maxage. */
+static void
+rest(struct ring *r)
+{
+	const struct setting *s = &r->conf->v;
+	struct ta *ta, *next;
+	double when;
 
 	for (ta = r->idle; ta != NULL && !ta->said_idle; ta = next) {
 		next = ta->rnext;
@@ -1166,36 +1171,104 @@ ta_rest(struct ring *r)
 		ta->said_idle = 1;
 		ta->skip++;
 		flush(ta);
-		heap_set(&due, &ta->timer, until_worn(ta));
+		when = now.mono + (double)s->idlemax;
+		if (s->maxage > 0 && ta->born + (double)s->maxage < when)
+			when = ta->born + (double)s->maxage;
+		heap_set(&due, &ta->timer, when);
 	}
 }
 
-void
-ta_end(struct ta *ta)
+/* ---- room ------------------------------------------------------------ */
+
+/* Would one agent less let the ring have one? */
+static enum ring_waits
+waits_for(const struct ring *r)
 {
-	end(ta, 1);
+	if (r->pending == maxta && counted() - 1 < most_by(&r->conf->v))
+		return WAITS_ANY;
+	if (r->pending == maxchannel &&
+	    (long)r->chan->nta - 1 < most_of_channel(r))
+		return WAITS_CHAN;
+	return WAITS_NOT;
 }
 
-void
-ta_finish(void)
+/* Would its end give a ring a slot that waits for one, and none is coming? */
+static int
+would_do(const struct ta *ta)
 {
-	struct ta *ta;
+	const struct chan *c = ta->ring->chan;
 
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		if (ta->state == TA_IDLE || ta->state == TA_STARTING)
-			end(ta, 1);
+	return (q.nwait > 0 && q.ncoming == 0 && !ta->ring->conf->dsn) ||
+	    (c->nwait > 0 && c->ncoming == 0);
 }
 
-void
-ta_kill(void)
+/* Counts the rings that wait for a slot and the agents that are about to give
+ * theirs, and ends the agent that has been idle longest where that helps. */
+static void
+make_room(void)
 {
-	struct ta *ta;
+	struct ta *ta, *victim = NULL;
+	struct ring *r;
+	struct chan *c;
 
+	q.nwait = q.ncoming = 0;
+	for (c = q.chans; c != NULL; c = c->next)
+		c->nwait = c->ncoming = 0;
+	for (r = q.rings; r != NULL; r = r->next) {
+		r->waits = waits_for(r);
+		q.nwait += r->waits == WAITS_ANY;
+		r->chan->nwait += r->waits == WAITS_CHAN;
+	}
+	for (ta = q.agents; ta != NULL; ta = ta->next) {
+		q.ncoming += ta->coming;
+		ta->ring->chan->ncoming += ta->coming;
+	}
 	for (ta = q.agents; ta != NULL; ta = ta->next)
-		signal_it(ta);
+		if (ta->state == TA_IDLE && would_do(ta) &&
+		    (victim == NULL || ta->heard < victim->heard))
+			victim = ta;
+	if (victim != NULL)
+		end(victim, 1);
 }
 
 /* ---- the loop's verbs ------------------------------------------------ */
+
+/* The ring that is not yet done with in this pass and got its last new agent
+ * longest ago. */
+static struct ring *
+next_ring(void)
+{
+	struct ring *r, *best = NULL;
+
+	for (r = q.rings; r != NULL; r = r->next)
+		if (!r->done && (best == NULL || r->served < best->served))
+			best = r;
+	return best;
+}
+
+void
+ta_run(void)
+{
+	struct ring *r;
+
+	run_timers();
+	if (q.hold || opt.freeze)
+		return;
+	for (r = q.rings; r != NULL; r = r->next) {
+		while (r->old && r->idle != NULL)
+			end(r->idle, 1);
+		r->done = r->old;
+		if (r->old)
+			r->pending = NULL;
+		else if (r->conf->bound)
+			use_own(r);
+	}
+	while ((r = next_ring()) != NULL)
+		r->done = (unsigned char)!serve(r);
+	for (r = q.rings; r != NULL; r = r->next)
+		rest(r);
+	make_room();
+}
 
 void
 ta_prep(fd_set *in, fd_set *out, int *max)
@@ -1203,16 +1276,15 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 	struct ta *ta;
 
 	for (ta = q.agents; ta != NULL; ta = ta->next) {
-		if (ta->in >= 0) {
+		if (ta->in >= 0)
 			FD_SET(ta->in, in);
-			if (ta->in > *max)
-				*max = ta->in;
-		}
-		if (ta->out >= 0 && ta->nout > 0) {
-			FD_SET(ta->out, out);
-			if (ta->out > *max)
-				*max = ta->out;
-		}
+		if (ta->in > *max)
+			*max = ta->in;
+		if (ta->out < 0 || ta->nout == 0)
+			continue;
+		FD_SET(ta->out, out);
+		if (ta->out > *max)
+			*max = ta->out;
 	}
 }
 
@@ -1221,9 +1293,19 @@ ta_wait(void)
 {
 	struct timer *t = heap_first(&due);
 	double when = now.mono + 3600;
+	struct ring *r;
 
 	if (t != NULL && heap_when(&due, t) < when)
 		when = heap_when(&due, t);
+	for (r = q.rings; r != NULL && !q.hold; r = r->next) {
+		if (r->pending == NULL || !th_waits(r))
+			continue;
+		if (r->dead > now.mono && r->dead < when)
+			when = r->dead;
+		else if (r->pending == forkrate &&
+		    now.mono + FORKRATE_AGAIN < when)
+			when = now.mono + FORKRATE_AGAIN;
+	}
 	return when > now.mono ? when - now.mono : 0;
 }
 
@@ -1240,4 +1322,16 @@ ta_do(fd_set *in, fd_set *out)
 			listen_to(ta, READS);
 		gone(ta);
 	}
+}
+
+void
+ta_end(int kill)
+{
+	struct ta *ta;
+
+	for (ta = q.agents; ta != NULL; ta = ta->next)
+		if (kill)
+			signal_it(ta);
+		else if (ta->state == TA_IDLE || ta->state == TA_STARTING)
+			end(ta, 1);
 }
