@@ -43,7 +43,7 @@
  * and before that it comes nearer to it by equal shares.
  *
  * A destination outlives its thread.  Those without one stand in a list, the
- * newest first, and are forgotten after a silence, which is a setting of the
+ * oldest first, and are forgotten after a silence, which is a setting of the
  * clause, or when they are too many.  Only what is known of a mailbox of this
  * machine goes with its thread.
  *
@@ -86,11 +86,9 @@
 
 double dest_period = 300;	/* seconds between rounds of files */
 
-/* Destinations without a thread, the newest first. */
-static struct {
-	struct dest *newest, *oldest;
-	unsigned n;
-} unused;
+/* Destinations without a thread, the oldest first. */
+static struct dest *unused;
+static unsigned nunused;
 
 /* What our file lacks: uses are written at the end, changes in a while. */
 enum unsaved { SAVED, USES, CHANGES };
@@ -530,19 +528,15 @@ dest_find(const struct chan *chan, const char *host, unsigned box)
 static void
 enter_unused(struct dest *d)
 {
-	if (unused.newest == NULL)
-		unused.oldest = d;
-	LINK(unused.newest, d, next, prev);
-	unused.n++;
+	APPEND(unused, d, next, prev);
+	nunused++;
 }
 
 static void
 leave_unused(struct dest *d)
 {
-	if (unused.oldest == d)
-		unused.oldest = d->prev;
-	UNLINK(unused.newest, d, next, prev);
-	unused.n--;
+	REMOVE(unused, d, next, prev);
+	nunused--;
 }
 
 struct dest *
@@ -603,8 +597,8 @@ dest_leave(struct thread *t)
 	enter_unused(d);
 	if (d->local)
 		forget(d);
-	else if (unused.n > UNUSED_MOST)
-		forget(unused.oldest);
+	else if (nunused > UNUSED_MOST)
+		forget(unused);
 }
 
 void
@@ -613,7 +607,7 @@ dest_lift(int (*meant)(const void *, const struct chan *, const char *),
 {
 	struct dest *d;
 
-	for (d = unused.oldest; d != NULL; d = d->prev)
+	for (d = unused; d != NULL; d = d->next)
 		if (d->until > now.mono && meant(arg, d->chan, d->host))
 			d->until = now.mono;	/* fb_wake will see */
 }
@@ -636,8 +630,8 @@ dest_forget(void)
 	if (now.mono - looked < 1)
 		return;
 	looked = now.mono;
-	for (d = unused.oldest; d != NULL; d = next) {
-		next = d->prev;
+	for (d = unused; d != NULL; d = next) {
+		next = d->next;
 		if (is_stale(d, now.mono))
 			forget(d);
 	}
@@ -770,7 +764,7 @@ write_all(FILE *f)
 	long size = 100;
 
 	fprintf(f, HEAD "%ld\n", now.wall > 0 ? (long)now.wall : 0L);
-	for (d = unused.oldest; d != NULL; d = d->prev)
+	for (d = unused; d != NULL; d = d->next)
 		if (size < FILE_MOST - LINE_MAX_)
 			size += write_record(f, d);
 	for (t = q.all; t != NULL; t = t->next)
@@ -956,7 +950,7 @@ take_record(struct record *r, const char *who)
 	if (r->left > retry_longest(s))
 		r->left = retry_longest(s);
 	if (d == NULL) {
-		d = who != NULL && unused.n >= UNUSED_MOST ? NULL :
+		d = who != NULL && nunused >= UNUSED_MOST ? NULL :
 		    dest_get(chan, r->host, 0);
 		if (d == NULL)
 			return;

@@ -500,7 +500,7 @@ struct dest {
 	unsigned char local;	/* a mailbox, or all of a host "-": its thread's
 				 * end is its own */
 	struct hlink link;	/* by channel, host and box */
-	struct dest *next, *prev;	/* without a thread, newest first */
+	struct dest *next, *prev;	/* without a thread, oldest first */
 	struct thread *thread;	/* NULL: there is none */
 	struct chan *chan;
 	double	keep;		/* seconds; forgotten when unused so long */

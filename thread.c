@@ -276,38 +276,33 @@ th_why(const struct vertex *v, double *until)
 	    WHY_NO_AGENT : WHY_NOT;
 }
 
-/* May one more agent work on the thread, which has n? */
+/* May one more agent work on the thread, which has n, as far as its host goes? */
 static int
 has_room(const struct thread *t, unsigned n)
 {
-	const struct setting *s = &t->ring->conf->v;
-
-	if (t->ring->conf->bound && s->maxring > 0 && (long)n >= s->maxring)
-		return 0;
 	return fb_room(t->dest, t->fb, (long)n) > 0 &&
 	    fb_wait(t->dest, t->fb, now.mono) <= 0;
 }
 
-/* With agents of its own: has it all it may have, none of them idle?  Then
- * its turn would only keep others from theirs. */
+/* May the thread, which has READY vertices, take another agent? */
 static int
-is_full(const struct thread *t)
+is_open(const struct thread *t)
 {
 	const struct conf *f = t->ring->conf;
 
-	return f->bound && f->v.maxring > 0 &&
-	    (long)(t->nref - t->nidle) >= f->v.maxring;
-}
-
-/* Are agents about to begin that will take all there is, below the backlog?
- * Then it is not yet known that another is needed. */
-static int
-is_served(const struct thread *t)
-{
-	long backlog = t->ring->conf->v.backlog;
-
-	return backlog > 0 && t->nstart > 0 && t->nidle == 0 &&
-	    (double)t->nstart * (double)backlog >= (double)th_nready(t);
+	if (!has_room(t, t->nta) || thread_why(t) != WHY_NOT)
+		return 0;
+	/* has it all agents of its own that it may have, none of them idle, its
+	 * turn would only keep others from theirs */
+	if (f->bound && f->v.maxring > 0 &&
+	    (long)(t->nref - t->nidle) >= f->v.maxring)
+		return 0;
+	if (t->nstart == 0)
+		return 1;
+	/* agents that are about to begin use up the rate; or they may take all
+	 * there is, below the backlog, and no more of them are needed */
+	return t->fb->rate.n == 0 && (f->v.backlog == 0 || t->nidle > 0 ||
+	    (double)t->nstart * (double)f->v.backlog < (double)th_nready(t));
 }
 
 /* Gives the thread a turn in its ring, or takes it away. */
@@ -315,14 +310,10 @@ static void
 check(struct thread *t)
 {
 	struct ring *r = t->ring;
-	int open = 0;
+	int open = th_nready(t) > 0 && is_open(t);
 
 	if (th_nready(t) == 0)
 		t->triggered = 0;	/* its run is over */
-	else
-		open = has_room(t, t->nta) && thread_why(t) == WHY_NOT &&
-		    !is_full(t) && !is_served(t) &&
-		    (t->nstart == 0 || t->fb->rate.n == 0);
 	if (is_preempt(r)) {
 		order_open(t, open);
 	} else if (!open || t->ready.n == 0) {
@@ -850,71 +841,27 @@ th_unfed(struct vertex *v)
  * would have it waits no longer than that.  A sender's pause is over: it is
  * kept by the agent dsn, and that ends with the old ring. */
 static void
-thread_move(struct thread *t, struct ring *r)
+move(struct thread *t, struct ring *r)
 {
-	const struct setting *s = &r->conf->v;
+	double most = now.mono + (double)retry_longest(&r->conf->v);
 	struct vertex *v;
-	long most = retry_longest(s);
 
 	heap_del(&t->ring->ready, &t->turn);
 	order_open(t, 0);
 	t->ring->nthreads--;
 	set_ring(t, r);
-	if (t->dest->until > now.mono + (double)most)
-		t->dest->until = now.mono + (double)most;
+	if (t->dest->until > most)
+		t->dest->until = most;
 	for (v = t->wait.head; v != NULL; v = v->next) {
 		if (r->conf->dsn) {
 			v->dated = 0;
-			v->wakeup = (int)(long)now.mono;
+			v->wakeup = (int)now.mono;
 		}
-		if (!v->dated && (double)v->wakeup > now.mono + (double)most)
-			v->wakeup = (int)((long)now.mono + most);
-		if (v == t->wait.head || (double)v->wakeup < t->soonest)
-			t->soonest = (double)v->wakeup;
+		if (!v->dated && (double)v->wakeup > most)
+			v->wakeup = (int)most;
 	}
+	t->soonest = now.mono;	/* th_due finds out */
 	t->dest->step = 0;
-}
-
-/* Its READY vertices are made ready anew, as jobs are of a ring. */
-static void
-again(struct thread *t)
-{
-	struct vertex *v, *next = t->ready.head;
-
-	memset(&t->ready, 0, sizeof(t->ready));
-	t->fresh = 0;
-	while ((v = next) != NULL) {
-		next = v->next;
-		th_ready(t, v);
-	}
-	th_update(t);
-}
-
-static void
-thread_end(struct thread *t)
-{
-	heap_del(&q.wake, &t->wake);
-	heap_del(&t->ring->ready, &t->turn);
-	dest_leave(t);
-	t->ring->nthreads--;
-	q.nthreads--;
-	UNLINK(q.all, t, next, prev);
-	free(t);
-}
-
-/* All READY vertices go back to their threads. */
-static void
-gather(void)
-{
-	struct hlink *l;
-	struct ta *ta;
-	unsigned i;
-
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		drop_first(ta);
-	for (i = 0; i < q.messages.size; i++)
-		for (l = q.messages.v[i]; l != NULL; l = l->next)
-			order_forget(OWNER(struct message, link, l));
 }
 
 #define RING_AGAIN	30	/* seconds */
@@ -923,10 +870,12 @@ gather(void)
  * are none */
 static double stranded;
 
-/* Threads of old rings get new ones. */
+/* Threads of old rings get new ones, and their READY vertices are made ready
+ * anew, as jobs are of a ring. */
 static void
 move_threads(void)
 {
+	struct vertex *v, *next;
 	struct thread *t;
 	struct ring *r;
 
@@ -936,21 +885,35 @@ move_threads(void)
 			continue;
 		r = ring_for(t->ring->chan, t->host);
 		if (r != NULL) {
-			thread_move(t, r);
+			move(t, r);
 		} else {
 			log_err("reload channel=%s host=%s no memory; its mail "
 			    "waits", t->ring->chan->name, t->host);
 			stranded = now.mono + RING_AGAIN;
 		}
-		again(t);
+		next = t->ready.head;
+		memset(&t->ready, 0, sizeof(t->ready));
+		t->fresh = 0;
+		while ((v = next) != NULL) {
+			next = v->next;
+			th_ready(t, v);
+		}
+		th_update(t);
 	}
 }
 
 void
 th_reload(struct config *config)
 {
+	struct hlink *l;
+	struct ta *ta;
+
 	use_config(config);
-	gather();
+	/* all READY vertices go back to their threads */
+	for (ta = q.agents; ta != NULL; ta = ta->next)
+		drop_first(ta);
+	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
+		order_forget(OWNER(struct message, link, l));
 	move_threads();
 }
 
@@ -963,8 +926,15 @@ th_sweep(void)
 		maybe_empty = t->swept;
 		t->listed = 0;
 		if (th_nready(t) + t->wait.n + t->nfed + t->nheld +
-		    t->nref == 0)
-			thread_end(t);
+		    t->nref > 0)
+			continue;
+		heap_del(&q.wake, &t->wake);
+		heap_del(&t->ring->ready, &t->turn);
+		dest_leave(t);
+		t->ring->nthreads--;
+		q.nthreads--;
+		UNLINK(q.all, t, next, prev);
+		free(t);
 	}
 	if (stranded != 0 && stranded <= now.mono)
 		move_threads();
