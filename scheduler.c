@@ -401,6 +401,14 @@ fill_in(struct config *c)
 	c->routernotify = path == NULL ? NULL : mem_dup(path);
 }
 
+/* The socket of those that tell us of mail. */
+static void
+open_notify(void)
+{
+	spool_listen(socket_path(q.config->notifysock, "SCHEDULERNOTIFY",
+	    "${POSTOFFICE}/.scheduler.notify"));
+}
+
 /* PARAMdestdb, filled in; "": there is none. */
 static const char *
 destdb_path(void)
@@ -441,9 +449,7 @@ reload(void)
 	q_reload(c);
 	notice_reload();
 	later_call(NULL, NULL, CALL_LOOK);	/* it may have a command now */
-	/* the socket of those that tell us of mail */
-	spool_listen(socket_path(q.config->notifysock, "SCHEDULERNOTIFY",
-	    "${POSTOFFICE}/.scheduler.notify"));
+	open_notify();
 	status_listen();
 	th_destdb(destdb_path());
 	log_info("reload file=%s done", opt.config);
@@ -882,9 +888,7 @@ set_up(void)
 		exit(X_OSERR);
 	th_destdb(destdb_path());
 	q.hold = opt.sync;
-	/* the socket of those that tell us of mail */
-	spool_listen(socket_path(q.config->notifysock, "SCHEDULERNOTIFY",
-	    "${POSTOFFICE}/.scheduler.notify"));
+	open_notify();
 	status_open();
 	ta_limits();
 	if (geteuid() != 0)
