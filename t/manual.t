@@ -25,6 +25,69 @@ is 'references lead somewhere' "$(sed -n \
 	esac
 done)" ''
 
+# ---- events of the log ------------------------------------------------------
+
+# Of C sources: a line "event key" for each key of each call that writes to the
+# log, "event -" for a call without.  The event is the first word of the text;
+# where that is %s, each word that the call has in quotes.
+events() {	# file ...
+	awk '
+	{ s = s $0 "\n" }
+	END {
+		call = "log_(err|warn|info|debug)[(][ \t\n]*\""
+		string = "^[ \t\n]*\"([^\"\\\\]|\\\\.)*\""
+		while (match(s, call)) {
+			s = substr(s, RSTART + RLENGTH - 1)
+			for (text = ""; match(s, string); ) {
+				piece = substr(s, 1, RLENGTH)
+				s = substr(s, RLENGTH + 1)
+				sub(/^[ \t\n]*"/, "", piece)
+				text = text substr(piece, 1, length(piece) - 1)
+			}
+			n = split(text, word, " ")
+			rest = substr(s, 1, index(s, ";"))
+			if (word[1] == "%s")
+				for (word[1] = ""; match(rest, /"[a-z-]+"/); ) {
+					word[1] = word[1] " " substr(rest, \
+					    RSTART + 1, RLENGTH - 2)
+					rest = substr(rest, RSTART + RLENGTH)
+				}
+			for (m = split(word[1], event, " "); m > 0; m--) {
+				keys = 0
+				for (i = 2; i <= n; i++)
+					if (match(word[i], /^[a-z-]+=./)) {
+						print event[m], substr(word[i], \
+						    1, RLENGTH - 1)
+						keys++
+					}
+				if (keys == 0)
+					print event[m], "-"
+			}
+		}
+	}' "$@" | sort -u
+}
+cat >"$tmp/x.c" <<'END'
+	log_err("lost pid=%d after %ld "
+	    "seconds for=%s",
+	    n, why);
+	log_info("%s msg=%s", good ? "taken" : "left", name);
+	log_debug("plain %d a = b", a);
+END
+is 'events are found in sources' "$(events "$tmp/x.c" | tr '\n' ,)" \
+    'left msg=,lost for=,lost pid=,plain -,taken msg=,'
+# "event key" for each key in the table, "event -" for an event.
+sed -n '/^.SH LOG EVENTS/,/^.fi/p' scheduler.8 |
+    awk -F'\t' '$1 ~ /^[a-z-]+$/ {
+	print $1, "-"
+	for (n = split($2, key, " "); n > 0; n--) print $1, key[n] "="
+}' | sort -u >"$tmp/table"
+objs=$(sed -n 's/^OBJS = //p' ../Makefile | sed 's/[.]o/.c/g')
+(cd .. && events $objs | sed 'p; s/ .*/ -/' | sort -u) >"$tmp/calls"
+is 'each event of the log and each key is in scheduler(8)' \
+    "$(comm -23 "$tmp/calls" "$tmp/table")" ''
+is 'each event and key in scheduler(8) is one of the log' \
+    "$(comm -13 "$tmp/calls" "$tmp/table")" ''
+
 if command -v mandoc >/dev/null 2>&1; then
 	for page in *.[1-9]; do
 		is "mandoc says nothing of $page" \
