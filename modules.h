@@ -12,8 +12,9 @@
  * ====================================================================== */
 
 /* Makes and checks the directories and goes to transport/: 0, or the exit
- * code after saying why. */
-int	spool_setup(void);
+ * code after saying why.  look: judges only what is there, for who could change
+ * it, and makes nothing. */
+int	spool_setup(int look);
 /* What anybody may do at the ways in, in words; NULL: nothing. */
 const char *spool_ways_in(void);
 /* The next entry that may be a control file, as a path below transport/: 1, or

@@ -350,7 +350,7 @@ check(char *arg)
 		fprintf(stderr, "%s: %s\n", me.name, why);
 	if (spool_ways_in() != NULL)
 		fprintf(stderr, "%s: %s\n", me.name, spool_ways_in());
-	return 0;
+	return spool_setup(1);
 }
 
 /* An absolute path with ${NAME} filled in, until the next call; or NULL. */
@@ -872,7 +872,7 @@ set_up(void)
 	check_limits();
 	clock_read();
 	rnd_seed((unsigned long)now.wall ^ (unsigned long)getpid() << 8);
-	if ((code = spool_setup()) != 0)
+	if ((code = spool_setup(0)) != 0)
 		exit(code);
 	take_pid_file();
 	catch_signals();

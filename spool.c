@@ -275,19 +275,25 @@ go_home(const char *path, const struct stat *st)
 }
 
 int
-spool_setup(void)
+spool_setup(int look)
 {
 	char path[PATH_MAX_];
 	struct stat st;
 	const char *why;
-	int i, bad, code = take_office();
+	int i, bad, code;
 
-	if (code != 0)
+	if (look && (lstat(opt.postoffice, &st) < 0 ||
+	    (geteuid() != 0 && geteuid() != st.st_uid)))
+		return 0;
+	code = take_office();
+	if (code != 0 && !look)
 		return code;
 	for (i = 0; i < NPLACES && code != X_CANTCREAT; i++) {
 		if (place_path(path, i) < 0)
 			return refuse(X_CONFIG, opt.postoffice, "",
 			    "the name is too long");
+		if (look && lstat(path, &st) < 0)
+			continue;
 		bad = make_place(path, places[i].mode);
 		why = bad ? NULL : complaint(path, places[i].never, &st);
 		if (why != NULL)
@@ -295,7 +301,7 @@ spool_setup(void)
 		code = bad ? bad : code;
 	}
 	/* the last of them is transport */
-	if (code == 0 && go_home(path, &st) < 0)
+	if (code == 0 && !look && go_home(path, &st) < 0)
 		code = refuse(X_NOPERM, path, "", strerror(errno));
 	return code;
 }

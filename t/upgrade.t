@@ -59,6 +59,26 @@ got() {		# lines
 	[ "$(wc -l <"$out")" -ge "$1" ]
 }
 
+# What has to be changed, and is said by -n.
+said() {	# configuration
+	"$top/scheduler" -n -P "$po" -f "$1" 2>&1
+	echo "exit $?"
+}
+is 'no mode is to be changed' "$(said "$tmp/cf" |
+    grep -v 'any local user can\|mailname')" 'exit 0'
+chmod o+w "$po" "$po/queue"
+is 'each mode that is refused is said' "$(said "$tmp/cf" |
+    sed -n '/any local/d; s/.*dir=//p; /^exit/p')" "$po anybody may write there; chmod o-w it
+$po/queue anybody may write there; chmod o-w it
+exit 77"
+is 'nothing is made by that' "$(ls -d "$po/private" 2>&1 |
+    grep -c "^$po/private")" 0
+chmod o-w "$po" "$po/queue"
+sed 's/^PARAMmailqsock .*/PARAMmailqsock TCP:localhost:174/' "$tmp/cf" \
+    >"$tmp/cf.old"
+like 'each line to be changed is said' "$(said "$tmp/cf.old")" \
+    "^$tmp/cf.old:1: PARAMmailqsock: TCP:localhost:174 names a host"
+
 is 'its clauses are good' "$("$top/scheduler" -n -f "$tmp/cf" 2>&1)" ''
 ok 'its spool is taken over' sched_start "$po" "$tmp/cf"
 ok 'mail with a time of its next try is delivered' wait_for 30 got 6
