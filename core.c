@@ -223,7 +223,7 @@ core_leave(struct part *p, unsigned n, long until)
 static void
 leave(struct part *p, struct vertex *v, enum why why, double until)
 {
-	memo_keep(&p->msg->more->memos, v, why, (long)until);
+	memo_keep(v, why, (long)until);
 	core_leave(p, v->left, (long)until);
 	q_done(v);
 }
@@ -463,39 +463,27 @@ next_look(const struct message *m)
 	return first;
 }
 
-/* What is known of the message moves to its stub. */
-static void
-keep(struct stub *s, struct message *m)
-{
-	struct more *more = msg_more(m);
-	struct vertex *v;
-	enum why why;
-	double until;
-
-	s->loaded = m->loaded;
-	s->born = m->born;
-	s->aged = m->aged;
-	s->queued = m->queued;
-	if (more == NULL)
-		return;
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE) {
-			until = leaves_until(v, &why);
-			memo_keep(&more->memos, v, why, (long)until);
-		}
-	s->memos = more->memos;
-	memset(&more->memos, 0, sizeof(more->memos));
-}
-
 /* It leaves core until then. */
 static void
 evict(struct message *m, double due)
 {
-	struct stub *s = later_put(m->name, due);
+	struct vertex *v;
+	struct stub *s;
+	enum why why;
+	double until;
 
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state != V_DONE) {
+			until = leaves_until(v, &why);
+			memo_keep(v, why, (long)until);
+		}
+	s = later_put(m->name, due);
 	if (s != NULL) {
 		s->why = NULL;
-		keep(s, m);
+		s->loaded = m->loaded;
+		s->born = m->born;
+		s->aged = m->aged;
+		s->queued = m->queued;
 	}
 	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", m->name,
 	    (long)(due - now.mono), m->rcpts + msg_evicted(m), q.nmessages,

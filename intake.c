@@ -142,7 +142,7 @@ build_is_early(const struct ctl *c)
 {
 	struct part *p = build.part;
 	const struct memo *memo = p->msg->doom != DOOM_NONE ? NULL :
-	    memo_find(&p->msg->more->memos, p->chan, c->host);
+	    memo_find(p->msg, p->chan, c->host);
 
 	if (memo == NULL || (double)memo->until <= now.mono)
 		return 0;
@@ -251,7 +251,6 @@ static int
 build_commit(struct message *m)
 {
 	struct group *g, *end = build.g + build.ng;
-	const struct memos *ms = m->more == NULL ? NULL : &m->more->memos;
 	struct vertex *v;
 	struct rcpt *r;
 	unsigned i;
@@ -275,8 +274,7 @@ build_commit(struct message *m)
 		r->heard = v->state == V_FED;
 		r->off = build.r[i].off & 0x3fffffff;
 		v->left++;
-		if (ms != NULL)
-			memo_reason(ms, v, r);
+		memo_reason(v, r);
 	}
 	return 0;
 }
@@ -338,20 +336,17 @@ is_new(const struct ctl *c, const struct stat *st)
 	return seen_all && !spool_was_offered(c->name, (long)st->st_ctime);
 }
 
-/* What its stub has becomes the message's. */
-static void
+/* What its stub has becomes the message's: 0, or -1 without memory. */
+static int
 recall(struct message *m, struct stub *s)
 {
 	if (s == NULL || s->loaded == 0)
-		return;
+		return 0;
 	m->loaded = s->loaded;
 	m->born = s->born;
 	m->aged = s->aged & 1U;
 	m->queued = s->queued;
-	if (s->memos.n > 0 && msg_more(m) != NULL) {
-		m->more->memos = s->memos;
-		memset(&s->memos, 0, sizeof(s->memos));
-	}
+	return later_come(s, m);
 }
 
 /* The message of the file at hand, which has no vertex yet; or NULL. */
@@ -400,11 +395,11 @@ static void
 tell(struct message *m)
 {
 	static const char *const whats[] = { "failure", "success", "delay" };
-	const struct chan *dsn = m->more == NULL ? NULL : dest_chan("dsn");
+	const struct chan *dsn = dest_chan("dsn");
 	int i, told = 0;
 
 	for (i = 0; i < 3 && dsn != NULL; i++)
-		if (memo_find(&m->more->memos, dsn, whats[i]) != NULL) {
+		if (memo_find(m, dsn, whats[i]) != NULL) {
 			q_tell(m, whats[i]);
 			told = 1;
 		}
@@ -416,16 +411,17 @@ static int
 deliver(struct ctl *c, const struct stat *st, unsigned long num)
 {
 	struct message *m = make_message(c, st);
+	struct stub *s;
 
 	if (m == NULL)
 		return -1;
 	core_give_way(build.over, build.fresh);
 	if (build.rest == 0)
 		build_boxes();
-	recall(m, later_find(c->name));
-	if (build_commit(m) < 0 || q_add(m, num) < 0) {
-		if (m->more != NULL)
-			memo_free(&m->more->memos);
+	s = later_find(c->name);
+	if (recall(m, s) < 0 || build_commit(m) < 0 || q_add(m, num) < 0) {
+		if (s != NULL)
+			s->msg = NULL;
 		msg_free(m);
 		return -1;
 	}
@@ -435,8 +431,8 @@ deliver(struct ctl *c, const struct stat *st, unsigned long num)
 		q_finished(m);
 	else
 		tell(m);
-	if (m->more != NULL && m->more->parts == NULL)
-		memo_free(&m->more->memos);
+	if (s != NULL && msg_part(m) == NULL)
+		later_end(s);
 	if (m->nr == 0)
 		return 0;
 	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld", m->name,
@@ -584,7 +580,9 @@ consider(char *name)
 		th_sweep();	/* what was made for it; others may need room */
 		skip(&c, later);
 	}
-	if (s != NULL && (later <= 0 || strcmp(c.name, name) != 0))
+	s = later_find(name);
+	if (s != NULL && s->msg == NULL &&
+	    (later <= 0 || strcmp(c.name, name) != 0))
 		later_end(s);
 	if (opened)
 		strcpy(name, c.name);

@@ -316,24 +316,25 @@ void	th_unfed(struct vertex *);		/* no agent has it any more */
  * later.c - what is not in core and is wanted there later
  * ====================================================================== */
 
-/* The vertex leaves core, for this reason, and is not wanted before then, mono:
- * 0, or -1 when there is no room for a memo. */
-int	memo_keep(struct memos *, const struct vertex *, enum why, long until);
-/* That of the vertex with this address, or NULL. */
-const struct memo *memo_find(const struct memos *, const struct chan *,
+int	later_init(void);	/* 0, or -1 without memory */
+/* The vertex leaves core, for this reason, and is not wanted before then,
+ * mono; without room for a memo it is forgotten. */
+void	memo_keep(const struct vertex *, enum why, long until);
+/* That of the message's vertex with this address, or NULL. */
+const struct memo *memo_find(const struct message *, const struct chan *,
 	    const char *host);
 /* The new recipient of the vertex gets back its reason. */
-void	memo_reason(const struct memos *, const struct vertex *,
-	    struct rcpt *);
+void	memo_reason(const struct vertex *, struct rcpt *);
 /* A recipient that is not in core, beside the vertex, has this reason. */
-void	memo_heard(struct memos *, const struct vertex *, unsigned long off,
-	    const char *text);
-void	memo_free(struct memos *);	/* there are none */
+void	memo_heard(const struct vertex *, unsigned long off, const char *text);
 
 struct stub *later_find(const char *name);	/* or NULL */
 /* The file is due then, mono: its stub, made when there is none; NULL when it
  * is forgotten. */
 struct stub *later_put(const char *name, double due);
+/* The message comes into core, with all that its stub has: 0, or -1 without
+ * memory. */
+int	later_come(struct stub *, struct message *);
 struct stub *later_due(void);		/* the first that is due, or NULL */
 void	later_end(struct stub *);	/* it is needed no more */
 double	later_wait(void);	/* seconds until one is due */

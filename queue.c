@@ -193,7 +193,7 @@ remember(struct vertex *v, const struct memo *memo)
 	v->tries = memo->tries;
 	v->tried = memo->tried;
 	v->step = memo->step;
-	v->host = memo->host;
+	v->host = memo->host_said;
 	v->dated = memo->dated;
 	if (memo->started)
 		v->thread->triggered = (unsigned char)s->queueonly;
@@ -214,8 +214,7 @@ q_arrive(struct vertex *v)
 	struct thread *t = v->thread;
 	struct dest *d = t->dest;
 	const struct setting *s = &t->ring->conf->v;
-	const struct memo *memo = m->more == NULL ? NULL :
-	    memo_find(&m->more->memos, t->ring->chan, t->host);
+	const struct memo *memo = memo_find(m, t->ring->chan, t->host);
 	int dsn = th_is_dsn(t);
 	double at = 0;
 
@@ -874,8 +873,8 @@ deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
 		v->count += r->heard == 0;
 		r->heard = 1;
 		set_reason(v, r, text);
-	} else if (*text != '\0' && msg_more(v->msg) != NULL) {
-		memo_heard(&v->msg->more->memos, v, off, text);
+	} else if (*text != '\0') {
+		memo_heard(v, off, text);
 	}
 	if (host & HOST_BAD)
 		reason_copy(&t->dest->reason, text);
@@ -1305,7 +1304,8 @@ unlist(struct message *m)
 	heap_del(&q.expire, &m->expire);
 	if (m->more != NULL) {
 		heap_del(&q.notices, &m->more->notice);
-		memo_free(&m->more->memos);
+		if (m->more->stub != NULL)
+			later_end(m->more->stub);
 	}
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;
@@ -1456,7 +1456,7 @@ int
 q_init(struct config *config)
 {
 	ctl_is_agent = is_agent;
-	if (th_init(config) < 0)
+	if (th_init(config) < 0 || later_init() < 0)
 		return -1;
 	return hash_init(&q.messages, 256);
 }

@@ -315,12 +315,15 @@ struct part {
 };
 
 /*
- * memo: what is known of a vertex that is not in core (later.c).  With an
- * offset it is the reason of one recipient alone.  It stays when the vertex
- * comes back, and is written over when that is evicted once more.
+ * memo: what is known of a vertex that is not in core.  With an offset it is
+ * the reason of one recipient alone.  It stays when the vertex comes back, and
+ * is written over when that is evicted once more.  Owned by its stub.
  */
 struct memo {
-	struct address *to;	/* channel and host; NULL: the place is free */
+	struct hlink link;	/* by num, channel, host and offset */
+	struct stub *stub;
+	struct memo *next;	/* of the stub */
+	struct chan *chan;
 	unsigned off;		/* 0; or of the recipient */
 	unsigned last;		/* off 0: of the last recipient that it had */
 	int	wakeup;		/* mono; WAIT: the vertex's own time; 0: READY */
@@ -329,29 +332,25 @@ struct memo {
 	unsigned tries : 14;	/* ... */
 	unsigned step : 7;	/* ... */
 	unsigned dated : 1;	/* ... */
-	unsigned host : 3;	/* ... */
+	unsigned host_said : 3;	/* ... host */
 	unsigned blocked : 1;	/* until is only when it is looked at again */
 	unsigned started : 1;	/* by a T line or an operator: queueonly does
 				 * not hold it up */
 	struct reason *why;	/* or NULL */
-};
-
-/* memos: those of a message, found O(1) by address and offset. */
-struct memos {
-	struct memo *v;		/* size places, a power of two */
-	unsigned n, size;
+	char	host[1];
 };
 
 /*
- * stub: a message that is not in core, though its file was looked at: evicted,
- * or skipped for the reason why.  Owned by later.c.
+ * stub: a message that is not in core, at least in part, though its file was
+ * looked at: evicted, or skipped for the reason why.  Owned by later.c.
  */
 struct stub {
 	struct hlink link;	/* by num */
 	struct timer due;	/* when the file is to be looked at */
+	struct message *msg;	/* it is in core, and owns this; or NULL */
+	struct memo *memos;
 	const char *why;	/* skipped: a constant text; NULL: evicted */
-	struct memos memos;
-	unsigned long loaded;	/* as in struct message */
+	unsigned long loaded;	/* as in struct message; 0: it never was */
 	int	born, queued;	/* ... */
 	int	pid;		/* whose lock is in the way, 0: nobody's */
 	int	since;		/* mono; when that was first seen */
@@ -369,7 +368,7 @@ struct more {
 	struct message *msg;
 	struct job *jobs;	/* order.c's */
 	struct part *parts;	/* by channel; NULL: all of it is in core */
-	struct memos memos;	/* of what was evicted of its parts */
+	struct stub *stub;	/* what is known of its evicted parts, or NULL */
 	struct timer notice;	/* when its sender may next be told */
 	int	tellat;		/* mono; news: when it is told at the latest */
 	int	warned;		/* age at which delays were last looked at */
