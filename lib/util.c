@@ -403,40 +403,27 @@ struct clocks now;
 #define STEP	30.0	/* seconds between the clocks that count as a step */
 #define AWAKE_MOST 3600.0	/* seconds that may pass between two readings */
 
-#ifdef NO_MONOTONIC
-/* Seconds since the first call, from ticks that wrap around. */
+/* Seconds since some moment. */
 static double
 read_mono(void)
 {
+#ifdef NO_MONOTONIC
 	static clock_t last;
 	static double sum;
-	static int started;
 	struct tms unused;
-	clock_t t;
+	clock_t t = times(&unused);	/* wraps around */
 
-	t = times(&unused);
-	if (started)
-		sum += (double)(long)((unsigned long)t - (unsigned long)last) /
-		    (double)sysconf(_SC_CLK_TCK);
+	sum += (double)(long)((unsigned long)t - (unsigned long)last) /
+	    (double)sysconf(_SC_CLK_TCK);
 	last = t;
-	started = 1;
 	return sum;
-}
 #else
-static double
-read_mono(void)
-{
-	static time_t base;
-	static int started;
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	if (!started)
-		base = ts.tv_sec;
-	started = 1;
-	return (double)(ts.tv_sec - base) + (double)ts.tv_nsec / 1e9;
-}
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 #endif
+}
 
 /* Within what a long can hold. */
 static long
@@ -451,18 +438,20 @@ void
 clock_read(void)
 {
 	static int started;
-	static double asleep;	/* seconds that do not count */
+	static double away;	/* what does not count: before the start, asleep */
 	struct clocks was = now;
-	double passed, step;
+	double mono = read_mono(), passed, step;
 
-	now.mono = read_mono() - asleep;
+	if (!started)
+		away = mono;
+	now.mono = mono - away;
 	now.wall = time(NULL);
 	passed = now.mono - was.mono;
 	step = difftime(now.wall, was.wall) - passed;
-	if (started && passed > AWAKE_MOST + STEP) {
+	if (passed > AWAKE_MOST + STEP) {
 		log_warn("clock-sleep by=%ld the machine or we slept; it does "
 		    "not count", whole(passed));
-		asleep += passed - AWAKE_MOST;
+		away += passed - AWAKE_MOST;
 		now.mono = was.mono + AWAKE_MOST;
 	}
 	if (started && (step > STEP || step < -STEP))
@@ -635,27 +624,24 @@ int
 fd_append(const char *path)
 {
 	struct stat st, opened;
-	int fd, flags = O_EXCL, linked = 0, bad = 0;
+	int there = lstat(path, &st) == 0;
+	int linked = there && S_ISLNK(st.st_mode);
+	int fd = -1, bad = linked && st.st_uid != 0 && st.st_uid != geteuid();
 
-	if (lstat(path, &st) == 0) {
-		linked = S_ISLNK(st.st_mode);
-		flags = linked ? 0 : O_NOFOLLOW;
-		bad = linked ? st.st_uid != 0 && st.st_uid != geteuid() :
-		    S_ISREG(st.st_mode) && st.st_nlink != 1;
-	}
-	fd = bad ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
-	    flags, 0644);
-	if (fd >= 0 && flags != O_EXCL && !linked)
-		bad = fstat(fd, &opened) < 0 || !same_file(&opened, &st);
+	if (!bad)
+		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
+		    (linked ? 0 : there ? O_NOFOLLOW : O_EXCL), 0644);
+	if (fd >= 0 && !linked)
+		bad = fstat(fd, &opened) < 0 ||
+		    (there && !same_file(&opened, &st)) ||
+		    (S_ISREG(opened.st_mode) && opened.st_nlink != 1);
 	if (fd >= 0 && bad)
 		close(fd);
-	if (bad) {
-		errno = EPERM;
-		return -1;
-	}
-	if (fd >= 0)
+	else if (fd >= 0)
 		fd_cloexec(fd);
-	return fd;
+	if (bad)
+		errno = EPERM;
+	return bad ? -1 : fd;
 }
 
 int
