@@ -232,8 +232,8 @@ a/*	maxthr=7 initthr=3 posfeedback=1/concurrency negfeedback="0.5 / 2"
 b/*	command=x
 END
 out=$("$SCHEDULER" -n -f "$tmp/kw" a/x)
-for want in maxthr=7 initthr=3 posfeedback=1/concurrency negfeedback=0.25 \
-    cohorts=2 rate=10/60s forget=2h feedbackdebug; do
+for want in maxthr=7 initthr=3 posfeedback=1/concurrency \
+    'negfeedback="0.5 / 2"' cohorts=2 rate=10/m forget=2h feedbackdebug; do
 	like "$want" "$out" "^	$want\$"
 done
 out=$("$SCHEDULER" -n -f "$tmp/kw" b/x)
