@@ -17,10 +17,10 @@
  *
  * Finding.  The router may say "NEW name" in a datagram; that is a favour, and
  * what is not said or not heard is found by looking.  A directory is only read
- * when its time of modification has changed: the top is looked at once a second,
- * each hash directory every half a minute.  Stamps have whole seconds, so a
- * directory that changed is read again until some seconds have passed, by our
- * clock, since that of the disk may be another's.
+ * when its time of modification has changed: the top is looked at once a
+ * second, each hash directory every half a minute.  Stamps have whole seconds,
+ * so a directory that changed is read again until some seconds have passed, by
+ * our clock, since that of the disk may be another's.
  * Our own deliveries change the directories too; one with many files in it is
  * therefore read less often, in proportion.  Reading goes on step by step
  * between other work; the order is the directory's.  No list of names is kept,
@@ -69,6 +69,10 @@
 
 struct options opt;
 
+/* Of this run, for double bounces.  Two with one number, where no clock is, are
+ * no harm: a bounce is then kept for longer, never for less. */
+static unsigned long run;
+
 /* ---- paths ----------------------------------------------------------- */
 
 /* Hash directories by number: 0 is the top, then 26 of one letter, then 676 of
@@ -94,11 +98,11 @@ dir_path(int i)
 static int
 dir_of(const char *name)
 {
-	if (!isupper((unsigned char)name[0]))
-		return 0;
-	if (!isupper((unsigned char)name[2]))
-		return 1 + name[0] - 'A';
-	return 27 + (name[0] - 'A') * 26 + name[2] - 'A';
+	int i = 0;
+
+	for (; isupper((unsigned char)*name); name += 2)
+		i = i * 26 + 1 + *name - 'A';
+	return i;
 }
 
 #define LEVELS	3	/* 0 to 2 letters */
@@ -149,10 +153,10 @@ static const struct {
 	int	never;		/* bits of a mode that it may not have */
 } places[] = {
 	{ "public", 01777, OPEN },
-	{ "router", 01777, OPEN },
 	{ "private", 0700, 077 },
-	{ "queue", 0755, S_IWOTH },
 	{ "postman", 0700, S_IWOTH },
+	{ "queue", 0755, S_IWOTH },
+	{ "router", 01777, OPEN },
 	{ "transport", 0755, S_IWOTH }
 };
 
@@ -282,6 +286,7 @@ spool_setup(int look)
 	const char *why;
 	int i, bad, code;
 
+	run = now.wall > 0 ? (unsigned long)now.wall : 1;
 	if (look && (lstat(opt.postoffice, &st) < 0 ||
 	    (geteuid() != 0 && geteuid() != st.st_uid)))
 		return 0;
@@ -314,8 +319,9 @@ spool_ways_in(void)
 	struct stat st;
 	int i, n = 0;
 
-	for (i = 0; i < 2; i++)
-		if (place_path(path, i) == 0 && lstat(path, &st) == 0)
+	for (i = 0; i < NPLACES; i++)
+		if (places[i].never == OPEN && place_path(path, i) == 0 &&
+		    lstat(path, &st) == 0)
 			n += (st.st_mode & S_IWOTH) != 0;
 	text_fmt(line, sizeof(line), "dir=%s any local user can see names in "
 	    "and fill public and router; make install with SUBMITGROUP makes "
@@ -796,11 +802,11 @@ spool_place(char *name, struct stat *st)
 
 /* 0, also when it is gone already, or -1. */
 static int
-remove_file(const char *dir, const char *name, const char *path)
+remove_file(const char *path, const char *place, const char *name)
 {
 	if (unlink(path) == 0 || errno == ENOENT)
 		return 0;
-	log_err("remove file=%s/%s %s", dir, name, strerror(errno));
+	log_err("remove file=%s/%s %s", place, name, strerror(errno));
 	return -1;
 }
 
@@ -812,8 +818,8 @@ spool_remove(const char *name)
 	ctl_forget();
 	message_path(path, name);
 	/* if it stays, the control file brings us back to it */
-	return remove_file("queue", name, path) < 0 ? -1 :
-	    remove_file("transport", name, name);
+	return remove_file(path, "queue", name) < 0 ? -1 :
+	    remove_file(name, "transport", name);
 }
 
 int
@@ -821,7 +827,7 @@ spool_gone(const char *name)
 {
 	struct stat st;
 
-	return lstat(name, &st) < 0 && errno == ENOENT;
+	return lstat(name, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 /* Both files go to postman/, the mark behind their name: 0 or -1. */
@@ -863,24 +869,12 @@ spool_park(const char *name, const char *why)
 	return set_aside(name, "", why);
 }
 
-/* Two runs with one number, where no clock is, are no harm: a bounce is then
- * kept for longer, never for less. */
-static unsigned long
-run_number(void)
-{
-	static unsigned long n;
-
-	if (n == 0)
-		n = now.wall > 0 ? (unsigned long)now.wall : 1;
-	return n;
-}
-
 int
 spool_park_bounce(const char *name, const char *why)
 {
 	char mark[60];
 
-	text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%lu", run_number(),
+	text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%lu", run,
 	    (unsigned long)now.mono / 3600);
 	return set_aside(name, mark, why);
 }
@@ -889,17 +883,17 @@ double
 spool_bounce_age(const char *entry)
 {
 	const char *p = strstr(entry, BOUNCE_MARK);
-	unsigned long run, hour;
+	unsigned long its, hour;
 	double age = now.mono;
 
 	if (p == NULL)
 		return -1;
 	p += sizeof(BOUNCE_MARK) - 1;
-	if (num_upto(p, ULONG_MAX, &run, &p) < 0 || *p != '-' ||
+	if (num_upto(p, ULONG_MAX, &its, &p) < 0 || *p != '-' ||
 	    num_upto(p + 1, ULONG_MAX, &hour, &p) < 0 ||
 	    (*p != '\0' && *p != '.'))
 		return -1;
-	if (run == run_number())	/* it came before that hour was over */
+	if (its == run)	/* it came before that hour was over */
 		age -= ((double)hour + 1) * 3600;
 	return age < 0 ? 0 : age;
 }
@@ -970,7 +964,7 @@ spool_verbose(const char *name, const char *line)
 #define LONG_AGO	3600	/* seconds */
 #define SEEN_MOST	100	/* in each directory */
 
-/* Directories of a round: the first three, then queue/ and those in it. */
+/* Directories of a round: the first of the places, and those in queue/. */
 enum { PUBLIC, PRIVATE, POSTMAN, QUEUE, AREAS };
 
 static struct {
@@ -1040,27 +1034,6 @@ is_due(double age)
 	    age >= (double)q.config->postmanage;
 }
 
-/* Removes it: 1 or 0. */
-static int
-tidy_away(const char *path)
-{
-	if (unlink(path) == 0)
-		return 1;
-	if (errno != ENOENT)
-		log_warn("tidy file=%s cannot be removed: %s", path + 3,
-		    strerror(errno));
-	return 0;
-}
-
-/* Is it there, or may it be? */
-static int
-maybe_there(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
-}
-
 /* Has the message file queue/name no control file, nor one that is being
  * written and has a dot before its name, at any place? */
 static int
@@ -1071,13 +1044,13 @@ is_orphan(const char *name)
 	struct stat here, st;
 	int i;
 
-	if (maybe_there(name))
+	if (!spool_gone(name))
 		return 0;	/* nearly always */
 	text_fmt(dotted, sizeof(dotted), ".%s", base);
 	for (i = 0; i < 2 * LEVELS; i++) {
 		text_fmt(path, sizeof(path), "%s%s",
 		    dir_path(hash_dir(base, i / 2)), dotted + i % 2);
-		if (maybe_there(path))
+		if (!spool_gone(path))
 			return 0;
 	}
 	/* with another transport/ in the place of ours all look like it */
@@ -1088,8 +1061,8 @@ is_orphan(const char *name)
 static void
 tidy_entry(const char *entry)
 {
-	char path[PATH_MAX_];
-	const char *name = path + sizeof("../queue/") - 1;
+	const char *place = places[tidy.area].name;
+	char path[PATH_MAX_], *name = path + sizeof("../queue/") - 1;
 	struct stat st;
 	long pid;
 
@@ -1103,14 +1076,16 @@ tidy_entry(const char *entry)
 			spool_park(name, "it had no control file for an hour");
 	} else if (tidy.area == POSTMAN) {
 		/* of the two files the message counts */
-		if (is_due(spool_bounce_age(entry)) && tidy_away(path))
+		if (is_due(spool_bounce_age(entry)) &&
+		    remove_file(path, place, entry) == 0)
 			tidy.removed += strstr(entry, ".control") == NULL;
 	} else {
 		pid = writer_of(entry);
 		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
-		    long_seen(entry, &st) && tidy_away(path))
-			log_info("tidy removed=%s its writer, process %ld, is "
-			    "gone", path + 3, pid);
+		    long_seen(entry, &st) &&
+		    remove_file(path, place, entry) == 0)
+			log_info("tidy removed=%s/%s its writer, process %ld, "
+			    "is gone", place, entry, pid);
 	}
 }
 
@@ -1118,12 +1093,11 @@ tidy_entry(const char *entry)
 static void
 tidy_open(void)
 {
-	static const char *const names[] = {
-	    "public", "private", "postman", "queue" };
 	int i = tidy.at++;
 
 	tidy.area = i < QUEUE ? i : QUEUE;
-	text_fmt(tidy.path, sizeof(tidy.path), "../%s/%s", names[tidy.area],
+	text_fmt(tidy.path, sizeof(tidy.path), "../%s/%s",
+	    places[tidy.area].name,
 	    i < QUEUE ? "" : dir_path(i - QUEUE));
 	if ((tidy.area == POSTMAN && !is_due(now.mono)) || !is_dir(tidy.path))
 		return;

@@ -487,12 +487,9 @@ mem_must(size_t n)
 char *
 mem_dup(const char *s)
 {
-	size_t n = strlen(s) + 1;
-	char *p = mem_get(n);
+	char *p = mem_get(strlen(s) + 1);
 
-	if (p != NULL)
-		memcpy(p, s, n);
-	return p;
+	return p == NULL ? NULL : strcpy(p, s);
 }
 
 static unsigned long rnd_state = 1;
