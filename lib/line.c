@@ -246,8 +246,8 @@ line_held(int fd, long pid)
 #endif
 
 /* "S", the number at the beginning of the name, and the time of the message
- * file in UTC, six bits to a byte: S123AbmKVJKL is 123-45, written on 2026-11-22
- * at 09:10:11; S123AbmKVJKL3vWUA, half a second later.  The last five are
+ * file in UTC, six bits to a byte: S123AbmKVJKL is 123-45 of 2026-11-22,
+ * 09:10:11; S123AbmKVJKL3vWUA, half a second later.  The last five are
  * nanoseconds, unless there are none. */
 int
 spool_id(const char *name, char *id, size_t size)

@@ -6,11 +6,18 @@
  * nothing is ever written behind the end.
  *
  * The log writes one line an event: a stamp, the level, the event's name,
- * key=value pairs, free text last.  Bytes that could forge a second line or
- * disturb a terminal are shown as \ooo, whoever wrote them.  Lines collect in
- * a buffer that log_flush empties; a loop calls it before it sleeps, so a busy
- * pass costs one write and an idle daemon holds nothing back.  Errors are
- * written at once.
+ * key=value pairs, free text last.  For example
+ *
+ *	log_warn("park msg=%s to=%s why: %s", name, to, why);
+ *
+ * writes, on 2026-11-22 at 09:10:11,
+ *
+ *	20261122091011 warn park msg=123-45 to=postman/123-45 why: it is empty
+ *
+ * Bytes that could forge a second line or disturb a terminal are shown as \ooo,
+ * whoever wrote them.  Lines collect in a buffer that log_flush empties; a loop
+ * calls it before it sleeps, so a busy pass costs one write and an idle daemon
+ * holds nothing back.  Errors are written at once.
  *
  * The two clocks are read by clock_read alone.  mono never jumps.  Without
  * CLOCK_MONOTONIC it is summed from differences of times(), whose ticks wrap
@@ -226,12 +233,13 @@ num_of(const char *s, const char **end)
 	return u;
 }
 
+/* strtoul would take blanks and a sign first, and saturates. */
 int
 num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
 {
 	char *after;
 
-	if (*s < '0' || *s > '9')	/* nor blanks, nor a sign */
+	if (*s < '0' || *s > '9')
 		return -1;
 	errno = 0;
 	*n = strtoul(s, &after, 10);
@@ -240,8 +248,9 @@ num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
 	return errno != 0 || *n > max ? -1 : 0;
 }
 
+/* From the largest down; a number without a unit is in the last one. */
 static const struct {
-	int	name;
+	int	name;		/* lower case: with bit 32 both cases are it */
 	long	seconds;
 } units[] = { { 'd', 86400L }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 } };
 
@@ -308,6 +317,8 @@ log_open(const char *ident)
 #endif
 }
 
+/* The file before stays in use when the new one cannot be opened; so a reload
+ * with a wrong name loses nothing. */
 int
 log_file(const char *path)
 {
@@ -333,7 +344,8 @@ log_flush(void)
 		fd_write(lg.fd, lg.buf, n);	/* nobody to tell of an error */
 }
 
-/* Local time as YYYYMMDDhhmmss, made anew when the second changes. */
+/* Local time as YYYYMMDDhhmmss, made anew when the second changes: localtime
+ * may look at the file of the time zone each time. */
 static const char *
 log_stamp(void)
 {
@@ -348,6 +360,8 @@ log_stamp(void)
 	return stamp;
 }
 
+/* The stamp is ours and is not escaped; what comes behind it may be anybody's.
+ * syslog has a stamp and levels of its own. */
 static void
 log_line(int level, const char *f, va_list ap)
 {
@@ -380,6 +394,7 @@ log_line(int level, const char *f, va_list ap)
 		log_flush();
 }
 
+/* C90 has no macros with any number of arguments. */
 #define LOG_CALL(name, level) \
 	void \
 	name(const char *f, ...) \
@@ -400,18 +415,21 @@ LOG_CALL(log_debug, L_DEBUG)
 
 struct clocks now;
 
-#define STEP	30.0	/* seconds between the clocks that count as a step */
-#define AWAKE_MOST 3600.0	/* seconds that may pass between two readings */
+#define STEP	30.0	/* seconds between the clocks that count as a step; less
+			 * is a clock that is kept right bit by bit */
+#define AWAKE_MOST 3600.0	/* seconds that may pass between two readings;
+			 * no loop sleeps longer */
 
 /* Seconds since some moment. */
 static double
 read_mono(void)
 {
 #ifdef NO_MONOTONIC
+	/* only differences count: ticks wrap around, in 249 days or less */
 	static clock_t last;
 	static double sum;
 	struct tms unused;
-	clock_t t = times(&unused);	/* wraps around */
+	clock_t t = times(&unused);
 
 	sum += (double)(long)((unsigned long)t - (unsigned long)last) /
 	    (double)sysconf(_SC_CLK_TCK);
@@ -462,6 +480,7 @@ clock_read(void)
 
 /* ---- memory, chance, descriptors ------------------------------------- */
 
+/* No bytes are one: some systems give NULL for none. */
 void *
 mem_get(size_t n)
 {
@@ -574,6 +593,8 @@ fd_plain(const char *path, int flags, struct stat *st)
 
 #define OWN_TRIES 20	/* rounds in which the name may come and go */
 
+/* Whatever is there is looked at first, and made only when nothing is; since
+ * the name may come or go between the two, that is tried some times. */
 int
 fd_own(const char *path, int flags, int mode)
 {
@@ -584,8 +605,8 @@ fd_own(const char *path, int flags, int mode)
 	for (i = 0; i < OWN_TRIES; i++) {
 		if (!(flags & O_EXCL))
 			fd = fd_plain(path, flags & ~O_CREAT, &st);
-		/* by another name it could be a file that somebody else has in
-		 * mind */
+		/* by another name it could be a file that somebody else has
+		 * in mind */
 		if (fd < 0 ? errno == EINVAL : st.st_nlink != 1 ||
 		    (st.st_uid != 0 && st.st_uid != geteuid())) {
 			if (fd >= 0)
@@ -641,6 +662,7 @@ fd_append(const char *path)
 	return bad ? -1 : fd;
 }
 
+/* A signal may end a write early; a pipe or a full disk may take a part. */
 int
 fd_write(int fd, const char *s, size_t n)
 {
@@ -658,6 +680,7 @@ fd_write(int fd, const char *s, size_t n)
 	return 0;
 }
 
+/* fcntl's: the one lock of POSIX, and the one that works over NFS. */
 int
 fd_lock(int fd)
 {
@@ -676,6 +699,8 @@ file_sync(FILE *f)
 	return fflush(f) == 0 && !ferror(f) ? fd_sync(fileno(f)) : -1;
 }
 
+/* The new file is on disk before it gets the name: after a crash there is the
+ * old one or the new one, whole. */
 int
 fd_replace(const char *path, const char *fresh, void (*print)(FILE *))
 {
@@ -704,6 +729,7 @@ fd_replace(const char *path, const char *fresh, void (*print)(FILE *))
 
 /* ---- heap ------------------------------------------------------------ */
 
+/* Doubled, so that n owners cost O(n) copies in all. */
 int
 heap_room(struct heap *h, unsigned n)
 {
@@ -724,6 +750,7 @@ heap_room(struct heap *h, unsigned n)
 	return 0;
 }
 
+/* A slot goes to the place i, and its timer learns of that. */
 static void
 heap_put(struct heap *h, unsigned i, struct slot s)
 {
@@ -731,7 +758,9 @@ heap_put(struct heap *h, unsigned i, struct slot s)
 	s.timer->pos = i + 1;
 }
 
-/* Puts it where it belongs, at the place i or above or below that. */
+/* Puts it where it belongs, at the place i or above or below that.  The parent
+ * of place i is (i - 1) / 2, its children are 2 * i + 1 and 2 * i + 2; none is
+ * due before its parent.  Only one of the two loops moves anything. */
 static void
 heap_sift(struct heap *h, unsigned i, struct slot s)
 {
@@ -801,6 +830,7 @@ hash_chain(const struct hash *h, unsigned long hash)
 	return &h->v[hash & (h->size - 1)];
 }
 
+/* Order within a chain is nobody's concern. */
 static void
 hash_grow(struct hash *h)
 {
