@@ -18,10 +18,10 @@
  * core that wait for an agent.  So a channel that hangs with the whole pool
  * comes down to its share as soon as another one has work.
  *
- * A new message gets of each channel what that may have, but at least the
- * minimum; what does not fit stays unread, as a part for each channel.  A part
- * has its own place in the file, so no channel of a message waits for another.
- * It is read on when PARAMrefill recipients fit, or after PARAMrefilldelay, so
+ * A new message gets what is free in the pool, but at least the minimum; what
+ * does not fit stays unread, as a part for each channel.  A part has its own
+ * place in the file, so no channel of a message waits for another.  It is read
+ * on when PARAMrefill recipients fit, or after PARAMrefilldelay, so
  * that no file is read line by line: the channel's oldest part takes what the
  * channel may have, one that has preempted others half of that, and any
  * message takes up to its minimum again when it has used half of it.  One that
@@ -86,11 +86,11 @@ rests(const struct part *p)
 	    (double)p->later > now.mono;
 }
 
-/* The share of a channel, when so many more come to have work. */
+/* The share of a channel. */
 static unsigned
-share(unsigned more)
+share(void)
 {
-	unsigned all = (unsigned)q.config->recipients, n = more;
+	unsigned all = (unsigned)q.config->recipients, n = 0;
 	const struct chan *c;
 
 	for (c = q.chans; c != NULL; c = c->next)
@@ -98,20 +98,12 @@ share(unsigned more)
 	return all == 0 ? UINT_MAX : n == 0 ? all : all / n;
 }
 
-unsigned
-core_least(const struct chan *c, unsigned more)
-{
-	unsigned its = share(more);
-
-	return its > c->rcpts ? its - c->rcpts : 0;
-}
-
 /* What is free in the pool, without what other channels lack of their shares
  * and are to read on. */
 static unsigned
 pool_room(const struct chan *c)
 {
-	unsigned room = (unsigned)q.config->recipients, its = share(0), lack;
+	unsigned room = (unsigned)q.config->recipients, its = share(), lack;
 	const struct chan *o;
 
 	if (room == 0)
@@ -153,7 +145,7 @@ take_extra(struct message *m)
 static unsigned
 worth(const struct part *p)
 {
-	unsigned n = (unsigned)q.config->refill, its = share(0);
+	unsigned n = (unsigned)q.config->refill, its = share();
 	unsigned half = its - its / 2;
 
 	if (n < p->msg->left / 4)
@@ -172,8 +164,9 @@ wanted(struct part *p, int first)
 {
 	struct message *m = p->msg;
 	unsigned own, n = 0;
-	unsigned room = core_least(p->chan, 0), pool = pool_room(p->chan);
+	unsigned pool = pool_room(p->chan), room = share();
 
+	room = room > p->chan->rcpts ? room - p->chan->rcpts : 0;
 	take_extra(m);
 	own = (unsigned)q.config->rcptminimum + m->more->extra;
 	if (m->rcpts <= own / 2)
@@ -385,15 +378,16 @@ give(struct message *m, unsigned n, unsigned its)
 	return was - m->rcpts;
 }
 
-void
-core_give_way(unsigned n, unsigned more)
+/* So many recipients leave core, as many as there are to be had. */
+static void
+take_from_others(unsigned n)
 {
 	static double failed = NEVER;	/* mono */
-	unsigned i, given, its = share(more);
+	unsigned i, given, its = share();
 	struct message *m;
 	struct hlink *l;
 
-	if (n == 0 || now.mono < failed + 1)
+	if (now.mono < failed + 1)
 		return;
 	for (i = 0; i < q.messages.size; i++)
 		for (l = q.messages.v[i]; l != NULL; l = l->next) {
@@ -407,6 +401,16 @@ core_give_way(unsigned n, unsigned more)
 			n -= given;
 		}
 	failed = now.mono;
+}
+
+void
+core_give_way(const struct part *p, unsigned n)
+{
+	unsigned most = (unsigned)q.config->recipients;
+
+	n = n < p->unread ? n : p->unread;
+	if (most > 0 && q.rcpts + n > most && p->chan->rcpts + n <= share())
+		take_from_others(q.rcpts + n - most);
 }
 
 /* ---- messages that come and go --------------------------------------- */

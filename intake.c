@@ -42,253 +42,103 @@
 #define PAUSE		0.9	/* ... until the next scan, after -E's bound */
 #define BLOCKED		1.0	/* ... until room is looked for again */
 
-/* ---- the recipients at hand ------------------------------------------ */
-
-/* One vertex of the message at hand, and how many recipients come to it. */
-struct group {
-	struct thread *thread;
-	struct vertex *vertex;	/* NULL: it is to be made */
-	unsigned n;
-	unsigned box;		/* mailbox of the last of them, or 0 */
-};
-
-struct found {
-	unsigned off, group;
-};
+/* ---- recipients ------------------------------------------------------- */
 
 static struct {
-	struct found *r;	/* recipients, in file order */
-	unsigned nr, sizer;
-	struct group *g;
-	unsigned ng, sizeg;
-	unsigned known;		/* the first of them have a vertex already */
-	unsigned most;		/* recipients that may be taken of any channel */
-	unsigned over;		/* ... that were taken beyond that */
-	unsigned rest;		/* ... that were left */
-	struct part *part;	/* it is read on, or NULL */
-	unsigned early;		/* recipients of it that wait on */
-	struct chan *chan;	/* of the last recipient, or NULL */
-	unsigned fresh;		/* channels that come to have work */
-	unsigned mark;		/* counts readings; noted in their threads and
-				 * channels */
-} build;
-
-static int
-grow(void **p, unsigned *size, unsigned n, size_t each)
-{
-	void *bigger;
-	unsigned want = *size == 0 ? 64 : *size * 2;
-
-	if (n < *size)
-		return 0;
-	bigger = realloc(*p, want * each);
-	if (bigger == NULL) {
-		log_err("memory recipients=%u none to be had", want);
-		return -1;
-	}
-	*p = bigger;
-	*size = want;
-	return 0;
-}
-
-/* The group of this thread: 0 or -1. */
-static int
-build_group(struct thread *t, struct vertex *v)
-{
-	void *g = build.g;
-	int bad = grow(&g, &build.sizeg, build.ng, sizeof(*build.g));
-
-	build.g = g;
-	if (bad)
-		return -1;
-	t->mark = build.mark;
-	t->index = build.ng;
-	build.g[build.ng].thread = t;
-	build.g[build.ng].vertex = v;
-	build.g[build.ng].box = 0;
-	build.g[build.ng++].n = 0;
-	return 0;
-}
-
-/* The channel is one of this reading; so many recipients of it may be taken in
- * any case. */
-static void
-build_from(struct chan *chan, unsigned least)
-{
-	build.chan = chan;
-	chan->mark = build.mark;
-	chan->least = least;
-	chan->rest = 0;
-}
-
-/* The recipient's channel; NULL without memory. */
-static struct chan *
-build_chan(const char *name)
-{
-	struct chan *chan = build.chan;
-
-	if (chan == NULL || strcmp(chan->name, name) != 0)
-		chan = dest_chan(name);
-	if (chan == NULL || chan->mark == build.mark)
-		return build.chan = chan;
-	build.fresh += chan->rcpts == 0 && chan->partial == NULL;
-	build_from(chan, core_least(chan, build.fresh));
-	return chan;
-}
-
-/* Is the recipient at hand, of a part, not to be taken in now? */
-static int
-build_is_early(const struct ctl *c)
-{
-	struct part *p = build.part;
-	const struct memo *memo = p->msg->doom != DOOM_NONE ? NULL :
-	    memo_find(p->msg, p->chan, c->host);
-
-	if (memo == NULL || (double)memo->until <= now.mono)
-		return 0;
-	core_leave(p, 1, memo->until);
-	build.early++;
-	return 1;
-}
-
-/* The recipient at hand joins the group of its thread, or is counted, as is
- * what its channel has behind it: 0; or -1 without memory. */
-static int
-build_add(const struct ctl *c)
-{
-	struct chan *chan = build_chan(c->channel);
-	struct thread *t;
-	void *r = build.r;
-	int bad;
-
-	if (chan == NULL)
-		return -1;
-	if (build.part != NULL && build_is_early(c))
-		return 0;
-	if (chan->rest > 0 || (build.nr >= build.most && chan->least == 0)) {
-		if (chan->rest++ == 0)
-			chan->off = c->l.off;
-		build.rest++;
-		return 0;
-	}
-	bad = grow(&r, &build.sizer, build.nr, sizeof(*build.r));
-	build.r = r;
-	t = bad ? NULL : th_get(c->channel, c->host);
-	if (t == NULL || (t->mark != build.mark && build_group(t, NULL) < 0))
-		return -1;
-	if (build.g[t->index].vertex != NULL &&
-	    msg_rcpt(build.g[t->index].vertex, c->l.off) != NULL)
-		return 0;	/* a lap comes by what is in core */
-	build.over += build.nr >= build.most;
-	build.g[t->index].n++;
-	build.g[t->index].box = ctl_box(c);
-	build.r[build.nr].off = (unsigned)c->l.off;
-	build.r[build.nr++].group = t->index;
-	chan->least -= chan->least > 0;
-	return 0;
-}
+	unsigned mark;		/* counts readings; noted in their threads */
+	unsigned most;		/* recipients that it may take */
+	unsigned n;		/* ... and has taken */
+	unsigned early;		/* recipients that wait on out of core */
+	unsigned hosts;		/* vertices that were made */
+} reading;
 
 static void
-build_begin(unsigned most)
+begin_reading(unsigned most)
 {
-	build.nr = build.ng = build.rest = build.known = build.fresh = 0;
-	build.over = build.early = 0;
-	build.part = NULL;
-	build.chan = NULL;
-	build.most = most;
-	build.mark++;
+	reading.mark++;
+	reading.most = most;
+	reading.n = reading.early = reading.hosts = 0;
 }
 
-/* What the message has of the channel in core already comes first, so that
- * recipients find the vertex of their thread: 0 or -1. */
+/* Has the vertex been there before this reading? */
 static int
-build_known(const struct message *m, const struct chan *chan)
+is_begun(const struct vertex *v)
 {
+	return v->left > 0 || v->state != V_WAIT;
+}
+
+/* The vertex is that of the message at hand for its thread. */
+static void
+meet(struct vertex *v)
+{
+	v->thread->mark = reading.mark;
+	v->thread->vertex = v;
+}
+
+/* The recipient at hand joins the vertex of its thread, if it is not in core
+ * already: 0, or -1 without memory. */
+static int
+add_rcpt(struct message *m, const struct ctl *c)
+{
+	struct thread *t = th_get(c->channel, c->host);
 	struct vertex *v;
+	struct rcpt *r;
+	unsigned nr;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE && v->thread->ring->chan == chan &&
-		    build_group(v->thread, v) < 0)
+	if (t == NULL)
+		return -1;
+	if (t->mark != reading.mark) {
+		v = msg_vertex(m, t);
+		if (v == NULL)
 			return -1;
-	build.known = build.ng;
+		meet(v);
+		reading.hosts++;
+	}
+	v = t->vertex;
+	nr = v->nr;
+	r = msg_add(v, c->l.off);
+	if (r == NULL || v->nr == nr)
+		return r == NULL ? -1 : 0;
+	r->heard = v->state == V_FED;
+	memo_reason(v, r);
+	reading.n++;
+	if (!is_begun(v)) {
+		v->count = ctl_box(c);
+		return 0;
+	}
+	v->left++;
+	q_widened(v, 1);
 	return 0;
-}
-
-/* A large list is not kept for the next file. */
-static void
-build_end(void)
-{
-	if (build.sizer > 4096) {
-		free(build.r);
-		build.r = NULL;
-		build.sizer = 0;
-	}
-	if (build.sizeg > 4096) {
-		free(build.g);
-		build.g = NULL;
-		build.sizeg = 0;
-	}
 }
 
 /* The message is whole in core: what has one recipient at a mailbox waits with
  * that.  Without memory it does not. */
 static void
-build_boxes(void)
+find_boxes(const struct message *m)
 {
-	struct group *g;
+	struct vertex *v;
 	struct thread *t;
 
-	for (g = build.g; g < build.g + build.ng; g++)
-		if (g->n == 1 && g->box != 0 && th_is_local(g->thread) &&
-		    (t = th_box(g->thread, g->box)) != NULL)
-			g->thread = t;
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->nr == 1 && v->count != 0 && th_is_local(v->thread) &&
+		    (t = th_box(v->thread, v->count)) != NULL)
+			v->thread = t;
 }
 
-/* Makes a vertex for each group, or room in the one that there is, and hands
- * the message its recipients: 0; -1 without memory, then there is nothing
- * new. */
-static int
-build_commit(struct message *m)
-{
-	struct group *g, *end = build.g + build.ng;
-	struct vertex *v;
-	struct rcpt *r;
-	unsigned i;
-	int bad = 0;
-
-	for (g = build.g; g < end && !bad; g++)
-		if (g->vertex != NULL)
-			bad = g->n > 0 && msg_widen(g->vertex, g->n) < 0;
-		else
-			bad = (g->vertex = msg_vertex(m, g->thread, g->n)) ==
-			    NULL;
-	for (g = build.g + build.known; g < end && bad; g++)
-		if (g->vertex != NULL)
-			msg_vertex_free(g->vertex);
-	if (bad)
-		return -1;
-	for (i = 0; i < build.nr; i++) {
-		v = build.g[build.r[i].group].vertex;
-		r = &v->r[v->nr++];
-		memset(r, 0, sizeof(*r));
-		r->heard = v->state == V_FED;
-		r->off = build.r[i].off & 0x3fffffff;
-		v->left++;
-		memo_reason(v, r);
-	}
-	return 0;
-}
-
-/* What came of build_commit begins: new vertices start their threads. */
+/* What came of a reading begins: new vertices start their threads. */
 static void
-build_start(struct message *m)
+begin_vertices(struct message *m)
 {
-	struct group *g, *end = build.g + build.ng;
+	struct vertex *v;
 
-	for (g = build.g; g < end; g++)
-		q_widened(g->vertex, g->n);
-	for (g = build.g + build.known; g < end; g++)
-		q_arrive(g->vertex);
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+		if (is_begun(v))
+			continue;
+		v->count = 0;
+		v->left = v->nr;
+		q_widened(v, v->nr);
+		q_arrive(v);
+	}
 	q_arrived(m);
 }
 
@@ -305,24 +155,22 @@ age_of(long stamp)
 	return wall - stamp;
 }
 
-/* A part for each channel that has left some: 0 or -1. */
+/* The recipient at hand is left to the part of its channel: 0, or -1 without
+ * memory. */
 static int
-make_parts(struct message *m, const struct ctl *c)
+leave_unread(struct message *m, const struct ctl *c)
 {
-	struct chan *chan;
-	struct part *p;
+	struct chan *chan = dest_chan(c->channel);
+	struct part *p = chan == NULL ? NULL : msg_part_for(m, chan);
 
-	for (chan = q.chans; chan != NULL; chan = chan->next) {
-		if (chan->mark != build.mark || chan->rest == 0)
-			continue;
-		if ((p = msg_make_part(m, chan)) == NULL)
-			return -1;
-		p->next = chan->off;
-		p->unread = chan->rest;
+	if (chan != NULL && p == NULL && (p = msg_make_part(m, chan)) != NULL) {
+		p->next = c->l.off;
 		p->read = (long)now.mono;
 		p->format = (unsigned char)c->format;
 	}
-	return 0;
+	if (p != NULL)
+		p->unread++;
+	return p == NULL ? -1 : 0;
 }
 
 static int seen_all;		/* what the start found is in; the rest is new */
@@ -336,54 +184,56 @@ is_new(const struct ctl *c, const struct stat *st)
 	return seen_all && !spool_was_offered(c->name, (long)st->st_ctime);
 }
 
-/* What its stub has becomes the message's: 0, or -1 without memory. */
-static int
-recall(struct message *m, struct stub *s)
-{
-	if (s == NULL || s->loaded == 0)
-		return 0;
-	m->loaded = s->loaded;
-	m->born = s->born;
-	m->aged = s->aged & 1U;
-	m->queued = s->queued;
-	return later_come(s, m);
-}
-
-/* The message of the file at hand, which has no vertex yet; or NULL. */
+/* The message of the file at hand, with what its stub has; NULL without
+ * memory. */
 static struct message *
-make_message(const struct ctl *c, const struct stat *st)
+make_message(const struct ctl *c)
 {
 	struct message *m = mem_get(offsetof(struct message, name) +
 	    strlen(c->name) + 1);
+	struct stub *s = later_find(c->name);
 
-	if (m == NULL || (build.rest > 0 && make_parts(m, c) < 0)) {
-		if (m != NULL)
-			msg_free(m);
+	if (m == NULL)
 		return NULL;
-	}
 	strcpy(m->name, c->name);
-	m->nr = build.nr + build.rest;
-	m->loaded = ++q.events;
-	m->born = (int)((long)now.mono - age_of((long)st->st_mtime));
-	m->aged = !is_new(c, st);
-	m->queued = (int)((long)now.mono - age_of(c->ctime));
+	if (s == NULL || s->loaded == 0 || later_come(s, m) == 0)
+		return m;
+	msg_free(m);
+	return NULL;
+}
+
+/* The message does not come in after all. */
+static void
+discard(struct message *m)
+{
+	if (m->more != NULL && m->more->stub != NULL)
+		m->more->stub->msg = NULL;
+	msg_free(m);
+}
+
+/* Its file was read. */
+static void
+describe(struct message *m, const struct ctl *c, const struct stat *st)
+{
+	const struct stub *s = m->more == NULL ? NULL : m->more->stub;
+
+	m->nr = reading.n + msg_unread(m);
+	if (s != NULL) {
+		m->loaded = s->loaded;
+		m->born = s->born;
+		m->aged = s->aged & 1U;
+		m->queued = s->queued;
+	} else {
+		m->loaded = ++q.events;
+		m->born = (int)((long)now.mono - age_of((long)st->st_mtime));
+		m->aged = !is_new(c, st);
+		m->queued = (int)((long)now.mono - age_of(c->ctime));
+	}
 	m->failed = c->nfailed > 0;
 	m->news = c->ndiag > 0;
 	m->tell = m->failed || m->news;
 	m->diags = m->news;
 	m->verbose = c->has_verbose != 0;
-	return m;
-}
-
-/* Why a file with recipients to deliver cannot be used, or NULL. */
-static const char *
-unusable(const struct ctl *c, int place, const struct stat *st)
-{
-	if (place != 0)
-		return "its message file is missing";
-	if (c->body > (unsigned long)st->st_size)
-		return "its body offset is behind the end of the message";
-	return NULL;
 }
 
 static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
@@ -407,42 +257,34 @@ tell(struct message *m)
 		q_tell(m, "delay");
 }
 
+/* The message comes into core: 0, or -1 without memory. */
 static int
-deliver(struct ctl *c, const struct stat *st, unsigned long num)
+enter(struct message *m)
 {
-	struct message *m = make_message(c, st);
-	struct stub *s;
+	int whole = msg_part(m) == NULL;
 
-	if (m == NULL)
+	if (whole)
+		find_boxes(m);
+	if (q_add(m, name_num(m->name)) < 0)
 		return -1;
-	core_give_way(build.over, build.fresh);
-	if (build.rest == 0)
-		build_boxes();
-	s = later_find(c->name);
-	if (recall(m, s) < 0 || build_commit(m) < 0 || q_add(m, num) < 0) {
-		if (s != NULL)
-			s->msg = NULL;
-		msg_free(m);
-		return -1;
-	}
-	build_start(m);
+	begin_vertices(m);
 	notice_arm(m);
 	if (m->nr == 0)
 		q_finished(m);
 	else
 		tell(m);
-	if (s != NULL && msg_part(m) == NULL)
-		later_end(s);
+	if (whole && m->more != NULL && m->more->stub != NULL)
+		later_end(m->more->stub);
 	if (m->nr == 0)
 		return 0;
 	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld", m->name,
-	    m->nr, build.ng, build.rest, (long)now.mono - m->born);
+	    m->nr, reading.hosts, m->nr - reading.n,
+	    (long)now.mono - m->born);
 	if (m->twin)
 		log_warn("twin msg=%s another message has its number; no agent "
 		    "gets both at once", m->name);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
-	strcpy(replaces, c->obsoletes);
 	return 0;
 }
 
@@ -461,77 +303,76 @@ trigger(const char *host)
 	later_call(is_host, host, CALL_START);
 }
 
-/* Looks at all recipients, and takes as many as there is room for: NULL when
- * the file is good, else why not; c->later is set when it may be good another
- * time. */
-static const char *
-read_all(struct ctl *c)
+static void
+not_now(struct ctl *c, const char *why)
+{
+	c->why = why;
+	c->later = AGAIN;
+}
+
+/* Looks at all recipients, and takes as many as there is room for. */
+static void
+read_all(struct ctl *c, struct message *m)
 {
 	enum ctl_item item;
 
-	build_begin(core_room());
+	begin_reading(core_room());
 	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
 		if (item == CTL_TRIGGER) {
 			trigger(c->host);
 		} else if (strcmp(c->channel, "dsn") == 0) {
-			return "a recipient has the channel dsn, which is "
+			c->why = "a recipient has the channel dsn, which is "
 			    "the scheduler's own";
-		} else if (build_add(c) < 0) {
-			c->later = AGAIN;
-			return "there is no memory for it";
+			return;
+		} else if ((reading.n < reading.most ? add_rcpt(m, c) :
+		    leave_unread(m, c)) < 0) {
+			not_now(c, "there is no memory for it");
+			return;
 		}
-	return item == CTL_BAD ? c->why : NULL;
 }
 
-/* What cannot be used goes to postman/: 0, or seconds until that is tried
- * again. */
-static int
-set_aside(struct ctl *c, const char *why)
+/* The file was good: the message comes in, or goes if there is nothing to do
+ * for it. */
+static void
+load(struct ctl *c, struct message *m, int place, const struct stat *st)
 {
-	if (spool_park(c->name, why) == 0)
-		return 0;
-	c->why = "it cannot be used, nor moved to postman";
-	return AGAIN;
-}
-
-/* The file at hand, with its final name.  0, or seconds until it is tried
- * again. */
-static int
-load(struct ctl *c, int place, const struct stat *st)
-{
-	const char *why = read_all(c);
-
-	if (c->later)
-		return c->later;
-	if (why == NULL && build.nr > 0)
-		why = unusable(c, place, st);
-	if (why == NULL && c->nfailed > 0 && notice_policy(c->name) < 0) {
-		c->why = "it cannot be written to now";
-		return AGAIN;
+	describe(m, c, st);
+	if (m->nr > 0 && place != 0)
+		c->why = "its message file is missing";
+	else if (m->nr > 0 && c->body > (unsigned long)st->st_size)
+		c->why = "its body offset is behind the end of the message";
+	else if (c->nfailed > 0 && notice_policy(c->name) < 0)
+		not_now(c, "it cannot be written to now");
+	if (c->why != NULL) {
+		discard(m);
+		return;
 	}
-	if (why == NULL && build.nr == 0)
+	if (m->nr == 0)
 		log_info("finished msg=%s nothing is left to deliver",
 		    c->name);
-	if (why == NULL && build.nr + c->nfailed + c->ndiag > 0) {
-		c->why = "there is no memory for it";
-		return deliver(c, st, name_num(c->name)) < 0 ? AGAIN : 0;
+	if (m->nr == 0 && !m->tell) {
+		discard(m);
+		if (spool_remove(c->name) < 0)
+			not_now(c, "its files cannot be removed");
+	} else if (enter(m) < 0) {
+		discard(m);
+		not_now(c, "there is no memory for it");
+	} else if (m->nr > 0) {
+		strcpy(replaces, c->obsoletes);
 	}
-	if (why != NULL)
-		return set_aside(c, why);
-	c->why = "its files cannot be removed";
-	return spool_remove(c->name) < 0 ? AGAIN : 0;
 }
 
-/* Opens it, puts it where it belongs and loads it; as load. */
-static int
+/* Opens it, puts it where it belongs and loads it.  In the end c->why tells
+ * whether, and c->later when, it is tried again. */
+static void
 open_and_load(struct ctl *c, const char *name, const struct stub *s)
 {
+	struct message *m;
 	struct stat st;
 	int place;
 
 	if (ctl_open(c, name) < 0)
-		return c->later || c->why == NULL ? c->later :
-		    set_aside(c, c->why);
+		return;
 	if (s != NULL && s->why != NULL) {
 		c->seen_pid = s->pid;
 		c->since = (double)s->since;
@@ -539,17 +380,26 @@ open_and_load(struct ctl *c, const char *name, const struct stub *s)
 	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
 	if (place < 0) {
-		c->why = "it cannot be moved to its directory";
-		return AGAIN;
+		not_now(c, "it cannot be moved to its directory");
+		return;
 	}
-	return load(c, place, &st);
+	m = make_message(c);
+	if (m == NULL) {
+		not_now(c, "there is no memory for it");
+		return;
+	}
+	read_all(c, m);
+	if (c->why == NULL)
+		load(c, m, place, &st);
+	else
+		discard(m);
 }
 
-/* The file at hand is to be tried again in so many seconds. */
+/* The file at hand is to be tried again. */
 static void
-skip(const struct ctl *c, int seconds)
+skip(const struct ctl *c)
 {
-	struct stub *s = later_put(c->name, now.mono + seconds);
+	struct stub *s = later_put(c->name, now.mono + c->later);
 
 	held_message(c->name);	/* it is there: a hold on it stays */
 	if (s == NULL)
@@ -566,23 +416,24 @@ static int
 consider(char *name)
 {
 	struct ctl c;
-	int later = 0, opened = 0;
 	struct stub *s = later_find(name);
+	int opened;
 
 	replaces[0] = '\0';
-	if (q_named(name) == NULL) {
-		later = open_and_load(&c, name, s);
-		opened = c.l.fd >= 0;
-		ctl_close(&c);
-		build_end();
-	}
-	if (later > 0) {
+	if (q_named(name) != NULL)
+		return 0;
+	open_and_load(&c, name, s);
+	opened = c.l.fd >= 0;
+	ctl_close(&c);
+	if (c.why != NULL && !c.later && spool_park(c.name, c.why) < 0)
+		not_now(&c, "it cannot be used, nor moved to postman");
+	if (c.later) {
 		th_sweep();	/* what was made for it; others may need room */
-		skip(&c, later);
+		skip(&c);
 	}
 	s = later_find(name);
 	if (s != NULL && s->msg == NULL &&
-	    (later <= 0 || strcmp(c.name, name) != 0))
+	    (!c.later || strcmp(c.name, name) != 0))
 		later_end(s);
 	if (opened)
 		strcpy(name, c.name);
@@ -658,89 +509,93 @@ replace(const char *name)
 
 /* ---- more of a message ----------------------------------------------- */
 
+/* Is the recipient at hand, of the part, not to be taken in now? */
+static int
+is_early(struct part *p, const struct ctl *c)
+{
+	const struct memo *memo = p->msg->doom != DOOM_NONE ? NULL :
+	    memo_find(p->msg, p->chan, c->host);
+
+	if (memo == NULL || (double)memo->until <= now.mono)
+		return 0;
+	core_leave(p, 1, memo->until);
+	reading.early++;
+	return 1;
+}
+
 /* Reads on what the channel has: 0 at the end of the file, 1 when there is
  * more, -1 when it cannot be. */
 static int
-read_on(struct ctl *c, const struct chan *chan)
+read_on(struct ctl *c, struct part *p)
 {
 	enum ctl_item item;
 
 	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
-		if (item == CTL_TRIGGER || strcmp(c->channel, chan->name) != 0)
+		if (item == CTL_TRIGGER ||
+		    strcmp(c->channel, p->chan->name) != 0 || is_early(p, c))
 			continue;
-		else if (build_add(c) < 0)
-			return -1;
-		else if (build.rest > 0)
+		else if (reading.n == reading.most)
 			return 1;
+		else if (add_rcpt(p->msg, c) < 0)
+			return -1;
 	return item == CTL_END ? 0 : -1;
 }
 
-/* What ended before it was read, and was not reported, is to be told, too. */
+/* What was read of the part has come in; more: there is more of it. */
 static void
-see_ended(struct message *m, const struct ctl *c)
+see_part(struct part *p, const struct ctl *c, int more)
 {
-	m->failed |= c->nfailed > 0;
+	unsigned seen = reading.n + reading.early;
+	unsigned left = p->unread > seen ? p->unread - seen : 0;
+
+	/* what ended before, and was not reported, is to be told, too */
+	p->msg->failed |= c->nfailed > 0;
 	if (c->nfailed > 0 || c->ndiag > 0)
-		q_news(m);
+		q_news(p->msg);
+	if (more)
+		p->next = c->l.off;
+	p->format = (unsigned char)c->format;
+	p->read = (long)now.mono;
+	log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u next=%lu",
+	    p->msg->name, p->chan->name, reading.n, reading.hosts, p->next);
+	if (more)
+		q_unread(p, left > 0 ? left : 1);
+	else
+		q_exhausted(p, left);
 }
 
-/* What was read and has no room in the pool is the channel's by its share. */
-static void
-make_way(const struct chan *chan)
-{
-	unsigned most = (unsigned)q.config->recipients;
-
-	if (most > 0 && core_least(chan, 0) >= build.nr &&
-	    q.rcpts + build.nr > most)
-		core_give_way(q.rcpts + build.nr - most, 0);
-}
-
-/* Reads so many more recipients of the part. */
+/* Reads so many more recipients of the part.  What the message has of the
+ * channel already is met first, so that recipients find it. */
 static void
 load_more(struct part *p, unsigned most)
 {
-	struct ctl c;
 	struct message *m = p->msg;
+	struct vertex *v;
+	struct ctl c;
 	int more = -1;
-	unsigned seen, left;
 
-	build_begin(most);
-	build.part = p;
-	build_from(p->chan, 0);
-	if (ctl_resume(&c, m->name, p->next, p->format) == 0 &&
-	    build_known(m, p->chan) == 0)
-		more = read_on(&c, p->chan);
+	core_give_way(p, most);
+	begin_reading(most);
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state != V_DONE && v->thread->ring->chan == p->chan)
+			meet(v);
+	if (ctl_resume(&c, m->name, p->next, p->format) == 0)
+		more = read_on(&c, p);
 	ctl_close(&c);
-	if (more >= 0)
-		make_way(p->chan);
-	if (more >= 0 && build_commit(m) < 0)
-		more = -1;
-	if (more < 0)
-		p->evicted -= build.early;
-	if (more < 0 && spool_gone(m->name)) {
-		q_drop(m, "its control file was taken away");
-	} else if (more < 0) {
-		log_err("load-more msg=%s off=%lu %s; later", m->name, p->next,
-		    c.why != NULL ? c.why : "it cannot be read now");
-		core_later(p, AGAIN);
-	} else {
-		see_ended(m, &c);
-		if (more > 0)
-			p->next = p->chan->off;
-		p->format = (unsigned char)c.format;
-		p->read = (long)now.mono;
-		build_start(m);
-		log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u "
-		    "next=%lu", m->name, p->chan->name, build.nr,
-		    build.ng - build.known, p->next);
-		seen = build.nr + build.early;
-		left = p->unread > seen ? p->unread - seen : 0;
-		if (more == 0)
-			q_exhausted(p, left);
-		else
-			q_unread(p, left > 0 ? left : 1);
+	begin_vertices(m);
+	if (more >= 0) {
+		see_part(p, &c, more);
+		return;
 	}
-	build_end();
+	p->evicted -= reading.early;
+	if (spool_gone(m->name)) {
+		q_drop(m, "its control file was taken away");
+		return;
+	}
+	log_err("load-more msg=%s off=%lu %s; later", m->name, p->next,
+	    c.why != NULL ? c.why : "it cannot be read now");
+	q_unread(p, p->unread > reading.n ? p->unread - reading.n : 1);
+	core_later(p, AGAIN);
 }
 
 /* ---- turns ----------------------------------------------------------- */

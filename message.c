@@ -30,7 +30,8 @@
  * another recipient.  The words of a host or a ring are copies of its own
  * (reason_copy).
  *
- * Costs: O(1); O(recipients) to widen or narrow; O(parts) to find one, or to
+ * Costs: O(1); O(recipients) to narrow; O(log recipients) to find one, or to
+ * add one behind the others, which is nearly always its place; O(parts) to find one, or to
  * count; a reason O(length of the text), by a hash.  Nothing here knows states,
  * lists or times.
  */
@@ -107,7 +108,7 @@ msg_evicted(const struct message *m)
 /* ---- vertices -------------------------------------------------------- */
 
 struct vertex *
-msg_vertex(struct message *m, struct thread *t, unsigned nr)
+msg_vertex(struct message *m, struct thread *t)
 {
 	struct vertex *v = &m->first;
 
@@ -117,10 +118,7 @@ msg_vertex(struct message *m, struct thread *t, unsigned nr)
 	v->thread = t;
 	v->r = &v->one;
 	APPEND(m->vertices, v, other, before);
-	if (msg_widen(v, nr) == 0)
-		return v;
-	msg_vertex_free(v);
-	return NULL;
+	return v;
 }
 
 void
@@ -137,31 +135,14 @@ msg_vertex_free(struct vertex *v)
 		free(v);
 }
 
-int
-msg_widen(struct vertex *v, unsigned more)
-{
-	unsigned n = v->nr + more;
-	struct rcpt *r;
-
-	if (n <= 1)
-		return 0;
-	r = realloc(v->r == &v->one ? NULL : v->r, n * sizeof(*r));
-	if (r == NULL) {
-		log_err("memory msg=%s rcpts=%u none to be had",
-		    v->msg->name, n);
-		return -1;
-	}
-	if (v->r == &v->one)
-		*r = v->one;
-	v->r = r;
-	return 0;
-}
-
-struct rcpt *
-msg_rcpt(const struct vertex *v, unsigned long off)
+/* The first of its recipients that is not before off. */
+static unsigned
+place(const struct vertex *v, unsigned long off)
 {
 	unsigned lo = 0, hi = v->nr, mid;
 
+	if (hi > 0 && v->r[hi - 1].off < off)
+		return hi;
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
 		if (v->r[mid].off < off)
@@ -169,20 +150,57 @@ msg_rcpt(const struct vertex *v, unsigned long off)
 		else
 			hi = mid;
 	}
-	return lo < v->nr && v->r[lo].off == off ? &v->r[lo] : NULL;
+	return lo;
+}
+
+struct rcpt *
+msg_rcpt(const struct vertex *v, unsigned long off)
+{
+	unsigned i = place(v, off);
+
+	return i < v->nr && v->r[i].off == off ? &v->r[i] : NULL;
+}
+
+/* An array has room for the next power of two. */
+struct rcpt *
+msg_add(struct vertex *v, unsigned long off)
+{
+	unsigned i = place(v, off), n = v->nr;
+	struct rcpt *r = v->r;
+
+	if (i < n && r[i].off == off)
+		return &r[i];
+	if (n > 0 && (n & (n - 1)) == 0) {
+		r = realloc(r == &v->one ? NULL : r, 2 * n * sizeof(*r));
+		if (r == NULL) {
+			log_err("memory msg=%s rcpts=%u none to be had",
+			    v->msg->name, 2 * n);
+			return NULL;
+		}
+		if (v->r == &v->one)
+			*r = v->one;
+		v->r = r;
+	}
+	memmove(&r[i + 1], &r[i], (n - i) * sizeof(*r));
+	memset(&r[i], 0, sizeof(*r));
+	r[i].off = (unsigned)off & 0x3fffffff;
+	v->nr++;
+	return &r[i];
 }
 
 void
 msg_narrow(struct vertex *v)
 {
-	unsigned i, n = 0;
+	unsigned i, n = 0, size = 2;
 	struct rcpt *r;
 
 	for (i = 0; i < v->nr; i++)
 		if (v->r[i].state == RC_PENDING)
 			v->r[n++] = v->r[i];
-	if (n > 1 && n < v->nr / 2 &&
-	    (r = realloc(v->r, n * sizeof(*r))) != NULL)
+	while (size < n)
+		size *= 2;
+	if (n > 1 && size < v->nr &&
+	    (r = realloc(v->r, size * sizeof(*r))) != NULL)
 		v->r = r;
 	v->nr = n;
 }

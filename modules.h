@@ -186,12 +186,13 @@ unsigned msg_evicted(const struct message *);
 /* Its vertices, one after the other; NULL at the end. */
 #define msg_first(m) ((m)->vertices)
 #define msg_next(v) ((v)->other)
-/* A vertex of the message that nobody has yet, with room for so many
- * recipients; NULL without memory.  And away with it. */
-struct vertex *msg_vertex(struct message *, struct thread *, unsigned nr);
+/* A vertex of the message that nobody has yet, without recipients; NULL
+ * without memory.  And away with it. */
+struct vertex *msg_vertex(struct message *, struct thread *);
 void	msg_vertex_free(struct vertex *);
-/* Room for so many more recipients of the vertex: 0 or -1. */
-int	msg_widen(struct vertex *, unsigned more);
+/* Adds the recipient whose line is at off, in the order of these: it, or the
+ * one that is there already; NULL without memory. */
+struct rcpt *msg_add(struct vertex *, unsigned long off);
 /* Its recipient whose line is at off, or NULL. */
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
@@ -447,12 +448,10 @@ double	notice_wait(void);		/* seconds until something is */
  * ====================================================================== */
 
 unsigned core_room(void);	/* recipients that a new message may have */
-/* ... and what it may have of the channel in any case, when so many channels
- * come to have work with it. */
-unsigned core_least(const struct chan *, unsigned more);
-/* So many of those have no room in the pool: as many of channels with more than
+/* So many recipients of the part are to be read: when that is the channel's
+ * share, and the pool has no room for it, as many of channels with more than
  * their shares leave core. */
-void	core_give_way(unsigned n, unsigned more);
+void	core_give_way(const struct part *, unsigned n);
 /* The next part of which more is to be read, and how much; or NULL. */
 struct part *core_next(unsigned *most);
 /* Nothing more of it for so many seconds. */

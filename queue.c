@@ -260,7 +260,7 @@ q_tell(struct message *m, const char *what)
 		    is_delay(v->thread->host) == is_delay(what))
 			return 0;
 	t = th_get("dsn", what);
-	v = t == NULL ? NULL : msg_vertex(m, t, 1);
+	v = t == NULL ? NULL : msg_vertex(m, t);
 	if (v == NULL)
 		return -1;
 	v->nr = v->left = 1;

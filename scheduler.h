@@ -269,7 +269,8 @@ struct vertex {
 	unsigned nr;
 	unsigned left;		/* ... not finished */
 	unsigned count;		/* READY: recipients that its job counts on;
-				 * FED: deferrals reported in this run */
+				 * FED: deferrals reported in this run; while
+				 * it is read: mailbox of the last, or 0 */
 	int	wakeup;		/* mono; WAIT: when; FED: the latest retryat of
 				 * this run, 0: none */
 	int	tried;		/* mono; tries > 0: the end of its last run */
@@ -459,7 +460,8 @@ struct thread {
 	unsigned nkept;		/* ... READY, for agents that are starting */
 	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* READY since the order was last made */
-	unsigned mark, index;	/* the loader's: message and vertex at hand */
+	unsigned mark;		/* intake.c's: the reading that has met it ... */
+	struct vertex *vertex;	/* ... and its vertex of the message at hand */
 	double	soonest;	/* mono; no WAIT vertex is due before */
 	double	woken;		/* mono; its host answered, and so what had
 				 * waited for that was tried once more */
@@ -553,11 +555,6 @@ struct chan {
 	unsigned nwait;		/* rings that wait for one of them to go */
 	unsigned rcpts;		/* recipients in core, not finished */
 	struct part *partial;	/* with some unread, oldest first */
-	/* the loader's: */
-	unsigned mark;		/* the reading at hand */
-	unsigned least;		/* recipients that may be taken in any case */
-	unsigned rest;		/* ... that were left ... */
-	unsigned long off;	/* ... from this offset on */
 	char	name[1];
 };
 
