@@ -506,29 +506,39 @@ submit(char **rcpts)
 	return code;
 }
 
-/* Shows where mail for the addresses would go: an exit code. */
+/* Shows where mail for the list of addresses would go: 0, or an exit code. */
 static int
-verify(char **rcpts)
+show(const struct routes *routes, const char *list)
 {
 	const struct addressee *d;
-	struct routes routes;
 	struct mail m;
-	int code, blind;
+	int code;
 
-	if (mail_init(&m, &routes, (long)getuid()) < 0)
+	if (mail_init(&m, routes, (long)getuid()) < 0)
 		return X_OSERR;
-	code = load(&routes, 1, &blind);
-	if (code == 0) {
-		for (; *rcpts != NULL; rcpts++)
-			mail_to(&m, *rcpts, *rcpts + strlen(*rcpts));
-		code = m.full != 0 ? m.full : m.code;
-	}
+	mail_to(&m, list, list + strlen(list));
+	code = m.full != 0 ? m.full : m.code;
 	for (d = m.dests; d != NULL; d = d->next)
 		printf("%s: %s %s %s\n", d->addr, d->channel, d->host,
 		    d->user);
 	mail_free(&m);
-	route_free(&routes);
 	return fflush(stdout) != 0 && code == 0 ? X_IOERR : code;
+}
+
+static int
+verify(char **rcpts)
+{
+	struct routes routes;
+	int code, blind, bad;
+
+	code = load(&routes, 1, &blind);
+	for (; code != X_CONFIG && *rcpts != NULL; rcpts++) {
+		bad = show(&routes, *rcpts);
+		if (code == 0)
+			code = bad;
+	}
+	route_free(&routes);
+	return code;
 }
 
 /* Whoever starts us may have closed them; then a file of ours would be one of

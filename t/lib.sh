@@ -343,7 +343,7 @@ sched_start() {	# po conf [option ...]
 	grep mailqsock "$lib_conf" >/dev/null 2>&1 || [ ! -w "$lib_conf" ] ||
 	    echo 'PARAMmailqsock none' >>"$lib_conf"
 	[ ! -f "$tmp/sched.log" ] || mv "$tmp/sched.log" "$tmp/sched.old"
-	exec env MAILBIN="${MAILBIN:-$tmp/bin}" MAILSHARE="$tmp" \
+	exec env MAILBIN="${MAILBIN:-$tmp/bin}" MAILSHARE="${MAILSHARE:-$tmp}" \
 	    LOGDIR="$tmp/log" \
 	    $VALGRIND "$SCHEDULER" -i -P "$lib_po" -f "$lib_conf" "$@" \
 	    </dev/null >"$tmp/sched.log" 2>&1 &

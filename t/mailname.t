@@ -76,7 +76,6 @@ echo "uucp U $tmp/show show" >"$tmp/sm.cf"
 ln -s "$top/ta/sm" "$top/ta/errormail" "$tmp/bin/ta"
 put "$po" 10-1 sm far anna
 put "$po" 11-1 error nohost anna@far
-cp "$tmp/share/mailname" "$tmp"	# the scheduler's MAILSHARE
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 ok 'it gives agents mail' wait_log 'complete msg=10-1'
 ok 'it gives errormail mail' wait_log 'complete msg=11-1'
