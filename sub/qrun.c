@@ -24,6 +24,11 @@
  * router/ or private/.  What is no plain file, or has another name, is not
  * ours.
  *
+ * The oldest is taken first.  Directories of ROUTERDIRS, names in the post
+ * office with colons between, come behind router/, in their order: as soon as
+ * there is something new in router/, that is next.  With PARAMworkers, children
+ * share the list of a directory, each taking every nth.
+ *
  * Runs exclude each other by a lock on the file .submit.lock.  A run that is
  * repeated looks at router/ once each time and reads it only when its time of
  * modification has changed; that has whole seconds, so a directory that has
@@ -32,7 +37,7 @@
  */
 #include "submit.h"
 #include <ctype.h>
-#include <dirent.h>
+#include <sys/wait.h>
 #include <signal.h>
 #ifdef NO_SYMLINK
 #define lstat stat
@@ -47,6 +52,8 @@
 #define AGAIN_MOST	900	/* seconds between tries after trouble */
 #define RECOVER_LOOKS	10	/* looks at router/ for one at transport/ */
 #define RECOVER_MOST	300	/* ... but at least one in so many seconds */
+
+#define LOW_MOST	8	/* directories in ROUTERDIRS */
 
 enum verdict { TAKEN, BAD, LATER };
 
@@ -63,6 +70,10 @@ struct file {
 	int	from, null, to;		/* there was such a line */
 	const char *why;		/* it is bad */
 };
+
+/* ROUTERDIRS: directories of less important mail. */
+static char *low[LOW_MOST];
+static int nlow;
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
@@ -415,10 +426,13 @@ open_file(struct file *q)
 
 /* What its owner, its place and its size mean for it. */
 static void
-judge(struct file *q, const struct routes *routes, int hidden, long uid)
+judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 {
+	int hidden = strcmp(dir, "private") == 0;
+
 	q->ours = !hidden && rights_ours(uid);
-	q->whole = q->ours || accept_whole(q->po, &q->st) ||
+	q->whole = q->ours || (strcmp(dir, "router") == 0 &&
+	    accept_whole(q->po, &q->st)) ||
 	    (hidden && rights_ours((long)q->st.st_uid));
 	q->m.report = 1;
 	q->m.tame = rights_ours(uid);
@@ -459,7 +473,7 @@ take(const char *po, const struct routes *routes, const char *dir,
 	uid = author_of(&q, dir, base);
 	v = LATER;
 	if (mail_init(&q.m, routes, uid) == 0) {
-		judge(&q, routes, hidden, uid);
+		judge(&q, routes, dir, uid);
 		q.why = "it has a second name";
 		v = BAD;
 		if (q.st.st_nlink == 1 || hidden) {
@@ -556,32 +570,128 @@ is_hidden(const char *s)
 	return accept_parse(s, name, sizeof(name)) >= 0;
 }
 
-/* All in a directory that has such a name, under the lock: 0, or an exit
- * code. */
-static int
-take_all(const char *po, const struct routes *routes, const char *dir,
-    int (*fits)(const char *))
-{
-	char path[PATH_SIZE];
-	struct dirent *e;
-	int code = 0;
-	DIR *d;
+/* A directory while it is worked through. */
+struct place {
+	const char *po, *dir;
+	const struct routes *routes;
+	int	(*fits)(const char *);
+	struct scan scan;
+	unsigned left;	/* files in router/ that had to stay */
+	int	low;	/* whatever comes into router/ goes first */
+};
 
-	text_fmt(path, sizeof(path), "%s/%s", po, dir);
-	d = opendir(path);
-	if (d == NULL) {
-		say("cannot read %s: %s", path, strerror(errno));
-		return X_TEMPFAIL;
-	}
-	while (!leave && (e = readdir(d)) != NULL) {
-		if (!fits(e->d_name) || (fits == is_hidden &&
-		    accept_known(po, e->d_name)))
+/* The first of the list, and from there every step-th: 0, or an exit code. */
+static int
+work(const struct place *p, unsigned first, unsigned step)
+{
+	int code = 0;
+	const char *base;
+	unsigned i;
+
+	for (i = first; i < p->scan.n && !leave; i += step) {
+		base = p->scan.v[i].name;
+		if (p->low && scan_count(p->po, "router", is_number) > p->left)
+			break;
+		if (p->fits == is_hidden && accept_known(p->po, base))
 			continue;
-		if (take(po, routes, dir, e->d_name) == LATER)
+		if (take(p->po, p->routes, p->dir, base) == LATER)
 			code = X_TEMPFAIL;
 	}
 	say_about(NULL);
-	closedir(d);
+	return code;
+}
+
+/* A child that does its part: its number, or -1 when there is none. */
+static pid_t
+start_worker(const struct place *p, unsigned first, unsigned step)
+{
+	pid_t pid;
+
+	fflush(stderr);
+	pid = fork();
+	if (pid == 0)
+		_exit(work(p, first, step));
+	return pid;
+}
+
+/* Its exit code; TERM is for all of us. */
+static int
+wait_for(pid_t pid)
+{
+	int status, told = 0;
+
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return X_OSERR;
+		if (leave && !told)
+			told = kill(pid, SIGTERM) == 0;
+	}
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	say("a worker died of signal %d; what it had not taken stays",
+	    WTERMSIG(status));
+	return X_TEMPFAIL;
+}
+
+/* Several processes side by side; we are one of them. */
+static int
+share_out(const struct place *p, unsigned n)
+{
+	pid_t pid[64];
+	int code, other;
+	unsigned i;
+
+	for (i = 1; i < n; i++)
+		pid[i] = start_worker(p, i, n);
+	code = work(p, 0, n);
+	for (i = 1; i < n; i++) {
+		/* where there was no process for it, we do its part */
+		other = pid[i] < 0 ? work(p, i, n) : wait_for(pid[i]);
+		if (code == 0)
+			code = other;
+	}
+	return code;
+}
+
+/* All in the directory that has such a name, under the lock: 0, or an exit
+ * code. */
+static int
+take_all(struct place *p, const char *dir, int (*fits)(const char *))
+{
+	unsigned n = (unsigned)p->routes->workers;
+	int code;
+
+	p->dir = dir;
+	p->fits = fits;
+	if (scan_read(&p->scan, p->po, dir, fits) < 0)
+		return X_TEMPFAIL;
+	if (n > p->scan.n)
+		n = p->scan.n;
+	code = n > 1 ? share_out(p, n) : work(p, 0, 1);
+	scan_free(&p->scan);
+	return code;
+}
+
+/* router/ and, when nothing new is in it, the others. */
+static int
+take_places(struct place *p)
+{
+	int i, bad, code = 0;
+
+	do {
+		p->low = 0;
+		bad = take_all(p, "router", is_number);
+		if (bad != 0)
+			code = bad;
+		p->left = scan_count(p->po, "router", is_number);
+		p->low = 1;
+		for (i = 0; i < nlow && !leave; i++) {
+			bad = take_all(p, low[i], is_number);
+			if (bad != 0)
+				code = bad;
+		}
+	} while (nlow > 0 && !leave &&
+	    scan_count(p->po, "router", is_number) > p->left);
 	return code;
 }
 
@@ -589,12 +699,16 @@ take_all(const char *po, const struct routes *routes, const char *dir,
 static int
 take_both(const char *po, const struct routes *routes)
 {
+	struct place p;
 	int hidden, code;
 
 	if (entry_room(po, routes, 0.0) < 0 || accept_start(po) < 0)
 		return X_TEMPFAIL;
-	hidden = take_all(po, routes, "private", is_hidden);
-	code = take_all(po, routes, "router", is_number);
+	memset(&p, 0, sizeof(p));
+	p.po = po;
+	p.routes = routes;
+	hidden = take_all(&p, "private", is_hidden);
+	code = take_places(&p);
 	return code != 0 ? code : hidden;
 }
 
@@ -710,17 +824,21 @@ run_every(const char *po, const char *table, long every)
 {
 	long pause = every;	/* after trouble, ever longer */
 	double again = 0;
-	struct watch w, crashes;
-	int trouble = 0;
+	struct watch w[1 + LOW_MOST], crashes;
+	int i, changed, trouble = 0;
 
-	memset(&w, 0, sizeof(w));
-	w.dir = "router";
+	memset(w, 0, sizeof(w));
+	w[0].dir = "router";
+	for (i = 0; i < nlow; i++)
+		w[1 + i].dir = low[i];
 	memset(&crashes, 0, sizeof(crashes));
 	crashes.dir = "transport";
 	while (!leave) {
 		clock_read();
 		recover_at_times(&crashes, po, every);
-		if (has_changed(&w, po) || (trouble && now.mono >= again)) {
+		for (i = changed = 0; i <= nlow; i++)
+			changed |= has_changed(&w[i], po);
+		if (changed || (trouble && now.mono >= again)) {
 			trouble = run(po, table) != 0;
 			again = now.mono + (double)pause;
 			if (!trouble)
@@ -731,6 +849,31 @@ run_every(const char *po, const char *table, long every)
 		if (!leave)
 			rest(every);
 	}
+}
+
+/* The names in ROUTERDIRS: 0, or -1 after saying what is wrong. */
+static int
+take_dirs(const char *list)
+{
+	char *p;
+
+	if (list == NULL)
+		return 0;
+	p = mem_dup(list);
+	if (p == NULL)
+		return -1;
+	for (p = strtok(p, ":"); p != NULL; p = strtok(NULL, ":")) {
+		if (strcmp(p, "router") == 0)
+			continue;
+		if (*p == '.' || strchr(p, '/') != NULL || nlow == LOW_MOST) {
+			say("ROUTERDIRS=%s: it has up to 8 names of "
+			    "directories in the post office, with colons "
+			    "between", list);
+			return -1;
+		}
+		low[nlow++] = p;
+	}
+	return 0;
 }
 
 int
@@ -755,6 +898,8 @@ qrun(const char *po, const char *table, long every)
 
 	if (code != 0)
 		return code;
+	if (take_dirs(getenv("ROUTERDIRS")) < 0)
+		return X_CONFIG;
 	if (every == 0) {
 		entry_recover(po);
 		return run(po, table);

@@ -53,6 +53,7 @@
  *	PARAMmessagesize 64M	bytes of a message, at most; 0: any number
  *	PARAMminfree 1M		bytes of the post office's file system that
  *				mail leaves free; 0: none
+ *	PARAMworkers 4		processes of submit -q
  */
 #include "submit.h"
 #include "../lib/line.h"
@@ -61,6 +62,7 @@
 #include <ctype.h>
 
 #define SIZE_MOST	(64UL << 20)	/* bytes of a message */
+#define WORKERS_MOST	64
 #define FREE_LEAST	(1UL << 20)	/* bytes that are to stay free */
 
 enum user {
@@ -345,8 +347,13 @@ set_param(struct routes *t, const char *name, const char *value)
 		to = &t->most;
 	else if (strcmp(name, "minfree") == 0)
 		to = &t->least;
+	else if (strcmp(name, "workers") == 0)
+		return size_parse(value, &t->workers) == 0 &&
+		    t->workers > 0 && t->workers <= WORKERS_MOST ? NULL :
+		    "the number of workers is 1 to 64";
 	if (to == NULL)
-		return "the parameters are PARAMmessagesize and PARAMminfree";
+		return "the parameters are PARAMmessagesize, PARAMminfree and "
+		    "PARAMworkers";
 	return size_parse(value, to) == 0 ? NULL :
 	    "the size is none, or too large; write 64M, 100k, 0";
 }
@@ -373,7 +380,7 @@ see_line(struct routes *t, struct lines *l)
 {
 	static const char want[] = "a line is PATTERN CHANNEL HOST "
 	    "[USER], PATTERN ! TEXT, NAME = ADDRESSES, domain NAME, or "
-	    "PARAMname SIZE";
+	    "PARAMname VALUE";
 	char *p = l->line, *pattern, *channel, *host;
 
 	if (l->overlong)
@@ -419,6 +426,7 @@ route_load(struct routes *t, const char *path)
 	t->path = path;
 	t->most = SIZE_MOST;
 	t->least = FREE_LEAST;
+	t->workers = 1;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
 	fd = open(path, O_RDONLY);
 	if (fd < 0)

@@ -74,6 +74,7 @@ struct routes {
 	int	domain_used;		/* a pattern has it */
 	unsigned long most;		/* bytes of a message, 0: any number */
 	unsigned long least;		/* bytes that must be free, 0: any */
+	unsigned long workers;		/* processes of a run, 1 or more */
 	const char *path;		/* of the table */
 };
 
@@ -256,6 +257,28 @@ int	accept_copy(const struct post *, int fd, const struct stat *,
 long	accept_parse(const char *base, char *name, size_t size);
 /* Is its copy in the queue?  Then it is removed. */
 int	accept_known(const char *po, const char *base);
+
+/* ======================================================================
+ * scan.c - the files of a directory, oldest first
+ * ====================================================================== */
+
+struct scanned {
+	long	mtime;
+	char	name[100];
+};
+
+struct scan {
+	struct scanned *v;
+	unsigned n;
+};
+
+/* Those whose names fit: 0, or -1 after saying why. */
+int	scan_read(struct scan *, const char *po, const char *dir,
+	    int (*fits)(const char *));
+void	scan_free(struct scan *);
+/* How many there are just now. */
+unsigned scan_count(const char *po, const char *dir,
+	    int (*fits)(const char *));
 
 /* ======================================================================
  * etrn.c - mail for a host is wanted now

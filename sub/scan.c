@@ -1,0 +1,104 @@
+/*
+ * scan.c - the files of a directory, oldest first.
+ *
+ *	12:00:01  1234
+ *	12:00:07  99	the shorter number first, then as they are written
+ *	12:00:07  1235
+ *
+ * Who wrote first is served first, as far as times of modification tell, which
+ * have whole seconds; the name decides among equals, so that two runs agree.
+ * The list is made once for a run: what comes meanwhile is the next one's.
+ * Where there is no memory for all names, the run has those that were seen.
+ */
+#include "submit.h"
+#include <dirent.h>
+#ifdef NO_SYMLINK
+#define lstat stat
+#endif
+
+#define PATH_SIZE	800
+
+static int
+compare(const void *pa, const void *pb)
+{
+	const struct scanned *a = pa, *b = pb;
+	size_t na, nb;
+
+	if (a->mtime != b->mtime)
+		return a->mtime < b->mtime ? -1 : 1;
+	na = strlen(a->name);
+	nb = strlen(b->name);
+	return na != nb ? na < nb ? -1 : 1 : strcmp(a->name, b->name);
+}
+
+/* One more: 0, or -1 when there is no memory. */
+static int
+add(struct scan *s, const char *path, const char *base, unsigned *size)
+{
+	struct scanned *more;
+	struct stat st;
+
+	if (s->n == *size) {
+		*size = *size == 0 ? 64 : 2 * *size;
+		more = realloc(s->v, *size * sizeof(*more));
+		if (more == NULL)
+			return -1;
+		s->v = more;
+	}
+	s->v[s->n].mtime = lstat(path, &st) < 0 ? 0 : (long)st.st_mtime;
+	if (text_fmt(s->v[s->n].name, sizeof(s->v[s->n].name), "%s", base) < 0)
+		return 0;	/* none of ours is so long */
+	s->n++;
+	return 0;
+}
+
+int
+scan_read(struct scan *s, const char *po, const char *dir,
+    int (*fits)(const char *))
+{
+	char path[2 * PATH_SIZE];
+	unsigned size = 0;
+	struct dirent *e;
+	DIR *d;
+
+	s->v = NULL;
+	s->n = 0;
+	text_fmt(path, sizeof(path), "%s/%s", po, dir);
+	d = opendir(path);
+	if (d == NULL)
+		return say_cannot("read", path);
+	while ((e = readdir(d)) != NULL) {
+		text_fmt(path, sizeof(path), "%s/%s/%s", po, dir, e->d_name);
+		if (fits(e->d_name) && add(s, path, e->d_name, &size) < 0)
+			break;
+	}
+	closedir(d);
+	if (s->n > 1)
+		qsort(s->v, s->n, sizeof(*s->v), compare);
+	return 0;
+}
+
+void
+scan_free(struct scan *s)
+{
+	free(s->v);
+	s->v = NULL;
+	s->n = 0;
+}
+
+unsigned
+scan_count(const char *po, const char *dir, int (*fits)(const char *))
+{
+	char path[PATH_SIZE];
+	unsigned n = 0;
+	struct dirent *e;
+	DIR *d;
+
+	text_fmt(path, sizeof(path), "%s/%s", po, dir);
+	d = opendir(path);
+	while (d != NULL && (e = readdir(d)) != NULL)
+		n += fits(e->d_name);
+	if (d != NULL)
+		closedir(d);
+	return n;
+}

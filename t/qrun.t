@@ -1,0 +1,133 @@
+#!/bin/sh
+# submit -q: the order of files, directories of less important mail, and several
+# workers.
+. "${0%/*}/lib.sh"
+
+unset POSTOFFICE MAILSHARE ROUTERDIRS
+po=$tmp/po
+spool_new "$po"
+mkdir "$po/bulk" "$po/news"
+printf 'domain our.example\n* local -\n' >"$tmp/routes"
+sub() {
+	"$top/submit" -P "$po" -C "$tmp/routes" "$@" 2>&1
+}
+file() {	# dir name recipient time
+	printf 'from <s@a.example>\nto <%s>\nenv-end\n\nbody\n' "$3" \
+	    >"$po/$1/$2"
+	touch -t "$4" "$po/$1/$2"
+}
+# A file that cannot be used is said in a line, so the lines tell the order.
+wrong() {	# dir name time
+	printf 'from <s@a.example>\nto <x>\nnone\n\n' >"$po/$1/$2"
+	touch -t "$3" "$po/$1/$2"
+}
+order() {
+	sub -q "$@" | sed -n 's/^submit: \([a-z]*\/[0-9]*\): .*/\1/p' |
+	    tr '\n' ' '
+}
+
+# ---- order -----------------------------------------------------------------------
+
+wrong router 7 202601010003
+wrong router 70 202601010001
+wrong router 600 202601010002
+wrong router 10 202601010002
+wrong router 9 202601010002
+is 'the oldest is first, then the smallest number' "$(order)" \
+    'router/70 router/9 router/10 router/600 router/7 '
+
+# ---- directories of less important mail ------------------------------------------
+
+wrong bulk 1 202501010000
+wrong bulk 2 202401010000
+wrong news 3 202301010000
+wrong router 4 202601010000
+is 'without ROUTERDIRS they are left alone' "$(order)" 'router/4 '
+wrong router 4 202601010000
+is 'they come behind router/, in their order' \
+    "$(ROUTERDIRS=bulk:router:news order)" \
+    'router/4 bulk/2 bulk/1 news/3 '
+for bad in ../x /tmp a/b 1:2:3:4:5:6:7:8:9; do
+	out=$(ROUTERDIRS=$bad sub -q)
+	is "a wrong ROUTERDIRS: $bad" $? 78
+	like "a wrong ROUTERDIRS is said: $bad" "$out" '^submit: ROUTERDIRS='
+done
+out=$(ROUTERDIRS=none sub -q)
+is 'a directory that is not there' $? 75
+like 'a directory that is not there is said' "$out" 'cannot read .*/none'
+
+# A file comes into router/ while bulk/ is worked through; on a machine that is
+# through with bulk/ before that, once more with a longer list.
+meanwhile() {
+	i=0
+	while [ $i -lt $many ]; do
+		i=$((i + 1))
+		echo 'to anna' >"$po/bulk/$i"	# its header cannot be one
+		printf 'none\n\n' >>"$po/bulk/$i"
+	done
+	printf 'none\n\n' >"$po/new"
+	: >"$tmp/said"
+	ROUTERDIRS=bulk sub -q >"$tmp/said" &
+	until [ -s "$tmp/said" ] || ! alive $!; do
+		:
+	done
+	mv "$po/new" "$po/router/3"
+	wait $!
+	rm -f "$po/postman"/*
+	awk '/router.3:/ { seen = NR } END { exit seen == 0 || seen == NR }' \
+	    "$tmp/said"
+}
+first=no
+for many in 1000 2000 4000 8000; do
+	! meanwhile || { first=yes; break; }
+done
+is 'what comes into router/ meanwhile goes first' $first yes
+sub -q >/dev/null
+find "$po" -type f -exec rm -f {} +
+
+file bulk 1 first 202601010000
+file bulk 2 second 202601010001
+file router 5 third 202601010002
+ok 'mail in all of them is taken' env ROUTERDIRS=bulk "$top/submit" -P "$po" \
+    -C "$tmp/routes" -q
+is 'it is in the queue' "$(cat "$po"/transport/[1-9]* |
+    sed -n 's/^r .* local - \([a-z]*\) .*/\1/p' | sort | tr '\n' ' ')" \
+    'first second third '
+find "$po" -type f -exec rm -f {} +
+
+# ---- again and again ---------------------------------------------------------------
+
+ROUTERDIRS=news bg "$top/submit" -P "$po" -C "$tmp/routes" -q1s
+file news 11 anna 202601010000
+ok 'a loop sees new mail in such a directory' \
+    wait_for 30 eval '[ -n "$(ls "$po/transport")" ]'
+kill "$bg_pid"
+wait "$bg_pid"
+is 'it ends when told to' $? 0
+lib_forget "$bg_pid"
+find "$po" -type f -exec rm -f {} +
+
+# ---- workers -----------------------------------------------------------------------
+
+for bad in 0 65 x; do
+	echo "PARAMworkers $bad" >"$tmp/bad"
+	out=$("$top/submit" -bv -C "$tmp/bad" x 2>&1)
+	like "PARAMworkers $bad" "$?$out" '^78.*:1: the number of workers is'
+done
+echo 'PARAMworkers 4' >>"$tmp/routes"
+i=0
+while [ $i -lt 50 ]; do
+	i=$((i + 1))
+	file router $i "u$i" 202601010000
+done
+wrong router 99 202601010000
+out=$(sub -q)
+is 'several workers end well' $? 0
+like 'what one of them says is heard' "$out" '^submit: router/99: .*not known'
+is 'they took each file once' "$(cat "$po"/transport/[1-9]* |
+    sed -n 's/^r .* local - u\([0-9]*\) .*/\1/p' | sort -n | uniq | wc -l |
+    tr -d ' ') $(ls "$po/transport" | wc -l | tr -d ' ')" '50 50'
+is 'nothing is left' "$(ls "$po/router")" ''
+is 'they were several' "$(ls "$po/transport" | sed 's/.*-//' | sort -u |
+    wc -l | tr -d ' ')" 4
+finish
