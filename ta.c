@@ -38,10 +38,9 @@
  * pass; if there is nothing it is told so, and is idle until idlemax.  One
  * that has reached maxage or maxjobs ends when it would become free.
  *
- * Descriptors 0, 1 and 2 are all that it inherits.  No shell is involved: the
- * command is words, so no host name can become a command.  As root we become
- * group first, then user, with no other group left.  What goes wrong before the
- * program runs is told by an exit code of its own and a line on the socket.
+ * No shell is involved: the command is words, so no host name can become a
+ * command.  What goes wrong before the program runs is told by an exit code of
+ * its own and a line on the socket.
  *
  * Trouble.  An agent that cannot be run, or dies before its first #hungry,
  * stops its ring for an interval, with one line in the log; where the command
@@ -121,7 +120,7 @@ least(long a, long b)
 static long
 descriptors(void)
 {
-	long n = -1;
+	long n;
 #ifndef NO_RLIMIT
 	struct rlimit rl;
 
@@ -130,13 +129,9 @@ descriptors(void)
 		if (rl.rlim_cur > (rlim_t)FD_SETSIZE)
 			rl.rlim_cur = (rlim_t)FD_SETSIZE;
 		setrlimit(RLIMIT_NOFILE, &rl);
-		if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
-			n = rl.rlim_cur > (rlim_t)FD_SETSIZE ? FD_SETSIZE :
-			    (long)rl.rlim_cur;
 	}
 #endif
-	if (n < 0)
-		n = sysconf(_SC_OPEN_MAX);
+	n = sysconf(_SC_OPEN_MAX);
 	return n < 0 ? 64 : least(n, FD_SETSIZE);
 }
 
@@ -398,17 +393,6 @@ cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
 	    r->chan->name, r->conf->v.command, why, words);
 }
 
-/* An agent took jobs and ended before it began one; the next may do the same. */
-static void
-did_nothing(struct ring *r, struct thread *t, const char *how)
-{
-	if (r->dead > now.mono)
-		return;
-	cannot_start(r, t, least(FAILED_MOST, 1L << r->failures), how);
-	if (r->failures < 16)
-		r->failures++;
-}
-
 static void
 enlist(struct ta *ta, struct ring *r)
 {
@@ -657,15 +641,6 @@ may_go_on(const struct ta *ta)
 	    ((r->conf->bound || !th_waits(r)) && !should_yield(ta)));
 }
 
-/* Its slot is to go to another ring now.  While its own has mail it keeps it
- * for a stretch, or each job would cost a start. */
-static int
-is_done(const struct ta *ta)
-{
-	return should_yield(ta) && (ta->njobs >= STRETCH ||
-	    now.mono - ta->born >= STRETCH_MOST || !th_waits(ta->ring));
-}
-
 static void
 feed(struct ta *ta)
 {
@@ -685,6 +660,15 @@ feed(struct ta *ta)
 	flush(ta);
 }
 
+static void
+set_busy(struct ta *ta)
+{
+	ta->state = TA_BUSY;
+	ta->heard = now.mono;
+	heap_set(&due, &ta->timer, now.mono +
+	    (double)ta->ring->conf->v.timeout);
+}
+
 /* A busy agent of its thread gets the vertex, too. */
 static void
 give(struct ta *ta, struct vertex *v)
@@ -699,24 +683,27 @@ static void
 wake(struct ta *ta, struct vertex *v)
 {
 	th_unidle(ta);
-	ta->state = TA_BUSY;
-	ta->heard = now.mono;
-	heap_set(&due, &ta->timer, now.mono +
-	    (double)ta->ring->conf->v.timeout);
+	set_busy(ta);
 	th_join(ta, v->thread);
 	give(ta, v);
 	feed(ta);
 }
 
-/* It has no job: it is free, or ends. */
+/* It has no job: it is free, or ends, worn out or for another ring.  While its
+ * own has mail it keeps its slot for a stretch, or each job would cost a start.
+ */
 static void
 go_on(struct ta *ta)
 {
+	int stays;
+
 	feed(ta);
 	if (ta->state != TA_BUSY || ta->jobs.n > 0)
 		return;
 	th_leave(ta);
-	if (!is_at_work(ta) || is_done(ta) || worn_out(ta)) {
+	stays = ta->njobs < STRETCH && now.mono - ta->born < STRETCH_MOST &&
+	    th_waits(ta->ring);
+	if (!is_at_work(ta) || worn_out(ta) || (!stays && should_yield(ta))) {
 		end(ta, 1);
 		return;
 	}
@@ -758,9 +745,7 @@ hungry(struct ta *ta)
 {
 	ta->spoke = 1;
 	if (ta->state == TA_STARTING) {
-		ta->state = TA_BUSY;
-		heap_set(&due, &ta->timer, now.mono +
-		    (double)ta->ring->conf->v.timeout);
+		set_busy(ta);
 	} else if (ta->skip > 0) {
 		ta->skip--;
 		return;
@@ -925,21 +910,26 @@ bury(struct ta *ta)
 	struct ring *r = ta->ring;
 	int begun = ta->kills > 0 ||
 	    (ta->jobs.n > 0 && q_has_begun(ta->jobs.head));
+	int stops = !q.hold && !r->old, more = r->dead <= now.mono;
 	char how[300], reason[340];
 
 	epitaph(ta, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
-	if (!ta->spoke && !q.hold && !r->old)
+	if (!ta->spoke && stops) {
 		cannot_start(r, ta->thread, r->conf->v.interval, how);
-	else if (ta->jobs.n > 0 && ta->njobs == ta->jobs.n && !begun &&
-	    !q.hold && !r->old)
-		did_nothing(r, ta->thread, how);
-	else if (ta->jobs.n > 0 || ta->kills > 0 || ta->status != 0)
+	} else if (ta->jobs.n > 0 && ta->njobs == ta->jobs.n && !begun &&
+	    stops) {
+		cannot_start(r, ta->thread,
+		    least(FAILED_MOST, 1L << r->failures), how);
+		if (r->failures < 16 && more)
+			r->failures++;
+	} else if (ta->jobs.n > 0 || ta->kills > 0 || ta->status != 0) {
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
 		    ta->pid, r->chan->name, ta->thread->host, ta->jobs.n, how);
-	else
+	} else {
 		log_info("agent-end pid=%d channel=%s agents=%u", ta->pid,
 		    r->chan->name, q.nagents - 1);
+	}
 	if (ta->jobs.n > 0 && was_in_work(ta, begun))
 		q_job_over(ta, reason);
 	else if (ta->jobs.n > 0)
@@ -1180,42 +1170,26 @@ rest(struct ring *r)
 
 /* ---- room ------------------------------------------------------------ */
 
-/* Would one agent less let the ring have one? */
-static enum ring_waits
-waits_for(const struct ring *r)
-{
-	if (r->pending == maxta && counted() - 1 < most_by(&r->conf->v))
-		return WAITS_ANY;
-	if (r->pending == maxchannel &&
-	    (long)r->chan->nta - 1 < most_of_channel(r))
-		return WAITS_CHAN;
-	return WAITS_NOT;
-}
-
-/* Would its end give a ring a slot that waits for one, and none is coming? */
-static int
-would_do(const struct ta *ta)
-{
-	const struct chan *c = ta->ring->chan;
-
-	return (q.nwait > 0 && q.ncoming == 0 && !ta->ring->conf->dsn) ||
-	    (c->nwait > 0 && c->ncoming == 0);
-}
-
-/* Counts the rings that wait for a slot and the agents that are about to give
- * theirs, and ends the agent that has been idle longest where that helps. */
+/* Counts the rings to which one agent less would give a slot, and the agents
+ * that are about to give theirs; ends the one that has been idle longest where
+ * that helps. */
 static void
 make_room(void)
 {
 	struct ta *ta, *victim = NULL;
 	struct ring *r;
 	struct chan *c;
+	int any;
 
 	q.nwait = q.ncoming = 0;
 	for (c = q.chans; c != NULL; c = c->next)
 		c->nwait = c->ncoming = 0;
 	for (r = q.rings; r != NULL; r = r->next) {
-		r->waits = waits_for(r);
+		r->waits = r->pending == maxta &&
+		    counted() <= most_by(&r->conf->v) ? WAITS_ANY :
+		    r->pending == maxchannel &&
+		    (long)r->chan->nta <= most_of_channel(r) ? WAITS_CHAN :
+		    WAITS_NOT;
 		q.nwait += r->waits == WAITS_ANY;
 		r->chan->nwait += r->waits == WAITS_CHAN;
 	}
@@ -1223,10 +1197,14 @@ make_room(void)
 		q.ncoming += ta->coming;
 		ta->ring->chan->ncoming += ta->coming;
 	}
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		if (ta->state == TA_IDLE && would_do(ta) &&
+	any = q.nwait > 0 && q.ncoming == 0;
+	for (ta = q.agents; ta != NULL; ta = ta->next) {
+		r = ta->ring;
+		if (ta->state == TA_IDLE && ((any && !r->conf->dsn) ||
+		    (r->chan->nwait > 0 && r->chan->ncoming == 0)) &&
 		    (victim == NULL || ta->heard < victim->heard))
 			victim = ta;
+	}
 	if (victim != NULL)
 		end(victim, 1);
 }
