@@ -161,13 +161,14 @@ text_vadd(struct text *t, const char *f, va_list ap)
 	size_t n;
 
 	for (; *f != '\0'; f++) {
-		n = strcspn(f, "%");
+		for (n = 0; f[n] != '\0' && f[n] != '%'; n++)
+			;
 		text_copy(t, f, n);
 		f += n;
 		if (*f++ == '\0')
 			return;
 		pad = *f == '0' ? '0' : ' ';
-		width = (int)num_of(f, &f);
+		width = *f <= '9' ? (int)num_of(f, &f) : 0;
 		prec = -1;
 		if (*f == '.' && f[1] == '*') {
 			prec = va_arg(ap, int);
