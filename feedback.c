@@ -38,9 +38,9 @@
  * and at its end continues from a random place.  The list, retries, holds
  * factors of interval: "1 2 5" with 10m are waits of 10, 20 and 50 minutes.
  * The factor 0 means at once, which is a second.  Each wait is moved a little,
- * so that mail that arrived at any time comes to be tried together: by the retry
- * with the number skew it falls on a multiple of the interval since the epoch,
- * and before that it comes nearer to it by equal shares.
+ * so that mail that arrived at any time comes to be tried together: by the
+ * retry with the number skew it falls on a multiple of the interval since the
+ * epoch, and before that it comes nearer to it by equal shares.
  *
  * A destination outlives its thread.  Those without one stand in a list, the
  * oldest first, and are forgotten after a silence, which is a setting of the

@@ -13,14 +13,16 @@
  *
  * A message within a ring is a job.  Jobs have places in a line.  The first
  * that can give a vertex whose host may take an agent is the current one, and
- * gives; its hosts take turns.  With each recipient given it earns a part of
- * a delivery slot, 1 / slotcost.  When a job behind it is so small that the
- * slots earned could pay for all of it, that one may preempt: it takes its
- * place just before the current job, which pays.  Slots may be lacking by
- * slotloan and by a share of slotdiscount; then they become a debt.  So a
- * message of n recipients is done after n * slotcost / (slotcost - 1) at the
- * latest, whatever comes in.  Of several that could preempt, the one that has
- * waited longest for its size is taken.
+ * gives; its hosts take turns.  With each recipient given it earns a part of a
+ * delivery slot, 1 / slotcost.  When a job behind it is so small that the slots
+ * earned could pay for all of it, that one may preempt: it takes its place just
+ * before the current job, which pays.  Slots may be lacking by slotloan and by
+ * a share of slotdiscount; then they become a debt.  So a message of n
+ * recipients is done after n * slotcost / (slotcost - 1) at the latest,
+ * whatever comes in.  With slotcost=5, no loan and no discount, a list of 1000
+ * has earned 2 slots when 10 of its recipients are given; a message with 2 that
+ * comes in then goes before the 11th, and the slots are spent.  Of several that
+ * could preempt, the one that has waited longest for its size is taken.
  *
  * What preempts may be preempted in turn: jobs form trees.  What one preempts
  * is its parent, and what it did not need it gives back in the end; its own
@@ -134,7 +136,7 @@ is_preempt(const struct ring *r)
 
 /* The vertex's job, or NULL. */
 static struct job *
-find(const struct vertex *v)
+job_find(const struct vertex *v)
 {
 	struct job *j = v->msg->more == NULL ? NULL : v->msg->more->jobs;
 
@@ -145,10 +147,10 @@ find(const struct vertex *v)
 
 /* ... made when there is none; NULL without memory. */
 static struct job *
-get(const struct vertex *v)
+job_get(const struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
-	struct job *j = find(v);
+	struct job *j = job_find(v);
 
 	if (j != NULL)
 		return j;
@@ -170,7 +172,7 @@ get(const struct vertex *v)
 
 /* Recipients of its channel that are not in core yet; they may all be its. */
 static long
-unread(const struct job *j)
+rcpts_unread(const struct job *j)
 {
 	const struct part *p = msg_part_for(j->msg, j->ring->chan);
 
@@ -179,26 +181,26 @@ unread(const struct job *j)
 
 /* Recipients that are still to be given. */
 static long
-left(const struct job *j)
+rcpts_left(const struct job *j)
 {
-	return j->read + unread(j) - j->chosen;
+	return j->read + rcpts_unread(j) - j->chosen;
 }
 
 /* What was found out about who preempts whom may no longer be so. */
 static void
-unjudged(struct ring *r)
+forget_rival(struct ring *r)
 {
 	r->judged = NULL;
 }
 
 /* Puts the job into the line, or takes it out. */
 static void
-stand(struct job *j)
+place_job(struct job *j)
 {
 	int stands = j->offer.n > 0 && j->share.pos == 0;
 
 	if (stands != (j->place.pos != 0))
-		unjudged(j->ring);
+		forget_rival(j->ring);
 	if (stands)
 		heap_set(&j->ring->jobs, &j->place, j->key);
 	else
@@ -215,7 +217,7 @@ stand(struct job *j)
  * children are adopted, or left alone, and keep their level.
  */
 static void
-pop(struct job *b)
+end_preemption(struct job *b)
 {
 	struct job *p = b->parent, *k;
 
@@ -237,7 +239,7 @@ pop(struct job *b)
 	b->used = 0;
 	b->key = (double)b->msg->loaded;
 	b->low = b->base = b->key - 1;
-	unjudged(b->ring);
+	forget_rival(b->ring);
 }
 
 static void
@@ -245,7 +247,7 @@ job_free(struct job *j)
 {
 	struct job **p;
 
-	pop(j);
+	end_preemption(j);
 	heap_del(&j->ring->jobs, &j->place);
 	heap_del(&j->ring->shares, &j->share);
 	for (p = &j->msg->more->jobs; *p != j; p = &(*p)->next)
@@ -261,10 +263,10 @@ retire(struct job *j)
 {
 	if (j->offer.n > 0 || j->read > j->chosen)
 		return;
-	if (unread(j) == 0)
+	if (rcpts_unread(j) == 0)
 		job_free(j);
 	else if (j->parent != NULL || j->child != NULL)
-		pop(j);
+		end_preemption(j);
 }
 
 /* May b preempt c?  It takes its place before c, and c pays: 1 or 0. */
@@ -275,17 +277,17 @@ preempt(struct job *c, struct job *b)
 
 	if (!(key > c->low && key < c->key))
 		return 0;
-	pop(b);
-	c->avail -= left(b) * c->ring->conf->v.slotcost;
-	b->used = -left(b);
+	end_preemption(b);
+	c->avail -= rcpts_left(b) * c->ring->conf->v.slotcost;
+	b->used = -rcpts_left(b);
 	b->level = c->level + 1;
 	b->msg->preempts = 1;	/* core.c lets it have more recipients */
 	b->base = b->low = c->low;
 	b->key = c->low = key;
 	b->parent = c;
 	LINK(c->child, b, sibling, back);
-	stand(b);
-	unjudged(c->ring);
+	place_job(b);
+	forget_rival(c->ring);
 	return 1;
 }
 
@@ -304,11 +306,11 @@ struct search {
 static void
 consider(struct search *s, struct job *j, long waited)
 {
-	volatile double stored = (double)waited / (double)(left(j) + j->chosen);
+	long left = rcpts_left(j);
+	volatile double stored = (double)waited / (double)(left + j->chosen);
 	double score = stored;
 
-	if (j == s->current || j->child != NULL || left(j) <= 0 ||
-	    left(j) > s->most)
+	if (j == s->current || j->child != NULL || left <= 0 || left > s->most)
 		return;
 	if (s->best == NULL || score > s->score ||
 	    (score == s->score && j->key < s->best->key)) {
@@ -378,14 +380,14 @@ can_pay(const struct job *c, const struct job *b)
 	const struct setting *s = &c->ring->conf->v;
 
 	return (double)(c->avail / s->slotcost + s->slotloan) >=
-	    (double)left(b) * (double)(100 - s->slotdiscount) / 100;
+	    (double)rcpts_left(b) * (double)(100 - s->slotdiscount) / 100;
 }
 
 /* ---- giving ---------------------------------------------------------- */
 
 /* The thread is open or not, and has so many more vertices on offer. */
 static void
-note(struct thread *t, int open, int more)
+set_open(struct thread *t, int open, int more)
 {
 	int was = t->open && t->noffer > 0;
 
@@ -397,7 +399,7 @@ note(struct thread *t, int open, int more)
 static double
 key_of(const struct vertex *v)
 {
-	const struct job *j = find(v);
+	const struct job *j = job_find(v);
 
 	return j != NULL ? j->key : (double)v->msg->loaded;
 }
@@ -406,7 +408,7 @@ key_of(const struct vertex *v)
  * offer stood before all these, so its place is near the beginning; where it
  * is neither there nor at the end, the list is to be put in order. */
 static void
-wait_there(struct vertex *v)
+wait_in_thread(struct vertex *v)
 {
 	struct list *l = &v->thread->ready;
 	struct vertex *at = l->head;
@@ -427,41 +429,41 @@ wait_there(struct vertex *v)
 }
 
 static void
-take_off(struct job *j, struct vertex *v)
+withdraw(struct job *j, struct vertex *v)
 {
 	list_del(&j->offer, v);
 	v->offered = 0;
-	note(v->thread, v->thread->open, -1);
-	stand(j);
+	set_open(v->thread, v->thread->open, -1);
+	place_job(j);
 }
 
 /* The next vertex of the job whose thread is open; others on the way go to
  * wait for theirs.  NULL: there is none, it has left the line. */
 static struct vertex *
-usable(struct job *j)
+open_vertex(struct job *j)
 {
 	struct vertex *v;
 
 	while ((v = j->offer.head) != NULL && !v->thread->open) {
-		take_off(j, v);
-		wait_there(v);
+		withdraw(j, v);
+		wait_in_thread(v);
 	}
 	return v;
 }
 
 /* The vertex by which somebody preempts c now, or NULL. */
 static struct vertex *
-slip_in(struct job *c)
+preempting(struct job *c)
 {
 	const struct setting *s = &c->ring->conf->v;
 	struct vertex *v;
 	struct job *b;
 
 	if (s->slotcost < 2 || c->avail <= 0 ||
-	    left(c) + c->chosen < s->minslots * s->slotcost)
+	    rcpts_left(c) + c->chosen < s->minslots * s->slotcost)
 		return NULL;
 	while ((b = candidate(c)) != NULL) {
-		v = usable(b);
+		v = open_vertex(b);
 		if (v != NULL)	/* else it hides nobody any more */
 			return can_pay(c, b) && preempt(c, b) ? v : NULL;
 	}
@@ -477,10 +479,10 @@ order_next(struct ring *r)
 
 	while (r->nopen > 0 && (t = heap_first(&r->jobs)) != NULL) {
 		j = OWNER(struct job, place, t);
-		v = usable(j);
+		v = open_vertex(j);
 		if (v == NULL)
 			continue;
-		other = slip_in(j);
+		other = preempting(j);
 		return other != NULL ? other : v;
 	}
 	return NULL;
@@ -489,13 +491,13 @@ order_next(struct ring *r)
 /* Takes it off the list that it is on, and its job counts on it no longer;
  * chosen tells whether it goes. */
 static void
-leave(struct vertex *v, int chosen)
+remove_vertex(struct vertex *v, int chosen)
 {
-	struct job *j = find(v);
+	struct job *j = job_find(v);
 	long n = (long)v->count;
 
 	if (v->offered)
-		take_off(j, v);
+		withdraw(j, v);
 	else
 		list_del(&v->thread->ready, v);
 	if (j == NULL)
@@ -506,7 +508,7 @@ leave(struct vertex *v, int chosen)
 		j->used += n;
 	}
 	if (!chosen || j->ring->judged != j)
-		unjudged(j->ring);
+		forget_rival(j->ring);
 	v->count = 0;
 	retire(j);
 }
@@ -514,20 +516,20 @@ leave(struct vertex *v, int chosen)
 void
 order_take(struct vertex *v)
 {
-	leave(v, 1);
+	remove_vertex(v, 1);
 }
 
 void
 order_out(struct vertex *v)
 {
-	leave(v, 0);
+	remove_vertex(v, 0);
 }
 
 /* Its job counts on it, if there is memory for one: 0 or -1. */
 static int
-count(struct vertex *v)
+count_vertex(struct vertex *v)
 {
-	struct job *j = get(v);
+	struct job *j = job_get(v);
 
 	if (j == NULL)
 		return -1;
@@ -535,21 +537,21 @@ count(struct vertex *v)
 		return 0;
 	v->count = v->left;
 	j->read += (long)v->left;
-	unjudged(j->ring);
+	forget_rival(j->ring);
 	return 0;
 }
 
 void
 order_ready(struct vertex *v)
 {
-	count(v);
-	wait_there(v);
+	count_vertex(v);
+	wait_in_thread(v);
 }
 
 /* How many vertices of an open thread are offered.  Where agents are given
  * jobs ahead that is what may go at once: the next ones are theirs. */
 static unsigned
-worth(const struct thread *t)
+offers_wanted(const struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
 	long room = fb_room(t->dest, t->fb, (long)t->nta);
@@ -563,21 +565,21 @@ order_open(struct thread *t, int open)
 {
 	struct vertex *v;
 	struct job *j;
-	unsigned n = open ? worth(t) : 0;
+	unsigned n = open ? offers_wanted(t) : 0;
 
-	note(t, open, 0);
+	set_open(t, open, 0);
 	if (t->noffer >= n)
 		return;
 	order_run(t);
 	while (t->noffer < n && (v = t->ready.head) != NULL) {
-		if (count(v) < 0)
+		if (count_vertex(v) < 0)
 			return;		/* another time */
-		j = find(v);
+		j = job_find(v);
 		list_del(&t->ready, v);
 		v->offered = 1;
 		list_add(&j->offer, v);
-		note(t, open, 1);
-		stand(j);
+		set_open(t, open, 1);
+		place_job(j);
 	}
 }
 
@@ -597,7 +599,7 @@ int
 order_block(struct vertex *v)
 {
 	struct ring *r = v->thread->ring;
-	struct job *j = get(v);
+	struct job *j = job_get(v);
 
 	if (j == NULL)
 		return -1;
@@ -605,17 +607,17 @@ order_block(struct vertex *v)
 		list_del(&v->thread->ready, v);
 		list_add(&j->offer, v);
 		v->offered = 1;
-		note(v->thread, v->thread->open, 1);
+		set_open(v->thread, v->thread->open, 1);
 	}
 	heap_set(&r->shares, &j->share, (double)j->msg->nfed);
-	stand(j);
+	place_job(j);
 	return 0;
 }
 
 int
 order_blocked(const struct vertex *v)
 {
-	const struct job *j = find(v);
+	const struct job *j = job_find(v);
 
 	return j != NULL && j->share.pos != 0 &&
 	    (v->offered || is_preempt(j->ring));
@@ -636,10 +638,10 @@ order_unblock(struct ring *r, long nfree)
 	v = j->offer.head;
 	if (is_preempt(r)) {
 		heap_del(&r->shares, &j->share);
-		stand(j);
+		place_job(j);
 		return v;
 	}
-	take_off(j, v);
+	withdraw(j, v);
 	list_put(&v->thread->ready, v, v->thread->ready.head);
 	if (j->offer.n == 0)
 		job_free(j);
@@ -666,7 +668,7 @@ order_forget(struct message *m)
 
 	while (m->more != NULL && (j = m->more->jobs) != NULL) {
 		while ((v = j->offer.head) != NULL) {
-			take_off(j, v);
+			withdraw(j, v);
 			list_add(&v->thread->ready, v);
 		}
 		job_free(j);

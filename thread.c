@@ -132,7 +132,7 @@ sweep_rings(void)
 /* ---- threads --------------------------------------------------------- */
 
 static int
-picked(const char *channel, const char *host)
+is_picked(const char *channel, const char *host)
 {
 	if (opt.pick_channel == NULL || strcmp(channel, "dsn") == 0)
 		return 1;
@@ -187,7 +187,7 @@ th_suspect(struct thread *t)
 }
 
 static struct thread *
-get(struct chan *chan, const char *host, unsigned box)
+thread_get(struct chan *chan, const char *host, unsigned box)
 {
 	struct dest *d = chan == NULL ? NULL : dest_get(chan, host, box);
 	struct thread *t = d == NULL ? NULL : d->thread;
@@ -204,7 +204,7 @@ get(struct chan *chan, const char *host, unsigned box)
 	t->host = d->host;
 	t->box = box;
 	set_ring(t, r);
-	t->picked = (unsigned char)picked(chan->name, host);
+	t->picked = (unsigned char)is_picked(chan->name, host);
 	t->held = held_address(chan->name, host);
 	t->woken = NEVER;
 	dest_take(d, t);
@@ -217,13 +217,13 @@ get(struct chan *chan, const char *host, unsigned box)
 struct thread *
 th_get(const char *channel, const char *host)
 {
-	return get(dest_chan(channel), host, 0);
+	return thread_get(dest_chan(channel), host, 0);
 }
 
 struct thread *
 th_box(struct thread *t, unsigned box)
 {
-	return get(t->ring->chan, t->host, box);
+	return thread_get(t->ring->chan, t->host, box);
 }
 
 /* ---- turns ----------------------------------------------------------- */
@@ -276,7 +276,7 @@ th_why(const struct vertex *v, double *until)
 	    WHY_NO_AGENT : WHY_NOT;
 }
 
-/* May one more agent work on the thread, which has n, as far as its host goes? */
+/* Does its host take one more agent than the n that the thread has? */
 static int
 has_room(const struct thread *t, unsigned n)
 {
@@ -307,7 +307,7 @@ is_open(const struct thread *t)
 
 /* Gives the thread a turn in its ring, or takes it away. */
 static void
-check(struct thread *t)
+update_turn(struct thread *t)
 {
 	struct ring *r = t->ring;
 	int open = th_nready(t) > 0 && is_open(t);
@@ -356,7 +356,7 @@ th_block(struct vertex *v)
 {
 	if (order_block(v) < 0)
 		return -1;
-	check(v->thread);
+	update_turn(v->thread);
 	return 0;
 }
 
@@ -367,7 +367,7 @@ th_unblock(struct ring *r, long nfree)
 
 	if (v == NULL)
 		return 0;
-	check(v->thread);
+	update_turn(v->thread);
 	return 1;
 }
 
@@ -389,7 +389,7 @@ th_ready(struct thread *t, struct vertex *v)
 /* When something is due in the thread.  What waits in a queueonly one does so
  * for a T line, but the rate of one that was started has its own times. */
 static void
-arm(struct thread *t)
+update_timer(struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
 	double when = 0, rate = 0;
@@ -411,8 +411,8 @@ arm(struct thread *t)
 void
 th_update(struct thread *t)
 {
-	arm(t);
-	check(t);
+	update_timer(t);
+	update_turn(t);
 }
 
 void
@@ -491,7 +491,7 @@ th_trigger(const char *host)
 
 /* An operator wants it tried now. */
 static void
-start(struct thread *t)
+try_now(struct thread *t)
 {
 	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
 	t->ring->dead = 0;
@@ -501,14 +501,14 @@ start(struct thread *t)
 void
 th_flush(struct thread *t)
 {
-	start(t);
+	try_now(t);
 	wake_all(t);
 }
 
 void
 th_flush_one(struct vertex *v)
 {
-	start(v->thread);
+	try_now(v->thread);
 	if (v->state == V_WAIT) {
 		list_del(&v->thread->wait, v);
 		th_ready(v->thread, v);
@@ -518,7 +518,7 @@ th_flush_one(struct vertex *v)
 
 /* Its message has one more vertex with agents, or one less. */
 static void
-with_agents(struct vertex *v, int more)
+count_agents(struct vertex *v, int more)
 {
 	v->msg->nfed += (unsigned)more;
 	order_share(v->msg);
@@ -531,7 +531,7 @@ unkeep(struct vertex *v)
 	v->ta->first = NULL;
 	v->ta = NULL;
 	v->thread->nkept--;
-	with_agents(v, -1);
+	count_agents(v, -1);
 }
 
 void
@@ -641,7 +641,7 @@ th_heard(struct thread *t, int host)
 		    (long)(d->cohorts * 100), came & FB_DIED ? " dead" :
 		    came & FB_REVIVED ? " revived" : "");
 	if (came == FB_MOVED)
-		check(t);
+		update_turn(t);
 }
 
 /* What holds for the address; NULL when no command does. */
@@ -684,7 +684,7 @@ th_join(struct ta *ta, struct thread *t)
 		heap_del(&t->ring->ready, &t->turn);
 	t->nta++;
 	t->nstart++;
-	check(t);
+	update_turn(t);
 }
 
 void
@@ -694,7 +694,7 @@ th_keep(struct ta *ta, struct vertex *v)
 	v->ta = ta;
 	ta->first = v;
 	v->thread->nkept++;
-	with_agents(v, 1);
+	count_agents(v, 1);
 }
 
 /* It is not to have what was kept for it. */
@@ -777,7 +777,7 @@ th_give(struct ta *ta, struct vertex *v)
 		order_take(v);
 	has_started(ta);
 	t->nfed++;
-	with_agents(v, 1);
+	count_agents(v, 1);
 	v->state = V_FED;
 	v->ta = ta;
 	v->count = 0;
@@ -791,8 +791,8 @@ th_give(struct ta *ta, struct vertex *v)
 	ta->njobs++;
 	fb_started(t->dest, t->fb, now.mono);
 	if (t->fb->rate.n > 0)
-		arm(t);
-	check(t);
+		update_timer(t);
+	update_turn(t);
 }
 
 int
@@ -831,7 +831,7 @@ th_unfed(struct vertex *v)
 	list_del(&v->ta->jobs, v);
 	v->ta = NULL;
 	v->thread->nfed--;
-	with_agents(v, -1);
+	count_agents(v, -1);
 	th_unblock(r, 0);
 }
 
@@ -841,7 +841,7 @@ th_unfed(struct vertex *v)
  * would have it waits no longer than that.  A sender's pause is over: it is
  * kept by the agent dsn, and that ends with the old ring. */
 static void
-move(struct thread *t, struct ring *r)
+thread_move(struct thread *t, struct ring *r)
 {
 	double most = now.mono + (double)retry_longest(&r->conf->v);
 	struct vertex *v;
@@ -885,7 +885,7 @@ move_threads(void)
 			continue;
 		r = ring_for(t->ring->chan, t->host);
 		if (r != NULL) {
-			move(t, r);
+			thread_move(t, r);
 		} else {
 			log_err("reload channel=%s host=%s no memory; its mail "
 			    "waits", t->ring->chan->name, t->host);
