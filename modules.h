@@ -523,10 +523,10 @@ int	dump_queue(int fd);
 
 void	status_open(void);
 void	status_listen(void);	/* by the configuration now in force */
-void	status_prep(fd_set *in, int *max);
-double	status_wait(void);	/* seconds until a timer is due */
+/* Adds the descriptors to wait for: seconds until a timer is due.  And does
+ * what is due, and what those that are ready ask for. */
+double	status_prep(fd_set *in, int *max);
 void	status_do(fd_set *in);
-void	status_timers(void);
 int	status_reaped(long pid, int status);	/* was it a dump of ours? */
 void	status_file(void);	/* a dump beside the log, for a person */
 void	status_close(void);

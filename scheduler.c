@@ -728,25 +728,28 @@ take_signals(void)
 		begin_to_end();
 }
 
-/* Seconds until something is due.  At the end that is only what agents do. */
+/* Seconds until something is due, of which status_prep has said its own.  At
+ * the end that is only what agents do, and our patience with them. */
 static double
-due_in(int more)
+due_in(int more, double wait)
 {
-	static double (*const wait_of[])(void) = { ta_wait, status_wait,
-	    in_wait, dest_wait, spool_tidy_wait, notice_wait, q_wait };
-	double wait = more ? 0 : 3600, w;
+	static double (*const wait_of[])(void) = { ta_wait, in_wait, dest_wait,
+	    spool_tidy_wait, notice_wait, q_wait };
 	size_t i, n = sizeof(wait_of) / sizeof(*wait_of);
+	double w = state.deadline - now.mono;
 
+	if (more)
+		wait = 0;
 	if (state.ending) {
-		n = 2;
-		wait = state.deadline - now.mono;
+		n = 1;
+		wait = w < wait ? w : wait;
 	}
 	for (i = 0; i < n && wait > 0; i++) {
 		w = wait_of[i]();
 		if (w < wait)
 			wait = w;
 	}
-	return wait > 0 ? wait : 0;
+	return wait > 0 ? wait + TICK : 0;
 }
 
 /* Sleeps until something is to be done, and reads the clocks. */
@@ -755,31 +758,30 @@ wait_for_work(int more)
 {
 	fd_set in, out;
 	struct timeval tv;
-	double wait = due_in(more);
+	double wait;
 	int max = poke[0], n, err;
 	int notify = state.ending || !in_listens() ? -1 : spool_fd;
 
-	if (wait > 0)
-		wait += TICK;
-	tv.tv_sec = (long)wait;
-	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);
 	FD_ZERO(&in);
 	FD_ZERO(&out);
 	FD_SET(poke[0], &in);
-	if (notify >= 0) {
+	if (notify >= 0)
 		FD_SET(notify, &in);
-		if (notify > max)
-			max = notify;
-	}
+	if (notify > max)
+		max = notify;
 	ta_prep(&in, &out, &max);
-	status_prep(&in, &max);
+	wait = due_in(more, status_prep(&in, &max));
+	tv.tv_sec = (long)wait;
+	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);
 	n = select(max + 1, &in, &out, NULL, &tv);
 	err = errno;
 	clock_read();
 	if (n < 0 && err != EINTR)
 		log_err("select %s", strerror(err));
-	if (n <= 0)
-		return;
+	if (n <= 0) {		/* the sets say nothing */
+		FD_ZERO(&in);
+		FD_ZERO(&out);
+	}
 	ta_do(&in, &out);
 	status_do(&in);
 }
@@ -830,7 +832,6 @@ loop(void)
 			q_timers();
 			notice_timers();
 		}
-		status_timers();
 		ta_run();
 		q_sweep();
 		if (dest_wait() <= 0)

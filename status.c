@@ -936,13 +936,22 @@ add(int fd, fd_set *in, int *max)
 		*max = fd;
 }
 
-void
+double
 status_prep(fd_set *in, int *max)
 {
+	double when = now.mono + 3600;
+
 	if (st.next < 0 && st.rest <= now.mono)
 		add(st.tcp, in, max);
 	add(st.query.in, in, max);
 	add(st.command.in, in, max);
+	if (st.rest > now.mono)
+		when = st.rest;
+	if (st.open_at > 0 && st.open_at < when)
+		when = st.open_at;
+	if (st.next >= 0 && st.hurry_at < when)
+		when = st.hurry_at;
+	return when - now.mono;
 }
 
 void
@@ -954,29 +963,10 @@ status_do(fd_set *in)
 		read_inlet(&st.query);
 	if (st.command.in >= 0 && FD_ISSET(st.command.in, in))
 		read_inlet(&st.command);
-}
-
-void
-status_timers(void)
-{
 	if (st.open_at > 0 && st.open_at <= now.mono)
 		open_all();
 	if (st.next >= 0 && st.hurry_at <= now.mono)
 		hurry();
-}
-
-double
-status_wait(void)
-{
-	double when = now.mono + 3600;
-
-	if (st.rest > now.mono)
-		when = st.rest;
-	if (st.open_at > 0 && st.open_at < when)
-		when = st.open_at;
-	if (st.next >= 0 && st.hurry_at < when)
-		when = st.hurry_at;
-	return when > now.mono ? when - now.mono : 0;
 }
 
 void
