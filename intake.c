@@ -425,7 +425,7 @@ consider(char *name)
 	open_and_load(&c, name, s);
 	opened = c.l.fd >= 0;
 	ctl_close(&c);
-	if (c.why != NULL && !c.later && spool_park(c.name, c.why) < 0)
+	if (c.why != NULL && !c.later && spool_park(c.name, 0, c.why) < 0)
 		not_now(&c, "it cannot be used, nor moved to postman");
 	if (c.later) {
 		th_sweep();	/* what was made for it; others may need room */

@@ -18,10 +18,10 @@ int	spool_setup(int look);
 /* What anybody may do at the ways in, in words; NULL: nothing. */
 const char *spool_ways_in(void);
 /* The next entry that may be a control file, as a path below transport/: 1, or
- * 0 when there is none now.  The scan goes on where it was.  spool_wait: seconds
- * until it is worth asking again. */
+ * 0 when there is none now.  The scan goes on where it was.  spool_wait:
+ * seconds until it is worth asking again. */
 int	spool_next(char *name);
-void	spool_look(void);	/* ... or for who does not ask: sees what changed */
+void	spool_look(void);	/* ... for who does not ask: sees changes */
 double	spool_wait(void);
 int	spool_is_file(const char *name);	/* a regular one: 1 or 0 */
 /* The control file is forgotten until then, mono: its directory is read again
@@ -46,10 +46,9 @@ int	spool_place(char *name, struct stat *message);
 int	spool_remove(const char *name);
 /* Has somebody taken the control file away? */
 int	spool_gone(const char *name);
-/* Both files go to postman/: 0, or -1 when they cannot be moved. */
-int	spool_park(const char *name, const char *why);
-/* The same of a double bounce, which may be removed some day. */
-int	spool_park_bounce(const char *name, const char *why);
+/* Both files go to postman/: 0, or -1 when they cannot be moved.  A double
+ * bounce may be removed there some day. */
+int	spool_park(const char *name, int bounce, const char *why);
 /* For how many seconds this run has seen the entry of postman/ there; -1: it is
  * no double bounce. */
 double	spool_bounce_age(const char *entry);

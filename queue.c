@@ -1387,8 +1387,7 @@ take_away(const struct message *m)
 		return 0;
 	if (m->keep == 0 || m->dropped)
 		return spool_remove(m->name);
-	return m->keep == 1 ? spool_park(m->name, why) :
-	    spool_park_bounce(m->name, why);
+	return spool_park(m->name, m->keep == 2, why);
 }
 
 static void

@@ -405,7 +405,7 @@ spool_heard(char *name)
 #define OLD		60	/* ... of a directory seen first, by the wall
 				 * clock */
 #define READ_RATE	5000.0	/* entries that earn a second of rest */
-#define DIR_AGAIN	30	/* seconds until a bad directory is read again */
+#define DIR_AGAIN	30	/* seconds until a bad one is read again */
 
 static struct dir {
 	int	there;		/* it was met */
@@ -422,7 +422,7 @@ static struct dir {
 } dirs[DIRS];
 
 static struct {
-	int	n;		/* directories at most; those not met are none */
+	int	n;		/* directories at most; some were not met */
 	int	next;		/* the next hash directory to look at */
 	double	due;		/* mono; next look */
 	/* the one that is being read: */
@@ -830,11 +830,11 @@ spool_gone(const char *name)
 	return lstat(name, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* Both files go to postman/, the mark behind their name: 0 or -1. */
-static int
-set_aside(const char *name, const char *mark, const char *why)
+int
+spool_park(const char *name, int bounce, const char *why)
 {
-	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_], suffix[12] = "";
+	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_];
+	char mark[60] = "", suffix[12] = "";
 	const char *stays = NULL;
 	struct stat st;
 	int i, half;
@@ -843,6 +843,9 @@ set_aside(const char *name, const char *mark, const char *why)
 	message_path(from, name);
 	/* no message: it may be there already, and waits for this half */
 	half = spool_gone(from);
+	if (bounce)
+		text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%lu", run,
+		    (unsigned long)now.mono / 3600);
 	for (i = 1; ; i++) {
 		text_fmt(to, sizeof(to), "../postman/%s%s%s", name_base(name),
 		    mark, suffix);
@@ -861,22 +864,6 @@ set_aside(const char *name, const char *mark, const char *why)
 	}
 	log_warn("park msg=%s to=%s why: %s", name, to + 3, why);
 	return 0;
-}
-
-int
-spool_park(const char *name, const char *why)
-{
-	return set_aside(name, "", why);
-}
-
-int
-spool_park_bounce(const char *name, const char *why)
-{
-	char mark[60];
-
-	text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%lu", run,
-	    (unsigned long)now.mono / 3600);
-	return set_aside(name, mark, why);
 }
 
 double
@@ -1073,7 +1060,8 @@ tidy_entry(const char *entry)
 		return;
 	if (tidy.area == QUEUE) {
 		if (long_seen(entry, &st))
-			spool_park(name, "it had no control file for an hour");
+			spool_park(name, 0,
+			    "it had no control file for an hour");
 	} else if (tidy.area == POSTMAN) {
 		/* of the two files the message counts */
 		if (is_due(spool_bounce_age(entry)) &&
@@ -1106,6 +1094,13 @@ tidy_open(void)
 		log_err("tidy dir=%s %s", tidy.path + 3, strerror(errno));
 }
 
+double
+spool_tidy_wait(void)
+{
+	return tidy.due > now.mono ? tidy.due - now.mono : 0;
+}
+
+/* A round is over. */
 static void
 tidy_end(void)
 {
@@ -1116,12 +1111,6 @@ tidy_end(void)
 	tidy.at = 0;
 	tidy.round++;
 	tidy.due = now.mono + TIDY_EVERY;
-}
-
-double
-spool_tidy_wait(void)
-{
-	return tidy.due > now.mono ? tidy.due - now.mono : 0;
 }
 
 void

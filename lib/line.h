@@ -48,8 +48,8 @@ int	line_has_pid(int tag, const char *field);
 /* The process number in the six bytes of a lock; 0: none. */
 long	line_pid(const char *field);
 /* Sets (how F_SETLK) or asks for (F_GETLK) the fcntl lock of this type that a
- * process has on the file: byte CONTROL_MAX + pid, behind all that a control file
- * can have.  0, or -1 with errno. */
+ * process has on the file: byte CONTROL_MAX + pid, behind all that a control
+ * file can have.  0, or -1 with errno. */
 int	line_flock(int fd, int how, int type, long pid, struct flock *);
 /* Has that process its lock?  1 yes, 0 no, -1 nobody can know, as there are no
  * locks or another's is in its place. */

@@ -457,7 +457,7 @@ void
 clock_read(void)
 {
 	static int started;
-	static double away;	/* what does not count: before the start, asleep */
+	static double away;	/* what does not count: before us, asleep */
 	struct clocks was = now;
 	double mono = read_mono(), passed, step;
 

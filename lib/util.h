@@ -185,7 +185,7 @@ struct timer {
 };
 
 struct heap {
-	struct slot {		/* times are here: no look at owners to compare */
+	struct slot {		/* times are here: to compare is cheap */
 		double	when;	/* the smallest is first */
 		struct timer *timer;
 	} *v;
@@ -196,7 +196,7 @@ int	heap_room(struct heap *, unsigned n);	/* will hold n: 0 or -1 */
 void	heap_set(struct heap *, struct timer *, double when); /* add or move */
 void	heap_del(struct heap *, struct timer *);	/* no-op when not in */
 struct timer *heap_first(const struct heap *);	/* NULL when empty */
-double	heap_when(const struct heap *, const struct timer *);	/* of one in it */
+double	heap_when(const struct heap *, const struct timer *); /* of one in it */
 
 /* ---- hash: chained, doubled at two an entry.  Expected O(1) ---------- */
 
@@ -210,7 +210,7 @@ struct hash {
 	unsigned size, n;
 };
 
-int	hash_init(struct hash *, unsigned size);	/* a power of 2: 0 or -1 */
+int	hash_init(struct hash *, unsigned size); /* a power of 2: 0 or -1 */
 void	hash_add(struct hash *, struct hlink *, unsigned long hash);
 void	hash_del(struct hash *, struct hlink *);
 /* First and next entry with this hash value; the caller compares keys. */
