@@ -83,7 +83,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 # The daemon's modules from the top down: calls go only downwards.  t/layers.t
 # reads this list.
-OBJS = scheduler.o status.o dump.o ta.o intake.o core.o notice.o queue.o later.o thread.o order.o message.o held.o cf.o feedback.o spool.o lib/ctlfile.o lib/command.o lib/pattern.o lib/mailname.o lib/line.o lib/util.o
+OBJS = scheduler.o status.o dump.o ta.o intake.o notice.o queue.o later.o thread.o order.o message.o held.o cf.o feedback.o spool.o lib/ctlfile.o lib/command.o lib/pattern.o lib/mailname.o lib/line.o lib/util.o
 
 # What several programs share, and the daemon for its tests: each takes what
 # it needs.
@@ -209,7 +209,7 @@ ta/hold.o ta/errormail.o bench/limit.o: $(HEADERS)
 $(ONES): $(HEADERS)
 t/cftest.o t/fbvec.o t/fbtest.o t/invec.o t/ordvec.o t/clock.o t/mono.o t/dns.o t/evil.o t/block.o: $(HEADERS)
 t/fuzz/cf.o t/fuzz/feedback.o t/fuzz/ctl.o t/fuzz/ctlfile.o t/fuzz/report.o t/fuzz/request.o t/fuzz/submit.o t/fuzz/dump.o t/fuzz/dsn.o t/fuzz/common.o t/fuzz/replay.o: $(HEADERS)
-t/fuzz/ctl.o: intake.c
+t/fuzz/ctl.o t/invec.o: intake.c
 t/fuzz/report.o: ta.c
 t/fuzz/dsn.o: ta/dsn.c
 t/fuzz/request.o: status.c

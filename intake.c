@@ -1,25 +1,15 @@
 /*
- * intake.c - control files become messages in core.
+ * intake.c - control files become messages in core, and what has to leave it.
+ *
+ *	PARAMactive 2		1000-1 waits until 70, 1001-1 until 9000
+ *	1002-1 comes in		1001-1 is evicted: its stub is due at 9000
  *
  * spool.c finds entries, ctlfile.c reads them recipient by recipient, and here
- * they are grouped: all recipients with the same channel and host make one
- * vertex.  Which vertex of the message at hand belongs to a thread is noted
- * in the thread itself, so grouping n recipients costs O(n), whatever the
- * number of hosts.  Only when the whole file was good is a message made; until
- * then nothing but empty threads has come of it, and the sweep takes those.
- *
- * How much may be in core is core.c's to say.  Of a large file the recipients
- * that do not fit are counted only, by channel.  They are read in parts as
- * core.c asks for them, each of one channel, from the offset of the first that
- * this has left; those for a host that the message has a vertex for join that.
- * What has a memo with a time that has not come is left to the next lap.
- *
- * Each step takes in some entries, in turn new ones, which the scan finds, and
- * old ones, whose stubs are due (later.c).  One new name is kept at hand, so
- * that it is known whether mail waits when there is no room, and the scan
- * stands where it found it.
- *
- * A file can end in four ways:
+ * all recipients with the same channel and host become one vertex.  Which
+ * vertex of the message at hand belongs to a thread is noted in the thread, so
+ * n recipients cost O(n), whatever the number of hosts.  Until the whole file
+ * was good nobody but empty threads knows of the message; the sweep takes
+ * those.  A file can end in four ways:
  *
  *	loaded		it has recipients to deliver to
  *	finished	all its recipients are done (a crash came in between):
@@ -32,15 +22,386 @@
  * A T line starts what waits for a host, in core or not; a file of T lines
  * alone is removed.  An x line names a message that this one replaces: it must
  * have the same sender and the same owner.
+ *
+ * Recipients.  A small machine must not fall over a large queue: PARAMrecipients
+ * are in core.  This pool is shared by all.  A channel has work when some of its
+ * recipients are in core, or some of a message are to be read on; its share is
+ * an equal part of the pool.  It may have more while that is free in the pool
+ * and not what others with less than their shares are to read on; and up to its
+ * share in any case.  Where the pool has no room for that, channels with more
+ * than their shares give way: of their large messages, those recipients leave
+ * core that wait for an agent.  So a channel that hangs with the whole pool
+ * comes down to its share as soon as another one has work.
+ *
+ * A new message gets what is free in the pool, but at least the minimum; what
+ * does not fit stays unread, as a part for each channel.  A part has its own
+ * place in the file, so no channel of a message waits for another.  It is read
+ * on when PARAMrefill recipients fit, or after PARAMrefilldelay, so that no file
+ * is read line by line.  Messages of which half of the minimum is in core come
+ * first, and take up to that in any case; then the oldest.  One that has
+ * preempted others takes half of what its channel may have, and may have half
+ * of what is left of an extra share on top of its minimum.  So there are never
+ * more in core than
+ *
+ *	recipients + active * minimum + extra
+ *
+ * but for one corner: what an agent has in hand stays, and so does what is kept
+ * for one that is starting.
+ *
+ * What waits must not keep the rest of its message out.  Of a part, jobs that
+ * wait for their next try leave core, with memos, when there is no room for
+ * more.  When all of the part was read and the first of them is due, the file
+ * is gone through for them once more, a lap.  It takes those that are due; the
+ * others keep their times, places and reasons.
+ *
+ * Messages.  When PARAMactive are in core and mail waits on disk, of ten that
+ * can go the one that is farthest from its next try is evicted: its stub has
+ * the time of that.  Nothing goes that an agent has or could have now, or that
+ * is held by its name, or due soon, or of which there is something to tell.
+ * What is over, but may not be told of yet, goes like any other: its vertex on
+ * the channel dsn is due when the pause of its sender ends.  What is blocked
+ * waits for no time but for a T line, a clause with a command or the end of a
+ * hold on its address.  It is evicted for an hour at a time, and called when
+ * that comes.  What an operator asks for by its name comes in, if need be as
+ * one more.
+ *
+ * Costs.  To evict a message is O(1), and O(vertices) of those that are looked
+ * at.  A file is read once for each channel with a part of it in a lap; to find
+ * what to read next is O(channels) for each that has some unread.  To give way
+ * is O(messages) at worst, and when it is in vain not done again for a second.
  */
 #include "scheduler.h"
 
 #define BATCH_FILES	200	/* files loaded before other work is seen to */
 #define BATCH_LOOKS	4000	/* ... directory entries looked at */
-#define READ_FILES	20	/* ... large files of which more is read */
+#define BATCH_PARTS	20	/* ... parts of which more is read */
+#define READ_MOST	5000	/* recipients of a part read at once */
 #define AGAIN		30	/* seconds until what failed is tried again */
 #define PAUSE		0.9	/* ... until the next scan, after -E's bound */
-#define BLOCKED		1.0	/* ... until room is looked for again */
+#define NO_ROOM		1.0	/* ... until room is looked for again */
+#define NEAR		30	/* ... in which what is due stays in core */
+#define BLOCKED		3600	/* ... until what is blocked is looked at */
+#define FEW		100	/* vertices that may be gone through any time */
+#define CHOICE		10	/* messages that could go, of which one does */
+#define LOOKS		1000	/* ... looked at to find them, in */
+#define BUCKETS		10000	/* so many buckets of the hash table */
+
+/* ---- how much is in core ---------------------------------------------- */
+
+int
+in_full(void)
+{
+	return q.config->active > 0 &&
+	    q.nmessages - q.nkept >= (unsigned)q.config->active;
+}
+
+/* a - b, or 0. */
+static unsigned
+less(unsigned a, unsigned b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* The share of a channel. */
+static unsigned
+share(void)
+{
+	unsigned all = (unsigned)q.config->recipients, n = 0;
+	const struct chan *c;
+
+	for (c = q.chans; c != NULL; c = c->next)
+		n += c->rcpts > 0 || c->parts.n > 0;
+	return all == 0 ? UINT_MAX : n == 0 ? all : all / n;
+}
+
+/* What is free in the pool, without what channels other than c lack of their
+ * shares and are to read on. */
+static unsigned
+pool_room(const struct chan *c)
+{
+	unsigned all = (unsigned)q.config->recipients, its = share();
+	unsigned room = less(all, q.rcpts);
+	const struct chan *o;
+
+	for (o = q.chans; o != NULL; o = o->next)
+		if (o != c && o->parts.n > 0)
+			room = less(room, less(its, o->rcpts));
+	return all == 0 ? UINT_MAX : room;
+}
+
+/* One that has preempted another gets its share of the extra ones. */
+static void
+take_extra(struct message *m)
+{
+	unsigned rest = less((unsigned)q.config->rcptextra, q.extra);
+
+	if (!m->preempts || m->more->extra > 0)
+		return;
+	m->more->extra = rest - rest / 2;
+	q.extra += m->more->extra;
+}
+
+/* From how many recipients on the part is read: PARAMrefill, or more when more
+ * of core has to be gone through for it; but a channel is not to be out of
+ * work before. */
+static unsigned
+worth(const struct part *p)
+{
+	unsigned n = (unsigned)q.config->refill, its = share();
+
+	if (p->read + q.config->refilldelay <= (long)now.mono)
+		return 0;
+	if (n < p->msg->left / 4)
+		n = p->msg->left / 4;
+	if (n > its - its / 2)
+		n = its - its / 2;
+	return n < p->unread ? n : p->unread;
+}
+
+/* How many recipients of the part are to be read now. */
+static unsigned
+wanted(const struct part *p)
+{
+	struct message *m = p->msg;
+	unsigned own, n = 0, pool = pool_room(p->chan);
+	unsigned room = less(share(), p->chan->rcpts);
+
+	take_extra(m);
+	own = (unsigned)q.config->rcptminimum + m->more->extra;
+	if (m->rcpts <= own / 2)
+		n = own - m->rcpts;
+	if (room < pool)
+		room = pool;
+	if (m->preempts && p->chan->parts.n > 1)
+		room /= 2;
+	if (room > n && room >= worth(p))
+		n = room;
+	return n < READ_MOST ? n : READ_MOST;
+}
+
+/* ---- what leaves core ------------------------------------------------- */
+
+/* Until when the vertex is not wanted in core, mono; 0: it is.  It comes in to
+ * expire, too. */
+static double
+leaves_until(const struct vertex *v, enum why *why)
+{
+	const struct setting *s = &v->thread->ring->conf->v;
+	double at, end = (double)(v->msg->born + s->expiry);
+
+	*why = th_why(v, &at);
+	if (v->ta != NULL || v->doom != DOOM_NONE ||
+	    (v->state != V_WAIT && v->state != V_READY))
+		return 0;
+	if (WHY_BLOCKED(*why))
+		at = now.mono + BLOCKED;
+	if (at <= now.mono)
+		return 0;
+	if (*why == WHY_HELD || s->expiry == 0)
+		return at;
+	if (end <= now.mono)
+		end += (double)s->expiry2;
+	return end > now.mono && end < at ? end : at;
+}
+
+/* So many recipients of the part are left to the next lap, until then. */
+static void
+leave(struct part *p, unsigned n, long until)
+{
+	if (p->evicted == 0 || until < p->again)
+		p->again = until;
+	p->evicted += n;
+}
+
+static void
+evict_vertex(struct part *p, struct vertex *v, enum why why, double until)
+{
+	memo_keep(v, why, (long)until);
+	leave(p, v->left, (long)until);
+	q_done(v);
+}
+
+/* Jobs of the part that wait for their next try leave core.  They come in when
+ * their delay is to be reported. */
+static void
+evict_waiting(struct part *p)
+{
+	double until, report = (double)notice_delay(p->msg);
+	struct vertex *v;
+	enum why why;
+
+	if (report != 0 && report <= now.mono)
+		return;
+	for (v = msg_first(p->msg); v != NULL; v = msg_next(v))
+		if (v->state != V_DONE && v->thread->ring->chan == p->chan &&
+		    (until = leaves_until(v, &why)) != 0)
+			evict_vertex(p, v, why, report != 0 && report < until ?
+			    report : until);
+}
+
+/* May the vertex leave core for another channel's sake? */
+static int
+may_give(const struct vertex *v, unsigned its)
+{
+	return v->state == V_READY && v->ta == NULL && v->doom == DOOM_NONE &&
+	    !th_is_dsn(v->thread) && v->thread->ring->chan->rcpts > its;
+}
+
+/* So many of the message's recipients leave core, the last ones, as far as
+ * their channels have more than that each, and it has its minimum: how many it
+ * were. */
+static unsigned
+give(struct message *m, unsigned n, unsigned its)
+{
+	unsigned keep = 0, was = m->rcpts;
+	struct vertex *v;
+	struct part *p;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (may_give(v, its))
+			keep += v->left;
+	keep = less(keep, n);
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+		if (m->rcpts <= (unsigned)q.config->rcptminimum)
+			break;
+		if (!may_give(v, its))
+			continue;
+		if (keep >= v->left)
+			keep -= v->left;
+		else if ((p = msg_part_for(m, v->thread->ring->chan)) != NULL)
+			evict_vertex(p, v, WHY_NOT, now.mono);
+	}
+	return was - m->rcpts;
+}
+
+/* So many recipients of the part are to be read: when that is the channel's
+ * share, and the pool has no room for it, as many of channels with more than
+ * their shares leave core, if there are any. */
+static void
+make_way(const struct part *p, unsigned n)
+{
+	static double failed = NEVER;	/* mono */
+	unsigned i, most = (unsigned)q.config->recipients, its = share();
+	struct message *m;
+	struct hlink *l;
+
+	n = n < p->unread ? n : p->unread;
+	if (most == 0 || q.rcpts + n <= most || p->chan->rcpts + n > its ||
+	    now.mono < failed + 1)
+		return;
+	n = q.rcpts + n - most;
+	for (i = 0; i < q.messages.size && n > 0; i++)
+		for (l = q.messages.v[i]; l != NULL && n > 0; l = l->next) {
+			m = OWNER(struct message, link, l);
+			if (!m->swept)
+				n = less(n, give(m, n, its));
+		}
+	if (n > 0)
+		failed = now.mono;
+}
+
+/* Is this far enough off for the vertex to leave core? */
+static int
+is_far(const struct vertex *v, double at)
+{
+	long near = v->thread->ring->conf->v.interval / 2;
+
+	return at > now.mono + (double)(near < NEAR ? near : NEAR);
+}
+
+/* When the message is wanted in core again, mono; 0: it cannot go. */
+static double
+next_look(const struct message *m)
+{
+	const struct vertex *v;
+	const struct part *p;
+	double at, first = 1e30;
+	enum why why;
+
+	if (msg_unread(m) > 0 || m->held || m->doom != DOOM_NONE || m->swept ||
+	    notice_pending(m))
+		return 0;
+	for (p = msg_part(m); p != NULL; p = p->other)
+		if (p->evicted > 0 && (double)p->again < first)
+			first = (double)p->again;
+	/* it comes in when its sender is to be told */
+	at = notice_next(m);
+	if (at > 0 && at < first)
+		first = at;
+	if (first < now.mono + NEAR)
+		return 0;
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+		if (v->state == V_DONE)
+			continue;
+		at = leaves_until(v, &why);
+		if (at == 0 || !is_far(v, at))
+			return 0;
+		first = at < first ? at : first;
+	}
+	return first < 1e30 ? first : 0;
+}
+
+/* It leaves core until then. */
+static void
+evict(struct message *m, double due)
+{
+	struct vertex *v;
+	struct stub *s;
+	enum why why;
+	double until;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state != V_DONE) {
+			until = leaves_until(v, &why);
+			memo_keep(v, why, (long)until);
+		}
+	s = later_put(m->name, due);
+	if (s != NULL) {
+		s->why = NULL;
+		s->loaded = m->loaded;
+		s->born = m->born;
+		s->aged = m->aged;
+		s->queued = m->queued;
+	}
+	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", m->name,
+	    (long)(due - now.mono), m->rcpts + msg_evicted(m), q.nmessages,
+	    s == NULL ? " beyond PARAMevicted" : "");
+	q_forget(m);
+	q.evicted++;
+}
+
+/*
+ * Evicts one: 1, or 0 when none can be spared.  A walk goes on over all
+ * messages, and of the next that can go takes the one that is farthest from its
+ * next try.  So what is due soon stays, mostly, and nothing has to be kept in
+ * the order of it.
+ */
+static int
+make_room(void)
+{
+	static unsigned bucket;
+	struct message *m, *best = NULL;
+	double at, due = 0;
+	unsigned i, looked = 0, n = 0;
+	struct hlink *l;
+
+	for (i = 0; i < BUCKETS && looked < LOOKS && n < CHOICE; i++) {
+		bucket = (bucket + 1) % q.messages.size;
+		for (l = q.messages.v[bucket]; l != NULL; l = l->next) {
+			m = OWNER(struct message, link, l);
+			at = next_look(m);
+			looked++;
+			n += at != 0;
+			if (at > due) {
+				due = at;
+				best = m;
+			}
+		}
+	}
+	if (best != NULL)
+		evict(best, due);
+	return best != NULL;
+}
 
 /* ---- recipients ------------------------------------------------------- */
 
@@ -163,14 +524,14 @@ leave_unread(struct message *m, const struct ctl *c)
 	struct chan *chan = dest_chan(c->channel);
 	struct part *p = chan == NULL ? NULL : msg_part_for(m, chan);
 
-	if (chan != NULL && p == NULL && (p = msg_make_part(m, chan)) != NULL) {
+	if (p == NULL)
+		return -1;
+	if (p->unread++ == 0) {
 		p->next = c->l.off;
 		p->read = (long)now.mono;
 		p->format = (unsigned char)c->format;
 	}
-	if (p != NULL)
-		p->unread++;
-	return p == NULL ? -1 : 0;
+	return 0;
 }
 
 static int seen_all;		/* what the start found is in; the rest is new */
@@ -314,9 +675,11 @@ not_now(struct ctl *c, const char *why)
 static void
 read_all(struct ctl *c, struct message *m)
 {
+	unsigned room, least = (unsigned)q.config->rcptminimum;
 	enum ctl_item item;
 
-	begin_reading(core_room());
+	room = pool_room(NULL);
+	begin_reading(room > least ? room : least);
 	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
 		if (item == CTL_TRIGGER) {
 			trigger(c->host);
@@ -448,8 +811,8 @@ fetch(char *name)
 
 	if (s != NULL && s->why != NULL)
 		return;		/* it could not be used */
-	if (core_full())
-		core_make_room();	/* if there is none, it is one more */
+	if (in_full())
+		make_room();	/* if there is none, it is one more */
 	consider(name);
 }
 
@@ -518,7 +881,7 @@ is_early(struct part *p, const struct ctl *c)
 
 	if (memo == NULL || (double)memo->until <= now.mono)
 		return 0;
-	core_leave(p, 1, memo->until);
+	leave(p, 1, memo->until);
 	reading.early++;
 	return 1;
 }
@@ -574,7 +937,7 @@ load_more(struct part *p, unsigned most)
 	struct ctl c;
 	int more = -1;
 
-	core_give_way(p, most);
+	make_way(p, most);
 	begin_reading(most);
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE && v->thread->ring->chan == p->chan)
@@ -594,11 +957,47 @@ load_more(struct part *p, unsigned most)
 	}
 	log_err("load-more msg=%s off=%lu %s; later", m->name, p->next,
 	    c.why != NULL ? c.why : "it cannot be read now");
+	p->later = (long)now.mono + AGAIN;
 	q_unread(p, p->unread > reading.n ? p->unread - reading.n : 1);
-	core_later(p, AGAIN);
 }
 
-/* ---- turns ----------------------------------------------------------- */
+/* The part of which more is to be read now, and how much; or NULL.  For the
+ * first part of each channel jobs that wait make room, but O(vertices) is not
+ * done more than once a second. */
+static struct part *
+next_part(unsigned *most)
+{
+	struct timer *t;
+	struct chan *c;
+	struct part *p;
+
+	while ((t = heap_first(&q.look)) != NULL &&
+	    heap_when(&q.look, t) <= now.mono)
+		later_place(OWNER(struct part, look, t));
+	for (c = q.chans; c != NULL; c = c->next) {
+		t = heap_first(&c->parts);
+		if (t == NULL)
+			continue;
+		p = OWNER(struct part, look, t);
+		if (p->unread == 0) {		/* a lap begins */
+			p->next = 0;
+			p->unread = p->evicted;
+			p->evicted = 0;
+		}
+		*most = wanted(p);
+		if (*most == 0 && (p->msg->left < FEW ||
+		    p->walked != (long)now.mono)) {
+			p->walked = (long)now.mono;
+			evict_waiting(p);
+			*most = wanted(p);
+		}
+		if (*most > 0)
+			return p;
+	}
+	return NULL;
+}
+
+/* ---- turns ------------------------------------------------------------ */
 
 /*
  * While there is room for more messages one new and one old come in turn, so
@@ -607,32 +1006,28 @@ load_more(struct part *p, unsigned most)
  * When there is no more room the next turn is new mail's.  So while the core
  * stays full, each place that becomes free goes to new mail until there is
  * none: it has most to gain from a place, and old mail has waited already.
+ *
+ * take is asked for one of new (0) or old (1) mail, and answers 1 it came, 0
+ * what there was cannot be used, -1 there is none.  The same is returned.
  */
-int
-in_turn(struct turn *t, int (*take)(int old))
+static int
+in_turn(int *old, int (*take)(int old))
 {
-	int first = t->first, came, other;
+	int came = take(*old), other;
 
-	came = take(first);
 	if (came > 0) {
-		t->first = !first;
+		*old = !*old;
 		return 1;
 	}
-	other = take(!first);
+	other = take(!*old);
 	return other > came ? other : came;
-}
-
-void
-in_turn_full(struct turn *t)
-{
-	t->first = 0;
 }
 
 /* ---- the step -------------------------------------------------------- */
 
 static struct {
 	char	name[NAME_MAX_];	/* new, at hand, or "" */
-	struct turn turn;
+	int	old;		/* it is the turn of old mail */
 	long	files;		/* opened in the scan at hand */
 	double	began;		/* mono; when it began */
 	double	paused;		/* mono; the next one begins then */
@@ -643,7 +1038,7 @@ static struct {
 
 /* -E: has this scan taken in what it may?  -S has no such bound. */
 static int
-enough(void)
+is_enough(void)
 {
 	if (q.hold || step.files == 0)
 		return 0;
@@ -658,7 +1053,7 @@ static int
 is_wanted(const char *name)
 {
 	return q_named(name) == NULL && later_find(name) == NULL &&
-	    !spool_is_early(name) && (!core_full() || spool_is_file(name));
+	    !spool_is_early(name) && (!in_full() || spool_is_file(name));
 }
 
 /* Puts the name of the next new one at hand: 1; 0 when there is none, or not
@@ -690,22 +1085,23 @@ find_new(void)
 static int
 take(int old)
 {
-	const struct stub *s = old ? later_due() : NULL;
 	unsigned before = q.nmessages;
+	const struct stub *s;
 	char name[NAME_MAX_];
-	int came;
 
-	if (old ? s == NULL : !find_new())
+	if (old && (s = later_due()) != NULL)
+		strcpy(name, s->name);
+	else if (!old && find_new())
+		strcpy(name, step.name);
+	else
 		return -1;
-	strcpy(name, old ? s->name : step.name);
 	if (!old)
 		step.name[0] = '\0';
 	if (consider(name) && step.files++ == 0)
 		step.began = now.mono;
-	came = q.nmessages > before;
 	if (replaces[0] != '\0')
 		replace(name);
-	return came;
+	return q.nmessages > before;
 }
 
 /* Is there room for another, or can it be made, if there is another?  After a
@@ -715,59 +1111,45 @@ has_room(void)
 {
 	int n;
 
-	if (!core_full())
+	if (!in_full())
 		return 1;
-	in_turn_full(&step.turn);
+	step.old = 0;
 	/* first the new one, so that its scan does not stand still */
 	if (!find_new() && later_due() == NULL)
 		return 0;
-	for (n = 0; core_full() && n < BATCH_FILES; n++)
-		if (!core_make_room()) {
-			step.blocked = 1;
-			return 0;
-		}
-	return !core_full();
-}
-
-/* Reads more of large messages: 1 when there may be more to read. */
-static int
-more_of_large(void)
-{
-	unsigned most, n = 0;
-	struct part *p;
-
-	for (; n < READ_FILES && (p = core_next(&most)) != NULL; n++)
-		load_more(p, most);
-	return n == READ_FILES;
+	for (n = 0; in_full() && n < BATCH_FILES && !step.blocked; n++)
+		step.blocked = !make_room();
+	return !in_full();
 }
 
 int
 in_load(void)
 {
-	int n, came, large = more_of_large();
+	int n, came = 1, parts = 0;
+	struct part *p;
+	unsigned most;
 
+	while (parts < BATCH_PARTS && (p = next_part(&most)) != NULL) {
+		load_more(p, most);
+		parts++;
+	}
 	seen_all = seen_all || spool_seen_all();
 	step.looks = BATCH_LOOKS;
 	step.blocked = step.told = 0;
-	if (now.mono < step.paused)
-		return large;
-	for (n = 0; n < BATCH_FILES; n++) {
-		if (enough()) {
+	for (n = 0; n < BATCH_FILES && now.mono >= step.paused; n++) {
+		if (is_enough()) {
 			step.paused = now.mono + PAUSE;
 			step.files = 0;
-			return large;
+			break;
 		}
-		if (!has_room())
-			return large || (!step.blocked && step.looks == 0);
-		came = in_turn(&step.turn, take);
-		if (came < 0 && step.looks > 0) {
-			step.files = 0;
-			return large;
-		}
+		came = has_room() ? in_turn(&step.old, take) : -1;
 		if (came < 0)
-			return 1;
+			break;
 	}
-	return 1;
+	if (came < 0 && !in_full() && step.looks > 0)
+		step.files = 0;		/* the scan has seen all */
+	return parts == BATCH_PARTS || n == BATCH_FILES ||
+	    (came < 0 && !step.blocked && step.looks == 0);
 }
 
 void
@@ -788,13 +1170,13 @@ in_listens(void)
 double
 in_wait(void)
 {
-	double wait = BLOCKED, due = later_wait(), large = core_wait();
+	struct timer *t = heap_first(&q.look);
+	double wait = NO_ROOM, large = later_wait();
 
-	if (step.paused > now.mono) {
+	if (step.paused > now.mono)
 		wait = step.paused - now.mono;
-	} else if (!step.blocked) {
-		wait = spool_wait();
-		wait = due < wait ? due : wait;
-	}
-	return large < wait ? large : wait;
+	else if (!step.blocked)
+		wait = spool_wait() < large ? spool_wait() : large;
+	large = t == NULL ? wait : heap_when(&q.look, t) - now.mono;
+	return large > wait ? wait : large > 0 ? large : 0;
 }

@@ -32,6 +32,10 @@
  */
 #include "scheduler.h"
 
+#define HELD	3600		/* seconds until a part that is held is looked
+				 * at, unless its release comes before */
+#define FIRST	1e15		/* more than any number of an event */
+
 static struct {
 	struct hash stubs;	/* by num */
 	struct hash memos;	/* by num, channel, host and offset */
@@ -291,6 +295,30 @@ memo_heard(const struct vertex *v, unsigned long off, const char *text)
 	m->why = r.why;
 }
 
+/* ---- parts ------------------------------------------------------------ */
+
+void
+later_place(struct part *p)
+{
+	const struct message *m = p->msg;
+	unsigned own = (unsigned)q.config->rcptminimum + m->more->extra;
+	double at = p->unread == 0 && p->again > p->later ?
+	    (double)p->again : (double)p->later;
+	struct heap *h;
+
+	if (m->held && m->doom == DOOM_NONE)
+		at = now.mono + HELD;
+	heap_del(p->readable ? &p->chan->parts : &q.look, &p->look);
+	if (p->unread + p->evicted == 0)
+		return;
+	p->readable = at <= now.mono;
+	h = p->readable ? &p->chan->parts : &q.look;
+	if (p->readable)
+		at = (double)m->loaded - (m->preempts || m->rcpts <= own / 2 ?
+		    FIRST : 0);
+	heap_set(h, &p->look, at);
+}
+
 /* ---- what is wanted now ------------------------------------------------ */
 
 /* Does the command concern the memo?  When a host answers, that of a vertex
@@ -327,8 +355,7 @@ call(struct stub *s, int (*meant)(const void *, const struct chan *,
 		heap_set(&table.due, &s->due, now.mono);
 	for (; n > 0 && p != NULL; p = p->other) {
 		p->again = (long)now.mono;
-		if (p->look.pos != 0)
-			heap_set(&q.look, &p->look, 0);
+		later_place(p);
 	}
 	return n;
 }

@@ -60,26 +60,23 @@ msg_part(const struct message *m)
 }
 
 struct part *
-msg_part_for(const struct message *m, const struct chan *c)
+msg_part_for(struct message *m, struct chan *c)
 {
 	struct part *p = msg_part(m);
 
 	while (p != NULL && p->chan != c)
 		p = p->other;
-	return p;
-}
-
-struct part *
-msg_make_part(struct message *m, struct chan *c)
-{
-	struct part *p;
-
-	if (msg_more(m) == NULL || (p = mem_get(sizeof(*p))) == NULL)
-		return NULL;
+	if (p != NULL || msg_more(m) == NULL ||
+	    heap_room(&q.look, q.nparts + 1) < 0 ||
+	    heap_room(&c->parts, c->nparts + 1) < 0 ||
+	    (p = mem_get(sizeof(*p))) == NULL)
+		return p;
 	p->msg = m;
 	p->chan = c;
 	p->other = m->more->parts;
 	m->more->parts = p;
+	q.nparts++;
+	c->nparts++;
 	return p;
 }
 
@@ -215,6 +212,8 @@ msg_free(struct message *m)
 		msg_vertex_free(v);
 	while ((p = msg_part(m)) != NULL) {
 		m->more->parts = p->other;
+		q.nparts--;
+		p->chan->nparts--;
 		free(p);
 	}
 	free(m->more);

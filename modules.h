@@ -175,11 +175,10 @@ int	held_set(int address, const char *text, int on);
 
 /* What few messages have, made when there is none: NULL without memory. */
 struct more *msg_more(struct message *);
-/* The first of its parts, and that for a channel, or NULL; and made: NULL
- * without memory. */
+/* The first of its parts, or NULL; and that for a channel, made when there is
+ * none: NULL without memory. */
 struct part *msg_part(const struct message *);
-struct part *msg_part_for(const struct message *, const struct chan *);
-struct part *msg_make_part(struct message *, struct chan *);
+struct part *msg_part_for(struct message *, struct chan *);
 unsigned msg_unread(const struct message *);	/* of all its parts */
 unsigned msg_evicted(const struct message *);
 /* Its vertices, one after the other; NULL at the end. */
@@ -338,6 +337,8 @@ int	later_come(struct stub *, struct message *);
 struct stub *later_due(void);		/* the first that is due, or NULL */
 void	later_end(struct stub *);	/* it is needed no more */
 double	later_wait(void);	/* seconds until one is due */
+/* Something of the part has changed that tells whether, or when, it is read. */
+void	later_place(struct part *);
 /* Shows the skipped ones, due in next seconds: how many are evicted. */
 unsigned later_each(void (*show)(const struct stub *, long next));
 /* What has left core from addresses that are meant (NULL: from all) is due now:
@@ -381,8 +382,6 @@ void	q_widened(struct vertex *, unsigned rcpts);
 void	q_arrived(struct message *);	/* ... and that is all that was read */
 /* So many of the part are unread now. */
 void	q_unread(struct part *, unsigned n);
-/* The first of the channel's that has some becomes the last. */
-void	q_rotate(struct chan *);
 /* Nothing is left from its next on, though so many were expected. */
 void	q_exhausted(struct part *, unsigned missing);
 /* The message leaves core; its files stay. */
@@ -443,28 +442,7 @@ void	notice_timers(void);		/* has told what is due */
 double	notice_wait(void);		/* seconds until something is */
 
 /* ======================================================================
- * core.c - what is in memory, and what has to go
- * ====================================================================== */
-
-unsigned core_room(void);	/* recipients that a new message may have */
-/* So many recipients of the part are to be read: when that is the channel's
- * share, and the pool has no room for it, as many of channels with more than
- * their shares leave core. */
-void	core_give_way(const struct part *, unsigned n);
-/* The next part of which more is to be read, and how much; or NULL. */
-struct part *core_next(unsigned *most);
-/* Nothing more of it for so many seconds. */
-void	core_later(struct part *, int seconds);
-/* So many recipients of the part are left to the next lap, until then, mono. */
-void	core_leave(struct part *, unsigned n, long until);
-double	core_wait(void);	/* seconds until one is to be seen to */
-/* Has it all the messages that it may have? */
-int	core_full(void);
-/* Evicts one: 1, or 0 when none can be spared. */
-int	core_make_room(void);
-
-/* ======================================================================
- * intake.c - control files become messages in core
+ * intake.c - control files become messages in core, and what has to leave it
  * ====================================================================== */
 
 /* Loads messages, and more of large ones, for a moment; 1 when there are more
@@ -476,15 +454,8 @@ int	in_listens(void);
 /* Somebody asks for the message with this name, without directories: if it is
  * on disk it comes in now. */
 void	in_fetch(const char *name);
-struct turn {
-	int	first;		/* 0: new, 1: old */
-};
-
-/* Takes one message in: take is asked for one of new (0) or old (1) mail and
- * answers 1 it came, 0 what there was cannot be used, -1 there is none.  The
- * same is returned. */
-int	in_turn(struct turn *, int (*take)(int old));
-void	in_turn_full(struct turn *);	/* there is no more room */
+/* Has it all the messages that it may have? */
+int	in_full(void);
 
 /* ======================================================================
  * ta.c - transport agents: which gets a vertex, what is said and heard

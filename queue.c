@@ -74,8 +74,7 @@ look_soon(struct message *m)
 	struct part *p;
 
 	for (p = msg_part(m); p != NULL; p = p->other)
-		if (p->unread + p->evicted > 0)
-			heap_set(&q.look, &p->look, 0);
+		later_place(p);
 }
 
 /* Its share of the extra recipients is others' when no more of them are in
@@ -93,16 +92,9 @@ give_back(struct message *m)
 void
 q_unread(struct part *p, unsigned n)
 {
-	if (p->unread == 0 && n > 0)
-		APPEND(p->chan->partial, p, pnext, pprev);
-	if (p->unread > 0 && n == 0)
-		REMOVE(p->chan->partial, p, pnext, pprev);
 	p->unread = n;
 	give_back(p->msg);
-	if (n + p->evicted > 0)
-		look_soon(p->msg);
-	else
-		heap_del(&q.look, &p->look);
+	look_soon(p->msg);
 }
 
 /* Nothing more of it is to be read. */
@@ -115,15 +107,6 @@ read_no_more(struct message *m)
 		p->evicted = 0;
 		q_unread(p, 0);
 	}
-}
-
-void
-q_rotate(struct chan *c)
-{
-	struct part *p = c->partial;
-
-	REMOVE(c->partial, p, pnext, pprev);
-	APPEND(c->partial, p, pnext, pprev);
 }
 
 /* So many recipients of the vertex need no more room in core. */
@@ -641,18 +624,10 @@ int
 q_add(struct message *m, unsigned long num)
 {
 	struct message *twin;
-	struct part *p;
-	unsigned n = 0;
 
-	for (p = msg_part(m); p != NULL; p = p->other)
-		n++;
-	/* a part is in q.look from now on until nothing of it is to be read */
 	if (heap_room(&q.expire, q.nmessages + 1) < 0 ||
-	    heap_room(&q.look, q.look.n + n) < 0 ||
 	    heap_room(&q.notices, q.nmessages + 1) < 0)
 		return -1;
-	for (p = msg_part(m); p != NULL; p = p->other)
-		APPEND(p->chan->partial, p, pnext, pprev);
 	look_soon(m);
 	for (twin = q_find(num, NULL); twin != NULL; twin = q_find(num, twin))
 		m->twin = twin->twin = 1;

@@ -672,7 +672,7 @@ first_scan(int more)
 {
 	if (state.loaded || more)
 		return;
-	if (spool_seen_all() || core_full())
+	if (spool_seen_all() || in_full())
 		q.hold = state.ending;
 	if (!spool_seen_all())
 		return;

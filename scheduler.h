@@ -304,15 +304,14 @@ struct part {
 	unsigned unread;	/* pending recipients from next on, or a few
 				 * more than that; 0: there is none */
 	unsigned evicted;	/* recipients that are left to the next lap */
-	struct part *pnext, *pprev;	/* of the channel with some unread,
-				 * oldest first */
-	struct timer look;	/* when it is seen to */
+	struct timer look;	/* its turn to be read on, or when that is */
 	unsigned long next;	/* bytes from the start: where reading goes on */
 	long	again;		/* mono; evicted > 0: no lap before that */
 	long	later;		/* mono; nothing is read before that */
 	long	walked;		/* mono; last look for what can be evicted */
 	long	read;		/* mono; when some of it was last read */
 	unsigned char format;	/* of the control file, as in struct ctl */
+	unsigned char readable;	/* look is in chan->parts, else in q.look */
 };
 
 /*
@@ -554,7 +553,8 @@ struct chan {
 	unsigned ncoming;	/* ... of these end and will be gone soon */
 	unsigned nwait;		/* rings that wait for one of them to go */
 	unsigned rcpts;		/* recipients in core, not finished */
-	struct part *partial;	/* with some unread, oldest first */
+	struct heap parts;	/* that may be read on, the next one first */
+	unsigned nparts;	/* in all */
 	char	name[1];
 };
 
@@ -565,7 +565,8 @@ struct queue {
 	struct hash dests;	/* by channel, host and box */
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages, by expire */
-	struct heap look;	/* parts, by look */
+	struct heap look;	/* parts that are not to be read before */
+	unsigned nparts;	/* in all */
 	struct heap notices;	/* mores, by notice */
 	unsigned extra;		/* sum of all extra */
 	unsigned long evicted;	/* messages evicted so far */

@@ -21,10 +21,8 @@
  * The exit code is 1 when a vector does not hold and 65 when the file is not
  * as above; then the TAP ends in "Bail out!".
  */
+#include "../intake.c"
 #include <ctype.h>
-
-#include "../scheduler.h"
-
 
 #define LIST_MAX	100	/* names in a list, iterations */
 #define NAME_MOST	40
@@ -46,7 +44,7 @@ static struct {
 static struct {
 	char	taken[NAME_MOST];
 	char	looked[200];
-} step;
+} turn;
 
 static int line;
 
@@ -138,7 +136,7 @@ take_fed(const char *s)
 
 /* For in_turn: the next name of a side. */
 static int
-take(int old)
+take_name(int old)
 {
 	struct list_of *l = &v.side[old];
 	const char *name;
@@ -147,38 +145,38 @@ take(int old)
 	if (l->at == l->n)
 		return -1;
 	name = l->name[l->at++];
-	if (step.looked[0] != '\0')
-		strcat(step.looked, "+");
-	strcat(step.looked, name);
+	if (turn.looked[0] != '\0')
+		strcat(turn.looked, "+");
+	strcat(turn.looked, name);
 	n = strlen(name);
 	if (name[n - 1] == '!')
 		return 0;
-	strcpy(step.taken, name);
+	strcpy(turn.taken, name);
 	return 1;
 }
 
 /* One iteration of what intake.c does, in words of the vectors. */
 static void
-iterate(struct turn *t, long *used, char *did, size_t size)
+iterate(int *old, long *used, char *did, size_t size)
 {
-	memset(&step, 0, sizeof(step));
-	strcpy(step.taken, "-");
+	memset(&turn, 0, sizeof(turn));
+	strcpy(turn.taken, "-");
 	if (*used < v.limit) {
-		*used += in_turn(t, take) > 0;
+		*used += in_turn(old, take_name) > 0;
 		if (*used == v.limit)
-			in_turn_full(t);
+			*old = 0;	/* as has_room does */
 	}
-	if (step.looked[0] == '\0' ||
-	    strcmp(step.looked, step.taken) == 0)
-		text_fmt(did, size, "%s", step.taken);
+	if (turn.looked[0] == '\0' ||
+	    strcmp(turn.looked, turn.taken) == 0)
+		text_fmt(did, size, "%s", turn.taken);
 	else
-		text_fmt(did, size, "%s(looked %s)", step.taken,
-		    step.looked);
+		text_fmt(did, size, "%s(looked %s)", turn.taken,
+		    turn.looked);
 }
 
 /* "name(looked" and "x+y)" are two words of the fed line. */
 static const char *
-wanted(int *at, char *buf, size_t size)
+expected(int *at, char *buf, size_t size)
 {
 	const char *s = v.fed.name[(*at)++];
 
@@ -191,18 +189,17 @@ wanted(int *at, char *buf, size_t size)
 static int
 holds(void)
 {
-	struct turn t = { 0 };
 	char did[300], buf[2 * NAME_MOST];
 	const char *want;
 	long used = 0;
-	int i, at = 0;
+	int i, at = 0, old = 0;
 
 	for (i = 0; at < v.fed.n; i++) {
 		if (i == LIST_MAX)
 			malformed("too many iterations");
 		used -= v.ends[i] < used ? v.ends[i] : used;
-		iterate(&t, &used, did, sizeof(did));
-		want = wanted(&at, buf, sizeof(buf));
+		iterate(&old, &used, did, sizeof(did));
+		want = expected(&at, buf, sizeof(buf));
 		if (strcmp(did, want) != 0) {
 			printf("# iteration %d: %s, not %s\n", i, did, want);
 			return 0;
