@@ -20,13 +20,16 @@
 
 /* ---- reading --------------------------------------------------------- */
 
-/* Behind the bracket expression at p, or NULL when it has no end. */
+/* Behind the item at p: a byte, an escaped one, or a bracket expression; NULL
+ * when it has no end. */
 static const char *
-set_end(const char *p)
+item_end(const char *p)
 {
-	p++;
-	if (*p == '!' || *p == '^')
-		p++;
+	if (*p == '\\')
+		return p[1] == '\0' ? NULL : p + 2;
+	if (*p != '[')
+		return p + 1;
+	p += p[1] == '!' || p[1] == '^' ? 2 : 1;
 	if (*p == ']')
 		p++;
 	for (; *p != ']'; p++) {
@@ -38,143 +41,26 @@ set_end(const char *p)
 	return p + 1;
 }
 
-/* Behind the item at p: a byte, an escaped one, or a bracket expression. */
-static const char *
-item_end(const char *p)
-{
-	if (*p == '[')
-		return set_end(p);
-	if (*p == '\\')
-		return p[1] == '\0' ? NULL : p + 2;
-	return p + 1;
-}
-
 const char *
 pat_check(const char *p)
 {
+	const char *end;
 	int depth = 0;
 
-	while (*p != '\0') {
+	for (; *p != '\0'; p = end) {
 		if (*p == '{')
 			depth++;
 		else if (*p == '}' && depth > 0)
 			depth--;
-		else if (*p == '[' && set_end(p) == NULL)
-			return "the closing ] is missing";
-		p = item_end(p);
-		if (p == NULL)
-			return "a backslash stands at its end";
+		end = item_end(p);
+		if (end == NULL)
+			return *p == '[' ? "the closing ] is missing" :
+			    "a backslash stands at its end";
 	}
 	return depth > 0 ? "the closing } is missing" : NULL;
 }
 
 /* ---- alternatives ---------------------------------------------------- */
-
-/* The text from a to b, then suffix, behind the first bytes of s. */
-static char *
-join(const char *s, size_t head, const char *a, const char *b,
-    const char *suffix)
-{
-	size_t part = (size_t)(b - a);
-	char *all = mem_get(head + part + strlen(suffix) + 1);
-
-	if (all == NULL)
-		return NULL;
-	memcpy(all, s, head);
-	memcpy(all + head, a, part);
-	strcpy(all + head + part, suffix);
-	return all;
-}
-
-/* Replaces v[i] by the choices of its first braces, the first of them there
- * and the others behind v[*n - 1]: 1; 0 when it has no braces; -1 when that
- * makes too many, or there is no memory. */
-static int
-expand_one(char **v, int *n, int i)
-{
-	char *s = v[i];
-	const char *p = s, *part, *close;
-	int depth = 1, first = 1, last;
-	size_t head;
-
-	while (*p != '\0' && *p != '{')
-		p = item_end(p);
-	if (*p == '\0')
-		return 0;
-	head = (size_t)(p - s);
-	part = p + 1;
-	for (close = part; ; close = item_end(close)) {
-		depth += (*close == '{') - (*close == '}');
-		if (depth == 0)
-			break;
-	}
-	for (p = part; p <= close; p = item_end(p)) {
-		last = p == close;
-		depth += last ? 0 : (*p == '{') - (*p == '}');
-		if (!last && (*p != ',' || depth > 0))
-			continue;
-		if (!first && *n == ALTERNATIVES)
-			break;
-		if (!first)
-			i = (*n)++;
-		v[i] = join(s, head, part, p, close + 1);
-		if (v[i] == NULL)
-			break;
-		first = 0;
-		part = p + 1;
-	}
-	free(s);
-	return p <= close ? -1 : 1;
-}
-
-static void
-free_some(char **v, int n)
-{
-	while (n > 0)
-		free(v[--n]);
-}
-
-/* Gives a pattern without '/' any host: 0 or -1. */
-static int
-add_host(char **v)
-{
-	static const char any[] = "/*";
-	char *s;
-
-	if (strchr(*v, '/') != NULL)
-		return 0;
-	s = join(*v, strlen(*v), any, any + 2, "");
-	if (s == NULL)
-		return -1;
-	free(*v);
-	*v = s;
-	return 0;
-}
-
-char **
-pat_expand(const char *pattern)
-{
-	char *v[ALTERNATIVES], **all = NULL, *p;
-	int i, n = 1, bad = 0;
-
-	v[0] = mem_dup(pattern);
-	if (v[0] == NULL)
-		return NULL;
-	for (p = v[0]; *p != '\0'; p++)
-		*p = (char)tolower((unsigned char)*p);
-	for (i = 0; i < n && bad == 0; i++)
-		while ((bad = expand_one(v, &n, i)) > 0)
-			;
-	for (i = 0; i < n && bad == 0; i++)
-		bad = add_host(&v[i]);
-	if (bad == 0)
-		all = mem_get(((size_t)n + 1) * sizeof(*all));
-	if (all == NULL)
-		free_some(v, n);
-	else
-		memcpy(all, v, (size_t)n * sizeof(*all));
-	return all;
-}
 
 void
 pat_free(char **all)
@@ -184,6 +70,102 @@ pat_free(char **all)
 	for (p = all; p != NULL && *p != NULL; p++)
 		free(*p);
 	free(all);
+}
+
+/* The first n bytes of s, the len bytes at part, and rest. */
+static char *
+join(const char *s, size_t n, const char *part, size_t len, const char *rest)
+{
+	char *all = mem_get(n + len + strlen(rest) + 1);
+
+	if (all != NULL) {
+		memcpy(all, s, n);
+		memcpy(all + n, part, len);
+		strcpy(all + n + len, rest);
+	}
+	return all;
+}
+
+/* The end of the choice at p: the ',' or '}' that is not in other braces. */
+static const char *
+choice_end(const char *p)
+{
+	int depth = 0;
+
+	for (; depth > 0 || (*p != ',' && *p != '}'); p = item_end(p))
+		depth += (*p == '{') - (*p == '}');
+	return p;
+}
+
+/* The first braces of v[i] become choices, the last of them there and the
+ * others behind v[*n - 1]: 1; 0 when it has no braces; -1 when that makes too
+ * many, or there is no memory. */
+static int
+expand_one(char **v, int *n, int i)
+{
+	char *s = v[i], *one;
+	const char *open = s, *part, *end, *close;
+
+	while (*open != '\0' && *open != '{')
+		open = item_end(open);
+	if (*open == '\0')
+		return 0;
+	for (close = choice_end(open + 1); *close == ','; )
+		close = choice_end(close + 1);
+	for (part = open + 1; ; part = end + 1) {
+		end = choice_end(part);
+		if (end != close && *n == ALTERNATIVES)
+			return -1;
+		one = join(s, (size_t)(open - s), part, (size_t)(end - part),
+		    close + 1);
+		if (one == NULL)
+			return -1;
+		if (end == close)
+			break;
+		v[(*n)++] = one;
+	}
+	v[i] = one;
+	free(s);
+	return 1;
+}
+
+/* Gives a pattern without '/' any host: 0 or -1. */
+static int
+add_host(char **v)
+{
+	char *s = strchr(*v, '/') != NULL ? *v :
+	    join(*v, strlen(*v), "/*", 2, "");
+
+	if (s != NULL && s != *v) {
+		free(*v);
+		*v = s;
+	}
+	return s == NULL ? -1 : 0;
+}
+
+char **
+pat_expand(const char *pattern)
+{
+	char **all = mem_get((ALTERNATIVES + 1) * sizeof(*all)), **fit, *p;
+	int i, n = 1, bad;
+
+	if (all == NULL)
+		return NULL;
+	all[0] = mem_dup(pattern);
+	for (p = all[0]; p != NULL && *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	bad = all[0] == NULL;
+	for (i = 0; i < n && !bad; i++) {
+		while ((bad = expand_one(all, &n, i)) > 0)
+			;
+		bad = bad || add_host(&all[i]) < 0;
+	}
+	if (bad) {
+		pat_free(all);
+		return NULL;
+	}
+	fit = realloc(all, ((size_t)n + 1) * sizeof(*all));
+	return fit == NULL ? all : fit;
 }
 
 /* ---- matching -------------------------------------------------------- */
