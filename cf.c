@@ -744,7 +744,7 @@ folded(const char *word, const char *ends, char name[32])
 /* A keyword alone is a pattern, too; a channel of that name is rare.  What
  * -n is to say is said, as it has no log. */
 static void
-doubt(struct reader *r)
+warn_of_keyword(struct reader *r)
 {
 	const char *word = r->word;
 	char text[PATH_MAX_ + 200];
@@ -786,7 +786,7 @@ take_pattern(struct reader *r)
 	if (why != NULL)
 		wrong(r, "%s", why);
 	else if (keyword)
-		doubt(r);
+		warn_of_keyword(r);
 }
 
 /* PARAMname value, or PARAMname=value; the word is the current one. */
@@ -864,7 +864,7 @@ fill_empty(struct reader *r)
 
 /* The whole file, NUL at its end; NULL after saying why not. */
 static char *
-slurp(struct reader *r)
+read_file(struct reader *r)
 {
 	FILE *f = fopen(r->file, "r");
 	char *s = mem_get(FILE_MOST + 1), *all = NULL;
@@ -909,7 +909,7 @@ cf_load(const char *file, void (*say)(const char *))
 		if (k->def != NULL)
 			set_value(&r, k, config, k->def);
 	r.link = &config->clauses;
-	r.p = r.start = config->text = slurp(&r);
+	r.p = r.start = config->text = read_file(&r);
 	while (r.p != NULL && (column = skip_to_token(&r)) >= 0)
 		if (column == 1)
 			take_first(&r);

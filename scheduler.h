@@ -550,7 +550,7 @@ struct chan {
 	struct chan *next;
 	unsigned nta;		/* agents */
 	unsigned nidle;		/* ... of these are idle */
-	unsigned ncoming;	/* ... of these end and will be gone soon */
+	unsigned nending;	/* ... of these end and will be gone soon */
 	unsigned nwait;		/* rings that wait for one of them to go */
 	unsigned rcpts;		/* recipients in core, not finished */
 	struct heap parts;	/* that may be read on, the next one first */
@@ -581,7 +581,7 @@ struct queue {
 	unsigned nagents;	/* not yet gone */
 	unsigned nspare;	/* ... of the channel dsn */
 	unsigned nidle;		/* ... idle ones of the others */
-	unsigned ncoming;	/* ... that end and will be gone soon */
+	unsigned nending;	/* ... that end and will be gone soon */
 	unsigned nwait;		/* rings that wait for any agent to go */
 	unsigned long events;	/* counts what must be told before from after,
 				 * as no clock is fine enough for that */
@@ -639,7 +639,7 @@ struct ta {
 	unsigned char reaped;
 	unsigned char spoke;	/* it has said #hungry */
 	unsigned char said_idle;	/* IDLE: it has heard #idle */
-	unsigned char coming;	/* it counts in ncoming */
+	unsigned char ending;	/* it counts in nending */
 	unsigned char kills;	/* signals sent: 0, TERM, KILL */
 	unsigned char overlong;	/* the line at hand is thrown away */
 	double	born;		/* mono; when it was started */

@@ -2,8 +2,8 @@
  * ta.c - transport agents: which one gets a vertex, how they are started, what
  * is said to them and what they say.
  *
- * An agent is a program that delivers.  It has one socket (or two pipes) on
- * its descriptors 0, 1 and 2, and talks in lines:
+ * An agent is a program that delivers, started without a shell.  It has one
+ * socket (or two pipes) on its descriptors 0, 1 and 2, and talks in lines:
  *
  *	agent		scheduler
  *	#hungry				I am up, or: the oldest job is over
@@ -25,22 +25,16 @@
  * Those in the middle bring one more agent to the message, and need that it may
  * have it (order_allowed); if not, it is blocked, or gets a free ride.
  *
- * Limits are maxta (at most what descriptors allow), maxchannel, maxring, and -R
- * starts in a second.  They count every agent that is not yet gone; but the one
- * of the channel dsn, which tells senders, has a slot of its own.  Rings that
- * wait for a slot get new agents in turns.  So that they get any, the agent
- * that has been idle longest elsewhere is ended, and agents of a ring with more
- * than its share end when they leave a thread.
+ * The limits are maxta (at most what descriptors allow), maxchannel, maxring, and
+ * -R starts in a second.  They count every agent that is not yet gone; but the
+ * one of the channel dsn has a slot of its own.  Rings that wait for a slot get
+ * new agents in turns: the agent that has been idle longest elsewhere is ended,
+ * and agents of a ring with more than its share end when they leave a thread.
  *
  * An agent stays on its thread while that has vertices ready, but gives way
  * after a stretch when others wait; in the preemptive order it leaves after
- * each job.  Then it is free, until there is something for it in the same
- * pass; if there is nothing it is told so, and is idle until idlemax.  One
- * that has reached maxage or maxjobs ends when it would become free.
- *
- * No shell is involved: the command is words, so no host name can become a
- * command.  What goes wrong before the program runs is told by an exit code of
- * its own and a line on the socket.
+ * each job.  Then it is free, and idle until idlemax if there is nothing for it
+ * in the same pass.  One that has reached maxage or maxjobs ends instead.
  *
  * Trouble.  An agent that cannot be run, or dies before its first #hungry,
  * stops its ring for an interval, with one line in the log; where the command
@@ -52,9 +46,9 @@
  * ended; after too many lines outside the protocol, further ones are no better
  * than silence.
  *
- * Costs: one pass O(agents + rings), as select itself; a report O(jobs that the
+ * Costs: a pass O(agents + rings), as select itself; a report O(jobs that the
  * agent has) and O(log n) of the recipients of its own; a job O(rings), and
- * O(agents of the host) to find the one with the fewest.
+ * O(agents of the host) for the one with the fewest.
  */
 #include "scheduler.h"
 #include <grp.h>
@@ -242,7 +236,7 @@ close_ends(int in, int out)
 static int
 make_channel(int ours[2], int theirs[2])
 {
-	int i, bad = 0;
+	int i;
 #ifdef NO_SOCKETPAIR
 	int to[2], from[2];
 
@@ -264,19 +258,16 @@ make_channel(int ours[2], int theirs[2])
 	ours[0] = ours[1] = s[0];
 	theirs[0] = theirs[1] = s[1];
 #endif
-	for (i = 0; i < 2 && !bad; i++) {
-		bad = fd_cloexec(ours[i]) < 0 || fd_cloexec(theirs[i]) < 0 ||
-		    fd_nonblock(ours[i]) < 0;
-		if (ours[i] >= FD_SETSIZE) {
-			errno = EMFILE;
-			bad = 1;
-		}
-	}
-	if (bad) {
+	for (i = 0; i < 2; i++) {
+		errno = EMFILE;
+		if (ours[i] < FD_SETSIZE && fd_cloexec(ours[i]) == 0 &&
+		    fd_cloexec(theirs[i]) == 0 && fd_nonblock(ours[i]) == 0)
+			continue;
 		close_ends(ours[0], ours[1]);
 		close_ends(theirs[0], theirs[1]);
+		return -1;
 	}
-	return bad ? -1 : 0;
+	return 0;
 }
 
 /* In the child: who it is to be.  NULL, or what could not be done. */
@@ -317,7 +308,7 @@ become_agent(const struct setting *s, char **argv, char **env,
 	const char *what;
 	int sig;
 
-	/* what we catch or ignore, and what our parent had us ignore */
+	/* whatever we, or our parent, catch or ignore */
 	for (sig = 1; sig < SIGNALS; sig++)
 		signal(sig, SIG_DFL);
 	setpgid(0, 0);		/* a terminal's ^C is for the scheduler */
@@ -513,9 +504,9 @@ end(struct ta *ta, int grace)
 	if (ta->state == TA_IDLE)
 		th_unidle(ta);
 	ta->state = TA_CLOSING;
-	ta->coming = 1;
-	q.ncoming++;
-	ta->ring->chan->ncoming++;
+	ta->ending = 1;
+	q.nending++;
+	ta->ring->chan->nending++;
 	th_update(ta->thread);
 	heap_set(&due, &ta->timer, now.mono + SOON);
 	if (grace)
@@ -602,10 +593,10 @@ should_yield(const struct ta *ta)
 		total -= r->waits == WAITS_ANY;
 		chan -= r->waits == WAITS_CHAN;
 	}
-	if (total > 0 && q.ncoming == 0 && r->nta * (total + 1) >
+	if (total > 0 && q.nending == 0 && r->nta * (total + 1) >
 	    q.nagents - q.nspare)
 		return 1;
-	return chan > 0 && r->chan->ncoming == 0 &&
+	return chan > 0 && r->chan->nending == 0 &&
 	    r->nta * (chan + 1) > r->chan->nta;
 }
 
@@ -842,13 +833,6 @@ hear(struct ta *ta, size_t n)
 	keep_part(ta, s, n);
 }
 
-static void
-close_fds(struct ta *ta)
-{
-	close_ends(ta->in, ta->out);
-	ta->in = ta->out = -1;
-}
-
 /* Reads what it says, at most so many buffers full. */
 static void
 listen_to(struct ta *ta, int reads)
@@ -860,7 +844,8 @@ listen_to(struct ta *ta, int reads)
 		if (n < 0 && is_later(errno))
 			return;
 		if (n <= 0) {
-			close_fds(ta);
+			close_ends(ta->in, ta->out);
+			ta->in = ta->out = -1;
 			if (!ta->reaped)
 				end(ta, 1);
 			return;
@@ -875,7 +860,7 @@ listen_to(struct ta *ta, int reads)
 
 /* How it ended, in words. */
 static void
-epitaph(const struct ta *ta, char *s, size_t size)
+how_it_ended(const struct ta *ta, char *s, size_t size)
 {
 	struct text t;
 
@@ -905,7 +890,7 @@ was_in_work(const struct ta *ta, int begun)
 
 /* It is dead and has been heard to the end: what it leaves behind. */
 static void
-bury(struct ta *ta)
+clean_up(struct ta *ta)
 {
 	struct ring *r = ta->ring;
 	int begun = ta->kills > 0 ||
@@ -913,7 +898,7 @@ bury(struct ta *ta)
 	int stops = !q.hold && !r->old, more = r->dead <= now.mono;
 	char how[300], reason[340];
 
-	epitaph(ta, how, sizeof(how));
+	how_it_ended(ta, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
 	if (!ta->spoke && stops) {
 		cannot_start(r, ta->thread, r->conf->v.interval, how);
@@ -951,11 +936,11 @@ bury(struct ta *ta)
 
 /* Takes it off the list, when it is gone. */
 static void
-gone(struct ta *ta)
+remove_if_gone(struct ta *ta)
 {
 	if (!ta->reaped || ta->in >= 0)
 		return;
-	bury(ta);
+	clean_up(ta);
 	UNLINK(q.agents, ta, next, prev);
 	free(ta->part);
 	free(ta);
@@ -977,8 +962,9 @@ ta_reaped(long pid, int status)
 	listen_to(ta, 64);
 	if (ta->npart > 0)
 		noise(ta, "garbled: ", ta->part);
-	close_fds(ta);
-	gone(ta);
+	close_ends(ta->in, ta->out);
+	ta->in = ta->out = -1;
+	remove_if_gone(ta);
 	return 1;
 }
 
@@ -998,12 +984,12 @@ run_timers(void)
 			heap_set(&due, &ta->timer, silent);
 		} else if (ta->state != TA_CLOSING) {
 			end(ta, ta->state == TA_IDLE);
-		} else if (ta->coming && ta->kills == 0) {
-			ta->coming = 0;	/* it takes its time */
-			heap_set(&due, &ta->timer, now.mono + GRACE);
 		} else {
-			ta->coming = 0;
-			signal_it(ta);
+			if (ta->ending && ta->kills == 0)
+				heap_set(&due, &ta->timer, now.mono + GRACE);
+			else
+				signal_it(ta);
+			ta->ending = 0;	/* it takes its time */
 		}
 	}
 }
@@ -1181,9 +1167,9 @@ make_room(void)
 	struct chan *c;
 	int any;
 
-	q.nwait = q.ncoming = 0;
+	q.nwait = q.nending = 0;
 	for (c = q.chans; c != NULL; c = c->next)
-		c->nwait = c->ncoming = 0;
+		c->nwait = c->nending = 0;
 	for (r = q.rings; r != NULL; r = r->next) {
 		r->waits = r->pending == maxta &&
 		    counted() <= most_by(&r->conf->v) ? WAITS_ANY :
@@ -1194,14 +1180,14 @@ make_room(void)
 		r->chan->nwait += r->waits == WAITS_CHAN;
 	}
 	for (ta = q.agents; ta != NULL; ta = ta->next) {
-		q.ncoming += ta->coming;
-		ta->ring->chan->ncoming += ta->coming;
+		q.nending += ta->ending;
+		ta->ring->chan->nending += ta->ending;
 	}
-	any = q.nwait > 0 && q.ncoming == 0;
+	any = q.nwait > 0 && q.nending == 0;
 	for (ta = q.agents; ta != NULL; ta = ta->next) {
 		r = ta->ring;
 		if (ta->state == TA_IDLE && ((any && !r->conf->dsn) ||
-		    (r->chan->nwait > 0 && r->chan->ncoming == 0)) &&
+		    (r->chan->nwait > 0 && r->chan->nending == 0)) &&
 		    (victim == NULL || ta->heard < victim->heard))
 			victim = ta;
 	}
@@ -1298,7 +1284,7 @@ ta_do(fd_set *in, fd_set *out)
 			flush(ta);
 		if (ta->in >= 0 && FD_ISSET(ta->in, in))
 			listen_to(ta, READS);
-		gone(ta);
+		remove_if_gone(ta);
 	}
 }
 

@@ -186,7 +186,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	check(125, third, nthird);
 	check_others();
 	ta->reaped = 1;
-	gone(ta);
+	remove_if_gone(ta);
 	fuzz_must(q.nagents == 0, "it is gone");
 	check(123, control, sizeof(control) - 1);
 	forget(123);
