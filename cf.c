@@ -422,62 +422,39 @@ set_number(const struct keyword *k, long *to, const char *s, int span)
 	return NULL;
 }
 
-/* Reads the numbers or spans of a list, most at most: how many; -1 after
- * saying what is wrong with one of them. */
-static long
-take_list(struct reader *r, const struct keyword *k, const char *s,
-    long *list, long most)
+/* A list of numbers, or of spans that rise, which may be none.  What is wrong
+ * with one of them is said here. */
+static void
+set_list(struct reader *r, const struct keyword *k, struct numbers *to,
+    const char *s)
 {
+	int times = k->type == T_TIMES, most = times ? 8 : NUMBERS_MOST;
+	long n = 0, last = -1;
 	const char *bad = NULL;
+	struct numbers list;
 	char word[100];
-	long n = 0;
 
+	list.n = 0;
+	if (times && strcmp(s, "none") == 0)
+		s = "";
+	else if (s[strspn(s, BLANKS)] == '\0')
+		wrong(r, "the list is empty%s", times ? "; say none" : "");
 	for (s += strspn(s, BLANKS); *s != '\0'; s += strspn(s, BLANKS)) {
-		if (n == most) {
-			wrong(r, "these are more than %ld", most);
-			return -1;
-		}
 		text_fmt(word, sizeof(word), "%.*s", (int)strcspn(s, BLANKS),
 		    s);
-		bad = set_number(k, &list[n], word, k->type == T_TIMES);
-		if (bad == NULL && k->type == T_TIMES && n > 0 &&
-		    list[n] <= list[n - 1])
+		bad = set_number(k, &n, word, times);
+		if (bad == NULL && times && n <= last)
 			bad = "is not later than the one before";
-		if (bad != NULL) {
-			wrong(r, "%.80s %s", word, bad);
-			return -1;
-		}
+		if (bad != NULL || list.n == most)
+			break;
+		list.at[list.n++] = (int)(last = n);
 		s += strcspn(s, BLANKS);
-		n++;
 	}
-	if (n == 0)
-		wrong(r, "the list is empty%s", k->type == T_TIMES ?
-		    "; say none" : "");
-	return n > 0 ? n : -1;
-}
-
-static void
-set_retries(struct reader *r, const struct keyword *k, struct retries *to,
-    const char *s)
-{
-	long list[RETRIES_MAX], i, n = take_list(r, k, s, list, RETRIES_MAX);
-
-	for (i = 0; i < n; i++)
-		to->factor[i] = (unsigned short)list[i];
-	if (n > 0)
-		to->n = n;
-}
-
-static void
-set_times(struct reader *r, const struct keyword *k, struct times *to,
-    const char *s)
-{
-	struct times list;
-
-	memset(&list, 0, sizeof(list));
-	if (strcmp(s, "none") != 0)
-		list.n = take_list(r, k, s, list.at, TIMES_MAX);
-	if (list.n >= 0)
+	if (bad != NULL)
+		wrong(r, "%.80s %s", word, bad);
+	else if (*s != '\0')
+		wrong(r, "these are more than %d", most);
+	else
 		*to = list;
 }
 
@@ -630,10 +607,8 @@ set_value(struct reader *r, const struct keyword *k, void *values,
 		    "is neither sender nor none");
 		break;
 	case T_RETRIES:
-		set_retries(r, k, to, s);
-		break;
 	case T_TIMES:
-		set_times(r, k, to, s);
+		set_list(r, k, to, s);
 		break;
 	case T_RULE:
 		bad = fb_rule_parse(s, to);
@@ -953,17 +928,6 @@ cf_free(struct config *config)
 
 /* ---- what holds for an address --------------------------------------- */
 
-static int
-clause_matches(const struct clause *c, const char *address)
-{
-	char **p;
-
-	for (p = c->patterns; *p != NULL; p++)
-		if (pat_means(*p, address))
-			return 1;
-	return 0;
-}
-
 /* Lays what the other setting gives over v. */
 static void
 lay_over(struct setting *v, const struct setting *other)
@@ -1088,7 +1052,7 @@ cf_match(struct config *config, const char *channel, const char *host)
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	lower(address);
 	for (c = config->clauses; c != NULL; c = c->next) {
-		if (!clause_matches(c, address))
+		if (!pat_means(c->patterns, address))
 			continue;
 		config->matched[n++] = c;
 		if (c->v.command != NULL)

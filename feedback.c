@@ -415,7 +415,7 @@ fb_started(struct dest *d, const struct feedback *f, double mono)
 long
 retry_factor(const struct setting *s, unsigned step)
 {
-	long f = s->retries.factor[step];
+	long f = s->retries.at[step];
 
 	if (f == 0)
 		return 1;
@@ -449,7 +449,7 @@ retry_wait(const struct setting *s, unsigned short *step, unsigned tries,
 
 	*step = (unsigned short)(at + 1 < (unsigned)s->retries.n ? at + 1 :
 	    (unsigned)rnd((unsigned long)s->retries.n));
-	if (s->retries.factor[at] == 0)
+	if (s->retries.at[at] == 0)
 		return wait;
 	return align(s, wait, tries, wall);
 }
@@ -460,7 +460,7 @@ retry_longest(const struct setting *s)
 	unsigned i, at = 0;
 
 	for (i = 1; i < (unsigned)s->retries.n; i++)
-		if (s->retries.factor[i] > s->retries.factor[at])
+		if (s->retries.at[i] > s->retries.at[at])
 			at = i;
 	return retry_factor(s, at);
 }

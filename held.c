@@ -142,9 +142,7 @@ held_means(char *const *patterns, const char *channel, const char *host)
 	char address[2 * WORD_MAX_];
 
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
-	while (*patterns != NULL && !pat_means(*patterns, address))
-		patterns++;
-	return *patterns != NULL;
+	return pat_means(patterns, address);
 }
 
 const char *

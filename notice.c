@@ -125,7 +125,7 @@ notice_policy(const char *name)
 long
 notice_delay(const struct message *m)
 {
-	const struct times *times;
+	const struct numbers *times;
 	long at, next = 0, warned = m->more == NULL ? -1 : m->more->warned;
 	const struct vertex *v;
 	int k;

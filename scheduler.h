@@ -94,9 +94,8 @@ struct feedback {
  * setting: the values that clauses give.  One is kept for each clause of the
  * file, and one for each conf with all of them filled in.
  */
-#define RETRIES_MAX	100
+#define NUMBERS_MOST	100	/* in a list */
 #define KEYWORDS_MAX	64
-#define TIMES_MAX	8
 
 enum bounce_to { BOUNCE_SENDER, BOUNCE_NONE };
 
@@ -125,14 +124,12 @@ struct setting {
 	long	skew;		/* retries until they fall on a boundary */
 	long	nice;		/* relative priority of the agent */
 	long	uid, gid;	/* of the agent */
-	struct retries {
+	struct numbers {
 		long	n;
-		unsigned short factor[RETRIES_MAX];	/* in intervals */
-	} retries;
-	struct times {
-		long	n;
-		long	at[TIMES_MAX];	/* seconds of age, rising */
-	} reports;		/* when senders are told of a delay */
+		int	at[NUMBERS_MOST];
+	} retries,		/* factors of interval */
+	  reports;		/* when senders are told of a delay: seconds of
+				 * age, rising */
 	long	bounce;		/* enum bounce_to: who hears of failures */
 	long	delayreport;	/* 0, 1: also who did not ask hears of delays */
 	const char *command;	/* NULL: none */
@@ -276,7 +273,7 @@ struct vertex {
 	int	tried;		/* mono; tries > 0: the end of its last run */
 	unsigned tries : 14;	/* runs that ended with some left, at most
 				 * TRIES_MOST */
-	unsigned step : 7;	/* place in the retry list, below RETRIES_MAX */
+	unsigned step : 7;	/* place in the retry list, below NUMBERS_MOST */
 	unsigned state : 3;	/* enum vertex_state */
 	unsigned dated : 1;	/* WAIT: until a retryat */
 	unsigned returned : 1;	/* its agent ended, perhaps before it began */

@@ -234,9 +234,13 @@ pat_match(const char *p, const char *s)
 }
 
 int
-pat_means(const char *p, const char *address)
+pat_means(char *const *all, const char *address)
 {
-	if (strncmp(address, "dsn/", 4) == 0 && strncmp(p, "dsn/", 4) != 0)
-		return 0;
-	return pat_match(p, address);
+	int dsn = strncmp(address, "dsn/", 4) == 0;
+
+	for (; *all != NULL; all++)
+		if ((!dsn || strncmp(*all, "dsn/", 4) == 0) &&
+		    pat_match(*all, address))
+			return 1;
+	return 0;
 }

@@ -10,10 +10,10 @@ const char *pat_check(const char *);
  * NULL when there are too many, or no memory. */
 char	**pat_expand(const char *);
 void	pat_free(char **);
-/* Does one of them match the text, which is in lower case? */
+/* Does it match the text, which is in lower case? */
 int	pat_match(const char *, const char *);
-/* Does it mean this address, channel/host?  Those of the channel dsn only when
- * it names the channel: "dsn/...". */
-int	pat_means(const char *, const char *);
+/* Does one of all mean this address, channel/host?  Those of the channel dsn
+ * only when it names the channel: "dsn/...". */
+int	pat_means(char *const *all, const char *address);
 
 #endif

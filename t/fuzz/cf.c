@@ -42,7 +42,7 @@ check(struct config *c, const char *channel, const char *host)
 	    v->timeout > 0, "spans are none below 0");
 	fuzz_must(v->fb.limit >= 0 && v->fb.init >= 0 && v->overfeed >= 0 &&
 	    v->fb.pos.x >= 0 && v->fb.neg.x >= 0, "nothing is below 0");
-	fuzz_must(v->retries.n >= 0 && v->retries.n <= RETRIES_MAX,
+	fuzz_must(v->retries.n >= 0 && v->retries.n <= NUMBERS_MOST,
 	    "so many retries at most");
 	step = retry_step(v, 86400);
 	for (tries = 1; tries < 5; tries++)
