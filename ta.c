@@ -722,8 +722,7 @@ is_logged(struct ta *ta)
 static void
 noise(struct ta *ta, const char *what, const char *line)
 {
-	while (*line == ' ')
-		line++;
+	line += strspn(line, " ");
 	text_fmt(ta->last, sizeof(ta->last), "%s", line);
 	/* before #hungry it comes with the reason if it dies */
 	if (ta->spoke && is_logged(ta))
@@ -974,7 +973,7 @@ run_timers(void)
 {
 	struct timer *t;
 	struct ta *ta;
-	double silent;
+	double silent;		/* mono; when its silence is over */
 
 	while ((t = heap_first(&due)) != NULL &&
 	    heap_when(&due, t) <= now.mono) {

@@ -233,6 +233,31 @@ put "$po" 211-1 bits h user
 ok 'a report that comes in pieces' wait_log 'delivered msg=211-1 .*fine$'
 ok 'a line without an end is thrown away' logged 'garbled: a line that is too'
 
+# ---- one that reads nothing --------------------------------------------------------
+
+agent unread <<END
+if mkdir $tmp/unread 2>/dev/null; then
+	echo '#hungry'
+	exec sleep 1000
+fi
+exec $A -c unread
+END
+cat >>"$tmp/cf" <<'END'
+unread/* interval=1s retries=1 timeout=3s overfeed=1000 command="unread"
+END
+long=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "h" }')
+"$top/t/mkspool" -c unread -n "$long" -f 30000 "$po" 300
+n=$(count 'reload .*done')
+kill -HUP $sched_pid
+wait_for 10 eval '[ "$(count "reload .*done")" -gt $n ]'
+ok 'an agent that reads nothing is ended as silent' \
+    wait_log 'agent-lost .*channel=unread .*silent too long' 30
+n=$(lines 'agent-lost .*channel=unread' | sed -n '1s/.* jobs=\([0-9]*\) .*/\1/p')
+ok 'it has been given no more jobs than it has room for' \
+    eval '[ "${n:-0}" -gt 0 ] && [ "$n" -lt 300 ]'
+ok 'all that it was given, and the rest, goes to another agent' wait_for 60 \
+    eval '[ "$(count "delivered .*channel=unread")" -ge 300 ]'
+
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 finish
