@@ -218,13 +218,14 @@ void	list_del(struct list *, struct vertex *);
 void	order_run(struct thread *);
 /* Takes a READY vertex off the list that it is on: it does not go. */
 void	order_out(struct vertex *);
-/* The preemptive order.  A vertex has become READY and waits on its thread's
- * list; a thread may take agents now, or no longer. */
-void	order_ready(struct vertex *);
+/* A vertex of the thread has become READY; the thread may take agents now, or
+ * no longer. */
+void	order_ready(struct thread *, struct vertex *);
 void	order_open(struct thread *, int open);
 /* The vertex of the ring that goes next, or NULL; it stays where it is until
- * it is taken. */
+ * it is taken.  And whether there is any. */
 struct vertex *order_next(struct ring *);
+int	order_waits(const struct ring *);
 void	order_take(struct vertex *);
 /* May a message have one agent more, when so many are free?  (seed: Finch) */
 int	order_allowed(const struct message *, long nfree);
@@ -286,10 +287,6 @@ void	th_release(struct vertex *);
 int	th_rehold(struct thread *);
 /* READY vertices of the thread, wherever they stand. */
 unsigned th_nready(const struct thread *);
-/* The vertex of the ring that is to get an agent next, or NULL; and whether
- * there is any. */
-struct vertex *th_next(struct ring *);
-int	th_waits(const struct ring *);
 /* Its message has its share of the agents: it waits, 0, or -1 if it cannot;
  * and one that may have more now, when so many agents are free: 1 or 0. */
 int	th_block(struct vertex *);

@@ -470,24 +470,6 @@ preempting(struct job *c)
 	return NULL;
 }
 
-struct vertex *
-order_next(struct ring *r)
-{
-	struct vertex *v, *other;
-	struct timer *t;
-	struct job *j;
-
-	while (r->nopen > 0 && (t = heap_first(&r->jobs)) != NULL) {
-		j = OWNER(struct job, place, t);
-		v = open_vertex(j);
-		if (v == NULL)
-			continue;
-		other = preempting(j);
-		return other != NULL ? other : v;
-	}
-	return NULL;
-}
-
 /* Takes it off the list that it is on, and its job counts on it no longer;
  * chosen tells whether it goes. */
 static void
@@ -541,11 +523,72 @@ count_vertex(struct vertex *v)
 	return 0;
 }
 
-void
-order_ready(struct vertex *v)
+/* ---- the order within a thread --------------------------------------- */
+
+static int
+by_age(const void *a, const void *b)
 {
-	count_vertex(v);
-	wait_in_thread(v);
+	const struct message *m = (*(struct vertex *const *)a)->msg;
+	const struct message *o = (*(struct vertex *const *)b)->msg;
+
+	if (m->born != o->born)
+		return m->born < o->born ? -1 : 1;
+	return m->link.hash < o->link.hash ? -1 : m->link.hash > o->link.hash;
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	double m = key_of(*(struct vertex *const *)a);
+	double o = key_of(*(struct vertex *const *)b);
+
+	return m < o ? -1 : m > o;
+}
+
+/*
+ * Costs O(n log n) at most and is done when an eighth or more is new, so it
+ * is O(log n) a vertex; a small thread is always put right.
+ */
+void
+order_run(struct thread *t)
+{
+	struct vertex **a, *v;
+	unsigned i, j, n = t->ready.n;
+	int is_random = t->ring->conf->v.order == ORDER_RANDOM;
+
+	if (t->fresh == 0 || n < 2 || (n > 1000 && t->fresh < n / 8))
+		return;
+	a = mem_get(n * sizeof(*a));
+	if (a == NULL)
+		return;
+	/* each goes to a place of those so far, and who was there to the end */
+	for (i = 0, v = t->ready.head; v != NULL; v = v->next, i++) {
+		j = is_random ? (unsigned)rnd(i + 1) : i;
+		a[i] = a[j];
+		a[j] = v;
+	}
+	if (!is_random)
+		qsort(a, n, sizeof(*a), is_preempt(t->ring) ? by_place :
+		    by_age);
+	memset(&t->ready, 0, sizeof(t->ready));
+	for (i = 0; i < n; i++)
+		list_add(&t->ready, a[i]);
+	free(a);
+	t->fresh = 0;
+}
+
+/* ---- turns ----------------------------------------------------------- */
+
+void
+order_ready(struct thread *t, struct vertex *v)
+{
+	if (is_preempt(t->ring)) {
+		count_vertex(v);
+		wait_in_thread(v);
+	} else {
+		list_add(&t->ready, v);
+		t->fresh++;
+	}
 }
 
 /* How many vertices of an open thread are offered.  Where agents are given
@@ -560,8 +603,8 @@ offers_wanted(const struct thread *t)
 	    LOOK;
 }
 
-void
-order_open(struct thread *t, int open)
+static void
+offer(struct thread *t, int open)
 {
 	struct vertex *v;
 	struct job *j;
@@ -581,6 +624,64 @@ order_open(struct thread *t, int open)
 		set_open(t, open, 1);
 		place_job(j);
 	}
+}
+
+void
+order_open(struct thread *t, int open)
+{
+	struct ring *r = t->ring;
+
+	if (is_preempt(r)) {
+		offer(t, open);
+	} else if (!open || t->ready.n == 0) {
+		heap_del(&r->ready, &t->turn);
+	} else if (t->turn.pos == 0) {
+		r->turn += 1;
+		/* seed 22.1: with $host, at random from the current choices */
+		heap_set(&r->ready, &t->turn, !r->conf->bound ? r->turn :
+		    r->turn + (double)rnd(r->ready.n + 1) -
+		    (double)rnd(r->ready.n + 1));
+	}
+}
+
+int
+order_waits(const struct ring *r)
+{
+	return is_preempt(r) ? r->nopen > 0 && r->jobs.n > 0 : r->ready.n > 0;
+}
+
+static struct vertex *
+next_by_job(struct ring *r)
+{
+	struct vertex *v, *other;
+	struct timer *t;
+	struct job *j;
+
+	while (r->nopen > 0 && (t = heap_first(&r->jobs)) != NULL) {
+		j = OWNER(struct job, place, t);
+		v = open_vertex(j);
+		if (v == NULL)
+			continue;
+		other = preempting(j);
+		return other != NULL ? other : v;
+	}
+	return NULL;
+}
+
+struct vertex *
+order_next(struct ring *r)
+{
+	struct timer *first = heap_first(&r->ready);
+	struct thread *t;
+
+	if (is_preempt(r))
+		return next_by_job(r);
+	if (first == NULL)
+		return NULL;
+	t = OWNER(struct thread, turn, first);
+	if (t->nta == 0)	/* its run begins */
+		order_run(t);
+	return t->ready.head;
 }
 
 /* ---- the share of a message ------------------------------------------ */
@@ -673,58 +774,4 @@ order_forget(struct message *m)
 		}
 		job_free(j);
 	}
-}
-
-/* ---- the order within a thread --------------------------------------- */
-
-static int
-by_age(const void *a, const void *b)
-{
-	const struct message *m = (*(struct vertex *const *)a)->msg;
-	const struct message *o = (*(struct vertex *const *)b)->msg;
-
-	if (m->born != o->born)
-		return m->born < o->born ? -1 : 1;
-	return m->link.hash < o->link.hash ? -1 : m->link.hash > o->link.hash;
-}
-
-static int
-by_place(const void *a, const void *b)
-{
-	double m = key_of(*(struct vertex *const *)a);
-	double o = key_of(*(struct vertex *const *)b);
-
-	return m < o ? -1 : m > o;
-}
-
-/*
- * Costs O(n log n) at most and is done when an eighth or more is new, so it
- * is O(log n) a vertex; a small thread is always put right.
- */
-void
-order_run(struct thread *t)
-{
-	struct vertex **a, *v;
-	unsigned i, j, n = t->ready.n;
-	int is_random = t->ring->conf->v.order == ORDER_RANDOM;
-
-	if (t->fresh == 0 || n < 2 || (n > 1000 && t->fresh < n / 8))
-		return;
-	a = mem_get(n * sizeof(*a));
-	if (a == NULL)
-		return;
-	/* each goes to a place of those so far, and who was there to the end */
-	for (i = 0, v = t->ready.head; v != NULL; v = v->next, i++) {
-		j = is_random ? (unsigned)rnd(i + 1) : i;
-		a[i] = a[j];
-		a[j] = v;
-	}
-	if (!is_random)
-		qsort(a, n, sizeof(*a), is_preempt(t->ring) ? by_place :
-		    by_age);
-	memset(&t->ready, 0, sizeof(t->ready));
-	for (i = 0; i < n; i++)
-		list_add(&t->ready, a[i]);
-	free(a);
-	t->fresh = 0;
 }

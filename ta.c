@@ -629,7 +629,7 @@ may_go_on(const struct ta *ta)
 	unsigned stretch = th_is_local(ta->thread) ? 1 : STRETCH;
 
 	return is_at_work(ta) && !worn_out(ta) && (ta->stretch < stretch ||
-	    ((r->conf->bound || !th_waits(r)) && !should_yield(ta)));
+	    ((r->conf->bound || !order_waits(r)) && !should_yield(ta)));
 }
 
 static void
@@ -693,7 +693,7 @@ go_on(struct ta *ta)
 		return;
 	th_leave(ta);
 	stays = ta->njobs < STRETCH && now.mono - ta->born < STRETCH_MOST &&
-	    th_waits(ta->ring);
+	    order_waits(ta->ring);
 	if (!is_at_work(ta) || worn_out(ta) || (!stays && should_yield(ta))) {
 		end(ta, 1);
 		return;
@@ -1093,7 +1093,7 @@ serve(struct ring *r)
 	struct ta *idle;
 
 	r->pending = NULL;
-	while ((v = th_next(r)) == NULL)
+	while ((v = order_next(r)) == NULL)
 		if (!th_unblock(r, nfree(r)))
 			return 0;
 	if (load(v, s->backlog))
@@ -1261,7 +1261,7 @@ ta_wait(void)
 	if (t != NULL && heap_when(&due, t) < when)
 		when = heap_when(&due, t);
 	for (r = q.rings; r != NULL && !q.hold; r = r->next) {
-		if (r->pending == NULL || !th_waits(r))
+		if (r->pending == NULL || !order_waits(r))
 			continue;
 		if (r->dead > now.mono && r->dead < when)
 			when = r->dead;

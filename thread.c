@@ -228,12 +228,6 @@ th_box(struct thread *t, unsigned box)
 
 /* ---- turns ----------------------------------------------------------- */
 
-static int
-is_preempt(const struct ring *r)
-{
-	return r->conf->v.order == ORDER_PREEMPT;
-}
-
 unsigned
 th_nready(const struct thread *t)
 {
@@ -309,46 +303,11 @@ is_open(const struct thread *t)
 static void
 update_turn(struct thread *t)
 {
-	struct ring *r = t->ring;
 	int open = th_nready(t) > 0 && is_open(t);
 
 	if (th_nready(t) == 0)
 		t->triggered = 0;	/* its run is over */
-	if (is_preempt(r)) {
-		order_open(t, open);
-	} else if (!open || t->ready.n == 0) {
-		heap_del(&r->ready, &t->turn);
-	} else if (t->turn.pos == 0) {
-		r->turn += 1;
-		/* seed 22.1: with $host, at random from the current choices */
-		heap_set(&r->ready, &t->turn, !r->conf->bound ? r->turn :
-		    r->turn + (double)rnd(r->ready.n + 1) -
-		    (double)rnd(r->ready.n + 1));
-	}
-}
-
-int
-th_waits(const struct ring *r)
-{
-	return is_preempt(r) ? r->nopen > 0 && r->jobs.n > 0 : r->ready.n > 0;
-}
-
-/* A run of the thread begins when it gets its first agent: then its vertices
- * are put in order. */
-struct vertex *
-th_next(struct ring *r)
-{
-	struct timer *first = heap_first(&r->ready);
-	struct thread *t;
-
-	if (is_preempt(r))
-		return order_next(r);
-	if (first == NULL)
-		return NULL;
-	t = OWNER(struct thread, turn, first);
-	if (t->nta == 0)
-		order_run(t);
-	return t->ready.head;
+	order_open(t, open);
 }
 
 int
@@ -378,12 +337,7 @@ th_ready(struct thread *t, struct vertex *v)
 {
 	v->state = V_READY;
 	v->count = 0;
-	if (is_preempt(t->ring)) {
-		order_ready(v);
-		return;
-	}
-	list_add(&t->ready, v);
-	t->fresh++;
+	order_ready(t, v);
 }
 
 /* When something is due in the thread.  What waits in a queueonly one does so
@@ -813,7 +767,8 @@ th_feed(struct ta *ta)
 	struct vertex *v = ta->first;
 
 	/* what is on offer goes before those that wait */
-	if (v == NULL && (!is_preempt(ta->ring) || t->noffer == 0))
+	if (v == NULL && (t->noffer == 0 ||
+	    ta->ring->conf->v.order != ORDER_PREEMPT))
 		v = t->ready.head;
 	if (v == NULL || !ta->working || ta->ring->old ||
 	    thread_why(t) != WHY_NOT ||
@@ -846,7 +801,6 @@ thread_move(struct thread *t, struct ring *r)
 	double most = now.mono + (double)retry_longest(&r->conf->v);
 	struct vertex *v;
 
-	heap_del(&t->ring->ready, &t->turn);
 	order_open(t, 0);
 	t->ring->nthreads--;
 	set_ring(t, r);

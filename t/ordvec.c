@@ -483,7 +483,7 @@ run_serial(const struct vector *v)
 		for (i = 0; i < nmsgs; i++)
 			if (msgs[i].m == NULL && msgs[i].at <= (double)slot)
 				arrive(&msgs[i], 1);
-		next = th_next(ring);
+		next = order_next(ring);
 		if (next == NULL)
 			malformed("nothing goes", v->name);
 		g = owner(next->msg);
@@ -560,7 +560,7 @@ run_dest(const struct vector *v)
 			done(a);
 		}
 		for (a = 0; a < nagents; a++)
-			if (work[a] == NULL && (next = th_next(ring)) != NULL)
+			if (work[a] == NULL && (next = order_next(ring)) != NULL)
 				picked_dest(v, a, next, slot);
 		a = first_done();
 	}
@@ -673,7 +673,7 @@ bound_holds(long cost)
 		for (i = 0; i < nmsgs; i++)
 			if (msgs[i].m == NULL && msgs[i].at <= (double)slot)
 				arrive(&msgs[i], 1);
-		next = th_next(ring);
+		next = order_next(ring);
 		left -= next->msg == msgs[0].m;
 		take(0, next);
 		done(0);
@@ -763,7 +763,7 @@ next_allowed(void)
 	for (;;) {
 		long nfree = rnd(4) == 0 ? 0 : AGENTS_MAX;
 
-		v = th_next(ring);
+		v = order_next(ring);
 		if (v != NULL && (order_allowed(v->msg, nfree) ||
 		    th_block(v) < 0))
 			return v;
@@ -847,11 +847,11 @@ keeps_place(void)
 	for (i = 0; i < 1400; i++)
 		comes("a", 0);
 	for (i = 0; i < 1400; i++) {
-		v = th_next(ring);
+		v = order_next(ring);
 		good &= owner(v->msg)->id == i + 1;
 		take(0, v);
 		comes("b", 0);
-		take(1, th_next(ring));
+		take(1, order_next(ring));
 		done(1);
 		done(0);
 	}
@@ -869,11 +869,11 @@ hides_nobody(void)
 	comes("a", 0);
 	comes(NULL, 200);
 	comes("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", 0);
-	take(1, th_next(ring));		/* for a */
+	take(1, order_next(ring));		/* for a */
 	now.mono += 1000;
 	comes(NULL, 1);
 	for (i = 0; i < 2; i++) {
-		take(0, th_next(ring));
+		take(0, order_next(ring));
 		done(0);
 	}
 	i = msgs[3].m->left;
@@ -922,15 +922,15 @@ choices(long blocked, long picks)
 		g.id = i + 1;
 		arrive(&g, 1);
 	}
-	take(0, th_next(ring));		/* the host of all these is busy now */
+	take(0, order_next(ring));		/* the host of all these is busy now */
 	for (i = 0; i < picks; i++) {
 		g.id = blocked + i + 1;
 		host[0] = (char)('a' + i % 20);
 		arrive(&g, 1);
-		v = th_next(ring);
+		v = order_next(ring);
 		take(1, v);
 		done(1);
-		th_next(ring);
+		order_next(ring);
 		order_forget(g.m);
 		hash_del(&q.messages, &g.m->link);
 		free(g.m);
