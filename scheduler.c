@@ -11,7 +11,7 @@
  * There is one scheduler to a post office: the pid file is locked for as long
  * as we live, and nobody is killed for it.
  *
- * Signals set a flag and poke a pipe.
+ * Signals set a flag and write a byte into a pipe.
  *
  *	HUP USR1	configuration and logs are opened anew; when the new
  *			configuration has errors the old one stays in force
@@ -21,11 +21,18 @@
  *	CHLD		an agent is dead, or a dump is done
  *
  * The loop sleeps in one select until a descriptor or a deadline is ready,
- * reads the clocks, and lets each module do its part:
+ * reads the clocks, and lets each module do its part.  For one new message that
+ * is one pass to take it in and to feed it, and one for its reports:
  *
- *	signals, reports (ta_do), who asks (status_do), new mail (in_load),
- *	what is due (q_timers), what may go (ta_run), what is
- *	over (q_sweep), the log
+ *	select		the router's socket is ready
+ *	in_load		the message comes into core, its vertices are READY
+ *	ta_run		an agent is started or fed
+ *	select		the agent's socket is ready
+ *	ta_do		its report is heard: the vertex is DONE
+ *	q_sweep		both files go
+ *
+ * A pass costs O(agents), whatever the length of the queue.  At the end nothing
+ * is taken in or fed any more, and the loop goes on for reports alone.
  *
  * This file parses nothing but options and the lines of -Z.
  */
@@ -146,7 +153,7 @@ scan_bounds(const char *s)
 
 /* channel/host in lower case; the host may be missing: any. */
 static void
-address(char *s, char **channel, char **host)
+split_address(char *s, char **channel, char **host)
 {
 	char *p;
 
@@ -184,7 +191,9 @@ take_option(int c, char *arg)
 	case 'P': opt.postoffice = arg; break;
 	case 'R': opt.forkrate = number(c, arg, 1, 10000, NULL); break;
 	case 'q': opt.rendezvous = arg; break;
-	case 'p': address(arg, &opt.pick_channel, &opt.pick_host); break;
+	case 'p':
+		split_address(arg, &opt.pick_channel, &opt.pick_host);
+		break;
 	case 'Z': opt.envfile = arg; break;
 	case 'V': version(); exit(0);
 	default: usage();
@@ -196,7 +205,7 @@ take_option(int c, char *arg)
 /* Takes the value out of "NAME=value  " or "NAME='value'": the line is then
  * good to be handed on.  0, or -1 when it is no such line. */
 static int
-tidy(char *line)
+parse_var(char *line)
 {
 	char *value = line, *end;
 
@@ -230,7 +239,7 @@ read_vars(const char *file)
 			s++;
 		if (*s == '#' || *s == '\0')
 			continue;
-		if (tidy(s) < 0)
+		if (parse_var(s) < 0)
 			die(X_CONFIG, "%s:%u: %s: NAME=value is needed", file,
 			    at, s);
 		opt.vars = realloc(opt.vars, (n + 2) * sizeof(*opt.vars));
@@ -243,6 +252,7 @@ read_vars(const char *file)
 	fclose(f);
 }
 
+/* These are made once, at the start, and never freed. */
 static char *
 within(const char *dir, const char *name)
 {
@@ -276,6 +286,7 @@ location(const char *given, const char *name, const char *ours)
 	return absolute(s != NULL && *s != '\0' ? s : ours);
 }
 
+/* The file of -Z comes first, as it may name all others. */
 static void
 find_locations(void)
 {
@@ -341,7 +352,7 @@ check(char *arg)
 	if (c == NULL)
 		return X_CONFIG;
 	if (arg != NULL) {
-		address(arg, &channel, &host);
+		split_address(arg, &channel, &host);
 		cf_explain(c, channel, host, stdout);
 	}
 	cf_free(c);
@@ -424,6 +435,8 @@ destdb_path(void)
 	return path != NULL ? path : "";
 }
 
+/* A log that cannot be opened anew, as its directory is gone, is no reason to
+ * lose what is said. */
 static void
 open_logs(void)
 {
@@ -433,6 +446,8 @@ open_logs(void)
 	q_statlog();
 }
 
+/* Reads the configuration anew.  The order matters: rings and threads are new
+ * before anything is looked for in them. */
 static void
 reload(void)
 {
@@ -459,51 +474,49 @@ reload(void)
 
 static char pid_path[PATH_MAX_];
 
+/* The lock cannot be had: says whose it is. */
 static void
-already(int fd)
+die_locked(int fd)
 {
 	struct flock lock;
 
+	if (errno != EACCES && errno != EAGAIN)
+		die(X_OSERR, "%s: cannot be locked: %s", pid_path,
+		    strerror(errno));
 	memset(&lock, 0, sizeof(lock));
 	lock.l_type = F_WRLCK;
 	lock.l_whence = SEEK_SET;
 	if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
-		lock.l_pid = 0;
+		lock.l_pid = 0;		/* it has just ended */
 	die(X_CANTCREAT, "%s: a scheduler is already running on this post "
 	    "office, its process number is %ld", pid_path, (long)lock.l_pid);
 }
 
-/* Takes the lock that makes us the only one.  The descriptor stays open. */
+/* Takes the lock that makes us the only one.  The descriptor stays open: to
+ * close any of the file would end the lock. */
 static void
 take_pid_file(void)
 {
 	struct stat st, there;
 	char line[32];
 	struct text t;
-	int fd;
+	int fd = -1;
 
 	if (text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
 	    opt.postoffice) < 0)
 		die(X_CONFIG, "%s: the name is too long", opt.postoffice);
-	for (;;) {
+	do {
+		if (fd >= 0)
+			close(fd);
 		/* whoever can read it could lock it, too */
 		fd = fd_own(pid_path, O_RDWR | O_CREAT, 0600);
-		if (fd < 0)
+		if (fd < 0 || fchmod(fd, 0600) < 0)
 			die(X_CANTCREAT, "%s: %s", pid_path, fd_own_why());
-		if (fchmod(fd, 0600) < 0)
-			die(X_CANTCREAT, "%s: %s", pid_path, strerror(errno));
-		if (fd_lock(fd) < 0) {
-			if (errno == EACCES || errno == EAGAIN)
-				already(fd);
-			die(X_OSERR, "%s: cannot be locked: %s", pid_path,
-			    strerror(errno));
-		}
+		if (fd_lock(fd) < 0)
+			die_locked(fd);
 		/* the last owner may just have removed what we locked */
-		if (fstat(fd, &st) == 0 && stat(pid_path, &there) == 0 &&
-		    st.st_ino == there.st_ino && st.st_dev == there.st_dev)
-			break;
-		close(fd);
-	}
+	} while (fstat(fd, &st) < 0 || stat(pid_path, &there) < 0 ||
+	    !same_file(&st, &there));
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "%ld\n", (long)getpid());
 	while ((off_t)t.len < st.st_size && !t.cut)
@@ -516,8 +529,10 @@ take_pid_file(void)
 /* ---- signals --------------------------------------------------------- */
 
 static volatile sig_atomic_t got_term, got_reload, got_child, got_dump;
-static int poke[2];		/* the pipe that ends select */
+static int wake_pipe[2];
 
+/* The byte in the pipe ends the select that begins just now, which a flag alone
+ * would come too late for. */
 static void
 on_signal(int sig)
 {
@@ -531,7 +546,7 @@ on_signal(int sig)
 		got_dump = 1;
 	else
 		got_term++;
-	if (write(poke[1], "", 1) < 0)
+	if (write(wake_pipe[1], "", 1) < 0)
 		errno = 0;	/* it is full: then select ends anyway */
 	errno = saved;
 }
@@ -541,23 +556,21 @@ catch_signals(void)
 {
 	static const int caught[] = { SIGCHLD, SIGHUP, SIGUSR1, SIGUSR2,
 	    SIGTERM, SIGINT, SIGQUIT };
-	static const int ignored[] = { SIGPIPE, SIGALRM };
 	struct sigaction sa;
 	size_t i;
 
-	if (pipe(poke) < 0)
+	/* full or empty, the pipe must not stop us */
+	if (pipe(wake_pipe) < 0 || fd_cloexec(wake_pipe[0]) < 0 ||
+	    fd_cloexec(wake_pipe[1]) < 0 || fd_nonblock(wake_pipe[0]) < 0 ||
+	    fd_nonblock(wake_pipe[1]) < 0)
 		die(X_OSERR, "pipe: %s", strerror(errno));
-	for (i = 0; i < 2; i++)
-		if (fd_cloexec(poke[i]) < 0 || fd_nonblock(poke[i]) < 0)
-			die(X_OSERR, "fcntl: %s", strerror(errno));
 	memset(&sa, 0, sizeof(sa));
 	sigemptyset(&sa.sa_mask);
 	sa.sa_handler = on_signal;
 	for (i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
 		sigaction(caught[i], &sa, NULL);
-	sa.sa_handler = SIG_IGN;
-	for (i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		sigaction(ignored[i], &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);	/* a write error is enough */
+	signal(SIGALRM, SIG_IGN);	/* a dump sets its own */
 	/* what our parent had blocked would never come to us */
 	sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
 }
@@ -584,7 +597,8 @@ tidy_descriptors(void)
 		close((int)fd);
 }
 
-/* The child returns; the parent waits until it is ready. */
+/* The child returns; the parent waits until it is ready, which is a byte in the
+ * pipe, or has its exit code. */
 static void
 detach(void)
 {
@@ -638,6 +652,7 @@ close_terminal(void)
 	close(null);
 }
 
+/* The line that people and tests wait for is written before the parent ends. */
 static void
 say_ready(void)
 {
@@ -653,7 +668,7 @@ say_ready(void)
 /* ---- the loop -------------------------------------------------------- */
 
 static struct {
-	int	ending;
+	int	ending;		/* by a signal */
 	double	deadline;	/* mono; when patience with agents ends */
 	int	loaded;		/* the first scan is over */
 } state;
@@ -683,6 +698,7 @@ first_scan(int more)
 	be_verbose();
 }
 
+/* Nothing more is fed; agents have a while to finish what they have. */
 static void
 begin_to_end(void)
 {
@@ -709,7 +725,7 @@ take_signals(void)
 {
 	char junk[64];
 
-	while (read(poke[0], junk, sizeof(junk)) > 0)
+	while (read(wake_pipe[0], junk, sizeof(junk)) > 0)
 		;
 	if (got_child) {
 		got_child = 0;
@@ -759,12 +775,12 @@ wait_for_work(int more)
 	fd_set in, out;
 	struct timeval tv;
 	double wait;
-	int max = poke[0], n, err;
+	int max = wake_pipe[0], n, err;
 	int notify = state.ending || !in_listens() ? -1 : spool_fd;
 
 	FD_ZERO(&in);
 	FD_ZERO(&out);
-	FD_SET(poke[0], &in);
+	FD_SET(wake_pipe[0], &in);
 	if (notify >= 0)
 		FD_SET(notify, &in);
 	if (notify > max)
@@ -787,7 +803,7 @@ wait_for_work(int more)
 }
 
 static int
-over(void)
+is_over(void)
 {
 	return state.ending && (q.nagents == 0 || got_term > 1 ||
 	    now.mono >= state.deadline);
@@ -821,7 +837,7 @@ loop(void)
 	for (;;) {
 		wait_for_work(more);
 		take_signals();
-		if (over())
+		if (is_over())
 			break;
 		more = !state.ending && in_load();
 		if (q.moved && !state.ending)
@@ -860,6 +876,9 @@ check_limits(void)
 		    "(ulimit -n)", most, need);
 }
 
+/* What can be wrong with the configuration, the limits and the post office is
+ * found before anything is changed, and said on the terminal while there is
+ * one; modules begin from the bottom up. */
 static void
 set_up(void)
 {
