@@ -65,7 +65,6 @@
 /* A pipe for requests.  It has a writer of ours, so that it never ends. */
 struct inlet {
 	char	path[PATH_MAX_];
-	char	reply[PATH_MAX_];	/* of answers, up to the suffix */
 	int	in, keep;		/* our ends, -1: closed */
 	int	overlong;		/* the line at hand is thrown away */
 	size_t	used;
@@ -77,16 +76,17 @@ static struct {
 #ifndef NO_TCP
 	struct sockaddr_in at;		/* where; no family: nowhere */
 #endif
-	double	rest;			/* mono; no caller is taken until */
+	double	accept_at;		/* mono; no caller is taken before */
 	struct inlet query, command;
-	double	open_at;		/* mono; try again what could not be
-					 * opened, 0: no need */
-	int	open_said;		/* that something could not */
+	double	open_at;		/* mono; when what could not be opened
+					 * is tried again, 0: all is open */
+	int	open_logged;		/* that it could not */
 	long	dump[DUMPS + 1];	/* process numbers, 0: free; the last is
 					 * for us and root */
-	int	next;			/* the query that waits, -1: none */
-	double	hurry_at;		/* mono; with a next */
-	double	said;			/* mono; when rubbish was last logged */
+	int	waiting;		/* the query that waits, -1: none */
+	double	hurry_at;		/* mono; with a waiting one */
+	double	logged_at;		/* mono; when an asker's doing was
+					 * last logged */
 } st;
 
 /* ---- commands: what they are about ------------------------------------ */
@@ -421,27 +421,21 @@ do_command(const char *verb, const char *what, long uid, struct text *answer)
 /* May it be logged?  Once a second at most, or whoever can ask could fill the
  * disk. */
 static int
-may_say(void)
+may_log(void)
 {
-	if (st.said + 1 > now.mono)
+	if (st.logged_at + 1 > now.mono)
 		return 0;
-	st.said = now.mono;
+	st.logged_at = now.mono;
 	return 1;
 }
 
-/* Of a dump that goes into a file, which gets its name when it is whole. */
-static int
-fresh_name(char *fresh, const char *path)
-{
-	return text_fmt(fresh, PATH_MAX_, "%s.new", path);
-}
+/* Where the dump of SIGUSR2 goes: its name until it is whole, and then. */
+static char fresh_file[PATH_MAX_], queue_file[PATH_MAX_];
 
-/* The child's whole life, with nothing of ours but the queue.  file may be
- * NULL. */
+/* The child's whole life, with nothing of ours but the queue. */
 static void
-be_dump(int fd, const char *file)
+be_dump(int fd, int to_file)
 {
-	char fresh[PATH_MAX_];
 	int i, bad;
 
 	ctl_forget();
@@ -452,8 +446,8 @@ be_dump(int fd, const char *file)
 			close(i);
 	fcntl(fd, F_SETFL, 0);	/* from here on it may block */
 	bad = dump_queue(fd) < 0;
-	if (file != NULL && !bad)
-		bad = fresh_name(fresh, file) < 0 || rename(fresh, file) < 0;
+	if (to_file && !bad)
+		bad = rename(fresh_file, queue_file) < 0;
 	_exit(bad);
 }
 
@@ -471,7 +465,7 @@ free_dump(long uid)
 
 /* A dump for whoever reads fd, which is closed: 0, or -1 with errno. */
 static int
-start_dump(int place, int fd, const char *file)
+start_dump(int place, int fd, int to_file)
 {
 	static const char busy[] = "busy no process for a dump now\n";
 	long pid;
@@ -481,7 +475,7 @@ start_dump(int place, int fd, const char *file)
 	pid = (long)fork();
 	err = errno;
 	if (pid == 0)
-		be_dump(fd, file);
+		be_dump(fd, to_file);
 	if (pid < 0)
 		fd_write(fd, busy, sizeof(busy) - 1);
 	else
@@ -494,7 +488,7 @@ start_dump(int place, int fd, const char *file)
 static void
 answer_query(int place, int fd)
 {
-	if (start_dump(place, fd, NULL) < 0 && may_say())
+	if (start_dump(place, fd, 0) < 0 && may_log())
 		log_warn("mailq fork %s", strerror(errno));
 }
 
@@ -528,8 +522,8 @@ take_query(int fd, long uid)
 		return;
 	}
 	hurry();
-	if (st.next < 0) {
-		st.next = fd;
+	if (st.waiting < 0) {
+		st.waiting = fd;
 		return;
 	}
 	fd_write(fd, busy, sizeof(busy) - 1);
@@ -546,12 +540,12 @@ status_reaped(long pid, int status)
 	if (i > DUMPS)
 		return 0;
 	st.dump[i] = 0;
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && may_say())
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && may_log())
 		log_info("mailq pid=%ld its reader took nothing and is given "
 		    "up", pid);
-	if (st.next >= 0 && i < DUMPS) {
-		answer_query(i, st.next);
-		st.next = -1;
+	if (st.waiting >= 0 && i < DUMPS) {
+		answer_query(i, st.waiting);
+		st.waiting = -1;
 	}
 	return 1;
 }
@@ -562,25 +556,23 @@ status_file(void)
 {
 	const char *slash = opt.logfile == NULL ? NULL :
 	    strrchr(opt.logfile, '/');
-	char path[PATH_MAX_], fresh[PATH_MAX_];
-	int fd = -1, place = free_dump(0);
+	int fd, place = free_dump(0);
 
-	text_fmt(path, sizeof(path), "%.*s/scheduler.queue", slash == NULL ?
-	    PATH_MAX_ : (int)(slash - opt.logfile), slash == NULL ?
-	    opt.logdir : opt.logfile);
 	if (place < 0) {
 		log_err("dump too many are being made");
 		return;
 	}
-	if (fresh_name(fresh, path) == 0) {
-		unlink(fresh);
-		fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	}
-	if (fd < 0 || start_dump(place, fd, path) < 0) {
-		log_err("dump file=%s %s", path, strerror(errno));
-		unlink(fresh);
+	text_fmt(queue_file, sizeof(queue_file), "%.*s/scheduler.queue",
+	    slash == NULL ? PATH_MAX_ : (int)(slash - opt.logfile),
+	    slash == NULL ? opt.logdir : opt.logfile);
+	text_fmt(fresh_file, sizeof(fresh_file), "%s.new", queue_file);
+	unlink(fresh_file);
+	fd = fd_own(fresh_file, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	if (fd < 0 || start_dump(place, fd, 1) < 0) {
+		log_err("dump file=%s %s", queue_file, strerror(errno));
+		unlink(fresh_file);
 	} else {
-		log_info("dump file=%s", path);
+		log_info("dump file=%s", queue_file);
 	}
 }
 
@@ -642,7 +634,7 @@ open_port(void)
 		return 0;
 	err = errno;
 	/* without root the usual port is not to be had: no fault */
-	if (!st.open_said && (err != EACCES || q.config->mailqsock != NULL))
+	if (!st.open_logged && (err != EACCES || q.config->mailqsock != NULL))
 		log_err("mailq port=%u %s; mailq can ask at pipe=%s",
 		    (unsigned)ntohs(st.at.sin_port), strerror(err),
 		    st.query.path);
@@ -657,14 +649,14 @@ take_callers(void)
 {
 	int fd = 0;
 
-	while (st.next < 0 && (fd = accept(st.tcp, NULL, NULL)) >= 0) {
+	while (st.waiting < 0 && (fd = accept(st.tcp, NULL, NULL)) >= 0) {
 		fd_cloexec(fd);
 		take_query(fd, -1);
 	}
 	/* with no descriptor left it would be told of them all the time */
 	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
 	    errno != EINTR)
-		st.rest = now.mono + 1;
+		st.accept_at = now.mono + 1;
 }
 #endif
 
@@ -684,22 +676,23 @@ open_fifo(const char *path, int flags)
 static int
 open_reply(const struct inlet *d, const char *suffix, long *uid)
 {
-	char path[PATH_MAX_ + SUFFIX_MOST + 2];
+	char path[PATH_MAX_];
 	struct stat before, opened;
 	int fd;
 
-	text_fmt(path, sizeof(path), "%s.%s", d->reply, suffix);
-	if (lstat(path, &before) < 0 || !S_ISFIFO(before.st_mode))
+	if (text_fmt(path, sizeof(path), "%s%s.%s",
+	    d == &st.command ? opt.postoffice : d->path,
+	    d == &st.command ? "/public/.mailq.command" : "", suffix) < 0 ||
+	    lstat(path, &before) < 0 || !S_ISFIFO(before.st_mode))
 		return -1;
 	fd = open_fifo(path, O_WRONLY);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &opened) < 0 || !S_ISFIFO(opened.st_mode) ||
-	    opened.st_ino != before.st_ino || opened.st_dev != before.st_dev) {
+	if (fstat(fd, &opened) < 0 || !same_file(&opened, &before) ||
+	    fd_cloexec(fd) < 0) {
 		close(fd);
 		return -1;
 	}
-	fd_cloexec(fd);
 	*uid = (long)opened.st_uid;
 	return fd;
 }
@@ -738,14 +731,13 @@ clear_way(const char *path)
 
 /* Makes the pipe and opens it: 0, or -1 with errno. */
 static int
-open_inlet(struct inlet *d, const char *path, const char *reply, int mode)
+open_inlet(struct inlet *d, const char *path, int mode)
 {
 	struct stat there;
 	mode_t mask;
 	int bad;
 
-	if (text_fmt(d->path, sizeof(d->path), "%s", path) < 0 ||
-	    text_fmt(d->reply, sizeof(d->reply), "%s", reply) < 0) {
+	if (text_fmt(d->path, sizeof(d->path), "%s", path) < 0) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
@@ -758,6 +750,7 @@ open_inlet(struct inlet *d, const char *path, const char *reply, int mode)
 		return -1;
 	d->in = open_fifo(path, O_RDONLY);
 	d->keep = d->in < 0 ? -1 : open_fifo(path, O_WRONLY);
+	/* somebody may have put another one in its place meanwhile */
 	if (d->keep >= 0 && fstat(d->in, &there) == 0 &&
 	    S_ISFIFO(there.st_mode) && there.st_uid == geteuid() &&
 	    fd_cloexec(d->in) == 0 && fd_cloexec(d->keep) == 0)
@@ -769,39 +762,39 @@ open_inlet(struct inlet *d, const char *path, const char *reply, int mode)
 static void
 cannot_open(const char *path)
 {
-	if (!st.open_said)
+	if (!st.open_logged)
 		log_err("mailq pipe=%s %s", path, strerror(errno));
 }
 
+/* At the place that is known to everybody if it can be had, else in the post
+ * office, where mailq looks first. */
 static void
 open_query(void)
 {
 	const char *pipe = opt.rendezvous != NULL ? opt.rendezvous : TMP_PIPE;
 	char path[PATH_MAX_];
 
-	if (open_inlet(&st.query, pipe, pipe, 0622) == 0)
+	if (open_inlet(&st.query, pipe, 0622) == 0)
 		return;
+	/* no such directory, or another scheduler's: no fault */
 	if (opt.rendezvous != NULL || (errno != ENOENT && errno != EBUSY))
 		cannot_open(pipe);
 	text_fmt(path, sizeof(path), "%s/public/.mailq.text", opt.postoffice);
-	if (open_inlet(&st.query, path, path, 0622) < 0)
+	if (open_inlet(&st.query, path, 0622) < 0)
 		cannot_open(path);
 }
 
+/* For the owner and the group of the post office. */
 static void
 open_command(void)
 {
-	char path[PATH_MAX_], reply[PATH_MAX_];
+	char path[PATH_MAX_];
 	struct stat office;
 
 	text_fmt(path, sizeof(path), "%s/.mailq.command", opt.postoffice);
-	text_fmt(reply, sizeof(reply), "%s/public/.mailq.command",
-	    opt.postoffice);
-	if (open_inlet(&st.command, path, reply, 0620) < 0) {
+	if (open_inlet(&st.command, path, 0620) < 0)
 		cannot_open(path);
-		return;
-	}
-	if (stat(opt.postoffice, &office) < 0 ||
+	else if (stat(opt.postoffice, &office) < 0 ||
 	    fchown(st.command.in, geteuid() == 0 ? office.st_uid :
 	    (uid_t)-1, office.st_gid) < 0)
 		log_warn("mailq pipe=%s cannot get the owner of the post "
@@ -820,21 +813,21 @@ open_all(void)
 	if (st.command.in < 0)
 		open_command();
 	is = st.query.in >= 0 && st.command.in >= 0;
-	if (!was && (is || !st.open_said))
+	if (!was && (is || !st.open_logged))
 		log_info("mailq pipe=%s commands=%s",
 		    st.query.in < 0 ? "none" : st.query.path,
 		    st.command.in < 0 ? "none" : st.command.path);
 	is &= open_port() == 0;
 	st.open_at = is ? 0 : now.mono + OPEN_AGAIN;
-	st.open_said = !is;
+	st.open_logged = !is;
 }
 
 /* ---- requests -------------------------------------------------------- */
 
 static void
-rubbish(const struct inlet *d, const char *why, const char *line)
+refuse(const struct inlet *d, const char *why, const char *line)
 {
-	if (may_say())
+	if (may_log())
 		log_warn("mailq pipe=%s %s: %.100s", d->path, why, line);
 }
 
@@ -874,12 +867,12 @@ request(struct inlet *d, char *line)
 		word[++n] = strtok(NULL, " ");
 	if (n < want || word[n] != NULL || !is_suffix(word[n - 1]) ||
 	    (query && strcmp(word[0], "dump") != 0)) {
-		rubbish(d, query ? "not a request" : "not a command", line);
+		refuse(d, query ? "not a request" : "not a command", line);
 		return;
 	}
 	fd = open_reply(d, word[n - 1], &uid);
 	if (fd < 0)
-		rubbish(d, query ? "no pipe for an answer" :
+		refuse(d, query ? "no pipe for an answer" :
 		    "no pipe for an answer, nothing done", word[n - 1]);
 	else if (query)
 		take_query(fd, uid);
@@ -904,7 +897,7 @@ read_inlet(struct inlet *d)
 	char *s = d->part, *end;
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		rubbish(d, "cannot be read", strerror(errno));
+		refuse(d, "cannot be read", strerror(errno));
 	if (n <= 0)
 		return;
 	d->used += (size_t)n;
@@ -912,7 +905,7 @@ read_inlet(struct inlet *d)
 		d->used -= (size_t)(end + 1 - s);
 		*end = '\0';
 		if (d->overlong || !is_clean(s, end))
-			rubbish(d, "a line too long or not of text", "");
+			refuse(d, "a line too long or not of text", "");
 		else
 			request(d, s);
 		d->overlong = 0;
@@ -941,15 +934,15 @@ status_prep(fd_set *in, int *max)
 {
 	double when = now.mono + 3600;
 
-	if (st.next < 0 && st.rest <= now.mono)
+	if (st.waiting < 0 && st.accept_at <= now.mono)
 		add(st.tcp, in, max);
 	add(st.query.in, in, max);
 	add(st.command.in, in, max);
-	if (st.rest > now.mono)
-		when = st.rest;
+	if (st.accept_at > now.mono)
+		when = st.accept_at;
 	if (st.open_at > 0 && st.open_at < when)
 		when = st.open_at;
-	if (st.next >= 0 && st.hurry_at < when)
+	if (st.waiting >= 0 && st.hurry_at < when)
 		when = st.hurry_at;
 	return when - now.mono;
 }
@@ -965,7 +958,7 @@ status_do(fd_set *in)
 		read_inlet(&st.command);
 	if (st.open_at > 0 && st.open_at <= now.mono)
 		open_all();
-	if (st.next >= 0 && st.hurry_at <= now.mono)
+	if (st.waiting >= 0 && st.hurry_at <= now.mono)
 		hurry();
 }
 
@@ -981,17 +974,17 @@ status_listen(void)
 	}
 	st.at = at;
 #endif
-	st.open_said = 0;
+	st.open_logged = 0;
 	open_all();
 }
 
 void
 status_open(void)
 {
-	st.tcp = st.next = -1;
+	st.tcp = st.waiting = -1;
 	st.query.in = st.query.keep = -1;
 	st.command.in = st.command.keep = -1;
-	st.said = -1000;
+	st.logged_at = -1000;
 	status_listen();
 }
 

@@ -84,10 +84,10 @@ hear_answers(void)
 static void
 forget_query(void)
 {
-	if (st.next < 0)
+	if (st.waiting < 0)
 		return;
-	fuzz_must(close(st.next) == 0, "it was open");
-	st.next = -1;
+	fuzz_must(close(st.waiting) == 0, "it was open");
+	st.waiting = -1;
 }
 
 static void
@@ -116,7 +116,7 @@ knock(struct inlet *d, const unsigned char *s, size_t n)
 
 /* Holds are on disk; they are not to add up. */
 static void
-let_go(void)
+release_all(void)
 {
 	char answer[1200];
 	struct text t;
@@ -124,7 +124,7 @@ let_go(void)
 	text_init(&t, answer, sizeof(answer));
 	do_command("release", "all", 0, &t);
 	fuzz_must(strncmp(answer, "ok ", 3) == 0 ||
-	    strncmp(answer, "no ", 3) == 0, "holds are let go");
+	    strncmp(answer, "no ", 3) == 0, "holds are released");
 }
 
 int
@@ -140,7 +140,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	knock(d, data + 1, n - 1);
 	knock(d, (const unsigned char *)"\n", 1);
 	forget_query();
-	let_go();
+	release_all();
 	now.mono += 100;
 	q_timers();
 	q_sweep();
