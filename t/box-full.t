@@ -224,8 +224,9 @@ spool_tests() {
 	failure='from .* 30/.*deferred a failure, but it cannot be written'
 	ok 'a failure is not one until it can be written down' \
 	    wait_log "$failure" 30
-	ok '... who can have it, has it' wait_log 'delivered msg=30-1.*' 30
-	is '... whole' "$(boxes)" '30-1:200 30-1:200 '
+	ok 'who can have it, has it' wait_for 30 eval \
+	    '[ "$(boxes)" = "30-1:200 30-1:200 " ]'
+	is 'who can have it, has it whole' "$(boxes)" '30-1:200 30-1:200 '
 	sched_stop KILL
 	ok 'after a crash' start "$po" "$mail"
 	ok '... the same' wait_log "$failure" 30
