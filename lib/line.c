@@ -108,34 +108,34 @@ read_over(struct lines *l)
 int
 line_next(struct lines *l)
 {
+	char *line = l->buf + l->used, *nl;
 	size_t n = l->have - l->used, seen = 0;
-	char *nl;
 
 	mend(l);
 	l->off = l->pos - n;
 	l->overlong = l->unended = 0;
-	l->line = l->buf + l->used;
-	while ((nl = memchr(l->line + seen, '\n', n - seen)) == NULL &&
+	while ((nl = memchr(line + seen, '\n', n - seen)) == NULL &&
 	    n < sizeof(l->buf)) {
 		seen = n;
-		l->line = l->buf;
+		line = l->buf;
 		if (!fill(l))
 			break;
 		n = l->have;
 	}
 	if (nl != NULL) {
-		l->used += (size_t)(nl - l->line) + 1;
 		l->end = nl;
+		n = (size_t)(nl - line);
+		l->used += n + 1;
 	} else if (n == sizeof(l->buf)) {
 		read_over(l);
 		n--;
 	} else {
-		l->line = l->buf;
 		l->unended = 1;
 		l->used = l->have;
 	}
-	l->len = nl != NULL ? (size_t)(nl - l->line) : n;
-	l->line[l->len] = '\0';
+	line[n] = '\0';
+	l->line = line;
+	l->len = n;
 	return l->error == 0 && (nl != NULL || n > 0);
 }
 
