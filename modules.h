@@ -15,8 +15,6 @@
  * code after saying why.  look: judges only what is there, for who could change
  * it, and makes nothing. */
 int	spool_setup(int look);
-/* What anybody may do at the ways in, in words; NULL: nothing. */
-const char *spool_ways_in(void);
 /* The next entry that may be a control file, as a path below transport/: 1, or
  * 0 when there is none now.  The scan goes on where it was.  spool_wait:
  * seconds until it is worth asking again. */

@@ -359,8 +359,6 @@ check(char *arg)
 	why = mailname_fault(opt.mailshare);
 	if (why != NULL)
 		fprintf(stderr, "%s: %s\n", me.name, why);
-	if (spool_ways_in() != NULL)
-		fprintf(stderr, "%s: %s\n", me.name, spool_ways_in());
 	return spool_setup(1);
 }
 
@@ -899,8 +897,6 @@ set_up(void)
 	if (q_statlog() < 0)
 		exit(X_CANTCREAT);
 	close_terminal();
-	if (spool_ways_in() != NULL)
-		log_info("spool %s", spool_ways_in());
 	fill_in(c);
 	if (q_init(c) < 0)
 		exit(X_OSERR);

@@ -117,16 +117,7 @@ hash_dir(const char *base, int level)
 	    27 + (int)(n % 676);
 }
 
-/* Does the path end in a file, and not by a link? */
-static int
-is_file(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/* ... a directory; it has a slash at its end. */
+/* Is the path, which ends in a slash, one of a directory, and not of a link? */
 static int
 is_dir(const char *path)
 {
@@ -161,13 +152,6 @@ static const struct {
 };
 
 #define NPLACES ((int)(sizeof(places) / sizeof(places[0])))
-
-static int
-place_path(char path[PATH_MAX_], int i)
-{
-	return text_fmt(path, PATH_MAX_, "%s/%s", opt.postoffice,
-	    places[i].name);
-}
 
 /* What is wrong with this directory, or NULL.  A link to one is none: its
  * target is not ours to judge.  The group of a way in is the administrator's
@@ -284,7 +268,7 @@ spool_setup(int look)
 	char path[PATH_MAX_];
 	struct stat st;
 	const char *why;
-	int i, bad, code;
+	int i, bad, code, open_to_all = 0;
 
 	run = now.wall > 0 ? (unsigned long)now.wall : 1;
 	if (look && (lstat(opt.postoffice, &st) < 0 ||
@@ -294,7 +278,8 @@ spool_setup(int look)
 	if (code != 0 && !look)
 		return code;
 	for (i = 0; i < NPLACES && code != X_CANTCREAT; i++) {
-		if (place_path(path, i) < 0)
+		if (text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
+		    places[i].name) < 0)
 			return refuse(X_CONFIG, opt.postoffice, "",
 			    "the name is too long");
 		if (look && lstat(path, &st) < 0)
@@ -304,29 +289,18 @@ spool_setup(int look)
 		if (why != NULL)
 			bad = refuse(X_NOPERM, path, "", why);
 		code = bad ? bad : code;
+		open_to_all |= !bad && places[i].never == OPEN &&
+		    st.st_mode & S_IWOTH;
 	}
+	if (open_to_all)	/* -n shows errors alone */
+		(look ? log_err : log_info)("spool dir=%s any local user can "
+		    "see names in and fill public and router; make install "
+		    "with SUBMITGROUP makes submit set-group-id and keeps "
+		    "others out", opt.postoffice);
 	/* the last of them is transport */
 	if (code == 0 && !look && go_home(path, &st) < 0)
 		code = refuse(X_NOPERM, path, "", strerror(errno));
 	return code;
-}
-
-const char *
-spool_ways_in(void)
-{
-	static char line[PATH_MAX_ + 200];
-	char path[PATH_MAX_];
-	struct stat st;
-	int i, n = 0;
-
-	for (i = 0; i < NPLACES; i++)
-		if (places[i].never == OPEN && place_path(path, i) == 0 &&
-		    lstat(path, &st) == 0)
-			n += (st.st_mode & S_IWOTH) != 0;
-	text_fmt(line, sizeof(line), "dir=%s any local user can see names in "
-	    "and fill public and router; make install with SUBMITGROUP makes "
-	    "submit set-group-id and keeps others out", opt.postoffice);
-	return n > 0 ? line : NULL;
 }
 
 /* ---- what the router tells us ---------------------------------------- */
@@ -479,7 +453,7 @@ stay_home(void)
 	struct stat here, there;
 	const char *why;
 
-	place_path(path, NPLACES - 1);
+	text_fmt(path, sizeof(path), "%s/transport", opt.postoffice);
 	if (lstat(path, &there) == 0 && stat(".", &here) == 0 &&
 	    same_file(&here, &there)) {
 		said = NULL;
@@ -687,7 +661,7 @@ spool_where(const char *base, char *name)
 	for (level = 0; level < LEVELS && name_usable(base); level++) {
 		text_fmt(name, NAME_MAX_, "%s%s",
 		    dir_path(hash_dir(base, level)), base);
-		if (is_file(name))
+		if (spool_is_file(name))
 			return 0;
 	}
 	return -1;
@@ -709,7 +683,7 @@ spool_by_number(unsigned long num, char *name)
 			found = num_of(e->d_name, NULL) == num &&
 			    name_usable(e->d_name) &&
 			    text_fmt(name, NAME_MAX_, "%s%s", dir_path(i),
-			    e->d_name) >= 0 && is_file(name);
+			    e->d_name) >= 0 && spool_is_file(name);
 		if (d != NULL)
 			closedir(d);
 	}
