@@ -56,9 +56,6 @@
 #include "scheduler.h"
 #include <dirent.h>
 #include <signal.h>
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 
 #define STUCK		60	/* seconds until a reader is given up ... */
 #define WANTED		2	/* ... when somebody else waits */

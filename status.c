@@ -45,9 +45,6 @@
 #include <netinet/in.h>
 #include <arpa/inet.h>
 #endif
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 
 #define PORT		174	/* where ZMailer's mailq asks */
 #define DUMPS		4	/* at one time, and one for us and root */
@@ -665,10 +662,7 @@ take_callers(void)
 static int
 open_fifo(const char *path, int flags)
 {
-#ifdef O_NOFOLLOW
-	flags |= O_NOFOLLOW;
-#endif
-	return open(path, flags | O_NONBLOCK | O_NOCTTY);
+	return open(path, flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 }
 
 /* The pipe of an answer, whose owner is told: -1 when it is none, or has nobody

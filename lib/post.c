@@ -32,12 +32,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #endif
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
-#ifndef O_NOFOLLOW
-#define O_NOFOLLOW 0	/* O_EXCL follows no link either */
-#endif
 
 #define TRIES	1000	/* names tried before giving up */
 

@@ -32,9 +32,6 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #endif
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 
 #define FIRST		10	/* seconds for a connection, a first byte */
 #define SILENCE		60	/* seconds without a byte, later */

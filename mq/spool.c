@@ -22,9 +22,6 @@
 #include "mq.h"
 #include <ctype.h>
 #include <dirent.h>
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 
 #define RCPTS_MOST	100000U		/* of one message, with -v */
 

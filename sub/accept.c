@@ -30,9 +30,6 @@
  */
 #include "submit.h"
 #include <utime.h>
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 
 #define PATH_SIZE	800
 

@@ -30,9 +30,6 @@
 #ifndef NO_STATVFS
 #include <sys/statvfs.h>
 #endif
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 
 #define PATH_SIZE	800
 

@@ -39,9 +39,6 @@
 #include <ctype.h>
 #include <sys/wait.h>
 #include <signal.h>
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 
 #define PATH_SIZE	800
 #define LINE_SIZE	8192	/* bytes in a line of an envelope */

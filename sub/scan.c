@@ -12,9 +12,6 @@
  */
 #include "submit.h"
 #include <dirent.h>
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 
 #define PATH_SIZE	800
 

@@ -33,9 +33,6 @@
 #include <dirent.h>
 #include <signal.h>
 
-#ifdef NO_SYMLINK
-#define lstat stat
-#endif
 
 #define LOCK_STALE	900	/* seconds after which a lock may be stale */
 #define LOCK_DEAD	86400L	/* ... and after which it is: by then numbers
