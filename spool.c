@@ -138,9 +138,10 @@ message_path(char path[PATH_MAX_], const char *name)
 
 #define OPEN	0		/* no bits are refused, if it is sticky */
 
+/* The first ones are tidied, see there; transport is the last. */
 static const struct {
 	const char *name;
-	int	mode;
+	int	mode;		/* when we make it */
 	int	never;		/* bits of a mode that it may not have */
 } places[] = {
 	{ "public", 01777, OPEN },
@@ -305,6 +306,8 @@ spool_setup(int look)
 
 /* ---- what the router tells us ---------------------------------------- */
 
+/* Datagrams: who says something never waits for us, and what does not fit any
+ * more is lost without harm. */
 int spool_fd = -1;
 
 void
@@ -336,7 +339,7 @@ spool_listen(const char *path)
 	spool_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
 		unlink(path);		/* what a crash left; nothing else */
-	was = umask(0577);
+	was = umask(0577);	/* the router is our own user, or root */
 	if (spool_fd < 0 || fd_cloexec(spool_fd) < 0 ||
 	    fd_nonblock(spool_fd) < 0 ||
 	    bind(spool_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
@@ -508,7 +511,8 @@ unreadable(void)
 	close_dir(DIR_AGAIN);
 }
 
-/* Opens the next directory that is to be read: 1, or 0 when there is none. */
+/* Opens the first directory that is to be read: 1, or 0 when there is none.
+ * As one that was read rests, each comes to its turn. */
 static int
 open_dir(void)
 {
@@ -540,8 +544,8 @@ open_dir(void)
 	return 0;
 }
 
-/* The entry, if it may be a control file: 1 or 0.  A letter may be another
- * directory. */
+/* The path of the entry, if it may be a control file: 1 or 0.  A letter may be
+ * another directory. */
 static int
 offer(const char *entry, char *name)
 {
@@ -579,6 +583,7 @@ spool_next(char *name)
 	return 0;
 }
 
+/* A directory that cannot be read does not keep a start waiting. */
 int
 spool_seen_all(void)
 {
@@ -622,6 +627,7 @@ spool_is_file(const char *name)
 	return 0;
 }
 
+/* One time for all that was forgotten of a directory: the earliest. */
 void
 spool_again(const char *name, double when)
 {
@@ -637,6 +643,7 @@ spool_was_offered(const char *name, long changed)
 	return changed < dirs[dir_of(name)].whole;
 }
 
+/* While the directory is read for that, nothing in it is early. */
 int
 spool_is_early(const char *name)
 {
@@ -653,6 +660,7 @@ spool_is_early(const char *name)
 
 /* ---- placing --------------------------------------------------------- */
 
+/* Whatever -H is now, or was. */
 int
 spool_where(const char *base, char *name)
 {
@@ -667,6 +675,7 @@ spool_where(const char *base, char *name)
 	return -1;
 }
 
+/* The number gives the directories, but not the rest of the name. */
 int
 spool_by_number(unsigned long num, char *name)
 {
@@ -804,6 +813,9 @@ spool_gone(const char *name)
 	return lstat(name, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
+/* A name that is taken in postman/ gets a number behind it; so nothing there is
+ * written over.  With the message moved and its control file not, the next try
+ * finds half the work done. */
 int
 spool_park(const char *name, int bounce, const char *why)
 {
@@ -840,6 +852,7 @@ spool_park(const char *name, int bounce, const char *why)
 	return 0;
 }
 
+/* Behind the mark there may be what spool_park adds. */
 double
 spool_bounce_age(const char *entry)
 {
@@ -861,6 +874,8 @@ spool_bounce_age(const char *entry)
 
 /* ---- what else there is to know of a message ------------------------- */
 
+/* The address that hears of errors, or else the sender; and the uid, since
+ * anybody can write any address. */
 int
 spool_same_sender(const char *name, const char *other)
 {
@@ -880,6 +895,8 @@ spool_same_sender(const char *name, const char *other)
 	return lstat(path, &sb) == 0 && sa.st_uid == sb.st_uid;
 }
 
+/* The v line is the word of a user: only a file of his own in public/, by no
+ * other name, is written to. */
 void
 spool_verbose(const char *name, const char *line)
 {
