@@ -1133,6 +1133,7 @@ in_load(void)
 		load_more(p, most);
 		parts++;
 	}
+	q.readable = 0;
 	seen_all = seen_all || spool_seen_all();
 	step.looks = BATCH_LOOKS;
 	step.blocked = step.told = 0;
@@ -1171,12 +1172,15 @@ double
 in_wait(void)
 {
 	struct timer *t = heap_first(&q.look);
-	double wait = NO_ROOM, large = later_wait();
+	double wait = NO_ROOM, part = t == NULL ? wait :
+	    heap_when(&q.look, t) - now.mono;
 
+	if (q.readable)
+		return 0;
 	if (step.paused > now.mono)
 		wait = step.paused - now.mono;
 	else if (!step.blocked)
-		wait = spool_wait() < large ? spool_wait() : large;
-	large = t == NULL ? wait : heap_when(&q.look, t) - now.mono;
-	return large > wait ? wait : large > 0 ? large : 0;
+		wait = spool_wait() < later_wait() ? spool_wait() :
+		    later_wait();
+	return part > wait ? wait : part > 0 ? part : 0;
 }

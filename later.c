@@ -317,6 +317,7 @@ later_place(struct part *p)
 		at = (double)m->loaded - (m->preempts || m->rcpts <= own / 2 ?
 		    FIRST : 0);
 	heap_set(h, &p->look, at);
+	q.readable |= p->readable;
 }
 
 /* ---- what is wanted now ------------------------------------------------ */

@@ -564,6 +564,7 @@ struct queue {
 	struct heap expire;	/* messages, by expire */
 	struct heap look;	/* parts that are not to be read before */
 	unsigned nparts;	/* in all */
+	int	readable;	/* some may have become so in this pass */
 	struct heap notices;	/* mores, by notice */
 	unsigned extra;		/* sum of all extra */
 	unsigned long evicted;	/* messages evicted so far */
