@@ -481,7 +481,7 @@ address(struct mail *m)
 static int
 submit(char **rcpts)
 {
-	struct routes routes;
+	static struct routes routes;
 	struct input in;
 	struct mail m;
 	int direct, code;

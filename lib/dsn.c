@@ -331,6 +331,18 @@ dsn_envelope(struct dsn *d, const char *sender)
 	fputs("env-end\n", f);
 }
 
+/* How many bytes a field begins with of the name, which is in lower case. */
+static size_t
+common(const char *field, const char *name)
+{
+	size_t n;
+
+	for (n = 0; name[n] != '\0' && name[n] ==
+	    tolower((unsigned char)field[n]); )
+		n++;
+	return n;
+}
+
 /* Fields that are ours alone. */
 static int
 is_ours(const char *field)
@@ -340,9 +352,7 @@ is_ours(const char *field)
 	size_t i, n;
 
 	for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		for (n = 0; ours[i][n] != '\0' && ours[i][n] ==
-		    tolower((unsigned char)field[n]); )
-			n++;
+		n = common(field, ours[i]);
 		if (ours[i][n] == '\0' && (ours[i][n - 1] == '-' ||
 		    field[n] == ':'))
 			return 1;
@@ -369,9 +379,7 @@ put_form_fields(struct dsn *d, char *subject, size_t size)
 		colon = strchr(value, ':');
 		*colon = '\0';
 		dsn_field(d->post.f, value, colon + 1);
-		from |= strlen(value) == 4 && tolower(value[0]) == 'f' &&
-		    tolower(value[1]) == 'r' && tolower(value[2]) == 'o' &&
-		    tolower(value[3]) == 'm';
+		from |= common(value, "from") == 4 && value[4] == '\0';
 	}
 	return from;
 }

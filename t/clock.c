@@ -13,8 +13,8 @@ extern double dest_period;
 
 time_t	time(time_t *);
 
-int
-uname(struct utsname *u)
+static int
+fill(struct utsname *u)
 {
 	const char *node = getenv("NODE");
 
@@ -23,6 +23,21 @@ uname(struct utsname *u)
 	    node == NULL ? "node" : node);
 	return 0;
 }
+
+#ifdef __FreeBSD__	/* its uname is inline, and calls this */
+int
+__xuname(int size, void *u)
+{
+	(void)size;
+	return fill(u);
+}
+#else
+int
+uname(struct utsname *u)
+{
+	return fill(u);
+}
+#endif
 
 time_t
 time(time_t *where)

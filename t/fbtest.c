@@ -350,7 +350,7 @@ rates(void)
 	struct feedback f;
 	struct dest d;
 	double mono = 0, gap, lag, first = 0, last = 0, late = 0, wait;
-	long n, silences = 0;
+	long n;
 
 	rnd_seed(seed);
 	clause(&f, "-");
@@ -364,10 +364,8 @@ rates(void)
 		if (wait < 0 || wait > gap * 1.000001 || (n == 0 && wait > 0))
 			return printf("seed %lu: waits %g\n", seed, wait);
 		late = lag * (double)rnd(1000) / 1000;
-		if (lag > gap && rnd(50) == 0) {
+		if (lag > gap && rnd(50) == 0)
 			late = gap * 1000;
-			silences++;
-		}
 		mono += wait + late;
 		/* rounding may leave a hair */
 		if (fb_wait(&d, &f, mono) > gap / 1e6)
