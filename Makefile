@@ -31,6 +31,10 @@
 #	NO_PWD		no passwd and group files: numbers only
 #	NO_ST_MTIM	stat has no nanoseconds, whatever its header looks like:
 #			spool ids are shorter than ZMailer's
+#
+# And on OpenBSD, never tried there:
+#
+#	HAVE_PLEDGE	agents and mailq promise what they will do
 .POSIX:
 
 CC = cc

@@ -519,6 +519,8 @@ main(int argc, char **argv)
 	static struct mq_ask ask;
 	int c, rc, bad = 0;
 
+	if (pledge("stdio rpath wpath cpath dpath fattr inet dns", NULL) < 0)
+		return X_OSERR;
 	log_level = L_ERR;
 	ask.in.fd = -1;
 	want.login = "nobody/nobody";	/* as in ZMailer's own file */

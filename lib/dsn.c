@@ -446,3 +446,16 @@ dsn_end(struct dsn *d)
 {
 	fprintf(d->post.f, "\n--%s--\n", d->boundary);
 }
+
+/* ---- what the process may still do ---------------------------------- */
+
+int
+dsn_confine(const char *forms, const char *router)
+{
+	unveil(forms, "r");
+	unveil("..", "rwc");
+	unveil("/dev/urandom", "r");
+	if (*router != '\0')
+		unveil(router, "w");
+	return pledge("stdio rpath wpath cpath fattr flock unix", NULL);
+}

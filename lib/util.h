@@ -53,6 +53,13 @@
 #else
 #define fd_sync fsync	/* data on disk: 0 or -1 */
 #endif
+
+/* OpenBSD: a process says what it will still do and open. */
+#ifndef HAVE_PLEDGE
+#define pledge(promises, later) 0
+#define unveil(path, rights) ((void)(path))
+#endif
+
 #ifdef NO_MKFIFO
 #define mkfifo(path, mode) mknod(path, S_IFIFO | (mode), 0)
 #endif

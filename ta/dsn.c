@@ -763,5 +763,6 @@ main(int argc, char **argv)
 	log_level = L_ERR - 1;
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid());
 	umask(022);
-	return lib_serve(work);
+	return dsn_confine(report.forms, opt.router) < 0 ? X_OSERR :
+	    lib_serve(work);
 }

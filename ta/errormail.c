@@ -383,5 +383,8 @@ main(int argc, char **argv)
 	opt.name = dsn_name(opt.name);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid());
 	umask(022);
-	return only ? 0 : lib_run(channel, host, work);
+	if (only)
+		return 0;
+	return dsn_confine(opt.forms, "") < 0 ? X_OSERR :
+	    lib_run(channel, host, work);
 }

@@ -457,6 +457,13 @@ become(const char **what)
 	return halves->uid != 0 && setuid(0) == 0 ? -1 : 0;
 }
 
+static int
+promise(const char **what)
+{
+	*what = "what it promises";
+	return pledge(halves->promises, NULL);
+}
+
 /* Leaves it nothing but its pipes, at 0 and 1, and /dev/null at 2. */
 static void
 shut(int in, int out, int null)
@@ -481,7 +488,7 @@ talk(int in, int out)
 		signal(keepers[i], SIG_IGN);
 	if (halves->begin != NULL)
 		halves->begin();
-	if (become(&what) < 0) {
+	if (become(&what) < 0 || promise(&what) < 0) {
 		lib_note("the process for the network cannot change to %s: %s",
 		    what, strerror(errno));
 		_exit(X_NOPERM);

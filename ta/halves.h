@@ -16,6 +16,7 @@ struct halves {
 	const char *root;	/* for chroot, NULL: none */
 	uid_t	uid;		/* the talker's, when we are root */
 	gid_t	gid;
+	const char *promises;	/* what the talker does (OpenBSD) */
 };
 
 /* To be called once, before lib_run; the struct is kept. */

@@ -413,5 +413,9 @@ main(int argc, char **argv)
 	if (optind < argc || *scripts != '/')
 		return usage();
 	umask(022);
-	return only ? 0 : lib_run(channel, NULL, work);
+	if (only)
+		return 0;
+	return pledge("stdio rpath wpath cpath fattr chown flock unix inet "
+	    "dns getpw id proc exec", NULL) < 0 ? X_OSERR :
+	    lib_run(channel, NULL, work);
 }

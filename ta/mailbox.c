@@ -761,5 +761,9 @@ main(int argc, char **argv)
 	if (opt.dir == NULL)
 		find_dir();
 	umask(077);
-	return only ? 0 : lib_run(channel, host, work);
+	if (only)
+		return 0;
+	return pledge("stdio rpath wpath cpath fattr chown flock getpw id "
+	    "proc exec", NULL) < 0 ? X_OSERR :
+	    lib_run(channel, host, work);
 }

@@ -599,5 +599,8 @@ main(int argc, char **argv)
 	umask(077);
 	if (only)
 		return 0;
+	if (pledge("stdio rpath wpath cpath fattr flock getpw id proc exec",
+	    NULL) < 0)
+		return X_OSERR;
 	return lib_run(channel != NULL ? channel : opt.mailer, host, work);
 }

@@ -509,6 +509,8 @@ run(const char *channel, const char *host)
 	halves.begin = read_passwords;
 	halves.end = leave;
 	halves.silence = (double)opt.lookup;
+	halves.promises = opt.net.via == NULL ? "stdio inet dns" :
+	    "stdio inet dns proc exec";
 	halves.parting = (double)esmtp_limit[ES_QUIT] + 5;
 	halves_use(&halves);
 	net_beat = halves_beat;

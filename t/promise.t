@@ -1,0 +1,66 @@
+#!/bin/sh
+# What agents promise where a system takes promises (HAVE_PLEDGE), they keep
+# everywhere: strace shows what they open, start and call.
+. "${0%/*}/lib.sh"
+. "${0%/*}/bounce.sh"
+
+strace -f -o /dev/null true 2>/dev/null || skip_all 'no strace that works here'
+po=$tmp/po
+spool_new "$po"
+mkdir "$tmp/forms" "$tmp/s"
+printf 'SUB told\nThe text.\n' >"$tmp/forms/delivery"
+trace() {	# line command ...: its system calls go to $tmp/trace
+	printf '%s\n' "$1" >"$tmp/job"
+	shift
+	(cd "$po/transport" && exec strace -f -o "$tmp/trace" \
+	    -e trace=file,network,process,write "$@" <"$tmp/job" >"$tmp/out")
+}
+# The calls but for those on what is open already.  Once it has greeted the
+# scheduler, whatever was needed to start is over.
+calls() {
+	awk '
+	/write\(1, "#hungry/ { on = 1 }
+	!on || / (exit|exit_group|write|fstat|fstat64|wait4)\(/ { next }
+	/ (newfstatat|statx)\([0-9]+, ""/ || / [-+<][-+.]/ { next }
+	{ sub(/^[0-9]+ +/, ""); print }' "$tmp/trace"
+}
+# Of them, those that are not promised.
+broken() {
+	calls | grep -v -e '"[^/"]*",' -e '"\.\./[a-z]*[/"]' \
+	    -e "\"$tmp/forms/" -e '"/dev/urandom"' -e '"/etc/localtime"' \
+	    -e '^socket(AF_UNIX, ' -e "sun_path=\"$tmp/router\""
+}
+
+simple "$po" 101-1 anna@a.example <<END
+r-          fail h u@x.example 0
+d u@x.example|failed|5.1.1|||no
+END
+trace "101-1${tab}failure" "$top/ta/dsn" -d "$tmp/forms" -r "$tmp/router"
+like 'dsn tells a sender' "$(cat "$tmp/out")" 'ok to=anna@a.example .*router/'
+like '... it reads its form' "$(calls)" 'forms/delivery'
+is '... and touches nothing but the post office' "$(broken)" ''
+
+put "$po" 102-1 error nosuchuser u@x.example
+trace 102-1 "$top/ta/errormail" -d "$tmp/forms"
+like 'errormail tells a sender' "$(cat "$tmp/out")" '102/[0-9]*	.*told '
+is '... and touches nothing but the post office' \
+    "$(broken; calls | grep socket)" ''
+
+if without NO_TCP; then
+	skip 'smtp takes a job' 'built with NO_TCP'
+	finish
+fi
+bg "$top/t/smtpd" "$tmp/s"
+ok 'a server' wait_for 30 test -s "$tmp/s/port"
+put "$po" 103-1 smtp h u@x.example
+trace "103-1${tab}h" "$top/ta/smtp" -R "[127.0.0.1]:$(cat "$tmp/s/port")"
+like 'smtp takes a job' "$(cat "$tmp/out")" '103/[0-9]*	.*	ok'
+# The talker has been to / and is in the place of nobody by then.
+is '... its talker opens and starts nothing' "$(awk '
+	/ chdir\("\/"\)/ { talker = $1; next }
+	talker != "" && $1 == talker && / (open|exec|[v]?fork|clone|unlink|rename|mkdir|chmod|chown|link|stat|access|kill)[a-z0-9]*\(/ &&
+	    !/\([0-9]+, ""/' "$tmp/trace")" ''
+like '... but a connection' "$(awk '
+	/ chdir\("\/"\)/ { talker = $1; next }
+	talker != "" && $1 == talker' "$tmp/trace")" 'connect\('
+finish
