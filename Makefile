@@ -196,7 +196,7 @@ t/fuzz/submit: $(FUZZSUB)
 FUZZDSN = t/fuzz/dsn.o ta/report.o ta/lib.o ta/job.o $(FUZZ)
 t/fuzz/dsn: $(FUZZDSN)
 	$(LINK) $(FUZZDSN) $(LIBS)
-FUZZDUMP = t/fuzz/dump.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/read.o mq/ask.o mq/model.o $(FUZZ)
+FUZZDUMP = t/fuzz/dump.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(FUZZ)
 t/fuzz/dump: $(FUZZDUMP)
 	$(LINK) $(FUZZDUMP) $(LIBS)
 

@@ -31,19 +31,6 @@ const char *const mq_use_name[] = {
 
 /* ---- memory ---------------------------------------------------------- */
 
-int
-mq_init(struct mq_queue *q)
-{
-	memset(q, 0, sizeof(*q));
-	q->seed = (unsigned)time(NULL) ^ ((unsigned)getpid() << 12);
-	q->stored = -1;
-	q->aside = MQ_UNKNOWN;
-	if (hash_init(&q->words, 256) < 0 || hash_init(&q->names, 256) < 0 ||
-	    hash_init(&q->places, 64) < 0)
-		return -1;
-	return 0;
-}
-
 /* Frees the entries of a table; the link is their first member. */
 static void
 empty(struct hash *h)
@@ -100,6 +87,22 @@ grow(struct mq_queue *q, void **v, unsigned n, unsigned *room, size_t size)
 	*v = new;
 	*room = more;
 	return 0;
+}
+
+int
+mq_init(struct mq_queue *q)
+{
+	memset(q, 0, sizeof(*q));
+	q->seed = (unsigned)time(NULL) ^ ((unsigned)getpid() << 12);
+	q->stored = -1;
+	q->aside = MQ_UNKNOWN;
+	if (hash_init(&q->words, 256) < 0 || hash_init(&q->names, 256) < 0 ||
+	    hash_init(&q->places, 64) < 0)
+		return -1;
+	/* there is an array to walk through, also of nothing */
+	return grow(q, (void **)&q->msgs, 0, &q->room_msgs,
+	    sizeof(*q->msgs)) < 0 || grow(q, (void **)&q->jobs, 0,
+	    &q->room_jobs, sizeof(*q->jobs)) < 0 ? -1 : 0;
 }
 
 /* ---- words and destinations ------------------------------------------ */
