@@ -1,6 +1,6 @@
 #!/bin/sh
 # Calls between the daemon's modules go only downwards, those of lib/ to lib/,
-# and the daemon's page of data is its own.
+# the daemon's page of data is its own, and ctype.h gets no plain char.
 . "${0%/*}/lib.sh"
 
 layers=$(sed -n 's/^OBJS = //p' "$top/Makefile" | sed 's|lib/||g; s/[.]o//g')
@@ -107,4 +107,9 @@ is 'no other program includes scheduler.h' "$(cd "$top" &&
     grep -l '^# *include ".*\(scheduler\|modules\)[.]h"' $theirs)" ''
 like 'but the daemon does' "$(cd "$top" &&
     grep -l '^# *include ".*\(scheduler\|modules\)[.]h"' queue.c)" 'queue.c'
+
+# Some systems take what ctype.h is given as a subscript.
+is 'no plain char goes to ctype.h' "$(cd "$top" && grep -nE \
+    '(^|[^a-z_])(is(alnum|alpha|cntrl|digit|graph|lower|print|punct|space|upper|xdigit)|to(lower|upper))\((\*|[a-z_>.-]+\[)' \
+    *.c */*.c t/fuzz/*.c)" ''
 finish
