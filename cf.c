@@ -60,6 +60,7 @@ struct keyword {
 
 static const struct keyword keywords[] = {
 #define AT(m) offsetof(struct setting, m), sizeof(((struct setting *)0)->m)
+	/* when mail is tried, and given up */
 	{ "interval", T_SPAN, AT(interval), 1, YEARS, "60" },
 	{ "idlemax", T_SPAN, AT(idlemax), 0, YEARS, "0" },
 	{ "expiry", T_SPAN, AT(expiry), 0, YEARS, "3d" },
@@ -67,6 +68,7 @@ static const struct keyword keywords[] = {
 	{ "timeout", T_SPAN, AT(timeout), 1, YEARS, "6h" },
 	{ "retries", T_RETRIES, AT(retries), 0, USHRT_MAX,
 	    "1 1 2 3 4 8 13 21 34" },
+	/* how many agents, and how often for one destination */
 	{ "maxta", T_NUMBER, AT(maxta), 0, 1000000L, "0" },
 	{ "maxchannel", T_NUMBER, AT(maxchannel), 0, 1000000L, "0" },
 	{ "maxring", T_NUMBER, AT(maxring), 0, 1000000L, "0" },
@@ -77,6 +79,7 @@ static const struct keyword keywords[] = {
 	{ "cohorts", T_NUMBER, AT(fb.cohorts), 0, 1000000L, "1" },
 	{ "rate", T_RATE, AT(fb.rate), 0, 0, NULL },
 	{ "forget", T_SPAN, AT(forget), 0, YEARS, "1h" },
+	/* an agent's life, and who it is */
 	{ "overfeed", T_NUMBER, AT(overfeed), 0, 10000, "0" },
 	{ "backlog", T_NUMBER, AT(backlog), 0, 10000, "0" },
 	{ "maxage", T_SPAN, AT(maxage), 0, YEARS, "0" },
@@ -85,9 +88,11 @@ static const struct keyword keywords[] = {
 	{ "nice", T_NUMBER, AT(nice), -40, 39, "0" },
 	{ "user", T_USER, AT(uid), 0, 0, "0" },
 	{ "group", T_GROUP, AT(gid), 0, 0, "daemon" },
+	/* what senders are told */
 	{ "reporttimes", T_TIMES, AT(reports), 1, YEARS, "none" },
 	{ "delayreport", T_FLAG, AT(delayreport), 0, 0, NULL },
 	{ "bounce", T_BOUNCE, AT(bounce), 0, 0, "sender" },
+	/* what is run, and in which order */
 	{ "command", T_COMMAND, AT(command), 0, 0, NULL },
 	{ "bychannel", T_FLAG, AT(bychannel), 0, 0, NULL },
 	{ "queueonly", T_FLAG, AT(queueonly), 0, 0, NULL },
@@ -106,11 +111,13 @@ static const struct keyword keywords[] = {
 static const struct keyword params[] = {
 #define AT(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
 #define PARAM_MOST 999999999L
+	/* where others are, and what we are called */
 	{ "notifysock", T_PATH, AT(notifysock), 0, 0, NULL },
 	{ "mailqsock", T_PORT, AT(mailqsock), 0, 0, NULL },
 	{ "destdb", T_FILE, AT(destdb), 0, 0, NULL },
 	{ "routernotify", T_PATH, AT(routernotify), 0, 0, NULL },
 	{ "mailname", T_HOST, AT(mailname), 0, 0, NULL },
+	/* what one message may have, and what is in core */
 	{ "msgconcurrency", T_NUMBER, AT(msgconcurrency), 1, 1000000L, "20" },
 	{ "msgscale", T_NUMBER, AT(msgscale), 0, 1000000L, "10" },
 	{ "active", T_NUMBER, AT(active), 0, PARAM_MOST, "20000" },
@@ -120,6 +127,7 @@ static const struct keyword params[] = {
 	{ "rcptextra", T_NUMBER, AT(rcptextra), 0, PARAM_MOST, "1000" },
 	{ "refill", T_NUMBER, AT(refill), 1, PARAM_MOST, "100" },
 	{ "refilldelay", T_SPAN, AT(refilldelay), 1, 3600, "5" },
+	/* what senders are told, and what is kept of that */
 	{ "global-report-interval", T_SPAN, AT(reportevery), 0, YEARS, "300" },
 	{ "bouncelimit", T_SPAN, AT(bouncelimit), 0, YEARS, "0" },
 	{ "bouncesize", T_NUMBER, AT(bouncesize), 0, PARAM_MOST, "65536" },
@@ -217,6 +225,15 @@ lower(char *s)
 
 /* ---- reading: tokens ------------------------------------------------- */
 
+/*
+ * The file is in memory and is cut into words in place: values of settings
+ * point to them, and stay as long as the configuration does.  In
+ *
+ *	smtp	interval = 10m command="smtp -s"	# comment
+ *
+ * the tokens are a pattern, since it stands in the first column, and twice a
+ * keyword with a value; blanks beside '=' and the quotes belong to none.
+ */
 struct reader {
 	const char *file;
 	void	(*say)(const char *);
@@ -403,6 +420,7 @@ whole(const char *s, long *n)
 	return 0;
 }
 
+/* What it answers is good until the next call. */
 static const char *
 set_number(const struct keyword *k, long *to, const char *s, int span)
 {
@@ -440,9 +458,9 @@ set_list(struct reader *r, const struct keyword *k, struct numbers *to,
 	else if (s[strspn(s, BLANKS)] == '\0')
 		wrong(r, "the list is empty%s", times ? "; say none" : "");
 	for (s += strspn(s, BLANKS); *s != '\0'; s += strspn(s, BLANKS)) {
-		text_fmt(word, sizeof(word), "%.*s", (int)strcspn(s, BLANKS),
-		    s);
-		bad = set_number(k, &n, word, times);
+		bad = text_fmt(word, sizeof(word), "%.*s",
+		    (int)strcspn(s, BLANKS), s) < 0 ? "is no number" :
+		    set_number(k, &n, word, times);
 		if (bad == NULL && times && n <= last)
 			bad = "is not later than the one before";
 		if (bad != NULL || list.n == most)
@@ -637,7 +655,8 @@ set_keyword(struct reader *r, const struct keyword *k, struct setting *v,
 
 /* ---- reading: keywords ----------------------------------------------- */
 
-/* How much of them is alike at both ends, and how little is not. */
+/* Twice the bytes that are alike at both ends, less all there are: 0 for the same
+ * word, -1 for "intervall" and "interval", and less for others. */
 static int
 likeness(const char *a, const char *b)
 {
@@ -928,6 +947,20 @@ cf_free(struct config *config)
 
 /* ---- what holds for an address --------------------------------------- */
 
+/*
+ * Values are laid over one another in this order: the defaults of the table;
+ * dsn_first, if the channel is dsn; the clauses that match, in the order of the
+ * file; dsn_last.  With
+ *
+ *	*	interval=5m maxta=50
+ *	smtp	interval=10m command="smtp -s"
+ *	*	command="hold"
+ *
+ * smtp/h has interval=10m, maxta=50 and the command "smtp -s", which ends the
+ * search; its conf is that of the first two clauses.  uucp/h has the conf of
+ * the first and the third.
+ */
+
 /* Lays what the other setting gives over v. */
 static void
 lay_over(struct setting *v, const struct setting *other)
@@ -943,7 +976,8 @@ lay_over(struct setting *v, const struct setting *other)
 	}
 }
 
-/* The command of the agent dsn; made once for each configuration. */
+/* The command of the agent dsn; made once for each configuration, and not before
+ * it is needed, when the PARAMs are filled in. */
 static const char *
 dsn_command(struct config *c)
 {
@@ -1004,10 +1038,11 @@ complete(struct conf *f)
 		set_ours(v, dsn_last, COUNT(dsn_last));
 		v->queueonly = v->wakeuprestartonly = 0;
 	}
-	if (v->idlemax == 0)
+	if (v->idlemax == 0)	/* it was not given, or as 0 */
 		v->idlemax = 3 * v->interval;
 	if (v->command != NULL)
 		cmd_check(v->command, &f->bound);
+	/* whoever sets one of these wants it for "-", too */
 	f->split = v->text[maxthr - keywords] == maxthr->def &&
 	    v->fb.rate.n == 0;
 	f->box = f->local = v->fb;
@@ -1018,6 +1053,7 @@ complete(struct conf *f)
 	f->local.neg.x = 0;	/* its window never shrinks */
 }
 
+/* That of the first n clauses in config->matched. */
 static struct conf *
 make_conf(struct config *config, int dsn, unsigned n)
 {
@@ -1100,6 +1136,9 @@ print_quoted(const char *s, FILE *out)
 	fprintf(out, "\"\n");
 }
 
+/* Lists, rules and commands are shown as they were written; numbers and spans
+ * as they hold, since 0 may stand for a default, as with interval and idlemax.
+ */
 static void
 print_value(const struct setting *v, const struct keyword *k, FILE *out)
 {
@@ -1119,11 +1158,10 @@ print_value(const struct setting *v, const struct keyword *k, FILE *out)
 		fprintf(out, "%s\n", exact_span(n));
 	else if (k->type <= T_GROUP)
 		fprintf(out, "%ld\n", n);
-	else if (strcspn(text, BLANKS) < strlen(text) || k->type == T_RETRIES
-	    || k->type == T_COMMAND || k->type == T_TIMES)
-		print_quoted(text, out);
-	else
+	else if (k->type <= T_BOUNCE)
 		fprintf(out, "%s\n", text);
+	else
+		print_quoted(text, out);
 }
 
 /* The clauses that matched, the values that came of them as one clause of the
