@@ -271,8 +271,8 @@ void	th_destdb(const char *path);
 /* What a job that is over says of its host (HOST_ bits). */
 void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
-/* Starts what waits for the host, queueonly too: threads started. */
-int	th_trigger(const char *host);
+/* Starts what waits for the host, queueonly too. */
+void	th_trigger(const char *host);
 /* The same for a thread, or one vertex of it, whatever it waits for; limits
  * and holds stay. */
 void	th_flush(struct thread *);

@@ -175,7 +175,8 @@ set_ring(struct thread *t, struct ring *r)
 		t->fb = t->box != 0 ? &r->conf->box : &r->conf->local;
 }
 
-/* It may have become empty: the sweep will see. */
+/* It may have become empty: the sweep will see.  Nothing else frees a thread,
+ * so what points to one is good until the end of the pass. */
 void
 th_suspect(struct thread *t)
 {
@@ -234,7 +235,8 @@ th_nready(const struct thread *t)
 	return t->ready.n + t->noffer + t->nkept;
 }
 
-/* What all of the thread waits for. */
+/* What all of the thread waits for, the reason first that an operator would
+ * have to see to first. */
 static enum why
 thread_why(const struct thread *t)
 {
@@ -369,6 +371,7 @@ th_update(struct thread *t)
 	update_turn(t);
 }
 
+/* The caller updates the thread when all its vertices are where they belong. */
 void
 th_wait(struct thread *t, struct vertex *v, long wakeup)
 {
@@ -421,7 +424,7 @@ th_due(struct thread *t)
 	th_update(t);
 }
 
-int
+void
 th_trigger(const char *host)
 {
 	struct thread *t;
@@ -440,7 +443,6 @@ th_trigger(const char *host)
 		n++;
 	}
 	log_info("trigger host=%s threads=%d", host, n);
-	return n;
 }
 
 /* An operator wants it tried now. */
@@ -497,6 +499,7 @@ th_out(struct vertex *v)
 		order_out(v);
 }
 
+/* HELD it is on no list, so nothing wakes or feeds it by mistake. */
 void
 th_hold(struct vertex *v)
 {
@@ -533,6 +536,8 @@ th_rehold(struct thread *t)
 	return 1;
 }
 
+/* One that sleeps already goes on as it does: that several agents could not be
+ * started for it is one step in its retry list. */
 void
 th_sleep(struct thread *t)
 {
@@ -541,17 +546,6 @@ th_sleep(struct thread *t)
 	t->triggered = 0;
 	dest_sleep(t->dest, &t->ring->conf->v);
 	th_update(t);
-}
-
-/* There was no talking to the host: FB_ bits. */
-static int
-heard_bad(struct thread *t, int host)
-{
-	int came = fb_bad(t->dest, t->fb, host & HOST_ALL, now.mono);
-
-	if (came & FB_DIED)
-		th_sleep(t);
-	return came;
 }
 
 /* It has answered.  What waits for it may go if it was dead; else, as a host
@@ -582,20 +576,24 @@ void
 th_heard(struct thread *t, int host)
 {
 	const struct dest *d = t->dest;
-	const char *what = host & HOST_BAD ? "bad" : host & HOST_GOOD ?
-	    "good" : "none";
-	int came = host & HOST_BAD ? heard_bad(t, host) : host & HOST_GOOD ?
-	    heard_good(t) : 0;
+	int came = 0;
 
+	if (host & HOST_BAD)
+		came = fb_bad(t->dest, t->fb, host & HOST_ALL, now.mono);
+	else if (host & HOST_GOOD)
+		came = heard_good(t);
+	if (came & FB_DIED)
+		th_sleep(t);
+	else if (came == FB_MOVED)
+		update_turn(t);
 	if (t->ring->conf->v.feedbackdebug)
 		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "
 		    "success=%ld%% failure=%ld%% cohorts=%ld%%%s",
-		    t->ring->chan->name, t->host, what, d->window, t->nta,
+		    t->ring->chan->name, t->host, host & HOST_BAD ? "bad" :
+		    host & HOST_GOOD ? "good" : "none", d->window, t->nta,
 		    (long)(d->success * 100), (long)(d->failure * 100),
 		    (long)(d->cohorts * 100), came & FB_DIED ? " dead" :
 		    came & FB_REVIVED ? " revived" : "");
-	if (came == FB_MOVED)
-		update_turn(t);
 }
 
 /* What holds for the address; NULL when no command does. */
@@ -619,6 +617,8 @@ th_destdb(const char *path)
 
 /* ---- agents come and go ---------------------------------------------- */
 
+/* nta counts an agent from here to th_leave, nstart until it has its first job,
+ * nref until it joins another thread or is gone. */
 void
 th_join(struct ta *ta, struct thread *t)
 {
@@ -641,6 +641,8 @@ th_join(struct ta *ta, struct thread *t)
 	update_turn(t);
 }
 
+/* The agent will ask for a job in some milliseconds.  Until then nobody else is
+ * to get this one, or is started for it. */
 void
 th_keep(struct ta *ta, struct vertex *v)
 {
@@ -687,22 +689,31 @@ th_leave(struct ta *ta)
 	th_suspect(t);
 }
 
+/* One more idle agent, or one less. */
+static void
+count_idle(const struct ta *ta, int more)
+{
+	struct ring *r = ta->ring;
+
+	ta->thread->nidle += (unsigned)more;
+	r->nidle += (unsigned)more;
+	r->chan->nidle += (unsigned)more;
+	if (!r->conf->dsn)	/* no limit counts that one */
+		q.nidle += (unsigned)more;
+}
+
 /* Agents with nothing to do rest with their ring, and with the thread that they
  * served last, the newest first. */
 void
 th_idle(struct ta *ta)
 {
 	struct ring *r = ta->ring;
-	struct thread *t = ta->thread;
 
 	if (r->idle == NULL)
 		r->rested = ta;
 	LINK(r->idle, ta, rnext, rprev);
-	LINK(t->idle, ta, tnext, tprev);
-	t->nidle++;
-	r->nidle++;
-	r->chan->nidle++;
-	q.nidle += !r->conf->dsn;
+	LINK(ta->thread->idle, ta, tnext, tprev);
+	count_idle(ta, 1);
 }
 
 void
@@ -714,10 +725,7 @@ th_unidle(struct ta *ta)
 		r->rested = ta->rprev;
 	UNLINK(r->idle, ta, rnext, rprev);
 	UNLINK(ta->thread->idle, ta, tnext, tprev);
-	ta->thread->nidle--;
-	r->nidle--;
-	r->chan->nidle--;
-	q.nidle -= !r->conf->dsn;
+	count_idle(ta, -1);
 }
 
 void
@@ -749,6 +757,7 @@ th_give(struct ta *ta, struct vertex *v)
 	update_turn(t);
 }
 
+/* Two messages may have one number, the beginning of their names. */
 int
 th_clashes(const struct ta *ta, const struct vertex *v)
 {
