@@ -67,6 +67,8 @@
 static volatile sig_atomic_t wanted;	/* somebody else waits */
 static FILE *out;
 
+/* The vertices of the dump.  A pointer and a number each, O(n log n) to sort,
+ * and all of it the child's, so that the scheduler pays for the fork alone. */
 static struct {
 	const struct vertex **v;	/* all that are not done, in order */
 	unsigned *by;		/* places in v, in the order of a word */
@@ -85,7 +87,8 @@ hurry(int sig)
 	wanted = 1;
 }
 
-/* When nobody is there to read, the dump's process has no other purpose. */
+/* All but texts of others is written by this, which also starts the alarm anew.
+ * When nobody is there to read, the dump's process has no other purpose. */
 static void LIKE_PRINTF(1, 2)
 emit(const char *f, ...)
 {
@@ -192,6 +195,7 @@ limit_of(const struct vertex *v)
 	return t->ring->pending;
 }
 
+/* What th_why says of it, in the words of the essay. */
 static void
 waiting_for(const struct vertex *v, struct waiting *w)
 {
@@ -237,6 +241,8 @@ host_of(const struct vertex *v)
 	return v->thread->host;
 }
 
+/* The order of the numbers that vertices have in a dump: it is the same in the
+ * next one, whatever the order in core. */
 static int
 by_number(const void *a, const void *b)
 {
@@ -252,6 +258,7 @@ by_number(const void *a, const void *b)
 	return c != 0 ? c : strcmp(host_of(v), host_of(w));
 }
 
+/* qsort hands nothing on: the word by which by_word compares. */
 static const char *(*word_of)(const struct vertex *);
 
 static int
@@ -328,6 +335,8 @@ expires(const struct vertex *v)
 	return expiry == 0 ? 0 : v->msg->born + expiry - (long)now.mono;
 }
 
+/* "1:	101-1	2; 55,123	#reason (state, expires in ..., tries=1)".  A vertex
+ * that was never tried has the words of its host, if that is dead. */
 static void
 emit_vertex(unsigned i)
 {
@@ -398,7 +407,8 @@ emit_vertices(void)
 
 /* ---- the report ------------------------------------------------------ */
 
-/* Name={a,b} for each agent at work on the thread. */
+/* Name={a,b} for each agent at work on the thread: P processes, HA and FA
+ * seconds since they were heard and fed, OF jobs, S states.  O(agents). */
 static void
 emit_agents(const struct thread *t, const char *name, const char *end)
 {
@@ -445,7 +455,8 @@ zmailer_limit(const struct ring *r)
 	return word[i][1];
 }
 
-/* The thread, whose vertices are rows.by[at] up to end. */
+/* The thread, whose vertices are rows.by[at] up to end, as ZMailer aligns it: N
+ * vertices, R recipients, A tries, W the wait, QA the age of the oldest. */
 static void
 emit_thread(const struct thread *t, unsigned at, unsigned end)
 {
@@ -554,6 +565,8 @@ emit_ring(const struct ring *r, unsigned at)
 	return at;
 }
 
+/* Rings with vertices in the order of the configuration; then those that have
+ * agents alone.  Kids and what follows are of all. */
 static void
 emit_report(void)
 {
@@ -576,6 +589,7 @@ emit_report(void)
 
 /* ---- the facts ------------------------------------------------------- */
 
+/* Two files are looked at, which may be gone since. */
 static void
 emit_message(const struct message *m)
 {
@@ -609,6 +623,8 @@ emit_others(void)
 	}
 }
 
+/* A file that could not be taken in, and why; with the process whose lock it
+ * waits for. */
 static void
 emit_skipped(const struct stub *s, long next)
 {
@@ -618,6 +634,7 @@ emit_skipped(const struct stub *s, long next)
 	emit("\n");
 }
 
+/* The same as in ZMailer's line, for programs. */
 static void
 emit_fact(unsigned i)
 {
@@ -743,6 +760,7 @@ wants_facts(int fd)
 	    read(fd, &c, 1) == 0;
 }
 
+/* With -Q, nothing that names single messages. */
 static void
 emit_facts(void)
 {

@@ -40,6 +40,7 @@ find(int address, const char *text)
 	return p;
 }
 
+/* NULL is fine. */
 static void
 hold_free(struct hold *h)
 {
@@ -110,6 +111,8 @@ take_line(char *line)
 		*p = hold_new(address, line + 8);
 }
 
+/* A file that is there and cannot be read stops the start: what somebody has
+ * promised to hold would be delivered. */
 int
 held_load(void)
 {
@@ -126,7 +129,7 @@ held_load(void)
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
 		take_line(line);
 	bad = f == NULL || ferror(f);
-	if (bad)	/* what is held would be delivered */
+	if (bad)
 		log_err("holds file=%s %s; nothing is started", path,
 		    fd_own_why());
 	if (f != NULL)
@@ -174,6 +177,7 @@ held_find(int address, const char *text)
 
 /* ---- changes --------------------------------------------------------- */
 
+/* The list changes, is written, and changes back when that failed. */
 int
 held_set(int address, const char *text, int on)
 {
@@ -198,6 +202,7 @@ held_set(int address, const char *text, int on)
 	return bad ? -1 : 0;
 }
 
+/* O(holds), once in a run. */
 void
 held_settle(void)
 {

@@ -88,7 +88,13 @@ static struct {
 
 /* ---- commands: what they are about ------------------------------------ */
 
-/* A command while it is being done. */
+/*
+ * operation: a command while it is being done.
+ *
+ * "bounce smtp/a.test" has the verb bounce and one pattern; of three vertices
+ * that match, one with an agent, done is 2 and later is 1, and the answer is
+ * "ok 2 jobs bounced, 1 when their agents have reported".
+ */
 struct operation {
 	const struct verb *verb;
 	const char *what;
@@ -108,6 +114,8 @@ struct verb {
 	enum doom doom;
 };
 
+/* By the name of its files, which an operator gives without the directories
+ * they are in; other messages may have the same number. */
 static struct message *
 find_message(const char *name)
 {
@@ -125,7 +133,9 @@ is_meant(const void *patterns, const struct chan *chan, const char *host)
 	return patterns == NULL || held_means(patterns, chan->name, host);
 }
 
-/* Does act with each vertex that is meant and not done. */
+/* Does act with each vertex that is meant and not done.  O(vertices in core),
+ * which is what an operator's command may cost; none goes meanwhile, as the
+ * sweep comes later. */
 static void
 each_vertex(struct operation *r,
     void (*act)(struct operation *, struct vertex *))
@@ -144,6 +154,7 @@ each_vertex(struct operation *r,
 	}
 }
 
+/* A clause of the answer, if there is something to say. */
 static void
 add_count(struct operation *r, unsigned n, const char *are)
 {
@@ -151,6 +162,8 @@ add_count(struct operation *r, unsigned n, const char *are)
 		text_add(r->answer, ", %u %s", n, are);
 }
 
+/* The answer to a flush, delete or bounce.  Of the disk's doing it is "no" when
+ * some could not be written, though the others are done. */
 static void
 say_how_many(struct operation *r)
 {
@@ -192,6 +205,8 @@ flush_one(struct operation *r, struct vertex *v)
 	}
 }
 
+/* A message's vertices are flushed one by one, addresses thread by thread: what
+ * is said of the host goes, too, so that new mail does not wait for it. */
 static void
 do_flush(struct operation *r)
 {
@@ -212,6 +227,7 @@ do_flush(struct operation *r)
 	say_how_many(r);
 }
 
+/* A hold is at once for all but those that agents have. */
 static void
 count_one(struct operation *r, struct vertex *v)
 {
@@ -221,7 +237,8 @@ count_one(struct operation *r, struct vertex *v)
 		r->done++;
 }
 
-/* A hold on addresses has come or gone. */
+/* A hold on addresses has come or gone: each thread asks anew.  Where one has
+ * ended, messages may expire again, whose timers had stopped. */
 static void
 rehold_all(void)
 {
@@ -242,6 +259,7 @@ cannot_write(struct operation *r)
 	    opt.postoffice, strerror(errno));
 }
 
+/* It is on disk before anything is held: see held.c. */
 static void
 do_hold(struct operation *r)
 {
@@ -292,6 +310,7 @@ next_hold(const struct operation *r)
 	return h != NULL ? h : held_find(1, NULL);
 }
 
+/* What is released before the disk fails stays released. */
 static void
 do_release(struct operation *r)
 {
@@ -311,6 +330,8 @@ do_release(struct operation *r)
 		text_add(r->answer, "no there is no hold on %s", r->what);
 }
 
+/* Ends a vertex, by delete or bounce; behind the first AT_ONCE it is only
+ * marked, and worked off beside the mail. */
 static void
 doom_one(struct operation *r, struct vertex *v)
 {
@@ -358,7 +379,8 @@ static const struct verb verbs[] = {
 	{ NULL, NULL, 0, NULL, DOOM_NONE }
 };
 
-/* Finds out what is meant: 0, or -1 after saying why. */
+/* Finds out what is meant: 0, or -1 after saying why.  A message that is named
+ * and was evicted, or is not loaded yet, comes in for it. */
 static int
 understand(struct operation *r)
 {
@@ -391,7 +413,9 @@ understand(struct operation *r)
 	return why != NULL ? -1 : 0;
 }
 
-/* Does it, logs it, and leaves an answer. */
+/* Does it, logs it, and leaves an answer.  What it is about is not trusted: the
+ * log shows control bytes as \ooo, and the answer has none, as the request had
+ * none. */
 static void
 do_command(const char *verb, const char *what, long uid, struct text *answer)
 {
@@ -482,6 +506,7 @@ start_dump(int place, int fd, int to_file)
 	return pid < 0 ? -1 : 0;
 }
 
+/* No process to be had is the asker's to know, and the administrator's. */
 static void
 answer_query(int place, int fd)
 {
@@ -507,6 +532,8 @@ hurry(void)
 	st.hurry_at = now.mono + HURRY;
 }
 
+/* Answers at once, or makes it wait, or says that we are busy: it never costs
+ * more than a fork. */
 static void
 take_query(int fd, long uid)
 {
@@ -527,6 +554,8 @@ take_query(int fd, long uid)
 	close(fd);
 }
 
+/* The place of the dump that has ended is for the query that waits, unless it
+ * is the owner's. */
 int
 status_reaped(long pid, int status)
 {
@@ -691,6 +720,7 @@ open_reply(const struct inlet *d, const char *suffix, long *uid)
 	return fd;
 }
 
+/* Its name stays, until open_inlet finds that nobody reads it. */
 static void
 close_inlet(struct inlet *d)
 {
@@ -825,6 +855,7 @@ refuse(const struct inlet *d, const char *why, const char *line)
 		log_warn("mailq pipe=%s %s: %.100s", d->path, why, line);
 }
 
+/* It becomes a part of a path: no dot, no slash, not long. */
 static int
 is_suffix(const char *s)
 {
@@ -835,6 +866,8 @@ is_suffix(const char *s)
 	return n > 0 && n <= SUFFIX_MOST && s[n] == '\0';
 }
 
+/* The command is done before it is answered; an asker who is gone by then finds
+ * it in the log. */
 static void
 answer_command(int fd, char *const *word, long uid)
 {
@@ -883,7 +916,9 @@ is_clean(const char *s, const char *end)
 	return s == end;
 }
 
-/* Takes a few bytes, and what lines they end. */
+/* Takes a few bytes, and what lines they end.  Whoever writes without end gets
+ * AT_A_TIME bytes of each pass of the loop, and mail the rest.  A line longer
+ * than a request is thrown away up to its end. */
 static void
 read_inlet(struct inlet *d)
 {
@@ -956,6 +991,8 @@ status_do(fd_set *in)
 		hurry();
 }
 
+/* At the start and after each reload; a port that stays the same stays open, so
+ * that no caller is refused. */
 void
 status_listen(void)
 {
@@ -982,6 +1019,8 @@ status_open(void)
 	status_listen();
 }
 
+/* Nobody waits for a dump of a queue that is gone; a reader sees that it has no
+ * end.  The pipes go, so that mailq says at once that nobody answers. */
 void
 status_close(void)
 {
