@@ -47,8 +47,8 @@ LIBS =
 # them; unknown elsewhere, and harmless there.
 LARGE = -D_FILE_OFFSET_BITS=64
 
-# PREFIX and the places below are compiled in: give the same ones to make and
-# to make install, and make clean in between when they change.
+# PREFIX and the places below are compiled in.  When make install is given others
+# than make was, it compiles all anew.
 DESTDIR =
 PREFIX = /usr/local
 BIN = $(PREFIX)/bin
@@ -95,7 +95,7 @@ LIB = lib/lib.a
 DAEMON = t/daemon.a
 LIBOBJS = lib/agent.o lib/ctlfile.o lib/notary.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/mailname.o lib/line.o lib/util.o
 
-HEADERS = scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/dsn.h lib/form.h lib/line.h lib/mailname.h lib/notary.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
+HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/dsn.h lib/form.h lib/line.h lib/mailname.h lib/notary.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
 TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn
 BENCHES = bench/waits bench/limit bench/noop bench/floor
@@ -200,6 +200,12 @@ FUZZDUMP = t/fuzz/dump.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq
 t/fuzz/dump: $(FUZZDUMP)
 	$(LINK) $(FUZZDUMP) $(LIBS)
 
+# The places that the objects have; changed, and so newer than these, only when
+# they are others.
+places: FORCE
+	@printf '%s\n' '$(POSTOFFICE) $(MAILBIN) $(MAILSHARE) $(LOGDIR) $(MAILQNAME)' | cmp -s - $@ || printf '%s\n' '$(POSTOFFICE) $(MAILBIN) $(MAILSHARE) $(LOGDIR) $(MAILQNAME)' >$@
+FORCE:
+
 # Any object may depend on any header: to build all takes seconds.
 $(OBJS): $(HEADERS)
 $(LIBOBJS): $(HEADERS)
@@ -277,4 +283,4 @@ give: man/scheduler-protocol.7
 	sh t/cut-agent >$@ && chmod 755 $@
 
 clean:
-	rm -f scheduler mailq submit give $(AGENTS) $(TESTS) *.o lib/*.o $(LIB) $(DAEMON) mq/*.o sub/*.o ta/*.o t/*.o t/fuzz/*.o bench/*.o $(BENCHES)
+	rm -f places scheduler mailq submit give $(AGENTS) $(TESTS) *.o lib/*.o $(LIB) $(DAEMON) mq/*.o sub/*.o ta/*.o t/*.o t/fuzz/*.o bench/*.o $(BENCHES)

@@ -17,7 +17,8 @@ PARAMmailqsock none
 test/*	command="$top/t/agent -c test -o $tmp/out"
 END
 
-for f in rc.d runit/run openrc procd if-up; do
+for f in rc.d runit/run openrc procd if-up rc.d-submit runit-submit/run \
+    openrc-submit setups/dialup/ip-up setups/uucp/rmail; do
 	ok "$f is a script" sh -n "$c/$f"
 	ok '... to be executed' [ -x "$c/$f" ]
 done
@@ -29,7 +30,7 @@ is 'they start what make install installs' "$(cat "$tmp/programs")" \
 bin/submit
 sbin/scheduler'
 is 'options of submit' "$(sed -n 's/.*submit \(-q\).*/\1/p' "$c/inittab" \
-    "$c/crontab" "$c/submit.service" | sort -u)" -q
+    "$c/crontab" "$c/submit.service" "$c/runit-submit/run" | sort -u)" -q
 
 # ---- runit ----
 export POSTOFFICE="$po" MAILSHARE="$tmp" MAILBIN="$tmp/bin" LOGDIR="$tmp/log" \
@@ -102,6 +103,39 @@ END
 sed "s,/etc/rc.subr,$tmp/rc.subr," "$c/rc.d" >"$tmp/rc.d"
 is 'rc.subr is told where it is' "$(sh "$tmp/rc.d" start)" \
     'start scheduler /usr/local/sbin/scheduler /var/spool/postoffice/.pid.scheduler NO'
+cat >"$tmp/rc.subr" <<'END'
+load_rc_config() { :; }
+run_rc_command() { echo "$1 $name $command $command_args $submit_enable"; }
+END
+sed "s,/etc/rc.subr,$tmp/rc.subr," "$c/rc.d-submit" >"$tmp/rc.d"
+is 'rc.subr is told how submit is started' "$(sh "$tmp/rc.d" start)" \
+    'start submit /usr/local/bin/submit -q10s >>/var/log/submit 2>&1 & NO'
+# OpenRC reads variables; its own shell has the functions.
+is 'OpenRC is told how submit is started' \
+    "$(sh -c '. "$1"; echo "$command $command_args $command_background"' sh \
+    "$c/openrc-submit")" '/usr/local/bin/submit -q10s yes'
+
+# ---- logs that begin anew ----
+conf "$tmp/log.cf" <<END
+PARAMmailqsock none
+*/*	interval=1m
+END
+spool_new "$tmp/po2"
+ok 'a scheduler with a log of its own' sched_start "$tmp/po2" "$tmp/log.cf"
+sed -n '/postrotate/,/endscript/s/^		//p' "$c/logrotate" |
+    sed "s,/var/spool/postoffice,$tmp/po2," >"$tmp/postrotate"
+ok 'what logrotate runs has it open its log' sh "$tmp/postrotate"
+ok '... anew' wait_log 'reload' 20
+sched_stop
+is 'newsyslog knows the same file' \
+    "$(sed -n '/^[^#]/s/.* //p' "$c/newsyslog")" \
+    "$(sed -n 's/.*cat \(.*\))"/\1/p' "$c/logrotate")"
+if command -v logrotate >/dev/null 2>&1; then
+	nok 'logrotate finds no mistake' eval "logrotate -d '$c/logrotate' 2>&1 |
+	    grep error:"
+else
+	skip 'logrotate finds no mistake' 'no logrotate'
+fi
 
 # ---- packages ----
 # What OpenWrt's build system would do with the recipe.

@@ -2,9 +2,14 @@
 # make install and make run, as a new user would.
 . "${0%/*}/lib.sh"
 
-cd "$top" || exit 1
+# In a copy of the tree, as it was made, since others are at work in it.
+mkdir "$tmp/src"
+(cd "$top" && cp -Rp Makefile LICENSE NEWS README .gitignore .ci ./*.[cho] \
+    scheduler.cf sm.cf routes forms lib mq sub ta t man bench contrib \
+    places scheduler mailq submit "$tmp/src")
+cd "$tmp/src" || exit 1
 m() {
-	make DESTDIR="$tmp/root" PREFIX=/usr MAKEFLAGS= "$@"
+	make DESTDIR="$tmp/root" MAKEFLAGS= "$@"
 }
 ok 'make install' m install
 for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
@@ -17,60 +22,62 @@ for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
     share/man/man5/scheduler.cf.5 share/man/man7/scheduler-protocol.7 \
     share/man/man7/scheduler-security.7; do
-	[ -f "$tmp/root/usr/$f" ] || echo "$f"
+	[ -f "$tmp/root/usr/local/$f" ] || echo "$f"
 done >"$tmp/missing"
 is '... everything is there' "$(cat "$tmp/missing")" ''
 ok 'the installed configuration is good' \
-    "$tmp/root/usr/sbin/scheduler" -n -f "$tmp/root/usr/share/mail/scheduler.cf"
-echo '# mine' >>"$tmp/root/usr/share/mail/scheduler.cf"
-echo '# mine, too' >>"$tmp/root/usr/share/mail/sm.cf"
-echo '# my form' >>"$tmp/root/usr/share/mail/forms/delay"
+    "$tmp/root/usr/local/sbin/scheduler" -n -f "$tmp/root/usr/local/share/mail/scheduler.cf"
+echo '# mine' >>"$tmp/root/usr/local/share/mail/scheduler.cf"
+echo '# mine, too' >>"$tmp/root/usr/local/share/mail/sm.cf"
+echo '# my form' >>"$tmp/root/usr/local/share/mail/forms/delay"
 m install >/dev/null 2>&1
 is 'a configuration is never overwritten' \
-    "$(cat "$tmp/root/usr/share/mail/"*.cf | grep '^# mine')" '# mine
+    "$(cat "$tmp/root/usr/local/share/mail/"*.cf | grep '^# mine')" '# mine
 # mine, too'
-is '... nor a form' "$(tail -n 1 "$tmp/root/usr/share/mail/forms/delay")" \
+is '... nor a form' "$(tail -n 1 "$tmp/root/usr/local/share/mail/forms/delay")" \
     '# my form'
 # A group of one's own can be given to files.
 closed() {	# group: the modes of the program and of the way in
 	m SUBMITGROUP="$1" install >"$tmp/said" 2>&1 || echo "status $?"
 	cd "$tmp/root" || exit
-	ls -ldn usr/bin/submit var/spool/postoffice/*/ 2>/dev/null |
+	ls -ldn usr/local/bin/submit var/spool/postoffice/*/ 2>/dev/null |
 	    awk '{ print substr($1, 1, 10), $4 }' | tr '\n' ';'
-	cd "$top" || exit
+	cd "$tmp/src" || exit
 }
 is 'a group that is not there is no error' "$(closed no.such.group)" \
-    "$(ls -ldn "$tmp/root/usr/bin/submit" | awk '{ print substr($1, 1, 10), $4 }');"
+    "$(ls -ldn "$tmp/root/usr/local/bin/submit" | awk '{ print substr($1, 1, 10), $4 }');"
 like 'the commands that make a group are said' "$(cat "$tmp/said")" \
-    '^	chmod 2755 .*/usr/bin/submit$'
+    '^	chmod 2755 .*/usr/local/bin/submit$'
 gid=$(id -g)
 is 'a group that is there is the way in' "$(closed "$gid")" \
     "-rwxr-sr-x $gid;drwx-ws--T $gid;drwx-ws--T $gid;"
 unlike 'with a group no commands are said' "$(cat "$tmp/said")" groupadd
 is 'with an empty SUBMITGROUP nothing is set' "$(m SUBMITGROUP= install \
-    2>&1 | grep groupadd; ls -l "$tmp/root/usr/bin/submit" | cut -c1-10)" \
+    2>&1 | grep groupadd; ls -l "$tmp/root/usr/local/bin/submit" | cut -c1-10)" \
     -rwxr-xr-x
 # A running program cannot be written over.
 inode() {
-	ls -i "$tmp/root/usr/sbin/scheduler" | awk '{ print $1 }'
+	ls -i "$tmp/root/usr/local/sbin/scheduler" | awk '{ print $1 }'
 }
 was=$(inode)
-ln "$tmp/root/usr/sbin/scheduler" "$tmp/running"
+ln "$tmp/root/usr/local/sbin/scheduler" "$tmp/running"
 m install >/dev/null 2>&1
 ok 'a program is replaced, not written over' [ "$(inode)" != "$was" ]
 ok 'make uninstall' m uninstall
 is '... leaves the configuration alone' \
-    "$(cd "$tmp/root" && find . -type f | sort)" './usr/share/mail/forms/delay
-./usr/share/mail/forms/delivery
-./usr/share/mail/routes
-./usr/share/mail/scheduler.cf
-./usr/share/mail/sm.cf'
+    "$(cd "$tmp/root" && find . -type f | sort)" './usr/local/share/mail/forms/delay
+./usr/local/share/mail/forms/delivery
+./usr/local/share/mail/routes
+./usr/local/share/mail/scheduler.cf
+./usr/local/share/mail/sm.cf'
 
-# Its own copy of the sources, since other builds are at work beside it.
-mkdir "$tmp/src"
-(cd "$top" && cp -R Makefile LICENSE NEWS README .gitignore .ci ./*.c ./*.h \
-    scheduler.cf sm.cf routes forms lib mq sub ta t man bench contrib "$tmp/src")
-cd "$tmp/src" || exit 1
+# Other places are other programs.
+ok 'make for other places' make PREFIX="$tmp/else" MAKEFLAGS= submit
+like '... the program looks there' "$(./submit -bv anna 2>&1)" \
+    "cannot read the table $tmp/else/share/mail/routes"
+is '... and is not made again' "$(make PREFIX="$tmp/else" MAKEFLAGS= submit |
+    grep submit.o)" ''
+
 ok 'make dist' make MAKEFLAGS= dist
 like '... an archive with the version' "$(ls)" '^scheduler-[0-9.]+\.tar\.gz$'
 ok '... that can be unpacked' sh -c 'gzip -dc scheduler-*.tar.gz | tar xf -'
@@ -124,10 +131,11 @@ mkdir "$tmp/steps"
 cp "$top/scheduler" "$top/submit" "$tmp/steps"
 cp -R "$top/ta" "$tmp/steps/ta"
 cd "$tmp/steps" || exit 1
-sed -n '/^FIRST STEPS/,/^Within/s/^	//p' "$top/README" |
-    sed 's/^END$/PARAMmailqsock none\
-END/
-	/^MAILBIN=/s/$/ 2>log \& until grep " ready" log; do sleep 1; done/' >steps
+sed -n '/^FIRST STEPS/,/^Within/p' "$top/README" | sed '/^    /!d
+    s/ >my.cf$/&; echo PARAMmailqsock none >>my.cf/
+    /MAILBIN=/s/$/ 2>log \& until grep " ready" log; do sleep 1; done/' >steps
+is "README's first steps can be pasted: they have no tabs" \
+    "$(grep -c '	' steps)" 0
 echo 'until [ -s boxes/anna ]; do sleep 1; done; kill $!; wait $!' >>steps
 bg sh steps >"$tmp/said" 2>&1
 ok "README's first steps" wait_for 30 [ -s boxes/anna ]
