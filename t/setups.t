@@ -182,7 +182,7 @@ else
 	echo '10 mx.far.example' >"$tmp/dns/far.example.mx"
 	echo 127.0.0.1 >"$tmp/dns/mx.far.example.a"
 	edit scheduler.cf \
-	    "s,command=\"smtp\",command=\"DNS=$tmp/dns $A -p $port\","
+	    "s,command=\"smtp,command=\"DNS=$tmp/dns $A -p $port,"
 	start
 	rm -f "$tmp/boxes"/*
 	send bert@far.example

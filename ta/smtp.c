@@ -40,6 +40,7 @@
 #include "halves.h"
 #include "trans.h"
 #include "auth.h"
+#include "dead.h"
 #include "../lib/mailname.h"
 #ifndef NO_PWD
 #include <pwd.h>
@@ -68,6 +69,7 @@ static struct {
 	const char *relay[MAX_HOSTS];
 	int	relays;
 	const char *log;
+	const char *dead;	/* file of -k */
 	const char *passwords;	/* file of -A */
 	int	most;		/* recipients of a transaction */
 	int	seven;		/* -7 */
@@ -155,13 +157,43 @@ start_tries(const char *host)
 	left.sessions = SESSIONS;
 }
 
-/* Tries one address: 1 connected, 0 not. */
+/* Which addresses are tried: all; those that answered of late, or may; those
+ * that did not, before this job came. */
+enum which { ALL, HOPEFUL, OTHERS };
+
 static int
-try_address(const struct net_addr *a, const struct auth *auth)
+is_wanted(const struct net_addr *a, enum which which)
 {
+	enum dead_state state = dead_state(a);
+
+	return which == ALL || state == (which == HOPEFUL ? DEAD_NOT :
+	    DEAD_BEFORE);
+}
+
+/* Whoever has a file for it remembers whether the address answered. */
+static void
+remember(const struct net_addr *a, int answered)
+{
+	char line[NET_NAME + 20];
+
+	if (opt.dead == NULL || !dead_see(a, answered, line))
+		return;
+	if (opt.one)
+		dead_take(opt.dead, line);
+	else
+		halves_log(line, strlen(line));
+}
+
+/* Tries one address: 1 connected, 0 not.  choice: there are others. */
+static int
+try_address(const struct net_addr *a, int choice, const struct auth *auth)
+{
+	int open = esmtp_open(&conn, a, &opt.net) == 0;
+
 	left.addrs--;
-	if (esmtp_open(&conn, a, &opt.net) == 0 &&
-	    (auth == NULL || auth_login(&conn, auth) == 0)) {
+	if (choice)
+		remember(a, open || conn.code != 0 || is_self());
+	if (open && (auth == NULL || auth_login(&conn, auth) == 0)) {
 		left.sessions--;
 		return 1;
 	}
@@ -188,46 +220,86 @@ leave_names(struct net_way *way)
 	way->n = n;
 }
 
+/* Its best address first, and on from one that chance chooses when it was
+ * tried before; but behind all others those that did not answer of late. */
+static void
+put_in_order(const struct net_way *way, int order[NET_ADDRS])
+{
+	int turn = left.old && way->n > 1 ?
+	    (int)rnd((unsigned long)way->n - 1) : 0;
+	int i, at, dead, n = 0;
+
+	for (dead = 0; dead <= 1; dead++)
+		for (i = 0; i < way->n; i++) {
+			at = i == 0 ? 0 : 1 + (i - 1 + turn) % (way->n - 1);
+			if ((dead_state(&way->addr[at]) != DEAD_NOT) == dead)
+				order[n++] = at;
+		}
+}
+
 /* Tries the addresses of one name, a name of -R with its password: 1
  * connected, 0 not; way and conn know why. */
 static int
-try_name(struct net_way *way, const char *name, const struct auth *auth)
+try_name(struct net_way *way, const char *name, const struct auth *auth,
+    enum which which)
 {
-	int i, turn;
+	int i, choice, order[NET_ADDRS];
+	const struct net_addr *a;
 
 	if (left.addrs == 0 || left.sessions == 0)
 		return 0;
-	conn.lost = NULL;
-	conn.code = 0;
+	if (which != OTHERS) {	/* else it has the reason of those before */
+		conn.lost = NULL;
+		conn.code = 0;
+	}
 	if (net_find(way, &opt.net, name, auth != NULL) < 0)
 		return 0;
 	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
 		leave_names(way);
-	turn = left.old && way->n > 1 ?
-	    (int)rnd((unsigned long)way->n - 1) : 0;
-	for (i = 0; i < way->n && left.addrs > 0 && left.sessions > 0; i++)
-		if (try_address(&way->addr[i == 0 ? 0 :
-		    1 + (i - 1 + turn) % (way->n - 1)], auth))
+	put_in_order(way, order);
+	choice = way->n > 1 || opt.relays > 1;
+	for (i = 0; i < way->n && left.addrs > 0 && left.sessions > 0; i++) {
+		a = &way->addr[order[i]];
+		if (!is_wanted(a, which))
+			continue;
+		if (try_address(a, choice, auth))
 			return 1;
-		else if (is_self())
+		if (is_self())
 			return 0;
+	}
 	return 0;
 }
 
-/* Smart hosts are ours: each may be tried as often as a host of others. */
+/* Smart hosts are ours: each may be tried as often as a host of others.  When
+ * some of their addresses did not answer of late, all others go first. */
+static int
+go_to_relay(struct net_way *way, const char *host)
+{
+	enum which which = dead_count() > 0 ? HOPEFUL : ALL;
+	int i, found = 0;
+
+	dead_begin();
+	for (;;) {
+		for (i = 0; i < opt.relays && !found; i++) {
+			start_tries(host);
+			found = try_name(way, opt.relay[i], &login[i], which);
+		}
+		if (found || which != HOPEFUL)
+			return found;
+		which = OTHERS;
+	}
+}
+
 static int
 go_to(struct net_way *way, const char *host)
 {
-	int i, found;
+	int found;
 
 	esmtp_quit(&conn);
 	if (!lib_same(host, left.host))
 		start_tries(host);
-	found = opt.relays == 0 && try_name(way, host, NULL);
-	for (i = 0; i < opt.relays && !found; i++) {
-		start_tries(host);
-		found = try_name(way, opt.relay[i], &login[i]);
-	}
+	found = opt.relays > 0 ? go_to_relay(way, host) :
+	    try_name(way, host, NULL, ALL);
 	if (found)
 		strcpy(conn_host, host);
 	return found;
@@ -346,13 +418,32 @@ work(struct lib_job *job)
 		deliver(job, to, n);
 }
 
+/* What the talker reads as who the keeper is. */
 static void
-read_passwords(void)
+read_files(void)
 {
 	int i;
 
+	if (opt.dead != NULL)
+		dead_read(opt.dead);
 	for (i = 0; i < opt.relays && opt.passwords != NULL; i++)
 		auth_read(&login[i], opt.passwords, opt.relay[i]);
+}
+
+/* The keeper's: a line of the talker, of its transcript or for the file of
+ * addresses. */
+static void
+take_line(const char *s, size_t n)
+{
+	char line[NET_NAME + 20];
+
+	if (n > 0 && strchr("+-", *s) != NULL) {
+		if (opt.dead != NULL && text_fmt(line, sizeof(line), "%.*s",
+		    (int)n, s) == 0)
+			dead_take(opt.dead, line);
+	} else if (opt.log != NULL) {
+		transcript(s, n);
+	}
 }
 
 static void
@@ -382,8 +473,8 @@ static void
 usage(void)
 {
 	fputs("usage: smtp [-467noNPV] [-A file] [-b address] [-c channel] "
-	    "[-h name] [-l file]\n"
-	    "            [-m number] [-p port] [-R host,...] "
+	    "[-h name] [-k file]\n"
+	    "            [-l file] [-m number] [-p port] [-R host,...] "
 	    "[-T name=span,...]\n"
 	    "            [-t directory] [-u user] [-w bytes] [-X command] "
 	    "[host]\n", stderr);
@@ -499,14 +590,14 @@ run(const char *channel, const char *host)
 	int status;
 
 	if (opt.one) {
-		read_passwords();
+		read_files();
 		lib_when_idle(opt.idle, leave);
 		status = lib_run(channel, host, work);
 		leave();
 		return status;
 	}
 	halves.work = work;
-	halves.begin = read_passwords;
+	halves.begin = read_files;
 	halves.end = leave;
 	halves.silence = (double)opt.lookup;
 	halves.promises = opt.net.via == NULL ? "stdio inet dns" :
@@ -515,10 +606,9 @@ run(const char *channel, const char *host)
 	halves_use(&halves);
 	net_beat = halves_beat;
 	net_nap = halves_nap();
-	if (opt.log != NULL) {
-		halves.log = transcript;
+	halves.log = take_line;
+	if (opt.log != NULL)
 		esmtp_log = halves_log;
-	}
 	lib_when_idle(opt.idle, halves_end);
 	return lib_run(channel, host, halves_work);
 }
@@ -583,7 +673,7 @@ main(int argc, char **argv)
 	opt.most = 100;
 	opt.idle = 30;
 	opt.net.self = own_name();
-	while ((c = getopt(argc, argv, "467A:b:c:h:l:m:nNop:PR:T:t:u:Vw:X:x8"
+	while ((c = getopt(argc, argv, "467A:b:c:h:k:l:m:nNop:PR:T:t:u:Vw:X:x8"
 	    "deHrsvZ:DEF:L:MS:W")) != -1)
 		switch (c) {
 		case '4': case '6': opt.net.family = c - '0'; break;
@@ -597,6 +687,7 @@ main(int argc, char **argv)
 		case 'b': set_source(optarg); break;
 		case 'c': channel = optarg; break;
 		case 'h': opt.net.self = optarg; break;
+		case 'k': opt.dead = optarg; break;
 		case 'l': opt.log = optarg; esmtp_log = transcript; break;
 		case 'm': opt.most = (int)number(optarg, TRANS_MAX); break;
 		case 'n': case 'x': opt.net.no_mx = 1; break;

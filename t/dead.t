@@ -1,0 +1,113 @@
+#!/bin/sh
+# smtp -k: addresses that did not answer are tried behind the others.
+. "${0%/*}/lib.sh"
+
+A=$top/t/dnssmtp
+case $("$A" -V) in
+*NO_*) skip_all "built with$("$A" -V | sed 's/^[^ ]* [^ ]*//')" ;;
+esac
+if nm "$top/t/dns.o" 2>/dev/null | grep dns_unused >/dev/null; then
+	skip_all 'built with NO_GETADDRINFO'
+fi
+po=$tmp/po
+tab=$(printf '\t')
+spool_new "$po"
+DNS=$tmp/dns
+export DNS
+mkdir "$DNS" "$tmp/s"
+serve() {	# [option ...]
+	rm -f "$tmp/s/port"
+	bg "$top/t/smtpd" "$@" "$tmp/s"
+	wait_for 30 test -s "$tmp/s/port" || exit 1
+	port=$(cat "$tmp/s/port")
+}
+serve
+# Nobody listens at 127.0.0.3, which some systems do not even have.
+echo 127.0.0.3 >"$DNS/down.example.a"
+echo 127.0.0.1 >"$DNS/up.example.a"
+printf '5 down.example\n10 up.example\n' >"$DNS/two.example.mx"
+printf '5 up.example\n10 down.example\n' >"$DNS/turned.example.mx"
+k=$tmp/hosts
+now() {		# the wall clock, less so many seconds
+	awk -v less="${1:-0}" 'BEGIN { srand(); print srand() - less }'
+}
+# Which addresses are tried for the host, and what becomes of the mail.
+go() {		# host [option ...]
+	go_host=$1
+	shift
+	put "$po" 10-1 smtp "$go_host" user@x
+	rm -f "$tmp/smtp.log"
+	printf '10-1\t%s\n' "$go_host" | (cd "$po/transport" &&
+	    exec "$A" -p "$port" -l "$tmp/smtp.log" "$@") >"$tmp/out" 2>&1
+	sed -n 's/.* = .*\[127\.0\.0\.\([0-9]\)\].*/\1/p' "$tmp/smtp.log" |
+	    tr '\n' ' '
+	sed -n "s/^[0-9].*$tab\([a-z]*\).*/\1/p" "$tmp/out"
+}
+remembered() {
+	sed 's/^[0-9]* \[127\.0\.0\.\([0-9]\)\]:.*/\1/' "$k" 2>/dev/null |
+	    sort | tr '\n' ' '
+}
+
+is 'without -k the best is tried each time' "$(go two.example)$(go two.example)" \
+    '3 1 ok3 1 ok'
+is 'the best is tried first' "$(go two.example -k "$k")" '3 1 ok'
+is 'it is remembered' "$(remembered)" '3 '
+is 'then the next best is tried first' "$(go two.example -k "$k")" '1 ok'
+is 'no other file is left' "$(ls "$tmp" | grep '^hosts' | tr '\n' ' ')" 'hosts '
+rm "$k"
+is 'in one process, too' "$(go two.example -o -k "$k")" '3 1 ok'
+is 'it is remembered in one process, too' \
+    "$(remembered)$(go two.example -o -k "$k")" '3 1 ok'
+
+echo "$(now) [127.0.0.1]:$port" >"$k"
+is 'what was dead is the last resort' "$(go turned.example -k "$k")" '3 1 ok'
+is 'what answers again is forgotten, what does not is remembered' \
+    "$(remembered)" '3 '
+echo "$(now 3600) [127.0.0.3]:$port" >"$k"
+is 'after an hour it is tried in its place' "$(go two.example -k "$k")" \
+    '3 1 ok'
+is 'it is remembered anew, once' "$(remembered)" '3 '
+echo "$(now -3600) [127.0.0.3]:$port" >"$k"
+is 'what failed in the future is not believed' "$(go two.example -k "$k")" \
+    '3 1 ok'
+echo "$(now) [127.0.0.3]:1" >"$k"
+is 'another port is another host' "$(go two.example -k "$k")" '3 1 ok'
+{ printf 'x y z\n\n1 2 3\n\377\000\n'; echo "$(now) [127.0.0.3]:$port"
+    echo "$(now) a;b"; } >"$k"
+is 'a line that is none does no harm' "$(go two.example -k "$k")" '1 ok'
+awk -v now="$(now)" 'BEGIN { for (i = 0; i < 300; i++)
+    print now - 100, "[192.0.2." i "]:25" }' >"$k"
+is 'a long file does no harm' "$(go two.example -k "$k")" '3 1 ok'
+is 'it is made shorter' "$(wc -l <"$k" | tr -d ' ')" 100
+rm "$k"
+is 'one address is not worth a line' \
+    "$(go down.example -k "$k"; ls "$k" 2>/dev/null)" '3 deferall'
+is 'a file that cannot be written stops no mail' \
+    "$(go two.example -k "$tmp/none/hosts")" '3 1 ok'
+like 'it is said' "$(cat "$tmp/out")" '^smtp: cannot write .*none/hosts: No such'
+without NO_SYMLINK || ln -s "$tmp/linked" "$k"
+go two.example -k "$k" >/dev/null
+nok 'a link is not followed' [ -e "$tmp/linked" ]
+rm -f "$k"
+
+# Smart hosts: each is a name of its own.
+relays="down.example,up.example"
+is 'the first smart host is tried first' \
+    "$(go h -R "$relays" -k "$k")" '3 1 ok'
+is 'when it is dead, the next one is' "$(go h -R "$relays" -k "$k")" '1 ok'
+kill "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+lib_forget "$bg_pid"
+is 'when none answers, each is tried once' \
+    "$(go h -R "$relays" -k "$k")" '1 3 deferall'
+is 'both are remembered' "$(remembered)" '1 3 '
+is 'the reason is that of the last one' "$(grep -c 'down.example \[127' \
+    "$tmp/out")" 1
+is 'dead ones are tried in their order' "$(go h -R "$relays" -k "$k")" \
+    '3 1 deferall'
+is 'hosts of others, too' "$(go turned.example -k "$k")" '1 3 deferall'
+serve -p "$port"
+is 'when one answers again, it gets the mail' \
+    "$(go h -R "$relays" -k "$k")" '3 1 ok'
+is 'and is forgotten' "$(remembered)" '3 '
+finish

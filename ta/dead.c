@@ -1,0 +1,219 @@
+/*
+ * dead.c - the addresses that did not answer.
+ *
+ *	1795347923 [192.0.2.1]:25
+ *	1795347999 [IPv6:2001:db8::1]:25
+ *
+ * is a file of 100 lines at most, each with the time of the last failure.  For
+ * KEEP seconds such an address is tried behind all others of its host: mail
+ * goes to the second MX at once, and not after as many seconds as connecting to
+ * the first one may take.  Then it has its old place, and the next who tries it
+ * tells.  One that answers, as the last resort, is taken out.
+ *
+ * The file is read when a process begins.  A change is noted as a line, which
+ * whoever may write the file takes: he reads it again, changes that line, and
+ * puts a new file in its place.  When two do so at a time, one of the changes
+ * is lost, and is made again when it matters.  The memory may be lost, so
+ * nothing is synced; it is written only when something has changed.
+ */
+#include "dead.h"
+#include <ctype.h>
+
+#define MOST	100	/* addresses */
+#define KEEP	1800L	/* seconds */
+#define ADDRESS	(NET_NAME + 10)
+
+static struct dead {
+	long	when;		/* wall */
+	unsigned long turn;	/* that of the failure, if we saw it */
+	char	address[ADDRESS];
+} known[MOST];
+static int n;
+static unsigned long turn = 1;
+
+static void
+name(const struct net_addr *a, char *s)
+{
+	text_fmt(s, ADDRESS, "%s:%d", a->text, a->port);
+}
+
+static struct dead *
+find(const char *address)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(known[i].address, address) == 0)
+			return &known[i];
+	return NULL;
+}
+
+/* The one that failed first makes room. */
+static struct dead *
+add(const char *address)
+{
+	struct dead *d = find(address), *oldest = known;
+	int i;
+
+	for (i = 1; i < n; i++)
+		if (known[i].when < oldest->when)
+			oldest = &known[i];
+	if (d == NULL)
+		d = n < MOST ? &known[n++] : oldest;
+	text_fmt(d->address, sizeof(d->address), "%s", address);
+	d->turn = 0;
+	return d;
+}
+
+/* Failed not long ago, by a clock that may have been set. */
+static int
+is_recent(long when, long span)
+{
+	long age = (long)time(NULL) - when;
+
+	return age >= 0 && age < span;
+}
+
+/* What may be an address with a port. */
+static int
+is_address(const char *s)
+{
+	const char *p;
+
+	for (p = s; isalnum((unsigned char)*p) || (*p != '\0' &&
+	    strchr("[]:._-", *p) != NULL); p++)
+		;
+	return p > s && p - s < ADDRESS && *p == '\0';
+}
+
+void
+dead_read(const char *path)
+{
+	char line[ADDRESS + 40], *s;
+	const char *end;
+	long when;
+	int fd = fd_own(path, O_RDONLY, 0);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	n = 0;
+	if (f == NULL && fd >= 0)
+		close(fd);
+	if (f == NULL)
+		return;
+	while (n < MOST && fgets(line, (int)sizeof(line), f) != NULL) {
+		line[strcspn(line, "\r\n")] = '\0';
+		when = (long)num_of(line, &end);
+		s = line + (end - line);
+		if (*s++ == ' ' && is_address(s) && is_recent(when, KEEP))
+			add(s)->when = when;
+	}
+	fclose(f);
+}
+
+enum dead_state
+dead_state(const struct net_addr *a)
+{
+	char address[ADDRESS];
+	const struct dead *d;
+
+	name(a, address);
+	d = n == 0 ? NULL : find(address);
+	if (d == NULL || !is_recent(d->when, KEEP))
+		return DEAD_NOT;
+	return d->turn == turn ? DEAD_NOW : DEAD_BEFORE;
+}
+
+void
+dead_begin(void)
+{
+	turn++;
+}
+
+int
+dead_count(void)
+{
+	return n;
+}
+
+/* In memory: 1 when it is news. */
+static int
+change(const char *address, int answered)
+{
+	struct dead *d = find(address);
+
+	if (answered) {
+		if (d != NULL)
+			*d = known[--n];
+		return d != NULL;
+	}
+	if (d != NULL && is_recent(d->when, KEEP / 2)) {
+		d->turn = turn;
+		return 0;
+	}
+	d = add(address);
+	d->when = (long)time(NULL);
+	d->turn = turn;
+	return 1;
+}
+
+int
+dead_see(const struct net_addr *a, int answered, char line[NET_NAME + 20])
+{
+	char address[ADDRESS];
+
+	name(a, address);
+	text_fmt(line, NET_NAME + 20, "%c %s", answered ? '+' : '-', address);
+	return change(address, answered);
+}
+
+static void
+print(FILE *f)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		fprintf(f, "%ld %s\n", known[i].when, known[i].address);
+}
+
+/* A new file in the place of the old one: 0, or -1 with errno. */
+static int
+replace(const char *path)
+{
+	char fresh[1100];
+	FILE *f;
+	int fd, bad;
+
+	if (text_fmt(fresh, sizeof(fresh), "%s.%ld", path, (long)getpid()) < 0) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	unlink(fresh);	/* of a process that had our number, and died */
+	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (f == NULL && fd >= 0)
+		close(fd);
+	if (f == NULL)
+		return -1;
+	print(f);
+	errno = EIO;	/* for a failure that sets none */
+	bad = ferror(f);
+	if (fclose(f) != 0 || bad || rename(fresh, path) < 0) {
+		unlink(fresh);
+		return -1;
+	}
+	return 0;
+}
+
+void
+dead_take(const char *path, const char *line)
+{
+	static int said;
+
+	if (strchr("+-", line[0]) == NULL || line[1] != ' ' ||
+	    !is_address(line + 2))
+		return;
+	dead_read(path);
+	if (change(line + 2, line[0] == '+') && replace(path) < 0 && !said++)
+		fprintf(stderr, "smtp: cannot write %s: %s\n", path,
+		    strerror(errno));
+}

@@ -1,0 +1,22 @@
+/*
+ * dead.h - the addresses that did not answer: see dead.c.
+ */
+#ifndef DEAD_H
+#define DEAD_H
+
+#include "net.h"
+
+/* Reads the file.  One that is not there, or no such file, knows none. */
+void	dead_read(const char *path);
+enum dead_state { DEAD_NOT, DEAD_BEFORE, DEAD_NOW };
+/* Did it not answer of late, before dead_begin was called or since? */
+enum dead_state dead_state(const struct net_addr *);
+void	dead_begin(void);
+/* How many there are. */
+int	dead_count(void);
+/* It did (not) answer: 1 when that is worth a line, for dead_take; else 0. */
+int	dead_see(const struct net_addr *, int answered, char line[NET_NAME + 20]);
+/* Such a line goes into the file at path; what is no such line does not. */
+void	dead_take(const char *path, const char *line);
+
+#endif
