@@ -81,6 +81,7 @@
 #define NO_ROOM		1.0	/* ... until room is looked for again */
 #define NEAR		30	/* ... in which what is due stays in core */
 #define BLOCKED		3600	/* ... until what is blocked is looked at */
+#define NO_TIME		1e30	/* later than any */
 #define FEW		100	/* vertices that may be gone through any time */
 #define CHOICE		10	/* messages that could go, of which one does */
 #define LOOKS		1000	/* ... looked at to find them, in */
@@ -184,20 +185,20 @@ wanted(const struct part *p)
 /* Until when the vertex is not wanted in core, mono; 0: it is.  It comes in to
  * expire, too. */
 static double
-leaves_until(const struct vertex *v, enum why *why)
+leaves_until(const struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	double at, end = (double)(v->msg->born + s->expiry);
+	enum why why = th_why(v, &at);
 
-	*why = th_why(v, &at);
 	if (v->ta != NULL || v->doom != DOOM_NONE ||
 	    (v->state != V_WAIT && v->state != V_READY))
 		return 0;
-	if (WHY_BLOCKED(*why))
+	if (WHY_BLOCKED(why))
 		at = now.mono + BLOCKED;
 	if (at <= now.mono)
 		return 0;
-	if (*why == WHY_HELD || s->expiry == 0)
+	if (why == WHY_HELD || s->expiry == 0)
 		return at;
 	if (end <= now.mono)
 		end += (double)s->expiry2;
@@ -214,9 +215,9 @@ leave(struct part *p, unsigned n, long until)
 }
 
 static void
-evict_vertex(struct part *p, struct vertex *v, enum why why, double until)
+evict_vertex(struct part *p, struct vertex *v, double until)
 {
-	memo_keep(v, why, (long)until);
+	memo_keep(v, until);
 	leave(p, v->left, (long)until);
 	q_done(v);
 }
@@ -228,15 +229,15 @@ evict_waiting(struct part *p)
 {
 	double until, report = (double)notice_delay(p->msg);
 	struct vertex *v;
-	enum why why;
 
-	if (report != 0 && report <= now.mono)
+	if (report == 0)
+		report = NO_TIME;
+	if (report <= now.mono)
 		return;
 	for (v = msg_first(p->msg); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE && v->thread->ring->chan == p->chan &&
-		    (until = leaves_until(v, &why)) != 0)
-			evict_vertex(p, v, why, report != 0 && report < until ?
-			    report : until);
+		    (until = leaves_until(v)) != 0)
+			evict_vertex(p, v, until < report ? until : report);
 }
 
 /* May the vertex leave core for another channel's sake? */
@@ -269,7 +270,7 @@ give(struct message *m, unsigned n, unsigned its)
 		if (keep >= v->left)
 			keep -= v->left;
 		else if ((p = msg_part_for(m, v->thread->ring->chan)) != NULL)
-			evict_vertex(p, v, WHY_NOT, now.mono);
+			evict_vertex(p, v, now.mono);
 	}
 	return was - m->rcpts;
 }
@@ -315,8 +316,7 @@ next_look(const struct message *m)
 {
 	const struct vertex *v;
 	const struct part *p;
-	double at, first = 1e30;
-	enum why why;
+	double at, first = NO_TIME;
 
 	if (msg_unread(m) > 0 || m->held || m->doom != DOOM_NONE || m->swept ||
 	    notice_pending(m))
@@ -333,12 +333,12 @@ next_look(const struct message *m)
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_DONE)
 			continue;
-		at = leaves_until(v, &why);
+		at = leaves_until(v);
 		if (at == 0 || !is_far(v, at))
 			return 0;
 		first = at < first ? at : first;
 	}
-	return first < 1e30 ? first : 0;
+	return first < NO_TIME ? first : 0;
 }
 
 /* It leaves core until then. */
@@ -347,14 +347,10 @@ evict(struct message *m, double due)
 {
 	struct vertex *v;
 	struct stub *s;
-	enum why why;
-	double until;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE) {
-			until = leaves_until(v, &why);
-			memo_keep(v, why, (long)until);
-		}
+		if (v->state != V_DONE)
+			memo_keep(v, leaves_until(v));
 	s = later_put(m->name, due);
 	if (s != NULL) {
 		s->why = NULL;
@@ -536,15 +532,6 @@ leave_unread(struct message *m, const struct ctl *c)
 
 static int seen_all;		/* what the start found is in; the rest is new */
 
-/* Has it never been in core?  However old its files are, its retry lists then
- * begin now; what a start finds, or was forgotten, has the places of its
- * age. */
-static int
-is_new(const struct ctl *c, const struct stat *st)
-{
-	return seen_all && !spool_was_offered(c->name, (long)st->st_ctime);
-}
-
 /* The message of the file at hand, with what its stub has; NULL without
  * memory. */
 static struct message *
@@ -572,7 +559,11 @@ discard(struct message *m)
 	msg_free(m);
 }
 
-/* Its file was read. */
+/*
+ * Its file was read.  When it has never been in core, its retry lists begin
+ * now, however old its files are; what a start finds, or was forgotten, has the
+ * places of its age.
+ */
 static void
 describe(struct message *m, const struct ctl *c, const struct stat *st)
 {
@@ -587,13 +578,13 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	} else {
 		m->loaded = ++q.events;
 		m->born = (int)((long)now.mono - age_of((long)st->st_mtime));
-		m->aged = !is_new(c, st);
+		m->aged = !seen_all ||
+		    spool_was_offered(c->name, (long)st->st_ctime);
 		m->queued = (int)((long)now.mono - age_of(c->ctime));
 	}
 	m->failed = c->nfailed > 0;
-	m->news = c->ndiag > 0;
+	m->news = m->diags = c->ndiag > 0;
 	m->tell = m->failed || m->news;
-	m->diags = m->news;
 	m->verbose = c->has_verbose != 0;
 }
 
@@ -620,7 +611,7 @@ tell(struct message *m)
 
 /* The message comes into core: 0, or -1 without memory. */
 static int
-enter(struct message *m)
+enter(struct message *m, const struct ctl *c)
 {
 	int whole = msg_part(m) == NULL;
 
@@ -646,6 +637,7 @@ enter(struct message *m)
 		    "gets both at once", m->name);
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
+	strcpy(replaces, c->obsoletes);
 	return 0;
 }
 
@@ -671,65 +663,52 @@ not_now(struct ctl *c, const char *why)
 	c->later = AGAIN;
 }
 
-/* Looks at all recipients, and takes as many as there is room for. */
-static void
+/* Looks at all recipients, and takes as many as there is room for: 0, with
+ * c->why when the file is no good; or -1 without memory. */
+static int
 read_all(struct ctl *c, struct message *m)
 {
-	unsigned room, least = (unsigned)q.config->rcptminimum;
 	enum ctl_item item;
+	int bad = 0;
 
-	room = pool_room(NULL);
-	begin_reading(room > least ? room : least);
-	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
-		if (item == CTL_TRIGGER) {
+	begin_reading(pool_room(NULL));
+	if (reading.most < (unsigned)q.config->rcptminimum)
+		reading.most = (unsigned)q.config->rcptminimum;
+	while (bad == 0 && c->why == NULL &&
+	    ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER))
+		if (item == CTL_TRIGGER)
 			trigger(c->host);
-		} else if (strcmp(c->channel, "dsn") == 0) {
+		else if (strcmp(c->channel, "dsn") == 0)
 			c->why = "a recipient has the channel dsn, which is "
 			    "the scheduler's own";
-			return;
-		} else if ((reading.n < reading.most ? add_rcpt(m, c) :
-		    leave_unread(m, c)) < 0) {
-			not_now(c, "there is no memory for it");
-			return;
-		}
+		else if (reading.n < reading.most)
+			bad = add_rcpt(m, c);
+		else
+			bad = leave_unread(m, c);
+	return bad;
 }
 
-/* The file was good: the message comes in, or goes if there is nothing to do
- * for it. */
+/* May the message, whose file was good, be used? */
 static void
-load(struct ctl *c, struct message *m, int place, const struct stat *st)
+check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 {
-	describe(m, c, st);
 	if (m->nr > 0 && place != 0)
 		c->why = "its message file is missing";
 	else if (m->nr > 0 && c->body > (unsigned long)st->st_size)
 		c->why = "its body offset is behind the end of the message";
-	else if (c->nfailed > 0 && notice_policy(c->name) < 0)
+	else if (m->failed && notice_policy(c->name) < 0)
 		not_now(c, "it cannot be written to now");
-	if (c->why != NULL) {
-		discard(m);
-		return;
-	}
-	if (m->nr == 0)
+	else if (m->nr == 0)
 		log_info("finished msg=%s nothing is left to deliver",
 		    c->name);
-	if (m->nr == 0 && !m->tell) {
-		discard(m);
-		if (spool_remove(c->name) < 0)
-			not_now(c, "its files cannot be removed");
-	} else if (enter(m) < 0) {
-		discard(m);
-		not_now(c, "there is no memory for it");
-	} else if (m->nr > 0) {
-		strcpy(replaces, c->obsoletes);
-	}
 }
 
 /* Opens it, puts it where it belongs and loads it.  In the end c->why tells
  * whether, and c->later when, it is tried again. */
 static void
-open_and_load(struct ctl *c, const char *name, const struct stub *s)
+load(struct ctl *c, const char *name, const struct stub *s)
 {
+	static const char no_memory[] = "there is no memory for it";
 	struct message *m;
 	struct stat st;
 	int place;
@@ -747,14 +726,21 @@ open_and_load(struct ctl *c, const char *name, const struct stub *s)
 		return;
 	}
 	m = make_message(c);
-	if (m == NULL) {
-		not_now(c, "there is no memory for it");
-		return;
+	if (m == NULL || read_all(c, m) < 0)
+		not_now(c, no_memory);
+	if (c->why == NULL) {
+		describe(m, c, &st);
+		check(c, m, place, &st);
 	}
-	read_all(c, m);
-	if (c->why == NULL)
-		load(c, m, place, &st);
-	else
+	if (c->why == NULL && m->nr == 0 && !m->tell) {
+		if (spool_remove(c->name) < 0)
+			not_now(c, "its files cannot be removed");
+	} else if (c->why == NULL) {
+		if (enter(m, c) == 0)
+			return;
+		not_now(c, no_memory);
+	}
+	if (m != NULL)
 		discard(m);
 }
 
@@ -785,7 +771,7 @@ consider(char *name)
 	replaces[0] = '\0';
 	if (q_named(name) != NULL)
 		return 0;
-	open_and_load(&c, name, s);
+	load(&c, name, s);
 	opened = c.l.fd >= 0;
 	ctl_close(&c);
 	if (c.why != NULL && !c.later && spool_park(c.name, 0, c.why) < 0)
@@ -908,8 +894,7 @@ read_on(struct ctl *c, struct part *p)
 static void
 see_part(struct part *p, const struct ctl *c, int more)
 {
-	unsigned seen = reading.n + reading.early;
-	unsigned left = p->unread > seen ? p->unread - seen : 0;
+	unsigned left = less(p->unread, reading.n + reading.early);
 
 	/* what ended before, and was not reported, is to be told, too */
 	p->msg->failed |= c->nfailed > 0;

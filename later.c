@@ -233,10 +233,11 @@ set_why(struct memo *m, const struct rcpt *r)
 }
 
 void
-memo_keep(const struct vertex *v, enum why why, long until)
+memo_keep(const struct vertex *v, double until)
 {
 	const struct rcpt *r, *end = v->r + v->nr;
 	struct memo *m = get(v, 0), *own;
+	double at;
 
 	if (m == NULL)
 		return;
@@ -247,7 +248,7 @@ memo_keep(const struct vertex *v, enum why why, long until)
 	m->step = v->step;
 	m->dated = v->dated;
 	m->host_said = v->host;
-	m->blocked = WHY_BLOCKED(why);
+	m->blocked = WHY_BLOCKED(th_why(v, &at));
 	m->started = 0;
 	/* who has no memo of his own has the reason of the first */
 	set_why(m, v->r);

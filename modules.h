@@ -311,9 +311,9 @@ void	th_unfed(struct vertex *);		/* no agent has it any more */
  * ====================================================================== */
 
 int	later_init(void);	/* 0, or -1 without memory */
-/* The vertex leaves core, for this reason, and is not wanted before then,
- * mono; without room for a memo it is forgotten. */
-void	memo_keep(const struct vertex *, enum why, long until);
+/* The vertex leaves core, and is not wanted before then, mono; without room for
+ * a memo it is forgotten. */
+void	memo_keep(const struct vertex *, double until);
 /* That of the message's vertex with this address, or NULL. */
 const struct memo *memo_find(const struct message *, const struct chan *,
 	    const char *host);
