@@ -128,6 +128,15 @@ read_rest(struct message *m, long size)
 			load_more(p, 1 + parts % 3);
 			check_message(m, size);
 		}
+	/* what gave way comes in again, before or between the others */
+	for (p = msg_part(m); p != NULL; p = p->other) {
+		p->next = 0;
+		p->unread = p->evicted;
+		p->evicted = 0;
+		if (p->unread > 0)
+			load_more(p, m->nr);
+		check_message(m, size);
+	}
 }
 
 /* The first of each job. */
