@@ -37,6 +37,7 @@
  * This file parses nothing but options and the lines of -Z.
  */
 #include "scheduler.h"
+#include "lib/command.h"
 #include "lib/mailname.h"
 #include <ctype.h>
 #include <signal.h>
@@ -339,10 +340,57 @@ say_in_log(const char *line)
 	log_err("config %s", line);
 }
 
+/* Becomes an agent that only checks its options, and may say more of them. */
+static void
+become_checker(const char *path, struct command *c)
+{
+	char *argv[CMD_WORDS + 2];
+	static char only[] = "-N";
+	int i;
+
+	argv[0] = c->argv[0];
+	argv[1] = only;
+	for (i = 1; i <= c->nargv; i++)
+		argv[i + 1] = c->argv[i];
+	dup2(2, 1);
+	execv(path, argv);
+	_exit(X_OSERR);
+}
+
+/* What our own agents say of their options in a clause; those of others may
+ * know no -N. */
+static void
+ask_agent(const struct clause *cl)
+{
+	static const char *const ours[] = { "mailbox", "smtp", "sm", "hold",
+	    "errormail" };
+	static struct command c;
+	char path[PATH_MAX_];
+	int status, i;
+	pid_t pid;
+
+	if (cmd_split(cl->v.command, "channel", "host", ta_var, &c) != NULL)
+		return;
+	for (i = 0; i < 5 && strcmp(c.argv[0], ours[i]) != 0; i++)
+		;
+	if (i == 5 || text_fmt(path, sizeof(path), "%s/ta/%s", opt.mailbin,
+	    ours[i]) < 0 || access(path, X_OK) < 0)
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		become_checker(path, &c);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid &&
+	    WIFEXITED(status) && WEXITSTATUS(status) == X_USAGE)
+		fprintf(stderr, "%s:%d: command: %s does not take these "
+		    "options here\n", opt.config, cl->line, ours[i]);
+}
+
 /* -n */
 static int
 check(char *arg)
 {
+	const struct clause *cl;
 	struct config *c;
 	char *channel, *host;
 	const char *why;
@@ -355,6 +403,9 @@ check(char *arg)
 		split_address(arg, &channel, &host);
 		cf_explain(c, channel, host, stdout);
 	}
+	for (cl = c->clauses; cl != NULL; cl = cl->next)
+		if (cl->filled && cl->v.command != NULL)
+			ask_agent(cl);
 	cf_free(c);
 	why = mailname_fault(opt.mailshare);
 	if (why != NULL)

@@ -433,4 +433,30 @@ for f in "$tmp"/fuzz.*; do
 	esac
 done >"$tmp/odd"
 is 'broken files are refused or read, no more' "$(cat "$tmp/odd")" ''
+
+# ---- options of agents --------------------------------------------------------
+
+# Our own agents are asked; of others nothing is known.
+ln -s "$top/ta/smtp" "$top/ta/mailbox" "$tmp/bin/ta"
+printf '#!/bin/sh\necho other >&2\nexit 64\n' >"$tmp/bin/ta/other"
+chmod 755 "$tmp/bin/ta/other"
+conf "$tmp/agents" <<'END'
+*/*	interval=1m
+good/*	command="smtp -R a -A b -c $channel -T idle=1"
+tls/*	command="smtp -R a -A b -X 'busybox ssl_client -s $socket'"
+root/*	command="smtp -X 'openssl s_client' -t /"
+box/*	command="mailbox -q"
+none/*	command="sm nosuch"
+other/*	command="other -q"
+END
+out=$(MAILBIN=$tmp/bin "$SCHEDULER" -n -f "$tmp/agents" 2>&1)
+is 'what agents say of their options is no error' $? 0
+is 'scheduler -n has agents check their options' "$(echo "$out" |
+    sed -n "s,^$tmp/agents:,,p" | tr '\n' '|')" \
+    '4: command: smtp does not take these options here|5: command: mailbox does not take these options here|'
+like 'it says why -X does not go with another root' "$out" \
+    '^smtp: -X goes with neither -o nor -t$'
+like 'it names programs that verify nothing' "$out" \
+    '^smtp: the command of -X has ssl_client, which .*verifies no'
+unlike 'agents of others are not started' "$out" other
 finish
