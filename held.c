@@ -33,6 +33,8 @@ find(int address, const char *text)
 {
 	struct hold **p;
 
+	if (!address && text != NULL)
+		text = name_base(text);
 	for (p = &holds; *p != NULL; p = &(*p)->next)
 		if (((*p)->patterns != NULL) == address &&
 		    (text == NULL || strcmp((*p)->text, text) == 0))
@@ -159,20 +161,14 @@ held_address(const char *channel, const char *host)
 	return h != NULL ? h->text : NULL;
 }
 
-int
-held_message(const char *name)
-{
-	struct hold *h = *find(0, name_base(name));
-
-	if (h != NULL)
-		h->seen = 1;
-	return h != NULL;
-}
-
 const struct hold *
 held_find(int address, const char *text)
 {
-	return *find(address, text);
+	struct hold *h = *find(address, text);
+
+	if (h != NULL)
+		h->seen = 1;
+	return h;
 }
 
 /* ---- changes --------------------------------------------------------- */
@@ -181,15 +177,13 @@ held_find(int address, const char *text)
 int
 held_set(int address, const char *text, int on)
 {
-	struct hold **p, *was, *h;
+	struct hold **p = find(address, text), *was = *p, *h;
 	int bad;
 
-	text = address ? text : name_base(text);
-	p = find(address, text);
-	was = *p;
 	if ((was != NULL) == on)
 		return 1;
-	h = on ? hold_new(address, text) : was->next;
+	h = on ? hold_new(address, address ? text : name_base(text)) :
+	    was->next;
 	if (on && h == NULL)
 		return -1;
 	*p = h;

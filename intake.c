@@ -750,7 +750,7 @@ skip(const struct ctl *c)
 {
 	struct stub *s = later_put(c->name, now.mono + c->later);
 
-	held_message(c->name);	/* it is there: a hold on it stays */
+	held_find(0, c->name);	/* it is there: a hold on it stays */
 	if (s == NULL)
 		return;
 	/* locks that a power cut has left were all there from then on */

@@ -157,8 +157,9 @@ int	held_load(void);	/* reads the list at start-up: 0 or -1 */
 void	held_settle(void);
 /* The hold on this address, good until that is released; or NULL. */
 const char *held_address(const char *channel, const char *host);
-int	held_message(const char *name);		/* 1 or 0 */
-/* That with this text, or any of its kind (NULL); NULL: there is none. */
+/* That with this pattern or on the message with this name, or any of its kind
+ * (NULL); NULL: there is none.  A message that was asked for is there, which
+ * held_settle has to know. */
 const struct hold *held_find(int address, const char *text);
 /* Does one of the patterns of a hold or a command mean the address? */
 int	held_means(char *const *patterns, const char *channel,

@@ -635,7 +635,7 @@ q_add(struct message *m, unsigned long num)
 	q.nmessages++;
 	q.msgs_in++;
 	q.rcpts_in += m->nr;
-	m->held = held_message(m->name) != 0;
+	m->held = held_find(0, m->name) != NULL;
 	q.nkept += m->held;
 	if (m->news) {
 		m->news = 0;
