@@ -61,16 +61,18 @@ is 'they wait' "$(state 101-1)$(state 102-1)$(state 103-1)" \
     'retry retry host queueonly '
 order flush later/b.org
 is 'flush of an address' "$said" 'ok 1 jobs flushed'
-ok '... tries it' wait_log 'deferred msg=101-1 .*b.org .*tries=2'
-is '... and no other' "$(count 'deferred msg=101-1 .*a.org')" 1
+ok 'a flush of an address tries it' \
+    wait_log 'deferred msg=101-1 .*b.org .*tries=2'
+is 'a flush of an address tries no other' \
+    "$(count 'deferred msg=101-1 .*a.org')" 1
 order flush down/*
 ok 'flush of a host that asked for peace' wait_log 'deferred .*down.*tries=2'
 order flush 103-1
 is 'flush of a message' "$said" 'ok 1 jobs flushed'
-ok '... does what a T line would' wait_log 'complete msg=103-1'
+ok 'a flush does what a T line would' wait_log 'complete msg=103-1'
 order flush all
 like 'flush of all' "$said" '^ok 3 jobs flushed'
-ok '... tries them' wait_log 'deferred msg=101-1 .*a.org .*tries=2'
+ok 'a flush of all tries them' wait_log 'deferred msg=101-1 .*a.org .*tries=2'
 order flush none/*
 like 'flush of nothing' "$said" '^no nothing in the queue is none/\*'
 
@@ -78,31 +80,32 @@ like 'flush of nothing' "$said" '^no nothing in the queue is none/\*'
 
 order hold 101-1
 is 'hold of a message' "$said" 'ok 101-1 is held, 2 jobs'
-is '... holds it' "$(state 101-1)" 'held held '
+is 'all jobs of a message that is held are' "$(state 101-1)" 'held held '
 order hold 101-1
-is '... once' "$said" 'ok 101-1 is already held, 2 jobs'
+is 'a message is held once' "$said" 'ok 101-1 is already held, 2 jobs'
 order flush later/*
-is '... a flush does not end that' "$(state 101-1)" 'held held '
+is 'a flush ends no hold' "$(state 101-1)" 'held held '
 order hold 'fine/*.org'
 is 'hold of addresses' "$said" 'ok fine/*.org is held, 0 jobs'
 put "$po" 104-1 fine e.org u fine f.net u
-ok '... counts for mail to come' wait_for 10 is_state 104-1 held
-is '... what is not meant goes' "$(cut -d' ' -f3 "$out" | tail -n 1)" f.net
+ok 'a hold of addresses counts for mail to come' wait_for 10 is_state 104-1 held
+is 'addresses that a hold does not mean go' \
+    "$(cut -d' ' -f3 "$out" | tail -n 1)" f.net
 is 'both are written down' "$(cat "$po/.mailq.holds")" 'message 101-1
 address fine/*.org'
 sched_stop
 ok 'restart' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
 wait_log 'loaded msgs='
-is '... ends no hold' "$(state 101-1)$(state 104-1)" 'held held held '
+is 'a restart ends no hold' "$(state 101-1)$(state 104-1)" 'held held held '
 order release 'fine/*'
 is 'a hold is released by its own name' "$said" 'no there is no hold on fine/*'
 order release 'fine/*.org'
 is 'release of addresses' "$said" 'ok 1 holds released'
-ok '... lets them go' wait_log 'complete msg=104-1'
+ok 'mail of released addresses goes' wait_log 'complete msg=104-1'
 order release 101-1
 is 'release of a message' "$said" 'ok 1 holds released'
-ok '... tries it' wait_log 'deferred msg=101-1 .*b.org'
-is '... nothing is written down' "$(cat "$po/.mailq.holds")" ''
+ok 'a message that was released is tried' wait_log 'deferred msg=101-1 .*b.org'
+is 'a hold that is over is not written down' "$(cat "$po/.mailq.holds")" ''
 order hold 'later/*'
 order hold 101-1
 tries=$(count 'deferred msg=101-1 .*b.org')
@@ -114,18 +117,20 @@ wait_for 20 eval '[ "$(count "deferred msg=101-1 .*b.org")" -gt "$tries" ]'
 
 order delete later/b.org
 is 'delete of an address' "$said" 'ok 1 jobs deleted'
-is '... is on disk' "$(tags 101-1)" _+
+is 'an address that is deleted has its tag on disk' "$(tags 101-1)" _+
 order delete 101-1
 is 'delete of a message' "$said" 'ok 1 jobs deleted'
-ok '... it goes' wait_log 'complete msg=101-1'
+ok 'a message that is deleted is complete' wait_log 'complete msg=101-1'
 wait_for 10 [ ! -f "$po/queue/101-1" ]
-is '... from the disk, without a trace' \
+is 'a message that is deleted leaves no file' \
     "$(ls "$po/transport" "$po/queue" "$po/postman" | grep 101-1)" ''
 order bounce down/c.org
 is 'bounce of an address' "$said" 'ok 1 jobs bounced'
-ok '... it fails' wait_log 'failed msg=102-1 .*status=expire'
+ok 'an address that is bounced fails' \
+    wait_log 'failed msg=102-1 .*status=expire'
 wait_for 20 test -f "$po/postman/102-1.control"
-like '... with its last reason' "$(cat "$po/postman/102-1.control")" \
+like 'what is bounced has its last reason' \
+    "$(cat "$po/postman/102-1.control")" \
     '4\.4\.7.*ended by the postmaster after .*problem was:.?host is down'
 
 # ---- while an agent has it -----------------------------------------------------------
@@ -140,18 +145,19 @@ order delete 111-1
 like 'delete waits for the agent' "$said" \
     '^ok 0 jobs deleted, 1 when their agents have reported'
 order bounce slow/h112
-like '... bounce, too' "$said" '^ok 0 jobs bounced, 1 when'
+like 'bounce waits for the agent' "$said" '^ok 0 jobs bounced, 1 when'
 order hold 113-1
-like '... and hold' "$said" '^ok 113-1 is held, 0 jobs and 1 when'
-is '... which all still run' "$(state 111-1)$(state 112-1)$(state 113-1)" \
+like 'hold waits for the agent' "$said" '^ok 113-1 is held, 0 jobs and 1 when'
+is 'what agents have still runs' "$(state 111-1)$(state 112-1)$(state 113-1)" \
     'run run run '
 : >"$tmp/go"
 ok 'at its report it is deleted' wait_log 'deleted msg=111-1'
-ok '... bounced' wait_log 'failed msg=112-1 .*status=expire'
-ok '... held' wait_for 10 is_state 113-1 held
+ok 'at its report it is bounced' wait_log 'failed msg=112-1 .*status=expire'
+ok 'at its report it is held' wait_for 10 is_state 113-1 held
 order delete 113-1
 is 'what is held can be deleted' "$said" 'ok 1 jobs deleted'
-ok '... and its hold goes with it' wait_for 10 [ ! -s "$po/.mailq.holds" ]
+ok 'the hold of a message that is deleted goes with it' \
+    wait_for 10 [ ! -s "$po/.mailq.holds" ]
 
 # ---- two commands at one moment ----------------------------------------------------------
 
@@ -167,10 +173,13 @@ mkfifo -m 622 "$po/public/.mailq.command.1x1" "$po/public/.mailq.command.2x2"
 exec 7<>"$po/public/.mailq.command.1x1" 8<>"$po/public/.mailq.command.2x2"
 printf 'delete 121-1 1x1\nrelease 121-1 2x2\n' >"$po/.mailq.command"
 ok 'what is being deleted' wait_log 'verb=delete .*100 jobs deleted, 50 more'
-ok '... while another command comes' wait_log 'verb=release what=121-1 '
-ok '... is deleted, all of it' wait_log 'complete msg=121-1'
-is '... none was released' "$(count 'deleted msg=121-1')" 150
-is '... and no other' "$(state 122-1)" 'queueonly '
+ok 'a release comes while a message is being deleted' \
+    wait_log 'verb=release what=121-1 '
+ok 'a message whose deletion takes long is deleted whole' \
+    wait_log 'complete msg=121-1'
+is 'a release frees nothing of what is being deleted' \
+    "$(count 'deleted msg=121-1')" 150
+is 'a message that was not named stays' "$(state 122-1)" 'queueonly '
 exec 7>&- 8>&-
 rm -f "$po/public/.mailq.command."*
 order delete 122-1
@@ -194,16 +203,16 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	chmod 1777 "$po/public"
 	nok 'others may not command' setpriv --reuid=65534 --regid=65534 \
 	    --clear-groups "$ask" order "$po" flush all
-	like '... which the pipe says' "$(cat "$tmp/ok.out")" \
+	like 'the pipe of commands refuses others' "$(cat "$tmp/ok.out")" \
 	    'mailq.command: Permission denied'
-	is '... nor is it done' "$(count ' command uid=65534')" 0
-	ok '... but ask' setpriv --reuid=65534 --regid=65534 --clear-groups \
+	is 'a command of others is not done' "$(count ' command uid=65534')" 0
+	ok 'others may ask' setpriv --reuid=65534 --regid=65534 --clear-groups \
 	    "$ask" pipe "$po/public/.mailq.text"
 else
 	for i in 1 2 3; do
 		skip 'others may not command' 'not root, or no setpriv'
 	done
-	skip '... but ask' 'not root, or no setpriv'
+	skip 'others may ask' 'not root, or no setpriv'
 fi
 sched_stop
 
@@ -212,12 +221,15 @@ sched_stop
 mkfifo "$po/.mailq.command"
 exec 8<>"$po/.mailq.command"
 ok 'start while the pipe is held by another' sched_start "$po" "$tmp/cf"
-like '... there are no commands' "$(lines 'mailq pipe=.* commands=')" \
+like 'while another holds the pipe there are no commands' \
+    "$(lines 'mailq pipe=.* commands=')" \
     'commands=none$'
 exec 8>&-
-ok '... until it is let go' wait_log 'mailq pipe=.* commands=/' 20
+ok 'the pipe is opened when nobody else holds it' \
+    wait_log 'mailq pipe=.* commands=/' 20
 order flush none/*
-like '... then there are' "$said" '^no nothing in the queue'
+like 'commands are answered by the pipe that was opened later' \
+    "$said" '^no nothing in the queue'
 is 'that it could not be had is said once' \
     "$(count ' err mailq pipe=.*command ')" 1
 sched_stop

@@ -149,23 +149,25 @@ is 'a fixed queue, by the pipe, byte for byte' "$(still <"$tmp/dump")" "$want
 $report
 $facts"
 if without NO_TCP; then
-	skip '... by the port' 'built without'
+	skip 'a fixed queue, by the port, byte for byte' 'built without'
 else
 	"$ask" tcp $port >"$tmp/dump" 2>&1
-	is '... by the port' "$(still <"$tmp/dump")" "$want
+	is 'a fixed queue, by the port, byte for byte' \
+	    "$(still <"$tmp/dump")" "$want
 $report
 $facts"
 	"$ask" bare $port >"$tmp/dump" 2>&1
-	is "... to ZMailer's mailq, which would show facts" \
+	is "ZMailer's mailq, which would show facts, gets none" \
 	    "$(still <"$tmp/dump")" "$want
 $report"
-	like '... mailq asks for them' "$("$top/mailq" -p $port)" \
+	like 'our mailq asks for facts by the port' "$("$top/mailq" -p $port)" \
 	    '^101-1  <sender>  14 bytes'
 fi
 kill -USR2 $sched_pid
 ok 'SIGUSR2 leaves one beside the log' \
     wait_for 10 test -f "$tmp/log/scheduler.queue"
-is '... of the same queue' "$(still <"$tmp/log/scheduler.queue")" "$want
+is 'the dump of SIGUSR2 is of the same queue' \
+    "$(still <"$tmp/log/scheduler.queue")" "$want
 $report
 $facts"
 sched_stop KILL		# its pipes stay behind
@@ -173,11 +175,12 @@ sched_stop KILL		# its pipes stay behind
 ok 'with -Q' start -Q -F
 wait_log 'loaded msgs=6'
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
-is '... there are no vertices' "$(sed -n '1,/End:/p' "$tmp/dump")" \
+is 'with -Q there are no vertices' "$(sed -n '1,/End:/p' "$tmp/dump")" \
     "$(printf 'version zmailer 1.0\nVertices:\nEnd:')"
-like '... but the report' "$(cat "$tmp/dump")" \
+like 'with -Q there is the report' "$(cat "$tmp/dump")" \
     'down/c.host/0		N=1   R=1   A=0  QA='
-is '... and no facts on them' "$(sed -n '/^Facts/,$p' "$tmp/dump" | still)" \
+is 'with -Q there are no facts on messages' \
+    "$(sed -n '/^Facts/,$p' "$tmp/dump" | still)" \
     "$(printf 'Facts:\np\tPO\nt\tWALL\tS\na\t0\t0\nEnd:')"
 sched_stop
 is 'the pipes go when it ends' "$(ls -a "$po" "$po/public" | grep mailq)" ''
@@ -199,7 +202,8 @@ wait_log 'deferred msg=201-1'
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
 is 'control bytes do not go through' \
     "$(tr -d '\n\t\r -~' <"$tmp/dump" | wc -c | tr -d ' ')" 0
-like '... the text does' "$(cat "$tmp/dump")" '#esc\?\[2J cr'
+like 'the text around control bytes goes through' \
+    "$(cat "$tmp/dump")" '#esc\?\[2J cr'
 
 # Words with blanks, bytes above 127 and backslashes.
 u=$(printf '\303\274')
@@ -265,8 +269,9 @@ printf 'dump half' >"$pipe"
 printf '\n' >"$pipe"
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
 is 'after all that it answers' "$(tail -n 1 "$tmp/dump")" 'End:'
-is '... nothing was written anywhere' "$(cat "$tmp/plain" "$pipe.plain")" ''
-like '... and the log says what it was' "$(lines ' mailq pipe=')" \
+is 'hostile requests have nothing written anywhere' \
+    "$(cat "$tmp/plain" "$pipe.plain")" ''
+like 'the log says what was no request' "$(lines ' mailq pipe=')" \
     '(no pipe for an answer|not a request|a line too long)'
 
 # ---- readers that do not read -------------------------------------------------

@@ -54,10 +54,10 @@ ok 'other mail goes' wait_log 'complete msg=202-1'
 sched_stop
 ok 'start again' start
 ok 'now it is loaded' wait_log 'load msg=201-1'
-is '... and held' "$(fact 201-1 3)" held
+is 'a message that was locked at the start is held' "$(fact 201-1 3)" held
 order release 201-1
 is 'it is released' "$said" 'ok 1 holds released'
-ok '... and goes' wait_log 'complete msg=201-1'
+ok 'a message that was released goes' wait_log 'complete msg=201-1'
 
 # ---- patterns as long as can be ------------------------------------------------
 
@@ -65,11 +65,12 @@ long=$(awk 'BEGIN { printf "fine/"; for (i = 0; i < 990; i++) printf "x" }')
 order hold "$long"
 like 'a long pattern' "$said" '^ok '
 order hold "${long}xxxxxxxxxxxxxxx"
-is '... one that is too long' "$said" 'no that pattern is too long'
+is 'a pattern that is too long is refused' "$said" 'no that pattern is too long'
 sched_stop
 ok 'restart' start
 order release all
-is '... all are released' "$said" 'ok 1 holds released'
+is 'a restart keeps a long pattern, and all are released' \
+    "$said" 'ok 1 holds released'
 
 # ---- a list of holds that cannot be written, or read ----------------------------
 
@@ -80,13 +81,15 @@ mkdir -p "$po/.mailq.holds.new/x"	# in the way of the new list
 order release 'two/*'
 like 'a list that cannot be written' "$said" '^no .*holds cannot be written'
 put "$po" 203-1 two h u
-ok '... the hold stays' wait_for 10 is_fact 203-1 3 held
+ok 'a hold stays when the list cannot be written' \
+    wait_for 10 is_fact 203-1 3 held
 order hold 'park/*'
-like '... and no other is made' "$said" '^no .*cannot be written'
+like 'no hold is made when the list cannot be written' \
+    "$said" '^no .*cannot be written'
 rm -rf "$po/.mailq.holds.new"
 order release all
 is 'when it can be again' "$said" 'ok 2 holds released'
-ok '... mail goes' wait_log 'deferred msg=203-1'
+ok 'mail goes when the list can be written again' wait_log 'deferred msg=203-1'
 sched_stop
 rm -f "$po/.mailq.holds"
 mkdir "$po/.mailq.holds"
@@ -114,12 +117,13 @@ order bounce 'park/*'
 is 'many are worked off' "$said" \
     'ok 100 jobs bounced, 1860 more are being worked off'
 put "$po" 301-1 fine h u
-ok '... beside the mail' wait_log 'complete msg=301-1'
-ok '... all of them' wait_for 60 eval \
+ok 'mail goes while many are worked off' wait_log 'complete msg=301-1'
+ok 'all that are worked off fail' wait_for 60 eval \
     '[ "$(count "complete msg=10.*failed=some")" -eq 1960 ]'
-is '... once each' "$(lines 'failed msg=10' | sed 's/.*msg=\([^ ]*\).*/\1/' |
+is 'each that is worked off fails once' \
+    "$(lines 'failed msg=10' | sed 's/.*msg=\([^ ]*\).*/\1/' |
     sort | uniq | wc -l | tr -d ' ')" 1960
-ok '... and then told, all of them' wait_for 90 eval \
+ok 'all that were worked off are told' wait_for 90 eval \
     '[ "$(ls "$po/transport" | grep -c "^10")" -eq 0 ]'
 sched_stop
 

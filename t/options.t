@@ -27,18 +27,21 @@ ok 'a word too many: 64' code 64 "$S" -i word
 ok 'a number that is none: 64' code 64 "$S" -R many
 ok '-E with nonsense: 64' code 64 "$S" -E 10,x
 ok 'no configuration file: 78' code 78 "$S" -n -f "$tmp/none"
-like '... named in the error' "$(cat "$tmp/code.out")" "$tmp/none"
+like 'a configuration file that is missing is named' \
+    "$(cat "$tmp/code.out")" "$tmp/none"
 is '-n: silent when it is good' "$($S -n -f "$tmp/cf" 2>&1; echo $?)" 0
 printf 'x/* interval=oops\n\tfoo=1\n' >"$tmp/bad"
 ok '-n: 78 when it is bad' code 78 "$S" -n -f "$tmp/bad"
-is '... with every error' "$(grep -c "^$tmp/bad:[12]: " "$tmp/code.out")" 2
+is '-n: every error is printed' \
+    "$(grep -c "^$tmp/bad:[12]: " "$tmp/code.out")" 2
 like '-n channel/host explains' "$($S -n -f "$tmp/cf" Test/Some.Host)" 'interval'
 ok 'start with a bad configuration: 78' \
     code 78 "$S" -i -P "$po" -f "$tmp/bad"
 ok '-Z file that is not there: 66' code 66 "$S" -n -Z "$tmp/none"
 echo 'what is this' >"$tmp/env.bad"
 ok '-Z file with a bad line: 78' code 78 "$S" -n -Z "$tmp/env.bad"
-like '... which is named' "$(cat "$tmp/code.out")" "$tmp/env.bad:1:"
+like 'the bad line of a -Z file is named' \
+    "$(cat "$tmp/code.out")" "$tmp/env.bad:1:"
 
 # ---- locations ---------------------------------------------------------------------------
 
@@ -67,9 +70,9 @@ where() {	# directory command ...
 }
 unset POSTOFFICE MAILBIN MAILSHARE LOGDIR RENDEZVOUS ZCONFIG
 ok 'locations from the -Z file' where "$tmp/po.file" "$S" -i -Z "$tmp/env"
-ok '... the environment goes before it' \
+ok 'the environment goes before the -Z file' \
     where "$tmp/po.env" env POSTOFFICE="$tmp/po.env" "$S" -i -Z "$tmp/env"
-ok '... and an option before that' where "$tmp/po.opt" \
+ok 'an option goes before the environment' where "$tmp/po.opt" \
     env POSTOFFICE="$tmp/po.env" "$S" -i -Z "$tmp/env" -P "$tmp/po.opt"
 cd "$tmp"
 ok 'a relative post office' where "$tmp/po.rel" "$S" -i -f cf -P po.rel
@@ -82,14 +85,14 @@ is 'the pid file is removed at the end' \
 ok 'start' sched_start "$po" "$tmp/cf"
 is 'the pid file' "$(head -n 1 "$po/.pid.scheduler")" $sched_pid
 ok 'a second one: 73' code 73 "$S" -i -P "$po" -f "$tmp/cf"
-like '... says whose it is' "$(cat "$tmp/code.out")" \
+like 'a second one says whose the post office is' "$(cat "$tmp/code.out")" \
     "already running .* $sched_pid$"
-ok '... and nobody is killed' alive $sched_pid
+ok 'a second one kills nobody' alive $sched_pid
 sched_stop
 echo 99999999 >"$po/.pid.scheduler"
 ok 'a pid file that was left behind is no hindrance' \
     sched_start "$po" "$tmp/cf"
-is '... and holds ours alone' \
+is 'a pid file that was left behind holds our number alone' \
     "$(grep -v '^$' "$po/.pid.scheduler")" $sched_pid
 sched_stop
 
@@ -112,18 +115,19 @@ LOGDIR=$tmp/log
 export LOGDIR
 ok 'as a daemon it returns when it is ready' \
     code 0 "$S" -P "$po" -f "$tmp/cf" -l "$tmp/stat"
-is '... silently' "$(cat "$tmp/code.out")" ''
+is 'a daemon starts silently' "$(cat "$tmp/code.out")" ''
 pid=$(head -n 1 "$po/.pid.scheduler")
 lib_pids="$lib_pids $pid"
-ok '... and delivers' wait_for 10 grep '^101-1' "$tmp/out"
-ok '... its log is in LOGDIR' \
+ok 'a daemon delivers' wait_for 10 grep '^101-1' "$tmp/out"
+ok 'the log of a daemon is in LOGDIR' \
     wait_for 10 grep 'complete msg=101-1' "$tmp/log/scheduler"
-like '... a line is time, level, event' \
+like 'a line of the log is time, level, event' \
     "$(grep ready "$tmp/log/scheduler")" '^20[0-9]{12} info ready pid='
 like '-l: spool id, two times, outcome and address' \
     "$(cat "$tmp/stat")" "^$id [0-9]+ [0-9]+ ok3 test/h\$"
 ok 'a second daemon: 73' code 73 "$S" -P "$po" -f "$tmp/cf"
-like '... says so to whoever started it' "$(cat "$tmp/code.out")" 'already'
+like 'a second daemon says to whoever started it that one is there' \
+    "$(cat "$tmp/code.out")" 'already'
 mv "$tmp/log/scheduler" "$tmp/log/old"
 kill -HUP $pid
 ok 'HUP opens the log anew' wait_for 10 grep reload "$tmp/log/scheduler"
@@ -133,7 +137,8 @@ ok 'a daemon with a bad configuration: 78' \
     code 78 "$S" -P "$po" -f "$tmp/bad"
 ok 'a statistics log that cannot be is said' \
     code 73 "$S" -P "$po" -f "$tmp/cf" -l "$tmp/none/stat"
-like '... to whoever started it' "$(cat "$tmp/code.out")" 'none/stat'
+like 'a bad statistics log is said to whoever started it' \
+    "$(cat "$tmp/code.out")" 'none/stat'
 ok '-d -v is a daemon' code 0 "$S" -dv -P "$po" -f "$tmp/cf"
 pid=$(head -n 1 "$po/.pid.scheduler")
 kill $pid
@@ -141,7 +146,7 @@ wait_for 20 gone $pid
 ok '-v -d is a daemon' code 0 "$S" -vd -P "$po" -f "$tmp/cf" -L "$tmp/log/dv"
 pid=$(head -n 1 "$po/.pid.scheduler")
 kill $pid
-ok '... and -L names its log' wait_for 20 grep 'exit code=0' "$tmp/log/dv"
+ok '-v -d: -L names the log' wait_for 20 grep 'exit code=0' "$tmp/log/dv"
 
 # ---- what the other options do -------------------------------------------------------------------
 

@@ -24,9 +24,10 @@ cp "$tmp/cf" "$tmp/good"
 printf 'test/*\tinterval=oops\n\tcommand="x" bogus=1\n' >"$tmp/cf"
 kill -HUP $sched_pid
 ok 'a reload with errors is refused' wait_log 'reload .*has errors'
-is '... all errors are said' "$(lines "config $tmp/cf:[12]: " | wc -l | tr -d ' ')" 2
+is 'a reload says all errors' \
+    "$(lines "config $tmp/cf:[12]: " | wc -l | tr -d ' ')" 2
 put "$po" 103-1 test h2 user
-ok '... the old configuration stays in force' \
+ok 'after a reload with errors the old configuration is in force' \
     wait_log 'deferred msg=103-1 .*old clause'
 cat >"$tmp/cf" <<END
 PARAMmailqsock none
@@ -37,16 +38,20 @@ END
 kill -USR1 $sched_pid
 ok 'USR1 reloads too' wait_log 'reload .*done'
 ok 'what waited goes by the new clause' wait_log 'complete msg=101-1' 20
-ok '... all of it' wait_log 'complete msg=103-1' 20
-is '... once' "$(sort "$tmp/out" | cut -d' ' -f1 | tr '\n' ' ')" '101-1 103-1 '
+ok 'all that waited goes by the new clause' \
+    wait_log 'complete msg=103-1' 20
+is 'what goes by the new clause goes once' \
+    "$(sort "$tmp/out" | cut -d' ' -f1 | tr '\n' ' ')" '101-1 103-1 '
 put "$po" 104-1 gate h user
 put "$po" 105-1 gate h3 user
 ok 'new agents run the new command' wait_log 'complete msg=105-1' 20
 : >"$gate"
 ok 'a job begun under the old one ends well' wait_log 'complete msg=102-1'
-ok '... and its agent leaves' wait_log 'agent-end .*channel=gate'
-ok '... its thread goes on' wait_log 'complete msg=104-1' 20
-is '... nothing twice' "$(cut -d' ' -f1 "$tmp/gated" | sort | uniq -d)" ''
+ok 'an agent of the old clause leaves' wait_log 'agent-end .*channel=gate'
+ok 'the thread of an agent that left goes on' \
+    wait_log 'complete msg=104-1' 20
+is 'a reload has nothing delivered twice' \
+    "$(cut -d' ' -f1 "$tmp/gated" | sort | uniq -d)" ''
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
@@ -87,10 +92,12 @@ put "$po" 204-1 gate c user
 : >"$gate"
 wait $sched_pid
 is 'agents finish what they have, exit 0' $? 0
-is '... it is delivered' "$(cut -d' ' -f1 "$tmp/gated" | sort | tr '\n' ' ')" \
+is 'what agents had at TERM is delivered' \
+    "$(cut -d' ' -f1 "$tmp/gated" | sort | tr '\n' ' ')" \
     '201-1 202-1 203-1 '
-ok '... new mail stays for the next start' [ -f "$po/transport/204-1" ]
-ok '... the pid file is gone' [ ! -f "$po/.pid.scheduler" ]
+ok 'mail that comes after TERM stays for the next start' \
+    [ -f "$po/transport/204-1" ]
+ok 'the pid file goes at the end' [ ! -f "$po/.pid.scheduler" ]
 
 rm -f "$gate" "$tmp/said"
 ok 'start' sched_start "$po" "$tmp/cf"
@@ -101,11 +108,12 @@ pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
 kill -TERM $sched_pid
 wait $sched_pid
 is 'a second TERM ends it at once' $? 0
-ok '... and the agent' wait_for 10 gone "$pid"
+ok 'a second TERM ends the agent' wait_for 10 gone "$pid"
 : >"$gate"
-ok 'what was not finished' [ -f "$po/transport/204-1" ]
-ok '... is delivered by the next' sched_start "$po" "$tmp/cf"
-wait_log 'complete msg=204-1'
+ok 'what was not finished stays' [ -f "$po/transport/204-1" ]
+ok 'start after a second TERM' sched_start "$po" "$tmp/cf"
+ok 'what was not finished is delivered by the next' \
+    wait_log 'complete msg=204-1'
 sched_stop INT
 is 'INT ends it as well' $sched_rc 0
 is 'nothing twice' "$(cut -d' ' -f1 "$tmp/gated" | sort | uniq -d)" ''
@@ -119,8 +127,8 @@ wait_for 10 grep '^<211-1' "$tmp/said"
 pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
 sched_stop		# waits for its end, which takes all its patience
 is 'after one TERM it ends within its patience' $sched_rc 0
-ok '... and takes the agent along' wait_for 5 gone "$pid"
-ok '... the work stays' [ -f "$po/transport/211-1" ]
+ok 'at its end it takes the agent along' wait_for 5 gone "$pid"
+ok 'what the agent had stays' [ -f "$po/transport/211-1" ]
 rm -f "$po/transport/211-1" "$po/queue/211-1"
 
 # ---- the hard way ------------------------------------------------------------------
@@ -135,8 +143,8 @@ wait $sched_pid
 pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
 ok 'agents leave when the scheduler is gone' wait_for 10 gone "$pid"
 ok 'start after a crash' sched_start "$po" "$tmp/cf"
-ok '... finds everything' wait_for 20 po_empty "$po"
-is '... and delivers each recipient once' \
+ok 'a start after a crash finds everything' wait_for 20 po_empty "$po"
+is 'a start after a crash delivers each recipient once' \
     "$(sort "$tmp/gated" | cut -d' ' -f1,2 | uniq -d)" ''
 sched_stop
 finish

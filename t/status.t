@@ -84,7 +84,8 @@ like 'retryat in the past: by the schedule' "$(lines 'deferred msg=110-1')" \
 like 'retryat without a time: by the schedule' \
     "$(lines 'deferred msg=111-1')" 'next=(49|5[01]) '
 ok 'an unknown status is logged' logged 'report .*status=wonderful unknown status'
-like '... and the job deferred' "$(lines 'deferred msg=112-1')" 'next='
+like 'a job with an unknown status is deferred' \
+    "$(lines 'deferred msg=112-1')" 'next='
 
 is 'deferall: the host sleeps, once' \
     "$(lines 'asleep .*host=down.host' | wc -l | tr -d ' ')" 1
@@ -95,7 +96,8 @@ ok 'deferall: another host of the ring is tried' \
 
 like 'a recipient that is not reported is deferred' \
     "$(lines 'deferred msg=211-1')" 'left=1 .*did not report'
-is '... and only that one' "$(tag "$po/transport/211-1" | tr '\n' .)" '+. .'
+is 'of a job, the recipient that was not reported alone is deferred' \
+    "$(tag "$po/transport/211-1" | tr '\n' .)" '+. .'
 is 'a tag that was left unset is set once the job is over' \
     "$(tag "$po/transport/221-1" | tr '\n' .)" '+. .'
 wait_log 'park msg=301-1'
