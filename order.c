@@ -295,7 +295,7 @@ preempt(struct job *c, struct job *b)
 
 struct search {
 	const struct job *current;
-	struct job *best;
+	struct job *best;	/* ... so far, or NULL */
 	double	score;
 	long	most;		/* recipients that slots could pay for */
 	long	now;		/* mono */

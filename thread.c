@@ -309,7 +309,8 @@ update_turn(struct thread *t)
 
 	if (th_nready(t) == 0)
 		t->triggered = 0;	/* its run is over */
-	order_open(t, open);
+	if (open || t->open || t->turn.pos != 0)
+		order_open(t, open);
 }
 
 int
