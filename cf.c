@@ -47,7 +47,7 @@
 /* Up to T_GROUP the value is a long that is shown as a number, up to T_BOUNCE a
  * long; from T_COMMAND on a text. */
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER, T_BOUNCE,
-	    T_RETRIES, T_TIMES, T_RULE, T_RATE, T_COMMAND, T_PATH, T_FILE,
+	    T_RULE, T_RATE, T_RETRIES, T_TIMES, T_COMMAND, T_PATH, T_FILE,
 	    T_PORT, T_HOST };
 
 struct keyword {
@@ -1158,7 +1158,7 @@ print_value(const struct setting *v, const struct keyword *k, FILE *out)
 		fprintf(out, "%s\n", exact_span(n));
 	else if (k->type <= T_GROUP)
 		fprintf(out, "%ld\n", n);
-	else if (k->type <= T_BOUNCE)
+	else if (k->type <= T_RATE && text[strcspn(text, BLANKS)] == '\0')
 		fprintf(out, "%s\n", text);
 	else
 		print_quoted(text, out);
