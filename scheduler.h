@@ -533,7 +533,7 @@ struct ring {
 	unsigned nidle;		/* ... of these */
 	unsigned nthreads;
 	double	dead;		/* mono; no agent is started until then */
-	unsigned long served;	/* when it last got a new agent, as a count */
+	unsigned long started;	/* when it last got a new agent, as a count */
 	const char *pending;	/* what it waits for, or NULL */
 	char	*trouble;	/* dead: why no agent could be started */
 	enum ring_waits waits;
@@ -577,7 +577,7 @@ struct queue {
 	unsigned nlater;	/* stubs and memos */
 	int	answered;	/* some thread is */
 	unsigned nagents;	/* not yet gone */
-	unsigned nspare;	/* ... of the channel dsn */
+	unsigned ndsn;	/* ... of the channel dsn */
 	unsigned nidle;		/* ... idle ones of the others */
 	unsigned nending;	/* ... that end and will be gone soon */
 	unsigned nwait;		/* rings that wait for any agent to go */

@@ -93,12 +93,12 @@
 #define READS		4	/* ... and how often in one pass */
 
 static struct heap due;		/* agents, by timer */
-static unsigned long served;	/* new agents so far */
+static unsigned long started;	/* new agents so far */
 static long most;		/* agents that descriptors allow */
 static struct {
 	double	since;		/* mono; a second from then on ... */
 	long	n;		/* ... starts that -R counts */
-} starts = { -10, 0 };
+} forks = { -10, 0 };
 
 static char inbuf[LINE_MOST + READ_MOST];
 
@@ -391,10 +391,10 @@ enlist(struct ta *ta, struct ring *r)
 	ta->born = ta->heard = now.mono;
 	LINK(q.agents, ta, next, prev);
 	q.nagents++;
-	q.nspare += (unsigned)r->conf->dsn;
+	q.ndsn += (unsigned)r->conf->dsn;
 	r->nta++;
 	r->chan->nta++;
-	r->served = ++served;
+	r->started = ++started;
 }
 
 /* A new agent is to get the vertex, or its ring or thread stops for a while. */
@@ -433,7 +433,7 @@ start(struct vertex *v)
 	    r->chan->name, t->host, q.nagents);
 	th_keep(ta, v);
 	th_join(ta, t);
-	starts.n += !r->conf->dsn;
+	forks.n += !r->conf->dsn;
 }
 
 /* ---- talking to one -------------------------------------------------- */
@@ -559,7 +559,7 @@ say_job(struct ta *ta, const struct vertex *v)
  * one job may show that the box takes none.  In a wide window the ready ones
  * are shared with the agents that may still come, beyond the backlog. */
 static unsigned
-portion(const struct ta *ta)
+most_jobs(const struct ta *ta)
 {
 	const struct setting *s = &ta->ring->conf->v;
 	const struct thread *t = ta->thread;
@@ -594,7 +594,7 @@ should_yield(const struct ta *ta)
 		chan -= r->waits == WAITS_CHAN;
 	}
 	if (total > 0 && q.nending == 0 && r->nta * (total + 1) >
-	    q.nagents - q.nspare)
+	    q.nagents - q.ndsn)
 		return 1;
 	return chan > 0 && r->chan->nending == 0 &&
 	    r->nta * (chan + 1) > r->chan->nta;
@@ -645,7 +645,7 @@ feed(struct ta *ta)
 	/* each job is a choice anew, but for those to be done ahead */
 	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0 && !ta->unfed)
 		return;
-	for (n = portion(ta); ta->jobs.n < n && may_go_on(ta); say_job(ta, v))
+	for (n = most_jobs(ta); ta->jobs.n < n && may_go_on(ta); say_job(ta, v))
 		if ((v = th_feed(ta)) == NULL)
 			break;
 	flush(ta);
@@ -930,7 +930,7 @@ clean_up(struct ta *ta)
 	r->nta--;
 	r->chan->nta--;
 	q.nagents--;
-	q.nspare -= (unsigned)r->conf->dsn;
+	q.ndsn -= (unsigned)r->conf->dsn;
 }
 
 /* Takes it off the list, when it is gone. */
@@ -1018,7 +1018,7 @@ most_of_channel(const struct ring *r)
 static long
 counted(void)
 {
-	return (long)(q.nagents - q.nspare);
+	return (long)(q.nagents - q.ndsn);
 }
 
 /* Agents that the ring could have at work beside those that are. */
@@ -1053,11 +1053,11 @@ obstacle(const struct ring *r, const struct thread *t)
 		return NULL;
 	if (counted() >= most_by(s))
 		return maxta;
-	if (now.mono - starts.since >= 1) {
-		starts.since = now.mono;
-		starts.n = 0;
+	if (now.mono - forks.since >= 1) {
+		forks.since = now.mono;
+		forks.n = 0;
 	}
-	return starts.n < opt.forkrate ? NULL : forkrate;
+	return forks.n < opt.forkrate ? NULL : forkrate;
 }
 
 /* ---- one vertex ------------------------------------------------------ */
@@ -1066,7 +1066,7 @@ obstacle(const struct ring *r, const struct thread *t)
  * gets it: that with the fewest, the newest of them.  1 or 0.  Not for a
  * mailbox, which may take none. */
 static int
-load(struct vertex *v, long jobs)
+give_busy(struct vertex *v, long jobs)
 {
 	struct ta *ta, *best = NULL;
 
@@ -1096,10 +1096,10 @@ serve(struct ring *r)
 	while ((v = order_next(r)) == NULL)
 		if (!th_unblock(r, nfree(r)))
 			return 0;
-	if (load(v, s->backlog))
+	if (give_busy(v, s->backlog))
 		return 1;
 	if (!r->conf->dsn && !order_allowed(v->msg, nfree(r)) &&
-	    (load(v, s->overfeed + 1) || th_block(v) == 0))
+	    (give_busy(v, s->overfeed + 1) || th_block(v) == 0))
 		return 1;
 	idle = v->thread->idle;
 	if (idle == NULL && !r->conf->bound)
@@ -1110,7 +1110,7 @@ serve(struct ring *r)
 	}
 	r->pending = obstacle(r, v->thread);
 	if (r->pending != NULL)
-		return load(v, s->overfeed + 1);
+		return give_busy(v, s->overfeed + 1);
 	start(v);
 	return 1;
 }
@@ -1118,7 +1118,7 @@ serve(struct ring *r)
 /* Where agents are bound to their threads, those that are idle take what has
  * come for them. */
 static void
-use_own(struct ring *r)
+wake_bound(struct ring *r)
 {
 	struct ta *ta, *next;
 
@@ -1133,7 +1133,7 @@ use_own(struct ring *r)
 
 /* Those that stay idle are told so; they end by idlemax, and by maxage. */
 static void
-rest(struct ring *r)
+tell_idle(struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 	struct ta *ta, *next;
@@ -1204,7 +1204,7 @@ next_ring(void)
 	struct ring *r, *best = NULL;
 
 	for (r = q.rings; r != NULL; r = r->next)
-		if (!r->done && (best == NULL || r->served < best->served))
+		if (!r->done && (best == NULL || r->started < best->started))
 			best = r;
 	return best;
 }
@@ -1224,12 +1224,12 @@ ta_run(void)
 		if (r->old)
 			r->pending = NULL;
 		else if (r->conf->bound)
-			use_own(r);
+			wake_bound(r);
 	}
 	while ((r = next_ring()) != NULL)
 		r->done = (unsigned char)!serve(r);
 	for (r = q.rings; r != NULL; r = r->next)
-		rest(r);
+		tell_idle(r);
 	make_room();
 }
 
