@@ -81,7 +81,6 @@
 #define NO_ROOM		1.0	/* ... until room is looked for again */
 #define NEAR		30	/* ... in which what is due stays in core */
 #define BLOCKED		3600	/* ... until what is blocked is looked at */
-#define NO_TIME		1e30	/* later than any */
 #define FEW		100	/* vertices that may be gone through any time */
 #define CHOICE		10	/* messages that could go, of which one does */
 #define LOOKS		1000	/* ... looked at to find them, in */
@@ -227,11 +226,9 @@ evict_vertex(struct part *p, struct vertex *v, double until)
 static void
 evict_waiting(struct part *p)
 {
-	double until, report = (double)notice_delay(p->msg);
+	double until, report = msg_late_at(p->msg);
 	struct vertex *v;
 
-	if (report == 0)
-		report = NO_TIME;
 	if (report <= now.mono)
 		return;
 	for (v = msg_first(p->msg); v != NULL; v = msg_next(v))
@@ -316,17 +313,16 @@ next_look(const struct message *m)
 {
 	const struct vertex *v;
 	const struct part *p;
-	double at, first = NO_TIME;
+	double at, first = FAR_OFF;
 
-	if (msg_unread(m) > 0 || m->held || m->doom != DOOM_NONE || m->swept ||
-	    notice_pending(m))
+	if (msg_unread(m) > 0 || m->held || m->doom != DOOM_NONE || m->swept)
 		return 0;
 	for (p = msg_part(m); p != NULL; p = p->other)
 		if (p->evicted > 0 && (double)p->again < first)
 			first = (double)p->again;
 	/* it comes in when its sender is to be told */
-	at = notice_next(m);
-	if (at > 0 && at < first)
+	at = msg_late_at(m);
+	if (at < first)
 		first = at;
 	if (first < now.mono + NEAR)
 		return 0;
@@ -338,7 +334,7 @@ next_look(const struct message *m)
 			return 0;
 		first = at < first ? at : first;
 	}
-	return first < NO_TIME ? first : 0;
+	return first < FAR_OFF ? first : 0;
 }
 
 /* It leaves core until then. */
@@ -360,7 +356,7 @@ evict(struct message *m, double due)
 		s->queued = m->queued;
 	}
 	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", m->name,
-	    (long)(due - now.mono), m->rcpts + msg_evicted(m), q.nmessages,
+	    (long)(due - now.mono), m->rcpts + msg_rest(m), q.nmessages,
 	    s == NULL ? " beyond PARAMevicted" : "");
 	q_forget(m);
 	q.evicted++;
@@ -591,24 +587,6 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 				/* x line of the message just loaded, or "" */
 
-/* What is to be told of it: of what was being told when it left core, or of a
- * delay, if there may be one. */
-static void
-tell(struct message *m)
-{
-	static const char *const whats[] = { "failure", "success", "delay" };
-	const struct chan *dsn = dest_chan("dsn");
-	int i, told = 0;
-
-	for (i = 0; i < 3 && dsn != NULL; i++)
-		if (memo_find(m, dsn, whats[i]) != NULL) {
-			q_tell(m, whats[i]);
-			told = 1;
-		}
-	if (!told && m->diags)
-		q_tell(m, "delay");
-}
-
 /* The message comes into core: 0, or -1 without memory. */
 static int
 enter(struct message *m, const struct ctl *c)
@@ -620,11 +598,7 @@ enter(struct message *m, const struct ctl *c)
 	if (q_add(m, name_num(m->name)) < 0)
 		return -1;
 	begin_vertices(m);
-	notice_arm(m);
-	if (m->nr == 0)
-		q_finished(m);
-	else
-		tell(m);
+	q_tell_on(m);
 	if (whole && m->more != NULL && m->more->stub != NULL)
 		later_end(m->more->stub);
 	if (m->nr == 0)
@@ -696,7 +670,7 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 		c->why = "its message file is missing";
 	else if (m->nr > 0 && c->body > (unsigned long)st->st_size)
 		c->why = "its body offset is behind the end of the message";
-	else if (m->failed && notice_policy(c->name) < 0)
+	else if (m->failed && msg_silence(c->name) < 0)
 		not_now(c, "it cannot be written to now");
 	else if (m->nr == 0)
 		log_info("finished msg=%s nothing is left to deliver",

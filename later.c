@@ -381,3 +381,29 @@ later_call(int (*meant)(const void *, const struct chan *, const char *),
 			    how);
 	return n;
 }
+
+#define ANSWERS_EVERY	5.0	/* seconds; each costs a walk over the table */
+
+static int
+has_answered(const void *arg, const struct chan *chan, const char *host)
+{
+	const struct thread *t = th_find(chan->name, host, 0);
+
+	(void)arg;
+	return t != NULL && t->answered;
+}
+
+void
+later_answered(void)
+{
+	static double last = -ANSWERS_EVERY;	/* mono */
+	struct thread *t;
+
+	if (!q.answered || now.mono < last + ANSWERS_EVERY)
+		return;
+	last = now.mono;
+	later_call(has_answered, NULL, CALL_ANSWERED);
+	for (t = q.all; t != NULL; t = t->next)
+		t->answered = 0;
+	q.answered = 0;
+}

@@ -1,6 +1,6 @@
 /*
- * message.c - a message in core: its vertices, what few messages have, and why
- * each recipient was deferred last.
+ * message.c - a message in core: its vertices, what few messages have, why each
+ * recipient was deferred last, and what its control file says for the sender.
  *
  * Most messages have one recipient, are delivered at the first try and have
  * nothing to be told of.  Such a one is a single piece of memory: the message,
@@ -30,10 +30,23 @@
  * another recipient.  The words of a host or a ring are copies of its own
  * (reason_copy).
  *
+ * The agent dsn knows no clauses (ta/dsn.c), so what it is to tell is written
+ * into the control file before: a failure under bounce=none has a diagnostic
+ * line with the tag '-'; a recipient that is late has a line of its own, with
+ * its reason and the time when it is given up, and the number of warnings in
+ * its delay field:
+ *
+ *	r          1smtp h u@x.example 0
+ *	d 40:120:-1::0 <tab> u@x.example ^A delayed ^A ^A ^A 1795220140 <tab>
+ *		452 mailbox full
+ *
+ * The field is written first, so that after a crash in between there is no
+ * second warning.
+ *
  * Costs: O(1); O(recipients) to narrow; O(log recipients) to find one, or to
- * add one behind the others, which is nearly always its place; O(parts) to find one, or to
- * count; a reason O(length of the text), by a hash.  Nothing here knows states,
- * lists or times.
+ * add one behind the others, which is nearly always its place; O(parts) to find
+ * one, or to count; a reason O(length of the text), by a hash.  Nothing here
+ * changes a state, a list or a timer.
  */
 #include "scheduler.h"
 
@@ -92,13 +105,13 @@ msg_unread(const struct message *m)
 }
 
 unsigned
-msg_evicted(const struct message *m)
+msg_rest(const struct message *m)
 {
 	const struct part *p;
 	unsigned n = 0;
 
 	for (p = msg_part(m); p != NULL; p = p->other)
-		n += p->evicted;
+		n += p->unread + p->evicted;
 	return n;
 }
 
@@ -322,4 +335,351 @@ reason_all(const struct vertex *v, struct text *t)
 		}
 		text_add(t, "%s%s", t->len > 0 ? "; " : "", r->why->s);
 	}
+}
+
+/* ---- what the control file says of recipients -------------------------- */
+
+int
+msg_tag(const struct message *m, unsigned long off, int state)
+{
+	int tag = state == RC_OK ? '+' : '-';
+
+	return off == 0 || ctl_has(m->name, off, tag) ||
+	    ctl_mark(m->name, off, tag) == 0;
+}
+
+int
+msg_is_quiet(const struct vertex *v)
+{
+	return v->thread->ring->conf->v.bounce == BOUNCE_NONE;
+}
+
+int
+msg_diagnose(const struct vertex *v, unsigned long off, const char *notary,
+    const char *status, const char *message, long when)
+{
+	return (msg_is_quiet(v) ? ctl_untold : ctl_diag)(v->msg->name, off,
+	    notary, status, message, when);
+}
+
+/* The tag comes first, then the diagnostic line; a line that cannot be written
+ * takes the tag back.  When nobody is to be told the line comes first. */
+int
+msg_fail(const struct vertex *v, unsigned long off, const char *status,
+    const char *message, long when)
+{
+	const char *name = v->msg->name;
+
+	if (!msg_is_quiet(v) && ctl_mark(name, off, '-') < 0)
+		return -1;
+	if (msg_diagnose(v, off, "", status, message, when) == 0)
+		return msg_is_quiet(v) ? ctl_mark(name, off, '-') : 0;
+	if (!msg_is_quiet(v))
+		ctl_mark(name, off, ' ');
+	return -1;
+}
+
+void
+msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
+{
+	if (*reason != '\0' && reason_set(r, reason) < 0)
+		log_info("reason msg=%s rcpt=%lu channel=%s host=%s %s",
+		    v->msg->name, (unsigned long)r->off,
+		    v->thread->ring->chan->name, v->thread->host, reason);
+}
+
+int
+msg_read_reasons(const struct vertex *v, long *when)
+{
+	struct rcpt *r, *end = v->r + v->nr;
+	struct notary n;
+	const char *s;
+	int err = 0;
+
+	for (r = v->r; r < end; r++)
+		r->heard = r->why == NULL;
+	if (nt_open(&n, v->msg->name) < 0)
+		err = errno;
+	while (err == 0 && nt_next_diag(&n)) {
+		if ((r = msg_rcpt(v, n.off)) == NULL || !r->heard)
+			continue;
+		/* a crash may have lost the tag of one that had expired */
+		s = strstr(n.text, REASON_MARK);
+		s = s == NULL ? n.text : s + sizeof(REASON_MARK) - 1;
+		msg_reason(v, r, s + strspn(s, "\r "));
+		when[r - v->r] = n.when;
+	}
+	for (r = v->r; r < end; r++)
+		r->heard = 0;
+	if (err == 0)
+		err = nt_error(&n);
+	nt_close(&n);
+	if (err != 0)
+		log_err("expire msg=%s its reasons cannot be read: %s",
+		    v->msg->name, strerror(err));
+	return err != 0 ? -1 : 0;
+}
+
+/* The values for the recipient at hand; NULL without memory. */
+static const struct setting *
+clause_of(const struct notary *n)
+{
+	struct conf *c = cf_match(q.config, n->rc.channel, n->rc.host);
+
+	return c == NULL ? NULL : &c->v;
+}
+
+/* Is the recipient at off one that failed, and its clause says bounce=none?  1
+ * or 0; -1 without memory. */
+static int
+is_silent(struct notary *n, unsigned long off)
+{
+	const struct setting *s;
+
+	if (nt_rcpt(n, off) < 0 || n->state != '-')
+		return 0;
+	s = clause_of(n);
+	return s == NULL ? -1 : s->bounce == BOUNCE_NONE;
+}
+
+/* How many such recipients there are, or -1; each gets a line if that is
+ * wanted. */
+static long
+silent_rcpts(struct notary *n, int write)
+{
+	long rcpts = 0;
+	int silent = 0;
+
+	nt_rewind(n);
+	while (silent >= 0 && nt_next_rcpt(n)) {
+		silent = is_silent(n, n->c.l.off);
+		rcpts += silent > 0;
+		if (silent > 0 && write && ctl_untold(n->name, n->c.l.off, "",
+		    "5.0.0 (permanent failure)",
+		    "why it failed was not written down", 0) < 0)
+			silent = -1;
+	}
+	return silent < 0 ? -1 : rcpts;
+}
+
+/* Marks the lines of such recipients.  When there are fewer lines than
+ * recipients, as a crash may have lost some, each gets one. */
+int
+msg_silence(const char *name)
+{
+	const struct clause *c = q.config->clauses;
+	long lines = 0, rcpts;
+	struct notary n;
+	int bad = 0;
+
+	while (c != NULL && c->v.bounce != BOUNCE_NONE)
+		c = c->next;
+	if (c == NULL)
+		return 0;
+	if (nt_open(&n, name) < 0)
+		return errno == ENOENT ? 0 : -1;
+	while (!bad && nt_next_diag(&n)) {
+		bad = is_silent(&n, n.off);
+		lines += bad > 0;
+		bad = bad < 0 || (bad > 0 && n.tag == ' ' &&
+		    nt_mark(&n, n.at, '-') < 0);
+	}
+	rcpts = silent_rcpts(&n, 0);
+	bad |= rcpts < 0 || (lines < rcpts && silent_rcpts(&n, 1) < 0) ||
+	    nt_error(&n) != 0;
+	nt_close(&n);
+	return bad ? -1 : 0;
+}
+
+int
+msg_has_warning(const char *name)
+{
+	struct notary n;
+	int found = 0;
+
+	if (nt_open(&n, name) == 0)
+		while (!found && nt_next_diag(&n))
+			found = n.tag == ' ' &&
+			    strcmp(n.field[1], "delayed") == 0;
+	nt_close(&n);
+	return found;
+}
+
+double
+msg_late_at(const struct message *m)
+{
+	long warned = m->more == NULL ? -1 : m->more->warned;
+	const struct numbers *times;
+	const struct vertex *v;
+	double at, next = FAR_OFF;
+	int k;
+
+	for (v = m->vertices; v != NULL; v = v->other) {
+		if (v->state == V_DONE)
+			continue;
+		times = &v->thread->ring->conf->v.reports;
+		for (k = 0; k < times->n && times->at[k] <= warned; )
+			k++;
+		at = k < times->n ? (double)(m->born + times->at[k]) : FAR_OFF;
+		next = at < next ? at : next;
+	}
+	return next;
+}
+
+/* The reason why the message waits for the recipient at hand. */
+static const char *
+why_late(const struct message *m, const struct notary *n, unsigned long off)
+{
+	const struct vertex *v = m->vertices;
+	const struct rcpt *r;
+	const struct dest *d;
+
+	while (v != NULL && (v->state == V_DONE ||
+	    strcmp(v->thread->host, n->rc.host) != 0 ||
+	    strcmp(v->thread->ring->chan->name, n->rc.channel) != 0))
+		v = v->other;
+	if (v == NULL)
+		return "";
+	r = msg_rcpt(v, off);
+	d = v->thread->dest;
+	return r != NULL && r->why != NULL ? reason_of(r) :
+	    d->tries > 0 && d->reason != NULL ? d->reason : "";
+}
+
+/* Writes down that the recipient at off is late, if it is, and has not been
+ * warned of, and its sender wants to know: 1 then, 0, or -1. */
+static int
+see_late(const struct message *m, struct notary *n, unsigned long off)
+{
+	long age = (long)now.mono - m->born, born = (long)now.wall - age;
+	const struct setting *s;
+	unsigned long times = 0;
+	char fields[WORD_MAX_ + 100];
+	struct text t;
+
+	if (nt_rcpt(n, off) < 0 || (n->state != ' ' && n->state != '~') ||
+	    n->delay_at == 0)
+		return 0;
+	s = clause_of(n);
+	if (s == NULL)
+		return -1;
+	while (times < (unsigned long)s->reports.n &&
+	    s->reports.at[times] <= age)
+		times++;
+	if (n->delays >= times || s->bounce == BOUNCE_NONE ||
+	    !(n->wishes & WISH_DELAY ||
+	    (s->delayreport && !(n->wishes & WISH_GIVEN))))
+		return 0;
+	text_init(&t, fields, sizeof(fields));
+	text_add(&t, "%s\1delayed\1\1\1", n->rc.user);
+	if (s->expiry > 0 && born >= SANE_WALL)
+		text_add(&t, "%ld", born + s->expiry);
+	if (nt_delayed(n, n->delay_at, times) < 0)
+		return -1;
+	if (ctl_diag(m->name, off, fields, "", why_late(m, n, off), 0) == 0)
+		return 1;
+	nt_delayed(n, n->delay_at, n->delays);	/* another time, then */
+	return -1;
+}
+
+#define LOOK_AGAIN	2	/* seconds until what is not tried is looked at
+				 * again ... */
+#define TRIED_BY	60	/* ... and that are waited for it */
+
+/* After a start, what is old is tried before its sender is warned, so that a
+ * reason can be given; but that is not waited for very long. */
+static int
+is_fresh(const struct message *m)
+{
+	const struct vertex *v = m->vertices;
+
+	while (v != NULL && (v->state == V_DONE || v->tries > 0 ||
+	    v->thread->dest->tries > 0))
+		v = v->other;
+	return v != NULL && (long)now.mono < m->more->since + TRIED_BY;
+}
+
+double
+msg_see_late(struct message *m, unsigned *most)
+{
+	struct more *more = msg_more(m);
+	struct notary n;
+	int late = 0, left;
+
+	if (*most == 0)
+		return now.mono;
+	--*most;
+	if (more != NULL && more->warn == 0 && is_fresh(m))
+		return now.mono + LOOK_AGAIN;
+	if (more == NULL || nt_open(&n, m->name) < 0)
+		return more != NULL && errno == ENOENT ? FAR_OFF :
+		    now.mono + DISK_AGAIN;
+	nt_from(&n, more->warn);
+	while ((left = nt_next_rcpt(&n)) > 0 && *most > 0 &&
+	    (late = see_late(m, &n, n.c.l.off)) >= 0) {
+		more->late |= late;
+		--*most;
+	}
+	more->warn = left > 0 ? n.c.l.off : 0;
+	if (nt_error(&n) != 0)
+		late = -1;
+	nt_close(&n);
+	if (late < 0)
+		log_err("delay msg=%s cannot be written down: %s", m->name,
+		    strerror(errno));
+	return late < 0 ? now.mono + DISK_AGAIN : left > 0 ? now.mono : FAR_OFF;
+}
+
+/* ---- what is written elsewhere ----------------------------------------- */
+
+static int stat_fd = -1;
+
+int
+msg_statlog(void)
+{
+	int fd = opt.statlog == NULL ? -1 : fd_append(opt.statlog);
+
+	if (opt.statlog == NULL)
+		return 0;
+	if (fd < 0) {
+		log_err("statlog file=%s %s", opt.statlog, fd_own_why());
+		return -1;
+	}
+	if (stat_fd >= 0)
+		close(stat_fd);
+	stat_fd = fd;
+	return 0;
+}
+
+/* One line of -l: spool id, seconds until transport/, seconds there. */
+static void
+statistic(const struct vertex *v, const char *state)
+{
+	const struct message *m = v->msg;
+	char id[80], line[WORD_MAX_ * 2 + 200];
+	struct text t;
+
+	if (stat_fd < 0 || spool_id(m->name, id, sizeof(id)) < 0)
+		return;
+	text_init(&t, line, sizeof(line) - 1);
+	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),
+	    (long)now.mono - m->queued, state);
+	t.clean = 1;
+	text_add(&t, "%s/%s", v->thread->ring->chan->name, v->thread->host);
+	line[t.len++] = '\n';
+	fd_write(stat_fd, line, t.len);
+}
+
+void
+msg_log(const struct vertex *v, unsigned long off, int failed,
+    const char *status, const char *message)
+{
+	const struct thread *t = v->thread;
+
+	if (off != 0)
+		statistic(v, status);
+	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s age=%ld %s",
+	    failed ? "failed" : "delivered", v->msg->name, off,
+	    t->ring->chan->name, t->host, status,
+	    (long)now.mono - v->msg->born, message);
 }

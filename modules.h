@@ -120,6 +120,40 @@ void	dest_lift(int (*meant)(const void *, const struct chan *,
 void	dest_forget(void);		/* those unused too long */
 /* Makes *slot a copy of the text: the words of a host or a ring. */
 void	reason_copy(char **slot, const char *);
+/* The vertex's recipient was deferred for this reason, "": for none.  What core
+ * cannot keep is in the log. */
+void	msg_reason(const struct vertex *, struct rcpt *, const char *);
+/* Recipients without a reason get that of their last diagnostic line, which an
+ * older scheduler or another agent may have written, and its time in when[].
+ * 0, or -1 when the file cannot be read now. */
+int	msg_read_reasons(const struct vertex *, long *when);
+/* Makes sure that the tag of a finished recipient says so; one that was left
+ * unset would be delivered to again.  1, or 0 when it cannot be. */
+int	msg_tag(const struct message *, unsigned long off, int state);
+/* Is nobody told of the vertex's failures? */
+int	msg_is_quiet(const struct vertex *);
+/* Writes the diagnostic line of a recipient that has failed; under bounce=none
+ * one of which nobody is told.  0 or -1. */
+int	msg_diagnose(const struct vertex *, unsigned long off,
+	    const char *notary, const char *status, const char *message,
+	    long when);
+/* The same with the tag of a recipient that we let fail. */
+int	msg_fail(const struct vertex *, unsigned long off, const char *status,
+	    const char *message, long when);
+/* What has failed while its clause said bounce=none is told to nobody: 0 or
+ * -1. */
+int	msg_silence(const char *name);
+/* Has the file a warning that was not sent?  A crash may have come between. */
+int	msg_has_warning(const char *name);
+/* When its sender may have to be warned of a delay, mono. */
+double	msg_late_at(const struct message *);
+/* Goes on through the file, for at most so many recipients, and writes down
+ * which are late: when to go on, mono; far off: it was gone through. */
+double	msg_see_late(struct message *, unsigned *most);
+int	msg_statlog(void);	/* opens -l's file anew: 0 or -1 */
+/* The recipient at off is finished, for the log and -l; 0: the sender is told. */
+void	msg_log(const struct vertex *, unsigned long off, int failed,
+	    const char *status, const char *message);
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
@@ -179,7 +213,7 @@ struct more *msg_more(struct message *);
 struct part *msg_part(const struct message *);
 struct part *msg_part_for(struct message *, struct chan *);
 unsigned msg_unread(const struct message *);	/* of all its parts */
-unsigned msg_evicted(const struct message *);
+unsigned msg_rest(const struct message *);	/* ... and what was evicted */
 /* Its vertices, one after the other; NULL at the end. */
 #define msg_first(m) ((m)->vertices)
 #define msg_next(v) ((v)->other)
@@ -345,6 +379,9 @@ enum call {
 	CALL_START,		/* a T line, a flush: the same, if queueonly */
 	CALL_ANSWERED		/* what waits for the host alone */
 };
+/* Hosts that were silent answer again, as q.answered says: what was evicted for
+ * their sake is wanted. */
+void	later_answered(void);
 /* The same of all that is evicted of one message in core. */
 unsigned later_call_one(struct message *, enum call);
 unsigned later_call(int (*meant)(const void *, const struct chan *,
@@ -360,7 +397,6 @@ void	q_reload(struct config *);
 void	q_timers(void);			/* wakes and expires what is due */
 double	q_wait(void);			/* seconds until something is */
 void	q_sweep(void);			/* takes away what is done */
-int	q_statlog(void);		/* opens -l's file anew: 0 or -1 */
 
 /* The first message in core with this number, or the next one behind that;
  * NULL: there is none. */
@@ -392,11 +428,9 @@ void	q_done(struct vertex *);
 void	q_drop(struct message *, const char *why);
 /* Something of the message has ended that its sender may have to be told of. */
 void	q_news(struct message *);
-/* The agent dsn is to tell of it: "failure" when it is over and some of it has
- * failed, else "success", or "delay".  0, or -1 without memory. */
-int	q_tell(struct message *, const char *what);
-/* Nothing of it was left to be delivered when it was read. */
-void	q_finished(struct message *);
+/* What was being told of the new message when it left core, or when we ended,
+ * goes on; and all of it is told when nothing was left to be delivered. */
+void	q_tell_on(struct message *);
 /* Is nothing left of the message but to tell its sender? */
 int	q_untold(const struct message *);
 /* An operator holds the message, or lets it go. */
@@ -419,23 +453,6 @@ const char *q_report(const struct ta *, unsigned long num, unsigned long off,
 void	q_job_over(struct ta *, const char *reason);
 /* Has an agent that is gone begun the job?  It has reported, or set a tag. */
 int	q_has_begun(const struct vertex *);
-
-/* ======================================================================
- * notice.c - when senders are told before the end
- * ====================================================================== */
-
-/* What has failed while its clause said bounce=none is told to nobody: 0 or
- * -1. */
-int	notice_policy(const char *name);
-int	notice_pending(const struct message *);	/* something is told soon */
-/* When a delay may be reported, mono; 0: never. */
-long	notice_delay(const struct message *);
-/* When something may be told, mono; 0: never. */
-double	notice_next(const struct message *);
-void	notice_arm(struct message *);	/* sets its timer anew */
-void	notice_reload(void);		/* ... of all */
-void	notice_timers(void);		/* has told what is due */
-double	notice_wait(void);		/* seconds until something is */
 
 /* ======================================================================
  * intake.c - control files become messages in core, and what has to leave it

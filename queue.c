@@ -1,43 +1,64 @@
 /*
- * queue.c - what is in core, and what becomes of it.
+ * queue.c - messages: their arrival, what becomes of them, what senders are
+ * told.
+ *
+ *	1234-56		r  smtp a.example anna	-> vertex smtp/a.example
+ *			r  smtp b.example bert	-> vertex smtp/b.example
+ *	agent		1234/57 ok		-> delivered, vertex over
+ *	agent		1234/98 error ...	-> failed, vertex over
+ *	message over	vertex dsn/failure, ok	-> both files go
  *
  * A message is split into vertices, one for each channel and host; thread.c
- * decides when a vertex goes to an agent, and report.c hears what became of
- * it.  This module takes messages in, ends recipients, vertices and messages,
- * and does to them what operators want.
+ * decides when a vertex goes to an agent.  This module begins and ends
+ * messages, vertices and recipients.
+ *
+ * Reports.  Each recipient of a job is reported as finished, for better or
+ * worse, or as deferred.  "deferred" and "retryat" concern the address: the
+ * vertex waits by its own place in the retry list.  "deferall", and the others
+ * with a status that says there was no talking to the host, concern the host:
+ * what comes of that is thread.c's matter.  A report that does not fit what the
+ * agent was given changes nothing.
+ *
+ * A job ends with the agent's next #hungry.  Only then is a vertex with
+ * recipients left put back.  What an agent did not report, because it died or
+ * skipped it, the tags on disk decide; the rest is deferred like any other, so
+ * no job is ever fed on at once to the next victim.
+ *
+ * Of a large message only a part is in core, but agents read all that the
+ * control file has for the host.  So a report counts when its offset begins a
+ * recipient line with the job's channel and host, in core or not: what is not
+ * is written down on disk, and there the next reading finds it done.
  *
  * Telling.  What a sender is to be told is in the control file, and the agent
  * dsn writes it (ta/dsn.c).  For this the message gets one more vertex, on the
- * channel dsn and the host failure (it is over and some of it failed), success
- * (something else has ended) or delay.  It has one recipient, at the offset 0,
- * that stands for the message: counted nowhere, and without a tag on disk.  A
- * message that is done goes when this is.
+ * channel dsn, with one recipient at the offset 0 that stands for the message:
+ * counted nowhere, and without a tag on disk.  Its host says what is told:
  *
- *	r- ... d ...	q_tell(m, "failure") -> 1234-56 <tab> failure
- *	r- ... d+...	1234/0 ok to=anna@a.example ... -> q_told -> both
- *			files go, or into postman/ when nobody could be told
+ *	failure		it is over and some of it has failed: what has failed
+ *			without a diagnostic line was lost in a crash
+ *	success		something else has ended; while other recipients are
+ *			left, PARAMglobal-report-interval after it has
+ *	delay		warnings, at the ages in reporttimes
  *
- * Expiry.  A message has one timer, for the earliest moment at which one of
- * its vertices can expire.  A vertex expires when it is older than expiry
- * and was tried, by itself or as part of a host that was found dead; or,
- * tried or not, expiry2 later.  A deferral after that moment expires it at
- * once, and a retry is never deferred beyond it.  A message whose control file
- * somebody took away is forgotten.
- *
- * Of a large message only a part is in core; intake.c reads more of it when
- * there is room.  Its job for a host is still the whole of it for agents, who
- * read the control file: what one of them says of a recipient that is not in
- * core is written down on disk (q_beside), and there the next reading finds
- * it done.  A message is over when nothing is in core and nothing unread.
+ * Expiry.  A message has one timer, for the earliest moment at which one of its
+ * vertices can expire or a warning is due.  A vertex expires when it is older
+ * than expiry and was tried, by itself or as part of a host that was found
+ * dead; or, tried or not, expiry2 later.  A deferral after that moment expires
+ * it at once, and a retry is never deferred beyond it.  A message whose control
+ * file somebody took away is forgotten.
  *
  * Objects die in one place, q_sweep at the end of a pass: vertices that are
- * done, messages that are over, and, by th_sweep, threads and rings that are
- * empty.
+ * done, messages of which nothing is left, nor to be told, and empty threads.
  *
- * Costs: finding a message O(1), timers O(log n), and O(vertices) of a message
- * when it comes in or one may expire; everything else on the way O(1).
+ * Costs: finding a message O(1), timers O(log n), a reported recipient O(log n)
+ * of its job, and O(vertices) of a message when it comes in or one may expire;
+ * everything else on the way O(1).
  */
 #include "scheduler.h"
+
+#define TRIED_AGAIN	60	/* seconds until old mail is looked at again */
+#define AT_ONCE		200	/* recipients that are looked at for warnings in
+				 * a pass */
 
 /* Messages to be swept, as their first vertices, linked by prev. */
 static struct vertex *done;
@@ -46,7 +67,8 @@ static struct vertex *dead;	/* DONE, to be swept, linked by next */
 /* HELD vertices that are to be deleted or bounced, some a pass. */
 static struct list doomed;
 
-static int stat_fd = -1;
+static unsigned looks;	/* for warnings, left in this pass */
+
 static int rush;		/* the sweep has made something ready */
 
 /* ---- the end of recipients, vertices, messages ----------------------- */
@@ -64,7 +86,19 @@ to_sweep(struct message *m)
 int
 q_over(const struct message *m)
 {
-	return m->left == 0 && msg_unread(m) + msg_evicted(m) == 0;
+	return m->left == 0 && msg_rest(m) == 0;
+}
+
+int
+q_untold(const struct message *m)
+{
+	return m->left == m->telling && msg_rest(m) == 0;
+}
+
+static int
+is_delay(const struct vertex *v)
+{
+	return strcmp(v->thread->host, "delay") == 0;
 }
 
 /* Something has changed that may let more of it be read. */
@@ -124,19 +158,17 @@ rcpts_gone(struct vertex *v, unsigned n)
 }
 
 /* What an operator wanted of it is no longer to be done. */
-static enum doom
+static void
 undoom(struct vertex *v)
 {
-	enum doom how = (enum doom)v->doom;
-
-	if (how != DOOM_NONE && v->state == V_HELD)
+	if (v->doom != DOOM_NONE && v->state == V_HELD)
 		list_del(&doomed, v);
 	v->doom = DOOM_NONE;
-	return how;
 }
 
-void
-q_done(struct vertex *v)
+/* The vertex is over: off its lists, to be swept. */
+static void
+end_vertex(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
@@ -151,6 +183,8 @@ q_done(struct vertex *v)
 		t->nheld--;
 	v->state = V_DONE;
 	rcpts_gone(v, v->left);
+	m->left--;
+	m->telling -= th_is_dsn(t) & 3U;
 	v->thread = NULL;
 	v->next = dead;
 	dead = v;
@@ -158,9 +192,29 @@ q_done(struct vertex *v)
 		reason_free(&v->r[i]);
 	th_update(t);
 	th_suspect(t);
-	m->left--;
-	if (q_over(m))
+}
+
+/* When all of a message is over, what was to be told before that is told with
+ * the rest. */
+static void
+check_over(struct message *m)
+{
+	struct vertex *v;
+
+	if (!q_untold(m))
+		return;
+	for (v = msg_first(m); v != NULL && !m->over; v = msg_next(v))
+		if (v->state != V_DONE && v->state != V_FED && !is_delay(v))
+			end_vertex(v);
+	if (m->left == 0)
 		to_sweep(m);
+}
+
+void
+q_done(struct vertex *v)
+{
+	end_vertex(v);
+	check_over(v->msg);
 }
 
 /* ---- arrival at a thread, and telling -------------------------------- */
@@ -172,6 +226,7 @@ remember(struct vertex *v, const struct memo *memo)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	double most = now.mono + (double)retry_longest(s);
+	double at = (double)memo->wakeup;
 
 	v->tries = memo->tries;
 	v->tried = memo->tried;
@@ -180,8 +235,7 @@ remember(struct vertex *v, const struct memo *memo)
 	v->dated = memo->dated;
 	if (memo->started)
 		v->thread->triggered = (unsigned char)s->queueonly;
-	return !memo->dated && (double)memo->wakeup > most ? most :
-	    (double)memo->wakeup;
+	return !memo->dated && at > most ? most : at;
 }
 
 /*
@@ -199,9 +253,10 @@ q_arrive(struct vertex *v)
 	const struct setting *s = &t->ring->conf->v;
 	const struct memo *memo = memo_find(m, t->ring->chan, t->host);
 	int dsn = th_is_dsn(t);
-	double at = 0;
+	double at = (double)v->wakeup;
 
 	m->left++;
+	m->telling += dsn & 3U;
 	if (m->aged && !dsn)
 		v->step = retry_step(s, (long)now.mono - m->born) & 127U;
 	if (d->ngood + d->nbad == 0 && d->tries == 0 && d->step < v->step)
@@ -225,95 +280,47 @@ q_arrive(struct vertex *v)
 	th_update(t);
 }
 
+/* The agent dsn is to tell of the message at that time, mono: "failure" when it
+ * is over and some of it has failed, else "success", or "delay".  0, or -1
+ * without memory. */
 static int
-is_delay(const char *what)
-{
-	return strcmp(what, "delay") == 0;
-}
-
-
-int
-q_tell(struct message *m, const char *what)
+tell(struct message *m, const char *what, double at)
 {
 	struct thread *t;
 	struct vertex *v;
+	int delay = strcmp(what, "delay") == 0;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE && th_is_dsn(v->thread) &&
-		    is_delay(v->thread->host) == is_delay(what))
+		    is_delay(v) == delay)
 			return 0;
 	t = th_get("dsn", what);
 	v = t == NULL ? NULL : msg_vertex(m, t);
 	if (v == NULL)
 		return -1;
 	v->nr = v->left = 1;
+	v->wakeup = (int)at;
 	q_arrive(v);
 	return 0;
 }
 
-/* One line of -l: spool id, seconds until transport/, seconds there. */
+/* What has ended is told after a while, if the message has not by then. */
 static void
-statistic(const struct vertex *v, const char *state)
+tell_later(struct message *m)
 {
-	const struct message *m = v->msg;
-	char id[80], line[WORD_MAX_ * 2 + 200];
-	struct text t;
-
-	if (stat_fd < 0 || spool_id(m->name, id, sizeof(id)) < 0)
-		return;
-	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),
-	    (long)now.mono - m->queued, state);
-	t.clean = 1;
-	text_add(&t, "%s/%s", v->thread->ring->chan->name, v->thread->host);
-	line[t.len++] = '\n';
-	fd_write(stat_fd, line, t.len);
-}
-
-int
-q_statlog(void)
-{
-	int fd;
-
-	if (opt.statlog == NULL)
-		return 0;
-	fd = fd_append(opt.statlog);
-	if (fd < 0) {
-		log_err("statlog file=%s %s", opt.statlog, fd_own_why());
-		return -1;
-	}
-	if (stat_fd >= 0)
-		close(stat_fd);
-	stat_fd = fd;
-	return 0;
+	if (m->news && q.config->reportevery > 0 &&
+	    (m->rcpts > 0 || msg_rest(m) > 0))
+		tell(m, "success", now.mono + (double)q.config->reportevery);
 }
 
 void
 q_news(struct message *m)
 {
-	struct more *more;
+	int known = m->news;
 
-	m->tell = 1;
-	if (m->news)
-		return;
-	m->news = 1;
-	if (q.config->reportevery == 0 || (more = msg_more(m)) == NULL)
-		return;
-	more->tellat = (int)((long)now.mono + q.config->reportevery);
-	if (more->notice.pos == 0 ||
-	    heap_when(&q.notices, &more->notice) > (double)more->tellat)
-		heap_set(&q.notices, &more->notice, (double)more->tellat);
-}
-
-/* Makes sure that the tag of a finished recipient says so; one that was left
- * unset would be delivered to again. */
-static void
-tag(const struct message *m, unsigned long off, int state)
-{
-	int want = state == RC_OK ? '+' : '-';
-
-	if (off != 0 && !ctl_has(m->name, off, want))
-		ctl_mark(m->name, off, want);
+	m->tell = m->news = 1;
+	if (!known)
+		tell_later(m);
 }
 
 /* The recipient of the vertex is finished, on disk already; status and message
@@ -331,17 +338,13 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 		rcpts_gone(v, 1);
 		q.rcpts_out++;
 	} else {
-		tag(m, off, state);
+		msg_tag(m, off, state);
 	}
 	if (state == RC_FAILED)
 		m->failed = 1;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
 		q_news(m);
-	statistic(v, status);
-	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s age=%ld %s",
-	    state == RC_OK ? "delivered" : "failed", m->name, off,
-	    v->thread->ring->chan->name, v->thread->host, status,
-	    (long)now.mono - m->born, message);
+	msg_log(v, off, state == RC_FAILED, status, message);
 }
 
 void
@@ -355,9 +358,8 @@ q_drop(struct message *m, const char *why)
 	m->gone = spool_gone(m->name) != 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_FED && v->state != V_DONE)
-			q_done(v);
-	if (q_over(m))
-		to_sweep(m);
+			end_vertex(v);
+	check_over(m);
 }
 
 /* Was the vertex's host found dead while the message was here? */
@@ -367,52 +369,6 @@ host_asked(const struct vertex *v)
 	const struct dest *d = v->thread->dest;
 
 	return d->tries > 0 && d->asked > v->msg->loaded;
-}
-
-/* The recipient was deferred for this reason.  What core cannot keep is in
- * the log. */
-static void
-set_reason(const struct vertex *v, struct rcpt *r, const char *reason)
-{
-	if (*reason != '\0' && reason_set(r, reason) < 0)
-		log_info("reason msg=%s rcpt=%lu channel=%s host=%s %s",
-		    v->msg->name, (unsigned long)r->off,
-		    v->thread->ring->chan->name, v->thread->host, reason);
-}
-
-/* Is nobody told of the vertex's failures? */
-static int
-is_quiet(const struct vertex *v)
-{
-	return v->thread->ring->conf->v.bounce == BOUNCE_NONE;
-}
-
-/* The diagnostic line of a recipient that has failed; under bounce=none one of
- * which nobody is told.  0 or -1. */
-static int
-diagnose(const struct vertex *v, unsigned long off, const char *notary,
-    const char *status, const char *message, long when)
-{
-	return (is_quiet(v) ? ctl_untold : ctl_diag)(v->msg->name, off, notary,
-	    status, message, when);
-}
-
-/* The recipient fails: the tag first, then the diagnostic line; a line that
- * cannot be written takes the tag back.  When nobody is to be told the line
- * comes first.  0 or -1. */
-static int
-fail(const struct vertex *v, unsigned long off, const char *status,
-    const char *message, long when)
-{
-	const char *name = v->msg->name;
-
-	if (!is_quiet(v) && ctl_mark(name, off, '-') < 0)
-		return -1;
-	if (diagnose(v, off, "", status, message, when) == 0)
-		return is_quiet(v) ? ctl_mark(name, off, '-') : 0;
-	if (!is_quiet(v))
-		ctl_mark(name, off, ' ');
-	return -1;
 }
 
 /* When delivery to the vertex was last tried, by itself or as part of its host,
@@ -427,41 +383,6 @@ last_try(const struct vertex *v)
 		at = d->bad;
 	at = now.mono - at;
 	return at < (double)(long)now.wall ? (long)now.wall - (long)at : 0;
-}
-
-/* Recipients without a reason get that of their last diagnostic line, which an
- * older scheduler or another agent may have written, and its time in when[].
- * 0, or -1 when the file cannot be read now. */
-static int
-read_reasons(const struct vertex *v, long *when)
-{
-	struct rcpt *r, *end = v->r + v->nr;
-	struct notary n;
-	const char *s;
-	int err = 0;
-
-	for (r = v->r; r < end; r++)
-		r->heard = r->why == NULL;
-	if (nt_open(&n, v->msg->name) < 0)
-		err = errno;
-	while (err == 0 && nt_next_diag(&n)) {
-		if ((r = msg_rcpt(v, n.off)) == NULL || !r->heard)
-			continue;
-		/* a crash may have lost the tag of one that had expired */
-		s = strstr(n.text, REASON_MARK);
-		s = s == NULL ? n.text : s + sizeof(REASON_MARK) - 1;
-		set_reason(v, r, s + strspn(s, "\r "));
-		when[r - v->r] = n.when;
-	}
-	for (r = v->r; r < end; r++)
-		r->heard = 0;
-	if (err == 0)
-		err = nt_error(&n);
-	nt_close(&n);
-	if (err != 0)
-		log_err("expire msg=%s its reasons cannot be read: %s",
-		    v->msg->name, strerror(err));
-	return err != 0 ? -1 : 0;
 }
 
 static int
@@ -479,7 +400,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
 		text_add(&t, "; no reason for the delay was kept");
-	if (fail(v, r->off, "4.4.7 (delivery time expired)", message,
+	if (msg_fail(v, r->off, "4.4.7 (delivery time expired)", message,
 	    when) < 0)
 		return -1;
 	finish(v, r, r->off, RC_FAILED, "expire", message);
@@ -493,7 +414,7 @@ vertex_expire(struct vertex *v, const char *how)
 {
 	long *when = mem_get(v->nr * sizeof(*when)), tried = last_try(v);
 	int bad = when == NULL || (v->msg->diags && (!host_asked(v) ||
-	    v->thread->dest->reason == NULL) && read_reasons(v, when) < 0);
+	    v->thread->dest->reason == NULL) && msg_read_reasons(v, when) < 0);
 	unsigned i;
 
 	for (i = 0; i < v->nr && !bad; i++)
@@ -527,47 +448,79 @@ vertex_delete(struct vertex *v)
 		    r->off, v->thread->ring->chan->name, v->thread->host);
 	}
 	/* a warning that is not sent leaves the end to be told */
-	if (th_is_dsn(v->thread) && !is_delay(v->thread->host))
+	if (th_is_dsn(v->thread) && !is_delay(v))
 		m->tell = m->news = 0;
 	q_done(v);
 	return 0;
 }
 
-#define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
-#define TRIED_AGAIN	60	/* ... until old mail is looked at again */
-
-/* Expires the vertex if that is due: when to look again, mono; 0: never.  The
- * host of old mail that was never tried may be found dead at any time, and
- * that counts as a try. */
-static long
+/* Expires the vertex if that is due: when to look again, mono.  The host of old
+ * mail that was never tried may be found dead at any time, and that counts as a
+ * try. */
+static double
 vertex_timer(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
-	long at = v->msg->born + s->expiry, untried = at + s->expiry2;
+	double at = (double)(v->msg->born + s->expiry);
+	double untried = at + (double)s->expiry2;
 
 	if (s->expiry == 0 || v->msg->held || v->thread->held != NULL)
-		return 0;	/* what is held does not get too old */
-	if ((double)at > now.mono)
+		return FAR_OFF;		/* what is held does not get too old */
+	if (at > now.mono)
 		return at;
-	if (v->tries == 0 && !host_asked(v) && (double)untried > now.mono) {
-		at = (long)now.mono + TRIED_AGAIN;
-		return at < untried ? at : untried;
-	}
+	if (v->tries == 0 && !host_asked(v) && untried > now.mono)
+		return untried < now.mono + TRIED_AGAIN ? untried :
+		    now.mono + TRIED_AGAIN;
 	if (spool_gone(v->msg->name)) {
 		q_drop(v->msg, "its control file was taken away");
-		return 0;
+		return FAR_OFF;
 	}
-	if (v->state != V_FED && vertex_expire(v, "expired") == 0)
-		return 0;
-	return (long)now.mono + DISK_AGAIN;
+	return v->state != V_FED && vertex_expire(v, "expired") == 0 ? FAR_OFF :
+	    now.mono + DISK_AGAIN;
 }
 
-/* Expires what is due of a message and sets its timer for the next. */
-static void
-message_timer(struct message *m)
+/* ---- telling senders of delays, and of nothing ------------------------ */
+
+/* Warns of what is due: when there may be something again, mono. */
+static double
+warn(struct message *m)
+{
+	double again = msg_see_late(m, &looks);
+
+	if (again < FAR_OFF)
+		return again;
+	if (m->more->late && tell(m, "delay", 0) < 0)
+		return now.mono + DISK_AGAIN;
+	m->more->late = 0;
+	m->more->warned = (int)((long)now.mono - m->born);
+	return msg_late_at(m);
+}
+
+void
+q_tell_on(struct message *m)
+{
+	static const char *const whats[] = { "failure", "success", "delay" };
+	const struct chan *dsn = m->more == NULL || m->more->stub == NULL ?
+	    NULL : dest_chan("dsn");
+	int i;
+
+	if (m->nr == 0) {	/* it was over when it was read */
+		m->over = 1;
+		to_sweep(m);
+		return;
+	}
+	for (i = 0; i < 3 && dsn != NULL; i++)
+		if (memo_find(m, dsn, whats[i]) != NULL)
+			tell(m, whats[i], 0);
+	if (m->diags && msg_has_warning(m->name))
+		tell(m, "delay", 0);
+}
+
+void
+q_rearm(struct message *m)
 {
 	struct vertex *v;
-	long at, next = 0;
+	double at, next = FAR_OFF;
 
 	if (q_over(m)) {	/* its files could not be removed */
 		heap_del(&q.expire, &m->expire);
@@ -575,14 +528,16 @@ message_timer(struct message *m)
 		return;
 	}
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		at = v->state == V_DONE ? 0 : vertex_timer(v);
-		if (at != 0 && (next == 0 || at < next))
-			next = at;
+		at = v->state == V_DONE ? FAR_OFF : vertex_timer(v);
+		next = at < next ? at : next;
 	}
-	if (next == 0 || m->left == 0)
+	at = msg_late_at(m);
+	at = at <= now.mono ? warn(m) : at;
+	next = at < next ? at : next;
+	if (next >= FAR_OFF)
 		heap_del(&q.expire, &m->expire);
 	else
-		heap_set(&q.expire, &m->expire, (double)next);
+		heap_set(&q.expire, &m->expire, next);
 }
 
 /* The vertex was deferred: it expires if that is due, else its timer is set. */
@@ -590,11 +545,11 @@ static void
 set_expiry(struct vertex *v)
 {
 	struct message *m = v->msg;
-	long at = vertex_timer(v);
+	double at = vertex_timer(v);
 
-	if (at != 0 && (m->expire.pos == 0 ||
-	    (double)at < heap_when(&q.expire, &m->expire)))
-		heap_set(&q.expire, &m->expire, (double)at);
+	if (at < FAR_OFF && (m->expire.pos == 0 ||
+	    at < heap_when(&q.expire, &m->expire)))
+		heap_set(&q.expire, &m->expire, at);
 	if (v->state != V_DONE)
 		look_soon(m);
 }
@@ -625,8 +580,7 @@ q_add(struct message *m, unsigned long num)
 {
 	struct message *twin;
 
-	if (heap_room(&q.expire, q.nmessages + 1) < 0 ||
-	    heap_room(&q.notices, q.nmessages + 1) < 0)
+	if (heap_room(&q.expire, q.nmessages + 1) < 0)
 		return -1;
 	look_soon(m);
 	for (twin = q_find(num, NULL); twin != NULL; twin = q_find(num, twin))
@@ -637,10 +591,6 @@ q_add(struct message *m, unsigned long num)
 	q.rcpts_in += m->nr;
 	m->held = held_find(0, m->name) != NULL;
 	q.nkept += m->held;
-	if (m->news) {
-		m->news = 0;
-		q_news(m);
-	}
 	if (q.nmessages > q.peak_messages)
 		q.peak_messages = q.nmessages;
 	return 0;
@@ -659,7 +609,8 @@ q_widened(struct vertex *v, unsigned rcpts)
 void
 q_arrived(struct message *m)
 {
-	message_timer(m);
+	tell_later(m);
+	q_rearm(m);
 }
 
 void
@@ -667,8 +618,7 @@ q_exhausted(struct part *p, unsigned missing)
 {
 	q_unread(p, 0);
 	q.rcpts_out += missing;
-	if (q_over(p->msg))
-		to_sweep(p->msg);
+	check_over(p->msg);
 }
 
 /* ---- what an operator wants ------------------------------------------ */
@@ -705,7 +655,7 @@ q_doom_rest(struct message *m, enum doom how)
 {
 	struct part *p;
 
-	if (msg_unread(m) + msg_evicted(m) == 0)
+	if (msg_rest(m) == 0)
 		return;
 	m->doom = (unsigned)how & 3;
 	for (p = msg_part(m); p != NULL; p = p->other)
@@ -738,39 +688,28 @@ q_hold(struct message *m, int on)
 			th_hold(v);
 		else if (!on && v->state == V_HELD && v->doom == DOOM_NONE)
 			th_release(v);
-	message_timer(m);
+	q_rearm(m);
 }
-
-void
-q_rearm(struct message *m)
-{
-	message_timer(m);
-}
-
-#define PERMANENT	"5.0.0 (permanent failure)"
 
 /* ---- reports of agents ----------------------------------------------- */
 
-/* Is the recipient at off of the job, though not in core?  A job is all that
- * the control file has for the host; of a message that was read whole, what is
- * not in core was finished before. */
+#define PERMANENT	"5.0.0 (permanent failure)"
+
+/* May the recipient at off, which is not in core, be reported so?  A job is all
+ * that the control file has for the host; of a message that was read whole,
+ * what is not in core was finished before. */
 static int
-is_beside(const struct vertex *v, unsigned long off)
+is_beside(const struct vertex *v, unsigned long off, int state)
 {
-	const struct message *m = v->msg;
+	const char *name = v->msg->name;
 	const struct thread *t = v->thread;
 
-	return ctl_is_for(m->name, off, t->ring->chan->name, t->host) &&
-	    (msg_part(m) != NULL || (!ctl_has(m->name, off, '+') &&
-	    !ctl_has(m->name, off, '-')));
-}
-
-/* Has a recipient that is not in core the tag that says the opposite? */
-static int
-contradicts(const struct vertex *v, unsigned long off, int state)
-{
-	return (state == RC_OK && ctl_has(v->msg->name, off, '-')) ||
-	    (state == RC_FAILED && ctl_has(v->msg->name, off, '+'));
+	if (!ctl_is_for(name, off, t->ring->chan->name, t->host))
+		return 0;
+	if (msg_part(v->msg) == NULL)
+		return !ctl_has(name, off, '+') && !ctl_has(name, off, '-');
+	return state == RC_PENDING ||
+	    !ctl_has(name, off, state == RC_OK ? '-' : '+');
 }
 
 /* Why an agent cannot report on it. */
@@ -799,10 +738,8 @@ reported(const struct ta *ta, unsigned long num, unsigned long off, int state,
 	while (v != NULL && v->msg->link.hash != num)
 		v = v->next;
 	*r = v == NULL ? NULL : msg_rcpt(v, off);
-	if (v == NULL || (*r != NULL ? (*r)->state == RC_PENDING :
-	    is_beside(v, off) && !contradicts(v, off, state)))
-		return v;
-	return NULL;
+	return v == NULL || (*r != NULL ? (*r)->state == RC_PENDING :
+	    is_beside(v, off, state)) ? v : NULL;
 }
 
 #define RETRYAT_MOST	1e9	/* seconds; beyond that it is no time */
@@ -847,7 +784,7 @@ deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
 	if (r != NULL) {
 		v->count += r->heard == 0;
 		r->heard = 1;
-		set_reason(v, r, text);
+		msg_reason(v, r, text);
 	} else if (*text != '\0') {
 		memo_heard(v, off, text);
 	}
@@ -898,7 +835,6 @@ static const struct status {
 	{ NULL, 0, 0, 0, 0 }
 };
 
-/* A job of the agent dsn is over. */
 static void
 told(struct vertex *v, struct rcpt *r, int keep, const char *status,
     const char *text)
@@ -909,16 +845,13 @@ told(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	reason_free(r);
 	v->left = 0;
 	v->host |= HOST_GOOD;
-	if (!is_delay(v->thread->host)) {
+	if (!is_delay(v)) {
 		m->keep = (unsigned)keep & 3;
 		/* of a failure the end is told of, where lines are mended */
 		m->tell = m->news || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
 	}
-	log_info("%s msg=%s rcpt=0 channel=%s host=%s status=%s age=%ld %s",
-	    keep > 0 ? "failed" : "delivered", m->name,
-	    v->thread->ring->chan->name, v->thread->host, status,
-	    (long)now.mono - m->born, text);
+	msg_log(v, 0, keep > 0, status, text);
 }
 
 /* The recipient is finished, says its agent.  Where that leaves it to us, each
@@ -930,13 +863,13 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 {
 	const char *name = v->msg->name;
 	int failed = s->state == RC_FAILED, bad = 0;
-	int line = failed ? s->ours || is_quiet(v) :
+	int line = failed ? s->ours || msg_is_quiet(v) :
 	    s->ours && ctl_notify(name, off, "SUCCESS");
 
 	if (failed && *message == '\0')
 		message = "(unknown)";
 	if (line)
-		bad = (failed ? diagnose(v, off, notary, PERMANENT, message,
+		bad = (failed ? msg_diagnose(v, off, notary, PERMANENT, message,
 		    (long)now.wall) : ctl_diag(name, off, notary,
 		    "2.0.0 (delivered)", message, (long)now.wall)) < 0 ||
 		    ctl_sync(name) < 0;
@@ -991,8 +924,8 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	long pid;
 	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
-	if (was == '-' && is_quiet(v) && diagnose(v, r->off, "", PERMANENT,
-	    unsaid, (long)now.wall) == 0)
+	if (was == '-' && msg_is_quiet(v) && msg_diagnose(v, r->off, "",
+	    PERMANENT, unsaid, (long)now.wall) == 0)
 		ctl_sync(name);
 	if (was == '+' || was == '-')
 		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
@@ -1003,31 +936,33 @@ ask_disk(struct vertex *v, struct rcpt *r)
 		ctl_mark(name, r->off, ' ');
 }
 
-/* Do the message's files go when this vertex is over? */
+/* Makes sure of the tags of the vertex's finished recipients: 1 or 0. */
 static int
-is_last(const struct vertex *v)
+tag_finished(const struct vertex *v)
 {
-	const struct message *m = v->msg;
+	const struct rcpt *r, *end = v->r + v->nr;
+	int all = 1;
 
-	return v->left == 0 && m->left == 1 && !m->tell &&
-	    msg_unread(m) + msg_evicted(m) == 0;
+	for (r = v->r; r < end; r++)
+		if (r->state != RC_PENDING)
+			all &= msg_tag(v->msg, r->off, (int)r->state);
+	return all;
 }
 
 /* Goes over the recipients of the job and forgets finished ones. */
 static void
 settle(struct vertex *v)
 {
+	const struct message *m = v->msg;
 	unsigned i;
 
 	if (v->count < v->left)
 		for (i = 0; i < v->nr; i++)
 			if (v->r[i].state == RC_PENDING)
 				ask_disk(v, &v->r[i]);
-	if (is_last(v))
-		return;
-	for (i = 0; i < v->nr; i++)
-		if (v->r[i].state != RC_PENDING)
-			tag(v->msg, v->r[i].off, (int)v->r[i].state);
+	if (v->left == 0 && m->left == 1 && !m->tell && msg_rest(m) == 0)
+		return;		/* the message's files go now */
+	tag_finished(v);
 	msg_narrow(v);
 }
 
@@ -1047,20 +982,6 @@ next_try(struct vertex *v)
 		v->step = step & 127U;
 	}
 	return s->expiry > 0 && at > end && (double)end > now.mono ? end : at;
-}
-
-/* Recipients that the agent did not report are deferred for this reason, if
- * there is one. */
-static void
-unreported(struct vertex *v, const char *reason)
-{
-	struct rcpt *r;
-
-	for (r = v->r; r < v->r + v->nr; r++) {
-		if (r->state == RC_PENDING && !r->heard)
-			set_reason(v, r, reason);
-		r->heard = 0;
-	}
 }
 
 static void
@@ -1105,37 +1026,40 @@ find_box(struct vertex *v)
 int
 q_has_begun(const struct vertex *v)
 {
-	const struct rcpt *r = v->r;
 	const char *name = v->msg->name;
+	unsigned long off = v->r[0].off;
 
-	if (v->host != 0 || th_is_dsn(v->thread))
-		return 1;	/* it has said something, or sets no tag */
-	while (r < v->r + v->nr && r->state != RC_PENDING)
-		r++;
-	return r > v->r || ctl_has(name, r->off, '~') ||
-	    ctl_has(name, r->off, '+') || ctl_has(name, r->off, '-');
+	/* it has said something, or sets no tag */
+	return v->host != 0 || th_is_dsn(v->thread) ||
+	    ctl_has(name, off, '~') || ctl_has(name, off, '+') ||
+	    ctl_has(name, off, '-');
 }
 
-/* Puts a vertex with recipients left back into its thread; without a reason
- * this was no attempt. */
+/* Puts a vertex with recipients left back into its thread.  What the agent did
+ * not report is deferred for the reason given, if there is one.  Without, this
+ * was no attempt. */
 static void
 put_back(struct vertex *v, const char *reason)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
-	long wakeup = (long)t->dest->until;
+	double until = t->dest->until;
+	long wakeup = m->held ? (long)now.mono : (long)until;
+	struct rcpt *r, *end = v->r + v->nr;
 
-	unreported(v, reason == NULL ? "" : reason);
-	if (reason != NULL && v->tries < TRIES_MOST)
-		v->tries++;
+	for (r = v->r; r < end; r++) {
+		if (r->state == RC_PENDING && !r->heard && reason != NULL)
+			msg_reason(v, r, reason);
+		r->heard = 0;
+	}
 	if (reason != NULL) {
+		if (v->tries < TRIES_MOST)
+			v->tries++;
 		v->tried = (int)now.mono;
 		v->returned = 0;
 	}
 	if (m->held || reason == NULL || (v->host & HOST_BAD &&
-	    t->dest->until > now.mono && (double)v->wakeup <= now.mono)) {
-		if (m->held)
-			wakeup = (long)now.mono;
+	    until > now.mono && (double)v->wakeup <= now.mono)) {
 		th_ready(t, v);
 	} else {
 		wakeup = next_try(v);
@@ -1157,6 +1081,7 @@ q_job_over(struct ta *ta, const char *reason)
 {
 	struct vertex *v = ta->jobs.head;
 	struct message *m = v->msg;
+	int dsn = th_is_dsn(v->thread);
 
 	th_unfed(v);
 	settle(v);
@@ -1167,39 +1092,20 @@ q_job_over(struct ta *ta, const char *reason)
 		q_drop(m, "its control file was taken away");
 	if (v->left == 0 || m->dropped)
 		q_done(v);
-	else if (v->doom == DOOM_NONE ||
-	    do_doom(v, (enum doom)v->doom) < 0)
+	else if (v->doom == DOOM_NONE || do_doom(v, (enum doom)v->doom) < 0)
 		put_back(v, reason);
+	if (dsn)	/* something may have ended meanwhile */
+		tell_later(m);
 }
 
 /* ---- timers, reload, sweep ------------------------------------------- */
 
-#define ANSWERS_EVERY	5.0	/* seconds; each costs a walk over the table */
-
-static int
-has_answered(const void *arg, const struct chan *chan, const char *host)
+static struct timer *
+first_due(const struct heap *h)
 {
-	const struct thread *t = th_find(chan->name, host, 0);
+	struct timer *t = heap_first(h);
 
-	(void)arg;
-	return t != NULL && t->answered;
-}
-
-/* Hosts that were silent answer again: what was evicted for their sake is
- * wanted. */
-static void
-call_answered(void)
-{
-	static double last = -ANSWERS_EVERY;	/* mono */
-	struct thread *t;
-
-	if (!q.answered || now.mono < last + ANSWERS_EVERY)
-		return;
-	last = now.mono;
-	later_call(has_answered, NULL, CALL_ANSWERED);
-	for (t = q.all; t != NULL; t = t->next)
-		t->answered = 0;
-	q.answered = 0;
+	return t != NULL && heap_when(h, t) <= now.mono ? t : NULL;
 }
 
 void
@@ -1207,15 +1113,14 @@ q_timers(void)
 {
 	struct timer *t;
 
-	call_answered();
-	while ((t = heap_first(&q.wake)) != NULL &&
-	    heap_when(&q.wake, t) <= now.mono) {
+	later_answered();
+	while ((t = first_due(&q.wake)) != NULL) {
 		heap_del(&q.wake, t);
 		th_due(OWNER(struct thread, wake, t));
 	}
-	while ((t = heap_first(&q.expire)) != NULL &&
-	    heap_when(&q.expire, t) <= now.mono)
-		message_timer(OWNER(struct message, expire, t));
+	looks = AT_ONCE;
+	while (looks > 0 && (t = first_due(&q.expire)) != NULL)
+		q_rearm(OWNER(struct message, expire, t));
 	doom_some();
 }
 
@@ -1236,52 +1141,33 @@ q_wait(void)
 void
 q_reload(struct config *config)
 {
-	struct message *m;
-	struct hlink *l, *next;
-	unsigned i;
+	struct hlink *l;
 
 	th_reload(config);
-	for (i = 0; i < q.messages.size; i++)
-		for (l = q.messages.v[i]; l != NULL; l = next) {
-			next = l->next;
-			m = OWNER(struct message, link, l);
-			message_timer(m);
-		}
+	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
+		q_rearm(OWNER(struct message, link, l));
 }
 
-/* It cannot go yet: its tags at least are to say what is done.  Do they? */
+/* Do its tags say what is done?  They have to, if it cannot go yet. */
 static int
 mark_all(const struct message *m)
 {
-	const struct rcpt *r;
-	struct vertex *v;
-	unsigned i;
+	const struct vertex *v;
 	int all = 1;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		for (i = 0; i < v->nr; i++) {
-			r = &v->r[i];
-			if (r->state == RC_PENDING || r->off == 0)
-				continue;
-			tag(m, r->off, (int)r->state);
-			all &= ctl_has(m->name, r->off,
-			    r->state == RC_OK ? '+' : '-');
-		}
+		all &= tag_finished(v);
 	return all;
 }
 
-/* It is in core no more. */
 static void
 unlist(struct message *m)
 {
 	read_no_more(m);
 	order_forget(m);
 	heap_del(&q.expire, &m->expire);
-	if (m->more != NULL) {
-		heap_del(&q.notices, &m->more->notice);
-		if (m->more->stub != NULL)
-			later_end(m->more->stub);
-	}
+	if (m->more != NULL && m->more->stub != NULL)
+		later_end(m->more->stub);
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;
 	q.nkept -= m->held;
@@ -1294,32 +1180,13 @@ q_forget(struct message *m)
 	struct vertex *v;
 
 	q.msgs_in--;
-	q.rcpts_in -= m->rcpts + msg_evicted(m);
+	q.rcpts_in -= m->rcpts + msg_rest(m);
 	read_no_more(m);
 	m->away = 1;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE)
-			q_done(v);
+			end_vertex(v);
 	unlist(m);
-	to_sweep(m);
-}
-
-/* ---- telling senders ------------------------------------------------- */
-
-int
-q_untold(const struct message *m)
-{
-	const struct vertex *v = msg_first(m);
-
-	while (v != NULL && (v->state == V_DONE || th_is_dsn(v->thread)))
-		v = msg_next(v);
-	return v == NULL && msg_unread(m) + msg_evicted(m) == 0;
-}
-
-void
-q_finished(struct message *m)
-{
-	m->over = 1;
 	to_sweep(m);
 }
 
@@ -1345,7 +1212,7 @@ tell_end(struct message *m)
 	if (!mark_all(m))
 		return -1;
 	free_done(m);
-	if (q_tell(m, m->failed ? "failure" : "success") < 0)
+	if (tell(m, m->failed ? "failure" : "success", 0) < 0)
 		return -1;
 	m->swept = 0;
 	rush = 1;
@@ -1356,19 +1223,16 @@ tell_end(struct message *m)
 static int
 take_away(const struct message *m)
 {
-	static const char why[] = "nobody could be told that it failed";
-
-	if (m->gone)
-		return 0;
-	if (m->keep == 0 || m->dropped)
-		return spool_remove(m->name);
-	return spool_park(m->name, m->keep == 2, why);
+	if (m->gone || m->keep == 0 || m->dropped)
+		return m->gone ? 0 : spool_remove(m->name);
+	return spool_park(m->name, m->keep == 2,
+	    "nobody could be told that it failed");
 }
 
 static void
 message_end(struct message *m)
 {
-	int tell = m->tell && !m->dropped && !m->gone;
+	int telling = m->tell && !m->dropped && !m->gone;
 
 	if (m->away) {
 		msg_free(m);
@@ -1381,9 +1245,9 @@ message_end(struct message *m)
 	if (!m->over && m->verbose)
 		spool_verbose(m->name, "scheduler done processing");
 	m->over = 1;
-	if (tell && tell_end(m) == 0)
+	if (telling && tell_end(m) == 0)
 		return;
-	if (tell || take_away(m) < 0) {
+	if (telling || take_away(m) < 0) {
 		mark_all(m);	/* it must not be delivered anew meanwhile */
 		m->swept = 0;
 		heap_set(&q.expire, &m->expire, now.mono + DISK_AGAIN);

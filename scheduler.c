@@ -492,7 +492,7 @@ open_logs(void)
 	if (opt.logfile != NULL && log_file(opt.logfile) < 0)
 		log_err("log file=%s %s; the old one stays in use",
 		    opt.logfile, fd_own_why());
-	q_statlog();
+	msg_statlog();
 }
 
 /* Reads the configuration anew.  The order matters: rings and threads are new
@@ -511,7 +511,6 @@ reload(void)
 	}
 	fill_in(c);
 	q_reload(c);
-	notice_reload();
 	later_call(NULL, NULL, CALL_LOOK);	/* it may have a command now */
 	open_notify();
 	status_listen();
@@ -799,7 +798,7 @@ static double
 due_in(int more, double wait)
 {
 	static double (*const wait_of[])(void) = { ta_wait, in_wait, dest_wait,
-	    spool_tidy_wait, notice_wait, q_wait };
+	    spool_tidy_wait, q_wait };
 	size_t i, n = sizeof(wait_of) / sizeof(*wait_of);
 	double w = state.deadline - now.mono;
 
@@ -893,10 +892,8 @@ loop(void)
 			reload();	/* with new agents */
 		q.moved = 0;
 		first_scan(more);
-		if (!state.ending) {
+		if (!state.ending)
 			q_timers();
-			notice_timers();
-		}
 		ta_run();
 		q_sweep();
 		if (dest_wait() <= 0)
@@ -945,7 +942,7 @@ set_up(void)
 		exit(code);
 	take_pid_file();
 	catch_signals();
-	if (q_statlog() < 0)
+	if (msg_statlog() < 0)
 		exit(X_CANTCREAT);
 	close_terminal();
 	fill_in(c);

@@ -19,6 +19,9 @@
 
 #define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
 
+#define FAR_OFF		1e30	/* mono: never */
+#define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
+
 /*
  * A list through two members of its objects: o becomes the first, or leaves it,
  * which the last one's owner has to know.
@@ -366,13 +369,10 @@ struct more {
 	struct job *jobs;	/* order.c's */
 	struct part *parts;	/* by channel; NULL: all of it is in core */
 	struct stub *stub;	/* what is known of its evicted parts, or NULL */
-	struct timer notice;	/* when its sender may next be told */
-	int	tellat;		/* mono; news: when it is told at the latest */
 	int	warned;		/* age at which delays were last looked at */
 	unsigned long warn;	/* where that look goes on, bytes; 0: none is
 				 * at work */
 	int	late;		/* it has found some who wait too long */
-	long	again;		/* mono; it does not go on before */
 	int	since;		/* mono; when this was made */
 	unsigned extra;		/* recipients in core beyond the minimum */
 };
@@ -390,13 +390,16 @@ struct message {
 	struct vertex *vertices;	/* linked by other */
 	struct vertex first;	/* one of them, while it has a msg */
 	unsigned long loaded;	/* value of q.events when it first was */
-	struct timer expire;	/* next moment at which a vertex may expire */
+	struct timer expire;	/* next moment at which a vertex may expire, or
+				 * a delay is to be told of */
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
 	unsigned nfed;		/* vertices with agents */
 	unsigned nr;		/* recipients that were pending when loaded */
-	unsigned left;		/* vertices not DONE */
+	unsigned left;		/* vertices not DONE; telling of them are of the
+				 * channel dsn */
 	unsigned rcpts;		/* recipients in core, not finished */
+	unsigned telling : 2;
 	unsigned preempts : 1;	/* it has preempted others */
 	unsigned aged : 1;	/* it begins its retry lists at the place of its
 				 * age, not at their beginning */
@@ -565,7 +568,6 @@ struct queue {
 	struct heap look;	/* parts that are not to be read before */
 	unsigned nparts;	/* in all */
 	int	readable;	/* some may have become so in this pass */
-	struct heap notices;	/* mores, by notice */
 	unsigned extra;		/* sum of all extra */
 	unsigned long evicted;	/* messages evicted so far */
 	struct thread *all;	/* all threads */

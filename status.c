@@ -365,7 +365,7 @@ do_doom(struct operation *r)
 	each_vertex(r, doom_one);
 	if (r->msg != NULL) {	/* the rest of it follows as it is read */
 		q_doom_rest(r->msg, r->verb->doom);
-		r->soon += msg_unread(r->msg) + msg_evicted(r->msg);
+		r->soon += msg_rest(r->msg);
 	}
 	say_how_many(r);
 }

@@ -169,6 +169,51 @@ is '... of the other message' "$(got '^!|^R. Final')" \
     'R1 Final-Recipient: rfc822; b@x.example@'
 sched_stop
 
+# What has failed is told in time, though its message had to leave core.
+rm -rf "$po"
+spool_new "$po"
+{
+	config 'PARAMglobal-report-interval 5s' 'PARAMactive 1'
+	echo 'dsn/*	interval=2s'
+} >"$tmp/cf"
+simple "$po" 215-1 anna@a.example <<END
+r           fail h a@x.example 0
+r           wait h b@x.example 0
+END
+ok 'start with room for one message' sched_start "$po" "$tmp/cf"
+wait_log 'deferred msg=215-1' && wait_log 'failed msg=215-1'
+simple "$po" 216-1 anna@a.example <<END
+r           wait h a@x.example 0
+END
+ok 'a message with an untold failure is evicted' wait_log 'evict msg=215-1' 20
+is '... before that is told' "$(ids 215-1)" 0
+report "$po" 215-1
+is '... and its sender is told in time' "$(got '^!|^R. Final')" \
+    'R1 Final-Recipient: rfc822; a@x.example@'
+sched_stop
+
+# A line of a failure is no warning.
+rm -rf "$po"
+spool_new "$po"
+config >"$tmp/cf"
+simple "$po" 217-1 anna@a.example <<END
+r-          fail h a@x.example 0
+r           wait h b@x.example 0
+d a@x.example|failed|5.1.1|||no a
+END
+simple "$po" 218-1 anna@a.example <<END
+r           wait h b@x.example 0
+d b@x.example|delayed|4.4.1|||late
+END
+ok 'start with diagnostic lines' sched_start "$po" "$tmp/cf"
+told_of 218-1
+wait_log 'deferred msg=217-1'
+sched_stop
+like 'a warning in the file that was not sent is sent' \
+    "$(lines 'msg=218-1 .*channel=dsn')" 'host=delay '
+is 'no agent looks for warnings where there are failures alone' \
+    "$(count 'msg=217-1 .*host=delay')" 0
+
 # ---- limits ---------------------------------------------------------------------------------
 
 rm -rf "$po"

@@ -112,7 +112,7 @@ check_message(struct message *m, long size)
 		if (!th_is_dsn(v->thread))
 			sum += v->nr;
 	}
-	fuzz_must(sum + msg_unread(m) + msg_evicted(m) == m->nr, "all are of one job");
+	fuzz_must(sum + msg_rest(m) == m->nr, "all are of one job");
 }
 
 /* What did not fit into core comes in parts, the same as it was counted. */

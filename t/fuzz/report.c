@@ -38,7 +38,8 @@ static void
 begin(void)
 {
 	static const char cf[] = "PARAMrecipients 10\n"
-	    "PARAMrcptminimum 10\n*/*\tinterval=1h expiry=1d overfeed=3 forget=1s\n"
+	    "PARAMrcptminimum 10\ndsn/*\tforget=1s\n"
+	    "*/*\tinterval=1h expiry=1d overfeed=3 forget=1s\n"
 	    "\tcommand=\"x\"\n";
 	static int begun;
 	struct config *c;
