@@ -7,8 +7,8 @@
  *	stub 1001-1  due=85  "a recipient is locked by another process"
  *
  * A stub stands for a message whose file was looked at and is not to be looked
- * at before it is due: evicted to make room (core.c), or skipped as it could
- * not be used (intake.c).  A message of which some is in core and some was
+ * at before it is due: evicted to make room, or skipped as it could not be
+ * used (intake.c).  A message of which some is in core and some was
  * evicted has its stub, too, which is not due then.  A memo has what must not
  * be forgotten of a vertex that left core: its own time, its place in the retry
  * list, its tries and its reason.  Recipients of one vertex with several
@@ -23,7 +23,7 @@
  *
  * Where pointers have eight bytes a stub has 73 bytes and the name, a memo 80
  * and the host.  With its places in the heap and the hash tables an evicted
- * message with one vertex takes 260 (bench/core), so the bound of 100000 is 13
+ * message with one vertex takes 270 (bench/core), so the bound of 100000 is 13
  * megabytes at most.  One in core takes as much, and has part in threads, jobs
  * and lists, which is where the work is.
  *

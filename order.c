@@ -281,7 +281,7 @@ preempt(struct job *c, struct job *b)
 	c->avail -= rcpts_left(b) * c->ring->conf->v.slotcost;
 	b->used = -rcpts_left(b);
 	b->level = c->level + 1;
-	b->msg->preempts = 1;	/* core.c lets it have more recipients */
+	b->msg->preempts = 1;	/* intake.c lets it have more recipients */
 	b->base = b->low = c->low;
 	b->key = c->low = key;
 	b->parent = c;

@@ -289,13 +289,13 @@ struct vertex {
 
 /*
  * part: the recipients of a message for one channel, when not all of them
- * are in core.  Owned by its message; core.c's.
+ * are in core.  Owned by its message.
  *
  * A large file is read in parts, for each channel from a place of its own.
  * What the channel has from next on is not in core yet; it was looked at once,
  * and its tags are on disk.  Evicted recipients wait for the next reading from
  * the start of the file, a lap, and have memos.  The next part to be read is
- * found in O(log parts), and O(channels) for each that has a part.
+ * found in O(log parts), and O(channels) for each channel.
  */
 struct part {
 	struct message *msg;
