@@ -61,7 +61,8 @@ is_full(void)
 struct stub *
 later_find(const char *name)
 {
-	struct hlink *l = hash_first(&table.stubs, name_num(name));
+	struct hlink *l = table.stubs.n == 0 ? NULL :
+	    hash_first(&table.stubs, name_num(name));
 
 	while (l != NULL && strcmp(OWNER(struct stub, link, l)->name, name) != 0)
 		l = hash_next(l);
@@ -274,11 +275,9 @@ memo_reason(const struct vertex *v, struct rcpt *r)
 	const struct chan *chan = v->thread->ring->chan;
 	const struct memo *m = find(s, chan, v->thread->host, r->off);
 
-	if (m == NULL) {
-		m = find(s, chan, v->thread->host, 0);
-		if (m != NULL && r->off > m->last)
-			m = NULL;
-	}
+	if (m == NULL && (m = find(s, chan, v->thread->host, 0)) != NULL &&
+	    r->off > m->last)
+		m = NULL;	/* it was never heard of */
 	if (m != NULL)
 		r->why = reason_keep(m->why);
 }
