@@ -84,13 +84,17 @@ static const char *
 dir_path(int i)
 {
 	static char path[5];
-	struct text t;
+	char *p = path;
 
-	text_init(&t, path, sizeof(path));
-	if (i > 26)
-		text_add(&t, "%c/", 'A' + (i - 1) / 26 - 1);
-	if (i > 0)
-		text_add(&t, "%c/", 'A' + (i - 1) % 26);
+	if (i > 26) {
+		*p++ = (char)('A' + (i - 1) / 26 - 1);
+		*p++ = '/';
+	}
+	if (i > 0) {
+		*p++ = (char)('A' + (i - 1) % 26);
+		*p++ = '/';
+	}
+	*p = '\0';
 	return path;
 }
 
