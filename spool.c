@@ -151,8 +151,8 @@ static const struct {
 	{ "public", 01777, OPEN },
 	{ "private", 0700, 077 },
 	{ "postman", 0700, S_IWOTH },
-	{ "queue", 0755, S_IWOTH },
 	{ "router", 01777, OPEN },
+	{ "queue", 0755, S_IWOTH },
 	{ "transport", 0755, S_IWOTH }
 };
 
@@ -936,6 +936,9 @@ spool_verbose(const char *name, const char *line)
  * known by hashes of its name and of what lstat shows; one that was written to,
  * or another of that name, begins anew.
  *
+ * Mail that has been in router/ for an hour is counted, for a warning that
+ * nobody routes.
+ *
  * No name of another form is touched, nothing but regular files, and no file of
  * a process that lives, whosever it is.
  */
@@ -947,7 +950,7 @@ spool_verbose(const char *name, const char *line)
 #define SEEN_MOST	100	/* in each directory */
 
 /* Directories of a round: the first of the places, and those in queue/. */
-enum { PUBLIC, PRIVATE, POSTMAN, QUEUE, AREAS };
+enum { PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
 
 static struct {
 	double	due;		/* mono */
@@ -958,7 +961,8 @@ static struct {
 	char	path[20];	/* ... and its path from transport/, with a
 				 * slash at its end */
 	unsigned long removed;	/* double bounces, in this round */
-} tidy = { TIDY_FIRST, 2, 0, 0, NULL, "", 0 };
+	unsigned long waiting;	/* files in router/ that nobody takes */
+} tidy = { TIDY_FIRST, 2, 0, 0, NULL, "", 0, 0 };
 
 static struct seen {
 	unsigned name, state;	/* hashes */
@@ -1062,6 +1066,9 @@ tidy_entry(const char *entry)
 		if (is_due(spool_bounce_age(entry)) &&
 		    remove_file(path, place, entry) == 0)
 			tidy.removed += strstr(entry, ".control") == NULL;
+	} else if (tidy.area == ROUTER) {
+		tidy.waiting += entry[strspn(entry, "0123456789")] == '\0' &&
+		    long_seen(entry, &st);
 	} else {
 		pid = writer_of(entry);
 		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
@@ -1102,7 +1109,10 @@ tidy_end(void)
 	if (tidy.removed > 0)
 		log_info("tidy bounces=%lu removed from postman/, kept for "
 		    "%ld seconds", tidy.removed, q.config->postmanage);
-	tidy.removed = 0;
+	if (tidy.waiting > 0)
+		log_warn("router files=%lu or more have been in router/ for an "
+		    "hour; does submit -q run?", tidy.waiting);
+	tidy.removed = tidy.waiting = 0;
 	tidy.at = 0;
 	tidy.round++;
 	tidy.due = now.mono + TIDY_EVERY;

@@ -72,6 +72,8 @@ waits="queue/311 queue/A/312 queue/313-1 queue/X/314-1 queue/315-1 \
 queue/letters "
 orphans='queue/301 queue/A/302 queue/Q/Z/303-7'
 
+echo mail >"$po/router/77"
+echo text >"$po/router/77.note"
 ok 'start' sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
 wait_log 'deferred msg=313-1' && wait_log 'deferred msg=X/314-1' &&
     wait_log 'deferred msg=315-1'
@@ -79,12 +81,17 @@ set_clock "$WALL" 315360000
 run_on 3300 1 160
 is 'before an hour is over nothing goes' \
     "$(here $gone $orphans)" "$gone $orphans "
+is 'before an hour is over nobody misses submit -q' "$(count 'router files=')" 0
 is '... whatever the wall clock says' "$(count clock-step)" 1
 echo more >>"$po/public/grow:$dead.g"
 run_on 5000 1 160
 run_on 8000 1 160
 is 'what dead writers left goes when it was seen for an hour' \
     "$(here $gone)" ''
+like 'mail that nobody takes from router/ for an hour is said' \
+    "$(lines 'router files=')" \
+    'warn router files=1 or more .*for an hour; does submit -q run'
+rm "$po/router/77"
 is '... with a line each' \
     "$(count 'tidy removed=(public/mail|private/dsn):.* process 99999999, is gone')" 3
 is '... and nothing else in public/ and private/' "$(here $stay)" \
