@@ -33,7 +33,7 @@ static struct {
 	int	verbose;
 	char	*filter;	/* or NULL */
 	char	**patterns;	/* the same, expanded */
-	const char *login;	/* for protocol 2: user/password */
+	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;
 	int	named;		/* ... in the environment */
 } want;
@@ -523,7 +523,6 @@ main(int argc, char **argv)
 		return X_OSERR;
 	log_level = L_ERR;
 	ask.in.fd = -1;
-	want.login = "nobody/nobody";	/* as in ZMailer's own file */
 	while ((c = getopt(argc, argv, "DQSsvVjcf:q:p:U:")) != -1)
 		switch (c) {
 		case 'Q': bad |= one_listing(REPORT); break;

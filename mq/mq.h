@@ -229,7 +229,7 @@ int	mq_read(struct mq_queue *, struct mq_in *, char why[MQ_WHY_MAX],
 	    void (*report)(void *, const char *), void *arg);
 
 /* The same by protocol 2, of which nothing has been read; login is
- * "user/password" (two.c). */
+ * "user/password", NULL: that of an authfile, or of nobody (two.c). */
 int	mq_two(struct mq_queue *, struct mq_in *, const char *login,
 	    char why[MQ_WHY_MAX], void (*report)(void *, const char *),
 	    void *arg);

@@ -16,6 +16,11 @@
  *	S: .
  *	C: QUIT
  *
+ * Without a user and a password it takes the first line of MAILSHARE's
+ * scheduler.auth that has the right TT, where that file can be read:
+ *
+ *	user:password:SNMP QQ TT ETRN:[127.0.0.0]/8
+ *
  * A line that begins with a dot has one more.  Threads are asked for one by
  * one, so what moves meanwhile may be shown twice, or not; the scheduler has no
  * listing of one moment.
@@ -27,6 +32,10 @@
 #include <signal.h>
 
 #define FIELDS	10	/* of a recipient */
+
+#ifndef MAILSHARE
+#define MAILSHARE "/usr/local/share/mail"
+#endif
 
 struct talk {
 	struct mq_queue *q;
@@ -106,6 +115,55 @@ next(struct talk *t)
 		return 0;
 	memmove(t->line, t->line + 1, t->len--);
 	return 1;
+}
+
+/* Has the list of rights this one? */
+static int
+has(const char *rights, const char *right)
+{
+	size_t n = strlen(right);
+	const char *p;
+
+	for (p = rights; (p = strstr(p, right)) != NULL; p++)
+		if ((p == rights || p[-1] == ' ') &&
+		    (p[n] == ' ' || p[n] == '\0'))
+			return 1;
+	return 0;
+}
+
+/* Takes "user:password:rights:addresses" apart: 0, or -1 when that is not it,
+ * or it may not see the queue. */
+static int
+entry(char *line, char *login, size_t size)
+{
+	char *password = strchr(line, ':'), *rights, *end;
+
+	rights = password == NULL ? NULL : strchr(password + 1, ':');
+	end = rights == NULL ? NULL : strchr(rights + 1, ':');
+	if (end == NULL || *line == '#' || *line == '*')
+		return -1;
+	*rights = *end = '\0';
+	return has(rights + 1, "TT") || has(rights + 1, "ALL") ?
+	    text_fmt(login, size, "%s", line) : -1;
+}
+
+/* The login of that file, else ZMailer's own. */
+static const char *
+from_file(char *login, size_t size)
+{
+	const char *dir = getenv("MAILSHARE");
+	char path[MQ_PATH_MAX], line[2 * MQ_WORD_MAX];
+	int found = 0;
+	FILE *f;
+
+	text_fmt(path, sizeof(path), "%s/scheduler.auth",
+	    dir != NULL && *dir != '\0' ? dir : MAILSHARE);
+	f = fopen(path, "r");
+	while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL)
+		found = entry(line, login, size) == 0;
+	if (f != NULL)
+		fclose(f);
+	return found ? login : "nobody/nobody";
 }
 
 /* "user/password"; ":" and "," part them as well. */
@@ -293,6 +351,7 @@ mq_two(struct mq_queue *q, struct mq_in *in, const char *login,
     char why[MQ_WHY_MAX], void (*line)(void *, const char *), void *arg)
 {
 	static struct talk t;
+	static char known[MQ_WORD_MAX];
 	void (*was)(int) = signal(SIGPIPE, SIG_IGN);
 	int rc;
 
@@ -304,6 +363,8 @@ mq_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	t.why = why;
 	t.wall = difftime(time(NULL), (time_t)0);
 	why[0] = '\0';
+	if (login == NULL)
+		login = from_file(known, sizeof(known));
 	rc = log_in(&t, login);
 	if (rc == 0)
 		rc = line != NULL ? take_report(&t) : take_queue(&t);

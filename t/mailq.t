@@ -8,8 +8,8 @@ S=$top/t/serve
 po=$tmp/po
 tab=$(printf '\t')
 spool_new "$po"
-POSTOFFICE=$po RENDEZVOUS=$tmp/none MAILQ_WAIT=20
-export POSTOFFICE RENDEZVOUS MAILQ_WAIT
+POSTOFFICE=$po RENDEZVOUS=$tmp/none MAILQ_WAIT=20 MAILSHARE=$tmp
+export POSTOFFICE RENDEZVOUS MAILQ_WAIT MAILSHARE
 
 # Sets rc; what it says is in out and err.
 mailq() {	# [argument ...]
@@ -671,6 +671,21 @@ M/Z/11026589-31864  <>
 	is '... its report' "$rc $(out)" '0 smtp/*/0
 .dot'
 	unserve
+	cat >"$tmp/scheduler.auth" <<'END'
+# user:password:rights:addresses
+guest:guest:SNMP ETRN XTT TTX:
+*watcher:no:ALL:
+watcher:short
+watcher:se/cret:SNMP TT ETRN:[127.0.0.0]/8
+root:other:ALL:
+END
+	serve_tcp "$tmp/d" -d
+	mailq -p "$port" -Q
+	is '... logs in by an authfile that can be read' "$rc $(out)" \
+	    '0 smtp/*/0
+.dot'
+	unserve
+	rm "$tmp/scheduler.auth"
 	serve_tcp "$tmp/ours" -s -l 100
 	MAILQ_WAIT=1
 	mailq -p "$port"
