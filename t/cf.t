@@ -69,6 +69,10 @@ is 'what senders are told, and when' \
     "$(values b/h bounce reporttimes delayreport)" 'none "4h 1d" delayreport '
 is '... as a later clause has it' "$(values a/h bounce reporttimes)" \
     'sender "none" '
+printf 'a/*\trate=25/h posfeedback="1 / 8" interval=3600 retries=" 1 2"\n' >"$cf"
+is 'rules, rates and lists are shown as written, spans in plain form' \
+    "$(values a/h rate posfeedback interval retries)" \
+    '25/h "1 / 8" 1h " 1 2" '
 printf '*/*\tbychannel\nb/*\tcommand="p $channel"\n' >"$cf"
 is 'bychannel is taken' "$(values b/h bychannel)" 'bychannel '
 printf 'a/*\tmaxta=1\na/*\tmaxta=2 maxring=3\na/x\tmaxta=4\n' >"$cf"
