@@ -238,15 +238,18 @@ num_of(const char *s, const char **end)
 int
 num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
 {
-	char *after;
+	unsigned long v = 0, digit;
+	int bad = *s < '0' || *s > '9';	/* nor blanks, nor a sign */
 
-	if (*s < '0' || *s > '9')
-		return -1;
-	errno = 0;
-	*n = strtoul(s, &after, 10);
+	for (; *s >= '0' && *s <= '9'; s++) {
+		digit = (unsigned long)(*s - '0');
+		bad |= digit > max || v > (max - digit) / 10;
+		v = v * 10 + digit;
+	}
+	*n = v;
 	if (end != NULL)
-		*end = after;
-	return errno != 0 || *n > max ? -1 : 0;
+		*end = s;
+	return bad ? -1 : 0;
 }
 
 /* From the largest down; a number without a unit is in the last one. */
