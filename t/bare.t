@@ -70,7 +70,7 @@ sed -n '/^#::respawn.*scheduler/s/^#//p' "$top/contrib/inittab" |
     sed 's,/usr/local,,; s,/var/log/scheduler,/spool/log,
 	s,-i,-i -f /cf,' >"$root/etc/inittab"
 is 'the line of inittab' "$(cat "$root/etc/inittab")" \
-    '::respawn:/sbin/scheduler -i -f /cf >>/spool/log 2>&1'
+    '::respawn:/sbin/scheduler -i -f /cf -L /spool/log'
 # init gives its children no environment of ours.
 printf 'MAILBIN=/\nPOSTOFFICE=/spool\nLOGDIR=/spool\n' >"$root/env"
 sed 's,-i -f /cf,-i -f /cf -Z /env,' "$root/etc/inittab" >"$tmp/tab"
