@@ -72,7 +72,7 @@ put "$po" 102-1 test h full
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 ok 'mail with its own times is tried by them' wait_for 30 often 102-1 6
 is 'mail with a retryat for the same host is not' "$(tried 101-1)" 1
-like 'its time is in the log' "$(lines 'deferred msg=101-1')" ' next=3600 '
+like 'its time is in the log' "$(lines 'deferred msg=101-1')" ' next=(3600|35[0-9][0-9]) '
 
 # A place in the retry list is used up by the vertex's own tries alone.
 put "$po" 111-1 far h full
@@ -89,7 +89,7 @@ is 'new mail for the host was delivered' "$(count 'complete msg=12')" 20
 # The latest time of a run counts for all of it.
 put "$po" 131-1 test other at100 test other at2000 test other full
 ok 'a job that heard three things' wait_log 'deferred msg=131-1' 20
-like 'it waits until the latest' "$(lines 'deferred msg=131-1')" ' next=2000 '
+like 'it waits until the latest' "$(lines 'deferred msg=131-1')" ' next=(2000|19[0-9][0-9]) '
 put "$po" 141-1 test third at100
 ok 'a retryat of 100 seconds' wait_log 'deferred msg=141-1' 20
 have=$(tried 102-1)
