@@ -1,24 +1,17 @@
 /*
  * dump.c - the queue in writing, for mailq.
  *
-<<<<<<< HEAD
  * First comes ZMailer's format "zmailer 1.0" byte for byte: vertices with a
  * number each, the same numbers by channel and by host, "End:", and a report
  * on rings and threads.  Behind it come the facts that this format has no room
- * for; whoever does not know them stops reading before.  A message whose only
+ * for.  ZMailer's mailq -Q would show them, so whoever asks by the port gets
+ * them when he ends his side of the connection at once.  A message whose only
  * recipient waits for its next try, in pieces of one dump:
  *
  *	1:	101-1	1; 55	#mailbox full (retry in 8m20s, tries=1)
  *	    later/a.host/0		N=1   R=1   A=1  W=500s QA=2s
  *	m	101-1	2	14	-	sender@a.example
  *	v	1	retry	500	428398	1	0
-=======
- * What is written is ZMailer's format "zmailer 1.0" byte for byte: vertices
- * with a number each, the same numbers by channel and by host, "End:", and a
- * report on rings and threads.  Behind it come the facts that this format has
- * no room for.  ZMailer's mailq -Q would show them, so whoever asks by the port
- * gets them when he ends his side of the connection at once:
->>>>>>> 8f40844 (Leave facts out for a caller who does not ask for them)
  *
  *	Facts:
  *	p  post office			m  message  age  size  flags  sender
