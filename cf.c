@@ -489,16 +489,24 @@ set_choice(const char *const *words, long *to, const char *s, const char *bad)
 	return NULL;
 }
 
-/* A user's or group's number, by name or as it is: 0, or -1 when unknown. */
+/* A user's or group's number, as it is or by name: 0, or -1 when unknown. */
 static int
 set_id(enum type type, long *to, const char *s)
 {
 	unsigned long n;
 	const char *end;
 #ifndef NO_PWD
-	struct passwd *pw = type == T_USER ? getpwnam(s) : NULL;
-	struct group *gr = type == T_GROUP ? getgrnam(s) : NULL;
+	struct passwd *pw;
+	struct group *gr;
+#endif
 
+	if (num_upto(s, ID_MOST, &n, &end) == 0 && *end == '\0') {
+		*to = (long)n;
+		return 0;
+	}
+#ifndef NO_PWD
+	pw = type == T_USER ? getpwnam(s) : NULL;
+	gr = type == T_GROUP ? getgrnam(s) : NULL;
 	if (pw != NULL || gr != NULL) {
 		*to = pw != NULL ? (long)pw->pw_uid : (long)gr->gr_gid;
 		return 0;
@@ -506,11 +514,9 @@ set_id(enum type type, long *to, const char *s)
 #endif
 	/* the two that every configuration names have their usual numbers
 	 * where nobody knows them */
-	if (strcmp(s, type == T_USER ? "root" : "daemon") == 0)
-		n = type == T_GROUP;
-	else if (num_upto(s, ID_MOST, &n, &end) < 0 || *end != '\0')
+	if (strcmp(s, type == T_USER ? "root" : "daemon") != 0)
 		return -1;
-	*to = (long)n;
+	*to = type == T_GROUP;
 	return 0;
 }
 
