@@ -358,8 +358,8 @@ int
 msg_diagnose(const struct vertex *v, unsigned long off, const char *notary,
     const char *status, const char *message, long when)
 {
-	return (msg_is_quiet(v) ? ctl_untold : ctl_diag)(v->msg->name, off,
-	    notary, status, message, when);
+	return ctl_diag(v->msg->name, off, msg_is_quiet(v) ? '-' : ' ', notary,
+	    status, message, when);
 }
 
 /* The tag comes first, then the diagnostic line; a line that cannot be written
@@ -450,11 +450,11 @@ silent_rcpts(struct notary *n, int write)
 	long rcpts = 0;
 	int silent = 0;
 
-	nt_rewind(n);
+	ctl_go(&n->c, 0);
 	while (silent >= 0 && nt_next_rcpt(n)) {
 		silent = is_silent(n, n->c.l.off);
 		rcpts += silent > 0;
-		if (silent > 0 && write && ctl_untold(n->name, n->c.l.off, "",
+		if (silent > 0 && write && ctl_diag(n->name, n->c.l.off, '-', "",
 		    "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			silent = -1;
@@ -576,7 +576,8 @@ see_late(const struct message *m, struct notary *n, unsigned long off)
 		text_add(&t, "%ld", born + s->expiry);
 	if (nt_delayed(n, n->delay_at, times) < 0)
 		return -1;
-	if (ctl_diag(m->name, off, fields, "", why_late(m, n, off), 0) == 0)
+	if (ctl_diag(m->name, off, ' ', fields, "", why_late(m, n, off), 0)
+	    == 0)
 		return 1;
 	nt_delayed(n, n->delay_at, n->delays);	/* another time, then */
 	return -1;
@@ -614,7 +615,7 @@ msg_see_late(struct message *m, unsigned *most)
 	if (more == NULL || nt_open(&n, m->name) < 0)
 		return more != NULL && errno == ENOENT ? FAR_OFF :
 		    now.mono + DISK_AGAIN;
-	nt_from(&n, more->warn);
+	ctl_go(&n.c, more->warn);
 	while ((left = nt_next_rcpt(&n)) > 0 && *most > 0 &&
 	    (late = see_late(m, &n, n.c.l.off)) >= 0) {
 		more->late |= late;

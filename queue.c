@@ -870,7 +870,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 		message = "(unknown)";
 	if (line)
 		bad = (failed ? msg_diagnose(v, off, notary, PERMANENT, message,
-		    (long)now.wall) : ctl_diag(name, off, notary,
+		    (long)now.wall) : ctl_diag(name, off, ' ', notary,
 		    "2.0.0 (delivered)", message, (long)now.wall)) < 0 ||
 		    ctl_sync(name) < 0;
 	if (bad && failed) {

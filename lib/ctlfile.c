@@ -877,9 +877,8 @@ ctl_diag_begin(struct text *t, int fd, int tag, unsigned long off, long hdr,
 	    off, hdr, drpt, when);
 }
 
-/* Appends the line with this tag: 0 or -1. */
-static int
-diagnostic(const char *name, unsigned long off, int tag, const char *notary,
+int
+ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
     const char *status, const char *message, long when)
 {
 	char line[4096];
@@ -913,20 +912,6 @@ diagnostic(const char *name, unsigned long off, int tag, const char *notary,
 	return close(fd);
 }
 
-int
-ctl_diag(const char *name, unsigned long off, const char *notary,
-    const char *status, const char *message, long when)
-{
-	return diagnostic(name, off, ' ', notary, status, message, when);
-}
-
-int
-ctl_untold(const char *name, unsigned long off, const char *notary,
-    const char *status, const char *message, long when)
-{
-	return diagnostic(name, off, '-', notary, status, message, when);
-}
-
 /* ---- for those who report -------------------------------------------- */
 
 void
@@ -958,7 +943,7 @@ nt_open(struct notary *n, const char *name)
 		n->fd = -1;
 		return -1;
 	}
-	nt_rewind(n);
+	ctl_go(&n->c, 0);
 	return 0;
 }
 
@@ -968,18 +953,6 @@ nt_close(struct notary *n)
 	if (n->fd >= 0)
 		close(n->fd);
 	n->fd = -1;
-}
-
-void
-nt_rewind(struct notary *n)
-{
-	ctl_go(&n->c, 0);
-}
-
-void
-nt_from(struct notary *n, unsigned long off)
-{
-	ctl_go(&n->c, off);
 }
 
 int

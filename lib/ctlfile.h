@@ -139,15 +139,13 @@ int	ctl_mark(const char *name, unsigned long off, int tag);
  * into the line of the open file: 0 or -1. */
 int	ctl_put_tag(int fd, unsigned long off, int with_pid,
 	    const char tag[8]);
-/* Appends a diagnostic line (facts: "d OFF:HDR:DRPT::TIME").
- * notary may be empty: then one is made from status, such as "4.4.7 (text)",
- * and the recipient's address.  when is the time of the last attempt, wall, 0:
- * not known.  0 or -1. */
-int	ctl_diag(const char *name, unsigned long off, const char *notary,
-	    const char *status, const char *message, long when);
-/* The same, of what nobody is to be told. */
-int	ctl_untold(const char *name, unsigned long off, const char *notary,
-	    const char *status, const char *message, long when);
+/* Appends a diagnostic line (facts: "d OFF:HDR:DRPT::TIME") with this tag: ' '
+ * is to be told, '-' to nobody.  notary may be empty: then one is made from
+ * status, such as "4.4.7 (text)", and the recipient's address.  when is the
+ * time of the last attempt, wall, 0: not known.  0 or -1. */
+int	ctl_diag(const char *name, unsigned long off, int tag,
+	    const char *notary, const char *status, const char *message,
+	    long when);
 /* Begins such a line for the end of the open file, with this tag. */
 void	ctl_diag_begin(struct text *, int fd, int tag, unsigned long off,
 	    long hdr, long drpt, long when);
@@ -187,8 +185,6 @@ struct notary {
 
 int	nt_open(struct notary *, const char *name);	/* 0, or -1: errno */
 void	nt_close(struct notary *);
-void	nt_rewind(struct notary *);	/* the walk begins anew */
-void	nt_from(struct notary *, unsigned long off);	/* ... from this line */
 int	nt_error(const struct notary *);	/* errno of a read, or 0 */
 /* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
 int	nt_next_rcpt(struct notary *);

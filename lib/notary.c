@@ -123,13 +123,13 @@ nt_head(struct notary *n, struct head *h)
 	int nrcpt = 0;
 
 	memset(h, 0, sizeof(*h));
-	for (nt_rewind(n); ctl_walk(&n->c); see_head(&n->c, h)) {
+	for (ctl_go(&n->c, 0); ctl_walk(&n->c); see_head(&n->c, h)) {
 		if (nrcpt > 0 && strchr("rsemMd", n->c.l.line[0]) != NULL)
 			break;
 		nrcpt += n->c.l.line[0] == 'r';
 	}
 	errno = n->c.l.error;
-	nt_rewind(n);
+	ctl_go(&n->c, 0);
 	return errno != 0 ? -1 : 0;
 }
 

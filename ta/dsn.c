@@ -134,7 +134,7 @@ open_file(unsigned file)
 
 	if (report_file(&report, file) < 0)
 		return -1;
-	nt_rewind(n);
+	ctl_go(&n->c, 0);
 	for (quiet.n = 0; nt_next_diag(n); ) {
 		if (n->tag != '-')
 			continue;
@@ -154,7 +154,7 @@ open_file(unsigned file)
 		return -1;
 	if (quiet.n > 0)
 		qsort(quiet.v, quiet.n, sizeof(*quiet.v), by_offset);
-	nt_rewind(n);
+	ctl_go(&n->c, 0);
 	return 0;
 }
 
@@ -522,7 +522,7 @@ next_failed(unsigned long *from)
 	struct item *it;
 
 	report.n = 0;
-	nt_rewind(n);
+	ctl_go(&n->c, 0);
 	while (report.n < ITEMS_MOST && nt_next_rcpt(n)) {
 		if (n->c.l.off < *from || n->c.l.line[1] != '-')
 			continue;
@@ -552,7 +552,7 @@ mend_some(const char *name)
 	int mended = 0;
 	unsigned i;
 
-	nt_rewind(n);
+	ctl_go(&n->c, 0);
 	while (report.n > 0 && nt_next_diag(n))
 		if ((it = bsearch(&n->off, report.items, report.n,
 		    sizeof(*it), is_of)) != NULL)
@@ -562,7 +562,7 @@ mend_some(const char *name)
 	for (i = 0; i < report.n; i++) {
 		if (report.items[i].at != 0)
 			continue;
-		if (ctl_diag(name, report.items[i].off, "",
+		if (ctl_diag(name, report.items[i].off, ' ', "",
 		    "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			return -1;

@@ -198,7 +198,7 @@ ask_all(void)
 	}
 	for (i = 0; nt_next_rcpt(&n); i++)
 		;
-	for (nt_rewind(&n); nt_next_diag(&n); )
+	for (ctl_go(&n.c, 0); nt_next_diag(&n); )
 		fuzz_must(before[n.at] == 'd' && strlen(n.text) < LINE_MAX_ &&
 		    nt_mark(&n, n.at, '+') == 0, "a diagnostic is one");
 	fuzz_must(nt_error(&n) == 0, "the disk is good");
@@ -233,7 +233,7 @@ change(void)
 		fuzz_must(ctl_mark(NAME, off, '-') == 0 &&
 		    ctl_has(NAME, off, '-') && !ctl_has(NAME, off, '+') &&
 		    ctl_tag(NAME, off, &pid) == '-', "a tag is set");
-		fuzz_must(ctl_diag(NAME, off, i & 1 ? "a\1b\1" : "",
+		fuzz_must(ctl_diag(NAME, off, ' ', i & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
 	}
 	compare();
