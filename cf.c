@@ -661,8 +661,8 @@ set_keyword(struct reader *r, const struct keyword *k, struct setting *v,
 
 /* ---- reading: keywords ----------------------------------------------- */
 
-/* Twice the bytes that are alike at both ends, less all there are: 0 for the same
- * word, -1 for "intervall" and "interval", and less for others. */
+/* Twice the bytes that are alike at both ends, less all there are: 0 for the
+ * same word, -1 for "intervall" and "interval", and less for others. */
 static int
 likeness(const char *a, const char *b)
 {
@@ -982,8 +982,8 @@ lay_over(struct setting *v, const struct setting *other)
 	}
 }
 
-/* The command of the agent dsn; made once for each configuration, and not before
- * it is needed, when the PARAMs are filled in. */
+/* The command of the agent dsn; made once for each configuration, when it is
+ * first needed, as the PARAMs are filled in by then. */
 static const char *
 dsn_command(struct config *c)
 {

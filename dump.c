@@ -328,8 +328,8 @@ expires(const struct vertex *v)
 	return expiry == 0 ? 0 : v->msg->born + expiry - (long)now.mono;
 }
 
-/* "1:	101-1	2; 55,123	#reason (state, expires in ..., tries=1)".  A vertex
- * that was never tried has the words of its host, if that is dead. */
+/* "1:	101-1	2; 55,123	#reason (state, expires in ..., tries=1)".  A
+ * vertex that was never tried has the words of its host, if that is dead. */
 static void
 emit_vertex(unsigned i)
 {

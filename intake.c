@@ -23,22 +23,22 @@
  * alone is removed.  An x line names a message that this one replaces: it must
  * have the same sender and the same owner.
  *
- * Recipients.  A small machine must not fall over a large queue: PARAMrecipients
- * are in core.  This pool is shared by all.  A channel has work when some of its
- * recipients are in core, or some of a message are to be read on; its share is
- * an equal part of the pool.  It may have more while that is free in the pool
- * and not what others with less than their shares are to read on; and up to its
- * share in any case.  Where the pool has no room for that, channels with more
- * than their shares give way: of their large messages, those recipients leave
- * core that wait for an agent.  So a channel that hangs with the whole pool
- * comes down to its share as soon as another one has work.
+ * Recipients.  A small machine must not fall over a large queue: at most
+ * PARAMrecipients are in core.  This pool is shared by all.  A channel has work
+ * when some of its recipients are in core, or some of a message are to be read
+ * on; its share is an equal part of the pool.  It may have more while that is
+ * free in the pool and not what others with less than their shares are to read
+ * on; and up to its share in any case.  Where the pool has no room for that,
+ * channels with more than their shares give way: of their large messages, those
+ * recipients leave core that wait for an agent.  So a channel that hangs with
+ * the whole pool comes down to its share as soon as another one has work.
  *
  * A new message gets what is free in the pool, but at least the minimum; what
  * does not fit stays unread, as a part for each channel.  A part has its own
  * place in the file, so no channel of a message waits for another.  It is read
- * on when PARAMrefill recipients fit, or after PARAMrefilldelay, so that no file
- * is read line by line.  Messages of which half of the minimum is in core come
- * first, and take up to that in any case; then the oldest.  One that has
+ * on when PARAMrefill recipients fit, or after PARAMrefilldelay, so that no
+ * file is read line by line.  Messages of which half of the minimum is in core
+ * come first, and take up to that in any case; then the oldest.  One that has
  * preempted others takes half of what its channel may have, and may have half
  * of what is left of an extra share on top of its minimum.  So there are never
  * more in core than
@@ -526,7 +526,7 @@ leave_unread(struct message *m, const struct ctl *c)
 	return 0;
 }
 
-static int seen_all;		/* what the start found is in; the rest is new */
+static int seen_all;	/* what the start found is in; the rest is new */
 
 /* The message of the file at hand, with what its stub has; NULL without
  * memory. */
@@ -990,8 +990,8 @@ static struct {
 	long	files;		/* opened in the scan at hand */
 	double	began;		/* mono; when it began */
 	double	paused;		/* mono; the next one begins then */
-	int	blocked;	/* mail waits on disk, and no room is to be had */
-	int	told;		/* nobody has notified us of more in this pass */
+	int	blocked;	/* mail waits on disk, and there is no room */
+	int	told;		/* no notice of more has come in this pass */
 	long	looks;		/* entries that may still be looked at now */
 } step;
 

@@ -64,7 +64,8 @@ later_find(const char *name)
 	struct hlink *l = table.stubs.n == 0 ? NULL :
 	    hash_first(&table.stubs, name_num(name));
 
-	while (l != NULL && strcmp(OWNER(struct stub, link, l)->name, name) != 0)
+	while (l != NULL &&
+	    strcmp(OWNER(struct stub, link, l)->name, name) != 0)
 		l = hash_next(l);
 	return l == NULL ? NULL : OWNER(struct stub, link, l);
 }

@@ -454,7 +454,8 @@ silent_rcpts(struct notary *n, int write)
 	while (silent >= 0 && nt_next_rcpt(n)) {
 		silent = is_silent(n, n->c.l.off);
 		rcpts += silent > 0;
-		if (silent > 0 && write && ctl_diag(n->name, n->c.l.off, '-', "",
+		if (silent > 0 && write &&
+		    ctl_diag(n->name, n->c.l.off, '-', "",
 		    "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			silent = -1;

@@ -151,7 +151,7 @@ double	msg_late_at(const struct message *);
  * which are late: when to go on, mono; far off: it was gone through. */
 double	msg_see_late(struct message *, unsigned *most);
 int	msg_statlog(void);	/* opens -l's file anew: 0 or -1 */
-/* The recipient at off is finished, for the log and -l; 0: the sender is told. */
+/* The recipient at off is finished, for the log and -l; 0: the sender. */
 void	msg_log(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *message);
 
@@ -474,8 +474,8 @@ int	in_full(void);
  * ta.c - transport agents: which gets a vertex, what is said and heard
  * ====================================================================== */
 
-/* How many descriptors we need, when that is more than we have, which is as many
- * as we can get; else 0, and they bound the agents. */
+/* How many descriptors we need, when that is more than we have, which is as
+ * many as we can get; else 0, and they bound the agents. */
 int	ta_room(long *have);
 void	ta_limits(void);	/* says in the log what follows from that */
 /* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */

@@ -122,7 +122,7 @@ struct setting {
 	long	order;		/* enum order */
 	long	slotcost;	/* deliveries that earn one delivery slot */
 	long	slotloan;	/* slots that may be lacking */
-	long	slotdiscount;	/* percent of the slots that need not be there */
+	long	slotdiscount;	/* percent of the slots that may be missing */
 	long	minslots;	/* slots that a message must be able to earn */
 	long	skew;		/* retries until they fall on a boundary */
 	long	nice;		/* relative priority of the agent */
@@ -276,7 +276,7 @@ struct vertex {
 	int	tried;		/* mono; tries > 0: the end of its last run */
 	unsigned tries : 14;	/* runs that ended with some left, at most
 				 * TRIES_MOST */
-	unsigned step : 7;	/* place in the retry list, below NUMBERS_MOST */
+	unsigned step : 7;	/* place in the retry list, < NUMBERS_MOST */
 	unsigned state : 3;	/* enum vertex_state */
 	unsigned dated : 1;	/* WAIT: until a retryat */
 	unsigned returned : 1;	/* its agent ended, perhaps before it began */
@@ -305,7 +305,7 @@ struct part {
 				 * more than that; 0: there is none */
 	unsigned evicted;	/* recipients that are left to the next lap */
 	struct timer look;	/* its turn to be read on, or when that is */
-	unsigned long next;	/* bytes from the start: where reading goes on */
+	unsigned long next;	/* offset where reading goes on, bytes */
 	long	again;		/* mono; evicted > 0: no lap before that */
 	long	later;		/* mono; nothing is read before that */
 	long	walked;		/* mono; last look for what can be evicted */
@@ -326,7 +326,7 @@ struct memo {
 	struct chan *chan;
 	unsigned off;		/* 0; or of the recipient */
 	unsigned last;		/* off 0: of the last recipient that it had */
-	int	wakeup;		/* mono; WAIT: the vertex's own time; 0: READY */
+	int	wakeup;		/* mono; WAIT: its own time; 0: READY */
 	int	until;		/* mono; it is not wanted in core before */
 	int	tried;		/* as in struct vertex */
 	unsigned tries : 14;	/* ... */
@@ -368,7 +368,7 @@ struct more {
 	struct message *msg;
 	struct job *jobs;	/* order.c's */
 	struct part *parts;	/* by channel; NULL: all of it is in core */
-	struct stub *stub;	/* what is known of its evicted parts, or NULL */
+	struct stub *stub;	/* of its evicted parts, or NULL */
 	int	warned;		/* age at which delays were last looked at */
 	unsigned long warn;	/* where that look goes on, bytes; 0: none is
 				 * at work */
@@ -459,7 +459,7 @@ struct thread {
 	unsigned nkept;		/* ... READY, for agents that are starting */
 	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* READY since the order was last made */
-	unsigned mark;		/* intake.c's: the reading that has met it ... */
+	unsigned mark;		/* intake.c's: the reading that met it ... */
 	struct vertex *vertex;	/* ... and its vertex of the message at hand */
 	double	soonest;	/* mono; no WAIT vertex is due before */
 	double	woken;		/* mono; its host answered, and so what had
@@ -489,7 +489,7 @@ struct dest {
 	double	until;		/* mono; DEAD: when it is tried again; else 0 */
 	double	slot;		/* mono; with a rate, the last one taken */
 	double	used;		/* mono; last report or start */
-	double	good, bad;	/* mono; the last report of the kind, or NEVER */
+	double	good, bad;	/* mono; last report of the kind, or NEVER */
 	unsigned long hearsay;	/* DEAD by another host's word, in this round
 				 * of files; 0: not */
 	unsigned long ngood, nbad;	/* reports */
@@ -614,7 +614,7 @@ extern struct queue q;
 enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
 
 #define OUTBUF		4096	/* bytes that wait to be written to an agent */
-#define NOISE_MOST	100	/* lines of noise of one agent that are logged */
+#define NOISE_MOST	100	/* lines of noise of an agent in the log */
 
 struct ta {
 	struct ta *next, *prev;		/* all agents */

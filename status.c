@@ -462,7 +462,7 @@ be_dump(int fd, int to_file)
 	ctl_forget();
 	for (i = 1; i < SIGNALS; i++)
 		signal(i, SIG_DFL);
-	for (i = 3; i < FD_SETSIZE; i++)	/* all that select can wait for */
+	for (i = 3; i < FD_SETSIZE; i++)	/* all that select takes */
 		if (i != fd)
 			close(i);
 	fcntl(fd, F_SETFL, 0);	/* from here on it may block */

@@ -25,11 +25,12 @@
  * Those in the middle bring one more agent to the message, and need that it may
  * have it (order_allowed); if not, it is blocked, or gets a free ride.
  *
- * The limits are maxta (at most what descriptors allow), maxchannel, maxring, and
- * -R starts in a second.  They count every agent that is not yet gone; but the
- * one of the channel dsn has a slot of its own.  Rings that wait for a slot get
- * new agents in turns: the agent that has been idle longest elsewhere is ended,
- * and agents of a ring with more than its share end when they leave a thread.
+ * The limits are maxta (at most what descriptors allow), maxchannel, maxring,
+ * and -R starts in a second.  They count every agent that is not yet gone; but
+ * the one of the channel dsn has a slot of its own.  Rings that wait for a slot
+ * get new agents in turns: the agent that has been idle longest elsewhere is
+ * ended, and agents of a ring with more than its share end when they leave a
+ * thread.
  *
  * An agent stays on its thread while that has vertices ready, but gives way
  * after a stretch when others wait; in the preemptive order it leaves after
@@ -75,7 +76,7 @@
 #define SIGNALS		32	/* those with names, on any system */
 
 #define STRETCH		100	/* jobs after which it gives way to others */
-#define STRETCH_MOST	5	/* ... seconds, where others wait for its slot */
+#define STRETCH_MOST	5	/* ... seconds, where others want its slot */
 #define GREETING	300	/* seconds that it has for its first #hungry */
 #define SOON		3	/* seconds in which one that ends should go */
 #define GRACE		30	/* seconds from then to SIGTERM */
@@ -87,7 +88,7 @@
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
 #define FORKRATE_AGAIN	0.25	/* seconds until a start held up by -R is */
 #define NO_START	"an agent that can be started"
-#define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4)	/* bytes in a job's line */
+#define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4)	/* bytes of a job */
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
 #define READ_MOST	16384	/* bytes read at once ... */
 #define READS		4	/* ... and how often in one pass */

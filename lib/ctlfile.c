@@ -146,7 +146,8 @@ ctl_wishes(const char *s, char *orcpt, size_t size)
 		len = strcspn(s, " \t");
 		if (len > 7 && ctl_is_word(s, 7, "NOTIFY="))
 			wishes = notify_list(s + 7, len - 7);
-		else if (orcpt != NULL && len > 6 && ctl_is_word(s, 6, "ORCPT="))
+		else if (orcpt != NULL && len > 6 &&
+		    ctl_is_word(s, 6, "ORCPT="))
 			text_fmt(orcpt, size, "%.*s", (int)len - 6, s + 6);
 	}
 	return wishes;

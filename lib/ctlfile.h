@@ -47,7 +47,7 @@ unsigned ctl_wishes(const char *words, char *orcpt, size_t size);
 struct ctl {
 	const char *why;	/* cannot be used, or not now; NULL: it can */
 	int	later;		/* not now, but in so many seconds */
-	long	pid;		/* later: whose lock is in the way; 0: nobody's */
+	long	pid;		/* later: whose lock is in the way, or 0 */
 	/* to be set behind ctl_open: whose lock was in the way when the file
 	 * was looked at before, and when that was first so, mono */
 	long	seen_pid;
@@ -173,7 +173,7 @@ struct notary {
 	unsigned long delays;	/* warnings that were sent of it */
 	unsigned long delay_at;	/* where that number stands, 0: no room */
 	/* nt_next_diag, nt_diag */
-	int	tag;		/* ' ' to be told, '+' told, '-' told to nobody */
+	int	tag;		/* ' ' to tell, '+' told, '-' told to nobody */
 	unsigned long at, off;	/* of the line, and of its recipient's */
 	long	when;		/* wall */
 	char	*field[NT_FIELDS];	/* who, action, status, diagnostic, by

@@ -75,8 +75,8 @@ int	dsn_people(struct dsn *);
 void	dsn_end(struct dsn *);
 
 /* From here on nothing but forms, the post office that we are in, and the
- * router's socket ("": none) can be opened, where the system sees to that: 0, or
- * -1 with errno. */
+ * router's socket ("": none) can be opened, where the system sees to that: 0,
+ * or -1 with errno. */
 int	dsn_confine(const char *forms, const char *router);
 
 #endif

@@ -129,7 +129,7 @@ struct mq_queue {
 	unsigned unread;	/* messages with unread set */
 	double	bytes;		/* of memory */
 	double	stored;		/* messages there are, as the report says */
-	int	evicted;	/* messages that the scheduler has on disk alone */
+	int	evicted;	/* messages that are on disk alone */
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
 	int	bounces;	/* ... of which so many are double bounces */
 	int	facts;		/* the scheduler told them */

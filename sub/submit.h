@@ -19,8 +19,8 @@
  * say.c - lines on the standard error
  * ====================================================================== */
 
-void	say_as(const char *argv0);	/* the name that every line begins with */
-void	say_about(const char *);	/* ... what it is about, NULL: nothing */
+void	say_as(const char *argv0);	/* what every line begins with */
+void	say_about(const char *);	/* ... the subject, NULL: none */
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
 int	say_cannot(const char *what, const char *path);	/* by errno: -1 */
 

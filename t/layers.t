@@ -108,6 +108,13 @@ is 'no other program includes scheduler.h' "$(cd "$top" &&
 like 'but the daemon does' "$(cd "$top" &&
     grep -l '^# *include ".*\(scheduler\|modules\)[.]h"' queue.c)" 'queue.c'
 
+is 'no line of the sources is wider than 80 columns' "$(cd "$top" && awk '{
+	col = 0
+	for (i = 1; i <= length($0); i++)
+		col += substr($0, i, 1) == "\t" ? 8 - col % 8 : 1
+	if (col > 80) print FILENAME, FNR
+}' *.[ch] lib/*.[ch] mq/*.[ch] sub/*.[ch] ta/*.[ch])" ''
+
 # Some systems take what ctype.h is given as a subscript.
 is 'no plain char goes to ctype.h' "$(cd "$top" && grep -nE \
     '(^|[^a-z_])(is(alnum|alpha|cntrl|digit|graph|lower|print|punct|space|upper|xdigit)|to(lower|upper))\((\*|[a-z_>.-]+\[)' \

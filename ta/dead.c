@@ -183,7 +183,8 @@ replace(const char *path)
 	FILE *f;
 	int fd, bad;
 
-	if (text_fmt(fresh, sizeof(fresh), "%s.%ld", path, (long)getpid()) < 0) {
+	if (text_fmt(fresh, sizeof(fresh), "%s.%ld", path,
+	    (long)getpid()) < 0) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}

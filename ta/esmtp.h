@@ -50,7 +50,7 @@ struct esmtp {
 	const char *asked;		/* what that was about */
 
 	const char *secret[2];		/* no reply is kept with these in it */
-	int	in_mail;		/* MAIL was taken, no message followed */
+	int	in_mail;		/* MAIL was taken, no message yet */
 	unsigned long put;		/* bytes of the message so far */
 
 	size_t	held;			/* bytes in out */

@@ -667,7 +667,8 @@ static void
 usage(void)
 {
 	fputs("usage: mailbox [-0nNV] [-c channel] [-d directory] [-f form] "
-	    "[-h host]\n               [-m size] [-t span] [-w span]\n", stderr);
+	    "[-h host]\n               [-m size] [-t span] [-w span]\n",
+	    stderr);
 	exit(X_USAGE);
 }
 

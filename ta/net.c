@@ -162,7 +162,8 @@ set_text(struct net_addr *a)
 	text_fmt(a->text, sizeof(a->text), a->sa.any.sa_family == AF_INET6 ?
 	    "[IPv6:%s]" : "[%s]", host);
 #else
-	text_fmt(a->text, sizeof(a->text), "[%s]", inet_ntoa(a->sa.in.sin_addr));
+	text_fmt(a->text, sizeof(a->text), "[%s]",
+	    inet_ntoa(a->sa.in.sin_addr));
 #endif
 }
 

@@ -16,7 +16,7 @@ struct run {
 	void	*arg;			/* for message and become */
 	int	(*become)(void *arg);	/* in the child: 0, or -1 with errno;
 					 * NULL: stay who we are */
-	long	limit;			/* seconds, then it is killed; 0: none */
+	long	limit;		/* seconds, then it is killed; 0: none */
 	/* ... and how it ended. */
 	int	exit;			/* its exit code, or -1 */
 	int	signal;			/* that ended it, or 0 */

@@ -104,7 +104,8 @@ put_separator(struct batch *b)
 	const char *g = b->rcpt[0]->from->address;
 	char line[LINE_MAX_], *p;
 	time_t wall = time(NULL);
-	const char *ours = b->mailer->uucp[0] != '\0' ? b->mailer->uucp : mailname(NULL);
+	const char *ours = b->mailer->uucp[0] != '\0' ? b->mailer->uucp :
+	    mailname(NULL);
 	struct text t;
 
 	text_init(&t, line, sizeof(line));
