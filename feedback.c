@@ -593,7 +593,7 @@ dest_leave(struct thread *t)
 
 	d->thread = NULL;
 	d->used = now.mono;
-	d->keep = keep_for(t->fb, (double)t->ring->conf->v.forget);
+	d->keep = keep_for(t->fb, t->ring->conf->v.forget);
 	enter_unused(d);
 	if (d->local)
 		forget(d);
@@ -657,7 +657,7 @@ static void
 sleep_for(struct dest *d, long span)
 {
 	d->window = 0;
-	d->until = now.mono + (double)span;
+	d->until = now.mono + span;
 	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
 	    d->chan->name, d->host, span, (unsigned)d->tries,
 	    d->reason != NULL ? d->reason : "");
@@ -875,7 +875,7 @@ take_line(struct lines *l, long passed, struct record *r)
 		return -1;
 	if (r->left >= 0)
 		r->left = r->left > passed ? r->left - passed : 0;
-	r->used = now.mono - (double)used - (double)passed;
+	r->used = now.mono - used - passed;
 	return 0;
 }
 
@@ -907,7 +907,7 @@ restore(struct dest *d, const struct record *r, const struct setting *s)
 		d->nbad = 1;
 		if (s->fb.cohorts > 0) {
 			d->window = 0;
-			d->until = now.mono + (double)r->left;
+			d->until = now.mono + r->left;
 		}
 	}
 	d->tries = (unsigned short)r->tries;
@@ -926,7 +926,7 @@ hear(struct dest *d, const struct record *r, const char *who)
 	if (d->local || (d->window == 0 && d->hearsay == 0) ||
 	    d->good >= r->used)
 		return;
-	if (d->hearsay == 0 || d->until + 1 < now.mono + (double)r->left) {
+	if (d->hearsay == 0 || d->until + 1 < now.mono + r->left) {
 		text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, who);
 		reason_copy(&d->reason, why);
 		sleep_for(d, r->left);
@@ -954,7 +954,7 @@ take_record(struct record *r, const char *who)
 		    dest_get(chan, r->host, 0);
 		if (d == NULL)
 			return;
-		d->keep = keep_for(&s->fb, (double)s->forget);
+		d->keep = keep_for(&s->fb, s->forget);
 		fb_lift(d, &s->fb, who == NULL ? r->window : 0);
 	}
 	if (who == NULL)

@@ -187,7 +187,7 @@ static double
 leaves_until(const struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
-	double at, end = (double)(v->msg->born + s->expiry);
+	double at, end = v->msg->born + s->expiry;
 	enum why why = th_why(v, &at);
 
 	if (v->ta != NULL || v->doom != DOOM_NONE ||
@@ -200,7 +200,7 @@ leaves_until(const struct vertex *v)
 	if (why == WHY_HELD || s->expiry == 0)
 		return at;
 	if (end <= now.mono)
-		end += (double)s->expiry2;
+		end += s->expiry2;
 	return end > now.mono && end < at ? end : at;
 }
 
@@ -304,7 +304,7 @@ is_far(const struct vertex *v, double at)
 {
 	long near = v->thread->ring->conf->v.interval / 2;
 
-	return at > now.mono + (double)(near < NEAR ? near : NEAR);
+	return at > now.mono + (near < NEAR ? near : NEAR);
 }
 
 /* When the message is wanted in core again, mono; 0: it cannot go. */
@@ -318,8 +318,8 @@ next_look(const struct message *m)
 	if (msg_unread(m) > 0 || m->held || m->doom != DOOM_NONE || m->swept)
 		return 0;
 	for (p = msg_part(m); p != NULL; p = p->other)
-		if (p->evicted > 0 && (double)p->again < first)
-			first = (double)p->again;
+		if (p->evicted > 0 && p->again < first)
+			first = p->again;
 	/* it comes in when its sender is to be told */
 	at = msg_late_at(m);
 	if (at < first)
@@ -691,7 +691,7 @@ load(struct ctl *c, const char *name, const struct stub *s)
 		return;
 	if (s != NULL && s->why != NULL) {
 		c->seen_pid = s->pid;
-		c->since = (double)s->since;
+		c->since = s->since;
 	}
 	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
@@ -839,7 +839,7 @@ is_early(struct part *p, const struct ctl *c)
 	const struct memo *memo = p->msg->doom != DOOM_NONE ? NULL :
 	    memo_find(p->msg, p->chan, c->host);
 
-	if (memo == NULL || (double)memo->until <= now.mono)
+	if (memo == NULL || memo->until <= now.mono)
 		return 0;
 	leave(p, 1, memo->until);
 	reading.early++;
@@ -1003,7 +1003,7 @@ is_enough(void)
 		return 0;
 	return (opt.scanmax > 0 && step.files >= opt.scanmax) ||
 	    (opt.scansecs > 0 &&
-	    now.mono - step.began > (double)opt.scansecs);
+	    now.mono - step.began > opt.scansecs);
 }
 
 /* Is the entry one that is to come in?  To open a file tells what it is; room

@@ -303,8 +303,7 @@ later_place(struct part *p)
 {
 	const struct message *m = p->msg;
 	unsigned own = (unsigned)q.config->rcptminimum + m->more->extra;
-	double at = p->unread == 0 && p->again > p->later ?
-	    (double)p->again : (double)p->later;
+	double at = p->unread == 0 && p->again > p->later ? p->again : p->later;
 	struct heap *h;
 
 	if (m->held && m->doom == DOOM_NONE)
@@ -315,7 +314,7 @@ later_place(struct part *p)
 	p->readable = at <= now.mono;
 	h = p->readable ? &p->chan->parts : &q.look;
 	if (p->readable)
-		at = (double)m->loaded - (m->preempts || m->rcpts <= own / 2 ?
+		at = m->loaded - (m->preempts || m->rcpts <= own / 2 ?
 		    FIRST : 0);
 	heap_set(h, &p->look, at);
 	q.readable |= p->readable;

@@ -521,7 +521,7 @@ msg_late_at(const struct message *m)
 		times = &v->thread->ring->conf->v.reports;
 		for (k = 0; k < times->n && times->at[k] <= warned; )
 			k++;
-		at = k < times->n ? (double)(m->born + times->at[k]) : FAR_OFF;
+		at = k < times->n ? m->born + times->at[k] : FAR_OFF;
 		next = at < next ? at : next;
 	}
 	return next;

@@ -162,7 +162,7 @@ job_get(const struct vertex *v)
 		return NULL;
 	j->msg = v->msg;
 	j->ring = r;
-	j->key = (double)v->msg->loaded;
+	j->key = v->msg->loaded;
 	j->low = j->base = j->key - 1;
 	j->next = v->msg->more->jobs;
 	v->msg->more->jobs = j;
@@ -237,7 +237,7 @@ end_preemption(struct job *b)
 	b->parent = NULL;
 	b->level = 0;
 	b->used = 0;
-	b->key = (double)b->msg->loaded;
+	b->key = b->msg->loaded;
 	b->low = b->base = b->key - 1;
 	forget_rival(b->ring);
 }
@@ -401,7 +401,7 @@ key_of(const struct vertex *v)
 {
 	const struct job *j = job_find(v);
 
-	return j != NULL ? j->key : (double)v->msg->loaded;
+	return j != NULL ? j->key : v->msg->loaded;
 }
 
 /* The vertex waits for its thread, with those that do already.  What was on
@@ -639,8 +639,7 @@ order_open(struct thread *t, int open)
 		r->turn += 1;
 		/* seed 22.1: with $host, at random from the current choices */
 		heap_set(&r->ready, &t->turn, !r->conf->bound ? r->turn :
-		    r->turn + (double)rnd(r->ready.n + 1) -
-		    (double)rnd(r->ready.n + 1));
+		    r->turn + rnd(r->ready.n + 1) - rnd(r->ready.n + 1));
 	}
 }
 
@@ -710,7 +709,7 @@ order_block(struct vertex *v)
 		v->offered = 1;
 		set_open(v->thread, v->thread->open, 1);
 	}
-	heap_set(&r->shares, &j->share, (double)j->msg->nfed);
+	heap_set(&r->shares, &j->share, j->msg->nfed);
 	place_job(j);
 	return 0;
 }
@@ -758,7 +757,7 @@ order_share(struct message *m)
 	    j = j->next)
 		if (j->share.pos != 0)
 			heap_set(&j->ring->shares, &j->share,
-			    (double)m->nfed);
+			    m->nfed);
 }
 
 void

@@ -225,8 +225,8 @@ static double
 remember(struct vertex *v, const struct memo *memo)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
-	double most = now.mono + (double)retry_longest(s);
-	double at = (double)memo->wakeup;
+	double most = now.mono + retry_longest(s);
+	double at = memo->wakeup;
 
 	v->tries = memo->tries;
 	v->tried = memo->tried;
@@ -253,7 +253,7 @@ q_arrive(struct vertex *v)
 	const struct setting *s = &t->ring->conf->v;
 	const struct memo *memo = memo_find(m, t->ring->chan, t->host);
 	int dsn = th_is_dsn(t);
-	double at = (double)v->wakeup;
+	double at = v->wakeup;
 
 	m->left++;
 	m->telling += dsn & 3U;
@@ -310,7 +310,7 @@ tell_later(struct message *m)
 {
 	if (m->news && q.config->reportevery > 0 &&
 	    (m->rcpts > 0 || msg_rest(m) > 0))
-		tell(m, "success", now.mono + (double)q.config->reportevery);
+		tell(m, "success", now.mono + q.config->reportevery);
 }
 
 void
@@ -376,7 +376,7 @@ host_asked(const struct vertex *v)
 static long
 last_try(const struct vertex *v)
 {
-	double at = v->tries > 0 ? (double)v->tried : NEVER;
+	double at = v->tries > 0 ? v->tried : NEVER;
 	const struct dest *d = v->thread->dest;
 
 	if (host_asked(v) && d->bad > at)
@@ -461,8 +461,8 @@ static double
 vertex_timer(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
-	double at = (double)(v->msg->born + s->expiry);
-	double untried = at + (double)s->expiry2;
+	double at = v->msg->born + s->expiry;
+	double untried = at + s->expiry2;
 
 	if (s->expiry == 0 || v->msg->held || v->thread->held != NULL)
 		return FAR_OFF;		/* what is held does not get too old */
@@ -975,13 +975,13 @@ next_try(struct vertex *v)
 	long end = v->msg->born + s->expiry, at = v->wakeup;
 	unsigned short step = (unsigned short)v->step;
 
-	v->dated = (double)at > now.mono;
+	v->dated = at > now.mono;
 	if (!v->dated) {
 		at = (long)now.mono + retry_wait(s, &step, v->tries,
 		    now.wall);
 		v->step = step & 127U;
 	}
-	return s->expiry > 0 && at > end && (double)end > now.mono ? end : at;
+	return s->expiry > 0 && at > end && end > now.mono ? end : at;
 }
 
 static void
@@ -1059,7 +1059,7 @@ put_back(struct vertex *v, const char *reason)
 		v->returned = 0;
 	}
 	if (m->held || reason == NULL || (v->host & HOST_BAD &&
-	    until > now.mono && (double)v->wakeup <= now.mono)) {
+	    until > now.mono && v->wakeup <= now.mono)) {
 		th_ready(t, v);
 	} else {
 		wakeup = next_try(v);

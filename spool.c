@@ -1016,8 +1016,7 @@ writer_of(const char *s)
 static int
 is_due(double age)
 {
-	return q.config->postmanage > 0 &&
-	    age >= (double)q.config->postmanage;
+	return q.config->postmanage > 0 && age >= q.config->postmanage;
 }
 
 /* Has the message file queue/name no control file, nor one that is being

@@ -377,7 +377,7 @@ cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
 	r->pending = NO_START;
 	if (r->dead > now.mono)
 		return;
-	r->dead = now.mono + (double)seconds;
+	r->dead = now.mono + seconds;
 	reason_copy(&r->trouble, why);
 	text_init(&s, words, sizeof(words));
 	span_add(&s, seconds);
@@ -428,8 +428,7 @@ start(struct vertex *v)
 	ta->in = fd[0];
 	ta->out = fd[1];
 	enlist(ta, r);
-	heap_set(&due, &ta->timer, now.mono +
-	    (double)least(s->timeout, GREETING));
+	heap_set(&due, &ta->timer, now.mono + least(s->timeout, GREETING));
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", ta->pid,
 	    r->chan->name, t->host, q.nagents);
 	th_keep(ta, v);
@@ -609,7 +608,7 @@ worn_out(const struct ta *ta)
 	const struct setting *s = &ta->ring->conf->v;
 
 	return (s->maxjobs > 0 && ta->njobs >= (unsigned long)s->maxjobs) ||
-	    (s->maxage > 0 && now.mono - ta->born >= (double)s->maxage);
+	    (s->maxage > 0 && now.mono - ta->born >= s->maxage);
 }
 
 /* May it be given more, now or ahead?  Not where its command may no longer be
@@ -657,8 +656,7 @@ set_busy(struct ta *ta)
 {
 	ta->state = TA_BUSY;
 	ta->heard = now.mono;
-	heap_set(&due, &ta->timer, now.mono +
-	    (double)ta->ring->conf->v.timeout);
+	heap_set(&due, &ta->timer, now.mono + ta->ring->conf->v.timeout);
 }
 
 /* A busy agent of its thread gets the vertex, too. */
@@ -979,7 +977,7 @@ run_timers(void)
 	while ((t = heap_first(&due)) != NULL &&
 	    heap_when(&due, t) <= now.mono) {
 		ta = OWNER(struct ta, timer, t);
-		silent = ta->heard + (double)ta->ring->conf->v.timeout;
+		silent = ta->heard + ta->ring->conf->v.timeout;
 		if (ta->state == TA_BUSY && silent > now.mono) {
 			heap_set(&due, &ta->timer, silent);
 		} else if (ta->state != TA_CLOSING) {
@@ -1147,9 +1145,9 @@ tell_idle(struct ring *r)
 		ta->said_idle = 1;
 		ta->skip++;
 		flush(ta);
-		when = now.mono + (double)s->idlemax;
-		if (s->maxage > 0 && ta->born + (double)s->maxage < when)
-			when = ta->born + (double)s->maxage;
+		when = now.mono + s->idlemax;
+		if (s->maxage > 0 && ta->born + s->maxage < when)
+			when = ta->born + s->maxage;
 		heap_set(&due, &ta->timer, when);
 	}
 }

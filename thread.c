@@ -261,7 +261,7 @@ th_why(const struct vertex *v, double *until)
 	    WHY_HELD_MESSAGE : thread_why(t);
 	double dead = t->ring->dead;
 
-	*until = v->state == V_WAIT ? (double)v->wakeup : 0;
+	*until = v->state == V_WAIT ? v->wakeup : 0;
 	if (t->dest->until > *until)
 		*until = t->dest->until;
 	if (dead > *until)
@@ -378,8 +378,8 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 {
 	v->state = V_WAIT;
 	v->wakeup = (int)wakeup;
-	if (t->wait.n == 0 || (double)wakeup < t->soonest)
-		t->soonest = (double)wakeup;
+	if (t->wait.n == 0 || wakeup < t->soonest)
+		t->soonest = wakeup;
 	list_add(&t->wait, v);
 }
 
@@ -397,12 +397,12 @@ wake(struct thread *t, enum wake what)
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
 		if (what == WAKE_ALL ||
-		    (what == WAKE_DUE && (double)v->wakeup <= now.mono) ||
+		    (what == WAKE_DUE && v->wakeup <= now.mono) ||
 		    (what == WAKE_HOST && v->host & HOST_BAD && !v->dated)) {
 			list_del(&t->wait, v);
 			th_ready(t, v);
-		} else if (t->soonest == 0 || (double)v->wakeup < t->soonest) {
-			t->soonest = (double)v->wakeup;
+		} else if (t->soonest == 0 || v->wakeup < t->soonest) {
+			t->soonest = v->wakeup;
 		}
 	}
 }
@@ -565,7 +565,7 @@ heard_good(struct thread *t)
 	came = fb_good(d, t->fb, (long)t->nta, now.mono);
 	if (was_dead || (t->fb != &t->ring->conf->local &&
 	    th_nready(t) == 0 && t->wait.n > 0 && now.mono - t->woken >=
-	    (double)t->ring->conf->v.interval)) {
+	    t->ring->conf->v.interval)) {
 		t->woken = now.mono;
 		wake(t, WAKE_HOST);
 		th_update(t);
@@ -808,7 +808,7 @@ th_unfed(struct vertex *v)
 static void
 thread_move(struct thread *t, struct ring *r)
 {
-	double most = now.mono + (double)retry_longest(&r->conf->v);
+	double most = now.mono + retry_longest(&r->conf->v);
 	struct vertex *v;
 
 	order_open(t, 0);
@@ -821,7 +821,7 @@ thread_move(struct thread *t, struct ring *r)
 			v->dated = 0;
 			v->wakeup = (int)now.mono;
 		}
-		if (!v->dated && (double)v->wakeup > most)
+		if (!v->dated && v->wakeup > most)
 			v->wakeup = (int)most;
 	}
 	t->soonest = now.mono;	/* th_due finds out */
