@@ -154,7 +154,8 @@ same(const char *s, const char *lower)
 }
 
 /* The decimal fraction at s, such as 0.25; *end is behind it, or s when there
- * is none.  strtod takes more than that, and is 6 KB of a static program. */
+ * is none.  strtod takes more than that, and adds some kilobytes to a static
+ * program. */
 static double
 decimal(const char *s, const char **end)
 {
