@@ -88,7 +88,7 @@ spool_new "$po"
 cat >"$tmp/cf2" <<END
 PARAMmailqsock none
 PARAMglobal-report-interval 0
-*/*	interval=1s retries=1 reporttimes="2s 4s 1h" delayreport
+*/*	interval=1s retries=1 reporttimes="2s 8s 1h" delayreport
 late/*	command="$A -c late -f $tmp/go"
 fail/*	command="$A -c fail error no such user"
 END
