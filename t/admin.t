@@ -46,7 +46,8 @@ tags() {	# name
 	    tr -d ' '
 }
 
-ok 'start' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+ok 'the scheduler starts' \
+    sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
 like 'the pipe is for its owner and group' \
     "$(ls -l "$po/.mailq.command")" '^prw--w----'
 
@@ -57,79 +58,85 @@ put "$po" 102-1 down c.org u
 put "$po" 103-1 park d.org u
 wait_log 'deferred msg=101-1 .*a.org' && wait_log 'deferred msg=101-1 .*b.org'
 wait_log 'asleep channel=down' && wait_log 'load msg=103-1'
-is 'they wait' "$(state 101-1)$(state 102-1)$(state 103-1)" \
+is 'three messages wait each for another reason' \
+    "$(state 101-1)$(state 102-1)$(state 103-1)" \
     'retry retry host queueonly '
 order flush later/b.org
-is 'flush of an address' "$said" 'ok 1 jobs flushed'
+is 'a flush of an address is answered' "$said" 'ok 1 jobs flushed'
 ok 'a flush of an address tries it' \
     wait_log 'deferred msg=101-1 .*b.org .*tries=2'
 is 'a flush of an address tries no other' \
     "$(count 'deferred msg=101-1 .*a.org')" 1
 order flush down/*
-ok 'flush of a host that asked for peace' wait_log 'deferred .*down.*tries=2'
+ok 'a flush of a dead host tries it' wait_log 'deferred .*down.*tries=2'
 order flush 103-1
-is 'flush of a message' "$said" 'ok 1 jobs flushed'
+is 'a flush of a message is answered' "$said" 'ok 1 jobs flushed'
 ok 'a flush does what a T line would' wait_log 'complete msg=103-1'
 order flush all
-like 'flush of all' "$said" '^ok 3 jobs flushed'
-ok 'a flush of all tries them' wait_log 'deferred msg=101-1 .*a.org .*tries=2'
+like 'a flush of all is answered' "$said" '^ok 3 jobs flushed'
+ok 'a flush of all tries what waits' \
+    wait_log 'deferred msg=101-1 .*a.org .*tries=2'
 order flush none/*
-like 'flush of nothing' "$said" '^no nothing in the queue is none/\*'
+like 'a flush of an address without mail is refused' \
+    "$said" '^no nothing in the queue is none/\*'
 
 # ---- hold and release -----------------------------------------------------------
 
 order hold 101-1
-is 'hold of a message' "$said" 'ok 101-1 is held, 2 jobs'
-is 'all jobs of a message that is held are' "$(state 101-1)" 'held held '
+is 'a hold of a message is answered' "$said" 'ok 101-1 is held, 2 jobs'
+is 'all jobs of a message that is held are held' "$(state 101-1)" 'held held '
 order hold 101-1
-is 'a message is held once' "$said" 'ok 101-1 is already held, 2 jobs'
+is 'a second hold of a message changes nothing' \
+    "$said" 'ok 101-1 is already held, 2 jobs'
 order flush later/*
 is 'a flush ends no hold' "$(state 101-1)" 'held held '
 order hold 'fine/*.org'
-is 'hold of addresses' "$said" 'ok fine/*.org is held, 0 jobs'
+is 'a hold of addresses is answered' "$said" 'ok fine/*.org is held, 0 jobs'
 put "$po" 104-1 fine e.org u fine f.net u
 ok 'a hold of addresses counts for mail to come' wait_for 10 is_state 104-1 held
-is 'addresses that a hold does not mean go' \
+is 'mail for addresses that a hold does not mean goes' \
     "$(cut -d' ' -f3 "$out" | tail -n 1)" f.net
-is 'both are written down' "$(cat "$po/.mailq.holds")" 'message 101-1
+is 'holds of messages and addresses are written down' \
+    "$(cat "$po/.mailq.holds")" 'message 101-1
 address fine/*.org'
 sched_stop
-ok 'restart' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+ok 'the scheduler starts again' \
+    sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
 wait_log 'loaded msgs='
 is 'a restart ends no hold' "$(state 101-1)$(state 104-1)" 'held held held '
 order release 'fine/*'
 is 'a hold is released by its own name' "$said" 'no there is no hold on fine/*'
 order release 'fine/*.org'
-is 'release of addresses' "$said" 'ok 1 holds released'
+is 'a release of addresses is answered' "$said" 'ok 1 holds released'
 ok 'mail of released addresses goes' wait_log 'complete msg=104-1'
 order release 101-1
-is 'release of a message' "$said" 'ok 1 holds released'
+is 'a release of a message is answered' "$said" 'ok 1 holds released'
 ok 'a message that was released is tried' wait_log 'deferred msg=101-1 .*b.org'
 is 'a hold that is over is not written down' "$(cat "$po/.mailq.holds")" ''
 order hold 'later/*'
 order hold 101-1
 tries=$(count 'deferred msg=101-1 .*b.org')
 order release all
-is 'release of all' "$said" 'ok 2 holds released'
+is 'a release of all is answered' "$said" 'ok 2 holds released'
 wait_for 20 eval '[ "$(count "deferred msg=101-1 .*b.org")" -gt "$tries" ]'
 
 # ---- delete and bounce ------------------------------------------------------------
 
 order delete later/b.org
-is 'delete of an address' "$said" 'ok 1 jobs deleted'
+is 'a delete of an address is answered' "$said" 'ok 1 jobs deleted'
 is 'an address that is deleted has its tag on disk' "$(tags 101-1)" _+
 order delete 101-1
-is 'delete of a message' "$said" 'ok 1 jobs deleted'
+is 'a delete of a message is answered' "$said" 'ok 1 jobs deleted'
 ok 'a message that is deleted is complete' wait_log 'complete msg=101-1'
 wait_for 10 [ ! -f "$po/queue/101-1" ]
 is 'a message that is deleted leaves no file' \
     "$(ls "$po/transport" "$po/queue" "$po/postman" | grep 101-1)" ''
 order bounce down/c.org
-is 'bounce of an address' "$said" 'ok 1 jobs bounced'
+is 'a bounce of an address is answered' "$said" 'ok 1 jobs bounced'
 ok 'an address that is bounced fails' \
     wait_log 'failed msg=102-1 .*status=expire'
 wait_for 20 test -f "$po/postman/102-1.control"
-like 'what is bounced has its last reason' \
+like 'a bounced job has its last reason' \
     "$(cat "$po/postman/102-1.control")" \
     '4\.4\.7.*ended by the postmaster after .*problem was:.?host is down'
 
@@ -148,14 +155,18 @@ order bounce slow/h112
 like 'bounce waits for the agent' "$said" '^ok 0 jobs bounced, 1 when'
 order hold 113-1
 like 'hold waits for the agent' "$said" '^ok 113-1 is held, 0 jobs and 1 when'
-is 'what agents have still runs' "$(state 111-1)$(state 112-1)$(state 113-1)" \
+is 'jobs that agents have still run' \
+    "$(state 111-1)$(state 112-1)$(state 113-1)" \
     'run run run '
 : >"$tmp/go"
-ok 'at its report it is deleted' wait_log 'deleted msg=111-1'
-ok 'at its report it is bounced' wait_log 'failed msg=112-1 .*status=expire'
-ok 'at its report it is held' wait_for 10 is_state 113-1 held
+ok 'a job that an agent has is deleted at its report' \
+    wait_log 'deleted msg=111-1'
+ok 'a job that an agent has is bounced at its report' \
+    wait_log 'failed msg=112-1 .*status=expire'
+ok 'a job that an agent has is held at its report' \
+    wait_for 10 is_state 113-1 held
 order delete 113-1
-is 'what is held can be deleted' "$said" 'ok 1 jobs deleted'
+is 'a held job can be deleted' "$said" 'ok 1 jobs deleted'
 ok 'the hold of a message that is deleted goes with it' \
     wait_for 10 [ ! -s "$po/.mailq.holds" ]
 
@@ -172,7 +183,8 @@ wait_log 'load msg=121-1' && wait_log 'load msg=122-1'
 mkfifo -m 622 "$po/public/.mailq.command.1x1" "$po/public/.mailq.command.2x2"
 exec 7<>"$po/public/.mailq.command.1x1" 8<>"$po/public/.mailq.command.2x2"
 printf 'delete 121-1 1x1\nrelease 121-1 2x2\n' >"$po/.mailq.command"
-ok 'what is being deleted' wait_log 'verb=delete .*100 jobs deleted, 50 more'
+ok 'a message of 150 jobs is being deleted' \
+    wait_log 'verb=delete .*100 jobs deleted, 50 more'
 ok 'a release comes while a message is being deleted' \
     wait_log 'verb=release what=121-1 '
 ok 'a message whose deletion takes long is deleted whole' \
@@ -187,32 +199,36 @@ order delete 122-1
 # ---- what is no command --------------------------------------------------------------
 
 order explode all
-is 'no verb' "$said" 'no explode is no command'
+is 'a command that is not known is refused' "$said" 'no explode is no command'
 order delete all
-like 'not everything at once' "$said" '^no all is neither the name of a message'
+like 'a delete of everything is refused' \
+    "$said" '^no all is neither the name of a message'
 order hold 999-1
-is 'no message' "$said" 'no there is no message 999-1'
+is 'a hold of a message that is not there is refused' \
+    "$said" 'no there is no message 999-1'
 order hold 'a/[b'
-like 'no pattern' "$said" '^no a/\[b the closing \] is missing'
-like 'the log says who wanted what' \
+like 'a hold of a wrong pattern is refused' \
+    "$said" '^no a/\[b the closing \] is missing'
+like 'the log says who gave which command' \
     "$(lines ' command .*verb=delete what=101-1')" "uid=$(id -u) .* ok 1 jobs"
 printf 'delete 113-1\nflush all nobodysuffix\nhold\n' >"$po/.mailq.command"
-ok 'without a pipe for the answer nothing is done' \
+ok 'a command without a pipe for its answer is not done' \
     wait_log 'mailq pipe=.*command (not a command|no pipe)'
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	chmod 1777 "$po/public"
-	nok 'others may not command' setpriv --reuid=65534 --regid=65534 \
+	nok 'other users may not command' setpriv --reuid=65534 --regid=65534 \
 	    --clear-groups "$ask" order "$po" flush all
 	like 'the pipe of commands refuses others' "$(cat "$tmp/ok.out")" \
 	    'mailq.command: Permission denied'
 	is 'a command of others is not done' "$(count ' command uid=65534')" 0
-	ok 'others may ask' setpriv --reuid=65534 --regid=65534 --clear-groups \
+	ok 'other users may query' \
+	    setpriv --reuid=65534 --regid=65534 --clear-groups \
 	    "$ask" pipe "$po/public/.mailq.text"
 else
 	for i in 1 2 3; do
-		skip 'others may not command' 'not root, or no setpriv'
+		skip 'other users may not command' 'not root, or no setpriv'
 	done
-	skip 'others may ask' 'not root, or no setpriv'
+	skip 'other users may query' 'not root, or no setpriv'
 fi
 sched_stop
 
@@ -220,7 +236,8 @@ sched_stop
 
 mkfifo "$po/.mailq.command"
 exec 8<>"$po/.mailq.command"
-ok 'start while the pipe is held by another' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts while another holds the pipe' \
+    sched_start "$po" "$tmp/cf"
 like 'while another holds the pipe there are no commands' \
     "$(lines 'mailq pipe=.* commands=')" \
     'commands=none$'
@@ -230,7 +247,7 @@ ok 'the pipe is opened when nobody else holds it' \
 order flush none/*
 like 'commands are answered by the pipe that was opened later' \
     "$said" '^no nothing in the queue'
-is 'that it could not be had is said once' \
+is 'a pipe that another holds is logged once' \
     "$(count ' err mailq pipe=.*command ')" 1
 sched_stop
 finish

@@ -54,7 +54,7 @@ SECRET=1
 export SECRET
 umask 027
 exec 7>"$tmp/seven"
-ok 'start' sched_start "$po" "$tmp/cf" -N 40
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -N 40
 exec 7>&-
 unset TZ
 for m in 101 104; do
@@ -62,49 +62,55 @@ for m in 101 104; do
 done
 wait_log 'agent-says .*got'
 
-is 'environment: the words of the command, TZ, PATH, CHANNEL and MAILNAME, nothing else' \
+is 'an agent gets its command words, TZ, PATH, CHANNEL and MAILNAME only' \
     "$(grep '^env ' "$tmp/env.log" | sort | tr '\n' ' ')" \
     "env BAZ=q x env CHANNEL=env env FOO=bar env MAILNAME=this.example env PATH=$PATH env TZ=UTC7 "
 wait_log 'complete msg=108-1'
-is '... what the command sets, once' \
+is 'a name that the command sets is in the environment once' \
     "$(grep -E '^env (PATH|TZ)' "$tmp/path.log" | sort | tr '\n' ' ')" \
     'env PATH=/nowhere env TZ=UTC3 '
-is 'directory' "$(grep '^cwd' "$tmp/env.log")" "cwd $po/transport"
-is 'descriptors: 0, 1 and 2' \
+is 'an agent starts in transport/' \
+    "$(grep '^cwd' "$tmp/env.log")" "cwd $po/transport"
+is 'an agent has the descriptors 0, 1 and 2 alone' \
     "$(grep '^fd' "$tmp/env.log" | tr '\n' ' ')" 'fd 0 fd 1 fd 2 '
 if without NO_RLIMIT; then
-	skip 'soft descriptor limit' 'built without getrlimit'
+	skip 'an agent may open as many files as -N says' \
+	    'built without getrlimit'
 else
-	is 'soft descriptor limit' "$(grep '^nofile' "$tmp/env.log")" \
+	is 'an agent may open as many files as -N says' \
+	    "$(grep '^nofile' "$tmp/env.log")" \
 	    'nofile 40'
 fi
 is 'a job names message and host, in lower case' \
     "$(sed -n 's/^<1/1/p' "$tmp/env.log")" '101-1	some.host'
-ok 'a host inside a word of the command' \
+ok 'with $host inside a word of the command a job names the host' \
     wait_for 10 grep '^<102-1	other.host$' "$tmp/host.log"
 ok '$host as a word: a job names the message alone' \
     wait_for 10 grep '^<103-1$' "$tmp/word.log"
 ok 'a host that looks like an option is not given to an agent' \
     wait_log 'asleep .*host=-rf .*option'
-ok '... and holds up no other' logged 'agent-start .*host=alone'
+ok 'a host that looks like an option stops no other' \
+    logged 'agent-start .*host=alone'
 ok 'a relative command is in MAILBIN/ta' \
     logged "agent-says .*got $tmp/bin/ta/mine"
-ok 'an agent with nothing to do is told so' \
+ok 'an agent with nothing to do hears that it is idle' \
     wait_for 10 grep '^<#idle$' "$tmp/chan.log"
 
 # The tests may run at a niceness of their own.
 nice=$(nice 2>/dev/null) || nice=0
 nice=$((nice < 15 ? nice + 5 : 19))
-ok 'nice' wait_for 10 grep "^nice $nice\$" "$tmp/pub/nice"
+ok 'an agent runs with the nice of its clause' \
+    wait_for 10 grep "^nice $nice\$" "$tmp/pub/nice"
 if without NO_INITGROUPS; then
-	like 'user and group' "$(tr '\n' ' ' <"$tmp/pub/nice")" \
+	like 'an agent has the user and group of its clause' \
+	    "$(tr '\n' ' ' <"$tmp/pub/nice")" \
 	    "uid $(id -u | sed s/^0$/65534/) gid"
 elif [ "$(id -u)" -eq 0 ]; then
-	is 'user, group, and no other group' \
+	is 'an agent has the user and group of its clause and no other group' \
 	    "$(grep '^[ug][ir]' "$tmp/pub/nice" | sort | tr '\n' ' ')" \
 	    'gid 65533 groups 1 uid 65534 '
 else
-	is 'who is not root keeps to itself' \
+	is 'without root an agent keeps the user of the scheduler' \
 	    "$(grep '^uid' "$tmp/pub/nice")" "uid $(id -u)"
 fi
 
@@ -113,32 +119,37 @@ fi
 put "$po" 111-1 none a user
 put "$po" 112-1 none b user
 put "$po" 113-1 none c user
-ok 'an agent that cannot be executed is said' \
+ok 'an agent that cannot be executed is logged' \
     wait_log 'err agent channel=none .*cannot execute .*No such file'
 put "$po" 114-1 none d user
 wait_log 'load msg=114-1'
-is '... in one line' "$(lines 'not-there' | wc -l | tr -d ' ')" 1
-like '... and its ring stops for an interval' "$(lines 'not-there')" \
+is 'an agent that cannot be executed is logged in one line' \
+    "$(lines 'not-there' | wc -l | tr -d ' ')" 1
+like 'the ring of an agent that cannot be executed stops for an interval' \
+    "$(lines 'not-there')" \
     'its mail waits for 50s$'
 
 put "$po" 121-1 dies h user
 put "$po" 122-1 dies h user
 ok 'an agent that ends before it begins a job stops its ring for a second' \
     wait_log 'agent channel=dies .* died with exit code 70; its mail waits for 1s'
-ok 'its jobs are ready again' wait_log 'not-begun msg=12[12]-1'
-ok 'the next one stops it for longer' \
+ok 'jobs of an agent that ends before it begins them are ready again' \
+    wait_log 'not-begun msg=12[12]-1'
+ok 'the second end before a job stops the ring for two seconds' \
     wait_log 'agent channel=dies .*its mail waits for 2s'
-ok 'and so on' wait_log 'agent channel=dies .*its mail waits for 4s' 20
-is 'till then that was no attempt' "$(lines 'deferred msg=12|waits for 4s' |
+ok 'the third end before a job stops the ring for four seconds' \
+    wait_log 'agent channel=dies .*its mail waits for 4s' 20
+is 'no job is deferred before the third end of an agent' \
+    "$(lines 'deferred msg=12|waits for 4s' |
     head -n 1 | grep -c 'waits for 4s')" 1
-ok 'a job that no agent bears is deferred in the end, by the words of the agent' \
+ok 'a job before which each agent ends is deferred with that reason' \
     wait_log 'deferred msg=12[12]-1 .*tries=1 .*agent died with exit code 70' 30
 
 put "$po" 124-1 worn h user
-ok 'mailq says why its mail waits' wait_for 20 eval \
+ok 'mailq says why mail of an agent that keeps ending waits' wait_for 20 eval \
     'POSTOFFICE=$po "$top/mailq" -v 2>&1 | awk "/worn.h/ { getline; print }" |
     grep "died with exit code 70" >/dev/null'
-ok 'its mail expires all the same' \
+ok 'mail of an agent that keeps ending expires' \
     wait_log 'failed msg=124-1 .*status=expire ' 60
 
 POSTOFFICE=$po "$top/mailq" hold 'second/*' >"$tmp/held" 2>&1
@@ -148,19 +159,23 @@ put "$po" 128-1 second h user
 put "$po" 129-1 second h user
 wait_for 10 eval '[ "$(count "load msg=12[6-9]-1")" -eq 4 ]'
 POSTOFFICE=$po "$top/mailq" release 'second/*' >>"$tmp/held" 2>&1
-ok 'an agent that dies at its second job is said' \
+ok 'an agent that dies at its second job is logged' \
     wait_log 'agent-lost .*channel=second .*exit code 70'
-ok 'jobs that it may not have begun are ready again' wait_log 'not-begun msg=12[6-9]-1'
-ok 'and are delivered, or in work when the next one dies' wait_for 20 eval \
+ok 'jobs that a dead agent may not have begun are ready again' \
+    wait_log 'not-begun msg=12[6-9]-1'
+ok 'jobs of dead agents are delivered or deferred' wait_for 20 eval \
     '[ "$(count "(complete|deferred) msg=12[6-9]-1")" -eq 4 ]'
-ok 'it takes two such ends to defer one' [ "$(count 'deferred msg=12[6-9]')" -le 2 ]
-is 'no job has more than one attempt' "$(count 'deferred msg=12[6-9].* tries=[2-9]')" 0
+ok 'at most two of four jobs of dead agents are deferred' \
+    [ "$(count 'deferred msg=12[6-9]')" -le 2 ]
+is 'no job of dead agents has more than one attempt' \
+    "$(count 'deferred msg=12[6-9].* tries=[2-9]')" 0
 is 'an agent that has worked stops no ring' \
     "$(count 'agent channel=second .*waits for')" 0
 put "$po" 131-1 after h user
-ok 'the tag decides when it died before its report' \
+ok 'the tag decides when an agent died before its report' \
     wait_log 'delivered msg=131-1 .*by its tag'
-ok '... and nothing is delivered twice' wait_log 'complete msg=131-1'
+ok 'a message that is delivered by its tag is complete' \
+    wait_log 'complete msg=131-1'
 
 put "$po" 141-1 mute h user
 ok 'an agent that never says hungry is ended' \
@@ -168,27 +183,31 @@ ok 'an agent that never says hungry is ended' \
 put "$po" 151-1 slow h user
 ok 'an agent silent with work in hand is ended' \
     wait_log 'agent-lost .*channel=slow .*silent too long' 30
-ok '... and its work deferred' wait_log 'deferred msg=151-1'
+ok 'the job of an agent that was silent with it is deferred' \
+    wait_log 'deferred msg=151-1'
 
 put "$po" 161-1 resync h user
 ok '#resync is logged' wait_log 'found nothing to do in: 161-1'
-ok '... and defers the job' wait_log 'deferred msg=161-1 .*next='
-is '... and does not loop' \
+ok '#resync defers the job' wait_log 'deferred msg=161-1 .*next='
+is '#resync comes once, not in a loop' \
     "$(lines 'found nothing to do in: 161-1' | wc -l | tr -d ' ')" 1
 
 put "$po" 171-1 noise h user
-ok 'garbled lines change nothing' wait_log 'complete msg=171-1 .*failed=none'
-ok '... text is logged' logged 'agent-says .*channel=noise hello'
-ok '... so is a line that is no report' logged 'garbled: this is not it'
-ok '... one with too few fields' logged 'garbled: 12/34'
-ok '... one without an offset' logged 'garbled: 12/.*ok'
-ok '... an unknown message' logged 'report .*num=99999 .*no such message'
+ok 'garbled lines of an agent change nothing' \
+    wait_log 'complete msg=171-1 .*failed=none'
+ok 'text of an agent is logged' logged 'agent-says .*channel=noise hello'
+ok 'a line of an agent that is no report is logged as garbled' \
+    logged 'garbled: this is not it'
+ok 'a report with too few fields is logged as garbled' logged 'garbled: 12/34'
+ok 'a report without an offset is logged as garbled' logged 'garbled: 12/.*ok'
+ok 'a report of an unknown message is logged' \
+    logged 'report .*num=99999 .*no such message'
 
 put "$po" 191-1 slow other user
 put "$po" 192-1 foreign h user
 ok 'a report for a message of another agent is refused' \
     wait_log 'report .*num=191 rcpt=55 .*refused'
-ok '... which stays as it was' [ -f "$po/transport/191-1" ]
+ok 'the message of a refused report stays' [ -f "$po/transport/191-1" ]
 put "$po" 201-1 once h user
 ok 'a deferral followed by a success is a success' \
     wait_log 'complete msg=201-1 .*failed=none'
@@ -206,7 +225,7 @@ put "$po" 221-1 mail - anna
 ok 'an agent works for the channel for which it is started' \
     wait_log 'complete msg=221-1 .*failed=none'
 put "$po" 222-1 post - anna
-ok 'with -c it says which channel the job has, and what to do' wait_log \
+ok 'an agent whose -c is another channel says which one the job has' wait_log \
     'agent-says .*this agent is for channel local, the job is for post; give it -c \$channel'
 n=$(count 'reload .*done')
 
@@ -230,7 +249,8 @@ END
 kill -HUP $sched_pid
 wait_for 10 eval '[ "$(count "reload .*done")" -gt $n ]'
 put "$po" 211-1 bits h user
-ok 'a report that comes in pieces' wait_log 'delivered msg=211-1 .*fine$'
+ok 'a report that comes in pieces is put together' \
+    wait_log 'delivered msg=211-1 .*fine$'
 ok 'a line without an end is thrown away' logged 'garbled: a line that is too'
 
 # ---- one that reads nothing --------------------------------------------------------
@@ -253,9 +273,9 @@ wait_for 10 eval '[ "$(count "reload .*done")" -gt $n ]'
 ok 'an agent that reads nothing is ended as silent' \
     wait_log 'agent-lost .*channel=unread .*silent too long' 30
 n=$(lines 'agent-lost .*channel=unread' | sed -n '1s/.* jobs=\([0-9]*\) .*/\1/p')
-ok 'it has been given no more jobs than it has room for' \
+ok 'an agent that reads nothing got no more jobs than it has room for' \
     eval '[ "${n:-0}" -gt 0 ] && [ "$n" -lt 300 ]'
-ok 'all that it was given, and the rest, goes to another agent' wait_for 60 \
+ok 'all jobs of an agent that reads nothing go to another agent' wait_for 60 \
     eval '[ "$(count "delivered .*channel=unread")" -ge 300 ]'
 
 sched_stop

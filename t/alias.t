@@ -67,7 +67,8 @@ leads 'an alias is for a name at each local domain' hostmaster2@club.example \
     'hostmaster2@club.example: smtp - bert@far.example'
 leads 'an alias of an address is for that alone' info@club.example \
     'info@club.example: local - carl'
-leads 'its name is another at another domain' info@our.example \
+leads 'an alias of an address is not for its name at other domains' \
+    info@our.example \
     'info@our.example: local - info'
 leads 'an alias of a name is not for other hosts' root@far.example \
     'root@far.example: smtp - root@far.example'
@@ -116,8 +117,9 @@ all = good, lost
 * = anna
 END
 wrong 'aliases that lead back are found' a 67 'a: its alias leads back to itself'
-wrong 'they are found from each of them' c 0 'c: local - anna'
-wrong '... by the address' c@club.example 67 \
+wrong 'a name that is no alias is routed, though its address leads back' \
+    c 0 'c: local - anna'
+wrong 'aliases that lead back are found from an address' c@club.example 67 \
     'c@club.example: its alias leads back to itself'
 wrong 'a member that is refused is named' all 67 \
     'all: spam@far.example: we know you'
@@ -145,7 +147,7 @@ a = "|/bin/x"@our.example
 END
 out=$("$S" -bv -C "$tmp/routes" x 2>&1)
 is 'a wrong alias is a mistake in the table' $? 78
-is 'each line is said' "$(printf '%s\n' "$out" |
+is 'each wrong line of the table is named' "$(printf '%s\n' "$out" |
     sed -n 's/.*routes:\([0-9]*\): [a-z].*/\1/p' | tr '\n' ' ')" \
     '3 4 5 6 7 8 9 10 '
 like 'a program in an alias is refused' "$out" ':3: an alias has no programs'
@@ -159,7 +161,7 @@ root = anna, bert@far.example
 lost = anna, spam@far.example
 END
 is 'mail for an alias is queued' "$(sub -N success root anna <"$tmp/m")" ''
-is 'its reports name the alias' "$(ctl | grep '^[rN]')" \
+is 'the queue has the alias as the original recipient' "$(ctl | grep '^[rN]')" \
 "r           local - anna $mine
 N NOTIFY=SUCCESS ORCPT=rfc822;root
 r           smtp - bert@far.example $mine
@@ -169,7 +171,7 @@ is 'nothing is queued when a member is refused' "$?$(find "$po" -type f)" 67
 printf 'from <s@a.example>\nto <lost>\nto <postmaster>\nenv-end\n\nx\n' \
     >"$po/router/7"
 sub -q >/dev/null
-is 'a run follows aliases, too' "$(ctl | grep '^r')" \
+is 'submit -q follows aliases' "$(ctl | grep '^r')" \
 "r           local - anna $mine
 r           error refused spam@far.example $mine
 r           smtp - bert@far.example $mine"
@@ -180,8 +182,9 @@ if [ "$mine" -eq 0 ] && [ -n "$nobody" ] && as_nobody true; then
 	is 'the envelope in router/ has the alias once' \
 	    "$(grep '^to' "$po/router/${out##*/}" | tr '\n' ' ')" \
 	    'to <carl> to <root> '
-	is 'a run takes it' "$(sub -q)" ''
-	is 'it is for all of them' "$(ctl | grep '^r')" \
+	is 'submit -q takes a message for an alias' "$(sub -q)" ''
+	is 'submit -q queues the message for all members of the alias' \
+	    "$(ctl | grep '^r')" \
 "r           local - carl $nobody
 r           local - anna $nobody
 r           smtp - bert@far.example $nobody"

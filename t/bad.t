@@ -26,7 +26,7 @@ for how in $hows; do
 	n=$((n + 1))
 	put "$po" $n-1 "$how" h one "$how" h two
 done
-ok 'start' sched_start "$po" "$tmp/cf" -R 1000
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -R 1000
 i=0
 # Good mail all the while.
 while [ $i -lt 5 ]; do
@@ -34,7 +34,7 @@ while [ $i -lt 5 ]; do
 	put "$po" 90$i-1 good h$i user
 	wait_for 20 grep "^90$i-1 " "$tmp/good" || break
 done
-is 'good mail goes its way' $i 5
+is 'good mail is delivered beside bad agents' $i 5
 deferred() {	# channel
 	lines " (deferred|asleep) .*channel=$1 " >/dev/null ||
 	    lines " agent channel=$1 .*its mail waits" >/dev/null
@@ -43,12 +43,12 @@ deferred() {	# channel
 for how in $hows; do
 	wait_for 60 deferred "$how" || echo "$how"
 done >"$tmp/not"
-is 'the mail of each bad one is put off' "$(cat "$tmp/not")" ''
-is '... nothing of it is taken for delivered' \
+is 'the mail of each bad agent waits' "$(cat "$tmp/not")" ''
+is 'no mail of a bad agent is taken for delivered' \
     "$(count ' (delivered|failed|complete|drop|park) msg=1[0-9][0-9]-1')" 0
 unlike 'nothing an agent says makes a line of its own' \
     "$(cat "$tmp/sched.log")" '^20260101'
-is '... nor a control or 8-bit byte' \
+is 'no control or 8-bit byte of an agent is in the log' \
     "$(tr -d '\n\040-\176' <"$tmp/sched.log" | wc -c | tr -d ' ')" 0
 nok 'every line of the log is one of ours' \
     grep -v -E '^20[0-9]{12} (err|warn|info) [a-z-]+ ?' "$tmp/sched.log"
@@ -56,17 +56,17 @@ rss() {
 	awk '/^VmRSS/ { print $2 }' "/proc/$sched_pid/status"
 }
 if [ -r "/proc/$sched_pid/status" ]; then
-	ok 'it has not grown' [ "$(rss)" -lt 16000 ]
+	ok 'the scheduler has not grown' [ "$(rss)" -lt 16000 ]
 else
-	skip 'it has not grown' 'no /proc'
+	skip 'the scheduler has not grown' 'no /proc'
 fi
 
 # The same mail, and agents that are what they should be.
 sed "s,$B \([a-z-]*\) .*,$A -c \1 -o $tmp/out\"," "$tmp/cf" >"$tmp/cf2"
 mv "$tmp/cf2" "$tmp/cf"
 kill -HUP $sched_pid
-ok 'with good agents all is delivered' wait_for 60 po_empty "$po"
-is '... every recipient once' \
+ok 'good agents deliver all mail of the bad ones' wait_for 60 po_empty "$po"
+is 'good agents deliver to every recipient once' \
     "$(cut -d' ' -f1,2 "$tmp/out" | sort | uniq | wc -l | tr -d ' ') $(wc -l <"$tmp/out" | tr -d ' ')" \
     "$((2 * $(echo $hows | wc -w))) $((2 * $(echo $hows | wc -w)))"
 is 'nothing was set aside' "$(ls "$po/postman")" ''
@@ -83,9 +83,9 @@ all_gone() {
 		gone "$p" || return 1
 	done
 }
-ok '... and none of them is left' wait_for 20 all_gone
+ok 'no agent is left when the scheduler has ended' wait_for 20 all_gone
 for p in $(sed -n 's/^child //p' "$tmp/pids"); do
 	kill -9 "$p"
 done
-ok 'the log is not full of them' [ "$(wc -c <"$tmp/sched.log")" -lt 1000000 ]
+ok 'bad agents do not fill the log' [ "$(wc -c <"$tmp/sched.log")" -lt 1000000 ]
 finish

@@ -47,18 +47,20 @@ full() {	# mailbox
 host /sbin/scheduler -i -f /cf &
 lib_pids="$lib_pids $!"
 unshared=$!
-ok 'it starts' wait_log ' ready' 30
+ok 'the scheduler starts on a bare host' wait_log ' ready' 30
 put "$po" 101-1 local - anna
-ok '... takes mail' wait_log 'complete msg=101-1 .*failed=none' 30
-ok '... and delivers it' full anna 101-1
-is 'nothing else was written' "$(find "$root" -newer "$tmp/host" -print)" ''
+ok 'a message is complete on a bare host' \
+    wait_log 'complete msg=101-1 .*failed=none' 30
+ok 'a message is in its mailbox on a bare host' full anna 101-1
+is 'nothing outside the spool is written on a bare host' \
+    "$(find "$root" -newer "$tmp/host" -print)" ''
 kill -9 "$unshared" 2>/dev/null
 wait "$unshared" 2>/dev/null
 lib_forget "$unshared"
 
 init=$(command -v busybox)
 if [ -z "$init" ] || ! "$init" --list | grep -x init >/dev/null; then
-	skip 'from inittab' 'no busybox with init'
+	skip 'init starts the scheduler from inittab' 'no busybox with init'
 	finish
 fi
 cp "$init" "$root/sbin/init"
@@ -69,7 +71,8 @@ ln -s ../sbin/init "$root/bin/sh"
 sed -n '/^#::respawn.*scheduler/s/^#//p' "$top/contrib/inittab" |
     sed 's,/usr/local,,; s,/var/log/scheduler,/spool/log,
 	s,-i,-i -f /cf,' >"$root/etc/inittab"
-is 'the line of inittab' "$(cat "$root/etc/inittab")" \
+is 'the line of contrib/inittab starts the scheduler with a log' \
+    "$(cat "$root/etc/inittab")" \
     '::respawn:/sbin/scheduler -i -f /cf -L /spool/log'
 # init gives its children no environment of ours.
 printf 'MAILBIN=/\nPOSTOFFICE=/spool\nLOGDIR=/spool\n' >"$root/env"
@@ -81,9 +84,9 @@ in_log() {	# ERE number
 host /sbin/init &
 lib_pids="$lib_pids $!"
 unshared=$!
-ok 'init starts it' wait_for 30 in_log ' ready' 1
+ok 'init starts the scheduler from inittab' wait_for 30 in_log ' ready' 1
 put "$po" 102-1 local - bert
-ok '... it delivers' wait_for 30 full bert 102-1
+ok 'a scheduler under init delivers' wait_for 30 full bert 102-1
 # Its number here is another than there.
 pid=$(ps -eo pid,args 2>/dev/null | awk '$2 == "/sbin/scheduler" &&
     $0 ~ /-Z \/env$/ { print $1 }' | while read -r p; do
@@ -92,11 +95,14 @@ pid=$(ps -eo pid,args 2>/dev/null | awk '$2 == "/sbin/scheduler" &&
 done)
 if [ -n "$pid" ]; then
 	kill -9 $pid
-	ok '... and again when it dies' wait_for 30 in_log ' ready' 2
+	ok 'init starts the scheduler again when it was killed' \
+	    wait_for 30 in_log ' ready' 2
 	put "$po" 103-1 local - carl
-	ok '... to deliver' wait_for 30 full carl 103-1
+	ok 'a scheduler that init has started again delivers' \
+	    wait_for 30 full carl 103-1
 else
-	skip 'init starts it again' 'cannot see it from here'
+	skip 'init starts the scheduler again when it was killed' \
+	    'cannot see it from here'
 fi
 kill -9 "$unshared" 2>/dev/null
 wait "$unshared" 2>/dev/null
