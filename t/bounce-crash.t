@@ -88,7 +88,8 @@ run() {		# kind [strace option ...]
 	begin "$@"
 	wait_for 60 over "$run_kind"
 }
-# ... and is ended.  When it was traced, its tracer is the process that we know.
+# Ends the scheduler.  When it was traced, its tracer is the process that we
+# know.
 stop() {
 	number=$(cat "$po/.pid.scheduler" 2>/dev/null)
 	if ! gone "$sched_pid"; then
@@ -175,9 +176,9 @@ crash() {	# kind victim first-ERE last-ERE title
 		steps "$3" "$4" >"$tmp/steps"
 		[ ! -s "$tmp/steps" ] || break
 	done
-	is "$5: undisturbed" "$undisturbed" ''
+	is "$5: right without a kill" "$undisturbed" ''
 	all=$(wc -l <"$tmp/steps") wrong= killed=0
-	ok '... in steps that are known' test "$all" -gt 0
+	ok "$5: there are steps to kill it at" test "$all" -gt 0
 	while read -r call n <&3; do
 		fill_po $kind
 		run $kind -e "trace=$call" \
@@ -191,25 +192,28 @@ crash() {	# kind victim first-ERE last-ERE title
 		bad=$(judge $kind)
 		[ -z "$bad" ] || wrong="$wrong $call $n: $bad;"
 	done 3<"$tmp/steps"
-	is "$5: killed at each step" "$wrong" ''
-	ok '... which it was, mostly' \
+	is "$5: right after a kill at each step" "$wrong" ''
+	ok "$5: killed at most of the steps" \
 	    eval '[ $killed -gt 0 ] && [ $killed -ge $((all * 2 / 3)) ]'
 	diag "killed $killed times in $((all)) steps"
 }
 
 po=$tmp/po
 if [ -z "$traced" ]; then
-	skip 'a crash at each step' \
+	skip 'a kill at each step of the end of a message loses nothing' \
 	    'no strace that can send a signal at a system call'
 else
 	crash end scheduler 'sync[(]' 'unlink.*"301-1"' \
-	    'the end of a message, the scheduler'
-	crash end dsn '.' 'write[(]1, "301/0' 'the end of a message, the agent'
+	    'the scheduler at the end of a message'
+	crash end dsn '.' 'write[(]1, "301/0' \
+	    'the agent dsn at the end of a message'
 	crash kept scheduler 'sync[(]' 'rename.*"301-1"' \
-	    'one that is kept, the scheduler'
-	crash kept dsn '.' 'write[(]1, "301/0' 'one that is kept, the agent'
+	    'the scheduler with a message to keep'
+	crash kept dsn '.' 'write[(]1, "301/0' \
+	    'the agent dsn with a message to keep'
 	crash late scheduler 'write[(][0-9]*, "   1"' 'write[(][0-9]*, "301-1' \
-	    'a warning, the scheduler'
-	crash late dsn '.' 'write[(]1, "301/0' 'a warning, the agent'
+	    'the scheduler with a DSN of a delay'
+	crash late dsn '.' 'write[(]1, "301/0' \
+	    'the agent dsn with a DSN of a delay'
 fi
 finish

@@ -29,28 +29,36 @@ r           late h b@x.example 0
 END
 	old= body=
 	fill 0
-	ok 'start' sched_start "$po" "$tmp/cf"
-	ok 'a full disk: the report is not written' \
+	ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+	ok 'no DSN is written on a full disk' \
 	    wait_log 'deferred msg=311-1 channel=dsn .*cannot be told now: No space' 20
-	ok '... nor the warning' wait_log 'deferred msg=312-1 channel=dsn .*cannot be told now: No space' 20
-	is '... nothing of them is left' \
+	ok 'no DSN of a delay is written on a full disk' \
+	    wait_log \
+	    'deferred msg=312-1 channel=dsn .*cannot be told now: No space' 20
+	is 'DSNs that cannot be written leave no file' \
 	    "$(find "$po/public" "$po/router" -type f)" ''
-	is '... all is untold, the warning is counted' "$(sed -n 's/^\(d.\).*/\1,/p' \
+	is 'on a full disk the failure stays untold, the delay is counted' \
+	    "$(sed -n 's/^\(d.\).*/\1,/p' \
 	    "$po/transport/311-1") $(sed -n 's/^r.......\(....\).*/\1,/p' \
 	    "$po/transport/312-1")" 'd ,    1,'
-	is '... the message, too' "$(wc -l <"$po/queue/311-1" | tr -d ' ')" 600
+	is 'the message file stays whole on a full disk' \
+	    "$(wc -l <"$po/queue/311-1" | tr -d ' ')" 600
 	rm "$disk/filler"
-	ok 'with room, it is' wait_log 'msg=311-1 .*channel=dsn .* to=anna' 70
-	ok '... and so is the warning' wait_log 'msg=312-1 .*channel=dsn .* to=anna' 70
+	ok 'the DSN is written when the disk has room' \
+	    wait_log 'msg=311-1 .*channel=dsn .* to=anna' 70
+	ok 'the DSN of a delay is written when the disk has room' \
+	    wait_log 'msg=312-1 .*channel=dsn .* to=anna' 70
 	report "$po" 311-1
-	is '... whole' "$(got '^!')$(grep -c '^B line' "$tmp/r")" 600
+	is 'the DSN is whole after a full disk' \
+	    "$(got '^!')$(grep -c '^B line' "$tmp/r")" 600
 	sched_stop
-	is '... once' "$(files_of 311-1 | wc -l | tr -d ' ')" 1
+	is 'the DSN is written once after a full disk' \
+	    "$(files_of 311-1 | wc -l | tr -d ' ')" 1
 }
 if own_disk; then
 	disk_tests
 else
-	skip 'a full disk' 'a tmpfs cannot be mounted here'
+	skip 'no DSN is written on a full disk' 'a tmpfs cannot be mounted here'
 fi
 
 # ---- a file that may not be written ------------------------------------------------------
@@ -71,14 +79,15 @@ else
 	who=none
 fi
 if [ "$who" = none ]; then
-	skip 'a file that may not be written' 'everybody is root here'
+	skip 'a control file that may not be written is logged' \
+	    'everybody is root here'
 else
 	VALGRIND="$who"
-	ok 'start' sched_start "$po" "$tmp/cf"
-	ok 'a file that may not be written: the log says so' \
+	ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+	ok 'a control file that may not be written is logged' \
 	    wait_log 'deferred msg=321-1 channel=dsn .*Permission denied' 20
 	chmod 644 "$po/transport/321-1"
-	ok '... and when it may, it is told' \
+	ok 'the DSN is written when its control file may be written' \
 	    wait_log 'msg=321-1 .*channel=dsn .* to=anna' 70
 	sched_stop
 fi

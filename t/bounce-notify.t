@@ -156,9 +156,9 @@ table() {	# title PARAM line ...
 		rcpts every always
 	} | simple "$po" 401-1 anna@a.example
 	old=
-	ok "$title: start" sched_start "$po" "$tmp/cf"
+	ok "$title: the scheduler starts" sched_start "$po" "$tmp/cf"
 	report "$po" 401-1
-	is "$title: a warning that others can read" \
+	is "$title: the DSN of a delay is well formed" \
 	    "$(got '^!|^E to ')$(got '^H Subj')" \
 	    'E to <anna@a.example>@H Subject: Delayed mail [DELAYED(14)]@'
 	told "$title, delayed" late delayed/4.0.0 d fd sd fsd
@@ -167,21 +167,22 @@ table() {	# title PARAM line ...
 	    bare orcpt d fd sd fsd
 	nobody "$title, not delayed" ok own relayed expanded quiet tagged \
 	    error named lost
-	is "$title: the rest waits" "$(waiting 401-1)" 30
+	is "$title: recipients without a final report wait" \
+	    "$(waiting 401-1)" 30
 
 	: >"$tmp/go"
 	order flush all >/dev/null
-	ok "$title: some are delivered late" wait_for 30 eval \
+	ok "$title: some recipients are delivered late" wait_for 30 eval \
 	    '[ "$(waiting 401-1)" -eq 10 ]'
 	conf_of 1h "$@" >"$tmp/cf"
 	kill -HUP "$sched_pid"
-	ok "$title: others expire" wait_log 'complete msg=401-1' 30
+	ok "$title: other recipients expire" wait_log 'complete msg=401-1' 30
 	wait_for 30 po_empty "$po"
-	is "$title: one report, of the end" "$(ids 401-1)" 2
+	is "$title: one more DSN comes at the end" "$(ids 401-1)" 2
 	rm -f "$tmp/r"
 	sh "$top/t/dsnread" "$po/router/$(files_of 401-1 |
 	    tail -n 1)" >"$tmp/r" 2>&1
-	is "$title: it can be read" "$(got '^!|^E to |^H Subj')" \
+	is "$title: the last DSN is well formed" "$(got '^!|^E to |^H Subj')" \
 	    'E to <anna@a.example>@H Subject: Undeliverable mail [FAILED(24),RELAYED-OK(4),DELIVERED-OK(20),EXPANDED-OK(4)]@'
 	told "$title" ok delivered/2.0.0 s fs sd fsd
 	told "$title, by the agent" own delivered/2.1.5 s fs sd fsd
@@ -196,7 +197,7 @@ table() {	# title PARAM line ...
 	told "$title" gone failed/4.4.7 bare orcpt f fs fd fsd
 	told "$title" always delivered/2.0.0 s fs sd fsd
 	sched_stop
-	is "$title: nothing was refused" "$(count 'refused|no such rec')" 0
+	is "$title: no report is refused" "$(count 'refused|no such rec')" 0
 	rm -rf "$po"
 }
 

@@ -41,22 +41,25 @@ simple "$po" 233-1 anna@a.example <<END
 r           every h a@x.example 0
 END
 old=
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 report "$po" 231-1
-is 'a form: whom the report goes to' "$(got '^!|^E to ')" \
+is 'the DSN goes to the sender and to the addresses of the form' \
+    "$(got '^!|^E to ')" \
     'E to <anna@a.example>@E to <errors@here.example>@'
-is '... its fields, and not those that are ours' \
+is 'the DSN has the fields of the form, but for those that are ours' \
     "$(got '^H (Org|From|Subj|To|Bcc|this)' | tr -s ' ')" \
     'H Organization: the example@H From: The Post Office <office@here.example>@H Bcc: <errors@here.example> (who looks at them)@H Bcc: nobody@H To: <anna@a.example>@H Subject: Your mail [FAILED(1)]@'
-like '... its text' "$(got '^T')" \
+like 'the DSN has the text of the form' "$(got '^T')" \
     "^T The text of the form, gr$(printf '\303\274') \\?n\\.@T --=_231\\.0@T HDR is text now@T @T This is about.*a@x.example"
 report "$po" 232-1
-is 'a report that failed is told to the addresses of the form alone' \
+is 'the DSN of a failed DSN goes to the addresses of the form alone' \
     "$(got '^!|^E to |^H Subj')" \
     'E to <errors@here.example>@H Subject: Your mail [FAILED(1)]@'
-is '... and kept' "$(ls "$po/postman" | grep -c '^232-1\.bounce-[0-9-]*$')" 1
+is 'a failed DSN is kept in postman/' \
+    "$(ls "$po/postman" | grep -c '^232-1\.bounce-[0-9-]*$')" 1
 report "$po" 233-1
-is 'the form for delays' "$(got '^!|^H Subj|^T The form')" \
+is 'the DSN of a delay has the text of its own form' \
+    "$(got '^!|^H Subj|^T The form')" \
     'H Subject: It takes time [DELAYED(1)]@T The form for delays.@'
 sched_stop
 rm -r "$tmp/forms"
@@ -76,16 +79,17 @@ awk 'BEGIN {
 		off += length("r-          fail h u" i "@x.example 0") + 1
 	}
 }' >"$tmp/many"
-is 'offsets' "$(dd if="$tmp/many" bs=1 skip=38 count=2 2>/dev/null)" r-
+is 'the first diagnostic has the offset of the first recipient' \
+    "$(dd if="$tmp/many" bs=1 skip=38 count=2 2>/dev/null)" r-
 put_raw "$po" 241-1 <"$tmp/many"
 config >"$tmp/cf"
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_for 40 po_empty "$po"
-is 'many recipients make more than one report' "$(dsns_of 241-1 |
+is 'many recipients make more than one DSN' "$(dsns_of 241-1 |
     sed 's/.*rcpts=\([0-9]*\) .*/\1/' | tr '\n' ' ')" '10000 100 '
 report "$po" 241-1
-is '... that can be read' "$(got '^!')" ''
-is '... each is in one of them' \
+is 'the DSNs of many recipients can be read' "$(got '^!')" ''
+is 'each of many recipients is in a DSN' \
     "$(sed -n 's/^R[0-9]* Final-Recipient: //p' "$tmp/r" | sort -u | wc -l | tr -d ' ')" 10100
 sched_stop
 
@@ -144,13 +148,14 @@ simple "$po" 262-1 anna@a.example <<END
 r           mute h good@x.example 0
 N NOTIFY=SUCCESS
 END
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_for 40 po_empty "$po"
 report "$po" 261-1
-is 'failures that had not been read yet, and were not reported' \
+is 'failures that the agent wrote and did not report are told' \
     "$(got '^!')$(grep -c '^R[0-9]* Status: 5.1.1' "$tmp/r")" 8
 report "$po" 262-1
-is 'a success that was not reported' "$(got '^!|^R. (Final|Act|Stat)')" \
+is 'a success that the agent wrote and did not report is told' \
+    "$(got '^!|^R. (Final|Act|Stat)')" \
     'R1 Final-Recipient: rfc822; good@x.example@R1 Action: delivered@R1 Status: 2.0.0@'
 sched_stop
 
@@ -174,24 +179,27 @@ PARAMmailname mx.home.example
 fail/*	command="$A -c fail error no such user"
 local/*	command="$top/ta/mailbox -n -d $tmp/mail"
 END
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 printf 'To: who@fails.example\nSubject: hello\n\nthe body\n' |
     "$top/submit" -P "$po" -C "$tmp/routes" -f anna@home.example \
     -R full -N failure -V env1 who@fails.example >"$tmp/sub.out" 2>&1
-is 'a message is taken' "$?$(cat "$tmp/sub.out")" 0
-ok '... and reported on' wait_log 'channel=dsn .* to=anna@home.example' 20
-ok 'the report is routed' "$top/submit" -q -P "$po" -C "$tmp/routes"
-ok '... and delivered' wait_log 'delivered .*channel=local' 20
+is 'submit takes a message that will fail' "$?$(cat "$tmp/sub.out")" 0
+ok 'a DSN is written for the message that failed' \
+    wait_log 'channel=dsn .* to=anna@home.example' 20
+ok 'submit -q routes the DSN' "$top/submit" -q -P "$po" -C "$tmp/routes"
+ok 'the DSN is delivered' wait_log 'delivered .*channel=local' 20
 wait_for 20 po_empty "$po"
-ok 'nothing is left' po_empty "$po"
-is '... anywhere' "$(find "$po/public" "$po/router" "$po/postman" -type f)" ''
+ok 'nothing is left in transport/ and queue/' po_empty "$po"
+is 'nothing is left in public/, router/ and postman/' \
+    "$(find "$po/public" "$po/router" "$po/postman" -type f)" ''
 sed '1d' "$tmp/mail/anna" >"$tmp/box"
 { echo env-end; cat "$tmp/box"; } >"$tmp/boxed"
 sh "$top/t/dsnread" "$tmp/boxed" >"$tmp/r" 2>&1
-is 'what the sender reads' "$(got '^!|^P|^[MR]. (Orig|Final|Act|Stat)|^M Orig|^B the')" \
+is 'the DSN in the box of the sender has all its parts' \
+    "$(got '^!|^P|^[MR]. (Orig|Final|Act|Stat)|^M Orig|^B the')" \
     'P text/plain message/delivery-status message/rfc822@M Original-Envelope-Id: env1@R1 Original-Recipient: rfc822; who@fails.example@R1 Final-Recipient: rfc822; who@fails.example@R1 Action: failed@R1 Status: 5.0.0@B the body@'
 if perl -MMail::DeliveryStatus::BounceParser -e 1 2>/dev/null; then
-	is 'what another program makes of it' "$(perl -e '
+	is 'another program finds the failure in the DSN' "$(perl -e '
 		use Mail::DeliveryStatus::BounceParser;
 		open(F, $ARGV[0]); local $/; my $m = <F>;
 		my $b = Mail::DeliveryStatus::BounceParser->new($m);
@@ -201,7 +209,7 @@ if perl -MMail::DeliveryStatus::BounceParser -e 1 2>/dev/null; then
 			    " ", $_->get("status");
 		}' "$tmp/box")" 'bounce who@fails.example failed 5.0.0'
 else
-	skip 'what another program makes of it' \
+	skip 'another program finds the failure in the DSN' \
 	    'no Mail::DeliveryStatus::BounceParser'
 fi
 sched_stop
@@ -209,7 +217,7 @@ sched_stop
 # The address of the form fails like anybody.
 mkdir "$tmp/forms"
 printf 'ADR Bcc: <errors@fails.example>\n' >"$tmp/forms/delivery"
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 simple "$po" 251-1 gone@fails.example <<END
 r           fail h a@x.example 0
 END
@@ -218,11 +226,12 @@ route_all() {	# until everybody has had what there is
 	    po_empty "$po" && [ -z "$(ls "$po/router")" ]
 }
 told_of 251-1 20
-ok 'reports that fail come to an end' wait_for 30 route_all
-is '... the second tells of the first, and of that nobody' \
+ok 'DSNs that fail come to an end' wait_for 30 route_all
+is 'a failed DSN makes a DSN to <>, and that one makes none' \
     "$(sed -n 's/.* channel=dsn .* to=\([^ ]*\) rcpts=\([0-9]*\) .*/\1 \2,/p' \
     "$tmp/sched.log" | tr '\n' ' ')" 'gone@fails.example 1, <> 2, '
-is '... both are kept' "$(ls "$po/postman" | grep -c control)" 2
+is 'both failed DSNs are kept in postman/' \
+    "$(ls "$po/postman" | grep -c control)" 2
 rm -r "$tmp/forms"
 
 # A sender with a blank.  Nothing takes mail for him here, so it is kept.
@@ -230,7 +239,7 @@ printf 'To: who@fails.example\n\nthe body\n' | "$top/submit" -P "$po" \
     -C "$tmp/routes" -f '"a b"@far.example' who@fails.example
 wait_log 'channel=dsn .* to="a b"@far.example' 20
 "$top/submit" -q -P "$po" -C "$tmp/routes"
-is 'a report to a sender with a blank is routed to him' \
+is 'a DSN to a sender with a blank is routed to him' \
     "$(cat "$po/transport/"* | grep '^r')" \
     'r           far far.example "a b"@far.example 0'
 sched_stop
