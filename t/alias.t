@@ -128,8 +128,8 @@ awk 'BEGIN { for (i = 0; i < 30; i++) {
 	printf "n%d = n%d, n%d@localhost\n", i, i + 1, i + 1
 	printf "m%d = m%d, k%d\nk%d = m%d, x%d\n", i, i + 1, i, i, i + 1, i } }' |
     table
-wrong '20 aliases in a row are enough' n0 67 'more than 20 aliases'
-leads '19 are not too many' n12 'n12: local - n30'
+wrong 'more than 20 aliases in a row are refused' n0 67 'more than 20 aliases'
+leads '19 aliases in a row are not too many' n12 'n12: local - n30'
 is 'each alias is followed once' "$("$S" -bv -C "$tmp/routes" m12 2>&1 |
     wc -l | tr -d ' ')" 19
 
@@ -152,7 +152,7 @@ is 'each wrong line of the table is named' "$(printf '%s\n' "$out" |
     '3 4 5 6 7 8 9 10 '
 like 'a program in an alias is refused' "$out" ':3: an alias has no programs'
 out=$("$S" -bv -C "$tmp/none" x 2>&1)
-is '-bv without a table' "$?$(printf %s "$out" | grep -c queued)" 780
+is '-bv without a table fails' "$?$(printf %s "$out" | grep -c queued)" 780
 
 # ---- mail ------------------------------------------------------------------------
 

@@ -123,7 +123,8 @@ row() {		# end
 	}' "$tmp/r"
 }
 told() {	# title end action/status wish ...
-	told_title="$1: $2" told_end=$2 told_what=$3 told_want=
+	told_title="$1: who is told of recipient $2"
+	told_end=$2 told_what=$3 told_want=
 	shift 3
 	for wish; do
 		told_want="$told_want $wish=$told_what"
