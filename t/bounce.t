@@ -299,196 +299,229 @@ if ! without NO_TCP; then
 	bg "$top/t/notify" -l "$tmp/router.sock" 100 >"$tmp/heard"
 	wait_for 20 test -S "$tmp/router.sock"
 fi
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_for 60 po_empty "$po"
-ok 'all of it ends' po_empty "$po"
+ok 'all messages come to their end' po_empty "$po"
 is 'nothing is left in public/' "$(ls "$po/public" | grep -v mailq)" ''
 
 report "$po" 101-1
-is 'a report that others can read' "$(got '^!')" ''
+is 'the DSN of all sorts of recipients is well formed' "$(got '^!')" ''
 if python3 -c 'import email.policy' 2>/dev/null; then
-	is '... as a mail library reads it' \
+	is 'a mail library reads the DSN as t/dsnread does' \
 	    "$(python3 "$top/t/dsnread.py" "$report_file" 2>&1)" \
 	    "$(cat "$tmp/r")"
 else
-	skip '... as a mail library reads it' 'no python3'
+	skip 'a mail library reads the DSN as t/dsnread does' 'no python3'
 fi
 sed 's/^Status: 5\.1\.1/Status: 5.1/; s/^Action: failed/Action: gone/
 s/^Reporting-MTA/Reporting/; $d' "$report_file" >"$tmp/spoilt"
-is 'a report that is spoilt is seen to be' \
+is 'a spoilt DSN is seen as such' \
     "$(sh "$top/t/dsnread" "$tmp/spoilt" | grep '^!' | sort -u | tr '\n' '@')" \
     '! action gone@! group 0: 0 fields Reporting-MTA@! no final boundary@! status 5.1@'
-is '... the envelope' "$(got '^E')" \
+is 'the DSN has its envelope' "$(got '^E')" \
     'E channel error@E errormsg@E todsn ORCPT=rfc822;anna@a.example@E to <anna@a.example>@'
-like '... to whom' "$(got '^H To:')" 'H To: +<anna@a.example>@'
-is '... from whom' "$(got '^H From:')" \
+like 'the DSN goes to the sender' "$(got '^H To:')" 'H To: +<anna@a.example>@'
+is 'the DSN comes from the postmaster' "$(got '^H From:')" \
     'H From: Mail Delivery <postmaster@mx.here.example>@'
-is '... the subject counts' "$(got '^H Subject:')" \
+is 'the subject of the DSN counts recipients by action' "$(got '^H Subject:')" \
     'H Subject: Undeliverable mail [FAILED(4),RELAYED-OK(1),DELIVERED-OK(1),EXPANDED-OK(1)]@'
-is '... its parts' "$(got '^P')" \
+is 'the DSN has three parts' "$(got '^P')" \
     'P text/plain message/delivery-status message/rfc822@'
-is '... of the message' "$(got '^M' | sed 's/[A-Z][a-z][a-z], .* +0000/DATE/
+is 'the DSN has the fields of its message' \
+    "$(got '^M' | sed 's/[A-Z][a-z][a-z], .* +0000/DATE/
 s/ID: S101[A-Za-z0-9=-]*/ID: S101/')" \
     'M Reporting-MTA: dns; mx.here.example@M Arrival-Date: DATE@M X-Local-Spool-ID: S101@'
 fields() {	# number: those of a recipient
 	got "^R$1 " | sed 's/Last-Attempt-Date: [A-Z][a-z][a-z], .* +0000/DATE/;s/@$//'
 }
-is '... a failure' "$(fields 1)" 'R1 Final-Recipient: rfc822; f0@x.example@R1 Action: failed@R1 Status: 5.1.1@R1 Remote-MTA: dns; mx.x.example@R1 Diagnostic-Code: smtp; 550 5.1.1 who?@R1 DATE'
-is '... when' "$(got '^R1 Last')" \
+is 'the DSN has the fields of a failure' \
+    "$(fields 1)" 'R1 Final-Recipient: rfc822; f0@x.example@R1 Action: failed@R1 Status: 5.1.1@R1 Remote-MTA: dns; mx.x.example@R1 Diagnostic-Code: smtp; 550 5.1.1 who?@R1 DATE'
+is 'the DSN has the time of the last attempt' "$(got '^R1 Last')" \
     'R1 Last-Attempt-Date: Sat, 21 Nov 2026 00:15:40 +0000@'
-is '... with ORCPT' "$(fields 2)" 'R2 Original-Recipient: rfc822; F1+box@old.example@R2 Final-Recipient: rfc822; f1@x.example@R2 Action: failed@R2 Status: 5.7.1@R2 Diagnostic-Code: smtp; 550 go away@R2 DATE'
-is '... its tag makes it a failure, not its last words' "$(fields 3)" \
+is 'the DSN has the ORCPT of a failure' \
+    "$(fields 2)" 'R2 Original-Recipient: rfc822; F1+box@old.example@R2 Final-Recipient: rfc822; f1@x.example@R2 Action: failed@R2 Status: 5.7.1@R2 Diagnostic-Code: smtp; 550 go away@R2 DATE'
+is 'the tag makes a failure in the DSN, whatever the last words are' \
+    "$(fields 3)" \
     'R3 Original-Recipient: rfc822; f4@old.example@R3 Final-Recipient: rfc822; f4@x.example@R3 Action: failed@R3 Status: 4.2.0@R3 Diagnostic-Code: x-local; 450@R3 DATE'
-is '... relayed' "$(fields 4)" 'R4 Final-Recipient: rfc822; s1@x.example@R4 Action: relayed@R4 Status: 2.1.9@R4 Remote-MTA: dns; [10.0.0.1] (old)@R4 Diagnostic-Code: smtp; 250 Ok@R4 DATE'
-is '... delivered' "$(fields 5)" \
+is 'the DSN has the fields of a relayed recipient' \
+    "$(fields 4)" 'R4 Final-Recipient: rfc822; s1@x.example@R4 Action: relayed@R4 Status: 2.1.9@R4 Remote-MTA: dns; [10.0.0.1] (old)@R4 Diagnostic-Code: smtp; 250 Ok@R4 DATE'
+is 'the DSN has the fields of a delivered recipient' "$(fields 5)" \
     'R5 Final-Recipient: x-local; s3@R5 Action: delivered@R5 Status: 2.1.5@R5 DATE'
-is '... expanded' "$(fields 6)" \
+is 'the DSN has the fields of an expanded recipient' "$(fields 6)" \
     'R6 Final-Recipient: x-local; s4@R6 Action: expanded@R6 Status: 2.2.2@R6 DATE'
-is '... what was said twice is told once, the later' "$(fields 7)" \
+is 'of two diagnostics of a recipient the DSN has the later one' "$(fields 7)" \
     'R7 Final-Recipient: rfc822; twice@x.example@R7 Action: failed@R7 Status: 5.1.2@R7 DATE'
-is '... nobody else' "$(got '^R8')" ''
-like '... the reason, in the text, line by line' \
+is 'the DSN has no further recipient' "$(got '^R8')" ''
+like 'the text of the DSN has the reason line by line' \
     "$(got '^T')" '@T   f0@x.example@T       smtp; 550 who\?@T       really@'
-is '... and the message' "$(got '^B')" 'B Subject: 101-1@B @B body of 101-1@B @'
+is 'the DSN returns the message' \
+    "$(got '^B')" 'B Subject: 101-1@B @B body of 101-1@B @'
 
 report "$po" 111-1
-is 'RET=FULL' "$(got '^!|^P')" \
+is 'RET=FULL returns the message' "$(got '^!|^P')" \
     'P text/plain message/delivery-status message/rfc822@'
-is '... ENVID' "$(got '^M Orig')" 'M Original-Envelope-Id: Env+Id x@'
+is 'the DSN has the ENVID' \
+    "$(got '^M Orig')" 'M Original-Envelope-Id: Env+Id x@'
 report "$po" 112-1
-is 'RET=HDRS' "$(got '^!|^[PB]')" \
+is 'RET=HDRS returns the header' "$(got '^!|^[PB]')" \
     'P text/plain message/delivery-status text/rfc822-headers@B Subject: 112-1@B @'
-unlike '... needs no excuse' "$(got '^T')" 'not returned'
+unlike 'a DSN with RET=HDRS has no excuse for the header' \
+    "$(got '^T')" 'not returned'
 report "$po" 127-1
 is 'RET and ENVID behind the first recipient count' "$(got '^!|^P|^M Orig')" \
     'P text/plain message/delivery-status text/rfc822-headers@M Original-Envelope-Id: Env+2@'
 report "$po" 113-1
-is 'too long a message: its header' "$(got '^!|^[PB]')" \
+is 'the header alone is returned of a message that is too long' \
+    "$(got '^!|^[PB]')" \
     'P text/plain message/delivery-status text/rfc822-headers@B Subject: 113-1@B @'
-like '... and the text says why' "$(got '^T')" \
+like 'the DSN says that the message is too long' "$(got '^T')" \
     'not returned, since it is too long\.'
 report "$po" 114-1
-like 'a line that mail cannot carry' "$(got '^!|^[PT]')" \
+like 'a message with a line that is too long is not returned' \
+    "$(got '^!|^[PT]')" \
     '^P text/plain message/delivery-status text/rfc822-headers@.*since its lines are too long\.'
 report "$po" 115-1
-like 'a NUL byte' "$(got '^!|^[PT]')" \
+like 'a message with a NUL byte is not returned' "$(got '^!|^[PT]')" \
     '^P text/plain message/delivery-status text/rfc822-headers@.*since it is not text\.'
 report "$po" 116-1
-is 'a message that has the boundary, and eight bits' "$(got '^!|^P')" \
+is 'a message with the boundary and eight bits is returned' "$(got '^!|^P')" \
     'P text/plain message/delivery-status message/rfc822@'
-like '... has another one' "$(got '^H Content-Type')" \
+like 'the DSN has another boundary when its message has the first' \
+    "$(got '^H Content-Type')" \
     'boundary="=_116\.[1-9][0-9.]*"@$'
-is '... comes back whole' "$(sed -n '/^body of\|^Subject: 116/,$p' \
+is 'a message with the boundary comes back whole' \
+    "$(sed -n '/^body of\|^Subject: 116/,$p' \
     "$report_file" | sed '1,/^$/d' | sed '/^$/,$d')" "$(cat "$tmp/odd")"
 report "$po" 117-1
-is 'a success has the header only' "$(got '^!|^P|^B|^H Subject')" \
+is 'the DSN of a success returns the header alone' \
+    "$(got '^!|^P|^B|^H Subject')" \
     'H Subject: Delivered mail [DELIVERED-OK(1)]@P text/plain message/delivery-status text/rfc822-headers@B Subject: 117-1@B @'
 report "$po" 118-1
-like 'too long a header is cut at a line' "$(got '^!|^[PT]')" \
+like 'a header that is too long is cut, and the DSN says so' \
+    "$(got '^!|^[PT]')" \
     '^P [^!]*rfc822-headers@.*since it is too long\..*only the beginning is\.'
-is '... there' "$(got '^B' | tr '@' '\n' | grep -vc \
+is 'a header that is too long is cut at the end of a line' \
+    "$(got '^B' | tr '@' '\n' | grep -vc \
     '^B X-[0-9]*: this is a line of a header$')" 1
 report "$po" 119-1
-like 'without a message file' "$(got '^!|^[PT]')" \
+like 'the DSN says that the message file is gone' "$(got '^!|^[PT]')" \
     '^P [^!]*rfc822-headers@.*since its file is gone\.'
 
 report "$po" 122-1
-like 'long lines of a header: only it is returned' "$(got '^!|^[PT]')" \
+like 'the header alone is returned of a message with long header lines' \
+    "$(got '^!|^[PT]')" \
     '^P [^!]*rfc822-headers@.*since it is too long\.@T Long lines of its header were folded\.@'
 unfolded() {	# file ERE
 	awk '/^[ \t]/ { printf "%s", $0; next } { printf "\n%s", $0 }' "$1" |
 	    grep -E "$2"
 }
-is '... folded where it has blanks' \
+is 'a long header line is folded where it has blanks' \
     "$(unfolded "$report_file" '^X-(998|Words|Last)')" \
     "$(grep -E '^X-(998|Words|Last)' "$tmp/122")"
-is '... and where it has none' \
+is 'a long header line without blanks is folded' \
     "$(unfolded "$report_file" '^X-(Bytes|Eight)' | tr -d ' ')" \
     "$(grep -E '^X-(Bytes|Eight)' "$tmp/122" | tr -d ' ')"
-is '... not within a character' "$(LC_ALL=C awk '{
+is 'no header line is folded within a character' "$(LC_ALL=C awk '{
 	gsub(/[\302-\337][\200-\277]/, "")
 	gsub(/[\340-\357][\200-\277][\200-\277]/, "")
 	gsub(/[\360-\364][\200-\277][\200-\277][\200-\277]/, "")
 	if (/[\200-\377]/) print
 }' "$report_file")" ''
 report "$po" 123-1
-is 'a NUL byte in a header' "$(got '^!|^B')$(got '^T The message itself')" \
+is 'a NUL byte in a header becomes a question mark' \
+    "$(got '^!|^B')$(got '^T The message itself')" \
     'B Subject: first@B X-Nul: a?b@B @T The message itself is not returned, since it is not text.@'
 report "$po" 124-1
-like 'a header that is one line and too long' "$(got '^!|^[PT]')" \
+like 'a header of one line that is too long is cut' "$(got '^!|^[PT]')" \
     '^P [^!]*headers@.*since it is too long\.@T Of its header, only the beginning is\.@T Long lines'
-is '... has so much of it' "$(sed -n '/^X-Much/,$p' "$report_file" |
+is 'a header of one line is cut at the limit' \
+    "$(sed -n '/^X-Much/,$p' "$report_file" |
     sed '/^$/,$d' | tr -cd z | wc -c | tr -d ' ')" 32764
 report "$po" 125-1
-like 'a CR that ends no line' "$(got '^!|^[PT]')" \
+like 'a message with a CR that ends no line is not returned' \
+    "$(got '^!|^[PT]')" \
     '^P [^!]*rfc822-headers@.*since it is not text\.'
 report "$po" 126-1
-is 'lines just as long as mail can have, and eight bits' \
+is 'a message with the longest lines and eight bits is returned' \
     "$(got '^!|^P|^H Content-Tr')" \
     'H Content-Transfer-Encoding: 8bit@P text/plain message/delivery-status message/rfc822@'
-is '... come back whole' "$(sed '1,/^Subject: 126/d' "$report_file" |
+is 'a message with the longest lines comes back whole' \
+    "$(sed '1,/^Subject: 126/d' "$report_file" |
     sed 1d | sed '/^$/,$d')" "$(cat "$tmp/full")"
 
 report "$po" 121-1
-is 'nothing of an agent or a message is a field' "$(got '^!|^H (Bcc|Cc)')" ''
-is '... ENVID' "$(got '^M Orig')" 'M Original-Envelope-Id: E  Bcc: <x@y>@'
-is '... ORCPT, diagnostic, by whom' \
+is 'nothing of an agent or a message becomes a header field' \
+    "$(got '^!|^H (Bcc|Cc)')" ''
+is 'line ends in ENVID become blanks' \
+    "$(got '^M Orig')" 'M Original-Envelope-Id: E  Bcc: <x@y>@'
+is 'line ends in ORCPT, diagnostic and MTA become blanks' \
     "$(got '^R1' | sed 's/R1 Last.*//')" \
     'R1 Original-Recipient: rfc822; a    --x Subject: x@R1 Final-Recipient: rfc822; crlf@x.example@R1 Action: failed@R1 Status: 5.0.0@R1 Remote-MTA: dns; a To: x@R1 Diagnostic-Code: smtp; 550 Bcc: <x>  --=_121.0@'
-like '... the text' "$(got '^T')" \
+like 'the text of the DSN indents all lines of an agent' "$(got '^T')" \
     '@T   crlf@x.example@T       one@T       Bcc: <x@y>@T       --=_121.0--@T       \.@T       last@'
-like '... UTF-8 is kept for people' "$(got '^T')" "@T       $eight@"
-is '... not for programs' "$(got '^R2 Diag')" \
+like 'the text of the DSN keeps UTF-8 of an agent' \
+    "$(got '^T')" "@T       $eight@"
+is 'the diagnostic field of the DSN has no UTF-8' "$(got '^R2 Diag')" \
     'R2 Diagnostic-Code: smtp; 550 gr??n@'
-like '... other bytes are not' "$(got '^T')" '@T       gr\?n@'
-is '... what is no status, no type' "$(got '^R3 [SDR]')" \
+like 'other bytes of an agent become question marks in the text' \
+    "$(got '^T')" '@T       gr\?n@'
+is 'a wrong status and a wrong diagnostic type get defaults' \
+    "$(got '^R3 [SDR]')" \
     'R3 Status: 5.0.0@R3 Diagnostic-Code: x-local; just words@'
-is '... an address in UTF-8' "$(got '^R4 Final')" \
+is 'an address in UTF-8 has the type utf-8' "$(got '^R4 Final')" \
     'R4 Final-Recipient: utf-8; gr\x{FC}n@x.example@'
-is '... one that is not' "$(got '^R5 Final')" \
+is 'a byte of an address that is no UTF-8 becomes a question mark' \
+    "$(got '^R5 Final')" \
     'R5 Final-Recipient: rfc822; badgr?n@x.example@'
-is '... a status that does not fit' "$(got '^R6 Status')" 'R6 Status: 5.0.0@'
-like '... long values are cut' "$(got '^R6 Diag')" 'word[0-9]* \.\.\.@$'
-is '... nothing at all' "$(got '^R7' | sed 's/R7 Last.*//')" \
+is 'a status that does not fit the action becomes 5.0.0' \
+    "$(got '^R6 Status')" 'R6 Status: 5.0.0@'
+like 'a long diagnostic is cut' "$(got '^R6 Diag')" 'word[0-9]* \.\.\.@$'
+is 'an empty diagnostic line gets defaults' \
+    "$(got '^R7' | sed 's/R7 Last.*//')" \
     'R7 Final-Recipient: rfc822; none@x.example@R7 Action: failed@R7 Status: 5.0.0@'
 
 for n in 131 132 133 134 135 136 137 138 139; do
 	report "$po" $n-1
-	is "a sender that cannot be told: $n" "$(got '^!|^E to |^H To' | tr -s ' ')" \
+	is "the DSN goes to the postmaster for a sender not to be told: $n" \
+	    "$(got '^!|^E to |^H To' | tr -s ' ')" \
 	    'E to <postmaster>@H To: <postmaster@mx.here.example>@'
 done
 report "$po" 141-1
-is 'blanks within quotes' "$(got '^!|^E to|^H To|^R. Final' | tr -s ' ')" \
+is 'an address with blanks within quotes is written in the DSN' \
+    "$(got '^!|^E to|^H To|^R. Final' | tr -s ' ')" \
     'E todsn ORCPT=rfc822;"a+20\"+20b"@a.example@E to <"a \" b"@a.example>@H To: <"a \" b"@a.example>@R1 Final-Recipient: rfc822; "c d"@x.example@'
 report "$po" 140-1
-is 'senders and headers of their own' "$(got '^!|^E to |^R. Final|^B S')" \
+is 'each sender and each header has a DSN of its own' \
+    "$(got '^!|^E to |^R. Final|^B S')" \
     'E to <one@a.example>@R1 Final-Recipient: rfc822; a@x.example@B Subject: first@E to <one@a.example>@R1 Final-Recipient: rfc822; b@x.example@B Subject: second@E to <two@a.example>@R1 Final-Recipient: rfc822; c@x.example@B Subject: second@'
 
 for n in 151 152 153; do
-	is "no report of a report: $n" "$(files_of $n-1)" ''
-	is '... it is kept, as a double bounce' "$(cd "$po/postman" &&
+	is "no DSN is made of a DSN: $n" "$(files_of $n-1)" ''
+	is "a failed DSN is kept as a double bounce: $n" "$(cd "$po/postman" &&
 	    echo $n-1* | sed 's/bounce-[0-9]*-[0-9]*/bounce/g')" \
 	    "$n-1.bounce $n-1.bounce.control"
-	is '... it was not told' \
+	is "a failed DSN leaves its diagnostics untold: $n" \
 	    "$(cat "$po/postman/$n-1".bounce-*.control | grep -c '^d ')" 2
 done
-is 'NOTIFY=NEVER: nobody hears of it' "$(files_of 154-1)" ''
-nok '... and it goes' test -f "$po/postman/154-1"
+is 'NOTIFY=NEVER makes no DSN' "$(files_of 154-1)" ''
+nok 'a message with NOTIFY=NEVER is not kept' test -f "$po/postman/154-1"
 report "$po" 155-1
-is 'bounce=none: only the other is told' "$(got '^R. Final')" \
+is 'bounce=none keeps a recipient out of the DSN' "$(got '^R. Final')" \
     'R1 Final-Recipient: rfc822; b@x.example@'
-ok '... and the message is kept' test -f "$po/postman/155-1"
-is '... the mark says which was' \
+ok 'bounce=none keeps the message' test -f "$po/postman/155-1"
+is 'bounce=none marks its recipient in the kept file' \
     "$(sed -n 's/^d\(.\).*/\1/p' "$po/postman/155-1.control" | tr '\n ' ',_')" '-,+,'
 
 report "$po" 161-1
-is 'a failure whose line was lost' "$(got '^!|^R. Final|^R. Status')" \
+is 'a failure whose diagnostic line was lost is told' \
+    "$(got '^!|^R. Final|^R. Status')" \
     'R1 Final-Recipient: rfc822; lost@x.example@R1 Status: 5.0.0@R2 Final-Recipient: rfc822; there@x.example@R2 Status: 5.1.1@'
 report "$po" 162-1
-is '... or cut' "$(got '^!|^R. Final|^R. Status')" \
+is 'a failure whose diagnostic line was cut is told' \
+    "$(got '^!|^R. Final|^R. Status')" \
     'R1 Final-Recipient: rfc822; torn@x.example@R1 Status: 5.0.0@'
-is 'one whose tag was lost is none' "$(files_of 163-1)" ''
-ok '... it was delivered' logged 'delivered msg=163-1'
+is 'no diagnostic is told of a recipient without a tag' "$(files_of 163-1)" ''
+ok 'a recipient without a tag is delivered' logged 'delivered msg=163-1'
 
 for n in 164 165 166; do
 	report "$po" $n-1
@@ -497,28 +530,31 @@ for n in 164 165 166; do
 done
 
 report "$po" 171-1
-is 'an agent leaves it to us' "$(got '^!|^R. [FASD]')" \
+is 'a failure is told whose diagnostic line the agent left to us' \
+    "$(got '^!|^R. [FASD]')" \
     'R1 Final-Recipient: rfc822; a@x.example@R1 Action: failed@R1 Status: 5.0.0@R1 Diagnostic-Code: x-local; 550 (no such user)@'
 report "$po" 172-1
-is 'an agent that promised the line and did not write it' \
+is 'a failure is told whose promised diagnostic line is missing' \
     "$(got '^!|^R. [FAS]')" \
     'R1 Final-Recipient: rfc822; a@x.example@R1 Action: failed@R1 Status: 5.0.0@'
 report "$po" 175-1
-is 'a success that nobody wrote down, NOTIFY in small letters' \
+is 'a success without a line is told, NOTIFY in small letters' \
     "$(got '^!|^R. [FAS]')" \
     'R1 Final-Recipient: rfc822; a@x.example@R1 Action: delivered@R1 Status: 2.0.0@'
-ok 'bounce=none: kept' test -f "$po/postman/173-1"
-is '... without a report' "$(files_of 173-1)" ''
+ok 'bounce=none keeps a message that an agent failed' \
+    test -f "$po/postman/173-1"
+is 'bounce=none makes no DSN of what an agent failed' "$(files_of 173-1)" ''
 report "$po" 174-1
-is 'expiry, though the agent said delayed' "$(got '^!|^R. [FASD]')" \
+is 'expiry is a failure in the DSN, though the agent said delayed' \
+    "$(got '^!|^R. [FASD]')" \
     'R1 Final-Recipient: rfc822; a@x.example@R1 Action: failed@R1 Status: 4.4.7@R1 Diagnostic-Code: x-local; all circuits are busy@'
-like '... the last real reason' "$(got '^T')" \
+like 'the DSN of an expired recipient has the last reason' "$(got '^T')" \
     '@T       expired after 1d6h[^@]*problem was:@T       all circuits are busy@'
 
 if without NO_TCP; then
-	skip 'the router was told of each' 'built without sockets'
+	skip 'the router gets a notice of each DSN' 'built without sockets'
 else
-	is 'the router was told of each' "$(sort "$tmp/heard")" \
+	is 'the router gets a notice of each DSN' "$(sort "$tmp/heard")" \
 	    "$(ls "$po/router" | sed 's/^/NEW router /' | sort)"
 fi
 sched_stop
