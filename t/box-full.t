@@ -93,35 +93,45 @@ limit_tests() {
 	mkdir "$tmp/mail"
 	start "$tmp/po" "$tmp/mail"
 	message 10 1000 anna
-	ok 'without a limit' wait_for 30 po_empty "$po"
+	ok 'a message is delivered before there is a limit for files' \
+	    wait_for 30 po_empty "$po"
 	sched_stop
 	cp "$mail/anna" "$tmp/anna"
 	echo $((65536 / (unit / 16))) >"$tmp/limit"
 	start "$po" "$mail"
 	message 11 400 anna
 	message 12 2000 dora/
-	ok 'a box that would become too large: deferred' \
+	ok 'a message that would make a box too large is deferred' \
 	    wait_for 30 deferred 11 4.2.2 2
-	ok '... and a message that is' wait_for 30 deferred 12 4.2.2 2
-	ok '... the box is as it was' as_it_was "$tmp/anna" "$mail/anna"
-	is '... no lock is left, no part' "$(left_behind)" ''
-	is '... and no message' "$(ls "$mail/dora/new" "$mail/dora/cur" |
+	ok 'a message that is too large by itself is deferred' \
+	    wait_for 30 deferred 12 4.2.2 2
+	ok 'the box stays as it was at the limit for files' \
+	    as_it_was "$tmp/anna" "$mail/anna"
+	is 'no lock and no part is left at the limit for files' \
+	    "$(left_behind)" ''
+	is 'no message is in the Maildir at the limit for files' \
+	    "$(ls "$mail/dora/new" "$mail/dora/cur" |
 	    grep -c P)" 0
 	: >"$mail/anna"
-	ok 'the box is emptied, and it comes' wait_log 'delivered msg=11-1' 30
-	is '... whole' "$(inside "$mail/anna")" '11-1:400 '
+	ok 'a deferred message is delivered when the box is emptied' \
+	    wait_log 'delivered msg=11-1' 30
+	is 'a message that was deferred for a large box is whole' \
+	    "$(inside "$mail/anna")" '11-1:400 '
 	sched_stop
 	rm "$tmp/limit"
 	start "$po" "$mail"
-	ok 'the limit is raised' wait_for 30 po_empty "$po"
-	is '... and the other one comes' "$(inside "$mail"/dora/new/*)" \
+	ok 'the other message is delivered when the limit is raised' \
+	    wait_for 30 po_empty "$po"
+	is 'a message that was deferred by itself is whole' \
+	    "$(inside "$mail"/dora/new/*)" \
 	    '12-1:2000 '
 	sched_stop
 }
 if [ "$((unit))" -eq 8192 ] || [ "$((unit))" -eq 16384 ]; then
 	limit_tests
 else
-	skip 'a limit for files' 'ulimit -f has no effect here'
+	skip 'a message that would make a box too large is deferred' \
+	    'ulimit -f has no effect here'
 fi
 
 # ---- a full disk -------------------------------------------------------------
@@ -144,42 +154,52 @@ box_tests() {
 	mkdir "$disk/mail"
 	start "$tmp/po2" "$disk/mail"
 	message 20 200 anna
-	ok 'a disk with room' wait_for 30 po_empty "$po"
+	ok 'a message is delivered on a disk with room' \
+	    wait_for 30 po_empty "$po"
 	cp "$mail/anna" "$tmp/anna"
 
 	fill 40
 	message 21 1000 anna bert dora/
-	ok 'one with too little of it: deferred' wait_for 30 deferred 21 4.3.1 6
-	ok '... the box is as it was' as_it_was "$tmp/anna" "$mail/anna"
-	is '... no lock is left, no part' "$(left_behind)" ''
-	is '... nobody got anything' "$(boxes)" '20-1:200 '
+	ok 'a message is deferred on a disk with too little room' \
+	    wait_for 30 deferred 21 4.3.1 6
+	ok 'the box stays as it was on a disk with too little room' \
+	    as_it_was "$tmp/anna" "$mail/anna"
+	is 'no lock and no part is left on a disk with too little room' \
+	    "$(left_behind)" ''
+	is 'nobody gets a message on a disk with too little room' \
+	    "$(boxes)" '20-1:200 '
 	name='a small message still has room'
 	if without NO_FTRUNCATE; then
 		skip "$name" 'built with NO_FTRUNCATE, which leaves empty lines'
 	else
 		message 22 100 anna
 		ok "$name" wait_log 'delivered msg=22-1' 30
-		is '... and comes before' "$(boxes)" '20-1:200 22-1:100 '
+		is 'a small message comes before the deferred one' \
+		    "$(boxes)" '20-1:200 22-1:100 '
 	fi
 	rm "$disk/filler"
-	ok 'there is room again, and all is delivered' \
+	ok 'all is delivered when a disk with too little room has more' \
 	    wait_for 30 po_empty "$po"
-	is '... whole' "$(boxes | sed 's/22-1:100 //')" \
+	is 'all that was deferred for too little room is whole' \
+	    "$(boxes | sed 's/22-1:100 //')" \
 	    '20-1:200 21-1:1000 21-1:1000 21-1:1000 '
 
 	was=$(boxes)
 	cp "$mail/anna" "$tmp/anna"
 	fill 0
 	message 23 100 anna bert dora/
-	ok 'a disk with no room at all: deferred' \
+	ok 'a message is deferred on a disk with no room' \
 	    wait_for 30 deferred 23 4.3.1 6
-	ok '... the box is as it was' as_it_was "$tmp/anna" "$mail/anna"
-	is '... no lock is left, no part' "$(left_behind)" ''
-	is '... nobody got anything' "$(boxes)" "$was"
+	ok 'the box stays as it was on a disk with no room' \
+	    as_it_was "$tmp/anna" "$mail/anna"
+	is 'no lock and no part is left on a disk with no room' \
+	    "$(left_behind)" ''
+	is 'nobody gets a message on a disk with no room' "$(boxes)" "$was"
 	rm "$disk/filler"
-	ok 'there is room again, and all is delivered' \
+	ok 'all is delivered when a disk with no room has some' \
 	    wait_for 30 po_empty "$po"
-	is '... whole' "$(boxes)" "${was}23-1:100 23-1:100 23-1:100 "
+	is 'all that was deferred for no room is whole' \
+	    "$(boxes)" "${was}23-1:100 23-1:100 23-1:100 "
 
 	was=$(boxes)
 	cp "$mail/anna" "$tmp/anna"
@@ -189,15 +209,18 @@ box_tests() {
 		i=$((i + 1))
 	done
 	message 24 10 anna carl dora/
-	ok 'no room for another file: deferred' \
+	ok 'a message is deferred when no file can be made' \
 	    wait_for 30 deferred 24 4.3.1 6
-	ok '... the box is as it was' cmp "$tmp/anna" "$mail/anna"
-	is '... nobody got anything' "$(boxes)" "$was"
+	ok 'the box stays as it was when no file can be made' \
+	    cmp "$tmp/anna" "$mail/anna"
+	is 'nobody gets a message when no file can be made' "$(boxes)" "$was"
 	rm -r "$disk/many"
-	ok 'there is room again, and all is delivered' \
+	ok 'all is delivered when files can be made again' \
 	    wait_for 30 po_empty "$po"
-	is '... whole' "$(boxes)" "${was}24-1:10 24-1:10 "
-	is '... for all of them' "$(inside "$mail/carl")" '24-1:10 '
+	is 'all that was deferred for want of files is whole' \
+	    "$(boxes)" "${was}24-1:10 24-1:10 "
+	is 'a box that could not be made has its message' \
+	    "$(inside "$mail/carl")" '24-1:10 '
 	sched_stop
 }
 
@@ -217,28 +240,39 @@ spool_tests() {
 "
 	message 30 200 ..nobody 'anna NOTIFY=SUCCESS' dora/
 	more=
-	is 'a control file of a certain size' \
+	is 'the control file has the size that the test needs' \
 	    "$(($(wc -c <"$po/transport/30-1")))" 4076
 	fill 0
-	ok 'a scheduler with its spool on a full disk' start "$po" "$mail"
+	ok 'the scheduler starts with its spool on a full disk' \
+	    start "$po" "$mail"
 	failure='from .* 30/.*deferred a failure, but it cannot be written'
-	ok 'a failure is not one until it can be written down' \
+	ok 'a failure is deferred until it can be written down' \
 	    wait_log "$failure" 30
-	ok 'who can have it, has it' wait_for 30 eval \
+	ok 'other recipients are delivered with the spool on a full disk' \
+	    wait_for 30 eval \
 	    '[ "$(boxes)" = "30-1:200 30-1:200 " ]'
-	is 'who can have it, has it whole' "$(boxes)" '30-1:200 30-1:200 '
+	is 'other recipients have the whole message of the full spool' \
+	    "$(boxes)" '30-1:200 30-1:200 '
 	sched_stop KILL
-	ok 'after a crash' start "$po" "$mail"
-	ok '... the same' wait_log "$failure" 30
-	is '... nothing is delivered twice' "$(boxes)" '30-1:200 30-1:200 '
-	is '... nothing is set aside' "$(ls "$po/postman")" ''
+	ok 'the scheduler starts again after a crash on a full disk' \
+	    start "$po" "$mail"
+	ok 'a failure is deferred again after a crash on a full disk' \
+	    wait_log "$failure" 30
+	is 'nothing is delivered twice after a crash on a full disk' \
+	    "$(boxes)" '30-1:200 30-1:200 '
+	is 'nothing is set aside after a crash on a full disk' \
+	    "$(ls "$po/postman")" ''
 	rm "$disk/filler"
-	ok 'with room, it is a failure' wait_log 'failed msg=30-1' 30
+	ok 'a deferred failure is written down when the disk has room' \
+	    wait_log 'failed msg=30-1' 30
 	sched_stop
-	is '... with its reason' "$(grep -c '^d.*nobody.*failed.*5\.1\.1' \
+	is 'a failure that was deferred has its reason' \
+	    "$(grep -c '^d.*nobody.*failed.*5\.1\.1' \
 	    "$po/postman/30-1.control")" 1
-	is '... and its text is kept' "$(text 200)" "$(cat "$po/postman/30-1")"
-	ok '... and nothing else' po_empty "$po"
+	is 'the text of a message with a deferred failure is kept' \
+	    "$(text 200)" "$(cat "$po/postman/30-1")"
+	ok 'nothing else of a message with a deferred failure is left' \
+	    po_empty "$po"
 }
 
 # Small messages, and the boxes are on that disk, too.
@@ -255,13 +289,18 @@ both_tests() {
 	for i in 40 41 42 43 44 45; do
 		wait_for 30 deferred $i 4.3.1 2
 	done
-	is 'spool and boxes on a full disk: nothing is delivered' "$(boxes)" ''
-	is '... no lock is left, no part' "$(left_behind)" ''
+	is 'nothing is delivered with spool and boxes on a full disk' \
+	    "$(boxes)" ''
+	is 'no lock and no part is left with spool and boxes on a full disk' \
+	    "$(left_behind)" ''
 	sched_stop KILL
-	ok 'after a crash' start "$po" "$mail"
+	ok 'the scheduler starts again with spool and boxes on a full disk' \
+	    start "$po" "$mail"
 	rm "$disk/filler"
-	ok '... and with room, all is delivered' wait_for 30 po_empty "$po"
-	is '... once, and whole' "$(boxes)" "$want"
+	ok 'all is delivered when the disk of spool and boxes has room' \
+	    wait_for 30 po_empty "$po"
+	is 'all is delivered once and whole when that disk has room' \
+	    "$(boxes)" "$want"
 	sched_stop
 }
 
@@ -270,6 +309,7 @@ if own_disk nr_inodes=80; then
 	spool_tests
 	both_tests
 else
-	skip 'a full disk' "a tmpfs cannot be mounted here"
+	skip 'a message is deferred on a disk with too little room' \
+	    "a tmpfs cannot be mounted here"
 fi
 finish

@@ -80,9 +80,10 @@ cat "$mail"/dir/new/* >"$tmp/one"
 rm -r "$mail/dir" "$po"
 spool_new "$po"
 cat "$tmp/first" "$tmp/second" "$tmp/first" >"$tmp/x"
-is 'two messages can be told apart' "$(words "$tmp/x")" 'first second first '
+is 'the test tells two messages apart' "$(words "$tmp/x")" 'first second first '
 sed 7d "$tmp/x" >"$tmp/y"
-is '... and from one that is damaged' "$(words "$tmp/y")" 'mixed second first '
+is 'the test tells a damaged message from a whole one' \
+    "$(words "$tmp/y")" 'mixed second first '
 
 n=1 killed=0
 while [ $n -le $last ]; do
@@ -100,10 +101,11 @@ while [ $n -le $last ]; do
 	fi
 	n=$((n + 1))
 done
-is 'nothing that was in a box is touched' $n $((last + 1))
+is 'no kill touches what was in a box' $n $((last + 1))
 diag "killed at $killed writes, locks left: $(ls "$mail" | grep -c 'lock$')"
 ok 'some of the agents were killed' test $killed -ge 8
-ok '... when they had begun to write' test -n "$(ls "$mail"/*.lock)"
+ok 'some agents were killed when they had locked the box' \
+    test -n "$(ls "$mail"/*.lock)"
 
 # The locks that they left hold nobody up, but for one that nothing was written
 # to yet: that has to grow old.
@@ -114,8 +116,8 @@ conf "$tmp/cf" <<END
 */*	interval=1s retries=1 expiry=1d
 local/*	maxring=1 command="$A -n -d $mail"
 END
-ok 'start' sched_start "$po" "$tmp/cf"
-ok 'all is delivered' wait_for 60 po_empty "$po"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'all is delivered after the kills' wait_for 60 po_empty "$po"
 sched_stop
 n=1 wrong= torn=0
 while [ $n -le $last ]; do
@@ -142,6 +144,6 @@ while [ $n -le $last ]; do
 	esac
 	n=$((n + 1))
 done
-is '... and there is one in each, at worst two' "$wrong" ''
+is 'each Maildir has one message, at worst two' "$wrong" ''
 is 'no lock is left' "$(ls "$mail" | grep 'lock$')" ''
 finish

@@ -202,13 +202,15 @@ lib_forget $reader
 lib_forget $copier
 sched_stop
 
-is 'the reader comes to its end' $reader_rc 0
+is 'the reader of the boxes comes to its end' $reader_rc 0
 visits=$(sed -n 's/^visits: //p' "$tmp/read.out")
 diag "$visits visits, $(wc -l <"$tmp/gone") messages removed," \
     "$(ls "$tmp/copies" | wc -l) copies"
-ok 'the reader got in and threw some away' test -s "$tmp/gone"
-is '... and saw only whole messages' "$(grep -v ^visits "$tmp/read.out")" ''
-is 'every message once for each recipient' "$(python check | tr '\n' ' ')" \
+ok 'the reader of the boxes throws some messages away' test -s "$tmp/gone"
+is 'the reader of the boxes sees only whole messages' \
+    "$(grep -v ^visits "$tmp/read.out")" ''
+is 'every message is found once for each recipient' \
+    "$(python check | tr '\n' ' ')" \
     'lost [] extra [] '
 name='what was copied under the lock of another program is whole'
 : >>"$tmp/differ"
@@ -217,10 +219,11 @@ if [ -n "$(ls "$tmp/copies")" ]; then
 else
 	skip "$name" 'no lockfile, no dotlockfile, or it never got in'
 fi
-is 'no lock is left, nor anything else' "$(ls "$mail" | tr '\n' ' ')" \
+is 'nothing but the boxes is left, no lock either' \
+    "$(ls "$mail" | tr '\n' ' ')" \
     'a b c d e '
-is '... and nothing in tmp' "$(ls "$mail/e/tmp")" ''
+is 'tmp/ of the Maildir is empty' "$(ls "$mail/e/tmp")" ''
 is 'nothing was set aside' "$(ls "$po/postman")" ''
-ok 'ten agents were at it' test "$(count agent-start)" -ge 10
+ok 'ten agents were at work' test "$(count agent-start)" -ge 10
 is 'the scheduler ends well' $sched_rc 0
 finish

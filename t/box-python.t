@@ -206,7 +206,8 @@ deliver() {	# <jobs
 python make >"$tmp/jobs"
 count=$(wc -l <"$tmp/jobs" | tr -d ' ')
 TZ=UTC deliver <"$tmp/jobs" >"$tmp/said"
-is 'all is delivered' "$(grep -c 'ok3 Ok' "$tmp/said")" $((2 * count))
+is 'two messages for each box are delivered' \
+    "$(grep -c 'ok3 Ok' "$tmp/said")" $((2 * count))
 check check_mbox
 check check_maildir
 python change

@@ -126,7 +126,8 @@ fi
 
 for size in '' x 1x 1kM -1 99999999999M; do
 	"$A" -m "$size" </dev/null >"$tmp/out" 2>&1
-	is "no size: \"$size\"" "$?$(sed -n 's/^\(usage:\).*/\1/p' \
+	is "the size of a limit is refused: \"$size\"" \
+	    "$?$(sed -n 's/^\(usage:\).*/\1/p' \
 	    "$tmp/out")" 64usage:
 done
 awk 'BEGIN { for (i = 0; i < 100; i++) print "From here on" }' >"$tmp/body"
@@ -146,9 +147,11 @@ like 'a message beyond the limit is deferred with both numbers' \
 is 'a message that grows beyond the limit while it is written is deferred' \
     "$(deliver 31-1 -m $((have + 1350)) | grep -c "${sep}4\\.2\\.2${sep}")" 1
 if without NO_FTRUNCATE; then
-	skip 'the box is as it was' 'no ftruncate'
+	skip 'a message beyond the limit leaves the box as it was' \
+	    'no ftruncate'
 else
-	ok 'the box is as it was' cmp "$mail/lim" "$tmp/lim"
+	ok 'a message beyond the limit leaves the box as it was' \
+	    cmp "$mail/lim" "$tmp/lim"
 fi
 like 'a larger limit has room' "$(deliver 31-1 -m 1M)" "$free"
 big 32-1 dir/
@@ -197,7 +200,7 @@ else
 	mkdir "$tmp/home"
 	chmod 777 "$tmp/home"
 	message 50-1 daemon
-	like 'a user has a message' "$(printf '50-1\t-\n' |
+	like 'a message for a user is delivered' "$(printf '50-1\t-\n' |
 	    (cd "$po/transport" && exec "$A" -d "$mail"))" "$free"
 	cp "$mail/daemon" "$tmp/daemon"
 	big 51-1 daemon
@@ -221,15 +224,17 @@ else
 dir0'
 	big 55-1 "$tmp/home/box"
 	call='?unlink,?unlinkat'
-	like 'a delivery that is killed when all is done is one' \
+	like 'a delivery that is killed when all is done counts' \
 	    "$(traced 55-1 signal=KILL:when=1)" 'ok3 Ok'
 	ok 'a delivery that is killed when all is done leaves its lock' \
 	    test -s "$tmp/home/box.lock"
 	big 56-1 "$tmp/home/box"
 	call=fsync
-	like 'the next delivery is not held up' "$(printf '56-1\t-\n' |
+	like 'the lock of a killed delivery does not stop the next' \
+	    "$(printf '56-1\t-\n' |
 	    (cd "$po/transport" && exec "$A" -w 1 -d "$mail"))" 'ok3 Ok'
-	is 'both messages are there' "$(grep -c '^From s@' "$tmp/home/box")" 2
+	is 'the messages before and after a killed delivery are there' \
+	    "$(grep -c '^From s@' "$tmp/home/box")" 2
 	me=0
 	is 'a killed delivery leaves no lock' "$(ls "$mail" | grep 'n\.lock')" ''
 
