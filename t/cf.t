@@ -28,13 +28,14 @@ is 'a pattern without a slash is for a channel' \
 is 'an empty clause takes the next one'\''s contents' \
     "$(values smtp/a.toronto.edu command maxring)" \
     '"smtp -srl /var/log/smtp" 2 '
-is '... but is a clause of its own' \
+is 'an empty clause is a clause of its own' \
     "$("$T" same "$cf" smtp/a.toronto.edu smtp/b.utoronto.ca)" other
-is '... and one clause is one' \
+is 'two hosts of one clause share it' \
     "$("$T" same "$cf" smtp/a.utoronto.ca smtp/b.utoronto.ca)" same
 is 'the first command ends the search' \
     "$(values smtp/a.utoronto.ca command)" '"smtp -srl /var/log/smtp" '
-is 'the others go on' "$(values smtp/x.org command)" \
+is 'a host that the first command does not match has the next one' \
+    "$(values smtp/x.org command)" \
     '"smtp -esrl /var/log/smtp" '
 
 # ---- syntax -------------------------------------------------------------
@@ -54,20 +55,23 @@ is 'blanks around =, comments, joined lines' \
 is 'case folded, # within a word, negative numbers' \
     "$(values Two/A.x.ORG interval nice queueonly command skew)" \
     '1h5m20s -5 queueonly "x#y" 7 '
-is 'defaults' "$(values none/h interval idlemax expiry expiry2 timeout retries \
+is 'keywords have their defaults' \
+    "$(values none/h interval idlemax expiry expiry2 timeout retries \
     maxta maxchannel maxring maxthr overfeed skew nice user)" \
     '1m 3m 3d 1d 6h "1 1 2 3 4 8 13 21 34" 0 0 0 1 0 5 0 0 '
 is 'idlemax is three intervals' "$(values one/h idlemax)" '6h '
-like 'no clause is said' "$(explain none/h)" 'no clause'
-like 'the clauses that matched' "$(explain one/h)" '^#	line 2: one$'
+like '-n says that no clause matches' "$(explain none/h)" 'no clause'
+like '-n names the clauses that match' "$(explain one/h)" '^#	line 2: one$'
 printf '*/*\tmaxtransport=1\nb/*\tmaxtransports=2 maxchannels=3 maxrings=4\n' >"$cf"
-is 'other names of keywords' "$(values b/h maxta maxchannel maxring)" '2 3 4 '
-is '... for an earlier clause' "$(values c/h maxta)" '1 '
+is 'maxtransports, maxchannels and maxrings are taken' \
+    "$(values b/h maxta maxchannel maxring)" '2 3 4 '
+is 'maxtransport is taken in an earlier clause' "$(values c/h maxta)" '1 '
 printf '*/*\tbounce=none reporttimes="4h 1d" delayreport\na/*\tbounce=sender
 \treporttimes=none\n' >"$cf"
-is 'what senders are told, and when' \
+is 'bounce, reporttimes and delayreport are taken' \
     "$(values b/h bounce reporttimes delayreport)" 'none "4h 1d" delayreport '
-is '... as a later clause has it' "$(values a/h bounce reporttimes)" \
+is 'a later clause changes what senders are told, and when' \
+    "$(values a/h bounce reporttimes)" \
     'sender "none" '
 printf 'a/*\trate=25/h posfeedback="1 / 8" interval=3600 retries=" 1 2"\n' >"$cf"
 is 'rules, rates and lists are shown as written, spans in plain form' \
@@ -82,7 +86,7 @@ is 'what is explained can be read back' \
     "$("$SCHEDULER" -n -f "$tmp/again" a/x | grep -v '^#')" \
     "$(grep -v '^$' "$tmp/again")"
 printf 'a/*\tretries="1 2" interval=1h\n' >"$cf"
-like 'the first ten retries' "$(explain a/h)" '^# 1h 3h$'
+like '-n shows the first ten retries' "$(explain a/h)" '^# 1h 3h$'
 
 # ---- patterns -----------------------------------------------------------
 
@@ -94,7 +98,7 @@ try() {		# yes or no, pattern, text ...
 		    echo "$pattern $text: not $want"
 	done
 }
-is 'patterns' "$(
+is 'patterns match what they should and nothing else' "$(
 try yes 'smtp/*' smtp/ smtp/a smtp/a/b
 try no  'smtp/*' smtp lsmtp/a
 try yes smtp smtp/a smtp/
@@ -119,15 +123,16 @@ try yes 'a/*b*c*d' a/bcd a/xbxcxd a/bbccdd
 try no  'a/*b*c*d' a/bdc a/bcdx
 try yes '[\]]/x' ]/x
 )" ''
-is 'alternatives' "$("$T" expand 'x{a,b{1,2},c}y/*' | sort | tr '\n' ' ')" \
+is 'alternatives in braces are expanded' \
+    "$("$T" expand 'x{a,b{1,2},c}y/*' | sort | tr '\n' ' ')" \
     'xay/* xb1y/* xb2y/* xcy/* '
-is 'alternatives are bounded' \
+is 'more than 256 alternatives are too many' \
     "$("$T" expand '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/x')" 'too many'
-is '... at 256' \
+is '256 alternatives are not too many' \
     "$("$T" expand '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/x' | wc -l | tr -d ' ')" 256
 long=$(awk 'BEGIN { for (i = 0; i < 30; i++) printf "*a" }')
 text=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "a" }')
-is 'a pattern that some matchers never come back from' \
+is 'a pattern with many stars is matched in time' \
     "$("$T" match "x/${long}b" "x/$text")" no
 
 # ---- errors -------------------------------------------------------------
@@ -155,9 +160,9 @@ e/*
 f/*
 END
 "$SCHEDULER" -n -f "$cf" >"$tmp/out" 2>"$tmp/err"
-is 'errors: the exit code' $? 78
-is '... nothing on standard output' "$(cat "$tmp/out")" ''
-is '... every line is file:line: keyword: reason' \
+is 'errors make the exit code 78' $? 78
+is 'errors leave nothing on standard output' "$(cat "$tmp/out")" ''
+is 'each error is file:line: keyword: reason' \
     "$(grep -Ev "^$cf:[0-9]+: [^ ]+: .+" "$tmp/err")" ''
 while read -r want; do
 	grep -E -e "^$cf:$want" "$tmp/err" >/dev/null || echo "$want"
@@ -204,8 +209,8 @@ done >"$tmp/missing" <<'END'
 19: e/\*: is empty
 20: f/\*: is empty
 END
-is '... all errors are told at once' "$(cat "$tmp/missing")" ''
-is '... and nothing else' "$(wc -l <"$tmp/err" | tr -d ' ')" 42
+is 'all errors are told at once' "$(cat "$tmp/missing")" ''
+is 'nothing is told beside the errors' "$(wc -l <"$tmp/err" | tr -d ' ')" 42
 refused() {	# what -n says of standard input, without the file's name
 	cat >"$cf"
 	"$SCHEDULER" -n -f "$cf" 2>&1 | sed "s,^$cf:,,"
@@ -238,11 +243,11 @@ cp "$cf" "$tmp/cf.daemon"
 spool_new "$tmp/po"
 ok 'a keyword alone in the first column is no error' \
     sched_start "$tmp/po" "$tmp/cf.daemon"
-is 'the log warns of it at the start' \
+is 'the log warns of such a keyword at the start' \
     "$(count "warn.*config $tmp/cf.daemon:2: queueonly: ")" 1
 kill -HUP "$sched_pid"
 wait_log 'reload .* done'
-is 'the log warns of it after a reload' \
+is 'the log warns of such a keyword after a reload' \
     "$(count "warn.*config $tmp/cf.daemon:2: queueonly: ")" 2
 sched_stop
 is 'PARAMdestdb, too, is an absolute path' \
@@ -271,7 +276,8 @@ is 'times of reports are spans, each later than the one before' "$(printf \
 is 'bounce is for the sender or for nobody' \
     "$(printf 'a/*\tbounce=all\n' | refused)" \
     '1: bounce: all is neither sender nor none'
-is 'values of PARAM lines' "$(printf 'PARAMbouncelimit 5x\nPARAMbouncesize 1m
+is 'wrong values of PARAM lines are refused' \
+    "$(printf 'PARAMbouncelimit 5x\nPARAMbouncesize 1m
 PARAMglobal-report-interval 4000d\nPARAMmailname a_b\nPARAMrouternotify x\n' |
     refused)" '1: PARAMbouncelimit: 5x is no span of time such as 90, 10m or 1h5m20s
 2: PARAMbouncesize: 1m is no number
@@ -283,7 +289,7 @@ awk 'BEGIN {
 		x = x "x"
 	print x "[\tmaxta=1\n\t" x "=1 maxta=" x " user=" x "\n\tretries=" x
 }' | refused >"$tmp/out"
-is 'however long a word, the reason is told' \
+is 'the reason of an error is told after a long word' \
     "$(sed 's/x\{50,\}/X/;s/;.*//' "$tmp/out")" '1: X: the closing ] is missing
 2: X: is no keyword
 2: maxta: X is no number
@@ -293,13 +299,13 @@ is 'a file that cannot be read is one error' \
     "$("$SCHEDULER" -n -f "$tmp/none" 2>&1 | sed 's,.*/none:,,;s/read: .*/read/')" \
     '0: -: cannot be read'
 printf 'a/*\tmaxta=1\0\n' >"$cf"
-nok 'a NUL byte' "$SCHEDULER" -n -f "$cf"
+nok 'a NUL byte is refused' "$SCHEDULER" -n -f "$cf"
 head -c 300000 /dev/zero 2>/dev/null | tr '\0' 'x' >"$cf"
-nok 'a file that is too large' "$SCHEDULER" -n -f "$cf"
+nok 'a file that is too large is refused' "$SCHEDULER" -n -f "$cf"
 : >"$cf"
 ok 'an empty file is one without clauses' "$SCHEDULER" -n -f "$cf"
 printf 'a/*\tmaxta=1' >"$cf"
-is 'a last line without an end' "$(values a/h maxta)" '1 '
+is 'a last line without an end is read' "$(values a/h maxta)" '1 '
 printf 'PARAMmailqsock = "TCP:174"\nPARAMauthfile x\nPARAMnotifysock=${X}/s
 a/*\tmaxta=1\n' >"$cf"
 is 'PARAM lines of ZMailer are passed over silently by -n' \
@@ -316,11 +322,14 @@ params/*
 END
 is 'what else ZMailer takes is passed over silently by -n' \
     "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
-is '... nought is the default' "$(values a/h interval idlemax maxthr)" \
+is 'interval=0, idlemax=0 and maxthr=0 are the defaults' \
+    "$(values a/h interval idlemax maxthr)" \
     '1m 3m 1 '
-is '... priority is nice' "$(values a/h nice)" '7 '
-is '... a channel is none' "$(values params/h maxta)" '1 '
-is '... in small letters, too' "$(printf 'parammailqsock x\n' | refused)" \
+is 'priority=7 is nice=7' "$(values a/h nice)" '7 '
+is 'a channel whose name begins like PARAM is a channel' \
+    "$(values params/h maxta)" '1 '
+is 'a line in small letters is a PARAM line, too' \
+    "$(printf 'parammailqsock x\n' | refused)" \
     '1: parammailqsock: x is not TCP:port, TCP:address:port or none'
 for where in UNIX:/tmp/mailq.sock /tmp/mailq.sock TCP:174 174 TCP:no-service \
     TCP:smtp TCP:174@host; do
@@ -333,43 +342,51 @@ done
 run() {
 	"$T" command "$@" | tr '\n' '|'
 }
-is 'words, quotes and backslashes' \
+is 'words, quotes and backslashes of a command are read' \
     "$(run 'a  "b c" '\''d "e'\'' f\ g "h\"i" ""' c h)" \
     'bound 0|arg a|arg b c|arg d "e|arg f g|arg h"i|arg |'
 is 'within double quotes a backslash is kept but before \" \\ \$' \
     "$(run 'p "a\d\"\\\$"' c h)" 'bound 0|arg p|arg a\d"\$|'
-is 'leading NAME=value words' "$(run 'A=1 B="x y" p C=2' c h)" \
+is 'NAME=value words in front of a command are its environment' \
+    "$(run 'A=1 B="x y" p C=2' c h)" \
     'bound 0|env A=1|env B=x y|arg p|arg C=2|'
-is '$channel and $host' "$(run 'p $channel -h$host ${channel}/${host}' c 'h i')" \
+is '$channel and $host are replaced in a command' \
+    "$(run 'p $channel -h$host ${channel}/${host}' c 'h i')" \
     'bound 1|arg p|arg c|arg -hh i|arg c/h i|'
-is '$host as a word' "$(run 'p -x $host' c h)" \
+is '$host as a word is not told with each job' "$(run 'p -x $host' c h)" \
     'bound 2|arg p|arg -x|arg h|'
-is '... in quotes too' "$(run 'p "$host"' c h)" \
+is '$host as a word in quotes is not told with each job' \
+    "$(run 'p "$host"' c h)" \
     'bound 2|arg p|arg h|'
-is '... but not when the word goes on' "$(run 'p "$host x" "$host"y' c h)" \
+is '$host within a longer word is told with each job' \
+    "$(run 'p "$host x" "$host"y' c h)" \
     'bound 1|arg p|arg h x|arg hy|'
-is '... in braces it is told with each job' "$(run 'p ${host}' c h)" \
+is '${host} in braces is told with each job' "$(run 'p ${host}' c h)" \
     'bound 1|arg p|arg h|'
 is 'a value never becomes more than one word, nor a command' \
     "$(run 'p $host' c 'a; rm -rf "$x" `y` | z')" \
     'bound 2|arg p|arg a; rm -rf "$x" `y` | z|'
 is 'single quotes keep $' "$(run "p '\$host \${x}'" c h)" \
     'bound 0|arg p|arg $host ${x}|'
-is 'another $ is just that' "$(run 'p $5 $hosts a$' c h)" \
+is 'another $ in a command stands for itself' "$(run 'p $5 $hosts a$' c h)" \
     'bound 0|arg p|arg $5|arg $hosts|arg a$|'
-is '${NAME}' "$(run 'p ${POSTOFFICE}/x' c h)" \
+is '${POSTOFFICE} is replaced in a command' "$(run 'p ${POSTOFFICE}/x' c h)" \
     'bound 0|arg p|arg /a b/post/x|'
-like '... that is unknown' "$(run 'p ${NOPE}' c h)" 'why .*not known'
-like 'a host that looks like an option' "$(run 'p $host' c -oProxy)" 'why .*option'
-like '... when both make it one' "$(run 'p $channel$host' - oX)" 'why .*option'
-is '... does not within a word' "$(run 'p x$host' c -o)" \
+like 'an unknown ${NAME} in a command is refused' \
+    "$(run 'p ${NOPE}' c h)" 'why .*not known'
+like 'a host that looks like an option is refused' \
+    "$(run 'p $host' c -oProxy)" 'why .*option'
+like 'a channel and a host that make an option together are refused' \
+    "$(run 'p $channel$host' - oX)" 'why .*option'
+is 'a host with a dash within a word is no option' "$(run 'p x$host' c -o)" \
     'bound 1|arg p|arg x-o|'
-is '... and a single - is a name' "$(run 'p $host' c -)" \
+is 'a single dash is a host' "$(run 'p $host' c -)" \
     'bound 2|arg p|arg -|'
-like 'too many words' \
+like 'a command of too many words is refused' \
     "$(run "p$(awk 'BEGIN { for (i = 0; i < 40; i++) printf " x" }')" c h)" \
     'why .*too many'
-like 'too long' "$(run 'p $host $host $host $host $host' c "$text")" 'why .*too long'
+like 'a command that is too long is refused' \
+    "$(run 'p $host $host $host $host $host' c "$text")" 'why .*too long'
 
 # ---- retries ------------------------------------------------------------
 
@@ -379,21 +396,21 @@ wait_list() {	# config wall n
 	printf 'a/*\t%s\n' "$1" >"$cf"
 	"$T" waits "$cf" a/h "$2" "$3"
 }
-is 'the list, from the beginning' \
+is 'retries follow the list from its beginning' \
     "$(wait_list 'interval=10m retries="1 2 5" skew=1' 1800000000 3)" \
     '600 1200 3000 at 1800004800'
-is 'then from a random place' "$(wait_list \
+is 'retries behind the list begin at a random place in it' "$(wait_list \
     'interval=10m retries="1 2 5" skew=1' 1800000000 60 | tr ' ' '\n' |
     sort -n | uniq | grep '00$' | head -n 3 | tr '\n' ' ')" '600 1200 3000 '
-like 'with skew=1 the first is aligned' \
+like 'with skew=1 the first retry is aligned' \
     "$(wait_list 'interval=10m retries=1 skew=1' 1800000123 1)" '^477 '
-like '... to the nearer side' \
+like 'with skew=1 the first retry is aligned to the nearer side' \
     "$(wait_list 'interval=10m retries=1 skew=1' 1800000423 1)" '^777 '
-like 'with skew=3 the third is' \
+like 'with skew=3 the third retry is aligned' \
     "$(wait_list 'interval=10m retries=1 skew=3' 1800000123 3)" '00$'
-unlike '... and not the second' \
+unlike 'with skew=3 the second retry is not aligned' \
     "$(wait_list 'interval=10m retries=1 skew=3' 1800000123 2)" '00$'
-like '... by equal shares' \
+like 'with skew=3 the three retries have equal waits' \
     "$(wait_list 'interval=10m retries=1 skew=3' 1800000123 3)" '^559 559 559 '
 is 'retries=0 is a second, never aligned' \
     "$(wait_list 'interval=10m retries=0 skew=1' 1800000123 2)" '1 1 at 1800000125'
@@ -405,9 +422,11 @@ step() {	# age
 	"$T" step "$cf" a/h "$1"
 }
 printf 'a/*\tinterval=100s retries="1 2 5 9" skew=1\n' >"$cf"
-is 'the place of an age' "$(step 0) $(step 99) $(step 100) $(step 299) $(step 300) $(step 1699)" \
+is 'an age has its place in the retry list' \
+    "$(step 0) $(step 99) $(step 100) $(step 299) $(step 300) $(step 1699)" \
     '0 0 1 1 2 3'
-like '... behind the end' "$(step 99999)" '^[0-3]$'
+like 'an age behind the end of the retry list has a place in it' \
+    "$(step 99999)" '^[0-3]$'
 
 # ---- many broken files --------------------------------------------------
 
@@ -436,7 +455,7 @@ for f in "$tmp"/fuzz.*; do
 	*) echo "${f##*/}" ;;
 	esac
 done >"$tmp/odd"
-is 'broken files are refused or read, no more' "$(cat "$tmp/odd")" ''
+is 'broken files end in an exit code of ours' "$(cat "$tmp/odd")" ''
 
 # ---- options of agents --------------------------------------------------------
 
@@ -458,9 +477,9 @@ is 'what agents say of their options is no error' $? 0
 is 'scheduler -n has agents check their options' "$(echo "$out" |
     sed -n "s,^$tmp/agents:,,p" | tr '\n' '|')" \
     '4: command: smtp does not take these options here|5: command: mailbox does not take these options here|'
-like 'it says why -X does not go with another root' "$out" \
+like 'smtp says why -X does not go with another root' "$out" \
     '^smtp: -X goes with neither -o nor -t$'
-like 'it names programs that verify nothing' "$out" \
+like 'smtp names programs that verify nothing' "$out" \
     '^smtp: the command of -X has ssl_client, which .*verifies no'
 unlike 'agents of others are not started' "$out" other
 finish

@@ -24,18 +24,21 @@ put "$po" 101-1 test h user
 
 # No clock chip: it is 1970, and the files are from the future.
 set_clock "$WALL" $((0 - $(date +%s) + 100))
-ok 'start in 1970' sched_start "$po" "$tmp/cf"
-ok '... mail is tried, and again' wait_for 20 tried 2
+ok 'the scheduler starts in 1970' sched_start "$po" "$tmp/cf"
+ok 'mail is tried twice in 1970' wait_for 20 tried 2
 n=$(count 'deferred msg=101-1')
 set_clock "$WALL" 0
-ok 'the clock is set to today: that is logged' wait_log 'clock-step by=1[0-9]{9}' 20
-ok '... mail goes on being tried' wait_for 20 tried $((n + 1))
-is '... nothing expired' "$(count expire)" 0
+ok 'a clock that is set to today is logged' \
+    wait_log 'clock-step by=1[0-9]{9}' 20
+ok 'mail is tried again when the clock is set to today' \
+    wait_for 20 tried $((n + 1))
+is 'nothing expires when the clock is set to today' "$(count expire)" 0
 n=$(count 'deferred msg=101-1')
 set_clock "$WALL" -400000000
-ok 'the clock goes back years' wait_log 'clock-step by=-' 20
-ok '... mail goes on being tried' wait_for 20 tried $((n + 1))
-is '... nothing expired' "$(count expire)" 0
+ok 'a clock that goes back years is logged' wait_log 'clock-step by=-' 20
+ok 'mail is tried again when the clock goes back years' \
+    wait_for 20 tried $((n + 1))
+is 'nothing expires when the clock goes back years' "$(count expire)" 0
 
 # The same for each of these: set, tried again, and new mail is seen.
 new=200
@@ -43,39 +46,42 @@ goes_on() {	# title
 	n=$(count 'deferred msg=101-1')
 	new=$((new + 1))
 	put "$po" $new-1 new h user	# its file is of today
-	ok "$1: mail goes on being tried" wait_for 20 tried $((n + 1))
-	ok '... and new mail' wait_log "complete msg=$new-1" 20
-	is '... nothing expired' "$(count expire)" 0
+	ok "$1: mail is tried again" wait_for 20 tried $((n + 1))
+	ok "$1: new mail is delivered" wait_log "complete msg=$new-1" 20
+	is "$1: nothing expires" "$(count expire)" 0
 }
 set_clock "$WALL" -400086400
-goes_on 'a day back'
+goes_on 'a clock that goes back a day'
 day=86400
 set_clock "$WALL" $((49 * day))
-goes_on '49 days forward'
+goes_on 'a clock that goes forward 49 days'
 set_clock "$WALL" $((98 * day))
 set_clock "$MONO" $((49 * day))
-ok 'asleep for 49 days: that is logged' wait_log 'clock-sleep by=42336' 20
-goes_on '... and'
+ok 'a sleep of 49 days is logged' wait_log 'clock-sleep by=42336' 20
+goes_on 'a sleep of 49 days'
 set_clock "$MONO" $((98 * day + 49 * day))
-goes_on 'asleep, and the wall clock did not notice'
+goes_on 'a sleep that the wall clock did not notice'
 set_clock "$WALL" $((2147483647 - $(date +%s) - 2))
 goes_on 'the end of 32-bit time'
 : >"$tmp/go"
-ok '... and is delivered' wait_log 'complete msg=101-1' 20
+ok 'mail is delivered at the end of 32-bit time' \
+    wait_log 'complete msg=101-1' 20
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 passes() {
 	tr -d ' ' <"$PASSES"
 }
-ok 'in all that it did not spin' \
+ok 'the scheduler does not spin with any of these clocks' \
     [ "$(passes)" -lt $((100 * ($(date +%s) - began + 1))) ]
 rm -f "$tmp/go" "$MONO"
 set_clock "$WALL" $((2147483647 - $(date +%s) + 1000000))
 put "$po" 301-1 test h user
 touch -t 204001010000 "$po/queue/301-1" 2>/dev/null
-ok 'start behind the end of 32-bit time' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts behind the end of 32-bit time' \
+    sched_start "$po" "$tmp/cf"
 : >"$tmp/go"
-ok '... mail is delivered' wait_log 'complete msg=301-1' 20
+ok 'mail is delivered behind the end of 32-bit time' \
+    wait_log 'complete msg=301-1' 20
 sched_stop
 
 # Mail that came in before the clock was set, and a start after that.
@@ -86,16 +92,17 @@ put "$po" 103-1 test h user
 touch -t 197001020000 "$po/queue/102-1" "$po/transport/102-1"
 touch -t 201001020000 "$po/queue/103-1"
 set_clock "$WALL" 0
-ok 'start with mail of 1970' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with mail of 1970' sched_start "$po" "$tmp/cf"
 stays() {
 	[ "$(count 'deferred msg=102-1')" -ge 2 ] &&
 	    [ "$(count 'deferred msg=103-1')" -ge 2 ]
 }
-ok '... it is tried, and again' wait_for 20 stays
-is '... at an age of none' "$(lines 'load msg=' | sed 's/.* age=//' | sort -u)" 0
-is '... and does not expire' "$(count expire)" 0
+ok 'mail of 1970 is tried twice' wait_for 20 stays
+is 'mail of 1970 has an age of 0' \
+    "$(lines 'load msg=' | sed 's/.* age=//' | sort -u)" 0
+is 'mail of 1970 does not expire' "$(count expire)" 0
 : >"$tmp/go"
-ok '... and is delivered' wait_for 20 po_empty "$po"
+ok 'mail of 1970 is delivered' wait_for 20 po_empty "$po"
 sched_stop
 
 # ---- evicted by one clock, come in by another ------------------------------------------
@@ -112,7 +119,8 @@ fine/*	command="$A -c fine -o $tmp/out"
 END
 set_clock "$WALL" 7200
 "$top/t/mkspool" -h 1 -f 201 "$po" 12
-ok 'start with a clock that is ahead' sched_start "$po" "$tmp/cf2"
+ok 'the scheduler starts with a clock that is ahead' \
+    sched_start "$po" "$tmp/cf2"
 wait_for 30 eval '[ "$(count "evict msg=")" -ge 8 ]'
 "$top/t/ask" order "$po" flush all >"$tmp/answer"
 set_clock "$WALL" 0
@@ -127,8 +135,8 @@ for n in 1 2 3 4 5 6 7 8; do
 	wait_log "complete msg=30$n-1" 20 || late="$late $n"
 	[ $n -ne 4 ] || loads=$(count 'load msg=2')
 done
-is '... new mail comes in at once' "$late" ''
-ok '... what is evicted after that stays on disk' \
+is 'new mail comes in at once when the clock is set right' "$late" ''
+ok 'evicted mail stays on disk when the clock is set right' \
     [ $(($(count 'load msg=2') - loads)) -le 8 ]
 
 # The disk is of another machine, whose clock is ahead of ours: the time of a
@@ -137,10 +145,12 @@ set_clock "$WALL" -7200
 wait_log 'clock-step by=-7' 20
 "$top/t/mkspool" -h 1 -n late -f 401 "$po" 4
 put "$po" 309-1 fine h u
-ok 'mail goes' wait_log 'complete msg=309-1' 20
+ok 'new mail is delivered from a disk whose clock is ahead' \
+    wait_log 'complete msg=309-1' 20
 : >"$tmp/go"
 "$top/t/ask" order "$po" flush all >"$tmp/answer"
-ok '... and all that was evicted when it is called' wait_for 60 po_empty "$po"
+ok 'evicted mail is delivered from a disk whose clock is ahead' \
+    wait_for 60 po_empty "$po"
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
@@ -161,19 +171,20 @@ began=$(date +%s)
 spool_new "$po"
 put "$po" 101-1 test h user
 set_clock "$WALL" 0
-ok '32 bits: start' sched_start "$po" "$tmp/cf"
-ok '... mail is tried, and again' wait_for 20 tried 2
+ok '32 bits: the scheduler starts' sched_start "$po" "$tmp/cf"
+ok '32 bits: mail is tried twice' wait_for 20 tried 2
 set_clock "$WALL" $((2147483647 - $(date +%s) - 1))
-ok 'the clock goes round to 1901: that is logged' \
+ok '32 bits: a clock that goes round to 1901 is logged' \
     wait_log 'clock-step by=-2000000000' 20
-goes_on '... and'
+goes_on '32 bits, a clock that goes round to 1901'
 sched_stop
-ok 'start in 1901' sched_start "$po" "$tmp/cf"
-goes_on '... and'
+ok '32 bits: the scheduler starts in 1901' sched_start "$po" "$tmp/cf"
+goes_on '32 bits, a start in 1901'
 : >"$tmp/go"
-ok '... and is delivered' wait_log 'complete msg=101-1' 20
+ok '32 bits: mail is delivered in 1901' wait_log 'complete msg=101-1' 20
 sched_stop
-is 'the scheduler ends well' $sched_rc 0
-ok 'it did not spin' [ "$(passes)" -lt $((100 * ($(date +%s) - began + 1))) ]
+is '32 bits: the scheduler ends well' $sched_rc 0
+ok '32 bits: the scheduler does not spin' \
+    [ "$(passes)" -lt $((100 * ($(date +%s) - began + 1))) ]
 
 finish

@@ -19,17 +19,18 @@ END
 
 for f in rc.d runit/run openrc procd if-up rc.d-submit runit-submit/run \
     openrc-submit setups/dialup/ip-up setups/uucp/rmail; do
-	ok "$f is a script" sh -n "$c/$f"
-	ok '... to be executed' [ -x "$c/$f" ]
+	ok "contrib/$f is a shell script" sh -n "$c/$f"
+	ok "contrib/$f can be executed" [ -x "$c/$f" ]
 done
 for f in "$c"/*; do
 	[ -d "$f" ] || sed -n '/^#/d; s,.*/usr/local/\(s*bin/[a-z]*\).*,\1,p' "$f"
 done | sort -u >"$tmp/programs"
-is 'they start what make install installs' "$(cat "$tmp/programs")" \
+is 'the samples start what make install installs' "$(cat "$tmp/programs")" \
     'bin/mailq
 bin/submit
 sbin/scheduler'
-is 'options of submit' "$(sed -n 's/.*submit \(-q\).*/\1/p' "$c/inittab" \
+is 'the samples start submit with -q' \
+    "$(sed -n 's/.*submit \(-q\).*/\1/p' "$c/inittab" \
     "$c/crontab" "$c/submit.service" "$c/runit-submit/run" | sort -u)" -q
 
 # ---- runit ----
@@ -49,18 +50,20 @@ if command -v runsv >/dev/null 2>&1; then
 	    >"$tmp/run/scheduler/log/run"
 	chmod 755 "$tmp/run/scheduler/run" "$tmp/run/scheduler/log/run"
 	bg runsv "$tmp/run/scheduler"
-	ok 'runsv starts it' wait_log ' ready' 30
+	ok 'runsv starts the scheduler' wait_log ' ready' 30
 	put "$po" 101-1 test host anna
-	ok '... mail is delivered' wait_log 'complete msg=101-1' 30
+	ok 'a scheduler under runsv delivers' wait_log 'complete msg=101-1' 30
 	old=$(pid)
 	kill -9 "$old"
-	ok '... it is started again' wait_for 30 other "$old"
-	ok 'sv down ends it' sv -w 30 down "$tmp/run/scheduler"
-	ok '... with nothing left' [ ! -e "$po/.pid.scheduler" ]
+	ok 'runsv starts the scheduler again when it was killed' \
+	    wait_for 30 other "$old"
+	ok 'sv down ends the scheduler' sv -w 30 down "$tmp/run/scheduler"
+	ok 'sv down leaves no file with a process number' \
+	    [ ! -e "$po/.pid.scheduler" ]
 	sv -w 30 exit "$tmp/run/scheduler" >/dev/null 2>&1
 	wait "$bg_pid" 2>/dev/null
 else
-	skip 'a service of runit' 'no runsv'
+	skip 'runsv starts the scheduler' 'no runsv'
 fi
 
 # ---- systemd ----
@@ -72,10 +75,11 @@ if command -v systemd-analyze >/dev/null 2>&1; then
 		    "$tmp/$unit.service" 2>&1 | grep "$unit.service")" ''
 	done
 	echo 'Restrat=always' >>"$tmp/submit.service"
-	like '... but of a word that is wrong' "$(systemd-analyze verify \
+	like 'systemd-analyze names a wrong word in a unit' \
+	    "$(systemd-analyze verify \
 	    --man=no "$tmp/submit.service" 2>&1)" Restrat
 else
-	skip 'units of systemd' 'no systemd-analyze'
+	skip 'systemd-analyze says nothing of the units' 'no systemd-analyze'
 fi
 
 # ---- what others' scripts would do with ours ----
@@ -89,11 +93,12 @@ procd() {	# verb
 	. "$1"
 	$2' sh "$c/procd" "$1"
 }
-like 'procd is told to run it in the foreground' "$(procd start_service)" \
+like 'procd is told to run the scheduler in the foreground' \
+    "$(procd start_service)" \
     '^procd_set_param command /usr/sbin/scheduler -i$'
-like '... and submit' "$(procd start_service)" \
+like 'procd is told to run submit' "$(procd start_service)" \
     '^procd_set_param command /usr/bin/submit -q10s$'
-is '... and whom a signal is for' "$(procd reload_service)" \
+is 'procd is told whom a signal is for' "$(procd reload_service)" \
     'procd_send_signal scheduler scheduler HUP'
 # So does rc.subr of the BSDs.
 cat >"$tmp/rc.subr" <<'END'
@@ -101,7 +106,7 @@ load_rc_config() { :; }
 run_rc_command() { echo "$1 $name $command $pidfile $scheduler_enable"; }
 END
 sed "s,/etc/rc.subr,$tmp/rc.subr," "$c/rc.d" >"$tmp/rc.d"
-is 'rc.subr is told where it is' "$(sh "$tmp/rc.d" start)" \
+is 'rc.subr is told where the scheduler is' "$(sh "$tmp/rc.d" start)" \
     'start scheduler /usr/local/sbin/scheduler /var/spool/postoffice/.pid.scheduler NO'
 cat >"$tmp/rc.subr" <<'END'
 load_rc_config() { :; }
@@ -121,13 +126,13 @@ PARAMmailqsock none
 */*	interval=1m
 END
 spool_new "$tmp/po2"
-ok 'a scheduler with a log of its own' sched_start "$tmp/po2" "$tmp/log.cf"
+ok 'the scheduler starts beside logrotate' sched_start "$tmp/po2" "$tmp/log.cf"
 sed -n '/postrotate/,/endscript/s/^		//p' "$c/logrotate" |
     sed "s,/var/spool/postoffice,$tmp/po2," >"$tmp/postrotate"
-ok 'what logrotate runs has it open its log' sh "$tmp/postrotate"
-ok '... anew' wait_log 'reload' 20
+ok 'the script of logrotate runs' sh "$tmp/postrotate"
+ok 'the script of logrotate has the scheduler reload' wait_log 'reload' 20
 sched_stop
-is 'newsyslog knows the same file' \
+is 'newsyslog has the same process file as logrotate' \
     "$(sed -n '/^[^#]/s/.* //p' "$c/newsyslog")" \
     "$(sed -n 's/.*cat \(.*\))"/\1/p' "$c/logrotate")"
 if command -v logrotate >/dev/null 2>&1; then
@@ -156,12 +161,14 @@ END
 	    MAKEFLAGS= TOPDIR="$tmp/wrt" INCLUDE_DIR="$tmp/wrt/include" \
 	    BUILD_DIR="$tmp/wrt" PKG_INSTALL_DIR="$tmp/wrt/i" \
 	    TARGET_CC="${CC:-cc}" TARGET_CFLAGS=-O OUT="$tmp/wrt/out"
-	ok '... a scheduler' "$tmp/wrt/out/usr/sbin/scheduler" -V
+	ok 'the recipe for OpenWrt makes a scheduler that runs' \
+	    "$tmp/wrt/out/usr/sbin/scheduler" -V
 	for f in $(sed -n 's,^/etc,etc,p' "$c/openwrt/Makefile"); do
 		[ -e "$tmp/wrt/out/$f" ] || echo "$f"
 	done >"$tmp/missing"
-	is '... its configuration' "$(cat "$tmp/missing")" ''
-	ok '... and the service of that name' \
+	is 'the recipe for OpenWrt installs the configuration' \
+	    "$(cat "$tmp/missing")" ''
+	ok 'the recipe for OpenWrt installs the service' \
 	    [ -x "$tmp/wrt/out/etc/init.d/scheduler" ]
 else
 	skip 'the recipe for OpenWrt builds' 'no GNU make'
@@ -174,8 +181,10 @@ echo "\$@" >"$tmp/flushed"
 END
 chmod 755 "$tmp/bin/mailq"
 here "$c/if-up" >"$tmp/if-up"
-ok 'the line is up' env -i PATH="$PATH" sh "$tmp/if-up"
-is '... and mail is tried' "$(cat "$tmp/flushed")" 'flush smtp/*'
+ok 'the script for a line that is up runs' env -i PATH="$PATH" sh "$tmp/if-up"
+is 'the script for a line that is up flushes mail' \
+    "$(cat "$tmp/flushed")" 'flush smtp/*'
 printf '#!/bin/sh\nexit 69\n' >"$tmp/bin/mailq"
-ok '... nothing to try is no failure' env -i PATH="$PATH" sh "$tmp/if-up"
+ok 'the script for a line that is up accepts an empty queue' \
+    env -i PATH="$PATH" sh "$tmp/if-up"
 finish
