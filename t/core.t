@@ -48,14 +48,14 @@ done_msgs() {	# number
 	[ "$(count ' complete msg=')" -ge "$1" ]
 }
 
-# ---- turns ---------------------------------------------------------------
+# ---- vectors of intake ---------------------------------------------------
 
 "$top/t/invec" <"$top/t/vectors/intake.txt" >"$tmp/tap"
-is 'all vectors of turns hold' $? 0
-is '... none is left out' "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
+is 'all vectors of intake hold' $? 0
+is 'no vector of intake is left out' "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
     "$(grep -c '^VECTOR' "$top/t/vectors/intake.txt")"
 sed 's/fed I1 D1/fed I1 I2/' "$top/t/vectors/intake.txt" >"$tmp/vectors"
-nok 'one that is not so does not' "$top/t/invec" <"$tmp/vectors"
+nok 'a changed vector of intake does not hold' "$top/t/invec" <"$tmp/vectors"
 
 # ---- many messages, few in core ------------------------------------------
 
@@ -67,15 +67,16 @@ PARAMactive 50
 test/*	maxring=4 overfeed=10 command="$A -c test -o $out"
 END
 "$top/t/mkspool" -h 30 "$po" 3000
-ok 'start with more mail than may be in core' start -HH
+ok 'the scheduler starts with more mail than fits in core' start -HH
 wait_for 60 got 1000
 sched_stop KILL
 wait_for 60 agents_gone
-ok 'it is killed in the middle, and started again' start -S
-ok '... and goes on to the end' wait_for 60 po_empty "$po"
+ok 'the scheduler starts again when it was killed in the middle' start -S
+ok 'a scheduler that was killed delivers the rest' wait_for 60 po_empty "$po"
 sched_stop
-is 'every message is delivered, once' "$(once)" '3000 3000'
-at_most 'so many were in core at most' "$(peak msgs)" 50
+is 'every message is delivered once, though the scheduler was killed' \
+    "$(once)" '3000 3000'
+at_most 'at most PARAMactive messages were in core' "$(peak msgs)" 50
 
 # ---- one large message ---------------------------------------------------
 
@@ -89,28 +90,31 @@ all/*	command="$A -c all -o $out"
 bad/*	command="$A -c bad error no such user"
 END
 "$top/t/mkspool" -h 1700 -r 5000 "$po" 1
-ok 'start with a message of 5000 recipients' start
+ok 'the scheduler starts with a message of 5000 recipients' start
 wait_for 60 got 1500
 sched_stop KILL
 wait_for 60 agents_gone
 start
-ok 'it is killed, started again, and goes on to the end' \
+ok 'a message of 5000 recipients is delivered in spite of a kill' \
     wait_for 60 po_empty "$po"
-is 'every recipient is delivered to, once' "$(once)" '5000 5000'
+is 'every one of 5000 recipients is delivered to once' "$(once)" '5000 5000'
 : >"$out"
 "$top/t/mkspool" -h 1 -c all -r 3000 -f 3001 "$po" 1
-ok 'an agent does all of a host at once' wait_for 60 po_empty "$po"
-is '... once, though few of them were in core' "$(once)" '3000 3000'
-is '... and what it says is believed' \
+ok 'an agent delivers to all recipients of a host at once' \
+    wait_for 60 po_empty "$po"
+is 'recipients that were not in core are delivered to once' \
+    "$(once)" '3000 3000'
+is 'reports of recipients that are not in core are believed' \
     "$(count ' delivered msg=3001-1 .*channel=all')" 3000
-is '... nothing of it is refused' "$(count 'refused|no such rec')" 0
+is 'no report of a recipient that is not in core is refused' \
+    "$(count 'refused|no such rec')" 0
 "$top/t/mkspool" -h 2 -c bad -r 1000 -f 3002 "$po" 1
-ok 'failures of what is not in core' wait_log 'park msg=3002-1' 60
-is '... are written down, each' \
+ok 'recipients that are not in core fail' wait_log 'park msg=3002-1' 60
+is 'each failure of a recipient not in core is written down' \
     "$(grep -c '^r-' "$po/postman/3002-1.control") $(grep -c '^d-' \
     "$po/postman/3002-1.control")" '1000 1000'
 sched_stop
-at_most 'so many were in core at most' "$(peak rcpts)" 210
+at_most 'at most PARAMrecipients and a few were in core' "$(peak rcpts)" 210
 
 # ---- several large messages ----------------------------------------------
 
@@ -125,12 +129,14 @@ PARAMrcptextra 7
 test/*	maxring=2 overfeed=3 command="$A -c test -o $out"
 END
 "$top/t/mkspool" -h 777 -r 300 "$po" 9
-ok 'several large messages beside each other' start
-ok '... all are delivered' wait_for 60 po_empty "$po"
+ok 'the scheduler starts with several large messages' start
+ok 'several large messages are delivered' wait_for 60 po_empty "$po"
 sched_stop
-is '... to everybody once' "$(once)" '2700 2700'
-at_most '... within the bound' "$(peak rcpts)" $((40 + 5 * 4 + 7))
-at_most '... of messages, too' "$(peak msgs)" 5
+is 'several large messages are delivered to everybody once' \
+    "$(once)" '2700 2700'
+at_most 'recipients of several large messages are within the bound' \
+    "$(peak rcpts)" $((40 + 5 * 4 + 7))
+at_most 'several large messages are within the bound' "$(peak msgs)" 5
 
 # ---- the pools of another program --------------------------------------------
 # Its parts are of other sizes; bound, progress and order must be the same.
@@ -166,8 +172,9 @@ pool() {	# name messages: runs one with its limits
 	start -S
 	ok "$name: all is delivered" wait_for 60 po_empty "$po"
 	sched_stop
-	is "$name: once" "$(once)" "$total $total"
-	at_most "$name: within the bound" "$(peak rcpts)" \
+	is "$name: every recipient is delivered to once" \
+	    "$(once)" "$total $total"
+	at_most "$name: recipients are within the bound" "$(peak rcpts)" \
 	    $(($(value minimum) * $# + $(value pool) + $(value extra)))
 }
 # Those of at most some hundreds of recipients.
@@ -178,13 +185,14 @@ while IFS='|' read -r name list limits; do
 	pool $name $list
 	case $limits in
 	*agents=1*)
-		is "$name: one message after the other" \
+		is "$name: messages are delivered one after the other" \
 		    "$(cut -d- -f1 "$out" | uniq | wc -l)" \
 		    "$(cut -d- -f1 "$out" | sort -u | wc -l)" ;;
 	esac
 done <"$tmp/pools"
 limits='agents=1 global_limit=4 minimum=2 pool=4 extra=16 cost=2 min=0'
-pool 'an extra share is in use while its recipients are' 1:200 2:14 3:12 4:10 5:8 6:6
+pool 'an extra share of recipients' \
+    1:200 2:14 3:12 4:10 5:8 6:6
 
 # ---- channels share --------------------------------------------------------
 
@@ -211,24 +219,25 @@ two_channels() {	# one hangs with all there is, then another comes
 share_conf 100 1h
 ok 'a channel hangs with the whole pool' two_channels
 wait_log 'load-more msg=2001-1'
-is 'another gets its share at once' "$(lines ' (load|load-more) msg=2001-1' |
+is 'another channel gets its share at once' \
+    "$(lines ' (load|load-more) msg=2001-1' |
     sed 's/.* \(hosts=[0-9]*\).*/\1/' | tr '\n' ' ')" 'hosts=10 hosts=90 '
 : >"$tmp/fine"
-ok 'mail of the other is delivered while one hangs' \
+ok 'mail of another channel is delivered while one hangs' \
     wait_log 'complete msg=2001-1' 60
 is 'nothing of the channel that hangs is delivered meanwhile' \
     "$(count ' delivered msg=1001-1')" 0
-is 'nothing more of it is read before all of the other' \
+is 'all of another channel is read before more of the one that hangs' \
     "$(lines ' load-more msg=' | sed -n '/msg=1001-1/,$p' |
     grep -c msg=2001-1)" 0
-is 'the other is read on by half of its share at least' \
+is 'another channel is read on by half of its share at least' \
     "$(lines ' load-more msg=2001-1' | awk '{ sub(/.*rcpts=/, "")
     n += $1; small += $1 < 50 && n < 390 } END { print n, small + 0 }')" '390 0'
 : >"$tmp/gate"
 ok 'the channel that has hung goes on to the end' wait_for 60 po_empty "$po"
 sched_stop
-is 'both are delivered, once' "$(once)" '1400 1400'
-at_most 'so many of both were in core at most' "$(peak rcpts)" 220
+is 'mail of both channels is delivered once' "$(once)" '1400 1400'
+at_most 'recipients of both channels are within the bound' "$(peak rcpts)" 220
 
 away() {	# hosts number: so many are deleted then
 	"$ask" order "$po" delete "hang/$1.test" >"$tmp/answer" &&
@@ -239,33 +248,33 @@ read_on() {	# what was read of each channel, in turn
 	    tr '\n' ' '
 }
 share_conf 100 1h
-ok 'a channel hangs with the whole pool, and another with its share' \
+ok 'a channel hangs with the whole pool, another one with its share' \
     two_channels
 wait_log 'load-more msg=2001-1'
 away 'h[5-8][0-9]' 40
 away 'h9[0-9]' 50
-ok 'half a share is free, and is read' wait_log 'load-more .*rcpts=50 '
+ok 'half a share that is free is filled' wait_log 'load-more .*rcpts=50 '
 share_conf 25 1h
 kill -HUP $sched_pid
 wait_log 'reload .*done'
 away 'h4[0-9]' 60
 away 'h3[0-4]' 65
 away 'h1[0-9]' 75
-ok 'as many are free as PARAMrefill says, and are read' \
+ok 'as many free places as PARAMrefill says are filled' \
     wait_log 'load-more .*rcpts=25 '
 share_conf 100 1
 kill -HUP $sched_pid
 wait_for 20 eval '[ "$(count "reload .*done")" -eq 2 ]'
 away h39 76
-ok 'one is free, and is read after PARAMrefilldelay' \
+ok 'a single free place is filled after PARAMrefilldelay' \
     wait_log 'load-more .*rcpts=1 '
 is 'a channel is read on up to its share, when that is worth it' "$(read_on)" \
     'fine 90 hang 50 hang 25 hang 1 '
 : >"$tmp/gate"
 : >"$tmp/fine"
-ok 'the rest of both is delivered' wait_for 60 po_empty "$po"
+ok 'the rest of both channels is delivered' wait_for 60 po_empty "$po"
 sched_stop
-is '... once' "$(once)" '1324 1324'
+is 'the rest of both channels is delivered once' "$(once)" '1324 1324'
 
 # One message for both, in an order that is none of ours to choose.
 fresh
@@ -284,16 +293,18 @@ fine_done() {
 }
 ok 'a channel that hangs does not keep the rest of its message out' \
     wait_for 60 fine_done
-is '... nothing of that channel is delivered meanwhile' \
+is 'nothing of a channel that hangs is delivered meanwhile' \
     "$(count ' delivered msg=1-1 .*channel=hang')" 0
 sched_stop KILL
 : >"$tmp/gate"
 wait_for 60 agents_gone
 start
-ok '... and follows, after another start' wait_for 60 po_empty "$po"
+ok 'the channel that has hung is delivered after another start' \
+    wait_for 60 po_empty "$po"
 sched_stop
-is '... everybody gets it, once' "$(once)" '1200 1200'
-at_most 'so many of one message were in core at most' "$(peak rcpts)" 210
+is 'everybody gets a message of two channels once' "$(once)" '1200 1200'
+at_most 'recipients of one message of two channels are within the bound' \
+    "$(peak rcpts)" 210
 
 # ---- a large one that is evicted, in part --------------------------------
 
@@ -313,19 +324,22 @@ tried() {	# times
 	lines ' deferred msg=' | awk -v n="$1" '{ tried[$6]++ }
 	    END { for (h in tried) all += tried[h] >= n; exit all < 400 }'
 }
-ok 'what waits does not keep the rest out' wait_for 60 tried 1
-ok '... and is tried again in its turn' wait_for 60 tried 2
+ok 'recipients that wait do not keep the rest of a message out' \
+    wait_for 60 tried 1
+ok 'recipients of a message that is evicted in part are tried again' \
+    wait_for 60 tried 2
 : >"$tmp/gate"
-ok '... till it is delivered' wait_for 60 po_empty "$po"
-is '... once' "$(once)" '400 400'
+ok 'a message that was evicted in part is delivered' wait_for 60 po_empty "$po"
+is 'a message that was evicted in part is delivered once' "$(once)" '400 400'
 sched_stop
-at_most '... within the bound' "$(peak rcpts)" 70
+at_most 'recipients of a message evicted in part are within the bound' \
+    "$(peak rcpts)" 70
 
 "$top/t/mkspool" -c old -h 300 -r 500 "$po" 1
 touch -t 202601020304 "$po/queue/1000-1"
 start
-ok 'what is not read yet expires, too' wait_log 'park msg=1000-1' 60
-is '... everybody is written down' \
+ok 'recipients that are not read yet expire' wait_log 'park msg=1000-1' 60
+is 'everybody who expired is written down' \
     "$(grep -c '^r-' "$po/postman/1000-1.control") $(grep -c '^d-' \
     "$po/postman/1000-1.control")" '500 500'
 
@@ -333,15 +347,19 @@ is '... everybody is written down' \
 for n in 2001 2002 2003; do
 	wait_log "load msg=$n-1"
 done
-like 'a large message is deleted' "$("$ask" order "$po" delete 2001-1)" '^ok '
-ok '... all of it' wait_log 'complete msg=2001-1' 60
-is '... and nobody got it' "$(grep -c 2001-1 "$out")" 0
-like 'another is bounced' "$("$ask" order "$po" bounce 2002-1)" '^ok '
-ok '... all of it' wait_log 'park msg=2002-1' 60
-is '... everybody is written down' \
+like 'a command deletes a large message' \
+    "$("$ask" order "$po" delete 2001-1)" '^ok '
+ok 'all of a large message is deleted' wait_log 'complete msg=2001-1' 60
+is 'nobody gets a large message that is deleted' "$(grep -c 2001-1 "$out")" 0
+like 'a command bounces a large message' \
+    "$("$ask" order "$po" bounce 2002-1)" '^ok '
+ok 'all of a large message is bounced' wait_log 'park msg=2002-1' 60
+is 'everybody who was bounced is written down' \
     "$(grep -c '^d-' "$po/postman/2002-1.control")" 500
-like 'one is held' "$("$ask" order "$po" hold 2003-1)" '^ok '
-like '... and released' "$("$ask" order "$po" release 2003-1)" '^ok '
+like 'a command holds a large message' \
+    "$("$ask" order "$po" hold 2003-1)" '^ok '
+like 'a command releases a large message' \
+    "$("$ask" order "$po" release 2003-1)" '^ok '
 rm "$po/transport/2003-1"
 printf 'i 2004-1\no 0\n%s\n%s\nm\n\n' 's local - s 0' \
     'r           test h u 0' | put_raw "$po" 2004-1
@@ -369,11 +387,12 @@ awk 'BEGIN {
 start
 wait_for 30 got 30
 n=$(count ' deferred msg=')
-ok 'what was evicted of a message is tried again when it is due' \
+ok 'evicted recipients are tried again when they are due' \
     wait_for 30 eval '[ "$(count " deferred msg=")" -ge $((n + 40)) ]'
 : >"$tmp/gate"
-ok '... till it is delivered' wait_for 60 po_empty "$po"
-is '... once, though no agent set a tag' "$(once)" '60 60'
+ok 'recipients that were evicted without a tag are delivered to' \
+    wait_for 60 po_empty "$po"
+is 'recipients that were evicted without a tag get it once' "$(once)" '60 60'
 sched_stop
 
 # ---- evicted, to make room -----------------------------------------------
@@ -397,8 +416,10 @@ all_tried() {	# channel number times
 	    { tried[$4]++ } END { for (m in tried) all += tried[m] >= t
 	    exit all < n }'
 }
-ok 'more mail than fits is evicted' wait_for 60 all_tried slow 200 1
-ok '... and tried again' wait_for 60 all_tried slow 200 2
+ok 'all of more mail than fits in core is tried' \
+    wait_for 60 all_tried slow 200 1
+ok 'all of more mail than fits in core is tried again' \
+    wait_for 60 all_tried slow 200 2
 is 'nothing is tried before its time' "$(lines ' (deferred|load) msg=' |
     awk '{ split($5, c, "="); t = substr($1, 9, 2) * 3600 + \
 	substr($1, 11, 2) * 60 + substr($1, 13, 2) }
@@ -408,28 +429,32 @@ is 'nothing is tried before its time' "$(lines ' (deferred|load) msg=' |
 		for (i = 5; i <= NF; i++)
 			if ($i ~ /^next=/) due[$4] = t + substr($i, 6)
 	}')" ''
-is '... nor does it get younger' "$(ls -l "$po/queue/1001-1")" "$before"
+is 'eviction leaves the message file as old as it is' \
+    "$(ls -l "$po/queue/1001-1")" "$before"
 put "$po" 501-1 fine h u
-ok 'new mail comes in beside it' wait_log 'complete msg=501-1' 20
+ok 'new mail comes in beside evicted mail' wait_log 'complete msg=501-1' 20
 "$top/t/mkspool" -c dead -h 3 -f 2001 "$po" 100
 ok 'mail for a dead host makes room' \
     wait_for 60 eval '[ "$(count "evict msg=2[0-9]*-1")" -ge 80 ]'
 put "$po" 502-1 fine h u
-ok '... and is no trouble to other mail' wait_log 'complete msg=502-1' 20
+ok 'mail for a dead host does not stop other mail' \
+    wait_log 'complete msg=502-1' 20
 old=$(lines ' evict msg=2' | sed -n '$s/.* msg=\([^ ]*\) .*/\1/p')
 TZ=UTC touch -t 202611210014.05 "$po/queue/$old"
 printf 'i 503-1\no 0\nl x\n%s\nx S%sAbmKUAOF\ns local - s 0\nr           fine h u 0\nm\n\n' \
     "$(grep '^e ' "$po/transport/$old")" "${old%-*}" | put_raw "$po" 503-1
-ok 'one on disk is replaced' wait_log "drop msg=$old " 20
-ok '... and goes' wait_for 20 [ ! -f "$po/transport/$old" ]
+ok 'a message replaces an evicted one' wait_log "drop msg=$old " 20
+ok 'the control file of a replaced message goes' \
+    wait_for 20 [ ! -f "$po/transport/$old" ]
 wait_log 'complete msg=503-1' 20
 : >"$tmp/gate"
-like 'one on disk is flushed by its name' \
+like 'a command flushes an evicted message by its name' \
     "$("$ask" order "$po" flush 2050-1)" '^ok '
-ok '... and is delivered' wait_log 'complete msg=2050-1' 20
-like 'all is flushed' "$("$ask" order "$po" flush all)" '^ok '
-ok '... what was evicted, too' wait_for 60 po_empty "$po"
-is '... every recipient, once' "$(once)" '302 302'
+ok 'an evicted message that is flushed is delivered' \
+    wait_log 'complete msg=2050-1' 20
+like 'a command flushes all' "$("$ask" order "$po" flush all)" '^ok '
+ok 'a flush of all delivers evicted mail' wait_for 60 po_empty "$po"
+is 'every recipient of evicted mail is delivered to once' "$(once)" '302 302'
 "$top/t/mkspool" -c late -h 1 -f 4001 "$po" 60
 for n in 1 2 3; do
 	put "$po" 50$((n + 2))-1 fine h u
@@ -437,17 +462,17 @@ for n in 1 2 3; do
 	    wait_log "complete msg=50$((n + 2))-1" 20
 done
 printf 'T h0.test\n' | put_raw "$po" 601-1
-ok '... and comes when there is one' \
+ok 'evicted mail is delivered when there is a T line' \
     wait_for 60 eval '[ "$(count "complete msg=40")" -ge 60 ]'
 "$top/t/mkspool" -c late -n a -h 1 -f 4101 "$po" 30
 wait_for 30 eval '[ "$(count "load msg=41")" -ge 30 ]'
 "$top/t/mkspool" -c late -n b -h 1 -f 4201 "$po" 99
-ok 'all mail for a host is on disk' \
+ok 'all mail for a host is evicted' \
     wait_for 60 eval '[ "$(count "evict msg=41")" -ge 30 ]'
 printf 'T a0.test\n' | put_raw "$po" 602-1
-ok '... and comes and goes when there is a T line' \
+ok 'all mail for a host is delivered when there is a T line' \
     wait_for 60 eval '[ "$(count "complete msg=41")" -ge 30 ]'
-is '... it alone' "$(count 'complete msg=42')" 0
+is 'a T line delivers no mail of other hosts' "$(count 'complete msg=42')" 0
 rm "$tmp/gate"
 "$top/t/mkspool" -c fine -n f -h 1 -f 5001 "$po" 1
 wait_log 'complete msg=5001-1' 20
@@ -456,13 +481,14 @@ wait_log 'complete msg=5001-1' 20
 put "$po" 506-1 slow h u
 ok 'mail whose address is held makes room' \
     wait_log 'deferred msg=506-1' 60
-is '... and is not delivered' "$(count 'complete msg=51')" 0
+is 'mail whose address is held is not delivered' "$(count 'complete msg=51')" 0
 : >"$tmp/gate"
-like '... it is released' "$("$ask" order "$po" release 'fine/f*')" '^ok '
-ok '... and comes in from disk' \
+like 'a command releases the address of evicted mail' \
+    "$("$ask" order "$po" release 'fine/f*')" '^ok '
+ok 'evicted mail is delivered when its address is released' \
     wait_for 60 eval '[ "$(count "complete msg=51")" -ge 60 ]'
 sched_stop
-at_most 'so many were in core at most' "$(peak msgs)" 21
+at_most 'at most PARAMactive messages and one were in core' "$(peak msgs)" 21
 
 # ---- less than before ------------------------------------------------------
 
@@ -476,7 +502,8 @@ mv "$tmp/cf2" "$tmp/cf"
 kill -HUP $sched_pid
 wait_log 'reload .*done'
 put "$po" 501-1 fine h u
-ok 'with a lower limit new mail comes in' wait_log 'complete msg=501-1' 20
-ok '... and core has shrunk to it' [ "$(count 'evict msg=1')" -ge 16 ]
+ok 'new mail comes in after a reload with a lower PARAMactive' \
+    wait_log 'complete msg=501-1' 20
+ok 'core shrinks to a lower PARAMactive' [ "$(count 'evict msg=1')" -ge 16 ]
 sched_stop
 finish

@@ -36,9 +36,9 @@ bad() {		# reason, lines before, lines behind
 	printf '%s\n' "$2" | sed "s/NAME/$n-1/" | put_raw "$po" $n-1
 	printf '%s %s\n' $n-1 "$1" >>"$tmp/reasons"
 	cp "$po/transport/$n-1" "$tmp/as-it-was"
-	is "an agent: $1" "$(ask hold $n-1)" "#resync $n-1"
+	is "an agent refuses a bad file: $1" "$(ask hold $n-1)" "#resync $n-1"
 	cmp "$po/transport/$n-1" "$tmp/as-it-was" >"$tmp/cmp" 2>&1
-	is '... and leaves the file as it is' "$(cat "$tmp/cmp")" ''
+	is "an agent leaves a bad file as it is: $1" "$(cat "$tmp/cmp")" ''
 }
 bad 'it has no i line' "$good
 $end"
@@ -80,12 +80,12 @@ bad 'it was cut within a header block' "i NAME
 $good
 m
 Subject: x"
-is 'mailq without a scheduler cannot read them' \
+is 'mailq without a scheduler counts bad files as unreadable' \
     "$(queue -c | sed -n 's/^unreadable //p')" $((n - 100))
 printf '%s\n' "i 100-1
 $good
 $end" | put_raw "$po" 100-1
-like 'a good one an agent takes' "$(ask hold 100-1)" 'retryat'
+like 'an agent takes a good file' "$(ask hold 100-1)" 'retryat'
 ok 'a scheduler starts' sched_start "$po" "$tmp/cf"
 wait_log 'load msg=100-1' 20
 while read -r name reason; do
@@ -123,12 +123,14 @@ sent '' 's error - s@a.org 0' 'e e@a.org'
 senders() {
 	sed -n 's/^\([0-9]*-1\)  \(<.*>\)  .*/\1 \2/p'
 }
-is 'mailq says so without a scheduler' "$(queue | senders)" \
+is 'mailq without a scheduler shows each sender' "$(queue | senders)" \
     "$(cat "$tmp/want")"
 ok 'a scheduler starts again' sched_start "$po" "$tmp/cf"
 wait_log "load msg=$n-1" 20
-is '... and with one' "$(queue | senders)" "$(cat "$tmp/want")"
-is '... which is asked' "$(queue -c | sed -n 's/^scheduler //p')" 1
+is 'mailq with a scheduler shows each sender' \
+    "$(queue | senders)" "$(cat "$tmp/want")"
+is 'mailq asks the scheduler when there is one' \
+    "$(queue -c | sed -n 's/^scheduler //p')" 1
 sched_stop
 while read -r name sender; do
 	ask errormail $name -d "$tmp" >/dev/null
@@ -136,7 +138,7 @@ while read -r name sender; do
 	printf '%s %s\n' $name "${to:-<>}" >>"$tmp/told"
 	rm -f "$po/router/"*
 done <"$tmp/want"
-is 'errormail tells that one' "$(cat "$tmp/told")" "$(cat "$tmp/want")"
+is 'errormail tells each sender' "$(cat "$tmp/told")" "$(cat "$tmp/want")"
 
 # ---- what he wants to hear -----------------------------------------------------
 
@@ -148,14 +150,16 @@ wishes() {	# lines behind the recipient's
 	} | put_raw "$po" $n-1
 	ask errormail $n-1 -d "$tmp" | sed -n 's/.*	ok3 \([a-z]*\).*/\1/p'
 }
-is 'no N line: failures' "$(wishes)" told
-is 'the line behind him' "$(wishes 'N NOTIFY=NEVER')" nobody
-is '... in any case, as the second word' \
+is 'a failure is told without an N line' "$(wishes)" told
+is 'the N line behind a recipient counts' "$(wishes 'N NOTIFY=NEVER')" nobody
+is 'NOTIFY counts in small letters and as the second word' \
     "$(wishes 'N X=y notify=delay,success')" nobody
-is '... where a line of another kind is between' \
+is 'an N line counts behind a line of another kind' \
     "$(wishes 'X y' 'N NOTIFY=NEVER')" nobody
-is 'the first one' "$(wishes 'N NOTIFY=FAILURE' 'N NOTIFY=NEVER')" told
-is 'what nobody knows is no list' "$(wishes 'N NOTIFY=PERHAPS')" told
-is 'that of the next sender is not his' \
+is 'the first of two N lines counts' \
+    "$(wishes 'N NOTIFY=FAILURE' 'N NOTIFY=NEVER')" told
+is 'an unknown word of NOTIFY does not count' \
+    "$(wishes 'N NOTIFY=PERHAPS')" told
+is 'an N line behind the next sender does not count' \
     "$(wishes 's smtp - t@a.org 0' 'N NOTIFY=NEVER')" told
 finish

@@ -48,66 +48,76 @@ remembered() {
 	    sort | tr '\n' ' '
 }
 
-is 'without -k the best is tried each time' "$(go two.example)$(go two.example)" \
+is 'without -k the best host is tried each time' \
+    "$(go two.example)$(go two.example)" \
     '3 1 ok3 1 ok'
-is 'the best is tried first' "$(go two.example -k "$k")" '3 1 ok'
-is 'it is remembered' "$(remembered)" '3 '
-is 'then the next best is tried first' "$(go two.example -k "$k")" '1 ok'
-is 'no other file is left' "$(ls "$tmp" | grep '^hosts' | tr '\n' ' ')" 'hosts '
+is 'with -k the best host is tried first' "$(go two.example -k "$k")" '3 1 ok'
+is 'a dead host is remembered' "$(remembered)" '3 '
+is 'with -k the next best host is tried when the best is dead' \
+    "$(go two.example -k "$k")" '1 ok'
+is 'no other file than that of -k is left' \
+    "$(ls "$tmp" | grep '^hosts' | tr '\n' ' ')" 'hosts '
 rm "$k"
-is 'in one process, too' "$(go two.example -o -k "$k")" '3 1 ok'
-is 'it is remembered in one process, too' \
+is 'in one process the best host is tried first' \
+    "$(go two.example -o -k "$k")" '3 1 ok'
+is 'in one process a dead host is remembered' \
     "$(remembered)$(go two.example -o -k "$k")" '3 1 ok'
 
 echo "$(now) [127.0.0.1]:$port" >"$k"
-is 'what was dead is the last resort' "$(go turned.example -k "$k")" '3 1 ok'
-is 'what answers again is forgotten, what does not is remembered' \
+is 'a host that was dead is tried last' "$(go turned.example -k "$k")" '3 1 ok'
+is 'a host that answers again is forgotten, a dead one remembered' \
     "$(remembered)" '3 '
 echo "$(now 3600) [127.0.0.3]:$port" >"$k"
-is 'after an hour it is tried in its place' "$(go two.example -k "$k")" \
+is 'a dead host is tried in its place after an hour' \
+    "$(go two.example -k "$k")" \
     '3 1 ok'
-is 'it is remembered anew, once' "$(remembered)" '3 '
+is 'a host that is dead again is remembered once' "$(remembered)" '3 '
 echo "$(now -3600) [127.0.0.3]:$port" >"$k"
-is 'what failed in the future is not believed' "$(go two.example -k "$k")" \
+is 'a host that is dead in the future is not believed' \
+    "$(go two.example -k "$k")" \
     '3 1 ok'
 echo "$(now) [127.0.0.3]:1" >"$k"
-is 'another port is another host' "$(go two.example -k "$k")" '3 1 ok'
+is 'a dead host is another one at another port' \
+    "$(go two.example -k "$k")" '3 1 ok'
 { printf 'x y z\n\n1 2 3\n\377\000\n'; echo "$(now) [127.0.0.3]:$port"
     echo "$(now) a;b"; } >"$k"
-is 'a line that is none does no harm' "$(go two.example -k "$k")" '1 ok'
+is 'a wrong line in the file does no harm' "$(go two.example -k "$k")" '1 ok'
 awk -v now="$(now)" 'BEGIN { for (i = 0; i < 300; i++)
     print now - 100, "[192.0.2." i "]:25" }' >"$k"
 is 'a long file does no harm' "$(go two.example -k "$k")" '3 1 ok'
-is 'it is made shorter' "$(wc -l <"$k" | tr -d ' ')" 100
+is 'a long file is made shorter' "$(wc -l <"$k" | tr -d ' ')" 100
 rm "$k"
-is 'one address is not worth a line' \
+is 'a host with one address is not worth a line' \
     "$(go down.example -k "$k"; ls "$k" 2>/dev/null)" '3 deferall'
 is 'a file that cannot be written stops no mail' \
     "$(go two.example -k "$tmp/none/hosts")" '3 1 ok'
-like 'it is said' "$(cat "$tmp/out")" '^smtp: cannot write .*none/hosts: No such'
+like 'a file that cannot be written is named' \
+    "$(cat "$tmp/out")" '^smtp: cannot write .*none/hosts: No such'
 without NO_SYMLINK || ln -s "$tmp/linked" "$k"
 go two.example -k "$k" >/dev/null
-nok 'a link is not followed' [ -e "$tmp/linked" ]
+nok 'a link in the place of the file is not followed' [ -e "$tmp/linked" ]
 rm -f "$k"
 
 # Smart hosts: each is a name of its own.
 relays="down.example,up.example"
 is 'the first smart host is tried first' \
     "$(go h -R "$relays" -k "$k")" '3 1 ok'
-is 'when it is dead, the next one is' "$(go h -R "$relays" -k "$k")" '1 ok'
+is 'the next smart host is tried first when the first one is dead' \
+    "$(go h -R "$relays" -k "$k")" '1 ok'
 kill "$bg_pid"
 wait "$bg_pid" 2>/dev/null
 lib_forget "$bg_pid"
-is 'when none answers, each is tried once' \
+is 'each smart host is tried once when none answers' \
     "$(go h -R "$relays" -k "$k")" '1 3 deferall'
-is 'both are remembered' "$(remembered)" '1 3 '
-is 'the reason is that of the last one' "$(grep -c 'down.example \[127' \
+is 'both smart hosts are remembered as dead' "$(remembered)" '1 3 '
+is 'the reason is that of the last smart host' "$(grep -c 'down.example \[127' \
     "$tmp/out")" 1
-is 'dead ones are tried in their order' "$(go h -R "$relays" -k "$k")" \
+is 'dead smart hosts are tried in their order' "$(go h -R "$relays" -k "$k")" \
     '3 1 deferall'
-is 'hosts of others, too' "$(go turned.example -k "$k")" '1 3 deferall'
+is 'other hosts of dead addresses are tried in their order' \
+    "$(go turned.example -k "$k")" '1 3 deferall'
 serve -p "$port"
-is 'when one answers again, it gets the mail' \
+is 'a smart host that answers again gets the mail' \
     "$(go h -R "$relays" -k "$k")" '3 1 ok'
-is 'and is forgotten' "$(remembered)" '3 '
+is 'a smart host that answers again is forgotten' "$(remembered)" '3 '
 finish
