@@ -57,37 +57,45 @@ as_it_is() {
 
 # ---- a restart -------------------------------------------------------------------
 
-ok 'it starts without a file' start
+ok 'the scheduler starts without a database file' start
 put "$po" 101-1 dead h.test u
 put "$po" 102-1 one h.test u
 put_many "$po" 40 1 grow 200001
 wait_log 'asleep channel=dead' 20
-ok 'mail is delivered' wait_for 20 eval '[ "$(count complete)" -eq 41 ]'
-is '... nothing is written meanwhile' "$(ls -a "$tmp" | grep known)" ''
+ok 'mail is delivered without a database file' \
+    wait_for 20 eval '[ "$(count complete)" -eq 41 ]'
+is 'no database file is written while mail is delivered' \
+    "$(ls -a "$tmp" | grep known)" ''
 window=$(known grow/h1.test | sed -n 's/^	window \([0-9]*\).*/\1/p')
 sched_stop
-is 'it ends' "$sched_rc" 0
-like '... and leaves a file' "$(sed 's/	.*//' "$db" | tr '\n' ' ')" \
+is 'the scheduler ends well' "$sched_rc" 0
+like 'the scheduler writes a database file at its end' \
+    "$(sed 's/	.*//' "$db" | tr '\n' ' ')" \
     '^destdb 2 [0-9]+ .*(grow .*dead|dead .*grow)'
-is 'a line is seven fields' \
+is 'a record of the database has seven fields' \
     "$(awk -F"$tab" 'NR > 1 && NF != 7' "$db")" ''
-is '... and no other' "$(ls -a "$tmp" | grep known)" known
+is 'the scheduler leaves no other file beside the database' \
+    "$(ls -a "$tmp" | grep known)" known
 was=$(as_it_is)
 start
 wait_log 'load msg=101-1'
-ok 'a restart keeps a death' wait_for 10 is_known dead/h.test \
+ok 'a restart keeps a dead host' wait_for 10 is_known dead/h.test \
     '^dead/h.test  retry: host is down$'
-like '... and its place in the retry list' "$(known dead/h.test)" \
+like 'a restart keeps the place of a dead host in the retry list' \
+    "$(known dead/h.test)" \
     '^	next .*put off 1 time in a row'
-like '... and a window' "$(known grow/h1.test)" "^	window $window\$"
+like 'a restart keeps a window' \
+    "$(known grow/h1.test)" "^	window $window\$"
 put "$po" 103-1 dead h.test u
 wait_log 'load msg=103-1'
-is '... nothing is tried' "$(count 'agent-start .*channel=dead')" 0
-like '... the mail waits for its host' "$(mailq)" '^		dead host, next'
+is 'a dead host is not tried after a restart' \
+    "$(count 'agent-start .*channel=dead')" 0
+like 'mail waits for a dead host after a restart' \
+    "$(mailq)" '^		dead host, next'
 kill -HUP "$sched_pid"
 wait_log 'reload .* done'
 sched_stop
-is 'when nothing has changed, nothing is written' "$(as_it_is)" "$was"
+is 'the file is not written when nothing has changed' "$(as_it_is)" "$was"
 
 # ---- when it is written ------------------------------------------------------------
 
@@ -101,18 +109,19 @@ put "$po" 105-1 gone h.test u
 put "$po" 107-1 gone h.test u
 wait_log 'asleep channel=gone'
 kill -HUP "$sched_pid"
-ok 'a death is' wait_for 10 grep "^gone${tab}h.test" "$db"
+ok 'a host that dies is worth a write' \
+    wait_for 10 grep "^gone${tab}h.test" "$db"
 put "$po" 106-1 one third.test u
 wait_log 'complete msg=106-1'
 sched_stop
-ok 'at the end all is' grep "^one${tab}third.test" "$db"
+ok 'all destinations are written at the end' grep "^one${tab}third.test" "$db"
 PERIOD=1
 export PERIOD
 : >"$tmp/up"
 start
 flush 'gone/*'
 wait_log 'complete msg=105-1'
-ok 'in time it is written by itself' wait_for 20 \
+ok 'the file is written by itself in time' wait_for 20 \
     eval '! grep "^gone	h.test	0" "$db"'
 unset PERIOD
 sched_stop
@@ -157,19 +166,25 @@ left() {	# channel/host: seconds until it is tried
 	record grow cut.test 7 - 9 | tr -d '\n'
 } >"$tmp/new"
 try 'a damaged file'
-like 'a damaged file: what is wrong is told' "$(lines ' destdb ')" \
+like 'damaged lines of the file are logged' "$(lines ' destdb ')" \
     "file=$tmp/log/../known lines=16 damaged.*the first is line 8"
-like '... what is good is taken' "$(known grow/good.test)" '^	window 7$'
-like '... behind that, too' "$(known grow/last.test)" '^	window 6$'
-like '... not more than the clause allows' "$(known grow/limit.test)" \
+like 'good lines of a damaged file are taken' \
+    "$(known grow/good.test)" '^	window 7$'
+like 'good lines behind damaged ones are taken' \
+    "$(known grow/last.test)" '^	window 6$'
+like 'a window from the file is not larger than maxthr' \
+    "$(known grow/limit.test)" \
     '^	window 8$'
-like '... nor longer than its longest wait' "$(left dead/long.test)" \
+like 'a dead host from the file waits no longer than its longest retry' \
+    "$(left dead/long.test)" \
     '^(500|4[0-9][0-9])$'
-like '... nor dead where that cannot be' "$(known never/dead.test)" \
+like 'a host that cannot be dead is not dead by the file' \
+    "$(known never/dead.test)" \
     '^	window 1$'
-like '... a strange name is a name' "$(known dead/od*)" \
+like 'a strange name in the file is a name' "$(known dead/od*)" \
     '^dead/od\\011d.test  retry$'
-is '... the rest is not there' "$(known '{grow,nosuch}/*' | grep -v '^	' |
+is 'damaged lines of the file make no destination' \
+    "$(known '{grow,nosuch}/*' | grep -v '^	' |
     sort | tr '\n' ' ')" 'grow/good.test  closed grow/last.test  closed grow/limit.test  closed '
 sched_stop
 {
@@ -181,38 +196,43 @@ put "$po" 108-1 slow h.test u
 wait_log 'load msg=108-1'
 like 'a rate is kept across a restart' "$(mailq 2>&1)" \
     'the rate is reached'
-is '... which starts nothing' "$(count 'agent-start .*channel=slow')" 0
+is 'a rate that is kept starts no agent' \
+    "$(count 'agent-start .*channel=slow')" 0
 sched_stop
 rm "$po/transport/108-1" "$po/queue/108-1"
 : >"$tmp/new"
 try 'an empty file'
-like 'an empty file' "$(lines ' warn destdb ')" 'is empty, damaged'
+like 'an empty file is logged' "$(lines ' warn destdb ')" 'is empty, damaged'
 sched_stop
 {
 	echo 'destdb 1 1'
 	record grow good.test 7 - 9
 } >"$tmp/new"
 try 'another version'
-like 'another version' "$(lines ' warn destdb ')" 'another version'
-is '... is passed over' "$(known 'grow/*')" ''
+like 'a file of another version is logged' \
+    "$(lines ' warn destdb ')" 'another version'
+is 'a file of another version is passed over' "$(known 'grow/*')" ''
 sched_stop
 dd if="$top/scheduler" of="$tmp/new" bs=1024 count=100 2>/dev/null
 try 'a program'
-like 'a program' "$(lines ' warn destdb ')" 'passed over'
+like 'a program in the place of the file is passed over' \
+    "$(lines ' warn destdb ')" 'passed over'
 sched_stop
 {
 	head_of "$now"
 	record grow h.test 7 - 9 | awk '{ for (i = 0; i < 100000; i++) print }'
 } >"$tmp/new"
 try 'a giant'
-like 'a giant' "$(lines ' warn destdb ')" 'is larger than'
+like 'a file that is too large is logged' \
+    "$(lines ' warn destdb ')" 'is larger than'
 sched_stop
 if without NO_MKFIFO; then
-	skip 'a pipe' 'no mkfifo'
+	skip 'a pipe in the place of the file stops nothing' 'no mkfifo'
 else
 	mkfifo "$tmp/new"
 	try 'a pipe'
-	like 'a pipe holds nothing up' "$(lines ' warn destdb ')" \
+	like 'a pipe in the place of the file stops nothing' \
+	    "$(lines ' warn destdb ')" \
 	    'cannot be read'
 	sched_stop
 fi
@@ -227,7 +247,8 @@ fi
 	}'
 } >"$tmp/new"
 try 'many'
-like 'a name twice: the first counts' "$(known grow/many.test)" '^	window 1$'
+like 'the first record counts when a name is there twice' \
+    "$(known grow/many.test)" '^	window 1$'
 sched_stop
 {
 	cat "$tmp/cf"
@@ -245,7 +266,7 @@ mv "$tmp/cf1" "$tmp/cf"
 } >"$tmp/new"
 try 'many channels'
 n=$(mailq -D -f '*/h.test' | grep -c '^c')
-ok 'a file does not bring channels without end' \
+ok 'the file does not bring channels without end' \
     [ "$n" -gt 10 -a "$n" -lt 200 ]
 sched_stop
 mv "$tmp/cf.most" "$tmp/cf"
@@ -264,12 +285,16 @@ clocks() {	# name, stamp, what the clock is off, ERE of seconds left
 	rm "$WALL"
 }
 now=$(date +%s)
-clocks 'what has passed is taken off' $((now - 200)) 0 '^(200|1[0-9][0-9])$'
-clocks 'long ago: it is no longer dead' $((now - 4000000)) 0 '^$'
-clocks '... unless the clock cannot be believed' $((now - 200)) \
+clocks 'the time that has passed is taken off the sleep of a dead host' \
+    $((now - 200)) 0 '^(200|1[0-9][0-9])$'
+clocks 'a host that died long ago is no longer dead' $((now - 4000000)) 0 '^$'
+clocks 'a clock that cannot be believed takes nothing off the sleep' \
+    $((now - 200)) \
     $((100 - now)) '^(400|3[0-9][0-9])$'
-clocks '... or that of then' 100 0 '^(400|3[0-9][0-9])$'
-clocks '... or went back' $((now + 4000000)) 0 '^(400|3[0-9][0-9])$'
+clocks 'a stamp that cannot be believed takes nothing off the sleep' \
+    100 0 '^(400|3[0-9][0-9])$'
+clocks 'a clock that went back takes nothing off the sleep' \
+    $((now + 4000000)) 0 '^(400|3[0-9][0-9])$'
 
 # ---- it cannot be written ---------------------------------------------------------------
 
@@ -280,10 +305,10 @@ start
 put "$po" 301-1 dead third.test u
 wait_log 'asleep channel=dead host=third.test'
 kill -HUP "$sched_pid"
-ok 'a file that cannot be written is told' wait_log \
+ok 'a file that cannot be written is logged' wait_log \
     'destdb file=.*/none/known cannot be written: '
 sched_stop
-is '... once, and nothing stops for it' \
+is 'a file that cannot be written is logged once and stops nothing' \
     "$sched_rc $(count 'cannot be written')" '0 1'
 rm -rf "$po"
 
@@ -303,24 +328,27 @@ on() {		# host
 for NODE in a b/x; do
 	on "${NODE%/x}"
 	spool_new "$po"
-	ok "one on $NODE starts" start
+	ok "a scheduler starts on $NODE" start
 	put "$po" 401-1 one here.test u
 done
 on a
 put "$po" 402-1 gone h.test u
 put "$po" 405-1 gone h.test u
-ok 'a host dies for one' wait_for 10 is_known gone/h.test 'retry: '
+ok 'a host is dead for one scheduler' wait_for 10 is_known gone/h.test 'retry: '
 on b
-ok '... and for the other' wait_for 10 is_known gone/h.test \
+ok 'a host that is dead for one scheduler is dead for the other' \
+    wait_for 10 is_known gone/h.test \
     '^gone/h.test  retry: .*\(told by a\)$'
 put "$po" 403-1 gone h.test u
 wait_log 'load msg=403-1'
-is '... which does not try it' "$(count 'agent-start .*channel=gone')" 0
+is 'the other scheduler does not try a host that is dead for one' \
+    "$(count 'agent-start .*channel=gone')" 0
 put "$po" 404-1 dead h.test u
-ok '... and does not pass hearsay on' \
+ok 'the other scheduler writes its own dead host into its file' \
     wait_for 10 grep "^dead$tab" "$tmp/share/b_x"
-is '...' "$(grep -c "^gone$tab" "$tmp/share/b_x")" 0
-is '... each has a file, with a name that can be one' \
+is 'the other scheduler does not pass hearsay on' \
+    "$(grep -c "^gone$tab" "$tmp/share/b_x")" 0
+is 'each scheduler has a file with a name that can be one' \
     "$(ls "$tmp/share" | tr '\n' ' ')" 'a b_x '
 {
 	head_of "$(date +%s)"
@@ -328,19 +356,24 @@ is '... each has a file, with a name that can be one' \
 	record grow c.test 0 400 9
 } >"$tmp/share/.c"
 mv "$tmp/share/.c" "$tmp/share/c"
-ok 'a third one is heard' wait_for 10 is_known grow/c.test 'told by c'
-like '... but not of what was good since' "$(known one/here.test)" \
+ok 'a dead host of a third scheduler is believed' \
+    wait_for 10 is_known grow/c.test 'told by c'
+like 'a dead host that was good since is not believed' \
+    "$(known one/here.test)" \
     '^one/here.test  (closed|idle)$'
 : >"$tmp/up"
 on a
 flush 'gone/*'
 on b
-ok 'it is back for one, and the other tries it' wait_log 'complete msg=403-1' 20
+ok 'a host that is back for one scheduler is tried by the other' \
+    wait_log 'complete msg=403-1' 20
 rm "$tmp/share/c"
-ok 'a file that is gone is no more believed' wait_for 10 is_known \
+ok 'a file of another scheduler that is gone is no more believed' \
+    wait_for 10 is_known \
     grow/c.test '  unused$'
 printf 'destdb 2 rubbish\n' >"$tmp/share/d"
-ok 'rubbish is told' wait_log "destdb file=$tmp/share/d is empty, damaged"
+ok 'a damaged file of another scheduler is logged' \
+    wait_log "destdb file=$tmp/share/d is empty, damaged"
 sched_stop
-is '... and nothing stops for it' "$sched_rc" 0
+is 'a damaged file of another scheduler stops nothing' "$sched_rc" 0
 finish

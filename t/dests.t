@@ -60,20 +60,21 @@ is_dest() {	# channel/host ERE
 # ---- a dead host -------------------------------------------------------------
 
 "$top/t/mkspool" -c dead "$po" 10000
-ok 'start' sched_start "$po" "$tmp/cf" -q "$pipe" -S
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -q "$pipe" -S
 wait_log 'asleep channel=dead' 30
-ok 'a dead host' wait_for 10 is_dest dead/h0.test '^0 0 0 [0-9]+ [0-9]+$'
+ok 'a host that is down is found dead' \
+    wait_for 10 is_dest dead/h0.test '^0 0 0 [0-9]+ [0-9]+$'
 tried=$(count 'deferred msg=')
-ok '... is found out by a cohort of connections' \
+ok 'a dead host is found by a cohort of connections' \
     [ "$tried" -ge 1 ] && [ "$tried" -le 8 ]
-is '... and nothing is done for the rest of 10 000 messages' \
+is 'a dead host is not tried for the rest of 10 000 messages' \
     "$(count 'deferred msg=')" "$tried"
-like '... whose words are kept' "$("$ask" pipe "$pipe" |
+like 'the reason of a dead host is kept' "$("$ask" pipe "$pipe" |
     grep '^d	dead')" '	host is down	'
-is '... and who all wait for the host' "$("$ask" pipe "$pipe" |
+is 'all messages for a dead host wait for it' "$("$ask" pipe "$pipe" |
     awk -F'\t' '/^v/ && $3 == "host"' | wc -l | tr -d ' ')" 10000
 order flush 'dead/*'
-ok 'a flush lifts it' wait_log "asleep channel=dead .*" && \
+ok 'a flush has a dead host tried' wait_log "asleep channel=dead .*" && \
     wait_for 20 eval '[ "$(count "asleep channel=dead")" -ge 2 ]'
 order delete 'dead/*'
 wait_for 60 eval '[ -z "$(ls "$po/transport")" ]'
@@ -86,10 +87,10 @@ order delete 190001-1
 wait_log 'complete msg=190001-1'
 wait_log 'agent-end .*channel=last' 20
 t=$(lines 'asleep channel=last' | sed -n '$s/.* tries=\([0-9]*\) .*/\1/p')
-like '... whose words outlive its mail' "$("$ask" pipe "$pipe" |
+like 'the reason of a dead host outlives its mail' "$("$ask" pipe "$pipe" |
     grep '^d	last	h.test	')" 'nobody there'
 put "$po" 190002-1 last h.test u
-ok '... as does its place in the retry list' \
+ok 'the place of a dead host in the retry list outlives its mail' \
     wait_log "asleep channel=last .* tries=$((t + 1)) " 20
 order delete 'last/*'
 
@@ -101,8 +102,9 @@ wait_log 'asleep channel=gone' 30
 order flush 'gone/*'
 ok 'a host that comes back gets all its mail' \
     wait_for 30 eval '[ "$(wc -l <"$tmp/gone")" -ge 300 ]'
-is '... once' "$(sort "$tmp/gone" | cut -d' ' -f1 | uniq | wc -l | tr -d ' ')" 300
-ok '... and what is known outlives its queue' \
+is 'a host that comes back gets its mail once' \
+    "$(sort "$tmp/gone" | cut -d' ' -f1 | uniq | wc -l | tr -d ' ')" 300
+ok 'the counts of a host outlive its queue' \
     wait_for 10 is_dest gone/h1.test '^[1-9][0-9]* 0 300 [0-9]+ -$'
 
 # ---- many that die and come back, again and again -------------------------------
@@ -111,9 +113,9 @@ put_many "$po" 400 20 many 250001
 ok 'twenty dead hosts are tried again by their interval' \
     wait_for 60 eval '[ "$(count "asleep channel=many")" -ge 100 ]'
 : >"$tmp/back"
-ok '... and none of them is forgotten' \
+ok 'twenty hosts that come back get all their mail' \
     wait_for 60 eval '[ "$(wc -l <"$tmp/many")" -ge 400 ]'
-is '... nothing comes twice' \
+is 'twenty hosts that come back get nothing twice' \
     "$(cut -d' ' -f1 "$tmp/many" | sort | uniq | wc -l | tr -d ' ')" 400
 
 # ---- one that answers, though it was not dead ------------------------------------
@@ -123,7 +125,7 @@ put "$po" 260002-1 back h.test u
 wait_log 'deferred msg=260001-1' 20 && wait_log 'deferred msg=260002-1' 20
 : >"$tmp/open"
 put "$po" 260003-1 back h.test u
-ok 'what waited for a host that answers goes' \
+ok 'mail that waited for a host goes when the host answers' \
     wait_for 20 eval '[ "$(wc -l <"$tmp/opened")" -ge 3 ]'
 
 # ---- what counts ------------------------------------------------------------------
@@ -134,18 +136,19 @@ ok 'a full mailbox is no fault of the host' \
 for n in 1 2 3; do
 	put "$po" 40$n-1 one h.test u
 done
-ok 'with maxthr=1 a lost connection or two are a dead host' \
+ok 'with maxthr=1 one or two lost connections make a dead host' \
     wait_for 20 is_dest one/h.test '^0 0 0 [12] [0-9]+$'
 put "$po" 404-1 one h.test u
 wait_log 'load msg=404-1'
-is '... new mail for it waits' "$(count 'deferred msg=404-1')" 0
+is 'new mail for a dead host is not tried' "$(count 'deferred msg=404-1')" 0
 put_many "$po" 12 1 both 500001
-ok 'with cohorts=0 it is never dead' \
+ok 'with cohorts=0 a host is never dead' \
     wait_for 20 is_dest both/h1.test '^1 0 0 12 -$'
 put "$po" 601-1 die h.test u
-ok 'an agent that dies says nothing of the host' wait_log 'not-begun msg=601-1' 20
-like '...' "$(dest die/h.test)" '^4 [0-9]+ 0 0 -$'
-like 'feedbackdebug tells each report' "$(lines ' feedback channel=both')" \
+ok 'a job of an agent that dies is not begun' wait_log 'not-begun msg=601-1' 20
+like 'an agent that dies says nothing of the host' \
+    "$(dest die/h.test)" '^4 [0-9]+ 0 0 -$'
+like 'feedbackdebug logs each report' "$(lines ' feedback channel=both')" \
     'host=h1.test bad window=[1-4] agents=[1-4] '
 
 # ---- the window grows ------------------------------------------------------------
@@ -156,7 +159,8 @@ busy() {	# number of agents at work there
 }
 ok 'at first as many agents as initthr says' wait_for 20 busy 2
 : >"$tmp/gate"
-ok 'all is delivered' wait_for 30 eval '[ "$(wc -l <"$tmp/grow")" -ge 40 ]'
+ok 'all mail is delivered when the agents may go on' \
+    wait_for 30 eval '[ "$(wc -l <"$tmp/grow")" -ge 40 ]'
 ok 'the window has grown, and not over maxthr' \
     wait_for 10 is_dest grow/h1.test '^[3-8] [0-9]+ 40 0 -$'
 rm -f "$tmp/gate"
@@ -177,17 +181,20 @@ put "$po" 720003-1 full shown.test u
 put "$po" 720004-1 hang h.test u
 ok 'a host that an agent works for is active' \
     wait_for 20 state hang/h.test active
-like '...' "$(cat "$tmp/shown")" '^	window 1 of 1, 1 agent at work'
-ok '... one whose agent waits for more is idle' \
+like 'mailq shows window and agents of an active host' \
+    "$(cat "$tmp/shown")" '^	window 1 of 1, 1 agent at work'
+ok 'a host whose agent waits for more is idle' \
     wait_for 20 state full/shown.test idle
-like '... with mail that waits' "$(cat "$tmp/shown")" '0 jobs ready, 1 waiting'
-ok '... one whose agent has ended is closed' wait_for 20 \
+like 'mailq shows mail that waits for an idle host' \
+    "$(cat "$tmp/shown")" '0 jobs ready, 1 waiting'
+ok 'a host whose agent has ended is closed' wait_for 20 \
     state shut/h.test closed
-ok '... one that is not tried is unused' wait_for 20 \
+ok 'a host that is not tried is unused' wait_for 20 \
     state later/h.test unused
-ok '... and a dead one is to be tried later' wait_for 20 \
+ok 'a dead host is shown with its retry' wait_for 20 \
     state one/h.test 'retry: not yet'
-like '... and when' "$(cat "$tmp/shown")" 'next .*put off 1 time in a row'
+like 'mailq shows the next retry of a dead host' \
+    "$(cat "$tmp/shown")" 'next .*put off 1 time in a row'
 
 # ---- rates ----------------------------------------------------------------------------
 
@@ -198,11 +205,13 @@ done
 ok 'mail with a rate is delivered' wait_for 40 \
     eval '[ "$(wc -l <"$tmp/rate")" -ge 4 ]'
 # stamps are whole seconds: two seconds apart may look like one
-ok '... not faster than that' awk 'NR > 1 && $1 - last < 1 { bad = 1 }
+ok 'mail with a rate is not faster than its rate' \
+    awk 'NR > 1 && $1 - last < 1 { bad = 1 }
     NR == 1 { first = $1 } { last = $1 }
     END { exit bad || last - first < 5 }' "$tmp/rate"
-is '... without putting anything off' "$(count 'deferred msg=80[1-4]-1 ')" 0
-ok 'mail without one goes' wait_for 20 eval '[ "$(wc -l <"$tmp/free")" -ge 4 ]'
+is 'a rate defers nothing' "$(count 'deferred msg=80[1-4]-1 ')" 0
+ok 'mail without a rate is delivered' \
+    wait_for 20 eval '[ "$(wc -l <"$tmp/free")" -ge 4 ]'
 
 # ---- what is forgotten -------------------------------------------------------------
 
@@ -219,7 +228,8 @@ put "$po" 830004-1 brief h.test u
 wait_log 'agent-end .*channel=brief' 20
 ok 'a host is forgotten after the time that its clause says' \
     wait_for 20 eval '[ -z "$(dest brief/h.test)" ]'
-like 'one that is known for longer stays' "$(dest long/h.test)" '^1 0 1 0 -$'
+like 'a host of a clause with a longer time is not forgotten' \
+    "$(dest long/h.test)" '^1 0 1 0 -$'
 like 'a host stays while its rate allows no delivery' \
     "$(dest slow/h.test)" '^1 0 1 0 -$'
 like 'a host that is dead stays' "$(dest down/h.test)" '^0 0 0 1 [1-9]'
@@ -234,18 +244,18 @@ END
 out=$("$SCHEDULER" -n -f "$tmp/kw" a/x)
 for want in maxthr=7 initthr=3 posfeedback=1/concurrency \
     'negfeedback="0.5 / 2"' cohorts=2 rate=10/m forget=2h feedbackdebug; do
-	like "$want" "$out" "^	$want\$"
+	like "-n shows $want" "$out" "^	$want\$"
 done
 out=$("$SCHEDULER" -n -f "$tmp/kw" b/x)
 for want in maxthr=1 initthr=5 posfeedback=1 negfeedback=1 cohorts=1 forget=1h
 do
-	like "by default $want" "$out" "^	$want\$"
+	like "-n shows the default $want" "$out" "^	$want\$"
 done
 printf 'a/*	posfeedback=2 command=x\n' >"$tmp/kw"
-like 'a wrong rule' "$("$SCHEDULER" -n -f "$tmp/kw" 2>&1)" \
+like 'a wrong feedback rule is refused' "$("$SCHEDULER" -n -f "$tmp/kw" 2>&1)" \
     ':1: posfeedback: 2 is not between 0 and 1'
 printf 'a/*	rate=10 command=x\n' >"$tmp/kw"
-like 'a wrong rate' "$("$SCHEDULER" -n -f "$tmp/kw" 2>&1)" \
+like 'a wrong rate is refused' "$("$SCHEDULER" -n -f "$tmp/kw" 2>&1)" \
     ':1: rate: 10 has no /'
 : >"$tmp/never"			# what hangs need not be killed
 sched_stop
