@@ -19,7 +19,7 @@ END_
 
 # ---- by hand ----------------------------------------------------------------
 
-like 'a version' "$("$D" -V)" '^dsn [0-9]'
+like 'dsn -V prints its version' "$("$D" -V)" '^dsn [0-9]'
 for args in a '-d forms' -x '-p x' '-s -1'; do
 	"$D" $args </dev/null >"$tmp/out" 2>&1
 	is "wrong options: $args" "$?$(sed -n 's/: .*//p' "$tmp/out" |
@@ -33,33 +33,39 @@ job() {		# line [option ...]
 	(cd "$po/transport" && exec "$D" -n mx.here "$@") <"$tmp/line" 2>&1 |
 	    grep -v '^#hungry'
 }
-like 'a job' "$(job "101-1${tab}failure")" \
+like 'a job makes a DSN' "$(job "101-1${tab}failure")" \
     "^101/0$tab${tab}ok to=anna@a.example rcpts=1 msgs=1 file=router/[0-9]*\$"
-is '... again' "$(job "101-1${tab}failure")" \
+is 'a job whose DSN was made has nothing to tell' \
+    "$(job "101-1${tab}failure")" \
     "101/0$tab${tab}ok there is nothing to tell"
-is 'one that is gone' "$(job "102-1${tab}failure")" \
+is 'a job whose message is gone has nothing to tell' \
+    "$(job "102-1${tab}failure")" \
     "102/0$tab${tab}ok there is nothing to tell"
-is 'a name that leads elsewhere' "$(job "../101-1${tab}failure")" \
+is 'a job with a name that leads elsewhere is refused' \
+    "$(job "../101-1${tab}failure")" \
     '#resync ../101-1'
 failed 103-1 '<>'
-like 'no sender' "$(job "103-1${tab}failure")" "^103/0$tab${tab}error2 nobody"
+like 'a failure without a sender to tell is an error' \
+    "$(job "103-1${tab}failure")" "^103/0$tab${tab}error2 nobody"
 simple "$po" 104-1 anna@a.example <<END
 r-          fail h u@x.example 0
 d-u@x.example|failed|5.1.1|||no
 END
-like 'what nobody is to be told' "$(job "104-1${tab}failure")" \
+like 'a failure that nobody is to be told is an error' \
+    "$(job "104-1${tab}failure")" \
     "^104/0$tab${tab}error nobody"
 failed 105-1
 failed 106-1
 printf '105-1\tfailure\n106-1\tfailure\n106-1\tsuccess\n' >"$tmp/lines"
-like 'with a pause the second waits' "$(cd "$po/transport" &&
+like 'the second DSN to a sender waits for the pause' "$(cd "$po/transport" &&
     "$D" -p 60 <"$tmp/lines" | tr '\n' '@')" \
     "105/0[^@]*ok to=.*@#hungry@106/0$tab${tab}retryat \+[56][0-9] its.*106/0$tab${tab}retryat \+"
 printf 's smtp - anna@a.example 0\nr-          a h u@x.example 0\ns smtp - bert@b.example 0\nr-          b h v@x.example 0\nm\n\nd u@x.example|failed|5.1.1|||no\nd v@x.example|failed|5.1.1|||no\n' |
     { printf 'i 107-1\no 0\n'; cat; } | mail "$po" 107-1
 failed 108-1
 printf '108-1\tfailure\n107-1\tfailure\n' >"$tmp/lines"
-like '... and not another sender of its message' "$(cd "$po/transport" &&
+like 'the pause of one sender delays no other of the message' \
+    "$(cd "$po/transport" &&
     "$D" -p 60 <"$tmp/lines" | tr '\n' '@')" \
     "107/0$tab${tab}retryat \+[56][0-9] to=bert"
 rm -f "$po"/*/10*
@@ -76,15 +82,17 @@ fail/*	command="$A -c fail error no such user"
 hang/*	command="$A -c hang ok"
 END
 explained=$("$SCHEDULER" -n -f "$tmp/cf" dsn/failure)
-like 'no pattern but its own reaches the channel' "$explained" 'no clause'
-like '... its command is ours' "$explained" \
+like 'no pattern but its own reaches the channel dsn' "$explained" 'no clause'
+like 'the channel dsn has a command of ours' "$explained" \
     '^	command="dsn .*-p 3600 -s 65536 -n .mx.here.example.'
-like '... it never expires' "$explained" '^	expiry=0s'
+like 'the channel dsn never expires' "$explained" '^	expiry=0s'
 printf 'dsn/*	expiry=1d queueonly maxring=9 interval=7s\n' >>"$tmp/cf"
 explained=$("$SCHEDULER" -n -f "$tmp/cf" dsn/delay)
-like 'one that names it does' "$explained" '^#.*: dsn/\*$'
-like '... and sets how it is tried' "$explained" '^	interval=7s'
-is '... but no expiry, no limit and no queueonly' \
+like 'a clause that names the channel dsn reaches it' \
+    "$explained" '^#.*: dsn/\*$'
+like 'a clause for the channel dsn sets how it is tried' \
+    "$explained" '^	interval=7s'
+is 'a clause for the channel dsn sets no expiry, limit or queueonly' \
     "$(printf '%s\n' "$explained" |
     grep -E '^	(expiry=|queueonly|maxring=)' | tr -d '\t\n')" 'expiry=0smaxring=1'
 
@@ -110,21 +118,25 @@ stuck/*	command="stuck"
 fail/*	command="$A -c fail error no such user"
 END
 put "$po" 201-1 stuck h u
-ok 'start' sched_start "$po" "$tmp/cf" -p stuck/h
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -p stuck/h
 ok 'the only agent is at work' wait_log 'agent-start .*channel=stuck'
 failed 202-1
 told_of 202-1
 is 'a sender is told beside all limits, whatever -p says' \
     "$(dsns_of 202-1 | sed 's/ file.*//')" 'to=anna@a.example rcpts=1 msgs=1'
 failed 203-1
-ok 'the next waits for the pause' wait_log 'deferred msg=203-1 channel=dsn'
+ok 'the next DSN to a sender waits for the pause' \
+    wait_log 'deferred msg=203-1 channel=dsn'
 for verb in delete bounce; do
-	like "$verb */* does not mean it" "$(order $verb 's*/*')$(order \
+	like "$verb */* does not reach the channel dsn" \
+	    "$(order $verb 's*/*')$(order \
 	    $verb '{x,[c-e]*}/*')" '^ok .*no nothing in the queue'
 done
-like 'dsn/* does' "$(order delete 'dsn/*')" '^ok 1 jobs deleted'
-ok '... the message goes' wait_for 20 eval '[ ! -f "$po/transport/203-1" ]'
-is '... untold' "$(dsns_of 203-1)" ''
+like 'delete dsn/* reaches the channel dsn' \
+    "$(order delete 'dsn/*')" '^ok 1 jobs deleted'
+ok 'a message whose DSN is deleted goes' \
+    wait_for 20 eval '[ ! -f "$po/transport/203-1" ]'
+is 'a DSN that is deleted is not made' "$(dsns_of 203-1)" ''
 sched_stop
 
 # ---- who is refused -------------------------------------------------------------
@@ -139,13 +151,15 @@ END
 put "$po" 301-1 dsn failure u
 put "$po" 302-1 liar h u dsn delay u
 put "$po" 303-1 liar h u
-ok 'start' sched_start "$po" "$tmp/cf"
-ok "a router's recipient on the channel: the file is set aside" \
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok "a control file with a recipient on the channel dsn is set aside" \
     wait_log 'park msg=301-1 .*channel dsn'
-ok '... beside others, too' wait_log 'park msg=302-1 .*channel dsn'
+ok 'a recipient on the channel dsn beside others sets its file aside' \
+    wait_log 'park msg=302-1 .*channel dsn'
 ok 'a report with the offset 0 of another agent is refused' \
     wait_log 'report agent=.*num=303 rcpt=0 .*no such recipient'
-ok '... and changes nothing' wait_log 'deferred msg=303-1 .*channel=liar'
+ok 'a report with the offset 0 changes nothing' \
+    wait_log 'deferred msg=303-1 .*channel=liar'
 sched_stop
 
 # ---- without the agent -----------------------------------------------------------
@@ -165,24 +179,28 @@ r           late h v@x.example 0
 d u@x.example|failed|5.1.1|||no
 END
 old=
-ok 'start' sched_start "$po" "$tmp/cf"
-ok 'without the agent it waits' wait_log 'agent channel=dsn .*mail waits'
-ok '... and a warning is deleted' wait_for 20 eval \
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'DSNs wait while there is no agent dsn' \
+    wait_log 'agent channel=dsn .*mail waits'
+ok 'the DSN of a delay can be deleted while there is no agent' \
+    wait_for 20 eval \
     'order delete dsn/delay | grep -q "^ok 1 jobs deleted"'
-like '... then the rest of its message' "$(order delete 'late/*')" '^ok 1 jobs'
+like 'the rest of its message can be deleted while there is no agent' \
+    "$(order delete 'late/*')" '^ok 1 jobs'
 simple "$po" 402-1 anna@a.example <<END
 r+          fail h u@x.example 0
 N NOTIFY=SUCCESS
 d u@x.example|delivered|2.0.0|||there
 END
 ln -s "$D" "$tmp/bin/ta/dsn"
-ok '... until it is there' told_of 401-1
-ok '... of what failed before the warning' told_of 403-1
-ok '... a success as well' told_of 402-1
-like '... on a host of its own' "$(lines 'delivered msg=402-1')" \
+ok 'a failure is told when there is an agent dsn' told_of 401-1
+ok 'a failure before a deleted delay is told' told_of 403-1
+ok 'a success is told when there is an agent dsn' told_of 402-1
+like 'the DSN of a success has the host success' \
+    "$(lines 'delivered msg=402-1')" \
     'channel=dsn host=success status=ok'
 wait_for 20 po_empty "$po"
-ok '... and nothing is left' po_empty "$po"
+ok 'nothing is left when all DSNs are made' po_empty "$po"
 sched_stop
 
 # ---- in the midst of a message -----------------------------------------------------
@@ -218,14 +236,15 @@ r           one h u@x.example 0
 r           two h v@x.example 0
 r           none h w@x.example 0
 END
-ok 'start' sched_start "$po" "$tmp/cf"
-ok 'a failure is told in mid-message' told_of 501-1
-nok '... of others no reason is made up' grep 'not written down' "$po"/*/501-1
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'a failure is told while its message is in work' told_of 501-1
+nok 'no reason is made up for failures that are not reported yet' \
+    grep 'not written down' "$po"/*/501-1
 : >"$tmp/go"
-ok '... they are told of at the end' \
+ok 'later failures of a message are told at its end' \
     wait_log 'msg=501-1 .*channel=dsn host=failure .* to=' 20
 wait_for 20 po_empty "$po"
-is '... each once, with their reasons, none in vain' \
+is 'each failure is told once and with its reason' \
     "$(dsns_of 501-1 | sed 's/ file.*//' | tr '\n' ',')$(cat "$po"/router/* |
     sed -n 's/^Diagnostic-Code.*the reason of \(.*\))$/\1/p' | sort | tr '\n' ,)" \
     'to=anna@a.example rcpts=1 msgs=1,to=anna@a.example rcpts=1 msgs=1,one,two,'
@@ -253,18 +272,22 @@ r+          fail h u@x.example 0
 N NOTIFY=SUCCESS
 d u@x.example|delivered|2.0.0|||there
 END
-ok 'start' sched_start "$po" "$tmp/cf"
-ok 'two clauses for the channel: a failure is told' told_of 601-1
-ok '... a success, too' told_of 602-1
-nok '... by one agent at a time' test -f "$tmp/both"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'with two clauses for the channel dsn a failure is told' told_of 601-1
+ok 'with two clauses for the channel dsn a success is told' told_of 602-1
+nok 'two clauses for the channel dsn run one agent at a time' \
+    test -f "$tmp/both"
 failed 603-1
 told_of 603-1
 failed 605-1
-ok 'another failure waits' wait_log 'deferred msg=605-1 channel=dsn'
+ok 'another failure waits for the pause' \
+    wait_log 'deferred msg=605-1 channel=dsn'
 printf 'T failure\n' | put_raw "$po" 604-1
-ok '... a T line of a host of that name' wait_log 'trigger host=failure'
-like '... does not mean it' "$(lines 'trigger host')" 'threads=0$'
+ok 'a T line of a host with the name failure is read' \
+    wait_log 'trigger host=failure'
+like 'a T line does not reach the channel dsn' \
+    "$(lines 'trigger host')" 'threads=0$'
 kill -HUP "$sched_pid"
-ok '... a reload ends the pause' told_of 605-1 20
+ok 'a reload ends the pause' told_of 605-1 20
 sched_stop
 finish

@@ -58,9 +58,10 @@ END
 
 # ---- an empty queue -------------------------------------------------------
 
-ok 'it starts' start
+ok 'the scheduler starts with an empty queue' start
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
-is 'an empty queue' "$(still <"$tmp/dump")" "version zmailer 1.0
+is 'the dump of an empty queue is as it should be' \
+    "$(still <"$tmp/dump")" "version zmailer 1.0
 Vertices:
 End:
 Kids: 0  Idle:  0  Msgs:   0  Thrds:   0  Rcpnts:    0  Uptime: T
@@ -145,14 +146,16 @@ m	106-1	S	14	-	sender
 v	7	command	-1	E	0	0	
 End:'
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
-is 'a fixed queue, by the pipe, byte for byte' "$(still <"$tmp/dump")" "$want
+is 'the dump of a fixed queue comes by the pipe byte for byte' \
+    "$(still <"$tmp/dump")" "$want
 $report
 $facts"
 if without NO_TCP; then
-	skip 'a fixed queue, by the port, byte for byte' 'built without'
+	skip 'the dump of a fixed queue comes by the port byte for byte' \
+	    'built without'
 else
 	"$ask" tcp $port >"$tmp/dump" 2>&1
-	is 'a fixed queue, by the port, byte for byte' \
+	is 'the dump of a fixed queue comes by the port byte for byte' \
 	    "$(still <"$tmp/dump")" "$want
 $report
 $facts"
@@ -164,7 +167,7 @@ $report"
 	    '^101-1  <sender>  14 bytes'
 fi
 kill -USR2 $sched_pid
-ok 'SIGUSR2 leaves one beside the log' \
+ok 'SIGUSR2 leaves a dump beside the log' \
     wait_for 10 test -f "$tmp/log/scheduler.queue"
 is 'the dump of SIGUSR2 is of the same queue' \
     "$(still <"$tmp/log/scheduler.queue")" "$want
@@ -172,7 +175,7 @@ $report
 $facts"
 sched_stop KILL		# its pipes stay behind
 
-ok 'with -Q' start -Q -F
+ok 'the scheduler starts with -Q' start -Q -F
 wait_log 'loaded msgs=6'
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
 is 'with -Q there are no vertices' "$(sed -n '1,/End:/p' "$tmp/dump")" \
@@ -183,7 +186,8 @@ is 'with -Q there are no facts on messages' \
     "$(sed -n '/^Facts/,$p' "$tmp/dump" | still)" \
     "$(printf 'Facts:\np\tPO\nt\tWALL\tS\na\t0\t0\nEnd:')"
 sched_stop
-is 'the pipes go when it ends' "$(ls -a "$po" "$po/public" | grep mailq)" ''
+is 'the pipes go when the scheduler ends' \
+    "$(ls -a "$po" "$po/public" | grep mailq)" ''
 
 # ---- what an agent says cannot break it -------------------------------------
 
@@ -196,7 +200,7 @@ odd/*	command="$A -c odd deferred $(printf 'esc\033[2J cr\r end')"
 fine/*	command="$A -c fine ok3"
 parked/* queueonly command="$A -c parked ok3"
 END
-ok 'it starts again' start
+ok 'the scheduler starts again' start
 put "$po" 201-1 odd h u
 wait_log 'deferred msg=201-1'
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
@@ -217,16 +221,17 @@ wait_log 'deferred msg=203-1'
 is 'the words of channels and hosts are printing bytes without blanks' \
     "$(sed -n '/^Channels:/,/^End:/p' "$tmp/dump" | LC_ALL=C grep -v \
     '^[!-~]*:\(	>[0-9>]*\)\{0,1\}$')" ''
-is 'each byte that is not becomes \ooo' "$(sed -n '/^Hosts:/,/^End:/p' \
+is 'any other byte of channels and hosts becomes \ooo' \
+    "$(sed -n '/^Hosts:/,/^End:/p' \
     "$tmp/dump" | sed -n 's/:	.*//p' | grep '\\' | sort)" '"a\040b"
 b\303\274cher
 c\134040d
 x\303\274y
 z\303\274z'
-ok 'a channel is written so, too' grep '^n\\303\\274n:	>' "$tmp/dump"
-ok 'the report has the same words' \
+ok 'a channel is written with \ooo' grep '^n\\303\\274n:	>' "$tmp/dump"
+ok 'the report has these words' \
     grep '^    none/"a\\040b"/0	' "$tmp/dump"
-ok 'facts of destinations have them' \
+ok 'facts of destinations have these words' \
     grep '^d	odd	x\\303\\274y	' "$tmp/dump"
 shown() {	# argument ...
 	POSTOFFICE=$po "$top/mailq" -q "$pipe" "$@"
@@ -235,15 +240,16 @@ is 'mailq shows hosts as they are' "$(shown -f none | grep '^	[a-z]' |
     sed 's/  .*//' | sort)" '	none/"a b"
 	none/b\303\274cher
 	none/c\134040d'
-is 'mailq -j has their bytes' "$(shown -j -f none | sed -n \
+is 'mailq -j has the bytes of hosts' "$(shown -j -f none | sed -n \
     's/.*"host":"\(.*\)","recipients.*/\1/p' | sort)" '\"a b\"
 b\u00fccher
 c\\040d'
-is 'a filter is compared with their bytes' "$(shown -c -f "n${u}n" |
+is 'a filter is compared with the bytes of hosts' "$(shown -c -f "n${u}n" |
     sed -n '2p')" 'messages 1'
-is 'mailq -D finds them by their bytes' "$(shown -D -f "odd/x${u}y" |
+is 'mailq -D finds destinations by their bytes' "$(shown -D -f "odd/x${u}y" |
     sed -n '1s/  .*//p')" 'odd/x\303\274y'
-is 'the report can be filtered by their bytes' "$(shown -Q -f "none/\"a b\"" |
+is 'a filter of the report is compared with the bytes of hosts' \
+    "$(shown -Q -f "none/\"a b\"" |
     sed -n '2s/	.*//p')" '    none/"a\040b"/0'
 for n in 202-1 203-1 204-1; do
 	POSTOFFICE=$po "$top/mailq" delete $n >"$tmp/out" 2>&1
@@ -268,10 +274,10 @@ printf '\n' >"$pipe"
 printf 'dump half' >"$pipe"
 printf '\n' >"$pipe"
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
-is 'after all that it answers' "$(tail -n 1 "$tmp/dump")" 'End:'
-is 'hostile requests have nothing written anywhere' \
+is 'a query is answered after hostile ones' "$(tail -n 1 "$tmp/dump")" 'End:'
+is 'hostile queries write nothing anywhere' \
     "$(cat "$tmp/plain" "$pipe.plain")" ''
-like 'the log says what was no request' "$(lines ' mailq pipe=')" \
+like 'the log says what was no query' "$(lines ' mailq pipe=')" \
     '(no pipe for an answer|not a request|a line too long)'
 
 # ---- readers that do not read -------------------------------------------------
@@ -283,7 +289,7 @@ bg "$ask" stuck pipe "$pipe" 50
 stuck=$bg_pid
 wait_for 30 sh -c "ls '$pipe'.*x49"
 put_many "$po" 500 20 fine 200001
-ok '50 stuck readers do not hold up deliveries' \
+ok '50 stuck readers do not stop deliveries' \
     wait_for 60 eval '[ "$(count "complete msg=200[0-9]*-1")" -ge 500 ]'
 served() {	# what place: has it answered with all of the queue?
 	"$ask" "$1" "$2" >"$tmp/dump" 2>&1
@@ -312,8 +318,8 @@ crowd() {
 	lib_forget $stuck
 	grep '^busy' "$tmp/busy"
 }
-ok 'when one waits already, a further one is told' wait_for 120 crowd
+ok 'one more caller is told busy while one waits' wait_for 120 crowd
 is 'a caller who reads gets his turn' $crowd_rc 0
 sched_stop
-is 'it ends with them' "$sched_rc" 0
+is 'the scheduler ends well with stuck readers' "$sched_rc" 0
 finish

@@ -53,7 +53,7 @@ report() {
 	    -e 's/^Date: .*/Date: DATE/' "$po/router/"*
 }
 
-like 'a version' "$("$A" -V)" '^errormail [0-9]'
+like 'errormail -V prints its version' "$("$A" -V)" '^errormail [0-9]'
 for args in a '-d forms' -x; do
 	"$A" $args </dev/null >"$tmp/out" 2>&1
 	is "wrong options: $args" "$?$(tail -n 1 "$tmp/out" |
@@ -65,13 +65,15 @@ done
 simple nosuchuser
 out=$(job)
 new=$(ls "$po/router")
-is 'done with, nobody else is told' "$(printf '%s\n' "$out" | cut -f 2-)" \
+is 'a recipient is done with when the sender is told' \
+    "$(printf '%s\n' "$out" | cut -f 2-)" \
     "${tab}ok3 told s@a.org in router/$new"
-is '... the tag, no diagnostic' "$(tags)$(grep -c '^d' "$po/transport/10-1")" +0
-is '... named by its inode' \
+is 'a recipient gets its tag and no diagnostic' \
+    "$(tags)$(grep -c '^d' "$po/transport/10-1")" +0
+is 'the DSN is named by its inode' \
     "$(ls -i "$po/router/$new" | awk '{ print $1 }')" "$new"
-is '... nothing is left in public/' "$(ls "$po/public")" ''
-is 'the whole report' "$(report)" "channel error
+is 'nothing is left in public/ beside the DSN' "$(ls "$po/public")" ''
+is 'the whole DSN is as it should be' "$(report)" "channel error
 errormsg
 todsn ORCPT=rfc822;s@a.org
 to <s@a.org>
@@ -140,11 +142,14 @@ kind refused 5.7.1 refused
 kind loop 5.4.6 'mail loop'
 kind toobig 5.3.4 'message too big'
 kind moon 5.0.0 'not deliverable'
-like '... is named' "$(report)" '^What was found to be wrong is called: moon$'
-like '... to programs, too' "$(report)" '^Diagnostic-Code: x-local; moon$'
+like 'the text names a kind that is not known' \
+    "$(report)" '^What was found to be wrong is called: moon$'
+like 'the diagnostic names a kind that is not known' \
+    "$(report)" '^Diagnostic-Code: x-local; moon$'
 simple syntax s@a.org nobody
 job >/dev/null
-like 'a user without a host' "$(report)" '^Final-Recipient: x-local; nobody$'
+like 'a user without a host has the type x-local' \
+    "$(report)" '^Final-Recipient: x-local; nobody$'
 
 message s@a.org <<END_
 r           error nosuchuser one@else.org 0
@@ -163,25 +168,28 @@ Subject: other
 
 END_
 out=$(job)
-is 'recipients that are alike share a report' "$(reports)" 2
-is '... each has a verdict' "$(printf '%s\n' "$out" | verdicts |
+is 'recipients that are alike share a DSN' "$(reports)" 2
+is 'each recipient that shares a DSN has a verdict' \
+    "$(printf '%s\n' "$out" | verdicts |
     sed 's/[0-9]*$//')" 'ok3 told s@a.org in router/
 ok3 told s@a.org in router/
 ok3 nobody wants to know
 ok3 nobody wants to know
 ok3 told s@a.org in router/'
-is '... they are in it' "$(grep -h '^Final-R' "$po/router/"* | sort)" \
+is 'recipients that share a DSN are in it' \
+    "$(grep -h '^Final-R' "$po/router/"* | sort)" \
     'Final-Recipient: rfc822; five@else.org
 Final-Recipient: rfc822; one@else.org
 Final-Recipient: rfc822; two@else.org'
-is '... with the original recipient' "$(grep -h '^Orig.*R' "$po/router/"*)" \
+is 'recipients that share a DSN have their ORCPT' \
+    "$(grep -h '^Orig.*R' "$po/router/"*)" \
     'Original-Recipient: rfc822;f+st@else.org'
 
 simple nosuchuser
 sed 's/^n .*/R HDRS/' "$po/transport/10-1" >"$tmp/ctl"
 cat "$tmp/ctl" >"$po/transport/10-1"
 job >/dev/null
-is 'only the header is wanted' "$(report |
+is 'R HDRS returns the header alone' "$(report |
     sed -n '/^Content-Type: text\/rfc822-headers/,$p')" \
 'Content-Type: text/rfc822-headers
 
@@ -190,7 +198,8 @@ Subject: test
 To: who
 
 --=_B--'
-like '... and that is said' "$(report)" '\.  Its header follows$'
+like 'the DSN says that the header follows' \
+    "$(report)" '\.  Its header follows$'
 simple nosuchuser
 awk 'BEGIN { for (i = 0; i < 8000; i++) print "0123456" }' >>"$po/queue/10-1"
 job >/dev/null
@@ -198,7 +207,8 @@ is 'a long message is returned' "$(report | grep -c '^0123456$')" 8000
 simple nosuchuser
 awk 'BEGIN { for (i = 0; i < 16000; i++) print "0123456" }' >>"$po/queue/10-1"
 job >/dev/null
-is '... a longer one is not' "$(report | grep -c '^0123456$')$(report |
+is 'the header alone is returned of a longer message' \
+    "$(report | grep -c '^0123456$')$(report |
     grep -c '^Content-Type: text/rfc822-headers')" 01
 message s@a.org <<END_
 r           error nosuchuser who 0
@@ -208,12 +218,13 @@ $(awk 'BEGIN { for (i = 0; i < 30000; i++) print "X-Y: 0123456" }')
 END_
 job >/dev/null
 ok 'a header without an end is cut' test "$(report | wc -c)" -lt 70000
-is '... at its end it is whole' "$(report | tail -n 1)" '--=_B--'
+is 'a DSN with a header that is cut is whole at its end' \
+    "$(report | tail -n 1)" '--=_B--'
 
 simple nosuchuser
 printf 'skipped: 8 bits: %s\n' "$eight" >"$po/queue/10-1"
 job >/dev/null
-is 'bytes of 8 bits are declared' "$(report |
+is 'bytes of 8 bits are declared in the DSN' "$(report |
     grep -c '^Content-Transfer-Encoding: 8bit')" 2
 
 # ---- who is told nothing ------------------------------------------------
@@ -221,21 +232,23 @@ is 'bytes of 8 bits are declared' "$(report |
 untold() {	# title sender
 	simple nosuchuser "$2"
 	out=$(job)
-	is "$1: it fails" "$(printf '%s\n' "$out" | verdicts)$(tags)" \
+	is "$1: the recipient fails" \
+	    "$(printf '%s\n' "$out" | verdicts)$(tags)" \
 	    'error2 no such user; there is no sender who could be told-'
-	like '... for the reason there is' "$(grep '^d' "$po/transport/10-1")" \
+	like "$1: the diagnostic has the reason" \
+	    "$(grep '^d' "$po/transport/10-1")" \
 	    "${sep}failed${sep}5.1.1${sep}"
-	is '... and no report' "$(reports)" 0
+	is "$1: there is no DSN" "$(reports)" 0
 }
 untold 'no sender' '<>'
-untold 'a program' '"|cat x"'
-untold 'a file' /etc/passwd
-untold 'one with brackets' 'a>b@c'
-untold 'a list' ':include:/etc/passwd'
-untold 'an option' -x@a.org
-untold 'one with bytes of 8 bits' "${eight}@a.org"
-untold 'one with an open quote' '"a\@b.org'
-untold 'a long one' "$(awk 'BEGIN { for (i = 0; i < 50; i++)
+untold 'a program as the sender' '"|cat x"'
+untold 'a file as the sender' /etc/passwd
+untold 'a sender with brackets' 'a>b@c'
+untold 'a list as the sender' ':include:/etc/passwd'
+untold 'an option as the sender' -x@a.org
+untold 'a sender with bytes of 8 bits' "${eight}@a.org"
+untold 'a sender with an open quote' '"a\@b.org'
+untold 'a long sender' "$(awk 'BEGIN { for (i = 0; i < 50; i++)
     printf "0123456789" }')@a.org"
 message s@a.org <<END_
 s error - s@a.org 0
@@ -243,7 +256,8 @@ r           error nosuchuser who 0
 m
 
 END_
-like 'a report itself: it fails' "$(job | verdicts)$(reports)" '^error2 .*0$'
+like 'a recipient of a DSN fails and makes no DSN' \
+    "$(job | verdicts)$(reports)" '^error2 .*0$'
 
 # ---- hostile words ------------------------------------------------------
 
@@ -271,7 +285,7 @@ simple nosuchuser
 (printf 'skipped: '; cat "$tmp/old") >"$po/queue/10-1"
 job >/dev/null
 b=$(sed -n 's/.*boundary="\(.*\)"/\1/p' "$po/router/"* | sed 1q)
-is 'the boundary is no other one' \
+is 'the boundary is not the one of a DSN within the message' \
     "$(grep -c -e "^--$b" "$po/router/"*)" 4
 
 # ---- forms --------------------------------------------------------------
@@ -290,7 +304,8 @@ and more
 END_
 simple loop
 job >/dev/null
-is 'a form' "$(report | sed '/^--=_B$/q')" "channel error
+is 'a form makes the header of the DSN' \
+    "$(report | sed '/^--=_B$/q')" "channel error
 errormsg
 todsn ORCPT=rfc822;s@a.org
 to <s@a.org>
@@ -314,7 +329,8 @@ Content-Type: multipart/report; report-type=delivery-status;
 Content-Transfer-Encoding: 8bit
 
 --=_B"
-is '... its text' "$(report | sed -n '/^HDR-like/,/^--/p')" \
+is 'a form makes the text of the DSN' \
+    "$(report | sed -n '/^HDR-like/,/^--/p')" \
     "HDR-like text $eight
 
 and more
@@ -325,7 +341,8 @@ and more
 printf 'only one line' >"$forms/moon"
 simple moon
 job >/dev/null
-is 'a form without an end of line' "$(report | sed -n '/^only/,/^--/p')" \
+is 'a form without an end of line makes the text of the DSN' \
+    "$(report | sed -n '/^only/,/^--/p')" \
     'only one line
 
     who@else.org
@@ -343,7 +360,8 @@ done
 printf 'SUB nothing more' >"$forms/moon"
 simple moon
 job >/dev/null
-is 'a form without text' "$(report | sed -n '/^Content-Type: text/,/^--/p')" \
+is 'a form without text makes a DSN' \
+    "$(report | sed -n '/^Content-Type: text/,/^--/p')" \
     'Content-Type: text/plain; charset=us-ascii
 
 
@@ -355,16 +373,18 @@ is 'a form without text' "$(report | sed -n '/^Content-Type: text/,/^--/p')" \
 
 rmdir "$po/public"
 simple nosuchuser
-like 'no way to the router' "$(job)" \
+like 'without public/ the recipient is deferred' "$(job)" \
     "delayed${sep}4\\.3\\.0${sep}.*deferred the report to the sender cannot be made: No such"
-is '... it stays' "$(tags)" _
+is 'without public/ the recipient stays to be done' "$(tags)" _
 mkdir "$po/public"
 simple nosuchuser
 awk 'BEGIN { for (i = 0; i < 7500; i++) print "0123456" }' >>"$po/queue/10-1"
 out=$(ulimit -f 40 && job)
-like 'a full disk' "$out" 'deferred the report to the sender cannot be made'
-is '... nothing is left' "$(find "$po/public" "$po/router" -type f)" ''
-is '... it stays' "$(tags)" _
+like 'a full disk defers the recipient' \
+    "$out" 'deferred the report to the sender cannot be made'
+is 'a full disk leaves no part of a DSN' \
+    "$(find "$po/public" "$po/router" -type f)" ''
+is 'a full disk leaves the recipient to be done' "$(tags)" _
 
 # ---- read by somebody else ----------------------------------------------
 
@@ -373,7 +393,8 @@ if /usr/bin/python3 -c 'import email.policy' 2>/dev/null; then
 	printf 'skipped: the body %s\n' "$eight" >"$po/queue/10-1"
 	job >/dev/null
 	sed '1,/^env-end/d' "$po/router/"* >"$tmp/mail"
-	is 'a mail library reads it' "$(/usr/bin/python3 - "$tmp/mail" <<'END_'
+	is 'a mail library reads the DSN' \
+	    "$(/usr/bin/python3 - "$tmp/mail" <<'END_'
 import email, email.policy, sys
 m = email.message_from_binary_file(open(sys.argv[1], 'rb'),
     policy=email.policy.default)
@@ -389,7 +410,7 @@ END_
 dns; mx.here | rfc822; who@else.org 5.1.1 failed
 test folded"
 else
-	skip 'a mail library reads it' 'no python3'
+	skip 'a mail library reads the DSN' 'no python3'
 fi
 
 # ---- under the scheduler ------------------------------------------------
@@ -406,13 +427,16 @@ put "$po" 61-1 error nosuchuser who
 sed 's/^s local - sender/s local - <>/' "$po/transport/61-1" |
     put_raw "$po" 61-1
 sched_start "$po" "$tmp/cf"
-ok 'the scheduler is done with both' wait_for 20 po_empty "$po"
-is '... one sender is told' "$(cat "$po/router/"* | sed -n 4p)" 'to <sender>'
-is '... the message without one is kept' \
+ok 'the scheduler is done with both messages' wait_for 20 po_empty "$po"
+is 'errormail under the scheduler tells one sender' \
+    "$(cat "$po/router/"* | sed -n 4p)" 'to <sender>'
+is 'the message without a sender is kept' \
     "$(ls "$po/postman" | grep -c '^61-1\.bounce-[0-9-]*$')" 1
-is '... and no other' "$(ls "$po/postman" | grep -c '^60')" 0
-like '... with the reason' "$(cat "$po/postman/"61-1*)" \
+is 'the message whose sender is told is not kept' \
+    "$(ls "$po/postman" | grep -c '^60')" 0
+like 'the message without a sender is kept with its reason' \
+    "$(cat "$po/postman/"61-1*)" \
     'no such user; there is no sender'
 sched_stop
-is '... and the scheduler ends well' $sched_rc 0
+is 'the scheduler ends well' $sched_rc 0
 finish

@@ -12,15 +12,17 @@ spool_new "$po"
 for bad in '' 'a b' "$(awk 'BEGIN { for (i = 0; i < 60; i++) printf "name." }')"
 do
 	out=$("$S" -P "$po" "-qR$bad" 2>&1)
-	is "it is no host: $(echo "$bad" | cut -c1-9)" "$?" 64
+	is "-R refuses what is no host: $(echo "$bad" | cut -c1-9)" "$?" 64
 done
 out=$("$S" -P "$po" -qRfar.example anna 2>&1)
-is 'it takes no recipients' "$?" 64
+is '-R takes no recipients' "$?" 64
 out=$("$S" -P "$tmp/none" -qRfar.example 2>&1)
-is 'there is no post office' "$?" 75
-ok 'a request is made' "$S" -P "$po" -qRleaf.Example
-is 'it waits in transport/' "$(cat "$po"/transport/[1-9]*)" 'T leaf.Example'
-is 'there is no other file' "$(find "$po" -type f | wc -l | tr -d ' ')" 1
+is '-R fails without a post office' "$?" 75
+ok '-R asks for a host without a scheduler' "$S" -P "$po" -qRleaf.Example
+is 'the request of -R waits in transport/' \
+    "$(cat "$po"/transport/[1-9]*)" 'T leaf.Example'
+is 'the request of -R makes no other file' \
+    "$(find "$po" -type f | wc -l | tr -d ' ')" 1
 chmod 500 "$po/transport"
 if [ "$(id -u)" -eq 0 ] && as_nobody true; then
 	chmod 1777 "$po/public" "$po/router"
@@ -28,10 +30,10 @@ if [ "$(id -u)" -eq 0 ] && as_nobody true; then
 else
 	out=$("$S" -P "$po" -qRfar.example 2>&1)
 fi
-is 'only the owner may' "$?" 77
-like 'others are told so' "$out" 'only its owner or root'
+is '-R is refused to others than the owner' "$?" 77
+like '-R tells others that it is for the owner' "$out" 'only its owner or root'
 chmod 700 "$po/transport"
-is 'they leave nothing' "$(find "$po" -type f | wc -l | tr -d ' ')" 1
+is '-R leaves no file for others' "$(find "$po" -type f | wc -l | tr -d ' ')" 1
 
 # ---- with one ----------------------------------------------------------------------
 
@@ -42,22 +44,26 @@ busy/*	command="$top/t/agent -c busy -o $tmp/busy -f $tmp/open"
 END
 put "$po" 1-1 leaf leaf.example anna
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-ok 'a request that was there before is heard' \
+ok 'a request from before the start is read' \
     wait_log 'trigger host=leaf.example'
-ok 'it is a file no more' wait_for 10 [ -z "$(grep -l '^T' "$po"/transport/* \
+ok 'the file of a request is removed' \
+    wait_for 10 [ -z "$(grep -l '^T' "$po"/transport/* \
     2>/dev/null)" ]
 put "$po" 2-1 leaf leaf.example bert
 put "$po" 3-1 leaf other.example carl
 put "$po" 4-1 busy leaf.example dora
 ok 'mail for a host waits for its retry' wait_log 'deferred msg=4-1' 20
 for n in 2 3; do
-	ok 'mail of a queueonly clause is there' wait_log "load msg=$n-1" 20
+	ok 'mail of a queueonly clause is loaded' wait_log "load msg=$n-1" 20
 done
-nok 'mail of a queueonly clause goes by itself' logged 'complete msg=[23]-1'
+nok 'mail of a queueonly clause does not go by itself' \
+    logged 'complete msg=[23]-1'
 : >"$tmp/open"
-ok 'a request is made for the scheduler' "$S" -P "$po" -qRLEAF.example
-ok 'what waits for it goes' wait_log 'complete msg=2-1' 20
-ok 'what waits for a retry goes, too' wait_log 'complete msg=4-1' 20
-nok 'what waits for another host goes' logged 'complete msg=3-1'
+ok '-R asks for a host while the scheduler runs' "$S" -P "$po" -qRLEAF.example
+ok 'mail of a queueonly clause goes at the request' \
+    wait_log 'complete msg=2-1' 20
+ok 'mail that waits for its retry goes at the request' \
+    wait_log 'complete msg=4-1' 20
+nok 'mail for another host does not go at the request' logged 'complete msg=3-1'
 sched_stop
 finish
