@@ -18,9 +18,9 @@
 #	FAULTS='write fork' ...		those of some kinds
 #	FAULTS=dsn			those of the agent dsn
 #	FAULTS=write:17:1:EIO		this one, its log kept in $KEEP
-#	FAULTS='write:3:1:EIO dsn'	... in the agent dsn
-#	FAULTS='read:1:1:EIO 3:102-1'	... counted from the third time on that
-#					a file of that name was opened
+#	FAULTS='write:3:1:EIO dsn'	this one in the agent dsn
+#	FAULTS='read:1:1:EIO 3:102-1'	this one, counted from the third time
+#					that a file of that name was opened
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent
@@ -238,9 +238,9 @@ trial() {	# dir fault [NAME=value ...]
 
 # The trial without a fault shows that the rest can be trusted.
 wrong=$(trial "$tmp/none" '')
-is 'without a fault all is delivered' "$wrong" ''
+is 'all is delivered without a fault' "$wrong" ''
 [ -z "$wrong" ] || finish
-is '... what is asked meanwhile is answered, and what is told is done' \
+is 'reload, dump and hold are done without a fault' \
     "$(grep -c ' reload .*done' "$tmp/none/log") $(grep -c \
     ' dump file=' "$tmp/none/log") $(grep -c '^ok' "$tmp/none/answer.hold")" \
     '1 1 1'
@@ -470,7 +470,7 @@ esac
 diag "$(wc -l <"$tmp/done") trials, in $(grep -vc ': 0$' "$tmp/done") of them" \
     "a call failed, $(awk '{ n += $NF } END { print n }' "$tmp/done") in all"
 diag "places in the program from which calls came: $(wc -l <"$tmp/sites")," \
-    "... from which one failed: $(comm -12 "$tmp/sites" "$tmp/hit" |
+    "from which one failed: $(comm -12 "$tmp/sites" "$tmp/hit" |
     wc -l)," "and $(comm -13 "$tmp/sites" "$tmp/hit" | wc -l) seen only then"
 # KIND: calls and places without a fault; trials, calls that failed, and how
 # often it ended at the start with a reason.

@@ -8,11 +8,12 @@ V=$top/t/fbvec
 # ---- the vectors ----------------------------------------------------------------
 
 "$V" <"$top/t/vectors/feedback.txt" >"$tmp/tap"
-is 'all vectors hold' $? 0
-is '... none is left out' "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
+is 'all vectors of feedback hold' $? 0
+is 'no vector of feedback is left out' "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
     "$(grep -c '^VECTOR' "$top/t/vectors/feedback.txt")"
-is '... nor is there any other line' "$(grep -vc '^ok ' "$tmp/tap")" 1
-is '... but the plan' "$(tail -n 1 "$tmp/tap")" \
+is 'the replay prints one line beside its results' \
+    "$(grep -vc '^ok ' "$tmp/tap")" 1
+is 'the replay ends with its plan' "$(tail -n 1 "$tmp/tap")" \
     "1..$(grep -c '^VECTOR' "$top/t/vectors/feedback.txt")"
 
 # One vector: its parameters, and the lines after them.
@@ -53,18 +54,20 @@ malformed() {	# name line argument of vector ...
 	lib_name=$1
 	lib_line=$2
 	shift 2
-	is "$lib_name" "$(replay "$@" | sed "s/line $lib_line: .*/line L/")" \
+	is "malformed vector: $lib_name" \
+	    "$(replay "$@" | sed "s/line $lib_line: .*/line L/")" \
 	    '65 Bail out! line L'
 }
 
 holds 'a timer finds nothing to do when none is dead' "$P" "$E" "$W" "$D"
-holds 'a number of some event is enough' "$P" "$E" "$W" "$D" \
+holds 'a numbered line for one event is enough' "$P" "$E" "$W" "$D" \
     '2 - 4 3 0 0 0.45 0 a note'
 holds 'counters are the same within 1e-12' "$P" "$E" "$W" "$D" \
     '2 - 4 3 0 0 0.45000000000009 0'
-differs '... and not within 1e-11' "$P" "$E" "$W" "$D" \
+differs 'counters differ by more than 1e-11' "$P" "$E" "$W" "$D" \
     '2 - 4 3 0 0 0.45000000001 0'
-like '... and it says so' "$(cat "$tmp/tap")" '^# event 2, - with 4 busy'
+like 'a counter that differs is named with its event' \
+    "$(cat "$tmp/tap")" '^# event 2, - with 4 busy'
 differs 'success counts' "$P" "$E" "$W" "$D" '2 - 4 3 0.1 0 0.45 0'
 differs 'failure counts' "$P" "$E" "$W" "$D" '2 - 4 3 0 0.1 0.45 0'
 differs 'busy counts' "$P" "$E" "$W" "$D" '2 - 5 3 0 0 0.45 0'
@@ -76,16 +79,16 @@ is 'other rules are skipped' "$(replay "${P%readme}shipped" "$E" "$W" "$D")" \
     '0 ok 1 - one # skip other rules'
 
 malformed 'an unknown event' 5 "$P" 'events -*2X' "$W" "$D"
-malformed 'no repetition' 5 "$P" 'events -*T' "$W" "$D"
-malformed 'repeated not at all' 5 "$P" 'events -*0' "$W" "$D"
-malformed 'busy twice' 5 "$P" 'events -@1@2' "$W" "$D"
+malformed 'an event without its repetition' 5 "$P" 'events -*T' "$W" "$D"
+malformed 'an event repeated 0 times' 5 "$P" 'events -*0' "$W" "$D"
+malformed 'busy given twice' 5 "$P" 'events -@1@2' "$W" "$D"
 malformed 'too few windows' 6 "$P" "$E" 'windows 4 3' "$D"
 malformed 'too many windows' 6 "$P" "$E" "$W 3" "$D"
 malformed 'a window that is no number' 6 "$P" "$E" 'windows 4 3 -3' "$D"
 malformed 'dead as no 0 or 1' 7 "$P" "$E" "$W" 'dead 0 0 2'
-malformed 'no windows' 7 "$P" "$E" "$D"
-malformed 'no dead' 7 "$P" "$E" "$W"
-malformed 'no events' 5 "$P" "$W" "$D"
+malformed 'no windows line' 7 "$P" "$E" "$D"
+malformed 'no dead line' 7 "$P" "$E" "$W"
+malformed 'no events line' 5 "$P" "$W" "$D"
 malformed 'a numbered line out of order' 9 "$P" "$E" "$W" "$D" \
     '2 - 4 3 0 0 0.45 0' '1 - 5 4 0 0 0.2 0'
 malformed 'a numbered line of no event' 8 "$P" "$E" "$W" "$D" \
@@ -101,16 +104,17 @@ malformed 'a parameter missing' 4 "${P% *}" "$E" "$W" "$D"
 malformed 'a parameter twice' 4 "$P init=5" "$E" "$W" "$D"
 malformed 'an unknown parameter' 4 "$P x=5" "$E" "$W" "$D"
 malformed 'a rule that is none' 4 "pos=2 ${P#* }" "$E" "$W" "$D"
-like '... with the reason' "$(cat "$tmp/err")" 'line 4: .*between 0 and 1: 2'
+like 'a malformed rule is named with the reason' \
+    "$(cat "$tmp/err")" 'line 4: .*between 0 and 1: 2'
 
 cut_off() {	# sed command: the status for a vector changed by it
 	vector | sed "$1" | "$V" >"$tmp/tap" 2>&1
 	echo $?
 }
-is 'a file without END' "$(cut_off '$d')" 65
-is 'a file without VECTOR' "$(cut_off 3d)" 65
-is 'a file without vectors' "$(cut_off 3,8d)" 65
-is 'a name of two words' "$(cut_off '3s/$/ two/')" 65
+is 'a vector file without END is refused' "$(cut_off '$d')" 65
+is 'a vector file without VECTOR is refused' "$(cut_off 3d)" 65
+is 'a vector file without vectors is refused' "$(cut_off 3,8d)" 65
+is 'a vector name of two words is refused' "$(cut_off '3s/$/ two/')" 65
 
 # ---- feedback in words ----------------------------------------------------------
 
@@ -146,7 +150,8 @@ rules REJECT 2/concurrency 2 1.01 -1 -0.1 3/2 1/0 1/-2 -1/-2 1/0.5 1/ /2 '' \
 rules REJECT 1e-1 1/1e3 "1$(printf '%0400d' 0)" "1/0.$(printf '%0400d' 1)"
 rules REJECT '1 x' 1x 0.5abc 1,5 0,5
 rules REJECT 0x1p-2 0x0 1e . .e1 1e+ +-1 e1
-like 'it says what is wrong' "$("$B" rule 1x)" 'after the number'
+like 'a wrong feedback rule is answered with the reason' \
+    "$("$B" rule 1x)" 'after the number'
 
 # ---- rates ------------------------------------------------------------------------
 
@@ -162,7 +167,8 @@ for text in '' 10 10/ 10/x 0/m -1/m 1.5/m 10/0s 10/-1s 10/mm '10 /m' 10/m5 \
     /m m 1000001/s 1/1001s 99999999999999999999/s 1/99999999999999999999s; do
 	rate "$text" REJECT 1
 done
-like 'it says what to write' "$("$B" rate 10)" 'an example is 10/m'
+like 'a wrong rate is answered with an example' \
+    "$("$B" rate 10)" 'an example is 10/m'
 
 starts() {	# name wanted rate t ...
 	lib_name=$1
@@ -176,7 +182,7 @@ starts 'a start a little late costs the next nothing' \
     'start start wait 5.5 start wait 6' 10/m 0 6.5 6.5 12 12
 starts 'silence saves nothing up' \
     'start start wait 6 start' 10/m 0 600 600 606
-starts 'nor does half a gap of it' 'start start wait 6' 10/m 0 9 9
+starts 'half a gap of silence saves nothing up' 'start start wait 6' 10/m 0 9 9
 starts 'the first may start at once, however rare' \
     'start wait 86400 start' 1/d 5 5 86405
 starts 'without a rate all may start' 'start start start' - 0 0 0
@@ -203,9 +209,9 @@ forget yes 10/h 5 0 360 100
 
 # ---- properties -------------------------------------------------------------------
 
-is 'random reports' "$("$B" windows 1 20000)" fine
-is 'random starts' "$("$B" rates 1 20000)" fine
+is 'random reports keep all rules of windows' "$("$B" windows 1 20000)" fine
+is 'random starts keep all rules of rates' "$("$B" rates 1 20000)" fine
 seed=$$
-is "... and others, from seed $seed" \
+is "reports and starts from seed $seed keep all rules" \
     "$("$B" windows $seed 5000) $("$B" rates $seed 5000)" 'fine fine'
 finish

@@ -56,7 +56,7 @@ put_odd "$(printf '120-1\t')"
 put_odd "$(printf '121-1\nx')"
 put_odd '122-1 x'
 put_odd '-123'
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 all_out() {
 	[ "$(wc -l <"$tmp/out")" -ge "$(($(wc -l <"$tmp/names") + 1))" ]
 }
@@ -68,12 +68,13 @@ sched_stop
 	echo "$long"
 } | sort >"$tmp/want"
 awk '{ print $1 }' "$tmp/out" | sort >"$tmp/got"
-is '... once each' "$(diff "$tmp/want" "$tmp/got")" ''
-is '... those that are too long or make no line are left alone' \
+is 'files of odd names are delivered once each' \
+    "$(diff "$tmp/want" "$tmp/got")" ''
+is 'files with a name too long or with a line end are left alone' \
     "$(ls "$po/transport" | wc -l | tr -d ' ')" \
     "$(ls "$po/queue" | wc -l | tr -d ' ')"
 set -- "$po/transport/"*
-is '... all of them' $# 5
+is 'five files that cannot be used are left' $# 5
 is 'the scheduler ends well' $sched_rc 0
 rm -rf "$po"
 
@@ -119,39 +120,45 @@ put "$po" 222-1 test h u
 chmod 0 "$po/transport/222-1" "$po/queue/222-1"
 put "$po" 223-1 test h u
 chmod 4777 "$po/transport/223-1" "$po/queue/223-1"
-ok 'start' sched_start "$po" "$tmp/cf"
-ok 'a good one between them is delivered' wait_log 'complete msg=201-1'
-ok 'a pipe for a message file is none' \
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+ok 'a good file between odd ones is delivered' wait_log 'complete msg=201-1'
+ok 'a pipe is no message file' \
     wait_log 'park msg=211-1 .*message file is missing'
-ok '... nor is a directory' wait_log 'park msg=212-1 .*is missing'
-ok 'a file with two names is used under its own' wait_log 'complete msg=213-1'
-ok '... and not under the other' wait_log 'park msg=214-1 .*another file'
-ok 'modes do not matter' wait_log 'complete msg=223-1'
+ok 'a directory is no message file' wait_log 'park msg=212-1 .*is missing'
+ok 'a file with two names is delivered under its own' \
+    wait_log 'complete msg=213-1'
+ok 'a file with two names is set aside under the other' \
+    wait_log 'park msg=214-1 .*another file'
+ok 'a file is delivered whatever its mode is' wait_log 'complete msg=223-1'
 if [ -n "$skip_links" ]; then
-	skip 'a link for a message file is none' 'built without lstat'
+	skip 'a link is no message file' 'built without lstat'
 else
-	ok 'a link for a message file is none' wait_log 'park msg=203-1 .*missing'
+	ok 'a link is no message file' wait_log 'park msg=203-1 .*missing'
 fi
 if [ "$(id -u)" -eq 0 ]; then
-	ok 'a file that nobody may read is for root' wait_log 'complete msg=222-1'
+	ok 'root delivers a file that nobody may read' \
+	    wait_log 'complete msg=222-1'
 else
 	ok 'a file that may not be read is left for later' \
 	    wait_log 'control-open file=222-1'
 fi
 if [ -n "$devices" ]; then
-	ok "others' files are delivered" wait_log 'complete msg=221-1'
+	ok "files of other users are delivered" wait_log 'complete msg=221-1'
 else
-	skip "others' files are delivered" 'only root can make them'
+	skip "files of other users are delivered" 'only root can make them'
 fi
 sched_stop
-is 'what is no file is left alone' "$(cd "$po/transport" &&
+is 'links, pipes and devices in transport/ are left alone' \
+    "$(cd "$po/transport" &&
     ls -d 202-1 204-1 205-1 206-1 210-1 220-1 C 2>/dev/null | wc -l |
     tr -d ' ')" $((1 + (${skip_links:-0} ? 0 : 4) + ${devices:-0}))
-is '... and what links lead to is untouched' \
+is 'files that links in the spool lead to are untouched' \
     "$(cmp "$tmp/outside" "$tmp/same" && cat "$tmp/elsewhere/204-1" 2>&1)" \
     "$(if [ -n "$skip_links" ]; then cat "$tmp/elsewhere/204-1" 2>&1
     else echo x; fi)"
-is 'each was delivered once' "$(delivered 201-1) $(delivered 213-1) $(delivered 223-1) $(delivered 214-1)" \
+is 'each good file is delivered once' \
+    "$(delivered 201-1) $(delivered 213-1) $(delivered 223-1) $(
+    delivered 214-1)" \
     '1 1 1 0'
 is 'the scheduler ends well' $sched_rc 0
 rm -rf "$po"
@@ -188,22 +195,23 @@ if ! without NO_MONOTONIC && ${CC:-cc} -shared -fPIC -o "$tmp/faults.so" \
     LD_PRELOAD="$tmp/faults.so" "$SCHEDULER" -V >/dev/null 2>&1; then
 	VALGRIND="env LD_PRELOAD=$tmp/faults.so FAULTS=open:1:0:late"
 fi
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 VALGRIND=
-ok 'files are exchanged for others all the time' \
+ok 'the test exchanges files for others all the time' \
     "$top/t/swap" "$tmp/victims" "$po" $swaps $names
 diag "exchanges $((4 * swaps)); taken in $(count ' load msg=31')," \
     "refused by the agent $(wc -l <"$tmp/out" | tr -d ' ')"
 put "$po" 301-1 test h u
-ok 'whatever a name was exchanged for, the scheduler goes on' \
+ok 'the scheduler goes on whatever a name is exchanged for' \
     wait_log 'complete msg=301-1' 60
 if [ -n "$skip_links" ]; then
-	skip '... and what links lead to is untouched' 'built without lstat'
+	skip 'files that exchanged links lead to are untouched' \
+	    'built without lstat'
 else
-	is '... and what links lead to is untouched' \
+	is 'files that exchanged links lead to are untouched' \
 	    "$(diff -r "$tmp/victims" "$tmp/same.victims" && echo same)" same
 fi
-is '... nor was anything read but files' \
+is 'nothing but files is read while names are exchanged' \
     "$(count 'park msg=31.*empty|control-read file=31')" 0
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
@@ -215,43 +223,45 @@ spool_new "$po"
 : >"$tmp/out"
 put "$po" X/401-1 slow h u
 put "$po" 402-1 slow h u
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_log 'loaded msgs=2'
 rm -rf "$po/transport/X" "$po/queue/X"
 : >"$tmp/gate"
 ok 'mail whose directory was removed is forgotten' \
     wait_log '(drop|complete) msg=X/401-1' 30
-ok '... other mail goes on' wait_log 'complete msg=402-1' 30
+ok 'other mail is delivered when a directory was removed' \
+    wait_log 'complete msg=402-1' 30
 rm -rf "$po/postman"
 printf 'no control file\n' | put_raw "$po" 403-1
-ok 'what cannot be set aside is said' wait_log 'park file=.*403-1' 30
-ok '... and kept' [ -f "$po/transport/403-1" ]
+ok 'a file that cannot be set aside is logged' wait_log 'park file=.*403-1' 30
+ok 'a file that cannot be set aside is kept' [ -f "$po/transport/403-1" ]
 rm -f "$po/transport/403-1" "$po/queue/403-1"
 mkdir "$po/postman"
 mv "$po/transport" "$po/old"
 mkdir "$po/transport"
 put "$po" 404-1 test h u
-ok 'a new transport/ in the place of ours is found' \
+ok 'mail in a new transport/ is delivered' \
     wait_log 'complete msg=404-1' 30
-ok '... which is said' logged 'transport .*is another one'
+ok 'a new transport/ is logged' logged 'transport .*is another one'
 mv "$po/transport" "$po/ours"
 mkdir "$po/transport"
 chmod 777 "$po/transport"
 put "$po" 405-1 test h u
-ok '... but not one in which anybody may write' \
+ok 'a new transport/ in which anybody may write is refused' \
     wait_log 'scan dir=.*transport anybody may write' 30
-is '... from which nothing is taken' "$(delivered 405-1)" 0
+is 'nothing is taken from a transport/ that is refused' "$(delivered 405-1)" 0
 chmod 755 "$po/transport"
-ok '... until that is mended' wait_log 'complete msg=405-1' 30
+ok 'mail is taken when the mode of transport/ is right' \
+    wait_log 'complete msg=405-1' 30
 rm -rf "$po/ours"
 mv "$po/queue" "$po/away"
 printf 'i 406-1\no 0\nl x\ns local - s 0\nr           test h a 0\nm\n\n' \
     >"$po/transport/.406-1"
 mv "$po/transport/.406-1" "$po/transport/406-1"
-ok 'while there is no queue/, that is said' wait_log 'look file=../queue No' 30
-ok '... and nothing is set aside for it' [ -f "$po/transport/406-1" ]
+ok 'a missing queue/ is logged' wait_log 'look file=../queue No' 30
+ok 'nothing is set aside while queue/ is missing' [ -f "$po/transport/406-1" ]
 rm -rf "$po/transport" "$po/away" "$po/old"
-ok 'none at all is said' wait_log 'scan dir=.*transport .*No such' 30
+ok 'a missing transport/ is logged' wait_log 'scan dir=.*transport .*No such' 30
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 rm -rf "$po"
@@ -265,11 +275,11 @@ most() {	# of memory in KB so far; 0: not known
 spool_new "$po"
 : >"$tmp/out"
 put "$po" 501-1 test h u
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_log 'complete msg=501-1'
 before=$(most)
 : | put_raw "$po" 502-1
-ok 'a file with nothing in it is set aside' wait_log 'park msg=502-1 .*empty'
+ok 'an empty control file is set aside' wait_log 'park msg=502-1 .*empty'
 line() {	# bytes in millions
 	awk -v n="$1" 'BEGIN {
 		for (i = 0; i < 1000; i++) s = s " user@host"
@@ -280,24 +290,25 @@ line() {	# bytes in millions
 	line 10
 	printf ' 0\nm\n\n'
 } | put_raw "$po" 503-1
-ok 'a million recipients on one line are none' \
+ok 'a million recipients on one line are set aside' \
     wait_log 'park msg=503-1 .*cannot be read' 60
 {
 	printf 'i 504-1\no 0\ns local - s 0\nr           test h u 0\nm\nTo: '
 	line $((mega / 2))
 	printf '\n\n'
 } | put_raw "$po" 504-1
-ok 'a header of one long line is no harm' wait_log 'complete msg=504-1' 60
+ok 'a message with a header of one long line is delivered' \
+    wait_log 'complete msg=504-1' 60
 after=$(most)
 if [ "${before:-0}" -gt 0 ]; then
-	ok 'for all these no memory was needed' [ "$after" -lt $((before + 2000)) ]
+	ok 'large files take no memory' [ "$after" -lt $((before + 2000)) ]
 else
-	skip 'for all these no memory was needed' 'no /proc tells'
+	skip 'large files take no memory' 'no /proc tells'
 fi
 dd if=/dev/null of="$tmp/large" bs=1048576 seek="$((mega + 64))" 2>/dev/null
 put_raw "$po" 505-1 <"$tmp/large"
 rm "$tmp/large"
-ok 'a file larger than any real one is not read' \
+ok 'a file larger than any real one is set aside' \
     wait_log 'park msg=505-1 .*larger' 60
 awk -v n="$rcpts" 'BEGIN {
 	print "i 506-1\no 0\nl x\ns local - s 0"
@@ -305,9 +316,10 @@ awk -v n="$rcpts" 'BEGIN {
 		print "r           list h" i % 1000 " u" i " 0"
 	print "m\n" }' | put_raw "$po" 506-1
 put "$po" 507-1 test h u
-ok 'many recipients are taken in' \
+ok 'many recipients are loaded' \
     wait_log "load msg=506-1 rcpts=$rcpts hosts=1000" 100
-ok '... and other mail goes on' wait_log 'complete msg=507-1' 60
+ok 'other mail is delivered beside many recipients' \
+    wait_log 'complete msg=507-1' 60
 diag "$rcpts recipients: $(most) KB"
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
@@ -367,38 +379,44 @@ read_only() {
 	rm -f "$tmp/gate"
 	put "$po" 601-1 back h u back h v
 	put "$po" 602-1 sure h u
-	ok 'start' sched_start "$po" "$tmp/cf"
-	ok 'mail waits' wait_log 'deferred msg=601-1'
+	ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
+	ok 'mail is deferred while the disk can be written to' \
+	    wait_log 'deferred msg=601-1'
 	wait_log 'deferred msg=602-1'
 	ok 'the disk becomes read-only' remount ro
 	: >"$tmp/gate"
-	ok 'an agent that cannot use the control file' \
+	ok 'a job whose control file cannot be written is deferred' \
 	    wait_log 'deferred msg=601-1 .*did not report' 30
-	ok '... leaves the message' [ -f "$po/transport/601-1" ]
-	ok 'what was delivered can neither be marked nor removed' \
+	ok 'a message on a read-only disk stays' [ -f "$po/transport/601-1" ]
+	ok 'a delivery on a read-only disk is neither marked nor removed' \
 	    wait_log 'remove file=transport/602-1 ' 30
 	remount rw
-	ok 'what was not is delivered when the disk is as it was' \
+	ok 'a deferred message is delivered when the disk can be written to' \
 	    wait_log 'complete msg=601-1' 30
-	ok '... and gone' wait_for 30 [ ! -f "$po/transport/601-1" ]
-	is '... once' "$(delivered 601-1)" 2
+	ok 'a message that is delivered after that is removed' \
+	    wait_for 30 [ ! -f "$po/transport/601-1" ]
+	is 'a message that is delivered after that is delivered once' \
+	    "$(delivered 601-1)" 2
 	sched_stop
 	is 'the scheduler ends well' $sched_rc 0
 	remount ro
-	nok 'nothing is started on a disk that is read-only' \
+	nok 'no scheduler starts on a read-only disk' \
 	    sched_start "$po" "$tmp/cf"
-	is '... with an exit code for it' $sched_rc 77
-	ok '... and the reason' logged 'Read-only|not write there'
+	is 'a start on a read-only disk ends with exit code 77' $sched_rc 77
+	ok 'a start on a read-only disk is logged with the reason' \
+	    logged 'Read-only|not write there'
 	remount rw
-	ok 'start on one that is not' sched_start "$po" "$tmp/cf"
-	ok 'what was delivered but not marked is not delivered again' \
+	ok 'the scheduler starts when the disk can be written to' \
+	    sched_start "$po" "$tmp/cf"
+	ok 'a delivery that could not be marked is set aside' \
 	    wait_log 'park (msg|file)=.*602-1 ' 30
-	is '... in all once' "$(delivered 602-1)" 1
+	is 'a delivery that could not be marked is not done again' \
+	    "$(delivered 602-1)" 1
 	sched_stop
 }
 if [ -f "$tmp/mounted" ]; then
 	read_only
 else
-	skip 'a disk that is read-only' 'nothing can be mounted here'
+	skip 'a message on a read-only disk stays' 'nothing can be mounted here'
 fi
 finish

@@ -24,8 +24,9 @@ replay() {	# name [option ...]
 }
 
 for name in cf feedback ctl ctlfile report request submit dump dsn; do
-	ok "$name: what is in t/corpus" replay $name
-	ok "$name: changed at random, seed $seed" replay $name -r "$seed" "$runs"
+	ok "$name takes all of t/corpus" replay $name
+	ok "$name takes changes at random, seed $seed" \
+	    replay $name -r "$seed" "$runs"
 done
 is 'nothing is left behind' "$(ls -d "$tmp"/fuzz* 2>/dev/null)" ''
 finish
