@@ -99,63 +99,69 @@ if shows_fds; then
 	    for fd in /proc/$talker/fd/*; do
 		readlink "$fd" | sed 's/:.*//'
 	    done | tr '\n' ' ')" 'pipe pipe /dev/null socket '
-	is 'its directory is not the post office' \
+	is 'the talker is not in the post office' \
 	    "$(readlink "/proc/$talker/cwd")" /
 	groups() {	# pid
 		sed -n 's/^Groups:[^0-9]*//p' "/proc/$1/status" |
 		    awk '{ print NF }'
 	}
-	is 'it has one group when the agent is root' "$(groups "$talker")" \
+	is 'the talker has one group when the agent is root' \
+	    "$(groups "$talker")" \
 	    "$(if [ "$me" -eq 0 ]; then echo 1; else groups $pid; fi)"
 else
 	for i in 1 2 3; do
-		skip 'what the talker has' 'no /proc'
+		skip 'the talker has few descriptors, its directory and one group' \
+		    'no /proc'
 	done
 fi
 if [ "$me" -eq 0 ] && as_nobody true >/dev/null 2>&1; then
-	nok 'that user cannot read a control file' as_nobody cat \
+	nok 'the user of the talker cannot read a control file' as_nobody cat \
 	    "$po/transport/10-1"
 else
-	skip 'that user cannot read a control file' 'only root has another'
+	skip 'the user of the talker cannot read a control file' \
+	    'only root has another'
 fi
 answer
 end
-is 'the message is delivered' "$(tags 10-1)" +
+is 'the message is delivered through the talker' "$(tags 10-1)" +
 ok 'the talker ends with the keeper' gone "$talker"
-is 'the server has it whole' "$(sed 's/.$//' "$srv/msg.1")" 'Subject: 10-1
+is 'the server has the whole message' \
+    "$(sed 's/.$//' "$srv/msg.1")" 'Subject: 10-1
 
 body of 10-1'
 
 if [ "$me" -ne 0 ]; then
 	for i in 1 2 3 4 5 6 7; do
-		skip 'another user, another root' 'only root can'
+		skip 'the talker has the user of -u and the root of -t' \
+		    'only root can'
 	done
 else
 	in_work -u 12345
-	is 'the user of -u' "$whose" 12345
+	is 'the talker has the user of -u' "$whose" 12345
 	answer
 	end
-	is 'the user of -u delivers' "$(tags 10-1)" +
+	is 'the talker with the user of -u delivers' "$(tags 10-1)" +
 	mkdir "$tmp/root"
 	in_work -t "$tmp/root" -l "$tmp/log/smtp"
 	if shows_fds; then
-		is 'the root of -t' "$(readlink "/proc/$talker/root")" \
+		is 'the talker has the root of -t' \
+		    "$(readlink "/proc/$talker/root")" \
 		    "$(cd "$tmp/root" && pwd -P)"
 	else
-		skip 'the root of -t' 'no /proc'
+		skip 'the talker has the root of -t' 'no /proc'
 	fi
 	answer
 	end
-	is 'in the root of -t it delivers' "$(tags 10-1)" +
+	is 'the talker with the root of -t delivers' "$(tags 10-1)" +
 	like 'the keeper writes the transcript' "$(cat "$tmp/log/smtp")" \
 	    "^$pid > RCPT TO:<anna@b.org>"
 	one 10-1
 	start "$A" -t "$tmp/none" -R "[127.0.0.1]:$port"
 	job 10-1
 	end
-	like 'a root that is not there is named' "$(cat "$tmp/out")" \
+	like 'a root of -t that is not there is named' "$(cat "$tmp/out")" \
 	    "^# .*cannot change to $tmp/none: "
-	like 'without it the message waits' "$(reports)" \
+	like 'a message waits when the root of -t is not there' "$(reports)" \
 	    '^\[4\.3\.0\] deferred .*ended with exit code 77'
 fi
 if [ "$me" -eq 0 ] && as_nobody true >/dev/null 2>&1; then
@@ -169,12 +175,13 @@ if [ "$me" -eq 0 ] && as_nobody true >/dev/null 2>&1; then
 else
 	skip 'an ordinary user delivers' 'we are one, or can be no other'
 fi
-nok 'no such user' "$A" -u no.such.user </dev/null
-like 'no such user: it is named' "$("$A" -u no.such.user </dev/null 2>&1)" \
+nok 'a user that is not known is refused' "$A" -u no.such.user </dev/null
+like 'a user that is not known is named' \
+    "$("$A" -u no.such.user </dev/null 2>&1)" \
     '^smtp: -u: no user no\.such\.user$'
 nok 'one process has no user of its own' "$A" -o -u 1 </dev/null
 nok 'one process has no root of its own' "$A" -o -t / </dev/null
-nok '-o has no child' in_work -o
+nok '-o has no talker' in_work -o
 answer
 end
 is '-o delivers' "$(tags 10-1)" +
@@ -183,23 +190,23 @@ is '-o delivers' "$(tags 10-1)" +
 
 in_work
 kill -KILL "$talker"
-ok 'it dies: there is a report' wait_for 30 reported 1
-like 'it dies: the message waits, and says of what' "$(reports)" \
+ok 'a talker that dies makes a report' wait_for 30 reported 1
+like 'a talker that dies defers the message with its signal' "$(reports)" \
     '^\[4\.3\.0\] deferred .*network died of signal 9$'
-is 'it dies: the lock is off' "$(tags 10-1)" _
+is 'a talker that dies leaves no lock' "$(tags 10-1)" _
 answer
 one 11-1
 job 11-1
 end
-is 'the next job gets a new one' "$(tags 11-1)" +
-is 'the keeper lives on' $end_rc 0
+is 'the next job after a talker that died gets a new one' "$(tags 11-1)" +
+is 'the keeper of a talker that died goes on' $end_rc 0
 
 in_work -T lookup=3s
 kill -STOP "$talker"
-ok 'it hangs: there is a report' wait_for 60 reported 1
-like 'it hangs: the mail of the host waits' "$(reports)" \
+ok 'a talker that hangs makes a report' wait_for 60 reported 1
+like 'a talker that hangs defers the mail of the host' "$(reports)" \
     '^\[4\.4\.3\] deferall .*network said nothing for 3s'
-ok 'it hangs: it is killed' wait_for 30 gone "$talker"
+ok 'a talker that hangs is killed' wait_for 30 gone "$talker"
 answer
 end
 
@@ -207,16 +214,16 @@ in_work -T lookup=8s
 sleep 9		# longer than that, and the server is slow
 answer
 end
-is 'to wait for a server is not to hang' "$(tags 10-1)" +
+is 'a talker that waits for its server does not hang' "$(tags 10-1)" +
 
 in_work -T idle=1s
 answer
-ok 'without work it ends' wait_for 30 gone "$talker"
-ok 'without work it says QUIT' wait_for 30 grep '> QUIT' "$srv/log"
+ok 'a talker without work ends' wait_for 30 gone "$talker"
+ok 'a talker without work says QUIT' wait_for 30 grep '> QUIT' "$srv/log"
 one 11-1
 job 11-1
 end
-is 'a job after that is delivered' "$(tags 11-1)" +
+is 'a job after a talker that ended is delivered' "$(tags 11-1)" +
 in_work -T idle=1h
 answer
 wait_for 30 reported 1
@@ -224,18 +231,18 @@ kill -9 "$talker"
 one 11-1
 job 11-1
 end
-is 'one that died without work defers no mail' "$(tags 11-1)" +
+is 'a talker that died without work defers no mail' "$(tags 11-1)" +
 
 in_work -T lookup=4s
 kill -KILL $pid
-ok 'the keeper is killed: the talker ends' wait_for 60 gone "$talker"
+ok 'a talker ends when its keeper is killed' wait_for 60 gone "$talker"
 end
 answer
 in_work
 kill -TERM $pid "$talker"
 answer
 end
-is 'told to end, it finishes the message' "$(tags 10-1)" +
+is 'a talker that is told to end finishes the message' "$(tags 10-1)" +
 
 # ---- it lies ---------------------------------------------------------------------
 
@@ -246,7 +253,7 @@ evil() {	# title tags report [option] bytes
 	start "$top/t/evil" "$@"
 	job 10-1
 	end
-	like "$evil_title" "$(tags 10-1) $(reports | tr '\n' ';')" \
+	like "a talker that lies, $evil_title" "$(tags 10-1) $(reports | tr '\n' ';')" \
 	    "^$evil_tags .*$evil_report"
 }
 wrong='\[4\.3\.0\] deferred .*sent an invalid request.*;$'
@@ -300,7 +307,7 @@ cp "$po/transport/10-1" "$tmp/ctl"
 awk -v n="$runs" 'BEGIN { while (n-- > 0) print "10-1\th" }' >"$tmp/jobs"
 (cd "$po/transport" && exec "$top/t/evil" -r "$seed") <"$tmp/jobs" \
     >"$tmp/out" 2>&1
-is "bytes by chance, seed $seed: it lives on" $? 0
+is "bytes by chance, seed $seed: the keeper goes on" $? 0
 is "bytes by chance, seed $seed: each job has its answer" \
     "$(grep -c '^#hungry$' "$tmp/out")" $((runs + 1))
 is "bytes by chance, seed $seed: every recipient has a verdict" \

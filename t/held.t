@@ -49,13 +49,13 @@ is 'the first recipient has failed and is written down' \
 pid=$(locker 1-1)
 is 'the file is locked by the process in the tag' \
     "$("$held" "$po/transport/1-1" "$pid")" held
-is 'no lock of another process is seen' \
+is 'the lock of another process is not seen' \
     "$("$held" "$po/transport/1-1" 1)" free
 kill -9 "$pid"
 wait "$agent_pid" 2>/dev/null
 bg "$held" -a "$po/transport/1-1" >"$tmp/guard"
 wait_for 20 grep guard "$tmp/guard"
-is 'a lock of somebody else in its place says nothing' \
+is 'a lock of another process instead leaves the matter unknown' \
     "$("$held" "$po/transport/1-1" "$pid")" unknown
 kill "$bg_pid"
 wait "$bg_pid" 2>/dev/null
@@ -72,7 +72,7 @@ guard_pid=$bg_pid
 wait_for 20 grep guard "$tmp/guard"
 : >"$tmp/said"
 sm 2-1
-like 'who keeps the guard holds nobody up' "$(cat "$tmp/said")" \
+like 'another holder of the guard does not stop a job' "$(cat "$tmp/said")" \
     "2/[0-9]*$tab${tab}ok3"
 kill "$guard_pid"
 
@@ -96,7 +96,7 @@ bg feed
 one=$bg_pid
 bg feed
 wait "$one" "$bg_pid"
-is 'two agents with the same jobs: nobody is served twice' \
+is 'no recipient is served twice by two agents with the same jobs' \
     "$(sort "$tmp/runs" | uniq -d)$(wc -l <"$tmp/runs" | tr -d ' ')" 60
 
 finish

@@ -38,48 +38,53 @@ tag() {
 holds() {	# title condition [stamp]
 	title=$1
 	shift
-	like "$title" "$(ask "$@")" "^10/[0-9]+${tab}${tab}ok3 \$"
-	is '... the router gets it' "$(ls "$po/router" | wc -l | tr -d ' ')" 1
-	is '... once' "$(tag)" +
+	like "$title: the job is ok" \
+	    "$(ask "$@")" "^10/[0-9]+${tab}${tab}ok3 \$"
+	is "$title: the router gets it" \
+	    "$(ls "$po/router" | wc -l | tr -d ' ')" 1
+	is "$title: the recipient is done with" "$(tag)" +
 }
 waits() {	# title condition pattern [stamp]
 	title=$1 pattern=$3
 	out=$(ask "$2" $4)
-	like "$title" "$out" \
+	like "$title: the recipient is deferred" "$out" \
 	    "^10/[0-9]+${tab}who@else.org${sep}delayed${sep}4[^$tab]*${tab}$pattern"
-	is '... the router gets nothing' "$(find "$po/router" "$po/public" \
+	is "$title: the router gets nothing" "$(find "$po/router" "$po/public" \
 	    -type f)" ''
-	is '... it stays' "$(tag)" ' '
+	is "$title: the recipient stays to be done" "$(tag)" ' '
 }
 
 fails() {	# title condition pattern
-	like "$1" "$(ask "$2")" "^10/[0-9]+${tab}${tab}error2 $3"
-	is '... the router gets nothing' "$(find "$po/router" "$po/public" \
+	like "$1: the recipient fails" \
+	    "$(ask "$2")" "^10/[0-9]+${tab}${tab}error2 $3"
+	is "$1: the router gets nothing" "$(find "$po/router" "$po/public" \
 	    -type f)" ''
-	is '... and its sender is told why' "$(tag)$(grep -c \
+	is "$1: the sender is told why" "$(tag)$(grep -c \
 	    "^d.*${sep}failed${sep}5[.]3[.]5${sep}" "$po/transport/10-1")" -1
 }
 
-like 'a version' "$("$A" -V)" '^hold [0-9]'
-nok 'an argument' "$A" hold </dev/null
-nok 'a directory without its path' "$A" -d scripts </dev/null
-is 'an end of input, and it leaves' "$("$A" </dev/null)" '#hungry'
-is 'nothing to do' "$(printf '9-1\n' | (cd "$po/transport" && exec "$A") |
+like 'hold -V prints its version' "$("$A" -V)" '^hold [0-9]'
+nok 'an argument is refused' "$A" hold </dev/null
+nok 'a directory without its path is refused' "$A" -d scripts </dev/null
+is 'the end of input ends the agent' "$("$A" </dev/null)" '#hungry'
+is 'a job whose message is gone makes a resync' \
+    "$(printf '9-1\n' | (cd "$po/transport" && exec "$A") |
     tr '\n' ' ')" '#hungry #resync 9-1 #hungry '
 
 if [ "$(id -u)" -eq 0 ]; then
 	priv=54321
-	holds 'as root, in the name of somebody' time:$past
-	is '... who owns what the router gets' \
+	holds 'a time that has come, for root in the name of a user' time:$past
+	is 'the file for the router belongs to that user' \
 	    "$(ls -ln "$po/router" | awk '$3 > 0 { print $3 }')" 54321
 	priv=0
 else
-	skip 'as root, in the name of somebody' 'not root'
+	skip 'a time that has come, for root in the name of a user' 'not root'
 fi
 
 holds 'a time that has come' time:$past
 new=$(ls "$po/router")
-is '... in full' "$(cat "$po/router/$new")" 'via suspension
+is 'the file for the router has envelope and message' \
+    "$(cat "$po/router/$new")" 'via suspension
 from <s@a.org>
 envid envid+2B
 notaryret HDRS
@@ -89,21 +94,25 @@ env-end
 Subject: test
 
 the body'
-is '... named by its inode' "$(ls -i "$po/router/$new" | awk '{ print $1 }')" \
+is 'the file for the router is named by its inode' \
+    "$(ls -i "$po/router/$new" | awk '{ print $1 }')" \
     "$new"
-is '... nothing is left in public/' "$(ls "$po/public")" ''
-is '... and nobody is told' "$(grep -c '^d' "$po/transport/10-1")" 0
-holds "ZMailer's word, upper case" TIMEOUT:$past
+is 'nothing is left in public/' "$(ls "$po/public")" ''
+is 'nobody is told of a message that goes on' \
+    "$(grep -c '^d' "$po/transport/10-1")" 0
+holds "TIMEOUT, the word of ZMailer" TIMEOUT:$past
 waits 'a time to come' time:$future 'retryat \+[1-9][0-9]* its time comes in'
-fails 'no time' time:x '"x" is no time'
+fails 'a time that is no number' time:x '"x" is no time'
 
-holds 'an age' age:1h 200101010000
-waits 'a younger one' age:1h "retryat \\+3[56][0-9][0-9] its time"
-waits 'one from the future' age:1m 'retryat \+(60|59) its time' 203001010000
-fails 'no age' age:soon '"soon" is no span'
+holds 'an age that has come' age:1h 200101010000
+waits 'an age to come' age:1h "retryat \\+3[56][0-9][0-9] its time"
+waits 'the age of a message from the future' \
+    age:1m 'retryat \+(60|59) its time' 203001010000
+fails 'an age that is no span' age:soon '"soon" is no span'
 
-holds 'a failed look-up of the router, some minutes old' IO:error 200101010000
-waits '... a new one' IO:error 'retryat \+(300|29[0-9]) its time comes in'
+holds 'a failed look-up of some minutes ago' IO:error 200101010000
+waits 'a failed look-up of a moment ago' \
+    IO:error 'retryat \+(300|29[0-9]) its time comes in'
 
 cat >"$tmp/bin/yes" <<'END'
 #!/bin/sh
@@ -116,28 +125,29 @@ script() {	# test title script ...
 }
 printf '#!/bin/sh\nexec "%s" -d "%s"\n' "$A" "$tmp/bin" >"$tmp/script"
 chmod 755 "$tmp/script"
-script holds 'a script' SCRIPT:yes
-script holds '... with an argument' 'script:yes/a;b$(c)'
+script holds 'a script that says yes' SCRIPT:yes
+script holds 'a script with an argument' 'script:yes/a;b$(c)'
 uid=$(id -u)
 [ "$uid" -ne 0 ] || uid=$(id -u nobody 2>/dev/null || echo 65534)
-script waits '... that says no, run as nobody by root' script:yes/no \
+script waits 'a script that says no, run as nobody by root' script:yes/no \
     "deferred 1 <no> $uid \[exit 1\]"
-script fails '... that is not there' script:none/yes 'there is no script none'
+script fails 'a script that is not there' \
+    script:none/yes 'there is no script none'
 for word in ../bin/yes -yes yes/-x /bin/true .yes '' 'yes.'; do
-	script fails "... no script: $word" "script:$word" \
+	script fails "a name that is no script: $word" "script:$word" \
 	    "\"$word\" is no name and argument"
 done
 
 me=$(id -un)
 if without NO_PWD; then
-	holds 'a home directory of whom nobody knows' home:nobody
+	holds 'a home directory where no user is known' home:nobody
 else
 	if [ -d "$(eval echo "~$me")" ]; then
 		holds 'a home directory that is there' "HOME:$me"
 	else
 		skip 'a home directory that is there' 'we have none'
 	fi
-	holds 'one of nobody, who is for the router to tell' home:no-such-user
+	holds 'a home directory of an unknown user' home:no-such-user
 fi
 gone=$(awk -F : '$6 ~ "^/" { print $1, $6 }' /etc/passwd | while read -r u dir
 do
@@ -151,17 +161,20 @@ else
 fi
 
 if without NO_TCP; then
-	fails 'names cannot be looked up' up:localhost '.*unknown here'
-	fails '... by their name servers' ns:localhost/a '.*unknown here'
+	fails 'up without a look-up of names' up:localhost '.*unknown here'
+	fails 'ns without a look-up of names' ns:localhost/a '.*unknown here'
 else
-	waits 'a name without an address' up:no.such.name.invalid 'deferred .*'
-	fails 'no type of record' ns:example.org '"example.org" is no name and'
-	fails 'an unknown one' ns:example.org/x '"example.org/x" is no name and'
+	waits 'up with a name that has no address' \
+	    up:no.such.name.invalid 'deferred .*'
+	fails 'ns without a type of record' \
+	    ns:example.org '"example.org" is no name and'
+	fails 'ns with an unknown type of record' \
+	    ns:example.org/x '"example.org/x" is no name and'
 fi
 # t/dns.c has none where that is left out
 if without NO_TCP || "$top/ta/smtp" -V | grep NO_RESOLV >/dev/null ||
     nm "$top/t/dns.o" 2>/dev/null | grep dns_unused >/dev/null; then
-	skip 'records of name servers' 'built without a resolver'
+	skip 'ns with a record that is there' 'built without a resolver'
 else
 	mkdir "$tmp/dns"
 	DNS=$tmp/dns
@@ -169,9 +182,9 @@ else
 	A=$top/t/dnshold
 	echo '10 mx.example' >"$DNS/here.example.mx"
 	echo later >"$DNS/later.example.mx"
-	holds 'records that are there' NS:here.example/MX
-	holds 'a name that is none' ns:none.example/mx
-	waits 'name servers that do not answer' ns:later.example/mx \
+	holds 'ns with a record that is there' NS:here.example/MX
+	holds 'ns with a name that is none' ns:none.example/mx
+	waits 'ns with name servers that do not answer' ns:later.example/mx \
 	    'deferred no name server answers for later.example'
 	A=${HOLD:-$top/ta/hold}
 fi
@@ -180,6 +193,7 @@ fails 'an unknown condition' moon:full '"moon:full" is a condition unknown'
 fails 'no condition' - '"-" is a condition unknown'
 
 rmdir "$po/public"
-like 'no way to the router' "$(ask time:$past)" 'deferred its time has come, but'
-is '... it stays' "$(tag)" ' '
+like 'without public/ the recipient is deferred' \
+    "$(ask time:$past)" 'deferred its time has come, but'
+is 'without public/ the recipient stays to be done' "$(tag)" ' '
 finish

@@ -43,31 +43,33 @@ r~$(printf %6d $locker)    fine h u 0
 m
 
 END
-ok 'start with a message that is held and locked' start
+ok 'the scheduler starts with a message that is held and locked' start
 wait_log 'loaded msgs='
 kill $locker
 wait $locker 2>/dev/null
 lib_forget $locker
-is 'its hold stays' "$(cat "$po/.mailq.holds")" 'message 201-1'
+is 'the hold of a locked message stays' \
+    "$(cat "$po/.mailq.holds")" 'message 201-1'
 put "$po" 202-1 fine h u
-ok 'other mail goes' wait_log 'complete msg=202-1'
+ok 'other mail goes beside a locked message' wait_log 'complete msg=202-1'
 sched_stop
-ok 'start again' start
-ok 'now it is loaded' wait_log 'load msg=201-1'
+ok 'the scheduler starts again' start
+ok 'the message is loaded when its lock is gone' wait_log 'load msg=201-1'
 is 'a message that was locked at the start is held' "$(fact 201-1 3)" held
 order release 201-1
-is 'it is released' "$said" 'ok 1 holds released'
+is 'a message that was locked at the start is released' \
+    "$said" 'ok 1 holds released'
 ok 'a message that was released goes' wait_log 'complete msg=201-1'
 
 # ---- patterns as long as can be ------------------------------------------------
 
 long=$(awk 'BEGIN { printf "fine/"; for (i = 0; i < 990; i++) printf "x" }')
 order hold "$long"
-like 'a long pattern' "$said" '^ok '
+like 'a hold of a long pattern is answered' "$said" '^ok '
 order hold "${long}xxxxxxxxxxxxxxx"
 is 'a pattern that is too long is refused' "$said" 'no that pattern is too long'
 sched_stop
-ok 'restart' start
+ok 'the scheduler starts again with a long pattern' start
 order release all
 is 'a restart keeps a long pattern, and all are released' \
     "$said" 'ok 1 holds released'
@@ -79,7 +81,8 @@ order hold 'two/*'
 rm -f "$po/.mailq.holds.new"
 mkdir -p "$po/.mailq.holds.new/x"	# in the way of the new list
 order release 'two/*'
-like 'a list that cannot be written' "$said" '^no .*holds cannot be written'
+like 'a release is refused when the list cannot be written' \
+    "$said" '^no .*holds cannot be written'
 put "$po" 203-1 two h u
 ok 'a hold stays when the list cannot be written' \
     wait_for 10 is_fact 203-1 3 held
@@ -88,17 +91,18 @@ like 'no hold is made when the list cannot be written' \
     "$said" '^no .*cannot be written'
 rm -rf "$po/.mailq.holds.new"
 order release all
-is 'when it can be again' "$said" 'ok 2 holds released'
+is 'holds are released when the list can be written again' \
+    "$said" 'ok 2 holds released'
 ok 'mail goes when the list can be written again' wait_log 'deferred msg=203-1'
 sched_stop
 rm -f "$po/.mailq.holds"
 mkdir "$po/.mailq.holds"
-nok 'a list that cannot be read: nothing is started' start
+nok 'the scheduler does not start with a list that cannot be read' start
 rmdir "$po/.mailq.holds"
 
 # ---- the next try is the thread's --------------------------------------------------
 
-ok 'start' start
+ok 'the scheduler starts' start
 wait_log 'deferred msg=203-1'
 put "$po" 204-1 two h u
 wait_log 'deferred msg=204-1'
@@ -112,18 +116,18 @@ ok 'both jobs of a host are tried when the first one is due' \
 put_many "$po" 2000 50 park
 wait_for 60 eval '[ "$(count "load msg=10[0-9]*-1")" -ge 2000 ]'
 order delete 'park/h1.*'
-is 'a few are deleted at once' "$said" 'ok 40 jobs deleted'
+is 'the jobs of one host are deleted at once' "$said" 'ok 40 jobs deleted'
 order bounce 'park/*'
-is 'many are worked off' "$said" \
+is 'the rest of 1960 jobs is bounced later' "$said" \
     'ok 100 jobs bounced, 1860 more are being worked off'
 put "$po" 301-1 fine h u
-ok 'mail goes while many are worked off' wait_log 'complete msg=301-1'
-ok 'all that are worked off fail' wait_for 60 eval \
+ok 'mail goes while jobs are bounced later' wait_log 'complete msg=301-1'
+ok 'all jobs that are bounced later fail' wait_for 60 eval \
     '[ "$(count "complete msg=10.*failed=some")" -eq 1960 ]'
-is 'each that is worked off fails once' \
+is 'each job that is bounced later fails once' \
     "$(lines 'failed msg=10' | sed 's/.*msg=\([^ ]*\).*/\1/' |
     sort | uniq | wc -l | tr -d ' ')" 1960
-ok 'all that were worked off are told' wait_for 90 eval \
+ok 'all jobs that are bounced later are told' wait_for 90 eval \
     '[ "$(ls "$po/transport" | grep -c "^10")" -eq 0 ]'
 sched_stop
 
@@ -136,7 +140,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	chmod 1777 "$po/public"
 	# a dump that no pipe holds
 	put_many "$po" 1500 100 park 200001
-	ok 'start' start
+	ok 'the scheduler starts' start
 	wait_for 60 logged 'loaded msgs='
 	# Those who do not read are given up in 2 seconds, so it may take more
 	# than one crowd.
@@ -152,13 +156,14 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 		rm -f "$pipe".*
 		grep '^busy others are being answered' "$tmp/busy"
 	}
-	ok 'when others wait for a dump one is told so' wait_for 60 crowd
-	is 'root and the owner are served meanwhile' "$(cat "$tmp/root")" End:
+	ok 'a user is told busy when others wait for a dump' wait_for 60 crowd
+	is 'root and the owner are answered while others wait' \
+	    "$(cat "$tmp/root")" End:
 	sched_stop
 else
-	skip 'when others wait for a dump one is told so' \
+	skip 'a user is told busy when others wait for a dump' \
 	    'not root, or no setpriv'
-	skip 'root and the owner are served meanwhile' \
+	skip 'root and the owner are answered while others wait' \
 	    'not root, or no setpriv'
 fi
 finish

@@ -61,7 +61,7 @@ lock=$mail/$evil
 bg setpriv --reuid "$evil" --regid 65533 --clear-groups \
     "$tmp/bin/held" -g "$lock" >"$tmp/guard"
 held=$bg_pid
-ok 'he has his box locked' wait_for 20 grep guard "$tmp/guard"
+ok 'the hostile user locks his box' wait_for 20 grep guard "$tmp/guard"
 
 # His mail, before he begins to stop what is his.
 n=0
@@ -75,7 +75,8 @@ while [ $n -lt 50 ]; do
 	printf 'Subject: flood %s\n\nthrice\n' $n |
 	    sub "$evil" "$evil" "$evil+a" "$evil+b" || echo "$n refused"
 done >>"$tmp/refused"
-is 'he sends himself twenty messages, and thirty three times each' "$(cat "$tmp/refused")" ''
+is 'the hostile user may send twenty messages and thirty to three' \
+    "$(cat "$tmp/refused")" ''
 victim=$(printf '%s\n' $others | head -n 1)
 printf 'Subject: debt\n\nI owe you 10 crowns.\n' | sub "$evil" "$victim"
 debt=$(grep -l '10 crowns' "$po"/router/* | head -n 1)
@@ -87,7 +88,8 @@ bg setpriv --reuid "$evil" --regid 65533 --clear-groups \
 	: >"$2/wrote"
 	sleep 1
     done' sh "$debt" "$tmp/evil" >"$tmp/grow.out" 2>&1
-ok 'he holds open what he has sent to another' wait_for 20 [ -e "$tmp/evil/held" ]
+ok 'the hostile user holds open what he has sent' \
+    wait_for 20 [ -e "$tmp/evil/held" ]
 printf 'Subject: both\n\nto two\n' | sub "$evil" "$evil" "$victim"
 as "$evil" sh -c 'cd "$1" || exit
     n=$$; i=0
@@ -101,7 +103,7 @@ as "$evil" sh -c 'cd "$1" || exit
 	n=$((n + 1))
 	mkdir router/$((i + n)) 2>/dev/null
     done' sh "$po"
-ok 'he has taken names in public and router' \
+ok 'the hostile user takes names in public/ and router/' \
     [ "$(ls "$po/public" "$po/router" | wc -l)" -gt 3000 ]
 # His own shell is not stopped by that; nor are others' processes.
 bg setpriv --reuid "$evil" --regid 65533 --clear-groups \
@@ -117,15 +119,16 @@ for u in $others; do
 	printf 'Subject: for %s\n\nfrom a friend\n' "$u" | sub "$u" "$u" ||
 	    echo "$u refused"
 done >"$tmp/refused"
-is 'nobody else is kept from sending' "$(cat "$tmp/refused")" ''
+is 'nobody else is stopped from sending' "$(cat "$tmp/refused")" ''
 "$top/submit" -q -P "$po" -C "$tmp/routes" >"$tmp/run.out" 2>&1
 mine=$(cd "$po/transport" && grep -l '^Subject: mine' [1-9]* | tr '\n' '|')
 theirs=$(cd "$po/transport" && grep -l '^Subject: for' [1-9]* | tr '\n' '|')
-is 'all of it is accepted' "$(ls "$po/transport" | grep -c '^[1-9]') $(
+is 'all messages are accepted' "$(ls "$po/transport" | grep -c '^[1-9]') $(
     printf %s "$mine" | tr -d -c '|' | wc -c | tr -d ' ')" \
     "$(($(printf '%s\n' $others | wc -l) + 52)) 20"
 touch "$tmp/evil/write"
-ok 'he writes to what he has sent' wait_for 30 [ -e "$tmp/evil/wrote" ]
+ok 'the hostile user writes to what he has sent' \
+    wait_for 30 [ -e "$tmp/evil/wrote" ]
 now() {
 	date +%s.%N | sed 's/\.%*N//'
 }
@@ -140,14 +143,15 @@ ok 'everybody else has his mail within a minute' wait_for 60 have_all
 diag "that took $(echo "$began $(now)" | awk '{ printf "%.1f", $2 - $1 }') seconds"
 # Names of messages, in the order in which something became of them.
 lines ' (deferred|delivered) msg=' | sed 's/.*msg=\([^ ]*\) .*/\1/' >"$tmp/order"
-is 'that was before his second message was tried' "$(awk -v mine="$mine" -v others="$theirs" '
+is 'everybody has his mail before the second message of that user' \
+    "$(awk -v mine="$mine" -v others="$theirs" '
 	index("|" mine, "|" $0 "|") { if (!seen[$0]++) n++; next }
 	index("|" others, "|" $0 "|") { most = n }
 	END { print most <= 1 ? "yes" : most " of his were tried" }
 ' "$tmp/order")" yes
-ok 'a message to him and another reaches the other' \
+ok 'a message to the hostile user and another reaches the other' \
     wait_for 60 grep '^Subject: both' "$mail/$victim"
-ok 'what he has sent to another is what was accepted' \
+ok 'a message of the hostile user is delivered as it was accepted' \
     wait_for 60 grep 'I owe you 10 crowns' "$mail/$victim"
 
 # ---- and then -------------------------------------------------------------------------
@@ -159,15 +163,17 @@ got_own() {
 	POSTOFFICE=$po "$top/mailq" flush all >/dev/null 2>&1
 	[ "$(grep -c '^Subject: mine' "$mail/$evil")" -ge 20 ]
 }
-ok 'when he lets go he gets his own mail' wait_for 60 got_own
+ok 'the hostile user gets his own mail when he lets go' wait_for 60 got_own
 wait_for 30 po_empty "$po"
-is 'each message once' "$(grep -h '^Subject: mine' "$mail/$evil" | sort -u |
+is 'everybody gets each message once' \
+    "$(grep -h '^Subject: mine' "$mail/$evil" | sort -u |
     wc -l | tr -d ' ') $(grep -c '^Subject: mine' "$mail/$evil") $(
     cat "$mail"/* | grep -c '^Subject: for') $(
     printf '%s\n' $others | wc -l | tr -d ' ')" \
     "20 20 $(printf '%s\n' $others | wc -l | tr -d ' ') $(
     printf '%s\n' $others | wc -l | tr -d ' ')"
-is 'nobody owes 99 crowns' "$(cat "$mail"/* | grep -c '99 crowns')" 0
+is 'no message was changed after it was accepted' \
+    "$(cat "$mail"/* | grep -c '99 crowns')" 0
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 finish

@@ -38,7 +38,7 @@ instructions() {	# mkspool's-options messages command-of-sh [option ...]
 compare() {	# title few many times most
 	diag "$1: $2 instructions, with $4 times as many $3"
 	ok "$1: instructions were counted" [ "$2" -gt 1000000 ]
-	ok "... $4 times as many cost less than $5 times as much" \
+	ok "$1: $4 times as many cost less than $5 times as much" \
 	    awk -v a="$2" -v b="$3" -v most="$5" \
 	    'BEGIN { exit !(b > a && b / a < most) }'
 }
