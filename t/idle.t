@@ -16,7 +16,7 @@ for d in A B C; do
 done
 touch -t 202601010000 "$po/transport"
 VALGRIND="strace -o $tmp/trace"
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 VALGRIND=
 looks() {	# number
 	[ "$(grep -cE 'stat[a-z0-9]*\(.*"\.",' "$tmp/trace")" -ge "$1" ]
@@ -24,15 +24,17 @@ looks() {	# number
 reads() {
 	grep -c '^open.*O_DIRECTORY' "$tmp/trace"
 }
-ok 'it looks at the top' wait_for 30 looks 6
+ok 'an idle scheduler looks at the top directory' wait_for 30 looks 6
 before=$(reads)
 n=$(grep -c . "$tmp/trace")
-ok '... again and again' wait_for 30 looks 12
-is '... and reads no directory that did not change' "$(reads)" "$before"
-ok '... nor does much else' [ $(($(grep -c . "$tmp/trace") - n)) -le 36 ]
+ok 'it looks at the top directory again and again' wait_for 30 looks 12
+is 'it reads no directory that did not change' "$(reads)" "$before"
+ok 'an idle scheduler makes few other system calls' \
+    [ $(($(grep -c . "$tmp/trace") - n)) -le 36 ]
 put "$po" 101-1 test h user
-ok 'it reads what did' wait_for 10 grep 101-1 "$tmp/out"
-ok '... once for that' [ "$(reads)" -gt "$before" ]
+ok 'it reads a directory that changed' wait_for 10 grep 101-1 "$tmp/out"
+ok 'a changed directory is read again' \
+    [ "$(reads)" -gt "$before" ]
 kill "$(head -n 1 "$po/.pid.scheduler")"
 sched_stop
 
@@ -52,10 +54,11 @@ put "$po" 202-1 test h user
 wait_for 30 looks 4
 "$top/t/notify" "$po/.scheduler.notify" 'NEW 202-1'
 n=$(grep -c . "$tmp/trace")
-ok 'what the router says waits while core is full' wait_for 30 looks 10
-ok '... and costs nothing' [ $(($(grep -c . "$tmp/trace") - n)) -le 150 ]
+ok 'a notification of the router waits while core is full' wait_for 30 looks 10
+ok 'a waiting notification costs few system calls' \
+    [ $(($(grep -c . "$tmp/trace") - n)) -le 150 ]
 : >"$tmp/gate"
-ok '... the mail comes when there is room' wait_log 'load msg=202-1' 30
+ok 'the notified mail is loaded when there is room' wait_log 'load msg=202-1' 30
 kill "$(head -n 1 "$po/.pid.scheduler")"
 sched_stop
 finish

@@ -24,17 +24,18 @@ for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/
     share/man/man7/scheduler-security.7; do
 	[ -f "$tmp/root/usr/local/$f" ] || echo "$f"
 done >"$tmp/missing"
-is '... everything is there' "$(cat "$tmp/missing")" ''
+is 'make install: every file is there' "$(cat "$tmp/missing")" ''
 ok 'the installed configuration is good' \
     "$tmp/root/usr/local/sbin/scheduler" -n -f "$tmp/root/usr/local/share/mail/scheduler.cf"
 echo '# mine' >>"$tmp/root/usr/local/share/mail/scheduler.cf"
 echo '# mine, too' >>"$tmp/root/usr/local/share/mail/sm.cf"
 echo '# my form' >>"$tmp/root/usr/local/share/mail/forms/delay"
 m install >/dev/null 2>&1
-is 'a configuration is never overwritten' \
+is 'make install never overwrites a configuration' \
     "$(cat "$tmp/root/usr/local/share/mail/"*.cf | grep '^# mine')" '# mine
 # mine, too'
-is '... nor a form' "$(tail -n 1 "$tmp/root/usr/local/share/mail/forms/delay")" \
+is 'make install never overwrites a form' \
+    "$(tail -n 1 "$tmp/root/usr/local/share/mail/forms/delay")" \
     '# my form'
 # A group of one's own can be given to files.
 closed() {	# group: the modes of the program and of the way in
@@ -44,15 +45,20 @@ closed() {	# group: the modes of the program and of the way in
 	    awk '{ print substr($1, 1, 10), $4 }' | tr '\n' ';'
 	cd "$tmp/src" || exit
 }
-is 'a group that is not there is no error' "$(closed no.such.group)" \
+is 'SUBMITGROUP: a group that does not exist is no error' \
+    "$(closed no.such.group)" \
     "$(ls -ldn "$tmp/root/usr/local/bin/submit" | awk '{ print substr($1, 1, 10), $4 }');"
-like 'the commands that make a group are said' "$(cat "$tmp/said")" \
+like 'make install prints the commands that make the group' \
+    "$(cat "$tmp/said")" \
     '^	chmod 2755 .*/usr/local/bin/submit$'
 gid=$(id -g)
-is 'a group that is there is the way in' "$(closed "$gid")" \
+is 'SUBMITGROUP: an existing group owns submit and the public directories' \
+    "$(closed "$gid")" \
     "-rwxr-sr-x $gid;drwx-ws--T $gid;drwx-ws--T $gid;"
-unlike 'with a group no commands are said' "$(cat "$tmp/said")" groupadd
-is 'with an empty SUBMITGROUP nothing is set' "$(m SUBMITGROUP= install \
+unlike 'make install prints no commands when the group exists' \
+    "$(cat "$tmp/said")" groupadd
+is 'an empty SUBMITGROUP: submit gets no set-group-id bit' \
+    "$(m SUBMITGROUP= install \
     2>&1 | grep groupadd; ls -l "$tmp/root/usr/local/bin/submit" | cut -c1-10)" \
     -rwxr-xr-x
 # A running program cannot be written over.
@@ -62,9 +68,10 @@ inode() {
 was=$(inode)
 ln "$tmp/root/usr/local/sbin/scheduler" "$tmp/running"
 m install >/dev/null 2>&1
-ok 'a program is replaced, not written over' [ "$(inode)" != "$was" ]
+ok 'make install replaces a program and does not write over it' \
+    [ "$(inode)" != "$was" ]
 ok 'make uninstall' m uninstall
-is '... leaves the configuration alone' \
+is 'make uninstall leaves the configuration alone' \
     "$(cd "$tmp/root" && find . -type f | sort)" './usr/local/share/mail/forms/delay
 ./usr/local/share/mail/forms/delivery
 ./usr/local/share/mail/routes
@@ -72,36 +79,44 @@ is '... leaves the configuration alone' \
 ./usr/local/share/mail/sm.cf'
 
 # Other places are other programs.
-ok 'make for other places' make PREFIX="$tmp/else" MAKEFLAGS= submit
-like '... the program looks there' "$(./submit -bv anna 2>&1)" \
+ok 'make submit with another PREFIX' make PREFIX="$tmp/else" MAKEFLAGS= submit
+like 'submit looks for its table below the PREFIX of make' \
+    "$(./submit -bv anna 2>&1)" \
     "cannot read the table $tmp/else/share/mail/routes"
-is '... and is not made again' "$(make PREFIX="$tmp/else" MAKEFLAGS= submit |
+is 'make does not build submit again for the same PREFIX' \
+    "$(make PREFIX="$tmp/else" MAKEFLAGS= submit |
     grep submit.o)" ''
 
 ok 'make dist' make MAKEFLAGS= dist
-like '... an archive with the version' "$(ls)" '^scheduler-[0-9.]+\.tar\.gz$'
-ok '... that can be unpacked' sh -c 'gzip -dc scheduler-*.tar.gz | tar xf -'
-is '... without what is made' \
+like 'make dist: the name of the archive has the version' \
+    "$(ls)" '^scheduler-[0-9.]+\.tar\.gz$'
+ok 'make dist: the archive can be unpacked' \
+    sh -c 'gzip -dc scheduler-*.tar.gz | tar xf -'
+is 'make dist: the archive has no objects and no programs' \
     "$(find scheduler-* -name '*.o' -o -name scheduler -type f)" ''
 cd scheduler-*[0-9] || exit 1
-is '... with all that git has' "$( (cd "$top" && git ls-files 2>/dev/null) |
+is 'make dist: the archive has all files of git' \
+    "$( (cd "$top" && git ls-files 2>/dev/null) |
     while read -r f; do
 	[ -f "$f" ] || echo "$f"
 done)" ''
 n() {
 	make DESTDIR="$tmp/other" PREFIX=/opt MAILQNAME=mqueue MAKEFLAGS= "$@"
 }
-ok '... and built, with another name for mailq' n install
-is '... which is installed so' "$(cd "$tmp/other/opt" &&
+ok 'make install from the archive, with another name for mailq' n install
+is 'MAILQNAME: program and page are installed under that name' \
+    "$(cd "$tmp/other/opt" &&
     find . -name 'mailq*' -o -name 'mqueue*' | sort)" './bin/mqueue
 ./share/man/man1/mqueue.1'
-like '... and is called so' "$("$tmp/other/opt/bin/mqueue" -V)" '^mqueue '
-is '... also by the pages' "$(cd "$tmp/other/opt/share/man" &&
+like 'MAILQNAME: the program prints that name' \
+    "$("$tmp/other/opt/bin/mqueue" -V)" '^mqueue '
+is 'MAILQNAME: the pages use that name' "$(cd "$tmp/other/opt/share/man" &&
     sed -n '1s/ [^ ]*$//p; /^mqueue /p' man1/mqueue.1
     grep -h '^\.BR* "*mailq' man?/*)" '.TH MQUEUE 1
 mqueue \- show the mail queue, and change it'
 n uninstall >/dev/null 2>&1
-is '... and goes' "$(cd "$tmp/other" && find . -name 'mqueue*')" ''
+is 'make uninstall removes mailq under its other name' \
+    "$(cd "$tmp/other" && find . -name 'mqueue*')" ''
 cd "$top" || exit 1
 
 # In a tree of its own, so that nobody else's ./run is touched.
@@ -112,18 +127,23 @@ cp "$top/t/run" "$tmp/tree/t"
 ok 'make run' sh "$tmp/tree/t/run"
 cp "$tmp/ok.out" "$tmp/run.out"
 out=$(cat "$tmp/run.out")
-is '... delivers what was submitted' "$(echo "$out" | grep -c ' complete msg=.*failed=none')" 6
-like '... to a program, too' "$out" 'delivered msg=.*channel=demo host=printer'
-like '... one of them after a deferral' "$out" 'deferred msg=.*channel=local .*dora is locked'
-is '... into all mailboxes' "$(cd "$tmp/tree/run/mail" && echo *)" \
+is 'make run: all submitted mail is delivered' \
+    "$(echo "$out" | grep -c ' complete msg=.*failed=none')" 6
+like 'make run: a program gets mail, too' \
+    "$out" 'delivered msg=.*channel=demo host=printer'
+like 'make run: one message is deferred first' \
+    "$out" 'deferred msg=.*channel=local .*dora is locked'
+is 'make run: all mailboxes have mail' "$(cd "$tmp/tree/run/mail" && echo *)" \
     'anna bert carl dora root'
 ok "make run: root's box has the postmaster's mail" \
     grep 'This is a message for postmaster' "$tmp/tree/run/mail/root"
 is 'make run: an alias leads to a box and a program' \
     "$(cat "$tmp/tree/run/mail/anna" "$tmp/tree/run/printed" |
     grep -c 'This is a message for team')" 2
-like '... and shows the mail' "$out" '^This is a message for bert, carl@demo\.example\.'
-is '... leaves no process' "$(ls "$tmp/tree/run/po/.pid.scheduler" 2>/dev/null)" ''
+like 'make run: the mail is shown' \
+    "$out" '^This is a message for bert, carl@demo\.example\.'
+is 'make run: no scheduler is left' \
+    "$(ls "$tmp/tree/run/po/.pid.scheduler" 2>/dev/null)" ''
 
 # README's first steps, word for word but for the port and for what stays in
 # the foreground.
@@ -138,10 +158,12 @@ is "README's first steps can be pasted: they have no tabs" \
     "$(grep -c '	' steps)" 0
 echo 'until [ -s boxes/anna ]; do sleep 1; done; kill $!; wait $!' >>steps
 bg sh steps >"$tmp/said" 2>&1
-ok "README's first steps" wait_for 30 [ -s boxes/anna ]
-ok '... come to an end' wait_for 30 gone $bg_pid
+ok "README's first steps deliver to a box" wait_for 30 [ -s boxes/anna ]
+ok "README's first steps come to an end" wait_for 30 gone $bg_pid
 [ ! -s spool/.pid.scheduler ] || kill "$(cat spool/.pid.scheduler)"
-like '... mail is there' "$(cat boxes/anna 2>&1)" '^hello$'
-like '... what holds for an address' "$(cat "$tmp/said")" '^local/-$'
+like "README's first steps: the mail is in the box" \
+    "$(cat boxes/anna 2>&1)" '^hello$'
+like "README's first steps: the clause of an address is shown" \
+    "$(cat "$tmp/said")" '^local/-$'
 cd "$top" || exit 1
 finish

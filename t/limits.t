@@ -37,24 +37,27 @@ for h in a1 a2 a3 a4 b1 b2 b3 b4 b5; do
 	put "$po" 60$i-1 bound $h user
 done
 put "$po" 691-1 bound b5 user
-ok 'start' sched_start "$po" "$tmp/cf" -S -v
+ok 'the scheduler starts with agents held at a gate' \
+    sched_start "$po" "$tmp/cf" -S -v
 agents() {	# channel
 	count "agent-start .*channel=$1 "
 }
 for c in ring:5 chan:3 one:1 thr:4 feed:1 bound:9; do
 	wait_for 20 fed ${c%:*} ${c#*:}
 done
-is 'maxring holds for each ring' "$(agents ring)" 5
-is '... two for its first clause' "$(count 'agent-start .*channel=ring host=a')" 2
-is 'maxchannel holds over all its rings' "$(agents chan)" 3
-is 'one agent for a host' "$(agents one)" 1
-is 'maxthr allows more' "$(agents thr)" 4
-is 'overfeed: one job in work and so many ahead' \
+is 'maxring limits the agents of each ring' "$(agents ring)" 5
+is 'maxring limits the ring of the first clause to two agents' \
+    "$(count 'agent-start .*channel=ring host=a')" 2
+is 'maxchannel limits the agents of all rings of a channel' "$(agents chan)" 3
+is 'without maxthr a host has one agent' "$(agents one)" 1
+is 'maxthr allows several agents for a host' "$(agents thr)" 4
+is 'overfeed: an agent has one job in work and overfeed jobs ahead' \
     "$(count 'debug to pid=[0-9]* 50')" 5
-is 'without it one job at a time' "$(count 'debug to pid=[0-9]* 30')" 1
+is 'without overfeed an agent has one job at a time' \
+    "$(count 'debug to pid=[0-9]* 30')" 1
 is 'with $host each host has its own agents' "$(agents bound)" 9
 : >"$gate"
-ok 'all is delivered' wait_for 30 po_empty "$po"
+ok 'all mail of the limited channels is delivered' wait_for 30 po_empty "$po"
 is 'with $host no agent is given another host' \
     "$(count 'agent-start .*channel=bound host=b5')" 1
 sched_stop
@@ -68,22 +71,23 @@ x/*	command="$A -c x -w $gate -o $tmp/x"
 y/*	command="$A -c y -o $tmp/y"
 END
 put_hosts x 100 10
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with maxta=4' sched_start "$po" "$tmp/cf"
 wait_for 10 eval '[ "$(agents x)" -ge 4 ]'
 put "$po" 901-1 y h user
 wait_log 'load msg=901-1'
 put "$po" 902-1 y h2 user
 wait_log 'load msg=902-1'
-is 'maxta holds over all channels' "$(count agent-start)" 4
+is 'maxta limits the agents of all channels' "$(count agent-start)" 4
 : >"$gate"
-ok 'who waits gets a slot when one is free' wait_log 'complete msg=901-1'
-ok 'all is delivered' wait_for 30 po_empty "$po"
+ok 'a blocked channel gets a slot when one is free' \
+    wait_log 'complete msg=901-1'
+ok 'all mail is delivered within maxta' wait_for 30 po_empty "$po"
 rm -f "$gate" "$tmp/y"
 put_hosts x 100 4
 wait_log 'load msg=103-1 '
 put "$po" 903-1 y h3 user
 : >"$gate"
-ok 'an idle agent elsewhere makes room' wait_log 'complete msg=903-1'
+ok 'an idle agent of another channel makes room' wait_log 'complete msg=903-1'
 sched_stop
 
 # ---- one that does not go --------------------------------------------------------
@@ -105,7 +109,7 @@ put "$po" 201-1 deaf h user
 put "$po" 202-1 two a user
 put "$po" 203-1 own a user
 put "$po" 204-1 fail bad user
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with a deaf agent' sched_start "$po" "$tmp/cf"
 for m in 201 202 203; do
 	wait_log "complete msg=$m-1"
 done
@@ -115,18 +119,20 @@ put "$po" 211-1 own a user
 put "$po" 212-1 own b user
 put "$po" 213-1 two b user
 put "$po" 214-1 fail good user
-ok '... others of a $host clause go on' wait_log 'complete msg=214-1'
-ok 'a deaf agent does not keep other hosts' wait_log 'complete msg=212-1'
-ok '... nor room from being made' wait_log 'complete msg=213-1'
+ok 'other hosts of a $host clause go on after an agent died' \
+    wait_log 'complete msg=214-1'
+ok 'a deaf agent does not block other hosts' wait_log 'complete msg=212-1'
+ok 'an idle agent of another clause makes room in maxchannel' \
+    wait_log 'complete msg=213-1'
 sched_stop
-is 'it ends, and so do they' $sched_rc 0
+is 'the scheduler ends well with deaf agents' $sched_rc 0
 all_gone() {
 	for p in $(cat "$tmp/deaf" "$tmp/own" | awk '{ print $4 }' | sort -u)
 	do
 		gone "$p" || return 1
 	done
 }
-ok '... all of them' wait_for 10 all_gone
+ok 'deaf agents end with the scheduler' wait_for 10 all_gone
 rm -f "$po"/transport/* "$po"/queue/*
 
 # A clause that may have fewer agents in all than others have waits for that,
@@ -138,9 +144,10 @@ y/*	maxta=2 command="$A -c y -o $tmp/y3"
 END
 put_hosts x 1000 300
 put "$po" 900-1 y h user
-ok 'start' sched_start "$po" "$tmp/cf" -S -R 1000
-ok 'all is delivered' wait_for 60 po_empty "$po"
-is '... without an agent more than needed' "$(agents x)" 3
+ok 'the scheduler starts with a clause of a smaller maxta' \
+    sched_start "$po" "$tmp/cf" -S -R 1000
+ok 'all mail is delivered under two values of maxta' wait_for 60 po_empty "$po"
+is 'no more agents start than maxring allows' "$(agents x)" 3
 sched_stop
 
 # ---- the idle pool -----------------------------------------------------------------
@@ -151,7 +158,7 @@ idle/*	idlemax=1s command="$A -c idle -o $tmp/idle -s $tmp/said"
 stay/*	idlemax=1h maxring=1 command="$A -c stay -o $tmp/stay"
 END
 put "$po" 101-1 stay a user
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with idlemax' sched_start "$po" "$tmp/cf"
 wait_log 'complete msg=101-1'
 put "$po" 102-1 stay b user
 wait_log 'complete msg=102-1'
@@ -160,8 +167,10 @@ wait_log 'complete msg=103-1'
 is 'at a limit an idle agent takes other hosts of its ring' "$(agents stay)" 1
 put "$po" 111-1 idle a user
 ok 'an idle agent ends after idlemax' wait_log 'agent-end .*channel=idle' 20
-is '... told by an empty line' "$(tail -n 1 "$tmp/said")" '<'
-is '... and others stay' "$(count 'agent-end .*channel=stay')" 0
+is 'an idle agent is sent an empty line before it ends' \
+    "$(tail -n 1 "$tmp/said")" '<'
+is 'idle agents with a longer idlemax stay' \
+    "$(count 'agent-end .*channel=stay')" 0
 sched_stop
 
 # ---- the order of a host's mail ---------------------------------------------------
@@ -180,27 +189,33 @@ while [ $i -lt 40 ]; do
 	touch -t 2026010203$((69 - i)) "$po/queue/2$i-1"
 	i=$((i + 1))
 done
-ok 'start' sched_start "$po" "$tmp/cf" -S
-ok 'all is delivered' wait_for 30 po_empty "$po"
+ok 'the scheduler starts with and without ageorder' \
+    sched_start "$po" "$tmp/cf" -S
+ok 'all mail is delivered with and without ageorder' wait_for 30 po_empty "$po"
 cut -d' ' -f1 "$tmp/age" >"$tmp/age.order"
-is 'all of it by agents' "$(cat "$tmp/age" "$tmp/any" | wc -l | tr -d ' ')" 60
+is 'each message of both orders is delivered once by an agent' \
+    "$(cat "$tmp/age" "$tmp/any" | wc -l | tr -d ' ')" 60
 is 'ageorder: the oldest first' "$(cat "$tmp/age.order")" \
     "$(sort -r "$tmp/age.order")"
 lines ' load msg=1' | sed 's/.*msg=//;s/ .*//' >"$tmp/any.loaded"
 cut -d' ' -f1 "$tmp/any" >"$tmp/any.order"
-nok 'without it, not as loaded' cmp -s "$tmp/any.loaded" "$tmp/any.order"
-nok '... nor by number' sort -c "$tmp/any.order"
+nok 'without ageorder the order is not that of loading' \
+    cmp -s "$tmp/any.loaded" "$tmp/any.order"
+nok 'without ageorder the order is not that of file numbers' \
+    sort -c "$tmp/any.order"
 sched_stop
 
 sed 's/maxta=0/maxta=1/' "$tmp/cf" >"$tmp/cf1"
 put_hosts alone 1000 30
-ok 'start' sched_start "$po" "$tmp/cf1" -S -R 1000
-ok 'all is delivered' wait_for 60 po_empty "$po"
+ok 'the scheduler starts with maxta=1 and 30 hosts' \
+    sched_start "$po" "$tmp/cf1" -S -R 1000
+ok 'all 30 hosts are delivered to with maxta=1' wait_for 60 po_empty "$po"
 lines ' load msg=' | sed 's/.*msg=//;s/ .*//' >"$tmp/alone.loaded"
 cut -d' ' -f1 "$tmp/alone" >"$tmp/alone.order"
 nok 'hosts with agents of their own are picked at random' \
     cmp -s "$tmp/alone.loaded" "$tmp/alone.order"
-is '... with one slot' "$(lines agent-start | sed 's/.*agents=//' | sort -u)" 1
+is 'maxta=1: there is never more than one agent' \
+    "$(lines agent-start | sed 's/.*agents=//' | sort -u)" 1
 sched_stop
 
 # ---- descriptors and the fork rate ------------------------------------------------
@@ -217,7 +232,8 @@ ulimit -H -n 64
 exec "$@"
 END
 	VALGRIND=$tmp/bin/ta/few
-	ok 'start with few descriptors' sched_start "$po" "$tmp/cf"
+	ok 'the scheduler starts with few descriptors' \
+	    sched_start "$po" "$tmp/cf"
 	each=$(lines 'limits maxta' | sed 's/.*each agent=//')
 	fds=64
 	! without NO_RLIMIT || fds=40
@@ -226,7 +242,8 @@ END
 	    "maxta=$(((fds - 30) / each)) descriptors=$fds"
 	ok 'more hosts than agents are delivered to' \
 	    wait_for 60 po_empty "$po"
-	is '... each once' "$(sort -u "$tmp/many" | wc -l | tr -d ' ')" 200
+	is 'few descriptors: each message is delivered once' \
+	    "$(sort -u "$tmp/many" | wc -l | tr -d ' ')" 200
 	sched_stop
 	VALGRIND=
 
@@ -240,9 +257,11 @@ ulimit -n 13
 exec "$@"
 END
 	VALGRIND=$tmp/bin/ta/few
-	nok 'no start with 13 descriptors' sched_start "$po" "$tmp/cf"
-	is '... with the exit code for it' $sched_rc 71
-	like '... and the number needed' "$(cat "$tmp/sched.log")" \
+	nok 'the scheduler does not start with 13 descriptors' \
+	    sched_start "$po" "$tmp/cf"
+	is 'too few descriptors: the exit code is 71' $sched_rc 71
+	like 'too few descriptors: the log has the number needed' \
+	    "$(cat "$tmp/sched.log")" \
 	    ': 13 files may be open at a time, and [0-9]+ are needed .*ulimit'
 	need=$(sed -n 's/.* and \([0-9]*\) are needed.*/\1/p' "$tmp/sched.log")
 	agent few <<END
@@ -252,13 +271,16 @@ END
 	put_hosts many 1000 20
 	put "$po" 701-1 bad h1 user
 	put "$po" 702-1 bad h2 user
-	ok 'start with as many as are needed' sched_start "$po" "$tmp/cf" \
+	ok 'the scheduler starts with as many descriptors as it needs' \
+	    sched_start "$po" "$tmp/cf" \
 	    -l "$tmp/few.stat" -H
 	VALGRIND=
-	ok '... all is delivered or reported' wait_for 60 po_empty "$po"
+	ok 'fewest descriptors: all mail is delivered or fails' \
+	    wait_for 60 po_empty "$po"
 	sched_stop
-	is '... with two reports' "$(ls "$po/router" | wc -l | tr -d ' ')" 2
-	is '... and nothing went wrong' \
+	is 'fewest descriptors: the two failures have DSNs' \
+	    "$(ls "$po/router" | wc -l | tr -d ' ')" 2
+	is 'fewest descriptors: no error is logged' \
 	    "$(lines '^[0-9]+ (err|warn) ' | grep -v clock-)" ''
 	rm -f "$po/router/"*
 else
@@ -271,9 +293,10 @@ conf "$tmp/cf" <<END
 rate/*	interval=1h command="$A -c rate -o $tmp/rate -w $gate"
 END
 put_hosts rate 1000 12
-ok 'start' sched_start "$po" "$tmp/cf" -R 2 -S
+ok 'the scheduler starts with -R 2' sched_start "$po" "$tmp/cf" -R 2 -S
 wait_for 30 eval '[ "$(count agent-start)" -ge 6 ]'
-like '-R: so many starts in a second' "$(lines agent-start |
+like '-R 2: about two agents start in a second' \
+    "$(lines agent-start |
     cut -c1-14 | sort | uniq -c | awk '{ print $1 }' | sort -n | tail -n 1)" \
     '^[234]$'
 : >"$gate"

@@ -30,39 +30,44 @@ fi
 
 fresh
 ln -s "$tmp/precious" "$po/.pid.scheduler"
-nok 'a pid file that is a link is no start' sched_start "$po" "$tmp/cf"
-is '... with the exit code for it' $sched_rc 73
-like '... said with what to do' "$(cat "$tmp/sched.log")" \
+nok 'a pid file that is a link prevents the start' sched_start "$po" "$tmp/cf"
+is 'a pid file that is a link: the exit code is 73' $sched_rc 73
+like 'a pid file that is a link: the log says to remove it' \
+    "$(cat "$tmp/sched.log")" \
     '/\.pid\.scheduler: it is a link, .*remove it'
-is '... and its target is as it was' "$(state)" "$same"
+is 'a pid file that is a link: its target is as it was' "$(state)" "$same"
 fresh
 ln -s "$tmp/none" "$po/.pid.scheduler"
-nok 'a pid file that is a link to nothing is no start' \
+nok 'a pid file that is a link to nothing prevents the start' \
     sched_start "$po" "$tmp/cf"
-nok '... and nothing is made there' [ -e "$tmp/none" ]
+nok 'a pid file that is a link to nothing: no target is made' [ -e "$tmp/none" ]
 fresh
 ln "$tmp/precious" "$po/.pid.scheduler"
-nok 'a pid file with another name is no start' sched_start "$po" "$tmp/cf"
-is '... and the file is as it was' "$(state)" "$same"
+nok 'a pid file with a second name prevents the start' \
+    sched_start "$po" "$tmp/cf"
+is 'a pid file with a second name is as it was' "$(state)" "$same"
 fresh
 mkfifo "$po/.pid.scheduler"
-nok 'a named pipe as pid file is no start' sched_start "$po" "$tmp/cf"
-is '... at once' $sched_rc 73
+nok 'a named pipe as pid file prevents the start' sched_start "$po" "$tmp/cf"
+is 'a named pipe as pid file: the start fails at once' $sched_rc 73
 fresh
 echo 99999999 >"$po/.pid.scheduler"
 chmod 666 "$po/.pid.scheduler"
 if [ "$(id -u)" -ne 0 ]; then
-	skip 'a pid file of somebody else is no start' 'not root'
-	skip '... and it is as it was' 'not root'
+	skip 'a pid file of another user prevents the start' 'not root'
+	skip 'a pid file of another user is as it was' 'not root'
 else
 	chown 65534 "$po/.pid.scheduler"
-	nok 'a pid file of somebody else is no start' \
+	nok 'a pid file of another user prevents the start' \
 	    sched_start "$po" "$tmp/cf"
-	is '... and it is as it was' "$(cat "$po/.pid.scheduler")" 99999999
+	is 'a pid file of another user is as it was' \
+	    "$(cat "$po/.pid.scheduler")" 99999999
 	chown 0 "$po/.pid.scheduler"
 fi
-ok 'one of ours that was left behind will do' sched_start "$po" "$tmp/cf"
-is '... and gets its mode' "$(ls -l "$po/.pid.scheduler" | cut -c1-10)" \
+ok 'an own pid file that was left behind is used again' \
+    sched_start "$po" "$tmp/cf"
+is 'a pid file that is used again gets mode 600' \
+    "$(ls -l "$po/.pid.scheduler" | cut -c1-10)" \
     '-rw-------'
 
 # ---- holds, the dump, destinations, the socket ------------------------------------
@@ -73,32 +78,40 @@ hold() {	# pattern
 ln -s "$tmp/precious" "$po/.mailq.holds.new"
 ln -s "$tmp/precious" "$tmp/log/scheduler.queue.new"
 ln -s "$tmp/precious" "$po/.destdb.new"
-ok 'a hold is written where a link was in the way' hold 'held/*'
-is '... and the target of the link is as it was' "$(state)" "$same"
-is '... the list is a file' "$(cat "$po/.mailq.holds")" 'address held/*'
+ok 'a hold is written although its new file is a link' hold 'held/*'
+is 'a hold: the target of the link is as it was' "$(state)" "$same"
+is 'a hold: the list of holds is a file' \
+    "$(cat "$po/.mailq.holds")" 'address held/*'
 kill -USR2 "$sched_pid"
-ok 'so is a dump' wait_for 10 [ -f "$tmp/log/scheduler.queue" ]
+ok 'a dump is written although its new file is a link' \
+    wait_for 10 [ -f "$tmp/log/scheduler.queue" ]
 put "$po" 101-1 test h user
 wait_log 'complete msg=101-1'
 sched_stop
-ok 'so are destinations' grep '^test' "$po/destdb"
-is '... and the target of all is as it was' "$(state)" "$same"
+ok 'destinations are written although their new file is a link' \
+    grep '^test' "$po/destdb"
+is 'holds, dump, destinations: the target of the links is as it was' \
+    "$(state)" "$same"
 
 fresh
 ln -s "$tmp/precious" "$po/.mailq.holds"
-nok 'a list of holds that is a link is no start' sched_start "$po" "$tmp/cf"
-like '... said with what to do' "$(lines 'err holds')" \
+nok 'a list of holds that is a link prevents the start' \
+    sched_start "$po" "$tmp/cf"
+like 'a list of holds that is a link: the log says to remove it' \
+    "$(lines 'err holds')" \
     'it is a link, .*remove it; nothing is started'
 fresh
 ln -s "$tmp/precious" "$po/.mailq.command"
 echo 'a file' >"$po/.scheduler.notify"
-ok 'start where names of pipe and socket are taken' \
+ok 'the scheduler starts where the names of pipe and socket are taken' \
     sched_start "$po" "$tmp/cf"
-is '... nothing happens to the target of a link' "$(state)" "$same"
-ok '... the pipe is not made' logged 'err mailq pipe=.*/\.mailq\.command '
+is 'a link in the place of the pipe: its target is as it was' "$(state)" "$same"
+ok 'a link in the place of the pipe: no pipe is made, which is logged' \
+    logged 'err mailq pipe=.*/\.mailq\.command '
 without NO_TCP ||
-    ok '... nor the socket' logged 'warn notify path=.*/\.scheduler\.notify'
-is '... and what is no socket is not removed' \
+    ok 'a file in the place of the socket: no socket, which is logged' \
+        logged 'warn notify path=.*/\.scheduler\.notify'
+is 'a file in the place of the socket is not removed' \
     "$(cat "$po/.scheduler.notify")" 'a file'
 sched_stop
 
@@ -112,23 +125,27 @@ for opt in -L -l; do
 	rm -f "$tmp/far.log"
 	"$SCHEDULER" -i -P "$po" -f "$tmp/cf" $opt "$tmp/logs/second" \
 	    >"$tmp/out" 2>&1
-	is "$opt: a log with another name is no start" "$?" 73
-	is '... and is as it was' "$(state)" "$same"
+	is "$opt: a log with a second name prevents the start" "$?" 73
+	is "$opt: a log with a second name is as it was" "$(state)" "$same"
 	bg "$SCHEDULER" -i -P "$po" -f "$tmp/cf" $opt "$tmp/logs/own"
-	ok "$opt: a link of ours is followed" wait_for 10 [ -f "$tmp/far.log" ]
+	ok "$opt: an own link as log is followed" \
+	    wait_for 10 [ -f "$tmp/far.log" ]
 	kill "$bg_pid"
 	wait_for 20 gone "$bg_pid"
 done
 if [ "$(id -u)" -ne 0 ]; then
-	skip 'a log that is a link of somebody else is no start' 'not root'
-	skip '... and its target is as it was' 'not root'
+	skip 'a log that is a link of another user prevents the start' \
+	    'not root'
+	skip 'a log that is a link of another user: its target is as it was' \
+	    'not root'
 else
 	ln -s "$tmp/precious" "$tmp/logs/theirs"
 	chown -h 65534 "$tmp/logs/theirs"
 	"$SCHEDULER" -i -P "$po" -f "$tmp/cf" -L "$tmp/logs/theirs" \
 	    >"$tmp/out" 2>&1
-	is 'a log that is a link of somebody else is no start' "$?" 73
-	is '... and its target is as it was' "$(state)" "$same"
+	is 'a log that is a link of another user prevents the start' "$?" 73
+	is 'a log that is a link of another user: its target is as it was' \
+	    "$(state)" "$same"
 fi
 
 # ---- directories -------------------------------------------------------------------
@@ -140,10 +157,11 @@ for d in public private router queue postman transport; do
 	mv "$po/$d" "$po/was"
 	ln -s "$tmp/else" "$po/$d"
 	sched_start "$po" "$tmp/cf" >"$tmp/ok.out" 2>&1
-	is "a link in the place of $d/ is no start" \
+	is "a link in the place of $d/ prevents the start" \
 	    "$? $sched_rc $(count "dir=.*/$d this is no directory")" '1 77 1'
 	rm "$po/$d"
 	mv "$po/was" "$po/$d"
 done
-is '... and nothing is made behind it' "$(ls -A "$tmp/else")" ''
+is 'nothing is made behind links in the place of directories' \
+    "$(ls -A "$tmp/else")" ''
 finish

@@ -111,40 +111,45 @@ judge() {	# name
 	sched_stop
 	is "$1: no error, no leak" "$sched_rc$(cat "$tmp"/valgrind.* 2>/dev/null
 	    lines '(Sanitizer|runtime error)')" 0
-	is '... every recipient, but for agents that died once' \
+	is "$1: each recipient is delivered once, but for lost agents" \
 	    "$(delivered)" "$given once"
-	ok '... no descriptor is left open' \
+	ok "$1: no descriptor is left open" \
 	    [ "${fds_left:-0}" -le "${fds_idle:-0}" ]
-	is '... nothing was set aside' "$(ls "$po/postman")" ''
+	is "$1: nothing is set aside" "$(ls "$po/postman")" ''
 }
 
 if [ -n "$LONGRUN" ]; then
 	ok 'a long run' run "$total"
-	is '... every recipient, but for agents that died once' "$(delivered)" \
+	is 'a long run: each recipient is delivered once, but for lost agents' \
+	    "$(delivered)" \
 	    "$given once"
-	is '... nothing was set aside' "$(ls "$po/postman")" ''
-	what='memory is what it was after the first tenth, or 5 % more'
+	is 'a long run: nothing is set aside' "$(ls "$po/postman")" ''
+	what='a long run: memory is that of the first tenth, or 5 % more'
 	if [ -z "$first" ]; then
-		skip "... $what" 'no /proc'
-		skip '... no descriptor is left open' 'no /proc'
+		skip "$what" 'no /proc'
+		skip 'a long run: no descriptor is left open' 'no /proc'
 	else
 		diag "$given recipients; resident after each tenth, KB:$series;" \
 		    "descriptors $fds_idle, then $(fds)"
 		if [ "$total" -ge 100000 ]; then
-			ok "... $what" [ "$last" -le $((first + first / 20)) ]
+			ok "$what" [ "$last" -le $((first + first / 20)) ]
 		else
-			skip "... $what" 'too few for sizes to settle'
+			skip "$what" 'too few for sizes to settle'
 		fi
-		ok '... no descriptor is left open' [ "$(fds)" -le "$fds_idle" ]
+		ok 'a long run: no descriptor is left open' \
+		    [ "$(fds)" -le "$fds_idle" ]
 	fi
 	diag "agents $(count agent-start), lost $(count agent-lost);" \
 	    "deferrals $(count ' deferred '); dead hosts" \
 	    "$(count ' asleep '); reloads $(count 'reload .*done')"
-	ok '... there were deferrals' [ "$(count ' deferred ')" -ge 100 ]
-	ok '... dead hosts' [ "$(count ' asleep ')" -ge 10 ]
-	ok '... and agents that died' [ "$(count 'agent-lost')" -ge 5 ]
+	ok 'a long run: at least 100 deferrals happened' \
+	    [ "$(count ' deferred ')" -ge 100 ]
+	ok 'a long run: at least 10 hosts were dead' \
+	    [ "$(count ' asleep ')" -ge 10 ]
+	ok 'a long run: at least 5 agents died' \
+	    [ "$(count 'agent-lost')" -ge 5 ]
 	sched_stop
-	is 'the scheduler ends well' $sched_rc 0
+	is 'a long run: the scheduler ends well' $sched_rc 0
 fi
 
 small=$((total / 20))
@@ -153,11 +158,11 @@ small=$((total / 20))
 if valgrind -q "$SCHEDULER" -V >/dev/null 2>&1; then
 	VALGRIND="valgrind -q --leak-check=full --error-exitcode=9
 	    --log-file=$tmp/valgrind.%p --child-silent-after-fork=yes"
-	ok 'under valgrind' run $small
+	ok 'a run under valgrind' run $small
 	VALGRIND=
 	judge 'under valgrind'
 elif [ -z "$LONGRUN" ]; then
-	ok 'without valgrind, which is not here' run $small
+	ok 'a run without valgrind, which is not installed' run $small
 	judge 'without valgrind'
 fi
 rm -f "$tmp"/valgrind.*
@@ -170,9 +175,9 @@ san='-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined'
 if (cd "$tmp/tree" && make clean && make CFLAGS="$san" LDFLAGS="$san" \
     scheduler) >"$tmp/asan.out" 2>&1; then
 	SCHEDULER=$tmp/tree/scheduler
-	ok 'with the address sanitizer' run $small
+	ok 'a run with the address sanitizer' run $small
 	judge 'with the address sanitizer'
 else
-	skip 'with the address sanitizer' 'it cannot be built'
+	skip 'a run with the address sanitizer' 'it cannot be built'
 fi
 finish
