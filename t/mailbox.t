@@ -53,16 +53,17 @@ box() {		# user
 
 # ---- talking ------------------------------------------------------------
 
-is 'an end of input, and it leaves' "$(agent </dev/null)" '#hungry'
-is 'an empty line, too' "$(printf '\n#idle\n' | agent)" '#hungry'
-is 'one #hungry for each line' \
+is 'the agent leaves at the end of input' "$(agent </dev/null)" '#hungry'
+is 'the agent leaves at an empty line' "$(printf '\n#idle\n' | agent)" '#hungry'
+is 'the agent answers each line with one #hungry' \
     "$(printf '#idle\n#idle\n\n' | agent | tr '\n' ' ')" \
     '#hungry #hungry #hungry '
-is 'a line without an end is none' "$(printf '#idle' | agent)" '#hungry'
-is 'a job that is not there' "$(job 1-1 -)" '#resync 1-1'
-is 'a job that leads elsewhere' "$(job ../queue/1-1 -)" '#resync ../queue/1-1'
-like 'a version' "$("$A" -V)" '^mailbox [0-9]'
-nok 'an unknown option' "$A" -Z </dev/null
+is 'a line without a line end is ignored' "$(printf '#idle' | agent)" '#hungry'
+is 'a job whose file does not exist: #resync' "$(job 1-1 -)" '#resync 1-1'
+is 'a job outside transport/: #resync' \
+    "$(job ../queue/1-1 -)" '#resync ../queue/1-1'
+like '-V prints the version' "$("$A" -V)" '^mailbox [0-9]'
+nok 'an unknown option is an error' "$A" -Z </dev/null
 
 # ---- mbox -----------------------------------------------------------------
 
@@ -71,12 +72,15 @@ $rcpt anna 0
 $head
 END_
 off=$(offset 10-1 '^r')
-is 'delivered, nothing to tell' "$(job 10-1 -)" "10/$off$tab${tab}ok3 Ok"
-is '... the tag says so' "$(tags 10-1)" +
-is '... the lock is gone' "$(sed -n 's/^r+\(......\).*/\1/p' \
+is 'mbox: a delivery is reported as ok3' \
+    "$(job 10-1 -)" "10/$off$tab${tab}ok3 Ok"
+is 'mbox: the tag of a delivered recipient is +' "$(tags 10-1)" +
+is 'mbox: a delivered recipient is not locked any more' \
+    "$(sed -n 's/^r+\(......\).*/\1/p' \
     "$po/transport/10-1")" '      '
-is '... no diagnostic' "$(diags 10-1)" 0
-is '... byte for byte' "$(box anna)" "From s@a.org DATE
+is 'mbox: a delivery without NOTIFY has no diagnostic' "$(diags 10-1)" 0
+is 'mbox: the box has the message byte for byte' \
+    "$(box anna)" "From s@a.org DATE
 Return-Path: <s@a.org>
 Delivered-To: anna
 Subject: test
@@ -84,8 +88,8 @@ Subject: test
 the body
 
 x"
-is '... no lock stays behind' "$(ls "$mail")" anna
-is 'once is enough' "$(job 10-1 -)" '#resync 10-1'
+is 'mbox: no lock file stays behind' "$(ls "$mail")" anna
+is 'a delivered message is not delivered again' "$(job 10-1 -)" '#resync 10-1'
 
 message 11-1 <<END_
 $rcpt anna 0
@@ -95,8 +99,9 @@ From there: a header
 END_
 printf 'skipped: From me\n>From you\n>>From us\nFrom: x\nFro\nFrom' \
     >"$po/queue/11-1"
-is 'a second delivery' "$(job 11-1 - | sed 's/.*	//')" 'ok3 Ok'
-is '... comes behind the first one, From is quoted' \
+is 'mbox: a second message is delivered' \
+    "$(job 11-1 - | sed 's/.*	//')" 'ok3 Ok'
+is 'mbox: the second message follows the first, From is quoted' \
     "$(box anna | sed 1,7d)" "From s@a.org DATE
 Return-Path: <s@a.org>
 Delivered-To: anna
@@ -118,7 +123,8 @@ $rcpt bert 0
 $head
 END_
 job 12-1 - >/dev/null
-is 'a box without an end gets one' "$(box bert | head -n 3 | tr '\n' '|')" \
+is 'mbox: a box without a line end gets one' \
+    "$(box bert | head -n 3 | tr '\n' '|')" \
     'unfinished||From s@a.org DATE|'
 
 message 13-1 <<END_
@@ -127,7 +133,8 @@ END_
 sed 's/^s .*/s error - whoever 0/' "$po/transport/13-1" >"$tmp/x" &&
     cat "$tmp/x" >"$po/transport/13-1"
 job 13-1 - >/dev/null
-is 'a report has no sender; no header is none' "$(box carl | tr '\n' '|')" \
+is 'mbox: the empty sender becomes <>, no header is needed' \
+    "$(box carl | tr '\n' '|')" \
     'From MAILER-DAEMON DATE|Return-Path: <>|Delivered-To: carl||the body||x|'
 
 # ---- Maildir --------------------------------------------------------------
@@ -136,14 +143,17 @@ message 20-1 <<END_
 $rcpt dora/ 0
 $head
 END_
-is 'a Maildir' "$(job 20-1 - | sed 's/.*	//')" 'ok3 Ok'
-is '... is made' "$(cd "$mail/dora" && echo *)" 'cur new tmp'
-is '... has one message' "$(cat "$mail"/dora/new/*)" 'Return-Path: <s@a.org>
+is 'Maildir: a delivery is reported as ok3' \
+    "$(job 20-1 - | sed 's/.*	//')" 'ok3 Ok'
+is 'Maildir: the directories are made' \
+    "$(cd "$mail/dora" && echo *)" 'cur new tmp'
+is 'Maildir: new/ has the message' \
+    "$(cat "$mail"/dora/new/*)" 'Return-Path: <s@a.org>
 Delivered-To: dora/
 Subject: test
 
 the body'
-is '... and nothing in tmp' "$(ls "$mail/dora/tmp")" ''
+is 'Maildir: nothing stays in tmp/' "$(ls "$mail/dora/tmp")" ''
 
 # ---- several recipients -------------------------------------------------------
 
@@ -165,44 +175,54 @@ Subject: other
 END_
 f=$po/transport/A/B/30-1
 out=$(job A/B/30-1 -)
-is 'those of the job, and no other' "$(printf '%s\n' "$out" | sed 's/.*	//')" \
+is 'several recipients: those of the job are reported, no others' \
+    "$(printf '%s\n' "$out" | sed 's/.*	//')" \
 "ok2 Ok
 error2 there is no such user here
 ok3 Ok
 ok3 Ok"
-is '... named by their offsets' "$(printf '%s\n' "$out" | sed 's/	.*//')" \
+is 'several recipients: the reports have their offsets' \
+    "$(printf '%s\n' "$out" | sed 's/	.*//')" \
 "30/$(offset A/B/30-1 'e1 0')
 30/$(offset A/B/30-1 'e4 0')
 30/$(offset A/B/30-1 'E7 0')
 30/$(offset A/B/30-1 'e8 0')"
-is '... tags' "$(tags A/B/30-1)" '+__-~+++'
-is '... each with its header' \
+is 'several recipients: each has its tag' "$(tags A/B/30-1)" '+__-~+++'
+is 'several recipients: each message has its own header' \
     "$(cat "$mail/E7" "$mail/e8" | grep Subject | tr '\n' ' ')" \
     'Subject: test Subject: other '
-is '... only one who asked for it and one who failed are written down' \
+is 'diagnostics: one for NOTIFY=SUCCESS, one for the failure, no others' \
     "$(diags A/B/30-1)" 2
 hdr=$(($(offset A/B/30-1 '^m') + 2))
-is '... delivered' "$(grep '^d.*delivered' "$f" | sed 's/::[0-9]*/::TIME/')" \
+is 'diagnostics: the line of a delivery' \
+    "$(grep '^d.*delivered' "$f" | sed 's/::[0-9]*/::TIME/')" \
     "d $(offset A/B/30-1 'e1 0'):$hdr:$(offset A/B/30-1 '^N')::TIME${tab}e1${sep}delivered${sep}2.0.0${sep}x-local; 250 (Ok)${sep}${tab}Ok"
-is '... failed' "$(grep '^d.*failed' "$f" | sed 's/::[0-9]*/::TIME/')" \
+is 'diagnostics: the line of a failure' \
+    "$(grep '^d.*failed' "$f" | sed 's/::[0-9]*/::TIME/')" \
     "d $(offset A/B/30-1 'e4 0'):$hdr:-1::TIME${tab}../e4${sep}failed${sep}5.1.1${sep}x-local; 550 (there is no such user here)${sep}${tab}there is no such user here"
-is 'a job with another host' "$(job A/B/30-1 H.ORG | sed 's/.*	//')" 'ok3 Ok'
-is 'a locked one is left alone' "$(job A/B/30-1 -)" '#resync A/B/30-1'
-is '... as it was' "$(tags A/B/30-1)" '+_+-~+++'
-is 'another channel' "$(job A/B/30-1 - -c smtp | sed 's/.*	//')" 'ok3 Ok'
+is 'a job with another host is delivered' \
+    "$(job A/B/30-1 H.ORG | sed 's/.*	//')" 'ok3 Ok'
+is 'a recipient locked by another process: #resync' \
+    "$(job A/B/30-1 -)" '#resync A/B/30-1'
+is 'a recipient locked by another process keeps its tag' \
+    "$(tags A/B/30-1)" '+_+-~+++'
+is '-c: a job of another channel is delivered' \
+    "$(job A/B/30-1 - -c smtp | sed 's/.*	//')" 'ok3 Ok'
 
 message 31-1 <<END_
 $rcpt e9 0
 r           local other e10 0
 END_
-is 'a job without a host is for any' "$(printf '31-1\n' | agent |
+is 'a job without a host delivers to all hosts' "$(printf '31-1\n' | agent |
     sed -n 's/.*	//p' | tr '\n' ' ')" 'ok3 Ok ok3 Ok '
 # Old routers leave out pid and delay: there is nothing to lock with.
 message 32-1 <<END_
 r local - e11 0
 END_
-is 'a recipient line without fields' "$(job 32-1 - | sed 's/.*	//')" 'ok3 Ok'
-is '... only its tag is written' "$(grep '^r' "$po/transport/32-1")" \
+is 'a recipient line without pid and delay is delivered' \
+    "$(job 32-1 - | sed 's/.*	//')" 'ok3 Ok'
+is 'a recipient line without pid and delay: only its tag is written' \
+    "$(grep '^r' "$po/transport/32-1")" \
     'r+local - e11 0'
 
 # The host is not looked at, but a quoted name is a whole one.
@@ -214,10 +234,10 @@ END_
 	is "$1" "$(job 34-1 - | sed 's/.*	//') $(ls "$mail/$3")" \
 	    "ok3 Ok $mail/$3"
 }
-at 'a user with a host' fay@vm fay
-at '... with two' f1@vm@other f1
-at '... in quotes' '"f2"@vm' f2
-at '... with a backslash' '\f3@vm' f3
+at 'the user of user@host names the box' fay@vm fay
+at 'the user of user@host@host names the box' f1@vm@other f1
+at 'a user in quotes names the box' '"f2"@vm' f2
+at 'a user with a backslash names the box' '\f3@vm' f3
 for user in '"f4@vm"' @vm '@a,@b:f5@vm' '"|id"@vm' '"/tmp/f6"@vm' \
     '"|id"@"vm"x'; do
 	message 34-1 <<END_
@@ -234,7 +254,7 @@ $rcpt $user 0
 END_
 	like "no user: $user" "$(job 33-1 -)" 'error2 there is no such user'
 done
-is '... and no box' "$(ls -a "$mail" | grep '\.lock')" ''
+is 'a user that ends in .lock gets no box' "$(ls -a "$mail" | grep '\.lock')" ''
 
 # ---- order ---------------------------------------------------------------------
 
@@ -252,8 +272,8 @@ while read -r line; do
 	esac
 done <"$tmp/fifo" >"$tmp/seen"
 wait
-is 'the diagnostic is there before the report' "$(cat "$tmp/seen")" 1
-is '... and the tag at last' "$(tags 40-1)" -
+is 'the diagnostic is written before the report' "$(cat "$tmp/seen")" 1
+is 'the tag of a failure is - in the end' "$(tags 40-1)" -
 
 message 41-1 <<END_
 $rcpt no/body 0
@@ -261,7 +281,7 @@ $head
 END_
 printf 'd 1:2:3::4' >>"$po/transport/41-1"
 job 41-1 - >/dev/null
-is 'a diagnostic cut by a crash gets its end' \
+is 'a diagnostic cut by a crash gets a line end' \
     "$(grep -c '^d ' "$po/transport/41-1")" 2
 
 # ---- what goes wrong --------------------------------------------------------------
@@ -276,41 +296,42 @@ END_
 	shift 3
 	like "$title" "$(job 50-1 - -w 0 "$@")" \
 	    "^50/[0-9]+	[^	]*${sep}delayed${sep}4[^	]*	deferred .*$pattern"
-	is '... and the tag is blank again' "$(tags 50-1)$(diags 50-1)" _0
+	is "$title: the tag is blank again" "$(tags 50-1)$(diags 50-1)" _0
 }
 
-deferred 'no mail directory' x 'No such file' -d "$tmp/none"
+deferred 'deferred: there is no mail directory' x 'No such file' -d "$tmp/none"
 
 echo secret >"$tmp/target"
 ln -s "$tmp/target" "$mail/frank"
 # without lstat it is the opening that fails
-deferred 'a box that is a link' frank '(no regular file|cannot open)'
-is '... is not followed' "$(cat "$tmp/target")" secret
+deferred 'deferred: the box is a link' frank '(no regular file|cannot open)'
+is 'a box that is a link is not followed' "$(cat "$tmp/target")" secret
 ln "$tmp/target" "$mail/georg"
-deferred 'a box with a second name' georg 'second name'
+deferred 'deferred: the box has a second name' georg 'second name'
 mkfifo "$mail/hans"
-deferred 'a box that is a pipe' hans 'no regular file'
+deferred 'deferred: the box is a named pipe' hans 'no regular file'
 mkdir "$mail/ida"
-deferred 'a box that is a directory' ida 'no regular file'
-is '... no lock stays behind' "$(ls "$mail" | grep lock)" ''
+deferred 'deferred: the box is a directory' ida 'no regular file'
+is 'deferrals leave no lock file behind' "$(ls "$mail" | grep lock)" ''
 
 locked() {	# title
 	deferred "$1" jan 'locked by another'
-	is '... the lock stays' "$(ls "$mail" | grep 'jan\.lock')" jan.lock
+	is "$1: the lock file stays" "$(ls "$mail" | grep 'jan\.lock')" jan.lock
 }
 echo $$ >"$mail/jan.lock"
-locked 'a box that is locked'
-is '... is not made' "$(ls "$mail" | grep jan)" jan.lock
+locked 'deferred: the box is locked'
+is 'a locked box is not made' "$(ls "$mail" | grep jan)" jan.lock
 touch -t 200001010000 "$mail/jan.lock"
-locked 'an old lock of a living process'
+locked 'deferred: an old lock of a living process'
 (exit 0) &
 echo $! >"$mail/jan.lock"
 wait
-locked 'a new lock of a dead process'
+locked 'deferred: a new lock of a dead process'
 touch -t 200001010000 "$mail/jan.lock"
-is 'an old lock of a dead process' "$(job 50-1 - -w 3 | sed 's/.*	//')" \
+is 'an old lock of a dead process is ignored' \
+    "$(job 50-1 - -w 3 | sed 's/.*	//')" \
     'ok3 Ok'
-is '... is gone' "$(ls "$mail" | grep jan)" jan
+is 'an old lock of a dead process is removed' "$(ls "$mail" | grep jan)" jan
 
 # By the clock of another zone: N hours ago, and once more.
 ago() {		# hours
@@ -318,23 +339,25 @@ ago() {		# hours
 }
 echo $$ >"$mail/jan.lock"
 touch -t 197001020000 "$mail/jan.lock"
-locked 'a living process, and a clock that was set'
+locked 'deferred: lock of a living process, clock was set'
 ago 1
-locked '... two hours ago'
+locked 'deferred: lock of a living process, two hours old'
 ago 11
-locked '... not yet a day ago'
+locked 'deferred: lock of a living process, 22 hours old'
 ago 13
-is '... more than a day ago: that is another process' \
+is 'a lock of more than a day is ignored though its process lives' \
     "$(job 50-1 - -w 3 | sed 's/.*	//')" 'ok3 Ok'
-is '... the lock is gone' "$(ls "$mail" | grep jan)" jan
+is 'a lock of more than a day is removed' "$(ls "$mail" | grep jan)" jan
 
 message 51-1 <<END_
 $rcpt anna 0
 $head
 END_
 rm "$po/queue/51-1"
-like 'no message file: failed' "$(job 51-1 -)" 'error2 the message file is'
-is '... tag' "$(tags 51-1)$(diags 51-1)" -1
+like 'a missing message file: the recipient fails' \
+    "$(job 51-1 -)" 'error2 the message file is'
+is 'a missing message file: the tag is -, with a diagnostic' \
+    "$(tags 51-1)$(diags 51-1)" -1
 message 52-1 <<END_
 $rcpt anna 0
 $head
@@ -355,29 +378,33 @@ awk 'BEGIN { for (i = 0; i < 4000; i++) print "0123456789abcdef" }' \
 printf '#!/bin/sh\nulimit -f 40 && exec "%s" "$@"\n' "$A" >"$tmp/limited"
 chmod 755 "$tmp/limited"
 out=$(A=$tmp/limited && printf '60-1\t-\n' | agent)
-is 'a full box: deferred' "$(printf '%s\n' "$out" |
+is 'a file limit: an mbox and a Maildir are deferred' "$(printf '%s\n' "$out" |
     grep -c 'delayed.4\.2\.2.*deferred cannot write')" 2
 case $out in
 *'ends with a part of a message'*)
-	skip '... and as it was' 'built with NO_FTRUNCATE'
+	skip 'a file limit: the mbox is as it was' 'built with NO_FTRUNCATE'
 	cat "$tmp/anna" >"$mail/anna"
 	;;
 *)
-	is '... and as it was' "$(cat "$mail/anna")" "$(cat "$tmp/anna")"
+	is 'a file limit: the mbox is as it was' \
+	    "$(cat "$mail/anna")" "$(cat "$tmp/anna")"
 	;;
 esac
-is '... and no part in the Maildir' "$(ls "$mail/kurt/tmp" "$mail/kurt/new" |
+is 'a file limit: no part of the message stays in the Maildir' \
+    "$(ls "$mail/kurt/tmp" "$mail/kurt/new" |
     grep -c P)" 0
-is '... tags' "$(tags 60-1)" __
-is '... delivered later' "$(job 60-1 - | grep -c 'ok3 Ok')" 2
+is 'a file limit: the tags are blank' "$(tags 60-1)" __
+is 'a file limit: both are delivered when there is room' \
+    "$(job 60-1 - | grep -c 'ok3 Ok')" 2
 
 # ---- rubbish ---------------------------------------------------------------------
 
 bad() {		# title; the control file is $tmp/bad
 	put_raw "$po" 70-1 <"$tmp/bad"
 	cp "$po/transport/70-1" "$tmp/was"
-	is "$1" "$(job 70-1 -)" '#resync 70-1'
-	ok '... is not changed' cmp "$tmp/was" "$po/transport/70-1"
+	is "$1: #resync" "$(job 70-1 -)" '#resync 70-1'
+	ok "$1: the control file is not changed" \
+	    cmp "$tmp/was" "$po/transport/70-1"
 }
 whole="i 70-1
 o 0
@@ -387,37 +414,37 @@ printf '%s\n' "$whole" >"$tmp/whole"
 : >"$tmp/bad"
 bad 'an empty control file'
 printf '%s\nm\nSubject: x\n' "$whole" >"$tmp/bad"
-bad 'one cut in the header'
+bad 'a control file cut in the header'
 printf '%s' "$whole" >"$tmp/bad"
-bad 'one cut in a line'
+bad 'a control file cut in a line'
 sed 's/70-1/71-1/' "$tmp/whole" >"$tmp/bad"
-bad 'another name'
+bad 'a control file with another name inside'
 sed 1d "$tmp/whole" >"$tmp/bad"
-bad 'no name'
+bad 'a control file without a name'
 printf '@ 0xf\n%s\n' "$whole" >"$tmp/bad"
-bad 'an unknown format'
+bad 'a control file of an unknown format'
 sed 3d "$tmp/whole" >"$tmp/bad"
-bad 'no sender'
+bad 'a control file without a sender'
 sed 's/ luis.*//' "$tmp/whole" >"$tmp/bad"
-bad 'no user'
+bad 'a control file without a user'
 sed "s/luis/a$(printf '\007')b/" "$tmp/whole" >"$tmp/bad"
-bad 'control bytes'
+bad 'a control file with control bytes'
 {
 	sed 4d "$tmp/whole"
 	awk 'BEGIN { printf "r           local - "
 	    for (i = 0; i < 20000; i++) printf "luis"
 	    print " 0" }'
 } >"$tmp/bad"
-bad 'one long line'
+bad 'a control file with a long line'
 dd if="$A" of="$tmp/bad" bs=1024 count=32 2>/dev/null
-bad 'a program'
+bad 'a program as control file'
 printf '%s\nm\n%s\n\n' "$(sed 4d "$tmp/whole")" "$rcpt luis 0" >"$tmp/bad"
-bad 'a recipient in a header'
+bad 'a control file with a recipient in a header'
 mkdir "$po/transport/72-1"
-is 'a directory' "$(job 72-1 -)" '#resync 72-1'
+is 'a directory as control file: #resync' "$(job 72-1 -)" '#resync 72-1'
 ln -s 10-1 "$po/transport/73-1"
-is 'a link' "$(job 73-1 -)" '#resync 73-1'
-is 'nobody got any of this' "$(ls "$mail" | grep luis)" ''
+is 'a link as control file: #resync' "$(job 73-1 -)" '#resync 73-1'
+is 'bad control files deliver nothing' "$(ls "$mail" | grep luis)" ''
 
 # ---- as root, for a real user ------------------------------------------------------
 
@@ -447,26 +474,30 @@ $rcpt nobody 0
 $head
 END_
 	done
-	like 'a box that is missing is made' "$(as_root 90-1 "$tmp/spool")" \
+	like 'root: a missing box is made' "$(as_root 90-1 "$tmp/spool")" \
 	    'ok3 Ok'
-	is '... and is its user'\''s, for him alone' \
+	is 'root: a missing box is made for its user only' \
 	    "$(owner "$tmp/spool/nobody")" "-rw------- $uid"
-	is '... the lock is gone' "$(ls "$tmp/spool")" nobody
-	like 'the next message goes behind it' "$(as_root 91-1 "$tmp/spool")" \
+	is 'root: no lock file stays behind' "$(ls "$tmp/spool")" nobody
+	like 'root: a second message is delivered' \
+	    "$(as_root 91-1 "$tmp/spool")" \
 	    'ok3 Ok'
-	is '... both are there' "$(grep -c '^From s@' "$tmp/spool/nobody")" 2
+	is 'root: the box has both messages' \
+	    "$(grep -c '^From s@' "$tmp/spool/nobody")" 2
 	chown 0 "$tmp/spool/nobody"
-	like 'a box of somebody else is not written to' \
+	like 'root: a box of another user is not written to' \
 	    "$(as_root 92-1 "$tmp/spool")" 'deferred .*somebody else'
 	rm "$tmp/spool/nobody"
 	: >"$tmp/secret"
 	ln -s "$tmp/secret" "$tmp/spool/nobody"
-	like 'a link is not followed with root'\''s powers' \
+	like 'root: a box that is a link is not followed' \
 	    "$(as_root 93-1 "$tmp/spool")" 'deferred'
-	is '... nothing went there' "$(cat "$tmp/secret")" ''
-	like 'in a directory of his own he makes it himself' \
+	is 'root: the target of a box that is a link stays empty' \
+	    "$(cat "$tmp/secret")" ''
+	like 'root: a Maildir in the directory of its user is delivered to' \
 	    "$(as_root 94-1 "$tmp/deep" -f %u/in/)" 'ok3 Ok'
-	is '... as his' "$(owner "$tmp"/deep/nobody/in/new/* | head -n 1)" \
+	is 'root: a Maildir in the directory of its user is his' \
+	    "$(owner "$tmp"/deep/nobody/in/new/* | head -n 1)" \
 	    "-rw------- $uid"
 fi
 
@@ -502,9 +533,10 @@ END_
 	    <"$tmp/jobs" >"$tmp/out" 2>&1) &
 	pid=$!
 	lib_pids="$lib_pids $pid"
-	ok 'a user stops his delivery' wait_for 5 stopped
-	ok '... others do not wait for that' wait_for 30 reported
-	like '... he does' "$(sed -n 's/.*	//p' "$tmp/out" | tr '\n' ' ')" \
+	ok 'the delivery of a user is stopped' wait_for 5 stopped
+	ok 'a stopped delivery does not block other jobs' wait_for 30 reported
+	like 'a stopped delivery is deferred, the other job delivered' \
+	    "$(sed -n 's/.*	//p' "$tmp/out" | tr '\n' ' ')" \
 	    '^deferred the delivery was stopped ok3 Ok $'
 	kill -9 "$kid" 2>/dev/null
 	wait $pid
@@ -532,7 +564,7 @@ ended() {	# sets rc
 start
 kill -TERM $pid
 ended
-is 'SIGTERM, and it leaves' "$rc$(cat <&8)" 0
+is 'SIGTERM ends the agent' "$rc$(cat <&8)" 0
 exec 7>&- 8<&-
 
 # Nobody reads what it says: what was done stays done, the rest is given back.
@@ -546,6 +578,8 @@ exec 8<&-
 printf '80-1\t-\n' >&7
 ended
 exec 7>&-
-is 'an agent that nobody listens to leaves' "$rc$(tags 80-1)" 0+_
-is '... after one delivery' "$(ls "$mail" | grep -E 'maria|nora')" maria
+is 'an agent whose output is closed leaves, the rest is not tried' \
+    "$rc$(tags 80-1)" 0+_
+is 'an agent whose output is closed makes one delivery' \
+    "$(ls "$mail" | grep -E 'maria|nora')" maria
 finish

@@ -123,7 +123,8 @@ said() {
 	sed 's/next [0-9][0-9]:[0-9][0-9] (/next HH:MM (/' "$tmp/out"
 }
 ask "$tmp/zmailer"
-is "ZMailer's dump" "$rc $(said)" '0 11026545-21354  sender not known
+is "the listing of ZMailer's dump" \
+    "$rc $(said)" '0 11026545-21354  sender not known
 	prog/-  1 recipient, 3 tries: text[exit status 75/75 (temporary failure)]
 		next HH:MM (in 1m13s), expires in 4d23h
 X/11026546-21354  sender not known
@@ -138,11 +139,13 @@ M/Z/11026547-1  sender not known
 	smtp/example.org  1 recipient, 1 try
 		activation pending, thread inactive, expires in 1h
 4 messages, 6 recipients, 4 destinations; 0 held, 1 running, 4 waiting'
-is '... nothing on stderr' "$(cat "$tmp/err")" ''
+is "the listing of ZMailer's dump prints nothing on stderr" \
+    "$(cat "$tmp/err")" ''
 
 ask "$tmp/ours"
 ours=$(said)
-is 'a dump of ours' "$rc $ours" '0 11026545-21354  <anna@example.org>  1234 bytes  3m20s old
+is 'the listing of our dump' \
+    "$rc $ours" '0 11026545-21354  <anna@example.org>  1234 bytes  3m20s old
 	prog/-  1 recipient, 3 tries: text[exit status 75/75 (temporary failure)]
 		dead host, next HH:MM (in 5m), expires in 2d21h
 X/11026546-21354  <>  2000000 bytes  50m old  held
@@ -158,15 +161,18 @@ M/Z/11026547-1  sender not known  1d3h old
 		next HH:MM (in 5m), expires in 1h
 4 messages, 6 recipients, 4 destinations; 2 held, 1 running, 2 waiting'
 grep '^dump [A-Za-z0-9]*$' "$tmp/q.log" >/dev/null
-is 'the request is one line' "$?$(wc -l <"$tmp/q.log" | tr -d ' ')" 01
-is 'no pipe stays behind' "$(ls "$tmp" | grep '^q\.' | grep -v log)" ''
+is 'the query is one line' "$?$(wc -l <"$tmp/q.log" | tr -d ' ')" 01
+is 'a query by a pipe leaves no pipe behind' \
+    "$(ls "$tmp" | grep '^q\.' | grep -v log)" ''
 
 ask "$tmp/ours" -c
-is 'counts' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 4 recipients 6 destinations 4 jobs 5 held 2 running 1 waiting 2 unreadable 0 skipped 0 oldest 100000 evicted 0 '
+is '-c counts messages, recipients, destinations' \
+    "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 4 recipients 6 destinations 4 jobs 5 held 2 running 1 waiting 2 unreadable 0 skipped 0 oldest 100000 evicted 0 '
 ask "$tmp/ours" -c -f 'SMTP/example.*'
-is '... of one host' "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 2 recipients 3 destinations 1 jobs 2 held 0 running 1 waiting 1 unreadable 0 skipped 0 oldest 3000 evicted 0 '
+is '-c -f counts those of one host' \
+    "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 2 recipients 3 destinations 1 jobs 2 held 0 running 1 waiting 1 unreadable 0 skipped 0 oldest 3000 evicted 0 '
 ask "$tmp/ours" -S
-is 'sizes' "$rc $(out)" '0 smtp/example.org:
+is '-S shows the sizes of messages' "$rc $(out)" '0 smtp/example.org:
 	  2 files, 2000001 bytes total, 1000000 bytes average
 prog/-:
 	  1 file, 1234 bytes total, 1234 bytes average
@@ -175,7 +181,8 @@ smtp/[127.0.0.1]:
 smtp/age:10h:
 	  1 file, 1 of a size not known'
 ask "$tmp/ours" -s
-is 'the shape' "$rc $(out)" '0 destination                 total    5m   20m   80m    5h    1d older state
+is '-s shows destinations by age' \
+    "$rc $(out)" '0 destination                 total    5m   20m   80m    5h    1d older state
 smtp/example.org                2     1     0     1     0     0     0 retry
 prog/-                          1     1     0     0     0     0     0 dead host
     text[exit status 75/75 (temporary failure)]
@@ -184,19 +191,23 @@ smtp/age:10h                    1     0     0     0     0     0     1 held
     refused
 all                             5     2     0     2     0     0     1'
 ask "$tmp/ours" -Q
-is 'the report, without its escape' "$rc $(out)" \
+is '-Q shows the report with its escape byte as \033' "$rc $(out)" \
     "0 $(sed 1d "$tmp/report" | tr '\033' '@' | sed 's/@/\\033/')"
 ask "$tmp/ours" -Q -f prog
-is '... of one channel' "$rc $(out)" "0 $(sed '1d;5,7d' "$tmp/report")"
+is '-Q -f shows the report of one channel' \
+    "$rc $(out)" "0 $(sed '1d;5,7d' "$tmp/report")"
 ask "$tmp/ours" -f prog
-is 'the list of one channel' "$rc $(said)" "0 $(printf '%s\n' "$ours" |
+is '-f shows the messages of one channel' \
+    "$rc $(said)" "0 $(printf '%s\n' "$ours" |
     sed -n 1,3p)
 1 message, 1 recipient, 1 destination; 0 held, 0 running, 1 waiting"
 ask "$tmp/ours" -f nosuch
-is '... that has nothing' "$rc $(out)" '0 nothing in the queue matches nosuch'
+is '-f of an unknown channel: nothing matches' \
+    "$rc $(out)" '0 nothing in the queue matches nosuch'
 ask "$tmp/ours" -j
-is 'an object a line' "$rc $(wc -l <"$tmp/out" | tr -d ' ')" '0 5'
-is '... with the fields promised' "$(sed -n 1p "$tmp/out")" '{"message":"11026545-21354","sender":"anna@example.org","size":1234,"age":200,"held":false,"unreadable":false,"channel":"prog","host":"-","recipients":1,"state":"host","what":null,"reason":"text[exit status 75/75 (temporary failure)]","next":300,"expires":250000,"tries":3,"pid":null}'
+is '-j prints one object a line' "$rc $(wc -l <"$tmp/out" | tr -d ' ')" '0 5'
+is '-j prints the promised fields' \
+    "$(sed -n 1p "$tmp/out")" '{"message":"11026545-21354","sender":"anna@example.org","size":1234,"age":200,"held":false,"unreadable":false,"channel":"prog","host":"-","recipients":1,"state":"host","what":null,"reason":"text[exit status 75/75 (temporary failure)]","next":300,"expires":250000,"tries":3,"pid":null}'
 sample='3714  sender not known
 	smtp/scg.toronto.edu  1 recipient
 6472  sender not known
@@ -208,68 +219,75 @@ sample='3714  sender not known
 3 messages, 4 recipients, 3 destinations; 0 held, 0 running, 3 waiting'
 ask "$tmp/sample"
 is "the sample in ZMailer's manual, which has no End:" "$rc $(out)" "0 $sample"
-is 'a queue that has no End: is said to be cut, perhaps' "$(cat "$tmp/err")" \
+is 'a dump without End: a warning says that it may be cut' "$(cat "$tmp/err")" \
     "mailq: the scheduler's answer has no \"End:\"; it may be cut short"
 sed 's/; 116	$/; 116/' "$tmp/sample" >"$tmp/d"
 ask "$tmp/d"
-is 'a vertex without its last tab' "$rc $(out)" "0 $sample"
+is 'a dump: a vertex without its last tab' "$rc $(out)" "0 $sample"
 sed 's/; 116	$/; 116	#/' "$tmp/sample" >"$tmp/d"
 ask "$tmp/d"
-is 'a vertex with an empty text' "$rc $(out)" "0 $sample"
+is 'a dump: a vertex with an empty text' "$rc $(out)" "0 $sample"
 sed '3h;3d;5G' "$tmp/sample" >"$tmp/d"
 ask "$tmp/d" -f 'smtp/scg.toronto.edu'
-is 'vertices in no order' "$rc $(out)" "0 $(echo "$sample" | sed 2q)
+is 'a dump: vertices in no order' "$rc $(out)" "0 $(echo "$sample" | sed 2q)
 1 message, 1 recipient, 1 destination; 0 held, 0 running, 1 waiting"
 cat "$tmp/sample" "$tmp/report" >"$tmp/d"
 ask "$tmp/d"
-is 'vertices without text, and an End:' "$rc $(out)$(cat "$tmp/err")" \
+is 'a dump: vertices without text, and an End:' "$rc $(out)$(cat "$tmp/err")" \
     "0 $sample"
 sed 's/	#.*//' "$tmp/ours" >"$tmp/d"
 ask "$tmp/d" -f prog
-is 'vertices without text, and facts' "$rc $(said)$(cat "$tmp/err")" \
+is 'a dump: vertices without text, and facts' "$rc $(said)$(cat "$tmp/err")" \
     '0 11026545-21354  <anna@example.org>  1234 bytes  3m20s old
 	prog/-  1 recipient, 3 tries
 		dead host, next HH:MM (in 5m), expires in 2d21h
 1 message, 1 recipient, 1 destination; 0 held, 0 running, 1 waiting'
 ask "$tmp/sample" -c
-is 'counts of a queue without End:' "$rc $(sed -n '2,3p' "$tmp/out" |
+is '-c counts a dump without End:' "$rc $(sed -n '2,3p' "$tmp/out" |
     tr '\n' ' ')" '0 messages 3 recipients 4 '
 for i in -Q -D; do
 	ask "$tmp/sample" $i
-	is "a queue without End: has no report for $i" "$rc $(out)" '69 '
-	like "mailq $i says that it is missing" "$(cat "$tmp/err")" \
+	is "a dump without End: has no report for $i" "$rc $(out)" '69 '
+	like "mailq $i of a dump without End: says that the report is missing" \
+	    "$(cat "$tmp/err")" \
 	    'there is no report'
 done
 sed 2q "$tmp/sample" >"$tmp/d"
 ask "$tmp/d"
-is 'an empty queue without End:' "$rc $(out)" '0 the queue is empty'
-like 'an empty queue without End: is said to be cut, perhaps' \
+is 'an empty dump without End: the queue is empty' \
+    "$rc $(out)" '0 the queue is empty'
+like 'an empty dump without End: a warning says that it may be cut' \
     "$(cat "$tmp/err")" 'no "End:"; it may be cut short$'
 for n in 3 4 5 6 7 8 9 10; do
 	sed "${n}q" "$tmp/sample" >"$tmp/d"
 	ask "$tmp/d"
 	is "the sample cut behind line $n: an error, nothing shown" \
 	    "$rc $(out)" '69 '
-	like "the sample cut behind line $n: it is said" "$(cat "$tmp/err")" \
+	like "the sample cut behind line $n: the error says so" \
+	    "$(cat "$tmp/err")" \
 	    'cut short'
 done
 for i in '' -v -S -s; do
 	ask "$tmp/empty" $i
-	is "an empty queue $i" "$rc $(out)" '0 the queue is empty'
+	is "mailq $i of an empty queue: the queue is empty" \
+	    "$rc $(out)" '0 the queue is empty'
 done
 ask "$tmp/empty" -j
-is '... in JSON' "$rc $(out)" '0 '
+is '-j of an empty queue prints nothing' "$rc $(out)" '0 '
 ask "$tmp/empty" -c
-is '... in counts' "$rc $(sed -n '2p;11p' "$tmp/out" | tr '\n' ' ')" \
+is '-c of an empty queue counts 0' \
+    "$rc $(sed -n '2p;11p' "$tmp/out" | tr '\n' ' ')" \
     '0 messages 0 oldest 0 '
 sed 's/stored 0/stored 3/' "$tmp/empty" >"$tmp/d"
 for i in '' -c -j -s; do
 	ask "$tmp/d" $i
-	is "a scheduler that lists nothing $i" "$rc $(out)" '69 '
+	is "mailq $i of a scheduler that hides its messages: an error" \
+	    "$rc $(out)" '69 '
 done
-like '... is not taken for one with nothing' "$(cat "$tmp/err")" 'option -Q'
+like 'a scheduler that hides its messages: the error names -Q' \
+    "$(cat "$tmp/err")" 'option -Q'
 ask "$tmp/d" -Q
-is '... and has a report' "$rc" 0
+is '-Q shows the report of a scheduler that hides its messages' "$rc" 0
 
 # ---- destinations ------------------------------------------------------------
 
@@ -289,7 +307,7 @@ END
 	echo End:
 } >"$tmp/dests"
 ask "$tmp/dests" -D
-is 'destinations, in each state' "$rc $(said)" '0 local/idle.test  idle
+is '-D shows destinations in each state' "$rc $(said)" '0 local/idle.test  idle
 	window 5 of 5, 2 idle
 	9 good and 0 bad reports, used 10s ago
 smtp/busy.test  active
@@ -311,15 +329,17 @@ smtp/old.test  retry: gone
 	0 good and 4 bad reports
 6 destinations; 1 active, 1 idle, 1 closed, 2 retry, 1 unused'
 ask "$tmp/dests" -D -f 'smtp/{new,idle}.*'
-is '... those that match' "$rc $(sed -n '1p;$p' "$tmp/out")" '0 smtp/new.test  unused
+is '-D -f shows the destinations that match' \
+    "$rc $(sed -n '1p;$p' "$tmp/out")" '0 smtp/new.test  unused
 1 destination; 0 active, 0 idle, 0 closed, 0 retry, 1 unused'
 ask "$tmp/dests" -D -f 'uucp'
-is '... none do' "$rc $(out)" '0 nothing is known of uucp'
+is '-D -f of an unknown channel: nothing is known' \
+    "$rc $(out)" '0 nothing is known of uucp'
 ask "$tmp/dests" -Q
-like '... and in the report' "$rc $(grep old.test "$tmp/out")" \
+like '-Q shows dead destinations, too' "$rc $(grep old.test "$tmp/out")" \
     '^0     smtp/old.test/d  window=0/20 agents=0 good=0 bad=4 dead for 0s: gone'
 if ! command -v python3 >/dev/null 2>&1; then
-	skip '... in JSON' 'no python3'
+	skip '-D -j shows destinations in JSON' 'no python3'
 else
 	ask "$tmp/dests" -D -j
 	python3 -c '
@@ -339,53 +359,58 @@ assert rows["down.test"] == ["smtp", "down.test", "retry", 0, 20, 0, 1, 4,
 assert rows["old.test"] == ["smtp", "old.test", "retry", 0, 20, 0, None,
     None, None, 0, 4, None, 0, None, "gone", None, None], rows["old.test"]
 print("good")' "$tmp/out" >"$tmp/n" 2>&1
-	is '... in JSON' "$rc $(cat "$tmp/n")" '0 good'
+	is '-D -j shows destinations in JSON' "$rc $(cat "$tmp/n")" '0 good'
 fi
 {
 	sed 's/stored 0/stored 3/' "$tmp/empty"
 	printf 'Facts:\nEnd:\n'
 } >"$tmp/d"
 ask "$tmp/d" -D
-is 'no destinations, from one that lists no messages' "$rc $(out)" \
+is '-D works with a scheduler that hides its messages' "$rc $(out)" \
     '0 nothing is known of any destination'
 ask "$tmp/zmailer" -D
-is "ZMailer's knows none" "$rc $(out)" '69 '
-like '... which is said' "$(cat "$tmp/err")" 'does not tell of destinations'
+is "-D of ZMailer's dump is an error" "$rc $(out)" '69 '
+like "-D of ZMailer's dump: the error says why" \
+    "$(cat "$tmp/err")" 'does not tell of destinations'
 mailq -D -q "$tmp/none"
-is 'nor does the spool' "$rc $(out)" '69 '
+is '-D without a scheduler is an error' "$rc $(out)" '69 '
 bad_dest() {	# what sed-script
 	sed "$2" "$tmp/dests" >"$tmp/d"
 	for i in -D -Q ''; do
 		ask "$tmp/d" $i
 		[ "$rc" -eq 69 ] || break
 	done
-	is "$1: an error" "$rc" 69
+	is "a dump with $1: an error" "$rc" 69
 }
-bad_dest 'a window that is no number' '/busy/s/	7	/	-	/'
-bad_dest 'agents that are none' '/busy/s/	1	40	/	x	40	/'
+bad_dest 'a window that is not numeric' \
+    '/busy/s/	7	/	-	/'
+bad_dest 'agents that are not numeric' \
+    '/busy/s/	1	40	/	x	40	/'
 bad_dest 'a field too many' '/busy/s/$/	1/'
 bad_dest 'a field too few' '/busy/s/	0$//'
 sed '/busy/p' "$tmp/dests" >"$tmp/d"
 ask "$tmp/d" -D
-is 'a destination twice: an error' "$rc $(out)" '69 '
+is '-D of a dump with a destination twice: an error' "$rc $(out)" '69 '
 
 # ---- what is wrong -----------------------------------------------------------
 
 bad() {		# what sed-script [file]
 	sed "$2" "${3:-$tmp/ours}" | dump >"$tmp/d"
 	ask "$tmp/d"
-	is "$1: an error, nothing shown" "$rc $(out)" '69 '
-	[ -s "$tmp/err" ] || fail '... and nothing said'
+	is "a dump with $1: an error, nothing shown" "$rc $(out)" '69 '
+	[ -s "$tmp/err" ] || fail "a dump with $1: the error has no words"
 }
 bad 'another protocol' '1s/1.0/2.0/'
-like '... says so' "$(cat "$tmp/err")" 'protocol 2'
-bad 'busy' '1s/.*/busy too many askers^[m/'
-is '... says so' "$(cat "$tmp/err")" \
+like 'a dump with another protocol: the error names it' \
+    "$(cat "$tmp/err")" 'protocol 2'
+bad 'the first line "busy"' '1s/.*/busy too many askers^[m/'
+is 'a dump with the first line "busy": the error has its words' \
+    "$(cat "$tmp/err")" \
     'mailq: the scheduler is busy: too many askers\033[m'
-bad 'not a scheduler' '1s/.*/220 smtp ready/'
+bad 'the first line of another service' '1s/.*/220 smtp ready/'
 bad 'a vertex in no channel' 's/^prog:.*/prog:	>2/'
 bad 'a vertex in two hosts' 's/^-:	>1/-:	>1>2/'
-bad 'a vertex that is not there' 's/^-:.*/-:	>1>9/'
+bad 'an unknown vertex in a channel' 's/^-:.*/-:	>1>9/'
 bad 'no channels' '/^Channels/,/^smtp/d'
 bad 'no hosts' '/^Hosts/,/^age/d'
 bad 'a number twice' 's/^2:/1:/'
@@ -400,14 +425,15 @@ bad 'an unknown fact' 's/^t	/z	/'
 bad 'a fact too few' '/^v	3/d'
 bad 'a fact twice' '/^v	3/p'
 bad 'a message without facts' '/^m	X/d'
-bad 'a state unknown' 's/	retry	/	sulking	/'
-bad 'a number that is none' 's/	3593	/	35x93	/'
-bad 'a fact with less fields' 's/	maxring$//'
-bad 'a reason of a vertex that is not there' \
+bad 'an unknown state' 's/	retry	/	sulking	/'
+bad 'a number that is not numeric' 's/	3593	/	35x93	/'
+bad 'a fact of too few fields' 's/	maxring$//'
+bad 'a reason of an unknown vertex' \
     '/^v	2/{p;s/.*/r	9	139	full/;}'
-bad 'a reason of no recipient' '/^v	2/{p;s/.*/r	2	x	full/;}'
+bad 'a reason of an unknown recipient' \
+    '/^v	2/{p;s/.*/r	2	x	full/;}'
 bad 'a reason that is missing' '/^v	2/{p;s/.*/r	2	139/;}'
-bad 'more behind its end' '$s/$/ /'
+bad 'more bytes behind its end' '$s/$/ /'
 {
 	sed '/^1:/,$d' "$tmp/vertices"
 	printf '1:\t1-1\t1; 0\t#'
@@ -420,10 +446,10 @@ bad 'a line without an end' '' "$tmp/d.in"
 } >"$tmp/d.in"
 cp "$tmp/d.in" "$tmp/d"
 ask "$tmp/d"
-is 'a zero byte: an error' "$rc $(out)" '69 '
+is 'a dump with a zero byte: an error' "$rc $(out)" '69 '
 cp "$M" "$tmp/d"
 ask "$tmp/d"
-is 'a program: an error' "$rc $(out)" '69 '
+is 'a program as dump: an error' "$rc $(out)" '69 '
 
 # Long lists are no error.
 awk 'BEGIN {
@@ -437,10 +463,11 @@ awk 'BEGIN {
 	printf "\nEnd:\nMsgs in 1 out 0 stored 20000 Rcpnts in 1\n"
 }' >"$tmp/d"
 ask "$tmp/d" -c
-is 'a host with many messages' "$rc $(sed -n 2p "$tmp/out")" \
+is '-c counts a host with 20000 messages' "$rc $(sed -n 2p "$tmp/out")" \
     '0 messages 20000'
 ask "$tmp/d" -s
-is '... its numbers fit' "$rc $(sed -n 2p "$tmp/out")" \
+is '-s aligns the numbers of a host with 20000 messages' \
+    "$rc $(sed -n 2p "$tmp/out")" \
     '0 smtp/h                      20000     0     0     0     0     0     0 retry'
 
 # ---- hostile bytes -------------------------------------------------------------
@@ -461,10 +488,10 @@ rude=$(awk 'BEGIN { for (i = 1; i < 256; i++)
 } >"$tmp/d"
 for i in '' -v -s -S -Q -c -j '-v -j'; do
 	ask "$tmp/d" $i
-	is "no control byte is shown $i" \
+	is "mailq $i shows no control byte" \
 	    "$rc $(tr -d '\011\012\040-\176' <"$tmp/out" | wc -c |
 	    tr -d ' ')" '0 0'
-	[ "x$i" != x-s ] || is '... in 80 columns' \
+	[ "x$i" != x-s ] || is '-s keeps to 80 columns with hostile bytes' \
 	    "$(awk 'length($0) > 80' "$tmp/out")" ''
 done
 printf 'version zmailer 1.0\nVertices:\n1:\t1-1\t1; 9\t#%s (%s)\n%s\n' \
@@ -477,18 +504,19 @@ End:
 Msgs in 1 out 0 stored 1 Rcpnts in 1 out 0 stored 1' >"$tmp/lines"
 for i in '' -v; do
 	ask "$tmp/lines" $i
-	like "ends of lines in a reason are blanks $i" "$(out)" \
+	like "mailq $i shows line ends in a reason as blanks" "$(out)" \
 	    '^	c/h  1 recipient[^:]*: first line second$'
 done
 ask "$tmp/lines" -s
-like '... in 80 columns, too' "$(out)" '^ *first line second$'
+like '-s shows line ends in a reason as blanks' "$(out)" '^ *first line second$'
 ask "$tmp/lines" -j
-like '... and as they are for programs' "$(out)" \
+like '-j shows line ends in a reason as they are' "$(out)" \
     '"reason":"\\u000d\\u000dfirst line\\u000d\\u000dsecond'
 ask "$tmp/d" -f "$(printf '\033c')"
-is '... nor in a filter' "$(out)" 'nothing in the queue matches \033c'
+is '-f: the filter is shown without control bytes' \
+    "$(out)" 'nothing in the queue matches \033c'
 if ! command -v python3 >/dev/null 2>&1; then
-	skip 'JSON is JSON' 'no python3'
+	skip '-j prints valid JSON for hostile bytes' 'no python3'
 else
 	ask "$tmp/d" -j
 	python3 -c '
@@ -504,7 +532,7 @@ for line in open(sys.argv[1], "rb"):
 	else:
 		assert o["sender"] == "\"\\", o
 print(len(names))' "$tmp/out" >"$tmp/n" 2>&1
-	is 'JSON is JSON' "$(cat "$tmp/n")" 16
+	is '-j prints valid JSON for hostile bytes' "$(cat "$tmp/n")" 16
 fi
 
 # A word is read back from \ooo, and what is none of these is as it was.
@@ -514,7 +542,7 @@ fi
 	printf '%s:\t>%d\n' '\134\134101\303\274' 1 '\9\400\08\000\12' 2
 } >"$tmp/d"
 ask "$tmp/d" -j
-is 'words of a dump are read back' \
+is '-j decodes octal escapes in words of a dump' \
     "$rc $(sed 's/.*"channel":\(.*\),"recip.*/\1/' "$tmp/out")" \
 '0 "a b","host":"\\\\101\u00fc"
 "a b","host":"\\9\\400\\08\\000\\12"'
@@ -554,7 +582,8 @@ cuts() {	# argument ...
 }
 serve "$tmp/d" -c
 # ZMailer's ends after the report, so that length is a whole one, too.
-is 'cut short anywhere else: an error, nothing shown' "$(cuts -q "$tmp/q")" \
+is 'a dump by a pipe, cut at any length: an error, nothing shown' \
+    "$(cuts -q "$tmp/q")" \
     "$ends
 $whole 0
 $(wc -c <"$tmp/d" | tr -d ' ') 0"
@@ -572,27 +601,30 @@ serve_tcp() {	# file [option ...]
 }
 if without NO_TCP; then
 	mailq localhost
-	is 'without TCP there is no host' "$rc" 64
-	like '... says why' "$(cat "$tmp/err")" 'without TCP'
+	is 'without TCP a host argument is an error' "$rc" 64
+	like 'without TCP the error for a host says why' \
+	    "$(cat "$tmp/err")" 'without TCP'
 	mailq -p 174
-	is '... and no port' "$rc" 64
+	is 'without TCP -p is an error' "$rc" 64
 else
 	serve_tcp "$tmp/ours" -b
 	mailq -p "$port"
-	is 'by TCP, byte by byte' "$rc $(said)" "0 $ours"
+	is 'a dump by TCP, byte by byte' "$rc $(said)" "0 $ours"
 	mailq -p "$port" localhost
-	is '... from a host' "$rc $(said)" "0 $ours"
+	is 'a dump by TCP from a named host' "$rc $(said)" "0 $ours"
 	unserve
 	mailq -p "$port"
-	is 'a port where nobody is' "$rc $(out)" '69 '
-	like '... says why' "$(cat "$tmp/err")" 'refused'
+	is 'a port where nobody listens is an error' "$rc $(out)" '69 '
+	like 'a port where nobody listens: the error says why' \
+	    "$(cat "$tmp/err")" 'refused'
 	mailq -p 99999
-	is 'no port' "$rc" 69
+	is 'a port number that is too large is an error' "$rc" 69
 	mailq no.such.host.invalid
-	is 'no host' "$rc $(out)" '69 '
+	is 'an unknown host is an error' "$rc $(out)" '69 '
 	cp "$tmp/short" "$tmp/d"
 	serve_tcp "$tmp/d" -c
-	is 'cut short by TCP' "$(cuts -p "$port")" "$ends
+	is 'a dump by TCP, cut at any length: an error, nothing shown' \
+	    "$(cuts -p "$port")" "$ends
 $whole 0"
 	unserve
 	# ZMailer's protocol 2; the digests are md5sum's of the line and the
@@ -630,7 +662,7 @@ END
 	} >"$tmp/two"
 	serve_tcp "$tmp/two" -d
 	mailq -p "$port"
-	is 'a scheduler of protocol 2: its queue' \
+	is 'protocol 2: the listing' \
 	    "$rc $(cat "$tmp/err")$(sed 's/[0-9][0-9.]*[dhms][0-9dhms]*/T/g
 	    s/next .* (in T)/next (in T)/' "$tmp/out")" "0 \
 M/Z/11026589-31864  <>
@@ -644,22 +676,24 @@ M/Z/11026589-31864  <>
 		waits for a slot, maxchannel is reached, expires in T
 3 messages, 4 recipients, 2 destinations; 0 held, 0 running, 3 waiting"
 	mailq -p "$port" -f 'smtp' -j
-	is '... as JSON' "$rc $(sed 's/.*"state"/"state"/' "$tmp/out")" \
+	is 'protocol 2: -j' "$rc $(sed 's/.*"state"/"state"/' "$tmp/out")" \
 	    '0 "state":"other","what":"waits for its turn, or an agent has it","reason":null,"next":null,"expires":null,"tries":0,"pid":null}'
 	mailq -p "$port" -U nobody:other
-	is 'another password: an error' "$rc $(out)" '69 '
-	like '... says so' "$(cat "$tmp/err")" 'refuses "AUTH".*-U gives'
+	is 'protocol 2: a wrong password is an error' "$rc $(out)" '69 '
+	like 'protocol 2: the error for a wrong password names -U' \
+	    "$(cat "$tmp/err")" 'refuses "AUTH".*-U gives'
 	unserve
 	sed 's/^S 11026545-21354~0/S x/; /^S sc/s/N=2/x/' "$tmp/two" |
 	    sed "s/^S 11026545-21354${tab}0/S 1/" >"$tmp/d"
 	serve_tcp "$tmp/d" -d
 	mailq -p "$port"
-	is '... a line with too few fields: an error' "$rc $(out)" '69 '
+	is 'protocol 2: a line with too few fields is an error' \
+	    "$rc $(out)" '69 '
 	unserve
 	sed '/^C SHOW THREAD sc/,$d' "$tmp/two" >"$tmp/d"
 	serve_tcp "$tmp/d" -d
 	mailq -p "$port"
-	is '... cut short: an error' "$rc $(out)" '69 '
+	is 'protocol 2: an answer cut short is an error' "$rc $(out)" '69 '
 	unserve
 	{
 		log_in watcher 5a2efd522a54d3db846c707fba9a1a2d
@@ -668,7 +702,7 @@ M/Z/11026589-31864  <>
 	} >"$tmp/d"
 	serve_tcp "$tmp/d" -d
 	mailq -p "$port" -U watcher/se/cret -Q
-	is '... its report' "$rc $(out)" '0 smtp/*/0
+	is 'protocol 2: -Q shows the report' "$rc $(out)" '0 smtp/*/0
 .dot'
 	unserve
 	cat >"$tmp/scheduler.auth" <<'END'
@@ -681,7 +715,7 @@ root:other:ALL:
 END
 	serve_tcp "$tmp/d" -d
 	mailq -p "$port" -Q
-	is '... logs in by an authfile that can be read' "$rc $(out)" \
+	is 'protocol 2: mailq logs in by a readable authfile' "$rc $(out)" \
 	    '0 smtp/*/0
 .dot'
 	unserve
@@ -690,8 +724,9 @@ END
 	MAILQ_WAIT=1
 	mailq -p "$port"
 	MAILQ_WAIT=20
-	is 'a scheduler that falls silent' "$rc $(out)" '69 '
-	like '... says so' "$(cat "$tmp/err")" 'nothing came for 1 sec'
+	is 'a scheduler that falls silent by TCP is an error' "$rc $(out)" '69 '
+	like 'a scheduler that falls silent by TCP: the error says so' \
+	    "$(cat "$tmp/err")" 'nothing came for 1 sec'
 	unserve
 fi
 
@@ -701,42 +736,46 @@ serve "$tmp/ours" -s -l 100
 MAILQ_WAIT=1
 mailq -q "$tmp/q"
 MAILQ_WAIT=20
-is 'a silent one at a pipe' "$rc $(out)" '69 '
+is 'a scheduler that falls silent by a pipe is an error' "$rc $(out)" '69 '
 unserve
 mkfifo "$tmp/q"
 mailq -q "$tmp/q"
-is 'a pipe that nobody reads' "$rc $(out)" '69 '
-like '... says so' "$(cat "$tmp/err")" 'no scheduler reads it'
+is 'a pipe that nobody reads is an error' "$rc $(out)" '69 '
+like 'a pipe that nobody reads: the error says so' \
+    "$(cat "$tmp/err")" 'no scheduler reads it'
 exec 7<>"$tmp/q"
 MAILQ_WAIT=1
 mailq -q "$tmp/q"
-is 'one that is never answered' "$rc $(out)" '69 '
+is 'a pipe whose reader never answers is an error' "$rc $(out)" '69 '
 MAILQ_WAIT=600
 bg "$M" -q "$tmp/q"
 found() {
 	ls "$tmp" | grep '^q\.[0-9]'
 }
-ok '... the asker has a pipe of its own' wait_for 20 found
+ok 'mailq makes a pipe of its own for the answer' wait_for 20 found
 kill -TERM "$bg_pid"
 wait "$bg_pid" 2>/dev/null
 lib_forget "$bg_pid"
-is '... which is gone when it is told to leave' "$(found)" ''
+is 'mailq removes its pipe at SIGTERM' "$(found)" ''
 MAILQ_WAIT=20
 exec 7>&-
 rm "$tmp/q"
 : >"$tmp/q"
 mailq -q "$tmp/q"
-is 'a file instead of a pipe' "$rc$(cat "$tmp/q")" 69
+is 'a file instead of a pipe is an error, and is not written to' \
+    "$rc$(cat "$tmp/q")" 69
 mailq -q "$tmp/none"
-is 'no pipe at all' "$rc" 69
+is 'a missing pipe is an error' "$rc" 69
 rm "$tmp/q"
 
 # ---- the spool -----------------------------------------------------------------------
 
 mailq
-is 'an empty spool: the first line' "$rc $(sed 's/(.*)/(WHY)/;1q' \
+is 'without a scheduler the first line names the spool' \
+    "$rc $(sed 's/(.*)/(WHY)/;1q' \
     "$tmp/out")" "0 no scheduler answers (WHY); this is the spool at $po"
-is '... and then' "$(sed 1d "$tmp/out")" 'the queue is empty'
+is 'an empty spool: the queue is empty' \
+    "$(sed 1d "$tmp/out")" 'the queue is empty'
 put "$po" 12-1 local - anna local - bert smtp EXAMPLE.org 'carl@example.org'
 put "$po" X/Y/7-1 smtp '((mx1.test mx2.test)(mx3.test))' d@test
 printf 'T example.org x\n' | put_raw "$po" 13-1
@@ -744,7 +783,8 @@ sed 's/^r /r+/' "$po/transport/12-1" | sed 's/12-1/14-1/' |
     put_raw "$po" 14-1
 touch -t 202001010000 "$po/queue/12-1"
 mailq -v
-is 'the spool' "$rc $(sed '1d; s/ [0-9dhms]* old/ SPAN old/' "$tmp/out")" \
+is '-v lists the spool' \
+    "$rc $(sed '1d; s/ [0-9dhms]* old/ SPAN old/' "$tmp/out")" \
 '0 X/Y/7-1  <sender>  16 bytes  SPAN old
 	smtp/mx1.test  1 recipient
 		to d@test
@@ -758,25 +798,26 @@ is 'the spool' "$rc $(sed '1d; s/ [0-9dhms]* old/ SPAN old/' "$tmp/out")" \
 	nobody is left to have it
 3 messages, 4 recipients, 3 destinations'
 mailq -c
-is '... its counts' "$rc $(sed -n '1,5p' "$tmp/out" | tr '\n' ' ')" \
+is '-c counts the spool' "$rc $(sed -n '1,5p' "$tmp/out" | tr '\n' ' ')" \
     '0 scheduler 0 messages 3 recipients 4 destinations 3 jobs 3 '
-like '... say on stderr what they are of' "$(cat "$tmp/err")" \
+like '-c of the spool names it on stderr' "$(cat "$tmp/err")" \
     "the spool at $po"
 mailq -s
-is '... its shape' "$(sed -n 4p "$tmp/out")" \
+is '-s shows the spool' "$(sed -n 4p "$tmp/out")" \
     'smtp/example.org                1     0     0     0     0     0     1'
 mailq -j -f local
-is '... in JSON' "$(sed 's/"age":[0-9]*/"age":N/; s/"why":"[^"]*"/"why":""/' \
+is '-j shows the spool' \
+    "$(sed 's/"age":[0-9]*/"age":N/; s/"why":"[^"]*"/"why":""/' \
     "$tmp/out")" \
 '{"scheduler":false,"why":"","spool":"'"$po"'"}
 {"message":"12-1","sender":"sender","size":13,"age":N,"held":false,"unreadable":false,"channel":"local","host":"-","recipients":2,"state":null,"what":null,"reason":null,"next":null,"expires":null,"tries":null,"pid":null}'
 mailq -Q
-is '... has no report' "$rc $(out)" '69 '
+is '-Q of the spool is an error' "$rc $(out)" '69 '
 echo rubbish >"$po/transport/15-1"
 printf 'i 16-1\nr           local' >"$po/transport/16-1"
 without NO_SYMLINK || ln -s 12-1 "$po/transport/17-1"
 mailq -c
-is 'control files that are none' "$(sed -n '2p;9p' "$tmp/out" |
+is '-c counts bad control files as unreadable' "$(sed -n '2p;9p' "$tmp/out" |
     tr '\n' ' ')" 'messages 5 unreadable 2 '
 rm -f "$po/transport/1"[567]-1
 
@@ -794,7 +835,8 @@ End:
 Msgs in 3 out 1 stored 2 Rcpnts in 18 out 18 stored 2
 END
 ask "$tmp/d" -v
-is 'recipients from the control files' "$(sed 's/[0-9]*d[0-9h]* old/SPAN/;
+is '-v shows recipients from the control files' \
+    "$(sed 's/[0-9]*d[0-9h]* old/SPAN/;
     s/next .* (/next (/' "$tmp/out")" '12-1  <sender>  13 bytes  SPAN
 	local/-  2 recipients, 1 try: no
 		next (in 9s), expires in 9s
@@ -811,7 +853,7 @@ sed "s,/nowhere,$po," "$tmp/ours" >"$tmp/d"
 bg "$S" -q "$po/public/.mailq.text" "$tmp/d"
 wait_for 10 test -p "$po/public/.mailq.text"
 mailq
-is "the post office's own pipe" "$rc $(said)" "0 $ours"
+is "mailq asks by the pipe of the post office" "$rc $(said)" "0 $ours"
 kill -9 "$bg_pid"
 wait "$bg_pid" 2>/dev/null
 lib_forget "$bg_pid"
@@ -819,18 +861,19 @@ rm "$po/public/.mailq.text"
 serve "$tmp/d"
 RENDEZVOUS=$tmp/q
 mailq
-is 'the rendezvous' "$rc $(said)" "0 $ours"
+is 'mailq asks by the pipe that RENDEZVOUS names' "$rc $(said)" "0 $ours"
 unserve
 serve "$tmp/ours"
 mailq -c
-is "another post office's scheduler does not count" \
+is "the scheduler of another post office is ignored" \
     "$rc $(sed -n 1,2p "$tmp/out" | tr '\n' ' ')" \
     '0 scheduler 0 messages 3 '
-like '... which is said' "$(cat "$tmp/err")" 'another post office, /nowhere'
+like 'the scheduler of another post office is named on stderr' \
+    "$(cat "$tmp/err")" 'another post office, /nowhere'
 unserve
 serve "$tmp/short" -l 50
 mailq
-is 'one that is cut short is not replaced by the spool' "$rc $(out)" '69 '
+is 'an answer cut short is not replaced by the spool' "$rc $(out)" '69 '
 unserve
 RENDEZVOUS=$tmp/none
 
@@ -849,30 +892,30 @@ cp "$M" "$tmp/mailq" && chmod 755 "$tmp/mailq" && M=$tmp/mailq
 cp "$S" "$tmp/serve" && chmod 755 "$tmp/serve" && S=$tmp/serve
 chmod 0 "$po/transport/12-1"
 user
-is 'a control file that may not be read' "$rc $(tail -n 1 "$tmp/out")" \
+is 'an unreadable control file is counted' "$rc $(tail -n 1 "$tmp/out")" \
     '0 3 messages, 1 recipient, 1 destination; 1 control file cannot be read'
 chmod 644 "$po/transport/12-1"
 chmod 0 "$po/transport/X/Y"
 user
-is 'a directory that may not be read' "$rc $(out)" '77 '
+is 'an unreadable directory of the spool is an error' "$rc $(out)" '77 '
 chmod 755 "$po/transport/X/Y"
 chmod 0 "$po/transport"
 user
-is 'a spool that may not be read' "$rc $(out)" '77 '
+is 'an unreadable spool is an error' "$rc $(out)" '77 '
 user -c
-is '... has no counts' "$rc $(out)" '77 '
+is '-c of an unreadable spool is an error' "$rc $(out)" '77 '
 chmod 755 "$po/transport"
 POSTOFFICE=$tmp/nowhere
 mailq
-is 'no scheduler, no spool' "$rc $(out)" '69 '
+is 'neither scheduler nor spool: an error' "$rc $(out)" '69 '
 POSTOFFICE=$po
 serve "$tmp/d"
 chmod 777 "$tmp"
 user -q "$tmp/q"
-is 'anybody may ask' "$rc $(said)" "0 $ours"
+is 'an ordinary user may ask' "$rc $(said)" "0 $ours"
 chmod 0 "$tmp/q"
 user -q "$tmp/q"
-is '... but not at a pipe that is closed to him' "$rc $(out)" '77 '
+is 'an ordinary user may not ask by a closed pipe' "$rc $(out)" '77 '
 chmod 711 "$tmp"
 unserve
 if [ "$(id -u)" -eq 0 ]; then
@@ -903,13 +946,13 @@ told() {
 }
 commands 'ok 2 messages\033[m\nX/12-1\n'
 mailq flush all
-is 'a command and its answer' "$rc $(out)" '0 2 messages\033[m
+is 'a command prints its answer' "$rc $(out)" '0 2 messages\033[m
 X/12-1'
 mailq hold 'smtp/*.org'
 mailq release X/Y/12-1
 mailq delete 12-1
 mailq bounce 'local/-'
-is 'what the scheduler was told' "$(told)" 'flush all
+is 'the scheduler gets the commands as typed' "$(told)" 'flush all
 hold smtp/*.org
 release X/Y/12-1
 delete 12-1
@@ -920,37 +963,39 @@ for i in 'flush' 'flush all all' 'hold all' 'delete smtp' '-v flush all' \
 	'hold ../12-1' | 'delete X/' | 'bounce QQ/12')
 		# these are patterns, though hardly what was meant
 		mailq $i
-		is "$i" "$rc" 0
+		is "a command is sent: $i" "$rc" 0
 		;;
 	*)
 		mailq $i
-		is "not understood: $i" "$rc" 64
+		is "a command is refused: $i" "$rc" 64
 		;;
 	esac
 done
 mailq flush "smtp/a b"
-is 'a blank cannot be sent' "$rc" 64
+is 'a command with a blank in its pattern is refused' "$rc" 64
 mailq flush "smtp/$(printf 'a\nb')"
-is 'nor a line end' "$rc $(told | tail -n 1)" '64 bounce QQ/12'
+is 'a command with a line end in its pattern is not sent' \
+    "$rc $(told | tail -n 1)" '64 bounce QQ/12'
 unserve
 commands 'no such message\n'
 mailq delete 99-1
-is 'refused' "$rc $(out)$(cat "$tmp/err")" '69 mailq: such message'
+is 'a refusal of the scheduler is an error, in its words' \
+    "$rc $(out)$(cat "$tmp/err")" '69 mailq: such message'
 unserve
 commands 'ok done'
 mailq delete 99-1
-is 'an answer without its end' "$rc" 69
+is 'an answer without a line end is an error' "$rc" 69
 unserve
 commands 'what?\n'
 mailq delete 99-1
-is 'an answer in other words' "$rc $(out)" '69 '
+is 'an answer in other words is an error' "$rc $(out)" '69 '
 chmod 0 "$po/.mailq.command"
 user delete 99-1
-is 'a pipe that may not be opened' "$rc $(out)" '77 '
+is 'a command by a pipe that may not be opened is an error' "$rc $(out)" '77 '
 unserve
 rm "$po/.mailq.command"
 mailq flush all
-is 'no scheduler to tell' "$rc $(out)" '69 '
+is 'a command without a scheduler is an error' "$rc $(out)" '69 '
 
 # ---- a real scheduler ---------------------------------------------------------------------
 
@@ -967,15 +1012,16 @@ later/*	command="hold" queueonly
 END
 put "$po" 21-1 hold age:9d anna hold age:9d bert
 put "$po" 22-1 later x.test carl
-ok 'a scheduler starts' sched_start "$po" "$tmp/cf" \
+ok 'a real scheduler starts' sched_start "$po" "$tmp/cf" \
     -q "$po/public/.mailq.text"
-ok '... and tries a message' wait_log 'deferred .*msg=21-1'
+ok 'the real scheduler defers a message' wait_log 'deferred .*msg=21-1'
 spans() {
 	sed 's/(in [0-9dhms]*)/(in SPAN)/; s/ in [0-9][0-9dhms]*/ in SPAN/
 	    s/ [0-9dhms]* old/ SPAN old/; s/next [^(]*(/next WHEN (/' "$tmp/out"
 }
 mailq -v
-is 'its queue' "$rc $(spans)" '0 21-1  <sender>  13 bytes  SPAN old
+is '-v lists the queue of the real scheduler' \
+    "$rc $(spans)" '0 21-1  <sender>  13 bytes  SPAN old
 	hold/age:9d  2 recipients, 1 try: its time comes in SPAN
 		next WHEN (in SPAN), expires in SPAN
 		to anna
@@ -986,56 +1032,60 @@ is 'its queue' "$rc $(spans)" '0 21-1  <sender>  13 bytes  SPAN old
 		to carl
 2 messages, 3 recipients, 2 destinations; 0 held, 0 running, 2 waiting'
 user -c
-is '... for anybody' "$rc $(sed -n 1,3p "$tmp/out" | tr '\n' ' ')" \
+is 'an ordinary user gets counts of the real scheduler' \
+    "$rc $(sed -n 1,3p "$tmp/out" | tr '\n' ' ')" \
     '0 scheduler 1 messages 2 recipients 3 '
 mailq -Q
-like '... its report' "$rc $(grep Msgs.in "$tmp/out")" '^0 Msgs in 2 out 0 stored 2'
+like '-Q shows the report of the real scheduler' \
+    "$rc $(grep Msgs.in "$tmp/out")" '^0 Msgs in 2 out 0 stored 2'
 mailq hold 21-1
-is 'hold' "$rc" 0
+is 'the real scheduler takes the command hold' "$rc" 0
 mailq -c
-is '... is seen' "$rc $(grep held "$tmp/out")" '0 held 1'
+is '-c counts the held message' "$rc $(grep held "$tmp/out")" '0 held 1'
 user release 21-1
 if [ "$(id -u)" -eq 0 ]; then
-	is 'others may not release' "$rc" 77
+	is 'another user may not release a message' "$rc" 77
 else
-	is 'its owner may release' "$rc" 0
+	is 'its owner may release a message' "$rc" 0
 fi
 mailq release all
 mailq delete '{hold,later}/*'
-is 'delete' "$rc" 0
+is 'the real scheduler takes the command delete' "$rc" 0
 empty() {
 	mailq -c
 	[ "$(sed -n 2p "$tmp/out")" = 'messages 0' ]
 }
-ok '... and the queue is empty' wait_for 20 empty
+ok 'the queue of the real scheduler gets empty by delete' wait_for 20 empty
 mailq
-is '... which is said' "$rc $(out)" '0 the queue is empty'
+is 'mailq says that the queue of the real scheduler is empty' \
+    "$rc $(out)" '0 the queue is empty'
 sched_stop
 mailq
-like 'when it has gone the spool is read' "$rc $(out)" \
+like 'mailq reads the spool when the real scheduler has ended' "$rc $(out)" \
     '^0 no scheduler answers .*; this is the spool at '
-is '... and no pipe was left' "$(ls -A "$po/public")" ''
+is 'no pipe of mailq is left in public/' "$(ls -A "$po/public")" ''
 
 # ---- options ----------------------------------------------------------------------------
 
 mailq -Z
-is 'an unknown option' "$rc" 64
-like '... and the usage' "$(cat "$tmp/err")" '^usage: mailq'
+is 'an unknown option is an error' "$rc" 64
+like 'an unknown option: the usage is printed' \
+    "$(cat "$tmp/err")" '^usage: mailq'
 mailq -s -j
-is 'two listings' "$rc" 64
+is 'two kinds of listing are an error' "$rc" 64
 mailq -D -s
-is '... of destinations, too' "$rc" 64
+is '-D with another kind of listing is an error' "$rc" 64
 mailq a b
-is 'two hosts' "$rc" 64
+is 'two hosts are an error' "$rc" 64
 mailq -q "$tmp/q" -p 1
-is 'two ways to ask' "$rc" 64
+is 'two ways to ask are an error' "$rc" 64
 mailq -f '['
-is 'a filter that is none' "$rc" 64
+is 'a bad pattern of -f is an error' "$rc" 64
 mailq -V
-like 'a version' "$rc $(out)" '^0 mailq [0-9]'
+like '-V prints the version' "$rc $(out)" '^0 mailq [0-9]'
 if [ -w /dev/full ]; then
 	POSTOFFICE=$po "$M" >/dev/full 2>"$tmp/err"
-	is 'a listing that cannot be written' $? 74
+	is 'a listing that cannot be written is an error' $? 74
 else
 	skip 'a listing that cannot be written' 'no /dev/full'
 fi
