@@ -27,12 +27,13 @@ reads() {
 ok 'an idle scheduler looks at the top directory' wait_for 30 looks 6
 before=$(reads)
 n=$(grep -c . "$tmp/trace")
-ok 'it looks at the top directory again and again' wait_for 30 looks 12
-is 'it reads no directory that did not change' "$(reads)" "$before"
+ok 'an idle scheduler looks again and again' wait_for 30 looks 12
+is 'an idle scheduler reads no unchanged directory' "$(reads)" "$before"
 ok 'an idle scheduler makes few other system calls' \
     [ $(($(grep -c . "$tmp/trace") - n)) -le 36 ]
 put "$po" 101-1 test h user
-ok 'it reads a directory that changed' wait_for 10 grep 101-1 "$tmp/out"
+ok 'an idle scheduler reads a changed directory' \
+    wait_for 10 grep 101-1 "$tmp/out"
 ok 'a changed directory is read again' \
     [ "$(reads)" -gt "$before" ]
 kill "$(head -n 1 "$po/.pid.scheduler")"

@@ -80,34 +80,39 @@ PARAMactive 1
 test/*	command="words $tmp"
 EOF
 put "$po" 101-1 test h1 full test h2 at3600 test h3 grey test h3 full3
-ok 'start with room for one message' start
+ok 'the scheduler starts with room for one message' start
 ok 'three jobs are deferred' \
     wait_for 20 eval '[ "$(count "deferred msg=101-1")" -eq 3 ]'
 put "$po" 102-1 test h9 full
-ok 'the message makes room' wait_log 'evict msg=101-1 for=' 20
-ok 'another comes in' wait_log 'deferred msg=102-1' 20
+ok 'a message with waiting jobs is evicted for another' \
+    wait_log 'evict msg=101-1 for=' 20
+ok 'another message is loaded when one is evicted' \
+    wait_log 'deferred msg=102-1' 20
 like 'mailq counts what is evicted' "$("$top/mailq" -q "$pipe" 2>&1 ||
     POSTOFFICE=$po "$top/mailq" 2>&1)" '; 1 evicted'
-is 'its control file has no time of its own' "$(find "$po/transport" \
+is 'the control file of an evicted message keeps its time stamp' \
+    "$(find "$po/transport" \
     -name 101-1 -newer "$tmp/tried" | wc -l | tr -d ' ')" 0
 pass_by 101
-ok 'it comes back when the first job is due' \
+ok 'an evicted message is loaded when its first job is due' \
     wait_for 20 often 2 101-1 grey
-ok 'the other job of that time is tried' wait_for 20 often 2 101-1 full
+ok 'all due jobs of an evicted message are tried' wait_for 20 often 2 101-1 full
 wait_for 20 eval '[ "$(count "deferred msg=101-1 .*tries=2 ")" -eq 2 ]'
-is 'both have the next place of the retry list' \
+is 'jobs of an evicted message go on in their retry list' \
     "$(count 'deferred msg=101-1 .*tries=2 next=(49[0-9][0-9]|50[0-9][0-9]) ')" 2
-is 'the job with a retryat is not tried' "$(tried 101-1 at3600)" 1
+is 'a job with a retryat of an evicted message is not tried' \
+    "$(tried 101-1 at3600)" 1
 pass_by 3440
 put "$po" 103-1 test h8 fine
-ok 'time passes' wait_log 'complete msg=103-1' 20
-is 'the retryat has not come' "$(tried 101-1 at3600)" 1
+ok 'mail is delivered when almost the retryat has passed' \
+    wait_log 'complete msg=103-1' 20
+is 'a job is not tried before its retryat' "$(tried 101-1 at3600)" 1
 pass_by 60
 ok 'the retryat is kept over two evictions' \
     wait_for 20 often 2 101-1 at3600
 put "$po" 104-1 test h8 grey
 wait_log 'deferred msg=104-1' 20
-ok 'it is evicted again' wait_for 20 eval \
+ok 'a message is evicted a third time' wait_for 20 eval \
     '[ "$(count "evict msg=101-1")" -ge 3 ]'
 pass_by 3700
 ok 'an evicted message expires' wait_log 'park msg=101-1' 60
@@ -130,23 +135,26 @@ test/*	command="words $tmp"
 EOF
 put "$po" 201-1 test p1 at3600 test p2 full2 test p3 full3 test p4 full4 \
     test p5 full5
-ok 'start with room for two recipients of five' start
+ok 'the scheduler starts with room for two recipients of five' start
 often_all() {	# times
 	for u in full2 full3 full4 full5; do
 		often "$1" 201-1 "$u" || return
 	done
 }
-ok 'four jobs are tried again and again' wait_for 60 often_all 3
-is 'the one with a retryat is not' "$(tried 201-1 at3600)" 1
-like 'their tries are counted on' "$(lines 'deferred msg=201-1')" ' tries=3 '
+ok 'evicted jobs of a message are tried again and again' wait_for 60 often_all 3
+is 'an evicted job with a retryat is not tried' "$(tried 201-1 at3600)" 1
+like 'the tries of evicted jobs are counted on' \
+    "$(lines 'deferred msg=201-1')" ' tries=3 '
 pass_by 3601
-ok 'it is tried when that has come' wait_for 20 often 2 201-1 at3600
+ok 'an evicted job is tried when its retryat has come' \
+    wait_for 20 often 2 201-1 at3600
 : >"$tmp/go"
 order flush all
-ok 'a flush reaches all of it' wait_for 20 po_empty "$po"
+ok 'a flush reaches all recipients of a partly evicted message' \
+    wait_for 20 po_empty "$po"
 sched_stop
 
-# ---- ... and is called by its name ---------------------------------------------
+# ---- a partly evicted message is called by its name --------------------------
 
 fresh
 sed 's/^\*.*/*\/*	interval=1h retries=9 expiry=30d bounce=none/' "$tmp/cf" \
@@ -158,13 +166,13 @@ five() {	# times
 		often "$1" 211-1 "$u" || return
 	done
 }
-ok 'start with room for two recipients' start
-ok 'all are tried once' wait_for 20 five 1
+ok 'the scheduler starts with room for two recipients' start
+ok 'five recipients are tried once' wait_for 20 five 1
 order flush 211-1
 ok 'a flush of the message reaches its evicted part' wait_for 20 five 2
 order hold 211-1
 order release 211-1
-ok 'so does a release' wait_for 20 five 3
+ok 'a release of the message reaches its evicted part' wait_for 20 five 3
 sched_stop
 
 # ---- what is called ----------------------------------------------------------
@@ -178,58 +186,61 @@ test/*	command="words $tmp"
 turn/*	queueonly command="words $tmp"
 EOF
 put "$po" 301-1 test f1 at9000
-ok 'start with room for one message' start
+ok 'the scheduler starts with room for one message' start
 wait_log 'deferred msg=301-1' 20
 put "$po" 302-1 test f2 at9000
-ok 'one is evicted' wait_log 'evict msg=301-1' 20
+ok 'deferred mail is evicted for new mail' wait_log 'evict msg=301-1' 20
 wait_log 'deferred msg=302-1' 20
 put "$po" 303-1 turn q1 fine
-ok 'two are' wait_log 'evict msg=302-1' 20
+ok 'a second deferred message is evicted' wait_log 'evict msg=302-1' 20
 put "$po" 304-1 test x1 full
-ok 'mail that waits for a T line is' wait_log 'evict msg=303-1' 20
+ok 'mail that waits for a T line is evicted' wait_log 'evict msg=303-1' 20
 wait_log 'deferred msg=304-1' 20
 order flush 'test/f1'
-like 'a flush of a pattern says what it calls' "$(cat "$tmp/answer")" \
+like 'a flush of a pattern answers how much comes in from disk' \
+    "$(cat "$tmp/answer")" \
     ' 1 come in from disk'
-ok 'it is tried' wait_for 20 often 2 301-1
-is 'another address is not' "$(tried 302-1)" 1
+ok 'evicted mail is tried by a flush of its address' wait_for 20 often 2 301-1
+is 'evicted mail of another address is not tried by a flush' "$(tried 302-1)" 1
 order hold 'test/f2'
 pass_by 9001
-ok 'a held address comes in at its time' \
+ok 'evicted mail of a held address is loaded at its time' \
     wait_for 20 eval '[ "$(count "load msg=302-1")" -ge 2 ]'
 put "$po" 305-1 test x2 fine
 wait_log 'complete msg=305-1' 20
-is 'it is not tried' "$(tried 302-1)" 1
+is 'evicted mail of a held address is not tried' "$(tried 302-1)" 1
 wait_for 20 eval '[ "$(count "evict msg=302-1")" -ge 2 ]'
 order release 'test/f2'
-ok 'a release calls it, and it is tried' wait_for 20 often 2 302-1
-is 'without a T line nothing is delivered' "$(tried 303-1)" 0
+ok 'evicted mail of a held address is tried after a release' \
+    wait_for 20 often 2 302-1
+is 'evicted mail of a queueonly channel waits for a T line' "$(tried 303-1)" 0
 printf 'T q1\n' | put_raw "$po" 901-1
-ok 'a T line reaches what is evicted' wait_log 'complete msg=303-1' 20
+ok 'a T line reaches evicted mail' wait_log 'complete msg=303-1' 20
 have=$(tried 304-1)
 order flush 304-1
-ok 'a name brings a message in' wait_for 20 often $((have + 1)) 304-1
+ok 'a flush by name loads an evicted message' \
+    wait_for 20 often $((have + 1)) 304-1
 : >"$tmp/go"
 order flush all
-ok 'a flush of all reaches all' wait_for 30 po_empty "$po"
+ok 'a flush of all reaches all evicted mail' wait_for 30 po_empty "$po"
 sched_stop
 
 fresh
 put "$po" 311-1 test f1 full
-ok 'start once more' start
+ok 'the scheduler starts before a hold' start
 wait_log 'deferred msg=311-1' 20
 put "$po" 312-1 test f2 full
-ok 'one is evicted before there is a hold' wait_log 'evict msg=311-1' 20
+ok 'mail is evicted before there is a hold' wait_log 'evict msg=311-1' 20
 wait_log 'deferred msg=312-1' 20
 order hold 'test/f*'
 order release 'test/f*'
-ok 'the release reaches it, too' wait_for 20 often 2 311-1
-ok 'as it does what was in core' wait_for 20 often 2 312-1
+ok 'a release reaches mail evicted before the hold' wait_for 20 often 2 311-1
+ok 'a release reaches mail that was in core' wait_for 20 often 2 312-1
 sed 's/interval=1h retries=9/interval=10s retries=1/' "$tmp/cf" >"$tmp/cf.new" &&
     mv "$tmp/cf.new" "$tmp/cf"
 kill -HUP "$sched_pid"
 wait_log 'reload file=' 20
-ok 'shorter times of a reload reach what is evicted' eval \
+ok 'shorter times of a reload apply to evicted mail' eval \
     'wait_for 20 often 3 311-1 && wait_for 20 often 3 312-1'
 sched_stop
 
@@ -241,16 +252,17 @@ PARAMactive 2
 test/*	command="words $tmp"
 EOF
 put "$po" 321-1 test h down1
-ok 'start with room for two messages' start
+ok 'the scheduler starts with room for two messages' start
 wait_log 'deferred msg=321-1' 20
 put "$po" 322-1 other none fine
 put "$po" 323-1 other none fine
-ok 'mail for a silent host is evicted' wait_log 'evict msg=321-1' 20
+ok 'mail for a dead host is evicted' wait_log 'evict msg=321-1' 20
 : >"$tmp/go"
 put "$po" 324-1 test h fine
 order flush 324-1
-ok 'the host answers' wait_log 'complete msg=324-1' 20
-ok 'what was evicted for its sake is tried' wait_log 'complete msg=321-1' 20
+ok 'a dead host answers after a flush' wait_log 'complete msg=324-1' 20
+ok 'evicted mail is tried when its dead host answers' \
+    wait_log 'complete msg=321-1' 20
 sched_stop
 
 # ---- more than is kept in mind -----------------------------------------------
@@ -267,26 +279,29 @@ names='01 02 03 04 05 06 07 08 09 10 11 12'
 for n in $names; do
 	put "$po" 4$n-1 test "k$n" full
 done
-ok 'start with little room for what is evicted' start
+ok 'the scheduler starts with PARAMevicted 4' start
 each() {	# times
 	for n in $names; do
 		often "$1" 4$n-1 || return
 	done
 }
-ok 'all are tried' wait_for 30 each 1
-ok 'some are forgotten' logged 'evict msg=.* beyond PARAMevicted'
+ok 'twelve messages are tried once' wait_for 30 each 1
+ok 'mail beyond PARAMevicted is forgotten' \
+    logged 'evict msg=.* beyond PARAMevicted'
 for n in 1 2 3 4; do
 	put "$po" 50$n-1 test other fine
-	ok 'new mail comes in' wait_log "complete msg=50$n-1" 20
+	ok 'new mail is delivered beside forgotten mail' \
+	    wait_log "complete msg=50$n-1" 20
 done
 ok 'forgotten mail is not tried at each scan' \
     [ "$(grep -c '^4' "$tmp/tried")" -le 36 ]
 pass_by 41
-ok 'it is tried again when it is due' wait_for 60 each 2
+ok 'forgotten mail is tried again when it is due' wait_for 60 each 2
 : >"$tmp/go"
 pass_by 41
-ok 'all are delivered' wait_for 90 po_empty "$po"
-is 'each is once' "$(lines ' delivered msg=4' | sed 's/.*msg=\([^ ]*\).*/\1/' |
+ok 'forgotten mail is delivered' wait_for 90 po_empty "$po"
+is 'forgotten mail is delivered once each' \
+    "$(lines ' delivered msg=4' | sed 's/.*msg=\([^ ]*\).*/\1/' |
     sort | uniq -c | awk '$1 == 1' | wc -l | tr -d ' ')" 12
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
@@ -299,9 +314,11 @@ put "$po" 601-1 test h full
 touch -t 203301020304.05 "$po/transport/601-1"
 put "$po" 602-1 test h full
 touch -t 203301020304.05 "$po/queue/602-1"
-ok 'start with control files of the future' start
-ok 'they wait for nothing' wait_for 20 po_empty "$po"
-is 'they have no age' "$(lines 'load msg=60' | sed 's/.* age=//' |
+ok 'the scheduler starts with control files of the future' start
+ok 'mail with files of the future is delivered at once' \
+    wait_for 20 po_empty "$po"
+is 'mail with files of the future has no age' \
+    "$(lines 'load msg=60' | sed 's/.* age=//' |
     awk '$1 > 5' | wc -l | tr -d ' ')" 0
 sched_stop
 finish

@@ -47,7 +47,7 @@ check() {
 }
 
 # First that it finds something at all.
-is 'a call downwards is fine' "$(check <<'NM'
+is 'a call downwards is accepted' "$(check <<'NM'
 ./queue.o: q_add T 0 10
 ./queue.o: log_err U
 ./util.o: log_err T 0 10
@@ -62,7 +62,7 @@ is 'a call upwards is found' "$(check <<'NM'
 ./queue.o: q_add T 0 10
 NM
 )" 'up spool -> queue q_add'
-is 'so are calls both ways' "$(check <<'NM'
+is 'calls both ways are found' "$(check <<'NM'
 ./spool.o: q_add U
 ./spool.o: spool_next T 0 10
 ./queue.o: q_add T 0 10
@@ -70,7 +70,7 @@ is 'so are calls both ways' "$(check <<'NM'
 NM
 )" 'up spool -> queue q_add
 mutual queue spool'
-is 'a call out of lib/' "$(check <<'NM'
+is 'a call out of lib/ is found' "$(check <<'NM'
 lib/ctlfile.o: log_err U
 lib/ctlfile.o: q_add U
 ./queue.o: q_add T 0 10
@@ -78,26 +78,27 @@ lib/util.o: log_err T 0 10
 NM
 )" 'up ctlfile -> queue q_add
 out ctlfile -> queue q_add'
-is 'and a file that has no place' "$(check <<'NM'
+is 'a file without a layer is found' "$(check <<'NM'
 ./misc.o: log_err U
 ./util.o: log_err T 0 10
 NM
 )" 'unknown misc'
 
 if ! command -v nm >/dev/null 2>&1; then
-	skip 'the objects' 'no nm'
+	skip 'calls between the built objects' 'no nm'
 elif [ ! -f "$top/scheduler.o" ] || [ ! -f "$top/lib/util.o" ]; then
-	skip 'the objects' 'they are not built'
+	skip 'calls between the built objects' 'they are not built'
 else
 	(cd "$top" && nm -A -P -g ./*.o lib/*.o) >"$tmp/nm" 2>"$tmp/nm.err"
 	is 'nm can read the objects' $? 0
 	found=$(check <"$tmp/nm")
 	wrong() { printf '%s\n' "$found" | grep "^$1 "; }
-	is 'every object has a place' "$(wrong unknown)" ''
+	is 'every object has a layer' "$(wrong unknown)" ''
 	is 'no call goes upwards' "$(wrong up)" ''
 	is 'no call leaves lib/' "$(wrong out)" ''
 	is 'no two modules call each other' "$(wrong mutual)" ''
-	like 'there are calls' "$(cat "$tmp/nm")" '^(\./)?scheduler\.o:? .* U'
+	like 'nm shows calls of scheduler.o' \
+	    "$(cat "$tmp/nm")" '^(\./)?scheduler\.o:? .* U'
 fi
 
 # A test of the daemon's modules is part of it.
@@ -105,7 +106,7 @@ theirs=$(cd "$top" && ls mailq.c submit.c lib/*.[ch] mq/*.[ch] sub/*.[ch] \
     ta/*.[ch] bench/*.c)
 is 'no other program includes scheduler.h' "$(cd "$top" &&
     grep -l '^# *include ".*\(scheduler\|modules\)[.]h"' $theirs)" ''
-like 'but the daemon does' "$(cd "$top" &&
+like 'queue.c of the daemon includes scheduler.h or modules.h' "$(cd "$top" &&
     grep -l '^# *include ".*\(scheduler\|modules\)[.]h"' queue.c)" 'queue.c'
 
 is 'no line of the sources is wider than 80 columns' "$(cd "$top" && awk '{

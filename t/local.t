@@ -79,14 +79,15 @@ while [ $n -lt 12 ]; do
 	put "$po" 11$((n % 10))-$n local - bert
 	put "$po" 12$((n % 10))-$n local - carl
 done
-ok 'other boxes get their mail meanwhile' wait_for 30 ended bert 12
-ok 'all of it' wait_for 30 ended carl 12
-is 'a box in work is given to no second agent, however its user is written' \
+ok 'other boxes get their mail beside a box in work' wait_for 30 ended bert 12
+ok 'a second box gets its mail beside a box in work' wait_for 30 ended carl 12
+is 'a box in work is given to no second agent in any spelling' \
     "$(begun anna)" '1 1'
-ok 'what waits for the box is in the queue' sh -c \
+ok 'mailq shows mail that waits for a box in work' sh -c \
     "POSTOFFICE='$po' '$top/mailq' -v >'$tmp/q' 2>&1; grep mailbox '$tmp/q'"
 rm "$tmp/stuck.anna"
-ok 'the box gets the rest of its mail' wait_for 30 ended anna 5
+ok 'a box gets the rest of its mail when its job is done' \
+    wait_for 30 ended anna 5
 ok 'the queue is empty' wait_for 30 po_empty "$po"
 ok 'boxes were served side by side' [ "$(most_at_once)" -gt 1 ]
 
@@ -98,17 +99,18 @@ for n in 1 2 3 4 5 6 7 8; do
 	put "$po" 13$n-1 local - dora
 	put "$po" 14$n-1 local - emil
 done
-ok 'a full box keeps nobody from mail' wait_for 30 ended emil 8
+ok 'a full box does not block other boxes' wait_for 30 ended emil 8
 is 'mail for a full box is tried once' "$(begun dora)" '1 1'
 ok 'what is deferred with the box is shown with its reason' sh -c \
     "POSTOFFICE='$po' '$top/mailq' -v | grep -c 'the box is full' | grep -x 8"
 put "$po" 151-1 local - dora local - fred local - gerd
-ok 'of a message to several the others get it' wait_for 30 ended gerd 1
+ok 'a full box does not stop others of the same message' \
+    wait_for 30 ended gerd 1
 wait_log 'deferred msg=151-1' 20
 rm "$tmp/full.dora"
-ok 'flush' sh -c "POSTOFFICE='$po' '$top/mailq' flush all"
+ok 'mailq flush all is accepted' sh -c "POSTOFFICE='$po' '$top/mailq' flush all"
 ok 'the box that has room again gets all' wait_for 30 ended dora 10
-ok 'nothing is left of it' wait_for 30 po_empty "$po"
+ok 'the queue is empty when no box is full' wait_for 30 po_empty "$po"
 is 'everybody has had the message to several once' \
     "$(grep -c '^end [fg].* 151-1' "$tmp/done")" 2
 : >"$tmp/full.dora"
@@ -116,8 +118,8 @@ put "$po" 161-1 local - dora local - hans
 ok 'one of two boxes is full' wait_log 'deferred msg=161-1' 20
 put "$po" 162-1 local - dora
 put "$po" 163-1 local - hans
-ok 'the other gets its mail' wait_for 30 ended hans 2
-is 'new mail waits with that of a message to several' \
+ok 'new mail for the box with room is delivered' wait_for 30 ended hans 2
+is 'new mail for a full box is not tried' \
     "$(grep -c '^begin dora 162-1' "$tmp/done")" 0
 rm "$tmp/full.dora"
 sched_stop
@@ -157,7 +159,7 @@ for n in 1 2 3 4; do
 	put "$po" 17$n-1 local - anna
 	put "$po" 18$n-1 local - bert
 done
-ok 'all is delivered' wait_for 30 po_empty "$po"
+ok 'all mail is delivered with maxthr=1' wait_for 30 po_empty "$po"
 is 'with maxthr=1 boxes are served one after the other' "$(most_at_once)" 1
 sched_stop
 finish

@@ -45,44 +45,49 @@ put "$po" 103-1 test h gone
 put "$po" 104-1 test h one test h two
 ok 'a process has a recipient locked' lock 101-1
 plain=$bg_pid
-ok 'another has, and holds the lock of agents' lock 102-1 f
+ok 'a process has a recipient locked and the file locked by fcntl' lock 102-1 f
 held=$bg_pid
 for off in $(awk '/^r/ { print n + 0 } { n += length($0) + 1 }' \
     "$po/transport/104-1"); do
 	bg "$top/t/held" -t "$po/transport/104-1" "$off" >"$tmp/locked.$off"
 	wait_for 10 [ -s "$tmp/locked.$off" ]
 done
-ok 'a third had' lock 103-1
+ok 'a process that is killed had a recipient locked' lock 103-1
 kill -9 "$bg_pid"
 wait "$bg_pid" 2>/dev/null
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-ok 'the lock of a process that is gone is taken off' \
+ok 'the lock of a process that is gone is removed' \
     wait_log 'complete msg=103-1' 20
-ok 'the others are left alone' wait_log 'locked msg=101-1' 20
+ok 'recipients locked by living processes are left alone' \
+    wait_log 'locked msg=101-1' 20
 wait_log 'locked msg=102-1' 20
-is 'nobody else has had mail' "$(grep -c . "$tmp/out")" 1
-like 'mailq shows what is skipped, and why' "$(queue)" \
+is 'locked recipients get no mail' "$(grep -c . "$tmp/out")" 1
+like 'mailq shows a skipped message' "$(queue)" \
     '^101-1'
-like 'mailq names the process' "$(queue)" \
+like 'mailq names the process that has a recipient locked' "$(queue)" \
     "skipped: a recipient is locked by another process \\($plain\\)"
-like 'mailq says when it is looked at again' "$(queue)" 'next .*in [0-9]+s'
-like 'mailq counts it' "$(queue)" '3 messages, .*; 3 skipped'
-like 'mailq -c counts it' "$(queue -c)" '^skipped 3$'
-like 'mailq -j has it' "$(queue -j)" \
+like 'mailq shows when a skipped message is read again' \
+    "$(queue)" 'next .*in [0-9]+s'
+like 'mailq counts skipped messages' "$(queue)" '3 messages, .*; 3 skipped'
+like 'mailq -c counts skipped messages' "$(queue -c)" '^skipped 3$'
+like 'mailq -j shows skipped messages' "$(queue -j)" \
     '"message":"101-1".*"state":"skipped".*"reason":"a recipient is locked'
-unlike 'the queue is not called empty' "$(queue)" 'empty'
+unlike 'mailq does not call a queue of skipped messages empty' \
+    "$(queue)" 'empty'
 
-ok 'ten minutes later both are still left alone' later 600
-is 'nobody else has had mail by then' "$(grep -c . "$tmp/out")" 1
-ok 'a number that is merely alive is believed for 15 minutes' later 400
-ok 'then its lock is taken off' wait_log 'unlock msg=101-1' 20
-ok 'and the mail is delivered' wait_log 'complete msg=101-1' 20
-ok 'so are two locks in one file, both then' wait_log 'complete msg=104-1' 20
-is 'the lock that is held still counts' "$(count 'unlock msg=102-1')" 0
+ok 'locked recipients are left alone for ten minutes' later 600
+is 'locked recipients get no mail for ten minutes' "$(grep -c . "$tmp/out")" 1
+ok 'the lock of a living process counts for 15 minutes' later 400
+ok 'the lock of a living process is removed after 15 minutes' \
+    wait_log 'unlock msg=101-1' 20
+ok 'mail is delivered when the lock is removed' wait_log 'complete msg=101-1' 20
+ok 'two locks in one file are removed together' wait_log 'complete msg=104-1' 20
+is 'a lock beside an fcntl lock still counts' "$(count 'unlock msg=102-1')" 0
 kill "$held"
 mono=$((mono + 40))
 set_clock "$MONO" $mono
-ok 'until its process is gone' wait_log 'complete msg=102-1' 20
+ok 'a lock beside an fcntl lock counts until its process is gone' \
+    wait_log 'complete msg=102-1' 20
 like 'the queue is empty in the end' "$(queue)" 'the queue is empty'
 sched_stop
 
@@ -96,9 +101,10 @@ while [ $n -lt 5 ]; do
 	put "$po" 30$n-1 test h v$n
 done
 ok 'a start with five files of one number' sched_start "$po" "$tmp/cf" -v
-ok 'that is logged' wait_log 'twin msg=201-' 20
-ok 'all are delivered' wait_for 20 po_empty "$po"
-is 'each once' "$(sort "$tmp/out" | cut -d ' ' -f 1 | uniq -c |
+ok 'files of one number are logged' wait_log 'twin msg=201-' 20
+ok 'files of one number are delivered' wait_for 20 po_empty "$po"
+is 'files of one number are delivered once each' \
+    "$(sort "$tmp/out" | cut -d ' ' -f 1 | uniq -c |
     awk '{ print $1, $2 }' | sort -k 2 | tr '\n' ' ')" \
     '1 201-1 1 201-2 1 201-3 1 201-4 1 201-5 1 301-1 1 302-1 1 303-1 1 304-1 1 305-1 '
 is 'each outcome is logged for its own file' \
@@ -106,7 +112,8 @@ is 'each outcome is logged for its own file' \
     wc -l | tr -d ' ')" 10
 is 'no report is refused' "$(count 'refused|no such')" 0
 # What was fed and is not answered: each #hungry answers the oldest.
-is 'no agent had two of them at once' "$(lines '(to|from) pid=' | awk '
+is 'no agent has two files of one number at once' \
+    "$(lines '(to|from) pid=' | awk '
 	/ to pid=.* (201|30.)-/ {
 		job[last++] = $0
 		for (i = n = 0; first + i < last; i++)

@@ -1046,7 +1046,7 @@ user release 21-1
 if [ "$(id -u)" -eq 0 ]; then
 	is 'another user may not release a message' "$rc" 77
 else
-	is 'its owner may release a message' "$rc" 0
+	is 'the owner of a message may release it' "$rc" 0
 fi
 mailq release all
 mailq delete '{hold,later}/*'
