@@ -37,7 +37,8 @@ for bad in '' '-a.example' 'a..example' 'a.example.' 'a/b' "$(awk 'BEGIN {
 	calls "what is no name in the file is not taken: $bad" "$system" \
 	    env MAILSHARE="$tmp/other"
 done
-is 'a line domain in routes goes before it' "$( (echo 'domain our.example'
+is 'a domain line in routes goes before the mail name' \
+    "$( (echo 'domain our.example'
     cat "$tmp/share/routes") >"$tmp/routes"
     "$top/submit" -bv -C "$tmp/routes" anna@our.example)" \
     'anna@our.example: local - anna'
@@ -55,7 +56,7 @@ is 'scheduler -n takes a full name' "$("$SCHEDULER" -P "$po" -n \
 echo box >"$tmp/other/mailname"
 out=$(MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)
 is 'a short name is no error' $? 0
-like 'but scheduler -n asks for the full one' "$out" \
+like 'scheduler -n asks for a full name instead of a short one' "$out" \
     "calls this host box, which is no full name: .*$tmp/other/mailname"
 
 # ---- who has it --------------------------------------------------------------------
@@ -64,7 +65,8 @@ like 'but scheduler -n asks for the full one' "$out" \
 Subject: x
 
 END
-like 'submit has it in the sender' "$(sed -n 's/^e //p' "$po"/transport/[1-9]*)" \
+like 'submit puts the mail name into the sender' \
+    "$(sed -n 's/^e //p' "$po"/transport/[1-9]*)" \
     '@mail\.home\.example$'
 find "$po" -type f -exec rm -f {} +
 cat >"$tmp/show" <<END
@@ -77,34 +79,36 @@ ln -s "$top/ta/sm" "$top/ta/errormail" "$tmp/bin/ta"
 put "$po" 10-1 sm far anna
 put "$po" 11-1 error nohost anna@far
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-ok 'it gives agents mail' wait_log 'complete msg=10-1'
-ok 'it gives errormail mail' wait_log 'complete msg=11-1'
-like 'the line for UUCP has its first word' "$(sed 1q "$tmp/in")" \
+ok 'the agent sm delivers a message' wait_log 'complete msg=10-1'
+ok 'the agent errormail delivers a message' wait_log 'complete msg=11-1'
+like 'the From line of UUCP has the first word of the mail name' \
+    "$(sed 1q "$tmp/in")" \
     ' remote from mail$'
-like 'a report has it' "$(cat "$po"/router/*)" \
+like 'a DSN has the mail name in From' "$(cat "$po"/router/*)" \
     '^From: Mail Delivery <postmaster@mail\.home\.example>'
 rm -f "$po"/router/* "$tmp/in"
 printf 'PARAMuucpname leaf-1\nuucp U %s show\n' "$tmp/show" >"$tmp/sm.cf"
 put "$po" 12-1 sm far anna
 "$top/t/notify" "$po/.scheduler.notify" 'NEW 12-1'
-ok 'UUCP has another name' wait_log 'complete msg=12-1' 30
-like 'its line has that' "$(sed 1q "$tmp/in")" ' remote from leaf-1$'
+ok 'sm delivers with PARAMuucpname' wait_log 'complete msg=12-1' 30
+like 'the From line of UUCP has PARAMuucpname' \
+    "$(sed 1q "$tmp/in")" ' remote from leaf-1$'
 sched_stop
 (echo 'PARAMmailname dsn.example'; cat "$tmp/cf") >"$tmp/cf2"
 printf 'PARAMuucpname a b\nuucp U %s show\n' "$tmp/show" >"$tmp/sm.cf"
 put "$po" 13-1 sm far anna
 put "$po" 14-1 error nohost anna@far
-ok 'PARAMmailname is there' sched_start "$po" "$tmp/cf2"
-ok 'agents have that name' wait_log 'complete msg=14-1'
-like 'a report has PARAMmailname' "$(cat "$po"/router/*)" \
+ok 'the scheduler starts with PARAMmailname' sched_start "$po" "$tmp/cf2"
+ok 'errormail delivers with PARAMmailname' wait_log 'complete msg=14-1'
+like 'a DSN has PARAMmailname in From' "$(cat "$po"/router/*)" \
     '^From: Mail Delivery <postmaster@dsn\.example>'
-ok 'a wrong PARAMuucpname has the mail wait' \
+ok 'a wrong PARAMuucpname defers mail' \
     wait_log 'deferred msg=13-1 .*sm.cf:1: PARAMuucpname needs a name'
 sched_stop
 
 if without NO_TCP; then
-	skip 'EHLO has it' 'built without'
-	skip 'EHLO has no short one' 'built without'
+	skip 'EHLO has the full mail name' 'built without'
+	skip 'EHLO has an address instead of a short mail name' 'built without'
 else
 	bg "$top/t/smtpd" "$tmp/s"
 	wait_for 30 test -s "$tmp/s/port" || exit 1
@@ -116,7 +120,8 @@ else
 		    "[127.0.0.1]:$(cat "$tmp/s/port")") >/dev/null 2>&1
 		sed -n 's/^> EHLO //p' "$tmp/s/log"
 	}
-	is 'EHLO has it' "$(ehlo some.example)" some.example
-	is 'EHLO has no short one' "$(ehlo box)" '[127.0.0.1]'
+	is 'EHLO has the full mail name' "$(ehlo some.example)" some.example
+	is 'EHLO has an address instead of a short mail name' \
+	    "$(ehlo box)" '[127.0.0.1]'
 fi
 finish

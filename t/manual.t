@@ -7,7 +7,7 @@ cd "$top/man" || exit 1
 for page in *.[1-9]; do
 	printf '%s %s\n' "$page" "$(sed -n '1s/^\.TH //p' "$page")"
 done >"$tmp/heads"
-is 'each begins with its name, section and a date' "$(awk '{
+is 'each page begins with its name, section and a date' "$(awk '{
 	name = $1; sub(/\.[1-9]$/, "", name)
 	section = $1; sub(/.*\./, "", section)
 	if (NF != 4 || $2 != toupper(name) || $3 != section ||
@@ -16,7 +16,7 @@ is 'each begins with its name, section and a date' "$(awk '{
 }' "$tmp/heads")" ''
 # Others' pages have these names.
 others=' mail cron rmail sendmail '
-is 'references lead somewhere' "$(sed -n \
+is 'references in pages lead to a page' "$(sed -n \
     's/\\-/-/; s/^\.BR \([a-z.-]*\) *(\([15-8]\)).*/\1 \2/p' *.[1-9] | sort -u |
     while read -r name section; do
 	[ -f "$name.$section" ] || case $others in
@@ -94,8 +94,9 @@ if command -v mandoc >/dev/null 2>&1; then
 		    "$(mandoc -Tlint "$page" 2>&1)" ''
 	done
 	printf '.TH X 1\n' >"$tmp/x.1"
-	like 'it would' "$(mandoc -Tlint "$tmp/x.1" 2>&1)" 'missing date'
+	like 'mandoc reports a page without a date' \
+	    "$(mandoc -Tlint "$tmp/x.1" 2>&1)" 'missing date'
 else
-	skip 'the pages are good' 'no mandoc'
+	skip 'mandoc reports nothing' 'no mandoc'
 fi
 finish

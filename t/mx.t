@@ -55,17 +55,24 @@ go() {		# host [option ...]
 }
 
 a plain.example 127.0.0.1
-like 'no MX: the address' "$(go plain.example -p "$port")" '^ok3 '
+like 'without MX records the address is used' \
+    "$(go plain.example -p "$port")" '^ok3 '
 mx plain.example '10 mx.plain.example'
-like 'an MX counts, the address does not' "$(go plain.example -p "$port")" \
+like 'an MX record is used, and the address is not' \
+    "$(go plain.example -p "$port")" \
     '^error2 5.4.4 .*plain.example has an address'
-like '... but with -n' "$(go plain.example -n -p "$port")" '^ok3 '
-like '... or -x' "$(go plain.example -x -p "$port")" '^ok3 '
-like '... or a port' "$(go "plain.example:$port")" '^ok3 '
-like '... or as a smart host' "$(go other.example -R "plain.example:$port")" \
+like '-n: the address is used, and no MX record' \
+    "$(go plain.example -n -p "$port")" '^ok3 '
+like '-x: the address is used, and no MX record' \
+    "$(go plain.example -x -p "$port")" '^ok3 '
+like 'a host with a port: the address is used, and no MX record' \
+    "$(go "plain.example:$port")" '^ok3 '
+like 'a smart host: the address is used, and no MX record' \
+    "$(go other.example -R "plain.example:$port")" \
     '^ok3 '
 a mx.plain.example 127.0.0.1
-like 'an MX with an address' "$(go plain.example -p "$port")" \
+like 'an MX record leads to a host with an address' \
+    "$(go plain.example -p "$port")" \
     '^ok3  ?mx.plain.example \[127.0.0.1\] said'
 a bare 127.0.0.1
 mx bare '10 nowhere.example'
@@ -74,65 +81,78 @@ like 'a name without a dot has no MX' "$(go bare -p "$port")" '^ok3 '
 # Port 1 of an address that is not here: nobody can be reached there.
 a down.example 127.0.0.1
 mx two.example '20 mx.plain.example' '5 down.example' '1 gone.example'
-like 'the hosts in order, those without an address left out' \
+like 'MX hosts are tried in order, those without an address are left out' \
     "$(go two.example -p "$port")" '^ok3  ?down.example '
 mx one.example '0 down.example' '0 mx.plain.example'
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	go one.example -p "$port" | awk '{ print $2 }'
 done | sort -u >"$tmp/both"
-is 'among equals chance decides' "$(wc -l <"$tmp/both" | tr -d ' ')" 2
-like 'none of them answers' "$(go two.example -p 1)" \
+is 'MX hosts of equal preference are tried at random' \
+    "$(wc -l <"$tmp/both" | tr -d ' ')" 2
+like 'all MX hosts are down: the mail is deferred' "$(go two.example -p 1)" \
     '^deferall 4.4.1 mx.plain.example'
 
 a six.example ::1 127.0.0.1
-like 'addresses as they come' "$(go six.example -p 1)" \
+like 'addresses are tried in the order of the resolver' \
+    "$(go six.example -p 1)" \
     '^deferall 4.4.1 six.example \[IPv6:::1\]'
-like '... those of IPv6 first' "$(go six.example -6 -p 1)" \
+like '-6: addresses of IPv6 are tried first' "$(go six.example -6 -p 1)" \
     '^deferall 4.4.1 six.example \[127.0.0.1\]'
-like '... those of IPv4 alone' "$(go six.example -4 -p 1)" \
+like '-4: addresses of IPv4 are tried only' "$(go six.example -4 -p 1)" \
     '^deferall 4.4.1 six.example \[127.0.0.1\]'
 
-like 'no such domain' "$(go none.example)" '^error2 5.1.2 .*none.example'
+like 'an unknown domain: failed' \
+    "$(go none.example)" '^error2 5.1.2 .*none.example'
 mx none.example
-like 'a domain with neither MX nor address' "$(go none.example)" '^error2 5.1.2'
+like 'a domain with neither MX nor address: failed' \
+    "$(go none.example)" '^error2 5.1.2'
 mx null.example '0 .'
-like 'a domain that takes no mail' "$(go null.example)" '^error2 5.1.10'
+like 'a domain with the null MX: failed' "$(go null.example)" '^error2 5.1.10'
 mx null.example '0 .' '10 mx.plain.example'
-like '... is not one that has another MX' "$(go null.example -p "$port")" '^ok3'
+like 'a null MX beside another MX is ignored' \
+    "$(go null.example -p "$port")" '^ok3'
 mx later.example later
 a later.example 127.0.0.1
-like 'nobody knows the MX: the address is not taken for one' \
+like 'a temporary error for the MX: deferred, the address is not used' \
     "$(go later.example -p "$port")" '^deferall 4.4.3'
 mx soon.example '10 soon.example'
 a soon.example later
-like 'nobody knows the address of the MX' "$(go soon.example)" '^deferall 4.4.3'
+like 'a temporary error for the address of the MX: deferred' \
+    "$(go soon.example)" '^deferall 4.4.3'
 mx soon.example '10 soon.example' '20 mx.plain.example'
-like '... there is another' "$(go soon.example -p "$port")" '^ok3'
+like 'a temporary error for the address of one MX: the other is used' \
+    "$(go soon.example -p "$port")" '^ok3'
 mx both.example '10 soon.example' '20 me.example'
-like '... there is only ourselves' "$(go both.example -h me.example)" \
+like 'a temporary error for the address of an MX before us: deferred' \
+    "$(go both.example -h me.example)" \
     '^deferall 4.4.3'
 a later later
-like 'nobody knows the address' "$(go later)" '^deferall 4.4.3'
-like 'a smart host that does not exist' \
+like 'a temporary error for the address of a host: deferred' \
+    "$(go later)" '^deferall 4.4.3'
+like 'an unknown smart host: deferred' \
     "$(go x.example -R none.example)" '^deferall 4.3.5'
 
 # ---- this machine ---------------------------------------------------------------
 
 mx loop.example '10 mx.plain.example'
-like 'an MX at loopback' "$(go loop.example)" '^error2 5.4.6 .*loop.example'
+like 'an MX at the loopback address is this machine' \
+    "$(go loop.example)" '^error2 5.4.6 .*loop.example'
 a zero.example 0.0.0.0
-like 'an unspecified address' "$(go zero.example)" '^error2 5.4.6'
+like 'the address 0.0.0.0 is this machine' "$(go zero.example)" '^error2 5.4.6'
 a other.example 127.9.9.9
-like 'another one of loopback' "$(go other.example)" '^error2 5.4.6'
+like 'the address 127.9.9.9 is this machine' \
+    "$(go other.example)" '^error2 5.4.6'
 a far.example 192.0.2.1
 mx loop.example '10 far.example' '10 me.example' '20 far.example'
-like 'our name, and nobody better' "$(go loop.example -h ME.example)" \
+like 'an MX of our name without a better one is this machine' \
+    "$(go loop.example -h ME.example)" \
     '^error2 5.4.6'
 # The better one is not connected to: our end cannot be 192.0.2.9.
 mx loop.example '5 far.example' '10 me.example' '20 plain.example'
-like 'our name, and one that is better' "$(go loop.example -h me.example \
+like 'a better MX than our name is down: deferred' \
+    "$(go loop.example -h me.example \
     -b 192.0.2.9)" '^deferall 4.4.1 far.example'
-like 'at another port nobody is ourselves' \
+like 'an MX of our name at another port is not this machine' \
     "$(go plain.example -h mx.plain.example -p "$port")" '^ok3'
 
 # ---- many addresses ----------------------------------------------------------------
@@ -144,19 +164,19 @@ tried() {	# connections in the transcript
 	grep -c ' = ' "$tmp/tried"
 }
 rm -f "$tmp/tried"
-like 'eight addresses where nobody is: the mail waits' \
+like 'eight addresses where nobody listens: the mail is deferred' \
     "$(go dead.example -p "$port" -l "$tmp/tried")" '^deferall 4.4.1'
 is 'five of them are tried for a job' "$(tried)" 5
 a refuse.example 127.0.0.1 127.0.0.1 127.0.0.1 127.0.0.1
 for what in '421 not now' '554 go away' drop; do
 	echo "greeting $what" >"$tmp/s/rules"
-	like "four addresses that greet with $what: the mail waits" \
+	like "four addresses that greet with $what: the mail is deferred" \
 	    "$(go refuse.example -p "$port")" '^deferall 4'
 	is "two of them that greet with $what are tried for a job" \
 	    "$(grep -c ^connection "$tmp/s/log")" 2
 done
 echo 'greeting hang' >"$tmp/s/rules"
-like 'four addresses that do not greet: the mail waits' \
+like 'four addresses that do not greet: the mail is deferred' \
     "$(go refuse.example -p "$port" -T greeting=1s)" '^deferall 4.4.2'
 is 'two of them that do not greet are tried for a job' \
     "$(grep -c ^connection "$tmp/s/log")" 2
@@ -194,7 +214,8 @@ if [ -s "$tmp/good/port" ]; then
 	wait "$bg_pid" 2>/dev/null
 else
 	for i in 1 2; do
-		skip 'behind addresses that refuse' 'no address 127.0.0.2'
+		skip 'a good address behind addresses that refuse' \
+		    'no address 127.0.0.2'
 	done
 fi
 lib_forget "$bg_pid"
@@ -203,7 +224,7 @@ lib_forget "$bg_pid"
 
 for host in '-' '.' 'a..' '[' '[]' '[1.2.3]' '[1.2.3.4]x' '[1.2.3.4]:' \
     '[1.2.3.4]:70000' 'a:0' 'a:b' 'a:25:25' '[::g]' 'a/b' '1::2'; do
-	like "no host: $host" "$(go "$host")" '^error2 5.1.2'
+	like "not a host: $host" "$(go "$host")" '^error2 5.1.2'
 done
 
 raw() {		# title pattern printf-format: an answer, byte for byte
@@ -215,18 +236,18 @@ head='\0\0\201\200\0\1\0\1\0\0\0\0\3raw\7example\0\0\17\0\1'
 mx='\300\014\0\17\0\1\0\0\0\0'
 two='\0\0\201\200\0\1\0\2\0\0\0\0\3raw\7example\0\0\17\0\1'
 a m 127.0.0.1
-raw 'as it should be' '^ok3' "$head$mx\\0\\5\\0\\12\\1m\\0"
+raw 'in the expected form' '^ok3' "$head$mx\\0\\5\\0\\12\\1m\\0"
 raw 'with another record before' '^ok3' \
     "$two\\300\\014\\0\\20\\0\\1\\0\\0\\0\\0\\0\\2\\1m$mx\\0\\5\\0\\12\\1m\\0"
 later='^deferall 4.4.3'
-raw 'of nothing' "$later" ''
-raw 'that ends in the head' "$later" '\0\0\201\200\0\1'
+raw 'without a byte' "$later" ''
+raw 'that ends in the header' "$later" '\0\0\201\200\0\1'
 raw 'that ends in the question' "$later" '\0\0\201\200\0\1\0\1\0\0\0\0\77x'
 raw 'that ends in a record' "$later" "$head\\300"
 raw 'with a length beyond its end' "$later" "$head$mx\\377\\377\\0\\12\\1m\\0"
 raw 'with a name that leads to itself' "$later" \
     "$head$mx\\0\\4\\0\\12\\300\\053"
-raw 'with a name that is none' "$later" \
+raw 'with a name of forbidden characters' "$later" \
     "$head$mx\\0\\7\\0\\12\\3m;|\\0"
 raw 'of a server in trouble' "$later" \
     '\0\0\201\202\0\1\0\0\0\0\0\0\3raw\7example\0\0\17\0\1'
@@ -252,6 +273,6 @@ raw 'with an alias, and an MX of what it is an alias for' "$later" \
     "$two${cname}\\3\\1e\\0$mx\\0\\5\\0\\12\\1m\\0"
 raw 'with an alias of itself' "$later" \
     "$two${cname}\\2\\300\\014$other\\0\\5\\0\\12\\1m\\0"
-raw 'with an owner that is no name' "$later" \
+raw 'with an owner of forbidden characters' "$later" \
     "$head\\3;|x\\0\\0\\17\\0\\1\\0\\0\\0\\0\\0\\5\\0\\12\\1m\\0"
 finish

@@ -8,28 +8,31 @@ test/*	command="$top/t/agent -c test -o $tmp/out"
 END
 spool_new "$po"
 mkdir -p "$po/transport/X" "$po/queue/X"
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with a hash directory' sched_start "$po" "$tmp/cf"
 wait_log 'loaded msgs'
 if without NO_TCP; then
 	skip 'notification' 'built without sockets'
 	sched_stop
 	finish
 fi
-is 'the socket is for the owner' \
+is 'the socket of notifications is for the owner only' \
     "$(ls -l "$po/.scheduler.notify" | cut -c1-10)" 's-w-------'
 put "$po" X/101-1 test h user
-ok 'a datagram that is none' "$top/t/notify" "$po/.scheduler.notify" \
+ok 'datagrams without a valid name are accepted by the socket' \
+    "$top/t/notify" "$po/.scheduler.notify" \
     'HELLO' 'NEW ' 'NEW ../../etc/passwd' 'NEW x' "NEW /101-1"
-ok 'NEW X/101-1' "$top/t/notify" "$po/.scheduler.notify" 'NEW X/101-1'
-ok 'it is delivered, long before a scan would look there' \
+ok 'the datagram NEW X/101-1 is sent' \
+    "$top/t/notify" "$po/.scheduler.notify" 'NEW X/101-1'
+ok 'notified mail in a hash directory is delivered before a scan' \
     wait_log 'complete msg=X/101-1' 10
 sched_stop
-ok 'the socket is removed' [ ! -e "$po/.scheduler.notify" ]
+ok 'the socket is removed at the end' [ ! -e "$po/.scheduler.notify" ]
 
 cat >>"$tmp/cf" <<'END'
 PARAMnotifysock UNIX:${LOGDIR}/sock
 END
-ok 'PARAMnotifysock places it' sched_start "$po" "$tmp/cf"
-ok '... with ${NAME} filled in' [ -S "$tmp/log/sock" ]
+ok 'the scheduler starts with PARAMnotifysock' sched_start "$po" "$tmp/cf"
+ok 'PARAMnotifysock: ${LOGDIR} is expanded in the path of the socket' \
+    [ -S "$tmp/log/sock" ]
 sched_stop
 finish

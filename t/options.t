@@ -21,10 +21,10 @@ spool_new "$po"
 
 # ---- answers without a start --------------------------------------------------------
 
-like '-V' "$($S -V)" '^scheduler [0-9]'
+like '-V prints the version' "$($S -V)" '^scheduler [0-9]'
 ok 'a wrong option: 64' code 64 "$S" -y
 ok 'a word too many: 64' code 64 "$S" -i word
-ok 'a number that is none: 64' code 64 "$S" -R many
+ok 'an argument that is not numeric: 64' code 64 "$S" -R many
 ok '-E with nonsense: 64' code 64 "$S" -E 10,x
 ok 'no configuration file: 78' code 78 "$S" -n -f "$tmp/none"
 like 'a configuration file that is missing is named' \
@@ -40,7 +40,7 @@ ok 'start with a bad configuration: 78' \
 ok '-Z file that is not there: 66' code 66 "$S" -n -Z "$tmp/none"
 echo 'what is this' >"$tmp/env.bad"
 ok '-Z file with a bad line: 78' code 78 "$S" -n -Z "$tmp/env.bad"
-like 'the bad line of a -Z file is named' \
+like 'a bad line of a -Z file is named' \
     "$(cat "$tmp/code.out")" "$tmp/env.bad:1:"
 
 # ---- locations ---------------------------------------------------------------------------
@@ -82,8 +82,9 @@ is 'the pid file is removed at the end' \
 
 # ---- one at a time ---------------------------------------------------------------------------
 
-ok 'start' sched_start "$po" "$tmp/cf"
-is 'the pid file' "$(head -n 1 "$po/.pid.scheduler")" $sched_pid
+ok 'the scheduler starts with -i' sched_start "$po" "$tmp/cf"
+is 'the pid file has the number of the scheduler' \
+    "$(head -n 1 "$po/.pid.scheduler")" $sched_pid
 ok 'a second one: 73' code 73 "$S" -i -P "$po" -f "$tmp/cf"
 like 'a second one says whose the post office is' "$(cat "$tmp/code.out")" \
     "already running .* $sched_pid$"
@@ -132,18 +133,19 @@ mv "$tmp/log/scheduler" "$tmp/log/old"
 kill -HUP $pid
 ok 'HUP opens the log anew' wait_for 10 grep reload "$tmp/log/scheduler"
 kill $pid
-ok 'it ends' wait_for 20 gone $pid
+ok 'a daemon ends at TERM' wait_for 20 gone $pid
 ok 'a daemon with a bad configuration: 78' \
     code 78 "$S" -P "$po" -f "$tmp/bad"
-ok 'a statistics log that cannot be is said' \
+ok 'a statistics log that cannot be opened: 73' \
     code 73 "$S" -P "$po" -f "$tmp/cf" -l "$tmp/none/stat"
-like 'a bad statistics log is said to whoever started it' \
+like 'a statistics log that cannot be opened is named at the start' \
     "$(cat "$tmp/code.out")" 'none/stat'
-ok '-d -v is a daemon' code 0 "$S" -dv -P "$po" -f "$tmp/cf"
+ok '-d -v starts a daemon' code 0 "$S" -dv -P "$po" -f "$tmp/cf"
 pid=$(head -n 1 "$po/.pid.scheduler")
 kill $pid
 wait_for 20 gone $pid
-ok '-v -d is a daemon' code 0 "$S" -vd -P "$po" -f "$tmp/cf" -L "$tmp/log/dv"
+ok '-v -d starts a daemon' \
+    code 0 "$S" -vd -P "$po" -f "$tmp/cf" -L "$tmp/log/dv"
 pid=$(head -n 1 "$po/.pid.scheduler")
 kill $pid
 ok '-v -d: -L names the log' wait_for 20 grep 'exit code=0' "$tmp/log/dv"
@@ -161,18 +163,18 @@ sched_stop
 sched_start "$po" "$tmp/cf" -F -E 3
 wait_log 'load .*msg=' && wait_for 20 eval '[ "$(count " load msg=")" -ge 6 ]'
 sched_stop
-like '-E: so many new ones in one scan' \
+like '-E: a scan loads only so many new messages' \
     "$(lines ' load msg=' | cut -c1-14 | sort | uniq -c |
     awk '{ print $1 }' | sort -n | tail -n 1)" '^[3-6]$'
 mkdir "$po/transport/1-1" "$po/transport/2-1" "$po/transport/3-1"
 sched_start "$po" "$tmp/cf" -F -E 1
-ok '-E: what is no mail does not count' wait_log 'load msg=208' 30
+ok '-E: other files do not count' wait_log 'load msg=208' 30
 sched_stop
 rmdir "$po/transport/1-1" "$po/transport/2-1" "$po/transport/3-1"
 put "$po" 301-1 other h1 user
 sched_start "$po" "$tmp/cf" -p Other/H1
 wait_log 'complete msg=301-1'
-is '-p: one address alone' "$(count 'complete msg=')" 1
+is '-p: only one address is delivered to' "$(count 'complete msg=')" 1
 sched_stop
 sched_start "$po" "$tmp/cf" -S
 wait_log 'complete msg=208-1'
@@ -184,12 +186,12 @@ sched_stop
 put "$po" 401-1 test h user
 sched_start "$po" "$tmp/cf" -v
 wait_log 'complete msg=401-1'
-like '-v: what is said is logged' "$(lines debug)" 'to pid=.*401-1'
+like '-v: the jobs of agents are logged' "$(lines debug)" 'to pid=.*401-1'
 sched_stop
 put "$po" 402-1 test h user
 sched_start "$po" "$tmp/cf" -v -W -S
 wait_log 'complete msg=402-1'
-is '-W: not before all is loaded' \
+is '-W: no agent starts before all mail is loaded' \
     "$(lines 'loaded msgs|debug' | head -n 1 | cut -d' ' -f3)" loaded
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
