@@ -11,17 +11,21 @@ gate=$tmp/gate
 # ---- the order by itself --------------------------------------------------------
 
 "$V" <"$top/t/vectors/preempt.txt" >"$tmp/tap"
-is 'all vectors hold' $? 0
-is '... none is left out' "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
+is 'preemptive order: all vectors hold' $? 0
+is 'preemptive order: no vector is left out' \
+    "$(grep -c '^ok [0-9]* - ' "$tmp/tap")" \
     "$(grep -c '^VECTOR' "$top/t/vectors/preempt.txt")"
-is '... nor is there any other line' "$(grep -vc '^ok ' "$tmp/tap")" 1
+is 'preemptive order: there is no line beside those of the vectors' \
+    "$(grep -vc '^ok ' "$tmp/tap")" 1
 sed 's/order 1\*4 2 3 4 5/order 1*4 2 4 3 5/' "$top/t/vectors/preempt.txt" |
     "$V" >"$tmp/tap"
-is 'one that is wrong is found' "$(grep '^not ok' "$tmp/tap")" \
+is 'preemptive order: a wrong order of a vector is found' \
+    "$(grep '^not ok' "$tmp/tap")" \
     'not ok 2 - readme-4-1111-default'
 sed 's/slot 16 sel 1     list: 1(avail=-13/slot 16 sel 1     list: 1(avail=-14/' \
     "$top/t/vectors/preempt.txt" | "$V" >"$tmp/tap"
-is '... also within' "$(grep '^not ok' "$tmp/tap")" \
+is 'preemptive order: a wrong slot of a vector is found' \
+    "$(grep '^not ok' "$tmp/tap")" \
     'not ok 11 - nested-cost2-60-10-2-1'
 
 # Names of any length, and messages that come while others are delivered.
@@ -67,7 +71,7 @@ done
 
 seed=$$
 "$V" -r "$seed" 150 >"$tmp/tap"
-is 'by chance: a large message is done in time, and nothing is forgotten' \
+is 'random messages: a large one ends in time, none is forgotten' \
     "$(grep -c '^ok' "$tmp/tap")" 4
 diag "ordvec -r $seed 150"
 
@@ -124,12 +128,13 @@ loaded() {
 set -- $(race age)
 diag "by age: 100th single at $1, list done at $2 of $3"
 age=$1
-is 'all is delivered by age' "$3" 20200
+is 'order=age: all mail is delivered' "$3" 20200
 set -- $(race preempt)
 diag "preempting: 100th single at $1, list done at $2 of $3"
-is '... and preempting' "$3" 20200
-ok 'the median single waits for less than a twentieth' [ $(($1 * 20)) -lt "$age" ]
-ok '... and the list is done within its bound' [ "$2" -le 25000 ]
+is 'order=preempt: all mail is delivered' "$3" 20200
+ok 'order=preempt: the median single waits less than a twentieth' \
+    [ $(($1 * 20)) -lt "$age" ]
+ok 'order=preempt: the list is done within its bound' [ "$2" -le 25000 ]
 
 # ---- the share of a message ---------------------------------------------------------
 
@@ -147,17 +152,25 @@ share() {	# order
 	END
 	spool_new "$po"
 	"$top/t/mkspool" -h 50 -r 50 "$po" 1
-	ok "$1: start" sched_start "$po" "$tmp/cf" -R 1000
-	ok '... a message alone takes most' wait_for 10 begun 1000-1 8
+	ok "order=$1 with PARAMmsgconcurrency: the scheduler starts" \
+	    sched_start "$po" "$tmp/cf" -R 1000
+	ok "order=$1: one message alone takes most agents" \
+	    wait_for 10 begun 1000-1 8
 	"$top/t/mkspool" -h 50 -r 50 -f 1001 "$po" 1
-	ok '... another gets its share of the rest' wait_for 10 begun 1001-1 3
+	ok "order=$1: a second message gets its share of the rest" \
+	    wait_for 10 begun 1001-1 3
 	put "$po" 1002-1 test single user
-	ok '... and a small one what is left' wait_for 10 begun 1002-1 1
-	is '... the first no more' "$(grep -c '^<1000-1' "$tmp/said")" 8
-	is '... nor the second' "$(grep -c '^<1001-1' "$tmp/said")" 3
+	ok "order=$1: a small message gets the last agent" \
+	    wait_for 10 begun 1002-1 1
+	is "order=$1: the first message gets no more than its share" \
+	    "$(grep -c '^<1000-1' "$tmp/said")" 8
+	is "order=$1: the second message gets no more than its share" \
+	    "$(grep -c '^<1001-1' "$tmp/said")" 3
 	: >"$gate"
-	ok '... in the end all is delivered' wait_for 20 po_empty "$po"
-	is '... once' "$(cut -d ' ' -f 1-2 "$tmp/out" | sort | uniq | wc -l |
+	ok "order=$1: messages with shares are all delivered" \
+	    wait_for 20 po_empty "$po"
+	is "order=$1: messages with shares are delivered once" \
+	    "$(cut -d ' ' -f 1-2 "$tmp/out" | sort | uniq | wc -l |
 	    tr -d ' ')" 101
 	sched_stop
 }
@@ -187,34 +200,37 @@ for order in random preempt; do
 	END
 	spool_new "$po"
 	rm -f "$gate"
-	ok "$order: start" sched_start "$po" "$tmp/cf" -v
+	ok "order=$order with maxring=2: the scheduler starts" \
+	    sched_start "$po" "$tmp/cf" -v
 	announce 101-1 test a
 	wait_log 'to pid=.* 101-1'
 	announce 102-1 test b
-	ok "$order: a second host gets an agent while the first is busy" \
+	ok "order=$order: a second host gets an agent while the first is busy" \
 	    wait_log 'to pid=.* 102-1'
 	: >"$gate"
-	ok "$order: both are delivered" \
+	ok "order=$order: mail for both hosts is delivered" \
 	    wait_for 20 eval 'logged "complete msg=101-1" &&
 	    logged "complete msg=102-1"'
 	p1=$(agent_of 101-1)
 	p2=$(agent_of 102-1)
-	ok "$order: by two agents" [ "$p1" != "$p2" ]
+	ok "order=$order: two agents deliver for the two hosts" \
+	    [ "$p1" != "$p2" ]
 	deliver 103-1 b
 	deliver 104-1 a
-	is "$order: a host gets the idle agent that served it last" \
+	is "order=$order: a host gets the idle agent that served it last" \
 	    "$(agent_of 103-1) $(agent_of 104-1)" "$p2 $p1"
 	deliver 105-1 c
-	is "$order: another host gets the one that is idle longest" \
+	is "order=$order: a third host gets the agent that is idle longest" \
 	    "$(agent_of 105-1)" "$p2"
 	deliver 106-1 d
-	is "$order: and so does the next" "$(agent_of 106-1)" "$p1"
+	is "order=$order: a fourth host gets the agent that is idle longest" \
+	    "$(agent_of 106-1)" "$p1"
 	n=0
 	while [ $n -lt 15 ]; do
 		n=$((n + 1))
 		deliver $((200 + n))-1 host$n
 	done
-	is "$order: mail that comes one by one needs no other agent" \
+	is "order=$order: mail that comes one by one needs no third agent" \
 	    "$(count agent-start)" 2
 	sched_stop
 done
@@ -229,11 +245,13 @@ rm -f "$tmp/slow"
 : >"$tmp/slow"
 spool_new "$po"
 "$top/t/mkspool" -c slow -f 3001 -h 80 "$po" 80
-ok 'start with slow jobs in both slots' sched_start "$po" "$tmp/cf" -S
+ok 'the scheduler starts with slow jobs in both slots' \
+    sched_start "$po" "$tmp/cf" -S
 wait_for 20 eval '[ "$(count agent-start)" -ge 2 ]'
 announce 3901-1 fast h
 ok 'mail of another channel gets a slot' wait_log 'complete msg=3901-1' 60
-ok 'before all slow jobs are done' [ "$(grep -c . "$tmp/slow")" -lt 70 ]
+ok 'mail of another channel goes before the last slow jobs' \
+    [ "$(grep -c . "$tmp/slow")" -lt 70 ]
 sched_stop
 rm -rf "$po"
 
@@ -248,9 +266,11 @@ for order in random preempt; do
 	spool_new "$po"
 	"$top/t/mkspool" -c one -f 1001 -h 150 "$po" 150
 	"$top/t/mkspool" -c two -f 2001 -h 150 "$po" 150
-	ok "$order: start with maxta=1" sched_start "$po" "$tmp/cf" -S
-	ok "$order: all is delivered" wait_for 60 po_empty "$po"
-	ok "$order: 300 messages of two channels need few agents" \
+	ok "order=$order: the scheduler starts with maxta=1" \
+	    sched_start "$po" "$tmp/cf" -S
+	ok "order=$order: all mail is delivered with maxta=1" \
+	    wait_for 60 po_empty "$po"
+	ok "order=$order: 300 messages of two channels need few agents" \
 	    [ "$(count agent-start)" -le 6 ]
 	sched_stop
 done
@@ -277,7 +297,7 @@ for word in '' bychannel; do
 	{one,two}/*	$word command="any $tmp/out"
 	END
 	spool_new "$po"
-	ok "start with one clause for two channels $word" \
+	ok "the scheduler starts with one clause for two channels $word" \
 	    sched_start "$po" "$tmp/cf"
 	for n in 1 2 3; do
 		channel=one
@@ -299,20 +319,22 @@ for order in random preempt; do
 	test/*	command="$A -c test -o $tmp/out -w $gate"
 	END
 	spool_new "$po"
-	ok "$order: start" sched_start "$po" "$tmp/cf" -v
+	ok "order=$order with backlog=2: the scheduler starts" \
+	    sched_start "$po" "$tmp/cf" -v
 	for n in 1 2 3 4 5; do
 		announce "10$n-1" test h
 		wait_log "to pid=.* 10$n-1"
 	done
-	is 'with a backlog two jobs share an agent' \
+	is "order=$order: with backlog=2 two jobs share an agent" \
 	    "$(lines 'to pid=' | sed 's/.*pid=//' | awk '{ print $1 }' |
 	    uniq -c | awk '{ printf "%d ", $1 }')" '2 2 1 '
 	: >"$gate"
-	ok '... and all are done' wait_for 10 po_empty "$po"
+	ok "order=$order: with backlog=2 all mail is delivered" \
+	    wait_for 10 po_empty "$po"
 	sched_stop
 done
 
-# ... also when they come all at once.
+# Ten jobs that come at once share agents, too.
 for order in random preempt; do
 	rm -f "$gate"
 	conf "$tmp/cf" <<-END
@@ -321,12 +343,16 @@ for order in random preempt; do
 	END
 	spool_new "$po"
 	put_many "$po" 10 1 test
-	ok "$order: start" sched_start "$po" "$tmp/cf" -v
-	ok 'all are given to agents' wait_for 10 \
+	ok "order=$order with backlog=4: the scheduler starts" \
+	    sched_start "$po" "$tmp/cf" -v
+	ok "order=$order: with backlog=4 ten jobs at once go to agents" \
+	    wait_for 10 \
 	    eval '[ "$(count "to pid=.*-1")" -eq 10 ]'
-	is '... as few as need be' "$(count agent-start)" 3
+	is "order=$order: with backlog=4 three agents start for ten jobs" \
+	    "$(count agent-start)" 3
 	: >"$gate"
-	ok '... and are done' wait_for 10 po_empty "$po"
+	ok "order=$order: with backlog=4 all mail is delivered" \
+	    wait_for 10 po_empty "$po"
 	sched_stop
 done
 
@@ -341,7 +367,8 @@ END
 spool_new "$po"
 put "$po" 101-1 test a u test b u
 put "$po" 102-1 test a u
-ok 'start' sched_start "$po" "$tmp/cf" -v -q "$po/public/.mailq.text"
+ok 'the scheduler starts for queries about blocked mail' \
+    sched_start "$po" "$tmp/cf" -v -q "$po/public/.mailq.text"
 wait_log 'to pid=.* 101-1'
 wait_log 'to pid=.* 102-1'
 put "$po" 103-1 test a u
@@ -349,14 +376,15 @@ wait_log 'load msg=103-1'
 say() {	# argument ...
 	POSTOFFICE=$po "$top/mailq" -q "$po/public/.mailq.text" "$@"
 }
-like 'mailq counts what is on offer' "$(say -D -f test/a)" \
+like 'mailq -D counts ready jobs' "$(say -D -f test/a)" \
     '^	1 job ready, 0 waiting'
-like '... and knows the limit' "$(say -f test/a)" \
+like 'mailq names maxring as the reason of blocked mail' "$(say -f test/a)" \
     'waits for a slot, maxring is reached'
-like '... and the share of a message' "$(say -v | tr '\n' ' ')" \
+like 'mailq names PARAMmsgconcurrency as the reason of blocked mail' \
+    "$(say -v | tr '\n' ' ')" \
     'waits for a slot, PARAMmsgconcurrency is reached'
 : >"$gate"
-ok '... which all goes in the end' wait_for 10 po_empty "$po"
+ok 'blocked mail is delivered in the end' wait_for 10 po_empty "$po"
 sched_stop
 
 # Jobs ahead are those that are next.
@@ -367,14 +395,16 @@ test/*	command="$A -c test -o $tmp/out -w $gate"
 END
 spool_new "$po"
 put_many "$po" 150 1 test
-ok 'start' sched_start "$po" "$tmp/cf" -v
+ok 'order=preempt with overfeed=4: the scheduler starts' \
+    sched_start "$po" "$tmp/cf" -v
 wait_for 10 loaded 150
 : >"$gate"
 wait_for 20 po_empty "$po"
 lines 'load msg=' | sed 's/.*load msg=//; s/ .*//' >"$tmp/loaded"
-is 'preempting, jobs ahead are those that are next' \
+is 'order=preempt: jobs ahead are the next ones in the order' \
     "$(awk '{ print $1 }' "$tmp/out" | cmp - "$tmp/loaded" 2>&1)" ''
-ok '... and there are some' awk '/ to pid=.*-1/ { n++ } / from pid=.*#hungry/ {
+ok 'order=preempt: an agent has at least three jobs ahead' \
+    awk '/ to pid=.*-1/ { n++ } / from pid=.*#hungry/ {
 	n -= n > 0 }
 	n > most { most = n }
 	END { exit most < 3 }' "$tmp/sched.log"
@@ -387,7 +417,8 @@ conf "$tmp/cf" <<END
 test/*	command="$A -c test -o $tmp/old -w $gate"
 END
 spool_new "$po"
-ok 'start' sched_start "$po" "$tmp/cf" -v
+ok 'the scheduler starts with an agent held at a gate' \
+    sched_start "$po" "$tmp/cf" -v
 announce 101-1 test h
 wait_log 'to pid=.* 101-1'
 sed "s|$tmp/old|$tmp/new|" "$tmp/cf" >"$tmp/cf1"
@@ -398,9 +429,10 @@ announce 102-1 test h
 ok 'after a reload the new command gets mail' wait_log 'to pid=.* 102-1'
 : >"$gate"
 wait_for 10 po_empty "$po"
-is '... and all is delivered' \
+is 'after a reload all mail is delivered' \
     "$(sed 's/ .*//' "$tmp/old" "$tmp/new" | tr '\n' ' ')" '101-1 102-1 '
-like '... by it, not by the agent of the old one' "$(cat "$tmp/new")" '^102-1 '
+like 'after a reload the old agent gets no new mail' \
+    "$(cat "$tmp/new")" '^102-1 '
 sched_stop
 
 conf "$tmp/cf" <<END
@@ -410,14 +442,14 @@ old/*	maxage=1s idlemax=1h command="$A -c old -o $tmp/old"
 END
 spool_new "$po"
 put "$po" 99-1 old h user
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with maxjobs and maxage' sched_start "$po" "$tmp/cf"
 for n in 1 2 3 4 5; do
 	announce "10$n-1" few h
 	wait_log "complete msg=10$n-1"
 done
 is 'an agent ends after maxjobs' "$(awk '{ print $4 }' "$tmp/few" | uniq -c |
     awk '{ printf "%d ", $1 }')" '2 2 1 '
-ok '... and after maxage' wait_log 'agent-end .*channel=old'
+ok 'an agent ends after maxage' wait_log 'agent-end .*channel=old'
 sched_stop
 
 conf "$tmp/cf" <<END
@@ -426,14 +458,15 @@ END
 "$SCHEDULER" -n -f "$tmp/cf" >"$tmp/said" 2>&1
 like 'an unknown order is refused' "$(cat "$tmp/said")" \
     '1: order: small is not random, age or preempt'
-like '... and what is no number' "$(cat "$tmp/said")" '1: slotcost: x is no number'
+like 'a slotcost that is not numeric is refused' \
+    "$(cat "$tmp/said")" '1: slotcost: x is no number'
 conf "$tmp/cf" <<END
 a/*	ageorder command="x"
 b/*	order=preempt command="x"
 b/*	ageorder
 END
-like 'ageorder is the old word' \
+like 'ageorder sets order=age' \
     "$("$SCHEDULER" -n -f "$tmp/cf" a/x 2>&1)" '	order=age'
-like '... and overrides nothing that comes before it' \
+like 'ageorder does not override an order set before it' \
     "$("$SCHEDULER" -n -f "$tmp/cf" b/x 2>&1)" '	order=preempt'
 finish

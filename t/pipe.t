@@ -67,79 +67,88 @@ shown() {	# file: its stamps and its recipient are not known beforehand
 # ---- files ----------------------------------------------------------------
 
 send "$dir/box" "$uid"
-is 'a file' "$said$left" "${tab}ok3 Ok+"
-is '... has the message, as a mailbox has' "$(shown "$dir/box")" \
+is 'mail for a file is delivered' "$said$left" "${tab}ok3 Ok+"
+is 'a file gets the message in mbox form' "$(shown "$dir/box")" \
     "$(printf '%s\n' "$message" | sed '5,$s/^From />From /')"
-is '... and belongs to whose it is' "$(owner "$dir/box")" "$uid"
+is 'a file belongs to the user whose privilege it has' \
+    "$(owner "$dir/box")" "$uid"
 send "$dir/box" "$uid"
-is 'the next message goes behind it' \
+is 'a file: the next message goes behind the first' \
     "$said$(grep -c '^From s@a.org' "$dir/box")" "${tab}ok3 Ok2"
-is '... no lock stays behind' "$(ls "$dir")" box
+is 'a file: no lock stays behind' "$(ls "$dir")" box
 send "\"$dir/box\"" "$uid"
-is 'quotes are no part of it' "$(grep -c '^From s@a.org' "$dir/box")" 3
+is 'a file name in quotes is the same file' \
+    "$(grep -c '^From s@a.org' "$dir/box")" 3
 send "$dir/maildir/" "$uid"
 is 'a path that ends in / is a Maildir' \
     "$left$(ls "$dir/maildir/new" | wc -l | tr -d ' ')" +1
 send /dev/null "$uid"
-is '/dev/null takes everything' "$said$left" "${tab}ok3 Ok+"
+is '/dev/null takes every message' "$said$left" "${tab}ok3 Ok+"
 send /dev/zero "$uid"
-like 'another device does not' "$said$left" 'deferred .*no regular file_$'
+like 'a file that is another device: deferred' \
+    "$said$left" 'deferred .*no regular file_$'
 send "$dir/none/box" "$uid"
-like 'a directory that is missing' "$said$left" \
+like 'a file in a missing directory: deferred' "$said$left" \
     'delayed.*deferred .*none/box.*_$'
 : >"$tmp/mail/other"
 if [ "$me" -eq 0 ]; then
 	chmod 666 "$tmp/mail/other"
 	send "$tmp/mail/other" "$uid"
-	like 'a file of somebody else' "$said" 'deferred .*somebody else'
+	like 'a file of another user: deferred' \
+	    "$said" 'deferred .*somebody else'
 else
 	chmod 000 "$tmp/mail/other"
 	send "$tmp/mail/other" "$uid"
-	like 'a file that is not to be written' "$said" 'deferred .*denied'
+	like 'a file that is not writable: deferred' "$said" 'deferred .*denied'
 fi
-is '... is left alone' "$(ls -l "$tmp/mail/other" | awk '{ print $5 }')" 0
+is 'a file that is not ours is left alone' \
+    "$(ls -l "$tmp/mail/other" | awk '{ print $5 }')" 0
 : >"$tmp/secret"
 ln -s "$tmp/secret" "$dir/link"
 send "$dir/link" "$uid"
-like 'a link is not followed' "$said" 'deferred'
-is '... nothing went there' "$(cat "$tmp/secret")" ''
+like 'a file that is a link: deferred' "$said" 'deferred'
+is 'the target of a link stays empty' "$(cat "$tmp/secret")" ''
 
 # ---- in whose name ----------------------------------------------------------
 
 send "$dir/for-root" 0
-like 'root'\''s name is not used' "$said$left" \
+like 'a file for root without -0: deferred' "$said$left" \
     '4\.7\.0.*deferred .*not for root, unless mailbox is given -0_$'
 send '"|touch for-root"' 0
-like '... nor for a program' "$said" 'deferred .*not for root'
-is '... nothing happened' "$(ls "$dir" | grep root)" ''
+like 'a program for root without -0: deferred' "$said" 'deferred .*not for root'
+is 'files and programs for root without -0 leave no file' \
+    "$(ls "$dir" | grep root)" ''
 if [ "$me" -eq 0 ]; then
 	send "$tmp/mail/for-root" 0 -0
-	is '... but with -0 it is' \
+	is '-0: a file for root is delivered to' \
 	    "$left$(owner "$tmp/mail/for-root")" +0
 	send "\"|id -u >$dir/someone\"" "$uid"
-	is 'root becomes who it is for' "$left$(cat "$dir/someone")" "+$uid"
+	is 'root runs a program as its user' \
+	    "$left$(cat "$dir/someone")" "+$uid"
 	if without NO_INITGROUPS; then
-		skip '... and leaves root'\''s groups' 'built without'
+		skip 'root leaves its own groups for a program' 'built without'
 	elif ! setpriv --groups 0,54322 true 2>/dev/null; then
-		skip '... and leaves root'\''s groups' 'no setpriv'
+		skip 'root leaves its own groups for a program' 'no setpriv'
 	else
 		agent=$A
 		A=with_groups
 		send "\"|id -G >$dir/someone\"" "$uid"
 		A=$agent
-		unlike '... and leaves root'\''s groups' \
+		unlike 'root leaves its own groups for a program' \
 		    "$left$(cat "$dir/someone")" '(^| |\+)(0|54322)( |$)|^[^+]'
 	fi
 else
 	other=$((1 + ($uid == 1)))
 	send "$dir/other" $other
-	like 'somebody else is not for us' "$said$left" \
+	like 'another user than ours: a file is deferred' "$said$left" \
 	    'deferred .*only root can .*user=root.*_$'
 	send '"|id"' $other
-	like '... not for a program either' "$said" 'deferred .*only root'
-	is '... and nothing happens' "$(ls "$dir" | grep other)" ''
-	skip 'root becomes somebody' 'not root'
-	skip '... and leaves his groups' 'not root'
+	like 'another user than ours: a program is deferred' \
+	    "$said" 'deferred .*only root'
+	is 'another user than ours: no file is made' \
+	    "$(ls "$dir" | grep other)" ''
+	skip 'root runs a program as its user' 'not root'
+	skip 'root leaves its own groups for a program' 'not root'
 fi
 nobody=$(id -u nobody 2>/dev/null)
 chmod 777 "$dir"
@@ -149,50 +158,54 @@ for word in ${nobody:-65534} 65534 65535 -1 -2 '' 12x x - 4294967296 \
 	like "no file for the privilege '$word'" "$said$left" \
 	    "^	error2 mail to files is not allowed here-\$"
 	send "\"|: >$dir/nobody's\"" "$word" -0
-	like '... and no program' "$said$left" \
+	like "no program for the privilege '$word'" "$said$left" \
 	    "^	error2 mail to programs is not allowed here-\$"
 done
-like '... which is a matter of policy' \
+like 'a refused privilege has the status 5.7.1' \
     "$(cat "$po/transport/$number-1")" "$(printf '^d.*\0015[.]7[.]1\001')"
 send /dev/null 65534
-like '... not even for what takes everything' "$said" 'error2 mail to files'
+like 'a refused privilege does not get /dev/null either' \
+    "$said" 'error2 mail to files'
 if without NO_PWD; then
-	skip 'a uid that no user has' 'built without users'
-	skip '... nor a program' 'built without users'
+	skip 'a uid without a user gets no file' 'built without users'
+	skip 'a uid without a user gets no program' 'built without users'
 else
 	send "$dir/nobody's" 54321
 	like 'a uid that no user has gets no file' "$said$left" \
 	    '^	error2 mail to files .*-$'
 	send "\"|: >$dir/nobody's\"" 54321
-	like '... nor a program' "$said$left" '^	error2 mail to programs .*-$'
+	like 'a uid without a user gets no program' \
+	    "$said$left" '^	error2 mail to programs .*-$'
 fi
 chmod 755 "$dir"
-is '... nothing happened' "$(ls "$dir" | grep nobody)" ''
+is 'refused privileges leave no file' "$(ls "$dir" | grep nobody)" ''
 
 # ---- programs -----------------------------------------------------------------
 
 send "\"|cat >$dir/cat\"" "$uid"
-is 'a program' "$said$left" "${tab}ok3 Ok+"
-is '... has the message' "$(shown "$dir/cat")" "$message"
+is 'mail for a program is delivered' "$said$left" "${tab}ok3 Ok+"
+is 'a program gets the message' "$(shown "$dir/cat")" "$message"
 send "\"|tr a-z A-Z | sed -n 's/^SUBJECT: /\\\"&\\\"/p' >$dir/cat\"" "$uid"
-is '... the shell runs it, with quotes of its own' "$(cat "$dir/cat")" \
+is 'a program is run by the shell, with quotes of its own' "$(cat "$dir/cat")" \
     '"SUBJECT: "TEST'
 SECRET=1
 export SECRET
 send "\"|env >$dir/env\"" "$uid"
-is 'it sees nothing of our environment' \
+is 'a program sees nothing of our environment' \
     "$(sed 's/=.*//' "$dir/env" | grep -E -v '^(_|OLDPWD|SHLVL|PWD)$' |
 	grep -v '^TZ$' | sort | tr '\n' ' ')" 'HOME LOGNAME PATH SHELL USER '
 if ! without NO_PWD; then
-	like '... but who it is' "$(cat "$dir/env")" "^USER=$(id -un "$uid")\$"
+	like 'a program sees its user in the environment' \
+	    "$(cat "$dir/env")" "^USER=$(id -un "$uid")\$"
 else
-	like '... but who it is' "$(cat "$dir/env")" "^USER=$uid\$"
+	like 'a program sees its user in the environment' \
+	    "$(cat "$dir/env")" "^USER=$uid\$"
 fi
 
 ends() {	# exit-code what-it-says ERE tag
 	send "\"|echo $2 >&2; exit $1\"" "$uid"
 	like "exit $1" "$said" "$3"
-	is '... leaves the tag' "$left" "$4"
+	is "exit $1: the tag is $4" "$left" "$4"
 }
 ends 0 fine '^	ok3 fine$' +
 ends 75 busy '4\.3\.0.*	deferred busy \[exit 75: temporary failure\]$' _
@@ -201,25 +214,27 @@ ends 65 what '^	error2 what \[exit 65: wrong data\]$' -
 ends 77 no '^	error2 no \[exit 77: no permission\]$' -
 ends 1 oops '	deferred oops \[exit 1\]$' _
 send '"|kill -9 $$"' "$uid"
-like 'a program that is killed' "$said$left" \
+like 'a program that is killed: deferred' "$said$left" \
     'deferred \[killed by signal 9\]_$'
 send "\"|$dir/missing\"" "$uid"
-like 'a program that is missing' "$said$left" 'deferred .*missing.*exit 127'
+like 'a program that is missing: deferred' \
+    "$said$left" 'deferred .*missing.*exit 127'
 send "\"|sleep 60\"" "$uid" -t 1
-like 'a program that takes too long' "$said$left" \
+like 'a program that takes too long: deferred' "$said$left" \
     'deferred \[took longer than 1s\]_$'
-like 'a program that takes too long is this user'\''s own trouble' "$said" \
+like 'a program that takes too long is reported as 4.2.0' "$said" \
     "$(printf '\001')4\\.2\\.0$(printf '\001')"
 send '"|kill -STOP $$"' "$uid"
-like 'a program that is stopped is not waited for' "$said$left" \
+like 'a program that is stopped: deferred' "$said$left" \
     "$(printf '\001')4\\.2\\.0$(printf '\001').*deferred \\[stopped\\]_\$"
 send '"|exit 0"' "$uid"
-is 'a program that does not read' "$said$left" "${tab}ok3 Ok+"
+is 'a program that does not read its input: delivered' \
+    "$said$left" "${tab}ok3 Ok+"
 send '"|(sleep 3; echo late) & exit 0"' "$uid"
-is 'what a program leaves in the background is not waited for' \
+is 'a background process of a program is not waited for' \
     "$said$left" "${tab}ok3 Ok+"
 send '"|yes | head -n 100000; exit 69"' "$uid"
-like 'a talkative one is cut' "$said" \
+like 'a long output of a program is cut' "$said" \
     'error2 (y )+y?\.* \[exit 69: unavailable\]$'
 
 # More than a pipe holds, not read by one and copied by another.
@@ -238,9 +253,9 @@ END_
 awk 'BEGIN { for (i = 0; i < 40000; i++) print "line", i, "of it" }' \
     >"$po/queue/901-1"
 (cd "$po/transport" && printf '901-1\n' | "$A" -d "$tmp/mail") >"$tmp/said" 2>&1
-is 'a large message, not read and copied' \
+is 'a large message is delivered, read or not read by its program' \
     "$(grep -c 'ok3 Ok$' "$tmp/said")" 2
-is '... is complete' \
+is 'a large message is complete' \
     "$(sed '1,/^$/d' "$dir/large" | cmp - "$po/queue/901-1" 2>&1)" ''
 
 # A message whose end is missing must not look like one.
@@ -256,9 +271,10 @@ Subject: cut
 
 END_
 (cd "$po/transport" && printf '902-1\n' | "$A" -d "$tmp/mail") >"$tmp/said" 2>&1
-like 'a message file that is too short' "$(cat "$tmp/said")" \
+like 'a message file that is too short: deferred' "$(cat "$tmp/said")" \
     'deferred the message file is shorter'
-is '... runs nothing' "$(ls "$dir" | grep cut)" ''
+is 'a message file that is too short: no program runs' \
+    "$(ls "$dir" | grep cut)" ''
 
 # ---- from submit to the program ---------------------------------------------
 
@@ -277,9 +293,12 @@ as_user() {	# command ...
 }
 [ "$me" -eq "$uid" ] || chmod 1777 "$po/public" "$po/router"
 if ! as_user test -x "$S" 2>/dev/null; then
-	skip 'a program that the table allows' 'no setpriv, or no way to submit'
-	skip '... has the message' 'no setpriv, or no way to submit'
-	skip '... as its sender' 'no setpriv, or no way to submit'
+	skip 'a program that the routing table allows is delivered to' \
+	    'no setpriv, or no way to submit'
+	skip 'a program that the routing table allows gets the message' \
+	    'no setpriv, or no way to submit'
+	skip 'a program that the routing table allows runs as its sender' \
+	    'no setpriv, or no way to submit'
 else
 	mkdir "$tmp/lib" && ln -s "$top/ta" "$tmp/lib/ta"
 	printf '%s\n' '*/*	interval=1h' 'PARAMmailqsock none' \
@@ -289,8 +308,11 @@ else
 	[ "$me" -eq "$uid" ] || "$S" -q -P "$po" -C "$routes"
 	MAILBIN=$tmp/lib
 	sched_start "$po" "$tmp/cf"
-	ok 'a program that the table allows' wait_for 30 po_empty "$po"
-	is '... has the message' "$(tail -n 1 "$dir/by-submit")" hello
-	is '... as its sender' "$(owner "$dir/by-submit")" "$uid"
+	ok 'a program that the routing table allows is delivered to' \
+	    wait_for 30 po_empty "$po"
+	is 'a program that the routing table allows gets the message' \
+	    "$(tail -n 1 "$dir/by-submit")" hello
+	is 'a program that the routing table allows runs as its sender' \
+	    "$(owner "$dir/by-submit")" "$uid"
 fi
 finish

@@ -36,31 +36,31 @@ r-          fail h u@x.example 0
 d u@x.example|failed|5.1.1|||no
 END
 trace "101-1${tab}failure" "$top/ta/dsn" -d "$tmp/forms" -r "$tmp/router"
-like 'dsn tells a sender' "$(cat "$tmp/out")" 'ok to=anna@a.example .*router/'
-like '... it reads its form' "$(calls)" 'forms/delivery'
-is '... and touches nothing but the post office' "$(broken)" ''
+like 'dsn writes a DSN' "$(cat "$tmp/out")" 'ok to=anna@a.example .*router/'
+like 'dsn reads its form' "$(calls)" 'forms/delivery'
+is 'dsn opens nothing but the post office and its forms' "$(broken)" ''
 
 put "$po" 102-1 error nosuchuser u@x.example
 trace 102-1 "$top/ta/errormail" -d "$tmp/forms"
-like 'errormail tells a sender' "$(cat "$tmp/out")" '102/[0-9]*	.*told '
-is '... and touches nothing but the post office' \
+like 'errormail writes a DSN' "$(cat "$tmp/out")" '102/[0-9]*	.*told '
+is 'errormail opens nothing but the post office and its forms' \
     "$(broken; calls | grep socket)" ''
 
 if without NO_TCP; then
-	skip 'smtp takes a job' 'built with NO_TCP'
+	skip 'smtp delivers a job' 'built with NO_TCP'
 	finish
 fi
 bg "$top/t/smtpd" "$tmp/s"
-ok 'a server' wait_for 30 test -s "$tmp/s/port"
+ok 'a server for smtp starts' wait_for 30 test -s "$tmp/s/port"
 put "$po" 103-1 smtp h u@x.example
 trace "103-1${tab}h" "$top/ta/smtp" -R "[127.0.0.1]:$(cat "$tmp/s/port")"
-like 'smtp takes a job' "$(cat "$tmp/out")" '103/[0-9]*	.*	ok'
+like 'smtp delivers a job' "$(cat "$tmp/out")" '103/[0-9]*	.*	ok'
 # The talker has been to / and is in the place of nobody by then.
-is '... its talker opens and starts nothing' "$(awk '
+is 'the child of smtp opens no file and starts no program' "$(awk '
 	/ chdir\("\/"\)/ { talker = $1; next }
 	talker != "" && $1 == talker && / (open|exec|[v]?fork|clone|unlink|rename|mkdir|chmod|chown|link|stat|access|kill)[a-z0-9]*\(/ &&
 	    !/\([0-9]+, ""/' "$tmp/trace")" ''
-like '... but a connection' "$(awk '
+like 'the child of smtp makes the connection' "$(awk '
 	/ chdir\("\/"\)/ { talker = $1; next }
 	talker != "" && $1 == talker' "$tmp/trace")" 'connect\('
 finish

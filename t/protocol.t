@@ -57,56 +57,65 @@ rprog here.test old 0
 END
 sed 's/^rprog/r prog/' "$po/transport/103-1" >"$tmp/ctl"
 mv "$tmp/ctl" "$po/transport/103-1"
-ok 'start' sched_start "$po" "$tmp/cf" -v
-ok 'mail is delivered by it' wait_for 30 [ -e "$tmp/box.old" ]
-ok '... and put off' wait_log 'deferred msg=102-1 .*it is.*full' 30
-like '... in the words of the command' "$(cat "$tmp/sched.log")" \
+ok 'the scheduler starts with the example agent' sched_start "$po" "$tmp/cf" -v
+ok 'the example agent delivers mail' wait_for 30 [ -e "$tmp/box.old" ]
+ok 'the example agent defers mail' \
+    wait_log 'deferred msg=102-1 .*it is.*full' 30
+like 'a deferral has the words of the command' "$(cat "$tmp/sched.log")" \
     'from pid=[0-9]+ 102/[0-9]+\\011full\\001delayed\\0014\.0\.0\\001x-local; 450 \(it is\\015full\)\\001\\011deferred it is\\015full'
 cp "$po/transport/102-1" "$tmp/failed"	# before there is a report
 : >"$tmp/room"
-ok '... to be delivered later' wait_for 30 [ -e "$tmp/box.full" ]
-ok 'a message is whole' wait_log 'complete msg=102-1 .*failed=some' 30
-is 'a header block, an empty line, the body' "$(cat "$tmp/box.bert")" \
+ok 'deferred mail is delivered later' wait_for 30 [ -e "$tmp/box.full" ]
+ok 'a message with a failed recipient is complete' \
+    wait_log 'complete msg=102-1 .*failed=some' 30
+is 'the command gets the header block, an empty line, the body' \
+    "$(cat "$tmp/box.bert")" \
     'Subject: 101-1
 r           prog no trap 0
 
 the body'
-is 'each recipient with host, user, sender' "$(sort -u "$tmp/who")" \
+is 'the command gets host, user and sender of each recipient' \
+    "$(sort -u "$tmp/who")" \
     '((first.test b)(c))|carl|anna@test
 Here.Test|bert|anna@test
 here.test|"two words"@test|anna@test
 here.test|full|anna@test
 here.test|gone|anna@test
 here.test|old|anna@test'
-is 'everybody once' "$(ls "$tmp" | grep -c '^box')" 5
-is 'those of another channel are left' \
+is 'each recipient gets the message once' "$(ls "$tmp" | grep -c '^box')" 5
+is 'recipients of another channel are left alone' \
     "$(grep -c '^r .*other' "$po/transport/101-1")" 1
-is 'the others have their tags' \
+is 'delivered recipients have the tag +' \
     "$(grep -c '^r+ .*prog' "$po/transport/101-1")" 3
-like 'one is told of success' "$(cat "$po/transport/101-1")" \
+like 'NOTIFY=SUCCESS: a delivered recipient has a diagnostic' \
+    "$(cat "$po/transport/101-1")" \
     "^d [0-9]+:[0-9]+:[0-9]+::[0-9]+${tab}bert${sep}delivered${sep}2.0.0"
-like 'who failed has a diagnostic' "$(cat "$tmp/failed")" \
+like 'a failed recipient has a diagnostic' "$(cat "$tmp/failed")" \
     "^d.[0-9]+:[0-9]+:-1::[0-9]+${tab}gone${sep}failed${sep}5.1.1${sep}x-local; 550 \(no such user\)${sep}${tab}no such user"
-is '... and the tag' "$(sed -n 's/^r\(.\).*gone 0$/\1/p' \
+is 'a failed recipient has the tag -' "$(sed -n 's/^r\(.\).*gone 0$/\1/p' \
     "$tmp/failed")" -
 
 # It dies with mail in its hands.
 letter 104-1 <<'END'
 r           prog here.test slow 0
 END
-ok 'an agent at work' wait_for 30 [ -e "$tmp/slow" ]
-like '... has locked its recipient' "$(cat "$po/transport/104-1")" \
+ok 'an agent is at work on a job' wait_for 30 [ -e "$tmp/slow" ]
+like 'an agent at work has locked its recipient' \
+    "$(cat "$po/transport/104-1")" \
     '^r~[ a][ 0-9a-z]{5}    prog here'
 pid=$(sed -n 's/^r~ *\([0-9]*\)  .*/\1/p' "$po/transport/104-1")
 : >"$tmp/go"
 if [ -n "$pid" ]; then
 	kill -9 "$pid"
-	ok '... and is killed' wait_log "agent-lost pid=$pid" 30
+	ok 'an agent that is killed at work is lost' \
+	    wait_log "agent-lost pid=$pid" 30
 else
-	skip '... and is killed' 'its number is too large to be read here'
+	skip 'an agent that is killed at work is lost' \
+	    'its number is too large to be read here'
 fi
-ok 'another one does it again' wait_log 'complete msg=104-1' 30
-is 'no line that the page does not have' \
+ok 'another agent takes the job of a lost agent' \
+    wait_log 'complete msg=104-1' 30
+is 'the log has no line that the page does not have' \
     "$(lines 'garbled|unknown status|refused')" ''
 
 # The wire of dumps.
@@ -115,16 +124,16 @@ sched_facts() {
 	    "$top/t/ask" pipe "$pipe" >"$tmp/dump" 2>&1
 }
 pipe=$(sed -n 's/.*mailq pipe=\([^ ]*\) commands=.*/\1/p' "$tmp/sched.log")
-ok 'a dump' sched_facts
+ok 'a dump is written' sched_facts
 facts() {	# letter
 	awk -F"$tab" -v want="$1" '
 	$0 == "Facts:" { on = 1 }
 	on && $1 == want { print NF }' "$tmp/dump" | sort -u
 }
-is '... its first line' "$(sed 1q "$tmp/dump")" 'version zmailer 1.0'
-is '... its last line' "$(tail -n 1 "$tmp/dump")" 'End:'
+is 'the first line of a dump' "$(sed 1q "$tmp/dump")" 'version zmailer 1.0'
+is 'the last line of a dump' "$(tail -n 1 "$tmp/dump")" 'End:'
 for fact in p:2 t:3 d:17 m:6 v:8; do
-	is "... the fields of ${fact%:*} are as on the page" \
+	is "the number of fields of a dump's fact ${fact%:*}" \
 	    "$(facts "${fact%:*}")" "${fact#*:}"
 done
 sched_stop
@@ -136,16 +145,18 @@ END
 cd "$po/transport" || exit 1
 printf '105-1\tHERE.TEST\n#idle\n999-9\t-\n\n' |
     sh "$tmp/bin/ta/give" prog "$tmp/bin/take" >"$tmp/said" 2>/dev/null
-is 'by hand' "$(sed "s/$sep/|/g" "$tmp/said")" "#hungry
+is 'the example agent by hand: its output' \
+    "$(sed "s/$sep/|/g" "$tmp/said")" "#hungry
 105/45${tab}dora|delivered|2.0.0|x-local; 250 (taken)|${tab}ok taken
 #hungry
 #hungry
 #resync 999-9
 #hungry"
-is '... the tag' "$(sed -n 's/^r\(.\).*dora 0$/\1/p' 105-1)" +
+is 'the example agent by hand: its tag' \
+    "$(sed -n 's/^r\(.\).*dora 0$/\1/p' 105-1)" +
 cd "$top" || exit 1
-ok 'a session of it can be shown' sh "$top/t/session"
-is '... with mail delivered at once and later' \
+ok 'the sample session of the page runs' sh "$top/t/session"
+is 'the sample session delivers mail at once and later' \
     "$(sed -n 's/^-- to //p' "$tmp/ok.out")" \
     'bert at kitchen from anna@example.org
 dora at garden from anna@example.org'
