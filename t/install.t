@@ -52,7 +52,7 @@ like 'make install prints the commands that make the group' \
     "$(cat "$tmp/said")" \
     '^	chmod 2755 .*/usr/local/bin/submit$'
 gid=$(id -g)
-is 'SUBMITGROUP: an existing group owns submit and the public directories' \
+is 'SUBMITGROUP: an existing group owns submit, public/ and router/' \
     "$(closed "$gid")" \
     "-rwxr-sr-x $gid;drwx-ws--T $gid;drwx-ws--T $gid;"
 unlike 'make install prints no commands when the group exists' \

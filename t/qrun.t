@@ -42,9 +42,9 @@ wrong bulk 1 202501010000
 wrong bulk 2 202401010000
 wrong news 3 202301010000
 wrong router 4 202601010000
-is 'without ROUTERDIRS they are left alone' "$(order)" 'router/4 '
+is 'without ROUTERDIRS other directories are left alone' "$(order)" 'router/4 '
 wrong router 4 202601010000
-is 'they come behind router/, in their order' \
+is 'directories of ROUTERDIRS come after router/, in their order' \
     "$(ROUTERDIRS=bulk:router:news order)" \
     'router/4 bulk/2 bulk/1 news/3 '
 for bad in ../x /tmp a/b 1:2:3:4:5:6:7:8:9; do
@@ -53,8 +53,9 @@ for bad in ../x /tmp a/b 1:2:3:4:5:6:7:8:9; do
 	like "a wrong ROUTERDIRS is said: $bad" "$out" '^submit: ROUTERDIRS='
 done
 out=$(ROUTERDIRS=none sub -q)
-is 'a directory that is not there' $? 75
-like 'a directory that is not there is said' "$out" 'cannot read .*/none'
+is 'a missing directory of ROUTERDIRS: the exit code is 75' $? 75
+like 'a missing directory of ROUTERDIRS: a line says so' \
+    "$out" 'cannot read .*/none'
 
 # A file comes into router/ while bulk/ is worked through; on a machine that is
 # through with bulk/ before that, once more with a longer list.
@@ -81,16 +82,18 @@ first=no
 for many in 1000 2000 4000 8000; do
 	! meanwhile || { first=yes; break; }
 done
-is 'what comes into router/ meanwhile goes first' $first yes
+is 'a file that comes into router/ during a run goes first' $first yes
 sub -q >/dev/null
 find "$po" -type f -exec rm -f {} +
 
 file bulk 1 first 202601010000
 file bulk 2 second 202601010001
 file router 5 third 202601010002
-ok 'mail in all of them is taken' env ROUTERDIRS=bulk "$top/submit" -P "$po" \
+ok 'mail in all directories of ROUTERDIRS is taken' \
+    env ROUTERDIRS=bulk "$top/submit" -P "$po" \
     -C "$tmp/routes" -q
-is 'it is in the queue' "$(cat "$po"/transport/[1-9]* |
+is 'mail of a directory of ROUTERDIRS is in the queue' \
+    "$(cat "$po"/transport/[1-9]* |
     sed -n 's/^r .* local - \([a-z]*\) .*/\1/p' | sort | tr '\n' ' ')" \
     'first second third '
 find "$po" -type f -exec rm -f {} +
@@ -99,11 +102,11 @@ find "$po" -type f -exec rm -f {} +
 
 ROUTERDIRS=news bg "$top/submit" -P "$po" -C "$tmp/routes" -q1s
 file news 11 anna 202601010000
-ok 'a loop sees new mail in such a directory' \
+ok 'a run that stays sees new mail in a directory of ROUTERDIRS' \
     wait_for 30 eval '[ -n "$(ls "$po/transport")" ]'
 kill "$bg_pid"
 wait "$bg_pid"
-is 'it ends when told to' $? 0
+is 'a run that stays ends at TERM' $? 0
 lib_forget "$bg_pid"
 find "$po" -type f -exec rm -f {} +
 
@@ -123,11 +126,13 @@ done
 wrong router 99 202601010000
 out=$(sub -q)
 is 'several workers end well' $? 0
-like 'what one of them says is heard' "$out" '^submit: router/99: .*not known'
-is 'they took each file once' "$(cat "$po"/transport/[1-9]* |
+like 'what one of several workers says is printed' \
+    "$out" '^submit: router/99: .*not known'
+is 'several workers take each file once' "$(cat "$po"/transport/[1-9]* |
     sed -n 's/^r .* local - u\([0-9]*\) .*/\1/p' | sort -n | uniq | wc -l |
     tr -d ' ') $(ls "$po/transport" | wc -l | tr -d ' ')" '50 50'
-is 'nothing is left' "$(ls "$po/router")" ''
-is 'they were several' "$(ls "$po/transport" | sed 's/.*-//' | sort -u |
+is 'several workers leave no file in router/' "$(ls "$po/router")" ''
+is 'several workers took files' \
+    "$(ls "$po/transport" | sed 's/.*-//' | sort -u |
     wc -l | tr -d ' ')" 4
 finish

@@ -108,7 +108,7 @@ ok 'a message is deferred' wait_log 'deferred msg=101-1 ' 20
 is 'the log has each different reason once' "$(said 101-1)" \
     '451 greylisted; 452 mailbox full'
 wait_log 'deferred msg=102-1 '
-is 'the log has a reason that all share once' "$(said 102-1)" \
+is 'the log has a reason once that all recipients share' "$(said 102-1)" \
     '452 mailbox full'
 wait_log 'deferred msg=103-1 '
 is 'a recipient that was not reported has that as its reason' \
@@ -118,13 +118,13 @@ like 'mailq shows both reasons of a job' "$(mailq | tr '\n' '@')" \
     'tell/h  3 recipients, 1 try: 451 greylisted; 452 mailbox full@'
 is 'mailq -v shows the reason of each where they differ' "$(own)" \
     'one: 451 greylisted@two: 452 mailbox full@same: 452 mailbox full@two@same@one: 451 greylisted@mute: transport agent did not report on it@'
-is 'mailq -j has both in one string' "$(reason_of 101-1)" \
+is 'mailq -j has both reasons in one string' "$(reason_of 101-1)" \
     '"451 greylisted; 452 mailbox full"'
 
 # Another run, in which one hears something else and one nothing.
 says one deferred '450 later'
 rm "$say/two"
-ok 'all of it is tried again' mailq_order flush all
+ok 'mailq flush all is accepted' mailq_order flush all
 wait_for 20 eval '[ "$(count "deferred msg=101-1 ")" -ge 2 ]'
 is 'a recipient has the reason of its last try alone' "$(said 101-1)" \
     '450 later; transport agent did not report on it; 452 mailbox full'
@@ -147,15 +147,17 @@ put "$po" 111-1 tell h one tell h two tell h mute
 ok 'the scheduler starts with a short expiry' start 'expiry=5s'
 wait_log 'deferred msg=111-1 ' 20
 ok 'the message expires' wait_log 'msg=111-1 .*channel=dsn .* file=router' 30
-is 'the report has the reason of each recipient, and when it was tried' \
+is 'a DSN has reason and last attempt of each recipient' \
     "$(fields 111-1)" \
     'one@= x-local; 451 greylisted@dated@two@= x-local; 452 mailbox full@dated@mute@= x-local; transport agent did not report on it@dated@'
-like 'so has its text for people' "$(tr '\n' '@' <"$tmp/report")" \
+like 'the text of a DSN has the reason of each recipient' \
+    "$(tr '\n' '@' <"$tmp/report")" \
     '@  one@      expired after [0-9]*s, problem was:@      451 greylisted@@  two@      expired after [0-9]*s, problem was:@      452 mailbox full@'
-is 'the log has it when a recipient expires' "$(lines 'failed msg=111-1 ' |
+is 'the log has the reason of each expired recipient' \
+    "$(lines 'failed msg=111-1 ' |
     sed 's/.*problem was:[^ ]*\(4\)/\1/;s/.*\(transport\)/\1/' | tr '\n' '@')" \
     '451 greylisted@452 mailbox full@transport agent did not report on it@'
-is 'nothing was written before that' \
+is 'the control file has no reason before the expiry' \
     "$(lines 'msg=111-1' | grep -c 'diagnostic')" 0
 sched_stop
 
@@ -166,7 +168,7 @@ put "$po" 112-1 tell h one
 ok 'the scheduler starts' start 'expiry=8s bounce=none'
 wait_log 'deferred msg=112-1 ' 20
 before=$(date +%s)
-ok 'a message without report expires' wait_log 'park msg=112-1 ' 30
+ok 'a message without DSN expires' wait_log 'park msg=112-1 ' 30
 ok 'the time of the last attempt is that of the try, not of the expiry' eval \
     '[ "$(stamps 112-1)" -le "$before" ] && [ "$(stamps 112-1)" -gt 1000000000 ]'
 sched_stop
@@ -209,19 +211,19 @@ append 121-1 two '450 from the file' 1795220140
 append 121-1 three "expired after 9d, problem was:$(printf '\r')450 once" 0
 append 122-1 one '450 from the file' 1795220140
 cp "$po/transport/122-1" "$tmp/122"
-ok 'it is started again, and tries nothing' \
+ok 'the scheduler starts again and tries nothing' \
     start 'queueonly expiry=1s expiry2=1s'
 is 'after a restart the report has what the control file has, or says that nothing was kept' \
     "$(fields 121-1 | sed 's/expired after [0-9a-z]*;/expired;/')" \
     'one@= x-local; expired; no reason for the delay was kept@two@= x-local; 450 from the file@dated@three@= x-local; 450 once@'
-is 'of two lines on one recipient the last counts' \
+is 'the last of two diagnostics of a recipient counts' \
     "$(grep -c 'an older one' "$tmp/report")" 0
 sched_stop
 cp "$tmp/122" "$po/transport/122-1"
 [ -f "$po/queue/122-1" ] || echo body >"$po/queue/122-1"
 says one deferred '454 heard since'
-ok 'it is started again, and tries' start 'expiry=1s expiry2=1d'
-is 'what was heard since the restart goes before the control file' \
+ok 'the scheduler starts again and tries mail' start 'expiry=1s expiry2=1d'
+is 'a reason after a restart goes before the control file' \
     "$(fields 122-1)" \
     'one@= x-local; 454 heard since@dated@two@= x-local; 452 mailbox full@dated@'
 sched_stop
@@ -237,21 +239,25 @@ ok 'the scheduler starts with room for one reason' \
     start 'expiry=1h' 'PARAMreasons 1'
 wait_log 'deferred msg=131-1 ' 20
 other='the reason is in the log of the mail system'
-is 'what has no room is not told as anybody else'\''s' "$(own)" \
+is 'a reason without room is not shown as that of another' "$(own)" \
     "one: 451 greylisted@two: $other@"
-is 'the log line says so' "$(said 131-1)" "451 greylisted; $other"
-like 'the log has the words' "$(lines ' reason msg=131-1')" \
+is 'the log line says that a reason has no room' \
+    "$(said 131-1)" "451 greylisted; $other"
+like 'a reason without room is in the log' "$(lines ' reason msg=131-1')" \
     'info reason msg=131-1 rcpt=[0-9]* channel=tell host=h 452 mailbox full$'
-is 'of no other recipient' "$(count ' reason msg=131-1')" 1
+is 'a reason with room has no log line of its own' \
+    "$(count ' reason msg=131-1')" 1
 says one ok3
-ok 'the one that has the room is delivered' mailq_order flush 131-1
+ok 'mailq flush of the message whose reason has the room' \
+    mailq_order flush 131-1
 wait_for 20 eval '[ "$(count "deferred msg=131-1 ")" -ge 2 ]'
 is 'the other recipient of its job gets the room' "$(said 131-1)" \
     '452 mailbox full'
-ok 'a message goes that has the room' mailq_order delete 131-1
+ok 'mailq delete of the message whose reason has the room' \
+    mailq_order delete 131-1
 put "$po" 132-1 tell h three
 wait_log 'deferred msg=132-1 ' 20
-is 'another reason takes its place' "$(said 132-1)" '453 three'
+is 'a reason gets the room of a deleted message' "$(said 132-1)" '453 three'
 says three deferred '454 three again'
 mailq_order flush 132-1 >"$tmp/x"
 wait_log 'deferred msg=132-1 .*454' 20
@@ -292,9 +298,11 @@ wait_log 'deferred msg=141-1 ' 20
 like 'many reasons are cut where they are shown together' "$(said 141-1)" \
     '^1 xxx.*; 2 xxx.*; 3 xxx*; \.\.\.$'
 wait_log 'park msg=141-1 ' 30
-is 'each has 255 bytes at most' "$(sed -n 's/^d.*	[^	]*problem was:.//p' \
+is 'a reason has 255 bytes at most' \
+    "$(sed -n 's/^d.*	[^	]*problem was:.//p' \
     "$po/postman/141-1.control" | awk '{ print length($0) }' | sort -u)" 255
-is 'each recipient has its own' "$(sed -n 's/^d.*	[^	]*problem was:.\([0-9]\) .*/\1/p' \
+is 'each recipient of many has its own reason' \
+    "$(sed -n 's/^d.*	[^	]*problem was:.\([0-9]\) .*/\1/p' \
     "$po/postman/141-1.control" | tr -d '\n')" 123456789
 sched_stop
 
@@ -331,10 +339,10 @@ in_core() {	# offset
 ok 'the scheduler starts with room for two recipients' start \
     '' 'PARAMrecipients 2' 'PARAMrcptminimum 1'
 wait_log 'delivered msg=161-1 ' 20
-ok 'the third comes in' wait_for 20 in_core "$at"
+ok 'a third recipient is loaded' wait_for 20 in_core "$at"
 rm "$say/wait"
 wait_log 'deferred msg=161-1 ' 20
-is 'what came in behind its own report is not said to be unreported' \
+is 'a recipient loaded after its report keeps that report' \
     "$(said 161-1)" '452 own words; 453 own words'
 sched_stop
 

@@ -94,7 +94,7 @@ is 'nothing of the control file has changed but tags and what was appended' \
     "$(sed -e '/^d[- ]/d' -e 's/^r[-+~]......./r        /' \
     -e 's/^r.......\(.*\)/r       \1/' "$po/transport/301-1" |
     cksum)" "$(sed 's/^r.......\(.*\)/r       \1/' "$tmp/ctl" | cksum)"
-is 'the other host has its recipients' \
+is 'the other host of the message gets its recipients' \
     "$(grep -c '^r .* b\.host' "$po/transport/301-1")" 30000
 like 'reports that do not count are logged' "$(cat "$tmp/sched.log")" \
     'refused|no such recipient|garbled'

@@ -71,8 +71,9 @@ put "$po" 101-1 test h at3600
 put "$po" 102-1 test h full
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 ok 'mail with its own times is tried by them' wait_for 30 often 102-1 6
-is 'mail with a retryat for the same host is not' "$(tried 101-1)" 1
-like 'its time is in the log' "$(lines 'deferred msg=101-1')" ' next=(3600|35[0-9][0-9]) '
+is 'mail with a retryat for the same host is not tried' "$(tried 101-1)" 1
+like 'the log has the time of a retryat' \
+    "$(lines 'deferred msg=101-1')" ' next=(3600|35[0-9][0-9]) '
 
 # A place in the retry list is used up by the vertex's own tries alone.
 put "$po" 111-1 far h full
@@ -83,33 +84,38 @@ while [ $n -lt 20 ]; do
 	put "$po" 12$n-1 far h fine
 	wait_log "complete msg=12$n-1" 20
 done
-is 'new mail for the host does not bring a third' "$(tried 111-1)" 2
+is 'new mail for the host brings no third try' "$(tried 111-1)" 2
 is 'new mail for the host was delivered' "$(count 'complete msg=12')" 20
 
 # The latest time of a run counts for all of it.
 put "$po" 131-1 test other at100 test other at2000 test other full
-ok 'a job that heard three things' wait_log 'deferred msg=131-1' 20
-like 'it waits until the latest' "$(lines 'deferred msg=131-1')" ' next=(2000|19[0-9][0-9]) '
+ok 'a job with two retryats and a deferral is deferred' \
+    wait_log 'deferred msg=131-1' 20
+like 'a job with several retryats waits until the latest' \
+    "$(lines 'deferred msg=131-1')" ' next=(2000|19[0-9][0-9]) '
 put "$po" 141-1 test third at100
 ok 'a retryat of 100 seconds' wait_log 'deferred msg=141-1' 20
 have=$(tried 102-1)
 pass_by 90
 wait_for 20 often 102-1 $((have + 1))
-is 'it is not tried before' "$(tried 141-1)" 1
+is 'a job is not tried before its retryat' "$(tried 141-1)" 1
 pass_by 11
-ok 'it is tried when it is due' wait_for 20 often 141-1 2
-is 'the one with the latest time is not' "$(grep -c '^131-1 full' "$tmp/tried")" 1
+ok 'a job is tried when its retryat has come' wait_for 20 often 141-1 2
+is 'a job with a later retryat is not tried' \
+    "$(grep -c '^131-1 full' "$tmp/tried")" 1
 
 # So it is beside a deferral for the host's sake, when the host answers.
 put "$po" 145-1 both h at3600 both h conn
-ok 'a retryat beside a lost connection' wait_log 'deferred msg=145-1' 20
+ok 'a job with a retryat and a lost connection is deferred' \
+    wait_log 'deferred msg=145-1' 20
 pass_by 5
 put "$po" 146-1 both h fine
-ok 'the host answers' wait_log 'complete msg=146-1' 20
+ok 'a dead host answers' wait_log 'complete msg=146-1' 20
 pass_by 5
 put "$po" 147-1 both h fine
 wait_log 'complete msg=147-1' 20
-is 'the retryat still holds' "$(grep -c '^145-1 at' "$tmp/tried")" 1
+is 'a retryat counts though its host answers again' \
+    "$(grep -c '^145-1 at' "$tmp/tried")" 1
 
 # What an operator wants happens at once.
 put "$po" 148-1 test held.h at3600
@@ -119,14 +125,14 @@ for verb in hold release; do
 done
 ok 'a release of an address tries its mail' wait_for 20 often 148-1 2
 POSTOFFICE=$po "$top/mailq" flush 101-1 >"$tmp/flushed" 2>&1
-ok 'a flush tries it at once' wait_for 20 often 101-1 2
+ok 'a flush tries a job with a retryat at once' wait_for 20 often 101-1 2
 printf 'T other\n' >"$po/transport/.900-1"
 mv "$po/transport/.900-1" "$po/transport/900-1"
 new_stamp "$po/transport"
-ok 'a T line tries all of the host' \
+ok 'a T line tries all mail of its host' \
     wait_for 20 eval '[ "$(grep -c "^131-1 full" "$tmp/tried")" -ge 2 ]'
 kill -HUP "$sched_pid"
-ok 'a reload' wait_log 'reload' 20
+ok 'a reload with retryats is logged' wait_log 'reload' 20
 have=$(tried 102-1)
 wait_for 20 often 102-1 $((have + 2))
 is 'a reload leaves a retryat as it is' "$(tried 101-1)" 2
@@ -138,7 +144,8 @@ printf 'T q.host\n' >"$po/transport/.901-1"
 mv "$po/transport/.901-1" "$po/transport/901-1"
 new_stamp "$po/transport"
 ok 'a queueonly job after a T line' wait_log 'deferred msg=151-1' 20
-like 'the log says what it waits for' "$(lines 'deferred msg=151-1')" \
+like 'the log says that a queueonly job waits for a T line' \
+    "$(lines 'deferred msg=151-1')" \
     ' next=queueonly '
 
 # Old files that are new to us begin at the beginning.
@@ -150,18 +157,18 @@ sed 's/^i .*/i 161-1/' "$po/transport/.161-1" >"$po/transport/.x"
 mv "$po/transport/.x" "$po/transport/161-1"
 new_stamp "$po/transport"
 rm -f "$po/transport/.161-1"
-ok 'a message whose file is old' wait_log 'deferred msg=161-1' 20
-like 'it starts at the first step of its list' \
+ok 'a message with an old file is deferred' wait_log 'deferred msg=161-1' 20
+like 'a new message with an old file starts at the first interval' \
     "$(lines 'deferred msg=161-1' | head -n 1)" ' next=[12] '
 sched_stop
 if [ -n "$old" ]; then
-	ok 'a restart' sched_start "$po" "$tmp/cf"
-	ok 'it is tried' wait_log 'deferred msg=161-1' 20
-	like 'what a restart finds has the place of its age' \
+	ok 'the scheduler starts again' sched_start "$po" "$tmp/cf"
+	ok 'a message is tried after a restart' wait_log 'deferred msg=161-1' 20
+	like 'mail found by a restart has the place of its age' \
 	    "$(lines 'deferred msg=161-1')" ' next=(49[0-9][0-9]|50[0-9][0-9]) '
 	sched_stop
 else
-	skip 'what a restart finds has the place of its age' 'date -d'
+	skip 'mail found by a restart has the place of its age' 'date -d'
 fi
 is 'the scheduler ends well' $sched_rc 0
 
@@ -177,12 +184,13 @@ test/*	command="words $tmp"
 END
 put "$po" 201-1 test h1 full test h2 at3600
 ok 'a start with room for one message' sched_start "$po" "$tmp/cf"
-ok 'one of its hosts has a retryat' \
+ok 'one host of a message has a retryat' \
     wait_for 20 eval '[ "$(count "deferred msg=201-1")" -ge 2 ]'
 put "$po" 202-1 test h3 full
 pass_by 45
-ok 'the other host is tried again' wait_for 20 eval \
+ok 'the other host of a message with a retryat is tried again' \
+    wait_for 20 eval \
     '[ "$(grep -c "^201-1 full" "$tmp/tried")" -ge 2 ]'
-is 'the retryat holds in a full core' "$(grep -c '^201-1 at' "$tmp/tried")" 1
+is 'a retryat counts in a full core' "$(grep -c '^201-1 at' "$tmp/tried")" 1
 sched_stop
 finish

@@ -39,7 +39,7 @@ done
 put "$po" 161-1 jack h user
 put "$po" 171-1 turn my.host user
 put "$po" 181-1 keep h user
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with clauses for deferrals' sched_start "$po" "$tmp/cf"
 
 # ---- once more ----------------------------------------------------------------
 
@@ -48,7 +48,7 @@ rm "$po/transport/191-1" "$po/queue/191-1"
 ok 'deferred mail is tried again' \
     wait_for 20 eval '[ "$(count "deferred msg=101-1")" -ge 2 ]'
 : >"$tmp/go"
-ok '... until it is delivered' wait_log 'complete msg=101-1' 20
+ok 'deferred mail is delivered in the end' wait_log 'complete msg=101-1' 20
 
 wait_log 'deferred msg=111-1'
 put "$po" 112-1 down h user
@@ -58,26 +58,28 @@ put "$po" 182-1 keep h user
 wait_log 'load msg=182-1'
 put "$po" 183-1 jack other user
 wait_log 'deferred msg=183-1'
-is 'with wakeuprestartonly new mail waits for the others' \
+is 'wakeuprestartonly: new mail waits for deferred mail' \
     "$(grep -c '^<182' "$tmp/keep")" 0
-is 'new mail for a dead host waits' "$(count 'deferred msg=112-1')" 0
+is 'new mail for a dead host is blocked' "$(count 'deferred msg=112-1')" 0
 
-ok 'retries=0 tries again' \
+ok 'retries=0: deferred mail is tried again' \
     wait_for 20 eval '[ "$(count "deferred msg=161-1")" -ge 3 ]'
-unlike '... not without a second in between' \
+unlike 'retries=0: a deferral lasts at least a second' \
     "$(lines 'deferred msg=161-1')" 'next=0'
 
-ok 'mail that is older than expiry is tried' wait_log 'asleep .*channel=past'
-is '... and not given up because its host is down for others' \
+ok 'mail that is older than its expiry is tried' \
+    wait_log 'asleep .*channel=past'
+is 'old mail does not expire untried when its host is dead' \
     "$(count 'failed msg=70.*expire')" \
     "$(count 'deferred msg=70')"
 
 # ---- queueonly and T ------------------------------------------------------------
 
-is 'queueonly does not start by itself' "$(count 'deferred msg=171-1')" 0
+is 'queueonly: mail is not tried without a T line' \
+    "$(count 'deferred msg=171-1')" 0
 printf 'T My.Host 127.0.0.1\n' >"$po/transport/.900-1"
 mv "$po/transport/.900-1" "$po/transport/900-1"
-ok 'a T line starts it' wait_log 'complete msg=171-1'
+ok 'a T line starts queueonly mail' wait_log 'complete msg=171-1'
 printf 'T My.Host\n' >"$po/transport/.901-1"
 mv "$po/transport/.901-1" "$po/transport/901-1"
 wait_log 'trigger host=my.host threads=0'
@@ -85,29 +87,33 @@ put "$po" 172-1 turn my.host user
 wait_log 'load msg=172-1'
 put "$po" 102-1 again other user
 wait_log 'complete msg=102-1'
-is '... and what comes later waits for another' \
+is 'mail that comes after a T line waits for another' \
     "$(count 'complete msg=172-1')" 0
-ok '... and its file is removed' wait_for 10 [ ! -f "$po/transport/900-1" ]
-ok '... nothing was set aside for it' [ -z "$(ls "$po/postman" | grep 900)" ]
+ok 'the file of a T line is removed' wait_for 10 [ ! -f "$po/transport/900-1" ]
+ok 'the file of a T line is not set aside' \
+    [ -z "$(ls "$po/postman" | grep 900)" ]
 
 # ---- expiry -----------------------------------------------------------------------
 
-ok 'mail expires' wait_log 'park msg=121-1' 20
-is '... all its recipients' "$(count 'failed msg=121-1 .*status=expire')" 2
-ok '... after it was tried' grep '^<121-1' "$tmp/old"
+ok 'tried mail expires' wait_log 'park msg=121-1' 20
+is 'expired mail: all recipients fail' \
+    "$(count 'failed msg=121-1 .*status=expire')" 2
+ok 'expired mail was tried before' grep '^<121-1' "$tmp/old"
 ctl=$po/postman/121-1.control
-is '... their tags say so' "$(grep '^r' "$ctl" | cut -c2 | tr '\n' .)" '-.-.'
-like '... and a diagnostic line each, with the last reason' \
+is 'expired mail: the tags are -' \
+    "$(grep '^r' "$ctl" | cut -c2 | tr '\n' .)" '-.-.'
+like 'expired mail: each recipient has a diagnostic with the last reason' \
     "$(grep '^d' "$ctl" | tr '\001\r\t' '!|>' | tr '\n' '@')" \
     '^d-[0-9]*:[0-9]*:-1::[0-9]*>one!failed!4.4.7 .*>expired after [345]s, problem was:\|no room@d-.*two!.*@$'
 ok 'untried mail expires by expiry2' \
     wait_log 'failed msg=131-1 .*status=expire' 20
-ok 'mail of a host that sleeps expires too' \
+ok 'mail of a dead host expires' \
     wait_log 'failed msg=141-1 .*status=expire.*nobody home' 20
-ok '... also mail that was not itself fed' \
+ok 'untried mail of a dead host expires' \
     wait_log 'failed msg=142-1 .*status=expire' 90
-ok '... all of it' wait_log 'failed msg=143-1 .*status=expire' 90
-ok 'a message that somebody took away is forgotten' \
+ok 'all untried mail of a dead host expires' \
+    wait_log 'failed msg=143-1 .*status=expire' 90
+ok 'a message whose control file was removed is forgotten' \
     wait_log 'drop msg=191-1 its control file was taken' 20
 ok 'expiry does not wait for the next retry' \
     wait_log 'failed msg=151-1 .*status=expire' 20
@@ -128,11 +134,12 @@ old=$(date -d '250 seconds ago' +%Y%m%d%H%M.%S 2>/dev/null)
 if [ -n "$old" ] && touch -t "$old" "$po/queue/301-1"; then
 	sched_start "$po" "$tmp/cf"
 	wait_log 'deferred msg=301-1'
-	like 'the schedule goes on from the age of the message' \
+	like 'after a restart the retry list goes on by the age of the mail' \
 	    "$(lines 'deferred msg=301-1')" 'next=(199|20[01]) age=25[0-9] '
 	sched_stop
 else
-	skip 'the schedule goes on from the age of the message' 'date -d'
+	skip 'after a restart the retry list goes on by the age of the mail' \
+	    'date -d'
 fi
 
 # ---- alignment ------------------------------------------------------------------------
