@@ -90,8 +90,9 @@ hole 16 && [ "$(du -k "$po/router/77" | sed 's/[^0-9].*//')" -lt 4096 ] &&
 rm -f "$po/router/77"
 sparse() {	# title pattern what-comes-before
 	if [ -z "$holes" ]; then
-		skip "a hole in $1" 'no holes in this file system'
-		skip '... it is set aside, and said' 'no holes'
+		skip "a hole in $1: submit ends" 'no holes in this file system'
+		skip "a hole in $1: the file is set aside, with a reason" \
+		    'no holes'
 		return
 	fi
 	printf "$3" >"$po/router/77"
@@ -99,11 +100,11 @@ sparse() {	# title pattern what-comes-before
 	exec "$S" -q -P "$po" -C "$tmp/routes" </dev/null >"$tmp/out" 2>&1 &
 	pid=$!
 	lib_pids="$lib_pids $pid"
-	ok "a hole in $1" wait_for 30 gone $pid
+	ok "a hole in $1: submit ends" wait_for 30 gone $pid
 	gone $pid || kill -9 $pid
 	wait $pid 2>/dev/null
 	lib_forget $pid
-	like '... it is set aside, and said' \
+	like "a hole in $1: the file is set aside, with a reason" \
 	    "$(ls "$po/postman") $(cat "$tmp/out")" "^77 .*router/77: .*$2"
 	clear
 }
@@ -114,7 +115,7 @@ sparse 'the first line of a mailbox' '256 KB' \
     'from s@a.org\nto anna\nenv-end\nFrom x'
 awk 'BEGIN { print "from s@a.org\nto anna\nenv-end"
     for (i = 0; i < 50000; i++) print "From " }' >"$po/router/77"
-like 'many lines of a mailbox' "$(sub -q)" '256 KB'
+like 'too many From lines of a mailbox are refused' "$(sub -q)" '256 KB'
 clear
 
 # ---- the disk ----------------------------------------
@@ -160,26 +161,29 @@ leave() {	# pid: sets num
 	done
 }
 leave $$
-like 'a living process with the number of a dead one' "$(sub -q)" \
+like 'a crashed submit whose pid is in use again is noticed' "$(sub -q)" \
     "transport/$num-$$: a crash"
-is '... its mail is in the queue' "$(rcpts)" 'local - anna;'
+is 'the mail of a crashed submit gets into the queue' "$(rcpts)" 'local - anna;'
 if [ -z "$traced" ]; then
 	for i in 1 2 3 4 5 6 7; do
-		skip 'somebody at work' 'no strace that can stop it'
+		skip 'a submit at work' 'no strace that can stop it'
 	done
 else
-	ok 'somebody at work, between the renames' start_stopped \
+	ok 'a submit is stopped between its renames' start_stopped \
 	    "$moves:signal=STOP:when=1" "$S" -P "$po" -C "$tmp/routes" anna
-	is '... is left in peace' "$(sub -q; ls "$po/transport")" ''
+	is 'a submit at work is left alone' "$(sub -q; ls "$po/transport")" ''
 	end_stopped CONT
-	is '... and ends it' "$status $(rcpts)" '0 local - anna;'
-	ok 'another one' start_stopped \
+	is 'a submit at work ends well, its mail is in the queue' \
+	    "$status $(rcpts)" '0 local - anna;'
+	ok 'a second submit is stopped between its renames' start_stopped \
 	    "$moves:signal=STOP:when=1" "$S" -P "$po" -C "$tmp/routes" bert
-	is '... is left in peace' "$(sub -q; ls "$po/transport")" ''
+	is 'the second submit at work is left alone' \
+	    "$(sub -q; ls "$po/transport")" ''
 	end_stopped KILL
-	like '... until it is killed' "$(sub -q)" \
+	like 'a submit that was killed is noticed' "$(sub -q)" \
 	    "transport/[0-9]+-$victim: a crash"
-	is '... its mail is in the queue' "$(rcpts)" 'local - bert;'
+	is 'the mail of a submit that was killed gets into the queue' \
+	    "$(rcpts)" 'local - bert;'
 fi
 
 # In a run that stays; a terminal that hangs up does not end it.
@@ -196,16 +200,16 @@ exec "$S" -q1s -P "$po" -C "$tmp/routes" </dev/null >"$tmp/out" 2>&1 &
 pid=$!
 lib_pids="$lib_pids $pid"
 put_one 1
-ok 'a run that stays' wait_for 30 taken "$ino"
+ok 'submit -q1s takes a message' wait_for 30 taken "$ino"
 clear
 leave $dead
 kill -HUP $pid
-ok '... finds later what a crash left' wait_for 60 taken "$num"
+ok 'submit -q1s finds what a crash left while it runs' wait_for 60 taken "$num"
 put_one 2
-ok '... and heeds no HUP' wait_for 30 taken "$ino"
+ok 'submit -q1s ignores HUP' wait_for 30 taken "$ino"
 kill -TERM $pid
 wait $pid
-is '... TERM ends it' $? 0
+is 'submit -q1s ends at TERM' $? 0
 lib_forget $pid
 clear
 
@@ -215,17 +219,20 @@ nobody=$(id -u nobody 2>/dev/null)
 [ -n "$root" ] && [ -n "$nobody" ] && as_nobody true >/dev/null 2>&1 ||
     nobody=
 if [ -z "$nobody" ] || [ -z "$traced" ] || without NO_FSYNC; then
-	skip 'before the control file is given away' 'not root, or no strace'
-	skip '... a link in its place gives nobody a file' 'not root, or no strace'
+	skip 'submit is stopped before it gives the control file away' \
+	    'not root, or no strace'
+	skip 'a link in the place of the control file is not given away' \
+	    'not root, or no strace'
 else
 	chown "$nobody" "$po/transport" "$po/queue"
 	: >"$tmp/precious"
-	ok 'before the control file is given away' start_stopped \
+	ok 'submit is stopped before it gives the control file away' \
+	    start_stopped \
 	    'fsync:signal=STOP:when=2' "$S" -P "$po" -C "$tmp/routes" anna
 	rm -f "$dot"
 	ln -s "$tmp/precious" "$dot"
 	end_stopped CONT
-	is '... a link in its place gives nobody a file' \
+	is 'a link in the place of the control file is not given away' \
 	    "$(ls -ln "$tmp/precious" | awk '{ print $3 }')" 0
 	chown 0 "$po/transport" "$po/queue"
 	rm -f "$po/transport/"* "$dot"
@@ -234,7 +241,8 @@ fi
 
 if [ -z "$nobody" ]; then
 	for i in 1 2 3 4 5 6; do
-		skip 'a table for root alone' 'not root, or nobody cannot be had'
+		skip 'a routing table for root only' \
+		    'not root, or nobody cannot be had'
 	done
 else
 	chmod 600 "$tmp/routes"
@@ -243,19 +251,24 @@ else
 	them() {
 		message | as_nobody "$S" -P "$po" -C "$tmp/routes" "$@"
 	}
-	is 'a table for root alone' "$(them anna refused@x)" ''
-	like '... who is refused is said later' "$(sub -q)" 'refused@x: not here'
-	like '... the sender gets its domain' "$(cat "$po"/transport/[1-9]*)" \
+	is 'a routing table for root only: an ordinary user submits' \
+	    "$(them anna refused@x)" ''
+	like 'a routing table for root only: submit -q refuses a recipient' \
+	    "$(sub -q)" 'refused@x: not here'
+	like 'a routing table for root only: the sender gets its domain' \
+	    "$(cat "$po"/transport/[1-9]*)" \
 	    "^s local - $name@our\.example $nobody\$"
-	like '... and From, too' "$(cat "$po"/transport/[1-9]*)" \
+	like 'a routing table for root only: From gets its domain' \
+	    "$(cat "$po"/transport/[1-9]*)" \
 	    "^From: (nobody )?<$name@our\.example>\$"
 	clear
 	them -F ': Lady Anna' -f boss anna
 	sub -q
-	like '... a name and a sender that he gives' \
+	like 'a routing table for root only: -F and -f are used' \
 	    "$(tr '\n' '|' <"$(echo "$po"/transport/[1-9]*)")" \
 	    '\|e boss@our\.example\|.*\|From: Lady Anna <boss@our\.example>\|'
-	is '... and who gets it' "$(rcpts)" 'local - anna;'
+	is 'a routing table for root only: the recipient is kept' \
+	    "$(rcpts)" 'local - anna;'
 	chmod 644 "$tmp/routes"
 fi
 
@@ -272,10 +285,11 @@ else
 	out=
 fi
 if [ -n "$out" ]; then
-	like 'a post office that is closed to us' "$out" \
+	like 'a closed post office is an error that says why' "$out" \
 	    'cannot look at .*/public: Permission denied'
 else
-	skip 'a post office that is closed to us' 'nobody cannot be had'
+	skip 'a closed post office is an error that says why' \
+	    'nobody cannot be had'
 fi
 
 # ---- addresses and routes ----------------------------------------
@@ -289,24 +303,24 @@ short() {	# title body: it comes out with an end
 	is "$1" "$(cat "$tmp/short")" "$3"
 	clear
 }
-short 'a short body without an end gets one' 'X: y\n\nab' 'ab\n'
-short '... of one byte' 'X: y\n\na' 'a\n'
-short '... with no header' 'ab' 'ab\n'
-short '... one with an end gets no other' 'X: y\n\nab\n' 'ab\n'
-short '... nor does an empty one' 'X: y\n\n' ''
+short 'a short body without a line end gets one' 'X: y\n\nab' 'ab\n'
+short 'a body of one byte gets a line end' 'X: y\n\na' 'a\n'
+short 'a body without a header gets a line end' 'ab' 'ab\n'
+short 'a body with a line end gets no other' 'X: y\n\nab\n' 'ab\n'
+short 'an empty body gets no line end' 'X: y\n\n' ''
 
 message | sub Anna@X.org Anna@x.ORG anna@x.org Bert@Y.Far Bert@y.FAR \
     Carl@OUR.example Carl@our.Example
-is 'the case of a domain does not count' "$(rcpts)" \
+is 'domains are compared and written in lower case' "$(rcpts)" \
     'smtp relay.example Anna@x.org;smtp relay.example anna@x.org;smtp y.far Bert@y.far;local - Carl;'
 message | sub -N never 'Anna@X.org' 'x@[IPv6:::1]'
-is '... but in a literal, and reports have it as given' \
+is 'an IPv6 literal keeps its case, as does ORCPT' \
     "$(cat "$po"/transport/[1-9]* | sed -n 's/^[rN] *//p' | tr '\n' ';')" \
     "smtp relay.example Anna@x.org $mine;NOTIFY=NEVER ORCPT=rfc822;Anna@X.org;smtp relay.example x@[IPv6:::1] $mine;NOTIFY=NEVER ORCPT=rfc822;x@[IPv6:::1];"
 clear
 
 because() {	# address pattern
-	like "what is wrong with $1" "$(sub -- "$1" </dev/null)" "$2"
+	like "the error for the address $1" "$(sub -- "$1" </dev/null)" "$2"
 }
 because 'a"b"c@x' 'quotes or brackets around a part'
 because '"a""b"@x' 'quotes or brackets around a part'
@@ -314,7 +328,8 @@ because 'a@[1.2]x' 'quotes or brackets around a part'
 because 'a(b)c@x' 'a comment within'
 because 'a b@x' 'a blank'
 because '"a" b@x' 'a blank'
-like 'a comment at the end is fine' "$(sub -v 'a@x (b)' </dev/null)" ^queued
+like 'a comment at the end of an address is accepted' \
+    "$(sub -v 'a@x (b)' </dev/null)" ^queued
 clear
 
 route() {	# title table address want
@@ -324,30 +339,39 @@ route() {	# title table address want
 }
 no='there is no route for it
 submit: nothing was queued, for nobody'
-route 'our own domain' 'domain Our.example\n*@$d local -\n' anna@our.EXAMPLE \
+route '$d in a pattern matches our domain' \
+    'domain Our.example\n*@$d local -\n' anna@our.EXAMPLE \
     'local - anna;'
-route '... is no pattern' 'domain our.example\n*@$d local -\n' \
+route '$d in a pattern: the domain is taken literally' \
+    'domain our.example\n*@$d local -\n' \
     anna@ourxexample "submit: anna@ourxexample: $no"
-route '... among others' 'domain a.b\n*@{$d,x} local -\n' anna@a.b \
+route '$d in a pattern is one of several in braces' \
+    'domain a.b\n*@{$d,x} local -\n' anna@a.b \
     'local - anna;'
-route '... below another one' 'domain a.b\n*@*.$d uucp $h\n' anna@c.a.b \
+route '$d in a pattern matches the end of a domain' \
+    'domain a.b\n*@*.$d uucp $h\n' anna@c.a.b \
     'uucp c.a.b anna@c.a.b;'
-route '... a literal' 'domain [1.2.3.4]\n*@$d local -\n' 'anna@[1.2.3.4]' \
+route '$d in a pattern matches an address literal' \
+    'domain [1.2.3.4]\n*@$d local -\n' 'anna@[1.2.3.4]' \
     'local - anna;'
-route '... after a backslash' 'domain a.b\n*@\\\\$d local -\n' 'anna@a.b' \
+route '$d after a backslash does not stand for the domain' \
+    'domain a.b\n*@\\\\$d local -\n' 'anna@a.b' \
     "submit: anna@a.b: $no"
-route '... other dollars' 'a$h local -\n' 'a$h' 'local - a$h;'
+route '$h in a pattern is taken literally' \
+    'a$h local -\n' 'a$h' 'local - a$h;'
 printf '*@$d local -\ndomain a.b\n' >"$tmp/own"
 out=$(message | "$S" -P "$po" -C "$tmp/own" anna 2>&1)
-is '... named too late' "$?" 78
-like '... is said' "$out" 'own:2: the domain must be named above'
+is 'a domain below its use in a pattern is an error' "$?" 78
+like 'a domain below its use in a pattern: the error says so' \
+    "$out" 'own:2: the domain must be named above'
 
 # As installed: what a reply to a user's own mail is sent to.
 message | "$S" -P "$po" -C "$top/routes" anna
 from=$(sed -n 's/^e //p' "$po"/transport/[1-9]*)
 clear
 message | "$S" -P "$po" -C "$top/routes" -- "$from"
-is "the sample table has $from here" "$(rcpts)" "local - ${from%@*};"
+is "the sample table routes $from to this machine" \
+    "$(rcpts)" "local - ${from%@*};"
 
 # ---- mail that waits ----------------------------------------
 
@@ -359,18 +383,22 @@ conf "$tmp/cf" <<END
 hold/*	command="hold"
 local/*	command="mailbox -n -d $tmp/mail"
 END
-ok 'a scheduler with hold' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with the agent hold' sched_start "$po" "$tmp/cf"
 message | sub anna@hold.example
-ok '... gives what waited to the router' wait_for 60 \
+ok 'the agent hold puts mail into router/ when its time comes' wait_for 60 \
     sh -c 'ls "$1" | grep "^[0-9]"' sh "$po/router"
 arrived() {
 	sub -q
 	[ -s "$tmp/mail/anna" ]
 }
-ok '... and it arrives' wait_for 60 arrived
-ok '... nothing is left' wait_for 60 po_empty "$po"
-is '... not in router/ either' "$(sub -q; find "$po" -type f -name '[1-9]*')" ''
-is '... it came once' "$(grep -c '^Subject: test' "$tmp/mail/anna")" 1
-is '... on one way' "$(grep -c '^Received:' "$tmp/mail/anna")" 2
+ok 'mail from the agent hold is delivered' wait_for 60 arrived
+ok 'nothing of mail from the agent hold stays in the queue' \
+    wait_for 60 po_empty "$po"
+is 'nothing of mail from the agent hold stays in router/' \
+    "$(sub -q; find "$po" -type f -name '[1-9]*')" ''
+is 'mail from the agent hold is delivered once' \
+    "$(grep -c '^Subject: test' "$tmp/mail/anna")" 1
+is 'mail from the agent hold has two Received lines' \
+    "$(grep -c '^Received:' "$tmp/mail/anna")" 2
 sched_stop
 finish

@@ -49,30 +49,35 @@ put "$po" 101-1 env h user
 put "$po" 102-1 root h user
 [ "$(id -u)" -ne 0 ] || chown 65534 "$po/transport/101-1"
 VALGRIND=$tmp/bin/ta/careless
-ok 'start from a careless parent' sched_start "$po" "$tmp/cf" -l "$tmp/stat"
+ok 'the scheduler starts from a careless parent' \
+    sched_start "$po" "$tmp/cf" -l "$tmp/stat"
 VALGRIND=
-ok '... agents deliver' wait_log 'complete msg=101-1'
-ok '... all of them' wait_log 'complete msg=102-1'
-is 'an agent has descriptors 0, 1 and 2 alone' "$(said fd)" '0 1 2'
-is '... a umask that lets nobody write' "$(said umask)" 18
-is '... no signal blocked or ignored' "$(said signals)" ''
+ok 'an agent with user= delivers after a careless parent' \
+    wait_log 'complete msg=101-1'
+ok 'an agent without user= delivers after a careless parent' \
+    wait_log 'complete msg=102-1'
+is 'an agent has descriptors 0, 1 and 2 only' "$(said fd)" '0 1 2'
+is 'an agent has a umask that lets nobody else write' "$(said umask)" 18
+is 'an agent has no signal blocked or ignored' "$(said signals)" ''
 if without NO_RLIMIT; then
-	skip '... the limit of core dumps that we have' 'built without'
+	skip 'an agent has the limit of core dumps of the scheduler' \
+	    'built without'
 else
-	is '... the limit of core dumps that we have' "$(said core)" 0
+	is 'an agent has the limit of core dumps of the scheduler' \
+	    "$(said core)" 0
 fi
 if [ "$(id -u)" -ne 0 ]; then
-	is '... and our user' "$(said uid)" "$(id -u)"
-	skip '... and no group but its own' 'not root'
+	is 'an agent has the user of the scheduler' "$(said uid)" "$(id -u)"
+	skip 'an agent has no group but its own' 'not root'
 elif without NO_INITGROUPS; then
-	is '... its own user' "$(said uid)" 65534
-	skip '... and no group but its own' 'built without'
+	is 'an agent has the user of its clause' "$(said uid)" 65534
+	skip 'an agent has no group but its own' 'built without'
 else
-	is '... its own user' "$(said uid)" 65534
-	is '... and no group but its own' "$(said gid) $(said others)" \
+	is 'an agent has the user of its clause' "$(said uid)" 65534
+	is 'an agent has no group but its own' "$(said gid) $(said others)" \
 	    '65533 65533'
 fi
-unlike '... nothing of our environment' \
+unlike 'an agent has nothing of the environment of the scheduler' \
     "$(said env | tr ' ' '\n' | grep = | grep -v -E '^(PATH|TZ|CHANNEL|MAILNAME)=')" .
 
 # ---- what a log line can be made to say ----------------------------------------
@@ -91,24 +96,27 @@ printf '# \r20260101000000 info forged by %s an agent\n%s[2J\000\n' "$esc" \
     "$esc" >"$tmp/forged"
 printf 'dump %s[2J\nhold\r20260101 forged all x\n' "$esc" \
     >"$po/.mailq.command"
-ok 'bad mail is set aside' wait_log 'park msg=503-1'
-ok '... what is strange is put off' wait_log 'deferred msg=505-1'
-ok '... a host of 8-bit bytes' wait_log 'deferred msg=504-1 .*host=c\\303\\251'
-ok '... one that looks like a format' \
+ok 'a bad control file with an escape byte is set aside' \
+    wait_log 'park msg=503-1'
+ok 'mail with control bytes in an x line is deferred' \
+    wait_log 'deferred msg=505-1'
+ok 'a host of 8-bit bytes is logged as numbers' \
+    wait_log 'deferred msg=504-1 .*host=c\\303\\251'
+ok 'a host that looks like a format is logged as it is' \
     wait_log 'deferred msg=507-1 .*host=msg=1-1%s%n '
-ok '... a request that is no text is not repeated' \
+ok 'a query with control bytes is not repeated in the log' \
     wait_log 'mailq pipe=.*not of text'
-is 'the log is plain text' \
+is 'the log has printable characters only' \
     "$(tr -d '\n\040-\176' <"$tmp/sched.log" | wc -c | tr -d ' ')" 0
 wait_log 'complete msg=509-1'
-like '... and so is that of statistics' "$(cat "$tmp/stat")" \
+like 'the statistics log shows 8-bit bytes as numbers' "$(cat "$tmp/stat")" \
     ' root/d\\303\\251\\377$'
-nok '... and each line of it begins as ours do' \
+nok 'each log line begins with time, level and event' \
     grep -v -E '^20[0-9]{12} (err|warn|info) [a-z-]+ ' "$tmp/sched.log"
-nok '... none with what others made up' \
+nok 'no log line has a forged event' \
     grep -E '^[0-9]+ [a-z]+ forged' "$tmp/sched.log"
-ok '... bytes are shown as numbers' logged '\\033'
-is 'names that could forge one are left alone' \
+ok 'an escape byte is logged as \033' logged '\\033'
+is 'files with control bytes in their names are left alone' \
     "$(ls "$po/transport" | grep -c -E '^50[12]')" 2
 rm -f "$po"/transport/50* "$po"/queue/50*
 
@@ -119,18 +127,22 @@ mode() {
 }
 is 'the pipe for commands is for owner and group' \
     "$(mode "$po/.mailq.command")" 'prw--w----'
-is 'the pid file for its owner' "$(mode "$po/.pid.scheduler")" '-rw-------'
+is 'the pid file is for its owner only' \
+    "$(mode "$po/.pid.scheduler")" '-rw-------'
 "$ask" order "$po" hold 'bad/*' >"$tmp/ok.out" 2>&1
-like 'what is held nobody else can write' "$(mode "$po/.mailq.holds")" \
+like 'the list of holds cannot be written by others' \
+    "$(mode "$po/.mailq.holds")" \
     '^-rw..-..-.$'
 printf 'core' >"$po/transport/core"
 printf 'core' >"$po/transport/core.101"
 put "$po" 508-1 root h user
-ok 'a core dump in transport/ is in nobody'\''s way' \
+ok 'a core dump in transport/ does not stop the scan' \
     wait_log 'complete msg=508-1'
-is '... and stays' "$(ls "$po/transport" | grep -c '^core')" 2
+is 'a core dump in transport/ is left alone' \
+    "$(ls "$po/transport" | grep -c '^core')" 2
 kill -TERM "$sched_pid"
-ok 'TERM ends it, though it had been blocked' wait_for 20 gone "$sched_pid"
+ok 'TERM ends the scheduler although its parent had blocked it' \
+    wait_for 20 gone "$sched_pid"
 sched_stop
 
 # ---- a limit of memory --------------------------------------------------------------
@@ -156,18 +168,23 @@ EOF
 	"$top/t/mkspool" -c list -h 4000 -r 4000 -f 900 "$po" 1
 	put "$po" 901-1 one h user
 	VALGRIND=$tmp/bin/ta/less
-	ok 'start with little memory' sched_start "$po" "$tmp/few.cf"
+	ok 'the scheduler starts with little memory' \
+	    sched_start "$po" "$tmp/few.cf"
 	VALGRIND=
-	ok '... none is left for a large message' wait_log 'err memory ' 30
-	ok '... others are delivered' wait_log 'complete msg=901-1' 30
-	ok '... it goes on' alive "$sched_pid"
-	is '... and the large one stays' \
+	ok 'too little memory for a large message is logged' \
+	    wait_log 'err memory ' 30
+	ok 'other mail is delivered with little memory' \
+	    wait_log 'complete msg=901-1' 30
+	ok 'the scheduler goes on with little memory' alive "$sched_pid"
+	is 'a large message stays in the queue with little memory' \
 	    "$(ls "$po/transport" "$po/postman" | grep -c 900-1)" 1
 	sched_stop
-	ok 'start with more' sched_start "$po" "$tmp/few.cf"
-	ok '... and it is delivered' wait_for 60 po_empty "$po"
+	ok 'the scheduler starts with more memory' \
+	    sched_start "$po" "$tmp/few.cf"
+	ok 'the large message is delivered with more memory' \
+	    wait_for 60 po_empty "$po"
 	sched_stop
-	is '... to each recipient once' \
+	is 'the large message is delivered to each recipient once' \
 	    "$(sort -u "$tmp/said/list" | wc -l | tr -d ' ')" 4000
 else
 	skip 'a limit of memory' 'it cannot be set, or the use not be seen'
@@ -184,12 +201,13 @@ spool_new "$po"
 "$top/t/mkspool" -c one -h 5 -f 100 "$po" 90
 : >"$tmp/said/one"
 VALGRIND=$tmp/bin/ta/short
-ok 'start with files that may not grow' sched_start "$po" "$tmp/few.cf"
+ok 'the scheduler starts with a limit on the size of files' \
+    sched_start "$po" "$tmp/few.cf"
 VALGRIND=
-ok '... mail is delivered, logged or not' wait_for 60 po_empty "$po"
+ok 'mail is delivered although the log cannot grow' wait_for 60 po_empty "$po"
 sched_stop
-is '... and it ends well' $sched_rc 0
-is '... where the log could not grow' \
+is 'the scheduler ends well although its log cannot grow' $sched_rc 0
+is 'the log ends at the limit on the size of files' \
     "$(($(wc -c <"$tmp/sched.log") % 4096))" 0
 
 # The signal for that would end it with the first line, before it is caught.
@@ -202,8 +220,9 @@ spool_new "$po"
 "$SCHEDULER" -i -P "$po" -f "$tmp/bad.cf" 2>"$tmp/no.err"
 rc=$?
 "$tmp/bin/ta/none" "$SCHEDULER" -i -P "$po" -f "$tmp/bad.cf" >"$tmp/no.out" 2>&1
-is 'files that may not grow at all do not end it by a signal' $? $rc
-is '... nor when it is configured' "$(env MAILSHARE="$tmp" LOGDIR="$tmp/log" \
+is 'a file limit of 0: a bad configuration still gives its exit code' $? $rc
+is 'a file limit of 0: the scheduler starts and ends at TERM' \
+    "$(env MAILSHARE="$tmp" LOGDIR="$tmp/log" \
     "$tmp/bin/ta/none" sh -c '"$@" & wait_pid=$!
 	n=0
 	until [ -p "$0/.mailq.command" ] || [ $n -ge 300 ]; do
@@ -244,14 +263,15 @@ put "$po" 101-1 env h user
 put "$po" 102-1 nice h user
 give
 VALGRIND=$*
-ok 'start as an ordinary user' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts as an ordinary user' sched_start "$po" "$tmp/cf"
 VALGRIND=
-ok '... it says what it cannot do' \
+ok 'an ordinary user: the log says that user= has no effect' \
     logged 'info user uid=[0-9]* is not root: .*user=.*group='
-ok '... an agent with user= is what we are' wait_log 'complete msg=101-1'
-is '... and no other' "$(said uid)" \
+ok 'an ordinary user: an agent with user= delivers' \
+    wait_log 'complete msg=101-1'
+is 'an ordinary user: an agent with user= runs as that user' "$(said uid)" \
     "$(sed -n 's/.* user uid=\([0-9]*\).*/\1/p' "$tmp/sched.log")"
-ok '... what cannot be done for an agent is said' \
+ok 'an ordinary user: a refused nice= is logged' \
     wait_log 'err agent channel=nice .*cannot nice '
 sched_stop
 finish

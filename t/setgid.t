@@ -62,8 +62,9 @@ f=$(echo "$po"/router/*)
 is 'a file in router/ is its user'\''s, and readable by the group' \
     "$(ls -ln "$f" | awk '{ print substr($1, 1, 10), $3, $4 }')" \
     "-rw-r----- $nobody $group"
-like 'its user cannot read it there' "$(as_nobody cat "$f")" 'Permission denied'
-like 'its user cannot write to it there' \
+like 'a user cannot read his file in router/' \
+    "$(as_nobody cat "$f")" 'Permission denied'
+like 'a user cannot write to his file in router/' \
     "$(as_nobody sh -c ': >>"$1"' sh "$f")" 'ermission denied|annot create'
 like 'users do not see what is in router/' \
     "$(as_nobody ls "$po/router")" 'Permission denied'
@@ -74,12 +75,13 @@ if [ -f "$(echo "$po"/queue/[1-9]*)" ]; then
 	is 'a run renames it and gives it to the owner' \
 	    "$(ls -lin "$po"/queue/* | awk '{ print $1, substr($2, 1, 10), $4 }')" \
 	    "$was -rw------- 0"
-	like 'it has the privilege of its user' \
+	like 'a message of the group has the privilege of its user' \
 	    "$(cat "$po"/transport/[1-9]*)" \
 	    "^r           local - anna $nobody\$"
 else
 	fail 'a run renames it and gives it to the owner' 'it is not in queue/'
-	fail 'it has the privilege of its user' 'it is not in queue/'
+	fail 'a message of the group has the privilege of its user' \
+	    'it is not in queue/'
 fi
 clear
 
@@ -96,8 +98,9 @@ unlike 'a hostile environment does not change the sender' \
     "$(cat "$po"/router/*)" '^from <?root'
 clear
 out=$(as_nobody env $evil "$S" -P "$tmp/evil/po" anna <"$tmp/m")
-is '-P is heeded' "$(ls "$tmp/evil/po/router" | wc -l | tr -d ' ')" 1
-is 'with -P the group is not used' "$(ls -ln "$tmp/evil/po/router" |
+is '-P: a message goes into the other post office' \
+    "$(ls "$tmp/evil/po/router" | wc -l | tr -d ' ')" 1
+is '-P: the group is not used' "$(ls -ln "$tmp/evil/po/router" |
     awk -v g=$group 'NR > 1 { print $4 == g }')" 0
 clear
 like '-P of the same post office has no group' "$(them -P "$po" anna \
@@ -114,12 +117,12 @@ is '-P and -C leave nothing in the closed post office' \
     "$(in_router) $(left)" '0 '
 chgrp $group "$share/routes"
 chmod 640 "$share/routes"
-is 'its own table is read without the group' \
+is 'the table compiled in is read without the group' \
     "$(them anna <"$tmp/m"; grep -c '^fullname' "$po"/router/*)" 1
 chgrp 0 "$share/routes"
 chmod 644 "$share/routes"
 clear
-like '-q is not for him' "$(them -q; echo $?)" '77$'
+like '-q: a user may not run it' "$(them -q; echo $?)" '77$'
 chmod 1777 "$po/public"
 like 'with public/ open to all, the group is not used' \
     "$(them anna <"$tmp/m"; echo $?)" '75$'
@@ -138,7 +141,7 @@ as_nobody sh -c '"$1" anna <&- >&- 2>&-' sh "$S"
 is 'closed descriptors 0 to 2 are an error' $? 74
 is 'with a closed standard input nothing is queued' "$(in_router) $(left)" '0 '
 as_nobody sh -c '"$1" -v anna a@@b <"$2" >&- 2>&-' sh "$S" "$tmp/m"
-is 'what it says goes into no file of the post office' "$? $(left)" '65 '
+is 'error lines go into no file of the post office' "$? $(left)" '65 '
 as_nobody sh -c '"$1" -v anna <"$2" >&- 2>&-' sh "$S" "$tmp/m"
 is 'with closed descriptors 1 and 2 mail goes in' "$? $(in_router)" '0 1'
 unlike 'with closed descriptors 1 and 2 no output is in the message' \
@@ -176,7 +179,7 @@ for option in -P -C -F -f -N -R -V -q -b -o -d --; do
 	them "$option" "$long" <"$tmp/m" >/dev/null
 	[ $? -lt 128 ] || echo "$option"
 done >"$tmp/out"
-is 'no long argument ends it by a signal' "$(cat "$tmp/out")" ''
+is 'long arguments do not end submit by a signal' "$(cat "$tmp/out")" ''
 clear
 
 # ---- signals ----------------------------------------------------------------
@@ -212,7 +215,8 @@ else
 	if env --block-signal=TERM true 2>/dev/null; then
 		ended_by 'TERM ends it when TERM was blocked' env --block-signal=TERM "$S" anna
 	else
-		skip 'TERM ends it when TERM was blocked' 'no program that blocks signals'
+		skip 'TERM ends submit when TERM was blocked' \
+		    'no program that blocks signals'
 	fi
 fi
 
@@ -223,14 +227,14 @@ if ! strace -f -u nobody -o "$tmp/trace" "$S" anna <"$tmp/m" >/dev/null 2>&1 ||
     [ "$(in_router)" -ne 1 ]; then
 	skip 'calls that have the group' 'no strace that keeps the bit'
 else
-	is 'it opens, renames and syncs in the two places with the group' \
+	is 'submit opens and renames no other place with the group' \
 	    "$(awk -v g=$group '
 	    /set(res|e)?gid/ { have = $0 ~ g "[^0-9]*(, -1)?\\) *=" }
 	    have && /(open|openat|rename|renameat|renameat2|unlink)\(/ &&
 	    $0 !~ /\/(public|router|private)/ && $0 !~ /urandom/ {
 		print
 	    }' "$tmp/trace")" ''
-	like 'it has the group at least twice' "$(grep -c -E \
+	like 'submit takes the group at least twice' "$(grep -c -E \
 	    "set(res|e)?gid.*$group" "$tmp/trace")" '^[2-9]'
 fi
 clear

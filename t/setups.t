@@ -75,16 +75,16 @@ else
 	start
 	echo 'auth 535 5.7.8 no' >"$tmp/isp/rules"
 	send root
-	ok 'relay: mail waits when the password is refused' wait_log \
+	ok 'relay: mail is deferred when the password is refused' wait_log \
 	    'deferred .*localhost said to AUTH: 535' 30
 	rm "$tmp/isp/rules"
 	"$top/t/ask" order "$po" flush all >/dev/null
-	ok 'relay: it goes when the password is right' \
+	ok 'relay: mail goes when the password is right' \
 	    wait_for 30 po_empty "$po"
 	sched_stop
-	like 'relay: it is for the address in routes' \
+	like 'relay: mail goes to the address in routes' \
 	    "$(cat "$tmp/isp/log")" '> RCPT TO:<you@example.org>'
-	like 'relay: its sender is of the domain in routes' \
+	like 'relay: the sender has the domain in routes' \
 	    "$(cat "$tmp/isp/log")" '> MAIL FROM:<[^@]*@example.org>'
 	like 'relay: EHLO has the name in mailname' \
 	    "$(cat "$tmp/isp/log")" '> EHLO box.example.org'
@@ -105,7 +105,7 @@ edit rmail "s,/usr/local/bin/submit,$top/submit -P $po,"
 start
 send bert@far.example
 ok 'uucp: mail for others is taken' wait_for 30 po_empty "$po"
-is 'uucp: uux has it' "$(cat "$tmp/uux.args")" \
+is 'uucp: uux is called with the address' "$(cat "$tmp/uux.args")" \
     '- -r hub!rmail (bert@far.example)'
 like 'uucp: the message begins with our name' "$(sed 1q "$tmp/uux.in")" \
     '^From .*@box.example.org .* remote from leaf$'
@@ -129,7 +129,7 @@ is 'uucp: rmail takes a path' \
 is 'uucp: rmail takes the last line' \
     "$(rmail "From x $date remote from y\n>From z $date\n" | wc -l |
     tr -d ' ')" 1
-is 'uucp: rmail takes a report, which has no sender' \
+is 'uucp: rmail takes a DSN, which has no sender' \
     "$(rmail "From MAILER-DAEMON $date remote from hub\n")" '<>'
 sched_stop
 
@@ -153,9 +153,10 @@ else
 	send root
 	ok 'dialup: mail for this host is delivered' \
 	    wait_log 'delivered .*channel=local' 30
-	ok 'dialup: both others are there' wait_for 30 \
+	ok 'dialup: mail for the others is loaded' wait_for 30 \
 	    eval '[ "$(count "load msg=")" -eq 3 ]'
-	is 'dialup: they wait' "$(POSTOFFICE=$po "$top/mailq" 2>/dev/null |
+	is 'dialup: mail for the others waits' \
+	    "$(POSTOFFICE=$po "$top/mailq" 2>/dev/null |
 	    grep -c queueonly)" 2
 	ok 'dialup: the line is up' sh "$share/ip-up"
 	ok 'dialup: mail goes to the provider' \
@@ -163,8 +164,9 @@ else
 	is 'dialup: the laptop has none' "$(grep -c RCPT "$tmp/laptop/log")" 0
 	ok 'dialup: the laptop asks for its mail' "$top/submit" -P "$po" \
 	    "-qR$laptop"
-	ok 'dialup: it gets it' wait_for 30 po_empty "$po"
-	like 'dialup: it is for its user' "$(cat "$tmp/laptop/log")" \
+	ok 'dialup: the laptop gets its mail' wait_for 30 po_empty "$po"
+	like 'dialup: the mail of the laptop is for its user' \
+	    "$(cat "$tmp/laptop/log")" \
 	    '> RCPT TO:<carl@laptop.example.org>'
 	sched_stop
 fi
@@ -194,11 +196,11 @@ else
 	send nobody@nowhere.example
 	ok 'standalone: an address that leads nowhere fails' \
 	    wait_log 'failed .*host=nowhere.example' 30
-	ok 'standalone: the sender is to be told' \
+	ok 'standalone: a DSN for the sender is written' \
 	    wait_for 30 eval '[ -n "$(ls "$po/router")" ]'
 	"$top/submit" -q -P "$po"
-	ok 'standalone: submit -q routes that' wait_for 30 po_empty "$po"
-	is 'standalone: a report is delivered' \
+	ok 'standalone: submit -q routes the DSN' wait_for 30 po_empty "$po"
+	is 'standalone: a DSN is delivered' \
 	    "$(grep -l 'nobody@nowhere.example' "$tmp/boxes"/* | wc -l |
 	    tr -d ' ')" 1
 	sched_stop

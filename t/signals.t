@@ -17,7 +17,7 @@ spool_new "$po"
 
 put "$po" 101-1 test h user
 put "$po" 102-1 gate h user
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_log 'deferred msg=101-1 .*old clause'
 wait_for 10 grep '^<102-1' "$tmp/said"
 cp "$tmp/cf" "$tmp/good"
@@ -37,10 +37,10 @@ gate/*	command="$A -c gate -o $tmp/gated"
 END
 kill -USR1 $sched_pid
 ok 'USR1 reloads too' wait_log 'reload .*done'
-ok 'what waited goes by the new clause' wait_log 'complete msg=101-1' 20
-ok 'all that waited goes by the new clause' \
+ok 'a deferred message goes by the new clause' wait_log 'complete msg=101-1' 20
+ok 'a second deferred message goes by the new clause' \
     wait_log 'complete msg=103-1' 20
-is 'what goes by the new clause goes once' \
+is 'deferred messages go by the new clause once' \
     "$(sort "$tmp/out" | cut -d' ' -f1 | tr '\n' ' ')" '101-1 103-1 '
 put "$po" 104-1 gate h user
 put "$po" 105-1 gate h3 user
@@ -84,10 +84,10 @@ cp "$tmp/good" "$tmp/cf"
 put "$po" 201-1 gate a user
 put "$po" 202-1 gate b user
 put "$po" 203-1 gate b user
-ok 'start' sched_start "$po" "$tmp/cf" -S
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -S
 wait_for 10 eval '[ "$(grep -c "^<20" "$tmp/said")" -ge 2 ]'
 kill -TERM $sched_pid
-ok 'TERM is taken' wait_log ' ending agents=2'
+ok 'TERM is logged with the number of agents' wait_log ' ending agents=2'
 put "$po" 204-1 gate c user
 : >"$gate"
 wait $sched_pid
@@ -100,42 +100,44 @@ ok 'mail that comes after TERM stays for the next start' \
 ok 'the pid file goes at the end' [ ! -f "$po/.pid.scheduler" ]
 
 rm -f "$gate" "$tmp/said"
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_for 10 grep '^<204-1' "$tmp/said"
 kill -TERM $sched_pid
 wait_log ' ending agents=1'
 pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
 kill -TERM $sched_pid
 wait $sched_pid
-is 'a second TERM ends it at once' $? 0
+is 'a second TERM ends the scheduler at once' $? 0
 ok 'a second TERM ends the agent' wait_for 10 gone "$pid"
 : >"$gate"
-ok 'what was not finished stays' [ -f "$po/transport/204-1" ]
+ok 'a second TERM leaves unfinished mail in the queue' \
+    [ -f "$po/transport/204-1" ]
 ok 'start after a second TERM' sched_start "$po" "$tmp/cf"
-ok 'what was not finished is delivered by the next' \
+ok 'unfinished mail is delivered after the next start' \
     wait_log 'complete msg=204-1'
 sched_stop INT
-is 'INT ends it as well' $sched_rc 0
-is 'nothing twice' "$(cut -d' ' -f1 "$tmp/gated" | sort | uniq -d)" ''
+is 'INT ends the scheduler, too' $sched_rc 0
+is 'no message is delivered twice after two TERMs' \
+    "$(cut -d' ' -f1 "$tmp/gated" | sort | uniq -d)" ''
 
 # ---- an agent that does not come to an end ------------------------------------------
 
 rm -f "$gate" "$tmp/said"
 put "$po" 211-1 gate a user
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_for 10 grep '^<211-1' "$tmp/said"
 pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
 sched_stop		# waits for its end, which takes all its patience
-is 'after one TERM it ends within its patience' $sched_rc 0
-ok 'at its end it takes the agent along' wait_for 5 gone "$pid"
-ok 'what the agent had stays' [ -f "$po/transport/211-1" ]
+is 'one TERM ends the scheduler within its time limit' $sched_rc 0
+ok 'the end of the scheduler ends an agent' wait_for 5 gone "$pid"
+ok 'mail of an ended agent stays in the queue' [ -f "$po/transport/211-1" ]
 rm -f "$po/transport/211-1" "$po/queue/211-1"
 
 # ---- the hard way ------------------------------------------------------------------
 
 rm -f "$gate" "$tmp/gated" "$tmp/said"
 put "$po" 301-1 gate a user gate a user2
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_for 10 grep '^<301-1' "$tmp/said"
 kill -KILL $sched_pid
 wait $sched_pid
