@@ -65,20 +65,23 @@ s,uux -,uux -I $uucp/config -," >"$tmp/sm.cf"
 	put "$po" 10-1 uucp neighbour anna@else.org uucp neighbour 'b!bert'
 	ok 'uux takes mail' through uucp po_empty "$po"
 	uustat -I "$uucp/config" -a >"$tmp/jobs" 2>&1
-	is '... it is one job' "$(wc -l <"$tmp/jobs" | tr -d ' ')" 1
-	like '... for both' "$(cat "$tmp/jobs")" \
+	is 'uux gets one job for two recipients' \
+	    "$(wc -l <"$tmp/jobs" | tr -d ' ')" 1
+	like 'uux gets both recipients in one command' "$(cat "$tmp/jobs")" \
 	    'neighbour .* Executing rmail anna@else.org b!bert \('
 	find "$uucp/spool" -type f -name 'D.*' -exec cat {} + >"$tmp/data"
-	like '... with the line that rmail wants' "$(sed 1q "$tmp/data")" \
+	like 'uux gets the line that rmail wants first' \
+	    "$(sed 1q "$tmp/data")" \
 	    "^From sender .* remote from this\$"
-	is '... and the message' "$(sed 1d "$tmp/data")" 'Subject: 10-1
+	is 'uux gets the message behind the first line' \
+	    "$(sed 1d "$tmp/data")" 'Subject: 10-1
 
 body of 10-1'
 
 	new_spool
 	put "$po" 11-1 uucp nosuch anna
 	through uucp test -f "$po/postman/11-1"
-	like 'a system that it does not know: failed, in its words' \
+	like 'uux does not know a system: failed, in its words' \
 	    "$(cat "$po/postman/11-1"* 2>/dev/null)" \
 	    '5\.3\.0.*nosuch.*not found.*exit 69: unavailable'
 fi
@@ -105,7 +108,8 @@ END_
 	new_spool
 	put "$po" 15-1 sendmail - anna@else.org sendmail - bert@else.org
 	ok 'sendmail takes mail' through sendmail po_empty "$po"
-	like '... once, for both' "$("$exim" -C "$tmp/exim/conf" -bp |
+	like 'sendmail gets one message for both recipients' \
+	    "$("$exim" -C "$tmp/exim/conf" -bp |
 	    sed -e 's/.*</</' -e 's/ //g' | tr '\n' ' ')" \
 	    '^<sender@[^>]*> anna@else.org bert@else.org *$'
 fi
@@ -184,31 +188,33 @@ END_
 	new_spool
 	put "$po" 20-1 msmtp - anna@else.org msmtp - bert@else.org
 	ok 'msmtp sends mail' through msmtp po_empty "$po"
-	is '... to each' "$(grep -e '^MAIL' -e '^RCPT' "$tmp/heard")" \
+	is 'msmtp sends a message to each recipient' \
+	    "$(grep -e '^MAIL' -e '^RCPT' "$tmp/heard")" \
 	    'MAIL FROM:<sender>
 RCPT TO:<anna@else.org>
 MAIL FROM:<sender>
 RCPT TO:<bert@else.org>'
-	is '... the message' "$(grep -c '^body of 20-1$' "$tmp/heard")" 2
+	is 'msmtp sends the body' "$(grep -c '^body of 20-1$' "$tmp/heard")" 2
 
 	new_spool
 	put "$po" 21-1 msmtp - anna@else.org
 	sed 's/^s .*/s local - <> 0/' "$po/transport/21-1" | put_raw "$po" 21-1
 	: >"$tmp/heard"
 	through msmtp po_empty "$po"
-	like 'nobody sent it' "$(grep '^MAIL' "$tmp/heard")" '^MAIL FROM:<>'
+	like 'msmtp sends <> for an empty sender' \
+	    "$(grep '^MAIL' "$tmp/heard")" '^MAIL FROM:<>'
 
 	new_spool
 	put "$po" 22-1 msmtp - anna@else.org
 	echo '450 come again' >"$tmp/answer"
-	ok 'not now: it waits' through msmtp logged \
+	ok 'msmtp is refused with 450: deferred' through msmtp logged \
 	    'deferred msg=22-1 .*450 come again.*exit 69'
 
 	new_spool
 	put "$po" 23-1 msmtp - anna@else.org
 	echo '550 5.1.1 nobody' >"$tmp/answer"
 	through msmtp test -f "$po/postman/23-1"
-	like 'refused: failed, in its words' \
+	like 'msmtp is refused with 550: failed, in its words' \
 	    "$(cat "$po/postman/23-1"* 2>/dev/null)" \
 	    '5\.6\.0.*550 5\.1\.1 nobody.*exit 65: wrong data'
 fi

@@ -69,13 +69,14 @@ shown() {
 
 # ---- options ------------------------------------------------------------
 
-like 'a version' "$("$A" -V)" '^sm [0-9]'
+like '-V prints the version' "$("$A" -V)" '^sm [0-9]'
 for args in '' 'a b' '-f sm.cf a' '-t soon a' '-x a'; do
 	"$A" $args </dev/null >"$tmp/out" 2>&1
-	is "wrong options: $args" "$?$(sed -n 's/^\(usage:\) sm .*/\1/p' \
+	is "wrong arguments are an error: $args" \
+	    "$?$(sed -n 's/^\(usage:\) sm .*/\1/p' \
 	    "$tmp/out")" 64usage:
 done
-is "ZMailer's other options" "$("$A" -8 -H -v x </dev/null)" \
+is "other options of ZMailer are accepted" "$("$A" -8 -H -v x </dev/null)" \
     '#hungry'
 
 # ---- arguments ----------------------------------------------------------
@@ -97,13 +98,15 @@ END_
 simple 10-1
 if [ "$(id -u)" -ne 0 ]; then
 	for i in 1 2; do
-		skip 'root runs nothing' 'not root'
+		skip 'root runs no program without -u or -0' 'not root'
 	done
 else
-	like 'root runs nothing unless it is said' "$(printf '10-1\th.org\n' |
+	like 'root runs no program without -u or -0: deferred, it says why' \
+	    "$(printf '10-1\th.org\n' |
 	    (cd "$po/transport" && exec "$A" -c x -f "$tmp/sm.cf" show))" \
 	    "${sep}4\\.3\\.5${sep}.*deferred no program is run as root; .*sm -u user, or .*-0"
-	nok '... not even a little' test -f "$tmp/args"
+	nok 'root runs no program without -u or -0: no argument arrives' \
+	    test -f "$tmp/args"
 fi
 two='r           x h.org anna@h.org 0
 r           x h.org bert@h.org 0
@@ -112,13 +115,13 @@ Subject: two
 
 '
 simple 10-1
-is 'success is known as relayed' "$(job 10-1 h.org show)" \
+is 'an exit code of 0 is reported as ok3' "$(job 10-1 h.org show)" \
     "10/$(LC_ALL=C awk '/^r/ { print n + 0 } { n += length($0) + 1 }' \
     "$po/transport/10-1")${tab}${tab}ok3 Ok"
-is '... the tag' "$(tags 10-1)" +
-is '... words and what is put in' "$(shown)" \
+is 'an exit code of 0: the tag is +' "$(tags 10-1)" +
+is '$g, $h and $$ in arguments are expanded, quotes taken off' "$(shown)" \
     '<-a><s@a.org><h.org x><a b><><$><q"q>'
-is '... the message' "$(cat "$tmp/in")" 'Subject: test
+is 'a program gets the message' "$(cat "$tmp/in")" 'Subject: test
 From : me
 
 the body
@@ -127,28 +130,30 @@ From here on
 From'
 printf %s "$two" | message 11-1
 job 11-1 h.org one >/dev/null
-is 'one run for each recipient' "$(shown)" '<anna@h.org>
+is 'without flag m each recipient has a run of its own' "$(shown)" '<anna@h.org>
 <bert@h.org>'
 printf %s "$two" | message 11-1
-is 'many in one run' "$(job 11-1 h.org many | verdicts)" 'ok3 Ok
+is 'flag m: recipients share a run' "$(job 11-1 h.org many | verdicts)" 'ok3 Ok
 ok3 Ok'
-is '... its argument is repeated' "$(shown)" \
+is 'flag m: an argument with $u is repeated for each recipient' "$(shown)" \
     '<-r><h.org!rmail><(anna@h.org)><(bert@h.org)><-x>'
 printf %s "$two" | message 11-1
 job 11-1 h.org twice >/dev/null
-is '... wherever it stands' "$(shown)" \
+is 'flag m: each argument with $u is repeated' "$(shown)" \
     '<anna@h.org><bert@h.org><+><anna@h.org><bert@h.org>'
 printf %s "$two" | message 11-1
 job 11-1 h.org all >/dev/null
-is 'no user in the arguments, many in one run' "$(shown)" '<all>'
+is 'flag m without $u in the arguments: recipients share a run' \
+    "$(shown)" '<all>'
 printf %s "$two" | message 11-1
 job 11-1 h.org none >/dev/null
-is '... or a run for each' "$(shown)" '<all>
+is 'neither flag m nor $u: each recipient has a run' "$(shown)" '<all>
 <all>'
 for flag in f r; do
 	simple 12-1
 	job 12-1 h.org $flag >/dev/null
-	is "flag $flag" "$(shown)" "<-$flag><s@a.org><anna@h.org>"
+	is "flag $flag puts the sender before the arguments" \
+	    "$(shown)" "<-$flag><s@a.org><anna@h.org>"
 done
 message 12-1 '<>' <<END_
 r           x - anna 0
@@ -156,15 +161,15 @@ m
 
 END_
 job 12-1 - f >/dev/null
-is 'no sender' "$(shown)" '<-f><<>><anna>'
+is 'flag f: the empty sender is <>' "$(shown)" '<-f><<>><anna>'
 simple 12-1 '"an\"na b"@h.org'
 job 12-1 h.org s >/dev/null
-is 'flag s takes quotes off' "$(shown)" '<an"na b@h.org>'
+is 'flag s takes quotes off a user' "$(shown)" '<an"na b@h.org>'
 simple 12-1 '"anna b"@h.org'
 job 12-1 h.org one >/dev/null
-is '... else they stay' "$(shown)" '<"anna b"@h.org>'
+is 'without flag s quotes of a user stay' "$(shown)" '<"anna b"@h.org>'
 simple 12-1
-is 'the name it is called by, and what it says' \
+is '$0 is the name of the table, the output is reported' \
     "$(job 12-1 h.org name | verdicts)" 'ok3 here'
 
 # Other senders, headers and hosts are other runs.
@@ -187,23 +192,25 @@ Subject: three
 END_
 printf '13-1\n' | (cd "$po/transport" && exec "$A" -0 -c x -f "$tmp/sm.cf" many) |
     grep -c 'ok3 Ok' >"$tmp/n"
-is 'who is alike shares a run' "$(shown)" '<-r><h.org!rmail><(u1)><(u2)><-x>
+is 'recipients share a run when sender, header and host are equal' \
+    "$(shown)" '<-r><h.org!rmail><(u1)><(u2)><-x>
 <-r><h.org!rmail><(u3)><-x>
 <-r><g.org!rmail><(u4)><-x>
 <-r><h.org!rmail><(u5)><-x>'
-is '... each has a verdict' "$(cat "$tmp/n")" 5
+is 'recipients of several runs have a verdict each' "$(cat "$tmp/n")" 5
 
 {
 	awk 'BEGIN { for (i = 1; i <= 250; i++)
 	    printf "r           x h.org user%d 0\n", i }'
 	printf 'm\n\n'
 } | message 14-1
-is '250 recipients: each has a verdict' \
+is '250 recipients have a verdict each' \
     "$(job 14-1 h.org many | grep -c 'ok3 Ok')" 250
 shown >"$tmp/runs"
-is '... 100 in a run at most' \
+is '250 recipients: a run has 100 of them at most' \
     "$(awk -F '[(]' '{ print NF - 1 }' "$tmp/runs" | tr '\n' ' ')" '100 100 50 '
-is '... each once' "$(tr '(' '\n' <"$tmp/runs" | grep -c '^user')$(tr '(' '\n' \
+is '250 recipients are given to a program once each' \
+    "$(tr '(' '\n' <"$tmp/runs" | grep -c '^user')$(tr '(' '\n' \
     <"$tmp/runs" | grep '^user' | sort -u | wc -l | tr -d ' ')" 250250
 {
 	awk 'BEGIN { for (j = 0; j < 900; j++) a = a "x"
@@ -211,12 +218,14 @@ is '... each once' "$(tr '(' '\n' <"$tmp/runs" | grep -c '^user')$(tr '(' '\n' \
 		printf "r           x h.org user%d%s 0\n", i, a }'
 	printf 'm\n\n'
 } | message 14-1
-is 'long addresses, too' "$(job 14-1 h.org twice | grep -c 'ok3 Ok')" 150
+is '150 long addresses have a verdict each' \
+    "$(job 14-1 h.org twice | grep -c 'ok3 Ok')" 150
 shown >"$tmp/runs"
-is '... none is lost, none in two runs' "$(tr '<' '\n' <"$tmp/runs" |
+is '150 long addresses are given to a program once each' \
+    "$(tr '<' '\n' <"$tmp/runs" |
     sed -n 's/^\(user[0-9]*\)x.*/\1/p' | sort | uniq -c |
     awk '$1 == 2' | wc -l | tr -d ' ')" 150
-ok '... no run has too many arguments' \
+ok '150 long addresses: no run has too many arguments' \
     awk 'length($0) > 32768 { exit 1 }' "$tmp/runs"
 
 # ---- what looks like something else -------------------------------------
@@ -236,22 +245,23 @@ s	sn	$tmp/show show \$u
 END_
 refused() {	# title mailer user host sender status
 	simple 15-1 "$3" "$4" "$5"
-	is "$1" "$(job 15-1 "$4" "$2" | verdicts)$(tags 15-1)" \
+	is "refused: $1" "$(job 15-1 "$4" "$2" | verdicts)$(tags 15-1)" \
 	    'error2 an address of this form cannot be given to a program-'
-	like '... its status' "$(grep '^d' "$po/transport/15-1")" \
+	like "refused: $1: the status is $6" \
+	    "$(grep '^d' "$po/transport/15-1")" \
 	    "${sep}failed${sep}$6${sep}"
-	nok '... nothing is run' test -f "$tmp/args"
+	nok "refused: $1: no program runs" test -f "$tmp/args"
 }
 refused 'a user like an option' u -oQ/tmp h.org s@a.org 5.1.3
-refused '... in parentheses' p -x h.org s@a.org 5.1.3
-refused '... or quoted' s '"-x"' h.org s@a.org 5.1.3
-refused 'nothing but quotes' s '""' h.org s@a.org 5.1.3
+refused 'a user like an option in parentheses' p -x h.org s@a.org 5.1.3
+refused 'a user like an option in quotes' s '"-x"' h.org s@a.org 5.1.3
+refused 'a user of quotes only' s '""' h.org s@a.org 5.1.3
 refused 'a host like an option' h u -x s@a.org 5.1.2
 refused 'a sender like an option' g u h.org -x@a.org 5.1.7
-refused '... as the value of one' f u h.org -x@a.org 5.1.7
-refused 'UUCP: a blank' uucp '"a b"@c' h.org s@a.org 5.1.3
-refused 'UUCP: a semicolon' uucp 'a;b@c' h.org s@a.org 5.1.3
-refused 'UUCP: a parenthesis' uucp 'a)b@c' h.org s@a.org 5.1.3
+refused 'a sender like an option after -f' f u h.org -x@a.org 5.1.7
+refused 'UUCP: a user with a blank' uucp '"a b"@c' h.org s@a.org 5.1.3
+refused 'UUCP: a user with a semicolon' uucp 'a;b@c' h.org s@a.org 5.1.3
+refused 'UUCP: a user with a parenthesis' uucp 'a)b@c' h.org s@a.org 5.1.3
 refused 'UUCP: a host that is a path' uucp a@c 'h!i' s@a.org 5.1.2
 for mailer in from fU rU; do
 	refused "UUCP: a sender that a shell would run: $mailer" $mailer \
@@ -259,16 +269,18 @@ for mailer in from fU rU; do
 done
 simple 15-1 a@c h.org '"s s"@a.org'
 job 15-1 h.org uucp >/dev/null
-is '... who is no argument' "$(shown)" '<h.org!rmail><(a@c)>'
+is 'UUCP: a strange sender is accepted where it is no argument' \
+    "$(shown)" '<h.org!rmail><(a@c)>'
 simple 15-1 a@c h.org '<>'
 job 15-1 h.org from >/dev/null
-is '... who is nobody' "$(shown)" '<-fMAILER-DAEMON><(a@c)>'
+is 'UUCP: the empty sender is MAILER-DAEMON' \
+    "$(shown)" '<-fMAILER-DAEMON><(a@c)>'
 simple 15-1 -x
 job 15-1 h.org to >/dev/null
-is 'behind something else it is harmless' "$(shown)" '<--to=-x>'
+is 'a user like an option is accepted behind other words' "$(shown)" '<--to=-x>'
 simple 15-1 '$(date)`id`;x'
 job 15-1 h.org u >/dev/null
-is 'there is no shell' "$(shown)" '<$(date)`id`;x>'
+is 'no shell looks at arguments' "$(shown)" '<$(date)`id`;x>'
 message 15-1 <<END_
 r           x h.org anna 0
 r           x h.org -x 0
@@ -276,9 +288,10 @@ r           x h.org bert 0
 m
 
 END_
-is 'the others get it' "$(job 15-1 h.org u | verdicts | cut -c 1-9 |
+is 'a refused recipient does not stop the others' \
+    "$(job 15-1 h.org u | verdicts | cut -c 1-9 |
     tr '\n' ' ')$(tags 15-1)" 'ok3 Ok ok3 Ok error2 an +-+'
-is '... in one run' "$(shown)" '<anna><bert>'
+is 'the others of a refused recipient share a run' "$(shown)" '<anna><bert>'
 
 # ---- the message --------------------------------------------------------
 
@@ -306,33 +319,38 @@ From here on
 >From
 From'
 date=' [A-Z][a-z][a-z] [A-Z][a-z][a-z] [ 0-9][0-9] [0-9:]{8} [0-9]{4}'
-like 'a UNIX From line' "$(got plain | sed 1q)" "^From s@a\\.org$date\$"
-like '... nobody sent it' "$(got plain '<>' | sed 1q)" "^From MAILER-DAEMON$date\$"
-like '... a blank in the name' "$(got plain '"a b"@c' | sed 1q)" \
+like 'without flag n the message begins with a From line' \
+    "$(got plain | sed 1q)" "^From s@a\\.org$date\$"
+like 'the From line of an empty sender has MAILER-DAEMON' \
+    "$(got plain '<>' | sed 1q)" "^From MAILER-DAEMON$date\$"
+like 'the From line has _ for a blank in the sender' \
+    "$(got plain '"a b"@c' | sed 1q)" \
     "^From \"a_b\"@c$date\$"
-is '... and then the message' "$(got plain | sed 1d)" "$head
+is 'the From line is followed by the message' "$(got plain | sed 1d)" "$head
 ${body}x"
-like 'flag U' "$(got uucp | sed 1q)" \
+like 'flag U: the From line ends in remote from' "$(got uucp | sed 1q)" \
     "^From s@a\\.org$date remote from this\$"
-is 'flag n' "$(got n)" "$head
+is 'flag n: there is no From line' "$(got n)" "$head
 ${body}x"
-is 'flag E' "$(got E)" "$head
+is 'flag E: From in the body is quoted' "$(got E)" "$head
 the body
 >From here on
 >From
 Fromx"
-is 'flag P' "$(got P)" "Return-Path: <s@a.org>
+is 'flag P: there is a Return-Path' "$(got P)" "Return-Path: <s@a.org>
 $head
 ${body}x"
-is '... nobody sent it' "$(got P '<>' | sed 1q)" 'Return-Path: <>'
-is 'flag R' "$(got R | tr '\r' '@')" 'Subject: test@
+is 'flag P: the Return-Path of an empty sender is <>' \
+    "$(got P '<>' | sed 1q)" 'Return-Path: <>'
+is 'flag R: lines end in CR LF' "$(got R | tr '\r' '@')" 'Subject: test@
 From : me@
 @
 the body@
 From here on@
 >From@
 Fromx'
-is 'flags E and R' "$(got ER | tr '\r' '@')" 'Subject: test@
+is 'flags E and R: CR LF and quoted From' \
+    "$(got ER | tr '\r' '@')" 'Subject: test@
 From : me@
 @
 the body@
@@ -342,11 +360,12 @@ Fromx'
 simple 16-1
 printf 'skipped: one\r\ntwo\nFro\nFrom \n' >"$po/queue/16-1"
 job 16-1 h.org ER >/dev/null
-is '... what has CR already' "$(sed 1,3d "$tmp/in" | tr '\r' '@')" 'one@
+is 'flags E and R: lines with CR get no other' \
+    "$(sed 1,3d "$tmp/in" | tr '\r' '@')" 'one@
 two@
 Fro@
 >From @'
-is 'flags of other systems' "$(got idle)" "$head
+is 'flags of ZMailer without effect are accepted' "$(got idle)" "$head
 ${body}x"
 
 # ---- how it ends --------------------------------------------------------
@@ -367,8 +386,9 @@ END_
 	error2) where=$(grep '^d' "$po/transport/20-1") ;;
 	*) where=$out ;;
 	esac
-	like "$1 $2: $3 $4" "$out" "$tab$3 words \\[exit $2[]:]"
-	like '... status' "$where" "$sep(failed|delayed)$sep$4$sep"
+	like "mailer $1 exits with $2: $3" "$out" "$tab$3 words \\[exit $2[]:]"
+	like "mailer $1 exits with $2: the status is $4" \
+	    "$where" "$sep(failed|delayed)$sep$4$sep"
 }
 ends end 1 deferred 4.3.0
 ends end 2 deferred 4.3.0
@@ -403,9 +423,11 @@ N NOTIFY=SUCCESS
 m
 
 END_
-is 'a success that is reported' "$(job 20-1 h.org end | verdicts)" \
+is 'NOTIFY=SUCCESS: a success is reported as ok2' \
+    "$(job 20-1 h.org end | verdicts)" \
     'ok2 words'
-like '... as relayed' "$(grep '^d' "$po/transport/20-1")" \
+like 'NOTIFY=SUCCESS: the diagnostic says relayed' \
+    "$(grep '^d' "$po/transport/20-1")" \
     "0${sep}relayed${sep}2.0.0${sep}"
 
 table <<END_
@@ -418,16 +440,17 @@ END_
 says() {	# title mailer verdict
 	simple 21-1
 	is "$1" "$(job 21-1 h.org "$2" | verdicts)" "$3"
-	is '... the mail waits' "$(tags 21-1)" _
+	is "$1: the mail is deferred" "$(tags 21-1)" _
 }
-says 'what it says is one clean line' lines \
+says 'control bytes in the output become one clean line' lines \
     'deferred one two [m three? [exit 75: temporary failure]'
-says 'from both descriptors' err \
+says 'the output of both descriptors is reported' err \
     'deferred out err [exit 75: temporary failure]'
-says 'nothing' quiet 'deferred [exit 75: temporary failure]'
-says 'a signal' killed 'deferred [killed by signal 9]'
+says 'a program without output' quiet 'deferred [exit 75: temporary failure]'
+says 'a program that is killed by a signal' \
+    killed 'deferred [killed by signal 9]'
 simple 21-1
-like 'much is cut' "$(job 21-1 h.org long | verdicts)" \
+like 'a long output is cut' "$(job 21-1 h.org long | verdicts)" \
     '^deferred (word ){110,125}[word]*\.\.\. \[exit 75: temporary failure\]$'
 
 echo 'echo x' >"$tmp/script"
@@ -441,7 +464,8 @@ dir	n	$tmp dir
 END_
 cannot() {	# mailer path pattern
 	simple 22-1
-	like "cannot be run: $1" "$(job 22-1 h.org "$1")" \
+	like "a program that cannot be run is deferred: $1" \
+	    "$(job 22-1 h.org "$1")" \
 	    "delayed${sep}4\\.3\\.5${sep}.*deferred cannot execute $2: $3\$"
 }
 cannot missing "$tmp/none" 'No such file.*'
@@ -467,34 +491,38 @@ simple 30-1
 	printf 'skipped: '
 	awk 'BEGIN { for (i = 0; i < 1000000; i++) print "0123456789abcdefghi" }'
 } >"$po/queue/30-1"
-is '20 MB are not read' "$(job 30-1 h.org deaf | verdicts)$(tags 30-1)" 'ok3 Ok+'
+is 'a program that does not read 20 MB is a success' \
+    "$(job 30-1 h.org deaf | verdicts)$(tags 30-1)" 'ok3 Ok+'
 simple 31-1
 mv "$po/queue/30-1" "$po/queue/31-1"
-is '20 MB are read' "$(job 31-1 h.org count | verdicts | tr -d ' ')" \
+is 'a program reads 20 MB' "$(job 31-1 h.org count | verdicts | tr -d ' ')" \
     'ok320000025'
 simple 32-1
 mv "$po/queue/31-1" "$po/queue/32-1"
-like '100 MB are said before anything is read' \
+like 'a program writes 100 MB before it reads' \
     "$(job 32-1 h.org loud | verdicts)" '^deferred 0123.*\.\.\. \[exit 75'
 simple 31-1
-is 'a child that keeps the pipe' "$(job 31-1 h.org child | verdicts)" \
+is 'a background process that keeps the pipe is not waited for' \
+    "$(job 31-1 h.org child | verdicts)" \
     'deferred x [exit 75: temporary failure]'
 child=$(cat "$tmp/child")
 lib_pids="$lib_pids $child"
-ok '... goes on in peace' alive "$child"
+ok 'a background process that keeps the pipe goes on' alive "$child"
 kill "$child"
 lib_forget "$child"
 simple 31-1
-is 'too long' "$(job 31-1 h.org sleepy -t 1 | verdicts)" \
+is 'a program that takes too long: deferred' \
+    "$(job 31-1 h.org sleepy -t 1 | verdicts)" \
     'deferred hm [took longer than 1s]'
 simple 31-1
-is 'too long, and TERM is not heard' \
+is 'a program that takes too long and ignores TERM: deferred' \
     "$(job 31-1 h.org stubborn -t 1 | verdicts)" \
     'deferred hm [took longer than 1s]'
 if [ "$(strace -f -o /dev/null -e trace=chdir \
     -e inject=chdir:delay_enter=1000 $sh -c 'cd / && echo x' 2>/dev/null)" != x ]
 then
-	skip 'too long before it is run' 'no strace that can delay'
+	skip 'a program that takes too long to start: deferred' \
+	    'no strace that can delay'
 else
 	simple 31-1
 	A_was=$A
@@ -507,7 +535,7 @@ exec strace -f -o /dev/null -e trace=chdir \
 END_
 	chmod 755 "$tmp/slow"
 	A=$tmp/slow
-	like 'too long before it is run' \
+	like 'a program that takes too long to start: deferred' \
 	    "$(job 31-1 h.org deaf -t 1 | verdicts)$(tags 31-1)" \
 	    "deferred cannot execute $sh: .*timed? ?out.*_\$"
 	A=$A_was
@@ -520,7 +548,7 @@ m
 Subject: test
 
 END_
-is 'a message that cannot be read to its end' \
+is 'a message that cannot be read to its end: deferred' \
     "$(job 33-1 h.org cut | verdicts | sed -n 2p)" \
     "deferred $sh: the message cannot be read"
 is 'a message that cannot be read to its end: no program is run' \
@@ -541,19 +569,20 @@ is 'the agent is killed: the program reads the whole message' \
     "$(tr -d ' ' <"$tmp/size")" 20000025
 
 simple 36-1
-like 'no place for a copy of the message' \
+like 'no directory for a copy of the message: deferred' \
     "$(TMPDIR=$tmp/none job 36-1 h.org deaf)" \
     "delayed${sep}4\\.3\\.0${sep}.*deferred $sh gets no copy of the message in $tmp/none: No such file"
 if own_disk; then
 	simple 37-1
 	mv "$po/queue/35-1" "$po/queue/37-1"
-	like 'no room for a copy of the message' \
+	like 'no room for a copy of the message: deferred' \
 	    "$(TMPDIR=$disk job 37-1 h.org deaf)" \
 	    "delayed${sep}4\\.3\\.1${sep}.*deferred $sh gets no copy of the message in $disk: No space"
 	is 'no room for a copy: nothing is left there' "$(ls "$disk")" ''
 	kill "$bg_pid"
 else
-	skip 'no room for a copy of the message' 'no file system of its own'
+	skip 'no room for a copy of the message: deferred' \
+	    'no file system of its own'
 	skip 'no room for a copy: nothing is left there' \
 	    'no file system of its own'
 fi
@@ -572,13 +601,14 @@ simple 40-1
 	exec 5</dev/null
 	job 40-1 h.org env
 ) >"$tmp/out"
-is 'a small environment' "$(grep -v -e '^_=' -e '^PWD=' -e '^SHLVL=' \
+is 'a program has a small environment' \
+    "$(grep -v -e '^_=' -e '^PWD=' -e '^SHLVL=' \
     -e '^OLDPWD=' "$tmp/env" | sed 's/^PATH=.*/PATH/')" 'HOME=/home/x
 LOGNAME=me
 PATH
 TZ=EET-2'
 simple 40-1
-is 'no descriptor of ours, and not in the spool' \
+is 'a program has no descriptor of ours, and / as directory' \
     "$(job 40-1 h.org fd 5</dev/null | verdicts)" 'ok3 /'
 
 # ---- whose it is ---------------------------------------------------------
@@ -591,25 +621,26 @@ if without NO_PWD; then
 	name=$nobody
 fi
 simple 41-1
-is 'whoever we are' "$(job 41-1 h.org id | verdicts | cut -d ' ' -f 1,2)" \
+is 'a program runs as our user' \
+    "$(job 41-1 h.org id | verdicts | cut -d ' ' -f 1,2)" \
     "ok3 $me"
 simple 41-1
-like 'a user who is not there' "$(job 41-1 h.org id -u no/body)" \
+like '-u with an unknown user: deferred' "$(job 41-1 h.org id -u no/body)" \
     "${sep}4\\.3\\.5${sep}.*deferred there is no user no/body"
 if [ -z "$nobody" ]; then
-	skip 'somebody else' 'no user nobody'
+	skip '-u with the user nobody' 'no user nobody'
 elif [ "$me" -eq 0 ]; then
 	groups='( [1-9][0-9]*)+$'
 	if without NO_INITGROUPS; then
 		groups=
 	fi
 	simple 41-1
-	like 'root can have it run as somebody else' \
+	like '-u: root runs a program as another user' \
 	    "$(job 41-1 h.org id -u "$name" | verdicts)" \
 	    "^ok3 $nobody$groups"
 else
 	simple 41-1
-	like 'somebody else it can be for root only' \
+	like '-u: an ordinary user runs no program as another user' \
 	    "$(job 41-1 h.org id -u "$name" | verdicts)" \
 	    "^(ok3 $me .*|deferred cannot execute $sh: .*)\$"
 fi
@@ -619,9 +650,9 @@ fi
 wrong() {	# pattern <table
 	table
 	simple 50-1
-	like "wrong: $1" "$(job 50-1 h.org bad)" \
+	like "a wrong table, sm.cf:$1" "$(job 50-1 h.org bad)" \
 	    "delayed${sep}4\\.3\\.5${sep}.*deferred $tmp/sm\\.cf:$1"
-	is '... the mail waits' "$(tags 50-1)" _
+	is "a wrong table, sm.cf:$1: deferred" "$(tags 50-1)" _
 }
 wrong ' there is no line for bad' <<END_
 good - /bin/cat cat
@@ -665,11 +696,12 @@ awk 'BEGIN { printf "bad - /bin/cat "
 wrong '1: the line of bad is too long' <"$tmp/table"
 rm "$tmp/sm.cf"
 simple 50-1
-like 'no table' "$(job 50-1 h.org bad | verdicts)" "sm.cf: No such file"
+like 'a missing table: deferred' \
+    "$(job 50-1 h.org bad | verdicts)" "sm.cf: No such file"
 sed "s,/usr/s*bin/,$tmp/none/," "$top/sm.cf" | table
 for mailer in $(sed -n 's/^\([a-z]*\)[ 	].*/\1/p' "$top/sm.cf"); do
 	simple 50-1
-	like "the table that comes with it: $mailer" \
+	like "the sample table can be read: $mailer" \
 	    "$(job 50-1 h.org $mailer | verdicts)" 'cannot execute'
 done
 
@@ -687,17 +719,18 @@ x/*	command="sm -0 -c \$channel -f $tmp/sm.cf real"
 END_
 put "$po" 60-1 x h.org anna x h.org bert
 sched_start "$po" "$tmp/cf"
-ok 'a bad table: the mail waits, and the log says why' \
+ok 'the scheduler: a wrong table defers mail, the log says why' \
     wait_log "deferred msg=60-1 .*$tmp/sm.cf:1: there is no flag z"
-nok '... it is still there' po_empty "$po"
+nok 'the scheduler: mail deferred for a wrong table stays' po_empty "$po"
 rm -f "$tmp/args"
 table <<END_
 real mn $tmp/show show \$u
 END_
-ok 'mended, it is delivered' wait_for 20 po_empty "$po"
-is '... in one run' "$(shown)" '<anna><bert>'
+ok 'the scheduler: mail is delivered with a mended table' \
+    wait_for 20 po_empty "$po"
+is 'the scheduler: two recipients share a run' "$(shown)" '<anna><bert>'
 sched_stop
-is '... and the scheduler ends well' $sched_rc 0
+is 'the scheduler ends well' $sched_rc 0
 
 # The scheduler dies while the program works: what that takes is done.
 table <<END_
@@ -705,15 +738,16 @@ real mn $sh sh -c "cat >/dev/null; echo run >>$tmp/crash; until test -f $tmp/go;
 END_
 sched_start "$po" "$tmp/cf"
 put "$po" 61-1 x h.org u1 x h.org u2 x h.org u3 x h.org u4
-ok 'four in one run' wait_for 20 test -s "$tmp/crash"
+ok 'the scheduler: four recipients share a run' wait_for 20 test -s "$tmp/crash"
 sched_stop KILL
 : >"$tmp/go"
 all_done() {
 	[ "$(tags 61-1)" = ++++ ]
 }
-ok 'the scheduler is killed: all four are marked' wait_for 20 all_done
+ok 'a killed scheduler: all four recipients are marked' wait_for 20 all_done
 sched_start "$po" "$tmp/cf"
-ok '... the next one finds nothing to do' wait_for 20 po_empty "$po"
-is '... and there is no second run' "$(grep -c run "$tmp/crash")" 1
+ok 'a killed scheduler: the next one finds nothing to do' \
+    wait_for 20 po_empty "$po"
+is 'a killed scheduler: there is no second run' "$(grep -c run "$tmp/crash")" 1
 sched_stop
 finish

@@ -74,7 +74,7 @@ reached() {	# is the server there?  The message waits until it is.
 }
 up() {		# name user: waits for the server, which gets a message
 	message 9-1 "$2"
-	ok "$1 is there" wait_for 30 reached
+	ok "$1 listens" wait_for 30 reached
 }
 # The bytes that must come out, whoever put them where.
 arrived() {	# file ...
@@ -136,12 +136,13 @@ END
 	message 10-1 me@exim.test bad@exim.test later@exim.test you@exim.test
 	is 'Exim: each recipient has its verdict' "$(verdict 10-1 | tr '\n' ,)" \
 	    'error2 5.1.1,deferred 4.3.0,ok3 -,ok3 -,'
-	ok 'Exim: delivers' wait_for 30 box_has "$E/box/new"
-	is '... byte for byte' "$(arrived "$(ls "$E/box/new/"* |
+	ok 'Exim: the message is delivered' wait_for 30 box_has "$E/box/new"
+	is 'Exim: the message arrives byte for byte' \
+	    "$(arrived "$(ls "$E/box/new/"* |
 	    head -n 1)")" "$body"
 	message 11-1 a1@e a2@e a3@e a4@e a5@e a6@e a7@e a8@e a9@e a10@e a11@e \
 	    a12@e
-	is 'Exim: takes five at a time, all go' \
+	is 'Exim: twelve recipients are delivered to, five at a time' \
 	    "$(verdict 11-1 -h me.test | sort | uniq -c |
 	    awk '{ print $1, $2 }')" '12 ok3'
 	awk 'BEGIN { for (i = 0; i < 3000; i++)
@@ -151,7 +152,8 @@ END
 	awk 'BEGIN { for (i = 0; i < 3000; i++)
 		print "0123456789012345678901234567890123456789" }' \
 	    >"$po/queue/12-1"
-	is 'Exim: too large' "$(verdict 12-1)" 'error2 5.3.4'
+	is 'Exim: a message that is too large fails' \
+	    "$(verdict 12-1)" 'error2 5.3.4'
 	kill "$exim_pid"
 	wait "$exim_pid" 2>/dev/null
 	lib_forget "$exim_pid"
@@ -234,8 +236,10 @@ END
 	is 'Postfix: each recipient has its verdict' \
 	    "$(verdict 10-1 | tr '\n' ,)" \
 	    'error2 5.7.1,deferred 4.7.1,ok3 -,ok3 -,'
-	ok 'Postfix: delivers' wait_for 30 box_has "$P/box/all/new"
-	is '... byte for byte' "$(arrived "$(ls "$P/box/all/new/"* |
+	ok 'Postfix: the message is delivered' \
+	    wait_for 30 box_has "$P/box/all/new"
+	is 'Postfix: the message arrives byte for byte' \
+	    "$(arrived "$(ls "$P/box/all/new/"* |
 	    head -n 1)")" "$body"
 	kill "$postfix_pid"
 	wait "$postfix_pid" 2>/dev/null
@@ -255,8 +259,10 @@ else
 	    --command="cat >$tmp/msmtpd/new; echo %F >$tmp/msmtpd/from; :"
 	up msmtpd probe@m.test
 	message 10-1 me@m.test you@m.test
-	is 'msmtpd: takes it' "$(verdict 10-1 | sort -u | tr '\n' ,)" 'ok3 -,'
-	is '... byte for byte' "$(arrived "$tmp/msmtpd/new")" "$body"
+	is 'msmtpd: the message is delivered' \
+	    "$(verdict 10-1 | sort -u | tr '\n' ,)" 'ok3 -,'
+	is 'msmtpd: the message arrives byte for byte' \
+	    "$(arrived "$tmp/msmtpd/new")" "$body"
 	kill "$bg_pid"
 	wait "$bg_pid" 2>/dev/null
 	lib_forget "$bg_pid"
@@ -352,8 +358,9 @@ if ! wait_for 30 test -s "$I/port"; then
 fi
 port=$(cat "$I/port")
 message 10-1 me@a.test you@a.test
-is 'aiosmtpd: takes it' "$(verdict 10-1 | sort -u)" 'ok3 -'
-is '... byte for byte' "$(arrived "$I/message")" "$body"
+is 'aiosmtpd: the message is delivered' "$(verdict 10-1 | sort -u)" 'ok3 -'
+is 'aiosmtpd: the message arrives byte for byte' \
+    "$(arrived "$I/message")" "$body"
 while read -r stage want status what; do
 	echo "$stage $what" >"$I/rule"
 	message 10-1 me@a.test
@@ -382,7 +389,7 @@ dot deferred 4.4.2 drop
 END
 echo 'greeting silent' >"$I/rule"
 message 10-1 me@a.test
-is 'aiosmtpd: a greeting that does not come' \
+is 'aiosmtpd: a missing greeting: deferred' \
     "$(verdict 10-1 -T greeting=1)" 'deferall 4.4.2'
 
 # TLS from the beginning or by STARTTLS, and a password that it asks for.
@@ -462,12 +469,15 @@ while read -r from name options; do
 	*) ca="-CAfile $T/cert" ;;
 	esac
 	command="$command $options"
-	is "aiosmtpd, $name $options: takes it with a password" \
+	is "aiosmtpd, $name $options: delivered with a password" \
 	    "$(tls 'open sesame' "$command $ca")" 'ok3 -'
-	is '... byte for byte' "$(arrived "$T/message")" "$body"
-	is '... a wrong password' "$(tls wrong "$command $ca")" \
+	is "aiosmtpd, $name $options: the message arrives byte for byte" \
+	    "$(arrived "$T/message")" "$body"
+	is "aiosmtpd, $name $options: a wrong password: deferred" \
+	    "$(tls wrong "$command $ca")" \
 	    'deferall 4.7.8'
-	is '... a wrong certificate' "$(tls 'open sesame' "$command")" \
+	is "aiosmtpd, $name $options: a wrong certificate: deferred" \
+	    "$(tls 'open sesame' "$command")" \
 	    'deferall 4.4.1'
 done <<'END'
 1p s_client

@@ -66,19 +66,21 @@ verdict() {	# job [option ...]: in two words
 	send "$@" | awk '{ print $1, $2 }'
 }
 
-like 'a version' "$("$A" -V)" '^smtp [0-9]'
-is 'an end of input, and it leaves' "$("$A" </dev/null)" '#hungry'
+like '-V prints the version' "$("$A" -V)" '^smtp [0-9]'
+is 'the agent leaves at the end of input' "$("$A" </dev/null)" '#hungry'
 for o in -Z '-T x=1' '-T rcpt=x' '-T 0' '-p 0' '-p 70000' '-m 0' '-R a,' \
     'a b' '-w x' '-T cmds=1m'; do
 	nok "wrong options: $o" "$A" -N $o </dev/null
 done
-ok "ZMailer's times" "$A" -N -T conn=10,tcpw=5m -T cmd=1m -T dot=1h </dev/null
+ok "times of -T in ZMailer's form are accepted" \
+    "$A" -N -T conn=10,tcpw=5m -T cmd=1m -T dot=1h </dev/null
 without NO_TCP || nok 'wrong options: -b x' "$A" -b x </dev/null
-is "ZMailer's options" "$("$A" -8esrxl "$tmp/log/smtp" </dev/null)" '#hungry'
+is "options of ZMailer are accepted" \
+    "$("$A" -8esrxl "$tmp/log/smtp" </dev/null)" '#hungry'
 
 one 10-1
 if without NO_TCP; then
-	is 'built without TCP' "$(feed "10-1${tab}h" -- |
+	is 'without TCP mail is deferred' "$(feed "10-1${tab}h" -- |
 	    awk '{ print $1, $2 }')" 'deferall 4.3.5'
 	finish
 fi
@@ -134,34 +136,37 @@ hex() {		# printf format
 
 serve
 one 10-1 anna@b.org otto@b.org
-is 'delivered' "$(verdict 10-1)" 'ok3 -
+is 'two recipients are reported as ok3' "$(verdict 10-1)" 'ok3 -
 ok3 -'
-is '... the tags say so' "$(tags 10-1)" ++
-is '... what was said' "$(heard)" 'EHLO this.example
+is 'delivered recipients have the tag +' "$(tags 10-1)" ++
+is 'the commands of a transaction' "$(heard)" 'EHLO this.example
 MAIL FROM:<s@a.org>
 RCPT TO:<anna@b.org>
 RCPT TO:<otto@b.org>
 DATA
 QUIT'
-is '... nothing before its turn' "$(grep -c early "$srv/log")" 0
-is '... and the message' "$(raw)" \
+is 'no command comes before the reply to the one before' \
+    "$(grep -c early "$srv/log")" 0
+is 'the message arrives byte for byte' "$(raw)" \
     "$(hex 'Subject: test\r\n\r\nthe body\r\n')"
 
 one 10-1
 rules
 verdict 10-1 -h me.example -l "$tmp/log/smtp" >/dev/null
-is 'our name' "$(heard | head -n 1)" 'EHLO me.example'
-is '... and with a transcript, too, it leaves politely' \
+is '-h sets the name in EHLO' "$(heard | head -n 1)" 'EHLO me.example'
+is 'with a transcript the last command is QUIT' \
     "$(heard | tail -n 1)" QUIT
-like 'the transcript' "$(cat "$tmp/log/smtp")" '^[0-9]+ > RCPT TO:<anna@b.org>'
-unlike '... without the message' "$(cat "$tmp/log/smtp")" 'the body'
+like 'the transcript has commands' \
+    "$(cat "$tmp/log/smtp")" '^[0-9]+ > RCPT TO:<anna@b.org>'
+unlike 'the transcript does not have the message' \
+    "$(cat "$tmp/log/smtp")" 'the body'
 
 sed 's/^s .*/s error - <> 0/' "$po/transport/10-1" | sed 's/^r+/r /' \
     >"$tmp/ctl"
 put_raw "$po" 10-1 <"$tmp/ctl"
 rules
 verdict 10-1 >/dev/null
-is 'no sender' "$(heard | sed -n 2p)" 'MAIL FROM:<>'
+is 'the empty sender is <>' "$(heard | sed -n 2p)" 'MAIL FROM:<>'
 
 message 10-1 <<END
 $rcpt anna@b.org 0
@@ -178,9 +183,11 @@ Subject: third
 
 END
 rules
-is 'senders and headers of their own' "$(verdict 10-1 | sort | uniq -c |
+is 'recipients of several senders and headers are delivered to' \
+    "$(verdict 10-1 | sort | uniq -c |
     awk '{ print $1, $2 }')" '4 ok3'
-is '... go apart, over one connection' "$(heard)" 'EHLO this.example
+is 'senders and headers have transactions of their own' \
+    "$(heard)" 'EHLO this.example
 MAIL FROM:<s@a.org>
 RCPT TO:<anna@b.org>
 DATA
@@ -202,18 +209,21 @@ body() {	# title bytes wanted, both as for printf
 	verdict 10-1 >/dev/null
 	is "$1" "$(raw)" "$(hex "Subject: test\\r\\n\\r\\n$3")"
 }
-body 'dots' '.\n..\n.x\nx.\n' '..\r\n...\r\n..x\r\nx.\r\n'
-body 'no last newline' 'x\n.' 'x\r\n..\r\n'
-body 'CRLF' 'a\r\nb\r\n' 'a\r\nb\r\n'
-body 'bare CR' 'a\rb\r\r\n\r.\r\nc\r' 'a b \r\n .\r\nc\r\n'
-body 'NUL' 'a\000b\n\000.\n' 'ab\r\n..\r\n'
-body '8 bits' '\303\251\n' '\303\251\r\n'
-body 'nothing' '' ''
+body 'the message: dots are doubled' \
+    '.\n..\n.x\nx.\n' '..\r\n...\r\n..x\r\nx.\r\n'
+body 'the message: a missing line end is added' 'x\n.' 'x\r\n..\r\n'
+body 'the message: CR LF is kept' 'a\r\nb\r\n' 'a\r\nb\r\n'
+body 'the message: a bare CR becomes a blank' \
+    'a\rb\r\r\n\r.\r\nc\r' 'a b \r\n .\r\nc\r\n'
+body 'the message: NUL is left out' 'a\000b\n\000.\n' 'ab\r\n..\r\n'
+body 'the message: 8-bit bytes are kept' '\303\251\n' '\303\251\r\n'
+body 'the message: an empty body' '' ''
 x998=$(awk 'BEGIN { for (i = 0; i < 998; i++) printf "x" }')
-body '998 bytes' "$x998\\n" "$x998\\r\\n"
-body 'long lines' "$x998.y$x998\\n" "$x998\\r\\n..y${x998%xx}\\r\\nxx\\r\\n"
+body 'the message: a line of 998 bytes is kept' "$x998\\n" "$x998\\r\\n"
+body 'the message: longer lines are broken' \
+    "$x998.y$x998\\n" "$x998\\r\\n..y${x998%xx}\\r\\nxx\\r\\n"
 # The dots sit around the ends of the pieces that files are read in.
-body 'dots everywhere' "$(awk 'BEGIN {
+body 'the message: dots at the ends of buffers are doubled' "$(awk 'BEGIN {
 	for (i = 0; i < 3000; i++) printf "..\\n.\\r\\n" }')" \
     "$(awk 'BEGIN { for (i = 0; i < 3000; i++) printf "...\\r\\n..\\r\\n" }')"
 message 10-1 <<END
@@ -224,7 +234,8 @@ X-Long: $x998
 END
 rules
 verdict 10-1 >/dev/null
-is 'a long field is folded' "$(raw)" "$(hex "X-Long: ${x998%xxxxxxxx}\\r\\n \
+is 'the message: a long header field is folded' \
+    "$(raw)" "$(hex "X-Long: ${x998%xxxxxxxx}\\r\\n \
 xxxxxxxx\\r\\n\\r\\nthe body\\r\\n")"
 
 # ---- answers ---------------------------------------------------------------------
@@ -237,13 +248,13 @@ while read -r stage want status what; do
 	*) rules "$stage $what" ;;
 	esac
 	one 10-1
-	is "$stage: $what" "$(verdict 10-1)" "$want $status"
+	is "$stage is answered by $what" "$(verdict 10-1)" "$want $status"
 	case $want in
 	ok*) tag=+ ;;
 	error*) tag=- ;;
 	*) tag=_ ;;
 	esac
-	is '... the tag' "$(tags 10-1)" $tag
+	is "$stage is answered by $what: the tag is $tag" "$(tags 10-1)" $tag
 done <<'END'
 # stage	verdict	status	what the server does
 greeting deferall 4.3.2	421 not now
@@ -309,44 +320,49 @@ END
 
 rules 'ehlo 554 5.7.1 go away (last)'
 one 10-1
-like 'EHLO is refused and HELO not heard: the reason is what was said' \
+like 'EHLO refused, HELO not answered: the reason is that of EHLO' \
     "$(send 10-1)" 'said to EHLO: 554 5\.7\.1 go away'
 rules 'dot drop'
 one 10-1
-like 'lost after the dot: it says what may be' "$(send 10-1)" 'may have arrived'
-is '... the server has it' "$(raw)" "$(hex 'Subject: test\r\n\r\nthe body\r\n')"
+like 'connection lost after the dot: the reason says so' \
+    "$(send 10-1)" 'may have arrived'
+is 'connection lost after the dot: the server has the message' \
+    "$(raw)" "$(hex 'Subject: test\r\n\r\nthe body\r\n')"
 rules 'rcpt 550-5.1.1 no\n550-5.1.1 such\n550 5.1.1 user'
 one 10-1
-like "the server's words, once each" "$(send 10-1)" \
+like "the reason has each line of the reply once" "$(send 10-1)" \
     'said to RCPT TO: 550 5.1.1 no such user$'
-like '... in the fields of the report' "$(tr '\001' '|' \
+like 'the diagnostic has each line of the reply once' "$(tr '\001' '|' \
     <"$po/transport/10-1")" \
     '\|failed\|5\.1\.1\|smtp; 550 5\.1\.1 no such user\|dns; \[127'
 rules "rcpt 550 a${tab}b$(printf '\001')c$(printf '\033')[31m$(printf '\377')"
 one 10-1
-like 'control bytes in it are harmless' "$(send 10-1)" '550 a b c \[31m\?$'
+like 'control bytes of a reply do not get into the reason' \
+    "$(send 10-1)" '550 a b c \[31m\?$'
 rules "rcpt 550 $(awk 'BEGIN { for (i = 0; i < 1900; i++) printf "x" }')"
 one 10-1
-like 'a long answer is cut' "$(send 10-1)" 'error2 5.1.1 .*550 x{300,600}$'
+like 'a long reply is cut' "$(send 10-1)" 'error2 5.1.1 .*550 x{300,600}$'
 rules "rcpt $(awk 'BEGIN { for (i = 0; i < 150; i++) printf "550-x\\n" }')550 x"
 one 10-1
-is 'too many lines' "$(verdict 10-1)" 'deferall 4.5.0'
+is 'a reply of too many lines: deferred' "$(verdict 10-1)" 'deferall 4.5.0'
 
 one 10-1 bad@b.org anna@b.org later@b.org otto@b.org
 rules 'rcpt:bad@ 550 no' 'rcpt:later@ 450 later'
-is 'each recipient has its own verdict' "$(verdict 10-1)" 'error2 5.1.1
+is 'recipients have verdicts of their own' "$(verdict 10-1)" 'error2 5.1.1
 deferred 4.2.1
 ok3 -
 ok3 -'
-is '... and tag' "$(tags 10-1)" -+_+
+is 'recipients have tags of their own' "$(tags 10-1)" -+_+
 one 10-1 anna@b.org otto@b.org
 rules 'rcpt:otto drop'
-is 'lost between two recipients: both wait' "$(verdict 10-1)" 'deferall 4.4.2
+is 'connection lost between two recipients: both are deferred' \
+    "$(verdict 10-1)" 'deferall 4.4.2
 deferall 4.4.2'
 one 10-1 bad@b.org
 rules 'rcpt:bad@ 550 no'
 verdict 10-1 >/dev/null
-is 'nobody taken: no DATA' "$(heard | tail -n 2 | tr '\n' ' ')" \
+is 'DATA is not sent when no recipient is accepted' \
+    "$(heard | tail -n 2 | tr '\n' ' ')" \
     'RCPT TO:<bad@b.org> QUIT '
 
 # ---- addresses -------------------------------------------------------------------
@@ -361,20 +377,21 @@ $rcpt anna@b.org> 0
 $head
 END
 rules
-is 'odd addresses' "$(verdict 10-1 | sort)" 'error2 5.1.3
+is 'odd addresses have verdicts of their own' \
+    "$(verdict 10-1 | sort)" 'error2 5.1.3
 error2 5.1.3
 error2 5.6.7
 ok3 -
 ok3 -
 ok3 -'
-is '... go as they are, or not at all' "$(heard | grep RCPT)" \
+is 'odd addresses are sent as they are, or not at all' "$(heard | grep RCPT)" \
     'RCPT TO:<"a b"@c.org>
 RCPT TO:<"a>b"@c.org>
 RCPT TO:<a\ b@c.org>'
 one 10-1
 sed 's/s@a.org/"s@a.org/' "$po/transport/10-1" >"$tmp/ctl"
 put_raw "$po" 10-1 <"$tmp/ctl"
-is 'an odd sender' "$(verdict 10-1)" 'error2 5.1.7'
+is 'an odd sender fails' "$(verdict 10-1)" 'error2 5.1.7'
 
 # ---- limits of time ----------------------------------------------------------------
 
@@ -385,7 +402,7 @@ while read -r stage want status what; do
 	esac
 	one 10-1
 	out=$(send 10-1 -T "$stage=1s")
-	like "no end of waiting: $stage, $what" "$out" \
+	like "time limit: $stage, $what" "$out" \
 	    "^$want $status .*(no answer within 1s|may have arrived)"
 done <<'END'
 greeting deferall 4.4.2 hang
@@ -416,7 +433,7 @@ for what in hang drip; do
 	set_clock "$MONO" 500
 	kill -HUP $pid
 	sleep 1
-	is "dot, $what: -T makes it no shorter than ten minutes" \
+	is "time limit: -T dot=1s is ten minutes for $what" \
 	    "$(alive $pid && grep -c '^10/' "$tmp/out")" 0
 	ahead=500
 	ten_minutes_more() {
@@ -428,17 +445,19 @@ for what in hang drip; do
 	wait_for 60 ten_minutes_more
 	wait $pid
 	lib_forget $pid
-	like "dot, $what: after ten minutes the message waits" \
+	like "time limit: after ten minutes of $what the message is deferred" \
 	    "$(tr '\001' '|' <"$tmp/out")" \
 	    '\|4\.4\.2\|.*deferred .*may have arrived'
 done
 if without NO_SOCKETPAIR; then
-	skip 'a slow server gets it all' 'built with NO_SOCKETPAIR'
-	skip 'one that is slower does not' 'built with NO_SOCKETPAIR'
+	skip 'a server that reads a kilobyte a minute gets the message' \
+	    'built with NO_SOCKETPAIR'
+	skip 'a server that reads 4 bytes a minute is given up' \
+	    'built with NO_SOCKETPAIR'
 else
-	is 'a server that takes a kilobyte a minute gets it all' \
+	is 'a server that reads a kilobyte a minute gets the message' \
 	    "$("$top/t/block" 512 30 2>/dev/null)" sent
-	is 'one that takes 4 bytes a minute does not' \
+	is 'a server that reads 4 bytes a minute is given up' \
 	    "$("$top/t/block" 4 60 0.1 2>/dev/null)" 'no answer within 3m'
 fi
 rm -f "$MONO"
@@ -448,7 +467,7 @@ one 10-1
 dd if=/dev/zero bs=65536 count=320 2>/dev/null | tr '\0' x \
     >"$po/queue/10-1"
 rules 'data deaf'
-like 'a server that reads no more' "$(send 10-1 -T block=1)" \
+like 'time limit: the server reads no more' "$(send 10-1 -T block=1)" \
     '^deferred 4.4.2 .*no answer within 1s'
 : >"$srv/go"
 ended() {	# the connection in which there was DATA
@@ -461,7 +480,7 @@ one 10-1
 wait_for 20 test -s "$srv/log"
 : >"$srv/go"
 wait $!
-is 'a slow greeting' "$(cat "$tmp/slow")" 'ok3 -'
+is 'a greeting that comes late is waited for' "$(cat "$tmp/slow")" 'ok3 -'
 
 # ---- several messages ----------------------------------------------------------------
 
@@ -473,30 +492,35 @@ say_three() {	# [option ...]
 	    -R "[127.0.0.1]:$port" "$@" | awk '{ print $1 }' | tr '\n' ' '
 }
 rules
-is 'three jobs' "$(say_three)" 'ok3 ok3 ok3 '
-is '... one connection' "$(conns)" 1
-is '... closed with QUIT' "$(heard | grep -c QUIT)" 1
+is 'three jobs are delivered' "$(say_three)" 'ok3 ok3 ok3 '
+is 'three jobs share a connection' "$(conns)" 1
+is 'three jobs share a QUIT' "$(heard | grep -c QUIT)" 1
 rules 'dot 250 taken (last)'
-is 'the server ends each connection' "$(say_three)" 'ok3 ok3 ok3 '
-is '... and nobody hears of it' "$(conns)" 3
+is 'a server that closes after each message gets three jobs' \
+    "$(say_three)" 'ok3 ok3 ok3 '
+is 'a server that closes after each message gets three connections' "$(conns)" 3
 rules 'mail 421 too long idle'
-is '421 to the first command' "$(say_three)" 'deferall deferall deferall '
-is '... of a new connection counts' "$(conns)" 3
+is '421 to the first MAIL of a new connection: deferred' \
+    "$(say_three)" 'deferall deferall deferall '
+is '421 to the first MAIL: each job has a connection of its own' "$(conns)" 3
 one 11-1
 one 12-1 otto@b.org
 sed 's/s@a.org/late@a.org/' "$po/transport/12-1" >"$tmp/ctl"
 put_raw "$po" 12-1 <"$tmp/ctl"
 rules 'mail:late@ 421 not now'
-is '... of a kept one it is made anew, once' "$(feed "11-1${tab}h" \
+is '421 to MAIL of a kept connection: one new connection' \
+    "$(feed "11-1${tab}h" \
     "12-1${tab}h" -- -R "[127.0.0.1]:$port" | awk '{ print $1 }' |
     tr '\n' ' ')$(conns)" 'ok3 deferall 2'
 one 11-1 bad@b.org
 one 12-1
 rules 'rcpt:bad@ 550 no'
 feed "11-1${tab}h" "12-1${tab}h" -- -R "[127.0.0.1]:$port" >"$tmp/two"
-is 'after a transaction without a message' "$(awk '{ print $1 }' "$tmp/two" |
+is 'a job after a transaction without a message is delivered' \
+    "$(awk '{ print $1 }' "$tmp/two" |
     tr '\n' ' ')" 'error2 ok3 '
-is '... it is taken back' "$(heard | sed -n '4,5p')" 'RSET
+is 'a transaction without a message is ended by RSET' \
+    "$(heard | sed -n '4,5p')" 'RSET
 MAIL FROM:<s@a.org>'
 
 rules
@@ -507,19 +531,20 @@ for j in 11-1 12-1; do
 	sed "s/ h / [127.0.0.1]:$port /" "$po/transport/$j" >"$tmp/ctl"
 	put_raw "$po" $j <"$tmp/ctl"
 done
-is 'a host with its port' "$(feed "11-1${tab}[127.0.0.1]:$port" \
+is 'two jobs for a host with a port are delivered' \
+    "$(feed "11-1${tab}[127.0.0.1]:$port" \
     "12-1" -- "[127.0.0.1]:$port" | awk '{ print $1 }' | tr '\n' ' ')" \
     'ok3 ok3 '
-is '... one connection' "$(conns)" 1
+is 'two jobs for a host with a port share a connection' "$(conns)" 1
 rules
 message 11-1 <<END
 r           smtp [127.0.0.1]:$port anna@b.org 0
 r           smtp localhost:$port otto@b.org 0
 $head
 END
-is 'two hosts in a job for any' "$(feed 11-1 -- -4 |
+is 'a job for any host delivers to two hosts' "$(feed 11-1 -- -4 |
     awk '{ print $1 }' | tr '\n' ' ')" 'ok3 ok3 '
-is '... two connections, each with its QUIT' \
+is 'a job for any host has a connection and a QUIT for each host' \
     "$(conns)$(heard | grep -c QUIT)" 22
 mkfifo "$tmp/fifo"
 one 10-1
@@ -530,14 +555,14 @@ pid=$!
 lib_pids="$lib_pids $pid"
 exec 7>"$tmp/fifo"
 printf '10-1\th\n' >&7
-ok 'without work the connection is closed' \
+ok 'a connection without work is closed' \
     wait_for 20 grep '> QUIT' "$srv/log"
 one 10-1
 printf '10-1\th\n' >&7
 exec 7>&-
 wait $pid
 lib_forget $pid
-is '... and opened for the next job' \
+is 'a closed connection is opened again for the next job' \
     "$(grep -c ok3 "$tmp/out")$(conns)" 22
 
 # What is said while nobody asks is no answer to the next message.
@@ -559,12 +584,15 @@ for code in 554 451 421; do
 	exec 7>&-
 	wait $pid
 	lib_forget $pid
-	is "$code while nobody asks" "$(grep -c '	ok3' "$tmp/out")$(tags 12-1)" 2+
-	is '... has the connection made anew' "$(conns)" 2
+	is "reply $code without a command: the next job is delivered" \
+	    "$(grep -c '	ok3' "$tmp/out")$(tags 12-1)" 2+
+	is "reply $code without a command: the connection is made anew" \
+	    "$(conns)" 2
 	one 11-1
 	one 12-1
 	rules "dot 250 taken\\n$code idle too long (last)"
-	is '... right after the last answer' "$(feed "11-1${tab}h" \
+	is "reply $code right after another: the connection is made anew" \
+	    "$(feed "11-1${tab}h" \
 	    "12-1${tab}h" -- -R "[127.0.0.1]:$port" | awk '{ print $1 }' |
 	    tr '\n' ' ')$(conns)" 'ok3 ok3 2'
 done
@@ -591,30 +619,34 @@ END
 	esac 2>/dev/null
 	: >"$srv/go"
 	wait $!
-	like "the end of the $cut is gone" "$(cat "$tmp/slow")" \
+	like "the $cut is cut while it is sent: deferred" "$(cat "$tmp/slow")" \
 	    '^deferred 4.3.0 .*the message cannot be read$'
-	is '... no dot is sent' "$(wait_for 20 grep '^end' "$srv/log"
+	is "the $cut is cut while it is sent: no dot is sent" \
+	    "$(wait_for 20 grep '^end' "$srv/log"
 	    newest)" "$was"
-	is '... and the message waits' "$(tags 10-1)" _
+	is "the $cut is cut while it is sent: the tag is blank" "$(tags 10-1)" _
 done
 
 rules
 one 10-1 1@a 2@a 3@a 4@a 5@a 6@a 7@a
-is 'not more recipients than are wished' "$(verdict 10-1 -m 3 | sort -u)" 'ok3 -'
-is '... in a transaction' "$(heard | grep -c MAIL)$(conns)" 31
+is '-m 3: seven recipients are delivered to' \
+    "$(verdict 10-1 -m 3 | sort -u)" 'ok3 -'
+is '-m 3: a transaction has three recipients at most' \
+    "$(heard | grep -c MAIL)$(conns)" 31
 
-is 'the first smart host that answers' "$(one 10-1
+is 'a job for a host without recipients: #resync' "$(one 10-1
     feed "10-1${tab}x" -- -R "[127.0.0.1]:1,[127.0.0.1]:$port" |
     awk '{ print $1 }')" '#resync'
 one 10-1
-is 'the first smart host that answers is taken' "$(feed "10-1${tab}h" -- \
+is 'the first smart host that answers is used' "$(feed "10-1${tab}h" -- \
     -R "[127.0.0.1]:1,[127.0.0.1]:$port" -b 127.0.0.1 |
     awk '{ print $1 }')" ok3
 one 10-1
-is 'a smart host that does not exist' "$(feed "10-1${tab}h" -- \
+is 'an unknown smart host: deferred' "$(feed "10-1${tab}h" -- \
     -R "nowhere..invalid" | awk '{ print $1, $2 }')" 'deferall 4.3.5'
 one 10-1
-like 'nobody answers' "$(feed "10-1${tab}h" -- -R '[127.0.0.1]:1')" \
+like 'a host that does not answer: deferred' \
+    "$(feed "10-1${tab}h" -- -R '[127.0.0.1]:1')" \
     '^deferall 4.4.1 .*refused'
 
 # ---- what servers offer ------------------------------------------------------------
@@ -630,71 +662,77 @@ $head
 END
 # They answer only when DATA has come: it must be sent ahead.
 rules 'mail hold' 'rcpt hold'
-is 'PIPELINING' "$(send 10-1 | sed 's/ \[.* said/ said/')" \
+is 'PIPELINING: commands are sent ahead' \
+    "$(send 10-1 | sed 's/ \[.* said/ said/')" \
     'ok3 - said to the message: 250 2.0.0 taken
 ok3 - said to the message: 250 2.0.0 taken'
-is 'SIZE and DSN' "$(heard)" 'EHLO this.example
+is 'SIZE and DSN: parameters are sent' "$(heard)" 'EHLO this.example
 MAIL FROM:<s@a.org> SIZE=27 RET=HDRS ENVID=env+2B1
 RCPT TO:<anna@b.org> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;o+2Borcpt
 RCPT TO:<otto@b.org> NOTIFY=NEVER
 DATA
 QUIT'
-is '... success is reported by the other side' \
+is 'DSN: the server reports success, there is no diagnostic' \
     "$(grep -c '^d' "$po/transport/10-1")" 0
 one 10-1
 printf '123456789\n.\n\303\251\n' >"$po/queue/10-1"
 rules
 verdict 10-1 -7 >/dev/null
-like '8BITMIME, and the size without added dots' "$(heard | grep MAIL)" \
+like '8BITMIME is sent, SIZE does not count added dots' "$(heard | grep MAIL)" \
     ' SIZE=26 BODY=8BITMIME '
 awk 'BEGIN { for (i = 0; i < 100; i++) print "1234567890" }' \
     >"$po/queue/10-1"
 one 11-1
 cp "$po/queue/10-1" "$po/queue/11-1"
 rules
-like 'larger than the server takes' "$(send 11-1)" \
+like 'SIZE: a message that is too large fails' "$(send 11-1)" \
     '^error2 5.3.4 .*has 12[0-9][0-9] bytes, but it takes no more than 1000'
-is '... is not sent' "$(heard | grep -c MAIL)" 0
+is 'SIZE: a message that is too large is not sent' "$(heard | grep -c MAIL)" 0
 serve_end
 serve -k 'SIZE 000001000'
 one 11-1
 cp "$po/queue/10-1" "$po/queue/11-1"
-is '... which may be written with nine digits' "$(verdict 11-1)" 'error2 5.3.4'
+is 'SIZE: a limit with leading zeros is understood' \
+    "$(verdict 11-1)" 'error2 5.3.4'
 serve_end
 serve -k 'SIZE 1000' -k PIPELINING -k 8bitmime -k DSN -m 3
 one 10-1 1@a 2@a 3@a 4@a 5@a 6@a 7@a 8@a
 rules
-is 'enough recipients' "$(verdict 10-1 | sort -u)" 'ok3 -'
-is '... the rest goes in other transactions' \
+is '452 to a fourth recipient: all are delivered to' \
+    "$(verdict 10-1 | sort -u)" 'ok3 -'
+is '452 to a fourth recipient: the rest has other transactions' \
     "$(heard | grep -c MAIL)$(conns)" 31
 one 10-1 1@a 2@a
 rules 'rcpt:<2@a> 452 4.2.2 full'
-is 'a box that is full is something else' "$(verdict 10-1 | sort)" \
+is '452 with 4.2.2: that recipient is deferred' "$(verdict 10-1 | sort)" \
     'deferred 4.2.2
 ok3 -'
 one 10-1 bad@b.org
 rules 'rcpt 550 no' 'data 354 go on'
-is 'DATA is taken, but nobody is' "$(verdict 10-1)" 'error2 5.1.1'
-is '... a dot, and nothing else' "$(cat "$srv/msg.$(newest)")" ''
+is 'DATA accepted without a recipient: the recipient fails' \
+    "$(verdict 10-1)" 'error2 5.1.1'
+is 'DATA accepted without a recipient: the message is empty' \
+    "$(cat "$srv/msg.$(newest)")" ''
 one 10-1 bad@b.org
 rules 'rcpt 550 no'
-is '... which is known with -P' "$(verdict 10-1 -P)" 'error2 5.1.1'
-is '... when DATA was to be sent' "$(heard | sed 's/[ :].*//' |
+is '-P: a refused recipient fails' "$(verdict 10-1 -P)" 'error2 5.1.1'
+is '-P: DATA is not sent ahead' "$(heard | sed 's/[ :].*//' |
     tr '\n' ' ')" 'EHLO MAIL RCPT QUIT '
 one 10-1
 printf '123456789\303\251\n' >"$po/queue/10-1"
 rules
-is '8 bits with -77' "$(verdict 10-1 -77)" 'error2 5.6.3'
+is '-77: a message with 8 bits fails' "$(verdict 10-1 -77)" 'error2 5.6.3'
 one 10-1
 printf '123456789\303\251\n' >"$po/queue/10-1"
-is '... and -8' "$(verdict 10-1 -778)" 'ok3 -'
-is '... with nothing that the server offers' "$(heard | grep MAIL)" \
+is '-778: a message with 8 bits is delivered' "$(verdict 10-1 -778)" 'ok3 -'
+is '-778: no parameter is sent' "$(heard | grep MAIL)" \
     'MAIL FROM:<s@a.org>'
 one 10-1
-is '-w' "$(verdict 10-1 -w 4096)" 'ok3 -'
+is '-w is accepted' "$(verdict 10-1 -w 4096)" 'ok3 -'
 rules 'mail 550 no'
 one 10-1 1@a 2@a
-is 'MAIL is refused, what is behind it does not count' "$(verdict 10-1)" \
+is 'MAIL refused with PIPELINING: replies to RCPT do not count' \
+    "$(verdict 10-1)" \
     'error2 5.1.8
 error2 5.1.8'
 serve_end
@@ -705,25 +743,30 @@ $(awk 'BEGIN { for (i = 0; i < 500; i++)
 	print "r           smtp h recipient" i "@some.where.example 0" }')
 $head
 END
-is 'many recipients' "$(verdict 10-1 | sort | uniq -c | awk '{ print $1, $2 }')" \
+is '500 recipients are delivered to' \
+    "$(verdict 10-1 | sort | uniq -c | awk '{ print $1, $2 }')" \
     '500 ok3'
-is '... a hundred at a time' "$(heard | grep -c MAIL)$(conns)" 51
-is '... each of them' "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 500
+is '500 recipients: a transaction has a hundred at most' \
+    "$(heard | grep -c MAIL)$(conns)" 51
+is '500 recipients: each is sent' \
+    "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 500
 message 10-1 <<END
 $rcpt anna@b.org 0
 N NOTIFY=SUCCESS
 $head
 END
-is 'a server without DSN' "$(verdict 10-1)" 'ok2 2.0.0'
-like '... success is told, as relayed' "$(tr '\001' '|' \
+is 'a server without DSN: NOTIFY=SUCCESS is reported as ok2' \
+    "$(verdict 10-1)" 'ok2 2.0.0'
+like 'a server without DSN: the diagnostic says relayed' "$(tr '\001' '|' \
     <"$po/transport/10-1" | grep '^d')" \
     'anna@b.org\|relayed\|2.0.0\|smtp; 250 2.0.0 taken\|dns; '
 one 10-1
 printf '123456789\303\251\n' >"$po/queue/10-1"
-is '8 bits for a server of 7, if they are to be kept' "$(verdict 10-1 -7)" \
+is '-7: 8 bits for a server without 8BITMIME fail' "$(verdict 10-1 -7)" \
     'error2 5.6.3'
 one 10-1
-is '... without any' "$(verdict 10-1 -7)" 'ok3 -'
+is '-7: 7 bits for a server without 8BITMIME are delivered' \
+    "$(verdict 10-1 -7)" 'ok3 -'
 
 # ---- ourselves ---------------------------------------------------------------------
 
@@ -738,18 +781,22 @@ one 10-1
 sed 's/ h / [127.0.0.1] /' "$po/transport/10-1" >"$tmp/ctl"
 if [ ! -s "$tmp/self/port" ]; then
 	for i in 1 2 3 4; do
-		skip 'ourselves' 'port 25 cannot be had'
+		skip 'a server that is this machine' 'port 25 cannot be had'
 	done
 else
 	put_raw "$po" 10-1 <"$tmp/ctl"
-	is 'a server that is ourselves' "$(feed 10-1 -- -h Test.Example |
+	is 'a server that greets with our name: failed' \
+	    "$(feed 10-1 -- -h Test.Example |
 	    awk '{ print $1, $2 }')" 'error2 5.4.6'
 	put_raw "$po" 10-1 <"$tmp/ctl"
-	is '... as a smart host' "$(feed 10-1 -- -h test.example \
+	is 'a smart host that greets with our name: deferred' \
+	    "$(feed 10-1 -- -h test.example \
 	    -R '[127.0.0.1]' | awk '{ print $1, $2 }')" 'deferall 4.3.5'
-	is '... gets no message' "$(grep -c 'EHLO\|MAIL' "$tmp/self/log")" 0
+	is 'a server that greets with our name gets no message' \
+	    "$(grep -c 'EHLO\|MAIL' "$tmp/self/log")" 0
 	put_raw "$po" 10-1 <"$tmp/ctl"
-	is 'one with another name does' "$(feed 10-1 -- -h me.example |
+	is 'a server that greets with another name gets the message' \
+	    "$(feed 10-1 -- -h me.example |
 	    awk '{ print $1, $2 }')" 'ok3 -'
 	kill "$bg_pid"
 	wait "$bg_pid" 2>/dev/null
@@ -770,36 +817,44 @@ for i in 1 2 3 4 5 6 7 8; do
 	put "$po" 20$i-1 smtp h user$i@h
 done
 sched_start "$po" "$tmp/cf"
-ok 'the scheduler has it deliver all' wait_for 30 po_empty "$po"
-is '... over one connection' "$(conns)" 1
-is '... each once' "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 8
+ok 'the scheduler delivers eight messages by smtp' wait_for 30 po_empty "$po"
+is 'the scheduler: eight messages share a connection' "$(conns)" 1
+is 'the scheduler: eight messages are delivered once each' \
+    "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 8
 serve_end
 for i in 1 2 3 4; do
 	put "$po" 21$i-1 smtp h user$i@h
 done
-ok 'the server is down: all of it waits' wait_log 'status=deferall|deferall|asleep .*channel=smtp' 20
+ok 'the scheduler: mail is deferred when the server is down' \
+    wait_log 'status=deferall|deferall|asleep .*channel=smtp' 20
 old=$srv
 serve -p "$port"
-ok 'the server is up again: all is delivered' wait_for 30 po_empty "$po"
-is '... each once' "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 4
+ok 'the scheduler: mail is delivered when the server is up again' \
+    wait_for 30 po_empty "$po"
+is 'the scheduler: mail of the time without server comes once' \
+    "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 4
 # The scheduler dies while the server makes up its mind: what it takes is done.
 rules 'dot wait'
 was=$(newest)
 put "$po" 221-1 smtp h u1@h smtp h u2@h smtp h u3@h smtp h u4@h
-ok 'four in one transaction' wait_for 20 grep '> DATA' "$srv/log"
+ok 'the scheduler: four recipients share a transaction' \
+    wait_for 20 grep '> DATA' "$srv/log"
 sched_stop KILL
 : >"$srv/go"
 all_done() {
 	[ "$(tags 221-1)" = ++++ ]
 }
-ok 'the scheduler is killed: all four are marked' wait_for 20 all_done
-ok '... and the agent ends' wait_for 20 grep '^end' "$srv/log"
+ok 'a killed scheduler: all four recipients are marked' wait_for 20 all_done
+ok 'a killed scheduler: the agent ends' wait_for 20 grep '^end' "$srv/log"
 rules
 sched_start "$po" "$tmp/cf"
-ok '... the next one finds nothing to do' wait_for 30 po_empty "$po"
-is '... no message comes twice' "$(newest)$(conns)" $((was + 1))0
+ok 'a killed scheduler: the next one finds nothing to do' \
+    wait_for 30 po_empty "$po"
+is 'a killed scheduler: no message comes twice' \
+    "$(newest)$(conns)" $((was + 1))0
 put "$po" 222-1 smtp h u5@h
-ok '... but a new one' wait_for 30 po_empty "$po"
+ok 'a killed scheduler: new mail is delivered by the next one' \
+    wait_for 30 po_empty "$po"
 # What submit's table calls "-" is the smart host's: it must see the domains.
 conf "$tmp/routes" <<'END'
 domain	our.example
@@ -810,7 +865,7 @@ rules
 printf 'Subject: test\n\nthe body\n' | "$top/submit" -P "$po" \
     -C "$tmp/routes" joe@far.example joe@else.example '"a b"@far.example' joe
 ok 'submit to a smart host with "*@* smtp -"' wait_for 30 po_empty "$po"
-is 'a smart host is told whole addresses' "$(heard | grep RCPT | sort |
+is 'a smart host gets whole addresses' "$(heard | grep RCPT | sort |
     tr '\n' ' ')" 'RCPT TO:<"a b"@far.example> RCPT TO:<joe@else.example> RCPT TO:<joe@far.example> RCPT TO:<joe@our.example> '
 sched_stop
 is 'the agent says QUIT when it has to leave' \

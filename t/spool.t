@@ -17,55 +17,60 @@ spool_new "$tmp/twins"
 put "$tmp/twins" C/113-1 test a user
 put "$tmp/twins" D/113-2 test b user
 sed "s,$tmp/out,$tmp/out.twins," "$tmp/cf" >"$tmp/cf.twins"
-ok 'start with twins' sched_start "$tmp/twins" "$tmp/cf.twins"
+ok 'the scheduler starts with two files of one number' \
+    sched_start "$tmp/twins" "$tmp/cf.twins"
 twins=$sched_pid
 
 # ---- directories -----------------------------------------------------------------
 
-ok 'start without a post office' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts without a post office' sched_start "$po" "$tmp/cf"
 for d in public private queue transport router postman; do
 	[ -d "$po/$d" ] || echo "$d is missing"
 done >"$tmp/missing"
-is 'directories are made' "$(cat "$tmp/missing")" ''
-is 'no directory is made that nothing uses' \
+is 'missing directories are made' "$(cat "$tmp/missing")" ''
+is 'no unused directory is made' \
     "$(ls "$po" | tr '\n' ' ')" 'postman private public queue router transport '
 mode() {
 	ls -ld "$1" | cut -c1-10
 }
-is 'what is ours nobody else may write to' \
+is 'transport/, queue/ and postman/ are writable for their owner only' \
     "$(mode "$po/transport") $(mode "$po/queue") $(mode "$po/postman")" \
     'drwxr-xr-x drwxr-xr-x drwx------'
-is 'private/ is ours alone' "$(mode "$po/private")" 'drwx------'
-is 'where anybody submits nobody may remove' \
+is 'private/ is for its owner only' "$(mode "$po/private")" 'drwx------'
+is 'public/ and router/ are for anybody, with the sticky bit' \
     "$(mode "$po/public") $(mode "$po/router")" 'drwxrwxrwt drwxrwxrwt'
-is 'what that allows is said in one line' \
+is 'what public/ and router/ allow is logged in one line' \
     "$(count 'spool dir=.* any local user .*SUBMITGROUP')" 1
 sched_stop
-like '... and by -n' "$("$SCHEDULER" -n -P "$po" -f "$tmp/cf" 2>&1)" \
+like '-n says what public/ and router/ allow' \
+    "$("$SCHEDULER" -n -P "$po" -f "$tmp/cf" 2>&1)" \
     'any local user can see names in and fill public and router.*SUBMITGROUP'
 chmod 3730 "$po/public"
 chmod 1730 "$po/router"
 before=$(mode "$po/public")$(mode "$po/router")
-ok 'start with the ways in for a group' sched_start "$po" "$tmp/cf"
-is '... whose modes are kept' \
+ok 'the scheduler starts with public/ and router/ for a group' \
+    sched_start "$po" "$tmp/cf"
+is 'public/ and router/ for a group keep their modes' \
     "$(mode "$po/public")$(mode "$po/router")" "$before"
-is '... and nothing is said' "$(count 'any local user')" 0
+is 'public/ and router/ for a group: no line is logged' \
+    "$(count 'any local user')" 0
 sched_stop
 chmod 755 "$po/public" "$po/router"
 chmod 750 "$po/private"
-nok 'a private/ that others may look into is no start' \
+nok 'a private/ that others can read prevents the start' \
     sched_start "$po" "$tmp/cf"
-is '... with the exit code for it' $sched_rc 77
-is '... said in one clear line' "$(count 'dir=.*/private .*chmod go= it')" 1
+is 'a private/ that others can read: the exit code is 77' $sched_rc 77
+is 'a private/ that others can read: one line says so' \
+    "$(count 'dir=.*/private .*chmod go= it')" 1
 chmod 700 "$po/private"
 if [ "$(id -u)" -ne 0 ]; then
-	skip 'whatever the group is' 'not root'
+	skip 'router/ keeps its foreign group' 'not root'
 else
 	chmod 3730 "$po/router"
 	chgrp 54321 "$po/router"
 	chmod 3730 "$po/router"
 	sched_start "$po" "$tmp/cf"
-	is 'whatever the group is' \
+	is 'router/ keeps its foreign group' \
 	    "$(ls -ldn "$po/router" | awk '{ print $1, $4 }')" \
 	    'drwx-ws--T 54321'
 	sched_stop
@@ -73,28 +78,35 @@ else
 fi
 
 chmod 777 "$po/queue"
-nok 'a wrong mode is no start' sched_start "$po" "$tmp/cf"
-is '... with the exit code for it' $sched_rc 77
-is '... said in one clear line' "$(count 'dir=.*/queue .*chmod o-w it')" 1
+nok 'a queue/ that others can write to prevents the start' \
+    sched_start "$po" "$tmp/cf"
+is 'a queue/ that others can write to: the exit code is 77' $sched_rc 77
+is 'a queue/ that others can write to: one line says so' \
+    "$(count 'dir=.*/queue .*chmod o-w it')" 1
 chmod 755 "$po/queue"
 chmod 777 "$po"
-nok '... nor is one of the whole' sched_start "$po" "$tmp/cf"
-is '... with the same code' $sched_rc 77
-is '... and as clear a line' "$(count 'dir=.*/po anybody may .*chmod o-w')" 1
+nok 'a post office that others can write to prevents the start' \
+    sched_start "$po" "$tmp/cf"
+is 'a post office that others can write to: the exit code is 77' $sched_rc 77
+is 'a post office that others can write to: one line says so' \
+    "$(count 'dir=.*/po anybody may .*chmod o-w')" 1
 chmod 1777 "$po"
-nok '... nor with the sticky bit' sched_start "$po" "$tmp/cf"
-is '... with the code and line of the other' \
+nok 'a post office of mode 1777 prevents the start' sched_start "$po" "$tmp/cf"
+is 'a post office of mode 1777: the exit code is 77, one line says so' \
     "$sched_rc $(count 'dir=.*/po anybody may .*chmod o-w')" '77 1'
 chmod 775 "$po"
-ok 'a group may write to the whole' sched_start "$po" "$tmp/cf"
-ok '... which is said' logged 'warn spool dir=.*/po its group.*chmod g-w'
+ok 'the scheduler starts with a post office that a group can write to' \
+    sched_start "$po" "$tmp/cf"
+ok 'a post office that a group can write to: the log says so' \
+    logged 'warn spool dir=.*/po its group.*chmod g-w'
 sched_stop
 chmod 755 "$po"
 rmdir "$po/router"
 : >"$po/router"
-nok 'a file in the place of a directory is no start' \
+nok 'a file in the place of a directory prevents the start' \
     sched_start "$po" "$tmp/cf"
-like '... and is said' "$(cat "$tmp/sched.log")" 'router .*no directory'
+like 'a file in the place of a directory: the log says so' \
+    "$(cat "$tmp/sched.log")" 'router .*no directory'
 rm "$po/router"
 
 # ---- names and places ---------------------------------------------------------------
@@ -120,27 +132,31 @@ else
 	ln -s "$tmp/real" "$po/transport/108-1"
 fi
 mkdir "$po/transport/109-1"
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with files in hash directories' \
+    sched_start "$po" "$tmp/cf"
 for n in 101 102 103 104 105; do
 	wait_log "complete msg=([A-Z]/)*$n-1"
 done
 is 'files at the top and in any hash directory are found' \
     "$(count 'complete msg=.*failed=none')" 5
-is 'everything else is left alone' \
+is 'other names, links and directories are left alone' \
     "$(cd "$po/transport" && ls -d .106-1 abc-1 QQ/107-1 108-1 109-1 | tr '\n' ' ')" \
     '.106-1 108-1 109-1 QQ/107-1 abc-1 '
 mv "$po/transport/.106-1" "$po/transport/106-1"
-ok 'a file that gets its name is found' wait_log 'complete msg=106-1'
+ok 'a file that is renamed from its dot name is found' \
+    wait_log 'complete msg=106-1'
 sched_stop
 
 put "$po" C/110-1 wait same.number user
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with a known hash directory' \
+    sched_start "$po" "$tmp/cf"
 wait_log 'deferred msg=C/110-1'
 put "$po" D/111-1 test later user
-ok 'mail in a new hash directory is found without being told' \
+ok 'mail in a new hash directory is found by a scan' \
     wait_log 'complete msg=D/111-1' 60
 put "$po" D/112-1 test later user
-ok '... and in one that is known' wait_log 'complete msg=D/112-1' 60
+ok 'mail in a known hash directory is found by a scan' \
+    wait_log 'complete msg=D/112-1' 60
 sched_stop
 rm "$po/transport/C/110-1" "$po/queue/C/110-1"
 
@@ -148,17 +164,17 @@ rm "$po/transport/C/110-1" "$po/queue/C/110-1"
 
 put "$po" 11026545-1 wait h user
 put "$po" 11026573-2 wait h user
-ok 'start with -HH' sched_start "$po" "$tmp/cf" -HH
+ok 'the scheduler starts with -HH' sched_start "$po" "$tmp/cf" -HH
 wait_log 'deferred msg=.*11026545-1' && wait_log 'deferred msg=.*11026573-2'
-is 'control files are moved' \
+is '-HH: control files are moved two levels down' \
     "$(cd "$po/transport" && echo ?/?/11*)" 'L/X/11026545-1 M/Z/11026573-2'
-is '... with their message files' \
+is '-HH: message files are moved with their control files' \
     "$(cd "$po/queue" && echo ?/?/11*)" 'L/X/11026545-1 M/Z/11026573-2'
 sched_stop
 put "$po" 11026545-3 wait h user
-ok 'start with -H' sched_start "$po" "$tmp/cf" -H
+ok 'the scheduler starts with -H' sched_start "$po" "$tmp/cf" -H
 wait_log 'deferred msg=X/11026545-3'
-is 'one level; what has its place keeps it' \
+is '-H: a new file is moved one level down, others keep their place' \
     "$(cd "$po/transport" && echo ?/11* ?/?/11*)" \
     'X/11026545-3 L/X/11026545-1 M/Z/11026573-2'
 sched_stop
@@ -167,9 +183,10 @@ mv "$po/queue/11026547-1" "$po/queue/Z/11026547-1" 2>/dev/null || {
 	mkdir "$po/queue/Z"
 	mv "$po/queue/11026547-1" "$po/queue/Z/11026547-1"
 }
-ok 'start when a crash has come between the two' \
+ok 'the scheduler starts after a crash between the two moves' \
     sched_start "$po" "$tmp/cf" -H
-ok '... the control file follows' wait_log 'deferred msg=Z/11026547-1'
+ok 'after a crash the control file follows its message file' \
+    wait_log 'deferred msg=Z/11026547-1'
 sched_stop
 rm -rf "$po"
 
@@ -212,7 +229,7 @@ dd if=/dev/null of="$po/transport/217-1" bs=1024 seek=66000 2>/dev/null
 printf 'T\n' | raw 216-1 'names no host'
 put "$po" 290-1 test good user
 
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with bad control files' sched_start "$po" "$tmp/cf"
 ok 'good mail between bad ones is delivered' wait_log 'complete msg=290-1'
 while read -r name why; do
 	if ! wait_log "park msg=$name .*why: .*$why"; then
@@ -225,12 +242,14 @@ while read -r name why; do
 done <"$tmp/bad" >"$tmp/wrong"
 is 'each bad file is set aside, with the reason in the log' \
     "$(cat "$tmp/wrong")" ''
-is '... as it was' "$(cat "$po/postman/202-1.control")" 'not a control file'
-is '... with its message' "$(cat "$po/postman/202-1")" 'body of 202-1'
-is '... once' "$(count 'park msg=202-1')" 1
+is 'a file that is set aside is as it was' \
+    "$(cat "$po/postman/202-1.control")" 'not a control file'
+is 'a file is set aside with its message' \
+    "$(cat "$po/postman/202-1")" 'body of 202-1'
+is 'a file is set aside once' "$(count 'park msg=202-1')" 1
 printf 'bad again\n' | put_raw "$po" 202-1
 wait_log 'park msg=202-1 to=postman/202-1.1 '
-is 'a second one of that name is kept beside it' \
+is 'a second bad file of a name is set aside beside the first' \
     "$(cat "$po/postman/202-1.1.control")" 'bad again'
 printf 'half\n' | put_raw "$po" 218-1
 mv "$po/queue/218-1" "$po/postman/218-1"
@@ -262,23 +281,28 @@ printf 'i 308-1\no 0\nl x\ns local - s 0\nr           nowhere h a 0\nm\n\n' |
     put_raw "$po" 308-1
 printf 'i 309-1\no 0\nl x\ns local - s 0\nr           test ((mx1 mx2)(mx3)) a 0\nm\n\n' |
     put_raw "$po" 309-1
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with files that are partly done' \
+    sched_start "$po" "$tmp/cf"
 wait_log 'park msg=301-1'
-is 'only pending recipients are delivered to' \
+is 'only pending recipients get the message' \
     "$(grep -c '^301' "$tmp/out")" 1
-ok '... a failed one keeps the message' [ -f "$po/postman/301-1" ]
+ok 'a failed recipient: the message is set aside' [ -f "$po/postman/301-1" ]
 ok 'a file with nothing left to do is removed' \
     wait_for 10 [ ! -f "$po/transport/302-1" -a ! -f "$po/queue/302-1" ]
-ok '... kept when somebody was not reached' wait_log 'park msg=303-1'
-ok 'the lock of a dead process is taken off' wait_log 'complete msg=304-1'
-ok 'the lock of a living one is respected' \
+ok 'a file with a failed recipient only is set aside' wait_log 'park msg=303-1'
+ok 'the lock of a dead process is removed' wait_log 'complete msg=304-1'
+ok 'the lock of a living process is respected' \
     wait_log "locked msg=305-1 .*pid=$$ "
-ok 'recipients without pid and delay' wait_log 'complete msg=306-1'
-ok '... with a pid field alone' wait_log 'complete msg=307-1'
-ok 'mail for which there is no clause waits, and that is said' \
+ok 'recipients without pid and delay are delivered to' \
+    wait_log 'complete msg=306-1'
+ok 'recipients with a pid field only are delivered to' \
+    wait_log 'complete msg=307-1'
+ok 'mail without a matching clause: the log says so' \
     wait_log 'no-command channel=nowhere'
-is '... untouched' "$(ls "$po/transport" | grep 308)" 308-1
-ok 'a list of hosts goes by its first' wait_log 'agent-(says|start) .*host=mx1 |deferred msg=309-1 .*host=mx1 '
+is 'mail without a matching clause stays in transport/' \
+    "$(ls "$po/transport" | grep 308)" 308-1
+ok 'a list of hosts goes by its first host' \
+    wait_log 'agent-(says|start) .*host=mx1 |deferred msg=309-1 .*host=mx1 '
 
 # ---- replacing, verbose files ------------------------------------------------------------
 
@@ -287,8 +311,9 @@ wait_log 'load msg=401-1'
 id=S401
 printf 'i 402-1\no 0\nl x\ne somebody@else\nx %s\ns local - s 0\nr           test h a 0\nm\n\n' \
     $id | put_raw "$po" 402-1
-ok 'an x line that names no message is said' wait_log 'replace msg=402-1'
-ok '... and changes nothing' [ -f "$po/transport/401-1" ]
+ok 'an x line that names no message is logged' wait_log 'replace msg=402-1'
+ok 'an x line that names no message changes nothing' \
+    [ -f "$po/transport/401-1" ]
 : >"$po/public/v_501"
 printf 'secret\n' >"$tmp/outside"
 without NO_SYMLINK || ln -s "$tmp/outside" "$po/public/v_502"
@@ -298,20 +323,23 @@ verbose() {	# name path
 	wait_log "complete msg=$1"
 }
 verbose 501-1 ../public/v_501
-like 'a verbose file is told what happens' "$(cat "$po/public/v_501")" 'processing'
+like 'a verbose file gets lines about its message' \
+    "$(cat "$po/public/v_501")" 'processing'
 verbose 502-1 ../public/v_502
 verbose 503-1 "../../outside"
 verbose 504-1 "$tmp/outside"
-is '... but none outside public/' "$(cat "$tmp/outside")" secret
+is 'a verbose file outside public/ gets no line' "$(cat "$tmp/outside")" secret
 : >"$po/public/v_506"
 if [ "$(id -u)" -eq 0 ] && chown 65534 "$po/public/v_506"; then
 	verbose 506-1 ../public/v_506
-	is '... and none of another owner' "$(cat "$po/public/v_506")" ''
+	is 'a verbose file of another owner gets no line' \
+	    "$(cat "$po/public/v_506")" ''
 else
-	skip '... and none of another owner' 'only root can make one'
+	skip 'a verbose file of another owner gets no line' \
+	    'only root can make one'
 fi
 verbose 505-1 ../public/v_none
-ok '... and none is made' [ ! -f "$po/public/v_none" ]
+ok 'a missing verbose file is not made' [ ! -f "$po/public/v_none" ]
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
@@ -329,30 +357,34 @@ sched_start "$po" "$tmp/cf"
 wait_log 'load msg=601-1'
 printf 'i 602-1\no 0\nl x\ne other\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
     put_raw "$po" 602-1
-ok 'another sender may not replace it' wait_log 'replace msg=602-1 .*another sender'
+ok 'an x line of another sender does not replace the message' \
+    wait_log 'replace msg=602-1 .*another sender'
 if [ "$(id -u)" -eq 0 ]; then
 	printf 'i 607-1\no 0\nl x\ne sender\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
 	    put_raw "$tmp/other" 607-1
 	chown 65534 "$tmp/other/queue/607-1"
 	mv "$tmp/other/queue/607-1" "$po/queue"
 	mv "$tmp/other/transport/607-1" "$po/transport"
-	ok '... nor may another owner' \
+	ok 'an x line of another owner does not replace the message' \
 	    wait_log 'replace msg=607-1 .*another sender'
 else
-	skip '... nor may another owner' 'only root can make one'
+	skip 'an x line of another owner does not replace the message' \
+	    'only root can make one'
 fi
 printf 'i 603-1\no 0\nl x\ne sender\nx S601AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
     put_raw "$po" 603-1
-ok 'the same one may' wait_log 'drop msg=601-1'
+ok 'an x line of the same sender replaces the message' wait_log 'drop msg=601-1'
 put "$po" 604-1 gate busy.host user
 touch -t 202611210014.05 "$po/queue/604-1"
 wait_for 10 grep '^<604-1' "$tmp/gated"
 printf 'i 606-1\no 0\nl x\ne sender\nx S604AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
     put_raw "$po" 606-1
 wait_log 'drop msg=604-1'
-ok 'one that an agent has in hand' [ -f "$po/transport/604-1" ]
+ok 'a replaced message in the hands of an agent stays at first' \
+    [ -f "$po/transport/604-1" ]
 : >"$tmp/gate"
-ok '... goes when that is over' wait_log 'complete msg=604-1'
+ok 'a replaced message goes when its agent is done' \
+    wait_log 'complete msg=604-1'
 printf 'i 605-1\no 0\nl x\ne sender\nx S605\ns local - s 0\nr           late h a 0\nm\n\n' \
     >"$tmp/self"
 id=$(sed 's/x S605/x S605AbmKUAOF/' "$tmp/self")
@@ -362,15 +394,16 @@ printf '%s\n\n' "$id" >"$po/transport/.605-1"
 mv "$po/transport/.605-1" "$po/transport/605-1"
 wait_log 'replace msg=605-1'
 ok 'a message cannot replace itself' [ -f "$po/transport/605-1" ]
-ok '... then both files are gone' \
+ok 'a replaced message loses both files' \
     wait_for 10 [ ! -f "$po/transport/601-1" -a ! -f "$po/queue/601-1" ]
 sched_stop
 
 # ---- the twins ------------------------------------------------------------------------------
 
-ok 'two messages with one number are both delivered, one after the other' \
+ok 'two messages of one number are delivered, one after the other' \
     wait_for 60 po_empty "$tmp/twins"
-is '... each once' "$(cut -d' ' -f1 "$tmp/out.twins" | sort | tr '\n' ' ')" \
+is 'two messages of one number are delivered once each' \
+    "$(cut -d' ' -f1 "$tmp/out.twins" | sort | tr '\n' ' ')" \
     'C/113-1 D/113-2 '
 sched_pid=$twins
 sched_stop

@@ -40,7 +40,7 @@ put "$po" 202-1 deferall down.host b
 put "$po" 203-1 deferall up.host c
 put "$po" 211-1 first h one first h two
 put "$po" 221-1 untagged h one deferred h two
-ok 'start' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_log 'msg=211-1 .*left=1'
 wait_log 'msg=221-1 .*channel=deferred'
 
@@ -61,18 +61,18 @@ wait_log 'park msg=104-1' && wait_log 'park msg=105-1'
 like 'error: failed, with the text' "$(lines 'failed msg=104-1')" \
     'status=error .*no such user'
 off=$(grep -b '^r-' "$po/postman/104-1.control" | cut -d: -f1)
-like 'error: we append the diagnostic line' \
+like 'error: the scheduler appends the diagnostic line' \
     "$(grep '^d' "$po/postman/104-1.control" | tr '\001\t' '!>')" \
     "^d-$off:[0-9]*:-1::[0-9]*>user!failed!5.0.0 .*!x-local; 550 .*!>no such user$"
 is 'error: the message is kept' "$(cat "$po/postman/104-1")" 'body of 104-1'
-is 'error: tag' "$(tag "$po/postman/104-1.control")" '-'
+is 'error: the tag is -' "$(tag "$po/postman/104-1.control")" '-'
 is 'error2: the diagnostic is the agent'\''s; ours says that nobody is told' \
     "$(grep '^d' "$po/postman/105-1.control" |
     sed 's/^\(..\).*	/\1/')" 'd-said so myself'
 
-like 'deferred: waits with its reason' "$(lines 'deferred msg=106-1')" \
+like 'deferred: the log has its reason' "$(lines 'deferred msg=106-1')" \
     'next=(49|5[01]) .*mailbox full$'
-like 'deferback: the same' "$(lines 'deferred msg=107-1')" \
+like 'deferback: deferred with its reason' "$(lines 'deferred msg=107-1')" \
     'next=(49|5[01]) .*try others$'
 is 'deferred: nothing is written' "$(grep -c '^d' "$po/transport/106-1")" 0
 like 'retryat +N: N seconds from now' "$(lines 'deferred msg=108-1')" \
@@ -87,16 +87,17 @@ ok 'an unknown status is logged' logged 'report .*status=wonderful unknown statu
 like 'a job with an unknown status is deferred' \
     "$(lines 'deferred msg=112-1')" 'next='
 
-is 'deferall: the host sleeps, once' \
+is 'deferall: the dead host is logged once' \
     "$(lines 'asleep .*host=down.host' | wc -l | tr -d ' ')" 1
-like 'deferall: with its reason' "$(lines 'asleep .*host=down.host')" \
+like 'deferall: the dead host is logged with its reason' \
+    "$(lines 'asleep .*host=down.host')" \
     'for=(49|5[01]) tries=1 host is down$'
 ok 'deferall: another host of the ring is tried' \
     logged 'asleep .*host=up.host'
 
 like 'a recipient that is not reported is deferred' \
     "$(lines 'deferred msg=211-1')" 'left=1 .*did not report'
-is 'of a job, the recipient that was not reported alone is deferred' \
+is 'only the recipient of a job that is not reported is deferred' \
     "$(tag "$po/transport/211-1" | tr '\n' .)" '+. .'
 is 'a tag that was left unset is set once the job is over' \
     "$(tag "$po/transport/221-1" | tr '\n' .)" '+. .'
@@ -105,7 +106,7 @@ is 'ok: a line for whoever wants to hear of it, and for no other' \
     "$(grep '^d' "$po/postman/301-1.control" | tr '\001\t' '!>' |
     sed 's/^[^>]*>//;s/!x.*//' | sort | tr '\n' ' ')" \
     'fails!failed!5.0.0 (permanent failure) wants!delivered!2.0.0 (delivered) '
-is 'what is kept has the tags of all its recipients' \
+is 'a message that is set aside has the tags of all recipients' \
     "$(tag "$po/postman/301-1.control" | tr '\n' .)" '+.+.-.'
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
