@@ -52,19 +52,21 @@ out=$(sub -v anna@our.example <"$tmp/m")
 like 'a message is queued' "$out" '^queued as [0-9]+-[0-9]+$'
 name=${out##* }
 f=$po/transport/$name
-is '... its name begins with the inode' \
+is 'the name of a queued message begins with its inode number' \
     "$(ls -i "$po/queue/$name" | awk '{ print $1 }')" "${name%-*}"
-is '... nothing else is there' "$(find "$po" -type f | wc -l | tr -d ' ')" 2
-is '... the fields' "$(sed -n 's/^\([iolesrNnRm]\)\( .*\)*$/\1/p' "$f" |
+is 'a queued message has two files' \
+    "$(find "$po" -type f | wc -l | tr -d ' ')" 2
+is 'a control file: the order of its lines' \
+    "$(sed -n 's/^\([iolesrNnRm]\)\( .*\)*$/\1/p' "$f" |
     tr -d '\n')" iolesrm
-is '... sender' "$(sed -n 's/^s //p' "$f")" \
+is 'a control file: the sender' "$(sed -n 's/^s //p' "$f")" \
     "local - $me@our.example $mine"
-is '... recipient' "$(sed -n '/^r/p' "$f")" \
+is 'a control file: the recipient' "$(sed -n '/^r/p' "$f")" \
     "r           local - anna $mine"
 off=$(sed -n 's/^o //p' "$f")
-is '... the body is where it says' \
+is 'a control file: the offset leads to the body' \
     "$(dd if="$po/queue/$name" bs=1 skip="$off" 2>/dev/null)" 'the body'
-is '... header' "$(sed -n '/^m/,$p' "$f" | sed '1d
+is 'a control file: the header' "$(sed -n '/^m/,$p' "$f" | sed '1d
 s/[0-9][0-9]*-[0-9]*;/NAME;/
 s/[A-Z][a-z][a-z], [0-9]* [A-Z][a-z][a-z] 20[0-9][0-9] ..:..:.. +0000$/DATE/
 s/^\(Message-ID: <\)[0-9.]*@/\1ID@/
@@ -75,9 +77,11 @@ Subject: test
 From: <$me@our.example>
 Date: DATE
 Message-ID: <ID@our.example>"
-is '... the file has it too' "$(sed '/^$/q' "$po/queue/$name")" \
+is 'the message file has the header of the control file' \
+    "$(sed '/^$/q' "$po/queue/$name")" \
     "$(sed '1,/^m/d' "$f")"
-is '... for us alone' "$(ls -l "$f" "$po/queue/$name" | cut -c1-10 |
+is 'both files of a message are for their owner only' \
+    "$(ls -l "$f" "$po/queue/$name" | cut -c1-10 |
     tr '\n' ' ')" '-rw------- -rw------- '
 clear
 
@@ -88,8 +92,8 @@ code() {	# title status pattern [option ...]
 	shift 3
 	out=$(sub "$@" <"$tmp/m")
 	is "$title" $? "$want"
-	like '... a line says why' "$out" "$re"
-	is '... nothing is queued' "$(find "$po" -type f)" ''
+	like "$title: a line says why" "$out" "$re"
+	is "$title: nothing is queued" "$(find "$po" -type f)" ''
 }
 code 'no recipients' 64 '^submit: no recipients'
 code 'an unknown option' 64 'no such option' -Z anna
@@ -100,52 +104,57 @@ code '-bd' 64 'bd is not supported' -bd
 code '-bi' 64 'bi is not supported' -bi
 code '-bv without an address' 64 'bv takes addresses' -bv
 code '-bv with -t' 64 'bv takes addresses' -bv -t anna
-code '-N' 64 'it is never, or' -N sometimes anna
-code '-N with nothing' 64 'it is never, or' -N , anna
-code '-R' 64 'full or hdrs' -R half anna
-code '-V' 64 'xtext' -V 'a b' anna
+code '-N with an unknown word' 64 'it is never, or' -N sometimes anna
+code '-N with an empty list' 64 'it is never, or' -N , anna
+code '-R with an unknown word' 64 'full or hdrs' -R half anna
+code '-V with a blank' 64 'xtext' -V 'a b' anna
 code '-q with a wrong span' 64 'no span' -qx
 code '-q with recipients' 64 'no recipients' -q anna
 code 'an option after a recipient' 65 'begins with a -' anna -t
 code 'a wrong sender' 65 '^submit: sender a b: there is a blank' -f 'a b' x
-code 'a sender that is a program' 65 'nothing can be sent back' -f '"|x"' x
+code 'a program as sender' 65 'nothing can be sent back' -f '"|x"' x
 code 'two senders' 65 'must be one' -f 'a,b' x
-code 'no table' 78 'cannot read the table .*No such file' -C "$tmp/none" x
-like 'a version' "$("$S" -bV)" '^submit [0-9]'
+code 'a missing table' \
+    78 'cannot read the table .*No such file' -C "$tmp/none" x
+like '-bV prints the version' "$("$S" -bV)" '^submit [0-9]'
 out=$("$S" -P "$tmp/nowhere" -C "$tmp/routes" anna <"$tmp/m" 2>&1)
-is 'no post office' $? 75
-like '... what to do' "$out" 'nowhere/public is no .*start the scheduler'
+is 'a missing post office: the exit code is 75' $? 75
+like 'a missing post office: a line says what to do' \
+    "$out" 'nowhere/public is no .*start the scheduler'
 
 sub -i -t -oi -oem -em -odb -v -m -n -G -U -h 3 -B 8BITMIME -L tag -p ESMTP \
     -Ac -x -d0.1 -O Timeout.queue=1d -X /dev/null -bm anna <"$tmp/m" >/dev/null
-is "what sendmail's callers give is accepted" $? 0
+is "options that callers of sendmail use are accepted" $? 0
 ctl >/dev/null
 sub -tiF 'Full Name' -fx@y.org -- -carl <"$tmp/m" >/dev/null
-is 'behind -- an option is a wrong recipient' $? 65
+is 'an option behind -- is a wrong recipient' $? 65
 sub -tiF 'Full Name' -fx@y.org -- carl <"$tmp/m" >/dev/null
-is 'options in one word' "$(ctl | grep -E '^(s|r|From)' | tr '\n' '|')" \
+is 'options can share a word' "$(ctl | grep -E '^(s|r|From)' | tr '\n' '|')" \
 "s local - x@y.org $mine|r           local - carl $mine|r           local - anna $mine|From: Full Name <x@y.org>|"
 sub -F 'B. "Q" \ Ober' anna <"$tmp/m"
-like 'a full name is quoted' "$(ctl)" '^From: "B. \\"Q\\" \\\\ Ober" <'
+like 'a full name is quoted in From' "$(ctl)" '^From: "B. \\"Q\\" \\\\ Ober" <'
 sub -f '' anna <"$tmp/m"
-is 'no sender' "$(ctl | grep '^[es]')" "s error - <> $mine"
+is "-f '' is the empty sender" "$(ctl | grep '^[es]')" "s error - <> $mine"
 sub -r '<>' anna <"$tmp/m"
-is '... in brackets' "$(ctl | grep '^[es]')" "s error - <> $mine"
+is '-r <> is the empty sender' "$(ctl | grep '^[es]')" "s error - <> $mine"
 sub -f '<bert>' anna <"$tmp/m"
-is 'a sender gets our domain' "$(ctl | grep '^[es]' | tr '\n' '|')" \
+is 'a sender without a domain gets ours' "$(ctl | grep '^[es]' | tr '\n' '|')" \
     "e bert@our.example|s local - bert@our.example $mine|"
 sub -N success,delay -R hdrs -V env+2Bid 'a+b@up.example' carl <"$tmp/m"
-is 'wishes for reports' "$(ctl | grep '^[nRN] ' | tr '\n' '|')" \
+is '-N, -R and -V are written to the control file' \
+    "$(ctl | grep '^[nRN] ' | tr '\n' '|')" \
     'n env+2Bid|R HDRS|N NOTIFY=SUCCESS,DELAY ORCPT=rfc822;a+2Bb@up.example|N NOTIFY=SUCCESS,DELAY ORCPT=rfc822;carl|'
 sub -N never -R FULL carl <"$tmp/m"
-is '... never' "$(ctl | grep '^[nRN] ' | tr '\n' '|')" \
+is '-N never is written to the control file' \
+    "$(ctl | grep '^[nRN] ' | tr '\n' '|')" \
     'R FULL|N NOTIFY=NEVER ORCPT=rfc822;carl|'
 
 ln -s submit "$tmp/bin/sendmail"
 out=$("$tmp/bin/sendmail" -P "$po" -C "$tmp/routes" 'a@@b' <"$tmp/m" 2>&1)
-like 'called sendmail' "$out" '^sendmail: a@@b: it has more than one @'
+like 'the name sendmail is used in error lines' \
+    "$out" '^sendmail: a@@b: it has more than one @'
 POSTOFFICE=$po MAILSHARE=$tmp "$tmp/bin/sendmail" anna <"$tmp/m"
-is '... places from the environment' "$(rcpts)" 'local - anna;'
+is 'post office and table come from the environment' "$(rcpts)" 'local - anna;'
 
 # ---- header and body -------------------------------------------------------------
 
@@ -162,11 +171,11 @@ fields() {	# the names, of the only message
 	clear
 }
 printf 'Subject: x\n\none\n.\ntwo\n' | sub anna
-is 'a dot ends it' "$(body)" 'one
+is 'a dot on a line of its own ends the message' "$(body)" 'one
 x'
 clear
 printf 'Subject: x\n\none\n.\ntwo\n..\n.x' | sub -i anna
-is '... but not with -i' "$(body)" 'one
+is '-i: a dot does not end the message' "$(body)" 'one
 .
 two
 ..
@@ -174,65 +183,70 @@ two
 x'
 clear
 printf 'Subject: x\n.\n\none\n' | sub anna
-is 'a dot ends a header' "$(body)$(fields)" \
+is 'a dot ends a message in its header' "$(body)$(fields)" \
     'xReceived Subject From Date Message-ID To '
 printf '' | sub anna
-is 'nothing at all' "$(body)$(fields)" 'xReceived From Date Message-ID To '
+is 'an empty input is a message' \
+    "$(body)$(fields)" 'xReceived From Date Message-ID To '
 printf 'no header: here' | sub anna
-is 'no header' "$(body)$(fields)" 'no header: here
+is 'a message without a header gets one' "$(body)$(fields)" 'no header: here
 xReceived From Date Message-ID To '
 printf 'X: 1\n  goes on\nNot-a-field\nY: 2\n' | sub anna
-is 'a header without an end' "$(body)$(fields)" 'Not-a-field
+is 'a header without an empty line ends at the first other line' \
+    "$(body)$(fields)" 'Not-a-field
 Y: 2
 xReceived X From Date Message-ID To '
 printf ' begins with a blank\n' | sub anna
-is 'a blank at the beginning' "$(body)" ' begins with a blank
+is 'a blank in the first byte begins the body' "$(body)" ' begins with a blank
 x'
 clear
 printf 'From x@y Mon Jan  1 00:00:00 2001\nX: 1\n\nb\n' | sub anna
-is 'the line of a mailbox' "$(body)$(fields)" 'b
+is 'a From line of a mailbox is removed' "$(body)$(fields)" 'b
 xReceived X From Date Message-ID To '
 printf 'From \nX: 1\n\nb\n' | sub anna
-is '... an empty one' "$(body)$(fields)" 'b
+is 'an empty From line of a mailbox is removed' "$(body)$(fields)" 'b
 xReceived X From Date Message-ID To '
 printf 'X: 1\r\nY: a\r\n b\r\n\r\none\r\ntwo\rthree\r\n.\r\nfour\r\n' |
     sub anna
-is 'CR LF' "$(body | tr '\r' '@')" 'one
+is 'CR LF of the body becomes LF' "$(body | tr '\r' '@')" 'one
 two@three
 x'
-is '... in the header' "$(ctl | grep -c "$(printf '\r')")" 0
+is 'CR LF of the header becomes LF' "$(ctl | grep -c "$(printf '\r')")" 0
 printf 'X: 1\nY: a\rb\n\none\r\ntwo\n' | sub anna
-is 'a CR where there are none' "$(body | tr '\r' '@')" 'one@
+is 'CR LF in a message of LF is kept in the body' "$(body | tr '\r' '@')" 'one@
 two
 x'
-is '... is a blank in the header' "$(ctl | grep '^Y')" 'Y: a b'
+is 'a CR in a header of LF becomes a blank' "$(ctl | grep '^Y')" 'Y: a b'
 printf 'X: a\000b\n\none\000two\377\n' | sub anna
-is 'NUL and 8-bit bytes in the body' "$(body | od -An -c | tr -d ' \n')" \
+is 'NUL and 8-bit bytes are kept in the body' \
+    "$(body | od -An -c | tr -d ' \n')" \
     'one\0two377\nx\n'
-is '... NUL in the header' "$(ctl | grep '^X')" 'X: ab'
+is 'NUL is removed from the header' "$(ctl | grep '^X')" 'X: ab'
 printf 'To: a\nFrom: me\nDate: now\nMESSAGE-ID : <1@x>\nCc:b\nbcc: c\n d\nReturn-Path: <e>\nResent-Bcc: f\nX-Bcc: g\n\n' | sub anna
-is 'what is there is kept, but for what is private' "$(fields)" \
+is 'fields are kept, but not Bcc and Return-Path' "$(fields)" \
     'Received To From Date Cc X-Bcc '
 printf 'To: a\nMESSAGE-ID : <1@x>\n\n' | sub anna
-is '... its name is for the log' "$(ctl | grep '^l')" 'l <1@x>'
+is 'a Message-ID of odd spelling is used for the log' \
+    "$(ctl | grep '^l')" 'l <1@x>'
 awk 'BEGIN { for (i = 0; i < 50; i++) print "Received: x"; print "\nbody" }' \
     >"$tmp/loop"
 out=$(sub anna <"$tmp/loop")
-is 'a loop' $? 69
-like '... is said' "$out" 'too often'
+is 'too many Received lines: the exit code is 69' $? 69
+like 'too many Received lines: a line says so' "$out" 'too often'
 awk 'BEGIN { printf "X: "; for (i = 0; i < 30000; i++) printf "0123456789"
     print "\n" }' >"$tmp/long"
 out=$(sub anna <"$tmp/long")
-is 'a large header' $? 65
-like '... is said' "$out" 'longer than 256 KB'
-is '... and leaves nothing' "$(find "$po" -type f)" ''
+is 'a large header: the exit code is 65' $? 65
+like 'a large header: a line says so' "$out" 'longer than 256 KB'
+is 'a large header: nothing is queued' "$(find "$po" -type f)" ''
 sed 's/^X: /X/' "$tmp/long" | sub anna
-is 'a long line is no header' "$(body | wc -c | tr -d ' ')" 300005
+is 'a long line without a colon is not a header' \
+    "$(body | wc -c | tr -d ' ')" 300005
 clear
 TZ=XYZ-5:30 sub anna <"$tmp/m"
-like 'a time zone' "$(ctl)" '^Date: .* \+0530$'
+like 'Date has the time zone, to the east' "$(ctl)" '^Date: .* \+0530$'
 TZ=XYZ+11 sub anna <"$tmp/m"
-like '... to the west' "$(ctl)" '^Date: .* -1100$'
+like 'Date has the time zone, to the west' "$(ctl)" '^Date: .* -1100$'
 
 # ---- recipients from the header ----------------------------------------------------
 
@@ -246,26 +260,30 @@ To: gabi@x.y.far
 
 END
 sub -t hans anna@home.example <"$tmp/t"
-is '-t' "$(rcpts)" 'local - hans;local - anna;local - "b c";local - bert;smtp mail.x.y.far gabi@x.y.far;local - carl;local - dora;local - emil;local - fritz;'
+is '-t takes recipients from To, Cc and Bcc' \
+    "$(rcpts)" 'local - hans;local - anna;local - "b c";local - bert;smtp mail.x.y.far gabi@x.y.far;local - carl;local - dora;local - emil;local - fritz;'
 printf 'Resent-To: a\nResent-Cc: b\nResent-Bcc: c\nTo: d\n\n' | sub -t
-is '... resent' "$(rcpts)" 'local - a;local - b;local - c;'
+is '-t takes recipients from Resent fields only, if there are any' \
+    "$(rcpts)" 'local - a;local - b;local - c;'
 out=$(printf 'Subject: x\n\nTo: anna\n' | sub -t)
-is '... nobody' $? 65
-like '... is said' "$out" 'no recipients in the header'
+is '-t without recipients: the exit code is 65' $? 65
+like '-t without recipients: a line says so' \
+    "$out" 'no recipients in the header'
 sub -t <<'END' >"$tmp/out"
 To: anna@@x, good@our.example, Joe User, "open, x@y
 
 END
-is '... wrong ones' "$? $(cat "$tmp/out")" '65 submit: anna@@x: it has more than one @
+is '-t with wrong addresses: all are named, the exit code is 65' \
+    "$? $(cat "$tmp/out")" '65 submit: anna@@x: it has more than one @
 submit: Joe User: there is a blank in it
 submit: "open, x@y: a quote is not closed
 submit: nothing was queued, for nobody'
-is '... nothing is queued' "$(find "$po" -type f)" ''
+is '-t with wrong addresses: nothing is queued' "$(find "$po" -type f)" ''
 
 wrong() {	# address pattern
 	out=$(sub -- "$1" </dev/null)
-	is "wrong: $1" $? 65
-	like '... because' "$out" "$2"
+	is "the address $1 is wrong" $? 65
+	like "the address $1 is wrong: a line says why" "$out" "$2"
 }
 wrong '<>' 'empty'
 wrong '@x.org' 'nothing is before'
@@ -294,17 +312,18 @@ wrong "$(awk 'BEGIN { for (i = 0; i < 100; i++) printf "0123456789" }')@x" \
 printf 'To: a@b\n' >"$tmp/x"
 sub '"quoted \" and \\ (x) <y>"@up.example' 'a..b.@up.example' \
     'x@[1.2.3.4]' 'y@[IPv6:::1]' <"$tmp/x"
-is 'strange but right' "$(rcpts)" 'uux up.example "quoted \" and \\ (x) <y>"@up.example;uux up.example a..b.@up.example;smtp relay.example x@[1.2.3.4];smtp relay.example y@[IPv6:::1];'
+is 'strange but correct addresses are accepted' \
+    "$(rcpts)" 'uux up.example "quoted \" and \\ (x) <y>"@up.example;uux up.example a..b.@up.example;smtp relay.example x@[1.2.3.4];smtp relay.example y@[IPv6:::1];'
 
 awk 'BEGIN { printf "To: "; for (i = 0; i < 10000; i++)
     printf "u%d@our.example,\n ", i; print "\n" }' >"$tmp/many"
 sub -t <"$tmp/many"
-is '10 000 recipients' "$(ctl | grep -c '^r .* local - u')" 10000
+is '10 000 recipients are accepted' "$(ctl | grep -c '^r .* local - u')" 10000
 sub -t u9999 u1 <"$tmp/many"
-is '... again are no more' "$(ctl | grep -c '^r')" 10000
+is '10 000 recipients: repeated ones count once' "$(ctl | grep -c '^r')" 10000
 out=$(sub -t one-more <"$tmp/many")
-is '... one more' $? 69
-like '... is said' "$out" 'more than 10000'
+is '10 001 recipients: the exit code is 69' $? 69
+like '10 001 recipients: a line says so' "$out" 'more than 10000'
 
 # ---- routes --------------------------------------------------------------------------
 
@@ -314,8 +333,8 @@ to() {		# address route
 }
 refused() {	# address pattern [status = 67]
 	out=$(sub -- "$1" <"$tmp/x")
-	is "refused: $1" $? "${3:-67}"
-	like '... because' "$out" "$2"
+	is "the recipient $1 is refused" $? "${3:-67}"
+	like "the recipient $1 is refused: a line says why" "$out" "$2"
 }
 to postmaster 'local - root;'
 to PostMaster@our.example 'local - root;'
@@ -340,7 +359,7 @@ cp "$tmp/routes" "$tmp/good"
 printf '*@home smtp $h\n* smtp far.example\n' >"$tmp/routes"
 to anna@home 'smtp home anna@home;'
 sub anna <"$tmp/x"
-like 'a name for another host gets our domain' "$(rcpts)" \
+like 'a name without a domain gets ours for another host' "$(rcpts)" \
     '^smtp far.example anna@[^;]+;$'
 printf '* smtp $h\n' >"$tmp/routes"
 refused anna 'no host' 68
@@ -380,15 +399,17 @@ to fax123 'sm - fax123;'
 to x@fax 'sm - x;'
 to bob 'local - bob@our.example;'
 sub joe@a.example joe@b.example <"$tmp/x"
-is 'one name at two domains is two recipients' "$(rcpts)" \
+is 'equal names at two domains are two recipients' "$(rcpts)" \
     'smtp - joe@a.example;smtp - joe@b.example;'
 
 # Names or addresses?  For our own domain the line must say which.
 unclear() {	# line: is wrong until it has a user
 	printf 'domain Our.example\n%s\n' "$1" >"$tmp/routes"
 	out=$(sub joe@our.example <"$tmp/x")
-	is "no user for our own domain: $1" "$? $(find "$po" -type f)" '78 '
-	like '... is said' "$out" 'routes:2: .*\$u, the name, or \$u@\$h'
+	is "no user for our own domain: $1: the exit code is 78" \
+	    "$? $(find "$po" -type f)" '78 '
+	like "no user for our own domain: $1: a line says so" \
+	    "$out" 'routes:2: .*\$u, the name, or \$u@\$h'
 	printf 'domain Our.example\n%s $u\n' "$1" >"$tmp/routes"
 	to joe@our.example "${1#* } joe;"
 	printf 'domain Our.example\n%s $u@$h\n' "$1" >"$tmp/routes"
@@ -420,27 +441,28 @@ domain	a..b
 *		local - $u $u
 END
 out=$(sub anna <"$tmp/x")
-is 'a wrong table' $? 78
-is '... each line is said' "$(printf '%s\n' "$out" |
+is 'a wrong table: the exit code is 78' $? 78
+is 'a wrong table: each wrong line is named' "$(printf '%s\n' "$out" |
     sed -n 's/.*routes:\([0-9]*\): [a-z].*/\1/p' | tr '\n' ' ')" \
     '1 2 3 4 5 6 7 8 9 10 '
 cp "$tmp/good" "$tmp/routes"
-ok 'the table that is installed is right' "$S" -P "$po" \
+ok 'the sample table is correct' "$S" -P "$po" \
     -C "$top/routes" anna@localhost <"$tmp/x"
-is '... and delivers here' "$(rcpts)" 'local - anna;'
+is 'the sample table delivers here' "$(rcpts)" 'local - anna;'
 
 # ---- trouble ---------------------------------------------------------------------------
 
 awk 'BEGIN { print "X: y\n"; for (i = 0; i < 9000; i++)
     print "0123456789abcdef" }' >"$tmp/big"
 (ulimit -f 20; sub anna <"$tmp/big") >"$tmp/out" 2>&1
-is 'no room' $? 75
-like '... is said' "$(cat "$tmp/out")" 'cannot write .*; nothing was queued, try'
-is '... and nothing is left' "$(find "$po" -type f)" ''
+is 'a file limit: the exit code is 75' $? 75
+like 'a file limit: a line says so' \
+    "$(cat "$tmp/out")" 'cannot write .*; nothing was queued, try'
+is 'a file limit: nothing is left in the post office' "$(find "$po" -type f)" ''
 rmdir "$po/public"
 : >"$po/public"
 out=$(sub anna <"$tmp/m")
-is 'no public/' $? 75
+is 'a missing public/: the exit code is 75' $? 75
 rm "$po/public"
 mkdir "$po/public"
 chmod 1777 "$po/public" "$po/router"
@@ -452,13 +474,13 @@ lib_pids="$lib_pids $pid"
 exec 7>"$tmp/fifo"
 printf 'X: y\n\nsome\n' >&7
 writing() { [ -n "$(find "$po/public" -type f)" ]; }
-ok 'a message is being written' wait_for 10 writing
+ok 'a message is written to public/ before its input ends' wait_for 10 writing
 kill -TERM $pid
 wait $pid
-is '... TERM ends that' $? 75
+is 'TERM while a message is written: the exit code is 75' $? 75
 lib_forget $pid
 exec 7>&-
-is '... and leaves nothing' "$(find "$po" -type f)" ''
+is 'TERM while a message is written: nothing is left' "$(find "$po" -type f)" ''
 
 # ---- runs over router/ --------------------------------------------------------------------
 
@@ -468,13 +490,15 @@ file() {	# number <text
 bad() {		# title pattern; the file is 77
 	title=$1
 	out=$(sub -q)
-	is "$title" $? 0
-	like '... is said' "$out" "^submit: router/77: .*$2.*postman/77"
-	is '... and set aside' "$(cd "$po" && find . -type f | sort |
+	is "submit -q finds $title: the exit code is 0" $? 0
+	like "submit -q finds $title: a line says so" \
+	    "$out" "^submit: router/77: .*$2.*postman/77"
+	is "submit -q finds $title: the file is set aside" \
+	    "$(cd "$po" && find . -type f | sort |
 	    tr '\n' ' ')" './.submit.lock ./postman/77 '
 	clear
 }
-is 'nothing to do' "$(sub -q)" ''
+is 'submit -q with an empty router/ says nothing' "$(sub -q)" ''
 file 77 <<'END'
 rcvdfrom STDIN ("??"@vm)
 with LOCAL
@@ -492,12 +516,13 @@ Subject: test
 the body
 END
 ino=$(ls -i "$po/router/77" | awk '{ print $1 }')
-is 'a file is taken' "$(sub -q)" ''
-is '... it is in the queue itself' "$(ls -i "$po"/queue/"$ino"-* |
+is 'submit -q takes a file' "$(sub -q)" ''
+is 'submit -q moves the file itself into queue/' "$(ls -i "$po"/queue/"$ino"-* |
     awk '{ print $1 }')" "$ino"
-is '... the body' "$(body)" 'the body
+is 'submit -q keeps the body' "$(body)" 'the body
 x'
-is '... the rest' "$(sed -n '/^[esnRrN] /p' "$po"/transport/[1-9]*)" \
+is 'submit -q writes what the envelope says' \
+    "$(sed -n '/^[esnRrN] /p' "$po"/transport/[1-9]*)" \
 "n env+20id
 R FULL
 e s@a.org
@@ -507,7 +532,8 @@ N NOTIFY=NEVER ORCPT=rfc822;w
 r           local - emil $mine
 N NOTIFY=NEVER ORCPT=rfc822;w
 r           smtp relay.example carl@far.org $mine"
-is '... the header' "$(fields)" 'Received Subject From Date Message-ID To '
+is 'submit -q completes the header' \
+    "$(fields)" 'Received Subject From Date Message-ID To '
 file 77 <<'END'
 channel error
 errormsg
@@ -519,9 +545,11 @@ To: sender@origin.example
 
 END
 out=$(sub -q)
-is 'a bounce' "$(ctl | grep '^[esr]' | tr '\n' '|')" \
+is 'channel error in the envelope: the message has the empty sender' \
+    "$(ctl | grep '^[esr]' | tr '\n' '|')" \
     "s error - <> $mine|r           local - anna $mine|"
-like '... what is wrong is said' "$out" 'router/77: <nobody@@x>: .*than one @'
+like 'channel error in the envelope: a wrong recipient is named' \
+    "$out" 'router/77: <nobody@@x>: .*than one @'
 file 77 <<'END'
 from <s@a.org>
 to <spam@our.example>
@@ -531,7 +559,8 @@ env-end
 
 END
 sub -q >/dev/null
-is 'who is refused is reported' "$(ctl | grep '^[sr]' | tr '\n' '|')" \
+is 'submit -q gives refused recipients to the channel error' \
+    "$(ctl | grep '^[sr]' | tr '\n' '|')" \
 "s local - s@a.org $mine|r           error refused spam@our.example $mine|r           error syntax <a_b@x> $mine|r           local - anna $mine|"
 put_raw "$po" 10-1 <<END
 i 10-1
@@ -549,34 +578,37 @@ printf '10-1\ttime:1000000000\n' |
     (cd "$po/transport" && exec "$top/ta/hold") >/dev/null
 rm "$po/transport/10-1" "$po/queue/10-1"
 sub -q
-is 'what the agent hold gives back' "$(ctl | grep '^[nsrN] ' | tr '\n' '|')" \
+is 'submit -q takes what the agent hold gives back' \
+    "$(ctl | grep '^[nsrN] ' | tr '\n' '|')" \
 "n envid+2B|s local - s@a.org $mine|r           smtp relay.example who@else.org $mine|N NOTIFY=SUCCESS ORCPT=rfc822;w|"
 printf 'from <s@a>\nto <|/bin/true>, "|/bin/true x", anna\nenv-end\n\n' | file 77
 sub -q >/dev/null
-is 'nobody makes us run programs in our name' "$(ctl | grep '^r' |
+is 'submit -q refuses a program as recipient in an envelope' \
+    "$(ctl | grep '^r' |
     tr '\n' '|')" "r           error refused |/bin/true $mine|r           error refused \"|/bin/true x\" $mine|r           local - anna $mine|"
 printf 'To: anna\r\nCc: bert\r\n\r\nbody\r\n' | file 77
 sub -q
-is 'no envelope' "$(ctl | grep '^[sr]' | tr '\n' '|')" \
+is 'submit -q takes a file without an envelope' \
+    "$(ctl | grep '^[sr]' | tr '\n' '|')" \
 "s local - $me@our.example $mine|r           local - anna $mine|r           local - bert $mine|"
 printf 'from s@a.org\nto anna\nenv-end\nno header\n' | file 77
 sub -q
-is 'no header' "$(body)" 'no header
+is 'submit -q takes a message without a header' "$(body)" 'no header
 x'
 clear
 printf 'from s@a.org\nto anna\n\nno header\n' | file 77
 sub -q
-is 'no end of the envelope' "$(body)" 'no header
+is 'submit -q takes an envelope without its end' "$(body)" 'no header
 x'
 clear
 printf 'from s@a.org\nmoon full\nto anna\nenv-end\n\n' | file 77
-bad 'an unknown word' 'not known'
+bad 'an unknown word in the envelope' 'not known'
 printf 'from s@@a\nto anna\nenv-end\n\n' | file 77
 bad 'a wrong sender' 'sender is wrong'
 printf 'from s@a\nenv-end\n\n' | file 77
-bad 'no recipient' 'no recipient'
+bad 'an envelope without recipients' 'no recipient'
 printf 'channel error\nto spam@x\nenv-end\n\n' | file 77
-bad 'nobody can be told' 'nobody can get it'
+bad 'a bounce whose recipient is refused' 'nobody can get it'
 printf 'from s@a\nenvid a b\nto anna\nenv-end\n\n' | file 77
 bad 'a wrong envid' 'envid'
 printf 'from s@a\ntodsn a\001b\nto anna\nenv-end\n\n' | file 77
@@ -586,48 +618,53 @@ bad 'a NUL byte' 'NUL'
 printf 'from s@a\nto anna\nenv-end\n' | cat - "$tmp/long" | file 77
 bad 'a large header' '256 KB'
 printf 'from s@a\nto anna\nenv-end\n' | cat - "$tmp/loop" | file 77
-bad 'a loop' 'too often'
+bad 'too many Received lines' 'too often'
 { printf 'to '; sed 's/^X: //' "$tmp/long"; } | file 77
 bad 'a long line' 'too long'
 dd if="$S" bs=1024 count=20 2>/dev/null | file 77
-bad 'a program' '[a-z]'
+bad 'a program as message' '[a-z]'
 cp "$tmp/m" "$tmp/linked"
 if ln "$tmp/linked" "$po/router/77" 2>/dev/null; then
-	bad 'a second name' 'second name'
+	bad 'a file with a second name' 'second name'
 fi
 cp "$tmp/m" "$po/router/x77"
 without NO_SYMLINK || ln -s "$tmp/m" "$po/router/78"
 mkdir "$po/router/79"
 ls "$po/router" >"$tmp/was"
-is 'what is not ours is left alone' "$(sub -q; ls "$po/router")" \
+is 'submit -q leaves other files in router/ alone' \
+    "$(sub -q; ls "$po/router")" \
     "$(cat "$tmp/was")"
 rm -r "$po/router/"*
 : >"$po/postman/77"
 : | file 77
 printf 'from s@a\nmoon full\n\n' | file 77
 sub -q >/dev/null
-is 'nothing in postman/ is replaced' "$(ls "$po/postman" | tr '\n' ' ')" \
+is 'submit -q replaces no file in postman/' \
+    "$(ls "$po/postman" | tr '\n' ' ')" \
     '77 77.1 '
 clear
 
 printf 'from s@a\nto anna\nenv-end\n\nbody\n' | file 77
 echo 'x y' >"$tmp/routes"
 out=$(sub -q)
-is 'a run with a wrong table' $? 78
-is '... it stays' "$(ls "$po/router")" 77
+is 'submit -q with a wrong table: the exit code is 78' $? 78
+is 'submit -q with a wrong table: the file stays' "$(ls "$po/router")" 77
 cp "$tmp/good" "$tmp/routes"
 mv "$po/queue" "$po/away"
 out=$(sub -q)
-is 'no queue' $? 75
+is 'submit -q without queue/: the exit code is 75' $? 75
 mv "$po/away" "$po/queue"
 (ulimit -f 1; awk 'BEGIN { print "from s@a\nto anna\nenv-end"
     for (i = 0; i < 30; i++) print "X: 0123456789012345678901234567890"
     }' >"$po/router/77"; sub -q) >"$tmp/out" 2>&1
-is 'no room' $? 75
-like '... is said' "$(cat "$tmp/out")" 'router/77: cannot write .*transport/\.'
-is '... it stays' "$(cd "$po" && find router queue transport -type f)" \
+is 'submit -q at a file limit: the exit code is 75' $? 75
+like 'submit -q at a file limit: a line says so' \
+    "$(cat "$tmp/out")" 'router/77: cannot write .*transport/\.'
+is 'submit -q at a file limit: the file stays' \
+    "$(cd "$po" && find router queue transport -type f)" \
     router/77
-is '... and is taken later' "$(sub -q; rcpts)" 'local - anna;'
+is 'submit -q takes the file after the file limit' \
+    "$(sub -q; rcpts)" 'local - anna;'
 
 # What a crash leaves between the two renames.
 sub anna <"$tmp/m"
@@ -645,8 +682,10 @@ done
 : >"$po/transport/.98-$$"
 : >"$po/transport/.other"
 out=$(sub -q)
-like 'what a crash left is ended' "$out" "transport/$num-$dead: a crash"
-is '... and nothing else' "$(cd "$po/transport" && find . -type f | sort |
+like 'submit -q completes a message that a crash left' \
+    "$out" "transport/$num-$dead: a crash"
+is 'submit -q leaves other dot names in transport/ alone' \
+    "$(cd "$po/transport" && find . -type f | sort |
     tr '\n' ' ')" "./.98-$$ ./.other ./$num-$dead "
 clear
 
@@ -661,12 +700,12 @@ put_one() {
 	mv "$po/public/x" "$po/router/$1"
 }
 put_one 1
-ok 'a file is taken' wait_for 20 queued 1
+ok 'submit -q1s takes a file' wait_for 20 queued 1
 put_one 2
-ok '... and the next' wait_for 20 queued 2
+ok 'submit -q1s takes the next file' wait_for 20 queued 2
 kill -TERM $pid
 wait $pid
-is '... until TERM' "$?$(cat "$tmp/out")" 0
+is 'submit -q1s ends at TERM' "$?$(cat "$tmp/out")" 0
 lib_forget $pid
 clear
 
@@ -675,7 +714,8 @@ clear
 nobody=$(id -u nobody 2>/dev/null)
 if [ "$mine" -ne 0 ] || [ -z "$nobody" ] || ! as_nobody true; then
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
-		skip 'another user' 'not root, or nobody cannot be had'
+		skip 'a user who is not the owner of the post office' \
+		    'not root, or nobody cannot be had'
 	done
 else
 	other() {
@@ -685,39 +725,45 @@ else
 	    <"$tmp/m")
 	like 'mail of a user goes into router/' "$out" '^given to router/[0-9]+$'
 	f=$po/router/${out##*/}
-	is '... with an envelope' "$(sed '/^env-end/q' "$f" | tr '\n' '|')" \
+	is 'mail of a user in router/ has an envelope' \
+	    "$(sed '/^env-end/q' "$f" | tr '\n' '|')" \
 'from <boss@our.example>|envid id|notaryret FULL|todsn NOTIFY=NEVER ORCPT=rfc822;anna|to <anna>|todsn NOTIFY=NEVER ORCPT=rfc822;bert|to <bert>|env-end|'
-	is '... his alone' "$(ls -ln "$f" | awk '{ print substr($1, 1, 10), $3 }')" \
+	is 'mail of a user in router/ is for him only' \
+	    "$(ls -ln "$f" | awk '{ print substr($1, 1, 10), $3 }')" \
 	    "-rw------- $nobody"
 	out=$(other -q)
-	is '... he cannot take it himself' $? 77
-	is '... a run takes it' "$(sub -q)" ''
-	is '... his is the privilege' "$(grep '^[sr]' "$po"/transport/[1-9]* |
+	is 'submit -q of a user: the exit code is 77' $? 77
+	is 'submit -q of the owner takes mail of a user' "$(sub -q)" ''
+	is 'mail of a user has his privilege' \
+	    "$(grep '^[sr]' "$po"/transport/[1-9]* |
 	    tr '\n' '|')" "s local - boss@our.example $nobody|r           local - anna $nobody|r           local - bert $nobody|"
-	like '... and the trace' "$(ctl)" "(submit, uid $nobody)"
+	like 'mail of a user names him in Received' \
+	    "$(ctl)" "(submit, uid $nobody)"
 	out=$(other '"|/bin/true x"' <"$tmp/m")
-	is 'a program that he names ...' "$?$out" 0
+	is 'a user may name a program as recipient' "$?$out" 0
 	sub -q
-	is '... is run in his name' "$(ctl | grep '^r')" \
+	is 'a program that a user names has his privilege' \
+	    "$(ctl | grep '^r')" \
 	    "r           local - \"|/bin/true x\" $nobody"
 	out=$(other spam@x <"$tmp/m")
-	is 'he hears of a refusal at once' "$?$(find "$po" -type f)" 67
+	is 'a user gets a refusal at once' "$?$(find "$po" -type f)" 67
 	chmod 600 "$tmp/routes"
-	is '... unless he may not read the table' \
+	is 'a user who may not read the table gets no refusal at once' \
 	    "$(other spam@x anna <"$tmp/m"; ls "$po/router" | wc -l | tr -d ' ')" 1
 	sub -q >/dev/null
-	is '... then a report tells him' "$(ctl | grep '^r' | tr '\n' '|')" \
+	is 'a user who may not read the table gets a DSN' \
+	    "$(ctl | grep '^r' | tr '\n' '|')" \
 	    "r           error refused spam@x $nobody|r           local - anna $nobody|"
 	chmod 644 "$tmp/routes"
 
 	chown nobody "$po/transport" "$po/queue"
 	sub anna <"$tmp/m"
-	is 'the owner of the queue gets what root submits' \
+	is 'the owner of the queue owns what root submits' \
 	    "$(ls -ln "$po"/queue/[1-9]* "$po"/transport/[1-9]* |
 	    awk '{ printf "%s ", $3 }')" "$nobody $nobody "
 	clear
 	other anna <"$tmp/m"
-	is '... and may write there himself' "$(rcpts)" \
+	is 'the owner of the queue writes to it himself' "$(rcpts)" \
 	    "local - anna $nobody;"
 	chown 0 "$po/transport" "$po/queue"
 fi
@@ -737,43 +783,52 @@ files() {
 }
 if ! hurt "$moves:error=ENOSPC:when=9" -bV >/dev/null 2>&1; then
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
-		skip 'a crash' 'no strace that can do it'
+		skip 'a failed rename, a crash' 'no strace that can do it'
 	done
 else
 	clear
 	for i in 1 2; do
 		out=$(hurt "$moves:error=ENOSPC:when=$i" anna <"$tmp/m")
-		is "rename $i fails" "$? $(files)" '75 '
-		like '... is said' "$out" 'cannot rename to .*No space left'
+		is "rename $i fails: the exit code is 75, nothing is queued" \
+		    "$? $(files)" '75 '
+		like "rename $i fails: a line says so" \
+		    "$out" 'cannot rename to .*No space left'
 	done
 	out=$(hurt 'fsync:error=EIO:when=1' anna <"$tmp/m")
 	case $? in
-	0) skip 'no sync of the message' 'it is not called so' ;;
-	*) is 'no sync of the message' "$(files)" '' ;;
+	0) skip 'fsync of the message fails: nothing is queued' \
+	    'it is not called so' ;;
+	*) is 'fsync of the message fails: nothing is queued' "$(files)" '' ;;
 	esac
 	clear
 	hurt "$moves:signal=KILL:when=1" anna <"$tmp/m" >/dev/null
-	is 'a crash before a message is in the queue' "$(files)" \
+	is 'a crash at rename 1: the message is not in the queue' "$(files)" \
 	    './private/submit:N ./transport/.NAME '
-	is '... leaves nothing for the next run' "$(sub -q; files)" \
+	is 'a crash at rename 1: the next run removes the control file' \
+	    "$(sub -q; files)" \
 	    './private/submit:N '
 	clear
 	hurt "$moves:signal=KILL:when=2" anna <"$tmp/m" >/dev/null
-	is 'a crash when it is in the queue' "$(files)" \
+	is 'a crash at rename 2: the control file has its dot name' "$(files)" \
 	    './queue/NAME ./transport/.NAME '
 	sub -q >/dev/null
-	is '... is ended by the next run' "$(files; rcpts)" \
+	is 'a crash at rename 2: the next run completes the message' \
+	    "$(files; rcpts)" \
 	    './queue/NAME ./transport/NAME local - anna;'
 	for i in 1 2; do
 		put_one 77
 		out=$(hurt "$moves:error=EIO:when=$i" -q)
-		is "in a run rename $i fails" "$? $(files)" '75 ./router/77 '
-		like '... is said' "$out" 'router/77: cannot rename to'
+		is "submit -q, rename $i fails: the exit code is 75" \
+		    "$? $(files)" '75 ./router/77 '
+		like "submit -q, rename $i fails: a line says so" \
+		    "$out" 'router/77: cannot rename to'
 		hurt "$moves:signal=KILL:when=$i" -q >/dev/null
-		is "... or the run is killed there" "$(files)" \
+		is "submit -q, a crash at rename $i: the mail is in one place" \
+		    "$(files)" \
 		    "./$(echo router/77 queue/NAME | cut -d' ' -f$i) ./transport/.NAME "
 		sub -q >/dev/null
-		is '... the next one takes it' "$(files; rcpts)" \
+		is "submit -q, a crash at rename $i: the next run takes it" \
+		    "$(files; rcpts)" \
 		    './queue/NAME ./transport/NAME local - anna;'
 	done
 fi
@@ -806,11 +861,11 @@ END
 	(cat "$tmp/routes"; echo 'PARAMminfree 0') >"$tmp/small"
 	unshare -m sh "$tmp/full" "$tmp/disk" "$S" "$tmp/small" "$tmp/big" \
 	    >"$tmp/out" 2>&1
-	like 'a full disk is said' "$(cat "$tmp/out")" \
+	like 'a full disk: submit says so' "$(cat "$tmp/out")" \
 	    'cannot write the message to .*No space left on device'
-	like '... by a run too' "$(cat "$tmp/out")" \
+	like 'a full disk: submit -q says so' "$(cat "$tmp/out")" \
 	    'router/1: cannot (make|write) .*No space left on device'
-	is '... nothing is queued, nothing is lost' \
+	is 'a full disk: nothing is queued, nothing is lost' \
 	    "$(grep '^[0-9]' "$tmp/out" | tr '\n' ';')" '75 0;0;75 1;0 2;'
 fi
 
@@ -836,31 +891,39 @@ many="$many $!"
 for i in $many; do
 	wait "$i" || diag "status $? of $i"
 done
-is '20 messages and two runs' "$(ls "$po/transport" | wc -l | tr -d ' ')" 40
-is '... nothing is left over' "$(find "$po/router" "$po/public" -type f)" ''
+is '20 messages beside two runs of submit -q are all queued' \
+    "$(ls "$po/transport" | wc -l | tr -d ' ')" 40
+is '20 messages beside two runs leave nothing in router/ and public/' \
+    "$(find "$po/router" "$po/public" -type f)" ''
 if ! without NO_TCP; then
 	bg "$top/t/notify" -l "$po/.scheduler.notify" 1 >"$tmp/heard"
-	ok 'somebody listens' wait_for 20 [ -S "$po/.scheduler.notify" ]
+	ok 'a socket for notifications is open' \
+	    wait_for 20 [ -S "$po/.scheduler.notify" ]
 	name=$(sub -v anna/ <"$tmp/m" | sed 's/.* //')
 	wait $bg_pid
 	lib_forget $bg_pid
-	is '... and is told' "$(cat "$tmp/heard")" "NEW $name"
+	is 'submit notifies the scheduler of a message' \
+	    "$(cat "$tmp/heard")" "NEW $name"
 	rm -f "$po/.scheduler.notify" "$po/queue/$name" "$po/transport/$name"
 else
-	skip 'somebody listens' 'built with NO_TCP'
-	skip '... and is told' 'built with NO_TCP'
+	skip 'a socket for notifications is open' 'built with NO_TCP'
+	skip 'submit notifies the scheduler of a message' 'built with NO_TCP'
 fi
-ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -HH
+ok 'the scheduler starts with submitted mail' sched_start "$po" "$tmp/cf" -HH
 printf 'From: "A, B" <x@y.org>\nSubject: =?utf-8?q?=C3=A4?=\n continued\nTo: carl@our.example\nBcc: bert\n\nbody\n' |
     sub -t
-ok '... delivers them' wait_for 60 po_empty "$po"
-is '... each once' "$(cat "$tmp"/mail/anna/new/* | sed -n 's/^Subject: //p' |
+ok 'submitted mail is delivered' wait_for 60 po_empty "$po"
+is 'each submitted message is delivered' \
+    "$(cat "$tmp"/mail/anna/new/* | sed -n 's/^Subject: //p' |
     grep -E 'router|direct' | sort | uniq | wc -l | tr -d ' ')" 40
-is '... and no more' "$(ls "$tmp/mail/anna/new" | wc -l | tr -d ' ')" 40
-like '... told of the one that came then' "$(cat "$tmp/mail/carl")" \
+is 'no submitted message is delivered twice' \
+    "$(ls "$tmp/mail/anna/new" | wc -l | tr -d ' ')" 40
+like 'mail submitted under the scheduler is delivered' \
+    "$(cat "$tmp/mail/carl")" \
     '^Delivered-To: carl'
 if python3 -c 'import mailbox, email.utils' 2>/dev/null; then
-	is '... Python reads it' "$(python3 - "$tmp/mail/carl" <<'END'
+	is 'Python reads the delivered mail' \
+	    "$(python3 - "$tmp/mail/carl" <<'END'
 import mailbox, email.utils, sys
 for m in mailbox.mbox(sys.argv[1]):
     print(email.utils.parseaddr(m['From']), m['To'], m['Bcc'],
@@ -870,7 +933,7 @@ for m in mailbox.mbox(sys.argv[1]):
 END
 )" "('A, B', 'x@y.org') carl@our.example None 0:00:00 True 0 'body\\n'"
 else
-	skip '... Python reads it' 'no python3'
+	skip 'Python reads the delivered mail' 'no python3'
 fi
 sched_stop
 finish

@@ -99,9 +99,9 @@ is 'good: exit status' $rc 0
 is 'good: output' "$out" 'good.t ... ok 2
 2 passed, 0 failed'
 drive late_plan.t
-is 'plan at the end, tests without numbers' "$rc $last" '0 3 passed, 0 failed'
+is 'a plan at the end, tests without numbers' "$rc $last" '0 3 passed, 0 failed'
 drive -v good.t
-like 'verbose' "$out" '^# about a'
+like '-v shows the output of a file' "$out" '^# about a'
 
 bad failing '2 passed, 1 failed' '^ *not ok 2 - two$'
 like 'failing: diagnostics' "$out" '# because'
@@ -134,16 +134,18 @@ is 'the order is that of the files' "$(sed -n 's/ \.\.\..*//p' "$tmp/out")" \
     'slow.t
 failing.t
 good.t'
-is 'they are summed up' "$rc $last" '1 5 passed, 1 failed'
+is 'the results of several files are summed up' \
+    "$rc $last" '1 5 passed, 1 failed'
 
 TAP_LIMIT=1
 export TAP_LIMIT
 bad hang '1 passed, 1 failed' 'longer than 1 seconds'
 unset TAP_LIMIT
-ok 'hang: it could clean up' test -s "$tmp/cleaned"
+ok 'hang: the file can clean up at the time limit' test -s "$tmp/cleaned"
 
 drive strays.t mess.t
-is 'strays and files do not matter' "$rc $last" '0 2 passed, 0 failed'
+is 'background processes and files left behind do not matter' \
+    "$rc $last" '0 2 passed, 0 failed'
 shell=${TAP_SHELL:-sh}
 if command -v setsid >/dev/null 2>&1 &&
     [ "$($shell -c 'command -v kill')" = kill ]; then
@@ -155,9 +157,10 @@ if command -v setsid >/dev/null 2>&1 &&
 		esac
 		return 1
 	}
-	ok 'strays are killed' wait_for 10 stray_gone
+	ok 'background processes are killed' wait_for 10 stray_gone
 else
-	skip 'strays are killed' 'no setsid, or kill is not built in'
+	skip 'background processes are killed' \
+	    'no setsid, or kill is not built in'
 	kill "$(cat "$tmp/stray")"
 fi
 
@@ -168,7 +171,7 @@ cp "$top/t/tap-driver" "$tmp/f/good.t" "$tmp/f/some.t" "$tmp/e"
     >"$tmp/out" 2>&1
 is 'no tests at all: exit status' $? 1
 out=$(cd "$tmp/e" && TMPDIR=$tmp/run $shell ./tap-driver)
-is 'without names: the files beside it' "$out" 'good.t ... ok 2
+is 'without names the files beside the driver are run' "$out" 'good.t ... ok 2
 some.t ... ok 1, 1 skipped
 3 passed, 0 failed, 1 skipped'
 
@@ -181,12 +184,12 @@ some.t ... ok 1, 1 skipped
 driver=$!
 lib_pids="$lib_pids $driver"
 running() { grep ok "$tmp/run"/*/1.out; }
-ok 'the hanging test runs' wait_for 10 running
+ok 'a hanging test runs' wait_for 10 running
 kill "$driver"
 wait_for 10 gone "$driver"
 wait "$driver" 2>/dev/null
-nok 'the driver was ended' test $? -eq 0
-ok '... and ended it' test -s "$tmp/cleaned"
+nok 'a signal ends the driver' test $? -eq 0
+ok 'a signal to the driver ends the test' test -s "$tmp/cleaned"
 
-is 'nothing is left behind' "$(ls -A "$tmp/run")" ''
+is 'nothing is left in TMPDIR' "$(ls -A "$tmp/run")" ''
 finish

@@ -74,48 +74,51 @@ orphans='queue/301 queue/A/302 queue/Q/Z/303-7'
 
 echo mail >"$po/router/77"
 echo text >"$po/router/77.note"
-ok 'start' sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
+ok 'the scheduler starts with orphans and files of dead writers' \
+    sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
 wait_log 'deferred msg=313-1' && wait_log 'deferred msg=X/314-1' &&
     wait_log 'deferred msg=315-1'
 set_clock "$WALL" 315360000
 run_on 3300 1 160
-is 'before an hour is over nothing goes' \
+is 'before an hour is over no file is removed' \
     "$(here $gone $orphans)" "$gone $orphans "
-is 'before an hour is over nobody misses submit -q' "$(count 'router files=')" 0
-is '... whatever the wall clock says' "$(count clock-step)" 1
+is 'before an hour is over mail in router/ is not logged' \
+    "$(count 'router files=')" 0
+is 'a jump of the wall clock does not shorten the hour' "$(count clock-step)" 1
 echo more >>"$po/public/grow:$dead.g"
 run_on 5000 1 160
 run_on 8000 1 160
-is 'what dead writers left goes when it was seen for an hour' \
+is 'files of dead writers are removed after an hour' \
     "$(here $gone)" ''
-like 'mail that nobody takes from router/ for an hour is said' \
+like 'mail that stays in router/ for an hour is logged' \
     "$(lines 'router files=')" \
     'warn router files=1 or more .*for an hour; does submit -q run'
 rm "$po/router/77"
-is '... with a line each' \
+is 'each removed file is logged' \
     "$(count 'tidy removed=(public/mail|private/dsn):.* process 99999999, is gone')" 3
-is '... and nothing else in public/ and private/' "$(here $stay)" \
+is 'other files in public/ and private/ stay' "$(here $stay)" \
     "$(echo $stay) "
-is '... what was written to begins anew' "$(here "public/grow:$dead.g")" \
+is 'a file that is still written to stays' "$(here "public/grow:$dead.g")" \
     "public/grow:$dead.g "
-is 'messages without a control file are set aside' \
+is 'messages without a control file are set aside after an hour' \
     "$(here $orphans postman/301 postman/302 postman/303-7)" \
     'postman/301 postman/302 postman/303-7 '
-is '... as they are' "$(cat "$po/postman/302")" 'message A/302'
-is '... with a line each' \
+is 'a message without a control file is set aside as it is' \
+    "$(cat "$po/postman/302")" 'message A/302'
+is 'each message without a control file is logged' \
     "$(count 'park msg=([A-Z]/)*30[0-9-]+ .*no control file for an hour')" 3
-is '... and no others' "$(here $waits)" "$waits"
+is 'messages with a control file stay' "$(here $waits)" "$waits"
 run_on 9500 1 160
 run_on 11500 1 160
-is '... what was written to goes an hour later' \
+is 'a file that was written to is removed an hour later' \
     "$(here "public/grow:$dead.g")" ''
 out=$("$top/mailq" -q "$tmp/pipe" | tail -n 1)
-like 'mailq counts what was set aside' "$out" '; 3 set aside$'
+like 'mailq counts what is set aside' "$out" '; 3 set aside$'
 mv "$po/transport" "$po/moved"
 run_on 13000 1 160
 run_on 15000 1 160
 run_on 17000 1 160
-is 'without transport/ nothing is an orphan' "$(here $waits)" "$waits"
+is 'without transport/ no message is set aside' "$(here $waits)" "$waits"
 mv "$po/moved" "$po/transport"
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
@@ -132,31 +135,34 @@ left() {
 	(cd "$po/postman" && echo *) |
 	    sed 's/bounce-[0-9]*-\([0-9]*\)/bounce-RUN-\1/g'
 }
-ok 'start' sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
+ok 'the scheduler starts for double bounces' \
+    sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
 bounce 101-1
 bounce 103-1 none
 printf 'no control file\n' | put_raw "$po" 102-1
 wait_log 'park msg=101-1' && wait_log 'park msg=102-1' &&
     wait_log 'park msg=103-1'
-is 'a double bounce that is set aside has a mark, and nothing else' "$(left)" \
+is 'a double bounce that is set aside has a mark, others do not' "$(left)" \
     '101-1.bounce-RUN-0 101-1.bounce-RUN-0.control 102-1 102-1.control 103-1 103-1.control'
 out=$("$top/mailq" -q "$tmp/pipe")
-is 'mailq counts them' "$out" \
+is 'mailq counts double bounces' "$out" \
     'the queue is empty; 3 set aside (1 double bounce)'
-is '... for monitors, too' "$("$top/mailq" -c -q "$tmp/pipe" | tail -n 2 |
+is 'mailq -c counts double bounces' \
+    "$("$top/mailq" -c -q "$tmp/pipe" | tail -n 2 |
     tr '\n' ' ')" 'set-aside 3 double-bounces 1 '
 sched_stop
-is '... and without a scheduler' \
+is 'mailq counts double bounces without a scheduler' \
     "$(POSTOFFICE=$po "$top/mailq" 2>"$tmp/err" | tail -n 1)" "$out"
 
-ok 'another run' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts again with double bounces' sched_start "$po" "$tmp/cf"
 run_on 0 1700 1450
-is 'after 28 days of that all is kept' "$(left | wc -w | tr -d ' ')" 6
+is 'after 28 days double bounces are still there' \
+    "$(left | wc -w | tr -d ' ')" 6
 set_clock "$WALL" 315360000
 run_on 0 1700 300
-is 'after 30 days the double bounce is gone, and nothing else' "$(left)" \
+is 'after 30 days the double bounce is removed, others stay' "$(left)" \
     '102-1 102-1.control 103-1 103-1.control'
-is '... with a line that counts them' "$(count \
+is 'removed double bounces are counted in the log' "$(count \
     'tidy bounces=1 removed from postman/, kept for 2592000 seconds')" 1
 run_on 0 0 2
 # The disk's clock did not run: a change within a second would not be seen.
@@ -164,22 +170,25 @@ second=$(date +%s)
 wait_for 10 eval '[ "$(date +%s)" -gt $((second + 1)) ]'
 bounce 104-1
 wait_log 'park msg=104-1'
-like 'one of a later day has its hour' "$(left)" '104-1\.bounce-RUN-[78][0-9][0-9] '
+like 'a double bounce of a later day has an hour of its own' \
+    "$(left)" '104-1\.bounce-RUN-[78][0-9][0-9] '
 run_on 0 1700 100
-is '... and is not removed with the first' "$(left | wc -w | tr -d ' ')" 6
+is 'a double bounce of a later day is not removed with the first' \
+    "$(left | wc -w | tr -d ' ')" 6
 sched_stop
 
 { cat "$tmp/base"; echo 'PARAMpostmanage 0'; } | conf "$tmp/cf"
 rm -f "$MONO" "$WALL"
-ok 'start with PARAMpostmanage=0' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with PARAMpostmanage 0' sched_start "$po" "$tmp/cf"
 run_on 0 3400 1000
-is '... all is kept, for 39 days' "$(left | wc -w | tr -d ' ')" 6
+is 'PARAMpostmanage 0: double bounces stay for 39 days' \
+    "$(left | wc -w | tr -d ' ')" 6
 { cat "$tmp/base"; echo 'PARAMpostmanage 2h'; } | conf "$tmp/cf"
 kill -HUP "$sched_pid"
 wait_log 'reload .*done'
 run_on 0 1 160
 run_on 0 1000 200
-is '... a smaller one holds after a reload' "$(left)" \
+is 'a smaller PARAMpostmanage is effective after a reload' "$(left)" \
     '102-1 102-1.control 103-1 103-1.control'
 sched_stop
 is 'the scheduler ends well' $sched_rc 0

@@ -93,58 +93,71 @@ done <<'END'
 -X '${NAME}'
 -X 'NAME=value a'
 END
-like 'a program that verifies nothing is named' "$("$A" -R a -A b \
+like 'a program of -X that verifies nothing is named' "$("$A" -R a -A b \
     -X 'busybox ssl_client -s $socket' </dev/null 2>&1)" \
     'has ssl_client, which by itself verifies no certificate'
-is '... another is not' "$("$A" -R a -A b -X 'openssl s_client -connect $host
+is 'a program of -X that verifies is accepted' \
+    "$("$A" -R a -A b -X 'openssl s_client -connect $host
     -verify_return_error -verify_hostname $host' </dev/null 2>&1)" '#hungry'
 
 # ---- programs that are none ------------------------------------------------------
 
 serve
 R="-R 127.0.0.1:$port"
-like 'a program that is not there' "$(feed 10-1 -- $R -X /none/there)" \
+like 'a missing program of -X: deferred' "$(feed 10-1 -- $R -X /none/there)" \
     '^deferall 4\.4\.1 .*: cannot be run: '
-is '... the message stays' "$(tag 10-1)" _
-like 'its last words' "$(feed 10-1 -- $R \
+is 'a missing program of -X: the tag is blank' "$(tag 10-1)" _
+like 'the last line of the program on stderr is the reason' "$(feed 10-1 -- $R \
     -X "sh -c 'echo first >&2; echo last >&2; exit 3'")" \
     '^deferall 4\.4\.1 \[127.*\]: the program of -X: last \(connect\)$'
-like '... those of an error are better' "$(feed 10-1 -- $R -X "sh -c '
+like 'a line of the program with Error is preferred as reason' \
+    "$(feed 10-1 -- $R -X "sh -c '
     (echo verify return:1; echo A; echo one Error; echo fail) >&2'")" \
     ': one Error \('
-like '... or of verifying' "$(feed 10-1 -- $R -X "sh -c '
+like 'a line of the program with verify is preferred as reason' \
+    "$(feed 10-1 -- $R -X "sh -c '
     (echo A; echo cannot verify it; echo B) >&2'")" ': cannot verify it \('
-like 'no words' "$(feed 10-1 -- $R -X "sh -c 'exit 3'")" \
+like 'a program that says nothing: its exit code is the reason' \
+    "$(feed 10-1 -- $R -X "sh -c 'exit 3'")" \
     ': ended with exit code 3 \('
-like 'a signal' "$(feed 10-1 -- $R -X "sh -c 'kill -9 \$\$'")" \
+like 'a program killed by a signal: the signal is the reason' \
+    "$(feed 10-1 -- $R -X "sh -c 'kill -9 \$\$'")" \
     ': died of signal 9 \('
-like 'words that are no SMTP' "$(feed 10-1 -- $R -X 'echo hello')" \
+like 'a program that does not speak SMTP: deferred' \
+    "$(feed 10-1 -- $R -X 'echo hello')" \
     '^deferall 4\.5\.0 .*no reply of a mail server: hello'
-like 'control bytes in its words' "$(feed 10-1 -- $R \
+like 'control bytes of a program do not get into the reason' \
+    "$(feed 10-1 -- $R \
     -X "sh -c 'printf \"a\\001b\\377c\" >&2'")" ': a b\?c \('
-like 'a program that hangs' "$(feed 10-1 -- $R -T greeting=1 \
+like 'a program that hangs: deferred' "$(feed 10-1 -- $R -T greeting=1 \
     -X 'sleep 600')" '^deferall 4\.4\.2 .*no answer within 1s \(the greet'
 
 # ---- a program that only carries bytes -------------------------------------------
 
 carry="sh -c 'cat <&3 & exec cat >&3'"
 rules
-is 'through a program, over a connection of ours' "$(feed 10-1 -- $R \
+is 'a message is sent through a program with our connection' \
+    "$(feed 10-1 -- $R \
     -X "$carry \$socket")" \
     'ok3 - [127.0.0.1] said to the message: 250 2.0.0 taken'
-is '... which the server sees as such' "$(heard)" 'EHLO MAIL RCPT DATA QUIT '
-is '... the address is the name' "$(sed -n 's/.* = //p' "$tmp/log/smtp" |
+is 'through a program the server gets all commands' \
+    "$(heard)" 'EHLO MAIL RCPT DATA QUIT '
+is 'through a program the log has the address as name' \
+    "$(sed -n 's/.* = //p' "$tmp/log/smtp" |
     cut -d' ' -f2-)" "[127.0.0.1] [127.0.0.1]:$port"
 rules
-like 'one that passes the greeting on, though it does STARTTLS' \
+like 'a program that does STARTTLS may pass the greeting on' \
     "$(feed 10-1 -- $R -X "$carry \$socket starttls")" '^ok3'
-like 'a connection that is refused' "$(feed 10-1 -- -R '[127.0.0.1]:1' \
+like 'through a program a refused connection: deferred' \
+    "$(feed 10-1 -- -R '[127.0.0.1]:1' \
     -X "$carry \$socket")" '^deferall 4\.4\.1 .*Connection refused'
-like 'one that says more than a pipe holds' "$(feed 10-1 -- $R -X "sh -c '
+like 'a program may write more than a pipe holds to stderr' \
+    "$(feed 10-1 -- $R -X "sh -c '
     dd if=/dev/zero bs=10000 count=20 2>/dev/null >&2
     cat <&3 & exec cat >&3' \$socket")" '^ok3'
 rules 'mail drop'
-like 'lost later: the program is not asked' "$(feed 10-1 -- $R \
+like 'connection lost later: the reason is not that of the program' \
+    "$(feed 10-1 -- $R \
     -X "$carry \$socket")" '^deferall 4\.4\.2 .*closed by the other side'
 
 # ---- TLS -------------------------------------------------------------------------
@@ -170,36 +183,40 @@ rules
 feed 10-1 11-1 12-1 -- $R -X "$tls" >"$tmp/said"
 is 'TLS: three messages are delivered' "$(cut -c1-5 "$tmp/said" |
     tr '\n' ,)" 'ok3 -,ok3 -,ok3 -,'
-is '... with one handshake' "$(conns)" 1
-is '... and politely ended' "$(heard)" \
+is 'TLS: three messages share a handshake' "$(conns)" 1
+is 'TLS: the connection is ended by QUIT' "$(heard)" \
     'EHLO MAIL RCPT DATA MAIL RCPT DATA MAIL RCPT DATA QUIT '
-is '... the server has it whole' "$(tr -d '\r' <"$srv/msg.2")" \
+is 'TLS: the message arrives whole' "$(tr -d '\r' <"$srv/msg.2")" \
     'Subject: 11-1
 
 body of 11-1'
 rules
-like 'a wrong certificate' "$(feed 10-1 -- $R \
+like 'TLS: a certificate that is not trusted: deferred' "$(feed 10-1 -- $R \
     -X "$client -connect \$host:\$port")" \
     '^deferall 4\.4\.1 localhost: the program.*verify error.*self.signed'
-is '... the message stays' "$(tag 10-1)" _
-is '... and no mail was spoken' "$(heard)" ''
-like 'a certificate of another name' "$(feed 10-1 -- $R -X "$client \
+is 'TLS: a certificate that is not trusted: the tag is blank' "$(tag 10-1)" _
+is 'TLS: a certificate that is not trusted: no SMTP is spoken' "$(heard)" ''
+like 'TLS: a certificate of another name: deferred' \
+    "$(feed 10-1 -- $R -X "$client \
     -CAfile $tmp/cert -verify_hostname other.example \
     -connect \$host:\$port")" '^deferall 4\.4\.1 .*verify error.*mismatch'
 rules 'greeting 421 4.3.2 not now'
-like 'what the server says through it' "$(feed 10-1 -- $R -X "$tls")" \
+like 'TLS: the reason has the words of the server' \
+    "$(feed 10-1 -- $R -X "$tls")" \
     '^deferall 4\.3\.2 .*said to the greeting: 421 4.3.2 not now'
 rules
-like 'the next host, when one has no TLS' "$(feed 10-1 -- \
+like 'TLS: the next host is used when one has no TLS' "$(feed 10-1 -- \
     -R "localhost:$plain_port,localhost:$port" -X "$tls")" '^ok3'
-like 'a server without TLS' "$(feed 10-1 -- -R "localhost:$plain_port" \
+like 'TLS: a server without TLS: deferred' \
+    "$(feed 10-1 -- -R "localhost:$plain_port" \
     -X "$tls")" '^deferall 4\.4\.1 .*[Ee]rror'
 echo 'greeting hang' >"$plain_srv/rules"
-like 'a server that stops in mid-handshake' "$(feed 10-1 -- \
+like 'TLS: a server that stops within the handshake: deferred' "$(feed 10-1 -- \
     -R "localhost:$plain_port" -T greeting=1 -X "$tls")" \
     '^deferall 4\.4\.2 localhost: no answer within 1s \(the greeting\)'
 echo 'greeting drop' >"$plain_srv/rules"
-like 'one that drops it' "$(feed 10-1 -- -R "localhost:$plain_port" \
+like 'TLS: a server that drops the handshake: deferred' \
+    "$(feed 10-1 -- -R "localhost:$plain_port" \
     -X "$tls")" '^deferall 4\.4\.1 .*the program of -X: .*(error|errno)'
 
 # ---- passwords -------------------------------------------------------------------
@@ -215,69 +232,83 @@ ps -A -o args >>"$tmp/dump"
 cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline >>"$tmp/dump" 2>/dev/null
 : >"$srv/go"
 wait $!
-like 'AUTH PLAIN' "$(cat "$tmp/said")" '^ok3'
-is '... with user and password' "$(sed -n 's/^> AUTH //p' "$srv/log")" \
+like 'AUTH PLAIN: the message is delivered' "$(cat "$tmp/said")" '^ok3'
+is 'AUTH PLAIN: user and password are sent' \
+    "$(sed -n 's/^> AUTH //p' "$srv/log")" \
     "PLAIN $plain"
-like '... the transcript has other words' "$(cat "$tmp/log/smtp")" \
+like 'AUTH PLAIN: the transcript does not have the password' \
+    "$(cat "$tmp/log/smtp")" \
     '> AUTH PLAIN \(user and password\)'
-like '... what is looked at below is there' "$(tr '\0' ' ' <"$tmp/dump")" \
+like 'AUTH PLAIN: the list of processes has the program' \
+    "$(tr '\0' ' ' <"$tmp/dump")" \
     's_client'
 known() {	# file ...: which say it?
 	grep -l -F -e "$secret" -e "$plain" "$@"
 }
-is '... it is in no log, process list or environment' \
+is 'AUTH PLAIN: no log, process list or environment has the password' \
     "$(known "$tmp/log/smtp" "$tmp/out" "$tmp/dump" "$po/transport/10-1")" ''
 rm -f "$srv/go"
 
 rules "auth 535 5.7.8 no $plain or $secret"
-like 'a wrong password' "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
+like 'a wrong password: deferred' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
     '^deferall 4\.7\.8 localhost said to AUTH: 535 \(our password\)$'
-is '... the message stays' "$(tag 10-1)" _
-is '... and was not offered' "$(heard)" 'EHLO AUTH QUIT '
-is '... a server that repeats the password is not logged' \
+is 'a wrong password: the tag is blank' "$(tag 10-1)" _
+is 'a wrong password: no mail is offered' "$(heard)" 'EHLO AUTH QUIT '
+is 'a wrong password: the log hides it when the server repeats it' \
     "$(known "$tmp/log/smtp" "$tmp/out" "$po/transport/10-1")" ''
 rules 'auth 454 4.7.0 try later'
-like 'a password that cannot be checked now' "$(feed 10-1 -- $R \
+like 'a password that cannot be checked now: deferred' "$(feed 10-1 -- $R \
     -A "$tmp/passwords" -X "$tls")" '^deferall 4\.7\.0 .*454 4.7.0 try later'
 
 chmod 640 "$tmp/passwords"
 rules
-like 'a file that others can read' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+like 'a file of passwords that others can read: deferred' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" \
     -X "$tls")" '^deferall 4\.3\.5 .*passwords: others can read it; chmod 600'
-is '... is not used' "$(heard)" 'EHLO QUIT '
-like 'a file that is not there' "$(feed 10-1 -- $R -A "$tmp/none" \
+is 'a file of passwords that others can read is not used' \
+    "$(heard)" 'EHLO QUIT '
+like 'a missing file of passwords: deferred' "$(feed 10-1 -- $R -A "$tmp/none" \
     -X "$tls")" '^deferall 4\.3\.5 .*none: No such file'
 passwords "localhost:$port anna $secret"
 rules
-like 'a line without verified' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+like 'a line without verified: deferred' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" \
     -X "$tls")" '^deferall 4\.3\.5 .*does not say verified'
-is '... goes nowhere' "$(heard)" 'EHLO QUIT '
+is 'a line without verified: no password is sent' "$(heard)" 'EHLO QUIT '
 passwords 'localhost anna'
-like 'a line without a password' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+like 'a line without a password: deferred' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" \
     -X "$tls")" '^deferall 4\.3\.5 .*is no host, user and password'
 passwords 'local anna secret verified'
 rules
-like 'a host without a line' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+like 'a host without a line: the message is delivered' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" \
     -X "$tls")" '^ok3'
-is '... gets no password' "$(heard)" 'EHLO MAIL RCPT DATA QUIT '
+is 'a host without a line: no password is sent' \
+    "$(heard)" 'EHLO MAIL RCPT DATA QUIT '
 
 serve -k 'AUTH LOGIN'
 R="-R LOCALHOST:$port"
 passwords "localhost anna $secret verified"
 rules
-like 'no program, and a line without clear' "$(feed 10-1 -- $R \
+like 'a line without clear, and no program: deferred' "$(feed 10-1 -- $R \
     -A "$tmp/passwords")" '^deferall 4\.3\.5 .*not say clear, and there is no'
-is '... goes nowhere' "$(heard)" 'EHLO QUIT '
+is 'a line without clear, and no program: no password is sent' \
+    "$(heard)" 'EHLO QUIT '
 passwords "localhost anna $secret  clear "
 rules
-like 'AUTH LOGIN in clear' "$(feed 10-1 -- $R -A "$tmp/passwords" -o)" '^ok3'
-is '... with user and password' "$(sed -n '/AUTH/,/MAIL/s/^> //p' \
+like 'AUTH LOGIN in clear: the message is delivered' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" -o)" '^ok3'
+is 'AUTH LOGIN in clear: user and password are sent' \
+    "$(sed -n '/AUTH/,/MAIL/s/^> //p' \
     "$srv/log" | sed '$d' | tr '\n' ,)" \
     "AUTH LOGIN,$(b64 anna),$(b64 "$secret"),"
-is '... and not in the transcript' "$(known "$tmp/log/smtp")" ''
+is 'AUTH LOGIN in clear: the transcript does not have the password' \
+    "$(known "$tmp/log/smtp")" ''
 passwords "localhost anna $secret clear"
 serve
-like 'a server without AUTH' "$(feed 10-1 -- -R "localhost:$port" \
+like 'a server without AUTH: deferred' "$(feed 10-1 -- -R "localhost:$port" \
     -A "$tmp/passwords")" '^deferall 4\.7\.0 .*neither AUTH PLAIN nor'
 
 # ---- STARTTLS, other programs ----------------------------------------------------
@@ -286,35 +317,39 @@ passwords "localhost anna $secret verified"
 serve -s "$tmp/both" -k STARTTLS -k 'AUTH PLAIN'
 R="-R localhost:$port"
 rules
-like 'STARTTLS, by openssl' "$(feed 10-1 -- $R -A "$tmp/passwords" \
+like 'STARTTLS by openssl: the message is delivered' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" \
     -X "$tls -starttls smtp")" '^ok3'
-is '... which is greeted itself' "$(heard)" \
+is 'STARTTLS by openssl: EHLO is sent again' "$(heard)" \
     'EHLO STARTTLS EHLO AUTH MAIL RCPT DATA QUIT '
 rules
-like '... a wrong certificate' "$(feed 10-1 -- $R \
+like 'STARTTLS by openssl: a wrong certificate: deferred' "$(feed 10-1 -- $R \
     -X "$client -connect \$host:\$port -starttls smtp")" \
     '^deferall 4\.4\.1 localhost: the program.*verify error.*self.signed'
 gnutls='gnutls-cli --logfile=/dev/stderr -p $port $host'
 if command -v gnutls-cli >/dev/null 2>&1; then
 	rules
-	like 'STARTTLS, by gnutls-cli' "$(feed 10-1 -- $R \
+	like 'STARTTLS by gnutls-cli: the message is delivered' \
+	    "$(feed 10-1 -- $R \
 	    -A "$tmp/passwords" -X "$gnutls --x509cafile=$tmp/cert \
 	    --starttls-proto=smtp")" '^ok3'
 	rules
-	like '... a wrong certificate' "$(feed 10-1 -- $R \
+	like 'STARTTLS by gnutls-cli: a wrong certificate: deferred' \
+	    "$(feed 10-1 -- $R \
 	    -X "$gnutls --starttls-proto=smtp")" \
 	    '^deferall 4\.4\.1 .*: .*certificate'
 else
-	skip 'STARTTLS, by gnutls-cli' 'no gnutls-cli'
-	skip '... a wrong certificate' 'no gnutls-cli'
+	skip 'STARTTLS by gnutls-cli: the message is delivered' 'no gnutls-cli'
+	skip 'STARTTLS by gnutls-cli: a wrong certificate: deferred' \
+	    'no gnutls-cli'
 fi
 serve -t "$tmp/both"
 R="-R localhost:$port"
 if command -v gnutls-cli >/dev/null 2>&1; then
-	like 'TLS, by gnutls-cli' "$(feed 10-1 -- $R \
+	like 'TLS by gnutls-cli: the message is delivered' "$(feed 10-1 -- $R \
 	    -X "$gnutls --x509cafile=$tmp/cert")" '^ok3'
 else
-	skip 'TLS, by gnutls-cli' 'no gnutls-cli'
+	skip 'TLS by gnutls-cli: the message is delivered' 'no gnutls-cli'
 fi
 
 # ---- the process -----------------------------------------------------------------
@@ -337,8 +372,9 @@ one 10-1
 sched_start "$po" "$tmp/cf"
 ok 'the scheduler delivers through a program' wait_for 30 po_empty "$po"
 sched_stop
-is '... one' "$(wc -l <"$tmp/pid" | tr -d ' ')" 1
-ok '... which ends with the agent' wait_for 10 gone "$(cat "$tmp/pid")"
+is 'the scheduler: one program runs' "$(wc -l <"$tmp/pid" | tr -d ' ')" 1
+ok 'the scheduler: the program ends with the agent' \
+    wait_for 10 gone "$(cat "$tmp/pid")"
 
 : >"$tmp/pid"
 rules 'dot wait'
@@ -346,8 +382,10 @@ feed 10-1 -- -R "localhost:$port" -X "$tmp/program $tls" >"$tmp/said" &
 wait_for 30 grep '> DATA' "$srv/log"
 program=$(cat "$tmp/pid")
 kill -9 "$(ps -A -o pid= -o ppid= | awk -v p="$program" '$1 == p { print $2 }')"
-ok 'a program whose talker was killed ends' wait_for 10 gone "$program"
+ok 'an agent whose child is killed: the program ends' \
+    wait_for 10 gone "$program"
 : >"$srv/go"
 wait_for 30 grep signal "$tmp/said"
-like '... the message stays' "$(cat "$tmp/said")" '^deferred 4\.3\.0 .*signal 9'
+like 'an agent whose child is killed: the message is deferred' \
+    "$(cat "$tmp/said")" '^deferred 4\.3\.0 .*signal 9'
 finish
