@@ -27,13 +27,15 @@ torture() {	# title option ...
 }
 MAILBIN=$tmp/bin	# where the agent dsn is
 export MAILBIN
-torture 'the scheduler is killed' -m $((kills * 20))
-torture '... and its agents, in the preemptive order, with all there is' -x -HH -k -r -q -o 'order=preempt'
-torture '... and recipients that fail' -k -r -b 60
+torture 'kills of the scheduler lose no mail' -m $((kills * 20))
+torture 'kills of scheduler and agents with order=preempt lose no mail' \
+    -x -HH -k -r -q -o 'order=preempt'
+torture 'kills with recipients that fail lose no mail' -k -r -b 60
 if [ -n "$TORTURE" ]; then
-	torture '... with hash directories' -x -HH -k
-	torture '... with reloads and commands' -k -r -q
-	torture '... one agent after the other' -k -o 'maxta=1'
+	torture 'kills with hash directories lose no mail' -x -HH -k
+	torture 'kills with reloads and commands lose no mail' -k -r -q
+	torture 'kills with one agent after the other lose no mail' \
+	    -k -o 'maxta=1'
 fi
 
 # It would find something.
@@ -52,9 +54,10 @@ END
 mkdir "$tmp/liars"
 cp "$top/t/torture" "$top/t/ask" "$tmp/liars"
 cp "$tmp/bin/ta/liar" "$tmp/liars/agent"
-nok 'mail that an agent only says to have delivered is missed' \
+nok 'an agent that does not deliver is found' \
     "$tmp/liars/torture" -n 1 -m 5 -w 2 "$SCHEDULER" "$tmp/x" 1
-like '... and said to be lost' "$(cat "$tmp/ok.out")" 'wrong: 1000-1 .*lost'
+like 'an agent that does not deliver: mail is said to be lost' \
+    "$(cat "$tmp/ok.out")" 'wrong: 1000-1 .*lost'
 agent again <<'END'
 # delivers, and says that it has not, until it has once
 echo '#hungry'
@@ -69,8 +72,9 @@ while read -r job host && [ -n "$job" ]; do
 done
 END
 cp "$tmp/bin/ta/again" "$tmp/liars/agent"
-nok 'mail that is delivered again without need' \
+nok 'an agent that delivers twice is found' \
     "$tmp/liars/torture" -n 1 -m 5 -w 2 "$SCHEDULER" "$tmp/y" 1
-like '... is seen, too' "$(cat "$tmp/ok.out")" \
+like 'an agent that delivers twice: mail is said to be delivered again' \
+    "$(cat "$tmp/ok.out")" \
     'wrong: 100[0-4]-1 .*delivered again'
 finish

@@ -64,39 +64,43 @@ said() {	# configuration
 	"$top/scheduler" -n -P "$po" -f "$1" 2>&1
 	echo "exit $?"
 }
-is 'no mode is to be changed' "$(said "$tmp/cf" |
+is 'version 1: no mode has to be changed' "$(said "$tmp/cf" |
     grep -v 'any local user can\|mailname')" 'exit 0'
 chmod o+w "$po" "$po/queue"
-is 'each mode that is refused is said' "$(said "$tmp/cf" |
+is 'version 1: -n names each refused mode' "$(said "$tmp/cf" |
     sed -n '/any local/d; s/.*dir=//p; /^exit/p')" "$po anybody may write there; chmod o-w it
 $po/queue anybody may write there; chmod o-w it
 exit 77"
-is 'nothing is made by that' "$(ls -d "$po/private" 2>&1 |
+is 'version 1: -n makes no directory' "$(ls -d "$po/private" 2>&1 |
     grep -c "^$po/private")" 0
 chmod o-w "$po" "$po/queue"
 sed 's/^PARAMmailqsock .*/PARAMmailqsock TCP:localhost:174/' "$tmp/cf" \
     >"$tmp/cf.old"
-like 'each line to be changed is said' "$(said "$tmp/cf.old")" \
+like 'version 1: -n names each line to be changed' "$(said "$tmp/cf.old")" \
     "^$tmp/cf.old:1: PARAMmailqsock: TCP:localhost:174 names a host"
 
-is 'its clauses are good' "$("$top/scheduler" -n -f "$tmp/cf" 2>&1)" ''
-ok 'its spool is taken over' sched_start "$po" "$tmp/cf"
-ok 'mail with a time of its next try is delivered' wait_for 30 got 6
-like 'what it knew of destinations is passed over' "$(lines ' destdb ')" \
+is 'version 1: the clauses are good' \
+    "$("$top/scheduler" -n -f "$tmp/cf" 2>&1)" ''
+ok 'version 1: the scheduler starts with the old spool' \
+    sched_start "$po" "$tmp/cf"
+ok 'version 1: mail with a time of its next try is delivered' wait_for 30 got 6
+like 'version 1: the database of destinations is ignored' \
+    "$(lines ' destdb ')" \
     'known is empty, damaged or of another version'
-is 'a stamp of the future is no age' \
+is 'version 1: a time stamp of the future is not an age' \
     "$(lines 'load msg=104-1' | sed 's/.* age=//')" 0
-is 'what was held is held' "$(grep -c "^107-1" "$out")" 0
-like 'mailq shows the holds' "$(mailq -v)" 'held'
-is 'what waits for a T line still does' "$(grep -c "^106-1" "$out")" 0
+is 'version 1: held mail stays held' "$(grep -c "^107-1" "$out")" 0
+like 'version 1: mailq shows the holds' "$(mailq -v)" 'held'
+is 'version 1: mail that waits for a T line still waits' \
+    "$(grep -c "^106-1" "$out")" 0
 printf 'T later.test\n' >"$po/transport/.901-1"
 mv "$po/transport/.901-1" "$po/transport/901-1"
-ok 'a T line starts it' wait_for 30 grep "^106-1" "$out"
+ok 'version 1: a T line starts waiting mail' wait_for 30 grep "^106-1" "$out"
 mailq release all >"$tmp/released"
-ok 'a release starts what was held' wait_for 30 grep "^107-1" "$out"
+ok 'version 1: a release starts held mail' wait_for 30 grep "^107-1" "$out"
 mailq flush all >"$tmp/flushed"
-ok 'all of it is delivered' wait_for 30 po_empty "$po"
-is 'every recipient once' \
+ok 'version 1: all mail is delivered' wait_for 30 po_empty "$po"
+is 'version 1: every recipient gets mail once' \
     "$(cut -d' ' -f1,3 "$out" | sort | tr ' \n' '/ ')" \
     '101-1/h101.test 102-1/h102.test 103-1/h103.test 104-1/h104.test 105-1/gone.test 105-1/h9.test 106-1/later.test 107-1/held.test 108-1/h101.test '
 sched_stop

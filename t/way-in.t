@@ -95,13 +95,13 @@ else
 	exec 7>"$tmp/fifo"
 	cat "$tmp/m" >&7
 	ok 'a message of a user is being written' wait_for 30 begun
-	like 'its name in public/ has 64 random bits' "${file##*/}" \
+	like 'the name of a file in public/ has 64 random bits' "${file##*/}" \
 	    '^submit:[0-9]+\.[0-9]{11,20}$'
 	num=$(ls -i "$file" | awk '{ print $1 }')
 	mkdir "$po/router/$num"
 	exec 7>&-
 	wait $pid
-	is 'a directory of its number in router/ does not stop it' $? 0
+	is 'a directory of the same number in router/ does not stop submit' $? 0
 	like 'a message whose number is taken gets another' \
 	    "$(cat "$tmp/out")" \
 	    '^given to router/[0-9]+$'
@@ -122,7 +122,7 @@ END
 	chmod 644 "$tmp/fill"
 	out=$(user sh "$tmp/fill" "$po" "$S" -P "$po" -C "$tmp/routes" -v anna \
 	    <"$tmp/m")
-	like '2000 files in public/ with its process number do not stop it' \
+	like '2000 files of the same pid in public/ do not stop submit' \
 	    "$out" '^given to'
 	clear
 	if [ -z "$traced" ]; then
@@ -137,10 +137,10 @@ END
 			    -C "$tmp/routes" anna <"$tmp/m"
 		}
 		out=$(faulty -e "trace=$moves" -e "inject=$moves:error=EEXIST")
-		is 'when all names in router/ are taken, it is refused with 75' \
+		is 'all names in router/ are taken: the exit code is 75' \
 		    \
 		    "$? $(files)" '75 '
-		like 'that all names are taken is said' \
+		like 'all names in router/ are taken: a line says so' \
 		    "$out" 'cannot write .*File exists'
 		is 'submit tries 1000 names in router/' \
 		    "$(grep -c '= -1 EEXIST.*INJECTED' "$tmp/open/trace")" 1000
@@ -152,7 +152,7 @@ END
 		rm -f "$tmp/open/trace"
 		is 'without /dev/urandom mail goes in as well' \
 		    "$(cat "$tmp/out"; ls "$po/router" | wc -l | tr -d ' ')" 2
-		is 'nothing of all these is left in public/' \
+		is 'no file is left in public/' \
 		    "$(ls "$po/public")" ''
 	fi
 	clear
@@ -224,7 +224,8 @@ do
 	lim anna <"$tmp/m" >/dev/null
 	echo $?
 done >"$tmp/out"
-is 'wrong parameters are mistakes of the table' "$(sort -u "$tmp/out")" 78
+is 'wrong parameters of the table: the exit code is 78' \
+    "$(sort -u "$tmp/out")" 78
 
 # ---- directories that cannot be synced --------------------------------------
 
@@ -247,7 +248,8 @@ else
 	clear
 	hurt fsync:error=EINVAL:when=3+ "$S" -P "$po" -C "$tmp/routes" anna \
 	    <"$tmp/m" >/dev/null
-	is 'a file system that syncs no directories will do' "$? $(files)" \
+	is 'a file system without sync of directories is accepted' \
+	    "$? $(files)" \
 	    '0 ./queue/NAME ./transport/NAME '
 	clear
 fi
@@ -277,7 +279,7 @@ is 'a run takes the file of a user' "$(sub -q)$(files)" \
     './queue/NAME ./transport/NAME '
 echo '99 crowns' >&8
 exec 8>&-
-is 'who holds the file open does not change what was accepted' \
+is 'a user with the file open cannot change the accepted message' \
     "$(body)" '10 crowns'
 is 'the copy and its control file are the owner'\''s alone' \
     "$(owners)" '-rw------- 0 -rw------- 0 '
@@ -302,7 +304,7 @@ else
 	is 'a file that is over the limit is not copied' \
 	    "$(cat "$po"/queue/* | wc -c | tr -d ' ') $(files)" \
 	    '45 ./queue/NAME ./transport/NAME '
-	is 'the sender of a file over the limit is told' \
+	is 'the sender of a file over the limit gets a DSN' \
 	    "$(rcpts)$(grep '^[eR] ' \
 	    "$po"/transport/[1-9]* | tr '\n' ';')" \
 	    "error toobig anna $nobody;R HDRS;e s@a.org;"
@@ -312,7 +314,7 @@ give 77 'channel error\nto <anna>\nenv-end\nSubject: x\n\nbody\n'
 awk 'BEGIN { for (i = 0; i < 70; i++) printf "%1024s", "x" }' >>"$po/router/77"
 limit 'PARAMmessagesize 1k'
 lim -q >"$tmp/out"
-is 'one that is too big and has no sender is set aside' \
+is 'a message over the limit with the empty sender is set aside' \
     "$(ls "$po/postman")$(files)" '77./postman/77 '
 clear
 
@@ -345,7 +347,7 @@ echo more >>"$po/router/77"
 let_go
 is 'a run leaves a file that changes while it is copied' \
     "$status $(files)" '75 ./router/NUM '
-like 'that a file changes is said' \
+like 'a file that changes is named' \
     "$(cat "$tmp/out")" 'router/77: it changes while'
 is 'the next run takes a file that has changed' \
     "$(sub -q)$(body | tr '\n' '|')" \
@@ -359,7 +361,7 @@ ok 'a run at work' start_stopped "$moves:signal=STOP:when=1"
 out=$(strace -f -o "$tmp/trace2" -e 'trace=?select,?pselect6,?_newselect' \
     -e 'inject=?select,?pselect6,?_newselect:retval=0' \
     "$S" -q -P "$po" -C "$tmp/routes" 2>&1)
-is 'another one waits for it 60 times' "$? $(grep -c 'select' \
+is 'another run waits for a run at work 60 times' "$? $(grep -c 'select' \
     "$tmp/trace2")" '75 60'
 like 'a run that waited in vain says why it ends' \
     "$out" 'cannot lock .*is another submit -q at'
@@ -369,7 +371,7 @@ lib_pids="$lib_pids $pid"
 [ ! -d "/proc/$pid/fd" ] || wait_for 30 sh -c 'ls -l "$1" | grep submit.lock' \
     sh "/proc/$pid/fd"
 kill -TERM $pid
-ok 'TERM ends one that waits' wait_for 30 gone $pid
+ok 'TERM ends a run that waits' wait_for 30 gone $pid
 lib_forget $pid
 let_go
 is 'the run at work ends as usual' "$status $(body)" '0 10 crowns'
@@ -452,7 +454,7 @@ ln -s "$tmp/target" "$po/.submit.lock"
 out=$(sub -q)
 is 'a link .submit.lock is an error' "$?" 75
 ok 'nothing is made where a link .submit.lock points to' [ ! -f "$tmp/target" ]
-like 'that .submit.lock is a link is said' \
+like 'a link .submit.lock is named' \
     "$out" 'cannot make or open .*/\.submit\.lock'
 rm "$po/.submit.lock"
 mkfifo "$po/.submit.lock"
@@ -490,7 +492,8 @@ else
 	is "a link in the place of router leads to nobody's files" \
 	    "$(cat "$tmp/mh/7" | tail -n 1)$(ls "$po/queue" "$po/transport" |
 	    grep -c '^[0-9]')" 'TOP SECRET0'
-	like 'that it cannot be read is said' "$(cat "$tmp/led")" 'cannot be read'
+	like 'a file that cannot be read is named' \
+	    "$(cat "$tmp/led")" 'cannot be read'
 	rm "$po/router"
 	mv "$po/router.real" "$po/router"
 fi

@@ -41,12 +41,13 @@ for want in 200 400 600; do
 		kill -HUP $sched_pid
 	}
 	wait_for 40 done_by $want
-	[ $want -ne 600 ] || ok 'all is delivered' wait_for 120 po_empty "$po"
+	[ $want -ne 600 ] || ok 'all mail is delivered' \
+	    wait_for 120 po_empty "$po"
 	sched_stop
-	is "stopped after $want: it ends well" $sched_rc 0
+	is "a scheduler stopped after $want recipients ends well" $sched_rc 0
 done
-is 'every recipient' "$(awk '{ print $1, $2 }' "$tmp/out" |
+is 'each recipient is delivered to' "$(awk '{ print $1, $2 }' "$tmp/out" |
     sed 's,^[A-Z/]*,,' | sort -u | wc -l | tr -d ' ')" 700
-is '... once' "$(wc -l <"$tmp/out" | tr -d ' ')" 700
-is 'nothing was set aside' "$(ls "$po/postman")" ''
+is 'each recipient is delivered to once' "$(wc -l <"$tmp/out" | tr -d ' ')" 700
+is 'no message is set aside' "$(ls "$po/postman")" ''
 finish

@@ -36,33 +36,36 @@ tried() {	# all but those that wait; the pattern is that of mailq's facts
 	    [ "$(tags 11076215)" = ____+-_ ] &&
 	    [ "$(tags 11077275)" = ++++__ ]
 }
-ok 'a scheduler takes all six' sched_start "$po" "$tmp/cf"
-ok 'all is delivered, failed or waits' wait_for 30 tried
+ok "the scheduler starts with six messages of ZMailer's router" \
+    sched_start "$po" "$tmp/cf"
+ok 'each recipient is delivered, failed or deferred' wait_for 30 tried
 boxes() {
 	for box in "$tmp/mail"/*; do
 		printf '%s:%s ' "${box##*/}" "$(grep -c '^From ' "$box")"
 	done
 }
-is 'local users with the name of this machine have their mail' "$(boxes)" \
+is 'local users with the name of this machine get their mail' "$(boxes)" \
     'bert:1 games:4 news:2 '
-is '... once each' "$(sed -n 's/^Subject: //p' "$tmp/mail/games" | sort |
+is 'local users get each message once' \
+    "$(sed -n 's/^Subject: //p' "$tmp/mail/games" | sort |
     tr -d ' ' | tr '\n' ' ')" 'a1 a2 a3 a4 '
-is 'mail for others is sent' "$(cut -d ' ' -f 3,4 <"$tmp/sent" | sort |
+is 'mail for other machines is sent' "$(cut -d ' ' -f 3,4 <"$tmp/sent" | sort |
     tr '\n' ' ')" 'a @a,@b:c@[127.0.0.6] host.example someone@host.example '
-ok 'who asked to hear of a success hears' wait_log \
+ok 'NOTIFY=SUCCESS: the sender gets a DSN' wait_log \
     'delivered msg=11077277 .*channel=dsn .*file=router'
-is 'both DSNs have the ENVID that the router gives with each recipient' \
+is 'both DSNs have the ENVID of the recipient lines' \
     "$(sed -n 's/^Original-Envelope-Id: //p' "$po"/router/* | tr '\n' ' ')" \
     'ENV123 ENV123 '
-like 'a file that a stranger names fails' "$(cat "$po/transport/11076215")" \
+like 'a file with the privilege of nobody fails' \
+    "$(cat "$po/transport/11076215")" \
     "$(printf '^d.*/var/spool/file\001failed\0015[.]7[.]1\001')"
-ok '... so does his program, in the log' wait_log \
+ok 'a program with the privilege of nobody fails, which is logged' wait_log \
     'failed msg=11077278 .*mail to programs is not allowed here'
-ok "a program of root's waits" logged \
+ok "a program of root is deferred" logged \
     'msg=11077275 .*not for root, unless mailbox is given -0'
-ok 'a failed look-up waits some minutes' logged \
+ok 'a failed look-up is deferred for some minutes' logged \
     'msg=11076215 .*its time comes in'
-like '... and is no error' "$(cat "$po/transport/11076215")" \
+like 'a failed look-up leaves the tag blank' "$(cat "$po/transport/11076215")" \
     '^r           hold IO:error games 65534$'
 sched_stop
 
@@ -71,12 +74,12 @@ sched_stop
 takes() {	# agent [option ...]
 	takes_agent=$1
 	shift
-	ok "options of $takes_agent: $*" "$top/ta/$takes_agent" -N "$@"
+	ok "$takes_agent accepts options: $*" "$top/ta/$takes_agent" -N "$@"
 }
 refuses() {	# agent option [argument]
 	out=$("$top/ta/$1" -N $2 $3 last 2>&1)
-	is "$1 $2: exit code" $? 64
-	like '... what to write instead' "$out" \
+	is "$1 $2: the exit code is 64" $? 64
+	like "$1 $2: a line says what to write instead" "$out" \
 	    "^$1: $2 is for ZMailer's $1 only; here .*"
 }
 # those of the sample clauses, and all that have no effect
@@ -99,6 +102,6 @@ done
 for o in '-l /log' -Q '-w 80'; do
 	refuses sm $o
 done
-nok 'errormail takes no other' "$top/ta/errormail" -N -x
-nok '... hold neither' "$top/ta/hold" -N -x
+nok 'errormail accepts no other option' "$top/ta/errormail" -N -x
+nok 'hold accepts no other option' "$top/ta/hold" -N -x
 finish
