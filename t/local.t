@@ -101,7 +101,7 @@ for n in 1 2 3 4 5 6 7 8; do
 done
 ok 'a full box does not block other boxes' wait_for 30 ended emil 8
 is 'mail for a full box is tried once' "$(begun dora)" '1 1'
-ok 'what is deferred with the box is shown with its reason' sh -c \
+ok 'mail deferred with a full box is shown with its reason' sh -c \
     "POSTOFFICE='$po' '$top/mailq' -v | grep -c 'the box is full' | grep -x 8"
 put "$po" 151-1 local - dora local - fred local - gerd
 ok 'a full box does not stop others of the same message' \

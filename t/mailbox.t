@@ -514,7 +514,7 @@ reported() {
 if [ "$(id -u)" -ne 0 ] || [ -z "$uid" ] || without NO_PWD ||
     [ -z "$(child_of $PPID)" ]; then
 	for i in 1 2 3; do
-		skip 'a user who stops his delivery' \
+		skip 'the delivery of a user is stopped' \
 		    'not root, no user nobody, or no ps'
 	done
 else

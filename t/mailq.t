@@ -247,8 +247,8 @@ is '-c counts a dump without End:' "$rc $(sed -n '2,3p' "$tmp/out" |
     tr '\n' ' ')" '0 messages 3 recipients 4 '
 for i in -Q -D; do
 	ask "$tmp/sample" $i
-	is "a dump without End: has no report for $i" "$rc $(out)" '69 '
-	like "mailq $i of a dump without End: says that the report is missing" \
+	is "mailq $i of a dump without End: an error" "$rc $(out)" '69 '
+	like "mailq $i of a dump without End: the error says why" \
 	    "$(cat "$tmp/err")" \
 	    'there is no report'
 done
@@ -923,12 +923,12 @@ if [ "$(id -u)" -eq 0 ]; then
 	chown 64321 "$tmp/q"
 	RENDEZVOUS=$tmp/q
 	mailq
-	like "somebody else's pipe is not asked" "$rc $(out)" \
+	like "a pipe of another user is not used" "$rc $(out)" \
 	    "0 no scheduler answers.*somebody else"
 	RENDEZVOUS=$tmp/none
 	unserve
 else
-	skip "somebody else's pipe is not asked" 'not root'
+	skip "a pipe of another user is not used" 'not root'
 fi
 
 # ---- commands ---------------------------------------------------------------------------

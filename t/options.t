@@ -127,7 +127,7 @@ like 'a line of the log is time, level, event' \
 like '-l: spool id, two times, outcome and address' \
     "$(cat "$tmp/stat")" "^$id [0-9]+ [0-9]+ ok3 test/h\$"
 ok 'a second daemon: 73' code 73 "$S" -P "$po" -f "$tmp/cf"
-like 'a second daemon says to whoever started it that one is there' \
+like 'a second daemon says at its start that one is running' \
     "$(cat "$tmp/code.out")" 'already'
 mv "$tmp/log/scheduler" "$tmp/log/old"
 kill -HUP $pid

@@ -94,7 +94,7 @@ if valgrind -q --tool=callgrind --callgrind-out-file=/dev/null "$V" -c 1 1 \
 	ok 'blocked messages cost nothing' \
 	    awk -v a="$few" -v b="$many" 'BEGIN { exit !(b / a < 1.3) }'
 else
-	skip 'what a choice costs' 'no valgrind, or not for this program'
+	skip 'the cost of a choice' 'no valgrind, or not for this program'
 fi
 
 # ---- small mail behind a mailing list -------------------------------------------

@@ -50,7 +50,8 @@ is 'directories of ROUTERDIRS come after router/, in their order' \
 for bad in ../x /tmp a/b 1:2:3:4:5:6:7:8:9; do
 	out=$(ROUTERDIRS=$bad sub -q)
 	is "a wrong ROUTERDIRS: $bad" $? 78
-	like "a wrong ROUTERDIRS is said: $bad" "$out" '^submit: ROUTERDIRS='
+	like "a wrong ROUTERDIRS: a line says so: $bad" \
+	    "$out" '^submit: ROUTERDIRS='
 done
 out=$(ROUTERDIRS=none sub -q)
 is 'a missing directory of ROUTERDIRS: the exit code is 75' $? 75

@@ -133,7 +133,7 @@ says two deferred '452 mailbox full'
 mailq_order flush 103-1 >"$tmp/x"
 wait_for 20 eval '[ "$(count "deferred msg=103-1 ")" -ge 3 ]' ||
     wait_log 'deferred msg=103-1 .*exit code 3'
-like 'when an agent dies what it reported before counts' "$(said 103-1)" \
+like 'reports count that an agent made before it died' "$(said 103-1)" \
     '^450 later; transport agent died with exit code 3'
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
@@ -213,7 +213,7 @@ append 122-1 one '450 from the file' 1795220140
 cp "$po/transport/122-1" "$tmp/122"
 ok 'the scheduler starts again and tries nothing' \
     start 'queueonly expiry=1s expiry2=1s'
-is 'after a restart the report has what the control file has, or says that nothing was kept' \
+is 'after a restart a DSN has the reason of the control file, or none' \
     "$(fields 121-1 | sed 's/expired after [0-9a-z]*;/expired;/')" \
     'one@= x-local; expired; no reason for the delay was kept@two@= x-local; 450 from the file@dated@three@= x-local; 450 once@'
 is 'the last of two diagnostics of a recipient counts' \
@@ -276,7 +276,7 @@ wait_log 'deferred msg=133-1 ' 20
 config 'expiry=1s' 'PARAMreasons 1' >"$tmp/cf"
 echo 'PARAMmailqsock none' >>"$tmp/cf"
 kill -HUP $sched_pid
-is 'the sender of one without room is told where to ask' \
+is 'a DSN without room for a reason says where to ask' \
     "$(fields 133-1)" "one@= x-local; $other@dated@"
 wait_log 'msg=134-1 .*channel=dsn .* file=router' 30
 put "$po" 135-1 tell h one

@@ -84,13 +84,13 @@ report() {	# offset status
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 ok 'the agent has ended its job' wait_log 'deferred msg=301-1 .*host=a.host' 30
 ok 'the scheduler is alive' kill -0 "$sched_pid"
-is 'no report counts but those on recipients of the job' \
+is 'only reports on recipients of the job count' \
     "$(lines ' (delivered|failed) msg=' |
     sed 's/.* \([df][a-z]*\) .*rcpt=\([0-9]*\) .*/\1 \2/' | sort -u -k 2n | tr '\n' ' ')" \
     "delivered $(at 0) delivered $(at 50002) failed $(at 50004) "
 is 'the tags say the same' "$(sed -n 's/^r\([-+]\).* \(u[0-9]*\) 0$/\1\2/p' \
     "$po/transport/301-1" | tr '\n' ' ')" '+u00000 +u50002 -u50004 '
-is 'nothing of the control file has changed but tags and what was appended' \
+is 'only tags of the control file change, and lines are appended' \
     "$(sed -e '/^d[- ]/d' -e 's/^r[-+~]......./r        /' \
     -e 's/^r.......\(.*\)/r       \1/' "$po/transport/301-1" |
     cksum)" "$(sed 's/^r.......\(.*\)/r       \1/' "$tmp/ctl" | cksum)"

@@ -91,8 +91,8 @@ ok 'TERM is logged with the number of agents' wait_log ' ending agents=2'
 put "$po" 204-1 gate c user
 : >"$gate"
 wait $sched_pid
-is 'agents finish what they have, exit 0' $? 0
-is 'what agents had at TERM is delivered' \
+is 'agents finish their jobs after TERM, the exit code is 0' $? 0
+is 'mail that agents had at TERM is delivered' \
     "$(cut -d' ' -f1 "$tmp/gated" | sort | tr '\n' ' ')" \
     '201-1 202-1 203-1 '
 ok 'mail that comes after TERM stays for the next start' \

@@ -66,7 +66,7 @@ like 'error: the scheduler appends the diagnostic line' \
     "^d-$off:[0-9]*:-1::[0-9]*>user!failed!5.0.0 .*!x-local; 550 .*!>no such user$"
 is 'error: the message is kept' "$(cat "$po/postman/104-1")" 'body of 104-1'
 is 'error: the tag is -' "$(tag "$po/postman/104-1.control")" '-'
-is 'error2: the diagnostic is the agent'\''s; ours says that nobody is told' \
+is 'error2: the diagnostic of the agent stays, marked for no DSN' \
     "$(grep '^d' "$po/postman/105-1.control" |
     sed 's/^\(..\).*	/\1/')" 'd-said so myself'
 
@@ -102,7 +102,7 @@ is 'only the recipient of a job that is not reported is deferred' \
 is 'a tag that was left unset is set once the job is over' \
     "$(tag "$po/transport/221-1" | tr '\n' .)" '+. .'
 wait_log 'park msg=301-1'
-is 'ok: a line for whoever wants to hear of it, and for no other' \
+is 'ok: only a recipient with NOTIFY=SUCCESS gets a diagnostic' \
     "$(grep '^d' "$po/postman/301-1.control" | tr '\001\t' '!>' |
     sed 's/^[^>]*>//;s/!x.*//' | sort | tr '\n' ' ')" \
     'fails!failed!5.0.0 (permanent failure) wants!delivered!2.0.0 (delivered) '

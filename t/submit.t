@@ -281,9 +281,10 @@ submit: nothing was queued, for nobody'
 is '-t with wrong addresses: nothing is queued' "$(find "$po" -type f)" ''
 
 wrong() {	# address pattern
+	text=$(printf '%s' "$1" | tr -c '\040-\176' '?' | cut -c1-30)
 	out=$(sub -- "$1" </dev/null)
-	is "the address $1 is wrong" $? 65
-	like "the address $1 is wrong: a line says why" "$out" "$2"
+	is "the address $text is wrong" $? 65
+	like "the address $text is wrong: a line says why" "$out" "$2"
 }
 wrong '<>' 'empty'
 wrong '@x.org' 'nothing is before'

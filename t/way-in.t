@@ -237,13 +237,13 @@ else
 	out=$(hurt fsync:error=EIO:when=3 "$S" -P "$po" -C "$tmp/routes" anna \
 	    <"$tmp/m")
 	is 'when queue/ cannot be synced nothing is queued' "$? $(files)" '75 '
-	like 'that queue/ cannot be synced is said' \
+	like 'queue/ cannot be synced: a line says so' \
 	    "$out" 'cannot sync .*/queue: Input/output'
 	out=$(hurt fsync:error=EIO:when=4 "$S" -P "$po" -C "$tmp/routes" anna \
 	    <"$tmp/m")
 	is 'when transport/ cannot be synced the status is 75' "$? $(files)" \
 	    '75 ./queue/NAME ./transport/NAME '
-	like 'that the message may be in the queue is said' \
+	like 'transport/ cannot be synced: a line says so' \
 	    "$out" 'may be in the queue all'
 	clear
 	hurt fsync:error=EINVAL:when=3+ "$S" -P "$po" -C "$tmp/routes" anna \
@@ -299,7 +299,7 @@ if ! dd if=/dev/zero of="$po/router/77" bs=1 seek=1099511627776 count=1 \
 	done
 else
 	out=$(sub -q)
-	like 'a file with a hole that is over the limit is said' "$out" \
+	like 'a file with a hole over the limit: a line says so' "$out" \
 	    'router/77: 5\.3\.4 it has more than 67108864 bytes'
 	is 'a file that is over the limit is not copied' \
 	    "$(cat "$po"/queue/* | wc -c | tr -d ' ') $(files)" \
