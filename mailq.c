@@ -12,7 +12,8 @@
  * the queue, or an error and an exit code that is not 0.  The report of -Q is
  * the exception; it may be passed on while it comes, and an error follow it.
  *
- * A command goes to the scheduler's command pipe, and its answer is shown.
+ * A command goes to the scheduler's command pipe, and its answer is shown
+ * (mq/verbs.c).  Filters of messages, for both, are in mq/pick.c.
  * Nothing here changes a file of the post office.
  */
 #include "mq/mq.h"
@@ -22,8 +23,6 @@
 #ifndef MAILQNAME
 #define MAILQNAME	"mailq"
 #endif
-#define WHAT_MOST	400	/* bytes that a command is about */
-#define ANSWER_MOST	1000000L	/* bytes of an answer to a command */
 
 enum listing { LIST, REPORT, SIZES, SHAPE, JSON, COUNTS };
 
@@ -35,30 +34,23 @@ static struct {
 	char	**patterns;	/* the same, expanded */
 	const char *login;	/* for protocol 2: user/password, or NULL */
 	const char *postoffice;
-	int	named;		/* ... in the environment */
+	int	named;		/* ... in the environment, or for a command */
+	struct mq_order order;	/* a command, or what filters a listing */
 } want;
 
 static const char usage_text[] =
 "usage: mailq [-DQSsvVjc] [-f filter] [-q rendezvous] [-p port]\n"
-"\t[-U user/password] [host]\n"
-"       mailq flush|hold|release|delete|bounce what\n";
+"\t[-U user/password] [filter=...] [host]\n"
+"       mailq [-nv] flush|hold|release|delete|bounce what ...\n"
+"       filters: from= to= dest= older= younger= state=\n";
 
 /* ---- words ------------------------------------------------------------ */
-
-static void
-complain(const char *what)
-{
-	fflush(stdout);
-	fputs(MAILQNAME ": ", stderr);
-	mq_put(stderr, what);
-	putc('\n', stderr);
-}
 
 static int
 usage(const char *why)
 {
 	if (why != NULL)
-		complain(why);
+		mq_complain(why);
 	fputs(usage_text, stderr);
 	return X_USAGE;
 }
@@ -171,28 +163,60 @@ show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 	return 0;
 }
 
+/* What filters let through is shown: an exit code. */
 static int
-show(struct mq_queue *queue, const char *po, int scheduler)
+show_picked(struct mq_queue *queue, const struct mq_view *view, int scheduler)
+{
+	int rc;
+
+	if (mq_order_pick(&want.order, queue, view, &rc) == 0 &&
+	    show_queue(queue, view, scheduler) < 0) {
+		mq_complain("there is not enough memory to show that");
+		return X_UNAVAILABLE;
+	}
+	return rc;
+}
+
+/* A command is given to what filters let through: an exit code. */
+static int
+do_picked(struct mq_queue *queue, const struct mq_view *view,
+    struct mq_ask *a)
+{
+	if (!queue->facts) {
+		mq_complain("the scheduler does not say which post office is "
+		    "its own: it is ZMailer's, or too old");
+		return X_UNAVAILABLE;
+	}
+	return want.order.dry ? mq_order_show(&want.order, queue, view) :
+	    mq_order_do(&want.order, a, queue, view);
+}
+
+static int
+show(struct mq_queue *queue, const char *po, struct mq_ask *a, int scheduler)
 {
 	struct mq_view view;
 	int bad;
 
 	view.verbose = want.verbose;
 	view.postoffice = po;
-	view.filter = want.filter;
+	view.filter = want.filter != NULL ? want.filter : want.order.filter;
+	if (want.order.verb != NULL)
+		return do_picked(queue, &view, a);
+	if (want.order.filter != NULL)
+		return show_picked(queue, &view, scheduler);
 	if (want.patterns != NULL)
 		filter(queue);
 	bad = want.dests ? mq_show_dests(queue, &view, want.listing == JSON) :
 	    show_queue(queue, &view, scheduler);
 	if (bad == 0)
 		return 0;
-	complain("there is not enough memory to show that");
+	mq_complain("there is not enough memory to show that");
 	return X_UNAVAILABLE;
 }
 
 /* No scheduler answers: the spool is shown, unless somebody was named. */
 static int
-show_spool(const struct mq_ask *a)
+show_spool(struct mq_ask *a)
 {
 	static struct mq_queue queue;
 	char why[MQ_WHY_MAX], head[2 * MQ_WHY_MAX + MQ_PATH_MAX];
@@ -200,16 +224,17 @@ show_spool(const struct mq_ask *a)
 
 	text_fmt(head, sizeof(head), "no scheduler answers (%s)", a->why);
 	if (a->host != NULL || a->port != NULL || a->pipe != NULL ||
-	    want.dests || want.listing == REPORT) {
-		complain(head);
+	    want.dests || want.listing == REPORT || want.order.verb != NULL ||
+	    want.order.pick.states != 0) {
+		mq_complain(head);
 		return a->pipe != NULL && a->denied ? X_NOPERM :
 		    X_UNAVAILABLE;
 	}
 	rc = mq_init(&queue) < 0 ? X_UNAVAILABLE :
 	    mq_spool(&queue, want.postoffice, why);
 	if (rc != 0) {
-		complain(head);
-		complain(why);
+		mq_complain(head);
+		mq_complain(why);
 		return rc;
 	}
 	text_fmt(head, sizeof(head), "no scheduler answers (%s); this is the "
@@ -217,12 +242,12 @@ show_spool(const struct mq_ask *a)
 	if (want.listing == JSON) {
 		mq_json_spool(a->why, want.postoffice);
 	} else if (want.listing == COUNTS) {
-		complain(head);
+		mq_complain(head);
 	} else {
 		mq_put(stdout, head);
 		putchar('\n');
 	}
-	rc = show(&queue, want.postoffice, 0);
+	rc = show(&queue, want.postoffice, a, 0);
 	mq_free(&queue);
 	return rc;
 }
@@ -264,32 +289,32 @@ show_report(FILE *f)
 
 /* A dump has been read: the exit code. */
 static int
-show_dump(struct mq_queue *queue, const struct mq_ask *a)
+show_dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	const char *po = NULL;
 	char why[200];
 
 	if (want.dests && !queue->facts) {
-		complain("the scheduler does not tell of destinations: it is "
-		    "ZMailer's, or too old");
+		mq_complain("the scheduler does not tell of destinations: it "
+		    "is ZMailer's, or too old");
 		return X_UNAVAILABLE;
 	}
 	if (!want.dests && queue->nmsgs == 0 && queue->stored > 0) {
 		text_fmt(why, sizeof(why), "the scheduler leaves its list out "
 		    "(option -Q there), but it has messages (%lu); mailq -Q "
 		    "shows its report", (unsigned long)queue->stored);
-		complain(why);
+		mq_complain(why);
 		return X_UNAVAILABLE;
 	}
 	if (queue->endless)
-		complain("the scheduler's answer has no \"End:\"; it may be "
+		mq_complain("the scheduler's answer has no \"End:\"; it may be "
 		    "cut short");
 	if (a->local)
 		po = queue->postoffice[0] == '/' ? queue->postoffice :
 		    want.postoffice;
 	if (!queue->facts && po != NULL)
 		mq_spool_fill(queue, po);
-	return show(queue, po, 1);
+	return show(queue, po, a, 1);
 }
 
 /* Reads what the scheduler says, and answers one that wants a password: 0, or
@@ -317,11 +342,11 @@ report(struct mq_queue *queue, struct mq_ask *a)
 	int rc = 0;
 
 	if (f == NULL) {
-		complain("there is no place for a temporary file");
+		mq_complain("there is no place for a temporary file");
 		return X_UNAVAILABLE;
 	}
 	if (hear(queue, a, why, report_line, f) < 0) {
-		complain(why);
+		mq_complain(why);
 		rc = X_UNAVAILABLE;
 	} else if (is_other(queue, a)) {
 		rc = -1;
@@ -339,7 +364,7 @@ dump(struct mq_queue *queue, struct mq_ask *a)
 	char why[MQ_WHY_MAX];
 
 	if (hear(queue, a, why, NULL, NULL) < 0) {
-		complain(why);
+		mq_complain(why);
 		return X_UNAVAILABLE;
 	}
 	mq_ask_end(a);
@@ -368,100 +393,6 @@ list(struct mq_ask *a)
 	return show_spool(a);
 }
 
-/* ---- commands ---------------------------------------------------------- */
-
-static const char *const verbs[] = {
-	"flush", "hold", "release", "delete", "bounce"
-};
-
-static int
-is_verb(const char *s)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-		if (strcmp(s, verbs[i]) == 0)
-			return 1;
-	return 0;
-}
-
-/* NULL, or why a command cannot be about this. */
-static const char *
-what_is_wrong(const char *verb, const char *what)
-{
-	const char *p;
-
-	if (*what == '\0' || strlen(what) > WHAT_MOST)
-		return "what it is about is empty or too long";
-	for (p = what; *p != '\0'; p++)
-		if (isspace((unsigned char)*p) || iscntrl((unsigned char)*p))
-			return "blanks and control characters cannot be sent";
-	if (strcmp(what, "all") == 0)
-		return *verb == 'f' || *verb == 'r' ? NULL :
-		    "only flush and release take \"all\"; a pattern for "
-		    "everything is */*";
-	if (name_in(what) != NULL)
-		return NULL;
-	if (strchr(what, '/') == NULL)
-		return "that is no message, and a pattern has a slash, as in "
-		    "smtp/*";
-	return pat_check(what);
-}
-
-/* Shows the answer, which begins with "ok " or "no ": the exit code. */
-static int
-answer(struct mq_in *in)
-{
-	char head[4];
-	FILE *f = stdout;
-	long n;
-	int c, last = 0, rc = 0;
-
-	for (n = 0; n < 3 && (c = mq_byte(in)) >= 0; n++)
-		head[n] = (char)c;
-	head[n] = '\0';
-	if (strcmp(head, "no ") == 0) {
-		f = stderr;
-		fputs(MAILQNAME ": ", f);
-		rc = X_UNAVAILABLE;
-	} else if (strcmp(head, "ok ") != 0) {
-		complain("the scheduler's answer is not understood");
-		return X_UNAVAILABLE;
-	}
-	for (; n < ANSWER_MOST && (c = mq_byte(in)) >= 0; n++) {
-		last = c;
-		if (c == '\n')
-			putc(c, f);
-		else
-			mq_put_byte(f, c);
-	}
-	if (last == '\n' && n < ANSWER_MOST && in->why[0] == '\0')
-		return rc;
-	if (last != '\n')
-		putc('\n', f);
-	complain("the scheduler's answer is cut short, or has no end");
-	return X_UNAVAILABLE;
-}
-
-static int
-command(struct mq_ask *a, const char *verb, const char *what)
-{
-	const char *why = what_is_wrong(verb, what);
-	char head[2 * MQ_WHY_MAX];
-	int rc;
-
-	if (why != NULL)
-		return usage(why);
-	if (mq_ask_command(a, verb, what) < 0) {
-		text_fmt(head, sizeof(head), "%s: not done: %s", verb, a->why);
-		complain(head);
-		return a->denied ? X_NOPERM : X_UNAVAILABLE;
-	}
-	rc = answer(&a->in);
-	mq_ask_end(a);
-	return rc;
-}
-
 /* ---- options ----------------------------------------------------------- */
 
 /* The filter becomes patterns: 0, or an exit code. */
@@ -475,22 +406,69 @@ take_filter(void)
 	want.patterns = pat_expand(want.filter);
 	if (want.patterns != NULL)
 		return 0;
-	complain("the filter has too many alternatives");
+	mq_complain("the filter has too many alternatives");
 	return X_USAGE;
 }
 
+/* A command, with all that stands behind its verb. */
 static int
-run(struct mq_ask *a, int argc, char **argv, int options)
+command(struct mq_ask *a, int argc, char **argv)
 {
-	if (argc > 0 && is_verb(argv[0])) {
-		if (argc != 2 || options)
-			return usage("a command takes one argument and no "
-			    "options");
-		return command(a, argv[0], argv[1]);
+	struct mq_order *o = &want.order;
+	char why[MQ_WHY_MAX];
+	int rc;
+
+	if (want.listing != LIST || want.dests || want.filter != NULL ||
+	    a->pipe != NULL || a->port != NULL || want.login != NULL ||
+	    (want.verbose && !o->dry))
+		return usage("a command takes no options but -n, and -v with "
+		    "that");
+	o->verb = argv[0];
+	rc = mq_order_words(o, argc - 1, argv + 1, why);
+	if (rc == X_USAGE)
+		return usage(why);
+	if (rc != 0) {
+		mq_complain(why);
+		return rc;
 	}
-	if (argc > 1)
+	if (argc == 1 || (o->n > 0 && o->filter != NULL))
+		return usage("a command is about messages and patterns that "
+		    "are named, or about what filters find");
+	want.named = 1;
+	return o->filter != NULL || (o->dry && o->n > 0) ? list(a) :
+	    mq_order_do(o, a, NULL, NULL);
+}
+
+/* The filters of a listing and its host: 0, or an exit code. */
+static int
+take_words(struct mq_ask *a, int argc, char **argv)
+{
+	struct mq_order *o = &want.order;
+	char why[MQ_WHY_MAX];
+	int rc = mq_order_words(o, argc, argv, why);
+
+	if (rc != 0)
+		return usage(why);
+	if (o->n > 1)
 		return usage("one host can be asked");
-	a->host = argc > 0 ? argv[0] : NULL;
+	if (o->dry)
+		return usage("-n is for commands");
+	if (o->filter != NULL && (want.filter != NULL || want.dests ||
+	    want.listing == REPORT))
+		return usage("filters go with no -f, which is dest=, nor with "
+		    "-D and -Q");
+	a->host = o->n > 0 ? o->what[0] : NULL;
+	return 0;
+}
+
+static int
+run(struct mq_ask *a, int argc, char **argv)
+{
+	mq_pick_init(&want.order.pick);
+	if (argc > 0 && mq_is_verb(argv[0]))
+		return command(a, argc, argv);
+	if (take_words(a, argc, argv) != 0)
+		return X_USAGE;
 	if (a->pipe != NULL && (a->host != NULL || a->port != NULL))
 		return usage("-q asks by a pipe, a host and -p by TCP");
 #ifdef NO_TCP
@@ -523,7 +501,7 @@ main(int argc, char **argv)
 		return X_OSERR;
 	log_level = L_ERR;
 	ask.in.fd = -1;
-	while ((c = getopt(argc, argv, "DQSsvVjcf:q:p:U:")) != -1)
+	while ((c = getopt(argc, argv, "DQSsvVjcnf:q:p:U:")) != -1)
 		switch (c) {
 		case 'Q': bad |= one_listing(REPORT); break;
 		case 'S': bad |= one_listing(SIZES); break;
@@ -532,6 +510,7 @@ main(int argc, char **argv)
 		case 'c': bad |= one_listing(COUNTS); break;
 		case 'D': want.dests = 1; break;
 		case 'v': want.verbose = 1; break;
+		case 'n': want.order.dry = 1; break;
 		case 'f': want.filter = optarg; break;
 		case 'q': ask.pipe = optarg; break;
 		case 'p': ask.port = optarg; break;
@@ -552,9 +531,9 @@ main(int argc, char **argv)
 		want.postoffice = POSTOFFICE;
 	ask.postoffice = want.postoffice;
 	ask.rendezvous = getenv("RENDEZVOUS");
-	rc = run(&ask, argc - optind, argv + optind, optind > 1);
+	rc = run(&ask, argc - optind, argv + optind);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		complain("the listing cannot be written");
+		mq_complain("the listing cannot be written");
 		rc = X_IOERR;
 	}
 	return rc;

@@ -198,7 +198,7 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 		if (m->first == 0)
 			put_object(m, NULL, view->verbose ? &r : NULL);
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
-			if (!q->jobs[i - 1].dest->hidden)
+			if (!mq_hidden(&q->jobs[i - 1]))
 				put_object(m, &q->jobs[i - 1],
 				    view->verbose ? &r : NULL);
 		mq_rcpts_free(&r);

@@ -22,7 +22,7 @@
 
 const char *const mq_state_name[] = {
 	"other", "retry", "host", "run", "limit", "next", "agent",
-	"held", "queueonly", "frozen", "command", "spool"
+	"held", "queueonly", "frozen", "command", "evicted", "spool"
 };
 
 const char *const mq_use_name[] = {
@@ -347,14 +347,22 @@ mq_why_of(const struct mq_queue *q, const struct mq_msg *m, unsigned long off)
 }
 
 int
+mq_hidden(const struct mq_job *j)
+{
+	return j->hidden || j->dest->hidden;
+}
+
+int
 mq_shown(const struct mq_queue *q, const struct mq_msg *m)
 {
 	unsigned i;
 
 	if (!q->filtered)
 		return 1;
+	if (q->picked)
+		return m->picked;
 	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
-		if (!q->jobs[i - 1].dest->hidden)
+		if (!mq_hidden(&q->jobs[i - 1]))
 			return 1;
 	return 0;
 }
@@ -379,7 +387,7 @@ mq_count(const struct mq_queue *q, struct mq_sum *sum)
 			sum->oldest = m->age;
 	}
 	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
-		if (j->dest->hidden)
+		if (mq_hidden(j))
 			continue;
 		sum->jobs++;
 		sum->rcpts += j->nrcpt;

@@ -3,7 +3,7 @@
  *
  * What the files of the client share, lowest first; a file calls only those
  * above it on this page.  Nothing of the scheduler is linked in but its
- * patterns (by mailq.c), so what is said over the wire is written and read by
+ * patterns, so what is said over the wire is written and read by
  * programs that share nothing else.
  */
 #ifndef MQ_H
@@ -26,7 +26,7 @@
  */
 enum mq_state {
 	MQ_OTHER, MQ_RETRY, MQ_HOST, MQ_RUN, MQ_LIMIT, MQ_NEXT, MQ_AGENT,
-	MQ_HELD, MQ_QUEUEONLY, MQ_FROZEN, MQ_COMMAND, MQ_SPOOL
+	MQ_HELD, MQ_QUEUEONLY, MQ_FROZEN, MQ_COMMAND, MQ_EVICTED, MQ_SPOOL
 };
 
 extern const char *const mq_state_name[];	/* as on the wire */
@@ -65,7 +65,7 @@ struct mq_dest {
 	unsigned id;		/* gives destinations an order */
 	unsigned njobs;
 	unsigned msg, job;	/* spool: its last message + 1, job in that */
-	int	hidden;		/* by the filter */
+	int	hidden;		/* by the filter: all of it */
 	struct mq_known *known;	/* NULL: nothing was told */
 	struct mq_dest *next;	/* of all, in no order */
 };
@@ -92,6 +92,7 @@ struct mq_job {
 	int	pid;		/* of its agent; 0 none */
 	unsigned char state;	/* enum mq_state */
 	unsigned char told;	/* its facts have come */
+	unsigned char hidden;	/* by filters of messages */
 };
 
 struct mq_msg {
@@ -105,6 +106,7 @@ struct mq_msg {
 	unsigned char held, told;
 	unsigned char over;	/* only its report is left */
 	unsigned char unread;	/* spool: could not be read */
+	unsigned char picked;	/* filters of messages let it through */
 };
 
 /* mq_why: the last failure of one recipient of a job whose recipients do not
@@ -136,6 +138,7 @@ struct mq_queue {
 	int	endless;	/* it told of the vertices, and no "End:" */
 	int	only_dests;	/* to be set before: nothing else is kept */
 	int	filtered;
+	int	picked;		/* ... by what pick.c says of each message */
 	char	postoffice[MQ_PATH_MAX];	/* as told; "" not */
 	struct hash words, names, places;
 	unsigned seed;
@@ -175,6 +178,8 @@ int	mq_add_why(struct mq_queue *, unsigned msg, unsigned long off,
 void	mq_why_sort(struct mq_queue *);
 const char *mq_why_of(const struct mq_queue *, const struct mq_msg *,
 	    unsigned long off);		/* "" none was told */
+/* Is the job hidden by a filter? */
+int	mq_hidden(const struct mq_job *);
 /* Has it a job that the filter lets through, or is there no filter? */
 int	mq_shown(const struct mq_queue *, const struct mq_msg *);
 void	mq_count(const struct mq_queue *, struct mq_sum *);
@@ -245,6 +250,9 @@ void	mq_unescape(char *);
 
 /* Reads the spool: 0, or an exit code with the reason in why. */
 int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
+/* Adds what a dump did not list: messages that the scheduler has on disk alone.
+ * As above. */
+int	mq_spool_rest(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 /* Finds what the dump did not tell: sender, size and age. */
 void	mq_spool_fill(struct mq_queue *, const char *po);
 
@@ -270,6 +278,7 @@ struct mq_rcpts {
 	unsigned n, room;
 	int	more;		/* there are more than that */
 	const char *why;	/* there are none because; NULL: there are */
+	int	gone;		/* ... the control file is */
 };
 
 void	mq_rcpts(struct mq_rcpts *, struct mq_queue *, const struct mq_msg *,
@@ -279,6 +288,8 @@ struct mq_rcpt *mq_rcpts_of(const struct mq_rcpts *, const struct mq_dest *,
 	    unsigned *n);
 void	mq_rcpts_free(struct mq_rcpts *);
 
+/* "mailq: what" on the standard error. */
+void	mq_complain(const char *what);
 /* Control, 8-bit bytes and backslashes become \ooo. */
 void	mq_put_byte(FILE *, int);
 void	mq_put(FILE *, const char *);
@@ -306,5 +317,63 @@ void	mq_json_dest(const struct mq_dest *);
 /* What is known of destinations, by name; -1 when there is no memory. */
 int	mq_show_dests(const struct mq_queue *, const struct mq_view *,
 	    int json);
+
+/* ---- filters (pick.c) ---------------------------------------------- */
+
+/* mq_pick: which messages are meant. */
+struct mq_pick {
+	unsigned long given;	/* bits: filters that were given */
+	char	**from, **to, **dest;	/* patterns, or NULL */
+	long	older, younger;	/* seconds; -1: any age */
+	unsigned long states;	/* bits; 0: any state */
+	/* to be set behind mq_pick_init */
+	int	whole;		/* a command: messages are meant, not jobs */
+	int	jobs;		/* ... but of these only jobs */
+	int	careful;	/* a message must be meant as a whole */
+	int	released;	/* only those that are held by their name */
+	const char *name;	/* of the one, without directories; NULL */
+	const char *hold;	/* jobs that this pattern holds; NULL */
+	unsigned long found;	/* messages */
+	unsigned long parts;	/* ... left alone, as they go to others, too */
+};
+
+void	mq_pick_init(struct mq_pick *);
+/* Takes a word such as "from=anna@a.example": 1, 0 when it is no filter, or -1
+ * with why. */
+int	mq_pick_word(struct mq_pick *, const char *word, char why[MQ_WHY_MAX]);
+/* Nothing is shown; then what is picked is, too, and the end: 0, or -1 with
+ * why. */
+void	mq_pick_begin(struct mq_queue *);
+int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *,
+	    char why[MQ_WHY_MAX]);
+void	mq_pick_end(struct mq_queue *);
+
+/* ---- commands (verbs.c) -------------------------------------------- */
+
+/* mq_order: a command, and what it is about. */
+struct mq_order {
+	const char *verb;	/* NULL: none, what follows is a listing's */
+	char	**what;		/* messages and patterns, as given */
+	unsigned n, room;
+	int	dry;		/* it is only shown */
+	struct mq_pick pick;
+	const char *filter;	/* the words of filters, NULL: none */
+};
+
+int	mq_is_verb(const char *);
+/* Takes what stands behind the verb: 0, or an exit code with why. */
+int	mq_order_words(struct mq_order *, int n, char **word,
+	    char why[MQ_WHY_MAX]);
+/* Picks what is meant, and of a listing what passes: 0 with an exit code, or -1
+ * with one when nothing could be picked. */
+int	mq_order_pick(struct mq_order *, struct mq_queue *,
+	    const struct mq_view *, int *rc);
+/* Shows what it would be about: an exit code. */
+int	mq_order_show(struct mq_order *, struct mq_queue *,
+	    const struct mq_view *);
+/* Orders it, message by message where the queue was picked from; without
+ * filters that is NULL.  An exit code. */
+int	mq_order_do(struct mq_order *, struct mq_ask *, struct mq_queue *,
+	    const struct mq_view *);
 
 #endif

@@ -609,7 +609,7 @@ state_of(const char *s)
 {
 	int i;
 
-	for (i = MQ_RETRY; i < MQ_SPOOL; i++)
+	for (i = MQ_RETRY; i <= MQ_COMMAND; i++)
 		if (strcmp(s, mq_state_name[i]) == 0)
 			return i;
 	return -1;

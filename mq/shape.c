@@ -98,7 +98,7 @@ walk(const struct mq_queue *q, void (*show)(const struct row *))
 	if (v == NULL)
 		return -1;
 	for (j = q->jobs; j < q->jobs + q->njobs; j++)
-		if (!j->dest->hidden)
+		if (!mq_hidden(j))
 			v[n++] = j;
 	qsort((void *)v, n, sizeof(*v), by_dest);
 	memset(&r, 0, sizeof(r));

@@ -19,6 +19,10 @@
 #define SANE_WALL	1767225600.0	/* 2026-01-01: earlier is no clock */
 #define SOON		(20 * 3600)	/* seconds: needs no date */
 
+#ifndef MAILQNAME
+#define MAILQNAME	"mailq"
+#endif
+
 /* ---- words ------------------------------------------------------------ */
 
 void
@@ -35,6 +39,15 @@ mq_put(FILE *f, const char *s)
 {
 	for (; *s != '\0'; s++)
 		mq_put_byte(f, (unsigned char)*s);
+}
+
+void
+mq_complain(const char *what)
+{
+	fflush(stdout);
+	fputs(MAILQNAME ": ", stderr);
+	mq_put(stderr, what);
+	putc('\n', stderr);
 }
 
 int
@@ -186,6 +199,9 @@ put_state(const struct mq_job *j)
 		break;
 	case MQ_COMMAND:
 		fputs("no clause has a command for it", stdout);
+		break;
+	case MQ_EVICTED:
+		fputs("evicted, waits on disk", stdout);
 		break;
 	default:
 		if (*j->what == '\0')
@@ -377,7 +393,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 		if (view->verbose)
 			mq_rcpts(&r, q, m, view);
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
-			if (q->jobs[i - 1].dest->hidden)
+			if (mq_hidden(&q->jobs[i - 1]))
 				continue;
 			put_job(&q->jobs[i - 1]);
 			put_users(&r, q->jobs[i - 1].dest);

@@ -283,13 +283,25 @@ mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 	if (s.n > 0)
 		qsort(s.names, s.n, sizeof(*s.names), by_number);
 	for (i = 0; i < s.n; i++) {
-		if (s.rc == 0 && load(q, po, s.names[i]) < 0)
+		if (s.rc == 0 && mq_msg(q, s.names[i], 0) == NULL &&
+		    load(q, po, s.names[i]) < 0)
 			failed(&s, po, ENOMEM);
 		free(s.names[i]);
 	}
 	free(s.names);
 	count_aside(q, po);
 	return s.rc;
+}
+
+int
+mq_spool_rest(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+{
+	unsigned i = q->njobs;
+	int rc = mq_spool(q, po, why);
+
+	for (; i < q->njobs; i++)
+		q->jobs[i].state = MQ_EVICTED;
+	return rc;
 }
 
 /* ---- the recipients of a message -------------------------------------- */
@@ -344,8 +356,10 @@ mq_rcpts(struct mq_rcpts *r, struct mq_queue *q, const struct mq_msg *m,
 		r->why = "the queue is on another machine";
 	else if (name_in(m->name) == NULL)
 		r->why = "the name of the message is not a plain one";
-	else if (open_ctl(&c, view->postoffice, m->name) < 0)
+	else if (open_ctl(&c, view->postoffice, m->name) < 0) {
+		r->gone = errno == ENOENT;
 		r->why = strerror(errno);
+	}
 	if (r->why != NULL)
 		return;
 	while ((letter = ctl_line(&c)) > 0) {

@@ -957,7 +957,7 @@ hold smtp/*.org
 release X/Y/12-1
 delete 12-1
 bounce local/-'
-for i in 'flush' 'flush all all' 'hold all' 'delete smtp' '-v flush all' \
+for i in 'flush' 'flush all smtp' 'hold all' 'delete smtp' '-v flush all' \
     'hold ../12-1' 'flush smtp/[' 'delete X/' 'bounce QQ/12'; do
 	case $i in
 	'hold ../12-1' | 'delete X/' | 'bounce QQ/12')

@@ -1,0 +1,404 @@
+/*
+ * pick.c - filters: which messages, and which of their jobs, are meant.
+ *
+ *	mailq from='*@shop.example' older=2d
+ *	mailq delete to=joe@far.example state=retry
+ *
+ * All filters must let a message through.  Sender and age are the message's,
+ * so all of its jobs pass; recipient, destination and state are a job's, and a
+ * message passes with one of its jobs.  A listing shows only the jobs that
+ * pass.  A command is about a whole message, so what it is about is shown
+ * whole.
+ *
+ * A command that ends mail, delete or bounce, is careful: a message that has
+ * also other recipients than those meant is left alone and counted.  What
+ * recipients there are is read from the control file then, as it is for the
+ * filter of recipients: a dump does not name them, and knows only those that
+ * are in core.
+ *
+ * A control file that cannot be read ends it all: what is meant would be
+ * guessed.  One that is gone was delivered meanwhile.
+ */
+#include "mq.h"
+#include "../lib/pattern.h"
+#include <ctype.h>
+
+#define SKIPPED		(MQ_SPOOL + 1)	/* a bit beside those of the states */
+#define BIT(state)	(1UL << (state))
+
+/* ---- reading ----------------------------------------------------------- */
+
+static void
+lower(char *s)
+{
+	for (; *s != '\0'; s++)
+		*s = (char)tolower((unsigned char)*s);
+}
+
+static const char *
+take_pattern(char ***to, const char *s)
+{
+	const char *why = pat_check(s);
+
+	if (why == NULL && (*to = pat_expand(s)) == NULL)
+		why = "it has too many alternatives";
+	return why;
+}
+
+/* With a slash at its end, or it would get any host. */
+static const char *
+take_address(char ***to, const char *s)
+{
+	char pattern[MQ_WORD_MAX];
+	size_t n = strlen(s);
+
+	if (n >= 2 && s[0] == '<' && s[n - 1] == '>') {
+		s++;
+		n -= 2;
+	}
+	if (text_fmt(pattern, sizeof(pattern), "%.*s/", (int)n, s) < 0)
+		return "it is too long";
+	return take_pattern(to, pattern);
+}
+
+static const char *
+take_from(struct mq_pick *p, const char *s)
+{
+	return take_address(&p->from, s);
+}
+
+static const char *
+take_to(struct mq_pick *p, const char *s)
+{
+	return take_address(&p->to, s);
+}
+
+static const char *
+take_dest(struct mq_pick *p, const char *s)
+{
+	return *s == '\0' ? "it is empty" : take_pattern(&p->dest, s);
+}
+
+static const char *
+take_span(long *to, const char *s)
+{
+	return span_parse(s, to) < 0 ? "it is no time such as 90, 5m or 2d" :
+	    NULL;
+}
+
+static const char *
+take_older(struct mq_pick *p, const char *s)
+{
+	return take_span(&p->older, s);
+}
+
+static const char *
+take_younger(struct mq_pick *p, const char *s)
+{
+	return take_span(&p->younger, s);
+}
+
+/* The state of that name, n bytes; -1: none. */
+static int
+state_named(const char *s, size_t n)
+{
+	const char *name;
+	int i;
+
+	for (i = MQ_OTHER; i <= SKIPPED; i++) {
+		name = i == SKIPPED ? "skipped" : mq_state_name[i];
+		if (i != MQ_SPOOL && strlen(name) == n &&
+		    strncmp(s, name, n) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static const char *
+take_state(struct mq_pick *p, const char *s)
+{
+	size_t n;
+	int state;
+
+	for (;; s += n + 1) {
+		n = strcspn(s, ",");
+		state = state_named(s, n);
+		if (state < 0)
+			return "there is no such state";
+		p->states |= BIT(state);
+		if (s[n] == '\0')
+			return NULL;
+	}
+}
+
+static const struct {
+	const char *name;
+	const char *(*take)(struct mq_pick *, const char *);
+} filters[] = {
+	{ "from=", take_from }, { "to=", take_to }, { "dest=", take_dest },
+	{ "older=", take_older }, { "younger=", take_younger },
+	{ "state=", take_state }
+};
+
+void
+mq_pick_init(struct mq_pick *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->older = p->younger = -1;
+}
+
+int
+mq_pick_word(struct mq_pick *p, const char *word, char why[MQ_WHY_MAX])
+{
+	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz") + 1, i;
+	const char *bad = "there is no such filter";
+
+	if (word[n - 1] != '=' || n == 1)
+		return 0;
+	for (i = 0; i < sizeof(filters) / sizeof(*filters); i++)
+		if (strncmp(word, filters[i].name, n) == 0) {
+			bad = p->given & BIT(i) ? "it is given twice" :
+			    filters[i].take(p, word + n);
+			p->given |= BIT(i);
+			break;
+		}
+	if (bad == NULL)
+		return 1;
+	text_fmt(why, MQ_WHY_MAX, "%.200s: %s", word, bad);
+	return -1;
+}
+
+/* ---- what passes ------------------------------------------------------- */
+
+static int
+match(char *const *patterns, const char *text, const char *end)
+{
+	static char s[MQ_TOKEN_MAX + MQ_WORD_MAX];
+
+	text_fmt(s, sizeof(s), "%s/%s", text, end);
+	lower(s);
+	for (; *patterns != NULL; patterns++)
+		if (pat_match(*patterns, s))
+			return 1;
+	return 0;
+}
+
+/* A command that names no channel dsn does not mean what senders are yet to be
+ * told. */
+static int
+dest_passes(const struct mq_pick *p, const struct mq_dest *d)
+{
+	char s[2 * MQ_WORD_MAX + 2];
+
+	if (!p->whole)
+		return p->dest == NULL || match(p->dest, d->channel, d->host);
+	text_fmt(s, sizeof(s), "%s/%s", d->channel, d->host);
+	lower(s);
+	return p->dest != NULL ? pat_means(p->dest, s) :
+	    strcmp(d->channel, "dsn") != 0;
+}
+
+static int
+job_passes(const struct mq_pick *p, const struct mq_msg *m,
+    const struct mq_job *j)
+{
+	int state = m->held && j->state != MQ_RUN ? MQ_HELD : j->state;
+
+	return (p->states == 0 || (p->states & BIT(state)) != 0) &&
+	    (p->hold == NULL || (j->state == MQ_HELD &&
+	    strcmp(j->what, p->hold) == 0)) && dest_passes(p, j->dest);
+}
+
+/* What is asked of the message alone. */
+static int
+message_passes(const struct mq_pick *p, const struct mq_msg *m)
+{
+	if (p->name != NULL && strcmp(name_base(m->name), p->name) != 0)
+		return 0;
+	if (p->from != NULL && (m->sender == NULL ||
+	    !match(p->from, m->sender, "")))
+		return 0;
+	if (p->older >= 0 && (m->age == MQ_UNKNOWN || m->age < p->older))
+		return 0;
+	if (p->younger >= 0 && (m->age == MQ_UNKNOWN || m->age > p->younger))
+		return 0;
+	return !p->released || m->held;
+}
+
+/* The same of one without jobs: those are over, on disk, or skipped. */
+static int
+bare_passes(const struct mq_pick *p, const struct mq_msg *m)
+{
+	int state = m->skipped != NULL ? SKIPPED : MQ_EVICTED;
+
+	if (m->over)
+		return !p->whole && p->states == 0 && p->dest == NULL &&
+		    p->to == NULL;
+	return p->hold == NULL &&
+	    (p->states == 0 || (p->states & BIT(state)) != 0);
+}
+
+/* ---- recipients -------------------------------------------------------- */
+
+/* who: the recipients of a message, and which are meant. */
+struct who {
+	struct mq_rcpts r;
+	unsigned hits;
+	unsigned jobs;		/* ... in core that pass */
+};
+
+static int
+rcpt_passes(const struct mq_pick *p, const struct mq_rcpt *v)
+{
+	return (p->to == NULL || match(p->to, v->user, "")) &&
+	    (p->dest == NULL || dest_passes(p, v->dest));
+}
+
+/* Hides the jobs that have no recipient that is meant, and counts the others'.
+ * O(recipients * log). */
+static void
+see_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
+    struct who *w)
+{
+	const struct mq_rcpt *v;
+	struct mq_job *j;
+	unsigned i, n, hits;
+
+	for (i = m->first; i != 0; i = j->next_job) {
+		j = &q->jobs[i - 1];
+		if (j->hidden)
+			continue;
+		v = mq_rcpts_of(&w->r, j->dest, &n);
+		for (hits = 0; n > 0; n--, v++)
+			hits += (unsigned)rcpt_passes(p, v);
+		if (hits == 0 && p->to != NULL)
+			j->hidden = 1;
+		w->jobs += hits;
+	}
+}
+
+/* Asks the control file: 1 the message is meant, 0 it is not, -1 with why. */
+static int
+ask_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
+    const struct mq_view *view, char why[MQ_WHY_MAX])
+{
+	struct who w;
+	unsigned i, n;
+	int more;
+
+	memset(&w, 0, sizeof(w));
+	mq_rcpts(&w.r, q, m, view);
+	if (w.r.why != NULL) {
+		text_fmt(why, MQ_WHY_MAX, "the recipients of %s cannot be "
+		    "seen: %s", m->name, w.r.why);
+		more = w.r.gone ? 0 : -1;
+		mq_rcpts_free(&w.r);
+		return more;
+	}
+	for (i = 0; i < w.r.n; i++)
+		w.hits += (unsigned)rcpt_passes(p, &w.r.v[i]);
+	see_jobs(p, q, m, &w);
+	n = p->states != 0 && m->first != 0 ? w.jobs : w.hits;
+	more = w.r.more || n < w.r.n;
+	mq_rcpts_free(&w.r);
+	if (n > 0 && more && p->careful) {
+		p->parts++;
+		return 0;
+	}
+	return n > 0;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+void
+mq_pick_begin(struct mq_queue *q)
+{
+	unsigned i;
+
+	q->filtered = q->picked = 1;
+	for (i = 0; i < q->njobs; i++)
+		q->jobs[i].hidden = 1;
+}
+
+/* Shows the jobs of a message that pass: how many do. */
+static unsigned
+show_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
+    int all)
+{
+	unsigned i, n = 0;
+	struct mq_job *j;
+
+	for (i = m->first; i != 0; i = j->next_job) {
+		j = &q->jobs[i - 1];
+		if (all || job_passes(p, m, j)) {
+			j->hidden = 0;
+			n++;
+		}
+	}
+	return n;
+}
+
+static void
+hide_jobs(struct mq_queue *q, const struct mq_msg *m)
+{
+	unsigned i;
+
+	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
+		q->jobs[i - 1].hidden = 1;
+}
+
+/* Is the message meant?  1, 0, or -1 with why. */
+static int
+meant(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
+    const struct mq_view *view, char why[MQ_WHY_MAX])
+{
+	int part = p->to != NULL || p->dest != NULL || p->states != 0;
+
+	if (!message_passes(p, m))
+		return 0;
+	if (m->first == 0 ? !bare_passes(p, m) :
+	    show_jobs(p, q, m, 0) == 0 && p->to == NULL)
+		return 0;
+	if (m->over)	/* nobody else is left to have it */
+		return p->to == NULL;
+	if (p->to != NULL || (p->dest != NULL && m->first == 0) ||
+	    (part && p->careful))
+		return ask_file(p, q, m, view, why);
+	return 1;
+}
+
+int
+mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view,
+    char why[MQ_WHY_MAX])
+{
+	struct mq_msg *m;
+	int is;
+
+	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
+		if (m->picked)
+			continue;
+		is = meant(p, q, m, view, why);
+		if (is < 0)
+			return -1;
+		if (is == 0)
+			hide_jobs(q, m);
+		else if (p->whole && p->jobs == 0)
+			show_jobs(p, q, m, 1);
+		m->picked = is > 0;
+		p->found += is > 0;
+	}
+	return 0;
+}
+
+void
+mq_pick_end(struct mq_queue *q)
+{
+	struct mq_dest *d;
+	unsigned i;
+
+	for (d = q->dests; d != NULL; d = d->next)
+		d->hidden = 1;
+	for (i = 0; i < q->njobs; i++)
+		if (!q->jobs[i].hidden)
+			q->jobs[i].dest->hidden = 0;
+}

@@ -1,0 +1,381 @@
+/*
+ * verbs.c - commands: hold, release, flush, delete, bounce.
+ *
+ *	mailq delete 107-1 108-1
+ *	mailq hold 'smtp/a?.example.org'
+ *	mailq delete -			names, a line each, from standard input
+ *	mailq -n bounce from='*@shop.example' older=2d
+ *
+ * Messages and patterns that were named go to the scheduler as they are, one
+ * command each.  With filters the queue is asked for first, and each message
+ * that passes becomes a command of its own: the scheduler knows no filters.
+ * All words are looked at before the first command is sent.
+ *
+ * A dry run sends nothing and shows what would be hit.
+ */
+#include "mq.h"
+#include "../lib/pattern.h"
+#include <ctype.h>
+
+#ifndef MAILQNAME
+#define MAILQNAME	"mailq"
+#endif
+#define WHAT_MOST	400	/* bytes that a command is about */
+#define ANSWER_MOST	1000000L	/* bytes of an answer to a command */
+
+/* ---- words ------------------------------------------------------------ */
+
+static const char *const verbs[] = {
+	"flush", "hold", "release", "delete", "bounce"
+};
+
+int
+mq_is_verb(const char *s)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		if (strcmp(s, verbs[i]) == 0)
+			return 1;
+	return 0;
+}
+
+/* NULL, or why a command cannot be about this. */
+static const char *
+what_is_wrong(const char *verb, const char *what)
+{
+	const char *p;
+
+	if (*what == '\0' || strlen(what) > WHAT_MOST)
+		return "what it is about is empty or too long";
+	for (p = what; *p != '\0'; p++)
+		if (isspace((unsigned char)*p) || iscntrl((unsigned char)*p))
+			return "blanks and control characters cannot be sent";
+	if (strcmp(what, "all") == 0)
+		return *verb == 'f' || *verb == 'r' ? NULL :
+		    "only flush and release take \"all\"; a pattern for "
+		    "everything is */*";
+	if (name_in(what) != NULL)
+		return NULL;
+	if (strchr(what, '/') == NULL)
+		return "that is no message, and a pattern has a slash, as in "
+		    "smtp/*";
+	return pat_check(what);
+}
+
+/* 0 or -1. */
+static int
+add_what(struct mq_order *o, char *what)
+{
+	unsigned room = o->room < 64 ? 64 : o->room * 2;
+	char **more;
+
+	if (o->n == o->room) {
+		more = realloc(o->what, room * sizeof(*more));
+		if (more == NULL)
+			return -1;
+		o->what = more;
+		o->room = room;
+	}
+	o->what[o->n++] = what;
+	return 0;
+}
+
+/* Names of messages, one a line: 0, or an exit code with why. */
+static int
+take_input(struct mq_order *o, char why[MQ_WHY_MAX])
+{
+	char line[MQ_NAME_MAX], *copy;
+	size_t n;
+
+	while (fgets(line, sizeof(line), stdin) != NULL) {
+		n = strlen(line);
+		if (n > 0 && line[n - 1] == '\n')
+			line[--n] = '\0';
+		if (n == 0)
+			continue;
+		if (name_in(line) == NULL) {
+			text_fmt(why, MQ_WHY_MAX, "standard input: \"%.60s\" "
+			    "is no name of a message", line);
+			return X_DATAERR;
+		}
+		copy = mem_dup(line);
+		if (copy == NULL || add_what(o, copy) < 0) {
+			text_fmt(why, MQ_WHY_MAX, "there is no memory");
+			return X_UNAVAILABLE;
+		}
+	}
+	if (!ferror(stdin))
+		return 0;
+	text_fmt(why, MQ_WHY_MAX, "standard input: %s", strerror(errno));
+	return X_NOINPUT;
+}
+
+/* The words of filters, for what is said of them. */
+static void
+add_filter(struct mq_order *o, const char *word)
+{
+	static char words[MQ_TOKEN_MAX];
+	static struct text t;
+
+	if (o->filter == NULL)
+		text_init(&t, words, sizeof(words));
+	text_add(&t, o->filter == NULL ? "%s" : " %s", word);
+	o->filter = words;
+}
+
+int
+mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
+{
+	const char *bad;
+	int i, rc = 0, taken;
+
+	for (i = 0; i < n && rc == 0; i++) {
+		taken = mq_pick_word(&o->pick, word[i], why);
+		if (taken < 0)
+			return X_USAGE;
+		if (taken > 0) {
+			add_filter(o, word[i]);
+		} else if (o->verb != NULL && strcmp(word[i], "-") == 0) {
+			rc = take_input(o, why);
+		} else if (o->verb != NULL &&
+		    (bad = what_is_wrong(o->verb, word[i])) != NULL) {
+			text_fmt(why, MQ_WHY_MAX, "%s", bad);
+			return X_USAGE;
+		} else if (add_what(o, word[i]) < 0) {
+			return X_UNAVAILABLE;
+		}
+	}
+	return rc;
+}
+
+/* ---- one command ------------------------------------------------------ */
+
+/* Shows the answer, which begins with "ok " or "no ": the exit code. */
+static int
+answer(struct mq_in *in, const char *name)
+{
+	char head[4];
+	FILE *f = stdout;
+	long n;
+	int c, last = 0, rc = 0;
+
+	for (n = 0; n < 3 && (c = mq_byte(in)) >= 0; n++)
+		head[n] = (char)c;
+	head[n] = '\0';
+	if (strcmp(head, "no ") == 0) {
+		f = stderr;
+		fputs(MAILQNAME ": ", f);
+		rc = X_UNAVAILABLE;
+	} else if (strcmp(head, "ok ") != 0) {
+		mq_complain("the scheduler's answer is not understood");
+		return X_UNAVAILABLE;
+	}
+	if (name != NULL) {
+		mq_put(f, name);
+		fputs(": ", f);
+	}
+	for (; n < ANSWER_MOST && (c = mq_byte(in)) >= 0; n++) {
+		last = c;
+		if (c == '\n')
+			putc(c, f);
+		else
+			mq_put_byte(f, c);
+	}
+	if (last == '\n' && n < ANSWER_MOST && in->why[0] == '\0')
+		return rc;
+	if (last != '\n')
+		putc('\n', f);
+	mq_complain("the scheduler's answer is cut short, or has no end");
+	return X_UNAVAILABLE;
+}
+
+/* Sends one; with many, the answer gets the name before it. */
+static int
+order(struct mq_ask *a, const char *verb, const char *what, int many)
+{
+	char head[2 * MQ_WHY_MAX];
+	int rc;
+
+	a->why[0] = '\0';
+	if (mq_ask_command(a, verb, what) < 0) {
+		text_fmt(head, sizeof(head), "%s: not done: %s", verb, a->why);
+		mq_complain(head);
+		return a->denied ? X_NOPERM : X_UNAVAILABLE;
+	}
+	rc = answer(&a->in, many ? what : NULL);
+	mq_ask_end(a);
+	return rc;
+}
+
+/* ---- filters, and a dry run ------------------------------------------- */
+
+/* What is in core no longer belongs to the queue, too: 0 or an exit code. */
+static int
+add_evicted(struct mq_queue *q, const struct mq_view *view)
+{
+	char why[MQ_WHY_MAX], head[MQ_WHY_MAX + 80];
+	int rc;
+
+	if (!q->facts || q->evicted == 0)
+		return 0;
+	text_fmt(why, sizeof(why), "the queue is on another machine");
+	rc = view->postoffice == NULL ? X_UNAVAILABLE :
+	    mq_spool_rest(q, view->postoffice, why);
+	if (rc == 0)
+		return 0;
+	text_fmt(head, sizeof(head), "what is evicted (%d) is left out: %s",
+	    q->evicted, why);
+	mq_complain(head);
+	return rc;
+}
+
+/* How a command with this verb picks messages. */
+static void
+pick_for(struct mq_pick *p, const char *verb)
+{
+	p->whole = verb != NULL;
+	p->careful = verb != NULL && (*verb == 'd' || *verb == 'b');
+	p->released = verb != NULL && *verb == 'r';
+}
+
+/* Picks what was named, for a dry run: 0 or an exit code. */
+static int
+pick_named(struct mq_order *o, char *what, struct mq_queue *q,
+    const struct mq_view *view)
+{
+	struct mq_pick p;
+	char why[MQ_WHY_MAX];
+
+	mq_pick_init(&p);
+	pick_for(&p, o->verb);
+	p.careful = 0;
+	p.name = name_in(what);
+	if (strcmp(what, "all") == 0) {
+		if (p.released)
+			p.states = 1UL << MQ_HELD;
+		p.released = 0;
+	} else if (p.name == NULL) {
+		p.jobs = 1;
+		p.hold = p.released ? what : NULL;
+		p.released = 0;
+		p.dest = pat_expand(what);
+	}
+	if (mq_pick(&p, q, view, why) < 0) {
+		mq_complain(why);
+		return X_UNAVAILABLE;
+	}
+	if (p.dest != NULL)
+		pat_free(p.dest);
+	if (p.found > 0)
+		return 0;
+	text_fmt(why, sizeof(why), "nothing in the queue is %.200s%s", what,
+	    *o->verb == 'r' ? " and held" : "");
+	mq_complain(why);
+	return X_UNAVAILABLE;
+}
+
+int
+mq_order_pick(struct mq_order *o, struct mq_queue *q,
+    const struct mq_view *view, int *rc)
+{
+	char why[MQ_WHY_MAX];
+	unsigned i;
+	int bad;
+
+	*rc = add_evicted(q, view);
+	mq_pick_begin(q);
+	pick_for(&o->pick, o->verb);
+	if (o->filter != NULL && mq_pick(&o->pick, q, view, why) < 0) {
+		mq_complain(why);
+		*rc = X_UNAVAILABLE;
+		return -1;
+	}
+	for (i = 0; i < o->n && o->verb != NULL; i++) {
+		bad = pick_named(o, o->what[i], q, view);
+		if (bad != 0)
+			*rc = bad;
+	}
+	mq_pick_end(q);
+	return 0;
+}
+
+/* Messages that also go to others were left alone. */
+static void
+say_parts(const struct mq_order *o)
+{
+	char text[200];
+
+	if (o->pick.parts == 0)
+		return;
+	text_fmt(text, sizeof(text), "%lu message%s left alone: %s also to "
+	    "recipients that are not meant; name %s to %s %s",
+	    o->pick.parts, o->pick.parts == 1 ? " is" : "s are",
+	    o->pick.parts == 1 ? "it goes" : "they go",
+	    o->pick.parts == 1 ? "it" : "them", o->verb,
+	    o->pick.parts == 1 ? "it" : "them");
+	mq_complain(text);
+}
+
+int
+mq_order_show(struct mq_order *o, struct mq_queue *q,
+    const struct mq_view *view)
+{
+	struct mq_sum sum;
+	int rc;
+
+	if (mq_order_pick(o, q, view, &rc) < 0)
+		return rc;
+	mq_count(q, &sum);
+	if (sum.msgs > 0 || o->filter != NULL)
+		mq_show_list(q, view);
+	say_parts(o);
+	if (sum.msgs > 0)
+		printf("dry run: nothing is done; %s would be about %lu "
+		    "message%s\n", o->verb, sum.msgs,
+		    sum.msgs == 1 ? "" : "s");
+	return rc;
+}
+
+static int
+order_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
+    const struct mq_view *view)
+{
+	const struct mq_msg *m;
+	int bad, rc;
+
+	if (mq_order_pick(o, q, view, &rc) < 0)
+		return rc;
+	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
+		if (!m->picked)
+			continue;
+		bad = name_in(m->name) == NULL ? X_DATAERR :
+		    order(a, o->verb, m->name, 1);
+		if (bad != 0)
+			rc = bad;
+	}
+	say_parts(o);
+	if (o->pick.found > 0 || rc != 0)
+		return rc;
+	fputs(MAILQNAME ": nothing in the queue matches ", stderr);
+	mq_put(stderr, o->filter);
+	putc('\n', stderr);
+	return X_UNAVAILABLE;
+}
+
+int
+mq_order_do(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
+    const struct mq_view *view)
+{
+	unsigned i;
+	int bad, rc = 0;
+
+	if (q != NULL)
+		return order_picked(o, a, q, view);
+	for (i = 0; i < o->n; i++) {
+		bad = order(a, o->verb, o->what[i], o->n > 1);
+		if (bad != 0)
+			rc = bad;
+	}
+	return rc;
+}

@@ -1,0 +1,206 @@
+#!/bin/sh
+# Filters of mailq: by sender, recipient, destination, age and state, for the
+# list and for commands; a dry run; several messages, and those on standard
+# input.
+. "${0%/*}/lib.sh"
+
+M=$top/mailq
+A=$top/t/agent
+po=$tmp/po
+spool_new "$po"
+POSTOFFICE=$po MAILSHARE=$tmp RENDEZVOUS=$po/public/.mailq.text
+export POSTOFFICE MAILSHARE RENDEZVOUS
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=500s expiry=0 bounce=none
+later/*	command="$A -c later deferred mailbox full"
+park/*	queueonly command="$A -c park ok3"
+END
+# A message of that sender; it is new, or old.
+mail() {	# name sender age channel host user ...
+	mail_name=$1 mail_from=$2 mail_age=$3
+	shift 3
+	mkdir -p "$po/queue" "$po/transport"
+	echo body >"$po/queue/$mail_name"
+	[ "$mail_age" = new ] || touch -t 202601020000 "$po/queue/$mail_name"
+	{
+		printf 'i %s\no 0\nl x\ne %s\n' "$mail_name" "$mail_from"
+		echo "s smtp here $mail_from 0"
+		while [ $# -ge 3 ]; do
+			printf 'r           %s %s %s 65534\n' "$1" "$2" "$3"
+			shift 3
+		done
+		printf 'm\nSubject: %s\n\n' "$mail_name"
+	} >"$po/transport/.$mail_name"
+	mv "$po/transport/.$mail_name" "$po/transport/$mail_name"
+}
+mailq() {	# [argument ...]: sets rc
+	"$M" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	rc=$?
+}
+# The messages that a list shows, and how it ended.
+found() {	# filter ...
+	mailq "$@"
+	echo "$rc" $(sed -n 's/^\([0-9]*\)-1  .*/\1/p' "$tmp/out")
+}
+err() {
+	cat "$tmp/err"
+}
+
+mail 101-1 anna@a.example old later x.example joe@far.example
+mail 102-1 Anna@A.example new later x.example bert@far.example \
+    later y.example joe@far.example
+mail 103-1 carl@c.example new park z.example joe@near.example
+mail 104-1 '' new later y.example dora@far.example
+ok 'start' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+wait_log 'deferred msg=101-1' && wait_log 'deferred msg=102-1.*x.example' &&
+    wait_log 'deferred msg=102-1.*y.example' && wait_log 'load msg=103-1' &&
+    wait_log 'deferred msg=104-1'
+
+# ---- the list ----------------------------------------------------------------
+
+is 'no filter shows all' "$(found)" '0 101 102 103 104'
+is 'from= finds a sender, whatever its case' \
+    "$(found from=anna@a.EXAMPLE)" '0 101 102'
+is 'from= takes a pattern' "$(found 'from=*@{a,c}.example')" '0 101 102 103'
+is 'from= finds an address as a whole' "$(found from=nna@a.example)" 0
+is 'from= finds reports' "$(found 'from=<>')" '0 104'
+is 'to= finds a recipient' "$(found to=joe@far.example)" '0 101 102'
+is 'to= shows the jobs of that recipient alone' \
+    "$(sed -n 's/^	\([a-z][^ ]*\) .*/\1/p' "$tmp/out")" 'later/x.example
+later/y.example'
+is 'dest= finds a channel and host' "$(found 'dest=*/x.example')" '0 101 102'
+is 'older= finds old messages' "$(found older=1d)" '0 101'
+is 'younger= finds new messages' "$(found younger=1d)" '0 102 103 104'
+is 'state= finds jobs of a state' "$(found state=queueonly)" '0 103'
+is 'state= takes several' "$(found state=retry,held)" '0 101 102 104'
+is 'all filters must fit' \
+    "$(found to=joe@far.example dest=later/y.example)" '0 102'
+found from=none@a.example >/dev/null
+is 'a filter that finds nothing is named' "$(cat "$tmp/out")" \
+    'nothing in the queue matches from=none@a.example'
+mailq -c from=anna@a.example
+is 'counts are of what the filters find' \
+    "$(sed -n 's/^messages //p; s/^recipients //p' "$tmp/out" | tr '\n' ' ')" \
+    '2 3 '
+mailq -j to=joe@near.example
+like 'JSON is of what the filters find' "$(cat "$tmp/out")" \
+    '^\{"message":"103-1".*"state":"queueonly"'
+is 'JSON of one job is one line' "$(grep -c . "$tmp/out")" 1
+mailq -s to=joe@far.example
+is 'the shape is of what the filters find' \
+    "$(sed -n 's/^later.x.example *\([0-9]*\) .*/\1/p' "$tmp/out")" 1
+
+for i in 'who=anna' 'older=soon' 'state=sleepy' 'dest=' 'from=[' \
+    'from=a from=b' '-f smtp from=a' '-D from=a' '-Q from=a' '-n' \
+    '-n from=a' 'delete from=a 101-1' '-n delete' 'delete who=anna'; do
+	mailq $i
+	is "wrong filters: $i" "$rc" 64
+done
+
+# ---- commands ----------------------------------------------------------------
+
+mailq -n delete from=anna@a.example
+is 'a dry run says how many' "$rc $(tail -n 1 "$tmp/out")" \
+    '0 dry run: nothing is done; delete would be about 2 messages'
+is 'a dry run shows them' \
+    "$(sed -n 's/^\([0-9]*\)-1  .*/\1/p' "$tmp/out" | tr '\n' ' ')" '101 102 '
+is 'a dry run does nothing' "$(found)$(count ' command ')" \
+    '0 101 102 103 1040'
+mailq -n delete later/x.example 103-1
+is 'a dry run shows jobs of a pattern, and messages' \
+    "$(sed -n 's/^	\([a-z][^ ]*\) .*/\1/p' "$tmp/out")" 'later/x.example
+later/x.example
+park/z.example'
+mailq -n delete 105-1
+is 'a dry run finds what is not there' "$rc $(err)" \
+    '69 mailq: nothing in the queue is 105-1'
+
+mailq hold from=anna@a.example
+is 'hold by sender' "$rc $(tr '\n' ';' <"$tmp/out")" \
+    '0 101-1: 101-1 is held, 1 jobs;102-1: 102-1 is held, 2 jobs;'
+is 'state= finds what is held' "$(found state=held)" '0 101 102'
+mailq -n release all
+is 'a dry run of a release is about what is held' "$(tail -n 1 "$tmp/out")" \
+    'dry run: nothing is done; release would be about 2 messages'
+mailq release to=bert@far.example
+is 'release by recipient' "$rc $(cat "$tmp/out")" '0 102-1: 1 holds released'
+is 'others stay held' "$(found state=held)" '0 101'
+mailq flush state=queueonly
+is 'flush by state' "$rc $(cat "$tmp/out")" '0 103-1: 1 jobs flushed'
+ok 'what was flushed by its state is tried' wait_log 'complete msg=103-1'
+
+mailq delete to=joe@far.example
+is 'delete leaves a message alone that goes to others' "$rc $(err)" \
+    "0 mailq: 1 message is left alone: it goes also to recipients that are not \
+meant; name it to delete it"
+is 'delete by recipient' "$(cat "$tmp/out")" '101-1: 1 jobs deleted'
+ok 'what was deleted by recipient goes' wait_log 'complete msg=101-1'
+is 'what was left alone stays' "$(found)" '0 102 104'
+mailq delete state=retry dest=later/y.example
+is 'delete by destination leaves alone, too' \
+    "$(grep -c 'left alone' "$tmp/err") $(cat "$tmp/out")" \
+    '1 104-1: 1 jobs deleted'
+ok 'what was deleted by destination goes' wait_log 'complete msg=104-1'
+mailq delete from=nobody@x.example
+is 'a command that finds nothing says so' "$rc $(err)" \
+    '69 mailq: nothing in the queue matches from=nobody@x.example'
+
+# ---- names -------------------------------------------------------------------
+
+for n in 201 202 203; do
+	mail $n-1 anna@a.example new later x.example u$n
+	wait_log "deferred msg=$n-1"
+done
+mailq hold 201-1 202-1
+is 'two names' "$rc $(tr '\n' ';' <"$tmp/out")" \
+    '0 201-1: 201-1 is held, 1 jobs;202-1: 202-1 is held, 1 jobs;'
+mailq hold 201-1 smtp
+is 'a word that is wrong stops all' "$rc $(cat "$tmp/out")" '64 '
+"$M" release 203-1 - >"$tmp/out" 2>"$tmp/err" <<END
+201-1
+
+202-1
+END
+rc=$?
+is 'names on standard input' "$rc $(tr '\n' ';' <"$tmp/out")$(err)" \
+    "69 201-1: 1 holds released;202-1: 1 holds released;mailq: 203-1: there \
+is no hold on 203-1"
+printf '201-1\nall the rest\n' | "$M" delete - >"$tmp/out" 2>"$tmp/err"
+is 'what is no name on standard input stops all' "$? $(cat "$tmp/out")$(err)" \
+    '65 mailq: standard input: "all the rest" is no name of a message'
+"$M" delete - </dev/null >"$tmp/out" 2>&1
+is 'nothing on standard input is nothing to do' "$? $(cat "$tmp/out")" '0 '
+"$M" -j from=anna@a.example younger=1d |
+    sed 's/.*"message":"\([^"]*\)".*/\1/' | sort -u |
+    "$M" delete - >"$tmp/out" 2>&1
+is 'names from JSON' "$? $(grep -c deleted "$tmp/out")" '0 4'
+
+# ---- what is not in core, and no scheduler -----------------------------------
+
+wait_log 'complete msg=203-1' && wait_log 'complete msg=102-1'
+sched_stop
+echo 'PARAMactive 1' >>"$tmp/cf"
+mail 301-1 anna@a.example new later x.example joe@far.example
+mail 302-1 carl@c.example new later x.example joe@far.example
+ok 'restart with room for one message' sched_start "$po" "$tmp/cf" \
+    -q "$po/public/.mailq.text"
+ok 'a message is evicted' wait_log 'evict msg=30' 20
+wait_log 'deferred msg=302-1' 20 && wait_log 'deferred msg=301-1' 20
+is 'filters find what is evicted' "$(found to=joe@far.example)" '0 301 302'
+like 'the list says so' "$(cat "$tmp/out")" '^		evicted, waits on disk$'
+mailq -j state=evicted
+is 'state= finds what is evicted' \
+    "$(grep -c '"state":"evicted"' "$tmp/out") $(grep -c . "$tmp/out")" '1 1'
+mailq flush to=joe@far.example
+is 'a command means what is evicted, too' "$rc $(grep -c . "$tmp/out")" '0 2'
+sched_stop
+is 'filters of the spool' "$(found from=anna@a.example)" '0 301'
+is 'recipients in the spool' "$(found to=joe@far.example)" '0 301 302'
+mailq state=retry
+is 'states need a scheduler' "$rc" 69
+mailq delete from=anna@a.example
+like 'commands with filters need a scheduler' "$rc $(err)" \
+    '^69 mailq: no scheduler answers'
+
+finish
