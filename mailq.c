@@ -24,6 +24,10 @@
 #define MAILQNAME	"mailq"
 #endif
 
+#ifndef LOGDIR
+#define LOGDIR		"/var/log"
+#endif
+
 enum listing { LIST, REPORT, SIZES, SHAPE, JSON, COUNTS };
 
 static struct {
@@ -36,12 +40,15 @@ static struct {
 	const char *postoffice;
 	int	named;		/* ... in the environment, or for a command */
 	struct mq_order order;	/* a command, or what filters a listing */
+	const char *logfile;	/* for show, or NULL */
 } want;
 
 static const char usage_text[] =
 "usage: mailq [-DQSsvVjc] [-f filter] [-q rendezvous] [-p port]\n"
 "\t[-U user/password] [filter=...] [host]\n"
 "       mailq [-nv] flush|hold|release|delete|bounce what ...\n"
+"       mailq [-q rendezvous] [-p port] [-U user/password] [-L logfile]\n"
+"\tshow message ...\n"
 "       filters: from= to= dest= older= younger= state=\n";
 
 /* ---- words ------------------------------------------------------------ */
@@ -200,6 +207,8 @@ show(struct mq_queue *queue, const char *po, struct mq_ask *a, int scheduler)
 	view.verbose = want.verbose;
 	view.postoffice = po;
 	view.filter = want.filter != NULL ? want.filter : want.order.filter;
+	if (want.order.show)
+		return mq_story(&want.order, queue, &view, want.logfile);
 	if (want.order.verb != NULL)
 		return do_picked(queue, &view, a);
 	if (want.order.filter != NULL)
@@ -328,7 +337,8 @@ hear(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
 	if (rc != MQ_TWO)
 		return rc;
 	if (mq_ask_two(a))
-		return mq_two(queue, &a->in, want.login, why, line, arg);
+		return mq_two(queue, &a->in, want.login, why,
+		    queue->both ? NULL : line, arg);
 	text_fmt(why, MQ_WHY_MAX, "%s", a->why);
 	return -1;
 }
@@ -363,7 +373,8 @@ dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	char why[MQ_WHY_MAX];
 
-	if (hear(queue, a, why, NULL, NULL) < 0) {
+	if (hear(queue, a, why, queue->both ? mq_story_line : NULL, NULL) <
+	    0) {
 		mq_complain(why);
 		return X_UNAVAILABLE;
 	}
@@ -381,6 +392,7 @@ list(struct mq_ask *a)
 		if (mq_init(&queue) < 0)
 			return X_UNAVAILABLE;
 		queue.only_dests = want.dests;
+		queue.both = want.order.show;
 		rc = want.listing == REPORT ? report(&queue, a) :
 		    dump(&queue, a);
 		if (rc < 0)
@@ -439,6 +451,36 @@ command(struct mq_ask *a, int argc, char **argv)
 	    mq_order_do(o, a, NULL, NULL);
 }
 
+/* show, with the messages that stand behind it. */
+static int
+tell(struct mq_ask *a, int argc, char **argv)
+{
+	static char path[MQ_PATH_MAX];
+	const char *dir = getenv("LOGDIR");
+	struct mq_order *o = &want.order;
+	char why[MQ_WHY_MAX];
+	int rc;
+
+	if (want.listing != LIST || want.dests || want.filter != NULL ||
+	    want.verbose || o->dry)
+		return usage("show takes only -q, -p, -U and -L");
+	o->show = 1;
+	rc = mq_order_words(o, argc - 1, argv + 1, why);
+	if (rc == X_USAGE)
+		return usage(why);
+	if (rc != 0) {
+		mq_complain(why);
+		return rc;
+	}
+	if (argc == 1 || (o->n > 0 && o->filter != NULL))
+		return usage("show wants messages that are named, or filters");
+	text_fmt(path, sizeof(path), "%s/scheduler", dir != NULL &&
+	    *dir != '\0' ? dir : LOGDIR);
+	if (want.logfile == NULL)
+		want.logfile = path;
+	return o->filter != NULL || o->n > 0 ? list(a) : 0;
+}
+
 /* The filters of a listing and its host: 0, or an exit code. */
 static int
 take_words(struct mq_ask *a, int argc, char **argv)
@@ -465,8 +507,13 @@ static int
 run(struct mq_ask *a, int argc, char **argv)
 {
 	mq_pick_init(&want.order.pick);
+	if (want.logfile != NULL && (argc == 0 ||
+	    strcmp(argv[0], "show") != 0))
+		return usage("-L is for show");
 	if (argc > 0 && mq_is_verb(argv[0]))
 		return command(a, argc, argv);
+	if (argc > 0 && strcmp(argv[0], "show") == 0)
+		return tell(a, argc, argv);
 	if (take_words(a, argc, argv) != 0)
 		return X_USAGE;
 	if (a->pipe != NULL && (a->host != NULL || a->port != NULL))
@@ -501,7 +548,7 @@ main(int argc, char **argv)
 		return X_OSERR;
 	log_level = L_ERR;
 	ask.in.fd = -1;
-	while ((c = getopt(argc, argv, "DQSsvVjcnf:q:p:U:")) != -1)
+	while ((c = getopt(argc, argv, "DQSsvVjcnf:q:p:U:L:")) != -1)
 		switch (c) {
 		case 'Q': bad |= one_listing(REPORT); break;
 		case 'S': bad |= one_listing(SIZES); break;
@@ -515,6 +562,7 @@ main(int argc, char **argv)
 		case 'q': ask.pipe = optarg; break;
 		case 'p': ask.port = optarg; break;
 		case 'U': want.login = optarg; break;
+		case 'L': want.logfile = optarg; break;
 		case 'V':
 			puts(MAILQNAME " " VERSION);
 			return 0;

@@ -923,12 +923,10 @@ ctl_go(struct ctl *c, unsigned long off)
 }
 
 int
-nt_open(struct notary *n, const char *name)
+nt_start(struct notary *n, int fd, const char *name)
 {
-	struct stat st;
-
 	memset(n, 0, sizeof(*n));
-	n->fd = fd_plain(name, O_RDWR, &st);
+	n->fd = fd;
 	if (n->fd < 0)
 		return -1;
 	text_fmt(n->name, sizeof(n->name), "%s", name);
@@ -946,6 +944,14 @@ nt_open(struct notary *n, const char *name)
 	}
 	ctl_go(&n->c, 0);
 	return 0;
+}
+
+int
+nt_open(struct notary *n, const char *name)
+{
+	struct stat st;
+
+	return nt_start(n, fd_plain(name, O_RDWR, &st), name);
 }
 
 void

@@ -184,6 +184,8 @@ struct notary {
 };
 
 int	nt_open(struct notary *, const char *name);	/* 0, or -1: errno */
+/* The same with what the caller has opened, to read alone; -1: nothing. */
+int	nt_start(struct notary *, int fd, const char *name);
 void	nt_close(struct notary *);
 int	nt_error(const struct notary *);	/* errno of a read, or 0 */
 /* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */

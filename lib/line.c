@@ -250,18 +250,16 @@ line_held(int fd, long pid)
  * 09:10:11; S123AbmKVJKL3vWUA, half a second later.  The last five are
  * nanoseconds, unless there are none. */
 int
-spool_id(const char *name, char *id, size_t size)
+spool_id_of(const char *path, const char *name, char *id, size_t size)
 {
 	static const char code[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
 	const char *base = strrchr(name, '/');
-	char path[1024];
 	struct stat st;
 	struct text t;
 	struct tm *tm;
 	int year, bit;
 
-	text_fmt(path, sizeof(path), "../queue/%s", name);
 	if (lstat(path, &st) < 0 || (tm = gmtime(&st.st_mtime)) == NULL)
 		return -1;
 	year = tm->tm_year + 1900;
@@ -274,4 +272,13 @@ spool_id(const char *name, char *id, size_t size)
 	for (bit = 24; bit >= 0 && NS(st) != 0; bit -= 6)
 		text_add(&t, "%c", code[NS(st) >> bit & 63]);
 	return t.cut ? -1 : 0;
+}
+
+int
+spool_id(const char *name, char *id, size_t size)
+{
+	char path[1024];
+
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	return spool_id_of(path, name, id, size);
 }

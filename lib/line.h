@@ -56,6 +56,9 @@ int	line_flock(int fd, int how, int type, long pid, struct flock *);
 int	line_held(int fd, long pid);
 /* ZMailer's name for the message queue/name, seen from transport/: 0 or -1. */
 int	spool_id(const char *name, char *id, size_t size);
+/* The same of the message file at path. */
+int	spool_id_of(const char *path, const char *name, char *id,
+	    size_t size);
 
 /* Does the file end in the middle of a line, as a crash may leave it? */
 int	line_cut(int fd);

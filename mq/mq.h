@@ -137,6 +137,7 @@ struct mq_queue {
 	int	facts;		/* the scheduler told them */
 	int	endless;	/* it told of the vertices, and no "End:" */
 	int	only_dests;	/* to be set before: nothing else is kept */
+	int	both;		/* likewise: with a report all is kept, too */
 	int	filtered;
 	int	picked;		/* ... by what pick.c says of each message */
 	char	postoffice[MQ_PATH_MAX];	/* as told; "" not */
@@ -297,6 +298,10 @@ void	mq_put(FILE *, const char *);
 int	mq_reason_byte(const char **);
 /* ": refused", or nothing when there is none. */
 void	mq_put_reason(const char *);
+/* Lines about a message, about a job and what it waits for; the last alone. */
+void	mq_put_message(const struct mq_queue *, const struct mq_msg *);
+void	mq_put_job(const struct mq_job *);
+void	mq_put_wait(const struct mq_job *);
 /* "next 14:05 (in 5m)", "5m", "3 files". */
 void	mq_put_next(int seconds);
 void	mq_put_span(long seconds);
@@ -356,6 +361,7 @@ struct mq_order {
 	char	**what;		/* messages and patterns, as given */
 	unsigned n, room;
 	int	dry;		/* it is only shown */
+	int	show;		/* mailq show */
 	struct mq_pick pick;
 	const char *filter;	/* the words of filters, NULL: none */
 };
@@ -375,5 +381,14 @@ int	mq_order_show(struct mq_order *, struct mq_queue *,
  * filters that is NULL.  An exit code. */
 int	mq_order_do(struct mq_order *, struct mq_ask *, struct mq_queue *,
 	    const struct mq_view *);
+
+/* ---- one message (story.c) ----------------------------------------- */
+
+/* Takes a line of the report, for what it says of agents. */
+void	mq_story_line(void *, const char *line);
+/* Tells all of the messages that were named, or that filters find, and what
+ * the log has of them: an exit code. */
+int	mq_story(struct mq_order *, struct mq_queue *, const struct mq_view *,
+	    const char *logfile);
 
 #endif

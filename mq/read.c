@@ -896,7 +896,7 @@ mq_read(struct mq_queue *q, struct mq_in *in, char why[MQ_WHY_MAX],
 	r.q = q;
 	r.in = in;
 	r.report = line;
-	r.brief = line != NULL || q->only_dests;
+	r.brief = (line != NULL && !q->both) || q->only_dests;
 	r.arg = arg;
 	r.line = 1;
 	r.ahead = -2;

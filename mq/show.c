@@ -212,8 +212,8 @@ put_state(const struct mq_job *j)
 	return 1;
 }
 
-static void
-put_wait(const struct mq_job *j)
+void
+mq_put_wait(const struct mq_job *j)
 {
 	int next = j->next != MQ_UNKNOWN && (j->next > 0 ||
 	    j->state == MQ_RETRY || j->state == MQ_HOST);
@@ -243,8 +243,8 @@ put_wait(const struct mq_job *j)
 
 /* ---- the list --------------------------------------------------------- */
 
-static void
-put_message(const struct mq_queue *q, const struct mq_msg *m)
+void
+mq_put_message(const struct mq_queue *q, const struct mq_msg *m)
 {
 	mq_put(stdout, m->name);
 	if (m->sender != NULL) {
@@ -283,8 +283,8 @@ put_message(const struct mq_queue *q, const struct mq_msg *m)
 		    "\tnobody is left to have it");
 }
 
-static void
-put_job(const struct mq_job *j)
+void
+mq_put_job(const struct mq_job *j)
 {
 	putchar('\t');
 	mq_put(stdout, j->dest->channel);
@@ -301,7 +301,7 @@ put_job(const struct mq_job *j)
 		fputs(", not tried yet", stdout);
 	mq_put_reason(j->reason);
 	putchar('\n');
-	put_wait(j);
+	mq_put_wait(j);
 }
 
 static void
@@ -389,13 +389,13 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (!mq_shown(q, m))
 			continue;
-		put_message(q, m);
+		mq_put_message(q, m);
 		if (view->verbose)
 			mq_rcpts(&r, q, m, view);
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
 			if (mq_hidden(&q->jobs[i - 1]))
 				continue;
-			put_job(&q->jobs[i - 1]);
+			mq_put_job(&q->jobs[i - 1]);
 			put_users(&r, q->jobs[i - 1].dest);
 		}
 		if (r.why != NULL)

@@ -128,7 +128,7 @@ int
 mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 {
 	const char *bad;
-	int i, rc = 0, taken;
+	int i, rc = 0, taken, names = o->verb != NULL || o->show;
 
 	for (i = 0; i < n && rc == 0; i++) {
 		taken = mq_pick_word(&o->pick, word[i], why);
@@ -136,11 +136,15 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 			return X_USAGE;
 		if (taken > 0) {
 			add_filter(o, word[i]);
-		} else if (o->verb != NULL && strcmp(word[i], "-") == 0) {
+		} else if (names && strcmp(word[i], "-") == 0) {
 			rc = take_input(o, why);
 		} else if (o->verb != NULL &&
 		    (bad = what_is_wrong(o->verb, word[i])) != NULL) {
 			text_fmt(why, MQ_WHY_MAX, "%s", bad);
+			return X_USAGE;
+		} else if (o->show && name_in(word[i]) == NULL) {
+			text_fmt(why, MQ_WHY_MAX, "\"%.60s\" is no name of a "
+			    "message, nor the beginning of one", word[i]);
 			return X_USAGE;
 		} else if (add_what(o, word[i]) < 0) {
 			return X_UNAVAILABLE;

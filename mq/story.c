@@ -1,0 +1,496 @@
+/*
+ * story.c - one message: mailq show.
+ *
+ *	107-1  <anna@a.example>  287 bytes  23s old
+ *		id S107AbmKVCyz
+ *	header
+ *		Subject: lunch
+ *	recipients
+ *		bert@b.example  smtp/b.example, 2 tries: connection refused
+ *			next 14:05 (in 5m), expires in 2d20h
+ *		carl@c.example  smtp/c.example, delivered
+ *	log
+ *		20261122131433 info load msg=107-1 ...
+ *
+ * Three tell of it: the scheduler, what it waits for; the control file, who has
+ * it already and who is yet to have it; the log, what happened.  One that
+ * cannot be read is left out, and says why.  Of a message that is not in the
+ * queue the log is left, and what was set aside in postman/.
+ *
+ * Names come again when files are new.  Of the log all lines count from the
+ * last "load" behind the end of a message of that name, its "complete",
+ * "drop", "finished" or "park".  It is read twice, so that it takes no memory.
+ *
+ * A name may be shortened to a beginning that no other message has.
+ */
+#include "mq.h"
+
+/* ---- agents ------------------------------------------------------------ */
+
+/* agent: what the report says of one that is at work. */
+static struct agent {
+	unsigned long pid;
+	char	heard[16], fed[16];	/* seconds since then, "never" */
+	unsigned long jobs;
+} *agents;
+static unsigned nagents, room;
+
+/* Behind KEY={ in the line, or NULL. */
+static const char *
+list_of(const char *line, const char *key)
+{
+	const char *p = strstr(line, key);
+
+	return p == NULL ? NULL : p + strlen(key);
+}
+
+/* The next word of a list into buf: what follows, NULL when that was all. */
+static const char *
+next_word(const char *p, char *buf, size_t size)
+{
+	size_t n;
+
+	buf[0] = '\0';
+	if (p == NULL)
+		return NULL;
+	n = strcspn(p, ",}");
+	text_fmt(buf, size, "%.*s", (int)n, p);
+	return p[n] == ',' ? p + n + 1 : NULL;
+}
+
+static int
+add_agent(const struct agent *a)
+{
+	unsigned more = room < 16 ? 16 : room * 2;
+	struct agent *v;
+
+	if (nagents == room) {
+		v = realloc(agents, more * sizeof(*v));
+		if (v == NULL)
+			return -1;
+		agents = v;
+		room = more;
+	}
+	agents[nagents++] = *a;
+	return 0;
+}
+
+void
+mq_story_line(void *arg, const char *line)
+{
+	const char *pid = list_of(line, " P={"), *heard, *fed, *jobs;
+	char word[16];
+	struct agent a;
+
+	(void)arg;
+	if (strncmp(line, "    ", 4) != 0 || pid == NULL)
+		return;
+	heard = list_of(line, " HA={");
+	fed = list_of(line, " FA={");
+	jobs = list_of(line, " OF={");
+	while (pid != NULL) {
+		pid = next_word(pid, word, sizeof(word));
+		a.pid = num_of(word, NULL);
+		heard = next_word(heard, a.heard, sizeof(a.heard));
+		fed = next_word(fed, a.fed, sizeof(a.fed));
+		jobs = next_word(jobs, word, sizeof(word));
+		a.jobs = num_of(word, NULL);
+		if (add_agent(&a) < 0)
+			return;
+	}
+}
+
+static void
+put_ago(const char *before, const char *seconds)
+{
+	if (seconds[0] < '0' || seconds[0] > '9')
+		return;
+	fputs(before, stdout);
+	mq_put_span((long)num_of(seconds, NULL));
+	fputs(" ago", stdout);
+}
+
+static void
+put_agent(const struct mq_job *j)
+{
+	const struct agent *a;
+
+	for (a = agents; a < agents + nagents; a++)
+		if (a->pid == (unsigned long)j->pid)
+			break;
+	if (j->state != MQ_RUN || a == agents + nagents)
+		return;
+	printf("\t\tagent pid %d: %lu job%s", j->pid, a->jobs,
+	    a->jobs == 1 ? "" : "s");
+	put_ago(", the last given ", a->fed);
+	put_ago(", last heard ", a->heard);
+	putchar('\n');
+}
+
+/* ---- the control file -------------------------------------------------- */
+
+/* The header block whose first line is at hand. */
+static void
+put_header(struct ctl *c)
+{
+	puts("header");
+	while (line_next(&c->l) && c->l.len > 0) {
+		putchar('\t');
+		mq_put(stdout, c->l.line);
+		putchar('\n');
+	}
+	c->in_block = 0;
+}
+
+/* Keeps what failed for good, by the place of its recipient: 0 or -1. */
+static int
+take_failures(struct notary *n, struct mq_queue *q, unsigned msg)
+{
+	ctl_go(&n->c, 0);
+	while (nt_next_diag(n))
+		if (mq_add_why(q, msg, n->off, n->text) < 0)
+			return -1;
+	mq_why_sort(q);
+	return 0;
+}
+
+/* The job of a recipient, or NULL: it has none in core. */
+static const struct mq_job *
+job_of(struct mq_queue *q, const struct mq_msg *m, const struct ctl *c)
+{
+	const struct mq_dest *d = mq_dest(q, c->channel, c->host);
+	unsigned i;
+
+	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
+		if (q->jobs[i - 1].dest == d)
+			return &q->jobs[i - 1];
+	return NULL;
+}
+
+static void
+put_waiting(const struct mq_job *j, const char *reason)
+{
+	if (j == NULL) {
+		puts(", waits on disk");
+		return;
+	}
+	if (j->tries > 0)
+		printf(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
+	else if (j->tries == 0)
+		fputs(", not tried yet", stdout);
+	mq_put_reason(*reason != '\0' ? reason : j->reason);
+	putchar('\n');
+	mq_put_wait(j);
+	put_agent(j);
+}
+
+/* The recipient whose line is at off. */
+static void
+put_rcpt(struct notary *n, struct mq_queue *q, const struct mq_msg *m,
+    unsigned long off)
+{
+	const char *reason = mq_why_of(q, m, off);
+
+	if (nt_rcpt(n, off) < 0)
+		return;
+	putchar('\t');
+	mq_put(stdout, n->rc.user);
+	fputs("  ", stdout);
+	mq_put(stdout, n->rc.channel);
+	putchar('/');
+	mq_put(stdout, n->rc.host);
+	if (n->orcpt[0] != '\0') {
+		fputs(", for ", stdout);
+		mq_put(stdout, n->orcpt);
+	}
+	if (n->state == '+') {
+		puts(", done");
+	} else if (n->state == '-') {
+		fputs(", failed", stdout);
+		mq_put_reason(reason);
+		putchar('\n');
+	} else {
+		put_waiting(job_of(q, m, &n->rc), reason);
+	}
+}
+
+/* What the control file says: 0, or -1 with errno. */
+static int
+put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
+{
+	static struct notary n;
+	char path[MQ_PATH_MAX];
+	struct stat st;
+	int fd, bad;
+
+	if (text_fmt(path, sizeof(path), "%s/transport/%s", po, m->name) < 0) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = fd_plain(path, O_RDONLY, &st);
+	if (fd < 0 || nt_start(&n, fd, m->name) < 0)
+		return -1;
+	bad = take_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
+	ctl_go(&n.c, 0);
+	while (ctl_walk(&n.c))
+		if (n.c.l.len == 1 && n.c.l.line[0] == 'm') {
+			put_header(&n.c);
+			break;
+		}
+	puts("recipients");
+	ctl_go(&n.c, 0);
+	while (nt_next_rcpt(&n))
+		put_rcpt(&n, q, m, n.c.l.off);
+	nt_close(&n);
+	if (bad)
+		puts("\tthere is no memory for what failed");
+	return 0;
+}
+
+/* ---- the log ----------------------------------------------------------- */
+
+/* Has the line KEY=NAME, with hash directories or without? */
+static int
+has_name(const char *line, const char *key, const char *base)
+{
+	const char *p = strstr(line, key), *slash;
+	size_t n;
+
+	if (p == NULL)
+		return 0;
+	p += strlen(key);
+	n = strcspn(p, " \n");
+	for (slash = p; slash < p + n; slash++)
+		if (*slash == '/') {
+			n -= (size_t)(slash + 1 - p);
+			p = slash + 1;
+		}
+	return n == strlen(base) && strncmp(p, base, n) == 0;
+}
+
+/* Is the third word of the line that event? */
+static int
+is_event(const char *line, const char *event)
+{
+	size_t n = strlen(event);
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		line += strcspn(line, " ");
+		line += strspn(line, " ");
+	}
+	return strncmp(line, event, n) == 0 && line[n] == ' ';
+}
+
+static int
+is_end(const char *line)
+{
+	return is_event(line, "complete") || is_event(line, "drop") ||
+	    is_event(line, "finished") || is_event(line, "park");
+}
+
+/* The next line of the log about the message: 1 or 0. */
+static int
+next_line(FILE *f, const char *base, char *line, size_t size)
+{
+	while (fgets(line, (int)size, f) != NULL)
+		if (has_name(line, " msg=", base) ||
+		    has_name(line, " what=", base))
+			return 1;
+	return 0;
+}
+
+/* What the log has of the message, behind a line that it is gone: 1, 0 nothing,
+ * or -1 with errno. */
+static int
+put_log(const char *path, const char *base, int gone)
+{
+	static char line[LINE_MAX_];
+	unsigned long n, first = 0;
+	FILE *f = fopen(path, "r");
+	int ended = 0;
+
+	if (f == NULL)
+		return -1;
+	for (n = 0; next_line(f, base, line, sizeof(line)); n++) {
+		if (ended && is_event(line, "load")) {
+			first = n;
+			ended = 0;
+		}
+		ended |= is_end(line);
+	}
+	if (n > 0 && gone)
+		printf("%s is not in the queue any more\n", base);
+	if (n > 0)
+		puts("log");
+	rewind(f);
+	for (n = 0; next_line(f, base, line, sizeof(line)); n++) {
+		if (n < first)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		putchar('\t');
+		mq_put(stdout, line);
+		putchar('\n');
+	}
+	fclose(f);
+	return n > 0;
+}
+
+/* ---- a message --------------------------------------------------------- */
+
+/* The spool id and the place of the message file. */
+static void
+put_id(const struct mq_msg *m, const char *po)
+{
+	char path[MQ_PATH_MAX], id[80];
+
+	if (text_fmt(path, sizeof(path), "%s/queue/%s", po, m->name) == 0 &&
+	    spool_id_of(path, m->name, id, sizeof(id)) == 0) {
+		printf("\tid %s, file ", id);
+		mq_put(stdout, path);
+		putchar('\n');
+	}
+}
+
+static void
+put_message(struct mq_queue *q, const struct mq_msg *m,
+    const struct mq_view *view)
+{
+	const char *why = "the queue is on another machine";
+	unsigned i;
+
+	mq_put_message(q, m);
+	if (view->postoffice != NULL && name_in(m->name) != NULL) {
+		put_id(m, view->postoffice);
+		if (put_file(q, m, view->postoffice) == 0)
+			return;
+		why = strerror(errno);
+	}
+	printf("recipients\n\tthe control file cannot be read: %s\n", why);
+	for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
+		mq_put_job(&q->jobs[i - 1]);
+		put_agent(&q->jobs[i - 1]);
+	}
+}
+
+/* Of one that is not in the queue: 1 when it was set aside. */
+static int
+put_aside(const char *base, const char *po)
+{
+	char path[MQ_PATH_MAX];
+	struct stat st;
+
+	if (po == NULL || text_fmt(path, sizeof(path), "%s/postman/%s", po,
+	    base) < 0)
+		return 0;
+	if (lstat(path, &st) < 0 && (text_fmt(path, sizeof(path),
+	    "%s/postman/%s.control", po, base) < 0 || lstat(path, &st) < 0))
+		return 0;
+	printf("%s is not in the queue, it was set aside: ", base);
+	mq_put(stdout, path);
+	putchar('\n');
+	return 1;
+}
+
+/* Tells all of one: m, or NULL when it is not in the queue.  An exit code. */
+static int
+story(struct mq_queue *q, const struct mq_msg *m, const char *name,
+    const struct mq_view *view, const char *logfile)
+{
+	const char *base = name_base(m != NULL ? m->name : name);
+	char why[MQ_WHY_MAX];
+	int found = m != NULL, log;
+
+	if (m != NULL)
+		put_message(q, m, view);
+	else
+		found = put_aside(base, view->postoffice);
+	log = put_log(logfile, base, !found);
+	if (log < 0 && found)
+		printf("log\n\t%s cannot be read: %s\n", logfile,
+		    strerror(errno));
+	if (found || log > 0)
+		return 0;
+	text_fmt(why, sizeof(why), "%s is not in the queue, and %s %s%s", base,
+	    logfile, log < 0 ? "cannot be read: " : "has nothing of it",
+	    log < 0 ? strerror(errno) : "");
+	mq_complain(why);
+	return X_UNAVAILABLE;
+}
+
+/* The message that is named, or that alone begins so; NULL: there is none, or
+ * *many begin so. */
+static const struct mq_msg *
+find(const struct mq_queue *q, const char *name, unsigned *many)
+{
+	const struct mq_msg *m, *found = NULL;
+	size_t n = strlen(name);
+
+	*many = 0;
+	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
+		if (strncmp(name_base(m->name), name, n) != 0)
+			continue;
+		if (name_base(m->name)[n] == '\0') {
+			*many = 0;
+			return m;
+		}
+		found = m;
+		++*many;
+	}
+	return *many == 1 ? found : NULL;
+}
+
+/* One that was named; of what is not in core the spool is asked. */
+static int
+named(struct mq_queue *q, const char *name, const struct mq_view *view,
+    const char *logfile)
+{
+	static int asked;
+	const char *base = name_in(name);
+	const struct mq_msg *m;
+	char why[MQ_WHY_MAX];
+	unsigned many;
+
+	m = find(q, base, &many);
+	if (m == NULL && many == 0 && q->facts && !asked &&
+	    view->postoffice != NULL) {
+		asked = 1;
+		if (mq_spool_rest(q, view->postoffice, why) != 0)
+			mq_complain(why);
+		m = find(q, base, &many);
+	}
+	if (many > 1) {
+		text_fmt(why, sizeof(why), "%s is the beginning of %u "
+		    "messages", name, many);
+		mq_complain(why);
+		return X_UNAVAILABLE;
+	}
+	return story(q, m, name, view, logfile);
+}
+
+int
+mq_story(struct mq_order *o, struct mq_queue *q, const struct mq_view *view,
+    const char *logfile)
+{
+	unsigned i;
+	int bad, rc = 0, shown = 0;
+
+	for (i = 0; i < o->n; i++) {
+		bad = named(q, o->what[i], view, logfile);
+		if (bad != 0)
+			rc = bad;
+	}
+	if (o->filter == NULL || mq_order_pick(o, q, view, &rc) < 0)
+		return rc;
+	for (i = 0; i < q->nmsgs; i++) {
+		if (!q->msgs[i].picked)
+			continue;
+		shown = 1;
+		bad = story(q, &q->msgs[i], q->msgs[i].name, view, logfile);
+		if (bad != 0)
+			rc = bad;
+	}
+	if (!shown)
+		mq_show_none(q, view);
+	return rc;
+}

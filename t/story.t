@@ -1,0 +1,142 @@
+#!/bin/sh
+# mailq show: all of one message, in the queue or not, and its part of the log.
+. "${0%/*}/lib.sh"
+
+M=$top/mailq
+A=$top/t/agent
+po=$tmp/po
+spool_new "$po"
+POSTOFFICE=$po MAILSHARE=$tmp RENDEZVOUS=$po/public/.mailq.text
+LOGDIR=$tmp/nolog
+export POSTOFFICE MAILSHARE RENDEZVOUS LOGDIR
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=500s expiry=2d bounce=none
+later/*	command="$A -c later deferred mailbox full"
+fine/*	command="$A -c fine ok3"
+bad/*	command="$A -c bad error no such user"
+slow/*	command="slow"
+END
+agent slow <<'END'
+echo '#hungry'
+while read -r job host && [ -n "$job" ]; do
+	while [ -d "${0%/*}" ]; do
+		sleep 0.1 2>/dev/null || sleep 1
+	done
+done
+END
+show() {	# [argument ...]: sets rc and said
+	said=$("$M" -L "$tmp/sched.log" show "$@" 2>"$tmp/err" </dev/null)
+	rc=$?
+}
+section() {	# name
+	printf '%s\n' "$said" |
+	    awk -v s="$1" '/^[a-z]/ { on = $0 == s; next } on { print $0 }'
+}
+err() {
+	cat "$tmp/err"
+}
+
+{
+	printf '%s\n' 'i 10101-1' 'o 0' 'l x' 'e anna@a.example' \
+	    's smtp here anna@a.example 0' \
+	    'r           later h.example joe@h.example 65534' \
+	    'N NOTIFY=FAILURE ORCPT=rfc822;jj@far.example' \
+	    'r           fine h.example bert@h.example 65534' \
+	    'r           bad h.example carl@h.example 65534'
+	printf 'm\nSubject: lunch\n\tor dinner \001\nTo: all\n\n'
+} | put_raw "$po" 10101-1
+put "$po" 10102-1 slow h.example dora
+ok 'start' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+wait_log 'deferred msg=10101-1' && wait_log 'delivered msg=10101-1' &&
+    wait_log 'failed msg=10101-1'
+
+# ---- in the queue ------------------------------------------------------------
+
+show 10101-1
+is 'a message is shown' "$rc $(err)" '0 '
+like 'sender, size and age are shown' "$said" \
+    '^10101-1  <anna@a.example>  [0-9]+ bytes  [0-9]+s old$'
+like 'the spool id is shown' "$said" '^	id S10101[A-Za-z0-9=-]+, file '
+is 'the header is shown' "$(section header)" '	Subject: lunch
+	\011or dinner \001
+	To: all'
+is 'each recipient is shown' \
+    "$(section recipients | sed -n '/^	[^	]/p')" \
+'	joe@h.example  later/h.example, for rfc822;jj@far.example, 1 try: mailbox full
+	bert@h.example  fine/h.example, done
+	carl@h.example  bad/h.example, failed: no such user'
+like 'the next try and the expiry are shown' "$(section recipients)" \
+    '^		next .*\(in [0-9].*\), expires in (1d23h|2d)$'
+is 'the log is shown' "$(section log | awk '{ print $3 }' | sort -u |
+    tr '\n' ' ')" 'deferred delivered failed load '
+first=$said
+show 10101
+is 'a beginning of a name will do' \
+    "$rc $(printf '%s\n' "$said" | sed -n '1s/ .*//p')" '0 10101-1'
+show 101
+is 'a beginning of two names will not' "$rc $(err)" \
+    '69 mailq: 101 is the beginning of 2 messages'
+show 10102-1 10101-1
+is 'two messages are shown' \
+    "$rc $(printf '%s\n' "$said" | sed -n 's/^\(101[^ ]*\) .*/\1/p' |
+    tr '\n' ' ')" '0 10102-1 10101-1 '
+said=$(echo 10102-1 | "$M" -L "$tmp/sched.log" show -)
+like 'a message on standard input is shown' "$said" '^10102-1  <sender>'
+show to=joe@h.example
+is 'a message is found by its recipient' \
+    "$rc $(printf '%s\n' "$said" | sed -n '1s/ .*//p')" '0 10101-1'
+show to=nobody@h.example
+is 'filters that find nothing say so' "$rc $said" \
+    '0 nothing in the queue matches to=nobody@h.example'
+has_agent() {
+	show 10102-1
+	printf '%s\n' "$said" | grep 'agent pid.*last heard'
+}
+ok 'the agent at work is shown' wait_for 20 has_agent
+like 'since when it has work is shown' "$(section recipients)" \
+    '^		agent pid [0-9]+: 1 job, the last given [0-9].* ago, last heard'
+"$M" hold 10101-1 >/dev/null
+show 10101-1
+like 'a hold is shown' "$said" '^		held, expires|^		held'
+like 'a command is in its log' "$(section log)" ' command .*what=10101-1'
+for i in '' 'smtp/x' '../1' '-' 'from=a 10101-1'; do
+	"$M" show $i </dev/null >"$tmp/out" 2>&1
+	is "wrong arguments: show $i" $? $([ "$i" = - ] && echo 0 || echo 64)
+done
+for i in '-n show 1' '-j show 1' '-L x' '-L x flush all'; do
+	"$M" $i </dev/null >"$tmp/out" 2>&1
+	is "wrong options: $i" $? 64
+done
+"$M" show 10101-1 >"$tmp/out" 2>&1
+is 'a log that cannot be read is named' \
+    "$? $(tail -n 1 "$tmp/out" | sed "s|$tmp||")" \
+    '0 	/nolog/scheduler cannot be read: No such file or directory'
+
+# ---- not in the queue ----------------------------------------------------------
+
+put "$po" 777-1 fine h u
+wait_log 'complete msg=777-1'
+put "$po" 777-1 fine h u
+wait_for 10 eval '[ "$(count "complete msg=777-1")" -eq 2 ]'
+show 777-1
+is 'of a message that is gone the log is shown, of the last of that name' \
+    "$rc $(section log | awk '{ print $3 }' | tr '\n' ' ')" \
+    '0 load delivered complete '
+like 'it is said that the message is gone' "$said" \
+    '^777-1 is not in the queue any more$'
+show 778-1
+like 'a message that never was is an error' "$rc $(err)" \
+    '^69 mailq: 778-1 is not in the queue, and .* has nothing of it$'
+printf 'i 779-1\nnonsense' | put_raw "$po" 779-1
+ok 'a damaged control file is set aside' wait_log 'park msg=779-1'
+show 779-1
+like 'it is shown where it was set aside' "$rc $said" \
+    '^0 779-1 is not in the queue, it was set aside: .*postman/779-1'
+sched_stop
+show 10101-1
+like 'without a scheduler the control file is shown' "$rc $said" \
+    "bert@h.example  fine/h.example, done"
+like 'without a scheduler that is said first' "$said" '^no scheduler answers'
+
+finish
