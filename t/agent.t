@@ -263,7 +263,7 @@ fi
 exec $A -c unread
 END
 cat >>"$tmp/cf" <<'END'
-unread/* interval=1s retries=1 timeout=3s overfeed=1000 command="unread"
+unread/* interval=1s retries=1 timeout=7s overfeed=1000 command="unread"
 END
 long=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "h" }')
 "$top/t/mkspool" -c unread -n "$long" -f 30000 "$po" 300
@@ -271,7 +271,7 @@ n=$(count 'reload .*done')
 kill -HUP $sched_pid
 wait_for 10 eval '[ "$(count "reload .*done")" -gt $n ]'
 ok 'an agent that reads nothing is ended as silent' \
-    wait_log 'agent-lost .*channel=unread .*silent too long' 30
+    wait_log 'agent-lost .*channel=unread .*silent too long' 90
 n=$(lines 'agent-lost .*channel=unread' | sed -n '1s/.* jobs=\([0-9]*\) .*/\1/p')
 ok 'an agent that reads nothing got no more jobs than it has room for' \
     eval '[ "${n:-0}" -gt 0 ] && [ "$n" -lt 300 ]'
