@@ -21,7 +21,9 @@
  * last "load" behind the end of a message of that name, its "complete",
  * "drop", "finished" or "park".  It is read twice, so that it takes no memory.
  *
- * A name may be shortened to a beginning that no other message has.
+ * A name may be shortened to a beginning that no other message has.  The spool
+ * id that statistics and DSNs have is another name, while the message file is
+ * there.
  */
 #include "mq.h"
 
@@ -319,8 +321,10 @@ put_log(const char *path, const char *base, int gone)
 		}
 		ended |= is_end(line);
 	}
-	if (n > 0 && gone)
-		printf("%s is not in the queue any more\n", base);
+	if (n > 0 && gone) {
+		mq_put(stdout, base);
+		puts(" is not in the queue any more");
+	}
 	if (n > 0)
 		puts("log");
 	rewind(f);
@@ -386,7 +390,8 @@ put_aside(const char *base, const char *po)
 	if (lstat(path, &st) < 0 && (text_fmt(path, sizeof(path),
 	    "%s/postman/%s.control", po, base) < 0 || lstat(path, &st) < 0))
 		return 0;
-	printf("%s is not in the queue, it was set aside: ", base);
+	mq_put(stdout, base);
+	fputs(" is not in the queue, it was set aside: ", stdout);
 	mq_put(stdout, path);
 	putchar('\n');
 	return 1;
@@ -418,19 +423,39 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	return X_UNAVAILABLE;
 }
 
+/* Begins its name or its spool id so?  2: it is the whole name. */
+static int
+is_called(const struct mq_msg *m, const char *name, const char *po)
+{
+	char path[MQ_PATH_MAX], id[80];
+	const char *base = name_base(m->name);
+	size_t n = strlen(name);
+
+	if (*name != 'S')
+		return strncmp(base, name, n) != 0 ? 0 : base[n] == '\0' ? 2 :
+		    1;
+	return po != NULL && num_of(name + 1, NULL) == name_num(m->name) &&
+	    name_in(m->name) != NULL && text_fmt(path, sizeof(path),
+	    "%s/queue/%s", po, m->name) == 0 &&
+	    spool_id_of(path, m->name, id, sizeof(id)) == 0 &&
+	    strncmp(id, name, n) == 0;
+}
+
 /* The message that is named, or that alone begins so; NULL: there is none, or
  * *many begin so. */
 static const struct mq_msg *
-find(const struct mq_queue *q, const char *name, unsigned *many)
+find(const struct mq_queue *q, const char *name, const char *po,
+    unsigned *many)
 {
 	const struct mq_msg *m, *found = NULL;
-	size_t n = strlen(name);
+	int called;
 
 	*many = 0;
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		if (strncmp(name_base(m->name), name, n) != 0)
+		called = is_called(m, name, po);
+		if (called == 0)
 			continue;
-		if (name_base(m->name)[n] == '\0') {
+		if (called == 2) {
 			*many = 0;
 			return m;
 		}
@@ -446,18 +471,18 @@ named(struct mq_queue *q, const char *name, const struct mq_view *view,
     const char *logfile)
 {
 	static int asked;
-	const char *base = name_in(name);
+	const char *base = *name == 'S' ? name : name_in(name);
+	const char *po = view->postoffice;
 	const struct mq_msg *m;
 	char why[MQ_WHY_MAX];
 	unsigned many;
 
-	m = find(q, base, &many);
-	if (m == NULL && many == 0 && q->facts && !asked &&
-	    view->postoffice != NULL) {
+	m = find(q, base, po, &many);
+	if (m == NULL && many == 0 && q->facts && !asked && po != NULL) {
 		asked = 1;
-		if (mq_spool_rest(q, view->postoffice, why) != 0)
+		if (mq_spool_rest(q, po, why) != 0)
 			mq_complain(why);
-		m = find(q, base, &many);
+		m = find(q, base, po, &many);
 	}
 	if (many > 1) {
 		text_fmt(why, sizeof(why), "%s is the beginning of %u "

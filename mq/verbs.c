@@ -63,6 +63,14 @@ what_is_wrong(const char *verb, const char *what)
 	return pat_check(what);
 }
 
+/* Can it be the beginning of a spool id? */
+static int
+is_id(const char *s)
+{
+	return s[0] == 'S' && isdigit((unsigned char)s[1]) &&
+	    strchr(s, '/') == NULL;
+}
+
 /* 0 or -1. */
 static int
 add_what(struct mq_order *o, char *what)
@@ -94,7 +102,7 @@ take_input(struct mq_order *o, char why[MQ_WHY_MAX])
 			line[--n] = '\0';
 		if (n == 0)
 			continue;
-		if (name_in(line) == NULL) {
+		if (name_in(line) == NULL && !(o->show && is_id(line))) {
 			text_fmt(why, MQ_WHY_MAX, "standard input: \"%.60s\" "
 			    "is no name of a message", line);
 			return X_DATAERR;
@@ -142,7 +150,8 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 		    (bad = what_is_wrong(o->verb, word[i])) != NULL) {
 			text_fmt(why, MQ_WHY_MAX, "%s", bad);
 			return X_USAGE;
-		} else if (o->show && name_in(word[i]) == NULL) {
+		} else if (o->show && name_in(word[i]) == NULL &&
+		    !is_id(word[i])) {
 			text_fmt(why, MQ_WHY_MAX, "\"%.60s\" is no name of a "
 			    "message, nor the beginning of one", word[i]);
 			return X_USAGE;

@@ -74,6 +74,13 @@ first=$said
 show 10101
 is 'a beginning of a name will do' \
     "$rc $(printf '%s\n' "$said" | sed -n '1s/ .*//p')" '0 10101-1'
+id=$(printf '%s\n' "$said" | sed -n 's/^	id \([^,]*\),.*/\1/p')
+show "$id"
+is 'the spool id will do' \
+    "$rc $(printf '%s\n' "$said" | sed -n '1s/ .*//p')" '0 10101-1'
+show S10101zzz
+like 'a spool id that no message has is an error' "$rc $(err)" \
+    '^69 mailq: S10101zzz is not in the queue, and '
 show 101
 is 'a beginning of two names will not' "$rc $(err)" \
     '69 mailq: 101 is the beginning of 2 messages'
