@@ -152,6 +152,17 @@ for n in 201 202 203; do
 	mail $n-1 anna@a.example new later x.example u$n
 	wait_log "deferred msg=$n-1"
 done
+mv "$po/transport/203-1" "$tmp/203-1" && mkdir "$po/transport/203-1"
+mailq hold 'to=u20*'
+is 'recipients that cannot be seen stop all' \
+    "$rc $(cat "$tmp/out")$(sed 's/: [^:]*$//' "$tmp/err")" \
+    '69 mailq: the recipients of 203-1 cannot be seen'
+rmdir "$po/transport/203-1"
+mailq -n hold 'to=u20*'
+is 'a message whose control file is gone is not meant' \
+    "$rc $(sed -n 's/^\([0-9]*\)-1  .*/\1/p' "$tmp/out" | tr '\n' ' ')" \
+    '0 201 202 '
+mv "$tmp/203-1" "$po/transport/203-1"
 mailq hold 201-1 202-1
 is 'two names' "$rc $(tr '\n' ';' <"$tmp/out")" \
     '0 201-1: 201-1 is held, 1 jobs;202-1: 202-1 is held, 1 jobs;'
