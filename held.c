@@ -186,6 +186,8 @@ held_set(int address, const char *text, int on)
 	    was->next;
 	if (on && h == NULL)
 		return -1;
+	if (on)
+		h->seen = 1;	/* what an operator names is there */
 	*p = h;
 	bad = write_file() < 0;
 	if (bad)

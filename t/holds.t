@@ -28,6 +28,30 @@ is_fact() {	# message field value
 	[ "$(fact "$1" "$2")" = "$3" ]
 }
 
+# ---- a hold while the spool is still being read -----------------------------
+
+cat >"$tmp/slow" <<END
+PARAMmailqsock none
+late/*	interval=1h command="$A -c late deferred no"
+END
+for n in 101 102 103 104 105; do
+	put "$po" $n-1 late h$n user
+done
+# one file in a second
+ok 'a scheduler that reads slowly starts' sched_start "$po" "$tmp/slow" -E 1,1
+wait_log 'load msg='
+early=$(lines 'load msg=' | sed -n '1s/.*load msg=\([^ ]*\) .*/\1/p')
+order hold "$early"
+is 'a message is held before the spool was read' "$(count 'loaded msgs=')" 0
+ok 'the spool is read after a hold' wait_log 'loaded msgs=' 60
+is 'a hold on a message in core is not lost when the spool was read' \
+    "$(cat "$po/.mailq.holds")" "message $early"
+order release "$early"
+like 'a hold from before the spool was read can be released' "$said" '^ok'
+sched_stop
+rm -rf "$po"
+spool_new "$po"
+
 # ---- a message that is locked when the spool is read -----------------------
 
 sleep 300 &
