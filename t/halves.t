@@ -110,7 +110,7 @@ if shows_fds; then
 	    "$(if [ "$me" -eq 0 ]; then echo 1; else groups $pid; fi)"
 else
 	for i in 1 2 3; do
-		skip 'the talker has few descriptors, its directory and one group' \
+		skip 'the talker has few descriptors and one group' \
 		    'no /proc'
 	done
 fi
@@ -253,7 +253,8 @@ evil() {	# title tags report [option] bytes
 	start "$top/t/evil" "$@"
 	job 10-1
 	end
-	like "a talker that lies, $evil_title" "$(tags 10-1) $(reports | tr '\n' ';')" \
+	like "a talker that lies, $evil_title" \
+	    "$(tags 10-1) $(reports | tr '\n' ';')" \
 	    "^$evil_tags .*$evil_report"
 }
 wrong='\[4\.3\.0\] deferred .*sent an invalid request.*;$'
