@@ -216,8 +216,16 @@ leave(struct part *p, unsigned n, long until)
 static void
 evict_vertex(struct part *p, struct vertex *v, double until)
 {
+	unsigned i;
+
 	memo_keep(v, until);
-	leave(p, v->left, (long)until);
+	for (i = 0; i < v->nr; i++)
+		if (v->r[i].state != RC_PENDING)
+			continue;
+		else if (p->unread > 0 && v->r[i].off >= p->next)
+			p->unread++;	/* this lap meets it again */
+		else
+			leave(p, 1, (long)until);
 	q_done(v);
 }
 
@@ -372,11 +380,14 @@ static int
 make_room(void)
 {
 	static unsigned bucket;
+	static double vain = NEVER;	/* mono; when none was found */
 	struct message *m, *best = NULL;
 	double at, due = 0;
 	unsigned i, looked = 0, n = 0;
 	struct hlink *l;
 
+	if (now.mono < vain + 1)
+		return 0;
 	for (i = 0; i < BUCKETS && looked < LOOKS && n < CHOICE; i++) {
 		bucket = (bucket + 1) % q.messages.size;
 		for (l = q.messages.v[bucket]; l != NULL; l = l->next) {
@@ -392,6 +403,8 @@ make_room(void)
 	}
 	if (best != NULL)
 		evict(best, due);
+	else
+		vain = now.mono;
 	return best != NULL;
 }
 

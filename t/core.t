@@ -506,4 +506,35 @@ ok 'new mail comes in after a reload with a lower PARAMactive' \
     wait_log 'complete msg=501-1' 20
 ok 'core shrinks to a lower PARAMactive' [ "$(count 'evict msg=1')" -ge 16 ]
 sched_stop
+
+# ---- what leaves core before its file was read to the end -----------------------
+
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 10
+PARAMrcptminimum 2
+*/*	interval=1s retries=1
+def/*	command="$A -f $tmp/go -c def"
+ret/*	command="$A -f $tmp/go -c ret"
+END
+set --
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	for c in def ret; do
+		set -- "$@" $c h$i x $c h$((i % 4)) y
+	done
+done
+put "$po" 500-1 "$@"
+put "$po" 501-1 "$@"
+rm -f "$tmp/go"
+ok 'a scheduler with little room starts' sched_start "$po" "$tmp/cf"
+ok 'recipients are read on and leave core again' wait_for 60 eval \
+    '[ "$(count "deferred msg=50[01]-1")" -ge 60 ]'
+: >"$tmp/go"
+POSTOFFICE=$po "$top/mailq" flush '*/*' >/dev/null 2>&1
+ok 'recipients that left core are delivered' wait_for 60 po_empty "$po"
+sched_stop
+like 'recipients that left core are counted once' "$(lines ' exit ')" \
+    'rcpts-in=80 rcpts-out=80$'
 finish

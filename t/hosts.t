@@ -5,11 +5,12 @@
 
 valgrind -q "$SCHEDULER" -V >/dev/null 2>&1 ||
 	skip_all 'no valgrind, or not for this program'
+active=0 overfeed=20
 configure() {	# arguments of the agent
 	conf "$tmp/cf" <<-END
-	PARAMactive 0
+	PARAMactive $active
 	*/*	interval=1h
-	test/*	maxring=2 overfeed=20 command="$top/t/agent -c test $*"
+	test/*	maxring=2 overfeed=$overfeed command="$top/t/agent -c test $*"
 	END
 }
 
@@ -57,6 +58,16 @@ compare 'messages that are delivered' "$a" "$b" 4 4.5
 a=$(instructions '-h 1 -r 500' 1 'po_empty "$tmp/po"')
 b=$(instructions '-h 1 -r 2000' 1 'po_empty "$tmp/po"')
 compare 'recipients of one message at one host' "$a" "$b" 4 4.5
+overfeed=0
+configure
+a=$(instructions '-h 10' 800 'po_empty "$tmp/po"')
+active=200
+configure
+b=$(instructions '-h 10' 800 'po_empty "$tmp/po"')
+diag "800 messages: $a instructions, with room for 200 at a time $b"
+ok 'messages beyond PARAMactive cost less than half as much again' \
+    awk -v a="$a" -v b="$b" 'BEGIN { exit !(a > 1000000 && b < 1.5 * a) }'
+active=0 overfeed=20
 configure deferall gone
 a=$(instructions '-h 300' 300 '[ "$(count " asleep ")" -ge 300 ]')
 b=$(instructions '-h 1200' 1200 '[ "$(count " asleep ")" -ge 1200 ]')
