@@ -17,15 +17,22 @@
  *	p  post office			m  message  age  size  flags  sender
  *	t  wall clock  uptime		v  number  state  next  expires  tries
  *	a  set aside  double bounces	   agent  what it waits for
- *	d  channel  host  window	r  number  offset  reason
- *	   limit  agents  good  bad	s  file  next look  why it is skipped
- *	   dead until  rate  why	End:
- *	   idle  cohorts  unused
- *	   ready  waiting  tries	e  evicted
+ *	   oldest			r  number  offset  reason
+ *	w  in router/  oldest		s  file  next look  why it is skipped
+ *	d  channel  host  window	h  "message" or "address"  what is held
+ *	   limit  agents  good  bad	o  message without control file  seconds
+ *	   dead until  rate  why	x  message not in core, with an empty
+ *	   idle  cohorts  unused	   one  seconds
+ *	   ready  waiting  tries	End:
+ *	c  since the start: accepted
+ *	   delivered  deferred  failed
+ *	   DSNs  set aside
+ *	e  evicted
  *
  * Fields are parted by tabs, times are seconds, "-" is never or none.  The
  * number of a vertex goes by message number, then channel and host.  Flags is
- * "h" for a message that is held, "r" for one whose sender is yet to be told.
+ * "h" for a message that is held, "r" for one whose sender is yet to be told,
+ * "x" for one whose control file was damaged or taken away.
  * Recipients of a vertex have r lines when their reasons are not all the same.
  * Of a destination, good and bad are reports, cohorts are hundredths, and ready
  * and waiting are vertices.  The states of a vertex:
@@ -47,7 +54,7 @@
  * of messages and agents are shown without control bytes.
  */
 #include "scheduler.h"
-#include <dirent.h>
+#include "lib/beside.h"
 #include <signal.h>
 
 #define STUCK		60	/* seconds until a reader is given up ... */
@@ -582,20 +589,49 @@ emit_report(void)
 
 /* ---- the facts ------------------------------------------------------- */
 
+/* Was its control file emptied, cut, or written over, or taken away?  That of
+ * a message which is done goes behind the message file. */
+static int
+is_damaged(const struct message *m)
+{
+	const struct vertex *v;
+	char path[PATH_MAX_], c;
+	struct stat st;
+	int fd = fd_plain(m->name, O_RDONLY, &st), bad = 0;
+
+	if (fd < 0) {
+		text_fmt(path, sizeof(path), "../queue/%s", m->name);
+		return spool_gone(m->name) && lstat(path, &st) == 0;
+	}
+	for (v = msg_first(m); v != NULL && !bad; v = msg_next(v))
+		if (v->state != V_DONE && v->nr > 0)
+			bad = lseek(fd, (off_t)v->r[v->nr - 1].off,
+			    SEEK_SET) < 0 || read(fd, &c, 1) != 1 ||
+			    (c != 'r' && v->r[v->nr - 1].off != 0);
+	close(fd);
+	return bad;
+}
+
 /* Two files are looked at, which may be gone since. */
 static void
 emit_message(const struct message *m)
 {
-	char sender[WORD_MAX_], path[PATH_MAX_];
+	char sender[WORD_MAX_], path[PATH_MAX_], flags[4], *f = flags;
 	struct stat st;
 	long size = -1;
 
 	text_fmt(path, sizeof(path), "../queue/%s", m->name);
 	if (lstat(path, &st) == 0)
 		size = (long)st.st_size;
-	emit("m\t%s\t%ld\t%ld\t%s%s%s\t", m->name,
-	    (long)now.mono - m->born, size, m->held ? "h" : "",
-	    q_untold(m) ? "r" : "", m->held || q_untold(m) ? "" : "-");
+	if (m->held)
+		*f++ = 'h';
+	if (q_untold(m))
+		*f++ = 'r';
+	if (is_damaged(m))
+		*f++ = 'x';
+	*f = '\0';
+	emit("m\t%s\t%ld\t%ld\t%s\t", m->name, (long)now.mono - m->born,
+	    size, f == flags ? "-" : flags);
 	emit_clean(ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
 	    sender : "?", 0);
 	emit("\n");
@@ -699,39 +735,54 @@ emit_dest(const struct dest *d)
 	emit("%u\n", (unsigned)d->tries);
 }
 
-/* Is the entry of postman/ the control file of a message that is there? */
-static int
-is_second(const char *entry)
+/* A line for a directory beside the queue; none when it cannot be read. */
+static void
+emit_beside(const char *letter, int bounces, int bad, const struct beside *b)
 {
-	char path[PATH_MAX_];
-	struct stat st;
-	size_t n = strlen(entry);
-
-	if (n < 8 || strcmp(entry + n - 8, ".control") != 0)
-		return 0;
-	text_fmt(path, sizeof(path), "../postman/%.*s", (int)n - 8, entry);
-	return lstat(path, &st) == 0;
+	if (bad)
+		return;
+	emit("%s\t%lu\t", letter, b->n);
+	if (bounces)
+		emit("%lu\t", b->bounces);
+	emit(b->oldest < 0 ? "-\n" : "%ld\n", b->oldest);
 }
 
-/* How many messages were set aside, and how many of them are double bounces;
- * nothing when that cannot be read. */
 static void
-emit_aside(void)
+emit_hold(int address, const char *text)
 {
-	unsigned long all = 0, bounces = 0;
-	DIR *dir = opendir("../postman");
-	struct dirent *e;
+	emit("h\t%s\t", address ? "address" : "message");
+	emit_clean(text, 0);
+	emit("\n");
+}
 
-	if (dir == NULL)
-		return;
-	while ((e = readdir(dir)) != NULL) {
-		if (e->d_name[0] == '.' || is_second(e->d_name))
-			continue;
-		all++;
-		bounces += spool_bounce_age(e->d_name) >= 0;
+/* What is in core tells of an empty control file itself. */
+static void
+emit_stray(const char *name, int empty, long age)
+{
+	if (q_named(name) == NULL) {
+		emit("%s\t%s\t", empty ? "x" : "o", name);
+		emit(age < 0 ? "-\n" : "%ld\n", age);
 	}
-	closedir(dir);
-	emit("a\t%lu\t%lu\n", all, bounces);
+}
+
+/* What is no mail in the queue, and what was. */
+static void
+emit_around(void)
+{
+	const struct totals *t = &q.total;
+	struct beside b;
+	int bad;
+
+	bad = beside_router("..", &b);
+	emit_beside("w", 0, bad, &b);
+	bad = beside_postman("..", &b);
+	emit_beside("a", 1, bad, &b);
+	emit("c\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", t->accepted, t->delivered,
+	    t->deferred, t->failed, t->dsns, t->aside);
+	if (!opt.quiet) {
+		held_each(emit_hold);
+		spool_check(emit_stray);
+	}
 }
 
 /* A pipe or a file is for those who know them. */
@@ -763,7 +814,7 @@ emit_facts(void)
 	emit("Facts:\np\t");
 	emit_clean(opt.postoffice, 0);
 	emit("\nt\t%ld\t%ld\n", (long)now.wall, (long)now.mono);
-	emit_aside();
+	emit_around();
 	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
 		if (!OWNER(struct dest, link, l)->local)
 			emit_dest(OWNER(struct dest, link, l));

@@ -161,6 +161,15 @@ held_address(const char *channel, const char *host)
 	return h != NULL ? h->text : NULL;
 }
 
+void
+held_each(void (*show)(int address, const char *text))
+{
+	const struct hold *h;
+
+	for (h = holds; h != NULL; h = h->next)
+		show(h->patterns != NULL, h->text);
+}
+
 const struct hold *
 held_find(int address, const char *text)
 {

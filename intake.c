@@ -605,11 +605,13 @@ static int
 enter(struct message *m, const struct ctl *c)
 {
 	int whole = msg_part(m) == NULL;
+	int new = m->nr > 0 && (m->more == NULL || m->more->stub == NULL);
 
 	if (whole)
 		find_boxes(m);
 	if (q_add(m, name_num(m->name)) < 0)
 		return -1;
+	q.total.accepted += (unsigned)new;
 	begin_vertices(m);
 	q_tell_on(m);
 	if (whole && m->more != NULL && m->more->stub != NULL)

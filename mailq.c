@@ -360,8 +360,10 @@ report(struct mq_queue *queue, struct mq_ask *a)
 		rc = X_UNAVAILABLE;
 	} else if (is_other(queue, a)) {
 		rc = -1;
-	} else if (f != stdout) {
-		show_report(f);
+	} else {
+		if (f != stdout)
+			show_report(f);
+		mq_put_around(queue, 1);
 	}
 	if (f != stdout)
 		fclose(f);

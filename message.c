@@ -680,6 +680,12 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
 
 	if (off != 0)
 		statistic(v, status);
+	if (off == 0)
+		q.total.dsns += !failed;
+	else if (failed)
+		q.total.failed++;
+	else
+		q.total.delivered++;
 	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s age=%ld %s",
 	    failed ? "failed" : "delivered", v->msg->name, off,
 	    t->ring->chan->name, t->host, status,

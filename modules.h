@@ -64,6 +64,9 @@ extern int spool_fd;		/* its descriptor, or -1 */
  * then. */
 void	spool_tidy(void);
 double	spool_tidy_wait(void);
+/* Shows each message file that has no control file, for a while, or an empty
+ * one; age is in seconds, -1: not known.  Reads all of queue/. */
+void	spool_check(void (*show)(const char *name, int empty, long age));
 
 /* ======================================================================
  * feedback.c - destinations: windows, rates, waits, and what outlives us
@@ -187,6 +190,8 @@ void	cf_explain(struct config *, const char *channel, const char *host,
  * ====================================================================== */
 
 int	held_load(void);	/* reads the list at start-up: 0 or -1 */
+/* Shows each hold, as text; address: it is a pattern. */
+void	held_each(void (*show)(int address, const char *text));
 /* The spool has been read once: holds on messages not seen go. */
 void	held_settle(void);
 /* The hold on this address, good until that is released; or NULL. */

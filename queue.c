@@ -996,6 +996,8 @@ log_deferred(const struct vertex *v, long wakeup)
 	else
 		text_fmt(next, sizeof(next), "%ld", wakeup - (long)now.mono -
 		    (v->state == V_WAIT && v->dated));
+	if (!th_is_dsn(t))
+		q.total.deferred += v->left;
 	text_init(&why, said, sizeof(said));
 	reason_all(v, &why);
 	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "

@@ -558,6 +558,16 @@ struct chan {
 	char	name[1];
 };
 
+/* totals: what happened since the start.  What was evicted and comes back is
+ * not accepted once more. */
+struct totals {
+	unsigned long accepted;		/* messages */
+	unsigned long delivered, failed;	/* recipients */
+	unsigned long deferred;		/* ... each time */
+	unsigned long dsns;		/* sent */
+	unsigned long aside;		/* messages set aside */
+};
+
 /* queue: all of it. */
 struct queue {
 	struct config *config;
@@ -586,6 +596,7 @@ struct queue {
 	unsigned long events;	/* counts what must be told before from after,
 				 * as no clock is fine enough for that */
 	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
+	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* most there ever were */
 	int	hold;		/* start nothing: -S is loading, or ending */

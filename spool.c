@@ -852,6 +852,7 @@ spool_park(const char *name, int bounce, const char *why)
 		log_err("park file=%s/%s %s", stays, name, strerror(errno));
 		return -1;
 	}
+	q.total.aside++;
 	log_warn("park msg=%s to=%s why: %s", name, to + 3, why);
 	return 0;
 }
@@ -948,6 +949,7 @@ spool_verbose(const char *name, const char *line)
 #define TIDY_FEW	10
 #define LONG_AGO	3600	/* seconds */
 #define SEEN_MOST	100	/* in each directory */
+#define ORPHAN_AGE	60	/* seconds until an orphan is shown */
 
 /* Directories of a round: the first of the places, and those in queue/. */
 enum { PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
@@ -1041,6 +1043,48 @@ is_orphan(const char *name)
 	/* with another transport/ in the place of ours all look like it */
 	return lstat("../transport", &st) == 0 && stat(".", &here) == 0 &&
 	    same_file(&st, &here);
+}
+
+/* Shows the message file if its control file is not there, or empty.  The stamp
+ * is that of the move into queue/. */
+static void
+check_entry(const char *name, void (*show)(const char *, int, long))
+{
+	char path[PATH_MAX_];
+	struct stat st;
+	int empty = lstat(name, &st) == 0;
+	long age;
+
+	if (empty ? st.st_size > 0 : !is_orphan(name))
+		return;
+	message_path(path, name);
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;		/* it was delivered meanwhile */
+	age = (long)now.wall < SANE_WALL ? -1 :
+	    (long)now.wall - (long)st.st_ctime;
+	if (age < 0 || age >= ORPHAN_AGE)
+		show(name, empty, age < 0 ? -1 : age);
+}
+
+void
+spool_check(void (*show)(const char *name, int empty, long age))
+{
+	char path[PATH_MAX_], name[NAME_MAX_];
+	struct dirent *e;
+	DIR *d;
+	int i;
+
+	for (i = 0; i < DIRS; i++) {
+		message_path(path, dir_path(i));
+		d = is_dir(path) ? opendir(path) : NULL;
+		while (d != NULL && (e = readdir(d)) != NULL)
+			if (name_usable(e->d_name) && text_fmt(name,
+			    sizeof(name), "%s%s", dir_path(i),
+			    e->d_name) == 0)
+				check_entry(name, show);
+		if (d != NULL)
+			closedir(d);
+	}
 }
 
 static void

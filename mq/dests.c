@@ -132,8 +132,12 @@ mq_show_dests(const struct mq_queue *q, const struct mq_view *view, int json)
 			mq_json_dest(v[i]);
 		else
 			put_dest(v[i]);
-	if (!json)
+	if (!json) {
 		put_totals(v, n, view);
+		mq_put_around(q, 1);
+	} else {
+		mq_json_around(q);
+	}
 	free((void *)v);
 	return 0;
 }

@@ -104,6 +104,33 @@ put_users(const struct mq_rcpts *r, const struct mq_dest *d)
 	putchar(']');
 }
 
+/* The last failure of each of them; where none was told one by one, all have
+ * that of the job. */
+static void
+put_reasons(const struct mq_rcpts *r, const struct mq_job *j)
+{
+	const struct mq_rcpt *v;
+	const char *all = *j->reason != '\0' ? j->reason : NULL;
+	unsigned n, i;
+
+	fputs(",\"reasons\":", stdout);
+	if (r->why != NULL || r->more || j->dest == NULL) {
+		fputs("null", stdout);
+		return;
+	}
+	v = mq_rcpts_of(r, j->dest, &n);
+	for (i = 0; i < n; i++)
+		if (*v[i].reason != '\0')
+			all = NULL;
+	putchar('[');
+	for (i = 0; i < n; i++) {
+		if (i > 0)
+			putchar(',');
+		put_text(*v[i].reason != '\0' ? v[i].reason : all);
+	}
+	putchar(']');
+}
+
 static void
 put_object(const struct mq_msg *m, const struct mq_job *j,
     const struct mq_rcpts *r)
@@ -113,6 +140,7 @@ put_object(const struct mq_msg *m, const struct mq_job *j,
 	if (j == NULL) {
 		none.next = none.tries = MQ_UNKNOWN;
 		none.expires = MQ_NEVER;
+		none.reason = "";
 		j = &none;
 	}
 	fputs("{\"message\":", stdout);
@@ -125,7 +153,8 @@ put_object(const struct mq_msg *m, const struct mq_job *j,
 	printf(",\"unreadable\":%s", m->unread ? "true" : "false");
 	field_text("channel", j->dest == NULL ? NULL : j->dest->channel);
 	field_text("host", j->dest == NULL ? NULL : j->dest->host);
-	field_number("recipients", j->nrcpt, !m->unread && m->skipped == NULL);
+	field_number("recipients", j->nrcpt, j->dest != NULL ||
+	    (!m->unread && m->skipped == NULL));
 	field_text("state", m->skipped != NULL ? "skipped" : j->dest == NULL ||
 	    j->state == MQ_SPOOL ? NULL : mq_state_name[j->state]);
 	field_text("what", j->what != NULL && *j->what != '\0' ? j->what :
@@ -137,8 +166,10 @@ put_object(const struct mq_msg *m, const struct mq_job *j,
 	field_number("expires", j->expires, j->expires != MQ_NEVER);
 	field_number("tries", j->tries, j->tries != MQ_UNKNOWN);
 	field_number("pid", j->pid, j->pid != 0);
-	if (r != NULL)
+	if (r != NULL) {
 		put_users(r, j->dest);
+		put_reasons(r, j);
+	}
 	puts("}");
 }
 
@@ -169,6 +200,41 @@ mq_json_dest(const struct mq_dest *d)
 	field_text("rate", *k->rate != '\0' ? k->rate : NULL);
 	field_number("unused", k->unused, k->unused >= 0);
 	puts("}");
+}
+
+/* {"waits":"router","messages":2,"oldest":180} */
+static void
+put_beside(const char *dir, int n, int age, int bounces)
+{
+	printf("{\"waits\":\"%s\",\"messages\":%d", dir, n);
+	field_number("oldest", age, age != MQ_UNKNOWN);
+	if (bounces >= 0)
+		field_number("bounces", bounces, 1);
+	puts("}");
+}
+
+void
+mq_json_around(const struct mq_queue *q)
+{
+	const struct mq_note *note;
+
+	if (q->filtered)
+		return;
+	if (q->router > 0)
+		put_beside("router", q->router, q->router_age, -1);
+	if (q->aside > 0)
+		put_beside("postman", q->aside, q->aside_age, q->bounces);
+	for (note = q->notes; note != NULL; note = note->next) {
+		fputs(note->kind == MQ_ORPHAN ? "{\"orphan\":" :
+		    "{\"hold\":", stdout);
+		put_text(note->what);
+		if (note->kind == MQ_ORPHAN)
+			field_number("age", (double)note->age, note->age >= 0);
+		else
+			field_text("of", note->kind == MQ_HOLD_ADDRESS ?
+			    "address" : "message");
+		puts("}");
+	}
 }
 
 /* ---- the whole -------------------------------------------------------- */
@@ -203,4 +269,5 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 				    view->verbose ? &r : NULL);
 		mq_rcpts_free(&r);
 	}
+	mq_json_around(q);
 }

@@ -50,9 +50,14 @@ void
 mq_free(struct mq_queue *q)
 {
 	struct mq_dest *d;
+	struct mq_note *note, *next;
 
 	for (d = q->dests; d != NULL; d = d->next)
 		free(d->known);
+	for (note = q->notes; note != NULL; note = next) {
+		next = note->next;
+		free(note);
+	}
 	empty(&q->words);
 	empty(&q->names);
 	empty(&q->places);
@@ -95,7 +100,9 @@ mq_init(struct mq_queue *q)
 	memset(q, 0, sizeof(*q));
 	q->seed = (unsigned)time(NULL) ^ ((unsigned)getpid() << 12);
 	q->stored = -1;
-	q->aside = MQ_UNKNOWN;
+	q->aside = q->aside_age = q->router = q->router_age = MQ_UNKNOWN;
+	q->totals[0] = q->uptime = MQ_UNKNOWN;
+	q->last_note = &q->notes;
 	if (hash_init(&q->words, 256) < 0 || hash_init(&q->names, 256) < 0 ||
 	    hash_init(&q->places, 64) < 0)
 		return -1;
@@ -313,6 +320,33 @@ mq_add_why(struct mq_queue *q, unsigned msg, unsigned long off,
 		return -1;
 	q->nwhys++;
 	return 0;
+}
+
+int
+mq_note(struct mq_queue *q, enum mq_kind kind, const char *what, long age)
+{
+	struct mq_note *note = take(q, sizeof(*note));
+
+	if (note == NULL || (note->what = mq_keep(q, what)) == NULL) {
+		free(note);
+		return -1;
+	}
+	note->kind = kind;
+	note->age = age;
+	*q->last_note = note;
+	q->last_note = &note->next;
+	return 0;
+}
+
+unsigned
+mq_notes(const struct mq_queue *q, enum mq_kind kind)
+{
+	const struct mq_note *note;
+	unsigned n = 0;
+
+	for (note = q->notes; note != NULL; note = note->next)
+		n += note->kind == kind;
+	return n;
 }
 
 static int

@@ -9,6 +9,7 @@
 #ifndef MQ_H
 #define MQ_H
 
+#include "../lib/beside.h"
 #include "../lib/ctlfile.h"
 #include "../lib/util.h"
 
@@ -118,6 +119,25 @@ struct mq_why {
 };
 
 /*
+ * mq_note: something that is no mail in the queue, but should be known: a hold,
+ * on an address or a message, or a message file without a control file.
+ */
+enum mq_kind { MQ_HOLD_ADDRESS, MQ_HOLD_MESSAGE, MQ_ORPHAN, MQ_KINDS };
+
+struct mq_note {
+	struct mq_note *next;	/* in the order in which they came */
+	enum mq_kind kind;
+	const char *what;
+	long	age;		/* seconds; MQ_UNKNOWN */
+};
+
+/* What happened since the scheduler was started, in the order of the dump. */
+enum mq_total {
+	MQ_ACCEPTED, MQ_DELIVERED, MQ_DEFERRED, MQ_FAILED, MQ_DSNS,
+	MQ_SET_ASIDE, MQ_TOTALS
+};
+
+/*
  * mq_queue: all of it.  Adding is O(1) expected; the arrays are in the order
  * in which things came.
  */
@@ -134,6 +154,13 @@ struct mq_queue {
 	int	evicted;	/* messages that are on disk alone */
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
 	int	bounces;	/* ... of which so many are double bounces */
+	int	aside_age;	/* ... seconds, of the oldest; MQ_UNKNOWN */
+	int	router;		/* messages in router/; MQ_UNKNOWN */
+	int	router_age;
+	char	router_why[MQ_WHY_MAX];	/* why that is not known; "" not told */
+	struct mq_note *notes, **last_note;
+	double	totals[MQ_TOTALS];	/* the first MQ_UNKNOWN: not told */
+	int	uptime;		/* seconds; MQ_UNKNOWN */
 	int	facts;		/* the scheduler told them */
 	int	endless;	/* it told of the vertices, and no "End:" */
 	int	only_dests;	/* to be set before: nothing else is kept */
@@ -181,6 +208,9 @@ const char *mq_why_of(const struct mq_queue *, const struct mq_msg *,
 	    unsigned long off);		/* "" none was told */
 /* Is the job hidden by a filter? */
 int	mq_hidden(const struct mq_job *);
+/* 0, or -1 when there is no memory. */
+int	mq_note(struct mq_queue *, enum mq_kind, const char *what, long age);
+unsigned mq_notes(const struct mq_queue *, enum mq_kind);	/* how many */
 /* Has it a job that the filter lets through, or is there no filter? */
 int	mq_shown(const struct mq_queue *, const struct mq_msg *);
 void	mq_count(const struct mq_queue *, struct mq_sum *);
@@ -254,6 +284,15 @@ int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 /* Adds what a dump did not list: messages that the scheduler has on disk alone.
  * As above. */
 int	mq_spool_rest(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
+/* What is beside the queue, as far as its files tell: 0, or -1 when there is no
+ * memory (around.c). */
+int	mq_around(struct mq_queue *, const char *po);
+/* Says what that is, with postman/ or without, a line each; nothing where a
+ * filter is. */
+void	mq_put_around(const struct mq_queue *, int postman);
+void	mq_put_aside(const struct mq_queue *, const char *before);
+/* The same for -c. */
+void	mq_count_around(const struct mq_queue *);
 /* Finds what the dump did not tell: sender, size and age. */
 void	mq_spool_fill(struct mq_queue *, const char *po);
 
@@ -319,6 +358,8 @@ int	mq_show_sizes(const struct mq_queue *, const struct mq_view *);
 void	mq_json_spool(const char *why, const char *po);
 void	mq_show_json(struct mq_queue *, const struct mq_view *);
 void	mq_json_dest(const struct mq_dest *);
+/* What is beside the queue, an object each. */
+void	mq_json_around(const struct mq_queue *);
 /* What is known of destinations, by name; -1 when there is no memory. */
 int	mq_show_dests(const struct mq_queue *, const struct mq_view *,
 	    int json);

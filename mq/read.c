@@ -11,7 +11,7 @@
  *	End:
  *	(the report, for people; its last line begins with "Msgs in")
  *	Facts:
- *	p, t, d, m, v, r and s lines: what only our own scheduler tells (dump.c)
+ *	(lines of a letter and fields: what only our scheduler tells, dump.c)
  *	End:
  *
  * A stream that ends earlier was cut short.  One of ZMailer's has no facts
@@ -592,12 +592,14 @@ fact_message(struct reader *r)
 	m->held = m->over = 0;
 	for (p = f[4]; strcmp(f[4], "-") != 0 && (*p != '\0' || p == f[4]);
 	    p++) {
-		if (*p != 'h' && *p != 'r')
+		if (*p != 'h' && *p != 'r' && *p != 'x')
 			return wrong(r, "flags \"%.60s\" are not known",
 			    f[4]);
 		m->held |= *p == 'h';
 		m->over |= *p == 'r';
+		m->unread |= *p == 'x';
 	}
+	q->unread += m->unread;
 	m->sender = NULL;
 	if (strcmp(f[5], "?") != 0 && (m->sender = mq_keep(q, f[5])) == NULL)
 		return memory(r);
@@ -780,11 +782,78 @@ fact_skipped(struct reader *r)
 	return 0;
 }
 
+/* A number, and an age or "-": 0 or -1. */
+static int
+numbers(struct reader *r, const char *s, int *n, const char *old, int *age)
+{
+	*age = MQ_UNKNOWN;
+	if (number_in(s, n) == 0 && *n >= 0 && (strcmp(old, "-") == 0 ||
+	    (number_in(old, age) == 0 && *age >= 0)))
+		return 0;
+	return wrong(r, "a number is not understood%s", "");
+}
+
+/* An older scheduler tells no age. */
+static int
+fact_aside(struct reader *r)
+{
+	struct mq_queue *q = r->q;
+	const char *p = strchr(r->tok + 2, '\t');
+	char *f[4];
+	int n = p != NULL && strchr(p + 1, '\t') != NULL ? 4 : 3, none;
+
+	return split(r, f, n) < 0 ||
+	    numbers(r, f[2], &q->bounces, "-", &none) < 0 ||
+	    numbers(r, f[1], &q->aside, n == 4 ? f[3] : "-",
+	    &q->aside_age) < 0 ? -1 : 0;
+}
+
+static int
+fact_totals(struct reader *r)
+{
+	char *f[MQ_TOTALS + 1];
+	int i;
+
+	if (split(r, f, MQ_TOTALS + 1) < 0)
+		return -1;
+	for (i = 0; i < MQ_TOTALS; i++)
+		if (count_in(f[i + 1], 0, &r->q->totals[i]) < 0)
+			return wrong(r, "a number is not understood%s", "");
+	return 0;
+}
+
+/* A hold, a message file without a control file, or with one that is empty:
+ * 0 or -1. */
+static int
+fact_note(struct reader *r, char **f)
+{
+	struct mq_queue *q = r->q;
+	struct mq_msg *m;
+	int none = 0, age;
+
+	if (r->tok[0] == 'h')
+		return mq_note(q, strcmp(f[1], "address") == 0 ?
+		    MQ_HOLD_ADDRESS : MQ_HOLD_MESSAGE, f[2], MQ_UNKNOWN) < 0 ?
+		    memory(r) : 0;
+	if (numbers(r, "0", &none, f[2], &age) < 0)
+		return -1;
+	if (f[1][0] == '\0' || strlen(f[1]) >= MQ_NAME_MAX)
+		return wrong(r, "\"%.60s\" is no name of a message", f[1]);
+	if (r->tok[0] == 'o')
+		return mq_note(q, MQ_ORPHAN, f[1], age) < 0 ? memory(r) : 0;
+	m = mq_msg(q, f[1], 1);
+	if (m == NULL)
+		return memory(r);
+	m->unread = m->told = 1;
+	m->age = age;
+	q->unread++;
+	return 0;
+}
+
 static int
 fact(struct reader *r)
 {
 	char *f[3];
-	int n;
 
 	switch (r->tok[0]) {
 	case 'p':
@@ -797,15 +866,19 @@ fact(struct reader *r)
 	case 't':
 		if (split(r, f, 3) < 0)
 			return -1;
-		return number_in(f[2], &n) == 0 ? 0 :
+		return number_in(f[2], &r->q->uptime) == 0 ? 0 :
 		    wrong(r, "a number is not understood%s", "");
 	case 'a':
-		if (split(r, f, 3) < 0)
-			return -1;
-		if (number_in(f[1], &r->q->aside) == 0 && r->q->aside >= 0 &&
-		    number_in(f[2], &r->q->bounces) == 0 && r->q->bounces >= 0)
-			return 0;
-		return wrong(r, "a number is not understood%s", "");
+		return fact_aside(r);
+	case 'w':
+		return split(r, f, 3) < 0 ? -1 :
+		    numbers(r, f[1], &r->q->router, f[2], &r->q->router_age);
+	case 'c':
+		return fact_totals(r);
+	case 'h':
+	case 'o':
+	case 'x':
+		return split(r, f, 3) < 0 ? -1 : fact_note(r, f);
 	case 'd':
 		return fact_dest(r);
 	case 'e':
@@ -840,8 +913,8 @@ facts(struct reader *r)
 		if (r->tok[0] == '\0' || r->tok[1] != '\t')
 			return wrong(r, "\"%.60s\" is not understood",
 			    r->tok);
-		if (r->brief && r->tok[0] != 'p' && r->tok[0] != 'd')
-			continue;	/* nothing is kept */
+		if (r->brief && strchr("mrsvx", r->tok[0]) != NULL)
+			continue;	/* no message is kept */
 		if (fact(r) < 0)
 			return -1;
 	}

@@ -221,6 +221,7 @@ mq_show_shape(const struct mq_queue *q, const struct mq_view *view)
 	if (walk(q, shape_row) < 0)
 		return -1;
 	mq_put_unread(q, "", "\n");
+	mq_put_around(q, 1);
 	return 0;
 }
 
@@ -253,5 +254,6 @@ mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 	if (walk(q, size_row) < 0)
 		return -1;
 	mq_put_unread(q, "", "\n");
+	mq_put_around(q, 1);
 	return 0;
 }

@@ -325,12 +325,7 @@ put_others(const struct mq_queue *q)
 {
 	if (q->evicted > 0)
 		printf("; %d evicted", q->evicted);
-	if (q->aside <= 0 || q->filtered)
-		return;
-	printf("; %d set aside", q->aside);
-	if (q->bounces > 0)
-		printf(" (%d double bounce%s)", q->bounces,
-		    q->bounces == 1 ? "" : "s");
+	mq_put_aside(q, "; ");
 }
 
 static void
@@ -364,9 +359,11 @@ mq_show_none(const struct mq_queue *q, const struct mq_view *view)
 		return 0;
 	if (!q->filtered) {
 		fputs(q->evicted > 0 ? "no message is in memory" :
+		    q->router > 0 ? "no message is in the queue" :
 		    "the queue is empty", stdout);
 		put_others(q);
 		putchar('\n');
+		mq_put_around(q, 0);
 		return 1;
 	}
 	fputs("nothing in the queue matches ", stdout);
@@ -405,6 +402,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 		mq_rcpts_free(&r);
 	}
 	put_totals(q);
+	mq_put_around(q, 0);
 }
 
 /* ---- counts ----------------------------------------------------------- */
@@ -427,8 +425,5 @@ mq_show_counts(const struct mq_queue *q, int scheduler)
 	printf("skipped %lu\n", sum.skipped);
 	printf("oldest %d\n", sum.msgs == 0 ? 0 : sum.oldest);
 	printf("evicted %d\n", q->evicted);
-	if (q->aside == MQ_UNKNOWN)
-		return;
-	printf("set-aside %d\n", q->aside);
-	printf("double-bounces %d\n", q->bounces);
+	mq_count_around(q);
 }

@@ -242,34 +242,6 @@ load(struct mq_queue *q, const char *po, const char *name)
 	return 0;
 }
 
-/* Counts what is in postman/, which mostly its owner alone can read: a message,
- * and NAME.control beside it or alone. */
-static void
-count_aside(struct mq_queue *q, const char *po)
-{
-	char path[MQ_PATH_MAX], rest[MQ_PATH_MAX];
-	struct dirent *e;
-	struct stat st;
-	size_t n;
-	DIR *d = NULL;
-
-	if (text_fmt(path, sizeof(path), "%s/postman", po) == 0)
-		d = opendir(path);
-	if (d == NULL)
-		return;
-	for (q->aside = 0; (e = readdir(d)) != NULL; ) {
-		n = strlen(e->d_name);
-		if (e->d_name[0] == '.' || (n >= 8 &&
-		    strcmp(e->d_name + n - 8, ".control") == 0 &&
-		    text_fmt(rest, sizeof(rest), "%s/%.*s", path, (int)n - 8,
-		    e->d_name) == 0 && lstat(rest, &st) == 0))
-			continue;
-		q->aside++;
-		q->bounces += strstr(e->d_name, ".bounce-") != NULL;
-	}
-	closedir(d);
-}
-
 int
 mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
@@ -289,7 +261,8 @@ mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 		free(s.names[i]);
 	}
 	free(s.names);
-	count_aside(q, po);
+	if (mq_around(q, po) < 0 && s.rc == 0)
+		failed(&s, po, ENOMEM);
 	return s.rc;
 }
 

@@ -271,7 +271,7 @@ ask=$top/t/ask
 config 'PARAMbouncelimit 1h' 'PARAMglobal-report-interval 0' >"$tmp/cf"
 list() {
 	POSTOFFICE=$po "$top/mailq" -q "$po/public/.mailq.text" 2>&1 |
-	    sed -e 's/  <.* old$//' -e '/^		next /d'
+	    sed -e 's/  <.* old$//' -e '/^		next /d' -e '/ in router, /d'
 }
 simple "$po" 231-1 anna@a.example <<END
 r           fail h a@x.example 0

@@ -35,6 +35,7 @@ still() {
 	    -e 's/Uptime: [0-9ms]*$/Uptime: T/' \
 	    -e '/^d	/d' -e "s|	$po\$|	PO|" \
 	    -e 's/^t	[0-9]*	[0-9]*$/t	WALL	S/' \
+	    -e 's/^c	.*/c	TOTALS/' \
 	    -e 's/^\(m	[^	]*	\)[0-9]*	/\1S	/' \
 	    -e 's/^\(v	[0-9]*	retry	\)[0-9]*	/\1S	/' \
 	    -e 's/^\(v	[0-9]*	host	\)[0-9]*	/\1S	/' \
@@ -69,7 +70,9 @@ Msgs in 0 out 0 stored 0 Rcpnts in 0 out 0 stored 0
 Facts:
 p	PO
 t	WALL	S
-a	0	0
+w	0	-
+a	0	0	-
+c	TOTALS
 End:"
 
 # ---- a fixed queue --------------------------------------------------------
@@ -130,7 +133,9 @@ Msgs in 6 out 0 stored 6 Rcpnts in 8 out 0 stored 8'
 facts='Facts:
 p	PO
 t	WALL	S
-a	0	0
+w	0	-
+a	0	0	-
+c	TOTALS
 m	101-1	S	14	-	sender
 v	1	retry	S	E	1	0	
 v	2	retry	S	E	1	0	
@@ -184,7 +189,7 @@ like 'with -Q there is the report' "$(cat "$tmp/dump")" \
     'down/c.host/0		N=1   R=1   A=0  QA='
 is 'with -Q there are no facts on messages' \
     "$(sed -n '/^Facts/,$p' "$tmp/dump" | still)" \
-    "$(printf 'Facts:\np\tPO\nt\tWALL\tS\na\t0\t0\nEnd:')"
+    "$(printf 'Facts:\np\tPO\nt\tWALL\tS\nw\t0\t-\na\t0\t0\t-\nc\tTOTALS\nEnd:')"
 sched_stop
 is 'the pipes go when the scheduler ends' \
     "$(ls -a "$po" "$po/public" | grep mailq)" ''

@@ -118,6 +118,12 @@ like 'mailq shows both reasons of a job' "$(mailq | tr '\n' '@')" \
     'tell/h  3 recipients, 1 try: 451 greylisted; 452 mailbox full@'
 is 'mailq -v shows the reason of each where they differ' "$(own)" \
     'one: 451 greylisted@two: 452 mailbox full@same: 452 mailbox full@two@same@one: 451 greylisted@mute: transport agent did not report on it@'
+is 'mailq -jv has the reason of each recipient where they differ' \
+    "$(mailq -jv | sed -n 's/.*"message":"101-1".*,"to":/"to":/p')" \
+    '"to":["one","two","same"],"reasons":["451 greylisted","452 mailbox full","452 mailbox full"]}'
+is 'mailq -jv has the reason of a job for each recipient' \
+    "$(mailq -jv | sed -n 's/.*"message":"102-1".*,"to":/"to":/p')" \
+    '"to":["two","same"],"reasons":["452 mailbox full","452 mailbox full"]}'
 is 'mailq -j has both reasons in one string' "$(reason_of 101-1)" \
     '"451 greylisted; 452 mailbox full"'
 

@@ -1,0 +1,105 @@
+/*
+ * beside.c - what waits in a post office beside its queue.
+ *
+ *	router/1057616			one message that nobody has routed yet
+ *	postman/101-1			one that was set aside, and
+ *	postman/101-1.control		... the same one's control file
+ *	postman/9-1.bounce-17-3		a double bounce
+ *
+ * Both directories are counted the same by the scheduler, for whom asks it, and
+ * by mailq where there is none.  An age is that of a file by its time of
+ * modification and the wall clock, and is not known while that clock is not
+ * set.  A look costs a reading of the directory and an lstat for each file.
+ */
+#include "beside.h"
+#include "util.h"
+#include <ctype.h>
+#include <dirent.h>
+
+#define PATH_SIZE	1024
+#define SANE		1767225600.0	/* 2026-01-01: earlier is no clock */
+#define CONTROL		".control"
+#define BOUNCE		".bounce-"
+
+/* Is the entry of router/ mail?  Others are being written, or the router's. */
+static int
+is_mail(const char *entry)
+{
+	return *entry != '\0' && entry[strspn(entry, "0123456789")] == '\0';
+}
+
+/* Is the entry of postman/, whose path that is, the control file of a message
+ * that is there? */
+static int
+is_second(const char *path)
+{
+	char other[PATH_SIZE];
+	struct stat st;
+	size_t n = strlen(path), k = sizeof(CONTROL) - 1;
+
+	return n > k && strcmp(path + n - k, CONTROL) == 0 &&
+	    text_fmt(other, sizeof(other), "%.*s", (int)(n - k), path) == 0 &&
+	    lstat(other, &st) == 0;
+}
+
+static int
+is_bounce(const char *entry)
+{
+	const char *p = strstr(entry, BOUNCE);
+
+	return p != NULL && isdigit((unsigned char)p[sizeof(BOUNCE) - 1]);
+}
+
+/* The file counts with its age. */
+static void
+count(struct beside *b, const struct stat *st)
+{
+	double wall = difftime(time(NULL), (time_t)0);
+	double then = difftime(st->st_mtime, (time_t)0);
+
+	b->n++;
+	if (wall >= SANE && then >= 0 && then <= wall && wall - then < 2e9 &&
+	    (long)(wall - then) > b->oldest)
+		b->oldest = (long)(wall - then);
+}
+
+static int
+look(const char *office, const char *dir, int router, struct beside *b)
+{
+	char path[PATH_SIZE];
+	struct dirent *e;
+	struct stat st;
+	DIR *d = NULL;
+
+	memset(b, 0, sizeof(*b));
+	b->oldest = -1;
+	errno = ENAMETOOLONG;
+	if (text_fmt(path, sizeof(path), "%s/%s", office, dir) == 0)
+		d = opendir(path);
+	if (d == NULL)
+		return -1;
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_name[0] == '.' || (router && !is_mail(e->d_name)) ||
+		    text_fmt(path, sizeof(path), "%s/%s/%s", office, dir,
+		    e->d_name) < 0 || lstat(path, &st) < 0 ||
+		    (router && !S_ISREG(st.st_mode)) ||
+		    (!router && is_second(path)))
+			continue;
+		count(b, &st);
+		b->bounces += !router && is_bounce(e->d_name);
+	}
+	closedir(d);
+	return 0;
+}
+
+int
+beside_router(const char *office, struct beside *b)
+{
+	return look(office, "router", 1, b);
+}
+
+int
+beside_postman(const char *office, struct beside *b)
+{
+	return look(office, "postman", 0, b);
+}

@@ -1,0 +1,182 @@
+/*
+ * around.c - what is around the queue, and no mail in it.
+ *
+ *	2 messages wait in router, the oldest 3m old; is submit -q running?
+ *	3 messages were set aside in postman, the oldest 2d old
+ *	on hold: smtp/example.org
+ *	on hold: message 107-1
+ *	queue/301-1 has no control file, for 5m
+ *
+ * A scheduler tells all of it; where there is none, the directories are looked
+ * at, and the list of holds, as far as they can be read.  A message file
+ * without a control file is then no news: there is nobody to take it in.
+ *
+ * A queue is not called empty while mail waits in router/: nobody but the
+ * sender would know of that mail.
+ */
+#include "mq.h"
+
+/* ---- looking ---------------------------------------------------------- */
+
+/* A line of the scheduler's list of holds: 0, or -1 when there is no memory. */
+static int
+take_hold(struct mq_queue *q, char *line)
+{
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, "address ", 8) == 0)
+		return mq_note(q, MQ_HOLD_ADDRESS, line + 8, MQ_UNKNOWN);
+	if (strncmp(line, "message ", 8) == 0)
+		return mq_note(q, MQ_HOLD_MESSAGE, line + 8, MQ_UNKNOWN);
+	return 0;
+}
+
+static int
+read_holds(struct mq_queue *q, const char *po)
+{
+	char path[MQ_PATH_MAX], line[2 * MQ_WORD_MAX];
+	struct stat st;
+	FILE *f = NULL;
+	int fd, bad = 0;
+
+	if (text_fmt(path, sizeof(path), "%s/.mailq.holds", po) < 0)
+		return 0;
+	fd = fd_plain(path, O_RDONLY, &st);
+	if (fd >= 0 && (f = fdopen(fd, "r")) == NULL)
+		close(fd);
+	while (f != NULL && bad == 0 && fgets(line, sizeof(line), f) != NULL)
+		bad = take_hold(q, line);
+	if (f != NULL)
+		fclose(f);
+	return bad;
+}
+
+static int
+number(unsigned long n)
+{
+	return n > INT_MAX ? INT_MAX : (int)n;
+}
+
+int
+mq_around(struct mq_queue *q, const char *po)
+{
+	struct beside b;
+
+	if (beside_router(po, &b) == 0) {
+		q->router = number(b.n);
+		q->router_age = (int)b.oldest;
+	} else {
+		text_fmt(q->router_why, sizeof(q->router_why), "%s",
+		    strerror(errno));
+	}
+	if (beside_postman(po, &b) == 0) {
+		q->aside = number(b.n);
+		q->bounces = number(b.bounces);
+		q->aside_age = (int)b.oldest;
+	}
+	return read_holds(q, po);
+}
+
+/* ---- words ------------------------------------------------------------ */
+
+static void
+put_oldest(int n, int age)
+{
+	if (age == MQ_UNKNOWN)
+		return;
+	fputs(n == 1 ? ", " : ", the oldest ", stdout);
+	mq_put_span(age);
+	fputs(" old", stdout);
+}
+
+static void
+put_bounces(const struct mq_queue *q)
+{
+	if (q->bounces > 0)
+		printf(" (%d double bounce%s)", q->bounces,
+		    q->bounces == 1 ? "" : "s");
+}
+
+/* "; 3 set aside (1 double bounce), the oldest 2d old" */
+void
+mq_put_aside(const struct mq_queue *q, const char *before)
+{
+	if (q->aside <= 0 || q->filtered)
+		return;
+	printf("%s%d set aside", before, q->aside);
+	put_bounces(q);
+	put_oldest(q->aside, q->aside_age);
+}
+
+static void
+put_note(const struct mq_note *note)
+{
+	fputs(note->kind == MQ_HOLD_ADDRESS ? "on hold: " :
+	    note->kind == MQ_HOLD_MESSAGE ? "on hold: message " : "queue/",
+	    stdout);
+	mq_put(stdout, note->what);
+	if (note->kind == MQ_ORPHAN) {
+		fputs(" has no control file", stdout);
+		if (note->age >= 0) {
+			fputs(", for ", stdout);
+			mq_put_span(note->age);
+		}
+	}
+	putchar('\n');
+}
+
+void
+mq_put_around(const struct mq_queue *q, int postman)
+{
+	const struct mq_note *note;
+
+	if (q->filtered)
+		return;
+	if (q->router > 0) {
+		mq_put_count(q->router, "message");
+		fputs(q->router == 1 ? " waits" : " wait", stdout);
+		fputs(" in router", stdout);
+		put_oldest(q->router, q->router_age);
+		puts("; is submit -q running?");
+	} else if (q->router_why[0] != '\0') {
+		printf("what waits in router is not known: %s\n",
+		    q->router_why);
+	}
+	if (postman && q->aside > 0) {
+		mq_put_count(q->aside, "message");
+		fputs(q->aside == 1 ? " was" : " were", stdout);
+		fputs(" set aside in postman", stdout);
+		put_bounces(q);
+		put_oldest(q->aside, q->aside_age);
+		putchar('\n');
+	}
+	for (note = q->notes; note != NULL; note = note->next)
+		put_note(note);
+}
+
+/* ---- counts ----------------------------------------------------------- */
+
+void
+mq_count_around(const struct mq_queue *q)
+{
+	static const char *const names[MQ_TOTALS] = { "accepted", "delivered",
+	    "deferred", "failed", "dsns", "set-aside" };
+	int i;
+
+	if (q->router != MQ_UNKNOWN)
+		printf("router %d\nrouter-oldest %d\n", q->router,
+		    q->router == 0 ? 0 : q->router_age);
+	if (q->aside != MQ_UNKNOWN)
+		printf("set-aside %d\nset-aside-oldest %d\n"
+		    "double-bounces %d\n", q->aside,
+		    q->aside == 0 ? 0 : q->aside_age, q->bounces);
+	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
+	    q->totals[0] < 0)
+		return;		/* an older scheduler tells no more */
+	printf("holds %u\n", mq_notes(q, MQ_HOLD_ADDRESS) +
+	    mq_notes(q, MQ_HOLD_MESSAGE));
+	if (q->totals[0] < 0)
+		return;
+	printf("orphans %u\nuptime %d\n", mq_notes(q, MQ_ORPHAN), q->uptime);
+	for (i = 0; i < MQ_TOTALS; i++)
+		printf("total-%s %.0f\n", names[i], q->totals[i]);
+}
