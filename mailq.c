@@ -28,7 +28,10 @@
 #define LOGDIR		"/var/log"
 #endif
 
-enum listing { LIST, REPORT, SIZES, SHAPE, JSON, COUNTS };
+#define WATCH_EVERY	5	/* seconds between looks ... */
+#define WATCH_MOST	86400	/* ... at most */
+
+enum listing { LIST, REPORT, SIZES, SHAPE, JSON, COUNTS, WATCH };
 
 static struct {
 	enum listing listing;
@@ -41,11 +44,18 @@ static struct {
 	int	named;		/* ... in the environment, or for a command */
 	struct mq_order order;	/* a command, or what filters a listing */
 	const char *logfile;	/* for show, or NULL */
+	long	every;		/* seconds between looks, for WATCH */
 } want;
 
+/* The look before, for WATCH. */
+static struct {
+	struct mq_queue queue;
+	double	at;		/* mono */
+} before;
+
 static const char usage_text[] =
-"usage: mailq [-DQSsvVjc] [-f filter] [-q rendezvous] [-p port]\n"
-"\t[-U user/password] [filter=...] [host]\n"
+"usage: mailq [-DQSsvVjc] [-w [seconds]] [-f filter] [-q rendezvous]\n"
+"\t[-p port] [-U user/password] [filter=...] [host]\n"
 "       mailq [-nv] flush|hold|release|delete|bounce what ...\n"
 "       mailq [-q rendezvous] [-p port] [-U user/password] [-L logfile]\n"
 "\tshow message ...\n"
@@ -163,6 +173,10 @@ show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 	case COUNTS:
 		mq_show_counts(queue, scheduler);
 		break;
+	case WATCH:
+		clock_read();
+		return mq_show_watch(queue, &before.queue, want.every,
+		    now.mono - before.at);
 	default:
 		mq_show_list(queue, view);
 		break;
@@ -223,6 +237,19 @@ show(struct mq_queue *queue, const char *po, struct mq_ask *a, int scheduler)
 	return X_UNAVAILABLE;
 }
 
+/* What was shown goes; of a look that comes again it is kept for the next. */
+static void
+done_with(struct mq_queue *queue)
+{
+	if (want.listing != WATCH) {
+		mq_free(queue);
+		return;
+	}
+	mq_free(&before.queue);
+	before.queue = *queue;
+	before.at = now.mono;
+}
+
 /* No scheduler answers: the spool is shown, unless somebody was named. */
 static int
 show_spool(struct mq_ask *a)
@@ -257,7 +284,7 @@ show_spool(struct mq_ask *a)
 		putchar('\n');
 	}
 	rc = show(&queue, want.postoffice, a, 0);
-	mq_free(&queue);
+	done_with(&queue);
 	return rc;
 }
 
@@ -395,16 +422,55 @@ list(struct mq_ask *a)
 			return X_UNAVAILABLE;
 		queue.only_dests = want.dests;
 		queue.both = want.order.show;
+		queue.with_dests = want.listing == WATCH;
 		rc = want.listing == REPORT ? report(&queue, a) :
 		    dump(&queue, a);
 		if (rc < 0)
 			mq_ask_note(a, "a scheduler answers for another post "
 			    "office, %s", queue.postoffice);
-		mq_free(&queue);
+		if (rc == 0)
+			done_with(&queue);
+		else
+			mq_free(&queue);
 		if (rc >= 0)
 			return rc;
 	}
 	return show_spool(a);
+}
+
+/* Looks until a signal ends it; a first look that fails does, too. */
+static int
+watch(struct mq_ask *a)
+{
+	int rc, first = 1;
+
+	for (;;) {
+		a->place = a->address = a->two = a->local = a->denied = 0;
+		a->why[0] = '\0';
+		mq_watch_begin();
+		rc = list(a);
+		if (fflush(stdout) != 0 || ferror(stdout) || (first && rc != 0))
+			return rc;
+		first = 0;
+		sleep((unsigned)want.every);
+	}
+}
+
+/* The number behind -w, if one follows: its place is used up. */
+static void
+take_seconds(int argc, char **argv)
+{
+	const char *end;
+	unsigned long n;
+
+	want.every = WATCH_EVERY;
+	if (optind >= argc)
+		return;
+	n = num_of(argv[optind], &end);
+	if (end == argv[optind] || *end != '\0' || n == 0 || n > WATCH_MOST)
+		return;
+	want.every = (long)n;
+	optind++;
 }
 
 /* ---- options ----------------------------------------------------------- */
@@ -527,7 +593,7 @@ run(struct mq_ask *a, int argc, char **argv)
 #endif
 	if (want.filter != NULL && take_filter() != 0)
 		return X_USAGE;
-	return list(a);
+	return want.listing == WATCH ? watch(a) : list(a);
 }
 
 /* The letter of a listing, or -1 when there was another. */
@@ -550,13 +616,14 @@ main(int argc, char **argv)
 		return X_OSERR;
 	log_level = L_ERR;
 	ask.in.fd = -1;
-	while ((c = getopt(argc, argv, "DQSsvVjcnf:q:p:U:L:")) != -1)
+	while ((c = getopt(argc, argv, "DQSsvVjcnwf:q:p:U:L:")) != -1)
 		switch (c) {
 		case 'Q': bad |= one_listing(REPORT); break;
 		case 'S': bad |= one_listing(SIZES); break;
 		case 's': bad |= one_listing(SHAPE); break;
 		case 'j': bad |= one_listing(JSON); break;
 		case 'c': bad |= one_listing(COUNTS); break;
+		case 'w': bad |= one_listing(WATCH); break;
 		case 'D': want.dests = 1; break;
 		case 'v': want.verbose = 1; break;
 		case 'n': want.order.dry = 1; break;
@@ -572,7 +639,9 @@ main(int argc, char **argv)
 			return usage(NULL);
 		}
 	if (bad)
-		return usage("one of -Q, -S, -s, -j and -c at a time");
+		return usage("one of -Q, -S, -s, -j, -c and -w at a time");
+	if (want.listing == WATCH)
+		take_seconds(argc, argv);
 	if (want.dests && want.listing != LIST && want.listing != JSON)
 		return usage("-D goes with -j, not with another listing");
 	want.postoffice = getenv("POSTOFFICE");

@@ -165,6 +165,7 @@ struct mq_queue {
 	int	endless;	/* it told of the vertices, and no "End:" */
 	int	only_dests;	/* to be set before: nothing else is kept */
 	int	both;		/* likewise: with a report all is kept, too */
+	int	with_dests;	/* ... what is known of them is kept, too */
 	int	filtered;
 	int	picked;		/* ... by what pick.c says of each message */
 	char	postoffice[MQ_PATH_MAX];	/* as told; "" not */
@@ -296,7 +297,7 @@ void	mq_count_around(const struct mq_queue *);
 /* Finds what the dump did not tell: sender, size and age. */
 void	mq_spool_fill(struct mq_queue *, const char *po);
 
-/* ---- what is shown (show.c, shape.c, json.c, dests.c) ----------- */
+/* ---- what is shown (show.c, shape.c, json.c, dests.c, watch.c) */
 
 /* mq_view: how it is to be shown. */
 struct mq_view {
@@ -352,6 +353,7 @@ void	mq_put_unread(const struct mq_queue *, const char *before,
 int	mq_show_none(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);
 void	mq_show_counts(const struct mq_queue *, int scheduler);
+void	mq_put_totals(const struct mq_queue *);	/* the list's last line */
 /* By destination; -1 when there is no memory for that. */
 int	mq_show_shape(const struct mq_queue *, const struct mq_view *);
 int	mq_show_sizes(const struct mq_queue *, const struct mq_view *);
@@ -360,6 +362,12 @@ void	mq_show_json(struct mq_queue *, const struct mq_view *);
 void	mq_json_dest(const struct mq_dest *);
 /* What is beside the queue, an object each. */
 void	mq_json_around(const struct mq_queue *);
+/* A look at the queue, so many seconds behind the last one, which may be of
+ * nothing (no msgs): 0, or -1 when there is no memory.  Begin comes before all
+ * that is said with it (watch.c). */
+void	mq_watch_begin(void);
+int	mq_show_watch(const struct mq_queue *, struct mq_queue *last,
+	    long every, double seconds);
 /* What is known of destinations, by name; -1 when there is no memory. */
 int	mq_show_dests(const struct mq_queue *, const struct mq_view *,
 	    int json);

@@ -744,7 +744,7 @@ fact_dest(struct reader *r)
 		n = DEST_FIELDS;
 	if (split(r, f, n) < 0 || dest_numbers(r, f, n, &k) < 0)
 		return -1;
-	if (r->q->only_dests)
+	if (r->q->only_dests || r->q->with_dests)
 		return keep_dest(r, f, &k);
 	if (r->report == NULL)
 		return 0;

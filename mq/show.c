@@ -328,8 +328,8 @@ put_others(const struct mq_queue *q)
 	mq_put_aside(q, "; ");
 }
 
-static void
-put_totals(const struct mq_queue *q)
+void
+mq_put_totals(const struct mq_queue *q)
 {
 	struct mq_sum sum;
 
@@ -401,7 +401,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 			puts("\tthere are more recipients than are shown");
 		mq_rcpts_free(&r);
 	}
-	put_totals(q);
+	mq_put_totals(q);
 	mq_put_around(q, 0);
 }
 

@@ -1,0 +1,229 @@
+/*
+ * watch.c - one look of many at the queue, for -w.
+ *
+ *	14:05:10, every 5s
+ *	14 messages, 16 recipients, 2 destinations; 0 held, 3 running, 13 ...
+ *	in 5s: 3 accepted, 12 delivered (144 a minute), 1 deferred, 0 failed
+ *	destination                          jobs  runs  held   good    bad
+ *	smtp/example.org                       12     3     0    +12      0
+ *	smtp/down.example                       4     0     0      0     +1
+ *	    connection refused
+ *
+ * A row is a destination with jobs, or with reports since the last look, the
+ * one with most jobs first; the last two columns are those reports.  The line
+ * below it is why it is dead.  What has no place on the terminal is counted.
+ *
+ * The queue of the last look is kept for the differences.  There are none where
+ * a scheduler does not tell them, nor when it was started in between.
+ */
+#include "mq.h"
+
+#define NAME_W	41		/* bytes of a destination that are shown */
+#define WIDTH	79		/* of a row */
+#define AROUND	8		/* lines that are no rows, about */
+
+struct row {
+	const struct mq_dest *dest;
+	unsigned long jobs, runs, held;
+	double	good, bad;	/* since the last look; negative: not known */
+};
+
+/* ---- what has changed ------------------------------------------------- */
+
+/* Are they looks at one run of one scheduler? */
+static int
+is_same_run(const struct mq_queue *q, const struct mq_queue *last)
+{
+	return q->totals[0] >= 0 && last->msgs != NULL &&
+	    last->totals[0] >= 0 && q->uptime >= last->uptime;
+}
+
+static void
+put_changes(const struct mq_queue *q, const struct mq_queue *last,
+    double seconds)
+{
+	static const char *const names[] = { "accepted", "delivered",
+	    "deferred", "failed" };
+	double n;
+	int i;
+
+	if (!is_same_run(q, last) || q->filtered)
+		return;
+	fputs("in ", stdout);
+	mq_put_span((long)(seconds + 0.5));
+	for (i = MQ_ACCEPTED; i <= MQ_FAILED; i++) {
+		n = q->totals[i] - last->totals[i];
+		printf("%s %.0f %s", i == MQ_ACCEPTED ? ":" : ",", n,
+		    names[i]);
+		if (i == MQ_DELIVERED && n > 0 && seconds > 0)
+			printf(" (%.0f a minute)", n * 60 / seconds);
+	}
+	putchar('\n');
+}
+
+/* The reports on the destination since the last look. */
+static void
+compare(struct row *r, struct mq_queue *last, int same)
+{
+	const struct mq_known *k = r->dest->known, *was;
+	const struct mq_dest *d;
+
+	r->good = r->bad = -1;
+	if (k == NULL || !same)
+		return;
+	d = mq_dest(last, r->dest->channel, r->dest->host);
+	was = d == NULL ? NULL : d->known;
+	r->good = k->good - (was == NULL ? 0 : was->good);
+	r->bad = k->bad - (was == NULL ? 0 : was->bad);
+}
+
+/* ---- rows ------------------------------------------------------------- */
+
+static int
+by_jobs(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int c;
+
+	if (x->jobs != y->jobs)
+		return x->jobs > y->jobs ? -1 : 1;
+	c = strcmp(x->dest->channel, y->dest->channel);
+	return c != 0 ? c : strcmp(x->dest->host, y->dest->host);
+}
+
+/* All destinations, by their ids: NULL without memory. */
+static struct row *
+make_rows(const struct mq_queue *q)
+{
+	struct row *v = mem_get((q->ndests + 1) * sizeof(*v)), *r;
+	const struct mq_dest *d;
+	const struct mq_job *j;
+
+	if (v == NULL)
+		return NULL;
+	for (d = q->dests; d != NULL; d = d->next)
+		v[d->id].dest = d;
+	for (j = q->jobs; j < q->jobs + q->njobs; j++) {
+		if (mq_hidden(j))
+			continue;
+		r = &v[j->dest->id];
+		r->jobs++;
+		if (j->state == MQ_RUN)
+			r->runs++;
+		else
+			r->held += j->state == MQ_HELD ||
+			    q->msgs[j->msg].held;
+	}
+	return v;
+}
+
+static void
+put_change(double n)
+{
+	if (n < 0)
+		printf("%7s", "-");
+	else
+		printf(n > 0 ? "%+7.0f" : "%7.0f", n);
+}
+
+/* How many lines that took. */
+static unsigned
+put_row(const struct row *r)
+{
+	const struct mq_known *k = r->dest->known;
+	char buf[WIDTH];
+	struct text t;
+
+	text_init(&t, buf, NAME_W + 1);
+	t.clean = 1;
+	text_add(&t, "%s/%s", r->dest->channel, r->dest->host);
+	if (t.cut)
+		t.s[t.len - 1] = '+';
+	printf("%-*s%8lu%6lu%6lu", NAME_W, buf, r->jobs, r->runs, r->held);
+	put_change(r->good);
+	put_change(r->bad);
+	putchar('\n');
+	if (k == NULL || k->dead < 0 || *k->reason == '\0')
+		return 1;
+	text_init(&t, buf, WIDTH - 3);
+	t.clean = 1;
+	text_add(&t, "%s", k->reason);
+	printf("    %s\n", buf);
+	return 2;
+}
+
+static unsigned
+screen_rows(void)
+{
+	const char *s = getenv("LINES"), *end = NULL;
+	unsigned long n = s == NULL ? 0 : num_of(s, &end);
+
+	if (end == NULL || end == s || *end != '\0' || n > 10000)
+		n = 24;
+	return n > AROUND + 3 ? (unsigned)n - AROUND : 3;
+}
+
+/* Rows of nothing go, and those with something come in their order: how many
+ * they are. */
+static unsigned
+choose(struct row *v, unsigned n, struct mq_queue *last, int same)
+{
+	unsigned i, k = 0;
+
+	for (i = 0; i < n; i++) {
+		compare(&v[i], last, same);
+		if (!v[i].dest->hidden && (v[i].jobs > 0 || v[i].good > 0 ||
+		    v[i].bad > 0))
+			v[k++] = v[i];
+	}
+	qsort(v, k, sizeof(*v), by_jobs);
+	return k;
+}
+
+/* ---- a look ----------------------------------------------------------- */
+
+void
+mq_watch_begin(void)
+{
+	static int begun;
+	const char *term = getenv("TERM");
+
+	if (isatty(1) && term != NULL && strcmp(term, "dumb") != 0)
+		fputs("\033[H\033[2J", stdout);
+	else if (begun)
+		putchar('\n');
+	begun = 1;
+}
+
+int
+mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
+    double seconds)
+{
+	unsigned n, i, lines = 0, most = screen_rows();
+	struct row *v = make_rows(q);
+	time_t wall = time(NULL);
+	char at[20] = "";
+	struct tm *tm;
+
+	if (v == NULL)
+		return -1;
+	tm = localtime(&wall);
+	if (tm != NULL)
+		strftime(at, sizeof(at), "%H:%M:%S", tm);
+	printf("%s, every ", at);
+	mq_put_span(every);
+	putchar('\n');
+	mq_put_totals(q);
+	put_changes(q, last, seconds);
+	n = choose(v, q->ndests, last, is_same_run(q, last));
+	if (n > 0)
+		printf("%-*s%8s%6s%6s%7s%7s\n", NAME_W, "destination", "jobs",
+		    "runs", "held", "good", "bad");
+	for (i = 0; i < n && lines < most; i++)
+		lines += put_row(&v[i]);
+	if (i < n)
+		printf("and %u more\n", n - i);
+	free(v);
+	mq_put_around(q, 0);
+	return 0;
+}

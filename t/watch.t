@@ -1,0 +1,96 @@
+#!/bin/sh
+# mailq -w: looks at the queue, one after the other, and what changes in between.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+pipe=$po/public/.mailq.text
+spool_new "$po"
+POSTOFFICE=$po
+export POSTOFFICE
+unset LINES
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h expiry=3d
+fine/*	command="$A -c fine ok3"
+wait/*	command="$A -c wait deferred not now"
+END
+watch() {	# options ...: sets watcher; $tmp/looks is what it shows
+	bg "$top/mailq" -w "$@" >"$tmp/looks" 2>"$tmp/err"
+	watcher=$bg_pid
+}
+shown() {	# ERE: in some look
+	grep -E -e "$1" "$tmp/looks" >/dev/null
+}
+looks() {	# number: there are so many
+	[ "$(grep -c ', every ' "$tmp/looks")" -ge "$1" ]
+}
+unwatch() {
+	kill "$watcher"
+	wait "$watcher" 2>/dev/null
+	lib_forget "$watcher"
+}
+
+ok 'a scheduler starts' sched_start "$po" "$tmp/cf" -q "$pipe"
+put "$po" 101-1 wait h user
+wait_log 'deferred msg=101-1'
+watch 1
+ok 'the queue is shown again' wait_for 20 looks 2
+ok 'a look begins with the time of day and the pause' \
+    shown '^[0-9][0-9]:[0-9][0-9]:[0-9][0-9], every 1s$'
+ok 'a look has the totals' \
+    shown '^1 message, 1 recipient, 1 destination; 0 held, 0 running, 1 waiting$'
+ok 'a look has a row for a destination' \
+    shown '^wait/h {35}       1     0     0      [0-] '
+ok 'the second look has what has changed' \
+    shown '^in [0-9]+s: 0 accepted, 0 delivered, 0 deferred, 0 failed$'
+ok 'the first look has no reports to compare' \
+    shown '^wait/h .* 0 {6}- {6}-$'
+is 'no escape sequence goes into a file' "$(tr -cd '\033' <"$tmp/looks")" ''
+put "$po" 102-1 fine host anna fine host bert
+ok 'what comes and goes between two looks is counted' wait_for 20 \
+    shown '^in [0-9]+s: 1 accepted, 2 delivered \([0-9]+ a minute\), 0 deferred'
+ok 'a destination without jobs has a row when there were reports' \
+    shown '^fine/host +0     0     0     \+[12]      0$'
+mkdir -p "$po/router" && echo mail >"$po/router/77"
+ok 'mail in router is told in a look' wait_for 20 shown '^1 message waits in router'
+sched_stop
+ok 'without the scheduler the spool is shown, and said' \
+    wait_for 20 shown '^no scheduler answers .*this is the spool'
+ok 'a scheduler starts anew' sched_start "$po" "$tmp/cf" -q "$pipe"
+n=$(grep -c ', every ' "$tmp/looks")
+ok 'it goes on with a scheduler that comes back' wait_for 20 looks $((n + 3))
+unlike 'nothing is compared over a restart' "$(cat "$tmp/looks")" ' -[0-9]'
+unwatch
+watch -f 'nosuch/*' 1
+ok 'a filter holds for a look' wait_for 20 shown '^0 messages, '
+unlike 'a filter leaves out other rows' "$(cat "$tmp/looks")" '^wait/h'
+unwatch
+put_many "$po" 30 30 wait
+wait_for 60 eval '[ "$(count "deferred msg=10[0-9]*-1")" -ge 31 ]'
+LINES=12
+export LINES
+watch
+ok 'what has no place on the terminal is counted' \
+    wait_for 20 shown '^and 27 more$'
+ok 'the pause is 5 seconds when none is given' shown ', every 5s$'
+unwatch
+POSTOFFICE=$tmp/none "$top/mailq" -w 1 -p 1 >"$tmp/looks" 2>"$tmp/err"
+is 'a first look that fails ends it' $? 69
+"$top/mailq" -wj >"$tmp/looks" 2>"$tmp/err"
+is '-w goes with no other listing' $? 64
+if command -v script >/dev/null 2>&1 &&
+    script -qc true /dev/null </dev/null >"$tmp/x" 2>&1; then
+	bg env TERM=vt100 script -qc "$top/mailq -w 1" /dev/null \
+	    >"$tmp/looks" 2>"$tmp/err"
+	watcher=$bg_pid
+	wait_for 20 looks 2
+	is 'on a terminal each look begins at its top' \
+	    "$(tr -cd '\033HJ' <"$tmp/looks" | cut -c 1-8 | tr '\033' E)" \
+	    EHEJEHEJ
+	unwatch
+else
+	skip 'on a terminal each look begins at its top' 'no script'
+fi
+sched_stop
+finish
