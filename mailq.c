@@ -4,9 +4,10 @@
  *
  * One listing is asked for.  mq/ask.c finds who tells of the queue, mq/read.c
  * understands it, or mq/two.c where a password is wanted, mq/model.c keeps it,
- * and one of mq/show.c, mq/shape.c, mq/dests.c and mq/json.c shows it.  When no
- * scheduler answers, and none was named, the spool is read instead
- * (mq/spool.c), and that is said first.
+ * and one of mq/show.c, mq/shape.c, mq/dests.c, mq/json.c and mq/watch.c shows
+ * it, with what is around the queue (mq/around.c).  When no scheduler answers,
+ * and none was named, the spool is read instead (mq/spool.c), and that is said
+ * first.
  *
  * A queue that could not be seen whole is not shown: what a reader gets is
  * the queue, or an error and an exit code that is not 0.  The report of -Q is
@@ -390,7 +391,8 @@ report(struct mq_queue *queue, struct mq_ask *a)
 	} else {
 		if (f != stdout)
 			show_report(f);
-		mq_put_around(queue, 1);
+		if (want.patterns == NULL)
+			mq_put_around(queue, 1);
 	}
 	if (f != stdout)
 		fclose(f);

@@ -278,13 +278,26 @@ void	mq_md5(const char *, char hex[33]);
 int	mq_escape(const char *s);
 void	mq_unescape(char *);
 
-/* ---- control files (spool.c) --------------------------------------- */
+/* ---- words for people (words.c) ------------------------------------ */
 
-/* Reads the spool: 0, or an exit code with the reason in why. */
-int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
-/* Adds what a dump did not list: messages that the scheduler has on disk alone.
- * As above. */
-int	mq_spool_rest(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
+/* Control, 8-bit bytes and backslashes become \ooo. */
+void	mq_put_byte(FILE *, int);
+void	mq_put(FILE *, const char *);
+/* The next byte of a reason, whose ends of lines are one blank; 0: no more. */
+int	mq_reason_byte(const char **);
+/* ": refused", or nothing when there is none. */
+void	mq_put_reason(const char *);
+/* "mailq: what" on the standard error. */
+void	mq_complain(const char *what);
+/* "5m", "3 files". */
+void	mq_put_span(long seconds);
+void	mq_put_count(double n, const char *what);
+/* Says how many control files could not be read, if there are any. */
+void	mq_put_unread(const struct mq_queue *, const char *before,
+	    const char *after);
+
+/* ---- what is no mail in the queue (around.c) ----------------------- */
+
 /* What is beside the queue, as far as its files tell: 0, or -1 when there is no
  * memory (around.c). */
 int	mq_around(struct mq_queue *, const char *po);
@@ -294,6 +307,14 @@ void	mq_put_around(const struct mq_queue *, int postman);
 void	mq_put_aside(const struct mq_queue *, const char *before);
 /* The same for -c. */
 void	mq_count_around(const struct mq_queue *);
+
+/* ---- control files (spool.c) --------------------------------------- */
+
+/* Reads the spool: 0, or an exit code with the reason in why. */
+int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
+/* Adds what a dump did not list: messages that the scheduler has on disk alone.
+ * As above. */
+int	mq_spool_rest(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 /* Finds what the dump did not tell: sender, size and age. */
 void	mq_spool_fill(struct mq_queue *, const char *po);
 
@@ -329,26 +350,12 @@ struct mq_rcpt *mq_rcpts_of(const struct mq_rcpts *, const struct mq_dest *,
 	    unsigned *n);
 void	mq_rcpts_free(struct mq_rcpts *);
 
-/* "mailq: what" on the standard error. */
-void	mq_complain(const char *what);
-/* Control, 8-bit bytes and backslashes become \ooo. */
-void	mq_put_byte(FILE *, int);
-void	mq_put(FILE *, const char *);
-/* The next byte of a reason, whose ends of lines are one blank; 0: no more. */
-int	mq_reason_byte(const char **);
-/* ": refused", or nothing when there is none. */
-void	mq_put_reason(const char *);
 /* Lines about a message, about a job and what it waits for; the last alone. */
 void	mq_put_message(const struct mq_queue *, const struct mq_msg *);
 void	mq_put_job(const struct mq_job *);
 void	mq_put_wait(const struct mq_job *);
-/* "next 14:05 (in 5m)", "5m", "3 files". */
+/* "next 14:05 (in 5m)". */
 void	mq_put_next(int seconds);
-void	mq_put_span(long seconds);
-void	mq_put_count(double n, const char *what);
-/* Says how many control files could not be read, if there are any. */
-void	mq_put_unread(const struct mq_queue *, const char *before,
-	    const char *after);
 /* Says so when there is nothing to show: 1. */
 int	mq_show_none(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);

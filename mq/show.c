@@ -10,90 +10,12 @@
  * has there, how often that was tried, what the last failure was, and what
  * is waited for.  What is not known is left out, and never shown as nought.
  *
- * Everything that came from elsewhere is shown through mq_put, so that no
- * byte in a queue can move a cursor or begin a line.  Between the lines of a
- * reason, which agents end with a carriage return, is a blank.
+ * Everything that came from elsewhere is shown through mq_put.
  */
 #include "mq.h"
 
 #define SANE_WALL	1767225600.0	/* 2026-01-01: earlier is no clock */
 #define SOON		(20 * 3600)	/* seconds: needs no date */
-
-#ifndef MAILQNAME
-#define MAILQNAME	"mailq"
-#endif
-
-/* ---- words ------------------------------------------------------------ */
-
-void
-mq_put_byte(FILE *f, int c)
-{
-	if (c < 32 || c >= 127 || c == '\\')
-		fprintf(f, "\\%03o", (unsigned)c);
-	else
-		putc(c, f);
-}
-
-void
-mq_put(FILE *f, const char *s)
-{
-	for (; *s != '\0'; s++)
-		mq_put_byte(f, (unsigned char)*s);
-}
-
-void
-mq_complain(const char *what)
-{
-	fflush(stdout);
-	fputs(MAILQNAME ": ", stderr);
-	mq_put(stderr, what);
-	putc('\n', stderr);
-}
-
-int
-mq_reason_byte(const char **s)
-{
-	int c = (unsigned char)**s;
-
-	*s += c == '\r' ? strspn(*s, "\r") : c != '\0';
-	return c != '\r' ? c : **s == '\0' ? 0 : ' ';
-}
-
-void
-mq_put_reason(const char *s)
-{
-	int c;
-
-	fputs(*s == '\0' ? "" : *s == '\r' ? ":" : ": ", stdout);
-	while ((c = mq_reason_byte(&s)) != 0)
-		mq_put_byte(stdout, c);
-}
-
-void
-mq_put_unread(const struct mq_queue *q, const char *before, const char *after)
-{
-	if (q->unread > 0)
-		printf("%s%u control file%s cannot be read%s", before,
-		    q->unread, q->unread == 1 ? "" : "s", after);
-}
-
-void
-mq_put_span(long seconds)
-{
-	char buf[40];
-	struct text t;
-
-	text_init(&t, buf, sizeof(buf));
-	span_add(&t, seconds);
-	fputs(buf, stdout);
-}
-
-/* "3 files", "1 file". */
-void
-mq_put_count(double n, const char *what)
-{
-	printf("%.0f %s%s", n, what, n == 1 ? "" : "s");
-}
 
 /* ---- what a job waits for --------------------------------------------- */
 

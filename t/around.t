@@ -91,6 +91,8 @@ is 'one message in router is told by the scheduler' "$(mailq | spans)" \
 1 message waits in router, SPAN old; is submit -q running?'
 like 'the report is followed by what waits in router' \
     "$(mailq -Q | tail -n 1)" '^1 message waits in router'
+unlike 'the report with a filter says nothing of router' \
+    "$(mailq -Q -f 'wait/*')" 'in router'
 rm "$po/router/77"
 is 'with an empty router the queue is empty' "$(mailq)" 'the queue is empty'
 mailq hold 'smtp/kept*' >"$tmp/out"

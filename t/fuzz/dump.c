@@ -22,6 +22,7 @@ check_shown(FILE *f)
 static void
 show(struct mq_queue *q)
 {
+	static struct mq_queue none;
 	struct mq_view v;
 
 	memset(&v, 0, sizeof(v));
@@ -31,6 +32,7 @@ show(struct mq_queue *q)
 	mq_show_shape(q, &v);
 	mq_show_sizes(q, &v);
 	mq_show_json(q, &v);
+	mq_show_watch(q, &none, 5, 1.0);
 }
 
 static void
