@@ -135,7 +135,10 @@ void
 msg_vertex_free(struct vertex *v)
 {
 	struct message *m = v->msg;
+	unsigned i;
 
+	for (i = 0; i < v->nr; i++)
+		reason_free(&v->r[i]);
 	REMOVE(m->vertices, v, other, before);
 	if (v->r != &v->one)
 		free(v->r);

@@ -174,8 +174,10 @@ job_get(const struct vertex *v)
 static long
 rcpts_unread(const struct job *j)
 {
-	const struct part *p = msg_part_for(j->msg, j->ring->chan);
+	const struct part *p = msg_part(j->msg);
 
+	while (p != NULL && p->chan != j->ring->chan)
+		p = p->other;
 	return p == NULL ? 0 : (long)p->unread;
 }
 

@@ -172,7 +172,6 @@ end_vertex(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
-	unsigned i;
 
 	undoom(v);
 	if (v->state == V_READY)
@@ -188,8 +187,6 @@ end_vertex(struct vertex *v)
 	v->thread = NULL;
 	v->next = dead;
 	dead = v;
-	for (i = 0; i < v->nr; i++)
-		reason_free(&v->r[i]);
 	th_update(t);
 	th_suspect(t);
 }

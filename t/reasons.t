@@ -355,4 +355,50 @@ sched_stop
 printf 'PARAMreasons 0\nPARAMreasons 65535\n*/* command="tell"\n' >"$tmp/bad"
 like 'PARAMreasons has bounds' "$("$SCHEDULER" -n -f "$tmp/bad" 2>&1 |
     tr '\n' '@')" 'reasons: 0 is not between 1 and 65534@.*65535 is not'
+
+# ---- a message that is set aside when it comes back ------------------------------
+
+fresh
+says one deferred '451 one first'
+says other deferred 'other words'
+says third deferred 'third words'
+put "$po" 101-1 tell h one
+ok 'a scheduler with room for one message starts' \
+    start 'interval=1h retries=1' 'PARAMactive 1' 'PARAMreasons 2'
+wait_log 'deferred msg=101-1 '
+put "$po" 102-1 tell h other
+ok 'a message with a reason is evicted' wait_log 'evict msg=101-1' 20
+wait_log 'deferred msg=102-1 '
+rm "$po/queue/101-1"
+mailq_order flush 101-1 >/dev/null 2>&1
+ok 'a message without its file is set aside' wait_log 'park msg=101-1' 20
+says other ok3 fine
+mailq_order flush 102-1 >/dev/null 2>&1
+wait_log 'complete msg=102-1'
+put "$po" 103-1 tell h third
+wait_log 'deferred msg=103-1'
+put "$po" 104-1 tell h other
+wait_log 'complete msg=104-1'
+says one deferred 'new words'
+put "$po" 105-1 tell g one
+wait_log 'deferred msg=105-1'
+is 'a message that is set aside gives its reason back' \
+    "$(count 'reason msg=')" 0
+sched_stop
+
+# ---- one report twice, by both orders ---------------------------------------------
+
+for order in age preempt; do
+	fresh
+	says one ok3 fine
+	says two deferred '452 mailbox full'
+	put "$po" 101-1 tell h one tell h two
+	ok "the scheduler starts with order=$order" start "order=$order"
+	wait_log 'deferred msg=101-1 '
+	mailq_order flush all >/dev/null
+	wait_for 20 eval '[ "$(count "deferred msg=101-1 ")" -ge 2 ]'
+	is "with order=$order a recipient is delivered to once" \
+	    "$(count 'delivered msg=101-1')" 1
+	sched_stop
+done
 finish
