@@ -466,8 +466,8 @@ silent_rcpts(struct notary *n, int write)
 	return silent < 0 ? -1 : rcpts;
 }
 
-/* Marks the lines of such recipients.  When there are fewer lines than
- * recipients, as a crash may have lost some, each gets one. */
+/* Marks the lines of such recipients.  When there are fewer lines of failures
+ * than recipients, as a crash may have lost some, each gets one. */
 int
 msg_silence(const char *name)
 {
@@ -484,7 +484,7 @@ msg_silence(const char *name)
 		return errno == ENOENT ? 0 : -1;
 	while (!bad && nt_next_diag(&n)) {
 		bad = is_silent(&n, n.off);
-		lines += bad > 0;
+		lines += bad > 0 && !nt_is_warning(&n);
 		bad = bad < 0 || (bad > 0 && n.tag == ' ' &&
 		    nt_mark(&n, n.at, '-') < 0);
 	}

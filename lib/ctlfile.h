@@ -193,6 +193,8 @@ int	nt_next_rcpt(struct notary *);
 /* ... the next whole diagnostic line: 1 or 0. */
 int	nt_next_diag(struct notary *);
 int	nt_diag(struct notary *, unsigned long at);	/* the one there */
+/* Is the diagnostic line at hand a warning of a delay? */
+int	nt_is_warning(const struct notary *);
 /* The recipient whose line is at off: 0, or -1 when there is none. */
 int	nt_rcpt(struct notary *, unsigned long off);
 /* The diagnostic line at this offset was told ('+'), or is not to be told

@@ -285,6 +285,10 @@ END
 simple "$po" 173-1 anna@a.example <<END
 r           kept h a@x.example 0
 END
+simple "$po" 176-1 anna@a.example <<END
+r-         1kept h a@x.example 0
+d+a@x.example|delayed||||late
+END
 simple "$po" 175-1 anna@a.example <<END
 r           good h a@x.example 0
 N orcpt=rfc822;NOTIFY=x notify=delay,success
@@ -544,6 +548,9 @@ is 'a success without a line is told, NOTIFY in small letters' \
 ok 'bounce=none keeps a message that an agent failed' \
     test -f "$po/postman/173-1"
 is 'bounce=none makes no DSN of what an agent failed' "$(files_of 173-1)" ''
+ok 'bounce=none keeps a failure without a line, warned of before' \
+    wait_for 20 test -f "$po/postman/176-1"
+is 'bounce=none makes no DSN of a failure without a line' "$(files_of 176-1)" ''
 report "$po" 174-1
 is 'expiry is a failure in the DSN, though the agent said delayed' \
     "$(got '^!|^R. [FASD]')" \

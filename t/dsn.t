@@ -54,6 +54,31 @@ END
 like 'a failure that nobody is to be told is an error' \
     "$(job "104-1${tab}failure")" \
     "^104/0$tab${tab}error nobody"
+simple "$po" 109-1 anna@a.example <<END
+r-         1fail h u@x.example 0
+d+u@x.example|delayed|||1795220140|4.2.2 box is full
+END
+like 'a failure whose line was lost is told after a warning of its delay' \
+    "$(job "109-1${tab}failure")" \
+    "^109/0$tab${tab}ok to=anna@a.example rcpts=1 "
+simple "$po" 111-1 anna@a.example <<END
+r-         1fail h u@x.example 0
+END
+awk '/^r/ { printf "d %d:-1:-1::0\tu@x.example\001delayed\001\001\001\tlate\n",
+    at } { at += length($0) + 1 }' "$po/transport/111-1" >"$tmp/warning"
+cat "$tmp/warning" >>"$po/transport/111-1"
+told=$(job "111-1${tab}failure" | sed 's,.*=router/,,')
+like 'the line of a delay that was not told is no reason of a failure' \
+    "$(grep '^Diagnostic' "$po/router/$told")" 'was not written down'
+simple "$po" 110-1 anna@a.example <<END
+r-          fail h u@x.example 0
+d u@x.example|delayed|4.2.0|||expired by ZMailer
+END
+like 'a failure whose line says delayed is told' \
+    "$(job "110-1${tab}failure")" \
+    "^110/0$tab${tab}ok to=anna@a.example rcpts=1 "
+is 'a failure whose line says delayed gets no other line' \
+    "$(grep -c '^d' "$po/transport/110-1")" 1
 failed 105-1
 failed 106-1
 printf '105-1\tfailure\n106-1\tfailure\n106-1\tsuccess\n' >"$tmp/lines"
@@ -68,7 +93,7 @@ like 'the pause of one sender delays no other of the message' \
     "$(cd "$po/transport" &&
     "$D" -p 60 <"$tmp/lines" | tr '\n' '@')" \
     "107/0$tab${tab}retryat \+[56][0-9] to=bert"
-rm -f "$po"/*/10*
+rm -f "$po"/*/1*
 
 # ---- clauses ----------------------------------------------------------------
 

@@ -17,7 +17,8 @@
  *	r- ... d ...	failed; told unless a NOTIFY list lacks FAILURE
  *	r- ... d-...	failed; the scheduler wants nobody to be told of him
  *	r- alone	failure: a crash lost the line, and one is added; else
- *			an agent may be about to write it
+ *			an agent may be about to write it.  A warning of a
+ *			delay that came before is no such line
  *	r  ... d ...	delayed, if the line says so and the scheduler has
  *			counted it; else a crash lost the tag, and it is tried
  *			again
@@ -554,8 +555,8 @@ mend_some(const char *name)
 
 	ctl_go(&n->c, 0);
 	while (report.n > 0 && nt_next_diag(n))
-		if ((it = bsearch(&n->off, report.items, report.n,
-		    sizeof(*it), is_of)) != NULL)
+		if (!nt_is_warning(n) && (it = bsearch(&n->off, report.items,
+		    report.n, sizeof(*it), is_of)) != NULL)
 			it->at = n->at;
 	if (cannot_read(n))
 		return -1;
