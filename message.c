@@ -445,36 +445,56 @@ is_silent(struct notary *n, unsigned long off)
 	return s == NULL ? -1 : s->bounce == BOUNCE_NONE;
 }
 
-/* How many such recipients there are, or -1; each gets a line if that is
- * wanted. */
-static long
-silent_rcpts(struct notary *n, int write)
+/* The bit of the recipient whose line begins at off: no two lines of recipients
+ * begin within the same eight bytes. */
+#define BYTE(off)	((off) >> 6)
+#define BIT(off)	(1U << ((off) >> 3 & 7))
+
+/* Marks the lines of such recipients, and notes who has one of a failure: 0 or
+ * -1. */
+static int
+silence_lines(struct notary *n, unsigned char *has)
 {
-	long rcpts = 0;
+	int silent = 0;
+
+	while (silent >= 0 && nt_next_diag(n)) {
+		silent = is_silent(n, n->off);
+		if (silent > 0 && !nt_is_warning(n))
+			has[BYTE(n->off)] |= BIT(n->off);
+		if (silent > 0 && n->tag == ' ' && nt_mark(n, n->at, '-') < 0)
+			silent = -1;
+	}
+	return silent < 0 ? -1 : 0;
+}
+
+/* Writes a line for each that has none: 0 or -1. */
+static int
+silence_rest(struct notary *n, const unsigned char *has)
+{
+	unsigned long off;
 	int silent = 0;
 
 	ctl_go(&n->c, 0);
 	while (silent >= 0 && nt_next_rcpt(n)) {
-		silent = is_silent(n, n->c.l.off);
-		rcpts += silent > 0;
-		if (silent > 0 && write &&
-		    ctl_diag(n->name, n->c.l.off, '-', "",
-		    "5.0.0 (permanent failure)",
+		off = n->c.l.off;
+		silent = is_silent(n, off);
+		if (silent > 0 && !(has[BYTE(off)] & BIT(off)) &&
+		    ctl_diag(n->name, off, '-', "", "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			silent = -1;
 	}
-	return silent < 0 ? -1 : rcpts;
+	return silent < 0 ? -1 : 0;
 }
 
-/* Marks the lines of such recipients.  When there are fewer lines of failures
- * than recipients, as a crash may have lost some, each gets one. */
+/* Marks the lines of such recipients.  One whose line a crash has lost gets
+ * another. */
 int
 msg_silence(const char *name)
 {
 	const struct clause *c = q.config->clauses;
-	long lines = 0, rcpts;
+	unsigned char *has;
 	struct notary n;
-	int bad = 0;
+	int bad;
 
 	while (c != NULL && c->v.bounce != BOUNCE_NONE)
 		c = c->next;
@@ -482,15 +502,10 @@ msg_silence(const char *name)
 		return 0;
 	if (nt_open(&n, name) < 0)
 		return errno == ENOENT ? 0 : -1;
-	while (!bad && nt_next_diag(&n)) {
-		bad = is_silent(&n, n.off);
-		lines += bad > 0 && !nt_is_warning(&n);
-		bad = bad < 0 || (bad > 0 && n.tag == ' ' &&
-		    nt_mark(&n, n.at, '-') < 0);
-	}
-	rcpts = silent_rcpts(&n, 0);
-	bad |= rcpts < 0 || (lines < rcpts && silent_rcpts(&n, 1) < 0) ||
-	    nt_error(&n) != 0;
+	has = mem_get(BYTE(CONTROL_MAX) + 1);
+	bad = has == NULL || silence_lines(&n, has) < 0 ||
+	    silence_rest(&n, has) < 0 || nt_error(&n) != 0;
+	free(has);
 	nt_close(&n);
 	return bad ? -1 : 0;
 }

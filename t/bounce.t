@@ -289,6 +289,12 @@ simple "$po" 176-1 anna@a.example <<END
 r-         1kept h a@x.example 0
 d+a@x.example|delayed||||late
 END
+simple "$po" 177-1 anna@a.example <<END
+r-          kept h a@x.example 0
+r-          kept h b@x.example 0
+d a@x.example|failed|5.1.1|||of the agent
+d-a@x.example|failed|5.0.0|||of the scheduler
+END
 simple "$po" 175-1 anna@a.example <<END
 r           good h a@x.example 0
 N orcpt=rfc822;NOTIFY=x notify=delay,success
@@ -551,6 +557,13 @@ is 'bounce=none makes no DSN of what an agent failed' "$(files_of 173-1)" ''
 ok 'bounce=none keeps a failure without a line, warned of before' \
     wait_for 20 test -f "$po/postman/176-1"
 is 'bounce=none makes no DSN of a failure without a line' "$(files_of 176-1)" ''
+ok 'bounce=none keeps a failure without a line beside one with two' \
+    wait_for 20 test -f "$po/postman/177-1"
+is 'bounce=none makes no DSN of a failure beside one with two lines' \
+    "$(files_of 177-1)" ''
+is 'bounce=none adds a line to the failure that lacks one alone' \
+    "$(sed -n 's/^d\(.\)[^	]*	\(.\).*/\1\2/p' \
+    "$po/postman/177-1.control" | tr '\n' ,)" '-a,-a,-b,'
 report "$po" 174-1
 is 'expiry is a failure in the DSN, though the agent said delayed' \
     "$(got '^!|^R. [FASD]')" \
