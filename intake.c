@@ -59,7 +59,9 @@
  * the time of that.  Nothing goes that an agent has or could have now, or that
  * is held by its name, or due soon, or of which there is something to tell.
  * What is over, but may not be told of yet, goes like any other: its vertex on
- * the channel dsn is due when the pause of its sender ends.  What is blocked
+ * the channel dsn is due when the pause of its sender ends.  A DSN that the
+ * agent has no time for leaves, too: that agent may hang, and what it has in
+ * hand, a few messages, counts as no place taken.  What is blocked
  * waits for no time but for a T line, a clause with a command or the end of a
  * hold on its address.  It is evicted for an hour at a time, and called when
  * that comes.  What an operator asks for by its name comes in, if need be as
@@ -81,6 +83,7 @@
 #define NO_ROOM		1.0	/* ... until room is looked for again */
 #define NEAR		30	/* ... in which what is due stays in core */
 #define BLOCKED		3600	/* ... until what is blocked is looked at */
+#define TELL_MOST	600	/* ... until a DSN that had to leave comes in */
 #define FEW		100	/* vertices that may be gone through any time */
 #define CHOICE		10	/* messages that could go, of which one does */
 #define LOOKS		1000	/* ... looked at to find them, in */
@@ -88,11 +91,12 @@
 
 /* ---- how much is in core ---------------------------------------------- */
 
+/* What the agent dsn has to tell of an end takes no place from other mail. */
 int
 in_full(void)
 {
-	return q.config->active > 0 &&
-	    q.nmessages - q.nkept >= (unsigned)q.config->active;
+	return q.config->active > 0 && q.nmessages >=
+	    q.nkept + q.ntold + (unsigned)q.config->active;
 }
 
 /* a - b, or 0. */
@@ -181,6 +185,22 @@ wanted(const struct part *p)
 
 /* ---- what leaves core ------------------------------------------------- */
 
+/* Until when the vertex, which could go now, may leave core, mono; 0: it may
+ * not.  The DSN of a message that is over may, while the agent dsn is busy:
+ * when that hangs, each time for longer. */
+static double
+puts_off(const struct vertex *v)
+{
+	long least = v->thread->ring->conf->v.interval;
+	long wait = ((long)now.mono - v->msg->queued) / 4;
+
+	if (!th_is_dsn(v->thread) || q.ntold == 0 || !q_untold(v->msg))
+		return 0;
+	if (wait > TELL_MOST)
+		wait = TELL_MOST;
+	return now.mono + (wait > least ? wait : least);
+}
+
 /* Until when the vertex is not wanted in core, mono; 0: it is.  It comes in to
  * expire, too. */
 static double
@@ -196,7 +216,7 @@ leaves_until(const struct vertex *v)
 	if (WHY_BLOCKED(why))
 		at = now.mono + BLOCKED;
 	if (at <= now.mono)
-		return 0;
+		return puts_off(v);
 	if (why == WHY_HELD || s->expiry == 0)
 		return at;
 	if (end <= now.mono)

@@ -586,6 +586,7 @@ struct queue {
 	struct ta *agents;	/* ta.c keeps it */
 	unsigned nthreads, nmessages;
 	unsigned nkept;		/* messages held by name */
+	unsigned ntold;		/* FED for the channel dsn, but dsn/delay */
 	unsigned nlater;	/* stubs and memos */
 	int	answered;	/* some thread is */
 	unsigned nagents;	/* not yet gone */

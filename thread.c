@@ -729,6 +729,13 @@ th_unidle(struct ta *ta)
 	count_idle(ta, -1);
 }
 
+/* Is it that of DSNs that tell what has ended? */
+static unsigned
+tells_end(const struct thread *t)
+{
+	return th_is_dsn(t) && strcmp(t->host, "delay") != 0;
+}
+
 void
 th_give(struct ta *ta, struct vertex *v)
 {
@@ -747,8 +754,10 @@ th_give(struct ta *ta, struct vertex *v)
 	v->wakeup = 0;
 	v->dated = 0;
 	v->host = 0;
-	if (th_is_dsn(t) && strcmp(t->host, "delay") != 0)
+	if (tells_end(t)) {
+		q.ntold++;
 		v->msg->news = 0;	/* what comes from now on is news */
+	}
 	list_add(&ta->jobs, v);
 	ta->stretch++;
 	ta->njobs++;
@@ -796,6 +805,7 @@ th_unfed(struct vertex *v)
 	list_del(&v->ta->jobs, v);
 	v->ta = NULL;
 	v->thread->nfed--;
+	q.ntold -= tells_end(v->thread);
 	count_agents(v, -1);
 	th_unblock(r, 0);
 }

@@ -384,4 +384,45 @@ ok 'failures that waited for PARAMbouncelimit are told when flushed' \
     '[ "$(count "msg=22.-3 .*channel=dsn .* to=anna")" -eq 4 ]'
 sched_stop
 
+# An agent dsn that hangs puts DSNs off, and no other mail.
+rm -rf "$po"
+spool_new "$po"
+agent stuck <<'END'
+echo '#hungry'
+read -r line
+[ -f "$1/unstuck" ] || while :; do sleep 1; done
+printf '%s\n' "$line" | "$2" | grep -v '^#hungry'
+exec "$2"
+END
+{
+	config 'PARAMactive 3'
+	echo "dsn/*	interval=1s retries=1 overfeed=3 timeout=1h"
+	echo "	command=\"stuck $tmp $top/ta/dsn\""
+	echo "good/*	command=\"$A -c good ok\""
+} >"$tmp/cf"
+for n in 1 2 3 4 5 6 7 8 9; do
+	simple "$po" 24$n-1 anna@a.example <<END
+r           fail h u$n@x.example 0
+END
+done
+ok 'the scheduler starts with an agent dsn that hangs' \
+    sched_start "$po" "$tmp/cf"
+ok 'all messages are tried while the agent dsn hangs' \
+    wait_for 30 eval '[ "$(count "failed msg=24")" -eq 9 ]'
+simple "$po" 250-1 anna@a.example <<END
+r           good h a@x.example 0
+END
+ok 'other mail is delivered while the agent dsn hangs' \
+    wait_log 'delivered msg=250-1' 20
+: >"$tmp/unstuck"
+kill -9 "$(sed -n 's/.*agent-start pid=\([0-9]*\) channel=dsn .*/\1/p' \
+    "$tmp/sched.log" | tail -n 1)"
+ok 'messages evicted for an agent dsn that hangs are told in the end' \
+    wait_for 40 po_empty "$po"
+is 'each message evicted for an agent dsn that hangs is told once' \
+    "$(count 'msg=24.-1 .*channel=dsn .* to=anna')" 9
+is 'no message evicted for an agent dsn that hangs is tried again' \
+    "$(count ' failed msg=24')" 9
+sched_stop
+
 finish
