@@ -91,4 +91,35 @@ else
 	    wait_log 'msg=321-1 .*channel=dsn .* to=anna' 70
 	sched_stop
 fi
+
+# ---- a write that fails ------------------------------------------------------------------
+
+simple "$po" 331-1 anna@a.example <<END
+r          1late h a@x.example 0
+r          1late h b@x.example 0
+d a@x.example|delayed||||late
+d b@x.example|delayed||||late
+END
+job() {		# [command ...]: the job of a delay, by hand
+	printf '331-1\tdelay\n' >"$tmp/line"
+	(cd "$po/transport" && exec "$@" "$top/ta/dsn") <"$tmp/line" 2>&1 |
+	    grep -v '^#hungry'
+}
+tags() {
+	sed -n 's/^d\(.\).*/\1,/p' "$po/transport/331-1" | tr -d '\n'
+}
+# the writes into the control file: a trial, one mark, and the other
+fault='inject=write:error=EIO:when=3'
+title='a warning whose lines cannot all be marked is put off'
+if strace -o "$tmp/trace" -e trace=write -e $fault true >/dev/null 2>&1; then
+	like "$title" "$(job strace -o "$tmp/trace" -P 331-1 -e trace=write \
+	    -e $fault)" 'deferred it cannot be told now'
+	is 'no line of a warning that was put off stays marked' \
+	    "$(tags)" ' , ,'
+	like 'a warning that was put off is told of all recipients' \
+	    "$(job env)" 'ok to=anna@a.example rcpts=2 '
+	is 'all lines of a warning that was told are marked' "$(tags)" '+,+,'
+else
+	skip "$title" 'no strace that can have a system call fail'
+fi
 finish

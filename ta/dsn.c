@@ -359,17 +359,18 @@ send_it(void)
 {
 	struct post post;
 	char what[40];
-	int err;
+	int bad, err;
 
 	if (report_file(&report, 0) < 0 ||
 	    nt_mark(&report.nt, report.items[0].at, ' ') < 0 ||
 	    report_write(&report, &post) < 0)
 		return -1;
-	if (delays && mark('+') < 0) {
+	bad = delays && mark('+') < 0;
+	if (bad)
 		post_drop(&post);
-		return -1;
-	}
-	if (post_send(&post) < 0) {
+	else
+		bad = post_send(&post) < 0;
+	if (bad) {
 		err = errno;
 		if (delays)
 			mark(' ');
