@@ -694,14 +694,16 @@ q_hold(struct message *m, int on)
 
 /* May the recipient at off, which is not in core, be reported so?  A job is all
  * that the control file has for the host; of a message that was read whole,
- * what is not in core was finished before. */
+ * what is not in core was finished before.  A job of the channel dsn
+ * has one that stands for the message, and no other. */
 static int
 is_beside(const struct vertex *v, unsigned long off, int state)
 {
 	const char *name = v->msg->name;
 	const struct thread *t = v->thread;
 
-	if (!ctl_is_for(name, off, t->ring->chan->name, t->host))
+	if (th_is_dsn(t) ||
+	    !ctl_is_for(name, off, t->ring->chan->name, t->host))
 		return 0;
 	if (msg_part(v->msg) == NULL)
 		return !ctl_has(name, off, '+') && !ctl_has(name, off, '-');

@@ -275,6 +275,48 @@ is 'each failure is told once and with its reason' \
     'to=anna@a.example rcpts=1 msgs=1,to=anna@a.example rcpts=1 msgs=1,one,two,'
 sched_stop
 
+# ---- a report beside -----------------------------------------------------------
+
+# Reports another line of its job's control file before it ends well.
+agent beside <<'END'
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	[ "$line" = '#idle' ] && continue
+	name=${line%%-*}
+	off=$(awk '/^r/ && / dsn success / { print at }
+	    { at += length($0) + 1 }' "$name-1")
+	printf '%s/%s\t\tok it is done\n' "$name" "$off"
+	printf '%s/0\t\tok it is done\n' "$name"
+	echo '#hungry'
+done
+END
+rm -rf "$po"
+spool_new "$po"
+cat >"$tmp/cf" <<END
+PARAMmailqsock none
+PARAMglobal-report-interval 1s
+PARAMrecipients 2
+PARAMrcptminimum 2
+*/*	interval=1h retries=1
+dsn/*	command="beside"
+fail/*	command="$A -c fail error no such user"
+late/*	queueonly command="$A -c late ok"
+END
+simple "$po" 551-1 anna@a.example <<END
+r           fail h u@x.example 0
+r+          dsn success v@x.example 0
+r           late g1 w1@x.example 0
+r           late g2 w2@x.example 0
+r           late g3 w3@x.example 0
+END
+ok 'the scheduler starts with room for a part of a message' \
+    sched_start "$po" "$tmp/cf"
+ok 'a report of a recipient line by an agent of the channel dsn is refused' \
+    wait_log 'report agent=.*num=551 rcpt=[1-9].* refused'
+ok 'a job of the channel dsn ends after a report that was refused' \
+    wait_log 'delivered msg=551-1 rcpt=0 channel=dsn'
+sched_stop
+
 # ---- two clauses -----------------------------------------------------------------
 
 # Says so when another runs.
