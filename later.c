@@ -245,6 +245,7 @@ memo_keep(const struct vertex *v, double until)
 		return;
 	m->wakeup = v->state == V_WAIT ? v->wakeup : 0;
 	m->until = (int)until;
+	m->box = v->thread->box;
 	m->tried = v->tried;
 	m->tries = v->tries;
 	m->step = v->step;
@@ -322,16 +323,48 @@ later_place(struct part *p)
 
 /* ---- what is wanted now ------------------------------------------------ */
 
-/* Does the command concern the memo?  When a host answers, that of a vertex
- * which waits for its host alone. */
+/* Has its host answered? */
+static int
+has_answered(const struct memo *m)
+{
+	const struct thread *t = th_find(m->chan->name, m->host, m->box);
+
+	return t != NULL && t->answered;
+}
+
+/* Does the command concern the memo? */
 static int
 is_meant(const struct memo *m, int (*meant)(const void *, const struct chan *,
     const char *), const void *arg, enum call how)
 {
-	if (m->off != 0 || (meant != NULL && !meant(arg, m->chan, m->host)))
+	if (m->off != 0)
 		return 0;
-	return how != CALL_ANSWERED || (!m->dated && !m->blocked &&
-	    (m->wakeup == 0 || m->host_said & HOST_BAD));
+	if (how == CALL_ANSWERED)
+		return !m->blocked && has_answered(m);
+	return meant == NULL || meant(arg, m->chan, m->host);
+}
+
+/* Does it wait by its own time, even when its host has answered? */
+static int
+is_own(const struct memo *m)
+{
+	return m->wakeup > now.mono &&
+	    (m->dated || !(m->host_said & HOST_BAD));
+}
+
+/* The memo becomes due at once, or at its own time: that, mono. */
+static int
+call_memo(struct memo *m, enum call how)
+{
+	int own = how == CALL_ANSWERED && is_own(m);
+	int at = own ? m->wakeup : (int)now.mono;
+
+	if (at < m->until)
+		m->until = at;
+	if (how != CALL_LOOK && !own)
+		m->wakeup = 0;
+	m->started = how == CALL_START;
+	return m->until;
 }
 
 /* Memos that are meant become due: how many. */
@@ -342,20 +375,20 @@ call(struct stub *s, int (*meant)(const void *, const struct chan *,
 	struct part *p = s->msg == NULL ? NULL : msg_part(s->msg);
 	struct memo *m;
 	unsigned n = 0;
+	int at, first = 0;
 
 	for (m = s->memos; m != NULL; m = m->next) {
 		if (!is_meant(m, meant, arg, how))
 			continue;
-		m->until = (int)now.mono;
-		if (how != CALL_LOOK)
-			m->wakeup = 0;
-		m->started = how == CALL_START;
-		n++;
+		at = call_memo(m, how);
+		if (n++ == 0 || at < first)
+			first = at;
 	}
-	if (n > 0 && s->msg == NULL)
-		heap_set(&table.due, &s->due, now.mono);
+	if (n > 0 && s->msg == NULL && first < heap_when(&table.due, &s->due))
+		heap_set(&table.due, &s->due, first);
 	for (; n > 0 && p != NULL; p = p->other) {
-		p->again = (long)now.mono;
+		if (first < p->again)
+			p->again = first;
 		later_place(p);
 	}
 	return n;
@@ -383,15 +416,6 @@ later_call(int (*meant)(const void *, const struct chan *, const char *),
 
 #define ANSWERS_EVERY	5.0	/* seconds; each costs a walk over the table */
 
-static int
-has_answered(const void *arg, const struct chan *chan, const char *host)
-{
-	const struct thread *t = th_find(chan->name, host, 0);
-
-	(void)arg;
-	return t != NULL && t->answered;
-}
-
 void
 later_answered(void)
 {
@@ -401,8 +425,11 @@ later_answered(void)
 	if (!q.answered || now.mono < last + ANSWERS_EVERY)
 		return;
 	last = now.mono;
-	later_call(has_answered, NULL, CALL_ANSWERED);
+	later_call(NULL, NULL, CALL_ANSWERED);
 	for (t = q.all; t != NULL; t = t->next)
-		t->answered = 0;
+		if (t->answered) {
+			t->answered = 0;
+			th_suspect(t);
+		}
 	q.answered = 0;
 }

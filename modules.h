@@ -382,7 +382,8 @@ enum call {
 	CALL_LOOK,		/* something else may hold now */
 	CALL_RELEASED,		/* no longer held: they are tried */
 	CALL_START,		/* a T line, a flush: the same, if queueonly */
-	CALL_ANSWERED		/* what waits for the host alone */
+	CALL_ANSWERED		/* hosts have: what waits for one alone; other
+				 * mail for it is due at its own time */
 };
 /* Hosts that were silent answer again, as q.answered says: what was evicted for
  * their sake is wanted. */

@@ -324,7 +324,9 @@ struct memo {
 	struct stub *stub;
 	struct memo *next;	/* of the stub */
 	struct chan *chan;
+	struct reason *why;	/* or NULL */
 	unsigned off;		/* 0; or of the recipient */
+	unsigned box;		/* off 0: of its thread */
 	unsigned last;		/* off 0: of the last recipient that it had */
 	int	wakeup;		/* mono; WAIT: its own time; 0: READY */
 	int	until;		/* mono; it is not wanted in core before */
@@ -336,7 +338,6 @@ struct memo {
 	unsigned blocked : 1;	/* until is only when it is looked at again */
 	unsigned started : 1;	/* by a T line or an operator: queueonly does
 				 * not hold it up */
-	struct reason *why;	/* or NULL */
 	char	host[1];
 };
 
@@ -467,7 +468,8 @@ struct thread {
 	unsigned char open;	/* it may take an agent, if it has vertices */
 	unsigned char triggered;	/* queueonly: started by a T line */
 	unsigned char picked;	/* -p does not exclude it */
-	unsigned char answered;	/* its host has, after a silence */
+	unsigned char answered;	/* its host has, after a silence; it stays
+				 * until later.c has seen that */
 	unsigned char listed;	/* is on the sweep's list */
 };
 

@@ -557,7 +557,9 @@ heard_good(struct thread *t)
 	struct dest *d = t->dest;
 	int came, was_dead = d->window == 0;
 
-	if (q.nlater > 0 && (was_dead || d->reason != NULL))
+	/* what is known of a mailbox goes with its thread */
+	if (q.nlater > 0 && (was_dead || d->reason != NULL ||
+	    (t->box != 0 && d->ngood == 0)))
 		t->answered = q.answered = 1;
 	d->tries = d->step = 0;
 	free(d->reason);
@@ -900,7 +902,7 @@ th_sweep(void)
 		maybe_empty = t->swept;
 		t->listed = 0;
 		if (th_nready(t) + t->wait.n + t->nfed + t->nheld +
-		    t->nref > 0)
+		    t->nref + t->answered > 0)
 			continue;
 		heap_del(&q.wake, &t->wake);
 		heap_del(&t->ring->ready, &t->turn);

@@ -265,6 +265,53 @@ ok 'evicted mail is tried when its dead host answers' \
     wait_log 'complete msg=321-1' 20
 sched_stop
 
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMactive 2
+*/*	interval=1h retries=10 expiry=30d bounce=none skew=1000000
+test/*	command="words $tmp"
+local/*	command="words $tmp"
+EOF
+put "$po" 331-1 test h at100
+ok 'the scheduler starts with retries of ten hours' start
+wait_log 'deferred msg=331-1' 20
+put "$po" 332-1 test h down1
+wait_log 'asleep .*host=h' 20
+put "$po" 333-1 other none fine
+put "$po" 334-1 other none fine
+ok 'mail with a retryat for a dead host is evicted' \
+    wait_log 'evict msg=331-1 for=[0-9]{5} ' 20
+ok 'mail without a retryat for a dead host is evicted' \
+    wait_log 'evict msg=332-1 for=[0-9]{5} ' 20
+: >"$tmp/go"
+put "$po" 335-1 test h fine
+wait_log 'load msg=335-1' 20
+order flush 335-1
+ok 'evicted mail without a retryat is tried when its host answers' \
+    wait_log 'complete msg=332-1' 20
+is 'evicted mail with a retryat is not tried when its host answers' \
+    "$(tried 331-1)" 1
+pass_by 101
+ok 'evicted mail of a host that has answered is tried at its retryat' \
+    wait_log 'complete msg=331-1' 20
+
+rm "$tmp/go"
+put "$po" 341-1 local - down1
+wait_log 'asleep channel=local' 20
+put "$po" 342-1 other none fine
+put "$po" 343-1 other none fine
+ok 'mail of a locked mailbox is evicted' wait_log 'evict msg=341-1' 20
+put "$po" 344-1 local - fine
+ok 'the agent of a locked mailbox goes to another' \
+    wait_log 'complete msg=344-1' 20
+: >"$tmp/go"
+put "$po" 345-1 local - down1
+ok 'new mail for the mailbox is delivered' wait_log 'complete msg=345-1' 20
+ok 'evicted mail of a mailbox is tried when that takes mail again' \
+    wait_log 'complete msg=341-1' 20
+sched_stop
+
 # ---- more than is kept in mind -----------------------------------------------
 
 fresh
