@@ -14,7 +14,7 @@
  * The sender is what the last s or e line says.  What comes from the channel
  * error is a DSN and has none.  Recipients between two lines that set a sender
  * or begin a header have an origin in common.  Mostly there is one in a file;
- * the one at hand is remembered.
+ * the one at hand is remembered, and a later one is looked for behind it.
  */
 #include "notary.h"
 #include <ctype.h>
@@ -160,38 +160,51 @@ see_begin(struct origin *g)
 }
 
 /* The first line behind the recipient that ends it, or belongs to it: 1 when
- * that was its header. */
+ * all is known of it. */
 static int
 see_end(struct origin *g)
 {
 	if (g->to == ULONG_MAX)
 		g->to = g->w.l.off;
+	if (g->head != ULONG_MAX)
+		return 1;	/* that of the origin before */
 	if (g->w.l.line[0] != 'm')
 		return 0;
-	g->hdr = (long)(g->w.l.off + g->w.l.len + 1);
+	g->head = g->w.l.off;
+	g->hdr = (long)(g->head + g->w.l.len + 1);
 	g->twice = see_header(&g->w);
 	return 1;
+}
+
+/* Nothing is known yet: the first origin begins with the file. */
+static void
+forget(struct origin *g)
+{
+	memset(g, 0, offsetof(struct origin, w));
+	g->w.report = 0;
 }
 
 void
 nt_origins(const struct notary *n, struct origin *g)
 {
-	g->from = g->to = 0;
+	forget(g);
 	line_start(&g->w.l, n->fd, 0);
 }
 
-int
-nt_origin(struct notary *n, struct origin *g, unsigned long off)
+/* From the end of the origin at hand on to the one that off has. */
+static void
+look_on(struct origin *g, unsigned long off)
 {
 	int letter, seen = 0;
 
-	if (off >= g->from && off < g->to)
-		return 0;
-	memset(g, 0, offsetof(struct origin, w));
-	g->hdr = -1;
+	if (off >= g->head) {
+		g->head = ULONG_MAX;
+		g->hdr = -1;
+		g->twice = 0;
+	}
+	ctl_go(&g->w, g->to);
 	g->to = ULONG_MAX;
-	g->w.report = 0;
-	for (ctl_go(&g->w, 0); !seen && ctl_walk(&g->w); ) {
+	while (!seen && ctl_walk(&g->w)) {
 		letter = g->w.l.line[0];
 		if (letter == 'd')
 			break;
@@ -203,9 +216,19 @@ nt_origin(struct notary *n, struct origin *g, unsigned long off)
 		else
 			seen = see_end(g);
 	}
+}
+
+int
+nt_origin(struct notary *n, struct origin *g, unsigned long off)
+{
+	if (off >= g->from && off < g->to)
+		return 0;
+	if (off < g->from)
+		forget(g);
+	look_on(g, off);
 	if (g->w.l.error == 0)
 		return 0;
 	n->c.l.error = g->w.l.error;
-	g->from = g->to = 0;
+	forget(g);
 	return -1;
 }

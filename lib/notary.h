@@ -31,7 +31,8 @@ int	nt_head(struct notary *, struct head *);
  */
 struct origin {
 	unsigned long from, to;	/* their lines begin in [from, to) */
-	long	hdr;		/* where the header text begins, -1: none */
+	unsigned long head;	/* where its m line begins, ULONG_MAX: none */
+	long	hdr;		/* ... and the header text, -1: none */
 	int	twice;		/* it has the field NT_TWICE: a DSN on a DSN */
 	int	long_sender;	/* the address is longer than this: */
 	char	sender[WORD_MAX_];	/* "": there is nobody to tell */

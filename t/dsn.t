@@ -79,6 +79,43 @@ like 'a failure whose line says delayed is told' \
     "^110/0$tab${tab}ok to=anna@a.example rcpts=1 "
 is 'a failure whose line says delayed gets no other line' \
     "$(grep -c '^d' "$po/transport/110-1")" 1
+mail "$po" 112-1 <<END
+i 112-1
+o 0
+s smtp - a@a.example 0
+r-          fail h u1@x.example 0
+r-          fail h u2@x.example 0
+s smtp - b@a.example 0
+r-          fail h u3@x.example 0
+e c@a.example
+r-          fail h u4@x.example 0
+m
+Subject: first
+
+s smtp - d@a.example 0
+r-          fail h u5@x.example 0
+s smtp - a@a.example 0
+r-          fail h u6@x.example 0
+m
+Subject: second
+
+d u4@x.example|failed|5.1.1|||no
+d u6@x.example|failed|5.1.1|||no
+d u1@x.example|failed|5.1.1|||no
+d u5@x.example|failed|5.1.1|||no
+d u3@x.example|failed|5.1.1|||no
+d u2@x.example|failed|5.1.1|||no
+END
+rm -f "$po/router/"*
+job "112-1${tab}failure" >"$tmp/out"
+is 'of many senders each is told of his recipients, with their header' \
+    "$(for j in "$po/router/"*; do
+	sed -n -e 's/^to <*\([^>]*\)>*/\1/p' \
+	    -e 's/^Final-Recipient: rfc822; \(.*\)@.*/\1/p' \
+	    -e '/^Subject: [fs][a-z]*$/s/.* //p' "$j" | tr '\n' ' '
+	echo
+    done | sort | tr '\n' ,)" \
+    'a@a.example u1 u2 first ,a@a.example u6 second ,b@a.example u3 first ,c@a.example u4 first ,d@a.example u5 second ,'
 failed 105-1
 failed 106-1
 printf '105-1\tfailure\n106-1\tfailure\n106-1\tsuccess\n' >"$tmp/lines"
