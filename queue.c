@@ -59,6 +59,8 @@
 #define TRIED_AGAIN	60	/* seconds until old mail is looked at again */
 #define AT_ONCE		200	/* recipients that are looked at for warnings in
 				 * a pass */
+#define EXPIRE_NOW	20	/* vertices that expire in a pass, or those of
+				 * one message; each costs the disk a moment */
 
 /* Messages to be swept, as their first vertices, linked by prev. */
 static struct vertex *done;
@@ -68,6 +70,7 @@ static struct vertex *dead;	/* DONE, to be swept, linked by next */
 static struct list doomed;
 
 static unsigned looks;	/* for warnings, left in this pass */
+static unsigned expiries;	/* vertices, in this pass */
 
 static int rush;		/* the sweep has made something ready */
 
@@ -472,8 +475,10 @@ vertex_timer(struct vertex *v)
 		q_drop(v->msg, "its control file was taken away");
 		return FAR_OFF;
 	}
-	return v->state != V_FED && vertex_expire(v, "expired") == 0 ? FAR_OFF :
-	    now.mono + DISK_AGAIN;
+	if (v->state == V_FED || vertex_expire(v, "expired") < 0)
+		return now.mono + DISK_AGAIN;
+	expiries++;
+	return FAR_OFF;
 }
 
 /* ---- telling senders of delays, and of nothing ------------------------ */
@@ -1120,7 +1125,9 @@ q_timers(void)
 		th_due(OWNER(struct thread, wake, t));
 	}
 	looks = AT_ONCE;
-	while (looks > 0 && (t = first_due(&q.expire)) != NULL)
+	expiries = 0;
+	while (looks > 0 && expiries < EXPIRE_NOW &&
+	    (t = first_due(&q.expire)) != NULL)
 		q_rearm(OWNER(struct message, expire, t));
 	doom_some();
 }

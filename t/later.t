@@ -368,4 +368,26 @@ is 'mail with files of the future has no age' \
     "$(lines 'load msg=60' | sed 's/.* age=//' |
     awk '$1 > 5' | wc -l | tr -d ' ')" 0
 sched_stop
+
+# ---- much that expires at once -------------------------------------------------
+
+# All of it is due in one pass, and a pass ends with what is complete.
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1d retries=1 expiry=40m expiry2=1s bounce=none
+late/*	command="$A -c late deferred later"
+END
+put_many "$po" 70 1 late
+ok 'the scheduler starts with mail that expires at once' start
+ok 'all mail that expires at once was tried' \
+    wait_for 30 eval '[ "$(count " deferred msg=1")" -eq 70 ]'
+pass_by 3000
+ok 'all mail that is too old expires' \
+    wait_for 30 eval '[ "$(count " complete msg=1")" -eq 70 ]'
+is 'what expires at once does so in several passes' \
+    "$(lines ' (failed .*status=expire|complete) ' |
+    awk '$3 == "complete" { n = 0 } $3 == "failed" { all++
+	if (++n > most) most = n } END { print all, most < 40 }')" '70 1'
+sched_stop
 finish
