@@ -253,14 +253,16 @@ memo_keep(const struct vertex *v, double until)
 	m->host_said = v->host;
 	m->blocked = WHY_BLOCKED(th_why(v, &at));
 	m->started = 0;
-	/* who has no memo of his own has the reason of the first */
+	/* up to last, who has no memo of his own has that of the first */
 	set_why(m, v->r);
 	m->last = end[-1].off;
-	for (r = v->r + 1; r < end; r++) {
+	for (r = v->r; r < end; r++) {
 		own = r->why != m->why ? get(v, r->off) :
 		    find(m->stub, m->chan, m->host, r->off);
 		if (own != NULL)
 			set_why(own, r);
+		else if (r->why != m->why && m->last > r[-1].off)
+			m->last = r[-1].off;	/* there was no room */
 	}
 }
 

@@ -327,7 +327,8 @@ struct memo {
 	struct reason *why;	/* or NULL */
 	unsigned off;		/* 0; or of the recipient */
 	unsigned box;		/* off 0: of its thread */
-	unsigned last;		/* off 0: of the last recipient that it had */
+	unsigned last;		/* off 0: of the last recipient that it had, or
+				 * before the first whose reason had no room */
 	int	wakeup;		/* mono; WAIT: its own time; 0: READY */
 	int	until;		/* mono; it is not wanted in core before */
 	int	tried;		/* as in struct vertex */

@@ -401,4 +401,66 @@ for order in age preempt; do
 	    "$(count 'delivered msg=101-1')" 1
 	sched_stop
 done
+
+# ---- reasons of what was evicted -----------------------------------------------
+
+SCHEDULER=$top/t/clocksched
+MONO=$tmp/mono
+export MONO
+mono=0
+pass_by() {	# seconds, for the scheduler
+	mono=$((mono + $1))
+	steps=$(($(count clock-step) + 1))
+	set_clock "$MONO" $mono
+	wait_for 20 eval '[ "$(count clock-step)" -ge "$steps" ]'
+}
+# Recipients of a message that has expired, with their reasons.
+expired() {	# message
+	pass_by 3000
+	pass_by 700
+	wait_log "park msg=$1 " 30
+	tr '\r' '=' <"$po/postman/$1.control" |
+	    sed -n 's/^d[^	]*	\([a-z]*\).*	expired after [0-9a-z]*\(.*\)/\1\2/p' |
+	    sort | tr '\n' '@'
+}
+long='interval=2h expiry=1h expiry2=0 bounce=none'
+fresh
+says one deferred '451 one first'
+says two deferred '452 two first'
+says other deferred other
+put "$po" 171-1 tell h one tell h two
+ok 'the scheduler starts with room for one memo' \
+    start "$long" 'PARAMactive 1' 'PARAMevicted 2'
+wait_log 'deferred msg=171-1 ' 20
+put "$po" 172-1 tell g other
+ok 'a message with two reasons is evicted' wait_log 'evict msg=171-1 ' 20
+is 'a recipient whose reason had no room does not get that of another' \
+    "$(expired 171-1)" \
+    'one, problem was:=451 one first@two; no reason for the delay was kept@'
+sched_stop
+
+fresh
+mono=0
+rm "$MONO"
+for u in one two three four; do
+	says $u deferred "45x $u first"
+done
+put "$po" 173-1 tell h one tell h two tell g three tell g four
+ok 'the scheduler starts with room for two recipients' \
+    start "$long" 'PARAMrecipients 2' 'PARAMrcptminimum 2' \
+    'PARAMrefill 1' 'PARAMrefilldelay 1'
+wait_log 'deferred msg=173-1 .*host=h ' 20
+wait_log 'deferred msg=173-1 .*host=g ' 20
+says one ok3 fine
+says two deferred '45x two second'
+for h in h g; do
+	mailq_order flush tell/$h >"$tmp/x"
+	ok "evicted recipients for host $h are tried again by a flush" \
+	    wait_for 20 \
+	    eval '[ "$(count "deferred msg=173-1 .*host=$h ")" -ge 2 ]'
+done
+is 'a recipient that has become the first keeps its last reason' \
+    "$(expired 173-1 | tr '@' '\n' | sed -n 's/^two, //p')" \
+    'problem was:=45x two second'
+sched_stop
 finish
