@@ -1026,6 +1026,8 @@ find_box(struct vertex *v)
 	if (own == NULL)
 		return;
 	v->thread = own;
+	if (v->host & HOST_BAD && v->r[0].why != NULL)
+		reason_copy(&own->dest->reason, reason_of(&v->r[0]));
 	th_suspect(t);
 }
 

@@ -116,6 +116,8 @@ is 'everybody has had the message to several once' \
 : >"$tmp/full.dora"
 put "$po" 161-1 local - dora local - hans
 ok 'one of two boxes is full' wait_log 'deferred msg=161-1' 20
+like 'a full box of a message to two sleeps with the words of its deferral' \
+    "$(lines 'asleep channel=local' | tail -n 1)" ' the box is full$'
 put "$po" 162-1 local - dora
 put "$po" 163-1 local - hans
 ok 'new mail for the box with room is delivered' wait_for 30 ended hans 2
