@@ -995,7 +995,8 @@ log_deferred(const struct vertex *v, long wakeup)
 	char next[40], said[REASONS_MOST];
 	struct text why;
 
-	if (v->state == V_WAIT && t->ring->conf->v.queueonly)
+	if (t->ring->conf->v.queueonly && (v->state == V_WAIT ||
+	    (v->state == V_READY && !t->triggered)))
 		strcpy(next, "queueonly");	/* only a T line wakes it */
 	else
 		text_fmt(next, sizeof(next), "%ld", wakeup - (long)now.mono -

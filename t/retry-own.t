@@ -32,6 +32,11 @@ while IFS= read -r line && [ -n "$line" ]; do
 			    "u${sep}delayed${sep}4.4.1 (no answer)${sep}${sep}"
 			continue
 		} ;;
+		down*) [ -e "$1/go" ] || {
+			printf '%s/%s\t\tdeferall no answer\n' \
+			    "${job%%-*}" "$off"
+			continue
+		} ;;
 		full*) [ -e "$1/go" ] || {
 			printf '%s/%s\t\tdeferred the box is full\n' \
 			    "${job%%-*}" "$off"
@@ -147,6 +152,13 @@ ok 'a queueonly job after a T line' wait_log 'deferred msg=151-1' 20
 like 'the log says that a queueonly job waits for a T line' \
     "$(lines 'deferred msg=151-1')" \
     ' next=queueonly '
+put "$po" 152-1 turn down.host down
+wait_log 'load msg=152-1' 20
+printf 'T down.host\n' | put_raw "$po" 903-1
+ok 'a queueonly job is deferred with its host after a T line' \
+    wait_log 'deferred msg=152-1' 20
+like 'the log says that a queueonly job of a dead host waits for a T line' \
+    "$(lines 'deferred msg=152-1')" ' next=queueonly '
 
 # Old files that are new to us begin at the beginning.
 old=$(date -d '3 hours ago' +%Y%m%d%H%M.%S 2>/dev/null)
