@@ -451,6 +451,7 @@ struct thread {
 	struct list ready, wait;
 	struct ta *idle;	/* idle agents that served it, newest first */
 	struct ta *busy;	/* agents working on it, newest first */
+	int	run;		/* mono; its last run began */
 	unsigned nta;		/* agents working on it */
 	unsigned nstart;	/* ... of them not fed yet */
 	unsigned nref;		/* agents that point to it */

@@ -383,11 +383,12 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 	list_add(&t->wait, v);
 }
 
-enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST };
+enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST, WAKE_OLD };
 
-/* Some of what waits in the thread may go: all, what is due, or what waits for
- * the host.  The last leaves alone what was deferred for the address, or two
- * kinds of mail wake each other on and on, and what has a retryat. */
+/* Some of what waits in the thread may go: all, what is due, what waits for
+ * the host, or what was deferred before this run.  The third leaves alone what
+ * was deferred for the address, or two kinds of mail wake each other on and on,
+ * and what has a retryat. */
 static void
 wake(struct thread *t, enum wake what)
 {
@@ -398,6 +399,7 @@ wake(struct thread *t, enum wake what)
 		next = v->next;
 		if (what == WAKE_ALL ||
 		    (what == WAKE_DUE && v->wakeup <= now.mono) ||
+		    (what == WAKE_OLD && v->tried < t->run) ||
 		    (what == WAKE_HOST && v->host & HOST_BAD && !v->dated)) {
 			list_del(&t->wait, v);
 			th_ready(t, v);
@@ -440,6 +442,8 @@ th_trigger(const char *host)
 		/* what this run deferred is not to be tried again by it */
 		if (t->nta == 0)
 			wake_all(t);
+		else
+			wake(t, WAKE_OLD);
 		th_update(t);
 		n++;
 	}
@@ -633,6 +637,8 @@ th_join(struct ta *ta, struct thread *t)
 		t->nref++;
 		ta->thread = t;
 	}
+	if (t->nta == 0)
+		t->run = (int)now.mono;
 	LINK(t->busy, ta, tnext, tprev);
 	ta->working = 1;
 	ta->unfed = 1;

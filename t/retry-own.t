@@ -32,6 +32,7 @@ while IFS= read -r line && [ -n "$line" ]; do
 			    "u${sep}delayed${sep}4.4.1 (no answer)${sep}${sep}"
 			continue
 		} ;;
+		slow*) while [ -e "$1/slow" ]; do sleep 1; done ;;
 		down*) [ -e "$1/go" ] || {
 			printf '%s/%s\t\tdeferall no answer\n' \
 			    "${job%%-*}" "$off"
@@ -136,6 +137,19 @@ mv "$po/transport/.900-1" "$po/transport/900-1"
 new_stamp "$po/transport"
 ok 'a T line tries all mail of its host' \
     wait_for 20 eval '[ "$(grep -c "^131-1 full" "$tmp/tried")" -ge 2 ]'
+put "$po" 149-1 test busy at3600
+wait_log 'deferred msg=149-1' 20
+pass_by 2
+: >"$tmp/slow"
+put "$po" 150-1 test busy at7200 test busy slow
+ok 'an agent is at work for the host of a deferred job' \
+    wait_for 20 grep '^150-1 slow' "$tmp/tried"
+printf 'T busy\n' | put_raw "$po" 902-1
+ok 'a T line comes while an agent is at work for its host' \
+    wait_log 'trigger host=busy' 20
+rm "$tmp/slow"
+ok 'a T line tries what was deferred before the run at work' \
+    wait_for 20 often 149-1 2
 kill -HUP "$sched_pid"
 ok 'a reload with retryats is logged' wait_log 'reload' 20
 have=$(tried 102-1)
