@@ -221,7 +221,7 @@ d b@x.example|delayed|4.4.1|||late
 END
 ok 'the scheduler starts with diagnostic lines in control files' \
     sched_start "$po" "$tmp/cf"
-told_of 218-1
+wait_log 'delivered msg=218-1 .*channel=dsn host=delay'
 wait_log 'deferred msg=217-1'
 sched_stop
 like 'a delay that the control file has untold is told' \
