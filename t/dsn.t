@@ -100,8 +100,8 @@ m
 Subject: second
 
 d u4@x.example|failed|5.1.1|||no
-d u6@x.example|failed|5.1.1|||no
 d u1@x.example|failed|5.1.1|||no
+d u6@x.example|failed|5.1.1|||no
 d u5@x.example|failed|5.1.1|||no
 d u3@x.example|failed|5.1.1|||no
 d u2@x.example|failed|5.1.1|||no
