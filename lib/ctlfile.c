@@ -1044,13 +1044,12 @@ nt_diag(struct notary *n, unsigned long at)
 	return ctl_walk(&n->c) && n->c.l.line[0] == 'd' ? take_apart(n) : -1;
 }
 
-/* ZMailer's line of what has expired mostly says "delayed", too: it has a time,
- * and is told as a failure. */
+/* ZMailer's line of what has expired mostly says "delayed", too: it has a
+ * status, and is told as a failure. */
 int
 nt_is_warning(const struct notary *n)
 {
-	return strcmp(n->field[1], "delayed") == 0 &&
-	    (n->when == 0 || n->tag == '+');
+	return strcmp(n->field[1], "delayed") == 0 && *n->field[2] == '\0';
 }
 
 int
