@@ -199,16 +199,18 @@ answer(const char *line)
 static void
 by_pipe(void)
 {
-	char line[1024];
+	char line[1024], fresh[1024];
 	FILE *f;
 	int fd;
 
+	/* whoever sees the pipe can open it */
+	text_fmt(fresh, sizeof(fresh), "%s.new", arg.pipe);
 	umask(0);
-	if (mkfifo(arg.pipe, 0622) < 0)
-		die(arg.pipe);
+	if (mkfifo(fresh, 0622) < 0)
+		die(fresh);
 	umask(022);
-	fd = open(arg.pipe, O_RDWR);	/* never sees an end */
-	if (fd < 0)
+	fd = open(fresh, O_RDWR);	/* never sees an end */
+	if (fd < 0 || rename(fresh, arg.pipe) != 0)
 		die(arg.pipe);
 	f = fdopen(fd, "r");
 	if (f == NULL)
