@@ -430,7 +430,7 @@ emit_agents(const struct thread *t, const char *name, const char *end)
 			emit("%u", ta->jobs.n);
 		else if (*name == 'S')
 			emit("%s", states[ta->state]);
-		else if (*name == 'F' && ta->fed == 0)
+		else if (*name == 'F' && ta->fed < 0)
 			emit("never");
 		else
 			emit("%ld", -from_now(*name == 'F' ? ta->fed :

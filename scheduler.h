@@ -660,7 +660,7 @@ struct ta {
 	unsigned char overlong;	/* the line at hand is thrown away */
 	double	born;		/* mono; when it was started */
 	double	heard;		/* mono; when it last said something */
-	double	fed;		/* mono; when it last got a job, 0: never */
+	double	fed;		/* mono; when it last got a job, -1: never */
 	char	*part;		/* a line not yet ended */
 	size_t	npart;
 	char	outbuf[OUTBUF];	/* not yet written */

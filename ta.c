@@ -390,6 +390,7 @@ enlist(struct ta *ta, struct ring *r)
 {
 	ta->ring = r;
 	ta->born = ta->heard = now.mono;
+	ta->fed = -1;		/* the clock begins at 0 */
 	LINK(q.agents, ta, next, prev);
 	q.nagents++;
 	q.ndsn += (unsigned)r->conf->dsn;
