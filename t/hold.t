@@ -168,6 +168,8 @@ else
 	    up:no.such.name.invalid 'deferred .*'
 	fails 'ns without a type of record' \
 	    ns:example.org '"example.org" is no name and'
+	fails 'ns with a type of record and no name' \
+	    ns:/mx '"/mx" is no name and'
 	fails 'ns with an unknown type of record' \
 	    ns:example.org/x '"example.org/x" is no name and'
 fi
@@ -184,6 +186,10 @@ else
 	echo later >"$DNS/later.example.mx"
 	holds 'ns with a record that is there' NS:here.example/MX
 	holds 'ns with a name that is none' ns:none.example/mx
+	for type in a NS cname soa mb mg mr wks ptr hinfo minfo txt rp aaaa \
+	    srv Any; do
+		holds "ns with the type $type" ns:none.example/$type
+	done
 	waits 'ns with name servers that do not answer' ns:later.example/mx \
 	    'deferred no name server answers for later.example'
 	A=${HOLD:-$top/ta/hold}

@@ -152,8 +152,10 @@ static const struct {
 	const char *word;
 	int	kind;
 } record[] = {
-	{ "a", 1 }, { "cname", 5 }, { "wks", 11 }, { "ptr", 12 },
-	{ "mx", 15 }, { "txt", 16 }, { "aaaa", 28 }, { "any", 255 },
+	{ "a", 1 }, { "ns", 2 }, { "cname", 5 }, { "soa", 6 }, { "mb", 7 },
+	{ "mg", 8 }, { "mr", 9 }, { "wks", 11 }, { "ptr", 12 },
+	{ "hinfo", 13 }, { "minfo", 14 }, { "mx", 15 }, { "txt", 16 },
+	{ "rp", 17 }, { "aaaa", 28 }, { "srv", 33 }, { "any", 255 },
 	{ NULL, 0 }
 };
 
@@ -168,8 +170,8 @@ check_ns(struct verdict *v, const struct lib_job *job, const char *arg)
 	while (slash != NULL && record[i].word != NULL &&
 	    !lib_same(slash + 1, record[i].word))
 		i++;
-	if (slash == NULL || record[i].word == NULL || text_fmt(name,
-	    sizeof(name), "%.*s", (int)(slash - arg), arg) < 0)
+	if (slash == NULL || slash == arg || record[i].word == NULL ||
+	    text_fmt(name, sizeof(name), "%.*s", (int)(slash - arg), arg) < 0)
 		refuse(v, "\"%s\" is no name and type of a record", arg);
 	else if (mx_ask(name, record[i].kind) == MX_LATER)
 		unfulfilled(v, "4.4.3", "no name server answers for %s", name);
