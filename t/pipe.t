@@ -116,6 +116,11 @@ like 'a file for root without -0: deferred' "$said$left" \
     '4\.7\.0.*deferred .*not for root, unless mailbox is given -0_$'
 send '"|touch for-root"' 0
 like 'a program for root without -0: deferred' "$said" 'deferred .*not for root'
+for priv in 0 "$uid" $((1 + ($uid == 1))); do
+	send /dev/null $priv
+	is "/dev/null needs nobody's name: privilege $priv" "$said$left" \
+	    "${tab}ok3 Ok+"
+done
 is 'files and programs for root without -0 leave no file' \
     "$(ls "$dir" | grep root)" ''
 if [ "$me" -eq 0 ]; then

@@ -181,9 +181,16 @@ find_uid(struct user *u, long uid)
 	return 1;
 }
 
+/* The usual way to want no mail; nothing is done for it in anybody's name. */
+static int
+is_null(const char *word)
+{
+	return strcmp(word, "/dev/null") == 0;
+}
+
 /* A file or a program: in whose name?  0, or -1 with the outcome. */
 static int
-privilege(struct user *u, long uid, int program, struct outcome *end)
+privilege(struct user *u, long uid, const char *word, struct outcome *end)
 {
 	int found = find_uid(u, uid);
 
@@ -191,9 +198,11 @@ privilege(struct user *u, long uid, int program, struct outcome *end)
 		return box_over(end, X_TEMPFAIL, "4.3.0",
 		    "users cannot be looked up now");
 	if (!found)
-		return box_over(end, X_UNAVAILABLE, "5.7.1", program ?
+		return box_over(end, X_UNAVAILABLE, "5.7.1", *word == '|' ?
 		    "mail to programs is not allowed here" :
 		    "mail to files is not allowed here");
+	if (is_null(word))
+		return 0;
 	if (uid == 0 && !opt.as_root)
 		return box_over(end, X_TEMPFAIL, "4.7.0", "files and programs "
 		    "are not for root, unless mailbox is given -0");
@@ -585,12 +594,12 @@ to_program(struct mail *m, char *command)
 static int
 deliver_by_uid(struct mail *m, struct user *u, char *word)
 {
-	if (privilege(u, m->rcpt->priv, *word == '|', m->end) < 0)
+	if (privilege(u, m->rcpt->priv, word, m->end) < 0)
 		return -1;
 	if (*word == '|')
 		return to_program(m, word + 1);
-	if (strcmp(word, "/dev/null") == 0)
-		return 0;	/* the usual way to want no mail */
+	if (is_null(word))
+		return 0;
 	if (text_fmt(m->box, sizeof(m->box) - sizeof(".lock"), "%s", word) < 0)
 		return box_refuse(m, "is no path for a box");
 	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
