@@ -73,7 +73,7 @@ for o in -Z '-T x=1' '-T rcpt=x' '-T 0' '-p 0' '-p 70000' '-m 0' '-R a,' \
 	nok "wrong options: $o" "$A" -N $o </dev/null
 done
 ok "times of -T in ZMailer's form are accepted" \
-    "$A" -N -T conn=10,tcpw=5m -T cmd=1m -T dot=1h </dev/null
+    "$A" -N -T conn=10,tcpw=5m -T CMD=1m -T Dot=1h -T DATA=2m </dev/null
 without NO_TCP || nok 'wrong options: -b x' "$A" -b x </dev/null
 is "options of ZMailer are accepted" \
     "$("$A" -8esrxl "$tmp/log/smtp" </dev/null)" '#hungry'

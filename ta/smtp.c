@@ -524,9 +524,9 @@ set_limit(const char *name, const char *value)
 
 	if (span_parse(value, &span) < 0 || span < 1 || span > 86400L)
 		usage();
-	if (strcmp(name, "idle") == 0) {
+	if (lib_same(name, "idle")) {
 		opt.idle = span;
-	} else if (strcmp(name, "lookup") == 0) {
+	} else if (lib_same(name, "lookup")) {
 		opt.lookup = span;
 	} else {
 		name = lib_same(name, "conn") ? "connect" : lib_same(name,
@@ -535,7 +535,7 @@ set_limit(const char *name, const char *value)
 	}
 	for (i = 0; i < ES_STAGES && !known; i++)
 		if (*name == '\0' ? i >= ES_GREETING && i <= ES_DOT :
-		    strcmp(esmtp_stage_name[i], name) == 0) {
+		    lib_same(esmtp_stage_name[i], name)) {
 			/* who goes sooner has his mail come twice */
 			esmtp_limit[i] = i == ES_DOT && span < DOT_LEAST ?
 			    DOT_LEAST : span;
