@@ -528,10 +528,11 @@ port_in(const struct reader *r, const char *s, char text[80])
 {
 	const char *port = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s, *end;
 	const char *colon = strrchr(port, ':');
+	const char *path = strncmp(s, "UNIX:", 5) == 0 ? s + 5 : s;
 	unsigned long n;
 
 	text_fmt(text, 80, "%.79s", s);
-	if (*s == '/' || strncmp(s, "UNIX:/", 6) == 0) {
+	if (*path == '/' || strncmp(path, "${", 2) == 0) {
 		warn(r, "there is no such socket, mailq asks through its pipe");
 		strcpy(text, "none");
 	}
@@ -598,6 +599,17 @@ set_command(struct reader *r, const char **to, const char *s)
 		*to = s;
 }
 
+/* Nought is the default of these two, as ZMailer has it. */
+static int
+is_default(const struct keyword *k, const char *s)
+{
+	long n;
+
+	if (strcmp(k->name, "interval") == 0)
+		return span_parse(s, &n) == 0 && n == 0;
+	return strcmp(k->name, "maxthr") == 0 && s[strspn(s, "0")] == '\0';
+}
+
 static void
 set_value(struct reader *r, const struct keyword *k, void *values,
     const char *s)
@@ -608,9 +620,7 @@ set_value(struct reader *r, const struct keyword *k, void *values,
 	switch (k->type) {
 	case T_SPAN:
 	case T_NUMBER:
-		/* nought is the default of these two, as ZMailer has it */
-		if (s[strspn(s, "0")] == '\0' && (strcmp(k->name,
-		    "interval") == 0 || strcmp(k->name, "maxthr") == 0))
+		if (is_default(k, s))
 			s = k->def;
 		bad = set_number(k, to, s, k->type == T_SPAN);
 		break;

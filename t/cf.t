@@ -325,6 +325,13 @@ is 'what else ZMailer takes is passed over silently by -n' \
 is 'interval=0, idlemax=0 and maxthr=0 are the defaults' \
     "$(values a/h interval idlemax maxthr)" \
     '1m 3m 1 '
+printf 'a/*\tinterval=0s\n' >"$cf"
+is 'interval=0s is the default, too' "$(values a/h interval)" '1m '
+cat >"$cf" <<'END'
+*/*	priority=7
+params/*
+	maxta=1
+END
 is 'priority=7 is nice=7' "$(values a/h nice)" '7 '
 is 'a channel whose name begins like PARAM is a channel' \
     "$(values params/h maxta)" '1 '
@@ -332,7 +339,7 @@ is 'a line in small letters is a PARAM line, too' \
     "$(printf 'parammailqsock x\n' | refused)" \
     '1: parammailqsock: x is not TCP:port, TCP:address:port or none'
 for where in UNIX:/tmp/mailq.sock /tmp/mailq.sock TCP:174 174 TCP:no-service \
-    TCP:smtp TCP:174@host; do
+    TCP:smtp TCP:174@host 'UNIX:${POSTOFFICE}/sock' '${POSTOFFICE}/sock'; do
 	echo "PARAMmailqsock = \"$where\"" >"$cf"
 	ok "PARAMmailqsock of ZMailer: $where" "$SCHEDULER" -n -f "$cf"
 done
