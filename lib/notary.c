@@ -95,6 +95,21 @@ nt_tellable(const char *address)
 /* ---- the message ----------------------------------------------------- */
 
 static void
+see_wish(const struct ctl *c, struct head *h, int *seen_ret)
+{
+	const char *value = c->l.line + 2;
+
+	if (c->l.len <= 2)
+		return;
+	if (c->l.line[0] == 'n' && h->envid[0] == '\0')
+		text_fmt(h->envid, sizeof(h->envid), "%s", value);
+	if (c->l.line[0] == 'R' && !*seen_ret) {
+		h->hdrs = ctl_is_word(value, strlen(value), "HDRS");
+		*seen_ret = 1;
+	}
+}
+
+static void
 see_head(const struct ctl *c, struct head *h)
 {
 	const char *value = c->l.line + (c->l.len > 1 ? 2 : c->l.len);
@@ -103,30 +118,26 @@ see_head(const struct ctl *c, struct head *h)
 	case 'l':
 		text_fmt(h->id, sizeof(h->id), "%s", value);
 		break;
-	case 'n':
-		text_fmt(h->envid, sizeof(h->envid), "%s", value);
-		break;
 	case 'o':
 		h->body = num_of(value, NULL);
-		break;
-	case 'R':
-		h->hdrs = ctl_is_word(value, strlen(value), "HDRS");
 		break;
 	}
 }
 
-/* It stands before the first recipient, and behind his line, where ZMailer's
- * router says again with each what the sender wants. */
+/* It stands before the first recipient; what the sender wants, ZMailer's router
+ * says behind the recipients' lines, and the first counts, as for agents. */
 int
 nt_head(struct notary *n, struct head *h)
 {
-	int nrcpt = 0;
+	int nrcpt = 0, seen_ret = 0;
 
 	memset(h, 0, sizeof(*h));
-	for (ctl_go(&n->c, 0); ctl_walk(&n->c); see_head(&n->c, h)) {
-		if (nrcpt > 0 && strchr("rsemMd", n->c.l.line[0]) != NULL)
-			break;
+	for (ctl_go(&n->c, 0); ctl_walk(&n->c) && n->c.l.line[0] != 'd' &&
+	    (nrcpt == 0 || h->envid[0] == '\0' || !seen_ret); ) {
 		nrcpt += n->c.l.line[0] == 'r';
+		see_wish(&n->c, h, &seen_ret);
+		if (nrcpt == 0)
+			see_head(&n->c, h);
 	}
 	errno = n->c.l.error;
 	ctl_go(&n->c, 0);

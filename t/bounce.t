@@ -76,7 +76,7 @@ head='R HDRS
 '
 printf '%s\n' "$rcpt" "$said" | simple "$po" 112-1 anna@a.example
 head=
-# as ZMailer's router writes them; what stands further down is of others
+# As ZMailer's router writes them; the first counts.
 simple "$po" 127-1 anna@a.example <<END
 $rcpt
 N NOTIFY=FAILURE
@@ -85,6 +85,17 @@ n Env+2B2
 r-          smtp h v@x.example 0
 R FULL
 n Env+2B3
+$said
+END
+simple "$po" 147-1 anna@a.example <<END
+$rcpt
+r-          smtp h v@x.example 0
+n Env+2B4
+R HDRS
+m
+Subject: 147-1
+n: Env5
+
 $said
 END
 awk 'BEGIN { for (i = 0; i < 120; i++) print "this is line " i " of the text" }' \
@@ -380,6 +391,9 @@ unlike 'a DSN with RET=HDRS has no excuse for the header' \
 report "$po" 127-1
 is 'RET and ENVID behind the first recipient count' "$(got '^!|^P|^M Orig')" \
     'P text/plain message/delivery-status text/rfc822-headers@M Original-Envelope-Id: Env+2@'
+report "$po" 147-1
+is 'RET and ENVID behind a later recipient count' "$(got '^!|^P|^M Orig')" \
+    'P text/plain message/delivery-status text/rfc822-headers@M Original-Envelope-Id: Env+4@'
 report "$po" 113-1
 is 'the header alone is returned of a message that is too long' \
     "$(got '^!|^[PB]')" \
