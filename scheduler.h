@@ -13,7 +13,6 @@
 
 #include "lib/command.h"
 #include "lib/ctlfile.h"
-#include "lib/line.h"
 #include "lib/pattern.h"
 #include "lib/util.h"
 

@@ -1,8 +1,7 @@
 /*
  * agent.c - what agents and submit need of the system, and the daemon does not:
  * setting locks in control files, closing what an exec would hand down, names
- * safe on disk.
-  What a lock looks like is in line.c.
+ * safe on disk.  What a lock looks like is in ctlfile.c.
  */
 #include "agent.h"
 
@@ -29,7 +28,7 @@ line_hold(int fd)
 {
 	struct flock fl;
 
-	return line_flock(fd, F_SETLK, F_WRLCK, (long)getpid(), &fl);
+	return ctl_flock(fd, F_SETLK, F_WRLCK, (long)getpid(), &fl);
 }
 
 int
@@ -37,7 +36,7 @@ line_guard(int fd, int on)
 {
 	struct flock fl;
 
-	return line_flock(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, 0, &fl);
+	return ctl_flock(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, 0, &fl);
 }
 
 #define FD_MOST	65536L	/* no descriptor is higher than that */

@@ -4,11 +4,11 @@
 #ifndef AGENT_H
 #define AGENT_H
 
-#include "line.h"
+#include "ctlfile.h"
 
-/* The six bytes of a lock for a process number; line_pid reads them. */
+/* The six bytes of a lock for a process number; ctlfile.c reads them. */
 void	line_lock(char field[7], long pid);
-/* An agent's fcntl lock on the control file of its job, which line_held sees.
+/* An agent's fcntl lock on the control file of its job, which ctl_held sees.
  * Closing any descriptor of the file ends it.  0, or -1 with errno: another has
  * it, or there are no locks. */
 int	line_hold(int fd);

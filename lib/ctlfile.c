@@ -31,9 +31,16 @@
  *
  * A lock whose process is gone is taken off.  Where the process lives, its
  * number may by now be that of another: it is believed while it is an agent of
- * ours, or holds an fcntl lock on the file as our agents do (line.c); any
- * other for LOCK_BELIEVED after it was first seen, as ZMailer's agents hold
- * none and not every file system has any.
+ * ours, or holds an fcntl lock on the file as our agents do; any other for
+ * LOCK_BELIEVED after it was first seen, as ZMailer's agents hold none and not
+ * every file system has any.  That lock is at a byte which the number of its
+ * process gives, and ends with the process; agent.c sets it.
+ *
+ * The tag of a lock is the number of the process in six bytes, right aligned.
+ * Where numbers are larger, the bytes are 'a' and five digits of base 36: that
+ * is enough for any number of today, and no older program takes it for a
+ * living process.  For example process 4194304 locks with "a2hwcg", and 1234
+ * with "  1234".
  *
  * A file is looked at whole before anything of it is used.  Of a large one
  * the recipients may be wanted in several parts; a later part begins behind
@@ -97,6 +104,50 @@ name_in(const char *s)
 	return name_usable(s) ? s : NULL;
 }
 
+#ifdef NO_ST_MTIM
+#define NS(st) 0L
+#elif defined(st_mtimensec)
+#define NS(st) ((long)(st).st_mtimensec)
+#else
+#define NS(st) ((long)(st).st_mtim.tv_nsec)
+#endif
+
+/* "S", the number at the beginning of the name, and the time of the message
+ * file in UTC, six bits to a byte: S123AbmKVJKL is 123-45 of 2026-11-22,
+ * 09:10:11; S123AbmKVJKL3vWUA, half a second later.  The last five are
+ * nanoseconds, unless there are none. */
+int
+spool_id_of(const char *path, const char *name, char *id, size_t size)
+{
+	static const char code[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
+	struct stat st;
+	struct text t;
+	struct tm *tm;
+	int year, bit;
+
+	if (lstat(path, &st) < 0 || (tm = gmtime(&st.st_mtime)) == NULL)
+		return -1;
+	year = tm->tm_year + 1900;
+	text_init(&t, id, size);
+	text_add(&t, "S%lu%c%c%c%c%c%c%c%c", name_num(name),
+	    code[year >> 12 & 63], code[year >> 6 & 63], code[year & 63],
+	    code[tm->tm_mon], code[tm->tm_mday - 1], code[tm->tm_hour],
+	    code[tm->tm_min], code[tm->tm_sec]);
+	for (bit = 24; bit >= 0 && NS(st) != 0; bit -= 6)
+		text_add(&t, "%c", code[NS(st) >> bit & 63]);
+	return t.cut ? -1 : 0;
+}
+
+int
+spool_id(const char *name, char *id, size_t size)
+{
+	char path[PATH_MAX_];
+
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	return spool_id_of(path, name, id, size);
+}
+
 /* ---- words of RFC 3461 ----------------------------------------------- */
 
 int
@@ -153,14 +204,97 @@ ctl_wishes(const char *s, char *orcpt, size_t size)
 	return wishes;
 }
 
+/* ---- locks ----------------------------------------------------------- */
+
+static int
+is_base36(const char *p)
+{
+	return *p == 'a' && strspn(p + 1,
+	    "0123456789abcdefghijklmnopqrstuvwxyz") >= 5 &&
+	    (p[6] == ' ' || isdigit((unsigned char)p[6]));
+}
+
+/* Has a recipient line with this tag and this text behind it room for the
+ * process number of a lock? */
+static int
+has_pid(int tag, const char *field)
+{
+	return *field == ' ' || isdigit((unsigned char)*field) ||
+	    (tag == '~' && is_base36(field));
+}
+
+/* The process number in the six bytes of a lock; 0: none. */
+static long
+pid_of(const char *p)
+{
+	char n[6];
+
+	if (is_base36(p)) {
+		text_fmt(n, sizeof(n), "%.5s", p + 1);
+		return strtol(n, NULL, 36);
+	}
+	return (long)num_of(p + strspn(p, " "), NULL);
+}
+
+int
+ctl_flock(int fd, int how, int type, long at, struct flock *fl)
+{
+	memset(fl, 0, sizeof(*fl));
+	fl->l_type = (short)type;
+	fl->l_whence = SEEK_SET;
+	fl->l_start = (off_t)CONTROL_MAX + (off_t)at;
+	fl->l_len = 1;
+	return fcntl(fd, how, fl) < 0 ? -1 : 0;
+}
+
+int
+ctl_held(int fd, long pid)
+{
+	struct flock fl;
+
+	if (pid <= 0)
+		return 0;
+	if (ctl_flock(fd, F_GETLK, F_WRLCK, pid, &fl) < 0)
+		return -1;
+	if (fl.l_type == F_UNLCK)
+		return 0;
+	/* whoever can read the file can have a lock on it; and the number of a
+	 * process of another machine or container is none of ours */
+	return fl.l_pid == (pid_t)pid ? 1 : -1;
+}
+
 /* ---- words of a line ------------------------------------------------- */
+
+/* The end of the word at s: a blank outside quotes and, for a list of hosts,
+ * outside parentheses; a backslash takes the next byte along. */
+static const char *
+word_end(const char *p)
+{
+	int quoted = 0, depth = 0;
+
+	for (; *p != '\0'; p++) {
+		if (*p > ')' && *p != '\\')
+			continue;	/* most bytes */
+		if (*p == '\\' && p[1] != '\0')
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+		else if (!quoted && *p == '(')
+			depth++;
+		else if (!quoted && *p == ')' && depth > 0)
+			depth--;
+		else if (!quoted && depth == 0 && (*p == ' ' || *p == '\t'))
+			break;
+	}
+	return p;
+}
 
 /* Copies the word at *p and moves *p behind the blank after it: 0, or -1
  * when it is empty, too long or has control bytes. */
 static int
 take_word(const char **p, char *word, int lower)
 {
-	const char *end = line_word(*p);
+	const char *end = word_end(*p);
 	size_t i, n = (size_t)(end - *p);
 
 	if (n == 0 || n >= WORD_MAX_)
@@ -180,7 +314,7 @@ take_word(const char **p, char *word, int lower)
 static void
 pass_word(const char **p)
 {
-	*p = line_word(*p);
+	*p = word_end(*p);
 	*p += **p != '\0';
 }
 
@@ -208,14 +342,14 @@ parse_rcpt(struct ctl *c)
 
 	if (c->l.overlong || strlen(c->l.line) != c->l.len || c->l.len < 3)
 		return -1;
-	c->with_pid = (c->format & 1) != 0 || line_has_pid(c->l.line[1], p);
+	c->with_pid = (c->format & 1) != 0 || has_pid(c->l.line[1], p);
 	if (c->with_pid) {
 		if (c->l.len < 8)
 			return -1;
 		p += 6;
 	}
 	c->delay = 0;
-	if (c->format & 2 || line_has_pid(' ', p)) {
+	if (c->format & 2 || has_pid(' ', p)) {
 		if (strlen(p) < 4)
 			return -1;
 		c->delay = (unsigned)(p - c->l.line);
@@ -243,13 +377,13 @@ ctl_address(struct ctl *c)
 	int n;
 
 	if (c->l.line[0] == 's') {
-		c->report = ctl_is_word(p, (size_t)(line_word(p) - p), "ERROR");
+		c->report = ctl_is_word(p, (size_t)(word_end(p) - p), "ERROR");
 		pass_word(&p);
 		pass_word(&p);
 	}
 	c->user[0] = '\0';
 	c->long_sender = 0;
-	n = (int)(line_word(p) - p);
+	n = (int)(word_end(p) - p);
 	if (!c->report && !(n == 2 && strncmp(p, "<>", 2) == 0))
 		c->long_sender = text_fmt(c->user, sizeof(c->user), "%.*s", n,
 		    p) < 0;
@@ -443,7 +577,7 @@ is_believed(const struct ctl *c, long pid)
 	if (!alive(pid))
 		return 0;
 	if ((ctl_is_agent != NULL && ctl_is_agent(pid)) ||
-	    line_held(c->l.fd, pid) == 1)
+	    ctl_held(c->l.fd, pid) == 1)
 		return 1;
 	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
 }
@@ -476,7 +610,7 @@ unlock(int fd, unsigned long off, int with_pid)
 static enum ctl_item
 see_lock(struct ctl *c)
 {
-	long pid = line_pid(c->l.line + 2);
+	long pid = pid_of(c->l.line + 2);
 	int tag;
 
 	if (is_believed(c, pid)) {
@@ -671,7 +805,7 @@ peek(const char *name, unsigned long off, int anew)
 static int
 has_room(const char *line)
 {
-	return look.l.len >= 8 && line_has_pid(line[1], line + 2);
+	return look.l.len >= 8 && has_pid(line[1], line + 2);
 }
 
 int
@@ -702,7 +836,7 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 		return -1;
 	tag = (unsigned char)line[1];
 	if (tag == '~') {
-		*pid = line_pid(line + 2);
+		*pid = pid_of(line + 2);
 		if (!alive(*pid))
 			tag = unlock(held.fd, off, has_room(line));
 	}
@@ -870,11 +1004,22 @@ add_notary(struct text *t, const char *user, const char *status,
 	text_add(t, ")\1");
 }
 
+/* Does the file end in the middle of a line, as a crash may leave it? */
+static int
+is_cut(int fd)
+{
+	char last;
+	off_t end = lseek(fd, 0, SEEK_END);
+
+	return end > 0 && lseek(fd, end - 1, SEEK_SET) >= 0 &&
+	    read(fd, &last, 1) == 1 && last != '\n';
+}
+
 void
 ctl_diag_begin(struct text *t, int fd, int tag, unsigned long off, long hdr,
     long drpt, long when)
 {
-	text_add(t, "%sd%c%lu:%ld:%ld::%ld\t", line_cut(fd) ? "\n" : "", tag,
+	text_add(t, "%sd%c%lu:%ld:%ld::%ld\t", is_cut(fd) ? "\n" : "", tag,
 	    off, hdr, drpt, when);
 }
 

@@ -4,9 +4,9 @@
 #ifndef CTLFILE_H
 #define CTLFILE_H
 
-#include "line.h"
 #include "util.h"
 
+#define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
 #define PATH_MAX_	1024	/* bytes in a path that we build */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
 #define WORD_MAX_	1000	/* bytes in a channel's or host's name */
@@ -21,6 +21,22 @@ int	name_usable(const char *base);
 /* The base when all of it may be a name, at most two directories included;
  * else NULL: it leads elsewhere. */
 const char *name_in(const char *);
+
+/* ZMailer's name for the message queue/name, seen from transport/: 0 or -1. */
+int	spool_id(const char *name, char *id, size_t size);
+/* The same of the message file at path. */
+int	spool_id_of(const char *path, const char *name, char *id,
+	    size_t size);
+
+/* ---- locks of agents ---------------------------------------------------- */
+
+/* Sets (how F_SETLK) or asks for (F_GETLK) the fcntl lock of this type that a
+ * process has on the file: byte CONTROL_MAX + pid, behind all that a control
+ * file can have.  0, or -1 with errno. */
+int	ctl_flock(int fd, int how, int type, long pid, struct flock *);
+/* Has that process its lock?  1 yes, 0 no, -1 nobody can know, as there are no
+ * locks or another's is in its place. */
+int	ctl_held(int fd, long pid);
 
 /* ---- words of RFC 3461 ------------------------------------------------- */
 

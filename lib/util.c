@@ -25,6 +25,10 @@
  * process is stopped; nobody waits longer than an hour here, so of anything
  * beyond that only the hour counts, and mail does not age asleep.
  *
+ * A file is read line by line through one buffer of fixed size, and a line is
+ * given as it lies there.  A line longer than the buffer is cut and the rest
+ * read over, with a note of that; no file can make us take more memory.
+ *
  * The heap holds times, and pointers to timers that live inside their owners;
  * each timer knows its place, so that it can be moved or taken out in
  * O(log n).
@@ -729,6 +733,130 @@ fd_replace(const char *path, const char *fresh, void (*print)(FILE *))
 	unlink(fresh);
 	errno = bad;
 	return -1;
+}
+
+/* ---- lines of a file -------------------------------------------------- */
+
+void
+line_start(struct lines *l, int fd, unsigned long off)
+{
+	memset(l, 0, offsetof(struct lines, buf));
+	l->fd = fd;
+	l->pos = off;
+	l->line = l->buf;
+	l->buf[0] = '\0';
+}
+
+/* The newline of the last line is one again. */
+static void
+mend(struct lines *l)
+{
+	if (l->end != NULL)
+		*l->end = '\n';
+	l->end = NULL;
+}
+
+void
+line_at(struct lines *l, unsigned long off)
+{
+	if (off > l->pos || off < l->pos - l->have || l->error != 0) {
+		line_start(l, l->fd, off);
+		return;
+	}
+	mend(l);
+	l->used = l->have - (size_t)(l->pos - off);
+}
+
+/* Reads what comes at pos: how many bytes, 0 at the end or on an error. */
+static size_t
+get(struct lines *l, char *to, size_t size)
+{
+	long n = -1;
+
+	if (l->size > 0 && l->pos == l->size)
+		n = 0;
+	else if (l->fresh || lseek(l->fd, (off_t)l->pos, SEEK_SET) >= 0)
+		n = (long)read(l->fd, to, size);
+	if (n < 0)
+		l->error = errno;
+	l->fresh = 0;
+	n = n > 0 ? n : 0;
+	l->pos += (unsigned long)n;
+	return (size_t)n;
+}
+
+/* Moves the line to the front of the buffer and fills the rest of that: 0 at
+ * the end of the file or on an error. */
+static int
+fill(struct lines *l)
+{
+	size_t n;
+
+	l->have -= l->used;
+	memmove(l->buf, l->buf + l->used, l->have);
+	l->used = 0;
+	n = get(l, l->buf + l->have, sizeof(l->buf) - l->have);
+	l->have += n;
+	return n > 0;
+}
+
+/* The line fills the buffer: reads over the rest of it. */
+static void
+read_over(struct lines *l)
+{
+	char rest[512], *nl = NULL;
+	size_t n;
+
+	l->overlong = 1;
+	l->have = l->used = 0;
+	while (nl == NULL && (n = get(l, rest, sizeof(rest))) > 0) {
+		nl = memchr(rest, '\n', n);
+		if (nl != NULL)
+			l->pos -= n - 1 - (size_t)(nl - rest);
+	}
+	l->unended = nl == NULL;
+}
+
+int
+line_next(struct lines *l)
+{
+	char *line = l->buf + l->used, *nl;
+	size_t n = l->have - l->used, seen = 0;
+
+	mend(l);
+	l->off = l->pos - n;
+	l->overlong = l->unended = 0;
+	while ((nl = memchr(line + seen, '\n', n - seen)) == NULL &&
+	    n < sizeof(l->buf)) {
+		seen = n;
+		line = l->buf;
+		if (!fill(l))
+			break;
+		n = l->have;
+	}
+	if (nl != NULL) {
+		l->end = nl;
+		n = (size_t)(nl - line);
+		l->used += n + 1;
+	} else if (n == sizeof(l->buf)) {
+		read_over(l);
+		n--;
+	} else {
+		l->unended = 1;
+		l->used = l->have;
+	}
+	line[n] = '\0';
+	l->line = line;
+	l->len = n;
+	return l->error == 0 && (nl != NULL || n > 0);
+}
+
+const char *
+line_peek(struct lines *l, unsigned long off, size_t n)
+{
+	line_at(l, off);
+	return l->have - l->used >= n || (fill(l) && l->have >= n) ?
+	    l->buf + l->used : NULL;
 }
 
 /* ---- heap ------------------------------------------------------------ */

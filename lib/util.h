@@ -2,7 +2,7 @@
  * util.h - what every program here shares, and the one place where the
  * differences between systems are smoothed out.
  *
- * Text, log, clocks, memory, one binary heap and one hash table.  Nothing in
+ * Text, log, clocks, memory, lines, one binary heap and one hash table.  Nothing in
  * this file knows what mail is.  Switches (-DNO_...) are listed in Makefile.
  */
 #ifndef UTIL_H
@@ -184,6 +184,39 @@ int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* A write lock on the whole file, without waiting: 0 or -1. */
 int	fd_lock(int fd);
 int	file_sync(FILE *);	/* what was written to it is: 0, or -1: errno */
+
+/* ---- lines of a file -------------------------------------------------- */
+
+#define LINE_MAX_	8192	/* bytes of a line that are kept */
+
+/* lines: a file while it is read line by line, through one buffer.  A line is
+ * in the buffer, a NUL for its newline, until the next call. */
+struct lines {
+	int	fd;		/* the caller's */
+	int	error;		/* errno of a read that failed, or 0 */
+	unsigned long pos;	/* file offset of the end of buf */
+	unsigned long size;	/* bytes in the file, set behind line_start to
+				 * spare asking for its end; or 0 */
+	int	fresh;		/* the descriptor stands at pos */
+	unsigned long off;	/* file offset of line */
+	size_t	have, used;	/* bytes in buf, bytes of it consumed */
+	size_t	len;		/* bytes in line, without its newline */
+	int	overlong;	/* line was longer and is cut */
+	int	unended;	/* line is the last and has no newline */
+	char	*line;		/* in buf */
+	char	*end;		/* the NUL that was a newline, or NULL */
+	char	buf[LINE_MAX_];
+};
+
+void	line_start(struct lines *, int fd, unsigned long off);
+/* From off on; where the buffer has it, nothing is read.  What the caller has
+ * changed in earlier lines stays changed. */
+void	line_at(struct lines *, unsigned long off);
+/* The next line, NUL for its newline: 1, or 0 at the end or on an error. */
+int	line_next(struct lines *);
+/* The bytes at off, n of them or more, which is also where the next line
+ * begins: NULL when the file has no such bytes. */
+const char *line_peek(struct lines *, unsigned long off, size_t n);
 
 /* ---- heap: what is due first.  All operations O(log n) --------------- */
 

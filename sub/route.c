@@ -56,7 +56,6 @@
  *	PARAMworkers 4		processes of submit -q
  */
 #include "submit.h"
-#include "../lib/line.h"
 #include "../lib/mailname.h"
 #include "../lib/pattern.h"
 #include <ctype.h>

@@ -37,7 +37,7 @@ main(int argc, char **argv)
 		return 1;
 	fd = open(argv[how == 0 ? 1 : 2], O_RDWR);
 	if (how == 0) {
-		puts(word[line_held(fd, (long)num_of(argv[2], NULL)) + 1]);
+		puts(word[ctl_held(fd, (long)num_of(argv[2], NULL)) + 1]);
 		return fd < 0;
 	}
 	if (how == 't')

@@ -25,7 +25,7 @@
  */
 #include "auth.h"
 #include "lib.h"
-#include "../lib/line.h"
+#include "../lib/ctlfile.h"
 
 #define CODED	(8 + (2 * AUTH_SIZE + 2) / 3 * 4)	/* in base64 */
 

@@ -18,7 +18,7 @@
  */
 #include "report.h"
 #include "lib.h"
-#include "../lib/line.h"
+#include "../lib/ctlfile.h"
 #include <ctype.h>
 
 #define HEAD_MOST	65536L	/* bytes of a header that are returned */

@@ -4,7 +4,7 @@
 #ifndef TABLE_H
 #define TABLE_H
 
-#include "../lib/line.h"
+#include "../lib/util.h"
 
 #define TABLE_WORDS	60	/* words that a program can be given */
 
