@@ -1124,19 +1124,12 @@ cf_match(struct config *config, const char *channel, const char *host)
 static const char *
 exact_span(long n)
 {
-	static const struct { long unit; int letter; } units[] = {
-		{ 86400L, 'd' }, { 3600L, 'h' }, { 60L, 'm' }, { 1L, 's' }
-	};
 	static char span[40];
 	struct text t;
-	int i;
 
 	text_init(&t, span, sizeof(span));
-	for (i = 0; i < 4; n %= units[i++].unit)
-		if (n >= units[i].unit)
-			text_add(&t, "%ld%c", n / units[i].unit,
-			    units[i].letter);
-	return t.len == 0 ? "0s" : span;
+	span_units(&t, n, 4);
+	return span;
 }
 
 /* "value", so that it can be read back. */

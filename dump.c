@@ -135,22 +135,12 @@ emit_word(const char *s)
 static void
 emit_span(long s)
 {
-	if (s < 0) {
-		emit("-");
-		s = -s;
-	}
-	if (s >= 86400L) {
-		emit("%ldd", s / 86400L);
-		if (s % 86400L >= 3600)
-			emit("%ldh", s % 86400L / 3600);
-		return;
-	}
-	if (s >= 3600)
-		emit("%ldh", s / 3600);
-	if (s % 3600 >= 60)
-		emit("%ldm", s % 3600 / 60);
-	if (s % 60 > 0 || s < 60)
-		emit("%lds", s % 60);
+	char span[40];
+	struct text t;
+
+	text_init(&t, span, sizeof(span));
+	span_units(&t, s, labs(s) >= 86400L ? 2 : 3);
+	emit("%s", span);
 }
 
 /* A field: the number, or "-" for none. */
@@ -737,14 +727,16 @@ emit_dest(const struct dest *d)
 
 /* A line for a directory beside the queue; none when it cannot be read. */
 static void
-emit_beside(const char *letter, int bounces, int bad, const struct beside *b)
+emit_beside(const char *letter, const char *dir)
 {
-	if (bad)
+	struct beside b;
+
+	if (beside_count("..", dir, &b) < 0)
 		return;
-	emit("%s\t%lu\t", letter, b->n);
-	if (bounces)
-		emit("%lu\t", b->bounces);
-	emit(b->oldest < 0 ? "-\n" : "%ld\n", b->oldest);
+	emit("%s\t%lu\t", letter, b.n);
+	if (strcmp(dir, "postman") == 0)
+		emit("%lu\t", b.bounces);
+	emit(b.oldest < 0 ? "-\n" : "%ld\n", b.oldest);
 }
 
 static void
@@ -770,13 +762,9 @@ static void
 emit_around(void)
 {
 	const struct totals *t = &q.total;
-	struct beside b;
-	int bad;
 
-	bad = beside_router("..", &b);
-	emit_beside("w", 0, bad, &b);
-	bad = beside_postman("..", &b);
-	emit_beside("a", 1, bad, &b);
+	emit_beside("w", "router");
+	emit_beside("a", "postman");
 	emit("c\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", t->accepted, t->delivered,
 	    t->deferred, t->failed, t->dsns, t->aside);
 	if (!opt.quiet) {

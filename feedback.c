@@ -142,17 +142,6 @@ skip_blanks(const char *s)
 	return s;
 }
 
-/* Are they the same, but for upper and lower case? */
-static int
-same(const char *s, const char *lower)
-{
-	while (*s != '\0' && tolower((unsigned char)*s) == *lower) {
-		s++;
-		lower++;
-	}
-	return *s == '\0' && *lower == '\0';
-}
-
 /* The decimal fraction at s, such as 0.25; *end is behind it, or s when there
  * is none.  strtod takes more than that, and adds some kilobytes to a static
  * program. */
@@ -194,9 +183,9 @@ fb_rule_parse(const char *s, struct fb_rule *rule)
 		return "after the number there may only be a /";
 	if (*s == '/') {
 		s = skip_blanks(s + 1);
-		if (same(s, "concurrency"))
+		if (ctl_is_word(s, strlen(s), "CONCURRENCY"))
 			r.form = FB_WINDOW;
-		else if (same(s, "sqrt_concurrency"))
+		else if (ctl_is_word(s, strlen(s), "SQRT_CONCURRENCY"))
 			r.form = FB_SQRT;
 		else
 			by = decimal(s, &end);

@@ -706,9 +706,10 @@ is_beside(const struct vertex *v, unsigned long off, int state)
 {
 	const char *name = v->msg->name;
 	const struct thread *t = v->thread;
+	const struct ctl *c = th_is_dsn(t) ? NULL : ctl_at(name, off);
 
-	if (th_is_dsn(t) ||
-	    !ctl_is_for(name, off, t->ring->chan->name, t->host))
+	if (c == NULL || strcmp(c->channel, t->ring->chan->name) != 0 ||
+	    strcmp(c->host, t->host) != 0)
 		return 0;
 	if (msg_part(v->msg) == NULL)
 		return !ctl_has(name, off, '+') && !ctl_has(name, off, '-');
@@ -868,7 +869,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 	const char *name = v->msg->name;
 	int failed = s->state == RC_FAILED, bad = 0;
 	int line = failed ? s->ours || msg_is_quiet(v) :
-	    s->ours && ctl_notify(name, off, "SUCCESS");
+	    s->ours && (ctl_wishes_at(name, off) & WISH_SUCCESS) != 0;
 
 	if (failed && *message == '\0')
 		message = "(unknown)";
@@ -934,7 +935,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	if (was == '+' || was == '-')
 		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
 		    was == '+' ? "ok" : "error", unsaid);
-	if (was == '+' && ctl_notify(name, r->off, "SUCCESS"))
+	if (was == '+' && ctl_wishes_at(name, r->off) & WISH_SUCCESS)
 		q_news(v->msg);		/* its line may be there, too */
 	if (was == '~' && ctl_is_agent(pid))
 		ctl_mark(name, r->off, ' ');
@@ -1016,12 +1017,14 @@ static void
 find_box(struct vertex *v)
 {
 	struct thread *t = v->thread, *own = NULL;
+	const struct ctl *c;
 	unsigned box;
 
 	if (!th_is_local(t) || t->box != 0 || v->left != 1 ||
 	    msg_part(v->msg) != NULL)
 		return;
-	box = ctl_box_at(v->msg->name, v->r[0].off);
+	c = ctl_at(v->msg->name, v->r[0].off);
+	box = c == NULL ? 0 : ctl_box(c);
 	if (box != 0)
 		own = th_box(t, box);
 	if (own == NULL)

@@ -16,8 +16,6 @@
 #include "lib/pattern.h"
 #include "lib/util.h"
 
-#define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
-
 #define FAR_OFF		1e30	/* mono: never */
 #define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
 

@@ -17,7 +17,6 @@
 #include <dirent.h>
 
 #define PATH_SIZE	1024
-#define SANE		1767225600.0	/* 2026-01-01: earlier is no clock */
 #define CONTROL		".control"
 #define BOUNCE		".bounce-"
 
@@ -54,18 +53,18 @@ is_bounce(const char *entry)
 static void
 count(struct beside *b, const struct stat *st)
 {
-	double wall = difftime(time(NULL), (time_t)0);
-	double then = difftime(st->st_mtime, (time_t)0);
+	long wall = (long)time(NULL), then = (long)st->st_mtime;
 
 	b->n++;
-	if (wall >= SANE && then >= 0 && then <= wall && wall - then < 2e9 &&
-	    (long)(wall - then) > b->oldest)
-		b->oldest = (long)(wall - then);
+	if (wall >= SANE_WALL && then >= 0 && then <= wall &&
+	    wall - then > b->oldest)
+		b->oldest = wall - then;
 }
 
-static int
-look(const char *office, const char *dir, int router, struct beside *b)
+int
+beside_count(const char *office, const char *dir, struct beside *b)
 {
+	int router = strcmp(dir, "router") == 0;
 	char path[PATH_SIZE];
 	struct dirent *e;
 	struct stat st;
@@ -90,16 +89,4 @@ look(const char *office, const char *dir, int router, struct beside *b)
 	}
 	closedir(d);
 	return 0;
-}
-
-int
-beside_router(const char *office, struct beside *b)
-{
-	return look(office, "router", 1, b);
-}
-
-int
-beside_postman(const char *office, struct beside *b)
-{
-	return look(office, "postman", 0, b);
 }

@@ -10,9 +10,8 @@ struct beside {
 	long	oldest;		/* seconds of age; -1: none, or not known */
 };
 
-/* Mail in office/router that nobody has routed yet: 0, or -1 with errno. */
-int	beside_router(const char *office, struct beside *);
-/* What was set aside in office/postman: the same. */
-int	beside_postman(const char *office, struct beside *);
+/* Mail in office/dir: in "router" what nobody has routed yet, in "postman" what
+ * was set aside.  0, or -1 with errno. */
+int	beside_count(const char *office, const char *dir, struct beside *);
 
 #endif

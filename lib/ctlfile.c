@@ -858,38 +858,18 @@ ctl_has(const char *name, unsigned long off, int tag)
 	return line != NULL && line[1] == tag;
 }
 
-/* The words of the recipient line that begins at off, or NULL. */
-static const struct ctl *
-rcpt_at(const char *name, unsigned long off)
+const struct ctl *
+ctl_at(const char *name, unsigned long off)
 {
 	return peek(name, off, 0) != NULL && parse_rcpt(&look) == 0 ? &look :
 	    NULL;
 }
 
-int
-ctl_is_for(const char *name, unsigned long off, const char *channel,
-    const char *host)
-{
-	const struct ctl *c = rcpt_at(name, off);
-
-	return c != NULL && strcmp(c->channel, channel) == 0 &&
-	    strcmp(c->host, host) == 0;
-}
-
 unsigned
-ctl_box_at(const char *name, unsigned long off)
+ctl_wishes_at(const char *name, unsigned long off)
 {
-	const struct ctl *c = rcpt_at(name, off);
-
-	return c == NULL ? 0 : ctl_box(c);
-}
-
-int
-ctl_notify(const char *name, unsigned long off, const char *word)
-{
-	return peek(name, off, 1) != NULL && to_words(&look) &&
-	    (ctl_wishes(look.l.line + 2, NULL, 0) &
-	    wish_of(word, strlen(word))) != 0;
+	return peek(name, off, 1) != NULL && to_words(&look) ?
+	    ctl_wishes(look.l.line + 2, NULL, 0) : 0;
 }
 
 /* To the front of the file: 0 or -1. */
@@ -1036,7 +1016,7 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 
 	if (fd >= 0) {
 		context(name, off, &hdr, &drpt);
-		c = rcpt_at(name, off);
+		c = ctl_at(name, off);
 		text_init(&t, line, sizeof(line) - 1);
 		ctl_diag_begin(&t, fd, tag, off, hdr, drpt, when);
 		if (*notary == '\0')

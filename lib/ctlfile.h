@@ -126,10 +126,9 @@ enum ctl_item ctl_next(struct ctl *);
 /* Is the process an agent of ours?  The scheduler says how to find out; NULL:
  * none is. */
 extern int (*ctl_is_agent)(long pid);
-/* With a host of "-", a hash of the mailbox that the recipient at hand has; the
- * same of the line at off.  0: it has none. */
+/* With a host of "-", a hash of the mailbox that the recipient at hand has; 0:
+ * it has none. */
 unsigned ctl_box(const struct ctl *);
-unsigned ctl_box_at(const char *name, unsigned long off);
 
 /* ---- one line of a file ------------------------------------------------ */
 
@@ -144,11 +143,11 @@ int	ctl_sender(const char *name, char *address, size_t size);
 int	ctl_tag(const char *name, unsigned long off, long *pid);
 /* Is its tag this one?  Only for + and -. */
 int	ctl_has(const char *name, unsigned long off, int tag);
-/* Does the recipient's NOTIFY list have the word? */
-int	ctl_notify(const char *name, unsigned long off, const char *word);
-/* Is the line at off a recipient's with this channel and host? */
-int	ctl_is_for(const char *name, unsigned long off, const char *channel,
-	    const char *host);
+/* The recipient's NOTIFY list, as ctl_wishes has it; 0: he has none. */
+unsigned ctl_wishes_at(const char *name, unsigned long off);
+/* The recipient whose line is at off, with his words at hand until the next
+ * call; NULL: there is none. */
+const struct ctl *ctl_at(const char *name, unsigned long off);
 /* Sets the tag and frees the lock: 0 or -1. */
 int	ctl_mark(const char *name, unsigned long off, int tag);
 /* Writes the tag, with the six bytes behind it where there is room for them,

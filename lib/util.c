@@ -287,20 +287,29 @@ span_parse(const char *s, long *span)
 }
 
 void
-span_add(struct text *t, long s)
+span_units(struct text *t, long s, int n)
 {
-	int i = 0;
+	int i;
 
 	if (s < 0) {
 		text_byte(t, '-');
 		s = -s;
 	}
-	while (s < units[i].seconds && i < NUNITS - 1)
-		i++;
+	for (i = 0; s < units[i].seconds && i < NUNITS - 1; i++)
+		;
 	text_add(t, "%ld%c", s / units[i].seconds, units[i].name);
-	s %= units[i].seconds;
-	if (++i < NUNITS && s >= units[i].seconds)
-		text_add(t, "%ld%c", s / units[i].seconds, units[i].name);
+	while (++i < NUNITS && --n > 0) {
+		s %= units[i - 1].seconds;
+		if (s >= units[i].seconds)
+			text_add(t, "%ld%c", s / units[i].seconds,
+			    units[i].name);
+	}
+}
+
+void
+span_add(struct text *t, long s)
+{
+	span_units(t, s, 2);
 }
 
 /* ---- log ------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * util.h - what every program here shares, and the one place where the
  * differences between systems are smoothed out.
  *
- * Text, log, clocks, memory, lines, one binary heap and one hash table.  Nothing in
+ * Text, log, clocks, memory, lines, a heap and a hash table.  Nothing in
  * this file knows what mail is.  Switches (-DNO_...) are listed in Makefile.
  */
 #ifndef UTIL_H
@@ -122,8 +122,10 @@ int	num_upto(const char *s, unsigned long max, unsigned long *,
 /* A span such as 1h5m20s or 90 (seconds): 0, or -1 when it is none or
  * larger than a long can hold. */
 int	span_parse(const char *, long *);
-/* The reverse, two largest units: 4d23h, 1h5m, 20s. */
+/* The reverse, two largest units: 4d23h, 1h5m, 20s; and as many as that from
+ * the largest down, 4 for all. */
 void	span_add(struct text *, long);
+void	span_units(struct text *, long, int n);
 
 /* ---- log: one event a line, key=value, free text last ---------------- */
 
@@ -146,6 +148,8 @@ void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
  * only.  Both are read once per pass of a loop.  Never subtract one from
  * the other.
  */
+#define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
+
 struct clocks {
 	double	mono;		/* seconds since the first clock_read */
 	time_t	wall;		/* seconds since 1970, as far as known */

@@ -61,14 +61,14 @@ mq_around(struct mq_queue *q, const char *po)
 {
 	struct beside b;
 
-	if (beside_router(po, &b) == 0) {
+	if (beside_count(po, "router", &b) == 0) {
 		q->router = number(b.n);
 		q->router_age = (int)b.oldest;
 	} else {
 		text_fmt(q->router_why, sizeof(q->router_why), "%s",
 		    strerror(errno));
 	}
-	if (beside_postman(po, &b) == 0) {
+	if (beside_count(po, "postman", &b) == 0) {
 		q->aside = number(b.n);
 		q->bounces = number(b.bounces);
 		q->aside_age = (int)b.oldest;

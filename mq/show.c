@@ -14,7 +14,6 @@
  */
 #include "mq.h"
 
-#define SANE_WALL	1767225600.0	/* 2026-01-01: earlier is no clock */
 #define SOON		(20 * 3600)	/* seconds: needs no date */
 
 /* ---- what a job waits for --------------------------------------------- */
@@ -32,7 +31,7 @@ mq_put_next(int seconds)
 	if (wall == 0)
 		wall = time(NULL);
 	then = wall;
-	if (difftime(wall, (time_t)0) > SANE_WALL && (sizeof(then) > 4 ||
+	if (difftime(wall, (time_t)0) > (double)SANE_WALL && (sizeof(then) > 4 ||
 	    difftime(wall, (time_t)0) + seconds < 2147483647.0)) {
 		then += seconds;
 		tm = localtime(&then);

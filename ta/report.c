@@ -23,7 +23,6 @@
 
 #define HEAD_MOST	65536L	/* bytes of a header that are returned */
 #define VALUE_MOST	4000	/* bytes of a value */
-#define SANE_WALL	1767225600L	/* 2026-01-01: earlier is no clock */
 
 static const struct {
 	const char *word;	/* RFC 3464 */

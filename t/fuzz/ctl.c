@@ -156,7 +156,7 @@ use(struct message *m, long size)
 		fuzz_must(ctl_tag(m->name, off, &pid) == '-', "it says so");
 		fuzz_must(ctl_diag(m->name, off, ' ', n & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
-		ctl_notify(m->name, off, "SUCCESS");
+		ctl_wishes_at(m->name, off);
 	}
 	compare(m->name, size, n * 20);
 }
