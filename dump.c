@@ -740,11 +740,15 @@ emit_beside(const char *letter, const char *dir)
 }
 
 static void
-emit_hold(int address, const char *text)
+emit_holds(void)
 {
-	emit("h\t%s\t", address ? "address" : "message");
-	emit_clean(text, 0);
-	emit("\n");
+	const struct hold *h;
+
+	for (h = q.holds; h != NULL; h = h->next) {
+		emit("h\t%s\t", h->patterns != NULL ? "address" : "message");
+		emit_clean(h->text, 0);
+		emit("\n");
+	}
 }
 
 /* What is in core tells of an empty control file itself. */
@@ -768,7 +772,7 @@ emit_around(void)
 	emit("c\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", t->accepted, t->delivered,
 	    t->deferred, t->failed, t->dsns, t->aside);
 	if (!opt.quiet) {
-		held_each(emit_hold);
+		emit_holds();
 		spool_check(emit_stray);
 	}
 }

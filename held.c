@@ -24,30 +24,28 @@
 
 #define FILE_NAME	".mailq.holds"
 
-static struct hold *holds;	/* in the order of the file */
+static char path[PATH_MAX_], fresh[PATH_MAX_];	/* the file, and its next */
 
-/* Where the pointer to the hold is; with NULL for text, to any of its kind.
- * To the NULL at the end when there is none. */
+/* Where the pointer to the hold is; to the NULL at the end of the list when
+ * there is none. */
 static struct hold **
 find(int address, const char *text)
 {
 	struct hold **p;
 
-	if (!address && text != NULL)
+	if (!address)
 		text = name_base(text);
-	for (p = &holds; *p != NULL; p = &(*p)->next)
+	for (p = &q.holds; *p != NULL; p = &(*p)->next)
 		if (((*p)->patterns != NULL) == address &&
-		    (text == NULL || strcmp((*p)->text, text) == 0))
+		    strcmp((*p)->text, text) == 0)
 			break;
 	return p;
 }
 
-/* NULL is fine. */
 static void
 hold_free(struct hold *h)
 {
-	if (h != NULL && h->patterns != NULL)
-		pat_free(h->patterns);
+	pat_free(h->patterns);
 	free(h);
 }
 
@@ -75,22 +73,9 @@ print_holds(FILE *f)
 {
 	const struct hold *h;
 
-	for (h = holds; h != NULL; h = h->next)
+	for (h = q.holds; h != NULL; h = h->next)
 		fprintf(f, "%s %s\n", h->patterns != NULL ? "address" :
 		    "message", h->text);
-}
-
-/* 0, or -1 with errno and the old file in place. */
-static int
-write_file(void)
-{
-	char path[PATH_MAX_], fresh[PATH_MAX_];
-
-	text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice);
-	if (text_fmt(fresh, sizeof(fresh), "%s.new", path) == 0)
-		return fd_replace(path, fresh, print_holds);
-	errno = ENAMETOOLONG;
-	return -1;
 }
 
 /* Takes a line of the file in; without memory it is lost, which was logged. */
@@ -118,12 +103,15 @@ take_line(char *line)
 int
 held_load(void)
 {
-	char path[PATH_MAX_], line[2 * WORD_MAX_];
+	char line[2 * WORD_MAX_];
 	int fd, bad;
 	FILE *f;
 
-	if (text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice) < 0)
+	text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice);
+	if (text_fmt(fresh, sizeof(fresh), "%s.new", path) < 0) {
+		log_err("holds file=%s its name is too long", path);
 		return -1;
+	}
 	fd = fd_own(path, O_RDONLY, 0);
 	if (fd < 0 && errno == ENOENT)
 		return 0;
@@ -153,21 +141,12 @@ held_means(char *const *patterns, const char *channel, const char *host)
 const char *
 held_address(const char *channel, const char *host)
 {
-	const struct hold *h = holds;
+	const struct hold *h = q.holds;
 
 	while (h != NULL && (h->patterns == NULL ||
 	    !held_means(h->patterns, channel, host)))
 		h = h->next;
 	return h != NULL ? h->text : NULL;
-}
-
-void
-held_each(void (*show)(int address, const char *text))
-{
-	const struct hold *h;
-
-	for (h = holds; h != NULL; h = h->next)
-		show(h->patterns != NULL, h->text);
 }
 
 const struct hold *
@@ -198,7 +177,7 @@ held_set(int address, const char *text, int on)
 	if (on)
 		h->seen = 1;	/* what an operator names is there */
 	*p = h;
-	bad = write_file() < 0;
+	bad = fd_replace(path, fresh, print_holds) < 0;
 	if (bad)
 		*p = was;
 	/* the hold that is in the list no longer, or was never to stay */
@@ -211,7 +190,7 @@ held_set(int address, const char *text, int on)
 void
 held_settle(void)
 {
-	struct hold **p = &holds, *h;
+	struct hold **p = &q.holds, *h;
 	int changed = 0;
 
 	while ((h = *p) != NULL)
@@ -223,6 +202,6 @@ held_settle(void)
 		} else {
 			p = &h->next;
 		}
-	if (changed && write_file() < 0)
+	if (changed && fd_replace(path, fresh, print_holds) < 0)
 		log_warn("holds %s", strerror(errno));
 }

@@ -190,15 +190,12 @@ void	cf_explain(struct config *, const char *channel, const char *host,
  * ====================================================================== */
 
 int	held_load(void);	/* reads the list at start-up: 0 or -1 */
-/* Shows each hold, as text; address: it is a pattern. */
-void	held_each(void (*show)(int address, const char *text));
 /* The spool has been read once: holds on messages not seen go. */
 void	held_settle(void);
 /* The hold on this address, good until that is released; or NULL. */
 const char *held_address(const char *channel, const char *host);
-/* That with this pattern or on the message with this name, or any of its kind
- * (NULL); NULL: there is none.  A message that was asked for is there, which
- * held_settle has to know. */
+/* That with this pattern or on the message with this name; NULL: there is none.
+ * A message that was asked for is there, which held_settle has to know. */
 const struct hold *held_find(int address, const char *text);
 /* Does one of the patterns of a hold or a command mean the address? */
 int	held_means(char *const *patterns, const char *channel,

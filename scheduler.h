@@ -569,9 +569,18 @@ struct totals {
 	unsigned long aside;		/* messages set aside */
 };
 
+/* hold: what an operator holds.  Owned by held.c. */
+struct hold {
+	struct hold *next;	/* all of them, as in their file */
+	char	**patterns;	/* of addresses; NULL: a message's name */
+	int	seen;		/* the message was there */
+	char	text[1];	/* the pattern or name as given */
+};
+
 /* queue: all of it. */
 struct queue {
 	struct config *config;
+	struct hold *holds;
 	struct hash messages;	/* by num */
 	struct hash dests;	/* by channel, host and box */
 	struct heap wake;	/* threads, by wake */
@@ -663,15 +672,6 @@ struct ta {
 	char	outbuf[OUTBUF];	/* not yet written */
 	size_t	nout;
 	char	last[200];	/* its last words outside the protocol */
-};
-
-/* ---- what an operator holds (held.c) ---------------------------------- */
-
-struct hold {
-	struct hold *next;
-	char	**patterns;	/* of addresses; NULL: a message's name */
-	int	seen;		/* the message was there */
-	char	text[1];	/* the pattern or name as given */
 };
 
 /* ---- what was asked for on the command line (scheduler.c fills it in) --- */

@@ -302,12 +302,8 @@ end_hold(const struct hold *h)
 static const struct hold *
 next_hold(const struct operation *r)
 {
-	const struct hold *h;
-
-	if (r->msg != NULL || r->patterns != NULL)
-		return held_find(r->patterns != NULL, r->what);
-	h = held_find(0, NULL);
-	return h != NULL ? h : held_find(1, NULL);
+	return r->msg == NULL && r->patterns == NULL ? q.holds :
+	    held_find(r->patterns != NULL, r->what);
 }
 
 /* What is released before the disk fails stays released. */

@@ -31,7 +31,7 @@ mq_put_next(int seconds)
 	if (wall == 0)
 		wall = time(NULL);
 	then = wall;
-	if (difftime(wall, (time_t)0) > (double)SANE_WALL && (sizeof(then) > 4 ||
+	if ((long)wall > SANE_WALL && (sizeof(then) > 4 ||
 	    difftime(wall, (time_t)0) + seconds < 2147483647.0)) {
 		then += seconds;
 		tm = localtime(&then);
