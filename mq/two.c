@@ -16,10 +16,12 @@
  *	S: .
  *	C: QUIT
  *
- * Without a user and a password it takes the first line of MAILSHARE's
- * scheduler.auth that has the right TT, where that file can be read:
+ * Without a user and a password it takes those of MAILSHARE's scheduler.auth
+ * that have the right TT, where that file can be read, until one is let in:
  *
  *	user:password:SNMP QQ TT ETRN:[127.0.0.0]/8
+ *
+ * at last nobody, with the password nobody.
  *
  * A line that begins with a dot has one more.  Threads are asked for one by
  * one, so what moves meanwhile may be shown twice, or not; the scheduler has no
@@ -136,54 +138,71 @@ has(const char *rights, const char *right)
 static int
 entry(char *line, char *login, size_t size)
 {
-	char *password = strchr(line, ':'), *rights, *end;
+	char *password = strchr(line, ':'), *rights;
 
 	rights = password == NULL ? NULL : strchr(password + 1, ':');
-	end = rights == NULL ? NULL : strchr(rights + 1, ':');
-	if (end == NULL || *line == '#' || *line == '*')
+	if (rights == NULL || *line == '#' || *line == '*')
 		return -1;
-	*rights = *end = '\0';
-	return has(rights + 1, "TT") || has(rights + 1, "ALL") ?
+	*rights++ = '\0';
+	rights[strcspn(rights, ":\r\n")] = '\0';
+	return has(rights, "TT") || has(rights, "ALL") ?
 	    text_fmt(login, size, "%s", line) : -1;
 }
 
-/* The login of that file, else ZMailer's own. */
-static const char *
-from_file(char *login, size_t size)
+/* Says who we are, "user/password"; ":" and "," part them as well: 0, or -1,
+ * with the scheduler's words in the line when it refuses. */
+static int
+try_login(struct talk *t, const char *challenge, const char *login)
+{
+	char text[MQ_TOKEN_MAX + MQ_WORD_MAX], hex[33], command[MQ_WORD_MAX];
+	size_t n = strcspn(login, "/:,");
+
+	text_fmt(text, sizeof(text), "%s%s", challenge,
+	    login[n] == '\0' ? "" : login + n + 1);
+	mq_md5(text, hex);
+	t->line[0] = '\0';
+	if (text_fmt(command, sizeof(command), "AUTH %.*s %s", (int)n, login,
+	    hex) < 0)
+		return wrong(t, "the user's name is too long%s", "");
+	return ask(t, command);
+}
+
+/* Each login of that file in turn, as its lines may be for other addresses than
+ * ours, at last ZMailer's own. */
+static int
+try_file(struct talk *t, const char *challenge)
 {
 	const char *dir = getenv("MAILSHARE");
-	char path[MQ_PATH_MAX], line[2 * MQ_WORD_MAX];
-	int found = 0;
+	char path[MQ_PATH_MAX], line[2 * MQ_WORD_MAX], login[MQ_WORD_MAX];
+	int rc = -1;
 	FILE *f;
 
 	text_fmt(path, sizeof(path), "%s/scheduler.auth",
 	    dir != NULL && *dir != '\0' ? dir : MAILSHARE);
 	f = fopen(path, "r");
-	while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL)
-		found = entry(line, login, size) == 0;
+	t->line[0] = '-';
+	while (rc < 0 && t->line[0] == '-' && f != NULL &&
+	    fgets(line, sizeof(line), f) != NULL)
+		if (entry(line, login, sizeof(login)) == 0)
+			rc = try_login(t, challenge, login);
 	if (f != NULL)
 		fclose(f);
-	return found ? login : "nobody/nobody";
+	return rc < 0 && t->line[0] == '-' ?
+	    try_login(t, challenge, "nobody/nobody") : rc;
 }
 
-/* "user/password"; ":" and "," part them as well. */
 static int
 log_in(struct talk *t, const char *login)
 {
-	char text[MQ_TOKEN_MAX + MQ_WORD_MAX], hex[33], command[MQ_WORD_MAX];
-	size_t n = strcspn(login, "/:,");
+	char challenge[MQ_TOKEN_MAX];
 
 	if (hear(t) < 0 || hear(t) < 0)		/* the greeting, too */
 		return -1;
 	if (strstr(t->line, "CHALLENGE") == NULL)
 		return wrong(t, "the scheduler says \"%.200s\"", t->line);
-	text_fmt(text, sizeof(text), "%s%s", t->line,
-	    login[n] == '\0' ? "" : login + n + 1);
-	mq_md5(text, hex);
-	if (text_fmt(command, sizeof(command), "AUTH %.*s %s", (int)n, login,
-	    hex) < 0)
-		return wrong(t, "the user's name is too long%s", "");
-	return ask(t, command);
+	strcpy(challenge, t->line);
+	return login != NULL ? try_login(t, challenge, login) :
+	    try_file(t, challenge);
 }
 
 /* ---- the queue -------------------------------------------------------- */
@@ -351,7 +370,6 @@ mq_two(struct mq_queue *q, struct mq_in *in, const char *login,
     char why[MQ_WHY_MAX], void (*line)(void *, const char *), void *arg)
 {
 	static struct talk t;
-	static char known[MQ_WORD_MAX];
 	void (*was)(int) = signal(SIGPIPE, SIG_IGN);
 	int rc;
 
@@ -363,8 +381,6 @@ mq_two(struct mq_queue *q, struct mq_in *in, const char *login,
 	t.why = why;
 	t.wall = difftime(time(NULL), (time_t)0);
 	why[0] = '\0';
-	if (login == NULL)
-		login = from_file(known, sizeof(known));
 	rc = log_in(&t, login);
 	if (rc == 0)
 		rc = line != NULL ? take_report(&t) : take_queue(&t);

@@ -711,13 +711,36 @@ guest:guest:SNMP ETRN XTT TTX:
 *watcher:no:ALL:
 watcher:short
 watcher:se/cret:SNMP TT ETRN:[127.0.0.0]/8
-root:other:ALL:
+root:other:ALL
 END
 	serve_tcp "$tmp/d" -d
 	mailq -p "$port" -Q
 	is 'protocol 2: mailq logs in by a readable authfile' "$rc $(out)" \
 	    '0 smtp/*/0
 .dot'
+	unserve
+	{
+		log_in watcher 5a2efd522a54d3db846c707fba9a1a2d | sed 's/+OK/-BAD USER/'
+		log_in root 5a34c743662fb77d7cf1e4206a48c06c | sed '1,2d'
+		sed '1,/^S +OK$/d' "$tmp/d"
+	} >"$tmp/second"
+	serve_tcp "$tmp/second" -d
+	mailq -p "$port" -Q
+	is 'protocol 2: a refused login of an authfile is followed by the next' \
+	    "$rc $(out)$(cat "$tmp/err")" '0 smtp/*/0
+.dot'
+	unserve
+	{
+		sed '/^C AUTH root/,$d' "$tmp/second"
+		log_in root 5a34c743662fb77d7cf1e4206a48c06c | sed '1,2d; s/+OK/-BAD USER/'
+		log_in nobody c1fdefbc5e10953780331153113e8230 | sed '1,2d; s/+OK/-BAD USER/'
+	} >"$tmp/third"
+	serve_tcp "$tmp/third" -d
+	mailq -p "$port" -Q
+	is 'protocol 2: an authfile with no login that is let in is an error' \
+	    "$rc $(out)" '69 '
+	like 'protocol 2: the error for refused logins names -U' \
+	    "$(cat "$tmp/err")" 'refuses "AUTH".*BAD USER.*-U gives'
 	unserve
 	rm "$tmp/scheduler.auth"
 	serve_tcp "$tmp/ours" -s -l 100
