@@ -97,7 +97,7 @@ LIBOBJS = lib/agent.o lib/ctlfile.o lib/notary.o lib/command.o lib/pattern.o lib
 
 HEADERS = places scheduler.h modules.h lib/agent.h lib/beside.h lib/command.h lib/ctlfile.h lib/dsn.h lib/form.h lib/mailname.h lib/notary.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
-TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn
+TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler mailq submit $(AGENTS)
@@ -196,6 +196,9 @@ t/fuzz/submit: $(FUZZSUB)
 FUZZDSN = t/fuzz/dsn.o ta/report.o ta/lib.o ta/job.o $(FUZZ)
 t/fuzz/dsn: $(FUZZDSN)
 	$(LINK) $(FUZZDSN) $(LIBS)
+FUZZSMTP = t/fuzz/smtp.o ta/trans.o ta/wire.o ta/auth.o ta/net.o ta/mx.o ta/lib.o ta/job.o $(FUZZ)
+t/fuzz/smtp: $(FUZZSMTP)
+	$(LINK) $(FUZZSMTP) $(LIBS)
 FUZZDUMP = t/fuzz/dump.o mq/watch.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(FUZZ)
 t/fuzz/dump: $(FUZZDUMP)
 	$(LINK) $(FUZZDUMP) $(LIBS)
@@ -218,10 +221,11 @@ $(SMTP): $(HEADERS)
 ta/hold.o ta/errormail.o bench/limit.o: $(HEADERS)
 $(ONES): $(HEADERS)
 t/cftest.o t/fbvec.o t/fbtest.o t/invec.o t/ordvec.o t/clock.o t/mono.o t/dns.o t/evil.o t/block.o: $(HEADERS)
-t/fuzz/cf.o t/fuzz/feedback.o t/fuzz/ctl.o t/fuzz/ctlfile.o t/fuzz/report.o t/fuzz/request.o t/fuzz/submit.o t/fuzz/dump.o t/fuzz/dsn.o t/fuzz/common.o t/fuzz/replay.o: $(HEADERS)
+t/fuzz/cf.o t/fuzz/feedback.o t/fuzz/ctl.o t/fuzz/ctlfile.o t/fuzz/report.o t/fuzz/request.o t/fuzz/submit.o t/fuzz/dump.o t/fuzz/dsn.o t/fuzz/smtp.o t/fuzz/common.o t/fuzz/replay.o: $(HEADERS)
 t/fuzz/ctl.o t/invec.o: intake.c
 t/fuzz/report.o: ta.c
 t/fuzz/dsn.o: ta/dsn.c
+t/fuzz/smtp.o: ta/esmtp.c
 t/fuzz/request.o: status.c
 t/ordvec.o: order.c
 t/fbtest.o: feedback.c

@@ -23,7 +23,7 @@ replay() {	# name [option ...]
 	}
 }
 
-for name in cf feedback ctl ctlfile report request submit dump dsn; do
+for name in cf feedback ctl ctlfile report request submit dump dsn smtp; do
 	ok "$name takes all of t/corpus" replay $name
 	ok "$name takes changes at random, seed $seed" \
 	    replay $name -r "$seed" "$runs"

@@ -210,16 +210,19 @@ fill(struct esmtp *c, enum esmtp_stage stage, double until)
 	}
 }
 
-/* Who repeats our password shall not have it logged. */
+/* Who repeats our password shall not have it logged; the code of a reply is
+ * kept. */
 static void
 hide(const struct esmtp *c, char *line)
 {
 	int i;
 
+	if (strspn(line, "0123456789") == 3)
+		line += 3 + (line[3] == ' ' || line[3] == '-');
 	for (i = 0; i < 2; i++)
-		if (c->secret[i] != NULL && strlen(line) > 4 &&
-		    strstr(line + 4, c->secret[i]) != NULL)
-			strcpy(line + 4, "(our password)");
+		if (c->secret[i] != NULL && c->secret[i][0] != '\0' &&
+		    strstr(line, c->secret[i]) != NULL)
+			strcpy(line, "(our password)");
 }
 
 /* One line without its end, cut to size, but at most *left bytes. */
