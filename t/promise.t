@@ -46,6 +46,40 @@ like 'errormail writes a DSN' "$(cat "$tmp/out")" '102/[0-9]*	.*told '
 is 'errormail opens nothing but the post office and its forms' \
     "$(broken; calls | grep socket)" ''
 
+# Calls of these kinds, by anybody, once the program is there.
+made() {	# pattern
+	sed -e '/ execve("[^"]*\/ta\//d' -e '/ execve("[^"]*\/mailq"/d' \
+	    "$tmp/trace" | grep -E " ($1)[a-z0-9_]*\\("
+}
+mkdir "$tmp/mail"
+put "$po" 104-1 local - anna
+trace 104-1 "$top/ta/mailbox" -n -d "$tmp/mail"
+like 'mailbox delivers a job' "$(cat "$tmp/out")" '104/[0-9]*	.*	ok'
+is 'mailbox has no network, and starts no program for a mailbox' \
+    "$(made 'socket|bind|listen|connect|execve')" ''
+put "$po" 105-1 hold age:0 anna
+trace 105-1 "$top/ta/hold"
+like 'hold gives mail back' "$(cat "$tmp/out")" '105/[0-9]*	.*	ok3'
+is 'hold has no network and starts no program for a span of time' \
+    "$(made 'socket|bind|listen|connect|execve')" ''
+printf 'true - /bin/sh sh -c "cat >%s"\n' "$tmp/s/got" >"$tmp/sm.cf"
+put "$po" 106-1 true h anna
+trace 106-1 "$top/ta/sm" -0 -f "$tmp/sm.cf" true
+like 'sm has its program take a job' "$(cat "$tmp/out")" '106/[0-9]*	.*	ok'
+is 'sm has no network, and starts its program alone' \
+    "$(made 'socket|bind|listen|connect|execve' |
+    sed -n 's/.*\(socket\|bind\|listen\|connect\|execve\)(\([^,]*\),.*/\1 \2/p' |
+    grep -v '^execve "/[a-z/]*/cat"')" 'execve "/bin/sh"'
+put "$po" 107-1 local - anna
+sed 's/^r           /r~     1    /' "$po/transport/107-1" >"$tmp/ctl"
+cp "$tmp/ctl" "$po/transport/107-1"
+(POSTOFFICE=$po RENDEZVOUS=$tmp/none strace -f -o "$tmp/trace" \
+    -e trace=file,network,process,kill "$top/mailq" -v >"$tmp/out" 2>&1)
+like 'mailq lists the spool' "$(cat "$tmp/out")" '^107-1 '
+is 'mailq starts nothing, signals nobody and has no socket but for TCP' \
+    "$(made 'kill|fork|vfork|clone|execve|bind|listen|accept|chown|socket' |
+    grep -v 'socket(AF_INET')" ''
+
 if without NO_TCP; then
 	skip 'smtp delivers a job' 'built with NO_TCP'
 	finish
