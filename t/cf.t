@@ -322,6 +322,14 @@ params/*
 END
 is 'what else ZMailer takes is passed over silently by -n' \
     "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
+sed 's,0174,"UNIX:/tmp/no.sock",' "$cf" >"$tmp/cf.daemon"
+ok 'the scheduler starts with what else ZMailer takes' \
+    sched_start "$tmp/po" "$tmp/cf.daemon"
+is 'the log warns of each word of ZMailer that has no meaning' \
+    "$(lines "warn.*config $tmp/cf.daemon:" |
+    sed 's/.*daemon:[0-9]*: \([A-Za-z-]*\): .*/\1/' | tr '\n' ' ')" \
+    'PARAMauthfile parammsgwriteasync Parammailqsock deliveryform expiryform sysnice syspriority '
+sched_stop
 is 'interval=0, idlemax=0 and maxthr=0 are the defaults' \
     "$(values a/h interval idlemax maxthr)" \
     '1m 3m 1 '

@@ -102,6 +102,19 @@ done
 for o in '-l /log' -Q '-w 80'; do
 	refuses sm $o
 done
+# scheduler -n asks them, as the scheduler would start them.
+for agent in smtp sm; do
+	[ -e "$tmp/bin/ta/$agent" ] || ln -s "$top/ta/$agent" "$tmp/bin/ta/$agent"
+done
+finds() {	# command words, the last of which are refused
+	printf '*/*\tinterval=1h\nx/*\tcommand="%s"\n' "$1" >"$tmp/one"
+	out=$(MAILBIN=$tmp/bin "$SCHEDULER" -n -f "$tmp/one" 2>&1)
+	like "scheduler -n finds $1" "$out" "^${1%% *}: -[A-Z] is for ZMailer's"
+	like "scheduler -n names the line of $1" "$out" "^$tmp/one:2: command: "
+}
+finds 'mailbox -8 -M'
+finds 'smtp -8 -S /tls.conf'
+finds 'sm -c usenet -Q usenet'
 nok 'errormail accepts no other option' "$top/ta/errormail" -N -x
 nok 'hold accepts no other option' "$top/ta/hold" -N -x
 finish
