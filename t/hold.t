@@ -76,6 +76,14 @@ if [ "$(id -u)" -eq 0 ]; then
 	holds 'a time that has come, for root in the name of a user' time:$past
 	is 'the file for the router belongs to that user' \
 	    "$(ls -ln "$po/router" | awk '$3 > 0 { print $3 }')" 54321
+	nobody=65534
+	without NO_PWD || nobody=$(id -u nobody 2>/dev/null || echo 65534)
+	for priv in -1 -2 '' x 4294967295 4294967296; do
+		ask time:$past >"$tmp/said"
+		is "the privilege '$priv' does not become root's" \
+		    "$(ls -ln "$po/router" | awk 'NF > 8 { print $3 }')" \
+		    "$nobody"
+	done
 	priv=0
 else
 	skip 'a time that has come, for root in the name of a user' 'not root'

@@ -37,10 +37,10 @@
  * sender, this recipient, the wishes for reports, the header and the body
  * appears in router/.  It is written in public/, synced, and renamed, with
  * its inode number as name as for any other submission, and with the
- * recipient's privilege as its owner, lest root's be lent to it.  Only then
- * is the recipient reported as delivered, and nobody is told, since whoever
- * wants to hear of success will hear from the new message (ok3).  A crash
- * between the two gives a second copy, never none.
+ * recipient's privilege as its owner, or nobody's, lest root's be lent to it.
+ * Only then is the recipient reported as delivered, and nobody is told, since
+ * whoever wants to hear of success will hear from the new message (ok3).  A
+ * crash between the two gives a second copy, never none.
  *
  * Nothing here delivers, changes the old message, or decides how often a
  * condition is looked at: that is the retries of the clause.
@@ -195,21 +195,33 @@ no_message(void *arg, int (*put)(void *, const char *, size_t), void *out)
 	return 0;
 }
 
-static int
-become_nobody(void *arg)
+static void
+find_nobody(uid_t *uid, gid_t *gid)
 {
 #ifndef NO_PWD
 	struct passwd *pw = getpwnam("nobody");
+
+	if (pw != NULL) {
+		*uid = pw->pw_uid;
+		*gid = pw->pw_gid;
+		return;
+	}
 #endif
+	*uid = NOBODY;
+	*gid = NOBODY;
+}
+
+static int
+become_nobody(void *arg)
+{
+	uid_t uid;
+	gid_t gid;
 
 	(void)arg;
 	if (geteuid() != 0)
 		return 0;
-#ifndef NO_PWD
-	if (pw != NULL)
-		return run_become("nobody", pw->pw_uid, pw->pw_gid);
-#endif
-	return run_become("nobody", NOBODY, NOBODY);
+	find_nobody(&uid, &gid);
+	return run_become("nobody", uid, gid);
 }
 
 static void
@@ -346,6 +358,22 @@ write_envelope(FILE *f, const struct lib_job *job, const struct lib_rcpt *r)
 	return fprintf(f, "to <%s>\nenv-end\n", r->user) < 0 ? -1 : 0;
 }
 
+/* Gives the file to the recipient's privilege: 0, or -1 with errno.  One that
+ * is missing, negative or no uid is nobody's, as it would leave the file to
+ * root. */
+static int
+give_away(int fd, long priv)
+{
+	uid_t uid = (uid_t)priv;
+	gid_t gid;
+
+	if (geteuid() != 0)
+		return 0;
+	if (priv < 0 || (long)uid != priv || uid == (uid_t)-1)
+		find_nobody(&uid, &gid);
+	return fchown(fd, uid, (gid_t)-1);
+}
+
 /* 0, or -1 with errno and nothing left behind. */
 static int
 resubmit(const struct lib_job *job, const struct lib_rcpt *r)
@@ -355,8 +383,7 @@ resubmit(const struct lib_job *job, const struct lib_rcpt *r)
 	if (post_open(&p, "..", "hold") < 0)
 		return -1;
 	errno = EIO;	/* for the unlikely: a failure that sets none */
-	if ((geteuid() == 0 && r->priv != -1 &&
-	    fchown(fileno(p.f), (uid_t)r->priv, (gid_t)-1) < 0) ||
+	if (give_away(fileno(p.f), r->priv) < 0 ||
 	    write_envelope(p.f, job, r) < 0 ||
 	    lib_message(job, r, put, p.f) < 0) {
 		post_drop(&p);
