@@ -302,6 +302,29 @@ next_line(FILE *f, const char *base, char *line, size_t size)
 	return 0;
 }
 
+/* A line of the log, in which bytes that do not print are \ooo already; those
+ * between the lines of a reason become a blank. */
+static void
+put_log_line(const char *s)
+{
+	static const char end[] = "\\015";
+	int more;
+
+	while (*s != '\0') {
+		for (more = 0; strncmp(s, end, 4) == 0; more = 1)
+			s += 4;
+		if (*s == '\0')
+			break;
+		if (more)
+			putchar(' ');
+		if (*s == '\\')
+			putchar(*s++);
+		else
+			mq_put_byte(stdout, (unsigned char)*s++);
+	}
+	putchar('\n');
+}
+
 /* What the log has of the message, behind a line that it is gone: 1, 0 nothing,
  * or -1 with errno. */
 static int
@@ -333,8 +356,7 @@ put_log(const char *path, const char *base, int gone)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
 		putchar('\t');
-		mq_put(stdout, line);
-		putchar('\n');
+		put_log_line(line);
 	}
 	fclose(f);
 	return n > 0;

@@ -120,6 +120,18 @@ is 'a log that cannot be read is named' \
     "$? $(tail -n 1 "$tmp/out" | sed "s|$tmp||")" \
     '0 	/nolog/scheduler cannot be read: No such file or directory'
 
+cp "$tmp/sched.log" "$tmp/lines.log"
+printf '20261122153112 info deferred msg=10101-1 %s\033\n' \
+    'say=\015\015one\015two \033[m\015' >>"$tmp/lines.log"
+"$M" -L "$tmp/lines.log" show 10101-1 >"$tmp/out"
+is 'line ends in the log are shown as blanks, other bytes as they are there' \
+    "$(tail -n 1 "$tmp/out" | sed 's/.*say=//')" ' one two \033[m \033'
+printf '20261122153112 info deferred msg=10101-1 say=one\\015\\015\n' \
+    >>"$tmp/lines.log"
+"$M" -L "$tmp/lines.log" show 10101-1 >"$tmp/out"
+is 'line ends at the end of a line of the log are not shown' \
+    "$(tail -n 1 "$tmp/out" | sed 's/.*say=//')" one
+
 # ---- not in the queue ----------------------------------------------------------
 
 put "$po" 777-1 fine h u
