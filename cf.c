@@ -47,8 +47,8 @@
 /* Up to T_GROUP the value is a long that is shown as a number, up to T_BOUNCE a
  * long; from T_COMMAND on a text. */
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER, T_BOUNCE,
-	    T_RULE, T_RATE, T_RETRIES, T_TIMES, T_COMMAND, T_PATH, T_FILE,
-	    T_PORT, T_HOST };
+	    T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND, T_PATH,
+	    T_FILE, T_HOST };
 
 struct keyword {
 	const char *name;	/* NULL: the end of the table */
@@ -522,63 +522,55 @@ set_id(enum type type, long *to, const char *s)
 
 /* Where mailq asks: TCP:port, TCP:address:port, or none.  ZMailer has a number
  * alone, a host's name behind it, the name of a service and the path of a
- * socket, too: these are made one of ours in text. */
+ * socket, too. */
 static const char *
-port_in(const struct reader *r, const char *s, char text[80])
+set_port(const struct reader *r, struct port *to, const char *s)
 {
-	const char *port = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s, *end;
-	const char *colon = strrchr(port, ':');
+	const char *at = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s, *end;
+	const char *colon = strrchr(at, ':');
 	const char *path = strncmp(s, "UNIX:", 5) == 0 ? s + 5 : s;
 	unsigned long n;
 
-	text_fmt(text, 80, "%.79s", s);
+	to->number = -1;
+	if (strcmp(s, "none") == 0)
+		return NULL;
 	if (*path == '/' || strncmp(path, "${", 2) == 0) {
 		warn(r, "there is no such socket, mailq asks through its pipe");
-		strcpy(text, "none");
-	}
-	if (strcmp(text, "none") == 0)
 		return NULL;
-	if (colon == NULL && port != s && isalpha((unsigned char)*port)) {
+	}
+	if (colon == NULL && at != s && isalpha((unsigned char)*at)) {
 		warn(r, "the name of a service is taken for port 174");
-		port = "174";
-	} else if (port == s && !isdigit((unsigned char)*port)) {
+		at = "174";
+	} else if (at == s && !isdigit((unsigned char)*at)) {
 		return "is not TCP:port, TCP:address:port or none";
 	}
-	if (colon != NULL && (colon == port ||
-	    port + strspn(port, "0123456789.") != colon))
+	if (colon != NULL && (colon == at ||
+	    at + strspn(at, "0123456789.") != colon ||
+	    text_fmt(to->address, sizeof(to->address), "%.*s",
+	    (int)(colon - at), at) < 0))
 		return "names a host; its address, such as 127.0.0.1, is "
 		    "needed";
-	if (num_upto(colon == NULL ? port : colon + 1, 65535UL, &n, &end) < 0 ||
+	if (num_upto(colon == NULL ? at : colon + 1, 65535UL, &n, &end) < 0 ||
 	    n == 0 || (*end != '\0' && (colon != NULL || *end != '@')))
 		return "has no port from 1 to 65535";
-	text_fmt(text, 80, "TCP:%.*s", (int)(end - port), port);
+	to->number = (long)n;
 	return NULL;
-}
-
-/* What is wrong with a text of this type. */
-static const char *
-check_text(enum type type, const char *s)
-{
-	if (type == T_HOST)
-		return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789.-"
-		    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0' &&
-		    strlen(s) < 256 ? NULL : "is no host's name";
-	return *s == '/' || strstr(s, "${") != NULL ||
-	    (type == T_PATH && strncmp(s, "UNIX:/", 6) == 0) ? NULL :
-	    "is no absolute path";
 }
 
 /* A PARAM that is a text: the configuration has a copy. */
 static const char *
-set_text(const struct reader *r, enum type type, char **to, const char *s)
+set_text(enum type type, char **to, const char *s)
 {
-	char port[80], *copy;
-	const char *bad = type == T_PORT ? port_in(r, s, port) :
-	    check_text(type, s);
+	char *copy;
 
-	if (bad != NULL)
-		return bad;
-	copy = mem_dup(type == T_PORT ? port : s);
+	if (type == T_HOST && (strlen(s) >= 256 ||
+	    s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789.-"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0'))
+		return "is no host's name";
+	if (type != T_HOST && *s != '/' && strstr(s, "${") == NULL &&
+	    (type != T_PATH || strncmp(s, "UNIX:/", 6) != 0))
+		return "is no absolute path";
+	copy = mem_dup(s);
 	if (copy == NULL)
 		return "finds no memory";
 	free(*to);
@@ -650,11 +642,14 @@ set_value(struct reader *r, const struct keyword *k, void *values,
 	case T_RATE:
 		bad = fb_rate_parse(s, to);
 		break;
+	case T_PORT:
+		bad = set_port(r, to, s);
+		break;
 	case T_COMMAND:
 		set_command(r, to, s);
 		break;
 	default:
-		bad = set_text(r, k->type, to, s);
+		bad = set_text(k->type, to, s);
 	}
 	if (bad != NULL)
 		wrong(r, "%.80s %s", s, bad);

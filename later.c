@@ -406,13 +406,11 @@ unsigned
 later_call(int (*meant)(const void *, const struct chan *, const char *),
     const void *arg, enum call how)
 {
-	struct hlink *l;
-	unsigned i, n = 0;
+	struct hlink *l = NULL;
+	unsigned n = 0;
 
-	for (i = 0; i < table.stubs.size; i++)
-		for (l = table.stubs.v[i]; l != NULL; l = l->next)
-			n += call(OWNER(struct stub, link, l), meant, arg,
-			    how);
+	while ((l = hash_each(&table.stubs, l)) != NULL)
+		n += call(OWNER(struct stub, link, l), meant, arg, how);
 	return n;
 }
 

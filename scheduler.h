@@ -176,7 +176,10 @@ struct config {
 	const struct clause **matched;	/* cf_match's: room for all of them */
 	struct conf *confs;
 	char	*notifysock;	/* PARAMnotifysock or NULL */
-	char	*mailqsock;	/* PARAMmailqsock or NULL */
+	struct port {		/* PARAMmailqsock */
+		long	number;		/* 0: it is not given; -1: none */
+		char	address[16];	/* IPv4; "": the loopback */
+	} mailqsock;
 	char	*routernotify;	/* PARAMrouternotify or NULL */
 	char	*mailname;	/* PARAMmailname or NULL */
 	char	*destdb;	/* PARAMdestdb or NULL */

@@ -612,29 +612,20 @@ take_callers(void)
 {
 }
 #else
-/* Where to listen, by PARAMmailqsock: "TCP:port" or "TCP:address:port". */
+/* Where to listen, by PARAMmailqsock. */
 static struct sockaddr_in
 address(void)
 {
-	const char *s = q.config->mailqsock, *port;
+	const struct port *p = &q.config->mailqsock;
 	struct sockaddr_in a;
-	char host[20];
 
 	memset(&a, 0, sizeof(a));
-	if (s != NULL && strcmp(s, "none") == 0)
+	if (p->number < 0)
 		return a;
 	a.sin_family = AF_INET;
-	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	a.sin_port = htons(PORT);
-	if (s == NULL)
-		return a;
-	port = strrchr(s, ':');
-	a.sin_port = htons((unsigned short)num_of(port + 1, NULL));
-	s += strlen("TCP:");
-	if (port > s) {
-		text_fmt(host, sizeof(host), "%.*s", (int)(port - s), s);
-		a.sin_addr.s_addr = inet_addr(host);
-	}
+	a.sin_addr.s_addr = *p->address != '\0' ? inet_addr(p->address) :
+	    htonl(INADDR_LOOPBACK);
+	a.sin_port = htons((unsigned short)(p->number > 0 ? p->number : PORT));
 	return a;
 }
 
@@ -656,7 +647,8 @@ open_port(void)
 		return 0;
 	err = errno;
 	/* without root the usual port is not to be had: no fault */
-	if (!st.open_logged && (err != EACCES || q.config->mailqsock != NULL))
+	if (!st.open_logged &&
+	    (err != EACCES || q.config->mailqsock.number > 0))
 		log_err("mailq port=%u %s; mailq can ask at pipe=%s",
 		    (unsigned)ntohs(st.at.sin_port), strerror(err),
 		    st.query.path);

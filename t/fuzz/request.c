@@ -51,7 +51,7 @@ begin(void)
 	fuzz_file("../cf", cf, sizeof(cf) - 1);
 	config = cf_load("../cf", complain);
 	fuzz_must(config != NULL && q_init(config) == 0, "a configuration");
-	config->mailqsock = mem_dup("none");
+	config->mailqsock.number = -1;
 	fuzz_must(held_load() == 0, "holds");
 	status_open();
 	fuzz_must(st.query.in >= 0 && st.command.in >= 0, "two pipes");
