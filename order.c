@@ -226,13 +226,13 @@ end_preemption(struct job *b)
 	if (p != NULL) {
 		if (b->level == p->level + 1)
 			p->avail -= b->used * p->ring->conf->v.slotcost;
-		UNLINK(p->child, b, sibling, back);
+		REMOVE(p->child, b, sibling, back);
 	}
 	while ((k = b->child) != NULL) {
-		UNLINK(b->child, k, sibling, back);
+		REMOVE(b->child, k, sibling, back);
 		k->parent = p;
 		if (p != NULL)
-			LINK(p->child, k, sibling, back);
+			PREPEND(p->child, k, sibling, back);
 	}
 	if (p != NULL && p->child == NULL)
 		p->low = p->base;
@@ -287,7 +287,7 @@ preempt(struct job *c, struct job *b)
 	b->base = b->low = c->low;
 	b->key = c->low = key;
 	b->parent = c;
-	LINK(c->child, b, sibling, back);
+	PREPEND(c->child, b, sibling, back);
 	place_job(b);
 	forget_rival(c->ring);
 	return 1;

@@ -20,27 +20,17 @@
 #define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
 
 /*
- * A list through two members of its objects: o becomes the first, or leaves it,
- * which the last one's owner has to know.
+ * A list through two members of its objects, whose first has the last as its
+ * prv: o comes in as the first, or as the last, or goes.
  */
-#define LINK(first, o, nxt, prv) \
+#define PREPEND(first, o, nxt, prv) \
 	do { \
-		(o)->prv = NULL; \
 		(o)->nxt = (first); \
+		(o)->prv = (first) == NULL ? (o) : (first)->prv; \
 		if ((first) != NULL) \
 			(first)->prv = (o); \
 		(first) = (o); \
 	} while (0)
-#define UNLINK(first, o, nxt, prv) \
-	do { \
-		if ((o)->nxt != NULL) \
-			(o)->nxt->prv = (o)->prv; \
-		if ((o)->prv != NULL) \
-			(o)->prv->nxt = (o)->nxt; \
-		else \
-			(first) = (o)->nxt; \
-	} while (0)
-/* The same at the end of a list whose first has the last as its prv. */
 #define APPEND(first, o, nxt, prv) \
 	do { \
 		(o)->nxt = NULL; \
@@ -535,7 +525,7 @@ struct ring {
 	struct job *judged;	/* order.c: the job for which rival was found */
 	struct job *rival;	/* ... or NULL */
 	long	judged_at;	/* ... in this second, mono */
-	struct ta *idle, *rested;	/* idle agents, newest and oldest */
+	struct ta *idle;	/* idle agents, newest first */
 	unsigned nta;		/* agents, idle ones too */
 	unsigned nidle;		/* ... of these */
 	unsigned nthreads;

@@ -391,7 +391,7 @@ enlist(struct ta *ta, struct ring *r)
 	ta->ring = r;
 	ta->born = ta->heard = now.mono;
 	ta->fed = -1;		/* the clock begins at 0 */
-	LINK(q.agents, ta, next, prev);
+	PREPEND(q.agents, ta, next, prev);
 	q.nagents++;
 	q.ndsn += (unsigned)r->conf->dsn;
 	r->nta++;
@@ -940,7 +940,7 @@ remove_if_gone(struct ta *ta)
 	if (!ta->reaped || ta->in >= 0)
 		return;
 	clean_up(ta);
-	UNLINK(q.agents, ta, next, prev);
+	REMOVE(q.agents, ta, next, prev);
 	free(ta->part);
 	free(ta);
 }
@@ -1103,7 +1103,7 @@ serve(struct ring *r)
 		return 1;
 	idle = v->thread->idle;
 	if (idle == NULL && !r->conf->bound)
-		idle = r->rested;
+		idle = r->idle == NULL ? NULL : r->idle->rprev;
 	if (idle != NULL) {
 		wake(idle, v);
 		return 1;

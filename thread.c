@@ -209,7 +209,7 @@ thread_get(struct chan *chan, const char *host, unsigned box)
 	t->held = held_address(chan->name, host);
 	t->woken = NEVER;
 	dest_take(d, t);
-	LINK(q.all, t, next, prev);
+	PREPEND(q.all, t, next, prev);
 	q.nthreads++;
 	th_suspect(t);
 	return t;
@@ -639,7 +639,7 @@ th_join(struct ta *ta, struct thread *t)
 	}
 	if (t->nta == 0)
 		t->run = (int)now.mono;
-	LINK(t->busy, ta, tnext, tprev);
+	PREPEND(t->busy, ta, tnext, tprev);
 	ta->working = 1;
 	ta->unfed = 1;
 	ta->stretch = 0;
@@ -693,7 +693,7 @@ th_leave(struct ta *ta)
 	drop_first(ta);
 	has_started(ta);
 	ta->working = 0;
-	UNLINK(t->busy, ta, tnext, tprev);
+	REMOVE(t->busy, ta, tnext, tprev);
 	t->nta--;
 	th_suspect(t);
 }
@@ -718,10 +718,8 @@ th_idle(struct ta *ta)
 {
 	struct ring *r = ta->ring;
 
-	if (r->idle == NULL)
-		r->rested = ta;
-	LINK(r->idle, ta, rnext, rprev);
-	LINK(ta->thread->idle, ta, tnext, tprev);
+	PREPEND(r->idle, ta, rnext, rprev);
+	PREPEND(ta->thread->idle, ta, tnext, tprev);
 	count_idle(ta, 1);
 }
 
@@ -730,10 +728,8 @@ th_unidle(struct ta *ta)
 {
 	struct ring *r = ta->ring;
 
-	if (r->rested == ta)
-		r->rested = ta->rprev;
-	UNLINK(r->idle, ta, rnext, rprev);
-	UNLINK(ta->thread->idle, ta, tnext, tprev);
+	REMOVE(r->idle, ta, rnext, rprev);
+	REMOVE(ta->thread->idle, ta, tnext, tprev);
 	count_idle(ta, -1);
 }
 
@@ -915,7 +911,7 @@ th_sweep(void)
 		dest_leave(t);
 		t->ring->nthreads--;
 		q.nthreads--;
-		UNLINK(q.all, t, next, prev);
+		REMOVE(q.all, t, next, prev);
 		free(t);
 	}
 	if (stranded != 0 && stranded <= now.mono)
