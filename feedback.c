@@ -1067,8 +1067,11 @@ int
 dest_look(const char *path,
     const struct setting *(*setting_of)(const char *, const char *))
 {
-	int is_new = strcmp(path, db.path) != 0;
+	int is_new;
 
+	if (path == NULL)
+		path = "";
+	is_new = strcmp(path, db.path) != 0;
 	db.due = now.mono + dest_period;
 	db.setting_of = setting_of;
 	db.news = 0;

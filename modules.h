@@ -160,7 +160,7 @@ void	msg_log(const struct vertex *, unsigned long off, int failed,
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
-/* A round of files: the path is PARAMdestdb's, "": none.  What is kept at a new
+/* A round of files: the path is PARAMdestdb's, NULL: none.  What is kept at a new
  * path is taken, what has changed is kept, other hosts are heard: 1 when that
  * is news for threads, else 0.  What holds for an address is asked of the
  * caller: NULL when nothing does. */
@@ -304,7 +304,7 @@ void	th_wait(struct thread *, struct vertex *, long wakeup);
 /* Nothing can be started for its host: it sleeps by the clause's retry list. */
 void	th_sleep(struct thread *);
 /* A round of the files in which destinations are kept, see dest_look. */
-void	th_destdb(const char *path);
+void	th_destdb(void);
 /* What a job that is over says of its host (HOST_ bits). */
 void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */

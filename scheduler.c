@@ -413,75 +413,48 @@ check(char *arg)
 	return spool_setup(1);
 }
 
-/* An absolute path with ${NAME} filled in, until the next call; or NULL. */
-static const char *
-fill_path(const char *s)
+/* What the file does not give is that of -Z, else ours, which may be NULL. */
+static void
+complete(char **text, const char *name, const char *ours)
+{
+	const char *s = ta_var(name) != NULL ? ta_var(name) : ours;
+
+	if (*text == NULL && s != NULL)
+		*text = mem_dup(s);
+}
+
+/* The path gets its ${NAME}s filled in; what is no absolute one then is none.
+ */
+static void
+fill_path(char **path)
 {
 	static struct command c;
 	char word[PATH_MAX_];
-
-	if (text_fmt(word, sizeof(word), "\"%s\"", s) < 0 ||
-	    cmd_split(word, "", "", ta_var, &c) != NULL || c.nargv != 1 ||
-	    *c.argv[0] != '/')
-		return NULL;
-	return c.argv[0];
-}
-
-/* Where a socket is: by its PARAM, else by the file of -Z, else ours; or NULL
- * when that is nowhere, or no absolute path. */
-static const char *
-socket_path(const char *param, const char *name, const char *ours)
-{
-	const char *s = param != NULL ? param : ta_var(name), *path;
+	char *s = *path, *full = NULL;
 
 	if (s == NULL)
-		s = ours;
-	if (s == NULL)
-		return NULL;
-	if (strncmp(s, "UNIX:", 5) == 0)
-		s += 5;
-	path = fill_path(s);
-	if (path == NULL)
-		log_err("notify path=%s is no absolute path", s);
-	return path;
+		return;
+	if (text_fmt(word, sizeof(word), "\"%s\"",
+	    strncmp(s, "UNIX:", 5) == 0 ? s + 5 : s) == 0 &&
+	    cmd_split(word, "", "", ta_var, &c) == NULL && c.nargv == 1 &&
+	    *c.argv[0] == '/')
+		full = mem_dup(c.argv[0]);
+	else
+		log_err("config path=%s is no absolute path", s);
+	free(s);
+	*path = full;
 }
 
-/* What the file leaves out is in the environment: our name, and the router's
- * socket, which the command of the agent dsn has. */
 static void
 fill_in(struct config *c)
 {
-	const char *name = ta_var("ORGDOMAIN"), *path;
-
-	if (c->mailname == NULL)
-		c->mailname = mem_dup(name != NULL ? name :
-		    mailname(opt.mailshare));
-	path = socket_path(c->routernotify, "ROUTERNOTIFY", NULL);
-	free(c->routernotify);
-	c->routernotify = path == NULL ? NULL : mem_dup(path);
-}
-
-/* The socket of those that tell us of mail. */
-static void
-open_notify(void)
-{
-	spool_listen(socket_path(q.config->notifysock, "SCHEDULERNOTIFY",
-	    "${POSTOFFICE}/.scheduler.notify"));
-}
-
-/* PARAMdestdb, filled in; "": there is none. */
-static const char *
-destdb_path(void)
-{
-	const char *s = q.config->destdb, *path;
-
-	if (s == NULL)
-		return "";
-	path = fill_path(s);
-	if (path == NULL)
-		log_err("destdb file=%s is no absolute path; nothing is kept",
-		    s);
-	return path != NULL ? path : "";
+	complete(&c->mailname, "ORGDOMAIN", mailname(opt.mailshare));
+	complete(&c->routernotify, "ROUTERNOTIFY", NULL);
+	complete(&c->notifysock, "SCHEDULERNOTIFY",
+	    "${POSTOFFICE}/.scheduler.notify");
+	fill_path(&c->routernotify);
+	fill_path(&c->notifysock);
+	fill_path(&c->destdb);
 }
 
 /* A log that cannot be opened anew, as its directory is gone, is no reason to
@@ -512,9 +485,9 @@ reload(void)
 	fill_in(c);
 	q_reload(c);
 	later_call(NULL, NULL, CALL_LOOK);	/* it may have a command now */
-	open_notify();
+	spool_listen(q.config->notifysock);
 	status_listen();
-	th_destdb(destdb_path());
+	th_destdb();
 	log_info("reload file=%s done", opt.config);
 }
 
@@ -897,7 +870,7 @@ loop(void)
 		ta_run();
 		q_sweep();
 		if (dest_wait() <= 0)
-			th_destdb(destdb_path());
+			th_destdb();
 		if (!state.ending)
 			spool_tidy();
 		log_flush();
@@ -950,9 +923,9 @@ set_up(void)
 		exit(X_OSERR);
 	if (held_load() < 0)
 		exit(X_OSERR);
-	th_destdb(destdb_path());
+	th_destdb();
 	q.hold = opt.sync;
-	open_notify();
+	spool_listen(q.config->notifysock);
 	status_open();
 	ta_limits();
 	if (geteuid() != 0)

@@ -613,11 +613,11 @@ setting_of(const char *channel, const char *host)
 }
 
 void
-th_destdb(const char *path)
+th_destdb(void)
 {
 	struct thread *t;
 
-	if (dest_look(path, setting_of))
+	if (dest_look(q.config->destdb, setting_of))
 		for (t = q.all; t != NULL; t = t->next)
 			th_update(t);
 }
