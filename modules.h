@@ -47,9 +47,6 @@ int	spool_gone(const char *name);
 /* Both files go to postman/: 0, or -1 when they cannot be moved.  A double
  * bounce may be removed there some day. */
 int	spool_park(const char *name, int bounce, const char *why);
-/* For how many seconds this run has seen the entry of postman/ there; -1: it is
- * no double bounce. */
-double	spool_bounce_age(const char *entry);
 /* Do two messages have one sender and one owner? */
 int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */

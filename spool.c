@@ -857,9 +857,10 @@ spool_park(const char *name, int bounce, const char *why)
 	return 0;
 }
 
-/* Behind the mark there may be what spool_park adds. */
-double
-spool_bounce_age(const char *entry)
+/* For how many seconds this run has seen the entry of postman/ there; -1: it is
+ * no double bounce.  Behind the mark there may be what spool_park adds. */
+static double
+bounce_age(const char *entry)
 {
 	const char *p = strstr(entry, BOUNCE_MARK);
 	unsigned long its, hour;
@@ -1106,7 +1107,7 @@ tidy_entry(const char *entry)
 			    "it had no control file for an hour");
 	} else if (tidy.area == POSTMAN) {
 		/* of the two files the message counts */
-		if (is_due(spool_bounce_age(entry)) &&
+		if (is_due(bounce_age(entry)) &&
 		    remove_file(path, place, entry) == 0)
 			tidy.removed += strstr(entry, ".control") == NULL;
 	} else if (tidy.area == ROUTER) {
