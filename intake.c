@@ -210,7 +210,7 @@ leaves_until(const struct vertex *v)
 	double at, end = v->msg->born + s->expiry;
 	enum why why = th_why(v, &at);
 
-	if (v->ta != NULL || v->doom != DOOM_NONE ||
+	if (v->ta != NULL || v->cancel != CANCEL_NONE ||
 	    (v->state != V_WAIT && v->state != V_READY))
 		return 0;
 	if (WHY_BLOCKED(why))
@@ -269,8 +269,9 @@ evict_waiting(struct part *p)
 static int
 may_give(const struct vertex *v, unsigned its)
 {
-	return v->state == V_READY && v->ta == NULL && v->doom == DOOM_NONE &&
-	    !th_is_dsn(v->thread) && v->thread->ring->chan->rcpts > its;
+	return v->state == V_READY && v->ta == NULL &&
+	    v->cancel == CANCEL_NONE && !th_is_dsn(v->thread) &&
+	    v->thread->ring->chan->rcpts > its;
 }
 
 /* So many of the message's recipients leave core, the last ones, as far as
@@ -343,7 +344,8 @@ next_look(const struct message *m)
 	const struct part *p;
 	double at, first = FAR_OFF;
 
-	if (msg_unread(m) > 0 || m->held || m->doom != DOOM_NONE || m->swept)
+	if (msg_unread(m) > 0 || m->held || m->cancel != CANCEL_NONE ||
+	    m->swept)
 		return 0;
 	for (p = msg_part(m); p != NULL; p = p->other)
 		if (p->evicted > 0 && p->again < first)
@@ -871,7 +873,7 @@ replace(const char *name)
 static int
 is_early(struct part *p, const struct ctl *c)
 {
-	const struct memo *memo = p->msg->doom != DOOM_NONE ? NULL :
+	const struct memo *memo = p->msg->cancel != CANCEL_NONE ? NULL :
 	    memo_find(p->msg, p->chan, c->host);
 
 	if (memo == NULL || memo->until <= now.mono)

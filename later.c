@@ -309,7 +309,7 @@ later_place(struct part *p)
 	double at = p->unread == 0 && p->again > p->later ? p->again : p->later;
 	struct heap *h;
 
-	if (m->held && m->doom == DOOM_NONE)
+	if (m->held && m->cancel == CANCEL_NONE)
 		at = now.mono + HELD;
 	heap_del(p->readable ? &p->chan->parts : &q.look, &p->look);
 	if (p->unread + p->evicted == 0)

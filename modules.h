@@ -157,9 +157,9 @@ void	msg_log(const struct vertex *, unsigned long off, int failed,
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
-/* A round of files: the path is PARAMdestdb's, NULL: none.  What is kept at a new
- * path is taken, what has changed is kept, other hosts are heard: 1 when that
- * is news for threads, else 0.  What holds for an address is asked of the
+/* A round of files: the path is PARAMdestdb's, NULL: none.  What is kept at a
+ * new path is taken, what has changed is kept, other hosts are heard: 1 when
+ * that is news for threads, else 0.  What holds for an address is asked of the
  * caller: NULL when nothing does. */
 int	dest_look(const char *path,
 	    const struct setting *(*)(const char *channel, const char *host));
@@ -438,9 +438,9 @@ void	q_hold(struct message *, int on);
 /* ... wants the vertex deleted or bounced, at once or, as one of many, soon:
  * 0; 1 when that has to wait for its agent's report; 2 soon; -1 when the disk
  * would not have it. */
-int	q_doom(struct vertex *, enum doom, int later);
+int	q_cancel(struct vertex *, enum cancel, int later);
 /* ... and what is not read yet of the message, as it comes in. */
-void	q_doom_rest(struct message *, enum doom);
+void	q_cancel_rest(struct message *, enum cancel);
 void	q_rearm(struct message *);	/* a hold on an address has ended */
 /* A report line of the agent: NULL, or what does not fit, and then it changes
  * nothing. */

@@ -67,7 +67,7 @@ static struct vertex *done;
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
 /* HELD vertices that are to be deleted or bounced, some a pass. */
-static struct list doomed;
+static struct list cancelled;
 
 static unsigned looks;	/* for warnings, left in this pass */
 static unsigned expiries;	/* vertices, in this pass */
@@ -162,11 +162,11 @@ rcpts_gone(struct vertex *v, unsigned n)
 
 /* What an operator wanted of it is no longer to be done. */
 static void
-undoom(struct vertex *v)
+uncancel(struct vertex *v)
 {
-	if (v->doom != DOOM_NONE && v->state == V_HELD)
-		list_del(&doomed, v);
-	v->doom = DOOM_NONE;
+	if (v->cancel != CANCEL_NONE && v->state == V_HELD)
+		list_del(&cancelled, v);
+	v->cancel = CANCEL_NONE;
 }
 
 /* The vertex is over: off its lists, to be swept. */
@@ -176,7 +176,7 @@ end_vertex(struct vertex *v)
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
 
-	undoom(v);
+	uncancel(v);
 	if (v->state == V_READY)
 		th_out(v);
 	else if (v->state == V_WAIT)
@@ -266,8 +266,8 @@ q_arrive(struct vertex *v)
 	else if (s->wakeuprestartonly && t->wake.pos != 0)
 		at = heap_when(&q.wake, &t->wake);
 	if (!dsn)
-		v->doom = m->doom;
-	if (m->held || v->doom != DOOM_NONE) {
+		v->cancel = m->cancel;
+	if (m->held || v->cancel != CANCEL_NONE) {
 		v->state = V_HELD;
 		t->nheld++;
 	} else if (at > now.mono) {
@@ -275,8 +275,8 @@ q_arrive(struct vertex *v)
 	} else {
 		th_ready(t, v);
 	}
-	if (v->doom != DOOM_NONE)
-		list_add(&doomed, v);
+	if (v->cancel != CANCEL_NONE)
+		list_add(&cancelled, v);
 	th_update(t);
 }
 
@@ -625,41 +625,41 @@ q_exhausted(struct part *p, unsigned missing)
 
 /* ---- what an operator wants ------------------------------------------ */
 
-#define DOOMED_NOW	100	/* vertices that are ended in one pass */
+#define CANCELLED_NOW	100	/* vertices that are ended in one pass */
 
 /* Does what an operator wants of a vertex that no agent has: 0, or -1 when the
  * disk would not have it. */
 static int
-do_doom(struct vertex *v, enum doom how)
+do_cancel(struct vertex *v, enum cancel how)
 {
-	undoom(v);
-	return how == DOOM_DELETE ? vertex_delete(v) :
+	uncancel(v);
+	return how == CANCEL_DELETE ? vertex_delete(v) :
 	    vertex_expire(v, "ended by the postmaster");
 }
 
 int
-q_doom(struct vertex *v, enum doom how, int later)
+q_cancel(struct vertex *v, enum cancel how, int later)
 {
 	if (v->state != V_FED && !later)
-		return do_doom(v, how);
-	undoom(v);
+		return do_cancel(v, how);
+	uncancel(v);
 	if (v->state != V_FED) {
 		if (v->state != V_HELD)
 			th_hold(v);	/* nobody gets it meanwhile */
-		list_add(&doomed, v);
+		list_add(&cancelled, v);
 	}
-	v->doom = (unsigned)how & 3;
+	v->cancel = (unsigned)how & 3;
 	return v->state == V_FED ? 1 : 2;
 }
 
 void
-q_doom_rest(struct message *m, enum doom how)
+q_cancel_rest(struct message *m, enum cancel how)
 {
 	struct part *p;
 
 	if (msg_rest(m) == 0)
 		return;
-	m->doom = (unsigned)how & 3;
+	m->cancel = (unsigned)how & 3;
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->again = (long)now.mono;
 	look_soon(m);
@@ -667,13 +667,13 @@ q_doom_rest(struct message *m, enum doom how)
 
 /* Goes on with it: each costs the disk a moment, and mail must not wait. */
 static void
-doom_some(void)
+cancel_some(void)
 {
 	struct vertex *v;
 	int n;
 
-	for (n = 0; n < DOOMED_NOW && (v = doomed.head) != NULL; n++)
-		if (do_doom(v, (enum doom)v->doom) < 0 && !v->msg->held)
+	for (n = 0; n < CANCELLED_NOW && (v = cancelled.head) != NULL; n++)
+		if (do_cancel(v, (enum cancel)v->cancel) < 0 && !v->msg->held)
 			th_release(v);
 }
 
@@ -688,7 +688,7 @@ q_hold(struct message *m, int on)
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_hold(v);
-		else if (!on && v->state == V_HELD && v->doom == DOOM_NONE)
+		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
 			th_release(v);
 	q_rearm(m);
 }
@@ -1104,7 +1104,8 @@ q_job_over(struct ta *ta, const char *reason)
 		q_drop(m, "its control file was taken away");
 	if (v->left == 0 || m->dropped)
 		q_done(v);
-	else if (v->doom == DOOM_NONE || do_doom(v, (enum doom)v->doom) < 0)
+	else if (v->cancel == CANCEL_NONE ||
+	    do_cancel(v, (enum cancel)v->cancel) < 0)
 		put_back(v, reason);
 	if (dsn)	/* something may have ended meanwhile */
 		tell_later(m);
@@ -1135,14 +1136,14 @@ q_timers(void)
 	while (looks > 0 && expiries < EXPIRE_NOW &&
 	    (t = first_due(&q.expire)) != NULL)
 		q_rearm(OWNER(struct message, expire, t));
-	doom_some();
+	cancel_some();
 }
 
 double
 q_wait(void)
 {
 	struct timer *w = heap_first(&q.wake), *e = heap_first(&q.expire);
-	double when = doomed.n > 0 || rush ? now.mono : now.mono + 3600;
+	double when = cancelled.n > 0 || rush ? now.mono : now.mono + 3600;
 
 	rush = 0;
 	if (w != NULL && heap_when(&q.wake, w) < when)

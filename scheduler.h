@@ -239,7 +239,7 @@ enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
 #define WHY_BLOCKED(w)	((w) >= WHY_HELD && (w) <= WHY_QUEUEONLY)
 
 /* What an operator wants of it, once no agent has it. */
-enum doom { DOOM_NONE, DOOM_DELETE, DOOM_BOUNCE };
+enum cancel { CANCEL_NONE, CANCEL_DELETE, CANCEL_BOUNCE };
 
 /* What reports of a job say of its host: it was there, there was no talking to
  * it, it wants no mail at all for now. */
@@ -270,7 +270,7 @@ struct vertex {
 	unsigned state : 3;	/* enum vertex_state */
 	unsigned dated : 1;	/* WAIT: until a retryat */
 	unsigned returned : 1;	/* its agent ended, perhaps before it began */
-	unsigned doom : 2;	/* enum doom; FED: when it is reported */
+	unsigned cancel : 2;	/* enum cancel; FED: when it is reported */
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
 	unsigned offered : 1;	/* READY: it is on its job's list */
 };
@@ -409,7 +409,7 @@ struct message {
 	unsigned held : 1;	/* an operator wants it kept */
 	unsigned twin : 1;	/* another has, or had, the same number */
 	unsigned diags : 1;	/* it came with diagnostic lines not reported */
-	unsigned doom : 2;	/* enum doom; of what is not read yet */
+	unsigned cancel : 2;	/* enum cancel; of what is not read yet */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 

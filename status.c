@@ -111,7 +111,7 @@ struct verb {
 	void	(*act)(struct operation *);
 	int	all;		/* "all" makes sense */
 	const char *done;	/* what its jobs are then */
-	enum doom doom;
+	enum cancel cancel;
 };
 
 /* By the name of its files, which an operator gives without the directories
@@ -167,7 +167,7 @@ add_count(struct operation *r, unsigned n, const char *are)
 static void
 say_how_many(struct operation *r)
 {
-	int flush = r->verb->doom == DOOM_NONE;
+	int flush = r->verb->cancel == CANCEL_NONE;
 
 	if (r->done + r->later + r->soon + r->failed + r->held + r->evicted ==
 	    0) {
@@ -329,15 +329,15 @@ do_release(struct operation *r)
 /* Ends a vertex, by delete or bounce; behind the first AT_ONCE it is only
  * marked, and worked off beside the mail. */
 static void
-doom_one(struct operation *r, struct vertex *v)
+cancel_one(struct operation *r, struct vertex *v)
 {
-	enum doom how = r->verb->doom;
+	enum cancel how = r->verb->cancel;
 	int n;
 
 	/* what has failed is told all the same, unless that is what is meant */
-	if (th_is_dsn(v->thread) && (r->msg != NULL || how == DOOM_BOUNCE))
+	if (th_is_dsn(v->thread) && (r->msg != NULL || how == CANCEL_BOUNCE))
 		return;
-	n = q_doom(v, how, r->done >= AT_ONCE);
+	n = q_cancel(v, how, r->done >= AT_ONCE);
 	r->done += n == 0;
 	r->later += n == 1;
 	r->soon += n == 2;
@@ -346,10 +346,10 @@ doom_one(struct operation *r, struct vertex *v)
 
 /* delete and bounce. */
 static void
-do_doom(struct operation *r)
+do_cancel(struct operation *r)
 {
 	if (r->msg != NULL && q_untold(r->msg)) {
-		if (r->verb->doom == DOOM_BOUNCE) {
+		if (r->verb->cancel == CANCEL_BOUNCE) {
 			text_add(r->answer, "no all of %s is over, its report "
 			    "is yet to be sent", r->what);
 			return;
@@ -358,21 +358,21 @@ do_doom(struct operation *r)
 		text_add(r->answer, "ok its report is deleted");
 		return;
 	}
-	each_vertex(r, doom_one);
+	each_vertex(r, cancel_one);
 	if (r->msg != NULL) {	/* the rest of it follows as it is read */
-		q_doom_rest(r->msg, r->verb->doom);
+		q_cancel_rest(r->msg, r->verb->cancel);
 		r->soon += msg_rest(r->msg);
 	}
 	say_how_many(r);
 }
 
 static const struct verb verbs[] = {
-	{ "flush", do_flush, 1, "flushed", DOOM_NONE },
-	{ "hold", do_hold, 0, NULL, DOOM_NONE },
-	{ "release", do_release, 1, NULL, DOOM_NONE },
-	{ "delete", do_doom, 0, "deleted", DOOM_DELETE },
-	{ "bounce", do_doom, 0, "bounced", DOOM_BOUNCE },
-	{ NULL, NULL, 0, NULL, DOOM_NONE }
+	{ "flush", do_flush, 1, "flushed", CANCEL_NONE },
+	{ "hold", do_hold, 0, NULL, CANCEL_NONE },
+	{ "release", do_release, 1, NULL, CANCEL_NONE },
+	{ "delete", do_cancel, 0, "deleted", CANCEL_DELETE },
+	{ "bounce", do_cancel, 0, "bounced", CANCEL_BOUNCE },
+	{ NULL, NULL, 0, NULL, CANCEL_NONE }
 };
 
 /* Finds out what is meant: 0, or -1 after saying why.  A message that is named
