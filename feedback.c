@@ -488,21 +488,6 @@ dest_chan(const char *name)
 	return c;
 }
 
-static struct dest *
-find(const struct chan *chan, const char *host, unsigned box, unsigned hash)
-{
-	struct hlink *l;
-	struct dest *d;
-
-	for (l = hash_first(&q.dests, hash); l != NULL; l = hash_next(l)) {
-		d = OWNER(struct dest, link, l);
-		if (d->chan == chan && d->box == box &&
-		    strcmp(d->host, host) == 0)
-			return d;
-	}
-	return NULL;
-}
-
 static unsigned
 dest_hash(const struct chan *chan, const char *host, unsigned box)
 {
@@ -512,7 +497,16 @@ dest_hash(const struct chan *chan, const char *host, unsigned box)
 struct dest *
 dest_find(const struct chan *chan, const char *host, unsigned box)
 {
-	return find(chan, host, box, dest_hash(chan, host, box));
+	struct hlink *l = hash_first(&q.dests, dest_hash(chan, host, box));
+	struct dest *d;
+
+	for (; l != NULL; l = hash_next(l)) {
+		d = OWNER(struct dest, link, l);
+		if (d->chan == chan && d->box == box &&
+		    strcmp(d->host, host) == 0)
+			return d;
+	}
+	return NULL;
 }
 
 static void
@@ -532,8 +526,7 @@ leave_unused(struct dest *d)
 struct dest *
 dest_get(struct chan *chan, const char *host, unsigned box)
 {
-	unsigned hash = dest_hash(chan, host, box);
-	struct dest *d = find(chan, host, box, hash);
+	struct dest *d = dest_find(chan, host, box);
 
 	if (d != NULL)
 		return d;
@@ -544,7 +537,7 @@ dest_get(struct chan *chan, const char *host, unsigned box)
 	d->chan = chan;
 	d->box = box;
 	init(d, now.mono);
-	hash_add(&q.dests, &d->link, hash);
+	hash_add(&q.dests, &d->link, dest_hash(chan, host, box));
 	enter_unused(d);
 	return d;
 }

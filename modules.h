@@ -248,8 +248,8 @@ void	list_del(struct list *, struct vertex *);
 /* Puts the READY vertices of a thread in the order that its clause wants, as
  * far as that is worth it. */
 void	order_run(struct thread *);
-/* Takes a READY vertex off the list that it is on: it does not go. */
-void	order_out(struct vertex *);
+/* Takes a READY vertex off the list that it is on; chosen: since it goes. */
+void	order_take(struct vertex *, int chosen);
 /* A vertex of the thread has become READY; the thread may take agents now, or
  * no longer. */
 void	order_ready(struct thread *, struct vertex *);
@@ -258,7 +258,6 @@ void	order_open(struct thread *, int open);
  * it is taken.  And whether there is any. */
 struct vertex *order_next(struct ring *);
 int	order_waits(const struct ring *);
-void	order_take(struct vertex *);
 /* May a message have one agent more, when so many are free?  (seed: Finch) */
 int	order_allowed(const struct message *, long nfree);
 /* The vertex is blocked, and in the preemptive order its whole job, until

@@ -472,10 +472,9 @@ preempting(struct job *c)
 	return NULL;
 }
 
-/* Takes it off the list that it is on, and its job counts on it no longer;
- * chosen tells whether it goes. */
-static void
-remove_vertex(struct vertex *v, int chosen)
+/* Its job counts on it no longer. */
+void
+order_take(struct vertex *v, int chosen)
 {
 	struct job *j = job_find(v);
 	long n = (long)v->count;
@@ -495,18 +494,6 @@ remove_vertex(struct vertex *v, int chosen)
 		forget_rival(j->ring);
 	v->count = 0;
 	retire(j);
-}
-
-void
-order_take(struct vertex *v)
-{
-	remove_vertex(v, 1);
-}
-
-void
-order_out(struct vertex *v)
-{
-	remove_vertex(v, 0);
 }
 
 /* Its job counts on it, if there is memory for one: 0 or -1. */

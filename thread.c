@@ -501,7 +501,7 @@ th_out(struct vertex *v)
 	if (v->ta != NULL)
 		unkeep(v);
 	else
-		order_out(v);
+		order_take(v, 0);
 }
 
 /* HELD it is on no list, so nothing wakes or feeds it by mistake. */
@@ -655,7 +655,7 @@ th_join(struct ta *ta, struct thread *t)
 void
 th_keep(struct ta *ta, struct vertex *v)
 {
-	order_take(v);
+	order_take(v, 1);
 	v->ta = ta;
 	ta->first = v;
 	v->thread->nkept++;
@@ -748,7 +748,7 @@ th_give(struct ta *ta, struct vertex *v)
 	if (v->ta != NULL)
 		unkeep(v);
 	else
-		order_take(v);
+		order_take(v, 1);
 	has_started(ta);
 	t->nfed++;
 	count_agents(v, 1);
