@@ -582,8 +582,8 @@ set_text(enum type type, char **to, const char *s)
 static void
 set_command(struct reader *r, const char **to, const char *s)
 {
-	enum cmd_bound bound;
-	const char *bad = cmd_check(s, &bound);
+	static struct command c;
+	const char *bad = cmd_split(s, "c", "h", NULL, &c);
 
 	if (bad != NULL)
 		wrong(r, "%s", bad);
@@ -1042,6 +1042,7 @@ set_defaults(struct conf *f)
 static void
 complete(struct conf *f)
 {
+	static struct command c;
 	const struct keyword *maxthr = row_of(keywords, "maxthr");
 	struct setting *v = &f->v;
 
@@ -1051,8 +1052,9 @@ complete(struct conf *f)
 	}
 	if (v->idlemax == 0)	/* it was not given, or as 0 */
 		v->idlemax = 3 * v->interval;
-	if (v->command != NULL)
-		cmd_check(v->command, &f->bound);
+	if (v->command != NULL &&
+	    cmd_split(v->command, "c", "h", NULL, &c) == NULL)
+		f->bound = c.bound;
 	/* whoever sets one of these wants it for "-", too */
 	f->split = v->text[maxthr - keywords] == maxthr->def &&
 	    v->fb.rate.n == 0;

@@ -34,7 +34,6 @@ struct splitting {
 	struct text out;
 	char	*word;		/* the beginning of the word at hand */
 	const char *why;	/* it cannot be used */
-	enum cmd_bound bound;
 	int	given;		/* the word at hand depends on the address */
 	int	led;		/* ... and begins with a value from it */
 	size_t	alone;		/* out.len when it was $host and no more */
@@ -75,8 +74,8 @@ give_value(struct splitting *p)
 		p->why = "has a ${NAME} that is not known";
 	else
 		text_add(&p->out, "%s", value);
-	if (host && p->bound == CMD_FREE)
-		p->bound = CMD_IN_WORD;
+	if (host && p->c->bound == CMD_FREE)
+		p->c->bound = CMD_IN_WORD;
 	if (host && first && !braces)
 		p->alone = p->out.len;
 }
@@ -109,7 +108,7 @@ split_word(struct splitting *p)
 	if (quote != 0 && p->why == NULL)
 		p->why = "has a quote that is not closed";
 	if (p->alone != 0 && p->alone == p->out.len)
-		p->bound = CMD_AS_WORD;
+		p->c->bound = CMD_AS_WORD;
 	text_put(&p->out, "", 1);
 }
 
@@ -137,11 +136,9 @@ place_word(struct splitting *p)
 		c->argv[c->nargv++] = p->word;
 }
 
-/* NULL, or what is wrong. */
-static const char *
-split(const char *s, const char *channel, const char *host,
-    const char *(*var)(const char *), struct command *c,
-    enum cmd_bound *bound)
+const char *
+cmd_split(const char *s, const char *channel, const char *host,
+    const char *(*var)(const char *), struct command *c)
 {
 	struct splitting p;
 
@@ -151,7 +148,7 @@ split(const char *s, const char *channel, const char *host,
 	p.host = host;
 	p.var = var;
 	p.c = c;
-	p.bound = CMD_FREE;
+	c->bound = CMD_FREE;
 	text_init(&p.out, c->mem, sizeof(c->mem));
 	c->nenv = c->nargv = 0;
 	while (p.why == NULL && *(p.s += strspn(p.s, " \t\n\v\f\r")) != '\0') {
@@ -160,27 +157,9 @@ split(const char *s, const char *channel, const char *host,
 			place_word(&p);
 	}
 	c->argv[c->nargv] = NULL;
-	*bound = p.bound;
 	if (p.why == NULL && p.out.cut)
 		p.why = "is too long";
 	if (p.why == NULL && c->nargv == 0)
 		p.why = "names no program";
 	return p.why;
-}
-
-const char *
-cmd_check(const char *s, enum cmd_bound *bound)
-{
-	static struct command c;
-
-	return split(s, "c", "h", NULL, &c, bound);
-}
-
-const char *
-cmd_split(const char *s, const char *channel, const char *host,
-    const char *(*var)(const char *), struct command *c)
-{
-	enum cmd_bound bound;
-
-	return split(s, channel, host, var, c, &bound);
 }

@@ -65,11 +65,10 @@ static int
 command(const char *s, const char *channel, const char *host)
 {
 	struct command c;
-	enum cmd_bound bound;
 	int i;
-	const char *why = cmd_check(s, &bound);
+	const char *why = cmd_split(s, "c", "h", NULL, &c);
 
-	printf("bound %d\n", (int)bound);
+	printf("bound %d\n", (int)c.bound);
 	if (why == NULL)
 		why = cmd_split(s, channel, host, var, &c);
 	if (why != NULL) {

@@ -82,10 +82,9 @@ static void
 command(const char *s)
 {
 	static struct command c;
-	enum cmd_bound bound;
 	int i;
 
-	if (cmd_check(s, &bound) != NULL ||
+	if (cmd_split(s, "c", "h", NULL, &c) != NULL ||
 	    cmd_split(s, "smtp", "a host", value, &c) != NULL)
 		return;
 	fuzz_must(c.nargv > 0 && c.argv[c.nargv] == NULL, "it has words");
