@@ -44,11 +44,11 @@
 
 /* ---- the tables ------------------------------------------------------ */
 
-/* Up to T_GROUP the value is a long that is shown as a number, up to T_BOUNCE a
+/* Up to T_GROUP the value is a long that is shown as a number, up to T_ANSWER a
  * long; from T_COMMAND on a text. */
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER, T_BOUNCE,
-	    T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND, T_PATH,
-	    T_FILE, T_HOST };
+	    T_ANSWER, T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND,
+	    T_PATH, T_FILE, T_HOST };
 
 struct keyword {
 	const char *name;	/* NULL: the end of the table */
@@ -133,6 +133,7 @@ static const struct keyword params[] = {
 	{ "bouncesize", T_NUMBER, AT(bouncesize), 0, PARAM_MOST, "65536" },
 	{ "postmanage", T_SPAN, AT(postmanage), 0, YEARS, "30d" },
 	{ "reasons", T_NUMBER, AT(reasons), 1, USHRT_MAX - 1, "1000" },
+	{ "logaddresses", T_ANSWER, AT(logaddresses), 0, 0, "yes" },
 	{ NULL, T_FLAG, 0, 0, 0, 0, NULL }
 #undef AT
 };
@@ -140,6 +141,7 @@ static const struct keyword params[] = {
 /* What is one of a few words, in the order of enum order and enum bounce_to. */
 static const char *const orders[] = { "random", "age", "preempt", NULL };
 static const char *const bounces[] = { "sender", "none", NULL };
+static const char *const answers[] = { "no", "yes", NULL };
 
 /* Other names of keywords, and those that are no more. */
 static const struct {
@@ -631,6 +633,9 @@ set_value(struct reader *r, const struct keyword *k, void *values,
 	case T_BOUNCE:
 		bad = set_choice(bounces, to, s,
 		    "is neither sender nor none");
+		break;
+	case T_ANSWER:
+		bad = set_choice(answers, to, s, "is neither yes nor no");
 		break;
 	case T_RETRIES:
 	case T_TIMES:
@@ -1151,7 +1156,7 @@ print_value(const struct setting *v, const struct keyword *k, FILE *out)
 	const char *text = v->text[k - keywords];
 	long n = 0;
 
-	if (k->type <= T_BOUNCE)
+	if (k->type <= T_ANSWER)
 		memcpy(&n, (const char *)v + k->at, sizeof(n));
 	if (k->type == T_FLAG && n)
 		fprintf(out, "\t%s\n", k->name);

@@ -385,7 +385,7 @@ evict(struct message *m, double due)
 		s->aged = m->aged;
 		s->queued = m->queued;
 	}
-	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", m->name,
+	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", ctl_msg(m->name),
 	    (long)(due - now.mono), m->rcpts + msg_rest(m), q.nmessages,
 	    s == NULL ? " beyond PARAMevicted" : "");
 	q_forget(m);
@@ -624,7 +624,7 @@ static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 
 /* The message comes into core: 0, or -1 without memory. */
 static int
-enter(struct message *m, const struct ctl *c)
+enter(struct message *m, struct ctl *c, const struct stat *st)
 {
 	int whole = msg_part(m) == NULL;
 	int new = m->nr > 0 && (m->more == NULL || m->more->stub == NULL);
@@ -640,12 +640,13 @@ enter(struct message *m, const struct ctl *c)
 		later_end(m->more->stub);
 	if (m->nr == 0)
 		return 0;
-	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld", m->name,
-	    m->nr, reading.hosts, m->nr - reading.n,
-	    (long)now.mono - m->born);
+	ctl_gone(m->name);	/* of an earlier one of that name */
+	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld size=%lu%-s",
+	    ctl_msg(m->name), m->nr, reading.hosts, m->nr - reading.n,
+	    (long)now.mono - m->born, (unsigned long)st->st_size, msg_from(c));
 	if (m->twin)
 		log_warn("twin msg=%s another message has its number; no agent "
-		    "gets both at once", m->name);
+		    "gets both at once", ctl_msg(m->name));
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
 	strcpy(replaces, c->obsoletes);
@@ -711,7 +712,7 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 		not_now(c, "it cannot be written to now");
 	else if (m->nr == 0)
 		log_info("finished msg=%s nothing is left to deliver",
-		    c->name);
+		    ctl_msg(c->name));
 }
 
 /* Opens it, puts it where it belongs and loads it.  In the end c->why tells
@@ -747,7 +748,7 @@ load(struct ctl *c, const char *name, const struct stub *s)
 		if (spool_remove(c->name) < 0)
 			not_now(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
-		if (enter(m, c) == 0)
+		if (enter(m, c, &st) == 0)
 			return;
 		not_now(c, no_memory);
 	}
@@ -823,7 +824,7 @@ has_id(const struct message *m, const char *id)
 
 	if (spool_id(m->name, its, sizeof(its)) < 0)
 		return 0;
-	n = strlen(its);
+	n = strcspn(its, ".");	/* ZMailer's ends there */
 	return strncmp(its, id, n) == 0 &&
 	    (id[n] == '\0' || strlen(id + n) == 5);
 }
@@ -859,10 +860,11 @@ replace(const char *name)
 	strcpy(id, replaces);	/* the other may have one, too */
 	old = find(id);
 	if (old == NULL || strcmp(old->name, name) == 0)
-		log_info("replace msg=%s old=%s is not here", name, id);
+		log_info("replace msg=%s old=%s is not here", ctl_msg(name),
+		    id);
 	else if (!spool_same_sender(name, old->name))
 		log_warn("replace msg=%s old=%s refused: another sender or "
-		    "owner", name, id);
+		    "owner", ctl_msg(name), id);
 	else
 		q_drop(old, "it was replaced");
 }
@@ -916,7 +918,8 @@ see_part(struct part *p, const struct ctl *c, int more)
 	p->format = (unsigned char)c->format;
 	p->read = (long)now.mono;
 	log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u next=%lu",
-	    p->msg->name, p->chan->name, reading.n, reading.hosts, p->next);
+	    ctl_msg(p->msg->name), p->chan->name, reading.n, reading.hosts,
+	    p->next);
 	if (more)
 		q_unread(p, left > 0 ? left : 1);
 	else
@@ -951,7 +954,7 @@ load_more(struct part *p, unsigned most)
 		q_drop(m, "its control file was taken away");
 		return;
 	}
-	log_err("load-more msg=%s off=%lu %s; later", m->name, p->next,
+	log_err("load-more msg=%s off=%lu %s; later", ctl_msg(m->name), p->next,
 	    c.why != NULL ? c.why : "it cannot be read now");
 	p->later = (long)now.mono + AGAIN;
 	q_unread(p, p->unread > reading.n ? p->unread - reading.n : 1);

@@ -187,7 +187,7 @@ msg_add(struct vertex *v, unsigned long off)
 		r = realloc(r == &v->one ? NULL : r, 2 * n * sizeof(*r));
 		if (r == NULL) {
 			log_err("memory msg=%s rcpts=%u none to be had",
-			    v->msg->name, 2 * n);
+			    ctl_msg(v->msg->name), 2 * n);
 			return NULL;
 		}
 		if (v->r == &v->one)
@@ -382,13 +382,68 @@ msg_fail(const struct vertex *v, unsigned long off, const char *status,
 	return -1;
 }
 
+/* Adds " key=" and the address, escaped for the log: blanks, too, so that it is
+ * one word there. */
+static void
+add_word(struct text *t, const char *key, const char *address)
+{
+	size_t n = strlen(address);
+
+	if (n == 0)
+		return;
+	text_put(t, key, strlen(key));
+	t->clean = 2;
+	text_put(t, address, n < ADDRESS_MOST ? n : ADDRESS_MOST);
+	t->clean = 0;
+}
+
+/* What the log says of the recipient at off: relay, the other host, and his
+ * address and ORCPT where it may.  NULL: there is no relay. */
+static const char *
+who_is(const struct vertex *v, unsigned long off, const char *relay)
+{
+	static char words[1000];
+	char orcpt[ADDRESS_MOST + 1] = "";
+	const char *to = off == 0 || !q.config->logaddresses ? NULL :
+	    ctl_user(v->msg->name, off, orcpt, sizeof(orcpt));
+	struct text t;
+
+	text_init(&t, words, sizeof(words));
+	if (relay != NULL)
+		add_word(&t, " relay=", relay);
+	if (to == NULL)
+		return words;
+	add_word(&t, " to=", to);
+	if (strncmp(orcpt, "rfc822;", 7) != 0 || strcmp(orcpt + 7, to) != 0)
+		add_word(&t, " orcpt=", orcpt);
+	return words;
+}
+
+const char *
+msg_from(struct ctl *c)
+{
+	static char words[1000];
+	char id[ADDRESS_MOST + 1];
+	struct text t;
+
+	text_init(&t, words, sizeof(words));
+	if (q.config->logaddresses) {
+		add_word(&t, " from=", ctl_from(c));
+		ctl_message_id(c, id, sizeof(id));
+		add_word(&t, " msgid=", id);
+	}
+	return words;
+}
+
 void
 msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 {
-	if (*reason != '\0' && reason_set(r, reason) < 0)
-		log_info("reason msg=%s rcpt=%lu channel=%s host=%s %s",
-		    v->msg->name, (unsigned long)r->off,
-		    v->thread->ring->chan->name, v->thread->host, reason);
+	if (*reason == '\0' || reason_set(r, reason) == 0)
+		return;
+	log_info("reason msg=%s rcpt=%lu channel=%s host=%s%-s %s",
+	    ctl_msg(v->msg->name), (unsigned long)r->off,
+	    v->thread->ring->chan->name, v->thread->host,
+	    who_is(v, r->off, NULL), reason);
 }
 
 int
@@ -419,7 +474,7 @@ msg_read_reasons(const struct vertex *v, long *when)
 	nt_close(&n);
 	if (err != 0)
 		log_err("expire msg=%s its reasons cannot be read: %s",
-		    v->msg->name, strerror(err));
+		    ctl_msg(v->msg->name), strerror(err));
 	return err != 0 ? -1 : 0;
 }
 
@@ -645,8 +700,8 @@ msg_see_late(struct message *m, unsigned *most)
 		late = -1;
 	nt_close(&n);
 	if (late < 0)
-		log_err("delay msg=%s cannot be written down: %s", m->name,
-		    strerror(errno));
+		log_err("delay msg=%s cannot be written down: %s",
+		    ctl_msg(m->name), strerror(errno));
 	return late < 0 ? now.mono + DISK_AGAIN : left > 0 ? now.mono : FAR_OFF;
 }
 
@@ -671,7 +726,22 @@ msg_statlog(void)
 	return 0;
 }
 
-/* One line of -l: spool id, seconds until transport/, seconds there. */
+/* This second in UTC, as 2026-11-22T09:10:11Z. */
+static const char *
+utc(void)
+{
+	static char stamp[24] = "-";
+	static time_t last;
+	struct tm *tm;
+
+	if (now.wall != last && (tm = gmtime(&now.wall)) != NULL &&
+	    strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", tm) > 0)
+		last = now.wall;
+	return stamp;
+}
+
+/* One line of -l: spool id, seconds until transport/, seconds there, and when
+ * that was. */
 static void
 statistic(const struct vertex *v, const char *state)
 {
@@ -685,9 +755,43 @@ statistic(const struct vertex *v, const char *state)
 	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),
 	    (long)now.mono - m->queued, state);
 	t.clean = 1;
-	text_add(&t, "%s/%s", v->thread->ring->chan->name, v->thread->host);
+	text_add(&t, "%s/%s %s", v->thread->ring->chan->name, v->thread->host,
+	    utc());
 	line[t.len++] = '\n';
 	fd_write(stat_fd, line, t.len);
+}
+
+/* The text of a report on a DSN, less its words to=ADDRESS where the log has no
+ * addresses. */
+static const char *
+dsn_text(const char *s)
+{
+	static char buf[REASONS_MOST];
+	struct text t;
+	size_t n;
+
+	if (q.config->logaddresses)
+		return s;
+	text_init(&t, buf, sizeof(buf));
+	for (; *s != '\0'; s += n) {
+		n = strcspn(s, " ");
+		n += s[n] == ' ';
+		if (strncmp(s, "to=", 3) != 0)
+			text_put(&t, s, n);
+	}
+	return buf;
+}
+
+void
+msg_relay(struct ta *ta, const char *notary)
+{
+	const char *s = strrchr(notary, '\1'), *name;
+
+	if (s == NULL || *++s == '\0')
+		return;
+	name = strchr(s, ';');
+	s = name == NULL ? s : name + 1;
+	text_fmt(ta->relay, sizeof(ta->relay), "%s", s + strspn(s, " "));
 }
 
 void
@@ -695,6 +799,7 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
     const char *status, const char *message)
 {
 	const struct thread *t = v->thread;
+	const char *relay = v->state == V_FED ? v->ta->relay : "";
 
 	if (off != 0)
 		statistic(v, status);
@@ -704,8 +809,66 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
 		q.total.failed++;
 	else
 		q.total.delivered++;
-	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s age=%ld %s",
-	    failed ? "failed" : "delivered", v->msg->name, off,
-	    t->ring->chan->name, t->host, status,
-	    (long)now.mono - v->msg->born, message);
+	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
+	    "tries=%u%-s %s", failed ? "failed" : "delivered",
+	    ctl_msg(v->msg->name), off, t->ring->chan->name, t->host, status,
+	    (long)now.mono - v->msg->born,
+	    v->tries + (strcmp(status, "expire") != 0),
+	    who_is(v, off, relay), off == 0 ? dsn_text(message) : message);
+}
+
+void
+msg_log_deleted(const struct vertex *v, unsigned long off)
+{
+	log_info("deleted msg=%s rcpt=%lu channel=%s host=%s%-s",
+	    ctl_msg(v->msg->name), off, v->thread->ring->chan->name,
+	    v->thread->host, who_is(v, off, NULL));
+}
+
+#define LINES_MOST	100	/* recipients of a job with lines of their own */
+
+static void
+log_deferred(const struct vertex *v, const struct rcpt *r, const char *next,
+    const char *relay, const char *why)
+{
+	const struct thread *t = v->thread;
+
+	log_info("deferred msg=%s rcpt=%lu channel=%s host=%s status=%s "
+	    "delay=%ld tries=%u left=%u next=%s%-s %s",
+	    ctl_msg(v->msg->name), (unsigned long)r->off, t->ring->chan->name,
+	    t->host, v->host & HOST_ALL ? "deferall" : v->dated ? "retryat" :
+	    "deferred", (long)now.mono - v->msg->born, (unsigned)v->tries,
+	    v->left, next, who_is(v, r->off, relay), why);
+}
+
+void
+msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
+{
+	const struct rcpt *r, *end = v->r + v->nr;
+	char next[40], said[REASONS_MOST];
+	unsigned n = 0;
+	struct text why;
+
+	if (!v->thread->ring->conf->dsn)
+		q.total.deferred += v->left;
+	if (v->thread->ring->conf->v.queueonly && (v->state == V_WAIT ||
+	    (v->state == V_READY && !v->thread->triggered)))
+		strcpy(next, "queueonly");	/* only a T line wakes it */
+	else
+		text_fmt(next, sizeof(next), "%ld", wakeup - (long)now.mono -
+		    (v->state == V_WAIT && v->dated));
+	for (r = v->r; r < end && n < LINES_MOST; r++)
+		if (r->state == RC_PENDING) {
+			n++;
+			log_deferred(v, r, next, relay,
+			    r->why == NULL ? "" : reason_of(r));
+		}
+	if (n == v->left)
+		return;
+	text_init(&why, said, sizeof(said));
+	reason_all(v, &why);
+	log_info("deferred msg=%s channel=%s host=%s tries=%u left=%u next=%s "
+	    "more=%u %s", ctl_msg(v->msg->name), v->thread->ring->chan->name,
+	    v->thread->host, (unsigned)v->tries, v->left, next, v->left - n,
+	    said);
 }

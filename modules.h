@@ -151,9 +151,20 @@ double	msg_late_at(const struct message *);
  * which are late: when to go on, mono; far off: it was gone through. */
 double	msg_see_late(struct message *, unsigned *most);
 int	msg_statlog(void);	/* opens -l's file anew: 0 or -1 */
+/* The agent's report names the other host, perhaps: its notary fields end with
+ * that, as "dns; mx.example". */
+void	msg_relay(struct ta *, const char *notary);
 /* The recipient at off is finished, for the log and -l; 0: the sender. */
 void	msg_log(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *message);
+/* What the log says of the sender of a message, whose file was read; escaped. */
+const char *msg_from(struct ctl *);
+void	msg_log_deleted(const struct vertex *, unsigned long off);
+/* The vertex is deferred until wakeup, mono, or queueonly: a line for each of
+ * its recipients, up to a bound, and one for the rest.  relay is the other
+ * host, or "". */
+void	msg_log_deferred(const struct vertex *, long wakeup,
+	    const char *relay);
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
@@ -443,7 +454,7 @@ void	q_cancel_rest(struct message *, enum cancel);
 void	q_rearm(struct message *);	/* a hold on an address has ended */
 /* A report line of the agent: NULL, or what does not fit, and then it changes
  * nothing. */
-const char *q_report(const struct ta *, unsigned long num, unsigned long off,
+const char *q_report(struct ta *, unsigned long num, unsigned long off,
 	    const char *notary, const char *status, const char *message);
 /* The oldest of ta->jobs is over: what it was not reported the tags on disk
  * decide; the rest is deferred, for the reason given if it has none.  Without

@@ -352,7 +352,7 @@ q_drop(struct message *m, const char *why)
 {
 	struct vertex *v;
 
-	log_info("drop msg=%s %s", m->name, why);
+	log_info("drop msg=%s %s", ctl_msg(m->name), why);
 	m->dropped = 1;
 	read_no_more(m);
 	m->gone = spool_gone(m->name) != 0;
@@ -424,7 +424,8 @@ vertex_expire(struct vertex *v, const char *how)
 	if (bad)
 		return -1;
 	if (ctl_sync(v->msg->name) < 0)
-		log_err("expire msg=%s %s", v->msg->name, strerror(errno));
+		log_err("expire msg=%s %s", ctl_msg(v->msg->name),
+		    strerror(errno));
 	q_done(v);
 	return 0;
 }
@@ -444,8 +445,7 @@ vertex_delete(struct vertex *v)
 		r->state = RC_OK;
 		rcpts_gone(v, 1);
 		q.rcpts_out += r->off != 0;
-		log_info("deleted msg=%s rcpt=%u channel=%s host=%s", m->name,
-		    r->off, v->thread->ring->chan->name, v->thread->host);
+		msg_log_deleted(v, r->off);
 	}
 	/* a warning that is not sent leaves the end to be told */
 	if (th_is_dsn(v->thread) && !is_delay(v))
@@ -890,7 +890,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 }
 
 const char *
-q_report(const struct ta *ta, unsigned long num, unsigned long off,
+q_report(struct ta *ta, unsigned long num, unsigned long off,
     const char *notary, const char *status, const char *message)
 {
 	const struct status *s = statuses;
@@ -904,6 +904,7 @@ q_report(const struct ta *ta, unsigned long num, unsigned long off,
 	v = reported(ta, num, off, s->state, &r);
 	if (v == NULL)
 		return refusal(num, off);
+	msg_relay(ta, notary);
 	if (s->dated)
 		message = retry_at(v, message);
 	if (s->state == RC_PENDING)
@@ -989,29 +990,6 @@ next_try(struct vertex *v)
 	return s->expiry > 0 && at > end && end > now.mono ? end : at;
 }
 
-static void
-log_deferred(const struct vertex *v, long wakeup)
-{
-	const struct thread *t = v->thread;
-	char next[40], said[REASONS_MOST];
-	struct text why;
-
-	if (t->ring->conf->v.queueonly && (v->state == V_WAIT ||
-	    (v->state == V_READY && !t->triggered)))
-		strcpy(next, "queueonly");	/* only a T line wakes it */
-	else
-		text_fmt(next, sizeof(next), "%ld", wakeup - (long)now.mono -
-		    (v->state == V_WAIT && v->dated));
-	if (!th_is_dsn(t))
-		q.total.deferred += v->left;
-	text_init(&why, said, sizeof(said));
-	reason_all(v, &why);
-	log_info("deferred msg=%s channel=%s host=%s left=%u tries=%u "
-	    "next=%s age=%ld %s", v->msg->name, t->ring->chan->name, t->host,
-	    v->left, (unsigned)v->tries, next, (long)now.mono - v->msg->born,
-	    said);
-}
-
 /* Of a message to several mailboxes one is left: it waits with that box. */
 static void
 find_box(struct vertex *v)
@@ -1051,7 +1029,7 @@ q_has_begun(const struct vertex *v)
  * not report is deferred for the reason given, if there is one.  Without, this
  * was no attempt. */
 static void
-put_back(struct vertex *v, const char *reason)
+put_back(struct vertex *v, const char *reason, const char *relay)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
@@ -1081,10 +1059,10 @@ put_back(struct vertex *v, const char *reason)
 		th_hold(v);
 	th_update(t);
 	if (reason != NULL)
-		log_deferred(v, wakeup);
+		msg_log_deferred(v, wakeup, relay);
 	else
 		log_info("not-begun msg=%s channel=%s host=%s left=%u",
-		    m->name, t->ring->chan->name, t->host, v->left);
+		    ctl_msg(m->name), t->ring->chan->name, t->host, v->left);
 	set_expiry(v);		/* it may have expired by now */
 }
 
@@ -1106,7 +1084,8 @@ q_job_over(struct ta *ta, const char *reason)
 		q_done(v);
 	else if (v->cancel == CANCEL_NONE ||
 	    do_cancel(v, (enum cancel)v->cancel) < 0)
-		put_back(v, reason);
+		put_back(v, reason, ta->relay);
+	ta->relay[0] = '\0';
 	if (dsn)	/* something may have ended meanwhile */
 		tell_later(m);
 }
@@ -1255,7 +1234,7 @@ message_end(struct message *m)
 	}
 	if (!m->over)
 		log_info("complete msg=%s rcpts=%u failed=%s age=%ld",
-		    m->name, m->nr, m->failed ? "some" : "none",
+		    ctl_msg(m->name), m->nr, m->failed ? "some" : "none",
 		    (long)now.mono - m->born);
 	if (!m->over && m->verbose)
 		spool_verbose(m->name, "scheduler done processing");

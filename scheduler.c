@@ -445,9 +445,11 @@ fill_path(char **path)
 	*path = full;
 }
 
+/* What the file leaves out is in the environment.  The log keeps to it now. */
 static void
 fill_in(struct config *c)
 {
+	log_masks = !c->logaddresses;
 	complete(&c->mailname, "ORGDOMAIN", mailname(opt.mailshare));
 	complete(&c->routernotify, "ROUTERNOTIFY", NULL);
 	complete(&c->notifysock, "SCHEDULERNOTIFY",
@@ -457,12 +459,24 @@ fill_in(struct config *c)
 	fill_path(&c->destdb);
 }
 
+/* Opens the log, and makes one that has addresses for its owner and group
+ * alone: 0 or -1. */
+static int
+open_log(const struct config *c)
+{
+	mode_t was = umask(c->logaddresses ? 027 : 022);
+	int bad = opt.logfile != NULL && log_file(opt.logfile) < 0;
+
+	umask(was);
+	return bad ? -1 : 0;
+}
+
 /* A log that cannot be opened anew, as its directory is gone, is no reason to
  * lose what is said. */
 static void
 open_logs(void)
 {
-	if (opt.logfile != NULL && log_file(opt.logfile) < 0)
+	if (open_log(q.config) < 0)
 		log_err("log file=%s %s; the old one stays in use",
 		    opt.logfile, fd_own_why());
 	msg_statlog();
@@ -654,11 +668,11 @@ detach(void)
 
 /* From here on everything goes to the log. */
 static void
-close_terminal(void)
+close_terminal(const struct config *c)
 {
 	int null;
 
-	if (opt.logfile != NULL && log_file(opt.logfile) < 0)
+	if (open_log(c) < 0)
 		die(X_CANTCREAT, "%s: %s; -L names another log file",
 		    opt.logfile, fd_own_why());
 	if (!me.daemon)
@@ -917,7 +931,7 @@ set_up(void)
 	catch_signals();
 	if (msg_statlog() < 0)
 		exit(X_CANTCREAT);
-	close_terminal();
+	close_terminal(c);
 	fill_in(c);
 	if (q_init(c) < 0)
 		exit(X_OSERR);

@@ -193,6 +193,7 @@ struct config {
 	long	postmanage;	/* seconds for which double bounces are kept;
 				 * 0: for ever */
 	long	reasons;	/* texts that recipients' reasons may have */
+	long	logaddresses;	/* 0, 1: the log has addresses */
 	unsigned refs;
 };
 
@@ -212,6 +213,7 @@ struct rcpt {
 	struct reason *why;	/* of its last deferral, or NULL */
 };
 
+#define ADDRESS_MOST	320	/* bytes of an address, where they are shown */
 #define REASON_MOST	255	/* bytes of the reason of a recipient */
 #define REASONS_MOST	1000	/* ... of several, where they are shown */
 
@@ -665,6 +667,8 @@ struct ta {
 	char	outbuf[OUTBUF];	/* not yet written */
 	size_t	nout;
 	char	last[200];	/* its last words outside the protocol */
+	char	relay[100];	/* whom it has named as the other host, in the
+				 * reports of its oldest job; or "" */
 };
 
 /* ---- what was asked for on the command line (scheduler.c fills it in) --- */

@@ -267,6 +267,23 @@ go_home(const char *path, const struct stat *st)
 	return same_file(&here, st) ? 0 : -1;
 }
 
+/* Without a clock, times come again, and spool ids have the number of the start
+ * (lib/line.c): it is one more. */
+static void
+count_start(void)
+{
+	char line[24] = "";
+	int fd = fd_own("../" STARTS_FILE, O_RDWR | O_CREAT, 0644), bad;
+
+	bad = fd < 0 || read(fd, line, sizeof(line) - 1) < 0;
+	text_fmt(line, sizeof(line), "%lu\n", num_of(line, NULL) + 1);
+	if (bad || lseek(fd, 0, SEEK_SET) < 0 ||
+	    fd_write(fd, line, strlen(line)) < 0)
+		log_err("spool file=" STARTS_FILE " %s", fd_own_why());
+	if (fd >= 0)
+		close(fd);
+}
+
 int
 spool_setup(int look)
 {
@@ -305,6 +322,8 @@ spool_setup(int look)
 	/* the last of them is transport */
 	if (code == 0 && !look && go_home(path, &st) < 0)
 		code = refuse(X_NOPERM, path, "", strerror(errno));
+	if (code == 0 && !look && (long)now.wall < SANE_WALL)
+		count_start();
 	return code;
 }
 
@@ -751,7 +770,7 @@ find_message(const char *name, struct stat *st)
 		} else if (S_ISREG(st->st_mode)) {
 			if (strcmp(from, home) == 0 || move(from, home) == 0)
 				return 0;
-			log_err("place msg=%s %s: %s", name, from,
+			log_err("place msg=%s %s: %s", ctl_msg(name), from,
 			    strerror(errno));
 			return -1;
 		}
@@ -776,7 +795,7 @@ spool_place(char *name, struct stat *st)
 		message_path(home, to);
 		if ((move(from, home) < 0 && errno != ENOENT) ||
 		    move(name, to) < 0) {
-			log_err("place msg=%s to=%s %s", name, to,
+			log_err("place msg=%s to=%s %s", ctl_msg(name), to,
 			    strerror(errno));
 			return -1;
 		}
@@ -802,7 +821,7 @@ spool_remove(const char *name)
 {
 	char path[PATH_MAX_];
 
-	ctl_forget();
+	ctl_gone(name);
 	message_path(path, name);
 	/* if it stays, the control file brings us back to it */
 	return remove_file(path, "queue", name) < 0 ? -1 :
@@ -825,11 +844,12 @@ spool_park(const char *name, int bounce, const char *why)
 {
 	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_];
 	char mark[60] = "", suffix[12] = "";
-	const char *stays = NULL;
+	const char *stays = NULL, *msg;
 	struct stat st;
 	int i, half;
 
-	ctl_forget();
+	ctl_gone(name);
+	msg = ctl_msg(name);	/* while its message is there */
 	message_path(from, name);
 	/* no message: it may be there already, and waits for this half */
 	half = spool_gone(from);
@@ -853,7 +873,8 @@ spool_park(const char *name, int bounce, const char *why)
 		return -1;
 	}
 	q.total.aside++;
-	log_warn("park msg=%s to=%s why: %s", name, to + 3, why);
+	log_warn("park msg=%s to=%s why: %s", msg, to + 3, why);
+	ctl_gone(name);
 	return 0;
 }
 
@@ -918,9 +939,9 @@ spool_verbose(const char *name, const char *line)
 	fd = fd_plain(path, O_WRONLY | O_APPEND, &st);
 	if (fd < 0)
 		return;
-	if (st.st_nlink == 1 && st.st_uid == ctl.st_uid &&
-	    fd_write(fd, line, strlen(line)) == 0)
-		fd_write(fd, "\n", 1);
+	text_fmt(path, sizeof(path), "msg=%s %s\n", ctl_msg(name), line);
+	if (st.st_nlink == 1 && st.st_uid == ctl.st_uid)
+		fd_write(fd, path, strlen(path));
 	close(fd);
 }
 

@@ -61,6 +61,7 @@
 #define LOCKED_LATER	32	/* seconds until a locked file is tried again */
 #define LOCK_BELIEVED	900.0	/* seconds that a lock is, which nothing but
 				 * a living process speaks for */
+#define MESSAGE_ID	"MESSAGE-ID:"
 #define NEAR	6	/* lines behind a recipient's that may be its N line */
 
 /* ---- names of messages ----------------------------------------------- */
@@ -112,39 +113,96 @@ name_in(const char *s)
 #define NS(st) ((long)(st).st_mtim.tv_nsec)
 #endif
 
+/* The number of the start of the scheduler, from its file in the post office:
+ * the path of a message file, less queue/ and its name, leads there. */
+static unsigned long
+start_of(const char *path, const char *name)
+{
+	char file[1024], line[24] = "";
+	size_t n = strlen(path) - strlen(name);
+	struct stat st;
+	int fd = -1;
+
+	if (n >= 6 && text_fmt(file, sizeof(file), "%.*s%s", (int)n - 6, path,
+	    STARTS_FILE) == 0)
+		fd = fd_plain(file, O_RDONLY, &st);
+	if (fd < 0)
+		return 0;
+	if (read(fd, line, sizeof(line) - 1) < 0)
+		line[0] = '\0';
+	close(fd);
+	return num_of(line, NULL);
+}
+
 /* "S", the number at the beginning of the name, and the time of the message
  * file in UTC, six bits to a byte: S123AbmKVJKL is 123-45 of 2026-11-22,
  * 09:10:11; S123AbmKVJKL3vWUA, half a second later.  The last five are
- * nanoseconds, unless there are none. */
+ * nanoseconds, unless there are none.  A time before SANE_WALL is that of a
+ * machine without a clock, where it comes again with each start: there a dot and
+ * the number of the start follow. */
 int
 spool_id_of(const char *path, const char *name, char *id, size_t size)
 {
 	static const char code[] =
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
+	const char *base = strrchr(name, '/');
+	size_t n;
+	static char stamp[16];
+	static long day = -1;	/* since 1970, of the date in stamp */
+	char *p = stamp + 5;
+	long s, d;
 	struct stat st;
 	struct text t;
 	struct tm *tm;
 	int year, bit;
 
-	if (lstat(path, &st) < 0 || (tm = gmtime(&st.st_mtime)) == NULL)
+	if (lstat(path, &st) < 0)
 		return -1;
-	year = tm->tm_year + 1900;
-	text_init(&t, id, size);
-	text_add(&t, "S%lu%c%c%c%c%c%c%c%c", name_num(name),
-	    code[year >> 12 & 63], code[year >> 6 & 63], code[year & 63],
-	    code[tm->tm_mon], code[tm->tm_mday - 1], code[tm->tm_hour],
-	    code[tm->tm_min], code[tm->tm_sec]);
+	s = (long)st.st_mtime % 86400;
+	s += s < 0 ? 86400 : 0;
+	d = ((long)st.st_mtime - s) / 86400;
+	if (d != day) {
+		if ((tm = gmtime(&st.st_mtime)) == NULL)
+			return -1;
+		year = tm->tm_year + 1900;
+		stamp[0] = code[year >> 12 & 63];
+		stamp[1] = code[year >> 6 & 63];
+		stamp[2] = code[year & 63];
+		stamp[3] = code[tm->tm_mon];
+		stamp[4] = code[tm->tm_mday - 1];
+		day = d;
+	}
+	*p++ = code[s / 3600];
+	*p++ = code[s / 60 % 60];
+	*p++ = code[s % 60];
 	for (bit = 24; bit >= 0 && NS(st) != 0; bit -= 6)
-		text_add(&t, "%c", code[NS(st) >> bit & 63]);
+		*p++ = code[NS(st) >> bit & 63];
+	*p = '\0';
+	base = base == NULL ? name : base + 1;
+	while (*base == '0' && base[1] >= '0' && base[1] <= '9')
+		base++;
+	for (n = 0; base[n] >= '0' && base[n] <= '9'; n++)
+		;
+	text_init(&t, id, size);
+	text_put(&t, "S", 1);
+	text_put(&t, base, n);
+	text_put(&t, stamp, strlen(stamp));
+	if ((long)st.st_mtime < SANE_WALL)
+		text_add(&t, ".%lu", start_of(path, name));
 	return t.cut ? -1 : 0;
 }
 
 int
 spool_id(const char *name, char *id, size_t size)
 {
-	char path[PATH_MAX_];
+	static const char queue[] = "../queue/";
+	char path[1024];
+	size_t n = strlen(name);
 
-	text_fmt(path, sizeof(path), "../queue/%s", name);
+	if (n > sizeof(path) - sizeof(queue))
+		return -1;
+	memcpy(path, queue, sizeof(queue) - 1);
+	memcpy(path + sizeof(queue) - 1, name, n + 1);
 	return spool_id_of(path, name, id, size);
 }
 
@@ -398,6 +456,10 @@ ctl_walk(struct ctl *c)
 	while (line_next(&c->l)) {
 		if (c->in_block) {
 			c->in_block = c->l.len > 0;
+			if (c->msgid == 0 && c->l.len > sizeof(MESSAGE_ID) &&
+			    ctl_is_word(c->l.line, sizeof(MESSAGE_ID) - 1,
+			    MESSAGE_ID))
+				c->msgid = c->l.off;
 			continue;
 		}
 		c->in_block = c->l.len <= 2 && (c->l.line[0] == 'm' ||
@@ -503,6 +565,8 @@ see_line(struct ctl *c)
 		break;
 	case 's':
 		c->seen_s = 1;
+		if (c->nrcpt == 0)
+			c->sender = c->l.off;
 		break;
 	case 'o':
 		if (num_upto(value, LONG_MAX, &c->body, NULL) < 0)
@@ -562,6 +626,36 @@ ctl_line(struct ctl *c)
 	return c->why != NULL ? -1 : letter;
 }
 
+const char *
+ctl_from(struct ctl *c)
+{
+	if (c->sender == 0)
+		return "";
+	ctl_go(c, c->sender);
+	return ctl_walk(c) && c->l.line[0] == 's' && *ctl_address(c) != '\0' ?
+	    c->user : "<>";
+}
+
+void
+ctl_message_id(struct ctl *c, char *id, size_t size)
+{
+	const char *p;
+
+	id[0] = '\0';
+	if (c->msgid == 0)
+		return;
+	line_at(&c->l, c->msgid);
+	if (!line_next(&c->l) || c->l.len < sizeof(MESSAGE_ID))
+		return;
+	p = c->l.line + sizeof(MESSAGE_ID) - 1;
+	p += strspn(p, " \t");
+	/* the field may be folded there */
+	if (*p == '\0' && line_next(&c->l) && (c->l.line[0] == ' ' ||
+	    c->l.line[0] == '\t'))
+		p = c->l.line + strspn(c->l.line, " \t");
+	text_fmt(id, size, "%.*s", (int)strcspn(p, " \t"), p);
+}
+
 static int
 alive(long pid)
 {
@@ -615,14 +709,14 @@ see_lock(struct ctl *c)
 
 	if (is_believed(c, pid)) {
 		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
-		    "later", c->name, c->l.off, pid);
+		    "later", ctl_msg(c->name), c->l.off, pid);
 		c->later = LOCKED_LATER;
 		c->why = "a recipient is locked by another process";
 		c->pid = pid;
 		return CTL_BAD;
 	}
 	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
-	    c->name, c->l.off, pid);
+	    ctl_msg(c->name), c->l.off, pid);
 	tag = unlock(c->l.fd, c->l.off, c->with_pid);
 	c->nfailed += tag == '-';
 	return tag == '+' || tag == '-' ? CTL_END : CTL_RCPT;
@@ -763,6 +857,46 @@ static struct {
 
 static struct ctl look;		/* a line of it */
 
+/* What was asked for last, by the number of the message. */
+#define IDS	32
+
+static struct {
+	size_t	len;		/* of the name, which is in text; 0: unused */
+	char	text[NAME_MAX_ + 44];
+} ids[IDS];
+
+/* Names of numbers in a row have other places. */
+static unsigned
+id_place(const char *name, size_t n)
+{
+	return n == 0 ? 0 : ((unsigned char)name[n / 2] * 10U +
+	    (unsigned char)name[n / 2 + (n > 1)] +
+	    (unsigned char)name[n - 1]) % IDS;
+}
+
+const char *
+ctl_msg(const char *name)
+{
+	size_t n = strlen(name);
+	unsigned i = id_place(name, n);
+	char *text = ids[i].text;
+	int err = errno;	/* that may be what is logged */
+
+	if (ids[i].len == n && memcmp(text, name, n) == 0)
+		return text;
+	if (n >= NAME_MAX_)
+		return name;
+	memcpy(text, name, n);
+	strcpy(text + n, " id=");
+	ids[i].len = n;
+	if (spool_id(name, text + n + 4, sizeof(ids[i].text) - n - 4) < 0) {
+		text[n] = '\0';
+		ids[i].len = 0;
+	}
+	errno = err;
+	return text;
+}
+
 void
 ctl_forget(void)
 {
@@ -771,6 +905,13 @@ ctl_forget(void)
 	held.fd = -1;
 	held.name[0] = '\0';
 	held.from = held.hdr = 0;
+}
+
+void
+ctl_gone(const char *name)
+{
+	ctl_forget();
+	ids[id_place(name, strlen(name))].len = 0;
 }
 
 static int
@@ -817,8 +958,8 @@ ctl_mark(const char *name, unsigned long off, int tag)
 	text_fmt(field, sizeof(field), "%c      ", tag);
 	if (line == NULL ||
 	    ctl_put_tag(held.fd, off, has_room(line), field) < 0) {
-		log_err("tag msg=%s rcpt=%lu tag=%c %s", name, off, tag,
-		    strerror(errno));
+		log_err("tag msg=%s rcpt=%lu tag=%c %s", ctl_msg(name), off,
+		    tag, strerror(errno));
 		return -1;
 	}
 	line_start(&look.l, held.fd, off);
@@ -863,6 +1004,15 @@ ctl_at(const char *name, unsigned long off)
 {
 	return peek(name, off, 0) != NULL && parse_rcpt(&look) == 0 ? &look :
 	    NULL;
+}
+
+const char *
+ctl_user(const char *name, unsigned long off, char *orcpt, size_t size)
+{
+	if (ctl_at(name, off) == NULL)
+		return NULL;
+	ctl_wishes(to_words(&look) ? look.l.line + 2 : NULL, orcpt, size);
+	return look.user;
 }
 
 unsigned
@@ -1029,7 +1179,7 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 		fd = fd_plain(name, O_WRONLY | O_APPEND, &st);
 	}
 	if (fd < 0 || fd_write(fd, line, t.len) < 0) {
-		log_err("diagnostic msg=%s rcpt=%lu %s", name, off,
+		log_err("diagnostic msg=%s rcpt=%lu %s", ctl_msg(name), off,
 		    strerror(errno));
 		if (fd >= 0)
 			close(fd);

@@ -6,6 +6,8 @@
 
 #include "util.h"
 
+#define STARTS_FILE	".starts"	/* in the post office: how often a
+				 * scheduler began without a clock */
 #define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
 #define PATH_MAX_	1024	/* bytes in a path that we build */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
@@ -22,7 +24,8 @@ int	name_usable(const char *base);
  * else NULL: it leads elsewhere. */
 const char *name_in(const char *);
 
-/* ZMailer's name for the message queue/name, seen from transport/: 0 or -1. */
+/* ZMailer's name for the message queue/name, seen from transport/: 0 or -1.
+ * Where no clock was set ".START" follows. */
 int	spool_id(const char *name, char *id, size_t size);
 /* The same of the message file at path. */
 int	spool_id_of(const char *path, const char *name, char *id,
@@ -78,6 +81,9 @@ struct ctl {
 	unsigned long nfailed;	/* ... already failed for good */
 	unsigned long ndiag;	/* diagnostic lines that were not reported */
 	unsigned long ntrigger;	/* T lines so far */
+	/* offsets, bytes; 0: it has none */
+	unsigned long sender;	/* of the last s line before all recipients */
+	unsigned long msgid;	/* of the first Message-ID field */
 	long	ctime;		/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
 	char	obsoletes[64];	/* value of the x line, or "" */
@@ -120,6 +126,10 @@ int	ctl_walk(struct ctl *);
 void	ctl_go(struct ctl *, unsigned long off);	/* on from that line */
 /* The address in the s or e line at hand, which is in user from now on. */
 const char *ctl_address(struct ctl *);
+/* The sender's address in the file that was read, "<>" nobody, "" there is none;
+ * and the Message-ID of its header, "" none.  Both read lines anew. */
+const char *ctl_from(struct ctl *);
+void	ctl_message_id(struct ctl *, char *id, size_t size);
 /* The next pending recipient, T line, the end of a good file, or CTL_BAD with
  * why or later set.  Locks of dead agents are taken off on the way. */
 enum ctl_item ctl_next(struct ctl *);
@@ -143,6 +153,10 @@ int	ctl_sender(const char *name, char *address, size_t size);
 int	ctl_tag(const char *name, unsigned long off, long *pid);
 /* Is its tag this one?  Only for + and -. */
 int	ctl_has(const char *name, unsigned long off, int tag);
+/* The address of the recipient whose line is at off, good until the next call of
+ * this section, and his ORCPT as in ctl_wishes; NULL: it cannot be read. */
+const char *ctl_user(const char *name, unsigned long off, char *orcpt,
+	    size_t size);
 /* The recipient's NOTIFY list, as ctl_wishes has it; 0: he has none. */
 unsigned ctl_wishes_at(const char *name, unsigned long off);
 /* The recipient whose line is at off, with his words at hand until the next
@@ -167,6 +181,11 @@ void	ctl_diag_begin(struct text *, int fd, int tag, unsigned long off,
 int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
 /* Nothing is kept open for name any more. */
 void	ctl_forget(void);
+/* "NAME id=ID" for the log, the ID being the spool id of the message; the name
+ * alone where the message file is not there.  Good for a line. */
+const char *ctl_msg(const char *name);
+/* The files of that name are others now, or none. */
+void	ctl_gone(const char *name);
 
 /* ---- for those who report ---------------------------------------------- */
 

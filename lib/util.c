@@ -80,13 +80,24 @@ text_copy(struct text *t, const char *s, size_t n)
 	t->s[t->len] = '\0';
 }
 
-/* How many of the n bytes at s may be shown as they are. */
+/* Bytes that may be shown as they are: 1 all but in words, 2 always. */
+static unsigned char shown[256];
+
+static void
+fill_shown(void)
+{
+	memset(shown + 33, 2, 127 - 33);
+	shown[' '] = 1;
+	shown['\\'] = 0;
+}
+
+/* How many of the n bytes at s are such. */
 static size_t
-plain(const char *s, size_t n)
+plain(const char *s, size_t n, int least)
 {
 	size_t i;
 
-	for (i = 0; i < n && s[i] >= 32 && s[i] < 127 && s[i] != '\\'; i++)
+	for (i = 0; i < n && shown[(unsigned char)s[i]] >= least; i++)
 		;
 	return i;
 }
@@ -107,8 +118,10 @@ text_put(struct text *t, const char *s, size_t n)
 	size_t run;
 	int c, shift;
 
+	if (shown['a'] == 0)
+		fill_shown();
 	for (;;) {
-		run = t->clean ? plain(s, n) : n;
+		run = t->clean ? plain(s, n, t->clean) : n;
 		text_copy(t, s, run);
 		if (run == n)
 			return;
@@ -160,17 +173,24 @@ text_string(struct text *t, const char *s, int prec)
 void
 text_vadd(struct text *t, const char *f, va_list ap)
 {
-	int width, prec, pad, lng;
+	int width, prec, pad, lng, was;
+	const char *p;
 	long v;
 	size_t n;
 
 	for (; *f != '\0'; f++) {
-		for (n = 0; f[n] != '\0' && f[n] != '%'; n++)
-			;
-		text_copy(t, f, n);
-		f += n;
-		if (*f++ == '\0')
+		p = strchr(f, '%');
+		n = p == NULL ? strlen(f) : (size_t)(p - f);
+		if (n > 0)
+			text_copy(t, f, n);
+		if (p == NULL)
 			return;
+		f = p + 1;
+		was = t->clean;
+		if (*f == '-') {
+			t->clean = 0;
+			f++;
+		}
 		pad = *f == '0' ? '0' : ' ';
 		width = *f <= '9' ? (int)num_of(f, &f) : 0;
 		prec = -1;
@@ -198,6 +218,7 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		default:
 			text_byte(t, *f == 'c' ? va_arg(ap, int) : *f);
 		}
+		t->clean = was;
 	}
 }
 
@@ -315,6 +336,7 @@ span_add(struct text *t, long s)
 /* ---- log ------------------------------------------------------------- */
 
 int log_level = L_INFO;
+int log_masks;
 
 static struct {
 	int	fd;		/* where lines go; 2 until log_file */
@@ -377,21 +399,50 @@ log_stamp(void)
 	return stamp;
 }
 
+/* Each word with an @ becomes @.  A word ends where an address does; blanks
+ * in the quotes before an @ are of it. */
+static void
+mask(struct text *t)
+{
+	static const char ends[] = " <>(),;:[]\"'";
+	char *at, *from, *to;
+
+	for (to = t->s; (at = strchr(to, '@')) != NULL; to = from + 1) {
+		from = at;
+		if (from > to && from[-1] == '"')
+			for (from--; from > to && from[-1] != '"'; )
+				from--;
+		while (from > to && strchr(ends, from[-1]) == NULL)
+			from--;
+		if (strncmp(from, "to=", 3) == 0)
+			from += 3;
+		*from = '@';
+		at += strcspn(at, ends);
+		memmove(from + 1, at, strlen(at) + 1);
+	}
+	t->len = strlen(t->s);
+}
+
 /* The stamp is ours and is not escaped; what comes behind it may be anybody's.
  * syslog has a stamp and levels of its own. */
 static void
 log_line(int level, const char *f, va_list ap)
 {
-	static const char *const name[] = { "err", "warn", "info", "debug" };
+	static const char *const name[] = {
+		" err ", " warn ", " info ", " debug "
+	};
 	char line[2048];
 	struct text t;
 
 	if (level > log_level)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "%s %s ", log_stamp(), name[level]);
+	text_copy(&t, log_stamp(), 14);
+	text_copy(&t, name[level], strlen(name[level]));
 	t.clean = 1;
 	text_vadd(&t, f, ap);
+	if (log_masks)
+		mask(&t);
 	while (line[t.len - 1] == ' ')
 		line[--t.len] = '\0';
 #ifndef NO_SYSLOG

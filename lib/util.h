@@ -97,13 +97,14 @@ struct text {
 	size_t	len;		/* bytes used, without the final NUL */
 	size_t	size;		/* bytes there are */
 	int	cut;		/* something did not fit */
-	int	clean;		/* show control and 8-bit bytes as \ooo */
+	int	clean;		/* show control and 8-bit bytes as \ooo; 2:
+				 * blanks, too */
 };
 
 void	text_init(struct text *, char *, size_t);
 void	text_put(struct text *, const char *, size_t);
 /* Conversions: %s %c %d %u %ld %lu %%, each with an optional 0 and width;
- * %s also with a precision, as digits or '*'. */
+ * %s also with a precision, as digits or '*'.  %-s copies what is clean. */
 void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
 void	text_vadd(struct text *, const char *, va_list);
 /* Like snprintf on systems that have none: returns 0, or -1 when cut. */
@@ -132,6 +133,7 @@ void	span_units(struct text *, long, int n);
 enum { L_ERR, L_WARN, L_INFO, L_DEBUG };
 
 extern int log_level;			/* lines above it are not written */
+extern int log_masks;			/* a word with an @ becomes @ */
 
 void	log_open(const char *ident);	/* lines go to syslog, too */
 int	log_file(const char *path);	/* 0, or -1 with errno; reopens too */

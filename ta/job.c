@@ -61,8 +61,8 @@ job_set_tag(const struct lib_job *job, const struct lib_rcpt *r, int tag)
 
 	text_fmt(field, sizeof(field), "%c      ", tag);
 	if (put_tag(job, r, field) < 0)
-		lib_note("cannot set tag %c of %s at %lu: %s", tag, job->name,
-		    r->off, strerror(errno));
+		lib_note("cannot set tag %c of %s at %lu: %s", tag,
+		    ctl_msg(job->name), r->off, strerror(errno));
 }
 
 static int

@@ -182,27 +182,29 @@ tell(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 	r->unreported = 0;
 }
 
+/* Of what has ended the scheduler needs no notary fields, unless they name the
+ * other host, for its log: relay is them, or "". */
 static void
 tell_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
-    const char *notary, const char *text)
+    const char *notary, const char *relay, const char *text)
 {
 	int wanted = status != NULL &&
 	    (ctl_wishes(r->dsn, NULL, 0) & WISH_SUCCESS);
 
 	if (wanted && write_down(job, r, notary, text) < 0) {
 		lib_note("%s at %lu: no room for its diagnostic: %s",
-		    job->name, r->off, strerror(errno));
+		    ctl_msg(job->name), r->off, strerror(errno));
 		wanted = 0;	/* it is delivered, which must not be undone */
 	}
-	tell(job, r, "", wanted ? "ok2" : "ok3", text, '+');
+	tell(job, r, relay, wanted ? "ok2" : "ok3", text, '+');
 }
 
 static void
 tell_failed(struct lib_job *job, struct lib_rcpt *r, const char *notary,
-    const char *text)
+    const char *relay, const char *text)
 {
 	if (write_down(job, r, notary, text) == 0)
-		tell(job, r, "", "error2", text, '-');
+		tell(job, r, relay, "error2", text, '-');
 	else
 		tell(job, r, "", "deferred",
 		    "a failure, but it cannot be written down", ' ');
@@ -221,6 +223,7 @@ void
 lib_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 {
 	char clean[TEXT_SIZE], notary[REPORT_SIZE], again[40];
+	const char *relay = v->remote != NULL ? notary : "";
 	enum fate fate = fate_of(v->code);
 	struct text t;
 
@@ -240,7 +243,7 @@ lib_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 	text_fmt(again, sizeof(again), "retryat +%ld", v->delay);
 	switch (fate) {
 	case DELIVERED:
-		tell_ok(job, r, v->status, notary, clean);
+		tell_ok(job, r, v->status, notary, relay, clean);
 		break;
 	case LATER:
 		tell(job, r, notary, v->delay > 0 ? again : "deferred", clean,
@@ -254,7 +257,7 @@ lib_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 		break;
 	case FAILED:
 	case ABNORMAL:
-		tell_failed(job, r, notary, clean);
+		tell_failed(job, r, notary, relay, clean);
 		break;
 	case UNKNOWN:
 		tell(job, r, notary, "error", clean, '-');
@@ -368,6 +371,7 @@ do_job(char *line)
 		agent.job = NULL;
 	}
 	job_forget(&job);
+	ctl_gone(job.name);	/* as far as we know */
 	if (job.ctl >= 0)
 		close(job.ctl);
 }

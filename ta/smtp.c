@@ -41,6 +41,7 @@
 #include "trans.h"
 #include "auth.h"
 #include "dead.h"
+#include "../lib/ctlfile.h"
 #include "../lib/mailname.h"
 #ifndef NO_PWD
 #include <pwd.h>
@@ -418,6 +419,19 @@ work(struct lib_job *job)
 		deliver(job, to, n);
 }
 
+/* The keeper's: a job comes. */
+static void
+begin(struct lib_job *job)
+{
+	char line[2 * NET_NAME];
+
+	if (opt.log != NULL) {
+		text_fmt(line, sizeof(line), "= msg=%s", ctl_msg(job->name));
+		transcript(line, strlen(line));
+	}
+	(opt.one ? work : halves_work)(job);
+}
+
 /* What the talker reads as who the keeper is. */
 static void
 read_files(void)
@@ -592,7 +606,7 @@ run(const char *channel, const char *host)
 	if (opt.one) {
 		read_files();
 		lib_when_idle(opt.idle, leave);
-		status = lib_run(channel, host, work);
+		status = lib_run(channel, host, begin);
 		leave();
 		return status;
 	}
@@ -610,7 +624,7 @@ run(const char *channel, const char *host)
 	if (opt.log != NULL)
 		esmtp_log = halves_log;
 	lib_when_idle(opt.idle, halves_end);
-	return lib_run(channel, host, halves_work);
+	return lib_run(channel, host, begin);
 }
 
 /* Our name when none is given: the machine's, if it is a full one. */
