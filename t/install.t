@@ -21,7 +21,7 @@ for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/
     lib/mail/ta/smtp share/man/man8/smtp.8 \
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
     share/man/man5/scheduler.cf.5 share/man/man7/scheduler-protocol.7 \
-    share/man/man7/scheduler-security.7; do
+    share/man/man7/scheduler-internals.7 share/man/man7/scheduler-security.7; do
 	[ -f "$tmp/root/usr/local/$f" ] || echo "$f"
 done >"$tmp/missing"
 is 'make install: every file is there' "$(cat "$tmp/missing")" ''
