@@ -10,14 +10,13 @@ POSTOFFICE=$course/po		# mailq asks there
 MAILBIN=$PWD MAILSHARE=$PWD LOGDIR=$course
 export POSTOFFICE MAILBIN MAILSHARE LOGDIR
 
-# Makes an empty post office, and the configuration of what is on the input.
-new() {
+# Makes an empty post office, and a configuration of these lines, in which
+# t/agent stands for its path.
+new() {		# [line ...]
 	rm -rf "$POSTOFFICE" "$course/log"
 	mkdir -p "$POSTOFFICE/queue" "$POSTOFFICE/transport"
-	{
-		echo 'PARAMmailqsock none'
-		cat
-	} >"$course/cf"
+	printf '%s\n' 'PARAMmailqsock none' "$@" |
+	    sed "s|\"t/agent|\"$PWD/t/agent|" >"$course/cf"
 }
 
 # Puts messages into the post office, as a router does: see t/mkspool.c.

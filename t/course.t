@@ -70,7 +70,8 @@ is 'the course has ten exercises' "$(cat "$tmp/titles")" 10
 plain() {
 	sed 's/[ 	][ 	]*/ /g; s/^ //; s/ $//' | grep -v '^$'
 }
-# Commands and what they show, as blocks, run in one shell.
+# Commands and what they show, as blocks, run in one shell.  They stand behind
+# blanks, as in a page that was copied from a terminal.
 exercise() {	# number title block ...
 	number=$1
 	title="exercise $number: $2"
@@ -80,7 +81,7 @@ exercise() {	# number title block ...
 	echo 'trap "kill \$pid 2>/dev/null; rm -rf \$course" 0' >>"$tmp/do"
 	echo 'trap "exit 1" 1 2 15' >>"$tmp/do"
 	while [ $# -gt 0 ]; do
-		sed 's/^	//' "$tmp/block.$number.$1" >>"$tmp/do"
+		sed 's/^	/            /' "$tmp/block.$number.$1" >>"$tmp/do"
 		[ "$2" = - ] || cat "$tmp/block.$number.$2" >>"$tmp/want"
 		shift 2
 	done
@@ -113,7 +114,7 @@ is 'exercise 5 ends with bench/limiter' \
 like 'the Makefile makes bench/limit' "$(cat "$top/Makefile")" '^bench/limit:'
 number='\([0-9.]*\)'
 is 'exercise 5 and bench/limiter want the same' "$(sed -n \
-    "s/.* near $number, $number and $number percent.*/\1 \2 \3/p" "$tmp/page")" \
+    "s/.* near $number, $number and $number per.*/\1 \2 \3/p" "$tmp/page")" \
     "$(awk '$1 ~ /^(linear|root|flat)$/ { print $3 }' "$top/bench/limiter" |
     tr '\n' ' ' | sed 's/ $//')"
 finish
