@@ -81,7 +81,7 @@ exercise() {	# number title block ...
 	echo 'trap "kill \$pid 2>/dev/null; rm -rf \$course" 0' >>"$tmp/do"
 	echo 'trap "exit 1" 1 2 15' >>"$tmp/do"
 	while [ $# -gt 0 ]; do
-		sed 's/^	/            /' "$tmp/block.$number.$1" >>"$tmp/do"
+		sed 's/^/    /' "$tmp/block.$number.$1" >>"$tmp/do"
 		[ "$2" = - ] || cat "$tmp/block.$number.$2" >>"$tmp/want"
 		shift 2
 	done
