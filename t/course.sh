@@ -5,7 +5,7 @@
 # $course is a directory of this shell alone; remove it at the end.
 
 course=${TMPDIR:-/tmp}/course.$$
-mkdir -m 700 "$course"
+mkdir -m 700 "$course" || return 1
 POSTOFFICE=$course/po		# mailq asks there
 MAILBIN=$PWD MAILSHARE=$PWD LOGDIR=$course
 export POSTOFFICE MAILBIN MAILSHARE LOGDIR
