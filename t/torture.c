@@ -392,6 +392,30 @@ log_size(void)
 	return stat(in("log"), &st) < 0 ? 0 : st.st_size;
 }
 
+/* Starts the scheduler and waits until a signal ends it as it should. */
+static void
+start_ready(void)
+{
+	char line[400];
+	FILE *f = fopen(in("sched.log"), "a+");
+	long end;
+
+	must(f != NULL && fseek(f, 0L, SEEK_END) == 0, "sched.log");
+	end = ftell(f);
+	start();
+	for (;;) {
+		must(fseek(f, end, SEEK_SET) == 0, "sched.log");
+		while (fgets(line, sizeof(line), f) != NULL)
+			if (strstr(line, " ready ") != NULL) {
+				fclose(f);
+				return;
+			}
+		must(waitpid(scheduler, NULL, WNOHANG) == 0,
+		    "the scheduler is not ready");
+		nap(50000UL);
+	}
+}
+
 /* Left in peace until nothing is left to do. */
 static void
 drain(void)
@@ -400,7 +424,7 @@ drain(void)
 	long naps = 0, again = 0;
 	int status;
 
-	start();
+	start_ready();
 	for (; files_in("transport", "") > 0 && again < 40; nap(50000UL)) {
 		if (arg.ask && naps % 20 == 10) {
 			end_askers();
