@@ -218,13 +218,6 @@ place_of(void *values, const struct keyword *k)
 	return (char *)values + k->at;
 }
 
-static void
-lower(char *s)
-{
-	for (; *s != '\0'; s++)
-		*s = (char)tolower((unsigned char)*s);
-}
-
 /* ---- reading: tokens ------------------------------------------------- */
 
 /*
@@ -719,7 +712,7 @@ take_keyword(struct reader *r)
 	int given = take_word(r, 1) == '=', flag;
 	const struct keyword *k;
 
-	lower(word);
+	text_lower(word);
 	k = keyword_of(word);
 	if (r->at != NULL)
 		r->at->filled = 1;
@@ -747,7 +740,7 @@ folded(const char *word, const char *ends, char name[32])
 {
 	if (text_fmt(name, 32, "%.*s", (int)strcspn(word, ends), word) < 0)
 		*name = '\0';
-	lower(name);
+	text_lower(name);
 	return name;
 }
 
@@ -846,7 +839,7 @@ take_first(struct reader *r)
 		take_pattern(r);
 		return;
 	}
-	lower(word + 5);
+	text_lower(word + 5);
 	if (c != '\n' && (value = take_value(r)) == NULL)
 		return;
 	take_param(r, word + 5, value);
@@ -1104,7 +1097,7 @@ cf_match(struct config *config, const char *channel, const char *host)
 	unsigned n = 0;
 
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
-	lower(address);
+	text_lower(address);
 	for (c = config->clauses; c != NULL; c = c->next) {
 		if (!pat_means(c->patterns, address))
 			continue;

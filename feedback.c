@@ -585,8 +585,7 @@ dest_leave(struct thread *t)
 }
 
 void
-dest_lift(int (*meant)(const void *, const struct chan *, const char *),
-    const void *arg)
+dest_lift(chan_meant *meant, const void *arg)
 {
 	struct dest *d;
 

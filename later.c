@@ -336,8 +336,8 @@ has_answered(const struct memo *m)
 
 /* Does the command concern the memo? */
 static int
-is_meant(const struct memo *m, int (*meant)(const void *, const struct chan *,
-    const char *), const void *arg, enum call how)
+is_meant(const struct memo *m, chan_meant *meant, const void *arg,
+    enum call how)
 {
 	if (m->off != 0)
 		return 0;
@@ -371,8 +371,7 @@ call_memo(struct memo *m, enum call how)
 
 /* Memos that are meant become due: how many. */
 static unsigned
-call(struct stub *s, int (*meant)(const void *, const struct chan *,
-    const char *), const void *arg, enum call how)
+call(struct stub *s, chan_meant *meant, const void *arg, enum call how)
 {
 	struct part *p = s->msg == NULL ? NULL : msg_part(s->msg);
 	struct memo *m;
@@ -403,8 +402,7 @@ later_call_one(struct message *m, enum call how)
 }
 
 unsigned
-later_call(int (*meant)(const void *, const struct chan *, const char *),
-    const void *arg, enum call how)
+later_call(chan_meant *meant, const void *arg, enum call how)
 {
 	struct hlink *l = NULL;
 	unsigned n = 0;

@@ -19,7 +19,6 @@
  */
 #include "mq/mq.h"
 #include "lib/pattern.h"
-#include <ctype.h>
 
 #ifndef MAILQNAME
 #define MAILQNAME	"mailq"
@@ -77,11 +76,10 @@ usage(const char *why)
 static int
 passes(const char *channel, const char *host)
 {
-	char s[2 * MQ_WORD_MAX + 2], *p, **pattern;
+	char s[2 * MQ_WORD_MAX + 2], **pattern;
 
 	text_fmt(s, sizeof(s), "%s/%s", channel, host);
-	for (p = s; *p != '\0'; p++)
-		*p = (char)tolower((unsigned char)*p);
+	text_lower(s);
 	for (pattern = want.patterns; *pattern != NULL; pattern++)
 		if (pat_match(*pattern, s))
 			return 1;

@@ -115,8 +115,7 @@ void	dest_take(struct dest *, struct thread *);	/* it has a thread */
 void	dest_leave(struct thread *);	/* the thread goes */
 void	dest_sleep(struct dest *, const struct setting *);	/* it is dead */
 /* No unused one that is meant is dead any longer. */
-void	dest_lift(int (*meant)(const void *, const struct chan *,
-	    const char *host), const void *);
+void	dest_lift(chan_meant *, const void *arg);
 void	dest_forget(void);		/* those unused too long */
 /* Makes *slot a copy of the text: the words of a host or a ring. */
 void	reason_copy(char **slot, const char *);
@@ -394,8 +393,7 @@ enum call {
 void	later_answered(void);
 /* The same of all that is evicted of one message in core. */
 unsigned later_call_one(struct message *, enum call);
-unsigned later_call(int (*meant)(const void *, const struct chan *,
-	    const char *host), const void *, enum call);
+unsigned later_call(chan_meant *, const void *arg, enum call);
 
 /* ======================================================================
  * queue.c - messages: arrival, outcome, expiry

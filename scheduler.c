@@ -156,12 +156,10 @@ scan_bounds(const char *s)
 static void
 split_address(char *s, char **channel, char **host)
 {
-	char *p;
+	char *p = strchr(s, '/');
 
-	for (p = s; *p != '\0'; p++)
-		*p = (char)tolower((unsigned char)*p);
+	text_lower(s);
 	*channel = s;
-	p = strchr(s, '/');
 	*host = "*";
 	if (p != NULL) {
 		*p = '\0';
@@ -810,16 +808,13 @@ wait_for_work(int more)
 	fd_set in, out;
 	struct timeval tv;
 	double wait;
-	int max = wake_pipe[0], n, err;
+	int max = 0, n, err;
 	int notify = state.ending || !in_listens() ? -1 : spool_fd;
 
 	FD_ZERO(&in);
 	FD_ZERO(&out);
-	FD_SET(wake_pipe[0], &in);
-	if (notify >= 0)
-		FD_SET(notify, &in);
-	if (notify > max)
-		max = notify;
+	fd_watch(wake_pipe[0], &in, &max);
+	fd_watch(notify, &in, &max);
 	ta_prep(&in, &out, &max);
 	wait = due_in(more, status_prep(&in, &max));
 	tv.tv_sec = (long)wait;

@@ -554,6 +554,9 @@ struct chan {
 	char	name[1];
 };
 
+/* Does arg mean this address? */
+typedef int chan_meant(const void *arg, const struct chan *, const char *host);
+
 /* totals: what happened since the start.  What was evicted and comes back is
  * not accepted once more. */
 struct totals {

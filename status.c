@@ -936,25 +936,15 @@ read_inlet(struct inlet *d)
 
 /* ---- the loop's verbs ------------------------------------------------ */
 
-static void
-add(int fd, fd_set *in, int *max)
-{
-	if (fd < 0 || fd >= FD_SETSIZE)
-		return;
-	FD_SET(fd, in);
-	if (fd > *max)
-		*max = fd;
-}
-
 double
 status_prep(fd_set *in, int *max)
 {
 	double when = now.mono + 3600;
 
 	if (st.waiting < 0 && st.accept_at <= now.mono)
-		add(st.tcp, in, max);
-	add(st.query.in, in, max);
-	add(st.command.in, in, max);
+		fd_watch(st.tcp, in, max);
+	fd_watch(st.query.in, in, max);
+	fd_watch(st.command.in, in, max);
 	if (st.accept_at > now.mono)
 		when = st.accept_at;
 	if (st.open_at > 0 && st.open_at < when)

@@ -1239,15 +1239,9 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 	struct ta *ta;
 
 	for (ta = q.agents; ta != NULL; ta = ta->next) {
-		if (ta->in >= 0)
-			FD_SET(ta->in, in);
-		if (ta->in > *max)
-			*max = ta->in;
-		if (ta->out < 0 || ta->nout == 0)
-			continue;
-		FD_SET(ta->out, out);
-		if (ta->out > *max)
-			*max = ta->out;
+		fd_watch(ta->in, in, max);
+		if (ta->nout > 0)
+			fd_watch(ta->out, out, max);
 	}
 }
 

@@ -14,7 +14,6 @@
  */
 #include "util.h"
 #include "pattern.h"
-#include <ctype.h>
 
 #define ALTERNATIVES	256		/* in one pattern */
 
@@ -146,15 +145,15 @@ add_host(char **v)
 char **
 pat_expand(const char *pattern)
 {
-	char **all = mem_get((ALTERNATIVES + 1) * sizeof(*all)), **fit, *p;
+	char **all = mem_get((ALTERNATIVES + 1) * sizeof(*all)), **fit;
 	int i, n = 1, bad;
 
 	if (all == NULL)
 		return NULL;
 	all[0] = mem_dup(pattern);
-	for (p = all[0]; p != NULL && *p != '\0'; p++)
-		*p = (char)tolower((unsigned char)*p);
 	bad = all[0] == NULL;
+	if (!bad)
+		text_lower(all[0]);
 	for (i = 0; i < n && !bad; i++) {
 		while ((bad = expand_one(all, &n, i)) > 0)
 			;

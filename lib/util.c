@@ -40,6 +40,7 @@
  * Nothing in this file knows what mail is, and nothing here calls upwards.
  */
 #include "util.h"
+#include <ctype.h>
 
 #ifndef NO_SYSLOG
 #include <syslog.h>
@@ -243,6 +244,13 @@ text_fmt(char *buf, size_t size, const char *f, ...)
 	text_vadd(&t, f, ap);
 	va_end(ap);
 	return t.cut ? -1 : 0;
+}
+
+void
+text_lower(char *s)
+{
+	for (; *s != '\0'; s++)
+		*s = (char)tolower((unsigned char)*s);
 }
 
 /* ---- numbers and spans of time --------------------------------------- */
@@ -600,6 +608,16 @@ rnd(unsigned long n)
 	x ^= x << 5 & 0xffffffffUL;
 	rnd_state = x;
 	return n == 0 ? 0 : x % n;
+}
+
+void
+fd_watch(int fd, fd_set *set, int *max)
+{
+	if (fd < 0 || fd >= FD_SETSIZE)
+		return;
+	FD_SET(fd, set);
+	if (fd > *max)
+		*max = fd;
 }
 
 int

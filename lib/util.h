@@ -110,6 +110,8 @@ void	text_vadd(struct text *, const char *, va_list);
 /* Like snprintf on systems that have none: returns 0, or -1 when cut. */
 int	text_fmt(char *, size_t, const char *, ...) LIKE_PRINTF(3, 4);
 
+void	text_lower(char *);	/* its ASCII letters become small */
+
 /* ---- numbers and spans of time --------------------------------------- */
 
 /* Leading decimal digits of s; modulo the width of unsigned long, so that
@@ -169,6 +171,8 @@ char	*mem_dup(const char *);	/* copy; NULL with a log line when none */
 void	rnd_seed(unsigned long);
 unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */
 
+/* Adds it to a set for select, of which max is the largest; -1 is fine. */
+void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* 0 or -1 */
 int	same_file(const struct stat *, const struct stat *);	/* 1 or 0 */

@@ -21,19 +21,11 @@
  */
 #include "mq.h"
 #include "../lib/pattern.h"
-#include <ctype.h>
 
 #define SKIPPED		(MQ_SPOOL + 1)	/* a bit beside those of the states */
 #define BIT(state)	(1UL << (state))
 
 /* ---- reading ----------------------------------------------------------- */
-
-static void
-lower(char *s)
-{
-	for (; *s != '\0'; s++)
-		*s = (char)tolower((unsigned char)*s);
-}
 
 static const char *
 take_pattern(char ***to, const char *s)
@@ -176,7 +168,7 @@ match(char *const *patterns, const char *text, const char *end)
 	static char s[MQ_TOKEN_MAX + MQ_WORD_MAX];
 
 	text_fmt(s, sizeof(s), "%s/%s", text, end);
-	lower(s);
+	text_lower(s);
 	for (; *patterns != NULL; patterns++)
 		if (pat_match(*patterns, s))
 			return 1;
@@ -193,7 +185,7 @@ dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 	if (!p->whole)
 		return p->dest == NULL || match(p->dest, d->channel, d->host);
 	text_fmt(s, sizeof(s), "%s/%s", d->channel, d->host);
-	lower(s);
+	text_lower(s);
 	return p->dest != NULL ? pat_means(p->dest, s) :
 	    strcmp(d->channel, "dsn") != 0;
 }

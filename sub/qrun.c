@@ -194,10 +194,8 @@ static int
 env_see(struct file *q, char *word, char *value)
 {
 	size_t i;
-	char *p;
 
-	for (p = word; *p != '\0'; p++)
-		*p = (char)tolower((unsigned char)*p);
+	text_lower(word);
 	if (strcmp(word, "env-end") == 0 || strcmp(word, "env-eof") == 0)
 		return 0;
 	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
