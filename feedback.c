@@ -73,6 +73,7 @@
 #include <dirent.h>
 #include <sys/utsname.h>
 
+#define BLANKS		" \t"
 #define WAIT_MOST	315360000L	/* seconds; ten years */
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap ... */
 #define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
@@ -134,14 +135,6 @@ unsave(enum unsaved what)
 
 /* ---- rules and rates in writing --------------------------------------- */
 
-static const char *
-skip_blanks(const char *s)
-{
-	while (isspace((unsigned char)*s))
-		s++;
-	return s;
-}
-
 /* The decimal fraction at s, such as 0.25; *end is behind it, or s when there
  * is none.  strtod takes more than that, and adds some kilobytes to a static
  * program. */
@@ -174,15 +167,15 @@ fb_rule_parse(const char *s, struct fb_rule *rule)
 	double by = 1;
 
 	r.form = FB_CONST;
-	s = skip_blanks(s);
+	s += strspn(s, BLANKS);
 	r.x = decimal(s, &end);
 	if (end == s)
 		return "does not begin with a number";
-	s = skip_blanks(end);
+	s = end + strspn(end, BLANKS);
 	if (*s != '/' && *s != '\0')
 		return "after the number there may only be a /";
 	if (*s == '/') {
-		s = skip_blanks(s + 1);
+		s += 1 + strspn(s + 1, BLANKS);
 		if (ctl_is_word(s, strlen(s), "CONCURRENCY"))
 			r.form = FB_WINDOW;
 		else if (ctl_is_word(s, strlen(s), "SQRT_CONCURRENCY"))

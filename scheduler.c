@@ -262,18 +262,14 @@ within(const char *dir, const char *name)
 }
 
 /* A path that is good from everywhere; NULL stays NULL. */
-static char *
+static const char *
 absolute(const char *path)
 {
-	if (path == NULL)
-		return NULL;
-	if (*path != '/')
-		return within(opt.cwd, path);
-	return strcpy(mem_must(strlen(path) + 1), path);
+	return path == NULL || *path == '/' ? path : within(opt.cwd, path);
 }
 
 /* The option's value, else the environment's, else the file's, else ours. */
-static char *
+static const char *
 location(const char *given, const char *name, const char *ours)
 {
 	const char *s = given;

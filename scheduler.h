@@ -677,12 +677,12 @@ struct ta {
 /* ---- what was asked for on the command line (scheduler.c fills it in) --- */
 
 struct options {
-	char	*cwd;		/* where we were started */
-	char	*postoffice, *mailbin, *mailshare, *logdir, *path;
-	char	*envfile;	/* -Z, handed to agents as ZCONFIG; or NULL */
+	const char *cwd;	/* where we were started */
+	const char *postoffice, *mailbin, *mailshare, *logdir, *path;
+	const char *envfile;	/* -Z, handed to agents as ZCONFIG; or NULL */
 	char	**vars;		/* its lines NAME=value, NULL at the end */
-	char	*config, *logfile, *statlog;	/* statlog may be NULL */
-	char	*rendezvous;
+	const char *config, *logfile, *statlog;	/* statlog may be NULL */
+	const char *rendezvous;
 	int	levels;		/* of hash directories: 0, 1, 2 */
 	int	freeze;		/* -F */
 	int	sync;		/* -S */

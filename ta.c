@@ -172,7 +172,7 @@ ta_var(const char *name)
 {
 	static const struct {
 		const char *name;
-		char	**value;
+		const char **value;
 	} known[] = {
 		{ "POSTOFFICE", &opt.postoffice },
 		{ "MAILBIN", &opt.mailbin },
