@@ -205,6 +205,8 @@ waiting_for(const struct vertex *v, struct waiting *w)
 		what = t->held;
 	} else if (why == WHY_FROZEN) {
 		what = opt.freeze ? "-F" : "-p";
+	} else if (why == WHY_FED && v->ta->jobs.head == v) {
+		what = v->ta->step;
 	} else if (why == WHY_NO_AGENT) {
 		what = t->ring->trouble;
 	} else if (why == WHY_HOST && t->box != 0) {

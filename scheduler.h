@@ -669,7 +669,10 @@ struct ta {
 	size_t	npart;
 	char	outbuf[OUTBUF];	/* not yet written */
 	size_t	nout;
-	char	last[200];	/* its last words outside the protocol */
+	char	words[200];	/* the first line outside the protocol since its
+				 * last report or #hungry */
+	char	step[100];	/* what it says it is at with its oldest job */
+	unsigned steps;		/* ... so often since then */
 	char	relay[100];	/* whom it has named as the other host, in the
 				 * reports of its oldest job; or "" */
 };

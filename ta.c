@@ -718,22 +718,43 @@ is_logged(struct ta *ta)
 	return ta->noise <= NOISE_MOST;
 }
 
-/* A line outside the protocol. */
+/* A line outside the protocol.  The first of several is kept, as others mostly
+ * only explain it. */
 static void
 noise(struct ta *ta, const char *what, const char *line)
 {
 	line += strspn(line, " ");
-	text_fmt(ta->last, sizeof(ta->last), "%s", line);
+	if (ta->words[0] == '\0')
+		text_fmt(ta->words, sizeof(ta->words), "%s", line);
 	/* before #hungry it comes with the reason if it dies */
 	if (ta->spoke && is_logged(ta))
 		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
 		    ta->ring->chan->name, what, line);
 }
 
+/* What it is at now with its oldest job, for mailq: no noise, but too many of
+ * these in a row are (listen_to). */
+static void
+step(struct ta *ta, const char *line)
+{
+	ta->steps++;
+	text_fmt(ta->step, sizeof(ta->step), "%s", line + strspn(line, " "));
+}
+
+/* What it said before counts no more. */
+static void
+forget_words(struct ta *ta)
+{
+	ta->steps = 0;
+	ta->words[0] = '\0';
+}
+
 static void
 hungry(struct ta *ta)
 {
 	ta->spoke = 1;
+	ta->step[0] = '\0';
+	forget_words(ta);
 	if (ta->state == TA_STARTING) {
 		set_busy(ta);
 	} else if (ta->skip > 0) {
@@ -774,9 +795,10 @@ report(struct ta *ta, char *line)
 		ta->skip = 0;	/* it is at a job, #idle is behind it */
 	why = q_report(ta, num, off, notary, status,
 	    text + strspn(text, " "));
-	if (why == NULL)
+	if (why == NULL) {
 		ta->heard = now.mono;
-	else if (is_logged(ta))
+		forget_words(ta);
+	} else if (is_logged(ta))
 		log_warn("report agent=%d num=%lu rcpt=%lu status=%s %s",
 		    ta->pid, num, off, status, why);
 }
@@ -789,6 +811,8 @@ hear_line(struct ta *ta, char *line)
 		hungry(ta);
 	else if (strncmp(line, "#resync", 7) == 0)
 		noise(ta, "found nothing to do in: ", line + 7);
+	else if (strncmp(line, "#step ", 6) == 0)
+		step(ta, line + 6);
 	else if (*line == '#')
 		noise(ta, "", line + 1);
 	else if (*line != '\0')
@@ -849,7 +873,8 @@ listen_to(struct ta *ta, int reads)
 				end(ta, 1);
 			return;
 		}
-		if (ta->noise < NOISE_MOST)	/* idle talk is no work */
+		if (ta->noise < NOISE_MOST && ta->steps < NOISE_MOST)
+			/* idle talk is no work */
 			ta->heard = now.mono;
 		hear(ta, (size_t)n);
 	}
@@ -872,8 +897,10 @@ how_it_ended(const struct ta *ta, char *s, size_t size)
 	else
 		text_add(&t, "died with exit code %d",
 		    WEXITSTATUS(ta->status));
-	if (ta->last[0] != '\0')
-		text_add(&t, ": %s", ta->last);
+	if (ta->words[0] != '\0')
+		text_add(&t, ": %s", ta->words);
+	else if (ta->step[0] != '\0')
+		text_add(&t, " while at this: %s", ta->step);
 }
 
 /* Was its oldest job in work when it ended?  Its reports and tags tell, and

@@ -97,6 +97,10 @@ put_state(const struct mq_job *j)
 		break;
 	case MQ_RUN:
 		printf("agent pid %d has it", j->pid);
+		if (*j->what != '\0') {
+			fputs(": ", stdout);
+			mq_put(stdout, j->what);
+		}
 		break;
 	case MQ_LIMIT:
 		put_limit(j->what);

@@ -24,6 +24,8 @@ resync/* command="$A -c resync -r"
 noise/*	command="$A -c noise -x $tmp/noise"
 foreign/* command="$A -c foreign -x $tmp/foreign"
 once/*	command="$A -c once -x $tmp/once"
+wrong/*	command="wrong"
+apart/*	command="apart"
 END
 printf '# hello\n\nthis is not it\n12/34\tx\n12/\t\tok\n99999/1\t\tok3\n' \
     >"$tmp/noise"
@@ -33,6 +35,21 @@ agent mine <<'END'
 echo "#hungry"
 read -r job
 echo "#got $0"
+END
+agent wrong <<'END'
+echo "wrong: invalid option -- 'z'"
+echo 'usage: wrong [-x] file'
+echo '             [-y]'
+exit 64
+END
+agent apart <<'END'
+echo '#hungry'
+read -r job
+echo "an old story"
+echo '#hungry'
+read -r job
+echo '#step looking in the attic'
+exit 9
 END
 spool_new "$po"
 
@@ -129,6 +146,12 @@ like 'the ring of an agent that cannot be executed stops for an interval' \
     "$(lines 'not-there')" \
     'its mail waits for 50s$'
 
+put "$po" 117-1 wrong h user
+ok 'of what an agent complains of at its end the first line is told' \
+    wait_log "err agent channel=wrong .*64: wrong: invalid option -- 'z'; its"
+put "$po" 118-1 apart h user
+ok 'of an agent that ends without a word its last step is told' \
+    wait_log 'channel=apart .*code 9 while at this: looking in the attic'
 put "$po" 121-1 dies h user
 put "$po" 122-1 dies h user
 ok 'an agent that ends before it begins a job stops its ring for a second' \

@@ -51,7 +51,7 @@ feed() {	# job ... -- option ...
 		st = $2 == "" ? d[w[2]] : status($2)
 		print t[1], st == "" ? "-" : st, substr($3, length(t[1]) + 2)
 	}
-	file == 2 && /^#/ && !/^#hungry/ { print }
+	file == 2 && /^#/ && !/^#(hungry|step )/ { print }
 	' "$po/transport/$feed_name" "$tmp/out"
 }
 tags() {	# name: those of the recipients, as one word
@@ -412,6 +412,29 @@ mail deferall 4.4.2 hang
 rcpt deferall 4.4.2 hang
 data deferall 4.4.2 hang
 END
+
+# What is waited for is told when it takes long.
+while read -r stage what; do
+	rules "$stage hang"
+	one 10-1
+	printf '10-1\th\n' >"$tmp/jobs"
+	(cd "$po/transport" && exec "$A" -R "[127.0.0.1]:$port" -T 4s \
+	    <"$tmp/jobs") >"$tmp/out" 2>&1
+	is "a step is told where the server is slow: $stage" \
+	    "$(sed -n 's/^#step //p' "$tmp/out" | tail -n 1)" \
+	    "[127.0.0.1], at $what"
+done <<'END'
+greeting the greeting
+rcpt RCPT TO
+END
+rules
+one 10-1
+printf '10-1\th\n' >"$tmp/jobs"
+(cd "$po/transport" && exec "$A" -4 -R "localhost:$port" <"$tmp/jobs") \
+    >"$tmp/out" 2>&1
+is 'a step is told when name servers are asked' \
+    "$(sed -n 's/^#step looking/looking/p' "$tmp/out")" 'looking up localhost'
+
 # The reply to the message has ten minutes at least; a process with a clock that
 # can be set spends them.  A signal wakes it, to look at the clock.
 MONO=$tmp/mono
@@ -473,6 +496,15 @@ like 'time limit: the server reads no more' "$(send 10-1 -T block=1)" \
 ended() {	# the connection in which there was DATA
 	[ "$(sed -n '/^> DATA/,$p' "$srv/log" | tail -n 1)" = end ]
 }
+wait_for 20 ended
+rules 'data deaf'
+one 10-1
+dd if=/dev/zero bs=65536 count=320 2>/dev/null | tr '\0' x \
+    >"$po/queue/10-1"
+like 'time limit: the server reads no more, with a transcript' \
+    "$(send 10-1 -T block=1 -l "$tmp/log/deaf")" \
+    '^deferred 4.4.2 .*no answer within 1s'
+: >"$srv/go"
 wait_for 20 ended
 rules 'greeting wait'
 one 10-1

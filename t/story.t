@@ -20,6 +20,7 @@ END
 agent slow <<'END'
 echo '#hungry'
 while read -r job host && [ -n "$job" ]; do
+	echo "#step connecting to mx.$host"
 	while [ -d "${0%/*}" ]; do
 		sleep 0.1 2>/dev/null || sleep 1
 	done
@@ -103,6 +104,13 @@ has_agent() {
 ok 'the agent at work is shown' wait_for 20 has_agent
 like 'since when it has work is shown' "$(section recipients)" \
     '^		agent pid [0-9]+: 1 job, the last given [0-9].* ago, last heard'
+like 'the step that the agent is at is in the list' "$("$M")" \
+    '^		agent pid [0-9]+ has it: connecting to mx.h.example'
+like 'the step that the agent is at is shown' "$(section recipients)" \
+    '^		agent pid [0-9]+ has it: connecting to mx.h.example'
+like 'the step that the agent is at is in JSON' "$("$M" -j dest='slow/*')" \
+    '"state":"run","what":"connecting to mx.h.example"'
+is 'a step is not logged' "$(count agent-says)" 0
 "$M" hold 10101-1 >/dev/null
 show 10101-1
 like 'a hold is shown' "$said" '^		held, expires|^		held'

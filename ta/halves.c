@@ -592,17 +592,36 @@ reap(double seconds)
 	return p < 0 ? -1 : status;
 }
 
-/* The next letter of the talker, signs of life apart: it, or -1. */
+static void
+take_log(void)
+{
+	static char line[LOG_SIZE];
+	unsigned long n = get_num();
+
+	if (n >= sizeof(line))
+		fail(WRONG);
+	if (side.trouble == NONE)
+		get_bytes(line, (size_t)n);
+	if (side.trouble == NONE && halves->log != NULL &&
+	    side.logged++ < LOG_LINES)
+		halves->log(line, (size_t)n);
+}
+
+/* The next letter of the talker, but for signs of life and lines of the log,
+ * which come at any time: it, or -1. */
 static int
 request(double seconds)
 {
 	int c;
 
-	do {
+	for (;;) {
 		set_until(seconds);
 		c = get();
-	} while (c == '.');
-	return c;
+		if (c == 'L')
+			take_log();
+		else if (c != '.')
+			return c;
+	}
 }
 
 static void
@@ -741,21 +760,6 @@ take_verdict(struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 	lib_tell(job, rcpts[i], &v);
 }
 
-static void
-take_log(void)
-{
-	static char line[LOG_SIZE];
-	unsigned long n = get_num();
-
-	if (n >= sizeof(line))
-		fail(WRONG);
-	if (side.trouble == NONE)
-		get_bytes(line, (size_t)n);
-	if (side.trouble == NONE && halves->log != NULL &&
-	    side.logged++ < LOG_LINES)
-		halves->log(line, (size_t)n);
-}
-
 /* Answers one request of the talker. */
 static void
 serve(int c, struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
@@ -766,9 +770,6 @@ serve(int c, struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 	case 'A':
 		put_num((unsigned long)lib_alone());
 		flush();
-		break;
-	case 'L':
-		take_log();
 		break;
 	case 'M':
 		i = get_num();
@@ -867,11 +868,8 @@ halves_end(void)
 		return;
 	close(side.out);
 	side.out = -1;
-	while (side.trouble == NONE)
-		if (request(halves->parting) == 'L')
-			take_log();
-		else
-			fail(WRONG);
+	if (request(halves->parting) >= 0)
+		fail(WRONG);
 	reap(side.trouble == GONE ? LAST_BREATH : 0);
 }
 

@@ -29,21 +29,38 @@
 
 /* ---- notes ----------------------------------------------------------- */
 
-void
-lib_note(const char *f, ...)
+static void
+put_note(const char *word, const char *f, va_list ap)
 {
 	char line[1000];
 	struct text t;
-	va_list ap;
 
 	text_init(&t, line, sizeof(line) - 1);
-	text_add(&t, "# ");
+	text_add(&t, "%s ", word);
 	t.clean = 1;
-	va_start(ap, f);
 	text_vadd(&t, f, ap);
-	va_end(ap);
 	line[t.len++] = '\n';
 	fd_write(1, line, t.len);	/* only a note: no harm if it is lost */
+}
+
+void
+lib_note(const char *f, ...)
+{
+	va_list ap;
+
+	va_start(ap, f);
+	put_note("#", f, ap);
+	va_end(ap);
+}
+
+void
+lib_step(const char *f, ...)
+{
+	va_list ap;
+
+	va_start(ap, f);
+	put_note("#step", f, ap);
+	va_end(ap);
 }
 
 /* ---- tags ------------------------------------------------------------ */

@@ -133,5 +133,7 @@ extern const struct lib_far *lib_far;	/* NULL: we have them */
 
 int	lib_same(const char *, const char *);	/* but for case */
 void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);	/* for the log */
+/* What is done now and may take long, for mailq; 99 bytes of it are kept. */
+void	lib_step(const char *, ...) LIKE_PRINTF(1, 2);
 
 #endif

@@ -45,8 +45,11 @@
 #include <netdb.h>
 #endif
 
+#define SLOW	2		/* seconds until a wait is worth telling */
+
 void (*net_beat)(void);
 double net_nap = 3600;		/* some systems take no more */
+void (*net_waits)(const char *, int);
 
 int
 net_wait(int fd, int writing, double until)
@@ -54,15 +57,19 @@ net_wait(int fd, int writing, double until)
 	struct timeval tv;
 	double left;
 	fd_set set;
-	int n;
+	int n, slow = net_waits == NULL;
 
-	for (;;) {
+	for (;; slow = 1) {
 		clock_read();
 		left = until - now.mono;
 		if (left <= 0)
 			return 0;
 		if (left > net_nap)
 			left = net_nap;
+		if (!slow) {
+			net_waits(NULL, 0);
+			left = left > SLOW ? SLOW : left;
+		}
 		if (net_beat != NULL)
 			net_beat();
 		tv.tv_sec = (long)left;
@@ -75,6 +82,8 @@ net_wait(int fd, int writing, double until)
 			return 1;
 		if (n < 0 && errno != EINTR)
 			return -1;
+		if (!slow)
+			net_waits(NULL, 1);
 	}
 }
 
@@ -517,6 +526,8 @@ net_find(struct net_way *way, const struct net_opt *opt, const char *host,
 	if (literal)
 		return nowhere(way, X_NOHOST, "5.1.2",
 		    "%s is no address", host);
+	if (net_waits != NULL)
+		net_waits(name, 0);
 	if (meant || port > 0 || opt->no_mx || strchr(name, '.') == NULL)
 		return by_name(way, opt, name, port > 0 ? port : opt->port,
 		    meant);

@@ -80,4 +80,8 @@ int	net_wait(int fd, int writing, double until);
 extern void (*net_beat)(void);
 extern double net_nap;
 
+/* Called when a wait begins, and once more when it has become slow; and before
+ * name servers are asked for that name, else NULL.  NULL: nobody. */
+extern void (*net_waits)(const char *name, int slow);
+
 #endif

@@ -34,6 +34,7 @@
 #define MERCY		5.0	/* seconds from SIGTERM to SIGKILL */
 #define NAP_LEAST	0.01	/* seconds between looks at the process, */
 #define NAP_MOST	0.5	/* when nothing else wakes us */
+#define SLOW		2	/* seconds until mailq is to know of it */
 #define LAST_WORDS	100	/* reads at most from what it left behind */
 
 /* One run in progress. */
@@ -240,11 +241,17 @@ step(struct job *j)
 static int
 attend(struct job *j)
 {
-	int i;
+	double begun = now.mono;
+	int i, told = 0;
 
 	j->nap = NAP_LEAST;
-	for (look(j); !j->ended; )
+	for (look(j); !j->ended; ) {
 		step(j);
+		if (!told && !j->ended && now.mono - begun >= SLOW) {
+			lib_step("running %s", j->run->path);
+			told = 1;
+		}
+	}
 	for (i = 0; i < LAST_WORDS && j->out >= 0 && listen_once(j); i++)
 		;
 	errno = j->lost;

@@ -125,6 +125,56 @@ transcript(const char *s, size_t n)
 	close(fd);
 }
 
+/* ---- where it is ----------------------------------------------------- */
+
+#define STEP_MARK	'#'	/* a line of the talker that is a step */
+
+/* What mailq knows. */
+static struct {
+	const char *asked;	/* of the connection, NULL: something else */
+	double	when;		/* mono */
+} told;
+
+/* Tells the scheduler, by way of the keeper, who is heard by it. */
+static void LIKE_PRINTF(1, 2)
+step(const char *f, ...)
+{
+	char line[200];
+	struct text t;
+	va_list ap;
+
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "%c", STEP_MARK);
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
+	if (opt.one)
+		lib_step("%s", line + 1);
+	else
+		halves_log(line, t.len);
+	told.asked = NULL;
+	clock_read();
+	told.when = now.mono;
+}
+
+/* A server is waited for, or name servers are.  It costs nothing with a server
+ * that is quick. */
+static void
+step_wait(const char *name, int slow)
+{
+	int same;
+
+	if (name != NULL)
+		step("looking up %s", name);
+	if (name != NULL || conn.asked == told.asked ||
+	    (!slow && (told.when <= 0 || now.mono - told.when < 1)))
+		return;
+	same = strcmp(conn.peer.name, conn.peer.text) == 0;
+	step("%s%s%s, at %s", conn.peer.name, same ? "" : " ",
+	    same ? "" : conn.peer.text, conn.asked);
+	told.asked = conn.asked;
+}
+
 /* ---- hosts ----------------------------------------------------------- */
 
 /* The host of a recipient.  With smart hosts there is only one. */
@@ -189,8 +239,10 @@ remember(const struct net_addr *a, int answered)
 static int
 try_address(const struct net_addr *a, int choice, const struct auth *auth)
 {
-	int open = esmtp_open(&conn, a, &opt.net) == 0;
+	int open;
 
+	told.asked = NULL;
+	open = esmtp_open(&conn, a, &opt.net) == 0;
 	left.addrs--;
 	if (choice)
 		remember(a, open || conn.code != 0 || is_self());
@@ -444,14 +496,16 @@ read_files(void)
 		auth_read(&login[i], opt.passwords, opt.relay[i]);
 }
 
-/* The keeper's: a line of the talker, of its transcript or for the file of
- * addresses. */
+/* The keeper's: a line of the talker, of its transcript, for the file of
+ * addresses, or where it is. */
 static void
 take_line(const char *s, size_t n)
 {
 	char line[NET_NAME + 20];
 
-	if (n > 0 && strchr("+-", *s) != NULL) {
+	if (n > 0 && *s == STEP_MARK) {
+		lib_step("%.*s", (int)n - 1, s + 1);
+	} else if (n > 0 && strchr("+-", *s) != NULL) {
 		if (opt.dead != NULL && text_fmt(line, sizeof(line), "%.*s",
 		    (int)n, s) == 0)
 			dead_take(opt.dead, line);
@@ -603,6 +657,7 @@ run(const char *channel, const char *host)
 {
 	int status;
 
+	net_waits = step_wait;
 	if (opt.one) {
 		read_files();
 		lib_when_idle(opt.idle, leave);

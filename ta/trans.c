@@ -430,6 +430,7 @@ message(struct trans *t)
 	int i;
 
 	t->c->in_mail = 0;
+	t->c->asked = asked[ES_DOT];
 	if (t->taken == 0) {
 		if (esmtp_say(t->c, ".") == 0)
 			esmtp_reply(t->c, ES_DOT);
