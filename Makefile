@@ -83,7 +83,7 @@ CLOSE = { \
 	    "	chgrp $(SUBMITGROUP) $$p $$w" "	chmod 3730 $$w" \
 	    "	chmod 2755 $$p"; }
 
-PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"' -DMAILQNAME='"$(MAILQNAME)"'
+PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$(MAILSHARE)"' -DLOGDIR='"$(LOGDIR)"' -DMAILQNAME='"$(MAILQNAME)"' -DSBIN='"$(SBIN)"'
 
 # The daemon's modules from the top down: calls go only downwards.  t/layers.t
 # reads this list.
@@ -104,7 +104,7 @@ all: scheduler mailq submit $(AGENTS)
 
 AGENT = ta/lib.o ta/job.o $(LIB)
 MAILQ = mailq.o mq/watch.o mq/story.o mq/verbs.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(LIB)
-SUBMIT = submit.o sub/qrun.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
+SUBMIT = submit.o sub/qrun.o sub/clause.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
 SMTP = ta/smtp.o ta/halves.o ta/trans.o ta/dead.o ta/wire.o ta/auth.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o $(AGENT)
 LINK = $(CC) $(LDFLAGS) -o $@
 # ranlib, where ar makes no table of symbols
@@ -206,7 +206,7 @@ t/fuzz/dump: $(FUZZDUMP)
 # The places that the objects have; changed, and so newer than these, only when
 # they are others.
 places: FORCE
-	@printf '%s\n' '$(POSTOFFICE) $(MAILBIN) $(MAILSHARE) $(LOGDIR) $(MAILQNAME)' | cmp -s - $@ || printf '%s\n' '$(POSTOFFICE) $(MAILBIN) $(MAILSHARE) $(LOGDIR) $(MAILQNAME)' >$@
+	@printf '%s\n' '$(POSTOFFICE) $(MAILBIN) $(MAILSHARE) $(LOGDIR) $(MAILQNAME) $(SBIN)' | cmp -s - $@ || printf '%s\n' '$(POSTOFFICE) $(MAILBIN) $(MAILSHARE) $(LOGDIR) $(MAILQNAME) $(SBIN)' >$@
 FORCE:
 
 # Any object may depend on any header: to build all takes seconds.

@@ -1112,6 +1112,22 @@ cf_match(struct config *config, const char *channel, const char *host)
 	return make_conf(config, dsn, n);
 }
 
+const struct clause *
+cf_shadow(const struct config *config, const struct clause *c)
+{
+	const struct clause *e = NULL;
+	char **p;
+
+	for (p = c->patterns; *p != NULL; p++) {
+		for (e = config->clauses; e != c; e = e->next)
+			if (e->v.command != NULL && pat_covers(e->patterns, *p))
+				break;
+		if (e == c)
+			return NULL;
+	}
+	return e;
+}
+
 /* ---- for a person to read -------------------------------------------- */
 
 /* A span with all its units, such as 1d1h1m1s, as the language reads it; good

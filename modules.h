@@ -188,7 +188,10 @@ void	cf_free(struct config *);
  * command ends the search (seed 22.1).  The conf is the config's; NULL when
  * there is no memory.  Its command is NULL when no clause with one matched. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
-/* The same for a person to read. */
+/* The last of the clauses that end the search for all addresses of this one
+ * before it comes; NULL: it can be reached. */
+const struct clause *cf_shadow(const struct config *, const struct clause *);
+/* What cf_match answers, for a person to read. */
 void	cf_explain(struct config *, const char *channel, const char *host,
 	    FILE *);
 

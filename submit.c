@@ -58,6 +58,7 @@ usage(const char *why, const char *what)
 	    "[-N list] [-P postoffice]\n"
 	    "              [-R full|hdrs] [-V envid] [recipient ...]\n"
 	    "       submit -bv [-C table] address ...\n"
+	    "       submit -bn [-C table]\n"
 	    "       submit -q[interval] [-C table] [-P postoffice]\n"
 	    "       submit -qRhost [-P postoffice]\n", stderr);
 	return X_USAGE;
@@ -205,10 +206,16 @@ check_mode(int nrcpt)
 	mode[1] = '\0';
 	if (opt.mode == 'p')
 		return usage("%s", "the queue is shown by mailq, not by -bp");
-	if (opt.mode != 'm' && opt.mode != 'v')
+	if (opt.mode == 't')
+		opt.mode = 'v';
+	if (opt.mode != 'm' && opt.mode != 'v' && opt.mode != 'n')
 		return usage("-b%s is not supported", mode);
 	if (opt.mode == 'v' && (opt.run || opt.header || nrcpt == 0))
 		return usage("%s", "-bv takes addresses, and neither -t nor "
+		    "-q");
+	if (opt.mode == 'n')
+		return !opt.run && !opt.header && nrcpt == 0 ? 0 :
+		    usage("%s", "-bn takes no addresses, and neither -t nor "
 		    "-q");
 	if (opt.run && (nrcpt > 0 || opt.header))
 		return usage("%s", "-q takes no recipients");
@@ -518,9 +525,12 @@ show(const struct routes *routes, const char *list)
 		return X_OSERR;
 	mail_to(&m, list, list + strlen(list));
 	code = m.full != 0 ? m.full : m.code;
-	for (d = m.dests; d != NULL; d = d->next)
+	for (d = m.dests; d != NULL; d = d->next) {
 		printf("%s: %s %s %s\n", d->addr, d->channel, d->host,
 		    d->user);
+		printf("\troute line %lu\n", d->line);
+		clause_show(d->channel, d->host);
+	}
 	mail_free(&m);
 	return fflush(stdout) != 0 && code == 0 ? X_IOERR : code;
 }
@@ -539,6 +549,28 @@ verify(char **rcpts)
 	}
 	route_free(&routes);
 	return code;
+}
+
+static void
+say_route(unsigned long line, const char *channel, const char *host)
+{
+	printf("%s:%lu: %s/%s\n", opt.table, line, channel, host);
+}
+
+/* Is the table good?  Then it is shown where it leads: 0, or an exit code. */
+static int
+check(void)
+{
+	struct routes routes;
+	int blind, code = load(&routes, 1, &blind);
+
+	if (code == 0) {
+		route_each(&routes, say_route);
+		/* what a run of submit -q refuses */
+		printf("%s: error/refused\n", opt.table);
+	}
+	route_free(&routes);
+	return fflush(stdout) != 0 && code == 0 ? X_IOERR : code;
 }
 
 /* Whoever starts us may have closed them; then a file of ours would be one of
@@ -633,5 +665,7 @@ main(int argc, char **argv)
 	}
 	if (opt.run)
 		return qrun(opt.po, opt.table, opt.every);
+	if (opt.mode == 'n')
+		return check();
 	return opt.mode == 'v' ? verify(argv + next) : submit(argv + next);
 }

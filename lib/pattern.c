@@ -232,6 +232,23 @@ pat_match(const char *p, const char *s)
 	}
 }
 
+/* Bytes of a pattern are taken for those of an address here: a '*' of its own
+ * is matched by a '*' alone, and so is all that it stands for. */
+int
+pat_covers(char *const *all, const char *pattern)
+{
+	int plain = strpbrk(pattern, "[\\") == NULL;
+	int dsn = strncmp(pattern, "dsn/", 4) == 0;
+
+	for (; *all != NULL; all++)
+		if ((!dsn || strncmp(*all, "dsn/", 4) == 0) &&
+		    (strcmp(*all, pattern) == 0 || (plain &&
+		    strpbrk(*all, "?[\\") == NULL &&
+		    pat_match(*all, pattern))))
+			return 1;
+	return 0;
+}
+
 int
 pat_means(char *const *all, const char *address)
 {

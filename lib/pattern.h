@@ -15,5 +15,8 @@ int	pat_match(const char *, const char *);
 /* Does one of all mean this address, channel/host?  Those of the channel dsn
  * only when it names the channel: "dsn/...". */
 int	pat_means(char *const *all, const char *address);
+/* Does one of all mean whatever this alternative of another means?  0: perhaps
+ * not. */
+int	pat_covers(char *const *all, const char *pattern);
 
 #endif

@@ -149,6 +149,7 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 	d->user = put(&p, user);
 	d->addr = put(&p, addr);
 	d->dsn = put(&p, dsn);
+	d->line = m->line;
 	d->also = m->also;
 	m->also = 1;
 	*m->end = d;
@@ -244,6 +245,7 @@ lead(struct mail *m, const char *addr, const struct way *way)
 	} else if (t.alias != NULL) {
 		follow(m, t.alias, given, way);
 	} else {
+		m->line = t.line;
 		add(m, t.channel, t.host, t.user, given);
 	}
 }

@@ -76,6 +76,7 @@ struct route {
 	char	*channel;	/* NULL: refuse */
 	char	*host;		/* or what is said of the refusal */
 	enum user user;
+	unsigned long line;	/* of the table */
 	char	*list;		/* an alias: its addresses, each with a NUL, and
 				 * an empty one at the end */
 	int	name;		/* ... of a name, not of an address */
@@ -214,6 +215,7 @@ add_line(struct routes *t, const char *pattern, struct route **made)
 	*made = r;
 	if (r == NULL)
 		return "no memory";
+	r->line = t->line;
 	*t->end = r;
 	t->end = &r->next;
 	return why != NULL ? why : expand(t, r, pattern);
@@ -416,7 +418,6 @@ int
 route_load(struct routes *t, const char *path)
 {
 	static struct lines l;	/* large, and there is only one at a time */
-	unsigned long n = 0;
 	const char *why;
 	int fd, bad = 0;
 
@@ -433,10 +434,10 @@ route_load(struct routes *t, const char *path)
 	fd_cloexec(fd);
 	line_start(&l, fd, 0);
 	while (line_next(&l)) {
-		n++;
+		t->line++;
 		why = see_line(t, &l);
 		if (why != NULL)
-			say("%s:%lu: %s", path, n, why);
+			say("%s:%lu: %s", path, t->line, why);
 		bad += why != NULL;
 	}
 	close(fd);
@@ -567,6 +568,7 @@ set_target(struct target *t, const struct routes *table,
     const struct route *within)
 {
 	t->channel = r->channel;
+	t->line = r->line;
 	if (set_host(t, r->host, addr_domain(addr)) < 0)
 		return nowhere(t, X_NOHOST, "it names no host to send to");
 	if (set_user(t, table, r, pattern, addr) < 0)
@@ -602,6 +604,31 @@ route_find(const struct routes *table, const char *addr, const char *but,
 		return nowhere(t, X_NOUSER, *r->host != '\0' ? r->host :
 		    "it is refused here");
 	return set_target(t, table, r, pattern, addr, within);
+}
+
+/* Does an alias for all names leave none to be local? */
+static int
+names_all(const struct routes *table)
+{
+	const struct route *r = table->first;
+
+	while (r != NULL && !(r->name && strcmp(r->patterns[0], "*/") == 0))
+		r = r->next;
+	return r != NULL;
+}
+
+void
+route_each(const struct routes *table, void (*each)(unsigned long line,
+    const char *channel, const char *host))
+{
+	int none = names_all(table);
+	const struct route *r;
+
+	for (r = table->first; r != NULL; r = r->next)
+		if (r->channel != NULL && !(none && strcmp(r->host, "-") == 0 &&
+		    strcmp(r->channel, "local") == 0))
+			each(r->line, r->channel,
+			    strchr(r->host, '$') == NULL ? r->host : "*");
 }
 
 const char *

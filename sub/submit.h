@@ -76,10 +76,12 @@ struct routes {
 	unsigned long least;		/* bytes that must be free, 0: any */
 	unsigned long workers;		/* processes of a run, 1 or more */
 	const char *path;		/* of the table */
+	unsigned long line;		/* that is read, from 1 */
 };
 
 struct target {
 	const char *channel;
+	unsigned long line;	/* of the table, which says so */
 	char	host[DOMAIN_SIZE];
 	char	user[ADDR_SIZE];
 	const struct route *alias;	/* or it leads to these addresses */
@@ -95,6 +97,9 @@ void	route_free(struct routes *);
  * or -1 with why and code.  within: the alias that has it in its list. */
 int	route_find(const struct routes *, const char *addr, const char *but,
 	    const struct route *within, struct target *);
+/* Tells of each line that leads to a channel; a host with $h is "*". */
+void	route_each(const struct routes *, void (*each)(unsigned long line,
+	    const char *channel, const char *host));
 /* The addresses of an alias, each with a NUL, an empty one at the end. */
 const char *route_alias(const struct route *);
 
@@ -165,6 +170,7 @@ struct addressee {
 	const char *channel, *host, *user;	/* channel "": not routed */
 	const char *addr;	/* as it was given */
 	const char *dsn;	/* parameters for reports, or "" */
+	unsigned long line;	/* of the table, that says so */
 	int	also;		/* an earlier one has the same addr, an alias */
 };
 
@@ -183,6 +189,7 @@ struct mail {
 	int	toobig;		/* nobody gets it, its sender is told */
 	struct addressee *dests, **end;
 	int	also;		/* the address at hand has one already */
+	unsigned long line;	/* of the table, for the address at hand */
 	struct followed *followed;	/* aliases, each once */
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;
@@ -279,6 +286,13 @@ void	scan_free(struct scan *);
 /* How many there are just now. */
 unsigned scan_count(const char *po, const char *dir,
 	    int (*fits)(const char *));
+
+/* ======================================================================
+ * clause.c - what the scheduler does with mail for an address
+ * ====================================================================== */
+
+/* Prints the clauses of its configuration, and the command. */
+void	clause_show(const char *channel, const char *host);
 
 /* ======================================================================
  * etrn.c - mail for a host is wanted now

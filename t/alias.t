@@ -3,6 +3,7 @@
 # lines, and what the queue gets.
 . "${0%/*}/lib.sh"
 
+tab=$(printf '\t')
 unset POSTOFFICE MAILSHARE
 po=$tmp/po
 spool_new "$po"
@@ -34,8 +35,9 @@ printf 'Subject: test\n\nthe body\n' >"$tmp/m"
 leads() {	# title address line ...
 	title=$1 addr=$2
 	shift 2
-	out=$("$S" -bv -C "$tmp/routes" "$addr" 2>&1)
-	is "$title" "$?|$out" "0|$(printf '%s\n' "$@")"
+	"$S" -bv -C "$tmp/routes" "$addr" >"$tmp/led" 2>&1
+	is "$title" "$?|$(grep -v "^$tab" "$tmp/led")" \
+	    "0|$(printf '%s\n' "$@")"
 }
 wrong() {	# title address status pattern
 	out=$("$S" -bv -C "$tmp/routes" "$2" 2>&1)
@@ -102,7 +104,7 @@ END
 leads 'postmaster is root, whose alias is postmaster' postmaster \
     'postmaster: local - root'
 leads 'root whose alias is postmaster is root' root 'root: local - root'
-out=$("$S" -bv -C "$top/routes" postmaster 2>&1)
+out=$("$S" -bv -C "$top/routes" postmaster 2>&1 | grep -v "^$tab")
 is 'the table that is installed has a way for postmaster' "$out" \
     'postmaster: local - root'
 
@@ -131,7 +133,7 @@ awk 'BEGIN { for (i = 0; i < 30; i++) {
 wrong 'more than 20 aliases in a row are refused' n0 67 'more than 20 aliases'
 leads '19 aliases in a row are not too many' n12 'n12: local - n30'
 is 'each alias is followed once' "$("$S" -bv -C "$tmp/routes" m12 2>&1 |
-    wc -l | tr -d ' ')" 19
+    grep -v "^$tab" | wc -l | tr -d ' ')" 19
 
 # ---- lines that are wrong ---------------------------------------------------------
 

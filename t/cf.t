@@ -17,9 +17,15 @@ values() {	# address keyword ...
 
 # ---- the complete example of the seed -----------------------------------
 
+mkdir -p "$tmp/all/ta"
+for a in mailbox errormail hold smtp sm; do
+	printf '#!/bin/sh\n' >"$tmp/all/ta/$a"
+	chmod 755 "$tmp/all/ta/$a"
+done
+echo X=/x >"$tmp/env"
 cp "$top/t/example.cf" "$cf"
 is 'the complete example loads as printed' \
-    "$("$SCHEDULER" -n -f "$cf" 2>&1; echo $?)" 0
+    "$(MAILBIN=$tmp/all "$SCHEDULER" -n -f "$cf" 2>&1; echo $?)" 0
 is 'values accumulate up to the first command' \
     "$(values local/x interval expiry maxchannel retries command)" \
     '10s 3h 2 "1 1 2 3 5 8 13 21 34" "mailbox" '
@@ -309,7 +315,7 @@ is 'a last line without an end is read' "$(values a/h maxta)" '1 '
 printf 'PARAMmailqsock = "TCP:174"\nPARAMauthfile x\nPARAMnotifysock=${X}/s
 a/*\tmaxta=1\n' >"$cf"
 is 'PARAM lines of ZMailer are passed over silently by -n' \
-    "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
+    "$("$SCHEDULER" -n -f "$cf" -Z "$tmp/env" 2>&1)" ''
 
 cat >"$cf" <<'END'
 PARAMauthfile = "/usr/share/scheduler.auth"
@@ -491,7 +497,7 @@ out=$(MAILBIN=$tmp/bin "$SCHEDULER" -n -f "$tmp/agents" 2>&1)
 is 'what agents say of their options is no error' $? 0
 is 'scheduler -n has agents check their options' "$(echo "$out" |
     sed -n "s,^$tmp/agents:,,p" | tr '\n' '|')" \
-    '4: command: smtp does not take these options here|5: command: mailbox does not take these options here|'
+    "4: command: smtp does not take these options here|5: command: mailbox does not take these options here|6: command: $tmp/bin/ta/sm: No such file or directory; its mail would wait|"
 like 'smtp says why -X does not go with another root' "$out" \
     '^smtp: -X goes with neither -o nor -t$'
 like 'smtp names programs that verify nothing' "$out" \

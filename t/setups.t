@@ -5,6 +5,8 @@
 
 unset POSTOFFICE MAILNAME
 c=$top/contrib/setups
+PATH=$top:$PATH MAILBIN=$tmp/bin
+export PATH MAILBIN
 for a in mailbox sm smtp errormail; do
 	ln -s "$top/ta/$a" "$tmp/bin/ta/$a"
 done
@@ -17,15 +19,20 @@ setup() {	# name
 	cp "$c/$s"/[a-z]* "$share"
 	spool_new "$po"
 	is "$s: scheduler -n says nothing" "$(MAILSHARE=$c/$s "$SCHEDULER" \
-	    -P "$po" -n 2>&1)" ''
+	    -P "$po" -n 2>&1 | grep -v -e '^sm: ' -e ': sm could not')" ''
+	# sm.cf is looked for where it is installed
 	# what the README shows
 	tab=$(printf '\t')
 	sed -n "s/^$tab\\\$ submit \\(-bv .*\\)/\\1/p" "$c/$s/README" >"$tmp/cmd"
 	sed -n "/^$tab\\\$ submit -bv/,/^\$/{s/^$tab\\([^\$]\\)/\\1/p;}" \
 	    "$c/$s/README" >"$tmp/shown"
 	MAILSHARE=$c/$s "$top/submit" $(cat "$tmp/cmd") >"$tmp/out" 2>&1
-	is "$s: addresses lead where its README says" "$(cat "$tmp/out")" \
+	is "$s: addresses lead where its README says" \
+	    "$(grep -v "^$tab" "$tmp/out")" \
 	    "$(cat "$tmp/shown")"
+	is "$s: each address has a command" \
+	    "$(grep -c "^${tab}command=" "$tmp/out")" \
+	    "$(grep -c . "$tmp/shown")"
 	like "$s: its README shows that" "$(cat "$tmp/shown")" :
 	MAILSHARE=$share
 	export MAILSHARE

@@ -359,6 +359,27 @@ usage(void)
 	return X_USAGE;
 }
 
+/* For -N: can forms be read?  There may be none.  0, or an exit code. */
+static int
+check(void)
+{
+	const struct kind *k;
+	FILE *f;
+	int bad = 0;
+
+	for (k = kinds; k->word[0] != '\0'; k++) {
+		f = form_open(opt.forms, k->word);
+		if (f != NULL)
+			fclose(f);
+		else if (errno != ENOENT) {
+			fprintf(stderr, "errormail: form %s/%s: %s\n",
+			    opt.forms, k->word, strerror(errno));
+			bad = X_CONFIG;
+		}
+	}
+	return bad;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -384,7 +405,7 @@ main(int argc, char **argv)
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid());
 	umask(022);
 	if (only)
-		return 0;
+		return check();
 	return dsn_confine(opt.forms, "") < 0 ? X_OSERR :
 	    lib_run(channel, host, work);
 }

@@ -551,6 +551,26 @@ work(struct lib_job *job)
 	}
 }
 
+/* For -N: are program and user there?  0, or an exit code. */
+static int
+check(void)
+{
+	static struct mailer m;
+	char why[300];
+
+	if (opt.user != NULL && find_user() < 0) {
+		text_fmt(why, sizeof(why), "there is no user %s", opt.user);
+	} else if (table_find(&m, opt.table, opt.mailer, why,
+	    sizeof(why)) == 0) {
+		if (access(m.path, X_OK) == 0)
+			return 0;
+		text_fmt(why, sizeof(why), "%s: %s, for %s: %s", opt.table,
+		    m.path, opt.mailer, strerror(errno));
+	}
+	fprintf(stderr, "sm: %s\n", why);
+	return X_CONFIG;
+}
+
 /* ---- options --------------------------------------------------------- */
 
 /* Nothing is encoded, decoded or shown here. */
@@ -599,7 +619,7 @@ main(int argc, char **argv)
 	opt.mailer = argv[optind];
 	umask(077);
 	if (only)
-		return 0;
+		return check();
 	if (pledge("stdio rpath wpath cpath fattr flock getpw id proc exec",
 	    NULL) < 0)
 		return X_OSERR;

@@ -1,0 +1,85 @@
+/*
+ * clause.c - what the scheduler does with mail for an address.
+ *
+ * It is the scheduler that reads its configuration, so it is asked:
+ *
+ *	scheduler -n smtp/far.example
+ *
+ * What it answers is shown as far as it says which clauses mean that, and with
+ * which command:
+ *
+ *		clause line 3: *
+ *		clause line 21: {smtp,uucp}
+ *		command="smtp -s"
+ *
+ * The scheduler of PATH is run, else the one that was installed with us, with
+ * no privileges.  When it says nothing of the address, that is shown.
+ */
+#include "submit.h"
+#include <sys/wait.h>
+
+#ifndef SBIN
+#define SBIN	"/usr/local/sbin"
+#endif
+
+/* The child's whole life. */
+static void
+ask(int out, const char *channel, const char *host)
+{
+	char address[64 + DOMAIN_SIZE + 2];
+	int null = open("/dev/null", O_RDWR);
+
+	text_fmt(address, sizeof(address), "%s/%s", channel, host);
+	if (rights_drop() < 0 || dup2(out, 1) < 0 || dup2(null, 2) < 0)
+		_exit(X_OSERR);
+	fd_close_from(3);
+	execlp("scheduler", "scheduler", "-n", address, (char *)NULL);
+	execl(SBIN "/scheduler", "scheduler", "-n", address, (char *)NULL);
+	_exit(X_OSFILE);
+}
+
+/* 1 when the line says something. */
+static int
+show(const char *line)
+{
+	static const char clause[] = "#\tline ";
+
+	if (strncmp(line, clause, sizeof(clause) - 1) == 0)
+		printf("\tclause %s", line + 2);
+	else if (strncmp(line, "#\tno clause", 11) == 0)
+		printf("\tno clause\n");
+	else if (strncmp(line, "\tcommand=", 9) == 0)
+		fputs(line, stdout);
+	else if (strncmp(line, "\t# no command", 13) == 0)
+		printf("\tno command: such mail waits\n");
+	else
+		return 0;
+	return 1;
+}
+
+void
+clause_show(const char *channel, const char *host)
+{
+	char line[LINE_MAX_];
+	FILE *f = NULL;
+	int p[2], shown = 0;
+	pid_t pid;
+
+	if (pipe(p) < 0)
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		ask(p[1], channel, host);
+	close(p[1]);
+	if (pid > 0)
+		f = fdopen(p[0], "r");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		shown |= show(line);
+	if (f != NULL)
+		fclose(f);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	if (!shown)
+		puts("\tclause not known: scheduler -n says why");
+}

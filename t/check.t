@@ -1,0 +1,201 @@
+#!/bin/sh
+# What scheduler -n, submit -bn and submit -bv find before mail does.
+. "${0%/*}/lib.sh"
+
+MAILSHARE=$tmp/share MAILBIN=$tmp/bin POSTOFFICE=$tmp/po
+PATH=$tmp/path:$PATH
+export MAILSHARE MAILBIN POSTOFFICE PATH
+mkdir "$tmp/share" "$tmp/path" "$tmp/forms"
+spool_new "$POSTOFFICE"
+ln -s "$SCHEDULER" "$tmp/path/scheduler"
+ln -s "$top/submit" "$tmp/path/submit"
+ln -s "$top/ta/sm" "$top/ta/errormail" "$tmp/bin/ta"
+tab=$(printf '\t')
+cf=$tmp/share/scheduler.cf
+check() {	# sets rc and said, without the name of scheduler.cf
+	said=$("$SCHEDULER" -n "$@" 2>&1 </dev/null)
+	rc=$?
+	said=$(printf '%s\n' "$said" | sed "s,^$cf:,,;s,$tmp,,g")
+}
+program() {	# name
+	printf '#!/bin/sh\n' >"$tmp/bin/ta/$1"
+	chmod 755 "$tmp/bin/ta/$1"
+}
+
+# ---- commands ----------------------------------------------------------------
+
+program good
+program closed
+chmod 644 "$tmp/bin/ta/closed"
+mkdir "$tmp/bin/ta/dir"
+conf "$cf" <<END
+*/*	interval=1m
+good/*	command="good -x"
+path/*	command="A=b $tmp/bin/ta/good"
+none/*	command="nothere -x"
+away/*	command="$tmp/no/such"
+shut/*	command="closed"
+dir/*	command="dir"
+name/*	command="good \${NOSUCH}"
+known/*	command="good \${POSTOFFICE} \$host"
+END
+check
+is 'what commands lack is no error' $rc 0
+is 'what commands lack is told, and nothing else' "$said" \
+'4: command: /bin/ta/nothere: No such file or directory; its mail would wait
+5: command: /no/such: No such file or directory; its mail would wait
+6: command: /bin/ta/closed: Permission denied; its mail would wait
+7: command: /bin/ta/dir is no program; its mail would wait
+8: command: has a ${NAME} that is not known; its mail would wait'
+echo "NOSUCH=1" >"$tmp/env"
+check -Z "$tmp/env"
+unlike 'a name of the file of -Z is known' "$said" NAME
+check good/h
+like 'with an address its clauses are told' "$said" '^good/h$'
+unlike 'with an address other commands are not looked at' "$said" nothere
+printf 'PARAMdestdb ${NOWHERE}/x\n*/*\tmaxta=1\n' >"$cf"
+check
+like 'a path of a PARAM with a name that is not known is told' "$said" \
+    'PARAMdestdb: ..NOWHERE./x is no absolute path, or has a ..NAME. that'
+
+# ---- clauses that nothing reaches ---------------------------------------------
+
+conf "$cf" <<'END'
+*/*	interval=1m
+smtp/*.org	command="good"
+smtp/a.org	maxring=2
+smtp/*	command="good"
+smtp/{x,y}.com	command="good"
+smtp	maxta=1
+smtp/?.net	interval=2m
+uucp/z?	command="good"
+uucp/h*	command="good"
+uucp/h1	command="good"
+{smtp,uucp}/a.net	interval=3m
+mixed/[ab]	command="good"
+mixed/[ab]	command="good"
+mixed/a	command="good"
+*	command="good"
+dsn/*	interval=10s
+last/*	interval=10s
+END
+check
+is 'clauses that nothing reaches are told, with the one in the way' "$said" \
+'3: smtp/a.org: is never reached, as smtp/*.org in line 2 means the same addresses and has a command; put it above that
+5: smtp/{x,y}.com: is never reached, as smtp/* in line 4 means the same addresses and has a command; put it above that
+6: smtp: is never reached, as smtp/* in line 4 means the same addresses and has a command; put it above that
+7: smtp/?.net: is never reached, as smtp/* in line 4 means the same addresses and has a command; put it above that
+10: uucp/h1: is never reached, as uucp/h* in line 9 means the same addresses and has a command; put it above that
+13: mixed/[ab]: is never reached, as mixed/[ab] in line 12 means the same addresses and has a command; put it above that
+17: last/*: is never reached, as * in line 15 means the same addresses and has a command; put it above that'
+for a in smtp/a.org smtp/x.com smtp/q.net uucp/h1 last/h; do
+	n=$("$SCHEDULER" -n $a | sed -n 's/^#.line \([0-9]*\):.*/\1/p' |
+	    tr '\n' ' ')
+	case $a in
+	smtp/a.org) want='1 2 ' ;;
+	uucp/h1) want='1 9 ' ;;
+	last/h) want='1 15 ' ;;
+	*) want='1 4 ' ;;
+	esac
+	is "$a does not reach its own clause" "$n" "$want"
+done
+
+# ---- tables of others ------------------------------------------------------------
+
+conf "$cf" <<END
+*/*	interval=1m
+local/*	command="good"
+smtp/*.org	command="good"
+error/*	command="errormail -d $tmp/forms"
+prog/*	command="sm -f $tmp/share/sm.cf prog"
+lost/*	command="sm -f $tmp/share/sm.cf lost"
+gone/*	command="sm -f $tmp/share/sm.cf gone"
+user/*	command="sm -f $tmp/share/sm.cf -u no-such-user prog"
+END
+printf 'prog\tS\t%s\tgood $u\ngone\tS\t%s\tgone $u\n' \
+    "$tmp/bin/ta/good" "$tmp/bin/none" >"$tmp/share/sm.cf"
+mkfifo "$tmp/forms/refused" 2>/dev/null || mkdir "$tmp/forms/refused"
+cat >"$tmp/share/routes" <<'END'
+root = anna
+*@$d		local	-
+*@*.org		smtp	$h
+*@box.org	smtp	box.org
+*@*.uucp	uucp	hub
+*@bad.example	!	no
+*		local	-
+END
+check
+is 'what tables of others lack is no error' $rc 0
+like 'a form that cannot be read is told' "$said" \
+    '^errormail: form /forms/refused: '
+like 'an agent that lacks something is told with its line' "$said" \
+    '^4: command: errormail could not do its work, as it says above$'
+unlike 'a program of sm.cf that is there is not told' "$said" '^5:|, for prog'
+like 'a name that sm.cf does not have is told' "$said" '^sm: .*lost'
+like 'a user of sm that is not there is told' "$said" \
+    '^sm: there is no user no-such-user$'
+like 'a program of sm.cf that is not there is told' "$said" \
+    '^sm: /share/sm.cf: /bin/none, for gone: No such file'
+is 'routes without a clause are told' "$(printf '%s\n' "$said" |
+    grep '/routes:')" \
+"/share/routes:3: mail would wait, as no clause of /share/scheduler.cf with a command means smtp/*
+/share/routes:5: mail would wait, as no clause of /share/scheduler.cf with a command means uucp/hub"
+sed 's,^error/,no&,' "$cf" >"$tmp/cf2"
+check -f "$tmp/cf2"
+like 'a channel error without a clause is told' "$said" \
+    '^/share/routes: mail would wait, .* means error/refused$'
+echo 'nonsense' >>"$tmp/share/routes"
+check
+like 'a wrong line of routes is told' "$said" '^submit: /share/routes:8: '
+rm "$tmp/path/submit"
+mkdir "$tmp/empty"
+said=$(PATH=$tmp/empty "$SCHEDULER" -n 2>&1)
+like 'without submit it is told that routes is not checked' "$said" \
+    'routes is not checked: PATH has no submit'
+ln -s "$top/submit" "$tmp/path/submit"
+
+# ---- submit ------------------------------------------------------------------------
+
+out=$(submit -bn 2>&1)
+is 'submit -bn finds a wrong table' $? 78
+sed '/nonsense/d' "$tmp/share/routes" >"$tmp/routes"
+cp "$tmp/routes" "$tmp/share/routes"
+is 'submit -bn tells where a table leads' \
+    "$(submit -bn -C "$tmp/routes" | sed "s,$tmp,,g"; echo $?)" \
+'/routes:2: local/-
+/routes:3: smtp/*
+/routes:4: smtp/box.org
+/routes:5: uucp/hub
+/routes:7: local/-
+/routes: error/refused
+0'
+echo '* = anna@box.org' >>"$tmp/routes"
+unlike 'submit -bn knows that an alias for all names leaves none' \
+    "$(submit -bn -C "$tmp/routes")" local
+submit -bn anna >"$tmp/out" 2>&1
+is 'submit -bn takes no addresses' $? 64
+for b in -bv -bt; do
+	is "$b tells route, channel, host, user, clauses and command" \
+	    "$(submit $b joe@far.org root; echo $?)" \
+"joe@far.org: smtp far.org joe@far.org
+${tab}route line 3
+${tab}clause line 1: */*
+${tab}clause line 3: smtp/*.org
+${tab}command=\"good\"
+root: local - anna
+${tab}route line 7
+${tab}clause line 1: */*
+${tab}clause line 2: local/*
+${tab}command=\"good\"
+0"
+done
+is '-bv tells that no clause has a command' \
+    "$(submit -bv joe@x.uucp | sed 1,2d)" \
+"${tab}clause line 1: */*
+${tab}no command: such mail waits"
+echo oops >>"$cf"
+printf '\toops=1\n' >>"$cf"
+is '-bv tells of a configuration that cannot be read' \
+    "$(submit -bv joe@x.uucp | sed 1,2d)" \
+    "${tab}clause not known: scheduler -n says why"
+finish
