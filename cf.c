@@ -237,6 +237,9 @@ struct reader {
 	int	line, errors;
 	const char *word;	/* the current keyword or pattern, or "-" ... */
 	int	word_line;	/* ... and its line: errors name them */
+	const char *bare;	/* the last keyword whose value has no quotes */
+	int	bare_line;	/* ... which ends on this one */
+	int	bare_told;	/* ... and what is behind it was complained of */
 	struct config *config;
 	struct clause *at, **link;	/* the current clause, the list's end */
 	size_t	clauses;
@@ -380,6 +383,9 @@ take_value(struct reader *r)
 	}
 	if (c != '"') {
 		value = r->p;
+		r->bare = r->word;
+		r->bare_line = r->line;
+		r->bare_told = 0;
 		end_word(r, 0);
 		return value;
 	}
@@ -679,9 +685,10 @@ likeness(const char *a, const char *b)
 	return 2 * (begin + end) - na - nb;
 }
 
-/* The current word is no keyword: why not. */
+/* The current word is no keyword: why not.  One without a value, behind a value
+ * without quotes, may be a part of that, and so may those behind it. */
 static void
-no_keyword(struct reader *r)
+no_keyword(struct reader *r, int given)
 {
 	const struct keyword *k, *best = keywords;
 	size_t i;
@@ -694,6 +701,14 @@ no_keyword(struct reader *r)
 	for (k = keywords; k->name != NULL; k++)
 		if (likeness(r->word, k->name) > likeness(r->word, best->name))
 			best = k;
+	if (!given && r->bare != NULL && r->word_line == r->bare_line &&
+	    likeness(r->word, best->name) < -2) {
+		if (!r->bare_told)
+			wrong(r, "is no keyword; where it belongs to %s, "
+			    "quote it: %s=\"...\"", r->bare, r->bare);
+		r->bare_told = 1;
+		return;
+	}
 	if (*r->word == '\0')
 		wrong(r, "there is no keyword before the =");
 	else if (is_foreign(r->word))
@@ -717,7 +732,7 @@ take_keyword(struct reader *r)
 	if (r->at != NULL)
 		r->at->filled = 1;
 	if (k == NULL)
-		no_keyword(r);
+		no_keyword(r, given);
 	if ((given && (value = take_value(r)) == NULL) || k == NULL)
 		return;
 	flag = k->type == T_FLAG || strcmp(word, "ageorder") == 0;

@@ -704,22 +704,31 @@ emit_dest(const struct dest *d)
 	static const struct feedback any;
 	const struct thread *t = d->thread != NULL ? d->thread : &none;
 	const struct feedback *f = t->fb != NULL ? t->fb : &any;
+	/* it may be from before a reload; a report would cut it, too */
+	long window = f->limit > 0 && d->window > f->limit ? f->limit :
+	    d->window;
 	double until = d->window > 0 ? 0 : d->until > now.mono ? d->until :
 	    now.mono;
+	const char *why = d->reason;
+
+	if (until <= 0 && t != &none && t->ring->dead > now.mono) {
+		until = t->ring->dead;
+		why = t->ring->trouble;
+	}
 
 	emit("d\t");
 	emit_word(d->chan->name);
 	emit("\t");
 	emit_word(d->host);
-	emit("\t%ld\t%ld\t%u\t%lu\t%lu\t", d->window, f->limit, t->nta,
+	emit("\t%ld\t%ld\t%u\t%lu\t%lu\t", window, f->limit, t->nta,
 	    d->ngood, d->nbad);
 	emit_number(until > 0, from_now(until));
 	if (f->rate.n > 0)
 		emit("%ld/%lds\t", f->rate.n, f->rate.per);
 	else
 		emit("-\t");
-	if (until > 0 && d->reason != NULL)
-		emit_clean(d->reason, 0);
+	if (until > 0 && why != NULL)
+		emit_clean(why, 0);
 	emit("\t%u\t%ld\t%ld\t", t->nidle, (long)(d->cohorts * 100),
 	    -from_now(d->used));
 	emit_number(t != &none, (long)th_nready(t));

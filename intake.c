@@ -614,6 +614,7 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 		m->queued = (int)((long)now.mono - age_of(c->ctime));
 	}
 	m->failed = c->nfailed > 0;
+	m->done = c->ndone > 0;
 	m->news = m->diags = c->ndiag > 0;
 	m->tell = m->failed || m->news;
 	m->verbose = c->has_verbose != 0;
@@ -911,6 +912,7 @@ see_part(struct part *p, const struct ctl *c, int more)
 
 	/* what ended before, and was not reported, is to be told, too */
 	p->msg->failed |= c->nfailed > 0;
+	p->msg->done |= c->ndone > 0;
 	if (c->nfailed > 0 || c->ndiag > 0)
 		q_news(p->msg);
 	if (more)

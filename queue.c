@@ -342,6 +342,8 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 	}
 	if (state == RC_FAILED)
 		m->failed = 1;
+	else
+		m->done = 1;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
 		q_news(m);
 	msg_log(v, off, state == RC_FAILED, status, message);
@@ -443,6 +445,7 @@ vertex_delete(struct vertex *v)
 		if (r->off != 0 && ctl_mark(m->name, r->off, '+') < 0)
 			return -1;
 		r->state = RC_OK;
+		m->done |= r->off != 0;
 		rcpts_gone(v, 1);
 		q.rcpts_out += r->off != 0;
 		msg_log_deleted(v, r->off);
@@ -1234,8 +1237,8 @@ message_end(struct message *m)
 	}
 	if (!m->over)
 		log_info("complete msg=%s rcpts=%u failed=%s age=%ld",
-		    ctl_msg(m->name), m->nr, m->failed ? "some" : "none",
-		    (long)now.mono - m->born);
+		    ctl_msg(m->name), m->nr, !m->failed ? "none" :
+		    m->done ? "some" : "all", (long)now.mono - m->born);
 	if (!m->over && m->verbose)
 		spool_verbose(m->name, "scheduler done processing");
 	m->over = 1;

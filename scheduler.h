@@ -399,6 +399,7 @@ struct message {
 				 * age, not at their beginning */
 	unsigned away : 1;	/* it was evicted, its files stay */
 	unsigned failed : 1;	/* some recipient failed for good */
+	unsigned done : 1;	/* some recipient was delivered, or deleted */
 	unsigned tell : 1;	/* what has ended is to be told of, perhaps */
 	unsigned news : 1;	/* ... some of it came up since ta/dsn was
 				 * given the message */

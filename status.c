@@ -162,6 +162,12 @@ add_count(struct operation *r, unsigned n, const char *are)
 		text_add(r->answer, ", %u %s", n, are);
 }
 
+static const char *
+plural(unsigned n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* The answer to a flush, delete or bounce.  Of the disk's doing it is "no" when
  * some could not be written, though the others are done. */
 static void
@@ -178,13 +184,13 @@ say_how_many(struct operation *r)
 			    r->what);
 		return;
 	}
-	text_add(r->answer, "%s %u jobs %s", r->failed > 0 ? "no" : "ok",
-	    r->done, r->verb->done);
-	add_count(r, r->soon, "more are being worked off");
-	add_count(r, r->evicted, "come in from disk");
-	add_count(r, r->later, flush ? "are with agents" :
+	text_add(r->answer, "%s %u job%s %s", r->failed > 0 ? "no" : "ok",
+	    r->done, plural(r->done), r->verb->done);
+	add_count(r, r->soon, "more to be worked off");
+	add_count(r, r->evicted, "to come in from disk");
+	add_count(r, r->later, flush ? "with agents" :
 	    "when their agents have reported");
-	add_count(r, r->held, "are held");
+	add_count(r, r->held, "held");
 	add_count(r, r->failed, "not: the spool cannot be written to");
 }
 
@@ -274,8 +280,8 @@ do_hold(struct operation *r)
 	else
 		rehold_all();
 	each_vertex(r, count_one);
-	text_add(r->answer, "ok %s is %sheld, %u jobs", r->what,
-	    n > 0 ? "already " : "", r->done);
+	text_add(r->answer, "ok %s is %sheld, %u job%s", r->what,
+	    n > 0 ? "already " : "", r->done, plural(r->done));
 	if (r->later > 0)
 		text_add(r->answer, " and %u when their agents have reported",
 		    r->later);
@@ -321,7 +327,8 @@ do_release(struct operation *r)
 		}
 	rehold_all();	/* threads point to holds that are gone */
 	if (r->failed == 0 && r->done > 0)
-		text_add(r->answer, "ok %u holds released", r->done);
+		text_add(r->answer, "ok %u hold%s released", r->done,
+		    plural(r->done));
 	else if (r->failed == 0)
 		text_add(r->answer, "no there is no hold on %s", r->what);
 }

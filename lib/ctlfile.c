@@ -519,6 +519,7 @@ see_rcpt(struct ctl *c)
 	c->nrcpt++;
 	c->near = NEAR;
 	c->nfailed += tag == '-';
+	c->ndone += tag == '+';
 	if (tag == '+' || tag == '-')
 		return;
 	if ((tag != ' ' && tag != '~') || parse_rcpt(c) < 0)
@@ -719,6 +720,7 @@ see_lock(struct ctl *c)
 	    ctl_msg(c->name), c->l.off, pid);
 	tag = unlock(c->l.fd, c->l.off, c->with_pid);
 	c->nfailed += tag == '-';
+	c->ndone += tag == '+';
 	return tag == '+' || tag == '-' ? CTL_END : CTL_RCPT;
 }
 

@@ -79,6 +79,7 @@ struct ctl {
 	unsigned long body;	/* value of the o line, bytes */
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
 	unsigned long nfailed;	/* ... already failed for good */
+	unsigned long ndone;	/* ... delivered, or deleted */
 	unsigned long ndiag;	/* diagnostic lines that were not reported */
 	unsigned long ntrigger;	/* T lines so far */
 	/* offsets, bytes; 0: it has none */

@@ -62,7 +62,7 @@ is 'three messages wait each for another reason' \
     "$(state 101-1)$(state 102-1)$(state 103-1)" \
     'retry retry host queueonly '
 order flush later/b.org
-is 'a flush of an address is answered' "$said" 'ok 1 jobs flushed'
+is 'a flush of an address is answered' "$said" 'ok 1 job flushed'
 ok 'a flush of an address tries it' \
     wait_log 'deferred msg=101-1 .*b.org .*tries=2'
 is 'a flush of an address tries no other' \
@@ -70,7 +70,7 @@ is 'a flush of an address tries no other' \
 order flush down/*
 ok 'a flush of a dead host tries it' wait_log 'deferred .*down.*tries=2'
 order flush 103-1
-is 'a flush of a message is answered' "$said" 'ok 1 jobs flushed'
+is 'a flush of a message is answered' "$said" 'ok 1 job flushed'
 ok 'a flush does what a T line would' wait_log 'complete msg=103-1'
 order flush all
 like 'a flush of all is answered' "$said" '^ok 3 jobs flushed'
@@ -107,10 +107,10 @@ is 'a restart ends no hold' "$(state 101-1)$(state 104-1)" 'held held held '
 order release 'fine/*'
 is 'a hold is released by its own name' "$said" 'no there is no hold on fine/*'
 order release 'fine/*.org'
-is 'a release of addresses is answered' "$said" 'ok 1 holds released'
+is 'a release of addresses is answered' "$said" 'ok 1 hold released'
 ok 'mail of released addresses goes' wait_log 'complete msg=104-1'
 order release 101-1
-is 'a release of a message is answered' "$said" 'ok 1 holds released'
+is 'a release of a message is answered' "$said" 'ok 1 hold released'
 ok 'a message that was released is tried' wait_log 'deferred msg=101-1 .*b.org'
 is 'a hold that is over is not written down' "$(cat "$po/.mailq.holds")" ''
 order hold 'later/*'
@@ -123,16 +123,16 @@ wait_for 20 eval '[ "$(count "deferred msg=101-1 .*b.org")" -gt "$tries" ]'
 # ---- delete and bounce ------------------------------------------------------------
 
 order delete later/b.org
-is 'a delete of an address is answered' "$said" 'ok 1 jobs deleted'
+is 'a delete of an address is answered' "$said" 'ok 1 job deleted'
 is 'an address that is deleted has its tag on disk' "$(tags 101-1)" _+
 order delete 101-1
-is 'a delete of a message is answered' "$said" 'ok 1 jobs deleted'
+is 'a delete of a message is answered' "$said" 'ok 1 job deleted'
 ok 'a message that is deleted is complete' wait_log 'complete msg=101-1'
 wait_for 10 [ ! -f "$po/queue/101-1" ]
 is 'a message that is deleted leaves no file' \
     "$(ls "$po/transport" "$po/queue" "$po/postman" | grep 101-1)" ''
 order bounce down/c.org
-is 'a bounce of an address is answered' "$said" 'ok 1 jobs bounced'
+is 'a bounce of an address is answered' "$said" 'ok 1 job bounced'
 ok 'an address that is bounced fails' \
     wait_log 'failed msg=102-1 .*status=expire'
 wait_for 20 test -f "$po/postman/102-1.control"
@@ -166,7 +166,7 @@ ok 'a job that an agent has is bounced at its report' \
 ok 'a job that an agent has is held at its report' \
     wait_for 10 is_state 113-1 held
 order delete 113-1
-is 'a held job can be deleted' "$said" 'ok 1 jobs deleted'
+is 'a held job can be deleted' "$said" 'ok 1 job deleted'
 ok 'the hold of a message that is deleted goes with it' \
     wait_for 10 [ ! -s "$po/.mailq.holds" ]
 
@@ -210,7 +210,7 @@ order hold 'a/[b'
 like 'a hold of a wrong pattern is refused' \
     "$said" '^no a/\[b the closing \] is missing'
 like 'the log says who gave which command' \
-    "$(lines ' command .*verb=delete what=101-1')" "uid=$(id -u) .* ok 1 jobs"
+    "$(lines ' command .*verb=delete what=101-1')" "uid=$(id -u) .* ok 1 job"
 printf 'delete 113-1\nflush all nobodysuffix\nhold\n' >"$po/.mailq.command"
 ok 'a command without a pipe for its answer is not done' \
     wait_log 'mailq pipe=.*command (not a command|no pipe)'

@@ -299,7 +299,7 @@ is 'a message that waits for its DSN can be deleted' \
 ok 'a message whose DSN is deleted leaves no file' wait_for 20 eval \
     '[ ! -f "$po/transport/232-1" ] && [ ! -f "$po/queue/232-1" ]'
 is 'a message with a failure is deleted' \
-    "$("$ask" order "$po" delete 233-1)" 'ok 1 jobs deleted'
+    "$("$ask" order "$po" delete 233-1)" 'ok 1 job deleted'
 ok 'a message with a failure that is deleted still gets its DSN' \
     wait_log 'complete msg=233-1'
 is 'mailq lists the DSN of the message that was deleted, nothing else' \

@@ -224,6 +224,14 @@ refused() {	# what -n says of standard input, without the file's name
 is 'a clause with nothing but an error is not called empty' \
     "$(printf 'a/*\n\tmaxta=\n' | refused)" \
     '2: maxta: there is no value behind the ='
+is 'a list without quotes is one error, which says to quote it' \
+    "$(printf 'a/*\tretries=1 2 3 maxta=2\n\tcommand=smtp -s /x\n' | refused)" \
+    '1: 2: is no keyword; where it belongs to retries, quote it: retries="..."
+2: -s: is no keyword; where it belongs to command, quote it: command="..."'
+is 'a wrong keyword behind a value is compared with keywords' \
+    "$(printf 'a/*\tmaxta=1 queueonl\n\tinterval=1 foo=3\n' | refused)" \
+    '1: queueonl: is no keyword; the nearest one is queueonly
+2: foo: is no keyword; the nearest one is forget'
 is 'a value that goes on behind its quote is one error' \
     "$(printf 'a/*\tmaxta="1"2 skew=2\n' | refused)" \
     '1: maxta: a blank is missing behind the closing "'

@@ -195,7 +195,7 @@ for verb in delete bounce; do
 	    $verb '{x,[c-e]*}/*')" '^ok .*no nothing in the queue'
 done
 like 'delete dsn/* reaches the channel dsn' \
-    "$(order delete 'dsn/*')" '^ok 1 jobs deleted'
+    "$(order delete 'dsn/*')" '^ok 1 job deleted'
 ok 'a message whose DSN is deleted goes' \
     wait_for 20 eval '[ ! -f "$po/transport/203-1" ]'
 is 'a DSN that is deleted is not made' "$(dsns_of 203-1)" ''
@@ -246,9 +246,9 @@ ok 'DSNs wait while there is no agent dsn' \
     wait_log 'agent channel=dsn .*mail waits'
 ok 'the DSN of a delay can be deleted while there is no agent' \
     wait_for 20 eval \
-    'order delete dsn/delay | grep -q "^ok 1 jobs deleted"'
+    'order delete dsn/delay | grep -q "^ok 1 job deleted"'
 like 'the rest of its message can be deleted while there is no agent' \
-    "$(order delete 'late/*')" '^ok 1 jobs'
+    "$(order delete 'late/*')" '^ok 1 job'
 simple "$po" 402-1 anna@a.example <<END
 r+          fail h u@x.example 0
 N NOTIFY=SUCCESS

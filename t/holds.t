@@ -82,7 +82,7 @@ ok 'the message is loaded when its lock is gone' wait_log 'load msg=201-1'
 is 'a message that was locked at the start is held' "$(fact 201-1 3)" held
 order release 201-1
 is 'a message that was locked at the start is released' \
-    "$said" 'ok 1 holds released'
+    "$said" 'ok 1 hold released'
 ok 'a message that was released goes' wait_log 'complete msg=201-1'
 
 # ---- patterns as long as can be ------------------------------------------------
@@ -96,7 +96,7 @@ sched_stop
 ok 'the scheduler starts again with a long pattern' start
 order release all
 is 'a restart keeps a long pattern, and all are released' \
-    "$said" 'ok 1 holds released'
+    "$said" 'ok 1 hold released'
 
 # ---- a list of holds that cannot be written, or read ----------------------------
 
@@ -143,11 +143,11 @@ order delete 'park/h1.*'
 is 'the jobs of one host are deleted at once' "$said" 'ok 40 jobs deleted'
 order bounce 'park/*'
 is 'the rest of 1960 jobs is bounced later' "$said" \
-    'ok 100 jobs bounced, 1860 more are being worked off'
+    'ok 100 jobs bounced, 1860 more to be worked off'
 put "$po" 301-1 fine h u
 ok 'mail goes while jobs are bounced later' wait_log 'complete msg=301-1'
 ok 'all jobs that are bounced later fail' wait_for 60 eval \
-    '[ "$(count "complete msg=10.*failed=some")" -eq 1960 ]'
+    '[ "$(count "complete msg=10.*failed=all")" -eq 1960 ]'
 is 'each job that is bounced later fails once' \
     "$(lines 'failed msg=10' | sed 's/.*msg=\([^ ]*\).*/\1/' |
     sort | uniq | wc -l | tr -d ' ')" 1960

@@ -199,7 +199,7 @@ wait_log 'deferred msg=304-1' 20
 order flush 'test/f1'
 like 'a flush of a pattern answers how much comes in from disk' \
     "$(cat "$tmp/answer")" \
-    ' 1 come in from disk'
+    ' 1 to come in from disk'
 ok 'evicted mail is tried by a flush of its address' wait_for 20 often 2 301-1
 is 'evicted mail of another address is not tried by a flush' "$(tried 302-1)" 1
 order hold 'test/f2'

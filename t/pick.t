@@ -118,29 +118,29 @@ is 'a dry run finds what is not there' "$rc $(err)" \
 
 mailq hold from=anna@a.example
 is 'hold by sender' "$rc $(tr '\n' ';' <"$tmp/out")" \
-    '0 101-1: 101-1 is held, 1 jobs;102-1: 102-1 is held, 2 jobs;'
+    '0 101-1: 101-1 is held, 1 job;102-1: 102-1 is held, 2 jobs;'
 is 'state= finds what is held' "$(found state=held)" '0 101 102'
 mailq -n release all
 is 'a dry run of a release is about what is held' "$(tail -n 1 "$tmp/out")" \
     'dry run: nothing is done; release would be about 2 messages'
 mailq release to=bert@far.example
-is 'release by recipient' "$rc $(cat "$tmp/out")" '0 102-1: 1 holds released'
+is 'release by recipient' "$rc $(cat "$tmp/out")" '0 102-1: 1 hold released'
 is 'others stay held' "$(found state=held)" '0 101'
 mailq flush state=queueonly
-is 'flush by state' "$rc $(cat "$tmp/out")" '0 103-1: 1 jobs flushed'
+is 'flush by state' "$rc $(cat "$tmp/out")" '0 103-1: 1 job flushed'
 ok 'what was flushed by its state is tried' wait_log 'complete msg=103-1'
 
 mailq delete to=joe@far.example
 is 'delete leaves a message alone that goes to others' "$rc $(err)" \
     "0 mailq: 1 message is left alone: it goes also to recipients that are not \
 meant; name it to delete it"
-is 'delete by recipient' "$(cat "$tmp/out")" '101-1: 1 jobs deleted'
+is 'delete by recipient' "$(cat "$tmp/out")" '101-1: 1 job deleted'
 ok 'what was deleted by recipient goes' wait_log 'complete msg=101-1'
 is 'what was left alone stays' "$(found)" '0 102 104'
 mailq delete state=retry dest=later/y.example
 is 'delete by destination leaves alone, too' \
     "$(grep -c 'left alone' "$tmp/err") $(cat "$tmp/out")" \
-    '1 104-1: 1 jobs deleted'
+    '1 104-1: 1 job deleted'
 ok 'what was deleted by destination goes' wait_log 'complete msg=104-1'
 mailq delete from=nobody@x.example
 is 'a command that finds nothing says so' "$rc $(err)" \
@@ -165,7 +165,7 @@ is 'a message whose control file is gone is not meant' \
 mv "$tmp/203-1" "$po/transport/203-1"
 mailq hold 201-1 202-1
 is 'two names' "$rc $(tr '\n' ';' <"$tmp/out")" \
-    '0 201-1: 201-1 is held, 1 jobs;202-1: 202-1 is held, 1 jobs;'
+    '0 201-1: 201-1 is held, 1 job;202-1: 202-1 is held, 1 job;'
 mailq hold 201-1 smtp
 is 'a word that is wrong stops all' "$rc $(cat "$tmp/out")" '64 '
 "$M" release 203-1 - >"$tmp/out" 2>"$tmp/err" <<END
@@ -175,7 +175,7 @@ is 'a word that is wrong stops all' "$rc $(cat "$tmp/out")" '64 '
 END
 rc=$?
 is 'names on standard input' "$rc $(tr '\n' ';' <"$tmp/out")$(err)" \
-    "69 201-1: 1 holds released;202-1: 1 holds released;mailq: 203-1: there \
+    "69 201-1: 1 hold released;202-1: 1 hold released;mailq: 203-1: there \
 is no hold on 203-1"
 printf '201-1\nall the rest\n' | "$M" delete - >"$tmp/out" 2>"$tmp/err"
 is 'what is no name on standard input stops all' "$? $(cat "$tmp/out")$(err)" \

@@ -1,0 +1,96 @@
+#!/bin/sh
+# What the log and answers say in small: failed=, complete once, windows after a
+# reload, dead destinations.
+. "${0%/*}/lib.sh"
+
+A=$top/t/agent
+po=$tmp/po
+spool_new "$po"
+POSTOFFICE=$po RENDEZVOUS=$po/public/.mailq.text
+export POSTOFFICE RENDEZVOUS
+fill() {	# maxthr of the channel wide
+	conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMglobal-report-interval 1
+*/*	interval=1s retries=1 expiry=1d
+good/*	command="$A -c good ok3"
+bad/*	command="$A -c bad error no such user"
+later/*	command="$A -c later -f $tmp/now deferred no"
+wide/*	maxthr=$1 initthr=5 command="$A -c wide -w $tmp/gate ok3"
+lost/*	interval=1h command="lost"
+END
+}
+agent lost <<'END'
+echo 'lost: out of paper'
+exit 9
+END
+
+# ---- complete --------------------------------------------------------------
+
+fill 5
+mv "$tmp/bin/ta/dsn" "$tmp/bin/ta/away"	# nobody is told for a while
+put "$po" 101-1 bad h u
+put "$po" 102-1 good h u bad h u
+put "$po" 103-1 good h u
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf" \
+    -q "$po/public/.mailq.text"
+ok 'failed=all when all recipients failed' \
+    wait_log 'complete msg=101-1 rcpts=1 failed=all'
+ok 'failed=some when one of two recipients failed' \
+    wait_log 'complete msg=102-1 rcpts=2 failed=some'
+ok 'failed=none when no recipient failed' \
+    wait_log 'complete msg=103-1 rcpts=1 failed=none'
+put "$po" 104-1 good h u later h u
+wait_log 'deferred msg=104-1'
+sched_stop
+sed 's/^r  *later /r           bad /' "$po/transport/104-1" >"$tmp/ctl"
+cat "$tmp/ctl" >"$po/transport/104-1"
+first=$(count 'complete')
+cp "$tmp/sched.log" "$tmp/first.log"
+sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+ok 'what was delivered before a restart counts for failed=' \
+    wait_log 'complete msg=104-1 rcpts=1 failed=some'
+mv "$tmp/bin/ta/away" "$tmp/bin/ta/dsn"
+told() {
+	po_empty "$po"
+}
+ok 'the senders are told after a restart' wait_for 60 told
+is 'each message is complete once, though its sender is told later' \
+    "$(cat "$tmp/first.log" "$tmp/sched.log" |
+    sed -n 's/.* complete msg=\([^ ]*\) .*/\1/p' | sort | tr '\n' ' ')" \
+    '101-1 102-1 103-1 104-1 '
+
+# ---- windows -----------------------------------------------------------------
+
+put "$po" 201-1 wide h u
+wait_log 'agent-start .*channel=wide'
+window() {
+	"$top/mailq" -D -f 'wide/*' | sed -n 's/.*\(window [0-9]* of [0-9]*\).*/\1/p'
+}
+has_window() {	# window limit
+	[ "$(window)" = "window $1 of $2" ]
+}
+ok 'a window begins with initthr' wait_for 20 has_window 5 5
+fill 2
+kill -HUP $sched_pid
+wait_log 'reload .*done'
+put "$po" 202-1 wide h u
+wait_log 'load msg=202-1'
+ok 'a reload with a smaller maxthr leaves no window above it' \
+    wait_for 20 has_window 2 2
+: >"$tmp/gate"
+wait_log 'complete msg=201-1'
+
+# ---- destinations whose agent fails ----------------------------------------------
+
+put "$po" 301-1 lost h u
+ok 'the first line of what an agent says at its end is in the log' \
+    wait_log 'err agent channel=lost .*code 9: lost: out of paper; its mail'
+like 'a message whose agent fails says why' "$("$top/mailq" -f 'lost/*')" \
+    'no agent can be started: died with exit code 9: lost: out of paper, next'
+like 'a destination whose agent fails is in the state retry, with the reason' \
+    "$("$top/mailq" -D -f 'lost/*' | tr '\n' ' ')" \
+    '^lost/h  retry: died with exit code 9: lost: out of paper .*next .*\(in '
+sched_stop
+is 'the scheduler ends well' $sched_rc 0
+finish
