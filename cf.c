@@ -239,7 +239,7 @@ struct reader {
 	int	word_line;	/* ... and its line: errors name them */
 	const char *bare;	/* the last keyword whose value has no quotes */
 	int	bare_line;	/* ... which ends on this one */
-	int	bare_told;	/* ... and what is behind it was complained of */
+	int	bare_told;	/* ... and an error was said of what follows */
 	struct config *config;
 	struct clause *at, **link;	/* the current clause, the list's end */
 	size_t	clauses;

@@ -59,7 +59,37 @@ static const char usage_text[] =
 "       mailq [-nv] flush|hold|release|delete|bounce what ...\n"
 "       mailq [-q rendezvous] [-p port] [-U user/password] [-L logfile]\n"
 "\tshow message ...\n"
-"       filters: from= to= dest= older= younger= state=\n";
+"       filters: from= to= dest= older= younger= state=\n"
+"       mailq --help\n";
+
+/* Options, commands and filters, each with what it is. */
+static const char *const help[] = {
+	"-c", "counts, for monitors",
+	"-D", "destinations; -j goes with it",
+	"-f pattern", "only channels and hosts that match",
+	"-j", "a line of JSON for each job",
+	"-L file", "with show: the log, if not LOGDIR/scheduler",
+	"-n", "dry run: what a command would be about",
+	"-p port", "ask this TCP port",
+	"-q pipe", "ask at this named pipe",
+	"-Q", "the scheduler's report on rings and threads",
+	"-s", "destinations by the age of their mail",
+	"-S", "number and size of mail for each destination",
+	"-U user/password", "for ZMailer's protocol 2",
+	"-v", "recipients, too",
+	"-V", "print the version",
+	"-w [seconds]", "look again and again",
+	"show", "all of a message, from queue and log",
+	"flush", "try it now",
+	"hold", "do not try it until it is released",
+	"release", "undo hold",
+	"delete", "remove it, nobody is told",
+	"bounce", "let it fail now, the sender is told",
+	"from= to=", "pattern of sender, recipient",
+	"dest=", "pattern channel/host",
+	"older= younger=", "age, such as 5m or 2d",
+	"state=", "as in JSON: retry,host,run,held,..."
+};
 
 /* ---- words ------------------------------------------------------------ */
 
@@ -70,6 +100,17 @@ usage(const char *why)
 		mq_complain(why);
 	fputs(usage_text, stderr);
 	return X_USAGE;
+}
+
+static int
+show_help(void)
+{
+	size_t i;
+
+	fputs(usage_text, stdout);
+	for (i = 0; i < sizeof(help) / sizeof(*help); i += 2)
+		printf("  %-17s %s\n", help[i], help[i + 1]);
+	return fflush(stdout) != 0 ? X_IOERR : 0;
 }
 
 /* Does a channel and host pass the filter? */
@@ -614,6 +655,8 @@ main(int argc, char **argv)
 
 	if (pledge("stdio rpath wpath cpath dpath fattr inet dns", NULL) < 0)
 		return X_OSERR;
+	if (argc == 2 && strcmp(argv[1], "--help") == 0)
+		return show_help();
 	log_level = L_ERR;
 	ask.in.fd = -1;
 	while ((c = getopt(argc, argv, "DQSsvVjcnwf:q:p:U:L:")) != -1)

@@ -86,14 +86,49 @@ die(int code, const char *f, ...)
 
 /* ---- options --------------------------------------------------------- */
 
+static const char synopsis[] =
+    "usage: scheduler [-divFHQSVW] [-f configfile] [-E newentsmax[,seconds]]\n"
+    "\t[-L logfile] [-l statisticslog] [-N transpmaxfno] [-P postoffice]\n"
+    "\t[-R maxforkfreq] [-q rendezvous] [-p channel/host] [-Z envfile]\n"
+    "       scheduler -n [-f configfile] [channel/host]\n"
+    "       scheduler --help";
+
 static void
 usage(void)
 {
-	die(X_USAGE, "usage: scheduler [-divFHQSVW] [-f configfile] "
-	    "[-E newentsmax[,seconds]]\n\t[-L logfile] [-l statisticslog] "
-	    "[-N transpmaxfno] [-P postoffice]\n\t[-R maxforkfreq] "
-	    "[-q rendezvous] [-p channel/host] [-Z envfile]\n"
-	    "       scheduler -n [-f configfile] [channel/host]");
+	die(X_USAGE, "%s", synopsis);
+}
+
+static void
+help(void)
+{
+	static const char *const options[] = {
+		"-d", "become a daemon, with -i and -v too",
+		"-E n[,seconds]", "new messages, and time, of one scan at most",
+		"-f file", "the configuration (MAILSHARE/scheduler.cf)",
+		"-F", "freeze: start no agent",
+		"-H, -HH", "sort files into hash directories",
+		"-i", "stay in the foreground, log to standard error",
+		"-l file", "a line for each recipient that is done",
+		"-L file", "the log (LOGDIR/scheduler)",
+		"-n", "check the configuration, explain channel/host",
+		"-N number", "files that an agent may open (32)",
+		"-p channel/host", "deliver to this address only",
+		"-P directory", "the post office",
+		"-q pipe", "answer mailq at this named pipe, too",
+		"-Q", "tell mailq of no single messages",
+		"-R number", "agents that are started in a second (30)",
+		"-S", "load everything before the first agent",
+		"-v", "like -i, and log what agents are told",
+		"-V", "print the version",
+		"-W", "with -v: not before everything is loaded",
+		"-Z file", "NAME=value lines: places, names for commands"
+	};
+	size_t i;
+
+	puts(synopsis);
+	for (i = 0; i < sizeof(options) / sizeof(*options); i += 2)
+		printf("  %-15s %s\n", options[i], options[i + 1]);
 }
 
 /* A switch of the Makefile: one that is set is not its own value. */
@@ -1085,6 +1120,10 @@ main(int argc, char **argv)
 	/* a file that may not grow is an error, from the first line on */
 	signal(SIGXFSZ, SIG_IGN);
 #endif
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		help();
+		return 0;
+	}
 	opt.agentfiles = 32;
 	opt.forkrate = 30;
 	umask(022);

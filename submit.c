@@ -50,18 +50,53 @@ static char doomed[800];
 
 /* ---- options --------------------------------------------------------- */
 
-static int
-usage(const char *why, const char *what)
+static void
+synopsis(FILE *f)
 {
-	say(why, what);
 	fputs("usage: submit [-itv] [-C table] [-F name] [-f sender] "
 	    "[-N list] [-P postoffice]\n"
 	    "              [-R full|hdrs] [-V envid] [recipient ...]\n"
 	    "       submit -bv [-C table] address ...\n"
 	    "       submit -bn [-C table]\n"
 	    "       submit -q[interval] [-C table] [-P postoffice]\n"
-	    "       submit -qRhost [-P postoffice]\n", stderr);
+	    "       submit -qRhost [-P postoffice]\n"
+	    "       submit --help\n", f);
+}
+
+static int
+usage(const char *why, const char *what)
+{
+	say(why, what);
+	synopsis(stderr);
 	return X_USAGE;
+}
+
+static int
+help(void)
+{
+	static const char *const options[] = {
+		"-bn", "check the table, show where its lines lead",
+		"-bv, -bt", "show where mail for addresses would go",
+		"-bV", "print the version",
+		"-C table", "where addresses go (MAILSHARE/routes)",
+		"-f sender", "the envelope's sender",
+		"-F name", "the sender's full name",
+		"-i", "a line with a dot alone does not end the message",
+		"-N list", "reports: never, or success,failure,delay",
+		"-P directory", "the post office",
+		"-q[interval]", "route what waits in router/, once or each",
+		"-qRhost", "have mail for a host tried now (ETRN)",
+		"-R full|hdrs", "how much of the message reports have",
+		"-t", "recipients are those of the header, too",
+		"-v", "print the name of the message",
+		"-V envid", "the envelope's id, for reports"
+	};
+	size_t i;
+
+	synopsis(stdout);
+	for (i = 0; i < sizeof(options) / sizeof(*options); i += 2)
+		printf("  %-13s %s\n", options[i], options[i + 1]);
+	return fflush(stdout) != 0 ? X_IOERR : 0;
 }
 
 /* The list of -N becomes a NOTIFY= parameter: 0 or -1. */
@@ -641,6 +676,8 @@ main(int argc, char **argv)
 		return X_OSERR;
 	}
 	reset_signals();
+	if (argc == 2 && strcmp(argv[1], "--help") == 0)
+		return help();
 	umask(077);
 	opt.mode = 'm';
 	code = options(argc, argv, &next);

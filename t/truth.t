@@ -25,6 +25,41 @@ echo 'lost: out of paper'
 exit 9
 END
 
+# ---- help ------------------------------------------------------------------
+
+# Each option of the manual, and its arguments, is explained.
+for p in scheduler.8 mailq.1 submit.1; do
+	name=${p%.*}
+	prog=$top/$name
+	"$prog" --help >"$tmp/help" 2>"$tmp/err"
+	is "$name --help is no error" "$? $(cat "$tmp/err")" '0 '
+	"$prog" -\? >"$tmp/out" 2>"$tmp/err"
+	is "a wrong option of $name is one" $? 64
+	like "a wrong option of $name names --help" "$(cat "$tmp/err")" \
+	    "^ *$name --help\$"
+	sed -n '/^usage/,/--help$/p' "$tmp/help" >"$tmp/usage"
+	missing=
+	for o in $(tr -s '[] |' '\n\n\n\n' <"$tmp/usage" |
+	    sed -n 's/^-\([A-Za-z]*\)$/\1/p'); do
+		case $name,$o in
+		submit,b?) letters=$o ;;
+		submit,q*) letters=q ;;
+		*) letters=$(echo "$o" | sed 's/./& /g') ;;
+		esac
+		for l in $letters; do
+			grep -q "^  -$l[^a-z]\|^  -[a-z]*, -$l " "$tmp/help" ||
+			    missing="$missing -$l"
+		done
+	done
+	is "$name --help explains each option of its usage" "$missing" ''
+	is "$name --help has no option that the manual has not" "$(
+	    sed -n 's/^  -\([A-Za-z]*\).*/\1/p' "$tmp/help" |
+	    sed 's/^qRhost/qR/' |
+	    while read -r o; do
+		grep -q "^\.B.*\\\\-$o" "$top/man/$p" || echo "$o"
+	done)" ''
+done
+
 # ---- complete --------------------------------------------------------------
 
 fill 5
