@@ -29,6 +29,7 @@
 #			switches submit's group; root's submit -q stays root
 #	NO_STATVFS	no statvfs: PARAMminfree is not heeded
 #	NO_PWD		no passwd and group files: numbers only
+#	NO_WINSIZE	no <sys/ioctl.h> that knows the size of a terminal
 #	NO_ST_MTIM	stat has no nanoseconds, whatever its header looks like:
 #			spool ids are shorter than ZMailer's
 #

@@ -289,6 +289,10 @@ int	mq_reason_byte(const char **);
 void	mq_put_reason(const char *);
 /* "mailq: what" on the standard error. */
 void	mq_complain(const char *what);
+/* Columns and lines of the screen: by the environment, the terminal, or 80 and
+ * 24.  Rows have one column less than the first. */
+void	mq_screen(int *columns, int *lines);
+#define MQ_SCREEN_MAX	1000	/* columns and lines at most */
 /* "5m", "3 files". */
 void	mq_put_span(long seconds);
 void	mq_put_count(double n, const char *what);

@@ -18,8 +18,13 @@
 
 #define COLUMNS	6
 #define STATES	(MQ_SPOOL + 1)
-#define NAME_W	25		/* bytes of a destination that are shown */
-#define WIDTH	79		/* of a row */
+#define NAME_LEAST	11	/* bytes of a destination that are shown */
+#define OTHERS	54		/* columns of a row behind that */
+
+static struct {
+	int	name;		/* bytes of a destination that are shown */
+	int	reason;		/* ... of a reason */
+} wide;
 
 struct row {
 	const struct mq_dest *dest;	/* NULL: of all */
@@ -184,15 +189,15 @@ name_of(const struct row *r, struct text *t)
 static void
 shape_row(const struct row *r)
 {
-	char name[NAME_W + 1], reason[WIDTH - 3], c;
+	char name[MQ_SCREEN_MAX + 1], reason[MQ_SCREEN_MAX + 1], c;
 	const char *s;
 	struct text t;
 	int i;
 
-	text_init(&t, name, sizeof(name));
+	text_init(&t, name, (size_t)wide.name + 1);
 	t.clean = 1;
 	name_of(r, &t);
-	printf("%-*s", NAME_W, name);
+	printf("%-*s", wide.name, name);
 	put_number(r->total, 8);
 	for (i = 0; i < COLUMNS; i++)
 		put_number(r->by_age[i], 6);
@@ -204,7 +209,7 @@ shape_row(const struct row *r)
 		    "alone\n", r->ageless);
 	if (r->dest == NULL || r->reason == NULL)
 		return;
-	text_init(&t, reason, sizeof(reason));
+	text_init(&t, reason, (size_t)wide.reason + 1);
 	t.clean = 1;
 	for (s = r->reason; (c = (char)mq_reason_byte(&s)) != '\0'; )
 		text_put(&t, &c, 1);
@@ -214,9 +219,16 @@ shape_row(const struct row *r)
 int
 mq_show_shape(const struct mq_queue *q, const struct mq_view *view)
 {
+	int columns, lines;
+
 	if (mq_show_none(q, view))
 		return 0;
-	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", NAME_W, "destination",
+	mq_screen(&columns, &lines);
+	wide.name = columns - 1 - OTHERS;
+	if (wide.name < NAME_LEAST)
+		wide.name = NAME_LEAST;
+	wide.reason = wide.name + OTHERS - 4;
+	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", wide.name, "destination",
 	    "total", "5m", "20m", "80m", "5h", "1d", "older");
 	if (walk(q, shape_row) < 0)
 		return -1;

@@ -18,8 +18,10 @@
  */
 #include "mq.h"
 
-#define NAME_W	41		/* bytes of a destination that are shown */
-#define WIDTH	79		/* of a row */
+#define NAME_LEAST	11	/* bytes of a destination that are shown */
+#define OTHERS	38		/* columns of a row behind that */
+
+static int name_width;		/* bytes of a destination that are shown */
 #define AROUND	8		/* lines that are no rows, about */
 
 struct row {
@@ -131,36 +133,38 @@ static unsigned
 put_row(const struct row *r)
 {
 	const struct mq_known *k = r->dest->known;
-	char buf[WIDTH];
+	char buf[MQ_SCREEN_MAX + 1];
 	struct text t;
 
-	text_init(&t, buf, NAME_W + 1);
+	text_init(&t, buf, (size_t)name_width + 1);
 	t.clean = 1;
 	text_add(&t, "%s/%s", r->dest->channel, r->dest->host);
 	if (t.cut)
 		t.s[t.len - 1] = '+';
-	printf("%-*s%8lu%6lu%6lu", NAME_W, buf, r->jobs, r->runs, r->held);
+	printf("%-*s%8lu%6lu%6lu", name_width, buf, r->jobs, r->runs, r->held);
 	put_change(r->good);
 	put_change(r->bad);
 	putchar('\n');
 	if (k == NULL || k->dead < 0 || *k->reason == '\0')
 		return 1;
-	text_init(&t, buf, WIDTH - 3);
+	text_init(&t, buf, (size_t)(name_width + OTHERS - 4) + 1);
 	t.clean = 1;
 	text_add(&t, "%s", k->reason);
 	printf("    %s\n", buf);
 	return 2;
 }
 
+/* How many rows there is room for; sets name_width. */
 static unsigned
 screen_rows(void)
 {
-	const char *s = getenv("LINES"), *end = NULL;
-	unsigned long n = s == NULL ? 0 : num_of(s, &end);
+	int columns, lines;
 
-	if (end == NULL || end == s || *end != '\0' || n > 10000)
-		n = 24;
-	return n > AROUND + 3 ? (unsigned)n - AROUND : 3;
+	mq_screen(&columns, &lines);
+	name_width = columns - 1 - OTHERS;
+	if (name_width < NAME_LEAST)
+		name_width = NAME_LEAST;
+	return lines > AROUND + 3 ? (unsigned)(lines - AROUND) : 3;
 }
 
 /* Rows of nothing go, and those with something come in their order: how many
@@ -217,8 +221,8 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 	put_changes(q, last, seconds);
 	n = choose(v, q->ndests, last, is_same_run(q, last));
 	if (n > 0)
-		printf("%-*s%8s%6s%6s%7s%7s\n", NAME_W, "destination", "jobs",
-		    "runs", "held", "good", "bad");
+		printf("%-*s%8s%6s%6s%7s%7s\n", name_width, "destination",
+		    "jobs", "runs", "held", "good", "bad");
 	for (i = 0; i < n && lines < most; i++)
 		lines += put_row(&v[i]);
 	if (i < n)

@@ -10,6 +10,9 @@
  * reason, which agents end with a carriage return, is a blank.
  */
 #include "mq.h"
+#ifndef NO_WINSIZE
+#include <sys/ioctl.h>
+#endif
 
 #ifndef MAILQNAME
 #define MAILQNAME	"mailq"
@@ -65,6 +68,39 @@ mq_put_unread(const struct mq_queue *q, const char *before, const char *after)
 	if (q->unread > 0)
 		printf("%s%u control file%s cannot be read%s", before,
 		    q->unread, q->unread == 1 ? "" : "s", after);
+}
+
+/* A number of the environment, or 0. */
+static int
+screen_var(const char *name)
+{
+	const char *s = getenv(name), *end;
+	unsigned long n;
+
+	return s != NULL && num_upto(s, MQ_SCREEN_MAX, &n, &end) == 0 &&
+	    *end == '\0' ? (int)n : 0;
+}
+
+void
+mq_screen(int *columns, int *lines)
+{
+#if !defined(NO_WINSIZE) && defined(TIOCGWINSZ)
+	struct winsize ws;
+	int on = isatty(1) && ioctl(1, TIOCGWINSZ, &ws) == 0;
+#endif
+
+	*columns = screen_var("COLUMNS");
+	*lines = screen_var("LINES");
+#if !defined(NO_WINSIZE) && defined(TIOCGWINSZ)
+	if (*columns == 0 && on && ws.ws_col <= MQ_SCREEN_MAX)
+		*columns = ws.ws_col;
+	if (*lines == 0 && on && ws.ws_row <= MQ_SCREEN_MAX)
+		*lines = ws.ws_row;
+#endif
+	if (*columns == 0)
+		*columns = 80;
+	if (*lines == 0)
+		*lines = 24;
 }
 
 void

@@ -9,7 +9,7 @@
 
 LC_ALL=C
 export LC_ALL
-unset CDPATH
+unset CDPATH COLUMNS LINES
 
 top=$(cd "${0%/*}/.." && pwd) || exit 1
 SCHEDULER=${SCHEDULER:-$top/scheduler}

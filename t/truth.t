@@ -47,7 +47,7 @@ for p in scheduler.8 mailq.1 submit.1; do
 		*) letters=$(echo "$o" | sed 's/./& /g') ;;
 		esac
 		for l in $letters; do
-			grep -q "^  -$l[^a-z]\|^  -[a-z]*, -$l " "$tmp/help" ||
+			grep -q -E "^  -$l[^a-z]|^  -[a-z]*, -$l " "$tmp/help" ||
 			    missing="$missing -$l"
 		done
 	done
@@ -113,18 +113,82 @@ put "$po" 202-1 wide h u
 wait_log 'load msg=202-1'
 ok 'a reload with a smaller maxthr leaves no window above it' \
     wait_for 20 has_window 2 2
+
+# ---- the report ------------------------------------------------------------------
+
+put "$po" 203-1 lost h0 u
+wait_log 'err agent channel=lost'
+"$top/mailq" -Q >"$tmp/report"
+sed -n '/^\.SH REPORT/,/^\.SH FILTERS/p' "$top/man/mailq.1" >"$tmp/page"
+is 'the report has agents, and what is waited for' \
+    "$(grep -c -E ' P=[{][0-9,]*[}] | pend=Start ' "$tmp/report")" 2
+is 'each word of the report is explained in the manual' "$(
+    sed '/ in router/d; s/ dead for .*//' "$tmp/report" |
+    tr -s ' \t' '\n\n' | sed -n 's/^\([A-Za-z]*\)[=:].*/\1/p
+    s/^\([a-z]*wait\)$/\1/p;s/.*{\([A-Z]*\)}.*/\1/p' | sort -u |
+    while read -r w; do
+	sed '/^\.nf/,/^\.fi/d' "$tmp/page" |
+	    grep -E "(^|[^A-Za-z])$w([^A-Za-z]|\$)" >/dev/null ||
+	    echo "$w"
+    done | tr '\n' ' ')" ''
 : >"$tmp/gate"
 wait_log 'complete msg=201-1'
+
+# ---- the screen ------------------------------------------------------------------
+
+h=$(awk 'BEGIN { while (n++ < 60) printf "h" }')
+put "$po" 204-1 lost "$h" u
+wait_log 'load msg=204-1'
+wide() {	# [variable=value ...]: of -s the longest row
+	env "$@" "$top/mailq" -s |
+	    awk '/^lost|^dest/ && length($0) > n { n = length($0) } END { print n + 0 }'
+}
+like 'in a file rows of -s have 79 columns at most' "$(wide)" '^7[0-9]$'
+ok 'a wide screen has the whole name' \
+    eval 'COLUMNS=140 "$top/mailq" -s | grep -q "^lost/$h  "'
+is 'a screen of 140 columns has rows of 139 at most' \
+    "$(expr "$(wide COLUMNS=140)" '<=' 139)" 1
+is 'a screen of 70 columns has rows of 69 at most' \
+    "$(expr "$(wide COLUMNS=70)" '<=' 69)" 1
+is 'a number of columns that is none is passed over' "$(wide COLUMNS=x)" \
+    "$(wide)"
+if ! command -v python3 >/dev/null 2>&1; then
+	skip 'the width of a terminal is used' 'no python3'
+elif without NO_WINSIZE; then
+	skip 'the width of a terminal is used' 'built with NO_WINSIZE'
+else
+	like 'the width of a terminal is used' "$(unset COLUMNS
+	    python3 - "$top/mailq" 2>&1 <<'END'
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 140, 0, 0))
+    os.execv(sys.argv[1], [sys.argv[1], '-s'])
+out = b''
+try:
+    while True:
+        b = os.read(fd, 4096)
+        if not b:
+            break
+        out += b
+except OSError:
+    pass
+os.waitpid(pid, 0)
+print(out.decode())
+END
+)" "^lost/$h  "
+fi
 
 # ---- destinations whose agent fails ----------------------------------------------
 
 put "$po" 301-1 lost h u
+wait_log 'load msg=301-1'
 ok 'the first line of what an agent says at its end is in the log' \
     wait_log 'err agent channel=lost .*code 9: lost: out of paper; its mail'
-like 'a message whose agent fails says why' "$("$top/mailq" -f 'lost/*')" \
+like 'a message whose agent fails says why' "$("$top/mailq" -f 'lost/h')" \
     'no agent can be started: died with exit code 9: lost: out of paper, next'
 like 'a destination whose agent fails is in the state retry, with the reason' \
-    "$("$top/mailq" -D -f 'lost/*' | tr '\n' ' ')" \
+    "$("$top/mailq" -D -f 'lost/h' | tr '\n' ' ')" \
     '^lost/h  retry: died with exit code 9: lost: out of paper .*next .*\(in '
 sched_stop
 is 'the scheduler ends well' $sched_rc 0

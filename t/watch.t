@@ -8,7 +8,7 @@ pipe=$po/public/.mailq.text
 spool_new "$po"
 POSTOFFICE=$po
 export POSTOFFICE
-unset LINES
+unset LINES COLUMNS
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 */*	interval=1h expiry=3d
