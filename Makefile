@@ -94,9 +94,9 @@ OBJS = scheduler.o status.o dump.o ta.o intake.o queue.o later.o thread.o order.
 # it needs.
 LIB = lib/lib.a
 DAEMON = t/daemon.a
-LIBOBJS = lib/agent.o lib/ctlfile.o lib/notary.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/mailname.o lib/beside.o lib/util.o
+LIBOBJS = lib/agent.o lib/ctlfile.o lib/notary.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/mailname.o lib/beside.o lib/deferred.o lib/util.o
 
-HEADERS = places scheduler.h modules.h lib/agent.h lib/beside.h lib/command.h lib/ctlfile.h lib/dsn.h lib/form.h lib/mailname.h lib/notary.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
+HEADERS = places scheduler.h modules.h lib/agent.h lib/beside.h lib/command.h lib/ctlfile.h lib/deferred.h lib/dsn.h lib/form.h lib/mailname.h lib/notary.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
 TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
 BENCHES = bench/waits bench/limit bench/noop bench/floor
@@ -105,7 +105,7 @@ all: scheduler mailq submit $(AGENTS)
 
 AGENT = ta/lib.o ta/job.o $(LIB)
 MAILQ = mailq.o mq/watch.o mq/story.o mq/verbs.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(LIB)
-SUBMIT = submit.o sub/qrun.o sub/clause.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
+SUBMIT = submit.o sub/qrun.o sub/clause.o sub/defer.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
 SMTP = ta/smtp.o ta/halves.o ta/trans.o ta/dead.o ta/wire.o ta/auth.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o $(AGENT)
 LINK = $(CC) $(LDFLAGS) -o $@
 # ranlib, where ar makes no table of symbols

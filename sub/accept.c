@@ -141,7 +141,7 @@ accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 		    st.st_mtime != seen->st_mtime) {
 			say("it changes while it is copied; the next run takes "
 			    "it");
-			return -1;
+			return 1;
 		}
 	}
 	times.actime = seen->st_atime;

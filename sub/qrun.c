@@ -19,10 +19,11 @@
  * header does, and its sender gets a report.
  *
  * A file ends in one of three ways.  It is in the queue.  Or it can never be:
- * then it is in postman/, and a line says why.  Or something else is wrong (a
- * full disk, a table with a mistake): then it stays, for the next run, in
- * router/ or private/.  What is no plain file, or has another name, is not
- * ours.
+ * then it is in postman/, and a line says why.  Or something else is wrong (it
+ * cannot be read, the table has a mistake): then it waits in deferred/, see
+ * defer.c.  It stays for the next run when it changes meanwhile, when it is in
+ * private/, and, as all do, on a full disk.  What is no plain file, or has
+ * another name, is not ours.
  *
  * The oldest is taken first.  Directories of ROUTERDIRS, names in the post
  * office with colons between, come behind router/, in their order: as soon as
@@ -36,6 +37,7 @@
  * the same way, for what a crash of somebody else left there.
  */
 #include "submit.h"
+#include "../lib/deferred.h"
 #include <ctype.h>
 #include <sys/wait.h>
 #include <signal.h>
@@ -47,12 +49,13 @@
 #define LOCK_MOST	60	/* seconds to wait for another run */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
 #define AGAIN_MOST	900	/* seconds between tries after trouble */
+#define DEFER_LEAST	60	/* ... of what stays due in deferred/ */
 #define RECOVER_LOOKS	10	/* looks at router/ for one at transport/ */
 #define RECOVER_MOST	300	/* ... but at least one in so many seconds */
 
 #define LOW_MOST	8	/* directories in ROUTERDIRS */
 
-enum verdict { TAKEN, BAD, LATER };
+enum verdict { TAKEN, BAD, LATER, STAYS };
 
 struct file {
 	const char *po;
@@ -66,6 +69,17 @@ struct file {
 	char	sender[ADDR_SIZE];	/* as the envelope has it */
 	int	from, null, to;		/* there was such a line */
 	const char *why;		/* it is bad */
+};
+
+/* A directory while it is worked through. */
+struct place {
+	const char *po, *dir;
+	const struct routes *routes;
+	int	(*fits)(const char *);
+	struct scan scan;
+	unsigned long mark;	/* of the table, for deferred/ */
+	unsigned left;	/* files in router/ that had to stay */
+	int	low;	/* whatever comes into router/ goes first */
 };
 
 /* ROUTERDIRS: directories of less important mail. */
@@ -301,14 +315,16 @@ put_whole(struct file *q)
 	entry_name(name, sizeof(name), num);
 	if (q->ours) {
 		bad = put(q, q->path, fd, num, name);
-	} else if (accept_hide(q->po, q->path, fd, name, q->m.author.uid,
+		return bad == 0 ? TAKEN : bad < 0 ? LATER : STAYS;
+	}
+	if (accept_hide(q->po, q->path, fd, name, q->m.author.uid,
 	    hidden, sizeof(hidden)) == 0) {
 		if (rights_give(fd) == 0)
 			bad = put(q, hidden, fd, num, name);
 		else
 			say("cannot be given to us: %s", strerror(errno));
 	}
-	return bad == 0 ? TAKEN : LATER;
+	return bad == 0 ? TAKEN : STAYS;	/* in private/ */
 }
 
 /* Of one that is too big only the header is copied. */
@@ -318,18 +334,21 @@ put_copy(struct file *q)
 	double size = q->m.toobig ? (double)q->m.head.body :
 	    (double)q->st.st_size;
 	char name[64], hidden[PATH_SIZE];
-	int fd = fileno(q->f), bad = -1;
+	int fd = fileno(q->f), bad;
 	struct post p;
 
 	if (entry_room(q->po, q->m.routes, size) < 0)
-		return LATER;
+		return STAYS;
 	if (post_open(&p, q->po, "submit") < 0) {
 		say("cannot be copied: %s", strerror(errno));
 		return LATER;
 	}
 	entry_name(name, sizeof(name), p.num);
-	if (accept_copy(&p, fd, &q->st, size) == 0 && accept_hide(q->po,
-	    q->path, fd, name, q->m.author.uid, hidden, sizeof(hidden)) == 0) {
+	bad = accept_copy(&p, fd, &q->st, size);
+	if (bad == 0 && accept_hide(q->po, q->path, fd, name, q->m.author.uid,
+	    hidden, sizeof(hidden)) < 0)
+		bad = 1;
+	if (bad == 0) {
 		bad = put(q, p.path, fileno(p.f), p.num, name);
 		if (bad < 0)
 			accept_show(hidden, q->path);
@@ -337,7 +356,7 @@ put_copy(struct file *q)
 			say("cannot remove %s: %s", hidden, strerror(errno));
 	}
 	post_drop(&p);		/* once it is in the queue, its name is gone */
-	return bad == 0 ? TAKEN : LATER;
+	return bad == 0 ? TAKEN : bad < 0 ? LATER : STAYS;
 }
 
 static enum verdict
@@ -426,8 +445,8 @@ judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 	int hidden = strcmp(dir, "private") == 0;
 
 	q->ours = !hidden && rights_ours(uid);
-	q->whole = q->ours || (strcmp(dir, "router") == 0 &&
-	    accept_whole(q->po, &q->st)) ||
+	q->whole = q->ours || ((strcmp(dir, "router") == 0 ||
+	    strcmp(dir, DEFERRED) == 0) && accept_whole(q->po, &q->st)) ||
 	    (hidden && rights_ours((long)q->st.st_uid));
 	q->m.report = 1;
 	q->m.tame = rights_ours(uid);
@@ -440,45 +459,60 @@ judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 	}
 }
 
+/* Opens it and takes it as far as that goes. */
 static enum verdict
-take(const char *po, const struct routes *routes, const char *dir,
+try(struct file *q, const struct routes *routes, const char *dir,
     const char *base)
 {
-	static struct file q;	/* large, and there is only one at a time */
-	int fd, hidden = strcmp(dir, "private") == 0;
-	char topic[PATH_SIZE];
-	enum verdict v;
+	int fd = open_file(q), hidden = strcmp(dir, "private") == 0;
+	enum verdict v = LATER;
 	long uid;
 
-	memset(&q, 0, sizeof(q));
-	q.po = po;
-	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", po, dir, base);
-	text_fmt(topic, sizeof(topic), "%s/%s", dir, base);
-	say_about(topic);
-	fd = open_file(&q);
 	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
 		return TAKEN;
-	if (fd < 0 || (q.f = fdopen(fd, "r")) == NULL) {
+	if (fd < 0 || (q->f = fdopen(fd, "r")) == NULL) {
 		say("cannot be read: %s", strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return LATER;
 	}
-	in_start(&q.in, q.f, 0);
-	uid = author_of(&q, dir, base);
-	v = LATER;
-	if (mail_init(&q.m, routes, uid) == 0) {
-		judge(&q, routes, dir, uid);
-		q.why = "it has a second name";
+	in_start(&q->in, q->f, 0);
+	uid = author_of(q, dir, base);
+	if (mail_init(&q->m, routes, uid) == 0) {
+		judge(q, routes, dir, uid);
+		q->why = "it has a second name";
 		v = BAD;
-		if (q.st.st_nlink == 1 || hidden) {
-			q.why = NULL;
-			v = enter(&q);
+		if (q->st.st_nlink == 1 || hidden) {
+			q->why = NULL;
+			v = enter(q);
 		}
 	}
-	mail_free(&q.m);
-	fclose(q.f);
-	return v == BAD ? set_aside(&q, base) : v;
+	mail_free(&q->m);
+	fclose(q->f);
+	return v;
+}
+
+static enum verdict
+take(const struct place *p, const char *base)
+{
+	const char *dir = p->dir;
+	static struct file q;	/* large, and there is only one at a time */
+	char topic[PATH_SIZE];
+	enum verdict v;
+
+	memset(&q, 0, sizeof(q));
+	q.po = p->po;
+	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", p->po, dir, base);
+	text_fmt(topic, sizeof(topic), "%s/%s", dir, base);
+	say_about(topic);
+	v = try(&q, p->routes, dir, base);
+	if (v == BAD)
+		v = set_aside(&q, base);
+	if (v == LATER && strcmp(dir, "private") != 0)
+		defer(p->po, q.path, base, p->mark, say_last());
+	if (v == TAKEN && strcmp(dir, DEFERRED) == 0)
+		deferred_forget(p->po, base);
+	return v;
 }
 
 /* ---- a run ----------------------------------------------------------- */
@@ -550,12 +584,6 @@ lock(const char *po)
 	return fd;
 }
 
-static int
-is_number(const char *s)
-{
-	return strlen(s) <= 40 && s[strspn(s, "0123456789")] == '\0';
-}
-
 /* What a crash left of accept.c's work. */
 static int
 is_hidden(const char *s)
@@ -564,16 +592,6 @@ is_hidden(const char *s)
 
 	return accept_parse(s, name, sizeof(name)) >= 0;
 }
-
-/* A directory while it is worked through. */
-struct place {
-	const char *po, *dir;
-	const struct routes *routes;
-	int	(*fits)(const char *);
-	struct scan scan;
-	unsigned left;	/* files in router/ that had to stay */
-	int	low;	/* whatever comes into router/ goes first */
-};
 
 /* The first of the list, and from there every step-th: 0, or an exit code. */
 static int
@@ -585,11 +603,15 @@ work(const struct place *p, unsigned first, unsigned step)
 
 	for (i = first; i < p->scan.n && !leave; i += step) {
 		base = p->scan.v[i].name;
-		if (p->low && scan_count(p->po, "router", is_number) > p->left)
+		if (p->low && scan_count(p->po, "router", deferred_name) >
+		    p->left)
 			break;
 		if (p->fits == is_hidden && accept_known(p->po, base))
 			continue;
-		if (take(p->po, p->routes, p->dir, base) == LATER)
+		if (strcmp(p->dir, DEFERRED) == 0 &&
+		    !defer_due(p->po, base, p->mark))
+			continue;
+		if (take(p, base) != TAKEN)
 			code = X_TEMPFAIL;
 	}
 	say_about(NULL);
@@ -675,36 +697,41 @@ take_places(struct place *p)
 
 	do {
 		p->low = 0;
-		bad = take_all(p, "router", is_number);
+		bad = take_all(p, "router", deferred_name);
 		if (bad != 0)
 			code = bad;
-		p->left = scan_count(p->po, "router", is_number);
+		p->left = scan_count(p->po, "router", deferred_name);
 		p->low = 1;
 		for (i = 0; i < nlow && !leave; i++) {
-			bad = take_all(p, low[i], is_number);
+			bad = take_all(p, low[i], deferred_name);
 			if (bad != 0)
 				code = bad;
 		}
 	} while (nlow > 0 && !leave &&
-	    scan_count(p->po, "router", is_number) > p->left);
+	    scan_count(p->po, "router", deferred_name) > p->left);
 	return code;
 }
 
-/* With a table that has been read. */
+/* With a table that has been read, and its mark. */
 static int
-take_both(const char *po, const struct routes *routes)
+take_both(const char *po, const struct routes *routes, unsigned long mark)
 {
 	struct place p;
-	int hidden, code;
+	int hidden, code, old = 0;
 
 	if (entry_room(po, routes, 0.0) < 0 || accept_start(po) < 0)
 		return X_TEMPFAIL;
 	memset(&p, 0, sizeof(p));
 	p.po = po;
 	p.routes = routes;
+	p.mark = mark;
 	hidden = take_all(&p, "private", is_hidden);
+	if (defer_any(po)) {
+		old = take_all(&p, DEFERRED, deferred_name);
+		defer_wait(po, mark);
+	}
 	code = take_places(&p);
-	return code != 0 ? code : hidden;
+	return code != 0 ? code : old != 0 ? old : hidden;
 }
 
 /* It is the administrator's, and may be root's alone. */
@@ -719,18 +746,53 @@ load(struct routes *routes, const char *table)
 	return bad;
 }
 
+/* A number that changes with the table; 0: it is not there. */
+static unsigned long
+table_mark(const char *table)
+{
+	struct stat st;
+	int bad;
+
+	rights_root(1);
+	bad = stat(table, &st) < 0;
+	rights_root(0);
+	return bad ? 0 : (unsigned long)st.st_ctime * 31 +
+	    (unsigned long)st.st_ino * 7 + (unsigned long)st.st_size;
+}
+
+/* There is no table to route by, which was said. */
+static void
+put_off(const char *po, unsigned long mark)
+{
+	char why[DEFERRED_WHY];
+	unsigned n;
+	int i;
+
+	text_fmt(why, sizeof(why), "no table of routes: %s", say_last());
+	n = defer_any(po) ? defer_all(po, DEFERRED, mark, why) : 0;
+	n += defer_all(po, "router", mark, why);
+	for (i = 0; i < nlow; i++)
+		n += defer_all(po, low[i], mark, why);
+	if (n > 0)
+		say("messages in " DEFERRED " until there is a table: %u", n);
+}
+
 static int
 run(const char *po, const char *table)
 {
-	struct routes routes;
 	int code = X_CONFIG, fd = lock(po);
+	unsigned long mark = table_mark(table);
+	struct routes routes;
 
 	if (fd < 0)
 		return X_TEMPFAIL;
-	if (load(&routes, table) == 0)
-		code = take_both(po, &routes);
-	else if (errno != EINVAL)
-		say("cannot read %s: %s", table, strerror(errno));
+	if (load(&routes, table) == 0) {
+		code = take_both(po, &routes, mark);
+	} else {
+		if (errno != EINVAL)
+			say("cannot read %s: %s", table, strerror(errno));
+		put_off(po, mark);
+	}
 	route_free(&routes);
 	close(fd);
 	return code;
@@ -775,7 +837,9 @@ struct watch {
 	int	known, settled;
 	long	mtime;
 	double	changed;	/* mono; when mtime was first seen */
-	double	due;		/* mono; transport/: not looked at before */
+	double	due;		/* mono; transport/: not looked at before;
+				 * deferred/: the next try, -1: none */
+	unsigned long mark;	/* deferred/: of the table */
 };
 
 /* Has it changed since it was read, as far as stamps tell? */
@@ -814,12 +878,34 @@ recover_at_times(struct watch *w, const char *po, long every)
 		w->known = 0;
 }
 
+/* Is the next try of what is deferred due?  The directory changes when a run or
+ * an operator has been there.  What cannot even get a reason waits as well. */
+static int
+is_due(struct watch *w, const char *po, const char *table)
+{
+	unsigned long mark;
+	long wait;
+
+	if (!defer_any(po))
+		return 0;
+	mark = table_mark(table);
+	if (has_changed(w, po) || mark != w->mark) {
+		w->mark = mark;
+		wait = defer_wait(po, mark);
+		w->due = wait < 0 ? -1 : now.mono + (double)wait;
+	}
+	if (w->due < 0 || now.mono < w->due)
+		return 0;
+	w->due = now.mono + DEFER_LEAST;
+	return 1;
+}
+
 static void
 run_every(const char *po, const char *table, long every)
 {
 	long pause = every;	/* after trouble, ever longer */
 	double again = 0;
-	struct watch w[1 + LOW_MOST], crashes;
+	struct watch w[1 + LOW_MOST], crashes, old;
 	int i, changed, trouble = 0;
 
 	memset(w, 0, sizeof(w));
@@ -828,11 +914,14 @@ run_every(const char *po, const char *table, long every)
 		w[1 + i].dir = low[i];
 	memset(&crashes, 0, sizeof(crashes));
 	crashes.dir = "transport";
+	memset(&old, 0, sizeof(old));
+	old.dir = DEFERRED;
 	while (!leave) {
 		clock_read();
 		recover_at_times(&crashes, po, every);
 		for (i = changed = 0; i <= nlow; i++)
 			changed |= has_changed(&w[i], po);
+		changed |= is_due(&old, po, table);
 		if (changed || (trouble && now.mono >= again)) {
 			trouble = run(po, table) != 0;
 			again = now.mono + (double)pause;
@@ -858,7 +947,7 @@ take_dirs(const char *list)
 	if (p == NULL)
 		return -1;
 	for (p = strtok(p, ":"); p != NULL; p = strtok(NULL, ":")) {
-		if (strcmp(p, "router") == 0)
+		if (strcmp(p, "router") == 0 || strcmp(p, DEFERRED) == 0)
 			continue;
 		if (*p == '.' || strchr(p, '/') != NULL || nlow == LOW_MOST) {
 			say("ROUTERDIRS=%s: it has up to 8 names of "

@@ -9,6 +9,7 @@
 
 static char name[40] = "submit";
 static char topic[100];
+static char last[1500];
 
 void
 say_as(const char *argv0)
@@ -30,6 +31,7 @@ say(const char *f, ...)
 {
 	char line[1500];
 	struct text t;
+	size_t head;
 	va_list ap;
 
 	text_init(&t, line, sizeof(line) - 1);
@@ -37,11 +39,19 @@ say(const char *f, ...)
 	text_add(&t, "%s: ", name);
 	if (topic[0] != '\0')
 		text_add(&t, "%s: ", topic);
+	head = t.len;
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
+	strcpy(last, line + head);
 	line[t.len++] = '\n';
 	fd_write(2, line, t.len);	/* nobody to tell if that fails */
+}
+
+const char *
+say_last(void)
+{
+	return last;
 }
 
 int

@@ -23,6 +23,7 @@ void	say_as(const char *argv0);	/* what every line begins with */
 void	say_about(const char *);	/* ... the subject, NULL: none */
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
 int	say_cannot(const char *what, const char *path);	/* by errno: -1 */
+const char *say_last(void);	/* what was said last, without subject */
 
 /* ======================================================================
  * rights.c - whose privileges we have, and when
@@ -255,8 +256,8 @@ int	accept_whole(const char *po, const struct stat *);
 int	accept_hide(const char *po, const char *path, int fd, const char *name,
 	    long uid, char *to, size_t size);
 void	accept_show(const char *hidden, const char *path);	/* and back */
-/* So many bytes of fd, which looked like that, are written and on disk: 0, or
- * -1 after saying why. */
+/* So many bytes of fd, which looked like that, are written and on disk: 0, -1
+ * after saying why, or 1 after saying that it changes. */
 int	accept_copy(const struct post *, int fd, const struct stat *,
 	    double size);
 /* Is it a name that accept_hide makes?  The uid in it, or -1; name is set to
@@ -293,6 +294,26 @@ unsigned scan_count(const char *po, const char *dir,
 
 /* Prints the clauses of its configuration, and the command. */
 void	clause_show(const char *channel, const char *host);
+
+/* ======================================================================
+ * defer.c - what cannot be routed yet
+ * ====================================================================== */
+
+/* Moves the file at path, of that name, into deferred/, or leaves it there,
+ * with this reason and the mark of the table, a number that changes with it:
+ * 0, or -1 after saying why not. */
+int	defer(const char *po, const char *path, const char *base,
+	    unsigned long mark, const char *why);
+/* The same for all in the directory, of deferred/ what is due: how many. */
+unsigned defer_all(const char *po, const char *dir, unsigned long mark,
+	    const char *why);
+/* Is the next try of a file in deferred/ due?  All are, once the table has
+ * another mark. */
+int	defer_due(const char *po, const char *base, unsigned long mark);
+/* Seconds until the first is due, -1: there is none.  What is known of files
+ * that are gone is removed. */
+long	defer_wait(const char *po, unsigned long mark);
+int	defer_any(const char *po);	/* is there such a directory? */
 
 /* ======================================================================
  * etrn.c - mail for a host is wanted now

@@ -649,8 +649,13 @@ printf 'from s@a\nto anna\nenv-end\n\nbody\n' | file 77
 echo 'x y' >"$tmp/routes"
 out=$(sub -q)
 is 'submit -q with a wrong table: the exit code is 78' $? 78
-is 'submit -q with a wrong table: the file stays' "$(ls "$po/router")" 77
+is 'submit -q with a wrong table: the file waits in deferred/' \
+    "$(cd "$po" && find router deferred -type f | sort | tr '\n' ' ')" \
+    'deferred/77 deferred/77.why '
 cp "$tmp/good" "$tmp/routes"
+is 'submit -q takes deferred mail once the table was changed' \
+    "$(sub -q; rcpts; ls "$po/deferred")" 'local - anna;'
+clear
 mv "$po/queue" "$po/away"
 out=$(sub -q)
 is 'submit -q without queue/: the exit code is 75' $? 75
@@ -661,9 +666,10 @@ mv "$po/away" "$po/queue"
 is 'submit -q at a file limit: the exit code is 75' $? 75
 like 'submit -q at a file limit: a line says so' \
     "$(cat "$tmp/out")" 'router/77: cannot write .*transport/\.'
-is 'submit -q at a file limit: the file stays' \
-    "$(cd "$po" && find router queue transport -type f)" \
-    router/77
+is 'submit -q at a file limit: the file waits in deferred/' \
+    "$(cd "$po" && find router queue transport deferred -type f | sort |
+    tr '\n' ' ')" 'deferred/77 deferred/77.why '
+rm "$po/deferred/77.why"
 is 'submit -q takes the file after the file limit' \
     "$(sub -q; rcpts)" 'local - anna;'
 
@@ -820,7 +826,8 @@ else
 		put_one 77
 		out=$(hurt "$moves:error=EIO:when=$i" -q)
 		is "submit -q, rename $i fails: the exit code is 75" \
-		    "$? $(files)" '75 ./router/77 '
+		    "$? $(files)" '75 ./deferred/77 ./deferred/77.why '
+		mv "$po/deferred/77" "$po/router" && rm "$po/deferred/77.why"
 		like "submit -q, rename $i fails: a line says so" \
 		    "$out" 'router/77: cannot rename to'
 		hurt "$moves:signal=KILL:when=$i" -q >/dev/null

@@ -1,0 +1,123 @@
+/*
+ * deferred.c - mail that could not be routed yet.
+ *
+ *	deferred/1057616	the message, as it was in router/
+ *	deferred/1057616.why	3 1795392000 no table of routes: routes:12: ...
+ *
+ * submit -q moves a message there when it cannot route it now, and tries it
+ * again after a minute, then after ever longer pauses up to an hour.  The
+ * second file has the number of tries, a number that changes with the table of
+ * routes, and the reason of the last try; its time of modification is that of
+ * the last try.  Without it the message is tried at once, so mailq releases one
+ * by removing that file, and a crash between the two delays nothing.  A clock
+ * that was set back delays nothing either.
+ */
+#include "deferred.h"
+#include "util.h"
+
+#define PATH_SIZE	1024
+#define WHY		".why"
+#define PAUSE_LEAST	60	/* seconds after the first try */
+#define PAUSE_MOST	3600	/* ... doubled up to this */
+
+int
+deferred_name(const char *s)
+{
+	size_t n = strspn(s, "0123456789");
+
+	return n > 0 && n <= 40 && s[n] == '\0';
+}
+
+const char *
+deferred_of(const char *entry, char *num, unsigned long size)
+{
+	size_t n = strlen(entry), k = sizeof(WHY) - 1;
+
+	return n > k && strcmp(entry + n - k, WHY) == 0 &&
+	    text_fmt(num, size, "%.*s", (int)(n - k), entry) == 0 &&
+	    deferred_name(num) ? num : NULL;
+}
+
+static int
+why_path(char *path, const char *office, const char *num)
+{
+	if (deferred_name(num) && text_fmt(path, PATH_SIZE,
+	    "%s/" DEFERRED "/%s" WHY, office, num) == 0)
+		return 0;
+	errno = ENAMETOOLONG;
+	return -1;
+}
+
+static long
+pause_after(unsigned long tries)
+{
+	long pause = PAUSE_LEAST;
+
+	for (; tries > 1 && pause < PAUSE_MOST; tries--)
+		pause *= 2;
+	return pause < PAUSE_MOST ? pause : PAUSE_MOST;
+}
+
+int
+deferred_read(const char *office, const char *num, struct deferred *d)
+{
+	char path[PATH_SIZE], line[DEFERRED_WHY + 48];
+	const char *p;
+	struct stat st;
+	long n;
+	int fd;
+
+	if (why_path(path, office, num) < 0 ||
+	    (fd = fd_plain(path, O_RDONLY, &st)) < 0)
+		return -1;
+	n = (long)read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (n <= 0)
+		return -1;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	d->tries = num_of(line, &p);
+	if (d->tries == 0 || *p != ' ')
+		return -1;
+	d->table = num_of(p + 1, &p);
+	if (*p != ' ')
+		return -1;
+	text_fmt(d->reason, sizeof(d->reason), "%s", p + 1);
+	d->last = (long)st.st_mtime;
+	d->next = d->last + pause_after(d->tries);
+	return 0;
+}
+
+int
+deferred_write(const char *office, const char *num,
+    const struct deferred *d)
+{
+	char path[PATH_SIZE], line[DEFERRED_WHY + 48];
+	struct text t;
+	int fd, bad;
+
+	if (why_path(path, office, num) < 0)
+		return -1;
+	if (unlink(path) < 0 && errno != ENOENT)
+		return -1;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -1;
+	text_init(&t, line, sizeof(line) - 1);
+	t.clean = 1;
+	text_add(&t, "%lu %lu %s", d->tries, d->table, d->reason);
+	line[t.len++] = '\n';
+	bad = fd_write(fd, line, t.len) < 0;
+	if (close(fd) == 0 && !bad)
+		return 0;
+	unlink(path);
+	return -1;
+}
+
+int
+deferred_forget(const char *office, const char *num)
+{
+	char path[PATH_SIZE];
+
+	return why_path(path, office, num) < 0 ? -1 : unlink(path);
+}

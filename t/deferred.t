@@ -1,0 +1,221 @@
+#!/bin/sh
+# submit -q: what it cannot route yet waits in deferred/, with the reason, and is
+# tried again; mailq shows and releases it.
+. "${0%/*}/lib.sh"
+
+unset POSTOFFICE MAILSHARE ROUTERDIRS
+po=$tmp/po
+spool_new "$po"
+printf 'domain our.example\n* local -\n' >"$tmp/good"
+cp "$tmp/good" "$tmp/routes"
+sub() {
+	"$top/submit" -P "$po" -C "$tmp/routes" "$@" 2>&1
+}
+mailq() {	# options ...
+	POSTOFFICE=$po "$top/mailq" "$@" 2>"$tmp/err"
+}
+file() {	# dir name recipient [time]
+	printf 'from <s@a.example>\nto <%s>\nenv-end\n\nbody\n' "$3" \
+	    >"$po/$1/$2"
+	touch -t "${4:-202601020304}" "$po/$1/$2"
+}
+known() {	# name: tries and reason
+	sed 's/ [0-9]* / /' "$po/deferred/$1.why"
+}
+there() {	# dir ...: the files in them
+	(cd "$po" && find "$@" -type f 2>/dev/null | sort | tr '\n' ' ')
+}
+rcpts() {
+	cat "$po"/transport/[1-9]* 2>/dev/null |
+	    sed -n 's/^r .* local - \([a-z]*\) .*/\1/p' | sort | tr '\n' ' '
+}
+clear() {
+	find "$po" -type f -exec rm -f {} +
+}
+# The last try of a file was so many minutes ago; zones have no dates to subtract.
+ago() {		# name minutes
+	TZ=UTC0 touch -t "$(TZ="XXX00:$2" date +%Y%m%d%H%M.%S)" \
+	    "$po/deferred/$1.why"
+}
+# A file whose control file is larger than a process may write.
+large() {	# name
+	awk 'BEGIN {
+		print "from <s@a.example>\nto <anna>\nenv-end"
+		for (i = 0; i < 30; i++)
+			print "X: 0123456789012345678901234567890"
+		print "\nbody"
+	}' >"$po/router/$1"
+}
+limited() {	# option ...
+	(ulimit -f 1 && sub "$@")
+}
+# Sets mark, the second word of a reason, which changes with the table.
+mark() {
+	large 70
+	limited -q >/dev/null
+	mark=$(cut -d' ' -f2 "$po/deferred/70.why")
+	rm "$po/deferred/70" "$po/deferred/70.why"
+}
+
+# ---- a table that is wrong, or missing ---------------------------------------------
+
+file router 77 anna
+file router 9 bert
+mkdir "$po/bulk"
+file bulk 5 carl
+echo 'x y' >"$tmp/routes"
+out=$(ROUTERDIRS=bulk sub -q)
+is 'a wrong table: the exit code is 78' $? 78
+is 'a wrong table: mail of router/ and ROUTERDIRS goes to deferred/' \
+    "$(there router bulk deferred)" \
+    'deferred/5 deferred/5.why deferred/77 deferred/77.why deferred/9 deferred/9.why '
+like 'a wrong table: a line tells the number of messages' "$out" \
+    '^submit: messages in deferred until there is a table: 3$'
+is 'a wrong table: the reason is that of its last line' \
+    "$(known 77)" \
+    "1 no table of routes: $tmp/routes:1: $(echo "$out" |
+    sed -n 's/^submit: .*routes:1: //p')"
+is 'deferred/ is for its owner alone' \
+    "$(ls -ld "$po/deferred" | cut -c1-10)" drwx------
+sub -q >/dev/null
+sub -q >/dev/null
+cp "$tmp/good" "$tmp/routes"
+is 'once the table is changed, deferred mail is routed' \
+    "$(sub -q; rcpts; there deferred)" 'anna bert carl '
+clear
+file router 77 anna
+rm "$tmp/routes"
+out=$(sub -q)
+is 'a missing table: the exit code is 78' $? 78
+like 'a missing table: the reason says so' "$(known 77)" \
+    '^1 no table of routes: cannot read .*No such file'
+cp "$tmp/good" "$tmp/routes"
+is 'once there is a table, deferred mail is routed' \
+    "$(sub -q; rcpts)" 'anna '
+clear
+
+# ---- one file that cannot be taken -----------------------------------------------
+
+large 77
+file router 78 bert
+out=$(limited -q)
+is 'a file that cannot be taken: the exit code is 75' $? 75
+is 'a file that cannot be taken waits in deferred/, others are routed' \
+    "$(there router deferred)$(rcpts)" \
+    'deferred/77 deferred/77.why bert '
+like 'a file that cannot be taken: the reason is kept' \
+    "$(known 77)" '^1 cannot write .*: File too large$'
+is 'a file that cannot be taken: the reason is said once' \
+    "$(echo "$out" | wc -l | tr -d ' ')" 1
+out=$(sub -q)
+is 'a deferred file is not tried before its time' \
+    "$?$out $(there deferred)" '0 deferred/77 deferred/77.why '
+ago 77 02
+limited -q >"$tmp/out"
+like 'a deferred file is tried when its time has come' \
+    "$(cat "$tmp/out")" '^submit: deferred/77: cannot write'
+like 'each try that fails is counted' "$(known 77)" '^2 can'
+clear_queue() {
+	find "$po/queue" "$po/transport" -type f -exec rm -f {} +
+}
+clear_queue
+mark
+for try in '1 00 no' '1 02 yes' '2 01 no' '2 03 yes' '4 07 no' '4 09 yes' \
+    '7 58 no' '9 58 no' '99 58 no'; do
+	set -- $try
+	file deferred 77 anna
+	echo "$1 $mark why" >"$po/deferred/77.why"
+	ago 77 "$2"
+	sub -q
+	is "after try $1, $2 minutes ago, there is another one: $3" \
+	    "$([ -f "$po/deferred/77" ] && echo no || echo yes)" "$3"
+	rm -f "$po/deferred"/*
+	clear_queue
+done
+file deferred 77 anna
+echo "99 $mark why" >"$po/deferred/77.why"
+TZ=UTC0 touch -t "$(TZ=XXX01:01 date +%Y%m%d%H%M.%S)" "$po/deferred/77.why"
+is 'no pause between tries is longer than an hour' "$(sub -q; rcpts)" 'anna '
+clear_queue
+file deferred 77 anna
+echo "99 $mark why" >"$po/deferred/77.why"
+TZ=UTC0 touch -t 203701010000 "$po/deferred/77.why"
+is 'a clock that was set back delays no try' "$(sub -q; rcpts)" 'anna '
+clear_queue
+file deferred 77 anna
+is 'a file without a reason is tried at once' "$(sub -q; rcpts)" 'anna '
+clear_queue
+echo "1 $mark why" >"$po/deferred/99.why"
+sub -q
+is 'a reason without a file is removed' "$(there deferred)" ''
+clear
+
+# A crash between the reason and the file; a name that is taken; no room for it.
+file deferred 77 anna
+echo "1 $mark why" >"$po/deferred/77.why"
+large 77
+limited -q >"$tmp/out"
+is 'a name that is taken in deferred/: the file stays' "$(there router)" \
+    'router/77 '
+like 'a name that is taken in deferred/: a line says so' \
+    "$(cat "$tmp/out")" 'router/77: stays, as .* is there already'
+clear
+rmdir "$po/deferred"
+echo file >"$po/deferred"
+large 77
+limited -q >"$tmp/out"
+is 'a deferred/ that is no directory: the file stays' \
+    "$(there router)" 'router/77 '
+like 'a deferred/ that is no directory: a line says so' \
+    "$(cat "$tmp/out")" 'router/77: .*deferred must be a dir'
+rm "$po/deferred"
+mkdir "$po/deferred"
+chmod 777 "$po/deferred"
+limited -q >"$tmp/out"
+is 'a deferred/ that others can write to: the file stays' \
+    "$(there router)" 'router/77 '
+like 'a deferred/ that others can write to: a line says so' \
+    "$(cat "$tmp/out")" 'router/77: .*deferred must be a dir'
+chmod 700 "$po/deferred"
+clear
+
+# A wrong file that was deferred is set aside like any other.
+file deferred 77 anna
+printf 'from s@a\nmoon full\n\n' >"$po/deferred/77"
+echo "1 $mark why" >"$po/deferred/77.why"
+ago 77 02
+sub -q >/dev/null
+is 'a deferred file that turns out wrong goes to postman/' \
+    "$(there deferred postman)" 'postman/77 '
+clear
+
+# ---- a run that stays ---------------------------------------------------------------
+
+echo 'x y' >"$tmp/routes"
+bg "$top/submit" -P "$po" -C "$tmp/routes" -q1s
+file router 77 anna
+ok 'a run that stays defers what comes while the table is wrong' \
+    wait_for 30 test -f "$po/deferred/77.why"
+cp "$tmp/good" "$tmp/routes"
+ok 'a run that stays sees that the table was changed' \
+    wait_for 30 eval '[ -n "$(rcpts)" ]'
+kill "$bg_pid"
+wait "$bg_pid"
+lib_forget "$bg_pid"
+clear
+mark
+file deferred 77 anna
+echo "9 $mark why" >"$po/deferred/77.why"
+bg "$top/submit" -P "$po" -C "$tmp/routes" -q1s
+file router 78 bert
+wait_for 30 eval '[ "$(rcpts)" = "bert " ]'
+is 'a run that stays leaves what is not due' "$(there deferred)" \
+    'deferred/77 deferred/77.why '
+rm "$po/deferred/77.why"
+ok 'a run that stays sees that a file was released' \
+    wait_for 30 eval '[ "$(rcpts)" = "anna bert " ]'
+kill "$bg_pid"
+wait "$bg_pid"
+lib_forget "$bg_pid"
+clear
+finish
