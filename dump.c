@@ -19,11 +19,12 @@
  *	a  set aside  double bounces	   agent  what it waits for
  *	   oldest			r  number  offset  reason
  *	w  in router/  oldest		s  file  next look  why it is skipped
- *	d  channel  host  window	h  "message" or "address"  what is held
- *	   limit  agents  good  bad	o  message without control file  seconds
- *	   dead until  rate  why	x  message not in core, with an empty
- *	   idle  cohorts  unused	   one  seconds
- *	   ready  waiting  tries	End:
+ *	u  in deferred/  oldest		h  "message" or "address"  what is held
+ *	d  channel  host  window	o  message without control file  seconds
+ *	   limit  agents  good  bad	x  message not in core, with an empty
+ *	   dead until  rate  why	   one  seconds
+ *	   idle  cohorts  unused	End:
+ *	   ready  waiting  tries
  *	c  since the start: accepted
  *	   delivered  deferred  failed
  *	   DSNs  set aside
@@ -779,6 +780,7 @@ emit_around(void)
 	const struct totals *t = &q.total;
 
 	emit_beside("w", "router");
+	emit_beside("u", "deferred");
 	emit_beside("a", "postman");
 	emit("c\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", t->accepted, t->delivered,
 	    t->deferred, t->failed, t->dsns, t->aside);

@@ -15,7 +15,8 @@
  *
  * A command goes to the scheduler's command pipe, and its answer is shown
  * (mq/verbs.c).  Filters of messages, for both, are in mq/pick.c.
- * Nothing here changes a file of the post office.
+ * Nothing here changes a file of the post office, but a release of mail that
+ * could not be routed yet (mq/unrouted.c).
  */
 #include "mq/mq.h"
 #include "lib/pattern.h"
@@ -390,6 +391,8 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 		    want.postoffice;
 	if (!queue->facts && po != NULL)
 		mq_spool_fill(queue, po);
+	if (queue->deferred > 0 && po != NULL && mq_unrouted(queue, po) < 0)
+		return X_UNAVAILABLE;
 	return show(queue, po, a, 1);
 }
 
@@ -537,7 +540,7 @@ command(struct mq_ask *a, int argc, char **argv)
 {
 	struct mq_order *o = &want.order;
 	char why[MQ_WHY_MAX];
-	int rc;
+	int rc, done = 0;
 
 	if (want.listing != LIST || want.dests || want.filter != NULL ||
 	    a->pipe != NULL || a->port != NULL || want.login != NULL ||
@@ -556,8 +559,14 @@ command(struct mq_ask *a, int argc, char **argv)
 		return usage("a command is about messages and patterns that "
 		    "are named, or about what filters find");
 	want.named = 1;
-	return o->filter != NULL || (o->dry && o->n > 0) ? list(a) :
+	if (*o->verb == 'r' && o->n > 0) {
+		done = mq_release(o, want.postoffice);
+		if (o->n == 0)
+			return done;
+	}
+	rc = o->filter != NULL || (o->dry && o->n > 0) ? list(a) :
 	    mq_order_do(o, a, NULL, NULL);
+	return done != 0 ? done : rc;
 }
 
 /* show, with the messages that stand behind it. */

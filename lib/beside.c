@@ -2,11 +2,12 @@
  * beside.c - what waits in a post office beside its queue.
  *
  *	router/1057616			one message that nobody has routed yet
+ *	deferred/1057617		one that could not be routed yet
  *	postman/101-1			one that was set aside, and
  *	postman/101-1.control		... the same one's control file
  *	postman/9-1.bounce-17-3		a double bounce
  *
- * Both directories are counted the same by the scheduler, for whom asks it, and
+ * The directories are counted the same by the scheduler, for whom asks it, and
  * by mailq where there is none.  An age is that of a file by its time of
  * modification and the wall clock, and is not known while that clock is not
  * set.  A look costs a reading of the directory and an lstat for each file.
@@ -20,7 +21,8 @@
 #define CONTROL		".control"
 #define BOUNCE		".bounce-"
 
-/* Is the entry of router/ mail?  Others are being written, or the router's. */
+/* Is the entry of router/ or deferred/ mail?  Others are being written, or tell
+ * of mail. */
 static int
 is_mail(const char *entry)
 {
@@ -64,7 +66,7 @@ count(struct beside *b, const struct stat *st)
 int
 beside_count(const char *office, const char *dir, struct beside *b)
 {
-	int router = strcmp(dir, "router") == 0;
+	int router = strcmp(dir, "postman") != 0;
 	char path[PATH_SIZE];
 	struct dirent *e;
 	struct stat st;
@@ -75,8 +77,8 @@ beside_count(const char *office, const char *dir, struct beside *b)
 	errno = ENAMETOOLONG;
 	if (text_fmt(path, sizeof(path), "%s/%s", office, dir) == 0)
 		d = opendir(path);
-	if (d == NULL)
-		return -1;
+	if (d == NULL)	/* deferred/ is made when it is needed */
+		return errno == ENOENT && *dir == 'd' ? 0 : -1;
 	while ((e = readdir(d)) != NULL) {
 		if (e->d_name[0] == '.' || (router && !is_mail(e->d_name)) ||
 		    text_fmt(path, sizeof(path), "%s/%s/%s", office, dir,

@@ -10,8 +10,8 @@ struct beside {
 	long	oldest;		/* seconds of age; -1: none, or not known */
 };
 
-/* Mail in office/dir: in "router" what nobody has routed yet, in "postman" what
- * was set aside.  0, or -1 with errno. */
+/* Mail in office/dir: in "router" what nobody has routed yet, in "deferred"
+ * what could not be, in "postman" what was set aside.  0, or -1 with errno. */
 int	beside_count(const char *office, const char *dir, struct beside *);
 
 #endif

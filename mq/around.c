@@ -2,6 +2,8 @@
  * around.c - what is around the queue, and no mail in it.
  *
  *	2 messages wait in router, the oldest 3m old; is submit -q running?
+ *	1 message waits in deferred, 5m old
+ *	deferred/105761, tried 3 times, next 14:05 (in 2m): no table of routes
  *	3 messages were set aside in postman, the oldest 2d old
  *	on hold: smtp/example.org
  *	on hold: message 107-1
@@ -68,6 +70,12 @@ mq_around(struct mq_queue *q, const char *po)
 		text_fmt(q->router_why, sizeof(q->router_why), "%s",
 		    strerror(errno));
 	}
+	if (beside_count(po, "deferred", &b) == 0) {
+		q->deferred = number(b.n);
+		q->deferred_age = (int)b.oldest;
+	}
+	if (mq_unrouted(q, po) < 0)
+		return -1;
 	if (beside_count(po, "postman", &b) == 0) {
 		q->aside = number(b.n);
 		q->bounces = number(b.bounces);
@@ -124,23 +132,49 @@ put_note(const struct mq_note *note)
 	putchar('\n');
 }
 
+/* "2 messages wait in router, the oldest 3m old" */
+static void
+put_waiting(const char *dir, int n, int age)
+{
+	mq_put_count(n, "message");
+	printf(n == 1 ? " waits in %s" : " wait in %s", dir);
+	put_oldest(n, age);
+}
+
+static void
+put_unrouted(const struct mq_unrouted *u)
+{
+	fputs("deferred/", stdout);
+	mq_put(stdout, u->num);
+	if (u->tries > 0)
+		printf(", tried %d time%s", u->tries, u->tries == 1 ? "" : "s");
+	fputs(", ", stdout);
+	mq_put_next(u->next);
+	mq_put_reason(u->reason);
+	putchar('\n');
+}
+
 void
 mq_put_around(const struct mq_queue *q, int postman)
 {
 	const struct mq_note *note;
+	unsigned i;
 
 	if (q->filtered)
 		return;
 	if (q->router > 0) {
-		mq_put_count(q->router, "message");
-		fputs(q->router == 1 ? " waits" : " wait", stdout);
-		fputs(" in router", stdout);
-		put_oldest(q->router, q->router_age);
+		put_waiting("router", q->router, q->router_age);
 		puts("; is submit -q running?");
 	} else if (q->router_why[0] != '\0') {
 		printf("what waits in router is not known: %s\n",
 		    q->router_why);
 	}
+	if (q->deferred > 0) {
+		put_waiting("deferred", q->deferred, q->deferred_age);
+		putchar('\n');
+	}
+	for (i = 0; i < q->nunrouted; i++)
+		put_unrouted(&q->unrouted[i]);
 	if (postman && q->aside > 0) {
 		mq_put_count(q->aside, "message");
 		fputs(q->aside == 1 ? " was" : " were", stdout);
@@ -165,6 +199,9 @@ mq_count_around(const struct mq_queue *q)
 	if (q->router != MQ_UNKNOWN)
 		printf("router %d\nrouter-oldest %d\n", q->router,
 		    q->router == 0 ? 0 : q->router_age);
+	if (q->deferred != MQ_UNKNOWN)
+		printf("unrouted %d\nunrouted-oldest %d\n", q->deferred,
+		    q->deferred == 0 ? 0 : q->deferred_age);
 	if (q->aside != MQ_UNKNOWN)
 		printf("set-aside %d\nset-aside-oldest %d\n"
 		    "double-bounces %d\n", q->aside,

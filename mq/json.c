@@ -213,15 +213,33 @@ put_beside(const char *dir, int n, int age, int bounces)
 	puts("}");
 }
 
+/* {"deferred":"1057616","age":300,"tries":3,"next":120,"reason":"..."} */
+static void
+put_unrouted(const struct mq_unrouted *u)
+{
+	fputs("{\"deferred\":", stdout);
+	put_text(u->num);
+	field_number("age", (double)u->age, 1);
+	field_number("tries", u->tries, u->tries > 0);
+	field_number("next", u->next, 1);
+	field_text("reason", *u->reason != '\0' ? u->reason : NULL);
+	puts("}");
+}
+
 void
 mq_json_around(const struct mq_queue *q)
 {
 	const struct mq_note *note;
+	unsigned i;
 
 	if (q->filtered)
 		return;
 	if (q->router > 0)
 		put_beside("router", q->router, q->router_age, -1);
+	if (q->deferred > 0)
+		put_beside("deferred", q->deferred, q->deferred_age, -1);
+	for (i = 0; i < q->nunrouted; i++)
+		put_unrouted(&q->unrouted[i]);
 	if (q->aside > 0)
 		put_beside("postman", q->aside, q->aside_age, q->bounces);
 	for (note = q->notes; note != NULL; note = note->next) {

@@ -131,6 +131,15 @@ struct mq_note {
 	long	age;		/* seconds; MQ_UNKNOWN */
 };
 
+/* mq_unrouted: a message that submit -q could not route yet. */
+struct mq_unrouted {
+	const char *num;	/* its name in deferred/ */
+	const char *reason;	/* "": not known */
+	long	age;		/* seconds */
+	int	tries;		/* 0: not known */
+	int	next;		/* seconds until the next; 0: it is due */
+};
+
 /* What happened since the scheduler was started, in the order of the dump. */
 enum mq_total {
 	MQ_ACCEPTED, MQ_DELIVERED, MQ_DEFERRED, MQ_FAILED, MQ_DSNS,
@@ -158,6 +167,10 @@ struct mq_queue {
 	int	router;		/* messages in router/; MQ_UNKNOWN */
 	int	router_age;
 	char	router_why[MQ_WHY_MAX];	/* why that is not known; "" not told */
+	int	deferred;	/* messages in deferred/; MQ_UNKNOWN */
+	int	deferred_age;
+	struct mq_unrouted *unrouted;	/* ... as far as they can be read */
+	unsigned nunrouted;
 	struct mq_note *notes, **last_note;
 	double	totals[MQ_TOTALS];	/* the first MQ_UNKNOWN: not told */
 	int	uptime;		/* seconds; MQ_UNKNOWN */
@@ -311,6 +324,17 @@ void	mq_put_around(const struct mq_queue *, int postman);
 void	mq_put_aside(const struct mq_queue *, const char *before);
 /* The same for -c. */
 void	mq_count_around(const struct mq_queue *);
+
+/* ---- what could not be routed yet (unrouted.c) --------------------- */
+
+struct mq_order;
+
+/* Reads which messages are in po/deferred, the oldest first, as far as we may:
+ * 0, or -1 when there is no memory. */
+int	mq_unrouted(struct mq_queue *, const char *po);
+/* Releases those that the words of a command mean, or says so in a dry run.
+ * These words are taken out, "all" aside.  An exit code. */
+int	mq_release(struct mq_order *, const char *po);
 
 /* ---- control files (spool.c) --------------------------------------- */
 

@@ -873,6 +873,9 @@ fact(struct reader *r)
 	case 'w':
 		return split(r, f, 3) < 0 ? -1 :
 		    numbers(r, f[1], &r->q->router, f[2], &r->q->router_age);
+	case 'u':
+		return split(r, f, 3) < 0 ? -1 : numbers(r, f[1],
+		    &r->q->deferred, f[2], &r->q->deferred_age);
 	case 'c':
 		return fact_totals(r);
 	case 'h':

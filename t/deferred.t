@@ -218,4 +218,99 @@ kill "$bg_pid"
 wait "$bg_pid"
 lib_forget "$bg_pid"
 clear
+# ---- mailq --------------------------------------------------------------------------
+
+spans() {	# without what depends on the time of day
+	sed 's/[0-9][0-9dhms]* old/SPAN old/
+	    s/next .*(in [0-9][0-9dhms]*)/next TIME/'
+}
+file router 77 anna 202601020304
+file router 78 bert 202602020304
+echo 'x y' >"$tmp/routes"
+sub -q >/dev/null
+cp "$tmp/good" "$tmp/routes"
+why="no table of routes: $tmp/routes:1: a line is"
+is 'without a scheduler deferred mail is listed, the oldest first' \
+    "$(mailq | sed 1d | spans | sed 's/is PATTERN.*/is/')" \
+    "no message is in the queue
+2 messages wait in deferred, the oldest SPAN old
+deferred/77, tried 1 time, next TIME: $why
+deferred/78, tried 1 time, next TIME: $why"
+is 'deferred mail is counted' "$(mailq -c | sed -n 's/^unrouted //p')" 2
+like 'the age of the oldest deferred mail is counted' \
+    "$(mailq -c | sed -n 's/^unrouted-oldest //p')" '^[0-9]{7,}$'
+is 'deferred mail is an object each' "$(mailq -j | sed 1d |
+    sed 's/":[0-9][0-9]*/":N/g; s/"reason":".*"/"reason":R/')" \
+    '{"waits":"deferred","messages":N,"oldest":N}
+{"deferred":"77","age":N,"tries":N,"next":N,"reason":R}
+{"deferred":"78","age":N,"tries":N,"next":N,"reason":R}'
+is 'a dry run of release shows what would be released' \
+    "$(mailq -n release 77)" 'deferred/77: would be released'
+is 'a dry run of release does nothing' "$(there deferred)" \
+    'deferred/77 deferred/77.why deferred/78 deferred/78.why '
+clear
+mark
+file deferred 77 anna
+file deferred 78 bert
+for n in 77 78; do
+	echo "5 $mark why" >"$po/deferred/$n.why"
+done
+mailq release 77 >"$tmp/out"
+is 'release of a number needs no scheduler' "$?$(cat "$tmp/out")" \
+    '0deferred/77: released, the next run of submit -q tries it'
+like 'released mail is due' "$(mailq | grep deferred/77)" \
+    '^deferred/77, next .*[(]in 0s[)]$'
+is 'the next run takes what was released, and no other' \
+    "$(sub -q; rcpts)" 'anna '
+mailq release 99 >"$tmp/out"
+is 'release of a number that is not there is for the scheduler' \
+    "$?$(sed 's/:.*//' "$tmp/err")" 69mailq
+mailq release 'deferred/7*' >"$tmp/out"
+is 'release of a pattern' "$?$(cat "$tmp/out")" \
+    '0deferred/78: released, the next run of submit -q tries it'
+is 'the next run takes what a pattern released' "$(sub -q; rcpts)" 'anna bert '
+clear
+if [ "$(id -u)" -eq 0 ] && [ "$(as_nobody echo yes)" = yes ]; then
+	chmod 711 "$po"
+	file deferred 77 anna
+	echo "5 $mark why" >"$po/deferred/77.why"
+	chmod 755 "$po/deferred"
+	cp "$top/mailq" "$tmp/bin/mailq" && chmod 755 "$tmp/bin/mailq"
+	out=$(POSTOFFICE=$po as_nobody "$tmp/bin/mailq" release 77)
+	is 'who may not write to deferred/ cannot release: status 77' $? 77
+	like 'who may not write to deferred/ cannot release: a line says so' \
+	    "$out" 'deferred/77 is not released: Permission denied'
+	chmod 700 "$po/deferred"
+	clear
+else
+	skip 'who may not write to deferred/ cannot release' \
+	    'not root, or there is no other user'
+fi
+
+# With a scheduler.
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1h expiry=3d
+local/*	command="$top/t/agent -c local deferred not now"
+END
+file deferred 77 anna
+echo "5 $mark why" >"$po/deferred/77.why"
+ok 'a scheduler starts' sched_start "$po" "$tmp/cf"
+is 'the scheduler counts deferred mail, and its reason is shown' \
+    "$(mailq | spans)" 'no message is in the queue
+1 message waits in deferred, SPAN old
+deferred/77, tried 5 times, next TIME: why'
+unlike 'with a filter nothing is said of deferred mail' \
+    "$(mailq -f 'smtp/*')" deferred
+like 'the report is followed by the number of deferred messages' \
+    "$(mailq -Q)" '^1 message waits in deferred, '
+mailq hold 'smtp/*' >"$tmp/out"
+mailq release all >"$tmp/out"
+like 'release all means deferred mail as well as holds' \
+    "$?$(tr '\n' ' ' <"$tmp/out")" '^0deferred/77: released.*1 holds released '
+sub -q
+ok 'what release all meant is routed' wait_log 'load msg='
+is 'with an empty deferred/ nothing is said of it' \
+    "$(mailq | grep -c 'in deferred')" 0
+sched_stop
 finish

@@ -71,6 +71,7 @@ Facts:
 p	PO
 t	WALL	S
 w	0	-
+u	0	-
 a	0	0	-
 c	TOTALS
 End:"
@@ -134,6 +135,7 @@ facts='Facts:
 p	PO
 t	WALL	S
 w	0	-
+u	0	-
 a	0	0	-
 c	TOTALS
 m	101-1	S	14	-	sender
@@ -189,7 +191,7 @@ like 'with -Q there is the report' "$(cat "$tmp/dump")" \
     'down/c.host/0		N=1   R=1   A=0  QA='
 is 'with -Q there are no facts on messages' \
     "$(sed -n '/^Facts/,$p' "$tmp/dump" | still)" \
-    "$(printf 'Facts:\np\tPO\nt\tWALL\tS\nw\t0\t-\na\t0\t0\t-\nc\tTOTALS\nEnd:')"
+    "$(printf 'Facts:\np\tPO\nt\tWALL\tS\nw\t0\t-\nu\t0\t-\na\t0\t0\t-\nc\tTOTALS\nEnd:')"
 sched_stop
 is 'the pipes go when the scheduler ends' \
     "$(ls -a "$po" "$po/public" | grep mailq)" ''

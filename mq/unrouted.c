@@ -1,0 +1,154 @@
+/*
+ * unrouted.c - mail that submit -q could not route yet, in deferred/.
+ *
+ *	1 message waits in deferred, 5m old
+ *	deferred/105761, tried 3 times, next 14:05 (in 2m): no table of routes
+ *
+ * The scheduler tells how many there are; which, and why, is in the directory
+ * itself, for those who may read it.  See lib/deferred.c for its files.
+ *
+ *	mailq release 105761
+ *	mailq release 'deferred/10*'
+ *	mailq release all
+ *
+ * A release needs no scheduler: it removes the file with the reason, and the
+ * next run of submit -q tries the message.  A word that names none of these
+ * messages is the scheduler's.
+ */
+#include "mq.h"
+#include "../lib/deferred.h"
+#include "../lib/pattern.h"
+#include <dirent.h>
+
+/* ---- looking ---------------------------------------------------------- */
+
+static int
+by_age(const void *pa, const void *pb)
+{
+	const struct mq_unrouted *a = pa, *b = pb;
+
+	return a->age != b->age ? a->age > b->age ? -1 : 1 :
+	    strcmp(a->num, b->num);
+}
+
+/* One more: 0, or -1 when there is no memory. */
+static int
+add(struct mq_queue *q, const char *po, const char *num, const struct stat *st)
+{
+	struct mq_unrouted *more;
+	long wall = (long)time(NULL);
+	struct deferred d;
+
+	more = realloc(q->unrouted, (q->nunrouted + 1) * sizeof(*more));
+	if (more == NULL)
+		return -1;
+	q->unrouted = more;
+	more += q->nunrouted;
+	memset(more, 0, sizeof(*more));
+	more->num = mq_keep(q, num);
+	more->reason = "";
+	if (deferred_read(po, num, &d) == 0) {
+		more->reason = mq_keep(q, d.reason);
+		more->tries = (int)(d.tries > 9999 ? 9999 : d.tries);
+		more->next = d.next > wall && d.last <= wall ?
+		    (int)(d.next - wall) : 0;
+	}
+	more->age = wall > (long)st->st_mtime ? wall - (long)st->st_mtime : 0;
+	if (more->num == NULL || more->reason == NULL)
+		return -1;
+	q->nunrouted++;
+	return 0;
+}
+
+int
+mq_unrouted(struct mq_queue *q, const char *po)
+{
+	char path[MQ_PATH_MAX];
+	struct dirent *e;
+	struct stat st;
+	DIR *d = NULL;
+	int bad = 0;
+
+	if (text_fmt(path, sizeof(path), "%s/" DEFERRED, po) == 0)
+		d = opendir(path);
+	while (d != NULL && !bad && (e = readdir(d)) != NULL)
+		if (deferred_name(e->d_name) && text_fmt(path, sizeof(path),
+		    "%s/" DEFERRED "/%s", po, e->d_name) == 0 &&
+		    lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+			bad = add(q, po, e->d_name, &st) < 0;
+	if (d != NULL)
+		closedir(d);
+	if (q->nunrouted > 1)
+		qsort(q->unrouted, q->nunrouted, sizeof(*q->unrouted), by_age);
+	return bad ? -1 : 0;
+}
+
+/* ---- release ---------------------------------------------------------- */
+
+/* Does the word mean the message? */
+static int
+is_meant(const char *word, char **patterns, const char *num)
+{
+	char name[100];
+
+	if (strcmp(word, "all") == 0 || strcmp(word, num) == 0)
+		return 1;
+	if (text_fmt(name, sizeof(name), DEFERRED "/%s", num) < 0)
+		return 0;
+	for (; patterns != NULL && *patterns != NULL; patterns++)
+		if (pat_match(*patterns, name))
+			return 1;
+	return 0;
+}
+
+/* 0, or an exit code. */
+static int
+release(const char *po, const char *num, int dry)
+{
+	char line[MQ_WHY_MAX];
+
+	if (!dry && deferred_forget(po, num) < 0 && errno != ENOENT) {
+		text_fmt(line, sizeof(line), DEFERRED "/%s is not released: %s",
+		    num, strerror(errno));
+		mq_complain(line);
+		return errno == EACCES || errno == EPERM ? X_NOPERM :
+		    X_UNAVAILABLE;
+	}
+	printf(DEFERRED "/%s: %s\n", num, dry ? "would be released" :
+	    "released, the next run of submit -q tries it");
+	return 0;
+}
+
+int
+mq_release(struct mq_order *o, const char *po)
+{
+	struct mq_queue q;
+	unsigned i, k, left = 0, found;
+	int bad, rc = 0;
+	char **patterns;
+
+	if (mq_init(&q) < 0 || mq_unrouted(&q, po) < 0) {
+		mq_complain("there is no memory");
+		return X_UNAVAILABLE;
+	}
+	for (i = 0; i < o->n; i++) {
+		patterns = strchr(o->what[i], '/') == NULL ? NULL :
+		    pat_expand(o->what[i]);
+		found = 0;
+		for (k = 0; k < q.nunrouted; k++) {
+			if (!is_meant(o->what[i], patterns, q.unrouted[k].num))
+				continue;
+			found++;
+			bad = release(po, q.unrouted[k].num, o->dry);
+			if (bad != 0)
+				rc = bad;
+		}
+		if (patterns != NULL)
+			pat_free(patterns);
+		if (found == 0 || strcmp(o->what[i], "all") == 0)
+			o->what[left++] = o->what[i];
+	}
+	o->n = left;
+	mq_free(&q);
+	return rc;
+}
