@@ -272,6 +272,7 @@ bad_rcpt(void *arg, const char *text, const char *why)
 	char word[200], *p;
 
 	wrong(m, text, why, X_DATAERR);
+	m->nsyntax++;
 	m->also = 0;
 	if (!m->report)
 		return;

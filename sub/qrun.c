@@ -23,7 +23,8 @@
  * cannot be read, the table has a mistake): then it waits in deferred/, see
  * defer.c.  It stays for the next run when it changes meanwhile, when it is in
  * private/, and, as all do, on a full disk.  What is no plain file, or has
- * another name, is not ours.
+ * another name, is not ours.  Of one with an address that is none, or that is
+ * refused while there is no sender to be told, postman/ gets a copy.
  *
  * The oldest is taken first.  Directories of ROUTERDIRS, names in the post
  * office with colons between, come behind router/, in their order: as soon as
@@ -43,6 +44,7 @@
 #include <signal.h>
 
 #define PATH_SIZE	800
+#define ASIDE_SIZE	(PATH_SIZE + 40)
 #define LINE_SIZE	8192	/* bytes in a line of an envelope */
 #define ENV_MOST	(64UL << 20)	/* ... in all of it */
 #define SLACK		65536.0	/* bytes over the limit: what submit adds */
@@ -370,17 +372,60 @@ enter(struct file *q)
 	    put_copy(q);
 }
 
+/* A name in postman/ that is not there. */
+static void
+aside_name(char *to, const char *po, const char *base, const char *mark)
+{
+	struct stat st;
+	int i;
+
+	text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s", po, base, mark);
+	for (i = 1; lstat(to, &st) == 0; i++)
+		text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s.%d", po, base, mark,
+		    i);
+}
+
+/* It is in the queue, but people should look at it: for them there is a copy,
+ * with an underscore in its name. */
+static void
+keep_copy(const struct file *q, const char *base)
+{
+	double size = (double)q->st.st_size;
+	const char *mark = q->m.nsyntax > 0 ? "_syntax" : "_untold";
+	char to[ASIDE_SIZE];
+	struct post p;
+
+	if (entry_room(q->po, q->m.routes, size) < 0)
+		return;
+	if (post_open(&p, q->po, "submit") < 0) {
+		say("cannot be copied: %s", strerror(errno));
+		return;
+	}
+	aside_name(to, q->po, base, mark);
+	if (accept_copy(&p, fileno(q->f), &q->st, size) == 0) {
+		if (rename(p.path, to) < 0)
+			say_cannot("make", to);
+		else
+			say("it is in the queue, and a copy is %s", to);
+	}
+	post_drop(&p);		/* by then its name is gone */
+}
+
+/* Has it an address that is none, or one of which nobody will hear? */
+static int
+is_odd(const struct mail *m)
+{
+	return !m->toobig && (m->nsyntax > 0 ||
+	    (m->nwrong > 0 && m->sender[0] == '\0'));
+}
+
 /* Where people look at it: TAKEN, or LATER when it cannot be moved. */
 static enum verdict
 set_aside(const struct file *q, const char *base)
 {
-	char to[PATH_SIZE + 20];
-	struct stat st;
-	int i;
+	char to[ASIDE_SIZE];
 
-	text_fmt(to, sizeof(to), "%s/postman/%s", q->po, base);
-	for (i = 1; lstat(to, &st) == 0; i++)
-		text_fmt(to, sizeof(to), "%s/postman/%s.%d", q->po, base, i);
+	aside_name(to, q->po, base, "");
 	if (rename(q->path, to) < 0) {
 		say("%s, and it cannot be moved to %s: %s", q->why, to,
 		    strerror(errno));
@@ -485,6 +530,8 @@ try(struct file *q, const struct routes *routes, const char *dir,
 		if (q->st.st_nlink == 1 || hidden) {
 			q->why = NULL;
 			v = enter(q);
+			if (v == TAKEN && is_odd(&q->m))
+				keep_copy(q, base);
 		}
 	}
 	mail_free(&q->m);

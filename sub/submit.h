@@ -194,6 +194,7 @@ struct mail {
 	struct followed *followed;	/* aliases, each once */
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;
+	unsigned nsyntax;	/* ... of nwrong, those that are no address */
 	int	code;		/* exit code for the first wrong one */
 	int	full;		/* exit code when there are too many, or 0 */
 	struct header head;

@@ -111,6 +111,51 @@ is 'a run that stays ends at TERM' $? 0
 lib_forget "$bg_pid"
 find "$po" -type f -exec rm -f {} +
 
+# ---- copies for the postmaster ---------------------------------------------------
+
+printf 'domain our.example\nspam* ! no\n* local -\n' >"$tmp/routes"
+odd() {		# envelope: what is in postman/ and in the queue then
+	printf '%b\nenv-end\nSubject: x\n\nthe body\n' "$1" >"$po/router/77"
+	cp "$po/router/77" "$tmp/odd"
+	touch -t 202601010000 "$po/router/77"
+	sub -q >"$tmp/out"
+	echo "$(ls "$po/postman" | tr '\n' ' ')$(ls "$po/transport" | wc -l |
+	    tr -d ' ')"
+}
+is 'a recipient that is no address: postman/ has a copy, the queue the message' \
+    "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" '77_syntax 1'
+ok 'the copy is the message, byte for byte' \
+    cmp "$tmp/odd" "$po/postman/77_syntax"
+is 'the copy is for its owner alone' \
+    "$(ls -l "$po/postman/77_syntax" | cut -c1-10)" -rw-------
+like 'the copy is said in a line' "$(cat "$tmp/out")" \
+    '^submit: router/77: it is in the queue, and a copy is .*/postman/77_syntax$'
+is 'a copy replaces none' "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" \
+    '77_syntax 77_syntax.1 2'
+rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
+is 'a refused recipient of a message without a sender: there is a copy' \
+    "$(odd 'channel error\nto <spam@x>\nto <anna>')" '77_untold 1'
+rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
+is 'a refused recipient of which the sender hears: there is no copy' \
+    "$(odd 'from <s@a>\nto <spam@x>\nto <anna>')" 1
+rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
+is 'a message in order: there is no copy' "$(odd 'from <s@a>\nto <anna>')" 1
+is 'copies leave nothing in private/' "$(ls "$po/private")" ''
+if [ "$(id -u)" -eq 0 ] && [ "$(as_nobody echo yes)" = yes ]; then
+	rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
+	printf 'from <s@a>\nto <x@@y>\nto <anna>\nenv-end\n\nbody\n' \
+	    >"$po/router/77"
+	chown nobody "$po/router/77"
+	sub -q >/dev/null
+	is 'the copy of a user'\''s file is the owner'\''s of the post office' \
+	    "$(ls -ln "$po/postman/77_syntax" | awk '{ print $1, $3 }')" \
+	    '-rw------- 0'
+else
+	skip 'the copy of a user'\''s file' 'not root, or there is no other user'
+fi
+find "$po" -type f -exec rm -f {} +
+printf 'domain our.example\n* local -\n' >"$tmp/routes"
+
 # ---- workers -----------------------------------------------------------------------
 
 for bad in 0 65 x; do
