@@ -388,4 +388,26 @@ ok 'an agent whose child is killed: the program ends' \
 wait_for 30 grep signal "$tmp/said"
 like 'an agent whose child is killed: the message is deferred' \
     "$(cat "$tmp/said")" '^deferred 4\.3\.0 .*signal 9'
+
+# A file of passwords that is mended counts for the next job, also where the
+# agent has a connection.
+for o in '' -o; do
+	serve -k 'AUTH LOGIN'
+	passwords 'localhost anna one clear'
+	conf "$tmp/cf" <<END
+*/*	interval=1h retries=1 idlemax=1h
+	command="$A $o -R localhost:$port -A $tmp/passwords"
+END
+	rm -f "$po/transport/"* "$po/queue/"*
+	one 10-1
+	sched_start "$po" "$tmp/cf"
+	wait_for 30 po_empty "$po"
+	passwords 'localhost anna another clear'
+	one 11-1
+	ok "smtp $o: mail goes with a mended file of passwords" \
+	    wait_for 30 po_empty "$po"
+	sched_stop
+	is "smtp $o: each password was sent once" \
+	    "$(grep -c -x -e "> $(b64 one)" -e "> $(b64 another)" "$srv/log")" 2
+done
 finish

@@ -548,8 +548,11 @@ hello(struct esmtp *c, const char *name, int greeted)
 		name = near;
 	}
 	text_fmt(line, sizeof(line), "EHLO %s", name);
-	if (esmtp_say(c, line) < 0 || ask(c, ES_HELO, 1) == 0)
+	c->asked = greeted ? "the handshake, or EHLO" : "EHLO";
+	if (esmtp_say(c, line) < 0 ||
+	    ask(c, greeted ? ES_GREETING : ES_HELO, 1) == 0)
 		return -1;
+	c->asked = "EHLO";
 	if (c->code == 220 && greeted && get_reply(c, ES_HELO,
 	    deadline(ES_HELO), 1) == 0)
 		return -1;	/* 220 was the greeting */
@@ -601,6 +604,5 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 		return refused(c);
 	if (is_self(c, opt))
 		return lose(c, "5.4.6", "%s", "it is this machine");
-	c->asked = "EHLO";
 	return hello(c, opt->self, greeted);
 }

@@ -471,19 +471,6 @@ work(struct lib_job *job)
 		deliver(job, to, n);
 }
 
-/* The keeper's: a job comes. */
-static void
-begin(struct lib_job *job)
-{
-	char line[2 * NET_NAME];
-
-	if (opt.log != NULL) {
-		text_fmt(line, sizeof(line), "= msg=%s", ctl_msg(job->name));
-		transcript(line, strlen(line));
-	}
-	(opt.one ? work : halves_work)(job);
-}
-
 /* What the talker reads as who the keeper is. */
 static void
 read_files(void)
@@ -518,6 +505,44 @@ static void
 leave(void)
 {
 	esmtp_quit(&conn);
+}
+
+/* Somebody may have mended the file of passwords: then this job is for a new
+ * talker, or reads it again. */
+static void
+see_passwords(void)
+{
+	static struct stat seen;
+	struct stat st;
+
+	if (opt.passwords == NULL)
+		return;
+	if (stat(opt.passwords, &st) < 0)
+		memset(&st, 0, sizeof(st));
+	if (st.st_ino != seen.st_ino || st.st_size != seen.st_size ||
+	    st.st_mode != seen.st_mode || st.st_ctime != seen.st_ctime) {
+		if (opt.one) {
+			leave();
+			read_files();
+		} else {
+			halves_end();
+		}
+	}
+	seen = st;
+}
+
+/* The keeper's: a job comes. */
+static void
+begin(struct lib_job *job)
+{
+	char line[2 * NET_NAME];
+
+	if (opt.log != NULL) {
+		text_fmt(line, sizeof(line), "= msg=%s", ctl_msg(job->name));
+		transcript(line, strlen(line));
+	}
+	see_passwords();
+	(opt.one ? work : halves_work)(job);
 }
 
 /* ---- options --------------------------------------------------------- */
