@@ -16,8 +16,9 @@ mailq() {	# options ...
 }
 file() {	# dir name recipient [time]
 	printf 'from <s@a.example>\nto <%s>\nenv-end\n\nbody\n' "$3" \
-	    >"$po/$1/$2"
-	touch -t "${4:-202601020304}" "$po/$1/$2"
+	    >"$tmp/new"
+	touch -t "${4:-202601020304}" "$tmp/new"
+	mv "$tmp/new" "$po/$1/$2"	# in one piece, for a run that stays
 }
 known() {	# name: tries and reason
 	sed 's/ [0-9]* / /' "$po/deferred/$1.why"

@@ -13,8 +13,9 @@ sub() {
 }
 file() {	# dir name recipient time
 	printf 'from <s@a.example>\nto <%s>\nenv-end\n\nbody\n' "$3" \
-	    >"$po/$1/$2"
-	touch -t "$4" "$po/$1/$2"
+	    >"$tmp/new"
+	touch -t "$4" "$tmp/new"
+	mv "$tmp/new" "$po/$1/$2"	# in one piece, for a run that stays
 }
 # A file that cannot be used is said in a line, so the lines tell the order.
 wrong() {	# dir name time
