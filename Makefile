@@ -104,7 +104,7 @@ BENCHES = bench/waits bench/limit bench/noop bench/floor
 all: scheduler mailq submit $(AGENTS)
 
 AGENT = ta/lib.o ta/job.o $(LIB)
-MAILQ = mailq.o mq/watch.o mq/story.o mq/verbs.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(LIB)
+MAILQ = mailq.o mq/watch.o mq/story.o mq/verbs.o mq/name.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(LIB)
 SUBMIT = submit.o sub/qrun.o sub/clause.o sub/defer.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
 SMTP = ta/smtp.o ta/halves.o ta/trans.o ta/dead.o ta/wire.o ta/auth.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o $(AGENT)
 LINK = $(CC) $(LDFLAGS) -o $@
@@ -200,7 +200,7 @@ t/fuzz/dsn: $(FUZZDSN)
 FUZZSMTP = t/fuzz/smtp.o ta/trans.o ta/wire.o ta/auth.o ta/net.o ta/mx.o ta/lib.o ta/job.o $(FUZZ)
 t/fuzz/smtp: $(FUZZSMTP)
 	$(LINK) $(FUZZSMTP) $(LIBS)
-FUZZDUMP = t/fuzz/dump.o mq/watch.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(FUZZ)
+FUZZDUMP = t/fuzz/dump.o mq/watch.o mq/name.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(FUZZ)
 t/fuzz/dump: $(FUZZDUMP)
 	$(LINK) $(FUZZDUMP) $(LIBS)
 

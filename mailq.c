@@ -534,6 +534,19 @@ take_filter(void)
 	return X_USAGE;
 }
 
+/* Where the scheduler's log is, unless it was named. */
+static void
+find_log(void)
+{
+	static char path[MQ_PATH_MAX];
+	const char *dir = getenv("LOGDIR");
+
+	text_fmt(path, sizeof(path), "%s/scheduler", dir != NULL &&
+	    *dir != '\0' ? dir : LOGDIR);
+	if (want.logfile == NULL)
+		want.logfile = path;
+}
+
 /* A command, with all that stands behind its verb. */
 static int
 command(struct mq_ask *a, int argc, char **argv)
@@ -558,6 +571,12 @@ command(struct mq_ask *a, int argc, char **argv)
 	if (argc == 1 || (o->n > 0 && o->filter != NULL))
 		return usage("a command is about messages and patterns that "
 		    "are named, or about what filters find");
+	find_log();
+	rc = mq_order_names(o, want.postoffice, want.logfile, why);
+	if (rc != 0) {
+		mq_complain(why);
+		return rc;
+	}
 	want.named = 1;
 	if (*o->verb == 'r' && o->n > 0) {
 		done = mq_release(o, want.postoffice);
@@ -573,8 +592,6 @@ command(struct mq_ask *a, int argc, char **argv)
 static int
 tell(struct mq_ask *a, int argc, char **argv)
 {
-	static char path[MQ_PATH_MAX];
-	const char *dir = getenv("LOGDIR");
 	struct mq_order *o = &want.order;
 	char why[MQ_WHY_MAX];
 	int rc;
@@ -592,10 +609,7 @@ tell(struct mq_ask *a, int argc, char **argv)
 	}
 	if (argc == 1 || (o->n > 0 && o->filter != NULL))
 		return usage("show wants messages that are named, or filters");
-	text_fmt(path, sizeof(path), "%s/scheduler", dir != NULL &&
-	    *dir != '\0' ? dir : LOGDIR);
-	if (want.logfile == NULL)
-		want.logfile = path;
+	find_log();
 	return o->filter != NULL || o->n > 0 ? list(a) : 0;
 }
 

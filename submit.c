@@ -701,7 +701,8 @@ main(int argc, char **argv)
 		return code != 0 ? code : etrn(opt.po, opt.etrn);
 	}
 	if (opt.run)
-		return qrun(opt.po, opt.table, opt.every);
+		return qrun(opt.po, opt.table, opt.every,
+		    opt.verbose);
 	if (opt.mode == 'n')
 		return check();
 	return opt.mode == 'v' ? verify(argv + next) : submit(argv + next);

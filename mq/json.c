@@ -132,7 +132,7 @@ put_reasons(const struct mq_rcpts *r, const struct mq_job *j)
 }
 
 static void
-put_object(const struct mq_msg *m, const struct mq_job *j,
+put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
     const struct mq_rcpts *r)
 {
 	static struct mq_job none;
@@ -145,6 +145,7 @@ put_object(const struct mq_msg *m, const struct mq_job *j,
 	}
 	fputs("{\"message\":", stdout);
 	put_text(m->name);
+	field_text("id", id);
 	field_text("sender", m->sender);
 	field_number("size", m->size, m->size >= 0);
 	field_number("age", m->age, m->age != MQ_UNKNOWN);
@@ -271,19 +272,23 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_rcpts r;
 	const struct mq_msg *m;
+	const char *its;
+	char id[80];
 	unsigned i;
 
 	memset(&r, 0, sizeof(r));
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (!mq_shown(q, m))
 			continue;
+		its = mq_id(m->name, view->postoffice, id, sizeof(id)) == 0 ?
+		    id : NULL;
 		if (view->verbose)
 			mq_rcpts(&r, q, m, view);
 		if (m->first == 0)
-			put_object(m, NULL, view->verbose ? &r : NULL);
+			put_object(m, its, NULL, view->verbose ? &r : NULL);
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
 			if (!mq_hidden(&q->jobs[i - 1]))
-				put_object(m, &q->jobs[i - 1],
+				put_object(m, its, &q->jobs[i - 1],
 				    view->verbose ? &r : NULL);
 		mq_rcpts_free(&r);
 	}

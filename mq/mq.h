@@ -336,6 +336,30 @@ int	mq_unrouted(struct mq_queue *, const char *po);
  * These words are taken out, "all" aside.  An exit code. */
 int	mq_release(struct mq_order *, const char *po);
 
+/* ---- what a message may be called (name.c) ------------------------- */
+
+int	mq_is_id(const char *);		/* may it begin a spool id? */
+/* The number, where it may be a file of router/, with that before it or
+ * without; or NULL. */
+const char *mq_is_router(const char *);
+/* The spool id of the message: 0, or -1 when that is not known. */
+int	mq_id(const char *name, const char *po, char *id, size_t size);
+/* Begins the id so?  2: it is the whole of it. */
+int	mq_same_id(const char *id, const char *wanted);
+/* Begins the name of the message, or its id, so?  As above. */
+int	mq_is_called(const char *name, const char *word, const char *po);
+/* The word behind the key, such as " id=", in a line of the log: 0 or -1. */
+int	mq_log_word(const char *line, const char *key, char *word,
+	    size_t size);
+/* The id that the file of router/ with this number got, as the logs of
+ * submit -q and the scheduler say: 0 or -1. */
+int	mq_accepted(const char *logfile, const char *num, char *id,
+	    size_t size);
+/* The message in the spool that the word means, with its directories: 1; 0 when
+ * none is called so, -1 when it cannot be told; both with why. */
+int	mq_name(const char *word, const char *po, const char *logfile,
+	    char name[MQ_NAME_MAX], char why[MQ_WHY_MAX]);
+
 /* ---- control files (spool.c) --------------------------------------- */
 
 /* Reads the spool: 0, or an exit code with the reason in why. */
@@ -453,6 +477,10 @@ struct mq_order {
 int	mq_is_verb(const char *);
 /* Takes what stands behind the verb: 0, or an exit code with why. */
 int	mq_order_words(struct mq_order *, int n, char **word,
+	    char why[MQ_WHY_MAX]);
+/* Messages that were named get the names of their files: 0, or an exit code
+ * with why. */
+int	mq_order_names(struct mq_order *, const char *po, const char *logfile,
 	    char why[MQ_WHY_MAX]);
 /* Picks what is meant, and of a listing what passes: 0 with an exit code, or -1
  * with one when nothing could be picked. */

@@ -304,6 +304,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 {
 	struct mq_rcpts r;
 	const struct mq_msg *m;
+	char id[80];
 	unsigned i;
 
 	if (mq_show_none(q, view))
@@ -313,8 +314,12 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 		if (!mq_shown(q, m))
 			continue;
 		mq_put_message(q, m);
-		if (view->verbose)
+		if (view->verbose) {
+			if (mq_id(m->name, view->postoffice, id, sizeof(id)) ==
+			    0)
+				printf("\tid %s\n", id);
 			mq_rcpts(&r, q, m, view);
+		}
 		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job) {
 			if (mq_hidden(&q->jobs[i - 1]))
 				continue;

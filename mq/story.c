@@ -21,9 +21,8 @@
  * last "load" behind the end of a message of that name, its "complete",
  * "drop", "finished" or "park".  It is read twice, so that it takes no memory.
  *
- * A name may be shortened to a beginning that no other message has.  The spool
- * id that statistics and DSNs have is another name, while the message file is
- * there.
+ * What else a message may be called is in name.c.  With its spool id, the log
+ * has no lines of others of that name.
  */
 #include "mq.h"
 
@@ -291,13 +290,24 @@ is_end(const char *line)
 	    is_event(line, "finished") || is_event(line, "park");
 }
 
+/* Has the line the spool id of another message?  id "" is not known. */
+static int
+is_others(const char *line, const char *id)
+{
+	char its[80];
+
+	return *id != '\0' &&
+	    mq_log_word(line, " id=", its, sizeof(its)) == 0 &&
+	    mq_same_id(its, id) != 2;
+}
+
 /* The next line of the log about the message: 1 or 0. */
 static int
-next_line(FILE *f, const char *base, char *line, size_t size)
+next_line(FILE *f, const char *base, const char *id, char *line, size_t size)
 {
 	while (fgets(line, (int)size, f) != NULL)
-		if (has_name(line, " msg=", base) ||
-		    has_name(line, " what=", base))
+		if ((has_name(line, " msg=", base) ||
+		    has_name(line, " what=", base)) && !is_others(line, id))
 			return 1;
 	return 0;
 }
@@ -325,10 +335,35 @@ put_log_line(const char *s)
 	putchar('\n');
 }
 
+/* The message in the log whose spool id begins so: how many there are, 0 none,
+ * and of the last the id and the name. */
+static unsigned
+find_id(const char *path, const char *wanted, char id[80],
+    char name[MQ_NAME_MAX])
+{
+	static char line[LINE_MAX_];
+	FILE *f = fopen(path, "r");
+	char its[80];
+	unsigned many = 0;
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		if (mq_log_word(line, " id=", its, sizeof(its)) < 0 ||
+		    mq_same_id(its, wanted) == 0 ||
+		    (many > 0 && mq_same_id(its, id) == 2) ||
+		    mq_log_word(line, " msg=", name, MQ_NAME_MAX) < 0)
+			continue;
+		many++;
+		strcpy(id, its);
+	}
+	if (f != NULL)
+		fclose(f);
+	return many;
+}
+
 /* What the log has of the message, behind a line that it is gone: 1, 0 nothing,
  * or -1 with errno. */
 static int
-put_log(const char *path, const char *base, int gone)
+put_log(const char *path, const char *base, const char *id, int gone)
 {
 	static char line[LINE_MAX_];
 	unsigned long n, first = 0;
@@ -337,7 +372,7 @@ put_log(const char *path, const char *base, int gone)
 
 	if (f == NULL)
 		return -1;
-	for (n = 0; next_line(f, base, line, sizeof(line)); n++) {
+	for (n = 0; next_line(f, base, id, line, sizeof(line)); n++) {
 		if (ended && is_event(line, "load")) {
 			first = n;
 			ended = 0;
@@ -351,7 +386,7 @@ put_log(const char *path, const char *base, int gone)
 	if (n > 0)
 		puts("log");
 	rewind(f);
-	for (n = 0; next_line(f, base, line, sizeof(line)); n++) {
+	for (n = 0; next_line(f, base, id, line, sizeof(line)); n++) {
 		if (n < first)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
@@ -368,14 +403,13 @@ put_log(const char *path, const char *base, int gone)
 static void
 put_id(const struct mq_msg *m, const char *po)
 {
-	char path[MQ_PATH_MAX], id[80];
+	char id[80];
 
-	if (text_fmt(path, sizeof(path), "%s/queue/%s", po, m->name) == 0 &&
-	    spool_id_of(path, m->name, id, sizeof(id)) == 0) {
-		printf("\tid %s, file ", id);
-		mq_put(stdout, path);
-		putchar('\n');
-	}
+	if (mq_id(m->name, po, id, sizeof(id)) < 0)
+		return;
+	printf("\tid %s, file %s/queue/", id, po);
+	mq_put(stdout, m->name);
+	putchar('\n');
 }
 
 static void
@@ -425,14 +459,25 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
     const struct mq_view *view, const char *logfile)
 {
 	const char *base = name_base(m != NULL ? m->name : name);
-	char why[MQ_WHY_MAX];
+	char why[MQ_WHY_MAX], old[MQ_NAME_MAX], id[80] = "";
 	int found = m != NULL, log;
+	unsigned many = 0;
 
+	if (m != NULL)
+		mq_id(m->name, view->postoffice, id, sizeof(id));
+	else if (mq_is_id(name) && (many = find_id(logfile, name, id, old)) > 0)
+		base = name_base(old);
+	if (many > 1) {
+		text_fmt(why, sizeof(why), "%s is the beginning of %u "
+		    "messages in %s", name, many, logfile);
+		mq_complain(why);
+		return X_UNAVAILABLE;
+	}
 	if (m != NULL)
 		put_message(q, m, view);
 	else
 		found = put_aside(base, view->postoffice);
-	log = put_log(logfile, base, !found);
+	log = put_log(logfile, base, id, !found);
 	if (log < 0 && found)
 		printf("log\n\t%s cannot be read: %s\n", logfile,
 		    strerror(errno));
@@ -443,24 +488,6 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	    log < 0 ? strerror(errno) : "");
 	mq_complain(why);
 	return X_UNAVAILABLE;
-}
-
-/* Begins its name or its spool id so?  2: it is the whole name. */
-static int
-is_called(const struct mq_msg *m, const char *name, const char *po)
-{
-	char path[MQ_PATH_MAX], id[80];
-	const char *base = name_base(m->name);
-	size_t n = strlen(name);
-
-	if (*name != 'S')
-		return strncmp(base, name, n) != 0 ? 0 : base[n] == '\0' ? 2 :
-		    1;
-	return po != NULL && num_of(name + 1, NULL) == name_num(m->name) &&
-	    name_in(m->name) != NULL && text_fmt(path, sizeof(path),
-	    "%s/queue/%s", po, m->name) == 0 &&
-	    spool_id_of(path, m->name, id, sizeof(id)) == 0 &&
-	    strncmp(id, name, n) == 0;
 }
 
 /* The message that is named, or that alone begins so; NULL: there is none, or
@@ -474,7 +501,7 @@ find(const struct mq_queue *q, const char *name, const char *po,
 
 	*many = 0;
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		called = is_called(m, name, po);
+		called = mq_is_called(m->name, name, po);
 		if (called == 0)
 			continue;
 		if (called == 2) {
@@ -487,24 +514,63 @@ find(const struct mq_queue *q, const char *name, const char *po,
 	return *many == 1 ? found : NULL;
 }
 
-/* One that was named; of what is not in core the spool is asked. */
+/* The same; of what is not in core the spool is asked. */
+static const struct mq_msg *
+find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
+{
+	static int asked;
+	const struct mq_msg *m = find(q, name, po, many);
+	char why[MQ_WHY_MAX];
+
+	if (m != NULL || *many > 0 || !q->facts || asked || po == NULL)
+		return m;
+	asked = 1;
+	if (mq_spool_rest(q, po, why) != 0)
+		mq_complain(why);
+	return find(q, name, po, many);
+}
+
+/* Is it a file of router/?  Says so: 1 or 0. */
+static int
+put_router(const char *num, const char *po)
+{
+	char path[MQ_PATH_MAX];
+	struct stat st;
+	double age;
+
+	if (po == NULL || text_fmt(path, sizeof(path), "%s/router/%s", po,
+	    num) < 0 || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	age = difftime(time(NULL), st.st_mtime);
+	printf("router/%s  ", num);
+	mq_put_count((double)st.st_size, "byte");
+	fputs("  ", stdout);
+	mq_put_span(age < 0 ? 0 : age > 2e9 ? 2000000000L : (long)age);
+	printf(" old\n\tis not in the queue yet; is submit -q running?\n"
+	    "\tfile %s\n", path);
+	return 1;
+}
+
+/* One that was named. */
 static int
 named(struct mq_queue *q, const char *name, const struct mq_view *view,
     const char *logfile)
 {
-	static int asked;
-	const char *base = *name == 'S' ? name : name_in(name);
-	const char *po = view->postoffice;
+	const char *num = mq_is_router(name), *po = view->postoffice;
+	const char *base = name_in(name) != NULL ? name_in(name) : name;
 	const struct mq_msg *m;
-	char why[MQ_WHY_MAX];
+	char why[MQ_WHY_MAX], id[MQ_NAME_MAX];
 	unsigned many;
 
-	m = find(q, base, po, &many);
-	if (m == NULL && many == 0 && q->facts && !asked && po != NULL) {
-		asked = 1;
-		if (mq_spool_rest(q, po, why) != 0)
-			mq_complain(why);
-		m = find(q, base, po, &many);
+	m = find_all(q, base, po, &many);
+	if (m == NULL && many == 0 && num != NULL) {
+		if (put_router(num, po))
+			return 0;
+		if (mq_accepted(logfile, num, id, sizeof(id)) == 0) {
+			printf("router/%s was accepted as %s\n", num, id);
+			base = id;
+			m = find_all(q, base, po, &many);
+		}
 	}
 	if (many > 1) {
 		text_fmt(why, sizeof(why), "%s is the beginning of %u "
@@ -512,7 +578,7 @@ named(struct mq_queue *q, const char *name, const struct mq_view *view,
 		mq_complain(why);
 		return X_UNAVAILABLE;
 	}
-	return story(q, m, name, view, logfile);
+	return story(q, m, base, view, logfile);
 }
 
 int

@@ -40,6 +40,13 @@ mq_is_verb(const char *s)
 	return 0;
 }
 
+/* May it be what a message is called? */
+static int
+is_message(const char *s)
+{
+	return name_in(s) != NULL || mq_is_id(s) || mq_is_router(s) != NULL;
+}
+
 /* NULL, or why a command cannot be about this. */
 static const char *
 what_is_wrong(const char *verb, const char *what)
@@ -55,20 +62,12 @@ what_is_wrong(const char *verb, const char *what)
 		return *verb == 'f' || *verb == 'r' ? NULL :
 		    "only flush and release take \"all\"; a pattern for "
 		    "everything is */*";
-	if (name_in(what) != NULL)
+	if (is_message(what))
 		return NULL;
 	if (strchr(what, '/') == NULL)
 		return "that is no message, and a pattern has a slash, as in "
 		    "smtp/*";
 	return pat_check(what);
-}
-
-/* Can it be the beginning of a spool id? */
-static int
-is_id(const char *s)
-{
-	return s[0] == 'S' && isdigit((unsigned char)s[1]) &&
-	    strchr(s, '/') == NULL;
 }
 
 /* 0 or -1. */
@@ -102,7 +101,7 @@ take_input(struct mq_order *o, char why[MQ_WHY_MAX])
 			line[--n] = '\0';
 		if (n == 0)
 			continue;
-		if (name_in(line) == NULL && !(o->show && is_id(line))) {
+		if (!is_message(line)) {
 			text_fmt(why, MQ_WHY_MAX, "standard input: \"%.60s\" "
 			    "is no name of a message", line);
 			return X_DATAERR;
@@ -150,8 +149,7 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 		    (bad = what_is_wrong(o->verb, word[i])) != NULL) {
 			text_fmt(why, MQ_WHY_MAX, "%s", bad);
 			return X_USAGE;
-		} else if (o->show && name_in(word[i]) == NULL &&
-		    !is_id(word[i])) {
+		} else if (o->show && !is_message(word[i])) {
 			text_fmt(why, MQ_WHY_MAX, "\"%.60s\" is no name of a "
 			    "message, nor the beginning of one", word[i]);
 			return X_USAGE;
@@ -160,6 +158,29 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 		}
 	}
 	return rc;
+}
+
+int
+mq_order_names(struct mq_order *o, const char *po, const char *logfile,
+    char why[MQ_WHY_MAX])
+{
+	char name[MQ_NAME_MAX];
+	unsigned i;
+	int found;
+
+	for (i = 0; i < o->n; i++) {
+		/* a whole name is no beginning: it would be another message */
+		if (!is_message(o->what[i]) || (name_in(o->what[i]) != NULL &&
+		    strchr(o->what[i], '-') != NULL))
+			continue;
+		found = mq_name(o->what[i], po, logfile, name, why);
+		if (found <= 0)
+			return X_UNAVAILABLE;
+		o->what[i] = mem_dup(name_base(name));
+		if (o->what[i] == NULL)
+			return X_UNAVAILABLE;
+	}
+	return 0;
 }
 
 /* ---- one command ------------------------------------------------------ */

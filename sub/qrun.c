@@ -60,7 +60,7 @@
 enum verdict { TAKEN, BAD, LATER, STAYS };
 
 struct file {
-	const char *po;
+	const char *po, *base;
 	char	path[PATH_SIZE];	/* po/router/NUM, or in po/private */
 	int	ours;		/* its owner is the post office's, or root */
 	int	whole;		/* no other user can reach it */
@@ -87,6 +87,8 @@ struct place {
 /* ROUTERDIRS: directories of less important mail. */
 static char *low[LOW_MOST];
 static int nlow;
+
+static int talks;		/* it says what it takes */
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
@@ -293,18 +295,37 @@ understand(struct file *q)
 	return head_hops(&m->head) < HOPS_MOST ? TAKEN : BAD;
 }
 
+/* A run that goes on, or was asked to, says what a file has become.  The id is
+ * taken before, as an agent may be faster than we are; it is that of the file
+ * that is moved. */
+static void
+say_accepted(const struct file *q, const char *id, const char *name)
+{
+	if (!talks)
+		return;
+	say_about(NULL);
+	say("accepted router=%s id=%s msg=%s", q->base, id, name);
+}
+
 /* Puts it into the queue, as path and fd, itself or its copy: what entry_put
  * says. */
 static int
 put(struct file *q, const char *path, int fd, unsigned long num,
     const char *name)
 {
+	char id[80] = "-";
+	int bad;
+
 	if (head_complete(&q->m.head, &q->m.author, q->m.sender,
-	    q->m.routes->domain, num, name) == 0)
-		return entry_put(&q->m, q->po, path, fd, name,
-		    q->m.head.body);
-	say("there is no memory for its header");
-	return -1;
+	    q->m.routes->domain, num, name) < 0) {
+		say("there is no memory for its header");
+		return -1;
+	}
+	spool_id_of(path, name, id, sizeof(id));
+	bad = entry_put(&q->m, q->po, path, fd, name, q->m.head.body);
+	if (bad >= 0)
+		say_accepted(q, id, name);
+	return bad;
 }
 
 static enum verdict
@@ -549,6 +570,7 @@ take(const struct place *p, const char *base)
 
 	memset(&q, 0, sizeof(q));
 	q.po = p->po;
+	q.base = base;
 	text_fmt(q.path, sizeof(q.path), "%s/%s/%s", p->po, dir, base);
 	text_fmt(topic, sizeof(topic), "%s/%s", dir, base);
 	say_about(topic);
@@ -1023,10 +1045,11 @@ qrun_serve(const char *po)
 }
 
 int
-qrun(const char *po, const char *table, long every)
+qrun(const char *po, const char *table, long every, int verbose)
 {
 	int code = qrun_serve(po);
 
+	talks = verbose || every > 0;
 	if (code != 0)
 		return code;
 	if (take_dirs(getenv("ROUTERDIRS")) < 0)

@@ -329,7 +329,7 @@ int	etrn(const char *po, const char *host);
  * ====================================================================== */
 
 /* One run: 0, or an exit code; or one every so many seconds until SIGTERM. */
-int	qrun(const char *po, const char *table, long every);
+int	qrun(const char *po, const char *table, long every, int verbose);
 /* We go on as the owner of the post office, if we may: 0, or an exit code. */
 int	qrun_serve(const char *po);
 

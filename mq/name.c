@@ -1,0 +1,214 @@
+/*
+ * name.c - what a message may be called.
+ *
+ *	107-1		its file, in transport/ and queue/
+ *	S107AbmKVCyz	its spool id, which the log, statistics and DSNs have
+ *	S107Ab, 10	a beginning of one of them that no other message has
+ *	router/98, 98	the file in router/ that it was, as submit -v says
+ *
+ * A command knows the first alone, so the others are looked up before it is
+ * sent.  What a file of router/ has become the log of submit -q says: the run
+ * that takes it writes a line "accepted router=98 id=S107AbmKVCyz".  The file
+ * is named submit or submit.log, beside the scheduler's log, or it is that.
+ *
+ * Where no clock was set a spool id ends with a dot and the number of a start
+ * (lib/ctlfile.c).  A message that waited across the next start has another one
+ * by then; so what is behind the dot makes no difference.
+ */
+#include "mq.h"
+#include <ctype.h>
+#include <dirent.h>
+
+int
+mq_is_id(const char *s)
+{
+	return s[0] == 'S' && isdigit((unsigned char)s[1]) &&
+	    strchr(s, '/') == NULL && strlen(s) < MQ_NAME_MAX;
+}
+
+const char *
+mq_is_router(const char *s)
+{
+	s += strncmp(s, "router/", 7) == 0 ? 7 : 0;
+	return *s != '\0' && s[strspn(s, "0123456789")] == '\0' &&
+	    strlen(s) <= 40 ? s : NULL;
+}
+
+int
+mq_id(const char *name, const char *po, char *id, size_t size)
+{
+	char path[MQ_PATH_MAX];
+
+	return po == NULL || name_in(name) == NULL || text_fmt(path,
+	    sizeof(path), "%s/queue/%s", po, name) < 0 ? -1 :
+	    spool_id_of(path, name, id, size);
+}
+
+int
+mq_same_id(const char *id, const char *wanted)
+{
+	size_t n = strcspn(wanted, "."), m = strcspn(id, ".");
+
+	if (strncmp(id, wanted, n) != 0 || (wanted[n] == '.' && m != n))
+		return 0;
+	return m == n ? 2 : 1;
+}
+
+int
+mq_is_called(const char *name, const char *word, const char *po)
+{
+	const char *base = name_base(name), *end;
+	char id[80];
+	size_t n = strlen(word);
+
+	if (*word != 'S')
+		return strncmp(base, word, n) != 0 ? 0 : base[n] == '\0' ? 2 :
+		    1;
+	/* mostly the number tells, and the file need not be looked at */
+	num_of(word + 1, &end);
+	if (strncmp(base, word + 1, (size_t)(end - word - 1)) != 0 ||
+	    mq_id(name, po, id, sizeof(id)) < 0)
+		return 0;
+	return mq_same_id(id, word);
+}
+
+/* ---- the spool --------------------------------------------------------- */
+
+/* found: the messages that may be meant. */
+struct found {
+	const char *po, *word;
+	char	*name;		/* the last one, MQ_NAME_MAX bytes */
+	unsigned many;
+	int	whole;		/* it is called so, not only beginning so */
+	int	error;		/* errno of a directory that cannot be read */
+};
+
+static void
+see(struct found *f, const char *prefix, const char *base)
+{
+	char name[MQ_NAME_MAX];
+	int called;
+
+	if (f->whole || text_fmt(name, sizeof(name), "%s%s", prefix, base) < 0)
+		return;
+	called = mq_is_called(name, f->word, f->po);
+	if (called == 0)
+		return;
+	strcpy(f->name, name);
+	f->whole = called == 2;
+	f->many = f->whole ? 1 : f->many + 1;
+}
+
+/* What is in transport/PREFIX; prefix is "", "X/" or "X/Y/". */
+static void
+search(struct found *f, const char *prefix)
+{
+	char path[MQ_PATH_MAX], sub[8];
+	struct dirent *e;
+	DIR *d = NULL;
+
+	if (text_fmt(path, sizeof(path), "%s/transport/%s", f->po,
+	    prefix) == 0)
+		d = opendir(path);
+	if (d == NULL) {
+		f->error = *prefix == '\0' ? errno : f->error;
+		return;
+	}
+	while (!f->whole && (e = readdir(d)) != NULL)
+		if (name_usable(e->d_name)) {
+			see(f, prefix, e->d_name);
+		} else if (isupper((unsigned char)e->d_name[0]) &&
+		    e->d_name[1] == '\0' && strlen(prefix) < 4) {
+			text_fmt(sub, sizeof(sub), "%s%c/", prefix,
+			    e->d_name[0]);
+			search(f, sub);
+		}
+	closedir(d);
+}
+
+/* ---- the log of submit -q ---------------------------------------------- */
+
+int
+mq_log_word(const char *line, const char *key, char *word, size_t size)
+{
+	const char *p = strstr(line, key);
+
+	if (p == NULL)
+		return -1;
+	p += strlen(key);
+	return text_fmt(word, size, "%.*s", (int)strcspn(p, " \n"), p);
+}
+
+/* The last that the log says of the file: 0, or -1. */
+static int
+read_accepted(const char *path, const char *num, char *id, size_t size)
+{
+	char line[LINE_MAX_], n[48];
+	FILE *f = fopen(path, "r");
+	int found = -1;
+
+	if (f == NULL)
+		return -1;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (strstr(line, " accepted router=") != NULL &&
+		    mq_log_word(line, " router=", n, sizeof(n)) == 0 &&
+		    strcmp(n, num) == 0 &&
+		    mq_log_word(line, " id=", id, size) == 0 && mq_is_id(id))
+			found = 0;
+	fclose(f);
+	return found;
+}
+
+int
+mq_accepted(const char *logfile, const char *num, char *id, size_t size)
+{
+	char path[MQ_PATH_MAX];
+	const char *slash = strrchr(logfile, '/');
+	int i, n = slash == NULL ? 0 : (int)(slash + 1 - logfile);
+
+	for (i = 0; i < 2; i++)
+		if (text_fmt(path, sizeof(path), "%.*ssubmit%s", n, logfile,
+		    i == 0 ? "" : ".log") == 0 &&
+		    read_accepted(path, num, id, size) == 0)
+			return 0;
+	return read_accepted(logfile, num, id, size);
+}
+
+/* ---- both -------------------------------------------------------------- */
+
+int
+mq_name(const char *word, const char *po, const char *logfile,
+    char name[MQ_NAME_MAX], char why[MQ_WHY_MAX])
+{
+	const char *num = mq_is_router(word);
+	char id[MQ_NAME_MAX], path[MQ_PATH_MAX];
+	struct found f;
+
+	memset(&f, 0, sizeof(f));
+	f.po = po;
+	f.word = name_in(word) != NULL ? name_in(word) : word;
+	f.name = name;
+	search(&f, "");
+	if (f.many == 0 && num != NULL && !f.error && text_fmt(path,
+	    sizeof(path), "%s/router/%s", po, num) == 0 &&
+	    access(path, F_OK) == 0) {
+		text_fmt(why, MQ_WHY_MAX, "router/%s is not in the queue yet; "
+		    "is submit -q running?", num);
+		return -1;
+	}
+	if (f.many == 0 && num != NULL && mq_accepted(logfile, num, id,
+	    sizeof(id)) == 0) {
+		f.word = id;
+		search(&f, "");
+	}
+	if (f.many > 1)
+		text_fmt(why, MQ_WHY_MAX, "%s is the beginning of %u messages",
+		    word, f.many);
+	else if (f.error)
+		text_fmt(why, MQ_WHY_MAX, "%s/transport: %s", po,
+		    strerror(f.error));
+	else if (f.many == 0)
+		text_fmt(why, MQ_WHY_MAX, "no message in the queue is called "
+		    "%s, nor begins so", word);
+	return f.many > 1 ? -1 : f.many == 1;
+}
