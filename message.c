@@ -799,7 +799,9 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
     const char *status, const char *message)
 {
 	const struct thread *t = v->thread;
-	const char *relay = v->state == V_FED ? v->ta->relay : "";
+	const char *relay = v->state == V_FED && v->ta != NULL ? v->ta->relay :
+	    "";
+	unsigned tries = v->tries + (strcmp(status, "expire") != 0);
 
 	if (off != 0)
 		statistic(v, status);
@@ -813,8 +815,8 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
 	    ctl_msg(v->msg->name), off, t->ring->chan->name, t->host, status,
 	    (long)now.mono - v->msg->born,
-	    v->tries + (strcmp(status, "expire") != 0),
-	    who_is(v, off, relay), off == 0 ? dsn_text(message) : message);
+	    tries, who_is(v, off, relay), off == 0 ? dsn_text(message) :
+	    message);
 }
 
 void
@@ -825,7 +827,7 @@ msg_log_deleted(const struct vertex *v, unsigned long off)
 	    v->thread->host, who_is(v, off, NULL));
 }
 
-#define LINES_MOST	100	/* recipients of a job with lines of their own */
+#define LINES_MOST	100	/* recipients of a job with own lines */
 
 static void
 log_deferred(const struct vertex *v, const struct rcpt *r, const char *next,

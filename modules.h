@@ -156,7 +156,8 @@ void	msg_relay(struct ta *, const char *notary);
 /* The recipient at off is finished, for the log and -l; 0: the sender. */
 void	msg_log(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *message);
-/* What the log says of the sender of a message, whose file was read; escaped. */
+/* What the log says of the sender and the Message-ID, when the file was read:
+ * escaped. */
 const char *msg_from(struct ctl *);
 void	msg_log_deleted(const struct vertex *, unsigned long off);
 /* The vertex is deferred until wakeup, mono, or queueonly: a line for each of

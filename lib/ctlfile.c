@@ -62,6 +62,7 @@
 #define LOCK_BELIEVED	900.0	/* seconds that a lock is, which nothing but
 				 * a living process speaks for */
 #define MESSAGE_ID	"MESSAGE-ID:"
+#define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
 #define NEAR	6	/* lines behind a recipient's that may be its N line */
 
 /* ---- names of messages ----------------------------------------------- */
@@ -138,8 +139,8 @@ start_of(const char *path, const char *name)
  * file in UTC, six bits to a byte: S123AbmKVJKL is 123-45 of 2026-11-22,
  * 09:10:11; S123AbmKVJKL3vWUA, half a second later.  The last five are
  * nanoseconds, unless there are none.  A time before SANE_WALL is that of a
- * machine without a clock, where it comes again with each start: there a dot and
- * the number of the start follow. */
+ * machine without a clock, where it comes again with each start: there a dot
+ * and the number of the start follow. */
 int
 spool_id_of(const char *path, const char *name, char *id, size_t size)
 {
@@ -456,9 +457,8 @@ ctl_walk(struct ctl *c)
 	while (line_next(&c->l)) {
 		if (c->in_block) {
 			c->in_block = c->l.len > 0;
-			if (c->msgid == 0 && c->l.len > sizeof(MESSAGE_ID) &&
-			    ctl_is_word(c->l.line, sizeof(MESSAGE_ID) - 1,
-			    MESSAGE_ID))
+			if (c->msgid == 0 && c->l.len >= MESSAGE_ID_LEN &&
+			    ctl_is_word(c->l.line, MESSAGE_ID_LEN, MESSAGE_ID))
 				c->msgid = c->l.off;
 			continue;
 		}
@@ -646,9 +646,9 @@ ctl_message_id(struct ctl *c, char *id, size_t size)
 	if (c->msgid == 0)
 		return;
 	line_at(&c->l, c->msgid);
-	if (!line_next(&c->l) || c->l.len < sizeof(MESSAGE_ID))
+	if (!line_next(&c->l) || c->l.len < MESSAGE_ID_LEN)
 		return;
-	p = c->l.line + sizeof(MESSAGE_ID) - 1;
+	p = c->l.line + MESSAGE_ID_LEN;
 	p += strspn(p, " \t");
 	/* the field may be folded there */
 	if (*p == '\0' && line_next(&c->l) && (c->l.line[0] == ' ' ||

@@ -127,8 +127,8 @@ int	ctl_walk(struct ctl *);
 void	ctl_go(struct ctl *, unsigned long off);	/* on from that line */
 /* The address in the s or e line at hand, which is in user from now on. */
 const char *ctl_address(struct ctl *);
-/* The sender's address in the file that was read, "<>" nobody, "" there is none;
- * and the Message-ID of its header, "" none.  Both read lines anew. */
+/* The sender's address in the file that was read, "<>" nobody, "" there is
+ * none; and the Message-ID of its header, "" none.  Both read lines anew. */
 const char *ctl_from(struct ctl *);
 void	ctl_message_id(struct ctl *, char *id, size_t size);
 /* The next pending recipient, T line, the end of a good file, or CTL_BAD with
@@ -154,8 +154,8 @@ int	ctl_sender(const char *name, char *address, size_t size);
 int	ctl_tag(const char *name, unsigned long off, long *pid);
 /* Is its tag this one?  Only for + and -. */
 int	ctl_has(const char *name, unsigned long off, int tag);
-/* The address of the recipient whose line is at off, good until the next call of
- * this section, and his ORCPT as in ctl_wishes; NULL: it cannot be read. */
+/* The address of the recipient whose line is at off, good until the next call
+ * of this section, and his ORCPT as in ctl_wishes; NULL: it cannot be read. */
 const char *ctl_user(const char *name, unsigned long off, char *orcpt,
 	    size_t size);
 /* The recipient's NOTIFY list, as ctl_wishes has it; 0: he has none. */

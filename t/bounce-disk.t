@@ -31,10 +31,10 @@ END
 	fill 0
 	ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 	ok 'no DSN is written on a full disk' \
-	    wait_log 'deferred msg=311-1 channel=dsn .*cannot be told now: No space' 20
+	    wait_log 'deferred msg=311-1 .*channel=dsn .*cannot be told now: No space' 20
 	ok 'no DSN of a delay is written on a full disk' \
 	    wait_log \
-	    'deferred msg=312-1 channel=dsn .*cannot be told now: No space' 20
+	    'deferred msg=312-1 .*channel=dsn .*cannot be told now: No space' 20
 	is 'DSNs that cannot be written leave no file' \
 	    "$(find "$po/public" "$po/router" -type f)" ''
 	is 'on a full disk the failure stays untold, the delay is counted' \
@@ -85,7 +85,7 @@ else
 	VALGRIND="$who"
 	ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 	ok 'a control file that may not be written is logged' \
-	    wait_log 'deferred msg=321-1 channel=dsn .*Permission denied' 20
+	    wait_log 'deferred msg=321-1 .*channel=dsn .*Permission denied' 20
 	chmod 644 "$po/transport/321-1"
 	ok 'the DSN is written when its control file may be written' \
 	    wait_log 'msg=321-1 .*channel=dsn .* to=anna' 70

@@ -188,7 +188,7 @@ is 'a sender is told beside all limits, whatever -p says' \
     "$(dsns_of 202-1 | sed 's/ file.*//')" 'to=anna@a.example rcpts=1 msgs=1'
 failed 203-1
 ok 'the next DSN to a sender waits for the pause' \
-    wait_log 'deferred msg=203-1 channel=dsn'
+    wait_log 'deferred msg=203-1 .*channel=dsn'
 for verb in delete bounce; do
 	like "$verb */* does not reach the channel dsn" \
 	    "$(order $verb 's*/*')$(order \
@@ -351,7 +351,7 @@ ok 'the scheduler starts with room for a part of a message' \
 ok 'a report of a recipient line by an agent of the channel dsn is refused' \
     wait_log 'report agent=.*num=551 rcpt=[1-9].* refused'
 ok 'a job of the channel dsn ends after a report that was refused' \
-    wait_log 'delivered msg=551-1 rcpt=0 channel=dsn'
+    wait_log 'delivered msg=551-1 .*rcpt=0 channel=dsn'
 sched_stop
 
 # ---- two clauses -----------------------------------------------------------------
@@ -385,7 +385,7 @@ failed 603-1
 told_of 603-1
 failed 605-1
 ok 'another failure waits for the pause' \
-    wait_log 'deferred msg=605-1 channel=dsn'
+    wait_log 'deferred msg=605-1 .*channel=dsn'
 printf 'T failure\n' | put_raw "$po" 604-1
 ok 'a T line of a host with the name failure is read' \
     wait_log 'trigger host=failure'

@@ -29,7 +29,8 @@ done)" ''
 
 # Of C sources: a line "event key" for each key of each call that writes to the
 # log, "event -" for a call without.  The event is the first word of the text;
-# where that is %s, each word that the call has in quotes.
+# where that is %s, each word that the call has in quotes.  Keys of addresses come
+# from who_is and msg_from (message.c).
 events() {	# file ...
 	awk '
 	{ s = s $0 "\n" }
@@ -60,6 +61,18 @@ events() {	# file ...
 						    1, RLENGTH - 1)
 						keys++
 					}
+				# keys of values that may be missing
+				if (rest ~ /who_is\(/) {
+					print event[m], "to="
+					print event[m], "orcpt="
+					keys++
+				}
+				if (rest ~ /who_is\([^)]*relay\)/)
+					print event[m], "relay="
+				if (rest ~ /msg_from\(/) {
+					print event[m], "from="
+					print event[m], "msgid="
+				}
 				if (keys == 0)
 					print event[m], "-"
 			}

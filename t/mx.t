@@ -73,7 +73,7 @@ like 'a smart host: the address is used, and no MX record' \
 a mx.plain.example 127.0.0.1
 like 'an MX record leads to a host with an address' \
     "$(go plain.example -p "$port")" \
-    '^ok3  ?mx.plain.example \[127.0.0.1\] said'
+    '^ok3 2.0.0 mx.plain.example \[127.0.0.1\] said'
 a bare 127.0.0.1
 mx bare '10 nowhere.example'
 like 'a name without a dot has no MX' "$(go bare -p "$port")" '^ok3 '
@@ -82,10 +82,10 @@ like 'a name without a dot has no MX' "$(go bare -p "$port")" '^ok3 '
 a down.example 127.0.0.1
 mx two.example '20 mx.plain.example' '5 down.example' '1 gone.example'
 like 'MX hosts are tried in order, those without an address are left out' \
-    "$(go two.example -p "$port")" '^ok3  ?down.example '
+    "$(go two.example -p "$port")" '^ok3 2.0.0 down.example '
 mx one.example '0 down.example' '0 mx.plain.example'
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	go one.example -p "$port" | awk '{ print $2 }'
+	go one.example -p "$port" | awk '{ print $3 }'
 done | sort -u >"$tmp/both"
 is 'MX hosts of equal preference are tried at random' \
     "$(wc -l <"$tmp/both" | tr -d ' ')" 2
@@ -259,15 +259,15 @@ other='\1e\0\0\17\0\1\0\0\0\0'
 cname='\300\014\0\5\0\1\0\0\0\0\0'
 a e 192.0.2.1
 raw 'with an MX of another owner' "$later" "$head$other\\0\\5\\0\\1\\1m\\0"
-raw 'with an MX of another owner, and a better one' '^ok3  ?m ' \
+raw 'with an MX of another owner, and a better one' '^ok3 2.0.0 m ' \
     "$two$other\\0\\5\\0\\1\\1e\\0$mx\\0\\5\\0\\12\\1m\\0"
-raw 'with another owner that takes no mail' '^ok3  ?m ' \
+raw 'with another owner that takes no mail' '^ok3 2.0.0 m ' \
     "$two$other\\0\\3\\0\\0\\0$mx\\0\\5\\0\\12\\1m\\0"
-raw 'with an owner in capitals' '^ok3  ?m ' \
+raw 'with an owner in capitals' '^ok3 2.0.0 m ' \
     "$head\\3RAW\\7Example\\0\\0\\17\\0\\1\\0\\0\\0\\0\\0\\5\\0\\12\\1m\\0"
-raw 'with an alias, and its MX' '^ok3  ?m ' \
+raw 'with an alias, and its MX' '^ok3 2.0.0 m ' \
     "$two${cname}\\3\\1E\\0$other\\0\\5\\0\\12\\1m\\0"
-raw 'with the MX before the alias' '^ok3  ?m ' \
+raw 'with the MX before the alias' '^ok3 2.0.0 m ' \
     "$two$other\\0\\5\\0\\12\\1m\\0${cname}\\3\\1e\\0"
 raw 'with an alias, and an MX of what it is an alias for' "$later" \
     "$two${cname}\\3\\1e\\0$mx\\0\\5\\0\\12\\1m\\0"

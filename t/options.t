@@ -124,8 +124,8 @@ ok 'the log of a daemon is in LOGDIR' \
     wait_for 10 grep 'complete msg=101-1' "$tmp/log/scheduler"
 like 'a line of the log is time, level, event' \
     "$(grep ready "$tmp/log/scheduler")" '^20[0-9]{12} info ready pid='
-like '-l: spool id, two times, outcome and address' \
-    "$(cat "$tmp/stat")" "^$id [0-9]+ [0-9]+ ok3 test/h\$"
+like '-l: spool id, two times, outcome, address and when' \
+    "$(cat "$tmp/stat")" "^$id [0-9]+ [0-9]+ ok3 test/h 20[0-9T:-]+Z\$"
 ok 'a second daemon: 73' code 73 "$S" -P "$po" -f "$tmp/cf"
 like 'a second daemon says at its start that one is running' \
     "$(cat "$tmp/code.out")" 'already'

@@ -112,7 +112,7 @@ race() {	# order
 	spool_new "$po"
 	"$top/t/mkspool" -h 2000 -r 20000 "$po" 1
 	sched_start "$po" "$tmp/cf" -R 1000 >&2 || return
-	wait_log 'load msg=1000-1 rcpts=20000' >&2
+	wait_log 'load msg=1000-1 .*rcpts=20000' >&2
 	"$top/t/mkspool" -n single -h 200 -f 2000 "$po" 200
 	wait_for 10 loaded 201 >&2
 	: >"$gate"

@@ -110,7 +110,7 @@ is 'the log has printable characters only' \
     "$(tr -d '\n\040-\176' <"$tmp/sched.log" | wc -c | tr -d ' ')" 0
 wait_log 'complete msg=509-1'
 like 'the statistics log shows 8-bit bytes as numbers' "$(cat "$tmp/stat")" \
-    ' root/d\\303\\251\\377$'
+    ' root/d\\303\\251\\377 20'
 nok 'each log line begins with time, level and event' \
     grep -v -E '^20[0-9]{12} (err|warn|info) [a-z-]+ ' "$tmp/sched.log"
 nok 'no log line has a forged event' \

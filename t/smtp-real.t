@@ -135,7 +135,7 @@ END
 	up Exim probe@exim.test
 	message 10-1 me@exim.test bad@exim.test later@exim.test you@exim.test
 	is 'Exim: each recipient has its verdict' "$(verdict 10-1 | tr '\n' ,)" \
-	    'error2 5.1.1,deferred 4.3.0,ok3 -,ok3 -,'
+	    'error2 5.1.1,deferred 4.3.0,ok3 2.0.0,ok3 2.0.0,'
 	ok 'Exim: the message is delivered' wait_for 30 box_has "$E/box/new"
 	is 'Exim: the message arrives byte for byte' \
 	    "$(arrived "$(ls "$E/box/new/"* |
@@ -235,7 +235,7 @@ END
 	message 10-1 me@post.test bad@post.test later@post.test you@post.test
 	is 'Postfix: each recipient has its verdict' \
 	    "$(verdict 10-1 | tr '\n' ,)" \
-	    'error2 5.7.1,deferred 4.7.1,ok3 -,ok3 -,'
+	    'error2 5.7.1,deferred 4.7.1,ok3 2.0.0,ok3 2.0.0,'
 	ok 'Postfix: the message is delivered' \
 	    wait_for 30 box_has "$P/box/all/new"
 	is 'Postfix: the message arrives byte for byte' \
@@ -260,7 +260,7 @@ else
 	up msmtpd probe@m.test
 	message 10-1 me@m.test you@m.test
 	is 'msmtpd: the message is delivered' \
-	    "$(verdict 10-1 | sort -u | tr '\n' ,)" 'ok3 -,'
+	    "$(verdict 10-1 | sort -u | tr '\n' ,)" 'ok3 2.0.0,'
 	is 'msmtpd: the message arrives byte for byte' \
 	    "$(arrived "$tmp/msmtpd/new")" "$body"
 	kill "$bg_pid"
@@ -358,7 +358,7 @@ if ! wait_for 30 test -s "$I/port"; then
 fi
 port=$(cat "$I/port")
 message 10-1 me@a.test you@a.test
-is 'aiosmtpd: the message is delivered' "$(verdict 10-1 | sort -u)" 'ok3 -'
+is 'aiosmtpd: the message is delivered' "$(verdict 10-1 | sort -u)" 'ok3 2.0.0'
 is 'aiosmtpd: the message arrives byte for byte' \
     "$(arrived "$I/message")" "$body"
 while read -r stage want status what; do
@@ -369,10 +369,10 @@ done <<'END'
 greeting deferall 4.3.2 421 not now
 greeting deferall 4.3.2 554 go away
 greeting deferall 4.4.2 drop
-greeting ok3 - slow
+greeting ok3 2.0.0 slow
 ehlo deferall 4.3.2 421 not now
 ehlo deferall 4.3.2 451 not now
-ehlo ok3 - 502 what?
+ehlo ok3 2.0.0 502 what?
 ehlo deferall 4.4.2 drop
 mail deferall 4.3.2 421 not now
 mail deferred 4.3.0 451 later

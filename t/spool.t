@@ -248,13 +248,13 @@ is 'a file is set aside with its message' \
     "$(cat "$po/postman/202-1")" 'body of 202-1'
 is 'a file is set aside once' "$(count 'park msg=202-1')" 1
 printf 'bad again\n' | put_raw "$po" 202-1
-wait_log 'park msg=202-1 to=postman/202-1.1 '
+wait_log 'park msg=202-1 .*to=postman/202-1.1 '
 is 'a second bad file of a name is set aside beside the first' \
     "$(cat "$po/postman/202-1.1.control")" 'bad again'
 printf 'half\n' | put_raw "$po" 218-1
 mv "$po/queue/218-1" "$po/postman/218-1"
 ok 'a message that was set aside alone gets its control file' \
-    wait_log 'park msg=218-1 to=postman/218-1 '
+    wait_log 'park msg=218-1 .*to=postman/218-1 '
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 

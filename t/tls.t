@@ -139,7 +139,7 @@ rules
 is 'a message is sent through a program with our connection' \
     "$(feed 10-1 -- $R \
     -X "$carry \$socket")" \
-    'ok3 - [127.0.0.1] said to the message: 250 2.0.0 taken'
+    'ok3 2.0.0 [127.0.0.1] said to the message: 250 2.0.0 taken'
 is 'through a program the server gets all commands' \
     "$(heard)" 'EHLO MAIL RCPT DATA QUIT '
 is 'through a program the log has the address as name' \
@@ -182,7 +182,7 @@ tls="$client -CAfile $tmp/cert -verify_hostname \$host -connect \$host:\$port"
 rules
 feed 10-1 11-1 12-1 -- $R -X "$tls" >"$tmp/said"
 is 'TLS: three messages are delivered' "$(cut -c1-5 "$tmp/said" |
-    tr '\n' ,)" 'ok3 -,ok3 -,ok3 -,'
+    tr '\n' ,)" 'ok3 2,ok3 2,ok3 2,'
 is 'TLS: three messages share a handshake' "$(conns)" 1
 is 'TLS: the connection is ended by QUIT' "$(heard)" \
     'EHLO MAIL RCPT DATA MAIL RCPT DATA MAIL RCPT DATA QUIT '

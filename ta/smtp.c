@@ -112,7 +112,7 @@ transcript(const char *s, size_t n)
 		strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", tm);
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%ld %.1s ", (long)getpid(), n > 0 ? s : "");
-	if (n > 2 && *s == '=')
+	if (n > 2 && (*s == '=' || *s == '#'))
 		text_add(&t, "%s ", stamp);
 	t.clean = 1;
 	if (n > 2)
@@ -538,7 +538,7 @@ begin(struct lib_job *job)
 	char line[2 * NET_NAME];
 
 	if (opt.log != NULL) {
-		text_fmt(line, sizeof(line), "= msg=%s", ctl_msg(job->name));
+		text_fmt(line, sizeof(line), "# msg=%s", ctl_msg(job->name));
 		transcript(line, strlen(line));
 	}
 	see_passwords();
