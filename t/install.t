@@ -153,12 +153,41 @@ cp -R "$top/ta" "$tmp/steps/ta"
 cd "$tmp/steps" || exit 1
 sed -n '/^FIRST STEPS/,/^Within/p' "$top/README" | sed '/^    /!d
     s/ >my.cf$/&; echo PARAMmailqsock none >>my.cf/
-    /MAILBIN=/s/$/ 2>log \& until grep " ready" log; do sleep 1; done/' >steps
+    /-L log/s/$/ \& until grep " ready" log; do sleep 1; done/' >steps
 is "README's first steps can be pasted: they have no tabs" \
     "$(grep -c '	' steps)" 0
-echo 'until [ -s boxes/anna ]; do sleep 1; done; kill $!; wait $!' >>steps
+# Behind a message that goes wrong comes a look when it was tried; each answer
+# is in a file of its own, with what it is to have.
+sed -n '/^Within/,/^A COMPLETE/p' "$top/README" | sed '/^    /!d' |
+    awk '{ n++; want = ""; if (i = index($0, " # ")) {
+	want = substr($0, i + 3); $0 = substr($0, 1, i) }
+	print "until [ -e go" n " ]; do sleep 1; done"
+	print $0 " >said" n " 2>&1; echo >did" n
+	gsub(/[][*.]/, "[&]", want); gsub(/\[.\]\[.\]\[.\]/, ".*", want)
+	print want >("want" n) } END { print n + 0 >"count" }' >more
+cp "$top/mailq" .
+{
+	echo 'until [ -s boxes/anna ]; do sleep 1; done; echo >anna'
+	cat more
+	echo 'kill $!; wait $!'
+} >>steps
 bg sh steps >"$tmp/said" 2>&1
-ok "README's first steps deliver to a box" wait_for 30 [ -s boxes/anna ]
+ok "README's first steps deliver to a box" wait_for 30 [ -s anna ]
+is "README's session has seven steps" "$(cat count)" 7
+for i in 1 2 3 4 5 6 7; do
+	case $i in
+	2) wait_for 30 grep 'deferred msg=' log ;;
+	7) wait_for 30 grep -E 'complete msg=.* failed=none age=([0-9]+)$' log &&
+	    wait_for 30 [ -s boxes/dora ] ;;
+	esac >/dev/null
+	: >go$i
+	wait_for 30 [ -s did$i ] >/dev/null
+	[ ! -s want$i ] || [ -z "$(cat want$i)" ] ||
+	    like "README's session answers: $(cat want$i)" "$(cat said$i)" \
+	    "$(cat want$i)"
+done
+is "README's session delivers the message in the end" \
+    "$(grep -c '^hello$' boxes/dora)" 1
 ok "README's first steps come to an end" wait_for 30 gone $bg_pid
 [ ! -s spool/.pid.scheduler ] || kill "$(cat spool/.pid.scheduler)"
 like "README's first steps: the mail is in the box" \
