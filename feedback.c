@@ -487,19 +487,25 @@ dest_hash(const struct chan *chan, const char *host, unsigned box)
 	return hash_text(host, hash_text(chan->name, box));
 }
 
-struct dest *
-dest_find(const struct chan *chan, const char *host, unsigned box)
+static struct dest *
+find(const struct chan *chan, const char *host, unsigned box, unsigned hash)
 {
-	struct hlink *l = hash_first(&q.dests, dest_hash(chan, host, box));
+	struct hlink *l;
 	struct dest *d;
 
-	for (; l != NULL; l = hash_next(l)) {
+	for (l = hash_first(&q.dests, hash); l != NULL; l = hash_next(l)) {
 		d = OWNER(struct dest, link, l);
 		if (d->chan == chan && d->box == box &&
 		    strcmp(d->host, host) == 0)
 			return d;
 	}
 	return NULL;
+}
+
+struct dest *
+dest_find(const struct chan *chan, const char *host, unsigned box)
+{
+	return find(chan, host, box, dest_hash(chan, host, box));
 }
 
 static void
@@ -519,7 +525,8 @@ leave_unused(struct dest *d)
 struct dest *
 dest_get(struct chan *chan, const char *host, unsigned box)
 {
-	struct dest *d = dest_find(chan, host, box);
+	unsigned hash = dest_hash(chan, host, box);
+	struct dest *d = find(chan, host, box, hash);
 
 	if (d != NULL)
 		return d;
@@ -530,7 +537,7 @@ dest_get(struct chan *chan, const char *host, unsigned box)
 	d->chan = chan;
 	d->box = box;
 	init(d, now.mono);
-	hash_add(&q.dests, &d->link, dest_hash(chan, host, box));
+	hash_add(&q.dests, &d->link, hash);
 	enter_unused(d);
 	return d;
 }
