@@ -571,17 +571,17 @@ command(struct mq_ask *a, int argc, char **argv)
 	if (argc == 1 || (o->n > 0 && o->filter != NULL))
 		return usage("a command is about messages and patterns that "
 		    "are named, or about what filters find");
-	find_log();
-	rc = mq_order_names(o, want.postoffice, want.logfile, why);
-	if (rc != 0) {
-		mq_complain(why);
-		return rc;
-	}
 	want.named = 1;
 	if (*o->verb == 'r' && o->n > 0) {
 		done = mq_release(o, want.postoffice);
 		if (o->n == 0)
 			return done;
+	}
+	find_log();
+	rc = mq_order_names(o, want.postoffice, want.logfile, why);
+	if (rc != 0) {
+		mq_complain(why);
+		return rc;
 	}
 	rc = o->filter != NULL || (o->dry && o->n > 0) ? list(a) :
 	    mq_order_do(o, a, NULL, NULL);
