@@ -17,7 +17,7 @@ sed -n '/^\.SH JSON/,/^\.SH DESTINATIONS/p' "$page" | awk -v out="$tmp/fields" '
 	/^\.fi/ { on = 0 }
 	on { split($0, f, "\t"); print f[2], f[3] >(out n) }'
 is 'the manual has a table of fields for jobs' \
-    "$(wc -l <"$tmp/fields1" | tr -d ' ')" 18
+    "$(wc -l <"$tmp/fields1" | tr -d ' ')" 19
 is 'the manual has a table of fields for destinations' \
     "$(wc -l <"$tmp/fields2" | tr -d ' ')" 17
 # The states that it names.
@@ -121,13 +121,13 @@ check() {	# table less-fields: standard input against it
 	    -f "$tmp/check.awk"
 }
 is 'the check finds an object with a field too many' "$(printf '%s\n' \
-    '{"message":"1","sender":null,"more":1}' | check fields1 2 |
-    sed 's/: {.*//;q')" '1: field 3 is more, not size'
+    '{"message":"1","id":null,"more":1}' | check fields1 2 |
+    sed 's/: {.*//;q')" '1: field 3 is more, not sender'
 is 'the check finds a field of another type' "$(printf '%s\n' \
     '{"message":1}' | check fields1 2 | sed 's/: {.*//;q')" \
     '1: message is number, not text'
 is 'the check finds a state that the manual has not' "$(echo '{"message":"1",
-"sender":null,"size":1,"age":1,"held":true,"unreadable":true,"channel":null,
+"id":"S1","sender":null,"size":1,"age":1,"held":true,"unreadable":true,"channel":null,
 "host":null,"recipients":1,"state":"odd"}' | tr -d '\n' | check fields1 2 |
     sed 's/: {.*//;q')" '1: the state odd'
 is 'the check finds what is no JSON' "$(printf '%s\n' '{"message":"\x"}' |
