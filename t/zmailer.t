@@ -89,8 +89,9 @@ takes smtp -c smtpx -x -s
 takes smtp -8sl /var/log/smtp
 takes smtp -esrl /var/log/smtp
 takes smtp -778 -dvHPZ x -6 -w 2000 -p 24 -h us.example host.example
-takes sm -8c bsmtp3 bsmtp3
-takes sm -8Hv -f /sm.cf -h host bsmtp3
+echo 'bsmtp3	n	/bin/cat	cat' >"$tmp/sm.cf"
+takes sm -8c bsmtp3 -f "$tmp/sm.cf" bsmtp3
+takes sm -8Hv -f "$tmp/sm.cf" -h host bsmtp3
 takes errormail -c error
 takes hold -c hold
 for o in -D -P -X '-F edquot' -g '-l /log' -M -S -U; do
