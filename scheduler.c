@@ -441,6 +441,9 @@ check_command(const struct clause *cl)
 		advise(cl, "command: %s; its mail would wait", why);
 		return;
 	}
+	if (c.plain[0] != '\0')
+		advise(cl, "command: $%s stands for itself; there are $channel "
+		    "and $host, others have braces", c.plain);
 	if (c.argv[0][0] != '/')
 		dir = opt.mailbin;
 	errno = ENAMETOOLONG;

@@ -59,6 +59,8 @@ give_value(struct splitting *p)
 	host = strcmp(name, "host") == 0;
 	channel = strcmp(name, "channel") == 0;
 	if (!braces && !host && !channel) {
+		if (p->c->plain[0] == '\0' && strspn(name, DIGITS) == 0)
+			strcpy(p->c->plain, name);
 		text_put(&p->out, "$", 1);
 		return;
 	}
@@ -149,6 +151,7 @@ cmd_split(const char *s, const char *channel, const char *host,
 	p.var = var;
 	p.c = c;
 	c->bound = CMD_FREE;
+	c->plain[0] = '\0';
 	text_init(&p.out, c->mem, sizeof(c->mem));
 	c->nenv = c->nargv = 0;
 	while (p.why == NULL && *(p.s += strspn(p.s, " \t\n\v\f\r")) != '\0') {

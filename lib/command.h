@@ -18,6 +18,7 @@ struct command {
 	char	*argv[CMD_WORDS + 1];	/* NULL at the end; nargv */
 	int	nenv, nargv;
 	enum cmd_bound bound;
+	char	plain[64];	/* the first $name that stands for itself, or "" */
 	char	mem[4096];
 };
 

@@ -38,6 +38,8 @@ shut/*	command="closed"
 dir/*	command="dir"
 name/*	command="good \${NOSUCH}"
 known/*	command="good \${POSTOFFICE} \$host"
+typo/*	command="good -o \$hots \$channel"
+plain/*	command="good 'a\$hots' \\\\\$hots \$1 \$"
 END
 check
 is 'what commands lack is no error' $rc 0
@@ -46,7 +48,8 @@ is 'what commands lack is told, and nothing else' "$said" \
 5: command: /no/such: No such file or directory; its mail would wait
 6: command: /bin/ta/closed: Permission denied; its mail would wait
 7: command: /bin/ta/dir is no program; its mail would wait
-8: command: has a ${NAME} that is not known; its mail would wait'
+8: command: has a ${NAME} that is not known; its mail would wait
+10: command: $hots stands for itself; there are $channel and $host, others have braces'
 echo "NOSUCH=1" >"$tmp/env"
 check -Z "$tmp/env"
 unlike 'a name of the file of -Z is known' "$said" NAME
