@@ -329,6 +329,8 @@ do_release(struct operation *r)
 	if (r->failed == 0 && r->done > 0)
 		text_add(r->answer, "ok %u hold%s released", r->done,
 		    plural(r->done));
+	else if (r->failed == 0 && r->msg == NULL && r->patterns == NULL)
+		text_add(r->answer, "ok nothing is on hold");
 	else if (r->failed == 0)
 		text_add(r->answer, "no there is no hold on %s", r->what);
 }

@@ -303,6 +303,10 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
 		pat_free(p.dest);
 	if (p.found > 0)
 		return 0;
+	if (strcmp(what, "all") == 0) {
+		puts(*o->verb == 'r' ? "no message is held" : "nothing waits");
+		return 0;
+	}
 	text_fmt(why, sizeof(why), "nothing in the queue is %.200s%s", what,
 	    *o->verb == 'r' ? " and held" : "");
 	mq_complain(why);

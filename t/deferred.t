@@ -311,6 +311,19 @@ like 'release all means deferred mail as well as holds' \
     "$?$(tr '\n' ' ' <"$tmp/out")" '^0deferred/77: released.* 1 hold released '
 sub -q
 ok 'what release all meant is routed' wait_log 'load msg='
+file deferred 78 bert
+echo "5 $mark why" >"$po/deferred/78.why"
+is 'a dry run of release all with nothing held ends with 0' \
+    "$(mailq -n release all; echo $?)" \
+    "$(printf '%s\n' 'deferred/78: would be released' 'no message is held' 0)"
+mailq release all >"$tmp/out"
+like 'release all with nothing held ends with 0' \
+    "$?$(tr '\n' ' ' <"$tmp/out")" \
+    '^0deferred/78: released.* nothing is on hold $'
+mailq release 'smtp/*' >"$tmp/out"
+is 'release of a pattern that is not held ends with 69' \
+    "$?$(cat "$tmp/err")" '69mailq: there is no hold on smtp/*'
+sub -q
 is 'with an empty deferred/ nothing is said of it' \
     "$(mailq | grep -c 'in deferred')" 0
 sched_stop
