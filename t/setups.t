@@ -18,8 +18,10 @@ setup() {	# name
 	mkdir "$share"
 	cp "$c/$s"/[a-z]* "$share"
 	spool_new "$po"
-	is "$s: scheduler -n says nothing" "$(MAILSHARE=$c/$s "$SCHEDULER" \
-	    -P "$po" -n 2>&1 | grep -v -e '^sm: ' -e ': sm could not')" ''
+	[ ! -f "$share/passwords" ] || chmod 600 "$share/passwords"
+	is "$s: scheduler -n says nothing" "$(MAILSHARE=$share "$SCHEDULER" \
+	    -P "$po" -n 2>&1 | grep -v -e '^sm: ' -e ': sm could not' \
+	    -e '-X is not there: openssl')" ''
 	# sm.cf is looked for where it is installed
 	# what the README shows
 	tab=$(printf '\t')

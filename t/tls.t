@@ -96,6 +96,41 @@ END
 like 'a program of -X that verifies nothing is named' "$("$A" -R a -A b \
     -X 'busybox ssl_client -s $socket' </dev/null 2>&1)" \
     'has ssl_client, which by itself verifies no certificate'
+verifying='openssl s_client -connect $host -verify_return_error
+    -verify_hostname $host'
+echo '#!/bin/sh' >"$tmp/bin/openssl"
+chmod 755 "$tmp/bin/openssl"
+says() {	# what -N says of lines of passwords, the options behind them
+	printf '%s\n' "$1" >"$tmp/pw"
+	chmod "${mode-600}" "$tmp/pw"
+	shift
+	PATH=$tmp/bin:$PATH "$A" -N -A "$tmp/pw" "$@" 2>&1
+	echo $?
+}
+is '-N says nothing of a good file of passwords' \
+    "$(says 'isp a b verified' -R isp:465 -X "$verifying")" 0
+is '-N says who can read passwords' \
+    "$(mode=644 says 'isp a b verified' -R isp:465 -X "$verifying" | tr '\n' '|')" \
+    "smtp: the file of -A, $tmp/pw: others can read it; chmod 600; mail would wait|0|"
+is '-N says that a line does not say verified' \
+    "$(says 'isp a b' -R isp:465 -X "$verifying" | tr '\n' '|')" \
+    "smtp: the line of isp:465 in $tmp/pw does not say verified; mail would wait|0|"
+is '-N says that a line does not say clear' \
+    "$(says 'isp a b verified' -R isp | tr '\n' '|')" \
+    "smtp: the line of isp in $tmp/pw does not say clear; mail would wait|0|"
+is '-N says that no host has a password' \
+    "$(says 'ips a b clear' -R isp,other | tr '\n' '|')" \
+    "smtp: $tmp/pw has no line for isp|0|"
+is '-N is content when one host has a password' \
+    "$(says 'other a b clear' -R isp,other)" 0
+is '-N says that the program of -X is not there' \
+    "$("$A" -N -X 'no-such-program $host' 2>&1; echo $?)" \
+    'smtp: the program of -X is not there: no-such-program; mail would wait
+0'
+is '-N says that a path of -X is not there' \
+    "$("$A" -N -X '/none/there $host' 2>&1)" \
+    'smtp: the program of -X is not there: /none/there; mail would wait'
+rm "$tmp/bin/openssl"
 is 'a program of -X that verifies is accepted' \
     "$("$A" -R a -A b -X 'openssl s_client -connect $host
     -verify_return_error -verify_hostname $host' </dev/null 2>&1)" '#hungry'

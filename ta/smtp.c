@@ -753,6 +753,52 @@ check_program(void)
 		    "itself verifies no certificate\n", why);
 }
 
+/* For -N: may each host of -R have its password?  The file is root's; others
+ * who cannot read it learn nothing. */
+static void
+check_passwords(void)
+{
+	static struct auth a;
+	int i, found = 0;
+
+	if (geteuid() != 0 && access(opt.passwords, R_OK) < 0 &&
+	    errno == EACCES)
+		return;
+	for (i = 0; i < opt.relays; i++) {
+		auth_read(&a, opt.passwords, opt.relay[i]);
+		found += a.found;
+		if (a.trouble[0] != '\0')
+			fprintf(stderr, "smtp: %s; mail would wait\n",
+			    a.trouble);
+		else if (a.found && a.how != (opt.net.via ? 'v' : 'c'))
+			fprintf(stderr, "smtp: the line of %s in %s does not "
+			    "say %s; mail would wait\n", opt.relay[i],
+			    opt.passwords, opt.net.via ? "verified" : "clear");
+		if (a.trouble[0] != '\0')
+			break;
+	}
+	memset(&a, 0, sizeof(a));
+	if (found == 0)
+		fprintf(stderr, "smtp: %s has no line for %s\n",
+		    opt.passwords, opt.relay[0]);
+}
+
+/* For -N: is there what the options name? */
+static int
+check(void)
+{
+	const char *name = NULL;
+
+	if (opt.net.via != NULL)
+		name = via_missing(opt.net.via);
+	if (name != NULL)
+		fprintf(stderr, "smtp: the program of -X is not there: %s; "
+		    "mail would wait\n", name);
+	if (opt.passwords != NULL)
+		check_passwords();
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -813,5 +859,5 @@ main(int argc, char **argv)
 	check_program();
 	umask(077);
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid() << 12);
-	return only ? 0 : run(channel, argv[optind]);
+	return only ? check() : run(channel, argv[optind]);
 }

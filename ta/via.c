@@ -94,6 +94,29 @@ via_unsafe(const char *command)
 	return NULL;
 }
 
+/* As execvp looks for it. */
+const char *
+via_missing(const char *command)
+{
+	static struct command c;
+	char path[1024];
+	const char *p = getenv("PATH");
+	size_t n;
+
+	if (words(&c, command, "h", NET_PORT) != NULL)
+		return NULL;
+	if (strchr(c.argv[0], '/') != NULL)
+		return access(c.argv[0], X_OK) < 0 ? c.argv[0] : NULL;
+	for (; p != NULL; p = p[n] == ':' ? p + n + 1 : NULL) {
+		n = strcspn(p, ":");
+		if (text_fmt(path, sizeof(path), "%.*s%s%s", (int)n, p,
+		    n > 0 ? "/" : "", c.argv[0]) == 0 &&
+		    access(path, X_OK) == 0)
+			return NULL;
+	}
+	return getenv("PATH") != NULL ? c.argv[0] : NULL;
+}
+
 int
 via_wants_socket(const char *command)
 {

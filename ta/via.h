@@ -16,6 +16,8 @@ struct via {
 const char *via_check(const char *command);
 /* The part of it that is known to accept any certificate, or NULL. */
 const char *via_unsafe(const char *command);
+/* Its program, when there is none of that name in PATH; or NULL. */
+const char *via_missing(const char *command);
 /* Does it want the connection as descriptor 3? */
 int	via_wants_socket(const char *command);
 /* Does it take the server's greeting for itself? */
