@@ -92,12 +92,22 @@ mailname_fault(const char *dir)
 {
 	static char why[1500];
 	char path[800];
+	struct stat st;
+	int there, used = take(getenv("MAILNAME")) || take(word_of_file(dir));
 	const char *s = mailname(dir);
 
-	if (strchr(s, '.') != NULL)
-		return NULL;
 	file_name(path, sizeof(path), dir);
-	text_fmt(why, sizeof(why), "mail calls this host %s, which is no full "
-	    "name: write one to %s", s, path);
+	there = stat(path, &st) == 0;
+	if (there && !used)
+		text_fmt(why, sizeof(why), "mail calls this host %s: %s cannot "
+		    "be read, or its first word is no name", s, path);
+	else if (strchr(s, '.') == NULL)
+		text_fmt(why, sizeof(why), "mail calls this host %s, which is "
+		    "no full name: write one to %s", s, path);
+	else if (there && (st.st_mode & S_IROTH) == 0)
+		text_fmt(why, sizeof(why), "other users have another name in "
+		    "mail, since they cannot read %s: chmod 644 it", path);
+	else
+		return NULL;
 	return why;
 }

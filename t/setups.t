@@ -4,6 +4,7 @@
 . "${0%/*}/lib.sh"
 
 unset POSTOFFICE MAILNAME
+umask 022	# the files are for all users to read
 c=$top/contrib/setups
 PATH=$top:$PATH MAILBIN=$tmp/bin
 export PATH MAILBIN
