@@ -132,9 +132,11 @@ sed -n '/postrotate/,/endscript/s/^		//p' "$c/logrotate" |
 ok 'the script of logrotate runs' sh "$tmp/postrotate"
 ok 'the script of logrotate has the scheduler reload' wait_log 'reload' 20
 sched_stop
+ok 'the script of logrotate ends with 0 when no scheduler runs' \
+    sh "$tmp/postrotate"
 is 'newsyslog has the same process file as logrotate' \
     "$(sed -n '/^[^#]/s/.* //p' "$c/newsyslog")" \
-    "$(sed -n 's/.*cat \(.*\))"/\1/p' "$c/logrotate")"
+    "$(sed -n 's/.*pid=//p' "$c/logrotate")"
 if command -v logrotate >/dev/null 2>&1; then
 	nok 'logrotate finds no mistake' eval "logrotate -d '$c/logrotate' 2>&1 |
 	    grep error:"
@@ -143,6 +145,15 @@ else
 fi
 
 # ---- packages ----
+# The places and the name of mailq in the samples of the Debian package.
+sed -n "s/.*-exec sed -i '\(.*\)' .*/\1/p" "$c/debian/rules" >"$tmp/places.sed"
+for f in relay uucp dialup standalone; do
+	sed -f "$tmp/places.sed" "$c/setups/$f/README"
+done >"$tmp/readmes"
+is 'the Debian package has its own places in the READMEs of setups' \
+    "$(grep -e /usr/local -e mailq "$tmp/readmes")" ''
+is 'the READMEs of setups have them copy to its /etc' \
+    "$(grep -c '^	cp .*routes.* /etc/mail-scheduler$' "$tmp/readmes")" 4
 # What OpenWrt's build system would do with the recipe.
 if make --version 2>/dev/null | grep GNU >/dev/null; then
 	mkdir -p "$tmp/wrt/scheduler-0.2" "$tmp/wrt/include"
@@ -168,6 +179,9 @@ END
 	done >"$tmp/missing"
 	is 'the recipe for OpenWrt installs the configuration' \
 	    "$(cat "$tmp/missing")" ''
+	is 'an upgrade of OpenWrt keeps what a postmaster made' \
+	    "$(cat "$tmp/wrt/out/lib/upgrade/keep.d/mail-scheduler")" \
+	    /etc/mail-scheduler/
 	ok 'the recipe for OpenWrt installs the service' \
 	    [ -x "$tmp/wrt/out/etc/init.d/scheduler" ]
 else
