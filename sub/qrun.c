@@ -1004,6 +1004,21 @@ run_every(const char *po, const char *table, long every)
 	}
 }
 
+/* Has the post office this directory for something else? */
+static int
+is_taken(const char *name)
+{
+	static const char *const own[] = {
+		"public", "private", "queue", "transport", "postman"
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (strcmp(name, own[i]) == 0)
+			return 1;
+	return 0;
+}
+
 /* The names in ROUTERDIRS: 0, or -1 after saying what is wrong. */
 static int
 take_dirs(const char *list)
@@ -1022,6 +1037,10 @@ take_dirs(const char *list)
 			say("ROUTERDIRS=%s: it has up to 8 names of "
 			    "directories in the post office, with colons "
 			    "between", list);
+			return -1;
+		}
+		if (is_taken(p)) {
+			say("ROUTERDIRS=%s: %s has other files", list, p);
 			return -1;
 		}
 		low[nlow++] = p;

@@ -54,6 +54,14 @@ for bad in ../x /tmp a/b 1:2:3:4:5:6:7:8:9; do
 	like "a wrong ROUTERDIRS: a line says so: $bad" \
 	    "$out" '^submit: ROUTERDIRS='
 done
+for d in queue transport public private postman; do
+	wrong $d 9 202301010000
+	out=$(ROUTERDIRS=news:$d sub -q)
+	is "$d in ROUTERDIRS is refused" "$?$out" \
+	    "78submit: ROUTERDIRS=news:$d: $d has other files"
+	ok "with $d in ROUTERDIRS its files stay" [ -f "$po/$d/9" ]
+	rm -f "$po/$d/9"
+done
 out=$(ROUTERDIRS=none sub -q)
 is 'a missing directory of ROUTERDIRS: the exit code is 75' $? 75
 like 'a missing directory of ROUTERDIRS: a line says so' \
