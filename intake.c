@@ -4,17 +4,26 @@
  *	PARAMactive 2		1000-1 waits until 70, 1001-1 until 9000
  *	1002-1 comes in		1001-1 is evicted: its stub is due at 9000
  *
+ *	PARAMrecipients 5000	1003-1 has 8000 for smtp, and core is empty
+ *	1003-1 comes in		5000 are read; its part for smtp has 3000 unread
+ *
  * spool.c finds entries, ctlfile.c reads them recipient by recipient, and here
- * all recipients with the same channel and host become one vertex.  Which
- * vertex of the message at hand belongs to a thread is noted in the thread, so
- * n recipients cost O(n), whatever the number of hosts.  Until the whole file
- * was good nobody but empty threads knows of the message; the sweep takes
+ * all recipients with the same channel and host become one vertex.  Each
+ * reading has a number, and a thread notes the last reading that met it:
+ *
+ *	reading 7	r line for smtp/a.example
+ *	mark is 6	the message has no vertex there yet: one is made, and
+ *			thread->mark = 7, thread->vertex = the new one
+ *	mark is 7	the recipient joins thread->vertex
+ *
+ * So n recipients cost O(n), whatever the number of hosts.  Until the whole
+ * file was good nobody but empty threads knows of the message; the sweep takes
  * those.  A file can end in four ways:
  *
  *	loaded		it has recipients to deliver to
  *	finished	all its recipients are done (a crash came in between):
  *			its sender is told, and the files go
- *	parked		it cannot be used; both files go to postman/
+ *	set aside	it cannot be used; both files go to postman/
  *	skipped		not now: locked by a living process, no memory, no
  *			descriptor, a disk that refuses; its stub is shown by
  *			mailq
@@ -23,49 +32,65 @@
  * alone is removed.  An x line names a message that this one replaces: it must
  * have the same sender and the same owner.
  *
- * Recipients.  A small machine must not fall over a large queue: at most
- * PARAMrecipients are in core.  This pool is shared by all.  A channel has work
- * when some of its recipients are in core, or some of a message are to be read
- * on; its share is an equal part of the pool.  It may have more while that is
- * free in the pool and not what others with less than their shares are to read
- * on; and up to its share in any case.  Where the pool has no room for that,
- * channels with more than their shares give way: of their large messages, those
- * recipients leave core that wait for an agent.  So a channel that hangs with
- * the whole pool comes down to its share as soon as another one has work.
+ * Recipients.  At most PARAMrecipients are in core, a pool for all channels.
+ * A channel has work when it has recipients in core, or more to read.  Its
+ * share is the pool divided by the number of such channels.
  *
- * A new message gets what is free in the pool, but at least the minimum; what
- * does not fit stays unread, as a part for each channel.  A part has its own
- * place in the file, so no channel of a message waits for another.  It is read
- * on when PARAMrefill recipients fit, or after PARAMrefilldelay, so that no
- * file is read line by line.  Messages of which half of the minimum is in core
- * come first, and take up to that in any case; then the oldest.  One that has
- * preempted others takes half of what its channel may have, and may have half
- * of what is left of an extra share on top of its minimum.  So there are never
+ *	pool 100; the channels a and b have work, so each share is 50
+ *	a has 80 in core; b has 5, and 30 more to read
+ *	b reads the 30, since 5 + 30 is within its share
+ *	a gives 15 back, since 80 + 35 is 15 more than the pool
+ *
+ * A channel may read up to its share in any case.  Beyond that it may take
+ * what is free, less what other channels that have more to read lack of their
+ * shares.  When a share does not fit into the pool, channels above theirs give
+ * way: recipients of their large messages that wait for an agent leave core.
+ * So a channel that hangs with the whole pool comes down to its share as soon
+ * as another one has work.
+ *
+ * A new message gets what is free in the pool, but at least PARAMrcptminimum.
+ * What does not fit stays unread, as a part for each channel.  A part has its
+ * own place in the file, so no channel of a message waits for another.  It is
+ * read on when PARAMrefill recipients fit, or after PARAMrefilldelay, so that
+ * no file is read line by line.  Messages with at most half of the minimum in
+ * core may fill it in any case.  They and those that have preempted others come
+ * first; then the oldest.
+ *
+ * A message that has preempted others (order.c) reads at most half of the room
+ * of its channel, so that the message that it preempted can read, too.  In
+ * return its minimum is raised, by half of what is left of PARAMrcptextra: of
+ * 1000 the first such message gets 500, the second 250.  So there are never
  * more in core than
  *
  *	recipients + active * minimum + extra
  *
- * but for one corner: what an agent has in hand stays, and so does what is kept
- * for one that is starting.
+ * but for one corner: an agent's job is never taken from it, nor the vertex
+ * that is kept for an agent that is starting.  These may come on top.
  *
- * What waits must not keep the rest of its message out.  Of a part, jobs that
- * wait for their next try leave core, with memos, when there is no room for
- * more.  When all of the part was read and the first of them is due, the file
- * is gone through for them once more, a lap.  It takes those that are due; the
- * others keep their times, places and reasons.
+ * What waits must not keep the rest of its message out.  When there is no room
+ * for more of a part, its vertices that wait for their next try leave core, and
+ * memos stay.  When all of the part was read and the first of them is due, the
+ * file is gone through for them once more, a lap.  It takes those that are due;
+ * the others keep their times, places and reasons.
  *
- * Messages.  When PARAMactive are in core and mail waits on disk, of ten that
- * can go the one that is farthest from its next try is evicted: its stub has
- * the time of that.  Nothing goes that an agent has or could have now, or that
- * is held by its name, or due soon, or of which there is something to tell.
- * What is over, but may not be told of yet, goes like any other: its vertex on
- * the channel dsn is due when the pause of its sender ends.  A DSN that the
- * agent has no time for leaves, too: that agent may hang, and what it has in
- * hand, a few messages, counts as no place taken.  What is blocked
- * waits for no time but for a T line, a clause with a command or the end of a
- * hold on its address.  It is evicted for an hour at a time, and called when
- * that comes.  What an operator asks for by its name comes in, if need be as
- * one more.
+ * Messages.  When PARAMactive are in core and mail waits on disk, one message
+ * is evicted for each that comes in: of ten that can go, the one that is
+ * farthest from its next try.  Its stub has the time of that try.  A message
+ * cannot go when some of it is unread, when an agent has some of it or could
+ * have it now, when it is held by its name, when it is due within NEAR seconds,
+ * and when its sender is to be told within these that it is late.
+ *
+ * A message of which only the DSN is left (a vertex on the channel dsn) is
+ * evicted like any other.  It is due when the pause of its sender ends
+ * (PARAMbouncelimit).  While the agent dsn is busy it is due after a quarter of
+ * its time in transport/, but 10 minutes at most and the interval at least.
+ * The messages that the agent has do not count against PARAMactive: a dsn
+ * that hangs keeps no mail out.
+ *
+ * What is blocked waits for no time, but for a T line, a clause with a command
+ * or the end of a hold on its address.  It is evicted for an hour at a time,
+ * and called when that comes.  What an operator asks for by its name comes in,
+ * if need be as one more.
  *
  * Costs.  To evict a message is O(1), and O(vertices) of those that are looked
  * at.  A file is read once for each channel with a part of it in a lap; to find

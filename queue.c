@@ -31,21 +31,26 @@
  *
  * Telling.  What a sender is to be told is in the control file, and the agent
  * dsn writes it (ta/dsn.c).  For this the message gets one more vertex, on the
- * channel dsn, with one recipient at the offset 0 that stands for the message:
- * counted nowhere, and without a tag on disk.  Its host says what is told:
+ * channel dsn.  Its one recipient has the offset 0, at which no r line can be.
+ * It has no tag on disk, and no total counts it.  The vertex's host says what
+ * is told:
  *
- *	failure		it is over and some of it has failed: what has failed
- *			without a diagnostic line was lost in a crash
- *	success		something else has ended; while other recipients are
- *			left, PARAMglobal-report-interval after it has
+ *	failure		no recipient is left, and some have failed.  A failure
+ *			without a diagnostic line (a crash came in between)
+ *			gets a general text
+ *	success		no recipient is left, and none has failed, but some
+ *			asked to be told.  Or recipients are left: what has
+ *			ended so far, failures too, is told
+ *			PARAMglobal-report-interval after the first of it
  *	delay		warnings, at the ages in reporttimes
  *
  * Expiry.  A message has one timer, for the earliest moment at which one of its
  * vertices can expire or a warning is due.  A vertex expires when it is older
  * than expiry and was tried, by itself or as part of a host that was found
- * dead; or, tried or not, expiry2 later.  A deferral after that moment expires
- * it at once, and a retry is never deferred beyond it.  A message whose control
- * file somebody took away is forgotten.
+ * dead; or, tried or not, expiry2 later.  With expiry=3d and expiry2=1d it
+ * expires at 3 days if it was tried, at 4 days in any case.  A deferral after
+ * that moment expires it at once, and no retry is set beyond it.  A message
+ * whose control file somebody took away is forgotten.
  *
  * Objects die in one place, q_sweep at the end of a pass: vertices that are
  * done, messages of which nothing is left, nor to be told, and empty threads.
