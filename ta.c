@@ -17,17 +17,32 @@
  * done, and answered in order.  What an agent says outside the protocol, on
  * its standard error too, is logged and changes nothing.
  *
- * order.c and thread.c say which vertex of a ring is next.  For that one the
- * best agent is looked for (seed: Finch), in this order: a busy one of its host
- * with fewer jobs than the clause's backlog; the idle one that last worked for
- * the host; the idle one of the ring that has rested longest; a new one, if
- * every limit allows; a busy one of its host, as one more job ahead (overfeed).
- * Those in the middle bring one more agent to the message, and need that it may
- * have it (order_allowed); if not, it is blocked, or gets a free ride.
+ * order.c and thread.c say which vertex of a ring is next.  It gets the first
+ * of these agents that there is (seed: Finch):
+ *
+ *	1  a busy one of its host with fewer jobs than the clause's backlog
+ *	2  the idle one that last worked for the host
+ *	3  the idle one of the ring that has rested longest
+ *	4  a new one, if every limit allows it
+ *	5  a busy one of its host, which has it as a job ahead (overfeed)
+ *
+ * With backlog=2, overfeed=4 and maxta=2, agent 7 has two jobs for host a, and
+ * agent 8 is idle and last worked for host b:
+ *
+ *	vertex for a	7 has its backlog, 8 is idle in the ring: 8 goes to a
+ *	vertex for a	8 has one job, less than the backlog: 8 gets it
+ *	vertex for b	nobody is idle, and maxta allows no third agent: it
+ *			waits
+ *	or one for a	both have two jobs: 8, the newer one there, gets it
+ *			ahead
+ *
+ * 2 to 4 give the message one more agent, which order_allowed must permit.  If
+ * it does not, the vertex becomes a job ahead as in 5; or it waits until the
+ * message has fewer agents, or more agents are free.
  *
  * The limits are maxta (at most what descriptors allow), maxchannel, maxring,
- * and -R starts in a second.  They count every agent that is not yet gone; but
- * the one of the channel dsn has a slot of its own.  Rings that wait for a slot
+ * and -R starts in a second.  They count agents that are ending, too.  maxta
+ * and -R do not count the agent of the channel dsn.  Rings that wait for a slot
  * get new agents in turns: the agent that has been idle longest elsewhere is
  * ended, and agents of a ring with more than its share end when they leave a
  * thread.
@@ -44,8 +59,8 @@
  * later loses nothing: the tags on disk decide (q_job_over).  The job in work
  * is deferred; those that it had not begun are ready again and count no
  * attempt.  One that is silent for the clause's timeout with work in hand is
- * ended; after too many lines outside the protocol, further ones are no better
- * than silence.
+ * ended.  After 100 lines outside the protocol, or 100 of "#step" in a row,
+ * further ones are no sign of life.
  *
  * Costs: a pass O(agents + rings), as select itself; a report O(jobs that the
  * agent has) and O(log n) of the recipients of its own; a job O(rings), and
@@ -1110,8 +1125,9 @@ give_busy(struct vertex *v, long jobs)
 	return best != NULL;
 }
 
-/* The next vertex of the ring, among those blocked too when agents are free,
- * goes to an agent, or is blocked: 1; 0 when there is none, or no agent. */
+/* The next vertex of the ring, among those that stood aside too when agents are
+ * free, goes to an agent, or stands aside: 1; 0 when there is none, or no
+ * agent. */
 static int
 serve(struct ring *r)
 {
