@@ -219,7 +219,8 @@ int	held_set(int address, const char *text, int on);
  * message.c - a message in core
  * ====================================================================== */
 
-/* What few messages have, made when there is none: NULL without memory. */
+/* The rarely needed part of the message, made when there is none: NULL without
+ * memory. */
 struct more *msg_more(struct message *);
 /* The first of its parts, or NULL; and that for a channel, made when there is
  * none: NULL without memory. */
@@ -274,8 +275,9 @@ struct vertex *order_next(struct ring *);
 int	order_waits(const struct ring *);
 /* May a message have one agent more, when so many are free?  (seed: Finch) */
 int	order_allowed(const struct message *, long nfree);
-/* The vertex is blocked, and in the preemptive order its whole job, until
- * its message may have more: 0, or -1 without memory. */
+/* The message of the vertex is at its share: the vertex stands aside, in the
+ * preemptive order the whole job, until the message may have more agents: 0,
+ * or -1 without memory. */
 int	order_block(struct vertex *);
 int	order_blocked(const struct vertex *);	/* 1 while it is, or 0 */
 /* Lets the job with the fewest agents go on if it may: a vertex of it, whose
@@ -386,7 +388,8 @@ unsigned later_each(void (*show)(const struct stub *, long next));
 /* What has left core from addresses that are meant (NULL: from all) is due now:
  * how many vertices. */
 enum call {
-	CALL_LOOK,		/* something else may hold now */
+	CALL_LOOK,		/* the configuration or a hold has changed:
+				 * th_why is asked again */
 	CALL_RELEASED,		/* no longer held: they are tried */
 	CALL_START,		/* a T line, a flush: the same, if queueonly */
 	CALL_ANSWERED		/* hosts have: what waits for one alone; other

@@ -16,8 +16,10 @@
  * gives; its hosts take turns.  With each recipient given it earns a part of a
  * delivery slot, 1 / slotcost.  When a job behind it is so small that the slots
  * earned could pay for all of it, that one may preempt: it takes its place just
- * before the current job, which pays.  Slots may be lacking by slotloan and by
- * a share of slotdiscount; then they become a debt.  So a message of n
+ * before the current job, which pays.  It may do so before all slots are
+ * earned: it needs slotdiscount percent less, and slotloan of the rest may be
+ * missing.  What is missing is a debt of the job that pays: nothing preempts it
+ * again before it has earned that.  So a message of n
  * recipients is done after n * slotcost / (slotcost - 1) at the latest,
  * whatever comes in.  With slotcost=5, no loan and no discount, a list of 1000
  * has earned 2 slots when 10 of its recipients are given; a message with 2 that
@@ -32,22 +34,25 @@
  * batch, but of any size; therefore work is counted in recipients here.
  *
  * Places are numbers.  A message comes in with its count as its place, and a
- * child stands half way between the one before its parent and the parent.
- * That is good for some twenty children that are all blocked at once; the
- * next one has to wait.
+ * child stands half way between the one before its parent and the parent: the
+ * children of 1000 at 999.5, 999.75 and so on.  A double has bits for 43 such
+ * halves for message 1000, and for 33 for message 1000000.  After that no other
+ * job preempts until the last of these children is gone; then the halves begin
+ * anew.
  *
  * A vertex whose host can take no agent waits on its thread's list and costs
  * nothing: its job is in the line only while it has something on offer.  As
  * soon as the host may take an agent, the first of those that wait there, up
- * to LOOK of them, are offered by their jobs again, at their old places.  Jobs
- * ahead (overfeed) are taken from those that wait, so never while some of the
- * thread are on offer.
+ * to LOOK of them, are offered by their jobs again, at their old places.  An
+ * agent is fed ahead (overfeed) from the waiting list of its thread, and only
+ * while the thread has nothing on offer: that stands before all that waits.
  *
  * The share of a message (seed: Finch).  One message must not have all agents
  * while others wait.  When it has PARAMmsgconcurrency of them it gets another
- * only while it has fewer than PARAMmsgscale for each agent that is free.  What
- * is stopped by that is blocked here: in the preemptive order the job, else
- * its vertices one by one as their turns come.
+ * only while it has fewer than PARAMmsgscale for each agent that is free.  A
+ * message that gets none is at its share: with order=preempt its job leaves the
+ * line, with the other orders each of its vertices steps aside when its turn
+ * comes.
  *
  * Nothing here knows agents, or starts, feeds or waits.  Costs: O(log n) of
  * the jobs that have something to give.  Finding who preempts is O(1) where
@@ -60,7 +65,7 @@
 
 /*
  * job: a message within a ring, in the preemptive order while it has READY
- * vertices, else while some of them are blocked because the message has its
+ * vertices, else while some of them stand aside because the message is at its
  * share of the agents.  Counts are recipients.  Found in O(rings) of its
  * message, mostly one; places and shares O(log jobs).
  */
@@ -68,7 +73,7 @@ struct job {
 	struct job *next;	/* of the same message */
 	struct message *msg;
 	struct ring *ring;
-	struct list offer;	/* READY vertices that may go, or are blocked */
+	struct list offer;	/* READY vertices that may go, or stand aside */
 	struct timer place;	/* in ring->jobs, when something may go */
 	struct timer share;	/* in ring->shares, when it has its share */
 	double	key;		/* its place among the jobs of the ring */
