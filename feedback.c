@@ -2,12 +2,9 @@
  * feedback.c - destinations: how many agents one may have, how long it waits,
  * and what outlives the daemon of that.
  *
- *	smtp TAB mx.test TAB 0 TAB 540 TAB 3 TAB 60 TAB no route to host
- *
- * A line of our file: smtp/mx.test is dead, is tried again 540 seconds after
- * the file was written, was put to sleep 3 times in a row, and was last used 60
- * seconds before; its last words follow.  A window of 8 instead of 0, and "-"
- * instead of 540, would say that it may have 8 agents.
+ *	posfeedback=negfeedback=1/concurrency, initthr=5, all 5 agents busy
+ *	5 good reports	success 0.2, 0.4 .. 1	window 6, success 0
+ *	1 bad report	failure 0 - 1/6		window 5, failure 5/6
  *
  * A destination has a window, the number of agents that may work for it at
  * once.  Each job that ends is one report.  A good one says that the host was
@@ -19,20 +16,23 @@
  * The two sums run against each other (success up from 0, failure down from
  * 0).  So the window grows at the end of a row of good reports but shrinks
  * with the first of a row of bad ones: too much is put right at once, and more
- * is tried with patience.  It does not grow while it is not being used, which
- * is as long as it is ahead of the busy agents by the initial window.
+ * is tried with patience.  It does not grow while it is ahead of need: a window
+ * of N grows only when more than N - initthr agents are busy.
  *
  * A bad report is also one Nth of a cohort that failed.  When more cohorts
  * have failed than the clause allows, with no good report in between, the
  * destination is dead: nothing is started until it has slept, an operator
- * lifts it, or an agent that was still at work comes home with good news.  A
- * window that is 1 at most leaves nothing but this: a dead host is found.
+ * lifts it, or an agent that was still at work comes home with good news.  With
+ * maxthr=1 the window is always 1; then bad reports only serve to find out that
+ * the host is dead.
  *
  * A rate is another matter and knows nothing of good and bad.  Deliveries
- * have slots that are one gap apart.  One that starts a little late still has
- * its slot, so that a busy machine does not make the rate a lower one; one
- * that starts later than that makes the slots count from itself, so that
- * silence saves up nothing.
+ * have slots that are one gap apart.  A start that is late by little, a tenth
+ * of the gap, still has its slot, so that a busy machine does not lower the
+ * rate.  From a later start the slots count anew, so that silence saves up
+ * nothing.  With rate=10/m there are slots at 0, 6 and 12 seconds.  A start at
+ * 6.5 has the slot 6, and the next is 12; a start at 20 has the slot 20, and
+ * the next is 26.
  *
  * What is deferred again and again goes through the list of its clause once,
  * and at its end continues from a random place.  The list, retries, holds
@@ -47,11 +47,20 @@
  * clause, or when they are too many.  Only what is known of a mailbox of this
  * machine goes with its thread.
  *
+ * What outlives the daemon.
+ *
+ *	smtp TAB mx.test TAB 0 TAB 540 TAB 3 TAB 60 TAB no route to host
+ *
+ * A line of our file: smtp/mx.test is dead, is tried again 540 seconds after
+ * the file was written, was put to sleep 3 times in a row, and was last used 60
+ * seconds before; its last words follow.  A window of 8 instead of 0, and "-"
+ * instead of 540, would say that it may have 8 agents.
+ *
  * PARAMdestdb names a file, or a directory where each host has a file of its
  * own, named after it.  Our file is read at the start.  It is written at the
  * end, and every few minutes when there is something in it that would be
- * missed: another window, a host that died or came back.  That a destination
- * was used is not worth a write to a flash disk; the end has it.
+ * missed: another window, a host that died or came back.  When a destination
+ * was last used is written at the end alone, to spare a flash disk.
  *
  * The files of other hosts are read as often.  Only the dead are taken of them:
  * what is dead there, and was not heard of here since, sleeps here as long.
