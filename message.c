@@ -1,14 +1,17 @@
 /*
- * message.c - a message in core: its vertices, what few messages have, why each
+ * message.c - a message in core: its vertices, its rarely needed part, why each
  * recipient was deferred last, and what its control file says for the sender.
  *
- * Most messages have one recipient, are delivered at the first try and have
- * nothing to be told of.  Such a one is a single piece of memory: the message,
- * with its first vertex inside, with its only recipient inside that, and the
- * name at the end.  Other vertices are pieces of their own; recipients of a
- * vertex that has several are an array.  Whatever else a message may come to
- * need is in struct more, and what one needs that is not read whole in a struct
- * part for each channel; each is made when it is first wanted.
+ * The last two are here because a reason is kept in core until it is written
+ * into the control file.
+ *
+ * Most messages have one recipient, are delivered at the first try and cause
+ * no DSN.  Such a message is a single piece of memory: the message, with its
+ * first vertex inside, with its only recipient inside that, and the name at the
+ * end.  Other vertices are pieces of their own; recipients of a vertex that has
+ * several are an array.  Whatever else a message may come to need is in its
+ * rarely needed part, struct more.  A message that is not read whole has a
+ * struct part for each channel, too.  Each is made when it is first wanted.
  *
  * Bytes where pointers have eight: 174 and the name for a message, 104 for each
  * vertex after the first, 16 for each recipient of several.
@@ -40,8 +43,8 @@
  *	d 40:120:-1::0 <tab> u@x.example ^A delayed ^A ^A ^A 1795220140 <tab>
  *		452 mailbox full
  *
- * The field is written first, so that after a crash in between there is no
- * second warning.
+ * The field is written first: a crash in between loses the warning, and never
+ * sends two.
  *
  * Costs: O(1); O(recipients) to narrow; O(log recipients) to find one, or to
  * add one behind the others, which is nearly always its place; O(parts) to find
@@ -50,7 +53,7 @@
  */
 #include "scheduler.h"
 
-/* ---- what few have --------------------------------------------------- */
+/* ---- the rarely needed part ------------------------------------------ */
 
 struct more *
 msg_more(struct message *m)
