@@ -15,9 +15,9 @@
  *
  * An address "channel/host" goes over the patterns in order.  What each
  * matching clause sets is laid over what was set before, until one with a
- * command ends the search (seed 22.1).  The sum is a conf; there is one for
- * each combination of clauses, so two addresses with the same conf can be
- * told by a pointer, and a ring is made of that.
+ * command ends the search (seed 22.1).  The sum is a conf.  There is one for
+ * each combination of clauses: two addresses matched the same clauses exactly
+ * when they have the same pointer.  A ring is made of conf and channel.
  *
  * Keywords and PARAMs are rows of two tables: name, type, where the value goes,
  * what it may be and what it is when nobody says.  A new reading is made aside:

@@ -14,8 +14,8 @@
  * list, its tries and its reason.  Recipients of one vertex with several
  * reasons have a memo each, for the reason alone.
  *
- * By the channels and hosts of memos a T line, a flush and a release find what
- * they are about: it becomes due at once.
+ * A T line, a flush and a release go over all memos; those with their channel
+ * and host become due at once.
  *
  * The table is bounded by PARAMevicted, which counts stubs and memos.  Beyond
  * that, and without memory, a file is forgotten: its directory is read again

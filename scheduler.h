@@ -208,8 +208,9 @@ enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned char heard;	/* FED: its deferral was reported, or may have
-				 * been before it was in core */
+	unsigned char heard;	/* FED: do not count its deferral again (it was
+				 * reported, or came into core while the job
+				 * ran) */
 	struct reason *why;	/* of its last deferral, or NULL */
 };
 
@@ -353,8 +354,8 @@ struct stub {
 };
 
 /*
- * more: what is kept of a message that needs it, beside what is kept of any.
- * Owned by its message.  Found O(1), and when it is due O(log messages).
+ * more: the rarely needed part of a message.  Owned by its message.  Found
+ * O(1), and when it is due O(log messages).
  * Without memory for it mail is delivered all the same: its sender hears of
  * nothing before the end.
  */
@@ -390,19 +391,20 @@ struct message {
 	int	queued;		/* mono: control file put into transport/ */
 	unsigned nfed;		/* vertices with agents */
 	unsigned nr;		/* recipients that were pending when loaded */
-	unsigned left;		/* vertices not DONE; telling of them are of the
-				 * channel dsn */
+	unsigned left;		/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
-	unsigned telling : 2;
+	unsigned telling : 2;	/* of left, those on the channel dsn */
 	unsigned preempts : 1;	/* it has preempted others */
 	unsigned aged : 1;	/* it begins its retry lists at the place of its
 				 * age, not at their beginning */
 	unsigned away : 1;	/* it was evicted, its files stay */
-	unsigned failed : 1;	/* some recipient failed for good */
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
-	unsigned tell : 1;	/* what has ended is to be told of, perhaps */
-	unsigned news : 1;	/* ... some of it came up since ta/dsn was
-				 * given the message */
+	/* what its sender is to be told */
+	unsigned diags : 1;	/* it came with diagnostic lines, not told */
+	unsigned failed : 1;	/* some recipient failed for good */
+	unsigned tell : 1;	/* the end is to be told, if anybody asked */
+	unsigned news : 1;	/* ... some of it ended since the agent dsn was
+				 * last given the message */
 	unsigned dropped : 1;	/* nothing is to be delivered any more */
 	unsigned gone : 1;	/* ... since somebody took its file away */
 	unsigned verbose : 1;	/* has a v line */
@@ -411,7 +413,6 @@ struct message {
 	unsigned keep : 2;	/* 0: its files go; as in q_told */
 	unsigned held : 1;	/* an operator wants it kept */
 	unsigned twin : 1;	/* another has, or had, the same number */
-	unsigned diags : 1;	/* it came with diagnostic lines not reported */
 	unsigned cancel : 2;	/* enum cancel; of what is not read yet */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
@@ -463,8 +464,8 @@ struct thread {
 	unsigned char open;	/* it may take an agent, if it has vertices */
 	unsigned char triggered;	/* queueonly: started by a T line */
 	unsigned char picked;	/* -p does not exclude it */
-	unsigned char answered;	/* its host has, after a silence; it stays
-				 * until later.c has seen that */
+	unsigned char answered;	/* its host answered after a silence, and
+				 * evicted mail has not been called yet */
 	unsigned char listed;	/* is on the sweep's list */
 };
 
