@@ -186,6 +186,29 @@ for i in 1 2 3 4 5 6 7; do
 	    like "README's session answers: $(cat want$i)" "$(cat said$i)" \
 	    "$(cat want$i)"
 done
+# What of a screen differs each time: names, times, the path of the box.
+plain() {
+	sed 's/^[	 ]*//; s/<[^>]*>/<>/; s/[^ ]* old/N old/
+	s/\(cannot make\).*/\1/; s/(in [^)]*)/(in N)/; s/\(expires in\).*/\1/
+	s/[0-9][0-9]*/N/g'
+}
+is "README's screen of mailq is one of mailq" "$(
+    sed -n '/^The first mailq/,/^A COMPLETE/p' "$top/README" |
+    sed -n '/^	[0-9].* old$/,/^$/p' | sed '/^$/d' | plain)" "$(plain <said3)"
+# "deferred msg id ..." for each line of the log, without the words at its end.
+keys() {
+	sed 's/^[	 ]*//; s/^[0-9]* info //' | awk '/^[a-z]+ msg=/ {
+		if (n++) print ""
+		printf "%s", $1
+	}
+	{ for (i = 1; i <= NF; i++) if ($i ~ /^[a-z]+=/) {
+		sub(/=.*/, "", $i); printf " %s", $i } }
+	END { print "" }'
+}
+is "README's lines of the log have the keys of the log" "$(
+    sed -n '/^The first mailq/,/^A COMPLETE/p' "$top/README" |
+    sed -n '/^	deferred/,/^$/p' | keys)" \
+    "$(grep ' to=dora ' log | keys)"
 is "README's session delivers the message in the end" \
     "$(grep -c '^hello$' boxes/dora)" 1
 ok "README's first steps come to an end" wait_for 30 gone $bg_pid

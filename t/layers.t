@@ -101,6 +101,27 @@ else
 	    "$(cat "$tmp/nm")" '^(\./)?scheduler\.o:? .* U'
 fi
 
+# The list of modules in README, and the one by which the daemon is linked, the
+# highest first: of lib/ in one line, of the others in their order.
+list=$(sed -n '/^The modules of the daemon/,/^Their structs/p' "$top/README")
+is 'README lists the modules of the daemon, the lowest first' \
+    "$(printf '%s\n' "$list" | awk -F'\t' '{
+	n = split($2, file, ", ")
+	for (i = 1; i <= n; i++) {
+		sub(/[.]c .*/, ".c", file[i])
+		if (file[i] ~ /[.]c$/) print file[i]
+	}
+}')" "$(sed -n 's/^OBJS = //p' "$top/Makefile" | tr ' ' '\n' |
+    sed -n 's/^\([a-z]*\)[.]o$/\1.c/p' | awk '{ all = $0 "\n" all }
+	END { printf "%s", all }')"
+words=$(printf '%s\n' "$list" | sed -n '/^	lib/,/^	spool/p' |
+    tr -s ';:\t ' '\n\n\n\n')
+is 'README names each module of lib/' "$(for module in $layers $lib; do
+	[ ! -f "$top/lib/$module.c" ] ||
+	    printf '%s\n' "$words" | grep -x "$module" >/dev/null ||
+	    echo "$module"
+done)" ''
+
 # A test of the daemon's modules is part of it.
 theirs=$(cd "$top" && ls mailq.c submit.c lib/*.[ch] mq/*.[ch] sub/*.[ch] \
     ta/*.[ch] bench/*.c)
