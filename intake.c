@@ -912,7 +912,8 @@ is_early(struct part *p, const struct ctl *c)
 }
 
 /* Reads on what the channel has: 0 at the end of the file, 1 when there is
- * more, -1 when it cannot be. */
+ * more, -1 when it cannot be.  When all that was unread has been met, what
+ * comes behind it is in core. */
 static int
 read_on(struct ctl *c, struct part *p)
 {
@@ -922,7 +923,8 @@ read_on(struct ctl *c, struct part *p)
 		if (item == CTL_TRIGGER ||
 		    strcmp(c->channel, p->chan->name) != 0 || is_early(p, c))
 			continue;
-		else if (reading.n == reading.most)
+		else if (reading.n == reading.most &&
+		    reading.n + reading.early < p->unread)
 			return 1;
 		else if (add_rcpt(p->msg, c) < 0)
 			return -1;
@@ -948,7 +950,7 @@ see_part(struct part *p, const struct ctl *c, int more)
 	    ctl_msg(p->msg->name), p->chan->name, reading.n, reading.hosts,
 	    p->next);
 	if (more)
-		q_unread(p, left > 0 ? left : 1);
+		q_unread(p, left);
 	else
 		q_exhausted(p, left);
 }

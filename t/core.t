@@ -537,4 +537,32 @@ ok 'recipients that left core are delivered' wait_for 60 po_empty "$po"
 sched_stop
 like 'recipients that left core are counted once' "$(lines ' exit ')" \
     'rcpts-in=80 rcpts-out=80$'
+
+# A lap that reads exactly what is out of core ends before a recipient that an
+# agent has.
+rm -rf "$po"
+spool_new "$po"
+rm -f "$tmp/go" "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 3
+PARAMrcptminimum 2
+PARAMrefill 1
+*/*	interval=1s retries=1
+lap/[ab]	command="$A -f $tmp/go -c lap"
+lap/c	command="$A -w $tmp/gate -c lap"
+lap/d	command="$A -c lap"
+END
+put "$po" 502-1 lap a u lap b u lap c u lap d u
+ok 'a scheduler with room for three recipients starts' \
+    sched_start "$po" "$tmp/cf"
+ok 'a recipient leaves core and comes back while an agent has another' \
+    wait_for 60 eval '[ "$(count "deferred msg=502-1.*host=a")" -ge 4 ]'
+: >"$tmp/go"
+: >"$tmp/gate"
+ok 'recipients before and behind one of an agent are delivered' \
+    wait_for 60 po_empty "$po"
+sched_stop
+like 'a recipient that a lap meets in core is counted once' \
+    "$(lines ' exit ')" 'rcpts-in=4 rcpts-out=4$'
 finish
