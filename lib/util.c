@@ -92,17 +92,6 @@ fill_shown(void)
 	shown['\\'] = 0;
 }
 
-/* How many of the n bytes at s are such. */
-static size_t
-plain(const char *s, size_t n, int least)
-{
-	size_t i;
-
-	for (i = 0; i < n && shown[(unsigned char)s[i]] >= least; i++)
-		;
-	return i;
-}
-
 static void
 text_byte(struct text *t, int c)
 {
@@ -111,27 +100,38 @@ text_byte(struct text *t, int c)
 	text_copy(t, &byte, 1);
 }
 
+/* A byte that is not shown as it is. */
+static void
+text_octal(struct text *t, int c)
+{
+	int shift;
+
+	text_byte(t, '\\');
+	for (shift = 6; shift >= 0; shift -= 3)
+		text_byte(t, '0' + (c >> shift & 7));
+}
+
 /* Copied in runs, since formatting the log was a third of all instructions
  * when each byte was looked at by itself. */
 void
 text_put(struct text *t, const char *s, size_t n)
 {
-	size_t run;
-	int c, shift;
+	const char *run, *end = s + n;
 
+	if (!t->clean) {
+		text_copy(t, s, n);
+		return;
+	}
 	if (shown['a'] == 0)
 		fill_shown();
-	for (;;) {
-		run = t->clean ? plain(s, n, t->clean) : n;
-		text_copy(t, s, run);
-		if (run == n)
+	for (;; s++) {
+		for (run = s; s < end && shown[(unsigned char)*s] >= t->clean;
+		    s++)
+			;
+		text_copy(t, run, (size_t)(s - run));
+		if (s == end)
 			return;
-		c = (unsigned char)s[run];
-		text_byte(t, '\\');
-		for (shift = 6; shift >= 0; shift -= 3)
-			text_byte(t, '0' + (c >> shift & 7));
-		s += run + 1;
-		n -= run + 1;
+		text_octal(t, (unsigned char)*s);
 	}
 }
 
@@ -175,7 +175,7 @@ void
 text_vadd(struct text *t, const char *f, va_list ap)
 {
 	int width, prec, pad, lng, was;
-	const char *p;
+	const char *p, *s;
 	long v;
 	size_t n;
 
@@ -187,6 +187,12 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		if (p == NULL)
 			return;
 		f = p + 1;
+		if (*f == 's') {	/* most of all */
+			s = va_arg(ap, char *);
+			s = s == NULL ? "(none)" : s;
+			text_put(t, s, strlen(s));
+			continue;
+		}
 		was = t->clean;
 		if (*f == '-') {
 			t->clean = 0;
@@ -864,12 +870,15 @@ get(struct lines *l, char *to, size_t size)
 }
 
 /* Moves the line to the front of the buffer and fills the rest of that: 0 at
- * the end of the file or on an error. */
+ * the end of the file or on an error.  At an end that is known the buffer
+ * stays, for who goes back. */
 static int
 fill(struct lines *l)
 {
 	size_t n;
 
+	if (l->size > 0 && l->pos == l->size && l->have < sizeof(l->buf))
+		return 0;	/* there is room for a NUL */
 	l->have -= l->used;
 	memmove(l->buf, l->buf + l->used, l->have);
 	l->used = 0;
@@ -900,6 +909,7 @@ line_next(struct lines *l)
 {
 	char *line = l->buf + l->used, *nl;
 	size_t n = l->have - l->used, seen = 0;
+	int more;
 
 	mend(l);
 	l->off = l->pos - n;
@@ -907,8 +917,9 @@ line_next(struct lines *l)
 	while ((nl = memchr(line + seen, '\n', n - seen)) == NULL &&
 	    n < sizeof(l->buf)) {
 		seen = n;
-		line = l->buf;
-		if (!fill(l))
+		more = fill(l);
+		line = l->buf + l->used;
+		if (!more)
 			break;
 		n = l->have;
 	}
