@@ -18,7 +18,7 @@ struct command {
 	char	*argv[CMD_WORDS + 1];	/* NULL at the end; nargv */
 	int	nenv, nargv;
 	enum cmd_bound bound;
-	char	plain[64];	/* the first $name that stands for itself, or "" */
+	char	plain[64];	/* the first $name that stays as it is */
 	char	mem[4096];
 };
 
