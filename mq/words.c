@@ -12,6 +12,7 @@
 #include "mq.h"
 #ifndef NO_WINSIZE
 #include <sys/ioctl.h>
+#include <termios.h>	/* struct winsize, on some systems */
 #endif
 
 #ifndef MAILQNAME
