@@ -88,15 +88,15 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 # The daemon's modules from the top down: calls go only downwards.  t/layers.t
 # reads this list.
-OBJS = scheduler.o status.o dump.o ta.o intake.o queue.o later.o thread.o order.o message.o held.o cf.o feedback.o spool.o lib/ctlfile.o lib/command.o lib/pattern.o lib/mailname.o lib/beside.o lib/util.o
+OBJS = scheduler.o status.o dump.o ta.o intake.o queue.o later.o thread.o order.o message.o held.o cf.o feedback.o spool.o lib/ctlfile.o lib/spoolid.o lib/command.o lib/pattern.o lib/mailname.o lib/beside.o lib/util.o
 
 # What several programs share, and the daemon for its tests: each takes what
 # it needs.
 LIB = lib/lib.a
 DAEMON = t/daemon.a
-LIBOBJS = lib/agent.o lib/ctlfile.o lib/notary.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/mailname.o lib/beside.o lib/deferred.o lib/util.o
+LIBOBJS = lib/agent.o lib/ctlfile.o lib/spoolid.o lib/notary.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/mailname.o lib/beside.o lib/deferred.o lib/util.o
 
-HEADERS = places scheduler.h modules.h lib/agent.h lib/beside.h lib/command.h lib/ctlfile.h lib/deferred.h lib/dsn.h lib/form.h lib/mailname.h lib/notary.h lib/pattern.h lib/post.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
+HEADERS = places scheduler.h modules.h lib/agent.h lib/beside.h lib/command.h lib/ctlfile.h lib/deferred.h lib/dsn.h lib/form.h lib/mailname.h lib/notary.h lib/pattern.h lib/post.h lib/spoolid.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
 TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
 BENCHES = bench/waits bench/limit bench/noop bench/floor

@@ -410,7 +410,7 @@ evict(struct message *m, double due)
 		s->aged = m->aged;
 		s->queued = m->queued;
 	}
-	log_info("evict msg=%s for=%ld rcpts=%u msgs=%u%s", ctl_msg(m->name),
+	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_id(m),
 	    (long)(due - now.mono), m->rcpts + msg_rest(m), q.nmessages,
 	    s == NULL ? " beyond PARAMevicted" : "");
 	q_forget(m);
@@ -638,6 +638,7 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 		    spool_was_offered(c->name, (long)st->st_ctime);
 		m->queued = (int)((long)now.mono - age_of(c->ctime));
 	}
+	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
 	m->done = c->ndone > 0;
 	m->news = m->diags = c->ndiag > 0;
@@ -667,8 +668,8 @@ enter(struct message *m, struct ctl *c, const struct stat *st)
 	if (m->nr == 0)
 		return 0;
 	ctl_gone(m->name);	/* of an earlier one of that name */
-	log_info("load msg=%s rcpts=%u hosts=%u unread=%u age=%ld size=%lu%-s",
-	    ctl_msg(m->name), m->nr, reading.hosts, m->nr - reading.n,
+	log_info("load msg=%-s rcpts=%u hosts=%u unread=%u age=%ld size=%lu%-s",
+	    msg_id(m), m->nr, reading.hosts, m->nr - reading.n,
 	    (long)now.mono - m->born, (unsigned long)st->st_size, msg_from(c));
 	if (m->twin)
 		log_warn("twin msg=%s another message has its number; no agent "

@@ -13,7 +13,7 @@
  * rarely needed part, struct more.  A message that is not read whole has a
  * struct part for each channel, too.  Each is made when it is first wanted.
  *
- * Bytes where pointers have eight: 174 and the name for a message, 104 for each
+ * Bytes where pointers have eight: 182 and the name for a message, 104 for each
  * vertex after the first, 16 for each recipient of several.
  *
  * The place of the first vertex is used again when that is over and more of
@@ -385,15 +385,47 @@ msg_fail(const struct vertex *v, unsigned long off, const char *status,
 	return -1;
 }
 
+/* ---- what the log says ------------------------------------------------- */
+
+/* Lines of one message come in runs. */
+const char *
+msg_id(const struct message *m)
+{
+	static char words[4 * NAME_MAX_ + 100];
+	static unsigned long loaded;	/* that of the message in words, or 0 */
+	static struct spool_time at;	/* ... */
+	const char *known;
+	struct text t;
+
+	if (loaded != 0 && m->loaded == loaded && m->time.s == at.s &&
+	    m->time.ns == at.ns)
+		return words;
+	text_init(&t, words, sizeof(words));
+	t.clean = 1;
+	text_put(&t, m->name, strlen(m->name));
+	memcpy(words + t.len, " id=", 4);
+	loaded = m->loaded;
+	at = m->time;
+	if (spool_id_at(m->name, &at, words + t.len + 4,
+	    sizeof(words) - t.len - 4) == 0)
+		return words;
+	loaded = 0;
+	known = ctl_msg(m->name);
+	t.len = 0;
+	text_put(&t, known, strlen(known));
+	return words;
+}
+
 /* Adds " key=" and the address, escaped for the log: blanks, too, so that it is
  * one word there. */
 static void
 add_word(struct text *t, const char *key, const char *address)
 {
-	size_t n = strlen(address);
+	size_t n;
 
-	if (n == 0)
+	if (*address == '\0')
 		return;
+	n = strlen(address);
 	text_put(t, key, strlen(key));
 	t->clean = 2;
 	text_put(t, address, n < ADDRESS_MOST ? n : ADDRESS_MOST);
@@ -406,7 +438,7 @@ static const char *
 who_is(const struct vertex *v, unsigned long off, const char *relay)
 {
 	static char words[1000];
-	char orcpt[ADDRESS_MOST + 1] = "";
+	char orcpt[ADDRESS_MOST + 1];
 	const char *to = off == 0 || !q.config->logaddresses ? NULL :
 	    ctl_user(v->msg->name, off, orcpt, sizeof(orcpt));
 	struct text t;
@@ -417,7 +449,8 @@ who_is(const struct vertex *v, unsigned long off, const char *relay)
 	if (to == NULL)
 		return words;
 	add_word(&t, " to=", to);
-	if (strncmp(orcpt, "rfc822;", 7) != 0 || strcmp(orcpt + 7, to) != 0)
+	if (*orcpt != '\0' && (strncmp(orcpt, "rfc822;", 7) != 0 ||
+	    strcmp(orcpt + 7, to) != 0))
 		add_word(&t, " orcpt=", orcpt);
 	return words;
 }
@@ -443,8 +476,8 @@ msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 {
 	if (*reason == '\0' || reason_set(r, reason) == 0)
 		return;
-	log_info("reason msg=%s rcpt=%lu channel=%s host=%s%-s %s",
-	    ctl_msg(v->msg->name), (unsigned long)r->off,
+	log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
+	    msg_id(v->msg), (unsigned long)r->off,
 	    v->thread->ring->chan->name, v->thread->host,
 	    who_is(v, r->off, NULL), reason);
 }
@@ -752,7 +785,8 @@ statistic(const struct vertex *v, const char *state)
 	char id[80], line[WORD_MAX_ * 2 + 200];
 	struct text t;
 
-	if (stat_fd < 0 || spool_id(m->name, id, sizeof(id)) < 0)
+	if (stat_fd < 0 || (spool_id_at(m->name, &m->time, id, sizeof(id)) < 0
+	    && spool_id(m->name, id, sizeof(id)) < 0))
 		return;
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),
@@ -814,9 +848,9 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
 		q.total.failed++;
 	else
 		q.total.delivered++;
-	log_info("%s msg=%s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
+	log_info("%s msg=%-s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
-	    ctl_msg(v->msg->name), off, t->ring->chan->name, t->host, status,
+	    msg_id(v->msg), off, t->ring->chan->name, t->host, status,
 	    (long)now.mono - v->msg->born,
 	    tries, who_is(v, off, relay), off == 0 ? dsn_text(message) :
 	    message);
@@ -825,8 +859,8 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
 void
 msg_log_deleted(const struct vertex *v, unsigned long off)
 {
-	log_info("deleted msg=%s rcpt=%lu channel=%s host=%s%-s",
-	    ctl_msg(v->msg->name), off, v->thread->ring->chan->name,
+	log_info("deleted msg=%-s rcpt=%lu channel=%s host=%s%-s",
+	    msg_id(v->msg), off, v->thread->ring->chan->name,
 	    v->thread->host, who_is(v, off, NULL));
 }
 
@@ -838,9 +872,9 @@ log_deferred(const struct vertex *v, const struct rcpt *r, const char *next,
 {
 	const struct thread *t = v->thread;
 
-	log_info("deferred msg=%s rcpt=%lu channel=%s host=%s status=%s "
+	log_info("deferred msg=%-s rcpt=%lu channel=%s host=%s status=%s "
 	    "delay=%ld tries=%u left=%u next=%s%-s %s",
-	    ctl_msg(v->msg->name), (unsigned long)r->off, t->ring->chan->name,
+	    msg_id(v->msg), (unsigned long)r->off, t->ring->chan->name,
 	    t->host, v->host & HOST_ALL ? "deferall" : v->dated ? "retryat" :
 	    "deferred", (long)now.mono - v->msg->born, (unsigned)v->tries,
 	    v->left, next, who_is(v, r->off, relay), why);
@@ -872,8 +906,8 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 		return;
 	text_init(&why, said, sizeof(said));
 	reason_all(v, &why);
-	log_info("deferred msg=%s channel=%s host=%s tries=%u left=%u next=%s "
-	    "more=%u %s", ctl_msg(v->msg->name), v->thread->ring->chan->name,
+	log_info("deferred msg=%-s channel=%s host=%s tries=%u left=%u next=%s "
+	    "more=%u %s", msg_id(v->msg), v->thread->ring->chan->name,
 	    v->thread->host, (unsigned)v->tries, v->left, next, v->left - n,
 	    said);
 }

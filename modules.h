@@ -149,6 +149,9 @@ double	msg_late_at(const struct message *);
 /* Goes on through the file, for at most so many recipients, and writes down
  * which are late: when to go on, mono; far off: it was gone through. */
 double	msg_see_late(struct message *, unsigned *most);
+/* "NAME id=ID" for the log, as ctl_msg, with what is known of the message file:
+ * escaped.  Good until the next call. */
+const char *msg_id(const struct message *);
 int	msg_statlog(void);	/* opens -l's file anew: 0 or -1 */
 /* The agent's report names the other host, perhaps: its notary fields end with
  * that, as "dns; mx.example". */

@@ -1069,8 +1069,8 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	if (reason != NULL)
 		msg_log_deferred(v, wakeup, relay);
 	else
-		log_info("not-begun msg=%s channel=%s host=%s left=%u",
-		    ctl_msg(m->name), t->ring->chan->name, t->host, v->left);
+		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
+		    msg_id(m), t->ring->chan->name, t->host, v->left);
 	set_expiry(v);		/* it may have expired by now */
 }
 
@@ -1241,8 +1241,8 @@ message_end(struct message *m)
 		return;
 	}
 	if (!m->over)
-		log_info("complete msg=%s rcpts=%u failed=%s age=%ld",
-		    ctl_msg(m->name), m->nr, !m->failed ? "none" :
+		log_info("complete msg=%-s rcpts=%u failed=%s age=%ld",
+		    msg_id(m), m->nr, !m->failed ? "none" :
 		    m->done ? "some" : "all", (long)now.mono - m->born);
 	if (!m->over && m->verbose)
 		spool_verbose(m->name, "scheduler done processing");

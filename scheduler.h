@@ -389,6 +389,7 @@ struct message {
 				 * a delay is to be told of */
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
+	struct spool_time time;	/* of the message file, for its id */
 	unsigned nfed;		/* vertices with agents */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */

@@ -268,7 +268,7 @@ go_home(const char *path, const struct stat *st)
 }
 
 /* Without a clock, times come again, and spool ids have the number of the start
- * (lib/line.c): it is one more. */
+ * (lib/spoolid.c): it is one more. */
 static void
 count_start(void)
 {

@@ -65,148 +65,6 @@
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
 #define NEAR	6	/* lines behind a recipient's that may be its N line */
 
-/* ---- names of messages ----------------------------------------------- */
-
-const char *
-name_base(const char *name)
-{
-	const char *p = strrchr(name, '/');
-
-	return p == NULL ? name : p + 1;
-}
-
-unsigned long
-name_num(const char *name)
-{
-	return num_of(name_base(name), NULL);
-}
-
-int
-name_usable(const char *s)
-{
-	size_t n;
-
-	if (!isdigit((unsigned char)*s))
-		return 0;
-	for (n = 0; s[n] != '\0'; n++)
-		if (iscntrl((unsigned char)s[n]) || s[n] == ' ' ||
-		    s[n] == '/')
-			return 0;
-	return n < NAME_MAX_ - 4;
-}
-
-const char *
-name_in(const char *s)
-{
-	int level;
-
-	for (level = 0; level < 2 && *s >= 'A' && *s <= 'Z' && s[1] == '/';
-	    level++)
-		s += 2;
-	return name_usable(s) ? s : NULL;
-}
-
-#ifdef NO_ST_MTIM
-#define NS(st) 0L
-#elif defined(st_mtimensec)
-#define NS(st) ((long)(st).st_mtimensec)
-#else
-#define NS(st) ((long)(st).st_mtim.tv_nsec)
-#endif
-
-/* The number of the start of the scheduler, from its file in the post office:
- * the path of a message file, less queue/ and its name, leads there. */
-static unsigned long
-start_of(const char *path, const char *name)
-{
-	char file[1024], line[24] = "";
-	size_t n = strlen(path) - strlen(name);
-	struct stat st;
-	int fd = -1;
-
-	if (n >= 6 && text_fmt(file, sizeof(file), "%.*s%s", (int)n - 6, path,
-	    STARTS_FILE) == 0)
-		fd = fd_plain(file, O_RDONLY, &st);
-	if (fd < 0)
-		return 0;
-	if (read(fd, line, sizeof(line) - 1) < 0)
-		line[0] = '\0';
-	close(fd);
-	return num_of(line, NULL);
-}
-
-/* "S", the number at the beginning of the name, and the time of the message
- * file in UTC, six bits to a byte: S123AbmKVJKL is 123-45 of 2026-11-22,
- * 09:10:11; S123AbmKVJKL3vWUA, half a second later.  The last five are
- * nanoseconds, unless there are none.  A time before SANE_WALL is that of a
- * machine without a clock, where it comes again with each start: there a dot
- * and the number of the start follow. */
-int
-spool_id_of(const char *path, const char *name, char *id, size_t size)
-{
-	static const char code[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
-	const char *base = strrchr(name, '/');
-	size_t n;
-	static char stamp[16];
-	static long day = -1;	/* since 1970, of the date in stamp */
-	char *p = stamp + 5;
-	long s, d;
-	struct stat st;
-	struct text t;
-	struct tm *tm;
-	int year, bit;
-
-	if (lstat(path, &st) < 0)
-		return -1;
-	s = (long)st.st_mtime % 86400;
-	s += s < 0 ? 86400 : 0;
-	d = ((long)st.st_mtime - s) / 86400;
-	if (d != day) {
-		if ((tm = gmtime(&st.st_mtime)) == NULL)
-			return -1;
-		year = tm->tm_year + 1900;
-		stamp[0] = code[year >> 12 & 63];
-		stamp[1] = code[year >> 6 & 63];
-		stamp[2] = code[year & 63];
-		stamp[3] = code[tm->tm_mon];
-		stamp[4] = code[tm->tm_mday - 1];
-		day = d;
-	}
-	*p++ = code[s / 3600];
-	*p++ = code[s / 60 % 60];
-	*p++ = code[s % 60];
-	for (bit = 24; bit >= 0 && NS(st) != 0; bit -= 6)
-		*p++ = code[NS(st) >> bit & 63];
-	*p = '\0';
-	base = base == NULL ? name : base + 1;
-	while (*base == '0' && base[1] >= '0' && base[1] <= '9')
-		base++;
-	for (n = 0; base[n] >= '0' && base[n] <= '9'; n++)
-		;
-	text_init(&t, id, size);
-	text_put(&t, "S", 1);
-	text_put(&t, base, n);
-	text_put(&t, stamp, strlen(stamp));
-	if ((long)st.st_mtime < SANE_WALL)
-		text_add(&t, ".%lu", start_of(path, name));
-	return t.cut ? -1 : 0;
-}
-
-int
-spool_id(const char *name, char *id, size_t size)
-{
-	static const char queue[] = "../queue/";
-	char path[1024];
-	size_t n = strlen(name);
-
-	if (n > sizeof(path) - sizeof(queue))
-		return -1;
-	memcpy(path, queue, sizeof(queue) - 1);
-	memcpy(path + sizeof(queue) - 1, name, n + 1);
-	return spool_id_of(path, name, id, size);
-}
-
 /* ---- words of RFC 3461 ----------------------------------------------- */
 
 int
@@ -331,9 +189,11 @@ word_end(const char *p)
 {
 	int quoted = 0, depth = 0;
 
-	for (; *p != '\0'; p++) {
-		if (*p > ')' && *p != '\\')
-			continue;	/* most bytes */
+	for (;; p++) {
+		while (*p > ')' && *p != '\\')
+			p++;	/* most bytes */
+		if (*p == '\0')
+			break;
 		if (*p == '\\' && p[1] != '\0')
 			p++;
 		else if (*p == '"')
@@ -393,28 +253,37 @@ first_host(char *host)
 	host[n] = '\0';
 }
 
-/* Takes the recipient line at hand apart: 0, or -1. */
-static int
-parse_rcpt(struct ctl *c)
+/* The words of the recipient line at hand; NULL: there are none. */
+static const char *
+words_of(struct ctl *c)
 {
 	const char *p = c->l.line + 2;
 
 	if (c->l.overlong || strlen(c->l.line) != c->l.len || c->l.len < 3)
-		return -1;
+		return NULL;
 	c->with_pid = (c->format & 1) != 0 || has_pid(c->l.line[1], p);
 	if (c->with_pid) {
 		if (c->l.len < 8)
-			return -1;
+			return NULL;
 		p += 6;
 	}
 	c->delay = 0;
 	if (c->format & 2 || has_pid(' ', p)) {
 		if (strlen(p) < 4)
-			return -1;
+			return NULL;
 		c->delay = (unsigned)(p - c->l.line);
 		p += 4;
 	}
-	if (take_word(&p, c->channel, 1) < 0 ||
+	return p;
+}
+
+/* Takes the recipient line at hand apart: 0, or -1. */
+static int
+parse_rcpt(struct ctl *c)
+{
+	const char *p = words_of(c);
+
+	if (p == NULL || take_word(&p, c->channel, 1) < 0 ||
 	    take_word(&p, c->host, !c->capitals) < 0 ||
 	    take_word(&p, c->user, 0) < 0 || strchr(c->channel, '/') != NULL)
 		return -1;
@@ -432,12 +301,12 @@ value_of(struct ctl *c)
 const char *
 ctl_address(struct ctl *c)
 {
-	const char *p = value_of(c);
+	const char *p = value_of(c), *chan = p;
 	int n;
 
 	if (c->l.line[0] == 's') {
-		c->report = ctl_is_word(p, (size_t)(word_end(p) - p), "ERROR");
 		pass_word(&p);
+		c->report = ctl_is_word(chan, strcspn(chan, " \t"), "ERROR");
 		pass_word(&p);
 	}
 	c->user[0] = '\0';
@@ -1011,8 +880,18 @@ ctl_at(const char *name, unsigned long off)
 const char *
 ctl_user(const char *name, unsigned long off, char *orcpt, size_t size)
 {
-	if (ctl_at(name, off) == NULL)
+	const char *p = peek(name, off, 0) == NULL ? NULL : words_of(&look);
+	size_t n;
+
+	if (p == NULL)
 		return NULL;
+	pass_word(&p);
+	pass_word(&p);
+	n = (size_t)(word_end(p) - p);
+	if (n >= sizeof(look.user))
+		return NULL;
+	memcpy(look.user, p, n);
+	look.user[n] = '\0';
 	ctl_wishes(to_words(&look) ? look.l.line + 2 : NULL, orcpt, size);
 	return look.user;
 }

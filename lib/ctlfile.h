@@ -4,32 +4,11 @@
 #ifndef CTLFILE_H
 #define CTLFILE_H
 
-#include "util.h"
+#include "spoolid.h"
 
-#define STARTS_FILE	".starts"	/* in the post office: how often a
-				 * scheduler began without a clock */
 #define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
 #define PATH_MAX_	1024	/* bytes in a path that we build */
-#define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
 #define WORD_MAX_	1000	/* bytes in a channel's or host's name */
-
-/* ---- names of messages ------------------------------------------------- */
-
-/* X/Y/123-45 without its directories. */
-const char *name_base(const char *name);
-unsigned long name_num(const char *name);	/* 123 */
-/* May that be the base of a name: a digit first, no slash, not too long? */
-int	name_usable(const char *base);
-/* The base when all of it may be a name, at most two directories included;
- * else NULL: it leads elsewhere. */
-const char *name_in(const char *);
-
-/* ZMailer's name for the message queue/name, seen from transport/: 0 or -1.
- * Where no clock was set ".START" follows. */
-int	spool_id(const char *name, char *id, size_t size);
-/* The same of the message file at path. */
-int	spool_id_of(const char *path, const char *name, char *id,
-	    size_t size);
 
 /* ---- locks of agents ---------------------------------------------------- */
 
