@@ -136,8 +136,11 @@ put_header(struct ctl *c)
 {
 	puts("header");
 	while (line_next(&c->l) && c->l.len > 0) {
+		/* a TAB that folds a field is shown as one */
 		putchar('\t');
-		mq_put(stdout, c->l.line);
+		if (*c->l.line == '\t')
+			putchar('\t');
+		mq_put(stdout, c->l.line + (*c->l.line == '\t'));
 		putchar('\n');
 	}
 	c->in_block = 0;

@@ -60,7 +60,7 @@ like 'sender, size and age are shown' "$said" \
     '^10101-1  <anna@a.example>  [0-9]+ bytes  [0-9]+s old$'
 like 'the spool id is shown' "$said" '^	id S10101[A-Za-z0-9=-]+, file '
 is 'the header is shown' "$(section header)" '	Subject: lunch
-	\011or dinner \001
+		or dinner \001
 	To: all'
 is 'each recipient is shown' \
     "$(section recipients | sed -n '/^	[^	]/p')" \
