@@ -273,6 +273,27 @@ pick_for(struct mq_pick *p, const char *verb)
 	p->released = verb != NULL && *verb == 'r';
 }
 
+/* Says which holds a release would end; those that have caught nothing are
+ * among them.  How many. */
+static int
+put_released(const struct mq_queue *q, const char *what)
+{
+	const struct mq_note *note;
+	int n = 0;
+
+	for (note = q->notes; note != NULL; note = note->next) {
+		if (note->kind == MQ_ORPHAN || (strcmp(what, "all") != 0 &&
+		    strcmp(what, note->what) != 0))
+			continue;
+		fputs(note->kind == MQ_HOLD_MESSAGE ? "hold on message " :
+		    "hold on ", stdout);
+		mq_put(stdout, note->what);
+		puts(": would be released");
+		n++;
+	}
+	return n;
+}
+
 /* Picks what was named, for a dry run: 0 or an exit code. */
 static int
 pick_named(struct mq_order *o, char *what, struct mq_queue *q,
@@ -301,14 +322,15 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
 	}
 	if (p.dest != NULL)
 		pat_free(p.dest);
-	if (p.found > 0)
+	if ((*o->verb == 'r' && put_released(q, what) > 0) || p.found > 0)
 		return 0;
 	if (strcmp(what, "all") == 0) {
 		puts(*o->verb == 'r' ? "no message is held" : "nothing waits");
 		return 0;
 	}
-	text_fmt(why, sizeof(why), "nothing in the queue is %.200s%s", what,
-	    *o->verb == 'r' ? " and held" : "");
+	text_fmt(why, sizeof(why), *o->verb == 'r' ?
+	    "there is no hold on %.200s" : "nothing in the queue is %.200s",
+	    what);
 	mq_complain(why);
 	return X_UNAVAILABLE;
 }

@@ -123,6 +123,18 @@ is 'state= finds what is held' "$(found state=held)" '0 101 102'
 mailq -n release all
 is 'a dry run of a release is about what is held' "$(tail -n 1 "$tmp/out")" \
     'dry run: nothing is done; release would be about 2 messages'
+"$M" hold none/y.example >/dev/null
+mailq -n release none/y.example
+is 'a dry run of a release tells of a hold that has caught nothing' \
+    "$rc $(cat "$tmp/out")" '0 hold on none/y.example: would be released'
+mailq -n release all
+is 'a dry run of release all tells of each hold' \
+    "$(sed -n 's/: would be released$//p' "$tmp/out" | sort | tr '\n' ';')" \
+    'hold on message 101-1;hold on message 102-1;hold on none/y.example;'
+"$M" release none/y.example >/dev/null
+mailq -n release none/y.example
+is 'a dry run of a release without a hold' "$rc $(err)" \
+    '69 mailq: there is no hold on none/y.example'
 mailq release to=bert@far.example
 is 'release by recipient' "$rc $(cat "$tmp/out")" '0 102-1: 1 hold released'
 is 'others stay held' "$(found state=held)" '0 101'
