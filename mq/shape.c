@@ -87,6 +87,9 @@ count(struct row *r, const struct mq_job *j, const struct mq_msg *m,
 		r->most = r->same;
 		r->reason = j->reason;
 	}
+	/* why no agent can be started, where there was no try before */
+	if (r->reason == NULL && j->state == MQ_AGENT && *j->what != '\0')
+		r->reason = j->what;
 }
 
 /* Calls show with each destination, then with all of them: 0, or -1 when

@@ -190,6 +190,9 @@ like 'a message whose agent fails says why' "$("$top/mailq" -f 'lost/h')" \
 like 'a destination whose agent fails is in the state retry, with the reason' \
     "$("$top/mailq" -D -f 'lost/h' | tr '\n' ' ')" \
     '^lost/h  retry: died with exit code 9: lost: out of paper .*next .*\(in '
+like 'mailq -s says why no agent can be started' \
+    "$("$top/mailq" -s | tr '\n' ' ')" \
+    'lost/h .* agent     died with exit code 9: lost: out of paper '
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 finish
