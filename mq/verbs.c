@@ -47,6 +47,30 @@ is_message(const char *s)
 	return name_in(s) != NULL || mq_is_id(s) || mq_is_router(s) != NULL;
 }
 
+/* A path of a message's files is as good as its name, and router/N as the path
+ * of that: what it is called, within the word. */
+static char *
+called(char *word)
+{
+	static const char *const dirs[] = { "queue/", "transport/", "router/" };
+	char *p, *s;
+	size_t i;
+
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		p = strstr(word, dirs[i]);
+		if (p == NULL || (p != word && p[-1] != '/'))
+			continue;
+		s = p + strlen(dirs[i]);
+		if (dirs[i][0] == 'r' && mq_is_router(p) != NULL)
+			return p;
+		if (dirs[i][0] != 'r' && name_in(s) != NULL &&
+		    *name_base(s) != '-' && strchr(s, '-') != NULL &&
+		    name_base(s)[strspn(name_base(s), "0123456789-")] == '\0')
+			return s;
+	}
+	return word;
+}
+
 /* NULL, or why a command cannot be about this. */
 static const char *
 what_is_wrong(const char *verb, const char *what)
@@ -92,7 +116,7 @@ add_what(struct mq_order *o, char *what)
 static int
 take_input(struct mq_order *o, char why[MQ_WHY_MAX])
 {
-	char line[MQ_NAME_MAX], *copy;
+	char line[MQ_PATH_MAX], *copy;
 	size_t n;
 
 	while (fgets(line, sizeof(line), stdin) != NULL) {
@@ -101,12 +125,12 @@ take_input(struct mq_order *o, char why[MQ_WHY_MAX])
 			line[--n] = '\0';
 		if (n == 0)
 			continue;
-		if (!is_message(line)) {
+		if (!is_message(called(line))) {
 			text_fmt(why, MQ_WHY_MAX, "standard input: \"%.60s\" "
 			    "is no name of a message", line);
 			return X_DATAERR;
 		}
-		copy = mem_dup(line);
+		copy = mem_dup(called(line));
 		if (copy == NULL || add_what(o, copy) < 0) {
 			text_fmt(why, MQ_WHY_MAX, "there is no memory");
 			return X_UNAVAILABLE;
@@ -135,25 +159,27 @@ int
 mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 {
 	const char *bad;
+	char *what;
 	int i, rc = 0, taken, names = o->verb != NULL || o->show;
 
 	for (i = 0; i < n && rc == 0; i++) {
 		taken = mq_pick_word(&o->pick, word[i], why);
 		if (taken < 0)
 			return X_USAGE;
+		what = called(word[i]);
 		if (taken > 0) {
 			add_filter(o, word[i]);
 		} else if (names && strcmp(word[i], "-") == 0) {
 			rc = take_input(o, why);
 		} else if (o->verb != NULL &&
-		    (bad = what_is_wrong(o->verb, word[i])) != NULL) {
+		    (bad = what_is_wrong(o->verb, what)) != NULL) {
 			text_fmt(why, MQ_WHY_MAX, "%s", bad);
 			return X_USAGE;
-		} else if (o->show && !is_message(word[i])) {
+		} else if (o->show && !is_message(what)) {
 			text_fmt(why, MQ_WHY_MAX, "\"%.60s\" is no name of a "
 			    "message, nor the beginning of one", word[i]);
 			return X_USAGE;
-		} else if (add_what(o, word[i]) < 0) {
+		} else if (add_what(o, what) < 0) {
 			return X_UNAVAILABLE;
 		}
 	}

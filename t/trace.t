@@ -129,10 +129,20 @@ for i in 20202-1 20202 "$id" "${id%??}" S20202; do
 	is "show takes $(printf '%s\n' "$i" | sed "s/$id/the id/;
 	    s/${id%??}/a beginning of it/")" "$rc $(first)" '0 20202-1'
 done
+for i in queue/20202-1 "$po/transport/20202-1"; do
+	show "$i"
+	is "show takes the path $(echo "$i" | sed "s,$po/,/,")" "$rc $(first)" \
+	    '0 20202-1'
+done
+is 'a command takes a path' "$("$M" -n hold "$po/queue/20202-1" |
+    sed -n '1s/ .*//p')" 20202-1
+is 'a path comes on standard input, too' "$(echo "$po/queue/20202-1" |
+    "$M" -n hold - | sed -n '1s/ .*//p')" 20202-1
 for verb in hold release flush; do
-	is "$verb takes the id" \
-	    "$("$M" $verb "$id" >"$tmp/out" 2>&1; echo $?) $(lines \
-	    " command .*verb=$verb" | sed -n '$s/.* what=\([^ ]*\).*/\1/p')" \
+	"$M" $verb "$id" >"$tmp/out" 2>&1
+	rc=$?
+	wait_log " command .*verb=$verb "	# the answer comes first
+	is "$verb takes the id" "$rc $(lines " command .*verb=$verb " | sed -n '$s/.* what=\([^ ]*\).*/\1/p')" \
 	    '0 20202-1'
 done
 is 'a dry run takes a beginning of the id' \
