@@ -142,8 +142,8 @@ for verb in hold release flush; do
 	"$M" $verb "$id" >"$tmp/out" 2>&1
 	rc=$?
 	wait_log " command .*verb=$verb "	# the answer comes first
-	is "$verb takes the id" "$rc $(lines " command .*verb=$verb " | sed -n '$s/.* what=\([^ ]*\).*/\1/p')" \
-	    '0 20202-1'
+	is "$verb takes the id" "$rc $(lines " command .*verb=$verb " |
+	    sed -n '$s/.* what=\([^ ]*\).*/\1/p')" '0 20202-1'
 done
 is 'a dry run takes a beginning of the id' \
     "$("$M" -n delete "${id%??}" | sed -n '1s/ .*//p')" 20202-1
