@@ -131,6 +131,11 @@ check
 is 'what tables of others lack is no error' $rc 0
 like 'a form that cannot be read is told' "$said" \
     '^errormail: form /forms/refused: '
+sed "s,$tmp/forms,$tmp/nowhere," "$cf" >"$tmp/cf2"
+check -f "$tmp/cf2"
+like 'a directory of forms that is not there is told' "$said" \
+    '^errormail: forms /nowhere: No such'
+check
 like 'an agent that lacks something is told with its line' "$said" \
     '^4: command: errormail could not do its work, as it says above$'
 unlike 'a program of sm.cf that is there is not told' "$said" '^5:|, for prog'

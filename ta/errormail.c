@@ -359,13 +359,20 @@ usage(void)
 	return X_USAGE;
 }
 
-/* For -N: can forms be read?  There may be none.  0, or an exit code. */
+/* For -N: can forms be read?  There may be none, but a directory that was named
+ * has to be there.  0, or an exit code. */
 static int
-check(void)
+check(int named)
 {
 	const struct kind *k;
 	FILE *f;
 	int bad = 0;
+
+	if (named && access(opt.forms, X_OK) < 0) {
+		fprintf(stderr, "errormail: forms %s: %s\n", opt.forms,
+		    strerror(errno));
+		return X_CONFIG;
+	}
 
 	for (k = kinds; k->word[0] != '\0'; k++) {
 		f = form_open(opt.forms, k->word);
@@ -384,12 +391,12 @@ int
 main(int argc, char **argv)
 {
 	const char *channel = lib_channel("error"), *host = NULL;
-	int c, only = 0;
+	int c, only = 0, named = 0;
 
 	while ((c = getopt(argc, argv, "c:d:h:n:NV")) != -1)
 		switch (c) {
 		case 'c': channel = optarg; break;
-		case 'd': opt.forms = optarg; break;
+		case 'd': opt.forms = optarg; named = 1; break;
 		case 'h': host = optarg; break;
 		case 'n': opt.name = optarg; break;
 		case 'N': only = 1; break;
@@ -405,7 +412,7 @@ main(int argc, char **argv)
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid());
 	umask(022);
 	if (only)
-		return check();
+		return check(named);
 	return dsn_confine(opt.forms, "") < 0 ? X_OSERR :
 	    lib_run(channel, host, work);
 }
