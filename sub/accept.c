@@ -127,10 +127,34 @@ copy(int fd, FILE *f, double left)
 	return fflush(f) == 0 ? 0 : -1;
 }
 
+/* The copy gets the times of the original, which are the message's age, down to
+ * nanoseconds where that can be: they tell its spool id from that of another
+ * message whose file had the same number in that second.  0 or -1. */
+#if !defined(NO_ST_MTIM) && !defined(st_mtimensec) && defined(UTIME_OMIT)
+static int
+keep_times(const struct post *p, const struct stat *seen)
+{
+	struct timespec times[2];
+
+	times[0] = seen->st_atim;
+	times[1] = seen->st_mtim;
+	return futimens(fileno(p->f), times);
+}
+#else
+static int
+keep_times(const struct post *p, const struct stat *seen)
+{
+	struct utimbuf times;
+
+	times.actime = seen->st_atime;
+	times.modtime = seen->st_mtime;
+	return utime(p->path, &times);
+}
+#endif
+
 int
 accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 {
-	struct utimbuf times;
 	struct stat st;
 	int bad = copy(fd, p->f, size) < 0;
 
@@ -144,9 +168,7 @@ accept_copy(const struct post *p, int fd, const struct stat *seen, double size)
 			return 1;
 		}
 	}
-	times.actime = seen->st_atime;
-	times.modtime = seen->st_mtime;	/* that is the message's age */
-	if (bad || utime(p->path, &times) < 0 || fd_sync(fileno(p->f)) < 0)
+	if (bad || keep_times(p, seen) < 0 || fd_sync(fileno(p->f)) < 0)
 		return say_cannot("copy it to", p->path);
 	return 0;
 }

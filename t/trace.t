@@ -207,6 +207,19 @@ like 'show finds what became of a file of router/' "$said" \
     "^router/$num was accepted as $id\$"
 like 'show has the log of that' "$said" " delivered msg=.* id=$id .*to=user"
 
+title='the id of a copied file of a user has its fraction of a second'
+if [ "$(id -u)" -ne 0 ] || without NO_ST_MTIM; then
+	skip "$title" 'nobody to copy from, or no fractions'
+else
+	printf 'to <user@x.example>\nenv-end\nSubject: x\n\nx\n' >"$tmp/new"
+	num=$(ls -i "$tmp/new" | awk '{ print $1 }')
+	chown nobody "$tmp/new" && mv "$tmp/new" "$po/router/$num"
+	num=$(ls "$po/router")
+	"$top/submit" -q -v -P "$po" -C "$tmp/routes" 2>"$tmp/out"
+	like "$title" "$(cat "$tmp/out")" \
+	    "^submit: accepted router=$num id=S[0-9]+A[^ .]{12} "
+fi
+
 # ---- hostile addresses --------------------------------------------------------------
 
 long=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "l"; print "@x" }')
