@@ -345,10 +345,8 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 	} else {
 		msg_tag(m, off, state);
 	}
-	if (state == RC_FAILED)
-		m->failed = 1;
-	else
-		m->done = 1;
+	m->failed |= state == RC_FAILED;
+	m->done |= state != RC_FAILED;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
 		q_news(m);
 	msg_log(v, off, state == RC_FAILED, status, message);
