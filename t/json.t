@@ -11,9 +11,9 @@ POSTOFFICE=$po
 export POSTOFFICE
 page=$top/man/mailq.1
 
-# The tables: "name type", the second one for -D.
+# The tables, of three columns: "name type", the second one for -D.
 sed -n '/^\.SH JSON/,/^\.SH DESTINATIONS/p' "$page" | awk -v out="$tmp/fields" '
-	/^\.ta / { n++; on = 1; next }
+	/^\.ta / && NF == 4 { n++; on = 1; next }
 	/^\.fi/ { on = 0 }
 	on { split($0, f, "\t"); print f[2], f[3] >(out n) }'
 is 'the manual has a table of fields for jobs' \
