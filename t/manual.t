@@ -101,6 +101,70 @@ is 'each event of the log and each key is in scheduler(8)' \
 is 'each event and key in scheduler(8) is one of the log' \
     "$(comm -13 "$tmp/calls" "$tmp/table")" ''
 
+# ---- options, keywords, defaults ---------------------------------------------
+
+# Options of getopt in a source that the page of the program lacks.
+unlisted() {	# source page
+	awk '/getopt\(argc, argv,/, /!= -1/ { s = s $0 }
+	END {
+		while (match(s, /"[^"]*"/)) {
+			o = o substr(s, RSTART + 1, RLENGTH - 2)
+			s = substr(s, RSTART + RLENGTH)
+		}
+		gsub(/:/, "", o)
+		for (i = 1; i <= length(o); i++)
+			print substr(o, i, 1)
+	}' "$top/$1" >"$tmp/letters"
+	[ -s "$tmp/letters" ] || echo "none in $1"
+	while read -r letter; do
+		grep "^\\.B.*\\\\-[A-Za-z0-9]*$letter" "$2" >/dev/null ||
+		    echo "$2 -$letter"
+	done <"$tmp/letters"
+}
+is 'each option of the programs is in their pages' "$(
+	unlisted scheduler.c scheduler.8
+	unlisted mailq.c mailq.1
+	for agent in dsn errormail hold mailbox sm smtp; do
+		unlisted ta/$agent.c $agent.8
+	done
+)" ''
+
+# "keyword default" of headings such as ".BI maxage= span\fR\ (0s),\ ...".
+listed() {
+	sed -n 's/\\ / /g; s/\\fR//g; s/\\fP//g; s/\\fB//g; s/\\(dq//g
+	    /^\.BI [a-z0-9]*=/s/^\.BI //p' scheduler.cf.5 | tr ',' '\n' |
+	    sed -n 's/^ *\([a-z0-9]*\)= [^(]*(\(.*\))$/\1 \2/p' | sort
+}
+# Keywords and PARAMs in the tables of cf.c.
+table() {	# name
+	sed -n "/ $1\\[\\] = {/,/^};/s/^	{ \"\\([a-z0-9-]*\\)\", T_.*/\\1/p" \
+	    "$top/cf.c" | sort
+}
+# Flags and the command have no default; ageorder is another name of order.
+plain() {
+	awk '/^\.S[HS]/ { on = /Keywords/ }
+	    on && last == ".TP" && /^\.BI* [a-z]+(= words)?$/ {
+		sub(/=/, "", $2)
+		print $2
+	    }
+	    { last = $0 }' scheduler.cf.5
+}
+is 'each keyword is in scheduler.cf(5), with its default if it has one' \
+    "$({ listed | sed "s, .*,,"; plain; } |
+    grep -vx ageorder | sort | tr '\n' ' ')" \
+    "$(table keywords | tr '\n' ' ')"
+is 'each PARAM is in scheduler.cf(5)' \
+    "$(sed -n 's/^\.B[IR]* PARAM\([a-z-]*\)=.*/\1/p' scheduler.cf.5 | sort |
+    tr '\n' ' ')" "$(table params | tr '\n' ' ')"
+echo 'a/* command="x"' >"$tmp/cf"
+# Who delivers depends on the system; a rate and a command are not there.
+is 'scheduler -n prints the defaults in scheduler.cf(5)' \
+    "$("$SCHEDULER" -n -f "$tmp/cf" a/b 2>/dev/null |
+    sed -n 's/"//g; s/^	\([a-z0-9]*\)=/\1 /p' |
+    grep -v '^user \|^group \|^command ' | sort)" \
+    "$(listed | grep -v '^user \|^group \|^rate ' |
+    sed 's/^idlemax three intervals/idlemax 3m/')"
+
 if command -v mandoc >/dev/null 2>&1; then
 	for page in *.[1-9]; do
 		is "mandoc says nothing of $page" \
