@@ -547,6 +547,20 @@ find_log(void)
 		want.logfile = path;
 }
 
+/* Messages, patterns and filters: 0, or an exit code after saying why. */
+static int
+take_what(struct mq_order *o, int n, char **words)
+{
+	char why[MQ_WHY_MAX];
+	int rc = mq_order_words(o, n, words, why);
+
+	if (rc == X_USAGE)
+		return usage(why);
+	if (rc != 0)
+		mq_complain(why);
+	return rc;
+}
+
 /* A command, with all that stands behind its verb. */
 static int
 command(struct mq_ask *a, int argc, char **argv)
@@ -561,13 +575,9 @@ command(struct mq_ask *a, int argc, char **argv)
 		return usage("a command takes no options but -n, and -v with "
 		    "that");
 	o->verb = argv[0];
-	rc = mq_order_words(o, argc - 1, argv + 1, why);
-	if (rc == X_USAGE)
-		return usage(why);
-	if (rc != 0) {
-		mq_complain(why);
+	rc = take_what(o, argc - 1, argv + 1);
+	if (rc != 0)
 		return rc;
-	}
 	if (argc == 1 || (o->n > 0 && o->filter != NULL))
 		return usage("a command is about messages and patterns that "
 		    "are named, or about what filters find");
@@ -593,20 +603,15 @@ static int
 tell(struct mq_ask *a, int argc, char **argv)
 {
 	struct mq_order *o = &want.order;
-	char why[MQ_WHY_MAX];
 	int rc;
 
 	if (want.listing != LIST || want.dests || want.filter != NULL ||
 	    want.verbose || o->dry)
 		return usage("show takes only -q, -p, -U and -L");
 	o->show = 1;
-	rc = mq_order_words(o, argc - 1, argv + 1, why);
-	if (rc == X_USAGE)
-		return usage(why);
-	if (rc != 0) {
-		mq_complain(why);
+	rc = take_what(o, argc - 1, argv + 1);
+	if (rc != 0)
 		return rc;
-	}
 	if (argc == 1 || (o->n > 0 && o->filter != NULL))
 		return usage("show wants messages that are named, or filters");
 	find_log();
