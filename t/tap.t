@@ -137,6 +137,19 @@ good.t'
 is 'the results of several files are summed up' \
     "$rc $last" '1 5 passed, 1 failed'
 
+for f in first second third; do
+	t $f <<T
+$([ $f != third ] || echo '# Takes long')
+echo $f >>"$tmp/started"; echo 1..1; echo 'ok 1'
+T
+done
+drive -j 1 first.t second.t third.t
+is 'a file that takes long is started first, the others in their order' \
+    "$rc $(tr '\n' ' ' <"$tmp/started")" '0 third first second '
+is 'a file that was started first is shown in its place' \
+    "$(sed -n 's/ \.\.\..*//p' "$tmp/out" | tr '\n' ' ')" \
+    'first.t second.t third.t '
+
 TAP_LIMIT=1
 export TAP_LIMIT
 bad hang '1 passed, 1 failed' 'longer than 1 seconds'
