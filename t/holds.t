@@ -137,20 +137,20 @@ ok 'both jobs of a host are tried when the first one is due' \
 
 # ---- many -------------------------------------------------------------------------------
 
-put_many "$po" 2000 50 park
-wait_for 60 eval '[ "$(count "load msg=10[0-9]*-1")" -ge 2000 ]'
+put_many "$po" 800 20 park
+wait_for 60 eval '[ "$(count "load msg=10[0-9]*-1")" -ge 800 ]'
 order delete 'park/h1.*'
 is 'the jobs of one host are deleted at once' "$said" 'ok 40 jobs deleted'
 order bounce 'park/*'
-is 'the rest of 1960 jobs is bounced later' "$said" \
-    'ok 100 jobs bounced, 1860 more to be worked off'
+is 'the rest of 760 jobs is bounced later' "$said" \
+    'ok 100 jobs bounced, 660 more to be worked off'
 put "$po" 301-1 fine h u
 ok 'mail goes while jobs are bounced later' wait_log 'complete msg=301-1'
 ok 'all jobs that are bounced later fail' wait_for 60 eval \
-    '[ "$(count "complete msg=10.*failed=all")" -eq 1960 ]'
+    '[ "$(count "complete msg=10.*failed=all")" -eq 760 ]'
 is 'each job that is bounced later fails once' \
     "$(lines 'failed msg=10' | sed 's/.*msg=\([^ ]*\).*/\1/' |
-    sort | uniq | wc -l | tr -d ' ')" 1960
+    sort | uniq | wc -l | tr -d ' ')" 760
 ok 'all jobs that are bounced later are told' wait_for 90 eval \
     '[ "$(ls "$po/transport" | grep -c "^10")" -eq 0 ]'
 sched_stop

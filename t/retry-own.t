@@ -88,6 +88,7 @@ n=0
 while [ $n -lt 20 ]; do
 	n=$((n + 1))
 	put "$po" 12$n-1 far h fine
+	notice "$po" 12$n-1
 	wait_log "complete msg=12$n-1" 20
 done
 is 'new mail for the host brings no third try' "$(tried 111-1)" 2
