@@ -11,23 +11,25 @@
 . "${0%/*}/bounce.sh"
 
 A=$top/t/agent
-limits=$tmp/cf
-conf "$limits" <<END
-PARAMmailqsock none
-*/*	interval=1s retries=1 expiry=5d reporttimes="1h" delayreport
-fail/*	command="$A -c fail error no such user"
-local/*	command="$top/ta/mailbox -n -d $tmp/mail"
-late/*	command="$A -c late deferred not now"
-dsn/*	interval=1s retries=1
-END
-# The agent is traced once when there is a file that says how.
-rm "$tmp/bin/ta/dsn"
-agent dsn <<END
-if mv "$tmp/how" "$tmp/used" 2>/dev/null; then
-	exec strace -o "$tmp/trace" \$(cat "$tmp/used") "$top/ta/dsn" "\$@"
-fi
-exec "$top/ta/dsn" "\$@"
-END
+place() {
+	po=$tmp/po
+	conf "$tmp/cf" <<-END
+	PARAMmailqsock none
+	*/*	interval=1s retries=1 expiry=5d reporttimes="1h" delayreport
+	fail/*	command="$A -c fail error no such user"
+	local/*	command="$top/ta/mailbox -n -d $tmp/mail"
+	late/*	command="$A -c late deferred not now"
+	dsn/*	interval=1s retries=1
+	END
+	# The agent is traced once when there is a file that says how.
+	rm "$tmp/bin/ta/dsn"
+	agent dsn <<-END
+	if mv "$tmp/how" "$tmp/used" 2>/dev/null; then
+		exec strace -o "$tmp/trace" \$(cat "$tmp/used") "$top/ta/dsn" "\$@"
+	fi
+	exec "$top/ta/dsn" "\$@"
+	END
+}
 change='fsync,?sync,?unlink,?unlinkat,?rename,?renameat,?renameat2'
 wrote=$change,write
 [ "${BOUNCE_CALLS-}" != all ] || change=all wrote=all
@@ -76,7 +78,7 @@ begin() {	# [strace option ...]
 	fi
 	: >"$tmp/sched.log"
 	exec env MAILBIN="$tmp/bin" MAILSHARE="$tmp" LOGDIR="$tmp/log" \
-	    $VALGRIND "$SCHEDULER" -i -P "$po" -f "$limits" </dev/null \
+	    $VALGRIND "$SCHEDULER" -i -P "$po" -f "$tmp/cf" </dev/null \
 	    >"$tmp/sched.log" 2>&1 &
 	sched_pid=$!
 	lib_pids="$lib_pids $sched_pid"
@@ -163,6 +165,7 @@ was_killed() {
 	fi
 }
 crash() {	# kind victim first-ERE last-ERE title
+	place
 	kind=$1 victim=$2
 	calls=$change
 	[ "$victim $kind" = 'scheduler end' ] ||
@@ -198,22 +201,22 @@ crash() {	# kind victim first-ERE last-ERE title
 	diag "killed $killed times in $((all)) steps"
 }
 
-po=$tmp/po
 if [ -z "$traced" ]; then
 	skip 'a kill at each step of the end of a message loses nothing' \
 	    'no strace that can send a signal at a system call'
 else
-	crash end scheduler 'sync[(]' 'unlink.*"301-1"' \
+	beside 4 crash end scheduler 'sync[(]' 'unlink.*"301-1"' \
 	    'the scheduler at the end of a message'
-	crash end dsn '.' 'write[(]1, "301/0' \
+	beside 4 crash end dsn '.' 'write[(]1, "301/0' \
 	    'the agent dsn at the end of a message'
-	crash kept scheduler 'sync[(]' 'rename.*"301-1"' \
+	beside 4 crash kept scheduler 'sync[(]' 'rename.*"301-1"' \
 	    'the scheduler with a message to keep'
-	crash kept dsn '.' 'write[(]1, "301/0' \
+	beside 4 crash kept dsn '.' 'write[(]1, "301/0' \
 	    'the agent dsn with a message to keep'
-	crash late scheduler 'write[(][0-9]*, "   1"' 'write[(][0-9]*, "301-1' \
+	beside 4 crash late scheduler 'write[(][0-9]*, "   1"' 'write[(][0-9]*, "301-1' \
 	    'the scheduler with a DSN of a delay'
-	crash late dsn '.' 'write[(]1, "301/0' \
+	beside 4 crash late dsn '.' 'write[(]1, "301/0' \
 	    'the agent dsn with a DSN of a delay'
+	join
 fi
 finish

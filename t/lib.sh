@@ -67,10 +67,13 @@ lib_end() {
 	}
 	exit "$lib_rc"
 }
-trap 'lib_end $?' 0
-trap 'lib_end 129' 1
-trap 'lib_end 130' 2
-trap 'lib_end 143' 15
+lib_traps() {
+	trap 'lib_end $?' 0
+	trap 'lib_end 129' 1
+	trap 'lib_end 130' 2
+	trap 'lib_end 143' 15
+}
+lib_traps
 
 # ---- results ------------------------------------------------------------
 
@@ -169,6 +172,38 @@ unlike() {	# name text ERE
 	else
 		pass "$1"
 	fi
+}
+
+# Runs a function that mostly waits beside the rest, in a shell with a $tmp of
+# its own.  How many results it has must be known.  "join" waits for all such
+# functions and shows their results.
+lib_sides=0
+beside() {	# results function [argument ...]
+	lib_sides=$((lib_sides + 1))
+	(
+		lib_pids=
+		tmp=$tmp/$lib_sides
+		lib_traps
+		mkdir -p "$tmp/bin/ta" "$tmp/log" && chmod 711 "$tmp"
+		ln -s "$top/ta/dsn" "$tmp/bin/ta/dsn"
+		shift
+		"$@"
+		exit 0
+	) >"$tmp/$lib_sides.out" 2>&1 </dev/null &
+	eval "lib_side_$lib_sides=$!"
+	lib_pids="$lib_pids $!"
+	lib_tests=$((lib_tests + $1))
+}
+join() {
+	lib_n=0
+	while [ $lib_n -lt $lib_sides ]; do
+		lib_n=$((lib_n + 1))
+		eval "wait \$lib_side_$lib_n; lib_forget \$lib_side_$lib_n"
+		cat "$tmp/$lib_n.out"
+		lib_failed=$((lib_failed +
+		    $(grep -c '^not ok' "$tmp/$lib_n.out")))
+	done
+	lib_sides=0
 }
 
 finish() {
