@@ -1,0 +1,178 @@
+#!/bin/sh
+# A queue that is larger than memory is to be: what is evicted to make room, and
+# comes again.
+# Takes long.
+. "${0%/*}/lib.sh"
+. "${0%/*}/core.sh"
+
+# ---- evicted, to make room -----------------------------------------------
+
+fresh
+rm -f "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 20
+*/*	interval=4s retries=1 expiry=1d bounce=none
+slow/*	maxring=4 overfeed=10 command="$A -c slow -o $out -f $tmp/gate"
+dead/*	interval=1h command="$A -c dead -n 4.4.1 -o $out -f $tmp/gate"
+late/*	queueonly command="$A -c late -o $out"
+fine/*	command="$A -c fine -o $out"
+END
+"$top/t/mkspool" -c slow -h 30 -f 1001 "$po" 100
+before=$(ls -l "$po/queue/1001-1")
+start
+all_tried() {	# channel number times
+	lines " deferred msg=.*channel=$1 " | awk -v n="$2" -v t="$3" '
+	    { tried[$4]++ } END { for (m in tried) all += tried[m] >= t
+	    exit all < n }'
+}
+ok 'all of more mail than fits in core is tried' \
+    wait_for 60 all_tried slow 100 1
+ok 'all of more mail than fits in core is tried again' \
+    wait_for 60 all_tried slow 100 2
+is 'nothing is tried before its time' "$(lines ' (deferred|load) msg=' |
+    awk '{ split($5, c, "="); t = substr($1, 9, 2) * 3600 + \
+	substr($1, 11, 2) * 60 + substr($1, 13, 2) }
+	$3 == "deferred" {
+		if (($4 in due) && t < due[$4] - 1 && t > due[$4] - 3600)
+			print $4, t, due[$4]
+		for (i = 5; i <= NF; i++)
+			if ($i ~ /^next=/) due[$4] = t + substr($i, 6)
+	}')" ''
+is 'eviction leaves the message file as old as it is' \
+    "$(ls -l "$po/queue/1001-1")" "$before"
+put "$po" 501-1 fine h u
+ok 'new mail comes in beside evicted mail' wait_log 'complete msg=501-1' 20
+"$top/t/mkspool" -c dead -h 3 -f 2001 "$po" 100
+ok 'mail for a dead host makes room' \
+    wait_for 60 eval '[ "$(count "evict msg=2[0-9]*-1")" -ge 80 ]'
+put "$po" 502-1 fine h u
+ok 'mail for a dead host does not stop other mail' \
+    wait_log 'complete msg=502-1' 20
+old=$(lines ' evict msg=2' | sed -n '$s/.* msg=\([^ ]*\) .*/\1/p')
+TZ=UTC touch -t 202611210014.05 "$po/queue/$old"
+printf 'i 503-1\no 0\nl x\n%s\nx S%sAbmKUAOF\ns local - s 0\nr           fine h u 0\nm\n\n' \
+    "$(grep '^e ' "$po/transport/$old")" "${old%-*}" | put_raw "$po" 503-1
+ok 'a message replaces an evicted one' wait_log "drop msg=$old " 20
+ok 'the control file of a replaced message goes' \
+    wait_for 20 [ ! -f "$po/transport/$old" ]
+wait_log 'complete msg=503-1' 20
+: >"$tmp/gate"
+like 'a command flushes an evicted message by its name' \
+    "$("$ask" order "$po" flush 2050-1)" '^ok '
+ok 'an evicted message that is flushed is delivered' \
+    wait_log 'complete msg=2050-1' 20
+like 'a command flushes all' "$("$ask" order "$po" flush all)" '^ok '
+ok 'a flush of all delivers evicted mail' wait_for 60 po_empty "$po"
+is 'every recipient of evicted mail is delivered to once' "$(once)" '202 202'
+"$top/t/mkspool" -c late -h 1 -f 4001 "$po" 60
+for n in 1 2 3; do
+	put "$po" 50$((n + 2))-1 fine h u
+	ok 'mail that waits for a T line makes room' \
+	    wait_log "complete msg=50$((n + 2))-1" 20
+done
+printf 'T h0.test\n' | put_raw "$po" 601-1
+ok 'evicted mail is delivered when there is a T line' \
+    wait_for 60 eval '[ "$(count "complete msg=40")" -ge 60 ]'
+"$top/t/mkspool" -c late -n a -h 1 -f 4101 "$po" 30
+wait_for 30 eval '[ "$(count "load msg=41")" -ge 30 ]'
+"$top/t/mkspool" -c late -n b -h 1 -f 4201 "$po" 99
+ok 'all mail for a host is evicted' \
+    wait_for 60 eval '[ "$(count "evict msg=41")" -ge 30 ]'
+printf 'T a0.test\n' | put_raw "$po" 602-1
+ok 'all mail for a host is delivered when there is a T line' \
+    wait_for 60 eval '[ "$(count "complete msg=41")" -ge 30 ]'
+is 'a T line delivers no mail of other hosts' "$(count 'complete msg=42')" 0
+rm "$tmp/gate"
+"$top/t/mkspool" -c fine -n f -h 1 -f 5001 "$po" 1
+wait_log 'complete msg=5001-1' 20
+"$top/t/ask" order "$po" hold 'fine/f*' >"$tmp/answer"
+"$top/t/mkspool" -c fine -n f -h 1 -f 5101 "$po" 60
+put "$po" 506-1 slow h u
+ok 'mail whose address is held makes room' \
+    wait_log 'deferred msg=506-1' 60
+is 'mail whose address is held is not delivered' "$(count 'complete msg=51')" 0
+: >"$tmp/gate"
+like 'a command releases the address of evicted mail' \
+    "$("$ask" order "$po" release 'fine/f*')" '^ok '
+ok 'evicted mail is delivered when its address is released' \
+    wait_for 60 eval '[ "$(count "complete msg=51")" -ge 60 ]'
+sched_stop
+at_most 'at most PARAMactive messages and one were in core' "$(peak msgs)" 21
+
+# ---- less than before ------------------------------------------------------
+
+fresh
+rm -f "$tmp/gate"
+"$top/t/mkspool" -c dead -h 3 -f 1001 "$po" 20
+start
+wait_for 30 eval '[ "$(count "load msg=")" -ge 20 ]'
+sed 's/^PARAMactive .*/PARAMactive 5/' "$tmp/cf" >"$tmp/cf2"
+mv "$tmp/cf2" "$tmp/cf"
+kill -HUP $sched_pid
+wait_log 'reload .*done'
+put "$po" 501-1 fine h u
+ok 'new mail comes in after a reload with a lower PARAMactive' \
+    wait_log 'complete msg=501-1' 20
+ok 'core shrinks to a lower PARAMactive' [ "$(count 'evict msg=1')" -ge 16 ]
+sched_stop
+
+# ---- what leaves core before its file was read to the end -----------------------
+
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 10
+PARAMrcptminimum 2
+*/*	interval=1s retries=1
+def/*	command="$A -f $tmp/go -c def"
+ret/*	command="$A -f $tmp/go -c ret"
+END
+set --
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	for c in def ret; do
+		set -- "$@" $c h$i x $c h$((i % 4)) y
+	done
+done
+put "$po" 500-1 "$@"
+put "$po" 501-1 "$@"
+rm -f "$tmp/go"
+ok 'a scheduler with little room starts' sched_start "$po" "$tmp/cf"
+ok 'recipients are read on and leave core again' wait_for 60 eval \
+    '[ "$(count "deferred msg=50[01]-1")" -ge 60 ]'
+: >"$tmp/go"
+POSTOFFICE=$po "$top/mailq" flush '*/*' >/dev/null 2>&1
+ok 'recipients that left core are delivered' wait_for 60 po_empty "$po"
+sched_stop
+like 'recipients that left core are counted once' "$(lines ' exit ')" \
+    'rcpts-in=80 rcpts-out=80$'
+
+# A lap that reads exactly what is out of core ends before a recipient that an
+# agent has.
+rm -rf "$po"
+spool_new "$po"
+rm -f "$tmp/go" "$tmp/gate"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 3
+PARAMrcptminimum 2
+PARAMrefill 1
+*/*	interval=1s retries=1
+lap/[ab]	command="$A -f $tmp/go -c lap"
+lap/c	command="$A -w $tmp/gate -c lap"
+lap/d	command="$A -c lap"
+END
+put "$po" 502-1 lap a u lap b u lap c u lap d u
+ok 'a scheduler with room for three recipients starts' \
+    sched_start "$po" "$tmp/cf"
+ok 'a recipient leaves core and comes back while an agent has another' \
+    wait_for 60 eval '[ "$(count "deferred msg=502-1.*host=a")" -ge 4 ]'
+: >"$tmp/go"
+: >"$tmp/gate"
+ok 'recipients before and behind one of an agent are delivered' \
+    wait_for 60 po_empty "$po"
+sched_stop
+like 'a recipient that a lap meets in core is counted once' \
+    "$(lines ' exit ')" 'rcpts-in=4 rcpts-out=4$'
+finish
