@@ -1,5 +1,6 @@
 #!/bin/sh
 # How agents are started, talked to, and what becomes of bad ones.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent

@@ -7,6 +7,7 @@
 # other, by strace.  With BOUNCE_CALLS=all these are all that there are from the
 # first to the last; without it, those that make a change last, or take
 # something away, and what the agent writes.
+# Takes long.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a user or a program can do to a box while mailbox works on it: lock it,
 # leave a stale lock, kill the delivery, or let the message change.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=${MAILBOX:-$top/ta/mailbox}

@@ -3,6 +3,7 @@
 # expires, nothing stops, nothing spins.
 #
 # With CLOCK=1 also a scheduler whose time_t has 32 bits, if that can be built.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 SCHEDULER=$top/t/clocksched

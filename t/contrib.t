@@ -174,7 +174,7 @@ END
 	ok 'the recipe for OpenWrt builds' make -f "$c/openwrt/Makefile" \
 	    MAKEFLAGS= TOPDIR="$tmp/wrt" INCLUDE_DIR="$tmp/wrt/include" \
 	    BUILD_DIR="$tmp/wrt" PKG_INSTALL_DIR="$tmp/wrt/i" \
-	    TARGET_CC="${CC:-cc}" TARGET_CFLAGS=-O OUT="$tmp/wrt/out"
+	    TARGET_CC="${CC:-cc}" TARGET_CFLAGS= OUT="$tmp/wrt/out"
 	ok 'the recipe for OpenWrt makes a scheduler that runs' \
 	    "$tmp/wrt/out/usr/sbin/scheduler" -V
 	for f in $(sed -n 's,^/etc,etc,p' "$c/openwrt/Makefile"); do

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The main job: a large spool through agents and out, with each way of
 # hashing, every recipient exactly once.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 conf "$tmp/cf" <<END

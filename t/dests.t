@@ -1,6 +1,7 @@
 #!/bin/sh
 # What is learned of a destination from its jobs: how many agents, dead or not,
 # and how often.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent

@@ -1,5 +1,6 @@
 #!/bin/sh
 # The agent dsn and its channel: a slot of its own, and who reaches it.
+# Takes long.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
 
@@ -199,7 +200,7 @@ like 'delete dsn/* reaches the channel dsn' \
 ok 'a message whose DSN is deleted goes' \
     wait_for 20 eval '[ ! -f "$po/transport/203-1" ]'
 is 'a DSN that is deleted is not made' "$(dsns_of 203-1)" ''
-sched_stop
+sched_quit
 
 # ---- who is refused -------------------------------------------------------------
 

@@ -21,6 +21,7 @@
 #	FAULTS='write:3:1:EIO dsn'	this one in the agent dsn
 #	FAULTS='read:1:1:EIO 3:102-1'	this one, counted from the third time
 #					that a file of that name was opened
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent

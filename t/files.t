@@ -6,6 +6,7 @@
 # delivered once, and nothing outside the spool is touched.
 #
 #	FILES=all sh t/files.t	a million recipients, 100 MB, more races
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent

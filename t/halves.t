@@ -2,6 +2,7 @@
 # smtp is two processes: the keeper has our files, the talker the network.
 # What the talker is and may do, and what becomes of the mail when it dies,
 # hangs or lies; t/evil is an agent with a talker that does.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 if without NO_TCP; then

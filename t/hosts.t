@@ -1,6 +1,7 @@
 #!/bin/sh
 # What costs O(1) or O(log n) for each is to cost that: the same work is done
 # at two sizes, and instructions are counted, not seconds.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 valgrind -q "$SCHEDULER" -V >/dev/null 2>&1 ||

@@ -1,5 +1,6 @@
 #!/bin/sh
 # What left core comes back at its time, as it was.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 SCHEDULER=$top/t/clocksched

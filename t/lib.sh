@@ -422,6 +422,13 @@ sched_stop() {	# [signal = TERM]
 	lib_forget "$sched_pid"
 }
 
+# For one whose agents do not come to an end, which it would wait for.
+sched_quit() {
+	kill -TERM "$sched_pid" 2>/dev/null
+	wait_log ' ending agents=' 30
+	sched_stop
+}
+
 # Does this build do without something?  See the switches in the Makefile.
 without() {	# switch
 	"$SCHEDULER" -V | grep " $1" >/dev/null

@@ -1,5 +1,6 @@
 #!/bin/sh
 # How many agents there are, which one takes what, and idle ones.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Local mail: with a host of "-" each mailbox is a destination.  A box that is in
 # work or takes no mail is given to nobody else, and no other waits for it.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 po=$tmp/po

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Who goes next: the preemptive order, the share of a message, and which agent
 # it gets.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent

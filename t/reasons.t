@@ -1,6 +1,7 @@
 #!/bin/sh
 # Each recipient has the reason that it heard itself: in the log, in mailq, and
 # in what its sender is told.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 po=$tmp/po

@@ -2,6 +2,7 @@
 # A relay that wants TLS and a password: servers that nobody here wrote, and the
 # programs that speak TLS for smtp -X, each with each.  Whatever goes wrong, the
 # message is kept, and the reason says what it was.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 if without NO_TCP; then

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Each vertex waits for what it was told, whatever else comes for its host.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 SCHEDULER=$top/t/clocksched

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Reload, and the ways to end.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent

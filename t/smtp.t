@@ -1,6 +1,7 @@
 #!/bin/sh
 # The agent smtp against a server that does what it is told, t/smtpd: fed by
 # hand, and under the scheduler.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=${SMTP:-$top/ta/smtp}

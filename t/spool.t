@@ -1,5 +1,6 @@
 #!/bin/sh
 # What is found, what is left alone, what is set aside.
+# Takes long.
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent

@@ -160,7 +160,7 @@ ok 'a damaged control file is set aside' wait_log 'park msg=779-1'
 show 779-1
 like 'it is shown where it was set aside' "$rc $said" \
     '^0 779-1 is not in the queue, it was set aside: .*postman/779-1'
-sched_stop
+sched_quit
 show 10101-1
 like 'without a scheduler the control file is shown' "$rc $said" \
     "bert@h.example  fine/h.example, done"
