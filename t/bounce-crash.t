@@ -218,6 +218,6 @@ else
 	    'the scheduler with a DSN of a delay'
 	beside 4 crash late dsn '.' 'write[(]1, "301/0' \
 	    'the agent dsn with a DSN of a delay'
-	join
+	beside_end
 fi
 finish

@@ -175,7 +175,7 @@ unlike() {	# name text ERE
 }
 
 # Runs a function that mostly waits beside the rest, in a shell with a $tmp of
-# its own.  How many results it has must be known.  "join" waits for all such
+# its own.  How many results it has must be known.  "beside_end" waits for all
 # functions and shows their results.
 lib_sides=0
 beside() {	# results function [argument ...]
@@ -194,7 +194,7 @@ beside() {	# results function [argument ...]
 	lib_pids="$lib_pids $!"
 	lib_tests=$((lib_tests + $1))
 }
-join() {
+beside_end() {
 	lib_n=0
 	while [ $lib_n -lt $lib_sides ]; do
 		lib_n=$((lib_n + 1))
