@@ -1,27 +1,10 @@
 #!/bin/sh
 # smtp -k: addresses that did not answer are tried behind the others.
 . "${0%/*}/lib.sh"
+. "${0%/*}/smtp.sh"
 
-A=$top/t/dnssmtp
-case $("$A" -V) in
-*NO_*) skip_all "built with$("$A" -V | sed 's/^[^ ]* [^ ]*//')" ;;
-esac
-if nm "$top/t/dns.o" 2>/dev/null | grep dns_unused >/dev/null; then
-	skip_all 'built with NO_GETADDRINFO'
-fi
-po=$tmp/po
-tab=$(printf '\t')
-spool_new "$po"
-DNS=$tmp/dns
-export DNS
-mkdir "$DNS" "$tmp/s"
-serve() {	# [option ...]
-	rm -f "$tmp/s/port"
-	bg "$top/t/smtpd" "$@" "$tmp/s"
-	wait_for 30 test -s "$tmp/s/port" || exit 1
-	port=$(cat "$tmp/s/port")
-}
-serve
+need_dns
+serve_in "$tmp/s"
 # Nobody listens at 127.0.0.3, which some systems do not even have.
 echo 127.0.0.3 >"$DNS/down.example.a"
 echo 127.0.0.1 >"$DNS/up.example.a"
@@ -104,9 +87,7 @@ is 'the first smart host is tried first' \
     "$(go h -R "$relays" -k "$k")" '3 1 ok'
 is 'the next smart host is tried first when the first one is dead' \
     "$(go h -R "$relays" -k "$k")" '1 ok'
-kill "$bg_pid"
-wait "$bg_pid" 2>/dev/null
-lib_forget "$bg_pid"
+serve_end "$bg_pid"
 is 'each smart host is tried once when none answers' \
     "$(go h -R "$relays" -k "$k")" '1 3 deferall'
 is 'both smart hosts are remembered as dead' "$(remembered)" '1 3 '
@@ -116,7 +97,7 @@ is 'dead smart hosts are tried in their order' "$(go h -R "$relays" -k "$k")" \
     '3 1 deferall'
 is 'other hosts of dead addresses are tried in their order' \
     "$(go turned.example -k "$k")" '1 3 deferall'
-serve -p "$port"
+serve_in "$tmp/s" -p "$port"
 is 'a smart host that answers again gets the mail' \
     "$(go h -R "$relays" -k "$k")" '3 1 ok'
 is 'a smart host that answers again is forgotten' "$(remembered)" '3 '

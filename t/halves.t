@@ -4,22 +4,13 @@
 # hangs or lies; t/evil is an agent with a talker that does.
 # Takes long.
 . "${0%/*}/lib.sh"
+. "${0%/*}/smtp.sh"
 
-if without NO_TCP; then
-	skip_all 'built with NO_TCP'
-fi
-# where another user can run it, too
-cp "$top/ta/smtp" "$tmp/bin/smtp" && chmod 755 "$tmp/bin/smtp"
-A=$tmp/bin/smtp
-po=$tmp/po
-tab=$(printf '\t')
+need_sockets
+copy_agent
 me=$(id -u)
-spool_new "$po"
 srv=$tmp/s
-mkdir "$srv"
-bg "$top/t/smtpd" "$srv"
-wait_for 30 test -s "$srv/port" || exit 1
-port=$(cat "$srv/port")
+serve_in "$srv"
 mkfifo "$tmp/fifo"
 
 one() {		# name [user ...]: a message, which others cannot read

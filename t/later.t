@@ -2,6 +2,7 @@
 # What left core comes back at its time, as it was.
 # Takes long.
 . "${0%/*}/lib.sh"
+. "${0%/*}/words.sh"
 
 SCHEDULER=$top/t/clocksched
 A=$top/t/agent
@@ -11,42 +12,6 @@ pipe=$po/public/.mailq.text
 MONO=$tmp/mono
 export MONO
 
-# Says of each recipient what the user's name asks for, until $tmp/go exists.
-agent words <<'EOF'
-tab=$(printf '\t')
-echo '#hungry'
-while IFS= read -r line && [ -n "$line" ]; do
-	job=${line%%"$tab"*}
-	[ "$line" = '#idle' ] || awk -v host="${line#*"$tab"}" '
-		/^r / && $3 == host { print off + 0, $4 }
-		/^m$/ { exit }
-		{ off += length($0) + 1 }' "$job" |
-	while read -r off user; do
-		echo "$job $user" >>"$1/tried"
-		word=
-		case $user in
-		at*) word="retryat +${user#at} come later" ;;
-		full*) word='deferred 452 the box is full' ;;
-		grey*) word='deferred 451 greylisted' ;;
-		down*) word='deferall no answer' ;;
-		esac
-		if [ -n "$word" ] && [ ! -e "$1/go" ]; then
-			printf '%s/%s\t\t%s\n' "${job%%-*}" "$off" "$word"
-			continue
-		fi
-		printf + | dd of="$job" bs=1 seek=$((off + 1)) \
-		    conv=notrunc 2>/dev/null
-		printf '%s/%s\t\tok3 \n' "${job%%-*}" "$off"
-	done
-	echo '#hungry'
-done
-EOF
-tried() {	# message [user]
-	grep -c "^$1 ${2:-.*}\$" "$tmp/tried"
-}
-often() {	# times message [user]
-	[ "$(tried "$2" "$3")" -ge "$1" ]
-}
 mono=0
 # More than an hour at once would be time in which the machine slept, and
 # some seconds are no step that the log has: parts as long as each other.

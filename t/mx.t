@@ -2,25 +2,10 @@
 # Where smtp goes: MX records, addresses, and what is this machine.  The name
 # servers are files: see t/dns.c.
 . "${0%/*}/lib.sh"
+. "${0%/*}/smtp.sh"
 
-A=$top/t/dnssmtp
-case $("$A" -V) in
-*NO_*) skip_all "built with$("$A" -V | sed 's/^[^ ]* [^ ]*//')" ;;
-esac
-# without getaddrinfo it would ask the real ones
-if nm "$top/t/dns.o" 2>/dev/null | grep dns_unused >/dev/null; then
-	skip_all 'built with NO_GETADDRINFO'
-fi
-po=$tmp/po
-tab=$(printf '\t')
-spool_new "$po"
-DNS=$tmp/dns
-export DNS
-mkdir "$DNS"
-mkdir "$tmp/s"
-bg "$top/t/smtpd" "$tmp/s"
-wait_for 30 test -s "$tmp/s/port" || exit 1
-port=$(cat "$tmp/s/port")
+need_dns
+serve_in "$tmp/s"
 
 mx() {		# name line ...
 	mx_name=$1

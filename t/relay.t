@@ -4,15 +4,10 @@
 # message is kept, and the reason says what it was.
 # Takes long.
 . "${0%/*}/lib.sh"
+. "${0%/*}/smtp.sh"
 
-if without NO_TCP; then
-	skip_all 'built with NO_TCP'
-fi
-A=$tmp/bin/smtp		# where another user can run it
-cp "$top/ta/smtp" "$A" && chmod 755 "$A"
-po=$tmp/po
-tab=$(printf '\t')
-spool_new "$po"
+need_sockets
+copy_agent
 certificate() {	# dir: cert and key for localhost
 	mkdir "$1" && openssl req -x509 -newkey rsa:2048 -nodes -days 2 \
 	    -subj /CN=localhost -addext subjectAltName=DNS:localhost \
@@ -93,17 +88,6 @@ connections_of_aiosmtpd() {
 	grep -c . "$home/connections"
 }
 
-# A port that was free a moment ago.
-free_port() {
-	mkdir -p "$tmp/port"
-	rm -f "$tmp/port/"*
-	bg "$top/t/smtpd" "$tmp/port"
-	wait_for 30 test -s "$tmp/port/port" || exit 1
-	port=$(cat "$tmp/port/port")
-	kill "$bg_pid"
-	wait "$bg_pid" 2>/dev/null
-	lib_forget "$bg_pid"
-}
 # Exim wants to be root, or its own user, at the start.
 start_exim() {
 	why='no exim4, or not root'
@@ -190,11 +174,7 @@ relay() {	# host:port password option ...; without a password no line
 	one 10-1
 	printf '10-1\th\n' | (cd "$po/transport" && exec "$A" -h me.test \
 	    -R "$relay_host" -A "$tmp/passwords" "$@") >"$tmp/out" 2>&1
-	awk -F "$tab" '/^[0-9]/ {
-		split($2, w, "\001"); split($3, t, " ")
-		print t[1], w[3] == "" ? "-" : w[3], substr($3,
-		    length(t[1]) + 2)
-	}' "$tmp/out"
+	verdicts
 }
 is_kept() {	# "yes" when the message waits, untouched
 	[ "$(sed -n 's/^r\(.\).*/\1/p' "$po/transport/10-1")" = ' ' ] &&
@@ -265,11 +245,6 @@ half() {	# port "drop" or "stop": sets port
 	wait_for 30 test -s "$tmp/half" || exit 1
 	port=$(cat "$tmp/half")
 }
-half_end() {
-	kill "$bg_pid"
-	wait "$bg_pid" 2>/dev/null
-	lib_forget "$bg_pid"
-}
 
 # ---- each with each --------------------------------------------------------------
 
@@ -323,14 +298,14 @@ verifying() {	# server program option port
 	    '^deferall 4\.4\.2 localhost: no answer within 1s'
 	is "$title: a server stops in mid-handshake: the message is kept" \
 	    "$(is_kept)" yes
-	half_end
+	serve_end "$bg_pid"
 	half "$4" drop
 	like "$title: a server hangs up in mid-handshake: the reason says so" \
 	    "$(relay "localhost:$port" 'open sesame' -X "$program $trust")" \
 	    '^deferall 4\.4\.1 localhost: the program of -X: .*([Ee]rror|terminated)'
 	is "$title: a server hangs up in mid-handshake: the message is kept" \
 	    "$(is_kept)" yes
-	half_end
+	serve_end "$bg_pid"
 }
 
 # busybox verifies nothing, and needs TLS from the beginning.

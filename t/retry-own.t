@@ -2,6 +2,7 @@
 # Each vertex waits for what it was told, whatever else comes for its host.
 # Takes long.
 . "${0%/*}/lib.sh"
+. "${0%/*}/words.sh"
 
 SCHEDULER=$top/t/clocksched
 A=$top/t/agent
@@ -9,55 +10,6 @@ po=$tmp/po
 MONO=$tmp/mono
 export MONO
 
-# Says of each recipient what the user's name asks for, until $tmp/go exists.
-agent words <<'END'
-tab=$(printf '\t') sep=$(printf '\001')
-echo '#hungry'
-while IFS= read -r line && [ -n "$line" ]; do
-	job=${line%%"$tab"*}
-	[ "$line" = '#idle' ] || awk -v host="${line#*"$tab"}" '
-		/^r / && $3 == host { print off + 0, $4 }
-		/^m$/ { exit }
-		{ off += length($0) + 1 }' "$job" |
-	while read -r off user; do
-		echo "$job $user" >>"$1/tried"
-		case $user in
-		at*) [ -e "$1/go" ] || {
-			printf '%s/%s\t\tretryat +%s come later\n' \
-			    "${job%%-*}" "$off" "${user#at}"
-			continue
-		} ;;
-		conn*) [ -e "$1/go" ] || {
-			printf '%s/%s\t%s\tdeferred no answer\n' \
-			    "${job%%-*}" "$off" \
-			    "u${sep}delayed${sep}4.4.1 (no answer)${sep}${sep}"
-			continue
-		} ;;
-		slow*) while [ -e "$1/slow" ]; do sleep 1; done ;;
-		down*) [ -e "$1/go" ] || {
-			printf '%s/%s\t\tdeferall no answer\n' \
-			    "${job%%-*}" "$off"
-			continue
-		} ;;
-		full*) [ -e "$1/go" ] || {
-			printf '%s/%s\t\tdeferred the box is full\n' \
-			    "${job%%-*}" "$off"
-			continue
-		} ;;
-		esac
-		printf + | dd of="$job" bs=1 seek=$((off + 1)) \
-		    conv=notrunc 2>/dev/null
-		printf '%s/%s\t\tok3 \n' "${job%%-*}" "$off"
-	done
-	echo '#hungry'
-done
-END
-tried() {	# message
-	grep -c "^$1 " "$tmp/tried"
-}
-often() {	# message times
-	[ "$(tried "$1")" -ge "$2" ]
-}
 mono=0
 pass_by() {	# seconds, for the scheduler
 	mono=$((mono + $1))
@@ -77,14 +29,14 @@ END
 put "$po" 101-1 test h at3600
 put "$po" 102-1 test h full
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-ok 'mail with its own times is tried by them' wait_for 30 often 102-1 6
+ok 'mail with its own times is tried by them' wait_for 30 often 6 102-1
 is 'mail with a retryat for the same host is not tried' "$(tried 101-1)" 1
 like 'the log has the time of a retryat' \
     "$(lines 'deferred msg=101-1')" ' next=(3600|35[0-9][0-9]) '
 
 # A place in the retry list is used up by the vertex's own tries alone.
 put "$po" 111-1 far h full
-ok 'a second try by the list' wait_for 30 often 111-1 2
+ok 'a second try by the list' wait_for 30 often 2 111-1
 n=0
 while [ $n -lt 20 ]; do
 	n=$((n + 1))
@@ -105,10 +57,10 @@ put "$po" 141-1 test third at100
 ok 'a retryat of 100 seconds' wait_log 'deferred msg=141-1' 20
 have=$(tried 102-1)
 pass_by 90
-wait_for 20 often 102-1 $((have + 1))
+wait_for 20 often $((have + 1)) 102-1
 is 'a job is not tried before its retryat' "$(tried 141-1)" 1
 pass_by 11
-ok 'a job is tried when its retryat has come' wait_for 20 often 141-1 2
+ok 'a job is tried when its retryat has come' wait_for 20 often 2 141-1
 is 'a job with a later retryat is not tried' \
     "$(grep -c '^131-1 full' "$tmp/tried")" 1
 
@@ -131,9 +83,9 @@ wait_log 'deferred msg=148-1' 20
 for verb in hold release; do
 	POSTOFFICE=$po "$top/mailq" $verb 'test/held.h' >"$tmp/$verb" 2>&1
 done
-ok 'a release of an address tries its mail' wait_for 20 often 148-1 2
+ok 'a release of an address tries its mail' wait_for 20 often 2 148-1
 POSTOFFICE=$po "$top/mailq" flush 101-1 >"$tmp/flushed" 2>&1
-ok 'a flush tries a job with a retryat at once' wait_for 20 often 101-1 2
+ok 'a flush tries a job with a retryat at once' wait_for 20 often 2 101-1
 printf 'T other\n' >"$po/transport/.900-1"
 mv "$po/transport/.900-1" "$po/transport/900-1"
 new_stamp "$po/transport"
@@ -151,11 +103,11 @@ ok 'a T line comes while an agent is at work for its host' \
     wait_log 'trigger host=busy' 20
 rm "$tmp/slow"
 ok 'a T line tries what was deferred before the run at work' \
-    wait_for 20 often 149-1 2
+    wait_for 20 often 2 149-1
 kill -HUP "$sched_pid"
 ok 'a reload with retryats is logged' wait_log 'reload' 20
 have=$(tried 102-1)
-wait_for 20 often 102-1 $((have + 2))
+wait_for 20 often $((have + 2)) 102-1
 is 'a reload leaves a retryat as it is' "$(tried 101-1)" 2
 
 # Without a T line a queueonly job waits.

@@ -5,30 +5,15 @@
 # Programs are looked for under $MTA_ROOT (/var/tmp/mta), where packages may
 # be unpacked without being installed, and then in the usual places.
 . "${0%/*}/lib.sh"
+. "${0%/*}/smtp.sh"
 
 A=${SMTP:-$top/ta/smtp}
 R=${MTA_ROOT:-/var/tmp/mta}
 # What anybody may have put there is not run.
 [ -n "$(find "$R" -prune -user "$(id -u)" ! -perm -0002 2>/dev/null)" ] ||
     R=
-po=$tmp/po
-tab=$(printf '\t')
-if without NO_TCP; then
-	skip_all 'built with NO_TCP'
-fi
-spool_new "$po"
+need_sockets
 
-# A port that was free a moment ago.
-free_port() {
-	mkdir -p "$tmp/port"
-	rm -f "$tmp/port/"*
-	bg "$top/t/smtpd" "$tmp/port"
-	wait_for 30 test -s "$tmp/port/port" || exit 1
-	port=$(cat "$tmp/port/port")
-	kill "$bg_pid"
-	wait "$bg_pid" 2>/dev/null
-	lib_forget "$bg_pid"
-}
 program() {	# path: sets found
 	for found in "$R$1" "$1"; do
 		[ ! -x "$found" ] || return 0
@@ -57,15 +42,7 @@ verdict() {	# job [option ...]
 	shift
 	printf '%s\th\n' "$job" | (cd "$po/transport" && exec "$A" \
 	    -R "[127.0.0.1]:$port" "$@") >"$tmp/out" 2>&1
-	awk -F "$tab" '
-	function status(s,	w) { split(s, w, "\001"); return w[3] }
-	FNR == 1 { file++ }
-	file == 1 && /^d / { split($1, w, "[ :]"); d[w[2]] = status($2) }
-	file == 2 && /^[0-9]/ {
-		split($1, w, "/"); split($3, t, " ")
-		st = $2 == "" ? d[w[2]] : status($2)
-		print t[1], st == "" ? "-" : st
-	}' "$po/transport/$job" "$tmp/out"
+	all_verdicts "$job" | awk '!/^#/ { print $1, $2 }'
 }
 reached() {	# is the server there?  The message waits until it is.
 	case $(verdict 9-1) in

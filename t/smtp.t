@@ -3,11 +3,9 @@
 # hand, and under the scheduler.
 # Takes long.
 . "${0%/*}/lib.sh"
+. "${0%/*}/smtp.sh"
 
 A=${SMTP:-$top/ta/smtp}
-po=$tmp/po
-tab=$(printf '\t')
-spool_new "$po"
 
 # A control file whose recipients are the lines of standard input.
 message() {	# name <recipient, N and header lines
@@ -43,17 +41,7 @@ feed() {	# job ... -- option ...
 	done
 	shift
 	(cd "$po/transport" && exec "$A" "$@" <"$tmp/jobs") >"$tmp/out" 2>&1
-	awk -F "$tab" '
-	function status(s,	w) { split(s, w, "\001"); return w[3] }
-	FNR == 1 { file++ }
-	file == 1 && /^d / { split($1, w, "[ :]"); d[w[2]] = status($2) }
-	file == 2 && /^[0-9]/ {
-		split($1, w, "/"); split($3, t, " ")
-		st = $2 == "" ? d[w[2]] : status($2)
-		print t[1], st == "" ? "-" : st, substr($3, length(t[1]) + 2)
-	}
-	file == 2 && /^#/ && !/^#(hungry|step )/ { print }
-	' "$po/transport/$feed_name" "$tmp/out"
+	all_verdicts "$feed_name"
 }
 tags() {	# name: those of the recipients, as one word
 	sed -n 's/^r\(.\).*/\1/p' "$po/transport/$1" | tr ' \n' '_ ' | tr -d ' '
@@ -88,21 +76,6 @@ fi
 
 # ---- the server --------------------------------------------------------------
 
-serve() {	# [option ...]: sets srv and port
-	srv_n=$((srv_n + 1))
-	srv=$tmp/s$srv_n
-	mkdir "$srv"
-	bg "$top/t/smtpd" "$@" "$srv"
-	srv_pid=$bg_pid
-	wait_for 30 test -s "$srv/port" || exit 1
-	port=$(cat "$srv/port")
-}
-serve_end() {
-	kill "$srv_pid"
-	wait "$srv_pid" 2>/dev/null
-	lib_forget "$srv_pid"
-}
-srv_n=0
 rules() {	# line ...
 	rm -f "$srv/rules" "$srv/go"
 	[ $# -eq 0 ] || printf '%s\n' "$@" >"$srv/rules"

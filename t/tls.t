@@ -2,15 +2,10 @@
 # smtp through a program (-X), and with a password (-A): against t/smtpd, which
 # speaks TLS with the help of openssl s_server.
 . "${0%/*}/lib.sh"
+. "${0%/*}/smtp.sh"
 
-if without NO_TCP; then
-	skip_all 'built with NO_TCP'
-fi
-A=$tmp/bin/smtp		# where another user can run it
-cp "$top/ta/smtp" "$A" && chmod 755 "$A"
-po=$tmp/po
-tab=$(printf '\t')
-spool_new "$po"
+need_sockets
+copy_agent
 secret='open sesame'
 
 one() {		# name: a message to one recipient
@@ -27,22 +22,10 @@ feed() {	# job ... -- option ...
 	shift
 	(cd "$po/transport" && exec "$A" -l "$tmp/log/smtp" "$@") \
 	    <"$tmp/jobs" >"$tmp/out" 2>&1
-	awk -F "$tab" '/^[0-9]/ {
-		split($2, w, "\001"); split($3, t, " ")
-		print t[1], w[3] == "" ? "-" : w[3], substr($3,
-		    length(t[1]) + 2)
-	}' "$tmp/out"
+	verdicts
 }
 tag() {		# name
 	sed -n 's/^r\(.\).*/\1/p' "$po/transport/$1" | tr ' ' _
-}
-serve() {	# [option ...]: sets srv and port
-	srv_n=$((${srv_n:-0} + 1))
-	srv=$tmp/s$srv_n
-	mkdir "$srv"
-	bg "$top/t/smtpd" "$@" "$srv"
-	wait_for 30 test -s "$srv/port" || exit 1
-	port=$(cat "$srv/port")
 }
 rules() {	# [line]
 	rm -f "$srv/rules"
