@@ -5,15 +5,10 @@
 # lockfile or dotlockfile around copies.  Every message is found once for each
 # of its recipients, and whole.
 . "${0%/*}/lib.sh"
+. "${0%/*}/box.sh"
 
-A=${MAILBOX:-$top/ta/mailbox}
-PYTHON=${PYTHON:-python3}
-"$PYTHON" -c 'import mailbox; f""' 2>/dev/null ||
-	skip_all 'no python3 (3.6 or later) with its library'
-po=$tmp/po
-mail=$tmp/mail
-spool_new "$po"
-mkdir "$mail" "$tmp/copies"
+need_python
+mkdir "$tmp/copies"
 
 cat >"$tmp/many.py" <<'PYTHON'
 import collections, fcntl, mailbox, os, random, re, sys, time

@@ -4,15 +4,9 @@
 # byte from an mbox, once the quoting of "From " lines is undone, and from a
 # Maildir as they are.
 . "${0%/*}/lib.sh"
+. "${0%/*}/box.sh"
 
-A=${MAILBOX:-$top/ta/mailbox}
-PYTHON=${PYTHON:-python3}
-"$PYTHON" -c 'import mailbox; f""' 2>/dev/null ||
-	skip_all 'no python3 (3.6 or later) with its library'
-po=$tmp/po
-mail=$tmp/mail
-spool_new "$po"
-mkdir "$mail"
+need_python
 
 cat >"$tmp/box.py" <<'PYTHON'
 import mailbox, os, re, sys, time

@@ -3,16 +3,10 @@
 # leave a stale lock, kill the delivery, or let the message change.
 # Takes long.
 . "${0%/*}/lib.sh"
+. "${0%/*}/box.sh"
 
-A=${MAILBOX:-$top/ta/mailbox}
-po=$tmp/po
-mail=$tmp/mail
-tab=$(printf '\t')
-sep=$(printf '\001')
 here=$(uname -n)
 me=$(id -u)
-spool_new "$po"
-mkdir "$mail"
 
 # Boxes are names, whoever we are.
 deliver() {	# name [option ...]

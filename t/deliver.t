@@ -35,8 +35,8 @@ run() {		# number hosts option ...
 
 # The largest with the most directories.
 for level in '' -H -HH; do
-	count=4000
-	[ "$level" != -HH ] || count=20000
+	count=3000
+	[ "$level" != -HH ] || count=8000
 	run $count 1000 $level
 	is "hashing '$level': every recipient" \
 	    "$(awk '{ print $1, $2 }' "$tmp/out" | sed 's,^[A-Z/]*,,' |

@@ -370,6 +370,24 @@ po_empty() {	# po
 	[ -z "$(find "$1/transport" "$1/queue" ! -type d -print)" ]
 }
 
+# An empty post office, $po, that mailq looks at without options.
+own_spool() {
+	po=$tmp/po
+	spool_new "$po"
+	POSTOFFICE=$po MAILSHARE=$tmp RENDEZVOUS=$po/public/.mailq.text
+	export POSTOFFICE MAILSHARE RENDEZVOUS
+}
+
+# One that any user may write to, and a copy of submit that he may run: S.
+open_spool() {
+	unset POSTOFFICE MAILSHARE
+	po=$tmp/po
+	spool_new "$po"
+	chmod 1777 "$po/public" "$po/router"
+	S=$tmp/bin/submit
+	cp "${SUBMIT:-$top/submit}" "$S" && chmod 755 "$S" || exit 1
+}
+
 conf() {	# file <text
 	cat >"$1"
 }

@@ -2,14 +2,7 @@
 # The agent mailbox, fed by hand: what it puts into boxes, what it says, and
 # what it leaves in control files.
 . "${0%/*}/lib.sh"
-
-A=${MAILBOX:-$top/ta/mailbox}
-po=$tmp/po
-mail=$tmp/mail
-tab=$(printf '\t')
-sep=$(printf '\001')
-spool_new "$po"
-mkdir "$mail"
+. "${0%/*}/box.sh"
 
 # Jobs come on standard input; a word for its end saves printf "\n" at calls.
 agent() {	# [option ...] <jobs

@@ -6,10 +6,7 @@
 
 M=$top/mailq
 A=$top/t/agent
-po=$tmp/po
-spool_new "$po"
-POSTOFFICE=$po MAILSHARE=$tmp RENDEZVOUS=$po/public/.mailq.text
-export POSTOFFICE MAILSHARE RENDEZVOUS
+own_spool
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 */*	interval=500s expiry=0 bounce=none

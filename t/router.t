@@ -4,13 +4,7 @@
 # and mail that goes round by the agent hold.
 . "${0%/*}/lib.sh"
 
-unset POSTOFFICE MAILSHARE
-po=$tmp/po
-spool_new "$po"
-chmod 1777 "$po/public" "$po/router"
-S=$tmp/bin/submit
-cp "${SUBMIT:-$top/submit}" "$S" || exit 1
-chmod 755 "$S"
+open_spool
 mine=$(id -u)
 root=
 [ "$mine" -ne 0 ] || root=yes

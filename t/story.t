@@ -4,11 +4,9 @@
 
 M=$top/mailq
 A=$top/t/agent
-po=$tmp/po
-spool_new "$po"
-POSTOFFICE=$po MAILSHARE=$tmp RENDEZVOUS=$po/public/.mailq.text
+own_spool
 LOGDIR=$tmp/nolog
-export POSTOFFICE MAILSHARE RENDEZVOUS LOGDIR
+export LOGDIR
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 */*	interval=500s expiry=2d bounce=none

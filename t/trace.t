@@ -5,12 +5,10 @@
 
 M=$top/mailq
 A=$top/t/agent
-po=$tmp/po
-spool_new "$po"
+own_spool
 mkdir "$tmp/logs"
-POSTOFFICE=$po MAILSHARE=$tmp RENDEZVOUS=$po/public/.mailq.text
 LOGDIR=$tmp/logs
-export POSTOFFICE MAILSHARE RENDEZVOUS LOGDIR
+export LOGDIR
 configure() {	# addresses
 	conf "$tmp/cf" <<-END
 	PARAMmailqsock none

@@ -4,13 +4,7 @@
 # belongs to a service user, and the lock between two runs.
 . "${0%/*}/lib.sh"
 
-unset POSTOFFICE MAILSHARE
-po=$tmp/po
-spool_new "$po"
-chmod 1777 "$po/public" "$po/router"
-S=$tmp/bin/submit
-cp "${SUBMIT:-$top/submit}" "$S" || exit 1
-chmod 755 "$S"
+open_spool
 conf "$tmp/routes" <<'END'
 domain		our.example
 *		local	-
