@@ -42,7 +42,8 @@
  * failed, gets a mark behind its name in postman/: a number for this run of the
  * scheduler, and the hour of the run.  Its age follows from that, without any
  * wall clock: the time that this run has seen pass, since then or, of another
- * run's, since the start.
+ * run's, since the start.  submit -q writes 0 for run and hour, and the next
+ * round of tidying its own.
  *
  * Tidying takes away what nobody comes back for:
  *
@@ -896,7 +897,7 @@ bounce_age(const char *entry)
 		return -1;
 	if (its == run)	/* it came before that hour was over */
 		age -= ((double)hour + 1) * 3600;
-	return age < 0 ? 0 : age;
+	return its == 0 || age < 0 ? 0 : age;
 }
 
 /* ---- what else there is to know of a message ------------------------- */
@@ -1043,6 +1044,22 @@ is_due(double age)
 	return q.config->postmanage > 0 && age >= q.config->postmanage;
 }
 
+/* A double bounce that submit -q has set aside: its time begins now. */
+static void
+mark_bounce(const char *path)
+{
+	const char *mark = strstr(path, BOUNCE_MARK "0-0");
+	char to[PATH_MAX_];
+
+	if (mark == NULL || text_fmt(to, sizeof(to), "%.*s" BOUNCE_MARK
+	    "%lu-%lu%s", (int)(mark - path), path, run,
+	    (unsigned long)now.mono / 3600,
+	    mark + sizeof(BOUNCE_MARK "0-0") - 1) < 0 || !spool_gone(to))
+		return;
+	if (rename(path, to) < 0)
+		log_err("tidy file=%s %s", path + 3, strerror(errno));
+}
+
 /* Has the message file queue/name no control file, nor one that is being
  * written and has a dot before its name, at any place? */
 static int
@@ -1127,6 +1144,7 @@ tidy_entry(const char *entry)
 			spool_park(name, 0,
 			    "it had no control file for an hour");
 	} else if (tidy.area == POSTMAN) {
+		mark_bounce(path);
 		/* of the two files the message counts */
 		if (is_due(bounce_age(entry)) &&
 		    remove_file(path, place, entry) == 0)
@@ -1144,7 +1162,7 @@ tidy_entry(const char *entry)
 	}
 }
 
-/* Opens the next directory, if there is one and anything in it can be due. */
+/* Opens the next directory, if there is one and it is to be tidied. */
 static void
 tidy_open(void)
 {
@@ -1154,7 +1172,8 @@ tidy_open(void)
 	text_fmt(tidy.path, sizeof(tidy.path), "../%s/%s",
 	    places[tidy.area].name,
 	    i < QUEUE ? "" : dir_path(i - QUEUE));
-	if ((tidy.area == POSTMAN && !is_due(now.mono)) || !is_dir(tidy.path))
+	if ((tidy.area == POSTMAN && q.config->postmanage == 0) ||
+	    !is_dir(tidy.path))
 		return;
 	tidy.open = opendir(tidy.path);
 	if (tidy.open == NULL)

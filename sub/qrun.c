@@ -71,6 +71,7 @@ struct file {
 	char	sender[ADDR_SIZE];	/* as the envelope has it */
 	int	from, null, to;		/* there was such a line */
 	const char *why;		/* it is bad */
+	int	bounce;		/* ... and has no sender to be told of that */
 };
 
 /* A directory while it is worked through. */
@@ -289,7 +290,8 @@ understand(struct file *q)
 	if (m->ndest == 0)
 		return BAD;
 	q->why = "nobody can get it, and it has no sender to be told";
-	if (m->nrouted == 0 && m->sender[0] == '\0')
+	q->bounce = m->nrouted == 0 && m->sender[0] == '\0';
+	if (q->bounce)
 		return BAD;
 	q->why = "it was here too often: is there a loop?";
 	return head_hops(&m->head) < HOPS_MOST ? TAKEN : BAD;
@@ -393,6 +395,9 @@ enter(struct file *q)
 	    put_copy(q);
 }
 
+#define BOUNCE	".bounce-0-0"	/* of a double bounce that no run of the
+				 * scheduler has seen; see spool.c */
+
 /* A name in postman/ that is not there. */
 static void
 aside_name(char *to, const char *po, const char *base, const char *mark)
@@ -412,7 +417,8 @@ static void
 keep_copy(const struct file *q, const char *base)
 {
 	double size = (double)q->st.st_size;
-	const char *mark = q->m.nsyntax > 0 ? "_syntax" : "_untold";
+	const char *mark = q->m.nsyntax > 0 && q->m.sender[0] != '\0' ?
+	    "_syntax" : "_untold" BOUNCE;
 	char to[ASIDE_SIZE];
 	struct post p;
 
@@ -446,7 +452,7 @@ set_aside(const struct file *q, const char *base)
 {
 	char to[ASIDE_SIZE];
 
-	aside_name(to, q->po, base, "");
+	aside_name(to, q->po, base, q->bounce ? BOUNCE : "");
 	if (rename(q->path, to) < 0) {
 		say("%s, and it cannot be moved to %s: %s", q->why, to,
 		    strerror(errno));

@@ -143,7 +143,23 @@ is 'a copy replaces none' "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" \
     '77_syntax 77_syntax.1 2'
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'a refused recipient of a message without a sender: there is a copy' \
-    "$(odd 'channel error\nto <spam@x>\nto <anna>')" '77_untold 1'
+    "$(odd 'channel error\nto <spam@x>\nto <anna>')" \
+    '77_untold.bounce-0-0 1'
+rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
+is 'no address, and a message without a sender: the copy is a double bounce' \
+    "$(odd 'channel error\nto <x@@y>\nto <anna>')" '77_untold.bounce-0-0 1'
+rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
+is 'a report that nobody can get is set aside as a double bounce' \
+    "$(odd 'channel error\nto <spam@x>')" '77.bounce-0-0 0'
+is 'mailq counts it as a double bounce' \
+    "$(POSTOFFICE=$po "$top/mailq" 2>/dev/null | tail -n 1 |
+    sed 's/, [^,]* old$//')" \
+    'the queue is empty; 1 set aside (1 double bounce)'
+is 'a second report of the same number replaces none' \
+    "$(odd 'channel error\nto <spam@x>')" '77.bounce-0-0 77.bounce-0-0.1 0'
+rm -f "$po/postman/"*
+is 'a file that cannot be parsed is no double bounce' \
+    "$(odd 'from <s@a>\nnonsense x\nto <anna>')" '77 0'
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'a refused recipient of which the sender hears: there is no copy' \
     "$(odd 'from <s@a>\nto <spam@x>\nto <anna>')" 1

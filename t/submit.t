@@ -488,7 +488,7 @@ is 'TERM while a message is written: nothing is left' "$(find "$po" -type f)" ''
 file() {	# number <text
 	cat >"$po/router/$1"
 }
-bad() {		# title pattern; the file is 77
+bad() {		# title pattern [name in postman/]; the file is 77
 	title=$1
 	out=$(sub -q)
 	is "submit -q finds $title: the exit code is 0" $? 0
@@ -496,7 +496,7 @@ bad() {		# title pattern; the file is 77
 	    "$out" "^submit: router/77: .*$2.*postman/77"
 	is "submit -q finds $title: the file is set aside" \
 	    "$(cd "$po" && find . -type f | sort |
-	    tr '\n' ' ')" './.submit.lock ./postman/77 '
+	    tr '\n' ' ')" "./.submit.lock ./postman/${3:-77} "
 	clear
 }
 is 'submit -q with an empty router/ says nothing' "$(sub -q)" ''
@@ -609,7 +609,7 @@ bad 'a wrong sender' 'sender is wrong'
 printf 'from s@a\nenv-end\n\n' | file 77
 bad 'an envelope without recipients' 'no recipient'
 printf 'channel error\nto spam@x\nenv-end\n\n' | file 77
-bad 'a bounce whose recipient is refused' 'nobody can get it'
+bad 'a bounce whose recipient is refused' 'nobody can get it' 77.bounce-0-0
 printf 'from s@a\nenvid a b\nto anna\nenv-end\n\n' | file 77
 bad 'a wrong envid' 'envid'
 printf 'from s@a\ntodsn a\001b\nto anna\nenv-end\n\n' | file 77

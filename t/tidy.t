@@ -193,6 +193,17 @@ run_on 0 1 160
 run_on 0 1000 200
 is 'a smaller PARAMpostmanage is effective after a reload' "$(left)" \
     '102-1 102-1.control 103-1 103-1.control'
+# What submit -q sets aside has no hour yet: its time begins when it is seen.
+for n in 201.bounce-0-0 202_untold.bounce-0-0.1 203_syntax; do
+	echo copy >"$po/postman/$n"
+done
+run_on 0 100 60
+is 'a double bounce that submit -q set aside stays, with a run and an hour' \
+    "$(left | sed 's/-[1-9][0-9]*/-HOUR/g')" \
+    '102-HOUR 102-HOUR.control 103-HOUR 103-HOUR.control 201.bounce-RUN-HOUR 202_untold.bounce-RUN-HOUR.1 203_syntax'
+run_on 0 1000 200
+is 'a double bounce that submit -q set aside is removed after PARAMpostmanage' \
+    "$(left)" '102-1 102-1.control 103-1 103-1.control 203_syntax'
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 finish

@@ -309,7 +309,7 @@ awk 'BEGIN { for (i = 0; i < 70; i++) printf "%1024s", "x" }' >>"$po/router/77"
 limit 'PARAMmessagesize 1k'
 lim -q >"$tmp/out"
 is 'a message over the limit with the empty sender is set aside' \
-    "$(ls "$po/postman")$(files)" '77./postman/77 '
+    "$(ls "$po/postman") $(find "$po/queue" "$po/transport" -type f)" '77.bounce-0-0 '
 clear
 
 if [ -z "$traced" ]; then
