@@ -192,6 +192,7 @@ else
 	A=$top/t/dnshold
 	echo '10 mx.example' >"$DNS/here.example.mx"
 	echo later >"$DNS/later.example.mx"
+	chmod -R a+rX "$DNS"
 	holds 'ns with a record that is there' NS:here.example/MX
 	holds 'ns with a name that is none' ns:none.example/mx
 	for type in a NS cname soa mb mg mr wks ptr hinfo minfo txt rp aaaa \
@@ -200,6 +201,47 @@ else
 	done
 	waits 'ns with name servers that do not answer' ns:later.example/mx \
 	    'deferred no name server answers for later.example'
+
+	# The answers of strangers are not read by root.
+	if [ "$(id -u)" -eq 0 ] && as_nobody true >/dev/null 2>&1; then
+		echo later >"$DNS/secret.example.mx"
+		chmod 600 "$DNS/secret.example.mx"
+		holds 'ns is asked as nobody when hold is root' \
+		    ns:secret.example/mx
+	else
+		for i in 1 2 3; do
+			skip 'ns is asked as nobody' 'not root, or no nobody'
+		done
+	fi
+	mkfifo "$DNS/slow.example.mx"
+	find_child() {
+		child=$(ps -A -o ppid= -o pid= |
+		    awk -v p=$pid '$1 == p { print $2 }')
+		[ -n "$child" ]
+	}
+	ended() {	# again, as it may have been too young
+		! kill -$sig "$child" || gone "$child"
+	}
+	printf '10-1\tns:slow.example/mx\n' >"$tmp/jobs"
+	for sig in TERM STOP; do
+		ask time:$future >/dev/null
+		sed 's,hold time:[0-9]* ,hold ns:slow.example/mx ,' \
+		    "$po/transport/10-1" >"$po/transport/.10-1"
+		mv "$po/transport/.10-1" "$po/transport/10-1"
+		(cd "$po/transport" && exec "$A") <"$tmp/jobs" >"$tmp/out" \
+		    2>&1 &
+		pid=$!
+		lib_pids="$lib_pids $pid"
+		ok "a lookup has a process of its own, before $sig" \
+		    wait_for 20 find_child
+		ok "a lookup that gets $sig is over" wait_for 20 ended
+		wait_for 20 gone $pid
+		wait $pid
+		lib_forget $pid
+		like "a lookup that got $sig defers the recipient" \
+		    "$(cat "$tmp/out")" \
+		    'deferred no name server answers for slow.example'
+	done
 	A=${HOLD:-$top/ta/hold}
 fi
 

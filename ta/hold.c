@@ -15,7 +15,8 @@
  *			this type, and be it that there are none
  *	up:NAME		NAME has an address, asked with gethostbyname.  This
  *			is not a ping: what is looked for is the end of a
- *			name server's trouble
+ *			name server's trouble.  ns and up are asked by a
+ *			child, as nobody when we are root
  *	script:PROG/ARG	a program of ours says so; ARG may be left out
  *	home:USER	his home directory is there, or he is not
  *
@@ -35,7 +36,7 @@
  *
  * When it holds, the router gets the message once more: a file with the same
  * sender, this recipient, the wishes for reports, the header and the body
- * appears in router/.  It is written in public/, synced, and renamed, with
+ * appears in router/.  It is written, synced, and renamed (lib/post.c), with
  * its inode number as name as for any other submission, and with the
  * recipient's privilege as its owner, or nobody's, lest root's be lent to it.
  * Only then is the recipient reported as delivered, and nobody is told, since
@@ -48,6 +49,8 @@
 #include "run.h"
 #include "mx.h"
 #include "../lib/post.h"
+#include <signal.h>
+#include <sys/wait.h>
 #ifndef NO_TCP
 #include <netdb.h>
 #endif
@@ -60,6 +63,9 @@
 #endif
 #define IO_PAUSE	300	/* seconds until the router reads again */
 #define SCRIPT_LIMIT	60	/* seconds for a program */
+#define LOOKUP_LIMIT	120	/* seconds for name servers */
+#define FOUND		0	/* exit codes of who asks them */
+#define MISSING		1
 #define NOBODY		65534	/* where no user is called that */
 
 static const char *scripts = MAILSHARE "/hold";
@@ -70,6 +76,88 @@ struct verdict {
 	char	text[400];
 	long	delay;		/* seconds until it can be fulfilled, or 0 */
 };
+
+/* ---- as nobody ------------------------------------------------------- */
+
+static void
+find_nobody(uid_t *uid, gid_t *gid)
+{
+#ifndef NO_PWD
+	struct passwd *pw = getpwnam("nobody");
+
+	if (pw != NULL) {
+		*uid = pw->pw_uid;
+		*gid = pw->pw_gid;
+		return;
+	}
+#endif
+	*uid = NOBODY;
+	*gid = NOBODY;
+}
+
+static int
+become_nobody(void *arg)
+{
+	uid_t uid;
+	gid_t gid;
+
+	(void)arg;
+	if (geteuid() != 0)
+		return 0;
+	find_nobody(&uid, &gid);
+	return run_become("nobody", uid, gid);
+}
+
+#ifndef NO_TCP
+/* The child's whole life: is the answer one that we wait for? */
+static void
+ask_as_nobody(int (*ask)(const char *, int), const char *name, int kind)
+{
+	int fd, null = open("/dev/null", O_RDWR);
+
+	signal(SIGTERM, SIG_DFL);	/* the agent's is to go on */
+	for (fd = 0; fd < 3; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			_exit(X_OSERR);
+	fd_close_from(3);
+	if (become_nobody(NULL) < 0)
+		_exit(X_NOPERM);
+	_exit(ask(name, kind) ? FOUND : MISSING);
+}
+
+/* Asks name servers in a process of its own, as the C library reads the answers
+ * of strangers: 1 or 0, as ask says; -1 when it died, or took too long. */
+static int
+look_up(int (*ask)(const char *, int), const char *name, int kind)
+{
+	struct timeval nap;
+	double until;
+	int status = 0;
+	pid_t pid, p;
+
+	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
+	pid = fork();
+	if (pid == 0)
+		ask_as_nobody(ask, name, kind);
+	if (pid < 0)
+		return -1;
+	clock_read();
+	until = now.mono + LOOKUP_LIMIT;
+	while ((p = waitpid(pid, &status, WNOHANG | WUNTRACED)) == 0 ||
+	    (p < 0 && errno == EINTR) || (p == pid && WIFSTOPPED(status))) {
+		clock_read();
+		if (now.mono >= until || (p == pid && WIFSTOPPED(status)))
+			kill(pid, SIGKILL);
+		nap.tv_sec = 0;
+		nap.tv_usec = 10000;
+		select(0, NULL, NULL, NULL, &nap);
+	}
+	if (p < 0 || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status) == FOUND ? 1 :
+	    WEXITSTATUS(status) == MISSING ? 0 : -1;
+}
+#endif
 
 /* ---- the conditions -------------------------------------------------- */
 
@@ -159,6 +247,12 @@ static const struct {
 	{ NULL, 0 }
 };
 
+static int
+is_answered(const char *name, int kind)
+{
+	return mx_ask(name, kind) != MX_LATER;
+}
+
 static void
 check_ns(struct verdict *v, const struct lib_job *job, const char *arg)
 {
@@ -173,15 +267,22 @@ check_ns(struct verdict *v, const struct lib_job *job, const char *arg)
 	if (slash == NULL || slash == arg || record[i].word == NULL ||
 	    text_fmt(name, sizeof(name), "%.*s", (int)(slash - arg), arg) < 0)
 		refuse(v, "\"%s\" is no name and type of a record", arg);
-	else if (mx_ask(name, record[i].kind) == MX_LATER)
+	else if (look_up(is_answered, name, record[i].kind) != 1)
 		unfulfilled(v, "4.4.3", "no name server answers for %s", name);
+}
+
+static int
+has_address(const char *name, int kind)
+{
+	(void)kind;
+	return gethostbyname(name) != NULL;
 }
 
 static void
 check_up(struct verdict *v, const struct lib_job *job, const char *arg)
 {
 	(void)job;
-	if (*arg == '\0' || gethostbyname(arg) == NULL)
+	if (*arg == '\0' || look_up(has_address, arg, 0) != 1)
 		unfulfilled(v, "4.4.3", "%s has no address yet", arg);
 }
 #endif
@@ -193,35 +294,6 @@ no_message(void *arg, int (*put)(void *, const char *, size_t), void *out)
 	(void)put;
 	(void)out;
 	return 0;
-}
-
-static void
-find_nobody(uid_t *uid, gid_t *gid)
-{
-#ifndef NO_PWD
-	struct passwd *pw = getpwnam("nobody");
-
-	if (pw != NULL) {
-		*uid = pw->pw_uid;
-		*gid = pw->pw_gid;
-		return;
-	}
-#endif
-	*uid = NOBODY;
-	*gid = NOBODY;
-}
-
-static int
-become_nobody(void *arg)
-{
-	uid_t uid;
-	gid_t gid;
-
-	(void)arg;
-	if (geteuid() != 0)
-		return 0;
-	find_nobody(&uid, &gid);
-	return run_become("nobody", uid, gid);
 }
 
 static void
