@@ -1,8 +1,9 @@
 #!/bin/sh
-# One hostile user beside ten or more others, with the sample scheduler.cf.  All at
-# once he locks his box, stops whatever runs as him, takes names in public/ and
-# router/, changes his mail after it was accepted, and sends twenty messages to
-# himself.  What he makes wait is his own mail.  With PEACE=1 he only sends mail, for
+# One hostile user beside ten or more others, with the sample scheduler.cf.  All
+# at once he locks his box, stops whatever runs as him, takes names in public/
+# and router/, puts a link, a pipe, a second name and a huge file there, changes
+# his mail after it was accepted, and sends twenty messages to himself.  What he
+# makes wait is his own mail.  With PEACE=1 he stops and locks nothing, for
 # bench/hostile to compare.
 . "${0%/*}/lib.sh"
 
@@ -105,6 +106,18 @@ as "$evil" sh -c 'cd "$1" || exit
     done' sh "$po"
 ok 'the hostile user takes names in public/ and router/' \
     [ "$(ls "$po/public" "$po/router" | wc -l)" -gt 3000 ]
+# A file of a terabyte that has a few bytes on disk, where a disk can have one.
+echo precious >"$tmp/precious"
+chmod 600 "$tmp/precious"
+huge=$(as "$evil" sh -c 'cd "$1/router" || exit
+    ln -s "$2" 900000001
+    mkfifo 900000002
+    printf "to <%s>\nenv-end\nSubject: twice\n\n" "$3" >../public/twice
+    ln ../public/twice 900000003
+    printf "to <%s>\nenv-end\nSubject: huge\n\n" "$3" >900000004
+    dd if=/dev/null of=900000004 bs=1024 seek=1073741824 2>/dev/null &&
+	echo 1' sh "$po" "$tmp/precious" "$evil")
+[ -n "$huge" ] || rm -f "$po/router/900000004"
 # His own shell is not stopped by that; nor are others' processes.
 bg setpriv --reuid "$evil" --regid 65533 --clear-groups \
     sh -c 'while [ ! -e "$1/stop" ] && [ -d "$1" ]; do
@@ -121,11 +134,16 @@ for u in $others; do
 done >"$tmp/refused"
 is 'nobody else is stopped from sending' "$(cat "$tmp/refused")" ''
 "$top/submit" -q -P "$po" -C "$tmp/routes" >"$tmp/run.out" 2>&1
+is 'a file with a second name is set aside, a link and a pipe are left alone' \
+    "$(cat "$tmp/precious") $(ls "$po/postman") $(cd "$po/router" &&
+    ls -d 90000000* | tr '\n' ' ')" 'precious 900000003 900000001 900000002 '
+ok 'the post office has less than 20 megabytes on disk' \
+    [ "$(du -sk "$po" | awk '{ print $1 }')" -lt 20000 ]
 mine=$(cd "$po/transport" && grep -l '^Subject: mine' [1-9]* | tr '\n' '|')
 theirs=$(cd "$po/transport" && grep -l '^Subject: for' [1-9]* | tr '\n' '|')
 is 'all messages are accepted' "$(ls "$po/transport" | grep -c '^[1-9]') $(
     printf %s "$mine" | tr -d -c '|' | wc -c | tr -d ' ')" \
-    "$(($(printf '%s\n' $others | wc -l) + 52)) 20"
+    "$(($(printf '%s\n' $others | wc -l) + 52 + ${huge:-0})) 20"
 touch "$tmp/evil/write"
 ok 'the hostile user writes to what he has sent' \
     wait_for 30 [ -e "$tmp/evil/wrote" ]
