@@ -52,6 +52,35 @@ is 'four locked boxes are deferred as such, the fifth has its message' \
     41
 diag "took $took seconds with -w 5"
 ok 'four locked boxes have one time to wait in, not four' test $took -lt 15
+
+# One agent, with a job after the other: sends each of them a line.
+jobs() {	# option ...
+	for n in 12 13 14 15 16 17; do
+		printf '%s-1\t-\n' $n
+	done | (cd "$po/transport" &&
+	    exec "$A" -0 -n -d "$mail" "$@") 2>&1 | grep -v '^#'
+}
+for n in 12 13 14 15 16 17; do
+	message $n-1 fc free$n
+done
+began=$(date +%s)
+jobs -w 10 >"$tmp/out"
+took=$(($(date +%s) - began))
+is 'a box that stays locked is deferred in each job, others get their mail' \
+    "$(grep -c 'is in use' "$tmp/out")$(grep -c 'ok3' "$tmp/out")" 66
+diag "took $took seconds with -w 10"
+ok 'six jobs for several boxes wait once for a box that stays locked' \
+    test $took -lt 40
+for n in 12 13 14 15 16 17; do
+	message $n-1 '"|echo >>'"$tmp/hung; sleep 60"'"' free$n
+done
+jobs -t 1 >"$tmp/out"
+is 'after a program that hung, jobs for several do not run his programs' \
+    "$(wc -l <"$tmp/hung" | tr -d ' ') $(grep -c 'deferred ' "$tmp/out"
+    ) $(grep -c 'did not wait' "$tmp/out") $(grep -c 'ok3' "$tmp/out")" \
+    '1 6 5 6'
+message 18-1 '"|echo >>'"$tmp/hung; sleep 60"'"'
+like 'a job for one program runs it' "$(deliver 18-1 -t 1)" 'longer than 1s'
 kill $bg_pid
 
 # ---- stale locks ------------------------------------------------------------

@@ -40,6 +40,8 @@ struct mail {
 	struct outcome *end;
 	double	left;		/* seconds to wait for locks, at most */
 	off_t	limit;		/* bytes that the box may have, 0: any */
+	int	spared;		/* others do not wait for this one */
+	int	hung;		/* it was stopped, or took too long */
 	int	report;		/* where to say how far it is, or -1 */
 	char	box[PATH_SIZE];
 	char	lock[PATH_SIZE];	/* box.lock */

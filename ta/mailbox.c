@@ -461,6 +461,66 @@ undo(struct mail *m, const struct outcome *begun)
 		lib_note("%s may have a part of a message", m->box);
 }
 
+/* ---- who has made a job wait ------------------------------------------ */
+
+#define SLOW_USERS	64	/* as many are remembered */
+#define SLOW_LEAST	60.0	/* seconds for which one is, at least ... */
+#define SLOW_TIMES	10.0	/* ... or so many times what he has cost */
+
+static struct slow {
+	unsigned long key;
+	double	until;		/* mono */
+	int	hung;		/* his delivery was stopped, or too late */
+} slow[SLOW_USERS];
+
+/* All that runs as one user counts together; without users, each box. */
+static struct slow *
+slow_of(const struct mail *m, unsigned long *key)
+{
+	*key = opt.names ? hash_text(m->box, 0) : (unsigned long)m->user->uid;
+	return &slow[*key % SLOW_USERS];
+}
+
+/*
+ * The scheduler gives a job for one box to one agent at a time.  Jobs for
+ * several boxes come one after another, and a user in all of them could have
+ * each wait for him.  So there he gets no time in which others would wait: a
+ * lock is tried once, and what has hung is not tried.  0, or -1 with the
+ * outcome.
+ */
+static int
+spare_others(struct mail *m)
+{
+	unsigned long key;
+	const struct slow *s = slow_of(m, &key);
+
+	clock_read();
+	if (m->job->rcpts->next == NULL || s->key != key ||
+	    now.mono >= s->until)
+		return 0;
+	m->spared = 1;
+	m->left = 0;
+	return !s->hung ? 0 : box_over(m->end, X_TEMPFAIL, "4.2.0",
+	    "another delivery for this user took too long or was stopped; "
+	    "this one is for others, too, and did not wait for it");
+}
+
+/* It was deferred after so many seconds. */
+static void
+remember(const struct mail *m, double cost)
+{
+	unsigned long key;
+	struct slow *s = slow_of(m, &key);
+
+	clock_read();
+	if (m->end->code != X_TEMPFAIL || (cost <= 0 && !m->hung))
+		return;
+	s->key = key;
+	s->hung = m->hung;
+	s->until = now.mono + (cost * SLOW_TIMES > SLOW_LEAST ?
+	    cost * SLOW_TIMES : SLOW_LEAST);
+}
+
 static int
 deliver_in_child(struct mail *m)
 {
@@ -484,6 +544,7 @@ deliver_in_child(struct mail *m)
 		return 0;
 	if (c.said.state == BEGUN)
 		undo(m, &c.said);
+	m->hung = 1;
 	/* not the system's fault: his next mail can wait as well */
 	return box_over(m->end, X_TEMPFAIL, "4.2.0", c.bad);
 }
@@ -582,7 +643,8 @@ to_program(struct mail *m, char *command)
 		return run.uncopied ? box_failed(m, "copy the message into",
 		    run_tmp(), errno) : box_failed(m, "run", command, errno);
 	run_verdict(&run, &v, said, sizeof(said));
-	if (run.late || run.stopped)
+	m->hung = run.late || run.stopped;
+	if (m->hung)
 		v.status = "4.2.0";	/* this user's next mail can wait */
 	box_over(m->end, v.code, v.status, v.text);
 	return v.code == 0 ? 0 : -1;
@@ -596,14 +658,29 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 {
 	if (privilege(u, m->rcpt->priv, word, m->end) < 0)
 		return -1;
-	if (*word == '|')
-		return to_program(m, word + 1);
 	if (is_null(word))
 		return 0;
+	if (spare_others(m) < 0)
+		return -1;
+	if (*word == '|')
+		return to_program(m, word + 1);
 	if (text_fmt(m->box, sizeof(m->box) - sizeof(".lock"), "%s", word) < 0)
 		return box_refuse(m, "is no path for a box");
 	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
 	return geteuid() == 0 ? deliver_in_child(m) : box_deliver(m);
+}
+
+/* Into the box of a user. */
+static void
+deliver_to_box(struct mail *m, struct user *u, const char *word)
+{
+	if (recipient(word, u, m->end) < 0 || locate(m) < 0 ||
+	    spare_others(m) < 0)
+		return;
+	if (geteuid() == 0 && !opt.names)
+		deliver_as_root(m);
+	else
+		box_deliver(m);
 }
 
 static void
@@ -614,8 +691,11 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 	struct user user;
 	char word[PATH_SIZE];
 	struct text t;
+	double began;
 	int alone;
 
+	clock_read();
+	began = now.mono;
 	memset(&m, 0, sizeof(m));
 	memset(&user, 0, sizeof(user));
 	m.job = job;
@@ -630,13 +710,13 @@ deliver_one(const struct lib_job *job, const struct lib_rcpt *r,
 	alone = unquote(r->user, &t);
 	if (alone && (*word == '|' || *word == '/'))
 		deliver_by_uid(&m, &user, word);
-	else if (recipient(word, &user, end) < 0 || locate(&m) < 0)
-		return;
-	else if (geteuid() == 0 && !opt.names)
-		deliver_as_root(&m);
 	else
-		box_deliver(&m);
-	*left = m.left;
+		deliver_to_box(&m, &user, word);
+	clock_read();
+	remember(&m, m.hung ? now.mono - began :
+	    m.spared ? 0 : *left - m.left);
+	if (!m.spared)
+		*left = m.left;
 }
 
 static void
