@@ -910,6 +910,11 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 	v = reported(ta, num, off, s->state, &r);
 	if (v == NULL)
 		return refusal(num, off);
+	/* with those not in core, an agent goes on in the file */
+	ta->again = r != NULL ? s->state == RC_PENDING && r->heard :
+	    off <= ta->beside;
+	if (r == NULL && off > ta->beside)
+		ta->beside = off;
 	msg_relay(ta, notary);
 	if (s->dated)
 		message = retry_at(v, message);
@@ -1092,6 +1097,7 @@ q_job_over(struct ta *ta, const char *reason)
 	    do_cancel(v, (enum cancel)v->cancel) < 0)
 		put_back(v, reason, ta->relay);
 	ta->relay[0] = '\0';
+	ta->beside = 0;
 	if (dsn)	/* something may have ended meanwhile */
 		tell_later(m);
 }

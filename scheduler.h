@@ -675,7 +675,11 @@ struct ta {
 	char	words[200];	/* the first line outside the protocol since its
 				 * last report or #hungry */
 	char	step[100];	/* what it says it is at with its oldest job */
-	unsigned steps;		/* ... so often since then */
+	unsigned steps;		/* ... so often since then, and reports that it
+				 * has made before */
+	unsigned long beside;	/* the furthest recipient not in core that was
+				 * reported of its oldest job, or 0 */
+	int	again;		/* its last report was made before */
 	char	relay[100];	/* whom it has named as the other host, in the
 				 * reports of its oldest job; or "" */
 };

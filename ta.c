@@ -810,7 +810,9 @@ report(struct ta *ta, char *line)
 		ta->skip = 0;	/* it is at a job, #idle is behind it */
 	why = q_report(ta, num, off, notary, status,
 	    text + strspn(text, " "));
-	if (why == NULL) {
+	if (why == NULL && ta->again) {
+		ta->steps++;	/* or it could go on for ever */
+	} else if (why == NULL) {
 		ta->heard = now.mono;
 		forget_words(ta);
 	} else if (is_logged(ta))

@@ -21,6 +21,7 @@ after/*	command="$A -c after -D 1"
 second/* overfeed=5 command="$A -c second -d 2"
 mute/*	timeout=1s command="$A -g"
 slow/*	timeout=1s command="$A -c slow -w $tmp/never"
+again/*	timeout=1s command="again"
 resync/* command="$A -c resync -r"
 noise/*	command="$A -c noise -x $tmp/noise"
 foreign/* command="$A -c foreign -x $tmp/foreign"
@@ -42,6 +43,22 @@ echo "wrong: invalid option -- 'z'"
 echo 'usage: wrong [-x] file'
 echo '             [-y]'
 exit 64
+END
+agent again <<'END'
+echo '#hungry'
+read -r job
+off=$(awk '/^r / { print n + 0 } { n += length($0) + 1 }' "${job%%	*}")
+say() {
+	printf '%s/%s\t\tdeferred once more\n' "${job%%-*}" "$off"
+}
+i=0
+while [ $i -lt 150 ]; do
+	say
+	i=$((i + 1))
+done
+while say; do
+	sleep 0.2 2>/dev/null || sleep 1
+done
 END
 agent apart <<'END'
 echo '#hungry'
@@ -209,6 +226,12 @@ ok 'an agent silent with work in hand is ended' \
     wait_log 'agent-lost .*channel=slow .*silent too long' 30
 ok 'the job of an agent that was silent with it is deferred' \
     wait_log 'deferred msg=151-1'
+
+put "$po" 152-1 again h user
+ok 'an agent that repeats one report for ever is ended as silent' \
+    wait_log 'agent-lost .*channel=again .*silent too long' 30
+ok 'the job of an agent that repeats one report is deferred' \
+    wait_log 'deferred msg=152-1 .*once more'
 
 put "$po" 161-1 resync h user
 ok '#resync is logged' wait_log 'found nothing to do in: 161-1'
