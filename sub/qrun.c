@@ -531,12 +531,14 @@ judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 	}
 }
 
-/* Opens it and takes it as far as that goes. */
+/* Opens it and takes it as far as that goes.  By a second name, it could be a
+ * file of somebody else, which root would read for the owner of the directory,
+ * or give to him. */
 static enum verdict
 try(struct file *q, const struct routes *routes, const char *dir,
     const char *base)
 {
-	int fd = open_file(q), hidden = strcmp(dir, "private") == 0;
+	int fd = open_file(q);
 	enum verdict v = LATER;
 	long uid;
 
@@ -554,7 +556,7 @@ try(struct file *q, const struct routes *routes, const char *dir,
 		judge(q, routes, dir, uid);
 		q->why = "it has a second name";
 		v = BAD;
-		if (q->st.st_nlink == 1 || hidden) {
+		if (q->st.st_nlink == 1) {
 			q->why = NULL;
 			v = enter(q);
 			if (v == TAKEN && is_odd(&q->m))

@@ -492,6 +492,24 @@ else
 	mv "$po/router.real" "$po/router"
 fi
 
+# ... and give a file of root another name there, where the system lets him.
+printf 'Subject: secret\nTo: anna\n\nTOP SECRET\n' >"$po/roots"
+chmod 600 "$po/roots"
+mkdir -p "$po/private"
+chown $service:$service "$po/private"
+chmod 700 "$po/private"
+ln "$po/roots" "$po/private/77-7.$nobody.orig"
+ln "$po/roots" "$po/router/77"
+sub -q >"$tmp/led" 2>&1
+is "a second name of root's file does not give it to the owner" \
+    "$(ls -ln "$po/roots" | awk '{ print substr($1, 1, 10), $3 }') $(
+    files | grep -c queue)" '-rw------- 0 0'
+is "second names of root's file are set aside" \
+    "$(grep -c 'it has a second name' "$tmp/led") $(ls "$po/postman" |
+    tr '\n' ' ')" "2 77 77-7.$nobody.orig "
+rm -f "$po/roots" "$po"/postman/*
+clear
+
 # With a group alone as the way in, the file is renamed, not copied.
 group=64322
 mkdir -p "$po/private"
