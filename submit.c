@@ -542,6 +542,8 @@ submit(char **rcpts)
 		code = address(&m);
 	if (code == 0)
 		code = collect(&m, &in, rcpts);
+	if (code == 0 && direct && rights_serve(opt.po) < 0)
+		code = X_NOPERM;
 	code = code != 0 ? refuse(&in, code) : deliver(&m, &in, direct);
 	mail_free(&m);
 	route_free(&routes);

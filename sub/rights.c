@@ -7,9 +7,10 @@
  * is compiled in.  In every other case the group is given up for good, and so
  * is another user's number at once.
  *
- * Root's submit -q works as the owner of the post office, who may be a service
+ * Root's submit works as the owner of the post office, who may be a service
  * user: no name in his directories makes root write anywhere.  It is root only
- * to open and to take over the files of other users, and to read the table.
+ * to read the table and, with -q, to open and to take over the files of other
+ * users.
  *
  * Both need effective numbers that can be changed and changed back.  With
  * NO_SETEUID, setgid does it for the group, as POSIX.1 of 1990 has it; it is
@@ -95,8 +96,12 @@ rights_serve(const char *po)
 	char path[800];
 
 	text_fmt(path, sizeof(path), "%s/transport", po);
-	if (stat(path, &owner) < 0) {
+	if (lstat(path, &owner) < 0) {
 		say("cannot look at %s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (!S_ISDIR(owner.st_mode)) {
+		say("%s is a link, or no directory", path);
 		return -1;
 	}
 	if (!CAN_SERVE || geteuid() != 0 || owner.st_uid == 0)

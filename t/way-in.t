@@ -492,6 +492,29 @@ else
 	mv "$po/router.real" "$po/router"
 fi
 
+# So does what root sends.
+sub anna <"$tmp/m" >/dev/null
+is 'a message of root is queued for the owner' "$(owners)$(rcpts)" \
+    "-rw------- $service -rw------- $service local - anna 0;"
+clear
+mkdir "$tmp/roots"
+rm -rf "$po/private"
+for dir in private queue transport; do
+	mv "$po/$dir" "$po/$dir.real" 2>/dev/null
+	ln -s "$tmp/roots" "$po/$dir"
+	sub anna <"$tmp/m" >>"$tmp/led" 2>&1
+	rm "$po/$dir"
+	mv "$po/$dir.real" "$po/$dir" 2>/dev/null
+	clear
+done
+if without NO_SETEUID; then
+	skip "a message of root makes no file behind the owner's links" \
+	    'built without'
+else
+	is "a message of root makes no file behind the owner's links" \
+	    "$(ls -A "$tmp/roots")" ''
+fi
+
 # ... and give a file of root another name there, where the system lets him.
 printf 'Subject: secret\nTo: anna\n\nTOP SECRET\n' >"$po/roots"
 chmod 600 "$po/roots"
