@@ -30,10 +30,10 @@
  * appended starts with the missing newline.
  *
  * A lock whose process is gone is taken off.  Where the process lives, its
- * number may by now be that of another: it is believed while it is an agent of
- * ours, or holds an fcntl lock on the file as our agents do; any other for
- * LOCK_BELIEVED after it was first seen, as ZMailer's agents hold none and not
- * every file system has any.  That lock is at a byte which the number of its
+ * number may by now be that of another: it is believed while it holds an fcntl
+ * lock on the file as our agents do or, where that cannot be known, is an agent
+ * of ours; any other for LOCK_BELIEVED after it was first seen, as ZMailer's
+ * agents hold none.  That lock is at a byte which the number of its
  * process gives, and ends with the process; agent.c sets it.
  *
  * The tag of a lock is the number of the process in six bytes, right aligned.
@@ -538,10 +538,14 @@ int (*ctl_is_agent)(long pid);
 static int
 is_believed(const struct ctl *c, long pid)
 {
+	int held;
+
 	if (!alive(pid))
 		return 0;
-	if ((ctl_is_agent != NULL && ctl_is_agent(pid)) ||
-	    ctl_held(c->l.fd, pid) == 1)
+	held = ctl_held(c->l.fd, pid);
+	/* after a power cut, a number in a tag may have become an agent's */
+	if (held > 0 || (held < 0 && ctl_is_agent != NULL &&
+	    ctl_is_agent(pid)))
 		return 1;
 	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
 }

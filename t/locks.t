@@ -14,6 +14,7 @@ conf "$tmp/cf" <<END
 PARAMmailqsock none
 */*	interval=1h retries=1 expiry=1d bounce=none
 test/*	overfeed=20 maxring=1 command="$A -c test -o $tmp/out"
+stay/*	idlemax=1d command="$A -c stay -o $tmp/stay"
 END
 : >"$tmp/out"
 lock() {	# name [f]
@@ -75,6 +76,22 @@ like 'mailq -j shows skipped messages' "$(queue -j)" \
 unlike 'mailq does not call a queue of skipped messages empty' \
     "$(queue)" 'empty'
 
+# The tag of an agent that died with the machine, and its number has come back.
+put "$po" 106-1 stay h user
+ok 'an agent stays' wait_log 'complete msg=106-1' 20
+agent=$(lines 'agent-start .*channel=stay ' | sed 's/.* pid=\([0-9]*\) .*/\1/')
+{
+	printf 'i 105-1\no 0\nl <x@test>\ne sender\ns local - sender 0\n'
+	printf 'r~%6s    test h again 65534\nm\nSubject: x\n\n' "$(echo "$agent" |
+	    awk 'BEGIN { d = "0123456789abcdefghijklmnopqrstuvwxyz" }
+	    $1 < 1000000 { print $1; exit }
+	    { for (i = 0; i < 5; i++) {
+		s = substr(d, $1 % 36 + 1, 1) s; $1 = int($1 / 36)
+	    } print "a" s }')"
+} | put_raw "$po" 105-1
+ok 'a tag with the number of an agent is believed at first' \
+    wait_log "locked msg=105-1 .*pid=$agent " 20
+
 ok 'locked recipients are left alone for ten minutes' later 600
 is 'locked recipients get no mail for ten minutes' "$(grep -c . "$tmp/out")" 1
 ok 'the lock of a living process counts for 15 minutes' later 400
@@ -88,6 +105,9 @@ mono=$((mono + 40))
 set_clock "$MONO" $mono
 ok 'a lock beside an fcntl lock counts until its process is gone' \
     wait_log 'complete msg=102-1' 20
+ok 'a tag with the number of an agent that has not locked the file is removed' \
+    wait_log 'complete msg=105-1' 20
+is 'the agent of that number is alive' "$(kill -0 "$agent" && echo yes)" yes
 like 'the queue is empty in the end' "$(queue)" 'the queue is empty'
 sched_stop
 
