@@ -931,6 +931,16 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 
 /* ---- the end of a job ------------------------------------------------ */
 
+static const struct ta *
+agent_of(long pid)
+{
+	const struct ta *ta = q.agents;
+
+	while (ta != NULL && ta->pid != (int)pid)
+		ta = ta->next;
+	return ta;
+}
+
 /* A recipient that was not reported: the tag on disk decides.  A lock that
  * one of our agents still holds is stale, since none has this job. */
 static void
@@ -949,7 +959,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 		    was == '+' ? "ok" : "error", unsaid);
 	if (was == '+' && ctl_wishes_at(name, r->off) & WISH_SUCCESS)
 		q_news(v->msg);		/* its line may be there, too */
-	if (was == '~' && ctl_is_agent(pid))
+	if (was == '~' && agent_of(pid) != NULL)
 		ctl_mark(name, r->off, ' ');
 }
 
@@ -1287,19 +1297,20 @@ q_sweep(void)
 }
 
 static int
-is_agent(long pid)
+has_job(long pid, const char *name)
 {
-	const struct ta *ta = q.agents;
+	const struct ta *ta = agent_of(pid);
+	const struct vertex *v = ta == NULL ? NULL : ta->jobs.head;
 
-	while (ta != NULL && ta->pid != (int)pid)
-		ta = ta->next;
-	return ta != NULL;
+	while (v != NULL && strcmp(v->msg->name, name) != 0)
+		v = v->next;
+	return v != NULL;
 }
 
 int
 q_init(struct config *config)
 {
-	ctl_is_agent = is_agent;
+	ctl_has_job = has_job;
 	if (th_init(config) < 0 || later_init() < 0)
 		return -1;
 	return hash_init(&q.messages, 256);

@@ -30,11 +30,11 @@
  * appended starts with the missing newline.
  *
  * A lock whose process is gone is taken off.  Where the process lives, its
- * number may by now be that of another: it is believed while it holds an fcntl
- * lock on the file as our agents do or, where that cannot be known, is an agent
- * of ours; any other for LOCK_BELIEVED after it was first seen, as ZMailer's
- * agents hold none.  That lock is at a byte which the number of its
- * process gives, and ends with the process; agent.c sets it.
+ * number may by now be that of another: it is believed while it is an agent of
+ * ours with a job of the file, or holds an fcntl lock on it as our agents do;
+ * any other for LOCK_BELIEVED after it was first seen, as ZMailer's agents hold
+ * none and not every file system has any.  That lock is at a byte which the
+ * number of its process gives, and ends with the process; agent.c sets it.
  *
  * The tag of a lock is the number of the process in six bytes, right aligned.
  * Where numbers are larger, the bytes are 'a' and five digits of base 36: that
@@ -532,20 +532,17 @@ alive(long pid)
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-int (*ctl_is_agent)(long pid);
+int (*ctl_has_job)(long pid, const char *name);
 
 /* Is the process with this number, in a tag of the file, at work on it? */
 static int
 is_believed(const struct ctl *c, long pid)
 {
-	int held;
-
 	if (!alive(pid))
 		return 0;
-	held = ctl_held(c->l.fd, pid);
-	/* after a power cut, a number in a tag may have become an agent's */
-	if (held > 0 || (held < 0 && ctl_is_agent != NULL &&
-	    ctl_is_agent(pid)))
+	/* after a power cut, the number may be another agent's */
+	if (ctl_held(c->l.fd, pid) == 1 ||
+	    (ctl_has_job != NULL && ctl_has_job(pid, c->name)))
 		return 1;
 	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
 }

@@ -113,9 +113,9 @@ void	ctl_message_id(struct ctl *, char *id, size_t size);
 /* The next pending recipient, T line, the end of a good file, or CTL_BAD with
  * why or later set.  Locks of dead agents are taken off on the way. */
 enum ctl_item ctl_next(struct ctl *);
-/* Is the process an agent of ours?  The scheduler says how to find out; NULL:
- * none is. */
-extern int (*ctl_is_agent)(long pid);
+/* Is the process an agent of ours that has a job of the file with this name?
+ * The scheduler says how to find out; NULL: none is. */
+extern int (*ctl_has_job)(long pid, const char *name);
 /* With a host of "-", a hash of the mailbox that the recipient at hand has; 0:
  * it has none. */
 unsigned ctl_box(const struct ctl *);

@@ -105,7 +105,7 @@ mono=$((mono + 40))
 set_clock "$MONO" $mono
 ok 'a lock beside an fcntl lock counts until its process is gone' \
     wait_log 'complete msg=102-1' 20
-ok 'a tag with the number of an agent that has not locked the file is removed' \
+ok 'a tag with the number of an agent that has no job of the file is removed' \
     wait_log 'complete msg=105-1' 20
 is 'the agent of that number is alive' "$(kill -0 "$agent" && echo yes)" yes
 like 'the queue is empty in the end' "$(queue)" 'the queue is empty'
