@@ -1,5 +1,6 @@
 /*
- * ask.c - asks the scheduler as mailq does, and shows the bytes that come.
+ * ask.c - asks the scheduler as mailq does, and shows the bytes that come.  Or
+ * waits for a line of its log.
  *
  *	ask tcp PORT		a dump
  *	ask bare PORT		as ZMailer's mailq, whose side stays open
@@ -7,10 +8,13 @@
  *	ask order PO VERB WHAT	a command, and its answer
  *	ask stuck tcp PORT N	N askers that never read; says "ready" and stays
  *	ask stuck pipe PATH N
+ *	ask log FILE ERE SECONDS
+ *				waits for a line of FILE that matches; else 1
  *
  * Exit 0, or 1 with a line on standard error.
  */
 #include "../lib/util.h"
+#include <regex.h>
 #include <signal.h>
 #ifndef NO_TCP
 #include <sys/socket.h>
@@ -141,6 +145,56 @@ stuck(const char *kind, const char *where, int n)
 		pause();
 }
 
+/* Does one of the lines that have come match?  What is no whole line yet is
+ * looked at again. */
+static int
+match(const regex_t *re, FILE *f)
+{
+	static char line[65536];
+	static size_t n;
+	int c;
+
+	clearerr(f);
+	while ((c = getc(f)) != EOF) {
+		if (c != '\n') {
+			if (n < sizeof(line) - 1)
+				line[n++] = (char)c;
+			continue;
+		}
+		line[n] = '\0';
+		n = 0;
+		if (regexec(re, line, 0, NULL, 0) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* Naps are counted, as a clock may be set; a busy machine makes them longer. */
+static int
+await(const char *path, const char *ere, long seconds)
+{
+	regex_t re;
+	FILE *f = NULL;
+	struct timeval tv;
+	long naps = seconds * 50;
+
+	if (regcomp(&re, ere, REG_EXTENDED | REG_NOSUB) != 0) {
+		errno = EINVAL;
+		die(ere);
+	}
+	for (;;) {
+		if (f == NULL)
+			f = fopen(path, "r");
+		if (f != NULL && match(&re, f))
+			return 0;
+		if (naps-- <= 0)
+			return 1;
+		tv.tv_sec = 0;
+		tv.tv_usec = 20000;
+		select(0, NULL, NULL, NULL, &tv);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -160,9 +214,12 @@ main(int argc, char **argv)
 		show(request(path, answers, what, 0));
 	} else if (argc == 5 && strcmp(argv[1], "stuck") == 0) {
 		stuck(argv[2], argv[3], (int)num_of(argv[4], NULL));
+	} else if (argc == 5 && strcmp(argv[1], "log") == 0) {
+		return await(argv[2], argv[3], num_of(argv[4], NULL));
 	} else {
 		fputs("usage: ask tcp|bare PORT | pipe PATH | order PO VERB "
-		    "WHAT | stuck tcp|pipe WHERE N\n", stderr);
+		    "WHAT | stuck tcp|pipe WHERE N | log FILE ERE SECONDS\n",
+		    stderr);
 		return 64;
 	}
 	if (fifo[0] != '\0')

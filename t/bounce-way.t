@@ -241,6 +241,6 @@ wait_log 'channel=dsn .* to="a b"@far.example' 20
 "$top/submit" -q -P "$po" -C "$tmp/routes"
 is 'a DSN to a sender with a blank is routed to him' \
     "$(cat "$po/transport/"* | grep '^r')" \
-    'r           far far.example "a b"@far.example 0'
+    "r           far far.example \"a b\"@far.example $(id -u)"
 sched_stop
 finish
