@@ -332,7 +332,8 @@ ready() {
 	[ -f "$tmp/mounted" ] || gone $bg_pid
 }
 # Mounts, and mounts anew, as it is told.  Only transport/ changes: our lock is
-# open elsewhere, and a disk on which something is open stays as it is.
+# open elsewhere, and a disk on which something is open stays as it is.  With
+# both names mount does not repeat options that an ordinary user may not give.
 cat >"$tmp/mounter" <<'END'
 mount -t tmpfs -o size=4m,mode=755 tmpfs "$1" &&
     mkdir -p "$1/po/transport" &&
@@ -341,7 +342,8 @@ mount -t tmpfs -o size=4m,mode=755 tmpfs "$1" &&
 while sleep 0.1 2>/dev/null || sleep 1; do
 	for how in ro rw; do
 		[ -f "$2.$how" ] &&
-		    mount -o "remount,$how" "$1/po/transport" && rm -f "$2.$how"
+		    mount -o "remount,$how" tmpfs "$1/po/transport" &&
+		    rm -f "$2.$how"
 	done
 done
 END
