@@ -52,9 +52,7 @@ r           fail g c@x.example 0
 END
 		;;
 	kept)	# nobody to tell: it is kept
-		simple "$po" 301-1 '<>' <<END
-r           fail h b@x.example 0
-END
+		failing "$po" 301-1 '<>' b
 		;;
 	late)	# a warning is due
 		old='90 minutes ago'

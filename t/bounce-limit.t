@@ -19,9 +19,7 @@ simple "$po" 226-1 bert@b.example <<END
 r-          fail h u6@x.example 0
 d u6@x.example|failed|5.1.1|||no 6
 END
-simple "$po" 227-1 anna@a.example <<END
-r           fail h u7@x.example 0
-END
+failing "$po" 227-1 anna@a.example u7
 ok 'the scheduler starts with PARAMbouncelimit' sched_start "$po" "$tmp/cf"
 wait_for 40 po_empty "$po"
 ok 'with PARAMbouncelimit all is told' po_empty "$po"
@@ -48,15 +46,11 @@ list() {
 	POSTOFFICE=$po "$top/mailq" -q "$po/public/.mailq.text" 2>&1 |
 	    sed -e 's/  <.* old$//' -e '/^		next /d' -e '/ in router, /d'
 }
-simple "$po" 231-1 anna@a.example <<END
-r           fail h a@x.example 0
-END
+failing "$po" 231-1 anna@a.example a
 ok 'the scheduler starts with a long PARAMbouncelimit' \
     sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
 told_of 231-1
-simple "$po" 232-1 anna@a.example <<END
-r           fail h a@x.example 0
-END
+failing "$po" 232-1 anna@a.example a
 simple "$po" 233-1 anna@a.example <<END
 r           fail h a@x.example 0
 r           wait h b@x.example 0
@@ -95,17 +89,13 @@ rm -rf "$po"
 spool_new "$po"
 config 'PARAMbouncelimit 1h' 'PARAMactive 2' >"$tmp/cf"
 for n in 1 2 3 4 5; do
-	simple "$po" 22$n-2 anna@a.example <<END
-r           fail h u$n@x.example 0
-END
+	failing "$po" 22$n-2 anna@a.example u$n
 done
 ok 'the scheduler starts with little room and a long PARAMbouncelimit' \
     sched_start "$po" "$tmp/cf"
 ok 'all messages are tried while DSNs wait for PARAMbouncelimit' \
     wait_for 30 eval '[ "$(count "failed msg=22")" -eq 5 ]'
-simple "$po" 226-2 bert@b.example <<END
-r           fail h u6@x.example 0
-END
+failing "$po" 226-2 bert@b.example u6
 ok 'another sender is told while DSNs wait for PARAMbouncelimit' \
     wait_log 'msg=226-2 .*channel=dsn .* to=bert' 30
 sched_stop
@@ -138,9 +128,7 @@ ok 'the scheduler starts with PARAMbouncelimit and recipients left' \
     sched_start "$po" "$tmp/cf"
 ok 'all messages with recipients left are tried' wait_for 30 eval \
     '[ "$(count "failed msg=22.-3")" -eq 5 ]'
-simple "$po" 226-3 bert@b.example <<END
-r           fail h u6@x.example 0
-END
+failing "$po" 226-3 bert@b.example u6
 ok 'another sender is told while recipients are left' \
     wait_log 'msg=226-3 .*channel=dsn .* to=bert' 30
 is 'one failure is told at once, four wait for PARAMbouncelimit' \
@@ -176,9 +164,7 @@ END
 	echo "good/*	command=\"$A -c good ok\""
 } >"$tmp/cf"
 for n in 1 2 3 4 5 6 7 8 9; do
-	simple "$po" 24$n-1 anna@a.example <<END
-r           fail h u$n@x.example 0
-END
+	failing "$po" 24$n-1 anna@a.example u$n
 done
 ok 'the scheduler starts with an agent dsn that hangs' \
     sched_start "$po" "$tmp/cf"

@@ -218,9 +218,7 @@ sched_stop
 mkdir "$tmp/forms"
 printf 'ADR Bcc: <errors@fails.example>\n' >"$tmp/forms/delivery"
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-simple "$po" 251-1 gone@fails.example <<END
-r           fail h a@x.example 0
-END
+failing "$po" 251-1 gone@fails.example a
 route_all() {	# until everybody has had what there is
 	"$top/submit" -q -P "$po" -C "$tmp/routes" &&
 	    po_empty "$po" && [ -z "$(ls "$po/router")" ]

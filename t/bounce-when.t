@@ -65,9 +65,7 @@ is 'no delay is told without a sender' "$(ids 202-1)" 0
 is 'no delay is told without room to note it' "$(ids 203-1)" 0
 is 'no delay is told of a message that is not late' "$(ids 204-1)" 0
 ok 'the scheduler starts again' sched_start "$po" "$tmp/cf"
-simple "$po" 205-1 anna@a.example <<END
-r           fail h a@x.example 0
-END
+failing "$po" 205-1 anna@a.example a
 old='3 hours ago'
 simple "$po" 206-1 anna@a.example <<END
 r           every h a@x.example 0

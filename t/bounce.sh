@@ -45,6 +45,13 @@ simple() {	# po name sender <lines
 	} | mail "$1" "$2"
 }
 
+# One whose only recipient fails by the channel fail.
+failing() {	# po name sender user
+	simple "$1" "$2" "$3" <<END
+r           fail h $4@x.example 0
+END
+}
+
 # The DSNs that were made first of a message: what the log says of each.
 dsns_of() {	# name: to=SENDER rcpts=N msgs=N file=router/N
 	awk -v name="$1" '/ channel=dsn / && / file=router/ &&

@@ -6,11 +6,9 @@
 # Takes long.
 . "${0%/*}/lib.sh"
 
-SCHEDULER=$top/t/clocksched
+own_clocks
 A=$top/t/agent
 po=$tmp/po
-WALL=$tmp/wall MONO=$tmp/mono PASSES=$tmp/passes
-export WALL MONO PASSES
 began=$(date +%s)
 conf "$tmp/cf" <<END
 test/*	interval=1s retries=1 expiry=2d expiry2=1d skew=1000

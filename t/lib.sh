@@ -298,6 +298,13 @@ lib_mounted_or_not() {
 	[ -f "$disk/.here" ] || gone $bg_pid
 }
 
+# A scheduler whose clocks are files; see t/clock.c and t/mono.c.
+own_clocks() {
+	SCHEDULER=$top/t/clocksched
+	WALL=$tmp/wall MONO=$tmp/mono PASSES=$tmp/passes
+	export WALL MONO PASSES
+}
+
 # Gives the directory a stamp that it never had.  A scheduler whose clock the
 # test moves may read it twice within one second of the disk's clock, and take
 # the second reading for one of later.

@@ -4,11 +4,9 @@
 # run here; see t/mono.c.
 . "${0%/*}/lib.sh"
 
-SCHEDULER=$top/t/clocksched
+own_clocks
 A=$top/t/agent
 po=$tmp/po
-WALL=$tmp/wall MONO=$tmp/mono PASSES=$tmp/passes
-export WALL MONO PASSES
 cat >"$tmp/base" <<END
 PARAMmailqsock none
 */*	interval=1h expiry=365d
@@ -84,7 +82,9 @@ is 'before an hour is over no file is removed' \
     "$(here $gone $orphans)" "$gone $orphans "
 is 'before an hour is over mail in router/ is not logged' \
     "$(count 'router files=')" 0
-is 'a jump of the wall clock does not shorten the hour' "$(count clock-step)" 1
+# the other clock may have gone in the same pass, or in one of its own
+is 'a jump of the wall clock does not shorten the hour' \
+    "$(count 'clock-step by=3153[0-9]{5} ')" 1
 echo more >>"$po/public/grow:$dead.g"
 run_on 5000 1 160
 run_on 8000 1 160
