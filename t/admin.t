@@ -93,7 +93,7 @@ is 'a flush ends no hold' "$(state 101-1)" 'held held '
 order hold 'fine/*.org'
 is 'a hold of addresses is answered' "$said" 'ok fine/*.org is held, 0 jobs'
 put "$po" 104-1 fine e.org u fine f.net u
-ok 'a hold of addresses counts for mail to come' wait_for 10 is_state 104-1 held
+ok 'a hold of addresses counts for mail to come' wait_for 30 is_state 104-1 held
 is 'mail for addresses that a hold does not mean goes' \
     "$(cut -d' ' -f3 "$out" | tail -n 1)" f.net
 is 'holds of messages and addresses are written down' \
@@ -128,7 +128,7 @@ is 'an address that is deleted has its tag on disk' "$(tags 101-1)" _+
 order delete 101-1
 is 'a delete of a message is answered' "$said" 'ok 1 job deleted'
 ok 'a message that is deleted is complete' wait_log 'complete msg=101-1'
-wait_for 10 [ ! -f "$po/queue/101-1" ]
+wait_for 30 [ ! -f "$po/queue/101-1" ]
 is 'a message that is deleted leaves no file' \
     "$(ls "$po/transport" "$po/queue" "$po/postman" | grep 101-1)" ''
 order bounce down/c.org
@@ -164,11 +164,11 @@ ok 'a job that an agent has is deleted at its report' \
 ok 'a job that an agent has is bounced at its report' \
     wait_log 'failed msg=112-1 .*status=expire'
 ok 'a job that an agent has is held at its report' \
-    wait_for 10 is_state 113-1 held
+    wait_for 30 is_state 113-1 held
 order delete 113-1
 is 'a held job can be deleted' "$said" 'ok 1 job deleted'
 ok 'the hold of a message that is deleted goes with it' \
-    wait_for 10 [ ! -s "$po/.mailq.holds" ]
+    wait_for 30 [ ! -s "$po/.mailq.holds" ]
 
 # ---- two commands at one moment ----------------------------------------------------------
 

@@ -119,9 +119,9 @@ fi
 is 'a job names message and host, in lower case' \
     "$(sed -n 's/^<1/1/p' "$tmp/env.log")" '101-1	some.host'
 ok 'with $host inside a word of the command a job names the host' \
-    wait_for 10 grep '^<102-1	other.host$' "$tmp/host.log"
+    wait_for 30 grep '^<102-1	other.host$' "$tmp/host.log"
 ok '$host as a word: a job names the message alone' \
-    wait_for 10 grep '^<103-1$' "$tmp/word.log"
+    wait_for 30 grep '^<103-1$' "$tmp/word.log"
 ok 'a host that looks like an option is not given to an agent' \
     wait_log 'asleep .*host=-rf .*option'
 ok 'a host that looks like an option stops no other' \
@@ -129,13 +129,13 @@ ok 'a host that looks like an option stops no other' \
 ok 'a relative command is in MAILBIN/ta' \
     logged "agent-says .*got $tmp/bin/ta/mine"
 ok 'an agent with nothing to do hears that it is idle' \
-    wait_for 10 grep '^<#idle$' "$tmp/chan.log"
+    wait_for 30 grep '^<#idle$' "$tmp/chan.log"
 
 # The tests may run at a niceness of their own.
 nice=$(nice 2>/dev/null) || nice=0
 nice=$((nice < 15 ? nice + 5 : 19))
 ok 'an agent runs with the nice of its clause' \
-    wait_for 10 grep "^nice $nice\$" "$tmp/pub/nice"
+    wait_for 30 grep "^nice $nice\$" "$tmp/pub/nice"
 if without NO_INITGROUPS; then
 	like 'an agent has the user and group of its clause' \
 	    "$(tr '\n' ' ' <"$tmp/pub/nice")" \
@@ -198,7 +198,7 @@ put "$po" 126-1 second h user
 put "$po" 127-1 second h user
 put "$po" 128-1 second h user
 put "$po" 129-1 second h user
-wait_for 10 eval '[ "$(count "load msg=12[6-9]-1")" -eq 4 ]'
+wait_for 30 eval '[ "$(count "load msg=12[6-9]-1")" -eq 4 ]'
 POSTOFFICE=$po "$top/mailq" release 'second/*' >>"$tmp/held" 2>&1
 ok 'an agent that dies at its second job is logged' \
     wait_log 'agent-lost .*channel=second .*exit code 70'
@@ -294,7 +294,7 @@ cat >>"$tmp/cf" <<'END'
 bits/*	command="bits"
 END
 kill -HUP $sched_pid
-wait_for 10 eval '[ "$(count "reload .*done")" -gt $n ]'
+wait_for 30 eval '[ "$(count "reload .*done")" -gt $n ]'
 put "$po" 211-1 bits h user
 ok 'a report that comes in pieces is put together' \
     wait_log 'delivered msg=211-1 .*fine$'
@@ -316,7 +316,7 @@ long=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "h" }')
 "$top/t/mkspool" -c unread -n "$long" -f 30000 "$po" 300
 n=$(count 'reload .*done')
 kill -HUP $sched_pid
-wait_for 10 eval '[ "$(count "reload .*done")" -gt $n ]'
+wait_for 30 eval '[ "$(count "reload .*done")" -gt $n ]'
 ok 'an agent that reads nothing is ended as silent' \
     wait_log 'agent-lost .*channel=unread .*silent too long' 90
 n=$(lines 'agent-lost .*channel=unread' | sed -n '1s/.* jobs=\([0-9]*\) .*/\1/p')

@@ -127,7 +127,7 @@ wait_log 'clock-step by=-' 20
 # A clock ahead of the disk's takes what it sees first for long settled: what
 # comes in the same second would wait for the next.
 second=$(date +%s)
-wait_for 10 eval '[ "$(date +%s)" -gt "$second" ]'
+wait_for 30 eval '[ "$(date +%s)" -gt "$second" ]'
 late=
 for n in 1 2 3 4 5 6 7 8; do
 	put "$po" 30$n-1 fine h u

@@ -79,7 +79,7 @@ is 'the scheduler leaves no other file beside the database' \
 was=$(as_it_is)
 start
 wait_log 'load msg=101-1'
-ok 'a restart keeps a dead host' wait_for 10 is_known dead/h.test \
+ok 'a restart keeps a dead host' wait_for 30 is_known dead/h.test \
     '^dead/h.test  retry: host is down$'
 like 'a restart keeps the place of a dead host in the retry list' \
     "$(known dead/h.test)" \
@@ -110,7 +110,7 @@ put "$po" 107-1 gone h.test u
 wait_log 'asleep channel=gone'
 kill -HUP "$sched_pid"
 ok 'a host that dies is worth a write' \
-    wait_for 10 grep "^gone${tab}h.test" "$db"
+    wait_for 30 grep "^gone${tab}h.test" "$db"
 put "$po" 106-1 one third.test u
 wait_log 'complete msg=106-1'
 sched_stop
@@ -334,10 +334,10 @@ done
 on a
 put "$po" 402-1 gone h.test u
 put "$po" 405-1 gone h.test u
-ok 'a host is dead for one scheduler' wait_for 10 is_known gone/h.test 'retry: '
+ok 'a host is dead for one scheduler' wait_for 30 is_known gone/h.test 'retry: '
 on b
 ok 'a host that is dead for one scheduler is dead for the other' \
-    wait_for 10 is_known gone/h.test \
+    wait_for 30 is_known gone/h.test \
     '^gone/h.test  retry: .*\(told by a\)$'
 put "$po" 403-1 gone h.test u
 wait_log 'load msg=403-1'
@@ -345,7 +345,7 @@ is 'the other scheduler does not try a host that is dead for one' \
     "$(count 'agent-start .*channel=gone')" 0
 put "$po" 404-1 dead h.test u
 ok 'the other scheduler writes its own dead host into its file' \
-    wait_for 10 grep "^dead$tab" "$tmp/share/b_x"
+    wait_for 30 grep "^dead$tab" "$tmp/share/b_x"
 is 'the other scheduler does not pass hearsay on' \
     "$(grep -c "^gone$tab" "$tmp/share/b_x")" 0
 is 'each scheduler has a file with a name that can be one' \
@@ -357,7 +357,7 @@ is 'each scheduler has a file with a name that can be one' \
 } >"$tmp/share/.c"
 mv "$tmp/share/.c" "$tmp/share/c"
 ok 'a dead host of a third scheduler is believed' \
-    wait_for 10 is_known grow/c.test 'told by c'
+    wait_for 30 is_known grow/c.test 'told by c'
 like 'a dead host that was good since is not believed' \
     "$(known one/here.test)" \
     '^one/here.test  (closed|idle)$'
@@ -369,7 +369,7 @@ ok 'a host that is back for one scheduler is tried by the other' \
     wait_log 'complete msg=403-1' 20
 rm "$tmp/share/c"
 ok 'a file of another scheduler that is gone is no more believed' \
-    wait_for 10 is_known \
+    wait_for 30 is_known \
     grow/c.test '  unused$'
 printf 'destdb 2 rubbish\n' >"$tmp/share/d"
 ok 'a damaged file of another scheduler is logged' \

@@ -64,7 +64,7 @@ is_dest() {	# channel/host ERE
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -q "$pipe" -S
 wait_log 'asleep channel=dead' 30
 ok 'a host that is down is found dead' \
-    wait_for 10 is_dest dead/h0.test '^0 0 0 [0-9]+ [0-9]+$'
+    wait_for 30 is_dest dead/h0.test '^0 0 0 [0-9]+ [0-9]+$'
 tried=$(count 'deferred msg=')
 ok 'a dead host is found by a cohort of connections' \
     [ "$tried" -ge 1 ] && [ "$tried" -le 8 ]
@@ -106,7 +106,7 @@ ok 'a host that comes back gets all its mail' \
 is 'a host that comes back gets its mail once' \
     "$(sort "$tmp/gone" | cut -d' ' -f1 | uniq | wc -l | tr -d ' ')" 300
 ok 'the counts of a host outlive its queue' \
-    wait_for 10 is_dest gone/h1.test '^[1-9][0-9]* 0 300 [0-9]+ -$'
+    wait_for 30 is_dest gone/h1.test '^[1-9][0-9]* 0 300 [0-9]+ -$'
 
 # ---- many that die and come back, again and again -------------------------------
 
@@ -163,7 +163,7 @@ ok 'at first as many agents as initthr says' wait_for 20 busy 2
 ok 'all mail is delivered when the agents may go on' \
     wait_for 30 eval '[ "$(wc -l <"$tmp/grow")" -ge 40 ]'
 ok 'the window has grown, and not over maxthr' \
-    wait_for 10 is_dest grow/h1.test '^[3-8] [0-9]+ 40 0 -$'
+    wait_for 30 is_dest grow/h1.test '^[3-8] [0-9]+ 40 0 -$'
 rm -f "$tmp/gate"
 put_many "$po" 40 1 grow 710001
 ok 'more agents are there at once the next time' wait_for 20 \

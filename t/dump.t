@@ -175,7 +175,7 @@ $report"
 fi
 kill -USR2 $sched_pid
 ok 'SIGUSR2 leaves a dump beside the log' \
-    wait_for 10 test -f "$tmp/log/scheduler.queue"
+    wait_for 30 test -f "$tmp/log/scheduler.queue"
 is 'the dump of SIGUSR2 is of the same queue' \
     "$(still <"$tmp/log/scheduler.queue")" "$want
 $report

@@ -47,7 +47,7 @@ ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 ok 'a request from before the start is read' \
     wait_log 'trigger host=leaf.example'
 ok 'the file of a request is removed' \
-    wait_for 10 [ -z "$(grep -l '^T' "$po"/transport/* \
+    wait_for 30 [ -z "$(grep -l '^T' "$po"/transport/* \
     2>/dev/null)" ]
 put "$po" 2-1 leaf leaf.example bert
 put "$po" 3-1 leaf other.example carl

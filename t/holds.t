@@ -109,7 +109,7 @@ like 'a release is refused when the list cannot be written' \
     "$said" '^no .*holds cannot be written'
 put "$po" 203-1 two h u
 ok 'a hold stays when the list cannot be written' \
-    wait_for 10 is_fact 203-1 3 held
+    wait_for 30 is_fact 203-1 3 held
 order hold 'park/*'
 like 'no hold is made when the list cannot be written' \
     "$said" '^no .*cannot be written'

@@ -33,7 +33,7 @@ ok 'an idle scheduler makes few other system calls' \
     [ $(($(grep -c . "$tmp/trace") - n)) -le 36 ]
 put "$po" 101-1 test h user
 ok 'an idle scheduler reads a changed directory' \
-    wait_for 10 grep 101-1 "$tmp/out"
+    wait_for 30 grep 101-1 "$tmp/out"
 ok 'a changed directory is read again' \
     [ "$(reads)" -gt "$before" ]
 kill "$(head -n 1 "$po/.pid.scheduler")"

@@ -472,13 +472,13 @@ count() {	# ERE: how many there are
 }
 
 # One process waits, instead of two for each look.  Not every test has made it.
-wait_log() {	# ERE [seconds = 10]
+wait_log() {	# ERE [seconds = 30]
 	if [ -x "$top/t/ask" ]; then
-		"$top/t/ask" log "$tmp/sched.log" "$1" "${2:-10}" && return
-		diag "waited ${2:-10} seconds for: logged $1"
+		"$top/t/ask" log "$tmp/sched.log" "$1" "${2:-30}" && return
+		diag "waited ${2:-30} seconds for: logged $1"
 		return 1
 	fi
-	wait_for "${2:-10}" logged "$1"
+	wait_for "${2:-30}" logged "$1"
 }
 
 # ---- transport agents ---------------------------------------------------

@@ -73,7 +73,7 @@ y/*	command="$A -c y -o $tmp/y"
 END
 put_hosts x 100 10
 ok 'the scheduler starts with maxta=4' sched_start "$po" "$tmp/cf"
-wait_for 10 eval '[ "$(agents x)" -ge 4 ]'
+wait_for 30 eval '[ "$(agents x)" -ge 4 ]'
 put "$po" 901-1 y h user
 wait_log 'load msg=901-1'
 put "$po" 902-1 y h2 user
@@ -133,7 +133,7 @@ all_gone() {
 		gone "$p" || return 1
 	done
 }
-ok 'deaf agents end with the scheduler' wait_for 10 all_gone
+ok 'deaf agents end with the scheduler' wait_for 30 all_gone
 rm -f "$po"/transport/* "$po"/queue/*
 
 # A clause that may have fewer agents in all than others have waits for that,

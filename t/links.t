@@ -84,7 +84,7 @@ is 'a hold: the list of holds is a file' \
     "$(cat "$po/.mailq.holds")" 'address held/*'
 kill -USR2 "$sched_pid"
 ok 'a dump is written although its new file is a link' \
-    wait_for 10 [ -f "$tmp/log/scheduler.queue" ]
+    wait_for 30 [ -f "$tmp/log/scheduler.queue" ]
 put "$po" 101-1 test h user
 wait_log 'complete msg=101-1'
 sched_stop
@@ -129,7 +129,7 @@ for opt in -L -l; do
 	is "$opt: a log with a second name is as it was" "$(state)" "$same"
 	bg "$SCHEDULER" -i -P "$po" -f "$tmp/cf" $opt "$tmp/logs/own"
 	ok "$opt: an own link as log is followed" \
-	    wait_for 10 [ -f "$tmp/far.log" ]
+	    wait_for 30 [ -f "$tmp/far.log" ]
 	kill "$bg_pid"
 	wait_for 20 gone "$bg_pid"
 done

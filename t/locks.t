@@ -21,7 +21,7 @@ lock() {	# name [f]
 	off=$(awk '/^r/ { print n + 0; exit } { n += length($0) + 1 }' \
 	    "$po/transport/$1")
 	bg "$top/t/held" -t "$po/transport/$1" "$off" ${2+f} >"$tmp/locked.$1"
-	wait_for 10 [ -s "$tmp/locked.$1" ]
+	wait_for 30 [ -s "$tmp/locked.$1" ]
 }
 queue() {	# options of mailq
 	POSTOFFICE=$po "$top/mailq" "$@" 2>&1
@@ -51,7 +51,7 @@ held=$bg_pid
 for off in $(awk '/^r/ { print n + 0 } { n += length($0) + 1 }' \
     "$po/transport/104-1"); do
 	bg "$top/t/held" -t "$po/transport/104-1" "$off" >"$tmp/locked.$off"
-	wait_for 10 [ -s "$tmp/locked.$off" ]
+	wait_for 30 [ -s "$tmp/locked.$off" ]
 done
 ok 'a process that is killed had a recipient locked' lock 103-1
 kill -9 "$bg_pid"

@@ -526,7 +526,7 @@ END_
 	    <"$tmp/jobs" >"$tmp/out" 2>&1) &
 	pid=$!
 	lib_pids="$lib_pids $pid"
-	ok 'the delivery of a user is stopped' wait_for 5 stopped
+	ok 'the delivery of a user is stopped' wait_for 30 stopped
 	ok 'a stopped delivery does not block other jobs' wait_for 30 reported
 	like 'a stopped delivery is deferred, the other job delivered' \
 	    "$(sed -n 's/.*	//p' "$tmp/out" | tr '\n' ' ')" \

@@ -25,7 +25,7 @@ serve() {	# file [option ...]
 	shift
 	rm -f "$tmp/q" "$tmp/q.log"
 	bg "$S" "$@" -q "$tmp/q" "$serve_file"
-	wait_for 10 test -p "$tmp/q"
+	wait_for 30 test -p "$tmp/q"
 }
 unserve() {
 	kill -9 "$bg_pid"
@@ -596,7 +596,7 @@ serve_tcp() {	# file [option ...]
 	shift
 	rm -f "$tmp/port"
 	bg "$S" "$@" -t "$tmp/port" "$serve_file"
-	wait_for 10 test -f "$tmp/port"
+	wait_for 30 test -f "$tmp/port"
 	port=$(cat "$tmp/port")
 }
 if without NO_TCP; then
@@ -875,7 +875,7 @@ is '-v shows recipients from the control files' \
 # The usual places, in turn.
 sed "s,/nowhere,$po," "$tmp/ours" >"$tmp/d"
 bg "$S" -q "$po/public/.mailq.text" "$tmp/d"
-wait_for 10 test -p "$po/public/.mailq.text"
+wait_for 30 test -p "$po/public/.mailq.text"
 mailq
 is "mailq asks by the pipe of the post office" "$rc $(said)" "0 $ours"
 kill -9 "$bg_pid"
@@ -963,7 +963,7 @@ commands() {	# answer [option ...]
 	rm -f "$po/.mailq.command" "$po/.mailq.command.log"
 	bg "$S" "$@" -q "$po/.mailq.command" \
 	    -r "$po/public/.mailq.command" "$tmp/answer"
-	wait_for 10 test -p "$po/.mailq.command"
+	wait_for 30 test -p "$po/.mailq.command"
 }
 told() {
 	sed 's/ [A-Za-z0-9]*$//' "$po/.mailq.command.log"

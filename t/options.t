@@ -61,7 +61,7 @@ where() {	# directory command ...
 	exec "$@" >"$tmp/where.out" 2>&1 &
 	pid=$!
 	lib_pids="$lib_pids $pid"
-	wait_for 10 [ -s "$dir/.pid.scheduler" ]
+	wait_for 30 [ -s "$dir/.pid.scheduler" ]
 	is_it=$?
 	kill $pid
 	wait $pid
@@ -119,9 +119,9 @@ ok 'as a daemon it returns when it is ready' \
 is 'a daemon starts silently' "$(cat "$tmp/code.out")" ''
 pid=$(head -n 1 "$po/.pid.scheduler")
 lib_pids="$lib_pids $pid"
-ok 'a daemon delivers' wait_for 10 grep '^101-1' "$tmp/out"
+ok 'a daemon delivers' wait_for 30 grep '^101-1' "$tmp/out"
 ok 'the log of a daemon is in LOGDIR' \
-    wait_for 10 grep 'complete msg=101-1' "$tmp/log/scheduler"
+    wait_for 30 grep 'complete msg=101-1' "$tmp/log/scheduler"
 like 'a line of the log is time, level, event' \
     "$(grep ready "$tmp/log/scheduler")" '^20[0-9]{12} info ready pid='
 like '-l: spool id, two times, outcome, address and when' \
@@ -131,7 +131,7 @@ like 'a second daemon says at its start that one is running' \
     "$(cat "$tmp/code.out")" 'already'
 mv "$tmp/log/scheduler" "$tmp/log/old"
 kill -HUP $pid
-ok 'HUP opens the log anew' wait_for 10 grep reload "$tmp/log/scheduler"
+ok 'HUP opens the log anew' wait_for 30 grep reload "$tmp/log/scheduler"
 kill $pid
 ok 'a daemon ends at TERM' wait_for 20 gone $pid
 ok 'a daemon with a bad configuration: 78' \

@@ -115,7 +115,7 @@ race() {	# order
 	sched_start "$po" "$tmp/cf" -R 1000 >&2 || return
 	wait_log 'load msg=1000-1 .*rcpts=20000' >&2
 	"$top/t/mkspool" -n single -h 200 -f 2000 "$po" 200
-	wait_for 10 loaded 201 >&2
+	wait_for 30 loaded 201 >&2
 	: >"$gate"
 	wait_for 60 po_empty "$po" >&2
 	sched_stop
@@ -156,13 +156,13 @@ share() {	# order
 	ok "order=$1 with PARAMmsgconcurrency: the scheduler starts" \
 	    sched_start "$po" "$tmp/cf" -R 1000
 	ok "order=$1: one message alone takes most agents" \
-	    wait_for 10 begun 1000-1 8
+	    wait_for 30 begun 1000-1 8
 	"$top/t/mkspool" -h 50 -r 50 -f 1001 "$po" 1
 	ok "order=$1: a second message gets its share of the rest" \
-	    wait_for 10 begun 1001-1 3
+	    wait_for 30 begun 1001-1 3
 	put "$po" 1002-1 test single user
 	ok "order=$1: a small message gets the last agent" \
-	    wait_for 10 begun 1002-1 1
+	    wait_for 30 begun 1002-1 1
 	is "order=$1: the first message gets no more than its share" \
 	    "$(grep -c '^<1000-1' "$tmp/said")" 8
 	is "order=$1: the second message gets no more than its share" \
@@ -331,7 +331,7 @@ for order in random preempt; do
 	    uniq -c | awk '{ printf "%d ", $1 }')" '2 2 1 '
 	: >"$gate"
 	ok "order=$order: with backlog=2 all mail is delivered" \
-	    wait_for 10 po_empty "$po"
+	    wait_for 30 po_empty "$po"
 	sched_stop
 done
 
@@ -347,13 +347,13 @@ for order in random preempt; do
 	ok "order=$order with backlog=4: the scheduler starts" \
 	    sched_start "$po" "$tmp/cf" -v
 	ok "order=$order: with backlog=4 ten jobs at once go to agents" \
-	    wait_for 10 \
+	    wait_for 30 \
 	    eval '[ "$(count "to pid=.*-1")" -eq 10 ]'
 	is "order=$order: with backlog=4 three agents start for ten jobs" \
 	    "$(count agent-start)" 3
 	: >"$gate"
 	ok "order=$order: with backlog=4 all mail is delivered" \
-	    wait_for 10 po_empty "$po"
+	    wait_for 30 po_empty "$po"
 	sched_stop
 done
 
@@ -385,7 +385,7 @@ like 'mailq names PARAMmsgconcurrency as the reason of blocked mail' \
     "$(say -v | tr '\n' ' ')" \
     'waits for a slot, PARAMmsgconcurrency is reached'
 : >"$gate"
-ok 'blocked mail is delivered in the end' wait_for 10 po_empty "$po"
+ok 'blocked mail is delivered in the end' wait_for 30 po_empty "$po"
 sched_stop
 
 # Jobs ahead are those that are next.
@@ -398,7 +398,7 @@ spool_new "$po"
 put_many "$po" 150 1 test
 ok 'order=preempt with overfeed=4: the scheduler starts' \
     sched_start "$po" "$tmp/cf" -v
-wait_for 10 loaded 150
+wait_for 30 loaded 150
 : >"$gate"
 wait_for 20 po_empty "$po"
 lines 'load msg=' | sed 's/.*load msg=//; s/ .*//' >"$tmp/loaded"
@@ -429,7 +429,7 @@ wait_log 'reload .* done'
 announce 102-1 test h
 ok 'after a reload the new command gets mail' wait_log 'to pid=.* 102-1'
 : >"$gate"
-wait_for 10 po_empty "$po"
+wait_for 30 po_empty "$po"
 is 'after a reload all mail is delivered' \
     "$(sed 's/ .*//' "$tmp/old" "$tmp/new" | tr '\n' ' ')" '101-1 102-1 '
 like 'after a reload the old agent gets no new mail' \

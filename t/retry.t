@@ -89,7 +89,7 @@ put "$po" 102-1 again other user
 wait_log 'complete msg=102-1'
 is 'mail that comes after a T line waits for another' \
     "$(count 'complete msg=172-1')" 0
-ok 'the file of a T line is removed' wait_for 10 [ ! -f "$po/transport/900-1" ]
+ok 'the file of a T line is removed' wait_for 30 [ ! -f "$po/transport/900-1" ]
 ok 'the file of a T line is not set aside' \
     [ -z "$(ls "$po/postman" | grep 900)" ]
 

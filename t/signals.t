@@ -20,7 +20,7 @@ put "$po" 101-1 test h user
 put "$po" 102-1 gate h user
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_log 'deferred msg=101-1 .*old clause'
-wait_for 10 grep '^<102-1' "$tmp/said"
+wait_for 30 grep '^<102-1' "$tmp/said"
 cp "$tmp/cf" "$tmp/good"
 printf 'test/*\tinterval=oops\n\tcommand="x" bogus=1\n' >"$tmp/cf"
 kill -HUP $sched_pid
@@ -66,7 +66,7 @@ if [ -d /proc/self/fd ]; then
 	reloads() {	# how many there were
 		for i in 1 2 3 4 5; do
 			kill -HUP $sched_pid
-			wait_for 10 eval '[ "$(count "reload .*done")" -ge '"$(($1 + i))"' ]'
+			wait_for 30 eval '[ "$(count "reload .*done")" -ge '"$(($1 + i))"' ]'
 		done
 	}
 	reloads 0
@@ -86,7 +86,7 @@ put "$po" 201-1 gate a user
 put "$po" 202-1 gate b user
 put "$po" 203-1 gate b user
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -S
-wait_for 10 eval '[ "$(grep -c "^<20" "$tmp/said")" -ge 2 ]'
+wait_for 30 eval '[ "$(grep -c "^<20" "$tmp/said")" -ge 2 ]'
 kill -TERM $sched_pid
 ok 'TERM is logged with the number of agents' wait_log ' ending agents=2'
 put "$po" 204-1 gate c user
@@ -102,14 +102,14 @@ ok 'the pid file goes at the end' [ ! -f "$po/.pid.scheduler" ]
 
 rm -f "$gate" "$tmp/said"
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-wait_for 10 grep '^<204-1' "$tmp/said"
+wait_for 30 grep '^<204-1' "$tmp/said"
 kill -TERM $sched_pid
 wait_log ' ending agents=1'
 pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
 kill -TERM $sched_pid
 wait $sched_pid
 is 'a second TERM ends the scheduler at once' $? 0
-ok 'a second TERM ends the agent' wait_for 10 gone "$pid"
+ok 'a second TERM ends the agent' wait_for 30 gone "$pid"
 : >"$gate"
 ok 'a second TERM leaves unfinished mail in the queue' \
     [ -f "$po/transport/204-1" ]
@@ -126,11 +126,11 @@ is 'no message is delivered twice after two TERMs' \
 rm -f "$gate" "$tmp/said"
 put "$po" 211-1 gate a user
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-wait_for 10 grep '^<211-1' "$tmp/said"
+wait_for 30 grep '^<211-1' "$tmp/said"
 pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
 sched_stop		# waits for its end, which takes all its patience
 is 'one TERM ends the scheduler within its time limit' $sched_rc 0
-ok 'the end of the scheduler ends an agent' wait_for 5 gone "$pid"
+ok 'the end of the scheduler ends an agent' wait_for 30 gone "$pid"
 ok 'mail of an ended agent stays in the queue' [ -f "$po/transport/211-1" ]
 rm -f "$po/transport/211-1" "$po/queue/211-1"
 
@@ -139,12 +139,12 @@ rm -f "$po/transport/211-1" "$po/queue/211-1"
 rm -f "$gate" "$tmp/gated" "$tmp/said"
 put "$po" 301-1 gate a user gate a user2
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-wait_for 10 grep '^<301-1' "$tmp/said"
+wait_for 30 grep '^<301-1' "$tmp/said"
 kill -KILL $sched_pid
 wait $sched_pid
 : >"$gate"
 pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
-ok 'agents leave when the scheduler is gone' wait_for 10 gone "$pid"
+ok 'agents leave when the scheduler is gone' wait_for 30 gone "$pid"
 ok 'start after a crash' sched_start "$po" "$tmp/cf"
 ok 'a start after a crash finds everything' wait_for 20 po_empty "$po"
 is 'a start after a crash delivers each recipient once' \

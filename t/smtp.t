@@ -875,6 +875,6 @@ is 'a smart host gets whole addresses' "$(heard | grep RCPT | sort |
     tr '\n' ' ')" 'RCPT TO:<"a b"@far.example> RCPT TO:<joe@else.example> RCPT TO:<joe@far.example> RCPT TO:<joe@our.example> '
 sched_stop
 is 'the agent says QUIT when it has to leave' \
-    "$(wait_for 10 grep '> QUIT' "$srv/log" && heard | grep -c QUIT)" 1
+    "$(wait_for 30 grep '> QUIT' "$srv/log" && heard | grep -c QUIT)" 1
 serve_end
 finish

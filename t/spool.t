@@ -289,7 +289,7 @@ is 'only pending recipients get the message' \
     "$(grep -c '^301' "$tmp/out")" 1
 ok 'a failed recipient: the message is set aside' [ -f "$po/postman/301-1" ]
 ok 'a file with nothing left to do is removed' \
-    wait_for 10 [ ! -f "$po/transport/302-1" -a ! -f "$po/queue/302-1" ]
+    wait_for 30 [ ! -f "$po/transport/302-1" -a ! -f "$po/queue/302-1" ]
 ok 'a file with a failed recipient only is set aside' wait_log 'park msg=303-1'
 ok 'the lock of a dead process is removed' wait_log 'complete msg=304-1'
 ok 'the lock of a living process is respected' \
@@ -377,7 +377,7 @@ printf 'i 603-1\no 0\nl x\ne sender\nx S601AbmKUAOF\ns local - s 0\nr           
 ok 'an x line of the same sender replaces the message' wait_log 'drop msg=601-1'
 put "$po" 604-1 gate busy.host user
 touch -t 202611210014.05 "$po/queue/604-1"
-wait_for 10 grep '^<604-1' "$tmp/gated"
+wait_for 30 grep '^<604-1' "$tmp/gated"
 printf 'i 606-1\no 0\nl x\ne sender\nx S604AbmKUAOF\ns local - s 0\nr           late h a 0\nm\n\n' |
     put_raw "$po" 606-1
 wait_log 'drop msg=604-1'
@@ -396,7 +396,7 @@ mv "$po/transport/.605-1" "$po/transport/605-1"
 wait_log 'replace msg=605-1'
 ok 'a message cannot replace itself' [ -f "$po/transport/605-1" ]
 ok 'a replaced message loses both files' \
-    wait_for 10 [ ! -f "$po/transport/601-1" -a ! -f "$po/queue/601-1" ]
+    wait_for 30 [ ! -f "$po/transport/601-1" -a ! -f "$po/queue/601-1" ]
 sched_stop
 
 # ---- the twins ------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ for c in ok ok2 ok3; do
 	n=$((n + 1))
 	ok "$c: delivered" wait_log "delivered msg=$n-1 .*status=$c delay"
 	ok "$c: complete" wait_log "complete msg=$n-1 .*failed=none"
-	ok "$c: both files are gone" wait_for 10 \
+	ok "$c: both files are gone" wait_for 30 \
 	    [ ! -f "$po/queue/$n-1" -a ! -f "$po/transport/$n-1" ]
 done
 

@@ -143,7 +143,7 @@ is 'line ends at the end of a line of the log are not shown' \
 put "$po" 777-1 fine h u
 wait_log 'complete msg=777-1'
 put "$po" 777-1 fine h u
-wait_for 10 eval '[ "$(count "complete msg=777-1")" -eq 2 ]'
+wait_for 30 eval '[ "$(count "complete msg=777-1")" -eq 2 ]'
 show 777-1
 is 'of a message that is gone the log is shown, of the last of that name' \
     "$rc $(section log | awk '{ print $3 }' | tr '\n' ' ')" \

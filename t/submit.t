@@ -475,7 +475,7 @@ lib_pids="$lib_pids $pid"
 exec 7>"$tmp/fifo"
 printf 'X: y\n\nsome\n' >&7
 writing() { [ -n "$(find "$po/public" -type f)" ]; }
-ok 'a message is written to public/ before its input ends' wait_for 10 writing
+ok 'a message is written to public/ before its input ends' wait_for 30 writing
 kill -TERM $pid
 wait $pid
 is 'TERM while a message is written: the exit code is 75' $? 75

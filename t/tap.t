@@ -170,7 +170,7 @@ if command -v setsid >/dev/null 2>&1 &&
 		esac
 		return 1
 	}
-	ok 'background processes are killed' wait_for 10 stray_gone
+	ok 'background processes are killed' wait_for 30 stray_gone
 else
 	skip 'background processes are killed' \
 	    'no setsid, or kill is not built in'
@@ -197,9 +197,9 @@ some.t ... ok 1, 1 skipped
 driver=$!
 lib_pids="$lib_pids $driver"
 running() { grep ok "$tmp/run"/*/1.out; }
-ok 'a hanging test runs' wait_for 10 running
+ok 'a hanging test runs' wait_for 30 running
 kill "$driver"
-wait_for 10 gone "$driver"
+wait_for 30 gone "$driver"
 wait "$driver" 2>/dev/null
 nok 'a signal ends the driver' test $? -eq 0
 ok 'a signal to the driver ends the test' test -s "$tmp/cleaned"

@@ -398,7 +398,7 @@ ok 'the scheduler delivers through a program' wait_for 30 po_empty "$po"
 sched_stop
 is 'the scheduler: one program runs' "$(wc -l <"$tmp/pid" | tr -d ' ')" 1
 ok 'the scheduler: the program ends with the agent' \
-    wait_for 10 gone "$(cat "$tmp/pid")"
+    wait_for 30 gone "$(cat "$tmp/pid")"
 
 : >"$tmp/pid"
 rules 'dot wait'
@@ -407,7 +407,7 @@ wait_for 30 grep '> DATA' "$srv/log"
 program=$(cat "$tmp/pid")
 kill -9 "$(ps -A -o pid= -o ppid= | awk -v p="$program" '$1 == p { print $2 }')"
 ok 'an agent whose child is killed: the program ends' \
-    wait_for 10 gone "$program"
+    wait_for 30 gone "$program"
 : >"$srv/go"
 wait_for 30 grep signal "$tmp/said"
 like 'an agent whose child is killed: the message is deferred' \

@@ -258,10 +258,10 @@ mode() {	# yes or no: of a log that is made so
 	spool_new "$tmp/po.mode"
 	bg "$top/scheduler" -i -P "$tmp/po.mode" -f "$tmp/cf.mode" \
 	    -L "$tmp/mode.log" 2>/dev/null
-	wait_for 10 grep ' ready ' "$tmp/mode.log" >/dev/null
+	wait_for 30 grep ' ready ' "$tmp/mode.log" >/dev/null
 	ls -l "$tmp/mode.log" | cut -c1-10
 	kill "$bg_pid"
-	wait_for 10 gone "$bg_pid"
+	wait_for 30 gone "$bg_pid"
 }
 is 'a log with addresses is made for owner and group' "$(mode yes)" -rw-r-----
 is 'a log without addresses is made for all' "$(mode no)" -rw-r--r--
