@@ -37,40 +37,62 @@ instructions() {	# mkspool's-options messages command-of-sh [option ...]
 	    "$tmp/callgrind"
 }
 
-compare() {	# title few many times most
-	diag "$1: $2 instructions, with $4 times as many $3"
-	ok "$1: instructions were counted" [ "$2" -gt 1000000 ]
-	ok "$1: $4 times as many cost less than $5 times as much" \
-	    awk -v a="$2" -v b="$3" -v most="$5" \
+all_asleep() {
+	[ "$(count ' asleep ')" -ge "$(ls "$tmp/po/transport" | wc -l)" ]
+}
+
+# A busy machine has the loop pass more often: up to three tries.
+compare() {	# title times most until few-option few many-option many ...
+	title=$1 times=$2 most=$3 until_when=$4 few=$5 n=$6 many=$7 m=$8
+	shift 8
+	for try in 1 2 3; do
+		a=$(instructions "$few" "$n" "$until_when" "$@")
+		b=$(instructions "$many" "$m" "$until_when" "$@")
+		diag "$title: $a instructions, with $times times as many $b"
+		! in_bounds || break
+	done
+	ok "$title: instructions were counted" [ "$a" -gt 1000000 ]
+	ok "$title: $times times as many cost less than $most times as much" \
+	    in_bounds
+}
+in_bounds() {
+	awk -v a="$a" -v b="$b" -v most="$most" \
 	    'BEGIN { exit !(b > a && b / a < most) }'
 }
 
-configure
 loaded='logged "loaded .* rcpts="'
-a=$(instructions '-h 3000 -r 100' 30 "$loaded" -F)
-b=$(instructions '-h 6000 -r 100' 60 "$loaded" -F)
-compare 'hosts of one ring' "$a" "$b" 2 2.3
-a=$(instructions '-h 10' 1000 "$loaded" -F -S)
-b=$(instructions '-h 10' 4000 "$loaded" -F -S)
-compare 'messages that come in' "$a" "$b" 4 4.5
-a=$(instructions '-h 10' 400 'po_empty "$tmp/po"')
-b=$(instructions '-h 10' 1600 'po_empty "$tmp/po"')
-compare 'messages that are delivered' "$a" "$b" 4 4.5
-a=$(instructions '-h 1 -r 500' 1 'po_empty "$tmp/po"')
-b=$(instructions '-h 1 -r 2000' 1 'po_empty "$tmp/po"')
-compare 'recipients of one message at one host' "$a" "$b" 4 4.5
-overfeed=0
-configure
-a=$(instructions '-h 10' 800 'po_empty "$tmp/po"')
-active=200
-configure
-b=$(instructions '-h 10' 800 'po_empty "$tmp/po"')
-diag "800 messages: $a instructions, with room for 200 at a time $b"
-ok 'messages beyond PARAMactive cost less than half as much again' \
-    awk -v a="$a" -v b="$b" 'BEGIN { exit !(a > 1000000 && b < 1.5 * a) }'
-active=0 overfeed=20
-configure deferall gone
-a=$(instructions '-h 300' 300 '[ "$(count " asleep ")" -ge 300 ]')
-b=$(instructions '-h 1200' 1200 '[ "$(count " asleep ")" -ge 1200 ]')
-compare 'hosts that are found dead' "$a" "$b" 4 4.5
+come_in() {
+	configure
+	compare 'hosts of one ring' 2 2.3 "$loaded" \
+	    '-h 3000 -r 100' 30 '-h 6000 -r 100' 60 -F
+	compare 'messages that come in' 4 4.5 "$loaded" \
+	    '-h 10' 1000 '-h 10' 4000 -F -S
+}
+delivered() {
+	configure
+	compare 'messages that are delivered' 4 4.5 'po_empty "$tmp/po"' \
+	    '-h 10' 400 '-h 10' 1600
+	compare 'recipients of one message at one host' 4 4.5 \
+	    'po_empty "$tmp/po"' '-h 1 -r 500' 1 '-h 1 -r 2000' 1
+}
+beyond() {
+	overfeed=0
+	configure
+	a=$(instructions '-h 10' 800 'po_empty "$tmp/po"')
+	active=200
+	configure
+	b=$(instructions '-h 10' 800 'po_empty "$tmp/po"')
+	diag "800 messages: $a instructions, with room for 200 at a time $b"
+	ok 'messages beyond PARAMactive cost less than half as much again' \
+	    awk -v a="$a" -v b="$b" \
+	    'BEGIN { exit !(a > 1000000 && b < 1.5 * a) }'
+	active=0 overfeed=20
+	configure deferall gone
+	compare 'hosts that are found dead' 4 4.5 all_asleep \
+	    '-h 300' 300 '-h 1200' 1200
+}
+beside 4 come_in
+beside 4 delivered
+beside 3 beyond
+beside_end
 finish
