@@ -76,13 +76,21 @@ ok 'evicted mail is delivered when there is a T line' \
     wait_for 60 eval '[ "$(count "complete msg=40")" -ge 60 ]'
 "$top/t/mkspool" -c late -n a -h 1 -f 4101 "$po" 30
 wait_for 30 eval '[ "$(count "load msg=41")" -ge 30 ]'
-"$top/t/mkspool" -c late -n b -h 1 -f 4201 "$po" 99
-ok 'all mail for a host is evicted' \
-    wait_for 60 eval '[ "$(count "evict msg=41")" -ge 30 ]'
+# How much room new mail wants depends on how fast it comes.
+push_out() {
+	for n in 42 43 44 45; do
+		"$top/t/mkspool" -c late -n b -h 1 -f ${n}01 "$po" 99
+		wait_for 20 eval '[ "$(count "evict msg=41")" -ge 30 ]' &&
+		    return
+	done
+	return 1
+}
+ok 'all mail for a host is evicted' push_out
 printf 'T a0.test\n' | put_raw "$po" 602-1
 ok 'all mail for a host is delivered when there is a T line' \
     wait_for 60 eval '[ "$(count "complete msg=41")" -ge 30 ]'
-is 'a T line delivers no mail of other hosts' "$(count 'complete msg=42')" 0
+is 'a T line delivers no mail of other hosts' \
+    "$(count 'complete msg=4[2-5]')" 0
 rm "$tmp/gate"
 "$top/t/mkspool" -c fine -n f -h 1 -f 5001 "$po" 1
 wait_log 'complete msg=5001-1' 20
