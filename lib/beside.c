@@ -1,16 +1,19 @@
 /*
- * beside.c - what waits in a post office beside its queue.
+ * beside.c - mail of a post office that is not in its queue.
  *
- *	router/1057616			one message that nobody has routed yet
- *	deferred/1057617		one that could not be routed yet
- *	postman/101-1			one that was set aside, and
- *	postman/101-1.control		... the same one's control file
+ *	router/1057616			a message that is not routed yet
+ *	deferred/1057617		a message that could not be routed
+ *	postman/101-1			a message that was set aside, and
+ *	postman/101-1.control		... its control file
  *	postman/9-1.bounce-17-3		a double bounce
  *
- * The directories are counted the same by the scheduler, for whom asks it, and
- * by mailq where there is none.  An age is that of a file by its time of
- * modification and the wall clock, and is not known while that clock is not
- * set.  A look costs a reading of the directory and an lstat for each file.
+ * The scheduler counts these directories when mailq queries it; mailq counts
+ * them itself when no scheduler answers.  Both do it here, so both give the
+ * same numbers.  A message and its control file count as one.
+ *
+ * The age of a message is the wall clock less the modification time of its
+ * file.  While the clock is not set, the age is unknown.  A count costs one
+ * pass over the directory and an lstat for each entry.
  */
 #include "beside.h"
 #include "util.h"
@@ -21,16 +24,16 @@
 #define CONTROL		".control"
 #define BOUNCE		".bounce-"
 
-/* Is the entry of router/ or deferred/ mail?  Others are being written, or tell
- * of mail. */
+/* Is this entry of router/ or deferred/ a message?  Other names belong to files
+ * still being written, or to the reasons of deferred messages. */
 static int
 is_mail(const char *entry)
 {
 	return *entry != '\0' && entry[strspn(entry, "0123456789")] == '\0';
 }
 
-/* Is the entry of postman/, whose path that is, the control file of a message
- * that is there? */
+/* Is the file at path, in postman/, the control file of a message that is there
+ * too?  The pair counts once. */
 static int
 is_second(const char *path)
 {
@@ -51,7 +54,7 @@ is_bounce(const char *entry)
 	return p != NULL && isdigit((unsigned char)p[sizeof(BOUNCE) - 1]);
 }
 
-/* The file counts with its age. */
+/* Counts the file; its age may be the largest so far. */
 static void
 count(struct beside *b, const struct stat *st)
 {
@@ -77,7 +80,7 @@ beside_count(const char *office, const char *dir, struct beside *b)
 	errno = ENAMETOOLONG;
 	if (text_fmt(path, sizeof(path), "%s/%s", office, dir) == 0)
 		d = opendir(path);
-	if (d == NULL)	/* deferred/ is made when it is needed */
+	if (d == NULL)	/* deferred/ may not exist yet */
 		return errno == ENOENT && *dir == 'd' ? 0 : -1;
 	while ((e = readdir(d)) != NULL) {
 		if (e->d_name[0] == '.' || (router && !is_mail(e->d_name)) ||

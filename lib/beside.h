@@ -1,5 +1,5 @@
 /*
- * beside.h - what waits in a post office beside its queue: see beside.c.
+ * beside.h - mail of a post office that is not in its queue: see beside.c.
  */
 #ifndef BESIDE_H
 #define BESIDE_H
@@ -10,8 +10,9 @@ struct beside {
 	long	oldest;		/* seconds of age; -1: none, or not known */
 };
 
-/* Mail in office/dir: in "router" what nobody has routed yet, in "deferred"
- * what could not be, in "postman" what was set aside.  0, or -1 with errno. */
+/* Counts the messages of office/dir; dir is "router" (not routed yet),
+ * "deferred" (could not be routed) or "postman" (set aside).  0, or -1 with
+ * errno. */
 int	beside_count(const char *office, const char *dir, struct beside *);
 
 #endif

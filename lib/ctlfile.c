@@ -3,8 +3,8 @@
  *
  * A control file is lines: byte 0 is the letter of the field, byte 1 its tag,
  * the value starts at byte 2.  An agent names a recipient by the file offset
- * of its line, so nothing here ever moves a byte: tags are written over in
- * place and diagnostics are appended with one write.
+ * of its line, so nothing here ever moves a byte: tags are overwritten in
+ * place, and diagnostics are appended with one write.
  *
  *	r~ 13792    local - nobody 65534
  *	||^^^^^^^^^^ channel host user privilege
@@ -14,42 +14,42 @@
  *	N NOTIFY=FAILURE ORCPT=rfc822;nobody@example.org
  *	d 139:310:161::1795220140 <tab> who ^A action ^A ... <tab> text
  *	 |   offsets of the recipient's line, its header, its N line
- *	 tag: ' ' waits for its report, '+' was reported
+ *	 tag: ' ' not yet in a DSN, '+' sent in a DSN, '-' nobody is to be told
  *
- * The file is input from another program.  It is read through one fixed
- * buffer, every line is bounded, and whatever makes it unusable is put into
- * words (why) for the caller.  Something that is only not possible now (locked
- * by a living process, no memory) is "later" instead.  What makes a file
- * unusable makes it so for everybody: the scheduler sets it aside, an agent
- * takes no recipient of it, mailq counts it as not readable.
- * Header blocks ("m", "M") run to the first empty line and are stepped over,
- * since their lines may look like fields.
+ * The file is input from another program.  It is read through one fixed buffer,
+ * and every line is bounded.  A file that cannot be used gets a reason in words
+ * (why).  A file that cannot be used now, because a living process has locked
+ * it or memory is short, gets a delay as well (later).  All programs judge a
+ * file alike: the scheduler sets a bad one aside, an agent takes no recipient
+ * of it, mailq counts it as not readable.  Header blocks ("m", "M") are passed
+ * over up to their first empty line, since lines in them may look like fields.
  *
- * A line that is not ended means that the file was cut, with one exception:
- * a diagnostic, because a crash may interrupt its appending; the next one
- * appended starts with the missing newline.
+ * A last line without a newline means that the file was cut.  A diagnostic is
+ * the exception, as a crash may interrupt its write; the next diagnostic then
+ * begins with the missing newline.
  *
- * A lock whose process is gone is taken off.  Where the process lives, its
- * number may by now be that of another: it is believed while it is an agent of
- * ours with a job of the file, or holds an fcntl lock on it as our agents do;
- * any other for LOCK_BELIEVED after it was first seen, as ZMailer's agents hold
- * none and not every file system has any.  That lock is at a byte which the
- * number of its process gives, and ends with the process; agent.c sets it.
+ * The lock of a process that is gone is removed.  If the process lives, another
+ * process may have got its number.  A lock is believed while the number is that
+ * of an agent of ours with a job of the file, or of a process with an fcntl lock
+ * on the file, as our agents have.  Any other is believed for LOCK_BELIEVED
+ * seconds after it was first seen: ZMailer's agents take no fcntl lock, and
+ * some file systems have none.  The fcntl lock is on a byte whose place is
+ * computed from the number of the process, and ends with the process; agent.c
+ * sets it.
  *
- * The tag of a lock is the number of the process in six bytes, right aligned.
- * Where numbers are larger, the bytes are 'a' and five digits of base 36: that
- * is enough for any number of today, and no older program takes it for a
- * living process.  For example process 4194304 locks with "a2hwcg", and 1234
- * with "  1234".
+ * The tag of a lock is followed by the number of the process in six bytes,
+ * right aligned.  A number of more digits is written as 'a' and five digits of
+ * base 36, which no older program takes for a living process.  Process 4194304
+ * locks with "a2hwcg", process 1234 with "  1234".
  *
- * A file is looked at whole before anything of it is used.  Of a large one
- * the recipients may be wanted in several parts; a later part begins behind
- * the last recipient of the one before, and agents may be at work in the file
- * by then, so a lock there is a recipient like any other.
+ * The scheduler checks a file as a whole before it uses any part.  It may take
+ * the recipients of a large file in several parts.  A later part begins behind
+ * the last recipient of the one before; as agents may be at work by then, a
+ * lock does not keep a recipient out of a later part.
  *
- * A recipient's delay field has how many warnings his sender has got of him, as
- * a decimal number, blank for none.  What else reporters ask of a file is in
- * notary.c.
+ * The delay field of a recipient counts the warnings that were sent about it,
+ * as a decimal number, blank for none.  notary.c has further functions for the
+ * agents that write DSNs.
  *
  * One control file is kept open between operations on its lines, because those
  * come in runs on the same file.
@@ -59,8 +59,8 @@
 #include <signal.h>
 
 #define LOCKED_LATER	32	/* seconds until a locked file is tried again */
-#define LOCK_BELIEVED	900.0	/* seconds that a lock is, which nothing but
-				 * a living process speaks for */
+#define LOCK_BELIEVED	900.0	/* seconds for which a lock without an
+					 * fcntl lock is believed */
 #define MESSAGE_ID	"MESSAGE-ID:"
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
 #define NEAR	6	/* lines behind a recipient's that may be its N line */
@@ -131,8 +131,8 @@ is_base36(const char *p)
 	    (p[6] == ' ' || isdigit((unsigned char)p[6]));
 }
 
-/* Has a recipient line with this tag and this text behind it room for the
- * process number of a lock? */
+/* Does the line have six bytes for a process number behind its tag?  field is
+ * the text there. */
 static int
 has_pid(int tag, const char *field)
 {
@@ -175,15 +175,15 @@ ctl_held(int fd, long pid)
 		return -1;
 	if (fl.l_type == F_UNLCK)
 		return 0;
-	/* whoever can read the file can have a lock on it; and the number of a
-	 * process of another machine or container is none of ours */
+	/* the lock may be that of any process that can read the file; and a
+	 * process of another machine or container has no number here */
 	return fl.l_pid == (pid_t)pid ? 1 : -1;
 }
 
 /* ---- words of a line ------------------------------------------------- */
 
-/* The end of the word at s: a blank outside quotes and, for a list of hosts,
- * outside parentheses; a backslash takes the next byte along. */
+/* The end of the word at p: a blank outside quotes and, for a list of hosts,
+ * outside parentheses.  A backslash quotes the next byte. */
 static const char *
 word_end(const char *p)
 {
@@ -208,8 +208,8 @@ word_end(const char *p)
 	return p;
 }
 
-/* Copies the word at *p and moves *p behind the blank after it: 0, or -1
- * when it is empty, too long or has control bytes. */
+/* Copies the word at *p and moves *p behind the blank after it: 0, or -1 if it
+ * is empty, too long or contains control bytes. */
 static int
 take_word(const char **p, char *word, int lower)
 {
@@ -253,7 +253,7 @@ first_host(char *host)
 	host[n] = '\0';
 }
 
-/* The words of the recipient line at hand; NULL: there are none. */
+/* The words of the current recipient line; NULL: there are none. */
 static const char *
 words_of(struct ctl *c)
 {
@@ -277,7 +277,7 @@ words_of(struct ctl *c)
 	return p;
 }
 
-/* Takes the recipient line at hand apart: 0, or -1. */
+/* Splits the current recipient line into its words: 0, or -1. */
 static int
 parse_rcpt(struct ctl *c)
 {
@@ -338,7 +338,7 @@ ctl_walk(struct ctl *c)
 	return 0;
 }
 
-/* The line at hand comes behind a recipient's: is it his N line? */
+/* Is the current line, behind a recipient's, its N line? */
 static int
 is_words(struct ctl *c)
 {
@@ -354,7 +354,7 @@ is_words(struct ctl *c)
 	return his;
 }
 
-/* From a recipient's line on to his N line: 1, or 0 when he has none. */
+/* Moves from a recipient line to its N line: 1, or 0 if it has none. */
 static int
 to_words(struct ctl *c)
 {
@@ -364,8 +364,8 @@ to_words(struct ctl *c)
 	return 0;
 }
 
-/* To the recipient line that begins at off: 1, or 0 when there is none.  A line
- * of a header block may begin with "r:". */
+/* Moves to the recipient line that begins at off: 1, or 0 if there is none
+ * there, as in a header block, whose lines may begin with "r:". */
 static int
 to_rcpt(struct ctl *c, unsigned long off)
 {
@@ -456,7 +456,7 @@ see_line(struct ctl *c)
 	}
 }
 
-/* What can only be said at the end. */
+/* Checks that need the whole file. */
 static void
 see_end(struct ctl *c)
 {
@@ -534,7 +534,7 @@ alive(long pid)
 
 int (*ctl_has_job)(long pid, const char *name);
 
-/* Is the process with this number, in a tag of the file, at work on it? */
+/* Is a process with this number at work on the file?  See the essay. */
 static int
 is_believed(const struct ctl *c, long pid)
 {
@@ -555,8 +555,8 @@ ctl_put_tag(int fd, unsigned long off, int with_pid, const char tag[8])
 	return fd_write(fd, tag, with_pid ? 7 : 1);
 }
 
-/* Takes off the lock of a process that is gone.  It may have set another tag
- * between our look at the line and its end; now nobody does.  The tag. */
+/* Removes the lock of a process that is gone; its tag is read again, as it may
+ * have set a final one before its end.  Returns the tag. */
 static int
 unlock(int fd, unsigned long off, int with_pid)
 {
@@ -570,8 +570,8 @@ unlock(int fd, unsigned long off, int with_pid)
 	return (unsigned char)tag;
 }
 
-/* The recipient at hand is locked: CTL_RCPT when it no longer is, CTL_END when
- * its agent has ended it. */
+/* The current recipient is locked: CTL_BAD with later set if the lock is
+ * believed, CTL_RCPT if it was removed, CTL_END if the recipient is done. */
 static enum ctl_item
 see_lock(struct ctl *c)
 {
@@ -626,7 +626,7 @@ ctl_start(struct ctl *c, int fd, const char *name)
 	return 0;
 }
 
-/* Opens a control file for reading and, if that may be, writing. */
+/* Opens a control file for reading and, if allowed, writing. */
 static int
 open_file(const char *name, struct stat *st)
 {
@@ -695,8 +695,8 @@ ctl_close(struct ctl *c)
 	c->l.fd = -1;
 }
 
-/* As the agent mailbox finds users: quotes, capitals and what follows a '+' or
- * an '@' make no difference.  A file or a program has the box of its uid. */
+/* Like the agent mailbox, ignores quotes, case, and all behind a '+' or an '@'.
+ * A file or a program counts as a mailbox of its uid. */
 unsigned
 ctl_box(const struct ctl *c)
 {
@@ -729,7 +729,7 @@ static struct {
 
 static struct ctl look;		/* a line of it */
 
-/* What was asked for last, by the number of the message. */
+/* The last results of ctl_msg, by the number of the message. */
 #define IDS	32
 
 static struct {
@@ -737,7 +737,7 @@ static struct {
 	char	text[NAME_MAX_ + 44];
 } ids[IDS];
 
-/* Names of numbers in a row have other places. */
+/* Consecutive numbers have different places. */
 static unsigned
 id_place(const char *name, size_t n)
 {
@@ -803,7 +803,7 @@ hold(const char *name)
 }
 
 /* The recipient line that begins at off, its letter and tag at least, or NULL.
- * With anew it is read now. */
+ * anew: read it from the file even if the buffer has it. */
 static const char *
 peek(const char *name, unsigned long off, int anew)
 {
@@ -814,7 +814,7 @@ peek(const char *name, unsigned long off, int anew)
 	return to_rcpt(&look, off) ? look.l.line : NULL;
 }
 
-/* Has that line room for a lock, as far as its look says? */
+/* Does the form of the line leave room for a lock? */
 static int
 has_room(const char *line)
 {
@@ -857,9 +857,9 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 }
 
 /*
- * A final tag that was read stays, so what was read before is good for a yes;
- * for a no it is read anew.  Reports come in the order of the file: one read
- * serves those of a hundred recipients.
+ * A final tag never changes, so a match in the buffer is good; without one the
+ * line is read again.  Reports come in the order of the file: one read serves a
+ * hundred recipients.
  */
 int
 ctl_has(const char *name, unsigned long off, int tag)
@@ -959,9 +959,9 @@ ctl_sync(const char *name)
 /* ---- diagnostics ----------------------------------------------------- */
 
 /*
- * Reads on from the line at hand to the header block that serves the recipient
- * at off.  It serves all recipients before it, so what is known of it is kept:
- * a run over many recipients of one file, in either direction, reads the file
+ * Reads on from the current line to the header block that serves the recipient
+ * at off.  A block serves all recipients before it, so its offset is kept: a
+ * run over many recipients of one file, in either direction, reads the file
  * once.
  */
 static void
@@ -983,7 +983,7 @@ find_header(unsigned long off)
 }
 
 /* The offset of a recipient's N line and of the text of the header block that
- * serves it; -1 where there is none. */
+ * serves it; -1: there is none. */
 static void
 context(const char *name, unsigned long off, long *hdr, long *drpt)
 {
@@ -1005,7 +1005,7 @@ add_folded(struct text *t, const char *s, int newline)
 		    newline == ' ') ? newline : *s);
 }
 
-/* Fields for an agent that gave none, or for us. */
+/* Fields for an agent that gave none, or for the scheduler itself. */
 static void
 add_notary(struct text *t, const char *user, const char *status,
     const char *message)
@@ -1070,7 +1070,7 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 	return close(fd);
 }
 
-/* ---- for those who report -------------------------------------------- */
+/* ---- for the agents that write DSNs ---------------------------------- */
 
 void
 ctl_go(struct ctl *c, unsigned long off)
@@ -1152,8 +1152,8 @@ nt_next_rcpt(struct notary *n)
 	return 0;
 }
 
-/* Takes the diagnostic line at hand apart: 0, or -1 when a crash has cut it too
- * short. */
+/* Splits the current diagnostic line into its fields: 0, or -1 if a crash cut
+ * it too short. */
 static int
 take_apart(struct notary *n)
 {
@@ -1201,8 +1201,8 @@ nt_diag(struct notary *n, unsigned long at)
 	return ctl_walk(&n->c) && n->c.l.line[0] == 'd' ? take_apart(n) : -1;
 }
 
-/* ZMailer's line of what has expired mostly says "delayed", too: it has a
- * status, and is told as a failure. */
+/* ZMailer writes "delayed" also for an expired recipient, but with a status;
+ * that is a failure. */
 int
 nt_is_warning(const struct notary *n)
 {

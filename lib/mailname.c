@@ -1,15 +1,16 @@
 /*
- * mailname.c - what this host calls itself in mail.
+ * mailname.c - the name of this host in mail.
  *
- * The first of these that is a name:
+ * The first of these that is a host name:
  *
  *	MAILNAME in the environment
  *	the first word of $MAILSHARE/mailname
- *	what the system says
+ *	the node name of the system (uname)
  *	localhost
  *
- * Senders, reports, EHLO and the lines of UUCP have it, so that it is set in
- * one place.  Each of them lets its own option or table say otherwise.
+ * Sender addresses, DSNs, EHLO and the "From " lines of UUCP use this name, so
+ * that an administrator sets it in one place.  Some programs have an option or
+ * a table that overrides it for their own part.
  */
 #include "mailname.h"
 #include "util.h"

@@ -1,22 +1,23 @@
 /*
  * spoolid.c - names of messages, and their spool ids.
  *
- * A message is named by its file, 123-45, which lies in queue/ or in a hash
- * directory there: X/Y/123-45.  Agents know it by the number in front.  Names
- * come again, as inodes do, so what is to be found later has the id:
+ * A message is named after its file: 123-45 lies in queue/ or in a hash
+ * directory there, X/Y/123-45.  Agents know it by its leading number, 123.
+ * Inode numbers are used again, and so are names.  A spool id is not: it adds
+ * the time of the message file.  Logs and DSNs use it.
  *
  *	S123AbmKVJKL		123-45 of 2026-11-22, 09:10:11
- *	S123AbmKVJKL3vWUA	half a second later
- *	S123AauAAAAF.17		no clock was set, at the 17th start
+ *	S123AbmKVJKL3vWUA	the same file half a second later
+ *	S123AauAAAAF.17		the clock was not set; the 17th such start
  *
- * "S", the number, and the time of the message file in UTC, six bits to a byte:
- * three for the year, then one each for month and day, both from 0, hour,
- * minute and second; the last five are nanoseconds, unless there are none.  A
- * time before SANE_WALL is that of a machine without a clock, where it comes
- * again with each start: there a dot and the number of the start follow.
+ * An id is "S", the number, and the time in UTC, six bits to a byte: three
+ * bytes for the year, one each for month and day (both from 0), hour, minute
+ * and second.  Five bytes of nanoseconds follow unless they are 0.  A time
+ * before SANE_WALL means a machine without a clock; it starts at the same time
+ * after each boot, so a dot and the number of the start are added.
  *
- * Costs: O(length of the name), and an lstat where the caller does not know
- * the time.
+ * Costs: O(length of the name), and an lstat if the caller does not know the
+ * time.
  */
 #include "ctlfile.h"
 #include <ctype.h>
@@ -64,8 +65,8 @@ name_in(const char *s)
 
 /* ---- spool ids -------------------------------------------------------- */
 
-/* The number of the start of the scheduler, from its file in the post office:
- * the path of a message file, less queue/ and its name, leads there. */
+/* Reads the number of the start from the file STARTS_FILE in the post office;
+ * 0 if there is none.  path is that of a message file, queue/NAME. */
 static unsigned long
 start_of(const char *path, const char *name)
 {
@@ -103,8 +104,8 @@ spool_time(const struct stat *st, struct spool_time *t)
 static const char code[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
 
-/* The day's part of an id, that of the last one most times; NULL: it has no
- * date. */
+/* The five bytes of year, month and day.  The last result is kept, as most
+ * calls are for the same day.  NULL: the time has no date. */
 static const char *
 id_of_day(time_t wall, long d)
 {
@@ -127,8 +128,8 @@ id_of_day(time_t wall, long d)
 	return stamp;
 }
 
-/* Writes the id, less the number of a start: its length; 0: it has none, or no
- * room. */
+/* Writes the id without the number of the start.  Its length; 0: the time has
+ * no date, or the buffer is too small. */
 static size_t
 put_id(char *id, size_t size, const char *name, time_t wall, unsigned long ns)
 {

@@ -15,26 +15,26 @@ const char *name_base(const char *name);
 unsigned long name_num(const char *name);	/* 123 */
 /* May that be the base of a name: a digit first, no slash, not too long? */
 int	name_usable(const char *base);
-/* The base when all of it may be a name, at most two directories included;
- * else NULL: it leads elsewhere. */
+/* name_base of the text if all of it may be a name with at most two hash
+ * directories in front; else NULL, as the path could lead elsewhere. */
 const char *name_in(const char *);
 
-/* ZMailer's name for the message queue/name, seen from transport/: 0 or -1.
- * Where no clock was set ".START" follows. */
+/* ZMailer's spool id of the message ../queue/NAME: 0, or -1.  If the clock was
+ * not set, ".START" follows. */
 int	spool_id(const char *name, char *id, size_t size);
-/* The same of the message file at path. */
+/* The same for the message file at path. */
 int	spool_id_of(const char *path, const char *name, char *id,
 	    size_t size);
 
-/* The time of a message file, where it is kept: s is wall, 0: there was no
- * clock, or it is not known. */
+/* The time of a message file: s in seconds since 1970, 0 if the clock was not
+ * set or the time is unknown; ns in nanoseconds. */
 struct spool_time {
 	unsigned s, ns;
 };
 
 void	spool_time(const struct stat *, struct spool_time *);
-/* The same of a message with that time: -1 when that is not known, for the
- * others to find out. */
+/* The same for a message whose time the caller has kept.  -1: the time is
+ * unknown; the other two functions find it out. */
 int	spool_id_at(const char *name, const struct spool_time *, char *id,
 	    size_t size);
 

@@ -1,8 +1,8 @@
 /*
- * util.c - what every program here shares.
+ * util.c - functions that every program here shares.
  *
  * Text goes through one bounded buffer and one small formatter, since old
- * systems have no snprintf.  A text that does not fit is cut and says so;
+ * systems have no snprintf.  A text that does not fit is cut and marked as cut;
  * nothing is ever written behind the end.
  *
  * The log writes one line an event: a stamp, the level, the event's name,
@@ -14,30 +14,31 @@
  *
  *	20261122091011 warn park msg=123-45 to=postman/123-45 why: it is empty
  *
- * Bytes that could forge a second line or disturb a terminal are shown as \ooo,
- * whoever wrote them.  Lines collect in a buffer that log_flush empties; a loop
- * calls it before it sleeps, so a busy pass costs one write and an idle daemon
- * holds nothing back.  Errors are written at once.
+ * Bytes that could forge a second line or disturb a terminal are shown as \ooo.
+ * Lines collect in a buffer until log_flush writes them.  A loop calls it
+ * before it sleeps: a busy pass costs one write, and an idle daemon holds
+ * nothing back.  Errors are written at once.
  *
- * The two clocks are read by clock_read alone.  mono never jumps.  Without
- * CLOCK_MONOTONIC it is summed from differences of times(), whose ticks wrap
- * around on 32 bits.  Some systems let it run while the machine sleeps or the
- * process is stopped; nobody waits longer than an hour here, so of anything
- * beyond that only the hour counts, and mail does not age asleep.
+ * Only clock_read reads the two clocks.  mono never jumps.  Without
+ * CLOCK_MONOTONIC it is the sum of differences of times(), whose ticks wrap
+ * around at 32 bits.  Some systems let it run while the machine sleeps or the
+ * process is stopped.  No loop here sleeps longer than an hour, so a longer
+ * difference counts as one hour, and mail does not age while the machine
+ * sleeps.
  *
- * A file is read line by line through one buffer of fixed size, and a line is
- * given as it lies there.  A line longer than the buffer is cut and the rest
- * read over, with a note of that; no file can make us take more memory.
+ * A file is read line by line through one buffer of fixed size; each line is
+ * returned in place.  A line longer than the buffer is cut, and overlong says
+ * so; no file can make a program take more memory.
  *
- * The heap holds times, and pointers to timers that live inside their owners;
- * each timer knows its place, so that it can be moved or taken out in
- * O(log n).
- * Room is reserved when an owner is made; after that nothing here can fail.
+ * The heap holds pairs of a time and a pointer to a timer.  Timers live inside
+ * their owners and know their place, so one can be moved or removed in
+ * O(log n).  Room is reserved when an owner is made; after that nothing here
+ * can fail.
  *
- * The hash table chains through links inside the entries and doubles when it
- * is full; when there is no memory to double it just grows slower.
+ * The hash table chains entries through links inside them, and doubles when it
+ * is full.  If there is no memory to double it, it grows slower instead.
  *
- * Nothing in this file knows what mail is, and nothing here calls upwards.
+ * Nothing in this file knows about mail, and nothing here calls upwards.
  */
 #include "util.h"
 #include <ctype.h>
@@ -111,8 +112,8 @@ text_octal(struct text *t, int c)
 		text_byte(t, '0' + (c >> shift & 7));
 }
 
-/* Copied in runs, since formatting the log was a third of all instructions
- * when each byte was looked at by itself. */
+/* Copies runs of clean bytes at once: byte by byte, a third of all instructions
+ * of a daemon went into formatting its log. */
 void
 text_put(struct text *t, const char *s, size_t n)
 {
@@ -370,8 +371,8 @@ log_open(const char *ident)
 #endif
 }
 
-/* The file before stays in use when the new one cannot be opened; so a reload
- * with a wrong name loses nothing. */
+/* The old file stays in use if the new one cannot be opened, so that a reload
+ * with a wrong name loses no line. */
 int
 log_file(const char *path)
 {
@@ -397,8 +398,8 @@ log_flush(void)
 		fd_write(lg.fd, lg.buf, n);	/* nobody to tell of an error */
 }
 
-/* Local time as YYYYMMDDhhmmss, made anew when the second changes: localtime
- * may look at the file of the time zone each time. */
+/* Local time as YYYYMMDDhhmmss.  It is computed again only when the second
+ * changes, as localtime may read the file of the time zone each time. */
 static const char *
 log_stamp(void)
 {
@@ -413,8 +414,8 @@ log_stamp(void)
 	return stamp;
 }
 
-/* Each word with an @ becomes @.  A word ends where an address does; blanks
- * in the quotes before an @ are of it. */
+/* Replaces each word that contains an @ by a single @.  A word ends where an
+ * address ends; blanks in quotes before the @ belong to it. */
 static void
 mask(struct text *t)
 {
@@ -437,8 +438,8 @@ mask(struct text *t)
 	t->len = strlen(t->s);
 }
 
-/* The stamp is ours and is not escaped; what comes behind it may be anybody's.
- * syslog has a stamp and levels of its own. */
+/* Writes the stamp, which needs no escapes, and the line, which may contain
+ * anybody's bytes.  syslog adds its own stamp and level. */
 static void
 log_line(int level, const char *f, va_list ap)
 {
@@ -497,10 +498,10 @@ LOG_CALL(log_debug, L_DEBUG)
 
 struct clocks now;
 
-#define STEP	30.0	/* seconds between the clocks that count as a step; less
-			 * is a clock that is kept right bit by bit */
-#define AWAKE_MOST 3600.0	/* seconds that may pass between two readings;
-			 * no loop sleeps longer */
+#define STEP	30.0	/* seconds of difference between the clocks that
+				 * count as a step; NTP adjusts less at once */
+#define AWAKE_MOST 3600.0	/* seconds between two readings that count; no
+				 * loop sleeps longer */
 
 /* Seconds since some moment. */
 static double
@@ -525,7 +526,7 @@ read_mono(void)
 #endif
 }
 
-/* Within what a long can hold. */
+/* Cut to the range of a long. */
 static long
 whole(double s)
 {
@@ -538,7 +539,7 @@ void
 clock_read(void)
 {
 	static int started;
-	static double away;	/* what does not count: before us, asleep */
+	static double away;	/* before the start, and asleep */
 	struct clocks was = now;
 	double mono = read_mono(), passed, step;
 
@@ -562,7 +563,7 @@ clock_read(void)
 
 /* ---- memory, chance, descriptors ------------------------------------- */
 
-/* No bytes are one: some systems give NULL for none. */
+/* 0 bytes become 1, as some systems return NULL for 0. */
 void *
 mem_get(size_t n)
 {
@@ -648,9 +649,9 @@ same_file(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Where O_NOFOLLOW is, one system call is enough for a file.  What is no
- * regular file and cannot be opened has an error of its own on each system;
- * then lstat tells. */
+/* With O_NOFOLLOW one system call is enough, else lstat comes first.  The errno
+ * of a failed open of a file that is not regular differs between systems; an
+ * lstat after it makes that EINVAL. */
 int
 fd_plain(const char *path, int flags, struct stat *st)
 {
@@ -673,7 +674,7 @@ fd_plain(const char *path, int flags, struct stat *st)
 	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
 		error = EINVAL;
 	else if (O_NOFOLLOW == 0 && !same_file(&seen, st))
-		error = EAGAIN;		/* it was exchanged meanwhile */
+		error = EAGAIN;		/* it was replaced meanwhile */
 	else if (CLOEXEC == 0)
 		fd_cloexec(fd);
 	if (error == 0)
@@ -685,8 +686,8 @@ fd_plain(const char *path, int flags, struct stat *st)
 
 #define OWN_TRIES 20	/* rounds in which the name may come and go */
 
-/* Whatever is there is looked at first, and made only when nothing is; since
- * the name may come or go between the two, that is tried some times. */
+/* Opens the file that is there, and makes one only if there is none.  The name
+ * may appear or vanish between the two, so this is tried OWN_TRIES times. */
 int
 fd_own(const char *path, int flags, int mode)
 {
@@ -697,8 +698,8 @@ fd_own(const char *path, int flags, int mode)
 	for (i = 0; i < OWN_TRIES; i++) {
 		if (!(flags & O_EXCL))
 			fd = fd_plain(path, flags & ~O_CREAT, &st);
-		/* by another name it could be a file that somebody else has
-		 * in mind */
+		/* a file with a second name may be one that another user wants
+		 * us to change */
 		if (fd < 0 ? errno == EINVAL : st.st_nlink != 1 ||
 		    (st.st_uid != 0 && st.st_uid != geteuid())) {
 			if (fd >= 0)
@@ -729,7 +730,7 @@ fd_own_why(void)
 #endif
 
 /* In a directory that others may write to, such as /tmp, a link or a second
- * name may be anybody's. */
+ * name may be another user's trap. */
 int
 fd_append(const char *path)
 {
@@ -791,8 +792,8 @@ file_sync(FILE *f)
 	return fflush(f) == 0 && !ferror(f) ? fd_sync(fileno(f)) : -1;
 }
 
-/* The new file is on disk before it gets the name: after a crash there is the
- * old one or the new one, whole. */
+/* The new file is synced before it gets the name: after a crash there is the
+ * old file or the new one, whole. */
 int
 fd_replace(const char *path, const char *fresh, void (*print)(FILE *))
 {
@@ -831,7 +832,7 @@ line_start(struct lines *l, int fd, unsigned long off)
 	l->buf[0] = '\0';
 }
 
-/* The newline of the last line is one again. */
+/* Puts the newline of the last line back. */
 static void
 mend(struct lines *l)
 {
@@ -851,7 +852,7 @@ line_at(struct lines *l, unsigned long off)
 	l->used = l->have - (size_t)(l->pos - off);
 }
 
-/* Reads what comes at pos: how many bytes, 0 at the end or on an error. */
+/* Reads at pos: the number of bytes, 0 at the end or on an error. */
 static size_t
 get(struct lines *l, char *to, size_t size)
 {
@@ -869,9 +870,9 @@ get(struct lines *l, char *to, size_t size)
 	return (size_t)n;
 }
 
-/* Moves the line to the front of the buffer and fills the rest of that: 0 at
- * the end of the file or on an error.  At an end that is known the buffer
- * stays, for who goes back. */
+/* Moves the line to the front of the buffer and fills the rest: 0 at the end of
+ * the file or on an error.  At an end that is known the buffer stays, so that
+ * earlier lines can be read again. */
 static int
 fill(struct lines *l)
 {
@@ -971,7 +972,7 @@ heap_room(struct heap *h, unsigned n)
 	return 0;
 }
 
-/* A slot goes to the place i, and its timer learns of that. */
+/* Puts the slot at place i and tells its timer. */
 static void
 heap_put(struct heap *h, unsigned i, struct slot s)
 {
@@ -979,8 +980,8 @@ heap_put(struct heap *h, unsigned i, struct slot s)
 	s.timer->pos = i + 1;
 }
 
-/* Puts it where it belongs, at the place i or above or below that.  The parent
- * of place i is (i - 1) / 2, its children are 2 * i + 1 and 2 * i + 2; none is
+/* Moves the slot from place i up or down to where it belongs.  The parent of
+ * place i is (i - 1) / 2, its children are 2 * i + 1 and 2 * i + 2; none is
  * due before its parent.  Only one of the two loops moves anything. */
 static void
 heap_sift(struct heap *h, unsigned i, struct slot s)
@@ -1051,7 +1052,7 @@ hash_chain(const struct hash *h, unsigned long hash)
 	return &h->v[hash & (h->size - 1)];
 }
 
-/* Order within a chain is nobody's concern. */
+/* The order within a chain does not matter. */
 static void
 hash_grow(struct hash *h)
 {

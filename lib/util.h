@@ -1,9 +1,9 @@
 /*
- * util.h - what every program here shares, and the one place where the
- * differences between systems are smoothed out.
+ * util.h - functions that every program here shares, and the one place for
+ * differences between systems.
  *
  * Text, log, clocks, memory, lines, a heap and a hash table.  Nothing in
- * this file knows what mail is.  Switches (-DNO_...) are listed in Makefile.
+ * this file knows about mail.  Switches (-DNO_...) are listed in Makefile.
  */
 #ifndef UTIL_H
 #define UTIL_H
@@ -125,8 +125,8 @@ int	num_upto(const char *s, unsigned long max, unsigned long *,
 /* A span such as 1h5m20s or 90 (seconds): 0, or -1 when it is none or
  * larger than a long can hold. */
 int	span_parse(const char *, long *);
-/* The reverse, two largest units: 4d23h, 1h5m, 20s; and as many as that from
- * the largest down, 4 for all. */
+/* The reverse, the two largest units: 4d23h, 1h5m, 20s; span_units writes n
+ * units at most, from the largest down (4: all). */
 void	span_add(struct text *, long);
 void	span_units(struct text *, long, int n);
 
@@ -176,19 +176,21 @@ void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* 0 or -1 */
 int	same_file(const struct stat *, const struct stat *);	/* 1 or 0 */
-/* Opens a regular file, not by a link, and looks at it: the descriptor, or
- * -1; with EINVAL it is something else. */
+/* Opens a regular file, never through a link, and fills in its status: a
+ * descriptor, or -1; EINVAL means that it is not a regular file. */
 int	fd_plain(const char *path, int flags, struct stat *);
-/* Opens a file of our own in a place of ours, or makes it with O_CREAT:
- * regular, not by a link, with one name, root's or ours.  The descriptor, or
- * -1; with EPERM it is not.  fd_own_why: the words for that errno. */
+/* Opens a file of our own in a directory of ours, or makes it with O_CREAT:
+ * regular, no link, one name, owned by root or us.  A descriptor, or -1; EPERM
+ * means that it is another kind of file.  fd_own_why: that errno in words. */
 int	fd_own(const char *path, int flags, int mode);
 const char *fd_own_why(void);
-/* Writes the file anew: what is printed goes into fresh, beside it, which is
- * synced and renamed.  0, or -1 with errno and the old file in place. */
+/* Replaces the file: print writes to the file fresh, in the same directory,
+ * which is synced and renamed.  0, or -1 with errno and the old file in
+ * place. */
 int	fd_replace(const char *path, const char *fresh, void (*print)(FILE *));
-/* Opens the administrator's file to append to, or makes it; by a link if that
- * is root's or ours, and with one name.  The descriptor, or -1 as fd_own. */
+/* Opens a file that the administrator has named, for appending, or makes it.  A
+ * link is followed if it is root's or ours; a file has one name.  A descriptor,
+ * or -1 as in fd_own. */
 int	fd_append(const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* A write lock on the whole file, without waiting: 0 or -1. */
@@ -199,14 +201,14 @@ int	file_sync(FILE *);	/* what was written to it is: 0, or -1: errno */
 
 #define LINE_MAX_	8192	/* bytes of a line that are kept */
 
-/* lines: a file while it is read line by line, through one buffer.  A line is
- * in the buffer, a NUL for its newline, until the next call. */
+/* lines: a file while it is read line by line, through one buffer.  A line
+ * stays in the buffer, its newline replaced by a NUL, until the next call. */
 struct lines {
 	int	fd;		/* the caller's */
 	int	error;		/* errno of a read that failed, or 0 */
 	unsigned long pos;	/* file offset of the end of buf */
-	unsigned long size;	/* bytes in the file, set behind line_start to
-				 * spare asking for its end; or 0 */
+	unsigned long size;	/* bytes in the file, 0: unknown; set after
+					 * line_start, saves a read */
 	int	fresh;		/* the descriptor stands at pos */
 	unsigned long off;	/* file offset of line */
 	size_t	have, used;	/* bytes in buf, bytes of it consumed */
@@ -219,13 +221,13 @@ struct lines {
 };
 
 void	line_start(struct lines *, int fd, unsigned long off);
-/* From off on; where the buffer has it, nothing is read.  What the caller has
- * changed in earlier lines stays changed. */
+/* Continues at off, without a read if the buffer holds it.  Changes that the
+ * caller made to earlier lines in the buffer remain there. */
 void	line_at(struct lines *, unsigned long off);
 /* The next line, NUL for its newline: 1, or 0 at the end or on an error. */
 int	line_next(struct lines *);
-/* The bytes at off, n of them or more, which is also where the next line
- * begins: NULL when the file has no such bytes. */
+/* The n bytes at off, perhaps with more behind them; the next line begins
+ * there, too.  NULL: the file does not have them. */
 const char *line_peek(struct lines *, unsigned long off, size_t n);
 
 /* ---- heap: what is due first.  All operations O(log n) --------------- */
@@ -266,8 +268,8 @@ void	hash_del(struct hash *, struct hlink *);
 /* First and next entry with this hash value; the caller compares keys. */
 struct hlink *hash_first(const struct hash *, unsigned long hash);
 struct hlink *hash_next(const struct hlink *);
-/* The first of all entries (NULL) and the one behind it; NULL at the end.
- * None may come or go in between. */
+/* The first entry of the table (NULL) or the one behind the given entry; NULL
+ * at the end.  No entry may be added or removed in between. */
 struct hlink *hash_each(const struct hash *, const struct hlink *);
 unsigned hash_text(const char *, unsigned seed);
 
