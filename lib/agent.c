@@ -1,7 +1,9 @@
 /*
- * agent.c - what agents and submit need of the system, and the daemon does not:
- * setting locks in control files, closing what an exec would hand down, names
- * safe on disk.  What a lock looks like is in ctlfile.c.
+ * agent.c - system calls that agents and submit use and the daemon does not.
+ *
+ * It sets fcntl locks on control files, writes the process number of a lock,
+ * syncs a directory after a file was named in it, and closes descriptors before
+ * an exec.  ctlfile.c describes the locks and reads them.
  */
 #include "agent.h"
 
@@ -52,8 +54,8 @@ fd_close_from(int fd)
 		close(fd);
 }
 
-/* The errors of systems and file systems that do not sync directories, or not
- * for those who may not read them. */
+/* Is this the error of a system or file system that cannot sync a directory, or
+ * of a user who may not read it? */
 static int
 is_never(int error)
 {

@@ -1,5 +1,5 @@
 /*
- * agent.h - what agents and submit need of the system, and the daemon does not.
+ * agent.h - system calls for agents and submit: see agent.c.
  */
 #ifndef AGENT_H
 #define AGENT_H
@@ -8,17 +8,17 @@
 
 /* The six bytes of a lock for a process number; ctlfile.c reads them. */
 void	line_lock(char field[7], long pid);
-/* An agent's fcntl lock on the control file of its job, which ctl_held sees.
- * Closing any descriptor of the file ends it.  0, or -1 with errno: another has
- * it, or there are no locks. */
+/* Sets our fcntl lock on the control file of a job; ctl_held asks for it.
+ * Closing any descriptor of the file ends it.  0, or -1 with errno: another
+ * process has the lock, or there are no locks. */
 int	line_hold(int fd);
-/* Byte CONTROL_MAX itself, for whoever takes recipients: locks it without
- * waiting, or unlocks it.  0, or -1 with errno. */
+/* Locks byte CONTROL_MAX itself, the guard of agents that take recipients,
+ * without waiting; or unlocks it.  0, or -1 with errno. */
 int	line_guard(int fd, int on);
 
 void	fd_close_from(int fd);	/* it and all above, before an exec */
-/* The names in it are on disk: 0, 1 where that cannot be done here or by us, or
- * -1. */
+/* Syncs the directory, so that new names in it are on disk: 0; 1 if this is not
+ * possible here or for us; -1 with errno. */
 int	dir_sync(const char *path);
 
 #endif

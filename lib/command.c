@@ -1,22 +1,23 @@
 /*
- * command.c - a command line becomes words.
+ * command.c - splits the command line of an agent into words.
  *
  *	A=b smtp -s "-H ${ORGDOMAIN}" $host
  *
  * becomes, for the host a.test, the environment "A=b" and the words "smtp",
  * "-s", "-H mail.example" and "a.test".
  *
- * Blanks end a word; quotes and backslashes mean what they mean to a shell,
- * but no shell is ever asked.  Leading NAME=value words are the program's
- * environment.  $channel and $host, with braces or without, stand for the
- * address, and ${NAME} for a location; within single quotes they do not.
+ * Blanks end a word; quotes and backslashes have the meaning they have in a
+ * shell, but no shell is run.  Leading NAME=value words are the program's
+ * environment.  $channel and $host, with braces or without, are replaced by the
+ * parts of the address, and ${NAME} by a location; not in single quotes.
  *
- * A value that is put in never ends a word, so whatever a host is called, it
- * is part of one argument.  It may not choose the program, and an argument
- * that begins with it must not look like an option: such mail waits.
+ * A value that is put in never ends a word, so any host name is part of one
+ * argument.  It cannot choose the program, and an argument that begins with it
+ * must not look like an option; a command that would is not run, and the mail
+ * waits.
  *
- * A command that has $host as a word gets jobs for that host without its
- * name; see enum cmd_bound.
+ * An agent whose command has $host as a word gets jobs for that host without
+ * its name; see enum cmd_bound.
  */
 #include "util.h"
 #include "command.h"
@@ -32,14 +33,14 @@ struct splitting {
 	const char *(*var)(const char *);	/* NULL: it is only checked */
 	struct command *c;
 	struct text out;
-	char	*word;		/* the beginning of the word at hand */
+	char	*word;		/* the beginning of the current word */
 	const char *why;	/* it cannot be used */
-	int	given;		/* the word at hand depends on the address */
+	int	given;		/* the word depends on the address */
 	int	led;		/* ... and begins with a value from it */
-	size_t	alone;		/* out.len when it was $host and no more */
+	size_t	alone;		/* out.len when the word was $host alone */
 };
 
-/* The value of the name at p->s, behind '$', goes into the word at hand. */
+/* Adds the value of the name at p->s, behind '$', to the current word. */
 static void
 give_value(struct splitting *p)
 {
@@ -82,7 +83,7 @@ give_value(struct splitting *p)
 		p->alone = p->out.len;
 }
 
-/* One word, at p->s: by quotes and backslashes as in a shell. */
+/* Reads one word at p->s, with the quotes and backslashes of a shell. */
 static void
 split_word(struct splitting *p)
 {
@@ -114,7 +115,7 @@ split_word(struct splitting *p)
 	text_put(&p->out, "", 1);
 }
 
-/* Where the word at hand belongs; a leading NAME=value to the environment. */
+/* Files the word as environment (a leading NAME=value) or argument. */
 static void
 place_word(struct splitting *p)
 {

@@ -1,11 +1,11 @@
 /*
- * command.h - a command line becomes words: see command.c.
+ * command.h - splits the command line of an agent into words: see command.c.
  */
 #ifndef COMMAND_H
 #define COMMAND_H
 
-/* How a command names the host, so that its agent cannot be switched to
- * another. */
+/* How a command names the host; an agent with the host in its command cannot be
+ * given jobs for another host. */
 enum cmd_bound {
 	CMD_FREE,		/* not at all */
 	CMD_IN_WORD,		/* inside a word */
@@ -22,9 +22,9 @@ struct command {
 	char	mem[4096];
 };
 
-/* The command for an address, words split and filled in; var gives the value
- * of ${NAME}, NULL when unknown.  Without var it is only checked, and NAMEs are
- * not.  NULL when it can be run, else why not. */
+/* Splits the command for an address and fills it in; var returns the value of
+ * ${NAME}, NULL if unknown.  With var NULL the command is only checked, and any
+ * NAME is accepted.  NULL if it can be run, else the reason. */
 const char *cmd_split(const char *, const char *channel, const char *host,
 	    const char *(*var)(const char *), struct command *);
 

@@ -1,16 +1,17 @@
 /*
- * deferred.c - mail that could not be routed yet.
+ * deferred.c - mail that submit -q could not route.
  *
  *	deferred/1057616	the message, as it was in router/
  *	deferred/1057616.why	3 1795392000 no table of routes: routes:12: ...
  *
- * submit -q moves a message there when it cannot route it now, and tries it
- * again after a minute, then after ever longer pauses up to an hour.  The
- * second file has the number of tries, a number that changes with the table of
- * routes, and the reason of the last try; its time of modification is that of
- * the last try.  Without it the message is tried at once, so mailq releases one
- * by removing that file, and a crash between the two delays nothing.  A clock
- * that was set back delays nothing either.
+ * submit -q moves a message to deferred/ when it cannot route it now.  It tries
+ * it again after 1, 2, 4, 8, 16, 32 and then every 60 minutes.  The second file
+ * has the number of tries, a number that changes with the table of routes, and
+ * the reason of the last try.  Its modification time is the time of that try.
+ *
+ * Without the second file the message is tried at once.  So mailq releases a
+ * message by removing that file, and a crash between the two delays nothing.
+ * A clock that was set back delays nothing either.
  */
 #include "deferred.h"
 #include "util.h"

@@ -1,5 +1,5 @@
 /*
- * deferred.h - mail that could not be routed yet: see deferred.c.
+ * deferred.h - mail that submit -q could not route: see deferred.c.
  */
 #ifndef DEFERRED_H
 #define DEFERRED_H
@@ -8,25 +8,25 @@
 #define DEFERRED_WHY	400	/* bytes of a reason, the NUL included */
 
 struct deferred {
-	unsigned long tries;	/* that failed, at least one */
-	unsigned long table;	/* the mark of routes for the last */
-	long	last, next;	/* seconds since 1970: of the last, of the next
-				 * try */
-	char	reason[DEFERRED_WHY];	/* of the last */
+	unsigned long tries;	/* failed tries, at least one */
+	unsigned long table;	/* mark of the table at the last try */
+	long	last, next;	/* of the last and of the next try, seconds
+				 * since 1970 */
+	char	reason[DEFERRED_WHY];	/* of the last try */
 };
 
-/* The number of a message in router/ and deferred/? */
+/* Is this a name of messages in router/ and deferred/, a number? */
 int	deferred_name(const char *);
-/* What is known of office/deferred/NUM: 0, or -1 when nothing is, and it is to
- * be tried at once. */
+/* Reads office/deferred/NUM.why: 0, or -1 if it is missing or damaged; then the
+ * message is due at once. */
 int	deferred_read(const char *office, const char *num, struct deferred *);
-/* What is known, last and next aside, as the last try was just now: 0, or -1
- * with errno. */
+/* Writes it, with the current time as that of the last try; last and next are
+ * not used.  0, or -1 with errno. */
 int	deferred_write(const char *office, const char *num,
 	    const struct deferred *);
-/* Nothing is known of it any more: 0, or -1 with errno. */
+/* Removes office/deferred/NUM.why: 0, or -1 with errno. */
 int	deferred_forget(const char *office, const char *num);
-/* The number in a name of a file that says why; NULL: it is none. */
+/* The number in the name NUM.why, copied to num; NULL: another name. */
 const char *deferred_of(const char *entry, char *num, unsigned long size);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * dsn.c - what a delivery status notification is written with.
+ * dsn.c - writes the frame and the fields of delivery status notifications.
  *
- * A DSN is an error message in the router's format, with an envelope of its own
- * and no sender, and in it a multipart/report (RFC 3462):
+ * A DSN is a message in the router's format: an envelope without a sender, a
+ * header, and a multipart/report (RFC 3462).
  *
  *	channel error			dsn_envelope
  *	errormsg
@@ -17,16 +17,15 @@
  *	Subject: ...			dsn_part: the message
  *	--=_101.0--			dsn_end
  *
- * Nothing that comes from an agent or a message can be more than text there.
- * For people, valid UTF-8 stays, in lines of bounded length behind an indent;
- * fields are ASCII and folded.  Whatever else there is becomes a question mark.
- * The boundary is chosen so that what is copied does not have it.
+ * Text from agents and messages stays text: it cannot add a field, a part or a
+ * line.  In the part for people valid UTF-8 is kept, in lines of bounded length
+ * behind an indent.  Fields are ASCII and folded.  All other bytes become
+ * question marks.  The boundary is one that the copied text does not contain.
  *
- * A field keeps its blanks, as many as they are, where it is not folded; where
- * it is, they stand at the beginning of the new line, and whoever unfolds it
- * has them back.
+ * A field keeps its blanks, also several in a row.  Where it is folded they
+ * stand at the beginning of the new line, so unfolding restores them.
  *
- * Who is told what is the matter of the agents dsn and errormail.
+ * The agents dsn and errormail decide what a DSN says, and to whom it goes.
  */
 #include "dsn.h"
 #include "mailname.h"
@@ -37,8 +36,8 @@
 #define TEXT_MOST	4000	/* ... of what an agent said */
 #define COLUMNS		76	/* where fields are folded */
 #define LINE_MOST	998	/* bytes in a line that mail can carry */
-#define PIECE_MOST	900	/* bytes without a blank, or in a line that
-				 * was made shorter */
+#define PIECE_MOST	900	/* bytes without a blank in a field, and of a
+				 * line that is folded */
 #define USER_MOST	1000	/* ... of a recipient's address */
 
 size_t
@@ -195,7 +194,7 @@ dsn_address(FILE *f, const char *field, const char *user)
 	dsn_field(f, field, value);
 }
 
-/* ---- text on its way --------------------------------------------------- */
+/* ---- copied text ------------------------------------------------------- */
 
 void
 dsn_copy(struct dsn_copy *c, const char *word, FILE *f, long most)
@@ -206,8 +205,8 @@ dsn_copy(struct dsn_copy *c, const char *word, FILE *f, long most)
 	c->most = most;
 }
 
-/* Before b, goes on in a new line if this is long enough: at a blank, if there
- * is one in time, and not within a character of UTF-8. */
+/* Ends the line before byte b if it is long enough: at a blank, or before
+ * LINE_MOST if there is none, and not within a UTF-8 character. */
 static void
 copy_fold(struct dsn_copy *c, int b)
 {
@@ -243,7 +242,7 @@ dsn_byte(struct dsn_copy *c, int b)
 		putc(b == '\0' ? '?' : b, c->f);
 }
 
-/* Text that may be anything, in lines of bounded length. */
+/* Copies text of any bytes, in lines of bounded length. */
 static void
 copy_clean(struct dsn_copy *c, const char *s)
 {
@@ -331,7 +330,7 @@ dsn_envelope(struct dsn *d, const char *sender)
 	fputs("env-end\n", f);
 }
 
-/* How many bytes a field begins with of the name, which is in lower case. */
+/* Bytes that the field has in common with a name in lower case. */
 static size_t
 common(const char *field, const char *name)
 {
@@ -343,7 +342,7 @@ common(const char *field, const char *name)
 	return n;
 }
 
-/* Fields that are ours alone. */
+/* Is this a field that a form may not set? */
 static int
 is_ours(const char *field)
 {
@@ -360,7 +359,7 @@ is_ours(const char *field)
 	return 0;
 }
 
-/* The fields of the form: does it have the sender's? */
+/* Writes the fields of the form; is From among them? */
 static int
 put_form_fields(struct dsn *d, char *subject, size_t size)
 {
@@ -447,7 +446,7 @@ dsn_end(struct dsn *d)
 	fprintf(d->post.f, "\n--%s--\n", d->boundary);
 }
 
-/* ---- what the process may still do ---------------------------------- */
+/* ---- confinement (OpenBSD) ------------------------------------------ */
 
 int
 dsn_confine(const char *forms, const char *router)

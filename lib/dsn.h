@@ -1,5 +1,5 @@
 /*
- * dsn.h - what a DSN is written with: see dsn.c.
+ * dsn.h - writes the frame and the fields of DSNs: see dsn.c.
  */
 #ifndef DSN_H
 #define DSN_H
@@ -10,8 +10,8 @@
 
 /* ---- text of others --------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at s that is not ASCII, nor a control; 0: there
- * is none. */
+/* The length in bytes of the UTF-8 character at s if it is neither ASCII nor a
+ * control character; else 0. */
 size_t	dsn_utf8(const char *);
 int	dsn_has_utf8(const char *);	/* is there one? */
 /* Lines of text, each behind the indent; they end in CR or LF. */
@@ -24,21 +24,22 @@ const char *dsn_date(long wall);
 int	dsn_typed(const char *);	/* is it "type; value"? */
 
 /*
- * copy: text on its way into a DSN, looked at and perhaps written.
+ * copy: text that is copied into a DSN.  It is read twice: first without f, to
+ * find out what it contains, then to write it.
  */
 struct dsn_copy {
 	FILE	*f;		/* where it goes, NULL: nowhere */
-	const char *word;	/* what must not occur; its first byte occurs
-				 * once in it */
-	int	at;		/* bytes of it seen */
+	const char *word;	/* must not occur in the text; its first byte
+					 * occurs in it only once */
+	int	at;		/* bytes of word that match so far */
 	int	found, eight;	/* it occurs; there are bytes above 127 */
-	int	awkward, wide;	/* no mail can carry it as it is: it is not
-				 * text; a line is too long */
+	int	awkward, wide;	/* mail cannot carry it: it is not text; it has
+					 * a line that is too long */
 	int	last;		/* byte */
-	int	fold;		/* it is a header, and lines are made shorter */
+	int	fold;		/* it is a header; its long lines are folded */
 	long	col;		/* bytes in the line so far */
 	long	size, whole;	/* bytes; ... up to the last line's end */
-	long	most;		/* bytes that are wanted */
+	long	most;		/* bytes to copy at most */
 };
 
 void	dsn_copy(struct dsn_copy *, const char *word, FILE *, long most);
@@ -48,7 +49,7 @@ void	dsn_form(struct dsn_copy *, FILE *form);	/* all of its text */
 /* ---- the frame ---------------------------------------------------------- */
 
 /*
- * dsn: one while it is written: an envelope, a header, parts.
+ * dsn: a DSN while it is written: envelope, header, parts.
  */
 struct dsn {
 	struct post post;
@@ -61,12 +62,12 @@ struct dsn {
 
 /* What this machine calls itself: the given name, else its mailname. */
 const char *dsn_name(const char *given);
-/* Next of kin of the boundary before; based on the number. */
+/* Sets the next boundary to try; the number makes it unique. */
 void	dsn_boundary(struct dsn *, unsigned long num);
 /* To the sender ("": to the form's addresses alone), or the postmaster. */
 void	dsn_envelope(struct dsn *, const char *sender);
-/* The subject is the form's if it has one; the rest stands behind it.  more:
- * fields of the header, each with its end. */
+/* Writes the header.  The subject is the form's if it has one; rest is added to
+ * it.  more: further fields, each with its newline. */
 void	dsn_header(struct dsn *, const char *sender, const char *subject,
 	    const char *rest, const char *more);
 void	dsn_part(struct dsn *, const char *type, int eight);	/* begins one */
@@ -74,9 +75,9 @@ void	dsn_part(struct dsn *, const char *type, int eight);	/* begins one */
 int	dsn_people(struct dsn *);
 void	dsn_end(struct dsn *);
 
-/* From here on nothing but forms, the post office that we are in, and the
- * router's socket ("": none) can be opened, where the system sees to that: 0,
- * or -1 with errno. */
+/* After this call the process can open only the forms, the post office, which
+ * is the working directory's parent, and the router's socket ("": none), where
+ * the system can enforce that: 0, or -1 with errno. */
 int	dsn_confine(const char *forms, const char *router);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * form.c - the texts of reports that a postmaster can write.
+ * form.c - reads a form, a postmaster's text for DSNs.
  *
  *	HDR Organization: example	a field of the header
  *	SUB Returned mail		the subject; ZMailer's forms have
  *					Subject: before it
- *	ADR Bcc: <postmaster>		a field; its address gets it, too
+ *	ADR Bcc: <postmaster>		a field; its address gets the DSN, too
  *	The first line without such a word begins the text.
  *
- * A form is read line by line each time that it is used, so that what is
- * changed in it counts at once.  What becomes of it is the caller's matter.
+ * A form is read line by line each time it is used, so that a change counts at
+ * once.  The caller decides what to do with the lines.
  */
 #include "form.h"
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /*
- * form.h - the texts of reports that a postmaster can write: see form.c.
+ * form.h - reads a form, a postmaster's text for DSNs: see form.c.
  */
 #ifndef FORM_H
 #define FORM_H
@@ -8,11 +8,11 @@
 
 #define FORM_LINE	1000	/* bytes of a line that are read at once */
 
-/* Opens dir/name: NULL when there is none (errno is ENOENT, or EINVAL for a
- * name that may not be one) or it cannot be read. */
+/* Opens dir/name: NULL with errno; ENOENT if there is none, EINVAL for a name
+ * that is not allowed. */
 FILE	*form_open(const char *dir, const char *name);
-/* The next line of the head, without its end: 1; or 0 at the first line of the
- * text, which has its end, or is empty when there is none. */
+/* Reads the next line of the head, without its newline: 1.  Or 0 at the first
+ * line of the text, with its newline, or empty if there is no text. */
 int	form_next(FILE *, char line[FORM_LINE]);
 /* The value of a line of the head when it begins with this word, or NULL. */
 char	*form_value(char *line, const char *word);

@@ -1,5 +1,5 @@
 /*
- * notary.c - who is told of a message, and how, as its control file has it.
+ * notary.c - reads from a control file who gets a DSN, and how.
  *
  *	s smtp - anna@a.example 0	the sender of all that follows
  *	r local - fred 65534		fred's origin begins at the s line ...
@@ -8,13 +8,14 @@
  *	m				... with this header
  *	Subject: Hello
  *
- * The scheduler asks for none of this.  The agents dsn and errormail do, and
- * submit writes xtext.
+ * The agents dsn and errormail use it; the scheduler does not.  submit writes
+ * xtext with it.
  *
- * The sender is what the last s or e line says.  What comes from the channel
- * error is a DSN and has none.  Recipients between two lines that set a sender
- * or begin a header have an origin in common.  Mostly there is one in a file;
- * the one at hand is remembered, and a later one is looked for behind it.
+ * The sender of a recipient is that of the last s or e line before it.  A
+ * sender of the channel error is empty: the message is a DSN.  Recipients
+ * between two lines that set a sender or begin a header share an origin.  Most
+ * files have one origin.  The current one is kept, and a later one is searched
+ * for behind it.
  */
 #include "notary.h"
 #include <ctype.h>
@@ -68,9 +69,9 @@ xtext_add(struct text *t, const char *s, size_t n)
 	}
 }
 
-/* A program or a file begins with '|', '/' or ':', an option with '-'; '<' and
- * '>' would end the brackets it is put into.  A blank is part of an address
- * within quotes alone. */
+/* Can a DSN go there?  '|', '/' and ':' begin a program, a file or a list, '-'
+ * an option; '<' and '>' would end the brackets of an address.  A blank is part
+ * of an address only in quotes. */
 int
 nt_tellable(const char *address)
 {
@@ -124,8 +125,9 @@ see_head(const struct ctl *c, struct head *h)
 	}
 }
 
-/* It stands before the first recipient; what the sender wants, ZMailer's router
- * says behind the recipients' lines, and the first counts, as for agents. */
+/* Fields of the message stand before the first recipient.  ZMailer's router
+ * writes the sender's wishes (n, R) behind recipients; as in the agents, the
+ * first of each counts. */
 int
 nt_head(struct notary *n, struct head *h)
 {
@@ -146,7 +148,7 @@ nt_head(struct notary *n, struct head *h)
 
 /* ---- origins --------------------------------------------------------- */
 
-/* The header that begins here, is it one of a DSN on a DSN? */
+/* Reads the header that begins here: is it that of a DSN on a DSN? */
 static int
 see_header(struct ctl *c)
 {
@@ -170,15 +172,15 @@ see_begin(struct origin *g)
 	g->long_sender = g->w.long_sender;
 }
 
-/* The first line behind the recipient that ends it, or belongs to it: 1 when
- * all is known of it. */
+/* A line that may end the origin, or begin its header: 1 when the origin is
+ * complete. */
 static int
 see_end(struct origin *g)
 {
 	if (g->to == ULONG_MAX)
 		g->to = g->w.l.off;
 	if (g->head != ULONG_MAX)
-		return 1;	/* that of the origin before */
+		return 1;	/* the header of the origin before it */
 	if (g->w.l.line[0] != 'm')
 		return 0;
 	g->head = g->w.l.off;
@@ -202,7 +204,7 @@ nt_origins(const struct notary *n, struct origin *g)
 	line_start(&g->w.l, n->fd, 0);
 }
 
-/* From the end of the origin at hand on to the one that off has. */
+/* Reads on from the end of the current origin to that of the line at off. */
 static void
 look_on(struct origin *g, unsigned long off)
 {

@@ -1,5 +1,5 @@
 /*
- * notary.h - who is told of a message, and how: see notary.c.
+ * notary.h - reads from a control file who gets a DSN: see notary.c.
  */
 #ifndef NOTARY_H
 #define NOTARY_H
@@ -9,12 +9,12 @@
 /* Makes n bytes of xtext (RFC 3461) plain, and the reverse. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
 void	xtext_add(struct text *, const char *, size_t n);
-/* Can a DSN be sent to this address?  Not to a program or a file, nor where
- * an envelope or a header would not have it. */
+/* Can a DSN be sent to this address?  Not to a program or a file, nor to an
+ * address that an envelope or a header cannot contain. */
 int	nt_tellable(const char *address);
 
 /*
- * head: what a control file says of the message.
+ * head: the fields of a control file that concern the whole message.
  */
 struct head {
 	char	envid[300];	/* xtext, or "" */
@@ -27,7 +27,7 @@ struct head {
 int	nt_head(struct notary *, struct head *);
 
 /*
- * origin: recipients of a control file that have sender and header in common.
+ * origin: the sender and header that several recipients share.
  */
 struct origin {
 	unsigned long from, to;	/* their lines begin in [from, to) */
@@ -43,8 +43,8 @@ struct origin {
 
 /* For the file that was opened. */
 void	nt_origins(const struct notary *, struct origin *);
-/* The recipient at off has this origin: 0, or -1 when the file cannot be
- * read, which nt_error knows, too. */
+/* Sets the origin of the recipient at off: 0, or -1 if the file cannot be read;
+ * then nt_error has the errno. */
 int	nt_origin(struct notary *, struct origin *, unsigned long off);
 
 #endif

@@ -19,8 +19,8 @@
 
 /* ---- reading --------------------------------------------------------- */
 
-/* Behind the item at p: a byte, an escaped one, or a bracket expression; NULL
- * when it has no end. */
+/* The end of the item at p: a byte, an escaped byte or a bracket expression;
+ * NULL if that is not closed. */
 static const char *
 item_end(const char *p)
 {
@@ -71,7 +71,7 @@ pat_free(char **all)
 	free(all);
 }
 
-/* The first n bytes of s, the len bytes at part, and rest. */
+/* Joins the first n bytes of s, the len bytes at part, and rest. */
 static char *
 join(const char *s, size_t n, const char *part, size_t len, const char *rest)
 {
@@ -96,9 +96,9 @@ choice_end(const char *p)
 	return p;
 }
 
-/* The first braces of v[i] become choices, the last of them there and the
- * others behind v[*n - 1]: 1; 0 when it has no braces; -1 when that makes too
- * many, or there is no memory. */
+/* Replaces v[i] by the alternatives of its first braces: the last one in place,
+ * the others appended at v[*n].  1; 0 if it has no braces; -1 if there are too
+ * many alternatives or no memory. */
 static int
 expand_one(char **v, int *n, int i)
 {
@@ -232,8 +232,8 @@ pat_match(const char *p, const char *s)
 	}
 }
 
-/* Bytes of a pattern are taken for those of an address here: a '*' of its own
- * is matched by a '*' alone, and so is all that it stands for. */
+/* Matches one pattern as if it were an address: a '*' in it is matched only by
+ * a '*', and so is all that this '*' can match. */
 int
 pat_covers(char *const *all, const char *pattern)
 {

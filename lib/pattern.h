@@ -6,17 +6,17 @@
 
 /* What is wrong with the pattern, or NULL. */
 const char *pat_check(const char *);
-/* All alternatives of a good pattern, in lower case, with a NULL at the end;
- * NULL when there are too many, or no memory. */
+/* All alternatives of a valid pattern, in lower case, with a NULL at the end;
+ * NULL if there are too many, or no memory. */
 char	**pat_expand(const char *);
 void	pat_free(char **);
 /* Does it match the text, which is in lower case? */
 int	pat_match(const char *, const char *);
-/* Does one of all mean this address, channel/host?  Those of the channel dsn
- * only when it names the channel: "dsn/...". */
+/* Does one of the alternatives match the address channel/host?  An address of
+ * the channel dsn needs a pattern that names it: "dsn/...". */
 int	pat_means(char *const *all, const char *address);
-/* Does one of all mean whatever this alternative of another means?  0: perhaps
- * not. */
+/* Does one of the alternatives match every address that pattern, an alternative
+ * of another one, matches?  0: perhaps not. */
 int	pat_covers(char *const *all, const char *pattern);
 
 #endif

@@ -1,29 +1,30 @@
 /*
- * post.c - a message on its way into the router's directory.
+ * post.c - puts a message into router/.
  *
- * Whoever has mail to give writes it into a file of its own, syncs it and
- * renames it into router/.  Nobody ever sees half a message, and what a crash
- * leaves behind is nobody's mail yet.
+ * A program that has a message writes it into a file of its own, syncs it and
+ * renames it into router/.  So nobody sees half a message, and a crash leaves
+ * no message or a whole one.
  *
- *	private/TAG:PID.RANDOM	the scheduler, agents and others that may
- *				write there
- *	public/TAG:PID.RANDOM	everybody else
- *	router/NUM		its inode number; when somebody has made
- *				that already, another number
+ *	private/TAG:PID.RANDOM	written by the scheduler, agents and others
+ *				that may write there
+ *	public/TAG:PID.RANDOM	written by everybody else
+ *	router/NUM		the message; NUM is its inode number, or a
+ *				random number if that name is in use
  *
- * Where users may write to public/ and router/, names that can be guessed could
- * be taken by one of them before anybody else's mail gets them.  So the first
- * is made of 64 random bits, and neither name ever replaces anything: another
- * one is tried.  A name in router/ is looked for before the rename.  What
- * comes in between belongs to somebody who guessed an inode number, and is all
- * that is lost.  A link would not even replace that, but gives the file a
- * second name for a while, or for good when the power fails.
+ * If users may write to public/ and router/, one of them could take a name that
+ * he can guess before a message gets it.  So the first name has 64 random bits,
+ * and no name replaces another: the next is tried.  A name in router/ is looked
+ * for before the rename.  A file that appears between the two belongs to a user
+ * who guessed an inode number, and is all that can be lost.  A link instead of
+ * the rename could not lose it, but would leave the message with two names for
+ * a while, or for good after a crash.
  *
- * public/ without rights for others is open to a group only, that of a
+ * public/ without rights for others is open to its group only, that of a
  * set-group-id submit (see submit(1)).  The owner of the post office belongs to
- * it, so that he can read what others put there: mode 0640 instead of 0600.
+ * that group; files there get mode 0640 instead of 0600, so that he can read
+ * them.
  *
- * What the file says is the caller's matter.
+ * The caller decides what the file contains.
  */
 #include "post.h"
 #include "agent.h"
@@ -35,8 +36,8 @@
 
 #define TRIES	1000	/* names tried before giving up */
 
-/* Without /dev/urandom: what changes with each call and is hard to know for
- * others.  It makes a guess expensive, and each costs us no more than a try. */
+/* A substitute for /dev/urandom: data that change with each call and that other
+ * users can hardly know.  A wrong guess costs them work and us one more try. */
 static void
 stir(unsigned long v[2])
 {
@@ -104,7 +105,7 @@ make(struct post *p, const char *dir, const char *tag)
 	return fd;
 }
 
-/* Lets the owner of a post office that is a group's read the file: 0 or -1. */
+/* Lets the owner read the file if public/ is its group's alone: 0 or -1. */
 static int
 show(const struct post *p, int fd, const struct stat *file)
 {
@@ -174,7 +175,7 @@ post_sync(struct post *p)
 	return -1;
 }
 
-/* Renames it to a number in router/ that is not there: 0, or -1. */
+/* Renames it to a number that is free in router/: 0, or -1. */
 static int
 name_it(struct post *p)
 {
@@ -204,8 +205,8 @@ name_it(struct post *p)
 	return -1;
 }
 
-/* Who may only write to router/ cannot open it: then the file is synced again,
- * with its name.  0, or -1. */
+/* Syncs router/.  A user who may write there but not read cannot open it; then
+ * the file is synced again, under its new name.  0, or -1. */
 static int
 sync_name(const struct post *p)
 {

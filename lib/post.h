@@ -1,5 +1,5 @@
 /*
- * post.h - a message on its way into the router's directory: see post.c.
+ * post.h - puts a message into router/: see post.c.
  */
 #ifndef POST_H
 #define POST_H
@@ -8,25 +8,25 @@
 
 struct post {
 	FILE	*f;		/* what is written to */
-	unsigned long num;	/* inode number of the file; once it is in
-				 * router/, its name there */
+	unsigned long num;	/* inode number of the file; after post_send,
+				 * its name in router/ */
 	char	po[600];	/* the post office */
 	char	path[700];	/* where the file is */
 };
 
 /* Is public/ or router/ open to its group and closed to all others? */
 int	post_closed(const struct stat *dir);
-/* Begins a file in po/private, or in po/public when that is not for us; tag
- * says who writes, a few letters.  0, or -1 with errno. */
+/* Begins a file in po/private, or in po/public if we may not write there; tag
+ * names the writer in a few letters.  0, or -1 with errno. */
 int	post_open(struct post *, const char *po, const char *tag);
-/* All that was written is on disk: 0, or -1 with errno and it is gone. */
+/* Syncs the file: 0, or -1 with errno and the file removed. */
 int	post_sync(struct post *);
-/* Syncs it and makes it po/router/NUM: 0, or -1 with errno and it is gone. */
+/* Syncs it and renames it to po/router/NUM: 0, or -1, errno, removed. */
 int	post_send(struct post *);
-/* Tells who listens at the socket that there is something new, "": nobody.  As
- * ZMailer's programs do; where nobody listens it is found without this. */
+/* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
+ * Without it, or if it is lost, the message is found by polling. */
 void	post_new(const char *path, const char *what);
-/* Never mind. */
+/* Removes the file. */
 void	post_drop(struct post *);
 
 #endif
