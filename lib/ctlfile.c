@@ -821,12 +821,29 @@ has_room(const char *line)
 	return look.l.len >= 8 && has_pid(line[1], line + 2);
 }
 
+/* Was the file that is kept open cut before off? */
+static int
+is_cut_at(unsigned long off)
+{
+	struct stat st;
+
+	return held.fd >= 0 && fstat(held.fd, &st) == 0 &&
+	    (off_t)off >= st.st_size;
+}
+
 int
 ctl_mark(const char *name, unsigned long off, int tag)
 {
 	const char *line = peek(name, off, 1);
 	char field[8];
 
+	/* nobody can deliver to a recipient whose line is gone, so one that is
+	 * delivered or deleted needs no tag */
+	if (line == NULL && tag == '+' && is_cut_at(off)) {
+		log_warn("tag msg=%s rcpt=%lu tag=%c the control file was cut "
+		    "before this line", ctl_msg(name), off, tag);
+		return 0;
+	}
 	text_fmt(field, sizeof(field), "%c      ", tag);
 	if (line == NULL ||
 	    ctl_put_tag(held.fd, off, has_room(line), field) < 0) {

@@ -142,7 +142,8 @@ unsigned ctl_wishes_at(const char *name, unsigned long off);
 /* The recipient whose line is at off, with its words, good until the next call;
  * NULL: there is none. */
 const struct ctl *ctl_at(const char *name, unsigned long off);
-/* Sets the tag and frees the lock: 0 or -1. */
+/* Sets the tag and frees the lock: 0 or -1.  For '+' also 0 if the file was cut
+ * before this line. */
 int	ctl_mark(const char *name, unsigned long off, int tag);
 /* Writes the tag, and the six bytes behind it if with_pid, into the line of the
  * open file: 0 or -1. */

@@ -131,6 +131,17 @@ ok 'a message that is deleted is complete' wait_log 'complete msg=101-1'
 wait_for 30 [ ! -f "$po/queue/101-1" ]
 is 'a message that is deleted leaves no file' \
     "$(ls "$po/transport" "$po/queue" "$po/postman" | grep 101-1)" ''
+put "$po" 141-1 later e.org u
+wait_log 'deferred msg=141-1 '
+: >"$po/transport/141-1"
+order delete 141-1
+is 'a message whose control file was emptied can be deleted' "$said" \
+    'ok 1 job deleted'
+ok 'a deleted message with an emptied control file is complete' \
+    wait_log 'complete msg=141-1'
+wait_for 10 [ ! -f "$po/queue/141-1" ]
+is 'a deleted message with an emptied control file leaves no file' \
+    "$(ls "$po/transport" "$po/queue" "$po/postman" | grep 141-1)" ''
 order bounce down/c.org
 is 'a bounce of an address is answered' "$said" 'ok 1 job bounced'
 ok 'an address that is bounced fails' \
