@@ -332,6 +332,8 @@ struct mq_order;
 /* Reads which messages are in po/deferred, the oldest first, as far as we may:
  * 0, or -1 when there is no memory. */
 int	mq_unrouted(struct mq_queue *, const char *po);
+/* Prints the lines of show about po/deferred/NUM: its tries and reason. */
+void	mq_put_deferred(const char *po, const char *num);
 /* Releases those that the words of a command mean, or says so in a dry run.
  * These words are taken out, "all" aside.  An exit code. */
 int	mq_release(struct mq_order *, const char *po);
@@ -339,8 +341,7 @@ int	mq_release(struct mq_order *, const char *po);
 /* ---- what a message may be called (name.c) ------------------------- */
 
 int	mq_is_id(const char *);		/* may it begin a spool id? */
-/* The number, where it may be a file of router/, with that before it or
- * without; or NULL. */
+/* The number in N, router/N or deferred/N; NULL: it is none of these. */
 const char *mq_is_router(const char *);
 /* The spool id of the message: 0, or -1 when that is not known. */
 int	mq_id(const char *name, const char *po, char *id, size_t size);

@@ -29,7 +29,8 @@ mq_is_id(const char *s)
 const char *
 mq_is_router(const char *s)
 {
-	s += strncmp(s, "router/", 7) == 0 ? 7 : 0;
+	s += strncmp(s, "router/", 7) == 0 ? 7 :
+	    strncmp(s, "deferred/", 9) == 0 ? 9 : 0;
 	return *s != '\0' && s[strspn(s, "0123456789")] == '\0' &&
 	    strlen(s) <= 40 ? s : NULL;
 }
@@ -176,12 +177,21 @@ mq_accepted(const char *logfile, const char *num, char *id, size_t size)
 
 /* ---- both -------------------------------------------------------------- */
 
+static int
+is_there(const char *po, const char *dir, const char *num)
+{
+	char path[MQ_PATH_MAX];
+
+	return text_fmt(path, sizeof(path), "%s/%s/%s", po, dir, num) == 0 &&
+	    access(path, F_OK) == 0;
+}
+
 int
 mq_name(const char *word, const char *po, const char *logfile,
     char name[MQ_NAME_MAX], char why[MQ_WHY_MAX])
 {
 	const char *num = mq_is_router(word);
-	char id[MQ_NAME_MAX], path[MQ_PATH_MAX];
+	char id[MQ_NAME_MAX];
 	struct found f;
 
 	memset(&f, 0, sizeof(f));
@@ -189,11 +199,17 @@ mq_name(const char *word, const char *po, const char *logfile,
 	f.word = name_in(word) != NULL ? name_in(word) : word;
 	f.name = name;
 	search(&f, "");
-	if (f.many == 0 && num != NULL && !f.error && text_fmt(path,
-	    sizeof(path), "%s/router/%s", po, num) == 0 &&
-	    access(path, F_OK) == 0) {
+	if (f.many == 0 && num != NULL && !f.error && is_there(po, "router",
+	    num)) {
 		text_fmt(why, MQ_WHY_MAX, "router/%s is not in the queue yet; "
 		    "is submit -q running?", num);
+		return -1;
+	}
+	if (f.many == 0 && num != NULL && !f.error && is_there(po, "deferred",
+	    num)) {
+		text_fmt(why, MQ_WHY_MAX, "deferred/%s is not in the queue: it "
+		    "could not be routed yet, see \"mailq show deferred/%s\"",
+		    num, num);
 		return -1;
 	}
 	if (f.many == 0 && num != NULL && mq_accepted(logfile, num, id,

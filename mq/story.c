@@ -533,24 +533,40 @@ find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
 	return find(q, name, po, many);
 }
 
-/* Is it a file of router/?  Says so: 1 or 0. */
+/* Shows the size and age of po/dir/num: 1, or 0 if it is no file there. */
+static int
+put_outside(const char *po, const char *dir, const char *num,
+    char path[MQ_PATH_MAX])
+{
+	struct stat st;
+	double age;
+
+	if (po == NULL || text_fmt(path, MQ_PATH_MAX, "%s/%s/%s", po, dir,
+	    num) < 0 || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	age = difftime(time(NULL), st.st_mtime);
+	printf("%s/%s  ", dir, num);
+	mq_put_count((double)st.st_size, "byte");
+	fputs("  ", stdout);
+	mq_put_span(age < 0 ? 0 : age > 2e9 ? 2000000000L : (long)age);
+	puts(" old");
+	return 1;
+}
+
+/* Shows the file num if it is in router/ or deferred/: 1 or 0. */
 static int
 put_router(const char *num, const char *po)
 {
 	char path[MQ_PATH_MAX];
-	struct stat st;
-	double age;
+	int routed = put_outside(po, "router", num, path);
 
-	if (po == NULL || text_fmt(path, sizeof(path), "%s/router/%s", po,
-	    num) < 0 || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (routed)
+		puts("\tis not in the queue yet; is submit -q running?");
+	else if (put_outside(po, "deferred", num, path))
+		mq_put_deferred(po, num);
+	else
 		return 0;
-	age = difftime(time(NULL), st.st_mtime);
-	printf("router/%s  ", num);
-	mq_put_count((double)st.st_size, "byte");
-	fputs("  ", stdout);
-	mq_put_span(age < 0 ? 0 : age > 2e9 ? 2000000000L : (long)age);
-	printf(" old\n\tis not in the queue yet; is submit -q running?\n"
-	    "\tfile %s\n", path);
+	printf("\tfile %s\n", path);
 	return 1;
 }
 

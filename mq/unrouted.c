@@ -83,6 +83,23 @@ mq_unrouted(struct mq_queue *q, const char *po)
 	return bad ? -1 : 0;
 }
 
+void
+mq_put_deferred(const char *po, const char *num)
+{
+	long wall = (long)time(NULL);
+	struct deferred d;
+
+	fputs("\tcould not be routed yet", stdout);
+	if (deferred_read(po, num, &d) == 0) {
+		printf(", tried %lu time%s, ", d.tries, d.tries == 1 ? "" :
+		    "s");
+		mq_put_next(d.next > wall && d.last <= wall ?
+		    (int)(d.next - wall) : 0);
+		mq_put_reason(d.reason);
+	}
+	printf("\n\t\"mailq release deferred/%s\" tries it now\n", num);
+}
+
 /* ---- release ---------------------------------------------------------- */
 
 /* Does the word mean the message? */
@@ -91,7 +108,8 @@ is_meant(const char *word, char **patterns, const char *num)
 {
 	char name[100];
 
-	if (strcmp(word, "all") == 0 || strcmp(word, num) == 0)
+	if (strcmp(word, "all") == 0 || (mq_is_router(word) != NULL &&
+	    strcmp(mq_is_router(word), num) == 0))
 		return 1;
 	if (text_fmt(name, sizeof(name), DEFERRED "/%s", num) < 0)
 		return 0;

@@ -47,12 +47,13 @@ is_message(const char *s)
 	return name_in(s) != NULL || mq_is_id(s) || mq_is_router(s) != NULL;
 }
 
-/* A path of a message's files is as good as its name, and router/N as the path
- * of that: what it is called, within the word. */
+/* The name in a word that may be a path of a message's file; of a path of
+ * router/N or deferred/N that part, which is a name as well. */
 static char *
 called(char *word)
 {
-	static const char *const dirs[] = { "queue/", "transport/", "router/" };
+	static const char *const dirs[] = { "queue/", "transport/", "router/",
+	    "deferred/" };
 	char *p, *s;
 	size_t i;
 
@@ -61,9 +62,9 @@ called(char *word)
 		if (p == NULL || (p != word && p[-1] != '/'))
 			continue;
 		s = p + strlen(dirs[i]);
-		if (dirs[i][0] == 'r' && mq_is_router(p) != NULL)
+		if (i >= 2 && mq_is_router(p) != NULL)
 			return p;
-		if (dirs[i][0] != 'r' && name_in(s) != NULL &&
+		if (i < 2 && name_in(s) != NULL &&
 		    *name_base(s) != '-' && strchr(s, '-') != NULL &&
 		    name_base(s)[strspn(name_base(s), "0123456789-")] == '\0')
 			return s;

@@ -249,6 +249,20 @@ is 'a dry run of release shows what would be released' \
     "$(mailq -n release 77)" 'deferred/77: would be released'
 is 'a dry run of release does nothing' "$(there deferred)" \
     'deferred/77 deferred/77.why deferred/78 deferred/78.why '
+for name in deferred/77 router/77 77 "$po/deferred/77"; do
+	like "show takes ${name#"${po%/*}/"} as a name of deferred mail" "$(mailq \
+	    show "$name" | sed 1d | spans | tr '\n\t' '; ')" \
+	    '^deferred/77  [0-9]+ bytes  SPAN old; could not be routed yet, '\
+'tried 1 time, next TIME: no table of .*; "mailq release deferred/77" tries'
+done
+mailq -n release "$po/deferred/77" router/78 >"$tmp/out"
+is 'release takes the path and the former name of deferred mail' \
+    "$(cat "$tmp/out")" 'deferred/77: would be released
+deferred/78: would be released'
+mailq delete deferred/77 >"$tmp/out"
+is 'other commands on deferred mail are refused' "$?$(cat "$tmp/err")" \
+    '69mailq: deferred/77 is not in the queue: it could not be routed yet, '\
+'see "mailq show deferred/77"'
 clear
 mark
 file deferred 77 anna
