@@ -340,6 +340,21 @@ take(const struct element *e, struct text *out)
 	return NULL;
 }
 
+/* The end of the last token of a correct address. */
+static const char *
+address_end(const struct element *e)
+{
+	const char *last = e->spec;
+	struct lex x;
+
+	memset(&x, 0, sizeof(x));
+	x.p = e->spec;
+	x.end = e->spec_end;
+	while (next(&x) != T_END)
+		last = x.p;
+	return last;
+}
+
 void
 addr_fold(char *addr)
 {
@@ -387,4 +402,26 @@ addr_list(const char *p, const char *end, const struct addr_sink *sink)
 		    e.start);
 		sink->bad(sink->arg, shown, why);
 	}
+}
+
+int
+addr_bare(const char *p, const char *end, const char **bare, int most)
+{
+	char addr[ADDR_SIZE];
+	struct element e;
+	struct lex x;
+	struct text t;
+	int n = 0;
+
+	memset(&x, 0, sizeof(x));
+	x.p = p;
+	x.end = end;
+	while (x.p < end && n < most) {
+		find_element(&x, &e);
+		text_init(&t, addr, sizeof(addr));
+		if (e.why == NULL && take(&e, &t) == NULL && t.len > 0 &&
+		    addr_domain(addr) == NULL && !addr_special(addr))
+			bare[n++] = address_end(&e);
+	}
+	return n;
 }

@@ -13,8 +13,8 @@
  *
  * What goes out is in order for the rest of the world: Bcc and Return-Path
  * are taken out; From, Date, Message-ID and, when nobody is named, To are put
- * in when they are missing; a Received field says where it came from.  Nothing
- * else is touched, not even a wrong Date.
+ * in when they are missing; addresses in From get a domain; a Received field
+ * says where it came from.  Nothing else is touched, not even a wrong Date.
  */
 #include "submit.h"
 #include <ctype.h>
@@ -24,6 +24,7 @@
 
 #define HEAD_MOST	(256L * 1024)	/* bytes of a header */
 #define NAME_MOST	1000		/* bytes of a field's name */
+#define FROM_MOST	100	/* addresses in From that are completed */
 
 /* ---- bytes ----------------------------------------------------------- */
 
@@ -386,6 +387,42 @@ add_from(struct text *t, const struct author *a, const char *sender,
 		text_add(t, "<%s@%s>\n", a->login, domain);
 }
 
+/* Puts the text at this offset: 0, or -1 without memory. */
+static int
+insert(struct header *h, size_t at, const char *s)
+{
+	size_t n = h->n, len = strlen(s);
+
+	if (add(h, s) < 0)
+		return -1;
+	memmove(h->s + at + len, h->s + at, n - at);
+	memcpy(h->s + at, s, len);
+	return 0;
+}
+
+/* Adds our domain to addresses in From that have none, as cron writes "From:
+ * root".  A message with a Received field comes from another host, whose users
+ * are not ours: it stays as it is. */
+static int
+complete_from(struct header *h, const char *domain)
+{
+	const char *from = head_find(h, NULL, "from"), *bare[FROM_MOST];
+	char more[DOMAIN_SIZE + 1];
+	size_t at[FROM_MOST];
+	int i, n;
+
+	if (from == NULL || head_hops(h) > 0)
+		return 0;
+	n = addr_bare(head_value(from), head_end(from), bare, FROM_MOST);
+	for (i = 0; i < n; i++)
+		at[i] = (size_t)(bare[i] - h->s);
+	text_fmt(more, sizeof(more), "@%s", domain);
+	while (n-- > 0)
+		if (insert(h, at[n], more) < 0)
+			return -1;
+	return 0;
+}
+
 /* Puts the trace before all other fields. */
 static int
 add_trace(struct header *h, const struct author *a, const char *domain,
@@ -393,18 +430,13 @@ add_trace(struct header *h, const struct author *a, const char *domain,
 {
 	char line[1000];
 	struct text t;
-	size_t n = h->n;
 
 	text_init(&t, line, sizeof(line));
 	text_add(&t, "Received: by %s (submit, uid %ld)\n\tid %s; ", domain,
 	    a->uid, id);
 	add_date(&t, when);
 	text_add(&t, "\n");
-	if (add(h, line) < 0)
-		return -1;
-	memmove(h->s + t.len, h->s, n);
-	memcpy(h->s, line, t.len);
-	return 0;
+	return insert(h, 0, line);
 }
 
 int
@@ -416,6 +448,8 @@ head_complete(struct header *h, const struct author *a, const char *sender,
 	struct text t;
 
 	drop_private(h);
+	if (complete_from(h, domain) < 0)
+		return -1;
 	text_init(&t, more, sizeof(more));
 	if (head_find(h, NULL, "from") == NULL)
 		add_from(&t, a, sender, domain);

@@ -55,6 +55,9 @@ struct addr_sink {
 
 /* Takes the list from p to end apart; the byte at end is never looked at. */
 void	addr_list(const char *p, const char *end, const struct addr_sink *);
+/* Sets bare to the ends of the first addresses in the list that have no domain
+ * and are no program, file or list: how many, most at most. */
+int	addr_bare(const char *p, const char *end, const char **bare, int most);
 int	addr_domain_ok(const char *);	/* a name or a literal [...] */
 /* The first byte of one that an agent may take for a program ('|'), a file
  * ('/') or a list (':'), quoted or not; 0 for all others. */

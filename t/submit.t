@@ -225,6 +225,30 @@ is 'NUL is removed from the header' "$(ctl | grep '^X')" 'X: ab'
 printf 'To: a\nFrom: me\nDate: now\nMESSAGE-ID : <1@x>\nCc:b\nbcc: c\n d\nReturn-Path: <e>\nResent-Bcc: f\nX-Bcc: g\n\n' | sub anna
 is 'fields are kept, but not Bcc and Return-Path' "$(fields)" \
     'Received To From Date Cc X-Bcc '
+# What mail from cron and scripts has in From, and what it becomes.
+while IFS='|' read -r from want; do
+	printf 'From:%b\nTo: x@x.org\n\nb\n' "$from" | sub anna
+	is "From:$from becomes From:$want" \
+	    "$(ctl | awk '/^From:/ { on = 1; sub(/^From:/, "") }
+	    on && /^To/ { exit } on { print }')" "$(printf '%b' "$want")"
+done <<'END'
+ root (Cron Daemon)| root@our.example (Cron Daemon)
+ "A, B" <anna>, b@x.org, "c d"| "A, B" <anna@our.example>, b@x.org, "c d"@our.example
+ team: anna,\n\tbert;| team: anna@our.example,\n\tbert@our.example;
+ root@far.example| root@far.example
+ Cron Daemon| Cron Daemon
+ <root| <root
+END
+printf 'Received: by far.example\nFrom: root\n\nb\n' | sub anna
+is 'From of a message that came from another host is not completed' \
+    "$(ctl | grep '^From')" 'From: root'
+{
+	printf 'From: a'
+	awk 'BEGIN { for (i = 0; i < 30000; i++) printf ",\n a" }'
+	printf '\n\nb\n'
+} | sub anna
+is 'of a long From 100 addresses are completed' \
+    "$(ctl | grep -c a@our.example)" 100
 printf 'To: a\nMESSAGE-ID : <1@x>\n\n' | sub anna
 is 'a Message-ID of odd spelling is used for the log' \
     "$(ctl | grep '^l')" 'l <1@x>'
