@@ -1,20 +1,27 @@
 /*
- * submit.c - the way in: a message on the standard input becomes mail.
+ * submit.c - takes a message from the standard input and queues it.
  *
- * It takes the options of sendmail that programs use, and may be called by
- * that name.  The recipients are routed by a table before anything is written.
- * One that is wrong or refused is said, and then nothing is queued for
- * anybody: whoever sent it mends it and sends it once more.  Status 0 means
- * that the message is on disk and in the queue; with any other, it is not.
+ * submit takes the options of sendmail that programs use, and may be called by
+ * that name.  It routes all recipients by a table before it writes anything.
+ * If an address is wrong or refused, submit prints the reason and queues the
+ * message for nobody; the sender corrects the address and sends it again.  Exit
+ * status 0 means that the message is on disk and in the queue; any other status
+ * means that it is not.
  *
- * Who may write to the queue puts the message there.  Others put it into
- * router/, from where a run of submit -q, done by root, takes it; to them it is
- * the same, except that a table which they may not read is asked only then.
+ * A user who may write to the queue puts the message there.  Other users put it
+ * into router/, where the next run of submit -q, usually root's, takes it.  A
+ * user who may not read the table leaves routing to that run.
  *
- * The program needs no privileges.  Those of a set-user-id bit are given up at
+ *	submit.c	options, and one message from start to end
+ *	sub/route.c	the table: address -> channel, host, user
+ *	sub/header.c	the header: read it, complete it
+ *	sub/entry.c	files into the queue
+ *	sub/qrun.c	submit -q: files of router/ into the queue
+ *
+ * The program needs no privileges, and gives up those of a set-user-id bit at
  * once.  A set-group-id bit is for a post office that is open to that group
- * alone (see rights.c): with it, the environment says nothing, and with -P, -C
- * or -q the group is given up.
+ * alone (see rights.c).  With it, submit ignores locations in the environment;
+ * with -P, -C or -q it gives up the group.
  */
 #include "sub/submit.h"
 #include <ctype.h>
@@ -32,7 +39,7 @@ extern char **environ;
 static struct {
 	char	table[600];	/* -C */
 	const char *po;		/* -P */
-	const char *from;	/* -f, NULL: whoever we are */
+	const char *from;	/* -f, NULL: the user's address */
 	const char *full;	/* -F */
 	const char *envid, *ret;	/* -V, -R */
 	char	notify[60];	/* -N, checked; or "" */
@@ -40,13 +47,13 @@ static struct {
 	int	nodots;		/* -i */
 	int	verbose;	/* -v */
 	int	run;		/* -q */
-	const char *etrn;	/* ... only mail for this host, NULL: no */
-	long	every;		/* ... each so many seconds, 0: once */
+	const char *etrn;	/* -qR: only mail for this host, or NULL */
+	long	every;		/* seconds between runs, 0: one run */
 	char	mode;		/* of -b */
 } opt;
 
-/* A file in public/ that a signal leaves to nobody. */
-static char doomed[800];
+/* The file in public/ that is removed if a signal ends us; "": none. */
+static char unsent[800];
 
 /* ---- options --------------------------------------------------------- */
 
@@ -188,10 +195,11 @@ set_option(int c, const char *arg)
 }
 
 /*
- * Not getopt, since some arguments of sendmail's options are there only when
- * nothing is between.  An argument follows the letters in with, at once or as
- * the next word; those in joined may have one at once; those in alone have
- * none.  Sets *next to the first recipient: 0, or an exit code.
+ * Reads the options.  It is not getopt, since some options of sendmail have an
+ * argument only in the same word.  The letters in with have an argument, in the
+ * same word or the next one; those in joined may have one in the same word;
+ * those in alone have none.  Sets *next to the first recipient: 0, or an exit
+ * code.
  */
 static int
 options(int argc, char **argv, int *next)
@@ -231,7 +239,7 @@ options(int argc, char **argv, int *next)
 	return 0;
 }
 
-/* What of sendmail's other work was asked for: 0, or an exit code. */
+/* Checks which mode of sendmail the options ask for: 0, or an exit code. */
 static int
 check_mode(int nrcpt)
 {
@@ -265,15 +273,15 @@ static void
 on_signal(int sig)
 {
 	(void)sig;
-	if (doomed[0] != '\0') {
+	if (unsent[0] != '\0') {
 		rights_group(1);
-		unlink(doomed);
+		unlink(unsent);
 	}
 	_exit(X_TEMPFAIL);
 }
 
-/* Until the message is whole, a signal leaves nothing behind; then it is too
- * late for one. */
+/* Until the message is complete, a signal removes its file.  After that signals
+ * are ignored. */
 static void
 set_signals(void (*handler)(int))
 {
@@ -292,7 +300,7 @@ set_signals(void (*handler)(int))
 
 /* ---- the message ----------------------------------------------------- */
 
-/* Whoever writes to us shall hear our status, not of a closed pipe. */
+/* Reads the rest, so that the writer gets our status and no closed pipe. */
 static int
 refuse(struct input *in, int code)
 {
@@ -310,7 +318,7 @@ cannot_read(void)
 	return X_IOERR;
 }
 
-/* Envelope and header are known, and nothing is wrong: 0, or an exit code. */
+/* Checks envelope and header: 0, or an exit code. */
 static int
 collect(struct mail *m, struct input *in, char **rcpts)
 {
@@ -353,8 +361,8 @@ cannot_write(const char *po)
 	return X_TEMPFAIL;
 }
 
-/* Makes the file, with no moment in which a signal would not know of it:
- * 0, or -1 with errno. */
+/* Makes the file of the message.  Signals are blocked until its name is known
+ * to their handler: 0, or -1 with errno. */
 static int
 begin(struct post *p)
 {
@@ -370,7 +378,7 @@ begin(struct post *p)
 	made = post_open(p, opt.po, "submit");
 	rights_group(0);
 	if (made == 0)
-		text_fmt(doomed, sizeof(doomed), "%s", p->path);
+		text_fmt(unsent, sizeof(unsent), "%s", p->path);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return made;
 }
@@ -391,8 +399,8 @@ too_big(const struct routes *routes)
 	return X_UNAVAILABLE;
 }
 
-/* The message, with all that comes before its body: 0, or an exit code, and the
- * file is gone.  Sets *body to where that begins. */
+/* Writes envelope, header and body: 0, or an exit code after removing the file.
+ * Sets *body to the offset of the body. */
 static int
 write_down(struct mail *m, struct input *in, struct post *p, int direct,
     unsigned long *body)
@@ -450,11 +458,11 @@ enqueue(const struct mail *m, struct post *p, const char *name,
 		say("%s may be in the queue all the same, see mailq", name);
 	else if (opt.verbose)
 		printf("queued as %s\n", name);
-	post_drop(p);		/* once it is in the queue, its name is gone */
+	post_drop(p);		/* after the rename it has no name to remove */
 	return bad != 0 ? X_TEMPFAIL : 0;
 }
 
-/* Writes it down and passes it on: 0, or an exit code. */
+/* Writes the message and queues it: 0, or an exit code. */
 static int
 deliver(struct mail *m, struct input *in, int direct)
 {
@@ -481,8 +489,8 @@ deliver(struct mail *m, struct input *in, int direct)
 
 /* ---- main ------------------------------------------------------------ */
 
-/* Reads the table: 0, or an exit code.  A user who may not read it leaves the
- * routing to the run that takes his message. */
+/* Reads the table: 0, or an exit code.  *blind is set if the user may not read
+ * it; the run of submit -q that takes the message then routes it. */
 static int
 load(struct routes *routes, int direct, int *blind)
 {
@@ -501,7 +509,7 @@ load(struct routes *routes, int direct, int *blind)
 	return X_CONFIG;
 }
 
-/* What the options say of the message: 0, or an exit code. */
+/* Sets author and sender from the options: 0, or an exit code. */
 static int
 address(struct mail *m)
 {
@@ -594,7 +602,7 @@ say_route(unsigned long line, const char *channel, const char *host)
 	printf("%s:%lu: %s/%s\n", opt.table, line, channel, host);
 }
 
-/* Is the table good?  Then it is shown where it leads: 0, or an exit code. */
+/* Checks the table and prints where it leads: 0, or an exit code. */
 static int
 check(void)
 {
@@ -610,8 +618,8 @@ check(void)
 	return fflush(stdout) != 0 && code == 0 ? X_IOERR : code;
 }
 
-/* Whoever starts us may have closed them; then a file of ours would be one of
- * them.  From the first nothing can be read: 0, or -1 with errno. */
+/* Opens descriptors 0, 1 and 2 if the parent closed them: the next file would
+ * get their number.  0 is then not readable.  0, or -1 with errno. */
 static int
 open_standard(void)
 {
@@ -624,7 +632,7 @@ open_standard(void)
 	return 0;
 }
 
-/* ... or may have seen to it that signals do not come, or come soon. */
+/* Resets signals, the signal mask and alarms that the parent changed. */
 static void
 reset_signals(void)
 {
@@ -641,7 +649,7 @@ reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Where things are, and with which privileges: 0 or -1. */
+/* Sets the locations and gives up privileges: 0 or -1. */
 static int
 find_places(void)
 {

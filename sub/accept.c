@@ -1,32 +1,32 @@
 /*
- * accept.c - a user's file becomes one of ours.
+ * accept.c - turns a file that a user owns into one of the post office.
  *
  * A file in router/ belongs to the user who made it, and he may hold it open.
- * So that nobody can change what was accepted, it is copied, and only the copy
- * goes into the queue:
+ * So that nobody can change accepted mail, the file is copied, and only the
+ * copy goes into the queue:
  *
- *	1  private/submit:PID.RANDOM	the copy is written, with the times of
- *					the original, and synced; NAME is made
- *					of its inode number
- *	2  private/NAME.UID.orig	router/NUM is renamed to this, out of
- *					its owner's reach; UID is his
- *	3				the copy goes into the queue as NAME,
- *					see entry.c
- *	4				the original is removed
+ *	1  private/submit:PID.RANDOM	write the copy, with the times of the
+ *					original, and sync it; NAME is made of
+ *					its inode number
+ *	2  private/NAME.UID.orig	rename router/NUM to this, out of its
+ *					owner's reach; UID is the owner
+ *	3				queue the copy as NAME, see entry.c
+ *	4				remove the original
  *
- * The copy has the bytes that the file had when it was looked at.  A file that
+ * The copy has as many bytes as the file had when it was opened.  A file that
  * changes meanwhile is left for the next run.
  *
- * Where public/ and router/ are open to the group of a set-group-id submit
- * alone, no user reaches or holds a file of that group.  It is given to us and
- * renamed into the queue, not copied; step 2 keeps its user's number.
+ * If only the group of a set-group-id submit may use public/ and router/, no
+ * user can reach a file of that group or hold it open.  Such a file is not
+ * copied: its owner is changed, and it is renamed into the queue.  Step 2 keeps
+ * the user's number.
  *
- * A crash leaves the original in router/ or private/.  The next run removes it
- * there when queue/NAME has its size and time and a control file, since then 3
- * was done.  Otherwise it takes the file as if it lay in router/.  For another
- * message to be mistaken for the copy, it would need the same inode, process
- * number, size and second; a copy that is not recognized is delivered, and the
- * original as well.
+ * A crash leaves the original in router/ or private/.  The next run removes an
+ * original in private/ if queue/NAME has its size and time and a control file,
+ * as step 3 was done then.  Otherwise it takes the original as if it lay in
+ * router/.  Another message is mistaken for the copy only if it has the same
+ * inode, process number, size and second.  A copy that is not recognized is
+ * delivered, and the original as well.
  */
 #include "submit.h"
 #include <utime.h>
@@ -100,7 +100,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
 	return -1;
 }
 
-/* So many bytes: 0, or -1 with errno; EAGAIN when there are not so many. */
+/* Copies left bytes: 0, or -1 with errno; EAGAIN if fd has fewer. */
 static int
 copy(int fd, FILE *f, double left)
 {
@@ -127,9 +127,9 @@ copy(int fd, FILE *f, double left)
 	return fflush(f) == 0 ? 0 : -1;
 }
 
-/* The copy gets the times of the original, which are the message's age, down to
- * nanoseconds where that can be: they tell its spool id from that of another
- * message whose file had the same number in that second.  0 or -1. */
+/* Gives the copy the times of the original, as they are the age of the message;
+ * down to nanoseconds where possible, as they make the spool id of a message
+ * whose file got the same number in the same second.  0 or -1. */
 #if !defined(NO_ST_MTIM) && !defined(st_mtimensec) && defined(UTIME_OMIT)
 static int
 keep_times(const struct post *p, const struct stat *seen)

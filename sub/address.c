@@ -1,43 +1,43 @@
 /*
- * address.c - lists of addresses, as they stand in headers (RFC 5322).
+ * address.c - parses lists of addresses as headers have them (RFC 5322).
  *
  *	Anna <anna@x.org>, "B, C" <"b c"@x.org>, bert (away) @ x.org,
  *	friends: carl@x.org, <@a.org,@b.org:dora@x.org>;, emil
  *
  * becomes five bare addresses: names, comments and routes are dropped, quoted
- * local parts stay quoted.  It is done in two steps.  The first finds where an
- * element of the list ends and which part of it is the address: what is in
- * angle brackets, else what follows the name of a group, else all of it.
- * Around the address nearly anything is taken, as people write names in many
- * ways.  The second step takes the address itself apart and is strict, since
- * its bytes go into control files and to other programs: no control bytes, no
- * 8-bit ones, no blanks outside quotes, one '@', a domain that can be one, and
- * no '-' at its beginning, where a program would see an option.
+ * local parts stay quoted.  There are two steps.  The first finds the end of an
+ * element of the list, and its address: the text in angle brackets, else the
+ * text behind the name of a group, else all of it.  This step accepts nearly
+ * anything around the address, as people write names in many ways.  The second
+ * step parses the address and is strict, since its bytes go into control files
+ * and to other programs: no control or 8-bit bytes, no blanks outside quotes,
+ * one '@', a domain of correct form, and no '-' at the beginning, where a
+ * program would see an option.
  *
- * A semicolon separates as a comma does, within a group or not.  Dots in a
- * local part may stand anywhere; such users exist.
+ * A semicolon separates like a comma, in a group or not.  Dots in a local part
+ * may stand anywhere, since such users exist.
  *
- * Nothing here knows whether an address exists.  That the name of a domain
- * means the same in either case is for others to use, by addr_fold.
+ * This module does not know whether an address exists.  The case of a domain
+ * does not matter; callers use addr_fold to compare addresses.
  */
 #include "submit.h"
 #include <ctype.h>
 
 enum token { T_END, T_WORD, T_QUOTED, T_LITERAL, T_SPECIAL, T_BAD };
 
-/* lex: the list while it is read, and the token at hand. */
+/* lex: the list while it is read, and the current token. */
 struct lex {
 	const char *p, *end;	/* what is left */
 	const char *s;		/* the token */
 	size_t	n;
-	const char *why;	/* T_BAD: because */
+	const char *why;	/* T_BAD: the reason */
 };
 
 struct element {
 	const char *start, *end;	/* all of it */
 	const char *spec, *spec_end;	/* the address in it */
 	int	angle;		/* 0: no <, 1: it is open, 2: it is closed */
-	const char *why;	/* it is wrong because, or NULL */
+	const char *why;	/* the reason why it is wrong, or NULL */
 };
 
 /* ---- tokens ---------------------------------------------------------- */
@@ -54,7 +54,7 @@ is_special(int c)
 	return c != '\0' && strchr("()<>[]:;@\\,.\"", c) != NULL;
 }
 
-/* Behind the comment at p, NULL when it has no end. */
+/* The end of the comment at p, NULL if it is not closed. */
 static const char *
 comment_end(const char *p, const char *end)
 {
@@ -92,7 +92,7 @@ skip(struct lex *x)
 	return 0;
 }
 
-/* A token with an end of its own: the quoted string, or the literal. */
+/* Reads a quoted string or a literal, up to its closing character. */
 static enum token
 enclosed(struct lex *x, int close, enum token kind)
 {
@@ -272,7 +272,7 @@ skip_route(struct lex *x)
 	return 0;
 }
 
-/* What is wrong with a word that follows the one that ends at word. */
+/* What is wrong with a word behind another, which ends at word. */
 static const char *
 apart(const struct lex *x, const char *word)
 {
@@ -282,8 +282,8 @@ apart(const struct lex *x, const char *word)
 	    "it" : "there is a blank in it";
 }
 
-/* What is wrong with a token after those in out, or NULL.  word is where the
- * one before it ends, NULL: that was a special one. */
+/* What is wrong with a token behind the len bytes already taken, or NULL.  word
+ * is the end of the token before it, NULL if that was a special character. */
 static const char *
 judge(const struct lex *x, enum token kind, const char *word, int at,
     size_t len)

@@ -1,19 +1,18 @@
 /*
- * clause.c - what the scheduler does with mail for an address.
+ * clause.c - shows how the scheduler treats mail for an address.
  *
- * It is the scheduler that reads its configuration, so it is asked:
+ * The scheduler reads its configuration itself, so submit runs
  *
  *	scheduler -n smtp/far.example
  *
- * What it answers is shown as far as it says which clauses mean that, and with
- * which command:
+ * and shows those lines of the output that name clauses and the command:
  *
  *		clause line 3: *
  *		clause line 21: {smtp,uucp}
  *		command="smtp -s"
  *
- * The scheduler of PATH is run, else the one that was installed with us, with
- * no privileges.  When it says nothing of the address, that is shown.
+ * It runs the scheduler of PATH, else the installed one, without privileges.
+ * If the output has no such line, it prints "clause not known".
  */
 #include "submit.h"
 #include <sys/wait.h>

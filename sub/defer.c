@@ -1,17 +1,17 @@
 /*
- * defer.c - what cannot be routed yet.
+ * defer.c - moves mail that cannot be routed yet to deferred/.
  *
- * A file that a run cannot take for now is moved into deferred/, where the runs
- * to come try it again, and others are not held up by it:
+ * If a run cannot take a file for now, it moves the file to deferred/, where
+ * later runs try it again; other files do not have to wait for it:
  *
  *	router/1057616		cannot be read: Permission denied
  *	deferred/1057616	the same file
  *	deferred/1057616.why	1 1795392000 cannot be read: Permission denied
  *
- * See lib/deferred.c for the pauses between the tries.  Once the table has been
- * changed all is due, since it may have been the reason.  The reason is written
- * first, so that a crash leaves a reason without a file, which is removed.
- * Whatever fails here, the file stays where it is.
+ * See lib/deferred.c for the pauses between tries.  When the table changes, all
+ * files are due, since the table may have been the reason.  The reason is
+ * written before the file is moved: a crash leaves a reason without a file,
+ * which a later run removes.  If a step fails, the file stays where it is.
  */
 #include "submit.h"
 #include "../lib/deferred.h"
@@ -29,8 +29,8 @@ defer_any(const char *po)
 	return stat(path, &st) == 0;
 }
 
-/* The directory is there and nobody else can write to it: 0, or -1 after saying
- * why. */
+/* Makes deferred/ and checks that no other user can write there: 0, or -1 after
+ * saying why. */
 static int
 start(const char *po)
 {

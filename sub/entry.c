@@ -1,29 +1,31 @@
 /*
- * entry.c - into the queue.
+ * entry.c - puts a message into the queue.
  *
  *	1  the message is in a file of its own, on disk, in private/ or router/
- *	2  transport/.NAME	the control file is written, and on disk
- *	3  queue/NAME		the message is renamed to this
- *	4  transport/NAME	the control file is renamed: now it is mail
- *	5  .scheduler.notify	is told NEW NAME, if somebody listens
+ *	2  transport/.NAME	write the control file and sync it
+ *	3  queue/NAME		rename the message to this
+ *	4  transport/NAME	rename the control file: the message is queued
+ *	5  .scheduler.notify	send NEW NAME to this socket
  *
  * NAME is the inode number of the message and our process number.  A crash
- * before 3 leaves the message where it was.  One between 3 and 4 leaves a
- * whole control file under its dot name and a whole message: recover.c ends
- * that when nobody has the lock.  Whatever fails is undone, so that the message
- * is either in the queue or where it was.
+ * before step 3 leaves the message where it was.  A crash between 3 and 4
+ * leaves a complete control file under its dot name and a complete message;
+ * recover.c does step 4 once nobody has the lock.  If a step fails, the steps
+ * before it are undone: the message is in the queue, or where it was.
  *
- * Only the owner of transport/ may do this.  Other users' mail goes through
- * router/ with an envelope before its header, in ZMailer's words:
+ * Only users who may write to queue/ and transport/ do this, mostly their owner
+ * and root.  Mail of other users goes through router/, with an envelope before
+ * its header, in ZMailer's words:
  *
  *	from <anna@x.org>	or: channel error
- *	fullname Anna		when the run makes From
+ *	fullname Anna		if the run makes From
  *	envid E			notaryret FULL
  *	todsn NOTIFY=NEVER	for the recipients of the next line
  *	to <bert@y.org>
  *	env-end
  *
- * Run by root for another owner of transport/, both files are given to him.
+ * If root runs this and transport/ has another owner, that owner gets both
+ * files.
  */
 #include "submit.h"
 #include <ctype.h>
@@ -100,8 +102,8 @@ entry_room(const char *po, const struct routes *routes, double bytes)
 #endif
 }
 
-/* To the owner of transport/, when we are root and he is somebody else.  By its
- * descriptor: he can put a link in the place of its name. */
+/* Gives the file to the owner of transport/ if we are root and he is not.  It
+ * goes by descriptor, as he could put a link in the place of the name. */
 static int
 give(const char *po, int fd)
 {
@@ -181,8 +183,8 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	entry_header(m, f);
 }
 
-/* The file is new: what a process with our number left there is nobody's.  Its
- * lock says that somebody is at work on it, and goes with him. */
+/* Creates the control file; a file that a process with our number left there is
+ * removed.  Its lock tells recover.c that somebody is at work on it. */
 static FILE *
 create(const char *path)
 {

@@ -1,20 +1,19 @@
 /*
- * envelope.c - who a message is from and who gets it.
+ * envelope.c - the sender and the recipients of a message.
  *
  * Recipients come from the command line, from an envelope in router/, or from
- * the header.  Each is routed as it comes, and one that has the same channel,
- * host and user as an earlier one is the same; a hash finds that, so a long
- * list costs no more than its length.
+ * the header.  Each is routed as it comes.  A recipient with the same channel,
+ * host and user as an earlier one is left out; a hash finds the earlier one, so
+ * a list of n recipients costs O(n).
  *
- * A wrong or refused address is said at once.  What it means is the caller's
- * choice: submit refuses the whole message, so that whoever wrote it mends it
- * and sends it once.  In a run over router/ nobody is there to mend it, so the
- * address becomes a recipient on the channel error, whose agent tells the
- * sender.
+ * The reason for a wrong or refused address is printed at once.  The caller
+ * decides what follows.  submit refuses the whole message; its user corrects
+ * the address and sends the message again.  submit -q has no user, so the
+ * address becomes a recipient on the channel error, whose agent sends a DSN.
  *
- * An alias is followed once for a message, whoever leads to it; what else
- * leads there gets the same.  One whose list leads back to it by others is
- * wrong, and so is the address that was given.
+ * An alias is followed once for a message, even if several addresses lead to
+ * it.  An alias whose list leads back to it through other aliases is wrong, and
+ * so is the address that was given.
  */
 #include "submit.h"
 #include "../lib/notary.h"
@@ -105,7 +104,7 @@ no_room(struct mail *m, int code, const char *why)
 	m->full = code;
 }
 
-/* Copies s to *p and moves that behind it. */
+/* Copies s to *p and moves *p behind it. */
 static const char *
 put(char **p, const char *s)
 {
@@ -176,7 +175,7 @@ refused(struct mail *m, const char *addr, const char *why, int code)
 		add(m, "error", "refused", addr, addr);
 }
 
-/* Is it the first time that a recipient leads to this alias? */
+/* Is this alias new in this message? */
 static int
 is_first(struct mail *m, const struct route *alias)
 {
@@ -222,8 +221,8 @@ follow(struct mail *m, const struct route *alias, const char *given,
 			lead(m, p, &way);
 }
 
-/* One address, which was given or is one of an alias.  Two that differ only in
- * the case of their domains are one. */
+/* Routes one address, given or from an alias.  Its domain is folded to lower
+ * case, so that addresses that differ only in that are one recipient. */
 static void
 lead(struct mail *m, const char *addr, const struct way *way)
 {
@@ -264,7 +263,7 @@ good_rcpt(void *arg, const char *addr)
 		lead(m, addr, NULL);
 }
 
-/* For a report, the text must become one word of a control file. */
+/* A wrong address becomes one word of a control file, for the DSN. */
 static void
 bad_rcpt(void *arg, const char *text, const char *why)
 {

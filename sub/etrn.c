@@ -1,12 +1,12 @@
 /*
- * etrn.c - mail for a host is wanted now.
+ * etrn.c - asks the scheduler to try the mail for a host now.
  *
  *	T far.example
  *
- * is all that there is in a file of transport/.  The scheduler tries what it
- * has for that host, by any channel, also what its clauses have wait for this
- * (queueonly), and removes the file.  A request that a crash loses is made
- * again by whoever wants the mail, so nothing is synced.
+ * This line is the whole content of a file in transport/.  The scheduler tries
+ * its mail for that host, on any channel, also if a clause has queueonly, and
+ * removes the file.  Nothing is synced: a user whose request is lost in a crash
+ * asks again.
  */
 #include "submit.h"
 #include <ctype.h>

@@ -1,20 +1,20 @@
 /*
- * header.c - a message as it comes in, and its header.
+ * header.c - reads a message and completes its header.
  *
- * A message is read byte by byte.  Lines may end in CR LF: when the first one
- * does, all do.  A line with a single dot may be the end.  The header is kept
- * in memory, with a bound; the body only ever passes through.
+ * A message is read byte by byte.  If the first line ends in CR LF, all lines
+ * may.  A line with a single dot may be the end.  The header is kept in memory,
+ * up to a limit; the body is only copied.
  *
- * The header ends at the first empty line, or before the first line that is
- * no field: that line is already the body, and the empty line is put in.  Such
- * a line is told by its first bytes, so that it may be of any length.  A first
- * line "From ..." is that of a mailbox and left out.  NUL bytes in the header
- * are left out too, and a CR within a line is a blank.
+ * The header ends at the first empty line, or before the first line that is no
+ * field.  Such a line is the first of the body, and an empty line is put before
+ * it.  It may have any length, as its first bytes tell that it is no field.  A
+ * first line "From ..." comes from a mailbox and is removed.  NUL bytes in the
+ * header are removed, and a CR within a line becomes a blank.
  *
- * What goes out is in order for the rest of the world: Bcc and Return-Path
- * are taken out; From, Date, Message-ID and, when nobody is named, To are put
- * in when they are missing; addresses in From get a domain; a Received field
- * says where it came from.  Nothing else is touched, not even a wrong Date.
+ * The header is completed: Bcc and Return-Path are removed; From, Date,
+ * Message-ID and, without To and Cc, To are added if missing; addresses in From
+ * get a domain; a Received field is put before all others.  No other field is
+ * changed, not even a wrong Date.
  */
 #include "submit.h"
 #include <ctype.h>
@@ -56,7 +56,7 @@ back(struct input *in, int c)
 		in->push[in->npush++] = c;
 }
 
-/* Is the dot at the beginning of this line all of it? */
+/* Is the line only the dot at its beginning? */
 static int
 dot_alone(struct input *in)
 {
@@ -138,7 +138,7 @@ keep(struct header *h, int c)
 	return NULL;
 }
 
-/* What is left out counts as well: a file with a hole has no end of NULs. */
+/* Counts removed bytes as well: a file with a hole is full of NULs. */
 static const char *
 too_long(const struct header *h)
 {
@@ -167,8 +167,8 @@ keep_line(struct header *h, struct input *in)
 	return why;
 }
 
-/* Takes the bytes that tell what a line is into rest: 1 for a field, 0 for
- * something else. */
+/* Reads the bytes that show whether a line is a field into rest: 1 for a field,
+ * 0 for another line. */
 static int
 field_begins(struct header *h, struct input *in)
 {
@@ -300,7 +300,7 @@ add(struct header *h, const char *s)
 	return why == NULL ? 0 : -1;
 }
 
-/* Takes the fields out that are not to leave with the message. */
+/* Removes the fields that must not leave with the message. */
 static void
 drop_private(struct header *h)
 {
@@ -323,7 +323,7 @@ drop_private(struct header *h)
 
 /* ---- what is missing ------------------------------------------------- */
 
-/* Minutes that local time is ahead. */
+/* Minutes by which local time is ahead of UTC. */
 static int
 zone(const struct tm *here, const struct tm *utc)
 {
@@ -358,7 +358,7 @@ add_date(struct text *t, time_t when)
 	text_add(t, "%02d%02d", ahead / 60, ahead % 60);
 }
 
-/* A full name, in quotes when it needs them. */
+/* Adds a full name, in quotes if it needs them. */
 static void
 add_name(struct text *t, const char *s)
 {
@@ -423,7 +423,7 @@ complete_from(struct header *h, const char *domain)
 	return 0;
 }
 
-/* Puts the trace before all other fields. */
+/* Puts a Received field before all others. */
 static int
 add_trace(struct header *h, const struct author *a, const char *domain,
     const char *id, time_t when)

@@ -1,41 +1,51 @@
 /*
- * qrun.c - what lies in router/ goes into the queue.
+ * qrun.c - submit -q: routes the files of router/ and queues them.
  *
- * Bounces that the scheduler writes, mail that the agent hold gives back, and
- * the mail of users who may not write to the queue themselves lie there, each
- * in a file whose name is a number.  Before its header each has an envelope,
- * lines that begin with a word and a blank, up to "env-end" or the header's
- * first field (whose name is followed by a colon).  The words that say
- * something to us are in a table below; others of ZMailer's are stepped over,
- * and one that nobody knows makes the file bad.
+ * router/ has DSNs, mail that the agent hold gives back, and mail of users who
+ * may not write to the queue.  Each file has a number as its name.  It begins
+ * with an envelope: lines of a word and a value, up to "env-end" or the first
+ * field of the header, whose name ends in a colon.  A table below has the
+ * words.  Words of ZMailer that have no meaning here are skipped; an unknown
+ * word makes the file bad.
  *
- * The header that counts is the one in the control file: checked, completed,
- * and with the owner of the file in its trace.  His uid is also the privilege
- * of all recipients, whatever the file says.  Only where the owner is root or
- * that of the post office, the file itself is renamed into the queue, and it
- * may be a report or come from an agent, made of addresses that others gave:
- * there, programs and files are no recipients.  A file of another user becomes
- * ours first, see accept.c.  When it is larger than the table allows, only its
- * header does, and its sender gets a report.
+ *	from <anna@x.org>
+ *	to <bert@y.org>
+ *	env-end
+ *	Subject: lunch
  *
- * A file ends in one of three ways.  It is in the queue.  Or it can never be:
- * then it is in postman/, and a line says why.  Or something else is wrong (it
- * cannot be read, the table has a mistake): then it waits in deferred/, see
- * defer.c.  It stays for the next run when it changes meanwhile, when it is in
- * private/, and, as all do, on a full disk.  What is no plain file, or has
- * another name, is not ours.  Of one with an address that is none, or that is
- * refused while there is no sender to be told, postman/ gets a copy.
+ * The header is checked, completed and copied into the control file, with the
+ * uid of the file's owner in its Received field.  That uid is also the
+ * privilege of all recipients, whatever the file says.  A file of root or of
+ * the post office's owner is renamed into the queue.  It may be a DSN or come
+ * from an agent, with addresses that others chose, so none of its recipients
+ * may be a program or a file.  A file of another user becomes ours first, see
+ * accept.c.  If it is larger than the table allows, only its header is queued,
+ * and its sender gets a DSN.
  *
- * The oldest is taken first.  Directories of ROUTERDIRS, names in the post
- * office with colons between, come behind router/, in their order: as soon as
- * there is something new in router/, that is next.  With PARAMworkers, children
- * share the list of a directory, each taking every nth.
+ * A file ends in one of these ways:
  *
- * Runs exclude each other by a lock on the file .submit.lock.  A run that is
- * repeated looks at router/ once each time and reads it only when its time of
- * modification has changed; that has whole seconds, so a directory that has
- * changed just now is read again.  From time to time it looks at transport/ in
- * the same way, for what a crash of somebody else left there.
+ *	queued		its message is in the queue
+ *	bad		no run could take it: it is moved to postman/, and a
+ *			line says why
+ *	deferred	a later run may take it (it cannot be read, the table
+ *			has a mistake): it is moved to deferred/, see defer.c
+ *	left		it changes meanwhile, it is in private/, or the disk is
+ *			full: it stays for the next run
+ *	ignored		it is no regular file, or has another kind of name
+ *
+ * If a queued message has a wrong address, or a refused address and no sender
+ * who could get a DSN, postman/ gets a copy of the file.
+ *
+ * The oldest file is first.  The directories of ROUTERDIRS, names in the post
+ * office with colons between them, follow router/ in their order; as soon as
+ * router/ has a new file, that is next.  With PARAMworkers 4, four processes
+ * share the list of a directory, and each takes every fourth file.
+ *
+ * Runs exclude each other by a lock on the file .submit.lock.  A repeated run
+ * looks at router/ once each time, and reads it only if its modification time
+ * has changed; as that has whole seconds, a directory that changed a moment ago
+ * is read again.  From time to time it looks at transport/ in the same way, for
+ * queue entries that a crash interrupted (recover.c).
  */
 #include "submit.h"
 #include "../lib/deferred.h"
@@ -124,7 +134,7 @@ env_channel(struct file *q, char *value)
 		q->null = 1;
 }
 
-/* It has waited already: the same route would only hold it once more. */
+/* Mail from the agent hold skips routes to hold, or it would wait forever. */
 static void
 env_via(struct file *q, char *value)
 {
@@ -175,7 +185,7 @@ env_to(struct file *q, char *value)
 
 static const struct {
 	const char *word;
-	void	(*see)(struct file *, char *);	/* NULL: says nothing to us */
+	void	(*see)(struct file *, char *);	/* NULL: it is skipped */
 } words[] = {
 	{ "from", env_from }, { "to", env_to }, { "todsn", env_todsn },
 	{ "channel", env_channel }, { "errormsg", env_null },
@@ -260,7 +270,7 @@ envelope(struct file *q)
 
 /* ---- one file -------------------------------------------------------- */
 
-/* All that is to be known before it may go into the queue. */
+/* Reads and checks envelope and header. */
 static enum verdict
 understand(struct file *q)
 {
@@ -297,9 +307,8 @@ understand(struct file *q)
 	return head_hops(&m->head) < HOPS_MOST ? TAKEN : BAD;
 }
 
-/* A run that goes on, or was asked to, says what a file has become.  The id is
- * taken before, as an agent may be faster than we are; it is that of the file
- * that is moved. */
+/* Prints what a file of router/ became, in repeated runs and with -v.  id was
+ * taken before the rename, as an agent may remove the message at once. */
 static void
 say_accepted(const struct file *q, const char *id, const char *name)
 {
@@ -309,8 +318,7 @@ say_accepted(const struct file *q, const char *id, const char *name)
 	say("accepted router=%s id=%s msg=%s", q->base, id, name);
 }
 
-/* Puts it into the queue, as path and fd, itself or its copy: what entry_put
- * says. */
+/* Queues the file path, open as fd: the original or its copy.  As entry_put. */
 static int
 put(struct file *q, const char *path, int fd, unsigned long num,
     const char *name)
@@ -352,7 +360,7 @@ put_whole(struct file *q)
 	return bad == 0 ? TAKEN : STAYS;	/* in private/ */
 }
 
-/* Of one that is too big only the header is copied. */
+/* Copies the header of a file that is too large. */
 static enum verdict
 put_copy(struct file *q)
 {
@@ -398,7 +406,7 @@ enter(struct file *q)
 #define BOUNCE	".bounce-0-0"	/* of a double bounce that no run of the
 				 * scheduler has seen; see spool.c */
 
-/* A name in postman/ that is not there. */
+/* Makes a name for postman/ that is not in use. */
 static void
 aside_name(char *to, const char *po, const char *base, const char *mark)
 {
@@ -411,8 +419,8 @@ aside_name(char *to, const char *po, const char *base, const char *mark)
 		    i);
 }
 
-/* It is in the queue, but people should look at it: for them there is a copy,
- * with an underscore in its name. */
+/* Puts a copy of a queued file into postman/, for the postmaster.  Its name has
+ * an underscore. */
 static void
 keep_copy(const struct file *q, const char *base)
 {
@@ -435,10 +443,10 @@ keep_copy(const struct file *q, const char *base)
 		else
 			say("it is in the queue, and a copy is %s", to);
 	}
-	post_drop(&p);		/* by then its name is gone */
+	post_drop(&p);		/* after the rename it has no name to remove */
 }
 
-/* Has it an address that is none, or one of which nobody will hear? */
+/* Has it a wrong address, or a refused one and no sender? */
 static int
 is_odd(const struct mail *m)
 {
@@ -446,7 +454,7 @@ is_odd(const struct mail *m)
 	    (m->nwrong > 0 && m->sender[0] == '\0'));
 }
 
-/* Where people look at it: TAKEN, or LATER when it cannot be moved. */
+/* Moves it to postman/: TAKEN, or LATER if it cannot be moved. */
 static enum verdict
 set_aside(const struct file *q, const char *base)
 {
@@ -462,7 +470,7 @@ set_aside(const struct file *q, const char *base)
 	return TAKEN;
 }
 
-/* Whose is it?  One that a run has given to us has his uid in its name. */
+/* The uid of the author; a file in private/ has it in its name. */
 static long
 author_of(const struct file *q, const char *dir, const char *base)
 {
@@ -473,10 +481,10 @@ author_of(const struct file *q, const char *dir, const char *base)
 	    accept_parse(base, name, sizeof(name)) : uid;
 }
 
-/* Root may read what is another user's alone, but the directory on the way is
- * in the hands of the post office's owner.  So we go there as he, make sure
- * that it is his, and only then open a name in it as root.  A descriptor, or
- * -1. */
+/* Opens the file.  Root may read files that only another user can read, but the
+ * directory belongs to the post office's owner.  So we change to the directory
+ * as the owner, check that it is his, and only then open a name in it as root.
+ * A descriptor, or -1. */
 static int
 open_file(struct file *q)
 {
@@ -510,7 +518,7 @@ open_file(struct file *q)
 	return fd;
 }
 
-/* What its owner, its place and its size mean for it. */
+/* Sets what depends on the owner, the directory and the size. */
 static void
 judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 {
@@ -531,9 +539,9 @@ judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 	}
 }
 
-/* Opens it and takes it as far as that goes.  By a second name, it could be a
- * file of somebody else, which root would read for the owner of the directory,
- * or give to him. */
+/* Opens the file and queues it.  One with a second name is set aside: it could be
+ * another user's file, which root would read for the owner of the directory, or
+ * give to him. */
 static enum verdict
 try(struct file *q, const struct routes *routes, const char *dir,
     const char *base)
@@ -594,7 +602,7 @@ take(const struct place *p, const char *base)
 
 /* ---- a run ----------------------------------------------------------- */
 
-/* So many seconds, or until a signal that ends us. */
+/* Sleeps for this time, or until a signal ends the run. */
 static void
 rest(long seconds)
 {
@@ -609,7 +617,7 @@ rest(long seconds)
 	select(wake[0] + 1, &in, NULL, NULL, &tv);
 }
 
-/* The file of the lock, as root had it, too: a descriptor, or -1. */
+/* Opens the lock file, which may be root's: a descriptor, or -1. */
 static int
 lock_file(const char *path)
 {
@@ -633,7 +641,7 @@ lock_file(const char *path)
 	return fd;
 }
 
-/* Waits a while until no other run is at work: the descriptor, or -1. */
+/* Waits up to LOCK_MOST seconds for the lock: its descriptor, or -1. */
 static int
 lock(const char *po)
 {
@@ -661,7 +669,7 @@ lock(const char *po)
 	return fd;
 }
 
-/* What a crash left of accept.c's work. */
+/* Is it an original in private/, which a crash left there (accept.c)? */
 static int
 is_hidden(const char *s)
 {
@@ -670,7 +678,7 @@ is_hidden(const char *s)
 	return accept_parse(s, name, sizeof(name)) >= 0;
 }
 
-/* The first of the list, and from there every step-th: 0, or an exit code. */
+/* Takes each step-th file of the list from first on: 0, or an exit code. */
 static int
 work(const struct place *p, unsigned first, unsigned step)
 {
@@ -695,7 +703,7 @@ work(const struct place *p, unsigned first, unsigned step)
 	return code;
 }
 
-/* A child that does its part: its number, or -1 when there is none. */
+/* Starts a child for a part of the list: its process number, or -1. */
 static pid_t
 start_worker(const struct place *p, unsigned first, unsigned step)
 {
@@ -708,7 +716,7 @@ start_worker(const struct place *p, unsigned first, unsigned step)
 	return pid;
 }
 
-/* Its exit code; TERM is for all of us. */
+/* Waits for a child: its exit code.  Passes SIGTERM on to it. */
 static int
 wait_for(pid_t pid)
 {
@@ -727,7 +735,7 @@ wait_for(pid_t pid)
 	return X_TEMPFAIL;
 }
 
-/* Several processes side by side; we are one of them. */
+/* Shares the list between n processes, of which we are one. */
 static int
 share_out(const struct place *p, unsigned n)
 {
@@ -739,7 +747,7 @@ share_out(const struct place *p, unsigned n)
 		pid[i] = start_worker(p, i, n);
 	code = work(p, 0, n);
 	for (i = 1; i < n; i++) {
-		/* where there was no process for it, we do its part */
+		/* if its child was not started, we take its part */
 		other = pid[i] < 0 ? work(p, i, n) : wait_for(pid[i]);
 		if (code == 0)
 			code = other;
@@ -747,8 +755,8 @@ share_out(const struct place *p, unsigned n)
 	return code;
 }
 
-/* All in the directory that has such a name, under the lock: 0, or an exit
- * code. */
+/* Takes all files of the directory whose names fit, under the lock: 0, or an
+ * exit code. */
 static int
 take_all(struct place *p, const char *dir, int (*fits)(const char *))
 {
@@ -766,7 +774,7 @@ take_all(struct place *p, const char *dir, int (*fits)(const char *))
 	return code;
 }
 
-/* router/ and, when nothing new is in it, the others. */
+/* Takes router/ and, while it has nothing new, the others. */
 static int
 take_places(struct place *p)
 {
@@ -789,7 +797,7 @@ take_places(struct place *p)
 	return code;
 }
 
-/* With a table that has been read, and its mark. */
+/* A run with a table that was read, and its mark. */
 static int
 take_both(const char *po, const struct routes *routes, unsigned long mark)
 {
@@ -811,7 +819,7 @@ take_both(const char *po, const struct routes *routes, unsigned long mark)
 	return code != 0 ? code : old != 0 ? old : hidden;
 }
 
-/* It is the administrator's, and may be root's alone. */
+/* Reads the table as root, as other users may not be able to. */
 static int
 load(struct routes *routes, const char *table)
 {
@@ -837,7 +845,7 @@ table_mark(const char *table)
 	    (unsigned long)st.st_ino * 7 + (unsigned long)st.st_size;
 }
 
-/* There is no table to route by, which was said. */
+/* Without a table, all mail is deferred; the reason was printed. */
 static void
 put_off(const char *po, unsigned long mark)
 {
@@ -875,7 +883,7 @@ run(const char *po, const char *table)
 	return code;
 }
 
-/* ---- again and again ------------------------------------------------- */
+/* ---- repeated runs --------------------------------------------------- */
 
 static void
 on_term(int sig)
@@ -908,18 +916,18 @@ catch_term(void)
 	return 0;
 }
 
-/* What is known of a directory. */
+/* watch: a directory between repeated runs. */
 struct watch {
 	const char *dir;
 	int	known, settled;
 	long	mtime;
 	double	changed;	/* mono; when mtime was first seen */
-	double	due;		/* mono; transport/: not looked at before;
+	double	due;		/* mono; transport/: the next look;
 				 * deferred/: the next try, -1: none */
 	unsigned long mark;	/* deferred/: of the table */
 };
 
-/* Has it changed since it was read, as far as stamps tell? */
+/* Has its modification time changed since it was read? */
 static int
 has_changed(struct watch *w, const char *po)
 {
@@ -942,8 +950,8 @@ has_changed(struct watch *w, const char *po)
 	return 1;
 }
 
-/* What somebody was at work on is looked at again: his end changes nothing
- * in the directory. */
+/* Looks at transport/.  If somebody is at work on an entry, it is looked at
+ * again, as his end does not change the directory. */
 static void
 recover_at_times(struct watch *w, const char *po, long every)
 {
@@ -955,8 +963,8 @@ recover_at_times(struct watch *w, const char *po, long every)
 		w->known = 0;
 }
 
-/* Is the next try of what is deferred due?  The directory changes when a run or
- * an operator has been there.  What cannot even get a reason waits as well. */
+/* Is a try of deferred mail due?  A run or an operator changes the directory.
+ * A file whose reason cannot be written is tried each DEFER_LEAST seconds. */
 static int
 is_due(struct watch *w, const char *po, const char *table)
 {

@@ -1,18 +1,18 @@
 /*
- * recover.c - what a crash kept from the queue.
+ * recover.c - completes queue entries that a crash interrupted.
  *
- * entry.c says what a crash can leave: a control file under its dot name.
- * Either its message is in queue/, and the control file, which was on disk
- * before, needs only its name; or the message is where it was, somebody will
- * take it once more, and the control file is of no use.
+ * A crash can leave a control file under its dot name, see entry.c.  If its
+ * message is in queue/, the control file is complete and on disk, and is
+ * renamed.  If not, the message is where it was and will be taken again; the
+ * control file is removed.
  *
- * What looks the same is somebody at work just now.  The name has the number
- * of the process, and when there is none, nobody is.  When there is one, it may
- * be another with the same number, as small ones come again after each start of
- * a machine; then the lock that goes with the control file decides.
+ * A process at work leaves the same picture for a moment.  The dot name has the
+ * number of its process.  If there is no process with that number, nobody is at
+ * work.  If there is one, it may be another, as small numbers come again after
+ * each boot; then the lock on the control file decides.
  *
- * Only names that entry_name makes are looked at.  Nothing but a dot file
- * without a message is ever removed.
+ * Only names that entry_name makes are considered.  Only dot files without a
+ * message are removed.
  */
 #include "submit.h"
 #include <dirent.h>
@@ -20,8 +20,8 @@
 
 #define PATH_SIZE	800
 
-/* Has nobody the lock of the control file?  Without locks on its file system
- * that is not known, and it is left. */
+/* Is the control file unlocked?  If its file system has no locks, the answer is
+ * no, and the file stays. */
 static int
 is_abandoned(const char *dot)
 {
@@ -35,7 +35,7 @@ is_abandoned(const char *dot)
 	return alone;
 }
 
-/* Is it a name that we give?  *dead is set when its process is gone. */
+/* Is it a name of entry_name?  *dead is set if its process is gone. */
 static int
 is_ours(const char *name, int *dead)
 {
@@ -52,7 +52,7 @@ is_ours(const char *name, int *dead)
 	return 1;
 }
 
-/* One dot file: 1 when it stays as it is. */
+/* Recovers one dot file: 1 if it stays as it is. */
 static int
 recover(const char *po, const char *name, int dead)
 {

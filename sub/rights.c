@@ -1,20 +1,20 @@
 /*
- * rights.c - whose privileges we have, and when.
+ * rights.c - the users and the group that submit acts as.
  *
- * submit needs none.  It may be set-group-id, for a post office whose public/
- * and router/ are open to that group alone.  Then it has the group only while
- * it makes, renames or removes a file there, and only in the post office that
- * is compiled in.  In every other case the group is given up for good, and so
- * is another user's number at once.
+ * submit needs no privileges.  It may be set-group-id, for a post office whose
+ * public/ and router/ are open to that group alone.  Then it has the group only
+ * while it makes, renames or removes a file there, and only in the post office
+ * that is compiled in.  In all other cases it gives up the group for good.  A
+ * set-user-id bit is given up at once.
  *
- * Root's submit works as the owner of the post office, who may be a service
- * user: no name in his directories makes root write anywhere.  It is root only
- * to read the table and, with -q, to open and to take over the files of other
- * users.
+ * Root's submit acts as the owner of the post office, who may be a service user:
+ * no name in his directories can make root write elsewhere.  It is root only
+ * while it reads the table and, with -q, while it opens and takes over files of
+ * other users.
  *
- * Both need effective numbers that can be changed and changed back.  With
- * NO_SETEUID, setgid does it for the group, as POSIX.1 of 1990 has it; it is
- * given up only as far as setgid can, and root stays root.
+ * Both need effective ids that can be changed and changed back.  With
+ * NO_SETEUID, setgid does that for the group, as in POSIX.1-1990; it then gives
+ * up the group only as far as setgid can, and root stays root.
  */
 #include "submit.h"
 #ifndef NO_INITGROUPS

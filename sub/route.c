@@ -1,5 +1,5 @@
 /*
- * route.c - the table that says where an address goes.
+ * route.c - the table of routes: from an address to channel, host and user.
  *
  *	domain  box.example
  *	*@$d			local	-
@@ -9,48 +9,47 @@
  *	*@*			smtp	mail.example
  *	*			local	-
  *
- * A line is a pattern, a channel, a host and perhaps a user, and the first
- * line that matches an address decides.  The pattern sees the address in lower
- * case and without its quotes, so that quoting gets nobody around a line.
+ * A line is a pattern, a channel, a host and perhaps a user; the first line
+ * that matches an address decides.  The pattern is matched against the address
+ * in lower case and without quotes, so that quotes cannot avoid a line.
  *
- * The user is the whole address, and one that has no domain gets ours: a bare
- * name would be another person's at another host.  The host "-" changes nothing
- * in that, since an agent may know its host by itself, as smtp -R does.  Only
- * the channels local, hold and error are of this machine for certain: with "-"
- * their user is the address as it is, or only what is before the '@' when the
- * pattern has one too, since then the line has said whose domain that is.  A
- * line that wants something else says so: $u is the name alone, $u@$h the
- * whole address.
+ * Without a fourth word the user is the whole address; an address without a
+ * domain gets ours, as a bare name would mean another person at another host.
+ * That is so for the host "-", too, since an agent may choose its host itself,
+ * as smtp -R does.  Only the channels local, hold and error are always of this
+ * machine.  With "-" their user is the address as it is, or the part before the
+ * '@' if the pattern has an '@': then the line says whose domain it is.  The
+ * fourth word changes this: $u is the name alone, $u@$h the whole address.
  *
- * A line for our own domain, another channel and "-" may mean names or
- * addresses, so it must say which.
+ * A line for our own domain, another channel and the host "-" could mean names
+ * or addresses, so it must have a fourth word.
  *
- * $d in a pattern is our own domain, which a line above may have named.  It is
- * put in when the line is read, so no line below may name another one.
+ * $d in a pattern is our own domain, which a line "domain" may set before.  It
+ * is filled in when the line is read; a later "domain" is an error.
  *
- * An alias puts other addresses in the place of one:
+ * An alias replaces an address by others:
  *
  *	root = anna, bert@far.example
  *	info@club.example = carl
  *
- * With an '@' it is a line among the others.  Without, it is for names: when
- * the first line that matches has "local -", the user is looked for among all
- * these aliases, wherever they stand, and the first that matches decides.  In
- * its own list a name stands for itself, so "anna = anna, bert" is a copy.  The
- * addresses are routed like any others; whoever follows them sees to it that
- * this ends.  The name postmaster without an alias is root.
+ * An alias with an '@' is a line like any other.  An alias without one is for
+ * names: if the first line that matches has "local -", the user is searched for
+ * in all these aliases, wherever they stand, and the first that matches
+ * decides.  In its own list a name means itself, so "anna = anna, bert" is a
+ * copy.  The addresses of the list are routed like any others; envelope.c makes
+ * sure that this ends.  The name postmaster without an alias is root.
  *
- * An alias has no programs, files and lists: they would run in the name of
- * whoever sends the mail.
+ * An alias cannot contain programs, files and lists, since they would run with
+ * the rights of the sender.
  *
- * An address that begins with '|', '/' or ':' may be taken by an agent for a
- * program, a file or a list.  It is matched only by patterns that begin with
- * the same byte: no '*' lets mail run programs.
+ * An address that begins with '|', '/' or ':' may mean a program, a file or a
+ * list to an agent.  Only patterns that begin with the same byte match it, so
+ * that no '*' lets mail run programs.
  *
- * The words of a line become words of control files, so they are checked
- * here.  All that is wrong with a table is said before it is refused.
+ * The words of a line become words of control files and are checked here.  All
+ * mistakes in a table are printed before it is refused.
  *
- *	PARAMmessagesize 64M	bytes of a message, at most; 0: any number
+ *	PARAMmessagesize 64M	most bytes of a message; 0: no limit
  *	PARAMminfree 1M		bytes of the post office's file system that
  *				mail leaves free; 0: none
  *	PARAMworkers 4		processes of submit -q
@@ -77,8 +76,8 @@ struct route {
 	char	*host;		/* or what is said of the refusal */
 	enum user user;
 	unsigned long line;	/* of the table */
-	char	*list;		/* an alias: its addresses, each with a NUL, and
-				 * an empty one at the end */
+	char	*list;		/* an alias: its addresses, each with a NUL,
+					 * then an empty one */
 	int	name;		/* ... of a name, not of an address */
 };
 
@@ -133,9 +132,9 @@ add_domain(struct routes *t, struct text *s)
 }
 
 /*
- * The scheduler's patterns are for channel/host: one without a '/' gets a
- * "/" and "*" behind it.  A '/' at the end of the pattern and of the address
- * keeps that away, and changes nothing.  NULL, or what is wrong.
+ * Expands a pattern.  The scheduler's patterns are for channel/host; they add
+ * "/" and "*" to one without a '/'.  A '/' at the end of the pattern and of the
+ * address avoids that and changes nothing else.  NULL, or what is wrong.
  */
 static const char *
 expand(struct routes *t, struct route *r, const char *pattern)

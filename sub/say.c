@@ -1,9 +1,9 @@
 /*
- * say.c - lines on the standard error.
+ * say.c - writes lines to the standard error.
  *
- * Whatever submit has to say goes through here, one line each, in the name it
- * was called by.  Bytes of a message that could forge a line or disturb a
- * terminal are shown as \ooo.
+ * All messages of submit go through here, a line each, with the name that it
+ * was called by.  Bytes that could forge a line or disturb a terminal are shown
+ * as \ooo.
  */
 #include "submit.h"
 

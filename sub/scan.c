@@ -1,14 +1,14 @@
 /*
- * scan.c - the files of a directory, oldest first.
+ * scan.c - lists the files of a directory, oldest first.
  *
  *	12:00:01  1234
- *	12:00:07  99	the shorter number first, then as they are written
+ *	12:00:07  99	the shorter number first, then in order of digits
  *	12:00:07  1235
  *
- * Who wrote first is served first, as far as times of modification tell, which
- * have whole seconds; the name decides among equals, so that two runs agree.
- * The list is made once for a run: what comes meanwhile is the next one's.
- * Where there is no memory for all names, the run has those that were seen.
+ * Files are ordered by modification time in whole seconds; the name decides
+ * between equal times, so that two runs agree.  The list is made once for a
+ * run; files that come later are for the next run.  If there is no memory for
+ * all names, the run gets the names read so far.
  */
 #include "submit.h"
 #include <dirent.h>

@@ -1,7 +1,8 @@
 /*
- * submit.h - the page of data of submit, the way in for mail.
+ * submit.h - the page of data of submit.
  *
- * What its parts share, lowest first; each calls only those above it here.
+ * The interfaces of its modules, lowest first; a module calls only those above
+ * it here.
  */
 #ifndef SUBMIT_H
 #define SUBMIT_H
@@ -20,13 +21,13 @@
  * ====================================================================== */
 
 void	say_as(const char *argv0);	/* what every line begins with */
-void	say_about(const char *);	/* ... the subject, NULL: none */
+void	say_about(const char *);	/* ... then this, NULL: none */
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
 int	say_cannot(const char *what, const char *path);	/* by errno: -1 */
 const char *say_last(void);	/* what was said last, without subject */
 
 /* ======================================================================
- * rights.c - whose privileges we have, and when
+ * rights.c - the users and the group that submit acts as
  * ====================================================================== */
 
 /* All that a set-id bit gives is off; its group can be had back: 0 or -1. */
@@ -59,15 +60,15 @@ void	addr_list(const char *p, const char *end, const struct addr_sink *);
  * and are no program, file or list: how many, most at most. */
 int	addr_bare(const char *p, const char *end, const char **bare, int most);
 int	addr_domain_ok(const char *);	/* a name or a literal [...] */
-/* The first byte of one that an agent may take for a program ('|'), a file
- * ('/') or a list (':'), quoted or not; 0 for all others. */
+/* '|', '/' or ':' if the address begins with it, quoted or not; an agent may
+ * take it for a program, a file or a list.  Else 0. */
 int	addr_special(const char *);
 /* What is behind the '@' of a bare address; NULL: there is none. */
 const char *addr_domain(const char *);
 void	addr_fold(char *);	/* the name behind the '@' in lower case */
 
 /* ======================================================================
- * route.c - the table that says where an address goes
+ * route.c - the table of routes
  * ====================================================================== */
 
 struct route;
@@ -93,12 +94,12 @@ struct target {
 	int	code;		/* ... X_NOUSER or X_NOHOST */
 };
 
-/* Reads the table: 0; or -1 with errno when it cannot be read, or EINVAL after
- * all that is wrong in it was said.  domain is set in any case. */
+/* Reads the table: 0; or -1 with errno if it cannot be read, with EINVAL if it
+ * has mistakes, which were printed.  domain is set in any case. */
 int	route_load(struct routes *, const char *path);
 void	route_free(struct routes *);
-/* Where the bare address goes, by no route of the channel but (NULL: any): 0,
- * or -1 with why and code.  within: the alias that has it in its list. */
+/* Routes the bare address, by no route to the channel but (NULL: any): 0, or -1
+ * with why and code.  within: the alias whose list has the address. */
 int	route_find(const struct routes *, const char *addr, const char *but,
 	    const struct route *within, struct target *);
 /* Tells of each line that leads to a channel; a host with $h is "*". */
@@ -108,7 +109,7 @@ void	route_each(const struct routes *, void (*each)(unsigned long line,
 const char *route_alias(const struct route *);
 
 /* ======================================================================
- * header.c - a message as it comes in, and its header
+ * header.c - reads a message and completes its header
  * ====================================================================== */
 
 /* input: the bytes of a message, with lines that end in LF only. */
@@ -141,31 +142,30 @@ struct author {
 
 void	in_start(struct input *, FILE *, int dots);
 int	in_byte(struct input *);	/* EOF at the end */
-/* The rest of the message goes to the file, with an end for its last line; last
- * is the byte before it: 0, 1 when there are more than most bytes (0: any
- * number), or -1 when it is full or the input cannot be read. */
+/* Copies the rest of the message to the file and ends its last line; last is
+ * the byte before it.  0; 1 if there are more than most bytes (0: no limit); or
+ * -1 if the file is full or the input cannot be read. */
 int	in_copy(struct input *, FILE *, int last, unsigned long most);
 
 /* Reads up to the body: NULL, or what is wrong with it. */
 const char *head_read(struct header *, struct input *);
 void	head_free(struct header *);
-/* The first field of this name behind the field at after (NULL: of all):
- * NULL when there is none. */
+/* The first field of this name behind the field at after (NULL: of all); NULL:
+ * there is none. */
 const char *head_find(const struct header *, const char *after,
 	    const char *name);
 const char *head_value(const char *field);	/* behind its colon */
 const char *head_end(const char *field);	/* where the next begins */
 int	head_hops(const struct header *);	/* its Received fields */
-/* Takes out what is not to be seen, adds what must be there: 0, or -1 when
- * there is no memory.  id is the name in the queue; NULL: it has none yet,
- * and whoever gives it one leaves the trace. */
+/* Completes the header: 0, or -1 without memory.  id is the name in the queue;
+ * NULL: it has none yet, and submit -q will add the Received field. */
 int	head_complete(struct header *, const struct author *,
 	    const char *sender, const char *domain, unsigned long num,
 	    const char *id);
 void	head_author(struct author *, long uid);	/* as the system knows him */
 
 /* ======================================================================
- * envelope.c - who a message is from and who gets it
+ * envelope.c - the sender and the recipients of a message
  * ====================================================================== */
 
 struct addressee {
@@ -215,21 +215,21 @@ int	mail_from(struct mail *, const char *);
 int	xtext_ok(const char *);		/* as RFC 3461 wants it */
 
 /* ======================================================================
- * entry.c - into the queue
+ * entry.c - puts a message into the queue
  * ====================================================================== */
 
-/* May we write to the queue?  0: only to router/; -1: there is no post office,
- * which was said. */
+/* May we write to the queue?  1; 0: only to router/; -1: there is no post
+ * office, and a line said so. */
 int	entry_open(const char *po);
 /* The name for a message whose file has this inode number: 0 or -1. */
 int	entry_name(char *name, size_t size, unsigned long num);
-/* Has its file system room for so many bytes, and those that are to stay free?
- * 0, or -1 after saying so. */
+/* Is there room for so many bytes in the post office's file system, with
+ * PARAMminfree?  0, or -1 after saying no. */
 int	entry_room(const char *po, const struct routes *, double bytes);
 int	entry_sync(const char *po, const char *dir);	/* 0 or -1, said */
-/* The file at path, open as fd, becomes a message of the queue: 0; -1 after
- * saying why, with nothing changed; or 1 after saying that it is there, but its
- * name may not be on disk.  body is the offset of the body in it. */
+/* Queues the file at path, open as fd: 0; -1 after saying why, with nothing
+ * changed; or 1 after saying that it is queued but its name may not be on disk.
+ * body is the offset of the body. */
 int	entry_put(const struct mail *, const char *po, const char *path,
 	    int fd, const char *name, unsigned long body);
 /* What comes before the body: 0 or -1. */
@@ -240,38 +240,38 @@ void	entry_notify(const char *po, const char *name);
 int	entry_exists(const char *path);	/* 1 also when it cannot be known */
 
 /* ======================================================================
- * recover.c - after a crash
+ * recover.c - completes queue entries that a crash interrupted
  * ====================================================================== */
 
-/* Ends what a crash interrupted: 1 when there is something that somebody may
- * be at work on, so that it is to be looked at again. */
+/* Completes them: 1 if an entry is left that somebody may be at work on, to be
+ * looked at again; else 0. */
 int	entry_recover(const char *po);
 
 /* ======================================================================
- * accept.c - a user's file becomes one of ours
+ * accept.c - turns a file that a user owns into one of the post office
  * ====================================================================== */
 
 /* private/ is there and nobody else's: 0, or -1 after saying why. */
 int	accept_start(const char *po);
 /* Can no user reach this file of router/, and can it be given away? */
 int	accept_whole(const char *po, const struct stat *);
-/* The file at path, open as fd, is renamed into private/; to is its name there.
- * 0, or -1 after saying why. */
+/* Renames the file at path, open as fd, into private/ and sets to to its path
+ * there: 0, or -1 after saying why. */
 int	accept_hide(const char *po, const char *path, int fd, const char *name,
 	    long uid, char *to, size_t size);
 void	accept_show(const char *hidden, const char *path);	/* and back */
-/* So many bytes of fd, which looked like that, are written and on disk: 0, -1
- * after saying why, or 1 after saying that it changes. */
+/* Copies size bytes of fd, whose status was seen, and syncs the copy: 0; -1
+ * after saying why; or 1 after saying that the file changes. */
 int	accept_copy(const struct post *, int fd, const struct stat *,
 	    double size);
-/* Is it a name that accept_hide makes?  The uid in it, or -1; name is set to
- * what is before that. */
+/* The uid in a name of accept_hide, or -1 for another name; name is set to the
+ * part before it. */
 long	accept_parse(const char *base, char *name, size_t size);
 /* Is its copy in the queue?  Then it is removed. */
 int	accept_known(const char *po, const char *base);
 
 /* ======================================================================
- * scan.c - the files of a directory, oldest first
+ * scan.c - lists the files of a directory, oldest first
  * ====================================================================== */
 
 struct scanned {
@@ -293,34 +293,34 @@ unsigned scan_count(const char *po, const char *dir,
 	    int (*fits)(const char *));
 
 /* ======================================================================
- * clause.c - what the scheduler does with mail for an address
+ * clause.c - shows how the scheduler treats mail for an address
  * ====================================================================== */
 
 /* Prints the clauses of its configuration, and the command. */
 void	clause_show(const char *channel, const char *host);
 
 /* ======================================================================
- * defer.c - what cannot be routed yet
+ * defer.c - moves mail that cannot be routed yet to deferred/
  * ====================================================================== */
 
-/* Moves the file at path, of that name, into deferred/, or leaves it there,
- * with this reason and the mark of the table, a number that changes with it:
- * 0, or -1 after saying why not. */
+/* Moves the file base at path to deferred/, or leaves it there, with this
+ * reason and the mark of the table, a number that changes with it: 0, or -1
+ * after saying why not. */
 int	defer(const char *po, const char *path, const char *base,
 	    unsigned long mark, const char *why);
 /* The same for all in the directory, of deferred/ what is due: how many. */
 unsigned defer_all(const char *po, const char *dir, unsigned long mark,
 	    const char *why);
-/* Is the next try of a file in deferred/ due?  All are, once the table has
- * another mark. */
+/* Is the next try of a file in deferred/ due?  A table with another mark makes
+ * all due. */
 int	defer_due(const char *po, const char *base, unsigned long mark);
-/* Seconds until the first is due, -1: there is none.  What is known of files
- * that are gone is removed. */
+/* Seconds until the next try of a file is due, -1: there is no file.  Removes
+ * the reasons of files that are gone. */
 long	defer_wait(const char *po, unsigned long mark);
 int	defer_any(const char *po);	/* is there such a directory? */
 
 /* ======================================================================
- * etrn.c - mail for a host is wanted now
+ * etrn.c - asks the scheduler to try the mail for a host now
  * ====================================================================== */
 
 int	etrn_host_ok(const char *);
@@ -328,7 +328,7 @@ int	etrn_host_ok(const char *);
 int	etrn(const char *po, const char *host);
 
 /* ======================================================================
- * qrun.c - what lies in router/
+ * qrun.c - submit -q: routes the files of router/ and queues them
  * ====================================================================== */
 
 /* One run: 0, or an exit code; or one every so many seconds until SIGTERM. */
