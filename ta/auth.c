@@ -1,27 +1,27 @@
 /*
- * auth.c - the password for a server (RFC 4954).
+ * auth.c - passwords for smart hosts, and AUTH (RFC 4954).
  *
- * It is in a file of lines, in which a line with # is a comment:
+ * Passwords are lines of a file; a line with # is a comment:
  *
  *	mail.isp.example  anna@isp.example  some secret  verified
  *
- * The words are the host as -R names it, with or without the port; the user;
- * the password, in which there may be blanks; and who may carry it: "verified",
- * a program that verifies the server's certificate; or "clear", a connection
- * that anybody on the way can read.  Without that word it goes nowhere.
+ * A line has the host as in -R, with or without the port; the user; the
+ * password, which may contain blanks; and where the password may go:
+ * "verified", through a program that verifies the server's certificate; or
+ * "clear", over a connection that others can read.  Without that word it is not
+ * used.
  *
- * Only hosts of -R have one, since other names come from mail and from name
- * servers.  The file is opened before the talker becomes another user, and the
- * talker keeps nothing but the lines for those hosts.
+ * Only hosts of -R have passwords, since other names come from mail and from
+ * name servers.  The file is opened before the talker becomes another user, and
+ * the talker keeps only the lines for those hosts.
  *
  *	C: AUTH PLAIN base64(NUL user NUL password)		S: 235
  *	C: AUTH LOGIN						S: 334
  *	C: base64(user)						S: 334
  *	C: base64(password)					S: 235
  *
- * The transcript has other words for these.  A server that refuses the
- * password, or does not ask for one that it is to have, is a host that has
- * failed: all mail waits.
+ * The transcript shows other words in place of these.  If a server refuses the
+ * password, or does not offer AUTH, the host has failed and all its mail waits.
  */
 #include "auth.h"
 #include "lib.h"
@@ -43,7 +43,7 @@ is_host(const char *word, size_t n, const char *host)
 	    (host[n] == '\0' || host[n] == ':');
 }
 
-/* Takes the last word off, when it is one of ours: its first letter, or 0. */
+/* Cuts off "verified" or "clear" at the end: its first letter, or 0. */
 static char
 last_word(char *s)
 {

@@ -1,5 +1,5 @@
 /*
- * auth.h - the password for a server: see auth.c.
+ * auth.h - passwords for smart hosts: see auth.c.
  */
 #ifndef AUTH_H
 #define AUTH_H
@@ -12,7 +12,7 @@ struct auth {
 	int	found;		/* there is a line, or trouble */
 	char	how;		/* its last word: 'v'erified, 'c'lear; or 0 */
 	char	user[AUTH_SIZE], password[AUTH_SIZE];
-	char	trouble[300];	/* why nobody knows, or "" */
+	char	trouble[300];	/* why the file cannot be used, or "" */
 };
 
 /* Reads the line for a host of -R. */

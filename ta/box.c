@@ -1,32 +1,35 @@
 /*
- * box.c - one message into one mailbox.
+ * box.c - writes a message into a mailbox.
  *
- * A path that ends in '/' is a Maildir, any other a file in mbox format.
+ * A path that ends in '/' is a Maildir, any other path a file in mbox format.
  *
- * An mbox is locked twice, by box.lock and by an fcntl lock, as programs of
- * either kind read mail.  Where box.lock cannot be made because the directory
- * is not ours to write in, the fcntl lock has to do.  All waiting together is
- * bounded; then the message has to come again.
+ * An mbox is locked twice, by box.lock and by an fcntl lock, since some
+ * programs honour one and some the other.  If box.lock cannot be made because
+ * we may not write to the directory, the fcntl lock must do.  The time for all
+ * locks together is limited; after that the message is deferred.
  *
- * Into box.lock goes "PID:HOST fcntl": the last word says that its maker has
- * an fcntl lock on it as long as he lives.  So a box.lock of this machine is
- * stale at once when nobody has that lock or, without the word, no process
- * has the number.  A number alone may be another machine's: it is believed for
- * a quarter of an hour if no process here has it, and for a day if one has.
- * A lock of another machine, or with nothing in it, is stale after a quarter
- * of an hour.  Whoever removes a stale one has an fcntl lock on it, so that
- * two who come to that opinion cannot remove a third one's.
+ * box.lock contains "PID:HOST fcntl".  The last word means that its maker keeps
+ * an fcntl lock on it.  A box.lock without an fcntl lock is stale
  *
- * What was appended before a write error is cut off again, or the box would
- * end in half a message; without ftruncate it is overwritten with empty
- * lines, which need no more room.  Before the first byte it is said where the
- * message will be, so that another process can do that, too.
+ *	at once		if it is of this machine, and has the word or a number
+ *			that no process has
+ *	after 15 min	if it is of another machine or empty, or has no HOST and
+ *			a number that no process has
+ *	after a day	in all other cases
  *
- * A box that is a link, or has a second name, or is no regular file, or is
- * not its user's, is never written to.  That is somebody's mistake or trick,
- * and may be repaired: the message waits.
+ * A stale box.lock is removed under an fcntl lock on it, so that of two
+ * processes one cannot remove the new lock of a third.
  *
- * Nothing here knows who we are or changes it.
+ * After a write error the part that was appended is cut off.  Without ftruncate
+ * it is overwritten with empty lines, which need no more room.  Before the
+ * first byte the place of the message is reported, so that another process can
+ * do the same if this one is killed.
+ *
+ * A box is not written to if it is a link, has a second name, is no regular
+ * file, or belongs to another user.  That is a mistake or a trick, and may be
+ * corrected, so the message waits.
+ *
+ * This module acts as the user of the process and never changes it.
  */
 #include "box.h"
 #include <sys/utsname.h>
@@ -35,8 +38,8 @@
 
 
 #define LOCK_STALE	900	/* seconds after which a lock may be stale */
-#define LOCK_DEAD	86400L	/* ... and after which it is: by then numbers
-				 * of processes mean others */
+#define LOCK_DEAD	86400L	/* ... and after which it is: its process number
+				 * may have been used again */
 #define LOCK_UNREAL	315360000L	/* ... ten years: the clock was set */
 #define REOPENS		10	/* times a box may be replaced under us */
 
@@ -60,7 +63,7 @@ box_refuse(struct mail *m, const char *what)
 	return -1;
 }
 
-/* A system call on path failed with err; which status says it best? */
+/* Ends with the status that fits errno err of a system call on path. */
 int
 box_failed(struct mail *m, const char *what, const char *path, int err)
 {
@@ -116,7 +119,7 @@ is_gone(long pid)
 	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Is it a dead one's, now that nobody has an fcntl lock on it? */
+/* Is a box.lock on which nobody has an fcntl lock stale? */
 static int
 is_stale(int fd, const struct stat *st)
 {
@@ -157,8 +160,8 @@ remove_stale(const char *lock)
 	close(fd);
 }
 
-/* Writes down whose lock it is; what does not get there is no harm, as an
- * empty file is a lock as well. */
+/* Writes the owner of the lock into it.  An error does no harm, as an empty
+ * file is a lock, too. */
 static void
 sign_lock(int fd)
 {
@@ -171,9 +174,9 @@ sign_lock(int fd)
 	fd_write(fd, line, strlen(line));
 }
 
-/* Makes box.lock: 0 also when that is not for us to make, or -1.  It is for
- * its owner alone, as whoever could read it could have an fcntl lock on it and
- * make it seem alive. */
+/* Makes box.lock: 0, also if we may not make it; or -1.  Its mode is 0600, as
+ * anybody who can read it could put an fcntl lock on it and make it seem
+ * alive. */
 static int
 dot_lock(struct mail *m)
 {
@@ -197,7 +200,7 @@ dot_lock(struct mail *m)
 	return 0;
 }
 
-/* Unless it was taken away from us. */
+/* Removes box.lock unless another process has replaced it. */
 void
 box_unlock(struct mail *m)
 {
@@ -212,8 +215,8 @@ box_unlock(struct mail *m)
 	m->locked = 0;
 }
 
-/* Says where the message will be, before anything of it is there, or that it is
- * THERE while we still have the locks: what is behind it is another's. */
+/* Reports BEGUN, before the first byte is written; or THERE, while we still
+ * have the locks, as mail behind the message may then be another program's. */
 static void
 say(struct mail *m, int state, const struct stat *box, const char *part)
 {
@@ -323,9 +326,9 @@ put_plain(void *mail, const char *s, size_t n)
 
 static const char from_word[] = "From ";
 
-/* A line ">*From " gets one more '>', which can be undone without doubt.
- * The '>' may go anywhere before the word, so nothing but the word itself is
- * ever held back. */
+/* A line ">*From " gets one more '>', so that a reader can undo it.  The '>'
+ * may stand anywhere before the word; so only the word itself is held back
+ * until it is complete. */
 static int
 put_quoted(void *mail, const char *s, size_t n)
 {
@@ -347,8 +350,8 @@ put_quoted(void *mail, const char *s, size_t n)
 	return m->error;
 }
 
-/* "From sender Sat Nov 21 06:38:42 2026"; readers split it at blanks, and some
- * read no further than to a byte that is not ASCII. */
+/* "From sender Sat Nov 21 06:38:42 2026".  Readers split it at blanks, and some
+ * stop at a byte that is not ASCII. */
 static void
 add_separator(struct text *t, const char *sender)
 {
@@ -399,8 +402,8 @@ check_box(struct mail *m, const struct stat *st)
 	return 0;
 }
 
-/* A new name in the directory of the path is on disk: 0, or -1 with errno.  One
- * '/' at the end belongs to the name. */
+/* Syncs the directory of path, after a name was made in it: 0, or -1 with
+ * errno. A '/' at the end is part of the name. */
 static int
 sync_parent(const char *path)
 {
@@ -438,8 +441,8 @@ make_box(struct mail *m)
 	return close(fd) < 0 ? box_failed(m, "make", m->box, errno) : 0;
 }
 
-/* Opens the box, made when it is missing, and makes sure of what was opened:
- * 0, or -1. */
+/* Opens the box, which is made if missing, and checks the open file: 0, or -1.
+ * */
 static int
 open_box(struct mail *m)
 {
@@ -463,8 +466,8 @@ open_box(struct mail *m)
 	return -1;
 }
 
-/* Opens and locks it; a reader that replaces the whole box may have done so
- * between the two. */
+/* Opens the box and locks it.  If a program has replaced the box in between, it
+ * is opened again. */
 static int
 open_locked(struct mail *m)
 {
@@ -491,7 +494,7 @@ open_locked(struct mail *m)
 	return box_refuse(m, "changes under our hands");
 }
 
-/* Whoever appended last may not have ended with an empty line. */
+/* Adds the empty line that the last message may lack. */
 static void
 put_gap(struct mail *m)
 {
@@ -510,7 +513,7 @@ put_gap(struct mail *m)
 		put_text(m, "\n");
 }
 
-/* What was appended goes away again: 0, or -1 when it cannot. */
+/* Removes the part that was appended: 0, or -1 if that fails. */
 static int
 cut_back(struct mail *m)
 {
@@ -593,8 +596,8 @@ to_mbox(struct mail *m)
 	return ended;
 }
 
-/* Is all behind before ours?  In a message of ours no other line begins with
- * "From ": another one is that of a program that had the box in between. */
+/* Is all behind m->before ours?  A message of ours has one line that begins
+ * with "From "; a second one means that another program has appended mail. */
 static int
 is_all_ours(struct mail *m)
 {
@@ -620,8 +623,8 @@ is_all_ours(struct mail *m)
 	return n == 0 && seen <= 1;
 }
 
-/* Without box.lock another program may have appended since; its message is
- * worth more than the half of ours. */
+/* Removes a part of a message.  Without box.lock another program may have
+ * appended mail behind it; then nothing is removed. */
 static int
 undo_mbox(struct mail *m)
 {

@@ -1,5 +1,5 @@
 /*
- * box.h - one message into one mailbox: see box.c.
+ * box.h - writes a message into a mailbox: see box.c.
  */
 #ifndef BOX_H
 #define BOX_H
@@ -17,8 +17,8 @@ struct user {
 	gid_t	gid;
 };
 
-/* How it ended, or how far it is, in the order in which that is said.  Goes
- * through a pipe in one piece. */
+/* How a delivery ended, or how far it is, in this order.  It is written to a
+ * pipe in one piece. */
 struct outcome {
 	enum { OVER, BEGUN, THERE } state;	/* BEGUN: box_undo needs what
 				 * is below; THERE: the message is whole and
@@ -66,17 +66,17 @@ int	box_refuse(struct mail *, const char *what);	/* the box is ... */
 int	box_failed(struct mail *, const char *what, const char *path,
 	    int err);		/* cannot "make" path: errno */
 
-/* What delivery puts before the message: Return-Path and Delivered-To, after
- * a "From " line when that is wanted. */
+/* Adds the lines that delivery puts before the message: Return-Path and
+ * Delivered-To, with separator after a "From " line. */
 void	box_head(const struct mail *, int separator, struct text *);
 
-/* Locks the box and makes it when it is missing, for somebody with more
- * rights than the one who delivers: 0 or -1.  Then box_unlock is to follow. */
+/* Makes the box if it is missing, and locks it, for a caller with more rights
+ * than the process that delivers: 0, to be followed by box_unlock, or -1. */
 int	box_prepare(struct mail *);
-/* Puts the message into the box: 0, or -1 and nothing of it is there. */
+/* Writes the message into the box: 0, or -1 and no part of it remains. */
 int	box_deliver(struct mail *);
-/* Takes back what a process has left behind that was killed when m->end said
- * BEGUN: 0 or -1. */
+/* Removes the part that a killed process left after it reported BEGUN: 0 or
+ * -1. */
 int	box_undo(struct mail *);
 void	box_unlock(struct mail *);
 

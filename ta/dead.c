@@ -1,20 +1,20 @@
 /*
- * dead.c - the addresses that did not answer.
+ * dead.c - remembers addresses that did not answer.
  *
  *	1795347923 [192.0.2.1]:25
  *	1795347999 [IPv6:2001:db8::1]:25
  *
- * is a file of 100 lines at most, each with the time of the last failure.  For
- * KEEP seconds such an address is tried behind all others of its host: mail
- * goes to the second MX at once, and not after as many seconds as connecting to
- * the first one may take.  Then it has its old place, and the next who tries it
- * tells.  One that answers, as the last resort, is taken out.
+ * These are lines of a file of at most 100 lines: the time of the last failure
+ * and the address.  For KEEP seconds (half an hour) such an address is tried
+ * after all others of its host.  So mail goes to the second MX at once, and
+ * does not wait until connecting to the first one times out.  After KEEP
+ * seconds the address has its place back, and the next try decides.  An address
+ * that answers when it is tried last is removed.
  *
- * The file is read when a process begins.  A change is noted as a line, which
- * whoever may write the file takes: he reads it again, changes that line, and
- * puts a new file in its place.  When two do so at a time, one of the changes
- * is lost, and is made again when it matters.  The memory may be lost, so
- * nothing is synced; it is written only when something has changed.
+ * The file is read when a process begins.  A change is a line; the process that
+ * may write the file reads it again, changes that line, and replaces the file.
+ * If two processes do so at the same time, one change is lost, and is made
+ * again later.  Nothing is synced, as losing the file costs only time.
  */
 #include "dead.h"
 #include <ctype.h>
@@ -65,7 +65,7 @@ add(const char *address)
 	return d;
 }
 
-/* Failed not long ago, by a clock that may have been set. */
+/* Did it fail within KEEP seconds?  The clock may have been set since. */
 static int
 is_recent(long when, long span)
 {
@@ -74,7 +74,7 @@ is_recent(long when, long span)
 	return age >= 0 && age < span;
 }
 
-/* What may be an address with a port. */
+/* Has the text the form of an address with a port? */
 static int
 is_address(const char *s)
 {
@@ -135,7 +135,7 @@ dead_count(void)
 	return n;
 }
 
-/* In memory: 1 when it is news. */
+/* Changes the list in memory: 1 if that is a change, else 0. */
 static int
 change(const char *address, int answered)
 {
@@ -175,7 +175,7 @@ print(FILE *f)
 		fprintf(f, "%ld %s\n", known[i].when, known[i].address);
 }
 
-/* A new file in the place of the old one: 0, or -1 with errno. */
+/* Replaces the file: 0, or -1 with errno. */
 static int
 replace(const char *path)
 {

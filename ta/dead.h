@@ -1,5 +1,5 @@
 /*
- * dead.h - the addresses that did not answer: see dead.c.
+ * dead.h - remembers addresses that did not answer: see dead.c.
  */
 #ifndef DEAD_H
 #define DEAD_H

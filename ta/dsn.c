@@ -1,46 +1,49 @@
 /*
- * dsn.c - the transport agent that tells senders what became of their mail.
+ * dsn.c - the transport agent that sends DSNs to senders.
  *
- *	1234-56 <tab> failure	tell what has ended of the message, all of
- *				which has
- *	1234-56 <tab> success	the same, but more of it may be left, or none
- *				of it has failed
- *	1234-56 <tab> delay	tell what is late of it
+ * A job names a message and what to send; the answer says what was done:
+ *
+ *	1234-56 <tab> failure	the message has ended: send all DSNs that are
+ *				left
+ *	1234-56 <tab> success	the same, but other recipients may be pending,
+ *				or none has failed
+ *	1234-56 <tab> delay	send the warnings of a delay
  *
  *	1234/0 <tab><tab> ok to=anna@a.example rcpts=2 msgs=1 file=router/98
  *
- * What there is to tell is in the control file alone, so a crash forgets none
- * of it.  An ended recipient has a tag and a diagnostic line; the line's own
- * tag is set when its DSN is in router/.  A crash in between tells it twice.
+ * All that a DSN says is in the control file, so a crash loses none.  A
+ * finished recipient has a tag and a diagnostic line; that line's own tag is
+ * set when the DSN is in router/.  After a crash in between the DSN is sent
+ * twice.
  *
- *	r+ ... d ...	delivered; told to who asked by NOTIFY=SUCCESS
- *	r- ... d ...	failed; told unless a NOTIFY list lacks FAILURE
- *	r- ... d-...	failed; the scheduler wants nobody to be told of him
- *	r- alone	failure: a crash lost the line, and one is added; else
- *			an agent may be about to write it.  A warning of a
- *			delay that came before is no such line
- *	r  ... d ...	delayed, if the line says so and the scheduler has
- *			counted it; else a crash lost the tag, and it is tried
- *			again
+ *	r+ ... d ...	delivered; a DSN if NOTIFY=SUCCESS asks for it
+ *	r- ... d ...	failed; a DSN unless a NOTIFY list lacks FAILURE
+ *	r- ... d-...	failed; no DSN, by the scheduler's order
+ *	r- alone	in a job "failure" a crash lost the line, and one is
+ *			added; in other jobs an agent may be about to write it.
+ *			A warning from before does not count as such a line
+ *	r  ... d ...	delayed, if the line says so and the delay field counts
+ *			it; else a crash lost the count, and the scheduler asks
+ *			for the warning again
  *
- * A warning of a delay is of no use twice, so its line is marked before the DSN
- * has its name in router/.
+ * A warning is of no use twice, so its line is marked before the DSN gets its
+ * name in router/.
  *
- * A DSN goes to one sender, for recipients of one message that share its
- * header.  One for programs, files and the like goes to the postmaster.  What
- * has no sender, or is a DSN itself, is told to nobody but the addresses of
- * the form.  Those may fail as well: a DSN on a DSN says in its header that
- * it is one, and of that nobody is told.  What nobody could be told of is
- * answered with "error", or with "error2" where that is since it has no
- * sender; the scheduler keeps such a message.
+ * A DSN goes to one sender and covers recipients of a message that share its
+ * header.  If the sender is a program, a file or the like, it goes to the
+ * postmaster.  A message without a sender is mostly a DSN itself: then only the
+ * addresses of the form get a DSN.  That DSN has a field that says what it is,
+ * and if it fails no other follows.  If nobody can get a DSN on a failure, the
+ * answer is "error", or "error2" if the reason is the missing sender; the
+ * scheduler then keeps the message.
  *
- * With -p a sender who was told of failures is told of others only when that
- * pause is over, then of up to 100 messages in one DSN: the job of each is
- * answered with a retryat, and the first that comes again tells of all.  This
- * is kept in memory alone; a new agent tells at once.
+ * With -p a sender who got a DSN on a failure gets the next one when that pause
+ * is over, on up to 100 messages.  Until then each job is answered with a
+ * retryat; the first that comes again takes the others along.  Pauses are kept
+ * in memory alone, so a new agent sends at once.
  *
- * Files are read from front to end, and one DSN has 10000 recipients at most;
- * the rest is told by the next.  When is the scheduler's matter.
+ * Files are read from front to end.  A DSN has at most 10000 recipients; the
+ * next DSN has the others.  The scheduler decides when a job comes.
  */
 #include "lib.h"
 #include "report.h"
@@ -64,7 +67,7 @@ static char names[FILES_MOST][NAME_MAX_];
 static const char *files[FILES_MOST];	/* points to them */
 static int delays;		/* the job is for delays */
 
-/* What comes of the job, in words. */
+/* The answer to the job. */
 static char words[800];
 static struct text said;
 
@@ -109,7 +112,7 @@ cannot_read(const struct notary *n)
 	return nt_error(n) != 0;
 }
 
-/* ---- who is not to be told of ---------------------------------------- */
+/* ---- recipients without DSNs ----------------------------------------- */
 
 /* Recipients of a file that have a line with the tag '-', sorted. */
 static struct {
@@ -126,7 +129,7 @@ by_offset(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* Opens the file and looks for them: 0, or -1 with errno. */
+/* Opens the file and reads which these are: 0, or -1 with errno. */
 static int
 open_file(unsigned file)
 {
@@ -166,9 +169,9 @@ is_quiet(unsigned long off)
 	    sizeof(*quiet.v), by_offset) != NULL;
 }
 
-/* ---- what is to be told ---------------------------------------------- */
+/* ---- items of a DSN -------------------------------------------------- */
 
-/* Has the form an address that is told of what has no sender? */
+/* Has the form an address, for messages without a sender? */
 static int
 form_tells(void)
 {
@@ -190,7 +193,7 @@ form_tells(void)
 
 enum look { LOOK_NO, LOOK_YES, LOOK_ERROR };
 
-/* May the sender of the recipient at hand be told of it? */
+/* Is there anybody who can get a DSN on the current recipient? */
 static enum look
 has_reader(struct notary *n, int failed)
 {
@@ -204,7 +207,7 @@ has_reader(struct notary *n, int failed)
 	return LOOK_YES;
 }
 
-/* Is the recipient at hand late, and was that counted? */
+/* Is the current recipient delayed, and is the warning counted? */
 static int
 is_late(const struct notary *n)
 {
@@ -212,8 +215,8 @@ is_late(const struct notary *n)
 	    strcmp(n->field[1], "delayed") == 0;
 }
 
-/* What became of the recipient at hand, and what he must have asked for to be
- * told of. */
+/* What became of the current recipient; *wish is the NOTIFY word without which
+ * there is no DSN on that, 0: none is needed. */
 static enum deed
 deed_of(const struct notary *n, unsigned *wish)
 {
@@ -228,7 +231,7 @@ deed_of(const struct notary *n, unsigned *wish)
 	    DEED_DELIVERED;
 }
 
-/* Is the diagnostic line at hand to be told, and as what? */
+/* Does the current diagnostic line belong into a DSN, and as what? */
 static enum look
 to_tell(struct notary *n, enum deed *deed)
 {
@@ -245,15 +248,15 @@ to_tell(struct notary *n, enum deed *deed)
 	*deed = deed_of(n, &wish);
 	if (nt_origin(n, &report.origin, n->off) < 0)
 		return LOOK_ERROR;
-	/* who looks at DSNs that fail is not the one who made the list */
+	/* without a sender the form's addresses get it, who made no list */
 	if ((n->wishes & wish) != wish && (n->state == '+' ||
 	    report.origin.sender[0] != '\0'))
 		return LOOK_NO;
 	return has_reader(n, n->state == '-');
 }
 
-/* The first item of a DSN says whom it is for; the others must be like it, and
- * have its header if they are of the same file.  1 or 0. */
+/* Does the recipient fit into the DSN?  The first item sets the sender; the
+ * others must have the same one, and within a file the same header.  1 or 0. */
 static int
 is_like(const struct origin *g, unsigned file)
 {
@@ -266,8 +269,8 @@ is_like(const struct origin *g, unsigned file)
 	return report.hdr == g->hdr;
 }
 
-/* Takes what is to be told of a file to the sender: 0, or -1 with errno.  One
- * of those that joined the first may be told another time. */
+/* Adds the items of a file for this sender: 0, or -1 with errno.  A file other
+ * than the first that cannot be opened is left for its own job. */
 static int
 collect(unsigned file, const char *sender)
 {
@@ -296,7 +299,7 @@ collect(unsigned file, const char *sender)
 	return cannot_read(n) ? -1 : 0;
 }
 
-/* Files of which there is nothing to tell are left out. */
+/* Renumbers the files, without those that have no item. */
 static void
 close_ranks(void)
 {
@@ -313,9 +316,9 @@ close_ranks(void)
 	report_close(&report);	/* it may have another number now */
 }
 
-/* ---- telling --------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------- */
 
-/* Gives the lines this tag, file by file, on disk: 0, or -1 with errno. */
+/* Sets the tag of all items' lines and syncs: 0, or -1 with errno. */
 static int
 mark(int tag)
 {
@@ -330,7 +333,7 @@ mark(int tag)
 			if (report_file(&report, it->file) < 0) {
 				if (errno != ENOENT)
 					return -1;
-				continue;	/* somebody took it away */
+				continue;	/* it was removed */
 			}
 		}
 		if (nt_mark(&report.nt, it->at, tag) < 0)
@@ -339,7 +342,7 @@ mark(int tag)
 	return report.at != 0 ? fd_sync(report.nt.fd) : 0;
 }
 
-/* It is sent: a fault that passes must not have it sent again. */
+/* Marks a DSN as sent; tries MARKS times, or it would be sent again. */
 static int
 mark_sent(void)
 {
@@ -352,8 +355,9 @@ mark_sent(void)
 	return bad;
 }
 
-/* Sends it and marks what it tells: 0, or -1 with errno.  A file that takes no
- * mark would have it sent again and again: that is tried before. */
+/* Sends the DSN and marks its items: 0, or -1 with errno.  The first mark is
+ * tried before, as a file that takes none would have the DSN sent again and
+ * again. */
 static int
 send_it(void)
 {
@@ -385,8 +389,8 @@ send_it(void)
 	return delays ? 0 : mark_sent();
 }
 
-/* Tells the sender of these messages: 1, or 0 if there was nothing; -1 with
- * errno. */
+/* Sends a DSN on these messages to the sender: 1, or 0 if it has no item; -1
+ * with errno. */
 static int
 tell(unsigned n, const char *sender)
 {
@@ -408,11 +412,11 @@ tell(unsigned n, const char *sender)
 
 /* ---- pauses ---------------------------------------------------------- */
 
-/* A sender who was told of failures, and the messages of which he waits to
- * hear. */
+/* told: a sender who got a DSN on a failure, and the messages that wait for his
+ * pause to end. */
 struct told {
 	struct hlink link;	/* by sender */
-	double	until;		/* mono; he is told nothing before */
+	double	until;		/* mono; the end of the pause */
 	char	(*names)[NAME_MAX_];	/* n of them, room for size */
 	unsigned n, size;
 	char	sender[1];
@@ -437,7 +441,7 @@ find_told(const char *sender)
 	return NULL;
 }
 
-/* Those whose time is over. */
+/* Frees entries whose pause is over. */
 static void
 drop_old(void)
 {
@@ -457,7 +461,7 @@ drop_old(void)
 		}
 }
 
-/* The sender has been told.  Without memory he has no pause. */
+/* Begins the pause of a sender; without memory there is none. */
 static void
 begin_pause(struct told *t, const char *sender)
 {
@@ -477,7 +481,7 @@ begin_pause(struct told *t, const char *sender)
 	}
 }
 
-/* Seconds for which the sender of the message has to wait; 0: none. */
+/* Seconds that are left of the sender's pause; the message joins it. */
 static long
 paused(struct told *t, const char *name)
 {
@@ -500,7 +504,7 @@ paused(struct told *t, const char *name)
 	return (long)(t->until - now.mono) + 1;
 }
 
-/* The messages that are to be told with the first: how many in all. */
+/* Takes along the messages of the sender's pause: how many in all. */
 static unsigned
 gather(const struct told *t)
 {
@@ -516,7 +520,7 @@ gather(const struct told *t)
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Takes the next failed recipients, from the one at *from: 0, or -1. */
+/* Makes items of failed recipients, from the one at *from on: 0 or -1. */
 static int
 next_failed(unsigned long *from)
 {
@@ -545,7 +549,7 @@ is_of(const void *key, const void *item)
 	return off < it->off ? -1 : off > it->off;
 }
 
-/* Adds the lines that these lack: how many, or -1. */
+/* Adds missing diagnostic lines of the items: 1, 0 if none, or -1. */
 static int
 mend_some(const char *name)
 {
@@ -573,8 +577,9 @@ mend_some(const char *name)
 	return mended;
 }
 
-/* Adds diagnostic lines where a crash left a failed recipient without: 0, or
- * -1 with errno.  The message is over, or an agent may still write one. */
+/* Adds the diagnostic lines of failed recipients that a crash has lost: 0, or
+ * -1 with errno.  Only for a message that has ended, as otherwise an agent may
+ * still write them. */
 static int
 mend(const char *name)
 {
@@ -595,9 +600,9 @@ mend(const char *name)
 	return n < 0 ? -1 : 0;
 }
 
-/* What is said of a message whose senders have all been told: error where
- * nobody could be told of a failure, error2 where that is since it has no
- * sender.  NULL with errno. */
+/* The answer when all DSNs were sent: "ok"; "error" if nobody could get a DSN
+ * on a failure, "error2" if the reason is the missing sender; NULL with errno.
+ * */
 static const char *
 verdict(void)
 {
@@ -621,8 +626,8 @@ verdict(void)
 	return cannot_read(n) ? NULL : v;
 }
 
-/* Is there something in the first file to be told now?  1 and to whom, or 0;
- * -1 with errno.  *wait is the least time that a sender has to wait, or 0. */
+/* Searches the first file for an item that may be sent now: 1 and its sender,
+ * or 0; -1 with errno.  *wait is the least time until a pause ends, or 0. */
 static int
 find(char *sender, size_t size, long *wait)
 {
@@ -649,8 +654,8 @@ find(char *sender, size_t size, long *wait)
 	return look == LOOK_YES;
 }
 
-/* Tells all that there is of the message: seconds to wait before the rest, 0:
- * none is left; -1 with errno. */
+/* Sends all DSNs on the message: seconds to wait for the rest, 0: none is left;
+ * -1 with errno. */
 static long
 tell_all(void)
 {
@@ -761,7 +766,7 @@ main(int argc, char **argv)
 	if (optind < argc || bad || report.forms[0] != '/')
 		return usage();
 	report.name = dsn_name(name);
-	/* 0, 1 and 2 are the scheduler's: what goes wrong is in the answer */
+	/* 0, 1 and 2 are the scheduler's; errors are in the answer */
 	log_level = L_ERR - 1;
 	rnd_seed((unsigned long)time(NULL) ^ (unsigned long)getpid());
 	umask(022);

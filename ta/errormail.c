@@ -1,20 +1,23 @@
 /*
- * errormail.c - the agent that tells senders of addresses that lead nowhere.
+ * errormail.c - the agent that sends DSNs on addresses that lead nowhere.
  *
- * A router puts what it can do nothing with on the channel "error": the host
- * is a word for the kind of trouble, the user the address.  The sender gets a
- * report as of RFC 3464 about all such recipients of one message that have
- * sender, header and kind in common: a text, a part for programs, and the
- * message, or its header when it is long or the sender wanted no more.  The
- * frame is that of any DSN (lib/dsn.c).  After that the recipient is done
- * with, without anybody else being told.
+ * A router puts an address that it cannot route on the channel "error"; the
+ * host is a word for the kind of trouble, the user is the address:
  *
- * The text for a kind is ours, unless there is a form of that name; its HDR,
- * SUB and ADR lines give header lines, the subject, and more recipients.
+ *	error nosuchuser joe@a.example
  *
- * A message without a sender is a report itself, or as good as one; there is
- * nobody to tell.  It fails for good, whereupon the scheduler keeps it.  Who
- * asked for no report of failures gets none.
+ * The sender gets a DSN (RFC 3464) on all such recipients of a message that
+ * share sender, header and kind.  It has a text, a part for programs, and the
+ * message; or only its header, if the message is long or the sender asked for
+ * that.  lib/dsn.c writes the frame.  Then the recipient counts as delivered,
+ * without a further DSN.
+ *
+ * The text for a kind is built in, unless there is a form of that name.  The
+ * HDR, SUB and ADR lines of a form add fields, the subject and more recipients.
+ *
+ * A message without a sender is mostly a DSN itself, and nobody can get a DSN
+ * on it.  Its recipients fail, whereupon the scheduler keeps the message.  A
+ * sender whose NOTIFY list lacks FAILURE gets none.
  */
 #include "lib.h"
 #include "../lib/notary.h"
@@ -34,7 +37,7 @@ static struct {
 
 struct kind {
 	const char *word, *status;
-	const char *subject;	/* is the diagnostic, too */
+	const char *subject;	/* also the diagnostic */
 	const char *text;
 };
 
@@ -126,8 +129,8 @@ walk(void *arg, const char *s, size_t n)
 	return 0;
 }
 
-/* Header and perhaps body, to f if it is not NULL: 0, or -1 when they cannot
- * be read. */
+/* Copies the header, and the body if it is wanted, to f unless that is NULL: 0,
+ * or -1 if they cannot be read. */
 static int
 walk_message(struct walk *w, const struct report *r, FILE *f)
 {
@@ -140,8 +143,8 @@ walk_message(struct walk *w, const struct report *r, FILE *f)
 	return -1;
 }
 
-/* Finds out how much is to be copied, and a boundary that does not occur in
- * it: 0, or -1 when the message cannot be read. */
+/* Finds out how much to copy, and a boundary that does not occur in it: 0, or
+ * -1 if the message cannot be read. */
 static int
 look(struct report *r)
 {
@@ -177,7 +180,7 @@ wants_report(const struct lib_rcpt *r)
 	return (wishes & WISH_FAILURE) || !(wishes & WISH_GIVEN);
 }
 
-/* Does it belong into the same report? */
+/* Does it belong into the same DSN? */
 static int
 is_like(const struct lib_rcpt *r, const struct lib_rcpt *first)
 {
@@ -359,8 +362,8 @@ usage(void)
 	return X_USAGE;
 }
 
-/* For -N: can forms be read?  There may be none, but a directory that was named
- * has to be there.  0, or an exit code. */
+/* For -N: can the forms be read?  The usual directory may be missing, a named
+ * one may not.  0, or an exit code. */
 static int
 check(int named)
 {

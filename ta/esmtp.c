@@ -1,31 +1,31 @@
 /*
- * esmtp.c - one conversation with one server (RFC 5321).
+ * esmtp.c - one connection to an SMTP server (RFC 5321).
  *
- * It knows how to connect and to be greeted, to send lines and to read
- * replies; what is said is its caller's.  The connection is a socket, or two
- * pipes of a program that has it (via.c).  Neither ever blocks: whatever
- * is waited for has a limit of its own (4.5.3.2), counted from when the
- * waiting began, so a server that sends a byte now and then gains nothing.
+ * It connects, reads the greeting, sends lines and reads replies; the caller
+ * decides what to say.  The connection is a socket, or two pipes to a program
+ * that makes it (via.c).  Neither blocks.  Each wait has a limit of its own
+ * (4.5.3.2), counted from its beginning, so a server gains nothing by sending a
+ * byte now and then.
  *
- * A reply may have many lines.  Its text is kept as one, cut when it is long;
- * control bytes become blanks and others beyond ASCII question marks, since
- * it goes into logs and reports.  An enhanced status (RFC 2034) at its
- * beginning is taken only when its class is that of the code.  Too many
- * lines, endless lines and lines without a code end the conversation.
+ * A reply may have many lines.  Their text is joined to one and cut if it is
+ * long; control bytes become blanks and bytes beyond ASCII question marks,
+ * since it goes into logs and DSNs.  An enhanced status (RFC 2034) at its
+ * beginning counts only if its class is that of the code.  Too many lines,
+ * endless lines and lines without a code end the connection.
  *
- *	code		what it means for the caller
- *	200-599		said by the server; after 421 the connection is over
- *	0		nothing was said; lost has the status, said the reason
+ *	code		meaning for the caller
+ *	200-599		the server's reply; after 421 the connection is over
+ *	0		no reply; lost has the status, said the reason
  *
- * What is sent collects until a reply is wanted.  A caller who sends several
- * commands at once keeps what is unanswered below the size of our buffer,
- * which any system takes over without the other side reading; so the two
- * never wait for each other to read.
+ * Output is held back until a reply is wanted.  A caller that sends several
+ * commands at once keeps those without a reply below the size of our buffer,
+ * which any system takes without the server reading; so the two never wait for
+ * each other to read.
  *
- * When the connection breaks while a message is being sent, the server may
- * have said why before: that is looked for.
+ * If the connection breaks while a message is sent, the server may have sent
+ * the reason before; that is read.
  *
- * Lines of the transcript are cut; messages are not in it, only their size.
+ * Lines of the transcript are cut; of messages it has only the size.
  */
 #include "esmtp.h"
 #include "lib.h"
@@ -91,7 +91,7 @@ esmtp_drop(struct esmtp *c)
 	c->have = c->used = c->held = 0;
 }
 
-/* It is over, and this is why.  Always -1. */
+/* Ends the connection for this reason.  Always -1. */
 static int
 lose(struct esmtp *c, const char *status, const char *why, const char *arg)
 {
@@ -104,8 +104,8 @@ lose(struct esmtp *c, const char *status, const char *why, const char *arg)
 	return -1;
 }
 
-/* The other side has closed it.  What a program says matters when no server
- * was heard: so it failed to connect. */
+/* The server closed the connection.  If a program made it and nothing was heard
+ * of the server, the program's words are the reason. */
 static int
 lose_end(struct esmtp *c)
 {
@@ -145,7 +145,7 @@ deadline(enum esmtp_stage stage)
 	return now.mono + (double)esmtp_limit[stage];
 }
 
-/* Sends what is held: 0, or -1, with errno and without ending anything; what
+/* Sends what is held: 0, or -1 with errno.  Does not end the connection; what
  * was not sent is still held. */
 static int
 send_held(struct esmtp *c, double until)
@@ -170,7 +170,7 @@ send_held(struct esmtp *c, double until)
 	return ready > 0 ? 0 : -1;
 }
 
-/* Sends what is held for as long as it gets on at a kilobyte a minute. */
+/* Sends what is held, while the server takes a kilobyte a minute. */
 static int
 send_block(struct esmtp *c)
 {
@@ -210,8 +210,7 @@ fill(struct esmtp *c, enum esmtp_stage stage, double until)
 	}
 }
 
-/* Who repeats our password shall not have it logged; the code of a reply is
- * kept. */
+/* Removes a password that the server repeats from a reply, except the code. */
 static void
 hide(const struct esmtp *c, char *line)
 {
@@ -251,8 +250,8 @@ get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
 	return 0;
 }
 
-/* The length of an enhanced status of this class at s, 0 when there is none
- * or it is followed by no blank. */
+/* The length of an enhanced status of this class at s; 0 if there is none, or
+ * no blank behind it. */
 static size_t
 status_length(const char *s, int class)
 {
@@ -367,7 +366,7 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 	return 0;
 }
 
-/* Sending failed with this errno; what the server said before is better. */
+/* After a failed send: the server's last reply is the better reason. */
 static int
 last_words(struct esmtp *c, enum esmtp_stage stage, int err)
 {
@@ -490,7 +489,7 @@ esmtp_refuse(struct esmtp *c, const char *status, const char *why)
 
 /* ---- the beginning --------------------------------------------------- */
 
-/* The server does not want us: -1, and what it said is kept. */
+/* Ends the connection because of the server's reply, which is kept: -1. */
 static int
 refused(struct esmtp *c)
 {
@@ -512,8 +511,8 @@ is_self(const struct esmtp *c, const struct net_opt *opt)
 	return lib_same(name, opt->self);
 }
 
-/* EHLO was refused; some servers close the connection then, and what they
- * said before is the reason. */
+/* Tries HELO after EHLO was refused.  If the server has closed the connection
+ * by then, its reply to EHLO is the reason. */
 static int
 hello_again(struct esmtp *c, const char *line)
 {

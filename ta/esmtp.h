@@ -1,12 +1,12 @@
 /*
- * esmtp.h - one conversation with one server: see esmtp.c.
+ * esmtp.h - one connection to an SMTP server: see esmtp.c.
  */
 #ifndef ESMTP_H
 #define ESMTP_H
 
 #include "via.h"
 
-/* What is waited for; for each there is a limit in seconds. */
+/* Kinds of waits; each has a limit in seconds. */
 enum esmtp_stage {
 	ES_CONNECT,
 	ES_GREETING,
@@ -71,20 +71,20 @@ int	esmtp_open(struct esmtp *, const struct net_addr *,
 	    const struct net_opt *);
 /* A line to send, CRLF is added; it goes out with the next reply wanted. */
 int	esmtp_say(struct esmtp *, const char *line);
-/* The same, with other words in the transcript. */
+/* The same; the transcript shows these other words. */
 int	esmtp_say_as(struct esmtp *, const char *line, const char *shown);
 /* Waits for a reply: its code, or 0. */
 int	esmtp_reply(struct esmtp *, enum esmtp_stage);
 /* A piece of the message, as it is. */
 int	esmtp_put(struct esmtp *, const char *, size_t);
-/* Has the server said nothing that nobody asked for, such as that it goes?
- * Then there can be another transaction. */
+/* Has the server sent nothing on its own, such as 421?  Then another
+ * transaction can follow. */
 int	esmtp_silent(const struct esmtp *);
-/* Goes without a word. */
+/* Closes the connection without QUIT. */
 void	esmtp_drop(struct esmtp *);
-/* Goes politely; when there is no connection, nothing. */
+/* Sends QUIT and closes; without a connection does nothing. */
 void	esmtp_quit(struct esmtp *);
-/* Goes politely for a reason of ours, and keeps that: -1. */
+/* Sends QUIT and closes for our reason, which is kept: -1. */
 int	esmtp_refuse(struct esmtp *, const char *status, const char *why);
 
 #endif

@@ -1,42 +1,42 @@
 /*
- * halves.c - an agent in two processes, so that what talks to strangers can
- * touch nothing of ours.
+ * halves.c - splits an agent into two processes, for safety.
  *
- * The keeper is the agent that the scheduler has started: it opens control
- * files, holds the locks, reads the message and writes verdicts down.  The
- * talker is its child: another user if we are root, in another root directory
- * where that is wished, with two pipes to the keeper and no other descriptor.
- * It does the work of a job as if it were alone; what it needs of lib.c it
- * asks the keeper for.  A job of one recipient:
+ * The process that talks to strangers cannot touch our files.  The keeper is
+ * the agent that the scheduler has started: it opens control files, holds the
+ * locks, reads the message and writes down verdicts.  The talker is its child.
+ * It has two pipes to the keeper and no other descriptor; if we are root, it
+ * runs as another user, and in another root directory if the administrator
+ * wants that.  It does the work of a job as if it were alone, and asks the
+ * keeper for all that lib.c does.  A job of one recipient:
  *
  *	keeper			talker
  *	J ...					the job, its recipients
- *				A		does anybody listen?
+ *				A		is the scheduler still there?
  *	0:					yes
  *				M 0:		the message of recipient 0
  *	8192:(bytes)		+		a piece, and the next one
  *	17:(bytes)		+
- *	0:0:					that was all of it
+ *	0:0:					the end of the message
  *				.		I am alive
  *				V 0:0: ...	recipient 0 is delivered
  *				E		the job is over
  *
- * A number is decimal digits and a colon; a text is its length as a number
- * and then its bytes, or "-:" when there is none.
+ * A number is decimal digits and a colon; a text is its length as a number and
+ * then its bytes, or "-:" for no text.
  *
- * The keeper believes nothing that it reads.  A verdict is for a recipient of
- * this job that has none yet, its code one of a few, its status of the code's
- * class, its texts bounded and without control bytes.  Anything else is the
- * end of the talker, as is silence; it is killed and the recipients without a
- * verdict are deferred, with the reason.  The next job gets a new talker.
- * What a talker can do to others is thus to lie about the mail it is given,
- * and to waste its agent's time, which the clause's timeout= bounds.
+ * The keeper checks all that it reads.  A verdict is for a recipient of this
+ * job that has none yet, its code is one of a few, its status of the code's
+ * class, its texts bounded and without control bytes.  Anything else ends the
+ * talker, and so does silence: it is killed, and recipients without a verdict
+ * are deferred with the reason.  The next job gets a new talker.  So a talker
+ * that was taken over can only lie about the mail it is given, and waste its
+ * agent's time, which timeout= of the clause bounds.
  *
- * The talker does not outlive the keeper: it reads an end where a job should
- * be, or cannot write its sign of life.  Signals are the keeper's.  It is
- * forked, so its memory begins as the keeper's, which therefore holds no
- * secrets: what the talker needs of them, it reads itself before it gives the
- * keeper's rights up.
+ * The talker does not outlive the keeper: it ends when it reads the end of its
+ * pipe, or cannot write a sign of life.  The keeper handles signals.  The
+ * talker is forked, so its memory begins as a copy of the keeper's; the keeper
+ * therefore has no secrets in memory.  The talker itself reads those it needs
+ * before it gives up the keeper's rights.
  */
 #include "halves.h"
 #include "job.h"
@@ -54,7 +54,7 @@
 #define DIGITS		9	/* of a number: none wraps around */
 #define LAST_BREATH	3.0	/* seconds from its pipe's end to its own */
 
-/* Why the other side is not heard any more. */
+/* Why the other side cannot be heard any more. */
 enum trouble { NONE, GONE, SILENT, WRONG };
 
 /* Our ends of the pipes; in the talker they block. */
@@ -229,8 +229,8 @@ get_bytes(char *s, size_t n)
 		*s++ = (char)c;
 }
 
-/* A text of less than size bytes and no NUL: it, or NULL for none and when
- * there is trouble. */
+/* Reads a text of less than size bytes without NULs; NULL for no text, and on
+ * trouble. */
 static char *
 get_text(char *s, size_t size)
 {
@@ -566,8 +566,8 @@ start(void)
 	return 0;
 }
 
-/* Waits for its end, which after so many seconds we bring about ourselves:
- * how it ended, or -1. */
+/* Waits for the talker's end; after so many seconds it is killed.  Its status,
+ * or -1. */
 static int
 reap(double seconds)
 {
@@ -607,8 +607,8 @@ take_log(void)
 		halves->log(line, (size_t)n);
 }
 
-/* The next letter of the talker, but for signs of life and lines of the log,
- * which come at any time: it, or -1. */
+/* The next request of the talker.  Signs of life and log lines, which may come
+ * at any time, are handled here.  -1 on trouble. */
 static int
 request(double seconds)
 {
@@ -786,7 +786,7 @@ serve(int c, struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 	}
 }
 
-/* It is of no more use: why, and what that means for the recipients. */
+/* Ends a talker in trouble: the reason, and verdicts for its recipients. */
 static void
 bury(struct text *t, int *code, const char **status)
 {

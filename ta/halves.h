@@ -1,5 +1,5 @@
 /*
- * halves.h - an agent in two processes: see halves.c.
+ * halves.h - splits an agent into two processes: see halves.c.
  */
 #ifndef HALVES_H
 #define HALVES_H
@@ -28,8 +28,8 @@ void	halves_end(void);
 
 /* For the talker: a line for the keeper's log. */
 void	halves_log(const char *, size_t);
-/* ... and that it is not dead but waits; to be called more often than every
- * halves_nap() seconds. */
+/* A sign of life from a talker that waits, at least every halves_nap()
+ * seconds. */
 void	halves_beat(void);
 double	halves_nap(void);
 

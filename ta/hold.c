@@ -1,50 +1,49 @@
 /*
  * hold.c - the agent for mail that waits for a condition.
  *
- * A router puts an address it cannot decide about now on the channel "hold".
- * The host part says what to wait for, the user part is the address as it
- * came.  Conditions, the word before the colon in either case:
+ * A router puts an address that it cannot route yet on the channel "hold".  The
+ * host is the condition, the user is the address as it came.  Conditions, with
+ * the word before the colon in either case:
  *
  *	time:EPOCH	the time, in seconds since 1970, has come
  *	timeout:EPOCH	the same; ZMailer's word
- *	age:SPAN	the message has been here that long (90, 1h30m, 2d);
- *			it came when its message file was last written
- *	io:WHAT		the router could not read something: five minutes of
- *			age, then it tries again
- *	ns:NAME/TYPE	name servers say what they know of NAME's records of
- *			this type, and be it that there are none
- *	up:NAME		NAME has an address, asked with gethostbyname.  This
- *			is not a ping: what is looked for is the end of a
- *			name server's trouble.  ns and up are asked by a
- *			child, as nobody when we are root
- *	script:PROG/ARG	a program of ours says so; ARG may be left out
- *	home:USER	his home directory is there, or he is not
+ *	age:SPAN	the message is that old (90, 1h30m, 2d); its age counts
+ *			from the last write to its message file
+ *	io:WHAT		the router could not read something: the message is five
+ *			minutes old, then the router tries again
+ *	ns:NAME/TYPE	name servers answer for NAME's records of this type,
+ *			also if there are none
+ *	up:NAME		NAME has an address, asked with gethostbyname.  This is
+ *			no ping: it waits for name servers to work again.  A
+ *			child asks for ns and up, as nobody if we are root
+ *	script:PROG/ARG	a program of the administrator says so; ARG may be
+ *			missing
+ *	home:USER	the user's home directory is there, or there is no such
+ *			user
  *
  * So "hold ns:example.org/mx anna@example.org" goes back to the router when the
  * name servers of example.org answer.
  *
- * While a condition does not hold the recipient is deferred; where the moment
- * is known the scheduler is told how long that is (retryat +SECONDS).  Those
- * about clocks can only make us wait when a clock is wrong: a date in the
- * future gives an age of nought.  What cannot be understood fails at once, as
- * nobody is told of mail that waits until it expires.  With NO_TCP, ns and up
- * are such conditions.
+ * While a condition does not hold, the recipient is deferred; if the time is
+ * known, the scheduler is told (retryat +SECONDS).  A wrong clock can only make
+ * mail wait: a date in the future means an age of 0.  A condition that is not
+ * understood fails at once, since a sender would hear of waiting mail only when
+ * it expires.  With NO_TCP, ns and up are such conditions.
  *
  * The program of a script is a file in a directory of the administrator, named
- * by a plain word.  It is run without a shell, as nobody when we are root, and
- * 0 is yes.  Users' words can be in its argument alone.
+ * by a plain word.  It runs without a shell, as nobody if we are root; exit
+ * code 0 means yes.  Words of users can only be in its argument.
  *
- * When it holds, the router gets the message once more: a file with the same
- * sender, this recipient, the wishes for reports, the header and the body
- * appears in router/.  It is written, synced, and renamed (lib/post.c), with
- * its inode number as name as for any other submission, and with the
- * recipient's privilege as its owner, or nobody's, lest root's be lent to it.
- * Only then is the recipient reported as delivered, and nobody is told, since
- * whoever wants to hear of success will hear from the new message (ok3).  A
- * crash between the two gives a second copy, never none.
+ * When the condition holds, the router gets the message again: a file with the
+ * same sender, this recipient, its DSN parameters, the header and the body
+ * appears in router/.  It is written, synced, and renamed to its inode
+ * number (lib/post.c).  Its owner is the recipient's privilege, or nobody, so that
+ * root's is never lent to it.  Then the recipient is reported as delivered
+ * without a DSN (ok3), as the new message has the DSN parameters.  A crash
+ * between the two gives a second copy, never none.
  *
- * Nothing here delivers, changes the old message, or decides how often a
- * condition is looked at: that is the retries of the clause.
+ * This agent delivers nothing and does not change the old message.  The retries
+ * of the clause decide how often a condition is checked.
  */
 #include "run.h"
 #include "mx.h"
@@ -170,7 +169,7 @@ unfulfilled(struct verdict *v, const char *status, const char *what,
 	text_fmt(v->text, sizeof(v->text), what, arg);
 }
 
-/* It never will be. */
+/* The condition can never hold. */
 static void
 refuse(struct verdict *v, const char *what, const char *arg)
 {
@@ -178,7 +177,7 @@ refuse(struct verdict *v, const char *what, const char *arg)
 	v->code = X_UNAVAILABLE;
 }
 
-/* Not before left more seconds. */
+/* The condition holds in so many seconds. */
 static void
 wait_for(struct verdict *v, double left)
 {
@@ -208,7 +207,7 @@ check_time(struct verdict *v, const struct lib_job *job, const char *arg)
 		wait_for(v, then - difftime(time(NULL), (time_t)0));
 }
 
-/* Not before the message is that old. */
+/* Does the message have this age? */
 static void
 wait_age(struct verdict *v, const struct lib_job *job, long span)
 {
@@ -347,7 +346,7 @@ check_script(struct verdict *v, const struct lib_job *job, const char *arg)
 		run_script(v, name, slash);
 }
 
-/* Who does not exist is for the router to tell. */
+/* An unknown user fulfils the condition; the router reports him. */
 static void
 check_home(struct verdict *v, const struct lib_job *job, const char *arg)
 {
@@ -430,9 +429,8 @@ write_envelope(FILE *f, const struct lib_job *job, const struct lib_rcpt *r)
 	return fprintf(f, "to <%s>\nenv-end\n", r->user) < 0 ? -1 : 0;
 }
 
-/* Gives the file to the recipient's privilege: 0, or -1 with errno.  One that
- * is missing, negative or no uid is nobody's, as it would leave the file to
- * root. */
+/* Gives the file to the recipient's privilege, or to nobody if that is missing,
+ * negative or no uid, as the file would remain root's: 0, or -1 with errno. */
 static int
 give_away(int fd, long priv)
 {

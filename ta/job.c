@@ -1,24 +1,23 @@
 /*
- * job.c - a job as its files show it: who is to have the message, locks on
- * them, and the message itself.
+ * job.c - a job as its files show it: recipients, their locks, the message.
  *
- * A job is all recipients of one message with our channel and one host; one
- * without a host is for any.  They are found by reading the control file once
- * from front to end (lib/ctlfile.c), and only those with a blank tag are
- * taken.  What is locked is left alone even when the owner of the lock is dead:
- * clearing such locks is the scheduler's.
+ * A job is all recipients of a message on our channel with one host; without a
+ * host, those with any.  The control file is read once from front to end
+ * (lib/ctlfile.c), and only recipients with a blank tag are taken.  A locked
+ * recipient is left alone even if the process with the lock is gone; the
+ * scheduler removes such locks.
  *
- * A lock is the tag '~' and our pid in the six bytes behind it, right
- * aligned; a pid of more digits is 'a' and five digits of base 36.  Since two
- * agents may be fed the same message, all are set under one fcntl lock, the
- * guard, and read back at the end.  Who has stopped while he had the guard
- * would stop the whole message, so we wait for it some tenths of a second,
- * then go on without: what was read back is all we know then.  Old files have
- * no room for the pid; there a lock would say nothing and is left out.
+ * A lock is the tag '~' with our process number in the six bytes behind it,
+ * right aligned; a number of more digits is 'a' and five digits of base 36. Two
+ * agents may be given the same message, so all locks are set under one fcntl
+ * lock, the guard, and read back at the end.  A process that is stopped while
+ * it has the guard would stop the whole message.  So we wait for it some tenths
+ * of a second, then go on without; only the reading back protects us then.  Old
+ * files have no room for the number; their recipients get no lock.
  *
- * A file that is damaged anywhere yields nobody, since then no offset in it
- * can be trusted.  Nothing here moves a byte of the control file or knows
- * what becomes of a recipient.
+ * A file that is damaged anywhere yields no recipient, since no offset in it
+ * can be trusted.  This module moves no byte of the control file, and does not
+ * decide about recipients.
  */
 #include "job.h"
 #include "../lib/ctlfile.h"
@@ -105,7 +104,7 @@ take_guard(const struct lib_job *job)
 	}
 }
 
-/* Makes the recipient ours, as far as we can tell so far. */
+/* Locks the recipient; the reading back decides. */
 static void
 take(const struct lib_job *job, struct lib_rcpt *r, const char *mine)
 {
@@ -151,8 +150,8 @@ struct scan {
 	struct ctl c;
 };
 
-/* An s or e line: mail comes from the address of the first, and it is told at
- * the last of both.  What would not be one line is no address. */
+/* Reads an s or e line.  The s line sets the sender; the last of both sets the
+ * address for DSNs.  A text that is not one line is no address. */
 static void
 see_sender(struct scan *sc)
 {
@@ -293,8 +292,7 @@ job_forget(struct lib_job *job)
 	job->envid = job->ret = NULL;
 }
 
-/* Leaves in the job the recipients that are for us; none when the file is
- * damaged, since then no offset in it can be trusted. */
+/* Sets the job's recipients for us; none if the file is damaged. */
 void
 job_scan(struct lib_job *job, const char *channel, const char *host)
 {

@@ -1,13 +1,13 @@
 /*
- * job.h - what lib.c needs of job.c.
+ * job.h - recipients, locks and message of a job: see job.c.
  */
 #ifndef JOB_H
 #define JOB_H
 
 #include "lib.h"
 
-/* Leaves in the job the recipients that are for us, if the file at job->ctl
- * is sound; host NULL is any. */
+/* Sets the recipients of the job that are for channel and host (NULL: any),
+ * none if the control file, open as job->ctl, is damaged. */
 void	job_scan(struct lib_job *, const char *channel, const char *host);
 /* Locks them and forgets those that could not be locked: how many are left. */
 int	job_take(struct lib_job *);

@@ -1,28 +1,29 @@
 /*
- * lib.c - the common half of a transport agent.
+ * lib.c - the part that all transport agents share.
  *
- * The scheduler starts an agent with its directory in $POSTOFFICE/transport
- * and talks to it on descriptors 0 and 1, line by line:
+ * The scheduler starts an agent in $POSTOFFICE/transport and talks to it on
+ * descriptors 0 and 1, line by line:
  *
  *	agent		scheduler
  *	#hungry				give me work
  *			X/123-4 <tab> host	all of this message for host
  *	123/88 <tab> notary <tab> status text	once for each recipient
  *	#hungry
- *			#idle			nothing now, stay
+ *			#idle			no work now, stay
  *	#hungry
  *			(empty line or end)	leave
  *
- * What a job is and how it is locked is job.c's.  One that leaves us nothing
- * to do, for any reason, a rubbish file included, is answered with #resync.
+ * job.c finds and locks the recipients of a job.  A job without any, for any
+ * reason including a damaged file, is answered with #resync.
  *
- * A verdict is made known in an order that a crash can cut anywhere: first
- * the diagnostic line, appended with one write and synced; then the report,
- * one write; last the tag.  What was cut off is at worst done again.  If a
- * failure cannot be written down, it is no failure yet: it is deferred.
+ * A verdict is recorded in an order in which a crash does no harm: the
+ * diagnostic line is appended with one write and synced; then the report is
+ * sent with one write; then the tag is set.  After a crash the work is at worst
+ * done again.  A failure whose line cannot be written is turned into a
+ * deferral.
  *
- * Nothing here ever moves a byte of the control file, follows a link, or
- * leaves transport/ and queue/, whatever a job or a file says.
+ * Nothing here moves a byte of the control file, follows a link, or leaves
+ * transport/ and queue/, whatever a job or a file says.
  */
 #include "job.h"
 #include "../lib/ctlfile.h"
@@ -47,7 +48,7 @@ const struct lib_far *lib_far;
 
 /* ---- talking --------------------------------------------------------- */
 
-/* Nobody listens any more: what has no verdict is given back. */
+/* The scheduler is gone: recipients without a verdict are unlocked. */
 static void
 go(void)
 {
@@ -75,8 +76,8 @@ say(const char *word, const char *name)
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* Text for one field of one line: no separators of ours, no ends of lines
- * but as carriage returns. */
+/* Adds text as one field of one line: without our separators, with carriage
+ * returns for newlines. */
 static void
 add_clean(struct text *t, const char *s, int end_of_line)
 {
@@ -85,8 +86,8 @@ add_clean(struct text *t, const char *s, int end_of_line)
 		    *s == '\t' || *s == '\1' ? ' ' : *s);
 }
 
-/* RFC 3464's fields of one recipient: who, action, status, in whose words,
- * said by whom. */
+/* Adds the fields of RFC 3464 for one recipient: address, action, status,
+ * diagnostic, remote host. */
 static void
 add_notary(struct text *t, const struct lib_rcpt *r,
     const struct lib_verdict *v, const char *action, const char *clean)
@@ -108,8 +109,8 @@ add_notary(struct text *t, const struct lib_rcpt *r,
 		add_clean(t, v->remote, ' ');
 }
 
-/* Appends to the control file, with one write: 0, or -1.  A descriptor of its
- * own would be simpler, but closing that ends our lock on the file. */
+/* Appends to the control file with one write: 0, or -1.  A second descriptor
+ * would be simpler, but closing it would end our lock on the file. */
 static int
 append(int fd, const char *s, size_t n)
 {
@@ -138,7 +139,7 @@ write_down(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
 	return append(job->ctl, line, t.len);
 }
 
-/* What becomes of an exit code. */
+/* The meaning of an exit code. */
 enum fate { DELIVERED, LATER, BACK, ALL, FAILED, ABNORMAL, UNKNOWN };
 
 static enum fate
@@ -174,16 +175,16 @@ tell(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 	text_add(&t, "%lu/%lu\t%s\t%s %s", job->num, r->off, notary, verdict,
 	    text);
 	line[t.len++] = '\n';
-	/* not the time to go: what was sent along with this one is done, too,
-	 * and has to be marked */
+	/* no exit here: recipients of the same run are done, too, and have to
+	 * be marked */
 	if (fd_write(1, line, t.len) < 0)
 		agent.alone = 1;
 	job_set_tag(job, r, tag);
 	r->unreported = 0;
 }
 
-/* Of what has ended the scheduler needs no notary fields, unless they name the
- * other host, for its log: relay is them, or "". */
+/* Reports a success.  The scheduler needs no notary fields for it, except
+ * relay, the remote host for its log, or "". */
 static void
 tell_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
     const char *notary, const char *relay, const char *text)

@@ -1,9 +1,9 @@
 /*
- * lib.h - what a transport agent needs to know: see lib.c.
+ * lib.h - the interface for transport agents: see lib.c.
  *
- * The library finds and locks; the agent's own function works through
- * job->rcpts and gives each its verdict, exactly once.  Everything here
- * belongs to the library and lives until that function returns.
+ * The library finds and locks the recipients; the agent's own function works
+ * through job->rcpts and gives each its verdict, exactly once.  All structs
+ * belong to the library and live until that function returns.
  */
 #ifndef LIB_H
 #define LIB_H
@@ -15,8 +15,8 @@ struct lib_sender {
 	struct lib_sender *next;
 	unsigned long off;	/* of its line */
 	const char *address;	/* "" when there is none */
-	const char *tell;	/* where reports go to, "" nowhere: mostly the
-				 * same, but an e line may say another */
+	const char *tell;	/* where DSNs go to, "" nowhere: mostly the same
+				 * address, but an e line may set another */
 };
 
 struct lib_rcpt {
@@ -25,7 +25,7 @@ struct lib_rcpt {
 	long	hdr;		/* where the header text begins, -1: none */
 	long	drpt;		/* where its N line begins, -1: none */
 	int	with_pid;	/* its line has room for a lock */
-	int	unreported;	/* it is ours, and the verdict is still out */
+	int	unreported;	/* it is ours and has no verdict yet */
 	const struct lib_sender *from;
 	const char *host, *user;
 	long	priv;		/* uid in whose name, -1: none is given */
@@ -53,9 +53,9 @@ typedef void lib_work(struct lib_job *);
 #define X_DEFERALL	100	/* later, all mail for this host */
 
 /*
- * The verdict on one recipient.  A success whose status is NULL tells nobody:
- * the duty to report went on with the message.  What is NULL or 0 below is
- * made up from the rest.
+ * The verdict on one recipient.  A success whose status is NULL causes no DSN:
+ * the duty to send one went on with the message.  Members that are NULL or 0
+ * are filled in from the others.
  */
 struct lib_verdict {
 	int	code;		/* X_..., 0 delivered */
@@ -67,60 +67,60 @@ struct lib_verdict {
 	long	delay;		/* seconds, with a deferral: not before */
 };
 
-/* Serves jobs until told to leave; host (or NULL) is for jobs that name none.
- * The agent's exit status. */
+/* Serves jobs until the scheduler ends the agent; host is for jobs that name
+ * none, or NULL.  Returns the exit status. */
 int	lib_run(const char *channel, const char *host, lib_work *);
 
-/* The same for jobs that have no recipients of their own: the message and the
- * host ("" when none is named).  Each is answered once. */
+/* The same for jobs without recipients of their own; the function gets the
+ * message and the host ("": none), and answers each job once. */
 typedef void lib_whole(const char *name, const char *host);
 int	lib_serve(lib_whole *);
 /* verdict: as in a report, with the seconds of a retryat. */
 void	lib_answer(const char *name, const char *verdict, const char *text);
 
-/* The channel that an agent works for, unless an option says so: the one for
- * which the scheduler has started it, else the usual one. */
+/* The channel of an agent without an option for it: $CHANNEL, which the
+ * scheduler sets, else the usual one. */
 const char *lib_channel(const char *usual);
 
-/* An option of ZMailer's agent of the same name that is none of ours, and what
- * to write instead; NULL when leaving it out comes to the same. */
+/* An option of ZMailer's agent of the same name that we do not have, and what
+ * to write instead; NULL: it can be left out. */
 struct lib_foreign {
 	int	letter;
 	const char *instead;
 };
 
-/* Says what to write instead of the option, and ends; returns when it has no
- * effect.  Of one that is not in the list, which ends with a letter of 0, it
- * shows the usage. */
+/* For an option that we do not have: prints what to write instead and exits, or
+ * returns if it can be left out.  An option that is not in the list, which ends
+ * with a letter of 0, prints the usage. */
 void	lib_foreign(const char *name, const struct lib_foreign *, int option,
 	    void (*usage)(void));
 
-/* To be called before lib_run: idle is called, once, when no work has come
- * for so many seconds. */
+/* To be called before lib_run: idle is called once when no work has come for so
+ * many seconds. */
 void	lib_when_idle(long seconds, void (*idle)(void));
 
 /* Gives the verdict, once for each recipient. */
 void	lib_tell(struct lib_job *, struct lib_rcpt *,
 	    const struct lib_verdict *);
-/* The same for those who need no more than this. */
+/* The same with fewer members. */
 void	lib_report(struct lib_job *, struct lib_rcpt *, int code,
 	    const char *status, const char *text, long delay);
 
-/* Does nobody listen any more?  Then nothing new is to be begun; who has no
- * verdict when the agent's function returns is given back. */
+/* Is the scheduler gone?  Then no new work may begin; recipients without a
+ * verdict are given back when the agent's function returns. */
 int	lib_alone(void);
 
-/* For a child that becomes somebody else: it can read the control file but no
- * longer write to it.  0, or -1 with errno. */
+/* For a child that becomes another user: the control file stays readable but
+ * not writable.  0, or -1 with errno. */
 int	lib_read_only(const struct lib_job *);
 
-/* Gives header, empty line and body to put, piece by piece, until it returns
- * nonzero: 0, or -1 when put has enough or the files cannot be read.  A file
- * that grows or shrinks while the job lasts cannot be read. */
+/* Passes header, empty line and body to put, piece by piece, until it returns
+ * nonzero: 0, or -1 if put stopped or the files cannot be read.  A file that
+ * grows or shrinks during the job cannot be read. */
 int	lib_message(const struct lib_job *, const struct lib_rcpt *,
 	    int (*put)(void *, const char *, size_t), void *);
 
-/* Where this process has no files, who does it instead: see halves.c. */
+/* For a process without files: functions that do it instead (halves.c). */
 struct lib_far {
 	void	(*tell)(struct lib_job *, struct lib_rcpt *,
 		    const struct lib_verdict *);
@@ -133,7 +133,7 @@ extern const struct lib_far *lib_far;	/* NULL: we have them */
 
 int	lib_same(const char *, const char *);	/* but for case */
 void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);	/* for the log */
-/* What is done now and may take long, for mailq; 99 bytes of it are kept. */
+/* Says what may take long now, for mailq, which shows 99 bytes. */
 void	lib_step(const char *, ...) LIKE_PRINTF(1, 2);
 
 #endif
