@@ -1,44 +1,44 @@
 /*
- * mailbox.c - the agent that puts mail into the mailboxes of this machine.
+ * mailbox.c - the agent that delivers into mailboxes of this machine.
  *
- * The box of a user is a path made from a form: %u is the user's name, %h his
- * home directory, a relative one lies in the mail directory.  A path that
- * ends in '/' is a Maildir, any other a file in mbox format.
+ * The path of a mailbox is made from a form: %u is the user's name, %h the home
+ * directory; a relative path is in the mail directory.  A path that ends in '/'
+ * is a Maildir, any other path a file in mbox format.
  *
- * Started by root, delivery happens in a child that has become the user, so
- * that nothing that a user can plant is met with root's powers.  Two steps in
- * the mail directory itself need them and are done before, by the parent:
- * box.lock, and making a box that is missing, exclusively, and giving it
- * away.  They are done only for a form without '/', where every part of the
- * path is the administrator's.  Any deeper directory must be writable by the
- * user, or be made for him.  With NO_INITGROUPS the child keeps root's other
- * groups.  Started by anybody else, delivery is direct and reaches the boxes
- * he may write to, such as those of a group mail; he can make only his own.
+ * If root has started the agent, a child that has become the user delivers, so
+ * that files and links of a user never meet root's rights.  Two steps in the
+ * mail directory need these rights, and the parent takes them before: it makes
+ * box.lock, and it makes a missing box exclusively and gives it to the user.
+ * It does so only for a form without '/', as the administrator owns all of
+ * such a path.  A deeper directory must be writable by the user, or be made for
+ * him. With NO_INITGROUPS the child keeps root's other groups.  Started by
+ * another user, the agent delivers itself, into all boxes that it may write to,
+ * such as those of a group mail; it can make only its own.
  *
- * The child can be stopped or killed by its user, or hang in his files.  It
- * says when it is done and before that where in the box its message will be,
- * so a second child can take back what the first one has left.
+ * The user can stop or kill the child, or make it hang in his files.  It
+ * reports the place of the message before it writes, and its end.  So a second
+ * child can remove the part that a killed one has left.
  *
- * With -n there are no users, only names: one that is fit for a file name is
- * its own box, owned by whoever runs this.  A name may end in '/' there.
+ * With -n there are no users, only names.  Each name that is fit for a file
+ * name is a box, owned by the user of this process.  A name may end in '/'
+ * then.
  *
- * A recipient "games@vm" is the user games: whoever chose this channel has
- * said that vm is here.
+ * A recipient "games@vm" is the user games, since the router that chose this
+ * channel knows that vm is here.
  *
- * What begins with '/' is such a path itself, and what begins with '|' is a
- * command for the shell.  There nothing counts but the privilege that the
- * router wrote behind the address: the uid in whose name it is done, and no
- * other.
+ * A recipient that begins with '/' is a path of a mailbox, one that begins with
+ * '|' a command for the shell.  The privilege that the router wrote behind the
+ * address is the uid that does it; no other rule applies.
  *
  *	local pipe.x "|/usr/bin/prog" 1000	runs as the user 1000
  *	local pipe.x "|/usr/bin/prog" 65534	fails: a stranger wrote it
  *	local pipe.x "|/usr/bin/prog" 0		waits, unless -0 is given
  *
- * ZMailer's router gives the privilege of nobody to whatever strangers write,
- * and relies on this agent to refuse it.  So does a uid that no user has.
- * Root's is a slip of the administrator, which would cost the whole machine,
- * and waits for him.  Only root can become somebody else; anybody else does it
- * for himself alone.
+ * ZMailer's router gives the privilege of nobody to all that strangers write,
+ * and relies on this agent to refuse it.  A uid without a user fails, too.
+ * Root's privilege is mostly a mistake of the administrator, and could cost the
+ * whole machine, so the mail waits for him.  Only root can become another user;
+ * any other user delivers only as himself.
  */
 #include "box.h"
 #include "run.h"
@@ -144,9 +144,9 @@ find_user(struct user *u)
 	return found;
 }
 
-/* The user who may have files and programs by this uid: 1, or 0 when there is
- * none, -1 nobody knows at the moment.  A negative or too large number would
- * become another one, such as 0; 65534 and 65535 are nobody's everywhere. */
+/* Finds the user with this uid, for files and programs: 1, or 0 if there is
+ * none, -1 if that is unknown now.  A negative or too large number could turn
+ * into another uid, such as 0; 65534 and 65535 are nobody everywhere. */
 static int
 find_uid(struct user *u, long uid)
 {
@@ -239,8 +239,8 @@ recipient(const char *word, struct user *u, struct outcome *end)
 	    "there is no such user here");
 }
 
-/* The '@' before the host of a mailbox: NULL when there is none, or when it is
- * a part of a path, a command or a quoted name. */
+/* The '@' before the host in a recipient; NULL if there is none, or if it is
+ * part of a path, a command or a quoted name. */
 static const char *
 host_of(const char *word)
 {
@@ -255,9 +255,9 @@ host_of(const char *word)
 	    at : NULL;
 }
 
-/* The recipient as it is meant: without its host, without quotes around all of
- * it, and without the backslash that keeps an alias from being looked up
- * again.  Without a host (1) it may be a file or a program. */
+/* Writes the recipient without its host, without quotes around it, and without
+ * the backslash that stops alias lookup.  Returns 1 if it had no host, as only
+ * then it may be a file or a program. */
 static int
 unquote(const char *word, struct text *t)
 {
@@ -348,9 +348,9 @@ struct child {
 	struct outcome said;	/* what it said last */
 };
 
-/* The user can stop the child, or have his files on something that does not
- * answer; others' mail must not wait for that.  Sees to it when the child says
- * nothing: 0 when it is of no use any more. */
+/* Checks a child that says nothing, as its user can stop it, or have files that
+ * hang, and other users' mail must not wait for that: 0 if it is of no more
+ * use. */
 static int
 look(struct child *c, double until)
 {
@@ -414,8 +414,8 @@ hear(struct child *c, double until)
 	}
 }
 
-/* Has a child do it that is the user, with so many seconds' time, 0: any.  What
- * became of that is in *c: 0, or -1 when there is no child. */
+/* Runs act in a child that becomes the user, for at most so many seconds, 0: no
+ * limit.  The result is in *c: 0, or -1 if there is no child. */
 static int
 in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
     double seconds)
@@ -448,8 +448,8 @@ in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
 	return 0;
 }
 
-/* A part of the message may be in the box.  It is the user, too, who takes it
- * back, as root would have to trust his directories. */
+/* Removes a part of a message that may be in the box.  A child does it as the
+ * user, too, since root would have to trust the user's directories. */
 static void
 undo(struct mail *m, const struct outcome *begun)
 {
@@ -734,8 +734,8 @@ work(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
-/* We touch no stamp and no header, decode nothing, tell no biff, and always
- * name a box as the user is called. */
+/* Options of ZMailer's agent: we change no stamp or header, decode nothing,
+ * know no biff, and always name a box after its user. */
 static const struct lib_foreign foreign[] = {
 	{ '8', NULL }, { 'a', NULL }, { 'b', NULL }, { 'r', NULL },
 	{ 'C', NULL }, { 'H', NULL }, { 'R', NULL },

@@ -1,30 +1,27 @@
 /*
- * mx.c - which hosts take the mail of a domain.
+ * mx.c - finds the hosts that take the mail of a domain.
  *
- * The question goes through the C library's resolver; its answer is taken
- * apart here, since libraries differ in what they do for that.  It comes from
- * strangers: no length in it is believed, and a name in it must look like
- * one.  An answer that ends early is used as far as it goes; when nothing in
- * it can be used, nobody knows.  A record counts only when its owner is the
- * domain that was asked for, or what that is an alias of by CNAME records of
- * the same answer:
+ * The C library's resolver asks the question.  Its answer is parsed here, since
+ * libraries differ in their functions for that.  The answer comes from
+ * strangers: no length in it is trusted, and a name in it must have the form of
+ * one.  An answer that is cut is used as far as it goes; if none of it can be
+ * used, the result is MX_LATER.  A record counts only if its owner is the
+ * domain, or the domain's alias by CNAME records of the same answer:
  *
  *	example.org  CNAME  b.example	the domain is b.example
  *	b.example    MX 5   mx.example	counts
  *	c.example    MX 1   evil.example	does not
  *
- * The hosts are put in the order of their preference; among equal ones
- * chance decides, anew each time, so that many senders share the load.  Of
- * more than MX_MAX the worst are forgotten.
+ * Hosts are sorted by preference.  Equal ones are put in random order each
+ * time, so that many senders share the load.  Only the best MX_MAX are kept.
  *
- * An answer that says that there is no such domain counts as one without
- * hosts: the name may still be in the hosts file, so whoever asks goes on to
- * look for an address.  An answer that says that nobody knows must not end
- * there: the address of a domain is often a machine that takes no mail for
- * it and would refuse ours.
+ * "No such domain" counts as an answer without hosts: the name may be in the
+ * hosts file, so the caller goes on to look for an address.  A failure of the
+ * name servers (MX_LATER) must stop the caller: the address of a domain is
+ * often a machine that takes no mail for it and would refuse ours.
  *
- * With NO_RESOLV (and NO_TCP) no domain has such hosts, and what is asked is
- * always for an address.
+ * With NO_RESOLV (and NO_TCP) no domain has MX hosts, and callers always look
+ * for an address.
  */
 #include "mx.h"
 #include "lib.h"
@@ -167,8 +164,8 @@ follow_aliases(const struct answer *answer, unsigned records, char *name)
 	}
 }
 
-/* One MX record.  Counts those that say "no mail" and those that make no
- * sense here. */
+/* Adds one MX record.  Counts records that mean "no mail", and records that
+ * make no sense. */
 static void
 see_mx(struct mx_list *list, const struct answer *a, const struct record *r,
     const char *domain, int *null, int *bad)

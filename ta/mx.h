@@ -1,5 +1,5 @@
 /*
- * mx.h - which hosts take the mail of a domain: see mx.c.
+ * mx.h - finds the hosts that take the mail of a domain: see mx.c.
  */
 #ifndef MX_H
 #define MX_H
@@ -12,7 +12,7 @@ enum mx_answer {
 	MX_FOUND,
 	MX_NONE,	/* the domain has none, or is not known at all */
 	MX_NULL,	/* the domain takes no mail: RFC 7505 */
-	MX_LATER	/* nobody knows at the moment */
+	MX_LATER	/* unknown now */
 };
 
 struct mx {
@@ -25,7 +25,7 @@ struct mx_list {
 	struct mx mx[MX_MAX];	/* in the order to try them */
 };
 
-/* What name servers say of a name's records of this kind, 15 for MX: found,
+/* Asks name servers for records of this type, 15 being MX, of a name: found,
  * none, or later. */
 enum mx_answer mx_ask(const char *name, int kind);
 enum mx_answer mx_find(struct mx_list *, const char *domain);

@@ -1,12 +1,12 @@
 /*
- * net.c - where a host is, and a connection to it.
+ * net.c - finds the addresses of a host and connects to one.
  *
  * A host is written in one of these ways:
  *
  *	domain		the hosts that its MX records name, best first; with
  *			none, the addresses of the name itself
- *	name:port	the addresses of the name, at that port: whoever names
- *			a port means one machine
+ *	name:port	the addresses of the name, at that port: a port means
+ *			one machine
  *	word		a name without a dot: addresses only
  *	[192.0.2.1]	that address; also [IPv6:2001:db8::1], with or without
  *			the word, and either with :port
@@ -14,28 +14,27 @@
  * Addresses come from the C library, so the hosts file counts.  At most
  * NET_ADDRS are tried, of at most MX_MAX hosts.
  *
- * Mail must not come round in a circle.  This machine is recognised so:
+ * Mail must not loop.  These rules recognise this machine:
  *
- *	- Who answers at another port than 25 is never ourselves: somebody has
- *	  set that up.
+ *	- An address at another port than 25 is never this machine: an
+ *	  administrator has set that up.
  *	- A name from the DNS or the hosts file that has an address of this
- *	  machine, a loopback or an unspecified one is this machine.
- *	- So is an MX with our own name.  With it go all MX that are no better
- *	  than it (RFC 5321 5.1); when none is left, the mail is not for
- *	  another host at all, and fails.
- *	- An address that somebody wrote (a literal, a smart host) is tried.
- *	  It is this machine when it is here and greets with our own name:
- *	  see esmtp.c.
+ *	  machine, a loopback or an unspecified address is this machine.
+ *	- An MX with our own name is this machine.  It is dropped, and so are
+ *	  all MX that are no better (RFC 5321 5.1); if none is left, the mail is
+ *	  for no other host, and fails.
+ *	- An address that somebody wrote (a literal, a smart host) is tried.  It
+ *	  is this machine if it is local and greets with our own name: see
+ *	  esmtp.c.
  *
- * Whether an address is here is asked with a datagram socket: connected to
- * an address of this machine, its own end has that same address.  Nothing is
- * sent for that.
+ * To find out whether an address is local, a datagram socket is connected to
+ * it: if it is, the socket's own address is the same.  Nothing is sent.
  *
- * A failure says whether waiting can help.  What the name servers do not
- * know now may be known later; what they say is not there is not there.
+ * A failure says whether waiting can help: a name that the name servers cannot
+ * look up now may be found later; a name that they say does not exist fails.
  *
- * Every wait is against a moment by the monotonic clock.  Only the resolver
- * keeps its own time.
+ * Each wait ends at a moment of the monotonic clock.  Only the resolver has its
+ * own limits.
  */
 #include "mx.h"
 #include "lib.h"
@@ -206,8 +205,8 @@ add_addr(struct net_way *way, const struct net_opt *opt,
 	return 1;
 }
 
-/* Asks the C library.  Addresses found, 0 when the name has none, -1 when
- * nobody knows now. */
+/* Asks the C library: the number of addresses, 0 if the name has none, -1 if
+ * that is unknown now. */
 #ifndef NO_GETADDRINFO
 static int
 look_up(struct net_way *way, const struct net_opt *opt, const char *name,

@@ -1,5 +1,5 @@
 /*
- * net.h - where a host is, and a connection to it: see net.c.
+ * net.h - finds the addresses of a host and connects: see net.c.
  */
 #ifndef NET_H
 #define NET_H
@@ -28,8 +28,8 @@ struct net_addr {
 	char	name[NET_NAME];	/* the host it was found under */
 	char	text[64];	/* [192.0.2.1], [IPv6:2001:db8::1] */
 	int	port;
-	int	meant;		/* written by the administrator or the router
-				 * as an address, not found in the DNS */
+	int	meant;		/* written by the administrator or the
+					 * router, not found in the DNS */
 };
 
 /* What the options say. */
@@ -53,8 +53,9 @@ struct net_way {
 };
 
 /*
- * Where to go for a host: name, [address], either with :port.  0, or -1 and
- * the reason.  When meant, the name is the administrator's: it has no MX.
+ * Finds the addresses of host: name or [address], either with :port.  meant:
+ * the administrator has named it, and its MX is not asked for.  0, or -1 and
+ * the reason.
  */
 int	net_find(struct net_way *, const struct net_opt *, const char *host,
 	    int meant);
@@ -62,8 +63,8 @@ int	net_find(struct net_way *, const struct net_opt *, const char *host,
 /* An address as such, for the source: 0, or -1 when it is none. */
 int	net_address(struct net_addr *, const char *);
 
-/* A socket that does not block, connected before until (mono): or -1 with
- * errno. */
+/* A connected socket that does not block; it connects until the time until
+ * (mono).  -1 with errno. */
 int	net_connect(const struct net_addr *, const struct net_opt *,
 	    double until);
 
@@ -80,8 +81,8 @@ int	net_wait(int fd, int writing, double until);
 extern void (*net_beat)(void);
 extern double net_nap;
 
-/* Called when a wait begins, and once more when it has become slow; and before
- * name servers are asked for that name, else NULL.  NULL: nobody. */
+/* Called at the beginning of a wait and again when it has become slow (name is
+ * NULL), and before name servers are asked for name.  NULL: not called. */
 extern void (*net_waits)(const char *name, int slow);
 
 #endif

@@ -1,20 +1,21 @@
 /*
- * report.c - the text of a DSN: what became of mail, recipient by recipient.
+ * report.c - writes the text of a DSN, recipient by recipient.
  *
  *	anna sent 101-1 and 102-1; u1 and u2 of the first failed, and u3 of
  *	the second:
  *		files = { "101-1", "102-1" }
  *		items = { 0, u1 }, { 0, u2 }, { 1, u3 }
  *
- * lib/dsn.c has the frame; here are the words, for people and for programs,
- * and the message that it is about.  Of that, the body is returned only where
- * something failed, the sender wanted no less, and it is not too long; the
- * text says when it is not.  A DSN of several messages returns none of them.
+ * lib/dsn.c writes the frame.  This module writes the text for people, the part
+ * for programs, and the returned message.  The body is returned only if a
+ * recipient failed, the sender did not ask for the header alone, and it is not
+ * too long; otherwise the text says why not.  A DSN on several messages returns
+ * none.
  *
- * The text can be a postmaster's: the forms delivery and delay (lib/form.c).
+ * The postmaster can write the text: the forms delivery and delay (lib/form.c).
  *
- * What goes into a DSN is dsn.c's matter.  It is written piece by piece, from
- * the control files, and nothing of it is kept.
+ * The agent's dsn.c decides which items a DSN has.  The text is written piece
+ * by piece from the control files, and nothing of it is kept.
  */
 #include "report.h"
 #include "lib.h"
@@ -82,8 +83,8 @@ is_stale(const struct report *r, unsigned i)
 	    r->items[i].off == r->items[i + 1].off;
 }
 
-/* The reason within what we, or ZMailer, say of something that was too old, or
- * ended as if it were: NULL when it is none of these. */
+/* The last reason in the text of a recipient that has expired or that an
+ * operator has bounced, in our words or ZMailer's; NULL for other texts. */
 static const char *
 expired_by(const struct report *r, const struct item *it)
 {
@@ -391,8 +392,8 @@ find_status(const char *text, const char *first, size_t *n)
 	return s;
 }
 
-/* The status that fits what became of it: from the agent's field, or from its
- * words if it was put off. */
+/* Writes the Status field: from the agent's field, or for a delay from the text
+ * of the deferral. */
 static void
 put_status(FILE *f, const struct report *r, const struct item *it)
 {

@@ -1,5 +1,5 @@
 /*
- * report.h - what one DSN is to say: see report.c.
+ * report.h - writes the text of a DSN: see report.c.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -8,8 +8,8 @@
 #include "../lib/notary.h"
 
 /*
- * report: a DSN in the making.  Its items are sorted by file and recipient; of
- * two on one recipient the later one counts.
+ * report: a DSN while it is made.  Its items are sorted by file and recipient;
+ * of two on one recipient the later one counts.
  */
 enum deed { DEED_FAILED, DEED_DELAYED, DEED_RELAYED, DEED_DELIVERED,
 	    DEED_EXPANDED, DEEDS };
@@ -38,10 +38,10 @@ struct report {
 	unsigned at;		/* which file that is, + 1; 0: none */
 };
 
-/* Writes it into private/, on disk, ready for post_send: 0; or -1 with errno
- * and nothing left. */
+/* Writes it into private/ and syncs it, for post_send: 0; or -1 with errno and
+ * no file left. */
 int	report_write(struct report *, struct post *);
-/* Has r->nt be this file of the report: 0, or -1 with errno. */
+/* Opens this file of the report as r->nt: 0, or -1 with errno. */
 int	report_file(struct report *, unsigned file);
 void	report_close(struct report *);	/* no file */
 FILE	*report_form(const struct report *, const char *);	/* or NULL */

@@ -1,26 +1,25 @@
 /*
- * run.c - a program that takes a message.
+ * run.c - runs a program that takes a message.
  *
- * The program gets the message as a file on its standard input, which has no
- * name any more and is finished before the program starts.  So whatever
- * becomes of us, a part of a message is never taken for a whole one.  The
- * file is in TMPDIR, else in /tmp, and is as large as the message.
+ * The program gets the message on its standard input, as a file that is
+ * complete before the program starts and has no name any more.  So even if the
+ * agent is killed, the program never takes a part of a message for a whole one.
+ * The file is in TMPDIR, else in /tmp, and is as large as the message.
  *
- * What the program writes to standard output and error comes into one pipe, of
- * which the beginning is kept, as one line.  It is a session of its own,
- * without a terminal, with every signal as a program expects it and no
- * descriptor but these three.
+ * Standard output and error of the program go into one pipe; the beginning of
+ * that is kept, as one line.  The program runs in a session of its own, without
+ * a terminal, with default signals and no other descriptor.
  *
- * When its time is over, its whole process group is asked to end and some
- * seconds later killed.  One that is stopped is killed at once: whoever can
- * stop it would have us wait for him.  Otherwise what it leaves behind in the
- * background goes on, but nobody waits for that: its last words are what is
- * in the pipe when it has ended.
+ * At the end of its time its process group gets SIGTERM and some seconds later
+ * SIGKILL.  A program that is stopped is killed at once, since its user could
+ * make us wait for ever.  Processes that it leaves in the background go on, but
+ * the agent does not wait for them: the output is what the pipe has when the
+ * program ends.
  *
- * Whether the program could be executed is told by a pipe that closes itself
- * when it was; else it brings errno.
+ * A second pipe tells whether the program was executed: an exec closes it, and
+ * a failure writes errno.
  *
- * Nothing here knows what an exit code means for a recipient.
+ * The callers know what an exit code means for a recipient.
  */
 #include "run.h"
 #include <sys/wait.h>
@@ -45,7 +44,7 @@ struct job {
 	int	copied;		/* errno of its first failed write, or 0 */
 	int	out;		/* our end of the pipe it writes to, -1:
 				 * closed */
-	int	ended;		/* it was waited for, */
+	int	ended;		/* wait has returned its end, */
 	int	status;		/* ... and this is how it ended, */
 	int	lost;		/* ... unless that failed: errno */
 	int	asked, killed;	/* the signals that were sent to it */
@@ -64,9 +63,9 @@ run_tmp(void)
 	return dir != NULL && *dir != '\0' ? dir : "/tmp";
 }
 
-/* A file without a name, for reading and writing: the descriptor, or -1 with
- * errno.  The names are chance, or whoever may write there, too, would take
- * them all. */
+/* A file without a name, for reading and writing: its descriptor, or -1 with
+ * errno.  The name that it has for a moment is random, so that other users of
+ * the directory cannot take it before. */
 static int
 nameless(void)
 {
@@ -319,9 +318,9 @@ make_pipes(int fd[4])
 	return bad || fd_nonblock(fd[0]) < 0 ? -1 : 0;
 }
 
-/* Was the program executed?  0, or errno of what went wrong.  The child may
- * hang before that, in a home directory that does not answer, say, and who
- * is the user may stop it. */
+/* Waits until the program is executed: 0, or errno.  Before the exec the child
+ * may hang, for example in a home directory that does not answer, or be stopped
+ * by its user. */
 static int
 trouble(struct job *j, int tell)
 {

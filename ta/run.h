@@ -1,5 +1,5 @@
 /*
- * run.h - a program that takes a message: see run.c.
+ * run.h - runs a program that takes a message: see run.c.
  */
 #ifndef RUN_H
 #define RUN_H
@@ -27,20 +27,20 @@ struct run {
 					 * one clean line, for a diagnostic */
 };
 
-/* Runs it to its end: 0, or -1 with errno when it was not started: the message
- * cannot be read (EIO) or, if uncopied, there is no room for a copy of it in
- * run_tmp, or the program is missing, there is no process, become failed. */
+/* Runs the program to its end: 0, or -1 with errno if it was not started: the
+ * message cannot be read (EIO), the program is missing, there is no process,
+ * become failed; with uncopied, run_tmp has no room for the message. */
 int	run_program(struct run *);
 const char *run_tmp(void);
 
-/* For become, by root: this user and his groups for ever.  0, or -1 with
- * errno. */
+/* For become, as root: becomes this user with his groups, for good.  0, or -1
+ * with errno. */
 int	run_become(const char *user, uid_t, gid_t);
 
-/* What its end means for the recipients, by sysexits: code, status and text,
- * which is "output [exit 75: temporary failure]", in the caller's buffer of
- * 100 bytes at least.  A code that is none of sysexits', a signal and the
- * limit are no verdict of the program's: the message waits. */
+/* Makes a verdict from the end of a program, by sysexits: code, status and
+ * text, such as "output [exit 75: temporary failure]", in the caller's buffer
+ * of at least 100 bytes.  A code outside sysexits, a signal or the limit is no
+ * verdict of the program: the message waits. */
 void	run_verdict(const struct run *, struct lib_verdict *, char *, size_t);
 
 /* The name of a sysexits code ("temporary failure"), NULL for others. */

@@ -1,32 +1,33 @@
 /*
  * sm.c - the agent that gives mail to any program.
  *
- * Which program, and with which arguments, is a line of a table (table.c); it
- * is started without a shell, so an address is never more than an argument.
- * In its arguments $g is the sender, $h the host, $u the user and $$ a
- * dollar.  With the flag m one run serves many recipients, and an argument
- * with $u is repeated for each; without it there is one run for each.
- * Recipients of other senders, hosts or headers are never put into one run,
- * and no run has more arguments than a program can be given.
+ * A line of a table (table.c) has the program and its arguments.  It runs
+ * without a shell, so an address is never more than an argument.  In the
+ * arguments $g is the sender, $h the host, $u the user and $$ a dollar:
  *
- * An address that begins with '-' would be taken for an option, here or on
- * the machine that a command of uux is meant for.  It fails before anything
- * is run.  So do, for UUCP, bytes that mean something to uux or to a shell
- * there.
+ *	uucp	mU	/usr/bin/uux	uux - -r $h!rmail ($u)
  *
- * The exit code decides, as sysexits has it.  Only what speaks of recipient or
- * message is final: wrong data, no such user or host, unavailable, no
- * permission.  Everything else, any code nobody knows, a signal, a program
- * that is missing or takes too long, is somebody's trouble that can be mended:
- * the mail waits.  The verdict is that of all recipients of the run, and what
- * the program said is part of it.
+ * With the flag m one run serves many recipients, and an argument with $u is
+ * repeated for each; without it there is one run for each recipient.  A run has
+ * only recipients with the same sender, host and header, and no more arguments
+ * than a program can be given.
  *
- * The message goes out as it is; flags put a line before it, quote "From ",
- * or end lines in another way.  The program gets it through run.c.
+ * An address that begins with '-' would be an option, here or on the machine
+ * that a command of uux is for.  It fails before a program runs.  So do, for
+ * UUCP, bytes with a meaning for uux or for a shell there.
  *
- * Who may work with the spool is mostly root alone, so root we are, and stay;
- * the program becomes the user that -u names.  Without that root runs none:
- * it was hardly meant, and anybody's mail is no input for root's programs.
+ * The exit code decides, as in sysexits.  Only codes about the recipient or the
+ * message are final: wrong data, no such user or host, unavailable, no
+ * permission.  For all other codes, a signal, a missing program or a timeout
+ * the mail waits, since somebody can correct that.  The verdict is for all
+ * recipients of the run, and the program's output is part of it.
+ *
+ * The message is passed on unchanged, except that flags add a line before it,
+ * quote "From ", or change the ends of lines.  run.c runs the program.
+ *
+ * Mostly root alone may work with the spool, so the agent is root and remains
+ * root; the program becomes the user of -u.  Without -u root runs no program:
+ * anybody's mail must not be input of a program of root's.
  */
 #include "run.h"
 #include "table.h"
@@ -251,7 +252,7 @@ add_arg(struct batch *b, int *argc, struct text *t, const char *word,
 	    -1 : 0;
 }
 
-/* Makes the arguments for the first n recipients: 0, or -1 when they are too
+/* Makes the arguments for the first n recipients: 0, or -1 if there are too
  * many. */
 static int
 make_args(struct batch *b, int n)
@@ -278,8 +279,8 @@ make_args(struct batch *b, int n)
 
 /* ---- addresses that cannot be given to a program --------------------- */
 
-/* Would an argument begin with $c? The parentheses are uux's: it takes them
- * off. */
+/* Does an argument begin with $c, perhaps behind parentheses, which uux
+ * removes? */
 static int
 leads(const struct batch *b, int c)
 {
@@ -337,8 +338,8 @@ unfit(const struct batch *b, const struct lib_rcpt *r)
 
 /* ---- verdicts -------------------------------------------------------- */
 
-/* Where our opinion of an exit code is another one than run.c's: what may be
- * the program's own trouble, and not this mail's. */
+/* Changes the verdict of run.c for exit codes that may mean the program's own
+ * trouble instead of this mail's. */
 static void
 judge(const struct batch *b, const struct run *r, struct lib_verdict *v)
 {
@@ -464,8 +465,8 @@ run_batch(struct batch *b)
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Takes in who can share a run with the first; returns with as many of them
- * as their arguments leave room for: 0, or -1 when even one is too much. */
+/* Selects recipients that can share a run with the first, as many as their
+ * arguments have room for: 0, or -1 if one is too many. */
 static int
 gather(struct batch *b, struct lib_rcpt *first)
 {
@@ -486,7 +487,7 @@ gather(struct batch *b, struct lib_rcpt *first)
 	return 0;
 }
 
-/* Who is the user of -u?  0, or -1. */
+/* Looks up the user of -u: 0, or -1. */
 static int
 find_user(void)
 {

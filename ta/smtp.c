@@ -1,41 +1,39 @@
 /*
  * smtp.c - the agent that gives mail to other hosts.
  *
- * A job is a message and a host.  Its recipients are put into transactions:
- * those of one host with the same sender and the same header go together, at
- * most -m of them.  All transactions of a host go over one connection, also
- * those of the next jobs; it is closed when a job for another host comes, or
- * none for the time idle.
+ * A job is a message and a host.  Recipients of one host with the same sender
+ * and header share a transaction, at most -m of them.  All transactions for a
+ * host use one connection, also those of the next jobs; it is closed when a job
+ * for another host comes, or after the time idle without a job.
  *
- *	halves.c is the keeper, which has our files, and the talker, which does
+ *	halves.c splits the agent: the keeper has our files, the talker does
  *		all that is below in a process of its own
  *	net.c	finds the host's addresses and connects
- *	via.c	has a program connect instead
- *	esmtp.c	is greeted, sends lines, reads replies
- *	auth.c	gives the password of a smart host
- *	trans.c	is one transaction, and gives the verdicts in it
- *	wire.c	is the message as it is sent
+ *	via.c	runs a program that connects instead
+ *	esmtp.c	sends lines and reads replies
+ *	auth.c	has the passwords of smart hosts
+ *	trans.c	makes one transaction, and gives its verdicts
+ *	wire.c	changes the message to the form of SMTP
  *
- * The addresses are tried in turn until one of them greets us and answers
- * EHLO, or HELO.  At most ADDRS of them are tried for a job, and at most
- * SESSIONS of these that take the connection, since whoever writes MX records
- * could otherwise keep us for hours; each time an answer to the end of a
- * transaction comes, it begins anew.  So that the others get their turn, mail
- * that is older than FRESH goes to the best address first, and then on from
- * one that chance chooses.
+ * Addresses are tried in turn until one greets us and accepts EHLO or HELO.  A
+ * job tries at most ADDRS of them, and at most SESSIONS of those that accept
+ * the connection, as MX records of strangers could otherwise keep us for hours;
+ * a reply to the end of a transaction resets both counts.  For mail older than
+ * FRESH the best address is first and the others follow from a random one on,
+ * so that each gets its turn.
  *
- * When none answers, the host has failed: every recipient of it is told the
- * last reason, with "deferall", so that the scheduler does not try the host's
- * other mail one by one.  It is the same when the connection is over before a
- * message is under way.  A connection that was kept is often closed by the
- * other side in between; so, when its first command gets no answer or 421, a
- * new one is made once, and nobody hears of it.
+ * If no address answers, the host has failed: each recipient gets the last
+ * reason, with "deferall", so that the scheduler does not try the host's other
+ * mail one by one.  The same holds if the connection ends before a message is
+ * sent.  A server often closes a kept connection between jobs; if the first
+ * command on it gets no reply or 421, one new connection is made, and no
+ * verdict is given for that.
  *
- * No such domain, a domain that takes no mail, and a host that is ourselves
- * are failures; whatever may pass is not.
+ * A domain that does not exist, a domain that takes no mail, and a host that is
+ * this machine are failures.  Trouble that may pass is a deferral.
  *
- * With -R all mail goes to smart hosts, in order.  The hosts of the jobs then
- * only say what belongs together.
+ * With -R all mail goes to smart hosts, in their order.  The hosts of jobs then
+ * only tell which recipients belong together.
  */
 #include "halves.h"
 #include "trans.h"
@@ -97,8 +95,8 @@ static struct {
 
 /* ---- the transcript -------------------------------------------------- */
 
-/* Opened for each line, so that the file can be moved away.  A full disk
- * stops no mail. */
+/* Writes to the transcript, which is opened for each line, so that the file can
+ * be moved away.  A full disk stops no mail. */
 static void
 transcript(const char *s, size_t n)
 {
@@ -157,8 +155,8 @@ step(const char *f, ...)
 	told.when = now.mono;
 }
 
-/* A server is waited for, or name servers are.  It costs nothing with a server
- * that is quick. */
+/* Reports that we wait for a server (slow) or for name servers (name).  A quick
+ * server causes no report. */
 static void
 step_wait(const char *name, int slow)
 {
@@ -208,8 +206,8 @@ start_tries(const char *host)
 	left.sessions = SESSIONS;
 }
 
-/* Which addresses are tried: all; those that answered of late, or may; those
- * that did not, before this job came. */
+/* Which addresses to try: all; those that are not remembered as silent; those
+ * that were before this job came. */
 enum which { ALL, HOPEFUL, OTHERS };
 
 static int
@@ -221,7 +219,7 @@ is_wanted(const struct net_addr *a, enum which which)
 	    DEAD_BEFORE);
 }
 
-/* Whoever has a file for it remembers whether the address answered. */
+/* With a file of addresses, remembers whether this one answered. */
 static void
 remember(const struct net_addr *a, int answered)
 {
@@ -255,8 +253,8 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 	return 0;
 }
 
-/* A program finds the addresses of a name itself: each name once, without its
- * address. */
+/* If a program finds the addresses of a name itself, each name is kept once,
+ * without its address. */
 static void
 leave_names(struct net_way *way)
 {
@@ -273,8 +271,8 @@ leave_names(struct net_way *way)
 	way->n = n;
 }
 
-/* Its best address first, and on from one that chance chooses when it was
- * tried before; but behind all others those that did not answer of late. */
+/* Orders the addresses: the best first, and for mail that was tried before the
+ * others from a random one on; those remembered as silent last. */
 static void
 put_in_order(const struct net_way *way, int order[NET_ADDRS])
 {
@@ -290,8 +288,8 @@ put_in_order(const struct net_way *way, int order[NET_ADDRS])
 		}
 }
 
-/* Tries the addresses of one name, a name of -R with its password: 1
- * connected, 0 not; way and conn know why. */
+/* Tries the addresses of one name, for a name of -R with its password: 1
+ * connected, 0 not; way and conn have the reason. */
 static int
 try_name(struct net_way *way, const char *name, const struct auth *auth,
     enum which which)
@@ -323,8 +321,8 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 	return 0;
 }
 
-/* Smart hosts are ours: each may be tried as often as a host of others.  When
- * some of their addresses did not answer of late, all others go first. */
+/* Tries the smart hosts, each as often as any host.  Addresses that are
+ * remembered as silent come after all others. */
 static int
 go_to_relay(struct net_way *way, const char *host)
 {
@@ -358,7 +356,7 @@ go_to(struct net_way *way, const char *host)
 	return found;
 }
 
-/* The verdict for all of a host that cannot be reached. */
+/* Gives the verdict to all recipients of a host that cannot be reached. */
 static void
 tell_unreached(struct lib_job *job, const char *host,
     const struct net_way *way)
@@ -389,7 +387,7 @@ tell_unreached(struct lib_job *job, const char *host,
 
 /* ---- jobs ------------------------------------------------------------ */
 
-/* Fails what cannot be written into a command: 1 when it is well. */
+/* Fails an address that no command can contain: 1 if it is good. */
 static int
 fit(struct lib_job *job, struct lib_rcpt *r)
 {
@@ -483,8 +481,8 @@ read_files(void)
 		auth_read(&login[i], opt.passwords, opt.relay[i]);
 }
 
-/* The keeper's: a line of the talker, of its transcript, for the file of
- * addresses, or where it is. */
+/* In the keeper: takes a line from the talker, for the transcript, for the file
+ * of addresses, or a step. */
 static void
 take_line(const char *s, size_t n)
 {
@@ -507,8 +505,8 @@ leave(void)
 	esmtp_quit(&conn);
 }
 
-/* Somebody may have mended the file of passwords: then this job is for a new
- * talker, or reads it again. */
+/* If the file of passwords has changed, the next job gets a new talker, or
+ * reads it again. */
 static void
 see_passwords(void)
 {
@@ -547,8 +545,8 @@ begin(struct lib_job *job)
 
 /* ---- options --------------------------------------------------------- */
 
-/* A job is for one host, its body goes as it is, and ports and processes look
- * as they look. */
+/* Options of ZMailer's agent: a job is for one host, its body goes unchanged,
+ * and ports and titles of processes are not chosen. */
 static const struct lib_foreign foreign[] = {
 	{ 'd', NULL }, { 'e', NULL }, { 'H', NULL }, { 'r', NULL },
 	{ 's', NULL }, { 'v', NULL }, { 'Z', NULL },
@@ -607,8 +605,8 @@ set_relays(char *list)
 	}
 }
 
-/* One of -T: a word of ours or of ZMailer's and a span; "" or cmd is for all
- * that SMTP says. */
+/* Sets a limit of -T: a name of ours or of ZMailer's, and a span; "" and cmd
+ * are for all commands. */
 static void
 set_limit(const char *name, const char *value)
 {
@@ -731,8 +729,8 @@ refuse(const char *what, const char *why)
 	exit(X_USAGE);
 }
 
-/* What -A and -X ask of other options.  Only the talker runs the program, and
- * in another root there is none. */
+/* Checks -A and -X against other options.  Only the talker runs the program,
+ * and in another root directory there is none. */
 static void
 check_program(void)
 {
@@ -753,8 +751,8 @@ check_program(void)
 		    "itself verifies no certificate\n", why);
 }
 
-/* For -N: may each host of -R have its password?  The file is root's; others
- * who cannot read it learn nothing. */
+/* For -N: checks that each host of -R may have its password.  If the file is
+ * root's, other users learn nothing. */
 static void
 check_passwords(void)
 {

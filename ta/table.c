@@ -1,28 +1,28 @@
 /*
- * table.c - the programs that sm knows.
+ * table.c - reads the table of programs of sm.
  *
  *	name	flags	path	own-name argument ...
  *
- * Words are separated by blanks.  What is in double quotes is one word or a
- * part of one, and a backslash takes the next byte as it is.  A '#' where a
- * word would begin ends the line.  Flags are letters, '-' stands for none.
+ * Words are separated by blanks.  Text in double quotes is a word or a part of
+ * one, and a backslash quotes the next byte.  A '#' where a word could begin
+ * ends the line.  Flags are letters, '-' stands for none.
  *
- * The file is read anew for each job, so a mended table holds at once.  Only
- * the line that is asked for is judged: another one that is wrong is no
- * reason for this mail to wait.  What is wrong is told with file and line, and
- * nothing of such a line is ever used, for a program that is started with half
- * its arguments may do anything with a message.
+ * The file is read for each job, so that a corrected table counts at once.
+ * Only the line of the mailer is checked, as an error in another line is no
+ * reason for this mail to wait.  An error is reported with file and line, and
+ * nothing of such a line is used: a program that is started with half its
+ * arguments could do anything with a message.
  *
- * A line "PARAMuucpname name" above the others says what UUCP calls us.
+ * A line "PARAMuucpname name" above the others sets our name in UUCP.
  *
- * What flags and arguments mean is sm.c's; here is only which there are.
+ * sm.c knows the meaning of flags and arguments.
  */
 #include "table.h"
 
 #define FLAGS		"mfrnUEPRsTB"	/* those that mean something */
 #define FLAGS_IDLE	"78DFMShu"	/* known elsewhere, nothing here */
 
-/* What is the matter, and where. */
+/* An error with file and line. */
 struct place {
 	const char *file;
 	unsigned long line;
@@ -45,8 +45,8 @@ wrong(struct place *at, const char *what, const char *arg)
 	return -1;
 }
 
-/* Cuts the next word out of *p, unquoted where it stands: it, or NULL with
- * *p at the end, or at a quote when one was not closed. */
+/* Cuts the next word out of *p, unquoted in place: the word, or NULL with *p at
+ * the end, or at a quote that is not closed. */
 static char *
 cut_word(char **p)
 {

@@ -1,5 +1,5 @@
 /*
- * table.h - the programs that sm knows: see table.c.
+ * table.h - reads the table of programs of sm: see table.c.
  */
 #ifndef TABLE_H
 #define TABLE_H

@@ -1,43 +1,43 @@
 /*
- * trans.c - one mail transaction: one message, one sender, its recipients.
+ * trans.c - one mail transaction: a message, its sender, its recipients.
  *
  * The commands are MAIL, a RCPT for each recipient, DATA, the message, a dot.
- * With PIPELINING they are sent ahead of the replies, but never more than
- * WINDOW bytes of them.  DATA goes with the rest, so a server may ask for the
- * message though it has refused all recipients; it gets a lone dot.
+ * With PIPELINING they are sent ahead of the replies, but at most WINDOW bytes
+ * of them.  DATA goes with the rest, so a server may ask for the message though
+ * it has refused all recipients; it gets a lone dot.
  *
  *	reply			verdict
  *	4xx, 5xx to MAIL	deferred, failed: all of the transaction
  *	530 to anything		deferred: it wants TLS or a password, and the
- *				administrator can mend that
+ *				administrator can correct that
  *	4xx, 5xx to RCPT	that recipient
- *	452, 552 to RCPT	after others were taken it can mean that there
- *				are enough: the rest gets another transaction
- *	4xx, 5xx to DATA, dot	all that were taken
- *	2xx to the dot		delivered: all that were taken
+ *	452, 552 to RCPT	after others were accepted it can mean too many
+ *				recipients: the rest gets another transaction
+ *	4xx, 5xx to DATA, dot	all accepted recipients
+ *	2xx to the dot		delivered: all accepted recipients
  *
- *	the connection is over
- *	before the first reply	nothing is said; the caller may know why
- *	before the message	the host has failed: the caller tells all
- *	in the message		deferred: those that were taken.  Perhaps it
- *				is this message that the server dies of, so
- *				the others are not made to wait
- *	after the dot		deferred, too.  The message may have arrived
- *				and will come twice then; the other choice
- *				would be to lose it (RFC 5321 4.2.5)
+ *	end of the connection
+ *	before the first reply	no verdict; the caller may know the reason
+ *	before the message	the host has failed: the caller gives the
+ *				verdicts
+ *	in the message		deferred: all accepted recipients.  The server
+ *				may die of this message, so other mail does
+ *				not wait
+ *	after the dot		deferred, too.  The message may have arrived and
+ *				is then sent twice; otherwise it could be lost
+ *				(RFC 5321 4.2.5)
  *
- * Verdicts are given as soon as they are known.  Every recipient gets its
- * status from the server's words, from the command and the code where there
- * is none.
+ * Verdicts are given as soon as they are known.  The status of a recipient
+ * comes from the server's text, or else from the command and the code.
  *
- * When the server takes DSN (RFC 3461), NOTIFY, ORCPT, RET and ENVID are
- * passed on and nobody is told of a success, since that is now the server's;
- * otherwise a success is "relayed".  What is passed on is put together from
- * known words; nothing of a control file can become a parameter of its own.
+ * If the server offers DSN (RFC 3461), NOTIFY, ORCPT, RET and ENVID are passed
+ * on, and a success causes no DSN here, since that is now the server's duty;
+ * otherwise a success is "relayed".  The parameters are put together from known
+ * words; text of a control file cannot add a parameter.
  *
- * The message is read once more before it is sent: for its size, which is
- * exact, and for bytes with the top bit set, which BODY= must declare.  When
- * the size is another one then, there is no dot, and nothing was delivered.
+ * The message is read once before it is sent: for its exact size, and for bytes
+ * with the top bit set, which BODY= must declare.  If its size has changed when
+ * it is sent, there is no dot, and nothing was delivered.
  */
 #include "trans.h"
 #include "../lib/ctlfile.h"
@@ -151,7 +151,7 @@ add_peer(struct text *t, const struct esmtp *c)
 		text_add(t, " %s", c->peer.text);
 }
 
-/* What the server said to something, or that it said nothing. */
+/* The text of a verdict: the server's reply, or that there was none. */
 static void
 say_words(struct words *w, const struct esmtp *c, const char *what)
 {
@@ -196,7 +196,7 @@ tell_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 	lib_tell(t->job, r, &w.v);
 }
 
-/* One that we come to ourselves. */
+/* A verdict of our own. */
 static void
 tell_own(struct trans *t, struct lib_rcpt *r, int code, const char *status,
     const char *text)
@@ -331,12 +331,12 @@ may_send(const struct trans *t, int i, size_t out)
 {
 	if (t->refused)
 		return 0;
-	if (out == 0)	/* then all is known that comes before it */
+	if (out == 0)	/* all replies before it have come */
 		return i <= t->n || t->taken > 0;
 	return t->c->can & ES_PIPELINING && out + t->len[i] <= WINDOW;
 }
 
-/* Others were taken, and this one is one too many. */
+/* Is this one recipient too many, after others were accepted? */
 static int
 is_too_many(const struct trans *t)
 {
@@ -417,7 +417,7 @@ send_message(struct trans *t)
 	if (lib_message(t->job, t->to[0], wire_put, &w) != 0 ||
 	    wire_end(&w) < 0)
 		return -1;
-	/* it was longer when it was weighed: no dot behind a part of it */
+	/* it has fewer bytes than were counted: no dot behind a part */
 	if (w.size != t->count.size)
 		return -1;
 	return esmtp_put(t->c, ".\r\n", 3);
@@ -455,9 +455,9 @@ message(struct trans *t)
 	tell_taken(t, ES_DOT);
 }
 
-/* ---- all of it ------------------------------------------------------- */
+/* ---- the transaction ------------------------------------------------- */
 
-/* Takes back what is left of the last transaction: 0, or -1. */
+/* Sends RSET if a transaction is open: 0, or -1. */
 static int
 reset(struct esmtp *c)
 {
@@ -470,7 +470,7 @@ reset(struct esmtp *c)
 	return c->code / 100 == 2 ? 0 : -1;
 }
 
-/* Sees what the message is like: 0, or -1 with the verdict given. */
+/* Counts the message's bytes: 0, or -1 after giving the verdict. */
 static int
 weigh(struct trans *t, int seven)
 {

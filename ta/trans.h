@@ -10,18 +10,19 @@
 #define TRANS_MAX	1000	/* recipients of one transaction */
 
 enum trans_end {
-	TRANS_OVER,	/* what has no verdict now goes into another one */
+	TRANS_OVER,	/* recipients without a verdict need another one */
 	TRANS_EARLY,	/* the connection was over before anything was said */
 	TRANS_LOST	/* ... or later; the message was not yet under way */
 };
 
-/* Of these recipients, who share a sender and a header; seven: refuse what a
- * server that did not offer it would have to take in 8 bits. */
+/* Makes a transaction for these recipients, who share sender and header.
+ * seven: refuse a message that the server would have to take in 8 bits without
+ * offering that. */
 enum trans_end trans_run(struct esmtp *, struct lib_job *,
 	    struct lib_rcpt **to, int n, int seven);
 
-/* The verdict on one recipient when the server wants no mail from us now, or
- * is gone. */
+/* Gives the verdict to a recipient when the server wants no mail from us now,
+ * or is gone. */
 void	trans_host_failed(const struct esmtp *, struct lib_job *,
 	    struct lib_rcpt *);
 

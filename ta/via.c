@@ -1,28 +1,28 @@
 /*
- * via.c - a program that makes the connection, such as one that speaks TLS.
+ * via.c - runs a program that makes the connection, for TLS.
  *
  * The command "openssl s_client -quiet -connect $host:$port" is split into
  * words without a shell, with the name and port of the server filled in.  The
  * program's standard input and output are two pipes to us; we speak SMTP over
  * them as over a socket.  Its standard error is a third pipe.  We read it only
- * when the program has ended, so its own end of it does not block: a program
- * that says more than a pipe holds loses the rest.
+ * after the program has ended, so the program's end of it does not block:
+ * output beyond the size of the pipe is lost.
  *
- *	command has	it means
+ *	word of command	meaning
  *	$host $port	the server's name or address, and its port
  *	$socket		3: we connect, and the program gets the connection
  *	starttls	in a word: the program reads the greeting itself
  *
- * A program that ends before we heard the server has failed.  The reason is
- * the first line with "error" or "fail" on its standard error, else the first
- * with "verify", else the last; with none, how it ended.  The line "verify
- * error:num=62:hostname mismatch" is one of openssl's; "verify return:1" above
- * it is no trouble.
+ * A program that ends before we heard the server has failed.  The reason is the
+ * first line with "error" or "fail" on its standard error, else the first with
+ * "verify", else the last; without a line, how it ended.  For example the line
+ * "verify error:num=62:hostname mismatch" of openssl is chosen, and not "verify
+ * return:1" above it.
  *
- * The program has the rights of our process, and of its descriptors only
- * these three or four.  The signals that we ignore it ignores as well, so that
- * the scheduler ends no conversation.  So its end comes by itself when both
- * pipes are closed, or by SIGKILL when LINGER seconds are over.
+ * The program has the rights of our process, and of its descriptors only these
+ * three or four.  It ignores the signals that we ignore, so that the scheduler
+ * ends no conversation.  It is expected to end when both pipes are closed;
+ * after LINGER seconds SIGKILL ends it.
  */
 #include "via.h"
 #include "../lib/agent.h"
@@ -129,9 +129,9 @@ via_takes_greeting(const char *command)
 	return strstr(command, "starttls") != NULL;
 }
 
-/* ---- its beginning --------------------------------------------------- */
+/* ---- start ----------------------------------------------------------- */
 
-/* The child's whole life before the program. */
+/* The child, until it executes the program. */
 static void
 become(const struct command *c, int in, int out, int err, int sock)
 {
@@ -167,9 +167,9 @@ close_all(const int *fd, int n)
 	errno = err;
 }
 
-/* Three pipes: 0, or -1 with errno.  What it gets as 0, 1 and 2 is above 3, so
- * that no dup2 closes another; the ends that do not block are ours, and its
- * standard error. */
+/* Makes three pipes: 0, or -1 with errno.  The ends for the program are above
+ * 3, so that no dup2 closes another; our ends and its standard error do not
+ * block. */
 static int
 make_pipes(int fd[6])
 {
@@ -234,9 +234,9 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 	return 0;
 }
 
-/* ---- its end --------------------------------------------------------- */
+/* ---- end ------------------------------------------------------------- */
 
-/* Its lines, of which the best is kept. */
+/* Reads the program's standard error and keeps the best line. */
 struct heard {
 	char	line[LINE], best[LINE];
 	size_t	n;

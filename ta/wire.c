@@ -1,25 +1,25 @@
 /*
- * wire.c - a message as SMTP wants it (RFC 5321 2.3.8, 4.5.2, 4.5.3.1.6).
+ * wire.c - changes a message to the form of SMTP (RFC 5321 2.3.8, 4.5.2).
  *
- * Our files have lines that end in LF; on the wire they end in CRLF, and
- * neither byte is ever sent without the other.  What decides where a line
- * ends is LF alone:
+ * Lines in our files end in LF; on the wire they end in CRLF, and neither byte
+ * is sent without the other.  Only LF ends a line:
  *
- *	LF, CR LF	the end of a line: CR LF
+ *	LF, CR LF	CR LF
  *	other CR	a blank, since some servers take it for the end of a
  *			line and a "." behind it for the end of the message;
- *			a new line would let a field of the header become two
- *	NUL		is dropped, no server need take it
- *	"." at the beginning of a line gets a second one
- *	998 bytes without an end are cut; in the header the rest begins with
- *			a blank, so that it still belongs to its field
- *	the last line	gets an end when it has none
+ *			a new line would split a field of the header
+ *	NUL		dropped, as servers need not accept it
+ *	"." first	in a line gets a second one
+ *	998 bytes	without an end are cut (4.5.3.1.6); in the header the
+ *			rest begins with a blank, so that it still belongs to
+ *			its field
+ *	last line	gets an end if it has none
  *
- * Everything else, bytes with the top bit set included, is sent as it is.
+ * All other bytes, also those with the top bit set, are sent unchanged.
  *
- * Nothing is kept but the place in the line, so a CR at the end of one piece
- * and the LF at the beginning of the next are seen as a pair.  The same code
- * counts what will be sent, for SIZE= and BODY=, with nobody to send it to.
+ * Only the place in the line is kept, so a CR at the end of one piece and the
+ * LF at the beginning of the next count as a pair.  Without a function put the
+ * same code only counts, for SIZE= and BODY=.
  */
 #include "wire.h"
 

@@ -1,5 +1,5 @@
 /*
- * wire.h - a message as SMTP wants it: see wire.c.
+ * wire.h - changes a message to the form of SMTP: see wire.c.
  */
 #ifndef WIRE_H
 #define WIRE_H
@@ -7,8 +7,8 @@
 #include "../lib/util.h"
 
 struct wire {
-	/* Gets what is to be sent; NULL: it is only counted.  Returns 0, or
-	 * -1 to stop. */
+	/* Sends n bytes; NULL: they are only counted.  Returns 0, or -1
+	 * to stop. */
 	int	(*put)(void *, const char *, size_t);
 	void	*arg;
 	unsigned long size;	/* bytes so far, without added dots */
