@@ -1,22 +1,24 @@
 /*
- * mailq.c - the queue, for people and monitors, and the commands that change
- * it: options, and what becomes of them.
+ * mailq.c - shows the mail queue and sends commands: options and flow.
  *
- * One listing is asked for.  mq/ask.c finds who tells of the queue, mq/read.c
- * understands it, or mq/two.c where a password is wanted, mq/model.c keeps it,
- * and one of mq/show.c, mq/shape.c, mq/dests.c, mq/json.c and mq/watch.c shows
- * it, with what is around the queue (mq/around.c).  When no scheduler answers,
- * and none was named, the spool is read instead (mq/spool.c), and that is said
- * first.
+ * A listing goes through these parts:
  *
- * A queue that could not be seen whole is not shown: what a reader gets is
- * the queue, or an error and an exit code that is not 0.  The report of -Q is
- * the exception; it may be passed on while it comes, and an error follow it.
+ *	mq/ask.c	connects to a scheduler: pipe or TCP
+ *	mq/read.c	reads its dump; mq/two.c if it wants a password
+ *	mq/spool.c	reads the spool instead if no scheduler answers
+ *	mq/around.c	adds mail that is not in the queue
+ *	mq/model.c	holds the queue; mq/pick.c applies filters
+ *	mq/show.c	prints it; or shape.c, dests.c, json.c, watch.c, story.c
  *
- * A command goes to the scheduler's command pipe, and its answer is shown
- * (mq/verbs.c).  Filters of messages, for both, are in mq/pick.c.
- * Nothing here changes a file of the post office, but a release of mail that
- * could not be routed yet (mq/unrouted.c).
+ * The spool is read only if no scheduler was named, and the output then says so
+ * first.  A listing shows the whole queue; if it could not be read whole, mailq
+ * prints an error instead, with an exit status other than 0.  The report of -Q
+ * is the exception: it is printed as it comes, and an error may follow.
+ *
+ * A command goes to the scheduler's command pipe, and its answer is printed
+ * (mq/verbs.c).  mailq itself changes only one thing in the post office: a
+ * release removes the reason of mail that could not be routed
+ * (mq/unrouted.c).
  */
 #include "mq/mq.h"
 #include "lib/pattern.h"
@@ -140,8 +142,8 @@ filter(struct mq_queue *queue)
 
 /* ---- the report -------------------------------------------------------- */
 
-/* It has its TABs, words as they were written, and nothing else that is not
- * plain. */
+/* Prints a line with its TABs and its escapes; other bytes that do not print
+ * are escaped. */
 static void
 put_line(FILE *f, const char *s)
 {
@@ -172,8 +174,8 @@ thread_passes(const char *line)
 	return passes(s, host);
 }
 
-/* A ring is its head, its threads, and a line of numbers; with a filter a
- * ring without a thread that passes is left out. */
+/* Prints a line of the report.  A ring is its head, its threads and a line of
+ * numbers; with a filter, a ring without a matching thread is left out. */
 static void
 report_line(void *f, const char *line)
 {
@@ -225,7 +227,7 @@ show_queue(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 	return 0;
 }
 
-/* What filters let through is shown: an exit code. */
+/* Shows what the filters match: an exit code. */
 static int
 show_picked(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 {
@@ -239,7 +241,7 @@ show_picked(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 	return rc;
 }
 
-/* A command is given to what filters let through: an exit code. */
+/* Sends a command for each message that the filters match: an exit code. */
 static int
 do_picked(struct mq_queue *queue, const struct mq_view *view,
     struct mq_ask *a)
@@ -278,7 +280,7 @@ show(struct mq_queue *queue, const char *po, struct mq_ask *a, int scheduler)
 	return X_UNAVAILABLE;
 }
 
-/* What was shown goes; of a look that comes again it is kept for the next. */
+/* Frees the queue, or with -w keeps it to compare the next one with. */
 static void
 done_with(struct mq_queue *queue)
 {
@@ -291,7 +293,7 @@ done_with(struct mq_queue *queue)
 	before.at = now.mono;
 }
 
-/* No scheduler answers: the spool is shown, unless somebody was named. */
+/* No scheduler answers: shows the spool, unless a scheduler was named. */
 static int
 show_spool(struct mq_ask *a)
 {
@@ -329,8 +331,8 @@ show_spool(struct mq_ask *a)
 	return rc;
 }
 
-/* $POSTOFFICE names one, and whoever answers in the usual places counts only
- * when it is for that. */
+/* Must the answer be from the post office of $POSTOFFICE?  The usual places may
+ * belong to a scheduler of another one. */
 static int
 is_choosy(const struct mq_ask *a)
 {
@@ -352,7 +354,7 @@ is_other(const struct mq_queue *queue, const struct mq_ask *a)
 	return ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev;
 }
 
-/* A report that was put aside until it was known whose it is. */
+/* Prints a report that was held until its post office was known. */
 static void
 show_report(FILE *f)
 {
@@ -396,8 +398,8 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 	return show(queue, po, a, 1);
 }
 
-/* Reads what the scheduler says, and answers one that wants a password: 0, or
- * -1 with why. */
+/* Reads the answer of the scheduler, and gives a password if it wants one: 0,
+ * or -1 with why. */
 static int
 hear(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
     void (*line)(void *, const char *), void *arg)
@@ -413,7 +415,7 @@ hear(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
 	return -1;
 }
 
-/* Asks for the report: 0, an exit code, or -1 when it was another's. */
+/* Asks for the report: 0, an exit code, or -1: another post office's. */
 static int
 report(struct mq_queue *queue, struct mq_ask *a)
 {
@@ -482,7 +484,7 @@ list(struct mq_ask *a)
 	return show_spool(a);
 }
 
-/* Looks until a signal ends it; a first look that fails does, too. */
+/* Shows the queue again and again, until a signal or a failed first time. */
 static int
 watch(struct mq_ask *a)
 {
@@ -561,7 +563,7 @@ take_what(struct mq_order *o, int n, char **words)
 	return rc;
 }
 
-/* A command, with all that stands behind its verb. */
+/* Runs a command with its arguments: an exit code. */
 static int
 command(struct mq_ask *a, int argc, char **argv)
 {
@@ -598,7 +600,7 @@ command(struct mq_ask *a, int argc, char **argv)
 	return done != 0 ? done : rc;
 }
 
-/* show, with the messages that stand behind it. */
+/* Runs show with its arguments: an exit code. */
 static int
 tell(struct mq_ask *a, int argc, char **argv)
 {

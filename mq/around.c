@@ -1,5 +1,5 @@
 /*
- * around.c - what is around the queue, and no mail in it.
+ * around.c - mail and holds that are not in the listing of the queue.
  *
  *	2 messages wait in router, the oldest 3m old; is submit -q running?
  *	1 message waits in deferred, 5m old
@@ -9,12 +9,12 @@
  *	on hold: message 107-1
  *	queue/301-1 has no control file, for 5m
  *
- * A scheduler tells all of it; where there is none, the directories are looked
- * at, and the list of holds, as far as they can be read.  A message file
- * without a control file is then no news: there is nobody to take it in.
+ * A scheduler sends all of this.  Without one, the directories and the list of
+ * holds are read, as far as the user may.  A message file without a control
+ * file is then not reported, as nobody would take the message in.
  *
- * A queue is not called empty while mail waits in router/: nobody but the
- * sender would know of that mail.
+ * mailq does not call the queue empty while mail waits in router/, as otherwise
+ * only the sender would know of that mail.
  */
 #include "mq.h"
 

@@ -1,28 +1,27 @@
 /*
- * ask.c - where a dump comes from.
+ * ask.c - connects to a scheduler and asks for a dump.
  *
- * A scheduler may answer at several places.  With a host or a port there is
- * TCP alone, with the path of a pipe that pipe alone; otherwise the post
- * office's own pipe, the one at the rendezvous, and port 174 of this machine
- * are asked in turn, until one answers with at least one byte.
+ * With a host or a port only TCP is used, with the path of a pipe only that
+ * pipe.  Otherwise the post office's own pipe, the pipe at the rendezvous, and
+ * port 174 of this machine are tried in turn, until one sends a byte.
  *
- * TCP: the scheduler talks as soon as it is connected, and we say nothing.
- * Our side ends at once, by which ours knows that we want facts; only one that
- * speaks protocol 2 is asked again and listens.
+ * TCP: the scheduler sends its dump after the connection without a request.  We
+ * shut down our side at once, which asks our scheduler for facts; a scheduler
+ * with protocol 2 is connected again, and then reads commands.
  *
- * Pipes: the scheduler reads requests from a pipe whose path is known, the
- * request pipe.  We make a pipe of our own next to it, PATH.SUFFIX, open it
- * for reading, and write one line with our suffix into the request pipe; the
- * answer comes through ours.  Ours goes as soon as the first byte has come,
- * or when none does, or when a signal tells us to leave.  A pipe at a known
- * place could be anybody's: it is used only when it is a pipe, and root's,
- * ours, or the post office's owner's.  Commands go the same way.
+ * Pipes: the scheduler reads requests from a pipe at a known path, the request
+ * pipe.  We make a pipe of our own next to it, PATH.SUFFIX, open it for
+ * reading, and write a line with our suffix into the request pipe; the answer
+ * comes through our pipe.  We remove our pipe when the first byte has come,
+ * when none comes, or at a signal.  A pipe at a known path could be another
+ * user's: it is used only if it is a pipe and belongs to root, to us, or to the
+ * post office's owner.  Commands go the same way.
  *
- * Everything has a limit: so long for a connection and a first byte, so long
- * for a silence in the middle.  Everything that waits does so in select, for
- * a second at most, so that a signal is seen.
+ * Each wait has a limit: 10 seconds for a connection and a first byte, 60
+ * seconds for silence after that.  All waits are in select, for at most a
+ * second, so that a signal is noticed.
  *
- * Nothing here looks at what an answer says.
+ * This module does not look into answers.
  */
 #include "mq.h"
 #include <signal.h>
@@ -36,8 +35,8 @@
 #define FIRST		10	/* seconds for a connection, a first byte */
 #define SILENCE		60	/* seconds without a byte, later */
 #define NAP		100000L	/* microseconds between looks */
-#define REQUEST_MAX	512	/* bytes that a pipe takes at once: PIPE_BUF
-				 * is at least this */
+#define REQUEST_MAX	512	/* bytes that a pipe takes at once; PIPE_BUF
+					 * is at least that */
 #define RENDEZVOUS	"/usr/tmp/.mailq.text"
 #define PORT		"174"
 
@@ -85,8 +84,8 @@ drop_fifo(void)
 		raise(stopped);
 }
 
-/* Sleeps until fd may be read or written, a signal comes, or so many
- * microseconds are over.  fd < 0: for that long. */
+/* Sleeps until fd can be read or written, a signal comes, or the microseconds
+ * are over.  fd < 0: only sleeps. */
 static void
 nap(int fd, int writing, long us)
 {
@@ -261,8 +260,9 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	return fd;
 }
 
-/* May only we, and root, write into our pipe?  Whoever answers has the uid of
- * the request pipe's owner; if that is somebody else's, anybody may. */
+/* The mode of our pipe: only we and root may write if the request pipe is
+ * root's or ours; otherwise everybody, as the scheduler runs as another user.
+ * */
 static mode_t
 own_mode(int request)
 {
@@ -272,8 +272,7 @@ own_mode(int request)
 	    (st.st_uid == 0 || st.st_uid == geteuid()) ? 0600 : 0622;
 }
 
-/* Makes our own pipe, base.SUFFIX, and opens it: a descriptor, or -1 with
- * errno. */
+/* Makes our pipe, base.SUFFIX, and opens it: a descriptor, or -1 with errno. */
 static int
 open_own(const char *base, char suffix[24], mode_t mode)
 {
@@ -333,8 +332,8 @@ send_request(int fd, const char *line)
 	return k == (long)n ? 0 : -1;
 }
 
-/* Sends a line, whose last word will be our suffix, to the request pipe; the
- * answer is then to come from a->in.  0, or -1 with a note. */
+/* Writes a line that ends in our suffix to the request pipe; the answer will
+ * come from a->in.  0, or -1 with a note. */
 static int
 ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
     const char *words)
@@ -387,8 +386,8 @@ dump_pipe(struct mq_ask *a, const char *path, int trusted)
 
 #ifndef NO_TCP
 
-/* Waits until a connection is there, or has failed; then reading tells why.
- * 0, or -1 with errno. */
+/* Waits for the connection to succeed or fail; a read then tells which.  0, or
+ * -1 with errno. */
 static int
 connected(int fd)
 {
@@ -451,7 +450,7 @@ port_of(const char *s)
 	return service == NULL ? 0 : service->s_port;
 }
 
-/* The next address of the host: 1 when it answers, 0 when there is none
+/* Connects to the next address of the host: 1 if it answers, 0 if none is
  * left. */
 static int
 dump_tcp(struct mq_ask *a, const char *host, const char *port)

@@ -1,5 +1,5 @@
 /*
- * dests.c - what the scheduler knows of destinations.
+ * dests.c - lists what the scheduler knows of destinations.
  *
  *	smtp/example.org  active
  *		window 5 of 20, 3 agents at work, 1 idle
@@ -9,13 +9,15 @@
  *		next 14:05 (in 5m), put off 3 times in a row
  *		0 good and 1 bad report, 1.00 cohorts failed, used 2m ago
  *
- * They come by name.  The state is the first that fits:
+ * They are sorted by name.  The state is the first of these that is true:
  *
- *	retry	it is dead, or no agent can be started for it: not before then
- *	active	agents are at work		idle	agents of it are idle
- *	closed	it was used, without agents now	unused	nothing was reported yet
+ *	retry	it is dead, or no agent can be started for it, until that time
+ *	active	agents are at work
+ *	idle	its agents are idle
+ *	closed	it was used, and has no agents now
+ *	unused	it has no report yet
  *
- * What an older scheduler does not tell is left out.
+ * Facts that an older scheduler does not send are left out.
  */
 #include "mq.h"
 

@@ -1,21 +1,20 @@
 /*
- * json.c - the queue for programs: one JSON object a line.
+ * json.c - prints the queue for programs: a JSON object on each line.
  *
- * An object is a message with one channel and host; a message that has none
- * left is one object with neither.  All objects have the same fields in the
- * same order, and what is not known is null.  The manual page promises their
- * names.  What is known of a destination is an object of its own kind.
+ * An object is a message with one channel and host; a message without jobs is
+ * one object with neither.  All these objects have the same fields in the same
+ * order, and null for an unknown value.  mailq(1) lists the names; they do not
+ * change.  A destination is an object of another kind.
  *
- * What is written is ASCII.  A queue may hold any bytes: those that are
- * UTF-8 become \uXXXX, two of them beyond the first 65536 characters, and
- * each byte that is not becomes \ufffd.
+ * The output is ASCII.  UTF-8 characters become \uXXXX, two of these beyond the
+ * first 65536 characters; each byte that is not UTF-8 becomes \ufffd.
  */
 #include "mq.h"
 
 /* ---- text ------------------------------------------------------------- */
 
-/* The character at *s, which moves behind it; 0xfffd for a byte that is not
- * UTF-8, nor the shortest way to write it, nor half of a pair. */
+/* The character at *s, which moves behind it.  0xfffd for a byte that is no
+ * UTF-8, for a sequence that is longer than needed, and for a surrogate. */
 static unsigned long
 utf8(const char **s)
 {
@@ -104,8 +103,8 @@ put_users(const struct mq_rcpts *r, const struct mq_dest *d)
 	putchar(']');
 }
 
-/* The last failure of each of them; where none was told one by one, all have
- * that of the job. */
+/* Prints the last failure of each recipient; if the scheduler sent none for
+ * single recipients, all have that of the job. */
 static void
 put_reasons(const struct mq_rcpts *r, const struct mq_job *j)
 {

@@ -1,16 +1,17 @@
 /*
- * md5.c - the digest MD5 (RFC 1321) of a text, as protocol 2 wants it.
+ * md5.c - computes the digest MD5 (RFC 1321) of a text, for protocol 2.
  *
  *	abc	900150983cd24fb0d6963f7d28e17f72
  *
- * It hides no password from anybody who can try many: ZMailer asks for it.
+ * MD5 does not protect a password from somebody who can try many, but ZMailer's
+ * protocol requires it.
  */
 #include "mq.h"
 
 #define BLOCK	64	/* bytes that are worked in at a time */
 #define MASK	0xffffffffUL	/* a word has 32 bits, an unsigned long more */
 
-/* The parts of sines behind the point. */
+/* The fractions of sines. */
 static const unsigned long sines[64] = {
 	0xd76aa478UL, 0xe8c7b756UL, 0x242070dbUL, 0xc1bdceeeUL,
 	0xf57c0fafUL, 0x4787c62aUL, 0xa8304613UL, 0xfd469501UL,
@@ -35,8 +36,8 @@ static const int turns[4][4] = {
 	{ 6, 10, 15, 21 }
 };
 
-/* What a step of the round makes of three words, and which of the block's it
- * takes. */
+/* The function of step i of a round for three words; *which is set to the word
+ * of the block that the step adds. */
 static unsigned long
 mixed(int step, unsigned long b, unsigned long c, unsigned long d, int *which)
 {

@@ -1,19 +1,18 @@
 /*
- * model.c - the queue as mailq was told it.
+ * model.c - holds the queue in memory.
  *
- * A queue is messages; a message has jobs, one for each channel and host that
- * it goes to; a job has a destination, a state, and the reason of its last
- * failure.  Whoever tells it (a scheduler, or the files of the spool) adds to
- * it, and the listings read it.
+ * A queue has messages; a message has jobs, one for each channel and host it
+ * goes to; a job has a destination, a state, and the reason of its last
+ * failure.  The reader of a dump or of the spool adds to it, and the listings
+ * read it.
  *
- * There may be very many jobs, and the machine may be small.  So everything
- * that is said often is kept once: reasons, senders, channels and hosts are
- * words in one table.  A job takes some 60 bytes.  Everything kept is
- * counted, and beyond a bound nothing more is taken: whoever sends us
- * gigabytes gets an error.
+ * There may be a million jobs, and the machine may be small.  So reasons,
+ * senders, channels and hosts are kept once, as words in one table; a job takes
+ * some 60 bytes.  All memory is counted, and BYTES_MOST (128 MB) is the limit:
+ * beyond it mailq prints an error instead of filling the machine.
  *
- * Nothing in here reads, prints, or believes that a number told is right:
- * sums are kept as double, which do not wrap around.
+ * This module does not read or print, and does not trust numbers: sums are kept
+ * as double, which does not overflow.
  */
 #include "mq.h"
 
@@ -116,8 +115,8 @@ mq_init(struct mq_queue *q)
 
 /* ---- words and destinations ------------------------------------------ */
 
-/* The word of a table, added with id when it is new, unless that
- * is NEW_NOT. */
+/* The word of a table; if it is new, it is added with id, unless that is
+ * NEW_NOT. */
 static struct mq_word *
 word(struct mq_queue *q, struct hash *table, const char *s, unsigned id)
 {
@@ -191,7 +190,7 @@ mq_know(struct mq_queue *q, struct mq_dest *d, const struct mq_known *what)
 	return k;
 }
 
-/* One that is dead is that first, also while agents end what they have. */
+/* A dead destination is MQ_ASLEEP, even while its agents end their jobs. */
 enum mq_use
 mq_use(const struct mq_known *k)
 {

@@ -1,10 +1,9 @@
 /*
  * mq.h - the page of data of mailq.
  *
- * What the files of the client share, lowest first; a file calls only those
- * above it on this page.  Nothing of the scheduler is linked in but its
- * patterns, so what is said over the wire is written and read by
- * programs that share nothing else.
+ * The interfaces of its modules, lowest first; a module calls only those above
+ * it on this page.  mailq links nothing of the scheduler but lib/, so the dump
+ * is written and read by separate code.
  */
 #ifndef MQ_H
 #define MQ_H
@@ -22,8 +21,8 @@
 /* ---- the queue as it was told (model.c) ---------------------------- */
 
 /*
- * Why a job waits.  The first is a reason in words that we do not know, the
- * last means that there is no scheduler to tell.
+ * The state of a job.  The first is a state in unknown words, the last means
+ * that no scheduler answered.
  */
 enum mq_state {
 	MQ_OTHER, MQ_RETRY, MQ_HOST, MQ_RUN, MQ_LIMIT, MQ_NEXT, MQ_AGENT,
@@ -40,8 +39,8 @@ struct mq_word {
 };
 
 /*
- * mq_known: what the scheduler knows of a channel and host.  An older one does
- * not tell all of it.
+ * mq_known: the facts of a destination.  An older scheduler does not send all
+ * of them.
  */
 enum mq_use { MQ_ACTIVE, MQ_IDLE, MQ_CLOSED, MQ_ASLEEP, MQ_UNUSED };
 
@@ -72,9 +71,8 @@ struct mq_dest {
 };
 
 /*
- * mq_job: all recipients of one message with one channel and host; a vertex
- * line of the dump.  There may be a million of them, so nothing is in here
- * that others could share.
+ * mq_job: all recipients of a message with one channel and host; a vertex line
+ * of the dump.  There may be a million, so each member is needed for each job.
  */
 #define MQ_UNKNOWN	(-1)	/* next, tries */
 #define MQ_NEVER	INT_MIN	/* expires: never, or not known */
@@ -110,8 +108,8 @@ struct mq_msg {
 	unsigned char picked;	/* filters of messages let it through */
 };
 
-/* mq_why: the last failure of one recipient of a job whose recipients do not
- * have the same. */
+/* mq_why: the last failure of one recipient, if the recipients of the job have
+ * different ones. */
 struct mq_why {
 	unsigned msg;		/* index */
 	unsigned long off;	/* of its line in the control file */
@@ -119,8 +117,8 @@ struct mq_why {
 };
 
 /*
- * mq_note: something that is no mail in the queue, but should be known: a hold,
- * on an address or a message, or a message file without a control file.
+ * mq_note: a hold on an address or a message, or a message file without a
+ * control file.
  */
 enum mq_kind { MQ_HOLD_ADDRESS, MQ_HOLD_MESSAGE, MQ_ORPHAN, MQ_KINDS };
 
@@ -147,8 +145,8 @@ enum mq_total {
 };
 
 /*
- * mq_queue: all of it.  Adding is O(1) expected; the arrays are in the order
- * in which things came.
+ * mq_queue: the whole queue.  Adding is O(1) expected; arrays are in the order
+ * in which their elements came.
  */
 struct mq_queue {
 	struct mq_msg *msgs;
@@ -205,16 +203,16 @@ struct mq_dest *mq_dest(struct mq_queue *, const char *channel,
 struct mq_known *mq_know(struct mq_queue *, struct mq_dest *,
 	    const struct mq_known *);
 enum mq_use mq_use(const struct mq_known *);
-/* The message of that name; with make it is added when it is new.  NULL: it
- * is not there, or no memory. */
+/* The message of that name; with make it is added if it is new.  NULL: it is
+ * not there, or no memory. */
 struct mq_msg *mq_msg(struct mq_queue *, const char *name, int make);
 struct mq_job *mq_job(struct mq_queue *, struct mq_msg *);
-/* Brings them into the order of their numbers, in which the next one finds
- * them: 0, or -1 when two have one number. */
+/* Sorts the jobs by number, for mq_job_by_qid: 0, or -1 if two have the same
+ * number. */
 int	mq_order(struct mq_queue *);
 struct mq_job *mq_job_by_qid(struct mq_queue *, unsigned long qid);
-/* The recipient of the message at this offset failed last for that: 0 or -1.
- * mq_why_sort is to be called behind the last. */
+/* Adds the last failure of the recipient at this offset: 0 or -1.  mq_why_sort
+ * is to be called after the last one. */
 int	mq_add_why(struct mq_queue *, unsigned msg, unsigned long off,
 	    const char *reason);
 void	mq_why_sort(struct mq_queue *);
@@ -256,8 +254,8 @@ struct mq_ask {
 	struct mq_in in;
 };
 
-/* The next place that answers: 1, with its first bytes in a->in; 0 when there
- * is none, and a->why says of each why. */
+/* Asks the next place: 1 if it answers, with its first bytes in a->in; 0 if
+ * none is left, and a->why has the reason for each. */
 int	mq_ask_next(struct mq_ask *);
 void	mq_ask_end(struct mq_ask *);
 /* The same place again, by TCP, and now we can send: 1 or 0. */
@@ -272,22 +270,22 @@ int	mq_ask_command(struct mq_ask *, const char *verb, const char *what);
 /* ---- the dump is read (read.c, two.c, md5.c) ----------------------- */
 
 /* Reads a dump into the queue: 0, or -1 with the reason in why.  With report,
- * nothing is kept, and it gets each line of the report.  MQ_TWO: the scheduler
- * speaks another protocol. */
+ * it keeps nothing and passes each line of the report on.  MQ_TWO: the
+ * scheduler has protocol 2. */
 #define MQ_TWO	2
 int	mq_read(struct mq_queue *, struct mq_in *, char why[MQ_WHY_MAX],
 	    void (*report)(void *, const char *), void *arg);
 
-/* The same by protocol 2, of which nothing has been read; login is
- * "user/password", NULL: that of an authfile, or of nobody (two.c). */
+/* The same by protocol 2, before anything was read.  login is "user/password",
+ * NULL: those of scheduler.auth (two.c). */
 int	mq_two(struct mq_queue *, struct mq_in *, const char *login,
 	    char why[MQ_WHY_MAX], void (*report)(void *, const char *),
 	    void *arg);
 /* The MD5 of a text, in hexadecimal (md5.c). */
 void	mq_md5(const char *, char hex[33]);
 
-/* A word has bytes that do not print, blanks and backslashes as \ooo.  Which
- * byte is one at s?  0: none. */
+/* In a word of a dump, blanks, backslashes and bytes that do not print are
+ * \ooo. The byte that begins so at s; 0: none. */
 int	mq_escape(const char *s);
 void	mq_unescape(char *);
 
@@ -302,8 +300,8 @@ int	mq_reason_byte(const char **);
 void	mq_put_reason(const char *);
 /* "mailq: what" on the standard error. */
 void	mq_complain(const char *what);
-/* Columns and lines of the screen: by the environment, the terminal, or 80 and
- * 24.  Rows have one column less than the first. */
+/* Columns and lines of the screen: from the environment, the terminal, or 80
+ * and 24.  Rows are one column shorter. */
 void	mq_screen(int *columns, int *lines);
 #define MQ_SCREEN_MAX	1000	/* columns and lines at most */
 /* "5m", "3 files". */
@@ -315,11 +313,11 @@ void	mq_put_unread(const struct mq_queue *, const char *before,
 
 /* ---- what is no mail in the queue (around.c) ----------------------- */
 
-/* What is beside the queue, as far as its files tell: 0, or -1 when there is no
- * memory (around.c). */
+/* Reads what is beside the queue, as far as we may: 0, or -1 without memory
+ * (around.c). */
 int	mq_around(struct mq_queue *, const char *po);
-/* Says what that is, with postman/ or without, a line each; nothing where a
- * filter is. */
+/* Prints it, a line each, with postman/ or without; nothing if there is a
+ * filter. */
 void	mq_put_around(const struct mq_queue *, int postman);
 void	mq_put_aside(const struct mq_queue *, const char *before);
 /* The same for -c. */
@@ -329,13 +327,13 @@ void	mq_count_around(const struct mq_queue *);
 
 struct mq_order;
 
-/* Reads which messages are in po/deferred, the oldest first, as far as we may:
- * 0, or -1 when there is no memory. */
+/* Reads the messages of po/deferred, oldest first, as far as we may: 0, or -1
+ * without memory. */
 int	mq_unrouted(struct mq_queue *, const char *po);
 /* Prints the lines of show about po/deferred/NUM: its tries and reason. */
 void	mq_put_deferred(const char *po, const char *num);
-/* Releases those that the words of a command mean, or says so in a dry run.
- * These words are taken out, "all" aside.  An exit code. */
+/* Releases the messages that words of the command match, or says so in a dry
+ * run.  Removes these words from the command, except "all".  An exit code. */
 int	mq_release(struct mq_order *, const char *po);
 
 /* ---- what a message may be called (name.c) ------------------------- */
@@ -352,12 +350,13 @@ int	mq_is_called(const char *name, const char *word, const char *po);
 /* The word behind the key, such as " id=", in a line of the log: 0 or -1. */
 int	mq_log_word(const char *line, const char *key, char *word,
 	    size_t size);
-/* The id that the file of router/ with this number got, as the logs of
- * submit -q and the scheduler say: 0 or -1. */
+/* The id of the message that the file of router/ or deferred/ with this number
+ * became, from the logs of submit -q and the scheduler: 0 or -1. */
 int	mq_accepted(const char *logfile, const char *num, char *id,
 	    size_t size);
-/* The message in the spool that the word means, with its directories: 1; 0 when
- * none is called so, -1 when it cannot be told; both with why. */
+/* Finds the message in the spool by one of its names; name gets its
+ * directories, too: 1; 0 if there is none, -1 if that is unknown; both with
+ * why. */
 int	mq_name(const char *word, const char *po, const char *logfile,
 	    char name[MQ_NAME_MAX], char why[MQ_WHY_MAX]);
 
@@ -365,8 +364,7 @@ int	mq_name(const char *word, const char *po, const char *logfile,
 
 /* Reads the spool: 0, or an exit code with the reason in why. */
 int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
-/* Adds what a dump did not list: messages that the scheduler has on disk alone.
- * As above. */
+/* Adds the messages that the scheduler has only on disk.  As mq_spool. */
 int	mq_spool_rest(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 /* Finds what the dump did not tell: sender, size and age. */
 void	mq_spool_fill(struct mq_queue *, const char *po);
@@ -422,9 +420,9 @@ void	mq_show_json(struct mq_queue *, const struct mq_view *);
 void	mq_json_dest(const struct mq_dest *);
 /* What is beside the queue, an object each. */
 void	mq_json_around(const struct mq_queue *);
-/* A look at the queue, so many seconds behind the last one, which may be of
- * nothing (no msgs): 0, or -1 when there is no memory.  Begin comes before all
- * that is said with it (watch.c). */
+/* Prints a look at the queue and the changes since the last look, seconds ago;
+ * last may be empty (no msgs).  0, or -1 without memory.  mq_watch_begin comes
+ * before all output of a look (watch.c). */
 void	mq_watch_begin(void);
 int	mq_show_watch(const struct mq_queue *, struct mq_queue *last,
 	    long every, double seconds);
@@ -452,11 +450,11 @@ struct mq_pick {
 };
 
 void	mq_pick_init(struct mq_pick *);
-/* Takes a word such as "from=anna@a.example": 1, 0 when it is no filter, or -1
+/* Reads a word such as "from=anna@a.example": 1, 0 if it is no filter, or -1
  * with why. */
 int	mq_pick_word(struct mq_pick *, const char *word, char why[MQ_WHY_MAX]);
-/* Nothing is shown; then what is picked is, too, and the end: 0, or -1 with
- * why. */
+/* mq_pick_begin hides all jobs, mq_pick shows those that pass, mq_pick_end hides
+ * destinations without jobs.  0, or -1 with why. */
 void	mq_pick_begin(struct mq_queue *);
 int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *,
 	    char why[MQ_WHY_MAX]);
@@ -479,19 +477,19 @@ int	mq_is_verb(const char *);
 /* Takes what stands behind the verb: 0, or an exit code with why. */
 int	mq_order_words(struct mq_order *, int n, char **word,
 	    char why[MQ_WHY_MAX]);
-/* Messages that were named get the names of their files: 0, or an exit code
- * with why. */
+/* Replaces other names of messages by the names of their files: 0, or an exit
+ * code with why. */
 int	mq_order_names(struct mq_order *, const char *po, const char *logfile,
 	    char why[MQ_WHY_MAX]);
-/* Picks what is meant, and of a listing what passes: 0 with an exit code, or -1
- * with one when nothing could be picked. */
+/* Picks the messages of a command, or those of a listing that pass: 0 with an
+ * exit code, or -1 with one if nothing could be picked. */
 int	mq_order_pick(struct mq_order *, struct mq_queue *,
 	    const struct mq_view *, int *rc);
 /* Shows what it would be about: an exit code. */
 int	mq_order_show(struct mq_order *, struct mq_queue *,
 	    const struct mq_view *);
-/* Orders it, message by message where the queue was picked from; without
- * filters that is NULL.  An exit code. */
+/* Sends the command, message by message if the queue was picked from; q is NULL
+ * without filters.  An exit code. */
 int	mq_order_do(struct mq_order *, struct mq_ask *, struct mq_queue *,
 	    const struct mq_view *);
 
@@ -499,8 +497,8 @@ int	mq_order_do(struct mq_order *, struct mq_ask *, struct mq_queue *,
 
 /* Takes a line of the report, for what it says of agents. */
 void	mq_story_line(void *, const char *line);
-/* Tells all of the messages that were named, or that filters find, and what
- * the log has of them: an exit code. */
+/* Shows the messages that were named, or that filters match, with their part of
+ * the log: an exit code. */
 int	mq_story(struct mq_order *, struct mq_queue *, const struct mq_view *,
 	    const char *logfile);
 

@@ -1,19 +1,21 @@
 /*
- * name.c - what a message may be called.
+ * name.c - finds a message by one of its names.
  *
  *	107-1		its file, in transport/ and queue/
- *	S107AbmKVCyz	its spool id, which the log, statistics and DSNs have
+ *	S107AbmKVCyz	its spool id, as in the log, statistics and DSNs
  *	S107Ab, 10	a beginning of one of them that no other message has
- *	router/98, 98	the file in router/ that it was, as submit -v says
+ *	router/98, 98	its file in router/, as submit -v prints it
+ *	deferred/98	its file in deferred/, as mailq lists it
  *
- * A command knows the first alone, so the others are looked up before it is
- * sent.  What a file of router/ has become the log of submit -q says: the run
- * that takes it writes a line "accepted router=98 id=S107AbmKVCyz".  The file
- * is named submit or submit.log, beside the scheduler's log, or it is that.
+ * The scheduler knows only the first, so mailq finds that before it sends a
+ * command.  For a file of router/ or deferred/ the log of submit -q has the
+ * message: the run that queues it writes a line "accepted router=98
+ * id=S107AbmKVCyz".  That log is the file submit or submit.log beside the
+ * scheduler's log, or the scheduler's log itself.
  *
- * Where no clock was set a spool id ends with a dot and the number of a start
- * (lib/ctlfile.c).  A message that waited across the next start has another one
- * by then; so what is behind the dot makes no difference.
+ * If no clock was set, a spool id ends with a dot and the number of the start
+ * (lib/spoolid.c).  A message that waits across a start then has another
+ * number, so ids are compared without it.
  */
 #include "mq.h"
 #include <ctype.h>
@@ -65,7 +67,7 @@ mq_is_called(const char *name, const char *word, const char *po)
 	if (*word != 'S')
 		return strncmp(base, word, n) != 0 ? 0 : base[n] == '\0' ? 2 :
 		    1;
-	/* mostly the number tells, and the file need not be looked at */
+	/* mostly the number differs, and no lstat is needed */
 	num_of(word + 1, &end);
 	if (strncmp(base, word + 1, (size_t)(end - word - 1)) != 0 ||
 	    mq_id(name, po, id, sizeof(id)) < 0)
@@ -75,12 +77,12 @@ mq_is_called(const char *name, const char *word, const char *po)
 
 /* ---- the spool --------------------------------------------------------- */
 
-/* found: the messages that may be meant. */
+/* found: the messages that the word may name. */
 struct found {
 	const char *po, *word;
 	char	*name;		/* the last one, MQ_NAME_MAX bytes */
 	unsigned many;
-	int	whole;		/* it is called so, not only beginning so */
+	int	whole;		/* the word is the whole name */
 	int	error;		/* errno of a directory that cannot be read */
 };
 
@@ -100,7 +102,7 @@ see(struct found *f, const char *prefix, const char *base)
 	f->many = f->whole ? 1 : f->many + 1;
 }
 
-/* What is in transport/PREFIX; prefix is "", "X/" or "X/Y/". */
+/* Searches transport/PREFIX; prefix is "", "X/" or "X/Y/". */
 static void
 search(struct found *f, const char *prefix)
 {
@@ -140,7 +142,7 @@ mq_log_word(const char *line, const char *key, char *word, size_t size)
 	return text_fmt(word, size, "%.*s", (int)strcspn(p, " \n"), p);
 }
 
-/* The last that the log says of the file: 0, or -1. */
+/* Reads the last id that the log has for the file: 0, or -1. */
 static int
 read_accepted(const char *path, const char *num, char *id, size_t size)
 {

@@ -1,23 +1,21 @@
 /*
- * pick.c - filters: which messages, and which of their jobs, are meant.
+ * pick.c - filters: selects messages and jobs.
  *
  *	mailq from='*@shop.example' older=2d
  *	mailq delete to=joe@far.example state=retry
  *
- * All filters must let a message through.  Sender and age are the message's,
- * so all of its jobs pass; recipient, destination and state are a job's, and a
- * message passes with one of its jobs.  A listing shows only the jobs that
- * pass.  A command is about a whole message, so what it is about is shown
- * whole.
+ * A message must pass all filters.  Sender and age belong to the message, so
+ * all its jobs pass.  Recipient, destination and state belong to jobs, and a
+ * message passes if one of its jobs passes all of these.  A listing shows only
+ * the jobs that pass; a command, and its dry run, is about whole messages.
  *
- * A command that ends mail, delete or bounce, is careful: a message that has
- * also other recipients than those meant is left alone and counted.  What
- * recipients there are is read from the control file then, as it is for the
- * filter of recipients: a dump does not name them, and knows only those that
- * are in core.
+ * delete and bounce are careful: a message that also goes to recipients that do
+ * not pass is left alone and counted.  For them, as for the filter to=, the
+ * control file is read: a dump does not name recipients, and has only those
+ * that are in core.
  *
- * A control file that cannot be read ends it all: what is meant would be
- * guessed.  One that is gone was delivered meanwhile.
+ * A control file that cannot be read ends the command, since a guess could
+ * delete the wrong mail.  One that is gone was delivered meanwhile.
  */
 #include "mq.h"
 #include "../lib/pattern.h"
@@ -37,7 +35,7 @@ take_pattern(char ***to, const char *s)
 	return why;
 }
 
-/* With a slash at its end, or it would get any host. */
+/* With a slash at its end, or pat_expand would add any host. */
 static const char *
 take_address(char ***to, const char *s)
 {
@@ -175,8 +173,8 @@ match(char *const *patterns, const char *text, const char *end)
 	return 0;
 }
 
-/* A command that names no channel dsn does not mean what senders are yet to be
- * told. */
+/* Does the destination pass?  Jobs of the channel dsn, which are DSNs to be
+ * sent, pass a command only if it names that channel. */
 static int
 dest_passes(const struct mq_pick *p, const struct mq_dest *d)
 {
@@ -201,7 +199,7 @@ job_passes(const struct mq_pick *p, const struct mq_msg *m,
 	    strcmp(j->what, p->hold) == 0)) && dest_passes(p, j->dest);
 }
 
-/* What is asked of the message alone. */
+/* Filters on the message alone. */
 static int
 message_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
@@ -217,7 +215,7 @@ message_passes(const struct mq_pick *p, const struct mq_msg *m)
 	return !p->released || m->held;
 }
 
-/* The same of one without jobs: those are over, on disk, or skipped. */
+/* The same for a message without jobs: it is over, on disk, or skipped. */
 static int
 bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 {
@@ -232,7 +230,7 @@ bare_passes(const struct mq_pick *p, const struct mq_msg *m)
 
 /* ---- recipients -------------------------------------------------------- */
 
-/* who: the recipients of a message, and which are meant. */
+/* who: the recipients of a message, and which of them pass. */
 struct who {
 	struct mq_rcpts r;
 	unsigned hits;
@@ -246,8 +244,8 @@ rcpt_passes(const struct mq_pick *p, const struct mq_rcpt *v)
 	    (p->dest == NULL || dest_passes(p, v->dest));
 }
 
-/* Hides the jobs that have no recipient that is meant, and counts the others'.
- * O(recipients * log). */
+/* Hides the jobs without a recipient that passes, and counts the recipients
+ * that do not.  O(recipients * log). */
 static void
 see_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     struct who *w)
@@ -269,7 +267,7 @@ see_jobs(const struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
 	}
 }
 
-/* Asks the control file: 1 the message is meant, 0 it is not, -1 with why. */
+/* Reads the control file: 1 the message passes, 0 it does not, -1 why. */
 static int
 ask_file(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view, char why[MQ_WHY_MAX])
@@ -339,7 +337,7 @@ hide_jobs(struct mq_queue *q, const struct mq_msg *m)
 		q->jobs[i - 1].hidden = 1;
 }
 
-/* Is the message meant?  1, 0, or -1 with why. */
+/* Does the message pass?  1, 0, or -1 with why. */
 static int
 meant(struct mq_pick *p, struct mq_queue *q, const struct mq_msg *m,
     const struct mq_view *view, char why[MQ_WHY_MAX])

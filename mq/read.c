@@ -1,5 +1,5 @@
 /*
- * read.c - a dump is read.
+ * read.c - reads a dump of the queue.
  *
  *	version zmailer 1.0
  *	Vertices:
@@ -14,23 +14,22 @@
  *	(lines of a letter and fields: what only our scheduler tells, dump.c)
  *	End:
  *
- * A stream that ends earlier was cut short.  One of ZMailer's has no facts
- * and ends after the report; what it tells of a job is then taken out of the
- * text behind the '#'.  Its manual knows neither text nor the first "End:":
- * there the stream just ends behind Hosts, or behind "Vertices:" with an empty
- * queue, and numbers have no order.  One that ends so is read, and marked, as
- * one that was cut at that place looks the same.
+ * A stream that ends earlier was cut.  A dump of ZMailer's scheduler has no
+ * facts and ends after the report; the text behind '#' then tells the state of
+ * a job.  The dump in ZMailer's manual has neither that text nor the first
+ * "End:": the stream ends behind Hosts, or behind "Vertices:" if the queue is
+ * empty, and numbers are in any order.  A stream with such an end is read, and
+ * marked, as one that was cut at that place looks the same.
  *
- * Whatever comes is checked: numbers, names, that every job has one channel
- * and one host, that there is a fact for every job and message.  The first
- * thing that is wrong ends it, with the line in which it was; nothing is
- * guessed.  Only the text behind '#' is free: a state in words that are not
- * known is kept as it is.
+ * Everything is checked: numbers, names, that each job has one channel and one
+ * host, that there is a fact for each job and message.  The first error ends
+ * the reading, with the number of its line.  Only the text behind '#' is free:
+ * a state in unknown words is kept as it is.
  *
- * A field is bounded, a line is not: the list of a host that has many jobs is
- * long, and is taken number by number.  What the last line of the report
- * counts is compared, since a scheduler that was started with -Q leaves all
- * jobs out and would look like one with nothing to do.
+ * A field is bounded, a line is not: a host with many jobs has a long list,
+ * which is read number by number.  The counts in the last line of the report
+ * are compared with the dump, since a scheduler with -Q sends no jobs and would
+ * seem to have none.
  */
 #include "mq.h"
 
@@ -55,7 +54,7 @@ struct reader {
 
 /* ---- bytes, fields, numbers ------------------------------------------ */
 
-/* Something is wrong: -1. */
+/* Ends the reading with an error: -1. */
 static int
 wrong(struct reader *r, const char *f, const char *arg)
 {
@@ -112,15 +111,15 @@ peek(struct reader *r)
 	return r->ahead;
 }
 
-/* Does it end here, without anything being wrong? */
+/* Does the stream end here, without an error? */
 static int
 at_end(struct reader *r)
 {
 	return peek(r) < 0 && r->in->why[0] == '\0';
 }
 
-/* The bytes up to one of stop, or the end of the line, are in tok: what ended
- * them, or -1. */
+/* Reads the bytes up to one of stop, or the end of the line, into tok: the byte
+ * that ended them, or -1. */
 static int
 field(struct reader *r, const char *stop)
 {
@@ -275,7 +274,7 @@ static const struct {
 	{ "waiting for thread slot", MQ_LIMIT, "maxthr" }
 };
 
-/* Understands the words for a state; others are kept as they are. */
+/* Reads the words for a state; unknown ones are kept as they are. */
 static int
 take_state(struct reader *r, struct mq_job *j, char *s)
 {
@@ -327,8 +326,8 @@ take_text(struct reader *r, struct mq_job *j)
 
 /* ---- the parts of a dump --------------------------------------------- */
 
-/* The offsets of so many recipients, up to the TAB or the end of the line: 0
- * or -1. */
+/* Reads the offsets of n recipients, up to the TAB or the end of the line: 0 or
+ * -1. */
 static int
 offsets(struct reader *r, long n)
 {
@@ -416,8 +415,8 @@ members(struct reader *r, const char *channel, const char *host)
 	return 0;
 }
 
-/* The lines of Channels or Hosts, up to and with the next heading: 1, or 0
- * when it ends before that, or -1. */
+/* Reads the lines of Channels or Hosts, up to and including the next heading:
+ * 1, 0 if the stream ends before that, or -1. */
 static int
 list(struct reader *r, int hosts, const char *next)
 {
@@ -466,8 +465,8 @@ lists(struct reader *r)
 	return more;
 }
 
-/* From behind "Vertices:" to behind "End:": 1, or 0 when it ends without that,
- * or -1. */
+/* Reads from behind "Vertices:" to behind "End:": 1, 0 if the stream ends
+ * before that, or -1. */
 static int
 vertices(struct reader *r)
 {
@@ -483,8 +482,8 @@ vertices(struct reader *r)
 	return at_end(r) ? 0 : heading(r, "End:") < 0 ? -1 : 1;
 }
 
-/* The same, without keeping any of it: of long lines the first bytes do.  It
- * is no good without what follows. */
+/* Reads the same part and keeps nothing of it; used for the report, which
+ * follows. */
 static int
 skip_vertices(struct reader *r)
 {
@@ -681,8 +680,8 @@ count_in(const char *s, int or_none, double *n)
 	return digits > 0 && *s == '\0' ? 0 : -1;
 }
 
-/* Understands the fields of a destination, the later ones if they are there:
- * 0 or -1. */
+/* Reads the fields of a destination, and later ones if they are there: 0 or
+ * -1. */
 static int
 dest_numbers(struct reader *r, char **f, int n, struct mq_known *k)
 {
@@ -762,8 +761,8 @@ fact_dest(struct reader *r)
 	return 0;
 }
 
-/* A file that the scheduler cannot take in now becomes a message without jobs:
- * 0 or -1. */
+/* Reads a file that the scheduler cannot take in now; it becomes a message
+ * without jobs.  0 or -1. */
 static int
 fact_skipped(struct reader *r)
 {
@@ -822,7 +821,7 @@ fact_totals(struct reader *r)
 	return 0;
 }
 
-/* A hold, a message file without a control file, or with one that is empty:
+/* Reads a hold, or a message file without a control file or with an empty one:
  * 0 or -1. */
 static int
 fact_note(struct reader *r, char **f)

@@ -1,18 +1,18 @@
 /*
- * shape.c - the queue by destination: its shape, and its sizes.
+ * shape.c - prints the queue by destination: ages, and sizes.
  *
  *	destination      total   5m   20m   80m   5h   1d older state
  *	smtp/example.org    12    0     1     2    2    3     4 retry
  *	    connect to example.org: connection refused
  *
- * A row is a channel and a host.  A column counts the messages that are no
- * older than its head says and older than the one before; so a destination
- * that has just died fills from the left, and one that nobody looks after has
- * its weight on the right.  The state and the reason are those that most of
- * its messages have.  Rows come by number, the largest first.
+ * A row is a channel and a host.  A column counts the messages up to its age
+ * and older than the column before: smtp/example.org has 1 message between 5
+ * and 20 minutes old.  A destination that has just died fills from the left;
+ * one that nobody looks after has large numbers on the right.  State and reason
+ * are those of most of its messages.  The row with the most messages is first.
  *
- * The jobs are sorted once, by destination and reason, and then walked; there
- * is a pointer for each job and one row at a time.
+ * The jobs are sorted once, by destination and reason, and then walked; memory
+ * is a pointer for each job and one row.
  */
 #include "mq.h"
 
@@ -27,7 +27,7 @@ static struct {
 } wide;
 
 struct row {
-	const struct mq_dest *dest;	/* NULL: of all */
+	const struct mq_dest *dest;	/* NULL: the sum */
 	unsigned long total;
 	unsigned long by_age[COLUMNS];
 	unsigned long ageless, sizeless;
@@ -61,7 +61,7 @@ by_dest(const void *a, const void *b)
 	return memcmp(&x->reason, &y->reason, sizeof(x->reason));
 }
 
-/* One more job; those with one reason come one after the other. */
+/* Adds a job; jobs with the same reason follow each other. */
 static void
 count(struct row *r, const struct mq_job *j, const struct mq_msg *m,
     const char *last)
@@ -92,8 +92,8 @@ count(struct row *r, const struct mq_job *j, const struct mq_msg *m,
 		r->reason = j->what;
 }
 
-/* Calls show with each destination, then with all of them: 0, or -1 when
- * there is no memory. */
+/* Calls show with each destination, then with the sum: 0, or -1 without
+ * memory. */
 static int
 walk(const struct mq_queue *q, void (*show)(const struct row *))
 {

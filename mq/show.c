@@ -1,16 +1,16 @@
 /*
- * show.c - the queue as a list, and its counts.
+ * show.c - prints the queue as a list, and its counts.
  *
  *	11026545-21354  <anna@example.org>  287 bytes  23s old
  *		smtp/example.net  3 recipients, 2 tries: connection refused
  *			next 14:05 (in 5m), expires in 2d20h
  *			to bert@example.net
  *
- * A message, then each channel and host it goes to: how many recipients it
- * has there, how often that was tried, what the last failure was, and what
- * is waited for.  What is not known is left out, and never shown as nought.
+ * A message, then each channel and host it goes to: the number of recipients
+ * and tries, the last failure, and what the job waits for.  An unknown value is
+ * left out, and never printed as 0.
  *
- * Everything that came from elsewhere is shown through mq_put.
+ * All text from outside is printed through mq_put.
  */
 #include "mq.h"
 
@@ -18,8 +18,8 @@
 
 /* ---- what a job waits for --------------------------------------------- */
 
-/* "next 14:05 (in 5m)"; without the time of day when the clock is not set,
- * or cannot tell of then. */
+/* Prints "next 14:05 (in 5m)"; without the time of day if the clock is not set
+ * or cannot express it. */
 void
 mq_put_next(int seconds)
 {
@@ -80,7 +80,7 @@ put_limit(const char *what)
 	}
 }
 
-/* The state in words; nothing when the next try says it all. */
+/* Prints the state in words, or nothing if the next try is enough. */
 static int
 put_state(const struct mq_job *j)
 {
@@ -243,8 +243,8 @@ put_users(const struct mq_rcpts *r, const struct mq_dest *d)
 	}
 }
 
-/* What is not in memory; what is in postman/ is no part of the queue, but
- * nobody else tells of it. */
+/* Prints the counts of messages that are not in memory, and of postman/, which
+ * is not part of the queue. */
 static void
 put_others(const struct mq_queue *q)
 {

@@ -1,23 +1,21 @@
 /*
- * spool.c - control files, and the spool as they show it.
+ * spool.c - reads control files, and the whole spool without a scheduler.
  *
- * When no scheduler answers there are still the files: transport/ has a
- * control file for each message, at its top or in directories A to Z of one
- * or two levels, and queue/ the message itself under the same name.  Of them
- * we take what they tell: sender, who is still to have it (a blank tag, or
- * the mark of an agent), the size and the age of the message.  Why it waits
- * only a scheduler knows.
+ * If no scheduler answers, there are still the files.  transport/ has a control
+ * file for each message, at its top or in directories A to Z of one or two
+ * levels; queue/ has the message under the same name.  They tell the sender,
+ * the pending recipients (a blank tag, or the lock of an agent), and the size
+ * and age of the message.  Only a scheduler knows why a message waits.
  *
- * The same reader finds the recipients that a dump does not name, and the
- * senders that ZMailer's does not.
+ * The same reader finds the recipients, which no dump names, and the senders,
+ * which ZMailer's dump does not name.
  *
- * A directory that cannot be read is an error: what is in it would be missed
- * and a full queue look empty.  A control file that cannot be read or
- * understood is a message all the same, and is counted.  One that is gone
- * when we come to it was delivered meanwhile.
+ * A directory that cannot be read is an error, since a full queue could look
+ * empty.  A control file that cannot be read or understood counts as a message.
+ * One that is gone when we come to it was delivered meanwhile.
  *
- * Nothing here writes, locks, or follows a link, and a name that came over
- * the wire is used in a path only when it is a plain one.
+ * Nothing here writes, locks, or follows a link.  A name from a dump is used in
+ * a path only if it is a plain name.
  */
 #include "mq.h"
 #include <ctype.h>
@@ -42,7 +40,7 @@ open_ctl(struct ctl *c, const char *po, const char *name)
 	return c->l.fd < 0 ? -1 : 0;
 }
 
-/* Is the recipient at hand still to have it? */
+/* Is the current recipient pending? */
 static int
 is_pending(const struct ctl *c)
 {
@@ -195,7 +193,7 @@ add_rcpt(struct mq_queue *q, unsigned msg, const struct ctl *c)
 	return 0;
 }
 
-/* Takes the line at hand into its message: 0, or -1 when there is no memory. */
+/* Adds the current line to its message: 0, or -1 without memory. */
 static int
 take(struct mq_queue *q, unsigned msg, struct ctl *c)
 {

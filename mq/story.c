@@ -1,5 +1,5 @@
 /*
- * story.c - one message: mailq show.
+ * story.c - mailq show: prints all that is known of a message.
  *
  *	107-1  <anna@a.example>  287 bytes  23s old
  *		id S107AbmKVCyz
@@ -12,17 +12,17 @@
  *	log
  *		20261122131433 info load msg=107-1 ...
  *
- * Three tell of it: the scheduler, what it waits for; the control file, who has
- * it already and who is yet to have it; the log, what happened.  One that
- * cannot be read is left out, and says why.  Of a message that is not in the
- * queue the log is left, and what was set aside in postman/.
+ * There are three sources: the scheduler knows what the message waits for, the
+ * control file its recipients and their tags, the log what happened.  A source
+ * that cannot be read is left out, with the reason.  For a message that is not
+ * in the queue there are the log and postman/.
  *
- * Names come again when files are new.  Of the log all lines count from the
- * last "load" behind the end of a message of that name, its "complete",
- * "drop", "finished" or "park".  It is read twice, so that it takes no memory.
+ * Names are used again.  So the log is shown from the last "load" of that name
+ * that follows the end of an earlier message, "complete", "drop", "finished" or
+ * "park".  The log is read twice, to take no memory.
  *
- * What else a message may be called is in name.c.  With its spool id, the log
- * has no lines of others of that name.
+ * name.c has the names of a message.  By its spool id, no line of another
+ * message of the same name is shown.
  */
 #include "mq.h"
 
@@ -315,8 +315,8 @@ next_line(FILE *f, const char *base, const char *id, char *line, size_t size)
 	return 0;
 }
 
-/* A line of the log, in which bytes that do not print are \ooo already; those
- * between the lines of a reason become a blank. */
+/* Prints a line of the log, in which bytes that do not print are \ooo already;
+ * between the lines of a reason is a blank. */
 static void
 put_log_line(const char *s)
 {
@@ -338,8 +338,8 @@ put_log_line(const char *s)
 	putchar('\n');
 }
 
-/* The message in the log whose spool id begins so: how many there are, 0 none,
- * and of the last the id and the name. */
+/* Searches the log for messages whose spool id begins with wanted: how many,
+ * and the id and name of the last one. */
 static unsigned
 find_id(const char *path, const char *wanted, char id[80],
     char name[MQ_NAME_MAX])
@@ -363,8 +363,8 @@ find_id(const char *path, const char *wanted, char id[80],
 	return many;
 }
 
-/* What the log has of the message, behind a line that it is gone: 1, 0 nothing,
- * or -1 with errno. */
+/* Prints the lines of the log about the message, with gone after a line that it
+ * is not in the queue: 1, 0 if there are none, or -1 with errno. */
 static int
 put_log(const char *path, const char *base, const char *id, int gone)
 {
@@ -436,7 +436,7 @@ put_message(struct mq_queue *q, const struct mq_msg *m,
 	}
 }
 
-/* Of one that is not in the queue: 1 when it was set aside. */
+/* Says that a message was set aside: 1, or 0 if it was not. */
 static int
 put_aside(const char *base, const char *po)
 {
@@ -456,7 +456,7 @@ put_aside(const char *base, const char *po)
 	return 1;
 }
 
-/* Tells all of one: m, or NULL when it is not in the queue.  An exit code. */
+/* Shows a message: m, or NULL if it is not in the queue.  An exit code. */
 static int
 story(struct mq_queue *q, const struct mq_msg *m, const char *name,
     const struct mq_view *view, const char *logfile)
@@ -517,7 +517,7 @@ find(const struct mq_queue *q, const char *name, const char *po,
 	return *many == 1 ? found : NULL;
 }
 
-/* The same; of what is not in core the spool is asked. */
+/* The same; messages that are not in core are looked for in the spool. */
 static const struct mq_msg *
 find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
 {
@@ -570,7 +570,7 @@ put_router(const char *num, const char *po)
 	return 1;
 }
 
-/* One that was named. */
+/* Shows a message by a word of the command line: an exit code. */
 static int
 named(struct mq_queue *q, const char *name, const struct mq_view *view,
     const char *logfile)

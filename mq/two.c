@@ -1,5 +1,5 @@
 /*
- * two.c - the queue of a scheduler that speaks ZMailer's protocol 2.
+ * two.c - reads the queue of a scheduler with ZMailer's protocol 2.
  *
  *	S: version zmailer 2.0
  *	S: 220 MAILQ-V2-CHALLENGE: 1795220140.12345.1
@@ -16,19 +16,19 @@
  *	S: .
  *	C: QUIT
  *
- * Without a user and a password it takes those of MAILSHARE's scheduler.auth
- * that have the right TT, where that file can be read, until one is let in:
+ * Without -U it tries the logins of MAILSHARE's scheduler.auth that have the
+ * right TT, if it may read that file, until the scheduler accepts one:
  *
  *	user:password:SNMP QQ TT ETRN:[127.0.0.0]/8
  *
- * at last nobody, with the password nobody.
+ * and at last the user nobody with the password nobody.
  *
- * A line that begins with a dot has one more.  Threads are asked for one by
- * one, so what moves meanwhile may be shown twice, or not; the scheduler has no
- * listing of one moment.
+ * A line that begins with a dot has a second one.  Threads are requested one by
+ * one, so a job that moves meanwhile may be shown twice or not at all; the
+ * protocol has no snapshot.
  *
- * As in a dump, whatever comes is checked, and the first thing that is wrong
- * ends it.  The scheduler's clock is taken for ours.
+ * As in a dump everything is checked, and the first error ends the reading.
+ * The scheduler's clock is taken to be the same as ours.
  */
 #include "mq.h"
 #include <signal.h>
@@ -50,7 +50,7 @@ struct talk {
 	char	line[MQ_TOKEN_MAX];
 };
 
-/* Ends it: -1. */
+/* Ends the conversation: -1. */
 static int
 wrong(struct talk *t, const char *f, const char *arg)
 {
@@ -104,8 +104,8 @@ ask(struct talk *t, const char *command)
 	return wrong(t, "%s; -U gives another user and password", refused);
 }
 
-/* The next line of an answer, without the dot before another: 1, 0 at the end,
- * or -1. */
+/* Reads the next line of an answer, without the dot before another dot: 1, 0 at
+ * the end, or -1. */
 static int
 next(struct talk *t)
 {
@@ -133,8 +133,8 @@ has(const char *rights, const char *right)
 	return 0;
 }
 
-/* Takes "user:password:rights:addresses" apart: 0, or -1 when that is not it,
- * or it may not see the queue. */
+/* Splits "user:password:rights:addresses" and keeps the login: 0, or -1 if it
+ * is damaged or may not see the queue. */
 static int
 entry(char *line, char *login, size_t size)
 {
@@ -149,8 +149,8 @@ entry(char *line, char *login, size_t size)
 	    text_fmt(login, size, "%s", line) : -1;
 }
 
-/* Says who we are, "user/password"; ":" and "," part them as well: 0, or -1,
- * with the scheduler's words in the line when it refuses. */
+/* Sends a login, "user/password", also with ":" or "," between: 0, or -1, with
+ * the scheduler's words in the line if it refuses. */
 static int
 try_login(struct talk *t, const char *challenge, const char *login)
 {
@@ -167,8 +167,8 @@ try_login(struct talk *t, const char *challenge, const char *login)
 	return ask(t, command);
 }
 
-/* Each login of that file in turn, as its lines may be for other addresses than
- * ours, at last ZMailer's own. */
+/* Tries each login of the file, as its lines may be for other addresses than
+ * ours, and at last ZMailer's default. */
 static int
 try_file(struct talk *t, const char *challenge)
 {

@@ -1,19 +1,20 @@
 /*
- * unrouted.c - mail that submit -q could not route yet, in deferred/.
+ * unrouted.c - lists and releases mail in deferred/ (could not be routed).
  *
  *	1 message waits in deferred, 5m old
  *	deferred/105761, tried 3 times, next 14:05 (in 2m): no table of routes
  *
- * The scheduler tells how many there are; which, and why, is in the directory
- * itself, for those who may read it.  See lib/deferred.c for its files.
+ * The scheduler sends the number of these messages.  Their names and reasons
+ * are in the directory, for users who may read it; see lib/deferred.c for its
+ * files.
  *
  *	mailq release 105761
  *	mailq release 'deferred/10*'
  *	mailq release all
  *
  * A release needs no scheduler: it removes the file with the reason, and the
- * next run of submit -q tries the message.  A word that names none of these
- * messages is the scheduler's.
+ * next run of submit -q tries the message.  A word that matches none of these
+ * messages goes to the scheduler.
  */
 #include "mq.h"
 #include "../lib/deferred.h"
@@ -31,7 +32,7 @@ by_age(const void *pa, const void *pb)
 	    strcmp(a->num, b->num);
 }
 
-/* One more: 0, or -1 when there is no memory. */
+/* Adds a message: 0, or -1 without memory. */
 static int
 add(struct mq_queue *q, const char *po, const char *num, const struct stat *st)
 {
@@ -102,7 +103,7 @@ mq_put_deferred(const char *po, const char *num)
 
 /* ---- release ---------------------------------------------------------- */
 
-/* Does the word mean the message? */
+/* Does the word, or its patterns, match the message? */
 static int
 is_meant(const char *word, char **patterns, const char *num)
 {
@@ -119,7 +120,7 @@ is_meant(const char *word, char **patterns, const char *num)
 	return 0;
 }
 
-/* 0, or an exit code. */
+/* Releases a message, or says that it would: 0, or an exit code. */
 static int
 release(const char *po, const char *num, int dry)
 {

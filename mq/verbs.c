@@ -6,12 +6,12 @@
  *	mailq delete -			names, a line each, from standard input
  *	mailq -n bounce from='*@shop.example' older=2d
  *
- * Messages and patterns that were named go to the scheduler as they are, one
- * command each.  With filters the queue is asked for first, and each message
- * that passes becomes a command of its own: the scheduler knows no filters.
- * All words are looked at before the first command is sent.
+ * A named message or pattern goes to the scheduler as it is, in one command.
+ * With filters, mailq first asks for the queue; each message that passes
+ * becomes a command, as the scheduler has no filters.  All words are checked
+ * before the first command is sent.
  *
- * A dry run sends nothing and shows what would be hit.
+ * A dry run sends nothing and shows the messages of the command.
  */
 #include "mq.h"
 #include "../lib/pattern.h"
@@ -40,7 +40,7 @@ mq_is_verb(const char *s)
 	return 0;
 }
 
-/* May it be what a message is called? */
+/* Has it the form of a name of a message? */
 static int
 is_message(const char *s)
 {
@@ -72,7 +72,7 @@ called(char *word)
 	return word;
 }
 
-/* NULL, or why a command cannot be about this. */
+/* NULL, or why a command cannot take this word. */
 static const char *
 what_is_wrong(const char *verb, const char *what)
 {
@@ -143,7 +143,7 @@ take_input(struct mq_order *o, char why[MQ_WHY_MAX])
 	return X_NOINPUT;
 }
 
-/* The words of filters, for what is said of them. */
+/* Keeps the words of filters, for messages. */
 static void
 add_filter(struct mq_order *o, const char *word)
 {
@@ -196,7 +196,7 @@ mq_order_names(struct mq_order *o, const char *po, const char *logfile,
 	int found;
 
 	for (i = 0; i < o->n; i++) {
-		/* a whole name is no beginning: it would be another message */
+		/* a whole name is sent as it is, not searched as a beginning */
 		if (!is_message(o->what[i]) || (name_in(o->what[i]) != NULL &&
 		    strchr(o->what[i], '-') != NULL))
 			continue;
@@ -271,7 +271,7 @@ order(struct mq_ask *a, const char *verb, const char *what, int many)
 
 /* ---- filters, and a dry run ------------------------------------------- */
 
-/* What is in core no longer belongs to the queue, too: 0 or an exit code. */
+/* Adds evicted messages, read from the spool: 0 or an exit code. */
 static int
 add_evicted(struct mq_queue *q, const struct mq_view *view)
 {
@@ -300,8 +300,8 @@ pick_for(struct mq_pick *p, const char *verb)
 	p->released = verb != NULL && *verb == 'r';
 }
 
-/* Says which holds a release would end; those that have caught nothing are
- * among them.  How many. */
+/* Prints the holds that a release would end, also those without messages: how
+ * many. */
 static int
 put_released(const struct mq_queue *q, const char *what)
 {
@@ -387,7 +387,7 @@ mq_order_pick(struct mq_order *o, struct mq_queue *q,
 	return 0;
 }
 
-/* Messages that also go to others were left alone. */
+/* Reports messages that were left alone, as they also go to others. */
 static void
 say_parts(const struct mq_order *o)
 {

@@ -1,5 +1,5 @@
 /*
- * watch.c - one look of many at the queue, for -w.
+ * watch.c - prints one look at the queue, for mailq -w.
  *
  *	14:05:10, every 5s
  *	14 messages, 16 recipients, 2 destinations; 0 held, 3 running, 13 ...
@@ -9,12 +9,13 @@
  *	smtp/down.example                       4     0     0      0     +1
  *	    connection refused
  *
- * A row is a destination with jobs, or with reports since the last look, the
- * one with most jobs first; the last two columns are those reports.  The line
- * below it is why it is dead.  What has no place on the terminal is counted.
+ * A row is a destination that has jobs, or reports since the last look; the
+ * last two columns count these reports.  The row with the most jobs is first.
+ * The line below a row is the reason why the destination is dead.  Rows for
+ * which the terminal has no room are counted.
  *
- * The queue of the last look is kept for the differences.  There are none where
- * a scheduler does not tell them, nor when it was started in between.
+ * Differences are to the queue of the last look, which is kept.  There are none
+ * if the scheduler sends no totals, or was started in between.
  */
 #include "mq.h"
 
@@ -167,8 +168,7 @@ screen_rows(void)
 	return lines > AROUND + 3 ? (unsigned)(lines - AROUND) : 3;
 }
 
-/* Rows of nothing go, and those with something come in their order: how many
- * they are. */
+/* Drops empty rows and sorts the others: how many they are. */
 static unsigned
 choose(struct row *v, unsigned n, struct mq_queue *last, int same)
 {

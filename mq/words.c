@@ -1,13 +1,13 @@
 /*
- * words.c - texts and numbers as they are shown to people.
+ * words.c - prints text and numbers for people.
  *
- *	evil\033[2J	a text of somebody else's
+ *	evil\033[2J	a text from outside
  *	3 files, 1 file
  *	2d20h
  *
- * Everything that came from elsewhere is shown through mq_put, so that no
- * byte in a queue can move a cursor or begin a line.  Between the lines of a
- * reason, which agents end with a carriage return, is a blank.
+ * All text from outside is printed through mq_put, so that no byte in a queue
+ * can move a cursor or begin a line.  The lines of a reason, which agents end
+ * with a carriage return, are joined with blanks.
  */
 #include "mq.h"
 #ifndef NO_WINSIZE

@@ -417,7 +417,7 @@ send_message(struct trans *t)
 	if (lib_message(t->job, t->to[0], wire_put, &w) != 0 ||
 	    wire_end(&w) < 0)
 		return -1;
-	/* it has fewer bytes than were counted: no dot behind a part */
+	/* its size has changed since it was counted: no dot */
 	if (w.size != t->count.size)
 		return -1;
 	return esmtp_put(t->c, ".\r\n", 3);
