@@ -85,18 +85,18 @@ help(void)
 		"-bn", "check the table, show where its lines lead",
 		"-bv, -bt", "show where mail for addresses would go",
 		"-bV", "print the version",
-		"-C table", "where addresses go (MAILSHARE/routes)",
+		"-C table", "the table of routes (MAILSHARE/routes)",
 		"-f sender", "the envelope's sender",
 		"-F name", "the sender's full name",
 		"-i", "a line with a dot alone does not end the message",
 		"-N list", "reports: never, or success,failure,delay",
 		"-P directory", "the post office",
-		"-q[interval]", "route what waits in router/, once or each",
-		"-qRhost", "have mail for a host tried now (ETRN)",
-		"-R full|hdrs", "how much of the message reports have",
-		"-t", "recipients are those of the header, too",
+		"-q[interval]", "route the mail in router/, once or each",
+		"-qRhost", "try the mail for a host now (ETRN)",
+		"-R full|hdrs", "how much of the message DSNs return",
+		"-t", "take recipients from the header, too",
 		"-v", "print the name of the message",
-		"-V envid", "the envelope's id, for reports"
+		"-V envid", "the envelope's id, for DSNs"
 	};
 	size_t i;
 
@@ -159,13 +159,13 @@ set_option(int c, const char *arg)
 	case 'F': opt.full = arg; break;
 	case 'N':
 		if (set_notify(arg) < 0)
-			return usage("-N %s: it is never, or a list of "
+			return usage("-N %s: write never, or a list of "
 			    "success, failure, delay", arg);
 		break;
 	case 'P': opt.po = arg; break;
 	case 'R':
 		if (set_ret(arg) < 0)
-			return usage("-R %s: it is full or hdrs", arg);
+			return usage("-R %s: write full or hdrs", arg);
 		break;
 	case 'V':
 		if (*arg == '\0' || strlen(arg) > 100 || !xtext_ok(arg))
@@ -337,7 +337,7 @@ collect(struct mail *m, struct input *in, char **rcpts)
 	if (opt.header)
 		mail_to_header(m);
 	if (m->nwrong > 0 || m->full != 0) {
-		say("nothing was queued, for nobody");
+		say("nothing was queued, for any recipient");
 		return m->full != 0 ? m->full : m->code;
 	}
 	if (m->ndest == 0) {
@@ -346,8 +346,8 @@ collect(struct mail *m, struct input *in, char **rcpts)
 		return X_DATAERR;
 	}
 	if (head_hops(&m->head) >= HOPS_MOST) {
-		say("the message was here too often: is there a loop? "
-		    "Nothing was queued");
+		say("the message has 50 Received fields or more, as in a mail "
+		    "loop; nothing was queued");
 		return X_UNAVAILABLE;
 	}
 	return 0;
@@ -455,7 +455,7 @@ enqueue(const struct mail *m, struct post *p, const char *name,
 	if (bad < 0)
 		say("nothing was queued, try again later");
 	else if (bad > 0)
-		say("%s may be in the queue all the same, see mailq", name);
+		say("%s may be in the queue nevertheless, see mailq", name);
 	else if (opt.verbose)
 		printf("queued as %s\n", name);
 	post_drop(p);		/* after the rename it has no name to remove */

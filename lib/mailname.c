@@ -104,9 +104,9 @@ mailname_fault(const char *dir)
 		    "be read, or its first word is no name", s, path);
 	else if (strchr(s, '.') == NULL)
 		text_fmt(why, sizeof(why), "mail calls this host %s, which is "
-		    "no full name: write one to %s", s, path);
+		    "not a full name: write one to %s", s, path);
 	else if (there && (st.st_mode & S_IROTH) == 0)
-		text_fmt(why, sizeof(why), "other users have another name in "
+		text_fmt(why, sizeof(why), "other users get another name in "
 		    "mail, since they cannot read %s: chmod 644 it", path);
 	else
 		return NULL;

@@ -166,7 +166,7 @@ mq_put_around(const struct mq_queue *q, int postman)
 		put_waiting("router", q->router, q->router_age);
 		puts("; is submit -q running?");
 	} else if (q->router_why[0] != '\0') {
-		printf("what waits in router is not known: %s\n",
+		printf("the mail in router cannot be counted: %s\n",
 		    q->router_why);
 	}
 	if (q->deferred > 0) {

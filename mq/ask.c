@@ -217,7 +217,7 @@ answered(struct mq_ask *a, const char *where)
 	if (fill(&a->in))
 		return 1;
 	mq_ask_note(a, "%s: %s", where, a->in.why[0] != '\0' ? a->in.why :
-	    "closed without a word");
+	    "closed without an answer");
 	mq_ask_end(a);
 	return 0;
 }
@@ -253,7 +253,7 @@ open_request(struct mq_ask *a, const char *path, int trusted,
 	if (fstat(fd, &now_st) < 0 || now_st.st_ino != st.st_ino ||
 	    now_st.st_dev != st.st_dev) {
 		close(fd);
-		*why = "it was exchanged meanwhile";
+		*why = "it was replaced meanwhile";
 		return -1;
 	}
 	fd_cloexec(fd);
@@ -347,7 +347,7 @@ ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
 		own = open_own(base, suffix, own_mode(request));
 		what = own >= 0 ? path : base;
 		why = own >= 0 || errno != EACCES ? NULL :
-		    "no pipe may be made next to it";
+		    "you may not make a pipe next to it";
 	}
 	if (own >= 0) {
 		bad = text_fmt(line, sizeof(line), "%s %s\n", words, suffix);

@@ -6,7 +6,7 @@
  *		12 jobs ready, 2 waiting
  *		30 good and 2 bad reports, 0.40 cohorts failed, used 0s ago
  *	smtp/down.example  retry: connection refused
- *		next 14:05 (in 5m), put off 3 times in a row
+ *		next 14:05 (in 5m), failed 3 times in a row
  *		0 good and 1 bad report, 1.00 cohorts failed, used 2m ago
  *
  * They are sorted by name.  The state is the first of these that is true:
@@ -38,7 +38,7 @@ put_agents(const struct mq_known *k)
 	if (k->dead >= 0) {
 		mq_put_next(k->dead < INT_MAX ? (int)k->dead : INT_MAX);
 		if (k->tries > 0)
-			printf(", put off %.0f time%s in a row", k->tries,
+			printf(", failed %.0f time%s in a row", k->tries,
 			    k->tries == 1 ? "" : "s");
 	} else {
 		printf("window %.0f", k->window);

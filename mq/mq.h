@@ -52,7 +52,7 @@ struct mq_known {
 	double	good, bad;	/* reports */
 	double	cohorts;	/* hundredths */
 	double	dead;		/* seconds; MQ_UNKNOWN: it is not */
-	double	tries;		/* put off in a row */
+	double	tries;		/* failures in a row */
 	double	ready, waiting;	/* jobs; MQ_UNKNOWN: it has no queue */
 	double	unused;		/* seconds */
 	const char *rate, *reason;	/* "" none */
@@ -453,8 +453,8 @@ void	mq_pick_init(struct mq_pick *);
 /* Reads a word such as "from=anna@a.example": 1, 0 if it is no filter, or -1
  * with why. */
 int	mq_pick_word(struct mq_pick *, const char *word, char why[MQ_WHY_MAX]);
-/* mq_pick_begin hides all jobs, mq_pick shows those that pass, mq_pick_end hides
- * destinations without jobs.  0, or -1 with why. */
+/* mq_pick_begin hides all jobs, mq_pick shows those that pass, and mq_pick_end
+ * hides destinations without jobs.  0, or -1 with why. */
 void	mq_pick_begin(struct mq_queue *);
 int	mq_pick(struct mq_pick *, struct mq_queue *, const struct mq_view *,
 	    char why[MQ_WHY_MAX]);

@@ -226,7 +226,7 @@ mq_name(const char *word, const char *po, const char *logfile,
 		text_fmt(why, MQ_WHY_MAX, "%s/transport: %s", po,
 		    strerror(f.error));
 	else if (f.many == 0)
-		text_fmt(why, MQ_WHY_MAX, "no message in the queue is called "
-		    "%s, nor begins so", word);
+		text_fmt(why, MQ_WHY_MAX, "no message in the queue has the "
+		    "name %s, or one that begins so", word);
 	return f.many > 1 ? -1 : f.many == 1;
 }

@@ -201,7 +201,7 @@ mq_put_message(const struct mq_queue *q, const struct mq_msg *m)
 		mq_put_next(m->next);
 		putchar('\n');
 	} else if (m->over)
-		fputs("\tall of it is over, its report is yet to be sent\n",
+		fputs("\tall recipients are done, a DSN is to be sent\n",
 		    stdout);
 	else if (m->first == 0)
 		puts(q->facts ? "\tits recipients wait on disk" :

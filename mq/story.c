@@ -487,7 +487,7 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	if (found || log > 0)
 		return 0;
 	text_fmt(why, sizeof(why), "%s is not in the queue, and %s %s%s", base,
-	    logfile, log < 0 ? "cannot be read: " : "has nothing of it",
+	    logfile, log < 0 ? "cannot be read: " : "has no line of it",
 	    log < 0 ? strerror(errno) : "");
 	mq_complain(why);
 	return X_UNAVAILABLE;

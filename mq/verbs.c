@@ -79,7 +79,7 @@ what_is_wrong(const char *verb, const char *what)
 	const char *p;
 
 	if (*what == '\0' || strlen(what) > WHAT_MOST)
-		return "what it is about is empty or too long";
+		return "a message or pattern is empty or too long";
 	for (p = what; *p != '\0'; p++)
 		if (isspace((unsigned char)*p) || iscntrl((unsigned char)*p))
 			return "blanks and control characters cannot be sent";
@@ -90,8 +90,8 @@ what_is_wrong(const char *verb, const char *what)
 	if (is_message(what))
 		return NULL;
 	if (strchr(what, '/') == NULL)
-		return "that is no message, and a pattern has a slash, as in "
-		    "smtp/*";
+		return "that is no name of a message; a pattern has a slash, "
+		    "as in smtp/*";
 	return pat_check(what);
 }
 
@@ -178,7 +178,7 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 			return X_USAGE;
 		} else if (o->show && !is_message(what)) {
 			text_fmt(why, MQ_WHY_MAX, "\"%.60s\" is no name of a "
-			    "message, nor the beginning of one", word[i]);
+			    "message, or the beginning of one", word[i]);
 			return X_USAGE;
 		} else if (add_what(o, what) < 0) {
 			return X_UNAVAILABLE;
@@ -285,7 +285,7 @@ add_evicted(struct mq_queue *q, const struct mq_view *view)
 	    mq_spool_rest(q, view->postoffice, why);
 	if (rc == 0)
 		return 0;
-	text_fmt(head, sizeof(head), "what is evicted (%d) is left out: %s",
+	text_fmt(head, sizeof(head), "evicted messages (%d) are left out: %s",
 	    q->evicted, why);
 	mq_complain(head);
 	return rc;
@@ -396,7 +396,7 @@ say_parts(const struct mq_order *o)
 	if (o->pick.parts == 0)
 		return;
 	text_fmt(text, sizeof(text), "%lu message%s left alone: %s also to "
-	    "recipients that are not meant; name %s to %s %s",
+	    "recipients that do not match; name %s to %s %s",
 	    o->pick.parts, o->pick.parts == 1 ? " is" : "s are",
 	    o->pick.parts == 1 ? "it goes" : "they go",
 	    o->pick.parts == 1 ? "it" : "them", o->verb,
@@ -418,7 +418,7 @@ mq_order_show(struct mq_order *o, struct mq_queue *q,
 		mq_show_list(q, view);
 	say_parts(o);
 	if (sum.msgs > 0)
-		printf("dry run: nothing is done; %s would be about %lu "
+		printf("dry run, nothing is done: %s would affect %lu "
 		    "message%s\n", o->verb, sum.msgs,
 		    sum.msgs == 1 ? "" : "s");
 	return rc;

@@ -95,7 +95,7 @@ accept_hide(const char *po, const char *path, int fd, const char *name,
 	if (lstat(to, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
 	    a.st_dev == b.st_dev)
 		return 0;
-	say("it changes under our hands");
+	say("it was replaced meanwhile; try again");
 	accept_show(to, path);
 	return -1;
 }

@@ -277,9 +277,9 @@ static const char *
 apart(const struct lex *x, const char *word)
 {
 	if (memchr(word, '(', (size_t)(x->s - word)) != NULL)
-		return "there is a comment within it";
-	return x->s == word ? "there are quotes or brackets around a part of "
-	    "it" : "there is a blank in it";
+		return "it contains a comment";
+	return x->s == word ? "quotes or brackets are around a part of it" :
+	    "it contains a blank";
 }
 
 /* What is wrong with a token behind the len bytes already taken, or NULL.  word
@@ -297,11 +297,11 @@ judge(const struct lex *x, enum token kind, const char *word, int at,
 	if (special && *x->s == '@' && at)
 		return "it has more than one @";
 	if (special && *x->s == '@' && len == 0)
-		return "nothing is before the @";
+		return "the part before the @ is missing";
 	if (special && *x->s != '@' && *x->s != '.')
 		return "it has a character that must be quoted";
 	if ((kind == T_QUOTED && at) || (kind == T_LITERAL && !at))
-		return "its domain cannot be one";
+		return "its domain is not valid";
 	if (!bytes_ok(x, kind))
 		return "it has a byte that is not allowed";
 	return NULL;
@@ -320,7 +320,7 @@ take(const struct element *e, struct text *out)
 	x.p = e->spec;
 	x.end = e->spec_end;
 	if (e->angle && skip_route(&x) < 0)
-		return "its route is not ended";
+		return "its route has no : at the end";
 	while ((kind = next(&x)) != T_END) {
 		why = judge(&x, kind, word, at, out->len);
 		if (why != NULL)
@@ -336,7 +336,7 @@ take(const struct element *e, struct text *out)
 	if (out->s[strspn(out->s, "\"\\")] == '-')
 		return "it begins with a -";
 	if (at && !addr_domain_ok(addr_domain(out->s)))
-		return "its domain cannot be one";
+		return "its domain is not valid";
 	return NULL;
 }
 

@@ -262,7 +262,7 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 		bad = say_cannot("rename to", msg);
 	} else {
 		if (!is_open_as(fd, msg)) {
-			say("%s changes under our hands", path);
+			say("%s was replaced meanwhile; try again", path);
 			bad = -1;
 		} else if (give(po, fd) < 0) {
 			bad = say_cannot("give away", msg);

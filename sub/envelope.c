@@ -258,7 +258,8 @@ good_rcpt(void *arg, const char *addr)
 	if (m->toobig)
 		add(m, "error", "toobig", addr, addr);
 	else if (m->tame && addr_special(addr))
-		refused(m, addr, "who wants this is not known", X_NOUSER);
+		refused(m, addr, "this mail may not go to programs, "
+		    "files or lists", X_NOUSER);
 	else
 		lead(m, addr, NULL);
 }

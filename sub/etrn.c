@@ -48,7 +48,7 @@ etrn(const char *po, const char *host)
 	int bad;
 
 	if (post_open(&p, po, "etrn") < 0) {
-		say("cannot write to %s: %s; nobody was told", po,
+		say("cannot write to %s: %s; the scheduler was not asked", po,
 		    strerror(errno));
 		return X_TEMPFAIL;
 	}
@@ -57,7 +57,8 @@ etrn(const char *po, const char *host)
 	bad = fprintf(p.f, "T %s\n", host) < 0 || fflush(p.f) != 0 ||
 	    put(&p, po, name) < 0;
 	if (bad)
-		say("cannot write to %s/transport: %s; nobody was told", po,
+		say("cannot write to %s/transport: %s; the scheduler was not "
+		    "asked", po,
 		    strerror(errno));
 	else
 		entry_notify(po, name);

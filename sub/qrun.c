@@ -299,11 +299,11 @@ understand(struct file *q)
 	q->why = "it names no recipient";
 	if (m->ndest == 0)
 		return BAD;
-	q->why = "nobody can get it, and it has no sender to be told";
+	q->why = "no recipient can get it, and it has no sender for a DSN";
 	q->bounce = m->nrouted == 0 && m->sender[0] == '\0';
 	if (q->bounce)
 		return BAD;
-	q->why = "it was here too often: is there a loop?";
+	q->why = "it has 50 Received fields or more, as in a mail loop";
 	return head_hops(&m->head) < HOPS_MOST ? TAKEN : BAD;
 }
 
@@ -730,7 +730,7 @@ wait_for(pid_t pid)
 	}
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	say("a worker died of signal %d; what it had not taken stays",
+	say("a worker died of signal %d; its other files stay",
 	    WTERMSIG(status));
 	return X_TEMPFAIL;
 }
@@ -859,7 +859,8 @@ put_off(const char *po, unsigned long mark)
 	for (i = 0; i < nlow; i++)
 		n += defer_all(po, low[i], mark, why);
 	if (n > 0)
-		say("messages in " DEFERRED " until there is a table: %u", n);
+		say("messages moved to " DEFERRED " until there is a table: "
+		    "%u", n);
 }
 
 static int
@@ -1072,8 +1073,8 @@ qrun_serve(const char *po)
 	if (may < 0)
 		return X_TEMPFAIL;
 	if (may == 0) {
-		say("%s/transport is not ours to write to; only its owner or "
-		    "root can do this", po);
+		say("you may not write to %s/transport; only its owner or root "
+		    "can run submit -q", po);
 		return X_NOPERM;
 	}
 	return rights_serve(po) < 0 ? X_NOPERM : 0;

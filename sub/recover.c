@@ -66,7 +66,7 @@ recover(const char *po, const char *name, int dead)
 	if ((!dead && !is_abandoned(dot)) || entry_exists(ctl) ||
 	    rename(dot, ctl) < 0)
 		return 1;
-	say("%s: a crash had kept it from the queue", ctl);
+	say("%s: queued now, after a crash", ctl);
 	entry_notify(po, name);
 	return 0;
 }

@@ -192,8 +192,8 @@ see_user(const struct routes *t, struct route *r, const char *s)
 	if (s == NULL && no_host && is_local(r->channel))
 		r->user = USER_LOCAL;
 	else if (s == NULL && no_host && names_us(t, r))
-		return "for our own domain on this channel, write behind the "
-		    "host what the agent is told: $u, the name, or $u@$h, the "
+		return "for our own domain on this channel, write a user "
+		    "behind the host: $u for the name alone, or $u@$h for the "
 		    "address";
 	else if (s == NULL || strcmp(s, "$u@$h") == 0)
 		r->user = USER_ADDRESS;
@@ -296,7 +296,7 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	if (list.why != NULL)
 		return list.why;
 	if (list.t.len == 0)
-		return "the alias names nobody";
+		return "the alias has no address";
 	r->name = strchr(pattern, '@') == NULL;
 	r->list = mem_get(list.t.len + 1);
 	if (r->list == NULL)
@@ -355,7 +355,7 @@ set_param(struct routes *t, const char *name, const char *value)
 		return "the parameters are PARAMmessagesize, PARAMminfree and "
 		    "PARAMworkers";
 	return size_parse(value, to) == 0 ? NULL :
-	    "the size is none, or too large; write 64M, 100k, 0";
+	    "the size is not valid or too large; write 64M, 100k, 0";
 }
 
 /* NULL, or what is wrong with the line, whose rest is p. */
@@ -366,7 +366,7 @@ see_route(struct routes *t, const char *pattern, const char *channel,
 	const char *why, *user = word(&p);
 
 	if (user != NULL && word(&p) != NULL)
-		return "there is a word too many";
+		return "there are too many words";
 	if (!channel_ok(channel))
 		return "the channel has a character that cannot be part of "
 		    "one";
@@ -403,7 +403,7 @@ see_line(struct routes *t, struct lines *l)
 		return set_param(t, pattern + 5, channel);
 	if (host == NULL && strcmp(pattern, "domain") == 0) {
 		if (!addr_domain_ok(channel))
-			return "the domain cannot be one";
+			return "the domain is not valid";
 		if (t->domain_used)
 			return "the domain must be named above the lines "
 			    "with $d";

@@ -74,7 +74,7 @@ is 'objects for router, postman and holds come last' \
 if [ "$(id -u)" -ne 0 ]; then
 	chmod 0 "$po/router"
 	like 'a router that cannot be read is not taken for an empty one' \
-	    "$(mailq)" 'what waits in router is not known: '
+	    "$(mailq)" 'the mail in router cannot be counted: '
 	chmod 755 "$po/router"
 else
 	skip 'a router that cannot be read is not taken for an empty one' \

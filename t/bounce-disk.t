@@ -31,10 +31,10 @@ END
 	fill 0
 	ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 	ok 'no DSN is written on a full disk' \
-	    wait_log 'deferred msg=311-1 .*channel=dsn .*cannot be told now: No space' 20
+	    wait_log 'deferred msg=311-1 .*channel=dsn .*a DSN cannot be sent now: No space' 20
 	ok 'no DSN of a delay is written on a full disk' \
 	    wait_log \
-	    'deferred msg=312-1 .*channel=dsn .*cannot be told now: No space' 20
+	    'deferred msg=312-1 .*channel=dsn .*a DSN cannot be sent now: No space' 20
 	is 'DSNs that cannot be written leave no file' \
 	    "$(find "$po/public" "$po/router" -type f)" ''
 	is 'on a full disk the failure stays untold, the delay is counted' \
@@ -113,7 +113,7 @@ fault='inject=write:error=EIO:when=3'
 title='a warning whose lines cannot all be marked is put off'
 if strace -o "$tmp/trace" -e trace=write -e $fault true >/dev/null 2>&1; then
 	like "$title" "$(job strace -o "$tmp/trace" -P 331-1 -e trace=write \
-	    -e $fault)" 'deferred it cannot be told now'
+	    -e $fault)" 'deferred a DSN cannot be sent now'
 	is 'no line of a warning that was put off stays marked' \
 	    "$(tags)" ' , ,'
 	like 'a warning that was put off is told of all recipients' \

@@ -34,7 +34,7 @@ is 'a DSN of several messages returns none of them' "$(got '^!|^P|^M')" \
 is 'a DSN of several messages has the message of each recipient' \
     "$(grep -c '^R[0-9]* X-Original-Message-ID: <22[1-7]-1@test>$' "$tmp/r")" 5
 like 'the text of a DSN of several messages names them' \
-    "$(got '^T')" '@T   <22[1-7]-1@test>@T @T It was not'
+    "$(got '^T')" '@T   <22[1-7]-1@test>@T @T It could not'
 sched_stop
 
 # What only waits for its report is seen, and an operator can do without that.
@@ -58,7 +58,7 @@ END
 wait_log 'failed msg=233-1' && wait_log 'deferred msg=233-1 .*channel=wait' &&
     wait_log 'deferred msg=232-1 .*channel=dsn' 20
 like 'mailq lists a message that waits for its DSN' "$(list | tr '\n' '@')" \
-    '(^|@)232-1[^@]*@	all of it is over, its report is yet to be sent@	dsn/failure  for the sender, 1 try: its sender is told when the pause is over@.*@2 messages, 1 recipient,'
+    '(^|@)232-1[^@]*@	all recipients are done, a DSN is to be sent@	dsn/failure  for the sender, 1 try: its sender gets a DSN after the pause@.*@2 messages, 1 recipient,'
 like 'a message that waits for its DSN cannot be bounced' \
     "$("$ask" order "$po" bounce 232-1 2>&1)" \
     '^no all of 232-1 is over'
@@ -73,7 +73,7 @@ ok 'a message with a failure that is deleted still gets its DSN' \
     wait_log 'complete msg=233-1'
 is 'mailq lists the DSN of the message that was deleted, nothing else' \
     "$(list | tr '\n' '@')" \
-    '233-1@	all of it is over, its report is yet to be sent@	dsn/failure  for the sender, 1 try: its sender is told when the pause is over@1 message, 0 recipients, 1 destination; 0 held, 0 running, 1 waiting@'
+    '233-1@	all recipients are done, a DSN is to be sent@	dsn/failure  for the sender, 1 try: its sender gets a DSN after the pause@1 message, 0 recipients, 1 destination; 0 held, 0 running, 1 waiting@'
 config >"$tmp/cf"
 sched_stop
 ok 'the scheduler starts without PARAMbouncelimit' sched_start "$po" "$tmp/cf"

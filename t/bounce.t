@@ -423,7 +423,7 @@ is 'the DSN of a success returns the header alone' \
 report "$po" 118-1
 like 'a header that is too long is cut, and the DSN says so' \
     "$(got '^!|^[PT]')" \
-    '^P [^!]*rfc822-headers@.*since it is too long\..*only the beginning is\.'
+    '^P [^!]*rfc822-headers@.*since it is too long\..*only the beginning is returned\.'
 is 'a header that is too long is cut at the end of a line' \
     "$(got '^B' | tr '@' '\n' | grep -vc \
     '^B X-[0-9]*: this is a line of a header$')" 1
@@ -457,7 +457,7 @@ is 'a NUL byte in a header becomes a question mark' \
     'B Subject: first@B X-Nul: a?b@B @T The message itself is not returned, since it is not text.@'
 report "$po" 124-1
 like 'a header of one line that is too long is cut' "$(got '^!|^[PT]')" \
-    '^P [^!]*headers@.*since it is too long\.@T Of its header, only the beginning is\.@T Long lines'
+    '^P [^!]*headers@.*since it is too long\.@T Of its header, only the beginning is returned\.@T Long lines'
 is 'a header of one line is cut at the limit' \
     "$(sed -n '/^X-Much/,$p' "$report_file" |
     sed '/^$/,$d' | tr -cd z | wc -c | tr -d ' ')" 32764

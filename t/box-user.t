@@ -166,7 +166,7 @@ have=$(wc -c <"$mail/lim" | tr -d ' ')
 big 31-1 lim
 like 'a message beyond the limit is deferred with both numbers' \
     "$(deliver 31-1 -m 2k)" \
-    "${sep}4\\.2\\.2${sep}.*deferred $mail/lim has $have bytes and may have 2048,"
+    "${sep}4\\.2\\.2${sep}.*deferred $mail/lim has $have bytes of at most 2048,"
 # 1 300 bytes and 100 more for as many '>'
 is 'a message that grows beyond the limit while it is written is deferred' \
     "$(deliver 31-1 -m $((have + 1350)) | grep -c "${sep}4\\.2\\.2${sep}")" 1
@@ -183,7 +183,7 @@ like 'a Maildir within its limit is delivered to' \
     "$(deliver 32-1 -m 2k)" "$free"
 big 33-1 dir/
 like 'a Maildir at its limit is deferred' "$(deliver 33-1 -m 2k)" \
-    "${sep}4\\.2\\.2${sep}.*dir/ has 1[0-9]* bytes and may have 2048,"
+    "${sep}4\\.2\\.2${sep}.*dir/ has 1[0-9]* bytes of at most 2048,"
 is 'a Maildir at its limit has nothing new' \
     "$(ls "$mail/dir/new" "$mail/dir/tmp" | grep -c Q)" 1
 

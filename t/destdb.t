@@ -83,7 +83,7 @@ ok 'a restart keeps a dead host' wait_for 30 is_known dead/h.test \
     '^dead/h.test  retry: host is down$'
 like 'a restart keeps the place of a dead host in the retry list' \
     "$(known dead/h.test)" \
-    '^	next .*put off 1 time in a row'
+    '^	next .*failed 1 time in a row'
 like 'a restart keeps a window' \
     "$(known grow/h1.test)" "^	window $window\$"
 put "$po" 103-1 dead h.test u

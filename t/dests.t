@@ -195,7 +195,7 @@ ok 'a host that is not tried is unused' wait_for 20 \
 ok 'a dead host is shown with its retry' wait_for 20 \
     state one/h.test 'retry: not yet'
 like 'mailq shows the next retry of a dead host' \
-    "$(cat "$tmp/shown")" 'next .*put off 1 time in a row'
+    "$(cat "$tmp/shown")" 'next .*failed 1 time in a row'
 
 # ---- rates ----------------------------------------------------------------------------
 

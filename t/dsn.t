@@ -38,10 +38,10 @@ like 'a job makes a DSN' "$(job "101-1${tab}failure")" \
     "^101/0$tab${tab}ok to=anna@a.example rcpts=1 msgs=1 file=router/[0-9]*\$"
 is 'a job whose DSN was made has nothing to tell' \
     "$(job "101-1${tab}failure")" \
-    "101/0$tab${tab}ok there is nothing to tell"
+    "101/0$tab${tab}ok no DSN is needed"
 is 'a job whose message is gone has nothing to tell' \
     "$(job "102-1${tab}failure")" \
-    "102/0$tab${tab}ok there is nothing to tell"
+    "102/0$tab${tab}ok no DSN is needed"
 is 'a job with a name that leads elsewhere is refused' \
     "$(job "../101-1${tab}failure")" \
     '#resync ../101-1'

@@ -67,7 +67,7 @@ out=$(job)
 new=$(ls "$po/router")
 is 'a recipient is done with when the sender is told' \
     "$(printf '%s\n' "$out" | cut -f 2-)" \
-    "${tab}ok3 told s@a.org in router/$new"
+    "${tab}ok3 DSN to s@a.org in router/$new"
 is 'a recipient gets its tag and no diagnostic' \
     "$(tags)$(grep -c '^d' "$po/transport/10-1")" +0
 is 'the DSN is named by its inode' \
@@ -101,8 +101,9 @@ Your message could not be delivered to this address:
 
 There is no such user here.
 
-It came here on Wed, 02 Jan 2030 03:04:05 +0000.  The message follows
-below, after a part for programs.  Nothing will be tried again.
+It arrived here on Wed, 02 Jan 2030 03:04:05 +0000.
+The message follows, after a part for programs.
+There will be no further attempt.
 
 --=_B
 Content-Type: message/delivery-status
@@ -143,7 +144,7 @@ kind loop 5.4.6 'mail loop'
 kind toobig 5.3.4 'message too big'
 kind moon 5.0.0 'not deliverable'
 like 'the text names a kind that is not known' \
-    "$(report)" '^What was found to be wrong is called: moon$'
+    "$(report)" '^The kind of error is: moon$'
 like 'the diagnostic names a kind that is not known' \
     "$(report)" '^Diagnostic-Code: x-local; moon$'
 simple syntax s@a.org nobody
@@ -171,11 +172,11 @@ out=$(job)
 is 'recipients that are alike share a DSN' "$(reports)" 2
 is 'each recipient that shares a DSN has a verdict' \
     "$(printf '%s\n' "$out" | verdicts |
-    sed 's/[0-9]*$//')" 'ok3 told s@a.org in router/
-ok3 told s@a.org in router/
-ok3 nobody wants to know
-ok3 nobody wants to know
-ok3 told s@a.org in router/'
+    sed 's/[0-9]*$//')" 'ok3 DSN to s@a.org in router/
+ok3 DSN to s@a.org in router/
+ok3 NOTIFY wants no DSN
+ok3 NOTIFY wants no DSN
+ok3 DSN to s@a.org in router/'
 is 'recipients that share a DSN are in it' \
     "$(grep -h '^Final-R' "$po/router/"* | sort)" \
     'Final-Recipient: rfc822; five@else.org
@@ -199,7 +200,7 @@ To: who
 
 --=_B--'
 like 'the DSN says that the header follows' \
-    "$(report)" '\.  Its header follows$'
+    "$(report)" '^Its header follows, '
 simple nosuchuser
 awk 'BEGIN { for (i = 0; i < 8000; i++) print "0123456" }' >>"$po/queue/10-1"
 job >/dev/null
@@ -234,7 +235,7 @@ untold() {	# title sender
 	out=$(job)
 	is "$1: the recipient fails" \
 	    "$(printf '%s\n' "$out" | verdicts)$(tags)" \
-	    'error2 no such user; there is no sender who could be told-'
+	    'error2 no such user; there is no sender who could get a DSN-'
 	like "$1: the diagnostic has the reason" \
 	    "$(grep '^d' "$po/transport/10-1")" \
 	    "${sep}failed${sep}5.1.1${sep}"
@@ -374,14 +375,14 @@ is 'a form without text makes a DSN' \
 rmdir "$po/public"
 simple nosuchuser
 like 'without public/ the recipient is deferred' "$(job)" \
-    "delayed${sep}4\\.3\\.0${sep}.*deferred the report to the sender cannot be made: No such"
+    "delayed${sep}4\\.3\\.0${sep}.*deferred the DSN to the sender cannot be written: No such"
 is 'without public/ the recipient stays to be done' "$(tags)" _
 mkdir "$po/public"
 simple nosuchuser
 awk 'BEGIN { for (i = 0; i < 7500; i++) print "0123456" }' >>"$po/queue/10-1"
 out=$(ulimit -f 40 && job)
 like 'a full disk defers the recipient' \
-    "$out" 'deferred the report to the sender cannot be made'
+    "$out" 'deferred the DSN to the sender cannot be written'
 is 'a full disk leaves no part of a DSN' \
     "$(find "$po/public" "$po/router" -type f)" ''
 is 'a full disk leaves the recipient to be done' "$(tags)" _

@@ -58,7 +58,7 @@ echo box >"$tmp/other/mailname"
 out=$(MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)
 is 'a short name is no error' $? 0
 like 'scheduler -n asks for a full name instead of a short one' "$out" \
-    "calls this host box, which is no full name: .*$tmp/other/mailname"
+    "calls this host box, which is not a full name: .*$tmp/other/mailname"
 echo 'box.example.org.' >"$tmp/other/mailname"
 like 'scheduler -n says that the file has no name' "$(MAILSHARE=$tmp/other \
     "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)" \
@@ -69,7 +69,7 @@ echo box.example.org >"$tmp/other/mailname"
 chmod 640 "$tmp/other/mailname"
 like 'scheduler -n says that other users cannot read the name' \
     "$(MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)" \
-    "other users have another name .*$tmp/other/mailname: chmod 644 it"
+    "other users get another name .*$tmp/other/mailname: chmod 644 it"
 chmod 644 "$tmp/other/mailname"
 unlike 'a name that all can read is taken' "$(MAILSHARE=$tmp/other \
     "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)" mailname

@@ -318,7 +318,7 @@ smtp/closed.test  closed
 	window 6
 	9 good and 0 bad reports, used 1h1m ago
 smtp/down.test  retry: refused \033[2J
-	next HH:MM (in 5m), put off 3 times in a row, 1 idle
+	next HH:MM (in 5m), failed 3 times in a row, 1 idle
 	4 jobs ready, 0 waiting
 	0 good and 1 bad report, 1.00 cohorts failed, used 2m ago
 smtp/new.test  unused

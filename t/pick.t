@@ -99,7 +99,7 @@ done
 
 mailq -n delete from=anna@a.example
 is 'a dry run says how many' "$rc $(tail -n 1 "$tmp/out")" \
-    '0 dry run: nothing is done; delete would be about 2 messages'
+    '0 dry run, nothing is done: delete would affect 2 messages'
 is 'a dry run shows them' \
     "$(sed -n 's/^\([0-9]*\)-1  .*/\1/p' "$tmp/out" | tr '\n' ' ')" '101 102 '
 is 'a dry run does nothing' "$(found)$(count ' command ')" \
@@ -119,7 +119,7 @@ is 'hold by sender' "$rc $(tr '\n' ';' <"$tmp/out")" \
 is 'state= finds what is held' "$(found state=held)" '0 101 102'
 mailq -n release all
 is 'a dry run of a release is about what is held' "$(tail -n 1 "$tmp/out")" \
-    'dry run: nothing is done; release would be about 2 messages'
+    'dry run, nothing is done: release would affect 2 messages'
 "$M" hold none/y.example >/dev/null
 mailq -n release none/y.example
 is 'a dry run of a release tells of a hold that has caught nothing' \
@@ -141,8 +141,8 @@ ok 'what was flushed by its state is tried' wait_log 'complete msg=103-1'
 
 mailq delete to=joe@far.example
 is 'delete leaves a message alone that goes to others' "$rc $(err)" \
-    "0 mailq: 1 message is left alone: it goes also to recipients that are not \
-meant; name it to delete it"
+    "0 mailq: 1 message is left alone: it goes also to recipients that do not \
+match; name it to delete it"
 is 'delete by recipient' "$(cat "$tmp/out")" '101-1: 1 job deleted'
 ok 'what was deleted by recipient goes' wait_log 'complete msg=101-1'
 is 'what was left alone stays' "$(found)" '0 102 104'

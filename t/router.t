@@ -156,7 +156,7 @@ leave() {	# pid: sets num
 }
 leave $$
 like 'a crashed submit whose pid is in use again is noticed' "$(sub -q)" \
-    "transport/$num-$$: a crash"
+    "transport/$num-$$: queued now, after a crash"
 is 'the mail of a crashed submit gets into the queue' "$(rcpts)" 'local - anna;'
 if [ -z "$traced" ]; then
 	for i in 1 2 3 4 5 6 7; do
@@ -175,7 +175,7 @@ else
 	    "$(sub -q; ls "$po/transport")" ''
 	end_stopped KILL
 	like 'a submit that was killed is noticed' "$(sub -q)" \
-	    "transport/[0-9]+-$victim: a crash"
+	    "transport/[0-9]+-$victim: queued now, after a crash"
 	is 'the mail of a submit that was killed gets into the queue' \
 	    "$(rcpts)" 'local - bert;'
 fi
@@ -316,10 +316,10 @@ clear
 because() {	# address pattern
 	like "the error for the address $1" "$(sub -- "$1" </dev/null)" "$2"
 }
-because 'a"b"c@x' 'quotes or brackets around a part'
-because '"a""b"@x' 'quotes or brackets around a part'
-because 'a@[1.2]x' 'quotes or brackets around a part'
-because 'a(b)c@x' 'a comment within'
+because 'a"b"c@x' 'quotes or brackets are around a part'
+because '"a""b"@x' 'quotes or brackets are around a part'
+because 'a@[1.2]x' 'quotes or brackets are around a part'
+because 'a(b)c@x' 'contains a comment'
 because 'a b@x' 'a blank'
 because '"a" b@x' 'a blank'
 like 'a comment at the end of an address is accepted' \
@@ -332,7 +332,7 @@ route() {	# title table address want
 	is "$1" "$(cat "$tmp/out")$(rcpts 2>/dev/null)" "$4"
 }
 no='there is no route for it
-submit: nothing was queued, for nobody'
+submit: nothing was queued, for any recipient'
 route '$d in a pattern matches our domain' \
     'domain Our.example\n*@$d local -\n' anna@our.EXAMPLE \
     'local - anna;'

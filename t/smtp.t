@@ -692,7 +692,7 @@ one 11-1
 cp "$po/queue/10-1" "$po/queue/11-1"
 rules
 like 'SIZE: a message that is too large fails' "$(send 11-1)" \
-    '^error2 5.3.4 .*has 12[0-9][0-9] bytes, but it takes no more than 1000'
+    '^error2 5.3.4 .*has 12[0-9][0-9] bytes, but the server accepts at most 1000'
 is 'SIZE: a message that is too large is not sent' "$(heard | grep -c MAIL)" 0
 serve_end
 serve -k 'SIZE 000001000'

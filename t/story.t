@@ -152,7 +152,7 @@ like 'it is said that the message is gone' "$said" \
     '^777-1 is not in the queue any more$'
 show 778-1
 like 'a message that never was is an error' "$rc $(err)" \
-    '^69 mailq: 778-1 is not in the queue, and .* has nothing of it$'
+    '^69 mailq: 778-1 is not in the queue, and .* has no line of it$'
 printf 'i 779-1\nnonsense' | put_raw "$po" 779-1
 ok 'a damaged control file is set aside' wait_log 'park msg=779-1'
 show 779-1

@@ -104,14 +104,14 @@ code '-bd' 64 'bd is not supported' -bd
 code '-bi' 64 'bi is not supported' -bi
 code '-bv without an address' 64 'bv takes addresses' -bv
 code '-bv with -t' 64 'bv takes addresses' -bv -t anna
-code '-N with an unknown word' 64 'it is never, or' -N sometimes anna
-code '-N with an empty list' 64 'it is never, or' -N , anna
+code '-N with an unknown word' 64 'write never, or' -N sometimes anna
+code '-N with an empty list' 64 'write never, or' -N , anna
 code '-R with an unknown word' 64 'full or hdrs' -R half anna
 code '-V with a blank' 64 'xtext' -V 'a b' anna
 code '-q with a wrong span' 64 'no span' -qx
 code '-q with recipients' 64 'no recipients' -q anna
 code 'an option after a recipient' 65 'begins with a -' anna -t
-code 'a wrong sender' 65 '^submit: sender a b: there is a blank' -f 'a b' x
+code 'a wrong sender' 65 '^submit: sender a b: it contains a blank' -f 'a b' x
 code 'a program as sender' 65 'nothing can be sent back' -f '"|x"' x
 code 'two senders' 65 'must be one' -f 'a,b' x
 code 'a missing table' \
@@ -256,7 +256,7 @@ awk 'BEGIN { for (i = 0; i < 50; i++) print "Received: x"; print "\nbody" }' \
     >"$tmp/loop"
 out=$(sub anna <"$tmp/loop")
 is 'too many Received lines: the exit code is 69' $? 69
-like 'too many Received lines: a line says so' "$out" 'too often'
+like 'too many Received lines: a line says so' "$out" 'mail loop'
 awk 'BEGIN { printf "X: "; for (i = 0; i < 30000; i++) printf "0123456789"
     print "\n" }' >"$tmp/long"
 out=$(sub anna <"$tmp/long")
@@ -299,9 +299,9 @@ To: anna@@x, good@our.example, Joe User, "open, x@y
 END
 is '-t with wrong addresses: all are named, the exit code is 65' \
     "$? $(cat "$tmp/out")" '65 submit: anna@@x: it has more than one @
-submit: Joe User: there is a blank in it
+submit: Joe User: it contains a blank
 submit: "open, x@y: a quote is not closed
-submit: nothing was queued, for nobody'
+submit: nothing was queued, for any recipient'
 is '-t with wrong addresses: nothing is queued' "$(find "$po" -type f)" ''
 
 wrong() {	# address pattern
@@ -311,14 +311,14 @@ wrong() {	# address pattern
 	like "the address $text is wrong: a line says why" "$out" "$2"
 }
 wrong '<>' 'empty'
-wrong '@x.org' 'nothing is before'
-wrong 'a@' 'domain cannot'
-wrong 'a@x..org' 'domain cannot'
-wrong 'a@-x.org' 'domain cannot'
-wrong 'a@x.org.' 'domain cannot'
+wrong '@x.org' 'before the @ is missing'
+wrong 'a@' 'domain is not valid'
+wrong 'a@x..org' 'domain is not valid'
+wrong 'a@-x.org' 'domain is not valid'
+wrong 'a@x.org.' 'domain is not valid'
 wrong 'a@[1.2' 'closing ]'
 wrong 'a@[1 2]' 'domain cannot|not allowed'
-wrong 'a@"x"' 'domain cannot'
+wrong 'a@"x"' 'domain is not valid'
 wrong '<a@x.org' 'closing >'
 wrong 'a@x.org>' '> without'
 wrong 'a <b> c' 'follows'
@@ -434,7 +434,7 @@ unclear() {	# line: is wrong until it has a user
 	is "no user for our own domain: $1: the exit code is 78" \
 	    "$? $(find "$po" -type f)" '78 '
 	like "no user for our own domain: $1: a line says so" \
-	    "$out" 'routes:2: .*\$u, the name, or \$u@\$h'
+	    "$out" 'routes:2: .*\$u for the name alone, or \$u@\$h'
 	printf 'domain Our.example\n%s $u\n' "$1" >"$tmp/routes"
 	to joe@our.example "${1#* } joe;"
 	printf 'domain Our.example\n%s $u@$h\n' "$1" >"$tmp/routes"
@@ -633,7 +633,8 @@ bad 'a wrong sender' 'sender is wrong'
 printf 'from s@a\nenv-end\n\n' | file 77
 bad 'an envelope without recipients' 'no recipient'
 printf 'channel error\nto spam@x\nenv-end\n\n' | file 77
-bad 'a bounce whose recipient is refused' 'nobody can get it' 77.bounce-0-0
+bad 'a bounce whose recipient is refused' 'no recipient can get it' \
+    77.bounce-0-0
 printf 'from s@a\nenvid a b\nto anna\nenv-end\n\n' | file 77
 bad 'a wrong envid' 'envid'
 printf 'from s@a\ntodsn a\001b\nto anna\nenv-end\n\n' | file 77
@@ -643,7 +644,7 @@ bad 'a NUL byte' 'NUL'
 printf 'from s@a\nto anna\nenv-end\n' | cat - "$tmp/long" | file 77
 bad 'a large header' '256 KB'
 printf 'from s@a\nto anna\nenv-end\n' | cat - "$tmp/loop" | file 77
-bad 'too many Received lines' 'too often'
+bad 'too many Received lines' 'mail loop'
 { printf 'to '; sed 's/^X: //' "$tmp/long"; } | file 77
 bad 'a long line' 'too long'
 dd if="$S" bs=1024 count=20 2>/dev/null | file 77
@@ -714,7 +715,7 @@ done
 : >"$po/transport/.other"
 out=$(sub -q)
 like 'submit -q completes a message that a crash left' \
-    "$out" "transport/$num-$dead: a crash"
+    "$out" "transport/$num-$dead: queued now, after a crash"
 is 'submit -q leaves other dot names in transport/ alone' \
     "$(cd "$po/transport" && find . -type f | sort |
     tr '\n' ' ')" "./.98-$$ ./.other ./$num-$dead "

@@ -150,7 +150,7 @@ is 'a beginning of two ids is refused' "$? $(cat "$tmp/out")" \
     '69 mailq: S20 is the beginning of 2 messages'
 "$M" delete S9 >"$tmp/out" 2>&1
 is 'an id that no message has is refused' "$? $(cat "$tmp/out")" \
-    '69 mailq: no message in the queue is called S9, nor begins so'
+    '69 mailq: no message in the queue has the name S9, or one that begins so'
 "$M" delete 20303-1 >"$tmp/out" 2>&1
 is 'a command takes no whole name for a beginning' \
     "$? $(count ' deleted msg=20303-11')" '69 0'

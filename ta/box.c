@@ -247,8 +247,8 @@ is_full(const struct mail *m, off_t n)
 static int
 say_full(struct mail *m)
 {
-	text_fmt(m->end->text, sizeof(m->end->text), "%s has %lu bytes and may "
-	    "have %lu, with no room for this message", m->box,
+	text_fmt(m->end->text, sizeof(m->end->text), "%s has %lu bytes of at "
+	    "most %lu, with no room for this message", m->box,
 	    (unsigned long)m->before, (unsigned long)m->limit);
 	m->end->code = X_TEMPFAIL;
 	strcpy(m->end->status, "4.2.2");
@@ -491,7 +491,7 @@ open_locked(struct mail *m)
 			return 0;
 		close(m->fd);
 	}
-	return box_refuse(m, "changes under our hands");
+	return box_refuse(m, "is replaced again and again");
 }
 
 /* Adds the empty line that the last message may lack. */

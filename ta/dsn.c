@@ -685,19 +685,19 @@ answer(const char *name, long wait)
 	char later[850];
 
 	if (wait > 0) {
-		text_fmt(later, sizeof(later), "+%ld %s%sits sender is told "
-		    "when the pause is over", wait, words, sep);
+		text_fmt(later, sizeof(later), "+%ld %s%sits sender gets a "
+		    "DSN after the pause", wait, words, sep);
 		lib_answer(name, "retryat", later);
 		return;
 	}
 	if (wait < 0 || (!delays && (v = verdict()) == NULL)) {
-		text_add(&said, "%sit cannot be told now: %s", sep,
+		text_add(&said, "%sa DSN cannot be sent now: %s", sep,
 		    strerror(errno));
 		v = "deferred";
 	} else if (*v == 'e') {
-		text_add(&said, "%snobody could be told that it failed", sep);
+		text_add(&said, "%snobody could get a DSN on its failure", sep);
 	} else if (said.len == 0) {
-		text_add(&said, "there is nothing to tell");
+		text_add(&said, "no DSN is needed");
 	}
 	lib_answer(name, v, words);
 }

@@ -47,18 +47,18 @@ static const struct kind kinds[] = {
 	{ "nosuchhost", "5.1.2", "no such host",
 	    "There is no such host, or none that takes mail." },
 	{ "syntax", "5.1.3", "bad address",
-	    "This is not written as a mail address must be." },
+	    "This is not a valid mail address." },
 	{ "norecipients", "5.1.0", "no recipients",
-	    "The message names nobody to whom it could be sent." },
+	    "The message has no recipient." },
 	{ "refused", "5.7.1", "refused",
-	    "Mail to this address is not accepted from you, or here." },
+	    "Mail to this address is not accepted here, or not from you." },
 	{ "loop", "5.4.6", "mail loop",
-	    "The message has passed too many machines; it seems to run in\n"
-	    "circles between them." },
+	    "The message has passed too many machines; it seems to be in\n"
+	    "a loop between them." },
 	{ "toobig", "5.3.4", "message too big",
-	    "The message is larger than what is accepted for this address." },
+	    "The message is larger than this host accepts." },
 	{ "", "5.0.0", "not deliverable",
-	    "No way is known to deliver mail to this address." }
+	    "There is no route to this address." }
 };
 
 /* One DSN in the making. */
@@ -205,13 +205,14 @@ put_people(struct report *r)
 		return;
 	fprintf(f, "\n%s\n", r->kind->text);
 	if (r->kind->word[0] == '\0') {
-		fputs("What was found to be wrong is called:", f);
+		fputs("The kind of error is:", f);
 		dsn_text(f, r->first->host, " ");
 	}
-	fprintf(f, "\nIt came here on %s.  %s follows\n"
-	    "below, after a part for programs.  Nothing will be tried "
-	    "again.\n", dsn_date((long)r->job->arrived), r->head_only ?
-	    "Its header" : "The message");
+	fprintf(f, "\nIt arrived here on %s.\n"
+	    "%s follows, after a part for programs.\n"
+	    "There will be no further attempt.\n",
+	    dsn_date((long)r->job->arrived),
+	    r->head_only ? "Its header" : "The message");
 }
 
 static void
@@ -316,11 +317,11 @@ tell_and_report(struct lib_job *job, struct lib_rcpt *first,
 	sent = send_report(&r) == 0;
 	status = errno == ENOSPC ? "4.3.1" : "4.3.0";
 	if (sent)
-		text_fmt(text, sizeof(text), "told %s in router/%lu",
+		text_fmt(text, sizeof(text), "DSN to %s in router/%lu",
 		    first->from->tell, r.d.post.num);
 	else
-		text_fmt(text, sizeof(text), "the report to the sender "
-		    "cannot be made: %s", strerror(errno));
+		text_fmt(text, sizeof(text), "the DSN to the sender "
+		    "cannot be written: %s", strerror(errno));
 	if (r.d.form != NULL)
 		fclose(r.d.form);
 	for (p = first; p != NULL; p = p->next)
@@ -341,9 +342,9 @@ work(struct lib_job *job)
 			continue;
 		kind = kind_of(r->host);
 		text_fmt(text, sizeof(text), "%s; there is no sender who "
-		    "could be told", kind->subject);
+		    "could get a DSN", kind->subject);
 		if (!wants_report(r))
-			lib_report(job, r, 0, NULL, "nobody wants to know", 0);
+			lib_report(job, r, 0, NULL, "NOTIFY wants no DSN", 0);
 		else if (!nt_tellable(r->from->tell))
 			lib_report(job, r, X_UNAVAILABLE, kind->status, text,
 			    0);

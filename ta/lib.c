@@ -208,7 +208,7 @@ tell_failed(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 		tell(job, r, relay, "error2", text, '-');
 	else
 		tell(job, r, "", "deferred",
-		    "a failure, but it cannot be written down", ' ');
+		    "a failure, but its diagnostic cannot be written", ' ');
 }
 
 static const char *
@@ -337,7 +337,7 @@ work_on(struct lib_job *job, lib_work *work)
 	close(job->msg);
 	if (agent.alone)
 		go();
-	report_rest(job, X_SOFTWARE, "4.3.0", "the agent came to no verdict");
+	report_rest(job, X_SOFTWARE, "4.3.0", "the agent gave no verdict");
 }
 
 static void

@@ -303,7 +303,7 @@ locate(struct mail *m)
 		else
 			text_add(&t, "%s", m->user->home);
 	if (t.cut || m->box[0] != '/')
-		return box_refuse(m, "is no path for a box");
+		return box_refuse(m, "is no path of a mailbox");
 	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
 	return 0;
 }
@@ -665,7 +665,7 @@ deliver_by_uid(struct mail *m, struct user *u, char *word)
 	if (*word == '|')
 		return to_program(m, word + 1);
 	if (text_fmt(m->box, sizeof(m->box) - sizeof(".lock"), "%s", word) < 0)
-		return box_refuse(m, "is no path for a box");
+		return box_refuse(m, "is no path of a mailbox");
 	text_fmt(m->lock, sizeof(m->lock), "%s.lock", m->box);
 	return geteuid() == 0 ? deliver_in_child(m) : box_deliver(m);
 }

@@ -414,8 +414,8 @@ by_name(struct net_way *way, const struct net_opt *opt, const char *name,
 
 	if (self)
 		return nowhere(way, X_NOHOST, "5.4.6", "%s is this machine, "
-		    "which does not take its mail; where another server is "
-		    "meant, name its address and port", name);
+		    "which does not accept its mail; for another server here, "
+		    "name its address and port", name);
 	if (found < 0)
 		return nowhere(way, X_DEFERALL, "4.4.3",
 		    "the address of %s cannot be looked up now", name);
@@ -452,8 +452,8 @@ by_mx(struct net_way *way, const struct net_opt *opt, const char *name,
 		return nowhere(way, X_DEFERALL, "4.4.3",
 		    "no mail host of %s can be looked up now", name);
 	if (self)
-		return nowhere(way, X_NOHOST, "5.4.6", "the mail for %s is "
-		    "to come to this machine, which does not take it", name);
+		return nowhere(way, X_NOHOST, "5.4.6", "the mail host of %s "
+		    "is this machine, which does not accept its mail", name);
 	return nowhere(way, X_NOHOST, "5.4.4",
 	    "no mail host of %s has an address", name);
 }

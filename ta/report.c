@@ -31,14 +31,14 @@ static const struct {
 	const char *text;
 } deeds[] = {
 	{ "failed", "FAILED",
-	    "It was not delivered, and will not be, to" },
-	{ "delayed", "DELAYED", "It has not yet been delivered, but is still "
-	    "being tried, to" },
+	    "It could not be delivered, without a further attempt, to" },
+	{ "delayed", "DELAYED", "It is delayed; there will be further "
+	    "attempts, to" },
 	{ "relayed", "RELAYED-OK",
-	    "It went on to a system that sends no such reports, for" },
+	    "It was passed to a system that sends no such notices, for" },
 	{ "delivered", "DELIVERED-OK", "It was delivered to" },
 	{ "expanded", "EXPANDED-OK",
-	    "It was delivered, and sent on to others, to" }
+	    "It was delivered, and passed on to others, to" }
 };
 
 /* ---- the records ----------------------------------------------------- */
@@ -264,7 +264,7 @@ put_head(struct draft *d, const struct report *r)
 	dsn_envelope(&d->d, r->sender);
 	count_deeds(d, counts, sizeof(counts));
 	dsn_header(&d->d, r->sender, r->sender[0] == '\0' ?
-	    "Undeliverable report" : d->count[DEED_FAILED] > 0 ?
+	    "Undeliverable notice" : d->count[DEED_FAILED] > 0 ?
 	    "Undeliverable mail" : d->count[DEED_DELAYED] > 0 ?
 	    "Delayed mail" : "Delivered mail", counts,
 	    r->sender[0] == '\0' ? NT_TWICE ": yes\n" : "");
@@ -303,15 +303,15 @@ put_which(FILE *f, const struct report *r, long arrived)
 	if (r->head.id[0] != '\0')
 		dsn_text(f, r->head.id, "  ");
 	if (arrived != 0)
-		fprintf(f, "  which came here on %s\n", dsn_date(arrived));
+		fprintf(f, "  which arrived here on %s\n", dsn_date(arrived));
 }
 
 static void
 put_rest(FILE *f, const struct draft *d, const struct report *r)
 {
 	if (r->nfiles > 1) {
-		fputs("\nThese reports were put together; the messages are "
-		    "not returned.\n", f);
+		fputs("\nThis is one notice on several messages; they are not "
+		    "returned.\n", f);
 		return;
 	}
 	fprintf(f, "\nA part for programs follows, then %s.\n",
@@ -320,7 +320,7 @@ put_rest(FILE *f, const struct draft *d, const struct report *r)
 		fprintf(f, "The message itself is not returned, since %s.\n",
 		    d->less);
 	if (d->cut)
-		fputs("Of its header, only the beginning is.\n", f);
+		fputs("Of its header, only the beginning is returned.\n", f);
 	if (d->fold)
 		fputs("Long lines of its header were folded.\n", f);
 }
@@ -333,10 +333,10 @@ put_people(struct draft *d, struct report *r)
 
 	dsn_people(&d->d);
 	if (r->sender[0] == '\0')
-		fputs("\nThis message is a report itself, or has no sender to "
-		    "be told.  It is kept in\nthe directory postman.\n", f);
+		fputs("\nThis message is a notice itself, or has no sender.\n"
+		    "It is kept in the directory postman.\n", f);
 	else if (!nt_tellable(r->sender)) {
-		fputs("\nThis could not be sent to the sender:\n\n", f);
+		fputs("\nThis notice could not be sent to the sender:\n\n", f);
 		dsn_text(f, r->sender, "  ");
 	}
 	for (file = 0; file < r->nfiles; file++) {

@@ -368,7 +368,7 @@ tell_unreached(struct lib_job *job, const char *host,
 	if (way->n > 0 && is_self()) {
 		code = X_NOHOST;
 		status = conn.lost;
-		text = "the host is this machine, which does not take its "
+		text = "the host is this machine, which does not accept its "
 		    "mail";
 	}
 	if (opt.relays > 0) {	/* for wrong options no mail must fail */
@@ -550,10 +550,10 @@ begin(struct lib_job *job)
 static const struct lib_foreign foreign[] = {
 	{ 'd', NULL }, { 'e', NULL }, { 'H', NULL }, { 'r', NULL },
 	{ 's', NULL }, { 'v', NULL }, { 'Z', NULL },
-	{ 'D', "nothing is only tried: use telnet" },
+	{ 'D', "there is no dry run: use telnet" },
 	{ 'E', "HELO is said when EHLO is refused: leave it out, or use -77" },
-	{ 'F', "that is -R, where names have no MX records" },
-	{ 'L', "that is -b, with an address" },
+	{ 'F', "use -R, which asks for no MX records" },
+	{ 'L', "use -b with an address" },
 	{ 'M', "there is no LMTP: use sm with a program that speaks it" },
 	{ 'S', "TLS is spoken by a program: use -X" },
 	{ 'W', "WKS records are not looked at: leave it out" },

@@ -485,13 +485,14 @@ weigh(struct trans *t, int seven)
 	wire_end(&t->count);
 	if (c->max_size > 0 && t->count.size > c->max_size) {
 		text_fmt(text, sizeof(text), "the message has %lu bytes, but "
-		    "it takes no more than %lu", t->count.size, c->max_size);
+		    "the server accepts at most %lu", t->count.size,
+		    c->max_size);
 		tell_all(t, X_UNAVAILABLE, "5.3.4", text);
 		return -1;
 	}
 	if (seven && t->count.eight && !(c->can & ES_8BITMIME)) {
 		tell_all(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
-		    "bytes, and it does not say that it takes them");
+		    "bytes, and the server does not offer 8BITMIME");
 		return -1;
 	}
 	return 0;
