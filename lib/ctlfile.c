@@ -30,12 +30,12 @@
  *
  * The lock of a process that is gone is removed.  If the process lives, another
  * process may have got its number.  A lock is believed while the number is that
- * of an agent of ours with a job of the file, or of a process with an fcntl lock
- * on the file, as our agents have.  Any other is believed for LOCK_BELIEVED
- * seconds after it was first seen: ZMailer's agents take no fcntl lock, and
- * some file systems have none.  The fcntl lock is on a byte whose place is
- * computed from the number of the process, and ends with the process; agent.c
- * sets it.
+ * of an agent of ours with a job of the file, or of a process with an fcntl
+ * lock on the file, as our agents have.  Any other is believed for
+ * LOCK_BELIEVED seconds after it was first seen: ZMailer's agents take no fcntl
+ * lock, and some file systems have none.  The fcntl lock is on a byte whose
+ * place is computed from the number of the process, and ends with the process;
+ * agent.c sets it.
  *
  * The tag of a lock is followed by the number of the process in six bytes,
  * right aligned.  A number of more digits is written as 'a' and five digits of

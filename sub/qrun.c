@@ -539,9 +539,9 @@ judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 	}
 }
 
-/* Opens the file and queues it.  One with a second name is set aside: it could be
- * another user's file, which root would read for the owner of the directory, or
- * give to him. */
+/* Opens the file and queues it.  One with a second name is set aside: it could
+ * be another user's file, which root would read for the owner of the directory,
+ * or give to him. */
 static enum verdict
 try(struct file *q, const struct routes *routes, const char *dir,
     const char *base)

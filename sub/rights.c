@@ -7,10 +7,10 @@
  * that is compiled in.  In all other cases it gives up the group for good.  A
  * set-user-id bit is given up at once.
  *
- * Root's submit acts as the owner of the post office, who may be a service user:
- * no name in his directories can make root write elsewhere.  It is root only
- * while it reads the table and, with -q, while it opens and takes over files of
- * other users.
+ * Root's submit acts as the owner of the post office, who may be a service
+ * user: no name in his directories can make root write elsewhere.  It is root
+ * only while it reads the table and, with -q, while it opens and takes over
+ * files of other users.
  *
  * Both need effective ids that can be changed and changed back.  With
  * NO_SETEUID, setgid does that for the group, as in POSIX.1-1990; it then gives

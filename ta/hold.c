@@ -36,8 +36,8 @@
  *
  * When the condition holds, the router gets the message again: a file with the
  * same sender, this recipient, its DSN parameters, the header and the body
- * appears in router/.  It is written, synced, and renamed to its inode
- * number (lib/post.c).  Its owner is the recipient's privilege, or nobody, so that
+ * appears in router/.  It is written, synced, and renamed to its inode number
+ * (lib/post.c).  Its owner is the recipient's privilege, or nobody, so that
  * root's is never lent to it.  Then the recipient is reported as delivered
  * without a DSN (ok3), as the new message has the DSN parameters.  A crash
  * between the two gives a second copy, never none.
