@@ -238,7 +238,7 @@ else
 	is 'when transport/ cannot be synced the status is 75' "$? $(files)" \
 	    '75 ./queue/NAME ./transport/NAME '
 	like 'transport/ cannot be synced: a line says so' \
-	    "$out" 'may be in the queue all'
+	    "$out" 'may be in the queue nevertheless'
 	clear
 	hurt fsync:error=EINVAL:when=3+ "$S" -P "$po" -C "$tmp/routes" anna \
 	    <"$tmp/m" >/dev/null
