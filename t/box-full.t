@@ -245,7 +245,7 @@ spool_tests() {
 	fill 0
 	ok 'the scheduler starts with its spool on a full disk' \
 	    start "$po" "$mail"
-	failure='from .* 30/.*deferred a failure, but it cannot be written'
+	failure='from .* 30/.*deferred a failure, but its diagnostic cannot be written'
 	ok 'a failure is deferred until it can be written down' \
 	    wait_log "$failure" 30
 	ok 'other recipients are delivered with the spool on a full disk' \

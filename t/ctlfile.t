@@ -148,18 +148,18 @@ wishes() {	# lines behind the recipient's
 		printf 'i %s-1\no 0\ns smtp - s@a.org 0\n' $n
 		printf '%s\n' 'r           error nosuchuser u 0' "$@" m ''
 	} | put_raw "$po" $n-1
-	ask errormail $n-1 -d "$tmp" | sed -n 's/.*	ok3 \([a-z]*\).*/\1/p'
+	ask errormail $n-1 -d "$tmp" | sed -n 's/.*	ok3 \([A-Z]*\).*/\1/p'
 }
-is 'a failure is told without an N line' "$(wishes)" told
-is 'the N line behind a recipient counts' "$(wishes 'N NOTIFY=NEVER')" nobody
+is 'a failure is told without an N line' "$(wishes)" DSN
+is 'the N line behind a recipient counts' "$(wishes 'N NOTIFY=NEVER')" NOTIFY
 is 'NOTIFY counts in small letters and as the second word' \
-    "$(wishes 'N X=y notify=delay,success')" nobody
+    "$(wishes 'N X=y notify=delay,success')" NOTIFY
 is 'an N line counts behind a line of another kind' \
-    "$(wishes 'X y' 'N NOTIFY=NEVER')" nobody
+    "$(wishes 'X y' 'N NOTIFY=NEVER')" NOTIFY
 is 'the first of two N lines counts' \
-    "$(wishes 'N NOTIFY=FAILURE' 'N NOTIFY=NEVER')" told
+    "$(wishes 'N NOTIFY=FAILURE' 'N NOTIFY=NEVER')" DSN
 is 'an unknown word of NOTIFY does not count' \
-    "$(wishes 'N NOTIFY=PERHAPS')" told
+    "$(wishes 'N NOTIFY=PERHAPS')" DSN
 is 'an N line behind the next sender does not count' \
-    "$(wishes 's smtp - t@a.org 0' 'N NOTIFY=NEVER')" told
+    "$(wishes 's smtp - t@a.org 0' 'N NOTIFY=NEVER')" DSN
 finish
