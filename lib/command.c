@@ -28,7 +28,7 @@
 
 /* splitting: a command while it is split into words. */
 struct splitting {
-	const char *s;		/* what is left of it */
+	const char *s;		/* the rest of the command */
 	const char *channel, *host;
 	const char *(*var)(const char *);	/* NULL: it is only checked */
 	struct command *c;

@@ -48,7 +48,7 @@ xtext_read(const char *s, size_t n, char *to, size_t size)
 			text_add(&t, "%c", *s);
 			continue;
 		}
-		/* a NUL would end the text for whoever reads it */
+		/* a NUL would end the text early */
 		text_add(&t, "%c", high + low == 0 ? '?' : high * 16 + low);
 		s += 2;
 		n -= 2;

@@ -7,7 +7,7 @@
 #include "util.h"
 
 struct post {
-	FILE	*f;		/* what is written to */
+	FILE	*f;		/* open for writing */
 	unsigned long num;	/* inode number of the file; after post_send,
 				 * its name in router/ */
 	char	po[600];	/* the post office */

@@ -230,7 +230,7 @@ int	line_next(struct lines *);
  * there, too.  NULL: the file does not have them. */
 const char *line_peek(struct lines *, unsigned long off, size_t n);
 
-/* ---- heap: what is due first.  All operations O(log n) --------------- */
+/* ---- heap: timers by due time.  All operations O(log n) -------------- */
 
 struct timer {
 	unsigned pos;		/* place in the heap + 1; 0: not in one */

@@ -302,7 +302,7 @@ mq_job_by_qid(struct mq_queue *q, unsigned long qid)
 	return NULL;
 }
 
-/* ---- what is shown of it --------------------------------------------- */
+/* ---- counts ----------------------------------------------------------- */
 
 int
 mq_add_why(struct mq_queue *q, unsigned msg, unsigned long off,

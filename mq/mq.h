@@ -16,7 +16,7 @@
 #define MQ_TOKEN_MAX	16384	/* bytes in a field that is kept */
 #define MQ_WORD_MAX	1024	/* bytes in a channel or a host */
 #define MQ_NAME_MAX	256	/* bytes in a message's name */
-#define MQ_WHY_MAX	1000	/* bytes in what is said of a failure */
+#define MQ_WHY_MAX	1000	/* bytes of an error message */
 
 /* ---- the queue as it was told (model.c) ---------------------------- */
 
@@ -160,7 +160,7 @@ struct mq_queue {
 	double	stored;		/* messages there are, as the report says */
 	int	evicted;	/* messages that are on disk alone */
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
-	int	bounces;	/* ... of which so many are double bounces */
+	int	bounces;	/* ... of these, double bounces */
 	int	aside_age;	/* ... seconds, of the oldest; MQ_UNKNOWN */
 	int	router;		/* messages in router/; MQ_UNKNOWN */
 	int	router_age;
@@ -184,7 +184,7 @@ struct mq_queue {
 	unsigned seed;
 };
 
-/* What is shown of it, counted. */
+/* Counts what the listing shows. */
 struct mq_sum {
 	unsigned long msgs, jobs, dests, held, running, waiting, unread;
 	unsigned long skipped;
@@ -311,7 +311,7 @@ void	mq_put_count(double n, const char *what);
 void	mq_put_unread(const struct mq_queue *, const char *before,
 	    const char *after);
 
-/* ---- what is no mail in the queue (around.c) ----------------------- */
+/* ---- beside the queue (around.c) ------------------------------------ */
 
 /* Reads what is beside the queue, as far as we may: 0, or -1 without memory
  * (around.c). */
@@ -369,9 +369,9 @@ int	mq_spool_rest(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 /* Finds what the dump did not tell: sender, size and age. */
 void	mq_spool_fill(struct mq_queue *, const char *po);
 
-/* ---- what is shown (show.c, shape.c, json.c, dests.c, watch.c) */
+/* ---- listings (show.c, shape.c, json.c, dests.c, watch.c) */
 
-/* mq_view: how it is to be shown. */
+/* mq_view: options of a listing. */
 struct mq_view {
 	int	verbose;
 	const char *postoffice;	/* for recipients; NULL: not on this machine */

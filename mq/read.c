@@ -703,7 +703,7 @@ dest_numbers(struct reader *r, char **f, int n, struct mq_known *k)
 	return 0;
 }
 
-/* What is known of a destination is kept: 0 or -1. */
+/* Keeps the facts of a destination: 0 or -1. */
 static int
 keep_dest(struct reader *r, char **f, const struct mq_known *what)
 {

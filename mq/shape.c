@@ -132,7 +132,7 @@ walk(const struct mq_queue *q, void (*show)(const struct row *))
 
 /* ---- the shape -------------------------------------------------------- */
 
-/* A number in so many columns: 123, 99k, 5M. */
+/* Prints a number in at most this many columns: 123, 99k, 5M. */
 static void
 put_number(unsigned long n, int width)
 {

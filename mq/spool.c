@@ -126,7 +126,7 @@ add_name(struct scan *s, const char *prefix, const char *name)
 	return 0;
 }
 
-/* Collects what is in transport/PREFIX; prefix is "", "X/" or "X/Y/". */
+/* Collects the names of transport/PREFIX; prefix is "", "X/" or "X/Y/". */
 static void
 scan(struct scan *s, const char *prefix)
 {

@@ -130,7 +130,7 @@ put_agent(const struct mq_job *j)
 
 /* ---- the control file -------------------------------------------------- */
 
-/* The header block whose first line is at hand. */
+/* Prints the header block that begins in the current line. */
 static void
 put_header(struct ctl *c)
 {

@@ -356,7 +356,7 @@ mail_from(struct mail *m, const char *s)
 		return -1;
 	}
 	if (one.n == 1) {
-		/* whoever reads the table knows which domain is ours */
+		/* with blind, submit -q adds our domain */
 		cut = addr_domain(one.addr) != NULL || m->blind ?
 		    text_fmt(m->sender, sizeof(m->sender), "%s", one.addr) :
 		    text_fmt(m->sender, sizeof(m->sender), "%s@%s", one.addr,

@@ -321,7 +321,7 @@ drop_private(struct header *h)
 	h->n = (size_t)(to - h->s);
 }
 
-/* ---- what is missing ------------------------------------------------- */
+/* ---- completing the header ------------------------------------------- */
 
 /* Minutes by which local time is ahead of UTC. */
 static int

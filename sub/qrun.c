@@ -63,7 +63,7 @@
 #define AGAIN_MOST	900	/* seconds between tries after trouble */
 #define DEFER_LEAST	60	/* ... of what stays due in deferred/ */
 #define RECOVER_LOOKS	10	/* looks at router/ for one at transport/ */
-#define RECOVER_MOST	300	/* ... but at least one in so many seconds */
+#define RECOVER_MOST	300	/* ... but one each 300 seconds at least */
 
 #define LOW_MOST	8	/* directories in ROUTERDIRS */
 

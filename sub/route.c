@@ -65,7 +65,7 @@
 
 enum user {
 	USER_ADDRESS,	/* $u@$h: the address, with our domain if it has none */
-	USER_NAME,	/* $u: what is before the '@' */
+	USER_NAME,	/* $u: the part before the '@' */
 	USER_LOCAL	/* the name if the pattern has an '@', else as it is */
 };
 
@@ -73,7 +73,7 @@ struct route {
 	struct route *next;
 	char	**patterns;	/* each with a '/' behind it, see below */
 	char	*channel;	/* NULL: refuse */
-	char	*host;		/* or what is said of the refusal */
+	char	*host;		/* or the text of a refusal */
 	enum user user;
 	unsigned long line;	/* of the table */
 	char	*list;		/* an alias: its addresses, each with a NUL,
@@ -520,7 +520,7 @@ set_host(struct target *t, const char *form, const char *domain)
 	return s.cut ? -1 : 0;
 }
 
-/* What the agent is told: 0, or -1 when it is too long. */
+/* Makes the user for the agent: 0, or -1 if it is too long. */
 static int
 set_user(struct target *t, const struct routes *table,
     const struct route *r, const char *pattern, const char *addr)

@@ -54,7 +54,7 @@ struct addr_sink {
 	void	*arg;
 };
 
-/* Takes the list from p to end apart; the byte at end is never looked at. */
+/* Parses the list from p to end; the byte at end is never read. */
 void	addr_list(const char *p, const char *end, const struct addr_sink *);
 /* Sets bare to the ends of the first addresses in the list that have no domain
  * and are no program, file or list: how many, most at most. */
@@ -63,7 +63,7 @@ int	addr_domain_ok(const char *);	/* a name or a literal [...] */
 /* '|', '/' or ':' if the address begins with it, quoted or not; an agent may
  * take it for a program, a file or a list.  Else 0. */
 int	addr_special(const char *);
-/* What is behind the '@' of a bare address; NULL: there is none. */
+/* The domain of a bare address, behind the '@'; NULL: it has none. */
 const char *addr_domain(const char *);
 void	addr_fold(char *);	/* the name behind the '@' in lower case */
 
@@ -190,7 +190,7 @@ struct mail {
 	int	orcpt;		/* ... and each gets its ORCPT= */
 	int	tame;		/* no programs, files and lists */
 	int	past_hold;	/* no routes of the channel hold */
-	int	toobig;		/* nobody gets it, its sender is told */
+	int	toobig;		/* it is not delivered; its sender gets a DSN */
 	struct addressee *dests, **end;
 	int	also;		/* the address at hand has one already */
 	unsigned long line;	/* of the table, for the address at hand */
@@ -331,7 +331,7 @@ int	etrn(const char *po, const char *host);
  * qrun.c - submit -q: routes the files of router/ and queues them
  * ====================================================================== */
 
-/* One run: 0, or an exit code; or one every so many seconds until SIGTERM. */
+/* One run, or with every > 0 runs until SIGTERM: 0, or an exit code. */
 int	qrun(const char *po, const char *table, long every, int verbose);
 /* We go on as the owner of the post office, if we may: 0, or an exit code. */
 int	qrun_serve(const char *po);

@@ -42,7 +42,7 @@ is 'dsn opens nothing but the post office and its forms' "$(broken)" ''
 
 put "$po" 102-1 error nosuchuser u@x.example
 trace 102-1 "$top/ta/errormail" -d "$tmp/forms"
-like 'errormail writes a DSN' "$(cat "$tmp/out")" '102/[0-9]*	.*told '
+like 'errormail writes a DSN' "$(cat "$tmp/out")" '102/[0-9]*	.*DSN to '
 is 'errormail opens nothing but the post office and its forms' \
     "$(broken; calls | grep socket)" ''
 

@@ -47,7 +47,7 @@ struct mail {
 	char	lock[PATH_SIZE];	/* box.lock */
 	int	locked;		/* we made it, */
 	int	lock_fd;	/* ... and have an fcntl lock on it */
-	int	fd;		/* what is written to */
+	int	fd;		/* the box, or the file in tmp */
 	off_t	before;		/* size of the box, */
 	off_t	written;	/* ... and what was added */
 	int	full;		/* that is more than it may have */

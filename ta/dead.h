@@ -17,7 +17,7 @@ int	dead_count(void);
 /* It did (not) answer: 1 when that is worth a line, for dead_take; else 0. */
 int	dead_see(const struct net_addr *, int answered,
 	    char line[NET_NAME + 20]);
-/* Such a line goes into the file at path; what is no such line does not. */
+/* Writes such a line to the file at path; other lines are ignored. */
 void	dead_take(const char *path, const char *line);
 
 #endif

@@ -271,7 +271,7 @@ status_length(const char *s, int class)
 	return s[n] == ' ' || s[n] == '\0' ? n : 0;
 }
 
-/* Adds one line of the reply to what is kept of it. */
+/* Adds one line of the reply to said. */
 static void
 keep(struct esmtp *c, struct text *t, const char *line)
 {

@@ -196,13 +196,13 @@ uid_of(const char *p)
 	p += minus;
 	if (!isdigit((unsigned char)*p))
 		return -1;
-	n = strtoul(p, &end, 10);	/* what is too large is ULONG_MAX */
+	n = strtoul(p, &end, 10);	/* ULONG_MAX if it is too large */
 	if ((*end != '\0' && *end != ' ') || n > LONG_MAX)
 		return -1;
 	return minus ? -(long)n : (long)n;
 }
 
-/* A recipient line; what is not pending or not for us is passed over. */
+/* Reads a recipient line; skips one that is not pending or not for us. */
 static void
 see_rcpt(struct scan *sc)
 {

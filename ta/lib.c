@@ -37,8 +37,8 @@ static struct {
 	lib_work *work;			/* one of them */
 	lib_whole *whole;
 	int	wake[2];		/* poked by a signal */
-	volatile sig_atomic_t leave;	/* after the job at hand */
-	struct lib_job *job;		/* at hand, or NULL */
+	volatile sig_atomic_t leave;	/* after the current job */
+	struct lib_job *job;		/* the current job, or NULL */
 	int	alone;			/* nobody reads what we say */
 	long	patience;		/* seconds until idle is called */
 	void	(*idle)(void);		/* or NULL */

@@ -340,7 +340,7 @@ act_as(struct mail *m, int (*act)(struct mail *))
 	_exit(0);
 }
 
-/* What is known of a child. */
+/* child: the process that delivers. */
 struct child {
 	pid_t	pid;		/* 0: it was waited for */
 	int	fd;		/* what it says */

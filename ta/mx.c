@@ -109,7 +109,7 @@ insert(struct mx_list *list, unsigned pref, const char *name)
 	text_fmt(list->mx[first].name, NET_NAME, "%s", name);
 }
 
-/* Takes a name out of the answer; "" is the root, or what is no name. */
+/* Reads a name of the answer; "" for the root and for a bad name. */
 static int
 get_name(const struct answer *a, const unsigned char *p, char *name)
 {

@@ -476,7 +476,7 @@ get_port(const char *s, int *port)
 	return 0;
 }
 
-/* Takes "name:port" apart: 0, or -1 when it is no host. */
+/* Splits "name:port": 0, or -1 if it is no host. */
 static int
 split(const char *host, char *name, int *port, int *literal)
 {

@@ -103,7 +103,7 @@ expired_by(const struct report *r, const struct item *it)
 
 /* ---- the message that it is about ------------------------------------ */
 
-/* The header at hand, most bytes of it: 0 or -1. */
+/* Copies the header from the current place, most bytes at most: 0 or -1. */
 static int
 copy_head(struct dsn_copy *c, const struct report *r)
 {

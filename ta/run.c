@@ -259,7 +259,7 @@ attend(struct job *j)
 
 /* ---- starting it ----------------------------------------------------- */
 
-/* The child's whole life before the program; trouble is told on 3. */
+/* The child, until it executes the program; errors go to 3. */
 static void
 become_program(const struct run *r, int in, int out, int tell)
 {
@@ -298,7 +298,7 @@ close_all(int fd[4])
 			close(fd[i]);
 }
 
-/* Two pipes, none of which can be 0, 1 or 2: 0, or -1 with errno. */
+/* Makes two pipes above 0, 1 and 2: 0, or -1 with errno. */
 static int
 make_pipes(int fd[4])
 {

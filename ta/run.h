@@ -6,7 +6,7 @@
 
 #include "lib.h"
 
-/* What is to be run, filled in by the caller ... */
+/* run: a program to be run, filled in by the caller ... */
 struct run {
 	const char *path;		/* of the program */
 	char	*const *argv, *const *envp;	/* ends with NULL */

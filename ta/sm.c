@@ -508,7 +508,7 @@ find_user(void)
 #endif
 }
 
-/* What is to be run, and whose: 0, or -1 and the reason why nothing is. */
+/* Finds the program and its user: 0, or -1 with the reason. */
 static int
 find_mailer(struct mailer *m, char *why, size_t size)
 {

@@ -86,7 +86,7 @@ static struct auth login[MAX_HOSTS];
 static struct esmtp conn;		/* kept from job to job */
 static char conn_host[HOST_SIZE];	/* whom it is for */
 
-/* What is left for this job and host. */
+/* left: the tries that remain for this job and host. */
 static struct {
 	char	host[HOST_SIZE];
 	int	addrs, sessions;
@@ -653,7 +653,7 @@ set_limits(char *list)
 	}
 }
 
-/* Whom the talker is to be: 0, or -1 when there is no such user. */
+/* Finds the user of the talker: 0, or -1 if there is none. */
 static int
 set_user(const char *name)
 {

@@ -43,7 +43,7 @@ unknown(const char *name)
 	return NULL;
 }
 
-/* Fills it in: NULL, or what is wrong. */
+/* Fills the command in: NULL, or what is wrong with it. */
 static const char *
 words(struct command *c, const char *s, const char *host, int port)
 {
