@@ -14,6 +14,10 @@
  * Exit 0, or 1 with a line on standard error.
  */
 #include "../lib/util.h"
+/* glibc declares regexec with an array of variable length for C99 */
+#if defined(__TINYC__) && !defined(__STDC_NO_VLA__)
+#define __STDC_NO_VLA__	1
+#endif
 #include <regex.h>
 #include <signal.h>
 #ifndef NO_TCP
