@@ -235,7 +235,7 @@ leaves_until(const struct vertex *v)
 	double at, end = v->msg->born + s->expiry;
 	enum why why = th_why(v, &at);
 
-	if (v->ta != NULL || v->cancel != CANCEL_NONE ||
+	if (v->cancel != CANCEL_NONE ||
 	    (v->state != V_WAIT && v->state != V_READY))
 		return 0;
 	if (WHY_BLOCKED(why))
@@ -294,8 +294,8 @@ evict_waiting(struct part *p)
 static int
 may_give(const struct vertex *v, unsigned its)
 {
-	return v->state == V_READY && v->ta == NULL &&
-	    v->cancel == CANCEL_NONE && !th_is_dsn(v->thread) &&
+	return v->state == V_READY && v->cancel == CANCEL_NONE &&
+	    !th_is_dsn(v->thread) &&
 	    v->thread->ring->chan->rcpts > its;
 }
 

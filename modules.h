@@ -329,7 +329,6 @@ void	th_trigger(const char *host);
  * and holds stay. */
 void	th_flush(struct thread *);
 void	th_flush_one(struct vertex *);
-void	th_out(struct vertex *);	/* takes a READY one off its list */
 /* Takes it off its list, HELD; and back. */
 void	th_hold(struct vertex *);
 void	th_release(struct vertex *);
@@ -344,11 +343,11 @@ int	th_unblock(struct ring *, long nfree);
 /* The agent goes to work on the thread, and leaves it. */
 void	th_join(struct ta *, struct thread *);
 void	th_leave(struct ta *);
+/* It has said its first #hungry. */
+void	th_spoke(struct ta *);
 /* The agent is idle, as the newest of its ring and thread; and no longer. */
 void	th_idle(struct ta *);
 void	th_unidle(struct ta *);
-/* The vertex is for this agent, which is starting. */
-void	th_keep(struct ta *, struct vertex *);
 /* Gives a READY vertex of its thread to the agent, as last of ta->jobs. */
 void	th_give(struct ta *, struct vertex *);
 /* ... the thread's next; NULL when it may have none. */

@@ -183,7 +183,7 @@ end_vertex(struct vertex *v)
 
 	uncancel(v);
 	if (v->state == V_READY)
-		th_out(v);
+		order_take(v, 0);
 	else if (v->state == V_WAIT)
 		list_del(&t->wait, v);
 	else if (v->state == V_HELD)

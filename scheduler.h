@@ -227,10 +227,10 @@ struct rcpt {
  *
  *	WAIT --wake--> READY --fed--> FED --report--> WAIT | READY | DONE
  *
- * In WAIT and READY it is on a list of its thread, in FED on its agent's.  In
- * READY it may also be on its job's list (offered), or kept for an agent that
- * is starting.  An operator can take it from WAIT, READY or a report to HELD,
- * and back to READY; there it is on no list.
+ * In WAIT and READY it is on a list of its thread, in FED on its agent's, which
+ * may yet be starting.  In READY it may also be on its job's list (offered).
+ * An operator can take it from WAIT, READY or a report to HELD, and back to
+ * READY; there it is on no list.
  */
 enum vertex_state { V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
 
@@ -256,7 +256,7 @@ struct vertex {
 	struct vertex *next, *prev;	/* DONE: on the sweep's lists, of
 				 * vertices and of messages, by their first */
 	struct vertex *other, *before;	/* of the message */
-	struct ta *ta;		/* FED: who has it; READY: who is to get it */
+	struct ta *ta;		/* FED: who has it */
 	struct rcpt *r;		/* nr of them; &one when that is enough */
 	struct rcpt one;
 	unsigned nr;
@@ -448,13 +448,12 @@ struct thread {
 	struct ta *busy;	/* agents working on it, newest first */
 	int	run;		/* mono; its last run began */
 	unsigned nta;		/* agents working on it */
-	unsigned nstart;	/* ... of them not fed yet */
+	unsigned nstart;	/* ... of them that have not spoken yet */
 	unsigned nref;		/* agents that point to it */
 	unsigned nidle;		/* ... and are idle */
 	unsigned nfed;		/* vertices with agents */
 	unsigned nheld;		/* ... HELD */
 	unsigned noffer;	/* ... READY, on their jobs' lists */
-	unsigned nkept;		/* ... READY, for agents that are starting */
 	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* READY since the order was last made */
 	unsigned mark;		/* intake.c's: the reading that met it ... */
@@ -645,8 +644,7 @@ struct ta {
 	struct ta *tnext, *tprev;	/* of the thread, busy or idle */
 	struct ring *ring;
 	struct thread *thread;	/* the one it serves, or served last */
-	struct list jobs;	/* fed, oldest first */
-	struct vertex *first;	/* STARTING: what it is to get, or NULL */
+	struct list jobs;	/* oldest first; STARTING: what it is to get */
 	struct timer timer;	/* mono; its silence or idleness is over */
 	int	pid;
 	int	in, out;	/* from it, to it; the same or two; -1 closed */
@@ -658,16 +656,17 @@ struct ta {
 	unsigned noise;		/* lines outside the protocol, and reports that
 				 * fit nothing */
 	unsigned char working;	/* it counts in thread->nta */
-	unsigned char unfed;	/* ... and in thread->nstart */
 	unsigned char reaped;
-	unsigned char spoke;	/* it has said #hungry */
+	unsigned char spoke;	/* it has said #hungry; else it may count in
+				 * thread->nstart */
 	unsigned char said_idle;	/* IDLE: it has heard #idle */
 	unsigned char ending;	/* it counts in nending */
 	unsigned char kills;	/* signals sent: 0, TERM, KILL */
 	unsigned char overlong;	/* the line at hand is thrown away */
 	double	born;		/* mono; when it was started */
 	double	heard;		/* mono; when it last said something */
-	double	fed;		/* mono; when it last got a job, -1: never */
+	double	fed;		/* mono; when it was last told of a job, -1:
+				 * never */
 	char	*part;		/* a line not yet ended */
 	size_t	npart;
 	char	outbuf[OUTBUF];	/* not yet written */

@@ -447,8 +447,8 @@ start(struct vertex *v)
 	heap_set(&due, &ta->timer, now.mono + least(s->timeout, GREETING));
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", ta->pid,
 	    r->chan->name, t->host, q.nagents);
-	th_keep(ta, v);
 	th_join(ta, t);
+	th_give(ta, v);
 	forks.n += !r->conf->dsn;
 }
 
@@ -659,7 +659,7 @@ feed(struct ta *ta)
 	    ta->jobs.n >= (unsigned)s->backlog)
 		return;
 	/* each job is a choice anew, but for those to be done ahead */
-	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0 && !ta->unfed)
+	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0)
 		return;
 	for (n = most_jobs(ta); ta->jobs.n < n && may_go_on(ta); say_job(ta, v))
 		if ((v = th_feed(ta)) == NULL)
@@ -767,15 +767,17 @@ forget_words(struct ta *ta)
 static void
 hungry(struct ta *ta)
 {
-	ta->spoke = 1;
+	if (!ta->spoke)
+		th_spoke(ta);
 	ta->step[0] = '\0';
 	forget_words(ta);
 	if (ta->state == TA_STARTING) {
 		set_busy(ta);
+		say_job(ta, ta->jobs.head);
 	} else if (ta->skip > 0) {
 		ta->skip--;
 		return;
-	} else if (ta->jobs.n == 0) {
+	} else if (ta->jobs.n == 0 || ta->fed < 0) {
 		if (ta->state != TA_CLOSING)	/* else it may not know yet */
 			noise(ta, "hungry, but it has no job", "");
 		return;
@@ -808,8 +810,8 @@ report(struct ta *ta, char *line)
 		*text++ = '\0';
 	if (ta->jobs.n > 0)
 		ta->skip = 0;	/* it is at a job, #idle is behind it */
-	why = q_report(ta, num, off, notary, status,
-	    text + strspn(text, " "));
+	why = ta->fed < 0 ? "before it got a job" : q_report(ta, num, off,
+	    notary, status, text + strspn(text, " "));
 	if (why == NULL && ta->again) {
 		ta->steps++;	/* or it could go on for ever */
 	} else if (why == NULL) {
@@ -936,8 +938,9 @@ static void
 clean_up(struct ta *ta)
 {
 	struct ring *r = ta->ring;
-	int begun = ta->kills > 0 ||
-	    (ta->jobs.n > 0 && q_has_begun(ta->jobs.head));
+	/* jobs that it was told of */
+	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;
+	int begun = ta->kills > 0 || (jobs > 0 && q_has_begun(ta->jobs.head));
 	int stops = !q.hold && !r->old, more = r->dead <= now.mono;
 	char how[300], reason[340];
 
@@ -945,22 +948,21 @@ clean_up(struct ta *ta)
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
 	if (!ta->spoke && stops) {
 		cannot_start(r, ta->thread, r->conf->v.interval, how);
-	} else if (ta->jobs.n > 0 && ta->njobs == ta->jobs.n && !begun &&
-	    stops) {
+	} else if (jobs > 0 && ta->njobs == jobs && !begun && stops) {
 		cannot_start(r, ta->thread,
 		    least(FAILED_MOST, 1L << r->failures), how);
 		if (r->failures < 16 && more)
 			r->failures++;
-	} else if (ta->jobs.n > 0 || ta->kills > 0 || ta->status != 0) {
+	} else if (jobs > 0 || ta->kills > 0 || ta->status != 0) {
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
-		    ta->pid, r->chan->name, ta->thread->host, ta->jobs.n, how);
+		    ta->pid, r->chan->name, ta->thread->host, jobs, how);
 	} else {
 		log_info("agent-end pid=%d channel=%s agents=%u", ta->pid,
 		    r->chan->name, q.nagents - 1);
 	}
-	if (ta->jobs.n > 0 && was_in_work(ta, begun))
+	if (jobs > 0 && was_in_work(ta, begun))
 		q_job_over(ta, reason);
-	else if (ta->jobs.n > 0)
+	else if (jobs > 0)
 		ta->jobs.head->returned = 1;
 	while (ta->jobs.n > 0)
 		q_job_over(ta, NULL);

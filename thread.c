@@ -232,7 +232,7 @@ th_box(struct thread *t, unsigned box)
 unsigned
 th_nready(const struct thread *t)
 {
-	return t->ready.n + t->noffer + t->nkept;
+	return t->ready.n + t->noffer;
 }
 
 /* What all of the thread waits for, the reason first that an operator would
@@ -485,25 +485,6 @@ count_agents(struct vertex *v, int more)
 	order_share(v->msg);
 }
 
-/* It is no longer kept for the agent that was to get it. */
-static void
-unkeep(struct vertex *v)
-{
-	v->ta->first = NULL;
-	v->ta = NULL;
-	v->thread->nkept--;
-	count_agents(v, -1);
-}
-
-void
-th_out(struct vertex *v)
-{
-	if (v->ta != NULL)
-		unkeep(v);
-	else
-		order_take(v, 0);
-}
-
 /* HELD it is on no list, so nothing wakes or feeds it by mistake. */
 void
 th_hold(struct vertex *v)
@@ -511,7 +492,7 @@ th_hold(struct vertex *v)
 	struct thread *t = v->thread;
 
 	if (v->state == V_READY)
-		th_out(v);
+		order_take(v, 0);
 	else if (v->state == V_WAIT)
 		list_del(&t->wait, v);
 	v->state = V_HELD;
@@ -624,8 +605,8 @@ th_destdb(void)
 
 /* ---- agents come and go ---------------------------------------------- */
 
-/* nta counts an agent from here to th_leave, nstart until it has its first job,
- * nref until it joins another thread or is gone. */
+/* nta counts an agent from here to th_leave, nstart until it has spoken, nref
+ * until it joins another thread or is gone. */
 void
 th_join(struct ta *ta, struct thread *t)
 {
@@ -641,46 +622,12 @@ th_join(struct ta *ta, struct thread *t)
 		t->run = (int)now.mono;
 	PREPEND(t->busy, ta, tnext, tprev);
 	ta->working = 1;
-	ta->unfed = 1;
 	ta->stretch = 0;
 	if (th_is_local(t))	/* it goes behind the other mailboxes */
 		heap_del(&t->ring->ready, &t->turn);
 	t->nta++;
-	t->nstart++;
+	t->nstart += !ta->spoke;
 	update_turn(t);
-}
-
-/* The agent will ask for a job in some milliseconds.  Until then nobody else is
- * to get this one, or is started for it. */
-void
-th_keep(struct ta *ta, struct vertex *v)
-{
-	order_take(v, 1);
-	v->ta = ta;
-	ta->first = v;
-	v->thread->nkept++;
-	count_agents(v, 1);
-}
-
-/* It is not to have what was kept for it. */
-static void
-drop_first(struct ta *ta)
-{
-	struct vertex *v = ta->first;
-
-	if (v == NULL)
-		return;
-	unkeep(v);
-	th_ready(v->thread, v);
-}
-
-/* The agent has got its first job, or goes without. */
-static void
-has_started(struct ta *ta)
-{
-	if (ta->unfed)
-		ta->thread->nstart--;
-	ta->unfed = 0;
 }
 
 void
@@ -690,12 +637,23 @@ th_leave(struct ta *ta)
 
 	if (!ta->working)
 		return;
-	drop_first(ta);
-	has_started(ta);
 	ta->working = 0;
 	REMOVE(t->busy, ta, tnext, tprev);
 	t->nta--;
+	t->nstart -= !ta->spoke;
 	th_suspect(t);
+}
+
+void
+th_spoke(struct ta *ta)
+{
+	struct thread *t = ta->thread;
+
+	ta->spoke = 1;
+	t->nstart--;
+	if (t->fb->rate.n > 0)	/* its first delivery begins now */
+		t->dest->slot = now.mono;
+	th_update(t);
 }
 
 /* One more idle agent, or one less. */
@@ -745,11 +703,7 @@ th_give(struct ta *ta, struct vertex *v)
 {
 	struct thread *t = ta->thread;
 
-	if (v->ta != NULL)
-		unkeep(v);
-	else
-		order_take(v, 1);
-	has_started(ta);
+	order_take(v, 1);
 	t->nfed++;
 	count_agents(v, 1);
 	v->state = V_FED;
@@ -787,12 +741,10 @@ struct vertex *
 th_feed(struct ta *ta)
 {
 	struct thread *t = ta->thread;
-	struct vertex *v = ta->first;
-
 	/* what is on offer goes before those that wait */
-	if (v == NULL && (t->noffer == 0 ||
-	    ta->ring->conf->v.order != ORDER_PREEMPT))
-		v = t->ready.head;
+	struct vertex *v = t->noffer > 0 && ta->ring->conf->v.order ==
+	    ORDER_PREEMPT ? NULL : t->ready.head;
+
 	if (v == NULL || !ta->working || ta->ring->old ||
 	    thread_why(t) != WHY_NOT ||
 	    !has_room(t, t->nta - 1) || th_clashes(ta, v))
@@ -884,12 +836,9 @@ void
 th_reload(struct config *config)
 {
 	struct hlink *l;
-	struct ta *ta;
 
 	use_config(config);
 	/* all READY vertices go back to their threads */
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		drop_first(ta);
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
 		order_forget(OWNER(struct message, link, l));
 	move_threads();

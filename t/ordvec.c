@@ -206,6 +206,7 @@ take(long a, struct vertex *v)
 	struct ta *ta = &agents[a];
 
 	ta->ring = ring;
+	ta->spoke = 1;
 	th_join(ta, v->thread);
 	th_give(ta, v);
 	work[a] = v;
@@ -252,7 +253,7 @@ clear_all(void)
 		for (n = 0; n < msgs[i].m->nr; n++)
 			if (msgs[i].v[n].state == V_READY) {
 				th_suspect(msgs[i].v[n].thread);
-				th_out(&msgs[i].v[n]);
+				order_take(&msgs[i].v[n], 0);
 			}
 		order_forget(msgs[i].m);
 		hash_del(&q.messages, l);
@@ -693,7 +694,7 @@ forgotten(void)
 	struct thread *t;
 
 	for (t = q.all; t != NULL; t = t->next)
-		if (!t->ring->old && t->open && th_nready(t) > t->nkept)
+		if (!t->ring->old && t->open && th_nready(t) > 0)
 			return 1;
 	return 0;
 }
