@@ -538,9 +538,8 @@ emit_ring(const struct ring *r, unsigned at)
 {
 	const struct clause *c = clause_of(r);
 	const char *text = c != NULL ? c->text : "*/*";
-	unsigned threads = 0, idle = 0, first = at, end;
+	unsigned threads = 0, first = at, end;
 	const struct thread *t;
-	const struct ta *ta;
 
 	emit("%s%s/%d\n", text, strchr(text, '/') == NULL ? "/*" : "",
 	    r->conf->bound ? 2 : 0);
@@ -550,11 +549,10 @@ emit_ring(const struct ring *r, unsigned at)
 		emit_thread(t, at, end);
 		threads++;
 	}
-	for (ta = r->idle; ta != NULL; ta = ta->rnext)
-		idle++;
-	emit("\tThreads: %4u Msgs: %5u Procs: %3u Idle: %3u Plim: %3ld "
-	    "Flim: %3ld Tlim: %ld\n", threads, at - first, r->nta, idle,
-	    r->conf->v.maxring, r->conf->v.overfeed, r->conf->v.fb.limit);
+	emit("\tThreads: %4u Msgs: %5u Procs: %3ld Idle: %3ld Plim: "
+	    "%3ld Flim: %3ld Tlim: %ld\n", threads, at - first, r->slots.nta,
+	    r->slots.nidle, r->conf->v.maxring, r->conf->v.overfeed,
+	    r->conf->v.fb.limit);
 	return at;
 }
 
@@ -570,10 +568,11 @@ emit_report(void)
 	while (at < rows.n)
 		at = emit_ring(thread_at(at)->ring, at);
 	for (r = q.rings; r != NULL; r = r->next)
-		if (r->nta > 0 && r->nthreads == 0)
+		if (r->slots.nta > 0 && r->nthreads == 0)
 			emit_ring(r, at);
-	emit("Kids: %u  Idle: %2u  Msgs: %3u  Thrds: %3u  Rcpnts: %4u  "
-	    "Uptime: ", q.nagents, q.nidle, q.nmessages, q.nthreads, rows.n);
+	emit("Kids: %u  Idle: %2ld  Msgs: %3u  Thrds: %3u  Rcpnts: %4u  "
+	    "Uptime: ", q.nagents, q.slots.nidle, q.nmessages, q.nthreads,
+	    rows.n);
 	emit_span((long)now.mono);
 	emit("\nMsgs in %lu out %lu stored %lu Rcpnts in %lu out %lu "
 	    "stored %lu\n", q.msgs_in, q.msgs_out, q.msgs_in - q.msgs_out,

@@ -345,9 +345,6 @@ void	th_join(struct ta *, struct thread *);
 void	th_leave(struct ta *);
 /* It has said its first #hungry. */
 void	th_spoke(struct ta *);
-/* The agent is idle, as the newest of its ring and thread; and no longer. */
-void	th_idle(struct ta *);
-void	th_unidle(struct ta *);
 /* Gives a READY vertex of its thread to the agent, as last of ta->jobs. */
 void	th_give(struct ta *, struct vertex *);
 /* ... the thread's next; NULL when it may have none. */

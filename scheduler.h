@@ -507,15 +507,25 @@ struct dest {
 };
 
 /*
+ * slots: the agents that a limit counts, those that are ending too: maxring
+ * counts those of a ring, maxchannel those of a channel, and maxta all but that
+ * of the channel dsn.
+ */
+enum { MAXRING, MAXCHANNEL, MAXTA, LIMITS };
+
+struct slots {
+	long	nta;		/* agents */
+	long	nidle;		/* ... that are idle */
+	long	nending;	/* ... that end and will be gone soon */
+	long	nwait;		/* rings that wait for one of them to go */
+};
+
+/*
  * ring: the threads that one agent can be switched between: same conf, same
  * channel.  When the conf is bound each of its threads stands alone: agents
  * stay on their thread and maxring counts for the thread.  Found in O(rings),
  * which are about as many as clauses.
  */
-enum ring_waits { WAITS_NOT,	/* for nothing that an agent's end would give */
-		  WAITS_ANY,	/* one agent less would do */
-		  WAITS_CHAN };	/* ... one of its channel */
-
 struct ring {
 	struct ring *next;	/* all rings */
 	struct conf *conf;
@@ -530,14 +540,14 @@ struct ring {
 	struct job *rival;	/* ... or NULL */
 	long	judged_at;	/* ... in this second, mono */
 	struct ta *idle;	/* idle agents, newest first */
-	unsigned nta;		/* agents, idle ones too */
-	unsigned nidle;		/* ... of these */
+	struct slots slots;
 	unsigned nthreads;
 	double	dead;		/* mono; no agent is started until then */
 	unsigned long started;	/* when it last got a new agent, as a count */
 	const char *pending;	/* what it waits for, or NULL */
 	char	*trouble;	/* dead: why no agent could be started */
-	enum ring_waits waits;
+	int	waits;		/* at which limit one agent less would do;
+				 * MAXRING: at none */
 	unsigned char done;	/* nothing more of it goes in this pass */
 	unsigned char old;	/* of a configuration that was replaced */
 	unsigned char failures;	/* agents in a row that began no job */
@@ -546,10 +556,7 @@ struct ring {
 /* chan: one for each channel name ever met.  Found in O(channels). */
 struct chan {
 	struct chan *next;
-	unsigned nta;		/* agents */
-	unsigned nidle;		/* ... of these are idle */
-	unsigned nending;	/* ... of these end and will be gone soon */
-	unsigned nwait;		/* rings that wait for one of them to go */
+	struct slots slots;
 	unsigned rcpts;		/* recipients in core, not finished */
 	struct heap parts;	/* that may be read on, the next one first */
 	unsigned nparts;	/* in all */
@@ -600,10 +607,7 @@ struct queue {
 	unsigned nlater;	/* stubs and memos */
 	int	answered;	/* some thread is */
 	unsigned nagents;	/* not yet gone */
-	unsigned ndsn;	/* ... of the channel dsn */
-	unsigned nidle;		/* ... idle ones of the others */
-	unsigned nending;	/* ... that end and will be gone soon */
-	unsigned nwait;		/* rings that wait for any agent to go */
+	struct slots slots;	/* ... without that of the channel dsn */
 	unsigned long events;	/* counts what must be told before from after,
 				 * as no clock is fine enough for that */
 	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
@@ -660,7 +664,7 @@ struct ta {
 	unsigned char spoke;	/* it has said #hungry; else it may count in
 				 * thread->nstart */
 	unsigned char said_idle;	/* IDLE: it has heard #idle */
-	unsigned char ending;	/* it counts in nending */
+	unsigned char ending;	/* it counts as that */
 	unsigned char kills;	/* signals sent: 0, TERM, KILL */
 	unsigned char overlong;	/* the line at hand is thrown away */
 	double	born;		/* mono; when it was started */

@@ -371,6 +371,123 @@ start_program(const struct setting *s, struct command *c, const char *channel,
 	return pid;
 }
 
+/* ---- limits ---------------------------------------------------------- */
+
+static const char *const limits[LIMITS] = { "maxring", "maxchannel", "maxta" };
+static const char forkrate[] = "forkrate";
+
+/* The agents that the ring's limit counts.  maxta does not count that of the
+ * channel dsn. */
+static struct slots *
+slots_of(struct ring *r, int limit)
+{
+	static struct slots dsn;
+
+	return limit == MAXRING ? &r->slots :
+	    limit == MAXCHANNEL ? &r->chan->slots :
+	    r->conf->dsn ? &dsn : &q.slots;
+}
+
+/* How many these may be. */
+static long
+most_of(const struct ring *r, int limit)
+{
+	const struct setting *s = &r->conf->v;
+	long n = limit == MAXRING ? s->maxring : limit == MAXTA ? s->maxta :
+	    r->conf->dsn ? 1 : s->maxchannel;
+
+	if (n == 0)
+		n = LONG_MAX;
+	return limit == MAXTA ? least(n, most) : n;
+}
+
+/* So many more are there, idle, ending. */
+static void
+count(struct ring *r, int nta, int nidle, int nending)
+{
+	int i;
+
+	for (i = 0; i < LIMITS; i++) {
+		slots_of(r, i)->nta += nta;
+		slots_of(r, i)->nidle += nidle;
+		slots_of(r, i)->nending += nending;
+	}
+}
+
+/* Agents that the ring could have at work beside those that are. */
+static long
+nfree(struct ring *r)
+{
+	long n = LONG_MAX;
+	int i;
+
+	for (i = r->conf->bound ? MAXCHANNEL : MAXRING; i < LIMITS; i++)
+		n = least(n, most_of(r, i) - slots_of(r, i)->nta +
+		    slots_of(r, i)->nidle);
+	return n;
+}
+
+/* What keeps a new agent from the thread, or NULL. */
+static const char *
+obstacle(struct ring *r, const struct thread *t)
+{
+	int i;
+
+	if (r->dead > now.mono)
+		return NO_START;
+	for (i = 0; i < LIMITS; i++)
+		if (most_of(r, i) <= (i == MAXRING && r->conf->bound ?
+		    (long)t->nref : slots_of(r, i)->nta))
+			return limits[i];
+	if (now.mono - forks.since >= 1) {
+		forks.since = now.mono;
+		forks.n = 0;
+	}
+	return r->conf->dsn || forks.n < opt.forkrate ? NULL : forkrate;
+}
+
+/* The ring waits at the limit that stops it, if one agent less would do. */
+static void
+set_waits(struct ring *r)
+{
+	int at = MAXTA;
+
+	while (at > MAXRING && (r->pending != limits[at] ||
+	    slots_of(r, at)->nta > most_of(r, at)))
+		at--;
+	slots_of(r, r->waits)->nwait--;
+	slots_of(r, at)->nwait++;
+	r->waits = at;
+}
+
+/* Other rings that wait at the limit for one agent less, while none is about to
+ * go.  Where agents are bound to threads, one of the ring's own is of use, too.
+ */
+static long
+waiters(struct ring *r, int limit)
+{
+	const struct slots *s = slots_of(r, limit);
+
+	return s->nending > 0 ? 0 :
+	    s->nwait - (!r->conf->bound && r->waits == limit);
+}
+
+/* Has the ring more than an equal share of what others wait for?  So under a
+ * full load every ring comes to its share. */
+static int
+should_yield(struct ring *r)
+{
+	long n;
+	int i;
+
+	for (i = MAXCHANNEL; i < LIMITS; i++) {
+		n = waiters(r, i);
+		if (n > 0 && r->slots.nta * (n + 1) > slots_of(r, i)->nta)
+			return 1;
+	}
+	return 0;
+}
+
 /* ---- an agent comes to be -------------------------------------------- */
 
 /* An agent could not be started for the thread: its ring stops for some
@@ -408,9 +525,7 @@ enlist(struct ta *ta, struct ring *r)
 	ta->fed = -1;		/* the clock begins at 0 */
 	PREPEND(q.agents, ta, next, prev);
 	q.nagents++;
-	q.ndsn += (unsigned)r->conf->dsn;
-	r->nta++;
-	r->chan->nta++;
+	count(r, 1, 0, 0);
 	r->started = ++started;
 }
 
@@ -511,6 +626,34 @@ signal_it(struct ta *ta)
 	heap_set(&due, &ta->timer, now.mono + MERCY);
 }
 
+/* Agents with nothing to do rest with their ring, and with the thread that they
+ * served last, the newest first; and no longer. */
+static void
+idle_add(struct ta *ta)
+{
+	PREPEND(ta->ring->idle, ta, rnext, rprev);
+	PREPEND(ta->thread->idle, ta, tnext, tprev);
+	ta->thread->nidle++;
+	count(ta->ring, 0, 1, 0);
+}
+
+static void
+idle_del(struct ta *ta)
+{
+	REMOVE(ta->ring->idle, ta, rnext, rprev);
+	REMOVE(ta->thread->idle, ta, tnext, tprev);
+	ta->thread->nidle--;
+	count(ta->ring, 0, -1, 0);
+}
+
+/* It ends, and is about to go; or takes its time for that. */
+static void
+set_ending(struct ta *ta, int ending)
+{
+	count(ta->ring, 0, 0, ending - ta->ending);
+	ta->ending = (unsigned char)ending;
+}
+
 /* It is to end: politely with grace, else by signal. */
 static void
 end(struct ta *ta, int grace)
@@ -518,11 +661,9 @@ end(struct ta *ta, int grace)
 	if (ta->state == TA_CLOSING)
 		return;
 	if (ta->state == TA_IDLE)
-		th_unidle(ta);
+		idle_del(ta);
 	ta->state = TA_CLOSING;
-	ta->ending = 1;
-	q.nending++;
-	ta->ring->chan->nending++;
+	set_ending(ta, 1);
 	th_update(ta->thread);
 	heap_set(&due, &ta->timer, now.mono + SOON);
 	if (grace)
@@ -592,30 +733,6 @@ most_jobs(const struct ta *ta)
 	return share < low ? low : share < high ? share : high;
 }
 
-/*
- * Should this agent's slot go to another ring?  When others wait for just one
- * and its ring has more than an equal share; so under a full load every ring
- * comes to its share.
- */
-static int
-should_yield(const struct ta *ta)
-{
-	const struct ring *r = ta->ring;
-	unsigned chan = r->chan->nwait, total = q.nwait;
-
-	if (r->conf->dsn)
-		total = 0;	/* its slot is of use to that channel alone */
-	if (!r->conf->bound) {
-		total -= r->waits == WAITS_ANY;
-		chan -= r->waits == WAITS_CHAN;
-	}
-	if (total > 0 && q.nending == 0 && r->nta * (total + 1) >
-	    q.nagents - q.ndsn)
-		return 1;
-	return chan > 0 && r->chan->nending == 0 &&
-	    r->nta * (chan + 1) > r->chan->nta;
-}
-
 /* Has it worked long enough?  A new one may meet another machine of its host,
  * and what it has lost of memory is found again. */
 static int
@@ -641,11 +758,11 @@ is_at_work(const struct ta *ta)
 static int
 may_go_on(const struct ta *ta)
 {
-	const struct ring *r = ta->ring;
+	struct ring *r = ta->ring;
 	unsigned stretch = th_is_local(ta->thread) ? 1 : STRETCH;
 
 	return is_at_work(ta) && !worn_out(ta) && (ta->stretch < stretch ||
-	    ((r->conf->bound || !order_waits(r)) && !should_yield(ta)));
+	    ((r->conf->bound || !order_waits(r)) && !should_yield(r)));
 }
 
 static void
@@ -688,7 +805,7 @@ give(struct ta *ta, struct vertex *v)
 static void
 wake(struct ta *ta, struct vertex *v)
 {
-	th_unidle(ta);
+	idle_del(ta);
 	set_busy(ta);
 	th_join(ta, v->thread);
 	give(ta, v);
@@ -707,15 +824,15 @@ go_on(struct ta *ta)
 	if (ta->state != TA_BUSY || ta->jobs.n > 0)
 		return;
 	th_leave(ta);
-	stays = ta->njobs < STRETCH && now.mono - ta->born < STRETCH_MOST &&
-	    order_waits(ta->ring);
-	if (!is_at_work(ta) || worn_out(ta) || (!stays && should_yield(ta))) {
+	stays = (ta->njobs < STRETCH && now.mono - ta->born < STRETCH_MOST &&
+	    order_waits(ta->ring)) || !should_yield(ta->ring);
+	if (!is_at_work(ta) || worn_out(ta) || !stays) {
 		end(ta, 1);
 		return;
 	}
 	ta->state = TA_IDLE;
 	ta->said_idle = 0;
-	th_idle(ta);
+	idle_add(ta);
 	th_update(ta->thread);
 }
 
@@ -968,15 +1085,13 @@ clean_up(struct ta *ta)
 		q_job_over(ta, NULL);
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
-		th_unidle(ta);
+		idle_del(ta);
 	heap_del(&due, &ta->timer);
 	ta->thread->nref--;
 	th_update(ta->thread);
 	th_suspect(ta->thread);
-	r->nta--;
-	r->chan->nta--;
+	count(r, -1, 0, -ta->ending);
 	q.nagents--;
-	q.ndsn -= (unsigned)r->conf->dsn;
 }
 
 /* Takes it off the list, when it is gone. */
@@ -1034,76 +1149,9 @@ run_timers(void)
 				heap_set(&due, &ta->timer, now.mono + GRACE);
 			else
 				signal_it(ta);
-			ta->ending = 0;	/* it takes its time */
+			set_ending(ta, 0);
 		}
 	}
-}
-
-/* ---- limits ---------------------------------------------------------- */
-
-static const char maxta[] = "maxta", maxchannel[] = "maxchannel";
-static const char forkrate[] = "forkrate";
-
-/* All agents that there may be by this clause. */
-static long
-most_by(const struct setting *s)
-{
-	return s->maxta > 0 ? least(s->maxta, most) : most;
-}
-
-/* Those of the ring's channel. */
-static long
-most_of_channel(const struct ring *r)
-{
-	long n = r->conf->dsn ? 1 : r->conf->v.maxchannel;
-
-	return n > 0 ? n : LONG_MAX;
-}
-
-/* Agents that maxta and -R count: all but that of the channel dsn. */
-static long
-counted(void)
-{
-	return (long)(q.nagents - q.ndsn);
-}
-
-/* Agents that the ring could have at work beside those that are. */
-static long
-nfree(const struct ring *r)
-{
-	const struct setting *s = &r->conf->v;
-	long n = most_by(s) - (counted() - (long)q.nidle);
-
-	if (s->maxchannel > 0)
-		n = least(n, s->maxchannel -
-		    (long)(r->chan->nta - r->chan->nidle));
-	if (s->maxring > 0 && !r->conf->bound)
-		n = least(n, s->maxring - (long)(r->nta - r->nidle));
-	return n;
-}
-
-/* What keeps a new agent from the thread, or NULL. */
-static const char *
-obstacle(const struct ring *r, const struct thread *t)
-{
-	const struct setting *s = &r->conf->v;
-	long here = (long)(r->conf->bound ? t->nref : r->nta);
-
-	if (r->dead > now.mono)
-		return NO_START;
-	if (s->maxring > 0 && here >= s->maxring)
-		return "maxring";
-	if ((long)r->chan->nta >= most_of_channel(r))
-		return maxchannel;
-	if (r->conf->dsn)
-		return NULL;
-	if (counted() >= most_by(s))
-		return maxta;
-	if (now.mono - forks.since >= 1) {
-		forks.since = now.mono;
-		forks.n = 0;
-	}
-	return forks.n < opt.forkrate ? NULL : forkrate;
 }
 
 /* ---- one vertex ------------------------------------------------------ */
@@ -1202,41 +1250,22 @@ tell_idle(struct ring *r)
 
 /* ---- room ------------------------------------------------------------ */
 
-/* Counts the rings to which one agent less would give a slot, and the agents
- * that are about to give theirs; ends the one that has been idle longest where
- * that helps. */
+/* Finds out which rings wait for one agent less, and ends that which has been
+ * idle longest where it helps. */
 static void
 make_room(void)
 {
 	struct ta *ta, *victim = NULL;
 	struct ring *r;
-	struct chan *c;
-	int any;
 
-	q.nwait = q.nending = 0;
-	for (c = q.chans; c != NULL; c = c->next)
-		c->nwait = c->nending = 0;
-	for (r = q.rings; r != NULL; r = r->next) {
-		r->waits = r->pending == maxta &&
-		    counted() <= most_by(&r->conf->v) ? WAITS_ANY :
-		    r->pending == maxchannel &&
-		    (long)r->chan->nta <= most_of_channel(r) ? WAITS_CHAN :
-		    WAITS_NOT;
-		q.nwait += r->waits == WAITS_ANY;
-		r->chan->nwait += r->waits == WAITS_CHAN;
-	}
-	for (ta = q.agents; ta != NULL; ta = ta->next) {
-		q.nending += ta->ending;
-		ta->ring->chan->nending += ta->ending;
-	}
-	any = q.nwait > 0 && q.nending == 0;
-	for (ta = q.agents; ta != NULL; ta = ta->next) {
-		r = ta->ring;
-		if (ta->state == TA_IDLE && ((any && !r->conf->dsn) ||
-		    (r->chan->nwait > 0 && r->chan->nending == 0)) &&
-		    (victim == NULL || ta->heard < victim->heard))
+	for (r = q.rings; r != NULL; r = r->next)
+		set_waits(r);
+	for (ta = q.agents; ta != NULL; ta = ta->next)
+		if (ta->state == TA_IDLE &&
+		    (victim == NULL || ta->heard < victim->heard) &&
+		    waiters(ta->ring, MAXTA) + waiters(ta->ring, MAXCHANNEL) >
+		    0)
 			victim = ta;
-	}
 	if (victim != NULL)
 		end(victim, 1);
 }

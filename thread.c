@@ -114,7 +114,7 @@ sweep_rings(void)
 		return;
 	any_old = 0;
 	for (p = &q.rings; (r = *p) != NULL; ) {
-		if (!r->old || r->nthreads > 0 || r->nta > 0) {
+		if (!r->old || r->nthreads > 0 || r->slots.nta > 0) {
 			any_old |= r->old;
 			p = &r->next;
 			continue;
@@ -654,41 +654,6 @@ th_spoke(struct ta *ta)
 	if (t->fb->rate.n > 0)	/* its first delivery begins now */
 		t->dest->slot = now.mono;
 	th_update(t);
-}
-
-/* One more idle agent, or one less. */
-static void
-count_idle(const struct ta *ta, int more)
-{
-	struct ring *r = ta->ring;
-
-	ta->thread->nidle += (unsigned)more;
-	r->nidle += (unsigned)more;
-	r->chan->nidle += (unsigned)more;
-	if (!r->conf->dsn)	/* no limit counts that one */
-		q.nidle += (unsigned)more;
-}
-
-/* Agents with nothing to do rest with their ring, and with the thread that they
- * served last, the newest first. */
-void
-th_idle(struct ta *ta)
-{
-	struct ring *r = ta->ring;
-
-	PREPEND(r->idle, ta, rnext, rprev);
-	PREPEND(ta->thread->idle, ta, tnext, tprev);
-	count_idle(ta, 1);
-}
-
-void
-th_unidle(struct ta *ta)
-{
-	struct ring *r = ta->ring;
-
-	REMOVE(r->idle, ta, rnext, rprev);
-	REMOVE(ta->thread->idle, ta, tnext, tprev);
-	count_idle(ta, -1);
 }
 
 /* Is it that of DSNs that tell what has ended? */
