@@ -493,7 +493,7 @@ meet(struct vertex *v)
 static int
 add_rcpt(struct message *m, const struct ctl *c)
 {
-	struct thread *t = th_get(c->channel, c->host);
+	struct thread *t = th_get(dest_chan(c->channel), c->host, 0);
 	struct vertex *v;
 	struct rcpt *r;
 	unsigned nr;
@@ -534,7 +534,8 @@ find_boxes(const struct message *m)
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->nr == 1 && v->count != 0 && th_is_local(v->thread) &&
-		    (t = th_box(v->thread, v->count)) != NULL)
+		    (t = th_get(v->thread->ring->chan, v->thread->host,
+		    v->count)) != NULL)
 			v->thread = t;
 }
 

@@ -329,9 +329,9 @@ later_place(struct part *p)
 static int
 has_answered(const struct memo *m)
 {
-	const struct thread *t = th_find(m->chan->name, m->host, m->box);
+	const struct dest *d = dest_find(m->chan, m->host, m->box);
 
-	return t != NULL && t->answered;
+	return d != NULL && d->thread != NULL && d->thread->answered;
 }
 
 /* Does the command concern the memo? */
@@ -427,7 +427,7 @@ later_answered(void)
 	for (t = q.all; t != NULL; t = t->next)
 		if (t->answered) {
 			t->answered = 0;
-			th_suspect(t);
+			th_update(t);
 		}
 	q.answered = 0;
 }

@@ -296,21 +296,18 @@ void	order_forget(struct message *);		/* no job of it is needed */
 int	th_init(struct config *);	/* 0, or -1 without memory */
 void	th_reload(struct config *);	/* puts all threads under new rings */
 void	th_sweep(void);			/* frees what is empty */
-/* The thread of an address, made when there is none; NULL without memory. */
-struct thread *th_get(const char *channel, const char *host);
+/* The thread of an address, with box not 0 that of one mailbox there; made when
+ * there is none.  NULL without memory, and without a channel. */
+struct thread *th_get(struct chan *, const char *host, unsigned box);
 /* Is its host "-", where mailboxes are the destinations? */
-int	th_is_local(const struct thread *);
-/* The thread of this address and mailbox (0: none), or NULL. */
-struct thread *th_find(const char *channel, const char *host, unsigned box);
-/* Is it of the channel dsn? */
-int	th_is_dsn(const struct thread *);
-/* The thread of one mailbox, beside that of all: or NULL, without memory. */
-struct thread *th_box(struct thread *, unsigned box);
+#define th_is_local(t)	((t)->fb != &(t)->ring->conf->v.fb)
+#define th_is_dsn(t)	((t)->ring->conf->dsn)	/* of the channel dsn? */
+/* READY vertices of the thread, wherever they stand. */
+#define th_nready(t)	((t)->ready.n + (t)->noffer)
 /* What the vertex waits for, and until when, mono; that is 0, or past, when it
  * has no time. */
 enum why th_why(const struct vertex *, double *until);
-void	th_suspect(struct thread *);	/* the sweep is to look at it */
-/* Something that counts for its turn or its time has changed. */
+/* Something that counts for its turn, its time or its end has changed. */
 void	th_update(struct thread *);
 /* Appends it as READY. */
 void	th_ready(struct thread *, struct vertex *);
@@ -325,17 +322,17 @@ void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
 /* Starts what waits for the host, queueonly too. */
 void	th_trigger(const char *host);
-/* The same for a thread, or one vertex of it, whatever it waits for; limits
- * and holds stay. */
-void	th_flush(struct thread *);
-void	th_flush_one(struct vertex *);
+/* The same for a thread, or one READY or waiting vertex of it (NULL: all),
+ * whatever it waits for; limits and holds stay. */
+void	th_flush(struct thread *, struct vertex *one);
+/* Takes a vertex that no agent has off its list, to go on one of another state
+ * or to end. */
+void	th_out(struct vertex *);
 /* Takes it off its list, HELD; and back. */
 void	th_hold(struct vertex *);
 void	th_release(struct vertex *);
 /* Asks anew whether its address is held: 1 when that ended a hold. */
 int	th_rehold(struct thread *);
-/* READY vertices of the thread, wherever they stand. */
-unsigned th_nready(const struct thread *);
 /* Its message has its share of the agents: it waits, 0, or -1 if it cannot;
  * and one that may have more now, when so many agents are free: 1 or 0. */
 int	th_block(struct vertex *);

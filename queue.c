@@ -182,12 +182,7 @@ end_vertex(struct vertex *v)
 	struct message *m = v->msg;
 
 	uncancel(v);
-	if (v->state == V_READY)
-		order_take(v, 0);
-	else if (v->state == V_WAIT)
-		list_del(&t->wait, v);
-	else if (v->state == V_HELD)
-		t->nheld--;
+	th_out(v);
 	v->state = V_DONE;
 	rcpts_gone(v, v->left);
 	m->left--;
@@ -196,7 +191,6 @@ end_vertex(struct vertex *v)
 	v->next = dead;
 	dead = v;
 	th_update(t);
-	th_suspect(t);
 }
 
 /* When all of a message is over, what was to be told before that is told with
@@ -299,7 +293,7 @@ tell(struct message *m, const char *what, double at)
 		if (v->state != V_DONE && th_is_dsn(v->thread) &&
 		    is_delay(v) == delay)
 			return 0;
-	t = th_get("dsn", what);
+	t = th_get(dest_chan("dsn"), what, 0);
 	v = t == NULL ? NULL : msg_vertex(m, t);
 	if (v == NULL)
 		return -1;
@@ -1025,13 +1019,13 @@ find_box(struct vertex *v)
 	c = ctl_at(v->msg->name, v->r[0].off);
 	box = c == NULL ? 0 : ctl_box(c);
 	if (box != 0)
-		own = th_box(t, box);
+		own = th_get(t->ring->chan, t->host, box);
 	if (own == NULL)
 		return;
 	v->thread = own;
 	if (v->host & HOST_BAD && v->r[0].why != NULL)
 		reason_copy(&own->dest->reason, reason_of(&v->r[0]));
-	th_suspect(t);
+	th_update(t);
 }
 
 int

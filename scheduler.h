@@ -463,7 +463,6 @@ struct thread {
 				 * waited for that was tried once more */
 	unsigned char open;	/* it may take an agent, if it has vertices */
 	unsigned char triggered;	/* queueonly: started by a T line */
-	unsigned char picked;	/* -p does not exclude it */
 	unsigned char answered;	/* its host answered after a silence, and
 				 * evicted mail has not been called yet */
 	unsigned char listed;	/* is on the sweep's list */

@@ -207,7 +207,7 @@ flush_one(struct operation *r, struct vertex *v)
 	} else {
 		r->done++;
 		if (r->msg != NULL)
-			th_flush_one(v);
+			th_flush(v->thread, v);
 	}
 }
 
@@ -229,7 +229,7 @@ do_flush(struct operation *r)
 		if ((th_nready(t) + t->wait.n > 0 ||
 		    t->dest->until > now.mono) && t->held == NULL &&
 		    is_meant(r->patterns, t->ring->chan, t->host))
-			th_flush(t);
+			th_flush(t, NULL);
 	say_how_many(r);
 }
 

@@ -1089,7 +1089,6 @@ clean_up(struct ta *ta)
 	heap_del(&due, &ta->timer);
 	ta->thread->nref--;
 	th_update(ta->thread);
-	th_suspect(ta->thread);
 	count(r, -1, 0, -ta->ending);
 	q.nagents--;
 }

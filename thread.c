@@ -141,27 +141,6 @@ is_picked(const char *channel, const char *host)
 	    strcmp(host, opt.pick_host) == 0);
 }
 
-struct thread *
-th_find(const char *channel, const char *host, unsigned box)
-{
-	struct chan *chan = dest_chan(channel);
-	struct dest *d = chan == NULL ? NULL : dest_find(chan, host, box);
-
-	return d == NULL ? NULL : d->thread;
-}
-
-int
-th_is_local(const struct thread *t)
-{
-	return t->fb != &t->ring->conf->v.fb;
-}
-
-int
-th_is_dsn(const struct thread *t)
-{
-	return t->ring->conf->dsn;
-}
-
 /* The thread belongs to a ring, by whose clauses its destination is dealt
  * with. */
 static void
@@ -175,20 +154,28 @@ set_ring(struct thread *t, struct ring *r)
 		t->fb = t->box != 0 ? &r->conf->box : &r->conf->local;
 }
 
-/* It may have become empty: the sweep will see.  Nothing else frees a thread,
- * so what points to one is good until the end of the pass. */
-void
-th_suspect(struct thread *t)
+/* Nothing is in it, and nothing points to it. */
+static int
+is_empty(const struct thread *t)
 {
-	if (t->listed)
+	return th_nready(t) + t->wait.n + t->nfed + t->nheld + t->nref +
+	    t->answered == 0;
+}
+
+/* Only the sweep frees a thread, so what points to one is good until the end of
+ * the pass. */
+static void
+sweep_if_empty(struct thread *t)
+{
+	if (t->listed || !is_empty(t))
 		return;
 	t->listed = 1;
 	t->swept = maybe_empty;
 	maybe_empty = t;
 }
 
-static struct thread *
-thread_get(struct chan *chan, const char *host, unsigned box)
+struct thread *
+th_get(struct chan *chan, const char *host, unsigned box)
 {
 	struct dest *d = chan == NULL ? NULL : dest_get(chan, host, box);
 	struct thread *t = d == NULL ? NULL : d->thread;
@@ -205,35 +192,16 @@ thread_get(struct chan *chan, const char *host, unsigned box)
 	t->host = d->host;
 	t->box = box;
 	set_ring(t, r);
-	t->picked = (unsigned char)is_picked(chan->name, host);
 	t->held = held_address(chan->name, host);
 	t->woken = NEVER;
 	dest_take(d, t);
 	PREPEND(q.all, t, next, prev);
 	q.nthreads++;
-	th_suspect(t);
+	sweep_if_empty(t);
 	return t;
 }
 
-struct thread *
-th_get(const char *channel, const char *host)
-{
-	return thread_get(dest_chan(channel), host, 0);
-}
-
-struct thread *
-th_box(struct thread *t, unsigned box)
-{
-	return thread_get(t->ring->chan, t->host, box);
-}
-
 /* ---- turns ----------------------------------------------------------- */
-
-unsigned
-th_nready(const struct thread *t)
-{
-	return t->ready.n + t->noffer;
-}
 
 /* What all of the thread waits for, the reason first that an operator would
  * have to see to first. */
@@ -244,7 +212,7 @@ thread_why(const struct thread *t)
 
 	if (t->held != NULL)
 		return WHY_HELD;
-	if (opt.freeze || !t->picked)
+	if (opt.freeze || !is_picked(t->ring->chan->name, t->host))
 		return WHY_FROZEN;
 	if (s->command == NULL)
 		return WHY_NO_COMMAND;
@@ -370,6 +338,7 @@ th_update(struct thread *t)
 {
 	update_timer(t);
 	update_turn(t);
+	sweep_if_empty(t);
 }
 
 /* The caller updates the thread when all its vertices are where they belong. */
@@ -450,33 +419,6 @@ th_trigger(const char *host)
 	log_info("trigger host=%s threads=%d", host, n);
 }
 
-/* An operator wants it tried now. */
-static void
-try_now(struct thread *t)
-{
-	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
-	t->ring->dead = 0;
-	fb_lift(t->dest, t->fb, (long)t->nta);
-}
-
-void
-th_flush(struct thread *t)
-{
-	try_now(t);
-	wake_all(t);
-}
-
-void
-th_flush_one(struct vertex *v)
-{
-	try_now(v->thread);
-	if (v->state == V_WAIT) {
-		list_del(&v->thread->wait, v);
-		th_ready(v->thread, v);
-	}
-	th_update(v->thread);
-}
-
 /* Its message has one more vertex with agents, or one less. */
 static void
 count_agents(struct vertex *v, int more)
@@ -485,27 +427,46 @@ count_agents(struct vertex *v, int more)
 	order_share(v->msg);
 }
 
+void
+th_out(struct vertex *v)
+{
+	if (v->state == V_READY)
+		order_take(v, 0);
+	else if (v->state == V_WAIT)
+		list_del(&v->thread->wait, v);
+	else if (v->state == V_HELD)
+		v->thread->nheld--;
+}
+
 /* HELD it is on no list, so nothing wakes or feeds it by mistake. */
 void
 th_hold(struct vertex *v)
 {
-	struct thread *t = v->thread;
-
-	if (v->state == V_READY)
-		order_take(v, 0);
-	else if (v->state == V_WAIT)
-		list_del(&t->wait, v);
+	th_out(v);
 	v->state = V_HELD;
-	t->nheld++;
-	th_update(t);
+	v->thread->nheld++;
+	th_update(v->thread);
 }
 
 void
 th_release(struct vertex *v)
 {
-	v->thread->nheld--;
+	th_out(v);
 	th_ready(v->thread, v);
 	th_update(v->thread);
+}
+
+void
+th_flush(struct thread *t, struct vertex *one)
+{
+	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
+	t->ring->dead = 0;
+	if (one == NULL) {
+		wake_all(t);
+		return;
+	}
+	fb_lift(t->dest, t->fb, (long)t->nta);
+	th_release(one);
 }
 
 int
@@ -613,7 +574,7 @@ th_join(struct ta *ta, struct thread *t)
 	if (ta->thread != t) {
 		if (ta->thread != NULL) {
 			ta->thread->nref--;
-			th_suspect(ta->thread);
+			sweep_if_empty(ta->thread);
 		}
 		t->nref++;
 		ta->thread = t;
@@ -641,7 +602,6 @@ th_leave(struct ta *ta)
 	REMOVE(t->busy, ta, tnext, tprev);
 	t->nta--;
 	t->nstart -= !ta->spoke;
-	th_suspect(t);
 }
 
 void
@@ -817,8 +777,7 @@ th_sweep(void)
 	while ((t = maybe_empty) != NULL) {
 		maybe_empty = t->swept;
 		t->listed = 0;
-		if (th_nready(t) + t->wait.n + t->nfed + t->nheld +
-		    t->nref + t->answered > 0)
+		if (!is_empty(t))
 			continue;
 		heap_del(&q.wake, &t->wake);
 		heap_del(&t->ring->ready, &t->turn);

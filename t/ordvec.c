@@ -109,7 +109,7 @@ add_vertex(struct msg *g, unsigned i, const char *host, unsigned n)
 	struct vertex *v = &g->v[i];
 
 	v->msg = g->m;
-	v->thread = th_get("c", host);
+	v->thread = th_get(dest_chan("c"), host, 0);
 	v->left = n;
 	if (v->thread == NULL)
 		malformed("no memory", host);
@@ -226,7 +226,6 @@ done(long a)
 	v->state = V_DONE;
 	v->thread = NULL;
 	v->msg->left--;
-	th_suspect(t);
 	th_leave(&agents[a]);
 	th_update(t);
 }
@@ -242,7 +241,7 @@ clear_all(void)
 	for (i = 0; i < AGENTS_MAX; i++) {
 		if (agents[i].thread != NULL) {
 			agents[i].thread->nref--;
-			th_suspect(agents[i].thread);
+			th_update(agents[i].thread);
 		}
 		memset(&agents[i], 0, sizeof(agents[i]));
 	}
@@ -252,8 +251,8 @@ clear_all(void)
 		l = &msgs[i].m->link;
 		for (n = 0; n < msgs[i].m->nr; n++)
 			if (msgs[i].v[n].state == V_READY) {
-				th_suspect(msgs[i].v[n].thread);
-				order_take(&msgs[i].v[n], 0);
+				th_out(&msgs[i].v[n]);
+				th_update(msgs[i].v[n].thread);
 			}
 		order_forget(msgs[i].m);
 		hash_del(&q.messages, l);

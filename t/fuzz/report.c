@@ -173,7 +173,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	put("125-1", third, nthird);
 	fuzz_arrived();
 	in_load();
-	t = th_get("test", "a.host");
+	t = th_get(dest_chan("test"), "a.host", 0);
 	fuzz_must(q_find(123, NULL) != NULL && q_find(124, NULL) != NULL &&
 	    q_find(125, NULL) != NULL && t->ready.n == 3, "three jobs for one host");
 	fuzz_must(msg_unread(q_find(125, NULL)) > 0, "the third is partly in core");
