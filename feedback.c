@@ -63,9 +63,10 @@
  * was last used is written at the end alone, to spare a flash disk.
  *
  * The files of other hosts are read as often.  Only the dead are taken of them:
- * what is dead there, and was not heard of here since, sleeps here as long.
- * When the file does not say so any more, it wakes.  Such hearsay is not passed
- * on, so no two hosts can keep it alive between them.
+ * what is dead there, and was not heard of here since, sleeps here, but for no
+ * more than three rounds.  Each round begins these anew.  So when the file does
+ * not say so any more, it wakes.  Such hearsay is not passed on, so no two
+ * hosts can keep it alive between them.
  *
  * How much time has passed since a file was written is known only when both
  * clocks, that of the writer and ours, can be believed; else it is taken for
@@ -93,6 +94,8 @@
 #define CHANNELS_MOST	100	/* beyond them files bring no new ones */
 #define WINDOW_MOST	1000000L
 #define WORDS_MOST	500	/* bytes of a reason */
+#define HEARSAY		3	/* rounds after which what no file says any more
+				 * is not believed any more */
 
 double dest_period = 300;	/* seconds between rounds of files */
 
@@ -109,7 +112,6 @@ static struct {
 		    const char *host);
 	double	due;		/* mono; the next round */
 	enum unsaved unsaved;
-	unsigned long round;	/* number of the last one */
 	unsigned wrong, told;	/* complaints of this round and the last */
 	int	news;		/* threads have yet to learn of hearsay */
 } db;
@@ -118,7 +120,7 @@ static struct {
 struct record {
 	char	*channel, *host, *reason;
 	long	window;		/* 0: it is dead */
-	long	left;		/* seconds until it is tried; -1: not dead */
+	long	left;		/* seconds until it is tried */
 	long	tries;
 	double	used;		/* mono; its last report or start */
 };
@@ -150,21 +152,17 @@ unsave(enum unsaved what)
 static double
 decimal(const char *s, const char **end)
 {
-	double x = 0, by = 1, point = 1;
-	int digits = 0;
+	const char *p = s, *point = NULL;
+	double x = 0, by = 1;
 
-	for (*end = s; isdigit((unsigned char)*s) || (*s == '.' && point == 1);
-	    s++) {
-		if (*s == '.') {
-			point = 10;
-			continue;
+	for (; isdigit((unsigned char)*p) || (*p == '.' && point == NULL); p++)
+		if (*p == '.') {
+			point = p;
+		} else {
+			x = x * 10 + (*p - '0');
+			by *= point == NULL ? 1 : 10;
 		}
-		x = x * 10 + (*s - '0');
-		by *= point;
-		digits++;
-	}
-	if (digits > 0)
-		*end = s;
+	*end = p - s == (point != NULL) ? s : p;
 	return stored(x / by);
 }
 
@@ -229,25 +227,19 @@ fb_rate_parse(const char *s, struct fb_rate *rate)
 
 /* ---- the window -------------------------------------------------------- */
 
-/*
- * The square root of n, at least 1, to the last bit: some systems have sqrt in
- * a library apart.  Newton's steps come down from above until they stop, which
- * is a bit off at most.  The last step knows the error better than a double
- * could: x in two parts makes products that lose nothing.
- */
+/* The square root of n, at least 1, but for its last bit: some systems have
+ * sqrt in a library apart.  Newton's steps come down from above until they
+ * stop. */
 static double
 root(long n)
 {
-	double x, next = (double)n, hi, lo;
+	double x, next = (double)n;
 
 	do {
 		x = next;
 		next = stored((x + (double)n / x) / 2);
 	} while (next < x);
-	hi = (double)(float)x;
-	lo = x - hi;
-	return stored(x + ((double)n - hi * hi - 2 * hi * lo - lo * lo) /
-	    (2 * x));
+	return x;
 }
 
 static double
@@ -282,37 +274,27 @@ init(struct dest *d, double mono)
 	d->used = mono;
 }
 
-int
+void
 fb_lift(struct dest *d, const struct feedback *f, long busy)
 {
 	if (d->window > 0)
-		return 0;
+		return;
 	if (d->until > 0)	/* it was dead, and not just unknown */
 		unsave(CHANGES);
 	d->window = busy > 0 ? capped(f, busy) : initial(f);
 	d->success = d->failure = d->cohorts = 0;
 	d->until = 0;
 	d->hearsay = 0;
-	return FB_MOVED | FB_REVIVED;
 }
 
-int
+void
 fb_wake(struct dest *d, const struct feedback *f, long busy, double mono)
 {
-	return mono < d->until ? 0 : fb_lift(d, f, busy);
+	if (mono >= d->until)
+		fb_lift(d, f, busy);
 }
 
-/* What has come of a report, when the window was this one before. */
-static int
-outcome(const struct dest *d, long was)
-{
-	unsave(d->window != was ? CHANGES : USES);
-	if (d->window == was)
-		return 0;
-	return d->window > 0 ? FB_MOVED : FB_MOVED | FB_DIED;
-}
-
-int
+void
 fb_good(struct dest *d, const struct feedback *f, long busy, double mono)
 {
 	long was = d->window;
@@ -320,8 +302,9 @@ fb_good(struct dest *d, const struct feedback *f, long busy, double mono)
 	d->ngood++;
 	d->used = d->good = mono;
 	d->cohorts = 0;
+	fb_lift(d, f, busy);
 	if (was == 0)
-		return fb_lift(d, f, busy);
+		return;
 	d->window = capped(f, was);
 	/* at the limit, or far ahead of what is used, nothing is added up */
 	if ((f->limit <= 0 || d->window < f->limit) &&
@@ -334,10 +317,10 @@ fb_good(struct dest *d, const struct feedback *f, long busy, double mono)
 		}
 		d->window = capped(f, d->window);
 	}
-	return outcome(d, was);
+	unsave(d->window != was ? CHANGES : USES);
 }
 
-int
+void
 fb_bad(struct dest *d, const struct feedback *f, int all, double mono)
 {
 	long was = d->window;
@@ -345,24 +328,24 @@ fb_bad(struct dest *d, const struct feedback *f, int all, double mono)
 	d->nbad++;
 	d->used = d->bad = mono;
 	if (was == 0)
-		return 0;
+		return;
 	d->window = capped(f, was);
 	d->cohorts = stored(d->cohorts + stored(1.0 / (double)d->window));
 	if (f->cohorts > 0 && (d->cohorts > (double)f->cohorts ||
 	    (all && f->limit == 1))) {
 		d->window = 0;
 		d->until = mono;
-		return outcome(d, was);
+	} else {
+		d->failure = stored(d->failure - step(&f->neg, d->window));
+		while (d->failure < 0) {
+			d->window--;
+			d->failure = stored(d->failure + 1);
+			d->success = 0;
+		}
+		if (d->window < 1)
+			d->window = 1;
 	}
-	d->failure = stored(d->failure - step(&f->neg, d->window));
-	while (d->failure < 0) {
-		d->window--;
-		d->failure = stored(d->failure + 1);
-		d->success = 0;
-	}
-	if (d->window < 1)
-		d->window = 1;
-	return outcome(d, was);
+	unsave(d->window != was ? CHANGES : USES);
 }
 
 long
@@ -496,25 +479,19 @@ dest_hash(const struct chan *chan, const char *host, unsigned box)
 	return hash_text(host, hash_text(chan->name, box));
 }
 
-static struct dest *
-find(const struct chan *chan, const char *host, unsigned box, unsigned hash)
+struct dest *
+dest_find(const struct chan *chan, const char *host, unsigned box)
 {
-	struct hlink *l;
+	struct hlink *l = hash_first(&q.dests, dest_hash(chan, host, box));
 	struct dest *d;
 
-	for (l = hash_first(&q.dests, hash); l != NULL; l = hash_next(l)) {
+	for (; l != NULL; l = hash_next(l)) {
 		d = OWNER(struct dest, link, l);
 		if (d->chan == chan && d->box == box &&
 		    strcmp(d->host, host) == 0)
 			return d;
 	}
 	return NULL;
-}
-
-struct dest *
-dest_find(const struct chan *chan, const char *host, unsigned box)
-{
-	return find(chan, host, box, dest_hash(chan, host, box));
 }
 
 static void
@@ -534,10 +511,9 @@ leave_unused(struct dest *d)
 struct dest *
 dest_get(struct chan *chan, const char *host, unsigned box)
 {
-	unsigned hash = dest_hash(chan, host, box);
-	struct dest *d = find(chan, host, box, hash);
+	struct dest *d = chan == NULL ? NULL : dest_find(chan, host, box);
 
-	if (d != NULL)
+	if (d != NULL || chan == NULL)
 		return d;
 	d = mem_get(sizeof(*d) + strlen(host));
 	if (d == NULL)
@@ -546,7 +522,7 @@ dest_get(struct chan *chan, const char *host, unsigned box)
 	d->chan = chan;
 	d->box = box;
 	init(d, now.mono);
-	hash_add(&q.dests, &d->link, hash);
+	hash_add(&q.dests, &d->link, dest_hash(chan, host, box));
 	enter_unused(d);
 	return d;
 }
@@ -603,11 +579,12 @@ dest_lift(chan_meant *meant, const void *arg)
 			d->until = now.mono;	/* fb_wake will see */
 }
 
+/* May an unused one be forgotten? */
 static int
 is_stale(const struct dest *d, double mono)
 {
 	return d->thread == NULL && (d->window > 0 || d->until <= mono) &&
-	    mono - d->used >= d->keep;
+	    (d->hearsay || mono - d->used >= d->keep);
 }
 
 /* Once a second all are looked at: one that is kept for long, or is dead, has
@@ -721,16 +698,16 @@ ago(double mono)
 	return s < 0 ? 0 : s > WAIT_MOST ? WAIT_MOST : (long)s;
 }
 
-/* Writes the line of what we know by ourselves: its length. */
-static long
+/* Writes the line of what we know by ourselves, while there is room. */
+static void
 write_record(FILE *f, const struct dest *d)
 {
 	char line[LINE_MAX_ - 1];
 	struct text t;
 
-	if (d->local || d->hearsay != 0 ||
+	if (d->local || d->hearsay || ftell(f) > FILE_MOST - LINE_MAX_ ||
 	    (d->window > 0 && d->ngood + d->nbad == 0))
-		return 0;
+		return;
 	text_init(&t, line, sizeof(line));
 	t.clean = 1;
 	text_add(&t, "%s\t%s\t%ld\t", d->chan->name, d->host, d->window);
@@ -740,10 +717,8 @@ write_record(FILE *f, const struct dest *d)
 		text_add(&t, "%ld", ago(2 * now.mono - d->until));
 	text_add(&t, "\t%u\t%ld\t%.*s\n", (unsigned)d->tries, ago(d->used),
 	    WORDS_MOST, d->reason != NULL ? d->reason : "");
-	if (t.cut)
-		return 0;	/* its name is absurd */
-	fwrite(line, 1, t.len, f);
-	return (long)t.len;
+	if (!t.cut)		/* else its name is absurd */
+		fwrite(line, 1, t.len, f);
 }
 
 /* In the order in which they are to be forgotten: those with mail last. */
@@ -752,15 +727,12 @@ write_all(FILE *f)
 {
 	const struct dest *d;
 	const struct thread *t;
-	long size = 100;
 
 	fprintf(f, HEAD "%ld\n", now.wall > 0 ? (long)now.wall : 0L);
 	for (d = unused; d != NULL; d = d->next)
-		if (size < FILE_MOST - LINE_MAX_)
-			size += write_record(f, d);
+		write_record(f, d);
 	for (t = q.all; t != NULL; t = t->next)
-		if (size < FILE_MOST - LINE_MAX_)
-			size += write_record(f, t->dest);
+		write_record(f, t->dest);
 }
 
 /* Our file is made anew if it lacks so much. */
@@ -792,18 +764,15 @@ static int
 take_text(char *s)
 {
 	char *to = s;
-	int i, c;
+	int c;
 
 	for (; *s != '\0'; *to++ = (char)c) {
 		c = (unsigned char)*s++;
-		if (c < 32 || c >= 127)
+		if (c == '\\' && strspn(s, "01234567") >= 3) {
+			c = (s[0] - '0') * 64 + (s[1] - '0') * 8 + s[2] - '0';
+			s += 3;
+		} else if (c == '\\' || c < 32 || c >= 127) {
 			return -1;
-		if (c != '\\')
-			continue;
-		for (i = c = 0; i < 3; i++, s++) {
-			if (*s < '0' || *s > '7')
-				return -1;
-			c = c * 8 + (*s - '0');
 		}
 		if (c == 0 || c > 255)
 			return -1;
@@ -861,11 +830,10 @@ take_line(struct lines *l, long passed, struct record *r)
 	r->tries = number(f[4], USHRT_MAX);
 	used = number(f[5], WAIT_MOST);
 	r->reason = f[6];
-	if (r->window < 0 || r->tries < 0 || used < 0 || (r->window == 0 ?
-	    r->left < 0 : strcmp(f[3], "-") != 0))
+	if (r->window < 0 || r->tries < 0 || used < 0 ||
+	    (r->window == 0) != (r->left >= 0))
 		return -1;
-	if (r->left >= 0)
-		r->left = r->left > passed ? r->left - passed : 0;
+	r->left = r->left > passed ? r->left - passed : 0;
 	r->used = now.mono - used - passed;
 	return 0;
 }
@@ -908,22 +876,26 @@ restore(struct dest *d, const struct record *r, const struct setting *s)
 		reason_copy(&d->reason, r->reason);
 }
 
-/* It is dead for another host, and so it is here, unless we know better. */
+/* It is dead for another host, and so it is here, unless we know better.  The
+ * next rounds put the end of that off as long as the file says so. */
 static void
 hear(struct dest *d, const struct record *r, const char *who)
 {
 	char why[WORDS_MOST + 200];
+	double span = HEARSAY * dest_period;
 
-	if (d->local || (d->window == 0 && d->hearsay == 0) ||
-	    d->good >= r->used)
+	if (d->local || (d->window == 0 && !d->hearsay) || d->good >= r->used)
 		return;
-	if (d->hearsay == 0 || d->until + 1 < now.mono + r->left) {
+	if (span > (double)r->left)
+		span = (double)r->left;
+	if (!d->hearsay) {
 		text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, who);
 		reason_copy(&d->reason, why);
-		sleep_for(d, r->left);
-		db.news = 1;
+		sleep_for(d, (long)span);
 	}
-	d->hearsay = db.round;
+	d->until = now.mono + span;
+	d->hearsay = 1;
+	db.news = 1;
 }
 
 /* A line of our own file, or of who's. */
@@ -940,17 +912,14 @@ take_record(struct record *r, const char *who)
 		return;
 	if (r->left > retry_longest(s))
 		r->left = retry_longest(s);
-	if (d == NULL) {
-		d = who != NULL && nunused >= UNUSED_MOST ? NULL :
-		    dest_get(chan, r->host, 0);
-		if (d == NULL)
-			return;
+	if (d == NULL && (who == NULL || nunused < UNUSED_MOST) &&
+	    (d = dest_get(chan, r->host, 0)) != NULL) {
 		d->keep = keep_for(&s->fb, s->forget);
 		fb_lift(d, &s->fb, who == NULL ? r->window : 0);
 	}
-	if (who == NULL)
+	if (d != NULL && who == NULL)
 		restore(d, r, s);
-	else
+	else if (d != NULL)
 		hear(d, r, who);
 }
 
@@ -1018,27 +987,6 @@ take_file(const char *path, const char *who)
 	close(fd);
 }
 
-/* What no file says any more is no longer dead. */
-static void
-lift_hearsay(void)
-{
-	const struct setting *s;
-	struct hlink *l;
-	struct dest *d;
-
-	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; ) {
-		d = OWNER(struct dest, link, l);
-		if (d->hearsay == 0 || d->hearsay == db.round)
-			continue;
-		s = db.setting_of(d->chan->name, d->host);
-		if (s == NULL)
-			continue;
-		fb_lift(d, &s->fb, d->thread != NULL ?
-		    (long)d->thread->nta : 0);
-		db.news = 1;
-	}
-}
-
 static void
 hear_others(void)
 {
@@ -1059,7 +1007,6 @@ hear_others(void)
 			n++;
 		}
 	closedir(dir);
-	lift_hearsay();
 }
 
 /* ---- for the loop ------------------------------------------------------- */
@@ -1076,7 +1023,6 @@ dest_look(const char *path,
 	db.due = now.mono + dest_period;
 	db.setting_of = setting_of;
 	db.news = 0;
-	db.round++;
 	text_fmt(db.path, sizeof(db.path), "%s", path);
 	if (*path == '\0')
 		return 0;

@@ -69,11 +69,6 @@ void	spool_check(void (*show)(const char *name, int empty, long age));
  * feedback.c - destinations: windows, rates, waits, and what outlives us
  * ====================================================================== */
 
-/* What came of a report; bits. */
-#define FB_MOVED	1	/* the window is another one */
-#define FB_DIED		2	/* ... and is 0: dest_sleep is to be called */
-#define FB_REVIVED	4	/* ... and was 0 */
-
 /* "1", "1/8", "1/concurrency", "1/sqrt_concurrency" become a rule; "10/m",
  * "25/h", "1/2s" a rate (units s, m, h, d).  NULL; or what is wrong, to follow
  * the text in a message, and nothing is set. */
@@ -82,12 +77,13 @@ const char *fb_rate_parse(const char *, struct fb_rate *);
 /* A job has ended well or badly for the host; jobs whose agent died are not
  * reported.  busy is how many agents work for the destination, this one
  * included.  all: the host wants no mail at all for now, so one that may have
- * no more than one agent is dead. */
-int	fb_good(struct dest *, const struct feedback *, long busy, double mono);
-int	fb_bad(struct dest *, const struct feedback *, int all, double mono);
+ * no more than one agent is dead.  When that makes its window 0, dest_sleep is
+ * to be called. */
+void	fb_good(struct dest *, const struct feedback *, long busy, double mono);
+void	fb_bad(struct dest *, const struct feedback *, int all, double mono);
 /* A dead one is tried again: when it has slept, and at once. */
-int	fb_wake(struct dest *, const struct feedback *, long busy, double mono);
-int	fb_lift(struct dest *, const struct feedback *, long busy);
+void	fb_wake(struct dest *, const struct feedback *, long busy, double mono);
+void	fb_lift(struct dest *, const struct feedback *, long busy);
 /* How many more agents it may have, the rate aside; 0 when it is dead. */
 long	fb_room(const struct dest *, const struct feedback *, long busy);
 /* Seconds until the rate allows a delivery to start; 0: now. */
@@ -108,7 +104,7 @@ unsigned short retry_step(const struct setting *, long age);
 
 struct chan *dest_chan(const char *name);	/* NULL without memory */
 /* The destination, box being 0 or a mailbox of it: or NULL; and made when there
- * is none, NULL without memory. */
+ * is none, NULL without memory or a channel. */
 struct dest *dest_find(const struct chan *, const char *host, unsigned box);
 struct dest *dest_get(struct chan *, const char *host, unsigned box);
 void	dest_take(struct dest *, struct thread *);	/* it has a thread */

@@ -1046,12 +1046,12 @@ loop(void)
 			reload();	/* with new agents */
 		q.moved = 0;
 		first_scan(more);
+		if (dest_wait() <= 0)
+			th_destdb();
 		if (!state.ending)
 			q_timers();
 		ta_run();
 		q_sweep();
-		if (dest_wait() <= 0)
-			th_destdb();
 		if (!state.ending)
 			spool_tidy();
 		log_flush();

@@ -487,13 +487,12 @@ struct dest {
 	double	slot;		/* mono; with a rate, the last one taken */
 	double	used;		/* mono; last report or start */
 	double	good, bad;	/* mono; last report of the kind, or NEVER */
-	unsigned long hearsay;	/* DEAD by another host's word, in this round
-				 * of files; 0: not */
 	unsigned long ngood, nbad;	/* reports */
 	char	*reason;	/* the host's last words, NULL: none are bad */
 	unsigned long asked;	/* value of q.events when it last died */
 	unsigned short step;	/* place in the retry list, for its sleep */
 	unsigned short tries;	/* times it was put to sleep in a row */
+	unsigned char hearsay;	/* DEAD by another host's word */
 	unsigned char local;	/* a mailbox, or all of a host "-": its thread's
 				 * end is its own */
 	struct hlink link;	/* by channel, host and box */

@@ -177,7 +177,7 @@ sweep_if_empty(struct thread *t)
 struct thread *
 th_get(struct chan *chan, const char *host, unsigned box)
 {
-	struct dest *d = chan == NULL ? NULL : dest_get(chan, host, box);
+	struct dest *d = dest_get(chan, host, box);
 	struct thread *t = d == NULL ? NULL : d->thread;
 	struct ring *r;
 
@@ -497,11 +497,11 @@ th_sleep(struct thread *t)
 
 /* It has answered.  What waits for it may go if it was dead; else, as a host
  * that answers now and then is not to be stormed, when that was long ago. */
-static int
+static void
 heard_good(struct thread *t)
 {
 	struct dest *d = t->dest;
-	int came, was_dead = d->window == 0;
+	int was_dead = d->window == 0;
 
 	/* what is known of a mailbox goes with its thread */
 	if (q.nlater > 0 && (was_dead || d->reason != NULL ||
@@ -510,7 +510,7 @@ heard_good(struct thread *t)
 	d->tries = d->step = 0;
 	free(d->reason);
 	d->reason = NULL;
-	came = fb_good(d, t->fb, (long)t->nta, now.mono);
+	fb_good(d, t->fb, (long)t->nta, now.mono);
 	if (was_dead || (t->fb != &t->ring->conf->local &&
 	    th_nready(t) == 0 && t->wait.n > 0 && now.mono - t->woken >=
 	    t->ring->conf->v.interval)) {
@@ -518,22 +518,23 @@ heard_good(struct thread *t)
 		wake(t, WAKE_HOST);
 		th_update(t);
 	}
-	return came;
 }
 
 void
 th_heard(struct thread *t, int host)
 {
 	const struct dest *d = t->dest;
-	int came = 0;
+	long was = d->window;
+	int died;
 
 	if (host & HOST_BAD)
-		came = fb_bad(t->dest, t->fb, host & HOST_ALL, now.mono);
+		fb_bad(t->dest, t->fb, host & HOST_ALL, now.mono);
 	else if (host & HOST_GOOD)
-		came = heard_good(t);
-	if (came & FB_DIED)
+		heard_good(t);
+	died = was > 0 && d->window == 0;
+	if (died)
 		th_sleep(t);
-	else if (came == FB_MOVED)
+	else if (d->window != was)
 		update_turn(t);
 	if (t->ring->conf->v.feedbackdebug)
 		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "
@@ -541,8 +542,8 @@ th_heard(struct thread *t, int host)
 		    t->ring->chan->name, t->host, host & HOST_BAD ? "bad" :
 		    host & HOST_GOOD ? "good" : "none", d->window, t->nta,
 		    (long)(d->success * 100), (long)(d->failure * 100),
-		    (long)(d->cohorts * 100), came & FB_DIED ? " dead" :
-		    came & FB_REVIVED ? " revived" : "");
+		    (long)(d->cohorts * 100), died ? " dead" : was == 0 &&
+		    d->window > 0 ? " revived" : "");
 }
 
 /* What holds for the address; NULL when no command does. */

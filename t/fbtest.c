@@ -202,22 +202,15 @@ letter_bad(struct letter *l, const struct feedback *f)
 		l->concurrency = 1;
 }
 
-/* What must hold after any event; said are its bits. */
+/* What must hold after any event. */
 static const char *
-anyhow(const struct dest *was, const struct dest *d, const struct feedback *f,
-    int said)
+anyhow(const struct dest *d, const struct feedback *f)
 {
-	int moved = d->window != was->window;
-
 	if (d->window < 0 || (f->limit > 0 && d->window > f->limit))
 		return "not from 0 to the limit";
 	if (d->success < 0 || d->success >= 1 || d->failure < 0 ||
 	    d->failure > 1 || d->cohorts < 0)
 		return "a sum is out of its bounds";
-	if (((said & FB_MOVED) != 0) != moved ||
-	    ((said & FB_DIED) != 0) != (moved && d->window == 0) ||
-	    ((said & FB_REVIVED) != 0) != (moved && was->window == 0))
-		return "what it says is not what it did";
 	if (d->window == 0 && f->cohorts == 0)
 		return "dead, and that was not allowed";
 	if ((d->window == 0) != (fb_room(d, f, 0) == 0) ||
@@ -265,34 +258,33 @@ event(long n, struct dest *d, struct letter *l, const struct feedback *f,
 	long busy = (long)rnd(3) == 0 ? (long)rnd(30) : d->window;
 	double mono = (double)n;
 	const char *why;
-	int said;
 
 	if (d->window == 0 && rnd(8) == 0) {
-		said = fb_wake(d, f, busy, mono);
-		why = (said == 0) == (mono < was.until) ? NULL :
+		fb_wake(d, f, busy, mono);
+		why = (d->window == 0) == (mono < was.until) ? NULL :
 		    "woken at a wrong time";
 	} else if (d->window == 0 && rnd(8) == 0) {
-		said = fb_lift(d, f, busy);
+		fb_lift(d, f, busy);
 		why = d->window > 0 ? NULL : "not lifted";
 	} else if (rnd(100) < good) {
-		said = fb_good(d, f, busy, mono);
+		fb_good(d, f, busy, mono);
 		why = after_good(&was, d, f, busy);
 		if (was.window > 0)
 			letter_good(l, f, busy);
 	} else {
-		said = fb_bad(d, f, 0, mono);
+		fb_bad(d, f, 0, mono);
 		why = after_bad(&was, d);
 		if (was.window > 0)
 			letter_bad(l, f);
 	}
-	if (said & FB_DIED)
+	if (was.window > 0 && d->window == 0)
 		d->until = mono + 7.5;
-	if (said & FB_REVIVED) {
+	if (was.window == 0 && d->window > 0) {
 		l->success = l->failure = l->fail_cohorts = 0;
 		l->concurrency = d->window;
 	}
 	if (why == NULL)
-		why = anyhow(&was, d, f, said);
+		why = anyhow(d, f);
 	if (why == NULL && !l->off && l->concurrency != d->window)
 		why = "not as the seed has it";
 	return why == NULL ? 0 : wrong(why, n, &was, d, f);

@@ -302,14 +302,6 @@ differs(const struct event *e, const struct dest *d, long busy)
 	    apart(d->failure, e->failure) || apart(d->cohorts, e->cohorts));
 }
 
-/* What died sleeps. */
-static void
-dead(struct dest *d, int came, double mono)
-{
-	if (came & FB_DIED)
-		d->until = mono + SPAN;
-}
-
 /* The first event that left something else than is wanted, with what there
  * was then; NULL when there is none. */
 static const struct event *
@@ -329,12 +321,14 @@ replay(const struct vector *v, struct dest *d, long *busy)
 		if (e->kind == '+')
 			fb_good(d, &v->f, *busy, mono);
 		else if (e->kind == '-')
-			dead(d, fb_bad(d, &v->f, 0, mono), mono);
+			fb_bad(d, &v->f, 0, mono);
 		else {
 			if (mono < d->until)
 				mono = d->until;
 			fb_wake(d, &v->f, *busy, mono);
 		}
+		if (d->window == 0 && d->until == mono)	/* what died sleeps */
+			d->until = mono + SPAN;
 		if (differs(e, d, *busy))
 			return e;
 	}
