@@ -91,42 +91,32 @@ struct job {
 
 /* ---- lists ----------------------------------------------------------- */
 
-/* Before another one of the list, or at its end (NULL). */
-static void
-list_put(struct list *l, struct vertex *v, struct vertex *next)
-{
-	struct vertex *prev = next != NULL ? next->prev : l->tail;
-
-	v->prev = prev;
-	v->next = next;
-	if (prev != NULL)
-		prev->next = v;
-	else
-		l->head = v;
-	if (next != NULL)
-		next->prev = v;
-	else
-		l->tail = v;
-	l->n++;
-}
-
 void
 list_add(struct list *l, struct vertex *v)
 {
-	list_put(l, v, NULL);
+	APPEND(l->head, v, next, prev);
+	l->n++;
+}
+
+/* Before another one of the list, which is the head when it is empty. */
+static void
+list_put(struct list *l, struct vertex *v, struct vertex *at)
+{
+	l->n++;
+	if (at == l->head) {
+		PREPEND(l->head, v, next, prev);
+		return;
+	}
+	v->next = at;
+	v->prev = at->prev;
+	at->prev->next = v;
+	at->prev = v;
 }
 
 void
 list_del(struct list *l, struct vertex *v)
 {
-	if (v->prev != NULL)
-		v->prev->next = v->next;
-	else
-		l->head = v->next;
-	if (v->next != NULL)
-		v->next->prev = v->prev;
-	else
-		l->tail = v->prev;
+	REMOVE(l->head, v, next, prev);
 	v->next = v->prev = NULL;
 	l->n--;
 }
@@ -422,7 +412,7 @@ wait_in_thread(struct vertex *v)
 	double key = key_of(v);
 	int i;
 
-	if (l->tail == NULL || key_of(l->tail) < key) {
+	if (at == NULL || key_of(at->prev) < key) {
 		list_add(l, v);
 		return;
 	}
@@ -501,20 +491,18 @@ order_take(struct vertex *v, int chosen)
 	retire(j);
 }
 
-/* Its job counts on it, if there is memory for one: 0 or -1. */
-static int
+/* Its job, which counts on it from now on; or NULL, without memory. */
+static struct job *
 count_vertex(struct vertex *v)
 {
 	struct job *j = job_get(v);
 
-	if (j == NULL)
-		return -1;
-	if (v->count)
-		return 0;
+	if (j == NULL || v->count)
+		return j;
 	v->count = v->left;
 	j->read += (long)v->left;
 	forget_rival(j->ring);
-	return 0;
+	return j;
 }
 
 /* ---- the order within a thread --------------------------------------- */
@@ -609,9 +597,9 @@ offer(struct thread *t, int open)
 		return;
 	order_run(t);
 	while (t->noffer < n && (v = t->ready.head) != NULL) {
-		if (count_vertex(v) < 0)
+		j = count_vertex(v);
+		if (j == NULL)
 			return;		/* another time */
-		j = job_find(v);
 		list_del(&t->ready, v);
 		v->offered = 1;
 		list_add(&j->offer, v);
@@ -750,8 +738,7 @@ order_share(struct message *m)
 	for (j = m->more == NULL ? NULL : m->more->jobs; j != NULL;
 	    j = j->next)
 		if (j->share.pos != 0)
-			heap_set(&j->ring->shares, &j->share,
-			    m->nfed);
+			heap_set(&j->ring->shares, &j->share, m->nfed);
 }
 
 void

@@ -420,7 +420,7 @@ struct message {
 
 /* list: vertices, linked by next and prev.  All O(1). */
 struct list {
-	struct vertex *head, *tail;
+	struct vertex *head;	/* its prev is the last */
 	unsigned n;
 };
 
