@@ -67,18 +67,14 @@
  * O(agents of the host) for the one with the fewest.
  */
 #include "scheduler.h"
-#include <grp.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #ifndef NO_RLIMIT
 #include <sys/resource.h>
 #endif
-#ifdef NO_SOCKETPAIR
-#define FDS_EACH 2
-#else
+#ifndef NO_SOCKETPAIR
 #include <sys/socket.h>
-#define FDS_EACH 1
 #endif
 
 #define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
@@ -86,9 +82,7 @@
  * (2), pid file, statistics, the socket and port, both named pipes (4); for a
  * moment two scans, a look around, and two control files (5); and both
  * ends of one agent. */
-#define FDS_LEAST	(15 + 8 + 2 * FDS_EACH)
-#define PASSED		5	/* names of the environment that we set */
-#define SIGNALS		32	/* those with names, on any system */
+#define FDS_LEAST	(15 + 8 + 2 * CMD_FDS)
 
 #define STRETCH		100	/* jobs after which it gives way to others */
 #define STRETCH_MOST	5	/* ... seconds, where others want its slot */
@@ -151,8 +145,8 @@ ta_room(long *have)
 	*have = descriptors();
 	if (*have < FDS_LEAST)
 		return FDS_LEAST;
-	most = *have <= FDS_KEPT + FDS_EACH ? 1 :
-	    (*have - FDS_KEPT) / FDS_EACH;
+	most = *have <= FDS_KEPT + CMD_FDS ? 1 :
+	    (*have - FDS_KEPT) / CMD_FDS;
 	return 0;
 }
 
@@ -160,7 +154,7 @@ void
 ta_limits(void)
 {
 	log_info("limits maxta=%ld descriptors=%ld for each agent=%d", most,
-	    descriptors(), FDS_EACH);
+	    descriptors(), CMD_FDS);
 #ifdef NO_INITGROUPS
 	if (geteuid() == 0)
 		log_info("limits agents keep our supplementary groups: built "
@@ -203,172 +197,6 @@ ta_var(const char *name)
 			return *known[i].value;
 	value = value_in(opt.vars, name);
 	return value == NULL && strcmp(name, "PATH") == 0 ? opt.path : value;
-}
-
-/* The whole environment of an agent: 0 or -1. */
-static int
-environment(const struct command *c, const char *channel, char **env,
-    char *mem, size_t size)
-{
-	static const char *const passed[PASSED] = { "TZ", "PATH", "ZCONFIG",
-	    "CHANNEL", "MAILNAME" };
-	const char *value[PASSED];
-	struct text t;
-	int i, n = c->nenv;
-
-	value[0] = getenv("TZ");
-	value[1] = ta_var("PATH");
-	value[2] = opt.envfile;
-	value[3] = channel;
-	value[4] = q.config->mailname;
-	memcpy(env, c->env, (size_t)n * sizeof(*env));
-	env[n] = NULL;
-	text_init(&t, mem, size);
-	for (i = 0; i < PASSED; i++) {
-		if (value[i] == NULL || value_in(env, passed[i]) != NULL)
-			continue;
-		env[n++] = t.s + t.len;
-		env[n] = NULL;
-		text_add(&t, "%s=%s", passed[i], value[i]);
-		text_put(&t, "", 1);
-	}
-	return t.cut ? -1 : 0;
-}
-
-/* ---- a program is started -------------------------------------------- */
-
-static void
-close_ends(int in, int out)
-{
-	if (out >= 0 && out != in)
-		close(out);
-	if (in >= 0)
-		close(in);
-}
-
-/* Makes both ends; [0] is read from, [1] written to: 0 or -1.  An end that
- * another agent had too would hide that this one is gone, and one on which we
- * waited would stop everything. */
-static int
-make_channel(int ours[2], int theirs[2])
-{
-	int i;
-#ifdef NO_SOCKETPAIR
-	int to[2], from[2];
-
-	if (pipe(to) < 0)
-		return -1;
-	if (pipe(from) < 0) {
-		close_ends(to[0], to[1]);
-		return -1;
-	}
-	ours[0] = from[0];
-	ours[1] = to[1];
-	theirs[0] = to[0];
-	theirs[1] = from[1];
-#else
-	int s[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s) < 0)
-		return -1;
-	ours[0] = ours[1] = s[0];
-	theirs[0] = theirs[1] = s[1];
-#endif
-	for (i = 0; i < 2; i++) {
-		errno = EMFILE;
-		if (ours[i] < FD_SETSIZE && fd_cloexec(ours[i]) == 0 &&
-		    fd_cloexec(theirs[i]) == 0 && fd_nonblock(ours[i]) == 0)
-			continue;
-		close_ends(ours[0], ours[1]);
-		close_ends(theirs[0], theirs[1]);
-		return -1;
-	}
-	return 0;
-}
-
-/* In the child: who it is to be.  NULL, or what could not be done. */
-static const char *
-become(const struct setting *s)
-{
-#ifndef NO_INITGROUPS
-	gid_t gid = (gid_t)s->gid;
-#endif
-#ifndef NO_RLIMIT
-	struct rlimit rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-		rl.rlim_cur = (rlim_t)opt.agentfiles;
-		setrlimit(RLIMIT_NOFILE, &rl);
-	}
-#endif
-	errno = 0;
-	if (s->nice != 0 && nice((int)s->nice) == -1 && errno != 0)
-		return "nice";
-	if (geteuid() != 0)
-		return NULL;	/* we can be nobody else */
-#ifndef NO_INITGROUPS
-	if (setgroups(1, &gid) < 0)
-		return "setgroups";
-#endif
-	if (setgid((gid_t)s->gid) < 0)
-		return "setgid";
-	return setuid((uid_t)s->uid) < 0 ? "setuid" : NULL;
-}
-
-/* In the child: becomes the agent.  Says why when it cannot. */
-static void
-become_agent(const struct setting *s, char **argv, char **env,
-    const int theirs[2])
-{
-	char line[PATH_MAX_ + 200];
-	const char *what;
-	int sig;
-
-	/* whatever we, or our parent, catch or ignore */
-	for (sig = 1; sig < SIGNALS; sig++)
-		signal(sig, SIG_DFL);
-	setpgid(0, 0);		/* a terminal's ^C is for the scheduler */
-	if (dup2(theirs[0], 0) < 0 || dup2(theirs[1], 1) < 0 ||
-	    dup2(theirs[1], 2) < 0)
-		_exit(X_OSERR);
-	what = become(s);
-	if (what == NULL) {
-		execve(argv[0], argv, env);
-		what = "execute";
-	}
-	text_fmt(line, sizeof(line), "# cannot %s %s: %s\n", what, argv[0],
-	    strerror(errno));
-	fd_write(1, line, strlen(line));
-	_exit(X_OSFILE);
-}
-
-/* Starts the command as an agent for this channel: its process number, and our
- * ends in ours; -1 with errno when that cannot be. */
-static long
-start_program(const struct setting *s, struct command *c, const char *channel,
-    int ours[2])
-{
-	char *env[CMD_WORDS + PASSED + 1], mem[PATH_MAX_ * 5], path[PATH_MAX_];
-	int theirs[2], bare = c->argv[0][0] != '/';
-	long pid;
-
-	if (environment(c, channel, env, mem, sizeof(mem)) < 0 ||
-	    text_fmt(path, sizeof(path), "%s%s%s", bare ? opt.mailbin : "",
-	    bare ? "/ta/" : "", c->argv[0]) < 0) {
-		errno = E2BIG;
-		return -1;
-	}
-	if (make_channel(ours, theirs) < 0)
-		return -1;
-	c->argv[0] = path;
-	log_flush();
-	pid = (long)fork();
-	if (pid == 0)
-		become_agent(s, c->argv, env, theirs);
-	close_ends(theirs[0], theirs[1]);
-	if (pid < 0)
-		close_ends(ours[0], ours[1]);
-	return pid;
 }
 
 /* ---- limits ---------------------------------------------------------- */
@@ -529,6 +357,32 @@ enlist(struct ta *ta, struct ring *r)
 	r->started = ++started;
 }
 
+/* Starts the command for this channel: its process number, and our ends in
+ * ours; -1 with errno when that cannot be. */
+static long
+start_program(struct command *c, const struct setting *s, const char *channel,
+    int ours[2])
+{
+	int bare = c->argv[0][0] != '/';
+	char path[PATH_MAX_];
+
+	errno = E2BIG;
+	if (cmd_env(c, "TZ", getenv("TZ")) < 0 ||
+	    cmd_env(c, "PATH", ta_var("PATH")) < 0 ||
+	    cmd_env(c, "ZCONFIG", opt.envfile) < 0 ||
+	    cmd_env(c, "CHANNEL", channel) < 0 ||
+	    cmd_env(c, "MAILNAME", q.config->mailname) < 0 ||
+	    text_fmt(path, sizeof(path), "%s%s%s", bare ? opt.mailbin : "",
+	    bare ? "/ta/" : "", c->argv[0]) < 0)
+		return -1;
+	c->argv[0] = path;
+	c->uid = s->uid;
+	c->gid = s->gid;
+	c->nice = s->nice;
+	c->files = opt.agentfiles;
+	return cmd_start(c, ours);
+}
+
 /* A new agent is to get the vertex, or its ring or thread stops for a while. */
 static void
 start(struct vertex *v)
@@ -549,7 +403,7 @@ start(struct vertex *v)
 	}
 	ta = mem_get(sizeof(*ta));
 	if (ta != NULL && heap_room(&due, q.nagents + 1) == 0)
-		pid = start_program(s, &c, r->chan->name, fd);
+		pid = start_program(&c, s, r->chan->name, fd);
 	if (pid < 0) {
 		cannot_start(r, NULL, FORK_AGAIN, strerror(errno));
 		free(ta);
@@ -955,25 +809,9 @@ hear_line(struct ta *ta, char *line)
 		report(ta, line);
 }
 
-/* Keeps the beginning of a line whose end has not come yet; of one that is too
- * long only that it is there. */
-static void
-keep_part(struct ta *ta, const char *s, size_t n)
-{
-	free(ta->part);
-	ta->part = n == 0 || n > LINE_MOST || ta->overlong ? NULL :
-	    malloc(n + 1);
-	ta->npart = ta->part == NULL ? 0 : n;
-	if (ta->part != NULL) {
-		memcpy(ta->part, s, n);
-		ta->part[n] = '\0';
-	} else if (n > 0 && !ta->overlong) {
-		noise(ta, "garbled: ", "a line that is too long");
-		ta->overlong = 1;
-	}
-}
-
-/* It has said n bytes more, which are in inbuf behind npart others. */
+/* It has said n bytes more, which are in inbuf behind npart others.  What is
+ * left is the beginning of a line; of one that is too long only that it is
+ * there. */
 static void
 hear(struct ta *ta, size_t n)
 {
@@ -989,7 +827,26 @@ hear(struct ta *ta, size_t n)
 		ta->overlong = 0;
 		n -= (size_t)(end_of_line + 1 - s);
 	}
-	keep_part(ta, s, n);
+	free(ta->part);
+	ta->part = NULL;
+	ta->npart = 0;
+	if (n == 0 || ta->overlong)
+		return;
+	ta->part = n > LINE_MOST ? NULL : mem_get(n + 1);
+	if (ta->part != NULL) {
+		memcpy(ta->part, s, n);
+		ta->npart = n;
+	} else {
+		noise(ta, "garbled: ", "a line that is too long");
+		ta->overlong = 1;
+	}
+}
+
+static void
+hang_up(struct ta *ta)
+{
+	cmd_close(ta->in, ta->out);
+	ta->in = ta->out = -1;
 }
 
 /* Reads what it says, at most so many buffers full. */
@@ -1003,8 +860,7 @@ listen_to(struct ta *ta, int reads)
 		if (n < 0 && is_later(errno))
 			return;
 		if (n <= 0) {
-			close_ends(ta->in, ta->out);
-			ta->in = ta->out = -1;
+			hang_up(ta);
 			if (!ta->reaped)
 				end(ta, 1);
 			return;
@@ -1121,8 +977,7 @@ ta_reaped(long pid, int status)
 	listen_to(ta, 64);
 	if (ta->npart > 0)
 		noise(ta, "garbled: ", ta->part);
-	close_ends(ta->in, ta->out);
-	ta->in = ta->out = -1;
+	hang_up(ta);
 	remove_if_gone(ta);
 	return 1;
 }

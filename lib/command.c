@@ -1,5 +1,5 @@
 /*
- * command.c - splits the command line of an agent into words.
+ * command.c - splits the command line of an agent into words, and starts it.
  *
  *	A=b smtp -s "-H ${ORGDOMAIN}" $host
  *
@@ -18,13 +18,26 @@
  *
  * An agent whose command has $host as a word gets jobs for that host without
  * its name; see enum cmd_bound.
+ *
+ * An agent has its own process group, its own user if we are root, and of our
+ * descriptors none but its end of a socket, or of two pipes.
  */
 #include "util.h"
 #include "command.h"
 #include <ctype.h>
+#include <grp.h>
+#include <signal.h>
+
+#ifndef NO_RLIMIT
+#include <sys/resource.h>
+#endif
+#ifndef NO_SOCKETPAIR
+#include <sys/socket.h>
+#endif
 
 #define NAME	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS	"0123456789"
+#define SIGNALS	32	/* those with names, on any system */
 
 /* splitting: a command while it is split into words. */
 struct splitting {
@@ -153,17 +166,164 @@ cmd_split(const char *s, const char *channel, const char *host,
 	p.c = c;
 	c->bound = CMD_FREE;
 	c->plain[0] = '\0';
-	text_init(&p.out, c->mem, sizeof(c->mem));
+	text_init(&p.out, c->mem, CMD_BYTES);
 	c->nenv = c->nargv = 0;
 	while (p.why == NULL && *(p.s += strspn(p.s, " \t\n\v\f\r")) != '\0') {
 		split_word(&p);
 		if (p.why == NULL)
 			place_word(&p);
 	}
-	c->argv[c->nargv] = NULL;
+	c->env[c->nenv] = c->argv[c->nargv] = NULL;
+	c->used = p.out.len;
 	if (p.why == NULL && p.out.cut)
 		p.why = "is too long";
 	if (p.why == NULL && c->nargv == 0)
 		p.why = "names no program";
 	return p.why;
+}
+
+int
+cmd_env(struct command *c, const char *name, const char *value)
+{
+	size_t n = strlen(name);
+	struct text t;
+	int i;
+
+	for (i = 0; i < c->nenv; i++)
+		if (strncmp(c->env[i], name, n) == 0 && c->env[i][n] == '=')
+			return 0;
+	if (value == NULL)
+		return 0;
+	if (c->nenv == CMD_WORDS + CMD_ADDED)
+		return -1;
+	text_init(&t, c->mem + c->used, sizeof(c->mem) - c->used);
+	text_add(&t, "%s=%s", name, value);
+	text_put(&t, "", 1);
+	c->used += t.len;
+	c->env[c->nenv++] = t.s;
+	c->env[c->nenv] = NULL;
+	return t.cut ? -1 : 0;
+}
+
+/* ---- a program is started -------------------------------------------- */
+
+void
+cmd_close(int in, int out)
+{
+	if (out >= 0 && out != in)
+		close(out);
+	if (in >= 0)
+		close(in);
+}
+
+/* Makes both ends: 0 or -1.  An end that another program had too would hide
+ * that this one is gone, and one on which we waited would stop everything. */
+static int
+make_ends(int ours[2], int theirs[2])
+{
+	int i;
+#ifdef NO_SOCKETPAIR
+	int to[2], from[2];
+
+	if (pipe(to) < 0)
+		return -1;
+	if (pipe(from) < 0) {
+		cmd_close(to[0], to[1]);
+		return -1;
+	}
+	ours[0] = from[0];
+	ours[1] = to[1];
+	theirs[0] = to[0];
+	theirs[1] = from[1];
+#else
+	int s[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s) < 0)
+		return -1;
+	ours[0] = ours[1] = s[0];
+	theirs[0] = theirs[1] = s[1];
+#endif
+	for (i = 0; i < 2; i++) {
+		errno = EMFILE;
+		if (ours[i] < FD_SETSIZE && fd_cloexec(ours[i]) == 0 &&
+		    fd_cloexec(theirs[i]) == 0 && fd_nonblock(ours[i]) == 0)
+			continue;
+		cmd_close(ours[0], ours[1]);
+		cmd_close(theirs[0], theirs[1]);
+		return -1;
+	}
+	return 0;
+}
+
+/* In the child: who it is to be.  NULL, or what could not be done. */
+static const char *
+become(const struct command *c)
+{
+#ifndef NO_INITGROUPS
+	gid_t gid = (gid_t)c->gid;
+#endif
+#ifndef NO_RLIMIT
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+		rl.rlim_cur = (rlim_t)c->files;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+#endif
+	errno = 0;
+	if (c->nice != 0 && nice((int)c->nice) == -1 && errno != 0)
+		return "nice";
+	if (geteuid() != 0)
+		return NULL;	/* we can be nobody else */
+#ifndef NO_INITGROUPS
+	if (setgroups(1, &gid) < 0)
+		return "setgroups";
+#endif
+	if (setgid((gid_t)c->gid) < 0)
+		return "setgid";
+	return setuid((uid_t)c->uid) < 0 ? "setuid" : NULL;
+}
+
+/* In the child: becomes the program.  Says why when it cannot. */
+static void
+become_program(struct command *c, const int theirs[2])
+{
+	const char *what;
+	char line[1000];
+	int sig;
+
+	/* whatever we, or our parent, catch or ignore */
+	for (sig = 1; sig < SIGNALS; sig++)
+		signal(sig, SIG_DFL);
+	setpgid(0, 0);		/* a terminal's ^C is for us */
+	if (dup2(theirs[0], 0) < 0 || dup2(theirs[1], 1) < 0 ||
+	    dup2(theirs[1], 2) < 0)
+		_exit(X_OSERR);
+	what = become(c);
+	if (what == NULL) {
+		execve(c->argv[0], c->argv, c->env);
+		what = "execute";
+	}
+	text_fmt(line, sizeof(line), "# cannot %s %.500s: %s\n", what,
+	    c->argv[0], strerror(errno));
+	fd_write(1, line, strlen(line));
+	_exit(X_OSFILE);
+}
+
+long
+cmd_start(struct command *c, int ours[2])
+{
+	int theirs[2];
+	long pid;
+
+	if (make_ends(ours, theirs) < 0)
+		return -1;
+	log_flush();
+	pid = (long)fork();
+	if (pid == 0)
+		become_program(c, theirs);
+	cmd_close(theirs[0], theirs[1]);
+	if (pid < 0)
+		cmd_close(ours[0], ours[1]);
+	return pid;
 }
