@@ -175,7 +175,7 @@ limit_of(const struct vertex *v)
 {
 	const struct thread *t = v->thread;
 
-	if (fb_wait(t->dest, t->fb, now.mono) > 0)
+	if (fb_wait(t) > 0)
 		return "rate";
 	if (t->nstart > 0)	/* its agent is about to begin */
 		return NULL;
@@ -195,7 +195,7 @@ waiting_for(const struct vertex *v, struct waiting *w)
 	    "frozen", "command", "queueonly", "host", "retry", "agent" };
 	const struct thread *t = v->thread;
 	const char *what = NULL;
-	double until, rate = fb_wait(t->dest, t->fb, now.mono);
+	double until, rate = fb_wait(t);
 	enum why why = th_why(v, &until);
 
 	w->state = states[why];
@@ -334,7 +334,7 @@ static void
 emit_vertex(unsigned i)
 {
 	const struct vertex *v = rows.v[i];
-	const char *host = v->thread->dest->reason, *sep = " ";
+	const char *host = v->thread->reason, *sep = " ";
 	char said[REASONS_MOST];
 	struct text why;
 	unsigned k;
@@ -698,30 +698,28 @@ emit_reasons(unsigned i)
 
 /* What is known of a destination; what its clause says, while it has mail. */
 static void
-emit_dest(const struct dest *d)
+emit_dest(const struct thread *t)
 {
-	static const struct thread none;
 	static const struct feedback any;
-	const struct thread *t = d->thread != NULL ? d->thread : &none;
 	const struct feedback *f = t->fb != NULL ? t->fb : &any;
 	/* it may be from before a reload; a report would cut it, too */
-	long window = f->limit > 0 && d->window > f->limit ? f->limit :
-	    d->window;
-	double until = d->window > 0 ? 0 : d->until > now.mono ? d->until :
+	long window = f->limit > 0 && t->window > f->limit ? f->limit :
+	    t->window;
+	double until = t->window > 0 ? 0 : t->until > now.mono ? t->until :
 	    now.mono;
-	const char *why = d->reason;
+	const char *why = t->reason;
 
-	if (until <= 0 && t != &none && t->ring->dead > now.mono) {
+	if (until <= 0 && t->ring != NULL && t->ring->dead > now.mono) {
 		until = t->ring->dead;
 		why = t->ring->trouble;
 	}
 
 	emit("d\t");
-	emit_word(d->chan->name);
+	emit_word(t->chan->name);
 	emit("\t");
-	emit_word(d->host);
+	emit_word(t->host);
 	emit("\t%ld\t%ld\t%u\t%lu\t%lu\t", window, f->limit, t->nta,
-	    d->ngood, d->nbad);
+	    t->ngood, t->nbad);
 	emit_number(until > 0, from_now(until));
 	if (f->rate.n > 0)
 		emit("%ld/%lds\t", f->rate.n, f->rate.per);
@@ -729,11 +727,11 @@ emit_dest(const struct dest *d)
 		emit("-\t");
 	if (until > 0 && why != NULL)
 		emit_clean(why, 0);
-	emit("\t%u\t%ld\t%ld\t", t->nidle, (long)(d->cohorts * 100),
-	    -from_now(d->used));
-	emit_number(t != &none, (long)th_nready(t));
-	emit_number(t != &none, (long)t->wait.n);
-	emit("%u\n", (unsigned)d->tries);
+	emit("\t%u\t%ld\t%ld\t", t->nidle, (long)(t->cohorts * 100),
+	    -from_now(t->used));
+	emit_number(t->ring != NULL, (long)th_nready(t));
+	emit_number(t->ring != NULL, (long)t->wait.n);
+	emit("%u\n", (unsigned)t->tries);
 }
 
 /* A line for a directory beside the queue; none when it cannot be read. */
@@ -820,8 +818,8 @@ emit_facts(void)
 	emit("\nt\t%ld\t%ld\n", (long)now.wall, (long)now.mono);
 	emit_around();
 	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
-		if (!OWNER(struct dest, link, l)->local)
-			emit_dest(OWNER(struct dest, link, l));
+		if (!OWNER(struct thread, link, l)->local)
+			emit_dest(OWNER(struct thread, link, l));
 	for (i = 0; i < rows.n && !opt.quiet; i++) {
 		if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)
 			emit_message(rows.v[i]->msg);

@@ -100,7 +100,7 @@
 double dest_period = 300;	/* seconds between rounds of files */
 
 /* Destinations without a thread, the oldest first. */
-static struct dest *unused;
+static struct thread *unused;
 static unsigned nunused;
 
 /* What our file lacks: uses are written at the end, changes in a while. */
@@ -268,47 +268,48 @@ initial(const struct feedback *f)
 }
 
 static void
-init(struct dest *d, double mono)
+init(struct thread *d)
 {
 	d->slot = d->good = d->bad = NEVER;
-	d->used = mono;
+	d->used = now.mono;
 }
 
 void
-fb_lift(struct dest *d, const struct feedback *f, long busy)
+fb_lift(struct thread *d)
 {
 	if (d->window > 0)
 		return;
 	if (d->until > 0)	/* it was dead, and not just unknown */
 		unsave(CHANGES);
-	d->window = busy > 0 ? capped(f, busy) : initial(f);
+	d->window = d->nta > 0 ? capped(d->fb, (long)d->nta) : initial(d->fb);
 	d->success = d->failure = d->cohorts = 0;
 	d->until = 0;
 	d->hearsay = 0;
 }
 
 void
-fb_wake(struct dest *d, const struct feedback *f, long busy, double mono)
+fb_wake(struct thread *d)
 {
-	if (mono >= d->until)
-		fb_lift(d, f, busy);
+	if (now.mono >= d->until)
+		fb_lift(d);
 }
 
 void
-fb_good(struct dest *d, const struct feedback *f, long busy, double mono)
+fb_good(struct thread *d)
 {
+	const struct feedback *f = d->fb;
 	long was = d->window;
 
 	d->ngood++;
-	d->used = d->good = mono;
+	d->used = d->good = now.mono;
 	d->cohorts = 0;
-	fb_lift(d, f, busy);
+	fb_lift(d);
 	if (was == 0)
 		return;
 	d->window = capped(f, was);
 	/* at the limit, or far ahead of what is used, nothing is added up */
 	if ((f->limit <= 0 || d->window < f->limit) &&
-	    d->window < busy + initial(f)) {
+	    d->window < (long)d->nta + initial(f)) {
 		d->success = stored(d->success + step(&f->pos, d->window));
 		while (d->success >= 1) {
 			d->window++;
@@ -321,12 +322,13 @@ fb_good(struct dest *d, const struct feedback *f, long busy, double mono)
 }
 
 void
-fb_bad(struct dest *d, const struct feedback *f, int all, double mono)
+fb_bad(struct thread *d, int all)
 {
+	const struct feedback *f = d->fb;
 	long was = d->window;
 
 	d->nbad++;
-	d->used = d->bad = mono;
+	d->used = d->bad = now.mono;
 	if (was == 0)
 		return;
 	d->window = capped(f, was);
@@ -334,7 +336,7 @@ fb_bad(struct dest *d, const struct feedback *f, int all, double mono)
 	if (f->cohorts > 0 && (d->cohorts > (double)f->cohorts ||
 	    (all && f->limit == 1))) {
 		d->window = 0;
-		d->until = mono;
+		d->until = now.mono;
 	} else {
 		d->failure = stored(d->failure - step(&f->neg, d->window));
 		while (d->failure < 0) {
@@ -349,9 +351,9 @@ fb_bad(struct dest *d, const struct feedback *f, int all, double mono)
 }
 
 long
-fb_room(const struct dest *d, const struct feedback *f, long busy)
+fb_room(const struct thread *d, long busy)
 {
-	long window = capped(f, d->window);
+	long window = capped(d->fb, d->window);
 
 	return window > busy ? window - busy : 0;
 }
@@ -366,22 +368,24 @@ gap(const struct feedback *f)
 }
 
 double
-fb_wait(const struct dest *d, const struct feedback *f, double mono)
+fb_wait(const struct thread *d)
 {
-	double due = f->rate.n > 0 ? d->slot + gap(f) : mono;
+	double wait = d->fb->rate.n == 0 ? 0 :
+	    d->slot + gap(d->fb) - now.mono;
 
-	return due > mono ? due - mono : 0;
+	return wait > 0 ? wait : 0;
 }
 
 void
-fb_started(struct dest *d, const struct feedback *f, double mono)
+fb_started(struct thread *d)
 {
-	double due = d->slot + gap(f), late = gap(f) / LATE_SHARE;
+	double space = gap(d->fb), late = space / LATE_SHARE;
+	double due = d->slot + space;
 
 	if (late < LATE_LEAST)
-		late = gap(f) < LATE_LEAST ? gap(f) : LATE_LEAST;
-	d->slot = f->rate.n > 0 && mono - due <= late ? due : mono;
-	d->used = mono;
+		late = space < LATE_LEAST ? space : LATE_LEAST;
+	d->slot = space > 0 && now.mono - due <= late ? due : now.mono;
+	d->used = now.mono;
 	unsave(USES);
 }
 
@@ -479,14 +483,14 @@ dest_hash(const struct chan *chan, const char *host, unsigned box)
 	return hash_text(host, hash_text(chan->name, box));
 }
 
-struct dest *
+struct thread *
 dest_find(const struct chan *chan, const char *host, unsigned box)
 {
 	struct hlink *l = hash_first(&q.dests, dest_hash(chan, host, box));
-	struct dest *d;
+	struct thread *d;
 
 	for (; l != NULL; l = hash_next(l)) {
-		d = OWNER(struct dest, link, l);
+		d = OWNER(struct thread, link, l);
 		if (d->chan == chan && d->box == box &&
 		    strcmp(d->host, host) == 0)
 			return d;
@@ -495,23 +499,23 @@ dest_find(const struct chan *chan, const char *host, unsigned box)
 }
 
 static void
-enter_unused(struct dest *d)
+enter_unused(struct thread *d)
 {
 	APPEND(unused, d, next, prev);
 	nunused++;
 }
 
-static void
-leave_unused(struct dest *d)
+void
+dest_use(struct thread *d)
 {
 	REMOVE(unused, d, next, prev);
 	nunused--;
 }
 
-struct dest *
+struct thread *
 dest_get(struct chan *chan, const char *host, unsigned box)
 {
-	struct dest *d = chan == NULL ? NULL : dest_find(chan, host, box);
+	struct thread *d = chan == NULL ? NULL : dest_find(chan, host, box);
 
 	if (d != NULL || chan == NULL)
 		return d;
@@ -521,26 +525,16 @@ dest_get(struct chan *chan, const char *host, unsigned box)
 	strcpy(d->host, host);
 	d->chan = chan;
 	d->box = box;
-	init(d, now.mono);
+	init(d);
 	hash_add(&q.dests, &d->link, dest_hash(chan, host, box));
 	enter_unused(d);
 	return d;
 }
 
-void
-dest_take(struct dest *d, struct thread *t)
-{
-	leave_unused(d);
-	d->thread = t;
-	t->dest = d;
-	d->local = t->fb != &t->ring->conf->v.fb;
-	fb_wake(d, t->fb, 0, now.mono);
-}
-
 static void
-forget(struct dest *d)
+forget(struct thread *d)
 {
-	leave_unused(d);
+	dest_use(d);
 	hash_del(&q.dests, &d->link);
 	free(d->reason);
 	free(d);
@@ -555,13 +549,12 @@ keep_for(const struct feedback *f, double forget)
 }
 
 void
-dest_leave(struct thread *t)
+dest_leave(struct thread *d)
 {
-	struct dest *d = t->dest;
-
-	d->thread = NULL;
 	d->used = now.mono;
-	d->keep = keep_for(t->fb, t->ring->conf->v.forget);
+	d->keep = keep_for(d->fb, d->ring->conf->v.forget);
+	d->ring = NULL;
+	d->fb = NULL;
 	enter_unused(d);
 	if (d->local)
 		forget(d);
@@ -572,7 +565,7 @@ dest_leave(struct thread *t)
 void
 dest_lift(chan_meant *meant, const void *arg)
 {
-	struct dest *d;
+	struct thread *d;
 
 	for (d = unused; d != NULL; d = d->next)
 		if (d->until > now.mono && meant(arg, d->chan, d->host))
@@ -581,10 +574,10 @@ dest_lift(chan_meant *meant, const void *arg)
 
 /* May an unused one be forgotten? */
 static int
-is_stale(const struct dest *d, double mono)
+is_stale(const struct thread *d)
 {
-	return d->thread == NULL && (d->window > 0 || d->until <= mono) &&
-	    (d->hearsay || mono - d->used >= d->keep);
+	return d->ring == NULL && (d->window > 0 || d->until <= now.mono) &&
+	    (d->hearsay || now.mono - d->used >= d->keep);
 }
 
 /* Once a second all are looked at: one that is kept for long, or is dead, has
@@ -593,14 +586,14 @@ void
 dest_forget(void)
 {
 	static double looked = NEVER;	/* mono */
-	struct dest *d, *next;
+	struct thread *d, *next;
 
 	if (now.mono - looked < 1)
 		return;
 	looked = now.mono;
 	for (d = unused; d != NULL; d = next) {
 		next = d->next;
-		if (is_stale(d, now.mono))
+		if (is_stale(d))
 			forget(d);
 	}
 }
@@ -622,7 +615,7 @@ reason_copy(char **slot, const char *s)
 }
 
 static void
-sleep_for(struct dest *d, long span)
+sleep_for(struct thread *d, long span)
 {
 	d->window = 0;
 	d->until = now.mono + span;
@@ -632,13 +625,14 @@ sleep_for(struct dest *d, long span)
 }
 
 void
-dest_sleep(struct dest *d, const struct setting *s)
+dest_sleep(struct thread *d)
 {
 	d->asked = ++q.events;
 	if (d->tries < USHRT_MAX)
 		d->tries++;
 	unsave(CHANGES);
-	sleep_for(d, retry_wait(s, &d->step, d->tries, now.wall));
+	sleep_for(d, retry_wait(&d->ring->conf->v, &d->step,
+	    d->tries, now.wall));
 }
 
 /* ---- our file is written ------------------------------------------------ */
@@ -700,7 +694,7 @@ ago(double mono)
 
 /* Writes the line of what we know by ourselves, while there is room. */
 static void
-write_record(FILE *f, const struct dest *d)
+write_record(FILE *f, const struct thread *d)
 {
 	char line[LINE_MAX_ - 1];
 	struct text t;
@@ -725,14 +719,13 @@ write_record(FILE *f, const struct dest *d)
 static void
 write_all(FILE *f)
 {
-	const struct dest *d;
-	const struct thread *t;
+	const struct thread *d;
 
 	fprintf(f, HEAD "%ld\n", now.wall > 0 ? (long)now.wall : 0L);
 	for (d = unused; d != NULL; d = d->next)
 		write_record(f, d);
-	for (t = q.all; t != NULL; t = t->next)
-		write_record(f, t->dest);
+	for (d = q.all; d != NULL; d = d->next)
+		write_record(f, d);
 }
 
 /* Our file is made anew if it lacks so much. */
@@ -853,7 +846,7 @@ chan_of(const char *name)
 
 /* What was last heard of the new destination stands for all that was. */
 static void
-restore(struct dest *d, const struct record *r, const struct setting *s)
+restore(struct thread *d, const struct record *r, const struct setting *s)
 {
 	d->used = r->used;
 	if (s->fb.rate.n > 0)
@@ -879,7 +872,7 @@ restore(struct dest *d, const struct record *r, const struct setting *s)
 /* It is dead for another host, and so it is here, unless we know better.  The
  * next rounds put the end of that off as long as the file says so. */
 static void
-hear(struct dest *d, const struct record *r, const char *who)
+hear(struct thread *d, const struct record *r, const char *who)
 {
 	char why[WORDS_MOST + 200];
 	double span = HEARSAY * dest_period;
@@ -906,7 +899,7 @@ take_record(struct record *r, const char *who)
 	    db.setting_of(r->channel, r->host);
 	struct chan *chan = s == NULL || (who != NULL && s->fb.cohorts == 0) ?
 	    NULL : chan_of(r->channel);
-	struct dest *d = chan == NULL ? NULL : dest_find(chan, r->host, 0);
+	struct thread *d = chan == NULL ? NULL : dest_find(chan, r->host, 0);
 
 	if (chan == NULL || (who == NULL && d != NULL))
 		return;
@@ -915,7 +908,11 @@ take_record(struct record *r, const char *who)
 	if (d == NULL && (who == NULL || nunused < UNUSED_MOST) &&
 	    (d = dest_get(chan, r->host, 0)) != NULL) {
 		d->keep = keep_for(&s->fb, s->forget);
-		fb_lift(d, &s->fb, who == NULL ? r->window : 0);
+		d->fb = &s->fb;		/* while it gets its window */
+		fb_lift(d);
+		if (who == NULL && r->window > 0)
+			d->window = capped(d->fb, r->window);
+		d->fb = NULL;
 	}
 	if (d != NULL && who == NULL)
 		restore(d, r, s);

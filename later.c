@@ -329,9 +329,9 @@ later_place(struct part *p)
 static int
 has_answered(const struct memo *m)
 {
-	const struct dest *d = dest_find(m->chan, m->host, m->box);
+	const struct thread *t = dest_find(m->chan, m->host, m->box);
 
-	return d != NULL && d->thread != NULL && d->thread->answered;
+	return t != NULL && t->answered;
 }
 
 /* Does the command concern the memo? */

@@ -642,7 +642,7 @@ why_late(const struct message *m, const struct notary *n, unsigned long off)
 {
 	const struct vertex *v = m->vertices;
 	const struct rcpt *r;
-	const struct dest *d;
+	const struct thread *t;
 
 	while (v != NULL && (v->state == V_DONE ||
 	    strcmp(v->thread->host, n->rc.host) != 0 ||
@@ -651,9 +651,9 @@ why_late(const struct message *m, const struct notary *n, unsigned long off)
 	if (v == NULL)
 		return "";
 	r = msg_rcpt(v, off);
-	d = v->thread->dest;
+	t = v->thread;
 	return r != NULL && r->why != NULL ? reason_of(r) :
-	    d->tries > 0 && d->reason != NULL ? d->reason : "";
+	    t->tries > 0 && t->reason != NULL ? t->reason : "";
 }
 
 /* Writes down that the recipient at off is late, if it is, and has not been
@@ -705,7 +705,7 @@ is_fresh(const struct message *m)
 	const struct vertex *v = m->vertices;
 
 	while (v != NULL && (v->state == V_DONE || v->tries > 0 ||
-	    v->thread->dest->tries > 0))
+	    v->thread->tries > 0))
 		v = v->other;
 	return v != NULL && (long)now.mono < m->more->since + TRIED_BY;
 }

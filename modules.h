@@ -79,16 +79,16 @@ const char *fb_rate_parse(const char *, struct fb_rate *);
  * included.  all: the host wants no mail at all for now, so one that may have
  * no more than one agent is dead.  When that makes its window 0, dest_sleep is
  * to be called. */
-void	fb_good(struct dest *, const struct feedback *, long busy, double mono);
-void	fb_bad(struct dest *, const struct feedback *, int all, double mono);
+void	fb_good(struct thread *);
+void	fb_bad(struct thread *, int all);
 /* A dead one is tried again: when it has slept, and at once. */
-void	fb_wake(struct dest *, const struct feedback *, long busy, double mono);
-void	fb_lift(struct dest *, const struct feedback *, long busy);
+void	fb_wake(struct thread *);
+void	fb_lift(struct thread *);
 /* How many more agents it may have, the rate aside; 0 when it is dead. */
-long	fb_room(const struct dest *, const struct feedback *, long busy);
+long	fb_room(const struct thread *, long busy);
 /* Seconds until the rate allows a delivery to start; 0: now. */
-double	fb_wait(const struct dest *, const struct feedback *, double mono);
-void	fb_started(struct dest *, const struct feedback *, double mono);
+double	fb_wait(const struct thread *);
+void	fb_started(struct thread *);
 
 /* Seconds by the factor at this place of the retry list, at least 1. */
 long	retry_factor(const struct setting *, unsigned step);
@@ -105,11 +105,11 @@ unsigned short retry_step(const struct setting *, long age);
 struct chan *dest_chan(const char *name);	/* NULL without memory */
 /* The destination, box being 0 or a mailbox of it: or NULL; and made when there
  * is none, NULL without memory or a channel. */
-struct dest *dest_find(const struct chan *, const char *host, unsigned box);
-struct dest *dest_get(struct chan *, const char *host, unsigned box);
-void	dest_take(struct dest *, struct thread *);	/* it has a thread */
-void	dest_leave(struct thread *);	/* the thread goes */
-void	dest_sleep(struct dest *, const struct setting *);	/* it is dead */
+struct thread *dest_find(const struct chan *, const char *host, unsigned box);
+struct thread *dest_get(struct chan *, const char *host, unsigned box);
+void	dest_use(struct thread *);	/* it is used from now on */
+void	dest_leave(struct thread *);	/* ... and no longer */
+void	dest_sleep(struct thread *);	/* it is dead */
 /* No unused one that is meant is dead any longer. */
 void	dest_lift(chan_meant *, const void *arg);
 void	dest_forget(void);		/* those unused too long */
@@ -296,7 +296,7 @@ void	th_sweep(void);			/* frees what is empty */
  * there is none.  NULL without memory, and without a channel. */
 struct thread *th_get(struct chan *, const char *host, unsigned box);
 /* Is its host "-", where mailboxes are the destinations? */
-#define th_is_local(t)	((t)->fb != &(t)->ring->conf->v.fb)
+#define th_is_local(t)	((t)->local)
 #define th_is_dsn(t)	((t)->ring->conf->dsn)	/* of the channel dsn? */
 /* READY vertices of the thread, wherever they stand. */
 #define th_nready(t)	((t)->ready.n + (t)->noffer)

@@ -579,7 +579,7 @@ static unsigned
 offers_wanted(const struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
-	long room = fb_room(t->dest, t->fb, (long)t->nta);
+	long room = fb_room(t, (long)t->nta);
 
 	return s->overfeed + s->backlog > 0 && room < LOOK ? (unsigned)room :
 	    LOOK;

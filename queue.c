@@ -248,7 +248,6 @@ q_arrive(struct vertex *v)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
-	struct dest *d = t->dest;
 	const struct setting *s = &t->ring->conf->v;
 	const struct memo *memo = memo_find(m, t->ring->chan, t->host);
 	int dsn = th_is_dsn(t);
@@ -258,8 +257,8 @@ q_arrive(struct vertex *v)
 	m->telling += dsn & 3U;
 	if (m->aged && !dsn)
 		v->step = retry_step(s, (long)now.mono - m->born) & 127U;
-	if (d->ngood + d->nbad == 0 && d->tries == 0 && d->step < v->step)
-		d->step = (unsigned short)v->step;
+	if (t->ngood + t->nbad == 0 && t->tries == 0 && t->step < v->step)
+		t->step = (unsigned short)v->step;
 	if (memo != NULL)
 		at = remember(v, memo);
 	else if (s->wakeuprestartonly && t->wake.pos != 0)
@@ -365,9 +364,9 @@ q_drop(struct message *m, const char *why)
 static int
 host_asked(const struct vertex *v)
 {
-	const struct dest *d = v->thread->dest;
+	const struct thread *t = v->thread;
 
-	return d->tries > 0 && d->asked > v->msg->loaded;
+	return t->tries > 0 && t->asked > v->msg->loaded;
 }
 
 /* When delivery to the vertex was last tried, by itself or as part of its host,
@@ -376,10 +375,9 @@ static long
 last_try(const struct vertex *v)
 {
 	double at = v->tries > 0 ? v->tried : NEVER;
-	const struct dest *d = v->thread->dest;
 
-	if (host_asked(v) && d->bad > at)
-		at = d->bad;
+	if (host_asked(v) && v->thread->bad > at)
+		at = v->thread->bad;
 	at = now.mono - at;
 	return at < (double)(long)now.wall ? (long)now.wall - (long)at : 0;
 }
@@ -388,7 +386,7 @@ static int
 expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 {
 	const char *why = r->why != NULL ? reason_of(r) : host_asked(v) ?
-	    v->thread->dest->reason : NULL;
+	    v->thread->reason : NULL;
 	char message[1200];
 	struct text t;
 
@@ -413,7 +411,7 @@ vertex_expire(struct vertex *v, const char *how)
 {
 	long *when = mem_get(v->nr * sizeof(*when)), tried = last_try(v);
 	int bad = when == NULL || (v->msg->diags && (!host_asked(v) ||
-	    v->thread->dest->reason == NULL) && msg_read_reasons(v, when) < 0);
+	    v->thread->reason == NULL) && msg_read_reasons(v, when) < 0);
 	unsigned i;
 
 	for (i = 0; i < v->nr && !bad; i++)
@@ -794,7 +792,7 @@ deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
 		memo_heard(v, off, text);
 	}
 	if (host & HOST_BAD)
-		reason_copy(&t->dest->reason, text);
+		reason_copy(&t->reason, text);
 	v->host |= (unsigned)host & 7;
 }
 
@@ -1024,7 +1022,7 @@ find_box(struct vertex *v)
 		return;
 	v->thread = own;
 	if (v->host & HOST_BAD && v->r[0].why != NULL)
-		reason_copy(&own->dest->reason, reason_of(&v->r[0]));
+		reason_copy(&own->reason, reason_of(&v->r[0]));
 	th_update(t);
 }
 
@@ -1048,7 +1046,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
-	double until = t->dest->until;
+	double until = t->until;
 	long wakeup = m->held ? (long)now.mono : (long)until;
 	struct rcpt *r, *end = v->r + v->nr;
 

@@ -425,23 +425,50 @@ struct list {
 };
 
 /*
- * thread: the vertices with the same channel and host: a destination's
- * queue.  With a host of "-" each mailbox is a destination: messages with one
- * recipient there have a thread for each box, others share one.  Freed by the
- * sweep when it has no vertex and no agent.  Found by its name, and its lists:
- * O(1); turns and wakes: O(log threads).
+ * thread: a destination, which is a channel and a host: what is known of it,
+ * and the vertices for it.  With a host of "-" each mailbox is a destination:
+ * messages with one recipient there have a thread for each box, others share
+ * one.  Owned by feedback.c.  Found by its name, and its lists: O(1); turns and
+ * wakes: O(log threads).
  *
- *	EMPTY | ASLEEP: dest is dead | READY: in ring->ready | RUNNING: nta > 0
+ *	UNUSED: no ring <--th_get, sweep--> in use, in a ring:
+ *	EMPTY | ASLEEP: dead | READY: in ring->ready | RUNNING: nta > 0
+ *
+ * Without a vertex and an agent it becomes unused, so that what was learned is
+ * not lost when the queue is empty, and is forgotten after a while of silence.
+ *
+ *	window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
+ *	           -----fb_bad, dest_sleep------->
  */
+#define NEVER	(-1e30)		/* mono */
+
 struct thread {
+	struct hlink link;	/* by channel, host and box */
+	struct thread *next, *prev;	/* in use; or unused, oldest first */
+	struct chan *chan;
+	struct ring *ring;	/* NULL: it is unused */
+	const struct feedback *fb;	/* what holds for it, of ring->conf */
+	/* what is known */
+	long	window;		/* agents it may have; 0: it is dead */
+	double	success;	/* 0 to 1; at 1 the window grows */
+	double	failure;	/* 0 to 1; below 0 the window shrinks */
+	double	cohorts;	/* failed since the last good report */
+	double	until;		/* mono; DEAD: when it is tried again; else 0 */
+	double	slot;		/* mono; with a rate, the last one taken */
+	double	used;		/* mono; last report or start */
+	double	good, bad;	/* mono; last report of the kind, or NEVER */
+	unsigned long ngood, nbad;	/* reports */
+	char	*reason;	/* the host's last words, NULL: none are bad */
+	unsigned long asked;	/* value of q.events when it last died */
+	unsigned short step;	/* place in the retry list, for its sleep */
+	unsigned short tries;	/* times it was put to sleep in a row */
+	unsigned char hearsay;	/* DEAD by another host's word */
+	unsigned char local;	/* a mailbox, or all of a host "-": nothing is
+				 * known of it when it is unused */
+	double	keep;		/* seconds; forgotten when unused so long */
+	/* its vertices and agents */
 	struct timer turn;	/* place among the ring's ready threads */
 	struct timer wake;	/* when its host or the first in WAIT is due */
-	struct ring *ring;
-	struct dest *dest;
-	const struct feedback *fb;	/* what holds for it, of ring->conf */
-	const char *host;	/* the destination's */
-	unsigned box;		/* ... */
-	struct thread *next, *prev;	/* all threads */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
 	struct ta *idle;	/* idle agents that served it, newest first */
@@ -466,40 +493,6 @@ struct thread {
 	unsigned char answered;	/* its host answered after a silence, and
 				 * evicted mail has not been called yet */
 	unsigned char listed;	/* is on the sweep's list */
-};
-
-/*
- * dest: what is known of a channel and host.  It outlives the thread, so that
- * what was learned is not lost when the queue is empty, and is forgotten
- * after a while of silence.  Owned by feedback.c.  Found O(1).
- *
- *	READY: window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
- *	                 -----fb_bad, dest_sleep------->
- */
-#define NEVER	(-1e30)		/* mono */
-
-struct dest {
-	long	window;		/* agents it may have; 0: it is dead */
-	double	success;	/* 0 to 1; at 1 the window grows */
-	double	failure;	/* 0 to 1; below 0 the window shrinks */
-	double	cohorts;	/* failed since the last good report */
-	double	until;		/* mono; DEAD: when it is tried again; else 0 */
-	double	slot;		/* mono; with a rate, the last one taken */
-	double	used;		/* mono; last report or start */
-	double	good, bad;	/* mono; last report of the kind, or NEVER */
-	unsigned long ngood, nbad;	/* reports */
-	char	*reason;	/* the host's last words, NULL: none are bad */
-	unsigned long asked;	/* value of q.events when it last died */
-	unsigned short step;	/* place in the retry list, for its sleep */
-	unsigned short tries;	/* times it was put to sleep in a row */
-	unsigned char hearsay;	/* DEAD by another host's word */
-	unsigned char local;	/* a mailbox, or all of a host "-": its thread's
-				 * end is its own */
-	struct hlink link;	/* by channel, host and box */
-	struct dest *next, *prev;	/* without a thread, oldest first */
-	struct thread *thread;	/* NULL: there is none */
-	struct chan *chan;
-	double	keep;		/* seconds; forgotten when unused so long */
 	unsigned box;		/* hash of the mailbox's user, 0: none */
 	char	host[1];
 };
@@ -587,7 +580,7 @@ struct queue {
 	struct config *config;
 	struct hold *holds;
 	struct hash messages;	/* by num */
-	struct hash dests;	/* by channel, host and box */
+	struct hash dests;	/* threads, by channel, host and box */
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages, by expire */
 	struct heap look;	/* parts that are not to be read before */
@@ -595,7 +588,7 @@ struct queue {
 	int	readable;	/* some may have become so in this pass */
 	unsigned extra;		/* sum of all extra */
 	unsigned long evicted;	/* messages evicted so far */
-	struct thread *all;	/* all threads */
+	struct thread *all;	/* all threads in use */
 	struct ring *rings;
 	struct chan *chans;
 	struct ta *agents;	/* ta.c keeps it */

@@ -227,7 +227,7 @@ do_flush(struct operation *r)
 	}
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
 		if ((th_nready(t) + t->wait.n > 0 ||
-		    t->dest->until > now.mono) && t->held == NULL &&
+		    t->until > now.mono) && t->held == NULL &&
 		    is_meant(r->patterns, t->ring->chan, t->host))
 			th_flush(t, NULL);
 	say_how_many(r);

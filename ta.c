@@ -330,7 +330,7 @@ cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
 
 	if (t != NULL && (r->conf->bound || seconds == 0)) {
 		text_fmt(words, sizeof(words), "the agent %s", why);
-		reason_copy(&t->dest->reason, words);
+		reason_copy(&t->reason, words);
 		th_sleep(t);
 		return;
 	}
@@ -576,7 +576,7 @@ most_jobs(const struct ta *ta)
 	const struct thread *t = ta->thread;
 	unsigned low = s->backlog > 0 ? (unsigned)s->backlog : 1, share;
 	unsigned high = (unsigned)s->overfeed + 1;
-	long room = fb_room(t->dest, t->fb, (long)t->nta);
+	long room = fb_room(t, (long)t->nta);
 
 	if (th_is_local(t))
 		return 1;

@@ -148,10 +148,9 @@ set_ring(struct thread *t, struct ring *r)
 {
 	t->ring = r;
 	r->nthreads++;
-	if (!r->conf->split || strcmp(t->host, "-") != 0)
-		t->fb = &r->conf->v.fb;
-	else
-		t->fb = t->box != 0 ? &r->conf->box : &r->conf->local;
+	t->local = r->conf->split && strcmp(t->host, "-") == 0;
+	t->fb = !t->local ? &r->conf->v.fb : t->box != 0 ? &r->conf->box :
+	    &r->conf->local;
 }
 
 /* Nothing is in it, and nothing points to it. */
@@ -177,24 +176,20 @@ sweep_if_empty(struct thread *t)
 struct thread *
 th_get(struct chan *chan, const char *host, unsigned box)
 {
-	struct dest *d = dest_get(chan, host, box);
-	struct thread *t = d == NULL ? NULL : d->thread;
+	struct thread *t = dest_get(chan, host, box);
 	struct ring *r;
 
-	if (d == NULL || t != NULL)
+	if (t == NULL || t->ring != NULL)
 		return t;
 	r = ring_for(chan, host);
 	if (r == NULL || heap_room(&q.wake, q.nthreads + 1) < 0)
 		return NULL;
-	t = mem_get(sizeof(*t));
-	if (t == NULL)
-		return NULL;
-	t->host = d->host;
-	t->box = box;
+	dest_use(t);
 	set_ring(t, r);
 	t->held = held_address(chan->name, host);
 	t->woken = NEVER;
-	dest_take(d, t);
+	t->triggered = 0;
+	fb_wake(t);
 	PREPEND(q.all, t, next, prev);
 	q.nthreads++;
 	sweep_if_empty(t);
@@ -218,7 +213,7 @@ thread_why(const struct thread *t)
 		return WHY_NO_COMMAND;
 	if (s->queueonly && !t->triggered)
 		return WHY_QUEUEONLY;
-	return t->dest->until > now.mono ? WHY_HOST : WHY_NOT;
+	return t->until > now.mono ? WHY_HOST : WHY_NOT;
 }
 
 enum why
@@ -230,8 +225,8 @@ th_why(const struct vertex *v, double *until)
 	double dead = t->ring->dead;
 
 	*until = v->state == V_WAIT ? v->wakeup : 0;
-	if (t->dest->until > *until)
-		*until = t->dest->until;
+	if (t->until > *until)
+		*until = t->until;
 	if (dead > *until)
 		*until = dead;
 	if (why != WHY_NOT)
@@ -244,8 +239,7 @@ th_why(const struct vertex *v, double *until)
 static int
 has_room(const struct thread *t, unsigned n)
 {
-	return fb_room(t->dest, t->fb, (long)n) > 0 &&
-	    fb_wait(t->dest, t->fb, now.mono) <= 0;
+	return fb_room(t, (long)n) > 0 && fb_wait(t) <= 0;
 }
 
 /* May the thread, which has READY vertices, take another agent? */
@@ -319,12 +313,12 @@ update_timer(struct thread *t)
 	const struct setting *s = &t->ring->conf->v;
 	double when = 0, rate = 0;
 
-	if (t->dest->until != 0)
-		when = s->queueonly && !t->triggered ? 0 : t->dest->until;
+	if (t->until != 0)
+		when = s->queueonly && !t->triggered ? 0 : t->until;
 	else if (t->wait.n > 0 && !s->queueonly)
 		when = t->soonest;
 	if (t->fb->rate.n > 0 && th_nready(t) > 0 && thread_why(t) == WHY_NOT)
-		rate = fb_wait(t->dest, t->fb, now.mono);
+		rate = fb_wait(t);
 	if (rate > 0 && (when == 0 || now.mono + rate < when))
 		when = now.mono + rate;
 	if (when != 0)
@@ -381,7 +375,7 @@ wake(struct thread *t, enum wake what)
 static void
 wake_all(struct thread *t)
 {
-	fb_lift(t->dest, t->fb, (long)t->nta);
+	fb_lift(t);
 	wake(t, WAKE_ALL);
 	th_update(t);
 }
@@ -389,7 +383,7 @@ wake_all(struct thread *t)
 void
 th_due(struct thread *t)
 {
-	fb_wake(t->dest, t->fb, (long)t->nta, now.mono);
+	fb_wake(t);
 	if (t->wait.n > 0 && t->soonest <= now.mono &&
 	    !t->ring->conf->v.queueonly)
 		wake(t, WAKE_DUE);
@@ -465,7 +459,7 @@ th_flush(struct thread *t, struct vertex *one)
 		wake_all(t);
 		return;
 	}
-	fb_lift(t->dest, t->fb, (long)t->nta);
+	fb_lift(t);
 	th_release(one);
 }
 
@@ -488,10 +482,10 @@ th_rehold(struct thread *t)
 void
 th_sleep(struct thread *t)
 {
-	if (t->dest->until > now.mono)
+	if (t->until > now.mono)
 		return;
 	t->triggered = 0;
-	dest_sleep(t->dest, &t->ring->conf->v);
+	dest_sleep(t);
 	th_update(t);
 }
 
@@ -500,17 +494,16 @@ th_sleep(struct thread *t)
 static void
 heard_good(struct thread *t)
 {
-	struct dest *d = t->dest;
-	int was_dead = d->window == 0;
+	int was_dead = t->window == 0;
 
 	/* what is known of a mailbox goes with its thread */
-	if (q.nlater > 0 && (was_dead || d->reason != NULL ||
-	    (t->box != 0 && d->ngood == 0)))
+	if (q.nlater > 0 && (was_dead || t->reason != NULL ||
+	    (t->box != 0 && t->ngood == 0)))
 		t->answered = q.answered = 1;
-	d->tries = d->step = 0;
-	free(d->reason);
-	d->reason = NULL;
-	fb_good(d, t->fb, (long)t->nta, now.mono);
+	t->tries = t->step = 0;
+	free(t->reason);
+	t->reason = NULL;
+	fb_good(t);
 	if (was_dead || (t->fb != &t->ring->conf->local &&
 	    th_nready(t) == 0 && t->wait.n > 0 && now.mono - t->woken >=
 	    t->ring->conf->v.interval)) {
@@ -523,27 +516,26 @@ heard_good(struct thread *t)
 void
 th_heard(struct thread *t, int host)
 {
-	const struct dest *d = t->dest;
-	long was = d->window;
+	long was = t->window;
 	int died;
 
 	if (host & HOST_BAD)
-		fb_bad(t->dest, t->fb, host & HOST_ALL, now.mono);
+		fb_bad(t, host & HOST_ALL);
 	else if (host & HOST_GOOD)
 		heard_good(t);
-	died = was > 0 && d->window == 0;
+	died = was > 0 && t->window == 0;
 	if (died)
 		th_sleep(t);
-	else if (d->window != was)
+	else if (t->window != was)
 		update_turn(t);
 	if (t->ring->conf->v.feedbackdebug)
 		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "
 		    "success=%ld%% failure=%ld%% cohorts=%ld%%%s",
 		    t->ring->chan->name, t->host, host & HOST_BAD ? "bad" :
-		    host & HOST_GOOD ? "good" : "none", d->window, t->nta,
-		    (long)(d->success * 100), (long)(d->failure * 100),
-		    (long)(d->cohorts * 100), died ? " dead" : was == 0 &&
-		    d->window > 0 ? " revived" : "");
+		    host & HOST_GOOD ? "good" : "none", t->window, t->nta,
+		    (long)(t->success * 100), (long)(t->failure * 100),
+		    (long)(t->cohorts * 100), died ? " dead" : was == 0 &&
+		    t->window > 0 ? " revived" : "");
 }
 
 /* What holds for the address; NULL when no command does. */
@@ -613,7 +605,7 @@ th_spoke(struct ta *ta)
 	ta->spoke = 1;
 	t->nstart--;
 	if (t->fb->rate.n > 0)	/* its first delivery begins now */
-		t->dest->slot = now.mono;
+		t->slot = now.mono;
 	th_update(t);
 }
 
@@ -645,7 +637,7 @@ th_give(struct ta *ta, struct vertex *v)
 	list_add(&ta->jobs, v);
 	ta->stretch++;
 	ta->njobs++;
-	fb_started(t->dest, t->fb, now.mono);
+	fb_started(t);
 	if (t->fb->rate.n > 0)
 		update_timer(t);
 	update_turn(t);
@@ -706,8 +698,8 @@ thread_move(struct thread *t, struct ring *r)
 	order_open(t, 0);
 	t->ring->nthreads--;
 	set_ring(t, r);
-	if (t->dest->until > most)
-		t->dest->until = most;
+	if (t->until > most)
+		t->until = most;
 	for (v = t->wait.head; v != NULL; v = v->next) {
 		if (r->conf->dsn) {
 			v->dated = 0;
@@ -717,7 +709,7 @@ thread_move(struct thread *t, struct ring *r)
 			v->wakeup = (int)most;
 	}
 	t->soonest = now.mono;	/* th_due finds out */
-	t->dest->step = 0;
+	t->step = 0;
 }
 
 #define RING_AGAIN	30	/* seconds */
@@ -782,11 +774,10 @@ th_sweep(void)
 			continue;
 		heap_del(&q.wake, &t->wake);
 		heap_del(&t->ring->ready, &t->turn);
-		dest_leave(t);
 		t->ring->nthreads--;
 		q.nthreads--;
 		REMOVE(q.all, t, next, prev);
-		free(t);
+		dest_leave(t);
 	}
 	if (stranded != 0 && stranded <= now.mono)
 		move_threads();

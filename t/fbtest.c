@@ -52,11 +52,13 @@ show_rate(const char *s)
 
 /* A destination of which nothing is known. */
 static void
-start(struct dest *d, const struct feedback *f)
+start(struct thread *d, const struct feedback *f)
 {
 	memset(d, 0, sizeof(*d));
-	init(d, 0);
-	fb_lift(d, f, 0);
+	d->fb = f;
+	now.mono = 0;
+	init(d);
+	fb_lift(d);
 }
 
 /* A clause with this rate, or "-" for none. */
@@ -73,18 +75,18 @@ static int
 show_starts(char **argv)
 {
 	struct feedback f;
-	struct dest d;
-	double mono, wait;
+	struct thread d;
+	double wait;
 
 	clause(&f, *argv++);
 	start(&d, &f);
 	for (; *argv != NULL; argv++) {
-		mono = strtod(*argv, NULL);
-		wait = fb_wait(&d, &f, mono);
+		now.mono = strtod(*argv, NULL);
+		wait = fb_wait(&d);
 		if (wait > 0)
 			printf("wait %.6g\n", wait);
 		else {
-			fb_started(&d, &f, mono);
+			fb_started(&d);
 			puts("start");
 		}
 	}
@@ -94,13 +96,13 @@ show_starts(char **argv)
 static int
 show_forget(char **argv)
 {
-	static struct thread thread;
+	static struct ring ring;
 	struct feedback f;
-	struct dest d;
+	struct thread d;
 
 	clause(&f, argv[0]);
 	start(&d, &f);
-	fb_started(&d, &f, 0);
+	fb_started(&d);
 	if (atol(argv[1]) > 0)
 		d.window = atol(argv[1]);
 	else {
@@ -109,16 +111,17 @@ show_forget(char **argv)
 	}
 	d.keep = keep_for(&f, strtod(argv[4], NULL));
 	if (atol(argv[2]) > 0)
-		d.thread = &thread;	/* agents work on that */
-	puts(is_stale(&d, strtod(argv[3], NULL)) ? "yes" : "no");
+		d.ring = &ring;		/* agents work on it */
+	now.mono = strtod(argv[3], NULL);
+	puts(is_stale(&d) ? "yes" : "no");
 	return 0;
 }
 
 /* ---- random reports ------------------------------------------------------ */
 
 static int
-wrong(const char *what, long event, const struct dest *was,
-    const struct dest *d, const struct feedback *f)
+wrong(const char *what, long event, const struct thread *was,
+    const struct thread *d, const struct feedback *f)
 {
 	printf("seed %lu event %ld: %s: window %ld then %ld, success %g "
 	    "failure %g cohorts %g; limit %ld init %ld cohorts %ld\n", seed,
@@ -204,7 +207,7 @@ letter_bad(struct letter *l, const struct feedback *f)
 
 /* What must hold after any event. */
 static const char *
-anyhow(const struct dest *d, const struct feedback *f)
+anyhow(const struct thread *d, const struct feedback *f)
 {
 	if (d->window < 0 || (f->limit > 0 && d->window > f->limit))
 		return "not from 0 to the limit";
@@ -213,14 +216,14 @@ anyhow(const struct dest *d, const struct feedback *f)
 		return "a sum is out of its bounds";
 	if (d->window == 0 && f->cohorts == 0)
 		return "dead, and that was not allowed";
-	if ((d->window == 0) != (fb_room(d, f, 0) == 0) ||
-	    fb_room(d, f, d->window) != 0 || fb_room(d, f, d->window + 1) != 0)
+	if ((d->window == 0) != (fb_room(d, 0) == 0) ||
+	    fb_room(d, d->window) != 0 || fb_room(d, d->window + 1) != 0)
 		return "the room is not that of the window";
 	return NULL;
 }
 
 static const char *
-after_good(const struct dest *was, const struct dest *d,
+after_good(const struct thread *was, const struct thread *d,
     const struct feedback *f, long busy)
 {
 	if (d->ngood != was->ngood + 1 || d->nbad != was->nbad ||
@@ -238,7 +241,7 @@ after_good(const struct dest *was, const struct dest *d,
 }
 
 static const char *
-after_bad(const struct dest *was, const struct dest *d)
+after_bad(const struct thread *was, const struct thread *d)
 {
 	if (d->nbad != was->nbad + 1 || d->ngood != was->ngood)
 		return "counted wrongly";
@@ -251,34 +254,35 @@ after_bad(const struct dest *was, const struct dest *d)
 
 /* One event: 0, or 1 after saying what is wrong. */
 static int
-event(long n, struct dest *d, struct letter *l, const struct feedback *f,
+event(long n, struct thread *d, struct letter *l, const struct feedback *f,
     unsigned long good)
 {
-	struct dest was = *d;
+	struct thread was = *d;
 	long busy = (long)rnd(3) == 0 ? (long)rnd(30) : d->window;
-	double mono = (double)n;
 	const char *why;
 
+	d->nta = (unsigned)busy;
+	now.mono = (double)n;
 	if (d->window == 0 && rnd(8) == 0) {
-		fb_wake(d, f, busy, mono);
-		why = (d->window == 0) == (mono < was.until) ? NULL :
+		fb_wake(d);
+		why = (d->window == 0) == (now.mono < was.until) ? NULL :
 		    "woken at a wrong time";
 	} else if (d->window == 0 && rnd(8) == 0) {
-		fb_lift(d, f, busy);
+		fb_lift(d);
 		why = d->window > 0 ? NULL : "not lifted";
 	} else if (rnd(100) < good) {
-		fb_good(d, f, busy, mono);
+		fb_good(d);
 		why = after_good(&was, d, f, busy);
 		if (was.window > 0)
 			letter_good(l, f, busy);
 	} else {
-		fb_bad(d, f, 0, mono);
+		fb_bad(d, 0);
 		why = after_bad(&was, d);
 		if (was.window > 0)
 			letter_bad(l, f);
 	}
 	if (was.window > 0 && d->window == 0)
-		d->until = mono + 7.5;
+		d->until = now.mono + 7.5;
 	if (was.window == 0 && d->window > 0) {
 		l->success = l->failure = l->fail_cohorts = 0;
 		l->concurrency = d->window;
@@ -292,17 +296,17 @@ event(long n, struct dest *d, struct letter *l, const struct feedback *f,
 
 /* A reload lowers the limit: it counts from then on. */
 static int
-lowered(struct dest *d, struct feedback *f)
+lowered(struct thread *d, struct feedback *f)
 {
-	struct dest was = *d;
+	struct thread was = *d;
 
 	f->limit = (long)rnd(5) + 1;
-	if (fb_room(d, f, 0) > f->limit)
+	if (fb_room(d, 0) > f->limit)
 		return wrong("room above the limit", -1, &was, d, f);
 	if (rnd(2) == 0)
-		fb_good(d, f, 1, EVENTS);
+		fb_good(d);
 	else
-		fb_bad(d, f, 0, EVENTS);
+		fb_bad(d, 0);
 	if (d->window > f->limit)
 		return wrong("above the new limit", -1, &was, d, f);
 	return 0;
@@ -313,7 +317,7 @@ windows(void)
 {
 	struct feedback f;
 	struct letter l;
-	struct dest d;
+	struct thread d;
 	unsigned long good = 50;
 	long n;
 
@@ -340,8 +344,8 @@ static int
 rates(void)
 {
 	struct feedback f;
-	struct dest d;
-	double mono = 0, gap, lag, first = 0, last = 0, late = 0, wait;
+	struct thread d;
+	double gap, lag, first = 0, last = 0, late = 0, wait;
 	long n;
 
 	rnd_seed(seed);
@@ -352,25 +356,25 @@ rates(void)
 	lag = rnd(2) == 0 ? gap / 11 : gap * 3;
 	start(&d, &f);
 	for (n = 0; n < EVENTS; n++) {
-		wait = fb_wait(&d, &f, mono);
+		wait = fb_wait(&d);
 		if (wait < 0 || wait > gap * 1.000001 || (n == 0 && wait > 0))
 			return printf("seed %lu: waits %g\n", seed, wait);
 		late = lag * (double)rnd(1000) / 1000;
 		if (lag > gap && rnd(50) == 0)
 			late = gap * 1000;
-		mono += wait + late;
+		now.mono += wait + late;
 		/* rounding may leave a hair */
-		if (fb_wait(&d, &f, mono) > gap / 1e6)
+		if (fb_wait(&d) > gap / 1e6)
 			return printf("seed %lu: must wait again\n", seed);
-		fb_started(&d, &f, mono);
+		fb_started(&d);
 		if (n == 0)
-			first = mono;
-		else if (gap >= 0.5 && mono - last < gap * 0.899)
+			first = now.mono;
+		else if (gap >= 0.5 && now.mono - last < gap * 0.899)
 			return printf("seed %lu: %g apart at %g\n", seed,
-			    mono - last, gap);
-		else if (mono < first + (double)(n - 1) * gap * 0.999999)
+			    now.mono - last, gap);
+		else if (now.mono < first + (double)(n - 1) * gap * 0.999999)
 			return printf("seed %lu: a burst\n", seed);
-		last = mono;
+		last = now.mono;
 	}
 	if (lag < gap && last - first > (double)EVENTS * gap)
 		return printf("seed %lu: too slow, drifts\n", seed);

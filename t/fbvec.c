@@ -291,7 +291,7 @@ apart(double a, double b)
 }
 
 static int
-differs(const struct event *e, const struct dest *d, long busy)
+differs(const struct event *e, const struct thread *d, long busy)
 {
 	long dead = d->window == 0;
 
@@ -305,30 +305,32 @@ differs(const struct event *e, const struct dest *d, long busy)
 /* The first event that left something else than is wanted, with what there
  * was then; NULL when there is none. */
 static const struct event *
-replay(const struct vector *v, struct dest *d, long *busy)
+replay(const struct vector *v, struct thread *d, long *busy)
 {
 	const struct event *e;
-	double mono = 0;
 
+	now.mono = 0;
 	memset(d, 0, sizeof(*d));
-	fb_lift(d, &v->f, 0);
+	d->fb = &v->f;
+	fb_lift(d);
 	for (e = v->e; e < v->e + v->n; e++) {
-		mono++;
+		now.mono++;
 		*busy = e->busy;
 		if (*busy < 0)
 			*busy = e->kind == 'T' ? 0 :
 			    d->window > 0 ? d->window : 1;
+		d->nta = (unsigned)*busy;
 		if (e->kind == '+')
-			fb_good(d, &v->f, *busy, mono);
+			fb_good(d);
 		else if (e->kind == '-')
-			fb_bad(d, &v->f, 0, mono);
+			fb_bad(d, 0);
 		else {
-			if (mono < d->until)
-				mono = d->until;
-			fb_wake(d, &v->f, *busy, mono);
+			if (now.mono < d->until)
+				now.mono = d->until;
+			fb_wake(d);
 		}
-		if (d->window == 0 && d->until == mono)	/* what died sleeps */
-			d->until = mono + SPAN;
+		if (d->window == 0 && d->until == now.mono)	/* it died */
+			d->until = now.mono + SPAN;
 		if (differs(e, d, *busy))
 			return e;
 	}
@@ -340,7 +342,7 @@ static int
 judge(const struct vector *v, long number)
 {
 	const struct event *e;
-	struct dest d;
+	struct thread d;
 	long busy = 0;
 
 	if (v->foreign) {

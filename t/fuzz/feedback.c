@@ -21,8 +21,8 @@ static void
 rate(const char *s)
 {
 	struct feedback f;
-	struct dest d;
-	double mono, wait;
+	struct thread d;
+	double wait;
 	int i;
 
 	memset(&f, 0, sizeof(f));
@@ -32,12 +32,13 @@ rate(const char *s)
 	fuzz_must(f.rate.n >= 0 && f.rate.per >= 1, "a rate is in seconds");
 	memset(&d, 0, sizeof(d));
 	d.slot = NEVER;
-	for (mono = i = 0; i < 5; i++) {
-		wait = fb_wait(&d, &f, mono);
+	d.fb = &f;
+	for (now.mono = i = 0; i < 5; i++) {
+		wait = fb_wait(&d);
 		fuzz_must(wait >= 0 && wait <= (double)f.rate.per * 1.01,
 		    "nobody waits longer than the rate says");
-		mono += wait + 0.001 * (double)f.rate.per;
-		fb_started(&d, &f, mono);
+		now.mono += wait + 0.001 * (double)f.rate.per;
+		fb_started(&d);
 	}
 }
 
