@@ -42,10 +42,10 @@
  * retry with the number skew it falls on a multiple of the interval since the
  * epoch, and before that it comes nearer to it by equal shares.
  *
- * A destination outlives its thread.  Those without one stand in a list, the
+ * A destination outlives its mail.  Those without any stand in a list, the
  * oldest first, and are forgotten after a silence, which is a setting of the
  * clause, or when they are too many.  Only what is known of a mailbox of this
- * machine goes with its thread.
+ * machine goes with its mail.
  *
  * What outlives the daemon.
  *
@@ -99,7 +99,7 @@
 
 double dest_period = 300;	/* seconds between rounds of files */
 
-/* Destinations without a thread, the oldest first. */
+/* Destinations without mail, the oldest first. */
 static struct thread *unused;
 static unsigned nunused;
 

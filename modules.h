@@ -292,6 +292,8 @@ void	order_forget(struct message *);		/* no job of it is needed */
 int	th_init(struct config *);	/* 0, or -1 without memory */
 void	th_reload(struct config *);	/* puts all threads under new rings */
 void	th_sweep(void);			/* frees what is empty */
+/* Is the ring of a configuration that was replaced? */
+#define ring_is_old(r)	((r)->conf->config != q.config)
 /* The thread of an address, with box not 0 that of one mailbox there; made when
  * there is none.  NULL without memory, and without a channel. */
 struct thread *th_get(struct chan *, const char *host, unsigned box);
@@ -333,12 +335,11 @@ int	th_rehold(struct thread *);
  * and one that may have more now, when so many agents are free: 1 or 0. */
 int	th_block(struct vertex *);
 int	th_unblock(struct ring *, long nfree);
-/* The agent goes to work on the thread, and leaves it. */
-void	th_join(struct ta *, struct thread *);
-void	th_leave(struct ta *);
+void	th_leave(struct ta *);	/* the agent leaves its thread */
 /* It has said its first #hungry. */
 void	th_spoke(struct ta *);
-/* Gives a READY vertex of its thread to the agent, as last of ta->jobs. */
+/* Gives a READY vertex to the agent, as last of ta->jobs; that goes to work on
+ * its thread, if it is at none. */
 void	th_give(struct ta *, struct vertex *);
 /* ... the thread's next; NULL when it may have none. */
 struct vertex *th_feed(struct ta *);

@@ -290,30 +290,32 @@ preempt(struct job *c, struct job *b)
 
 /* ---- who may preempt ------------------------------------------------- */
 
-struct search {
-	const struct job *current;
-	struct job *best;	/* ... so far, or NULL */
-	double	score;
-	long	most;		/* recipients that slots could pay for */
-	long	now;		/* mono */
-};
-
-/* Some processors calculate with more bits than a double keeps; what is stored
- * makes equal scores equal there, too. */
-static void
-consider(struct search *s, struct job *j, long waited)
+/* What the job has waited for each of its recipients, seconds.  Some processors
+ * calculate with more bits than a double keeps; what is stored makes equal
+ * scores equal there, too. */
+static double
+score(const struct job *j)
 {
-	long left = rcpts_left(j);
-	volatile double stored = (double)waited / (double)(left + j->chosen);
-	double score = stored;
+	volatile double stored = (double)(j->ring->judged_at - j->msg->queued +
+	    1) / (double)(rcpts_left(j) + j->chosen);
 
-	if (j == s->current || j->child != NULL || left <= 0 || left > s->most)
+	return stored;
+}
+
+/* Is it the best so far to preempt the job that is judged, of those with so
+ * many recipients at most? */
+static void
+consider(struct job *j, long most)
+{
+	struct ring *r = j->ring;
+	long left = rcpts_left(j);
+	double gain;
+
+	if (j == r->judged || j->child != NULL || left <= 0 || left > most)
 		return;
-	if (s->best == NULL || score > s->score ||
-	    (score == s->score && j->key < s->best->key)) {
-		s->best = j;
-		s->score = score;
-	}
+	gain = r->rival == NULL ? 1 : score(j) - score(r->rival);
+	if (gain > 0 || (gain == 0 && j->key < r->rival->key))
+		r->rival = j;
 }
 
 /*
@@ -323,27 +325,22 @@ consider(struct search *s, struct job *j, long waited)
  * older, and then is not always found to be the best.
  */
 static void
-search(struct search *s, const struct heap *h, unsigned i)
+search(struct ring *r, unsigned i, long most)
 {
-	unsigned a = 2 * i + 1, b = a + 1;
+	const struct heap *h = &r->jobs;
+	unsigned a = 2 * i + 1, b = a + 1, first;
 	struct job *j;
-	long waited;
 
 	if (i >= h->n)
 		return;
 	j = OWNER(struct job, place, h->v[i].timer);
-	waited = s->now - j->msg->queued + 1;
-	if (s->best != NULL && j->level == 0 && (double)waited <= s->score &&
-	    j->key > s->best->key)
+	if (r->rival != NULL && j->level == 0 && j->key > r->rival->key &&
+	    (double)(r->judged_at - j->msg->queued + 1) <= score(r->rival))
 		return;
-	consider(s, j, waited);
-	if (b < h->n && h->v[b].when < h->v[a].when) {
-		search(s, h, b);
-		search(s, h, a);
-	} else {
-		search(s, h, a);
-		search(s, h, b);
-	}
+	consider(j, most);
+	first = b < h->n && h->v[b].when < h->v[a].when ? b : a;
+	search(r, first, most);
+	search(r, a + b - first, most);
 }
 
 /* The best of those that c could pay for in the end, or NULL.  That nobody
@@ -353,21 +350,17 @@ static struct job *
 candidate(struct job *c)
 {
 	struct ring *r = c->ring;
-	struct search s;
+	long mono = (long)now.mono, most;
 
-	s.now = (long)now.mono;
-	if (r->judged == c && (r->rival == NULL || r->judged_at == s.now))
+	if (r->judged == c && (r->rival == NULL || r->judged_at == mono))
 		return r->rival;
-	s.current = c;
-	s.best = NULL;
-	s.score = 0;
-	s.most = (c->read - c->chosen + c->avail) / r->conf->v.slotcost;
-	if (s.most > 0)
-		search(&s, &r->jobs, 0);
 	r->judged = c;
-	r->judged_at = s.now;
-	r->rival = s.best;
-	return s.best;
+	r->judged_at = mono;
+	r->rival = NULL;
+	most = (c->read - c->chosen + c->avail) / r->conf->v.slotcost;
+	if (most > 0)
+		search(r, 0, most);
+	return r->rival;
 }
 
 /* Has c earned enough for b by now? */

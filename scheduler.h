@@ -540,7 +540,6 @@ struct ring {
 	int	waits;		/* at which limit one agent less would do;
 				 * MAXRING: at none */
 	unsigned char done;	/* nothing more of it goes in this pass */
-	unsigned char old;	/* of a configuration that was replaced */
 	unsigned char failures;	/* agents in a row that began no job */
 };
 

@@ -416,7 +416,6 @@ start(struct vertex *v)
 	heap_set(&due, &ta->timer, now.mono + least(s->timeout, GREETING));
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", ta->pid,
 	    r->chan->name, t->host, q.nagents);
-	th_join(ta, t);
 	th_give(ta, v);
 	forks.n += !r->conf->dsn;
 }
@@ -604,7 +603,7 @@ static int
 is_at_work(const struct ta *ta)
 {
 	return !q.hold && !ta->reaped && ta->state == TA_BUSY &&
-	    !ta->ring->old && ta->nout + JOB_MOST < OUTBUF;
+	    !ring_is_old(ta->ring) && ta->nout + JOB_MOST < OUTBUF;
 }
 
 /* May it be given more on its thread?  It gives way after a stretch when
@@ -661,7 +660,6 @@ wake(struct ta *ta, struct vertex *v)
 {
 	idle_del(ta);
 	set_busy(ta);
-	th_join(ta, v->thread);
 	give(ta, v);
 	feed(ta);
 }
@@ -914,7 +912,7 @@ clean_up(struct ta *ta)
 	/* jobs that it was told of */
 	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;
 	int begun = ta->kills > 0 || (jobs > 0 && q_has_begun(ta->jobs.head));
-	int stops = !q.hold && !r->old, more = r->dead <= now.mono;
+	int stops = !q.hold && !ring_is_old(r), more = r->dead <= now.mono;
 	char how[300], reason[340];
 
 	how_it_ended(ta, how, sizeof(how));
@@ -1148,10 +1146,10 @@ ta_run(void)
 	if (q.hold || opt.freeze)
 		return;
 	for (r = q.rings; r != NULL; r = r->next) {
-		while (r->old && r->idle != NULL)
+		while (ring_is_old(r) && r->idle != NULL)
 			end(r->idle, 1);
-		r->done = r->old;
-		if (r->old)
+		r->done = ring_is_old(r);
+		if (ring_is_old(r))
 			r->pending = NULL;
 		else if (r->conf->bound)
 			wake_bound(r);

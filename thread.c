@@ -30,7 +30,7 @@
  * whose host is dead sleeps as a whole: its vertices stay READY, untouched.
  * When a host answers, what was deferred for its sake is tried.  How many
  * agents a thread may have, and when its host is dead, feedback.c makes of
- * what jobs say of the host; a destination outlives its thread.  A flush and a
+ * what jobs say of the host; a thread outlives its queue.  A flush and a
  * T line wake everything; a queueonly thread wakes by a T line alone.
  *
  * A run begins when a thread gets its first agent.  Then its READY vertices
@@ -51,7 +51,6 @@
 struct queue q;
 
 static struct thread *maybe_empty;	/* linked by swept */
-static int any_old;		/* sweep_rings has something to look for */
 
 /* ---- rings ----------------------------------------------------------- */
 
@@ -94,14 +93,9 @@ unref(struct config *c)
 static void
 use_config(struct config *config)
 {
-	struct ring *r;
-
 	config->refs++;
 	unref(q.config);
 	q.config = config;
-	for (r = q.rings; r != NULL; r = r->next)
-		r->old = 1;
-	any_old = 1;
 }
 
 /* Frees old rings that are empty. */
@@ -110,12 +104,8 @@ sweep_rings(void)
 {
 	struct ring **p, *r;
 
-	if (!any_old)
-		return;
-	any_old = 0;
 	for (p = &q.rings; (r = *p) != NULL; ) {
-		if (!r->old || r->nthreads > 0 || r->slots.nta > 0) {
-			any_old |= r->old;
+		if (!ring_is_old(r) || r->nthreads > 0 || r->slots.nta > 0) {
 			p = &r->next;
 			continue;
 		}
@@ -561,8 +551,8 @@ th_destdb(void)
 
 /* nta counts an agent from here to th_leave, nstart until it has spoken, nref
  * until it joins another thread or is gone. */
-void
-th_join(struct ta *ta, struct thread *t)
+static void
+join(struct ta *ta, struct thread *t)
 {
 	if (ta->thread != t) {
 		if (ta->thread != NULL) {
@@ -581,7 +571,6 @@ th_join(struct ta *ta, struct thread *t)
 		heap_del(&t->ring->ready, &t->turn);
 	t->nta++;
 	t->nstart += !ta->spoke;
-	update_turn(t);
 }
 
 void
@@ -619,8 +608,10 @@ tells_end(const struct thread *t)
 void
 th_give(struct ta *ta, struct vertex *v)
 {
-	struct thread *t = ta->thread;
+	struct thread *t = v->thread;
 
+	if (!ta->working)
+		join(ta, t);
 	order_take(v, 1);
 	t->nfed++;
 	count_agents(v, 1);
@@ -663,7 +654,7 @@ th_feed(struct ta *ta)
 	struct vertex *v = t->noffer > 0 && ta->ring->conf->v.order ==
 	    ORDER_PREEMPT ? NULL : t->ready.head;
 
-	if (v == NULL || !ta->working || ta->ring->old ||
+	if (v == NULL || !ta->working || ring_is_old(ta->ring) ||
 	    thread_why(t) != WHY_NOT ||
 	    !has_room(t, t->nta - 1) || th_clashes(ta, v))
 		return NULL;
@@ -729,7 +720,7 @@ move_threads(void)
 
 	stranded = 0;
 	for (t = q.all; t != NULL; t = t->next) {
-		if (!t->ring->old)
+		if (!ring_is_old(t->ring))
 			continue;
 		r = ring_for(t->ring->chan, t->host);
 		if (r != NULL) {

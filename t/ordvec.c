@@ -207,7 +207,6 @@ take(long a, struct vertex *v)
 
 	ta->ring = ring;
 	ta->spoke = 1;
-	th_join(ta, v->thread);
 	th_give(ta, v);
 	work[a] = v;
 }
@@ -693,7 +692,7 @@ forgotten(void)
 	struct thread *t;
 
 	for (t = q.all; t != NULL; t = t->next)
-		if (!t->ring->old && t->open && th_nready(t) > 0)
+		if (!ring_is_old(t->ring) && t->open && th_nready(t) > 0)
 			return 1;
 	return 0;
 }
@@ -748,7 +747,7 @@ live(void)
 {
 	struct ring *r;
 
-	for (r = q.rings; r != NULL && r->old; r = r->next)
+	for (r = q.rings; r != NULL && ring_is_old(r); r = r->next)
 		;
 	return r;
 }

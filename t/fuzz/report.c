@@ -85,7 +85,6 @@ hire(struct thread *t)
 	ta->born = ta->heard = now.mono;
 	enlist(ta, t->ring);
 	heap_set(&due, &ta->timer, now.mono + 1000);
-	th_join(ta, t);
 	th_give(ta, t->ready.head);
 	return ta;
 }
