@@ -733,6 +733,21 @@ forget_words(struct ta *ta)
 	ta->words[0] = '\0';
 }
 
+/* It is up, and is told of its first job, unless an operator wants something
+ * else by now. */
+static void
+tell_first(struct ta *ta)
+{
+	const struct vertex *v = ta->jobs.head;
+
+	set_busy(ta);
+	if (v->cancel != CANCEL_NONE || v->msg->dropped || v->msg->held ||
+	    v->thread->held != NULL)
+		q_job_over(ta, NULL);
+	else
+		say_job(ta, v);
+}
+
 static void
 hungry(struct ta *ta)
 {
@@ -741,8 +756,7 @@ hungry(struct ta *ta)
 	ta->step[0] = '\0';
 	forget_words(ta);
 	if (ta->state == TA_STARTING) {
-		set_busy(ta);
-		say_job(ta, ta->jobs.head);
+		tell_first(ta);
 	} else if (ta->skip > 0) {
 		ta->skip--;
 		return;

@@ -13,6 +13,11 @@ PARAMmailqsock none
 fine/*	command="$A -c fine -o $tmp/out ok3"
 two/*	maxring=1 command="$A -c two -o $tmp/two -s $tmp/said retryat +8 one"
 park/*	queueonly command="$A -c park ok3"
+late/*	command="late"
+END
+agent late <<END
+while [ ! -e $tmp/go ]; do sleep 1; done
+exec $A -c late -o $tmp/late ok3
 END
 start() {
 	sched_start "$po" "$tmp/cf" -q "$pipe" "$@"
@@ -153,6 +158,28 @@ is 'each job that is bounced later fails once' \
     sort | uniq | wc -l | tr -d ' ')" 760
 ok 'all jobs that are bounced later are told' wait_for 90 eval \
     '[ "$(ls "$po/transport" | grep -c "^10")" -eq 0 ]'
+sched_stop
+
+# ---- while an agent starts ------------------------------------------------------------
+
+ok 'the scheduler starts for agents that start slowly' start
+for n in 401 402 403; do
+	put "$po" $n-1 late h$n u
+	wait_log "agent-start .*host=h$n"
+done
+order delete 401-1
+order hold 402-1
+: >"$tmp/go"
+ok 'a job is delivered when its agent is up' wait_log 'complete msg=403-1' 30
+ok 'a job that is deleted while its agent starts goes' \
+    wait_for 30 eval '[ ! -e "$po/transport/401-1" ]'
+ok 'a job that is held while its agent starts is not begun' \
+    wait_log 'not-begun msg=402-1' 30
+is 'only the job that is neither deleted nor held is delivered' \
+    "$(cut -d' ' -f1 "$tmp/late" | cut -c1-3 | tr '\n' ' ')" '403 '
+order release 402-1
+ok 'a job that was held while its agent started is delivered' \
+    wait_log 'complete msg=402-1'
 sched_stop
 
 # ---- one user and the others ----------------------------------------------------------
