@@ -36,6 +36,8 @@
  *	or one for a	both have two jobs: 8, the newer one there, gets it
  *			ahead
  *
+ * A new agent has its job from the start, and is told of it when it is up.
+ *
  * 2 to 4 give the message one more agent, which order_allowed must permit.  If
  * it does not, the vertex becomes a job ahead as in 5; or it waits until the
  * message has fewer agents, or more agents are free.
