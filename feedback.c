@@ -848,19 +848,18 @@ chan_of(const char *name)
 static void
 restore(struct thread *d, const struct record *r, const struct setting *s)
 {
-	d->used = r->used;
-	if (s->fb.rate.n > 0)
-		d->slot = d->used;
+	d->used = d->slot = r->used;
+	d->window = capped(&s->fb, r->window);
 	if (r->window > 0) {
 		d->good = d->used;
 		d->ngood = 1;
 	} else {
 		d->bad = d->used;
 		d->nbad = 1;
-		if (s->fb.cohorts > 0) {
-			d->window = 0;
+		if (s->fb.cohorts > 0)
 			d->until = now.mono + r->left;
-		}
+		else
+			d->window = initial(&s->fb);
 	}
 	d->tries = (unsigned short)r->tries;
 	d->step = (unsigned short)(r->tries < s->retries.n ? r->tries :
@@ -877,7 +876,7 @@ hear(struct thread *d, const struct record *r, const char *who)
 	char why[WORDS_MOST + 200];
 	double span = HEARSAY * dest_period;
 
-	if (d->local || (d->window == 0 && !d->hearsay) || d->good >= r->used)
+	if (d->local || (d->until > 0 && !d->hearsay) || d->good >= r->used)
 		return;
 	if (span > (double)r->left)
 		span = (double)r->left;
@@ -906,14 +905,8 @@ take_record(struct record *r, const char *who)
 	if (r->left > retry_longest(s))
 		r->left = retry_longest(s);
 	if (d == NULL && (who == NULL || nunused < UNUSED_MOST) &&
-	    (d = dest_get(chan, r->host, 0)) != NULL) {
+	    (d = dest_get(chan, r->host, 0)) != NULL)
 		d->keep = keep_for(&s->fb, s->forget);
-		d->fb = &s->fb;		/* while it gets its window */
-		fb_lift(d);
-		if (who == NULL && r->window > 0)
-			d->window = capped(d->fb, r->window);
-		d->fb = NULL;
-	}
 	if (d != NULL && who == NULL)
 		restore(d, r, s);
 	else if (d != NULL)
