@@ -318,11 +318,16 @@ busybox() {	# server port
 	program='busybox ssl_client -s $socket -n $host'
 	before=$(boxes | wc -l)
 	tries=0
-	until said=$(relay "localhost:$2" 'open sesame' -T greeting=3 \
-	    -X "$program"); lib_match "$said" '^ok3 ' || [ $tries -eq 9 ]; do
-		lib_match "$said" '4\.4\.2 .*no answer.*the greeting' || break
-		tries=$((tries + 1))	# it was lost in 1.35
+	lost='4\.4\.2 .*no answer.*the greeting'	# by busybox 1.35
+	until said=$(relay "localhost:$2" 'open sesame' \
+	    -T greeting=$((tries + 3)) -X "$program"); [ $tries -eq 9 ] ||
+	    ! lib_match "$said" "$lost"; do
+		tries=$((tries + 1))
 	done
+	if lib_match "$said" "$lost"; then
+		skip "$title" 'busybox has lost ten greetings'
+		return
+	fi
 	like "$title: the message is delivered" "$said" '^ok3 '
 	ok "$title: the server has it" wait_for 30 grew
 	is "$title: it arrives byte for byte" "$(newest)" "$body"
