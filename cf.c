@@ -37,28 +37,13 @@
 #define DSN_IDLE	300	/* seconds that ta/dsn is kept beyond its
 				 * pause */
 #define LOCAL_MOST	1000000L	/* agents: more than there can be */
-#define RETRIES_SHOWN	10
 #define ID_MOST		4294967295UL	/* the largest ids stand for negative
 					 * ones */
 #define BLANKS		" \t\n"		/* between the words of a list */
 
 /* ---- the tables ------------------------------------------------------ */
 
-/* Up to T_GROUP the value is a long that is shown as a number, up to T_ANSWER a
- * long; from T_COMMAND on a text. */
-enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER, T_BOUNCE,
-	    T_ANSWER, T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND,
-	    T_PATH, T_FILE, T_HOST };
-
-struct keyword {
-	const char *name;	/* NULL: the end of the table */
-	enum type type;
-	size_t	at, size;	/* of the member of struct setting or config */
-	long	min, max;
-	const char *def;	/* value when nobody gives one, or NULL */
-};
-
-static const struct keyword keywords[] = {
+const struct keyword cf_keywords[] = {
 #define AT(m) offsetof(struct setting, m), sizeof(((struct setting *)0)->m)
 	/* when mail is tried, and given up */
 	{ "interval", T_SPAN, AT(interval), 1, YEARS, "60" },
@@ -138,10 +123,13 @@ static const struct keyword params[] = {
 #undef AT
 };
 
-/* What is one of a few words, in the order of enum order and enum bounce_to. */
-static const char *const orders[] = { "random", "age", "preempt", NULL };
-static const char *const bounces[] = { "sender", "none", NULL };
-static const char *const answers[] = { "no", "yes", NULL };
+/* What is one of a few words, from T_ORDER on: what others are told, and the
+ * words in the order of their values. */
+static const char *const choices[][5] = {
+	{ "is not random, age or preempt", "random", "age", "preempt", NULL },
+	{ "is neither sender nor none", "sender", "none", NULL },
+	{ "is neither yes nor no", "no", "yes", NULL }
+};
 
 /* Other names of keywords, and those that are no more. */
 static const struct {
@@ -197,7 +185,7 @@ keyword_of(const char *word)
 	for (i = 0; i < COUNT(synonyms); i++)
 		if (strcmp(word, synonyms[i].name) == 0)
 			word = synonyms[i].now;
-	return row_of(keywords, word);
+	return row_of(cf_keywords, word);
 }
 
 static int
@@ -404,8 +392,9 @@ take_value(struct reader *r)
 /* ---- reading: values ------------------------------------------------- */
 
 /*
- * Each of these takes a value as it stands in the file, quotes taken off.  They
- * answer NULL, or what is wrong, to follow the value; then nothing is set.
+ * A setter takes a value as it stands in the file, quotes taken off, and puts
+ * it where it belongs.  It answers NULL, or what is wrong, to follow the value;
+ * then nothing is set.  When something else is to be said it does so itself.
  */
 
 /* A whole decimal number, perhaps negative: 0, or -1 when it is none. */
@@ -421,13 +410,28 @@ whole(const char *s, long *n)
 	return 0;
 }
 
-/* What it answers is good until the next call. */
-static const char *
-set_number(const struct keyword *k, long *to, const char *s, int span)
+/* Nought is the default of these two, as ZMailer has it. */
+static int
+is_default(const struct keyword *k, const char *s)
 {
-	static char bad[80];
 	long n;
 
+	if (strcmp(k->name, "interval") == 0)
+		return span_parse(s, &n) == 0 && n == 0;
+	return strcmp(k->name, "maxthr") == 0 && s[strspn(s, "0")] == '\0';
+}
+
+/* Also one of a list.  What it answers is good until the next call. */
+static const char *
+set_number(struct reader *r, const struct keyword *k, void *to, const char *s)
+{
+	static char bad[80];
+	int span = k->type == T_SPAN || k->type == T_TIMES;
+	long n;
+
+	(void)r;
+	if (is_default(k, s))
+		s = k->def;
 	if (span && span_parse(s, &n) < 0)
 		return "is no span of time such as 90, 10m or 1h5m20s";
 	if (!span && whole(s, &n) < 0)
@@ -437,15 +441,24 @@ set_number(const struct keyword *k, long *to, const char *s, int span)
 		    k->min, k->max, span ? " seconds" : "");
 		return bad;
 	}
-	*to = n;
+	*(long *)to = n;
+	return NULL;
+}
+
+static const char *
+set_flag(struct reader *r, const struct keyword *k, void *to, const char *s)
+{
+	(void)r;
+	(void)k;
+	(void)s;
+	*(long *)to = 1;
 	return NULL;
 }
 
 /* A list of numbers, or of spans that rise, which may be none.  What is wrong
  * with one of them is said here. */
-static void
-set_list(struct reader *r, const struct keyword *k, struct numbers *to,
-    const char *s)
+static const char *
+set_list(struct reader *r, const struct keyword *k, void *to, const char *s)
 {
 	int times = k->type == T_TIMES, most = times ? 8 : NUMBERS_MOST;
 	long n = 0, last = -1;
@@ -461,7 +474,7 @@ set_list(struct reader *r, const struct keyword *k, struct numbers *to,
 	for (s += strspn(s, BLANKS); *s != '\0'; s += strspn(s, BLANKS)) {
 		bad = text_fmt(word, sizeof(word), "%.*s",
 		    (int)strcspn(s, BLANKS), s) < 0 ? "is no number" :
-		    set_number(k, &n, word, times);
+		    set_number(r, k, &n, word);
 		if (bad == NULL && times && n <= last)
 			bad = "is not later than the one before";
 		if (bad != NULL || list.n == most)
@@ -474,25 +487,28 @@ set_list(struct reader *r, const struct keyword *k, struct numbers *to,
 	else if (*s != '\0')
 		wrong(r, "these are more than %d", most);
 	else
-		*to = list;
-}
-
-static const char *
-set_choice(const char *const *words, long *to, const char *s, const char *bad)
-{
-	long i = 0;
-
-	while (words[i] != NULL && strcmp(s, words[i]) != 0)
-		i++;
-	if (words[i] == NULL)
-		return bad;
-	*to = i;
+		*(struct numbers *)to = list;
 	return NULL;
 }
 
-/* A user's or group's number, as it is or by name: 0, or -1 when unknown. */
-static int
-set_id(enum type type, long *to, const char *s)
+static const char *
+set_choice(struct reader *r, const struct keyword *k, void *to, const char *s)
+{
+	const char *const *words = choices[k->type - T_ORDER];
+	long i = 1;
+
+	(void)r;
+	while (words[i] != NULL && strcmp(s, words[i]) != 0)
+		i++;
+	if (words[i] == NULL)
+		return words[0];
+	*(long *)to = i - 1;
+	return NULL;
+}
+
+/* A user's or group's number, as it is or by name. */
+static const char *
+set_id(struct reader *r, const struct keyword *k, void *to, const char *s)
 {
 	unsigned long n;
 	const char *end;
@@ -501,37 +517,48 @@ set_id(enum type type, long *to, const char *s)
 	struct group *gr;
 #endif
 
-	if (num_upto(s, ID_MOST, &n, &end) == 0 && *end == '\0') {
-		*to = (long)n;
-		return 0;
-	}
-#ifndef NO_PWD
-	pw = type == T_USER ? getpwnam(s) : NULL;
-	gr = type == T_GROUP ? getgrnam(s) : NULL;
-	if (pw != NULL || gr != NULL) {
-		*to = pw != NULL ? (long)pw->pw_uid : (long)gr->gr_gid;
-		return 0;
-	}
-#endif
 	/* the two that every configuration names have their usual numbers
 	 * where nobody knows them */
-	if (strcmp(s, type == T_USER ? "root" : "daemon") != 0)
-		return -1;
-	*to = type == T_GROUP;
-	return 0;
+	*(long *)to = k->type == T_GROUP;
+	if (num_upto(s, ID_MOST, &n, &end) == 0 && *end == '\0') {
+		*(long *)to = (long)n;
+		return NULL;
+	}
+#ifndef NO_PWD
+	pw = k->type == T_USER ? getpwnam(s) : NULL;
+	gr = k->type == T_GROUP ? getgrnam(s) : NULL;
+	if (pw != NULL || gr != NULL) {
+		*(long *)to = pw != NULL ? (long)pw->pw_uid : (long)gr->gr_gid;
+		return NULL;
+	}
+#endif
+	if (strcmp(s, k->type == T_USER ? "root" : "daemon") != 0)
+		wrong(r, "there is no %s %.80s", k->name, s);
+	return NULL;
+}
+
+static const char *
+set_feedback(struct reader *r, const struct keyword *k, void *to,
+    const char *s)
+{
+	(void)r;
+	return k->type == T_RULE ? fb_rule_parse(s, to) : fb_rate_parse(s, to);
 }
 
 /* Where mailq asks: TCP:port, TCP:address:port, or none.  ZMailer has a number
  * alone, a host's name behind it, the name of a service and the path of a
  * socket, too. */
 static const char *
-set_port(const struct reader *r, struct port *to, const char *s)
+set_port(struct reader *r, const struct keyword *k, void *place,
+    const char *s)
 {
+	struct port *to = place;
 	const char *at = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s, *end;
 	const char *colon = strrchr(at, ':');
 	const char *path = strncmp(s, "UNIX:", 5) == 0 ? s + 5 : s;
 	unsigned long n;
 
+	(void)k;
 	to->number = -1;
 	if (strcmp(s, "none") == 0)
 		return NULL;
@@ -560,10 +587,12 @@ set_port(const struct reader *r, struct port *to, const char *s)
 
 /* A PARAM that is a text: the configuration has a copy. */
 static const char *
-set_text(enum type type, char **to, const char *s)
+set_text(struct reader *r, const struct keyword *k, void *to, const char *s)
 {
+	enum type type = k->type;
 	char *copy;
 
+	(void)r;
 	if (type == T_HOST && (strlen(s) >= 256 ||
 	    s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789.-"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0'))
@@ -574,87 +603,39 @@ set_text(enum type type, char **to, const char *s)
 	copy = mem_dup(s);
 	if (copy == NULL)
 		return "finds no memory";
-	free(*to);
-	*to = copy;
+	free(*(char **)to);
+	*(char **)to = copy;
 	return NULL;
 }
 
 /* A command, which stays where it is. */
-static void
-set_command(struct reader *r, const char **to, const char *s)
+static const char *
+set_command(struct reader *r, const struct keyword *k, void *to,
+    const char *s)
 {
 	static struct command c;
 	const char *bad = cmd_split(s, "c", "h", NULL, &c);
 
+	(void)k;
 	if (bad != NULL)
 		wrong(r, "%s", bad);
 	else
-		*to = s;
-}
-
-/* Nought is the default of these two, as ZMailer has it. */
-static int
-is_default(const struct keyword *k, const char *s)
-{
-	long n;
-
-	if (strcmp(k->name, "interval") == 0)
-		return span_parse(s, &n) == 0 && n == 0;
-	return strcmp(k->name, "maxthr") == 0 && s[strspn(s, "0")] == '\0';
+		*(const char **)to = s;
+	return NULL;
 }
 
 static void
 set_value(struct reader *r, const struct keyword *k, void *values,
     const char *s)
 {
-	const char *bad = NULL;
-	void *to = place_of(values, k);
+	/* by enum type */
+	static const char *(*const setters[])(struct reader *,
+	    const struct keyword *, void *to, const char *) = { set_number,
+	    set_number, set_flag, set_id, set_id, set_choice, set_choice,
+	    set_choice, set_feedback, set_feedback, set_list, set_list,
+	    set_port, set_command, set_text, set_text, set_text };
+	const char *bad = setters[k->type](r, k, place_of(values, k), s);
 
-	switch (k->type) {
-	case T_SPAN:
-	case T_NUMBER:
-		if (is_default(k, s))
-			s = k->def;
-		bad = set_number(k, to, s, k->type == T_SPAN);
-		break;
-	case T_FLAG:
-		*(long *)to = 1;
-		break;
-	case T_USER:
-	case T_GROUP:
-		if (set_id(k->type, to, s) < 0)
-			wrong(r, "there is no %s %.80s", k->name, s);
-		break;
-	case T_ORDER:
-		bad = set_choice(orders, to, s,
-		    "is not random, age or preempt");
-		break;
-	case T_BOUNCE:
-		bad = set_choice(bounces, to, s,
-		    "is neither sender nor none");
-		break;
-	case T_ANSWER:
-		bad = set_choice(answers, to, s, "is neither yes nor no");
-		break;
-	case T_RETRIES:
-	case T_TIMES:
-		set_list(r, k, to, s);
-		break;
-	case T_RULE:
-		bad = fb_rule_parse(s, to);
-		break;
-	case T_RATE:
-		bad = fb_rate_parse(s, to);
-		break;
-	case T_PORT:
-		bad = set_port(r, to, s);
-		break;
-	case T_COMMAND:
-		set_command(r, to, s);
-		break;
-	default:
-		bad = set_text(k->type, to, s);
-	}
 	if (bad != NULL)
 		wrong(r, "%.80s %s", s, bad);
 }
@@ -665,7 +646,7 @@ set_keyword(struct reader *r, const struct keyword *k, struct setting *v,
     const char *s)
 {
 	set_value(r, k, v, s);
-	v->text[k - keywords] = s;
+	v->text[k - cf_keywords] = s;
 }
 
 /* ---- reading: keywords ----------------------------------------------- */
@@ -690,7 +671,7 @@ likeness(const char *a, const char *b)
 static void
 no_keyword(struct reader *r, int given)
 {
-	const struct keyword *k, *best = keywords;
+	const struct keyword *k, *best = cf_keywords;
 	size_t i;
 
 	for (i = 0; i < COUNT(retired); i++)
@@ -698,7 +679,7 @@ no_keyword(struct reader *r, int given)
 			wrong(r, "is no longer a keyword: %s", retired[i].now);
 			return;
 		}
-	for (k = keywords; k->name != NULL; k++)
+	for (k = cf_keywords; k->name != NULL; k++)
 		if (likeness(r->word, k->name) > likeness(r->word, best->name))
 			best = k;
 	if (!given && r->bare != NULL && r->word_line == r->bare_line &&
@@ -969,6 +950,21 @@ cf_free(struct config *config)
 	free(config);
 }
 
+const char *
+cf_path(const char *s, const char *(*var)(const char *))
+{
+	static struct command c;
+	char word[PATH_MAX_];
+
+	if (strncmp(s, "UNIX:", 5) == 0)
+		s += 5;
+	if (text_fmt(word, sizeof(word), "\"%s\"", s) < 0 ||
+	    cmd_split(word, "", "", var, &c) != NULL || c.nargv != 1 ||
+	    *c.argv[0] != '/')
+		return NULL;
+	return c.argv[0];
+}
+
 /* ---- what holds for an address --------------------------------------- */
 
 /*
@@ -991,10 +987,10 @@ lay_over(struct setting *v, const struct setting *other)
 {
 	const struct keyword *k;
 
-	for (k = keywords; k->name != NULL; k++) {
-		if (other->text[k - keywords] == NULL)
+	for (k = cf_keywords; k->name != NULL; k++) {
+		if (other->text[k - cf_keywords] == NULL)
 			continue;
-		v->text[k - keywords] = other->text[k - keywords];
+		v->text[k - cf_keywords] = other->text[k - cf_keywords];
 		memcpy((char *)v + k->at, (const char *)other + k->at,
 		    k->size);
 	}
@@ -1025,7 +1021,7 @@ static void
 set_ours(struct setting *v, const struct ours *values, size_t n)
 {
 	for (; n > 0; n--, values++)
-		set_keyword(NULL, row_of(keywords, values->name), v,
+		set_keyword(NULL, row_of(cf_keywords, values->name), v,
 		    values->value);
 }
 
@@ -1037,7 +1033,7 @@ set_defaults(struct conf *f)
 	struct setting *v = &f->v;
 	const struct keyword *k;
 
-	for (k = keywords; k->name != NULL; k++)
+	for (k = cf_keywords; k->name != NULL; k++)
 		if (k->def != NULL)
 			set_keyword(NULL, k, v, k->def);
 	if (!f->dsn)
@@ -1047,7 +1043,7 @@ set_defaults(struct conf *f)
 	v->uid = (long)geteuid();
 	v->gid = (long)getegid();
 	v->command = dsn_command(f->config);
-	v->text[row_of(keywords, "command") - keywords] = v->command;
+	v->text[row_of(cf_keywords, "command") - cf_keywords] = v->command;
 }
 
 /* What no clause can change, and what follows from the others.  To a host of
@@ -1056,7 +1052,7 @@ static void
 complete(struct conf *f)
 {
 	static struct command c;
-	const struct keyword *maxthr = row_of(keywords, "maxthr");
+	const struct keyword *maxthr = row_of(cf_keywords, "maxthr");
 	struct setting *v = &f->v;
 
 	if (f->dsn) {
@@ -1069,7 +1065,7 @@ complete(struct conf *f)
 	    cmd_split(v->command, "c", "h", NULL, &c) == NULL)
 		f->bound = c.bound;
 	/* whoever sets one of these wants it for "-", too */
-	f->split = v->text[maxthr - keywords] == maxthr->def &&
+	f->split = v->text[maxthr - cf_keywords] == maxthr->def &&
 	    v->fb.rate.n == 0;
 	f->box = f->local = v->fb;
 	f->box.limit = f->box.init = f->box.cohorts = 1;
@@ -1125,109 +1121,4 @@ cf_match(struct config *config, const char *channel, const char *host)
 		    config->matched, n * sizeof(*f->from)) == 0)
 			return f;
 	return make_conf(config, dsn, n);
-}
-
-const struct clause *
-cf_shadow(const struct config *config, const struct clause *c)
-{
-	const struct clause *e = NULL;
-	char **p;
-
-	for (p = c->patterns; *p != NULL; p++) {
-		for (e = config->clauses; e != c; e = e->next)
-			if (e->v.command != NULL && pat_covers(e->patterns, *p))
-				break;
-		if (e == c)
-			return NULL;
-	}
-	return e;
-}
-
-/* ---- for a person to read -------------------------------------------- */
-
-/* A span with all its units, such as 1d1h1m1s, as the language reads it; good
- * until the next call. */
-static const char *
-exact_span(long n)
-{
-	static char span[40];
-	struct text t;
-
-	text_init(&t, span, sizeof(span));
-	span_units(&t, n, 4);
-	return span;
-}
-
-/* "value", so that it can be read back. */
-static void
-print_quoted(const char *s, FILE *out)
-{
-	putc('"', out);
-	for (; *s != '\0'; s++) {
-		if (*s == '"' || *s == '\\')
-			putc('\\', out);
-		putc(*s, out);
-	}
-	fprintf(out, "\"\n");
-}
-
-/* Lists, rules and commands are shown as they were written; numbers and spans
- * as they hold, since 0 may stand for a default, as with interval and idlemax.
- */
-static void
-print_value(const struct setting *v, const struct keyword *k, FILE *out)
-{
-	const char *text = v->text[k - keywords];
-	long n = 0;
-
-	if (k->type <= T_ANSWER)
-		memcpy(&n, (const char *)v + k->at, sizeof(n));
-	if (k->type == T_FLAG && n)
-		fprintf(out, "\t%s\n", k->name);
-	else if (k->type == T_COMMAND && text == NULL)
-		fprintf(out, "\t# no command: such mail waits\n");
-	if (text == NULL || k->type == T_FLAG)
-		return;
-	fprintf(out, "\t%s=", k->name);
-	if (k->type == T_SPAN)
-		fprintf(out, "%s\n", exact_span(n));
-	else if (k->type <= T_GROUP)
-		fprintf(out, "%ld\n", n);
-	else if (k->type <= T_RATE && text[strcspn(text, BLANKS)] == '\0')
-		fprintf(out, "%s\n", text);
-	else
-		print_quoted(text, out);
-}
-
-/* The clauses that matched, the values that came of them as one clause of the
- * language, which could be read back, and the first retries. */
-void
-cf_explain(struct config *config, const char *channel, const char *host,
-    FILE *out)
-{
-	struct conf *f = cf_match(config, channel, host);
-	const struct keyword *k;
-	long i, sum = 0;
-
-	if (f == NULL)
-		return;
-	fprintf(out, "# %s/%s matches\n", channel, host);
-	for (i = 0; i < (long)f->nfrom; i++)
-		fprintf(out, "#\tline %d: %s\n", f->from[i]->line,
-		    f->from[i]->text);
-	if (f->nfrom == 0)
-		fprintf(out, "#\tno clause\n");
-	fprintf(out, "%s/%s\n", channel, host);
-	for (k = keywords; k->name != NULL; k++)
-		print_value(&f->v, k, out);
-	fprintf(out, "# tried at arrival, and again after\n#");
-	for (i = 0; i < RETRIES_SHOWN && sum <= LONG_MAX / 2; i++) {
-		if (i == f->v.retries.n)
-			fprintf(out, "\n# then goes on from a random place of "
-			    "the list; for example after\n#");
-		sum += retry_factor(&f->v, (unsigned)(i % f->v.retries.n));
-		fprintf(out, " %s", exact_span(sum));
-	}
-	fprintf(out, "\n# (each moved towards a multiple of interval, the "
-	    "%ldth onto it)\n", f->v.skew);
 }

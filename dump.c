@@ -55,7 +55,6 @@
  * of messages and agents are shown without control bytes.
  */
 #include "scheduler.h"
-#include "lib/beside.h"
 #include <signal.h>
 
 #define STUCK		60	/* seconds until a reader is given up ... */

@@ -188,12 +188,26 @@ void	cf_free(struct config *);
  * command ends the search (seed 22.1).  The conf is the config's; NULL when
  * there is no memory.  Its command is NULL when no clause with one matched. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
-/* The last of the clauses that end the search for all addresses of this one
- * before it comes; NULL: it can be reached. */
-const struct clause *cf_shadow(const struct config *, const struct clause *);
-/* What cf_match answers, for a person to read. */
-void	cf_explain(struct config *, const char *channel, const char *host,
-	    FILE *);
+/* The path that a PARAM gives, with the values of var for ${NAME}: good until
+ * the next call; NULL: one of these is not known, or it is not absolute. */
+const char *cf_path(const char *, const char *(*var)(const char *));
+
+/* keyword: what a clause, or a line of a PARAM, may say.  Up to T_GROUP the
+ * value is a long that is shown as a number, up to T_ANSWER a long; from
+ * T_COMMAND on a text. */
+enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER, T_BOUNCE,
+	    T_ANSWER, T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND,
+	    T_PATH, T_FILE, T_HOST };
+
+struct keyword {
+	const char *name;	/* NULL: the end of the table */
+	enum type type;
+	size_t	at, size;	/* of the member of struct setting or config */
+	long	min, max;
+	const char *def;	/* value when nobody gives one, or NULL */
+};
+
+extern const struct keyword cf_keywords[];	/* of clauses */
 
 /* ======================================================================
  * held.c - what an operator has put on hold

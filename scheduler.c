@@ -37,8 +37,6 @@
  * This file parses nothing but options and the lines of -Z.
  */
 #include "scheduler.h"
-#include "lib/command.h"
-#include "lib/mailname.h"
 #include <ctype.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -369,224 +367,49 @@ say_in_log(const char *line)
 	log_err("config %s", line);
 }
 
-/* Becomes an agent that only checks its options, and may say more of them. */
-static void
-become_checker(const char *path, struct command *c)
+/* One of our locations for the checker. */
+static char *
+assignment(const char *name)
 {
-	char *argv[CMD_WORDS + 2];
-	static char only[] = "-N";
-	int i;
+	const char *value = ta_var(name);
+	char *s = mem_must(strlen(name) + strlen(value) + 2);
 
-	argv[0] = c->argv[0];
-	argv[1] = only;
-	for (i = 1; i <= c->nargv; i++)
-		argv[i + 1] = c->argv[i];
-	dup2(2, 1);
+	sprintf(s, "%s=%s", name, value);
+	return s;
+}
+
+/* -n: becomes the program that checks the configuration, or explains it for an
+ * address.  It is beside us, in a tree that was built, or in MAILBIN, and gets
+ * all that the command line and its surroundings say. */
+static void
+become_checker(const char *self, char *address)
+{
+	static const char *const known[] = { "POSTOFFICE", "MAILBIN",
+	    "MAILSHARE", "LOGDIR", "PATH" };
+	static char name[] = "scheduler-check", none[] = "";
+	const char *slash = strrchr(self, '/');
+	char path[PATH_MAX_], **argv;
+	size_t n = 0, i, most = sizeof(known) / sizeof(*known);
+
+	while (opt.vars != NULL && opt.vars[n] != NULL)
+		n++;
+	argv = mem_must((n + most + 5) * sizeof(*argv));
+	argv[0] = name;
+	argv[1] = mem_dup(opt.config);
+	argv[2] = argv[3] = none;
+	if (address != NULL)
+		split_address(address, &argv[2], &argv[3]);
+	for (i = 0; i < most; i++)
+		argv[i + 4] = assignment(known[i]);
+	if (n > 0)
+		memcpy(argv + i + 4, opt.vars, n * sizeof(*argv));
+	if (slash != NULL && text_fmt(path, sizeof(path), "%.*s/%s",
+	    (int)(slash - self), self, name) == 0)
+		execv(path, argv);
+	text_fmt(path, sizeof(path), "%s/%s", opt.mailbin, name);
 	execv(path, argv);
-	_exit(X_OSERR);
-}
-
-/* What a run would come across, and is no error. */
-static void LIKE_PRINTF(2, 3)
-advise(const struct clause *cl, const char *f, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "%s:%d: ", opt.config, cl->line);
-	va_start(ap, f);
-	vfprintf(stderr, f, ap);
-	va_end(ap);
-	putc('\n', stderr);
-}
-
-/* What our own agents say of their options in a clause; those of others may
- * know no -N. */
-static void
-ask_agent(const struct clause *cl, const char *path, struct command *c)
-{
-	static const char *const ours[] = { "mailbox", "smtp", "sm", "hold",
-	    "errormail" };
-	int status, i;
-	pid_t pid;
-
-	for (i = 0; i < 5 && strcmp(c->argv[0], ours[i]) != 0; i++)
-		;
-	if (i == 5)
-		return;
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		become_checker(path, c);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return;
-	if (WEXITSTATUS(status) == X_USAGE)
-		advise(cl, "command: %s does not take these options here",
-		    ours[i]);
-	else if (WEXITSTATUS(status) != 0)
-		advise(cl, "command: %s could not do its work, as it says "
-		    "above", ours[i]);
-}
-
-/* Can it be run? */
-static void
-check_command(const struct clause *cl)
-{
-	static struct command c;
-	char path[PATH_MAX_];
-	const char *why, *dir = "";
-	struct stat st;
-
-	why = cmd_split(cl->v.command, "channel", "host", ta_var, &c);
-	if (why != NULL) {
-		advise(cl, "command: %s; its mail would wait", why);
-		return;
-	}
-	if (c.plain[0] != '\0')
-		advise(cl, "command: $%s stands for itself; there are $channel "
-		    "and $host, others have braces", c.plain);
-	if (c.argv[0][0] != '/')
-		dir = opt.mailbin;
-	errno = ENAMETOOLONG;
-	if (text_fmt(path, sizeof(path), "%s%s%s", dir,
-	    *dir != '\0' ? "/ta/" : "", c.argv[0]) < 0 ||
-	    stat(path, &st) < 0 || access(path, X_OK) < 0)
-		advise(cl, "command: %s: %s; its mail would wait", path,
-		    strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		advise(cl, "command: %s is no program; its mail would wait",
-		    path);
-	else
-		ask_agent(cl, path, &c);
-}
-
-/* Is the clause of any use? */
-static void
-check_clause(const struct config *c, const struct clause *cl)
-{
-	const struct clause *other = cf_shadow(c, cl);
-
-	if (other != NULL)
-		advise(cl, "%s: is never reached, as %s in line %d means the "
-		    "same addresses and has a command; put it above that",
-		    cl->text, other->text, other->line);
-	else if (cl->filled && cl->v.command != NULL)
-		check_command(cl);
-}
-
-/* A line of submit -bn, "FILE:LINE: CHANNEL/HOST": has that a command? */
-static void
-check_route(struct config *c, char *line)
-{
-	char *address = strrchr(line, ' '), *channel, *host;
-	const struct conf *f;
-
-	if (address == NULL || strchr(address, '/') == NULL)
-		return;
-	*address++ = '\0';
-	split_address(address, &channel, &host);
-	f = cf_match(c, channel, host);
-	if (f != NULL && f->v.command == NULL)
-		fprintf(stderr, "%s mail would wait, as no clause of %s with "
-		    "a command means %s/%s\n", line, opt.config, channel, host);
-}
-
-/* Has submit tell where its table leads, when there is one. */
-static void
-check_routes(struct config *c)
-{
-	char table[PATH_MAX_], line[LINE_MAX_];
-	FILE *f = NULL;
-	pid_t pid;
-	int p[2];
-
-	if (text_fmt(table, sizeof(table), "%s/routes", opt.mailshare) < 0 ||
-	    access(table, R_OK) < 0 || pipe(p) < 0)
-		return;
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		dup2(p[1], 1);
-		close(p[0]);
-		close(p[1]);
-		execlp("submit", "submit", "-bn", "-C", table, (char *)NULL);
-		fprintf(stderr, "%s: %s is not checked: PATH has no submit\n",
-		    me.name, table);
-		_exit(X_OSFILE);
-	}
-	close(p[1]);
-	if (pid > 0)
-		f = fdopen(p[0], "r");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		line[strcspn(line, "\n")] = '\0';
-		check_route(c, line);
-	}
-	if (f != NULL)
-		fclose(f);
-	waitpid(pid, NULL, 0);
-}
-
-/* The path with ${NAME} filled in, until the next call; NULL: it is not to be
- * known, or not absolute. */
-static const char *
-full_path(const char *s)
-{
-	static struct command c;
-	char word[PATH_MAX_];
-
-	if (strncmp(s, "UNIX:", 5) == 0)
-		s += 5;
-	if (text_fmt(word, sizeof(word), "\"%s\"", s) < 0 ||
-	    cmd_split(word, "", "", ta_var, &c) != NULL || c.nargv != 1 ||
-	    *c.argv[0] != '/')
-		return NULL;
-	return c.argv[0];
-}
-
-static void
-check_path(const char *param, const char *s)
-{
-	if (s != NULL && full_path(s) == NULL)
-		fprintf(stderr, "%s: %s: %s is no absolute path, or has a "
-		    "${NAME} that is not known\n", opt.config, param, s);
-}
-
-/* All that a run would find, but for the post office. */
-static void
-check_all(struct config *c)
-{
-	const struct clause *cl;
-
-	for (cl = c->clauses; cl != NULL; cl = cl->next)
-		check_clause(c, cl);
-	check_path("PARAMnotifysock", c->notifysock);
-	check_path("PARAMrouternotify", c->routernotify);
-	check_path("PARAMdestdb", c->destdb);
-	check_routes(c);
-}
-
-/* -n */
-static int
-check(char *arg)
-{
-	struct config *c;
-	char *channel, *host;
-	const char *why;
-
-	log_level = L_ERR;	/* what is passed over is no error */
-	c = cf_load(opt.config, say_plainly);
-	if (c == NULL)
-		return X_CONFIG;
-	if (arg != NULL) {
-		split_address(arg, &channel, &host);
-		cf_explain(c, channel, host, stdout);
-	} else {
-		check_all(c);
-	}
-	cf_free(c);
-	why = mailname_fault(opt.mailshare);
-	if (why != NULL)
-		fprintf(stderr, "%s: %s\n", me.name, why);
-	return spool_setup(1);
+	die(X_OSFILE, "%s: %s; without it nothing is checked", path,
+	    strerror(errno));
 }
 
 /* What the file does not give is that of -Z, else ours, which may be NULL. */
@@ -608,7 +431,7 @@ fill_path(char **path)
 
 	if (s == NULL)
 		return;
-	full = full_path(s);
+	full = cf_path(s, ta_var);
 	if (full == NULL)
 		log_err("config path=%s is no absolute path", s);
 	*path = full == NULL ? NULL : mem_dup(full);
@@ -1139,7 +962,7 @@ main(int argc, char **argv)
 	me.daemon |= me.forced;
 	find_locations();
 	if (me.check)
-		return check(argv[optind]);
+		become_checker(argv[0], argv[optind]);
 	if (me.daemon)
 		detach();
 	if (!me.late)

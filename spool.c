@@ -66,8 +66,6 @@
 #include <sys/un.h>
 #endif
 
-#define BOUNCE_MARK	".bounce-"	/* in postman/: then run and hour */
-
 struct options opt;
 
 /* Of this run, for double bounces.  Two with one number, where no clock is, are
@@ -269,7 +267,7 @@ go_home(const char *path, const struct stat *st)
 }
 
 /* Without a clock, times come again, and spool ids have the number of the start
- * (lib/spoolid.c): it is one more. */
+ * (lib/office.c): it is one more. */
 static void
 count_start(void)
 {

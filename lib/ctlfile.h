@@ -4,7 +4,7 @@
 #ifndef CTLFILE_H
 #define CTLFILE_H
 
-#include "spoolid.h"
+#include "office.h"
 
 #define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
 #define PATH_MAX_	1024	/* bytes in a path that we build */

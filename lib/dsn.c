@@ -28,7 +28,7 @@
  * The agents dsn and errormail decide what a DSN says, and to whom it goes.
  */
 #include "dsn.h"
-#include "mailname.h"
+#include "office.h"
 #include "notary.h"
 #include <ctype.h>
 

@@ -232,23 +232,6 @@ pat_match(const char *p, const char *s)
 	}
 }
 
-/* Matches one pattern as if it were an address: a '*' in it is matched only by
- * a '*', and so is all that this '*' can match. */
-int
-pat_covers(char *const *all, const char *pattern)
-{
-	int plain = strpbrk(pattern, "[\\") == NULL;
-	int dsn = strncmp(pattern, "dsn/", 4) == 0;
-
-	for (; *all != NULL; all++)
-		if ((!dsn || strncmp(*all, "dsn/", 4) == 0) &&
-		    (strcmp(*all, pattern) == 0 || (plain &&
-		    strpbrk(*all, "?[\\") == NULL &&
-		    pat_match(*all, pattern))))
-			return 1;
-	return 0;
-}
-
 int
 pat_means(char *const *all, const char *address)
 {

@@ -15,8 +15,5 @@ int	pat_match(const char *, const char *);
 /* Does one of the alternatives match the address channel/host?  An address of
  * the channel dsn needs a pattern that names it: "dsn/...". */
 int	pat_means(char *const *all, const char *address);
-/* Does one of the alternatives match every address that pattern, an alternative
- * of another one, matches?  0: perhaps not. */
-int	pat_covers(char *const *all, const char *pattern);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef MQ_H
 #define MQ_H
 
-#include "../lib/beside.h"
+#include "../lib/office.h"
 #include "../lib/ctlfile.h"
 #include "../lib/util.h"
 

@@ -55,7 +55,7 @@
  *	PARAMworkers 4		processes of submit -q
  */
 #include "submit.h"
-#include "../lib/mailname.h"
+#include "../lib/office.h"
 #include "../lib/pattern.h"
 #include <ctype.h>
 

@@ -103,6 +103,18 @@ for a in smtp/a.org smtp/x.com smtp/q.net uucp/h1 last/h; do
 	is "$a does not reach its own clause" "$n" "$want"
 done
 
+# ---- the program that checks ---------------------------------------------------
+
+said=$(MAILBIN=$tmp/none scheduler -n 2>&1)
+is 'without scheduler-check the exit code of -n is 72' $? 72
+is '-n names the scheduler-check that is missing' \
+    "$(printf '%s\n' "$said" | sed "s,$tmp,,")" 'scheduler: /none/scheduler-check: No such file or directory; without it nothing is checked'
+is 'scheduler-check is found beside a scheduler that has a path' \
+    "$(MAILBIN=$tmp/none "$top/scheduler" -n last/h 2>&1 | sed -n 1p)" \
+    '# last/h matches'
+"$top/scheduler-check" 2>/dev/null
+is 'scheduler-check alone takes nothing' $? 64
+
 # ---- tables of others ------------------------------------------------------------
 
 conf "$cf" <<END

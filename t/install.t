@@ -7,13 +7,14 @@
 mkdir "$tmp/src"
 (cd "$top" && cp -Rp Makefile LICENSE NEWS README .gitignore .ci ./*.[cho] \
     scheduler.cf sm.cf routes forms lib mq sub ta t man bench contrib \
-    places scheduler mailq submit "$tmp/src")
+    places scheduler scheduler-check mailq submit "$tmp/src")
 cd "$tmp/src" || exit 1
 m() {
 	make DESTDIR="$tmp/root" MAKEFLAGS= "$@"
 }
 ok 'make install' m install
 for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
+    lib/mail/scheduler-check \
     lib/mail/ta/sm lib/mail/ta/errormail lib/mail/ta/dsn \
     share/mail/sm.cf \
     share/mail/routes share/mail/forms/delivery share/mail/forms/delay \
@@ -27,6 +28,7 @@ for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/
 done >"$tmp/missing"
 is 'make install: every file is there' "$(cat "$tmp/missing")" ''
 ok 'the installed configuration is good' \
+    env MAILBIN="$tmp/root/usr/local/lib/mail" \
     "$tmp/root/usr/local/sbin/scheduler" -n -f "$tmp/root/usr/local/share/mail/scheduler.cf"
 echo '# mine' >>"$tmp/root/usr/local/share/mail/scheduler.cf"
 echo '# mine, too' >>"$tmp/root/usr/local/share/mail/sm.cf"
@@ -153,7 +155,7 @@ is 'make run: no scheduler is left' \
 # README's first steps, word for word but for the port and for what stays in
 # the foreground.
 mkdir "$tmp/steps"
-cp "$top/scheduler" "$top/submit" "$tmp/steps"
+cp "$top/scheduler" "$top/scheduler-check" "$top/submit" "$tmp/steps"
 cp -R "$top/ta" "$tmp/steps/ta"
 cd "$tmp/steps" || exit 1
 sed -n '/^FIRST STEPS/,/^Within/p' "$top/README" | sed '/^    /!d

@@ -152,7 +152,7 @@ plain() {
 is 'each keyword is in scheduler.cf(5), with its default if it has one' \
     "$({ listed | sed "s, .*,,"; plain; } |
     grep -vx ageorder | sort | tr '\n' ' ')" \
-    "$(table keywords | tr '\n' ' ')"
+    "$(table cf_keywords | tr '\n' ' ')"
 is 'each PARAM is in scheduler.cf(5)' \
     "$(sed -n 's/^\.B[IR]* PARAM\([a-z-]*\)=.*/\1/p' scheduler.cf.5 | sort |
     tr '\n' ' ')" "$(table params | tr '\n' ' ')"

@@ -31,7 +31,7 @@
  */
 #include "run.h"
 #include "table.h"
-#include "../lib/mailname.h"
+#include "../lib/office.h"
 #ifndef NO_PWD
 #include <pwd.h>
 #endif

@@ -40,7 +40,7 @@
 #include "auth.h"
 #include "dead.h"
 #include "../lib/ctlfile.h"
-#include "../lib/mailname.h"
+#include "../lib/office.h"
 #ifndef NO_PWD
 #include <pwd.h>
 #endif

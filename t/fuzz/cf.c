@@ -5,9 +5,11 @@
  * was taken gives an address its values, within their bounds; a command can be
  * split, a wait is at least a second, and what holds can be shown.
  */
-#include "../../scheduler.h"
+int	check_main(int, char **);
+#define main check_main
+#include "../../check.c"
+#undef main
 #include "fuzz.h"
-
 
 static int complaints;
 static FILE *null;
@@ -21,7 +23,7 @@ complain(const char *s)
 }
 
 static const char *
-value(const char *name)
+location_of(const char *name)
 {
 	return strcmp(name, "MAILBIN") == 0 ? "/bin" : NULL;
 }
@@ -48,10 +50,10 @@ check(struct config *c, const char *channel, const char *host)
 	for (tries = 1; tries < 5; tries++)
 		fuzz_must(retry_wait(v, &step, tries, (time_t)wall) >= 1,
 		    "a wait is a second or more");
-	cf_explain(c, channel, host, null);
+	explain(c, channel, host, null);
 	if (v->command == NULL)
 		return;
-	why = cmd_split(v->command, channel, host, value, &cmd);
+	why = cmd_split(v->command, channel, host, location_of, &cmd);
 	fuzz_must(why != NULL || (cmd.nargv > 0 && cmd.nargv <= CMD_WORDS &&
 	    cmd.nenv < CMD_WORDS), "a command has words");
 	fuzz_must(why != NULL || cmd.argv[cmd.nargv] == NULL, "... an end");

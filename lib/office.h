@@ -1,13 +1,15 @@
 /*
- * spoolid.h - names of messages, and their spool ids: see spoolid.c.
+ * office.h - a post office seen from outside: see office.c.
  */
-#ifndef SPOOLID_H
-#define SPOOLID_H
+#ifndef OFFICE_H
+#define OFFICE_H
 
 #include "util.h"
 
 #define STARTS_FILE	".starts"	/* in the post office: how often a
 				 * scheduler began without a clock */
+#define BOUNCE_MARK	".bounce-"	/* behind a double bounce's name in
+				 * postman/: then run and hour */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
 
 /* X/Y/123-45 without its directories. */
@@ -37,5 +39,24 @@ void	spool_time(const struct stat *, struct spool_time *);
  * unknown; the other two functions find it out. */
 int	spool_id_at(const char *name, const struct spool_time *, char *id,
 	    size_t size);
+
+#define MAILNAME_SIZE	256	/* bytes of a name, the NUL included */
+
+/* The name of this host, good until the next call.  dir is the directory of the
+ * file mailname; NULL means $MAILSHARE.  mailname_given: the name that the
+ * environment or the file gives, or NULL. */
+const char *mailname(const char *dir);
+const char *mailname_given(const char *dir);
+
+struct beside {
+	unsigned long n;	/* messages */
+	unsigned long bounces;	/* of these, double bounces */
+	long	oldest;		/* seconds of age; -1: none, or not known */
+};
+
+/* Counts the messages of office/dir; dir is "router" (not routed yet),
+ * "deferred" (could not be routed) or "postman" (set aside).  0, or -1 with
+ * errno. */
+int	beside_count(const char *office, const char *dir, struct beside *);
 
 #endif

@@ -1,0 +1,408 @@
+/*
+ * check.c - scheduler -n: what a configuration would do, and what it lacks.
+ *
+ *	scheduler-check FILE CHANNEL HOST NAME=value ...
+ *
+ * The scheduler becomes this program when it has taken its options, and gives
+ * it what it found: the file of the configuration, the address to explain ("":
+ * none, and all is checked), and values of ${NAME}, the locations first.  It is
+ * a program of its own, as a daemon that runs needs nothing of it; it has the
+ * daemon's modules, so that it says what they would do.
+ *
+ *	scheduler.cf:4: command: /usr/local/lib/mail/ta/uux: No such file or
+ *	directory; its mail would wait
+ *
+ * Errors of the configuration are cf.c's, and end with 78.  What is found here
+ * is no error: commands that cannot be run, options that an agent does not
+ * take, clauses and lines of routes that lead nowhere, a name of this host that
+ * others cannot use.  At last the directories of the post office are judged,
+ * by who may do that: 77.
+ */
+#include "scheduler.h"
+#include <sys/wait.h>
+
+#define RETRIES_SHOWN	10
+#define BLANKS		" \t\n"
+
+static const char *file;	/* of the configuration */
+static char **values;		/* NAME=value, NULL at the end */
+
+static const char *
+value_of(const char *name)
+{
+	size_t n = strlen(name);
+	char **p;
+
+	for (p = values; *p != NULL; p++)
+		if (strncmp(*p, name, n) == 0 && (*p)[n] == '=')
+			return *p + n + 1;
+	return NULL;
+}
+
+static void
+say_plainly(const char *line)
+{
+	fprintf(stderr, "%s\n", line);
+}
+
+/* ---- commands -------------------------------------------------------- */
+
+/* What a run would come across, and is no error. */
+static void LIKE_PRINTF(2, 3)
+advise(const struct clause *cl, const char *f, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s:%d: ", file, cl->line);
+	va_start(ap, f);
+	vfprintf(stderr, f, ap);
+	va_end(ap);
+	putc('\n', stderr);
+}
+
+/* Becomes an agent that only checks its options, and may say more of them. */
+static void
+become_checker(const char *path, struct command *c)
+{
+	char *argv[CMD_WORDS + 2];
+	static char only[] = "-N";
+	int i;
+
+	argv[0] = c->argv[0];
+	argv[1] = only;
+	for (i = 1; i <= c->nargv; i++)
+		argv[i + 1] = c->argv[i];
+	dup2(2, 1);
+	execv(path, argv);
+	_exit(X_OSERR);
+}
+
+/* What our own agents say of their options in a clause; those of others may
+ * know no -N. */
+static void
+ask_agent(const struct clause *cl, const char *path, struct command *c)
+{
+	static const char *const ours[] = { "mailbox", "smtp", "sm", "hold",
+	    "errormail" };
+	int status, i;
+	pid_t pid;
+
+	for (i = 0; i < 5 && strcmp(c->argv[0], ours[i]) != 0; i++)
+		;
+	if (i == 5)
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		become_checker(path, c);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return;
+	if (WEXITSTATUS(status) == X_USAGE)
+		advise(cl, "command: %s does not take these options here",
+		    ours[i]);
+	else if (WEXITSTATUS(status) != 0)
+		advise(cl, "command: %s could not do its work, as it says "
+		    "above", ours[i]);
+}
+
+/* Can it be run? */
+static void
+check_command(const struct clause *cl)
+{
+	static struct command c;
+	char path[PATH_MAX_];
+	const char *why, *dir = "";
+	struct stat st;
+
+	why = cmd_split(cl->v.command, "channel", "host", value_of, &c);
+	if (why != NULL) {
+		advise(cl, "command: %s; its mail would wait", why);
+		return;
+	}
+	if (c.plain[0] != '\0')
+		advise(cl, "command: $%s stands for itself; there are $channel "
+		    "and $host, others have braces", c.plain);
+	if (c.argv[0][0] != '/')
+		dir = opt.mailbin;
+	errno = ENAMETOOLONG;
+	if (text_fmt(path, sizeof(path), "%s%s%s", dir,
+	    *dir != '\0' ? "/ta/" : "", c.argv[0]) < 0 ||
+	    stat(path, &st) < 0 || access(path, X_OK) < 0)
+		advise(cl, "command: %s: %s; its mail would wait", path,
+		    strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		advise(cl, "command: %s is no program; its mail would wait",
+		    path);
+	else
+		ask_agent(cl, path, &c);
+}
+
+/* ---- clauses --------------------------------------------------------- */
+
+/* Matches one pattern as if it were an address: a '*' in it is matched only by
+ * a '*', and so is all that this '*' can match. */
+static int
+covers(char *const *all, const char *pattern)
+{
+	int plain = strpbrk(pattern, "[\\") == NULL;
+	int dsn = strncmp(pattern, "dsn/", 4) == 0;
+
+	for (; *all != NULL; all++)
+		if ((!dsn || strncmp(*all, "dsn/", 4) == 0) &&
+		    (strcmp(*all, pattern) == 0 || (plain &&
+		    strpbrk(*all, "?[\\") == NULL &&
+		    pat_match(*all, pattern))))
+			return 1;
+	return 0;
+}
+
+/* The last of the clauses that end the search for all addresses of this one
+ * before it comes; NULL: it can be reached. */
+static const struct clause *
+shadow_of(const struct config *config, const struct clause *c)
+{
+	const struct clause *e = NULL;
+	char **p;
+
+	for (p = c->patterns; *p != NULL; p++) {
+		for (e = config->clauses; e != c; e = e->next)
+			if (e->v.command != NULL && covers(e->patterns, *p))
+				break;
+		if (e == c)
+			return NULL;
+	}
+	return e;
+}
+
+/* Is the clause of any use? */
+static void
+check_clause(const struct config *c, const struct clause *cl)
+{
+	const struct clause *other = shadow_of(c, cl);
+
+	if (other != NULL)
+		advise(cl, "%s: is never reached, as %s in line %d means the "
+		    "same addresses and has a command; put it above that",
+		    cl->text, other->text, other->line);
+	else if (cl->filled && cl->v.command != NULL)
+		check_command(cl);
+}
+
+/* A line of submit -bn, "FILE:LINE: CHANNEL/HOST": has that a command? */
+static void
+check_route(struct config *c, char *line)
+{
+	char *address = strrchr(line, ' '), *channel, *host;
+	const struct conf *f;
+
+	if (address == NULL || strchr(address, '/') == NULL)
+		return;
+	*address++ = '\0';
+	host = strchr(channel = address, '/');
+	*host++ = '\0';
+	f = cf_match(c, channel, host);
+	if (f != NULL && f->v.command == NULL)
+		fprintf(stderr, "%s mail would wait, as no clause of %s with "
+		    "a command means %s/%s\n", line, file, channel, host);
+}
+
+/* Has submit tell where its table leads, when there is one. */
+static void
+check_routes(struct config *c)
+{
+	char table[PATH_MAX_], line[LINE_MAX_];
+	FILE *f = NULL;
+	pid_t pid;
+	int p[2];
+
+	if (text_fmt(table, sizeof(table), "%s/routes", opt.mailshare) < 0 ||
+	    access(table, R_OK) < 0 || pipe(p) < 0)
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		dup2(p[1], 1);
+		close(p[0]);
+		close(p[1]);
+		execlp("submit", "submit", "-bn", "-C", table, (char *)NULL);
+		fprintf(stderr, "scheduler: %s is not checked: PATH has no "
+		    "submit\n", table);
+		_exit(X_OSFILE);
+	}
+	close(p[1]);
+	if (pid > 0)
+		f = fdopen(p[0], "r");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		check_route(c, line);
+	}
+	if (f != NULL)
+		fclose(f);
+	waitpid(pid, NULL, 0);
+}
+
+static void
+check_path(const char *param, const char *s)
+{
+	if (s != NULL && cf_path(s, value_of) == NULL)
+		fprintf(stderr, "%s: %s: %s is no absolute path, or has a "
+		    "${NAME} that is not known\n", file, param, s);
+}
+
+/* All that a run would find, but for the post office. */
+static void
+check_all(struct config *c)
+{
+	const struct clause *cl;
+
+	for (cl = c->clauses; cl != NULL; cl = cl->next)
+		check_clause(c, cl);
+	check_path("PARAMnotifysock", c->notifysock);
+	check_path("PARAMrouternotify", c->routernotify);
+	check_path("PARAMdestdb", c->destdb);
+	check_routes(c);
+}
+
+/* ---- for a person to read -------------------------------------------- */
+
+/* A span with all its units, such as 1d1h1m1s, as the language reads it; good
+ * until the next call. */
+static const char *
+exact_span(long n)
+{
+	static char span[40];
+	struct text t;
+
+	text_init(&t, span, sizeof(span));
+	span_units(&t, n, 4);
+	return span;
+}
+
+/* "value", so that it can be read back. */
+static void
+print_quoted(const char *s, FILE *out)
+{
+	putc('"', out);
+	for (; *s != '\0'; s++) {
+		if (*s == '"' || *s == '\\')
+			putc('\\', out);
+		putc(*s, out);
+	}
+	fprintf(out, "\"\n");
+}
+
+/* Lists, rules and commands are shown as they were written; numbers and spans
+ * as they hold, since 0 may stand for a default, as with interval and idlemax.
+ */
+static void
+print_value(const struct setting *v, const struct keyword *k, FILE *out)
+{
+	const char *text = v->text[k - cf_keywords];
+	long n = 0;
+
+	if (k->type <= T_ANSWER)
+		memcpy(&n, (const char *)v + k->at, sizeof(n));
+	if (k->type == T_FLAG && n)
+		fprintf(out, "\t%s\n", k->name);
+	else if (k->type == T_COMMAND && text == NULL)
+		fprintf(out, "\t# no command: such mail waits\n");
+	if (text == NULL || k->type == T_FLAG)
+		return;
+	fprintf(out, "\t%s=", k->name);
+	if (k->type == T_SPAN)
+		fprintf(out, "%s\n", exact_span(n));
+	else if (k->type <= T_GROUP)
+		fprintf(out, "%ld\n", n);
+	else if (k->type <= T_RATE && text[strcspn(text, BLANKS)] == '\0')
+		fprintf(out, "%s\n", text);
+	else
+		print_quoted(text, out);
+}
+
+/* The clauses that matched, the values that came of them as one clause of the
+ * language, which could be read back, and the first retries. */
+static void
+explain(struct config *config, const char *channel, const char *host,
+    FILE *out)
+{
+	struct conf *f = cf_match(config, channel, host);
+	const struct keyword *k;
+	long i, sum = 0;
+
+	if (f == NULL)
+		return;
+	fprintf(out, "# %s/%s matches\n", channel, host);
+	for (i = 0; i < (long)f->nfrom; i++)
+		fprintf(out, "#\tline %d: %s\n", f->from[i]->line,
+		    f->from[i]->text);
+	if (f->nfrom == 0)
+		fprintf(out, "#\tno clause\n");
+	fprintf(out, "%s/%s\n", channel, host);
+	for (k = cf_keywords; k->name != NULL; k++)
+		print_value(&f->v, k, out);
+	fprintf(out, "# tried at arrival, and again after\n#");
+	for (i = 0; i < RETRIES_SHOWN && sum <= LONG_MAX / 2; i++) {
+		if (i == f->v.retries.n)
+			fprintf(out, "\n# then goes on from a random place of "
+			    "the list; for example after\n#");
+		sum += retry_factor(&f->v, (unsigned)(i % f->v.retries.n));
+		fprintf(out, " %s", exact_span(sum));
+	}
+	fprintf(out, "\n# (each moved towards a multiple of interval, the "
+	    "%ldth onto it)\n", f->v.skew);
+}
+
+/* ---- the name of this host, and the rest -------------------------------- */
+
+/* What is wrong with what mail calls this host is that others may not take it.
+ */
+static void
+check_mailname(void)
+{
+	const char *s = mailname(opt.mailshare);
+	char path[PATH_MAX_];
+	struct stat st;
+	int there;
+
+	text_fmt(path, sizeof(path), "%s/mailname", opt.mailshare);
+	there = stat(path, &st) == 0;
+	if (there && mailname_given(opt.mailshare) == NULL)
+		fprintf(stderr, "scheduler: mail calls this host %s: %s cannot "
+		    "be read, or its first word is no name\n", s, path);
+	else if (strchr(s, '.') == NULL)
+		fprintf(stderr, "scheduler: mail calls this host %s, which is "
+		    "not a full name: write one to %s\n", s, path);
+	else if (there && (st.st_mode & S_IROTH) == 0)
+		fprintf(stderr, "scheduler: other users get another name in "
+		    "mail, since they cannot read %s: chmod 644 it\n", path);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct config *c;
+
+	if (argc < 4) {
+		fputs("scheduler-check is a part of scheduler -n\n", stderr);
+		return X_USAGE;
+	}
+	file = argv[1];
+	values = argv + 4;
+	opt.postoffice = value_of("POSTOFFICE");
+	opt.mailbin = value_of("MAILBIN");
+	opt.mailshare = value_of("MAILSHARE");
+	if (opt.postoffice == NULL || opt.mailbin == NULL ||
+	    opt.mailshare == NULL)
+		return X_USAGE;
+	log_level = L_ERR;	/* what is passed over is no error */
+	c = cf_load(file, say_plainly);
+	if (c == NULL)
+		return X_CONFIG;
+	if (*argv[2] != '\0')
+		explain(c, argv[2], argv[3], stdout);
+	else
+		check_all(c);
+	cf_free(c);
+	check_mailname();
+	return spool_setup(1);
+}

@@ -1,0 +1,369 @@
+/*
+ * office.c - a post office seen from outside: the names of its messages, the
+ * name of its host, and mail that is not in its queue.
+ *
+ * A message is named after its file: 123-45 lies in queue/ or in a hash
+ * directory there, X/Y/123-45.  Agents know it by its leading number, 123.
+ * Inode numbers are used again, and so are names.  A spool id is not: it adds
+ * the time of the message file.  Logs and DSNs use it.
+ *
+ *	S123AbmKVJKL		123-45 of 2026-11-22, 09:10:11
+ *	S123AbmKVJKL3vWUA	the same file half a second later
+ *	S123AauAAAAF.17		the clock was not set; the 17th such start
+ *
+ * An id is "S", the number, and the time in UTC, six bits to a byte: three
+ * bytes for the year, one each for month and day (both from 0), hour, minute
+ * and second.  Five bytes of nanoseconds follow unless they are 0.  A time
+ * before SANE_WALL means a machine without a clock; it starts at the same time
+ * after each boot, so a dot and the number of the start are added.
+ *
+ * The name of this host in mail is the first of these that is a host name:
+ * MAILNAME in the environment, the first word of $MAILSHARE/mailname, the node
+ * name of the system (uname), localhost.  Sender addresses, DSNs, EHLO and the
+ * "From " lines of UUCP use this name, so that an administrator sets it in one
+ * place.  Some programs have an option or a table that overrides it for their
+ * own part.
+ *
+ * Beside the queue there are
+ *
+ *	router/1057616			a message that is not routed yet
+ *	deferred/1057617		a message that could not be routed
+ *	postman/101-1			a message that was set aside, and
+ *	postman/101-1.control		... its control file
+ *	postman/9-1.bounce-17-3		a double bounce
+ *
+ * The scheduler counts these directories when mailq queries it; mailq counts
+ * them itself when no scheduler answers.  Both do it here, so both give the
+ * same numbers.  A message and its control file count as one.  The age of a
+ * message is the wall clock less the modification time of its file.  While the
+ * clock is not set, the age is unknown.
+ *
+ * Costs: of a name or an id O(length), and an lstat if the caller does not know
+ * the time; a count one pass over the directory and an lstat for each entry.
+ */
+#include "office.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <sys/utsname.h>
+
+#ifndef MAILSHARE
+#define MAILSHARE	"/usr/local/share/mail"
+#endif
+
+#define PATH_SIZE	1024	/* bytes in a path */
+#define CONTROL		".control"
+
+/* ---- names of messages ----------------------------------------------- */
+
+const char *
+name_base(const char *name)
+{
+	const char *p = strrchr(name, '/');
+
+	return p == NULL ? name : p + 1;
+}
+
+unsigned long
+name_num(const char *name)
+{
+	return num_of(name_base(name), NULL);
+}
+
+int
+name_usable(const char *s)
+{
+	size_t n;
+
+	if (!isdigit((unsigned char)*s))
+		return 0;
+	for (n = 0; s[n] != '\0'; n++)
+		if (iscntrl((unsigned char)s[n]) || s[n] == ' ' ||
+		    s[n] == '/')
+			return 0;
+	return n < NAME_MAX_ - 4;
+}
+
+const char *
+name_in(const char *s)
+{
+	int level;
+
+	for (level = 0; level < 2 && *s >= 'A' && *s <= 'Z' && s[1] == '/';
+	    level++)
+		s += 2;
+	return name_usable(s) ? s : NULL;
+}
+
+/* ---- spool ids -------------------------------------------------------- */
+
+/* Reads the number of the start from the file STARTS_FILE in the post office;
+ * 0 if there is none.  path is that of a message file, queue/NAME. */
+static unsigned long
+start_of(const char *path, const char *name)
+{
+	char file[PATH_SIZE], line[24] = "";
+	size_t n = strlen(path) - strlen(name);
+	struct stat st;
+	int fd = -1;
+
+	if (n >= 6 && text_fmt(file, sizeof(file), "%.*s%s", (int)n - 6, path,
+	    STARTS_FILE) == 0)
+		fd = fd_plain(file, O_RDONLY, &st);
+	if (fd < 0)
+		return 0;
+	if (read(fd, line, sizeof(line) - 1) < 0)
+		line[0] = '\0';
+	close(fd);
+	return num_of(line, NULL);
+}
+
+#ifdef NO_ST_MTIM
+#define NS(st) 0L
+#elif defined(st_mtimensec)
+#define NS(st) ((long)(st)->st_mtimensec)
+#else
+#define NS(st) ((long)(st)->st_mtim.tv_nsec)
+#endif
+
+void
+spool_time(const struct stat *st, struct spool_time *t)
+{
+	t->s = (long)st->st_mtime < SANE_WALL ? 0 : (unsigned)st->st_mtime;
+	t->ns = (unsigned)NS(st);
+}
+
+static const char code[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
+
+/* The five bytes of year, month and day.  The last result is kept, as most
+ * calls are for the same day.  NULL: the time has no date. */
+static const char *
+id_of_day(time_t wall, long d)
+{
+	static char stamp[5];
+	static long day = -1;	/* since 1970, of the date in stamp */
+	struct tm *tm;
+	int year;
+
+	if (d == day)
+		return stamp;
+	if ((tm = gmtime(&wall)) == NULL)
+		return NULL;
+	year = tm->tm_year + 1900;
+	stamp[0] = code[year >> 12 & 63];
+	stamp[1] = code[year >> 6 & 63];
+	stamp[2] = code[year & 63];
+	stamp[3] = code[tm->tm_mon];
+	stamp[4] = code[tm->tm_mday - 1];
+	day = d;
+	return stamp;
+}
+
+/* Writes the id without the number of the start.  Its length; 0: the time has
+ * no date, or the buffer is too small. */
+static size_t
+put_id(char *id, size_t size, const char *name, time_t wall, unsigned long ns)
+{
+	const char *p = name_base(name), *day;
+	char *to = id, *end;
+	long s = (long)wall % 86400;
+	int bit;
+
+	s += s < 0 ? 86400 : 0;
+	day = id_of_day(wall, ((long)wall - s) / 86400);
+	if (day == NULL || size < 16)
+		return 0;
+	end = id + size - 14;	/* the time and a NUL */
+	while (*p == '0' && p[1] >= '0' && p[1] <= '9')
+		p++;
+	for (*to++ = 'S'; *p >= '0' && *p <= '9'; *to++ = *p++)
+		if (to == end)
+			return 0;
+	memcpy(to, day, 5);
+	to += 5;
+	*to++ = code[s / 3600];
+	*to++ = code[s / 60 % 60];
+	*to++ = code[s % 60];
+	for (bit = 24; bit >= 0 && ns != 0; bit -= 6)
+		*to++ = code[ns >> bit & 63];
+	*to = '\0';
+	return (size_t)(to - id);
+}
+
+int
+spool_id_at(const char *name, const struct spool_time *at, char *id,
+    size_t size)
+{
+	return at->s > 0 && put_id(id, size, name, (time_t)at->s, at->ns) > 0 ?
+	    0 : -1;
+}
+
+int
+spool_id_of(const char *path, const char *name, char *id, size_t size)
+{
+	struct stat st;
+	size_t n;
+
+	if (lstat(path, &st) < 0 || (n = put_id(id, size, name, st.st_mtime,
+	    (unsigned long)NS(&st))) == 0)
+		return -1;
+	return (long)st.st_mtime >= SANE_WALL ? 0 :
+	    text_fmt(id + n, size - n, ".%lu", start_of(path, name));
+}
+
+int
+spool_id(const char *name, char *id, size_t size)
+{
+	static const char queue[] = "../queue/";
+	char path[PATH_SIZE];
+	size_t n = strlen(name);
+
+	if (n > sizeof(path) - sizeof(queue))
+		return -1;
+	memcpy(path, queue, sizeof(queue) - 1);
+	memcpy(path + sizeof(queue) - 1, name, n + 1);
+	return spool_id_of(path, name, id, size);
+}
+
+/* ---- the name of this host ------------------------------------------- */
+
+static char host_name[MAILNAME_SIZE];
+
+/* Labels of letters, digits, '-' and '_', with dots between. */
+static int
+is_name(const char *s)
+{
+	size_t n;
+
+	do {
+		for (n = 0; isalnum((unsigned char)s[n]) || s[n] == '-' ||
+		    s[n] == '_'; n++)
+			;
+		if (n == 0 || n > 63 || s[0] == '-' || s[n - 1] == '-')
+			return 0;
+		s += n;
+	} while (*s++ == '.');
+	return s[-1] == '\0';
+}
+
+static int
+take(const char *s)
+{
+	return s != NULL && text_fmt(host_name, sizeof(host_name), "%s", s) ==
+	    0 && is_name(host_name);
+}
+
+/* The first word of the file, or NULL. */
+static char *
+word_of_file(const char *dir)
+{
+	static char line[MAILNAME_SIZE + 100];
+	char path[PATH_SIZE], *s = NULL;
+	FILE *f;
+
+	if (dir == NULL)
+		dir = getenv("MAILSHARE");
+	text_fmt(path, sizeof(path), "%s/mailname",
+	    dir != NULL && *dir != '\0' ? dir : MAILSHARE);
+	f = fopen(path, "r");
+	if (f == NULL)
+		return NULL;
+	if (fgets(line, (int)sizeof(line), f) != NULL) {
+		s = line + strspn(line, " \t");
+		s[strcspn(s, " \t\r\n")] = '\0';
+	}
+	fclose(f);
+	return s;
+}
+
+const char *
+mailname_given(const char *dir)
+{
+	return take(getenv("MAILNAME")) || take(word_of_file(dir)) ?
+	    host_name : NULL;
+}
+
+const char *
+mailname(const char *dir)
+{
+	struct utsname uts;
+
+	if (mailname_given(dir) == NULL &&
+	    (uname(&uts) < 0 || !take(uts.nodename)))
+		strcpy(host_name, "localhost");
+	return host_name;
+}
+
+/* ---- what waits beside the queue ------------------------------------- */
+
+/* Is this entry of router/ or deferred/ a message?  Other names belong to files
+ * still being written, or to the reasons of deferred messages. */
+static int
+is_mail(const char *entry)
+{
+	return *entry != '\0' && entry[strspn(entry, "0123456789")] == '\0';
+}
+
+/* Is the file at path, in postman/, the control file of a message that is there
+ * too?  The pair counts once. */
+static int
+is_second(const char *path)
+{
+	char other[PATH_SIZE];
+	struct stat st;
+	size_t n = strlen(path), k = sizeof(CONTROL) - 1;
+
+	return n > k && strcmp(path + n - k, CONTROL) == 0 &&
+	    text_fmt(other, sizeof(other), "%.*s", (int)(n - k), path) == 0 &&
+	    lstat(other, &st) == 0;
+}
+
+static int
+is_bounce(const char *entry)
+{
+	const char *p = strstr(entry, BOUNCE_MARK);
+
+	return p != NULL && isdigit((unsigned char)p[sizeof(BOUNCE_MARK) - 1]);
+}
+
+/* Counts the file; its age may be the largest so far. */
+static void
+count(struct beside *b, const struct stat *st)
+{
+	long wall = (long)time(NULL), then = (long)st->st_mtime;
+
+	b->n++;
+	if (wall >= SANE_WALL && then >= 0 && then <= wall &&
+	    wall - then > b->oldest)
+		b->oldest = wall - then;
+}
+
+int
+beside_count(const char *office, const char *dir, struct beside *b)
+{
+	int router = strcmp(dir, "postman") != 0;
+	char path[PATH_SIZE];
+	struct dirent *e;
+	struct stat st;
+	DIR *d = NULL;
+
+	memset(b, 0, sizeof(*b));
+	b->oldest = -1;
+	errno = ENAMETOOLONG;
+	if (text_fmt(path, sizeof(path), "%s/%s", office, dir) == 0)
+		d = opendir(path);
+	if (d == NULL)	/* deferred/ may not exist yet */
+		return errno == ENOENT && *dir == 'd' ? 0 : -1;
+	while ((e = readdir(d)) != NULL) {
+		if (e->d_name[0] == '.' || (router && !is_mail(e->d_name)) ||
+		    text_fmt(path, sizeof(path), "%s/%s/%s", office, dir,
+		    e->d_name) < 0 || lstat(path, &st) < 0 ||
+		    (router && !S_ISREG(st.st_mode)) ||
+		    (!router && is_second(path)))
+			continue;
+		count(b, &st);
+		b->bounces += !router && is_bounce(e->d_name);
+	}
+	closedir(d);
+	return 0;
+}
