@@ -100,7 +100,7 @@ HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h l
 # What scheduler -n becomes; in MAILBIN.
 CHECK = scheduler-check
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
-TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
+TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/clockmailq t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler $(CHECK) mailq submit $(AGENTS)
@@ -148,7 +148,7 @@ ta/errormail: ta/errormail.o $(AGENT)
 ta/smtp: $(SMTP)
 	$(LINK) $(SMTP) $(LIBS)
 
-# For the tests.  clocksched is the scheduler with clocks that a test can set,
+# For the tests.  clocksched and clockmailq have clocks that a test can set,
 # dnssmtp and dnshold are agents with name servers that a test can write.
 t/cftest: t/cftest.o $(DAEMON)
 	$(LINK) t/cftest.o $(DAEMON) $(LIBS)
@@ -162,6 +162,8 @@ t/ordvec: t/ordvec.o $(DAEMON)
 	$(LINK) t/ordvec.o $(DAEMON) $(LIBS)
 t/clocksched: $(OBJS) t/clock.o t/mono.o
 	$(LINK) $(OBJS) t/clock.o t/mono.o $(LIBS)
+t/clockmailq: $(MAILQ) t/clock.o $(DAEMON)
+	$(LINK) $(MAILQ) t/clock.o $(DAEMON) $(LIBS)
 t/dnssmtp: $(SMTP) t/dns.o t/mono.o
 	$(LINK) t/dns.o t/mono.o $(SMTP) $(LIBS)
 t/dnshold: $(HOLD) t/dns.o

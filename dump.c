@@ -20,15 +20,14 @@
  *	   oldest			r  number  offset  reason
  *	w  in router/  oldest		s  file  next look  why it is skipped
  *	u  in deferred/  oldest		h  "message" or "address"  what is held
- *	d  channel  host  window	o  message without control file  seconds
- *	   limit  agents  good  bad	x  message not in core, with an empty
- *	   dead until  rate  why	   one  seconds
- *	   idle  cohorts  unused	End:
+ *	d  channel  host  window	e  evicted
+ *	   limit  agents  good  bad	End:
+ *	   dead until  rate  why
+ *	   idle  cohorts  unused
  *	   ready  waiting  tries
  *	c  since the start: accepted
  *	   delivered  deferred  failed
  *	   DSNs  set aside
- *	e  evicted
  *
  * Fields are parted by tabs, times are seconds, "-" is never or none.  The
  * number of a vertex goes by message number, then channel and host.  Flags is
@@ -759,16 +758,6 @@ emit_holds(void)
 	}
 }
 
-/* What is in core tells of an empty control file itself. */
-static void
-emit_stray(const char *name, int empty, long age)
-{
-	if (q_named(name) == NULL) {
-		emit("%s\t%s\t", empty ? "x" : "o", name);
-		emit(age < 0 ? "-\n" : "%ld\n", age);
-	}
-}
-
 /* What is no mail in the queue, and what was. */
 static void
 emit_around(void)
@@ -780,10 +769,8 @@ emit_around(void)
 	emit_beside("a", "postman");
 	emit("c\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", t->accepted, t->delivered,
 	    t->deferred, t->failed, t->dsns, t->aside);
-	if (!opt.quiet) {
+	if (!opt.quiet)
 		emit_holds();
-		spool_check(emit_stray);
-	}
 }
 
 /* A pipe or a file is for those who know them. */

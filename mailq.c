@@ -395,6 +395,8 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 		mq_spool_fill(queue, po);
 	if (queue->deferred > 0 && po != NULL && mq_unrouted(queue, po) < 0)
 		return X_UNAVAILABLE;
+	if (queue->facts && po != NULL && mq_strays(queue, po) < 0)
+		return X_UNAVAILABLE;
 	return show(queue, po, a, 1);
 }
 

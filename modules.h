@@ -61,9 +61,6 @@ extern int spool_fd;		/* its descriptor, or -1 */
  * then. */
 void	spool_tidy(void);
 double	spool_tidy_wait(void);
-/* Shows each message file that has no control file, for a while, or an empty
- * one; age is in seconds, -1: not known.  Reads all of queue/. */
-void	spool_check(void (*show)(const char *name, int empty, long age));
 
 /* ======================================================================
  * feedback.c - destinations: windows, rates, waits, and what outlives us

@@ -74,29 +74,6 @@ static unsigned long run;
 
 /* ---- paths ----------------------------------------------------------- */
 
-/* Hash directories by number: 0 is the top, then 26 of one letter, then 676 of
- * two. */
-#define DIRS	(1 + 26 + 26 * 26)
-
-/* "", "A/" or "A/B/". */
-static const char *
-dir_path(int i)
-{
-	static char path[5];
-	char *p = path;
-
-	if (i > 26) {
-		*p++ = (char)('A' + (i - 1) / 26 - 1);
-		*p++ = '/';
-	}
-	if (i > 0) {
-		*p++ = (char)('A' + (i - 1) % 26);
-		*p++ = '/';
-	}
-	*p = '\0';
-	return path;
-}
-
 /* Of the file with this path below transport/. */
 static int
 dir_of(const char *name)
@@ -106,18 +83,6 @@ dir_of(const char *name)
 	for (; isupper((unsigned char)*name); name += 2)
 		i = i * 26 + 1 + *name - 'A';
 	return i;
-}
-
-#define LEVELS	3	/* 0 to 2 letters */
-
-/* Where a name is hashed to. */
-static int
-hash_dir(const char *base, int level)
-{
-	unsigned long n = num_of(base, NULL);
-
-	return level == 0 ? 0 : level == 1 ? 1 + (int)(n % 26) :
-	    27 + (int)(n % 676);
 }
 
 /* Is the path, which ends in a slash, one of a directory, and not of a link? */
@@ -418,7 +383,7 @@ static struct dir {
 				 * nothing was */
 	long	whole;		/* message files before that were there for a
 				 * whole reading */
-} dirs[DIRS];
+} dirs[OFFICE_DIRS];
 
 static struct {
 	int	n;		/* directories at most; some were not met */
@@ -435,7 +400,7 @@ static struct {
 static const char *
 scan_path(int i)
 {
-	return i == 0 ? "." : dir_path(i);
+	return i == 0 ? "." : office_dir(i);
 }
 
 static void
@@ -527,7 +492,7 @@ close_dir(double rest)
 static void
 unreadable(void)
 {
-	log_err("scan dir=transport/%s %s", dir_path(scan.at),
+	log_err("scan dir=transport/%s %s", office_dir(scan.at),
 	    strerror(errno));
 	dirs[scan.at].dirty = 1;
 	close_dir(DIR_AGAIN);
@@ -573,12 +538,12 @@ offer(const char *entry, char *name)
 {
 	scan.entries++;
 	if (name_usable(entry)) {
-		text_fmt(name, NAME_MAX_, "%s%s", dir_path(scan.at), entry);
+		text_fmt(name, NAME_MAX_, "%s%s", office_dir(scan.at), entry);
 		return 1;
 	}
 	if (isupper((unsigned char)entry[0]) && entry[1] == '\0' &&
 	    scan.at <= 26) {
-		text_fmt(name, NAME_MAX_, "%s%s/", dir_path(scan.at), entry);
+		text_fmt(name, NAME_MAX_, "%s%s/", office_dir(scan.at), entry);
 		if (is_dir(name))
 			add_dir(dir_of(name));
 	}
@@ -688,9 +653,9 @@ spool_where(const char *base, char *name)
 {
 	int level;
 
-	for (level = 0; level < LEVELS && name_usable(base); level++) {
+	for (level = 0; level < OFFICE_LEVELS && name_usable(base); level++) {
 		text_fmt(name, NAME_MAX_, "%s%s",
-		    dir_path(hash_dir(base, level)), base);
+		    office_dir(office_hash(base, level)), base);
 		if (spool_is_file(name))
 			return 0;
 	}
@@ -707,13 +672,13 @@ spool_by_number(unsigned long num, char *name)
 	int level, i, found = 0;
 
 	text_fmt(base, sizeof(base), "%lu", num);
-	for (level = 0; level < LEVELS && !found; level++) {
-		i = hash_dir(base, level);
+	for (level = 0; level < OFFICE_LEVELS && !found; level++) {
+		i = office_hash(base, level);
 		d = opendir(scan_path(i));
 		while (d != NULL && !found && (e = readdir(d)) != NULL)
 			found = num_of(e->d_name, NULL) == num &&
 			    name_usable(e->d_name) &&
-			    text_fmt(name, NAME_MAX_, "%s%s", dir_path(i),
+			    text_fmt(name, NAME_MAX_, "%s%s", office_dir(i),
 			    e->d_name) >= 0 && spool_is_file(name);
 		if (d != NULL)
 			closedir(d);
@@ -762,7 +727,7 @@ find_message(const char *name, struct stat *st)
 
 	message_path(home, name);
 	strcpy(from, home);
-	for (level = 0; level <= LEVELS; level++) {
+	for (level = 0; level <= OFFICE_LEVELS; level++) {
 		if (lstat(from, st) < 0) {
 			if (not_there(from) < 0)
 				return -1;
@@ -774,7 +739,7 @@ find_message(const char *name, struct stat *st)
 			return -1;
 		}
 		text_fmt(from, sizeof(from), "../queue/%s%s",
-		    dir_path(hash_dir(base, level)), base);
+		    office_dir(office_hash(base, level)), base);
 	}
 	if (lstat("../queue", st) == 0)
 		return 1;
@@ -789,7 +754,7 @@ spool_place(char *name, struct stat *st)
 
 	if (strchr(name, '/') == NULL && opt.levels > 0) {
 		text_fmt(to, sizeof(to), "%s%s",
-		    dir_path(hash_dir(name, opt.levels)), name);
+		    office_dir(office_hash(name, opt.levels)), name);
 		message_path(from, name);
 		message_path(home, to);
 		if ((move(from, home) < 0 && errno != ENOENT) ||
@@ -970,7 +935,6 @@ spool_verbose(const char *name, const char *line)
 #define TIDY_FEW	10
 #define LONG_AGO	3600	/* seconds */
 #define SEEN_MOST	100	/* in each directory */
-#define ORPHAN_AGE	60	/* seconds until an orphan is shown */
 
 /* Directories of a round: the first of the places, and those in queue/. */
 enum { PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
@@ -1058,72 +1022,6 @@ mark_bounce(const char *path)
 		log_err("tidy file=%s %s", path + 3, strerror(errno));
 }
 
-/* Has the message file queue/name no control file, nor one that is being
- * written and has a dot before its name, at any place? */
-static int
-is_orphan(const char *name)
-{
-	const char *base = name_base(name);
-	char dotted[NAME_MAX_ + 1], path[PATH_MAX_];
-	struct stat here, st;
-	int i;
-
-	if (!spool_gone(name))
-		return 0;	/* nearly always */
-	text_fmt(dotted, sizeof(dotted), ".%s", base);
-	for (i = 0; i < 2 * LEVELS; i++) {
-		text_fmt(path, sizeof(path), "%s%s",
-		    dir_path(hash_dir(base, i / 2)), dotted + i % 2);
-		if (!spool_gone(path))
-			return 0;
-	}
-	/* with another transport/ in the place of ours all look like it */
-	return lstat("../transport", &st) == 0 && stat(".", &here) == 0 &&
-	    same_file(&st, &here);
-}
-
-/* Shows the message file if its control file is not there, or empty.  The stamp
- * is that of the move into queue/. */
-static void
-check_entry(const char *name, void (*show)(const char *, int, long))
-{
-	char path[PATH_MAX_];
-	struct stat st;
-	int empty = lstat(name, &st) == 0;
-	long age;
-
-	if (empty ? st.st_size > 0 : !is_orphan(name))
-		return;
-	message_path(path, name);
-	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return;		/* it was delivered meanwhile */
-	age = (long)now.wall < SANE_WALL ? -1 :
-	    (long)now.wall - (long)st.st_ctime;
-	if (age < 0 || age >= ORPHAN_AGE)
-		show(name, empty, age < 0 ? -1 : age);
-}
-
-void
-spool_check(void (*show)(const char *name, int empty, long age))
-{
-	char path[PATH_MAX_], name[NAME_MAX_];
-	struct dirent *e;
-	DIR *d;
-	int i;
-
-	for (i = 0; i < DIRS; i++) {
-		message_path(path, dir_path(i));
-		d = is_dir(path) ? opendir(path) : NULL;
-		while (d != NULL && (e = readdir(d)) != NULL)
-			if (name_usable(e->d_name) && text_fmt(name,
-			    sizeof(name), "%s%s", dir_path(i),
-			    e->d_name) == 0)
-				check_entry(name, show);
-		if (d != NULL)
-			closedir(d);
-	}
-}
-
 static void
 tidy_entry(const char *entry)
 {
@@ -1134,7 +1032,7 @@ tidy_entry(const char *entry)
 
 	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s%s", tidy.path,
 	    entry) < 0 || (tidy.area == QUEUE &&
-	    (!name_usable(entry) || !is_orphan(name))) ||
+	    (!name_usable(entry) || !office_is_orphan("..", name))) ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	if (tidy.area == QUEUE) {
@@ -1169,7 +1067,7 @@ tidy_open(void)
 	tidy.area = i < QUEUE ? i : QUEUE;
 	text_fmt(tidy.path, sizeof(tidy.path), "../%s/%s",
 	    places[tidy.area].name,
-	    i < QUEUE ? "" : dir_path(i - QUEUE));
+	    i < QUEUE ? "" : office_dir(i - QUEUE));
 	if ((tidy.area == POSTMAN && q.config->postmanage == 0) ||
 	    !is_dir(tidy.path))
 		return;
@@ -1210,7 +1108,7 @@ spool_tidy(void)
 		return;
 	tidy.due = now.mono + TIDY_REST;
 	for (i = 0; i < TIDY_FEW; i++)
-		if (tidy.open == NULL && tidy.at == QUEUE + DIRS) {
+		if (tidy.open == NULL && tidy.at == QUEUE + OFFICE_DIRS) {
 			tidy_end();
 			return;
 		} else if (tidy.open == NULL) {

@@ -94,6 +94,63 @@ name_in(const char *s)
 	return name_usable(s) ? s : NULL;
 }
 
+/* ---- hash directories ------------------------------------------------- */
+
+const char *
+office_dir(int i)
+{
+	static char path[5];
+	char *p = path;
+
+	if (i > 26) {
+		*p++ = (char)('A' + (i - 1) / 26 - 1);
+		*p++ = '/';
+	}
+	if (i > 0) {
+		*p++ = (char)('A' + (i - 1) % 26);
+		*p++ = '/';
+	}
+	*p = '\0';
+	return path;
+}
+
+int
+office_hash(const char *base, int level)
+{
+	unsigned long n = num_of(base, NULL);
+
+	return level == 0 ? 0 : level == 1 ? 1 + (int)(n % 26) :
+	    27 + (int)(n % 676);
+}
+
+/* Is there a file transport/DIR[.]NAME?  -1: nobody knows. */
+static int
+has_control(const char *office, const char *dir, const char *dot,
+    const char *name)
+{
+	char path[PATH_SIZE];
+	struct stat st;
+
+	if (text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office, dir,
+	    dot, name) < 0)
+		return -1;
+	return lstat(path, &st) == 0 ? 1 : errno == ENOENT ||
+	    errno == ENOTDIR ? 0 : -1;
+}
+
+/* Without transport/ all would look like one. */
+int
+office_is_orphan(const char *office, const char *name)
+{
+	const char *base = name_base(name);
+	int i, found = has_control(office, "", "", name);
+
+	for (i = 0; i < 2 * OFFICE_LEVELS && found == 0; i++)
+		found = has_control(office, office_dir(office_hash(base,
+		    i / 2)), i % 2 ? "." : "", base);
+	return found == 0 && has_control(office, "", "", "") == 1;
+}
+
 /* ---- spool ids -------------------------------------------------------- */
 
 /* Reads the number of the start from the file STARTS_FILE in the post office;

@@ -21,6 +21,17 @@ int	name_usable(const char *base);
  * directories in front; else NULL, as the path could lead elsewhere. */
 const char *name_in(const char *);
 
+/* Hash directories by number: 0 is the top, then 26 of one letter, then 676 of
+ * two: "", "A/" or "A/B/", good until the next call. */
+#define OFFICE_DIRS	(1 + 26 + 26 * 26)
+#define OFFICE_LEVELS	3	/* 0 to 2 letters */
+const char *office_dir(int i);
+/* Where the base of a name is hashed to. */
+int	office_hash(const char *base, int level);
+/* Has the message file office/queue/name no control file, nor one that is being
+ * written and has a dot before its name, at any place?  1 or 0. */
+int	office_is_orphan(const char *office, const char *name);
+
 /* ZMailer's spool id of the message ../queue/NAME: 0, or -1.  If the clock was
  * not set, ".START" follows. */
 int	spool_id(const char *name, char *id, size_t size);

@@ -9,14 +9,18 @@
  *	on hold: message 107-1
  *	queue/301-1 has no control file, for 5m
  *
- * A scheduler sends all of this.  Without one, the directories and the list of
- * holds are read, as far as the user may.  A message file without a control
- * file is then not reported, as nobody would take the message in.
+ * A scheduler sends all but the last; without one, the directories and the list
+ * of holds are read, as far as the user may.  Message files without a control
+ * file are looked for here, but only beside a scheduler of this machine:
+ * without one they are not reported, as nobody would take the message in.
  *
  * mailq does not call the queue empty while mail waits in router/, as otherwise
  * only the sender would know of that mail.
  */
 #include "mq.h"
+#include <dirent.h>
+
+#define STRAY_AGE	60	/* seconds until one is shown */
 
 /* ---- looking ---------------------------------------------------------- */
 
@@ -82,6 +86,60 @@ mq_around(struct mq_queue *q, const char *po)
 		q->aside_age = (int)b.oldest;
 	}
 	return read_holds(q, po);
+}
+
+/* Takes the message file if its control file is not there, or empty.  The stamp
+ * is that of the move into queue/. */
+static int
+stray(struct mq_queue *q, const char *po, const char *name)
+{
+	char path[MQ_PATH_MAX];
+	struct mq_msg *m;
+	struct stat st;
+	long age = MQ_UNKNOWN, wall = (long)time(NULL);
+	int empty = text_fmt(path, sizeof(path), "%s/transport/%s", po,
+	    name) == 0 && lstat(path, &st) == 0;
+
+	if ((empty ? st.st_size > 0 : !office_is_orphan(po, name)) ||
+	    mq_msg(q, name, 0) != NULL ||
+	    text_fmt(path, sizeof(path), "%s/queue/%s", po, name) < 0 ||
+	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (wall >= SANE_WALL)
+		age = wall - (long)st.st_ctime;
+	if (age != MQ_UNKNOWN && age < STRAY_AGE)
+		return 0;
+	if (!empty)
+		return mq_note(q, MQ_ORPHAN, name, age);
+	if ((m = mq_msg(q, name, 1)) == NULL)
+		return -1;
+	m->unread = m->told = 1;
+	m->age = (int)age;
+	q->unread++;
+	return 0;
+}
+
+int
+mq_strays(struct mq_queue *q, const char *po)
+{
+	char path[MQ_PATH_MAX], name[NAME_MAX_];
+	struct dirent *e;
+	DIR *d;
+	int i, bad = 0;
+
+	q->looked = 1;
+	for (i = 0; i < OFFICE_DIRS; i++) {
+		d = text_fmt(path, sizeof(path), "%s/queue/%s", po,
+		    office_dir(i)) == 0 ? opendir(path) : NULL;
+		while (d != NULL && (e = readdir(d)) != NULL)
+			if (name_usable(e->d_name) && text_fmt(name,
+			    sizeof(name), "%s%s", office_dir(i),
+			    e->d_name) == 0)
+				bad |= stray(q, po, name);
+		if (d != NULL)
+			closedir(d);
+	}
+	return bad;
 }
 
 /* ---- words ------------------------------------------------------------ */
@@ -213,7 +271,9 @@ mq_count_around(const struct mq_queue *q)
 	    mq_notes(q, MQ_HOLD_MESSAGE));
 	if (q->totals[0] < 0)
 		return;
-	printf("orphans %u\nuptime %d\n", mq_notes(q, MQ_ORPHAN), q->uptime);
+	if (q->looked)
+		printf("orphans %u\n", mq_notes(q, MQ_ORPHAN));
+	printf("uptime %d\n", q->uptime);
 	for (i = 0; i < MQ_TOTALS; i++)
 		printf("total-%s %.0f\n", names[i], q->totals[i]);
 }

@@ -173,6 +173,7 @@ struct mq_queue {
 	double	totals[MQ_TOTALS];	/* the first MQ_UNKNOWN: not told */
 	int	uptime;		/* seconds; MQ_UNKNOWN */
 	int	facts;		/* the scheduler told them */
+	int	looked;		/* orphans were looked for */
 	int	endless;	/* it told of the vertices, and no "End:" */
 	int	only_dests;	/* to be set before: nothing else is kept */
 	int	both;		/* likewise: with a report all is kept, too */
@@ -316,6 +317,9 @@ void	mq_put_unread(const struct mq_queue *, const char *before,
 /* Reads what is beside the queue, as far as we may: 0, or -1 without memory
  * (around.c). */
 int	mq_around(struct mq_queue *, const char *po);
+/* Message files without a control file, or with an empty one, that have been so
+ * for a minute; those of messages in the dump tell of themselves.  As above. */
+int	mq_strays(struct mq_queue *, const char *po);
 /* Prints it, a line each, with postman/ or without; nothing if there is a
  * filter. */
 void	mq_put_around(const struct mq_queue *, int postman);

@@ -821,34 +821,6 @@ fact_totals(struct reader *r)
 	return 0;
 }
 
-/* Reads a hold, or a message file without a control file or with an empty one:
- * 0 or -1. */
-static int
-fact_note(struct reader *r, char **f)
-{
-	struct mq_queue *q = r->q;
-	struct mq_msg *m;
-	int none = 0, age;
-
-	if (r->tok[0] == 'h')
-		return mq_note(q, strcmp(f[1], "address") == 0 ?
-		    MQ_HOLD_ADDRESS : MQ_HOLD_MESSAGE, f[2], MQ_UNKNOWN) < 0 ?
-		    memory(r) : 0;
-	if (numbers(r, "0", &none, f[2], &age) < 0)
-		return -1;
-	if (f[1][0] == '\0' || strlen(f[1]) >= MQ_NAME_MAX)
-		return wrong(r, "\"%.60s\" is no name of a message", f[1]);
-	if (r->tok[0] == 'o')
-		return mq_note(q, MQ_ORPHAN, f[1], age) < 0 ? memory(r) : 0;
-	m = mq_msg(q, f[1], 1);
-	if (m == NULL)
-		return memory(r);
-	m->unread = m->told = 1;
-	m->age = age;
-	q->unread++;
-	return 0;
-}
-
 static int
 fact(struct reader *r)
 {
@@ -878,9 +850,11 @@ fact(struct reader *r)
 	case 'c':
 		return fact_totals(r);
 	case 'h':
-	case 'o':
-	case 'x':
-		return split(r, f, 3) < 0 ? -1 : fact_note(r, f);
+		if (split(r, f, 3) < 0)
+			return -1;
+		return mq_note(r->q, strcmp(f[1], "address") == 0 ?
+		    MQ_HOLD_ADDRESS : MQ_HOLD_MESSAGE, f[2], MQ_UNKNOWN) < 0 ?
+		    memory(r) : 0;
 	case 'd':
 		return fact_dest(r);
 	case 'e':

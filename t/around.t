@@ -19,7 +19,7 @@ bad/*	command="$A -c bad error no"
 wait/*	command="$A -c wait deferred not now"
 END
 mailq() {	# options ...
-	POSTOFFICE=$po "$top/mailq" "$@" 2>"$tmp/err"
+	POSTOFFICE=$po "$top/t/clockmailq" "$@" 2>"$tmp/err"
 }
 count_of() {	# name: in mailq -c
 	mailq -c | awk -v name="$1" '$1 == name { print $2 }'
@@ -152,5 +152,13 @@ is 'message files without control files are listed' \
 queue/B/302-1 has no control file, for SPAN'
 like 'a message file without a control file is an object' "$(mailq -j)" \
     '^[{]"orphan":"301-1","age":[0-9]{3,4}[}]$'
+echo text >"$po/queue/303-1"
+mkfifo "$po/transport/303-1"	# the scheduler leaves it alone
+is 'a message file whose control file has no bytes is counted' \
+    "$(count_of unreadable)" 1
+: >"$po/transport/.301-1"
+is 'a message file whose control file is being written is no orphan' \
+    "$(count_of orphans)" 1
+rm -r "$po/transport/.301-1" "$po/transport/303-1" "$po/queue/303-1"
 sched_stop
 finish

@@ -1,8 +1,8 @@
 /*
  * clock.c - a wall clock and a host name that a test can set.
  *
- * Linked before libc's, so the scheduler that is built with it reads the
- * time plus the number of seconds in the file $WALL, which may be missing.
+ * Linked before libc's, so the scheduler or mailq that is built with it reads
+ * the time plus the number of seconds in the file $WALL, which may be missing.
  * Its host is $NODE, and with $PERIOD it looks at destination records that
  * often.
  */
