@@ -58,13 +58,17 @@
 
 #define STUCK		60	/* seconds until a reader is given up ... */
 #define WANTED		2	/* ... when somebody else waits */
-#define PIECES		50	/* pieces written between looks at the clock,
-				 * which cost a system call each */
+#define FULL		8000	/* bytes that are written at once, or a few
+				 * more: a line has less than 11 000 */
+#define TEXT_MOST	2000	/* bytes shown of a text */
 #define ASKED		1	/* seconds until a caller by the port has asked
 				 * for facts, or does not want them */
 
 static volatile sig_atomic_t wanted;	/* somebody else waits */
-static FILE *out;
+static int out_fd;
+static char outbuf[FULL + 12000];
+static struct text out;		/* what is not written yet */
+static unsigned long written;	/* bytes that are */
 
 /* The vertices of the dump.  A pointer and a number each, O(n log n) to sort,
  * and all of it the child's, so that the scheduler pays for the fork alone. */
@@ -86,70 +90,66 @@ hurry(int sig)
 	wanted = 1;
 }
 
-/* All but texts of others is written by this, which also starts the alarm anew.
- * When nobody is there to read, the dump's process has no other purpose. */
+/* When nobody is there to read, the dump's process has no other purpose. */
+static void
+flush(void)
+{
+	alarm(wanted ? WANTED : STUCK);
+	if (fd_write(out_fd, out.s, out.len) < 0)
+		_exit(1);
+	written += out.len;
+	out.len = 0;
+}
+
+/* What %s shows becomes a word, as in the essay; %-s shows what is one, or is
+ * clean. */
 static void LIKE_PRINTF(1, 2)
 emit(const char *f, ...)
 {
-	static unsigned pieces;
 	va_list ap;
 
-	if (pieces++ % PIECES == 0)
-		alarm(wanted ? WANTED : STUCK);
+	if (out.len > FULL)
+		flush();
 	va_start(ap, f);
-	if (vfprintf(out, f, ap) < 0)
-		_exit(1);
+	text_vadd(&out, f, ap);
 	va_end(ap);
 }
 
-/* A text of somebody else's; of an agent's, the ends of lines are '\r'. */
-static void
-emit_clean(const char *s, int ends)
+/* A text of somebody else's, good until the next call; of an agent's, the ends
+ * of lines are '\r'. */
+static const char *
+clean(const char *s, int ends)
 {
+	static char line[TEXT_MOST];
+	char *p = line;
 	int c;
 
-	for (; (c = (unsigned char)*s) != '\0'; s++)
-		putc((c < ' ' && !(c == '\r' && ends)) || c == 127 ? '?' : c,
-		    out);
-}
-
-/* A channel or a host: how many bytes that is. */
-static int
-emit_word(const char *s)
-{
-	int c, n;
-
-	for (n = 0; (c = (unsigned char)*s) != '\0'; s++)
-		if (c > ' ' && c < 127 && c != '\\') {
-			putc(c, out);
-			n++;
-		} else {
-			emit("\\%03o", (unsigned)c);
-			n += 4;
-		}
-	return n;
+	text_fmt(line, sizeof(line), "%s", s);
+	for (; (c = (unsigned char)*p) != '\0'; p++)
+		if ((c < ' ' && !(c == '\r' && ends)) || c == 127)
+			*p = '?';
+	return line;
 }
 
 /* As ZMailer does: days and hours, or hours, minutes and seconds. */
 static void
 emit_span(long s)
 {
-	char span[40];
-	struct text t;
-
-	text_init(&t, span, sizeof(span));
-	span_units(&t, s, labs(s) >= 86400L ? 2 : 3);
-	emit("%s", span);
+	span_units(&out, s, labs(s) >= 86400L ? 2 : 3);
 }
 
-/* A field: the number, or "-" for none. */
-static void
-emit_number(int there, long n)
+/* The number, or "-" for none: good for four of a line. */
+static const char *
+number(int there, long n)
 {
-	if (there)
-		emit("%ld\t", n);
-	else
-		emit("-\t");
+	static char text[4][24];
+	static unsigned i;
+	char *s = text[i++ % 4];
+
+	if (!there)
+		return "-";
+	text_fmt(s, sizeof(text[0]), "%ld", n);
+	return s;
 }
 
 static long
@@ -310,7 +310,7 @@ emit_state(const struct vertex *v)
 		emit("retry in ");
 		emit_span(w.next);
 	} else if (strcmp(w.state, "limit") == 0) {
-		emit("waiting for %sslot", strcmp(w.what, "maxta") == 0 ? "" :
+		emit("waiting for %-sslot", strcmp(w.what, "maxta") == 0 ? "" :
 		    strcmp(w.what, "maxchannel") == 0 ? "channel " : "thread ");
 	} else {
 		emit("activation pending, thread inactive");
@@ -337,19 +337,17 @@ emit_vertex(unsigned i)
 	struct text why;
 	unsigned k;
 
-	emit("%u:\t%s\t%u;", i + 1, v->msg->name, v->left);
+	emit("%u:\t%-s\t%u;", i + 1, v->msg->name, v->left);
 	for (k = 0; k < v->nr; k++)
 		if (v->r[k].state == RC_PENDING) {
-			emit("%s%u", sep, (unsigned)v->r[k].off);
+			emit("%-s%u", sep, (unsigned)v->r[k].off);
 			sep = ",";
 		}
-	emit("\t#");
 	text_init(&why, said, sizeof(said));
 	reason_all(v, &why);
 	if (why.len == 0 && host != NULL)
 		text_add(&why, "%s", host);
-	emit_clean(said, 1);
-	emit(why.len > 0 ? " (" : "(");
+	emit("\t#%-s%-s", clean(said, 1), why.len > 0 ? " (" : "(");
 	emit_state(v);
 	if (v->thread->ring->conf->v.expiry > 0) {
 		emit(", expires in ");
@@ -371,11 +369,8 @@ emit_groups(const char *title, const char *(*word)(const struct vertex *))
 	emit("%s:", title);
 	for (i = 0; i < rows.n; i++, last = next) {
 		next = word(rows.v[rows.by[i]]);
-		if (last == NULL || strcmp(last, next) != 0) {
-			emit("\n");
-			emit_word(next);
-			emit(":\t");
-		}
+		if (last == NULL || strcmp(last, next) != 0)
+			emit("\n%s:\t", next);
 		emit(">%u", rows.by[i] + 1);
 	}
 	emit("\n");
@@ -413,7 +408,7 @@ emit_agents(const struct thread *t, const char *name, const char *end)
 	for (ta = q.agents; ta != NULL; ta = ta->next) {
 		if (ta->thread != t || !ta->working)
 			continue;
-		emit("%s", sep);
+		emit("%-s", sep);
 		sep = ",";
 		if (*name == 'P')
 			emit("%d", ta->pid);
@@ -427,7 +422,7 @@ emit_agents(const struct thread *t, const char *name, const char *end)
 			emit("%ld", -from_now(*name == 'F' ? ta->fed :
 			    ta->heard));
 	}
-	emit("}%s", end);
+	emit("}%-s", end);
 }
 
 /* ZMailer's words for what a ring waits for. */
@@ -456,7 +451,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	long oldest = (long)now.mono;
 	const struct vertex *v;
 	double wake = t->wake.pos != 0 ? heap_when(&q.wake, &t->wake) : 0;
-	int width;
+	unsigned long width = written + out.len;
 
 	for (; at < end; at++) {
 		v = rows.v[rows.by[at]];
@@ -465,13 +460,10 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 		if (v->msg->born < oldest)
 			oldest = v->msg->born;
 	}
-	emit("    ");
-	width = 4 + emit_word(r->chan->name) + 3 + 7;
-	emit("/");
-	width += emit_word(t->host);
-	emit("/%d%s", r->conf->bound ? 2 : 0, width < 15 ? "\t\t\t\t" :
-	    width < 23 ? "\t\t\t" : width < 31 ? "\t\t" : width < 39 ? "\t" :
-	    " ");
+	emit("    %s/%s/%d", r->chan->name, t->host, r->conf->bound ? 2 : 0);
+	width = written + out.len - width;
+	emit("%-s", width < 8 ? "\t\t\t\t" : width < 16 ? "\t\t\t" :
+	    width < 24 ? "\t\t" : width < 32 ? "\t" : " ");
 	emit("N=%-3u R=%-3lu A=%-2lu", th_nready(t) + t->wait.n + t->nfed +
 	    t->nheld, rcpts, tries);
 	if (t->nta > 0) {
@@ -489,8 +481,8 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	emit(" QA=");
 	emit_span((long)now.mono - oldest);
 	if (t->nta == 0 && r->pending != NULL)
-		emit(strcmp(r->pending, "maxchannel") == 0 ? " channelwait" :
-		    " threadwait");
+		emit("%-s", strcmp(r->pending, "maxchannel") == 0 ?
+		    " channelwait" : " threadwait");
 	emit("\n");
 }
 
@@ -539,7 +531,7 @@ emit_ring(const struct ring *r, unsigned at)
 	unsigned threads = 0, first = at, end;
 	const struct thread *t;
 
-	emit("%s%s/%d\n", text, strchr(text, '/') == NULL ? "/*" : "",
+	emit("%-s%-s/%d\n", text, strchr(text, '/') == NULL ? "/*" : "",
 	    r->conf->bound ? 2 : 0);
 	for (; (t = thread_at(at)) != NULL && t->ring == r; at = end) {
 		for (end = at; thread_at(end) == t; )
@@ -620,11 +612,10 @@ emit_message(const struct message *m)
 	if (is_damaged(m))
 		*f++ = 'x';
 	*f = '\0';
-	emit("m\t%s\t%ld\t%ld\t%s\t", m->name, (long)now.mono - m->born,
-	    size, f == flags ? "-" : flags);
-	emit_clean(ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
-	    sender : "?", 0);
-	emit("\n");
+	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, (long)now.mono - m->born,
+	    size, f == flags ? "-" : flags,
+	    ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
+	    clean(sender, 0) : "?");
 }
 
 /* Those that have nothing in core to be delivered. */
@@ -647,7 +638,7 @@ emit_others(void)
 static void
 emit_skipped(const struct stub *s, long next)
 {
-	emit("s\t%s\t%ld\t%s", s->name, next < 0 ? 0 : next, s->why);
+	emit("s\t%-s\t%ld\t%-s", s->name, next < 0 ? 0 : next, s->why);
 	if (s->pid != 0)
 		emit(" (%d)", s->pid);
 	emit("\n");
@@ -661,14 +652,11 @@ emit_fact(unsigned i)
 	struct waiting w;
 
 	waiting_for(v, &w);
-	emit("v\t%u\t%s\t%ld\t", i + 1, w.state, w.next);
 	/* what is held does not get too old */
-	emit_number(v->thread->ring->conf->v.expiry > 0 &&
-	    strcmp(w.state, "held") != 0, expires(v));
-	emit("%u\t%d\t", (unsigned)v->tries,
-	    v->state == V_FED ? v->ta->pid : 0);
-	emit_clean(w.what, 0);
-	emit("\n");
+	emit("v\t%u\t%-s\t%ld\t%-s\t%u\t%d\t%-s\n", i + 1, w.state, w.next,
+	    number(v->thread->ring->conf->v.expiry > 0 &&
+	    strcmp(w.state, "held") != 0, expires(v)), (unsigned)v->tries,
+	    v->state == V_FED ? v->ta->pid : 0, clean(w.what, 0));
 }
 
 /* The reason of each recipient, when they do not have the same one. */
@@ -685,13 +673,10 @@ emit_reasons(unsigned i)
 				first = r;
 			differ |= r->why != first->why;
 		}
-	for (r = v->r; r < end && differ; r++) {
-		if (r->state != RC_PENDING || r->why == 0)
-			continue;
-		emit("r\t%u\t%u\t", i + 1, (unsigned)r->off);
-		emit_clean(reason_of(r), 1);
-		emit("\n");
-	}
+	for (r = v->r; r < end && differ; r++)
+		if (r->state == RC_PENDING && r->why != NULL)
+			emit("r\t%u\t%u\t%-s\n", i + 1, (unsigned)r->off,
+			    clean(reason_of(r), 1));
 }
 
 /* What is known of a destination; what its clause says, while it has mail. */
@@ -706,30 +691,22 @@ emit_dest(const struct thread *t)
 	double until = t->window > 0 ? 0 : t->until > now.mono ? t->until :
 	    now.mono;
 	const char *why = t->reason;
+	char rate[50] = "-";
 
 	if (until <= 0 && t->ring != NULL && t->ring->dead > now.mono) {
 		until = t->ring->dead;
 		why = t->ring->trouble;
 	}
-
-	emit("d\t");
-	emit_word(t->chan->name);
-	emit("\t");
-	emit_word(t->host);
-	emit("\t%ld\t%ld\t%u\t%lu\t%lu\t", window, f->limit, t->nta,
-	    t->ngood, t->nbad);
-	emit_number(until > 0, from_now(until));
 	if (f->rate.n > 0)
-		emit("%ld/%lds\t", f->rate.n, f->rate.per);
-	else
-		emit("-\t");
-	if (until > 0 && why != NULL)
-		emit_clean(why, 0);
-	emit("\t%u\t%ld\t%ld\t", t->nidle, (long)(t->cohorts * 100),
-	    -from_now(t->used));
-	emit_number(t->ring != NULL, (long)th_nready(t));
-	emit_number(t->ring != NULL, (long)t->wait.n);
-	emit("%u\n", (unsigned)t->tries);
+		text_fmt(rate, sizeof(rate), "%ld/%lds", f->rate.n,
+		    f->rate.per);
+	emit("d\t%s\t%s\t%ld\t%ld\t%u\t%lu\t%lu\t%-s\t%-s\t%-s\t%u\t%ld\t%ld\t"
+	    "%-s\t%-s\t%u\n", t->chan->name, t->host, window, f->limit, t->nta,
+	    t->ngood, t->nbad, number(until > 0, from_now(until)), rate,
+	    until > 0 && why != NULL ? clean(why, 0) : "", t->nidle,
+	    (long)(t->cohorts * 100), -from_now(t->used),
+	    number(t->ring != NULL, (long)th_nready(t)),
+	    number(t->ring != NULL, (long)t->wait.n), (unsigned)t->tries);
 }
 
 /* A line for a directory beside the queue; none when it cannot be read. */
@@ -740,10 +717,10 @@ emit_beside(const char *letter, const char *dir)
 
 	if (beside_count("..", dir, &b) < 0)
 		return;
-	emit("%s\t%lu\t", letter, b.n);
+	emit("%-s\t%lu\t", letter, b.n);
 	if (strcmp(dir, "postman") == 0)
 		emit("%lu\t", b.bounces);
-	emit(b.oldest < 0 ? "-\n" : "%ld\n", b.oldest);
+	emit("%-s\n", number(b.oldest >= 0, b.oldest));
 }
 
 static void
@@ -751,11 +728,9 @@ emit_holds(void)
 {
 	const struct hold *h;
 
-	for (h = q.holds; h != NULL; h = h->next) {
-		emit("h\t%s\t", h->patterns != NULL ? "address" : "message");
-		emit_clean(h->text, 0);
-		emit("\n");
-	}
+	for (h = q.holds; h != NULL; h = h->next)
+		emit("h\t%-s\t%-s\n", h->patterns != NULL ? "address" :
+		    "message", clean(h->text, 0));
 }
 
 /* What is no mail in the queue, and what was. */
@@ -783,7 +758,7 @@ wants_facts(int fd)
 
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
 		return 1;
-	fflush(out);
+	flush();
 	FD_ZERO(&set);
 	FD_SET(fd, &set);
 	tv.tv_sec = ASKED;
@@ -799,9 +774,8 @@ emit_facts(void)
 	struct hlink *l;
 	unsigned i, n;
 
-	emit("Facts:\np\t");
-	emit_clean(opt.postoffice, 0);
-	emit("\nt\t%ld\t%ld\n", (long)now.wall, (long)now.mono);
+	emit("Facts:\np\t%-s\nt\t%ld\t%ld\n", clean(opt.postoffice, 0),
+	    (long)now.wall, (long)now.mono);
 	emit_around();
 	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
 		if (!OWNER(struct thread, link, l)->local)
@@ -835,8 +809,10 @@ dump_queue(int fd)
 	sa.sa_flags = SA_RESTART;
 #endif
 	sigaction(SIGCONT, &sa, NULL);
-	out = fdopen(fd, "w");
-	if (out == NULL || collect() < 0) {
+	out_fd = fd;
+	text_init(&out, outbuf, sizeof(outbuf));
+	out.clean = 2;
+	if (collect() < 0) {
 		fd_write(fd, busy, sizeof(busy) - 1);
 		return -1;
 	}
@@ -848,5 +824,6 @@ dump_queue(int fd)
 	emit_report();
 	if (wants_facts(fd))
 		emit_facts();
-	return fflush(out) == 0 && !ferror(out) ? 0 : -1;
+	flush();
+	return 0;
 }

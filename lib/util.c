@@ -175,7 +175,7 @@ text_string(struct text *t, const char *s, int prec)
 void
 text_vadd(struct text *t, const char *f, va_list ap)
 {
-	int width, prec, pad, lng, was;
+	int width, prec, pad, lng, left, was;
 	const char *p, *s;
 	long v;
 	size_t n;
@@ -195,7 +195,8 @@ text_vadd(struct text *t, const char *f, va_list ap)
 			continue;
 		}
 		was = t->clean;
-		if (*f == '-') {
+		left = *f == '-';
+		if (left) {
 			t->clean = 0;
 			f++;
 		}
@@ -210,6 +211,7 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		}
 		lng = *f == 'l';
 		f += lng;
+		n = t->len;
 		switch (*f) {
 		case 's':
 			text_string(t, va_arg(ap, char *), prec);
@@ -217,15 +219,17 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		case 'd':
 			v = lng ? va_arg(ap, long) : va_arg(ap, int);
 			text_number(t, v < 0 ? 0UL - (unsigned long)v :
-			    (unsigned long)v, v < 0, width, pad);
+			    (unsigned long)v, v < 0, left ? 0 : width, pad);
 			break;
 		case 'u':
 			text_number(t, lng ? va_arg(ap, unsigned long) :
-			    va_arg(ap, unsigned), 0, width, pad);
+			    va_arg(ap, unsigned), 0, left ? 0 : width, pad);
 			break;
 		default:
 			text_byte(t, *f == 'c' ? va_arg(ap, int) : *f);
 		}
+		while (left && t->len - n < (size_t)width && !t->cut)
+			text_byte(t, ' ');
 		t->clean = was;
 	}
 }

@@ -104,7 +104,8 @@ struct text {
 void	text_init(struct text *, char *, size_t);
 void	text_put(struct text *, const char *, size_t);
 /* Conversions: %s %c %d %u %ld %lu %%, each with an optional 0 and width;
- * %s also with a precision, as digits or '*'.  %-s copies what is clean. */
+ * %s also with a precision, as digits or '*'.  %-3d is aligned to the left,
+ * %-s copies what is clean. */
 void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
 void	text_vadd(struct text *, const char *, va_list);
 /* Like snprintf on systems that have none: returns 0, or -1 when cut. */
