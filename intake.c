@@ -668,7 +668,7 @@ enter(struct message *m, struct ctl *c, const struct stat *st)
 		later_end(m->more->stub);
 	if (m->nr == 0)
 		return 0;
-	ctl_gone(m->name);	/* of an earlier one of that name */
+	ctl_forget();	/* of an earlier one of that name */
 	log_info("load msg=%-s rcpts=%u hosts=%u unread=%u age=%ld size=%lu%-s",
 	    msg_id(m), m->nr, reading.hosts, m->nr - reading.n,
 	    (long)now.mono - m->born, (unsigned long)st->st_size, msg_from(c));

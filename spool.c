@@ -785,7 +785,7 @@ spool_remove(const char *name)
 {
 	char path[PATH_MAX_];
 
-	ctl_gone(name);
+	ctl_forget();
 	message_path(path, name);
 	/* if it stays, the control file brings us back to it */
 	return remove_file(path, "queue", name) < 0 ? -1 :
@@ -812,7 +812,7 @@ spool_park(const char *name, int bounce, const char *why)
 	struct stat st;
 	int i, half;
 
-	ctl_gone(name);
+	ctl_forget();
 	msg = ctl_msg(name);	/* while its message is there */
 	message_path(from, name);
 	/* no message: it may be there already, and waits for this half */
@@ -838,7 +838,7 @@ spool_park(const char *name, int bounce, const char *why)
 	}
 	q.total.aside++;
 	log_warn("park msg=%s to=%s why: %s", msg, to + 3, why);
-	ctl_gone(name);
+	ctl_forget();
 	return 0;
 }
 

@@ -729,44 +729,17 @@ static struct {
 
 static struct ctl look;		/* a line of it */
 
-/* The last results of ctl_msg, by the number of the message. */
-#define IDS	32
-
-static struct {
-	size_t	len;		/* of the name, which is in text; 0: unused */
-	char	text[NAME_MAX_ + 44];
-} ids[IDS];
-
-/* Consecutive numbers have different places. */
-static unsigned
-id_place(const char *name, size_t n)
-{
-	return n == 0 ? 0 : ((unsigned char)name[n / 2] * 10U +
-	    (unsigned char)name[n / 2 + (n > 1)] +
-	    (unsigned char)name[n - 1]) % IDS;
-}
-
 const char *
 ctl_msg(const char *name)
 {
-	size_t n = strlen(name);
-	unsigned i = id_place(name, n);
-	char *text = ids[i].text;
+	static char text[NAME_MAX_ + 44];
+	char id[40];
 	int err = errno;	/* that may be what is logged */
+	int bad = spool_id(name, id, sizeof(id)) < 0 ||
+	    text_fmt(text, sizeof(text), "%s id=%s", name, id) < 0;
 
-	if (ids[i].len == n && memcmp(text, name, n) == 0)
-		return text;
-	if (n >= NAME_MAX_)
-		return name;
-	memcpy(text, name, n);
-	strcpy(text + n, " id=");
-	ids[i].len = n;
-	if (spool_id(name, text + n + 4, sizeof(ids[i].text) - n - 4) < 0) {
-		text[n] = '\0';
-		ids[i].len = 0;
-	}
 	errno = err;
-	return text;
+	return bad ? name : text;
 }
 
 void
@@ -777,13 +750,6 @@ ctl_forget(void)
 	held.fd = -1;
 	held.name[0] = '\0';
 	held.from = held.hdr = 0;
-}
-
-void
-ctl_gone(const char *name)
-{
-	ctl_forget();
-	ids[id_place(name, strlen(name))].len = 0;
 }
 
 static int

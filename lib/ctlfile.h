@@ -160,13 +160,12 @@ int	ctl_diag(const char *name, unsigned long off, int tag,
 void	ctl_diag_begin(struct text *, int fd, int tag, unsigned long off,
 	    long hdr, long drpt, long when);
 int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
-/* Closes the control file that is kept open. */
+/* No file is kept open any more; to be called when those of a name go, or are
+ * others. */
 void	ctl_forget(void);
 /* "NAME id=ID" for the log, ID being the spool id; the name alone if the
  * message file is gone.  Good for one log line. */
 const char *ctl_msg(const char *name);
-/* To be called when the files of that name are removed or replaced. */
-void	ctl_gone(const char *name);
 
 /* ---- for the agents that write DSNs ------------------------------------ */
 

@@ -372,7 +372,7 @@ do_job(char *line)
 		agent.job = NULL;
 	}
 	job_forget(&job);
-	ctl_gone(job.name);	/* as far as we know */
+	ctl_forget();	/* as far as we know */
 	if (job.ctl >= 0)
 		close(job.ctl);
 }
