@@ -65,35 +65,6 @@ static const char usage_text[] =
 "       filters: from= to= dest= older= younger= state=\n"
 "       mailq --help\n";
 
-/* Options, commands and filters, each with what it is. */
-static const char *const help[] = {
-	"-c", "counts, for monitors",
-	"-D", "destinations; -j goes with it",
-	"-f pattern", "only channels and hosts that match",
-	"-j", "a line of JSON for each job",
-	"-L file", "with show: the log, if not LOGDIR/scheduler",
-	"-n", "dry run: show the messages of a command",
-	"-p port", "ask this TCP port",
-	"-q pipe", "ask at this named pipe",
-	"-Q", "the scheduler's report on rings and threads",
-	"-s", "destinations by the age of their mail",
-	"-S", "number and size of mail for each destination",
-	"-U user/password", "for ZMailer's protocol 2",
-	"-v", "recipients, too",
-	"-V", "print the version",
-	"-w [seconds]", "look again and again",
-	"show", "all of a message, from queue and log",
-	"flush", "try it now",
-	"hold", "do not try it until it is released",
-	"release", "undo hold",
-	"delete", "remove it without a DSN",
-	"bounce", "let it fail now, with a DSN",
-	"from= to=", "pattern of sender, recipient",
-	"dest=", "pattern channel/host",
-	"older= younger=", "age, such as 5m or 2d",
-	"state=", "as in JSON: retry,host,run,held,..."
-};
-
 /* ---- words ------------------------------------------------------------ */
 
 static int
@@ -105,14 +76,36 @@ usage(const char *why)
 	return X_USAGE;
 }
 
+/* With options, commands and filters, each with what it is. */
 static int
 show_help(void)
 {
-	size_t i;
-
 	fputs(usage_text, stdout);
-	for (i = 0; i < sizeof(help) / sizeof(*help); i += 2)
-		printf("  %-17s %s\n", help[i], help[i + 1]);
+	puts("  -c                counts, for monitors\n"
+	    "  -D                destinations; -j goes with it\n"
+	    "  -f pattern        only channels and hosts that match\n"
+	    "  -j                a line of JSON for each job\n"
+	    "  -L file           with show: the log, if not LOGDIR/scheduler\n"
+	    "  -n                dry run: show the messages of a command\n"
+	    "  -p port           ask this TCP port\n"
+	    "  -q pipe           ask at this named pipe\n"
+	    "  -Q                the scheduler's report on rings and threads");
+	puts("  -s                destinations by the age of their mail\n"
+	    "  -S                number and size of mail for each destination\n"
+	    "  -U user/password  for ZMailer's protocol 2\n"
+	    "  -v                recipients, too\n"
+	    "  -V                print the version\n"
+	    "  -w [seconds]      look again and again\n"
+	    "  show              all of a message, from queue and log\n"
+	    "  flush             try it now\n"
+	    "  hold              do not try it until it is released\n"
+	    "  release           undo hold\n"
+	    "  delete            remove it without a DSN");
+	puts("  bounce            let it fail now, with a DSN\n"
+	    "  from= to=         pattern of sender, recipient\n"
+	    "  dest=             pattern channel/host\n"
+	    "  older= younger=   age, such as 5m or 2d\n"
+	    "  state=            as in JSON: retry,host,run,held,...");
 	return fflush(stdout) != 0 ? X_IOERR : 0;
 }
 

@@ -64,8 +64,14 @@
 /* What only this file has to know of the command line. */
 static struct {
 	int	daemon, forced, verbose, late, check;
-	const char *name;	/* our own, for messages */
-} me = { 1, 0, 0, 0, 0, "scheduler" };
+} me = { 1, 0, 0, 0, 0 };
+
+static void
+say_plainly(const char *line)
+{
+	fputs(line, stderr);
+	putc('\n', stderr);
+}
 
 /* Says on standard error what is wrong, and ends: start-up only. */
 static void LIKE_PRINTF(2, 3)
@@ -74,7 +80,7 @@ die(int code, const char *f, ...)
 	va_list ap;
 
 	log_flush();
-	fprintf(stderr, "%s: ", me.name);
+	fputs("scheduler: ", stderr);
 	va_start(ap, f);
 	vfprintf(stderr, f, ap);
 	va_end(ap);
@@ -100,33 +106,27 @@ usage(void)
 static void
 help(void)
 {
-	static const char *const options[] = {
-		"-d", "become a daemon, with -i and -v too",
-		"-E n[,seconds]", "new messages, and time, of one scan at most",
-		"-f file", "the configuration (MAILSHARE/scheduler.cf)",
-		"-F", "freeze: start no agent",
-		"-H, -HH", "sort files into hash directories",
-		"-i", "stay in the foreground, log to standard error",
-		"-l file", "a line for each recipient that is done",
-		"-L file", "the log (LOGDIR/scheduler)",
-		"-n", "check the configuration, explain channel/host",
-		"-N number", "files that an agent may open (32)",
-		"-p channel/host", "deliver to this address only",
-		"-P directory", "the post office",
-		"-q pipe", "answer mailq at this named pipe, too",
-		"-Q", "tell mailq of no single messages",
-		"-R number", "agents that are started in a second (30)",
-		"-S", "load everything before the first agent",
-		"-v", "like -i, and log what agents are told",
-		"-V", "print the version",
-		"-W", "with -v: not before everything is loaded",
-		"-Z file", "NAME=value lines: places, names for commands"
-	};
-	size_t i;
-
 	puts(synopsis);
-	for (i = 0; i < sizeof(options) / sizeof(*options); i += 2)
-		printf("  %-15s %s\n", options[i], options[i + 1]);
+	puts("  -d              become a daemon, with -i and -v too\n"
+	    "  -E n[,seconds]  new messages, and time, of one scan at most\n"
+	    "  -f file         the configuration (MAILSHARE/scheduler.cf)\n"
+	    "  -F              freeze: start no agent\n"
+	    "  -H, -HH         sort files into hash directories\n"
+	    "  -i              stay in the foreground, log to standard error\n"
+	    "  -l file         a line for each recipient that is done\n"
+	    "  -L file         the log (LOGDIR/scheduler)\n"
+	    "  -n              check the configuration, explain channel/host");
+	puts("  -N number       files that an agent may open (32)\n"
+	    "  -p channel/host deliver to this address only\n"
+	    "  -P directory    the post office\n"
+	    "  -q pipe         answer mailq at this named pipe, too\n"
+	    "  -Q              tell mailq of no single messages\n"
+	    "  -R number       agents that are started in a second (30)\n"
+	    "  -S              load everything before the first agent\n"
+	    "  -v              like -i, and log what agents are told\n"
+	    "  -V              print the version");
+	puts("  -W              with -v: not before everything is loaded\n"
+	    "  -Z file         NAME=value lines: places, names for commands");
 }
 
 /* A switch of the Makefile: one that is set is not its own value. */
@@ -148,11 +148,13 @@ version(void)
 	};
 	size_t i;
 
-	printf("scheduler %s", VERSION);
+	fputs("scheduler " VERSION, stdout);
 	for (i = 0; i < sizeof(switches) / sizeof(*switches); i++)
-		if (strcmp(switches[i].name, switches[i].value) != 0)
-			printf(" %s", switches[i].name);
-	printf("\n");
+		if (strcmp(switches[i].name, switches[i].value) != 0) {
+			putchar(' ');
+			fputs(switches[i].name, stdout);
+		}
+	putchar('\n');
 }
 
 /* A number from min to max; what is behind it is an error, unless there is an
@@ -284,21 +286,21 @@ read_vars(const char *file)
 	fclose(f);
 }
 
-/* These are made once, at the start, and never freed. */
+/* Both with the byte between them.  Such texts are made once, at the start, and
+ * never freed. */
 static char *
-within(const char *dir, const char *name)
+joined(const char *a, const char *between, const char *b)
 {
-	char *s = mem_must(strlen(dir) + strlen(name) + 2);
+	char *s = mem_must(strlen(a) + strlen(b) + 2);
 
-	sprintf(s, "%s/%s", dir, name);
-	return s;
+	return strcat(strcat(strcpy(s, a), between), b);
 }
 
 /* A path that is good from everywhere; NULL stays NULL. */
 static const char *
 absolute(const char *path)
 {
-	return path == NULL || *path == '/' ? path : within(opt.cwd, path);
+	return path == NULL || *path == '/' ? path : joined(opt.cwd, "/", path);
 }
 
 /* The option's value, else the environment's, else the file's, else ours. */
@@ -344,38 +346,21 @@ find_locations(void)
 		opt.path = PATH;
 	opt.statlog = absolute(opt.statlog);
 	if (opt.config == NULL)
-		opt.config = within(opt.mailshare, "scheduler.cf");
+		opt.config = joined(opt.mailshare, "/", "scheduler.cf");
 	else if (!me.check)	/* errors name it as it was given */
 		opt.config = absolute(opt.config);
 	if (opt.logfile != NULL)
 		opt.logfile = absolute(opt.logfile);
 	else if (me.daemon)
-		opt.logfile = within(opt.logdir, "scheduler");
+		opt.logfile = joined(opt.logdir, "/", "scheduler");
 }
 
 /* ---- the configuration ----------------------------------------------- */
 
 static void
-say_plainly(const char *line)
-{
-	fprintf(stderr, "%s\n", line);
-}
-
-static void
 say_in_log(const char *line)
 {
 	log_err("config %s", line);
-}
-
-/* One of our locations for the checker. */
-static char *
-assignment(const char *name)
-{
-	const char *value = ta_var(name);
-	char *s = mem_must(strlen(name) + strlen(value) + 2);
-
-	sprintf(s, "%s=%s", name, value);
-	return s;
 }
 
 /* -n: becomes the program that checks the configuration, or explains it for an
@@ -400,7 +385,7 @@ become_checker(const char *self, char *address)
 	if (address != NULL)
 		split_address(address, &argv[2], &argv[3]);
 	for (i = 0; i < most; i++)
-		argv[i + 4] = assignment(known[i]);
+		argv[i + 4] = joined(known[i], "=", ta_var(known[i]));
 	if (n > 0)
 		memcpy(argv + i + 4, opt.vars, n * sizeof(*argv));
 	if (slash != NULL && text_fmt(path, sizeof(path), "%.*s/%s",

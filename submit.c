@@ -81,28 +81,22 @@ usage(const char *why, const char *what)
 static int
 help(void)
 {
-	static const char *const options[] = {
-		"-bn", "check the table, show where its lines lead",
-		"-bv, -bt", "show where mail for addresses would go",
-		"-bV", "print the version",
-		"-C table", "the table of routes (MAILSHARE/routes)",
-		"-f sender", "the envelope's sender",
-		"-F name", "the sender's full name",
-		"-i", "a line with a dot alone does not end the message",
-		"-N list", "reports: never, or success,failure,delay",
-		"-P directory", "the post office",
-		"-q[interval]", "route the mail in router/, once or each",
-		"-qRhost", "try the mail for a host now (ETRN)",
-		"-R full|hdrs", "how much of the message DSNs return",
-		"-t", "take recipients from the header, too",
-		"-v", "print the name of the message",
-		"-V envid", "the envelope's id, for DSNs"
-	};
-	size_t i;
-
 	synopsis(stdout);
-	for (i = 0; i < sizeof(options) / sizeof(*options); i += 2)
-		printf("  %-13s %s\n", options[i], options[i + 1]);
+	puts("  -bn           check the table, show where its lines lead\n"
+	    "  -bv, -bt      show where mail for addresses would go\n"
+	    "  -bV           print the version\n"
+	    "  -C table      the table of routes (MAILSHARE/routes)\n"
+	    "  -f sender     the envelope's sender\n"
+	    "  -F name       the sender's full name\n"
+	    "  -i            a line with a dot alone does not end the message\n"
+	    "  -N list       reports: never, or success,failure,delay\n"
+	    "  -P directory  the post office\n"
+	    "  -q[interval]  route the mail in router/, once or each");
+	puts("  -qRhost       try the mail for a host now (ETRN)\n"
+	    "  -R full|hdrs  how much of the message DSNs return\n"
+	    "  -t            take recipients from the header, too\n"
+	    "  -v            print the name of the message\n"
+	    "  -V envid      the envelope's id, for DSNs");
 	return fflush(stdout) != 0 ? X_IOERR : 0;
 }
 
