@@ -740,24 +740,6 @@ folded(const char *word, const char *ends, char name[32])
 	return name;
 }
 
-/* A keyword alone is a pattern, too; a channel of that name is rare.  What
- * -n is to say is said, as it has no log. */
-static void
-warn_of_keyword(struct reader *r)
-{
-	const char *word = r->word;
-	char text[PATH_MAX_ + 200];
-
-	text_fmt(text, sizeof(text), "%s:%d: %s: is a keyword in the first "
-	    "column, taken for the pattern %s/*; put a blank before the "
-	    "keyword, or write %s/*", r->file, r->word_line, word, word,
-	    word);
-	if (log_level < L_WARN)
-		r->say(text);
-	else
-		log_warn("config %s", text);
-}
-
 /* The current word begins a clause. */
 static void
 take_pattern(struct reader *r)
@@ -784,8 +766,9 @@ take_pattern(struct reader *r)
 		    "pattern";
 	if (why != NULL)
 		wrong(r, "%s", why);
-	else if (keyword)
-		warn_of_keyword(r);
+	else if (keyword)	/* a channel of that name is rare */
+		warn(r, "is a keyword in the first column, taken for a "
+		    "pattern; put a blank before it");
 }
 
 /* PARAMname value, or PARAMname=value; the word is the current one. */

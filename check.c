@@ -174,6 +174,26 @@ shadow_of(const struct config *config, const struct clause *c)
 	return e;
 }
 
+/* A keyword alone is a pattern, too, but a channel of that name is rare. */
+static void
+check_pattern(const struct clause *cl)
+{
+	const struct keyword *k = cf_keywords;
+	char name[32];
+
+	if (text_fmt(name, sizeof(name), "%s", cl->text) < 0)
+		return;
+	text_lower(name);
+	if (strcmp(name, "ageorder") == 0)
+		strcpy(name, "order");
+	while (k->name != NULL && strcmp(k->name, name) != 0)
+		k++;
+	if (k->name != NULL)
+		advise(cl, "%s: is a keyword in the first column, taken for "
+		    "the pattern %s/*; put a blank before the keyword, or "
+		    "write %s/*", cl->text, cl->text, cl->text);
+}
+
 /* Is the clause of any use? */
 static void
 check_clause(const struct config *c, const struct clause *cl)
@@ -380,6 +400,7 @@ check_mailname(void)
 int
 main(int argc, char **argv)
 {
+	const struct clause *cl;
 	struct config *c;
 
 	if (argc < 4) {
@@ -398,6 +419,8 @@ main(int argc, char **argv)
 	c = cf_load(file, say_plainly);
 	if (c == NULL)
 		return X_CONFIG;
+	for (cl = c->clauses; cl != NULL; cl = cl->next)
+		check_pattern(cl);
 	if (*argv[2] != '\0')
 		explain(c, argv[2], argv[3], stdout);
 	else

@@ -96,10 +96,14 @@ is_dir(const char *path)
 	return lstat(plain, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void
-message_path(char path[PATH_MAX_], const char *name)
+/* Of the message file, good until the next call. */
+static const char *
+message_path(const char *name)
 {
-	text_fmt(path, PATH_MAX_, "../queue/%s", name);
+	static char path[PATH_MAX_];
+
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	return path;
 }
 
 /* ---- directories at start -------------------------------------------- */
@@ -635,13 +639,10 @@ int
 spool_is_early(const char *name)
 {
 	int i = dir_of(name);
-	char path[PATH_MAX_];
 	struct stat st;
 
-	if (dirs[i].again == 0 || (scan.at == i && scan.all))
-		return 0;
-	message_path(path, name);
-	return lstat(path, &st) == 0 &&
+	return dirs[i].again != 0 && !(scan.at == i && scan.all) &&
+	    lstat(message_path(name), &st) == 0 &&
 	    spool_was_offered(name, (long)st.st_ctime);
 }
 
@@ -721,11 +722,10 @@ move(const char *from, const char *to)
 static int
 find_message(const char *name, struct stat *st)
 {
-	const char *base = name_base(name);
-	char home[PATH_MAX_], from[PATH_MAX_];
+	const char *base = name_base(name), *home = message_path(name);
+	char from[PATH_MAX_];
 	int level;
 
-	message_path(home, name);
 	strcpy(from, home);
 	for (level = 0; level <= OFFICE_LEVELS; level++) {
 		if (lstat(from, st) < 0) {
@@ -750,14 +750,13 @@ find_message(const char *name, struct stat *st)
 int
 spool_place(char *name, struct stat *st)
 {
-	char to[NAME_MAX_], from[PATH_MAX_], home[PATH_MAX_];
+	char to[NAME_MAX_], from[PATH_MAX_];
 
 	if (strchr(name, '/') == NULL && opt.levels > 0) {
 		text_fmt(to, sizeof(to), "%s%s",
 		    office_dir(office_hash(name, opt.levels)), name);
-		message_path(from, name);
-		message_path(home, to);
-		if ((move(from, home) < 0 && errno != ENOENT) ||
+		strcpy(from, message_path(name));
+		if ((move(from, message_path(to)) < 0 && errno != ENOENT) ||
 		    move(name, to) < 0) {
 			log_err("place msg=%s to=%s %s", ctl_msg(name), to,
 			    strerror(errno));
@@ -783,12 +782,9 @@ remove_file(const char *path, const char *place, const char *name)
 int
 spool_remove(const char *name)
 {
-	char path[PATH_MAX_];
-
 	ctl_forget();
-	message_path(path, name);
 	/* if it stays, the control file brings us back to it */
-	return remove_file(path, "queue", name) < 0 ? -1 :
+	return remove_file(message_path(name), "queue", name) < 0 ? -1 :
 	    remove_file(name, "transport", name);
 }
 
@@ -806,15 +802,13 @@ spool_gone(const char *name)
 int
 spool_park(const char *name, int bounce, const char *why)
 {
-	char from[PATH_MAX_], to[PATH_MAX_], ctl[PATH_MAX_];
-	char mark[60] = "", suffix[12] = "";
-	const char *stays = NULL, *msg;
+	char to[PATH_MAX_], ctl[PATH_MAX_], mark[60] = "", suffix[12] = "";
+	const char *stays = NULL, *msg, *from = message_path(name);
 	struct stat st;
 	int i, half;
 
 	ctl_forget();
 	msg = ctl_msg(name);	/* while its message is there */
-	message_path(from, name);
 	/* no message: it may be there already, and waits for this half */
 	half = spool_gone(from);
 	if (bounce)
@@ -870,20 +864,16 @@ bounce_age(const char *entry)
 int
 spool_same_sender(const char *name, const char *other)
 {
-	char a[LINE_MAX_], b[LINE_MAX_], path[PATH_MAX_];
+	char a[LINE_MAX_], b[LINE_MAX_];
 	struct stat sa, sb;
 	int letter = 'e';
 
 	if (ctl_field(name, 'e', a, sizeof(a)) < 0)
 		letter = 's';
-	if (ctl_field(name, letter, a, sizeof(a)) < 0 ||
-	    ctl_field(other, letter, b, sizeof(b)) < 0 || strcmp(a, b) != 0)
-		return 0;
-	message_path(path, name);
-	if (lstat(path, &sa) < 0)
-		return 0;
-	message_path(path, other);
-	return lstat(path, &sb) == 0 && sa.st_uid == sb.st_uid;
+	return ctl_field(name, letter, a, sizeof(a)) == 0 &&
+	    ctl_field(other, letter, b, sizeof(b)) == 0 &&
+	    strcmp(a, b) == 0 && lstat(message_path(name), &sa) == 0 &&
+	    lstat(message_path(other), &sb) == 0 && sa.st_uid == sb.st_uid;
 }
 
 /* The v line is the word of a user: only a file of his own in public/, by no
