@@ -75,19 +75,19 @@ const struct keyword cf_keywords[] = {
 	{ "group", T_GROUP, AT(gid), 0, 0, "daemon" },
 	/* what senders are told */
 	{ "reporttimes", T_TIMES, AT(reports), 1, YEARS, "none" },
-	{ "delayreport", T_FLAG, AT(delayreport), 0, 0, NULL },
+	{ "delayreport", T_FLAG, AT(delayreport), 0, 1, NULL },
 	{ "bounce", T_BOUNCE, AT(bounce), 0, 0, "sender" },
 	/* what is run, and in which order */
 	{ "command", T_COMMAND, AT(command), 0, 0, NULL },
-	{ "bychannel", T_FLAG, AT(bychannel), 0, 0, NULL },
-	{ "queueonly", T_FLAG, AT(queueonly), 0, 0, NULL },
+	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, NULL },
+	{ "queueonly", T_FLAG, AT(queueonly), 0, 1, NULL },
 	{ "order", T_ORDER, AT(order), 0, 0, "random" },
 	{ "slotcost", T_NUMBER, AT(slotcost), 0, 1000, "5" },
 	{ "slotloan", T_NUMBER, AT(slotloan), 0, 1000000L, "3" },
 	{ "slotdiscount", T_NUMBER, AT(slotdiscount), 0, 100, "50" },
 	{ "minslots", T_NUMBER, AT(minslots), 0, 1000, "3" },
-	{ "wakeuprestartonly", T_FLAG, AT(wakeuprestartonly), 0, 0, NULL },
-	{ "feedbackdebug", T_FLAG, AT(feedbackdebug), 0, 0, NULL },
+	{ "wakeuprestartonly", T_FLAG, AT(wakeuprestartonly), 0, 1, NULL },
+	{ "feedbackdebug", T_FLAG, AT(feedbackdebug), 0, 1, NULL },
 	{ NULL, T_FLAG, 0, 0, 0, 0, NULL }
 #undef AT
 };
@@ -445,16 +445,6 @@ set_number(struct reader *r, const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-static const char *
-set_flag(struct reader *r, const struct keyword *k, void *to, const char *s)
-{
-	(void)r;
-	(void)k;
-	(void)s;
-	*(long *)to = 1;
-	return NULL;
-}
-
 /* A list of numbers, or of spans that rise, which may be none.  What is wrong
  * with one of them is said here. */
 static const char *
@@ -631,7 +621,7 @@ set_value(struct reader *r, const struct keyword *k, void *values,
 	/* by enum type */
 	static const char *(*const setters[])(struct reader *,
 	    const struct keyword *, void *to, const char *) = { set_number,
-	    set_number, set_flag, set_id, set_id, set_choice, set_choice,
+	    set_number, set_number, set_id, set_id, set_choice, set_choice,
 	    set_choice, set_feedback, set_feedback, set_list, set_list,
 	    set_port, set_command, set_text, set_text, set_text };
 	const char *bad = setters[k->type](r, k, place_of(values, k), s);
@@ -724,7 +714,8 @@ take_keyword(struct reader *r)
 	else if (!flag && (!given || *value == '\0'))
 		wrong(r, "a value is missing: %s=...", word);
 	else
-		set_keyword(r, k, &r->at->v, flag ? "age" : value);
+		set_keyword(r, k, &r->at->v, k->type == T_FLAG ? "1" :
+		    flag ? "age" : value);
 }
 
 /* ---- reading: the first column --------------------------------------- */

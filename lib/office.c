@@ -123,32 +123,25 @@ office_hash(const char *base, int level)
 	    27 + (int)(n % 676);
 }
 
-/* Is there a file transport/DIR[.]NAME?  -1: nobody knows. */
-static int
-has_control(const char *office, const char *dir, const char *dot,
-    const char *name)
-{
-	char path[PATH_SIZE];
-	struct stat st;
-
-	if (text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office, dir,
-	    dot, name) < 0)
-		return -1;
-	return lstat(path, &st) == 0 ? 1 : errno == ENOENT ||
-	    errno == ENOTDIR ? 0 : -1;
-}
-
-/* Without transport/ all would look like one. */
+/* What cannot be looked at may be there; and without transport/ all would look
+ * like one. */
 int
 office_is_orphan(const char *office, const char *name)
 {
 	const char *base = name_base(name);
-	int i, found = has_control(office, "", "", name);
+	char path[PATH_SIZE];
+	struct stat st;
+	int i;
 
-	for (i = 0; i < 2 * OFFICE_LEVELS && found == 0; i++)
-		found = has_control(office, office_dir(office_hash(base,
-		    i / 2)), i % 2 ? "." : "", base);
-	return found == 0 && has_control(office, "", "", "") == 1;
+	for (i = -1; i < 2 * OFFICE_LEVELS; i++)
+		if (text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office,
+		    i < 0 ? "" : office_dir(office_hash(base, i / 2)),
+		    i < 0 || i % 2 == 0 ? "" : ".", i < 0 ? name : base) < 0 ||
+		    lstat(path, &st) == 0 || (errno != ENOENT &&
+		    errno != ENOTDIR))
+			return 0;
+	text_fmt(path, sizeof(path), "%s/transport", office);
+	return lstat(path, &st) == 0;
 }
 
 /* ---- spool ids -------------------------------------------------------- */
