@@ -720,8 +720,11 @@ static void
 write_all(FILE *f)
 {
 	const struct thread *d;
+	char line[100];
 
-	fprintf(f, HEAD "%ld\n", now.wall > 0 ? (long)now.wall : 0L);
+	text_fmt(line, sizeof(line), HEAD "%ld\n",
+	    now.wall > 0 ? (long)now.wall : 0L);
+	fputs(line, f);
 	for (d = unused; d != NULL; d = d->next)
 		write_record(f, d);
 	for (d = q.all; d != NULL; d = d->next)

@@ -73,9 +73,11 @@ print_holds(FILE *f)
 {
 	const struct hold *h;
 
-	for (h = q.holds; h != NULL; h = h->next)
-		fprintf(f, "%s %s\n", h->patterns != NULL ? "address" :
-		    "message", h->text);
+	for (h = q.holds; h != NULL; h = h->next) {
+		fputs(h->patterns != NULL ? "address " : "message ", f);
+		fputs(h->text, f);
+		putc('\n', f);
+	}
 }
 
 /* Takes a line of the file in; without memory it is lost, which was logged. */

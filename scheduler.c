@@ -77,14 +77,17 @@ say_plainly(const char *line)
 static void LIKE_PRINTF(2, 3)
 die(int code, const char *f, ...)
 {
+	char line[2 * PATH_MAX_ + 200];
+	struct text t;
 	va_list ap;
 
 	log_flush();
-	fputs("scheduler: ", stderr);
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "scheduler: ");
 	va_start(ap, f);
-	vfprintf(stderr, f, ap);
+	text_vadd(&t, f, ap);
 	va_end(ap);
-	putc('\n', stderr);
+	say_plainly(line);
 	exit(code);
 }
 

@@ -413,7 +413,9 @@ log_stamp(void)
 	struct tm *tm;
 
 	if (wall != last && (tm = localtime(&wall)) != NULL &&
-	    strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", tm) > 0)
+	    text_fmt(stamp, sizeof(stamp), "%04d%02d%02d%02d%02d%02d",
+	    tm->tm_year + 1900, tm->tm_mon + 1, tm->tm_mday, tm->tm_hour,
+	    tm->tm_min, tm->tm_sec) == 0)
 		last = wall;
 	return stamp;
 }
