@@ -264,9 +264,21 @@ check_routes(struct config *c)
 static void
 check_path(const char *param, const char *s)
 {
-	if (s != NULL && cf_path(s, value_of) == NULL)
+	const char *path = s == NULL ? NULL : cf_path(s, value_of);
+	const char *office = value_of("POSTOFFICE");
+	char dir[PATH_MAX_];
+	struct stat st;
+
+	if (s != NULL && path == NULL)
 		fprintf(stderr, "%s: %s: %s is no absolute path, or has a "
 		    "${NAME} that is not known\n", file, param, s);
+	if (path == NULL || text_fmt(dir, sizeof(dir), "%.*s/",
+	    (int)(strrchr(path, '/') - path), path) < 0)
+		return;
+	/* the post office is made at the start */
+	if (strncmp(dir, office, strlen(office)) != 0 && stat(dir, &st) < 0)
+		fprintf(stderr, "%s: %s: %s: its directory: %s\n", file,
+		    param, path, strerror(errno));
 }
 
 /* All that a run would find, but for the post office. */

@@ -60,6 +60,14 @@ printf 'PARAMdestdb ${NOWHERE}/x\n*/*\tmaxta=1\n' >"$cf"
 check
 like 'a path of a PARAM with a name that is not known is told' "$said" \
     'PARAMdestdb: ..NOWHERE./x is no absolute path, or has a ..NAME. that'
+printf 'PARAMdestdb %s/none/db\n*/*\tmaxta=1\n' "$tmp" >"$cf"
+check
+like 'the missing directory of a path of a PARAM is told' "$said" \
+    'PARAMdestdb: /none/db: its directory: No such file'
+printf 'PARAMdestdb %s/db\nPARAMnotifysock ${POSTOFFICE}/s\n*/*\tmaxta=1\n' \
+    "$tmp" >"$cf"
+check
+unlike 'a path of a PARAM in a directory or the post office is good' "$said" PARAM
 
 # ---- clauses that nothing reaches ---------------------------------------------
 
