@@ -1,40 +1,40 @@
 /*
- * scheduler.c - options, start, signals, the loop.
+ * scheduler.c - the daemon's main program: options, start, signals, the loop.
  *
  * Start.  Locations come from an option, else the environment, else the file
- * of -Z, else from the Makefile.  The configuration is read and the post
- * office checked before anything is changed; whatever is wrong is said on
- * standard error, and the exit code is of <sysexits.h>.  A daemon's parent
- * stays until the child is ready, so that its exit code tells whether mail is
- * being delivered.
+ * of -Z, else the Makefile.  The configuration is read and the post office is
+ * checked before anything is changed.  Errors go to standard error, and the
+ * exit code is one of <sysexits.h>.  The parent of a daemon waits until the
+ * child is ready, so its exit code tells whether mail is being delivered.
  *
- * There is one scheduler to a post office: the pid file is locked for as long
- * as we live, and nobody is killed for it.
+ * A post office has one scheduler.  It keeps the pid file locked while it
+ * runs; a second scheduler finds the lock and exits.
  *
- * Signals set a flag and write a byte into a pipe.
+ * A signal handler sets a flag and writes a byte into a pipe.
  *
- *	HUP USR1	configuration and logs are opened anew; when the new
- *			configuration has errors the old one stays in force
- *	USR2		a dump of the queue beside the log
- *	TERM INT QUIT	nothing more is fed, agents finish what they have,
- *			exit 0; the second one: at once
- *	CHLD		an agent is dead, or a dump is done
+ *	HUP USR1	open the logs anew and read the configuration again; if
+ *			it has errors the old one stays in force
+ *	USR2		write a dump of the queue beside the log
+ *	TERM INT QUIT	feed nothing more, let agents finish their jobs,
+ *			exit with 0; the second signal ends it at once
+ *	CHLD		an agent or a dump process has ended
  *
- * The loop sleeps in one select until a descriptor or a deadline is ready,
- * reads the clocks, and lets each module do its part.  For one new message that
- * is one pass to take it in and to feed it, and one for its reports:
+ * The loop sleeps in one select until a descriptor is ready or a deadline is
+ * reached, reads the clocks, and calls each module.  A new message takes one
+ * pass to be loaded and fed, and one for its reports:
  *
  *	select		the router's socket is ready
- *	in_load		the message comes into core, its vertices are READY
+ *	in_load		the message is loaded, its vertices are READY
  *	ta_run		an agent is started or fed
  *	select		the agent's socket is ready
- *	ta_do		its report is heard: the vertex is DONE
- *	q_sweep		both files go
+ *	ta_do		its report is read: the vertex is DONE
+ *	q_sweep		both files are removed
  *
- * A pass costs O(agents), whatever the length of the queue.  At the end nothing
- * is taken in or fed any more, and the loop goes on for reports alone.
+ * A pass costs O(agents), whatever the length of the queue.  After SIGTERM
+ * nothing is loaded or fed; the loop continues until all agents have ended,
+ * at most 15 seconds.
  *
- * This file parses nothing but options and the lines of -Z.
+ * This file parses only options and the lines of the file of -Z.
  */
 #include "scheduler.h"
 #include <ctype.h>
