@@ -1,40 +1,46 @@
 /*
- * status.c - queries and commands: what mailq asks, and what operators order.
+ * status.c - answers queries of mailq and obeys commands of operators.
  *
- *	dump 7f		into the named pipe of queries; the queue in writing
- *			goes into the pipe of the same name and ".7f"
+ *	dump 7f		a query; the queue as text goes into the pipe with the
+ *			same name and ".7f"
  *	hold smtp/a.test 7f
- *			into the pipe of commands; "ok smtp/a.test is held,
- *			3 jobs" goes into public/.mailq.command.7f
+ *			a command; "ok smtp/a.test is held, 3 jobs" goes into
+ *			public/.mailq.command.7f
  *
- * Whoever connects to the TCP port of PARAMmailqsock gets the queue, too.  The
- * pipe of commands is in the post office, for its owner and group.
+ * 7f is a suffix that mailq has chosen for its own pipe, the answer pipe.
+ * There is one named pipe for queries and one for commands.  The pipe for
+ * commands is in the post office, for its owner and group.  A client that
+ * connects to the TCP port of PARAMmailqsock gets the queue, too.
  *
- * The queue is written by a child process (dump.c), so it is never waited for
- * and never waits.  There are four of them at most, and a fifth for our own
- * user and root.  When all are at work the next query waits, and any further
- * one is told that we are busy; a child whose reader takes nothing for two
- * seconds then ends.
+ * Queries.  A child process writes the queue (dump.c), so the scheduler and
+ * the client never wait for each other.  At most four such children run, and
+ * a fifth for root and the scheduler's own user.  When all are busy the next
+ * query waits, and further ones get the answer "busy".  While a query waits,
+ * a child whose client reads nothing for two seconds ends.
  *
- *	flush	what waits is tried now: times of its own, a dead host, a
- *		T line not come; limits and holds stay
- *	hold	nothing more of it is given to agents, nor expires
- *	release	ends such a hold
- *	delete	nobody gets it, nobody is told; what failed before is told all
- *		the same, unless that is all there is left of a message
- *	bounce	it expires now
+ * Commands.
  *
- * A command is on a message, by its name, or on addresses, by a pattern for
- * channel/host; flush and release also on all.  A job that an agent has is not
- * taken from it: what is wanted happens when it is reported.  A command may go
- * over everything in core, but what needs the disk is worked off beside the
- * mail (queue.c) when it is much.  Each gets an answer for people, which begins
- * with "ok" or "no", and a line in the log with who gave it.
+ *	flush	jobs are tried now in spite of their next try, a dead host or
+ *		queueonly; limits and holds stay
+ *	hold	no job is fed, and none expires
+ *	release	ends a hold
+ *	delete	the recipients get no mail, and the sender no DSN on them; a
+ *		DSN on earlier failures is still sent.  When only that DSN is
+ *		left of a message, the command deletes it.
+ *	bounce	the jobs expire now
  *
- * Nothing that comes in is trusted: a request is one short line of known words,
- * and a suffix is letters and digits.  What is opened for writing is a pipe or
- * nothing: looked at before and after, never by a link, never waiting for a
- * reader.  Who gave a command is the owner of his pipe.
+ * A command names a message, or addresses by a pattern for channel/host.
+ * flush and release take "all", too.  When an agent has a job, the command
+ * takes effect at the agent's report.  delete and bounce write to disk: beyond
+ * 100 jobs, queue.c does the rest in several passes of the loop.  Each command
+ * gets one line as its answer, which begins with "ok" or "no", and one line in
+ * the log.  The log names the owner of the answer pipe as the user who gave
+ * the command.
+ *
+ * Requests are not trusted.  A request is one short line of known words, and a
+ * suffix consists of letters and digits.  Only a named pipe is opened for an
+ * answer: it is checked before and after the open, links are not followed, and
+ * a pipe without a reader is not waited for.
  */
 #include "scheduler.h"
 #include <ctype.h>
