@@ -1,72 +1,74 @@
 /*
- * ta.c - transport agents: which one gets a vertex, how they are started, what
- * is said to them and what they say.
+ * ta.c - transport agents: starts and ends them, feeds them, reads reports.
  *
  * An agent is a program that delivers, started without a shell.  It has one
- * socket (or two pipes) on its descriptors 0, 1 and 2, and talks in lines:
+ * socket (or two pipes) as its descriptors 0, 1 and 2, and talks in lines:
  *
  *	agent		scheduler
  *	#hungry				I am up, or: the oldest job is over
  *			NAME\tHOST	a job: this message for this host
- *	123/456\tNOTARY\tSTATUS TEXT	what became of the recipient at 456
- *			#idle		there is nothing more now
- *			(empty line)	go
+ *	123/456\tNOTARY\tSTATUS TEXT	report on the recipient at offset 456
+ *			#idle		there is no job now
+ *			(empty line)	exit
  *
  * A job covers all recipients of a message with the agent's channel and that
  * host.  Jobs are fed ahead by overfeed, topped up when half of them are
- * done, and answered in order.  What an agent says outside the protocol, on
- * its standard error too, is logged and changes nothing.
+ * done, and answered in order.  A line outside the protocol, on standard error
+ * too, is logged and changes nothing.
  *
- * order.c and thread.c say which vertex of a ring is next.  It gets the first
- * of these agents that there is (seed: Finch):
+ * order.c and thread.c choose the vertex of a ring that is next.  The vertex
+ * gets the first of these agents that exists (seed: Finch):
  *
  *	1  a busy one of its host with fewer jobs than the clause's backlog
  *	2  the idle one that last worked for the host
- *	3  the idle one of the ring that has rested longest
+ *	3  the idle one of the ring that has been idle longest
  *	4  a new one, if every limit allows it
- *	5  a busy one of its host, which has it as a job ahead (overfeed)
+ *	5  a busy one of its host, as a job ahead (overfeed)
  *
  * With backlog=2, overfeed=4 and maxta=2, agent 7 has two jobs for host a, and
  * agent 8 is idle and last worked for host b:
  *
- *	vertex for a	7 has its backlog, 8 is idle in the ring: 8 goes to a
+ *	vertex for a	7 has its backlog, 8 is idle in the ring: 8 gets it
  *	vertex for a	8 has one job, less than the backlog: 8 gets it
- *	vertex for b	nobody is idle, and maxta allows no third agent: it
+ *	vertex for b	no agent is idle, and maxta allows no third one: it
  *			waits
- *	or one for a	both have two jobs: 8, the newer one there, gets it
- *			ahead
+ *	or one for a	both have two jobs: 8, the newer agent of the host,
+ *			gets it as a job ahead
  *
- * A new agent has its job from the start, and is told of it when it is up.
+ * A new agent has its job from the start; the job line is sent after its first
+ * #hungry.
  *
- * 2 to 4 give the message one more agent, which order_allowed must permit.  If
- * it does not, the vertex becomes a job ahead as in 5; or it waits until the
- * message has fewer agents, or more agents are free.
+ * Cases 2 to 4 give the message one more agent, which order_allowed must
+ * permit.  If it does not, the vertex becomes a job ahead as in 5; or it waits
+ * until the message has fewer agents, or more agents are free.
  *
  * The limits are maxta (at most what descriptors allow), maxchannel, maxring,
- * and -R starts in a second.  They count agents that are ending, too.  maxta
- * and -R do not count the agent of the channel dsn.  Rings that wait for a slot
- * get new agents in turns: the agent that has been idle longest elsewhere is
- * ended, and agents of a ring with more than its share end when they leave a
- * thread.
+ * and -R starts in a second.  An agent that is ending counts until it is gone.
+ * maxta and -R do not count the agent of the channel dsn.  Rings that wait for
+ * a slot get new agents in turns: the agent that has been idle longest
+ * elsewhere is ended, and agents of a ring with more than its share end when
+ * they leave a thread.  If their own ring has mail they have 100 jobs or 5
+ * seconds before that, so that not every job costs a start.
  *
- * An agent stays on its thread while that has vertices ready, but gives way
- * after a stretch when others wait; in the preemptive order it leaves after
- * each job.  Then it is free, and idle until idlemax if there is nothing for it
- * in the same pass.  One that has reached maxage or maxjobs ends instead.
+ * An agent stays on its thread while that has READY vertices.  If other
+ * threads wait it leaves after 100 jobs, or after one if the host is "-"; in
+ * the preemptive order it leaves after each job.  Then it is free, and idle
+ * until idlemax if no vertex is found for it in the same pass.  An agent that
+ * has reached maxage or maxjobs ends instead.
  *
  * Trouble.  An agent that cannot be run, or dies before its first #hungry,
- * stops its ring for an interval, with one line in the log; where the command
- * names the host, its thread alone.  So does one that ends before it has begun
- * any job, for 1 second, doubled each time up to 5 minutes.  One that dies
- * later loses nothing: the tags on disk decide (q_job_over).  The job in work
- * is deferred; those that it had not begun are ready again and count no
- * attempt.  One that is silent for the clause's timeout with work in hand is
- * ended.  After 100 lines outside the protocol, or 100 of "#step" in a row,
- * further ones are no sign of life.
+ * stops its ring for an interval, with one line in the log; if the command
+ * names the host, it stops only the thread.  An agent that ends before it has
+ * begun any job does the same for 1 second, doubled each time up to 5 minutes.
+ * When an agent dies later, the tags on disk decide (q_job_over): the job in
+ * work is deferred; jobs that it had not begun are ready again and count no
+ * try.  An agent with jobs that is silent for the clause's timeout is ended.
+ * After 100 lines outside the protocol, or 100 lines "#step" in a row, further
+ * ones do not count as signs of life.
  *
- * Costs: a pass O(agents + rings), as select itself; a report O(jobs that the
- * agent has) and O(log n) of the recipients of its own; a job O(rings), and
- * O(agents of the host) for the one with the fewest.
+ * Costs: a pass O(agents + rings), as select itself; a report O(jobs of the
+ * agent) and O(log n) of the recipients of its job; a job O(rings), and
+ * O(agents of the host) for the one with the fewest jobs.
  */
 #include "scheduler.h"
 #include <signal.h>
