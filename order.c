@@ -1,63 +1,71 @@
 /*
- * order.c - who goes next.
+ * order.c - chooses the READY vertex of a ring that goes next.
  *
- * Which READY vertex of a ring gets an agent next is a matter of the clause:
+ * The keyword order of the clause says how:
  *
- *	random, age	Threads take turns (thread.c), and within a thread the
+ *	random, age	Threads take turns (thread.c).  Within a thread the
  *			vertices are shuffled, or the oldest message is first.
- *	preempt		Messages take turns, in the order in which they were
+ *	preempt		Messages take turns in the order in which they were
  *			loaded, which after a start is that of the directory;
- *			but a small one may slip in before a large one.  The
- *			rules are those of the seed (Postfix, "Preemptive
- *			scheduling"); this is what most of the file is about.
+ *			but a small one may go before a large one.  The rules
+ *			are those of the seed (Postfix, "Preemptive
+ *			scheduling").  Most of this file is about them.
  *
- * A message within a ring is a job.  Jobs have places in a line.  The first
- * that can give a vertex whose host may take an agent is the current one, and
- * gives; its hosts take turns.  With each recipient given it earns a part of a
- * delivery slot, 1 / slotcost.  When a job behind it is so small that the slots
- * earned could pay for all of it, that one may preempt: it takes its place just
- * before the current job, which pays.  It may do so before all slots are
- * earned: it needs slotdiscount percent less, and slotloan of the rest may be
- * missing.  What is missing is a debt of the job that pays: nothing preempts it
- * again before it has earned that.  So a message of n
- * recipients is done after n * slotcost / (slotcost - 1) at the latest,
- * whatever comes in.  With slotcost=5, no loan and no discount, a list of 1000
- * has earned 2 slots when 10 of its recipients are given; a message with 2 that
- * comes in then goes before the 11th, and the slots are spent.  Of several that
- * could preempt, the one that has waited longest for its size is taken.
+ * Preemption.  A message within a ring is a job, and jobs stand in a line.
+ * The current job is the first in the line with a vertex whose host may take
+ * an agent.  It gives its vertices; its hosts take turns.  For each recipient
+ * that it gives it earns 1 / slotcost of a delivery slot.
  *
- * What preempts may be preempted in turn: jobs form trees.  What one preempts
- * is its parent, and what it did not need it gives back in the end; its own
- * children are then its parent's.
+ * A small job behind the current one may preempt it: it is moved just before
+ * the current job, and the current job pays one slot for each recipient of the
+ * small one.  It need not have all of them: slotdiscount percent may be
+ * missing, and slotloan slots more.  What is missing is its debt, and nothing
+ * preempts it before it has earned that.  If several jobs could preempt, the
+ * one with the longest wait for each of its recipients does.
+ *
+ *	slotcost=5, no loan, no discount; the current job has 1000 recipients
+ *
+ *	it has given 9		1.8 slots
+ *	a job with 2 comes	price 2: it waits
+ *	it has given 10		2 slots: the job with 2 goes before it
+ *	after that		0 slots; the 11th recipient is next
+ *
+ * So a message of n recipients is done when n * slotcost / (slotcost - 1)
+ * recipients were given, whatever mail comes.  A message of fewer than
+ * minslots * slotcost recipients is never preempted.
+ *
+ * A job that preempts may be preempted, too: jobs form trees.  The job that
+ * pays is the parent.  When a child is done, slots that it did not use go back
+ * to its parent, and its own children become children of that parent.
  *
  * The seed counts in batches of recipients for one host.  A vertex is such a
  * batch, but of any size; therefore work is counted in recipients here.
  *
- * Places are numbers.  A message comes in with its count as its place, and a
- * child stands half way between the one before its parent and the parent: the
- * children of 1000 at 999.5, 999.75 and so on.  A double has bits for 43 such
- * halves for message 1000, and for 33 for message 1000000.  After that no other
- * job preempts until the last of these children is gone; then the halves begin
- * anew.
+ * Places are numbers.  The n-th message gets the place n, and a child stands
+ * half way between the job before its parent and the parent: the children of
+ * 1000 stand at 999.5, 999.75 and so on.  A double has bits for 43 such halves
+ * for message 1000, and for 33 for message 1000000.  After that no other job
+ * preempts until the last of these children is done.
  *
- * A vertex whose host can take no agent waits on its thread's list and costs
- * nothing: its job is in the line only while it has something on offer.  As
- * soon as the host may take an agent, the first of those that wait there, up
- * to LOOK of them, are offered by their jobs again, at their old places.  An
- * agent is fed ahead (overfeed) from the waiting list of its thread, and only
- * while the thread has nothing on offer: that stands before all that waits.
+ * Offers.  A READY vertex is offered by its job, or waits on the list of its
+ * thread when its host may take no agent.  A job without offers is not in the
+ * line, so waiting vertices cost nothing.  When the host may take an agent
+ * again, up to LOOK vertices of the thread's list return to the offers of
+ * their jobs, and these return to their old places.  Jobs ahead (overfeed) are
+ * taken from the thread's list, and only while no vertex of the thread is
+ * offered.
  *
  * The share of a message (seed: Finch).  One message must not have all agents
- * while others wait.  When it has PARAMmsgconcurrency of them it gets another
- * only while it has fewer than PARAMmsgscale for each agent that is free.  A
- * message that gets none is at its share: with order=preempt its job leaves the
- * line, with the other orders each of its vertices steps aside when its turn
- * comes.
+ * while others wait.  A message with PARAMmsgconcurrency agents gets another
+ * one only while it has fewer than PARAMmsgscale for each free agent.  If it
+ * may have no more it is at its share: with order=preempt its job leaves the
+ * line, with the other orders each of its vertices leaves the list of its
+ * thread when its turn comes.
  *
- * Nothing here knows agents, or starts, feeds or waits.  Costs: O(log n) of
- * the jobs that have something to give.  Finding who preempts is O(1) where
- * single recipients wait, and at worst O(n) of the same; it is done anew when a
- * job comes in or goes, and once a second.
+ * This module does not know agents, and starts, feeds and delays nothing.
+ * Costs: O(log n) of the jobs with offers.  The search for the job that
+ * preempts is O(1) when single recipients wait, and O(n) at worst; it is
+ * repeated when a job comes or is done, and once a second.
  */
 #include "scheduler.h"
 
