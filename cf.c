@@ -1,6 +1,6 @@
 /*
- * cf.c - the clause language: its keywords, its reader, and what holds for an
- * address.
+ * cf.c - the clause language: its keywords, its reader, and the settings for
+ * an address.
  *
  *	smtp/mail.example.org	interval=10m retries="1 2 5"
  *	smtp			maxta=20 command="smtp -s"
@@ -8,21 +8,21 @@
  * Both clauses match smtp/mail.example.org: its mail is tried again after 10,
  * 20 and 50 minutes, by at most 20 agents of the command "smtp -s".
  *
- * A token in the first column is a pattern and begins a clause, or a
- * PARAMname; everything else is a keyword of the clause before it.  '#' at the
- * beginning of a token starts a comment.  A clause without keywords takes the
- * contents of the next one that has some, but stays a clause of its own.
+ * A token in the first column is a pattern and begins a clause, or it is a
+ * PARAMname.  Every other token is a keyword of the clause before it.  '#' at
+ * the beginning of a token starts a comment.  A clause without keywords uses
+ * the keywords of the next clause that has any, but stays a clause of its own.
  *
- * An address "channel/host" goes over the patterns in order.  What each
- * matching clause sets is laid over what was set before, until one with a
- * command ends the search (seed 22.1).  The sum is a conf.  There is one for
- * each combination of clauses: two addresses matched the same clauses exactly
- * when they have the same pointer.  A ring is made of conf and channel.
+ * An address "channel/host" is matched against the patterns in order.  Each
+ * matching clause overrides the settings before it; the first one with a
+ * command is the last (seed 22.1).  The result is a conf.  Each combination of
+ * clauses has one conf: two addresses have the same pointer if and only if
+ * they matched the same clauses.  A conf and a channel make a ring.
  *
- * Keywords and PARAMs are rows of two tables: name, type, where the value goes,
- * what it may be and what it is when nobody says.  A new reading is made aside:
- * every error in the file is told, as "file:line: keyword: reason", and then
- * none of it is used.
+ * Keywords and PARAMs are rows of two tables: name, type, place of the value,
+ * limits and default.  A new configuration is built beside the old one.  Every
+ * error is given to the caller as "file:line: keyword: reason", and after any
+ * error the new configuration is freed.
  */
 #include "scheduler.h"
 #include <ctype.h>
