@@ -1,82 +1,87 @@
 /*
- * feedback.c - destinations: how many agents one may have, how long it waits,
- * and what outlives the daemon of that.
+ * feedback.c - destinations: their window, dead time, rate and retry times, and
+ * the file that keeps them.
  *
  *	posfeedback=negfeedback=1/concurrency, initthr=5, all 5 agents busy
  *	5 good reports	success 0.2, 0.4 .. 1	window 6, success 0
  *	1 bad report	failure 0 - 1/6		window 5, failure 5/6
  *
- * A destination has a window, the number of agents that may work for it at
- * once.  Each job that ends is one report.  A good one says that the host was
- * there, whatever it thought of the mail; a bad one that there was no talking
- * to it.  Good reports open the window and bad ones close it by the rules of
- * the clause, which make of the window N a step of x, x/N or x/sqrt(N).  The
- * steps add up, and when they come to 1 the window changes by 1.
+ * The window.  A destination has a window, the number of agents that may work
+ * for it at one time.  Each job that ends is one report.  A good report says
+ * that the host answered, even if it refused the mail; a bad report says that
+ * no conversation was possible.  Good reports widen the window and bad reports
+ * narrow it by the rules of the clause.  A rule gives a step of x, x/N or
+ * x/sqrt(N) for a window of N.  The steps add up, and at a sum of 1 the window
+ * changes by 1.
  *
- * The two sums run against each other (success up from 0, failure down from
- * 0).  So the window grows at the end of a row of good reports but shrinks
- * with the first of a row of bad ones: too much is put right at once, and more
- * is tried with patience.  It does not grow while it is ahead of need: a window
- * of N grows only when more than N - initthr agents are busy.
+ * There are two sums: success grows from 0, failure falls from 0 and starts
+ * again below 1.  So the window narrows at the first of several bad reports,
+ * but widens only at the last of several good ones: it shrinks at once and
+ * grows slowly.  It does not grow ahead of need: a window of N grows only when
+ * more than N - initthr agents are busy.
  *
- * A bad report is also one Nth of a cohort that failed.  When more cohorts
- * have failed than the clause allows, with no good report in between, the
- * destination is dead: nothing is started until it has slept, an operator
- * lifts it, or an agent that was still at work comes home with good news.  With
- * maxthr=1 the window is always 1; then bad reports only serve to find out that
- * the host is dead.
+ * Dead time.  A bad report is also one Nth of a failed cohort.  When more
+ * cohorts have failed than the clause allows, with no good report in between,
+ * the destination is dead: no agent is started for it until its dead time is
+ * over, an operator ends that, or an agent that was still at work reports
+ * success.  With maxthr=1 the window is always 1; bad reports then only show
+ * that the host is dead.
  *
- * A rate is another matter and knows nothing of good and bad.  Deliveries
- * have slots that are one gap apart.  A start that is late by little, a tenth
- * of the gap, still has its slot, so that a busy machine does not lower the
- * rate.  From a later start the slots count anew, so that silence saves up
- * nothing.  With rate=10/m there are slots at 0, 6 and 12 seconds.  A start at
- * 6.5 has the slot 6, and the next is 12; a start at 20 has the slot 20, and
- * the next is 26.
+ * The rate does not depend on reports.  Deliveries have slots that are one gap
+ * apart.  A start that is late by at most a tenth of the gap still has its
+ * slot, so that a busy machine does not lower the rate.  A later start begins
+ * a new row of slots, so that unused slots are not saved.  With rate=10/m
+ * there are slots at 0, 6 and 12 seconds.  A start at 6.5 has the slot 6, and
+ * the next is 12; a start at 20 has the slot 20, and the next is 26.
  *
- * What is deferred again and again goes through the list of its clause once,
- * and at its end continues from a random place.  The list, retries, holds
- * factors of interval: "1 2 5" with 10m are waits of 10, 20 and 50 minutes.
- * The factor 0 means at once, which is a second.  Each wait is moved a little,
- * so that mail that arrived at any time comes to be tried together: by the
- * retry with the number skew it falls on a multiple of the interval since the
- * epoch, and before that it comes nearer to it by equal shares.
+ * Retry times.  The list retries has factors of interval: "1 2 5" with 10m
+ * are waits of 10, 20 and 50 minutes; the factor 0 is one second.  A vertex
+ * uses the factors in order; after the last one it continues from a random
+ * one.  Waits are moved a little so that mail for a host is tried at the same
+ * time: from retry number skew on each falls on the nearest multiple of
+ * interval since the epoch, and earlier ones are moved towards such multiples
+ * by equal steps.
  *
- * A destination outlives its mail.  Those without any stand in a list, the
- * oldest first, and are forgotten after a silence, which is a setting of the
- * clause, or when they are too many.  Only what is known of a mailbox of this
- * machine goes with its mail.
+ *	interval=10m, retries="1 1 1", skew=2
+ *	deferred at 9:07	9:17 is 3 minutes before a multiple, and 2
+ *				retries share that: half of it, 9:18:30
+ *	deferred at 9:18:30	9:28:30 is 90 seconds before one: 9:30
  *
- * What outlives the daemon.
+ * Memory.  A destination without mail stays in a list, the least recently used
+ * first.  It is forgotten when it has not been used for the time that its
+ * clause sets, or when the list has more than 1000.  A mailbox of this machine
+ * is a destination only while it has mail.
+ *
+ * The file.
  *
  *	smtp TAB mx.test TAB 0 TAB 540 TAB 3 TAB 60 TAB no route to host
  *
- * A line of our file: smtp/mx.test is dead, is tried again 540 seconds after
- * the file was written, was put to sleep 3 times in a row, and was last used 60
- * seconds before; its last words follow.  A window of 8 instead of 0, and "-"
- * instead of 540, would say that it may have 8 agents.
+ * This line says: smtp/mx.test is dead, is tried again 540 seconds after the
+ * file was written, died 3 times in a row, was last used 60 seconds before the
+ * file was written, and has this last reason.  A destination with a window of 8
+ * has 8 instead of 0, and "-" instead of 540.
  *
- * PARAMdestdb names a file, or a directory where each host has a file of its
- * own, named after it.  Our file is read at the start.  It is written at the
- * end, and every few minutes when there is something in it that would be
- * missed: another window, a host that died or came back.  When a destination
- * was last used is written at the end alone, to spare a flash disk.
+ * PARAMdestdb names a file, or a directory where each host has a file with its
+ * own name.  Our file is read at the start and written at the end.  A round
+ * every few minutes writes it, too, if a window has changed or a destination
+ * has died or answered.  Other times of use are written only at the end, to
+ * spare flash disks.
  *
- * The files of other hosts are read as often.  Only the dead are taken of them:
- * what is dead there, and was not heard of here since, sleeps here, but for no
- * more than three rounds.  Each round begins these anew.  So when the file does
- * not say so any more, it wakes.  Such hearsay is not passed on, so no two
- * hosts can keep it alive between them.
+ * Each round reads the files of other hosts, for dead destinations only.  A
+ * destination that is dead there, and had no good report here since, is dead
+ * here for the next three rounds, or for its dead time if that is shorter.
+ * Each round begins these anew as long as the file says so.  Such a
+ * destination is not written to our file; else two hosts could keep it dead
+ * between them.
  *
- * How much time has passed since a file was written is known only when both
- * clocks, that of the writer and ours, can be believed; else it is taken for
- * none.  Nothing sleeps longer than by the longest wait of its clause.  Files
- * are input: a line that is not whole or has anything out of its bounds is
- * passed over, a file without the first line or beyond a size as well; the log
- * says so, and nothing stops for it.
+ * The time since a file was written is the difference of the two wall clocks.
+ * If one of them is not set or the difference is below 0, it is taken as 0.  No
+ * destination is dead for longer than the longest wait of its clause.  Files
+ * are input: a damaged line is skipped, and so is a file that has another first
+ * line or is too long.  The log says so, and the rest is read.
  *
- * Finding a destination costs O(1).  Once a second all unused ones are looked
- * at; each round of files is O(destinations).
+ * Finding a destination costs O(1).  Once a second all unused ones are checked;
+ * a round costs O(destinations).
  */
 #include "scheduler.h"
 #include <ctype.h>
