@@ -1,61 +1,63 @@
 /*
  * spool.c - the directories of the post office.
  *
- *	transport/	control files, ours to work on; we are in it
+ *	transport/	control files; our working directory
  *	queue/		message files, under the same names
- *	postman/	what could not be used or not be delivered
- *	public/ router/	submission
+ *	postman/	messages that were set aside
+ *	public/ router/	submission by users
  *	private/	submission by us, agents and others whom we trust
  *
- * This module finds new control files, puts them and their message files
- * where they belong, and takes them away in the end; what is inside them is
- * ctlfile.c's.  What goes is a message that is done or was replaced, and a file
- * that only triggered; anything else is kept.  For example, with -H 1, the
- * router makes transport/123-45 and says "NEW 123-45"; queue/123-45 becomes
- * queue/T/123-45, transport/123-45 becomes transport/T/123-45, both are loaded,
- * and when the mail is delivered both are removed in this order.
+ * This module finds new control files, moves them and their message files to
+ * their directories, and removes both in the end; ctlfile.c reads them.  It
+ * removes messages that are done or were replaced, and files that have only T
+ * lines; it keeps all others.  For example, with -H 1, the router makes
+ * transport/123-45 and says "NEW 123-45"; queue/123-45 becomes queue/T/123-45,
+ * transport/123-45 becomes transport/T/123-45, the message is loaded, and when
+ * the mail is delivered both files are removed in this order.
  *
- * Finding.  The router may say "NEW name" in a datagram; that is a favour, and
- * what is not said or not heard is found by looking.  A directory is only read
- * when its time of modification has changed: the top is looked at once a
- * second, each hash directory every half a minute.  Stamps have whole seconds,
- * so a directory that changed is read again until some seconds have passed, by
- * our clock, since that of the disk may be another's.
- * Our own deliveries change the directories too; one with many files in it is
- * therefore read less often, in proportion.  Reading goes on step by step
- * between other work; the order is the directory's.  No list of names is kept,
- * however many there are.
+ * Finding.  The router may send a datagram "NEW name".  This only saves time: a
+ * name that is not sent or is lost is found by reading the directory.  A
+ * directory is read when its modification time has changed: transport/ is
+ * checked once a second, each hash directory every half a minute.  These times
+ * have whole seconds, so a directory that has changed is read again until 2.5
+ * seconds have passed; our own clock counts them, since the disk may be another
+ * machine's.  Our own deliveries change directories, too; therefore a directory
+ * rests after a reading, 1 second for each 5000 entries.  Reading goes on step
+ * by step between other work, in the order of the directory.  No list of names
+ * is kept, so the number of files does not matter.
  *
- * Forgetting.  Which files of a directory are known is not for this module to
- * say.  When one has been forgotten, its directory is read once more when that
- * is due; until then, what other readings of it offer again is told from new
- * mail: its message file was there before the last whole reading began.  Both
- * stamps are the disk's, and no clock of ours is asked.
+ * Forgotten files.  later.c may forget a file when its table is full.  Its
+ * directory is then read again when the first of its forgotten files is due.
+ * Other readings before that find the forgotten files, too, and must tell them
+ * from new mail: a file whose message file is older than the last complete
+ * reading was forgotten, and is skipped.  Both times come from the clock of the
+ * disk.
  *
- * Hashing.  The number n that a name begins with gives the directory: one
+ * Hashing.  The number n at the beginning of a name gives the directory: one
  * level 'A' + n % 26, two levels 'A' + n % 676 / 26 and 'A' + n % 26.  The
  * message file is moved first and the control file second, so after a crash
- * the message file may be at either place, and both are looked at.  Files
- * that are already in a directory stay there, whatever the level.
+ * the message file may be at either place, and both are checked.  Files that
+ * are in a hash directory already stay there, whatever the level is.
  *
- * Setting aside.  A double bounce, which has no sender to be told that it
- * failed, gets a mark behind its name in postman/: a number for this run of the
- * scheduler, and the hour of the run.  Its age follows from that, without any
- * wall clock: the time that this run has seen pass, since then or, of another
- * run's, since the start.  submit -q writes 0 for run and hour, and the next
- * round of tidying its own.
+ * Double bounces.  A double bounce is a failed message without a sender.  In
+ * postman/ it gets a mark behind its name: a number for this run of the
+ * scheduler, and the hour of the run.  Its age follows from that without any
+ * wall clock: the running time since that hour, or, if the mark is of another
+ * run, since the start.  submit -q writes 0 for run and hour, and the next
+ * round of tidying replaces them.
  *
- * Tidying takes away what nobody comes back for:
+ * Tidying removes or sets aside files that nobody will use:
  *
- *	public/ private/	a file TAG:PID.RANDOM, of a program that died
- *				while it wrote mail, is removed
- *	postman/		a double bounce goes after PARAMpostmanage
+ *	public/ private/	a file TAG:PID.RANDOM of a program that died
+ *				while it wrote mail is removed
+ *	postman/		a double bounce is removed after
+ *				PARAMpostmanage
  *	queue/			a message without a control file, an orphan, is
  *				set aside, and never removed
  *
- * Names.  An entry is a candidate when it begins with a digit and has no
- * blank or control byte; a single capital letter is a hash directory.
- * Everything else, dot files first, belongs to somebody else.
+ * Names.  An entry may be a control file if its name begins with a digit and
+ * has no blanks and control bytes; a single capital letter is a hash directory.
+ * All other entries, dot files first of all, are left alone.
  */
 #include "scheduler.h"
 #include <ctype.h>
