@@ -1,24 +1,24 @@
 /*
- * held.c - the list of what an operator has put on hold.
+ * held.c - the list of holds, which operators set and release.
  *
  * A hold is on a message, by the name of its files without hash directories,
  * or on addresses, by a pattern for channel/host as in scheduler.cf(5).  It
- * lasts until it is released, and a restart does not end it: the list is kept
- * in $POSTOFFICE/.mailq.holds, a line each, written anew beside it, synced and
- * renamed:
+ * lasts until it is released, also over a restart: each change writes the
+ * whole list to a new file, syncs it and renames it to
+ * $POSTOFFICE/.mailq.holds.  A hold is a line:
  *
  *	message 107-1
  *	address smtp/kept*
  *
- * What cannot be written down is not held, so that nobody is promised more than
- * will be kept.
+ * A hold that cannot be written to disk is refused, since it would end at the
+ * next start.
  *
- * Names come again when files are new.  A hold on a message that was not
- * there when the spool had been read once is therefore dropped.
+ * Names are used again for new files.  After the first complete reading of the
+ * spool, a hold on a message that is not there is therefore dropped.
  *
- * Nothing here knows queues; thread.c and queue.c ask when something new
- * comes, and status.c when something changes.  Each question costs O(holds),
- * and each change writes all of them: they are an operator's, and few.
+ * This module does not know queues: thread.c and queue.c ask it about new
+ * mail, status.c after a change.  A question costs O(holds), and a change
+ * writes all of them; holds are few.
  */
 #include "scheduler.h"
 
