@@ -1,22 +1,24 @@
 /*
- * check.c - scheduler -n: what a configuration would do, and what it lacks.
+ * check.c - scheduler -n: shows and checks what a configuration would do.
  *
  *	scheduler-check FILE CHANNEL HOST NAME=value ...
  *
- * The scheduler becomes this program when it has taken its options, and gives
- * it what it found: the file of the configuration, the address to explain ("":
- * none, and all is checked), and values of ${NAME}, the locations first.  It is
- * a program of its own, as a daemon that runs needs nothing of it; it has the
- * daemon's modules, so that it says what they would do.
+ * The scheduler executes this program after it has read its options.  The
+ * arguments are the file of the configuration; the address to explain, or two
+ * empty words to check everything; and values of ${NAME}, first the locations.
+ * It is a program of its own, so that a running daemon does not hold its code.
+ * It is linked with the daemon's modules, so that it gives the daemon's
+ * answers.
  *
  *	scheduler.cf:4: command: /usr/local/lib/mail/ta/uux: No such file or
  *	directory; its mail would wait
  *
- * Errors of the configuration are cf.c's, and end with 78.  What is found here
- * is no error: commands that cannot be run, options that an agent does not
- * take, clauses and lines of routes that lead nowhere, a name of this host that
- * others cannot use.  At last the directories of the post office are judged,
- * by who may do that: 77.
+ * Errors of the configuration come from cf.c; then the exit code is 78.  The
+ * warnings of this module are no errors: commands that cannot be run, options
+ * that an agent does not know, clauses that no address reaches, lines of routes
+ * whose address has no command, a name of this host that is no full name.  At
+ * last, if root or the owner of the post office runs it, the owners and modes
+ * of its directories are checked; then the exit code may be 77.
  */
 #include "scheduler.h"
 #include <sys/wait.h>
