@@ -1,11 +1,11 @@
 /*
- * office.c - a post office seen from outside: the names of its messages, the
- * name of its host, and mail that is not in its queue.
+ * office.c - a post office seen from outside: names of messages, the name of
+ * its host, and mail that is not in its queue.
  *
- * A message is named after its file: 123-45 lies in queue/ or in a hash
- * directory there, X/Y/123-45.  Agents know it by its leading number, 123.
- * Inode numbers are used again, and so are names.  A spool id is not: it adds
- * the time of the message file.  Logs and DSNs use it.
+ * A message is named after its file: 123-45 is in queue/ or in a hash
+ * directory there, as X/Y/123-45.  Agents know it by its leading number, 123.
+ * Inode numbers are used again, and so are names.  A spool id is unique: it
+ * adds the time of the message file.  Logs and DSNs use it.
  *
  *	S123AbmKVJKL		123-45 of 2026-11-22, 09:10:11
  *	S123AbmKVJKL3vWUA	the same file half a second later
@@ -21,10 +21,9 @@
  * MAILNAME in the environment, the first word of $MAILSHARE/mailname, the node
  * name of the system (uname), localhost.  Sender addresses, DSNs, EHLO and the
  * "From " lines of UUCP use this name, so that an administrator sets it in one
- * place.  Some programs have an option or a table that overrides it for their
- * own part.
+ * place.  Some programs have an option or a table that overrides it.
  *
- * Beside the queue there are
+ * Mail that is not in the queue:
  *
  *	router/1057616			a message that is not routed yet
  *	deferred/1057617		a message that could not be routed
@@ -33,8 +32,8 @@
  *	postman/9-1.bounce-17-3		a double bounce
  *
  * The scheduler counts these directories when mailq queries it; mailq counts
- * them itself when no scheduler answers.  Both do it here, so both give the
- * same numbers.  A message and its control file count as one.  The age of a
+ * them itself when no scheduler answers.  Both call this module, so both give
+ * the same numbers.  A message and its control file count as one.  The age of a
  * message is the wall clock less the modification time of its file.  While the
  * clock is not set, the age is unknown.
  *
