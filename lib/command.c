@@ -6,21 +6,21 @@
  * becomes, for the host a.test, the environment "A=b" and the words "smtp",
  * "-s", "-H mail.example" and "a.test".
  *
- * Blanks end a word; quotes and backslashes have the meaning they have in a
- * shell, but no shell is run.  Leading NAME=value words are the program's
- * environment.  $channel and $host, with braces or without, are replaced by the
- * parts of the address, and ${NAME} by a location; not in single quotes.
+ * Blanks end a word.  Quotes and backslashes have the meaning that they have
+ * in a shell, but no shell is run.  Leading words NAME=value are the
+ * environment of the program.  $channel and $host, with braces or without, are
+ * replaced by the parts of the address, and ${NAME} by a location, but not in
+ * single quotes.
  *
- * A value that is put in never ends a word, so any host name is part of one
- * argument.  It cannot choose the program, and an argument that begins with it
- * must not look like an option; a command that would is not run, and the mail
- * waits.
+ * A value never ends a word, so any host name is part of one argument.  A value
+ * cannot choose the program, and must not make an argument look like an option:
+ * such a command is not run, and its mail waits.
  *
- * An agent whose command has $host as a word gets jobs for that host without
- * its name; see enum cmd_bound.
+ * If $host is a word of the command, the agent serves only that host and gets
+ * jobs without the host's name; see enum cmd_bound.
  *
- * An agent has its own process group, its own user if we are root, and of our
- * descriptors none but its end of a socket, or of two pipes.
+ * An agent has its own process group, and its own user if we are root.  Of our
+ * descriptors it has only its end of a socket or of two pipes.
  */
 #include "util.h"
 #include "command.h"
