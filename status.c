@@ -54,22 +54,22 @@
 
 #define PORT		174	/* where ZMailer's mailq asks */
 #define DUMPS		4	/* at one time, and one for us and root */
-#define HURRY		1	/* seconds until they are told again that
-				 * somebody waits */
-#define OPEN_AGAIN	3	/* seconds until what is taken is tried again */
+#define HURRY		1	/* seconds until the children get the next
+				 * signal that a query waits */
+#define OPEN_AGAIN	3	/* seconds until a pipe or port is retried */
 #define REQUEST_MOST	2100	/* bytes in a request */
 #define AT_A_TIME	112	/* bytes read: a few requests */
 #define SUFFIX_MOST	20
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
 #define SIGNALS		32	/* more than any signal's number in POSIX.1 */
-#define AT_ONCE	100	/* jobs ended before the answer: more would hold up
+#define AT_ONCE	100	/* jobs ended before the answer: more would delay
 			 * mail */
 
 /* A pipe for requests.  It has a writer of ours, so that it never ends. */
 struct inlet {
 	char	path[PATH_MAX_];
 	int	in, keep;		/* our ends, -1: closed */
-	int	overlong;		/* the line at hand is thrown away */
+	int	overlong;		/* the current line is dropped */
 	size_t	used;
 	char	part[REQUEST_MOST + AT_A_TIME];	/* a line not yet ended */
 };
@@ -81,18 +81,18 @@ static struct {
 #endif
 	double	accept_at;		/* mono; no caller is taken before */
 	struct inlet query, command;
-	double	open_at;		/* mono; when what could not be opened
-					 * is tried again, 0: all is open */
-	int	open_logged;		/* that it could not */
+	double	open_at;		/* mono; when a pipe or port is tried
+					 * again, 0: all are open */
+	int	open_logged;		/* the failure was logged */
 	long	dump[DUMPS + 1];	/* process numbers, 0: free; the last is
 					 * for us and root */
 	int	waiting;		/* the query that waits, -1: none */
 	double	hurry_at;		/* mono; with a waiting one */
-	double	logged_at;		/* mono; when an asker's doing was
-					 * last logged */
+	double	logged_at;		/* mono; when a request was last
+					 * logged */
 } st;
 
-/* ---- commands: what they are about ------------------------------------ */
+/* ---- commands: what they name ----------------------------------------- */
 
 /*
  * operation: a command while it is being done.
@@ -108,15 +108,15 @@ struct operation {
 	char	**patterns;	/* it names addresses, or NULL; neither: all */
 	struct text *answer;
 	unsigned done, later, soon, failed;	/* vertices */
-	unsigned held;			/* ... that a flush does not touch */
-	unsigned evicted;		/* ... that are called in for it */
+	unsigned held;			/* ... that a flush leaves alone */
+	unsigned evicted;		/* ... that are loaded for it */
 };
 
 struct verb {
 	const char *name;
 	void	(*act)(struct operation *);
-	int	all;		/* "all" makes sense */
-	const char *done;	/* what its jobs are then */
+	int	all;		/* it may be given "all" */
+	const char *done;	/* the word for its jobs in the answer */
 	enum cancel cancel;
 };
 
@@ -132,16 +132,16 @@ find_message(const char *name)
 	return m;
 }
 
-/* Is this address meant by one of the patterns, of which none means all? */
+/* Does one of the patterns match this address?  NULL matches all. */
 static int
 is_meant(const void *patterns, const struct chan *chan, const char *host)
 {
 	return patterns == NULL || held_means(patterns, chan->name, host);
 }
 
-/* Does act with each vertex that is meant and not done.  O(vertices in core),
- * which is what an operator's command may cost; none goes meanwhile, as the
- * sweep comes later. */
+/* Calls act for each vertex that the command names and that is not done.
+ * O(vertices in core), which an operator's command may cost.  None is freed
+ * meanwhile, as the sweep comes later. */
 static void
 each_vertex(struct operation *r,
     void (*act)(struct operation *, struct vertex *))
@@ -174,8 +174,8 @@ plural(unsigned n)
 	return n == 1 ? "" : "s";
 }
 
-/* The answer to a flush, delete or bounce.  Of the disk's doing it is "no" when
- * some could not be written, though the others are done. */
+/* The answer to a flush, delete or bounce.  It is "no" if the disk could not be
+ * written for some of the jobs, though the others are done. */
 static void
 say_how_many(struct operation *r)
 {
@@ -217,8 +217,8 @@ flush_one(struct operation *r, struct vertex *v)
 	}
 }
 
-/* A message's vertices are flushed one by one, addresses thread by thread: what
- * is said of the host goes, too, so that new mail does not wait for it. */
+/* A message is flushed vertex by vertex, addresses thread by thread: that ends
+ * the dead time of the host, too, so that new mail does not wait for it. */
 static void
 do_flush(struct operation *r)
 {
@@ -239,7 +239,7 @@ do_flush(struct operation *r)
 	say_how_many(r);
 }
 
-/* A hold is at once for all but those that agents have. */
+/* A hold takes effect at once, except for jobs that agents have. */
 static void
 count_one(struct operation *r, struct vertex *v)
 {
@@ -249,8 +249,8 @@ count_one(struct operation *r, struct vertex *v)
 		r->done++;
 }
 
-/* A hold on addresses has come or gone: each thread asks anew.  Where one has
- * ended, messages may expire again, whose timers had stopped. */
+/* The holds on addresses have changed: each thread is checked again.  Where a
+ * hold has ended, the timers of messages run again, so that they may expire. */
 static void
 rehold_all(void)
 {
@@ -271,7 +271,7 @@ cannot_write(struct operation *r)
 	    opt.postoffice, strerror(errno));
 }
 
-/* It is on disk before anything is held: see held.c. */
+/* The hold is on disk before any job is held: see held.c. */
 static void
 do_hold(struct operation *r)
 {
@@ -293,7 +293,7 @@ do_hold(struct operation *r)
 		    r->later);
 }
 
-/* What it held is tried: 0, or -1 with errno when the hold stays. */
+/* Releases the jobs of a hold: 0, or -1 with errno when the hold stays. */
 static int
 end_hold(const struct hold *h)
 {
@@ -318,7 +318,7 @@ next_hold(const struct operation *r)
 	    held_find(r->patterns != NULL, r->what);
 }
 
-/* What is released before the disk fails stays released. */
+/* Holds that are released before the disk fails stay released. */
 static void
 do_release(struct operation *r)
 {
@@ -341,15 +341,16 @@ do_release(struct operation *r)
 		text_add(r->answer, "no there is no hold on %s", r->what);
 }
 
-/* Ends a vertex, by delete or bounce; behind the first AT_ONCE it is only
- * marked, and worked off beside the mail. */
+/* Ends a vertex, by delete or bounce; after the first AT_ONCE it is only
+ * marked, and queue.c ends it in a later pass. */
 static void
 cancel_one(struct operation *r, struct vertex *v)
 {
 	enum cancel how = r->verb->cancel;
 	int n;
 
-	/* what has failed is told all the same, unless that is what is meant */
+	/* a DSN on earlier failures is still sent, unless the pattern is for
+	 * the channel dsn */
 	if (th_is_dsn(v->thread) && (r->msg != NULL || how == CANCEL_BOUNCE))
 		return;
 	n = q_cancel(v, how, r->done >= AT_ONCE);
@@ -365,12 +366,12 @@ do_cancel(struct operation *r)
 {
 	if (r->msg != NULL && q_untold(r->msg)) {
 		if (r->verb->cancel == CANCEL_BOUNCE) {
-			text_add(r->answer, "no all of %s is over, its report "
-			    "is yet to be sent", r->what);
+			text_add(r->answer, "no all recipients of %s are done, "
+			    "its DSN is still to be sent", r->what);
 			return;
 		}
-		q_drop(r->msg, "its report is not wanted");
-		text_add(r->answer, "ok its report is deleted");
+		q_drop(r->msg, "its DSN is not wanted");
+		text_add(r->answer, "ok its DSN is deleted");
 		return;
 	}
 	each_vertex(r, cancel_one);
@@ -390,8 +391,8 @@ static const struct verb verbs[] = {
 	{ NULL, NULL, 0, NULL, CANCEL_NONE }
 };
 
-/* Finds out what is meant: 0, or -1 after saying why.  A message that is named
- * and was evicted, or is not loaded yet, comes in for it. */
+/* Finds what the command names: 0, or -1 with the reason in the answer.  A
+ * message that was evicted, or is not loaded yet, is loaded for it. */
 static int
 understand(struct operation *r)
 {
@@ -424,9 +425,9 @@ understand(struct operation *r)
 	return why != NULL ? -1 : 0;
 }
 
-/* Does it, logs it, and leaves an answer.  What it is about is not trusted: the
- * log shows control bytes as \ooo, and the answer has none, as the request had
- * none. */
+/* Obeys the command, logs it, and makes the answer.  Its words are not trusted:
+ * the log shows control bytes as \ooo, and the answer has none, as the request
+ * had none. */
 static void
 do_command(const char *verb, const char *what, long uid, struct text *answer)
 {
@@ -450,7 +451,7 @@ do_command(const char *verb, const char *what, long uid, struct text *answer)
 
 /* ---- queries --------------------------------------------------------- */
 
-/* May it be logged?  Once a second at most, or whoever can ask could fill the
+/* May a request be logged?  Once a second at most, or a client could fill the
  * disk. */
 static int
 may_log(void)
@@ -461,10 +462,10 @@ may_log(void)
 	return 1;
 }
 
-/* Where the dump of SIGUSR2 goes: its name until it is whole, and then. */
+/* The file of the dump of SIGUSR2: its name until it is complete, and after. */
 static char fresh_file[PATH_MAX_], queue_file[PATH_MAX_];
 
-/* The child's whole life, with nothing of ours but the queue. */
+/* The child: closes our descriptors, writes the dump and exits. */
 static void
 be_dump(int fd, int to_file)
 {
@@ -483,7 +484,7 @@ be_dump(int fd, int to_file)
 	_exit(bad);
 }
 
-/* A place for one more, whose number is returned; -1: there is none. */
+/* The number of a free place for a dump; -1: there is none. */
 static int
 free_dump(long uid)
 {
@@ -517,7 +518,7 @@ start_dump(int place, int fd, int to_file)
 	return pid < 0 ? -1 : 0;
 }
 
-/* No process to be had is the asker's to know, and the administrator's. */
+/* If fork fails, the client gets an answer, and the log a line. */
 static void
 answer_query(int place, int fd)
 {
@@ -535,7 +536,7 @@ kill_dumps(int sig)
 			kill((pid_t)st.dump[i], sig);
 }
 
-/* Somebody waits: those at work are to end when nobody reads them. */
+/* A query waits: children without an active reader are to end. */
 static void
 hurry(void)
 {
@@ -543,7 +544,7 @@ hurry(void)
 	st.hurry_at = now.mono + HURRY;
 }
 
-/* Answers at once, or makes it wait, or says that we are busy: it never costs
+/* Answers the query at once, or lets it wait, or answers "busy": it never costs
  * more than a fork. */
 static void
 take_query(int fd, long uid)
@@ -565,8 +566,8 @@ take_query(int fd, long uid)
 	close(fd);
 }
 
-/* The place of the dump that has ended is for the query that waits, unless it
- * is the owner's. */
+/* The query that waits gets the place of the dump that has ended, unless it is
+ * the place for our own user and root. */
 int
 status_reaped(long pid, int status)
 {
@@ -661,7 +662,7 @@ open_port(void)
 	    fd_cloexec(st.tcp) == 0)
 		return 0;
 	err = errno;
-	/* without root the usual port is not to be had: no fault */
+	/* the default port needs root: no error without it */
 	if (!st.open_logged &&
 	    (err != EACCES || q.config->mailqsock.number > 0))
 		log_err("mailq port=%u %s; mailq can ask at pipe=%s",
@@ -682,7 +683,7 @@ take_callers(void)
 		fd_cloexec(fd);
 		take_query(fd, -1);
 	}
-	/* with no descriptor left it would be told of them all the time */
+	/* without a free descriptor select would return at once, always */
 	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
 	    errno != EINTR)
 		st.accept_at = now.mono + 1;
@@ -697,8 +698,8 @@ open_fifo(const char *path, int flags)
 	return open(path, flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 }
 
-/* The pipe of an answer, whose owner is told: -1 when it is none, or has nobody
- * who reads. */
+/* Opens the answer pipe and sets *uid to its owner: -1 if it is no pipe or has
+ * no reader. */
 static int
 open_reply(const struct inlet *d, const char *suffix, long *uid)
 {
@@ -723,7 +724,7 @@ open_reply(const struct inlet *d, const char *suffix, long *uid)
 	return fd;
 }
 
-/* Its name stays, until open_inlet finds that nobody reads it. */
+/* Its name stays, until open_inlet finds it without a reader. */
 static void
 close_inlet(struct inlet *d)
 {
@@ -734,8 +735,8 @@ close_inlet(struct inlet *d)
 	d->in = d->keep = -1;
 }
 
-/* A pipe that nobody reads was left behind, and goes.  0; -1: the name is
- * taken. */
+/* Removes a pipe without a reader, which a crash left.  0; -1 with errno: the
+ * name is in use. */
 static int
 clear_way(const char *path)
 {
@@ -793,8 +794,8 @@ cannot_open(const char *path)
 		log_err("mailq pipe=%s %s", path, strerror(errno));
 }
 
-/* At the place that is known to everybody if it can be had, else in the post
- * office, where mailq looks first. */
+/* At the usual place if that is free, else in the post office, where mailq
+ * tries first. */
 static void
 open_query(void)
 {
@@ -803,7 +804,7 @@ open_query(void)
 
 	if (open_inlet(&st.query, pipe, 0622) == 0)
 		return;
-	/* no such directory, or another scheduler's: no fault */
+	/* no such directory, or another scheduler's: no error */
 	if (opt.rendezvous != NULL || (errno != ENOENT && errno != EBUSY))
 		cannot_open(pipe);
 	text_fmt(path, sizeof(path), "%s/public/.mailq.text", opt.postoffice);
@@ -828,8 +829,8 @@ open_command(void)
 		    "office: %s", path, strerror(errno));
 }
 
-/* Opens what is not open.  After a crash somebody may still hold what was left
- * behind for a moment: then it is tried again. */
+/* Opens the pipes and the port that are not open.  After a crash another
+ * process may have one of them open for a moment: then it is tried again. */
 static void
 open_all(void)
 {
@@ -858,7 +859,7 @@ refuse(const struct inlet *d, const char *why, const char *line)
 		log_warn("mailq pipe=%s %s: %.100s", d->path, why, line);
 }
 
-/* It becomes a part of a path: no dot, no slash, not long. */
+/* It becomes a part of a path: no dot, no slash, at most SUFFIX_MOST bytes. */
 static int
 is_suffix(const char *s)
 {
@@ -869,8 +870,8 @@ is_suffix(const char *s)
 	return n > 0 && n <= SUFFIX_MOST && s[n] == '\0';
 }
 
-/* The command is done before it is answered; an asker who is gone by then finds
- * it in the log. */
+/* The command takes effect before its answer; a client that has ended by then
+ * finds it in the log. */
 static void
 answer_command(int fd, char *const *word, long uid)
 {
@@ -910,7 +911,7 @@ request(struct inlet *d, char *line)
 		answer_command(fd, word, uid);
 }
 
-/* Is it all text, up to end? */
+/* Has it no control bytes, up to end? */
 static int
 is_clean(const char *s, const char *end)
 {
@@ -919,9 +920,9 @@ is_clean(const char *s, const char *end)
 	return s == end;
 }
 
-/* Takes a few bytes, and what lines they end.  Whoever writes without end gets
- * AT_A_TIME bytes of each pass of the loop, and mail the rest.  A line longer
- * than a request is thrown away up to its end. */
+/* Reads at most AT_A_TIME bytes, so that a client that writes without end does
+ * not delay mail, and obeys the lines that they complete.  A line longer than a
+ * request is dropped up to its end. */
 static void
 read_inlet(struct inlet *d)
 {
@@ -984,8 +985,8 @@ status_do(fd_set *in)
 		hurry();
 }
 
-/* At the start and after each reload; a port that stays the same stays open, so
- * that no caller is refused. */
+/* At the start and after each reload; a port that has not changed stays open,
+ * so that no client is refused. */
 void
 status_listen(void)
 {
@@ -1012,8 +1013,8 @@ status_open(void)
 	status_listen();
 }
 
-/* Nobody waits for a dump of a queue that is gone; a reader sees that it has no
- * end.  The pipes go, so that mailq says at once that nobody answers. */
+/* Ends the dumps; a client sees that the line "End:" is missing.  The pipes are
+ * removed, so that mailq reports at once that no scheduler answers. */
 void
 status_close(void)
 {

@@ -37,7 +37,7 @@ like 'the text of a DSN of several messages names them' \
     "$(got '^T')" '@T   <22[1-7]-1@test>@T @T It could not'
 sched_stop
 
-# What only waits for its report is seen, and an operator can do without that.
+# mailq lists a message that waits for its DSN, and delete removes the DSN.
 rm -rf "$po"
 spool_new "$po"
 ask=$top/t/ask
@@ -61,10 +61,10 @@ like 'mailq lists a message that waits for its DSN' "$(list | tr '\n' '@')" \
     '(^|@)232-1[^@]*@	all recipients are done, a DSN is to be sent@	dsn/failure  for the sender, 1 try: its sender gets a DSN after the pause@.*@2 messages, 1 recipient,'
 like 'a message that waits for its DSN cannot be bounced' \
     "$("$ask" order "$po" bounce 232-1 2>&1)" \
-    '^no all of 232-1 is over'
+    '^no all recipients of 232-1 are done, its DSN is still to be sent$'
 is 'a message that waits for its DSN can be deleted' \
     "$("$ask" order "$po" delete 232-1)" \
-    'ok its report is deleted'
+    'ok its DSN is deleted'
 ok 'a message whose DSN is deleted leaves no file' wait_for 20 eval \
     '[ ! -f "$po/transport/232-1" ] && [ ! -f "$po/queue/232-1" ]'
 is 'a message with a failure is deleted' \
@@ -84,7 +84,7 @@ wait_for 20 po_empty "$po"
 is 'a DSN that was deleted is not made' "$(ids 232-1)" 0
 sched_stop
 
-# What only waits for its report does not keep other mail out.
+# A message that waits for its DSN does not keep other mail out.
 rm -rf "$po"
 spool_new "$po"
 config 'PARAMbouncelimit 1h' 'PARAMactive 2' >"$tmp/cf"
