@@ -128,9 +128,9 @@ static const struct {
 
 #define NPLACES ((int)(sizeof(places) / sizeof(places[0])))
 
-/* What is wrong with this directory, or NULL.  A link to one is none: its
- * target is not ours to judge.  The group of a way in is the administrator's
- * choice, and stays as it is. */
+/* What is wrong with this directory, or NULL.  A link to a directory is not
+ * accepted.  The group of public/ and router/ is the administrator's choice,
+ * and stays as it is. */
 static const char *
 complaint(const char *path, int never, struct stat *st)
 {
@@ -196,10 +196,10 @@ make_place(const char *path, int mode)
 	return 0;
 }
 
-/* The post office itself: 0, or the exit code.  Whoever may write there can put
- * other directories and files in the place of ours; with the bit that /tmp has
- * still those that are yet to be made.  Of a group only the administrator knows
- * who is in it: it may be the owner's own. */
+/* The post office itself: 0, or the exit code.  A user who may write there can
+ * replace our directories and files; with the sticky bit, he can still make
+ * those that do not exist yet.  A group may write there: only the administrator
+ * knows its members, and it may be the owner's own. */
 static int
 take_office(void)
 {
@@ -237,8 +237,8 @@ go_home(const char *path, const struct stat *st)
 	return same_file(&here, st) ? 0 : -1;
 }
 
-/* Without a clock, times come again, and spool ids have the number of the start
- * (lib/office.c): it is one more. */
+/* Adds 1 to the number of the start.  Without a clock, times occur again, and
+ * spool ids contain this number (lib/office.c). */
 static void
 count_start(void)
 {
@@ -297,10 +297,10 @@ spool_setup(int look)
 	return code;
 }
 
-/* ---- what the router tells us ---------------------------------------- */
+/* ---- the router's datagrams ------------------------------------------ */
 
-/* Datagrams: who says something never waits for us, and what does not fit any
- * more is lost without harm. */
+/* The sender of a datagram never waits for us; one that does not fit any more
+ * is lost without harm. */
 int spool_fd = -1;
 
 void
@@ -378,28 +378,28 @@ spool_heard(char *name)
 #define DIR_AGAIN	30	/* seconds until a bad one is read again */
 
 static struct dir {
-	int	there;		/* it was met */
-	int	dirty;		/* is to be read */
+	int	there;		/* it exists */
+	int	dirty;		/* it has to be read */
 	long	mtime;		/* its last change of entries; 0: not seen */
 	double	changed;	/* mono; when mtime was first seen */
 	double	began;		/* mono; when it was last read */
-	double	rest;		/* mono; not to be read before; 0: it never was
-				 * read to its end, nor failed to be */
-	double	again;		/* mono; read then for what was forgotten; 0:
-				 * nothing was */
-	long	whole;		/* message files before that were there for a
-				 * whole reading */
+	double	rest;		/* mono; not to be read before; 0: no reading
+				 * has ended or failed yet */
+	double	again;		/* mono; read then for forgotten files; 0:
+				 * there are none */
+	long	whole;		/* message files whose status changed before
+				 * were there for a complete reading */
 } dirs[OFFICE_DIRS];
 
 static struct {
-	int	n;		/* directories at most; some were not met */
+	int	n;		/* directories at most; some do not exist */
 	int	next;		/* the next hash directory to look at */
 	double	due;		/* mono; next look */
 	/* the one that is being read: */
 	DIR	*open;
 	int	at;
-	int	all;		/* for what was forgotten */
-	long	whole;		/* for its whole */
+	int	all;		/* also for forgotten files */
+	long	whole;		/* its member whole, after this reading */
 	long	entries;	/* read in it so far */
 } scan;
 
@@ -438,9 +438,9 @@ look(int i)
 	return (long)st.st_ctime;
 }
 
-/* Is transport/ still where we are?  Somebody may have put another one in its
- * place; then we go there, since the mail does, if it is one that we would
- * have started with. */
+/* Is transport/ still our working directory?  If another directory has its name
+ * now, new mail comes there: then we change to that one, if a start would
+ * accept it. */
 static void
 stay_home(void)
 {
@@ -485,7 +485,7 @@ spool_look(void)
 	}
 }
 
-/* The reading at hand ends, or cannot begin; the directory rests. */
+/* The current reading ends, or cannot begin; the directory rests. */
 static void
 close_dir(double rest)
 {
@@ -504,8 +504,8 @@ unreadable(void)
 	close_dir(DIR_AGAIN);
 }
 
-/* Opens the first directory that is to be read: 1, or 0 when there is none.
- * As one that was read rests, each comes to its turn. */
+/* Opens the first directory that has to be read: 1, or 0 when there is none.
+ * A directory rests after its reading, so each gets its turn. */
 static int
 open_dir(void)
 {
@@ -537,8 +537,8 @@ open_dir(void)
 	return 0;
 }
 
-/* The path of the entry, if it may be a control file: 1 or 0.  A letter may be
- * another directory. */
+/* Sets name to the path of the entry, if it may be a control file: 1 or 0.  A
+ * single letter may be a hash directory. */
 static int
 offer(const char *entry, char *name)
 {
@@ -576,7 +576,7 @@ spool_next(char *name)
 	return 0;
 }
 
-/* A directory that cannot be read does not keep a start waiting. */
+/* A directory that cannot be read does not delay a start. */
 int
 spool_seen_all(void)
 {
@@ -595,7 +595,7 @@ spool_wait(void)
 	return scan.open != NULL || wait < 0 ? 0 : wait;
 }
 
-/* ---- what was forgotten ---------------------------------------------- */
+/* ---- forgotten files -------------------------------------------------- */
 
 /* lstat has failed: 1 when there is no such file, -1 when that cannot be
  * known now. */
@@ -615,12 +615,12 @@ spool_is_file(const char *name)
 
 	if (lstat(name, &st) == 0)
 		return S_ISREG(st.st_mode);
-	if (not_there(name) < 0)	/* the scan is to find it once more */
+	if (not_there(name) < 0)	/* let the scan find it once more */
 		spool_again(name, now.mono + DIR_AGAIN);
 	return 0;
 }
 
-/* One time for all that was forgotten of a directory: the earliest. */
+/* A directory has one time for all its forgotten files: the earliest. */
 void
 spool_again(const char *name, double when)
 {
@@ -636,7 +636,7 @@ spool_was_offered(const char *name, long changed)
 	return changed < dirs[dir_of(name)].whole;
 }
 
-/* While the directory is read for that, nothing in it is early. */
+/* While the directory is read for its forgotten files, none is early. */
 int
 spool_is_early(const char *name)
 {
@@ -650,7 +650,7 @@ spool_is_early(const char *name)
 
 /* ---- placing --------------------------------------------------------- */
 
-/* Whatever -H is now, or was. */
+/* Looks in all directories, as -H may have been another. */
 int
 spool_where(const char *base, char *name)
 {
@@ -689,8 +689,8 @@ spool_by_number(unsigned long num, char *name)
 	return found ? 0 : -1;
 }
 
-/* rename that never replaces anything and makes hash directories: 0 or -1,
- * with ENOENT when there is nothing to move. */
+/* rename that replaces no file and makes hash directories: 0 or -1, with ENOENT
+ * when there is no such file. */
 static int
 move(const char *from, const char *to)
 {
@@ -718,9 +718,9 @@ move(const char *from, const char *to)
 	return rename(from, to);
 }
 
-/* Looks for the message file where it belongs, and at the places where a crash
- * or another -H may have left it and brings it home: 0, 1 when it is nowhere,
- * -1. */
+/* Looks for the message file in its directory, and in those where a crash or
+ * another -H may have left it, and moves it to its own: 0, 1 when there is
+ * none, -1 on an error. */
 static int
 find_message(const char *name, struct stat *st)
 {
@@ -769,9 +769,9 @@ spool_place(char *name, struct stat *st)
 	return find_message(name, st);
 }
 
-/* ---- taking away ----------------------------------------------------- */
+/* ---- removing -------------------------------------------------------- */
 
-/* 0, also when it is gone already, or -1. */
+/* 0, also when it does not exist, or -1. */
 static int
 remove_file(const char *path, const char *place, const char *name)
 {
@@ -785,7 +785,7 @@ int
 spool_remove(const char *name)
 {
 	ctl_forget();
-	/* if it stays, the control file brings us back to it */
+	/* if it stays, the control file stays, too, and leads to it later */
 	return remove_file(message_path(name), "queue", name) < 0 ? -1 :
 	    remove_file(name, "transport", name);
 }
@@ -798,9 +798,9 @@ spool_gone(const char *name)
 	return lstat(name, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* A name that is taken in postman/ gets a number behind it; so nothing there is
- * written over.  With the message moved and its control file not, the next try
- * finds half the work done. */
+/* If postman/ has a file with this name, a number is added; so no file there is
+ * replaced.  If the message was moved and its control file was not, the next
+ * try moves the control file alone. */
 int
 spool_park(const char *name, int bounce, const char *why)
 {
@@ -838,8 +838,8 @@ spool_park(const char *name, int bounce, const char *why)
 	return 0;
 }
 
-/* For how many seconds this run has seen the entry of postman/ there; -1: it is
- * no double bounce.  Behind the mark there may be what spool_park adds. */
+/* For how many seconds of this run the entry has been in postman/; -1: it is no
+ * double bounce.  spool_park may have added a number behind the mark. */
 static double
 bounce_age(const char *entry)
 {
@@ -859,10 +859,10 @@ bounce_age(const char *entry)
 	return its == 0 || age < 0 ? 0 : age;
 }
 
-/* ---- what else there is to know of a message ------------------------- */
+/* ---- other facts about a message -------------------------------------- */
 
-/* The address that hears of errors, or else the sender; and the uid, since
- * anybody can write any address. */
+/* Compares the address that gets DSNs (the e line), or else the sender; and the
+ * uid, since any user can write any address. */
 int
 spool_same_sender(const char *name, const char *other)
 {
@@ -878,8 +878,8 @@ spool_same_sender(const char *name, const char *other)
 	    lstat(message_path(other), &sb) == 0 && sa.st_uid == sb.st_uid;
 }
 
-/* The v line is the word of a user: only a file of his own in public/, by no
- * other name, is written to. */
+/* The v line is written by a user: only a file of his own in public/, without a
+ * second name, is written to. */
 void
 spool_verbose(const char *name, const char *line)
 {
@@ -904,22 +904,22 @@ spool_verbose(const char *name, const char *line)
 /* ---- tidying --------------------------------------------------------- */
 
 /*
- * Every 20 minutes a round begins that goes over all, 10 entries at a time and
- * then a rest: 100 000 messages take eight minutes, and little of that is work.
- * A message costs one lstat, mostly.
+ * Every 20 minutes a round begins.  It reads all entries, 10 at a time with a
+ * rest after that: 100 000 messages take eight minutes, and little of that is
+ * work.  A message mostly costs one lstat.
  *
- * Unsent files and orphans must have been seen as they are for an hour of this
- * run (mono), so no clock that is set removes anything.  What was seen is in a
- * small table for each directory; of more than fit the rest waits until those
- * are gone, and nobody who fills public/ takes an orphan's place.  An entry is
- * known by hashes of its name and of what lstat shows; one that was written to,
- * or another of that name, begins anew.
+ * Abandoned files and orphans must have been unchanged for an hour of this run
+ * (mono), so a clock that is set removes no file.  Each directory has a small
+ * table of such files; if it is full, further files wait until there is room.
+ * So a user who fills public/ takes no place from orphans.  An entry is known
+ * by hashes of its name and of its lstat; for a file that was changed or
+ * replaced, the hour begins again.
  *
- * Mail that has been in router/ for an hour is counted, for a warning that
- * nobody routes.
+ * Mail that has been in router/ for an hour is counted, for a warning that no
+ * router runs.
  *
- * No name of another form is touched, nothing but regular files, and no file of
- * a process that lives, whosever it is.
+ * Other names, entries that are no regular files, and files of a running
+ * process are left alone.
  */
 #define TIDY_FIRST	60	/* seconds until the first round */
 #define TIDY_EVERY	1200.0	/* seconds between rounds */
@@ -950,7 +950,7 @@ static struct seen {
 	double	first;		/* mono */
 } table[AREAS][SEEN_MOST];
 
-/* Was it seen an hour ago, as it is? */
+/* Has the file been there for an hour, unchanged? */
 static int
 long_seen(const char *name, const struct stat *st)
 {
@@ -975,7 +975,8 @@ long_seen(const char *name, const struct stat *st)
 	return now.mono - v->first >= LONG_AGO;
 }
 
-/* The process that writes the file, by its name; 0: it is none of that kind. */
+/* The process that writes the file, from the name of the file; 0: the name has
+ * another form. */
 static long
 writer_of(const char *s)
 {
@@ -991,14 +992,14 @@ writer_of(const char *s)
 	return n > 0 && s[n] == '\0' ? (long)pid : 0;
 }
 
-/* May a double bounce of that age go? */
+/* May a double bounce of that age be removed? */
 static int
 is_due(double age)
 {
 	return q.config->postmanage > 0 && age >= q.config->postmanage;
 }
 
-/* A double bounce that submit -q has set aside: its time begins now. */
+/* Marks a double bounce that submit -q has set aside: its time begins now. */
 static void
 mark_bounce(const char *path)
 {
@@ -1033,7 +1034,7 @@ tidy_entry(const char *entry)
 			    "it had no control file for an hour");
 	} else if (tidy.area == POSTMAN) {
 		mark_bounce(path);
-		/* of the two files the message counts */
+		/* the message is counted, its control file is not */
 		if (is_due(bounce_age(entry)) &&
 		    remove_file(path, place, entry) == 0)
 			tidy.removed += strstr(entry, ".control") == NULL;
@@ -1050,7 +1051,7 @@ tidy_entry(const char *entry)
 	}
 }
 
-/* Opens the next directory, if there is one and it is to be tidied. */
+/* Opens the next directory of the round, if there is one. */
 static void
 tidy_open(void)
 {
