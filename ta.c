@@ -82,22 +82,23 @@
 #endif
 
 #define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
-/* What we cannot do without: the first three, log, syslog, the pipe of signals
- * (2), pid file, statistics, the socket and port, both named pipes (4); for a
- * moment two scans, a look around, and two control files (5); and both
- * ends of one agent. */
+/* The scheduler's own descriptors: the first three, log, syslog, the pipe of
+ * signals (2), pid file, statistics, the socket and port, both named pipes (4);
+ * for a moment two scans, another directory, and two control files (5); and
+ * both ends of one agent. */
 #define FDS_LEAST	(15 + 8 + 2 * CMD_FDS)
 
-#define STRETCH		100	/* jobs after which it gives way to others */
-#define STRETCH_MOST	5	/* ... seconds, where others want its slot */
+#define STRETCH		100	/* jobs after which it leaves for others */
+#define STRETCH_MOST	5	/* seconds that a new one has before others get
+				 * its slot */
 #define GREETING	300	/* seconds that it has for its first #hungry */
 #define SOON		3	/* seconds in which one that ends should go */
 #define GRACE		30	/* seconds from then to SIGTERM */
 #define MERCY		10	/* seconds from SIGTERM to SIGKILL */
 #define FAILED_MOST	300L	/* ... for which its ring stops when agents end
 				 * before they begin a job: 1, 2, 4, ... */
-#define FAILURES	3	/* such ends after which it may be the oldest
-				 * job that agents cannot bear */
+#define FAILURES	3	/* such ends after which the oldest job may be
+				 * what kills agents */
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
 #define FORKRATE_AGAIN	0.25	/* seconds until a start held up by -R is */
 #define NO_START	"an agent that can be started"
@@ -166,7 +167,7 @@ ta_limits(void)
 #endif
 }
 
-/* ---- what a program is given ----------------------------------------- */
+/* ---- the environment of an agent ------------------------------------- */
 
 /* The value of the name in a list of NAME=value, or NULL. */
 static const char *
@@ -233,7 +234,7 @@ most_of(const struct ring *r, int limit)
 	return limit == MAXTA ? least(n, most) : n;
 }
 
-/* So many more are there, idle, ending. */
+/* Adds to the numbers of agents in all, idle and ending. */
 static void
 count(struct ring *r, int nta, int nidle, int nending)
 {
@@ -246,7 +247,7 @@ count(struct ring *r, int nta, int nidle, int nending)
 	}
 }
 
-/* Agents that the ring could have at work beside those that are. */
+/* Agents that could work for the ring, beside those that do. */
 static long
 nfree(struct ring *r)
 {
@@ -259,7 +260,7 @@ nfree(struct ring *r)
 	return n;
 }
 
-/* What keeps a new agent from the thread, or NULL. */
+/* The limit that allows the thread no new agent, or NULL. */
 static const char *
 obstacle(struct ring *r, const struct thread *t)
 {
@@ -292,9 +293,8 @@ set_waits(struct ring *r)
 	r->waits = at;
 }
 
-/* Other rings that wait at the limit for one agent less, while none is about to
- * go.  Where agents are bound to threads, one of the ring's own is of use, too.
- */
+/* Other rings that wait at the limit for one agent less, while no agent is
+ * ending.  If agents are bound to threads, the ring itself counts, too. */
 static long
 waiters(struct ring *r, int limit)
 {
@@ -304,8 +304,8 @@ waiters(struct ring *r, int limit)
 	    s->nwait - (!r->conf->bound && r->waits == limit);
 }
 
-/* Has the ring more than an equal share of what others wait for?  So under a
- * full load every ring comes to its share. */
+/* Has the ring more than an equal share of the slots that others wait for?  So
+ * under full load every ring gets its share. */
 static int
 should_yield(struct ring *r)
 {
@@ -320,12 +320,12 @@ should_yield(struct ring *r)
 	return 0;
 }
 
-/* ---- an agent comes to be -------------------------------------------- */
+/* ---- start ----------------------------------------------------------- */
 
 /* An agent could not be started for the thread: its ring stops for some
- * seconds, which is said once.  Where each thread has agents of its own, or the
- * host is the reason (0 seconds), no other has to wait for that; but when the
- * machine is (no thread), all have. */
+ * seconds, with one line in the log.  If each thread has agents of its own, or
+ * the host is the reason (0 seconds), only the thread stops; if the machine is
+ * the reason, there is no thread, and the ring stops. */
 static void
 cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
 {
@@ -387,7 +387,8 @@ start_program(struct command *c, const struct setting *s, const char *channel,
 	return cmd_start(c, ours);
 }
 
-/* A new agent is to get the vertex, or its ring or thread stops for a while. */
+/* Starts an agent for the vertex; on failure its ring or thread stops for a
+ * while. */
 static void
 start(struct vertex *v)
 {
@@ -435,8 +436,9 @@ is_later(int err)
 	return err == EINTR || err == EAGAIN || err == EWOULDBLOCK;
 }
 
-/* Writes what can be written without waiting.  Nobody who reads: its end will
- * be told to us.  Any other error: it would wait for ever for what is lost. */
+/* Writes as much to it as it takes without waiting.  If it has closed its end,
+ * its death will be reported to us.  After any other error it is ended, as it
+ * would wait for lost lines for ever. */
 static void
 flush(struct ta *ta)
 {
@@ -483,8 +485,8 @@ signal_it(struct ta *ta)
 	heap_set(&due, &ta->timer, now.mono + MERCY);
 }
 
-/* Agents with nothing to do rest with their ring, and with the thread that they
- * served last, the newest first; and no longer. */
+/* An idle agent is in the list of its ring, and in that of the thread that it
+ * served last, the newest first. */
 static void
 idle_add(struct ta *ta)
 {
@@ -503,7 +505,7 @@ idle_del(struct ta *ta)
 	count(ta->ring, 0, -1, 0);
 }
 
-/* It ends, and is about to go; or takes its time for that. */
+/* Counts it as ending; or no longer, if it takes too long. */
 static void
 set_ending(struct ta *ta, int ending)
 {
@@ -511,7 +513,7 @@ set_ending(struct ta *ta, int ending)
 	ta->ending = (unsigned char)ending;
 }
 
-/* It is to end: politely with grace, else by signal. */
+/* Ends it: with grace by an empty line, else by a signal. */
 static void
 end(struct ta *ta, int grace)
 {
@@ -530,8 +532,8 @@ end(struct ta *ta, int grace)
 		signal_it(ta);
 }
 
-/* Appends to what is to be written: 0; -1 when it has not read so much that
- * there is no room. */
+/* Appends the line to its output: 0; -1 when there is no room, as it has not
+ * read the lines before. */
 static int
 say(struct ta *ta, const char *line)
 {
@@ -550,7 +552,7 @@ say(struct ta *ta, const char *line)
 
 /* ---- feeding --------------------------------------------------------- */
 
-/* It has the vertex, and is told so. */
+/* Sends it the job line of the vertex. */
 static void
 say_job(struct ta *ta, const struct vertex *v)
 {
@@ -569,9 +571,10 @@ say_job(struct ta *ta, const struct vertex *v)
 	ta->fed = now.mono;
 }
 
-/* How many jobs it may have at once.  Mail for a mailbox goes one by one, as
- * one job may show that the box takes none.  In a wide window the ready ones
- * are shared with the agents that may still come, beyond the backlog. */
+/* How many jobs it may have at once.  Mail for a mailbox is fed one by one, as
+ * one job may show that the mailbox takes none.  In a wide window, READY
+ * vertices beyond the backlog are shared with the agents that may still be
+ * started. */
 static unsigned
 most_jobs(const struct ta *ta)
 {
@@ -590,8 +593,8 @@ most_jobs(const struct ta *ta)
 	return share < low ? low : share < high ? share : high;
 }
 
-/* Has it worked long enough?  A new one may meet another machine of its host,
- * and what it has lost of memory is found again. */
+/* Has it reached maxage or maxjobs?  A new one may find another machine of its
+ * host, and has no memory that was lost. */
 static int
 worn_out(const struct ta *ta)
 {
@@ -601,8 +604,8 @@ worn_out(const struct ta *ta)
 	    (s->maxage > 0 && now.mono - ta->born >= s->maxage);
 }
 
-/* May it be given more, now or ahead?  Not where its command may no longer be
- * that of its clause, nor when it does not read. */
+/* May it get more jobs?  Not after a reload, when its clause may have another
+ * command, nor when it does not read. */
 static int
 is_at_work(const struct ta *ta)
 {
@@ -610,8 +613,8 @@ is_at_work(const struct ta *ta)
 	    !ring_is_old(ta->ring) && ta->nout + JOB_MOST < OUTBUF;
 }
 
-/* May it be given more on its thread?  It gives way after a stretch when
- * somebody else could use it. */
+/* May it get more jobs on its thread?  It leaves after STRETCH jobs when
+ * another thread or ring could use it. */
 static int
 may_go_on(const struct ta *ta)
 {
@@ -632,7 +635,7 @@ feed(struct ta *ta)
 	if (ta->jobs.n > (unsigned)s->overfeed / 2 &&
 	    ta->jobs.n >= (unsigned)s->backlog)
 		return;
-	/* each job is a choice anew, but for those to be done ahead */
+	/* order_next chooses each job, except for jobs ahead */
 	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0)
 		return;
 	for (n = most_jobs(ta); ta->jobs.n < n && may_go_on(ta); say_job(ta, v))
@@ -658,7 +661,7 @@ give(struct ta *ta, struct vertex *v)
 	flush(ta);
 }
 
-/* An idle one goes to work on the vertex. */
+/* An idle agent gets the vertex. */
 static void
 wake(struct ta *ta, struct vertex *v)
 {
@@ -668,8 +671,9 @@ wake(struct ta *ta, struct vertex *v)
 	feed(ta);
 }
 
-/* It has no job: it is free, or ends, worn out or for another ring.  While its
- * own has mail it keeps its slot for a stretch, or each job would cost a start.
+/* It has no job: it becomes idle, or ends, by maxage or maxjobs or for another
+ * ring.  While its own ring has mail it is not ended for another ring in its
+ * first STRETCH jobs and STRETCH_MOST seconds, or each job would cost a start.
  */
 static void
 go_on(struct ta *ta)
@@ -692,9 +696,9 @@ go_on(struct ta *ta)
 	th_update(ta->thread);
 }
 
-/* ---- hearing it ------------------------------------------------------ */
+/* ---- its lines ------------------------------------------------------- */
 
-/* The agent has said what does not fit: 1 when that is to be logged. */
+/* The agent has sent a line outside the protocol: 1 when it is to be logged. */
 static int
 is_logged(struct ta *ta)
 {
@@ -706,8 +710,8 @@ is_logged(struct ta *ta)
 	return ta->noise <= NOISE_MOST;
 }
 
-/* A line outside the protocol.  The first of several is kept, as others mostly
- * only explain it. */
+/* A line outside the protocol.  The first of several is kept as the reason, as
+ * the others mostly only explain it. */
 static void
 noise(struct ta *ta, const char *what, const char *line)
 {
@@ -720,8 +724,8 @@ noise(struct ta *ta, const char *what, const char *line)
 		    ta->ring->chan->name, what, line);
 }
 
-/* What it is at now with its oldest job, for mailq: no noise, but too many of
- * these in a row are (listen_to). */
+/* A line "#step": its current step with its oldest job, for mailq.  Too many in
+ * a row are no signs of life (listen_to). */
 static void
 step(struct ta *ta, const char *line)
 {
@@ -729,7 +733,7 @@ step(struct ta *ta, const char *line)
 	text_fmt(ta->step, sizeof(ta->step), "%s", line + strspn(line, " "));
 }
 
-/* What it said before counts no more. */
+/* Its lines before are no reason any more. */
 static void
 forget_words(struct ta *ta)
 {
@@ -737,8 +741,8 @@ forget_words(struct ta *ta)
 	ta->words[0] = '\0';
 }
 
-/* It is up, and is told of its first job, unless an operator wants something
- * else by now. */
+/* It is up and gets its first job line, unless an operator has held or ended
+ * the job by now. */
 static void
 tell_first(struct ta *ta)
 {
@@ -825,9 +829,9 @@ hear_line(struct ta *ta, char *line)
 		report(ta, line);
 }
 
-/* It has said n bytes more, which are in inbuf behind npart others.  What is
- * left is the beginning of a line; of one that is too long only that it is
- * there. */
+/* Obeys the lines in inbuf, which has npart bytes of a line and n new ones.
+ * The beginning of the next line is kept; of a line that is too long only the
+ * fact that there is one. */
 static void
 hear(struct ta *ta, size_t n)
 {
@@ -865,7 +869,7 @@ hang_up(struct ta *ta)
 	ta->in = ta->out = -1;
 }
 
-/* Reads what it says, at most so many buffers full. */
+/* Reads its lines, at most reads buffers full. */
 static void
 listen_to(struct ta *ta, int reads)
 {
@@ -882,13 +886,13 @@ listen_to(struct ta *ta, int reads)
 			return;
 		}
 		if (ta->noise < NOISE_MOST && ta->steps < NOISE_MOST)
-			/* idle talk is no work */
+			/* no sign of life */
 			ta->heard = now.mono;
 		hear(ta, (size_t)n);
 	}
 }
 
-/* ---- the end of one -------------------------------------------------- */
+/* ---- end ------------------------------------------------------------- */
 
 /* How it ended, in words. */
 static void
@@ -911,10 +915,9 @@ how_it_ended(const struct ta *ta, char *s, size_t size)
 		text_add(&t, " while at this: %s", ta->step);
 }
 
-/* Was its oldest job in work when it ended?  Its reports and tags tell, and
- * that it was silent.  An agent may set no tags, so the second time that the
- * job is found so, it was; where agents begin no job at all, some times later.
- */
+/* Was its oldest job in work when it ended?  Reports, tags and its silence show
+ * that.  An agent may set no tags; so a job that was the oldest at two such
+ * ends was in work.  If agents begin no job at all, it takes some ends more. */
 static int
 was_in_work(const struct ta *ta, int begun)
 {
@@ -922,12 +925,12 @@ was_in_work(const struct ta *ta, int begun)
 	    ta->ring->failures > FAILURES);
 }
 
-/* It is dead and has been heard to the end: what it leaves behind. */
+/* It is dead and its output is read to the end: frees its jobs and its slot. */
 static void
 clean_up(struct ta *ta)
 {
 	struct ring *r = ta->ring;
-	/* jobs that it was told of */
+	/* jobs whose lines were sent to it */
 	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;
 	int begun = ta->kills > 0 || (jobs > 0 && q_has_begun(ta->jobs.head));
 	int stops = !q.hold && !ring_is_old(r), more = r->dead <= now.mono;
@@ -965,7 +968,7 @@ clean_up(struct ta *ta)
 	q.nagents--;
 }
 
-/* Takes it off the list, when it is gone. */
+/* Removes it from the list of agents, if it has ended. */
 static void
 remove_if_gone(struct ta *ta)
 {
@@ -988,8 +991,8 @@ ta_reaped(long pid, int status)
 		return 0;
 	ta->reaped = 1;
 	ta->status = status;
-	/* somebody it left behind may hold the other end: what is there now
-	 * is all that we wait for */
+	/* a child of it may keep the other end open: only the bytes that are
+	 * there now are read */
 	listen_to(ta, 64);
 	if (ta->npart > 0)
 		noise(ta, "garbled: ", ta->part);
@@ -998,7 +1001,7 @@ ta_reaped(long pid, int status)
 	return 1;
 }
 
-/* Ends the idle and the silent. */
+/* Ends idle and silent agents whose time is over. */
 static void
 run_timers(void)
 {
@@ -1026,9 +1029,9 @@ run_timers(void)
 
 /* ---- one vertex ------------------------------------------------------ */
 
-/* A busy agent of the host that has fewer jobs than that, and time for more,
- * gets it: that with the fewest, the newest of them.  1 or 0.  Not for a
- * mailbox, which may take none. */
+/* Gives the vertex to a busy agent of its host that has fewer jobs than that
+ * and may get more: the one with the fewest, of several the newest.  1 or 0.
+ * Not for a mailbox, which may take no mail. */
 static int
 give_busy(struct vertex *v, long jobs)
 {
@@ -1047,9 +1050,9 @@ give_busy(struct vertex *v, long jobs)
 	return best != NULL;
 }
 
-/* The next vertex of the ring, among those that stood aside too when agents are
- * free, goes to an agent, or stands aside: 1; 0 when there is none, or no
- * agent. */
+/* Gives the next vertex of the ring to an agent, or blocks it if its message is
+ * at its share; when agents are free, a blocked vertex may be the next: 1; 0
+ * when there is no vertex or no agent. */
 static int
 serve(struct ring *r)
 {
@@ -1080,8 +1083,8 @@ serve(struct ring *r)
 	return 1;
 }
 
-/* Where agents are bound to their threads, those that are idle take what has
- * come for them. */
+/* If agents are bound to their threads, idle ones get the READY vertices of
+ * their own thread. */
 static void
 wake_bound(struct ring *r)
 {
@@ -1096,7 +1099,7 @@ wake_bound(struct ring *r)
 	}
 }
 
-/* Those that stay idle are told so; they end by idlemax, and by maxage. */
+/* Sends "#idle" to agents that stay idle; idlemax or maxage ends them. */
 static void
 tell_idle(struct ring *r)
 {
@@ -1120,8 +1123,8 @@ tell_idle(struct ring *r)
 
 /* ---- room ------------------------------------------------------------ */
 
-/* Finds out which rings wait for one agent less, and ends that which has been
- * idle longest where it helps. */
+/* Finds the rings that wait for one agent less, and ends the agent that has
+ * been idle longest if that helps. */
 static void
 make_room(void)
 {
@@ -1142,8 +1145,8 @@ make_room(void)
 
 /* ---- the loop's verbs ------------------------------------------------ */
 
-/* The ring that is not yet done with in this pass and got its last new agent
- * longest ago. */
+/* The ring that got its last new agent longest ago, of those that were not
+ * served in this pass. */
 static struct ring *
 next_ring(void)
 {
