@@ -72,27 +72,28 @@
 #define LOOK	64	/* vertices of a thread that are offered at once */
 
 /*
- * job: a message within a ring, in the preemptive order while it has READY
- * vertices, else while some of them stand aside because the message is at its
- * share of the agents.  Counts are recipients.  Found in O(rings) of its
- * message, mostly one; places and shares O(log jobs).
+ * job: a message within a ring.  In the preemptive order it exists while the
+ * message has READY vertices in the ring, with other orders while some of these
+ * are blocked because the message is at its share of the agents.  Counts are
+ * recipients.  Found in O(rings) of its message, mostly one; places and shares
+ * O(log jobs).
  */
 struct job {
 	struct job *next;	/* of the same message */
 	struct message *msg;
 	struct ring *ring;
-	struct list offer;	/* READY vertices that may go, or stand aside */
-	struct timer place;	/* in ring->jobs, when something may go */
-	struct timer share;	/* in ring->shares, when it has its share */
+	struct list offer;	/* READY vertices on offer, or blocked */
+	struct timer place;	/* in ring->jobs, while a vertex may go */
+	struct timer share;	/* in ring->shares, while at its share */
 	double	key;		/* its place among the jobs of the ring */
-	double	low, base;	/* its children are placed above low; which was
+	double	low, base;	/* its children are placed above low; low was
 				 * base at first */
-	struct job *parent;	/* whom it preempts, or NULL */
-	struct job *child;	/* who preempts it */
+	struct job *parent;	/* the job that it preempts, or NULL */
+	struct job *child;	/* the last job that preempts it */
 	struct job *sibling, *back;	/* next and previous child */
 	unsigned level;		/* how deep it preempts, 0: not */
-	long	read;		/* that were READY once */
-	long	chosen;		/* ... of these, that went or were taken away */
+	long	read;		/* recipients that have been READY */
+	long	chosen;		/* ... of these, given or no longer READY */
 	long	avail;		/* delivery slots * slotcost; below 0: a debt */
 	long	used;		/* slots beyond those expected by its parent */
 };
@@ -106,7 +107,7 @@ list_add(struct list *l, struct vertex *v)
 	l->n++;
 }
 
-/* Before another one of the list, which is the head when it is empty. */
+/* Inserts before at, an element of the list; NULL if the list is empty. */
 static void
 list_put(struct list *l, struct vertex *v, struct vertex *at)
 {
@@ -173,7 +174,7 @@ job_get(const struct vertex *v)
 	return j;
 }
 
-/* Recipients of its channel that are not in core yet; they may all be its. */
+/* Unread recipients of its channel in the message; all may be of this job. */
 static long
 rcpts_unread(const struct job *j)
 {
@@ -191,7 +192,7 @@ rcpts_left(const struct job *j)
 	return j->read + rcpts_unread(j) - j->chosen;
 }
 
-/* What was found out about who preempts whom may no longer be so. */
+/* The result of the last search for a job that preempts is no longer valid. */
 static void
 forget_rival(struct ring *r)
 {
@@ -214,12 +215,12 @@ place_job(struct job *j)
 		heap_del(&j->ring->shares, &j->share);
 }
 
-/* ---- the tree of who preempts whom ----------------------------------- */
+/* ---- the tree of preemption ------------------------------------------ */
 
 /*
- * The job preempts nobody any more.  Its parent gets back what it did not
- * need; not a parent that it came to by adoption, which never paid.  Its
- * children are adopted, or left alone, and keep their level.
+ * The job preempts no other any more.  Its parent gets back the slots that it
+ * did not use, if that parent paid for it.  Its children become children of its
+ * parent, if there is one, and keep their level.
  */
 static void
 end_preemption(struct job *b)
@@ -262,7 +263,7 @@ job_free(struct job *j)
 	free(j);
 }
 
-/* It goes when nothing more is to be expected of it. */
+/* Frees the job if no more recipients of it can become READY. */
 static void
 retire(struct job *j)
 {
@@ -274,7 +275,8 @@ retire(struct job *j)
 		end_preemption(j);
 }
 
-/* May b preempt c?  It takes its place before c, and c pays: 1 or 0. */
+/* Lets b preempt c: it gets the place before c, and c pays.  1; 0 if there are
+ * no more places before c. */
 static int
 preempt(struct job *c, struct job *b)
 {
@@ -296,10 +298,10 @@ preempt(struct job *c, struct job *b)
 	return 1;
 }
 
-/* ---- who may preempt ------------------------------------------------- */
+/* ---- which job may preempt ------------------------------------------- */
 
-/* What the job has waited for each of its recipients, seconds.  Some processors
- * calculate with more bits than a double keeps; what is stored makes equal
+/* The wait of the job for each of its recipients, seconds.  Some processors
+ * calculate with more bits than a double keeps; storing the value makes equal
  * scores equal there, too. */
 static double
 score(const struct job *j)
@@ -310,8 +312,8 @@ score(const struct job *j)
 	return stored;
 }
 
-/* Is it the best so far to preempt the job that is judged, of those with so
- * many recipients at most? */
+/* Makes the job the rival of r->judged if it has the best score so far, and at
+ * most so many recipients. */
 static void
 consider(struct job *j, long most)
 {
@@ -327,10 +329,11 @@ consider(struct job *j, long most)
 }
 
 /*
- * The heap is walked in the order of places as far as that is cheap.  What is
- * behind a job that preempts nobody is younger than that, so it cannot score
- * more than the same wait for one recipient; what was loaded at a start may be
- * older, and then is not always found to be the best.
+ * Walks the heap, roughly in the order of places.  Jobs behind one that
+ * preempts no other are younger, so none of them can score more than the wait
+ * of that one for a single recipient; where this is not enough the walk ends.
+ * Messages loaded at a start are not in the order of age; so the best of them
+ * may be missed.
  */
 static void
 search(struct ring *r, unsigned i, long most)
@@ -351,9 +354,9 @@ search(struct ring *r, unsigned i, long most)
 	search(r, a + b - first, most);
 }
 
-/* The best of those that c could pay for in the end, or NULL.  That nobody
- * is good enough stays so until something else changes, as what c earns is
- * what it no longer has to give. */
+/* The best of the jobs that c could pay for with all its slots, earned and to
+ * be earned, or NULL.  That sum does not change while c gives recipients; so a
+ * result of NULL is kept until another job changes. */
 static struct job *
 candidate(struct job *c)
 {
@@ -383,7 +386,7 @@ can_pay(const struct job *c, const struct job *b)
 
 /* ---- giving ---------------------------------------------------------- */
 
-/* The thread is open or not, and has so many more vertices on offer. */
+/* Sets whether the thread may take agents; more vertices of it are on offer. */
 static void
 set_open(struct thread *t, int open, int more)
 {
@@ -402,9 +405,9 @@ key_of(const struct vertex *v)
 	return j != NULL ? j->key : v->msg->loaded;
 }
 
-/* The vertex waits for its thread, with those that do already.  What was on
- * offer stood before all these, so its place is near the beginning; where it
- * is neither there nor at the end, the list is to be put in order. */
+/* Puts the vertex on the list of its thread.  A vertex that was on offer stands
+ * before all others, so its place is near the beginning; if its place is
+ * neither there nor at the end, order_run has to sort the list. */
 static void
 wait_in_thread(struct vertex *v)
 {
@@ -435,8 +438,9 @@ withdraw(struct job *j, struct vertex *v)
 	place_job(j);
 }
 
-/* The next vertex of the job whose thread is open; others on the way go to
- * wait for theirs.  NULL: there is none, it has left the line. */
+/* The next vertex of the job whose thread may take an agent; those before it go
+ * to the lists of their threads.  NULL: there is none, and the job has left the
+ * line. */
 static struct vertex *
 open_vertex(struct job *j)
 {
@@ -449,7 +453,7 @@ open_vertex(struct job *j)
 	return v;
 }
 
-/* The vertex by which somebody preempts c now, or NULL. */
+/* The vertex of a job that preempts c now, or NULL. */
 static struct vertex *
 preempting(struct job *c)
 {
@@ -462,13 +466,13 @@ preempting(struct job *c)
 		return NULL;
 	while ((b = candidate(c)) != NULL) {
 		v = open_vertex(b);
-		if (v != NULL)	/* else it hides nobody any more */
+		if (v != NULL)	/* else another may be the best */
 			return can_pay(c, b) && preempt(c, b) ? v : NULL;
 	}
 	return NULL;
 }
 
-/* Its job counts on it no longer. */
+/* Its job no longer counts it as READY. */
 void
 order_take(struct vertex *v, int chosen)
 {
@@ -492,7 +496,7 @@ order_take(struct vertex *v, int chosen)
 	retire(j);
 }
 
-/* Its job, which counts on it from now on; or NULL, without memory. */
+/* Its job, which counts it as READY from now on; or NULL, without memory. */
 static struct job *
 count_vertex(struct vertex *v)
 {
@@ -529,8 +533,8 @@ by_place(const void *a, const void *b)
 }
 
 /*
- * Costs O(n log n) at most and is done when an eighth or more is new, so it
- * is O(log n) a vertex; a small thread is always put right.
+ * Costs O(n log n) at most, and runs when an eighth of the list or more is new,
+ * so it is O(log n) a vertex; a small thread is always sorted.
  */
 void
 order_run(struct thread *t)
@@ -544,7 +548,7 @@ order_run(struct thread *t)
 	a = mem_get(n * sizeof(*a));
 	if (a == NULL)
 		return;
-	/* each goes to a place of those so far, and who was there to the end */
+	/* a shuffle: each vertex changes places with a random one before it */
 	for (i = 0, v = t->ready.head; v != NULL; v = v->next, i++) {
 		j = is_random ? (unsigned)rnd(i + 1) : i;
 		a[i] = a[j];
@@ -574,8 +578,8 @@ order_ready(struct thread *t, struct vertex *v)
 	}
 }
 
-/* How many vertices of an open thread are offered.  Where agents are given
- * jobs ahead that is what may go at once: the next ones are theirs. */
+/* How many vertices of a thread are offered, if it may take agents.  With jobs
+ * ahead, only as many as new agents may come: the next ones are jobs ahead. */
 static unsigned
 offers_wanted(const struct thread *t)
 {
