@@ -92,15 +92,15 @@
 #define WAIT_MOST	315360000L	/* seconds; ten years */
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap ... */
 #define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
-#define UNUSED_MOST	1000	/* a small machine has other uses for memory */
+#define UNUSED_MOST	1000	/* destinations without mail: memory is small */
 #define HEAD		"destdb 2 "
 #define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
 #define OTHERS_MOST	100	/* files of other hosts */
 #define CHANNELS_MOST	100	/* beyond them files bring no new ones */
 #define WINDOW_MOST	1000000L
 #define WORDS_MOST	500	/* bytes of a reason */
-#define HEARSAY		3	/* rounds after which what no file says any more
-				 * is not believed any more */
+#define HEARSAY		3	/* rounds that a destination is dead by the
+				 * word of another host's file */
 
 double dest_period = 300;	/* seconds between rounds of files */
 
@@ -108,7 +108,8 @@ double dest_period = 300;	/* seconds between rounds of files */
 static struct thread *unused;
 static unsigned nunused;
 
-/* What our file lacks: uses are written at the end, changes in a while. */
+/* What our file lacks: uses are written at the end, changes at the next round.
+ */
 enum unsaved { SAVED, USES, CHANGES };
 
 static struct {
@@ -117,22 +118,22 @@ static struct {
 		    const char *host);
 	double	due;		/* mono; the next round */
 	enum unsaved unsaved;
-	unsigned wrong, told;	/* complaints of this round and the last */
-	int	news;		/* threads have yet to learn of hearsay */
+	unsigned wrong, told;	/* errors of this round and the last */
+	int	news;		/* a file has made a destination dead */
 } db;
 
-/* record: a line of a file, once the time since its writing is taken off. */
+/* record: a line of a file, its times as of now. */
 struct record {
 	char	*channel, *host, *reason;
 	long	window;		/* 0: it is dead */
-	long	left;		/* seconds until it is tried */
+	long	left;		/* seconds until it is tried again */
 	long	tries;
 	double	used;		/* mono; its last report or start */
 };
 
 /*
- * The value as it is once stored in a double.  Some processors calculate with
- * more bits than that, and 0.2 five times is 1 only without them.
+ * The value, rounded to a double.  Some processors calculate with more bits;
+ * then five times 0.2 is not 1.
  */
 static double
 stored(double x)
@@ -149,7 +150,7 @@ unsave(enum unsaved what)
 		db.unsaved = what;
 }
 
-/* ---- rules and rates in writing --------------------------------------- */
+/* ---- rules and rates as text ------------------------------------------ */
 
 /* The decimal fraction at s, such as 0.25; *end is behind it, or s when there
  * is none.  strtod takes more than that, and adds some kilobytes to a static
@@ -232,9 +233,8 @@ fb_rate_parse(const char *s, struct fb_rate *rate)
 
 /* ---- the window -------------------------------------------------------- */
 
-/* The square root of n, at least 1, but for its last bit: some systems have
- * sqrt in a library apart.  Newton's steps come down from above until they
- * stop. */
+/* The square root of n, at least 1, except for its last bit; with sqrt some
+ * systems would need another library.  Newton's steps fall until they stop. */
 static double
 root(long n)
 {
@@ -312,7 +312,7 @@ fb_good(struct thread *d)
 	if (was == 0)
 		return;
 	d->window = capped(f, was);
-	/* at the limit, or far ahead of what is used, nothing is added up */
+	/* at the limit, or ahead of need, the window does not grow */
 	if ((f->limit <= 0 || d->window < f->limit) &&
 	    d->window < (long)d->nta + initial(f)) {
 		d->success = stored(d->success + step(&f->pos, d->window));
@@ -545,8 +545,8 @@ forget(struct thread *d)
 	free(d);
 }
 
-/* Seconds of silence after which it may be forgotten, and none in which its
- * rate holds a delivery up. */
+/* Seconds without use after which it may be forgotten: at least until its rate
+ * allows the next delivery. */
 static double
 keep_for(const struct feedback *f, double forget)
 {
@@ -585,8 +585,8 @@ is_stale(const struct thread *d)
 	    (d->hearsay || now.mono - d->used >= d->keep);
 }
 
-/* Once a second all are looked at: one that is kept for long, or is dead, has
- * others behind it that are not. */
+/* Checks all once a second: one that is kept for long, or is dead, has others
+ * behind it that may be forgotten. */
 void
 dest_forget(void)
 {
@@ -640,10 +640,9 @@ dest_sleep(struct thread *d)
 	    d->tries, now.wall));
 }
 
-/* ---- our file is written ------------------------------------------------ */
+/* ---- writing our file --------------------------------------------------- */
 
-/* Something is wrong with a file.  It is logged once, until something else is:
- * a round that has as much to complain of as the last is silent. */
+/* Logs an error of a file, unless the last round had as many errors. */
 static void
 complain(const char *path, const char *what, const char *why)
 {
@@ -651,7 +650,7 @@ complain(const char *path, const char *what, const char *why)
 		log_warn("destdb file=%s %s%s", path, what, why);
 }
 
-/* Our host's name, so that it can be that of a file. */
+/* The name of our host, changed if it cannot be the name of a file. */
 static const char *
 own_name(void)
 {
@@ -697,7 +696,8 @@ ago(double mono)
 	return s < 0 ? 0 : s > WAIT_MOST ? WAIT_MOST : (long)s;
 }
 
-/* Writes the line of what we know by ourselves, while there is room. */
+/* Writes the line of a destination, if its state is from our own reports and
+ * there is room. */
 static void
 write_record(FILE *f, const struct thread *d)
 {
@@ -712,7 +712,7 @@ write_record(FILE *f, const struct thread *d)
 	text_add(&t, "%s\t%s\t%ld\t", d->chan->name, d->host, d->window);
 	if (d->window > 0)
 		text_add(&t, "-");
-	else	/* what is to come is what was, with the sign turned */
+	else	/* seconds from now, by mirroring at now */
 		text_add(&t, "%ld", ago(2 * now.mono - d->until));
 	text_add(&t, "\t%u\t%ld\t%.*s\n", (unsigned)d->tries, ago(d->used),
 	    WORDS_MOST, d->reason != NULL ? d->reason : "");
@@ -720,7 +720,7 @@ write_record(FILE *f, const struct thread *d)
 		fwrite(line, 1, t.len, f);
 }
 
-/* In the order in which they are to be forgotten: those with mail last. */
+/* In the order in which they would be forgotten: those with mail last. */
 static void
 write_all(FILE *f)
 {
@@ -736,7 +736,7 @@ write_all(FILE *f)
 		write_record(f, d);
 }
 
-/* Our file is made anew if it lacks so much. */
+/* Writes our file anew, if it lacks at least this. */
 static void
 save(enum unsaved least)
 {
@@ -747,7 +747,7 @@ save(enum unsaved least)
 	db.wrong = 0;
 	if (db.unsaved < least)
 		return;
-	/* others pass over a name that begins with a dot */
+	/* other hosts ignore a name that begins with a dot */
 	text_fmt(fresh, sizeof(fresh), "%.*s.%s.new", (int)(base - path), path,
 	    base);
 	if (fd_replace(path, fresh, write_all) < 0) {
@@ -758,7 +758,7 @@ save(enum unsaved least)
 	log_debug("destdb file=%s written", db.path);
 }
 
-/* ---- a file is read ----------------------------------------------------- */
+/* ---- reading a file ----------------------------------------------------- */
 
 /* Makes \ooo bytes, in place: 0, or -1 when it is not well formed. */
 static int
@@ -805,8 +805,8 @@ is_whole(const struct lines *l)
 	return !l->overlong && !l->unended && strlen(l->line) == l->len;
 }
 
-/* The line of a file that was written so many seconds ago: 0, or -1 when
- * anything in it is not as it must be. */
+/* Parses a line of a file that was written passed seconds ago: 0, or -1 when it
+ * is damaged. */
 static int
 take_line(struct lines *l, long passed, struct record *r)
 {
@@ -852,7 +852,7 @@ chan_of(const char *name)
 	return c != NULL || n >= CHANNELS_MOST ? c : dest_chan(name);
 }
 
-/* What was last heard of the new destination stands for all that was. */
+/* Sets the new destination to the state in the record, as if by one report. */
 static void
 restore(struct thread *d, const struct record *r, const struct setting *s)
 {
@@ -876,8 +876,9 @@ restore(struct thread *d, const struct record *r, const struct setting *s)
 		reason_copy(&d->reason, r->reason);
 }
 
-/* It is dead for another host, and so it is here, unless we know better.  The
- * next rounds put the end of that off as long as the file says so. */
+/* The destination is dead for the host who, and now here, too, unless it has
+ * had a later good report.  The next rounds prolong that as long as the file
+ * says so. */
 static void
 hear(struct thread *d, const struct record *r, const char *who)
 {
@@ -898,7 +899,7 @@ hear(struct thread *d, const struct record *r, const char *who)
 	db.news = 1;
 }
 
-/* A line of our own file, or of who's. */
+/* Takes a line of the file of the host who; NULL: of our own. */
 static void
 take_record(struct record *r, const char *who)
 {
@@ -921,8 +922,8 @@ take_record(struct record *r, const char *who)
 		hear(d, r, who);
 }
 
-/* The first line: seconds that have passed since it was written; -1: it is
- * none of ours. */
+/* The first line: seconds since the file was written; -1: the file has another
+ * format. */
 static long
 take_head(struct lines *l)
 {
@@ -962,7 +963,8 @@ take_lines(struct lines *l, const char *path, const char *who)
 		    strerror(l->error));
 }
 
-/* Our own file, or who's, where what is no file is none of ours. */
+/* Reads the file of the host who; NULL: our own.  In the directory, entries
+ * that are no regular files are ignored. */
 static void
 take_file(const char *path, const char *who)
 {
