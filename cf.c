@@ -123,15 +123,15 @@ static const struct keyword params[] = {
 #undef AT
 };
 
-/* What is one of a few words, from T_ORDER on: what others are told, and the
- * words in the order of their values. */
+/* Values that are one of a few words, from T_ORDER on: the text of an error,
+ * and the words in the order of their values. */
 static const char *const choices[][5] = {
 	{ "is not random, age or preempt", "random", "age", "preempt", NULL },
 	{ "is neither sender nor none", "sender", "none", NULL },
 	{ "is neither yes nor no", "no", "yes", NULL }
 };
 
-/* Other names of keywords, and those that are no more. */
+/* Other names of keywords, and former keywords. */
 static const struct {
 	const char *name, *now;
 } synonyms[] = {
@@ -144,14 +144,14 @@ static const struct {
 	{ "gangschedule", "leave it out: hosts are always scheduled as one" }
 };
 
-/* What ZMailer has and this program does without: PARAMs and keywords. */
+/* PARAMs and keywords of ZMailer that have no effect here. */
 static const char *const foreign[] = {
 	"authfile", "msgwriteasync", "store-error-on-error",
 	"sysnice", "syspriority", "deliveryform", "expiryform"
 };
 
-/* What holds for the channel dsn before any clause is asked, and what no clause
- * can change. */
+/* The settings of the channel dsn: defaults before any clause, and those that
+ * no clause can change. */
 static const struct ours {
 	const char *name, *value;
 } dsn_first[] = {
@@ -267,7 +267,7 @@ is_blank(int c)
 	return c != '\n' && isspace(c);
 }
 
-/* Over blanks, but not to another line: what is there. */
+/* Skips blanks within the line: the byte behind them. */
 static int
 skip_blanks(struct reader *r)
 {
@@ -284,8 +284,8 @@ next_line(struct reader *r)
 	r->start = ++r->p;
 }
 
-/* To the next token, over blanks, lines and comments: 1 when it stands in
- * the first column, 0 when further right, -1 at the end. */
+/* Skips blanks, lines and comments: 1 when the next token is in the first
+ * column, 0 when it is further right, -1 at the end. */
 static int
 skip_to_token(struct reader *r)
 {
@@ -300,7 +300,7 @@ skip_to_token(struct reader *r)
 	}
 }
 
-/* Ends the word at r->p, which '=' may end, too: what ended it. */
+/* Skips the word at r->p, which '=' may end, too: the byte that ended it. */
 static int
 end_word(struct reader *r, int equals)
 {
@@ -318,8 +318,8 @@ end_word(struct reader *r, int equals)
 	return c;
 }
 
-/* Takes the word at r->p as the current one; what follows it on its line, as
- * far as that is a '=', a blank or the end. */
+/* Makes the word at r->p the current one: the byte that follows it on its line,
+ * a '=', a blank or the end. */
 static int
 take_word(struct reader *r, int equals)
 {
@@ -392,9 +392,9 @@ take_value(struct reader *r)
 /* ---- reading: values ------------------------------------------------- */
 
 /*
- * A setter takes a value as it stands in the file, quotes taken off, and puts
- * it where it belongs.  It answers NULL, or what is wrong, to follow the value;
- * then nothing is set.  When something else is to be said it does so itself.
+ * A setter takes the text of a value, without quotes, and stores the value.  It
+ * returns NULL, or the error, as words that follow the value in a message; then
+ * nothing is set.  It reports errors of another form itself, and returns NULL.
  */
 
 /* A whole decimal number, perhaps negative: 0, or -1 when it is none. */
@@ -410,7 +410,7 @@ whole(const char *s, long *n)
 	return 0;
 }
 
-/* Nought is the default of these two, as ZMailer has it. */
+/* 0 stands for the default of these keywords, as in ZMailer. */
 static int
 is_default(const struct keyword *k, const char *s)
 {
@@ -421,7 +421,7 @@ is_default(const struct keyword *k, const char *s)
 	return strcmp(k->name, "maxthr") == 0 && s[strspn(s, "0")] == '\0';
 }
 
-/* Also one of a list.  What it answers is good until the next call. */
+/* Also for one number of a list.  The error is valid until the next call. */
 static const char *
 set_number(struct reader *r, const struct keyword *k, void *to, const char *s)
 {
@@ -445,8 +445,8 @@ set_number(struct reader *r, const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-/* A list of numbers, or of spans that rise, which may be none.  What is wrong
- * with one of them is said here. */
+/* A list of numbers, or of rising spans, which may be none.  An error of one of
+ * them is reported here. */
 static const char *
 set_list(struct reader *r, const struct keyword *k, void *to, const char *s)
 {
@@ -507,8 +507,8 @@ set_id(struct reader *r, const struct keyword *k, void *to, const char *s)
 	struct group *gr;
 #endif
 
-	/* the two that every configuration names have their usual numbers
-	 * where nobody knows them */
+	/* root and daemon, the defaults, have their usual numbers on systems
+	 * that do not have these names */
 	*(long *)to = k->type == T_GROUP;
 	if (num_upto(s, ID_MOST, &n, &end) == 0 && *end == '\0') {
 		*(long *)to = (long)n;
@@ -535,9 +535,9 @@ set_feedback(struct reader *r, const struct keyword *k, void *to,
 	return k->type == T_RULE ? fb_rule_parse(s, to) : fb_rate_parse(s, to);
 }
 
-/* Where mailq asks: TCP:port, TCP:address:port, or none.  ZMailer has a number
- * alone, a host's name behind it, the name of a service and the path of a
- * socket, too. */
+/* PARAMmailqsock: TCP:port, TCP:address:port, or none.  ZMailer also has a bare
+ * number, the name of a host, the name of a service and the path of a socket.
+ */
 static const char *
 set_port(struct reader *r, const struct keyword *k, void *place,
     const char *s)
@@ -656,8 +656,9 @@ likeness(const char *a, const char *b)
 	return 2 * (begin + end) - na - nb;
 }
 
-/* The current word is no keyword: why not.  One without a value, behind a value
- * without quotes, may be a part of that, and so may those behind it. */
+/* Reports that the current word is no keyword.  A word without a value, behind
+ * a value without quotes, may be a part of that value, and so may the next
+ * ones. */
 static void
 no_keyword(struct reader *r, int given)
 {
@@ -688,8 +689,8 @@ no_keyword(struct reader *r, int given)
 		wrong(r, "is no keyword; the nearest one is %s", best->name);
 }
 
-/* keyword, or keyword = value; r->p is at it.  One that is wrong counts too:
- * an error does not make the clause an empty one. */
+/* Takes keyword, or keyword = value, at r->p.  A wrong one counts, too: the
+ * clause is not one without keywords. */
 static void
 take_keyword(struct reader *r)
 {
@@ -785,8 +786,8 @@ take_param(struct reader *r, const char *name, const char *value)
 	}
 }
 
-/* PARAM and a name; in small letters only with one that there is, as it may be
- * a channel. */
+/* Is it PARAM and a name?  In small letters only with a known name, as it may
+ * be a channel. */
 static int
 is_param(const char *word)
 {
@@ -817,7 +818,7 @@ take_first(struct reader *r)
 
 /* ---- the whole file -------------------------------------------------- */
 
-/* Clauses without keywords take the contents of the next that has some. */
+/* Clauses without keywords use those of the next clause that has any. */
 static void
 fill_empty(struct reader *r)
 {
@@ -939,10 +940,10 @@ cf_path(const char *s, const char *(*var)(const char *))
 	return c.argv[0];
 }
 
-/* ---- what holds for an address --------------------------------------- */
+/* ---- the settings for an address -------------------------------------- */
 
 /*
- * Values are laid over one another in this order: the defaults of the table;
+ * Later values override earlier ones, in this order: the defaults of the table;
  * dsn_first, if the channel is dsn; the clauses that match, in the order of the
  * file; dsn_last.  With
  *
@@ -955,7 +956,7 @@ cf_path(const char *s, const char *(*var)(const char *))
  * the first and the third.
  */
 
-/* Lays what the other setting gives over v. */
+/* The values that the other setting has override those of v. */
 static void
 lay_over(struct setting *v, const struct setting *other)
 {
@@ -990,7 +991,7 @@ dsn_command(struct config *c)
 	return c->dsn;
 }
 
-/* Values of the tables above, none of which is wrong. */
+/* Sets values of the tables above, which have no errors. */
 static void
 set_ours(struct setting *v, const struct ours *values, size_t n)
 {
@@ -999,8 +1000,8 @@ set_ours(struct setting *v, const struct ours *values, size_t n)
 		    values->value);
 }
 
-/* What holds where no clause says otherwise.  The agent of the channel dsn is
- * our own, and runs as we do, to whom transport/ belongs. */
+/* Sets the defaults.  The agent of the channel dsn runs as our own user, who
+ * owns transport/. */
 static void
 set_defaults(struct conf *f)
 {
@@ -1020,8 +1021,9 @@ set_defaults(struct conf *f)
 	v->text[row_of(cf_keywords, "command") - cf_keywords] = v->command;
 }
 
-/* What no clause can change, and what follows from the others.  To a host of
- * "-" it is one agent for a mailbox, and any number for messages to several. */
+/* Sets what no clause can change, and what follows from other values.  For a
+ * host of "-" a mailbox has one agent at most, and messages to several
+ * mailboxes any number. */
 static void
 complete(struct conf *f)
 {
@@ -1038,7 +1040,7 @@ complete(struct conf *f)
 	if (v->command != NULL &&
 	    cmd_split(v->command, "c", "h", NULL, &c) == NULL)
 		f->bound = c.bound;
-	/* whoever sets one of these wants it for "-", too */
+	/* a clause that sets one of these sets it for "-", too */
 	f->split = v->text[maxthr - cf_keywords] == maxthr->def &&
 	    v->fb.rate.n == 0;
 	f->box = f->local = v->fb;
@@ -1049,7 +1051,7 @@ complete(struct conf *f)
 	f->local.neg.x = 0;	/* its window never shrinks */
 }
 
-/* That of the first n clauses in config->matched. */
+/* The conf of the first n clauses in config->matched. */
 static struct conf *
 make_conf(struct config *config, int dsn, unsigned n)
 {
