@@ -26,8 +26,8 @@
 
 static char path[PATH_MAX_], fresh[PATH_MAX_];	/* the file, and its next */
 
-/* Where the pointer to the hold is; to the NULL at the end of the list when
- * there is none. */
+/* The address of the pointer to the hold, or of the NULL at the end of the list
+ * when there is none. */
 static struct hold **
 find(int address, const char *text)
 {
@@ -49,7 +49,7 @@ hold_free(struct hold *h)
 	free(h);
 }
 
-/* One that is in no list yet, or NULL with errno. */
+/* A new hold, not in the list yet; NULL with errno. */
 static struct hold *
 hold_new(int address, const char *text)
 {
@@ -80,7 +80,7 @@ print_holds(FILE *f)
 	}
 }
 
-/* Takes a line of the file in; without memory it is lost, which was logged. */
+/* Adds the hold of a line; without memory it is lost, which mem_get logs. */
 static void
 take_line(char *line)
 {
@@ -100,8 +100,8 @@ take_line(char *line)
 		*p = hold_new(address, line + 8);
 }
 
-/* A file that is there and cannot be read stops the start: what somebody has
- * promised to hold would be delivered. */
+/* If the file exists and cannot be read, nothing is started: held mail would be
+ * delivered. */
 int
 held_load(void)
 {
@@ -163,7 +163,7 @@ held_find(int address, const char *text)
 
 /* ---- changes --------------------------------------------------------- */
 
-/* The list changes, is written, and changes back when that failed. */
+/* Changes the list and writes it; if that fails, changes it back. */
 int
 held_set(int address, const char *text, int on)
 {
@@ -182,7 +182,7 @@ held_set(int address, const char *text, int on)
 	bad = fd_replace(path, fresh, print_holds) < 0;
 	if (bad)
 		*p = was;
-	/* the hold that is in the list no longer, or was never to stay */
+	/* the hold that is not in the list any more */
 	if (bad == on)
 		hold_free(on ? h : was);
 	return bad ? -1 : 0;
