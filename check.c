@@ -49,7 +49,7 @@ say_plainly(const char *line)
 
 /* ---- commands -------------------------------------------------------- */
 
-/* What a run would come across, and is no error. */
+/* Prints a warning about the clause. */
 static void LIKE_PRINTF(2, 3)
 advise(const struct clause *cl, const char *f, ...)
 {
@@ -62,7 +62,7 @@ advise(const struct clause *cl, const char *f, ...)
 	putc('\n', stderr);
 }
 
-/* Becomes an agent that only checks its options, and may say more of them. */
+/* In the child: becomes the agent with -N, which only checks its options. */
 static void
 become_checker(const char *path, struct command *c)
 {
@@ -79,8 +79,7 @@ become_checker(const char *path, struct command *c)
 	_exit(X_OSERR);
 }
 
-/* What our own agents say of their options in a clause; those of others may
- * know no -N. */
+/* Starts our own agent of a clause with -N; other agents may not know it. */
 static void
 ask_agent(const struct clause *cl, const char *path, struct command *c)
 {
@@ -196,7 +195,7 @@ check_pattern(const struct clause *cl)
 		    "write %s/*", cl->text, cl->text, cl->text);
 }
 
-/* Is the clause of any use? */
+/* Warns of a clause that no address reaches, or of its command. */
 static void
 check_clause(const struct config *c, const struct clause *cl)
 {
@@ -210,7 +209,8 @@ check_clause(const struct config *c, const struct clause *cl)
 		check_command(cl);
 }
 
-/* A line of submit -bn, "FILE:LINE: CHANNEL/HOST": has that a command? */
+/* Checks that the address in a line of submit -bn, "FILE:LINE: CHANNEL/HOST",
+ * has a command. */
 static void
 check_route(struct config *c, char *line)
 {
@@ -228,7 +228,7 @@ check_route(struct config *c, char *line)
 		    "a command means %s/%s\n", line, file, channel, host);
 }
 
-/* Has submit tell where its table leads, when there is one. */
+/* Runs submit -bn, which prints the addresses of its table, if there is one. */
 static void
 check_routes(struct config *c)
 {
@@ -283,7 +283,7 @@ check_path(const char *param, const char *s)
 		    param, path, strerror(errno));
 }
 
-/* All that a run would find, but for the post office. */
+/* All checks except those of the post office. */
 static void
 check_all(struct config *c)
 {
@@ -297,7 +297,7 @@ check_all(struct config *c)
 	check_routes(c);
 }
 
-/* ---- for a person to read -------------------------------------------- */
+/* ---- the settings of an address as text -------------------------------- */
 
 /* A span with all its units, such as 1d1h1m1s, as the language reads it; good
  * until the next call. */
@@ -325,9 +325,8 @@ print_quoted(const char *s, FILE *out)
 	fprintf(out, "\"\n");
 }
 
-/* Lists, rules and commands are shown as they were written; numbers and spans
- * as they hold, since 0 may stand for a default, as with interval and idlemax.
- */
+/* Lists, rules and commands are printed as they were written; numbers and spans
+ * as they are in force, since 0 may stand for a default, as with idlemax. */
 static void
 print_value(const struct setting *v, const struct keyword *k, FILE *out)
 {
@@ -353,7 +352,7 @@ print_value(const struct setting *v, const struct keyword *k, FILE *out)
 		print_quoted(text, out);
 }
 
-/* The clauses that matched, the values that came of them as one clause of the
+/* Prints the clauses that matched, the values in force as one clause of the
  * language, which could be read back, and the first retries. */
 static void
 explain(struct config *config, const char *channel, const char *host,
@@ -388,8 +387,7 @@ explain(struct config *config, const char *channel, const char *host,
 
 /* ---- the name of this host, and the rest -------------------------------- */
 
-/* What is wrong with what mail calls this host is that others may not take it.
- */
+/* Warns of a name of this host that other hosts may not accept. */
 static void
 check_mailname(void)
 {
@@ -429,7 +427,7 @@ main(int argc, char **argv)
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
 	    opt.mailshare == NULL)
 		return X_USAGE;
-	log_level = L_ERR;	/* what is passed over is no error */
+	log_level = L_ERR;	/* no warnings of foreign keywords */
 	c = cf_load(file, say_plainly);
 	if (c == NULL)
 		return X_CONFIG;
