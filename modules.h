@@ -1,8 +1,8 @@
 /*
- * modules.h - what each module of the daemon offers, lowest first.
+ * modules.h - the functions of each module of the daemon, lowest first.
  *
- * A module calls only those above it on this page (t/layers.t).  It is read
- * behind the page of data, and by way of that alone.
+ * A module calls only those above it on this page (t/layers.t).  scheduler.h
+ * includes this file at its end; no .c file includes it directly.
  */
 #ifndef MODULES_H
 #define MODULES_H
@@ -11,54 +11,54 @@
  * spool.c - the directories of the post office
  * ====================================================================== */
 
-/* Makes and checks the directories and goes to transport/: 0, or the exit
- * code after saying why.  look: judges only what is there, for who could change
- * it, and makes nothing. */
+/* Makes and checks the directories and changes to transport/: 0, or the exit
+ * code after logging the reason.  look: makes nothing, and only checks the
+ * directories that exist, if root or their owner calls. */
 int	spool_setup(int look);
 /* The next entry that may be a control file, as a path below transport/: 1, or
- * 0 when there is none now.  The scan goes on where it was.  spool_wait:
- * seconds until it is worth asking again. */
+ * 0 when there is none now.  The scan goes on where it was.  spool_look: notes
+ * changed directories, for a pass without spool_next.  spool_wait: seconds
+ * until spool_next may find an entry. */
 int	spool_next(char *name);
-void	spool_look(void);	/* ... for who does not ask: sees changes */
+void	spool_look(void);
 double	spool_wait(void);
 int	spool_is_file(const char *name);	/* a regular one: 1 or 0 */
 /* The control file is forgotten until then, mono: its directory is read again
  * for it. */
 void	spool_again(const char *name, double when);
-/* Was the message, whose file has this change of status, offered by a scan of
- * its directory before? */
+/* Was the message, whose file has this time of status change, offered by a scan
+ * of its directory before? */
 int	spool_was_offered(const char *name, long changed);
-/* Is it one that may have been forgotten, and its directory not yet due? */
+/* May it be a forgotten file, whose directory is not due yet? */
 int	spool_is_early(const char *name);
-/* Seen everything there is at least once? */
+/* Has each directory been read completely at least once? */
 int	spool_seen_all(void);
 /* Where below transport/ the file with this name is: 0, or -1. */
 int	spool_where(const char *base, char *name);
-/* ... with this number, the first that is found; reads directories. */
+/* ... with this number, the first one found; reads directories. */
 int	spool_by_number(unsigned long num, char *name);
 /* Puts a new control file and its message file into their hash directory
  * (changes name) and looks at the message file.  0; -1: not now, try again
  * later; 1: there is no message file. */
 int	spool_place(char *name, struct stat *message);
-/* Both files go, message first: 0 or -1. */
+/* Removes both files, message first: 0 or -1. */
 int	spool_remove(const char *name);
-/* Has somebody taken the control file away? */
+/* Was the control file removed by another program? */
 int	spool_gone(const char *name);
-/* Both files go to postman/: 0, or -1 when they cannot be moved.  A double
- * bounce may be removed there some day. */
+/* Moves both files to postman/: 0, or -1 when they cannot be moved.  A double
+ * bounce gets its mark, and is removed after PARAMpostmanage. */
 int	spool_park(const char *name, int bounce, const char *why);
 /* Do two messages have one sender and one owner? */
 int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
-/* The socket on which the router says "NEW name", instead of the one before;
- * NULL, or built without sockets: none.  A name that was said: 1, or 0 when
- * there is no more. */
+/* Opens the socket for datagrams "NEW name", in place of the one before; NULL,
+ * or built without sockets: none.  spool_heard: a name from a datagram: 1, or 0
+ * when there is no more. */
 void	spool_listen(const char *path);
 int	spool_heard(char *name);
 extern int spool_fd;		/* its descriptor, or -1 */
-/* When due: looks at a few files that nobody comes back for; and seconds until
- * then. */
+/* When due: checks a few files for tidying; and seconds until that is due. */
 void	spool_tidy(void);
 double	spool_tidy_wait(void);
 
@@ -71,32 +71,32 @@ double	spool_tidy_wait(void);
  * the text in a message, and nothing is set. */
 const char *fb_rule_parse(const char *, struct fb_rule *);
 const char *fb_rate_parse(const char *, struct fb_rate *);
-/* A job has ended well or badly for the host; jobs whose agent died are not
- * reported.  busy is how many agents work for the destination, this one
- * included.  all: the host wants no mail at all for now, so one that may have
- * no more than one agent is dead.  When that makes its window 0, dest_sleep is
- * to be called. */
+/* A good or bad report; jobs whose agent died are not reported.  all: the host
+ * accepts no mail at all now, so a destination with maxthr=1 is dead.  If the
+ * window is 0 afterwards, the caller calls dest_sleep. */
 void	fb_good(struct thread *);
 void	fb_bad(struct thread *, int all);
-/* A dead one is tried again: when it has slept, and at once. */
+/* A dead one is tried again: if its dead time is over, and at once. */
 void	fb_wake(struct thread *);
 void	fb_lift(struct thread *);
-/* How many more agents it may have, the rate aside; 0 when it is dead. */
+/* How many more agents it may have, without regard to its rate; 0 when it is
+ * dead.  busy: agents that work for it. */
 long	fb_room(const struct thread *, long busy);
 /* Seconds until the rate allows a delivery to start; 0: now. */
 double	fb_wait(const struct thread *);
 void	fb_started(struct thread *);
 
-/* Seconds by the factor at this place of the retry list, at least 1. */
+/* The wait for the factor at this place of the retry list, seconds, at least 1.
+ */
 long	retry_factor(const struct setting *, unsigned step);
 /* Seconds until the next try, at least 1.  *step is the place in the list
  * and is moved on.  tries, from 1, is how often it was deferred; wall is for
  * the alignment. */
 long	retry_wait(const struct setting *, unsigned short *step,
 	    unsigned tries, time_t wall);
-/* Seconds by the largest factor of the list, at least 1. */
+/* The wait for the largest factor of the list, seconds, at least 1. */
 long	retry_longest(const struct setting *);
-/* The place in the list of something that is age seconds old. */
+/* The place in the list for a vertex that is age seconds old. */
 unsigned short retry_step(const struct setting *, long age);
 
 struct chan *dest_chan(const char *name);	/* NULL without memory */
@@ -164,14 +164,14 @@ void	msg_log_deferred(const struct vertex *, long wakeup,
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
-/* A round of files: the path is PARAMdestdb's, NULL: none.  What is kept at a
- * new path is taken, what has changed is kept, other hosts are heard: 1 when
- * that is news for threads, else 0.  What holds for an address is asked of the
- * caller: NULL when nothing does. */
+/* A round of files: path is that of PARAMdestdb, NULL: none.  Reads our file at
+ * a new path, writes changes, reads the files of other hosts: 1 when one of
+ * these has made a destination dead, else 0.  The function returns the setting
+ * for an address, or NULL. */
 int	dest_look(const char *path,
 	    const struct setting *(*)(const char *channel, const char *host));
 double	dest_wait(void);		/* seconds until a round is due */
-void	dest_close(void);		/* all is kept */
+void	dest_close(void);		/* writes our file at the end */
 
 /* ======================================================================
  * cf.c - the clause language
@@ -181,17 +181,17 @@ void	dest_close(void);		/* all is kept */
  * keyword: reason" without a newline; NULL when there was any. */
 struct config *cf_load(const char *file, void (*say)(const char *));
 void	cf_free(struct config *);
-/* What holds for the address: clauses in order, values accumulate, the first
- * command ends the search (seed 22.1).  The conf is the config's; NULL when
- * there is no memory.  Its command is NULL when no clause with one matched. */
+/* The settings for the address: clauses in order, later values override, the
+ * first command ends the search (seed 22.1).  The conf belongs to the config;
+ * NULL without memory.  Its command is NULL when no clause with one matched. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
 /* The path that a PARAM gives, with the values of var for ${NAME}: good until
  * the next call; NULL: one of these is not known, or it is not absolute. */
 const char *cf_path(const char *, const char *(*var)(const char *));
 
-/* keyword: what a clause, or a line of a PARAM, may say.  Up to T_GROUP the
- * value is a long that is shown as a number, up to T_ANSWER a long; from
- * T_COMMAND on a text. */
+/* keyword: a keyword of a clause, or a PARAM.  Up to T_GROUP the value is a
+ * long that is shown as a number, up to T_ANSWER a long; from T_COMMAND on a
+ * text. */
 enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER, T_BOUNCE,
 	    T_ANSWER, T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND,
 	    T_PATH, T_FILE, T_HOST };
@@ -201,28 +201,28 @@ struct keyword {
 	enum type type;
 	size_t	at, size;	/* of the member of struct setting or config */
 	long	min, max;
-	const char *def;	/* value when nobody gives one, or NULL */
+	const char *def;	/* the default, or NULL */
 };
 
 extern const struct keyword cf_keywords[];	/* of clauses */
 
 /* ======================================================================
- * held.c - what an operator has put on hold
+ * held.c - the list of holds
  * ====================================================================== */
 
 int	held_load(void);	/* reads the list at start-up: 0 or -1 */
-/* The spool has been read once: holds on messages not seen go. */
+/* The spool has been read once: drops holds on messages that were not there. */
 void	held_settle(void);
-/* The hold on this address, good until that is released; or NULL. */
+/* The pattern of the hold on this address, valid until its release; or NULL. */
 const char *held_address(const char *channel, const char *host);
-/* That with this pattern or on the message with this name; NULL: there is none.
- * A message that was asked for is there, which held_settle has to know. */
+/* The hold with this pattern, or on the message with this name; NULL: there is
+ * none.  The message then exists, so held_settle keeps its hold. */
 const struct hold *held_find(int address, const char *text);
-/* Does one of the patterns of a hold or a command mean the address? */
+/* Does one of the patterns of a hold or a command match the address? */
 int	held_means(char *const *patterns, const char *channel,
 	    const char *host);
-/* A hold, on addresses or on a message, comes or goes: 0; 1 when it is so
- * already; -1 with errno and unchanged when it cannot be written down. */
+/* Sets (on) or releases a hold, on addresses or on a message: 0; 1 when it is
+ * so already; -1 with errno and unchanged when it cannot be written to disk. */
 int	held_set(int address, const char *text, int on);
 
 /* ======================================================================
@@ -264,19 +264,19 @@ void	reason_drop(struct reason *);
  * far as there is room. */
 void	reason_all(const struct vertex *, struct text *);
 /* ======================================================================
- * order.c - who goes next
+ * order.c - chooses the vertex that goes next
  * ====================================================================== */
 
 void	list_add(struct list *, struct vertex *);	/* at the end */
 void	list_del(struct list *, struct vertex *);
 
-/* Puts the READY vertices of a thread in the order that its clause wants, as
- * far as that is worth it. */
+/* Sorts the READY vertices of a thread as its clause says, if enough of them
+ * are new. */
 void	order_run(struct thread *);
-/* Takes a READY vertex off the list that it is on; chosen: since it goes. */
+/* Removes a READY vertex from its list; chosen: as an agent gets it. */
 void	order_take(struct vertex *, int chosen);
-/* A vertex of the thread has become READY; the thread may take agents now, or
- * no longer. */
+/* order_ready: a vertex of the thread has become READY.  order_open: the thread
+ * may take agents now, or no longer. */
 void	order_ready(struct thread *, struct vertex *);
 void	order_open(struct thread *, int open);
 /* The vertex of the ring that goes next, or NULL; it stays where it is until
@@ -285,13 +285,13 @@ struct vertex *order_next(struct ring *);
 int	order_waits(const struct ring *);
 /* May a message have one agent more, when so many are free?  (seed: Finch) */
 int	order_allowed(const struct message *, long nfree);
-/* The message of the vertex is at its share: the vertex stands aside, in the
- * preemptive order the whole job, until the message may have more agents: 0,
- * or -1 without memory. */
+/* The message of the vertex is at its share: blocks the vertex, in the
+ * preemptive order the whole job, until the message may have more agents: 0, or
+ * -1 without memory. */
 int	order_block(struct vertex *);
 int	order_blocked(const struct vertex *);	/* 1 while it is, or 0 */
-/* Lets the job with the fewest agents go on if it may: a vertex of it, whose
- * thread must be looked at; or NULL. */
+/* Unblocks the job with the fewest agents if its message may have more: a
+ * vertex of it, whose thread needs th_update; or NULL. */
 struct vertex *order_unblock(struct ring *, long nfree);
 void	order_share(struct message *);		/* its nfed is another one */
 void	order_forget(struct message *);		/* no job of it is needed */
@@ -490,26 +490,26 @@ void	in_fetch(const char *name);
 int	in_full(void);
 
 /* ======================================================================
- * ta.c - transport agents: which gets a vertex, what is said and heard
+ * ta.c - transport agents
  * ====================================================================== */
 
-/* How many descriptors we need, when that is more than we have, which is as
- * many as we can get; else 0, and they bound the agents. */
+/* Raises the limit of descriptors as far as it may: the number that we need, if
+ * we have fewer; else 0, and they limit the agents. */
 int	ta_room(long *have);
-void	ta_limits(void);	/* says in the log what follows from that */
+void	ta_limits(void);	/* logs the largest number of agents */
 /* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */
 const char *ta_var(const char *name);
 /* Adds the descriptors to wait for; *max is the largest so far. */
 void	ta_prep(fd_set *in, fd_set *out, int *max);
-double	ta_wait(void);		/* seconds until ta_run is worth a call */
-/* Reads reports and hunger, feeds, writes what could not be written. */
+double	ta_wait(void);		/* seconds until ta_run has work */
+/* Reads the lines of agents, feeds, writes lines that are not written yet. */
 void	ta_do(fd_set *in, fd_set *out);
 /* A child has died, with this status: 1 when it was an agent. */
 int	ta_reaped(long pid, int status);
-/* Ends the idle and the silent, and gives what is ready to agents. */
+/* Ends idle and silent agents, and gives READY vertices to agents. */
 void	ta_run(void);
-/* The scheduler ends (q.hold is set): idle agents are closed, the others
- * when they have done what they were given; or killed, without patience. */
+/* The scheduler ends (q.hold is set): ends idle agents now, the others after
+ * their jobs; or kills all of them. */
 void	ta_end(int kill);
 
 /* ======================================================================
@@ -520,13 +520,13 @@ void	ta_end(int kill);
 int	dump_queue(int fd);
 
 /* ======================================================================
- * status.c - what mailq asks, and what operators order
+ * status.c - queries of mailq and commands of operators
  * ====================================================================== */
 
 void	status_open(void);
 void	status_listen(void);	/* by the configuration now in force */
-/* Adds the descriptors to wait for: seconds until a timer is due.  And does
- * what is due, and what those that are ready ask for. */
+/* status_prep adds the descriptors to wait for: seconds until a timer is due.
+ * status_do reads those that are ready, and runs the timers. */
 double	status_prep(fd_set *in, int *max);
 void	status_do(fd_set *in);
 int	status_reaped(long pid, int status);	/* was it a dump of ours? */
