@@ -291,10 +291,10 @@ int	order_allowed(const struct message *, long nfree);
 int	order_block(struct vertex *);
 int	order_blocked(const struct vertex *);	/* 1 while it is, or 0 */
 /* Unblocks the job with the fewest agents if its message may have more: a
- * vertex of it, whose thread needs th_update; or NULL. */
+ * vertex of it, which may change the turn of its thread; or NULL. */
 struct vertex *order_unblock(struct ring *, long nfree);
-void	order_share(struct message *);		/* its nfed is another one */
-void	order_forget(struct message *);		/* no job of it is needed */
+void	order_share(struct message *);		/* its nfed has changed */
+void	order_forget(struct message *);		/* frees its jobs */
 
 /* ======================================================================
  * thread.c - threads and rings: who waits for what

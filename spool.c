@@ -26,12 +26,12 @@
  * by step between other work, in the order of the directory.  No list of names
  * is kept, so the number of files does not matter.
  *
- * Forgotten files.  later.c may forget a file when its table is full.  Its
- * directory is then read again when the first of its forgotten files is due.
- * Other readings before that find the forgotten files, too, and must tell them
- * from new mail: a file whose message file is older than the last complete
- * reading was forgotten, and is skipped.  Both times come from the clock of the
- * disk.
+ * Forgotten files.  The table of evicted messages is bounded, so a file may be
+ * forgotten.  Its directory is then read again when the first of its forgotten
+ * files is due.  Other readings before that find the forgotten files, too, and
+ * must tell them from new mail: a file whose message file is older than the
+ * last complete reading was forgotten, and is skipped.  Both times come from
+ * the clock of the disk.
  *
  * Hashing.  The number n at the beginning of a name gives the directory: one
  * level 'A' + n % 26, two levels 'A' + n % 676 / 26 and 'A' + n % 26.  The
