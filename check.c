@@ -15,10 +15,11 @@
  *
  * Errors of the configuration come from cf.c; then the exit code is 78.  The
  * warnings of this module are no errors: commands that cannot be run, options
- * that an agent does not know, clauses that no address reaches, lines of routes
- * whose address has no command, a name of this host that is no full name.  At
- * last, if root or the owner of the post office runs it, the owners and modes
- * of its directories are checked; then the exit code may be 77.
+ * that an agent does not know, clauses that no address reaches, paths of PARAMs
+ * in missing directories, lines of routes whose address has no command, a name
+ * of this host that is no full name.  At last, if root or the owner of the post
+ * office runs it, the owners and modes of its directories are checked; then the
+ * exit code may be 77.
  */
 #include "scheduler.h"
 #include <sys/wait.h>
