@@ -22,7 +22,7 @@ for a in mailbox errormail hold smtp sm; do
 	printf '#!/bin/sh\n' >"$tmp/all/ta/$a"
 	chmod 755 "$tmp/all/ta/$a"
 done
-echo X=/x >"$tmp/env"
+echo "X=$tmp" >"$tmp/env"
 cp "$top/t/example.cf" "$cf"
 is 'the complete example loads as printed' \
     "$(MAILBIN=$tmp/all "$SCHEDULER" -n -f "$cf" 2>&1; echo $?)" 0
