@@ -41,7 +41,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-/* Where things are when nobody says otherwise; see Makefile. */
+/* Default locations, which the Makefile may replace. */
 #ifndef POSTOFFICE
 #define POSTOFFICE	"/var/spool/postoffice"
 #endif
@@ -57,11 +57,11 @@
 #define PATH		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:" \
 			"/sbin:/bin"
 
-#define PATIENCE	15	/* seconds that agents have to finish in */
-#define TICK		0.01	/* seconds; the coarsest clock: waking before it
-				 * ticks would only make another pass */
+#define PATIENCE	15	/* seconds that agents have to finish */
+#define TICK		0.01	/* seconds; the coarsest clock: a shorter sleep
+				 * would only cost another pass */
 
-/* What only this file has to know of the command line. */
+/* Options that only this file uses. */
 static struct {
 	int	daemon, forced, verbose, late, check;
 } me = { 1, 0, 0, 0, 0 };
@@ -136,7 +136,7 @@ help(void)
 #define VALUE(s)	#s
 #define SWITCH(s)	{ #s, VALUE(s) }
 
-/* Also what this build does without. */
+/* Also prints the NO_ switches of this build. */
 static void
 version(void)
 {
@@ -160,8 +160,8 @@ version(void)
 	putchar('\n');
 }
 
-/* A number from min to max; what is behind it is an error, unless there is an
- * end for it. */
+/* A number from min to max.  Text behind it is an error, unless end is given;
+ * then *end is that text. */
 static long
 number(int letter, const char *s, long min, long max, const char **end)
 {
@@ -239,8 +239,8 @@ take_option(int c, char *arg)
 
 /* ---- locations ------------------------------------------------------- */
 
-/* Takes the value out of "NAME=value  " or "NAME='value'": the line is then
- * good to be handed on.  0, or -1 when it is no such line. */
+/* Changes "NAME=value  " or "NAME='value'" to "NAME=value", in place: 0, or -1
+ * when the line has another form. */
 static int
 parse_var(char *line)
 {
@@ -289,8 +289,8 @@ read_vars(const char *file)
 	fclose(f);
 }
 
-/* Both with the byte between them.  Such texts are made once, at the start, and
- * never freed. */
+/* A new text of all three.  Such texts are made once, at the start, and never
+ * freed. */
 static char *
 joined(const char *a, const char *between, const char *b)
 {
@@ -299,14 +299,14 @@ joined(const char *a, const char *between, const char *b)
 	return strcat(strcat(strcpy(s, a), between), b);
 }
 
-/* A path that is good from everywhere; NULL stays NULL. */
+/* The path as an absolute one; NULL stays NULL. */
 static const char *
 absolute(const char *path)
 {
 	return path == NULL || *path == '/' ? path : joined(opt.cwd, "/", path);
 }
 
-/* The option's value, else the environment's, else the file's, else ours. */
+/* The value of the option, the environment, the file of -Z, or the default. */
 static const char *
 location(const char *given, const char *name, const char *ours)
 {
@@ -366,9 +366,8 @@ say_in_log(const char *line)
 	log_err("config %s", line);
 }
 
-/* -n: becomes the program that checks the configuration, or explains it for an
- * address.  It is beside us, in a tree that was built, or in MAILBIN, and gets
- * all that the command line and its surroundings say. */
+/* -n: executes scheduler-check, which is beside us or in MAILBIN, with the
+ * locations and the values of the file of -Z (check.c). */
 static void
 become_checker(const char *self, char *address)
 {
@@ -400,7 +399,8 @@ become_checker(const char *self, char *address)
 	    strerror(errno));
 }
 
-/* What the file does not give is that of -Z, else ours, which may be NULL. */
+/* A value that the configuration does not set is that of the file of -Z, else
+ * the default, which may be NULL. */
 static void
 complete(char **text, const char *name, const char *ours)
 {
@@ -410,7 +410,7 @@ complete(char **text, const char *name, const char *ours)
 		*text = mem_dup(s);
 }
 
-/* The path is filled in; what cannot be is none. */
+/* Replaces ${NAME} in the path; it becomes NULL if that fails. */
 static void
 fill_path(char **path)
 {
@@ -426,7 +426,7 @@ fill_path(char **path)
 	free(s);
 }
 
-/* What the file leaves out is in the environment.  The log keeps to it now. */
+/* Completes the PARAMs, and applies PARAMlogaddresses to the log. */
 static void
 fill_in(struct config *c)
 {
@@ -440,8 +440,7 @@ fill_in(struct config *c)
 	fill_path(&c->destdb);
 }
 
-/* Opens the log, and makes one that has addresses for its owner and group
- * alone: 0 or -1. */
+/* Opens the log; one with addresses is made with mode 0640: 0 or -1. */
 static int
 open_log(const struct config *c)
 {
@@ -452,8 +451,8 @@ open_log(const struct config *c)
 	return bad ? -1 : 0;
 }
 
-/* A log that cannot be opened anew, as its directory is gone, is no reason to
- * lose what is said. */
+/* If a log cannot be opened anew, as its directory is missing, the old one
+ * stays in use. */
 static void
 open_logs(void)
 {
@@ -463,8 +462,8 @@ open_logs(void)
 	msg_statlog();
 }
 
-/* Reads the configuration anew.  The order matters: rings and threads are new
- * before anything is looked for in them. */
+/* Reads the configuration again.  The order matters: rings and threads are
+ * renewed before any module searches them. */
 static void
 reload(void)
 {
@@ -490,7 +489,7 @@ reload(void)
 
 static char pid_path[PATH_MAX_];
 
-/* The lock cannot be had: says whose it is. */
+/* Another process has the lock: reports its number and exits. */
 static void
 die_locked(int fd)
 {
@@ -508,8 +507,8 @@ die_locked(int fd)
 	    "office, its process number is %ld", pid_path, (long)lock.l_pid);
 }
 
-/* Takes the lock that makes us the only one.  The descriptor stays open: to
- * close any of the file would end the lock. */
+/* Locks the pid file, so that this is the only scheduler.  The descriptor stays
+ * open: closing any descriptor of the file would end the lock. */
 static void
 take_pid_file(void)
 {
@@ -547,8 +546,8 @@ take_pid_file(void)
 static volatile sig_atomic_t got_term, got_reload, got_child, got_dump;
 static int wake_pipe[2];
 
-/* The byte in the pipe ends the select that begins just now, which a flag alone
- * would come too late for. */
+/* The byte in the pipe ends a select that begins just now; for that one a flag
+ * alone would be too late. */
 static void
 on_signal(int sig)
 {
@@ -587,16 +586,16 @@ catch_signals(void)
 		sigaction(caught[i], &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);	/* a write error is enough */
 	signal(SIGALRM, SIG_IGN);	/* a dump sets its own */
-	/* what our parent had blocked would never come to us */
+	/* signals that our parent had blocked would never arrive */
 	sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
 }
 
 /* ---- becoming a daemon ----------------------------------------------- */
 
-static int parent = -1;		/* where we say that we are ready */
+static int parent = -1;		/* the pipe to the parent, which waits */
 
-/* Descriptors that our parent forgot are not ours to keep; 0, 1 and 2 must
- * not be taken by anything else. */
+/* Closes descriptors that our parent left open, and makes sure that 0, 1 and 2
+ * are open. */
 static void
 tidy_descriptors(void)
 {
@@ -613,8 +612,8 @@ tidy_descriptors(void)
 		close((int)fd);
 }
 
-/* The child returns; the parent waits until it is ready, which is a byte in the
- * pipe, or has its exit code. */
+/* The child returns.  The parent waits until a byte in the pipe says that the
+ * child is ready, or exits with the child's exit code. */
 static void
 detach(void)
 {
@@ -647,7 +646,7 @@ detach(void)
 	_exit(WEXITSTATUS(status));
 }
 
-/* From here on everything goes to the log. */
+/* From here on all messages go to the log. */
 static void
 close_terminal(const struct config *c)
 {
@@ -668,7 +667,7 @@ close_terminal(const struct config *c)
 	close(null);
 }
 
-/* The line that people and tests wait for is written before the parent ends. */
+/* Logs the line "ready", and then lets the parent exit. */
 static void
 say_ready(void)
 {
@@ -696,8 +695,8 @@ be_verbose(void)
 		log_level = L_DEBUG;
 }
 
-/* The first scan is over when every directory was read to its end.  Agents
- * are not started before, with -S, unless the core is full before. */
+/* The first scan is over when every directory was read to its end.  With -S
+ * agents start then, or when core is full. */
 static void
 first_scan(int more)
 {
@@ -714,7 +713,7 @@ first_scan(int more)
 	be_verbose();
 }
 
-/* Nothing more is fed; agents have a while to finish what they have. */
+/* Feeds no more jobs; agents have PATIENCE seconds to finish theirs. */
 static void
 begin_to_end(void)
 {
@@ -724,7 +723,7 @@ begin_to_end(void)
 	ta_end(0);
 }
 
-/* Children have died: agents, or dumps. */
+/* Reaps children: agents and dumps. */
 static void
 reap(void)
 {
@@ -760,8 +759,8 @@ take_signals(void)
 		begin_to_end();
 }
 
-/* Seconds until something is due, of which status_prep has said its own.  At
- * the end that is only what agents do, and our patience with them. */
+/* Seconds until a module has work; wait is that of status_prep.  At the end
+ * only agents and the deadline count. */
 static double
 due_in(int more, double wait)
 {
@@ -784,7 +783,8 @@ due_in(int more, double wait)
 	return wait > 0 ? wait + TICK : 0;
 }
 
-/* Sleeps until something is to be done, and reads the clocks. */
+/* Sleeps until a descriptor is ready or a module has work, and reads the
+ * clocks. */
 static void
 wait_for_work(int more)
 {
@@ -822,8 +822,8 @@ is_over(void)
 	    now.mono >= state.deadline);
 }
 
-/* Agents that do not come to an end: they are asked once more, have a second
- * to go, and are killed.  Their tags decide at the next start. */
+/* Ends agents that are still at work: SIGTERM, and SIGKILL a second later.  The
+ * tags decide at the next start. */
 static void
 end_the_rest(void)
 {
@@ -874,7 +874,7 @@ loop(void)
 
 /* ---- main ------------------------------------------------------------ */
 
-/* With fewer descriptors mail would be taken in and nothing delivered. */
+/* With too few descriptors mail would be loaded and not delivered. */
 static void
 check_limits(void)
 {
@@ -887,9 +887,9 @@ check_limits(void)
 		    "(ulimit -n)", most, need);
 }
 
-/* What can be wrong with the configuration, the limits and the post office is
- * found before anything is changed, and said on the terminal while there is
- * one; modules begin from the bottom up. */
+/* Finds errors of the configuration, the limits and the post office before
+ * anything is changed, and while there is a terminal to report them.  Modules
+ * start in the order of their layers, the lowest first. */
 static void
 set_up(void)
 {
@@ -931,7 +931,7 @@ main(int argc, char **argv)
 	int c;
 
 #ifdef SIGXFSZ
-	/* a file that may not grow is an error, from the first line on */
+	/* a write beyond the file size limit returns an error */
 	signal(SIGXFSZ, SIG_IGN);
 #endif
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
