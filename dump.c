@@ -627,7 +627,7 @@ emit_others(void)
 
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
-		if (m->left == 0 && !m->away && !m->dropped &&
+		if (m->left == 0 && !m->dropped &&
 		    (m->tell || !q_over(m)))
 			emit_message(m);
 	}
@@ -636,11 +636,11 @@ emit_others(void)
 /* A file that could not be taken in, and why; with the process whose lock it
  * waits for. */
 static void
-emit_skipped(const struct stub *s, long next)
+emit_skipped(const struct message *m, long next)
 {
-	emit("s\t%-s\t%ld\t%-s", s->name, next < 0 ? 0 : next, s->why);
-	if (s->pid != 0)
-		emit(" (%d)", s->pid);
+	emit("s\t%-s\t%ld\t%-s", m->name, next < 0 ? 0 : next, m->more->why);
+	if (m->more->pid != 0)
+		emit(" (%d)", m->more->pid);
 	emit("\n");
 }
 
@@ -788,7 +788,7 @@ emit_facts(void)
 	}
 	if (!opt.quiet) {
 		emit_others();
-		n = later_each(emit_skipped);
+		n = msg_each_away(emit_skipped);
 		if (n > 0)
 			emit("e\t%u\n", n);
 	}

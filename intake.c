@@ -2,7 +2,7 @@
  * intake.c - control files become messages in core, and what has to leave it.
  *
  *	PARAMactive 2		1000-1 waits until 70, 1001-1 until 9000
- *	1002-1 comes in		1001-1 is evicted: its stub is due at 9000
+ *	1002-1 comes in		1001-1 is evicted, and due at 9000
  *
  *	PARAMrecipients 5000	1003-1 has 8000 for smtp, and core is empty
  *	1003-1 comes in		5000 are read; its part for smtp has 3000 unread
@@ -25,8 +25,7 @@
  *			its sender is told, and the files go
  *	set aside	it cannot be used; both files go to postman/
  *	skipped		not now: locked by a living process, no memory, no
- *			descriptor, a disk that refuses; its stub is shown by
- *			mailq
+ *			descriptor, a disk that refuses; mailq shows it
  *
  * A T line starts what waits for a host, in core or not; a file of T lines
  * alone is removed.  An x line names a message that this one replaces: it must
@@ -64,18 +63,18 @@
  *
  *	recipients + active * minimum + extra
  *
- * but for one corner: an agent's job is never taken from it, nor the vertex
- * that is kept for an agent that is starting.  These may come on top.
+ * but for one corner: an agent's job is never taken from it, and may come on
+ * top.
  *
  * What waits must not keep the rest of its message out.  When there is no room
- * for more of a part, its vertices that wait for their next try leave core, and
- * memos stay.  When all of the part was read and the first of them is due, the
- * file is gone through for them once more, a lap.  It takes those that are due;
- * the others keep their times, places and reasons.
+ * for more of a part, its vertices that wait for their next try leave core:
+ * then they are OUT.  When all of the part was read and the first of them is
+ * due, the file is gone through for them once more, a lap.  It takes those that
+ * are due; the others keep their times, places and reasons.
  *
  * Messages.  When PARAMactive are in core and mail waits on disk, one message
  * is evicted for each that comes in: of ten that can go, the one that is
- * farthest from its next try.  Its stub has the time of that try.  A message
+ * farthest from its next try.  It is away until that try is due.  A message
  * cannot go when some of it is unread, when an agent has some of it or could
  * have it now, when it is held by its name, when it is due within NEAR seconds,
  * and when its sender is to be told within these that it is late.
@@ -263,7 +262,6 @@ evict_vertex(struct part *p, struct vertex *v, double until)
 {
 	unsigned i;
 
-	memo_keep(v, until);
 	for (i = 0; i < v->nr; i++)
 		if (v->r[i].state != RC_PENDING)
 			continue;
@@ -271,7 +269,7 @@ evict_vertex(struct part *p, struct vertex *v, double until)
 			p->unread++;	/* this lap meets it again */
 		else
 			leave(p, 1, (long)until);
-	q_done(v);
+	q_leave(v, until);
 }
 
 /* Jobs of the part that wait for their next try leave core.  They come in when
@@ -280,14 +278,16 @@ static void
 evict_waiting(struct part *p)
 {
 	double until, report = msg_late_at(p->msg);
-	struct vertex *v;
+	struct vertex *v, *next;
 
 	if (report <= now.mono)
 		return;
-	for (v = msg_first(p->msg); v != NULL; v = msg_next(v))
+	for (v = msg_first(p->msg); v != NULL; v = next) {
+		next = msg_next(v);
 		if (v->state != V_DONE && v->thread->ring->chan == p->chan &&
 		    (until = leaves_until(v)) != 0)
 			evict_vertex(p, v, until < report ? until : report);
+	}
 }
 
 /* May the vertex leave core for another channel's sake? */
@@ -306,14 +306,15 @@ static unsigned
 give(struct message *m, unsigned n, unsigned its)
 {
 	unsigned keep = 0, was = m->rcpts;
-	struct vertex *v;
+	struct vertex *v, *next;
 	struct part *p;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (may_give(v, its))
 			keep += v->left;
 	keep = less(keep, n);
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+	for (v = msg_first(m); v != NULL; v = next) {
+		next = msg_next(v);
 		if (m->rcpts <= (unsigned)q.config->rcptminimum)
 			break;
 		if (!may_give(v, its))
@@ -396,25 +397,18 @@ next_look(const struct message *m)
 static void
 evict(struct message *m, double due)
 {
-	struct vertex *v;
-	struct stub *s;
+	unsigned rcpts = m->rcpts + msg_rest(m), n = q.nmessages;
+	int lost = q_evict(m, due) < 0;
+	struct vertex *v, *next;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE)
-			memo_keep(v, leaves_until(v));
-	s = later_put(m->name, due);
-	if (s != NULL) {
-		s->why = NULL;
-		s->loaded = m->loaded;
-		s->born = m->born;
-		s->aged = m->aged;
-		s->queued = m->queued;
-	}
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_id(m),
-	    (long)(due - now.mono), m->rcpts + msg_rest(m), q.nmessages,
-	    s == NULL ? " beyond PARAMevicted" : "");
-	q_forget(m);
-	q.evicted++;
+	    (long)(due - now.mono), rcpts, n,
+	    lost ? " beyond PARAMevicted" : "");
+	for (v = msg_first(m); v != NULL && !lost; v = next) {
+		next = msg_next(v);
+		if (v->state != V_DONE)
+			q_leave(v, leaves_until(v));
+	}
 }
 
 /*
@@ -465,27 +459,44 @@ static struct {
 	unsigned hosts;		/* vertices that were made */
 } reading;
 
-static void
-begin_reading(unsigned most)
-{
-	reading.mark++;
-	reading.most = most;
-	reading.n = reading.early = reading.hosts = 0;
-}
-
 /* Has the vertex been there before this reading? */
 static int
 is_begun(const struct vertex *v)
 {
-	return v->left > 0 || v->state != V_WAIT;
+	return v->state != V_NEW && v->state != V_BACK;
 }
 
-/* The vertex is that of the message at hand for its thread. */
+/* The vertex is that of the message at hand for the thread of its address, be
+ * it itself in that of a mailbox. */
 static void
 meet(struct vertex *v)
 {
-	v->thread->mark = reading.mark;
-	v->thread->vertex = v;
+	struct thread *t = v->thread;
+
+	if (t->box != 0)
+		t = th_get(t->chan, t->host, 0);
+	if (t == NULL)
+		return;
+	t->mark = reading.mark;
+	t->vertex = v;
+}
+
+/* What the message has of the channel (NULL: of all) already is met first, so
+ * that recipients find it. */
+static void
+begin_reading(const struct message *m, const struct chan *c, unsigned most)
+{
+	struct vertex *v;
+
+	reading.mark++;
+	reading.most = most;
+	reading.n = reading.early = reading.hosts = 0;
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state != V_DONE && v->thread->ring->chan == c)
+			meet(v);
+	for (v = m->out; v != NULL; v = v->other)
+		if (c == NULL || v->thread->ring->chan == c)
+			meet(v);
 }
 
 /* The recipient at hand joins the vertex of its thread, if it is not in core
@@ -495,8 +506,6 @@ add_rcpt(struct message *m, const struct ctl *c)
 {
 	struct thread *t = th_get(dest_chan(c->channel), c->host, 0);
 	struct vertex *v;
-	struct rcpt *r;
-	unsigned nr;
 
 	if (t == NULL)
 		return -1;
@@ -508,19 +517,19 @@ add_rcpt(struct message *m, const struct ctl *c)
 		reading.hosts++;
 	}
 	v = t->vertex;
-	nr = v->nr;
-	r = msg_add(v, c->l.off);
-	if (r == NULL || v->nr == nr)
-		return r == NULL ? -1 : 0;
-	r->heard = v->state == V_FED;
-	memo_reason(v, r);
-	reading.n++;
-	if (!is_begun(v)) {
-		v->count = ctl_box(c);
+	if (msg_rcpt(v, c->l.off) != NULL)
 		return 0;
+	if (v->state == V_OUT) {
+		msg_back(v);
+		reading.hosts++;
 	}
-	v->left++;
-	q_widened(v, 1);
+	if (msg_add(v, c->l.off) == NULL)
+		return -1;
+	reading.n++;
+	if (is_begun(v))
+		q_widened(v, 1);
+	else
+		v->count = ctl_box(c);
 	return 0;
 }
 
@@ -533,7 +542,8 @@ find_boxes(const struct message *m)
 	struct thread *t;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->nr == 1 && v->count != 0 && th_is_local(v->thread) &&
+		if (v->state == V_NEW && v->nr == 1 && v->count != 0 &&
+		    th_is_local(v->thread) &&
 		    (t = th_get(v->thread->ring->chan, v->thread->host,
 		    v->count)) != NULL)
 			v->thread = t;
@@ -549,8 +559,7 @@ begin_vertices(struct message *m)
 		if (is_begun(v))
 			continue;
 		v->count = 0;
-		v->left = v->nr;
-		q_widened(v, v->nr);
+		q_widened(v, v->left);
 		q_arrive(v);
 	}
 	q_arrived(m);
@@ -589,31 +598,34 @@ leave_unread(struct message *m, const struct ctl *c)
 
 static int seen_all;	/* what the start found is in; the rest is new */
 
-/* The message of the file at hand, with what its stub has; NULL without
- * memory. */
+/* The message at hand, which is away or NULL, or another if that has not the
+ * name of the file; NULL without memory. */
 static struct message *
-make_message(const struct ctl *c)
+message_of(const struct ctl *c, struct message *m)
 {
-	struct message *m = mem_get(offsetof(struct message, name) +
-	    strlen(c->name) + 1);
-	struct stub *s = later_find(c->name);
-
-	if (m == NULL)
-		return NULL;
-	strcpy(m->name, c->name);
-	if (s == NULL || s->loaded == 0 || later_come(s, m) == 0)
+	if (m != NULL && strcmp(m->name, c->name) == 0)
 		return m;
-	msg_free(m);
-	return NULL;
+	if (m != NULL)
+		q_discard(m);
+	return msg_new(c->name);
 }
 
-/* The message does not come in after all. */
+/* The message does not come in after all; what was back leaves again. */
 static void
-discard(struct message *m)
+undo(struct message *m)
 {
-	if (m->more != NULL && m->more->stub != NULL)
-		m->more->stub->msg = NULL;
-	msg_free(m);
+	struct vertex *v, *next;
+	struct thread *t;
+
+	for (v = msg_first(m); v != NULL; v = next) {
+		next = msg_next(v);
+		t = v->thread;
+		if (v->state == V_NEW ||
+		    (v->state == V_BACK && msg_out(v, now.mono) < 0)) {
+			msg_vertex_free(v);
+			th_update(t);
+		}
+	}
 }
 
 /*
@@ -624,15 +636,13 @@ discard(struct message *m)
 static void
 describe(struct message *m, const struct ctl *c, const struct stat *st)
 {
-	const struct stub *s = m->more == NULL ? NULL : m->more->stub;
-
 	m->nr = reading.n + msg_unread(m);
-	if (s != NULL) {
-		m->loaded = s->loaded;
-		m->born = s->born;
-		m->aged = s->aged & 1U;
-		m->queued = s->queued;
-	} else {
+	m->preempts = 0;
+	if (m->more != NULL) {
+		m->more->why = NULL;
+		m->more->since = (int)now.mono;
+	}
+	if (m->loaded == 0) {
 		m->loaded = ++q.events;
 		m->born = (int)((long)now.mono - age_of((long)st->st_mtime));
 		m->aged = !seen_all ||
@@ -654,18 +664,23 @@ static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 static int
 enter(struct message *m, struct ctl *c, const struct stat *st)
 {
-	int whole = msg_part(m) == NULL;
-	int new = m->nr > 0 && (m->more == NULL || m->more->stub == NULL);
+	struct vertex *v, *next;
+	int known = m->away;
 
-	if (whole)
+	if (msg_part(m) == NULL)
 		find_boxes(m);
 	if (q_add(m, name_num(m->name)) < 0)
 		return -1;
-	q.total.accepted += (unsigned)new;
+	for (v = m->out; v != NULL; v = next) {
+		next = v->other;
+		if (th_is_dsn(v->thread)) {	/* it has no line in the file */
+			msg_back(v);
+			msg_add(v, 0);
+		}
+	}
+	q.total.accepted += m->nr > 0 && !known;
 	begin_vertices(m);
 	q_tell_on(m);
-	if (whole && m->more != NULL && m->more->stub != NULL)
-		later_end(m->more->stub);
 	if (m->nr == 0)
 		return 0;
 	ctl_forget();	/* of an earlier one of that name */
@@ -693,7 +708,6 @@ trigger(const char *host)
 {
 	dest_lift(is_host, host);
 	th_trigger(host);
-	later_call(is_host, host, CALL_START);
 }
 
 static void
@@ -711,7 +725,7 @@ read_all(struct ctl *c, struct message *m)
 	enum ctl_item item;
 	int bad = 0;
 
-	begin_reading(pool_room(NULL));
+	begin_reading(m, NULL, pool_room(NULL));
 	if (reading.most < (unsigned)q.config->rcptminimum)
 		reading.most = (unsigned)q.config->rcptminimum;
 	while (bad == 0 && c->why == NULL &&
@@ -743,29 +757,36 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 		    ctl_msg(c->name));
 }
 
-/* Opens it, puts it where it belongs and loads it.  In the end c->why tells
- * whether, and c->later when, it is tried again. */
-static void
-load(struct ctl *c, const char *name, const struct stub *s)
+/* Why the message, which is away or NULL, was skipped; NULL: it was not. */
+static const char *
+skipped(const struct message *m)
+{
+	return m == NULL || m->more == NULL ? NULL : m->more->why;
+}
+
+/* Opens it, puts it where it belongs and loads it: NULL, or the message that is
+ * not in core, if there is one.  In the end c->why tells whether, and c->later
+ * when, it is tried again. */
+static struct message *
+load(struct ctl *c, const char *name, struct message *m)
 {
 	static const char no_memory[] = "there is no memory for it";
-	struct message *m;
 	struct stat st;
 	int place;
 
 	if (ctl_open(c, name) < 0)
-		return;
-	if (s != NULL && s->why != NULL) {
-		c->seen_pid = s->pid;
-		c->since = s->since;
+		return m;
+	if (skipped(m) != NULL) {
+		c->seen_pid = m->more->pid;
+		c->since = m->more->since;
 	}
 	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
 	if (place < 0) {
 		not_now(c, "it cannot be moved to its directory");
-		return;
+		return m;
 	}
-	m = make_message(c);
+	m = message_of(c, m);
 	if (m == NULL || read_all(c, m) < 0)
 		not_now(c, no_memory);
 	if (c->why == NULL) {
@@ -777,27 +798,34 @@ load(struct ctl *c, const char *name, const struct stub *s)
 			not_now(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
 		if (enter(m, c, &st) == 0)
-			return;
+			return NULL;
 		not_now(c, no_memory);
 	}
 	if (m != NULL)
-		discard(m);
+		undo(m);
+	return m;
 }
 
 /* The file at hand is to be tried again. */
 static void
-skip(const struct ctl *c)
+skip(const struct ctl *c, struct message *m)
 {
-	struct stub *s = later_put(c->name, now.mono + c->later);
+	const char *was;
 
 	held_find(0, c->name);	/* it is there: a hold on it stays */
-	if (s == NULL)
+	m = message_of(c, m);
+	was = skipped(m);
+	if (m == NULL || msg_leave(m, now.mono + c->later) < 0 ||
+	    msg_more(m) == NULL) {
+		if (m != NULL)
+			q_discard(m);
 		return;
+	}
 	/* locks that a power cut has left were all there from then on */
-	if (s->why == NULL || (s->pid == 0) != (c->pid == 0))
-		s->since = (int)now.mono;
-	s->why = c->why;
-	s->pid = (int)c->pid;
+	if (was == NULL || (m->more->pid == 0) != (c->pid == 0))
+		m->more->since = (int)now.mono;
+	m->more->why = c->why;
+	m->more->pid = (int)c->pid;
 }
 
 /* A candidate: 1 when it was opened, or 0. */
@@ -805,25 +833,23 @@ static int
 consider(char *name)
 {
 	struct ctl c;
-	struct stub *s = later_find(name);
+	struct message *m;
 	int opened;
 
 	replaces[0] = '\0';
 	if (q_named(name) != NULL)
 		return 0;
-	load(&c, name, s);
+	m = load(&c, name, msg_away(name));
 	opened = c.l.fd >= 0;
 	ctl_close(&c);
 	if (c.why != NULL && !c.later && spool_park(c.name, 0, c.why) < 0)
 		not_now(&c, "it cannot be used, nor moved to postman");
 	if (c.later) {
 		th_sweep();	/* what was made for it; others may need room */
-		skip(&c);
+		skip(&c, m);
+	} else if (m != NULL) {
+		q_discard(m);
 	}
-	s = later_find(name);
-	if (s != NULL && s->msg == NULL &&
-	    (!c.later || strcmp(c.name, name) != 0))
-		later_end(s);
 	if (opened)
 		strcpy(name, c.name);
 	return opened;
@@ -833,9 +859,7 @@ consider(char *name)
 static void
 fetch(char *name)
 {
-	const struct stub *s = later_find(name);
-
-	if (s != NULL && s->why != NULL)
+	if (skipped(msg_away(name)) != NULL)
 		return;		/* it could not be used */
 	if (in_full())
 		make_room();	/* if there is none, it is one more */
@@ -903,12 +927,14 @@ replace(const char *name)
 static int
 is_early(struct part *p, const struct ctl *c)
 {
-	const struct memo *memo = p->msg->cancel != CANCEL_NONE ? NULL :
-	    memo_find(p->msg, p->chan, c->host);
+	const struct thread *t = NULL;
 
-	if (memo == NULL || memo->until <= now.mono)
+	if (p->msg->out != NULL && p->msg->cancel == CANCEL_NONE)
+		t = th_get(dest_chan(c->channel), c->host, 0);
+	if (t == NULL || t->mark != reading.mark ||
+	    t->vertex->state != V_OUT || t->vertex->count <= now.mono)
 		return 0;
-	leave(p, 1, memo->until);
+	leave(p, 1, (long)t->vertex->count);
 	reading.early++;
 	return 1;
 }
@@ -957,21 +983,16 @@ see_part(struct part *p, const struct ctl *c, int more)
 		q_exhausted(p, left);
 }
 
-/* Reads so many more recipients of the part.  What the message has of the
- * channel already is met first, so that recipients find it. */
+/* Reads so many more recipients of the part. */
 static void
 load_more(struct part *p, unsigned most)
 {
 	struct message *m = p->msg;
-	struct vertex *v;
 	struct ctl c;
 	int more = -1;
 
 	make_way(p, most);
-	begin_reading(most);
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE && v->thread->ring->chan == p->chan)
-			meet(v);
+	begin_reading(m, p->chan, most);
 	if (ctl_resume(&c, m->name, p->next, p->format) == 0)
 		more = read_on(&c, p);
 	ctl_close(&c);
@@ -1003,7 +1024,7 @@ next_part(unsigned *most)
 
 	while ((t = heap_first(&q.look)) != NULL &&
 	    heap_when(&q.look, t) <= now.mono)
-		later_place(OWNER(struct part, look, t));
+		msg_place(OWNER(struct part, look, t));
 	for (c = q.chans; c != NULL; c = c->next) {
 		t = heap_first(&c->parts);
 		if (t == NULL)
@@ -1082,7 +1103,7 @@ is_enough(void)
 static int
 is_wanted(const char *name)
 {
-	return q_named(name) == NULL && later_find(name) == NULL &&
+	return q_named(name) == NULL && msg_away(name) == NULL &&
 	    !spool_is_early(name) && (!in_full() || spool_is_file(name));
 }
 
@@ -1116,11 +1137,11 @@ static int
 take(int old)
 {
 	unsigned before = q.nmessages;
-	const struct stub *s;
+	const struct message *m;
 	char name[NAME_MAX_];
 
-	if (old && (s = later_due()) != NULL)
-		strcpy(name, s->name);
+	if (old && (m = msg_due()) != NULL)
+		strcpy(name, m->name);
 	else if (!old && find_new())
 		strcpy(name, step.name);
 	else
@@ -1145,7 +1166,7 @@ has_room(void)
 		return 1;
 	step.old = 0;
 	/* first the new one, so that its scan does not stand still */
-	if (!find_new() && later_due() == NULL)
+	if (!find_new() && msg_due() == NULL)
 		return 0;
 	for (n = 0; in_full() && n < BATCH_FILES && !step.blocked; n++)
 		step.blocked = !make_room();
@@ -1210,7 +1231,6 @@ in_wait(void)
 	if (step.paused > now.mono)
 		wait = step.paused - now.mono;
 	else if (!step.blocked)
-		wait = spool_wait() < later_wait() ? spool_wait() :
-		    later_wait();
+		wait = spool_wait() < msg_wait() ? spool_wait() : msg_wait();
 	return part > wait ? wait : part > 0 ? part : 0;
 }

@@ -1,6 +1,7 @@
 /*
- * message.c - a message in core: its vertices, its rarely needed part, why each
- * recipient was deferred last, and what its control file says for the sender.
+ * message.c - a message, in core or away: its vertices, its rarely needed part,
+ * why each recipient was deferred last, and what its control file says for the
+ * sender.
  *
  * The last two are here because a reason is kept in core until it is written
  * into the control file.
@@ -26,12 +27,27 @@
  *	r[2].why -+----> "452 mailbox full"  refs=2
  *	r[3].why = NULL	     (none is known)
  *
- * Each text is kept once, for all recipients and memos that have it, and goes
- * with the last of them.  There are PARAMreasons texts at most.  When there may
+ * Each text is kept once, for all recipients that have it, and goes with the
+ * last of them.  There are PARAMreasons texts at most.  When there may
  * be no other, or no memory, the recipient gets the text unkept, which says
  * that the log has the words; it never keeps older words, nor shows those of
  * another recipient.  The words of a host or a ring are copies of its own
  * (reason_copy).
+ *
+ * What left core is known on, as far as PARAMevicted has room: the message is
+ * away, with the time when its file is to be looked at; its vertices are OUT,
+ * with their own times, tries and places in the retry list.  Of their
+ * recipients only reasons stay, one for those in a row that have the same:
+ *
+ *	r[0]  off=55  "451 greylisted"		for 55 and those before
+ *	r[1]  off=99  "452 mailbox full"	for those behind 55, up to 99
+ *
+ * When the file is read again, a recipient takes the reason of the first of
+ * these at his offset or behind.  A vertex that is OUT stays with its thread,
+ * and so is wanted when that is woken.  What is skipped, as its file could not
+ * be used now, is away, too.  Beyond PARAMevicted, which counts messages away
+ * and these recipients, a file is forgotten: its directory is read again when
+ * it is due (spool.c), and then it has the place of its age.
  *
  * The agent dsn knows no clauses (ta/dsn.c), so what it is to tell is written
  * into the control file before: a failure under bounce=none has a diagnostic
@@ -53,7 +69,18 @@
  */
 #include "scheduler.h"
 
-/* ---- the rarely needed part ------------------------------------------ */
+/* ---- the message and its rarely needed part --------------------------- */
+
+struct message *
+msg_new(const char *name)
+{
+	struct message *m = mem_get(offsetof(struct message, name) +
+	    strlen(name) + 1);
+
+	if (m != NULL)
+		strcpy(m->name, name);
+	return m;
+}
 
 struct more *
 msg_more(struct message *m)
@@ -118,125 +145,48 @@ msg_rest(const struct message *m)
 	return n;
 }
 
-/* ---- vertices -------------------------------------------------------- */
+#define HELD	3600		/* seconds until a part that is held is looked
+				 * at, unless its release comes before */
+#define FIRST	1e15		/* more than any number of an event */
 
-struct vertex *
-msg_vertex(struct message *m, struct thread *t)
+static void
+part_remove(struct part *p)
 {
-	struct vertex *v = &m->first;
-
-	if (v->msg != NULL && (v = mem_get(sizeof(*v))) == NULL)
-		return NULL;
-	v->msg = m;
-	v->thread = t;
-	v->r = &v->one;
-	APPEND(m->vertices, v, other, before);
-	return v;
+	heap_del(p->readable ? &p->chan->parts : &q.look, &p->look);
 }
 
 void
-msg_vertex_free(struct vertex *v)
+msg_place(struct part *p)
 {
-	struct message *m = v->msg;
-	unsigned i;
+	const struct message *m = p->msg;
+	unsigned own = (unsigned)q.config->rcptminimum + m->more->extra;
+	double at = p->unread == 0 && p->again > p->later ? p->again : p->later;
 
-	for (i = 0; i < v->nr; i++)
-		reason_free(&v->r[i]);
-	REMOVE(m->vertices, v, other, before);
-	if (v->r != &v->one)
-		free(v->r);
-	if (v == &m->first)
-		memset(v, 0, sizeof(*v));
-	else
-		free(v);
+	if (m->held && m->cancel == CANCEL_NONE)
+		at = now.mono + HELD;
+	part_remove(p);
+	if (p->unread + p->evicted == 0)
+		return;
+	p->readable = at <= now.mono;
+	if (p->readable)
+		at = m->loaded - (m->preempts || m->rcpts <= own / 2 ?
+		    FIRST : 0);
+	heap_set(p->readable ? &p->chan->parts : &q.look, &p->look, at);
+	q.readable |= p->readable;
 }
 
-/* The first of its recipients that is not before off. */
-static unsigned
-place(const struct vertex *v, unsigned long off)
+static void
+free_parts(struct message *m)
 {
-	unsigned lo = 0, hi = v->nr, mid;
-
-	if (hi > 0 && v->r[hi - 1].off < off)
-		return hi;
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (v->r[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-struct rcpt *
-msg_rcpt(const struct vertex *v, unsigned long off)
-{
-	unsigned i = place(v, off);
-
-	return i < v->nr && v->r[i].off == off ? &v->r[i] : NULL;
-}
-
-/* An array has room for the next power of two. */
-struct rcpt *
-msg_add(struct vertex *v, unsigned long off)
-{
-	unsigned i = place(v, off), n = v->nr;
-	struct rcpt *r = v->r;
-
-	if (i < n && r[i].off == off)
-		return &r[i];
-	if (n > 0 && (n & (n - 1)) == 0) {
-		r = realloc(r == &v->one ? NULL : r, 2 * n * sizeof(*r));
-		if (r == NULL) {
-			log_err("memory msg=%s rcpts=%u none to be had",
-			    ctl_msg(v->msg->name), 2 * n);
-			return NULL;
-		}
-		if (v->r == &v->one)
-			*r = v->one;
-		v->r = r;
-	}
-	memmove(&r[i + 1], &r[i], (n - i) * sizeof(*r));
-	memset(&r[i], 0, sizeof(*r));
-	r[i].off = (unsigned)off & 0x3fffffff;
-	v->nr++;
-	return &r[i];
-}
-
-void
-msg_narrow(struct vertex *v)
-{
-	unsigned i, n = 0, size = 2;
-	struct rcpt *r;
-
-	for (i = 0; i < v->nr; i++)
-		if (v->r[i].state == RC_PENDING)
-			v->r[n++] = v->r[i];
-	while (size < n)
-		size *= 2;
-	if (n > 1 && size < v->nr &&
-	    (r = realloc(v->r, size * sizeof(*r))) != NULL)
-		v->r = r;
-	v->nr = n;
-}
-
-void
-msg_free(struct message *m)
-{
-	struct vertex *v;
 	struct part *p;
 
-	while ((v = m->vertices) != NULL)
-		msg_vertex_free(v);
 	while ((p = msg_part(m)) != NULL) {
 		m->more->parts = p->other;
+		part_remove(p);
 		q.nparts--;
 		p->chan->nparts--;
 		free(p);
 	}
-	free(m->more);
-	free(m);
 }
 
 /* ---- reasons ---------------------------------------------------------- */
@@ -277,7 +227,7 @@ add(const char *s, unsigned hash)
 	return r;
 }
 
-struct reason *
+static struct reason *
 reason_keep(struct reason *r)
 {
 	if (r != NULL)
@@ -286,22 +236,18 @@ reason_keep(struct reason *r)
 }
 
 void
-reason_drop(struct reason *r)
+reason_free(struct rcpt *rcpt)
 {
+	struct reason *r = rcpt->why;
+
+	rcpt->why = NULL;
 	if (r == NULL || --r->refs > 0)
 		return;
 	hash_del(&reasons, &r->link);
 	free(r);
 }
 
-void
-reason_free(struct rcpt *rcpt)
-{
-	reason_drop(rcpt->why);
-	rcpt->why = NULL;
-}
-
-int
+static int
 reason_set(struct rcpt *rcpt, const char *text)
 {
 	char s[REASON_MOST + 1];
@@ -341,6 +287,333 @@ reason_all(const struct vertex *v, struct text *t)
 		}
 		text_add(t, "%s%s", t->len > 0 ? "; " : "", r->why->s);
 	}
+}
+
+/* ---- vertices -------------------------------------------------------- */
+
+struct vertex *
+msg_vertex(struct message *m, struct thread *t)
+{
+	struct vertex *v = &m->first;
+
+	if (v->msg != NULL && (v = mem_get(sizeof(*v))) == NULL)
+		return NULL;
+	v->msg = m;
+	v->thread = t;
+	v->r = &v->one;
+	APPEND(m->vertices, v, other, before);
+	return v;
+}
+
+void
+msg_vertex_free(struct vertex *v)
+{
+	struct message *m = v->msg;
+	unsigned i;
+
+	for (i = 0; i < v->nr; i++) {
+		reason_free(&v->r[i]);
+		q.nlater -= v->r[i].state == RC_OUT;
+	}
+	if (v->state == V_OUT) {
+		REMOVE(v->thread->out, v, next, prev);
+		REMOVE(m->out, v, other, before);
+	} else {
+		REMOVE(m->vertices, v, other, before);
+	}
+	if (v->r != &v->one)
+		free(v->r);
+	if (v == &m->first)
+		memset(v, 0, sizeof(*v));
+	else
+		free(v);
+}
+
+/* The first of its recipients that is not before off. */
+static unsigned
+place(const struct vertex *v, unsigned long off)
+{
+	unsigned lo = 0, hi = v->nr, mid;
+
+	if (hi > 0 && v->r[hi - 1].off < off)
+		return hi;
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (v->r[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Its recipient there, in core or OUT, or NULL. */
+static struct rcpt *
+rcpt_at(const struct vertex *v, unsigned long off)
+{
+	unsigned i = place(v, off);
+
+	return i < v->nr && v->r[i].off == off ? &v->r[i] : NULL;
+}
+
+struct rcpt *
+msg_rcpt(const struct vertex *v, unsigned long off)
+{
+	struct rcpt *r = rcpt_at(v, off);
+
+	return r == NULL || r->state == RC_OUT ? NULL : r;
+}
+
+/* Its recipient there, which is OUT; made when there is none, or NULL without
+ * memory.  An array has room for the next power of two. */
+static struct rcpt *
+add_out(struct vertex *v, unsigned long off)
+{
+	unsigned i = place(v, off), n = v->nr;
+	struct rcpt *r = v->r;
+
+	if (i < n && r[i].off == off)
+		return &r[i];
+	if (n > 0 && (n & (n - 1)) == 0) {
+		r = realloc(r == &v->one ? NULL : r, 2 * n * sizeof(*r));
+		if (r == NULL) {
+			log_err("memory msg=%s rcpts=%u none to be had",
+			    ctl_msg(v->msg->name), 2 * n);
+			return NULL;
+		}
+		if (v->r == &v->one)
+			*r = v->one;
+		v->r = r;
+	}
+	memmove(&r[i + 1], &r[i], (n - i) * sizeof(*r));
+	memset(&r[i], 0, sizeof(*r));
+	r[i].off = (unsigned)off & 0x3fffffff;
+	r[i].state = RC_OUT;
+	q.nlater++;
+	v->nr++;
+	return &r[i];
+}
+
+struct rcpt *
+msg_add(struct vertex *v, unsigned long off)
+{
+	unsigned n = v->nr;
+	struct rcpt *r = add_out(v, off);
+
+	if (r == NULL)
+		return NULL;
+	if (v->nr > n && r < v->r + n && r[1].state == RC_OUT && !r[1].heard)
+		r->why = reason_keep(r[1].why);
+	q.nlater--;
+	r->state = RC_PENDING;
+	r->heard = v->state == V_FED;
+	v->left++;
+	return r;
+}
+
+/* It has so many recipients, the first of the array. */
+static void
+set_size(struct vertex *v, unsigned n)
+{
+	unsigned size = 2;
+	struct rcpt *r;
+
+	while (size < n)
+		size *= 2;
+	if (n > 1 && size < v->nr &&
+	    (r = realloc(v->r, size * sizeof(*r))) != NULL)
+		v->r = r;
+	v->nr = n;
+}
+
+void
+msg_narrow(struct vertex *v)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < v->nr; i++)
+		if (v->r[i].state == RC_PENDING || v->r[i].state == RC_OUT)
+			v->r[n++] = v->r[i];
+	set_size(v, n);
+}
+
+void
+msg_free(struct message *m)
+{
+	while (m->vertices != NULL)
+		msg_vertex_free(m->vertices);
+	free_parts(m);
+	msg_return(m);
+	free(m->more);
+	free(m);
+}
+
+/* ---- what is not in core ---------------------------------------------- */
+
+static int
+is_full(void)
+{
+	return q.config->evicted > 0 &&
+	    q.nlater >= (unsigned)q.config->evicted;
+}
+
+struct message *
+msg_away(const char *name)
+{
+	struct hlink *l = q.away.n == 0 ? NULL :
+	    hash_first(&q.away, name_num(name));
+
+	while (l != NULL &&
+	    strcmp(OWNER(struct message, link, l)->name, name) != 0)
+		l = hash_next(l);
+	return l == NULL ? NULL : OWNER(struct message, link, l);
+}
+
+int
+msg_leave(struct message *m, double due)
+{
+	if (!m->away && (is_full() ||
+	    heap_room(&q.later, q.away.n + 1) < 0)) {
+		spool_again(m->name, due);
+		return -1;
+	}
+	free_parts(m);
+	if (!m->away) {
+		hash_add(&q.away, &m->link, name_num(m->name));
+		q.nlater++;
+		m->away = 1;
+	}
+	heap_set(&q.later, &m->due, due);
+	return 0;
+}
+
+void
+msg_return(struct message *m)
+{
+	if (!m->away)
+		return;
+	hash_del(&q.away, &m->link);
+	heap_del(&q.later, &m->due);
+	q.nlater--;
+	m->away = 0;
+}
+
+/* What is left of its recipients leaves core.  Of those in a row with one
+ * reason the last stays for all.  Behind one for whom there is no room none
+ * stays, or they would get each other's. */
+static void
+merge(struct vertex *v)
+{
+	struct rcpt *r, *last = NULL, *end = v->r + v->nr;
+	int full = 0, same;
+
+	for (r = v->r; r < end; r++) {
+		q.nlater -= r->state == RC_OUT;
+		if (r->state == RC_OK || r->state == RC_FAILED)
+			continue;
+		same = last != NULL && last->why == r->why && !last->heard &&
+		    !r->heard;
+		full = full || (last != NULL && !same && is_full());
+		if (same || full)
+			reason_free(full ? r : last);
+		if (full)
+			continue;
+		if (!same) {
+			last = last == NULL ? v->r : last + 1;
+			q.nlater++;
+		}
+		*last = *r;
+		last->state = RC_OUT;
+	}
+	set_size(v, last == NULL ? 0 : (unsigned)(last - v->r) + 1);
+}
+
+int
+msg_out(struct vertex *v, double until)
+{
+	struct message *m = v->msg;
+
+	if (is_full())
+		return -1;
+	merge(v);
+	v->left = 0;
+	REMOVE(m->vertices, v, other, before);
+	PREPEND(m->out, v, other, before);
+	PREPEND(v->thread->out, v, next, prev);
+	v->state = V_OUT;
+	v->count = (unsigned)until;
+	return 0;
+}
+
+void
+msg_back(struct vertex *v)
+{
+	REMOVE(v->thread->out, v, next, prev);
+	REMOVE(v->msg->out, v, other, before);
+	APPEND(v->msg->vertices, v, other, before);
+	v->state = V_BACK;
+}
+
+void
+msg_want(struct vertex *v, double at)
+{
+	struct message *m = v->msg;
+	struct part *p = msg_part(m);
+
+	if (at >= v->count)
+		return;
+	v->count = (unsigned)at;
+	if (m->away && at < heap_when(&q.later, &m->due))
+		heap_set(&q.later, &m->due, at);
+	while (p != NULL && p->chan != v->thread->ring->chan)
+		p = p->other;
+	if (p != NULL && at < p->again) {
+		p->again = (long)at;
+		msg_place(p);
+	}
+}
+
+void
+msg_heard(struct vertex *v, unsigned long off, const char *text)
+{
+	struct rcpt *r = rcpt_at(v, off);
+
+	if (r == NULL && (is_full() || (r = add_out(v, off)) == NULL))
+		return;
+	r->heard = 1;
+	reason_set(r, text);
+}
+
+struct message *
+msg_due(void)
+{
+	return msg_wait() > 0 ? NULL :
+	    OWNER(struct message, due, heap_first(&q.later));
+}
+
+double
+msg_wait(void)
+{
+	struct timer *t = heap_first(&q.later);
+	double when = t == NULL ? now.mono + 3600 : heap_when(&q.later, t);
+
+	return when > now.mono ? when - now.mono : 0;
+}
+
+unsigned
+msg_each_away(void (*show)(const struct message *, long next))
+{
+	const struct message *m;
+	unsigned i, n = 0;
+
+	for (i = 0; i < q.later.n; i++) {
+		m = OWNER(struct message, due, q.later.v[i].timer);
+		if (m->more != NULL && m->more->why != NULL)
+			show(m, (long)(q.later.v[i].when - now.mono));
+		else
+			n++;
+	}
+	return n;
 }
 
 /* ---- what the control file says of recipients -------------------------- */
@@ -491,7 +764,8 @@ msg_read_reasons(const struct vertex *v, long *when)
 	int err = 0;
 
 	for (r = v->r; r < end; r++)
-		r->heard = r->why == NULL;
+		if (r->state == RC_PENDING)
+			r->heard = r->why == NULL;
 	if (nt_open(&n, v->msg->name) < 0)
 		err = errno;
 	while (err == 0 && nt_next_diag(&n)) {
@@ -504,7 +778,8 @@ msg_read_reasons(const struct vertex *v, long *when)
 		when[r - v->r] = n.when;
 	}
 	for (r = v->r; r < end; r++)
-		r->heard = 0;
+		if (r->state == RC_PENDING)
+			r->heard = 0;
 	if (err == 0)
 		err = nt_error(&n);
 	nt_close(&n);

@@ -229,6 +229,7 @@ int	held_set(int address, const char *text, int on);
  * message.c - a message in core
  * ====================================================================== */
 
+struct message *msg_new(const char *name);	/* or NULL, without memory */
 /* The rarely needed part of the message, made when there is none: NULL without
  * memory. */
 struct more *msg_more(struct message *);
@@ -238,6 +239,8 @@ struct part *msg_part(const struct message *);
 struct part *msg_part_for(struct message *, struct chan *);
 unsigned msg_unread(const struct message *);	/* of all its parts */
 unsigned msg_rest(const struct message *);	/* ... and what was evicted */
+/* Something of the part has changed that tells whether, or when, it is read. */
+void	msg_place(struct part *);
 /* Its vertices, one after the other; NULL at the end. */
 #define msg_first(m) ((m)->vertices)
 #define msg_next(v) ((v)->other)
@@ -245,21 +248,33 @@ unsigned msg_rest(const struct message *);	/* ... and what was evicted */
  * without memory.  And away with it. */
 struct vertex *msg_vertex(struct message *, struct thread *);
 void	msg_vertex_free(struct vertex *);
-/* Adds the recipient whose line is at off, in the order of these: it, or the
- * one that is there already; NULL without memory. */
+/* Adds the recipient whose line is at off, in the order of these; one that was
+ * in core before has its reason.  NULL without memory. */
 struct rcpt *msg_add(struct vertex *, unsigned long off);
-/* Its recipient whose line is at off, or NULL. */
+/* Its recipient in core whose line is at off, or NULL. */
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
 void	msg_free(struct message *);	/* with all of that */
-/* The text is why, as far as REASON_MOST bytes of it: 0; -1 when there is no
- * room for another text, then the log is to have it. */
-int	reason_set(struct rcpt *, const char *);
+/* The message that is away with this name, or NULL. */
+struct message *msg_away(const char *name);
+/* The message is away, and its file due then, mono: 0; or -1, it is forgotten
+ * for then.  And it is away no more. */
+int	msg_leave(struct message *, double due);
+void	msg_return(struct message *);
+/* The vertex, on no list, leaves core, and is not wanted before then, mono: 0,
+ * or -1 when it has to be forgotten.  And it is back, on no list. */
+int	msg_out(struct vertex *, double until);
+void	msg_back(struct vertex *);
+/* One that is OUT is wanted then, mono, or before. */
+void	msg_want(struct vertex *, double at);
+struct message *msg_due(void);	/* the first away whose file is due, or NULL */
+double	msg_wait(void);		/* seconds until one is */
+/* Shows the skipped ones, due in next seconds: how many are evicted. */
+unsigned msg_each_away(void (*show)(const struct message *, long next));
 void	reason_free(struct rcpt *);		/* none is known any more */
 const char *reason_of(const struct rcpt *);	/* or NULL */
-/* For who keeps the reason of a recipient elsewhere; and no longer. */
-struct reason *reason_keep(struct reason *);
-void	reason_drop(struct reason *);
+/* A recipient of the vertex that is not in core has this reason. */
+void	msg_heard(struct vertex *, unsigned long off, const char *text);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
  * far as there is room. */
 void	reason_all(const struct vertex *, struct text *);
@@ -331,8 +346,8 @@ void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
 /* Starts what waits for the host, queueonly too. */
 void	th_trigger(const char *host);
-/* The same for a thread, or one READY or waiting vertex of it (NULL: all),
- * whatever it waits for; limits and holds stay. */
+/* The same for a thread, or one vertex of it (NULL: all) that is READY, waits
+ * or is OUT, whatever it waits for; limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
 /* Takes a vertex that no agent has off its list, to go on one of another state
  * or to end. */
@@ -360,53 +375,6 @@ int	th_clashes(const struct ta *, const struct vertex *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
 
 /* ======================================================================
- * later.c - what is not in core and is wanted there later
- * ====================================================================== */
-
-int	later_init(void);	/* 0, or -1 without memory */
-/* The vertex leaves core, and is not wanted before then, mono; without room for
- * a memo it is forgotten. */
-void	memo_keep(const struct vertex *, double until);
-/* That of the message's vertex with this address, or NULL. */
-const struct memo *memo_find(const struct message *, const struct chan *,
-	    const char *host);
-/* The new recipient of the vertex gets back its reason. */
-void	memo_reason(const struct vertex *, struct rcpt *);
-/* A recipient that is not in core, beside the vertex, has this reason. */
-void	memo_heard(const struct vertex *, unsigned long off, const char *text);
-
-struct stub *later_find(const char *name);	/* or NULL */
-/* The file is due then, mono: its stub, made when there is none; NULL when it
- * is forgotten. */
-struct stub *later_put(const char *name, double due);
-/* The message comes into core, with all that its stub has: 0, or -1 without
- * memory. */
-int	later_come(struct stub *, struct message *);
-struct stub *later_due(void);		/* the first that is due, or NULL */
-void	later_end(struct stub *);	/* it is needed no more */
-double	later_wait(void);	/* seconds until one is due */
-/* Something of the part has changed that tells whether, or when, it is read. */
-void	later_place(struct part *);
-/* Shows the skipped ones, due in next seconds: how many are evicted. */
-unsigned later_each(void (*show)(const struct stub *, long next));
-/* What has left core from addresses that are meant (NULL: from all) is due now:
- * how many vertices. */
-enum call {
-	CALL_LOOK,		/* the configuration or a hold has changed:
-				 * th_why is asked again */
-	CALL_RELEASED,		/* no longer held: they are tried */
-	CALL_START,		/* a T line, a flush: the same, if queueonly */
-	CALL_ANSWERED		/* hosts have: what waits for one alone; other
-				 * mail for it is due at its own time */
-};
-/* Hosts that were silent answer again, as q.answered says: what was evicted for
- * their sake is wanted. */
-void	later_answered(void);
-/* The same of all that is evicted of one message in core. */
-unsigned later_call_one(struct message *, enum call);
-unsigned later_call(chan_meant *, const void *arg, enum call);
-
-/* ======================================================================
  * queue.c - messages: arrival, outcome, expiry
  * ====================================================================== */
 
@@ -425,8 +393,8 @@ struct message *q_named(const char *name);
 /* Takes a message over, by its number.  0; -1 without memory, then it is still
  * the caller's. */
 int	q_add(struct message *, unsigned long num);
-/* The message's new vertex, with its recipients, starts its thread; or goes on
- * by its memo. */
+/* The message's new vertex, with its recipients, starts its thread; one that is
+ * back goes on where it was. */
 void	q_arrive(struct vertex *);
 /* ... so many recipients of it, which may have been here before, are new. */
 void	q_widened(struct vertex *, unsigned rcpts);
@@ -435,8 +403,13 @@ void	q_arrived(struct message *);	/* ... and that is all that was read */
 void	q_unread(struct part *, unsigned n);
 /* Nothing is left from its next on, though so many were expected. */
 void	q_exhausted(struct part *, unsigned missing);
-/* The message leaves core; its files stay. */
-void	q_forget(struct message *);
+/* The message leaves core until then, mono, and so do its vertices one by one;
+ * its files stay: 0, or -1 when all of it is forgotten. */
+int	q_evict(struct message *, double due);
+/* The vertex leaves core until then, mono. */
+void	q_leave(struct vertex *, double until);
+/* The message that was not, or is no more, in core goes. */
+void	q_discard(struct message *);
 /* Is anything of it left to be delivered? */
 int	q_over(const struct message *);
 /* The vertex is over: off its lists, and the sweep takes the message if it
@@ -447,8 +420,8 @@ void	q_done(struct vertex *);
 void	q_drop(struct message *, const char *why);
 /* Something of the message has ended that its sender may have to be told of. */
 void	q_news(struct message *);
-/* What was being told of the new message when it left core, or when we ended,
- * goes on; and all of it is told when nothing was left to be delivered. */
+/* What was being told of the new message when we ended goes on; and all of it
+ * is told when nothing was left to be delivered. */
 void	q_tell_on(struct message *);
 /* Is nothing left of the message but to tell its sender? */
 int	q_untold(const struct message *);

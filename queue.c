@@ -81,11 +81,26 @@ static int rush;		/* the sweep has made something ready */
 
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
+/* What is not in core of it is needed no more. */
+static void
+end_out(struct message *m)
+{
+	struct vertex *v;
+	struct thread *t;
+
+	while ((v = m->out) != NULL) {
+		t = v->thread;
+		msg_vertex_free(v);
+		th_update(t);
+	}
+}
+
 static void
 to_sweep(struct message *m)
 {
 	if (m->swept)
 		return;
+	end_out(m);
 	m->swept = 1;
 	m->first.prev = done;
 	done = &m->first;
@@ -116,7 +131,7 @@ look_soon(struct message *m)
 	struct part *p;
 
 	for (p = msg_part(m); p != NULL; p = p->other)
-		later_place(p);
+		msg_place(p);
 }
 
 /* Its share of the extra recipients is others' when no more of them are in
@@ -174,23 +189,43 @@ uncancel(struct vertex *v)
 	v->cancel = CANCEL_NONE;
 }
 
-/* The vertex is over: off its lists, to be swept. */
+/* The vertex goes off its lists: it leaves core until then, mono; or it is
+ * over, and to be swept.  What was heard of recipients that are not read yet is
+ * kept for these. */
 static void
-end_vertex(struct vertex *v)
+remove_vertex(struct vertex *v, int over, double until)
 {
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
 
+	over = over && (v->nr == 0 || v->r[v->nr - 1].state != RC_OUT);
 	uncancel(v);
 	th_out(v);
 	v->state = V_DONE;
 	rcpts_gone(v, v->left);
 	m->left--;
 	m->telling -= th_is_dsn(t) & 3U;
-	v->thread = NULL;
-	v->next = dead;
-	dead = v;
+	if (over || msg_out(v, until) < 0) {
+		v->thread = NULL;
+		v->next = dead;
+		dead = v;
+	}
 	th_update(t);
+}
+
+static void
+end_vertex(struct vertex *v)
+{
+	v->wakeup = 0;
+	remove_vertex(v, 1, now.mono);
+}
+
+void
+q_leave(struct vertex *v, double until)
+{
+	if (v->state != V_WAIT)
+		v->wakeup = 0;
+	remove_vertex(v, 0, until);
 }
 
 /* When all of a message is over, what was to be told before that is told with
@@ -218,29 +253,10 @@ q_done(struct vertex *v)
 
 /* ---- arrival at a thread, and telling -------------------------------- */
 
-/* The vertex has come back, and is as it was when it left core.  Until when it
- * waits, mono: a reload may have made that shorter. */
-static double
-remember(struct vertex *v, const struct memo *memo)
-{
-	const struct setting *s = &v->thread->ring->conf->v;
-	double most = now.mono + retry_longest(s);
-	double at = memo->wakeup;
-
-	v->tries = memo->tries;
-	v->tried = memo->tried;
-	v->step = memo->step;
-	v->host = memo->host_said;
-	v->dated = memo->dated;
-	if (memo->started)
-		v->thread->triggered = (unsigned char)s->queueonly;
-	return !memo->dated && at > most ? most : at;
-}
-
 /*
  * A new vertex starts its thread at once, unless it has to keep to the
  * thread's own time.  It begins its retry list, or at the place of its age.
- * When nothing is known of its host, that has the same place.  What was evicted
+ * When nothing is known of its host, that has the same place.  What is back
  * goes on where it was.
  */
 void
@@ -249,20 +265,24 @@ q_arrive(struct vertex *v)
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
 	const struct setting *s = &t->ring->conf->v;
-	const struct memo *memo = memo_find(m, t->ring->chan, t->host);
 	int dsn = th_is_dsn(t);
 	double at = v->wakeup;
 
 	m->left++;
 	m->telling += dsn & 3U;
-	if (m->aged && !dsn)
-		v->step = retry_step(s, (long)now.mono - m->born) & 127U;
-	if (t->ngood + t->nbad == 0 && t->tries == 0 && t->step < v->step)
-		t->step = (unsigned short)v->step;
-	if (memo != NULL)
-		at = remember(v, memo);
-	else if (s->wakeuprestartonly && t->wake.pos != 0)
-		at = heap_when(&q.wake, &t->wake);
+	if (v->state == V_BACK && v->offered)
+		t->triggered = (unsigned char)s->queueonly;
+	v->offered = 0;
+	if (v->state == V_NEW) {
+		if (m->aged && !dsn)
+			v->step = retry_step(s, (long)now.mono - m->born) &
+			    127U;
+		if (t->ngood + t->nbad == 0 && t->tries == 0 &&
+		    t->step < v->step)
+			t->step = (unsigned short)v->step;
+		if (s->wakeuprestartonly && t->wake.pos != 0)
+			at = heap_when(&q.wake, &t->wake);
+	}
 	if (!dsn)
 		v->cancel = m->cancel;
 	if (m->held || v->cancel != CANCEL_NONE) {
@@ -499,20 +519,12 @@ warn(struct message *m)
 void
 q_tell_on(struct message *m)
 {
-	static const char *const whats[] = { "failure", "success", "delay" };
-	const struct chan *dsn = m->more == NULL || m->more->stub == NULL ?
-	    NULL : dest_chan("dsn");
-	int i;
-
-	if (m->nr == 0) {	/* it was over when it was read */
-		m->over = 1;
+	m->over = m->nr == 0;	/* it was when it was read */
+	if (msg_part(m) == NULL)
+		end_out(m);
+	if (m->left == 0)
 		to_sweep(m);
-		return;
-	}
-	for (i = 0; i < 3 && dsn != NULL; i++)
-		if (memo_find(m, dsn, whats[i]) != NULL)
-			tell(m, whats[i], 0);
-	if (m->diags && msg_has_warning(m->name))
+	else if (!m->over && m->diags && msg_has_warning(m->name))
 		tell(m, "delay", 0);
 }
 
@@ -523,7 +535,7 @@ q_rearm(struct message *m)
 	double at, next = FAR_OFF;
 
 	if (q_over(m)) {	/* its files could not be removed */
-		heap_del(&q.expire, &m->expire);
+		heap_del(&q.expire, &m->due);
 		to_sweep(m);
 		return;
 	}
@@ -535,9 +547,9 @@ q_rearm(struct message *m)
 	at = at <= now.mono ? warn(m) : at;
 	next = at < next ? at : next;
 	if (next >= FAR_OFF)
-		heap_del(&q.expire, &m->expire);
+		heap_del(&q.expire, &m->due);
 	else
-		heap_set(&q.expire, &m->expire, next);
+		heap_set(&q.expire, &m->due, next);
 }
 
 /* The vertex was deferred: it expires if that is due, else its timer is set. */
@@ -547,9 +559,9 @@ set_expiry(struct vertex *v)
 	struct message *m = v->msg;
 	double at = vertex_timer(v);
 
-	if (at < FAR_OFF && (m->expire.pos == 0 ||
-	    at < heap_when(&q.expire, &m->expire)))
-		heap_set(&q.expire, &m->expire, at);
+	if (at < FAR_OFF && (m->due.pos == 0 ||
+	    at < heap_when(&q.expire, &m->due)))
+		heap_set(&q.expire, &m->due, at);
 	if (v->state != V_DONE)
 		look_soon(m);
 }
@@ -582,6 +594,7 @@ q_add(struct message *m, unsigned long num)
 
 	if (heap_room(&q.expire, q.nmessages + 1) < 0)
 		return -1;
+	msg_return(m);
 	look_soon(m);
 	for (twin = q_find(num, NULL); twin != NULL; twin = q_find(num, twin))
 		m->twin = twin->twin = 1;
@@ -599,6 +612,8 @@ q_add(struct message *m, unsigned long num)
 void
 q_widened(struct vertex *v, unsigned rcpts)
 {
+	if (th_is_dsn(v->thread))
+		return;
 	v->msg->rcpts += rcpts;
 	v->thread->ring->chan->rcpts += rcpts;
 	q.rcpts += rcpts;
@@ -688,6 +703,10 @@ q_hold(struct message *m, int on)
 			th_hold(v);
 		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
 			th_release(v);
+	for (v = on ? NULL : m->out; v != NULL; v = v->other) {
+		v->wakeup = 0;
+		msg_want(v, now.mono);
+	}
 	q_rearm(m);
 }
 
@@ -789,7 +808,7 @@ deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
 		r->heard = 1;
 		msg_reason(v, r, text);
 	} else if (*text != '\0') {
-		memo_heard(v, off, text);
+		msg_heard(v, off, text);
 	}
 	if (host & HOST_BAD)
 		reason_copy(&t->reason, text);
@@ -963,7 +982,7 @@ tag_finished(const struct vertex *v)
 	int all = 1;
 
 	for (r = v->r; r < end; r++)
-		if (r->state != RC_PENDING)
+		if (r->state == RC_OK || r->state == RC_FAILED)
 			all &= msg_tag(v->msg, r->off, (int)r->state);
 	return all;
 }
@@ -1050,11 +1069,12 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	long wakeup = m->held ? (long)now.mono : (long)until;
 	struct rcpt *r, *end = v->r + v->nr;
 
-	for (r = v->r; r < end; r++) {
-		if (r->state == RC_PENDING && !r->heard && reason != NULL)
-			msg_reason(v, r, reason);
-		r->heard = 0;
-	}
+	for (r = v->r; r < end; r++)
+		if (r->state == RC_PENDING) {
+			if (!r->heard && reason != NULL)
+				msg_reason(v, r, reason);
+			r->heard = 0;
+		}
 	if (reason != NULL) {
 		if (v->tries < TRIES_MOST)
 			v->tries++;
@@ -1119,7 +1139,6 @@ q_timers(void)
 {
 	struct timer *t;
 
-	later_answered();
 	while ((t = first_due(&q.wake)) != NULL) {
 		heap_del(&q.wake, t);
 		th_due(OWNER(struct thread, wake, t));
@@ -1128,7 +1147,7 @@ q_timers(void)
 	expiries = 0;
 	while (looks > 0 && expiries < EXPIRE_NOW &&
 	    (t = first_due(&q.expire)) != NULL)
-		q_rearm(OWNER(struct message, expire, t));
+		q_rearm(OWNER(struct message, due, t));
 	cancel_some();
 }
 
@@ -1173,29 +1192,38 @@ unlist(struct message *m)
 {
 	read_no_more(m);
 	order_forget(m);
-	heap_del(&q.expire, &m->expire);
-	if (m->more != NULL && m->more->stub != NULL)
-		later_end(m->more->stub);
+	heap_del(&q.expire, &m->due);
 	hash_del(&q.messages, &m->link);
 	q.nmessages--;
 	q.nkept -= m->held;
 }
 
-/* Its place is free at once, its memory goes with the sweep. */
 void
-q_forget(struct message *m)
+q_discard(struct message *m)
+{
+	end_out(m);
+	msg_free(m);
+}
+
+/* Its place is free at once, the memory of what is forgotten goes with the
+ * sweep. */
+int
+q_evict(struct message *m, double due)
 {
 	struct vertex *v;
 
+	q.evicted++;
 	q.msgs_in--;
 	q.rcpts_in -= m->rcpts + msg_rest(m);
-	read_no_more(m);
-	m->away = 1;
+	unlist(m);
+	if (msg_leave(m, due) == 0)
+		return 0;
+	m->lost = 1;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE)
 			end_vertex(v);
-	unlist(m);
 	to_sweep(m);
+	return -1;
 }
 
 /* ---- the end --------------------------------------------------------- */
@@ -1242,7 +1270,7 @@ message_end(struct message *m)
 {
 	int telling = m->tell && !m->dropped && !m->gone;
 
-	if (m->away) {
+	if (m->lost) {
 		msg_free(m);
 		return;
 	}
@@ -1258,7 +1286,7 @@ message_end(struct message *m)
 	if (telling || take_away(m) < 0) {
 		mark_all(m);	/* it must not be delivered anew meanwhile */
 		m->swept = 0;
-		heap_set(&q.expire, &m->expire, now.mono + DISK_AGAIN);
+		heap_set(&q.expire, &m->due, now.mono + DISK_AGAIN);
 		return;
 	}
 	if (m->held)
@@ -1277,7 +1305,7 @@ q_sweep(void)
 		dead = v->next;
 		v->next = NULL;
 		/* the end of a message may still need its last ones */
-		if (!q_over(v->msg))
+		if (!q_over(v->msg) || v->msg->away)
 			msg_vertex_free(v);
 	}
 	while ((v = done) != NULL) {
@@ -1303,7 +1331,8 @@ int
 q_init(struct config *config)
 {
 	ctl_has_job = has_job;
-	if (th_init(config) < 0 || later_init() < 0)
+	if (th_init(config) < 0)
 		return -1;
-	return hash_init(&q.messages, 256);
+	return hash_init(&q.messages, 256) < 0 ||
+	    hash_init(&q.away, 64) < 0 ? -1 : 0;
 }

@@ -478,7 +478,6 @@ reload(void)
 	}
 	fill_in(c);
 	q_reload(c);
-	later_call(NULL, NULL, CALL_LOOK);	/* it may have a command now */
 	spool_listen(q.config->notifysock);
 	status_listen();
 	th_destdb();

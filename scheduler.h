@@ -203,7 +203,10 @@ struct config {
  * rcpt: one recipient line.  An array for each vertex, in file order, so an
  * offset is found in O(log n).
  */
-enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
+enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED,
+		  RC_OUT };	/* not in core: it keeps the reason of all
+				 * behind the one before it, or with heard of
+				 * itself alone */
 
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
@@ -225,14 +228,18 @@ struct rcpt {
  * sweep when it is DONE.  Going from one state to another is O(1), but for the
  * heaps that its thread, job and message stand in.
  *
- *	WAIT --wake--> READY --fed--> FED --report--> WAIT | READY | DONE
+ *	NEW -> WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | DONE
+ *	WAIT | READY -evicted-> OUT -read again-> BACK -> WAIT | READY
  *
  * In WAIT and READY it is on a list of its thread, in FED on its agent's, which
  * may yet be starting.  In READY it may also be on its job's list (offered).
  * An operator can take it from WAIT, READY or a report to HELD, and back to
- * READY; there it is on no list.
+ * READY; there it is on no list.  What is OUT is not in core: it has its times,
+ * its tries and its reasons, but no recipients, and is on lists of its own of
+ * message and thread.
  */
-enum vertex_state { V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
+enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD, V_OUT,
+		    V_BACK };
 
 /* why: what a vertex waits for, as far as that is no matter of turns. */
 enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
@@ -262,10 +269,12 @@ struct vertex {
 	unsigned nr;
 	unsigned left;		/* ... not finished */
 	unsigned count;		/* READY: recipients that its job counts on;
-				 * FED: deferrals reported in this run; while
-				 * it is read: mailbox of the last, or 0 */
+				 * FED: deferrals reported in this run; NEW,
+				 * BACK: mailbox of the last, or 0; OUT: mono;
+				 * it is not wanted in core before */
 	int	wakeup;		/* mono; WAIT: when; FED: the latest retryat of
-				 * this run, 0: none */
+				 * this run, 0: none; OUT: its own time, 0: it
+				 * was READY */
 	int	tried;		/* mono; tries > 0: the end of its last run */
 	unsigned tries : 14;	/* runs that ended with some left, at most
 				 * TRIES_MOST */
@@ -275,7 +284,9 @@ struct vertex {
 	unsigned returned : 1;	/* its agent ended, perhaps before it began */
 	unsigned cancel : 2;	/* enum cancel; FED: when it is reported */
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
-	unsigned offered : 1;	/* READY: it is on its job's list */
+	unsigned offered : 1;	/* READY: it is on its job's list; OUT: started
+				 * by a T line or an operator, queueonly does
+				 * not hold it up */
 };
 
 #define TRIES_MOST	16383U
@@ -287,7 +298,7 @@ struct vertex {
  * A large file is read in parts, for each channel from a place of its own.
  * What the channel has from next on is not in core yet; it was looked at once,
  * and its tags are on disk.  Evicted recipients wait for the next reading from
- * the start of the file, a lap, and have memos.  The next part to be read is
+ * the start of the file, a lap.  The next part to be read is
  * found in O(log parts), and O(channels) for each channel.
  */
 struct part {
@@ -308,52 +319,6 @@ struct part {
 };
 
 /*
- * memo: what is known of a vertex that is not in core.  With an offset it is
- * the reason of one recipient alone.  It stays when the vertex comes back, and
- * is written over when that is evicted once more.  Owned by its stub.
- */
-struct memo {
-	struct hlink link;	/* by num, channel, host and offset */
-	struct stub *stub;
-	struct memo *next;	/* of the stub */
-	struct chan *chan;
-	struct reason *why;	/* or NULL */
-	unsigned off;		/* 0; or of the recipient */
-	unsigned box;		/* off 0: of its thread */
-	unsigned last;		/* off 0: of the last recipient that it had, or
-				 * before the first whose reason had no room */
-	int	wakeup;		/* mono; WAIT: its own time; 0: READY */
-	int	until;		/* mono; it is not wanted in core before */
-	int	tried;		/* as in struct vertex */
-	unsigned tries : 14;	/* ... */
-	unsigned step : 7;	/* ... */
-	unsigned dated : 1;	/* ... */
-	unsigned host_said : 3;	/* ... host */
-	unsigned blocked : 1;	/* until is only when it is looked at again */
-	unsigned started : 1;	/* by a T line or an operator: queueonly does
-				 * not hold it up */
-	char	host[1];
-};
-
-/*
- * stub: a message that is not in core, at least in part, though its file was
- * looked at: evicted, or skipped for the reason why.  Owned by later.c.
- */
-struct stub {
-	struct hlink link;	/* by num */
-	struct timer due;	/* when the file is to be looked at */
-	struct message *msg;	/* it is in core, and owns this; or NULL */
-	struct memo *memos;
-	const char *why;	/* skipped: a constant text; NULL: evicted */
-	unsigned long loaded;	/* as in struct message; 0: it never was */
-	int	born, queued;	/* ... */
-	int	pid;		/* whose lock is in the way, 0: nobody's */
-	int	since;		/* mono; when that was first seen */
-	unsigned char aged;	/* as in struct message */
-	char	name[1];
-};
-
-/*
  * more: the rarely needed part of a message.  Owned by its message.  Found
  * O(1), and when it is due O(log messages).
  * Without memory for it mail is delivered all the same: its sender hears of
@@ -363,18 +328,22 @@ struct more {
 	struct message *msg;
 	struct job *jobs;	/* order.c's */
 	struct part *parts;	/* by channel; NULL: all of it is in core */
-	struct stub *stub;	/* of its evicted parts, or NULL */
 	int	warned;		/* age at which delays were last looked at */
 	unsigned long warn;	/* where that look goes on, bytes; 0: none is
 				 * at work */
 	int	late;		/* it has found some who wait too long */
-	int	since;		/* mono; when this was made */
+	int	since;		/* mono; when it came in; skipped: when pid
+				 * was first seen */
 	unsigned extra;		/* recipients in core beyond the minimum */
+	const char *why;	/* skipped: a constant text */
+	int	pid;		/* ... whose lock is in the way, 0: nobody's */
 };
 
 /*
  * message: one control file and its message file.  Freed by the sweep.  Found
- * by its number in O(1), and when it is due in O(log messages).
+ * by its number in O(1), and when it is due in O(log messages).  One that is
+ * away is not in core, though its file was looked at: evicted, or skipped as it
+ * could not be used.
  *
  * There may be many: members are in an order that leaves no gaps, and the
  * memory ends with the name.  mono fits an int for 68 years.
@@ -383,10 +352,13 @@ struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
 	struct more *more;	/* or NULL */
 	struct vertex *vertices;	/* linked by other */
+	struct vertex *out;	/* ... those that are OUT */
 	struct vertex first;	/* one of them, while it has a msg */
-	unsigned long loaded;	/* value of q.events when it first was */
-	struct timer expire;	/* next moment at which a vertex may expire, or
-				 * a delay is to be told of */
+	unsigned long loaded;	/* value of q.events when it first was, 0: it
+				 * never was */
+	struct timer due;	/* next moment at which a vertex may expire, or
+				 * a delay is to be told of; away: when the file
+				 * is to be looked at */
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
 	struct spool_time time;	/* of the message file, for its id */
@@ -398,7 +370,8 @@ struct message {
 	unsigned preempts : 1;	/* it has preempted others */
 	unsigned aged : 1;	/* it begins its retry lists at the place of its
 				 * age, not at their beginning */
-	unsigned away : 1;	/* it was evicted, its files stay */
+	unsigned away : 1;	/* it is not in core */
+	unsigned lost : 1;	/* ... and goes, its files stay */
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
 	/* what its sender is to be told */
 	unsigned diags : 1;	/* it came with diagnostic lines, not told */
@@ -471,6 +444,7 @@ struct thread {
 	struct timer wake;	/* when its host or the first in WAIT is due */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
+	struct vertex *out;	/* what is not in core, linked by next */
 	struct ta *idle;	/* idle agents that served it, newest first */
 	struct ta *busy;	/* agents working on it, newest first */
 	int	run;		/* mono; its last run began */
@@ -490,8 +464,6 @@ struct thread {
 				 * waited for that was tried once more */
 	unsigned char open;	/* it may take an agent, if it has vertices */
 	unsigned char triggered;	/* queueonly: started by a T line */
-	unsigned char answered;	/* its host answered after a silence, and
-				 * evicted mail has not been called yet */
 	unsigned char listed;	/* is on the sweep's list */
 	unsigned box;		/* hash of the mailbox's user, 0: none */
 	char	host[1];
@@ -578,10 +550,12 @@ struct hold {
 struct queue {
 	struct config *config;
 	struct hold *holds;
-	struct hash messages;	/* by num */
+	struct hash messages;	/* in core, by num */
+	struct hash away;	/* the others that are known */
 	struct hash dests;	/* threads, by channel, host and box */
 	struct heap wake;	/* threads, by wake */
-	struct heap expire;	/* messages, by expire */
+	struct heap expire;	/* messages in core, by due */
+	struct heap later;	/* the others that are known */
 	struct heap look;	/* parts that are not to be read before */
 	unsigned nparts;	/* in all */
 	int	readable;	/* some may have become so in this pass */
@@ -594,8 +568,8 @@ struct queue {
 	unsigned nthreads, nmessages;
 	unsigned nkept;		/* messages held by name */
 	unsigned ntold;		/* FED for the channel dsn, but dsn/delay */
-	unsigned nlater;	/* stubs and memos */
-	int	answered;	/* some thread is */
+	unsigned nlater;	/* what is known beyond core: messages away,
+				 * and recipients OUT */
 	unsigned nagents;	/* not yet gone */
 	struct slots slots;	/* ... without that of the channel dsn */
 	unsigned long events;	/* counts what must be told before from after,

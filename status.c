@@ -223,19 +223,26 @@ static void
 do_flush(struct operation *r)
 {
 	struct thread *t;
+	struct vertex *v = NULL;
 
 	each_vertex(r, flush_one);
-	if (r->msg != NULL) {
-		r->evicted = later_call_one(r->msg, CALL_START);
-	} else {
+	if (r->msg == NULL)
 		dest_lift(is_meant, r->patterns);	/* for mail on disk */
-		r->evicted = later_call(is_meant, r->patterns, CALL_START);
+	else
+		v = r->msg->out;
+	for (; v != NULL; v = v->other) {
+		th_flush(v->thread, v);
+		r->evicted++;
 	}
-	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
-		if ((th_nready(t) + t->wait.n > 0 ||
-		    t->until > now.mono) && t->held == NULL &&
-		    is_meant(r->patterns, t->ring->chan, t->host))
+	for (t = q.all; t != NULL && r->msg == NULL; t = t->next) {
+		if (!is_meant(r->patterns, t->ring->chan, t->host))
+			continue;
+		for (v = t->out; v != NULL; v = v->next)
+			*(t->held == NULL ? &r->evicted : &r->held) += 1;
+		if (t->held == NULL && (th_nready(t) + t->wait.n > 0 ||
+		    t->out != NULL || t->until > now.mono))
 			th_flush(t, NULL);
+	}
 	say_how_many(r);
 }
 
@@ -299,14 +306,10 @@ end_hold(const struct hold *h)
 {
 	struct message *m = h->patterns == NULL ? find_message(h->text) : NULL;
 
-	if (h->patterns != NULL)
-		later_call(is_meant, h->patterns, CALL_RELEASED);
 	if (held_set(h->patterns != NULL, h->text, 0) < 0)
 		return -1;
-	if (m != NULL) {
+	if (m != NULL)
 		q_hold(m, 0);
-		later_call_one(m, CALL_RELEASED);
-	}
 	return 0;
 }
 

@@ -147,8 +147,8 @@ set_ring(struct thread *t, struct ring *r)
 static int
 is_empty(const struct thread *t)
 {
-	return th_nready(t) + t->wait.n + t->nfed + t->nheld + t->nref +
-	    t->answered == 0;
+	return th_nready(t) + t->wait.n + t->nfed + t->nheld + t->nref == 0 &&
+	    t->out == NULL;
 }
 
 /* Only the sweep frees a thread, so what points to one is good until the end of
@@ -338,6 +338,29 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 
 enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST, WAKE_OLD };
 
+/* The vertex, which is not in core, is wanted there: at once, or at its own
+ * time. */
+static void
+want(struct vertex *v, int own)
+{
+	if (!own)
+		v->wakeup = 0;
+	v->offered = v->thread->triggered & 1U;
+	msg_want(v, own ? v->wakeup : now.mono);
+}
+
+/* What is not in core is wanted there; when its host has answered, what waits
+ * for the address is at its own time. */
+static void
+wake_out(struct thread *t, enum wake what)
+{
+	struct vertex *v;
+
+	for (v = t->out; v != NULL; v = v->next)
+		want(v, what == WAKE_HOST && v->wakeup > now.mono &&
+		    (v->dated || !(v->host & HOST_BAD)));
+}
+
 /* Some of what waits in the thread may go: all, what is due, what waits for
  * the host, or what was deferred before this run.  The third leaves alone what
  * was deferred for the address, or two kinds of mail wake each other on and on,
@@ -347,6 +370,9 @@ wake(struct thread *t, enum wake what)
 {
 	struct vertex *v, *next;
 
+	if (what == WAKE_ALL || what == WAKE_OLD ||
+	    (what == WAKE_HOST && !WHY_BLOCKED(thread_why(t))))
+		wake_out(t, what);
 	t->soonest = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
@@ -389,7 +415,7 @@ th_trigger(const char *host)
 	for (t = q.all; t != NULL; t = t->next) {
 		/* failure, success and delay may be names of hosts, too */
 		if (strcmp(t->host, host) != 0 || th_is_dsn(t) ||
-		    th_nready(t) + t->wait.n == 0)
+		    (th_nready(t) + t->wait.n == 0 && t->out == NULL))
 			continue;
 		t->triggered = 1;
 		/* what this run deferred is not to be tried again by it */
@@ -450,7 +476,12 @@ th_flush(struct thread *t, struct vertex *one)
 		return;
 	}
 	fb_lift(t);
-	th_release(one);
+	if (one->state != V_OUT) {
+		th_release(one);
+		return;
+	}
+	want(one, 0);
+	th_update(t);
 }
 
 int
@@ -486,17 +517,13 @@ heard_good(struct thread *t)
 {
 	int was_dead = t->window == 0;
 
-	/* what is known of a mailbox goes with its thread */
-	if (q.nlater > 0 && (was_dead || t->reason != NULL ||
-	    (t->box != 0 && t->ngood == 0)))
-		t->answered = q.answered = 1;
 	t->tries = t->step = 0;
 	free(t->reason);
 	t->reason = NULL;
 	fb_good(t);
 	if (was_dead || (t->fb != &t->ring->conf->local &&
-	    th_nready(t) == 0 && t->wait.n > 0 && now.mono - t->woken >=
-	    t->ring->conf->v.interval)) {
+	    th_nready(t) == 0 && (t->wait.n > 0 || t->out != NULL) &&
+	    now.mono - t->woken >= t->ring->conf->v.interval)) {
 		t->woken = now.mono;
 		wake(t, WAKE_HOST);
 		th_update(t);
@@ -677,28 +704,38 @@ th_unfed(struct vertex *v)
 
 /* ---- reload and sweep ------------------------------------------------ */
 
-/* Puts a thread under another ring; what waits longer than the new clause
- * would have it waits no longer than that.  A sender's pause is over: it is
- * kept by the agent dsn, and that ends with the old ring. */
+/* What waits longer than the new clause would have it, which is until most,
+ * waits no longer than that.  A sender's pause is over: it is kept by the agent
+ * dsn, and that ends with the old ring.  What is not in core is looked at: it
+ * may have a command now. */
+static void
+move_waiting(struct vertex *v, double most)
+{
+	for (; v != NULL; v = v->next) {
+		if (th_is_dsn(v->thread)) {
+			v->dated = 0;
+			v->wakeup = (int)now.mono;
+		}
+		if (!v->dated && v->wakeup > most)
+			v->wakeup = (int)most;
+		if (v->state == V_OUT)
+			msg_want(v, now.mono);
+	}
+}
+
+/* Puts a thread under another ring. */
 static void
 thread_move(struct thread *t, struct ring *r)
 {
 	double most = now.mono + retry_longest(&r->conf->v);
-	struct vertex *v;
 
 	order_open(t, 0);
 	t->ring->nthreads--;
 	set_ring(t, r);
 	if (t->until > most)
 		t->until = most;
-	for (v = t->wait.head; v != NULL; v = v->next) {
-		if (r->conf->dsn) {
-			v->dated = 0;
-			v->wakeup = (int)now.mono;
-		}
-		if (!v->dated && v->wakeup > most)
-			v->wakeup = (int)most;
-	}
+	move_waiting(t->wait.head, most);
+	move_waiting(t->out, most);
 	t->soonest = now.mono;	/* th_due finds out */
 	t->step = 0;
 }

@@ -275,7 +275,10 @@ ok 'the agent of a locked mailbox goes to another' \
     wait_log 'complete msg=344-1' 20
 : >"$tmp/go"
 put "$po" 345-1 local - down1
-ok 'new mail for the mailbox is delivered' wait_log 'complete msg=345-1' 20
+wait_log 'load msg=345-1' 20
+order flush 345-1
+ok 'new mail for the mailbox is delivered when it is flushed' \
+    wait_log 'complete msg=345-1' 20
 ok 'evicted mail of a mailbox is tried when that takes mail again' \
     wait_log 'complete msg=341-1' 20
 sched_stop

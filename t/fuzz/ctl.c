@@ -166,14 +166,13 @@ static void
 forget(void)
 {
 	struct message *m = q_find(123, NULL);
-	struct stub *s;
 
 	if (m != NULL)
 		q_drop(m, "enough");
 	now.mono += 100;
 	q_sweep();
-	if ((s = later_find("123-1")) != NULL)
-		later_end(s);
+	if ((m = msg_away("123-1")) != NULL)
+		q_discard(m);
 	ctl_forget();
 	unlink("123-1");
 	fuzz_empty("../queue");
