@@ -627,7 +627,7 @@ emit_others(void)
 
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
-		if (m->left == 0 && !m->dropped &&
+		if (m->left == 0 && m->end < END_DROP &&
 		    (m->tell || !q_over(m)))
 			emit_message(m);
 	}

@@ -290,41 +290,26 @@ evict_waiting(struct part *p)
 	}
 }
 
-/* May the vertex leave core for another channel's sake? */
-static int
-may_give(const struct vertex *v, unsigned its)
+/* READY vertices of the message leave core, the last first, until core has so
+ * many recipients; as far as their channels have more than their share, and the
+ * message has more than its minimum. */
+static void
+give(struct message *m, unsigned most, unsigned its)
 {
-	return v->state == V_READY && v->cancel == CANCEL_NONE &&
-	    !th_is_dsn(v->thread) &&
-	    v->thread->ring->chan->rcpts > its;
-}
-
-/* So many of the message's recipients leave core, the last ones, as far as
- * their channels have more than that each, and it has its minimum: how many it
- * were. */
-static unsigned
-give(struct message *m, unsigned n, unsigned its)
-{
-	unsigned keep = 0, was = m->rcpts;
-	struct vertex *v, *next;
+	struct vertex *v, *before = m->vertices;
 	struct part *p;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (may_give(v, its))
-			keep += v->left;
-	keep = less(keep, n);
-	for (v = msg_first(m); v != NULL; v = next) {
-		next = msg_next(v);
-		if (m->rcpts <= (unsigned)q.config->rcptminimum)
-			break;
-		if (!may_give(v, its))
-			continue;
-		if (keep >= v->left)
-			keep -= v->left;
-		else if ((p = msg_part_for(m, v->thread->ring->chan)) != NULL)
+	if (before != NULL)
+		before = before->before;
+	while ((v = before) != NULL && q.rcpts > most &&
+	    m->rcpts > (unsigned)q.config->rcptminimum) {
+		before = v == m->vertices ? NULL : v->before;
+		if (v->state == V_READY && v->cancel == CANCEL_NONE &&
+		    !th_is_dsn(v->thread) &&
+		    v->thread->ring->chan->rcpts > its &&
+		    (p = msg_part_for(m, v->thread->ring->chan)) != NULL)
 			evict_vertex(p, v, now.mono);
 	}
-	return was - m->rcpts;
 }
 
 /* So many recipients of the part are to be read: when that is the channel's
@@ -334,32 +319,18 @@ static void
 make_way(const struct part *p, unsigned n)
 {
 	static double failed = NEVER;	/* mono */
-	unsigned i, most = (unsigned)q.config->recipients, its = share();
-	struct message *m;
-	struct hlink *l;
+	unsigned most = (unsigned)q.config->recipients, its = share();
+	struct hlink *l = NULL;
 
 	n = n < p->unread ? n : p->unread;
 	if (most == 0 || q.rcpts + n <= most || p->chan->rcpts + n > its ||
 	    now.mono < failed + 1)
 		return;
-	n = q.rcpts + n - most;
-	for (i = 0; i < q.messages.size && n > 0; i++)
-		for (l = q.messages.v[i]; l != NULL && n > 0; l = l->next) {
-			m = OWNER(struct message, link, l);
-			if (!m->swept)
-				n = less(n, give(m, n, its));
-		}
-	if (n > 0)
+	most = less(most, n);
+	while (q.rcpts > most && (l = hash_each(&q.messages, l)) != NULL)
+		give(OWNER(struct message, link, l), most, its);
+	if (q.rcpts > most)
 		failed = now.mono;
-}
-
-/* Is this far enough off for the vertex to leave core? */
-static int
-is_far(const struct vertex *v, double at)
-{
-	long near = v->thread->ring->conf->v.interval / 2;
-
-	return at > now.mono + (near < NEAR ? near : NEAR);
 }
 
 /* When the message is wanted in core again, mono; 0: it cannot go. */
@@ -368,13 +339,14 @@ next_look(const struct message *m)
 {
 	const struct vertex *v;
 	const struct part *p;
-	double at, first = FAR_OFF;
+	double at, near, first = FAR_OFF;
 
-	if (msg_unread(m) > 0 || m->held || m->cancel != CANCEL_NONE ||
-	    m->swept)
+	if (m->held || m->cancel != CANCEL_NONE || m->swept)
 		return 0;
 	for (p = msg_part(m); p != NULL; p = p->other)
-		if (p->evicted > 0 && p->again < first)
+		if (p->unread > 0)
+			return 0;
+		else if (p->evicted > 0 && p->again < first)
 			first = p->again;
 	/* it comes in when its sender is to be told */
 	at = msg_late_at(m);
@@ -385,8 +357,9 @@ next_look(const struct message *m)
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_DONE)
 			continue;
+		near = (double)v->thread->ring->conf->v.interval / 2;
 		at = leaves_until(v);
-		if (at == 0 || !is_far(v, at))
+		if (at <= now.mono + (near < NEAR ? near : NEAR))
 			return 0;
 		first = at < first ? at : first;
 	}
@@ -533,31 +506,23 @@ add_rcpt(struct message *m, const struct ctl *c)
 	return 0;
 }
 
-/* The message is whole in core: what has one recipient at a mailbox waits with
- * that.  Without memory it does not. */
-static void
-find_boxes(const struct message *m)
-{
-	struct vertex *v;
-	struct thread *t;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state == V_NEW && v->nr == 1 && v->count != 0 &&
-		    th_is_local(v->thread) &&
-		    (t = th_get(v->thread->ring->chan, v->thread->host,
-		    v->count)) != NULL)
-			v->thread = t;
-}
-
-/* What came of a reading begins: new vertices start their threads. */
+/* What came of a reading begins: new vertices start their threads.  When the
+ * message is whole in core, what has one recipient at a mailbox waits with
+ * that; without memory it does not. */
 static void
 begin_vertices(struct message *m)
 {
 	struct vertex *v;
+	struct thread *t;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (is_begun(v))
 			continue;
+		if (v->state == V_NEW && v->nr == 1 && v->count != 0 &&
+		    msg_part(m) == NULL && th_is_local(v->thread) &&
+		    (t = th_get(v->thread->chan, v->thread->host,
+		    v->count)) != NULL)
+			v->thread = t;
 		v->count = 0;
 		q_widened(v, v->left);
 		q_arrive(v);
@@ -636,8 +601,9 @@ undo(struct message *m)
 static void
 describe(struct message *m, const struct ctl *c, const struct stat *st)
 {
-	m->nr = reading.n + msg_unread(m);
+	m->nr = reading.n + msg_rest(m);
 	m->preempts = 0;
+	m->end = END_REMOVE;
 	if (m->more != NULL) {
 		m->more->why = NULL;
 		m->more->since = (int)now.mono;
@@ -665,12 +631,7 @@ static int
 enter(struct message *m, struct ctl *c, const struct stat *st)
 {
 	struct vertex *v, *next;
-	int known = m->away;
 
-	if (msg_part(m) == NULL)
-		find_boxes(m);
-	if (q_add(m, name_num(m->name)) < 0)
-		return -1;
 	for (v = m->out; v != NULL; v = next) {
 		next = v->other;
 		if (th_is_dsn(v->thread)) {	/* it has no line in the file */
@@ -678,9 +639,9 @@ enter(struct message *m, struct ctl *c, const struct stat *st)
 			msg_add(v, 0);
 		}
 	}
-	q.total.accepted += m->nr > 0 && !known;
+	if (q_add(m, name_num(m->name)) < 0)
+		return -1;
 	begin_vertices(m);
-	q_tell_on(m);
 	if (m->nr == 0)
 		return 0;
 	ctl_forget();	/* of an earlier one of that name */
@@ -772,7 +733,7 @@ load(struct ctl *c, const char *name, struct message *m)
 {
 	static const char no_memory[] = "there is no memory for it";
 	struct stat st;
-	int place;
+	int place, new;
 
 	if (ctl_open(c, name) < 0)
 		return m;
@@ -787,6 +748,7 @@ load(struct ctl *c, const char *name, struct message *m)
 		return m;
 	}
 	m = message_of(c, m);
+	new = m != NULL && m->loaded == 0;
 	if (m == NULL || read_all(c, m) < 0)
 		not_now(c, no_memory);
 	if (c->why == NULL) {
@@ -797,12 +759,16 @@ load(struct ctl *c, const char *name, struct message *m)
 		if (spool_remove(c->name) < 0)
 			not_now(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
-		if (enter(m, c, &st) == 0)
+		if (enter(m, c, &st) == 0) {
+			q.total.accepted += new && m->nr > 0;
 			return NULL;
+		}
 		not_now(c, no_memory);
 	}
 	if (m != NULL)
 		undo(m);
+	if (new)
+		m->loaded = 0;
 	return m;
 }
 
@@ -977,10 +943,7 @@ see_part(struct part *p, const struct ctl *c, int more)
 	log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u next=%lu",
 	    ctl_msg(p->msg->name), p->chan->name, reading.n, reading.hosts,
 	    p->next);
-	if (more)
-		q_unread(p, left);
-	else
-		q_exhausted(p, left);
+	q_unread(p, more ? left : 0, more ? 0 : left);
 }
 
 /* Reads so many more recipients of the part. */
@@ -1009,7 +972,7 @@ load_more(struct part *p, unsigned most)
 	log_err("load-more msg=%s off=%lu %s; later", ctl_msg(m->name), p->next,
 	    c.why != NULL ? c.why : "it cannot be read now");
 	p->later = (long)now.mono + AGAIN;
-	q_unread(p, p->unread > reading.n ? p->unread - reading.n : 1);
+	q_unread(p, p->unread > reading.n ? p->unread - reading.n : 1, 0);
 }
 
 /* The part of which more is to be read now, and how much; or NULL.  For the
@@ -1022,9 +985,8 @@ next_part(unsigned *most)
 	struct chan *c;
 	struct part *p;
 
-	while ((t = heap_first(&q.look)) != NULL &&
-	    heap_when(&q.look, t) <= now.mono)
-		msg_place(OWNER(struct part, look, t));
+	while (heap_wait(&q.look) == 0)
+		msg_place(OWNER(struct part, look, heap_first(&q.look)));
 	for (c = q.chans; c != NULL; c = c->next) {
 		t = heap_first(&c->parts);
 		if (t == NULL)
@@ -1222,15 +1184,14 @@ in_listens(void)
 double
 in_wait(void)
 {
-	struct timer *t = heap_first(&q.look);
-	double wait = NO_ROOM, part = t == NULL ? wait :
-	    heap_when(&q.look, t) - now.mono;
+	double wait = NO_ROOM, part = heap_wait(&q.look);
 
 	if (q.readable)
 		return 0;
 	if (step.paused > now.mono)
 		wait = step.paused - now.mono;
 	else if (!step.blocked)
-		wait = spool_wait() < msg_wait() ? spool_wait() : msg_wait();
-	return part > wait ? wait : part > 0 ? part : 0;
+		wait = spool_wait() < heap_wait(&q.later) ? spool_wait() :
+		    heap_wait(&q.later);
+	return part > wait ? wait : part;
 }

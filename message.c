@@ -124,17 +124,6 @@ msg_part_for(struct message *m, struct chan *c)
 }
 
 unsigned
-msg_unread(const struct message *m)
-{
-	const struct part *p;
-	unsigned n = 0;
-
-	for (p = msg_part(m); p != NULL; p = p->other)
-		n += p->unread;
-	return n;
-}
-
-unsigned
 msg_rest(const struct message *m)
 {
 	const struct part *p;
@@ -555,11 +544,15 @@ msg_back(struct vertex *v)
 }
 
 void
-msg_want(struct vertex *v, double at)
+msg_want(struct vertex *v, int own)
 {
 	struct message *m = v->msg;
 	struct part *p = msg_part(m);
+	double at = own && v->wakeup > now.mono ? v->wakeup : now.mono;
 
+	if (!own)
+		v->wakeup = 0;
+	v->offered = v->thread->triggered & 1U;
 	if (at >= v->count)
 		return;
 	v->count = (unsigned)at;
@@ -587,17 +580,8 @@ msg_heard(struct vertex *v, unsigned long off, const char *text)
 struct message *
 msg_due(void)
 {
-	return msg_wait() > 0 ? NULL :
+	return heap_wait(&q.later) > 0 ? NULL :
 	    OWNER(struct message, due, heap_first(&q.later));
-}
-
-double
-msg_wait(void)
-{
-	struct timer *t = heap_first(&q.later);
-	double when = t == NULL ? now.mono + 3600 : heap_when(&q.later, t);
-
-	return when > now.mono ? when - now.mono : 0;
 }
 
 unsigned

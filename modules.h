@@ -152,10 +152,10 @@ void	msg_relay(struct ta *, const char *notary);
 /* The recipient at off is finished, for the log and -l; 0: the sender. */
 void	msg_log(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *message);
+void	msg_log_deleted(const struct vertex *, unsigned long off);
 /* What the log says of the sender and the Message-ID, when the file was read:
  * escaped. */
 const char *msg_from(struct ctl *);
-void	msg_log_deleted(const struct vertex *, unsigned long off);
 /* The vertex is deferred until wakeup, mono, or queueonly: a line for each of
  * its recipients, up to a bound, and one for the rest.  relay is the other
  * host, or "". */
@@ -237,8 +237,8 @@ struct more *msg_more(struct message *);
  * none: NULL without memory. */
 struct part *msg_part(const struct message *);
 struct part *msg_part_for(struct message *, struct chan *);
-unsigned msg_unread(const struct message *);	/* of all its parts */
-unsigned msg_rest(const struct message *);	/* ... and what was evicted */
+/* Its recipients that are unread or evicted. */
+unsigned msg_rest(const struct message *);
 /* Something of the part has changed that tells whether, or when, it is read. */
 void	msg_place(struct part *);
 /* Its vertices, one after the other; NULL at the end. */
@@ -265,10 +265,9 @@ void	msg_return(struct message *);
  * or -1 when it has to be forgotten.  And it is back, on no list. */
 int	msg_out(struct vertex *, double until);
 void	msg_back(struct vertex *);
-/* One that is OUT is wanted then, mono, or before. */
-void	msg_want(struct vertex *, double at);
+/* One that is OUT is wanted now; own: at its own time, if it has one. */
+void	msg_want(struct vertex *, int own);
 struct message *msg_due(void);	/* the first away whose file is due, or NULL */
-double	msg_wait(void);		/* seconds until one is */
 /* Shows the skipped ones, due in next seconds: how many are evicted. */
 unsigned msg_each_away(void (*show)(const struct message *, long next));
 void	reason_free(struct rcpt *);		/* none is known any more */
@@ -399,10 +398,8 @@ void	q_arrive(struct vertex *);
 /* ... so many recipients of it, which may have been here before, are new. */
 void	q_widened(struct vertex *, unsigned rcpts);
 void	q_arrived(struct message *);	/* ... and that is all that was read */
-/* So many of the part are unread now. */
-void	q_unread(struct part *, unsigned n);
-/* Nothing is left from its next on, though so many were expected. */
-void	q_exhausted(struct part *, unsigned missing);
+/* So many of the part are unread now, and so many more are gone. */
+void	q_unread(struct part *, unsigned n, unsigned gone);
 /* The message leaves core until then, mono, and so do its vertices one by one;
  * its files stay: 0, or -1 when all of it is forgotten. */
 int	q_evict(struct message *, double due);
@@ -420,9 +417,6 @@ void	q_done(struct vertex *);
 void	q_drop(struct message *, const char *why);
 /* Something of the message has ended that its sender may have to be told of. */
 void	q_news(struct message *);
-/* What was being told of the new message when we ended goes on; and all of it
- * is told when nothing was left to be delivered. */
-void	q_tell_on(struct message *);
 /* Is nothing left of the message but to tell its sender? */
 int	q_untold(const struct message *);
 /* An operator holds the message, or lets it go. */

@@ -139,19 +139,15 @@ look_soon(struct message *m)
 static void
 give_back(struct message *m)
 {
-	if (m->more == NULL || m->more->extra == 0 || msg_unread(m) > 0 ||
+	const struct part *p = msg_part(m);
+
+	while (p != NULL && p->unread == 0)
+		p = p->other;
+	if (p != NULL || m->more == NULL ||
 	    m->rcpts > (unsigned)q.config->rcptminimum)
 		return;
 	q.extra -= m->more->extra;
 	m->more->extra = 0;
-}
-
-void
-q_unread(struct part *p, unsigned n)
-{
-	p->unread = n;
-	give_back(p->msg);
-	look_soon(p->msg);
 }
 
 /* Nothing more of it is to be read. */
@@ -160,10 +156,10 @@ read_no_more(struct message *m)
 {
 	struct part *p;
 
-	for (p = msg_part(m); p != NULL; p = p->other) {
-		p->evicted = 0;
-		q_unread(p, 0);
-	}
+	for (p = msg_part(m); p != NULL; p = p->other)
+		p->evicted = p->unread = 0;
+	give_back(m);
+	look_soon(m);
 }
 
 /* So many recipients of the vertex need no more room in core. */
@@ -198,7 +194,8 @@ remove_vertex(struct vertex *v, int over, double until)
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
 
-	over = over && (v->nr == 0 || v->r[v->nr - 1].state != RC_OUT);
+	over = over && (m->end >= END_DROP || v->nr == 0 ||
+	    v->r[v->nr - 1].state != RC_OUT);
 	uncancel(v);
 	th_out(v);
 	v->state = V_DONE;
@@ -341,9 +338,9 @@ q_news(struct message *m)
 		tell_later(m);
 }
 
-/* The recipient of the vertex is finished, on disk already; status and message
- * are for the log.  r is NULL for one that is not in core: its tag is all that
- * will tell. */
+/* The recipient of the vertex is finished, on disk already; status and message,
+ * or NULL for one that was deleted, are for the log.  r is NULL for one that
+ * is not in core: its tag is all that will tell. */
 static void
 finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
     const char *status, const char *message)
@@ -354,15 +351,18 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 		r->state = (unsigned)state & 3;
 		reason_free(r);
 		rcpts_gone(v, 1);
-		q.rcpts_out++;
+		q.rcpts_out += off != 0;
 	} else {
 		msg_tag(m, off, state);
 	}
 	m->failed |= state == RC_FAILED;
-	m->done |= state != RC_FAILED;
+	m->done |= state != RC_FAILED && off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
 		q_news(m);
-	msg_log(v, off, state == RC_FAILED, status, message);
+	if (message != NULL)
+		msg_log(v, off, state == RC_FAILED, status, message);
+	else
+		msg_log_deleted(v, off);
 }
 
 void
@@ -371,9 +371,8 @@ q_drop(struct message *m, const char *why)
 	struct vertex *v;
 
 	log_info("drop msg=%s %s", ctl_msg(m->name), why);
-	m->dropped = 1;
+	m->end = spool_gone(m->name) ? END_GONE : END_DROP;
 	read_no_more(m);
-	m->gone = spool_gone(m->name) != 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_FED && v->state != V_DONE)
 			end_vertex(v);
@@ -459,11 +458,7 @@ vertex_delete(struct vertex *v)
 			continue;
 		if (r->off != 0 && ctl_mark(m->name, r->off, '+') < 0)
 			return -1;
-		r->state = RC_OK;
-		m->done |= r->off != 0;
-		rcpts_gone(v, 1);
-		q.rcpts_out += r->off != 0;
-		msg_log_deleted(v, r->off);
+		finish(v, r, r->off, RC_OK, "deleted", NULL);
 	}
 	/* a warning that is not sent leaves the end to be told */
 	if (th_is_dsn(v->thread) && !is_delay(v))
@@ -517,21 +512,9 @@ warn(struct message *m)
 }
 
 void
-q_tell_on(struct message *m)
-{
-	m->over = m->nr == 0;	/* it was when it was read */
-	if (msg_part(m) == NULL)
-		end_out(m);
-	if (m->left == 0)
-		to_sweep(m);
-	else if (!m->over && m->diags && msg_has_warning(m->name))
-		tell(m, "delay", 0);
-}
-
-void
 q_rearm(struct message *m)
 {
-	struct vertex *v;
+	struct vertex *v, *other;
 	double at, next = FAR_OFF;
 
 	if (q_over(m)) {	/* its files could not be removed */
@@ -539,7 +522,8 @@ q_rearm(struct message *m)
 		to_sweep(m);
 		return;
 	}
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+	for (v = msg_first(m); v != NULL; v = other) {
+		other = msg_next(v);
 		at = v->state == V_DONE ? FAR_OFF : vertex_timer(v);
 		next = at < next ? at : next;
 	}
@@ -598,6 +582,7 @@ q_add(struct message *m, unsigned long num)
 	look_soon(m);
 	for (twin = q_find(num, NULL); twin != NULL; twin = q_find(num, twin))
 		m->twin = twin->twin = 1;
+	m->over = m->nr == 0;	/* it was when it was read */
 	hash_add(&q.messages, &m->link, num);
 	q.nmessages++;
 	q.msgs_in++;
@@ -606,6 +591,8 @@ q_add(struct message *m, unsigned long num)
 	q.nkept += m->held;
 	if (q.nmessages > q.peak_messages)
 		q.peak_messages = q.nmessages;
+	if (!m->over && m->diags && msg_has_warning(m->name))
+		tell(m, "delay", 0);
 	return 0;
 }
 
@@ -624,15 +611,19 @@ q_widened(struct vertex *v, unsigned rcpts)
 void
 q_arrived(struct message *m)
 {
+	if (msg_part(m) == NULL)
+		end_out(m);
 	tell_later(m);
 	q_rearm(m);
 }
 
 void
-q_exhausted(struct part *p, unsigned missing)
+q_unread(struct part *p, unsigned n, unsigned gone)
 {
-	q_unread(p, 0);
-	q.rcpts_out += missing;
+	p->unread = n;
+	q.rcpts_out += gone;
+	give_back(p->msg);
+	look_soon(p->msg);
 	check_over(p->msg);
 }
 
@@ -703,10 +694,8 @@ q_hold(struct message *m, int on)
 			th_hold(v);
 		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
 			th_release(v);
-	for (v = on ? NULL : m->out; v != NULL; v = v->other) {
-		v->wakeup = 0;
-		msg_want(v, now.mono);
-	}
+	for (v = on ? NULL : m->out; v != NULL; v = v->other)
+		msg_want(v, 0);
 	q_rearm(m);
 }
 
@@ -868,7 +857,7 @@ told(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	v->left = 0;
 	v->host |= HOST_GOOD;
 	if (!is_delay(v)) {
-		m->keep = (unsigned)keep & 3;
+		m->end = (unsigned)keep & 3;
 		/* of a failure the end is told of, where lines are mended */
 		m->tell = m->news || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
@@ -1113,7 +1102,7 @@ q_job_over(struct ta *ta, const char *reason)
 	if (reason != NULL && v->left > 0 && v->count == 0 &&
 	    spool_gone(m->name))
 		q_drop(m, "its control file was taken away");
-	if (v->left == 0 || m->dropped)
+	if (v->left == 0 || m->end >= END_DROP)
 		q_done(v);
 	else if (v->cancel == CANCEL_NONE ||
 	    do_cancel(v, (enum cancel)v->cancel) < 0)
@@ -1126,43 +1115,31 @@ q_job_over(struct ta *ta, const char *reason)
 
 /* ---- timers, reload, sweep ------------------------------------------- */
 
-static struct timer *
-first_due(const struct heap *h)
-{
-	struct timer *t = heap_first(h);
-
-	return t != NULL && heap_when(h, t) <= now.mono ? t : NULL;
-}
-
 void
 q_timers(void)
 {
 	struct timer *t;
 
-	while ((t = first_due(&q.wake)) != NULL) {
+	while (heap_wait(&q.wake) == 0) {
+		t = heap_first(&q.wake);
 		heap_del(&q.wake, t);
 		th_due(OWNER(struct thread, wake, t));
 	}
 	looks = AT_ONCE;
 	expiries = 0;
-	while (looks > 0 && expiries < EXPIRE_NOW &&
-	    (t = first_due(&q.expire)) != NULL)
-		q_rearm(OWNER(struct message, due, t));
+	while (looks > 0 && expiries < EXPIRE_NOW && heap_wait(&q.expire) == 0)
+		q_rearm(OWNER(struct message, due, heap_first(&q.expire)));
 	cancel_some();
 }
 
 double
 q_wait(void)
 {
-	struct timer *w = heap_first(&q.wake), *e = heap_first(&q.expire);
-	double when = cancelled.n > 0 || rush ? now.mono : now.mono + 3600;
+	double w = heap_wait(&q.wake), e = heap_wait(&q.expire);
+	int soon = cancelled.n > 0 || rush;
 
 	rush = 0;
-	if (w != NULL && heap_when(&q.wake, w) < when)
-		when = heap_when(&q.wake, w);
-	if (e != NULL && heap_when(&q.expire, e) < when)
-		when = heap_when(&q.expire, e);
-	return when > now.mono ? when - now.mono : 0;
+	return soon ? 0 : w < e ? w : e;
 }
 
 void
@@ -1218,7 +1195,7 @@ q_evict(struct message *m, double due)
 	unlist(m);
 	if (msg_leave(m, due) == 0)
 		return 0;
-	m->lost = 1;
+	m->end = END_LOST;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE)
 			end_vertex(v);
@@ -1259,18 +1236,18 @@ tell_end(struct message *m)
 static int
 take_away(const struct message *m)
 {
-	if (m->gone || m->keep == 0 || m->dropped)
-		return m->gone ? 0 : spool_remove(m->name);
-	return spool_park(m->name, m->keep == 2,
-	    "nobody could be told that it failed");
+	if (m->end == END_PARK || m->end == END_PARK_DOUBLE)
+		return spool_park(m->name, m->end == END_PARK_DOUBLE,
+		    "nobody could be told that it failed");
+	return m->end == END_GONE ? 0 : spool_remove(m->name);
 }
 
 static void
 message_end(struct message *m)
 {
-	int telling = m->tell && !m->dropped && !m->gone;
+	int telling = m->tell && m->end < END_DROP;
 
-	if (m->lost) {
+	if (m->end == END_LOST) {
 		msg_free(m);
 		return;
 	}

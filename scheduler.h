@@ -339,6 +339,13 @@ struct more {
 	int	pid;		/* ... whose lock is in the way, 0: nobody's */
 };
 
+/* What becomes of a message's files when all of it is over; from END_DROP on
+ * nothing more is delivered, nor told. */
+enum msg_end { END_REMOVE, END_PARK, END_PARK_DOUBLE,	/* a double bounce */
+	       END_DROP,	/* removed */
+	       END_GONE,	/* somebody has taken them away */
+	       END_LOST };	/* they stay: it was evicted and forgotten */
+
 /*
  * message: one control file and its message file.  Freed by the sweep.  Found
  * by its number in O(1), and when it is due in O(log messages).  One that is
@@ -371,7 +378,6 @@ struct message {
 	unsigned aged : 1;	/* it begins its retry lists at the place of its
 				 * age, not at their beginning */
 	unsigned away : 1;	/* it is not in core */
-	unsigned lost : 1;	/* ... and goes, its files stay */
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
 	/* what its sender is to be told */
 	unsigned diags : 1;	/* it came with diagnostic lines, not told */
@@ -379,12 +385,10 @@ struct message {
 	unsigned tell : 1;	/* the end is to be told, if anybody asked */
 	unsigned news : 1;	/* ... some of it ended since the agent dsn was
 				 * last given the message */
-	unsigned dropped : 1;	/* nothing is to be delivered any more */
-	unsigned gone : 1;	/* ... since somebody took its file away */
 	unsigned verbose : 1;	/* has a v line */
 	unsigned swept : 1;	/* is on the sweep's list */
 	unsigned over : 1;	/* all its recipients are; that is logged */
-	unsigned keep : 2;	/* 0: its files go; as in q_told */
+	unsigned end : 3;	/* enum msg_end */
 	unsigned held : 1;	/* an operator wants it kept */
 	unsigned twin : 1;	/* another has, or had, the same number */
 	unsigned cancel : 2;	/* enum cancel; of what is not read yet */

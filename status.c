@@ -147,16 +147,18 @@ each_vertex(struct operation *r,
     void (*act)(struct operation *, struct vertex *))
 {
 	struct hlink *l = NULL;
-	struct vertex *v;
+	struct vertex *v, *next;
 
 	while ((l = hash_each(&q.messages, l)) != NULL) {
 		v = msg_first(OWNER(struct message, link, l));
-		for (; v != NULL; v = msg_next(v))
+		for (; v != NULL; v = next) {
+			next = msg_next(v);
 			if (v->state != V_DONE &&
 			    (r->msg == NULL || r->msg == v->msg) &&
 			    is_meant(r->patterns, v->thread->ring->chan,
 			    v->thread->host))
 				act(r, v);
+		}
 	}
 }
 

@@ -749,8 +749,8 @@ tell_first(struct ta *ta)
 	const struct vertex *v = ta->jobs.head;
 
 	set_busy(ta);
-	if (v->cancel != CANCEL_NONE || v->msg->dropped || v->msg->held ||
-	    v->thread->held != NULL)
+	if (v->cancel != CANCEL_NONE || v->msg->end >= END_DROP ||
+	    v->msg->held || v->thread->held != NULL)
 		q_job_over(ta, NULL);
 	else
 		say_job(ta, v);

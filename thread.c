@@ -338,41 +338,19 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 
 enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST, WAKE_OLD };
 
-/* The vertex, which is not in core, is wanted there: at once, or at its own
- * time. */
-static void
-want(struct vertex *v, int own)
-{
-	if (!own)
-		v->wakeup = 0;
-	v->offered = v->thread->triggered & 1U;
-	msg_want(v, own ? v->wakeup : now.mono);
-}
-
-/* What is not in core is wanted there; when its host has answered, what waits
- * for the address is at its own time. */
-static void
-wake_out(struct thread *t, enum wake what)
-{
-	struct vertex *v;
-
-	for (v = t->out; v != NULL; v = v->next)
-		want(v, what == WAKE_HOST && v->wakeup > now.mono &&
-		    (v->dated || !(v->host & HOST_BAD)));
-}
-
 /* Some of what waits in the thread may go: all, what is due, what waits for
  * the host, or what was deferred before this run.  The third leaves alone what
  * was deferred for the address, or two kinds of mail wake each other on and on,
- * and what has a retryat. */
+ * and what has a retryat.  What may go and is not in core is wanted there. */
 static void
 wake(struct thread *t, enum wake what)
 {
 	struct vertex *v, *next;
 
-	if (what == WAKE_ALL || what == WAKE_OLD ||
-	    (what == WAKE_HOST && !WHY_BLOCKED(thread_why(t))))
-		wake_out(t, what);
+	for (v = what == WAKE_DUE || (what == WAKE_HOST &&
+	    WHY_BLOCKED(thread_why(t))) ? NULL : t->out; v != NULL; v = v->next)
+		msg_want(v, what == WAKE_HOST &&
+		    (v->dated || !(v->host & HOST_BAD)));
 	t->soonest = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
@@ -480,7 +458,7 @@ th_flush(struct thread *t, struct vertex *one)
 		th_release(one);
 		return;
 	}
-	want(one, 0);
+	msg_want(one, 0);
 	th_update(t);
 }
 
@@ -719,7 +697,7 @@ move_waiting(struct vertex *v, double most)
 		if (!v->dated && v->wakeup > most)
 			v->wakeup = (int)most;
 		if (v->state == V_OUT)
-			msg_want(v, now.mono);
+			msg_want(v, 1);
 	}
 }
 

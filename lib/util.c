@@ -1041,6 +1041,14 @@ heap_when(const struct heap *h, const struct timer *t)
 	return h->v[t->pos - 1].when;
 }
 
+double
+heap_wait(const struct heap *h)
+{
+	double wait = h->n == 0 ? 3600 : h->v[0].when - now.mono;
+
+	return wait > 3600 ? 3600 : wait > 0 ? wait : 0;
+}
+
 /* ---- hash ------------------------------------------------------------ */
 
 int

@@ -250,6 +250,8 @@ void	heap_set(struct heap *, struct timer *, double when); /* add or move */
 void	heap_del(struct heap *, struct timer *);	/* no-op when not in */
 struct timer *heap_first(const struct heap *);	/* NULL when empty */
 double	heap_when(const struct heap *, const struct timer *); /* of one in it */
+/* Seconds until the first is due, mono; an hour at most. */
+double	heap_wait(const struct heap *);
 
 /* ---- hash: chained, doubled at two an entry.  Expected O(1) ---------- */
 

@@ -111,7 +111,7 @@ check(unsigned long num, const char *was, size_t size)
 	unsigned i, left;
 	long n;
 
-	if (m == NULL || m->dropped)
+	if (m == NULL || m->end >= END_DROP)
 		return;
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		for (i = left = 0; i < v->nr; i++)
@@ -144,7 +144,7 @@ forget(unsigned long num)
 {
 	struct message *m = q_find(num, NULL);
 
-	if (m != NULL && !m->dropped)
+	if (m != NULL && m->end < END_DROP)
 		q_drop(m, "enough");
 	now.mono += 100;
 	q_timers();
@@ -175,7 +175,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	t = th_get(dest_chan("test"), "a.host", 0);
 	fuzz_must(q_find(123, NULL) != NULL && q_find(124, NULL) != NULL &&
 	    q_find(125, NULL) != NULL && t->ready.n == 3, "three jobs for one host");
-	fuzz_must(msg_unread(q_find(125, NULL)) > 0, "the third is partly in core");
+	fuzz_must(msg_rest(q_find(125, NULL)) > 0, "the third is partly in core");
 	ta = hire(t);
 	memcpy(inbuf, "#hungry\n", 8);
 	hear(ta, 8);
