@@ -783,6 +783,7 @@ skip(const struct ctl *c, struct message *m)
 	was = skipped(m);
 	if (m == NULL || msg_leave(m, now.mono + c->later) < 0 ||
 	    msg_more(m) == NULL) {
+		spool_again(c->name, now.mono + c->later);
 		if (m != NULL)
 			q_discard(m);
 		return;

@@ -471,4 +471,24 @@ is 'a recipient that has become the first keeps its last reason' \
     "$(expired 173-1 | tr '@' '\n' | sed -n 's/^two, //p')" \
     'problem was:=45x two second'
 sched_stop
+
+fresh
+mono=0
+rm "$MONO"
+for u in one two four; do
+	says $u deferred '451 greylisted'
+done
+says three deferred '452 mailbox full'
+says other deferred other
+put "$po" 174-1 tell h one tell h two tell h three tell h four
+ok 'the scheduler starts with room for one message of four recipients' \
+    start "$long" 'PARAMactive 1'
+wait_log 'deferred msg=174-1 ' 20
+put "$po" 175-1 tell g other
+ok 'a message whose recipients have one reason in a row is evicted' \
+    wait_log 'evict msg=174-1 ' 20
+is 'recipients in a row with one reason keep it when they left core' \
+    "$(expired 174-1)" \
+    'four, problem was:=451 greylisted@one, problem was:=451 greylisted@three, problem was:=452 mailbox full@two, problem was:=451 greylisted@'
+sched_stop
 finish
