@@ -14,7 +14,7 @@
  * rarely needed part, struct more.  A message that is not read whole has a
  * struct part for each channel, too.  Each is made when it is first wanted.
  *
- * Bytes where pointers have eight: 182 and the name for a message, 104 for each
+ * Bytes where pointers have eight: 191 and the name for a message, 104 for each
  * vertex after the first, 16 for each recipient of several.
  *
  * The place of the first vertex is used again when that is over and more of
