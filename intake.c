@@ -804,7 +804,7 @@ consider(char *name)
 	int opened;
 
 	replaces[0] = '\0';
-	if (q_named(name) != NULL)
+	if (msg_named(name) != NULL)
 		return 0;
 	m = load(&c, name, msg_away(name));
 	opened = c.l.fd >= 0;
@@ -853,7 +853,7 @@ static struct message *
 find(const char *id)
 {
 	unsigned long num = num_of(id + 1, NULL);
-	struct message *m = q_find(num, NULL);
+	struct message *m = msg_find(num, NULL);
 	char name[NAME_MAX_];
 
 	if (*id != 'S')
@@ -861,10 +861,10 @@ find(const char *id)
 	if (m == NULL && q.config->active > 0 &&
 	    spool_by_number(num, name) == 0) {
 		fetch(name);
-		m = q_find(num, NULL);
+		m = msg_find(num, NULL);
 	}
 	while (m != NULL && !has_id(m, id))
-		m = q_find(num, m);
+		m = msg_find(num, m);
 	return m;
 }
 
@@ -1066,7 +1066,7 @@ is_enough(void)
 static int
 is_wanted(const char *name)
 {
-	return q_named(name) == NULL && msg_away(name) == NULL &&
+	return msg_named(name) == NULL && msg_away(name) == NULL &&
 	    !spool_is_early(name) && (!in_full() || spool_is_file(name));
 }
 

@@ -82,6 +82,38 @@ msg_new(const char *name)
 	return m;
 }
 
+struct message *
+msg_find(unsigned long num, const struct message *after)
+{
+	struct hlink *l = after == NULL ? hash_first(&q.messages, num) :
+	    hash_next(&after->link);
+
+	return l == NULL ? NULL : OWNER(struct message, link, l);
+}
+
+static struct message *
+named(const struct hash *h, const char *name)
+{
+	struct hlink *l = h->n == 0 ? NULL : hash_first(h, name_num(name));
+
+	while (l != NULL &&
+	    strcmp(OWNER(struct message, link, l)->name, name) != 0)
+		l = hash_next(l);
+	return l == NULL ? NULL : OWNER(struct message, link, l);
+}
+
+struct message *
+msg_named(const char *name)
+{
+	return named(&q.messages, name);
+}
+
+struct message *
+msg_away(const char *name)
+{
+	return named(&q.away, name);
+}
+
 struct more *
 msg_more(struct message *m)
 {
@@ -444,18 +476,6 @@ is_full(void)
 {
 	return q.config->evicted > 0 &&
 	    q.nlater >= (unsigned)q.config->evicted;
-}
-
-struct message *
-msg_away(const char *name)
-{
-	struct hlink *l = q.away.n == 0 ? NULL :
-	    hash_first(&q.away, name_num(name));
-
-	while (l != NULL &&
-	    strcmp(OWNER(struct message, link, l)->name, name) != 0)
-		l = hash_next(l);
-	return l == NULL ? NULL : OWNER(struct message, link, l);
 }
 
 int

@@ -230,6 +230,13 @@ int	held_set(int address, const char *text, int on);
  * ====================================================================== */
 
 struct message *msg_new(const char *name);	/* or NULL, without memory */
+/* The first message in core with this number, or the next one behind that;
+ * NULL: there is none. */
+struct message *msg_find(unsigned long num, const struct message *after);
+/* The message with this name, directories and all, in core; or the one that is
+ * away; or NULL. */
+struct message *msg_named(const char *name);
+struct message *msg_away(const char *name);
 /* The rarely needed part of the message, made when there is none: NULL without
  * memory. */
 struct more *msg_more(struct message *);
@@ -255,8 +262,6 @@ struct rcpt *msg_add(struct vertex *, unsigned long off);
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
 void	msg_free(struct message *);	/* with all of that */
-/* The message that is away with this name, or NULL. */
-struct message *msg_away(const char *name);
 /* The message is away, and its file due then, mono: 0; or -1, it is forgotten
  * for then.  And it is away no more. */
 int	msg_leave(struct message *, double due);
@@ -384,11 +389,6 @@ void	q_timers(void);			/* wakes and expires what is due */
 double	q_wait(void);			/* seconds until something is */
 void	q_sweep(void);			/* takes away what is done */
 
-/* The first message in core with this number, or the next one behind that;
- * NULL: there is none. */
-struct message *q_find(unsigned long num, const struct message *after);
-/* The message with this name, directories and all, or NULL. */
-struct message *q_named(const char *name);
 /* Takes a message over, by its number.  0; -1 without memory, then it is still
  * the caller's. */
 int	q_add(struct message *, unsigned long num);

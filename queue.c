@@ -552,35 +552,16 @@ set_expiry(struct vertex *v)
 
 /* ---- arrival --------------------------------------------------------- */
 
-struct message *
-q_find(unsigned long num, const struct message *after)
-{
-	struct hlink *l = after == NULL ? hash_first(&q.messages, num) :
-	    hash_next(&after->link);
-
-	return l == NULL ? NULL : OWNER(struct message, link, l);
-}
-
-struct message *
-q_named(const char *name)
-{
-	struct message *m = q_find(name_num(name), NULL);
-
-	while (m != NULL && strcmp(m->name, name) != 0)
-		m = q_find(m->link.hash, m);
-	return m;
-}
-
 int
 q_add(struct message *m, unsigned long num)
 {
-	struct message *twin;
+	struct message *twin = NULL;
 
 	if (heap_room(&q.expire, q.nmessages + 1) < 0)
 		return -1;
 	msg_return(m);
 	look_soon(m);
-	for (twin = q_find(num, NULL); twin != NULL; twin = q_find(num, twin))
+	while ((twin = msg_find(num, twin)) != NULL)
 		m->twin = twin->twin = 1;
 	m->over = m->nr == 0;	/* it was when it was read */
 	hash_add(&q.messages, &m->link, num);
@@ -727,7 +708,7 @@ is_beside(const struct vertex *v, unsigned long off, int state)
 static const char *
 refusal(unsigned long num, unsigned long off)
 {
-	const struct message *m = q_find(num, NULL);
+	const struct message *m = msg_find(num, NULL);
 	const struct vertex *v = m == NULL ? NULL : msg_first(m);
 
 	while (v != NULL && msg_rcpt(v, off) == NULL)
@@ -1308,8 +1289,6 @@ int
 q_init(struct config *config)
 {
 	ctl_has_job = has_job;
-	if (th_init(config) < 0)
-		return -1;
-	return hash_init(&q.messages, 256) < 0 ||
+	return th_init(config) < 0 || hash_init(&q.messages, 256) < 0 ||
 	    hash_init(&q.away, 64) < 0 ? -1 : 0;
 }

@@ -125,10 +125,10 @@ struct verb {
 static struct message *
 find_message(const char *name)
 {
-	struct message *m = q_find(num_of(name, NULL), NULL);
+	struct message *m = msg_find(num_of(name, NULL), NULL);
 
 	while (m != NULL && strcmp(name_base(m->name), name) != 0)
-		m = q_find(m->link.hash, m);
+		m = msg_find(m->link.hash, m);
 	return m;
 }
 

@@ -165,7 +165,7 @@ use(struct message *m, long size)
 static void
 forget(void)
 {
-	struct message *m = q_find(123, NULL);
+	struct message *m = msg_find(123, NULL);
 
 	if (m != NULL)
 		q_drop(m, "enough");
@@ -200,7 +200,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	strcpy(name, "123-1");
 	fuzz_must(spool_is_file(name), "a file");
 	consider(name);
-	m = q_find(123, NULL);
+	m = msg_find(123, NULL);
 	if (m != NULL) {
 		ctl_field(name, 'e', value, sizeof(value));
 		spool_same_sender(name, name);

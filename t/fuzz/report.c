@@ -106,7 +106,7 @@ say_it(struct ta *ta, const unsigned char *data, size_t n)
 static void
 check(unsigned long num, const char *was, size_t size)
 {
-	struct message *m = q_find(num, NULL);
+	struct message *m = msg_find(num, NULL);
 	struct vertex *v;
 	unsigned i, left;
 	long n;
@@ -129,7 +129,7 @@ check(unsigned long num, const char *was, size_t size)
 static void
 check_others(void)
 {
-	struct message *m = q_find(123, NULL);
+	struct message *m = msg_find(123, NULL);
 	struct vertex *v = m == NULL ? NULL : msg_first(m);
 
 	while (v != NULL && (v->thread == NULL ||
@@ -142,7 +142,7 @@ check_others(void)
 static void
 forget(unsigned long num)
 {
-	struct message *m = q_find(num, NULL);
+	struct message *m = msg_find(num, NULL);
 
 	if (m != NULL && m->end < END_DROP)
 		q_drop(m, "enough");
@@ -173,9 +173,9 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	fuzz_arrived();
 	in_load();
 	t = th_get(dest_chan("test"), "a.host", 0);
-	fuzz_must(q_find(123, NULL) != NULL && q_find(124, NULL) != NULL &&
-	    q_find(125, NULL) != NULL && t->ready.n == 3, "three jobs for one host");
-	fuzz_must(msg_rest(q_find(125, NULL)) > 0, "the third is partly in core");
+	fuzz_must(msg_find(123, NULL) != NULL && msg_find(124, NULL) != NULL &&
+	    msg_find(125, NULL) != NULL && t->ready.n == 3, "three jobs for one host");
+	fuzz_must(msg_rest(msg_find(125, NULL)) > 0, "the third is partly in core");
 	ta = hire(t);
 	memcpy(inbuf, "#hungry\n", 8);
 	hear(ta, 8);

@@ -25,13 +25,13 @@ put(void)
 	    "s local - sender 0\nr           test a.host u1 0\n"
 	    "r           test b.host u2 0\nm\n\n";
 
-	if (q_find(123, NULL) != NULL)
+	if (msg_find(123, NULL) != NULL)
 		return;
 	fuzz_file("123-1", control, sizeof(control) - 1);
 	fuzz_file("../queue/123-1", "body\n", 5);
 	fuzz_arrived();
 	in_load();
-	fuzz_must(q_find(123, NULL) != NULL, "there is a message");
+	fuzz_must(msg_find(123, NULL) != NULL, "there is a message");
 }
 
 static void
