@@ -904,9 +904,9 @@ spool_verbose(const char *name, const char *line)
 /* ---- tidying --------------------------------------------------------- */
 
 /*
- * Every 20 minutes a round begins.  It reads all entries, 10 at a time with a
- * rest after that: 100 000 messages take eight minutes, and little of that is
- * work.  A message mostly costs one lstat.
+ * A round begins 20 minutes after the one before.  It reads all entries, 100 in
+ * a second: 100 000 messages take 17 minutes, and little of that is work.  A
+ * message mostly costs one lstat.  An idle host wakes up once a second for it.
  *
  * Abandoned files and orphans must have been unchanged for an hour of this run
  * (mono), so a clock that is set removes no file.  Each directory has a small
@@ -923,8 +923,8 @@ spool_verbose(const char *name, const char *line)
  */
 #define TIDY_FIRST	60	/* seconds until the first round */
 #define TIDY_EVERY	1200.0	/* seconds between rounds */
-#define TIDY_REST	0.05	/* seconds after a few entries */
-#define TIDY_FEW	10
+#define TIDY_REST	1.0	/* seconds after a few entries */
+#define TIDY_FEW	100
 #define LONG_AGO	3600	/* seconds */
 #define SEEN_MOST	100	/* in each directory */
 
