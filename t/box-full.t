@@ -265,14 +265,14 @@ spool_tests() {
 	rm "$disk/filler"
 	ok 'a deferred failure is written down when the disk has room' \
 	    wait_log 'failed msg=30-1' 30
+	ok 'nothing else of a message with a deferred failure is left' \
+	    wait_for 30 po_empty "$po"
 	sched_stop
 	is 'a failure that was deferred has its reason' \
 	    "$(grep -c '^d.*nobody.*failed.*5\.1\.1' \
 	    "$po/postman/30-1.control")" 1
 	is 'the text of a message with a deferred failure is kept' \
 	    "$(text 200)" "$(cat "$po/postman/30-1")"
-	ok 'nothing else of a message with a deferred failure is left' \
-	    po_empty "$po"
 }
 
 # Small messages, and the boxes are on that disk, too.
