@@ -110,57 +110,8 @@ void	dest_sleep(struct thread *);	/* it is dead */
 /* No unused one that is meant is dead any longer. */
 void	dest_lift(chan_meant *, const void *arg);
 void	dest_forget(void);		/* those unused too long */
-/* Makes *slot a copy of the text: the words of a host or a ring. */
+/* Makes *slot a copy of the text: the reason of a host or a ring. */
 void	reason_copy(char **slot, const char *);
-/* The vertex's recipient was deferred for this reason, "": for none.  What core
- * cannot keep is in the log. */
-void	msg_reason(const struct vertex *, struct rcpt *, const char *);
-/* Recipients without a reason get that of their last diagnostic line, which an
- * older scheduler or another agent may have written, and its time in when[].
- * 0, or -1 when the file cannot be read now. */
-int	msg_read_reasons(const struct vertex *, long *when);
-/* Makes sure that the tag of a finished recipient says so; one that was left
- * unset would be delivered to again.  1, or 0 when it cannot be. */
-int	msg_tag(const struct message *, unsigned long off, int state);
-/* Is nobody told of the vertex's failures? */
-int	msg_is_quiet(const struct vertex *);
-/* Writes the diagnostic line of a recipient that has failed; under bounce=none
- * one of which nobody is told.  0 or -1. */
-int	msg_diagnose(const struct vertex *, unsigned long off,
-	    const char *notary, const char *status, const char *message,
-	    long when);
-/* The same with the tag of a recipient that we let fail. */
-int	msg_fail(const struct vertex *, unsigned long off, const char *status,
-	    const char *message, long when);
-/* What has failed while its clause said bounce=none is told to nobody: 0 or
- * -1. */
-int	msg_silence(const char *name);
-/* Has the file a warning that was not sent?  A crash may have come between. */
-int	msg_has_warning(const char *name);
-/* When its sender may have to be warned of a delay, mono. */
-double	msg_late_at(const struct message *);
-/* Goes on through the file, for at most so many recipients, and writes down
- * which are late: when to go on, mono; far off: it was gone through. */
-double	msg_see_late(struct message *, unsigned *most);
-/* "NAME id=ID" for the log, as ctl_msg, with what is known of the message file:
- * escaped.  Good until the next call. */
-const char *msg_id(const struct message *);
-int	msg_statlog(void);	/* opens -l's file anew: 0 or -1 */
-/* The agent's report names the other host, perhaps: its notary fields end with
- * that, as "dns; mx.example". */
-void	msg_relay(struct ta *, const char *notary);
-/* The recipient at off is finished, for the log and -l; 0: the sender. */
-void	msg_log(const struct vertex *, unsigned long off, int failed,
-	    const char *status, const char *message);
-void	msg_log_deleted(const struct vertex *, unsigned long off);
-/* What the log says of the sender and the Message-ID, when the file was read:
- * escaped. */
-const char *msg_from(struct ctl *);
-/* The vertex is deferred until wakeup, mono, or queueonly: a line for each of
- * its recipients, up to a bound, and one for the rest.  relay is the other
- * host, or "". */
-void	msg_log_deferred(const struct vertex *, long wakeup,
-	    const char *relay);
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
@@ -226,7 +177,7 @@ int	held_means(char *const *patterns, const char *channel,
 int	held_set(int address, const char *text, int on);
 
 /* ======================================================================
- * message.c - a message in core
+ * message.c - messages in core and away
  * ====================================================================== */
 
 struct message *msg_new(const char *name);	/* or NULL, without memory */
@@ -251,8 +202,9 @@ void	msg_place(struct part *);
 /* Its vertices, one after the other; NULL at the end. */
 #define msg_first(m) ((m)->vertices)
 #define msg_next(v) ((v)->other)
-/* A vertex of the message that nobody has yet, without recipients; NULL
- * without memory.  And away with it. */
+/* Makes a NEW vertex of the message, without recipients and on no list of the
+ * thread: NULL without memory.  msg_vertex_free: frees one that is on none, or
+ * OUT. */
 struct vertex *msg_vertex(struct message *, struct thread *);
 void	msg_vertex_free(struct vertex *);
 /* Adds the recipient whose line is at off, in the order of these; one that was
@@ -262,26 +214,79 @@ struct rcpt *msg_add(struct vertex *, unsigned long off);
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
 void	msg_free(struct message *);	/* with all of that */
-/* The message is away, and its file due then, mono: 0; or -1, it is forgotten
- * for then.  And it is away no more. */
+/* The message is away from now on, and its file is due then, mono: 0; or -1:
+ * the file is forgotten until then. */
 int	msg_leave(struct message *, double due);
+/* The message is no longer away. */
 void	msg_return(struct message *);
-/* The vertex, on no list, leaves core, and is not wanted before then, mono: 0,
- * or -1 when it has to be forgotten.  And it is back, on no list. */
+/* The vertex, on no list, becomes OUT, and is not wanted before then, mono: 0,
+ * or -1 when nothing can be remembered of it. */
 int	msg_out(struct vertex *, double until);
+/* One that is OUT becomes BACK: in core, and on no list. */
 void	msg_back(struct vertex *);
 /* One that is OUT is wanted now; own: at its own time, if it has one. */
 void	msg_want(struct vertex *, int own);
 struct message *msg_due(void);	/* the first away whose file is due, or NULL */
-/* Shows the skipped ones, due in next seconds: how many are evicted. */
+/* Shows the skipped ones, due in next seconds; returns how many are evicted. */
 unsigned msg_each_away(void (*show)(const struct message *, long next));
-void	reason_free(struct rcpt *);		/* none is known any more */
+void	reason_free(struct rcpt *);		/* it has no reason now */
 const char *reason_of(const struct rcpt *);	/* or NULL */
 /* A recipient of the vertex that is not in core has this reason. */
 void	msg_heard(struct vertex *, unsigned long off, const char *text);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
  * far as there is room. */
 void	reason_all(const struct vertex *, struct text *);
+/* The vertex's recipient was deferred for this reason; "": none was given, and
+ * it keeps the one before.  A text that core cannot keep is logged. */
+void	msg_reason(const struct vertex *, struct rcpt *, const char *);
+/* Recipients without a reason get that of their last diagnostic line, which an
+ * older scheduler or another agent may have written, and its time in when[].
+ * 0, or -1 when the file cannot be read now. */
+int	msg_read_reasons(const struct vertex *, long *when);
+/* Makes sure that the tag of a finished recipient says so; one that was left
+ * unset would be delivered to again.  1, or 0 when it cannot be. */
+int	msg_tag(const struct message *, unsigned long off, int state);
+/* Has the vertex bounce=none? */
+int	msg_is_quiet(const struct vertex *);
+/* Writes the diagnostic line of a recipient that has failed; under bounce=none
+ * with the tag '-', so that no DSN is sent on it.  0 or -1. */
+int	msg_diagnose(const struct vertex *, unsigned long off,
+	    const char *notary, const char *status, const char *message,
+	    long when);
+/* The same, and its tag, for a recipient that the scheduler lets fail. */
+int	msg_fail(const struct vertex *, unsigned long off, const char *status,
+	    const char *message, long when);
+/* Marks failures under bounce=none, so that no DSN is sent on them: 0 or -1. */
+int	msg_silence(const char *name);
+/* Has the file a warning that was not sent?  A crash may have come between. */
+int	msg_has_warning(const char *name);
+/* When a warning of its delay may be due, mono; FAR_OFF: never. */
+double	msg_late_at(const struct message *);
+/* Reads on in the file, at most *most recipients, lowers that by their number,
+ * and writes lines for those that are delayed: when to read on, mono; FAR_OFF:
+ * the end was reached, or the file is gone. */
+double	msg_see_late(struct message *, unsigned *most);
+/* "NAME id=ID" for the log, as ctl_msg, but by the times in core: escaped.
+ * Good until the next call. */
+const char *msg_id(const struct message *);
+int	msg_statlog(void);	/* opens -l's file anew: 0 or -1 */
+/* Notes the other host, if the agent's report has it: the notary fields end
+ * with it, as "dns; mx.example". */
+void	msg_relay(struct ta *, const char *notary);
+/* Logs that the recipient at off is finished, and writes its line of -l; off 0:
+ * a DSN. */
+void	msg_log(const struct vertex *, unsigned long off, int failed,
+	    const char *status, const char *message);
+void	msg_log_deleted(const struct vertex *, unsigned long off);
+/* The sender and the Message-ID for the log, after the file was read: escaped;
+ * "" when PARAMlogaddresses is off. */
+const char *msg_from(struct ctl *);
+/* Logs that the vertex is deferred until wakeup, mono, or queueonly: a line for
+ * each of its recipients, up to a bound, and one for the rest.  relay is the
+ * other host, or "". */
+void	msg_log_deferred(const struct vertex *, long wakeup,
+	    const char *relay);
+
 /* ======================================================================
  * order.c - chooses the vertex that goes next
  * ====================================================================== */
@@ -316,7 +321,7 @@ void	order_share(struct message *);		/* its nfed has changed */
 void	order_forget(struct message *);		/* frees its jobs */
 
 /* ======================================================================
- * thread.c - threads and rings: who waits for what
+ * thread.c - the queues of destinations, and the rings of agents
  * ====================================================================== */
 
 int	th_init(struct config *);	/* 0, or -1 without memory */
@@ -332,54 +337,58 @@ struct thread *th_get(struct chan *, const char *host, unsigned box);
 #define th_is_dsn(t)	((t)->ring->conf->dsn)	/* of the channel dsn? */
 /* READY vertices of the thread, wherever they stand. */
 #define th_nready(t)	((t)->ready.n + (t)->noffer)
-/* What the vertex waits for, and until when, mono; that is 0, or past, when it
- * has no time. */
+/* What the vertex waits for; *until: until when, mono, 0 or past if it has no
+ * time. */
 enum why th_why(const struct vertex *, double *until);
-/* Something that counts for its turn, its time or its end has changed. */
+/* Computes its timer and its turn again, after a change; the sweep gets it if
+ * it is empty. */
 void	th_update(struct thread *);
-/* Appends it as READY. */
+/* Appends the vertex as READY. */
 void	th_ready(struct thread *, struct vertex *);
 /* ... in WAIT until wakeup, mono. */
 void	th_wait(struct thread *, struct vertex *, long wakeup);
-/* Nothing can be started for its host: it sleeps by the clause's retry list. */
+/* No agent can be started for its host: it is dead for the wait that the retry
+ * list gives. */
 void	th_sleep(struct thread *);
 /* A round of the files in which destinations are kept, see dest_look. */
 void	th_destdb(void);
-/* What a job that is over says of its host (HOST_ bits). */
+/* A job has ended, with these reports on its host (HOST_ bits). */
 void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
-/* Starts what waits for the host, queueonly too. */
+/* Makes the vertices for the host due, of queueonly threads too, but none that
+ * a run which still goes on has deferred. */
 void	th_trigger(const char *host);
-/* The same for a thread, or one vertex of it (NULL: all) that is READY, waits
- * or is OUT, whatever it waits for; limits and holds stay. */
+/* The same for all vertices of a thread (NULL), or for one that is READY, in
+ * WAIT or OUT; limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
-/* Takes a vertex that no agent has off its list, to go on one of another state
- * or to end. */
+/* Takes a vertex that no agent has off its list; the caller puts it on another
+ * or ends it. */
 void	th_out(struct vertex *);
-/* Takes it off its list, HELD; and back. */
+/* Makes it HELD, on no list; and READY again. */
 void	th_hold(struct vertex *);
 void	th_release(struct vertex *);
-/* Asks anew whether its address is held: 1 when that ended a hold. */
+/* Checks again whether its address is held: 1 when a hold ended. */
 int	th_rehold(struct thread *);
-/* Its message has its share of the agents: it waits, 0, or -1 if it cannot;
- * and one that may have more now, when so many agents are free: 1 or 0. */
+/* Blocks the vertex, as its message is at its share: 0, or -1 if that fails.
+ * th_unblock: unblocks one whose message may have more agents, when nfree are
+ * free: 1 or 0. */
 int	th_block(struct vertex *);
 int	th_unblock(struct ring *, long nfree);
 void	th_leave(struct ta *);	/* the agent leaves its thread */
-/* It has said its first #hungry. */
+/* The agent has sent its first #hungry. */
 void	th_spoke(struct ta *);
 /* Gives a READY vertex to the agent, as last of ta->jobs; that goes to work on
  * its thread, if it is at none. */
 void	th_give(struct ta *, struct vertex *);
 /* ... the thread's next; NULL when it may have none. */
 struct vertex *th_feed(struct ta *);
-/* Has the agent a job of another message with the same number?  Its reports
- * name no more than that. */
+/* Has the agent a job of another message with the same number?  Reports have
+ * only the number. */
 int	th_clashes(const struct ta *, const struct vertex *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
 
 /* ======================================================================
- * queue.c - messages: arrival, outcome, expiry
+ * queue.c - messages: arrival, reports, expiry, DSNs and end
  * ====================================================================== */
 
 int	q_init(struct config *);	/* 0, or -1 without memory */
@@ -387,73 +396,76 @@ int	q_init(struct config *);	/* 0, or -1 without memory */
 void	q_reload(struct config *);
 void	q_timers(void);			/* wakes and expires what is due */
 double	q_wait(void);			/* seconds until something is */
-void	q_sweep(void);			/* takes away what is done */
+void	q_sweep(void);			/* frees objects that are done */
 
-/* Takes a message over, by its number.  0; -1 without memory, then it is still
- * the caller's. */
+/* The message is in core from now on, with this number: 0; -1 without memory,
+ * then it stays the caller's. */
 int	q_add(struct message *, unsigned long num);
 /* The message's new vertex, with its recipients, starts its thread; one that is
- * back goes on where it was. */
+ * BACK keeps its time and its place in the retry list. */
 void	q_arrive(struct vertex *);
-/* ... so many recipients of it, which may have been here before, are new. */
+/* So many more recipients of it are in core. */
 void	q_widened(struct vertex *, unsigned rcpts);
-void	q_arrived(struct message *);	/* ... and that is all that was read */
-/* So many of the part are unread now, and so many more are gone. */
+void	q_arrived(struct message *);	/* the reading has ended */
+/* So many recipients of the part are unread now, and so many others were found
+ * finished. */
 void	q_unread(struct part *, unsigned n, unsigned gone);
-/* The message leaves core until then, mono, and so do its vertices one by one;
- * its files stay: 0, or -1 when all of it is forgotten. */
+/* Evicts the message until then, mono; the caller evicts its vertices, one by
+ * one, by q_leave.  Its files stay: 0, or -1 when all of it is forgotten. */
 int	q_evict(struct message *, double due);
-/* The vertex leaves core until then, mono. */
+/* Evicts the vertex until then, mono. */
 void	q_leave(struct vertex *, double until);
-/* The message that was not, or is no more, in core goes. */
+/* Frees a message that is not in core. */
 void	q_discard(struct message *);
-/* Is anything of it left to be delivered? */
+/* Is nothing of it left, neither a recipient nor a DSN? */
 int	q_over(const struct message *);
-/* The vertex is over: off its lists, and the sweep takes the message if it
- * was the last. */
+/* The vertex is done: off its lists, and the sweep ends the message if it was
+ * the last. */
 void	q_done(struct vertex *);
-/* Nothing more of the message is to be delivered; it goes without report, and
- * what agents have of it ends with its job. */
+/* Delivers no more of the message; it is removed without a DSN, and jobs that
+ * agents have end with their reports. */
 void	q_drop(struct message *, const char *why);
-/* Something of the message has ended that its sender may have to be told of. */
+/* A recipient is done for which the sender may get a DSN. */
 void	q_news(struct message *);
-/* Is nothing left of the message but to tell its sender? */
+/* Is nothing left of the message but DSNs, if that? */
 int	q_untold(const struct message *);
-/* An operator holds the message, or lets it go. */
+/* Holds the message, or releases it. */
 void	q_hold(struct message *, int on);
-/* ... wants the vertex deleted or bounced, at once or, as one of many, soon:
- * 0; 1 when that has to wait for its agent's report; 2 soon; -1 when the disk
- * would not have it. */
+/* Deletes or bounces the vertex: 0; 1 when the agent has to report first; 2
+ * when it is one of many (later) and follows in a later pass; -1 when the disk
+ * cannot be written. */
 int	q_cancel(struct vertex *, enum cancel, int later);
-/* ... and what is not read yet of the message, as it comes in. */
+/* The same for the recipients that are not in core, when they are read. */
 void	q_cancel_rest(struct message *, enum cancel);
-void	q_rearm(struct message *);	/* a hold on an address has ended */
-/* A report line of the agent: NULL, or what does not fit, and then it changes
- * nothing. */
+/* Expires what is due, and sets the timer of the message again, after a hold
+ * on an address has ended. */
+void	q_rearm(struct message *);
+/* A report line of the agent: NULL; or the reason why it is refused, and then
+ * it changes nothing. */
 const char *q_report(struct ta *, unsigned long num, unsigned long off,
 	    const char *notary, const char *status, const char *message);
-/* The oldest of ta->jobs is over: what it was not reported the tags on disk
- * decide; the rest is deferred, for the reason given if it has none.  Without
- * a reason its agent ended before it began the job: then the rest is ready
- * again. */
+/* The oldest of ta->jobs has ended: tags on disk decide on recipients without
+ * a report; the rest is deferred, with this reason if it has none.  reason
+ * NULL: the agent had not begun the job; the rest is READY. */
 void	q_job_over(struct ta *, const char *reason);
 /* Has an agent that is gone begun the job?  It has reported, or set a tag. */
 int	q_has_begun(const struct vertex *);
 
 /* ======================================================================
- * intake.c - control files become messages in core, and what has to leave it
+ * intake.c - loads control files into core, and evicts messages from it
  * ====================================================================== */
 
-/* Loads messages, and more of large ones, for a moment; 1 when there are more
- * at hand. */
+/* Loads messages, and more of large ones, for a short time; 1 when there is
+ * more to load. */
 int	in_load(void);
 double	in_wait(void);		/* seconds until it is worth trying again */
-/* Are notifications of new mail taken now?  They wait while none may come. */
+/* May spool_heard be read now?  Datagrams wait while no message may be loaded.
+ */
 int	in_listens(void);
-/* Somebody asks for the message with this name, without directories: if it is
- * on disk it comes in now. */
+/* An operator names this message (without directories): loads it if it is on
+ * disk. */
 void	in_fetch(const char *name);
-/* Has it all the messages that it may have? */
+/* Has core as many messages as PARAMactive allows? */
 int	in_full(void);
 
 /* ======================================================================
@@ -480,7 +492,7 @@ void	ta_run(void);
 void	ta_end(int kill);
 
 /* ======================================================================
- * dump.c - the queue in writing, for mailq
+ * dump.c - writes the queue as text, for mailq
  * ====================================================================== */
 
 /* Writes all of it to fd; only for a child of ours.  0, or -1: no memory. */

@@ -101,6 +101,47 @@ else
 	    "$(cat "$tmp/nm")" '^(\./)?scheduler\.o:? .* U'
 fi
 
+# Compares the parts of modules.h (first file) with the symbols that nm shows
+# (second file): prints each function that is defined in another file.
+parts() {
+	awk '
+	FNR == 1 { files++ }
+	files == 1 && / \* [a-z]+\.c - / { part = $2 }
+	files == 1 && /^[a-z].*\(/ {
+		name = $0
+		sub(/\(.*/, "", name); sub(/.*[^a-z_]/, "", name)
+		head[name] = part
+	}
+	files == 2 && ($3 == "T" || $3 == "W") {
+		file = $1
+		sub(/:$/, "", file); sub(/\.o$/, ".c", file)
+		sub(/.*\//, "", file)
+		if ($2 in head && head[$2] != file)
+			print $2 " " head[$2] " " file
+	}' "$1" "$2"
+}
+
+cat >"$tmp/parts.h" <<'H'
+ * queue.c - messages
+int	q_add(struct message *, unsigned long num);
+const char *spool_name(void);
+ * spool.c - the directories
+int	spool_next(char *name);
+H
+cat >"$tmp/parts.nm" <<'NM'
+./queue.o: q_add T 0 10
+./spool.o: spool_name T 0 10
+./spool.o: spool_next T 0 10
+NM
+is 'a prototype in the part of another module is found' \
+    "$(parts "$tmp/parts.h" "$tmp/parts.nm")" 'spool_name queue.c spool.c'
+if [ -s "$tmp/nm" ]; then
+	is 'modules.h has each prototype in the part of its module' \
+	    "$(parts "$top/modules.h" "$tmp/nm")" ''
+else
+	skip 'modules.h has each prototype in the part of its module' 'no nm'
+fi
+
 # The list of modules in README, and the one by which the daemon is linked, the
 # highest first: of lib/ in one line, of the others in their order.
 list=$(sed -n '/^The modules of the daemon/,/^Their structs/p' "$top/README")
