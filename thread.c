@@ -1,50 +1,53 @@
 /*
- * thread.c - threads and rings: who waits for what.
+ * thread.c - the queues of destinations (threads), and the groups of threads
+ * that share agents (rings).
  *
- * A thread is the queue of one destination, the vertices of all messages for
- * one channel and host.  A ring is the threads that one agent can be switched
- * between: those with the same conf and channel.  With one clause for smtp and
- * another for smtp/mx.test there are two rings of that channel; smtp/a.test and
- * smtp/b.test are threads of the first, and an agent that is done with one goes
- * on with the other.
+ *	clauses		smtp/mx.test, and smtp for all other hosts
+ *	ring 1		the thread smtp/mx.test, with 2 vertices
+ *	ring 2		the threads smtp/a.test with 1, smtp/b.test with 3
+ *	agent of ring 2	1 job for a.test, then it is switched: 3 for b.test
  *
- * Rings belong to one reading of the configuration and keep that alive.  After
- * another one they are old: their threads move to new rings, their agents end
- * when they have done what they were given, and they go when they have neither.
+ * A thread is the queue of one destination: the vertices of all messages for
+ * one channel and host.  A ring is the set of threads between which one agent
+ * can be switched: those with the same conf and channel.
  *
- * A vertex is READY when it may be fed, FED while an agent has it, and in
- * WAIT when it was deferred.  th_update finds out whether the thread may take
- * (another) agent, and is called whenever something that counts for that has
- * changed.  In the preemptive order it tells order.c, which knows what goes
- * next.  In the others threads that may take one, and have READY vertices for
- * it, stand in their ring's heap of turns.  Nothing here starts anything.
+ * A ring belongs to one reading of the configuration and keeps it in memory.
+ * After a reload the ring is old: its threads move to new rings, its agents end
+ * after their jobs, and it is freed when it has neither.
  *
- * A host of "-" is this machine and no destination; its mailboxes are (unless
- * a clause sets maxthr).  A message with one recipient there goes into the
- * thread of that user's box, which has one agent at a time and sleeps when the
- * box is locked or full; messages to several share a thread that any number
- * of agents may work on.
+ * A vertex is READY when it may be fed, FED while an agent has it, in WAIT
+ * after it was deferred, HELD by an operator, and OUT when it is not in core.
+ * th_update finds whether the thread may take one more agent; it is called
+ * after each change that could matter for that.  With order=preempt it tells
+ * order.c, which chooses.  With the other orders, threads that may take an
+ * agent and have READY vertices stand in the heap of turns of their ring.  This
+ * module starts no agents.
  *
- * Two kinds of later.  A vertex in WAIT waits by its own time, whatever else
- * comes for its host: new mail, another vertex's turn, a good report.  A thread
- * whose host is dead sleeps as a whole: its vertices stay READY, untouched.
- * When a host answers, what was deferred for its sake is tried.  How many
- * agents a thread may have, and when its host is dead, feedback.c makes of
- * what jobs say of the host; a thread outlives its queue.  A flush and a
- * T line wake everything; a queueonly thread wakes by a T line alone.
+ * The host "-" is this machine.  It is no destination; each of its mailboxes is
+ * one, unless a clause sets maxthr or a rate.  A message with one recipient
+ * there goes to the thread of that mailbox, which has one agent at a time and
+ * is dead while the mailbox is locked or full.  Messages to several mailboxes
+ * share a thread that any number of agents may work for.
  *
- * A run begins when a thread gets its first agent.  Then its READY vertices
- * are put in order, at random or by age (order.c); later arrivals go to the
- * end.
+ * Waiting.  A vertex in WAIT waits for its own next try: new mail for its host,
+ * another vertex and a good report do not bring that forward.  A thread whose
+ * host is dead waits as a whole: its vertices stay READY.  When the host
+ * answers, vertices that were deferred because of it are tried, unless they
+ * have a retryat.  feedback.c computes from reports how many agents a thread
+ * may have and whether its host is dead.  A flush and a T line make the
+ * vertices of a thread due; nothing but these starts a queueonly thread.
  *
- * When the command names the host (conf->bound) an agent cannot be switched,
- * so each thread of the ring stands alone: maxring counts for the thread, and
- * turns are given at random, lest some host is always last (seed 22.1).
+ * A run begins when a thread gets its first agent.  Then order.c sorts its
+ * READY vertices, at random, by age or by job; later ones are appended.
  *
- * Costs: finding a thread O(1), a ring O(rings), which are about as many as
- * clauses, waking a thread and turns O(log n), everything
- * else on the way O(1).  Waking vertices is O(n) of those that wait in the
- * thread, once a second at most, as their times are whole seconds.
+ * If the command names the host (conf->bound) an agent cannot be switched.
+ * Then each thread of the ring has maxring for itself, and turns are random, so
+ * that no host is always last (seed 22.1).
+ *
+ * Costs: finding a thread O(1), a ring O(rings), of which there are about as
+ * many as clauses; waking a thread and turns O(log n); all else on the way
+ * O(1).  Waking vertices costs O(vertices that wait in the thread), once a
+ * second at most, as due times are whole seconds.
  */
 #include "scheduler.h"
 
@@ -89,7 +92,7 @@ unref(struct config *c)
 		cf_free(c);
 }
 
-/* Takes another configuration in use; the rings there are become old. */
+/* Uses another configuration from now on; all rings become old. */
 static void
 use_config(struct config *config)
 {
@@ -131,8 +134,8 @@ is_picked(const char *channel, const char *host)
 	    strcmp(host, opt.pick_host) == 0);
 }
 
-/* The thread belongs to a ring, by whose clauses its destination is dealt
- * with. */
+/* Puts the thread into a ring, whose conf has the values for its
+ * destination. */
 static void
 set_ring(struct thread *t, struct ring *r)
 {
@@ -143,7 +146,7 @@ set_ring(struct thread *t, struct ring *r)
 	    &r->conf->local;
 }
 
-/* Nothing is in it, and nothing points to it. */
+/* Has the thread neither vertices nor agents? */
 static int
 is_empty(const struct thread *t)
 {
@@ -151,7 +154,7 @@ is_empty(const struct thread *t)
 	    t->out == NULL;
 }
 
-/* Only the sweep frees a thread, so what points to one is good until the end of
+/* Only the sweep frees a thread, so pointers to it are good until the end of
  * the pass. */
 static void
 sweep_if_empty(struct thread *t)
@@ -188,8 +191,8 @@ th_get(struct chan *chan, const char *host, unsigned box)
 
 /* ---- turns ----------------------------------------------------------- */
 
-/* What all of the thread waits for, the reason first that an operator would
- * have to see to first. */
+/* What all vertices of the thread wait for; of several reasons the one that an
+ * operator has to end first. */
 static enum why
 thread_why(const struct thread *t)
 {
@@ -240,15 +243,16 @@ is_open(const struct thread *t)
 
 	if (!has_room(t, t->nta) || thread_why(t) != WHY_NOT)
 		return 0;
-	/* has it all agents of its own that it may have, none of them idle, its
-	 * turn would only keep others from theirs */
+	/* a bound thread with maxring agents at work would only keep other
+	 * threads from their turns */
 	if (f->bound && f->v.maxring > 0 &&
 	    (long)(t->nref - t->nidle) >= f->v.maxring)
 		return 0;
 	if (t->nstart == 0)
 		return 1;
-	/* agents that are about to begin use up the rate; or they may take all
-	 * there is, below the backlog, and no more of them are needed */
+	/* agents that are starting take the next slots of the rate; without
+	 * one, no more are needed if their backlogs have room for all vertices
+	 */
 	return t->fb->rate.n == 0 && (f->v.backlog == 0 || t->nidle > 0 ||
 	    (double)t->nstart * (double)f->v.backlog < (double)th_nready(t));
 }
@@ -295,8 +299,9 @@ th_ready(struct thread *t, struct vertex *v)
 	order_ready(t, v);
 }
 
-/* When something is due in the thread.  What waits in a queueonly one does so
- * for a T line, but the rate of one that was started has its own times. */
+/* Sets the timer for what is due first: the end of the dead time, a vertex in
+ * WAIT, or a slot of the rate.  In a queueonly thread no vertex is due by its
+ * time, and the others count only after a T line or a flush. */
 static void
 update_timer(struct thread *t)
 {
@@ -325,7 +330,7 @@ th_update(struct thread *t)
 	sweep_if_empty(t);
 }
 
-/* The caller updates the thread when all its vertices are where they belong. */
+/* The caller calls th_update when all its vertices are on their lists. */
 void
 th_wait(struct thread *t, struct vertex *v, long wakeup)
 {
@@ -338,10 +343,11 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 
 enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST, WAKE_OLD };
 
-/* Some of what waits in the thread may go: all, what is due, what waits for
- * the host, or what was deferred before this run.  The third leaves alone what
- * was deferred for the address, or two kinds of mail wake each other on and on,
- * and what has a retryat.  What may go and is not in core is wanted there. */
+/* Makes vertices in WAIT READY: all; those that are due; those that were
+ * deferred because of the host; or those that were deferred before this run.
+ * WAKE_HOST leaves vertices with a retryat, and those that were deferred for
+ * the address: else good reports on one could wake another without end.
+ * Vertices that are OUT are wanted in core. */
 static void
 wake(struct thread *t, enum wake what)
 {
@@ -407,7 +413,7 @@ th_trigger(const char *host)
 	log_info("trigger host=%s threads=%d", host, n);
 }
 
-/* Its message has one more vertex with agents, or one less. */
+/* The message has one more vertex with an agent (1), or one less (-1). */
 static void
 count_agents(struct vertex *v, int more)
 {
@@ -426,7 +432,7 @@ th_out(struct vertex *v)
 		v->thread->nheld--;
 }
 
-/* HELD it is on no list, so nothing wakes or feeds it by mistake. */
+/* A HELD vertex is on no list, so nothing wakes or feeds it. */
 void
 th_hold(struct vertex *v)
 {
@@ -476,8 +482,8 @@ th_rehold(struct thread *t)
 	return 1;
 }
 
-/* One that sleeps already goes on as it does: that several agents could not be
- * started for it is one step in its retry list. */
+/* A dead host keeps its time: several agents that could not be started are one
+ * step in its retry list. */
 void
 th_sleep(struct thread *t)
 {
@@ -488,8 +494,9 @@ th_sleep(struct thread *t)
 	th_update(t);
 }
 
-/* It has answered.  What waits for it may go if it was dead; else, as a host
- * that answers now and then is not to be stormed, when that was long ago. */
+/* The host has answered.  Vertices that were deferred because of it are tried
+ * now if it was dead; if not, once an interval at most, and only when none is
+ * READY, so that a host that answers only sometimes is not overloaded. */
 static void
 heard_good(struct thread *t)
 {
@@ -533,7 +540,7 @@ th_heard(struct thread *t, int host)
 		    t->window > 0 ? " revived" : "");
 }
 
-/* What holds for the address; NULL when no command does. */
+/* The values for the address; NULL when it has no command. */
 static const struct setting *
 setting_of(const char *channel, const char *host)
 {
@@ -554,8 +561,8 @@ th_destdb(void)
 
 /* ---- agents come and go ---------------------------------------------- */
 
-/* nta counts an agent from here to th_leave, nstart until it has spoken, nref
- * until it joins another thread or is gone. */
+/* nta counts an agent from here to th_leave, nstart until its first #hungry,
+ * nref until it joins another thread or is gone. */
 static void
 join(struct ta *ta, struct thread *t)
 {
@@ -572,7 +579,7 @@ join(struct ta *ta, struct thread *t)
 	PREPEND(t->busy, ta, tnext, tprev);
 	ta->working = 1;
 	ta->stretch = 0;
-	if (th_is_local(t))	/* it goes behind the other mailboxes */
+	if (th_is_local(t))	/* its next turn is after other mailboxes */
 		heap_del(&t->ring->ready, &t->turn);
 	t->nta++;
 	t->nstart += !ta->spoke;
@@ -603,7 +610,7 @@ th_spoke(struct ta *ta)
 	th_update(t);
 }
 
-/* Is it that of DSNs that tell what has ended? */
+/* Is it dsn/failure or dsn/success, not dsn/delay?  1 or 0. */
 static unsigned
 tells_end(const struct thread *t)
 {
@@ -628,7 +635,7 @@ th_give(struct ta *ta, struct vertex *v)
 	v->host = 0;
 	if (tells_end(t)) {
 		q.ntold++;
-		v->msg->news = 0;	/* what comes from now on is news */
+		v->msg->news = 0;	/* until another recipient is done */
 	}
 	list_add(&ta->jobs, v);
 	ta->stretch++;
@@ -639,7 +646,7 @@ th_give(struct ta *ta, struct vertex *v)
 	update_turn(t);
 }
 
-/* Two messages may have one number, the beginning of their names. */
+/* Two messages may have the same number, the beginning of their names. */
 int
 th_clashes(const struct ta *ta, const struct vertex *v)
 {
@@ -655,7 +662,7 @@ struct vertex *
 th_feed(struct ta *ta)
 {
 	struct thread *t = ta->thread;
-	/* what is on offer goes before those that wait */
+	/* vertices on offer go before those on the list */
 	struct vertex *v = t->noffer > 0 && ta->ring->conf->v.order ==
 	    ORDER_PREEMPT ? NULL : t->ready.head;
 
@@ -682,10 +689,10 @@ th_unfed(struct vertex *v)
 
 /* ---- reload and sweep ------------------------------------------------ */
 
-/* What waits longer than the new clause would have it, which is until most,
- * waits no longer than that.  A sender's pause is over: it is kept by the agent
- * dsn, and that ends with the old ring.  What is not in core is looked at: it
- * may have a command now. */
+/* No vertex waits beyond most, mono, the end of the longest wait of the new
+ * clause; but a retryat stays.  The pause of a sender is over: the agent dsn,
+ * which keeps it, ends with the old ring.  Vertices that are OUT are wanted at
+ * their times, or now: they may have a command. */
 static void
 move_waiting(struct vertex *v, double most)
 {
@@ -714,18 +721,18 @@ thread_move(struct thread *t, struct ring *r)
 		t->until = most;
 	move_waiting(t->wait.head, most);
 	move_waiting(t->out, most);
-	t->soonest = now.mono;	/* th_due finds out */
+	t->soonest = now.mono;	/* th_due computes it */
 	t->step = 0;
 }
 
 #define RING_AGAIN	30	/* seconds */
 
-/* mono; when threads that a reload left without a ring are tried anew, 0: there
- * are none */
+/* mono; the next try for threads that a reload left without a new ring; 0:
+ * there are none. */
 static double stranded;
 
-/* Threads of old rings get new ones, and their READY vertices are made ready
- * anew, as jobs are of a ring. */
+/* Moves the threads of old rings to new ones.  Their READY vertices become
+ * READY again there, as a job belongs to a ring. */
 static void
 move_threads(void)
 {
@@ -762,7 +769,7 @@ th_reload(struct config *config)
 	struct hlink *l;
 
 	use_config(config);
-	/* all READY vertices go back to their threads */
+	/* all READY vertices return to the lists of their threads */
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
 		order_forget(OWNER(struct message, link, l));
 	move_threads();
