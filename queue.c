@@ -1,71 +1,73 @@
 /*
- * queue.c - messages: their arrival, what becomes of them, what senders are
- * told.
+ * queue.c - messages: their arrival, reports, expiry, DSNs and end.
  *
  *	1234-56		r  smtp a.example anna	-> vertex smtp/a.example
  *			r  smtp b.example bert	-> vertex smtp/b.example
- *	agent		1234/57 ok		-> delivered, vertex over
- *	agent		1234/98 error ...	-> failed, vertex over
- *	message over	vertex dsn/failure, ok	-> both files go
+ *	agent		1234/57 ok		-> delivered, vertex done
+ *	agent		1234/98 error ...	-> failed, vertex done
+ *	all done	vertex dsn/failure, ok	-> both files are removed
  *
  * A message is split into vertices, one for each channel and host; thread.c
- * decides when a vertex goes to an agent.  This module begins and ends
+ * decides when a vertex goes to an agent.  This module creates and ends
  * messages, vertices and recipients.
  *
- * Reports.  Each recipient of a job is reported as finished, for better or
- * worse, or as deferred.  "deferred" and "retryat" concern the address: the
- * vertex waits by its own place in the retry list.  "deferall", and the others
- * with a status that says there was no talking to the host, concern the host:
- * what comes of that is thread.c's matter.  A report that does not fit what the
- * agent was given changes nothing.
+ * Reports.  A report says that a recipient is finished (delivered or failed) or
+ * deferred.  "deferred" and "retryat" concern the address: the vertex waits by
+ * its own place in the retry list.  "deferall", and a status which says that no
+ * conversation was possible, concern the host: thread.c acts on these.  A
+ * report that fits no job of the agent changes nothing.
  *
- * A job ends with the agent's next #hungry.  Only then is a vertex with
- * recipients left put back.  What an agent did not report, because it died or
- * skipped it, the tags on disk decide; the rest is deferred like any other, so
- * no job is ever fed on at once to the next victim.
+ * A job ends with the agent's next #hungry, or with the agent; only then does a
+ * vertex with recipients left become READY or wait.  If the agent did not
+ * report a recipient, because it died or skipped it, the tag on disk decides.
+ * Without a tag it is deferred like any other, so a job that kills agents is
+ * not fed to the next one at once.  Jobs that a dead agent had not begun are
+ * READY again.
  *
- * Of a large message only a part is in core, but agents read all that the
- * control file has for the host.  So a report counts when its offset begins a
- * recipient line with the job's channel and host, in core or not: what is not
- * is written down on disk, and there the next reading finds it done.
+ * A large message is only partly in core, but an agent reads all recipients
+ * that the control file has for the host.  So a report counts if its offset is
+ * that of a recipient line with the job's channel and host, in core or not.  A
+ * recipient that is not in core gets its tag on disk, where the next reading
+ * finds it.
  *
- * Telling.  What a sender is to be told is in the control file, and the agent
- * dsn writes it (ta/dsn.c).  For this the message gets one more vertex, on the
- * channel dsn.  Its one recipient has the offset 0, at which no r line can be.
- * It has no tag on disk, and no total counts it.  The vertex's host says what
- * is told:
+ * DSNs.  The control file has all facts for a DSN, and the agent dsn writes it
+ * (ta/dsn.c).  For this the message gets one more vertex, on the channel dsn,
+ * with one recipient at the offset 0, where no recipient line can be.  It has
+ * no tag on disk, and no number of recipients counts it.  The host of the
+ * vertex is the kind:
  *
- *	failure		no recipient is left, and some have failed.  A failure
- *			without a diagnostic line (a crash came in between)
- *			gets a general text
- *	success		no recipient is left, and none has failed, but some
- *			asked to be told.  Or recipients are left: what has
- *			ended so far, failures too, is told
- *			PARAMglobal-report-interval after the first of it
+ *	failure		all recipients are done, and some have failed.  A
+ *			failure without a diagnostic line (after a crash) gets
+ *			a general text
+ *	success		all recipients are done, none has failed, and some
+ *			asked for a DSN on success.  Or some are left: then the
+ *			DSN is on those done so far, failures too,
+ *			PARAMglobal-report-interval after the first of them
  *	delay		warnings, at the ages in reporttimes
  *
- * Expiry.  A message has one timer, for the earliest moment at which one of its
- * vertices can expire or a warning is due.  A vertex expires when it is older
- * than expiry and was tried, by itself or as part of a host that was found
- * dead; or, tried or not, expiry2 later.  With expiry=3d and expiry2=1d it
- * expires at 3 days if it was tried, at 4 days in any case.  A deferral after
- * that moment expires it at once, and no retry is set beyond it.  A message
- * whose control file somebody took away is forgotten.
+ * Expiry.  A message has one timer, for the earliest time at which a vertex of
+ * it can expire or a warning is due.  A vertex expires when it is older than
+ * expiry and was tried, by itself or with its dead host; or, tried or not,
+ * expiry2 later.  With expiry=3d and expiry2=1d it expires at 3 days if it was
+ * tried, at 4 days in any case.  A deferral after that time expires it at once,
+ * and no next try is later.  Held vertices do not expire.  A message whose
+ * control file was removed by another program is dropped.
  *
- * Objects die in one place, q_sweep at the end of a pass: vertices that are
- * done, messages of which nothing is left, nor to be told, and empty threads.
+ * Objects in core are freed in one place, q_sweep at the end of a pass:
+ * vertices that are done, messages without vertices and with no DSN to send,
+ * and empty threads.
  *
  * Costs: finding a message O(1), timers O(log n), a reported recipient O(log n)
  * of its job, and O(vertices) of a message when it comes in or one may expire;
- * everything else on the way O(1).
+ * all else on the way O(1).
  */
 #include "scheduler.h"
 
-#define TRIED_AGAIN	60	/* seconds until old mail is looked at again */
-#define AT_ONCE		200	/* recipients that are looked at for warnings in
-				 * a pass */
-#define EXPIRE_NOW	20	/* vertices that expire in a pass, or those of
-				 * one message; each costs the disk a moment */
+#define TRIED_AGAIN	60	/* seconds until old mail that was never tried
+				 * is checked again */
+#define AT_ONCE		200	/* recipients checked for warnings in a pass */
+#define EXPIRE_NOW	20	/* vertices that expire in a pass, and the rest
+				 * of their message; each is written to disk */
 
 /* Messages to be swept, as their first vertices, linked by prev. */
 static struct vertex *done;
@@ -74,14 +76,14 @@ static struct vertex *dead;	/* DONE, to be swept, linked by next */
 /* HELD vertices that are to be deleted or bounced, some a pass. */
 static struct list cancelled;
 
-static unsigned looks;	/* for warnings, left in this pass */
+static unsigned looks;	/* checks for warnings, left in this pass */
 static unsigned expiries;	/* vertices, in this pass */
 
-static int rush;		/* the sweep has made something ready */
+static int rush;		/* the sweep has made a DSN READY */
 
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
-/* What is not in core of it is needed no more. */
+/* Frees the vertices of the message that are OUT. */
 static void
 end_out(struct message *m)
 {
@@ -124,7 +126,7 @@ is_delay(const struct vertex *v)
 	return strcmp(v->thread->host, "delay") == 0;
 }
 
-/* Something has changed that may let more of it be read. */
+/* Places its parts again, after a change that may let more of it be read. */
 static void
 look_soon(struct message *m)
 {
@@ -134,8 +136,8 @@ look_soon(struct message *m)
 		msg_place(p);
 }
 
-/* Its share of the extra recipients is others' when no more of them are in
- * core, nor to be read. */
+/* Returns what the message has of PARAMrcptextra, if it has at most its minimum
+ * in core and nothing unread. */
 static void
 give_back(struct message *m)
 {
@@ -150,7 +152,7 @@ give_back(struct message *m)
 	m->more->extra = 0;
 }
 
-/* Nothing more of it is to be read. */
+/* Reads no more of the message. */
 static void
 read_no_more(struct message *m)
 {
@@ -162,7 +164,7 @@ read_no_more(struct message *m)
 	look_soon(m);
 }
 
-/* So many recipients of the vertex need no more room in core. */
+/* So many recipients of the vertex are finished, or leave core. */
 static void
 rcpts_gone(struct vertex *v, unsigned n)
 {
@@ -176,7 +178,7 @@ rcpts_gone(struct vertex *v, unsigned n)
 	look_soon(v->msg);
 }
 
-/* What an operator wanted of it is no longer to be done. */
+/* The vertex is no longer to be deleted or bounced. */
 static void
 uncancel(struct vertex *v)
 {
@@ -185,9 +187,9 @@ uncancel(struct vertex *v)
 	v->cancel = CANCEL_NONE;
 }
 
-/* The vertex goes off its lists: it leaves core until then, mono; or it is
- * over, and to be swept.  What was heard of recipients that are not read yet is
- * kept for these. */
+/* Takes the vertex off its lists.  It is evicted until then, mono; over: it is
+ * done, and the sweep frees it.  But if it has reasons of recipients that are
+ * not read yet it is evicted in any case. */
 static void
 remove_vertex(struct vertex *v, int over, double until)
 {
@@ -225,8 +227,9 @@ q_leave(struct vertex *v, double until)
 	remove_vertex(v, 0, until);
 }
 
-/* When all of a message is over, what was to be told before that is told with
- * the rest. */
+/* Ends the message if nothing is left of it.  When only DSNs are left, one on
+ * some recipients that no agent has yet is not sent: the last one covers these,
+ * too. */
 static void
 check_over(struct message *m)
 {
@@ -248,13 +251,13 @@ q_done(struct vertex *v)
 	check_over(v->msg);
 }
 
-/* ---- arrival at a thread, and telling -------------------------------- */
+/* ---- arrival at a thread, and DSNs ----------------------------------- */
 
 /*
- * A new vertex starts its thread at once, unless it has to keep to the
- * thread's own time.  It begins its retry list, or at the place of its age.
- * When nothing is known of its host, that has the same place.  What is back
- * goes on where it was.
+ * A NEW vertex is READY at once, unless wakeuprestartonly lets it wait for the
+ * timer of its thread.  It starts at the beginning of its retry list, or, if
+ * the message is aged, at the place of its age; a host of which nothing is
+ * known gets the same place.  A vertex that is BACK keeps its time and place.
  */
 void
 q_arrive(struct vertex *v)
@@ -295,9 +298,9 @@ q_arrive(struct vertex *v)
 	th_update(t);
 }
 
-/* The agent dsn is to tell of the message at that time, mono: "failure" when it
- * is over and some of it has failed, else "success", or "delay".  0, or -1
- * without memory. */
+/* Makes the vertex for a DSN on the message, due at that time, mono, if there
+ * is none: "failure" when all recipients are done and some have failed, else
+ * "success"; or "delay".  0, or -1 without memory. */
 static int
 tell(struct message *m, const char *what, double at)
 {
@@ -319,7 +322,8 @@ tell(struct message *m, const char *what, double at)
 	return 0;
 }
 
-/* What has ended is told after a while, if the message has not by then. */
+/* A DSN on the recipients that are done follows after
+ * PARAMglobal-report-interval, if others are left. */
 static void
 tell_later(struct message *m)
 {
@@ -338,9 +342,9 @@ q_news(struct message *m)
 		tell_later(m);
 }
 
-/* The recipient of the vertex is finished, on disk already; status and message,
- * or NULL for one that was deleted, are for the log.  r is NULL for one that
- * is not in core: its tag is all that will tell. */
+/* The recipient of the vertex is finished.  r NULL: it is not in core, so its
+ * tag is set here, if the agent did not; for others settle does that.  status
+ * and message are for the log; message NULL: it was deleted. */
 static void
 finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
     const char *status, const char *message)
@@ -379,7 +383,7 @@ q_drop(struct message *m, const char *why)
 	check_over(m);
 }
 
-/* Was the vertex's host found dead while the message was here? */
+/* Was the vertex's host found dead since the message was first loaded? */
 static int
 host_asked(const struct vertex *v)
 {
@@ -389,7 +393,7 @@ host_asked(const struct vertex *v)
 }
 
 /* When delivery to the vertex was last tried, by itself or as part of its host,
- * wall; 0: not since it is in core. */
+ * wall; 0: not since it was loaded. */
 static long
 last_try(const struct vertex *v)
 {
@@ -423,8 +427,8 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 	return 0;
 }
 
-/* All that is left of a vertex fails, on disk before it is forgotten.  how is
- * the beginning of the reason.  0, or -1 when the disk would not have it. */
+/* Lets all recipients that are left of the vertex fail, on disk first.  how is
+ * the beginning of the reason.  0, or -1 when that cannot be done now. */
 static int
 vertex_expire(struct vertex *v, const char *how)
 {
@@ -446,7 +450,7 @@ vertex_expire(struct vertex *v, const char *how)
 	return 0;
 }
 
-/* Nobody gets the rest of a vertex, and nobody is told: 0 or -1 as above. */
+/* Ends the vertex without delivery and DSN: 0 or -1 as above. */
 static int
 vertex_delete(struct vertex *v)
 {
@@ -460,16 +464,16 @@ vertex_delete(struct vertex *v)
 			return -1;
 		finish(v, r, r->off, RC_OK, "deleted", NULL);
 	}
-	/* a warning that is not sent leaves the end to be told */
+	/* without a warning, the DSN at the end is still sent */
 	if (th_is_dsn(v->thread) && !is_delay(v))
 		m->tell = m->news = 0;
 	q_done(v);
 	return 0;
 }
 
-/* Expires the vertex if that is due: when to look again, mono.  The host of old
- * mail that was never tried may be found dead at any time, and that counts as a
- * try. */
+/* Expires the vertex if that is due: when to check again, mono.  Old mail that
+ * was never tried is checked often, as its host may be found dead, and that
+ * counts as a try. */
 static double
 vertex_timer(struct vertex *v)
 {
@@ -478,7 +482,7 @@ vertex_timer(struct vertex *v)
 	double untried = at + s->expiry2;
 
 	if (s->expiry == 0 || v->msg->held || v->thread->held != NULL)
-		return FAR_OFF;		/* what is held does not get too old */
+		return FAR_OFF;		/* held vertices do not expire */
 	if (at > now.mono)
 		return at;
 	if (v->tries == 0 && !host_asked(v) && untried > now.mono)
@@ -494,9 +498,9 @@ vertex_timer(struct vertex *v)
 	return FAR_OFF;
 }
 
-/* ---- telling senders of delays, and of nothing ------------------------ */
+/* ---- warnings, and the timer of a message ----------------------------- */
 
-/* Warns of what is due: when there may be something again, mono. */
+/* Makes the DSN for warnings that are due: when to check again, mono. */
 static double
 warn(struct message *m)
 {
@@ -563,7 +567,7 @@ q_add(struct message *m, unsigned long num)
 	look_soon(m);
 	while ((twin = msg_find(num, twin)) != NULL)
 		m->twin = twin->twin = 1;
-	m->over = m->nr == 0;	/* it was when it was read */
+	m->over = m->nr == 0;	/* all were done when it was read */
 	hash_add(&q.messages, &m->link, num);
 	q.nmessages++;
 	q.msgs_in++;
@@ -608,12 +612,12 @@ q_unread(struct part *p, unsigned n, unsigned gone)
 	check_over(p->msg);
 }
 
-/* ---- what an operator wants ------------------------------------------ */
+/* ---- commands of operators ------------------------------------------- */
 
 #define CANCELLED_NOW	100	/* vertices that are ended in one pass */
 
-/* Does what an operator wants of a vertex that no agent has: 0, or -1 when the
- * disk would not have it. */
+/* Deletes or bounces a vertex that no agent has: 0, or -1 when the disk cannot
+ * be written. */
 static int
 do_cancel(struct vertex *v, enum cancel how)
 {
@@ -630,7 +634,7 @@ q_cancel(struct vertex *v, enum cancel how, int later)
 	uncancel(v);
 	if (v->state != V_FED) {
 		if (v->state != V_HELD)
-			th_hold(v);	/* nobody gets it meanwhile */
+			th_hold(v);	/* no agent gets it meanwhile */
 		list_add(&cancelled, v);
 	}
 	v->cancel = (unsigned)how & 3;
@@ -650,7 +654,8 @@ q_cancel_rest(struct message *m, enum cancel how)
 	look_soon(m);
 }
 
-/* Goes on with it: each costs the disk a moment, and mail must not wait. */
+/* Deletes or bounces the next ones of many.  Each is written to disk, so that a
+ * pass does only some. */
 static void
 cancel_some(void)
 {
@@ -684,10 +689,10 @@ q_hold(struct message *m, int on)
 
 #define PERMANENT	"5.0.0 (permanent failure)"
 
-/* May the recipient at off, which is not in core, be reported so?  A job is all
- * that the control file has for the host; of a message that was read whole,
- * what is not in core was finished before.  A job of the channel dsn
- * has one that stands for the message, and no other. */
+/* May an agent report this state of the recipient at off, which is not in core?
+ * A job covers all recipients that the control file has for the host.  If the
+ * message was read whole, those with a tag were finished before.  A job of the
+ * channel dsn has no recipients but that at 0. */
 static int
 is_beside(const struct vertex *v, unsigned long off, int state)
 {
@@ -704,7 +709,7 @@ is_beside(const struct vertex *v, unsigned long off, int state)
 	    !ctl_has(name, off, state == RC_OK ? '-' : '+');
 }
 
-/* Why an agent cannot report on it. */
+/* The reason why a report is refused. */
 static const char *
 refusal(unsigned long num, unsigned long off)
 {
@@ -719,8 +724,8 @@ refusal(unsigned long num, unsigned long off)
 	    "refused: it was not given to this agent or is finished";
 }
 
-/* The job of this agent that a report is of, and the recipient, NULL when
- * that is not in core.  NULL when there is none. */
+/* The job of this agent to which a report belongs, or NULL; *r: the recipient,
+ * NULL: it is not in core. */
 static struct vertex *
 reported(const struct ta *ta, unsigned long num, unsigned long off, int state,
     struct rcpt **r)
@@ -753,7 +758,7 @@ retry_at(struct vertex *v, const char *s)
 	else if (relative)
 		wait = (double)n;
 	else if (gettimeofday(&tv, NULL) == 0)
-		/* part of this second of the day has passed */
+		/* part of this second has passed */
 		wait = (double)((long)n - (long)now.wall) -
 		    (double)tv.tv_usec / 1e6;
 	if (wait > 0 && wait <= RETRYAT_MOST) {
@@ -764,7 +769,7 @@ retry_at(struct vertex *v, const char *s)
 	return s + strspn(s, " ");
 }
 
-/* r is NULL for one that is not in core; it does not count. */
+/* r NULL: the recipient is not in core, and is not counted. */
 static void
 deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
     const char *message)
@@ -787,8 +792,8 @@ deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
 
 /* What the report of a deferral says of the destination: by the word, or by the
  * status in the notary fields, whose parts are "address, action, status".  A
- * mailbox is one of its own: 4.2.x (RFC 3463) says that it takes no mail now,
- * as it is locked or full. */
+ * mailbox is a destination: 4.2.x (RFC 3463) says that it takes no mail now, as
+ * it is locked or full. */
 static int
 host_said(const struct thread *t, int all, const char *notary)
 {
@@ -813,7 +818,7 @@ static const struct status {
 	int	state;		/* enum rcpt_state */
 	int	all;		/* deferred: for all mail of its host */
 	int	dated;		/* deferred: its text begins with a time */
-	int	ours;		/* a diagnostic line is ours to write */
+	int	ours;		/* the scheduler writes the diagnostic line */
 } statuses[] = {
 	{ "ok", RC_OK, 0, 0, 1 },
 	{ "ok2", RC_OK, 0, 0, 0 },
@@ -839,16 +844,16 @@ told(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	v->host |= HOST_GOOD;
 	if (!is_delay(v)) {
 		m->end = (unsigned)keep & 3;
-		/* of a failure the end is told of, where lines are mended */
+		/* dsn/failure follows, as only that adds lost lines */
 		m->tell = m->news || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
 	}
 	msg_log(v, 0, keep > 0, status, text);
 }
 
-/* The recipient is finished, says its agent.  Where that leaves it to us, each
- * failure gets its diagnostic line, and a success that somebody wants to hear
- * of; a failure that nobody is told of gets one in any case. */
+/* The agent reports the recipient as finished.  If it leaves the diagnostic
+ * line to the scheduler, a failure gets one, and a success for which a DSN was
+ * asked.  Under bounce=none each failure gets one. */
 static void
 finished(struct vertex *v, struct rcpt *r, unsigned long off,
     const struct status *s, const char *notary, const char *message)
@@ -866,7 +871,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 		    "2.0.0 (delivered)", message, (long)now.wall)) < 0 ||
 		    ctl_sync(name) < 0;
 	if (bad && failed) {
-		ctl_mark(name, off, ' ');	/* asked once more */
+		ctl_mark(name, off, ' ');	/* it is tried again */
 		deferral(v, r, off, HOST_GOOD, "cannot write the diagnostic");
 		return;
 	}
@@ -891,7 +896,7 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 	v = reported(ta, num, off, s->state, &r);
 	if (v == NULL)
 		return refusal(num, off);
-	/* with those not in core, an agent goes on in the file */
+	/* reports on those not in core come in the order of the file */
 	ta->again = r != NULL ? s->state == RC_PENDING && r->heard :
 	    off <= ta->beside;
 	if (r == NULL && off > ta->beside)
@@ -957,7 +962,7 @@ tag_finished(const struct vertex *v)
 	return all;
 }
 
-/* Goes over the recipients of the job and forgets finished ones. */
+/* Looks up recipients without a report on disk, and forgets finished ones. */
 static void
 settle(struct vertex *v)
 {
@@ -969,7 +974,7 @@ settle(struct vertex *v)
 			if (v->r[i].state == RC_PENDING)
 				ask_disk(v, &v->r[i]);
 	if (v->left == 0 && m->left == 1 && !m->tell && msg_rest(m) == 0)
-		return;		/* the message's files go now */
+		return;		/* the message's files are removed now */
 	tag_finished(v);
 	msg_narrow(v);
 }
@@ -992,7 +997,8 @@ next_try(struct vertex *v)
 	return s->expiry > 0 && at > end && end > now.mono ? end : at;
 }
 
-/* Of a message to several mailboxes one is left: it waits with that box. */
+/* When one recipient is left of several mailboxes, moves the vertex to the
+ * thread of that mailbox. */
 static void
 find_box(struct vertex *v)
 {
@@ -1021,15 +1027,15 @@ q_has_begun(const struct vertex *v)
 	const char *name = v->msg->name;
 	unsigned long off = v->r[0].off;
 
-	/* it has said something, or sets no tag */
+	/* it has reported, or it is the agent dsn, which sets no tag */
 	return v->host != 0 || th_is_dsn(v->thread) ||
 	    ctl_has(name, off, '~') || ctl_has(name, off, '+') ||
 	    ctl_has(name, off, '-');
 }
 
-/* Puts a vertex with recipients left back into its thread.  What the agent did
- * not report is deferred for the reason given, if there is one.  Without, this
- * was no attempt. */
+/* Puts a vertex with recipients left back into its thread.  Those that the
+ * agent did not report are deferred for this reason; NULL: the run was no
+ * try. */
 static void
 put_back(struct vertex *v, const char *reason, const char *relay)
 {
@@ -1090,7 +1096,7 @@ q_job_over(struct ta *ta, const char *reason)
 		put_back(v, reason, ta->relay);
 	ta->relay[0] = '\0';
 	ta->beside = 0;
-	if (dsn)	/* something may have ended meanwhile */
+	if (dsn)	/* others may be done since it was fed */
 		tell_later(m);
 }
 
@@ -1133,7 +1139,8 @@ q_reload(struct config *config)
 		q_rearm(OWNER(struct message, link, l));
 }
 
-/* Do its tags say what is done?  They have to, if it cannot go yet. */
+/* Makes sure of the tags of all finished recipients, for a message that cannot
+ * be removed yet: 1 or 0. */
 static int
 mark_all(const struct message *m)
 {
@@ -1163,8 +1170,7 @@ q_discard(struct message *m)
 	msg_free(m);
 }
 
-/* Its place is free at once, the memory of what is forgotten goes with the
- * sweep. */
+/* Its place in core is free at once; the sweep frees what is forgotten. */
 int
 q_evict(struct message *m, double due)
 {
@@ -1186,7 +1192,7 @@ q_evict(struct message *m, double due)
 
 /* ---- the end --------------------------------------------------------- */
 
-/* What is over is of no use while the message waits to be told of. */
+/* Frees the vertices that are done: the message waits only for its DSN. */
 static void
 free_done(struct message *m)
 {
@@ -1199,7 +1205,7 @@ free_done(struct message *m)
 	}
 }
 
-/* The message is done but to be told of: 0, or -1 when that cannot be now. */
+/* Makes the last DSN on the message: 0, or -1 when that cannot be done now. */
 static int
 tell_end(struct message *m)
 {
@@ -1213,13 +1219,13 @@ tell_end(struct message *m)
 	return 0;
 }
 
-/* Its files go, or are kept for the postmaster: 0 or -1. */
+/* Removes its files, or moves them to postman/: 0 or -1. */
 static int
 take_away(const struct message *m)
 {
 	if (m->end == END_PARK || m->end == END_PARK_DOUBLE)
 		return spool_park(m->name, m->end == END_PARK_DOUBLE,
-		    "nobody could be told that it failed");
+		    "it failed, and nobody could get the DSN");
 	return m->end == END_GONE ? 0 : spool_remove(m->name);
 }
 
@@ -1262,7 +1268,7 @@ q_sweep(void)
 	while ((v = dead) != NULL) {
 		dead = v->next;
 		v->next = NULL;
-		/* the end of a message may still need its last ones */
+		/* message_end may still need the last ones */
 		if (!q_over(v->msg) || v->msg->away)
 			msg_vertex_free(v);
 	}
