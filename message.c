@@ -1,24 +1,22 @@
 /*
- * message.c - a message, in core or away: its vertices, its rarely needed part,
- * why each recipient was deferred last, and what its control file says for the
- * sender.
+ * message.c - messages in core and away: memory, reasons of recipients, and
+ * lines in the log and in the control file.
  *
- * The last two are here because a reason is kept in core until it is written
- * into the control file.
+ * Reasons and lines are in one module, because a reason is kept in core until
+ * it is written into the log or the control file.
  *
- * Most messages have one recipient, are delivered at the first try and cause
- * no DSN.  Such a message is a single piece of memory: the message, with its
- * first vertex inside, with its only recipient inside that, and the name at the
- * end.  Other vertices are pieces of their own; recipients of a vertex that has
- * several are an array.  Whatever else a message may come to need is in its
- * rarely needed part, struct more.  A message that is not read whole has a
- * struct part for each channel, too.  Each is made when it is first wanted.
+ * Memory.  Most messages have one recipient, are delivered at the first try and
+ * cause no DSN.  Such a message is a single piece of memory: the message, with
+ * its first vertex inside, with its only recipient inside that, and the name at
+ * the end.  Other vertices are pieces of their own; recipients of a vertex that
+ * has several are an array.  What a message needs rarely is in struct more.  A
+ * message that is not read whole has a struct part for each channel, too.  Each
+ * is made when it is first needed.
  *
  * Bytes where pointers have eight: 191 and the name for a message, 104 for each
- * vertex after the first, 16 for each recipient of several.
- *
- * The place of the first vertex is used again when that is over and more of
- * the message is read.
+ * vertex after the first, 16 for each recipient of several.  The memory of the
+ * first vertex is used again when that vertex is done and more of the message
+ * is read.
  *
  * A reason is a text that recipients share:
  *
@@ -27,45 +25,46 @@
  *	r[2].why -+----> "452 mailbox full"  refs=2
  *	r[3].why = NULL	     (none is known)
  *
- * Each text is kept once, for all recipients that have it, and goes with the
- * last of them.  There are PARAMreasons texts at most.  When there may
- * be no other, or no memory, the recipient gets the text unkept, which says
- * that the log has the words; it never keeps older words, nor shows those of
- * another recipient.  The words of a host or a ring are copies of its own
- * (reason_copy).
+ * Each text is kept once and is freed with the last recipient that has it.  At
+ * most PARAMreasons texts are kept.  If a new text cannot be added, the
+ * recipient gets a fixed text that refers to the log; it never keeps an older
+ * reason, and never shows that of another recipient.  The reason of a host or a
+ * ring is a copy (reason_copy).
  *
- * What left core is known on, as far as PARAMevicted has room: the message is
- * away, with the time when its file is to be looked at; its vertices are OUT,
- * with their own times, tries and places in the retry list.  Of their
- * recipients only reasons stay, one for those in a row that have the same:
+ * Evicted messages.  PARAMevicted limits what is remembered of mail that is not
+ * in core.  The message is away, with the time when its file is due; its
+ * vertices are OUT, with their times, tries and places in the retry list.
+ * Their recipients are freed, except the last one of each row of recipients
+ * with the same reason:
  *
- *	r[0]  off=55  "451 greylisted"		for 55 and those before
- *	r[1]  off=99  "452 mailbox full"	for those behind 55, up to 99
+ *	r[0]  off=55  "451 greylisted"		for offsets up to 55
+ *	r[1]  off=99  "452 mailbox full"	for offsets 56 to 99
  *
- * When the file is read again, a recipient takes the reason of the first of
- * these at his offset or behind.  A vertex that is OUT stays with its thread,
- * and so is wanted when that is woken.  What is skipped, as its file could not
- * be used now, is away, too.  Beyond PARAMevicted, which counts messages away
- * and these recipients, a file is forgotten: its directory is read again when
- * it is due (spool.c), and then it has the place of its age.
+ * When the file is read again, a recipient at 70 gets the reason of the first
+ * entry at 70 or later: "452 mailbox full".  A vertex that is OUT stays with
+ * its thread, so whatever wakes the thread makes it due, too.  A message that
+ * is skipped, as its file could not be used, is away, too.  Beyond
+ * PARAMevicted, which counts messages away and these recipients, a file is
+ * forgotten: its directory is read again when it is due (spool.c), and the
+ * message then gets the place in the retry list that belongs to its age.
  *
- * The agent dsn knows no clauses (ta/dsn.c), so what it is to tell is written
- * into the control file before: a failure under bounce=none has a diagnostic
- * line with the tag '-'; a recipient that is late has a line of its own, with
- * its reason and the time when it is given up, and the number of warnings in
- * its delay field:
+ * Lines for the agent dsn.  That agent knows no clauses (ta/dsn.c), so the
+ * scheduler writes into the control file what the DSN needs: a failure under
+ * bounce=none has a diagnostic line with the tag '-'; a delayed recipient has a
+ * line with its reason and the time at which it expires, and the number of
+ * warnings in its delay field:
  *
  *	r          1smtp h u@x.example 0
  *	d 40:120:-1::0 <tab> u@x.example ^A delayed ^A ^A ^A 1795220140 <tab>
  *		452 mailbox full
  *
- * The field is written first: a crash in between loses the warning, and never
- * sends two.
+ * The field is written first: a crash after that loses the warning; no warning
+ * is sent twice.
  *
  * Costs: O(1); O(recipients) to narrow; O(log recipients) to find one, or to
  * add one behind the others, which is nearly always its place; O(parts) to find
- * one, or to count; a reason O(length of the text), by a hash.  Nothing here
- * changes a state, a list or a timer.
+ * a part, or to count; a reason O(length of the text), by a hash.  Of the
+ * states of a vertex, this module sets NEW, OUT and BACK.
  */
 #include "scheduler.h"
 
@@ -166,9 +165,9 @@ msg_rest(const struct message *m)
 	return n;
 }
 
-#define HELD	3600		/* seconds until a part that is held is looked
-				 * at, unless its release comes before */
-#define FIRST	1e15		/* more than any number of an event */
+#define HELD	3600		/* seconds until the next look at a part of a
+				 * held message; its release comes before */
+#define FIRST	1e15		/* larger than any value of q.events */
 
 static void
 part_remove(struct part *p)
@@ -216,7 +215,7 @@ struct reason {
 	struct hlink link;	/* by its text */
 	unsigned refs;
 	unsigned round;		/* of reason_all, in which it was seen last */
-	const char *s;		/* behind this */
+	const char *s;		/* the text, stored behind this */
 };
 
 static struct hash reasons;
@@ -233,7 +232,8 @@ find(const char *s, unsigned hash)
 	return l == NULL ? NULL : OWNER(struct reason, link, l);
 }
 
-/* A new text, or unkept.  After a reload there may be more than now may be. */
+/* Adds a text; unkept when there is no room for it.  After a reload there may
+ * be more texts than PARAMreasons. */
 static struct reason *
 add(const char *s, unsigned hash)
 {
@@ -278,7 +278,7 @@ reason_set(struct rcpt *rcpt, const char *text)
 	text_fmt(s, sizeof(s), "%s", text);
 	hash = hash_text(s, 0);
 	r = reason_keep(find(s, hash));
-	reason_free(rcpt);	/* that may give room */
+	reason_free(rcpt);	/* this may make room */
 	rcpt->why = r != NULL ? r : reason_keep(add(s, hash));
 	return rcpt->why == &unkept ? -1 : 0;
 }
@@ -350,7 +350,7 @@ msg_vertex_free(struct vertex *v)
 		free(v);
 }
 
-/* The first of its recipients that is not before off. */
+/* The index of the first recipient whose line is at off or behind. */
 static unsigned
 place(const struct vertex *v, unsigned long off)
 {
@@ -385,8 +385,8 @@ msg_rcpt(const struct vertex *v, unsigned long off)
 	return r == NULL || r->state == RC_OUT ? NULL : r;
 }
 
-/* Its recipient there, which is OUT; made when there is none, or NULL without
- * memory.  An array has room for the next power of two. */
+/* The recipient at off, added as RC_OUT if there is none; NULL without memory.
+ * The size of an array is a power of two. */
 static struct rcpt *
 add_out(struct vertex *v, unsigned long off)
 {
@@ -432,7 +432,7 @@ msg_add(struct vertex *v, unsigned long off)
 	return r;
 }
 
-/* It has so many recipients, the first of the array. */
+/* Keeps the first n recipients of the array. */
 static void
 set_size(struct vertex *v, unsigned n)
 {
@@ -507,9 +507,9 @@ msg_return(struct message *m)
 	m->away = 0;
 }
 
-/* What is left of its recipients leaves core.  Of those in a row with one
- * reason the last stays for all.  Behind one for whom there is no room none
- * stays, or they would get each other's. */
+/* Recipients that are not finished become RC_OUT.  Of a row with the same
+ * reason only the last stays.  After the first for which there is no room none
+ * stays, as an entry gives its reason to all recipients before it. */
 static void
 merge(struct vertex *v)
 {
@@ -645,8 +645,9 @@ msg_diagnose(const struct vertex *v, unsigned long off, const char *notary,
 	    status, message, when);
 }
 
-/* The tag comes first, then the diagnostic line; a line that cannot be written
- * takes the tag back.  When nobody is to be told the line comes first. */
+/* The tag comes first, then the diagnostic line; if the line cannot be written
+ * the tag is taken back.  Under bounce=none the line comes first, as a tag
+ * alone would cause a DSN. */
 int
 msg_fail(const struct vertex *v, unsigned long off, const char *status,
     const char *message, long when)
@@ -662,9 +663,9 @@ msg_fail(const struct vertex *v, unsigned long off, const char *status,
 	return -1;
 }
 
-/* ---- what the log says ------------------------------------------------- */
+/* ---- words for the log, and diagnostic lines --------------------------- */
 
-/* Lines of one message come in runs. */
+/* Lines in a row are often on the same message, so the last id is kept. */
 const char *
 msg_id(const struct message *m)
 {
@@ -709,8 +710,8 @@ add_word(struct text *t, const char *key, const char *address)
 	t->clean = 0;
 }
 
-/* What the log says of the recipient at off: relay, the other host, and his
- * address and ORCPT where it may.  NULL: there is no relay. */
+/* Words for the log on the recipient at off: relay, the other host, or NULL;
+ * and with PARAMlogaddresses its address and ORCPT. */
 static const char *
 who_is(const struct vertex *v, unsigned long off, const char *relay)
 {
@@ -802,8 +803,8 @@ clause_of(const struct notary *n)
 	return c == NULL ? NULL : &c->v;
 }
 
-/* Is the recipient at off one that failed, and its clause says bounce=none?  1
- * or 0; -1 without memory. */
+/* Has the recipient at off failed under bounce=none?  1 or 0; -1 without
+ * memory. */
 static int
 is_silent(struct notary *n, unsigned long off)
 {
@@ -820,8 +821,8 @@ is_silent(struct notary *n, unsigned long off)
 #define BYTE(off)	((off) >> 6)
 #define BIT(off)	(1U << ((off) >> 3 & 7))
 
-/* Marks the lines of such recipients, and notes who has one of a failure: 0 or
- * -1. */
+/* Marks the lines of such recipients, and notes in has[] which of them have a
+ * line on a failure: 0 or -1. */
 static int
 silence_lines(struct notary *n, unsigned char *has)
 {
@@ -837,7 +838,7 @@ silence_lines(struct notary *n, unsigned char *has)
 	return silent < 0 ? -1 : 0;
 }
 
-/* Writes a line for each that has none: 0 or -1. */
+/* Writes a line for each such recipient without one: 0 or -1. */
 static int
 silence_rest(struct notary *n, const unsigned char *has)
 {
@@ -856,8 +857,7 @@ silence_rest(struct notary *n, const unsigned char *has)
 	return silent < 0 ? -1 : 0;
 }
 
-/* Marks the lines of such recipients.  One whose line a crash has lost gets
- * another. */
+/* A recipient whose line was lost in a crash gets a new one. */
 int
 msg_silence(const char *name)
 {
@@ -935,8 +935,8 @@ why_late(const struct message *m, const struct notary *n, unsigned long off)
 	    t->tries > 0 && t->reason != NULL ? t->reason : "";
 }
 
-/* Writes down that the recipient at off is late, if it is, and has not been
- * warned of, and its sender wants to know: 1 then, 0, or -1. */
+/* Writes the line for a delayed recipient, if a warning on it is due that its
+ * sender wants: 1 then, 0 if not; -1 when that cannot be done now. */
 static int
 see_late(const struct message *m, struct notary *n, unsigned long off)
 {
@@ -968,16 +968,17 @@ see_late(const struct message *m, struct notary *n, unsigned long off)
 	if (ctl_diag(m->name, off, ' ', fields, "", why_late(m, n, off), 0)
 	    == 0)
 		return 1;
-	nt_delayed(n, n->delay_at, n->delays);	/* another time, then */
+	nt_delayed(n, n->delay_at, n->delays);	/* both are written later */
 	return -1;
 }
 
-#define LOOK_AGAIN	2	/* seconds until what is not tried is looked at
-				 * again ... */
-#define TRIED_BY	60	/* ... and that are waited for it */
+#define LOOK_AGAIN	2	/* seconds until a message with a vertex that
+				 * was not tried is checked again */
+#define TRIED_BY	60	/* ... in core until a warning does not wait for
+				 * a try any longer */
 
-/* After a start, what is old is tried before its sender is warned, so that a
- * reason can be given; but that is not waited for very long. */
+/* Does a warning on the message wait for the first try of a vertex?  After a
+ * start old mail is tried first, so that the warning can give a reason. */
 static int
 is_fresh(const struct message *m)
 {
@@ -1020,7 +1021,7 @@ msg_see_late(struct message *m, unsigned *most)
 	return late < 0 ? now.mono + DISK_AGAIN : left > 0 ? now.mono : FAR_OFF;
 }
 
-/* ---- what is written elsewhere ----------------------------------------- */
+/* ---- lines of -l and of the log ---------------------------------------- */
 
 static int stat_fd = -1;
 
@@ -1057,8 +1058,8 @@ utc(void)
 	return stamp;
 }
 
-/* One line of -l: spool id, seconds until transport/, seconds there, and when
- * that was. */
+/* One line of -l: spool id, seconds until transport/, seconds there, state,
+ * channel/host, and the time. */
 static void
 statistic(const struct vertex *v, const char *state)
 {
@@ -1079,8 +1080,8 @@ statistic(const struct vertex *v, const char *state)
 	fd_write(stat_fd, line, t.len);
 }
 
-/* The text of a report on a DSN, less its words to=ADDRESS where the log has no
- * addresses. */
+/* The text of the agent dsn, without words to=ADDRESS if PARAMlogaddresses is
+ * off. */
 static const char *
 dsn_text(const char *s)
 {
@@ -1173,7 +1174,7 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 		q.total.deferred += v->left;
 	if (v->thread->ring->conf->v.queueonly && (v->state == V_WAIT ||
 	    (v->state == V_READY && !v->thread->triggered)))
-		strcpy(next, "queueonly");	/* only a T line wakes it */
+		strcpy(next, "queueonly");	/* it has no time */
 	else
 		text_fmt(next, sizeof(next), "%ld", wakeup - (long)now.mono -
 		    (v->state == V_WAIT && v->dated));
