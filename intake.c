@@ -1,83 +1,92 @@
 /*
- * intake.c - control files become messages in core, and what has to leave it.
+ * intake.c - loads control files into core, and evicts messages from it.
  *
  *	PARAMactive 2		1000-1 waits until 70, 1001-1 until 9000
- *	1002-1 comes in		1001-1 is evicted, and due at 9000
+ *	1002-1 is loaded	1001-1 is evicted, and due at 9000
  *
  *	PARAMrecipients 5000	1003-1 has 8000 for smtp, and core is empty
- *	1003-1 comes in		5000 are read; its part for smtp has 3000 unread
+ *	1003-1 is loaded	5000 are read; its part for smtp has 3000 unread
  *
- * spool.c finds entries, ctlfile.c reads them recipient by recipient, and here
- * all recipients with the same channel and host become one vertex.  Each
- * reading has a number, and a thread notes the last reading that met it:
+ * Words:
+ *
+ *	pool	PARAMrecipients, the room for recipients of all channels
+ *	share	the pool divided by the number of channels with work: those
+ *		with recipients in core or to read
+ *	part	the recipients of one channel in a message that is not read
+ *		whole, with a place in the file of their own
+ *	lap	one more reading of the file, for vertices of a part that left
+ *		core and are due
+ *	away	a message that is not in core; OUT: a vertex that is not
+ *
+ * Loading.  spool.c finds entries, ctlfile.c reads them recipient by recipient,
+ * and this module makes one vertex of all recipients with the same channel and
+ * host.  Each reading has a number, and a thread has the number of the last
+ * reading that met it:
  *
  *	reading 7	r line for smtp/a.example
  *	mark is 6	the message has no vertex there yet: one is made, and
  *			thread->mark = 7, thread->vertex = the new one
  *	mark is 7	the recipient joins thread->vertex
  *
- * So n recipients cost O(n), whatever the number of hosts.  Until the whole
- * file was good nobody but empty threads knows of the message; the sweep takes
- * those.  A file can end in four ways:
+ * So n recipients cost O(n), whatever the number of hosts.  Vertices start
+ * their threads after the whole file was read.  If it is bad they are freed,
+ * and the sweep frees threads that are empty.  A file can end in four ways:
  *
  *	loaded		it has recipients to deliver to
- *	finished	all its recipients are done (a crash came in between):
- *			its sender is told, and the files go
- *	set aside	it cannot be used; both files go to postman/
+ *	finished	all its recipients are done (after a crash): a DSN is
+ *			sent if one is due, and both files are removed
+ *	set aside	it cannot be used; both files are moved to postman/
  *	skipped		not now: locked by a living process, no memory, no
- *			descriptor, a disk that refuses; mailq shows it
+ *			descriptor, an error of the disk; mailq shows it
  *
- * A T line starts what waits for a host, in core or not; a file of T lines
- * alone is removed.  An x line names a message that this one replaces: it must
- * have the same sender and the same owner.
+ * A T line makes the vertices for a host due, in core or evicted; a file with
+ * T lines only is removed.  An x line names a message that this one replaces,
+ * if both have the same sender and owner.
  *
- * Recipients.  At most PARAMrecipients are in core, a pool for all channels.
- * A channel has work when it has recipients in core, or more to read.  Its
- * share is the pool divided by the number of such channels.
+ * Recipients.
  *
  *	pool 100; the channels a and b have work, so each share is 50
  *	a has 80 in core; b has 5, and 30 more to read
  *	b reads the 30, since 5 + 30 is within its share
  *	a gives 15 back, since 80 + 35 is 15 more than the pool
  *
- * A channel may read up to its share in any case.  Beyond that it may take
- * what is free, less what other channels that have more to read lack of their
- * shares.  When a share does not fit into the pool, channels above theirs give
- * way: recipients of their large messages that wait for an agent leave core.
- * So a channel that hangs with the whole pool comes down to its share as soon
- * as another one has work.
+ * A channel may always read up to its share.  Beyond its share it may use free
+ * room, minus the room that other channels below their share still have to
+ * read.  If the free room is too small for a channel below its share, channels
+ * above their share give room back: they evict READY recipients of their large
+ * messages.  So a channel that hangs with the whole pool falls to its share as
+ * soon as another one has work.
  *
- * A new message gets what is free in the pool, but at least PARAMrcptminimum.
- * What does not fit stays unread, as a part for each channel.  A part has its
- * own place in the file, so no channel of a message waits for another.  It is
- * read on when PARAMrefill recipients fit, or after PARAMrefilldelay, so that
- * no file is read line by line.  Messages with at most half of the minimum in
- * core may fill it in any case.  They and those that have preempted others come
- * first; then the oldest.
+ * A new message gets the free room of the pool, and at least PARAMrcptminimum.
+ * The rest stays unread, one part for each channel, so no channel of a message
+ * waits for another.  A part is read on when PARAMrefill recipients fit, or
+ * after PARAMrefilldelay; so a file is not read line by line.  A message with
+ * at most half of PARAMrcptminimum in core may always read up to that minimum.
+ * Such messages and those that have preempted others come first; then the one
+ * that was loaded first.
  *
  * A message that has preempted others (order.c) reads at most half of the room
- * of its channel, so that the message that it preempted can read, too.  In
- * return its minimum is raised, by half of what is left of PARAMrcptextra: of
- * 1000 the first such message gets 500, the second 250.  So there are never
- * more in core than
+ * of its channel, so that the preempted one can read, too.  In return its
+ * minimum is raised by half of the rest of PARAMrcptextra: of 1000 the first
+ * such message gets 500, the second 250.  So core has at most
  *
  *	recipients + active * minimum + extra
  *
- * but for one corner: an agent's job is never taken from it, and may come on
- * top.
+ * with two exceptions: recipients that an agent has, and those that wait for
+ * their next try, give no room back to another channel and may come on top.
  *
- * What waits must not keep the rest of its message out.  When there is no room
- * for more of a part, its vertices that wait for their next try leave core:
- * then they are OUT.  When all of the part was read and the first of them is
- * due, the file is gone through for them once more, a lap.  It takes those that
- * are due; the others keep their times, places and reasons.
+ * When there is no room for more of a part, its vertices that cannot go now
+ * become OUT: they are in WAIT, blocked, or their host is dead.  When the part
+ * was read to its end and the first of them is due, the file is read once more
+ * for them, a lap, which takes those that are due; the others keep their times,
+ * places and reasons.
  *
  * Messages.  When PARAMactive are in core and mail waits on disk, one message
- * is evicted for each that comes in: of ten that can go, the one that is
- * farthest from its next try.  It is away until that try is due.  A message
- * cannot go when some of it is unread, when an agent has some of it or could
- * have it now, when it is held by its name, when it is due within NEAR seconds,
- * and when its sender is to be told within these that it is late.
+ * is evicted for each that is loaded: of ten that can go, the one that is
+ * farthest from its next try.  It is away until that try is due.  A message is
+ * not evicted while some of it is unread, while an agent has some of it or
+ * could have it now, while it is held by its name, when it is due within NEAR
+ * seconds, or when a warning of it is due within these.
  *
  * A message of which only the DSN is left (a vertex on the channel dsn) is
  * evicted like any other.  It is due when the pause of its sender ends
@@ -86,36 +95,38 @@
  * The messages that the agent has do not count against PARAMactive: a dsn
  * that hangs keeps no mail out.
  *
- * What is blocked waits for no time, but for a T line, a clause with a command
- * or the end of a hold on its address.  It is evicted for an hour at a time,
- * and called when that comes.  What an operator asks for by its name comes in,
- * if need be as one more.
+ * A blocked vertex has no due time: it waits for a T line, for a command in a
+ * clause, or for the end of a hold.  It is evicted for an hour at a time, and
+ * loaded when that event comes.  A message that an operator names is loaded
+ * even beyond PARAMactive.
  *
- * Costs.  To evict a message is O(1), and O(vertices) of those that are looked
- * at.  A file is read once for each channel with a part of it in a lap; to find
- * what to read next is O(channels) for each that has some unread.  To give way
- * is O(messages) at worst, and when it is in vain not done again for a second.
+ * Costs.  To evict a message is O(1), and O(vertices) of those that are
+ * checked.  A file is read once for each channel with a part of it in a lap; to
+ * find what to read next is O(channels) for each that has some unread.  To give
+ * room back is O(messages) at worst; if it was not enough, that is not tried
+ * again for a second.
  */
 #include "scheduler.h"
 
-#define BATCH_FILES	200	/* files loaded before other work is seen to */
-#define BATCH_LOOKS	4000	/* ... directory entries looked at */
-#define BATCH_PARTS	20	/* ... parts of which more is read */
+#define BATCH_FILES	200	/* files loaded before other work is done */
+#define BATCH_LOOKS	4000	/* ... directory entries checked */
+#define BATCH_PARTS	20	/* ... parts that are read on */
 #define READ_MOST	5000	/* recipients of a part read at once */
-#define AGAIN		30	/* seconds until what failed is tried again */
+#define AGAIN		30	/* seconds until a failed file is tried again */
 #define PAUSE		0.9	/* ... until the next scan, after -E's bound */
-#define NO_ROOM		1.0	/* ... until room is looked for again */
-#define NEAR		30	/* ... in which what is due stays in core */
-#define BLOCKED		3600	/* ... until what is blocked is looked at */
-#define TELL_MOST	600	/* ... until a DSN that had to leave comes in */
-#define FEW		100	/* vertices that may be gone through any time */
-#define CHOICE		10	/* messages that could go, of which one does */
-#define LOOKS		1000	/* ... looked at to find them, in */
-#define BUCKETS		10000	/* so many buckets of the hash table */
+#define NO_ROOM		1.0	/* ... until the next search for room */
+#define NEAR		30	/* ... what is due within these stays in core */
+#define BLOCKED		3600	/* ... until a blocked vertex is due */
+#define TELL_MOST	600	/* ... until an evicted DSN is due, at most */
+#define FEW		100	/* vertices of a message that is searched for
+				 * room more than once a second */
+#define CHOICE		10	/* messages that can go, of which one does */
+#define LOOKS		1000	/* messages checked to find them ... */
+#define BUCKETS		10000	/* ... in so many buckets of the hash table */
 
 /* ---- how much is in core ---------------------------------------------- */
 
-/* What the agent dsn has to tell of an end takes no place from other mail. */
+/* Messages that the agent dsn has, but not for a warning, do not count. */
 int
 in_full(void)
 {
@@ -142,8 +153,8 @@ share(void)
 	return all == 0 ? UINT_MAX : n == 0 ? all : all / n;
 }
 
-/* What is free in the pool, without what channels other than c lack of their
- * shares and are to read on. */
+/* The free room of the pool, minus what channels other than c that have more to
+ * read lack of their shares. */
 static unsigned
 pool_room(const struct chan *c)
 {
@@ -157,7 +168,7 @@ pool_room(const struct chan *c)
 	return all == 0 ? UINT_MAX : room;
 }
 
-/* One that has preempted another gets its share of the extra ones. */
+/* Gives a message that has preempted others its part of PARAMrcptextra. */
 static void
 take_extra(struct message *m)
 {
@@ -169,9 +180,9 @@ take_extra(struct message *m)
 	q.extra += m->more->extra;
 }
 
-/* From how many recipients on the part is read: PARAMrefill, or more when more
- * of core has to be gone through for it; but a channel is not to be out of
- * work before. */
+/* The number of recipients that must fit to read the part on: PARAMrefill, or
+ * more for a message with many vertices, but not more than half of the share,
+ * so that the channel does not run out of work; 0 after PARAMrefilldelay. */
 static unsigned
 worth(const struct part *p)
 {
@@ -207,11 +218,11 @@ wanted(const struct part *p)
 	return n < READ_MOST ? n : READ_MOST;
 }
 
-/* ---- what leaves core ------------------------------------------------- */
+/* ---- eviction --------------------------------------------------------- */
 
-/* Until when the vertex, which could go now, may leave core, mono; 0: it may
- * not.  The DSN of a message that is over may, while the agent dsn is busy:
- * when that hangs, each time for longer. */
+/* Until when a vertex that could be fed now may be evicted, mono; 0: it may not
+ * be.  Only the last DSN on a message may, while the agent dsn is busy; each
+ * time for longer, as that agent may hang. */
 static double
 puts_off(const struct vertex *v)
 {
@@ -225,8 +236,8 @@ puts_off(const struct vertex *v)
 	return now.mono + (wait > least ? wait : least);
 }
 
-/* Until when the vertex is not wanted in core, mono; 0: it is.  It comes in to
- * expire, too. */
+/* Until when the vertex may be evicted, mono, but not longer than until it
+ * expires; 0: it may not be. */
 static double
 leaves_until(const struct vertex *v)
 {
@@ -248,7 +259,7 @@ leaves_until(const struct vertex *v)
 	return end > now.mono && end < at ? end : at;
 }
 
-/* So many recipients of the part are left to the next lap, until then. */
+/* Leaves so many recipients of the part to the next lap, due then, mono. */
 static void
 leave(struct part *p, unsigned n, long until)
 {
@@ -266,14 +277,14 @@ evict_vertex(struct part *p, struct vertex *v, double until)
 		if (v->r[i].state != RC_PENDING)
 			continue;
 		else if (p->unread > 0 && v->r[i].off >= p->next)
-			p->unread++;	/* this lap meets it again */
+			p->unread++;	/* this lap reads it again */
 		else
 			leave(p, 1, (long)until);
 	q_leave(v, until);
 }
 
-/* Jobs of the part that wait for their next try leave core.  They come in when
- * their delay is to be reported. */
+/* Evicts vertices of the part that cannot go now, but not longer than until a
+ * warning of the message is due. */
 static void
 evict_waiting(struct part *p)
 {
@@ -290,9 +301,9 @@ evict_waiting(struct part *p)
 	}
 }
 
-/* READY vertices of the message leave core, the last first, until core has so
- * many recipients; as far as their channels have more than their share, and the
- * message has more than its minimum. */
+/* Evicts READY vertices of the message, the last first, until core has at most
+ * so many recipients; as long as their channels have more than their share
+ * (its), and the message has more than its minimum. */
 static void
 give(struct message *m, unsigned most, unsigned its)
 {
@@ -312,9 +323,9 @@ give(struct message *m, unsigned most, unsigned its)
 	}
 }
 
-/* So many recipients of the part are to be read: when that is the channel's
- * share, and the pool has no room for it, as many of channels with more than
- * their shares leave core, if there are any. */
+/* Makes room for n more recipients of the part: if they are within the share of
+ * its channel but not of the free room, channels above their shares evict as
+ * many as are lacking, if they can. */
 static void
 make_way(const struct part *p, unsigned n)
 {
@@ -333,7 +344,7 @@ make_way(const struct part *p, unsigned n)
 		failed = now.mono;
 }
 
-/* When the message is wanted in core again, mono; 0: it cannot go. */
+/* When the message is due if it is evicted now, mono; 0: it cannot be. */
 static double
 next_look(const struct message *m)
 {
@@ -348,7 +359,7 @@ next_look(const struct message *m)
 			return 0;
 		else if (p->evicted > 0 && p->again < first)
 			first = p->again;
-	/* it comes in when its sender is to be told */
+	/* it is loaded for its warnings, too */
 	at = msg_late_at(m);
 	if (at < first)
 		first = at;
@@ -366,7 +377,7 @@ next_look(const struct message *m)
 	return first < FAR_OFF ? first : 0;
 }
 
-/* It leaves core until then. */
+/* Evicts the message until then, mono. */
 static void
 evict(struct message *m, double due)
 {
@@ -385,10 +396,10 @@ evict(struct message *m, double due)
 }
 
 /*
- * Evicts one: 1, or 0 when none can be spared.  A walk goes on over all
- * messages, and of the next that can go takes the one that is farthest from its
- * next try.  So what is due soon stays, mostly, and nothing has to be kept in
- * the order of it.
+ * Evicts one message: 1, or 0 when none can go.  The search continues where the
+ * last one ended; of the next CHOICE messages that can go it takes the one that
+ * is due last.  So most messages that are due soon stay, and no list in that
+ * order is needed.
  */
 static int
 make_room(void)
@@ -425,22 +436,22 @@ make_room(void)
 /* ---- recipients ------------------------------------------------------- */
 
 static struct {
-	unsigned mark;		/* counts readings; noted in their threads */
+	unsigned mark;		/* its number, which threads have, too */
 	unsigned most;		/* recipients that it may take */
 	unsigned n;		/* ... and has taken */
-	unsigned early;		/* recipients that wait on out of core */
-	unsigned hosts;		/* vertices that were made */
+	unsigned early;		/* recipients left to the next lap */
+	unsigned hosts;		/* vertices that were made, or are BACK */
 } reading;
 
-/* Has the vertex been there before this reading? */
+/* Was the vertex in core before this reading? */
 static int
 is_begun(const struct vertex *v)
 {
 	return v->state != V_NEW && v->state != V_BACK;
 }
 
-/* The vertex is that of the message at hand for the thread of its address, be
- * it itself in that of a mailbox. */
+/* Notes the vertex in the thread of its address, also when it is itself in the
+ * thread of a mailbox there. */
 static void
 meet(struct vertex *v)
 {
@@ -454,8 +465,8 @@ meet(struct vertex *v)
 	t->vertex = v;
 }
 
-/* What the message has of the channel (NULL: of all) already is met first, so
- * that recipients find it. */
+/* Notes the vertices of the channel (NULL: of all) that the message has, so
+ * that recipients join these. */
 static void
 begin_reading(const struct message *m, const struct chan *c, unsigned most)
 {
@@ -472,7 +483,7 @@ begin_reading(const struct message *m, const struct chan *c, unsigned most)
 			meet(v);
 }
 
-/* The recipient at hand joins the vertex of its thread, if it is not in core
+/* Adds the recipient at hand to the vertex of its thread, if it is not in core
  * already: 0, or -1 without memory. */
 static int
 add_rcpt(struct message *m, const struct ctl *c)
@@ -506,9 +517,9 @@ add_rcpt(struct message *m, const struct ctl *c)
 	return 0;
 }
 
-/* What came of a reading begins: new vertices start their threads.  When the
- * message is whole in core, what has one recipient at a mailbox waits with
- * that; without memory it does not. */
+/* The vertices of a reading that are NEW or BACK start their threads.  If the
+ * message is whole in core, a NEW one with one recipient in a mailbox goes to
+ * the thread of that; without memory it does not. */
 static void
 begin_vertices(struct message *m)
 {
@@ -532,7 +543,7 @@ begin_vertices(struct message *m)
 
 /* ---- one message ----------------------------------------------------- */
 
-/* Seconds since this stamp; 0 when one of the clocks cannot be believed. */
+/* Seconds since this stamp; 0 when one of the clocks is wrong. */
 static long
 age_of(long stamp)
 {
@@ -543,8 +554,8 @@ age_of(long stamp)
 	return wall - stamp;
 }
 
-/* The recipient at hand is left to the part of its channel: 0, or -1 without
- * memory. */
+/* Leaves the recipient at hand unread, in the part of its channel: 0, or -1
+ * without memory. */
 static int
 leave_unread(struct message *m, const struct ctl *c)
 {
@@ -561,10 +572,10 @@ leave_unread(struct message *m, const struct ctl *c)
 	return 0;
 }
 
-static int seen_all;	/* what the start found is in; the rest is new */
+static int seen_all;	/* all directories were read: other files are new */
 
-/* The message at hand, which is away or NULL, or another if that has not the
- * name of the file; NULL without memory. */
+/* The message at hand, which is away or NULL, if it has the name of the file;
+ * else a new one, NULL without memory. */
 static struct message *
 message_of(const struct ctl *c, struct message *m)
 {
@@ -575,7 +586,8 @@ message_of(const struct ctl *c, struct message *m)
 	return msg_new(c->name);
 }
 
-/* The message does not come in after all; what was back leaves again. */
+/* The message is not loaded after all: its vertices that are BACK become OUT,
+ * those that are NEW are freed. */
 static void
 undo(struct message *m)
 {
@@ -594,9 +606,9 @@ undo(struct message *m)
 }
 
 /*
- * Its file was read.  When it has never been in core, its retry lists begin
- * now, however old its files are; what a start finds, or was forgotten, has the
- * places of its age.
+ * Sets members of the message after its file was read.  A new message starts at
+ * the beginning of its retry lists, however old its files are; one that a start
+ * has found, or that was forgotten, at the places of its age.
  */
 static void
 describe(struct message *m, const struct ctl *c, const struct stat *st)
@@ -626,7 +638,7 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 				/* x line of the message just loaded, or "" */
 
-/* The message comes into core: 0, or -1 without memory. */
+/* Puts the message into core: 0, or -1 without memory. */
 static int
 enter(struct message *m, struct ctl *c, const struct stat *st)
 {
@@ -663,7 +675,7 @@ is_host(const void *wanted, const struct chan *chan, const char *host)
 	return strcmp(wanted, host) == 0 && strcmp(chan->name, "dsn") != 0;
 }
 
-/* What waits for the host may go, in core or not. */
+/* Makes the vertices for the host due, in core or evicted. */
 static void
 trigger(const char *host)
 {
@@ -678,8 +690,8 @@ not_now(struct ctl *c, const char *why)
 	c->later = AGAIN;
 }
 
-/* Looks at all recipients, and takes as many as there is room for: 0, with
- * c->why when the file is no good; or -1 without memory. */
+/* Reads all recipients, and takes as many into core as there is room for: 0,
+ * with c->why set when the file cannot be used; or -1 without memory. */
 static int
 read_all(struct ctl *c, struct message *m)
 {
@@ -725,9 +737,10 @@ skipped(const struct message *m)
 	return m == NULL || m->more == NULL ? NULL : m->more->why;
 }
 
-/* Opens it, puts it where it belongs and loads it: NULL, or the message that is
- * not in core, if there is one.  In the end c->why tells whether, and c->later
- * when, it is tried again. */
+/* Opens the file, puts it into its directory and loads it: NULL when it is in
+ * core, or there is no message; else the message, for the caller to free or to
+ * keep as skipped.  c->why is the reason why the file cannot be used, or NULL;
+ * c->later the seconds until it is tried again, or 0. */
 static struct message *
 load(struct ctl *c, const char *name, struct message *m)
 {
@@ -772,7 +785,7 @@ load(struct ctl *c, const char *name, struct message *m)
 	return m;
 }
 
-/* The file at hand is to be tried again. */
+/* Skips the file at hand: it is tried again later. */
 static void
 skip(const struct ctl *c, struct message *m)
 {
@@ -788,14 +801,15 @@ skip(const struct ctl *c, struct message *m)
 			q_discard(m);
 		return;
 	}
-	/* locks that a power cut has left were all there from then on */
+	/* a power cut may have left several locks: all count from the first */
 	if (was == NULL || (m->more->pid == 0) != (c->pid == 0))
 		m->more->since = (int)now.mono;
 	m->more->why = c->why;
 	m->more->pid = (int)c->pid;
 }
 
-/* A candidate: 1 when it was opened, or 0. */
+/* Loads the file with this name, if it can be used: 1 when it was opened, or
+ * 0. */
 static int
 consider(char *name)
 {
@@ -812,7 +826,7 @@ consider(char *name)
 	if (c.why != NULL && !c.later && spool_park(c.name, 0, c.why) < 0)
 		not_now(&c, "it cannot be used, nor moved to postman");
 	if (c.later) {
-		th_sweep();	/* what was made for it; others may need room */
+		th_sweep();	/* its threads; others may need the memory */
 		skip(&c, m);
 	} else if (m != NULL) {
 		q_discard(m);
@@ -822,7 +836,7 @@ consider(char *name)
 	return opened;
 }
 
-/* Takes one in from disk, at once. */
+/* Loads a message from disk, at once. */
 static void
 fetch(char *name)
 {
@@ -848,7 +862,7 @@ has_id(const struct message *m, const char *id)
 	    (id[n] == '\0' || strlen(id + n) == 5);
 }
 
-/* The message with this id, if need be from disk, or NULL. */
+/* The message with this id, loaded if it is on disk; or NULL. */
 static struct message *
 find(const char *id)
 {
@@ -868,8 +882,8 @@ find(const char *id)
 	return m;
 }
 
-/* The message that the x line of the one just loaded names goes, if it is this
- * sender's. */
+/* Drops the message that the x line of the one just loaded names, if it has the
+ * same sender and owner. */
 static void
 replace(const char *name)
 {
@@ -890,7 +904,8 @@ replace(const char *name)
 
 /* ---- more of a message ----------------------------------------------- */
 
-/* Is the recipient at hand, of the part, not to be taken in now? */
+/* Is the vertex of the recipient at hand not due yet?  It is left to the next
+ * lap, then. */
 static int
 is_early(struct part *p, const struct ctl *c)
 {
@@ -906,9 +921,9 @@ is_early(struct part *p, const struct ctl *c)
 	return 1;
 }
 
-/* Reads on what the channel has: 0 at the end of the file, 1 when there is
- * more, -1 when it cannot be.  When all that was unread has been met, what
- * comes behind it is in core. */
+/* Reads on the recipients of the channel: 0 at the end of the file, 1 when more
+ * are unread, -1 when it cannot be read.  After as many as were unread it reads
+ * to the end, as the others are in core. */
 static int
 read_on(struct ctl *c, struct part *p)
 {
@@ -926,13 +941,13 @@ read_on(struct ctl *c, struct part *p)
 	return item == CTL_END ? 0 : -1;
 }
 
-/* What was read of the part has come in; more: there is more of it. */
+/* Updates the part after a reading; more: some of it is unread. */
 static void
 see_part(struct part *p, const struct ctl *c, int more)
 {
 	unsigned left = less(p->unread, reading.n + reading.early);
 
-	/* what ended before, and was not reported, is to be told, too */
+	/* a DSN is due on those that were done without a report, too */
 	p->msg->failed |= c->nfailed > 0;
 	p->msg->done |= c->ndone > 0;
 	if (c->nfailed > 0 || c->ndiag > 0)
@@ -976,9 +991,10 @@ load_more(struct part *p, unsigned most)
 	q_unread(p, p->unread > reading.n ? p->unread - reading.n : 1, 0);
 }
 
-/* The part of which more is to be read now, and how much; or NULL.  For the
- * first part of each channel jobs that wait make room, but O(vertices) is not
- * done more than once a second. */
+/* The part that is read on now, and how many recipients of it; or NULL.  If
+ * there is no room, the first part of each channel evicts its vertices that
+ * cannot go now; that is O(vertices), so large messages do it once a second at
+ * most. */
 static struct part *
 next_part(unsigned *most)
 {
@@ -1014,15 +1030,15 @@ next_part(unsigned *most)
 /* ---- turns ------------------------------------------------------------ */
 
 /*
- * While there is room for more messages one new and one old come in turn, so
- * that neither a flood of new mail nor a large old queue keeps the other out.
- * When the one whose turn it is has nothing that can be used, the other comes.
- * When there is no more room the next turn is new mail's.  So while the core
- * stays full, each place that becomes free goes to new mail until there is
- * none: it has most to gain from a place, and old mail has waited already.
+ * While there is room for more messages, new and old mail take turns, so that
+ * neither a flood of new mail nor a large old queue keeps the other out.  If
+ * one has no file that can be used, the other has its turn.  When there is no
+ * room the next turn is new mail's.  So while core stays full, each place that
+ * becomes free goes to new mail until there is none: new mail gains most by a
+ * place, and old mail has waited already.
  *
- * take is asked for one of new (0) or old (1) mail, and answers 1 it came, 0
- * what there was cannot be used, -1 there is none.  The same is returned.
+ * take loads a message of new (0) or old (1) mail: 1; 0 when the file cannot be
+ * used, -1 when there is none.  in_turn returns the same.
  */
 static int
 in_turn(int *old, int (*take)(int old))
@@ -1040,17 +1056,17 @@ in_turn(int *old, int (*take)(int old))
 /* ---- the step -------------------------------------------------------- */
 
 static struct {
-	char	name[NAME_MAX_];	/* new, at hand, or "" */
+	char	name[NAME_MAX_];	/* of the next new file, or "" */
 	int	old;		/* it is the turn of old mail */
-	long	files;		/* opened in the scan at hand */
+	long	files;		/* opened in this scan */
 	double	began;		/* mono; when it began */
 	double	paused;		/* mono; the next one begins then */
 	int	blocked;	/* mail waits on disk, and there is no room */
-	int	told;		/* no notice of more has come in this pass */
-	long	looks;		/* entries that may still be looked at now */
+	int	told;		/* all datagrams of this pass were read */
+	long	looks;		/* entries that may be checked in this pass */
 } step;
 
-/* -E: has this scan taken in what it may?  -S has no such bound. */
+/* -E: has this scan loaded as many as it may?  -S has no such bound. */
 static int
 is_enough(void)
 {
@@ -1061,8 +1077,8 @@ is_enough(void)
 	    now.mono - step.began > opt.scansecs);
 }
 
-/* Is the entry one that is to come in?  To open a file tells what it is; room
- * is not made before that is known. */
+/* May the entry be loaded?  Room is made for a regular file only; if there is
+ * room, opening the file shows what it is. */
 static int
 is_wanted(const char *name)
 {
@@ -1070,7 +1086,7 @@ is_wanted(const char *name)
 	    !spool_is_early(name) && (!in_full() || spool_is_file(name));
 }
 
-/* Puts the name of the next new one at hand: 1; 0 when there is none, or not
+/* Sets step.name to the next new file: 1; 0 when there is none, or it was not
  * found yet. */
 static int
 find_new(void)
@@ -1083,7 +1099,7 @@ find_new(void)
 	}
 	while (!step.told)
 		if (!spool_heard(name))
-			step.told = 1;	/* a system call for each file else */
+			step.told = 1;	/* not a system call for each file */
 		else if (is_wanted(name))
 			return 1;
 	while (step.looks > 0 && spool_next(name)) {
@@ -1118,8 +1134,8 @@ take(int old)
 	return q.nmessages > before;
 }
 
-/* Is there room for another, or can it be made, if there is another?  After a
- * reload there may be more in core than now may be. */
+/* Is there room for one more message; or is there one, and room can be made?
+ * After a reload there may be more in core than PARAMactive. */
 static int
 has_room(void)
 {
@@ -1128,7 +1144,7 @@ has_room(void)
 	if (!in_full())
 		return 1;
 	step.old = 0;
-	/* first the new one, so that its scan does not stand still */
+	/* new files first, so that the scan goes on */
 	if (!find_new() && msg_due() == NULL)
 		return 0;
 	for (n = 0; in_full() && n < BATCH_FILES && !step.blocked; n++)
