@@ -1,12 +1,11 @@
 /*
- * scheduler.h - the page of data.
+ * scheduler.h - the structs that modules of the daemon share.
  *
- * Every struct that two modules of the daemon share, in the order in which a
- * message meets them.  What each module offers is in modules.h.
+ * They are in the order in which a message meets them.  The functions of each
+ * module are in modules.h.
  *
- * Times named mono are seconds of now.mono, kept as long where a second is
- * fine enough: such a value may be negative, for things that began before
- * the daemon did.
+ * Times named mono are seconds of now.mono, in a long where whole seconds are
+ * enough.  They are negative for events before the start of the daemon.
  */
 #ifndef SCHEDULER_H
 #define SCHEDULER_H
@@ -20,8 +19,8 @@
 #define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
 
 /*
- * A list through two members of its objects, whose first has the last as its
- * prv: o comes in as the first, or as the last, or goes.
+ * A list is linked through two members of its objects; prv of the first is the
+ * last.  PREPEND makes o the first, APPEND the last; REMOVE takes it off.
  */
 #define PREPEND(first, o, nxt, prv) \
 	do { \
@@ -56,33 +55,32 @@
 /* ---- the configuration (cf.c) ---------------------------------------- */
 
 /*
- * feedback: what a clause says of how many agents a destination may have at
- * once and how often one may start.  Kept by value; whoever has it passes it
- * along with each report.
+ * feedback: the values of a clause for the number of agents that a destination
+ * may have at one time, and for the rate of deliveries to it.
  */
 enum fb_form { FB_CONST, FB_WINDOW, FB_SQRT };
 
-struct fb_rule {		/* one report's share of a step of 1 */
+struct fb_rule {		/* the step of one report, see feedback.c */
 	enum fb_form form;	/* x, x / window, x / sqrt(window) */
 	double	x;		/* 0 to 1 */
 };
 
 struct fb_rate {
-	long	n;		/* deliveries, 0: as many as you like ... */
+	long	n;		/* deliveries, 0: any number ... */
 	long	per;		/* in so many seconds */
 };
 
 struct feedback {
 	long	limit;		/* agents, maxthr; 0: any number */
 	long	init;		/* agents at first, if limit allows it */
-	long	cohorts;	/* more failed ones make it dead; 0: none do */
+	long	cohorts;	/* more failed ones make it dead; 0: never */
 	struct fb_rule pos, neg;
 	struct fb_rate rate;
 };
 
 /*
- * setting: the values that clauses give.  One is kept for each clause of the
- * file, and one for each conf with all of them filled in.
+ * setting: the values of keywords.  Each clause of the file has one with its
+ * own values, and each conf has one with a value for every keyword.
  */
 #define NUMBERS_MOST	100	/* in a list */
 #define KEYWORDS_MAX	64
@@ -97,15 +95,15 @@ struct setting {
 	long	expiry;		/* seconds of age; 0: never */
 	long	expiry2;	/* seconds after expiry */
 	long	timeout;	/* seconds an agent may be silent with work */
-	long	maxta, maxchannel, maxring;	/* agents; 0: what there is */
+	long	maxta, maxchannel, maxring;	/* agents; 0: no limit */
 	struct feedback fb;	/* agents on one thread, and their rate */
-	long	forget;		/* seconds of silence that end what is known of
-				 * a destination */
+	long	forget;		/* seconds until an unused destination is
+				 * forgotten */
 	long	overfeed;	/* jobs fed ahead of the one in work */
 	long	backlog;	/* jobs an agent has before its host gets
 				 * another; 0: none */
-	long	maxage, maxjobs;	/* seconds, jobs that an agent lives; 0:
-				 * as long as it likes */
+	long	maxage, maxjobs;	/* seconds, jobs after which an agent
+				 * ends; 0: never */
 	long	order;		/* enum order */
 	long	slotcost;	/* deliveries that earn one delivery slot */
 	long	slotloan;	/* slots that may be lacking */
@@ -118,13 +116,13 @@ struct setting {
 		long	n;
 		int	at[NUMBERS_MOST];
 	} retries,		/* factors of interval */
-	  reports;		/* when senders are told of a delay: seconds of
-				 * age, rising */
-	long	bounce;		/* enum bounce_to: who hears of failures */
-	long	delayreport;	/* 0, 1: also who did not ask hears of delays */
+	  reports;		/* ages at which warnings are sent: seconds,
+				 * rising */
+	long	bounce;		/* enum bounce_to: who gets DSNs on failures */
+	long	delayreport;	/* 0, 1: warnings without NOTIFY, too */
 	const char *command;	/* NULL: none */
 	long	queueonly, wakeuprestartonly, feedbackdebug;	/* 0, 1 */
-	long	bychannel;	/* 0, 1; so are all agents, as rings are */
+	long	bychannel;	/* 0, 1; no effect: all rings are by channel */
 	const char *text[KEYWORDS_MAX];	/* by row of the keyword table: what
 				 * was written; NULL: not given */
 };
@@ -134,15 +132,15 @@ struct clause {
 	char	**patterns;	/* alternatives, lower case, NULL at the end */
 	const char *text;	/* the pattern as written */
 	int	line;
-	unsigned char filled;	/* it has keywords; an empty one takes those
+	unsigned char filled;	/* it has keywords; an empty clause gets those
 				 * of the next */
-	struct setting v;	/* own values; shared by empty clauses before */
+	struct setting v;	/* its values, and of empty clauses before it */
 };
 
 /*
- * conf: what holds for an address, the values of all clauses that matched up
- * to the first with a command.  There is one for each combination of clauses
- * that some address has met.  Owned by its config.
+ * conf: the values for an address, from all clauses that match it up to the
+ * first with a command.  There is one for each combination of clauses that an
+ * address has matched.  Owned by its config.
  */
 struct conf {
 	struct conf *next;
@@ -153,17 +151,17 @@ struct conf {
 	int	split;		/* no clause sets maxthr or a rate: a host of
 				 * "-" is no destination, its mailboxes are */
 	struct feedback box, local;	/* ... for one mailbox; for messages to
-				 * several */
+				 * several mailboxes */
 	enum cmd_bound bound;	/* how its command names the host */
 	unsigned nfrom;
 	const struct clause *from[1];	/* the clauses, in order */
 };
 
-/* config: one reading of the file.  Goes when no ring refers to it. */
+/* config: one reading of the file.  Freed when neither q nor a ring has it. */
 struct config {
-	char	*text;		/* the file, into words; settings point to it */
+	char	*text;		/* the file, as words; settings point to it */
 	struct clause *clauses;
-	const struct clause **matched;	/* cf_match's: room for all of them */
+	const struct clause **matched;	/* for cf_match: room for all of them */
 	struct conf *confs;
 	char	*notifysock;	/* PARAMnotifysock or NULL */
 	struct port {		/* PARAMmailqsock */
@@ -176,23 +174,24 @@ struct config {
 	/* the numbers among the PARAMs, by their names */
 	long	msgconcurrency;	/* agents that one message may always have */
 	long	msgscale;	/* ... and for each one that is free */
-	long	active;		/* messages in core, 0: all there are */
-	long	recipients;	/* recipients in core, 0: all; ... */
+	long	active;		/* messages in core, 0: any number */
+	long	recipients;	/* recipients in core, 0: any number; ... */
 	long	rcptminimum;	/* ... but so many of each message ... */
 	long	rcptextra;	/* ... and so many for those that preempt */
-	long	refill;		/* recipients that are worth reading ... */
+	long	refill;		/* recipients that are read on together ... */
 	long	refilldelay;	/* ... until so many seconds have passed */
-	long	evicted;	/* messages and vertices not in core of which
-				 * more than the files is known; 0: all */
-	long	reportevery;	/* seconds between reports of a message that is
-				 * not done; 0: it is waited for */
-	long	bouncelimit;	/* seconds between DSNs of failures to one
-				 * sender; 0: as many as there are */
+	long	evicted;	/* messages away and recipients RC_OUT that are
+				 * kept; 0: any number */
+	long	reportevery;	/* seconds until the DSN on a message that is
+				 * not done; 0: it is sent at the end */
+	long	bouncelimit;	/* seconds between DSNs on failures to one
+				 * sender; 0: no pause */
 	long	bouncesize;	/* bytes of a message that are returned */
-	char	*dsn;		/* command of the channel dsn, NULL: not made */
+	char	*dsn;		/* command of the channel dsn, NULL: not made
+				 * yet */
 	long	postmanage;	/* seconds for which double bounces are kept;
 				 * 0: for ever */
-	long	reasons;	/* texts that recipients' reasons may have */
+	long	reasons;	/* different texts of reasons in core */
 	long	logaddresses;	/* 0, 1: the log has addresses */
 	unsigned refs;
 };
@@ -204,16 +203,15 @@ struct config {
  * offset is found in O(log n).
  */
 enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED,
-		  RC_OUT };	/* not in core: it keeps the reason of all
-				 * behind the one before it, or with heard of
+		  RC_OUT };	/* not in core: an entry with the reason of all
+				 * after the entry before it, or with heard of
 				 * itself alone */
 
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
 	unsigned char heard;	/* FED: do not count its deferral again (it was
-				 * reported, or came into core while the job
-				 * ran) */
+				 * reported, or was read while the job ran) */
 	struct reason *why;	/* of its last deferral, or NULL */
 };
 
@@ -222,37 +220,37 @@ struct rcpt {
 #define REASONS_MOST	1000	/* ... of several, where they are shown */
 
 /*
- * vertex: all recipients of one message with the same channel and host, as far
- * as they are in core; the unit that an agent is fed.  A message has one at
- * most for a thread, and what is read of it later joins that.  Freed by the
- * sweep when it is DONE.  Going from one state to another is O(1), but for the
- * heaps that its thread, job and message stand in.
+ * vertex: all recipients of one message with the same channel and host that are
+ * in core; the unit that an agent is fed.  A message has at most one for a
+ * thread, and recipients that are read later join it.  Freed by the sweep when
+ * it is DONE.  A change of state is O(1), except for the heaps of its thread,
+ * job and message.
  *
  *	NEW -> WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | DONE
  *	WAIT | READY -evicted-> OUT -read again-> BACK -> WAIT | READY
  *
- * In WAIT and READY it is on a list of its thread, in FED on its agent's, which
- * may yet be starting.  In READY it may also be on its job's list (offered).
- * An operator can take it from WAIT, READY or a report to HELD, and back to
- * READY; there it is on no list.  What is OUT is not in core: it has its times,
- * its tries and its reasons, but no recipients, and is on lists of its own of
- * message and thread.
+ * In WAIT and READY it is on a list of its thread, or in READY on that of its
+ * job (offered); in FED it is on the list of its agent, which may be starting.
+ * An operator can hold it in WAIT, in READY, and in FED after the report; it is
+ * HELD then, on no list, until it is READY again.  A vertex that is OUT is not
+ * in core: it has its times, tries and reasons, but not its recipients, and is
+ * on the lists out of its message and thread.
  */
 enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD, V_OUT,
 		    V_BACK };
 
-/* why: what a vertex waits for, as far as that is no matter of turns. */
+/* why: what a vertex waits for, apart from its turn. */
 enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
 	   WHY_NO_COMMAND, WHY_QUEUEONLY, WHY_HOST, WHY_RETRY, WHY_NO_AGENT };
 
-/* ... blocked: something has to happen that has no time. */
+/* ... blocked: it waits for an event that has no time. */
 #define WHY_BLOCKED(w)	((w) >= WHY_HELD && (w) <= WHY_QUEUEONLY)
 
-/* What an operator wants of it, once no agent has it. */
+/* A command on the vertex that is done when no agent has it. */
 enum cancel { CANCEL_NONE, CANCEL_DELETE, CANCEL_BOUNCE };
 
-/* What reports of a job say of its host: it was there, there was no talking to
- * it, it wants no mail at all for now. */
+/* What the reports on a job say of its host: it answered; no conversation was
+ * possible; it accepts no mail at all now. */
 #define HOST_GOOD	1
 #define HOST_BAD	2
 #define HOST_ALL	4
@@ -268,7 +266,7 @@ struct vertex {
 	struct rcpt one;
 	unsigned nr;
 	unsigned left;		/* ... not finished */
-	unsigned count;		/* READY: recipients that its job counts on;
+	unsigned count;		/* READY: recipients that its job counts;
 				 * FED: deferrals reported in this run; NEW,
 				 * BACK: mailbox of the last, or 0; OUT: mono;
 				 * it is not wanted in core before */
@@ -285,8 +283,8 @@ struct vertex {
 	unsigned cancel : 2;	/* enum cancel; FED: when it is reported */
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
 	unsigned offered : 1;	/* READY: it is on its job's list; OUT: started
-				 * by a T line or an operator, queueonly does
-				 * not hold it up */
+				 * by a T line or an operator, so that
+				 * queueonly has no effect */
 };
 
 #define TRIES_MOST	16383U
@@ -296,10 +294,10 @@ struct vertex {
  * are in core.  Owned by its message.
  *
  * A large file is read in parts, for each channel from a place of its own.
- * What the channel has from next on is not in core yet; it was looked at once,
- * and its tags are on disk.  Evicted recipients wait for the next reading from
- * the start of the file, a lap.  The next part to be read is
- * found in O(log parts), and O(channels) for each channel.
+ * Recipients of the channel from next on are unread; they were counted when the
+ * message was loaded.  Evicted recipients wait for the next reading from the
+ * start of the file, a lap.  The next part to be read is found in O(log parts),
+ * and O(channels) for each channel.
  */
 struct part {
 	struct message *msg;
@@ -308,7 +306,7 @@ struct part {
 	unsigned unread;	/* pending recipients from next on, or a few
 				 * more than that; 0: there is none */
 	unsigned evicted;	/* recipients that are left to the next lap */
-	struct timer look;	/* its turn to be read on, or when that is */
+	struct timer look;	/* its turn to be read on; or when it is due */
 	unsigned long next;	/* offset where reading goes on, bytes */
 	long	again;		/* mono; evicted > 0: no lap before that */
 	long	later;		/* mono; nothing is read before that */
@@ -319,41 +317,39 @@ struct part {
 };
 
 /*
- * more: the rarely needed part of a message.  Owned by its message.  Found
- * O(1), and when it is due O(log messages).
- * Without memory for it mail is delivered all the same: its sender hears of
- * nothing before the end.
+ * more: the rarely needed part of a message.  Owned by its message.  Found in
+ * O(1).  Without memory for it mail is delivered, but without warnings.
  */
 struct more {
 	struct message *msg;
 	struct job *jobs;	/* order.c's */
 	struct part *parts;	/* by channel; NULL: all of it is in core */
-	int	warned;		/* age at which delays were last looked at */
-	unsigned long warn;	/* where that look goes on, bytes; 0: none is
-				 * at work */
-	int	late;		/* it has found some who wait too long */
-	int	since;		/* mono; when it came in; skipped: when pid
-				 * was first seen */
+	int	warned;		/* seconds; age when last looked for delays */
+	unsigned long warn;	/* offset where that look goes on, bytes; 0:
+				 * there is none now */
+	int	late;		/* it has found delayed recipients */
+	int	since;		/* mono; when it was loaded; skipped: when its
+				 * pid was first seen */
 	unsigned extra;		/* recipients in core beyond the minimum */
 	const char *why;	/* skipped: a constant text */
-	int	pid;		/* ... whose lock is in the way, 0: nobody's */
+	int	pid;		/* ... that has a lock on it, 0: none */
 };
 
-/* What becomes of a message's files when all of it is over; from END_DROP on
- * nothing more is delivered, nor told. */
+/* What is done with a message's files at its end; from END_DROP on nothing more
+ * is delivered, and no DSN is sent. */
 enum msg_end { END_REMOVE, END_PARK, END_PARK_DOUBLE,	/* a double bounce */
 	       END_DROP,	/* removed */
-	       END_GONE,	/* somebody has taken them away */
+	       END_GONE,	/* another program has removed them */
 	       END_LOST };	/* they stay: it was evicted and forgotten */
 
 /*
  * message: one control file and its message file.  Freed by the sweep.  Found
  * by its number in O(1), and when it is due in O(log messages).  One that is
- * away is not in core, though its file was looked at: evicted, or skipped as it
- * could not be used.
+ * away is not in core: it was evicted, or it was skipped as its file could not
+ * be used.
  *
- * There may be many: members are in an order that leaves no gaps, and the
- * memory ends with the name.  mono fits an int for 68 years.
+ * There may be many: the order of members leaves no gaps, and the memory ends
+ * with the name.  mono fits into an int for 68 years.
  */
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
@@ -361,11 +357,10 @@ struct message {
 	struct vertex *vertices;	/* linked by other */
 	struct vertex *out;	/* ... those that are OUT */
 	struct vertex first;	/* one of them, while it has a msg */
-	unsigned long loaded;	/* value of q.events when it first was, 0: it
-				 * never was */
-	struct timer due;	/* next moment at which a vertex may expire, or
-				 * a delay is to be told of; away: when the file
-				 * is to be looked at */
+	unsigned long loaded;	/* value of q.events when it was first loaded,
+				 * 0: never */
+	struct timer due;	/* next time at which a vertex may expire or a
+				 * warning is due; away: when the file is due */
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
 	struct spool_time time;	/* of the message file, for its id */
@@ -375,23 +370,24 @@ struct message {
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned telling : 2;	/* of left, those on the channel dsn */
 	unsigned preempts : 1;	/* it has preempted others */
-	unsigned aged : 1;	/* it begins its retry lists at the place of its
+	unsigned aged : 1;	/* it starts its retry lists at the place of its
 				 * age, not at their beginning */
 	unsigned away : 1;	/* it is not in core */
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
-	/* what its sender is to be told */
-	unsigned diags : 1;	/* it came with diagnostic lines, not told */
+	/* for DSNs */
+	unsigned diags : 1;	/* it was loaded with diagnostic lines on which
+				 * no DSN was sent */
 	unsigned failed : 1;	/* some recipient failed for good */
-	unsigned tell : 1;	/* the end is to be told, if anybody asked */
-	unsigned news : 1;	/* ... some of it ended since the agent dsn was
-				 * last given the message */
+	unsigned tell : 1;	/* the agent dsn gets it at the end */
+	unsigned news : 1;	/* ... recipients are done since the agent last
+				 * got it */
 	unsigned verbose : 1;	/* has a v line */
 	unsigned swept : 1;	/* is on the sweep's list */
-	unsigned over : 1;	/* all its recipients are; that is logged */
+	unsigned over : 1;	/* all recipients are done; that is logged */
 	unsigned end : 3;	/* enum msg_end */
-	unsigned held : 1;	/* an operator wants it kept */
+	unsigned held : 1;	/* held by its name */
 	unsigned twin : 1;	/* another has, or had, the same number */
-	unsigned cancel : 2;	/* enum cancel; of what is not read yet */
+	unsigned cancel : 2;	/* enum cancel; for recipients not in core */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
@@ -409,10 +405,10 @@ struct list {
  * wakes: O(log threads).
  *
  *	UNUSED: no ring <--th_get, sweep--> in use, in a ring:
- *	EMPTY | ASLEEP: dead | READY: in ring->ready | RUNNING: nta > 0
+ *	EMPTY | DEAD: window 0 | READY: in ring->ready | RUNNING: nta > 0
  *
- * Without a vertex and an agent it becomes unused, so that what was learned is
- * not lost when the queue is empty, and is forgotten after a while of silence.
+ * Without vertices and agents it becomes unused, so that what is known of it is
+ * kept when the queue is empty.  It is forgotten when it was unused for long.
  *
  *	window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
  *	           -----fb_bad, dest_sleep------->
@@ -435,11 +431,11 @@ struct thread {
 	double	used;		/* mono; last report or start */
 	double	good, bad;	/* mono; last report of the kind, or NEVER */
 	unsigned long ngood, nbad;	/* reports */
-	char	*reason;	/* the host's last words, NULL: none are bad */
+	char	*reason;	/* of the last bad report, or NULL */
 	unsigned long asked;	/* value of q.events when it last died */
-	unsigned short step;	/* place in the retry list, for its sleep */
-	unsigned short tries;	/* times it was put to sleep in a row */
-	unsigned char hearsay;	/* DEAD by another host's word */
+	unsigned short step;	/* place in the retry list, when it is DEAD */
+	unsigned short tries;	/* times that it died in a row */
+	unsigned char hearsay;	/* DEAD by the file of another host */
 	unsigned char local;	/* a mailbox, or all of a host "-": nothing is
 				 * known of it when it is unused */
 	double	keep;		/* seconds; forgotten when unused so long */
@@ -448,24 +444,25 @@ struct thread {
 	struct timer wake;	/* when its host or the first in WAIT is due */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
-	struct vertex *out;	/* what is not in core, linked by next */
+	struct vertex *out;	/* those that are OUT, linked by next */
 	struct ta *idle;	/* idle agents that served it, newest first */
 	struct ta *busy;	/* agents working on it, newest first */
 	int	run;		/* mono; its last run began */
 	unsigned nta;		/* agents working on it */
-	unsigned nstart;	/* ... of them that have not spoken yet */
+	unsigned nstart;	/* ... before their first #hungry */
 	unsigned nref;		/* agents that point to it */
 	unsigned nidle;		/* ... and are idle */
 	unsigned nfed;		/* vertices with agents */
 	unsigned nheld;		/* ... HELD */
 	unsigned noffer;	/* ... READY, on their jobs' lists */
 	const char *held;	/* the hold on its address, or NULL */
-	unsigned fresh;		/* READY since the order was last made */
-	unsigned mark;		/* intake.c's: the reading that met it ... */
+	unsigned fresh;		/* READY since ready was last sorted */
+	unsigned mark;		/* for intake.c: the last reading of it ... */
 	struct vertex *vertex;	/* ... and its vertex of the message at hand */
 	double	soonest;	/* mono; no WAIT vertex is due before */
-	double	woken;		/* mono; its host answered, and so what had
-				 * waited for that was tried once more */
+	double	woken;		/* mono; when a good report last made vertices
+				 * READY that were deferred because of the
+				 * host */
 	unsigned char open;	/* it may take an agent, if it has vertices */
 	unsigned char triggered;	/* queueonly: started by a T line */
 	unsigned char listed;	/* is on the sweep's list */
@@ -474,24 +471,24 @@ struct thread {
 };
 
 /*
- * slots: the agents that a limit counts, those that are ending too: maxring
- * counts those of a ring, maxchannel those of a channel, and maxta all but that
- * of the channel dsn.
+ * slots: the agents that a limit counts, also while they end: maxring counts
+ * those of a ring, maxchannel those of a channel, and maxta all but that of the
+ * channel dsn.
  */
 enum { MAXRING, MAXCHANNEL, MAXTA, LIMITS };
 
 struct slots {
 	long	nta;		/* agents */
 	long	nidle;		/* ... that are idle */
-	long	nending;	/* ... that end and will be gone soon */
-	long	nwait;		/* rings that wait for one of them to go */
+	long	nending;	/* ... that are ending */
+	long	nwait;		/* rings that wait for one of them to end */
 };
 
 /*
- * ring: the threads that one agent can be switched between: same conf, same
- * channel.  When the conf is bound each of its threads stands alone: agents
- * stay on their thread and maxring counts for the thread.  Found in O(rings),
- * which are about as many as clauses.
+ * ring: the threads between which one agent can be switched: same conf, same
+ * channel.  When the conf is bound agents stay on their thread, and maxring
+ * counts those of each thread.  Found in O(rings), of which there are about as
+ * many as clauses.
  */
 struct ring {
 	struct ring *next;	/* all rings */
@@ -499,8 +496,8 @@ struct ring {
 	struct chan *chan;
 	struct heap ready;	/* threads that may take an agent, by turn */
 	double	turn;		/* last turn given out */
-	struct heap jobs;	/* jobs with something to give, by key */
-	struct heap shares;	/* ... whose message has its share, by nfed */
+	struct heap jobs;	/* jobs with offers, by key */
+	struct heap shares;	/* ... whose message is at its share, by nfed */
 	unsigned njobs;		/* jobs in all */
 	unsigned nopen;		/* open threads with vertices on offer */
 	struct job *judged;	/* order.c: the job for which rival was found */
@@ -510,12 +507,12 @@ struct ring {
 	struct slots slots;
 	unsigned nthreads;
 	double	dead;		/* mono; no agent is started until then */
-	unsigned long started;	/* when it last got a new agent, as a count */
-	const char *pending;	/* what it waits for, or NULL */
+	unsigned long started;	/* count of starts when it last got an agent */
+	const char *pending;	/* why it gets no new agent, or NULL */
 	char	*trouble;	/* dead: why no agent could be started */
-	int	waits;		/* at which limit one agent less would do;
-				 * MAXRING: at none */
-	unsigned char done;	/* nothing more of it goes in this pass */
+	int	waits;		/* the limit at which it waits for one agent
+				 * less; MAXRING: none */
+	unsigned char done;	/* no more of it is fed in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
 };
 
@@ -524,16 +521,16 @@ struct chan {
 	struct chan *next;
 	struct slots slots;
 	unsigned rcpts;		/* recipients in core, not finished */
-	struct heap parts;	/* that may be read on, the next one first */
-	unsigned nparts;	/* in all */
+	struct heap parts;	/* that can be read on, the next one first */
+	unsigned nparts;	/* of the channel, in all */
 	char	name[1];
 };
 
-/* Does arg mean this address? */
+/* Does arg, a name or a pattern, match this address? */
 typedef int chan_meant(const void *arg, const struct chan *, const char *host);
 
-/* totals: what happened since the start.  What was evicted and comes back is
- * not accepted once more. */
+/* totals: counts since the start.  A message that was evicted and is loaded
+ * again is not counted as accepted again. */
 struct totals {
 	unsigned long accepted;		/* messages */
 	unsigned long delivered, failed;	/* recipients */
@@ -542,7 +539,7 @@ struct totals {
 	unsigned long aside;		/* messages set aside */
 };
 
-/* hold: what an operator holds.  Owned by held.c. */
+/* hold: a hold of an operator.  Owned by held.c. */
 struct hold {
 	struct hold *next;	/* all of them, as in their file */
 	char	**patterns;	/* of addresses; NULL: a message's name */
@@ -550,19 +547,19 @@ struct hold {
 	char	text[1];	/* the pattern or name as given */
 };
 
-/* queue: all of it. */
+/* queue: all data on mail, destinations and agents. */
 struct queue {
 	struct config *config;
 	struct hold *holds;
 	struct hash messages;	/* in core, by num */
-	struct hash away;	/* the others that are known */
+	struct hash away;	/* messages that are away, by num */
 	struct hash dests;	/* threads, by channel, host and box */
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages in core, by due */
-	struct heap later;	/* the others that are known */
-	struct heap look;	/* parts that are not to be read before */
+	struct heap later;	/* messages that are away, by due */
+	struct heap look;	/* parts that are not due yet, by look */
 	unsigned nparts;	/* in all */
-	int	readable;	/* some may have become so in this pass */
+	int	readable;	/* a part has become readable in this pass */
 	unsigned extra;		/* sum of all extra */
 	unsigned long evicted;	/* messages evicted so far */
 	struct thread *all;	/* all threads in use */
@@ -571,20 +568,21 @@ struct queue {
 	struct ta *agents;	/* ta.c keeps it */
 	unsigned nthreads, nmessages;
 	unsigned nkept;		/* messages held by name */
-	unsigned ntold;		/* FED for the channel dsn, but dsn/delay */
-	unsigned nlater;	/* what is known beyond core: messages away,
-				 * and recipients OUT */
+	unsigned ntold;		/* vertices that the agent dsn has, without
+				 * dsn/delay */
+	unsigned nlater;	/* messages away, and recipients RC_OUT */
 	unsigned nagents;	/* not yet gone */
 	struct slots slots;	/* ... without that of the channel dsn */
-	unsigned long events;	/* counts what must be told before from after,
-				 * as no clock is fine enough for that */
+	unsigned long events;	/* counts messages loaded and destinations that
+				 * died: no clock tells their order */
 	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
 	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */
-	unsigned peak_messages, peak_rcpts;	/* most there ever were */
-	int	hold;		/* start nothing: -S is loading, or ending */
-	int	moved;		/* we have gone to another transport/ in this
-				 * pass; agents are still in the old one */
+	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
+	int	hold;		/* start no agents: -S is loading, or ending */
+	int	moved;		/* the scheduler has changed to another
+				 * transport/ in this pass; agents are still in
+				 * the old one */
 };
 
 extern struct queue q;
@@ -598,9 +596,9 @@ extern struct queue q;
  *	STARTING -#hungry-> BUSY <-> IDLE --> CLOSING -> gone
  *
  * Jobs are answered in the order in which they were fed: each #hungry ends
- * the oldest.  skip counts the #hungry that answer an #idle instead.  From
- * any state it may die; it is gone when its process is reaped and what it
- * said was read to the end.
+ * the oldest.  skip counts the #hungry that answer an #idle instead.  It may
+ * die in any state; it is gone when its process is reaped and its output was
+ * read to the end.
  *
  * A pass of the loop is O(agents), as select itself; its lists are O(1), its
  * timer O(log agents); the job of a report is found in O(its jobs).
@@ -616,28 +614,28 @@ struct ta {
 	struct ta *tnext, *tprev;	/* of the thread, busy or idle */
 	struct ring *ring;
 	struct thread *thread;	/* the one it serves, or served last */
-	struct list jobs;	/* oldest first; STARTING: what it is to get */
-	struct timer timer;	/* mono; its silence or idleness is over */
+	struct list jobs;	/* oldest first; STARTING: not yet sent */
+	struct timer timer;	/* mono; end of its timeout or idle time */
 	int	pid;
 	int	in, out;	/* from it, to it; the same or two; -1 closed */
 	enum ta_state state;
 	int	status;		/* of waitpid, when reaped */
 	unsigned skip;
 	unsigned stretch;	/* jobs fed since it came to its thread */
-	unsigned long njobs;	/* jobs fed since it came to be */
+	unsigned long njobs;	/* jobs fed since it was started */
 	unsigned noise;		/* lines outside the protocol, and reports that
 				 * fit nothing */
 	unsigned char working;	/* it counts in thread->nta */
 	unsigned char reaped;
-	unsigned char spoke;	/* it has said #hungry; else it may count in
+	unsigned char spoke;	/* it has sent #hungry; else it may count in
 				 * thread->nstart */
-	unsigned char said_idle;	/* IDLE: it has heard #idle */
-	unsigned char ending;	/* it counts as that */
+	unsigned char said_idle;	/* IDLE: #idle was sent to it */
+	unsigned char ending;	/* it counts in nending */
 	unsigned char kills;	/* signals sent: 0, TERM, KILL */
-	unsigned char overlong;	/* the line at hand is thrown away */
+	unsigned char overlong;	/* the rest of this line is ignored */
 	double	born;		/* mono; when it was started */
-	double	heard;		/* mono; when it last said something */
-	double	fed;		/* mono; when it was last told of a job, -1:
+	double	heard;		/* mono; its last sign of life */
+	double	fed;		/* mono; when a job was last sent to it, -1:
 				 * never */
 	char	*part;		/* a line not yet ended */
 	size_t	npart;
@@ -645,20 +643,20 @@ struct ta {
 	size_t	nout;
 	char	words[200];	/* the first line outside the protocol since its
 				 * last report or #hungry */
-	char	step[100];	/* what it says it is at with its oldest job */
-	unsigned steps;		/* ... so often since then, and reports that it
-				 * has made before */
-	unsigned long beside;	/* the furthest recipient not in core that was
-				 * reported of its oldest job, or 0 */
-	int	again;		/* its last report was made before */
-	char	relay[100];	/* whom it has named as the other host, in the
-				 * reports of its oldest job; or "" */
+	char	step[100];	/* its last #step on its oldest job */
+	unsigned steps;		/* #step and repeated reports since the last
+				 * new report or #hungry */
+	unsigned long beside;	/* largest offset of a recipient not in core in
+				 * its reports on its oldest job, or 0 */
+	int	again;		/* its last report was a repeated one */
+	char	relay[100];	/* the other host, from its reports on its
+				 * oldest job; or "" */
 };
 
-/* ---- what was asked for on the command line (scheduler.c fills it in) --- */
+/* ---- the command line (set by scheduler.c) ---------------------------- */
 
 struct options {
-	const char *cwd;	/* where we were started */
+	const char *cwd;	/* directory of the start */
 	const char *postoffice, *mailbin, *mailshare, *logdir, *path;
 	const char *envfile;	/* -Z, handed to agents as ZCONFIG; or NULL */
 	char	**vars;		/* its lines NAME=value, NULL at the end */
