@@ -197,7 +197,7 @@ struct part *msg_part(const struct message *);
 struct part *msg_part_for(struct message *, struct chan *);
 /* Its recipients that are unread or evicted. */
 unsigned msg_rest(const struct message *);
-/* Something of the part has changed that tells whether, or when, it is read. */
+/* Places the part again, after a change that decides when it is read on. */
 void	msg_place(struct part *);
 /* Its vertices, one after the other; NULL at the end. */
 #define msg_first(m) ((m)->vertices)
@@ -243,8 +243,8 @@ void	msg_reason(const struct vertex *, struct rcpt *, const char *);
  * older scheduler or another agent may have written, and its time in when[].
  * 0, or -1 when the file cannot be read now. */
 int	msg_read_reasons(const struct vertex *, long *when);
-/* Makes sure that the tag of a finished recipient says so; one that was left
- * unset would be delivered to again.  1, or 0 when it cannot be. */
+/* Makes sure of the tag of a finished recipient, without which the message is
+ * delivered to it again.  1, or 0 when it cannot be set. */
 int	msg_tag(const struct message *, unsigned long off, int state);
 /* Has the vertex bounce=none? */
 int	msg_is_quiet(const struct vertex *);
@@ -258,7 +258,7 @@ int	msg_fail(const struct vertex *, unsigned long off, const char *status,
 	    const char *message, long when);
 /* Marks failures under bounce=none, so that no DSN is sent on them: 0 or -1. */
 int	msg_silence(const char *name);
-/* Has the file a warning that was not sent?  A crash may have come between. */
+/* Has the file a warning that was not sent, as after a crash? */
 int	msg_has_warning(const char *name);
 /* When a warning of its delay may be due, mono; FAR_OFF: never. */
 double	msg_late_at(const struct message *);
