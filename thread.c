@@ -141,7 +141,8 @@ set_ring(struct thread *t, struct ring *r)
 {
 	t->ring = r;
 	r->nthreads++;
-	t->local = r->conf->split && strcmp(t->host, "-") == 0;
+	t->local = t->box != 0 ||
+	    (r->conf->split && strcmp(t->host, "-") == 0);
 	t->fb = !t->local ? &r->conf->v.fb : t->box != 0 ? &r->conf->box :
 	    &r->conf->local;
 }

@@ -165,4 +165,27 @@ done
 ok 'all mail is delivered with maxthr=1' wait_for 30 po_empty "$po"
 is 'with maxthr=1 boxes are served one after the other' "$(most_at_once)" 1
 sched_stop
+
+# A reload that sets it does not make destinations with one name of boxes that
+# wait.
+config
+ok 'a start without maxthr' sched_start "$po" "$tmp/cf"
+have=190
+for user in mara nina; do
+	: >"$tmp/full.$user"
+	put "$po" $((have += 1))-1 local - $user
+	wait_log "deferred msg=$have-1"
+done
+config maxthr=2
+kill -HUP $sched_pid
+wait_log 'reload .*done'
+put "$po" 195-1 local - olga
+wait_log 'complete msg=195-1'
+know() {
+	POSTOFFICE=$po RENDEZVOUS=$po/public/.mailq.text "$top/mailq" -D 2>&1
+}
+ok 'mailq -D shows local/- once after a reload with maxthr' \
+    eval '[ "$(know | tee "$tmp/know" | grep -c "^local/-")" = 1 ]'
+rm "$tmp/full.mara" "$tmp/full.nina"
+sched_stop
 finish
