@@ -467,7 +467,9 @@ dump_tcp(struct mq_ask *a, const char *host, const char *port)
 	for (;;) {
 		h = gethostbyname(host);
 		if (h == NULL || h->h_addrtype != AF_INET) {
-			mq_ask_note(a, "%.200s: the host is not known", host);
+			mq_ask_note(a, "%.200s: the host is not known%s", host,
+			    strspn(host, "0123456789") > 4 ?
+			    "; a message is shown by mailq show" : "");
 			return 0;
 		}
 		if (h->h_addr_list[a->address] == NULL)

@@ -222,5 +222,12 @@ is 'states need a scheduler' "$rc" 69
 mailq delete from=anna@a.example
 like 'commands with filters need a scheduler' "$rc $(err)" \
     '^69 mailq: no scheduler answers'
+if without NO_TCP; then
+	skip 'a message in the place of a host' 'built with NO_TCP'
+else
+	mailq 301301-1
+	like 'a message in the place of a host names mailq show' "$(err)" \
+	    'the host is not known; a message is shown by mailq show'
+fi
 
 finish

@@ -87,6 +87,8 @@ else
 	send root
 	ok 'relay: mail is deferred when the password is refused' wait_log \
 	    'deferred .*localhost said to AUTH: 535' 30
+	like 'relay: the provider is one host for all addresses' \
+	    "$("$top/mailq" -D -q "$po/public/.mailq.text")" '^smtp/-'
 	rm "$tmp/isp/rules"
 	"$top/t/ask" order "$po" flush all >/dev/null
 	ok 'relay: mail goes when the password is right' \

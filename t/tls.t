@@ -102,7 +102,8 @@ is '-N says that a line does not say clear' \
     "$(says 'isp a b verified' -R isp)" \
     "smtp: the line of isp in pw does not say clear; mail would wait"
 is '-N says that no host has a password' \
-    "$(says 'ips a b clear' -R isp,other)" "smtp: pw has no line for isp"
+    "$(says 'ips a b clear' -R isp,other)" "smtp: pw has no line for isp; \
+mail would go without a password"
 is '-N is content when one host has a password' \
     "$(says 'other a b clear' -R isp,other)" ''
 if [ "$(id -u)" -eq 0 ] && [ "$(as_nobody echo yes)" = yes ]; then

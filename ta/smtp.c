@@ -777,8 +777,8 @@ check_passwords(void)
 	}
 	memset(&a, 0, sizeof(a));
 	if (found == 0)
-		fprintf(stderr, "smtp: %s has no line for %s\n",
-		    opt.passwords, opt.relay[0]);
+		fprintf(stderr, "smtp: %s has no line for %s; mail would go "
+		    "without a password\n", opt.passwords, opt.relay[0]);
 }
 
 /* For -N: is there what the options name? */
