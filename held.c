@@ -167,24 +167,23 @@ held_find(int address, const char *text)
 int
 held_set(int address, const char *text, int on)
 {
-	struct hold **p = find(address, text), *was = *p, *h;
+	struct hold **p = find(address, text), *h = *p;
 	int bad;
 
-	if ((was != NULL) == on)
+	if ((h != NULL) == on)
 		return 1;
-	h = on ? hold_new(address, address ? text : name_base(text)) :
-	    was->next;
-	if (on && h == NULL)
-		return -1;
-	if (on)
+	if (on) {
+		h = hold_new(address, address ? text : name_base(text));
+		if (h == NULL)
+			return -1;
 		h->seen = 1;	/* what an operator names is there */
-	*p = h;
+	}
+	*p = on ? h : h->next;
 	bad = fd_replace(path, fresh, print_holds) < 0;
 	if (bad)
-		*p = was;
-	/* the hold that is not in the list any more */
+		*p = on ? NULL : h;
 	if (bad == on)
-		hold_free(on ? h : was);
+		hold_free(h);	/* it is not in the list any more */
 	return bad ? -1 : 0;
 }
 

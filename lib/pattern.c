@@ -75,13 +75,12 @@ pat_free(char **all)
 static char *
 join(const char *s, size_t n, const char *part, size_t len, const char *rest)
 {
-	char *all = mem_get(n + len + strlen(rest) + 1);
+	size_t size = n + len + strlen(rest) + 1;
+	char *all = mem_get(size);
 
-	if (all != NULL) {
-		memcpy(all, s, n);
-		memcpy(all + n, part, len);
-		strcpy(all + n + len, rest);
-	}
+	if (all != NULL)
+		text_fmt(all, size, "%.*s%.*s%s", (int)n, s, (int)len, part,
+		    rest);
 	return all;
 }
 
@@ -132,14 +131,16 @@ expand_one(char **v, int *n, int i)
 static int
 add_host(char **v)
 {
-	char *s = strchr(*v, '/') != NULL ? *v :
-	    join(*v, strlen(*v), "/*", 2, "");
+	char *s;
 
-	if (s != NULL && s != *v) {
-		free(*v);
-		*v = s;
-	}
-	return s == NULL ? -1 : 0;
+	if (strchr(*v, '/') != NULL)
+		return 0;
+	s = join(*v, strlen(*v), "/*", 2, "");
+	if (s == NULL)
+		return -1;
+	free(*v);
+	*v = s;
+	return 0;
 }
 
 char **
