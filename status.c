@@ -302,19 +302,6 @@ do_hold(struct operation *r)
 		    r->later);
 }
 
-/* Releases the jobs of a hold: 0, or -1 with errno when the hold stays. */
-static int
-end_hold(const struct hold *h)
-{
-	struct message *m = h->patterns == NULL ? find_message(h->text) : NULL;
-
-	if (held_set(h->patterns != NULL, h->text, 0) < 0)
-		return -1;
-	if (m != NULL)
-		q_hold(m, 0);
-	return 0;
-}
-
 /* The next hold that a release is to end, or NULL. */
 static const struct hold *
 next_hold(const struct operation *r)
@@ -328,21 +315,27 @@ static void
 do_release(struct operation *r)
 {
 	const struct hold *h;
+	struct message *m;
 
-	while ((h = next_hold(r)) != NULL && r->failed == 0)
-		if (end_hold(h) == 0) {
-			r->done++;
-		} else {
+	while ((h = next_hold(r)) != NULL) {
+		m = h->patterns == NULL ? find_message(h->text) : NULL;
+		if (held_set(h->patterns != NULL, h->text, 0) < 0) {
 			cannot_write(r);
-			r->failed++;
+			break;
 		}
+		if (m != NULL)
+			q_hold(m, 0);
+		r->done++;
+	}
 	rehold_all();	/* threads point to holds that are gone */
-	if (r->failed == 0 && r->done > 0)
+	if (h != NULL)
+		return;
+	if (r->done > 0)
 		text_add(r->answer, "ok %u hold%s released", r->done,
 		    plural(r->done));
-	else if (r->failed == 0 && r->msg == NULL && r->patterns == NULL)
+	else if (r->msg == NULL && r->patterns == NULL)
 		text_add(r->answer, "ok nothing is on hold");
-	else if (r->failed == 0)
+	else
 		text_add(r->answer, "no there is no hold on %s", r->what);
 }
 
@@ -448,8 +441,7 @@ do_command(const char *verb, const char *what, long uid, struct text *answer)
 		text_add(answer, "no %s is no command", verb);
 	else if (understand(&r) == 0)
 		r.verb->act(&r);
-	if (r.patterns != NULL)
-		pat_free(r.patterns);
+	pat_free(r.patterns);
 	log_info("command uid=%ld verb=%s what=%s %s", uid, verb, what,
 	    answer->s);
 }
@@ -501,34 +493,39 @@ free_dump(long uid)
 	return -1;
 }
 
-/* A dump for whoever reads fd, which is closed: 0, or -1 with errno. */
+/* A dump for whoever reads fd: 0, or -1 with errno. */
 static int
 start_dump(int place, int fd, int to_file)
 {
-	static const char busy[] = "busy no process for a dump now\n";
 	long pid;
-	int err;
 
 	log_flush();		/* or it is written twice */
 	pid = (long)fork();
-	err = errno;
 	if (pid == 0)
 		be_dump(fd, to_file);
-	if (pid < 0)
-		fd_write(fd, busy, sizeof(busy) - 1);
-	else
+	if (pid > 0)
 		st.dump[place] = pid;
-	close(fd);
-	errno = err;
 	return pid < 0 ? -1 : 0;
+}
+
+static void
+say_busy(int fd, const char *why)
+{
+	fd_write(fd, why, strlen(why));
+	close(fd);
 }
 
 /* If fork fails, the client gets an answer, and the log a line. */
 static void
 answer_query(int place, int fd)
 {
-	if (start_dump(place, fd, 0) < 0 && may_log())
+	if (start_dump(place, fd, 0) == 0) {
+		close(fd);
+		return;
+	}
+	if (may_log())
 		log_warn("mailq fork %s", strerror(errno));
+	say_busy(fd, "busy no process for a dump now\n");
 }
 
 static void
@@ -554,8 +551,6 @@ hurry(void)
 static void
 take_query(int fd, long uid)
 {
-	static const char busy[] = "busy others are being answered, ask "
-	    "again\n";
 	int place = free_dump(uid);
 
 	if (place >= 0) {
@@ -563,12 +558,10 @@ take_query(int fd, long uid)
 		return;
 	}
 	hurry();
-	if (st.waiting < 0) {
+	if (st.waiting < 0)
 		st.waiting = fd;
-		return;
-	}
-	fd_write(fd, busy, sizeof(busy) - 1);
-	close(fd);
+	else
+		say_busy(fd, "busy others are being answered, ask again\n");
 }
 
 /* The query that waits gets the place of the dump that has ended, unless it is
@@ -617,6 +610,8 @@ status_file(void)
 	} else {
 		log_info("dump file=%s", queue_file);
 	}
+	if (fd >= 0)
+		close(fd);
 }
 
 /* ---- the port -------------------------------------------------------- */
@@ -729,17 +724,6 @@ open_reply(const struct inlet *d, const char *suffix, long *uid)
 	return fd;
 }
 
-/* Its name stays, until open_inlet finds it without a reader. */
-static void
-close_inlet(struct inlet *d)
-{
-	if (d->in >= 0)
-		close(d->in);
-	if (d->keep >= 0)
-		close(d->keep);
-	d->in = d->keep = -1;
-}
-
 /* Removes a pipe without a reader, which a crash left.  0; -1 with errno: the
  * name is in use. */
 static int
@@ -762,41 +746,43 @@ clear_way(const char *path)
 	return -1;
 }
 
-/* Makes the pipe and opens it: 0, or -1 with errno. */
+/* Makes the pipe at dir and name, one path, and opens it: 0, or -1 with errno.
+ * If that fails its name stays, until it is found here without a reader. */
 static int
-open_inlet(struct inlet *d, const char *path, int mode)
+open_inlet(struct inlet *d, const char *dir, const char *name, int mode)
 {
 	struct stat there;
 	mode_t mask;
 	int bad;
 
-	if (text_fmt(d->path, sizeof(d->path), "%s", path) < 0) {
+	if (text_fmt(d->path, sizeof(d->path), "%s%s", dir, name) < 0) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	if (clear_way(path) < 0)
+	if (clear_way(d->path) < 0)
 		return -1;
 	mask = umask(0);
-	bad = mkfifo(path, (mode_t)mode) < 0;
+	bad = mkfifo(d->path, (mode_t)mode) < 0;
 	umask(mask);
 	if (bad)
 		return -1;
-	d->in = open_fifo(path, O_RDONLY);
-	d->keep = d->in < 0 ? -1 : open_fifo(path, O_WRONLY);
+	d->in = open_fifo(d->path, O_RDONLY);
+	d->keep = d->in < 0 ? -1 : open_fifo(d->path, O_WRONLY);
 	/* somebody may have put another one in its place meanwhile */
 	if (d->keep >= 0 && fstat(d->in, &there) == 0 &&
 	    S_ISFIFO(there.st_mode) && there.st_uid == geteuid() &&
 	    fd_cloexec(d->in) == 0 && fd_cloexec(d->keep) == 0)
 		return 0;
-	close_inlet(d);
+	cmd_close(d->in, d->keep);
+	d->in = d->keep = -1;
 	return -1;
 }
 
 static void
-cannot_open(const char *path)
+cannot_open(const struct inlet *d)
 {
 	if (!st.open_logged)
-		log_err("mailq pipe=%s %s", path, strerror(errno));
+		log_err("mailq pipe=%s %s", d->path, strerror(errno));
 }
 
 /* At the usual place if that is free, else in the post office, where mailq
@@ -805,33 +791,31 @@ static void
 open_query(void)
 {
 	const char *pipe = opt.rendezvous != NULL ? opt.rendezvous : TMP_PIPE;
-	char path[PATH_MAX_];
 
-	if (open_inlet(&st.query, pipe, 0622) == 0)
+	if (open_inlet(&st.query, pipe, "", 0622) == 0)
 		return;
 	/* no such directory, or another scheduler's: no error */
 	if (opt.rendezvous != NULL || (errno != ENOENT && errno != EBUSY))
-		cannot_open(pipe);
-	text_fmt(path, sizeof(path), "%s/public/.mailq.text", opt.postoffice);
-	if (open_inlet(&st.query, path, 0622) < 0)
-		cannot_open(path);
+		cannot_open(&st.query);
+	if (open_inlet(&st.query, opt.postoffice, "/public/.mailq.text",
+	    0622) < 0)
+		cannot_open(&st.query);
 }
 
 /* For the owner and the group of the post office. */
 static void
 open_command(void)
 {
-	char path[PATH_MAX_];
 	struct stat office;
 
-	text_fmt(path, sizeof(path), "%s/.mailq.command", opt.postoffice);
-	if (open_inlet(&st.command, path, 0620) < 0)
-		cannot_open(path);
+	if (open_inlet(&st.command, opt.postoffice, "/.mailq.command",
+	    0620) < 0)
+		cannot_open(&st.command);
 	else if (stat(opt.postoffice, &office) < 0 ||
 	    fchown(st.command.in, geteuid() == 0 ? office.st_uid :
 	    (uid_t)-1, office.st_gid) < 0)
 		log_warn("mailq pipe=%s cannot get the owner of the post "
-		    "office: %s", path, strerror(errno));
+		    "office: %s", st.command.path, strerror(errno));
 }
 
 /* Opens the pipes and the port that are not open.  After a crash another
