@@ -1,5 +1,5 @@
 /*
- * dump.c - the queue in writing, for mailq.
+ * dump.c - writes the queue as text, for mailq.
  *
  * First comes ZMailer's format "zmailer 1.0" byte for byte: vertices with a
  * number each, the same numbers by channel and by host, "End:", and a report
@@ -14,34 +14,41 @@
  *	v	1	retry	500	428398	1	0
  *
  *	Facts:
- *	p  post office			m  message  age  size  flags  sender
- *	t  wall clock  uptime		v  number  state  next  expires  tries
- *	a  set aside  double bounces	   agent  what it waits for
- *	   oldest			r  number  offset  reason
- *	w  in router/  oldest		s  file  next look  why it is skipped
- *	u  in deferred/  oldest		h  "message" or "address"  what is held
- *	d  channel  host  window	e  evicted
- *	   limit  agents  good  bad	End:
- *	   dead until  rate  why
- *	   idle  cohorts  unused
- *	   ready  waiting  tries
- *	c  since the start: accepted
- *	   delivered  deferred  failed
- *	   DSNs  set aside
+ *	p  post office
+ *	t  wall clock  uptime
+ *	a  set aside  double bounces  oldest
+ *	w  in router/  oldest
+ *	u  in deferred/  oldest
+ *	d  channel  host  window  limit  agents  good  bad  dead until  rate
+ *	   why  idle  cohorts  unused  ready  waiting  tries
+ *	c  since the start: accepted  delivered  deferred  failed  DSNs
+ *	   set aside
+ *	e  evicted
+ *	m  message  age  size  flags  sender
+ *	v  number  state  next  expires  tries  agent  what it waits for
+ *	r  number  offset  reason
+ *	s  file  next look  why it is skipped
+ *	h  "message" or "address"  what is held
+ *	End:
  *
- * Fields are parted by tabs, times are seconds, "-" is never or none.  The
- * number of a vertex goes by message number, then channel and host.  Flags is
- * "h" for a message that is held, "r" for one whose sender is yet to be told,
- * "x" for one whose control file was damaged or taken away.
- * Recipients of a vertex have r lines when their reasons are not all the same.
- * Of a destination, good and bad are reports, cohorts are hundredths, and ready
- * and waiting are vertices.  The states of a vertex:
+ * Fields are parted by tabs, times are seconds, "-" is never or none.  Vertices
+ * are numbered in the order of message number, channel and host.  Flags is "h"
+ * for a message that is held, "r" for one whose DSN is still to be sent, "x"
+ * for one whose control file was damaged or taken away.  Recipients of a vertex
+ * have r lines when their reasons are not all the same.  Of a destination, good
+ * and bad are reports, cohorts are hundredths, and ready and waiting are
+ * vertices.  The states of a vertex, with the field "what it waits for":
  *
- *	retry	for its own time		host	for its dead host
- *	run	an agent has it			agent	none can be started
- *	next	its turn comes at once		limit	the one that is named
- *	held	"message", or the pattern	queueonly  for a T line
- *	frozen	by -F or -p			command	no clause has one
+ *	retry		waits for its next try
+ *	host		its host is dead
+ *	run		an agent has it: what that says it is at
+ *	agent		no agent can be started: the reason
+ *	next		it is next in turn
+ *	limit		the limit that the field names
+ *	held		"message", or the pattern of the hold
+ *	queueonly	waits for a T line
+ *	frozen		by -F or -p
+ *	command		no clause has one
  *
  * A dump is made by a child of the scheduler, whose memory is the queue as it
  * was when it was forked: one consistent moment.  It may take as long as it
@@ -68,7 +75,6 @@ static volatile sig_atomic_t wanted;	/* somebody else waits */
 static int out_fd;
 static char outbuf[FULL + 12000];
 static struct text out;		/* what is not written yet */
-static unsigned long written;	/* bytes that are */
 
 /* The vertices of the dump.  A pointer and a number each, O(n log n) to sort,
  * and all of it the child's, so that the scheduler pays for the fork alone. */
@@ -97,7 +103,6 @@ flush(void)
 	alarm(wanted ? WANTED : STUCK);
 	if (fd_write(out_fd, out.s, out.len) < 0)
 		_exit(1);
-	written += out.len;
 	out.len = 0;
 }
 
@@ -376,15 +381,16 @@ emit_groups(const char *title, const char *(*word)(const struct vertex *))
 	emit("\n");
 }
 
+/* With -Q it shows none. */
 static void
 emit_vertices(void)
 {
 	unsigned i;
 
 	emit("version zmailer 1.0\nVertices:\n");
-	for (i = 0; i < rows.n; i++)
+	for (i = 0; i < rows.n && !opt.quiet; i++)
 		emit_vertex(i);
-	if (rows.n > 0) {
+	if (i > 0) {
 		emit_groups("Channels", channel_of);
 		emit_groups("Hosts", host_of);
 	}
@@ -451,7 +457,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	long oldest = (long)now.mono;
 	const struct vertex *v;
 	double wake = t->wake.pos != 0 ? heap_when(&q.wake, &t->wake) : 0;
-	unsigned long width = written + out.len;
+	size_t begin, width;
 
 	for (; at < end; at++) {
 		v = rows.v[rows.by[at]];
@@ -460,8 +466,11 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 		if (v->msg->born < oldest)
 			oldest = v->msg->born;
 	}
-	emit("    %s/%s/%d", r->chan->name, t->host, r->conf->bound ? 2 : 0);
-	width = written + out.len - width;
+	emit("    ");
+	begin = out.len - 4;
+	text_add(&out, "%s/%s/%d", r->chan->name, t->host,
+	    r->conf->bound ? 2 : 0);
+	width = out.len - begin;
 	emit("%-s", width < 8 ? "\t\t\t\t" : width < 16 ? "\t\t\t" :
 	    width < 24 ? "\t\t" : width < 32 ? "\t" : " ");
 	emit("N=%-3u R=%-3lu A=%-2lu", th_nready(t) + t->wait.n + t->nfed +
@@ -798,9 +807,7 @@ emit_facts(void)
 int
 dump_queue(int fd)
 {
-	static const char busy[] = "busy no memory for a dump now\n";
 	struct sigaction sa;
-	unsigned all;
 
 	memset(&sa, 0, sizeof(sa));
 	sigemptyset(&sa.sa_mask);
@@ -813,14 +820,11 @@ dump_queue(int fd)
 	text_init(&out, outbuf, sizeof(outbuf));
 	out.clean = 2;
 	if (collect() < 0) {
-		fd_write(fd, busy, sizeof(busy) - 1);
+		emit("busy no memory for a dump now\n");
+		flush();
 		return -1;
 	}
-	all = rows.n;
-	if (opt.quiet)
-		rows.n = 0;
 	emit_vertices();
-	rows.n = all;
 	emit_report();
 	if (wants_facts(fd))
 		emit_facts();
