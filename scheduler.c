@@ -344,7 +344,9 @@ find_locations(void)
 	opt.mailshare = location(NULL, "MAILSHARE", MAILSHARE);
 	opt.logdir = location(NULL, "LOGDIR", LOGDIR);
 	opt.rendezvous = location(opt.rendezvous, "RENDEZVOUS", NULL);
-	opt.path = getenv("PATH");
+	opt.path = ta_var("PATH");	/* that of -Z comes first here */
+	if (opt.path == NULL)
+		opt.path = getenv("PATH");
 	if (opt.path == NULL)
 		opt.path = PATH;
 	opt.statlog = absolute(opt.statlog);

@@ -169,18 +169,6 @@ ta_limits(void)
 
 /* ---- the environment of an agent ------------------------------------- */
 
-/* The value of the name in a list of NAME=value, or NULL. */
-static const char *
-value_in(char *const *list, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (; list != NULL && *list != NULL; list++)
-		if (strncmp(*list, name, n) == 0 && (*list)[n] == '=')
-			return *list + n + 1;
-	return NULL;
-}
-
 const char *
 ta_var(const char *name)
 {
@@ -191,17 +179,20 @@ ta_var(const char *name)
 		{ "POSTOFFICE", &opt.postoffice },
 		{ "MAILBIN", &opt.mailbin },
 		{ "MAILSHARE", &opt.mailshare },
-		{ "LOGDIR", &opt.logdir }
+		{ "LOGDIR", &opt.logdir },
+		{ "PATH", &opt.path }
 	};
-	const char *value;
-	size_t i;
+	size_t i, n = strlen(name);
+	char **var;
 
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(name, known[i].name) == 0 &&
 		    *known[i].value != NULL)
 			return *known[i].value;
-	value = value_in(opt.vars, name);
-	return value == NULL && strcmp(name, "PATH") == 0 ? opt.path : value;
+	for (var = opt.vars; var != NULL && *var != NULL; var++)
+		if (strncmp(*var, name, n) == 0 && (*var)[n] == '=')
+			return *var + n + 1;
+	return NULL;
 }
 
 /* ---- limits ---------------------------------------------------------- */
@@ -442,23 +433,20 @@ is_later(int err)
 static void
 flush(struct ta *ta)
 {
-	size_t done = 0;
-	int err = 0;
-	long n;
+	long n = 0;
+	int err;
 
-	while (ta->out >= 0 && done < ta->nout && err == 0) {
-		n = (long)write(ta->out, ta->outbuf + done, ta->nout - done);
-		if (n >= 0)
-			done += (size_t)n;
-		else if (errno != EINTR)
-			err = errno;
+	while (ta->out >= 0 && ta->nout > 0 && n >= 0) {
+		n = (long)write(ta->out, ta->outbuf, ta->nout);
+		if (n > 0) {
+			ta->nout -= (size_t)n;
+			memmove(ta->outbuf, ta->outbuf + n, ta->nout);
+		}
 	}
-	if (err != 0 && !is_later(err))
-		done = ta->nout;
-	ta->nout -= done;
-	if (done > 0)
-		memmove(ta->outbuf, ta->outbuf + done, ta->nout);
-	if (err != 0 && !is_later(err) && err != EPIPE && err != ECONNRESET &&
+	err = n < 0 && !is_later(errno) ? errno : 0;
+	if (err != 0)
+		ta->nout = 0;
+	if (err != 0 && err != EPIPE && err != ECONNRESET &&
 	    ta->state != TA_CLOSING) {
 		log_err("agent pid=%d cannot be talked to and is ended: %s",
 		    ta->pid, strerror(err));
@@ -1197,22 +1185,18 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 double
 ta_wait(void)
 {
-	struct timer *t = heap_first(&due);
-	double when = now.mono + 3600;
+	double wait = heap_wait(&due), again;
 	struct ring *r;
 
-	if (t != NULL && heap_when(&due, t) < when)
-		when = heap_when(&due, t);
 	for (r = q.rings; r != NULL && !q.hold; r = r->next) {
 		if (r->pending == NULL || !order_waits(r))
 			continue;
-		if (r->dead > now.mono && r->dead < when)
-			when = r->dead;
-		else if (r->pending == forkrate &&
-		    now.mono + FORKRATE_AGAIN < when)
-			when = now.mono + FORKRATE_AGAIN;
+		again = r->dead > now.mono ? r->dead - now.mono :
+		    r->pending == forkrate ? FORKRATE_AGAIN : wait;
+		if (again < wait)
+			wait = again;
 	}
-	return when > now.mono ? when - now.mono : 0;
+	return wait;
 }
 
 void
