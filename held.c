@@ -131,22 +131,15 @@ held_load(void)
 
 /* ---- questions ------------------------------------------------------- */
 
-int
-held_means(char *const *patterns, const char *channel, const char *host)
-{
-	char address[2 * WORD_MAX_];
-
-	text_fmt(address, sizeof(address), "%s/%s", channel, host);
-	return pat_means(patterns, address);
-}
-
 const char *
 held_address(const char *channel, const char *host)
 {
 	const struct hold *h = q.holds;
+	char address[2 * WORD_MAX_];
 
+	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	while (h != NULL && (h->patterns == NULL ||
-	    !held_means(h->patterns, channel, host)))
+	    !pat_means(h->patterns, address)))
 		h = h->next;
 	return h != NULL ? h->text : NULL;
 }

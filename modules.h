@@ -169,9 +169,6 @@ const char *held_address(const char *channel, const char *host);
 /* The hold with this pattern, or on the message with this name; NULL: there is
  * none.  The message then exists, so held_settle keeps its hold. */
 const struct hold *held_find(int address, const char *text);
-/* Does one of the patterns of a hold or a command match the address? */
-int	held_means(char *const *patterns, const char *channel,
-	    const char *host);
 /* Sets (on) or releases a hold, on addresses or on a message: 0; 1 when it is
  * so already; -1 with errno and unchanged when it cannot be written to disk. */
 int	held_set(int address, const char *text, int on);

@@ -136,7 +136,12 @@ find_message(const char *name)
 static int
 is_meant(const void *patterns, const struct chan *chan, const char *host)
 {
-	return patterns == NULL || held_means(patterns, chan->name, host);
+	char address[2 * WORD_MAX_];
+
+	if (patterns == NULL)
+		return 1;
+	text_fmt(address, sizeof(address), "%s/%s", chan->name, host);
+	return pat_means(patterns, address);
 }
 
 /* Calls act for each vertex that the command names and that is not done.
