@@ -593,12 +593,13 @@ worn_out(const struct ta *ta)
 }
 
 /* May it get more jobs?  Not after a reload, when its clause may have another
- * command, nor when it does not read. */
+ * command, nor when it does not read or is worn out. */
 static int
 is_at_work(const struct ta *ta)
 {
 	return !q.hold && !ta->reaped && ta->state == TA_BUSY &&
-	    !ring_is_old(ta->ring) && ta->nout + JOB_MOST < OUTBUF;
+	    !ring_is_old(ta->ring) && ta->nout + JOB_MOST < OUTBUF &&
+	    !worn_out(ta);
 }
 
 /* May it get more jobs on its thread?  It leaves after STRETCH jobs when
@@ -609,7 +610,7 @@ may_go_on(const struct ta *ta)
 	struct ring *r = ta->ring;
 	unsigned stretch = th_is_local(ta->thread) ? 1 : STRETCH;
 
-	return is_at_work(ta) && !worn_out(ta) && (ta->stretch < stretch ||
+	return is_at_work(ta) && (ta->stretch < stretch ||
 	    ((r->conf->bound || !order_waits(r)) && !should_yield(r)));
 }
 
@@ -674,7 +675,7 @@ go_on(struct ta *ta)
 	th_leave(ta);
 	stays = (ta->njobs < STRETCH && now.mono - ta->born < STRETCH_MOST &&
 	    order_waits(ta->ring)) || !should_yield(ta->ring);
-	if (!is_at_work(ta) || worn_out(ta) || !stays) {
+	if (!is_at_work(ta) || !stays) {
 		end(ta, 1);
 		return;
 	}
@@ -1029,7 +1030,7 @@ give_busy(struct vertex *v, long jobs)
 		return 0;
 	for (ta = v->thread->busy; ta != NULL; ta = ta->tnext)
 		if ((long)ta->jobs.n < jobs && is_at_work(ta) &&
-		    !worn_out(ta) && !th_clashes(ta, v)) {
+		    !th_clashes(ta, v)) {
 			best = ta;
 			jobs = (long)ta->jobs.n;
 		}
