@@ -63,8 +63,11 @@
 
 /* Options that only this file uses. */
 static struct {
-	int	daemon, forced, verbose, late, check;
-} me = { 1, 0, 0, 0, 0 };
+	int	daemon, forced, verbose, late, check, sync;
+	const char *config;
+} me;
+
+static char cwd[PATH_MAX_];	/* directory of the start */
 
 static void
 say_plainly(const char *line)
@@ -219,8 +222,8 @@ take_option(int c, char *arg)
 	case 'F': opt.freeze = 1; break;
 	case 'H': opt.levels = opt.levels < 2 ? opt.levels + 1 : 2; break;
 	case 'Q': opt.quiet = 1; break;
-	case 'S': opt.sync = 1; break;
-	case 'f': opt.config = arg; break;
+	case 'S': me.sync = 1; break;
+	case 'f': me.config = arg; break;
 	case 'E': scan_bounds(arg); break;
 	case 'L': opt.logfile = arg; break;
 	case 'l': opt.statlog = arg; break;
@@ -303,7 +306,7 @@ joined(const char *a, const char *between, const char *b)
 static const char *
 absolute(const char *path)
 {
-	return path == NULL || *path == '/' ? path : joined(opt.cwd, "/", path);
+	return path == NULL || *path == '/' ? path : joined(cwd, "/", path);
 }
 
 /* The value of the option, the environment, the file of -Z, or the default. */
@@ -323,11 +326,9 @@ location(const char *given, const char *name, const char *ours)
 static void
 find_locations(void)
 {
-	static char cwd[PATH_MAX_];
 	const char *levels;
 
-	opt.cwd = getcwd(cwd, sizeof(cwd));
-	if (opt.cwd == NULL)
+	if (getcwd(cwd, sizeof(cwd)) == NULL)
 		die(X_OSERR, "current directory: %s", strerror(errno));
 	if (opt.envfile == NULL)
 		opt.envfile = getenv("ZCONFIG");
@@ -350,10 +351,10 @@ find_locations(void)
 	if (opt.path == NULL)
 		opt.path = PATH;
 	opt.statlog = absolute(opt.statlog);
-	if (opt.config == NULL)
-		opt.config = joined(opt.mailshare, "/", "scheduler.cf");
+	if (me.config == NULL)
+		me.config = joined(opt.mailshare, "/", "scheduler.cf");
 	else if (!me.check)	/* errors name it as it was given */
-		opt.config = absolute(opt.config);
+		me.config = absolute(me.config);
 	if (opt.logfile != NULL)
 		opt.logfile = absolute(opt.logfile);
 	else if (me.daemon)
@@ -384,7 +385,7 @@ become_checker(const char *self, char *address)
 		n++;
 	argv = mem_must((n + most + 5) * sizeof(*argv));
 	argv[0] = name;
-	argv[1] = mem_dup(opt.config);
+	argv[1] = mem_dup(me.config);
 	argv[2] = argv[3] = none;
 	if (address != NULL)
 		split_address(address, &argv[2], &argv[3]);
@@ -472,10 +473,10 @@ reload(void)
 	struct config *c;
 
 	open_logs();
-	c = cf_load(opt.config, say_in_log);
+	c = cf_load(me.config, say_in_log);
 	if (c == NULL) {
 		log_err("reload file=%s has errors; what was in force stays",
-		    opt.config);
+		    me.config);
 		return;
 	}
 	fill_in(c);
@@ -483,7 +484,7 @@ reload(void)
 	spool_listen(q.config->notifysock);
 	status_listen();
 	th_destdb();
-	log_info("reload file=%s done", opt.config);
+	log_info("reload file=%s done", me.config);
 }
 
 /* ---- the pid file ---------------------------------------------------- */
@@ -897,10 +898,10 @@ set_up(void)
 	struct config *c;
 	int code;
 
-	c = cf_load(opt.config, say_plainly);
+	c = cf_load(me.config, say_plainly);
 	if (c == NULL)
 		die(X_CONFIG, "%s: has errors, nothing is started",
-		    opt.config);
+		    me.config);
 	check_limits();
 	clock_read();
 	rnd_seed((unsigned long)now.wall ^ (unsigned long)getpid() << 8);
@@ -917,7 +918,7 @@ set_up(void)
 	if (held_load() < 0)
 		exit(X_OSERR);
 	th_destdb();
-	q.hold = opt.sync;
+	q.hold = me.sync;
 	spool_listen(q.config->notifysock);
 	status_open();
 	ta_limits();
@@ -939,6 +940,7 @@ main(int argc, char **argv)
 		help();
 		return 0;
 	}
+	me.daemon = 1;
 	opt.agentfiles = 32;
 	opt.forkrate = 30;
 	umask(022);

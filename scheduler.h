@@ -656,15 +656,13 @@ struct ta {
 /* ---- the command line (set by scheduler.c) ---------------------------- */
 
 struct options {
-	const char *cwd;	/* directory of the start */
 	const char *postoffice, *mailbin, *mailshare, *logdir, *path;
 	const char *envfile;	/* -Z, handed to agents as ZCONFIG; or NULL */
 	char	**vars;		/* its lines NAME=value, NULL at the end */
-	const char *config, *logfile, *statlog;	/* statlog may be NULL */
+	const char *logfile, *statlog;	/* statlog may be NULL */
 	const char *rendezvous;
 	int	levels;		/* of hash directories: 0, 1, 2 */
 	int	freeze;		/* -F */
-	int	sync;		/* -S */
 	int	quiet;		/* -Q */
 	long	scanmax;	/* -E: new entries in one scan; 0: any */
 	long	scansecs;	/* -E: seconds that one scan may take */
