@@ -605,9 +605,6 @@ extern struct queue q;
  */
 enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
 
-#define OUTBUF		4096	/* bytes that wait to be written to an agent */
-#define NOISE_MOST	100	/* lines of noise of an agent in the log */
-
 struct ta {
 	struct ta *next, *prev;		/* all agents */
 	struct ta *rnext, *rprev;	/* idle: of the ring */
@@ -639,7 +636,7 @@ struct ta {
 				 * never */
 	char	*part;		/* a line not yet ended */
 	size_t	npart;
-	char	outbuf[OUTBUF];	/* not yet written */
+	char	outbuf[4096];	/* not yet written */
 	size_t	nout;
 	char	words[200];	/* the first line outside the protocol since its
 				 * last report or #hungry */

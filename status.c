@@ -76,9 +76,7 @@ struct inlet {
 
 static struct {
 	int	tcp;			/* listens, or -1 */
-#ifndef NO_TCP
-	struct sockaddr_in at;		/* where; no family: nowhere */
-#endif
+	struct port at;			/* where */
 	double	accept_at;		/* mono; no caller is taken before */
 	struct inlet query, command;
 	double	open_at;		/* mono; when a pipe or port is tried
@@ -633,46 +631,33 @@ take_callers(void)
 {
 }
 #else
-/* Where to listen, by PARAMmailqsock. */
-static struct sockaddr_in
-address(void)
-{
-	const struct port *p = &q.config->mailqsock;
-	struct sockaddr_in a;
-
-	memset(&a, 0, sizeof(a));
-	if (p->number < 0)
-		return a;
-	a.sin_family = AF_INET;
-	a.sin_addr.s_addr = *p->address != '\0' ? inet_addr(p->address) :
-	    htonl(INADDR_LOOPBACK);
-	a.sin_port = htons((unsigned short)(p->number > 0 ? p->number : PORT));
-	return a;
-}
-
 /* 0, or -1 when it is to be tried again. */
 static int
 open_port(void)
 {
+	long number = st.at.number > 0 ? st.at.number : PORT;
+	struct sockaddr_in a;
 	int on = 1, err;
 
-	if (st.tcp >= 0 || st.at.sin_family == 0)
+	if (st.tcp >= 0 || st.at.number < 0)
 		return 0;
+	memset(&a, 0, sizeof(a));
+	a.sin_family = AF_INET;
+	a.sin_addr.s_addr = *st.at.address != '\0' ?
+	    inet_addr(st.at.address) : htonl(INADDR_LOOPBACK);
+	a.sin_port = htons((unsigned short)number);
 	st.tcp = socket(AF_INET, SOCK_STREAM, 0);
 	if (st.tcp >= 0 && setsockopt(st.tcp, SOL_SOCKET, SO_REUSEADDR,
 	    (void *)&on, sizeof(on)) == 0 &&
-	    bind(st.tcp, (struct sockaddr *)(void *)&st.at,
-	    sizeof(st.at)) == 0 &&
+	    bind(st.tcp, (struct sockaddr *)(void *)&a, sizeof(a)) == 0 &&
 	    listen(st.tcp, 5) == 0 && fd_nonblock(st.tcp) == 0 &&
 	    fd_cloexec(st.tcp) == 0)
 		return 0;
 	err = errno;
 	/* the default port needs root: no error without it */
-	if (!st.open_logged &&
-	    (err != EACCES || q.config->mailqsock.number > 0))
-		log_err("mailq port=%u %s; mailq can ask at pipe=%s",
-		    (unsigned)ntohs(st.at.sin_port), strerror(err),
-		    st.query.path);
+	if (!st.open_logged && (err != EACCES || st.at.number > 0))
+		log_err("mailq port=%ld %s; mailq can ask at pipe=%s", number,
+		    strerror(err), st.query.path);
 	if (st.tcp >= 0)
 		close(st.tcp);
 	st.tcp = -1;
@@ -984,15 +969,14 @@ status_do(fd_set *in)
 void
 status_listen(void)
 {
-#ifndef NO_TCP
-	struct sockaddr_in at = address();
+	const struct port *p = &q.config->mailqsock;
 
-	if (memcmp(&at, &st.at, sizeof(at)) != 0 && st.tcp >= 0) {
+	if (st.tcp >= 0 && (p->number != st.at.number ||
+	    strcmp(p->address, st.at.address) != 0)) {
 		close(st.tcp);
 		st.tcp = -1;
 	}
-	st.at = at;
-#endif
+	st.at = *p;
 	st.open_logged = 0;
 	open_all();
 }
@@ -1003,7 +987,7 @@ status_open(void)
 	st.tcp = st.waiting = -1;
 	st.query.in = st.query.keep = -1;
 	st.command.in = st.command.keep = -1;
-	st.logged_at = -1000;
+	st.logged_at = NEVER;
 	status_listen();
 }
 

@@ -106,6 +106,7 @@
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
 #define READ_MOST	16384	/* bytes read at once ... */
 #define READS		4	/* ... and how often in one pass */
+#define NOISE_MOST	100	/* lines of noise of an agent in the log */
 
 static struct heap due;		/* agents, by timer */
 static unsigned long started;	/* new agents so far */
@@ -113,7 +114,7 @@ static long most;		/* agents that descriptors allow */
 static struct {
 	double	since;		/* mono; a second from then on ... */
 	long	n;		/* ... starts that -R counts */
-} forks = { -10, 0 };
+} forks = { NEVER, 0 };
 
 static char inbuf[LINE_MOST + READ_MOST];
 
@@ -527,7 +528,8 @@ say(struct ta *ta, const char *line)
 {
 	size_t n = strlen(line);
 
-	if (ta->nout + n >= OUTBUF) {	/* end's newline has room, too */
+	/* end's newline has room, too */
+	if (ta->nout + n >= sizeof(ta->outbuf)) {
 		log_err("agent pid=%d reads nothing and is ended", ta->pid);
 		end(ta, 0);
 		return -1;
@@ -598,8 +600,8 @@ static int
 is_at_work(const struct ta *ta)
 {
 	return !q.hold && !ta->reaped && ta->state == TA_BUSY &&
-	    !ring_is_old(ta->ring) && ta->nout + JOB_MOST < OUTBUF &&
-	    !worn_out(ta);
+	    !ring_is_old(ta->ring) && !worn_out(ta) &&
+	    ta->nout + JOB_MOST < sizeof(ta->outbuf);
 }
 
 /* May it get more jobs on its thread?  It leaves after STRETCH jobs when
@@ -1156,13 +1158,13 @@ ta_run(void)
 	if (q.hold || opt.freeze)
 		return;
 	for (r = q.rings; r != NULL; r = r->next) {
-		while (ring_is_old(r) && r->idle != NULL)
-			end(r->idle, 1);
 		r->done = ring_is_old(r);
-		if (ring_is_old(r))
+		if (r->done)
 			r->pending = NULL;
 		else if (r->conf->bound)
 			wake_bound(r);
+		while (r->done && r->idle != NULL)
+			end(r->idle, 1);
 	}
 	while ((r = next_ring()) != NULL)
 		r->done = (unsigned char)!serve(r);
