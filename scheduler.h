@@ -616,14 +616,13 @@ struct ta {
 	int	pid;
 	int	in, out;	/* from it, to it; the same or two; -1 closed */
 	enum ta_state state;
-	int	status;		/* of waitpid, when reaped */
 	unsigned skip;
 	unsigned stretch;	/* jobs fed since it came to its thread */
 	unsigned long njobs;	/* jobs fed since it was started */
 	unsigned noise;		/* lines outside the protocol, and reports that
 				 * fit nothing */
 	unsigned char working;	/* it counts in thread->nta */
-	unsigned char reaped;
+	unsigned char reaped;	/* its last lines are read, then it is gone */
 	unsigned char spoke;	/* it has sent #hungry; else it may count in
 				 * thread->nstart */
 	unsigned char said_idle;	/* IDLE: #idle was sent to it */

@@ -887,7 +887,7 @@ listen_to(struct ta *ta, int reads)
 
 /* How it ended, in words. */
 static void
-how_it_ended(const struct ta *ta, char *s, size_t size)
+how_it_ended(const struct ta *ta, int status, char *s, size_t size)
 {
 	struct text t;
 
@@ -895,11 +895,10 @@ how_it_ended(const struct ta *ta, char *s, size_t size)
 	if (ta->kills > 0)
 		text_add(&t, "%s and had to be ended", ta->spoke &&
 		    ta->jobs.n == 0 ? "did not leave" : "was silent too long");
-	else if (WIFSIGNALED(ta->status))
-		text_add(&t, "died of signal %d", WTERMSIG(ta->status));
+	else if (WIFSIGNALED(status))
+		text_add(&t, "died of signal %d", WTERMSIG(status));
 	else
-		text_add(&t, "died with exit code %d",
-		    WEXITSTATUS(ta->status));
+		text_add(&t, "died with exit code %d", WEXITSTATUS(status));
 	if (ta->words[0] != '\0')
 		text_add(&t, ": %s", ta->words);
 	else if (ta->step[0] != '\0')
@@ -918,7 +917,7 @@ was_in_work(const struct ta *ta, int begun)
 
 /* It is dead and its output is read to the end: frees its jobs and its slot. */
 static void
-clean_up(struct ta *ta)
+clean_up(struct ta *ta, int status)
 {
 	struct ring *r = ta->ring;
 	/* jobs whose lines were sent to it */
@@ -927,7 +926,7 @@ clean_up(struct ta *ta)
 	int stops = !q.hold && !ring_is_old(r), more = r->dead <= now.mono;
 	char how[300], reason[340];
 
-	how_it_ended(ta, how, sizeof(how));
+	how_it_ended(ta, status, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
 	if (!ta->spoke && stops) {
 		cannot_start(r, ta->thread, r->conf->v.interval, how);
@@ -936,7 +935,7 @@ clean_up(struct ta *ta)
 		    least(FAILED_MOST, 1L << r->failures), how);
 		if (r->failures < 16 && more)
 			r->failures++;
-	} else if (jobs > 0 || ta->kills > 0 || ta->status != 0) {
+	} else if (jobs > 0 || ta->kills > 0 || status != 0) {
 		log_warn("agent-lost pid=%d channel=%s host=%s jobs=%u it %s",
 		    ta->pid, r->chan->name, ta->thread->host, jobs, how);
 	} else {
@@ -959,36 +958,26 @@ clean_up(struct ta *ta)
 	q.nagents--;
 }
 
-/* Removes it from the list of agents, if it has ended. */
-static void
-remove_if_gone(struct ta *ta)
-{
-	if (!ta->reaped || ta->in >= 0)
-		return;
-	clean_up(ta);
-	REMOVE(q.agents, ta, next, prev);
-	free(ta->part);
-	free(ta);
-}
-
 int
 ta_reaped(long pid, int status)
 {
 	struct ta *ta = q.agents;
 
-	while (ta != NULL && (ta->pid != (int)pid || ta->reaped))
+	while (ta != NULL && ta->pid != (int)pid)
 		ta = ta->next;
 	if (ta == NULL)
 		return 0;
 	ta->reaped = 1;
-	ta->status = status;
 	/* a child of it may keep the other end open: only the bytes that are
 	 * there now are read */
 	listen_to(ta, 64);
 	if (ta->npart > 0)
 		noise(ta, "garbled: ", ta->part);
 	hang_up(ta);
-	remove_if_gone(ta);
+	clean_up(ta, status);
+	REMOVE(q.agents, ta, next, prev);
+	free(ta->part);
+	free(ta);
 	return 1;
 }
 
@@ -1205,15 +1194,13 @@ ta_wait(void)
 void
 ta_do(fd_set *in, fd_set *out)
 {
-	struct ta *ta, *next;
+	struct ta *ta;
 
-	for (ta = q.agents; ta != NULL; ta = next) {
-		next = ta->next;
+	for (ta = q.agents; ta != NULL; ta = ta->next) {
 		if (ta->out >= 0 && FD_ISSET(ta->out, out))
 			flush(ta);
 		if (ta->in >= 0 && FD_ISSET(ta->in, in))
 			listen_to(ta, READS);
-		remove_if_gone(ta);
 	}
 }
 
