@@ -322,13 +322,11 @@ emit_state(const struct vertex *v)
 	}
 }
 
-/* When a vertex expires, from now; 0: never. */
+/* When a vertex expires, from now, if its clause sets an expiry. */
 static long
 expires(const struct vertex *v)
 {
-	long expiry = v->thread->ring->conf->v.expiry;
-
-	return expiry == 0 ? 0 : v->msg->born + expiry - (long)now.mono;
+	return v->msg->born + v->thread->ring->conf->v.expiry - (long)now.mono;
 }
 
 /* "1:	101-1	2; 55,123	#reason (state, expires in ..., tries=1)".  A
@@ -607,22 +605,17 @@ is_damaged(const struct message *m)
 static void
 emit_message(const struct message *m)
 {
-	char sender[WORD_MAX_], path[PATH_MAX_], flags[4], *f = flags;
+	char sender[WORD_MAX_], path[PATH_MAX_], flags[4];
 	struct stat st;
 	long size = -1;
 
 	text_fmt(path, sizeof(path), "../queue/%s", m->name);
 	if (lstat(path, &st) == 0)
 		size = (long)st.st_size;
-	if (m->held)
-		*f++ = 'h';
-	if (q_untold(m))
-		*f++ = 'r';
-	if (is_damaged(m))
-		*f++ = 'x';
-	*f = '\0';
+	text_fmt(flags, sizeof(flags), "%s%s%s", m->held ? "h" : "",
+	    q_untold(m) ? "r" : "", is_damaged(m) ? "x" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, (long)now.mono - m->born,
-	    size, f == flags ? "-" : flags,
+	    size, *flags != '\0' ? flags : "-",
 	    ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
 	    clean(sender, 0) : "?");
 }

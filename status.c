@@ -908,7 +908,7 @@ read_inlet(struct inlet *d)
 	long n = (long)read(d->in, d->part + d->used, AT_A_TIME);
 	char *s = d->part, *end;
 
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		refuse(d, "cannot be read", strerror(errno));
 	if (n <= 0)
 		return;
