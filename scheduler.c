@@ -193,21 +193,20 @@ scan_bounds(const char *s)
 		die(X_USAGE, "-E %s: newentsmax[,seconds] is needed", s);
 }
 
-/* channel/host in lower case; the host may be missing: any. */
-static void
-split_address(char *s, char **channel, char **host)
+/* Cuts the host off channel/host, in lower case, and returns it: "*" if it is
+ * missing. */
+static char *
+split_address(char *s)
 {
-	char *p = strchr(s, '/');
+	static char any[] = "*";
+	char *slash = strchr(s, '/'), *host = slash != NULL ? slash + 1 : any;
 
 	text_lower(s);
-	*channel = s;
-	*host = "*";
-	if (p != NULL) {
-		*p = '\0';
-		*host = p + 1;
-	}
-	if (*s == '\0' || **host == '\0')
+	if (slash != NULL)
+		*slash = '\0';
+	if (*s == '\0' || *host == '\0')
 		usage();
+	return host;
 }
 
 static void
@@ -232,7 +231,8 @@ take_option(int c, char *arg)
 	case 'R': opt.forkrate = number(c, arg, 1, 10000, NULL); break;
 	case 'q': opt.rendezvous = arg; break;
 	case 'p':
-		split_address(arg, &opt.pick_channel, &opt.pick_host);
+		opt.pick_channel = arg;
+		opt.pick_host = split_address(arg);
 		break;
 	case 'Z': opt.envfile = arg; break;
 	case 'V': version(); exit(0);
@@ -345,7 +345,7 @@ find_locations(void)
 	opt.mailshare = location(NULL, "MAILSHARE", MAILSHARE);
 	opt.logdir = location(NULL, "LOGDIR", LOGDIR);
 	opt.rendezvous = location(opt.rendezvous, "RENDEZVOUS", NULL);
-	opt.path = ta_var("PATH");	/* that of -Z comes first here */
+	opt.path = ta_var("PATH");	/* the file of -Z comes first */
 	if (opt.path == NULL)
 		opt.path = getenv("PATH");
 	if (opt.path == NULL)
@@ -386,9 +386,8 @@ become_checker(const char *self, char *address)
 	argv = mem_must((n + most + 5) * sizeof(*argv));
 	argv[0] = name;
 	argv[1] = mem_dup(me.config);
-	argv[2] = argv[3] = none;
-	if (address != NULL)
-		split_address(address, &argv[2], &argv[3]);
+	argv[2] = address != NULL ? address : none;
+	argv[3] = address != NULL ? split_address(address) : none;
 	for (i = 0; i < most; i++)
 		argv[i + 4] = joined(known[i], "=", ta_var(known[i]));
 	if (n > 0)

@@ -693,9 +693,7 @@ go_on(struct ta *ta)
 static int
 is_logged(struct ta *ta)
 {
-	if (ta->noise > NOISE_MOST)
-		return 0;
-	if (++ta->noise > NOISE_MOST)
+	if (ta->noise++ == NOISE_MOST)
 		log_warn("agent-says pid=%d channel=%s too much; no more of "
 		    "it is logged", ta->pid, ta->ring->chan->name);
 	return ta->noise <= NOISE_MOST;
