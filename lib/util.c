@@ -677,7 +677,9 @@ fd_plain(const char *path, int flags, struct stat *st)
 		return -1;
 	}
 	error = 0;
-	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
+	if (fstat(fd, st) < 0)
+		error = errno;
+	else if (!S_ISREG(st->st_mode))
 		error = EINVAL;
 	else if (O_NOFOLLOW == 0 && !same_file(&seen, st))
 		error = EAGAIN;		/* it was replaced meanwhile */

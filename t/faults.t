@@ -252,6 +252,23 @@ sed -n 's/^site \([^ ]*\) [^ ]* - \(scheduler+.*\)/\1 \2/p' \
     "$tmp/none/faults" | sort -u >"$tmp/sites"
 diag "calls: $(awk '{ printf "%s %s, ", $1, $2 }' "$tmp/counts")"
 
+# Nothing changes the directory later, so it is read once.
+one=$tmp/one
+mkdir "$one"
+spool_new "$one/po"
+put "$one/po" 1-1 test a.host u1
+touch -t 202601010000 "$one/po/transport"
+trial_conf "$one"
+wrap_dsn "$one"
+launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS_SPEED=60 \
+    FAULTS=fstat:1:1:EIO FAULTS_FROM=1:1-1 FAULTS_LOG="$one/faults"
+ok 'a control file that cannot be examined once is loaded later' \
+    wait_for 60 po_empty "$one/po"
+kill "$pid"
+join
+is 'a control file could not be examined once' \
+    "$(grep -c '^fault fstat' "$one/faults")" 1
+
 errors_of() {	# kind
 	case $1 in
 	open) echo EMFILE ENFILE ENOSPC EIO EINTR ;;
