@@ -564,15 +564,13 @@ msg_back(struct vertex *v)
 }
 
 void
-msg_want(struct vertex *v, int own)
+msg_want_by(struct vertex *v, double at)
 {
 	struct message *m = v->msg;
 	struct part *p = msg_part(m);
-	double at = own && v->wakeup > now.mono ? v->wakeup : now.mono;
 
-	if (!own)
-		v->wakeup = 0;
-	v->offered = v->thread->triggered & 1U;
+	if (at < now.mono)
+		at = now.mono;
 	if (at >= v->count)
 		return;
 	v->count = (unsigned)at;
@@ -584,6 +582,15 @@ msg_want(struct vertex *v, int own)
 		p->again = (long)at;
 		msg_place(p);
 	}
+}
+
+void
+msg_want(struct vertex *v, int own)
+{
+	if (!own)
+		v->wakeup = 0;
+	v->offered = v->thread->triggered & 1U;
+	msg_want_by(v, v->wakeup);
 }
 
 void

@@ -221,6 +221,8 @@ void	msg_return(struct message *);
 int	msg_out(struct vertex *, double until);
 /* One that is OUT becomes BACK: in core, and on no list. */
 void	msg_back(struct vertex *);
+/* One that is OUT is wanted at that time, mono, at the latest. */
+void	msg_want_by(struct vertex *, double at);
 /* One that is OUT is wanted now; own: at its own time, if it has one. */
 void	msg_want(struct vertex *, int own);
 struct message *msg_due(void);	/* the first away whose file is due, or NULL */

@@ -1129,14 +1129,32 @@ q_wait(void)
 	return soon ? 0 : w < e ? w : e;
 }
 
+/* What is OUT comes in when it expires, which may be sooner now. */
+static void
+recall(struct message *m)
+{
+	struct vertex *v;
+	long expiry;
+
+	for (v = m->out; v != NULL; v = v->other) {
+		expiry = v->thread->ring->conf->v.expiry;
+		if (expiry > 0)
+			msg_want_by(v, (double)(m->born + expiry));
+	}
+}
+
 void
 q_reload(struct config *config)
 {
 	struct hlink *l;
 
 	th_reload(config);
-	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
+	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		q_rearm(OWNER(struct message, link, l));
+		recall(OWNER(struct message, link, l));
+	}
+	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; )
+		recall(OWNER(struct message, link, l));
 }
 
 /* Makes sure of the tags of all finished recipients, for a message that cannot

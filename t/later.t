@@ -215,6 +215,29 @@ sched_stop
 fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
+PARAMactive 1
+*/*	interval=1h retries=9 expiry=30d expiry2=0 bounce=none skew=1000000
+test/*	command="words $tmp"
+EOF
+put "$po" 371-1 test f1 full
+ok 'the scheduler starts before a shorter expiry' start
+wait_log 'deferred msg=371-1' 20
+put "$po" 372-1 test f2 full
+ok 'mail is evicted before a shorter expiry' wait_log 'evict msg=371-1' 20
+wait_log 'deferred msg=372-1' 20
+pass_by 1500
+sed 's/expiry=30d/expiry=20m/' "$tmp/cf" >"$tmp/cf.new" &&
+    mv "$tmp/cf.new" "$tmp/cf"
+kill -HUP "$sched_pid"
+ok 'a shorter expiry of a reload applies to mail in core' \
+    wait_log 'complete msg=372-1' 20
+ok 'a shorter expiry of a reload applies to evicted mail' \
+    wait_log 'complete msg=371-1' 20
+sched_stop
+
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
 PARAMactive 2
 */*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
 test/*	command="words $tmp"
