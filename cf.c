@@ -401,10 +401,9 @@ take_value(struct reader *r)
 static int
 whole(const char *s, long *n)
 {
-	const char *digits = s + (*s == '-'), *end;
 	unsigned long u;
 
-	if (num_upto(digits, 999999999UL, &u, &end) < 0 || *end != '\0')
+	if (num_upto(s + (*s == '-'), 999999999UL, &u, NULL) < 0)
 		return -1;
 	*n = *s == '-' ? -(long)u : (long)u;
 	return 0;
@@ -501,7 +500,6 @@ static const char *
 set_id(struct reader *r, const struct keyword *k, void *to, const char *s)
 {
 	unsigned long n;
-	const char *end;
 #ifndef NO_PWD
 	struct passwd *pw;
 	struct group *gr;
@@ -510,7 +508,7 @@ set_id(struct reader *r, const struct keyword *k, void *to, const char *s)
 	/* root and daemon, the defaults, have their usual numbers on systems
 	 * that do not have these names */
 	*(long *)to = k->type == T_GROUP;
-	if (num_upto(s, ID_MOST, &n, &end) == 0 && *end == '\0') {
+	if (num_upto(s, ID_MOST, &n, NULL) == 0) {
 		*(long *)to = (long)n;
 		return NULL;
 	}

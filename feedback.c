@@ -792,11 +792,9 @@ is_word(char *s)
 static long
 number(const char *s, long most)
 {
-	const char *end;
 	unsigned long n;
 
-	return num_upto(s, (unsigned long)most, &n, &end) < 0 || *end != '\0' ?
-	    -1 : (long)n;
+	return num_upto(s, (unsigned long)most, &n, NULL) < 0 ? -1 : (long)n;
 }
 
 static int

@@ -168,15 +168,11 @@ version(void)
 static long
 number(int letter, const char *s, long min, long max, const char **end)
 {
-	const char *rest;
 	unsigned long n;
 
-	if (num_upto(s, (unsigned long)max, &n, &rest) < 0 || (long)n < min ||
-	    (end == NULL && *rest != '\0'))
+	if (num_upto(s, (unsigned long)max, &n, end) < 0 || (long)n < min)
 		die(X_USAGE, "-%c %s: a number from %ld to %ld is needed",
 		    letter, s, min, max);
-	if (end != NULL)
-		*end = rest;
 	return (long)n;
 }
 

@@ -411,6 +411,7 @@ static void
 see_line(struct ctl *c)
 {
 	char *value = value_of(c);
+	const char *end;
 	unsigned long format;
 
 	switch (c->l.line[0]) {
@@ -439,7 +440,7 @@ see_line(struct ctl *c)
 			c->sender = c->l.off;
 		break;
 	case 'o':
-		if (num_upto(value, LONG_MAX, &c->body, NULL) < 0)
+		if (num_upto(value, LONG_MAX, &c->body, &end) < 0)
 			c->why = "its o line has no number";
 		break;
 	case 'd':

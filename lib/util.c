@@ -82,15 +82,11 @@ text_copy(struct text *t, const char *s, size_t n)
 	t->s[t->len] = '\0';
 }
 
-/* Bytes that may be shown as they are: 1 all but in words, 2 always. */
-static unsigned char shown[256];
-
-static void
-fill_shown(void)
+/* May the byte be shown as it is?  clean is that of the text. */
+static int
+is_clean(int c, int clean)
 {
-	memset(shown + 33, 2, 127 - 33);
-	shown[' '] = 1;
-	shown['\\'] = 0;
+	return (c > ' ' || (c == ' ' && clean < 2)) && c < 127 && c != '\\';
 }
 
 static void
@@ -123,10 +119,8 @@ text_put(struct text *t, const char *s, size_t n)
 		text_copy(t, s, n);
 		return;
 	}
-	if (shown['a'] == 0)
-		fill_shown();
 	for (;; s++) {
-		for (run = s; s < end && shown[(unsigned char)*s] >= t->clean;
+		for (run = s; s < end && is_clean((unsigned char)*s, t->clean);
 		    s++)
 			;
 		text_copy(t, run, (size_t)(s - run));
@@ -161,14 +155,11 @@ text_number(struct text *t, unsigned long u, int minus, int width, int pad)
 static void
 text_string(struct text *t, const char *s, int prec)
 {
-	const char *end = NULL;
+	const char *end;
 
 	if (s == NULL)
 		s = "(none)";
-	if (prec >= 0)
-		end = memchr(s, '\0', (size_t)prec);
-	if (prec < 0)
-		end = s + strlen(s);
+	end = prec < 0 ? s + strlen(s) : memchr(s, '\0', (size_t)prec);
 	text_put(t, s, end == NULL ? (size_t)prec : (size_t)(end - s));
 }
 
@@ -176,7 +167,7 @@ void
 text_vadd(struct text *t, const char *f, va_list ap)
 {
 	int width, prec, pad, lng, left, was;
-	const char *p, *s;
+	const char *p;
 	long v;
 	size_t n;
 
@@ -188,12 +179,6 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		if (p == NULL)
 			return;
 		f = p + 1;
-		if (*f == 's') {	/* most of all */
-			s = va_arg(ap, char *);
-			s = s == NULL ? "(none)" : s;
-			text_put(t, s, strlen(s));
-			continue;
-		}
 		was = t->clean;
 		left = *f == '-';
 		if (left) {
@@ -266,18 +251,6 @@ text_lower(char *s)
 
 /* ---- numbers and spans of time --------------------------------------- */
 
-unsigned long
-num_of(const char *s, const char **end)
-{
-	unsigned long u = 0;
-
-	for (; *s >= '0' && *s <= '9'; s++)
-		u = u * 10 + (unsigned long)(*s - '0');
-	if (end != NULL)
-		*end = s;
-	return u;
-}
-
 /* strtoul would take blanks and a sign first, and saturates. */
 int
 num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
@@ -293,7 +266,17 @@ num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
 	*n = v;
 	if (end != NULL)
 		*end = s;
-	return bad ? -1 : 0;
+	return bad || (end == NULL && *s != '\0') ? -1 : 0;
+}
+
+unsigned long
+num_of(const char *s, const char **end)
+{
+	unsigned long n;
+	const char *rest;
+
+	num_upto(s, ULONG_MAX, &n, end != NULL ? end : &rest);
+	return n;
 }
 
 /* From the largest down; a number without a unit is in the last one. */
@@ -1115,24 +1098,25 @@ hash_del(struct hash *h, struct hlink *l)
 		}
 }
 
-struct hlink *
-hash_first(const struct hash *h, unsigned long hash)
+/* The first one from l on, in its chain, with this value. */
+static struct hlink *
+chain_find(struct hlink *l, unsigned long hash)
 {
-	struct hlink *l = *hash_chain(h, hash);
-
 	while (l != NULL && l->hash != hash)
 		l = l->next;
 	return l;
 }
 
 struct hlink *
+hash_first(const struct hash *h, unsigned long hash)
+{
+	return chain_find(*hash_chain(h, hash), hash);
+}
+
+struct hlink *
 hash_next(const struct hlink *l)
 {
-	struct hlink *next = l->next;
-
-	while (next != NULL && next->hash != l->hash)
-		next = next->next;
-	return next;
+	return chain_find(l->next, l->hash);
 }
 
 struct hlink *

@@ -120,7 +120,8 @@ void	text_lower(char *);	/* its ASCII letters become small */
  * argument, when not NULL, is set to the first byte after them. */
 unsigned long num_of(const char *, const char **);
 /* The same, where other numbers than 0 to max are errors: 0, or -1 when s
- * begins with no digit or the number is larger. */
+ * begins with no digit, the number is larger, or the last argument is NULL and
+ * something follows the digits. */
 int	num_upto(const char *s, unsigned long max, unsigned long *,
 	    const char **);
 /* A span such as 1h5m20s or 90 (seconds): 0, or -1 when it is none or
@@ -210,7 +211,8 @@ struct lines {
 	unsigned long pos;	/* file offset of the end of buf */
 	unsigned long size;	/* bytes in the file, 0: unknown; set after
 					 * line_start, saves a read */
-	int	fresh;		/* the descriptor stands at pos */
+	int	fresh;		/* the descriptor stands at pos: saves an lseek,
+				 * 5 % of the time to load a message */
 	unsigned long off;	/* file offset of line */
 	size_t	have, used;	/* bytes in buf, bytes of it consumed */
 	size_t	len;		/* bytes in line, without its newline */

@@ -75,11 +75,11 @@ mq_put_unread(const struct mq_queue *q, const char *before, const char *after)
 static int
 screen_var(const char *name)
 {
-	const char *s = getenv(name), *end;
+	const char *s = getenv(name);
 	unsigned long n;
 
-	return s != NULL && num_upto(s, MQ_SCREEN_MAX, &n, &end) == 0 &&
-	    *end == '\0' ? (int)n : 0;
+	return s != NULL && num_upto(s, MQ_SCREEN_MAX, &n, NULL) == 0 ?
+	    (int)n : 0;
 }
 
 void

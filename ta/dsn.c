@@ -734,9 +734,8 @@ static int
 number(const char *s, long *n)
 {
 	unsigned long u;
-	const char *end;
 
-	if (num_upto(s, 999999999UL, &u, &end) < 0 || *end != '\0')
+	if (num_upto(s, 999999999UL, &u, NULL) < 0)
 		return -1;
 	*n = (long)u;
 	return 0;
