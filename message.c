@@ -970,12 +970,12 @@ see_late(const struct message *m, struct notary *n, unsigned long off)
 	text_add(&t, "%s\1delayed\1\1\1", n->rc.user);
 	if (s->expiry > 0 && born >= SANE_WALL)
 		text_add(&t, "%ld", born + s->expiry);
-	if (nt_delayed(n, n->delay_at, times) < 0)
+	if (nt_delayed(n, times) < 0)
 		return -1;
 	if (ctl_diag(m->name, off, ' ', fields, "", why_late(m, n, off), 0)
 	    == 0)
 		return 1;
-	nt_delayed(n, n->delay_at, n->delays);	/* both are written later */
+	nt_delayed(n, n->delays);	/* both are written later */
 	return -1;
 }
 

@@ -380,6 +380,15 @@ to_rcpt(struct ctl *c, unsigned long off)
 	return line_next(&c->l) && c->l.len > 2;
 }
 
+/* Counts a recipient with this tag if it is done: 1 or 0. */
+static int
+count_done(struct ctl *c, int tag)
+{
+	c->nfailed += tag == '-';
+	c->ndone += tag == '+';
+	return tag == '+' || tag == '-';
+}
+
 static void
 see_rcpt(struct ctl *c)
 {
@@ -387,9 +396,7 @@ see_rcpt(struct ctl *c)
 
 	c->nrcpt++;
 	c->near = NEAR;
-	c->nfailed += tag == '-';
-	c->ndone += tag == '+';
-	if (tag == '+' || tag == '-')
+	if (count_done(c, tag))
 		return;
 	if ((tag != ' ' && tag != '~') || parse_rcpt(c) < 0)
 		c->why = "a recipient line cannot be read";
@@ -481,7 +488,7 @@ ctl_line(struct ctl *c)
 {
 	int letter = 0;
 
-	if (c->why != NULL || c->later)
+	if (c->why != NULL)
 		return -1;
 	while (letter == 0 && ctl_walk(c)) {
 		letter = (unsigned char)c->l.line[0];
@@ -548,12 +555,27 @@ is_believed(const struct ctl *c, long pid)
 	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
 }
 
+/* The byte at off of the file, or -1. */
+static int
+byte_at(int fd, unsigned long off)
+{
+	unsigned char byte;
+
+	return lseek(fd, (off_t)off, SEEK_SET) >= 0 &&
+	    read(fd, &byte, 1) == 1 ? byte : -1;
+}
+
+/* Writes n bytes at off: 0 or -1. */
+static int
+put_at(int fd, unsigned long off, const char *s, size_t n)
+{
+	return lseek(fd, (off_t)off, SEEK_SET) < 0 ? -1 : fd_write(fd, s, n);
+}
+
 int
 ctl_put_tag(int fd, unsigned long off, int with_pid, const char tag[8])
 {
-	if (lseek(fd, (off_t)(off + 1), SEEK_SET) < 0)
-		return -1;
-	return fd_write(fd, tag, with_pid ? 7 : 1);
+	return put_at(fd, off + 1, tag, with_pid ? 7 : 1);
 }
 
 /* Removes the lock of a process that is gone; its tag is read again, as it may
@@ -561,14 +583,11 @@ ctl_put_tag(int fd, unsigned long off, int with_pid, const char tag[8])
 static int
 unlock(int fd, unsigned long off, int with_pid)
 {
-	char tag;
+	int tag = byte_at(fd, off + 1);
 
-	if (lseek(fd, (off_t)(off + 1), SEEK_SET) < 0 ||
-	    read(fd, &tag, 1) != 1)
-		return '~';
 	if (tag == '~' && ctl_put_tag(fd, off, with_pid, "       ") == 0)
 		return ' ';
-	return (unsigned char)tag;
+	return tag < 0 ? '~' : tag;
 }
 
 /* The current recipient is locked: CTL_BAD with later set if the lock is
@@ -577,7 +596,6 @@ static enum ctl_item
 see_lock(struct ctl *c)
 {
 	long pid = pid_of(c->l.line + 2);
-	int tag;
 
 	if (is_believed(c, pid)) {
 		log_warn("locked msg=%s rcpt=%lu pid=%ld is at work on it, "
@@ -589,10 +607,8 @@ see_lock(struct ctl *c)
 	}
 	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
 	    ctl_msg(c->name), c->l.off, pid);
-	tag = unlock(c->l.fd, c->l.off, c->with_pid);
-	c->nfailed += tag == '-';
-	c->ndone += tag == '+';
-	return tag == '+' || tag == '-' ? CTL_END : CTL_RCPT;
+	return count_done(c, unlock(c->l.fd, c->l.off, c->with_pid)) ?
+	    CTL_END : CTL_RCPT;
 }
 
 enum ctl_item
@@ -865,18 +881,8 @@ ctl_at(const char *name, unsigned long off)
 const char *
 ctl_user(const char *name, unsigned long off, char *orcpt, size_t size)
 {
-	const char *p = peek(name, off, 0) == NULL ? NULL : words_of(&look);
-	size_t n;
-
-	if (p == NULL)
+	if (ctl_at(name, off) == NULL)
 		return NULL;
-	pass_word(&p);
-	pass_word(&p);
-	n = (size_t)(word_end(p) - p);
-	if (n >= sizeof(look.user))
-		return NULL;
-	memcpy(look.user, p, n);
-	look.user[n] = '\0';
 	ctl_wishes(to_words(&look) ? look.l.line + 2 : NULL, orcpt, size);
 	return look.user;
 }
@@ -1004,11 +1010,10 @@ add_notary(struct text *t, const char *user, const char *status,
 static int
 is_cut(int fd)
 {
-	char last;
 	off_t end = lseek(fd, 0, SEEK_END);
+	int last = end > 0 ? byte_at(fd, (unsigned long)end - 1) : '\n';
 
-	return end > 0 && lseek(fd, end - 1, SEEK_SET) >= 0 &&
-	    read(fd, &last, 1) == 1 && last != '\n';
+	return last >= 0 && last != '\n';
 }
 
 void
@@ -1077,7 +1082,7 @@ nt_start(struct notary *n, int fd, const char *name)
 		if (n->c.l.line[0] == '@')
 			n->rc.format = (int)strtoul(value_of(&n->c), NULL,
 			    0) & 7;
-	if (n->c.l.error != 0) {	/* nt_rewind forgets that */
+	if (n->c.l.error != 0) {	/* ctl_go forgets that */
 		errno = n->c.l.error;
 		close(n->fd);
 		n->fd = -1;
@@ -1196,24 +1201,21 @@ nt_is_warning(const struct notary *n)
 int
 nt_mark(struct notary *n, unsigned long at, int tag)
 {
-	char c = 0, to = (char)tag;
+	int letter = byte_at(n->fd, at);
+	char to = (char)tag;
 
-	if (lseek(n->fd, (off_t)at, SEEK_SET) < 0 || read(n->fd, &c, 1) != 1)
-		return -1;
-	if (c != 'd')
-		return 0;	/* another file by now */
-	return fd_write(n->fd, &to, 1);
+	if (letter != 'd')	/* another file by now, or none */
+		return letter < 0 ? -1 : 0;
+	return put_at(n->fd, at + 1, &to, 1);
 }
 
 int
-nt_delayed(struct notary *n, unsigned long at, unsigned long count)
+nt_delayed(struct notary *n, unsigned long count)
 {
 	char field[8];
 
 	text_fmt(field, sizeof(field), "%4lu", count);
 	if (count == 0)
 		strcpy(field, "    ");
-	if (lseek(n->fd, (off_t)at, SEEK_SET) < 0)
-		return -1;
-	return fd_write(n->fd, field, 4);
+	return put_at(n->fd, n->delay_at, field, 4);
 }

@@ -44,7 +44,7 @@ unsigned ctl_wishes(const char *words, char *orcpt, size_t size);
  */
 struct ctl {
 	const char *why;	/* reason why it cannot be used, or NULL */
-	int	later;		/* seconds until it can be tried again, or 0 */
+	int	later;		/* why: seconds until that may be over, or 0 */
 	long	pid;		/* later: whose lock is in the way, or 0 */
 	/* set by the caller after ctl_open: the process whose lock was in the
 	 * way when the file was last read, and mono when it was first seen */
@@ -86,7 +86,7 @@ struct ctl {
 enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
 
 /* Opens transport/name; the working directory is transport/.  0, or -1 with why
- * or later set.  -1 with neither: it is no regular file, or is gone. */
+ * set.  -1 without it: it is no regular file, or is gone. */
 int	ctl_open(struct ctl *, const char *name);
 /* Opens it again to continue behind off, after its whole was found good.  Locks
  * are ignored, as they are those of our own agents. */
@@ -97,8 +97,8 @@ int	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);
 /* Reads the next line outside header blocks, or the one that begins a block; of
  * N lines only those of a recipient.  Its letter; 0 at the end of a good file;
- * -1 with why or later set.  The words of a recipient with a blank tag or a
- * lock are then in channel, host and user. */
+ * -1 with why set.  The words of a recipient with a blank tag or a lock are
+ * then in channel, host and user. */
 int	ctl_line(struct ctl *);
 /* Reads the next such line without checking it: 1, or 0 at the end. */
 int	ctl_walk(struct ctl *);
@@ -111,7 +111,7 @@ const char *ctl_address(struct ctl *);
 const char *ctl_from(struct ctl *);
 void	ctl_message_id(struct ctl *, char *id, size_t size);
 /* Reads on to the next pending recipient, T line or the end of a good file, or
- * CTL_BAD with why or later set.  Removes the locks of dead agents. */
+ * CTL_BAD with why set.  Removes the locks of dead agents. */
 enum ctl_item ctl_next(struct ctl *);
 /* Is the process an agent of ours that has a job of the file with this name?
  * Set by the scheduler; NULL: no process is. */
@@ -214,7 +214,7 @@ int	nt_rcpt(struct notary *, unsigned long off);
 /* Sets the tag of the diagnostic line at this offset: '+' sent in a DSN, '-'
  * not to be sent, ' ' neither.  0 or -1. */
 int	nt_mark(struct notary *, unsigned long at, int tag);
-/* Writes the count of warnings sent at delay_at of a recipient: 0 or -1. */
-int	nt_delayed(struct notary *, unsigned long at, unsigned long count);
+/* Writes the count of warnings sent into the recipient's line: 0 or -1. */
+int	nt_delayed(struct notary *, unsigned long count);
 
 #endif

@@ -184,94 +184,61 @@ spool_time(const struct stat *st, struct spool_time *t)
 static const char code[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123abcdefghijklmnopqrstuvwxyz4567890-=";
 
-/* The five bytes of year, month and day.  The last result is kept, as most
- * calls are for the same day.  NULL: the time has no date. */
-static const char *
-id_of_day(time_t wall, long d)
+/* Adds the id without the number of the start: 0, or -1 when the time has no
+ * date, or there is no room. */
+static int
+put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 {
-	static char stamp[5];
-	static long day = -1;	/* since 1970, of the date in stamp */
-	struct tm *tm;
-	int year;
+	const char *p = name_base(name);
+	const struct tm *tm = gmtime(&wall);
+	int year, bit;
 
-	if (d == day)
-		return stamp;
-	if ((tm = gmtime(&wall)) == NULL)
-		return NULL;
-	year = tm->tm_year + 1900;
-	stamp[0] = code[year >> 12 & 63];
-	stamp[1] = code[year >> 6 & 63];
-	stamp[2] = code[year & 63];
-	stamp[3] = code[tm->tm_mon];
-	stamp[4] = code[tm->tm_mday - 1];
-	day = d;
-	return stamp;
-}
-
-/* Writes the id without the number of the start.  Its length; 0: the time has
- * no date, or the buffer is too small. */
-static size_t
-put_id(char *id, size_t size, const char *name, time_t wall, unsigned long ns)
-{
-	const char *p = name_base(name), *day;
-	char *to = id, *end;
-	long s = (long)wall % 86400;
-	int bit;
-
-	s += s < 0 ? 86400 : 0;
-	day = id_of_day(wall, ((long)wall - s) / 86400);
-	if (day == NULL || size < 16)
-		return 0;
-	end = id + size - 14;	/* the time and a NUL */
+	if (tm == NULL)
+		return -1;
 	while (*p == '0' && p[1] >= '0' && p[1] <= '9')
 		p++;
-	for (*to++ = 'S'; *p >= '0' && *p <= '9'; *to++ = *p++)
-		if (to == end)
-			return 0;
-	memcpy(to, day, 5);
-	to += 5;
-	*to++ = code[s / 3600];
-	*to++ = code[s / 60 % 60];
-	*to++ = code[s % 60];
+	year = tm->tm_year + 1900;
+	text_add(t, "S%.*s%c%c%c%c%c%c%c%c", (int)strspn(p, "0123456789"), p,
+	    code[year >> 12 & 63], code[year >> 6 & 63], code[year & 63],
+	    code[tm->tm_mon], code[tm->tm_mday - 1], code[tm->tm_hour],
+	    code[tm->tm_min], code[tm->tm_sec]);
 	for (bit = 24; bit >= 0 && ns != 0; bit -= 6)
-		*to++ = code[ns >> bit & 63];
-	*to = '\0';
-	return (size_t)(to - id);
+		text_add(t, "%c", code[ns >> bit & 63]);
+	return t->cut ? -1 : 0;
 }
 
 int
 spool_id_at(const char *name, const struct spool_time *at, char *id,
     size_t size)
 {
-	return at->s > 0 && put_id(id, size, name, (time_t)at->s, at->ns) > 0 ?
-	    0 : -1;
+	struct text t;
+
+	text_init(&t, id, size);
+	return at->s == 0 ? -1 : put_id(&t, name, (time_t)at->s, at->ns);
 }
 
 int
 spool_id_of(const char *path, const char *name, char *id, size_t size)
 {
 	struct stat st;
-	size_t n;
+	struct text t;
 
-	if (lstat(path, &st) < 0 || (n = put_id(id, size, name, st.st_mtime,
-	    (unsigned long)NS(&st))) == 0)
+	text_init(&t, id, size);
+	if (lstat(path, &st) < 0 ||
+	    put_id(&t, name, st.st_mtime, (unsigned long)NS(&st)) < 0)
 		return -1;
-	return (long)st.st_mtime >= SANE_WALL ? 0 :
-	    text_fmt(id + n, size - n, ".%lu", start_of(path, name));
+	if ((long)st.st_mtime < SANE_WALL)
+		text_add(&t, ".%lu", start_of(path, name));
+	return t.cut ? -1 : 0;
 }
 
 int
 spool_id(const char *name, char *id, size_t size)
 {
-	static const char queue[] = "../queue/";
 	char path[PATH_SIZE];
-	size_t n = strlen(name);
 
-	if (n > sizeof(path) - sizeof(queue))
-		return -1;
-	memcpy(path, queue, sizeof(queue) - 1);
-	memcpy(path + sizeof(queue) - 1, name, n + 1);
-	return spool_id_of(path, name, id, size);
+	return text_fmt(path, sizeof(path), "../queue/%s", name) < 0 ? -1 :
+	    spool_id_of(path, name, id, size);
 }
 
 /* ---- the name of this host ------------------------------------------- */
