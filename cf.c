@@ -131,10 +131,12 @@ static const char *const choices[][5] = {
 	{ "is neither yes nor no", "no", "yes", NULL }
 };
 
+struct pair {
+	const char *name, *value;
+};
+
 /* Other names of keywords, and former keywords. */
-static const struct {
-	const char *name, *now;
-} synonyms[] = {
+static const struct pair synonyms[] = {
 	{ "maxtransport", "maxta" }, { "maxtransports", "maxta" },
 	{ "maxchannels", "maxchannel" }, { "maxrings", "maxring" },
 	{ "priority", "nice" }, { "ageorder", "order" }
@@ -152,19 +154,28 @@ static const char *const foreign[] = {
 
 /* The settings of the channel dsn: defaults before any clause, and those that
  * no clause can change. */
-static const struct ours {
-	const char *name, *value;
-} dsn_first[] = {
+static const struct pair dsn_first[] = {
 	{ "interval", "5" }, { "retries", "1 2 4 8 12" },
 	{ "timeout", "30m" }, { "overfeed", "10" }, { "order", "age" },
 	{ "cohorts", "0" }
 }, dsn_last[] = {
 	{ "expiry", "0" }, { "reporttimes", "none" }, { "maxta", "0" },
 	{ "maxchannel", "0" }, { "maxring", "1" }, { "maxthr", "1" },
-	{ "bounce", "sender" }
+	{ "bounce", "sender" }, { "queueonly", "0" },
+	{ "wakeuprestartonly", "0" }
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/* What was split last. */
+static struct command split;
+
+/* Splits the command of a clause: NULL, or what is wrong with it. */
+static const char *
+split_command(const char *s)
+{
+	return cmd_split(s, "c", "h", NULL, &split);
+}
 
 /* The row of that name; NULL: there is none. */
 static const struct keyword *
@@ -176,16 +187,23 @@ row_of(const struct keyword *table, const char *name)
 	return NULL;
 }
 
+/* The value of that name in a table of n; NULL: it has none. */
+static const char *
+value_of(const struct pair *table, size_t n, const char *name)
+{
+	for (; n > 0; n--, table++)
+		if (strcmp(table->name, name) == 0)
+			return table->value;
+	return NULL;
+}
+
 /* The keyword, by any of its names; NULL: it is none. */
 static const struct keyword *
 keyword_of(const char *word)
 {
-	size_t i;
+	const char *other = value_of(synonyms, COUNT(synonyms), word);
 
-	for (i = 0; i < COUNT(synonyms); i++)
-		if (strcmp(word, synonyms[i].name) == 0)
-			word = synonyms[i].now;
-	return row_of(cf_keywords, word);
+	return row_of(cf_keywords, other != NULL ? other : word);
 }
 
 static int
@@ -601,8 +619,7 @@ static const char *
 set_command(struct reader *r, const struct keyword *k, void *to,
     const char *s)
 {
-	static struct command c;
-	const char *bad = cmd_split(s, "c", "h", NULL, &c);
+	const char *bad = split_command(s);
 
 	(void)k;
 	if (bad != NULL)
@@ -661,13 +678,12 @@ static void
 no_keyword(struct reader *r, int given)
 {
 	const struct keyword *k, *best = cf_keywords;
-	size_t i;
+	const char *advice = value_of(retired, COUNT(retired), r->word);
 
-	for (i = 0; i < COUNT(retired); i++)
-		if (strcmp(r->word, retired[i].name) == 0) {
-			wrong(r, "is no longer a keyword: %s", retired[i].now);
-			return;
-		}
+	if (advice != NULL) {
+		wrong(r, "is no longer a keyword: %s", advice);
+		return;
+	}
 	for (k = cf_keywords; k->name != NULL; k++)
 		if (likeness(r->word, k->name) > likeness(r->word, best->name))
 			best = k;
@@ -926,16 +942,15 @@ cf_free(struct config *config)
 const char *
 cf_path(const char *s, const char *(*var)(const char *))
 {
-	static struct command c;
 	char word[PATH_MAX_];
 
 	if (strncmp(s, "UNIX:", 5) == 0)
 		s += 5;
 	if (text_fmt(word, sizeof(word), "\"%s\"", s) < 0 ||
-	    cmd_split(word, "", "", var, &c) != NULL || c.nargv != 1 ||
-	    *c.argv[0] != '/')
+	    cmd_split(word, "", "", var, &split) != NULL ||
+	    split.nargv != 1 || *split.argv[0] != '/')
 		return NULL;
-	return c.argv[0];
+	return split.argv[0];
 }
 
 /* ---- the settings for an address -------------------------------------- */
@@ -991,7 +1006,7 @@ dsn_command(struct config *c)
 
 /* Sets values of the tables above, which have no errors. */
 static void
-set_ours(struct setting *v, const struct ours *values, size_t n)
+set_ours(struct setting *v, const struct pair *values, size_t n)
 {
 	for (; n > 0; n--, values++)
 		set_keyword(NULL, row_of(cf_keywords, values->name), v,
@@ -1025,19 +1040,15 @@ set_defaults(struct conf *f)
 static void
 complete(struct conf *f)
 {
-	static struct command c;
 	const struct keyword *maxthr = row_of(cf_keywords, "maxthr");
 	struct setting *v = &f->v;
 
-	if (f->dsn) {
+	if (f->dsn)
 		set_ours(v, dsn_last, COUNT(dsn_last));
-		v->queueonly = v->wakeuprestartonly = 0;
-	}
 	if (v->idlemax == 0)	/* it was not given, or as 0 */
 		v->idlemax = 3 * v->interval;
-	if (v->command != NULL &&
-	    cmd_split(v->command, "c", "h", NULL, &c) == NULL)
-		f->bound = c.bound;
+	if (v->command != NULL && split_command(v->command) == NULL)
+		f->bound = split.bound;
 	/* a clause that sets one of these sets it for "-", too */
 	f->split = v->text[maxthr - cf_keywords] == maxthr->def &&
 	    v->fb.rate.n == 0;

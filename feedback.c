@@ -488,8 +488,9 @@ dest_hash(const struct chan *chan, const char *host, unsigned box)
 	return hash_text(host, hash_text(chan->name, box));
 }
 
-struct thread *
-dest_find(const struct chan *chan, const char *host, unsigned box)
+/* The destination, or NULL. */
+static struct thread *
+find_dest(const struct chan *chan, const char *host, unsigned box)
 {
 	struct hlink *l = hash_first(&q.dests, dest_hash(chan, host, box));
 	struct thread *d;
@@ -520,7 +521,7 @@ dest_use(struct thread *d)
 struct thread *
 dest_get(struct chan *chan, const char *host, unsigned box)
 {
-	struct thread *d = chan == NULL ? NULL : dest_find(chan, host, box);
+	struct thread *d = chan == NULL ? NULL : find_dest(chan, host, box);
 
 	if (d != NULL || chan == NULL)
 		return d;
@@ -905,7 +906,7 @@ take_record(struct record *r, const char *who)
 	    db.setting_of(r->channel, r->host);
 	struct chan *chan = s == NULL || (who != NULL && s->fb.cohorts == 0) ?
 	    NULL : chan_of(r->channel);
-	struct thread *d = chan == NULL ? NULL : dest_find(chan, r->host, 0);
+	struct thread *d = chan == NULL ? NULL : find_dest(chan, r->host, 0);
 
 	if (chan == NULL || (who == NULL && d != NULL))
 		return;

@@ -100,9 +100,8 @@ long	retry_longest(const struct setting *);
 unsigned short retry_step(const struct setting *, long age);
 
 struct chan *dest_chan(const char *name);	/* NULL without memory */
-/* The destination, box being 0 or a mailbox of it: or NULL; and made when there
- * is none, NULL without memory or a channel. */
-struct thread *dest_find(const struct chan *, const char *host, unsigned box);
+/* The destination, box being 0 or a mailbox of it, made when there is none:
+ * NULL without memory or a channel. */
 struct thread *dest_get(struct chan *, const char *host, unsigned box);
 void	dest_use(struct thread *);	/* it is used from now on */
 void	dest_leave(struct thread *);	/* ... and no longer */
@@ -137,7 +136,8 @@ void	cf_free(struct config *);
  * NULL without memory.  Its command is NULL when no clause with one matched. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
 /* The path that a PARAM gives, with the values of var for ${NAME}: good until
- * the next call; NULL: one of these is not known, or it is not absolute. */
+ * the next call of cf.c.  NULL: one of these is not known, or it is not
+ * absolute. */
 const char *cf_path(const char *, const char *(*var)(const char *));
 
 /* keyword: a keyword of a clause, or a PARAM.  Up to T_GROUP the value is a

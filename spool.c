@@ -992,13 +992,6 @@ writer_of(const char *s)
 	return n > 0 && s[n] == '\0' ? (long)pid : 0;
 }
 
-/* May a double bounce of that age be removed? */
-static int
-is_due(double age)
-{
-	return q.config->postmanage > 0 && age >= q.config->postmanage;
-}
-
 /* Marks a double bounce that submit -q has set aside: its time begins now. */
 static void
 mark_bounce(const char *path)
@@ -1035,7 +1028,8 @@ tidy_entry(const char *entry)
 	} else if (tidy.area == POSTMAN) {
 		mark_bounce(path);
 		/* the message is counted, its control file is not */
-		if (is_due(bounce_age(entry)) &&
+		if (q.config->postmanage > 0 &&
+		    bounce_age(entry) >= q.config->postmanage &&
 		    remove_file(path, place, entry) == 0)
 			tidy.removed += strstr(entry, ".control") == NULL;
 	} else if (tidy.area == ROUTER) {
