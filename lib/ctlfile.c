@@ -676,9 +676,7 @@ begin(struct ctl *c, const char *name, struct stat *st)
 int
 ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
 {
-	struct stat st;
-
-	if (begin(c, name, &st) < 0)
+	if (begin(c, name, NULL) < 0)
 		return -1;
 	line_at(&c->l, off);
 	c->resumed = c->seen_i = c->seen_s = 1;
@@ -772,12 +770,10 @@ ctl_forget(void)
 static int
 hold(const char *name)
 {
-	struct stat st;
-
 	if (held.fd >= 0 && strcmp(name, held.name) == 0)
 		return held.fd;
 	ctl_forget();
-	held.fd = open_file(name, &st);
+	held.fd = open_file(name, NULL);
 	if (ctl_start(&look, held.fd, name) < 0)
 		ctl_forget();
 	else
@@ -1031,7 +1027,6 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 	char line[4096];
 	const struct ctl *c;
 	struct text t;
-	struct stat st;
 	long hdr, drpt;
 	int fd = hold(name);
 
@@ -1047,7 +1042,7 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 		text_add(&t, "\t");
 		add_folded(&t, message, '\r');
 		line[t.len++] = '\n';
-		fd = fd_plain(name, O_WRONLY | O_APPEND, &st);
+		fd = fd_plain(name, O_WRONLY | O_APPEND, NULL);
 	}
 	if (fd < 0 || fd_write(fd, line, t.len) < 0) {
 		log_err("diagnostic msg=%s rcpt=%lu %s", ctl_msg(name), off,
@@ -1095,9 +1090,7 @@ nt_start(struct notary *n, int fd, const char *name)
 int
 nt_open(struct notary *n, const char *name)
 {
-	struct stat st;
-
-	return nt_start(n, fd_plain(name, O_RDWR, &st), name);
+	return nt_start(n, fd_plain(name, O_RDWR, NULL), name);
 }
 
 void

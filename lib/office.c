@@ -152,12 +152,11 @@ start_of(const char *path, const char *name)
 {
 	char file[PATH_SIZE], line[24] = "";
 	size_t n = strlen(path) - strlen(name);
-	struct stat st;
 	int fd = -1;
 
 	if (n >= 6 && text_fmt(file, sizeof(file), "%.*s%s", (int)n - 6, path,
 	    STARTS_FILE) == 0)
-		fd = fd_plain(file, O_RDONLY, &st);
+		fd = fd_plain(file, O_RDONLY, NULL);
 	if (fd < 0)
 		return 0;
 	if (read(fd, line, sizeof(line) - 1) < 0)

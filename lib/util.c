@@ -644,9 +644,11 @@ same_file(const struct stat *a, const struct stat *b)
 int
 fd_plain(const char *path, int flags, struct stat *st)
 {
-	struct stat seen;
+	struct stat seen, own;
 	int fd, error;
 
+	if (st == NULL)
+		st = &own;
 	if (O_NOFOLLOW == 0 && lstat(path, &seen) < 0)
 		return -1;
 	errno = EINVAL;

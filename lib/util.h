@@ -178,8 +178,9 @@ void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
 int	fd_nonblock(int fd);	/* 0 or -1 */
 int	same_file(const struct stat *, const struct stat *);	/* 1 or 0 */
-/* Opens a regular file, never through a link, and fills in its status: a
- * descriptor, or -1; EINVAL means that it is not a regular file. */
+/* Opens a regular file, never through a link, and fills in its status if that
+ * is not NULL: a descriptor, or -1; EINVAL means that it is not a regular file.
+ */
 int	fd_plain(const char *path, int flags, struct stat *);
 /* Opens a file of our own in a directory of ours, or makes it with O_CREAT:
  * regular, no link, one name, owned by root or us.  A descriptor, or -1; EPERM
