@@ -735,14 +735,12 @@ ctl_box(const struct ctl *c)
 
 #define NO_HDR	ULONG_MAX
 
-static struct {
-	char	name[NAME_MAX_];
-	int	fd;
-	/* the header block at hdr serves recipients at from and behind */
-	unsigned long from, hdr;	/* hdr 0: not known, NO_HDR: none */
-} held = { "", -1, 0, 0 };
+static struct ctl look;		/* the file, if it has a name; a line of it */
 
-static struct ctl look;		/* a line of it */
+/* The header block at hdr serves recipients at from and behind. */
+static struct {
+	unsigned long from, hdr;	/* hdr 0: not known, NO_HDR: none */
+} served;
 
 const char *
 ctl_msg(const char *name)
@@ -760,25 +758,27 @@ ctl_msg(const char *name)
 void
 ctl_forget(void)
 {
-	if (held.fd >= 0)
-		close(held.fd);
-	held.fd = -1;
-	held.name[0] = '\0';
-	held.from = held.hdr = 0;
+	if (look.name[0] != '\0')
+		close(look.l.fd);
+	look.name[0] = '\0';
+	look.l.fd = -1;
+	served.from = served.hdr = 0;
 }
 
+/* Opens it, if it is not open: its descriptor, or -1. */
 static int
 hold(const char *name)
 {
-	if (held.fd >= 0 && strcmp(name, held.name) == 0)
-		return held.fd;
+	int fd = -1;
+
+	if (look.name[0] != '\0' && strcmp(name, look.name) == 0)
+		return look.l.fd;
 	ctl_forget();
-	held.fd = open_file(name, NULL);
-	if (ctl_start(&look, held.fd, name) < 0)
-		ctl_forget();
-	else
-		strcpy(held.name, look.name);
-	return held.fd;
+	if (strlen(name) < sizeof(look.name))
+		fd = open_file(name, NULL);
+	if (fd >= 0)
+		ctl_start(&look, fd, name);
+	return fd;
 }
 
 /* The recipient line that begins at off, its letter and tag at least, or NULL.
@@ -789,7 +789,7 @@ peek(const char *name, unsigned long off, int anew)
 	if (hold(name) < 0)
 		return NULL;
 	if (anew)
-		line_start(&look.l, held.fd, off);
+		line_start(&look.l, look.l.fd, off);
 	return to_rcpt(&look, off) ? look.l.line : NULL;
 }
 
@@ -806,7 +806,7 @@ is_cut_at(unsigned long off)
 {
 	struct stat st;
 
-	return held.fd >= 0 && fstat(held.fd, &st) == 0 &&
+	return look.l.fd >= 0 && fstat(look.l.fd, &st) == 0 &&
 	    (off_t)off >= st.st_size;
 }
 
@@ -825,12 +825,12 @@ ctl_mark(const char *name, unsigned long off, int tag)
 	}
 	text_fmt(field, sizeof(field), "%c      ", tag);
 	if (line == NULL ||
-	    ctl_put_tag(held.fd, off, has_room(line), field) < 0) {
+	    ctl_put_tag(look.l.fd, off, has_room(line), field) < 0) {
 		log_err("tag msg=%s rcpt=%lu tag=%c %s", ctl_msg(name), off,
 		    tag, strerror(errno));
 		return -1;
 	}
-	line_start(&look.l, held.fd, off);
+	line_start(&look.l, look.l.fd, off);
 	return 0;
 }
 
@@ -847,7 +847,7 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 	if (tag == '~') {
 		*pid = pid_of(line + 2);
 		if (!alive(*pid))
-			tag = unlock(held.fd, off, has_room(line));
+			tag = unlock(look.l.fd, off, has_room(line));
 	}
 	return tag;
 }
@@ -894,10 +894,7 @@ ctl_wishes_at(const char *name, unsigned long off)
 static int
 rewound(const char *name)
 {
-	if (hold(name) < 0)
-		return -1;
-	ctl_start(&look, held.fd, name);
-	return 0;
+	return hold(name) < 0 ? -1 : ctl_start(&look, look.l.fd, name);
 }
 
 /* The next line before the first recipient: its letter, or 0. */
@@ -953,19 +950,19 @@ ctl_sync(const char *name)
 static void
 find_header(unsigned long off)
 {
-	while (held.hdr == 0 || look.l.off < held.from ||
-	    look.l.off >= held.hdr) {
+	while (served.hdr == 0 || look.l.off < served.from ||
+	    look.l.off >= served.hdr) {
 		if (look.l.line[0] == 'm' && look.l.len <= 2)
-			held.hdr = look.l.off + look.l.len + 1;
+			served.hdr = look.l.off + look.l.len + 1;
 		else if (line_next(&look.l))
 			continue;
 		else
-			held.hdr = NO_HDR;
-		held.from = off;
+			served.hdr = NO_HDR;
+		served.from = off;
 		return;
 	}
-	if (off < held.from)
-		held.from = off;
+	if (off < served.from)
+		served.from = off;
 }
 
 /* The offset of a recipient's N line and of the text of the header block that
@@ -979,7 +976,7 @@ context(const char *name, unsigned long off, long *hdr, long *drpt)
 	else if (to_words(&look))
 		*drpt = (long)look.l.off;
 	find_header(off);
-	*hdr = held.hdr == NO_HDR ? -1 : (long)held.hdr;
+	*hdr = served.hdr == NO_HDR ? -1 : (long)served.hdr;
 }
 
 /* Newlines within a message are carriage returns in the file, or blanks. */
