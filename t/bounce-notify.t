@@ -179,7 +179,9 @@ table() {	# title PARAM line ...
 	kill -HUP "$sched_pid"
 	ok "$title: other recipients expire" wait_log 'complete msg=401-1' 30
 	wait_for 30 po_empty "$po"
-	is "$title: one more DSN comes at the end" "$(ids 401-1)" 2
+	# the log may be written after the files have gone
+	ok "$title: one more DSN comes at the end" wait_for 30 eval \
+	    '[ "$(ids 401-1)" -eq 2 ]'
 	rm -f "$tmp/r"
 	sh "$top/t/dsnread" "$po/router/$(files_of 401-1 |
 	    tail -n 1)" >"$tmp/r" 2>&1
