@@ -11,21 +11,21 @@
  * that the host answered, even if it refused the mail; a bad report says that
  * no conversation was possible.  Good reports widen the window and bad reports
  * narrow it by the rules of the clause.  A rule gives a step of x, x/N or
- * x/sqrt(N) for a window of N.  The steps add up, and at a sum of 1 the window
- * changes by 1.
+ * x/sqrt(N) for a window of N.
  *
- * There are two sums: success grows from 0, failure falls from 0 and starts
- * again below 1.  So the window narrows at the first of several bad reports,
- * but widens only at the last of several good ones: it shrinks at once and
- * grows slowly.  It does not grow ahead of need: a window of N grows only when
- * more than N - initthr agents are busy.
+ * There are two sums of steps.  success rises from 0: at 1 it falls by 1 and
+ * the window grows by 1.  failure falls from 0: below 0 it rises by 1 and the
+ * window shrinks by 1.  Each change sets the other sum to 0.  So the window
+ * narrows at the first of several bad reports, but widens only at the last of
+ * several good ones.  It does not grow ahead of need: a window of N grows only
+ * when more than N - initthr agents are busy.
  *
  * Dead time.  A bad report is also one Nth of a failed cohort.  When more
  * cohorts have failed than the clause allows, with no good report in between,
  * the destination is dead: no agent is started for it until its dead time is
- * over, an operator ends that, or an agent that was still at work reports
- * success.  With maxthr=1 the window is always 1; bad reports then only show
- * that the host is dead.
+ * over, a flush or a T line ends it, or an agent still at work reports
+ * success.  With maxthr=1 the window is 1 or 0, and one report that the host
+ * accepts no mail at all makes it 0.
  *
  * The rate does not depend on reports.  Deliveries have slots that are one gap
  * apart.  A start that is late by at most a tenth of the gap still has its
@@ -64,7 +64,7 @@
  * PARAMdestdb names a file, or a directory where each host has a file with its
  * own name.  Our file is read at the start and written at the end.  A round
  * every few minutes writes it, too, if a window has changed or a destination
- * has died or answered.  Other times of use are written only at the end, to
+ * has died or answered.  Times of use alone are written only at the end, to
  * spare flash disks.
  *
  * Each round reads the files of other hosts, for dead destinations only.  A

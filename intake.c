@@ -30,7 +30,7 @@
  *
  * So n recipients cost O(n), whatever the number of hosts.  Vertices start
  * their threads after the whole file was read.  If it is bad they are freed,
- * and the sweep frees threads that are empty.  A file can end in four ways:
+ * and empty threads become unused.  The reading ends in one of four ways:
  *
  *	loaded		it has recipients to deliver to
  *	finished	all its recipients are done (after a crash): a DSN is
@@ -51,9 +51,9 @@
  *	a gives 15 back, since 80 + 35 is 15 more than the pool
  *
  * A channel may always read up to its share.  Beyond its share it may use free
- * room, minus the room that other channels below their share still have to
- * read.  If the free room is too small for a channel below its share, channels
- * above their share give room back: they evict READY recipients of their large
+ * room that no other channel with more to read needs up to its own share.
+ * If the free room is too small for a channel below its share, channels above
+ * their share give room back: they evict READY vertices of their large
  * messages.  So a channel that hangs with the whole pool falls to its share as
  * soon as another one has work.
  *
@@ -75,18 +75,17 @@
  * with two exceptions: recipients that an agent has, and those that wait for
  * their next try, give no room back to another channel and may come on top.
  *
- * When there is no room for more of a part, its vertices that cannot go now
- * become OUT: they are in WAIT, blocked, or their host is dead.  When the part
- * was read to its end and the first of them is due, the file is read once more
- * for them, a lap, which takes those that are due; the others keep their times,
- * places and reasons.
+ * When there is no room for more of a part, its vertices that are in WAIT,
+ * blocked, or have a dead host become OUT.  When the part was read to its end
+ * and the first vertex that is OUT is due, a lap reads the file once more and
+ * loads vertices that are due; the others keep their times, places and reasons.
  *
  * Messages.  When PARAMactive are in core and mail waits on disk, one message
  * is evicted for each that is loaded: of ten that can go, the one that is
  * farthest from its next try.  It is away until that try is due.  A message is
  * not evicted while some of it is unread, while an agent has some of it or
- * could have it now, while it is held by its name, when it is due within NEAR
- * seconds, or when a warning of it is due within these.
+ * could have it now, while it is held by its name, or when a warning, lap or
+ * vertex is due within NEAR seconds (a vertex: half an interval, if less).
  *
  * A message of which only the DSN is left (a vertex on the channel dsn) is
  * evicted like any other.  It is due when the pause of its sender ends
@@ -100,11 +99,11 @@
  * loaded when that event comes.  A message that an operator names is loaded
  * even beyond PARAMactive.
  *
- * Costs.  To evict a message is O(1), and O(vertices) of those that are
- * checked.  A file is read once for each channel with a part of it in a lap; to
- * find what to read next is O(channels) for each that has some unread.  To give
- * room back is O(messages) at worst; if it was not enough, that is not tried
- * again for a second.
+ * Costs.  To evict a message is O(vertices of the messages that are checked).
+ * A lap reads the file once for each channel with a part of it.  To find the
+ * next part is O(channels) for each channel that can read on.  To give room
+ * back is O(messages) at worst; if that was not enough, the next attempt is a
+ * second later.
  */
 #include "scheduler.h"
 
@@ -483,7 +482,7 @@ begin_reading(const struct message *m, const struct chan *c, unsigned most)
 			meet(v);
 }
 
-/* Adds the recipient at hand to the vertex of its thread, if it is not in core
+/* Adds the recipient in c to the vertex of its thread, if it is not in core
  * already: 0, or -1 without memory. */
 static int
 add_rcpt(struct message *m, const struct ctl *c)
@@ -554,7 +553,7 @@ age_of(long stamp)
 	return wall - stamp;
 }
 
-/* Leaves the recipient at hand unread, in the part of its channel: 0, or -1
+/* Leaves the recipient in c unread, in the part of its channel: 0, or -1
  * without memory. */
 static int
 leave_unread(struct message *m, const struct ctl *c)
@@ -574,8 +573,8 @@ leave_unread(struct message *m, const struct ctl *c)
 
 static int seen_all;	/* all directories were read: other files are new */
 
-/* The message at hand, which is away or NULL, if it has the name of the file;
- * else a new one, NULL without memory. */
+/* m, which is away or NULL, if it has the name of the file; else a new message,
+ * NULL without memory. */
 static struct message *
 message_of(const struct ctl *c, struct message *m)
 {
@@ -785,7 +784,7 @@ load(struct ctl *c, const char *name, struct message *m)
 	return m;
 }
 
-/* Skips the file at hand: it is tried again later. */
+/* Skips the file in c: it is tried again later. */
 static void
 skip(const struct ctl *c, struct message *m)
 {
@@ -904,8 +903,8 @@ replace(const char *name)
 
 /* ---- more of a message ----------------------------------------------- */
 
-/* Is the vertex of the recipient at hand not due yet?  It is left to the next
- * lap, then. */
+/* Is the vertex of the recipient in c not due yet?  Then the recipient is left
+ * to the next lap. */
 static int
 is_early(struct part *p, const struct ctl *c)
 {

@@ -43,10 +43,10 @@
  * When the file is read again, a recipient at 70 gets the reason of the first
  * entry at 70 or later: "452 mailbox full".  A vertex that is OUT stays with
  * its thread, so whatever wakes the thread makes it due, too.  A message that
- * is skipped, as its file could not be used, is away, too.  Beyond
- * PARAMevicted, which counts messages away and these recipients, a file is
- * forgotten: its directory is read again when it is due (spool.c), and the
- * message then gets the place in the retry list that belongs to its age.
+ * is skipped, as its file could not be used, is away, too.  PARAMevicted is the
+ * most messages away and entries in all.  Beyond it a file is forgotten: its
+ * directory is read again when the file is due (spool.c), and the message then
+ * gets the place in the retry list that belongs to its age.
  *
  * Lines for the agent dsn.  That agent knows no clauses (ta/dsn.c), so the
  * scheduler writes into the control file what the DSN needs: a failure under
@@ -61,10 +61,10 @@
  * The field is written first: a crash after that loses the warning; no warning
  * is sent twice.
  *
- * Costs: O(1); O(recipients) to narrow; O(log recipients) to find one, or to
- * add one behind the others, which is nearly always its place; O(parts) to find
- * a part, or to count; a reason O(length of the text), by a hash.  Of the
- * states of a vertex, this module sets NEW, OUT and BACK.
+ * Costs: O(recipients) to drop the finished ones or to evict a vertex; O(log
+ * recipients) to find one, or to add one at the end, nearly always its place;
+ * O(parts) to find a part or to count the rest; O(length) for a reason, by a
+ * hash; else O(1).  Of the states of a vertex, it sets NEW, OUT and BACK.
  */
 #include "scheduler.h"
 
@@ -801,7 +801,7 @@ msg_read_reasons(const struct vertex *v, long *when)
 	return err != 0 ? -1 : 0;
 }
 
-/* The values for the recipient at hand; NULL without memory. */
+/* The values for the recipient in rc; NULL without memory. */
 static const struct setting *
 clause_of(const struct notary *n)
 {
@@ -922,7 +922,7 @@ msg_late_at(const struct message *m)
 	return next;
 }
 
-/* The reason why the message waits for the recipient at hand. */
+/* The reason of the recipient in rc, or that of its host; or "". */
 static const char *
 why_late(const struct message *m, const struct notary *n, unsigned long off)
 {
@@ -981,8 +981,8 @@ see_late(const struct message *m, struct notary *n, unsigned long off)
 
 #define LOOK_AGAIN	2	/* seconds until a message with a vertex that
 				 * was not tried is checked again */
-#define TRIED_BY	60	/* ... in core until a warning does not wait for
-				 * a try any longer */
+#define TRIED_BY	60	/* ... in core after which a warning waits for
+				 * no try */
 
 /* Does a warning on the message wait for the first try of a vertex?  After a
  * start old mail is tried first, so that the warning can give a reason. */

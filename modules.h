@@ -76,7 +76,7 @@ const char *fb_rate_parse(const char *, struct fb_rate *);
  * window is 0 afterwards, the caller calls dest_sleep. */
 void	fb_good(struct thread *);
 void	fb_bad(struct thread *, int all);
-/* A dead one is tried again: if its dead time is over, and at once. */
+/* The dead time ends: fb_wake only if it is over, fb_lift at once. */
 void	fb_wake(struct thread *);
 void	fb_lift(struct thread *);
 /* How many more agents it may have, without regard to its rate; 0 when it is
@@ -84,7 +84,7 @@ void	fb_lift(struct thread *);
 long	fb_room(const struct thread *, long busy);
 /* Seconds until the rate allows a delivery to start; 0: now. */
 double	fb_wait(const struct thread *);
-void	fb_started(struct thread *);
+void	fb_started(struct thread *);	/* a delivery starts now */
 
 /* The wait for the factor at this place of the retry list, seconds, at least 1.
  */
@@ -100,13 +100,13 @@ long	retry_longest(const struct setting *);
 unsigned short retry_step(const struct setting *, long age);
 
 struct chan *dest_chan(const char *name);	/* NULL without memory */
-/* The destination, box being 0 or a mailbox of it, made when there is none:
+/* The destination, or with box not 0 that mailbox of it; made if there is none:
  * NULL without memory or a channel. */
 struct thread *dest_get(struct chan *, const char *host, unsigned box);
 void	dest_use(struct thread *);	/* it is used from now on */
 void	dest_leave(struct thread *);	/* ... and no longer */
 void	dest_sleep(struct thread *);	/* it is dead */
-/* No unused one that is meant is dead any longer. */
+/* Ends the dead time of unused destinations for which meant returns 1. */
 void	dest_lift(chan_meant *, const void *arg);
 void	dest_forget(void);		/* those unused too long */
 /* Makes *slot a copy of the text: the reason of a host or a ring. */
@@ -230,7 +230,7 @@ struct message *msg_due(void);	/* the first away whose file is due, or NULL */
 unsigned msg_each_away(void (*show)(const struct message *, long next));
 void	reason_free(struct rcpt *);		/* it has no reason now */
 const char *reason_of(const struct rcpt *);	/* or NULL */
-/* A recipient of the vertex that is not in core has this reason. */
+/* Keeps the reason of a recipient of the vertex that is not in core. */
 void	msg_heard(struct vertex *, unsigned long off, const char *text);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
  * far as there is room. */
@@ -325,7 +325,7 @@ void	order_forget(struct message *);		/* frees its jobs */
 
 int	th_init(struct config *);	/* 0, or -1 without memory */
 void	th_reload(struct config *);	/* puts all threads under new rings */
-void	th_sweep(void);			/* frees what is empty */
+void	th_sweep(void);	/* empty threads become unused; frees old rings */
 /* Is the ring of a configuration that was replaced? */
 #define ring_is_old(r)	((r)->conf->config != q.config)
 /* The thread of an address, with box not 0 that of one mailbox there; made when
@@ -336,8 +336,8 @@ struct thread *th_get(struct chan *, const char *host, unsigned box);
 #define th_is_dsn(t)	((t)->ring->conf->dsn)	/* of the channel dsn? */
 /* READY vertices of the thread, wherever they stand. */
 #define th_nready(t)	((t)->ready.n + (t)->noffer)
-/* What the vertex waits for; *until: until when, mono, 0 or past if it has no
- * time. */
+/* Why the vertex cannot go now, or WHY_NOT; *until: the end of its wait, mono;
+ * 0 or past: it has no time. */
 enum why th_why(const struct vertex *, double *until);
 /* Computes its timer and its turn again, after a change; the sweep gets it if
  * it is empty. */
@@ -346,16 +346,16 @@ void	th_update(struct thread *);
 void	th_ready(struct thread *, struct vertex *);
 /* ... in WAIT until wakeup, mono. */
 void	th_wait(struct thread *, struct vertex *, long wakeup);
-/* No agent can be started for its host: it is dead for the wait that the retry
- * list gives. */
+/* Reports or a failed start show that the host is dead: it is so for the next
+ * wait of its retry list. */
 void	th_sleep(struct thread *);
 /* A round of the files in which destinations are kept, see dest_look. */
 void	th_destdb(void);
 /* A job has ended, with these reports on its host (HOST_ bits). */
 void	th_heard(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
-/* Makes the vertices for the host due, of queueonly threads too, but none that
- * a run which still goes on has deferred. */
+/* Makes the vertices for the host due, of queueonly threads too; vertices that
+ * the current run has deferred stay in WAIT. */
 void	th_trigger(const char *host);
 /* The same for all vertices of a thread (NULL), or for one that is READY, in
  * WAIT or OUT; limits and holds stay. */
@@ -409,8 +409,8 @@ void	q_arrived(struct message *);	/* the reading has ended */
 /* So many recipients of the part are unread now, and so many others were found
  * finished. */
 void	q_unread(struct part *, unsigned n, unsigned gone);
-/* Evicts the message until then, mono; the caller evicts its vertices, one by
- * one, by q_leave.  Its files stay: 0, or -1 when all of it is forgotten. */
+/* Evicts the message until then, mono; its files stay.  0: the caller evicts
+ * its vertices, one by one, by q_leave.  -1: all of it is forgotten. */
 int	q_evict(struct message *, double due);
 /* Evicts the vertex until then, mono. */
 void	q_leave(struct vertex *, double until);
@@ -426,7 +426,7 @@ void	q_done(struct vertex *);
 void	q_drop(struct message *, const char *why);
 /* A recipient is done for which the sender may get a DSN. */
 void	q_news(struct message *);
-/* Is nothing left of the message but DSNs, if that? */
+/* Is nothing of the message left, or nothing but DSNs? */
 int	q_untold(const struct message *);
 /* Holds the message, or releases it. */
 void	q_hold(struct message *, int on);
@@ -471,8 +471,8 @@ int	in_full(void);
  * ta.c - transport agents
  * ====================================================================== */
 
-/* Raises the limit of descriptors as far as it may: the number that we need, if
- * we have fewer; else 0, and they limit the agents. */
+/* Raises the limit of descriptors as far as it may and sets *have to it: 0; or
+ * the number that we need, if that is more. */
 int	ta_room(long *have);
 void	ta_limits(void);	/* logs the largest number of agents */
 /* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */

@@ -11,17 +11,17 @@
  *			are those of the seed (Postfix, "Preemptive
  *			scheduling").  Most of this file is about them.
  *
- * Preemption.  A message within a ring is a job, and jobs stand in a line.
- * The current job is the first in the line with a vertex whose host may take
- * an agent.  It gives its vertices; its hosts take turns.  For each recipient
- * that it gives it earns 1 / slotcost of a delivery slot.
+ * Preemption.  In this file a job is a message within a ring; for an agent it
+ * is one vertex.  Jobs stand in a line.  The current job is the first with a
+ * vertex whose host may take an agent.  It gives its vertices, one for a host.
+ * For each recipient that it gives it earns 1 / slotcost of a delivery slot.
  *
  * A small job behind the current one may preempt it: it is moved just before
  * the current job, and the current job pays one slot for each recipient of the
  * small one.  It need not have all of them: slotdiscount percent may be
- * missing, and slotloan slots more.  What is missing is its debt, and nothing
- * preempts it before it has earned that.  If several jobs could preempt, the
- * one with the longest wait for each of its recipients does.
+ * missing, and slotloan slots more.  Missing slots are its debt, and nothing
+ * preempts it before it has earned them.  If several jobs could preempt, the
+ * one with the longest wait, divided by its recipients, does.
  *
  *	slotcost=5, no loan, no discount; the current job has 1000 recipients
  *
@@ -41,7 +41,7 @@
  * The seed counts in batches of recipients for one host.  A vertex is such a
  * batch, but of any size; therefore work is counted in recipients here.
  *
- * Places are numbers.  The n-th message gets the place n, and a child stands
+ * Places are numbers.  That of a message is m->loaded, and a child stands
  * half way between the job before its parent and the parent: the children of
  * 1000 stand at 999.5, 999.75 and so on.  A double has bits for 43 such halves
  * for message 1000, and for 33 for message 1000000.  After that no other job
@@ -51,9 +51,9 @@
  * thread when its host may take no agent.  A job without offers is not in the
  * line, so waiting vertices cost nothing.  When the host may take an agent
  * again, up to LOOK vertices of the thread's list return to the offers of
- * their jobs, and these return to their old places.  Jobs ahead (overfeed) are
- * taken from the thread's list, and only while no vertex of the thread is
- * offered.
+ * their jobs, and these return to their old places.  An agent that is topped up
+ * (overfeed) gets vertices from the thread's list, and only while none of the
+ * thread is offered.
  *
  * The share of a message (seed: Finch).  One message must not have all agents
  * while others wait.  A message with PARAMmsgconcurrency agents gets another
@@ -62,7 +62,7 @@
  * line, with the other orders each of its vertices leaves the list of its
  * thread when its turn comes.
  *
- * This module does not know agents, and starts, feeds and delays nothing.
+ * This module starts and feeds no agents.
  * Costs: O(log n) of the jobs with offers.  The search for the job that
  * preempts is O(1) when single recipients wait, and O(n) at worst; it is
  * repeated when a job comes or is done, and once a second.

@@ -49,13 +49,13 @@
  * it can expire or a warning is due.  A vertex expires when it is older than
  * expiry and was tried, by itself or with its dead host; or, tried or not,
  * expiry2 later.  With expiry=3d and expiry2=1d it expires at 3 days if it was
- * tried, at 4 days in any case.  A deferral after that time expires it at once,
- * and no next try is later.  Held vertices do not expire.  A message whose
- * control file was removed by another program is dropped.
+ * tried, at 4 days in any case.  No next try is later than expiry, and a
+ * deferral after expiry expires the vertex.  Held vertices do not expire.  A
+ * message whose control file was removed by another program is dropped.
  *
  * Objects in core are freed in one place, q_sweep at the end of a pass:
  * vertices that are done, messages without vertices and with no DSN to send,
- * and empty threads.
+ * and old rings.  Empty threads become unused there.
  *
  * Costs: finding a message O(1), timers O(log n), a reported recipient O(log n)
  * of its job, and O(vertices) of a message when it comes in or one may expire;
@@ -896,7 +896,7 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 	v = reported(ta, num, off, s->state, &r);
 	if (v == NULL)
 		return refusal(num, off);
-	/* reports on those not in core come in the order of the file */
+	/* reports on recipients not in core come in the file's order */
 	ta->again = r != NULL ? s->state == RC_PENDING && r->heard :
 	    off <= ta->beside;
 	if (r == NULL && off > ta->beside)
@@ -1033,9 +1033,8 @@ q_has_begun(const struct vertex *v)
 	    ctl_has(name, off, '-');
 }
 
-/* Puts a vertex with recipients left back into its thread.  Those that the
- * agent did not report are deferred for this reason; NULL: the run was no
- * try. */
+/* Puts a vertex with recipients left back into its thread.  Recipients without
+ * a report are deferred for this reason; NULL: the run was no try. */
 static void
 put_back(struct vertex *v, const char *reason, const char *relay)
 {

@@ -146,8 +146,8 @@ struct conf {
 	struct conf *next;
 	struct config *config;
 	struct setting v;
-	int	dsn;		/* of the channel dsn: no limit counts its
-				 * agent */
+	int	dsn;		/* of the channel dsn: neither maxta nor -R
+				 * counts its one agent */
 	int	split;		/* no clause sets maxthr or a rate: a host of
 				 * "-" is no destination, its mailboxes are */
 	struct feedback box, local;	/* ... for one mailbox; for messages to
@@ -203,15 +203,15 @@ struct config {
  * offset is found in O(log n).
  */
 enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED,
-		  RC_OUT };	/* not in core: an entry with the reason of all
-				 * after the entry before it, or with heard of
-				 * itself alone */
+		  RC_OUT };	/* not in core: an entry for all recipients
+				 * after the entry before; if heard is set, for
+				 * its own alone */
 
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned char heard;	/* FED: do not count its deferral again (it was
-				 * reported, or was read while the job ran) */
+	unsigned char heard;	/* FED: a deferral is not counted: one was, or
+				 * the recipient was read during the job */
 	struct reason *why;	/* of its last deferral, or NULL */
 };
 
@@ -230,11 +230,11 @@ struct rcpt {
  *	WAIT | READY -evicted-> OUT -read again-> BACK -> WAIT | READY
  *
  * In WAIT and READY it is on a list of its thread, or in READY on that of its
- * job (offered); in FED it is on the list of its agent, which may be starting.
- * An operator can hold it in WAIT, in READY, and in FED after the report; it is
- * HELD then, on no list, until it is READY again.  A vertex that is OUT is not
- * in core: it has its times, tries and reasons, but not its recipients, and is
- * on the lists out of its message and thread.
+ * job (offered); in FED on the list of its agent, which may be starting.  It is
+ * HELD while its message is held, or until queue.c deletes or bounces it, and
+ * then on no list of a thread, job or agent.  A hold on its address leaves it
+ * in WAIT or READY.  A vertex that is OUT has its times, tries and reasons, not
+ * its recipients, and is on the lists out of its message and thread.
  */
 enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD, V_OUT,
 		    V_BACK };
@@ -398,7 +398,7 @@ struct list {
 };
 
 /*
- * thread: a destination, which is a channel and a host: what is known of it,
+ * thread: a destination, which is a channel and a host: its state by reports,
  * and the vertices for it.  With a host of "-" each mailbox is a destination:
  * messages with one recipient there have a thread for each box, others share
  * one.  Owned by feedback.c.  Found by its name, and its lists: O(1); turns and
@@ -407,8 +407,8 @@ struct list {
  *	UNUSED: no ring <--th_get, sweep--> in use, in a ring:
  *	EMPTY | DEAD: window 0 | READY: in ring->ready | RUNNING: nta > 0
  *
- * Without vertices and agents it becomes unused, so that what is known of it is
- * kept when the queue is empty.  It is forgotten when it was unused for long.
+ * Without vertices and agents it becomes unused, so that its state is kept when
+ * the queue is empty.  It is forgotten when it was unused for long.
  *
  *	window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
  *	           -----fb_bad, dest_sleep------->
@@ -421,7 +421,7 @@ struct thread {
 	struct chan *chan;
 	struct ring *ring;	/* NULL: it is unused */
 	const struct feedback *fb;	/* what holds for it, of ring->conf */
-	/* what is known */
+	/* its state by reports */
 	long	window;		/* agents it may have; 0: it is dead */
 	double	success;	/* 0 to 1; at 1 the window grows */
 	double	failure;	/* 0 to 1; below 0 the window shrinks */
@@ -458,7 +458,7 @@ struct thread {
 	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* READY since ready was last sorted */
 	unsigned mark;		/* for intake.c: the last reading of it ... */
-	struct vertex *vertex;	/* ... and its vertex of the message at hand */
+	struct vertex *vertex;	/* ... and its vertex of that message */
 	double	soonest;	/* mono; no WAIT vertex is due before */
 	double	woken;		/* mono; when a good report last made vertices
 				 * READY that were deferred because of the
@@ -579,7 +579,7 @@ struct queue {
 	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
-	int	hold;		/* start no agents: -S is loading, or ending */
+	int	hold;		/* no agent is started: -S loads, or we end */
 	int	moved;		/* the scheduler has changed to another
 				 * transport/ in this pass; agents are still in
 				 * the old one */

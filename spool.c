@@ -9,8 +9,8 @@
  *
  * This module finds new control files, moves them and their message files to
  * their directories, and removes both in the end; ctlfile.c reads them.  It
- * removes messages that are done or were replaced, and files that have only T
- * lines; it keeps all others.  For example, with -H 1, the router makes
+ * removes messages that are done or replaced, old double bounces, and files of
+ * T lines only; it keeps all others.  For example, with -H 1, the router makes
  * transport/123-45 and says "NEW 123-45"; queue/123-45 becomes queue/T/123-45,
  * transport/123-45 becomes transport/T/123-45, the message is loaded, and when
  * the mail is delivered both files are removed in this order.
@@ -40,10 +40,10 @@
  * are in a hash directory already stay there, whatever the level is.
  *
  * Double bounces.  A double bounce is a failed message without a sender.  In
- * postman/ it gets a mark behind its name: a number for this run of the
- * scheduler, and the hour of the run.  Its age follows from that without any
- * wall clock: the running time since that hour, or, if the mark is of another
- * run, since the start.  submit -q writes 0 for run and hour, and the next
+ * postman/ it gets a mark behind its name: the number of this run of the
+ * scheduler, and the hour of the run at which it came.  Its age needs no wall
+ * clock: it is counted from that hour, or, if the mark is of another run, from
+ * the start of this one.  submit -q writes 0 for run and hour, and the next
  * round of tidying replaces them.
  *
  * Tidying removes or sets aside files that nobody will use:
@@ -70,13 +70,13 @@
 
 struct options opt;
 
-/* Of this run, for double bounces.  Two with one number, where no clock is, are
- * no harm: a bounce is then kept for longer, never for less. */
+/* The number of this run, for double bounces.  Without a clock two runs may
+ * have one number: a bounce is then kept for longer, never for less. */
 static unsigned long run;
 
 /* ---- paths ----------------------------------------------------------- */
 
-/* Of the file with this path below transport/. */
+/* The number of the directory of the file with this path below transport/. */
 static int
 dir_of(const char *name)
 {
@@ -98,7 +98,7 @@ is_dir(const char *path)
 	return lstat(plain, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Of the message file, good until the next call. */
+/* The path of the message file, good until the next call. */
 static const char *
 message_path(const char *name)
 {
@@ -387,8 +387,8 @@ static struct dir {
 				 * has ended or failed yet */
 	double	again;		/* mono; read then for forgotten files; 0:
 				 * there are none */
-	long	whole;		/* message files whose status changed before
-				 * were there for a complete reading */
+	long	whole;		/* a message file whose status changed before
+				 * was there at the last complete reading */
 } dirs[OFFICE_DIRS];
 
 static struct {

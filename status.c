@@ -30,9 +30,9 @@
  *	bounce	the jobs expire now
  *
  * A command names a message, or addresses by a pattern for channel/host.
- * flush and release take "all", too.  When an agent has a job, the command
- * takes effect at the agent's report.  delete and bounce write to disk: beyond
- * 100 jobs, queue.c does the rest in several passes of the loop.  Each command
+ * flush and release take "all", too.  A flush does nothing to a job that an
+ * agent has; the others wait for its report.  delete and bounce write to disk:
+ * beyond 100 jobs, queue.c does the rest in several passes.  Each command
  * gets one line as its answer, which begins with "ok" or "no", and one line in
  * the log.  The log names the owner of the answer pipe as the user who gave
  * the command.

@@ -32,7 +32,7 @@
  *	vertex for a	8 has one job, less than the backlog: 8 gets it
  *	vertex for b	no agent is idle, and maxta allows no third one: it
  *			waits
- *	or one for a	both have two jobs: 8, the newer agent of the host,
+ *	a third for a	both have two jobs: 8, the newer agent of the host,
  *			gets it as a job ahead
  *
  * A new agent has its job from the start; the job line is sent after its first
@@ -45,26 +45,26 @@
  * The limits are maxta (at most what descriptors allow), maxchannel, maxring,
  * and -R starts in a second.  An agent that is ending counts until it is gone.
  * maxta and -R do not count the agent of the channel dsn.  Rings that wait for
- * a slot get new agents in turns: the agent that has been idle longest
- * elsewhere is ended, and agents of a ring with more than its share end when
- * they leave a thread.  If their own ring has mail they have 100 jobs or 5
- * seconds before that, so that not every job costs a start.
+ * a slot get new agents in turns: the agent of another ring that was idle
+ * longest is ended.  In a ring with more than an equal part of the slots each
+ * agent ends when it leaves a thread; but not before 100 jobs or 5 seconds if
+ * its ring has mail, so that not every job costs a start.
  *
  * An agent stays on its thread while that has READY vertices.  If other
- * threads wait it leaves after 100 jobs, or after one if the host is "-"; in
- * the preemptive order it leaves after each job.  Then it is free, and idle
- * until idlemax if no vertex is found for it in the same pass.  An agent that
+ * threads wait it leaves after 100 jobs, or after one for local mailboxes; in
+ * the preemptive order it leaves when it has no job ahead.  Then it is free,
+ * and idle until idlemax if the same pass has no vertex for it.  An agent that
  * has reached maxage or maxjobs ends instead.
  *
- * Trouble.  An agent that cannot be run, or dies before its first #hungry,
- * stops its ring for an interval, with one line in the log; if the command
- * names the host, it stops only the thread.  An agent that ends before it has
- * begun any job does the same for 1 second, doubled each time up to 5 minutes.
+ * Trouble.  A failed fork stops the ring for 10 seconds.  An agent that dies
+ * before its first #hungry stops it for an interval (or only the thread, if the
+ * command names the host), with one line in the log.  An agent that ends before
+ * it begins a job does the same for 1 second, doubled each time to 5 minutes.
  * When an agent dies later, the tags on disk decide (q_job_over): the job in
  * work is deferred; jobs that it had not begun are ready again and count no
  * try.  An agent with jobs that is silent for the clause's timeout is ended.
- * After 100 lines outside the protocol, or 100 lines "#step" in a row, further
- * ones do not count as signs of life.
+ * After 100 lines outside the protocol, or 100 lines "#step" and repeated
+ * reports in a row, only #hungry and new reports are signs of life.
  *
  * Costs: a pass O(agents + rings), as select itself; a report O(jobs of the
  * agent) and O(log n) of the recipients of its job; a job O(rings), and
@@ -583,8 +583,8 @@ most_jobs(const struct ta *ta)
 	return share < low ? low : share < high ? share : high;
 }
 
-/* Has it reached maxage or maxjobs?  A new one may find another machine of its
- * host, and has no memory that was lost. */
+/* Has it reached maxage or maxjobs?  A new agent may find another machine of
+ * the host, and has leaked no memory yet. */
 static int
 worn_out(const struct ta *ta)
 {

@@ -192,7 +192,7 @@ th_get(struct chan *chan, const char *host, unsigned box)
 
 /* ---- turns ----------------------------------------------------------- */
 
-/* What all vertices of the thread wait for; of several reasons the one that an
+/* Why no vertex of the thread may go; of several causes the one that an
  * operator has to end first. */
 static enum why
 thread_why(const struct thread *t)
@@ -251,8 +251,8 @@ is_open(const struct thread *t)
 		return 0;
 	if (t->nstart == 0)
 		return 1;
-	/* agents that are starting take the next slots of the rate; without
-	 * one, no more are needed if their backlogs have room for all vertices
+	/* agents that are starting take the next slots of a rate; without a
+	 * rate no more are needed if their backlogs have room for all vertices
 	 */
 	return t->fb->rate.n == 0 && (f->v.backlog == 0 || t->nidle > 0 ||
 	    (double)t->nstart * (double)f->v.backlog < (double)th_nready(t));
@@ -433,7 +433,7 @@ th_out(struct vertex *v)
 		v->thread->nheld--;
 }
 
-/* A HELD vertex is on no list, so nothing wakes or feeds it. */
+/* A HELD vertex is on no list here, so nothing wakes or feeds it. */
 void
 th_hold(struct vertex *v)
 {

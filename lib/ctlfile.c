@@ -51,8 +51,8 @@
  * as a decimal number, blank for none.  notary.c has further functions for the
  * agents that write DSNs.
  *
- * One control file is kept open between operations on its lines, because those
- * come in runs on the same file.
+ * One control file is kept open between operations on its lines, as they come
+ * in runs on the same file.
  */
 #include "ctlfile.h"
 #include <ctype.h>
