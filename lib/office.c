@@ -190,19 +190,27 @@ put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 {
 	const char *p = name_base(name);
 	const struct tm *tm = gmtime(&wall);
-	int year, bit;
+	char stamp[13];
+	int year, bit, n = 8;
 
 	if (tm == NULL)
 		return -1;
 	while (*p == '0' && p[1] >= '0' && p[1] <= '9')
 		p++;
 	year = tm->tm_year + 1900;
-	text_add(t, "S%.*s%c%c%c%c%c%c%c%c", (int)strspn(p, "0123456789"), p,
-	    code[year >> 12 & 63], code[year >> 6 & 63], code[year & 63],
-	    code[tm->tm_mon], code[tm->tm_mday - 1], code[tm->tm_hour],
-	    code[tm->tm_min], code[tm->tm_sec]);
+	stamp[0] = code[year >> 12 & 63];
+	stamp[1] = code[year >> 6 & 63];
+	stamp[2] = code[year & 63];
+	stamp[3] = code[tm->tm_mon];
+	stamp[4] = code[tm->tm_mday - 1];
+	stamp[5] = code[tm->tm_hour];
+	stamp[6] = code[tm->tm_min];
+	stamp[7] = code[tm->tm_sec];
 	for (bit = 24; bit >= 0 && ns != 0; bit -= 6)
-		text_add(t, "%c", code[ns >> bit & 63]);
+		stamp[n++] = code[ns >> bit & 63];
+	text_put(t, "S", 1);
+	text_put(t, p, strspn(p, "0123456789"));
+	text_put(t, stamp, (size_t)n);
 	return t->cut ? -1 : 0;
 }
 

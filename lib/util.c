@@ -179,6 +179,10 @@ text_vadd(struct text *t, const char *f, va_list ap)
 		if (p == NULL)
 			return;
 		f = p + 1;
+		if (*f == 's') {	/* most of all */
+			text_string(t, va_arg(ap, char *), -1);
+			continue;
+		}
 		was = t->clean;
 		left = *f == '-';
 		if (left) {
@@ -272,10 +276,12 @@ num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
 unsigned long
 num_of(const char *s, const char **end)
 {
-	unsigned long n;
-	const char *rest;
+	unsigned long n = 0;
 
-	num_upto(s, ULONG_MAX, &n, end != NULL ? end : &rest);
+	for (; *s >= '0' && *s <= '9'; s++)
+		n = n * 10 + (unsigned long)(*s - '0');
+	if (end != NULL)
+		*end = s;
 	return n;
 }
 
