@@ -902,21 +902,26 @@ msg_has_warning(const char *name)
 }
 
 double
+msg_warn_at(const struct vertex *v)
+{
+	const struct message *m = v->msg;
+	const struct numbers *times = &v->thread->ring->conf->v.reports;
+	long warned = m->more == NULL ? -1 : m->more->warned;
+	int k = 0;
+
+	while (k < times->n && times->at[k] <= warned)
+		k++;
+	return k < times->n ? m->born + times->at[k] : FAR_OFF;
+}
+
+double
 msg_late_at(const struct message *m)
 {
-	long warned = m->more == NULL ? -1 : m->more->warned;
-	const struct numbers *times;
 	const struct vertex *v;
 	double at, next = FAR_OFF;
-	int k;
 
 	for (v = m->vertices; v != NULL; v = v->other) {
-		if (v->state == V_DONE)
-			continue;
-		times = &v->thread->ring->conf->v.reports;
-		for (k = 0; k < times->n && times->at[k] <= warned; )
-			k++;
-		at = k < times->n ? m->born + times->at[k] : FAR_OFF;
+		at = v->state == V_DONE ? FAR_OFF : msg_warn_at(v);
 		next = at < next ? at : next;
 	}
 	return next;

@@ -1128,7 +1128,8 @@ q_wait(void)
 	return soon ? 0 : w < e ? w : e;
 }
 
-/* What is OUT comes in when it expires, which may be sooner now. */
+/* What is OUT comes in when it expires or a warning is due, which may be sooner
+ * now. */
 static void
 recall(struct message *m)
 {
@@ -1139,6 +1140,7 @@ recall(struct message *m)
 		expiry = v->thread->ring->conf->v.expiry;
 		if (expiry > 0)
 			msg_want_by(v, (double)(m->born + expiry));
+		msg_want_by(v, msg_warn_at(v));
 	}
 }
 

@@ -238,6 +238,31 @@ sched_stop
 fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
+PARAMactive 1
+*/*	interval=1h retries=9 expiry=30d reporttimes=10d delayreport
+*/*	skew=1000000
+test/*	command="words $tmp"
+EOF
+put "$po" 375-1 test f1 full
+ok 'the scheduler starts before an earlier warning' start
+wait_log 'deferred msg=375-1' 20
+put "$po" 376-1 test f2 full
+ok 'mail is evicted before an earlier warning' wait_log 'evict msg=375-1' 20
+wait_log 'deferred msg=376-1' 20
+pass_by 1500
+sed 's/reporttimes=10d/reporttimes=20m/' "$tmp/cf" >"$tmp/cf.new" &&
+    mv "$tmp/cf.new" "$tmp/cf"
+kill -HUP "$sched_pid"
+ok 'an earlier warning of a reload applies to mail in core' \
+    wait_log 'delivered msg=376-1 .*host=delay' 20
+ok 'an earlier warning of a reload applies to evicted mail' \
+    wait_log 'delivered msg=375-1 .*host=delay' 20
+is 'a warning of a reload starts no try' "$(tried 375-1)" 1
+sched_stop
+
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
 PARAMactive 2
 */*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
 test/*	command="words $tmp"
