@@ -589,7 +589,7 @@ msg_want(struct vertex *v, int own)
 {
 	if (!own)
 		v->wakeup = 0;
-	v->offered = v->thread->triggered & 1U;
+	v->offered |= v->thread->triggered & 1U;
 	msg_want_by(v, v->wakeup);
 }
 

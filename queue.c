@@ -222,9 +222,12 @@ end_vertex(struct vertex *v)
 void
 q_leave(struct vertex *v, double until)
 {
+	unsigned started = v->state == V_READY && v->thread->triggered;
+
 	if (v->state != V_WAIT)
 		v->wakeup = 0;
 	remove_vertex(v, 0, until);
+	v->offered = started & 1U;
 }
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, one on

@@ -705,7 +705,7 @@ move_waiting(struct vertex *v, double most)
 		if (!v->dated && v->wakeup > most)
 			v->wakeup = (int)most;
 		if (v->state == V_OUT)
-			msg_want(v, 1);
+			msg_want_by(v, v->wakeup);
 	}
 }
 

@@ -263,6 +263,33 @@ sched_stop
 fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
+PARAMactive 1
+*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+test/*	command="words $tmp"
+turn/*	queueonly command="words $tmp"
+EOF
+put "$po" 381-1 turn q1 fine
+ok 'the scheduler starts before a T line on held mail' start
+put "$po" 382-1 test x1 full
+ok 'mail that waits for a T line is evicted' wait_log 'evict msg=381-1' 20
+wait_log 'deferred msg=382-1' 20
+order hold 'turn/*'
+printf 'T q1\n' | put_raw "$po" 902-1
+ok 'a T line brings in evicted mail that is held' \
+    wait_for 20 eval '[ "$(count "load msg=381-1")" -ge 2 ]'
+order flush 382-1
+ok 'held mail is evicted after its T line' \
+    wait_for 20 eval '[ "$(count "evict msg=381-1")" -ge 2 ]'
+kill -HUP "$sched_pid"
+wait_log 'reload file=' 20
+order release 'turn/*'
+ok 'a T line that came during a hold starts evicted mail after it' \
+    wait_log 'complete msg=381-1' 20
+sched_stop
+
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
 PARAMactive 2
 */*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
 test/*	command="words $tmp"
