@@ -846,21 +846,6 @@ fetch(char *name)
 	consider(name);
 }
 
-/* Has the message this spool id?  A build without fractions of a second knows
- * the first part of it only. */
-static int
-has_id(const struct message *m, const char *id)
-{
-	char its[80];
-	size_t n;
-
-	if (spool_id(m->name, its, sizeof(its)) < 0)
-		return 0;
-	n = strcspn(its, ".");	/* ZMailer's ends there */
-	return strncmp(its, id, n) == 0 &&
-	    (id[n] == '\0' || strlen(id + n) == 5);
-}
-
 /* The message with this id, loaded if it is on disk; or NULL. */
 static struct message *
 find(const char *id)
@@ -871,13 +856,12 @@ find(const char *id)
 
 	if (*id != 'S')
 		return NULL;
-	if (m == NULL && q.config->active > 0 &&
-	    spool_by_number(num, name) == 0) {
-		fetch(name);
-		m = msg_find(num, NULL);
-	}
-	while (m != NULL && !has_id(m, id))
+	while (m != NULL && !spool_has_id(m->name, id))
 		m = msg_find(num, m);
+	if (m == NULL && spool_by_number(num, id, name) == 0) {
+		fetch(name);
+		m = msg_named(name);
+	}
 	return m;
 }
 
@@ -1187,8 +1171,12 @@ in_fetch(const char *base)
 {
 	char name[NAME_MAX_];
 
-	if (spool_where(base, name) == 0)
-		fetch(name);
+	replaces[0] = '\0';
+	if (spool_where(base, name) < 0)
+		return;
+	fetch(name);
+	if (replaces[0] != '\0')
+		replace(name);
 }
 
 int

@@ -35,8 +35,10 @@ int	spool_is_early(const char *name);
 int	spool_seen_all(void);
 /* Where below transport/ the file with this name is: 0, or -1. */
 int	spool_where(const char *base, char *name);
-/* ... with this number, the first one found; reads directories. */
-int	spool_by_number(unsigned long num, char *name);
+/* ... with this number and spool id; reads directories. */
+int	spool_by_number(unsigned long num, const char *id, char *name);
+/* Has the message this spool id? */
+int	spool_has_id(const char *name, const char *id);
 /* Puts a new control file and its message file into their hash directory
  * (changes name) and looks at the message file.  0; -1: not now, try again
  * later; 1: there is no message file. */

@@ -665,9 +665,23 @@ spool_where(const char *base, char *name)
 	return -1;
 }
 
+/* A build without fractions of a second knows the first part of it only. */
+int
+spool_has_id(const char *name, const char *id)
+{
+	char its[80];
+	size_t n;
+
+	if (spool_id(name, its, sizeof(its)) < 0)
+		return 0;
+	n = strcspn(its, ".");	/* ZMailer's ends there */
+	return strncmp(its, id, n) == 0 &&
+	    (id[n] == '\0' || strlen(id + n) == 5);
+}
+
 /* The number gives the directories, but not the rest of the name. */
 int
-spool_by_number(unsigned long num, char *name)
+spool_by_number(unsigned long num, const char *id, char *name)
 {
 	char base[40];
 	struct dirent *e;
@@ -682,7 +696,8 @@ spool_by_number(unsigned long num, char *name)
 			found = num_of(e->d_name, NULL) == num &&
 			    name_usable(e->d_name) &&
 			    text_fmt(name, NAME_MAX_, "%s%s", office_dir(i),
-			    e->d_name) >= 0 && spool_is_file(name);
+			    e->d_name) >= 0 && spool_is_file(name) &&
+			    spool_has_id(name, id);
 		if (d != NULL)
 			closedir(d);
 	}
