@@ -542,8 +542,10 @@ msg_out(struct vertex *v, double until)
 {
 	struct message *m = v->msg;
 
-	if (is_full())
+	if (is_full()) {
+		m->aged = 1;
 		return -1;
+	}
 	merge(v);
 	v->left = 0;
 	REMOVE(m->vertices, v, other, before);

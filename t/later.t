@@ -451,6 +451,27 @@ is 'forgotten mail is delivered once each' \
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMactive 1
+PARAMevicted 2
+*/*	interval=100s retries="1 50" expiry=30d bounce=none skew=1000000
+test/*	command="words $tmp"
+EOF
+ok 'the scheduler starts with room for one evicted job' start
+wait_log ' loaded ' 20
+put "$po" 511-1 test h1 full1 test h2 full2
+wait_for 20 eval '[ "$(count "deferred msg=511-1")" -eq 2 ]'
+put "$po" 512-1 test h3 full
+ok 'a message of two jobs is evicted' wait_log 'evict msg=511-1' 20
+wait_log 'deferred msg=512-1' 20
+pass_by 101
+ok 'a job that was forgotten has the place of its age, as the other' \
+    wait_for 20 eval \
+    '[ "$(count "deferred msg=511-1 .*next=(49|50)[0-9]{2} ")" -eq 2 ]'
+sched_stop
+
 # ---- times of an older spool -------------------------------------------------
 
 fresh
