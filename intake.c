@@ -839,8 +839,6 @@ consider(char *name)
 static void
 fetch(char *name)
 {
-	if (skipped(msg_away(name)) != NULL)
-		return;		/* it could not be used */
 	if (in_full())
 		make_room();	/* if there is none, it is one more */
 	consider(name);

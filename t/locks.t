@@ -56,9 +56,19 @@ done
 ok 'a process that is killed had a recipient locked' lock 103-1
 kill -9 "$bg_pid"
 wait "$bg_pid" 2>/dev/null
+put "$po" 107-1 stay h user
+ok 'a process has a recipient locked for a moment' lock 107-1
+moment=$bg_pid
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 ok 'the lock of a process that is gone is removed' \
     wait_log 'complete msg=103-1' 20
+wait_log 'locked msg=107-1' 20
+kill -9 "$moment"
+wait "$moment" 2>/dev/null
+like 'a flush by its name reads a skipped message again' \
+    "$(POSTOFFICE=$po "$top/mailq" flush 107-1 2>&1)" '1 job flushed'
+ok 'a skipped message that is flushed is delivered' \
+    wait_log 'complete msg=107-1' 20
 ok 'recipients locked by living processes are left alone' \
     wait_log 'locked msg=101-1' 20
 wait_log 'locked msg=102-1' 20
