@@ -438,7 +438,10 @@ void	q_hold(struct message *, int on);
  * when it is one of many (later) and follows in a later pass; -1 when the disk
  * cannot be written. */
 int	q_cancel(struct vertex *, enum cancel, int later);
-/* The same for the recipients that are not in core, when they are read. */
+/* Lets a lap of each part of the message begin now: it also reads recipients of
+ * vertices that were forgotten. */
+void	q_lap(struct message *);
+/* Deletes or bounces recipients that are not in core, when they are read. */
 void	q_cancel_rest(struct message *, enum cancel);
 /* Expires what is due, and sets the timer of the message again, after a hold
  * on an address has ended. */

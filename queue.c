@@ -645,16 +645,22 @@ q_cancel(struct vertex *v, enum cancel how, int later)
 }
 
 void
-q_cancel_rest(struct message *m, enum cancel how)
+q_lap(struct message *m)
 {
 	struct part *p;
 
-	if (msg_rest(m) == 0)
-		return;
-	m->cancel = (unsigned)how & 3;
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->again = (long)now.mono;
 	look_soon(m);
+}
+
+void
+q_cancel_rest(struct message *m, enum cancel how)
+{
+	if (msg_rest(m) == 0)
+		return;
+	m->cancel = (unsigned)how & 3;
+	q_lap(m);
 }
 
 /* Deletes or bounces the next ones of many.  Each is written to disk, so that a
@@ -677,7 +683,7 @@ q_hold(struct message *m, int on)
 
 	q.nkept += (unsigned)((on != 0) - (int)m->held);
 	m->held = on != 0;
-	look_soon(m);
+	q_lap(m);
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_hold(v);
@@ -1156,6 +1162,7 @@ q_reload(struct config *config)
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		q_rearm(OWNER(struct message, link, l));
 		recall(OWNER(struct message, link, l));
+		q_lap(OWNER(struct message, link, l));
 	}
 	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; )
 		recall(OWNER(struct message, link, l));

@@ -239,6 +239,11 @@ do_flush(struct operation *r)
 		th_flush(v->thread, v);
 		r->evicted++;
 	}
+	if (r->msg != NULL) {	/* and what was forgotten of it */
+		q_lap(r->msg);
+		if (r->evicted == 0)
+			r->evicted = msg_rest(r->msg);
+	}
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next) {
 		if (!is_meant(r->patterns, t->ring->chan, t->host))
 			continue;

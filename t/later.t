@@ -472,6 +472,38 @@ ok 'a job that was forgotten has the place of its age, as the other' \
     '[ "$(count "deferred msg=511-1 .*next=(49|50)[0-9]{2} ")" -eq 2 ]'
 sched_stop
 
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMrecipients 2
+PARAMrcptminimum 1
+PARAMrefill 1
+PARAMevicted 2
+*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+test/*	command="words $tmp"
+none/*	interval=1h
+EOF
+for n in 1 2; do
+	put "$po" 52$n-1 none p1 fine none p2 fine none p3 fine none p4 fine \
+	    none p5 fine none p6 fine
+done
+ok 'the scheduler starts with mail that has no command' start -v
+ok 'more jobs are evicted than are remembered' wait_for 20 eval \
+    '[ "$(lines "load-more msg=52" | sed "s/.* rcpts=\([0-9]*\) .*/\1/" |
+    awk "{ n += \$1 } END { print n + 0 }")" -ge 9 ]'
+order flush 521-1
+like 'a flush of a message in core says what of it is on disk' \
+    "$(cat "$tmp/answer")" '^ok .* to come in from disk'
+ok 'a flush by its name reads forgotten jobs of a message' wait_for 20 eval \
+    '[ "$(lines "load-more msg=521" | sed "s/.* rcpts=\([0-9]*\) .*/\1/" |
+    awk "{ n += \$1 } END { print n + 0 }")" -ge 8 ]'
+sed 's/^none.*/none\/*	command="words $tmp"/' "$tmp/cf" | sed "s!\$tmp!$tmp!" \
+    >"$tmp/cf.new" && mv "$tmp/cf.new" "$tmp/cf"
+kill -HUP "$sched_pid"
+ok 'a command that a reload adds reaches forgotten jobs of mail in core' \
+    wait_for 20 po_empty "$po"
+sched_stop
+
 # ---- times of an older spool -------------------------------------------------
 
 fresh
