@@ -180,6 +180,7 @@ kill -9 "$(sed -n 's/.*agent-start pid=\([0-9]*\) channel=dsn .*/\1/p' \
     "$tmp/sched.log" | tail -n 1)"
 ok 'messages evicted for an agent dsn that hangs are told in the end' \
     wait_for 40 po_empty "$po"
+wait_for 20 eval '[ "$(count "msg=24.-1 .*channel=dsn .* to=anna")" -ge 9 ]'
 is 'each message evicted for an agent dsn that hangs is told once' \
     "$(count 'msg=24.-1 .*channel=dsn .* to=anna')" 9
 is 'no message evicted for an agent dsn that hangs is tried again' \
