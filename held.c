@@ -138,7 +138,7 @@ held_address(const char *channel, const char *host)
 	char address[2 * WORD_MAX_];
 
 	if (h == NULL)
-		return NULL;	/* for speed: this is asked for each new thread */
+		return NULL;	/* asked for each new thread */
 	text_fmt(address, sizeof(address), "%s/%s", channel, host);
 	while (h != NULL && (h->patterns == NULL ||
 	    !pat_means(h->patterns, address)))

@@ -903,47 +903,61 @@ msg_has_warning(const char *name)
 	return found;
 }
 
-double
-msg_warn_at(const struct vertex *v)
+/* The next age of reporttimes behind the last look, of these vertices, mono. */
+static double
+late_at(const struct message *m, const struct vertex *v)
 {
-	const struct message *m = v->msg;
-	const struct numbers *times = &v->thread->ring->conf->v.reports;
 	long warned = m->more == NULL ? -1 : m->more->warned;
-	int k = 0;
+	const struct numbers *times;
+	double at, next = FAR_OFF;
+	int k;
 
-	while (k < times->n && times->at[k] <= warned)
-		k++;
-	return k < times->n ? m->born + times->at[k] : FAR_OFF;
+	for (; v != NULL; v = v->other) {
+		if (v->state == V_DONE)
+			continue;
+		times = &v->thread->ring->conf->v.reports;
+		for (k = 0; k < times->n && times->at[k] <= warned; )
+			k++;
+		at = k < times->n ? m->born + times->at[k] : FAR_OFF;
+		next = at < next ? at : next;
+	}
+	return next;
 }
 
 double
 msg_late_at(const struct message *m)
 {
-	const struct vertex *v;
-	double at, next = FAR_OFF;
+	double in = late_at(m, m->vertices), out = late_at(m, m->out);
 
-	for (v = m->vertices; v != NULL; v = v->other) {
-		at = v->state == V_DONE ? FAR_OFF : msg_warn_at(v);
-		next = at < next ? at : next;
-	}
-	return next;
+	return in < out ? in : out;
+}
+
+/* The first of these vertices, in core or OUT, for the recipient in rc. */
+static const struct vertex *
+vertex_of(const struct vertex *v, const struct notary *n)
+{
+	while (v != NULL && (v->state == V_DONE ||
+	    strcmp(v->thread->host, n->rc.host) != 0 ||
+	    strcmp(v->thread->ring->chan->name, n->rc.channel) != 0))
+		v = v->other;
+	return v;
 }
 
 /* The reason of the recipient in rc, or that of its host; or "". */
 static const char *
 why_late(const struct message *m, const struct notary *n, unsigned long off)
 {
-	const struct vertex *v = m->vertices;
+	const struct vertex *v = vertex_of(m->vertices, n);
 	const struct rcpt *r;
 	const struct thread *t;
 
-	while (v != NULL && (v->state == V_DONE ||
-	    strcmp(v->thread->host, n->rc.host) != 0 ||
-	    strcmp(v->thread->ring->chan->name, n->rc.channel) != 0))
-		v = v->other;
-	if (v == NULL)
+	if (v == NULL && (v = vertex_of(m->out, n)) == NULL)
 		return "";
-	r = msg_rcpt(v, off);
+	r = v->r + place(v, off);
+	/* an entry serves the recipients before it, too */
+	if (r == v->r + v->nr || (r->off != off &&
+	    (r->state != RC_OUT || r->heard)))
+		r = NULL;
 	t = v->thread;
 	return r != NULL && r->why != NULL ? reason_of(r) :
 	    t->tries > 0 && t->reason != NULL ? t->reason : "";

@@ -261,10 +261,8 @@ int	msg_fail(const struct vertex *, unsigned long off, const char *status,
 int	msg_silence(const char *name);
 /* Has the file a warning that was not sent, as after a crash? */
 int	msg_has_warning(const char *name);
-/* When a warning of its delay may be due, mono; FAR_OFF: never.  late_at: for a
- * vertex in core; warn_at: for this one, in core or OUT. */
+/* When a warning of its delay may be due, mono; FAR_OFF: never. */
 double	msg_late_at(const struct message *);
-double	msg_warn_at(const struct vertex *);
 /* Reads on in the file, at most *most recipients, lowers that by their number,
  * and writes lines for those that are delayed: when to read on, mono; FAR_OFF:
  * the end was reached, or the file is gone. */

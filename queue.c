@@ -1145,11 +1145,12 @@ recall(struct message *m)
 	struct vertex *v;
 	long expiry;
 
+	if (m->out != NULL)
+		msg_want_by(m->out, msg_late_at(m));
 	for (v = m->out; v != NULL; v = v->other) {
 		expiry = v->thread->ring->conf->v.expiry;
 		if (expiry > 0)
 			msg_want_by(v, (double)(m->born + expiry));
-		msg_want_by(v, msg_warn_at(v));
 	}
 }
 

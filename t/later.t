@@ -290,6 +290,26 @@ sched_stop
 fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
+PARAMrecipients 1
+PARAMrcptminimum 1
+*/*	interval=1h retries=9 expiry=30d skew=1000000 delayreport reporttimes=20m
+test/*	command="words $tmp"
+EOF
+put "$po" 391-1 test f1 full test f2 grey test f3 full3
+ok 'the scheduler starts with room for one recipient' start
+ok 'three recipients are deferred' \
+    wait_for 20 eval '[ "$(count "deferred msg=391-1")" -eq 3 ]'
+pass_by 1500
+ok 'a warning is sent on recipients that were evicted' \
+    wait_log 'delivered msg=391-1 .*channel=dsn host=delay' 20
+is 'a warning gives the reasons of recipients that were evicted' \
+    "$(sed -n 's/^d+.*	4/4/p' "$po/transport/391-1" | sort | tr '\n' '@')" \
+    '451 greylisted@452 the box is full@452 the box is full@'
+sched_stop
+
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
 PARAMactive 2
 */*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
 test/*	command="words $tmp"
