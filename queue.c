@@ -187,6 +187,13 @@ uncancel(struct vertex *v)
 	v->cancel = CANCEL_NONE;
 }
 
+/* Has the vertex reasons of recipients that are not read yet? */
+static int
+has_out(const struct vertex *v)
+{
+	return v->nr > 0 && v->r[v->nr - 1].state == RC_OUT;
+}
+
 /* Takes the vertex off its lists.  It is evicted until then, mono; over: it is
  * done, and the sweep frees it.  But if it has reasons of recipients that are
  * not read yet it is evicted in any case. */
@@ -196,8 +203,7 @@ remove_vertex(struct vertex *v, int over, double until)
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
 
-	over = over && (m->end >= END_DROP || v->nr == 0 ||
-	    v->r[v->nr - 1].state != RC_OUT);
+	over = over && (m->end >= END_DROP || !has_out(v));
 	uncancel(v);
 	th_out(v);
 	v->state = V_DONE;
@@ -553,8 +559,7 @@ set_expiry(struct vertex *v)
 	if (at < FAR_OFF && (m->due.pos == 0 ||
 	    at < heap_when(&q.expire, &m->due)))
 		heap_set(&q.expire, &m->due, at);
-	if (v->state != V_DONE)
-		look_soon(m);
+	look_soon(m);	/* v may be freed */
 }
 
 /* ---- arrival --------------------------------------------------------- */
@@ -1042,6 +1047,20 @@ q_has_begun(const struct vertex *v)
 	    ctl_has(name, off, '-');
 }
 
+/* The recipients of the vertex that were deferred are not read yet: these wait
+ * for its next try, or come in now if they have expired. */
+static void
+leave_unread(struct vertex *v)
+{
+	struct message *m = v->msg;
+	const struct setting *s = &v->thread->ring->conf->v;
+	double at = v->state == V_WAIT ? v->wakeup : v->thread->until;
+
+	q_leave(v, at <= now.mono || (s->expiry > 0 &&
+	    m->born + s->expiry <= now.mono) ? now.mono : at);
+	check_over(m);
+}
+
 /* Puts a vertex with recipients left back into its thread.  Recipients without
  * a report are deferred for this reason; NULL: the run was no try. */
 static void
@@ -1080,7 +1099,10 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_id(m), t->ring->chan->name, t->host, v->left);
-	set_expiry(v);		/* it may have expired by now */
+	if (v->left == 0)
+		leave_unread(v);
+	else
+		set_expiry(v);	/* it may have expired by now */
 }
 
 void
@@ -1097,7 +1119,7 @@ q_job_over(struct ta *ta, const char *reason)
 	if (reason != NULL && v->left > 0 && v->count == 0 &&
 	    spool_gone(m->name))
 		q_drop(m, "its control file was taken away");
-	if (v->left == 0 || m->end >= END_DROP)
+	if (m->end >= END_DROP || (v->left == 0 && !has_out(v)))
 		q_done(v);
 	else if (v->cancel == CANCEL_NONE ||
 	    do_cancel(v, (enum cancel)v->cancel) < 0)

@@ -142,6 +142,63 @@ order release 211-1
 ok 'a release of the message reaches its evicted part' wait_for 20 five 3
 sched_stop
 
+# ---- a part that is not read hears of its job ---------------------------------
+
+# All reports on a job, and its end, are one write.
+agent burst <<'END'
+tab=$(printf '\t')
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	job=${line%%"$tab"*}
+	[ "$line" != '#idle' ] || { echo '#hungry'; continue; }
+	job=${line%%"$tab"*}
+	for off in $(awk '/^r.* ok/ { print off + 1 }
+	    { off += length($0) + 1 }' "$job"); do
+		printf + | dd of="$job" bs=1 seek="$off" conv=notrunc
+	done 2>/dev/null
+	awk -v job="$job" -v dir="$1" '
+		/^r / {
+			user = substr($0, 13)
+			sub(/^[^ ]* [^ ]* /, "", user)
+			sub(/ .*/, "", user)
+			print job, user >>(dir "/tried")
+			word = "deferred 452 full"
+			if (user ~ /^at/)
+				word = "retryat +3600 later"
+			all = all sprintf("%d/%d\t\t%s\n", job, off, word)
+		}
+		/^r\+.* ok/ { all = all sprintf("%d/%d\t\tok3 \n", job, off) }
+		{ off += length($0) + 1 }
+		END { printf "%s#hungry\n", all }' "$job"
+done
+END
+fresh
+conf "$tmp/cf" <<EOF
+PARAMmailqsock none
+PARAMrecipients 2
+PARAMrcptminimum 2
+PARAMrefill 2
+PARAMrefilldelay 1h
+*/*	interval=100s retries=1 expiry=30d bounce=none skew=1000000
+test/*	command="burst $tmp"
+EOF
+put "$po" 221-1 test h1 ok1 test h1 ok2 test h1 at3600 test h1 full
+ok 'the scheduler starts with room for the first two of a job' start
+ok 'the first two of a job are delivered' \
+    wait_for 20 eval '[ "$(count "delivered msg=221-1")" -eq 2 ]'
+put "$po" 222-1 test h2 ok1
+wait_log 'complete msg=222-1' 20
+is 'recipients that were deferred before they were read wait, too' \
+    "$(tried 221-1 at3600) $(tried 221-1 full)" '1 1'
+pass_by 3500
+put "$po" 223-1 test h2 ok1
+wait_log 'complete msg=223-1' 20
+is 'a retryat is obeyed before its recipient was read' "$(tried 221-1 at3600)" 1
+pass_by 101
+ok 'a recipient that was deferred before it was read is tried at its retryat' \
+    wait_for 20 often 2 221-1 at3600
+sched_stop
+
 # ---- what is called ----------------------------------------------------------
 
 fresh
@@ -292,7 +349,7 @@ conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMrecipients 1
 PARAMrcptminimum 1
-*/*	interval=1h retries=9 expiry=30d skew=1000000 delayreport reporttimes=20m
+*/*	interval=1h retries=9 expiry=30d delayreport reporttimes=20m
 test/*	command="words $tmp"
 EOF
 put "$po" 391-1 test f1 full test f2 grey test f3 full3
