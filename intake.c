@@ -819,7 +819,10 @@ consider(char *name)
 	replaces[0] = '\0';
 	if (msg_named(name) != NULL)
 		return 0;
-	m = load(&c, name, msg_away(name));
+	m = msg_away(name);
+	if (m != NULL && m->vertices != NULL)
+		return 0;	/* evicted in this pass: the sweep is first */
+	m = load(&c, name, m);
 	opened = c.l.fd >= 0;
 	ctl_close(&c);
 	if (c.why != NULL && !c.later && spool_park(c.name, 0, c.why) < 0)
