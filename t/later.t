@@ -37,6 +37,17 @@ order() {	# verb what
 	"$ask" order "$po" "$1" "$2" >"$tmp/answer"
 }
 
+# Starts with room for one message: the first is deferred and leaves core for
+# the second.
+evict_first() {	# first second title
+	put "$po" $1 test f1 full
+	ok "the scheduler starts $3" start
+	wait_log "deferred msg=$1" 20
+	put "$po" $2 test f2 full
+	ok "mail is evicted $3" wait_log "evict msg=$1" 20
+	wait_log "deferred msg=$2" 20
+}
+
 # ---- a message comes back as it was ------------------------------------------
 
 fresh
@@ -250,12 +261,7 @@ ok 'a flush of all reaches all evicted mail' wait_for 30 po_empty "$po"
 sched_stop
 
 fresh
-put "$po" 311-1 test f1 full
-ok 'the scheduler starts before a hold' start
-wait_log 'deferred msg=311-1' 20
-put "$po" 312-1 test f2 full
-ok 'mail is evicted before there is a hold' wait_log 'evict msg=311-1' 20
-wait_log 'deferred msg=312-1' 20
+evict_first 311-1 312-1 'before a hold'
 order hold 'test/f*'
 order release 'test/f*'
 ok 'a release reaches mail evicted before the hold' wait_for 20 often 2 311-1
@@ -276,12 +282,7 @@ PARAMactive 1
 */*	interval=1h retries=9 expiry=30d expiry2=0 bounce=none skew=1000000
 test/*	command="words $tmp"
 EOF
-put "$po" 371-1 test f1 full
-ok 'the scheduler starts before a shorter expiry' start
-wait_log 'deferred msg=371-1' 20
-put "$po" 372-1 test f2 full
-ok 'mail is evicted before a shorter expiry' wait_log 'evict msg=371-1' 20
-wait_log 'deferred msg=372-1' 20
+evict_first 371-1 372-1 'before a shorter expiry'
 pass_by 1500
 sed 's/expiry=30d/expiry=20m/' "$tmp/cf" >"$tmp/cf.new" &&
     mv "$tmp/cf.new" "$tmp/cf"
@@ -300,12 +301,7 @@ PARAMactive 1
 */*	skew=1000000
 test/*	command="words $tmp"
 EOF
-put "$po" 375-1 test f1 full
-ok 'the scheduler starts before an earlier warning' start
-wait_log 'deferred msg=375-1' 20
-put "$po" 376-1 test f2 full
-ok 'mail is evicted before an earlier warning' wait_log 'evict msg=375-1' 20
-wait_log 'deferred msg=376-1' 20
+evict_first 375-1 376-1 'before an earlier warning'
 pass_by 1500
 sed 's/reporttimes=10d/reporttimes=20m/' "$tmp/cf" >"$tmp/cf.new" &&
     mv "$tmp/cf.new" "$tmp/cf"
