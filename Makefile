@@ -94,9 +94,9 @@ OBJS = scheduler.o status.o dump.o ta.o intake.o queue.o thread.o order.o messag
 # takes what it needs.
 LIB = lib/lib.a
 DAEMON = lib/daemon.a
-LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/notary.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/deferred.o lib/util.o
+LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/origin.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/deferred.o lib/util.o
 
-HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/dsn.h lib/form.h lib/notary.h lib/pattern.h lib/post.h lib/office.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
+HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/dsn.h lib/form.h lib/origin.h lib/pattern.h lib/post.h lib/office.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
 # What scheduler -n becomes; in MAILBIN.
 CHECK = scheduler-check
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn

@@ -613,7 +613,7 @@ emit_message(const struct message *m)
 	if (lstat(path, &st) == 0)
 		size = (long)st.st_size;
 	text_fmt(flags, sizeof(flags), "%s%s%s", m->held ? "h" : "",
-	    q_untold(m) ? "r" : "", is_damaged(m) ? "x" : "");
+	    q_only_dsns(m) ? "r" : "", is_damaged(m) ? "x" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, (long)now.mono - m->born,
 	    size, *flags != '\0' ? flags : "-",
 	    ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
@@ -630,7 +630,7 @@ emit_others(void)
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
 		if (m->left == 0 && m->end < END_DROP &&
-		    (m->tell || !q_over(m)))
+		    (m->dsn_due || !q_over(m)))
 			emit_message(m);
 	}
 }
@@ -640,9 +640,9 @@ emit_others(void)
 static void
 emit_skipped(const struct message *m, long next)
 {
-	emit("s\t%-s\t%ld\t%-s", m->name, next < 0 ? 0 : next, m->more->why);
-	if (m->more->pid != 0)
-		emit(" (%d)", m->more->pid);
+	emit("s\t%-s\t%ld\t%-s", m->name, next < 0 ? 0 : next, m->details->why);
+	if (m->details->pid != 0)
+		emit(" (%d)", m->details->pid);
 	emit("\n");
 }
 

@@ -118,8 +118,8 @@ static struct {
 		    const char *host);
 	double	due;		/* mono; the next round */
 	enum unsaved unsaved;
-	unsigned wrong, told;	/* errors of this round and the last */
-	int	news;		/* a file has made a destination dead */
+	unsigned wrong, logged;	/* errors of this round and the last */
+	int	died;		/* a file has made a destination dead */
 } db;
 
 /* record: a line of a file, its times as of now. */
@@ -289,7 +289,7 @@ fb_lift(struct thread *d)
 	d->window = d->nta > 0 ? capped(d->fb, (long)d->nta) : initial(d->fb);
 	d->success = d->failure = d->cohorts = 0;
 	d->until = 0;
-	d->hearsay = 0;
+	d->by_other = 0;
 }
 
 void
@@ -583,7 +583,7 @@ static int
 is_stale(const struct thread *d)
 {
 	return d->ring == NULL && (d->window > 0 || d->until <= now.mono) &&
-	    (d->hearsay || now.mono - d->used >= d->keep);
+	    (d->by_other || now.mono - d->used >= d->keep);
 }
 
 /* Checks all once a second: one that is kept for long, or is dead, has others
@@ -633,7 +633,7 @@ sleep_for(struct thread *d, long span)
 void
 dest_sleep(struct thread *d)
 {
-	d->asked = ++q.events;
+	d->died = ++q.events;
 	if (d->tries < USHRT_MAX)
 		d->tries++;
 	unsave(CHANGES);
@@ -647,7 +647,7 @@ dest_sleep(struct thread *d)
 static void
 complain(const char *path, const char *what, const char *why)
 {
-	if (++db.wrong > db.told)
+	if (++db.wrong > db.logged)
 		log_warn("destdb file=%s %s%s", path, what, why);
 }
 
@@ -705,7 +705,7 @@ write_record(FILE *f, const struct thread *d)
 	char line[LINE_MAX_ - 1];
 	struct text t;
 
-	if (d->local || d->hearsay || ftell(f) > FILE_MOST - LINE_MAX_ ||
+	if (d->local || d->by_other || ftell(f) > FILE_MOST - LINE_MAX_ ||
 	    (d->window > 0 && d->ngood + d->nbad == 0))
 		return;
 	text_init(&t, line, sizeof(line));
@@ -744,7 +744,7 @@ save(enum unsaved least)
 	const char *path = own_path(), *base = strrchr(path, '/') + 1;
 	char fresh[PATH_MAX_ + 100];
 
-	db.told = db.wrong;
+	db.logged = db.wrong;
 	db.wrong = 0;
 	if (db.unsaved < least)
 		return;
@@ -879,23 +879,23 @@ restore(struct thread *d, const struct record *r, const struct setting *s)
  * had a later good report.  The next rounds prolong that as long as the file
  * says so. */
 static void
-hear(struct thread *d, const struct record *r, const char *who)
+take_foreign(struct thread *d, const struct record *r, const char *who)
 {
 	char why[WORDS_MOST + 200];
 	double span = HEARSAY * dest_period;
 
-	if (d->local || (d->until > 0 && !d->hearsay) || d->good >= r->used)
+	if (d->local || (d->until > 0 && !d->by_other) || d->good >= r->used)
 		return;
 	if (span > (double)r->left)
 		span = (double)r->left;
-	if (!d->hearsay) {
+	if (!d->by_other) {
 		text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, who);
 		reason_copy(&d->reason, why);
 		sleep_for(d, (long)span);
 	}
 	d->until = now.mono + span;
-	d->hearsay = 1;
-	db.news = 1;
+	d->by_other = 1;
+	db.died = 1;
 }
 
 /* Takes a line of the file of the host who; NULL: of our own. */
@@ -918,7 +918,7 @@ take_record(struct record *r, const char *who)
 	if (d != NULL && who == NULL)
 		restore(d, r, s);
 	else if (d != NULL)
-		hear(d, r, who);
+		take_foreign(d, r, who);
 }
 
 /* The first line: seconds since the file was written; -1: the file has another
@@ -987,7 +987,7 @@ take_file(const char *path, const char *who)
 }
 
 static void
-hear_others(void)
+read_others(void)
 {
 	char path[PATH_MAX_];
 	struct dirent *e;
@@ -1011,7 +1011,7 @@ hear_others(void)
 /* ---- for the loop ------------------------------------------------------- */
 
 int
-dest_look(const char *path,
+dest_round(const char *path,
     const struct setting *(*setting_of)(const char *, const char *))
 {
 	int is_new;
@@ -1021,7 +1021,7 @@ dest_look(const char *path,
 	is_new = strcmp(path, db.path) != 0;
 	db.due = now.mono + dest_period;
 	db.setting_of = setting_of;
-	db.news = 0;
+	db.died = 0;
 	text_fmt(db.path, sizeof(db.path), "%s", path);
 	if (*path == '\0')
 		return 0;
@@ -1033,8 +1033,8 @@ dest_look(const char *path,
 	}
 	save(CHANGES);
 	if (is_shared())
-		hear_others();
-	return db.news;
+		read_others();
+	return db.died;
 }
 
 double

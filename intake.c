@@ -14,8 +14,8 @@
  *		with recipients in core or to read
  *	part	the recipients of one channel in a message that is not read
  *		whole, with a place in the file of their own
- *	lap	one more reading of the file, for vertices of a part that left
- *		core and are due
+ *	reread	one more reading of the file, for vertices of a part that were
+ *		evicted and are due
  *	away	a message that is not in core; OUT: a vertex that is not
  *
  * Loading.  spool.c finds entries, ctlfile.c reads them recipient by recipient,
@@ -77,14 +77,14 @@
  *
  * When there is no room for more of a part, its vertices that are in WAIT,
  * blocked, or have a dead host become OUT.  When the part was read to its end
- * and the first vertex that is OUT is due, a lap reads the file once more and
+ * and the first vertex that is OUT is due, a reread goes through the file and
  * loads vertices that are due; the others keep their times, places and reasons.
  *
  * Messages.  When PARAMactive are in core and mail waits on disk, one message
  * is evicted for each that is loaded: of ten that can go, the one that is
  * farthest from its next try.  It is away until that try is due.  A message is
  * not evicted while some of it is unread, while an agent has some of it or
- * could have it now, while it is held by its name, or when a warning, lap or
+ * could have it now, while it is held by its name, or when a warning, reread or
  * vertex is due within NEAR seconds (a vertex: half an interval, if less).
  *
  * A message of which only the DSN is left (a vertex on the channel dsn) is
@@ -100,15 +100,15 @@
  * even beyond PARAMactive.
  *
  * Costs.  To evict a message is O(vertices of the messages that are checked).
- * A lap reads the file once for each channel with a part of it.  To find the
- * next part is O(channels) for each channel that can read on.  To give room
- * back is O(messages) at worst; if that was not enough, the next attempt is a
- * second later.
+ * A reread goes through the file once for each channel with a part of it.  To
+ * find the next part is O(channels) for each channel that can read on.  To give
+ * room back is O(messages) at worst; if that was not enough, the next attempt
+ * is a second later.
  */
 #include "scheduler.h"
 
 #define BATCH_FILES	200	/* files loaded before other work is done */
-#define BATCH_LOOKS	4000	/* ... directory entries checked */
+#define BATCH_ENTRIES	4000	/* ... directory entries checked */
 #define BATCH_PARTS	20	/* ... parts that are read on */
 #define READ_MOST	5000	/* recipients of a part read at once */
 #define AGAIN		30	/* seconds until a failed file is tried again */
@@ -120,7 +120,7 @@
 #define FEW		100	/* vertices of a message that is searched for
 				 * room more than once a second */
 #define CHOICE		10	/* messages that can go, of which one does */
-#define LOOKS		1000	/* messages checked to find them ... */
+#define CHECKED_MOST	1000	/* messages checked to find them ... */
 #define BUCKETS		10000	/* ... in so many buckets of the hash table */
 
 /* ---- how much is in core ---------------------------------------------- */
@@ -130,7 +130,7 @@ int
 in_full(void)
 {
 	return q.config->active > 0 && q.nmessages >=
-	    q.nkept + q.ntold + (unsigned)q.config->active;
+	    q.nkept + q.ndsn + (unsigned)q.config->active;
 }
 
 /* a - b, or 0. */
@@ -173,10 +173,10 @@ take_extra(struct message *m)
 {
 	unsigned rest = less((unsigned)q.config->rcptextra, q.extra);
 
-	if (!m->preempts || m->more->extra > 0)
+	if (!m->preempts || m->details->extra > 0)
 		return;
-	m->more->extra = rest - rest / 2;
-	q.extra += m->more->extra;
+	m->details->extra = rest - rest / 2;
+	q.extra += m->details->extra;
 }
 
 /* The number of recipients that must fit to read the part on: PARAMrefill, or
@@ -205,7 +205,7 @@ wanted(const struct part *p)
 	unsigned room = less(share(), p->chan->rcpts);
 
 	take_extra(m);
-	own = (unsigned)q.config->rcptminimum + m->more->extra;
+	own = (unsigned)q.config->rcptminimum + m->details->extra;
 	if (m->rcpts <= own / 2)
 		n = own - m->rcpts;
 	if (room < pool)
@@ -223,12 +223,12 @@ wanted(const struct part *p)
  * be.  Only the last DSN on a message may, while the agent dsn is busy; each
  * time for longer, as that agent may hang. */
 static double
-puts_off(const struct vertex *v)
+dsn_until(const struct vertex *v)
 {
 	long least = v->thread->ring->conf->v.interval;
 	long wait = ((long)now.mono - v->msg->queued) / 4;
 
-	if (!th_is_dsn(v->thread) || q.ntold == 0 || !q_untold(v->msg))
+	if (!th_is_dsn(v->thread) || q.ndsn == 0 || !q_only_dsns(v->msg))
 		return 0;
 	if (wait > TELL_MOST)
 		wait = TELL_MOST;
@@ -250,7 +250,7 @@ leaves_until(const struct vertex *v)
 	if (WHY_BLOCKED(why))
 		at = now.mono + BLOCKED;
 	if (at <= now.mono)
-		return puts_off(v);
+		return dsn_until(v);
 	if (why == WHY_HELD || s->expiry == 0)
 		return at;
 	if (end <= now.mono)
@@ -258,9 +258,9 @@ leaves_until(const struct vertex *v)
 	return end > now.mono && end < at ? end : at;
 }
 
-/* Leaves so many recipients of the part to the next lap, due then, mono. */
+/* Leaves so many recipients of the part to the next reread, due then, mono. */
 static void
-leave(struct part *p, unsigned n, long until)
+leave_to_reread(struct part *p, unsigned n, long until)
 {
 	if (p->evicted == 0 || until < p->again)
 		p->again = until;
@@ -276,9 +276,9 @@ evict_vertex(struct part *p, struct vertex *v, double until)
 		if (v->r[i].state != RC_PENDING)
 			continue;
 		else if (p->unread > 0 && v->r[i].off >= p->next)
-			p->unread++;	/* this lap reads it again */
+			p->unread++;	/* it is read again this time */
 		else
-			leave(p, 1, (long)until);
+			leave_to_reread(p, 1, (long)until);
 	q_leave(v, until);
 }
 
@@ -304,7 +304,7 @@ evict_waiting(struct part *p)
  * so many recipients; as long as their channels have more than their share
  * (its), and the message has more than its minimum. */
 static void
-give(struct message *m, unsigned most, unsigned its)
+evict_ready(struct message *m, unsigned most, unsigned its)
 {
 	struct vertex *v, *before = m->vertices;
 	struct part *p;
@@ -338,14 +338,14 @@ make_way(const struct part *p, unsigned n)
 		return;
 	most = less(most, n);
 	while (q.rcpts > most && (l = hash_each(&q.messages, l)) != NULL)
-		give(OWNER(struct message, link, l), most, its);
+		evict_ready(OWNER(struct message, link, l), most, its);
 	if (q.rcpts > most)
 		failed = now.mono;
 }
 
 /* When the message is due if it is evicted now, mono; 0: it cannot be. */
 static double
-next_look(const struct message *m)
+due_if_evicted(const struct message *m)
 {
 	const struct vertex *v;
 	const struct part *p;
@@ -412,11 +412,11 @@ make_room(void)
 
 	if (now.mono < vain + 1)
 		return 0;
-	for (i = 0; i < BUCKETS && looked < LOOKS && n < CHOICE; i++) {
+	for (i = 0; i < BUCKETS && looked < CHECKED_MOST && n < CHOICE; i++) {
 		bucket = (bucket + 1) % q.messages.size;
 		for (l = q.messages.v[bucket]; l != NULL; l = l->next) {
 			m = OWNER(struct message, link, l);
-			at = next_look(m);
+			at = due_if_evicted(m);
 			looked++;
 			n += at != 0;
 			if (at > due) {
@@ -438,7 +438,7 @@ static struct {
 	unsigned mark;		/* its number, which threads have, too */
 	unsigned most;		/* recipients that it may take */
 	unsigned n;		/* ... and has taken */
-	unsigned early;		/* recipients left to the next lap */
+	unsigned early;		/* recipients left to a reread */
 	unsigned hosts;		/* vertices that were made, or are BACK */
 } reading;
 
@@ -512,7 +512,7 @@ add_rcpt(struct message *m, const struct ctl *c)
 	if (is_begun(v))
 		q_widened(v, 1);
 	else
-		v->count = ctl_box(c);
+		v->by.box = ctl_box(c);
 	return 0;
 }
 
@@ -528,12 +528,12 @@ begin_vertices(struct message *m)
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (is_begun(v))
 			continue;
-		if (v->state == V_NEW && v->nr == 1 && v->count != 0 &&
+		if (v->state == V_NEW && v->nr == 1 && v->by.box != 0 &&
 		    msg_part(m) == NULL && th_is_local(v->thread) &&
 		    (t = th_get(v->thread->chan, v->thread->host,
-		    v->count)) != NULL)
+		    v->by.box)) != NULL)
 			v->thread = t;
-		v->count = 0;
+		v->by.box = 0;
 		q_widened(v, v->left);
 		q_arrive(v);
 	}
@@ -556,7 +556,7 @@ age_of(long stamp)
 /* Leaves the recipient in c unread, in the part of its channel: 0, or -1
  * without memory. */
 static int
-leave_unread(struct message *m, const struct ctl *c)
+count_unread(struct message *m, const struct ctl *c)
 {
 	struct chan *chan = dest_chan(c->channel);
 	struct part *p = chan == NULL ? NULL : msg_part_for(m, chan);
@@ -615,9 +615,9 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->nr = reading.n + msg_rest(m);
 	m->preempts = 0;
 	m->end = END_REMOVE;
-	if (m->more != NULL) {
-		m->more->why = NULL;
-		m->more->since = (int)now.mono;
+	if (m->details != NULL) {
+		m->details->why = NULL;
+		m->details->since = (int)now.mono;
 	}
 	if (m->loaded == 0) {
 		m->loaded = ++q.events;
@@ -629,8 +629,8 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
 	m->done = c->ndone > 0;
-	m->news = m->diags = c->ndiag > 0;
-	m->tell = m->failed || m->news;
+	m->dsn_newer = m->diags = c->ndiag > 0;
+	m->dsn_due = m->failed || m->dsn_newer;
 	m->verbose = c->has_verbose != 0;
 }
 
@@ -710,7 +710,7 @@ read_all(struct ctl *c, struct message *m)
 		else if (reading.n < reading.most)
 			bad = add_rcpt(m, c);
 		else
-			bad = leave_unread(m, c);
+			bad = count_unread(m, c);
 	return bad;
 }
 
@@ -733,7 +733,7 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 static const char *
 skipped(const struct message *m)
 {
-	return m == NULL || m->more == NULL ? NULL : m->more->why;
+	return m == NULL || m->details == NULL ? NULL : m->details->why;
 }
 
 /* Opens the file, puts it into its directory and loads it: NULL when it is in
@@ -750,8 +750,8 @@ load(struct ctl *c, const char *name, struct message *m)
 	if (ctl_open(c, name) < 0)
 		return m;
 	if (skipped(m) != NULL) {
-		c->seen_pid = m->more->pid;
-		c->since = m->more->since;
+		c->seen_pid = m->details->pid;
+		c->since = m->details->pid_since;
 	}
 	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
@@ -767,7 +767,7 @@ load(struct ctl *c, const char *name, struct message *m)
 		describe(m, c, &st);
 		check(c, m, place, &st);
 	}
-	if (c->why == NULL && m->nr == 0 && !m->tell) {
+	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
 			not_now(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
@@ -794,17 +794,17 @@ skip(const struct ctl *c, struct message *m)
 	m = message_of(c, m);
 	was = skipped(m);
 	if (m == NULL || msg_leave(m, now.mono + c->later) < 0 ||
-	    msg_more(m) == NULL) {
+	    msg_details(m) == NULL) {
 		spool_again(c->name, now.mono + c->later);
 		if (m != NULL)
 			q_discard(m);
 		return;
 	}
 	/* a power cut may have left several locks: all count from the first */
-	if (was == NULL || (m->more->pid == 0) != (c->pid == 0))
-		m->more->since = (int)now.mono;
-	m->more->why = c->why;
-	m->more->pid = (int)c->pid;
+	if (was == NULL || (m->details->pid == 0) != (c->pid == 0))
+		m->details->pid_since = (int)now.mono;
+	m->details->why = c->why;
+	m->details->pid = (int)c->pid;
 }
 
 /* Loads the file with this name, if it can be used: 1 when it was opened, or
@@ -889,7 +889,7 @@ replace(const char *name)
 /* ---- more of a message ----------------------------------------------- */
 
 /* Is the vertex of the recipient in c not due yet?  Then the recipient is left
- * to the next lap. */
+ * to the next reread. */
 static int
 is_early(struct part *p, const struct ctl *c)
 {
@@ -898,9 +898,9 @@ is_early(struct part *p, const struct ctl *c)
 	if (p->msg->out != NULL && p->msg->cancel == CANCEL_NONE)
 		t = th_get(dest_chan(c->channel), c->host, 0);
 	if (t == NULL || t->mark != reading.mark ||
-	    t->vertex->state != V_OUT || t->vertex->count <= now.mono)
+	    t->vertex->state != V_OUT || t->vertex->by.wanted <= now.mono)
 		return 0;
-	leave(p, 1, (long)t->vertex->count);
+	leave_to_reread(p, 1, t->vertex->by.wanted);
 	reading.early++;
 	return 1;
 }
@@ -927,7 +927,7 @@ read_on(struct ctl *c, struct part *p)
 
 /* Updates the part after a reading; more: some of it is unread. */
 static void
-see_part(struct part *p, const struct ctl *c, int more)
+update_part(struct part *p, const struct ctl *c, int more)
 {
 	unsigned left = less(p->unread, reading.n + reading.early);
 
@@ -935,7 +935,7 @@ see_part(struct part *p, const struct ctl *c, int more)
 	p->msg->failed |= c->nfailed > 0;
 	p->msg->done |= c->ndone > 0;
 	if (c->nfailed > 0 || c->ndiag > 0)
-		q_news(p->msg);
+		q_dsn_due(p->msg);
 	if (more)
 		p->next = c->l.off;
 	p->format = (unsigned char)c->format;
@@ -961,7 +961,7 @@ load_more(struct part *p, unsigned most)
 	ctl_close(&c);
 	begin_vertices(m);
 	if (more >= 0) {
-		see_part(p, &c, more);
+		update_part(p, &c, more);
 		return;
 	}
 	p->evicted -= reading.early;
@@ -986,22 +986,22 @@ next_part(unsigned *most)
 	struct chan *c;
 	struct part *p;
 
-	while (heap_wait(&q.look) == 0)
-		msg_place(OWNER(struct part, look, heap_first(&q.look)));
+	while (heap_wait(&q.parts) == 0)
+		msg_place(OWNER(struct part, turn, heap_first(&q.parts)));
 	for (c = q.chans; c != NULL; c = c->next) {
 		t = heap_first(&c->parts);
 		if (t == NULL)
 			continue;
-		p = OWNER(struct part, look, t);
-		if (p->unread == 0) {		/* a lap begins */
+		p = OWNER(struct part, turn, t);
+		if (p->unread == 0) {		/* a reread begins */
 			p->next = 0;
 			p->unread = p->evicted;
 			p->evicted = 0;
 		}
 		*most = wanted(p);
 		if (*most == 0 && (p->msg->left < FEW ||
-		    p->walked != (long)now.mono)) {
-			p->walked = (long)now.mono;
+		    p->checked != (long)now.mono)) {
+			p->checked = (long)now.mono;
 			evict_waiting(p);
 			*most = wanted(p);
 		}
@@ -1046,8 +1046,8 @@ static struct {
 	double	began;		/* mono; when it began */
 	double	paused;		/* mono; the next one begins then */
 	int	blocked;	/* mail waits on disk, and there is no room */
-	int	told;		/* all datagrams of this pass were read */
-	long	looks;		/* entries that may be checked in this pass */
+	int	notified;	/* all datagrams of this pass were read */
+	long	entries;	/* ... that may be checked in this pass */
 } step;
 
 /* -E: has this scan loaded as many as it may?  -S has no such bound. */
@@ -1078,16 +1078,16 @@ find_new(void)
 	char *name = step.name;
 
 	if (*name != '\0') {
-		spool_look();
+		spool_note_changes();
 		return 1;
 	}
-	while (!step.told)
-		if (!spool_heard(name))
-			step.told = 1;	/* not a system call for each file */
+	while (!step.notified)
+		if (!spool_notified(name))
+			step.notified = 1;	/* no system call for each */
 		else if (is_wanted(name))
 			return 1;
-	while (step.looks > 0 && spool_next(name)) {
-		step.looks--;
+	while (step.entries > 0 && spool_next(name)) {
+		step.entries--;
 		if (is_wanted(name))
 			return 1;
 	}
@@ -1148,9 +1148,9 @@ in_load(void)
 		parts++;
 	}
 	q.readable = 0;
-	seen_all = seen_all || spool_seen_all();
-	step.looks = BATCH_LOOKS;
-	step.blocked = step.told = 0;
+	seen_all = seen_all || spool_scanned();
+	step.entries = BATCH_ENTRIES;
+	step.blocked = step.notified = 0;
 	for (n = 0; n < BATCH_FILES && now.mono >= step.paused; n++) {
 		if (is_enough()) {
 			step.paused = now.mono + PAUSE;
@@ -1161,10 +1161,10 @@ in_load(void)
 		if (came < 0)
 			break;
 	}
-	if (came < 0 && !in_full() && step.looks > 0)
+	if (came < 0 && !in_full() && step.entries > 0)
 		step.files = 0;		/* the scan has seen all */
 	return parts == BATCH_PARTS || n == BATCH_FILES ||
-	    (came < 0 && !step.blocked && step.looks == 0);
+	    (came < 0 && !step.blocked && step.entries == 0);
 }
 
 void
@@ -1189,7 +1189,7 @@ in_listens(void)
 double
 in_wait(void)
 {
-	double wait = NO_ROOM, part = heap_wait(&q.look);
+	double wait = NO_ROOM, part = heap_wait(&q.parts);
 
 	if (q.readable)
 		return 0;

@@ -9,9 +9,9 @@
  * cause no DSN.  Such a message is a single piece of memory: the message, with
  * its first vertex inside, with its only recipient inside that, and the name at
  * the end.  Other vertices are pieces of their own; recipients of a vertex that
- * has several are an array.  What a message needs rarely is in struct more.  A
- * message that is not read whole has a struct part for each channel, too.  Each
- * is made when it is first needed.
+ * has several are an array.  What a message needs rarely is in struct details.
+ * A message that is not read whole has a struct part for each channel, too.
+ * Each is made when it is first needed.
  *
  * Bytes where pointers have eight: 191 and the name for a message, 104 for each
  * vertex after the first, 16 for each recipient of several.  The memory of the
@@ -113,24 +113,24 @@ msg_away(const char *name)
 	return named(&q.away, name);
 }
 
-struct more *
-msg_more(struct message *m)
+struct details *
+msg_details(struct message *m)
 {
-	if (m->more != NULL)
-		return m->more;
-	m->more = mem_get(sizeof(*m->more));
-	if (m->more == NULL)
+	if (m->details != NULL)
+		return m->details;
+	m->details = mem_get(sizeof(*m->details));
+	if (m->details == NULL)
 		return NULL;
-	m->more->msg = m;
-	m->more->since = (int)now.mono;
-	m->more->warned = -1;
-	return m->more;
+	m->details->msg = m;
+	m->details->since = (int)now.mono;
+	m->details->warned = -1;
+	return m->details;
 }
 
 struct part *
 msg_part(const struct message *m)
 {
-	return m->more == NULL ? NULL : m->more->parts;
+	return m->details == NULL ? NULL : m->details->parts;
 }
 
 struct part *
@@ -140,15 +140,15 @@ msg_part_for(struct message *m, struct chan *c)
 
 	while (p != NULL && p->chan != c)
 		p = p->other;
-	if (p != NULL || msg_more(m) == NULL ||
-	    heap_room(&q.look, q.nparts + 1) < 0 ||
+	if (p != NULL || msg_details(m) == NULL ||
+	    heap_room(&q.parts, q.nparts + 1) < 0 ||
 	    heap_room(&c->parts, c->nparts + 1) < 0 ||
 	    (p = mem_get(sizeof(*p))) == NULL)
 		return p;
 	p->msg = m;
 	p->chan = c;
-	p->other = m->more->parts;
-	m->more->parts = p;
+	p->other = m->details->parts;
+	m->details->parts = p;
 	q.nparts++;
 	c->nparts++;
 	return p;
@@ -172,14 +172,14 @@ msg_rest(const struct message *m)
 static void
 part_remove(struct part *p)
 {
-	heap_del(p->readable ? &p->chan->parts : &q.look, &p->look);
+	heap_del(p->readable ? &p->chan->parts : &q.parts, &p->turn);
 }
 
 void
 msg_place(struct part *p)
 {
 	const struct message *m = p->msg;
-	unsigned own = (unsigned)q.config->rcptminimum + m->more->extra;
+	unsigned own = (unsigned)q.config->rcptminimum + m->details->extra;
 	double at = p->unread == 0 && p->again > p->later ? p->again : p->later;
 
 	if (m->held && m->cancel == CANCEL_NONE)
@@ -191,7 +191,7 @@ msg_place(struct part *p)
 	if (p->readable)
 		at = m->loaded - (m->preempts || m->rcpts <= own / 2 ?
 		    FIRST : 0);
-	heap_set(p->readable ? &p->chan->parts : &q.look, &p->look, at);
+	heap_set(p->readable ? &p->chan->parts : &q.parts, &p->turn, at);
 	q.readable |= p->readable;
 }
 
@@ -201,7 +201,7 @@ free_parts(struct message *m)
 	struct part *p;
 
 	while ((p = msg_part(m)) != NULL) {
-		m->more->parts = p->other;
+		m->details->parts = p->other;
 		part_remove(p);
 		q.nparts--;
 		p->chan->nparts--;
@@ -423,11 +423,12 @@ msg_add(struct vertex *v, unsigned long off)
 
 	if (r == NULL)
 		return NULL;
-	if (v->nr > n && r < v->r + n && r[1].state == RC_OUT && !r[1].heard)
+	if (v->nr > n && r < v->r + n && r[1].state == RC_OUT && !r[1].alone)
 		r->why = reason_keep(r[1].why);
 	q.nlater--;
 	r->state = RC_PENDING;
-	r->heard = v->state == V_FED;
+	r->counted = v->state == V_FED;
+	r->alone = 0;
 	v->left++;
 	return r;
 }
@@ -465,7 +466,7 @@ msg_free(struct message *m)
 		msg_vertex_free(m->vertices);
 	free_parts(m);
 	msg_return(m);
-	free(m->more);
+	free(m->details);
 	free(m);
 }
 
@@ -520,8 +521,8 @@ merge(struct vertex *v)
 		q.nlater -= r->state == RC_OUT;
 		if (r->state == RC_OK || r->state == RC_FAILED)
 			continue;
-		same = last != NULL && last->why == r->why && !last->heard &&
-		    !r->heard;
+		same = last != NULL && last->why == r->why && !last->alone &&
+		    !r->alone;
 		full = full || (last != NULL && !same && is_full());
 		if (same || full)
 			reason_free(full ? r : last);
@@ -552,7 +553,7 @@ msg_out(struct vertex *v, double until)
 	PREPEND(m->out, v, other, before);
 	PREPEND(v->thread->out, v, next, prev);
 	v->state = V_OUT;
-	v->count = (unsigned)until;
+	v->by.wanted = (int)until;
 	return 0;
 }
 
@@ -573,9 +574,9 @@ msg_want_by(struct vertex *v, double at)
 
 	if (at < now.mono)
 		at = now.mono;
-	if (at >= v->count)
+	if (at >= v->by.wanted)
 		return;
-	v->count = (unsigned)at;
+	v->by.wanted = (int)at;
 	if (m->away && at < heap_when(&q.later, &m->due))
 		heap_set(&q.later, &m->due, at);
 	while (p != NULL && p->chan != v->thread->ring->chan)
@@ -591,18 +592,18 @@ msg_want(struct vertex *v, int own)
 {
 	if (!own)
 		v->wakeup = 0;
-	v->offered |= v->thread->triggered & 1U;
+	v->started |= v->thread->triggered & 1U;
 	msg_want_by(v, v->wakeup);
 }
 
 void
-msg_heard(struct vertex *v, unsigned long off, const char *text)
+msg_keep_reason(struct vertex *v, unsigned long off, const char *text)
 {
 	struct rcpt *r = rcpt_at(v, off);
 
 	if (r == NULL && (is_full() || (r = add_out(v, off)) == NULL))
 		return;
-	r->heard = 1;
+	r->alone = 1;
 	reason_set(r, text);
 }
 
@@ -621,7 +622,7 @@ msg_each_away(void (*show)(const struct message *, long next))
 
 	for (i = 0; i < q.later.n; i++) {
 		m = OWNER(struct message, due, q.later.v[i].timer);
-		if (m->more != NULL && m->more->why != NULL)
+		if (m->details != NULL && m->details->why != NULL)
 			show(m, (long)(q.later.v[i].when - now.mono));
 		else
 			n++;
@@ -773,17 +774,16 @@ int
 msg_read_reasons(const struct vertex *v, long *when)
 {
 	struct rcpt *r, *end = v->r + v->nr;
-	struct notary n;
+	struct diags n;
 	const char *s;
 	int err = 0;
 
 	for (r = v->r; r < end; r++)
-		if (r->state == RC_PENDING)
-			r->heard = r->why == NULL;
-	if (nt_open(&n, v->msg->name) < 0)
+		r->wanted = r->state == RC_PENDING && r->why == NULL;
+	if (diag_open(&n, v->msg->name) < 0)
 		err = errno;
-	while (err == 0 && nt_next_diag(&n)) {
-		if ((r = msg_rcpt(v, n.off)) == NULL || !r->heard)
+	while (err == 0 && diag_next(&n)) {
+		if ((r = msg_rcpt(v, n.off)) == NULL || !r->wanted)
 			continue;
 		/* a crash may have lost the tag of one that had expired */
 		s = strstr(n.text, REASON_MARK);
@@ -791,12 +791,9 @@ msg_read_reasons(const struct vertex *v, long *when)
 		msg_reason(v, r, s + strspn(s, "\r "));
 		when[r - v->r] = n.when;
 	}
-	for (r = v->r; r < end; r++)
-		if (r->state == RC_PENDING)
-			r->heard = 0;
 	if (err == 0)
-		err = nt_error(&n);
-	nt_close(&n);
+		err = diag_error(&n);
+	diag_close(&n);
 	if (err != 0)
 		log_err("expire msg=%s its reasons cannot be read: %s",
 		    ctl_msg(v->msg->name), strerror(err));
@@ -805,7 +802,7 @@ msg_read_reasons(const struct vertex *v, long *when)
 
 /* The values for the recipient in rc; NULL without memory. */
 static const struct setting *
-clause_of(const struct notary *n)
+clause_of(const struct diags *n)
 {
 	struct conf *c = cf_match(q.config, n->rc.channel, n->rc.host);
 
@@ -815,11 +812,11 @@ clause_of(const struct notary *n)
 /* Has the recipient at off failed under bounce=none?  1 or 0; -1 without
  * memory. */
 static int
-is_silent(struct notary *n, unsigned long off)
+is_silent(struct diags *n, unsigned long off)
 {
 	const struct setting *s;
 
-	if (nt_rcpt(n, off) < 0 || n->state != '-')
+	if (diag_rcpt(n, off) < 0 || n->state != '-')
 		return 0;
 	s = clause_of(n);
 	return s == NULL ? -1 : s->bounce == BOUNCE_NONE;
@@ -833,15 +830,15 @@ is_silent(struct notary *n, unsigned long off)
 /* Marks the lines of such recipients, and notes in has[] which of them have a
  * line on a failure: 0 or -1. */
 static int
-silence_lines(struct notary *n, unsigned char *has)
+silence_lines(struct diags *n, unsigned char *has)
 {
 	int silent = 0;
 
-	while (silent >= 0 && nt_next_diag(n)) {
+	while (silent >= 0 && diag_next(n)) {
 		silent = is_silent(n, n->off);
-		if (silent > 0 && !nt_is_warning(n))
+		if (silent > 0 && !diag_is_warning(n))
 			has[BYTE(n->off)] |= BIT(n->off);
-		if (silent > 0 && n->tag == ' ' && nt_mark(n, n->at, '-') < 0)
+		if (silent > 0 && n->tag == ' ' && diag_mark(n, n->at, '-') < 0)
 			silent = -1;
 	}
 	return silent < 0 ? -1 : 0;
@@ -849,13 +846,13 @@ silence_lines(struct notary *n, unsigned char *has)
 
 /* Writes a line for each such recipient without one: 0 or -1. */
 static int
-silence_rest(struct notary *n, const unsigned char *has)
+silence_rest(struct diags *n, const unsigned char *has)
 {
 	unsigned long off;
 	int silent = 0;
 
 	ctl_go(&n->c, 0);
-	while (silent >= 0 && nt_next_rcpt(n)) {
+	while (silent >= 0 && diag_next_rcpt(n)) {
 		off = n->c.l.off;
 		silent = is_silent(n, off);
 		if (silent > 0 && !(has[BYTE(off)] & BIT(off)) &&
@@ -872,34 +869,34 @@ msg_silence(const char *name)
 {
 	const struct clause *c = q.config->clauses;
 	unsigned char *has;
-	struct notary n;
+	struct diags n;
 	int bad;
 
 	while (c != NULL && c->v.bounce != BOUNCE_NONE)
 		c = c->next;
 	if (c == NULL)
 		return 0;
-	if (nt_open(&n, name) < 0)
+	if (diag_open(&n, name) < 0)
 		return errno == ENOENT ? 0 : -1;
 	has = mem_get(BYTE(CONTROL_MAX) + 1);
 	bad = has == NULL || silence_lines(&n, has) < 0 ||
-	    silence_rest(&n, has) < 0 || nt_error(&n) != 0;
+	    silence_rest(&n, has) < 0 || diag_error(&n) != 0;
 	free(has);
-	nt_close(&n);
+	diag_close(&n);
 	return bad ? -1 : 0;
 }
 
 int
 msg_has_warning(const char *name)
 {
-	struct notary n;
+	struct diags n;
 	int found = 0;
 
-	if (nt_open(&n, name) == 0)
-		while (!found && nt_next_diag(&n))
+	if (diag_open(&n, name) == 0)
+		while (!found && diag_next(&n))
 			found = n.tag == ' ' &&
 			    strcmp(n.field[1], "delayed") == 0;
-	nt_close(&n);
+	diag_close(&n);
 	return found;
 }
 
@@ -907,7 +904,7 @@ msg_has_warning(const char *name)
 static double
 late_at(const struct message *m, const struct vertex *v)
 {
-	long warned = m->more == NULL ? -1 : m->more->warned;
+	long warned = m->details == NULL ? -1 : m->details->warned;
 	const struct numbers *times;
 	double at, next = FAR_OFF;
 	int k;
@@ -934,7 +931,7 @@ msg_late_at(const struct message *m)
 
 /* The first of these vertices, in core or OUT, for the recipient in rc. */
 static const struct vertex *
-vertex_of(const struct vertex *v, const struct notary *n)
+vertex_of(const struct vertex *v, const struct diags *n)
 {
 	while (v != NULL && (v->state == V_DONE ||
 	    strcmp(v->thread->host, n->rc.host) != 0 ||
@@ -945,7 +942,7 @@ vertex_of(const struct vertex *v, const struct notary *n)
 
 /* The reason of the recipient in rc, or that of its host; or "". */
 static const char *
-why_late(const struct message *m, const struct notary *n, unsigned long off)
+delay_reason(const struct message *m, const struct diags *n, unsigned long off)
 {
 	const struct vertex *v = vertex_of(m->vertices, n);
 	const struct rcpt *r;
@@ -956,7 +953,7 @@ why_late(const struct message *m, const struct notary *n, unsigned long off)
 	r = v->r + place(v, off);
 	/* an entry serves the recipients before it, too */
 	if (r == v->r + v->nr || (r->off != off &&
-	    (r->state != RC_OUT || r->heard)))
+	    (r->state != RC_OUT || r->alone)))
 		r = NULL;
 	t = v->thread;
 	return r != NULL && r->why != NULL ? reason_of(r) :
@@ -966,7 +963,7 @@ why_late(const struct message *m, const struct notary *n, unsigned long off)
 /* Writes the line for a delayed recipient, if a warning on it is due that its
  * sender wants: 1 then, 0 if not; -1 when that cannot be done now. */
 static int
-see_late(const struct message *m, struct notary *n, unsigned long off)
+write_delay(const struct message *m, struct diags *n, unsigned long off)
 {
 	long age = (long)now.mono - m->born, born = (long)now.wall - age;
 	const struct setting *s;
@@ -974,7 +971,7 @@ see_late(const struct message *m, struct notary *n, unsigned long off)
 	char fields[WORD_MAX_ + 100];
 	struct text t;
 
-	if (nt_rcpt(n, off) < 0 || (n->state != ' ' && n->state != '~') ||
+	if (diag_rcpt(n, off) < 0 || (n->state != ' ' && n->state != '~') ||
 	    n->delay_at == 0)
 		return 0;
 	s = clause_of(n);
@@ -991,16 +988,16 @@ see_late(const struct message *m, struct notary *n, unsigned long off)
 	text_add(&t, "%s\1delayed\1\1\1", n->rc.user);
 	if (s->expiry > 0 && born >= SANE_WALL)
 		text_add(&t, "%ld", born + s->expiry);
-	if (nt_delayed(n, times) < 0)
+	if (diag_delayed(n, times) < 0)
 		return -1;
-	if (ctl_diag(m->name, off, ' ', fields, "", why_late(m, n, off), 0)
+	if (ctl_diag(m->name, off, ' ', fields, "", delay_reason(m, n, off), 0)
 	    == 0)
 		return 1;
-	nt_delayed(n, n->delays);	/* both are written later */
+	diag_delayed(n, n->delays);	/* both are written later */
 	return -1;
 }
 
-#define LOOK_AGAIN	2	/* seconds until a message with a vertex that
+#define CHECK_AGAIN	2	/* seconds until a message with a vertex that
 				 * was not tried is checked again */
 #define TRIED_BY	60	/* ... in core after which a warning waits for
 				 * no try */
@@ -1015,34 +1012,34 @@ is_fresh(const struct message *m)
 	while (v != NULL && (v->state == V_DONE || v->tries > 0 ||
 	    v->thread->tries > 0))
 		v = v->other;
-	return v != NULL && (long)now.mono < m->more->since + TRIED_BY;
+	return v != NULL && (long)now.mono < m->details->since + TRIED_BY;
 }
 
 double
-msg_see_late(struct message *m, unsigned *most)
+msg_write_delays(struct message *m, unsigned *most)
 {
-	struct more *more = msg_more(m);
-	struct notary n;
+	struct details *d = msg_details(m);
+	struct diags n;
 	int late = 0, left;
 
 	if (*most == 0)
 		return now.mono;
 	--*most;
-	if (more != NULL && more->warn == 0 && is_fresh(m))
-		return now.mono + LOOK_AGAIN;
-	if (more == NULL || nt_open(&n, m->name) < 0)
-		return more != NULL && errno == ENOENT ? FAR_OFF :
+	if (d != NULL && d->warn == 0 && is_fresh(m))
+		return now.mono + CHECK_AGAIN;
+	if (d == NULL || diag_open(&n, m->name) < 0)
+		return d != NULL && errno == ENOENT ? FAR_OFF :
 		    now.mono + DISK_AGAIN;
-	ctl_go(&n.c, more->warn);
-	while ((left = nt_next_rcpt(&n)) > 0 && *most > 0 &&
-	    (late = see_late(m, &n, n.c.l.off)) >= 0) {
-		more->late |= late;
+	ctl_go(&n.c, d->warn);
+	while ((left = diag_next_rcpt(&n)) > 0 && *most > 0 &&
+	    (late = write_delay(m, &n, n.c.l.off)) >= 0) {
+		d->late |= late;
 		--*most;
 	}
-	more->warn = left > 0 ? n.c.l.off : 0;
-	if (nt_error(&n) != 0)
+	d->warn = left > 0 ? n.c.l.off : 0;
+	if (diag_error(&n) != 0)
 		late = -1;
-	nt_close(&n);
+	diag_close(&n);
 	if (late < 0)
 		log_err("delay msg=%s cannot be written down: %s",
 		    ctl_msg(m->name), strerror(errno));

@@ -16,11 +16,11 @@
  * directories that exist, if root or their owner calls. */
 int	spool_setup(int look);
 /* The next entry that may be a control file, as a path below transport/: 1, or
- * 0 when there is none now.  The scan goes on where it was.  spool_look: notes
- * changed directories, for a pass without spool_next.  spool_wait: seconds
- * until spool_next may find an entry. */
+ * 0 when there is none now.  The scan goes on where it was.
+ * spool_note_changes: notes changed directories, for a pass without spool_next.
+ * spool_wait: seconds until spool_next may find an entry. */
 int	spool_next(char *name);
-void	spool_look(void);
+void	spool_note_changes(void);
 double	spool_wait(void);
 int	spool_is_file(const char *name);	/* a regular one: 1 or 0 */
 /* The control file is forgotten until then, mono: its directory is read again
@@ -32,7 +32,7 @@ int	spool_was_offered(const char *name, long changed);
 /* May it be a forgotten file, whose directory is not due yet? */
 int	spool_is_early(const char *name);
 /* Has each directory been read completely at least once? */
-int	spool_seen_all(void);
+int	spool_scanned(void);
 /* Where below transport/ the file with this name is: 0, or -1. */
 int	spool_where(const char *base, char *name);
 /* ... with this number and spool id; reads directories. */
@@ -55,10 +55,10 @@ int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
 /* Opens the socket for datagrams "NEW name", in place of the one before; NULL,
- * or built without sockets: none.  spool_heard: a name from a datagram: 1, or 0
- * when there is no more. */
+ * or built without sockets: none.  spool_notified: a name from a datagram: 1,
+ * or 0 when there is no more. */
 void	spool_listen(const char *path);
-int	spool_heard(char *name);
+int	spool_notified(char *name);
 extern int spool_fd;		/* its descriptor, or -1 */
 /* When due: checks a few files for tidying; and seconds until that is due. */
 void	spool_tidy(void);
@@ -120,7 +120,7 @@ extern double dest_period;	/* seconds between rounds; less in t/clock.c */
  * a new path, writes changes, reads the files of other hosts: 1 when one of
  * these has made a destination dead, else 0.  The function returns the setting
  * for an address, or NULL. */
-int	dest_look(const char *path,
+int	dest_round(const char *path,
 	    const struct setting *(*)(const char *channel, const char *host));
 double	dest_wait(void);		/* seconds until a round is due */
 void	dest_close(void);		/* writes our file at the end */
@@ -189,7 +189,7 @@ struct message *msg_named(const char *name);
 struct message *msg_away(const char *name);
 /* The rarely needed part of the message, made when there is none: NULL without
  * memory. */
-struct more *msg_more(struct message *);
+struct details *msg_details(struct message *);
 /* The first of its parts, or NULL; and that for a channel, made when there is
  * none: NULL without memory. */
 struct part *msg_part(const struct message *);
@@ -233,7 +233,7 @@ unsigned msg_each_away(void (*show)(const struct message *, long next));
 void	reason_free(struct rcpt *);		/* it has no reason now */
 const char *reason_of(const struct rcpt *);	/* or NULL */
 /* Keeps the reason of a recipient of the vertex that is not in core. */
-void	msg_heard(struct vertex *, unsigned long off, const char *text);
+void	msg_keep_reason(struct vertex *, unsigned long off, const char *text);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
  * far as there is room. */
 void	reason_all(const struct vertex *, struct text *);
@@ -266,7 +266,7 @@ double	msg_late_at(const struct message *);
 /* Reads on in the file, at most *most recipients, lowers that by their number,
  * and writes lines for those that are delayed: when to read on, mono; FAR_OFF:
  * the end was reached, or the file is gone. */
-double	msg_see_late(struct message *, unsigned *most);
+double	msg_write_delays(struct message *, unsigned *most);
 /* "NAME id=ID" for the log, as ctl_msg, but by the times in core: escaped.
  * Good until the next call. */
 const char *msg_id(const struct message *);
@@ -351,10 +351,10 @@ void	th_wait(struct thread *, struct vertex *, long wakeup);
 /* Reports or a failed start show that the host is dead: it is so for the next
  * wait of its retry list. */
 void	th_sleep(struct thread *);
-/* A round of the files in which destinations are kept, see dest_look. */
+/* A round of the files in which destinations are kept, see dest_round. */
 void	th_destdb(void);
 /* A job has ended, with these reports on its host (HOST_ bits). */
-void	th_heard(struct thread *, int host);
+void	th_feedback(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
 /* Makes the vertices for the host due, of queueonly threads too; vertices that
  * the current run has deferred stay in WAIT. */
@@ -377,7 +377,7 @@ int	th_block(struct vertex *);
 int	th_unblock(struct ring *, long nfree);
 void	th_leave(struct ta *);	/* the agent leaves its thread */
 /* The agent has sent its first #hungry. */
-void	th_spoke(struct ta *);
+void	th_started(struct ta *);
 /* Gives a READY vertex to the agent, as last of ta->jobs; that goes to work on
  * its thread, if it is at none. */
 void	th_give(struct ta *, struct vertex *);
@@ -427,18 +427,18 @@ void	q_done(struct vertex *);
  * agents have end with their reports. */
 void	q_drop(struct message *, const char *why);
 /* A recipient is done for which the sender may get a DSN. */
-void	q_news(struct message *);
+void	q_dsn_due(struct message *);
 /* Is nothing of the message left, or nothing but DSNs? */
-int	q_untold(const struct message *);
+int	q_only_dsns(const struct message *);
 /* Holds the message, or releases it. */
 void	q_hold(struct message *, int on);
 /* Deletes or bounces the vertex: 0; 1 when the agent has to report first; 2
  * when it is one of many (later) and follows in a later pass; -1 when the disk
  * cannot be written. */
 int	q_cancel(struct vertex *, enum cancel, int later);
-/* Lets a lap of each part of the message begin now: it also reads recipients of
- * vertices that were forgotten. */
-void	q_lap(struct message *);
+/* Rereads each part of the message now, and recipients of forgotten vertices
+ * with it. */
+void	q_reread(struct message *);
 /* Deletes or bounces recipients that are not in core, when they are read. */
 void	q_cancel_rest(struct message *, enum cancel);
 /* Expires what is due, and sets the timer of the message again, after a hold
@@ -463,8 +463,8 @@ int	q_has_begun(const struct vertex *);
  * more to load. */
 int	in_load(void);
 double	in_wait(void);		/* seconds until it is worth trying again */
-/* May spool_heard be read now?  Datagrams wait while no message may be loaded.
- */
+/* May spool_notified be called now?  Datagrams wait while no message may be
+ * loaded. */
 int	in_listens(void);
 /* An operator names this message (without directories): loads it if it is on
  * disk. */

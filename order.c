@@ -142,7 +142,7 @@ is_preempt(const struct ring *r)
 static struct job *
 job_find(const struct vertex *v)
 {
-	struct job *j = v->msg->more == NULL ? NULL : v->msg->more->jobs;
+	struct job *j = v->msg->details == NULL ? NULL : v->msg->details->jobs;
 
 	while (j != NULL && j->ring != v->thread->ring)
 		j = j->next;
@@ -161,15 +161,15 @@ job_get(const struct vertex *v)
 	if (heap_room(&r->jobs, r->njobs + 1) < 0 ||
 	    heap_room(&r->shares, r->njobs + 1) < 0)
 		return NULL;
-	j = msg_more(v->msg) == NULL ? NULL : mem_get(sizeof(*j));
+	j = msg_details(v->msg) == NULL ? NULL : mem_get(sizeof(*j));
 	if (j == NULL)
 		return NULL;
 	j->msg = v->msg;
 	j->ring = r;
 	j->key = v->msg->loaded;
 	j->low = j->base = j->key - 1;
-	j->next = v->msg->more->jobs;
-	v->msg->more->jobs = j;
+	j->next = v->msg->details->jobs;
+	v->msg->details->jobs = j;
 	r->njobs++;
 	return j;
 }
@@ -256,7 +256,7 @@ job_free(struct job *j)
 	end_preemption(j);
 	heap_del(&j->ring->jobs, &j->place);
 	heap_del(&j->ring->shares, &j->share);
-	for (p = &j->msg->more->jobs; *p != j; p = &(*p)->next)
+	for (p = &j->msg->details->jobs; *p != j; p = &(*p)->next)
 		;
 	*p = j->next;
 	j->ring->njobs--;
@@ -477,7 +477,7 @@ void
 order_take(struct vertex *v, int chosen)
 {
 	struct job *j = job_find(v);
-	long n = (long)v->count;
+	long n = (long)v->by.counted;
 
 	if (v->offered)
 		withdraw(j, v);
@@ -492,7 +492,7 @@ order_take(struct vertex *v, int chosen)
 	}
 	if (!chosen || j->ring->judged != j)
 		forget_rival(j->ring);
-	v->count = 0;
+	v->by.counted = 0;
 	retire(j);
 }
 
@@ -502,9 +502,9 @@ count_vertex(struct vertex *v)
 {
 	struct job *j = job_get(v);
 
-	if (j == NULL || v->count)
+	if (j == NULL || v->by.counted)
 		return j;
-	v->count = v->left;
+	v->by.counted = v->left;
 	j->read += (long)v->left;
 	forget_rival(j->ring);
 	return j;
@@ -740,7 +740,7 @@ order_share(struct message *m)
 {
 	struct job *j;
 
-	for (j = m->more == NULL ? NULL : m->more->jobs; j != NULL;
+	for (j = m->details == NULL ? NULL : m->details->jobs; j != NULL;
 	    j = j->next)
 		if (j->share.pos != 0)
 			heap_set(&j->ring->shares, &j->share, m->nfed);
@@ -752,7 +752,7 @@ order_forget(struct message *m)
 	struct vertex *v;
 	struct job *j;
 
-	while (m->more != NULL && (j = m->more->jobs) != NULL) {
+	while (m->details != NULL && (j = m->details->jobs) != NULL) {
 		while ((v = j->offer.head) != NULL) {
 			withdraw(j, v);
 			list_add(&v->thread->ready, v);

@@ -76,10 +76,10 @@ static struct vertex *dead;	/* DONE, to be swept, linked by next */
 /* HELD vertices that are to be deleted or bounced, some a pass. */
 static struct list cancelled;
 
-static unsigned looks;	/* checks for warnings, left in this pass */
+static unsigned checks;	/* checks for warnings, left in this pass */
 static unsigned expiries;	/* vertices, in this pass */
 
-static int rush;		/* the sweep has made a DSN READY */
+static int dsn_made;		/* the sweep has made a DSN READY */
 
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
@@ -115,9 +115,9 @@ q_over(const struct message *m)
 }
 
 int
-q_untold(const struct message *m)
+q_only_dsns(const struct message *m)
 {
-	return m->left == m->telling && msg_rest(m) == 0;
+	return m->left == m->ndsn && msg_rest(m) == 0;
 }
 
 static int
@@ -128,7 +128,7 @@ is_delay(const struct vertex *v)
 
 /* Places its parts again, after a change that may let more of it be read. */
 static void
-look_soon(struct message *m)
+place_parts(struct message *m)
 {
 	struct part *p;
 
@@ -145,11 +145,11 @@ give_back(struct message *m)
 
 	while (p != NULL && p->unread == 0)
 		p = p->other;
-	if (p != NULL || m->more == NULL ||
+	if (p != NULL || m->details == NULL ||
 	    m->rcpts > (unsigned)q.config->rcptminimum)
 		return;
-	q.extra -= m->more->extra;
-	m->more->extra = 0;
+	q.extra -= m->details->extra;
+	m->details->extra = 0;
 }
 
 /* Reads no more of the message. */
@@ -161,7 +161,7 @@ read_no_more(struct message *m)
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->evicted = p->unread = 0;
 	give_back(m);
-	look_soon(m);
+	place_parts(m);
 }
 
 /* So many recipients of the vertex are finished, or leave core. */
@@ -175,7 +175,7 @@ rcpts_gone(struct vertex *v, unsigned n)
 	v->thread->ring->chan->rcpts -= n;
 	q.rcpts -= n;
 	give_back(v->msg);
-	look_soon(v->msg);
+	place_parts(v->msg);
 }
 
 /* The vertex is no longer to be deleted or bounced. */
@@ -209,7 +209,7 @@ remove_vertex(struct vertex *v, int over, double until)
 	v->state = V_DONE;
 	rcpts_gone(v, v->left);
 	m->left--;
-	m->telling -= th_is_dsn(t) & 3U;
+	m->ndsn -= th_is_dsn(t) & 3U;
 	if (over || msg_out(v, until) < 0) {
 		v->thread = NULL;
 		v->next = dead;
@@ -233,7 +233,7 @@ q_leave(struct vertex *v, double until)
 	if (v->state != V_WAIT)
 		v->wakeup = 0;
 	remove_vertex(v, 0, until);
-	v->offered = started & 1U;
+	v->started = started & 1U;
 }
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, one on
@@ -244,7 +244,7 @@ check_over(struct message *m)
 {
 	struct vertex *v;
 
-	if (!q_untold(m))
+	if (!q_only_dsns(m))
 		return;
 	for (v = msg_first(m); v != NULL && !m->over; v = msg_next(v))
 		if (v->state != V_DONE && v->state != V_FED && !is_delay(v))
@@ -278,10 +278,10 @@ q_arrive(struct vertex *v)
 	double at = v->wakeup;
 
 	m->left++;
-	m->telling += dsn & 3U;
-	if (v->state == V_BACK && v->offered)
+	m->ndsn += dsn & 3U;
+	if (v->state == V_BACK && v->started)
 		t->triggered = (unsigned char)s->queueonly;
-	v->offered = 0;
+	v->started = 0;
 	if (v->state == V_NEW) {
 		if (m->aged && !dsn)
 			v->step = retry_step(s, (long)now.mono - m->born) &
@@ -311,7 +311,7 @@ q_arrive(struct vertex *v)
  * is none: "failure" when all recipients are done and some have failed, else
  * "success"; or "delay".  0, or -1 without memory. */
 static int
-tell(struct message *m, const char *what, double at)
+add_dsn(struct message *m, const char *what, double at)
 {
 	struct thread *t;
 	struct vertex *v;
@@ -334,21 +334,21 @@ tell(struct message *m, const char *what, double at)
 /* A DSN on the recipients that are done follows after
  * PARAMglobal-report-interval, if others are left. */
 static void
-tell_later(struct message *m)
+add_dsn_later(struct message *m)
 {
-	if (m->news && q.config->reportevery > 0 &&
+	if (m->dsn_newer && q.config->reportevery > 0 &&
 	    (m->rcpts > 0 || msg_rest(m) > 0))
-		tell(m, "success", now.mono + q.config->reportevery);
+		add_dsn(m, "success", now.mono + q.config->reportevery);
 }
 
 void
-q_news(struct message *m)
+q_dsn_due(struct message *m)
 {
-	int known = m->news;
+	int known = m->dsn_newer;
 
-	m->tell = m->news = 1;
+	m->dsn_due = m->dsn_newer = 1;
 	if (!known)
-		tell_later(m);
+		add_dsn_later(m);
 }
 
 /* The recipient of the vertex is finished.  r NULL: it is not in core, so its
@@ -371,7 +371,7 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 	m->failed |= state == RC_FAILED;
 	m->done |= state != RC_FAILED && off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
-		q_news(m);
+		q_dsn_due(m);
 	if (message != NULL)
 		msg_log(v, off, state == RC_FAILED, status, message);
 	else
@@ -394,11 +394,11 @@ q_drop(struct message *m, const char *why)
 
 /* Was the vertex's host found dead since the message was first loaded? */
 static int
-host_asked(const struct vertex *v)
+host_died(const struct vertex *v)
 {
 	const struct thread *t = v->thread;
 
-	return t->tries > 0 && t->asked > v->msg->loaded;
+	return t->tries > 0 && t->died > v->msg->loaded;
 }
 
 /* When delivery to the vertex was last tried, by itself or as part of its host,
@@ -408,7 +408,7 @@ last_try(const struct vertex *v)
 {
 	double at = v->tries > 0 ? v->tried : NEVER;
 
-	if (host_asked(v) && v->thread->bad > at)
+	if (host_died(v) && v->thread->bad > at)
 		at = v->thread->bad;
 	at = now.mono - at;
 	return at < (double)(long)now.wall ? (long)now.wall - (long)at : 0;
@@ -417,7 +417,7 @@ last_try(const struct vertex *v)
 static int
 expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 {
-	const char *why = r->why != NULL ? reason_of(r) : host_asked(v) ?
+	const char *why = r->why != NULL ? reason_of(r) : host_died(v) ?
 	    v->thread->reason : NULL;
 	char message[1200];
 	struct text t;
@@ -442,7 +442,7 @@ static int
 vertex_expire(struct vertex *v, const char *how)
 {
 	long *when = mem_get(v->nr * sizeof(*when)), tried = last_try(v);
-	int bad = when == NULL || (v->msg->diags && (!host_asked(v) ||
+	int bad = when == NULL || (v->msg->diags && (!host_died(v) ||
 	    v->thread->reason == NULL) && msg_read_reasons(v, when) < 0);
 	unsigned i;
 
@@ -475,7 +475,7 @@ vertex_delete(struct vertex *v)
 	}
 	/* without a warning, the DSN at the end is still sent */
 	if (th_is_dsn(v->thread) && !is_delay(v))
-		m->tell = m->news = 0;
+		m->dsn_due = m->dsn_newer = 0;
 	q_done(v);
 	return 0;
 }
@@ -494,7 +494,7 @@ vertex_timer(struct vertex *v)
 		return FAR_OFF;		/* held vertices do not expire */
 	if (at > now.mono)
 		return at;
-	if (v->tries == 0 && !host_asked(v) && untried > now.mono)
+	if (v->tries == 0 && !host_died(v) && untried > now.mono)
 		return untried < now.mono + TRIED_AGAIN ? untried :
 		    now.mono + TRIED_AGAIN;
 	if (spool_gone(v->msg->name)) {
@@ -513,14 +513,14 @@ vertex_timer(struct vertex *v)
 static double
 warn(struct message *m)
 {
-	double again = msg_see_late(m, &looks);
+	double again = msg_write_delays(m, &checks);
 
 	if (again < FAR_OFF)
 		return again;
-	if (m->more->late && tell(m, "delay", 0) < 0)
+	if (m->details->late && add_dsn(m, "delay", 0) < 0)
 		return now.mono + DISK_AGAIN;
-	m->more->late = 0;
-	m->more->warned = (int)((long)now.mono - m->born);
+	m->details->late = 0;
+	m->details->warned = (int)((long)now.mono - m->born);
 	return msg_late_at(m);
 }
 
@@ -559,7 +559,7 @@ set_expiry(struct vertex *v)
 	if (at < FAR_OFF && (m->due.pos == 0 ||
 	    at < heap_when(&q.expire, &m->due)))
 		heap_set(&q.expire, &m->due, at);
-	look_soon(m);	/* v may be freed */
+	place_parts(m);	/* v may be freed */
 }
 
 /* ---- arrival --------------------------------------------------------- */
@@ -572,7 +572,7 @@ q_add(struct message *m, unsigned long num)
 	if (heap_room(&q.expire, q.nmessages + 1) < 0)
 		return -1;
 	msg_return(m);
-	look_soon(m);
+	place_parts(m);
 	while ((twin = msg_find(num, twin)) != NULL)
 		m->twin = twin->twin = 1;
 	m->over = m->nr == 0;	/* all were done when it was read */
@@ -585,7 +585,7 @@ q_add(struct message *m, unsigned long num)
 	if (q.nmessages > q.peak_messages)
 		q.peak_messages = q.nmessages;
 	if (!m->over && m->diags && msg_has_warning(m->name))
-		tell(m, "delay", 0);
+		add_dsn(m, "delay", 0);
 	return 0;
 }
 
@@ -606,7 +606,7 @@ q_arrived(struct message *m)
 {
 	if (msg_part(m) == NULL)
 		end_out(m);
-	tell_later(m);
+	add_dsn_later(m);
 	q_rearm(m);
 }
 
@@ -616,7 +616,7 @@ q_unread(struct part *p, unsigned n, unsigned gone)
 	p->unread = n;
 	q.rcpts_out += gone;
 	give_back(p->msg);
-	look_soon(p->msg);
+	place_parts(p->msg);
 	check_over(p->msg);
 }
 
@@ -650,13 +650,13 @@ q_cancel(struct vertex *v, enum cancel how, int later)
 }
 
 void
-q_lap(struct message *m)
+q_reread(struct message *m)
 {
 	struct part *p;
 
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->again = (long)now.mono;
-	look_soon(m);
+	place_parts(m);
 }
 
 void
@@ -665,7 +665,7 @@ q_cancel_rest(struct message *m, enum cancel how)
 	if (msg_rest(m) == 0)
 		return;
 	m->cancel = (unsigned)how & 3;
-	q_lap(m);
+	q_reread(m);
 }
 
 /* Deletes or bounces the next ones of many.  Each is written to disk, so that a
@@ -688,7 +688,7 @@ q_hold(struct message *m, int on)
 
 	q.nkept += (unsigned)((on != 0) - (int)m->held);
 	m->held = on != 0;
-	q_lap(m);
+	q_reread(m);
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_hold(v);
@@ -793,11 +793,11 @@ deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
 
 	text_fmt(text, sizeof(text), "%s", message);
 	if (r != NULL) {
-		v->count += r->heard == 0;
-		r->heard = 1;
+		v->by.deferrals += !r->counted;
+		r->counted = 1;
 		msg_reason(v, r, text);
 	} else if (*text != '\0') {
-		msg_heard(v, off, text);
+		msg_keep_reason(v, off, text);
 	}
 	if (host & HOST_BAD)
 		reason_copy(&t->reason, text);
@@ -847,7 +847,7 @@ static const struct status {
 };
 
 static void
-told(struct vertex *v, struct rcpt *r, int keep, const char *status,
+dsn_reported(struct vertex *v, struct rcpt *r, int keep, const char *status,
     const char *text)
 {
 	struct message *m = v->msg;
@@ -859,7 +859,7 @@ told(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	if (!is_delay(v)) {
 		m->end = (unsigned)keep & 3;
 		/* dsn/failure follows, as only that adds lost lines */
-		m->tell = m->news || (m->failed &&
+		m->dsn_due = m->dsn_newer || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
 	}
 	msg_log(v, 0, keep > 0, status, text);
@@ -892,7 +892,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 	v->host |= HOST_GOOD;
 	finish(v, r, off, s->state, s->word, message);
 	if (line && !bad)
-		q_news(v->msg);
+		q_dsn_due(v->msg);
 }
 
 const char *
@@ -911,10 +911,10 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 	if (v == NULL)
 		return refusal(num, off);
 	/* reports on recipients not in core come in the file's order */
-	ta->again = r != NULL ? s->state == RC_PENDING && r->heard :
-	    off <= ta->beside;
-	if (r == NULL && off > ta->beside)
-		ta->beside = off;
+	ta->again = r != NULL ? s->state == RC_PENDING && r->counted :
+	    off <= ta->unread_off;
+	if (r == NULL && off > ta->unread_off)
+		ta->unread_off = off;
 	msg_relay(ta, notary);
 	if (s->dated)
 		message = retry_at(v, message);
@@ -922,8 +922,8 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 		deferral(v, r, off, host_said(v->thread, s->all, notary),
 		    message);
 	else if (th_is_dsn(v->thread))
-		told(v, r, s->state == RC_OK ? 0 : s->ours ? 1 : 2, status,
-		    message);
+		dsn_reported(v, r, s->state == RC_OK ? 0 : s->ours ? 1 : 2,
+		    status, message);
 	else
 		finished(v, r, off, s, notary, message);
 	return NULL;
@@ -946,19 +946,19 @@ agent_of(long pid)
 static void
 ask_disk(struct vertex *v, struct rcpt *r)
 {
-	static const char unsaid[] = "(by its tag, not reported)";
+	static const char by_tag[] = "(by its tag, not reported)";
 	const char *name = v->msg->name;
 	long pid;
 	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
 	if (was == '-' && msg_is_quiet(v) && msg_diagnose(v, r->off, "",
-	    PERMANENT, unsaid, (long)now.wall) == 0)
+	    PERMANENT, by_tag, (long)now.wall) == 0)
 		ctl_sync(name);
 	if (was == '+' || was == '-')
 		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
-		    was == '+' ? "ok" : "error", unsaid);
+		    was == '+' ? "ok" : "error", by_tag);
 	if (was == '+' && ctl_wishes_at(name, r->off) & WISH_SUCCESS)
-		q_news(v->msg);		/* its line may be there, too */
+		q_dsn_due(v->msg);		/* its line may be there, too */
 	if (was == '~' && agent_of(pid) != NULL)
 		ctl_mark(name, r->off, ' ');
 }
@@ -983,11 +983,11 @@ settle(struct vertex *v)
 	const struct message *m = v->msg;
 	unsigned i;
 
-	if (v->count < v->left)
+	if (v->by.deferrals < v->left)
 		for (i = 0; i < v->nr; i++)
 			if (v->r[i].state == RC_PENDING)
 				ask_disk(v, &v->r[i]);
-	if (v->left == 0 && m->left == 1 && !m->tell && msg_rest(m) == 0)
+	if (v->left == 0 && m->left == 1 && !m->dsn_due && msg_rest(m) == 0)
 		return;		/* the message's files are removed now */
 	tag_finished(v);
 	msg_narrow(v);
@@ -1050,7 +1050,7 @@ q_has_begun(const struct vertex *v)
 /* The recipients of the vertex that were deferred are not read yet: these wait
  * for its next try, or come in now if they have expired. */
 static void
-leave_unread(struct vertex *v)
+evict_unread(struct vertex *v)
 {
 	struct message *m = v->msg;
 	const struct setting *s = &v->thread->ring->conf->v;
@@ -1074,9 +1074,9 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_PENDING) {
-			if (!r->heard && reason != NULL)
+			if (!r->counted && reason != NULL)
 				msg_reason(v, r, reason);
-			r->heard = 0;
+			r->counted = 0;
 		}
 	if (reason != NULL) {
 		if (v->tries < TRIES_MOST)
@@ -1100,7 +1100,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_id(m), t->ring->chan->name, t->host, v->left);
 	if (v->left == 0)
-		leave_unread(v);
+		evict_unread(v);
 	else
 		set_expiry(v);	/* it may have expired by now */
 }
@@ -1115,8 +1115,8 @@ q_job_over(struct ta *ta, const char *reason)
 	th_unfed(v);
 	settle(v);
 	find_box(v);
-	th_heard(v->thread, v->host);
-	if (reason != NULL && v->left > 0 && v->count == 0 &&
+	th_feedback(v->thread, v->host);
+	if (reason != NULL && v->left > 0 && v->by.deferrals == 0 &&
 	    spool_gone(m->name))
 		q_drop(m, "its control file was taken away");
 	if (m->end >= END_DROP || (v->left == 0 && !has_out(v)))
@@ -1125,9 +1125,9 @@ q_job_over(struct ta *ta, const char *reason)
 	    do_cancel(v, (enum cancel)v->cancel) < 0)
 		put_back(v, reason, ta->relay);
 	ta->relay[0] = '\0';
-	ta->beside = 0;
+	ta->unread_off = 0;
 	if (dsn)	/* others may be done since it was fed */
-		tell_later(m);
+		add_dsn_later(m);
 }
 
 /* ---- timers, reload, sweep ------------------------------------------- */
@@ -1142,9 +1142,9 @@ q_timers(void)
 		heap_del(&q.wake, t);
 		th_due(OWNER(struct thread, wake, t));
 	}
-	looks = AT_ONCE;
+	checks = AT_ONCE;
 	expiries = 0;
-	while (looks > 0 && expiries < EXPIRE_NOW && heap_wait(&q.expire) == 0)
+	while (checks > 0 && expiries < EXPIRE_NOW && heap_wait(&q.expire) == 0)
 		q_rearm(OWNER(struct message, due, heap_first(&q.expire)));
 	cancel_some();
 }
@@ -1153,9 +1153,9 @@ double
 q_wait(void)
 {
 	double w = heap_wait(&q.wake), e = heap_wait(&q.expire);
-	int soon = cancelled.n > 0 || rush;
+	int soon = cancelled.n > 0 || dsn_made;
 
-	rush = 0;
+	dsn_made = 0;
 	return soon ? 0 : w < e ? w : e;
 }
 
@@ -1185,7 +1185,7 @@ q_reload(struct config *config)
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		q_rearm(OWNER(struct message, link, l));
 		recall(OWNER(struct message, link, l));
-		q_lap(OWNER(struct message, link, l));
+		q_reread(OWNER(struct message, link, l));
 	}
 	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; )
 		recall(OWNER(struct message, link, l));
@@ -1259,15 +1259,15 @@ free_done(struct message *m)
 
 /* Makes the last DSN on the message: 0, or -1 when that cannot be done now. */
 static int
-tell_end(struct message *m)
+add_last_dsn(struct message *m)
 {
 	if (!mark_all(m))
 		return -1;
 	free_done(m);
-	if (tell(m, m->failed ? "failure" : "success", 0) < 0)
+	if (add_dsn(m, m->failed ? "failure" : "success", 0) < 0)
 		return -1;
 	m->swept = 0;
-	rush = 1;
+	dsn_made = 1;
 	return 0;
 }
 
@@ -1284,7 +1284,7 @@ take_away(const struct message *m)
 static void
 message_end(struct message *m)
 {
-	int telling = m->tell && m->end < END_DROP;
+	int dsn = m->dsn_due && m->end < END_DROP;
 
 	if (m->end == END_LOST) {
 		msg_free(m);
@@ -1297,9 +1297,9 @@ message_end(struct message *m)
 	if (!m->over && m->verbose)
 		spool_verbose(m->name, "scheduler done processing");
 	m->over = 1;
-	if (telling && tell_end(m) == 0)
+	if (dsn && add_last_dsn(m) == 0)
 		return;
-	if (telling || take_away(m) < 0) {
+	if (dsn || take_away(m) < 0) {
 		mark_all(m);	/* it must not be delivered anew meanwhile */
 		m->swept = 0;
 		heap_set(&q.expire, &m->due, now.mono + DISK_AGAIN);

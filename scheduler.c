@@ -699,9 +699,9 @@ first_scan(int more)
 {
 	if (state.loaded || more)
 		return;
-	if (spool_seen_all() || in_full())
+	if (spool_scanned() || in_full())
 		q.hold = state.ending;
-	if (!spool_seen_all())
+	if (!spool_scanned())
 		return;
 	state.loaded = 1;
 	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.nmessages,

@@ -204,14 +204,15 @@ struct config {
  */
 enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED,
 		  RC_OUT };	/* not in core: an entry for all recipients
-				 * after the entry before; if heard is set, for
-				 * its own alone */
+				 * after the entry before, or for one alone */
 
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned char heard;	/* FED: a deferral is not counted: one was, or
+	unsigned char counted;	/* FED: a deferral is not counted: one was, or
 				 * the recipient was read during the job */
+	unsigned char alone;	/* RC_OUT: it is for its own recipient only */
+	unsigned char wanted;	/* msg_read_reasons: it has no reason yet */
 	struct reason *why;	/* of its last deferral, or NULL */
 };
 
@@ -266,15 +267,18 @@ struct vertex {
 	struct rcpt one;
 	unsigned nr;
 	unsigned left;		/* ... not finished */
-	unsigned count;		/* READY: recipients that its job counts;
-				 * FED: deferrals reported in this run; NEW,
-				 * BACK: mailbox of the last, or 0; OUT: mono;
-				 * it is not wanted in core before */
+	union {			/* by its state */
+		unsigned box;		/* NEW, BACK: mailbox of the last
+					 * recipient, or 0 */
+		unsigned counted;	/* READY: recipients in its job */
+		unsigned deferrals;	/* FED: reported in this run */
+		int	wanted;		/* OUT: mono; not in core before */
+	} by;
 	int	wakeup;		/* mono; WAIT: when; FED: the latest retryat of
 				 * this run, 0: none; OUT: its own time, 0: it
 				 * was READY */
 	int	tried;		/* mono; tries > 0: the end of its last run */
-	unsigned tries : 14;	/* runs that ended with some left, at most
+	unsigned tries : 13;	/* runs that ended with some left, at most
 				 * TRIES_MOST */
 	unsigned step : 7;	/* place in the retry list, < NUMBERS_MOST */
 	unsigned state : 3;	/* enum vertex_state */
@@ -282,12 +286,12 @@ struct vertex {
 	unsigned returned : 1;	/* its agent ended, perhaps before it began */
 	unsigned cancel : 2;	/* enum cancel; FED: when it is reported */
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
-	unsigned offered : 1;	/* READY: it is on its job's list; OUT: started
-				 * by a T line or an operator, so that
+	unsigned offered : 1;	/* READY: it is on its job's list */
+	unsigned started : 1;	/* OUT: by a T line or an operator, so that
 				 * queueonly has no effect */
 };
 
-#define TRIES_MOST	16383U
+#define TRIES_MOST	8191U
 
 /*
  * part: the recipients of a message for one channel, when not all of them
@@ -296,8 +300,8 @@ struct vertex {
  * A large file is read in parts, for each channel from a place of its own.
  * Recipients of the channel from next on are unread; they were counted when the
  * message was loaded.  Evicted recipients wait for the next reading from the
- * start of the file, a lap.  The next part to be read is found in O(log parts),
- * and O(channels) for each channel.
+ * start of the file, a reread.  The next part to be read is found in O(log
+ * parts), and O(channels) for each channel.
  */
 struct part {
 	struct message *msg;
@@ -305,22 +309,22 @@ struct part {
 	struct part *other;	/* the message's for another channel */
 	unsigned unread;	/* pending recipients from next on, or a few
 				 * more than that; 0: there is none */
-	unsigned evicted;	/* recipients that are left to the next lap */
-	struct timer look;	/* its turn to be read on; or when it is due */
+	unsigned evicted;	/* recipients that are left to a reread */
+	struct timer turn;	/* its turn to be read on; or when it is due */
 	unsigned long next;	/* offset where reading goes on, bytes */
-	long	again;		/* mono; evicted > 0: no lap before that */
+	long	again;		/* mono; evicted > 0: no reread before that */
 	long	later;		/* mono; nothing is read before that */
-	long	walked;		/* mono; last look for what can be evicted */
+	long	checked;	/* mono; when it last evicted what cannot go */
 	long	read;		/* mono; when some of it was last read */
 	unsigned char format;	/* of the control file, as in struct ctl */
-	unsigned char readable;	/* look is in chan->parts, else in q.look */
+	unsigned char readable;	/* turn is in chan->parts, else in q.parts */
 };
 
 /*
- * more: the rarely needed part of a message.  Owned by its message.  Found in
- * O(1).  Without memory for it mail is delivered, but without warnings.
+ * details: the rarely needed part of a message.  Owned by its message.  Found
+ * in O(1).  Without memory for it mail is delivered, but without warnings.
  */
-struct more {
+struct details {
 	struct message *msg;
 	struct job *jobs;	/* order.c's */
 	struct part *parts;	/* by channel; NULL: all of it is in core */
@@ -328,11 +332,11 @@ struct more {
 	unsigned long warn;	/* offset where that look goes on, bytes; 0:
 				 * there is none now */
 	int	late;		/* it has found delayed recipients */
-	int	since;		/* mono; when it was loaded; skipped: when its
-				 * pid was first seen */
+	int	since;		/* mono; when it was loaded */
 	unsigned extra;		/* recipients in core beyond the minimum */
 	const char *why;	/* skipped: a constant text */
 	int	pid;		/* ... that has a lock on it, 0: none */
+	int	pid_since;	/* ... mono; when it was first seen */
 };
 
 /* What is done with a message's files at its end; from END_DROP on nothing more
@@ -353,7 +357,7 @@ enum msg_end { END_REMOVE, END_PARK, END_PARK_DOUBLE,	/* a double bounce */
  */
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
-	struct more *more;	/* or NULL */
+	struct details *details;	/* or NULL */
 	struct vertex *vertices;	/* linked by other */
 	struct vertex *out;	/* ... those that are OUT */
 	struct vertex first;	/* one of them, while it has a msg */
@@ -368,7 +372,7 @@ struct message {
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
-	unsigned telling : 2;	/* of left, those on the channel dsn */
+	unsigned ndsn : 2;	/* of left, those on the channel dsn */
 	unsigned preempts : 1;	/* it has preempted others */
 	unsigned aged : 1;	/* it starts its retry lists at the place of its
 				 * age, not at their beginning */
@@ -378,8 +382,8 @@ struct message {
 	unsigned diags : 1;	/* it was loaded with diagnostic lines on which
 				 * no DSN was sent */
 	unsigned failed : 1;	/* some recipient failed for good */
-	unsigned tell : 1;	/* the agent dsn gets it at the end */
-	unsigned news : 1;	/* ... recipients are done since the agent last
+	unsigned dsn_due : 1;	/* the agent dsn gets it at the end */
+	unsigned dsn_newer : 1;	/* ... recipients are done since the agent last
 				 * got it */
 	unsigned verbose : 1;	/* has a v line */
 	unsigned swept : 1;	/* is on the sweep's list */
@@ -432,10 +436,10 @@ struct thread {
 	double	good, bad;	/* mono; last report of the kind, or NEVER */
 	unsigned long ngood, nbad;	/* reports */
 	char	*reason;	/* of the last bad report, or NULL */
-	unsigned long asked;	/* value of q.events when it last died */
+	unsigned long died;	/* value of q.events when it last died */
 	unsigned short step;	/* place in the retry list, when it is DEAD */
 	unsigned short tries;	/* times that it died in a row */
-	unsigned char hearsay;	/* DEAD by the file of another host */
+	unsigned char by_other;	/* DEAD by the file of another host */
 	unsigned char local;	/* a mailbox, or all of a host "-": nothing is
 				 * known of it when it is unused */
 	double	keep;		/* seconds; forgotten when unused so long */
@@ -557,7 +561,7 @@ struct queue {
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages in core, by due */
 	struct heap later;	/* messages that are away, by due */
-	struct heap look;	/* parts that are not due yet, by look */
+	struct heap parts;	/* those that are not due yet, by turn */
 	unsigned nparts;	/* in all */
 	int	readable;	/* a part has become readable in this pass */
 	unsigned extra;		/* sum of all extra */
@@ -568,7 +572,7 @@ struct queue {
 	struct ta *agents;	/* ta.c keeps it */
 	unsigned nthreads, nmessages;
 	unsigned nkept;		/* messages held by name */
-	unsigned ntold;		/* vertices that the agent dsn has, without
+	unsigned ndsn;		/* vertices that the agent dsn has, without
 				 * dsn/delay */
 	unsigned nlater;	/* messages away, and recipients RC_OUT */
 	unsigned nagents;	/* not yet gone */
@@ -623,9 +627,9 @@ struct ta {
 				 * fit nothing */
 	unsigned char working;	/* it counts in thread->nta */
 	unsigned char reaped;	/* its last lines are read, then it is gone */
-	unsigned char spoke;	/* it has sent #hungry; else it may count in
+	unsigned char started;	/* it has sent #hungry; else it may count in
 				 * thread->nstart */
-	unsigned char said_idle;	/* IDLE: #idle was sent to it */
+	unsigned char idle_sent;	/* IDLE: #idle was sent to it */
 	unsigned char ending;	/* it counts in nending */
 	unsigned char kills;	/* signals sent: 0, TERM, KILL */
 	unsigned char overlong;	/* the rest of this line is ignored */
@@ -642,8 +646,9 @@ struct ta {
 	char	step[100];	/* its last #step on its oldest job */
 	unsigned steps;		/* #step and repeated reports since the last
 				 * new report or #hungry */
-	unsigned long beside;	/* largest offset of a recipient not in core in
-				 * its reports on its oldest job, or 0 */
+	unsigned long unread_off;	/* largest offset of a recipient that is
+				 * not in core, in its reports on its oldest
+				 * job, or 0 */
 	int	again;		/* its last report was a repeated one */
 	char	relay[100];	/* the other host, from its reports on its
 				 * oldest job; or "" */

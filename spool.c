@@ -347,7 +347,7 @@ spool_listen(const char *path)
 }
 
 int
-spool_heard(char *name)
+spool_notified(char *name)
 {
 #ifdef NO_TCP
 	(void)name;
@@ -369,8 +369,8 @@ spool_heard(char *name)
 
 /* ---- finding --------------------------------------------------------- */
 
-#define LOOK_EVERY	1.0	/* seconds between looks at the top */
-#define HASH_EVERY	30	/* looks in which each hash directory is due */
+#define LOOK_EVERY	1.0	/* seconds between checks at the top */
+#define HASH_EVERY	30	/* checks in which each hash directory is due */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
 #define OLD		60	/* ... of a directory seen first, by the wall
 				 * clock */
@@ -421,7 +421,7 @@ add_dir(int i)
 
 /* Has the directory changed?  Its last change of any kind. */
 static long
-look(int i)
+read_stamp(int i)
 {
 	struct dir *d = &dirs[i];
 	struct stat st;
@@ -468,7 +468,7 @@ stay_home(void)
 }
 
 void
-spool_look(void)
+spool_note_changes(void)
 {
 	int i, hashed;
 
@@ -477,11 +477,11 @@ spool_look(void)
 		return;
 	scan.due = now.mono + LOOK_EVERY;
 	stay_home();
-	look(0);
+	read_stamp(0);
 	hashed = scan.n - 1;
 	for (i = 0; i < (hashed + HASH_EVERY - 1) / HASH_EVERY; i++) {
 		scan.next = scan.next % hashed + 1;
-		look(scan.next);
+		read_stamp(scan.next);
 	}
 }
 
@@ -521,7 +521,7 @@ open_dir(void)
 		scan.entries = 0;
 		scan.all = due;
 		/* before it is read: later changes count */
-		scan.whole = look(i);
+		scan.whole = read_stamp(i);
 		scan.whole += now.mono > d->changed + SETTLED;
 		scan.open = opendir(scan_path(i));
 		if (scan.open == NULL) {
@@ -561,7 +561,7 @@ spool_next(char *name)
 {
 	struct dirent *e;
 
-	spool_look();
+	spool_note_changes();
 	while (scan.open != NULL || open_dir()) {
 		while (errno = 0, (e = readdir(scan.open)) != NULL)
 			if (offer(e->d_name, name))
@@ -578,7 +578,7 @@ spool_next(char *name)
 
 /* A directory that cannot be read does not delay a start. */
 int
-spool_seen_all(void)
+spool_scanned(void)
 {
 	int i, unseen = scan.n == 0 || scan.open != NULL;
 

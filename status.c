@@ -240,7 +240,7 @@ do_flush(struct operation *r)
 		r->evicted++;
 	}
 	if (r->msg != NULL) {	/* and what was forgotten of it */
-		q_lap(r->msg);
+		q_reread(r->msg);
 		if (r->evicted == 0)
 			r->evicted = msg_rest(r->msg);
 	}
@@ -370,7 +370,7 @@ cancel_one(struct operation *r, struct vertex *v)
 static void
 do_cancel(struct operation *r)
 {
-	if (r->msg != NULL && q_untold(r->msg)) {
+	if (r->msg != NULL && q_only_dsns(r->msg)) {
 		if (r->verb->cancel == CANCEL_BOUNCE) {
 			text_add(r->answer, "no all recipients of %s are done, "
 			    "its DSN is still to be sent", r->what);

@@ -682,7 +682,7 @@ go_on(struct ta *ta)
 		return;
 	}
 	ta->state = TA_IDLE;
-	ta->said_idle = 0;
+	ta->idle_sent = 0;
 	idle_add(ta);
 	th_update(ta->thread);
 }
@@ -708,7 +708,7 @@ noise(struct ta *ta, const char *what, const char *line)
 	if (ta->words[0] == '\0')
 		text_fmt(ta->words, sizeof(ta->words), "%s", line);
 	/* before #hungry it comes with the reason if it dies */
-	if (ta->spoke && is_logged(ta))
+	if (ta->started && is_logged(ta))
 		log_info("agent-says pid=%d channel=%s %s%s", ta->pid,
 		    ta->ring->chan->name, what, line);
 }
@@ -733,7 +733,7 @@ forget_words(struct ta *ta)
 /* It is up and gets its first job line, unless an operator has held or ended
  * the job by now. */
 static void
-tell_first(struct ta *ta)
+send_first(struct ta *ta)
 {
 	const struct vertex *v = ta->jobs.head;
 
@@ -748,12 +748,12 @@ tell_first(struct ta *ta)
 static void
 hungry(struct ta *ta)
 {
-	if (!ta->spoke)
-		th_spoke(ta);
+	if (!ta->started)
+		th_started(ta);
 	ta->step[0] = '\0';
 	forget_words(ta);
 	if (ta->state == TA_STARTING) {
-		tell_first(ta);
+		send_first(ta);
 	} else if (ta->skip > 0) {
 		ta->skip--;
 		return;
@@ -803,7 +803,7 @@ report(struct ta *ta, char *line)
 }
 
 static void
-hear_line(struct ta *ta, char *line)
+take_line(struct ta *ta, char *line)
 {
 	log_debug("from pid=%d %s", ta->pid, line);
 	if (strncmp(line, "#hungry", 7) == 0)
@@ -822,7 +822,7 @@ hear_line(struct ta *ta, char *line)
  * The beginning of the next line is kept; of a line that is too long only the
  * fact that there is one. */
 static void
-hear(struct ta *ta, size_t n)
+take_lines(struct ta *ta, size_t n)
 {
 	char *s = inbuf, *end_of_line;
 
@@ -832,7 +832,7 @@ hear(struct ta *ta, size_t n)
 	    s = end_of_line + 1) {
 		*end_of_line = '\0';
 		if (!ta->overlong)
-			hear_line(ta, s);
+			take_line(ta, s);
 		ta->overlong = 0;
 		n -= (size_t)(end_of_line + 1 - s);
 	}
@@ -877,7 +877,7 @@ listen_to(struct ta *ta, int reads)
 		if (ta->noise < NOISE_MOST && ta->steps < NOISE_MOST)
 			/* no sign of life */
 			ta->heard = now.mono;
-		hear(ta, (size_t)n);
+		take_lines(ta, (size_t)n);
 	}
 }
 
@@ -891,7 +891,7 @@ how_it_ended(const struct ta *ta, int status, char *s, size_t size)
 
 	text_init(&t, s, size);
 	if (ta->kills > 0)
-		text_add(&t, "%s and had to be ended", ta->spoke &&
+		text_add(&t, "%s and had to be ended", ta->started &&
 		    ta->jobs.n == 0 ? "did not leave" : "was silent too long");
 	else if (WIFSIGNALED(status))
 		text_add(&t, "died of signal %d", WTERMSIG(status));
@@ -926,7 +926,7 @@ clean_up(struct ta *ta, int status)
 
 	how_it_ended(ta, status, how, sizeof(how));
 	text_fmt(reason, sizeof(reason), "transport agent %s", how);
-	if (!ta->spoke && stops) {
+	if (!ta->started && stops) {
 		cannot_start(r, ta->thread, r->conf->v.interval, how);
 	} else if (jobs > 0 && ta->njobs == jobs && !begun && stops) {
 		cannot_start(r, ta->thread,
@@ -1079,17 +1079,17 @@ wake_bound(struct ring *r)
 
 /* Sends "#idle" to agents that stay idle; idlemax or maxage ends them. */
 static void
-tell_idle(struct ring *r)
+send_idle(struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 	struct ta *ta, *next;
 	double when;
 
-	for (ta = r->idle; ta != NULL && !ta->said_idle; ta = next) {
+	for (ta = r->idle; ta != NULL && !ta->idle_sent; ta = next) {
 		next = ta->rnext;
 		if (say(ta, "#idle\n") < 0)
 			continue;
-		ta->said_idle = 1;
+		ta->idle_sent = 1;
 		ta->skip++;
 		flush(ta);
 		when = now.mono + s->idlemax;
@@ -1156,7 +1156,7 @@ ta_run(void)
 	while ((r = next_ring()) != NULL)
 		r->done = (unsigned char)!serve(r);
 	for (r = q.rings; r != NULL; r = r->next)
-		tell_idle(r);
+		send_idle(r);
 	make_room();
 }
 

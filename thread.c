@@ -296,7 +296,7 @@ void
 th_ready(struct thread *t, struct vertex *v)
 {
 	v->state = V_READY;
-	v->count = 0;
+	v->by.counted = 0;
 	order_ready(t, v);
 }
 
@@ -517,7 +517,7 @@ heard_good(struct thread *t)
 }
 
 void
-th_heard(struct thread *t, int host)
+th_feedback(struct thread *t, int host)
 {
 	long was = t->window;
 	int died;
@@ -555,7 +555,7 @@ th_destdb(void)
 {
 	struct thread *t;
 
-	if (dest_look(q.config->destdb, setting_of))
+	if (dest_round(q.config->destdb, setting_of))
 		for (t = q.all; t != NULL; t = t->next)
 			th_update(t);
 }
@@ -583,7 +583,7 @@ join(struct ta *ta, struct thread *t)
 	if (th_is_local(t))	/* its next turn is after other mailboxes */
 		heap_del(&t->ring->ready, &t->turn);
 	t->nta++;
-	t->nstart += !ta->spoke;
+	t->nstart += !ta->started;
 }
 
 void
@@ -596,15 +596,15 @@ th_leave(struct ta *ta)
 	ta->working = 0;
 	REMOVE(t->busy, ta, tnext, tprev);
 	t->nta--;
-	t->nstart -= !ta->spoke;
+	t->nstart -= !ta->started;
 }
 
 void
-th_spoke(struct ta *ta)
+th_started(struct ta *ta)
 {
 	struct thread *t = ta->thread;
 
-	ta->spoke = 1;
+	ta->started = 1;
 	t->nstart--;
 	if (t->fb->rate.n > 0)	/* its first delivery begins now */
 		t->slot = now.mono;
@@ -613,7 +613,7 @@ th_spoke(struct ta *ta)
 
 /* Is it dsn/failure or dsn/success, not dsn/delay?  1 or 0. */
 static unsigned
-tells_end(const struct thread *t)
+is_last_dsn(const struct thread *t)
 {
 	return th_is_dsn(t) && strcmp(t->host, "delay") != 0;
 }
@@ -630,13 +630,13 @@ th_give(struct ta *ta, struct vertex *v)
 	count_agents(v, 1);
 	v->state = V_FED;
 	v->ta = ta;
-	v->count = 0;
+	v->by.deferrals = 0;
 	v->wakeup = 0;
 	v->dated = 0;
 	v->host = 0;
-	if (tells_end(t)) {
-		q.ntold++;
-		v->msg->news = 0;	/* until another recipient is done */
+	if (is_last_dsn(t)) {
+		q.ndsn++;
+		v->msg->dsn_newer = 0;	/* until another recipient is done */
 	}
 	list_add(&ta->jobs, v);
 	ta->stretch++;
@@ -683,7 +683,7 @@ th_unfed(struct vertex *v)
 	list_del(&v->ta->jobs, v);
 	v->ta = NULL;
 	v->thread->nfed--;
-	q.ntold -= tells_end(v->thread);
+	q.ndsn -= is_last_dsn(v->thread);
 	count_agents(v, -1);
 	th_unblock(r, 0);
 }

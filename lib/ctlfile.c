@@ -48,7 +48,7 @@
  * lock does not keep a recipient out of a later part.
  *
  * The delay field of a recipient counts the warnings that were sent about it,
- * as a decimal number, blank for none.  notary.c has further functions for the
+ * as a decimal number, blank for none.  origin.c has further functions for the
  * agents that write DSNs.
  *
  * One control file is kept open between operations on its lines, as they come
@@ -390,7 +390,7 @@ count_done(struct ctl *c, int tag)
 }
 
 static void
-see_rcpt(struct ctl *c)
+scan_rcpt(struct ctl *c)
 {
 	int tag = c->l.line[1];
 
@@ -405,7 +405,7 @@ see_rcpt(struct ctl *c)
 }
 
 static void
-see_trigger(struct ctl *c)
+scan_trigger(struct ctl *c)
 {
 	const char *p = c->l.line + 2;
 
@@ -415,7 +415,7 @@ see_trigger(struct ctl *c)
 }
 
 static void
-see_line(struct ctl *c)
+scan_line(struct ctl *c)
 {
 	char *value = value_of(c);
 	const char *end;
@@ -423,10 +423,10 @@ see_line(struct ctl *c)
 
 	switch (c->l.line[0]) {
 	case 'r':
-		see_rcpt(c);
+		scan_rcpt(c);
 		break;
 	case 'T':
-		see_trigger(c);
+		scan_trigger(c);
 		break;
 	case '@':
 		format = strtoul(value, NULL, 0);
@@ -466,7 +466,7 @@ see_line(struct ctl *c)
 
 /* Checks that need the whole file. */
 static void
-see_end(struct ctl *c)
+scan_end(struct ctl *c)
 {
 	if (c->l.error != 0) {
 		log_err("control-read file=%s %s", c->name,
@@ -497,10 +497,10 @@ ctl_line(struct ctl *c)
 		if (c->l.unended && letter != 'd')
 			c->why = "it was cut: its last line is not ended";
 		else
-			see_line(c);
+			scan_line(c);
 	}
 	if (letter == 0)
-		see_end(c);
+		scan_end(c);
 	return c->why != NULL ? -1 : letter;
 }
 
@@ -593,7 +593,7 @@ unlock(int fd, unsigned long off, int with_pid)
 /* The current recipient is locked: CTL_BAD with later set if the lock is
  * believed, CTL_RCPT if it was removed, CTL_END if the recipient is done. */
 static enum ctl_item
-see_lock(struct ctl *c)
+scan_lock(struct ctl *c)
 {
 	long pid = pid_of(c->l.line + 2);
 
@@ -624,7 +624,7 @@ ctl_next(struct ctl *c)
 		else if (letter == 'T')
 			item = CTL_TRIGGER;
 		else if (letter == 'r' && tag == '~' && !c->resumed)
-			item = see_lock(c);
+			item = scan_lock(c);
 		else if (letter == 'r' && tag != '+' && tag != '-')
 			item = CTL_RCPT;
 	}
@@ -735,7 +735,7 @@ ctl_box(const struct ctl *c)
 
 #define NO_HDR	ULONG_MAX
 
-static struct ctl look;		/* the file, if it has a name; a line of it */
+static struct ctl kept;		/* the file, if it has a name; a line of it */
 
 /* The header block at hdr serves recipients at from and behind. */
 static struct {
@@ -758,10 +758,10 @@ ctl_msg(const char *name)
 void
 ctl_forget(void)
 {
-	if (look.name[0] != '\0')
-		close(look.l.fd);
-	look.name[0] = '\0';
-	look.l.fd = -1;
+	if (kept.name[0] != '\0')
+		close(kept.l.fd);
+	kept.name[0] = '\0';
+	kept.l.fd = -1;
 	served.from = served.hdr = 0;
 }
 
@@ -771,13 +771,13 @@ hold(const char *name)
 {
 	int fd = -1;
 
-	if (look.name[0] != '\0' && strcmp(name, look.name) == 0)
-		return look.l.fd;
+	if (kept.name[0] != '\0' && strcmp(name, kept.name) == 0)
+		return kept.l.fd;
 	ctl_forget();
-	if (strlen(name) < sizeof(look.name))
+	if (strlen(name) < sizeof(kept.name))
 		fd = open_file(name, NULL);
 	if (fd >= 0)
-		ctl_start(&look, fd, name);
+		ctl_start(&kept, fd, name);
 	return fd;
 }
 
@@ -789,15 +789,15 @@ peek(const char *name, unsigned long off, int anew)
 	if (hold(name) < 0)
 		return NULL;
 	if (anew)
-		line_start(&look.l, look.l.fd, off);
-	return to_rcpt(&look, off) ? look.l.line : NULL;
+		line_start(&kept.l, kept.l.fd, off);
+	return to_rcpt(&kept, off) ? kept.l.line : NULL;
 }
 
 /* Does the form of the line leave room for a lock? */
 static int
 has_room(const char *line)
 {
-	return look.l.len >= 8 && has_pid(line[1], line + 2);
+	return kept.l.len >= 8 && has_pid(line[1], line + 2);
 }
 
 /* Was the file that is kept open cut before off? */
@@ -806,7 +806,7 @@ is_cut_at(unsigned long off)
 {
 	struct stat st;
 
-	return look.l.fd >= 0 && fstat(look.l.fd, &st) == 0 &&
+	return kept.l.fd >= 0 && fstat(kept.l.fd, &st) == 0 &&
 	    (off_t)off >= st.st_size;
 }
 
@@ -825,12 +825,12 @@ ctl_mark(const char *name, unsigned long off, int tag)
 	}
 	text_fmt(field, sizeof(field), "%c      ", tag);
 	if (line == NULL ||
-	    ctl_put_tag(look.l.fd, off, has_room(line), field) < 0) {
+	    ctl_put_tag(kept.l.fd, off, has_room(line), field) < 0) {
 		log_err("tag msg=%s rcpt=%lu tag=%c %s", ctl_msg(name), off,
 		    tag, strerror(errno));
 		return -1;
 	}
-	line_start(&look.l, look.l.fd, off);
+	line_start(&kept.l, kept.l.fd, off);
 	return 0;
 }
 
@@ -847,7 +847,7 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 	if (tag == '~') {
 		*pid = pid_of(line + 2);
 		if (!alive(*pid))
-			tag = unlock(look.l.fd, off, has_room(line));
+			tag = unlock(kept.l.fd, off, has_room(line));
 	}
 	return tag;
 }
@@ -870,7 +870,7 @@ ctl_has(const char *name, unsigned long off, int tag)
 const struct ctl *
 ctl_at(const char *name, unsigned long off)
 {
-	return peek(name, off, 0) != NULL && parse_rcpt(&look) == 0 ? &look :
+	return peek(name, off, 0) != NULL && parse_rcpt(&kept) == 0 ? &kept :
 	    NULL;
 }
 
@@ -879,30 +879,30 @@ ctl_user(const char *name, unsigned long off, char *orcpt, size_t size)
 {
 	if (ctl_at(name, off) == NULL)
 		return NULL;
-	ctl_wishes(to_words(&look) ? look.l.line + 2 : NULL, orcpt, size);
-	return look.user;
+	ctl_wishes(to_words(&kept) ? kept.l.line + 2 : NULL, orcpt, size);
+	return kept.user;
 }
 
 unsigned
 ctl_wishes_at(const char *name, unsigned long off)
 {
-	return peek(name, off, 1) != NULL && to_words(&look) ?
-	    ctl_wishes(look.l.line + 2, NULL, 0) : 0;
+	return peek(name, off, 1) != NULL && to_words(&kept) ?
+	    ctl_wishes(kept.l.line + 2, NULL, 0) : 0;
 }
 
 /* To the front of the file: 0 or -1. */
 static int
 rewound(const char *name)
 {
-	return hold(name) < 0 ? -1 : ctl_start(&look, look.l.fd, name);
+	return hold(name) < 0 ? -1 : ctl_start(&kept, kept.l.fd, name);
 }
 
 /* The next line before the first recipient: its letter, or 0. */
 static int
 head_line(void)
 {
-	return ctl_walk(&look) && !look.l.unended && look.l.line[0] != 'r' ?
-	    (unsigned char)look.l.line[0] : 0;
+	return ctl_walk(&kept) && !kept.l.unended && kept.l.line[0] != 'r' ?
+	    (unsigned char)kept.l.line[0] : 0;
 }
 
 int
@@ -911,8 +911,8 @@ ctl_field(const char *name, int letter, char *value, size_t size)
 	int c, found = rewound(name);
 
 	while (found == 0 && (c = head_line()) != 0)
-		if (c == letter && look.l.len > 2)
-			return text_fmt(value, size, "%s", look.l.line + 2);
+		if (c == letter && kept.l.len > 2)
+			return text_fmt(value, size, "%s", kept.l.line + 2);
 	return -1;
 }
 
@@ -925,10 +925,10 @@ ctl_sender(const char *name, char *address, size_t size)
 		return -1;
 	while ((c = head_line()) != 0)
 		if (c == 's' || c == 'e') {
-			ctl_address(&look);
+			ctl_address(&kept);
 			found = 0;
 		}
-	return found < 0 ? -1 : text_fmt(address, size, "%s", look.user);
+	return found < 0 ? -1 : text_fmt(address, size, "%s", kept.user);
 }
 
 int
@@ -950,11 +950,11 @@ ctl_sync(const char *name)
 static void
 find_header(unsigned long off)
 {
-	while (served.hdr == 0 || look.l.off < served.from ||
-	    look.l.off >= served.hdr) {
-		if (look.l.line[0] == 'm' && look.l.len <= 2)
-			served.hdr = look.l.off + look.l.len + 1;
-		else if (line_next(&look.l))
+	while (served.hdr == 0 || kept.l.off < served.from ||
+	    kept.l.off >= served.hdr) {
+		if (kept.l.line[0] == 'm' && kept.l.len <= 2)
+			served.hdr = kept.l.off + kept.l.len + 1;
+		else if (line_next(&kept.l))
 			continue;
 		else
 			served.hdr = NO_HDR;
@@ -972,9 +972,9 @@ context(const char *name, unsigned long off, long *hdr, long *drpt)
 {
 	*drpt = -1;
 	if (peek(name, off, 1) == NULL)
-		line_next(&look.l);
-	else if (to_words(&look))
-		*drpt = (long)look.l.off;
+		line_next(&kept.l);
+	else if (to_words(&kept))
+		*drpt = (long)kept.l.off;
 	find_header(off);
 	*hdr = served.hdr == NO_HDR ? -1 : (long)served.hdr;
 }
@@ -1061,7 +1061,7 @@ ctl_go(struct ctl *c, unsigned long off)
 }
 
 int
-nt_start(struct notary *n, int fd, const char *name)
+diag_start(struct diags *n, int fd, const char *name)
 {
 	memset(n, 0, sizeof(*n));
 	n->fd = fd;
@@ -1085,13 +1085,13 @@ nt_start(struct notary *n, int fd, const char *name)
 }
 
 int
-nt_open(struct notary *n, const char *name)
+diag_open(struct diags *n, const char *name)
 {
-	return nt_start(n, fd_plain(name, O_RDWR, NULL), name);
+	return diag_start(n, fd_plain(name, O_RDWR, NULL), name);
 }
 
 void
-nt_close(struct notary *n)
+diag_close(struct diags *n)
 {
 	if (n->fd >= 0)
 		close(n->fd);
@@ -1099,13 +1099,13 @@ nt_close(struct notary *n)
 }
 
 int
-nt_error(const struct notary *n)
+diag_error(const struct diags *n)
 {
 	return n->c.l.error != 0 ? n->c.l.error : n->rc.l.error;
 }
 
 int
-nt_rcpt(struct notary *n, unsigned long off)
+diag_rcpt(struct diags *n, unsigned long off)
 {
 	const char *p;
 	char count[5];
@@ -1123,7 +1123,7 @@ nt_rcpt(struct notary *n, unsigned long off)
 }
 
 int
-nt_next_rcpt(struct notary *n)
+diag_next_rcpt(struct diags *n)
 {
 	while (ctl_walk(&n->c))
 		if (n->c.l.line[0] == 'r')
@@ -1134,7 +1134,7 @@ nt_next_rcpt(struct notary *n)
 /* Splits the current diagnostic line into its fields: 0, or -1 if a crash cut
  * it too short. */
 static int
-take_apart(struct notary *n)
+take_apart(struct diags *n)
 {
 	char *line = n->said, *tab, *p;
 	const char *end;
@@ -1152,7 +1152,7 @@ take_apart(struct notary *n)
 	p = strrchr(line, ':');
 	n->when = p == NULL ? 0 : (long)num_of(p + 1, NULL);
 	p = tab + 1;
-	for (i = 0; i < NT_FIELDS; i++) {
+	for (i = 0; i < DIAG_FIELDS; i++) {
 		n->field[i] = p;
 		p += strcspn(p, "\1\t");
 		if (*p == '\1')
@@ -1165,7 +1165,7 @@ take_apart(struct notary *n)
 }
 
 int
-nt_next_diag(struct notary *n)
+diag_next(struct diags *n)
 {
 	while (ctl_walk(&n->c))
 		if (n->c.l.line[0] == 'd' && take_apart(n) == 0)
@@ -1174,7 +1174,7 @@ nt_next_diag(struct notary *n)
 }
 
 int
-nt_diag(struct notary *n, unsigned long at)
+diag_at(struct diags *n, unsigned long at)
 {
 	ctl_go(&n->c, at);
 	return ctl_walk(&n->c) && n->c.l.line[0] == 'd' ? take_apart(n) : -1;
@@ -1183,13 +1183,13 @@ nt_diag(struct notary *n, unsigned long at)
 /* ZMailer writes "delayed" also for an expired recipient, but with a status;
  * that is a failure. */
 int
-nt_is_warning(const struct notary *n)
+diag_is_warning(const struct diags *n)
 {
 	return strcmp(n->field[1], "delayed") == 0 && *n->field[2] == '\0';
 }
 
 int
-nt_mark(struct notary *n, unsigned long at, int tag)
+diag_mark(struct diags *n, unsigned long at, int tag)
 {
 	int letter = byte_at(n->fd, at);
 	char to = (char)tag;
@@ -1200,7 +1200,7 @@ nt_mark(struct notary *n, unsigned long at, int tag)
 }
 
 int
-nt_delayed(struct notary *n, unsigned long count)
+diag_delayed(struct diags *n, unsigned long count)
 {
 	char field[8];
 

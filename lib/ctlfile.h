@@ -170,51 +170,52 @@ const char *ctl_msg(const char *name);
 /* ---- for the agents that write DSNs ------------------------------------ */
 
 /*
- * notary: a control file while a DSN is made from it, from nt_open to nt_close.
- * A recipient or a diagnostic stays in it until the next one is read.
+ * diags: a control file whose recipients and diagnostic lines are read one by
+ * one, from diag_open to diag_close.  A recipient or a diagnostic stays in it
+ * until the next one is read.
  */
-#define NT_FIELDS	5
+#define DIAG_FIELDS	5
 #define REASON_MARK	"problem was:"	/* the last reason follows it in the
 				 * text of an expired recipient */
 
-struct notary {
+struct diags {
 	int	fd;
 	char	name[NAME_MAX_];
-	/* nt_rcpt; channel, host and user are in rc */
+	/* diag_rcpt; channel, host and user are in rc */
 	int	state;		/* tag: ' ' '~' '+' '-' */
 	unsigned wishes;
 	char	orcpt[600];	/* type;xtext, or "" */
 	unsigned long delays;	/* warnings sent about it */
 	unsigned long delay_at;	/* offset of that number, 0: it has no room */
-	/* nt_next_diag, nt_diag */
-	int	tag;		/* ' ' to tell, '+' told, '-' told to nobody */
+	/* diag_next, diag_at */
+	int	tag;		/* ' ' for a DSN, '+' sent, '-' for none */
 	unsigned long at, off;	/* of the line, and of its recipient's */
 	long	when;		/* wall */
-	char	*field[NT_FIELDS];	/* who, action, status, diagnostic,
+	char	*field[DIAG_FIELDS];	/* who, action, status, diagnostic,
 				 * remote host; "" if missing */
 	char	*text;		/* ends of lines in it are CRs */
 	char	said[LINE_MAX_];	/* memory of field and text */
 	struct ctl c, rc;	/* the walk; a recipient */
 };
 
-int	nt_open(struct notary *, const char *name);	/* 0, or -1: errno */
+int	diag_open(struct diags *, const char *name);	/* 0, or -1: errno */
 /* The same with a descriptor of the caller's, only to read. */
-int	nt_start(struct notary *, int fd, const char *name);
-void	nt_close(struct notary *);
-int	nt_error(const struct notary *);	/* errno of a read, or 0 */
+int	diag_start(struct diags *, int fd, const char *name);
+void	diag_close(struct diags *);
+int	diag_error(const struct diags *);	/* errno of a read, or 0 */
 /* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
-int	nt_next_rcpt(struct notary *);
+int	diag_next_rcpt(struct diags *);
 /* Walks to the next complete diagnostic line: 1, or 0. */
-int	nt_next_diag(struct notary *);
-int	nt_diag(struct notary *, unsigned long at);	/* the one there */
+int	diag_next(struct diags *);
+int	diag_at(struct diags *, unsigned long at);	/* the one there */
 /* Is the current diagnostic line a warning of a delay? */
-int	nt_is_warning(const struct notary *);
+int	diag_is_warning(const struct diags *);
 /* Reads the recipient whose line is at off: 0, or -1 if there is none. */
-int	nt_rcpt(struct notary *, unsigned long off);
+int	diag_rcpt(struct diags *, unsigned long off);
 /* Sets the tag of the diagnostic line at this offset: '+' sent in a DSN, '-'
  * not to be sent, ' ' neither.  0 or -1. */
-int	nt_mark(struct notary *, unsigned long at, int tag);
+int	diag_mark(struct diags *, unsigned long at, int tag);
 /* Writes the count of warnings sent into the recipient's line: 0 or -1. */
-int	nt_delayed(struct notary *, unsigned long count);
+int	diag_delayed(struct diags *, unsigned long count);
 
 #endif

@@ -29,7 +29,7 @@
  */
 #include "dsn.h"
 #include "office.h"
-#include "notary.h"
+#include "origin.h"
 #include <ctype.h>
 
 #define FIELD_MOST	2000	/* bytes of a value that are shown */
@@ -316,7 +316,7 @@ dsn_envelope(struct dsn *d, const char *sender)
 	size_t n;
 
 	fputs("channel error\nerrormsg\n", f);
-	if (nt_tellable(sender))
+	if (can_get_dsn(sender))
 		put_to(f, sender, strlen(sender));
 	else if (*sender != '\0')
 		put_to(f, "postmaster", 10);
@@ -388,7 +388,7 @@ dsn_header(struct dsn *d, const char *sender, const char *subject,
     const char *rest, const char *more)
 {
 	char ours[FORM_LINE], line[FORM_LINE + 300];
-	const char *to = nt_tellable(sender) ? sender : "postmaster";
+	const char *to = can_get_dsn(sender) ? sender : "postmaster";
 	FILE *f = d->post.f;
 	int from = 0;
 

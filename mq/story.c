@@ -148,10 +148,10 @@ put_header(struct ctl *c)
 
 /* Keeps what failed for good, by the place of its recipient: 0 or -1. */
 static int
-take_failures(struct notary *n, struct mq_queue *q, unsigned msg)
+take_failures(struct diags *n, struct mq_queue *q, unsigned msg)
 {
 	ctl_go(&n->c, 0);
-	while (nt_next_diag(n))
+	while (diag_next(n))
 		if (mq_add_why(q, msg, n->off, n->text) < 0)
 			return -1;
 	mq_why_sort(q);
@@ -190,12 +190,12 @@ put_waiting(const struct mq_job *j, const char *reason)
 
 /* The recipient whose line is at off. */
 static void
-put_rcpt(struct notary *n, struct mq_queue *q, const struct mq_msg *m,
+put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
     unsigned long off)
 {
 	const char *reason = mq_why_of(q, m, off);
 
-	if (nt_rcpt(n, off) < 0)
+	if (diag_rcpt(n, off) < 0)
 		return;
 	putchar('\t');
 	mq_put(stdout, n->rc.user);
@@ -222,7 +222,7 @@ put_rcpt(struct notary *n, struct mq_queue *q, const struct mq_msg *m,
 static int
 put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 {
-	static struct notary n;
+	static struct diags n;
 	char path[MQ_PATH_MAX];
 	struct stat st;
 	int fd, bad;
@@ -232,7 +232,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 		return -1;
 	}
 	fd = fd_plain(path, O_RDONLY, &st);
-	if (fd < 0 || nt_start(&n, fd, m->name) < 0)
+	if (fd < 0 || diag_start(&n, fd, m->name) < 0)
 		return -1;
 	bad = take_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
 	ctl_go(&n.c, 0);
@@ -243,9 +243,9 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 		}
 	puts("recipients");
 	ctl_go(&n.c, 0);
-	while (nt_next_rcpt(&n))
+	while (diag_next_rcpt(&n))
 		put_rcpt(&n, q, m, n.c.l.off);
-	nt_close(&n);
+	diag_close(&n);
 	if (bad)
 		puts("\tthere is no memory for what failed");
 	return 0;

@@ -16,7 +16,7 @@
  * so is the address that was given.
  */
 #include "submit.h"
-#include "../lib/notary.h"
+#include "../lib/origin.h"
 #include <ctype.h>
 
 #define DESTS_MOST	10000	/* recipients of a message */

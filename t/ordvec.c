@@ -206,7 +206,7 @@ take(long a, struct vertex *v)
 	struct ta *ta = &agents[a];
 
 	ta->ring = ring;
-	ta->spoke = 1;
+	ta->started = 1;
 	th_give(ta, v);
 	work[a] = v;
 }
@@ -221,7 +221,7 @@ done(long a)
 	work[a] = NULL;
 	v->left = 0;
 	th_unfed(v);
-	th_heard(t, HOST_GOOD);
+	th_feedback(t, HOST_GOOD);
 	v->state = V_DONE;
 	v->thread = NULL;
 	v->msg->left--;
@@ -434,9 +434,9 @@ show_jobs(char *s, size_t size)
 
 	text_init(&t, s, size);
 	for (i = 0; i < nmsgs; i++)
-		if (msgs[i].m != NULL && msgs[i].m->more != NULL &&
-		    msgs[i].m->more->jobs != NULL)
-			js[n++] = msgs[i].m->more->jobs;
+		if (msgs[i].m != NULL && msgs[i].m->details != NULL &&
+		    msgs[i].m->details->jobs != NULL)
+			js[n++] = msgs[i].m->details->jobs;
 	qsort(js, (size_t)n, sizeof(js[0]), by_key);
 	for (i = 0; i < n; i++)
 		text_add(&t, "%s%lu(avail=%ld used=%ld lvl=%u left=%ld)",

@@ -105,11 +105,11 @@ compare(const void *x, const void *y)
 
 /* Whether a read has failed, with errno. */
 static int
-cannot_read(const struct notary *n)
+cannot_read(const struct diags *n)
 {
-	if (nt_error(n) != 0)
-		errno = nt_error(n);
-	return nt_error(n) != 0;
+	if (diag_error(n) != 0)
+		errno = diag_error(n);
+	return diag_error(n) != 0;
 }
 
 /* ---- recipients without DSNs ----------------------------------------- */
@@ -133,13 +133,13 @@ by_offset(const void *x, const void *y)
 static int
 open_file(unsigned file)
 {
-	struct notary *n = &report.nt;
+	struct diags *n = &report.nt;
 	unsigned long *bigger;
 
 	if (report_file(&report, file) < 0)
 		return -1;
 	ctl_go(&n->c, 0);
-	for (quiet.n = 0; nt_next_diag(n); ) {
+	for (quiet.n = 0; diag_next(n); ) {
 		if (n->tag != '-')
 			continue;
 		if (quiet.n == quiet.size) {
@@ -195,11 +195,11 @@ enum look { LOOK_NO, LOOK_YES, LOOK_ERROR };
 
 /* Is there anybody who can get a DSN on the current recipient? */
 static enum look
-has_reader(struct notary *n, int failed)
+has_reader(struct diags *n, int failed)
 {
 	const struct origin *g = &report.origin;
 
-	if (nt_origin(n, &report.origin, n->off) < 0)
+	if (origin_find(n, &report.origin, n->off) < 0)
 		return LOOK_ERROR;
 	if (g->long_sender || (g->sender[0] == '\0' && (!failed ||
 	    g->twice || !form_tells())))
@@ -209,7 +209,7 @@ has_reader(struct notary *n, int failed)
 
 /* Is the current recipient delayed, and is the warning counted? */
 static int
-is_late(const struct notary *n)
+is_late(const struct diags *n)
 {
 	return (n->state == ' ' || n->state == '~') && n->delays > 0 &&
 	    strcmp(n->field[1], "delayed") == 0;
@@ -218,7 +218,7 @@ is_late(const struct notary *n)
 /* What became of the current recipient; *wish is the NOTIFY word without which
  * there is no DSN on that, 0: none is needed. */
 static enum deed
-deed_of(const struct notary *n, unsigned *wish)
+deed_of(const struct diags *n, unsigned *wish)
 {
 	*wish = WISH_SUCCESS;
 	if (n->state == '-') {
@@ -233,11 +233,11 @@ deed_of(const struct notary *n, unsigned *wish)
 
 /* Does the current diagnostic line belong into a DSN, and as what? */
 static enum look
-to_tell(struct notary *n, enum deed *deed)
+to_tell(struct diags *n, enum deed *deed)
 {
 	unsigned wish;
 
-	if (n->tag != ' ' || nt_rcpt(n, n->off) < 0 || is_quiet(n->off))
+	if (n->tag != ' ' || diag_rcpt(n, n->off) < 0 || is_quiet(n->off))
 		return LOOK_NO;
 	if (delays) {
 		*deed = DEED_DELAYED;
@@ -246,7 +246,7 @@ to_tell(struct notary *n, enum deed *deed)
 	if (n->state != '+' && n->state != '-')
 		return LOOK_NO;
 	*deed = deed_of(n, &wish);
-	if (nt_origin(n, &report.origin, n->off) < 0)
+	if (origin_find(n, &report.origin, n->off) < 0)
 		return LOOK_ERROR;
 	/* without a sender the form's addresses get it, who made no list */
 	if ((n->wishes & wish) != wish && (n->state == '+' ||
@@ -275,14 +275,14 @@ static int
 collect(unsigned file, const char *sender)
 {
 	const struct origin *g = &report.origin;
-	struct notary *n = &report.nt;
+	struct diags *n = &report.nt;
 	struct item *it;
 	enum look look;
 	enum deed deed;
 
 	if (open_file(file) < 0)
 		return file > 0 || errno == ENOENT ? 0 : -1;
-	while (report.n < ITEMS_MOST && nt_next_diag(n)) {
+	while (report.n < ITEMS_MOST && diag_next(n)) {
 		look = to_tell(n, &deed);
 		if (look == LOOK_ERROR)
 			break;
@@ -336,7 +336,7 @@ mark(int tag)
 				continue;	/* it was removed */
 			}
 		}
-		if (nt_mark(&report.nt, it->at, tag) < 0)
+		if (diag_mark(&report.nt, it->at, tag) < 0)
 			return -1;
 	}
 	return report.at != 0 ? fd_sync(report.nt.fd) : 0;
@@ -366,7 +366,7 @@ send_it(void)
 	int bad, err;
 
 	if (report_file(&report, 0) < 0 ||
-	    nt_mark(&report.nt, report.items[0].at, ' ') < 0 ||
+	    diag_mark(&report.nt, report.items[0].at, ' ') < 0 ||
 	    report_write(&report, &post) < 0)
 		return -1;
 	bad = delays && mark('+') < 0;
@@ -524,12 +524,12 @@ gather(const struct told *t)
 static int
 next_failed(unsigned long *from)
 {
-	struct notary *n = &report.nt;
+	struct diags *n = &report.nt;
 	struct item *it;
 
 	report.n = 0;
 	ctl_go(&n->c, 0);
-	while (report.n < ITEMS_MOST && nt_next_rcpt(n)) {
+	while (report.n < ITEMS_MOST && diag_next_rcpt(n)) {
 		if (n->c.l.off < *from || n->c.l.line[1] != '-')
 			continue;
 		if ((it = new_item()) == NULL)
@@ -553,14 +553,14 @@ is_of(const void *key, const void *item)
 static int
 mend_some(const char *name)
 {
-	struct notary *n = &report.nt;
+	struct diags *n = &report.nt;
 	struct item *it;
 	int mended = 0;
 	unsigned i;
 
 	ctl_go(&n->c, 0);
-	while (report.n > 0 && nt_next_diag(n))
-		if (!nt_is_warning(n) && (it = bsearch(&n->off, report.items,
+	while (report.n > 0 && diag_next(n))
+		if (!diag_is_warning(n) && (it = bsearch(&n->off, report.items,
 		    report.n, sizeof(*it), is_of)) != NULL)
 			it->at = n->at;
 	if (cannot_read(n))
@@ -606,17 +606,17 @@ mend(const char *name)
 static const char *
 verdict(void)
 {
-	struct notary *n = &report.nt;
+	struct diags *n = &report.nt;
 	const char *v = "ok";
 
 	if (open_file(0) < 0)
 		return errno == ENOENT ? v : NULL;
-	while (strcmp(v, "error") != 0 && nt_next_rcpt(n)) {
+	while (strcmp(v, "error") != 0 && diag_next_rcpt(n)) {
 		if (n->c.l.line[1] != '-')
 			continue;
-		if (is_quiet(n->c.l.off) || nt_rcpt(n, n->c.l.off) < 0)
+		if (is_quiet(n->c.l.off) || diag_rcpt(n, n->c.l.off) < 0)
 			v = "error";
-		else if (nt_origin(n, &report.origin, n->c.l.off) < 0)
+		else if (origin_find(n, &report.origin, n->c.l.off) < 0)
 			return NULL;
 		else if (report.origin.long_sender)
 			v = "error";
@@ -638,7 +638,7 @@ find(char *sender, size_t size, long *wait)
 	*wait = 0;
 	if (open_file(0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	while (look == LOOK_NO && nt_next_diag(&report.nt)) {
+	while (look == LOOK_NO && diag_next(&report.nt)) {
 		look = to_tell(&report.nt, &deed);
 		if (look != LOOK_YES || delays || (w = paused(find_told(
 		    report.origin.sender), names[0])) == 0)

@@ -20,7 +20,7 @@
  * sender whose NOTIFY list lacks FAILURE gets none.
  */
 #include "lib.h"
-#include "../lib/notary.h"
+#include "../lib/origin.h"
 #include "../lib/dsn.h"
 
 #define COPY_MOST	65536L	/* bytes of a message in a DSN */
@@ -345,7 +345,7 @@ work(struct lib_job *job)
 		    "could get a DSN", kind->subject);
 		if (!wants_report(r))
 			lib_report(job, r, 0, NULL, "NOTIFY wants no DSN", 0);
-		else if (!nt_tellable(r->from->tell))
+		else if (!can_get_dsn(r->from->tell))
 			lib_report(job, r, X_UNAVAILABLE, kind->status, text,
 			    0);
 		else

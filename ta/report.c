@@ -47,7 +47,7 @@ void
 report_close(struct report *r)
 {
 	if (r->at != 0)
-		nt_close(&r->nt);
+		diag_close(&r->nt);
 	r->at = 0;
 }
 
@@ -57,11 +57,11 @@ report_file(struct report *r, unsigned file)
 	if (r->at == file + 1)
 		return 0;
 	report_close(r);
-	if (nt_open(&r->nt, r->files[file]) < 0)
+	if (diag_open(&r->nt, r->files[file]) < 0)
 		return -1;
 	r->at = file + 1;
-	nt_origins(&r->nt, &r->origin);
-	if (nt_head(&r->nt, &r->head) == 0)
+	origin_start(&r->nt, &r->origin);
+	if (origin_head(&r->nt, &r->head) == 0)
 		return 0;
 	report_close(r);
 	return -1;
@@ -71,8 +71,8 @@ report_file(struct report *r, unsigned file)
 static int
 recall(struct report *r, const struct item *it)
 {
-	return report_file(r, it->file) < 0 || nt_rcpt(&r->nt, it->off) < 0 ||
-	    nt_diag(&r->nt, it->at) < 0 ? -1 : 0;
+	return report_file(r, it->file) < 0 || diag_rcpt(&r->nt, it->off) < 0 ||
+	    diag_at(&r->nt, it->at) < 0 ? -1 : 0;
 }
 
 /* A later line on the same recipient takes the place of an earlier one. */
@@ -267,7 +267,7 @@ put_head(struct draft *d, const struct report *r)
 	    "Undeliverable notice" : d->count[DEED_FAILED] > 0 ?
 	    "Undeliverable mail" : d->count[DEED_DELAYED] > 0 ?
 	    "Delayed mail" : "Delivered mail", counts,
-	    r->sender[0] == '\0' ? NT_TWICE ": yes\n" : "");
+	    r->sender[0] == '\0' ? DOUBLE_FIELD ": yes\n" : "");
 }
 
 /* ---- for people ------------------------------------------------------ */
@@ -335,7 +335,7 @@ put_people(struct draft *d, struct report *r)
 	if (r->sender[0] == '\0')
 		fputs("\nThis message is a notice itself, or has no sender.\n"
 		    "It is kept in the directory postman.\n", f);
-	else if (!nt_tellable(r->sender)) {
+	else if (!can_get_dsn(r->sender)) {
 		fputs("\nThis notice could not be sent to the sender:\n\n", f);
 		dsn_text(f, r->sender, "  ");
 	}
@@ -449,7 +449,7 @@ static void
 put_recipient(FILE *f, struct report *r, const struct item *it)
 {
 	char value[sizeof(r->nt.orcpt) + 10];
-	const struct notary *nt = &r->nt;
+	const struct diags *nt = &r->nt;
 	size_t n;
 
 	putc('\n', f);
@@ -542,7 +542,7 @@ put_all(struct draft *d, struct report *r)
 	    put_message(d, r) < 0)
 		return -1;
 	dsn_end(&d->d);
-	return nt_error(&r->nt) != 0 ? -1 : 0;
+	return diag_error(&r->nt) != 0 ? -1 : 0;
 }
 
 FILE *

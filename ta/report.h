@@ -5,7 +5,7 @@
 #define REPORT_H
 
 #include "../lib/dsn.h"
-#include "../lib/notary.h"
+#include "../lib/origin.h"
 
 /*
  * report: a DSN while it is made.  Its items are sorted by file and recipient;
@@ -32,9 +32,9 @@ struct report {
 	const char *forms;	/* directory */
 	long	most;		/* bytes of a message that are returned */
 	/* report.c's: */
-	struct notary nt;
+	struct diags nt;
 	struct head head;
-	struct origin origin;	/* nt_origin's */
+	struct origin origin;	/* origin_find's */
 	unsigned at;		/* which file that is, + 1; 0: none */
 };
 

@@ -6,7 +6,7 @@
  * its offset is what it says in the walk, of a good file, and to those who
  * report.  Then tags are set and diagnostics appended: nothing else changes.
  */
-#include "../../lib/notary.h"
+#include "../../lib/origin.h"
 #include "fuzz.h"
 #include <ctype.h>
 
@@ -156,7 +156,7 @@ static struct origin g;
 
 /* One line, wherever it is. */
 static void
-ask(struct notary *n, unsigned long off)
+ask(struct diags *n, unsigned long off)
 {
 	const struct ctl *c;
 	char value[700];
@@ -166,28 +166,28 @@ ask(struct notary *n, unsigned long off)
 	c = ctl_at(NAME, off);
 	if (c != NULL)
 		ctl_box(c);
-	if (nt_rcpt(n, off) == 0)
+	if (diag_rcpt(n, off) == 0)
 		fuzz_must((n->wishes & WISH_SUCCESS) == 0 ||
 		    n->rc.in_block || ctl_wishes_at(NAME, off) & WISH_SUCCESS,
 		    "all are told the same wishes");
-	fuzz_must(nt_origin(n, &g, off) == 0 && nt_diag(n, off) <= 0,
+	fuzz_must(origin_find(n, &g, off) == 0 && diag_at(n, off) <= 0,
 	    "an origin is anywhere");
 	fuzz_must(g.from <= off && off <= g.to, "it has the line");
 	xtext_read(n->orcpt, strlen(n->orcpt), value, sizeof(value));
-	nt_tellable(g.sender);
+	can_get_dsn(g.sender);
 }
 
 static void
 ask_all(void)
 {
-	static struct notary n;
+	static struct diags n;
 	unsigned long off;
 	unsigned i;
 
-	fuzz_must(nt_open(&n, NAME) == 0, "who reports can read it");
-	nt_origins(&n, &g);
+	fuzz_must(diag_open(&n, NAME) == 0, "who reports can read it");
+	origin_start(&n, &g);
 	for (i = 0; i < nrcpts; i++) {
-		fuzz_must(nt_rcpt(&n, rcpts[i].off) == 0 &&
+		fuzz_must(diag_rcpt(&n, rcpts[i].off) == 0 &&
 		    strcmp(n.rc.channel, rcpts[i].channel) == 0 &&
 		    strcmp(n.rc.host, rcpts[i].host) == 0 &&
 		    strcmp(n.rc.user, rcpts[i].user) == 0,
@@ -198,13 +198,13 @@ ask_all(void)
 		off = off * 31 % (size + 3);
 		ask(&n, off);
 	}
-	for (i = 0; nt_next_rcpt(&n); i++)
+	for (i = 0; diag_next_rcpt(&n); i++)
 		;
-	for (ctl_go(&n.c, 0); nt_next_diag(&n); )
+	for (ctl_go(&n.c, 0); diag_next(&n); )
 		fuzz_must(before[n.at] == 'd' && strlen(n.text) < LINE_MAX_ &&
-		    nt_mark(&n, n.at, '+') == 0, "a diagnostic is one");
-	fuzz_must(nt_error(&n) == 0, "the disk is good");
-	nt_close(&n);
+		    diag_mark(&n, n.at, '+') == 0, "a diagnostic is one");
+	fuzz_must(diag_error(&n) == 0, "the disk is good");
+	diag_close(&n);
 }
 
 /* Tags, the numbers behind them, and diagnostics may be others than before. */

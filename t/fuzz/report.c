@@ -99,7 +99,7 @@ say_it(struct ta *ta, const unsigned char *data, size_t n)
 		if (k > n)
 			k = n;
 		memcpy(inbuf + ta->npart, data, k);
-		hear(ta, k);
+		take_lines(ta, k);
 	}
 }
 
@@ -178,7 +178,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	fuzz_must(msg_rest(msg_find(125, NULL)) > 0, "the third is partly in core");
 	ta = hire(t);
 	memcpy(inbuf, "#hungry\n", 8);
-	hear(ta, 8);
+	take_lines(ta, 8);
 	fuzz_must(ta->jobs.n == 3, "it has all");
 	say_it(ta, data, n);
 	check(123, control, sizeof(control) - 1);

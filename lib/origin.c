@@ -1,5 +1,5 @@
 /*
- * notary.c - reads from a control file who gets a DSN, and how.
+ * origin.c - reads from a control file who gets a DSN, and how.
  *
  *	s smtp - anna@a.example 0	the sender of all that follows
  *	r local - fred 65534		fred's origin begins at the s line ...
@@ -17,7 +17,7 @@
  * files have one origin.  The current one is kept, and a later one is searched
  * for behind it.
  */
-#include "notary.h"
+#include "origin.h"
 #include <ctype.h>
 
 #define ADDRESS_MOST	500	/* bytes of a sender that can be told */
@@ -73,7 +73,7 @@ xtext_add(struct text *t, const char *s, size_t n)
  * an option; '<' and '>' would end the brackets of an address.  A blank is part
  * of an address only in quotes. */
 int
-nt_tellable(const char *address)
+can_get_dsn(const char *address)
 {
 	const char *p = address + strspn(address, "\\\" ");
 	int quoted = 0;
@@ -129,7 +129,7 @@ see_head(const struct ctl *c, struct head *h)
  * writes the sender's wishes (n, R) behind recipients; as in the agents, the
  * first of each counts. */
 int
-nt_head(struct notary *n, struct head *h)
+origin_head(struct diags *n, struct head *h)
 {
 	int nrcpt = 0, seen_ret = 0;
 
@@ -152,11 +152,11 @@ nt_head(struct notary *n, struct head *h)
 static int
 see_header(struct ctl *c)
 {
-	size_t len = sizeof(NT_TWICE) - 1;
+	size_t len = sizeof(DOUBLE_FIELD) - 1;
 	int twice = 0;
 
 	while (line_next(&c->l) && c->l.len > 0)
-		twice |= strncmp(c->l.line, NT_TWICE, len) == 0 &&
+		twice |= strncmp(c->l.line, DOUBLE_FIELD, len) == 0 &&
 		    c->l.line[len] == ':';
 	return twice;
 }
@@ -198,7 +198,7 @@ forget(struct origin *g)
 }
 
 void
-nt_origins(const struct notary *n, struct origin *g)
+origin_start(const struct diags *n, struct origin *g)
 {
 	forget(g);
 	line_start(&g->w.l, n->fd, 0);
@@ -232,7 +232,7 @@ look_on(struct origin *g, unsigned long off)
 }
 
 int
-nt_origin(struct notary *n, struct origin *g, unsigned long off)
+origin_find(struct diags *n, struct origin *g, unsigned long off)
 {
 	if (off >= g->from && off < g->to)
 		return 0;

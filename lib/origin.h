@@ -1,5 +1,5 @@
 /*
- * notary.h - reads from a control file who gets a DSN: see notary.c.
+ * origin.h - reads from a control file who gets a DSN: see origin.c.
  */
 #ifndef NOTARY_H
 #define NOTARY_H
@@ -11,7 +11,7 @@ void	xtext_read(const char *, size_t n, char *to, size_t size);
 void	xtext_add(struct text *, const char *, size_t n);
 /* Can a DSN be sent to this address?  Not to a program or a file, nor to an
  * address that an envelope or a header cannot contain. */
-int	nt_tellable(const char *address);
+int	can_get_dsn(const char *address);
 
 /*
  * head: the fields of a control file that concern the whole message.
@@ -24,7 +24,7 @@ struct head {
 };
 
 /* 0, or -1 with errno; the walk begins anew. */
-int	nt_head(struct notary *, struct head *);
+int	origin_head(struct diags *, struct head *);
 
 /*
  * origin: the sender and header that several recipients share.
@@ -33,18 +33,18 @@ struct origin {
 	unsigned long from, to;	/* their lines begin in [from, to) */
 	unsigned long head;	/* where its m line begins, ULONG_MAX: none */
 	long	hdr;		/* ... and the header text, -1: none */
-	int	twice;		/* it has the field NT_TWICE: a DSN on a DSN */
+	int	twice;		/* it has DOUBLE_FIELD: a DSN on a DSN */
 	int	long_sender;	/* the address is longer than this: */
 	char	sender[WORD_MAX_];	/* "": there is nobody to tell */
 	struct ctl w;		/* the walk for it */
 };
 
-#define NT_TWICE	"X-Undeliverable-Report"
+#define DOUBLE_FIELD	"X-Undeliverable-Report"
 
 /* For the file that was opened. */
-void	nt_origins(const struct notary *, struct origin *);
+void	origin_start(const struct diags *, struct origin *);
 /* Sets the origin of the recipient at off: 0, or -1 if the file cannot be read;
- * then nt_error has the errno. */
-int	nt_origin(struct notary *, struct origin *, unsigned long off);
+ * then diag_error has the errno. */
+int	origin_find(struct diags *, struct origin *, unsigned long off);
 
 #endif
