@@ -160,7 +160,7 @@ number(int there, long n)
 static long
 from_now(double mono)
 {
-	return (long)mono - (long)now.mono;
+	return (long)mono - NOW;
 }
 
 /* ---- what a vertex waits for ----------------------------------------- */
@@ -326,7 +326,7 @@ emit_state(const struct vertex *v)
 static long
 expires(const struct vertex *v)
 {
-	return v->msg->born + v->thread->ring->conf->v.expiry - (long)now.mono;
+	return v->msg->born + v->thread->ring->conf->v.expiry - NOW;
 }
 
 /* "1:	101-1	2; 55,123	#reason (state, expires in ..., tries=1)".  A
@@ -452,7 +452,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 {
 	const struct ring *r = t->ring;
 	unsigned long rcpts = 0, tries = 0;
-	long oldest = (long)now.mono;
+	long oldest = NOW;
 	const struct vertex *v;
 	double wake = t->wake.pos != 0 ? heap_when(&q.wake, &t->wake) : 0;
 	size_t begin, width;
@@ -486,7 +486,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 		emit(" pend=%s", zmailer_limit(r));
 	}
 	emit(" QA=");
-	emit_span((long)now.mono - oldest);
+	emit_span(NOW - oldest);
 	if (t->nta == 0 && r->pending != NULL)
 		emit("%-s", strcmp(r->pending, "maxchannel") == 0 ?
 		    " channelwait" : " threadwait");
@@ -570,7 +570,7 @@ emit_report(void)
 	emit("Kids: %u  Idle: %2ld  Msgs: %3u  Thrds: %3u  Rcpnts: %4u  "
 	    "Uptime: ", q.nagents, q.slots.nidle, q.nmessages, q.nthreads,
 	    rows.n);
-	emit_span((long)now.mono);
+	emit_span(NOW);
 	emit("\nMsgs in %lu out %lu stored %lu Rcpnts in %lu out %lu "
 	    "stored %lu\n", q.msgs_in, q.msgs_out, q.msgs_in - q.msgs_out,
 	    q.rcpts_in, q.rcpts_out, q.rcpts_in - q.rcpts_out);
@@ -614,7 +614,7 @@ emit_message(const struct message *m)
 		size = (long)st.st_size;
 	text_fmt(flags, sizeof(flags), "%s%s%s", m->held ? "h" : "",
 	    q_only_dsns(m) ? "r" : "", is_damaged(m) ? "x" : "");
-	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, (long)now.mono - m->born,
+	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m),
 	    size, *flags != '\0' ? flags : "-",
 	    ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
 	    clean(sender, 0) : "?");
@@ -777,7 +777,7 @@ emit_facts(void)
 	unsigned i, n;
 
 	emit("Facts:\np\t%-s\nt\t%ld\t%ld\n", clean(opt.postoffice, 0),
-	    (long)now.wall, (long)now.mono);
+	    (long)now.wall, NOW);
 	emit_around();
 	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
 		if (!OWNER(struct thread, link, l)->local)

@@ -187,7 +187,7 @@ worth(const struct part *p)
 {
 	unsigned n = (unsigned)q.config->refill, its = share();
 
-	if (p->read + q.config->refilldelay <= (long)now.mono)
+	if (p->read + q.config->refilldelay <= NOW)
 		return 0;
 	if (n < p->msg->left / 4)
 		n = p->msg->left / 4;
@@ -226,7 +226,7 @@ static double
 dsn_until(const struct vertex *v)
 {
 	long least = v->thread->ring->conf->v.interval;
-	long wait = ((long)now.mono - v->msg->queued) / 4;
+	long wait = (NOW - v->msg->queued) / 4;
 
 	if (!th_is_dsn(v->thread) || q.ndsn == 0 || !q_only_dsns(v->msg))
 		return 0;
@@ -565,7 +565,7 @@ count_unread(struct message *m, const struct ctl *c)
 		return -1;
 	if (p->unread++ == 0) {
 		p->next = c->l.off;
-		p->read = (long)now.mono;
+		p->read = NOW;
 		p->format = (unsigned char)c->format;
 	}
 	return 0;
@@ -617,14 +617,14 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->end = END_REMOVE;
 	if (m->details != NULL) {
 		m->details->why = NULL;
-		m->details->since = (int)now.mono;
+		m->details->since = (int)NOW;
 	}
 	if (m->loaded == 0) {
 		m->loaded = ++q.events;
-		m->born = (int)((long)now.mono - age_of((long)st->st_mtime));
+		m->born = (int)(NOW - age_of((long)st->st_mtime));
 		m->aged = !seen_all ||
 		    spool_was_offered(c->name, (long)st->st_ctime);
-		m->queued = (int)((long)now.mono - age_of(c->ctime));
+		m->queued = (int)(NOW - age_of(c->ctime));
 	}
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
@@ -658,7 +658,7 @@ enter(struct message *m, struct ctl *c, const struct stat *st)
 	ctl_forget();	/* of an earlier one of that name */
 	log_info("load msg=%-s rcpts=%u hosts=%u unread=%u age=%ld size=%lu%-s",
 	    msg_id(m), m->nr, reading.hosts, m->nr - reading.n,
-	    (long)now.mono - m->born, (unsigned long)st->st_size, msg_from(c));
+	    msg_age(m), (unsigned long)st->st_size, msg_from(c));
 	if (m->twin)
 		log_warn("twin msg=%s another message has its number; no agent "
 		    "gets both at once", ctl_msg(m->name));
@@ -802,7 +802,7 @@ skip(const struct ctl *c, struct message *m)
 	}
 	/* a power cut may have left several locks: all count from the first */
 	if (was == NULL || (m->details->pid == 0) != (c->pid == 0))
-		m->details->pid_since = (int)now.mono;
+		m->details->pid_since = (int)NOW;
 	m->details->why = c->why;
 	m->details->pid = (int)c->pid;
 }
@@ -939,7 +939,7 @@ update_part(struct part *p, const struct ctl *c, int more)
 	if (more)
 		p->next = c->l.off;
 	p->format = (unsigned char)c->format;
-	p->read = (long)now.mono;
+	p->read = NOW;
 	log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u next=%lu",
 	    ctl_msg(p->msg->name), p->chan->name, reading.n, reading.hosts,
 	    p->next);
@@ -971,7 +971,7 @@ load_more(struct part *p, unsigned most)
 	}
 	log_err("load-more msg=%s off=%lu %s; later", ctl_msg(m->name), p->next,
 	    c.why != NULL ? c.why : "it cannot be read now");
-	p->later = (long)now.mono + AGAIN;
+	p->later = NOW + AGAIN;
 	q_unread(p, p->unread > reading.n ? p->unread - reading.n : 1, 0);
 }
 
@@ -1000,8 +1000,8 @@ next_part(unsigned *most)
 		}
 		*most = wanted(p);
 		if (*most == 0 && (p->msg->left < FEW ||
-		    p->checked != (long)now.mono)) {
-			p->checked = (long)now.mono;
+		    p->checked != NOW)) {
+			p->checked = NOW;
 			evict_waiting(p);
 			*most = wanted(p);
 		}

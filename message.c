@@ -122,7 +122,7 @@ msg_details(struct message *m)
 	if (m->details == NULL)
 		return NULL;
 	m->details->msg = m;
-	m->details->since = (int)now.mono;
+	m->details->since = (int)NOW;
 	m->details->warned = -1;
 	return m->details;
 }
@@ -965,7 +965,7 @@ delay_reason(const struct message *m, const struct diags *n, unsigned long off)
 static int
 write_delay(const struct message *m, struct diags *n, unsigned long off)
 {
-	long age = (long)now.mono - m->born, born = (long)now.wall - age;
+	long age = msg_age(m), born = (long)now.wall - age;
 	const struct setting *s;
 	unsigned long times = 0;
 	char fields[WORD_MAX_ + 100];
@@ -1012,7 +1012,7 @@ is_fresh(const struct message *m)
 	while (v != NULL && (v->state == V_DONE || v->tries > 0 ||
 	    v->thread->tries > 0))
 		v = v->other;
-	return v != NULL && (long)now.mono < m->details->since + TRIED_BY;
+	return v != NULL && NOW < m->details->since + TRIED_BY;
 }
 
 double
@@ -1097,7 +1097,7 @@ statistic(const struct vertex *v, const char *state)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),
-	    (long)now.mono - m->queued, state);
+	    NOW - m->queued, state);
 	t.clean = 1;
 	text_add(&t, "%s/%s %s", v->thread->ring->chan->name, v->thread->host,
 	    utc());
@@ -1158,7 +1158,7 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
 	log_info("%s msg=%-s rcpt=%lu channel=%s host=%s status=%s delay=%ld "
 	    "tries=%u%-s %s", failed ? "failed" : "delivered",
 	    msg_id(v->msg), off, t->ring->chan->name, t->host, status,
-	    (long)now.mono - v->msg->born,
+	    msg_age(v->msg),
 	    tries, who_is(v, off, relay), off == 0 ? dsn_text(message) :
 	    message);
 }
@@ -1183,7 +1183,7 @@ log_deferred(const struct vertex *v, const struct rcpt *r, const char *next,
 	    "delay=%ld tries=%u left=%u next=%s%-s %s",
 	    msg_id(v->msg), (unsigned long)r->off, t->ring->chan->name,
 	    t->host, v->host & HOST_ALL ? "deferall" : v->dated ? "retryat" :
-	    "deferred", (long)now.mono - v->msg->born, (unsigned)v->tries,
+	    "deferred", msg_age(v->msg), (unsigned)v->tries,
 	    v->left, next, who_is(v, r->off, relay), why);
 }
 
@@ -1201,7 +1201,7 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 	    (v->state == V_READY && !v->thread->triggered)))
 		strcpy(next, "queueonly");	/* it has no time */
 	else
-		text_fmt(next, sizeof(next), "%ld", wakeup - (long)now.mono -
+		text_fmt(next, sizeof(next), "%ld", wakeup - NOW -
 		    (v->state == V_WAIT && v->dated));
 	for (r = v->r; r < end && n < LINES_MOST; r++)
 		if (r->state == RC_PENDING) {

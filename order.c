@@ -361,7 +361,7 @@ static struct job *
 candidate(struct job *c)
 {
 	struct ring *r = c->ring;
-	long mono = (long)now.mono, most;
+	long mono = NOW, most;
 
 	if (r->judged == c && (r->rival == NULL || r->judged_at == mono))
 		return r->rival;

@@ -284,7 +284,7 @@ q_arrive(struct vertex *v)
 	v->started = 0;
 	if (v->state == V_NEW) {
 		if (m->aged && !dsn)
-			v->step = retry_step(s, (long)now.mono - m->born) &
+			v->step = retry_step(s, msg_age(m)) &
 			    127U;
 		if (t->ngood + t->nbad == 0 && t->tries == 0 &&
 		    t->step < v->step)
@@ -424,7 +424,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 
 	text_init(&t, message, sizeof(message));
 	text_add(&t, "%s after ", how);
-	span_add(&t, (long)now.mono - v->msg->born);
+	span_add(&t, msg_age(v->msg));
 	if (why != NULL)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
@@ -520,7 +520,7 @@ warn(struct message *m)
 	if (m->details->late && add_dsn(m, "delay", 0) < 0)
 		return now.mono + DISK_AGAIN;
 	m->details->late = 0;
-	m->details->warned = (int)((long)now.mono - m->born);
+	m->details->warned = (int)msg_age(m);
 	return msg_late_at(m);
 }
 
@@ -655,7 +655,7 @@ q_reread(struct message *m)
 	struct part *p;
 
 	for (p = msg_part(m); p != NULL; p = p->other)
-		p->again = (long)now.mono;
+		p->again = NOW;
 	place_parts(m);
 }
 
@@ -1004,7 +1004,7 @@ next_try(struct vertex *v)
 
 	v->dated = at > now.mono;
 	if (!v->dated) {
-		at = (long)now.mono + retry_wait(s, &step, v->tries,
+		at = NOW + retry_wait(s, &step, v->tries,
 		    now.wall);
 		v->step = step & 127U;
 	}
@@ -1069,7 +1069,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
 	double until = t->until;
-	long wakeup = m->held ? (long)now.mono : (long)until;
+	long wakeup = m->held ? NOW : (long)until;
 	struct rcpt *r, *end = v->r + v->nr;
 
 	for (r = v->r; r < end; r++)
@@ -1081,7 +1081,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	if (reason != NULL) {
 		if (v->tries < TRIES_MOST)
 			v->tries++;
-		v->tried = (int)now.mono;
+		v->tried = (int)NOW;
 		v->returned = 0;
 	}
 	if (m->held || reason == NULL || (v->host & HOST_BAD &&
@@ -1293,7 +1293,7 @@ message_end(struct message *m)
 	if (!m->over)
 		log_info("complete msg=%-s rcpts=%u failed=%s age=%ld",
 		    msg_id(m), m->nr, !m->failed ? "none" :
-		    m->done ? "some" : "all", (long)now.mono - m->born);
+		    m->done ? "some" : "all", msg_age(m));
 	if (!m->over && m->verbose)
 		spool_verbose(m->name, "scheduler done processing");
 	m->over = 1;

@@ -395,6 +395,8 @@ struct message {
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
+#define msg_age(m)	(NOW - (m)->born)	/* seconds */
+
 /* list: vertices, linked by next and prev.  All O(1). */
 struct list {
 	struct vertex *head;	/* its prev is the last */

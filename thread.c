@@ -576,7 +576,7 @@ join(struct ta *ta, struct thread *t)
 		ta->thread = t;
 	}
 	if (t->nta == 0)
-		t->run = (int)now.mono;
+		t->run = (int)NOW;
 	PREPEND(t->busy, ta, tnext, tprev);
 	ta->working = 1;
 	ta->stretch = 0;
@@ -700,7 +700,7 @@ move_waiting(struct vertex *v, double most)
 	for (; v != NULL; v = v->next) {
 		if (th_is_dsn(v->thread)) {
 			v->dated = 0;
-			v->wakeup = (int)now.mono;
+			v->wakeup = (int)NOW;
 		}
 		if (!v->dated && v->wakeup > most)
 			v->wakeup = (int)most;

@@ -163,6 +163,8 @@ struct clocks {
 
 extern struct clocks now;
 
+#define NOW	((long)now.mono)	/* whole seconds */
+
 void	clock_read(void);	/* also logs a step of the wall clock */
 
 /* ---- memory, chance, descriptors ------------------------------------- */

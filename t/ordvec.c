@@ -180,7 +180,7 @@ arrive(struct msg *g, unsigned per)
 	g->v = mem_must(n * sizeof(*g->v));
 	m->nr = m->left = (unsigned)n;
 	m->loaded = ++q.events;
-	m->queued = m->born = (int)now.mono;
+	m->queued = m->born = NOW;
 	hash_add(&q.messages, &m->link, (unsigned long)g->id);
 	if (g->hosts != NULL)
 		named_hosts(g, per);
