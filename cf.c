@@ -486,7 +486,7 @@ set_list(struct reader *r, const struct keyword *k, void *to, const char *s)
 			bad = "is not later than the one before";
 		if (bad != NULL || list.n == most)
 			break;
-		list.at[list.n++] = (int)(last = n);
+		list.at[list.n++] = (last = n);
 		s += strcspn(s, BLANKS);
 	}
 	if (bad != NULL)
@@ -527,7 +527,7 @@ set_id(struct reader *r, const struct keyword *k, void *to, const char *s)
 	 * that do not have these names */
 	*(long *)to = k->type == T_GROUP;
 	if (num_upto(s, ID_MOST, &n, NULL) == 0) {
-		*(long *)to = (long)n;
+		*(long *)to = n;
 		return NULL;
 	}
 #ifndef NO_PWD
@@ -544,8 +544,7 @@ set_id(struct reader *r, const struct keyword *k, void *to, const char *s)
 }
 
 static const char *
-set_feedback(struct reader *r, const struct keyword *k, void *to,
-    const char *s)
+set_feedback(struct reader *r, const struct keyword *k, void *to, const char *s)
 {
 	(void)r;
 	return k->type == T_RULE ? fb_rule_parse(s, to) : fb_rate_parse(s, to);
@@ -555,8 +554,7 @@ set_feedback(struct reader *r, const struct keyword *k, void *to,
  * number, the name of a host, the name of a service and the path of a socket.
  */
 static const char *
-set_port(struct reader *r, const struct keyword *k, void *place,
-    const char *s)
+set_port(struct reader *r, const struct keyword *k, void *place, const char *s)
 {
 	struct port *to = place;
 	const char *at = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s, *end;
@@ -587,7 +585,7 @@ set_port(struct reader *r, const struct keyword *k, void *place,
 	if (num_upto(colon == NULL ? at : colon + 1, 65535UL, &n, &end) < 0 ||
 	    n == 0 || (*end != '\0' && (colon != NULL || *end != '@')))
 		return "has no port from 1 to 65535";
-	to->number = (long)n;
+	to->number = n;
 	return NULL;
 }
 
@@ -616,8 +614,7 @@ set_text(struct reader *r, const struct keyword *k, void *to, const char *s)
 
 /* A command, which stays where it is. */
 static const char *
-set_command(struct reader *r, const struct keyword *k, void *to,
-    const char *s)
+set_command(struct reader *r, const struct keyword *k, void *to, const char *s)
 {
 	const char *bad = split_command(s);
 
@@ -661,7 +658,7 @@ set_keyword(struct reader *r, const struct keyword *k, struct setting *v,
 static int
 likeness(const char *a, const char *b)
 {
-	int na = (int)strlen(a), nb = (int)strlen(b), begin = 0, end = 0;
+	int na = strlen(a), nb = strlen(b), begin = 0, end = 0;
 
 	while (begin < na && begin < nb && a[begin] == b[begin])
 		begin++;
@@ -795,8 +792,7 @@ take_param(struct reader *r, const char *name, const char *value)
 		text_init(&t, list, sizeof(list));
 		for (k = params; k->name != NULL; k++)
 			text_add(&t, " PARAM%s", k->name);
-		wrong(r, "is not known; those with a meaning here are%s",
-		    list);
+		wrong(r, "is not known; those with a meaning here are%s", list);
 	}
 }
 
@@ -904,8 +900,7 @@ cf_load(const char *file, void (*say)(const char *))
 		else
 			take_keyword(&r);
 	fill_empty(&r);
-	config->matched = mem_get((r.clauses + 1) *
-	    sizeof(*config->matched));
+	config->matched = mem_get((r.clauses + 1) * sizeof(*config->matched));
 	if (config->matched == NULL)
 		wrong(&r, "no memory");
 	if (r.errors == 0)
@@ -979,8 +974,7 @@ lay_over(struct setting *v, const struct setting *other)
 		if (other->text[k - cf_keywords] == NULL)
 			continue;
 		v->text[k - cf_keywords] = other->text[k - cf_keywords];
-		memcpy((char *)v + k->at, (const char *)other + k->at,
-		    k->size);
+		memcpy((char *)v + k->at, (const char *)other + k->at, k->size);
 	}
 }
 
@@ -1028,8 +1022,8 @@ set_defaults(struct conf *f)
 		return;
 	set_ours(v, dsn_first, COUNT(dsn_first));
 	v->idlemax = f->config->bouncelimit + DSN_IDLE;
-	v->uid = (long)geteuid();
-	v->gid = (long)getegid();
+	v->uid = geteuid();
+	v->gid = getegid();
 	v->command = dsn_command(f->config);
 	v->text[row_of(cf_keywords, "command") - cf_keywords] = v->command;
 }

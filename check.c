@@ -152,8 +152,7 @@ covers(char *const *all, const char *pattern)
 	for (; *all != NULL; all++)
 		if ((!dsn || strncmp(*all, "dsn/", 4) == 0) &&
 		    (strcmp(*all, pattern) == 0 || (plain &&
-		    strpbrk(*all, "?[\\") == NULL &&
-		    pat_match(*all, pattern))))
+		    strpbrk(*all, "?[\\") == NULL && pat_match(*all, pattern))))
 			return 1;
 	return 0;
 }
@@ -356,8 +355,7 @@ print_value(const struct setting *v, const struct keyword *k, FILE *out)
 /* Prints the clauses that matched, the values in force as one clause of the
  * language, which could be read back, and the first retries. */
 static void
-explain(struct config *config, const char *channel, const char *host,
-    FILE *out)
+explain(struct config *config, const char *channel, const char *host, FILE *out)
 {
 	struct conf *f = cf_match(config, channel, host);
 	const struct keyword *k;

@@ -217,7 +217,7 @@ waiting_for(const struct vertex *v, struct waiting *w)
 		w->state = "retry";
 	} else if (why == WHY_NOT) {
 		what = limit_of(v);
-		w->next = what != NULL && rate <= 0 ? -1 : (long)rate;
+		w->next = what != NULL && rate <= 0 ? -1 : rate;
 		w->state = what != NULL ? "limit" : "next";
 	}
 	w->what = what != NULL ? what : "";
@@ -611,7 +611,7 @@ emit_message(const struct message *m)
 
 	text_fmt(path, sizeof(path), "../queue/%s", m->name);
 	if (lstat(path, &st) == 0)
-		size = (long)st.st_size;
+		size = st.st_size;
 	text_fmt(flags, sizeof(flags), "%s%s%s", m->held ? "h" : "",
 	    q_only_dsns(m) ? "r" : "", is_damaged(m) ? "x" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m),

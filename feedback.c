@@ -226,8 +226,8 @@ fb_rate_parse(const char *s, struct fb_rate *rate)
 		return "has a span of time that is not from 1 to 1000 units";
 	if (*s == '\0' || (unit = strchr(units, *s)) == NULL || s[1] != '\0')
 		return "does not end in s, m, h or d; an example is 10/m";
-	rate->n = (long)n;
-	rate->per = (long)per * secs[unit - units];
+	rate->n = n;
+	rate->per = per * secs[unit - units];
 	return NULL;
 }
 
@@ -238,11 +238,11 @@ fb_rate_parse(const char *s, struct fb_rate *rate)
 static double
 root(long n)
 {
-	double x, next = (double)n;
+	double x, next = n;
 
 	do {
 		x = next;
-		next = stored((x + (double)n / x) / 2);
+		next = stored((x + n / x) / 2);
 	} while (next < x);
 	return x;
 }
@@ -252,7 +252,7 @@ step(const struct fb_rule *r, long window)
 {
 	switch (r->form) {
 	case FB_WINDOW:
-		return stored(r->x / (double)window);
+		return stored(r->x / window);
 	case FB_SQRT:
 		return stored(r->x / root(window));
 	default:
@@ -286,7 +286,7 @@ fb_lift(struct thread *d)
 		return;
 	if (d->until > 0)	/* it was dead, and not just unknown */
 		unsave(CHANGES);
-	d->window = d->nta > 0 ? capped(d->fb, (long)d->nta) : initial(d->fb);
+	d->window = d->nta > 0 ? capped(d->fb, d->nta) : initial(d->fb);
 	d->success = d->failure = d->cohorts = 0;
 	d->until = 0;
 	d->by_other = 0;
@@ -337,8 +337,8 @@ fb_bad(struct thread *d, int all)
 	if (was == 0)
 		return;
 	d->window = capped(f, was);
-	d->cohorts = stored(d->cohorts + stored(1.0 / (double)d->window));
-	if (f->cohorts > 0 && (d->cohorts > (double)f->cohorts ||
+	d->cohorts = stored(d->cohorts + stored(1.0 / d->window));
+	if (f->cohorts > 0 && (d->cohorts > f->cohorts ||
 	    (all && f->limit == 1))) {
 		d->window = 0;
 		d->until = now.mono;
@@ -369,14 +369,13 @@ fb_room(const struct thread *d, long busy)
 static double
 gap(const struct feedback *f)
 {
-	return f->rate.n > 0 ? (double)f->rate.per / (double)f->rate.n : 0;
+	return f->rate.n > 0 ? (double)f->rate.per / f->rate.n : 0;
 }
 
 double
 fb_wait(const struct thread *d)
 {
-	double wait = d->fb->rate.n == 0 ? 0 :
-	    d->slot + gap(d->fb) - now.mono;
+	double wait = d->fb->rate.n == 0 ? 0 : d->slot + gap(d->fb) - now.mono;
 
 	return wait > 0 ? wait : 0;
 }
@@ -431,8 +430,8 @@ retry_wait(const struct setting *s, unsigned short *step, unsigned tries,
 	unsigned at = *step < s->retries.n ? *step : 0;
 	long wait = retry_factor(s, at);
 
-	*step = (unsigned short)(at + 1 < (unsigned)s->retries.n ? at + 1 :
-	    (unsigned)rnd((unsigned long)s->retries.n));
+	*step = (at + 1 < (unsigned)s->retries.n ? at + 1 :
+	    rnd(s->retries.n));
 	if (s->retries.at[at] == 0)
 		return wait;
 	return align(s, wait, tries, wall);
@@ -455,11 +454,11 @@ retry_step(const struct setting *s, long age)
 	long i, sum = 0;
 
 	for (i = 0; i < s->retries.n; i++) {
-		sum += retry_factor(s, (unsigned)i);
+		sum += retry_factor(s, i);
 		if (age < sum || sum >= WAIT_MOST)
-			return (unsigned short)i;
+			return i;
 	}
-	return (unsigned short)rnd((unsigned long)s->retries.n);
+	return rnd(s->retries.n);
 }
 
 /* ---- the table --------------------------------------------------------- */
@@ -694,7 +693,7 @@ ago(double mono)
 {
 	double s = now.mono - mono;
 
-	return s < 0 ? 0 : s > WAIT_MOST ? WAIT_MOST : (long)s;
+	return s < 0 ? 0 : s > WAIT_MOST ? WAIT_MOST : s;
 }
 
 /* Writes the line of a destination, if its state is from our own reports and
@@ -795,7 +794,7 @@ number(const char *s, long most)
 {
 	unsigned long n;
 
-	return num_upto(s, (unsigned long)most, &n, NULL) < 0 ? -1 : (long)n;
+	return num_upto(s, most, &n, NULL) < 0 ? -1 : (long)n;
 }
 
 static int
@@ -820,8 +819,7 @@ take_line(struct lines *l, long passed, struct record *r)
 			*p++ = '\0';
 	}
 	if (n < 7 || p != NULL || !is_word(f[0]) ||
-	    !is_word(f[1]) || take_text(f[6]) < 0 ||
-	    strlen(f[6]) > WORDS_MOST)
+	    !is_word(f[1]) || take_text(f[6]) < 0 || strlen(f[6]) > WORDS_MOST)
 		return -1;
 	r->channel = f[0];
 	r->host = f[1];
@@ -868,9 +866,9 @@ restore(struct thread *d, const struct record *r, const struct setting *s)
 		else
 			d->window = initial(&s->fb);
 	}
-	d->tries = (unsigned short)r->tries;
-	d->step = (unsigned short)(r->tries < s->retries.n ? r->tries :
-	    (long)rnd((unsigned long)s->retries.n));
+	d->tries = r->tries;
+	d->step = (r->tries < s->retries.n ? r->tries :
+	    (long)rnd(s->retries.n));
 	if (*r->reason != '\0')
 		reason_copy(&d->reason, r->reason);
 }
@@ -886,12 +884,12 @@ take_foreign(struct thread *d, const struct record *r, const char *who)
 
 	if (d->local || (d->until > 0 && !d->by_other) || d->good >= r->used)
 		return;
-	if (span > (double)r->left)
-		span = (double)r->left;
+	if (span > r->left)
+		span = r->left;
 	if (!d->by_other) {
 		text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, who);
 		reason_copy(&d->reason, why);
-		sleep_for(d, (long)span);
+		sleep_for(d, span);
 	}
 	d->until = now.mono + span;
 	d->by_other = 1;
@@ -948,7 +946,7 @@ take_lines(struct lines *l, const char *path, const char *who)
 		    "it is passed over", "");
 		return;
 	}
-	for (n = 2; line_next(l) && l->off <= (unsigned long)FILE_MOST; n++)
+	for (n = 2; line_next(l) && l->off <= FILE_MOST; n++)
 		if (take_line(l, passed, &r) == 0)
 			take_record(&r, who);
 		else if (bad++ == 0)

@@ -144,7 +144,7 @@ less(unsigned a, unsigned b)
 static unsigned
 share(void)
 {
-	unsigned all = (unsigned)q.config->recipients, n = 0;
+	unsigned all = q.config->recipients, n = 0;
 	const struct chan *c;
 
 	for (c = q.chans; c != NULL; c = c->next)
@@ -157,7 +157,7 @@ share(void)
 static unsigned
 pool_room(const struct chan *c)
 {
-	unsigned all = (unsigned)q.config->recipients, its = share();
+	unsigned all = q.config->recipients, its = share();
 	unsigned room = less(all, q.rcpts);
 	const struct chan *o;
 
@@ -171,7 +171,7 @@ pool_room(const struct chan *c)
 static void
 take_extra(struct message *m)
 {
-	unsigned rest = less((unsigned)q.config->rcptextra, q.extra);
+	unsigned rest = less(q.config->rcptextra, q.extra);
 
 	if (!m->preempts || m->details->extra > 0)
 		return;
@@ -185,7 +185,7 @@ take_extra(struct message *m)
 static unsigned
 worth(const struct part *p)
 {
-	unsigned n = (unsigned)q.config->refill, its = share();
+	unsigned n = q.config->refill, its = share();
 
 	if (p->read + q.config->refilldelay <= NOW)
 		return 0;
@@ -205,7 +205,7 @@ wanted(const struct part *p)
 	unsigned room = less(share(), p->chan->rcpts);
 
 	take_extra(m);
-	own = (unsigned)q.config->rcptminimum + m->details->extra;
+	own = q.config->rcptminimum + m->details->extra;
 	if (m->rcpts <= own / 2)
 		n = own - m->rcpts;
 	if (room < pool)
@@ -278,7 +278,7 @@ evict_vertex(struct part *p, struct vertex *v, double until)
 		else if (p->unread > 0 && v->r[i].off >= p->next)
 			p->unread++;	/* it is read again this time */
 		else
-			leave_to_reread(p, 1, (long)until);
+			leave_to_reread(p, 1, until);
 	q_leave(v, until);
 }
 
@@ -329,7 +329,7 @@ static void
 make_way(const struct part *p, unsigned n)
 {
 	static double failed = NEVER;	/* mono */
-	unsigned most = (unsigned)q.config->recipients, its = share();
+	unsigned most = q.config->recipients, its = share();
 	struct hlink *l = NULL;
 
 	n = n < p->unread ? n : p->unread;
@@ -546,7 +546,7 @@ begin_vertices(struct message *m)
 static long
 age_of(long stamp)
 {
-	long wall = (long)now.wall;
+	long wall = now.wall;
 
 	if (wall < SANE_WALL || stamp < SANE_WALL || stamp > wall)
 		return 0;
@@ -566,7 +566,7 @@ count_unread(struct message *m, const struct ctl *c)
 	if (p->unread++ == 0) {
 		p->next = c->l.off;
 		p->read = NOW;
-		p->format = (unsigned char)c->format;
+		p->format = c->format;
 	}
 	return 0;
 }
@@ -617,14 +617,13 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->end = END_REMOVE;
 	if (m->details != NULL) {
 		m->details->why = NULL;
-		m->details->since = (int)NOW;
+		m->details->since = NOW;
 	}
 	if (m->loaded == 0) {
 		m->loaded = ++q.events;
-		m->born = (int)(NOW - age_of((long)st->st_mtime));
-		m->aged = !seen_all ||
-		    spool_was_offered(c->name, (long)st->st_ctime);
-		m->queued = (int)(NOW - age_of(c->ctime));
+		m->born = NOW - age_of(st->st_mtime);
+		m->aged = !seen_all || spool_was_offered(c->name, st->st_ctime);
+		m->queued = NOW - age_of(c->ctime);
 	}
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
@@ -699,7 +698,7 @@ read_all(struct ctl *c, struct message *m)
 
 	begin_reading(m, NULL, pool_room(NULL));
 	if (reading.most < (unsigned)q.config->rcptminimum)
-		reading.most = (unsigned)q.config->rcptminimum;
+		reading.most = q.config->rcptminimum;
 	while (bad == 0 && c->why == NULL &&
 	    ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER))
 		if (item == CTL_TRIGGER)
@@ -802,9 +801,9 @@ skip(const struct ctl *c, struct message *m)
 	}
 	/* a power cut may have left several locks: all count from the first */
 	if (was == NULL || (m->details->pid == 0) != (c->pid == 0))
-		m->details->pid_since = (int)NOW;
+		m->details->pid_since = NOW;
 	m->details->why = c->why;
-	m->details->pid = (int)c->pid;
+	m->details->pid = c->pid;
 }
 
 /* Loads the file with this name, if it can be used: 1 when it was opened, or
@@ -938,7 +937,7 @@ update_part(struct part *p, const struct ctl *c, int more)
 		q_dsn_due(p->msg);
 	if (more)
 		p->next = c->l.off;
-	p->format = (unsigned char)c->format;
+	p->format = c->format;
 	p->read = NOW;
 	log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u next=%lu",
 	    ctl_msg(p->msg->name), p->chan->name, reading.n, reading.hosts,
@@ -999,8 +998,7 @@ next_part(unsigned *most)
 			p->evicted = 0;
 		}
 		*most = wanted(p);
-		if (*most == 0 && (p->msg->left < FEW ||
-		    p->checked != NOW)) {
+		if (*most == 0 && (p->msg->left < FEW || p->checked != NOW)) {
 			p->checked = NOW;
 			evict_waiting(p);
 			*most = wanted(p);
@@ -1057,8 +1055,7 @@ is_enough(void)
 	if (q.hold || step.files == 0)
 		return 0;
 	return (opt.scanmax > 0 && step.files >= opt.scanmax) ||
-	    (opt.scansecs > 0 &&
-	    now.mono - step.began > opt.scansecs);
+	    (opt.scansecs > 0 && now.mono - step.began > opt.scansecs);
 }
 
 /* May the entry be loaded?  Room is made for a regular file only; if there is

@@ -236,8 +236,7 @@ show_picked(struct mq_queue *queue, const struct mq_view *view, int scheduler)
 
 /* Sends a command for each message that the filters match: an exit code. */
 static int
-do_picked(struct mq_queue *queue, const struct mq_view *view,
-    struct mq_ask *a)
+do_picked(struct mq_queue *queue, const struct mq_view *view, struct mq_ask *a)
 {
 	if (!queue->facts) {
 		mq_complain("the scheduler does not say which post office is "
@@ -299,8 +298,7 @@ show_spool(struct mq_ask *a)
 	    want.dests || want.listing == REPORT || want.order.verb != NULL ||
 	    want.order.pick.states != 0) {
 		mq_complain(head);
-		return a->pipe != NULL && a->denied ? X_NOPERM :
-		    X_UNAVAILABLE;
+		return a->pipe != NULL && a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
 	rc = mq_init(&queue) < 0 ? X_UNAVAILABLE :
 	    mq_spool(&queue, want.postoffice, why);
@@ -443,8 +441,7 @@ dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	char why[MQ_WHY_MAX];
 
-	if (hear(queue, a, why, queue->both ? mq_story_line : NULL, NULL) <
-	    0) {
+	if (hear(queue, a, why, queue->both ? mq_story_line : NULL, NULL) < 0) {
 		mq_complain(why);
 		return X_UNAVAILABLE;
 	}
@@ -641,8 +638,7 @@ static int
 run(struct mq_ask *a, int argc, char **argv)
 {
 	mq_pick_init(&want.order.pick);
-	if (want.logfile != NULL && (argc == 0 ||
-	    strcmp(argv[0], "show") != 0))
+	if (want.logfile != NULL && (argc == 0 || strcmp(argv[0], "show") != 0))
 		return usage("-L is for show");
 	if (argc > 0 && mq_is_verb(argv[0]))
 		return command(a, argc, argv);

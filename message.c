@@ -122,7 +122,7 @@ msg_details(struct message *m)
 	if (m->details == NULL)
 		return NULL;
 	m->details->msg = m;
-	m->details->since = (int)NOW;
+	m->details->since = NOW;
 	m->details->warned = -1;
 	return m->details;
 }
@@ -179,7 +179,7 @@ void
 msg_place(struct part *p)
 {
 	const struct message *m = p->msg;
-	unsigned own = (unsigned)q.config->rcptminimum + m->details->extra;
+	unsigned own = q.config->rcptminimum + m->details->extra;
 	double at = p->unread == 0 && p->again > p->later ? p->again : p->later;
 
 	if (m->held && m->cancel == CANCEL_NONE)
@@ -408,7 +408,7 @@ add_out(struct vertex *v, unsigned long off)
 	}
 	memmove(&r[i + 1], &r[i], (n - i) * sizeof(*r));
 	memset(&r[i], 0, sizeof(*r));
-	r[i].off = (unsigned)off & 0x3fffffff;
+	r[i].off = off;
 	r[i].state = RC_OUT;
 	q.nlater++;
 	v->nr++;
@@ -475,15 +475,13 @@ msg_free(struct message *m)
 static int
 is_full(void)
 {
-	return q.config->evicted > 0 &&
-	    q.nlater >= (unsigned)q.config->evicted;
+	return q.config->evicted > 0 && q.nlater >= (unsigned)q.config->evicted;
 }
 
 int
 msg_leave(struct message *m, double due)
 {
-	if (!m->away && (is_full() ||
-	    heap_room(&q.later, q.away.n + 1) < 0)) {
+	if (!m->away && (is_full() || heap_room(&q.later, q.away.n + 1) < 0)) {
 		spool_again(m->name, due);
 		return -1;
 	}
@@ -535,7 +533,7 @@ merge(struct vertex *v)
 		*last = *r;
 		last->state = RC_OUT;
 	}
-	set_size(v, last == NULL ? 0 : (unsigned)(last - v->r) + 1);
+	set_size(v, last == NULL ? 0 : (last - v->r) + 1);
 }
 
 int
@@ -553,7 +551,7 @@ msg_out(struct vertex *v, double until)
 	PREPEND(m->out, v, other, before);
 	PREPEND(v->thread->out, v, next, prev);
 	v->state = V_OUT;
-	v->by.wanted = (int)until;
+	v->by.wanted = until;
 	return 0;
 }
 
@@ -576,13 +574,13 @@ msg_want_by(struct vertex *v, double at)
 		at = now.mono;
 	if (at >= v->by.wanted)
 		return;
-	v->by.wanted = (int)at;
+	v->by.wanted = at;
 	if (m->away && at < heap_when(&q.later, &m->due))
 		heap_set(&q.later, &m->due, at);
 	while (p != NULL && p->chan != v->thread->ring->chan)
 		p = p->other;
 	if (p != NULL && at < p->again) {
-		p->again = (long)at;
+		p->again = at;
 		msg_place(p);
 	}
 }
@@ -592,7 +590,7 @@ msg_want(struct vertex *v, int own)
 {
 	if (!own)
 		v->wakeup = 0;
-	v->started |= v->thread->triggered & 1U;
+	v->started |= v->thread->triggered;
 	msg_want_by(v, v->wakeup);
 }
 
@@ -623,7 +621,7 @@ msg_each_away(void (*show)(const struct message *, long next))
 	for (i = 0; i < q.later.n; i++) {
 		m = OWNER(struct message, due, q.later.v[i].timer);
 		if (m->details != NULL && m->details->why != NULL)
-			show(m, (long)(q.later.v[i].when - now.mono));
+			show(m, q.later.v[i].when - now.mono);
 		else
 			n++;
 	}
@@ -965,7 +963,7 @@ delay_reason(const struct message *m, const struct diags *n, unsigned long off)
 static int
 write_delay(const struct message *m, struct diags *n, unsigned long off)
 {
-	long age = msg_age(m), born = (long)now.wall - age;
+	long age = msg_age(m), born = now.wall - age;
 	const struct setting *s;
 	unsigned long times = 0;
 	char fields[WORD_MAX_ + 100];

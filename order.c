@@ -182,7 +182,7 @@ rcpts_unread(const struct job *j)
 
 	while (p != NULL && p->chan != j->ring->chan)
 		p = p->other;
-	return p == NULL ? 0 : (long)p->unread;
+	return p == NULL ? 0 : p->unread;
 }
 
 /* Recipients that are still to be given. */
@@ -307,7 +307,7 @@ static double
 score(const struct job *j)
 {
 	volatile double stored = (double)(j->ring->judged_at - j->msg->queued +
-	    1) / (double)(rcpts_left(j) + j->chosen);
+	    1) / (rcpts_left(j) + j->chosen);
 
 	return stored;
 }
@@ -346,7 +346,7 @@ search(struct ring *r, unsigned i, long most)
 		return;
 	j = OWNER(struct job, place, h->v[i].timer);
 	if (r->rival != NULL && j->level == 0 && j->key > r->rival->key &&
-	    (double)(r->judged_at - j->msg->queued + 1) <= score(r->rival))
+	    (r->judged_at - j->msg->queued + 1) <= score(r->rival))
 		return;
 	consider(j, most);
 	first = b < h->n && h->v[b].when < h->v[a].when ? b : a;
@@ -380,8 +380,8 @@ can_pay(const struct job *c, const struct job *b)
 {
 	const struct setting *s = &c->ring->conf->v;
 
-	return (double)(c->avail / s->slotcost + s->slotloan) >=
-	    (double)rcpts_left(b) * (double)(100 - s->slotdiscount) / 100;
+	return (c->avail / s->slotcost + s->slotloan) >=
+	    (double)rcpts_left(b) * (100 - s->slotdiscount) / 100;
 }
 
 /* ---- giving ---------------------------------------------------------- */
@@ -392,9 +392,9 @@ set_open(struct thread *t, int open, int more)
 {
 	int was = t->open && t->noffer > 0;
 
-	t->open = (unsigned char)open;
-	t->noffer += (unsigned)more;
-	t->ring->nopen += (unsigned)((open && t->noffer > 0) - was);
+	t->open = open;
+	t->noffer += more;
+	t->ring->nopen += (open && t->noffer > 0) - was;
 }
 
 static double
@@ -477,7 +477,7 @@ void
 order_take(struct vertex *v, int chosen)
 {
 	struct job *j = job_find(v);
-	long n = (long)v->by.counted;
+	long n = v->by.counted;
 
 	if (v->offered)
 		withdraw(j, v);
@@ -505,7 +505,7 @@ count_vertex(struct vertex *v)
 	if (j == NULL || v->by.counted)
 		return j;
 	v->by.counted = v->left;
-	j->read += (long)v->left;
+	j->read += v->left;
 	forget_rival(j->ring);
 	return j;
 }
@@ -550,7 +550,7 @@ order_run(struct thread *t)
 		return;
 	/* a shuffle: each vertex changes places with a random one before it */
 	for (i = 0, v = t->ready.head; v != NULL; v = v->next, i++) {
-		j = is_random ? (unsigned)rnd(i + 1) : i;
+		j = is_random ? rnd(i + 1) : i;
 		a[i] = a[j];
 		a[j] = v;
 	}
@@ -584,10 +584,9 @@ static unsigned
 offers_wanted(const struct thread *t)
 {
 	const struct setting *s = &t->ring->conf->v;
-	long room = fb_room(t, (long)t->nta);
+	long room = fb_room(t, t->nta);
 
-	return s->overfeed + s->backlog > 0 && room < LOOK ? (unsigned)room :
-	    LOOK;
+	return s->overfeed + s->backlog > 0 && room < LOOK ? room : LOOK;
 }
 
 static void
@@ -678,8 +677,7 @@ order_allowed(const struct message *m, long nfree)
 	const struct config *c = q.config;
 
 	return (long)m->nfed < c->msgconcurrency ||
-	    (nfree > 0 && (double)m->nfed < (double)c->msgscale *
-	    (double)nfree);
+	    (nfree > 0 && m->nfed < (double)c->msgscale * nfree);
 }
 
 int

@@ -209,7 +209,7 @@ remove_vertex(struct vertex *v, int over, double until)
 	v->state = V_DONE;
 	rcpts_gone(v, v->left);
 	m->left--;
-	m->ndsn -= th_is_dsn(t) & 3U;
+	m->ndsn -= th_is_dsn(t);
 	if (over || msg_out(v, until) < 0) {
 		v->thread = NULL;
 		v->next = dead;
@@ -233,7 +233,7 @@ q_leave(struct vertex *v, double until)
 	if (v->state != V_WAIT)
 		v->wakeup = 0;
 	remove_vertex(v, 0, until);
-	v->started = started & 1U;
+	v->started = started;
 }
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, one on
@@ -278,17 +278,16 @@ q_arrive(struct vertex *v)
 	double at = v->wakeup;
 
 	m->left++;
-	m->ndsn += dsn & 3U;
+	m->ndsn += dsn;
 	if (v->state == V_BACK && v->started)
-		t->triggered = (unsigned char)s->queueonly;
+		t->triggered = s->queueonly;
 	v->started = 0;
 	if (v->state == V_NEW) {
 		if (m->aged && !dsn)
-			v->step = retry_step(s, msg_age(m)) &
-			    127U;
+			v->step = retry_step(s, msg_age(m));
 		if (t->ngood + t->nbad == 0 && t->tries == 0 &&
 		    t->step < v->step)
-			t->step = (unsigned short)v->step;
+			t->step = v->step;
 		if (s->wakeuprestartonly && t->wake.pos != 0)
 			at = heap_when(&q.wake, &t->wake);
 	}
@@ -298,7 +297,7 @@ q_arrive(struct vertex *v)
 		v->state = V_HELD;
 		t->nheld++;
 	} else if (at > now.mono) {
-		th_wait(t, v, (long)at);
+		th_wait(t, v, at);
 	} else {
 		th_ready(t, v);
 	}
@@ -326,7 +325,7 @@ add_dsn(struct message *m, const char *what, double at)
 	if (v == NULL)
 		return -1;
 	v->nr = v->left = 1;
-	v->wakeup = (int)at;
+	v->wakeup = at;
 	q_arrive(v);
 	return 0;
 }
@@ -361,7 +360,7 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 	struct message *m = v->msg;
 
 	if (r != NULL) {
-		r->state = (unsigned)state & 3;
+		r->state = state;
 		reason_free(r);
 		rcpts_gone(v, 1);
 		q.rcpts_out += off != 0;
@@ -411,7 +410,7 @@ last_try(const struct vertex *v)
 	if (host_died(v) && v->thread->bad > at)
 		at = v->thread->bad;
 	at = now.mono - at;
-	return at < (double)(long)now.wall ? (long)now.wall - (long)at : 0;
+	return at < (long)now.wall ? now.wall - (long)at : 0;
 }
 
 static int
@@ -520,7 +519,7 @@ warn(struct message *m)
 	if (m->details->late && add_dsn(m, "delay", 0) < 0)
 		return now.mono + DISK_AGAIN;
 	m->details->late = 0;
-	m->details->warned = (int)msg_age(m);
+	m->details->warned = msg_age(m);
 	return msg_late_at(m);
 }
 
@@ -645,7 +644,7 @@ q_cancel(struct vertex *v, enum cancel how, int later)
 			th_hold(v);	/* no agent gets it meanwhile */
 		list_add(&cancelled, v);
 	}
-	v->cancel = (unsigned)how & 3;
+	v->cancel = how;
 	return v->state == V_FED ? 1 : 2;
 }
 
@@ -664,7 +663,7 @@ q_cancel_rest(struct message *m, enum cancel how)
 {
 	if (msg_rest(m) == 0)
 		return;
-	m->cancel = (unsigned)how & 3;
+	m->cancel = how;
 	q_reread(m);
 }
 
@@ -686,7 +685,7 @@ q_hold(struct message *m, int on)
 {
 	struct vertex *v;
 
-	q.nkept += (unsigned)((on != 0) - (int)m->held);
+	q.nkept += (on != 0) - m->held;
 	m->held = on != 0;
 	q_reread(m);
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
@@ -770,11 +769,10 @@ retry_at(struct vertex *v, const char *s)
 	if (num_upto(s, LONG_MAX, &n, &s) < 0)
 		s += strspn(s, "0123456789");
 	else if (relative)
-		wait = (double)n;
+		wait = n;
 	else if (gettimeofday(&tv, NULL) == 0)
 		/* part of this second has passed */
-		wait = (double)((long)n - (long)now.wall) -
-		    (double)tv.tv_usec / 1e6;
+		wait = ((long)n - (long)now.wall) - tv.tv_usec / 1e6;
 	if (wait > 0 && wait <= RETRYAT_MOST) {
 		at = (int)(now.mono + wait) + 1;
 		if (at > v->wakeup)
@@ -801,7 +799,7 @@ deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
 	}
 	if (host & HOST_BAD)
 		reason_copy(&t->reason, text);
-	v->host |= (unsigned)host & 7;
+	v->host |= host;
 }
 
 /* What the report of a deferral says of the destination: by the word, or by the
@@ -857,7 +855,7 @@ dsn_reported(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	v->left = 0;
 	v->host |= HOST_GOOD;
 	if (!is_delay(v)) {
-		m->end = (unsigned)keep & 3;
+		m->end = keep;
 		/* dsn/failure follows, as only that adds lost lines */
 		m->dsn_due = m->dsn_newer || (m->failed &&
 		    strcmp(v->thread->host, "failure") != 0);
@@ -881,8 +879,8 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 		message = "(unknown)";
 	if (line)
 		bad = (failed ? msg_diagnose(v, off, notary, PERMANENT, message,
-		    (long)now.wall) : ctl_diag(name, off, ' ', notary,
-		    "2.0.0 (delivered)", message, (long)now.wall)) < 0 ||
+		    now.wall) : ctl_diag(name, off, ' ', notary,
+		    "2.0.0 (delivered)", message, now.wall)) < 0 ||
 		    ctl_sync(name) < 0;
 	if (bad && failed) {
 		ctl_mark(name, off, ' ');	/* it is tried again */
@@ -952,7 +950,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
 	if (was == '-' && msg_is_quiet(v) && msg_diagnose(v, r->off, "",
-	    PERMANENT, by_tag, (long)now.wall) == 0)
+	    PERMANENT, by_tag, now.wall) == 0)
 		ctl_sync(name);
 	if (was == '+' || was == '-')
 		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
@@ -972,7 +970,7 @@ tag_finished(const struct vertex *v)
 
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_OK || r->state == RC_FAILED)
-			all &= msg_tag(v->msg, r->off, (int)r->state);
+			all &= msg_tag(v->msg, r->off, r->state);
 	return all;
 }
 
@@ -1000,13 +998,12 @@ next_try(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	long end = v->msg->born + s->expiry, at = v->wakeup;
-	unsigned short step = (unsigned short)v->step;
+	unsigned short step = v->step;
 
 	v->dated = at > now.mono;
 	if (!v->dated) {
-		at = NOW + retry_wait(s, &step, v->tries,
-		    now.wall);
-		v->step = step & 127U;
+		at = NOW + retry_wait(s, &step, v->tries, now.wall);
+		v->step = step;
 	}
 	return s->expiry > 0 && at > end && end > now.mono ? end : at;
 }
@@ -1081,7 +1078,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	if (reason != NULL) {
 		if (v->tries < TRIES_MOST)
 			v->tries++;
-		v->tried = (int)NOW;
+		v->tried = NOW;
 		v->returned = 0;
 	}
 	if (m->held || reason == NULL || (v->host & HOST_BAD &&
@@ -1172,7 +1169,7 @@ recall(struct message *m)
 	for (v = m->out; v != NULL; v = v->other) {
 		expiry = v->thread->ring->conf->v.expiry;
 		if (expiry > 0)
-			msg_want_by(v, (double)(m->born + expiry));
+			msg_want_by(v, m->born + expiry);
 	}
 }
 

@@ -170,10 +170,10 @@ number(int letter, const char *s, long min, long max, const char **end)
 {
 	unsigned long n;
 
-	if (num_upto(s, (unsigned long)max, &n, end) < 0 || (long)n < min)
+	if (num_upto(s, max, &n, end) < 0 || (long)n < min)
 		die(X_USAGE, "-%c %s: a number from %ld to %ld is needed",
 		    letter, s, min, max);
-	return (long)n;
+	return n;
 }
 
 /* -E newentsmax[,seconds] */
@@ -606,7 +606,7 @@ tidy_descriptors(void)
 	else if (n > 65536L)
 		n = 65536L;
 	for (fd = 3; fd < n; fd++)
-		close((int)fd);
+		close(fd);
 }
 
 /* The child returns.  The parent waits until a byte in the pipe says that the
@@ -619,7 +619,7 @@ detach(void)
 	long pid = -1;
 
 	if (pipe(p) == 0)
-		pid = (long)fork();
+		pid = fork();
 	if (pid < 0)
 		die(X_OSERR, "fork: %s", strerror(errno));
 	if (pid == 0) {
@@ -634,7 +634,7 @@ detach(void)
 		return;
 	}
 	close(p[1]);
-	while ((status = (int)read(p[0], &c, 1)) < 0 && errno == EINTR)
+	while ((status = read(p[0], &c, 1)) < 0 && errno == EINTR)
 		;
 	if (status == 1)
 		_exit(0);
@@ -727,7 +727,7 @@ reap(void)
 	long pid;
 	int status;
 
-	while ((pid = (long)waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (!ta_reaped(pid, status))
 			status_reaped(pid, status);
 }
@@ -798,7 +798,7 @@ wait_for_work(int more)
 	ta_prep(&in, &out, &max);
 	wait = due_in(more, status_prep(&in, &max));
 	tv.tv_sec = (long)wait;
-	tv.tv_usec = (long)((wait - (double)tv.tv_sec) * 1e6);
+	tv.tv_usec = (long)((wait - tv.tv_sec) * 1e6);
 	n = select(max + 1, &in, &out, NULL, &tv);
 	err = errno;
 	clock_read();
@@ -827,8 +827,7 @@ end_the_rest(void)
 	double until = now.mono + 1;
 	struct timeval tv;
 
-	log_warn("ending agents=%u are still at work and are ended",
-	    q.nagents);
+	log_warn("ending agents=%u are still at work and are ended", q.nagents);
 	for (ta_end(1); q.nagents > 0 && now.mono < until; clock_read()) {
 		tv.tv_sec = 0;
 		tv.tv_usec = 20000;
@@ -895,11 +894,10 @@ set_up(void)
 
 	c = cf_load(me.config, say_plainly);
 	if (c == NULL)
-		die(X_CONFIG, "%s: has errors, nothing is started",
-		    me.config);
+		die(X_CONFIG, "%s: has errors, nothing is started", me.config);
 	check_limits();
 	clock_read();
-	rnd_seed((unsigned long)now.wall ^ (unsigned long)getpid() << 8);
+	rnd_seed(now.wall ^ (unsigned long)getpid() << 8);
 	if ((code = spool_setup(0)) != 0)
 		exit(code);
 	take_pid_file();
@@ -940,8 +938,7 @@ main(int argc, char **argv)
 	opt.forkrate = 30;
 	umask(022);
 	tidy_descriptors();
-	while ((c = getopt(argc, argv, "dFHiQSvVWnf:E:L:l:N:P:R:q:p:Z:"))
-	    != -1)
+	while ((c = getopt(argc, argv, "dFHiQSvVWnf:E:L:l:N:P:R:q:p:Z:")) != -1)
 		take_option(c, optarg);
 	if (optind < argc - 1 || (optind < argc && !me.check))
 		usage();

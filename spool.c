@@ -262,7 +262,7 @@ spool_setup(int look)
 	const char *why;
 	int i, bad, code, open_to_all = 0;
 
-	run = now.wall > 0 ? (unsigned long)now.wall : 1;
+	run = now.wall > 0 ? now.wall : 1;
 	if (look && (lstat(opt.postoffice, &st) < 0 ||
 	    (geteuid() != 0 && geteuid() != st.st_uid)))
 		return 0;
@@ -356,7 +356,7 @@ spool_notified(char *name)
 	long n;
 
 	while (spool_fd >= 0 &&
-	    (n = (long)recv(spool_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
+	    (n = recv(spool_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
 		msg[n] = '\0';
 		msg[strcspn(msg, "\r\n")] = '\0';
 		if (strncmp(msg, "NEW ", 4) == 0 && name_in(msg + 4) != NULL &&
@@ -432,10 +432,10 @@ read_stamp(int i)
 		d->changed = now.mono;
 		if (d->mtime == 0 && (long)now.wall > (long)st.st_mtime + OLD)
 			d->changed -= OLD;
-		d->mtime = (long)st.st_mtime;
+		d->mtime = st.st_mtime;
 	}
 	d->dirty |= d->began <= d->changed + SETTLED;
-	return (long)st.st_ctime;
+	return st.st_ctime;
 }
 
 /* Is transport/ still our working directory?  If another directory has its name
@@ -570,7 +570,7 @@ spool_next(char *name)
 			unreadable();
 		} else {
 			dirs[scan.at].whole = scan.whole;
-			close_dir((double)(scan.entries + 1) / READ_RATE);
+			close_dir((scan.entries + 1) / READ_RATE);
 		}
 	}
 	return 0;
@@ -645,7 +645,7 @@ spool_is_early(const char *name)
 
 	return dirs[i].again != 0 && !(scan.at == i && scan.all) &&
 	    lstat(message_path(name), &st) == 0 &&
-	    spool_was_offered(name, (long)st.st_ctime);
+	    spool_was_offered(name, st.st_ctime);
 }
 
 /* ---- placing --------------------------------------------------------- */
@@ -1004,7 +1004,7 @@ writer_of(const char *s)
 	    num_upto(s + n + 1, 999999999UL, &pid, &s) < 0 || *s++ != '.')
 		return 0;
 	n = strspn(s, word);
-	return n > 0 && s[n] == '\0' ? (long)pid : 0;
+	return n > 0 && s[n] == '\0' ? pid : 0;
 }
 
 /* Marks a double bounce that submit -q has set aside: its time begins now. */
@@ -1068,8 +1068,7 @@ tidy_open(void)
 
 	tidy.area = i < QUEUE ? i : QUEUE;
 	text_fmt(tidy.path, sizeof(tidy.path), "../%s/%s",
-	    places[tidy.area].name,
-	    i < QUEUE ? "" : office_dir(i - QUEUE));
+	    places[tidy.area].name, i < QUEUE ? "" : office_dir(i - QUEUE));
 	if ((tidy.area == POSTMAN && q.config->postmanage == 0) ||
 	    !is_dir(tidy.path))
 		return;

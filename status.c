@@ -276,7 +276,7 @@ rehold_all(void)
 	unsigned ended = 0;
 
 	for (t = q.all; t != NULL; t = t->next)
-		ended += (unsigned)th_rehold(t);
+		ended += th_rehold(t);
 	while (ended > 0 && (l = hash_each(&q.messages, l)) != NULL)
 		q_rearm(OWNER(struct message, link, l));
 }
@@ -508,7 +508,7 @@ start_dump(int place, int fd, int to_file)
 	long pid;
 
 	log_flush();		/* or it is written twice */
-	pid = (long)fork();
+	pid = fork();
 	if (pid == 0)
 		be_dump(fd, to_file);
 	if (pid > 0)
@@ -650,7 +650,7 @@ open_port(void)
 	a.sin_family = AF_INET;
 	a.sin_addr.s_addr = *st.at.address != '\0' ?
 	    inet_addr(st.at.address) : htonl(INADDR_LOOPBACK);
-	a.sin_port = htons((unsigned short)number);
+	a.sin_port = htons(number);
 	st.tcp = socket(AF_INET, SOCK_STREAM, 0);
 	if (st.tcp >= 0 && setsockopt(st.tcp, SOL_SOCKET, SO_REUSEADDR,
 	    (void *)&on, sizeof(on)) == 0 &&
@@ -679,8 +679,7 @@ take_callers(void)
 		take_query(fd, -1);
 	}
 	/* without a free descriptor select would return at once, always */
-	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
-	    errno != EINTR)
+	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
 		st.accept_at = now.mono + 1;
 }
 #endif
@@ -715,7 +714,7 @@ open_reply(const struct inlet *d, const char *suffix, long *uid)
 		close(fd);
 		return -1;
 	}
-	*uid = (long)opened.st_uid;
+	*uid = opened.st_uid;
 	return fd;
 }
 
@@ -910,16 +909,16 @@ is_clean(const char *s, const char *end)
 static void
 read_inlet(struct inlet *d)
 {
-	long n = (long)read(d->in, d->part + d->used, AT_A_TIME);
+	long n = read(d->in, d->part + d->used, AT_A_TIME);
 	char *s = d->part, *end;
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		refuse(d, "cannot be read", strerror(errno));
 	if (n <= 0)
 		return;
-	d->used += (size_t)n;
+	d->used += n;
 	for (; (end = memchr(s, '\n', d->used)) != NULL; s = end + 1) {
-		d->used -= (size_t)(end + 1 - s);
+		d->used -= end + 1 - s;
 		*end = '\0';
 		if (d->overlong || !is_clean(s, end))
 			refuse(d, "a line too long or not of text", "");

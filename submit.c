@@ -307,8 +307,7 @@ refuse(struct input *in, int code)
 static int
 cannot_read(void)
 {
-	say("cannot read the message: %s; nothing was queued",
-	    strerror(errno));
+	say("cannot read the message: %s; nothing was queued", strerror(errno));
 	return X_IOERR;
 }
 
@@ -565,8 +564,7 @@ show(const struct routes *routes, const char *list)
 	mail_to(&m, list, list + strlen(list));
 	code = m.full != 0 ? m.full : m.code;
 	for (d = m.dests; d != NULL; d = d->next) {
-		printf("%s: %s %s %s\n", d->addr, d->channel, d->host,
-		    d->user);
+		printf("%s: %s %s %s\n", d->addr, d->channel, d->host, d->user);
 		printf("\troute line %lu\n", d->line);
 		clause_show(d->channel, d->host);
 	}
@@ -705,8 +703,7 @@ main(int argc, char **argv)
 		return code != 0 ? code : etrn(opt.po, opt.etrn);
 	}
 	if (opt.run)
-		return qrun(opt.po, opt.table, opt.every,
-		    opt.verbose);
+		return qrun(opt.po, opt.table, opt.every, opt.verbose);
 	if (opt.mode == 'n')
 		return check();
 	return opt.mode == 'v' ? verify(argv + next) : submit(argv + next);

@@ -151,8 +151,7 @@ ta_room(long *have)
 	*have = descriptors();
 	if (*have < FDS_LEAST)
 		return FDS_LEAST;
-	most = *have <= FDS_KEPT + CMD_FDS ? 1 :
-	    (*have - FDS_KEPT) / CMD_FDS;
+	most = *have <= FDS_KEPT + CMD_FDS ? 1 : (*have - FDS_KEPT) / CMD_FDS;
 	return 0;
 }
 
@@ -406,7 +405,7 @@ start(struct vertex *v)
 		free(ta);
 		return;
 	}
-	ta->pid = (int)pid;
+	ta->pid = pid;
 	ta->in = fd[0];
 	ta->out = fd[1];
 	enlist(ta, r);
@@ -438,9 +437,9 @@ flush(struct ta *ta)
 	int err;
 
 	while (ta->out >= 0 && ta->nout > 0 && n >= 0) {
-		n = (long)write(ta->out, ta->outbuf, ta->nout);
+		n = write(ta->out, ta->outbuf, ta->nout);
 		if (n > 0) {
-			ta->nout -= (size_t)n;
+			ta->nout -= n;
 			memmove(ta->outbuf, ta->outbuf + n, ta->nout);
 		}
 	}
@@ -499,7 +498,7 @@ static void
 set_ending(struct ta *ta, int ending)
 {
 	count(ta->ring, 0, 0, ending - ta->ending);
-	ta->ending = (unsigned char)ending;
+	ta->ending = ending;
 }
 
 /* Ends it: with grace by an empty line, else by a signal. */
@@ -570,9 +569,9 @@ most_jobs(const struct ta *ta)
 {
 	const struct setting *s = &ta->ring->conf->v;
 	const struct thread *t = ta->thread;
-	unsigned low = s->backlog > 0 ? (unsigned)s->backlog : 1, share;
-	unsigned high = (unsigned)s->overfeed + 1;
-	long room = fb_room(t, (long)t->nta);
+	unsigned low = s->backlog > 0 ? s->backlog : 1, share;
+	unsigned high = s->overfeed + 1;
+	long room = fb_room(t, t->nta);
 
 	if (th_is_local(t))
 		return 1;
@@ -834,7 +833,7 @@ take_lines(struct ta *ta, size_t n)
 		if (!ta->overlong)
 			take_line(ta, s);
 		ta->overlong = 0;
-		n -= (size_t)(end_of_line + 1 - s);
+		n -= end_of_line + 1 - s;
 	}
 	free(ta->part);
 	ta->part = NULL;
@@ -865,7 +864,7 @@ listen_to(struct ta *ta, int reads)
 	long n = READ_MOST;
 
 	while (ta->in >= 0 && reads-- > 0 && n == READ_MOST) {
-		n = (long)read(ta->in, inbuf + ta->npart, READ_MOST);
+		n = read(ta->in, inbuf + ta->npart, READ_MOST);
 		if (n < 0 && is_later(errno))
 			return;
 		if (n <= 0) {
@@ -877,7 +876,7 @@ listen_to(struct ta *ta, int reads)
 		if (ta->noise < NOISE_MOST && ta->steps < NOISE_MOST)
 			/* no sign of life */
 			ta->heard = now.mono;
-		take_lines(ta, (size_t)n);
+		take_lines(ta, n);
 	}
 }
 
@@ -1021,7 +1020,7 @@ give_busy(struct vertex *v, long jobs)
 		if ((long)ta->jobs.n < jobs && is_at_work(ta) &&
 		    !th_clashes(ta, v)) {
 			best = ta;
-			jobs = (long)ta->jobs.n;
+			jobs = ta->jobs.n;
 		}
 	if (best != NULL)
 		give(best, v);
@@ -1154,7 +1153,7 @@ ta_run(void)
 			end(r->idle, 1);
 	}
 	while ((r = next_ring()) != NULL)
-		r->done = (unsigned char)!serve(r);
+		r->done = !serve(r);
 	for (r = q.rings; r != NULL; r = r->next)
 		send_idle(r);
 	make_room();

@@ -141,8 +141,7 @@ set_ring(struct thread *t, struct ring *r)
 {
 	t->ring = r;
 	r->nthreads++;
-	t->local = t->box != 0 ||
-	    (r->conf->split && strcmp(t->host, "-") == 0);
+	t->local = t->box != 0 || (r->conf->split && strcmp(t->host, "-") == 0);
 	t->fb = !t->local ? &r->conf->v.fb : t->box != 0 ? &r->conf->box :
 	    &r->conf->local;
 }
@@ -233,7 +232,7 @@ th_why(const struct vertex *v, double *until)
 static int
 has_room(const struct thread *t, unsigned n)
 {
-	return fb_room(t, (long)n) > 0 && fb_wait(t) <= 0;
+	return fb_room(t, n) > 0 && fb_wait(t) <= 0;
 }
 
 /* May the thread, which has READY vertices, take another agent? */
@@ -255,7 +254,7 @@ is_open(const struct thread *t)
 	 * rate no more are needed if their backlogs have room for all vertices
 	 */
 	return t->fb->rate.n == 0 && (f->v.backlog == 0 || t->nidle > 0 ||
-	    (double)t->nstart * (double)f->v.backlog < (double)th_nready(t));
+	    (double)t->nstart * f->v.backlog < th_nready(t));
 }
 
 /* Gives the thread a turn in its ring, or takes it away. */
@@ -336,7 +335,7 @@ void
 th_wait(struct thread *t, struct vertex *v, long wakeup)
 {
 	v->state = V_WAIT;
-	v->wakeup = (int)wakeup;
+	v->wakeup = wakeup;
 	if (t->wait.n == 0 || wakeup < t->soonest)
 		t->soonest = wakeup;
 	list_add(&t->wait, v);
@@ -418,7 +417,7 @@ th_trigger(const char *host)
 static void
 count_agents(struct vertex *v, int more)
 {
-	v->msg->nfed += (unsigned)more;
+	v->msg->nfed += more;
 	order_share(v->msg);
 }
 
@@ -454,7 +453,7 @@ th_release(struct vertex *v)
 void
 th_flush(struct thread *t, struct vertex *one)
 {
-	t->triggered = (unsigned char)t->ring->conf->v.queueonly;
+	t->triggered = t->ring->conf->v.queueonly;
 	t->ring->dead = 0;
 	if (one == NULL) {
 		wake_all(t);
@@ -576,7 +575,7 @@ join(struct ta *ta, struct thread *t)
 		ta->thread = t;
 	}
 	if (t->nta == 0)
-		t->run = (int)NOW;
+		t->run = NOW;
 	PREPEND(t->busy, ta, tnext, tprev);
 	ta->working = 1;
 	ta->stretch = 0;
@@ -700,10 +699,10 @@ move_waiting(struct vertex *v, double most)
 	for (; v != NULL; v = v->next) {
 		if (th_is_dsn(v->thread)) {
 			v->dated = 0;
-			v->wakeup = (int)NOW;
+			v->wakeup = NOW;
 		}
 		if (!v->dated && v->wakeup > most)
-			v->wakeup = (int)most;
+			v->wakeup = most;
 		if (v->state == V_OUT)
 			msg_want_by(v, v->wakeup);
 	}

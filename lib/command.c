@@ -271,7 +271,7 @@ become(const struct command *c)
 	}
 #endif
 	errno = 0;
-	if (c->nice != 0 && nice((int)c->nice) == -1 && errno != 0)
+	if (c->nice != 0 && nice(c->nice) == -1 && errno != 0)
 		return "nice";
 	if (geteuid() != 0)
 		return NULL;	/* we can be nobody else */
@@ -319,7 +319,7 @@ cmd_start(struct command *c, int ours[2])
 	if (make_ends(ours, theirs) < 0)
 		return -1;
 	log_flush();
-	pid = (long)fork();
+	pid = fork();
 	if (pid == 0)
 		become_program(c, theirs);
 	cmd_close(theirs[0], theirs[1]);

@@ -150,14 +150,14 @@ pid_of(const char *p)
 		text_fmt(n, sizeof(n), "%.5s", p + 1);
 		return strtol(n, NULL, 36);
 	}
-	return (long)num_of(p + strspn(p, " "), NULL);
+	return num_of(p + strspn(p, " "), NULL);
 }
 
 int
 ctl_flock(int fd, int how, int type, long at, struct flock *fl)
 {
 	memset(fl, 0, sizeof(*fl));
-	fl->l_type = (short)type;
+	fl->l_type = type;
 	fl->l_whence = SEEK_SET;
 	fl->l_start = (off_t)CONTROL_MAX + (off_t)at;
 	fl->l_len = 1;
@@ -214,7 +214,7 @@ static int
 take_word(const char **p, char *word, int lower)
 {
 	const char *end = word_end(*p);
-	size_t i, n = (size_t)(end - *p);
+	size_t i, n = end - *p;
 
 	if (n == 0 || n >= WORD_MAX_)
 		return -1;
@@ -271,7 +271,7 @@ words_of(struct ctl *c)
 	if (c->format & 2 || has_pid(' ', p)) {
 		if (strlen(p) < 4)
 			return NULL;
-		c->delay = (unsigned)(p - c->l.line);
+		c->delay = p - c->l.line;
 		p += 4;
 	}
 	return p;
@@ -311,7 +311,7 @@ ctl_address(struct ctl *c)
 	}
 	c->user[0] = '\0';
 	c->long_sender = 0;
-	n = (int)(word_end(p) - p);
+	n = word_end(p) - p;
 	if (!c->report && !(n == 2 && strncmp(p, "<>", 2) == 0))
 		c->long_sender = text_fmt(c->user, sizeof(c->user), "%.*s", n,
 		    p) < 0;
@@ -434,7 +434,7 @@ scan_line(struct ctl *c)
 			c->why = "its format (@) is not known here";
 		else if (c->nrcpt > 0 && !c->resumed)
 			c->why = "its format (@) comes behind a recipient";
-		c->format = (int)format & 7;
+		c->format = format & 7;
 		break;
 	case 'i':	/* so that nothing else can be reached by it */
 		if (strcmp(value, name_base(c->name)) != 0)
@@ -692,8 +692,8 @@ ctl_open(struct ctl *c, const char *name)
 
 	if (begin(c, name, &st) < 0)
 		return -1;
-	c->ctime = (long)st.st_ctime;
-	c->l.size = (unsigned long)st.st_size;
+	c->ctime = st.st_ctime;
+	c->l.size = st.st_size;
 	c->l.fresh = 1;
 	if (st.st_size == 0)
 		c->why = "it is empty";
@@ -974,7 +974,7 @@ context(const char *name, unsigned long off, long *hdr, long *drpt)
 	if (peek(name, off, 1) == NULL)
 		line_next(&kept.l);
 	else if (to_words(&kept))
-		*drpt = (long)kept.l.off;
+		*drpt = kept.l.off;
 	find_header(off);
 	*hdr = served.hdr == NO_HDR ? -1 : (long)served.hdr;
 }
@@ -1004,7 +1004,7 @@ static int
 is_cut(int fd)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
-	int last = end > 0 ? byte_at(fd, (unsigned long)end - 1) : '\n';
+	int last = end > 0 ? byte_at(fd, end - 1) : '\n';
 
 	return last >= 0 && last != '\n';
 }
@@ -1072,8 +1072,7 @@ diag_start(struct diags *n, int fd, const char *name)
 	line_start(&n->rc.l, n->fd, 0);
 	while (ctl_walk(&n->c) && n->c.l.line[0] != 'r')
 		if (n->c.l.line[0] == '@')
-			n->rc.format = (int)strtoul(value_of(&n->c), NULL,
-			    0) & 7;
+			n->rc.format = strtoul(value_of(&n->c), NULL, 0) & 7;
 	if (n->c.l.error != 0) {	/* ctl_go forgets that */
 		errno = n->c.l.error;
 		close(n->fd);
@@ -1150,7 +1149,7 @@ take_apart(struct diags *n)
 	bad = num_upto(line + 2, CONTROL_MAX, &n->off, &end) < 0 ||
 	    *end != ':';
 	p = strrchr(line, ':');
-	n->when = p == NULL ? 0 : (long)num_of(p + 1, NULL);
+	n->when = p == NULL ? 0 : num_of(p + 1, NULL);
 	p = tab + 1;
 	for (i = 0; i < DIAG_FIELDS; i++) {
 		n->field[i] = p;

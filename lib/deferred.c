@@ -90,8 +90,7 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 }
 
 int
-deferred_write(const char *office, const char *num,
-    const struct deferred *d)
+deferred_write(const char *office, const char *num, const struct deferred *d)
 {
 	char path[PATH_SIZE], line[DEFERRED_WHY + 48];
 	struct text t;

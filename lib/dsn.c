@@ -431,8 +431,7 @@ dsn_people(struct dsn *d)
 	dsn_part(d, d->text_eight ? "text/plain; charset=utf-8" :
 	    "text/plain; charset=us-ascii", d->text_eight);
 	if (d->form == NULL) {
-		fprintf(d->post.f, "This is the mail system of %s.\n",
-		    d->name);
+		fprintf(d->post.f, "This is the mail system of %s.\n", d->name);
 		return 0;
 	}
 	dsn_copy(&form, d->boundary, d->post.f, LONG_MAX);

@@ -54,8 +54,7 @@ drop_name(char *subject)
 	static const char name[] = "subject:";
 	size_t n = 0;
 
-	while (name[n] != '\0' &&
-	    tolower((unsigned char)subject[n]) == name[n])
+	while (name[n] != '\0' && tolower((unsigned char)subject[n]) == name[n])
 		n++;
 	if (name[n] != '\0')
 		return;
@@ -71,8 +70,7 @@ form_next(FILE *form, char line[FORM_LINE])
 		return 0;
 	}
 	if (form_value(line, "HDR") == NULL &&
-	    form_value(line, "SUB") == NULL &&
-	    form_value(line, "ADR") == NULL)
+	    form_value(line, "SUB") == NULL && form_value(line, "ADR") == NULL)
 		return 0;
 	line[strcspn(line, "\r\n")] = '\0';
 	if (form_value(line, "SUB") != NULL)

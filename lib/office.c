@@ -76,8 +76,7 @@ name_usable(const char *s)
 	if (!isdigit((unsigned char)*s))
 		return 0;
 	for (n = 0; s[n] != '\0'; n++)
-		if (iscntrl((unsigned char)s[n]) || s[n] == ' ' ||
-		    s[n] == '/')
+		if (iscntrl((unsigned char)s[n]) || s[n] == ' ' || s[n] == '/')
 			return 0;
 	return n < NAME_MAX_ - 4;
 }
@@ -168,16 +167,16 @@ start_of(const char *path, const char *name)
 #ifdef NO_ST_MTIM
 #define NS(st) 0L
 #elif defined(st_mtimensec)
-#define NS(st) ((long)(st)->st_mtimensec)
+#define NS(st) ((st)->st_mtimensec)
 #else
-#define NS(st) ((long)(st)->st_mtim.tv_nsec)
+#define NS(st) ((st)->st_mtim.tv_nsec)
 #endif
 
 void
 spool_time(const struct stat *st, struct spool_time *t)
 {
-	t->s = (long)st->st_mtime < SANE_WALL ? 0 : (unsigned)st->st_mtime;
-	t->ns = (unsigned)NS(st);
+	t->s = (long)st->st_mtime < SANE_WALL ? 0 : st->st_mtime;
+	t->ns = NS(st);
 }
 
 static const char code[] =
@@ -210,7 +209,7 @@ put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 		stamp[n++] = code[ns >> bit & 63];
 	text_put(t, "S", 1);
 	text_put(t, p, strspn(p, "0123456789"));
-	text_put(t, stamp, (size_t)n);
+	text_put(t, stamp, n);
 	return t->cut ? -1 : 0;
 }
 
@@ -231,8 +230,7 @@ spool_id_of(const char *path, const char *name, char *id, size_t size)
 	struct text t;
 
 	text_init(&t, id, size);
-	if (lstat(path, &st) < 0 ||
-	    put_id(&t, name, st.st_mtime, (unsigned long)NS(&st)) < 0)
+	if (lstat(path, &st) < 0 || put_id(&t, name, st.st_mtime, NS(&st)) < 0)
 		return -1;
 	if ((long)st.st_mtime < SANE_WALL)
 		text_add(&t, ".%lu", start_of(path, name));
@@ -291,7 +289,7 @@ word_of_file(const char *dir)
 	f = fopen(path, "r");
 	if (f == NULL)
 		return NULL;
-	if (fgets(line, (int)sizeof(line), f) != NULL) {
+	if (fgets(line, sizeof(line), f) != NULL) {
 		s = line + strspn(line, " \t");
 		s[strcspn(s, " \t\r\n")] = '\0';
 	}
@@ -353,7 +351,7 @@ is_bounce(const char *entry)
 static void
 count(struct beside *b, const struct stat *st)
 {
-	long wall = (long)time(NULL), then = (long)st->st_mtime;
+	long wall = time(NULL), then = st->st_mtime;
 
 	b->n++;
 	if (wall >= SANE_WALL && then >= 0 && then <= wall &&

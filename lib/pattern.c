@@ -114,8 +114,7 @@ expand_one(char **v, int *n, int i)
 		end = choice_end(part);
 		if (end != close && *n == ALTERNATIVES)
 			return -1;
-		one = join(s, (size_t)(open - s), part, (size_t)(end - part),
-		    close + 1);
+		one = join(s, open - s, part, end - part, close + 1);
 		if (one == NULL)
 			return -1;
 		if (end == close)

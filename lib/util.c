@@ -123,7 +123,7 @@ text_put(struct text *t, const char *s, size_t n)
 		for (run = s; s < end && is_clean((unsigned char)*s, t->clean);
 		    s++)
 			;
-		text_copy(t, run, (size_t)(s - run));
+		text_copy(t, run, s - run);
 		if (s == end)
 			return;
 		text_octal(t, (unsigned char)*s);
@@ -148,7 +148,7 @@ text_number(struct text *t, unsigned long u, int minus, int width, int pad)
 		*--p = (char)pad;
 	if (minus && pad != ' ')
 		*--p = '-';
-	text_copy(t, p, (size_t)(end - p));
+	text_copy(t, p, end - p);
 }
 
 /* At most prec bytes of it; all when prec < 0. */
@@ -159,7 +159,7 @@ text_string(struct text *t, const char *s, int prec)
 
 	if (s == NULL)
 		s = "(none)";
-	end = prec < 0 ? s + strlen(s) : memchr(s, '\0', (size_t)prec);
+	end = prec < 0 ? s + strlen(s) : memchr(s, '\0', prec);
 	text_put(t, s, end == NULL ? (size_t)prec : (size_t)(end - s));
 }
 
@@ -190,13 +190,13 @@ text_vadd(struct text *t, const char *f, va_list ap)
 			f++;
 		}
 		pad = *f == '0' ? '0' : ' ';
-		width = *f <= '9' ? (int)num_of(f, &f) : 0;
+		width = *f <= '9' ? num_of(f, &f) : 0;
 		prec = -1;
 		if (*f == '.' && f[1] == '*') {
 			prec = va_arg(ap, int);
 			f += 2;
 		} else if (*f == '.') {
-			prec = (int)num_of(f + 1, &f);
+			prec = num_of(f + 1, &f);
 		}
 		lng = *f == 'l';
 		f += lng;
@@ -207,7 +207,7 @@ text_vadd(struct text *t, const char *f, va_list ap)
 			break;
 		case 'd':
 			v = lng ? va_arg(ap, long) : va_arg(ap, int);
-			text_number(t, v < 0 ? 0UL - (unsigned long)v :
+			text_number(t, v < 0 ? 0UL - v :
 			    (unsigned long)v, v < 0, left ? 0 : width, pad);
 			break;
 		case 'u':
@@ -263,7 +263,7 @@ num_upto(const char *s, unsigned long max, unsigned long *n, const char **end)
 	int bad = *s < '0' || *s > '9';	/* nor blanks, nor a sign */
 
 	for (; *s >= '0' && *s <= '9'; s++) {
-		digit = (unsigned long)(*s - '0');
+		digit = *s - '0';
 		bad |= digit > max || v > (max - digit) / 10;
 		v = v * 10 + digit;
 	}
@@ -279,7 +279,7 @@ num_of(const char *s, const char **end)
 	unsigned long n = 0;
 
 	for (; *s >= '0' && *s <= '9'; s++)
-		n = n * 10 + (unsigned long)(*s - '0');
+		n = n * 10 + (*s - '0');
 	if (end != NULL)
 		*end = s;
 	return n;
@@ -306,12 +306,12 @@ span_parse(const char *s, long *span)
 			;
 		if (*s != '\0' && units[i].name != (*s++ | 32))
 			return -1;
-		left = (unsigned long)LONG_MAX - total;
-		if (v > left / (unsigned long)units[i].seconds)
+		left = LONG_MAX - total;
+		if (v > left / units[i].seconds)
 			return -1;
-		total += v * (unsigned long)units[i].seconds;
+		total += v * units[i].seconds;
 	} while (*s != '\0');
-	*span = (long)total;
+	*span = total;
 	return 0;
 }
 
@@ -509,15 +509,14 @@ read_mono(void)
 	struct tms unused;
 	clock_t t = times(&unused);
 
-	sum += (double)(long)((unsigned long)t - (unsigned long)last) /
-	    (double)sysconf(_SC_CLK_TCK);
+	sum += (t - last) / sysconf(_SC_CLK_TCK);
 	last = t;
 	return sum;
 #else
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+	return ts.tv_sec + ts.tv_nsec / 1e9;
 #endif
 }
 
@@ -527,7 +526,7 @@ whole(double s)
 {
 	if (s > 2e9 || s < -2e9)
 		return s > 0 ? 2000000000L : -2000000000L;
-	return (long)s;
+	return s;
 }
 
 void
@@ -761,13 +760,13 @@ fd_write(int fd, const char *s, size_t n)
 	long k;
 
 	while (n > 0) {
-		k = (long)write(fd, s, n);
+		k = write(fd, s, n);
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k <= 0)
 			return -1;
 		s += k;
-		n -= (size_t)k;
+		n -= k;
 	}
 	return 0;
 }
@@ -848,7 +847,7 @@ line_at(struct lines *l, unsigned long off)
 		return;
 	}
 	mend(l);
-	l->used = l->have - (size_t)(l->pos - off);
+	l->used = l->have - (l->pos - off);
 }
 
 /* Reads at pos: the number of bytes, 0 at the end or on an error. */
@@ -860,13 +859,13 @@ get(struct lines *l, char *to, size_t size)
 	if (l->size > 0 && l->pos == l->size)
 		n = 0;
 	else if (l->fresh || lseek(l->fd, (off_t)l->pos, SEEK_SET) >= 0)
-		n = (long)read(l->fd, to, size);
+		n = read(l->fd, to, size);
 	if (n < 0)
 		l->error = errno;
 	l->fresh = 0;
 	n = n > 0 ? n : 0;
-	l->pos += (unsigned long)n;
-	return (size_t)n;
+	l->pos += n;
+	return n;
 }
 
 /* Moves the line to the front of the buffer and fills the rest: 0 at the end of
@@ -899,7 +898,7 @@ read_over(struct lines *l)
 	while (nl == NULL && (n = get(l, rest, sizeof(rest))) > 0) {
 		nl = memchr(rest, '\n', n);
 		if (nl != NULL)
-			l->pos -= n - 1 - (size_t)(nl - rest);
+			l->pos -= n - 1 - (nl - rest);
 	}
 	l->unended = nl == NULL;
 }
@@ -925,7 +924,7 @@ line_next(struct lines *l)
 	}
 	if (nl != NULL) {
 		l->end = nl;
-		n = (size_t)(nl - line);
+		n = nl - line;
 		l->used += n + 1;
 	} else if (n == sizeof(l->buf)) {
 		read_over(l);
@@ -1135,7 +1134,7 @@ hash_each(const struct hash *h, const struct hlink *l)
 	if (l != NULL && l->next != NULL)
 		return l->next;
 	if (l != NULL)
-		i = (unsigned)(l->hash & (h->size - 1)) + 1;
+		i = (l->hash & (h->size - 1)) + 1;
 	while (i < h->size && h->v[i] == NULL)
 		i++;
 	return i < h->size ? h->v[i] : NULL;
@@ -1149,5 +1148,5 @@ hash_text(const char *s, unsigned seed)
 
 	for (; *s != '\0'; s++)
 		h = ((h ^ (unsigned char)*s) * 16777619UL) & 0xffffffffUL;
-	return (unsigned)h;
+	return h;
 }
