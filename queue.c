@@ -889,7 +889,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 	}
 	v->host |= HOST_GOOD;
 	finish(v, r, off, s->state, s->word, message);
-	if (line && !bad)
+	if (line)	/* the agent dsn does without a line */
 		q_dsn_due(v->msg);
 }
 

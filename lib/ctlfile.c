@@ -886,8 +886,11 @@ ctl_user(const char *name, unsigned long off, char *orcpt, size_t size)
 unsigned
 ctl_wishes_at(const char *name, unsigned long off)
 {
-	return peek(name, off, 1) != NULL && to_words(&kept) ?
-	    ctl_wishes(kept.l.line + 2, NULL, 0) : 0;
+	if (hold(name) < 0)
+		return errno == ENOENT ? 0 : WISH_SUCCESS;
+	if (peek(name, off, 1) != NULL && to_words(&kept))
+		return ctl_wishes(kept.l.line + 2, NULL, 0);
+	return kept.l.error != 0 ? WISH_SUCCESS : 0;
 }
 
 /* To the front of the file: 0 or -1. */

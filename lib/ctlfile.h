@@ -137,7 +137,8 @@ int	ctl_has(const char *name, unsigned long off, int tag);
  * of this section, and its ORCPT as in ctl_wishes.  NULL: it cannot be read. */
 const char *ctl_user(const char *name, unsigned long off, char *orcpt,
 	    size_t size);
-/* The recipient's NOTIFY list, as in ctl_wishes; 0: it has none. */
+/* The recipient's NOTIFY list, as in ctl_wishes; 0: it has none.  If the file
+ * cannot be read now it is WISH_SUCCESS: the agent dsn reads it again. */
 unsigned ctl_wishes_at(const char *name, unsigned long off);
 /* The recipient whose line is at off, with its words, good until the next call;
  * NULL: there is none. */

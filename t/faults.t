@@ -44,6 +44,8 @@ put "$master" 104-1 old a.host u1 old a.host u2
 put "$master" 105-1 test d.host u1
 put "$master" 106-1 test b.host u1 back b.host u2
 put "$master" 111-1 gate g.host u1
+printf 'i 112-1\no 0\nl <112-1@test>\ne sender\ns local - s 0\n%s\n%s\nm\n\n' \
+    'r           good e.host u1 0' 'N NOTIFY=SUCCESS' | put_raw "$master" 112-1
 printf 'T later.host\n' >"$master/transport/107-1"
 printf 'i 108-1\no 0\nv ../public/v_1\nl x\ne s\ns local - s 0\n%s\n%s\nm\n\n' \
     'r+          test a.host done 0' 'r           test c.host u1 0' |
@@ -67,12 +69,14 @@ cat >"$tmp/want" <<END
 106-1 b.host
 108-1 c.host
 111-1 g.host
+112-1 e.host
 END
 # What the reports in router/ tell of: the message and the recipient.
 cat >"$tmp/want.told" <<END
 102 u1
 104 u1
 104 u2
+112 u1
 END
 
 # One trial has a directory of its own, so that some can run side by side.
@@ -85,6 +89,7 @@ PARAMrouternotify=$1/router
 test/*	command="$A -c test -o $1/out"
 back/*	command="$A -c back -f $1/out -o $1/out"
 fail/*	command="$A -c fail error no such user"
+good/*	command="$A -c good -o $1/out ok"
 old/*	expiry=3s command="$A -c old deferred not now"
 gate/*	retries="20" command="$A -c gate -f $1/asked -o $1/out"
 END
@@ -93,7 +98,7 @@ END
 # ---- one trial ----------------------------------------------------------------------
 
 told() {	# dir
-	awk '/^  <10[0-9]-1@test>$/ { id = substr($1, 2, 3) }
+	awk '/^  <1[01][0-9]-1@test>$/ { id = substr($1, 2, 3) }
 	/^Final-Recipient: / { print id, $3 }' "$1/po/router"/* 2>/dev/null |
 	    sort
 }
@@ -122,6 +127,10 @@ judge() {	# dir fault
 	'' | *:1:*) ;;
 	*) return ;;
 	esac
+	# without its line or its report a success has no DSN: the log says so
+	! grep -E '(diagnostic msg=.*112-1 |msg=.*112-1 .*by its tag)' \
+	    "$1/log" >/dev/null || echo '112 u1' >>"$1/told"
+	sort -u -o "$1/told" "$1/told"
 	# one fault may not cost more than that one thing is not known
 	cmp -s "$1/told" "$tmp/want.told" || echo "told: $(tr '\n' , <"$1/told")"
 	grep 'by its tag' "$1/log" >/dev/null ||
