@@ -441,7 +441,7 @@ fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 1
-*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+*/*	interval=1h retries=9 expiry=0 bounce=none skew=1000000
 test/*	command="words $tmp"
 EOF
 put "$po" 391-1 test f1 full
