@@ -70,7 +70,7 @@ is 'a wrong table: the exit code is 78' $? 78
 is 'a wrong table: mail of router/ and ROUTERDIRS goes to deferred/' \
     "$(there router bulk deferred)" \
     'deferred/5 deferred/5.why deferred/77 deferred/77.why deferred/9 deferred/9.why '
-like 'a wrong table: a line tells the number of messages' "$out" \
+like 'a wrong table: a line has the number of messages' "$out" \
     '^submit: messages moved to deferred until there is a table: 3$'
 is 'a wrong table: the reason is that of its last line' \
     "$(known 77)" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The agent errormail: what it tells the sender, and whom it tells nothing.
+# The agent errormail: what its DSNs say, and which senders get none.
 . "${0%/*}/lib.sh"
 
 A=${ERRORMAIL:-$top/ta/errormail}
@@ -56,7 +56,7 @@ report() {
 like 'errormail -V prints its version' "$("$A" -V)" '^errormail [0-9]'
 for args in a '-d forms' -x; do
 	"$A" $args </dev/null >"$tmp/out" 2>&1
-	is "wrong options: $args" "$?$(tail -n 1 "$tmp/out" |
+	is "wrong options are refused: $args" "$?$(tail -n 1 "$tmp/out" |
 	    sed 's/ .*//')" 64usage:
 done
 
@@ -65,7 +65,7 @@ done
 simple nosuchuser
 out=$(job)
 new=$(ls "$po/router")
-is 'a recipient is done with when the sender is told' \
+is 'a recipient is done with when its DSN is written' \
     "$(printf '%s\n' "$out" | cut -f 2-)" \
     "${tab}ok3 DSN to s@a.org in router/$new"
 is 'a recipient gets its tag and no diagnostic' \
@@ -228,9 +228,9 @@ job >/dev/null
 is 'bytes of 8 bits are declared in the DSN' "$(report |
     grep -c '^Content-Transfer-Encoding: 8bit')" 2
 
-# ---- who is told nothing ------------------------------------------------
+# ---- senders who get no DSN ---------------------------------------------
 
-untold() {	# title sender
+no_dsn() {	# title sender
 	simple nosuchuser "$2"
 	out=$(job)
 	is "$1: the recipient fails" \
@@ -241,15 +241,15 @@ untold() {	# title sender
 	    "${sep}failed${sep}5.1.1${sep}"
 	is "$1: there is no DSN" "$(reports)" 0
 }
-untold 'no sender' '<>'
-untold 'a program as the sender' '"|cat x"'
-untold 'a file as the sender' /etc/passwd
-untold 'a sender with brackets' 'a>b@c'
-untold 'a list as the sender' ':include:/etc/passwd'
-untold 'an option as the sender' -x@a.org
-untold 'a sender with bytes of 8 bits' "${eight}@a.org"
-untold 'a sender with an open quote' '"a\@b.org'
-untold 'a long sender' "$(awk 'BEGIN { for (i = 0; i < 50; i++)
+no_dsn 'no sender' '<>'
+no_dsn 'a program as the sender' '"|cat x"'
+no_dsn 'a file as the sender' /etc/passwd
+no_dsn 'a sender with brackets' 'a>b@c'
+no_dsn 'a list as the sender' ':include:/etc/passwd'
+no_dsn 'an option as the sender' -x@a.org
+no_dsn 'a sender with bytes of 8 bits' "${eight}@a.org"
+no_dsn 'a sender with an open quote' '"a\@b.org'
+no_dsn 'a long sender' "$(awk 'BEGIN { for (i = 0; i < 50; i++)
     printf "0123456789" }')@a.org"
 message s@a.org <<END_
 s error - s@a.org 0
@@ -429,11 +429,11 @@ sed 's/^s local - sender/s local - <>/' "$po/transport/61-1" |
     put_raw "$po" 61-1
 sched_start "$po" "$tmp/cf"
 ok 'the scheduler is done with both messages' wait_for 20 po_empty "$po"
-is 'errormail under the scheduler tells one sender' \
+is 'errormail under the scheduler writes a DSN to one sender' \
     "$(cat "$po/router/"* | sed -n 4p)" 'to <sender>'
 is 'the message without a sender is kept' \
     "$(ls "$po/postman" | grep -c '^61-1\.bounce-[0-9-]*$')" 1
-is 'the message whose sender is told is not kept' \
+is 'the message whose sender got a DSN is not kept' \
     "$(ls "$po/postman" | grep -c '^60')" 0
 like 'the message without a sender is kept with its reason' \
     "$(cat "$po/postman/"61-1*)" \

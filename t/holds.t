@@ -156,7 +156,7 @@ ok 'all jobs that are bounced later fail' wait_for 60 eval \
 is 'each job that is bounced later fails once' \
     "$(lines 'failed msg=10' | sed 's/.*msg=\([^ ]*\).*/\1/' |
     sort | uniq | wc -l | tr -d ' ')" 760
-ok 'all jobs that are bounced later are told' wait_for 90 eval \
+ok 'the DSNs of all jobs that are bounced later are sent' wait_for 90 eval \
     '[ "$(ls "$po/transport" | grep -c "^10")" -eq 0 ]'
 sched_stop
 
@@ -207,12 +207,13 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 		rm -f "$pipe".*
 		grep '^busy others are being answered' "$tmp/busy"
 	}
-	ok 'a user is told busy when others wait for a dump' wait_for 60 crowd
+	ok 'a user gets a busy line when others wait for a dump' \
+	    wait_for 60 crowd
 	is 'root and the owner are answered while others wait' \
 	    "$(cat "$tmp/root")" End:
 	sched_stop
 else
-	skip 'a user is told busy when others wait for a dump' \
+	skip 'a user gets a busy line when others wait for a dump' \
 	    'not root, or no setpriv'
 	skip 'root and the owner are answered while others wait' \
 	    'not root, or no setpriv'

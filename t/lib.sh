@@ -32,7 +32,7 @@ umask "$lib_mask"
 mkdir -p "$tmp/bin/ta" "$tmp/log"
 MAILNAME=this.example	# whatever the machine is called
 export MAILNAME
-ln -s "$top/ta/dsn" "$tmp/bin/ta/dsn"	# it tells senders in every test
+ln -s "$top/ta/dsn" "$tmp/bin/ta/dsn"	# it writes the DSNs of every test
 ln -s "$top/scheduler-check" "$tmp/bin/scheduler-check"	# for scheduler -n
 
 if sleep 0.1 2>/dev/null; then

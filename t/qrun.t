@@ -17,7 +17,7 @@ file() {	# dir name recipient time
 	touch -t "$4" "$tmp/new"
 	mv "$tmp/new" "$po/$1/$2"	# in one piece, for a run that stays
 }
-# A file that cannot be used is said in a line, so the lines tell the order.
+# A file that cannot be used is said in a line, so the lines show the order.
 wrong() {	# dir name time
 	printf 'from <s@a.example>\nto <x>\nnone\n\n' >"$po/$1/$2"
 	touch -t "$3" "$po/$1/$2"
@@ -149,19 +149,19 @@ rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'no address, and a message without a sender: the copy is a double bounce' \
     "$(odd 'channel error\nto <x@@y>\nto <anna>')" '77_untold.bounce-0-0 1'
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
-is 'a report that nobody can get is set aside as a double bounce' \
+is 'a DSN that nobody can get is set aside as a double bounce' \
     "$(odd 'channel error\nto <spam@x>')" '77.bounce-0-0 0'
 is 'mailq counts it as a double bounce' \
     "$(POSTOFFICE=$po "$top/mailq" 2>/dev/null | tail -n 1 |
     sed 's/, [^,]* old$//')" \
     'the queue is empty; 1 set aside (1 double bounce)'
-is 'a second report of the same number replaces none' \
+is 'a second double bounce of the same number replaces none' \
     "$(odd 'channel error\nto <spam@x>')" '77.bounce-0-0 77.bounce-0-0.1 0'
 rm -f "$po/postman/"*
 is 'a file that cannot be parsed is no double bounce' \
     "$(odd 'from <s@a>\nnonsense x\nto <anna>')" '77 0'
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
-is 'a refused recipient of which the sender hears: there is no copy' \
+is 'a refused recipient whose sender gets a DSN: there is no copy' \
     "$(odd 'from <s@a>\nto <spam@x>\nto <anna>')" 1
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'a message in order: there is no copy' "$(odd 'from <s@a>\nto <anna>')" 1
