@@ -76,7 +76,7 @@ printf '*/*\tbounce=none reporttimes="4h 1d" delayreport\na/*\tbounce=sender
 \treporttimes=none\n' >"$cf"
 is 'bounce, reporttimes and delayreport are taken' \
     "$(values b/h bounce reporttimes delayreport)" 'none "4h 1d" delayreport '
-is 'a later clause changes what senders are told, and when' \
+is 'a later clause changes which DSNs are sent, and when' \
     "$(values a/h bounce reporttimes)" \
     'sender "none" '
 printf 'a/*\trate=25/h posfeedback="1 / 8" interval=3600 retries=" 1 2"\n' >"$cf"
@@ -215,8 +215,8 @@ done >"$tmp/missing" <<'END'
 19: e/\*: is empty
 20: f/\*: is empty
 END
-is 'all errors are told at once' "$(cat "$tmp/missing")" ''
-is 'nothing is told beside the errors' "$(wc -l <"$tmp/err" | tr -d ' ')" 42
+is 'all errors are printed at once' "$(cat "$tmp/missing")" ''
+is 'nothing is printed beside the errors' "$(wc -l <"$tmp/err" | tr -d ' ')" 42
 refused() {	# what -n says of standard input, without the file's name
 	cat >"$cf"
 	"$SCHEDULER" -n -f "$cf" 2>&1 | sed "s,^$cf:,,"
@@ -303,7 +303,7 @@ awk 'BEGIN {
 		x = x "x"
 	print x "[\tmaxta=1\n\t" x "=1 maxta=" x " user=" x "\n\tretries=" x
 }' | refused >"$tmp/out"
-is 'the reason of an error is told after a long word' \
+is 'the reason of an error is printed after a long word' \
     "$(sed 's/x\{50,\}/X/;s/;.*//' "$tmp/out")" '1: X: the closing ] is missing
 2: X: is no keyword
 2: maxta: X is no number
@@ -382,15 +382,15 @@ is 'NAME=value words in front of a command are its environment' \
 is '$channel and $host are replaced in a command' \
     "$(run 'p $channel -h$host ${channel}/${host}' c 'h i')" \
     'bound 1|arg p|arg c|arg -hh i|arg c/h i|'
-is '$host as a word is not told with each job' "$(run 'p -x $host' c h)" \
+is '$host as a word is not given with each job' "$(run 'p -x $host' c h)" \
     'bound 2|arg p|arg -x|arg h|'
-is '$host as a word in quotes is not told with each job' \
+is '$host as a word in quotes is not given with each job' \
     "$(run 'p "$host"' c h)" \
     'bound 2|arg p|arg h|'
-is '$host within a longer word is told with each job' \
+is '$host within a longer word is given with each job' \
     "$(run 'p "$host x" "$host"y' c h)" \
     'bound 1|arg p|arg h x|arg hy|'
-is '${host} in braces is told with each job' "$(run 'p ${host}' c h)" \
+is '${host} in braces is given with each job' "$(run 'p ${host}' c h)" \
     'bound 1|arg p|arg h|'
 is 'a value never becomes more than one word, nor a command' \
     "$(run 'p $host' c 'a; rm -rf "$x" `y` | z')" \

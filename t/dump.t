@@ -1,6 +1,6 @@
 #!/bin/sh
-# What mailq is told: the bytes of a dump, by each door; and that nobody who
-# asks can hold anything up.
+# The dump that mailq reads: its bytes, by pipe and by port; and that no caller
+# can delay anything.
 . "${0%/*}/lib.sh"
 
 ask=$top/t/ask
@@ -263,7 +263,7 @@ for n in 202-1 203-1 204-1; do
 	wait_log "complete msg=$n"
 done
 
-# ---- hostile askers -------------------------------------------------------------
+# ---- hostile callers ---------------------------------------------------------
 
 say() {		# what ... : to the pipe
 	printf "$@" >"$pipe"
@@ -282,9 +282,9 @@ printf 'dump half' >"$pipe"
 printf '\n' >"$pipe"
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
 is 'a query is answered after hostile ones' "$(tail -n 1 "$tmp/dump")" 'End:'
-is 'hostile queries write nothing anywhere' \
+is 'hostile queries write into no file' \
     "$(cat "$tmp/plain" "$pipe.plain")" ''
-like 'the log says what was no query' "$(lines ' mailq pipe=')" \
+like 'lines that are no query are logged' "$(lines ' mailq pipe=')" \
     '(no pipe for an answer|not a request|a line too long)'
 
 # ---- readers that do not read -------------------------------------------------
@@ -302,8 +302,9 @@ served() {	# what place: has it answered with all of the queue?
 	"$ask" "$1" "$2" >"$tmp/dump" 2>&1
 	[ "$(grep -c '^m' "$tmp/dump")$(tail -n 1 "$tmp/dump")" = 1501End: ]
 }
-ok 'somebody who reads is served all the same' wait_for 60 served pipe "$pipe"
-ok 'those who do not read are given up when somebody waits' \
+ok 'a caller who reads gets a dump beside 50 who do not' \
+    wait_for 60 served pipe "$pipe"
+ok 'callers who do not read are given up when another waits' \
     wait_log 'mailq pid=.* its reader took nothing and is given up'
 kill $stuck
 wait_for 60 served pipe "$pipe"
@@ -325,7 +326,7 @@ crowd() {
 	lib_forget $stuck
 	grep '^busy' "$tmp/busy"
 }
-ok 'one more caller is told busy while one waits' wait_for 120 crowd
+ok 'one more caller is refused as busy while one waits' wait_for 120 crowd
 is 'a caller who reads gets his turn' $crowd_rc 0
 sched_stop
 is 'the scheduler ends well with stuck readers' "$sched_rc" 0

@@ -234,7 +234,7 @@ in_work
 kill -TERM $pid "$talker"
 answer
 end
-is 'a talker that is told to end finishes the message' "$(tags 10-1)" +
+is 'a talker that gets SIGTERM finishes the message' "$(tags 10-1)" +
 
 # ---- it lies ---------------------------------------------------------------------
 

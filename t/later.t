@@ -153,7 +153,7 @@ order release 211-1
 ok 'a release of the message reaches its evicted part' wait_for 20 five 3
 sched_stop
 
-# ---- a part that is not read hears of its job ---------------------------------
+# ---- reports of a job on a part that is not read -----------------------------
 
 # All reports on a job, and its end, are one write.
 agent burst <<'END'

@@ -291,7 +291,7 @@ is '-Q shows the report of a scheduler that hides its messages' "$rc" 0
 
 # ---- destinations ------------------------------------------------------------
 
-# In all states, with no order; the last as an older scheduler tells it.
+# In all states, with no order; the last as an older scheduler shows it.
 dump >"$tmp/d-lines" <<'END'
 d~smtp~new.test~5~0~0~0~0~-~-~~0~0~3~-~-~0
 d~smtp~busy.test~7~20~3~30~2~-~10/60s~~1~40~0~12~2~0
@@ -569,7 +569,7 @@ cuts() {	# argument ...
 	n=$(wc -c <"$tmp/d")
 	i=0
 	while [ $i -le "$n" ]; do
-		# an asker that gets no byte by a pipe has to wait
+		# a caller that gets no byte by a pipe has to wait
 		[ $i -gt 0 ] || MAILQ_WAIT=1
 		mailq "$@"
 		MAILQ_WAIT=20
@@ -965,7 +965,7 @@ commands() {	# answer [option ...]
 	    -r "$po/public/.mailq.command" "$tmp/answer"
 	wait_for 30 test -p "$po/.mailq.command"
 }
-told() {
+received() {
 	sed 's/ [A-Za-z0-9]*$//' "$po/.mailq.command.log"
 }
 commands 'ok 2 messages\033[m\nX/12-1\n'
@@ -976,7 +976,7 @@ mailq hold 'smtp/*.org'
 mailq release X/Y/12-1
 mailq delete 12-1
 mailq bounce 'local/-'
-is 'the scheduler gets the commands as typed' "$(told)" 'flush all
+is 'the scheduler gets the commands as typed' "$(received)" 'flush all
 hold smtp/*.org
 release X/Y/12-1
 delete 12-1
@@ -999,7 +999,7 @@ mailq flush "smtp/a b"
 is 'a command with a blank in its pattern is refused' "$rc" 64
 mailq flush "smtp/$(printf 'a\nb')"
 is 'a command with a line end in its pattern is not sent' \
-    "$rc $(told | tail -n 1)" '64 bounce QQ/12'
+    "$rc $(received | tail -n 1)" '64 bounce QQ/12'
 unserve
 commands 'no such message\n'
 mailq delete 99-1

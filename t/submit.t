@@ -389,7 +389,7 @@ like 'a name without a domain gets ours for another host' "$(rcpts)" \
 printf '* smtp $h\n' >"$tmp/routes"
 refused anna 'no host' 68
 
-# What the agent is told as user.
+# What the agent gets as user.
 cat >"$tmp/routes" <<'END'
 domain		our.example
 *@$d		local	-
@@ -929,14 +929,14 @@ is '20 messages beside two runs of submit -q are all queued' \
 is '20 messages beside two runs leave nothing in router/ and public/' \
     "$(find "$po/router" "$po/public" -type f)" ''
 if ! without NO_TCP; then
-	bg "$top/t/notify" -l "$po/.scheduler.notify" 1 >"$tmp/heard"
+	bg "$top/t/notify" -l "$po/.scheduler.notify" 1 >"$tmp/notices"
 	ok 'a socket for notifications is open' \
 	    wait_for 20 [ -S "$po/.scheduler.notify" ]
 	name=$(sub -v anna/ <"$tmp/m" | sed 's/.* //')
 	wait $bg_pid
 	lib_forget $bg_pid
 	is 'submit notifies the scheduler of a message' \
-	    "$(cat "$tmp/heard")" "NEW $name"
+	    "$(cat "$tmp/notices")" "NEW $name"
 	rm -f "$po/.scheduler.notify" "$po/queue/$name" "$po/transport/$name"
 else
 	skip 'a socket for notifications is open' 'built with NO_TCP'
