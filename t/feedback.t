@@ -59,7 +59,8 @@ malformed() {	# name line argument of vector ...
 	    '65 Bail out! line L'
 }
 
-holds 'a timer finds nothing to do when none is dead' "$P" "$E" "$W" "$D"
+holds 'a timer event of a host that is not dead changes nothing' \
+    "$P" "$E" "$W" "$D"
 holds 'a numbered line for one event is enough' "$P" "$E" "$W" "$D" \
     '2 - 4 3 0 0 0.45 0 a note'
 holds 'counters are the same within 1e-12' "$P" "$E" "$W" "$D" \
@@ -68,14 +69,18 @@ differs 'counters differ by more than 1e-11' "$P" "$E" "$W" "$D" \
     '2 - 4 3 0 0 0.45000000001 0'
 like 'a counter that differs is named with its event' \
     "$(cat "$tmp/tap")" '^# event 2, - with 4 busy'
-differs 'success counts' "$P" "$E" "$W" "$D" '2 - 4 3 0.1 0 0.45 0'
-differs 'failure counts' "$P" "$E" "$W" "$D" '2 - 4 3 0 0.1 0.45 0'
-differs 'busy counts' "$P" "$E" "$W" "$D" '2 - 5 3 0 0 0.45 0'
-differs 'the window of a numbered line counts' "$P" "$E" "$W" "$D" \
+differs 'another success counter is found' \
+    "$P" "$E" "$W" "$D" '2 - 4 3 0.1 0 0.45 0'
+differs 'another failure counter is found' \
+    "$P" "$E" "$W" "$D" '2 - 4 3 0 0.1 0.45 0'
+differs 'another number of busy agents is found' \
+    "$P" "$E" "$W" "$D" '2 - 5 3 0 0 0.45 0'
+differs 'another window in a numbered line is found' "$P" "$E" "$W" "$D" \
     '2 - 4 4 0 0 0.45 0'
-differs 'the last window counts' "$P" "$E" 'windows 4 3 4' "$D"
-differs 'the last dead counts' "$P" "$E" "$W" 'dead 0 0 1'
-is 'other rules are skipped' "$(replay "${P%readme}shipped" "$E" "$W" "$D")" \
+differs 'another last window is found' "$P" "$E" 'windows 4 3 4' "$D"
+differs 'another last state dead is found' "$P" "$E" "$W" 'dead 0 0 1'
+is 'a vector with other rules is skipped' \
+    "$(replay "${P%readme}shipped" "$E" "$W" "$D")" \
     '0 ok 1 - one # skip other rules'
 
 malformed 'an unknown event' 5 "$P" 'events -*2X' "$W" "$D"

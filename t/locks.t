@@ -88,7 +88,7 @@ unlike 'mailq does not call a queue of skipped messages empty' \
 
 # The tag of an agent that died with the machine, and its number has come back.
 put "$po" 106-1 stay h user
-ok 'an agent stays' wait_log 'complete msg=106-1' 20
+ok 'an agent with the number of a tag runs' wait_log 'complete msg=106-1' 20
 agent=$(lines 'agent-start .*channel=stay ' | sed 's/.* pid=\([0-9]*\) .*/\1/')
 {
 	printf 'i 105-1\no 0\nl <x@test>\ne sender\ns local - sender 0\n'

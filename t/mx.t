@@ -209,13 +209,14 @@ lib_forget "$bg_pid"
 
 for host in '-' '.' 'a..' '[' '[]' '[1.2.3]' '[1.2.3.4]x' '[1.2.3.4]:' \
     '[1.2.3.4]:70000' 'a:0' 'a:b' 'a:25:25' '[::g]' 'a/b' '1::2'; do
-	like "not a host: $host" "$(go "$host")" '^error2 5.1.2'
+	like "a word that is no host fails: $host" \
+	    "$(go "$host")" '^error2 5.1.2'
 done
 
 raw() {		# title pattern printf-format: an answer, byte for byte
 	mx raw.example raw
 	printf "$3" >"$DNS/raw.example.raw"
-	like "an answer $1" "$(go raw.example -p "$port")" "$2"
+	like "an answer of a name server $1" "$(go raw.example -p "$port")" "$2"
 }
 head='\0\0\201\200\0\1\0\1\0\0\0\0\3raw\7example\0\0\17\0\1'
 mx='\300\014\0\17\0\1\0\0\0\0'

@@ -33,10 +33,10 @@ setup() {	# name
 	is "$s: addresses lead where its README says" \
 	    "$(grep -v "^$tab" "$tmp/out")" \
 	    "$(cat "$tmp/shown")"
-	is "$s: each address has a command" \
+	is "$s: each address of its README has a command" \
 	    "$(grep -c "^${tab}command=" "$tmp/out")" \
 	    "$(grep -c . "$tmp/shown")"
-	like "$s: its README shows that" "$(cat "$tmp/shown")" :
+	like "$s: its README shows where addresses lead" "$(cat "$tmp/shown")" :
 	MAILSHARE=$share
 	export MAILSHARE
 	edit scheduler.cf "s,mailbox -8,mailbox -n -d $tmp/boxes,"
@@ -44,7 +44,7 @@ setup() {	# name
 edit() {	# file sed-script: of the copy
 	sed "$2" "$share/$1" >"$tmp/edited"
 	if cmp -s "$tmp/edited" "$share/$1" && [ "$1" != scheduler.cf ]; then
-		fail "$s: $1 has what is to be edited"
+		fail "$s: $1 has the words that the test edits"
 	fi
 	cat "$tmp/edited" >"$share/$1"
 }
@@ -173,7 +173,8 @@ else
 	ok 'dialup: the line is up' sh "$share/ip-up"
 	ok 'dialup: mail goes to the provider' \
 	    wait_log 'delivered .*channel=smtp' 30
-	is 'dialup: the laptop has none' "$(grep -c RCPT "$tmp/laptop/log")" 0
+	is 'dialup: no mail goes to the laptop before its request' \
+	    "$(grep -c RCPT "$tmp/laptop/log")" 0
 	ok 'dialup: the laptop asks for its mail' "$top/submit" -P "$po" \
 	    "-qR$laptop"
 	ok 'dialup: the laptop gets its mail' wait_for 30 po_empty "$po"

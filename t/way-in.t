@@ -336,7 +336,8 @@ let_go() {		# sets status
 	lib_forget "$tracer"
 }
 give 77
-ok 'a run in the middle of a copy' start_stopped write:signal=STOP:when=1
+ok 'a run is stopped in the middle of a copy' \
+    start_stopped write:signal=STOP:when=1
 echo more >>"$po/router/77"
 let_go
 is 'a run leaves a file that changes while it is copied' \
@@ -351,7 +352,7 @@ clear
 # ---- two runs ---------------------------------------------------------------
 
 give 77
-ok 'a run at work' start_stopped "$moves:signal=STOP:when=1"
+ok 'a run is stopped at work' start_stopped "$moves:signal=STOP:when=1"
 out=$(strace -f -o "$tmp/trace2" -e 'trace=?select,?pselect6,?_newselect' \
     -e 'inject=?select,?pselect6,?_newselect:retval=0' \
     "$S" -q -P "$po" -C "$tmp/routes" 2>&1)
