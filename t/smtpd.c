@@ -1,5 +1,5 @@
 /*
- * smtpd.c - an SMTP server that does what a test tells it.
+ * smtpd.c - an SMTP server whose answers are rules of a test.
  *
  *	smtpd [-a address] [-k keyword] ... [-m number] [-p port] [-s file]
  *	    [-t file] directory
@@ -26,7 +26,7 @@
  *	deaf		the good answer, and then read no more until there is
  *			a file go
  *	idle 554 text	the good answer; when there is a file go, say that,
- *			which nobody asked for, and close the connection
+ *			which belongs to no command, and close the connection
  *	hold		the good answer, but not before that to DATA
  *	noise		random bytes
  *
