@@ -14,7 +14,7 @@
  *	N NOTIFY=FAILURE ORCPT=rfc822;nobody@example.org
  *	d 139:310:161::1795220140 <tab> who ^A action ^A ... <tab> text
  *	 |   offsets of the recipient's line, its header, its N line
- *	 tag: ' ' not yet in a DSN, '+' sent in a DSN, '-' nobody is to be told
+ *	 tag: ' ' not yet in a DSN, '+' sent in a DSN, '-' never in a DSN
  *
  * The file is input from another program.  It is read through one fixed buffer,
  * and every line is bounded.  A file that cannot be used gets a reason in words

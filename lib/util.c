@@ -388,7 +388,7 @@ log_flush(void)
 
 	lg.held = 0;
 	if (n > 0)
-		fd_write(lg.fd, lg.buf, n);	/* nobody to tell of an error */
+		fd_write(lg.fd, lg.buf, n);	/* an error cannot be logged */
 }
 
 /* Local time as YYYYMMDDhhmmss.  It is computed again only when the second
@@ -970,7 +970,7 @@ heap_room(struct heap *h, unsigned n)
 	return 0;
 }
 
-/* Puts the slot at place i and tells its timer. */
+/* Puts the slot at place i and notes the place in its timer. */
 static void
 heap_put(struct heap *h, unsigned i, struct slot s)
 {

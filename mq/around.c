@@ -266,7 +266,7 @@ mq_count_around(const struct mq_queue *q)
 		    q->aside == 0 ? 0 : q->aside_age, q->bounces);
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
 	    q->totals[0] < 0)
-		return;		/* an older scheduler tells no more */
+		return;		/* an older scheduler has no more facts */
 	printf("holds %u\n", mq_notes(q, MQ_HOLD_ADDRESS) +
 	    mq_notes(q, MQ_HOLD_MESSAGE));
 	if (q->totals[0] < 0)

@@ -11,11 +11,11 @@
  *	End:
  *	(the report, for people; its last line begins with "Msgs in")
  *	Facts:
- *	(lines of a letter and fields: what only our scheduler tells, dump.c)
+ *	(lines of a letter and fields: those of our scheduler alone, dump.c)
  *	End:
  *
  * A stream that ends earlier was cut.  A dump of ZMailer's scheduler has no
- * facts and ends after the report; the text behind '#' then tells the state of
+ * facts and ends after the report; the text behind '#' then has the state of
  * a job.  The dump in ZMailer's manual has neither that text nor the first
  * "End:": the stream ends behind Hosts, or behind "Vertices:" if the queue is
  * empty, and numbers are in any order.  A stream with such an end is read, and
@@ -792,7 +792,7 @@ numbers(struct reader *r, const char *s, int *n, const char *old, int *age)
 	return wrong(r, "a number is not understood%s", "");
 }
 
-/* An older scheduler tells no age. */
+/* The line of an older scheduler has no age. */
 static int
 fact_aside(struct reader *r)
 {

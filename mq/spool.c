@@ -3,7 +3,7 @@
  *
  * If no scheduler answers, there are still the files.  transport/ has a control
  * file for each message, at its top or in directories A to Z of one or two
- * levels; queue/ has the message under the same name.  They tell the sender,
+ * levels; queue/ has the message under the same name.  They have the sender,
  * the pending recipients (a blank tag, or the lock of an agent), and the size
  * and age of the message.  Only a scheduler knows why a message waits.
  *
@@ -222,7 +222,7 @@ load(struct mq_queue *q, const char *po, const char *name)
 			;
 	else if (errno == ENOENT || errno == EINVAL)
 		return 0;	/* it was delivered, or is no file */
-	if (letter == 0) {	/* it only tells a host to turn */
+	if (letter == 0) {	/* a T line: it only names a host */
 		ctl_close(&c);
 		return 0;
 	}

@@ -81,7 +81,7 @@ struct file {
 	char	sender[ADDR_SIZE];	/* as the envelope has it */
 	int	from, null, to;		/* there was such a line */
 	const char *why;		/* it is bad */
-	int	bounce;		/* ... and has no sender to be told of that */
+	int	bounce;		/* ... and has no sender for a DSN on that */
 };
 
 /* A directory while it is worked through. */

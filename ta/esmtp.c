@@ -104,8 +104,8 @@ lose(struct esmtp *c, const char *status, const char *why, const char *arg)
 	return -1;
 }
 
-/* The server closed the connection.  If a program made it and nothing was heard
- * of the server, the program's words are the reason. */
+/* The server closed the connection.  If a program made it and nothing came
+ * from the server, the program's words are the reason. */
 static int
 lose_end(struct esmtp *c)
 {

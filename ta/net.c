@@ -44,7 +44,7 @@
 #include <netdb.h>
 #endif
 
-#define SLOW	2		/* seconds until a wait is worth telling */
+#define SLOW	2		/* seconds until a wait is worth a step */
 
 void (*net_beat)(void);
 double net_nap = 3600;		/* some systems take no more */

@@ -33,7 +33,7 @@
  * this machine are failures.  Trouble that may pass is a deferral.
  *
  * With -R all mail goes to smart hosts, in their order.  The hosts of jobs then
- * only tell which recipients belong together.
+ * only show which recipients belong together.
  */
 #include "halves.h"
 #include "trans.h"
@@ -133,7 +133,7 @@ static struct {
 	double	when;		/* mono */
 } told;
 
-/* Tells the scheduler, by way of the keeper, who is heard by it. */
+/* Sends a step to the scheduler, by way of the keeper. */
 static void LIKE_PRINTF(1, 2)
 step(const char *f, ...)
 {
