@@ -168,7 +168,7 @@ table() {	# title PARAM line ...
 	    bare orcpt d fd sd fsd
 	nobody "$title, not delayed" ok own relayed expanded quiet tagged \
 	    error named lost
-	is "$title: recipients without a final report wait" \
+	is "$title: recipients without a final DSN wait" \
 	    "$(waiting 401-1)" 30
 
 	: >"$tmp/go"

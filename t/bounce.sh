@@ -1,4 +1,4 @@
-# bounce.sh - what the tests of reports share; read behind lib.sh.
+# bounce.sh - functions for the tests of DSNs; read behind lib.sh.
 
 tab=$(printf '\t')
 

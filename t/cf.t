@@ -88,7 +88,7 @@ is 'bychannel is taken' "$(values b/h bychannel)" 'bychannel '
 printf 'a/*\tmaxta=1\na/*\tmaxta=2 maxring=3\na/x\tmaxta=4\n' >"$cf"
 is 'later clauses lay over earlier ones' "$(values a/x maxta maxring)" '4 3 '
 "$SCHEDULER" -n -f "$cf" a/x | sed 's/^#.*//' >"$tmp/again"
-is 'what is explained can be read back' \
+is 'the output of -n for an address is a good configuration' \
     "$("$SCHEDULER" -n -f "$tmp/again" a/x | grep -v '^#')" \
     "$(grep -v '^$' "$tmp/again")"
 printf 'a/*\tretries="1 2" interval=1h\n' >"$cf"
@@ -257,14 +257,14 @@ cp "$cf" "$tmp/cf.daemon"
 spool_new "$tmp/po"
 ok 'a keyword alone in the first column is no error' \
     sched_start "$tmp/po" "$tmp/cf.daemon"
-is 'the log warns of such a keyword at the start' \
+is 'the log warns of a keyword in the first column at the start' \
     "$(count "warn.*config $tmp/cf.daemon:2: queueonly: ")" 1
 kill -HUP "$sched_pid"
 wait_log 'reload .* done'
-is 'the log warns of such a keyword after a reload' \
+is 'the log warns of a keyword in the first column after a reload' \
     "$(count "warn.*config $tmp/cf.daemon:2: queueonly: ")" 2
 sched_stop
-is 'PARAMdestdb, too, is an absolute path' \
+is 'PARAMdestdb is an absolute path' \
     "$(printf 'PARAMdestdb UNIX:/x\n' | refused)" \
     '1: PARAMdestdb: UNIX:/x is no absolute path'
 is 'PARAMmailqsock is an address, a port, or none' "$(printf '%s\n' \
@@ -279,7 +279,7 @@ is 'PARAMmailqsock is an address, a port, or none' "$(printf '%s\n' \
 is 'PARAMnotifysock is an absolute path' \
     "$(printf 'PARAMnotifysock sock\n' | refused)" \
     '1: PARAMnotifysock: sock is no absolute path'
-is 'times of reports are spans, each later than the one before' "$(printf \
+is 'reporttimes takes spans, each later than the one before' "$(printf \
     'a/*\treporttimes="1h x" reporttimes="2h 1h" reporttimes=0
 \treporttimes=" " reporttimes="1 2 3 4 5 6 7 8 9"\n' | refused)" \
     '1: reporttimes: x is no span of time such as 90, 10m or 1h5m20s
@@ -287,7 +287,7 @@ is 'times of reports are spans, each later than the one before' "$(printf \
 1: reporttimes: 0 is not between 1 and 315360000 seconds
 2: reporttimes: the list is empty; say none
 2: reporttimes: these are more than 8'
-is 'bounce is for the sender or for nobody' \
+is 'bounce takes sender or none, and no other word' \
     "$(printf 'a/*\tbounce=all\n' | refused)" \
     '1: bounce: all is neither sender nor none'
 is 'wrong values of PARAM lines are refused' \
@@ -334,10 +334,10 @@ params/*
 */*	interval=0 idlemax=0 maxthr=0 priority=7 deliveryform=delivery
 	expiryform = "expiry" sysnice=-2 syspriority=-2
 END
-is 'what else ZMailer takes is passed over silently by -n' \
+is 'other words of ZMailer are passed over silently by -n' \
     "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
 sed 's,0174,"UNIX:/tmp/no.sock",' "$cf" >"$tmp/cf.daemon"
-ok 'the scheduler starts with what else ZMailer takes' \
+ok 'the scheduler starts with other words of ZMailer' \
     sched_start "$tmp/po" "$tmp/cf.daemon"
 is 'the log warns of each word of ZMailer that has no meaning' \
     "$(lines "warn.*config $tmp/cf.daemon:" |
@@ -502,7 +502,7 @@ none/*	command="sm nosuch"
 other/*	command="other -q"
 END
 out=$(MAILBIN=$tmp/bin "$SCHEDULER" -n -f "$tmp/agents" 2>&1)
-is 'what agents say of their options is no error' $? 0
+is 'scheduler -n with wrong options of agents ends with 0' $? 0
 is 'scheduler -n has agents check their options' "$(echo "$out" |
     sed -n "s,^$tmp/agents:,,p" | tr '\n' '|')" \
     "4: command: smtp does not take these options here|5: command: mailbox does not take these options here|6: command: $tmp/bin/ta/sm: No such file or directory; its mail would wait|"

@@ -42,8 +42,8 @@ typo/*	command="good -o \$hots \$channel"
 plain/*	command="good 'a\$hots' \\\\\$hots \$1 \$"
 END
 check
-is 'what commands lack is no error' $rc 0
-is 'what commands lack is shown, and nothing else' "$said" \
+is 'mistakes in commands: the exit code of -n is 0' $rc 0
+is 'each mistake in a command is shown, and nothing else' "$said" \
 '4: command: /bin/ta/nothere: No such file or directory; its mail would wait
 5: command: /no/such: No such file or directory; its mail would wait
 6: command: /bin/ta/closed: Permission denied; its mail would wait
@@ -148,7 +148,7 @@ root = anna
 *		local	-
 END
 check
-is 'what tables of others lack is no error' $rc 0
+is 'mistakes in tables of agents: the exit code of -n is 0' $rc 0
 like 'a form that cannot be read is named' "$said" \
     '^errormail: form /forms/refused: '
 sed "s,$tmp/forms,$tmp/nowhere," "$cf" >"$tmp/cf2"

@@ -236,9 +236,9 @@ c\134040d
 x\303\274y
 z\303\274z'
 ok 'a channel is written with \ooo' grep '^n\\303\\274n:	>' "$tmp/dump"
-ok 'the report has these words' \
+ok 'the report has hosts with \ooo' \
     grep '^    none/"a\\040b"/0	' "$tmp/dump"
-ok 'facts of destinations have these words' \
+ok 'facts of destinations have hosts with \ooo' \
     grep '^d	odd	x\\303\\274y	' "$tmp/dump"
 shown() {	# argument ...
 	POSTOFFICE=$po "$top/mailq" -q "$pipe" "$@"

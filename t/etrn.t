@@ -1,5 +1,5 @@
 #!/bin/sh
-# submit -qRhost: what waits for a host goes when it is asked for.
+# submit -qRhost: mail for a host goes when that host asks for it.
 . "${0%/*}/lib.sh"
 
 unset POSTOFFICE MAILSHARE

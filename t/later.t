@@ -609,7 +609,7 @@ ok 'all mail that expires at once was tried' \
 pass_by 3000
 ok 'all mail that is too old expires' \
     wait_for 30 eval '[ "$(count " complete msg=1")" -eq 70 ]'
-is 'what expires at once does so in several passes' \
+is 'mail that expires at once does so in several passes' \
     "$(lines ' (failed .*status=expire|complete) ' |
     awk '$3 == "complete" { n = 0 } $3 == "failed" { all++
 	if (++n > most) most = n } END { print all, most < 40 }')" '70 1'

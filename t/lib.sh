@@ -316,8 +316,8 @@ new_stamp() {		# dir
 	    $((lib_stamps % 60)))" "$1"
 }
 
-# Tells a scheduler of new mail, which it would find by its next scan, within a
-# second, as well.  For tests of something else than how mail is found.
+# Sends a scheduler a notice of new mail, which it would find by its next scan,
+# within a second, as well.  For tests of something else than how mail is found.
 notice() {	# po name
 	[ ! -S "$1/.scheduler.notify" ] ||
 	    "$top/t/notify" "$1/.scheduler.notify" "NEW $2" || :

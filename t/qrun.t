@@ -34,7 +34,8 @@ wrong router 70 202601010001
 wrong router 600 202601010002
 wrong router 10 202601010002
 wrong router 9 202601010002
-is 'the oldest is first, then the smallest number' "$(order)" \
+is 'submit -q takes the oldest file first, then the smallest number' \
+    "$(order)" \
     'router/70 router/9 router/10 router/600 router/7 '
 
 # ---- directories of less important mail ------------------------------------------
@@ -133,13 +134,14 @@ odd() {		# envelope: what is in postman/ and in the queue then
 }
 is 'a recipient that is no address: postman/ has a copy, the queue the message' \
     "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" '77_syntax 1'
-ok 'the copy is the message, byte for byte' \
+ok 'the copy in postman/ is the message, byte for byte' \
     cmp "$tmp/odd" "$po/postman/77_syntax"
-is 'the copy is for its owner alone' \
+is 'the copy in postman/ is for its owner alone' \
     "$(ls -l "$po/postman/77_syntax" | cut -c1-10)" -rw-------
-like 'the copy is said in a line' "$(cat "$tmp/out")" \
+like 'a line of submit -q names the copy in postman/' "$(cat "$tmp/out")" \
     '^submit: router/77: it is in the queue, and a copy is .*/postman/77_syntax$'
-is 'a copy replaces none' "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" \
+is 'a second copy in postman/ does not replace the first' \
+    "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" \
     '77_syntax 77_syntax.1 2'
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'a refused recipient of a message without a sender: there is a copy' \
@@ -151,7 +153,7 @@ is 'no address, and a message without a sender: the copy is a double bounce' \
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'a DSN that nobody can get is set aside as a double bounce' \
     "$(odd 'channel error\nto <spam@x>')" '77.bounce-0-0 0'
-is 'mailq counts it as a double bounce' \
+is 'mailq counts a double bounce' \
     "$(POSTOFFICE=$po "$top/mailq" 2>/dev/null | tail -n 1 |
     sed 's/, [^,]* old$//')" \
     'the queue is empty; 1 set aside (1 double bounce)'
@@ -197,7 +199,7 @@ done
 wrong router 99 202601010000
 out=$(sub -q)
 is 'several workers end well' $? 0
-like 'what one of several workers says is printed' \
+like 'a line of one of several workers is printed' \
     "$out" '^submit: router/99: .*not known'
 is 'several workers take each file once' "$(cat "$po"/transport/[1-9]* |
     sed -n 's/^r .* local - u\([0-9]*\) .*/\1/p' | sort -n | uniq | wc -l |

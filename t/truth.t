@@ -83,7 +83,7 @@ cat "$tmp/ctl" >"$po/transport/104-1"
 first=$(count 'complete')
 cp "$tmp/sched.log" "$tmp/first.log"
 sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
-ok 'what was delivered before a restart counts for failed=' \
+ok 'deliveries before a restart count for failed=' \
     wait_log 'complete msg=104-1 .*rcpts=1 failed=some'
 mv "$tmp/bin/ta/away" "$tmp/bin/ta/dsn"
 dsns_sent() {
