@@ -42,7 +42,7 @@ leads() {	# title address line ...
 wrong() {	# title address status pattern
 	out=$("$S" -bv -C "$tmp/routes" "$2" 2>&1)
 	is "$1" $? "$3"
-	like "$1: is said" "$out" "$4"
+	like "$1: a line says so" "$out" "$4"
 }
 table <<'END'
 root = Anna Berg <anna>, bert@Far.example	# she reads it

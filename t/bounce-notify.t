@@ -204,6 +204,6 @@ table() {	# title PARAM line ...
 	rm -rf "$po"
 }
 
-table 'in core'
-table 'in parts' 'PARAMrecipients 12' 'PARAMrcptminimum 5'
+table 'message in core'
+table 'message in parts' 'PARAMrecipients 12' 'PARAMrcptminimum 5'
 finish

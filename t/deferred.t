@@ -281,7 +281,7 @@ mailq release 99 >"$tmp/out"
 is 'release of a number that is not there is for the scheduler' \
     "$?$(sed 's/:.*//' "$tmp/err")" 69mailq
 mailq release 'deferred/7*' >"$tmp/out"
-is 'release of a pattern' "$?$(cat "$tmp/out")" \
+is 'release of a pattern releases deferred mail' "$?$(cat "$tmp/out")" \
     '0deferred/78: released, the next run of submit -q tries it'
 is 'the next run takes the files that a pattern released' \
     "$(sub -q; rcpts)" 'anna bert '

@@ -173,10 +173,10 @@ like 'a user that is not known is named' \
     '^smtp: -u: no user no\.such\.user$'
 nok 'one process has no user of its own' "$A" -o -u 1 </dev/null
 nok 'one process has no root of its own' "$A" -o -t / </dev/null
-nok '-o has no talker' in_work -o
+nok 'smtp -o has no talker' in_work -o
 answer
 end
-is '-o delivers' "$(tags 10-1)" +
+is 'smtp -o delivers' "$(tags 10-1)" +
 
 # ---- it dies, it hangs --------------------------------------------------------
 

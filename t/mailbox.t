@@ -168,7 +168,7 @@ Subject: other
 END_
 f=$po/transport/A/B/30-1
 out=$(job A/B/30-1 -)
-is 'several recipients: those of the job are reported, no others' \
+is 'several recipients: the recipients of the job alone are reported' \
     "$(printf '%s\n' "$out" | sed 's/.*	//')" \
 "ok2 Ok
 error2 there is no such user here

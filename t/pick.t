@@ -49,7 +49,8 @@ mail 102-1 Anna@A.example new later x.example bert@far.example \
     later y.example joe@far.example
 mail 103-1 carl@c.example new park z.example joe@near.example
 mail 104-1 '' new later y.example dora@far.example
-ok 'start' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+ok 'the scheduler starts' \
+    sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
 wait_log 'deferred msg=101-1' && wait_log 'deferred msg=102-1.*x.example' &&
     wait_log 'deferred msg=102-1.*y.example' && wait_log 'load msg=103-1' &&
     wait_log 'deferred msg=104-1'

@@ -210,11 +210,13 @@ if [ ! -r /proc/self/exe ]; then
 		skip 'signals' 'no /proc'
 	done
 else
-	ended_by 'TERM ends it, and nothing is left in public/' "$S" anna
-	ended_by 'TERM ends it when TERM was ignored' sh -c 'trap "" TERM; exec "$@"' \
+	ended_by 'TERM ends submit, and nothing is left in public/' "$S" anna
+	ended_by 'TERM ends submit when TERM was ignored' \
+	    sh -c 'trap "" TERM; exec "$@"' \
 	    sh "$S" anna
 	if env --block-signal=TERM true 2>/dev/null; then
-		ended_by 'TERM ends it when TERM was blocked' env --block-signal=TERM "$S" anna
+		ended_by 'TERM ends submit when TERM was blocked' \
+		    env --block-signal=TERM "$S" anna
 	else
 		skip 'TERM ends submit when TERM was blocked' \
 		    'no program that blocks signals'

@@ -46,7 +46,8 @@ err() {
 	printf 'm\nSubject: lunch\n\tor dinner \001\nTo: all\n\n'
 } | put_raw "$po" 10101-1
 put "$po" 10102-1 slow h.example dora
-ok 'start' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+ok 'the scheduler starts' \
+    sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
 wait_log 'deferred msg=10101-1' && wait_log 'delivered msg=10101-1' &&
     wait_log 'failed msg=10101-1'
 

@@ -74,7 +74,7 @@ N ORCPT=rfc822;bert@b.example
 r           bad h.example carl@c.example 65534
 r           relay r.example dora@d.example 65534
 END
-ok 'start' start
+ok 'the scheduler starts' start
 wait_log 'deferred msg=10101-1 .*joe' && wait_log 'failed msg=10101-1' &&
     wait_log 'delivered msg=10101-1' && wait_log 'deferred .*channel=relay'
 id=$(id_of 10101-1)
