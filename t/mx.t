@@ -88,6 +88,16 @@ like '-4: addresses of IPv4 are tried only' "$(go six.example -4 -p 1)" \
 
 like 'an unknown domain: failed' \
     "$(go none.example)" '^error2 5.1.2 .*none.example'
+x63=$(awk 'BEGIN { for (i = 0; i < 63; i++) printf "x" }')
+mx a..example later
+mx "x$x63.example" later
+for name in a..example "x$x63.example" "$x63.$x63.$x63.${x63%x}"; do
+	like "a name that no name server can have fails: $name" \
+	    "$(go "$name")" '^error2 5.1.2 .*is no name of a host'
+done
+mx "$x63.example" later
+like 'a name with a part of 63 bytes is looked up' \
+    "$(go "$x63.example")" '^deferall 4.4.3'
 mx none.example
 like 'a domain with neither MX nor address: failed' \
     "$(go none.example)" '^error2 5.1.2'

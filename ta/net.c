@@ -45,6 +45,8 @@
 #endif
 
 #define SLOW	2		/* seconds until a wait is worth a step */
+#define NAME_MOST 253		/* bytes of a name (RFC 1035) ... */
+#define LABEL_MOST 63		/* ... and between two dots of it */
 
 void (*net_beat)(void);
 double net_nap = 3600;		/* some systems take no more */
@@ -476,6 +478,26 @@ get_port(const char *s, int *port)
 	return 0;
 }
 
+/* Has it the form of a name?  Of another the C library says each time that it
+ * cannot be looked up now. */
+static int
+is_name(const char *s)
+{
+	size_t n;
+
+	if (!isalnum((unsigned char)*s) || strlen(s) > NAME_MOST)
+		return 0;
+	for (;; s += n + 1) {
+		for (n = 0; isalnum((unsigned char)s[n]) || (s[n] != '\0' &&
+		    strchr("-_", s[n]) != NULL); n++)
+			;
+		if (n < 1 || n > LABEL_MOST)
+			return 0;
+		if (s[n] != '.')
+			return s[n] == '\0';
+	}
+}
+
 /* Splits "name:port": 0, or -1 if it is no host. */
 static int
 split(const char *host, char *name, int *port, int *literal)
@@ -493,11 +515,7 @@ split(const char *host, char *name, int *port, int *literal)
 	if (!*literal) {
 		if (name[n - 1] == '.')
 			name[n - 1] = '\0';
-		for (n = 0; name[n] != '\0'; n++)
-			if (!isalnum((unsigned char)name[n]) &&
-			    strchr("-._", name[n]) == NULL)
-				return -1;
-		if (n == 0 || !isalnum((unsigned char)name[0]))
+		if (!is_name(name))
 			return -1;
 	}
 	return get_port(host, port);
