@@ -681,6 +681,24 @@ DATA
 QUIT'
 is 'DSN: the server reports success, there is no diagnostic' \
     "$(grep -c '^d' "$po/transport/10-1")" 0
+message 10-1 <<END
+$rcpt anna@b.org 0
+N ORCPT=rfc822;anna+at@b.org
+$rcpt ina@b.org 0
+N ORCPT=ina@b.org
+$rcpt otto@b.org 0
+N ORCPT=rfc822;o+2
+$head
+END
+sed 's/^n .*/n a+b/' "$po/transport/10-1" >"$tmp/ctl"
+put_raw "$po" 10-1 <"$tmp/ctl"
+rules
+is 'DSN: parameters that are not valid are left out' \
+    "$(send 10-1 >/dev/null; received | grep ':')" \
+    'MAIL FROM:<s@a.org> SIZE=22 RET=HDRS
+RCPT TO:<anna@b.org>
+RCPT TO:<ina@b.org>
+RCPT TO:<otto@b.org>'
 one 10-1
 printf '123456789\n.\n\303\251\n' >"$po/queue/10-1"
 rules
@@ -703,6 +721,10 @@ one 11-1
 cp "$po/queue/10-1" "$po/queue/11-1"
 is 'SIZE: a limit with leading zeros is understood' \
     "$(verdict 11-1)" 'error2 5.3.4'
+one 11-1
+cp "$po/queue/10-1" "$po/queue/11-1"
+is '-77: a limit that the server offers does not count' \
+    "$(verdict 11-1 -77)" 'ok3 2.0.0'
 serve_end
 serve -k 'SIZE 1000' -k PIPELINING -k 8bitmime -k DSN -m 3
 one 10-1 1@a 2@a 3@a 4@a 5@a 6@a 7@a 8@a
