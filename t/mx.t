@@ -204,11 +204,29 @@ if [ -s "$tmp/good/port" ]; then
 	    "$(go evil.example -p "$port")" '^deferall 4.3.2'
 	ok 'a good address behind five that refuse is reached by a later try' \
 	    wait_for 60 later evil.example
+	mx pair.example '1 plain.example' '2 good.example'
+	for what in 'mail 421 not now' 'mail drop' 'rcpt drop' \
+	    'data 421 not now'; do
+		echo "$what" >"$tmp/s/rules"
+		like "the next server is tried after $what" \
+		    "$(go pair.example -p "$port")" '^ok3 2.0.0 good.example'
+		is "a server is tried once when there is $what" \
+		    "$(grep -c ^connection "$tmp/s/log")" 1
+		like "the next smart host is tried after $what" \
+		    "$(go h -R "[127.0.0.1]:$port,[127.0.0.2]:$port")" '^ok3'
+	done
+	echo 'data drop' >"$tmp/good/rules"
+	like 'both servers break the connection: the mail is deferred' \
+	    "$(go pair.example -p "$port")" \
+	    '^deferall 4.4.2 good.example .*closed by the other side \(DATA\)'
+	like 'the other server is down: the mail is deferred' \
+	    "$(mx pair.example '1 plain.example' '2 dead.example'
+	    go pair.example -p "$port")" '^deferall 4.4.1 dead.example'
 	rm -f "$tmp/s/rules"
 	kill "$bg_pid"
 	wait "$bg_pid" 2>/dev/null
 else
-	for i in 1 2; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 		skip 'a good address behind addresses that refuse' \
 		    'no address 127.0.0.2'
 	done
