@@ -147,6 +147,19 @@ mx loop.example '5 far.example' '10 me.example' '20 plain.example'
 like 'a better MX than our name is down: deferred' \
     "$(go loop.example -h me.example \
     -b 192.0.2.9)" '^deferall 4.4.1 far.example'
+a us6.example ::1
+mx loop.example '10 us6.example' '20 far.example'
+for o in -4 '-b 192.0.2.9'; do
+	like "an MX at an address that $o excludes is this machine" \
+	    "$(go loop.example $o -T connect=1s)" '^error2 5.4.6'
+done
+like 'a host at an address that -4 excludes is this machine' \
+    "$(go us6.example -4)" '^error2 5.4.6'
+like 'an MX behind one that -4 excludes is used' \
+    "$(mx two.example '5 six6.example' '9 plain.example'
+    mx plain.example
+    a six6.example 2001:db8::1
+    go two.example -4 -p "$port")" '^ok3 2.0.0 plain.example'
 like 'an MX of our name at another port is not this machine' \
     "$(go plain.example -h mx.plain.example -p "$port")" '^ok3'
 

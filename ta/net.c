@@ -189,8 +189,8 @@ wanted_family(const struct net_addr *a, const struct net_opt *opt)
 
 /* An address that the resolver gave: 1 when it is taken. */
 static int
-add_addr(struct net_way *way, const struct net_opt *opt,
-    const struct sockaddr *sa, size_t len, const char *name)
+add_addr(struct net_way *way, const struct sockaddr *sa, size_t len,
+    const char *name)
 {
 	struct net_addr *a = &way->addr[way->n];
 
@@ -199,8 +199,6 @@ add_addr(struct net_way *way, const struct net_opt *opt,
 	memset(a, 0, sizeof(*a));
 	memcpy(&a->sa, sa, len);
 	a->len = len;
-	if (!wanted_family(a, opt))
-		return 0;
 	text_fmt(a->name, sizeof(a->name), "%s", name);
 	set_text(a);
 	way->n++;
@@ -234,7 +232,7 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 		for (p = list; p != NULL; p = p->ai_next)
 			if (p->ai_family == AF_INET6 ? opt->family != 6 ||
 			    first : p->ai_family == AF_INET && !first)
-				found += add_addr(way, opt, p->ai_addr,
+				found += add_addr(way, p->ai_addr,
 				    (size_t)p->ai_addrlen, name);
 	freeaddrinfo(list);
 	return found;
@@ -248,12 +246,12 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 	struct hostent *h;
 	int i, found = 0;
 
+	(void)opt;
 	memset(&in, 0, sizeof(in));
 	in.sin_family = AF_INET;
 	if (numeric) {
 		in.sin_addr.s_addr = inet_addr(name);
-		return add_addr(way, opt, (struct sockaddr *)&in, sizeof(in),
-		    name);
+		return add_addr(way, (struct sockaddr *)&in, sizeof(in), name);
 	}
 	h = gethostbyname(name);
 	if (h == NULL)
@@ -262,8 +260,8 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 	for (i = 0; h->h_addr_list[i] != NULL && h->h_length ==
 	    (int)sizeof(in.sin_addr); i++) {
 		memcpy(&in.sin_addr, h->h_addr_list[i], sizeof(in.sin_addr));
-		found += add_addr(way, opt, (struct sockaddr *)&in,
-		    sizeof(in), name);
+		found += add_addr(way, (struct sockaddr *)&in, sizeof(in),
+		    name);
 	}
 	return found;
 }
@@ -392,20 +390,25 @@ net_near(int fd, char *text, size_t size)
 
 /* ---- hosts ----------------------------------------------------------- */
 
-/* Adds a host by its name: as look_up, and sets *self when it is us. */
+/* Adds a host by its name: as look_up, and sets *self when it is us, also by an
+ * address that the options exclude. */
 static int
 add_host(struct net_way *way, const struct net_opt *opt, const char *name,
     int port, int meant, int *self)
 {
-	int i = way->n, found = look_up(way, opt, name, 0);
+	int begin = way->n, i, found = look_up(way, opt, name, 0);
+	int end = way->n;
 
-	for (; i < way->n; i++) {
+	way->n = begin;
+	for (i = begin; i < end; i++) {
 		set_port(&way->addr[i], port);
 		way->addr[i].meant = meant;
 		if (!meant && port == NET_PORT && net_here(&way->addr[i]))
 			*self = 1;
+		if (wanted_family(&way->addr[i], opt))
+			way->addr[way->n++] = way->addr[i];
 	}
-	return found;
+	return found < 0 ? -1 : way->n - begin;
 }
 
 static int
