@@ -138,9 +138,13 @@ is 'uucp: rmail takes a name at a host' \
     "$(rmail "From bert $date remote from hub\n")" '<bert@hub>'
 is 'uucp: rmail takes a path' \
     "$(rmail "From a!b!bert $date remote from hub\n")" '<bert@b>'
-is 'uucp: rmail takes the last line' \
-    "$(rmail "From x $date remote from y\n>From z $date\n" | wc -l |
-    tr -d ' ')" 1
+is 'uucp: rmail takes the last line with a host' \
+    "$(rmail "From x $date remote from y\n>From z $date\n")" '<x@y>'
+is 'uucp: rmail takes the line of the first hop' \
+    "$(rmail "From uucp $date remote from hub\n>From bert $date remote from \
+far\n")" '<bert@far>'
+is 'uucp: rmail leaves no such line in the message' \
+    "$(grep -c 'remote from' "$tmp/boxes/anna")" 0
 is 'uucp: rmail takes a DSN, which has no sender' \
     "$(rmail "From MAILER-DAEMON $date remote from hub\n")" '<>'
 sched_stop
