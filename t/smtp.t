@@ -749,6 +749,13 @@ rules 'rcpt:<2@a> 452 4.2.2 full'
 is '452 with 4.2.2: that recipient is deferred' "$(verdict 10-1 | sort)" \
     'deferred 4.2.2
 ok3 2.0.0'
+for reply in '450 4.5.3 too many' '550 5.5.3 too many'; do
+	one 10-1 1@a 2@a
+	rules "rcpt:<2@a> $reply"
+	verdict 10-1 >/dev/null
+	is "$reply to a second recipient: it has another transaction" \
+	    "$(received | grep -c MAIL)$(tags 10-1 | sed 's/[-_]$/ /')" '2+ '
+done
 one 10-1 bad@b.org
 rules 'rcpt 550 no' 'data 354 go on'
 is 'DATA accepted without a recipient: the recipient fails' \

@@ -11,7 +11,7 @@
  *	530 to anything		deferred: it wants TLS or a password, and the
  *				administrator can correct that
  *	4xx, 5xx to RCPT	that recipient
- *	452, 552 to RCPT	after others were accepted it can mean too many
+ *	452, 552, X.5.3 to RCPT	after others were accepted it can mean too many
  *				recipients: the rest gets another transaction
  *	4xx, 5xx to DATA, dot	all accepted recipients
  *	2xx to the dot		delivered: all accepted recipients
@@ -351,8 +351,9 @@ is_too_many(const struct trans *t)
 {
 	const char *status = t->c->status;
 
-	return t->taken > 0 && (t->c->code == 452 || t->c->code == 552) &&
-	    (status[0] == '\0' || strcmp(status + 1, ".5.3") == 0);
+	return t->taken > 0 && t->c->code >= 400 && (status[0] == '\0' ?
+	    t->c->code == 452 || t->c->code == 552 :
+	    strcmp(status + 1, ".5.3") == 0);
 }
 
 /* What the reply to command i means. */
