@@ -276,6 +276,9 @@ raw 'with a name that leads to itself' "$later" \
     "$head$mx\\0\\4\\0\\12\\300\\053"
 raw 'with a name of forbidden characters' "$later" \
     "$head$mx\\0\\7\\0\\12\\3m;|\\0"
+a -m 127.0.0.1
+raw 'with a name that begins like an option' "$later" \
+    "$head$mx\\0\\6\\0\\12\\2-m\\0"
 raw 'of a server in trouble' "$later" \
     '\0\0\201\202\0\1\0\0\0\0\0\0\3raw\7example\0\0\17\0\1'
 raw 'that there is no such name' '^error2 5.1.2' \
