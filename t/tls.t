@@ -313,6 +313,12 @@ like 'a host without a line: the message is delivered' \
 is 'a host without a line: no password is sent' \
     "$(received)" 'EHLO MAIL RCPT DATA QUIT '
 
+serve -k AUTH=LOGIN
+passwords "localhost anna $secret clear"
+rules
+like 'AUTH=LOGIN, as old servers say it: the message is delivered' \
+    "$(feed 10-1 -- -R "localhost:$port" -A "$tmp/passwords")" '^ok3'
+
 serve -k 'AUTH LOGIN'
 R="-R LOCALHOST:$port"
 passwords "localhost anna $secret verified"

@@ -290,7 +290,7 @@ keep(struct esmtp *c, struct text *t, const char *line)
 		text_add(t, " %s", s);
 }
 
-/* Behind AUTH. */
+/* Behind AUTH, or "AUTH=" of old servers. */
 static void
 see_mechanisms(struct esmtp *c, const char *s)
 {
@@ -298,7 +298,7 @@ see_mechanisms(struct esmtp *c, const char *s)
 	size_t n;
 
 	for (; *s != '\0'; s += n) {
-		s += strspn(s, " ");
+		s += strspn(s, " =");
 		n = strcspn(s, " ");
 		text_fmt(word, sizeof(word), "%.*s", (int)n, s);
 		if (lib_same(word, "PLAIN"))
