@@ -16,7 +16,7 @@ mkdir "$tmp/forms"
 cat >"$tmp/forms/delivery" <<END
 HDR Organization: the example
 HDR From: The Post Office <office@here.example>
-SUB Your mail
+SUB Subject: Your mail
 ADR Bcc: <errors@here.example> (who looks at them)
 HDR To: nobody@x.example
 HDR Content-Type: text/html
@@ -26,7 +26,7 @@ The text of the form, gr$(printf '\303\274 \374')n.
 --=_231.0
 HDR is text now
 END
-printf 'SUB Subject: It takes time\nThe form for delays.\n' >"$tmp/forms/delay"
+printf 'HDR subject:  It takes time\nThe form for delays.\n' >"$tmp/forms/delay"
 simple "$po" 231-1 anna@a.example <<END
 r-          fail h a@x.example 0
 d a@x.example|failed|5.1.1|||no
