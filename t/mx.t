@@ -155,10 +155,12 @@ for o in -4 '-b 192.0.2.9'; do
 done
 like 'a host at an address that -4 excludes is this machine' \
     "$(go us6.example -4)" '^error2 5.4.6'
+a six6.example 2001:db8::1
+like 'a host with IPv6 addresses alone and -4: failed, and the reason says so' \
+    "$(go six6.example -4)" '^error2 5.4.4 the options exclude all addresses'
 like 'an MX behind one that -4 excludes is used' \
     "$(mx two.example '5 six6.example' '9 plain.example'
     mx plain.example
-    a six6.example 2001:db8::1
     go two.example -4 -p "$port")" '^ok3 2.0.0 plain.example'
 like 'an MX of our name at another port is not this machine' \
     "$(go plain.example -h mx.plain.example -p "$port")" '^ok3'

@@ -396,19 +396,18 @@ static int
 add_host(struct net_way *way, const struct net_opt *opt, const char *name,
     int port, int meant, int *self)
 {
-	int begin = way->n, i, found = look_up(way, opt, name, 0);
-	int end = way->n;
+	int i = way->n, n = i, found = look_up(way, opt, name, 0);
 
-	way->n = begin;
-	for (i = begin; i < end; i++) {
+	for (; i < way->n; i++) {
 		set_port(&way->addr[i], port);
 		way->addr[i].meant = meant;
 		if (!meant && port == NET_PORT && net_here(&way->addr[i]))
 			*self = 1;
 		if (wanted_family(&way->addr[i], opt))
-			way->addr[way->n++] = way->addr[i];
+			way->addr[n++] = way->addr[i];
 	}
-	return found < 0 ? -1 : way->n - begin;
+	way->n = n;
+	return found;
 }
 
 static int
@@ -427,6 +426,9 @@ by_name(struct net_way *way, const struct net_opt *opt, const char *name,
 	if (found == 0)
 		return nowhere(way, X_NOHOST, "5.1.2",
 		    "there is no host or domain %s", name);
+	if (way->n == 0)
+		return nowhere(way, X_NOHOST, "5.4.4",
+		    "the options exclude all addresses of %s", name);
 	return 0;
 }
 
