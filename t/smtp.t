@@ -492,6 +492,14 @@ like 'time limit: the server reads no more, with a transcript' \
     '^deferred 4.4.2 .*no answer within 1s'
 : >"$srv/go"
 wait_for 20 ended
+rules 'data deaf 552 5.3.4 too big'
+one 10-1
+dd if=/dev/zero bs=65536 count=320 2>/dev/null | tr '\0' x \
+    >"$po/queue/10-1"
+like 'a server refuses the message and reads no more of it: failed' \
+    "$(send 10-1 -T block=1)" '^error2 5.3.4 .*: 552 5.3.4 too big$'
+: >"$srv/go"
+wait_for 20 ended
 rules 'greeting wait'
 one 10-1
 { verdict 10-1 >"$tmp/slow"; } &

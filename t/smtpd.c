@@ -24,7 +24,7 @@
  *	wait		until there is a file go, then the good answer; the
  *			file went says so
  *	deaf		the good answer, and then read no more until there is
- *			a file go
+ *			a file go; "deaf 552 text" says that, too, at once
  *	idle 554 text	the good answer; when there is a file go, say that,
  *			which belongs to no command, and close the connection
  *	hold		the good answer, but not before that to DATA
@@ -315,8 +315,10 @@ answer(const char *stage, const char *command, const char *good)
 		for (say("2"); !c.over; say("5"))
 			nap(100000);
 		return 0;
-	} else if (strcmp(what, "deaf") == 0) {
+	} else if (strncmp(what, "deaf", 4) == 0) {
 		say_text(good);
+		if (what[4] == ' ')
+			say_text(what + 5);
 		wait_go();
 		c.over = 1;
 		return 0;
