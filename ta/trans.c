@@ -18,8 +18,8 @@
  *
  *	end of the connection
  *	before the first reply	no verdict; the caller may know the reason
- *	before the message	the host has failed: the caller gives the
- *				verdicts
+ *	before the message	no verdict: the caller tries another server, or
+ *				the host has failed
  *	in the message		deferred: all accepted recipients.  The server
  *				may die of this message, so other mail does
  *				not wait
