@@ -237,6 +237,16 @@ env_see(struct file *q, char *word, char *value)
 	return 1;
 }
 
+/* Is it the first line of the header?  value is what follows its first word.
+ * An envid, which is anybody's text, may itself begin with a colon. */
+static int
+is_header(const char *line, const char *value)
+{
+	return *line == '\0' || *value == ':' ||
+	    (value[strspn(value, " \t")] == ':' &&
+	    !ctl_is_word(line, (size_t)(value - line), "ENVID"));
+}
+
 /* Reads up to the header: NULL, or why it is bad. */
 static const char *
 envelope(struct file *q)
@@ -251,8 +261,7 @@ envelope(struct file *q)
 		if (!env_line(q, line) || q->why != NULL)
 			break;
 		value = line + strcspn(line, " \t:");
-		if (line[0] == '\0' || value[strspn(value, " \t")] == ':') {
-			/* the header begins, with this line */
+		if (is_header(line, value)) {
 			crlf = q->in.crlf;
 			if (fseek(q->f, (long)start, SEEK_SET) != 0)
 				return "its header cannot be found again";

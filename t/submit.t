@@ -626,6 +626,10 @@ sub -q
 is 'submit -q takes an envelope without its end' "$(body)" 'no header
 x'
 clear
+printf 'from s@a.org\nenvid :a:b\nto anna\n\n' | file 77
+sub -q
+is 'submit -q takes an envid that begins with a colon' \
+    "$(ctl | grep '^[nr] ' | tr '\n' '|')" "n :a:b|r           local - anna $mine|"
 printf 'from s@a.org\nmoon full\nto anna\nenv-end\n\n' | file 77
 bad 'an unknown word in the envelope' 'not known'
 printf 'from s@@a\nto anna\nenv-end\n\n' | file 77
