@@ -195,6 +195,7 @@ struct mail {
 	int	also;		/* this address has one already */
 	unsigned long line;	/* of the table, for this address */
 	struct followed *followed;	/* aliases, each once */
+	int	broken;		/* ... not all of them to their ends */
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;
 	unsigned nsyntax;	/* ... of nwrong, those that are no address */

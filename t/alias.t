@@ -126,12 +126,23 @@ wrong 'aliases that lead back are found from an address' c@club.example 67 \
 wrong 'a member that is refused is named' all 67 \
     'all: spam@far.example: we know you'
 leads 'an alias for all names ends' xaver 'xaver: local - anna'
+printf 'from s@a.org\nto a\nto b\nenv-end\n\n' >"$po/router/77"
+sub -q >/dev/null
+is 'each address whose aliases lead back gets a DSN' \
+    "$(ctl | grep '^r')" "r           local - anna $mine
+r           error refused a $mine
+r           error refused b $mine"
 awk 'BEGIN { for (i = 0; i < 30; i++) {
 	printf "n%d = n%d, n%d@localhost\n", i, i + 1, i + 1
 	printf "m%d = m%d, k%d\nk%d = m%d, x%d\n", i, i + 1, i, i, i + 1, i } }' |
     table
 wrong 'more than 20 aliases in a row are refused' n0 67 'more than 20 aliases'
 leads '19 aliases in a row are not too many' n12 'n12: local - n30'
+printf 'from s@a.org\nto n0\nto n12\nenv-end\n\n' >"$po/router/77"
+sub -q >/dev/null
+is 'an address is delivered behind one whose aliases are too many' \
+    "$(ctl | grep '^r')" "r           error refused n0 $mine
+r           local - n30 $mine"
 is 'each alias is followed once' "$("$S" -bv -C "$tmp/routes" m12 2>&1 |
     grep -v "^$tab" | wc -l | tr -d ' ')" 19
 
