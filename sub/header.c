@@ -142,7 +142,7 @@ keep(struct header *h, int c)
 static const char *
 too_long(const struct header *h)
 {
-	return h->n + h->dropped > HEAD_MOST ?
+	return h->n + h->dropped > HEAD_MOST + h->slack ?
 	    "its header is longer than 256 KB" : NULL;
 }
 

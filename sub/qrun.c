@@ -57,7 +57,8 @@
 #define ASIDE_SIZE	(PATH_SIZE + 40)
 #define LINE_SIZE	8192	/* bytes in a line of an envelope */
 #define ENV_MOST	(64UL << 20)	/* ... in all of it */
-#define SLACK		65536.0	/* bytes over the limit: what submit adds */
+#define SLACK		65536	/* bytes over a limit: what submit and agents
+				 * have added to a message */
 #define LOCK_MOST	60	/* seconds to wait for another run */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
 #define AGAIN_MOST	900	/* seconds between tries after trouble */
@@ -539,6 +540,7 @@ judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 	    (hidden && rights_ours((long)q->st.st_uid));
 	q->m.report = 1;
 	q->m.tame = rights_ours(uid);
+	q->m.head.slack = SLACK;
 	if (!q->ours && routes->most != 0 &&
 	    (double)q->st.st_size > (double)routes->most + SLACK) {
 		say("5.3.4 it has more than %lu bytes (PARAMmessagesize in "

@@ -128,6 +128,7 @@ struct header {
 	char	*s;		/* ends with a NUL that is not counted */
 	size_t	n, size;
 	size_t	dropped;	/* bytes that were left out */
+	size_t	slack;		/* bytes over the limit that may be there */
 	char	rest[1100];	/* what was read of the body */
 	size_t	nrest;
 	unsigned long body;	/* offset of the body in what was read */

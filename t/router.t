@@ -108,9 +108,17 @@ sparse 'a line of a header' '256 KB' 'from s@a.org\nto anna\nenv-end\nX: y'
 sparse 'the first line of a mailbox' '256 KB' \
     'from s@a.org\nto anna\nenv-end\nFrom x'
 awk 'BEGIN { print "from s@a.org\nto anna\nenv-end"
-    for (i = 0; i < 50000; i++) print "From " }' >"$po/router/77"
+    for (i = 0; i < 60000; i++) print "From " }' >"$po/router/77"
 like 'too many From lines of a mailbox are refused' "$(sub -q)" '256 KB'
 clear
+
+# submit takes a header of 256 KB, and completes it.
+awk 'BEGIN { print "from s@a.org\nto anna\nenv-end\nSubject: x"
+    for (i = 0; i < 4800; i++)
+	print " a line of sixty bytes, which makes a header very long indeed" }' \
+    >"$po/router/77"
+is 'a header that submit has made longer than 256 KB is taken' \
+    "$(sub -q; rcpts)" 'local - anna;'
 
 # ---- the disk ----------------------------------------
 
