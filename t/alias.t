@@ -22,7 +22,7 @@ ctl() {
 }
 table() {	# <lines
 	{
-		printf 'domain our.example\nspam@* ! we know you\n'
+		printf 'domain our.example\nspam@* ! we know you # say no more\n'
 		cat
 		printf '%s\n' '*@{$d,localhost} local -' '*@club.example local -' \
 		    '*@list.example boxes - $u' '*@* smtp -' '* local -'
@@ -79,7 +79,7 @@ leads 'an alias of a name is not for other channels' root@list.example \
 leads 'who is named twice is there once' 'root, bert@far.example, abuse' \
     'root: local - anna' 'root: smtp - copy@far.example' \
     'root: smtp - bert@far.example'
-wrong 'a refusal comes before an alias' spam@our.example 67 'we know you'
+wrong 'a refusal comes before an alias' spam@our.example 67 'we know you$'
 
 # ---- the postmaster --------------------------------------------------------------
 
