@@ -167,13 +167,20 @@ like 'a crashed submit whose pid is in use again is noticed' "$(sub -q)" \
     "transport/$num-$$: queued now, after a crash"
 is 'the mail of a crashed submit gets into the queue' "$(rcpts)" 'local - anna;'
 if [ -z "$traced" ]; then
-	for i in 1 2 3 4 5 6 7; do
+	for i in 1 2 3 4 5 6 7 8; do
 		skip 'a submit at work' 'no strace that can stop it'
 	done
 else
 	ok 'a submit is stopped between its renames' start_stopped \
 	    "$moves:signal=STOP:when=1" "$S" -P "$po" -C "$tmp/routes" anna
 	is 'a submit at work is left alone' "$(sub -q; ls "$po/transport")" ''
+	title='a submit at work in another container is left alone'
+	if unshare -p -f true 2>/dev/null; then
+		is "$title" "$(unshare -p -f "$S" -q -P "$po" \
+		    -C "$tmp/routes" 2>&1; ls "$po/transport")" ''
+	else
+		skip "$title" 'no process namespaces here'
+	fi
 	end_stopped CONT
 	is 'a submit at work ends well, its mail is in the queue' \
 	    "$status $(rcpts)" '0 local - anna;'
