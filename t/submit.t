@@ -702,6 +702,27 @@ rm "$po/deferred/77.why"
 is 'submit -q takes the file after the file limit' \
     "$(sub -q; rcpts)" 'local - anna;'
 
+# Some of these limits are too small for the header alone.
+awk 'BEGIN { printf "X: "; for (i = 0; i < 25000; i++) printf "0123456789"
+    print "\n" }' >"$tmp/large"
+: >"$tmp/codes"
+v=1500
+while [ $v -lt 6000 ]; do
+	(ulimit -v $v && sub anna <"$tmp/large") >"$tmp/out" 2>/dev/null
+	code=$?
+	! grep 'no memory for its header' "$tmp/out" >/dev/null ||
+	    echo $code >>"$tmp/codes"
+	v=$((v + 50))
+done 2>/dev/null
+clear
+if [ -s "$tmp/codes" ]; then
+	is 'no memory for the header: the exit code is 71' \
+	    "$(sort -u "$tmp/codes")" 71
+else
+	skip 'no memory for the header: the exit code is 71' \
+	    'memory cannot be limited so'
+fi
+
 # What a crash leaves between the two renames.
 sub anna <"$tmp/m"
 (exit 0) &
