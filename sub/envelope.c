@@ -22,6 +22,7 @@
 
 #define DESTS_MOST	10000	/* recipients of a message */
 #define ALIASES_DEEP	20	/* aliases that lead to one another */
+#define NAMED_MOST	1000	/* wrong addresses that are named */
 
 struct followed {
 	struct followed *next;
@@ -169,7 +170,11 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 static void
 wrong(struct mail *m, const char *text, const char *why, int code)
 {
-	say("%s: %s", text, why);
+	/* a file of a user must not fill the disk of the log */
+	if (m->nwrong < NAMED_MOST)
+		say("%s: %s", text, why);
+	else if (m->nwrong == NAMED_MOST)
+		say("there are more wrong addresses");
 	m->nwrong++;
 	if (m->code == 0)
 		m->code = code;

@@ -120,6 +120,14 @@ awk 'BEGIN { print "from s@a.org\nto anna\nenv-end\nSubject: x"
 is 'a header that submit has made longer than 256 KB is taken' \
     "$(sub -q; rcpts)" 'local - anna;'
 
+awk 'BEGIN { print "from s@a.org\nto anna\nto "
+    for (i = 0; i < 2000; i++) print "to a b, refused@x"
+    print "env-end\n" }' >"$po/router/77"
+sub -q >"$tmp/out"
+is 'of wrong addresses 1000 are named' "$(grep -c 77: "$tmp/out") \
+$(grep -c 'more wrong addresses' "$tmp/out")" '1002 1'
+clear
+
 # ---- the disk ----------------------------------------
 
 synced() {	# title place ...: a rename into each, and then a sync of it
