@@ -634,6 +634,7 @@ reset_signals(void)
 
 	alarm(0);
 	signal(SIGALRM, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);	/* or no worker could be waited for */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ

@@ -208,4 +208,14 @@ is 'several workers leave no file in router/' "$(ls "$po/router")" ''
 is 'several workers took files' \
     "$(ls "$po/transport" | sed 's/.*-//' | sort -u |
     wc -l | tr -d ' ')" 4
+file router 51 u51 202601010000
+file router 52 u52 202601010000
+title='several workers end well where a parent has ignored SIGCHLD'
+if env --ignore-signal=CHLD true 2>/dev/null; then
+	out=$(env --ignore-signal=CHLD "$top/submit" -P "$po" \
+	    -C "$tmp/routes" -q 2>&1)
+	is "$title" "$?$out" 0
+else
+	skip "$title" 'env cannot ignore a signal'
+fi
 finish
