@@ -18,9 +18,9 @@
  * privilege of all recipients, whatever the file says.  A file of root or of
  * the post office's owner is renamed into the queue.  It may be a DSN or come
  * from an agent, with addresses that others chose, so none of its recipients
- * may be a program or a file.  A file of another user becomes ours first, see
- * accept.c.  If it is larger than the table allows, only its header is queued,
- * and its sender gets a DSN.
+ * may be a program or a file.  A file of another user, or that others may write
+ * to, becomes ours first, see accept.c.  If it is larger than the table allows,
+ * only its header is queued, and its sender gets a DSN.
  *
  * A file ends in one of these ways:
  *
@@ -73,7 +73,8 @@ enum verdict { TAKEN, BAD, LATER, STAYS };
 struct file {
 	const char *po, *base;
 	char	path[PATH_SIZE];	/* po/router/NUM, or in po/private */
-	int	ours;		/* its owner is the post office's, or root */
+	int	ours;		/* its owner is the post office's, or root, and
+				 * nobody else can write to it */
 	int	whole;		/* no other user can reach it */
 	struct stat st;
 	FILE	*f;
@@ -533,11 +534,12 @@ static void
 judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 {
 	int hidden = strcmp(dir, "private") == 0;
+	int closed = (q->st.st_mode & 022) == 0;	/* to writers */
 
-	q->ours = !hidden && rights_ours(uid);
+	q->ours = !hidden && closed && rights_ours(uid);
 	q->whole = q->ours || ((strcmp(dir, "router") == 0 ||
 	    strcmp(dir, DEFERRED) == 0) && accept_whole(q->po, &q->st)) ||
-	    (hidden && rights_ours((long)q->st.st_uid));
+	    (hidden && closed && rights_ours((long)q->st.st_uid));
 	q->m.report = 1;
 	q->m.tame = rights_ours(uid);
 	q->m.head.slack = SLACK;

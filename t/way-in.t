@@ -248,6 +248,14 @@ else
 	clear
 fi
 
+printf 'from <s@a.org>\nto <anna>\nenv-end\nSubject: x\n\n' >"$po/router/77"
+chmod 666 "$po/router/77"
+"$S" -q -P "$po" -C "$tmp/routes"
+is 'a file that others may write to is copied' \
+    "$(ls -l "$po"/queue/* | cut -c 1-10) $(files)" \
+    '-rw------- ./queue/NAME ./transport/NAME '
+clear
+
 # ---- a user's file ----------------------------------------------------------
 
 if [ -z "$nobody" ]; then
