@@ -187,7 +187,8 @@ struct mail {
 	struct author author;
 	char	sender[ADDR_SIZE];	/* "": none, this is a DSN */
 	char	envid[300], ret[8];	/* "": not given */
-	char	dsn[600];	/* of the recipients that follow */
+	char	dsn[4 * ADDR_SIZE];	/* of the recipients that follow; an
+				 * ORCPT may have 3 bytes for one */
 	int	orcpt;		/* ... and each gets its ORCPT= */
 	int	tame;		/* no programs, files and lists */
 	int	past_hold;	/* no routes of the channel hold */

@@ -630,6 +630,11 @@ printf 'from s@a.org\nenvid :a:b\nto anna\n\n' | file 77
 sub -q
 is 'submit -q takes an envid that begins with a colon' \
     "$(ctl | grep '^[nr] ' | tr '\n' '|')" "n :a:b|r           local - anna $mine|"
+long=$(awk 'BEGIN { for (i = 0; i < 300; i++) printf "+2B" }')
+printf "from s@a.org\ntodsn ORCPT=rfc822;$long\nto anna\n\n" | file 77
+sub -q
+is 'submit -q takes what submit makes of a long address for DSNs' \
+    "$(ctl | grep '^N ')" "N ORCPT=rfc822;$long"
 printf 'from s@a.org\nmoon full\nto anna\nenv-end\n\n' | file 77
 bad 'an unknown word in the envelope' 'not known'
 printf 'from s@@a\nto anna\nenv-end\n\n' | file 77
