@@ -80,7 +80,7 @@ struct file {
 	FILE	*f;
 	struct input in;
 	struct mail m;
-	char	sender[ADDR_SIZE];	/* as the envelope has it */
+	char	sender[ADDR_SIZE + 2];	/* as the envelope has it, in <> */
 	int	from, null, to;		/* there was such a line */
 	const char *why;		/* it is bad */
 	int	bounce;		/* ... and has no sender for a DSN on that */

@@ -635,6 +635,15 @@ printf "from s@a.org\ntodsn ORCPT=rfc822;$long\nto anna\n\n" | file 77
 sub -q
 is 'submit -q takes what submit makes of a long address for DSNs' \
     "$(ctl | grep '^N ')" "N ORCPT=rfc822;$long"
+long=$(awk 'BEGIN { for (i = 0; i < 993; i++) printf "a" }')@a.org
+file 77 <<END
+from <$long>
+to anna
+
+END
+sub -q
+is 'submit -q takes the longest sender of submit' "$(ctl | grep '^e ')" \
+    "e $long"
 printf 'from s@a.org\nmoon full\nto anna\nenv-end\n\n' | file 77
 bad 'an unknown word in the envelope' 'not known'
 printf 'from s@@a\nto anna\nenv-end\n\n' | file 77
