@@ -1103,6 +1103,10 @@ qrun(const char *po, const char *table, long every, int verbose)
 		return code;
 	if (take_dirs(getenv("ROUTERDIRS")) < 0)
 		return X_CONFIG;
+	/* the directory that we were started in may be removed, or closed to
+	 * root, and open_file goes back to it */
+	if (*po == '/' && *table == '/' && chdir("/") < 0)
+		return X_OSERR;
 	if (every == 0) {
 		entry_recover(po);
 		return run(po, table);

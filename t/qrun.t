@@ -218,4 +218,9 @@ if env --ignore-signal=CHLD true 2>/dev/null; then
 else
 	skip "$title" 'env cannot ignore a signal'
 fi
+file router 53 u53 202601010000
+mkdir "$tmp/gone"
+out=$(cd "$tmp/gone" && rmdir "$tmp/gone" && sub -q)
+is 'a run in a directory that was removed takes mail' \
+    "$out$(ls "$po/router")" ''
 finish
