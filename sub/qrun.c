@@ -1111,6 +1111,8 @@ qrun(const char *po, const char *table, long every, int verbose)
 		entry_recover(po);
 		return run(po, table);
 	}
+	fd_close_from(3);	/* a parent may wait for the end of a pipe, and
+				 * leave no number that select() can take */
 	if (catch_term() < 0)
 		return X_OSERR;
 	run_every(po, table, every);

@@ -223,4 +223,10 @@ mkdir "$tmp/gone"
 out=$(cd "$tmp/gone" && rmdir "$tmp/gone" && sub -q)
 is 'a run in a directory that was removed takes mail' \
     "$out$(ls "$po/router")" ''
+mkfifo "$tmp/fifo"
+bg cat "$tmp/fifo"
+reader=$bg_pid
+bg "$top/submit" -P "$po" -C "$tmp/routes" -q1s 9>"$tmp/fifo"
+ok 'a run that stays closes descriptors of its parent' wait_for 20 gone $reader
+kill -TERM $bg_pid
 finish
