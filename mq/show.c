@@ -23,14 +23,10 @@
 void
 mq_put_next(int seconds)
 {
-	static time_t wall;
-	char buf[40];
+	time_t wall = time(NULL), then = wall;
 	struct tm *tm = NULL;
-	time_t then;
+	char buf[40];
 
-	if (wall == 0)
-		wall = time(NULL);
-	then = wall;
 	if ((long)wall > SANE_WALL && (sizeof(then) > 4 ||
 	    difftime(wall, (time_t)0) + seconds < 2147483647.0)) {
 		then += seconds;

@@ -106,4 +106,31 @@ else
 	skip 'on a terminal each look begins at its top' 'no script'
 fi
 sched_stop
+
+# One that is soon as old as the last one was, and has done less.
+ok 'a young scheduler starts' sched_start "$po" "$tmp/cf" -q "$pipe"
+put "$po" 301-1 fine host anna
+wait_log 'complete msg=301-1'
+watch 4
+wait_for 20 looks 1
+sched_stop
+ok 'the next one starts at once' sched_start "$po" "$tmp/cf" -q "$pipe"
+ok 'there is a look at the next one' wait_for 20 looks 2
+unlike 'two young schedulers are not compared' "$(cat "$tmp/looks")" ' -[0-9]'
+unwatch
+
+# The next try is the beginning of a minute, so each look has the same one.
+mkdir -p "$po/deferred"
+echo mail >"$po/deferred/77"
+echo '7 1 no route' >"$po/deferred/77.why"
+touch -t "$(date +%Y%m%d%H%M)" "$po/deferred/77.why"
+watch 1
+ok 'mail in deferred is told in a look' wait_for 20 shown '^deferred/77, '
+n=$(grep -c ', every ' "$tmp/looks")
+ok 'looks go on with mail in deferred' wait_for 20 looks $((n + 3))
+is 'each look has the same time for the next try' \
+    "$(sed -n 's/^deferred.* next \([^ ]*\) .*/\1/p' "$tmp/looks" | sort -u |
+    wc -l | tr -d ' ')" 1
+unwatch
+sched_stop
 finish
