@@ -240,8 +240,10 @@ load(struct mq_queue *q, const char *po, const char *name)
 	return 0;
 }
 
-int
-mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+/* Adds the messages of transport/ that the queue does not have: 0 or an exit
+ * code. */
+static int
+read_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	struct scan s;
 	unsigned i;
@@ -259,16 +261,25 @@ mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 		free(s.names[i]);
 	}
 	free(s.names);
-	if (mq_around(q, po) < 0 && s.rc == 0)
-		failed(&s, po, ENOMEM);
 	return s.rc;
+}
+
+int
+mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+{
+	int rc = read_all(q, po, why);
+
+	if (mq_around(q, po) == 0 || rc != 0)
+		return rc;
+	text_fmt(why, MQ_WHY_MAX, "%s: %s", po, strerror(ENOMEM));
+	return X_UNAVAILABLE;
 }
 
 int
 mq_spool_rest(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	unsigned i = q->njobs;
-	int rc = mq_spool(q, po, why);
+	int rc = read_all(q, po, why);
 
 	for (; i < q->njobs; i++)
 		q->jobs[i].state = MQ_EVICTED;

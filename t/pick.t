@@ -229,6 +229,14 @@ is 'state=evicted finds an evicted message' \
 mailq flush to=joe@far.example
 is 'a command with a filter reaches evicted messages' \
     "$rc $(grep -c . "$tmp/out")" '0 2'
+mailq hold 'no/\[such\]'
+mailq -c older=0
+is 'a filter that reads the spool counts a hold once' \
+    "$(grep ^holds "$tmp/out")" 'holds 1'
+mailq -n release all
+is 'a dry run with evicted mail names a hold once' \
+    "$(grep -c 'would be released' "$tmp/out")" 1
+mailq release all
 sched_stop
 is 'without a scheduler from= finds a message' \
     "$(found from=anna@a.example)" '0 301'
