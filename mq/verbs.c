@@ -167,6 +167,8 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 		taken = mq_pick_word(&o->pick, word[i], why);
 		if (taken < 0)
 			return X_USAGE;
+		if (o->verb != NULL && *o->verb == 'r')
+			mq_unescape(word[i]);	/* a hold as it is listed */
 		what = called(word[i]);
 		if (taken > 0) {
 			add_filter(o, word[i]);

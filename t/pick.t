@@ -236,7 +236,11 @@ is 'a filter that reads the spool counts a hold once' \
 mailq -n release all
 is 'a dry run with evicted mail names a hold once' \
     "$(grep -c 'would be released' "$tmp/out")" 1
-mailq release all
+mailq
+listed=$(sed -n 's/^on hold: //p' "$tmp/out")
+mailq release "$listed"
+is 'a hold with a backslash is released as it is listed' \
+    "$rc $listed$(err)" '0 no/\134[such\134]'
 sched_stop
 is 'without a scheduler from= finds a message' \
     "$(found from=anna@a.example)" '0 301'
