@@ -347,16 +347,14 @@ is_bounce(const char *entry)
 	return p != NULL && isdigit((unsigned char)p[sizeof(BOUNCE_MARK) - 1]);
 }
 
-/* Counts the file; its age may be the largest so far. */
-static void
-count(struct beside *b, const struct stat *st)
+long
+file_age(long stamp)
 {
-	long wall = time(NULL), then = st->st_mtime;
+	long wall = time(NULL);
 
-	b->n++;
-	if (wall >= SANE_WALL && then >= 0 && then <= wall &&
-	    wall - then > b->oldest)
-		b->oldest = wall - then;
+	if (wall < SANE_WALL || stamp < SANE_WALL)
+		return -1;
+	return wall > stamp ? wall - stamp : 0;
 }
 
 int
@@ -367,6 +365,7 @@ beside_count(const char *office, const char *dir, struct beside *b)
 	struct dirent *e;
 	struct stat st;
 	DIR *d = NULL;
+	long age;
 
 	memset(b, 0, sizeof(*b));
 	b->oldest = -1;
@@ -382,7 +381,9 @@ beside_count(const char *office, const char *dir, struct beside *b)
 		    (router && !S_ISREG(st.st_mode)) ||
 		    (!router && is_second(path)))
 			continue;
-		count(b, &st);
+		b->n++;
+		age = file_age((long)st.st_mtime);
+		b->oldest = age > b->oldest ? age : b->oldest;
 		b->bounces += !router && is_bounce(e->d_name);
 	}
 	closedir(d);

@@ -59,6 +59,10 @@ int	spool_id_at(const char *name, const struct spool_time *, char *id,
 const char *mailname(const char *dir);
 const char *mailname_given(const char *dir);
 
+/* The seconds since a time stamp of a file; -1: not known, as the clock is not
+ * set, or was not when the file was written. */
+long	file_age(long stamp);
+
 struct beside {
 	unsigned long n;	/* messages */
 	unsigned long bounces;	/* of these, double bounces */

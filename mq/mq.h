@@ -133,7 +133,7 @@ struct mq_note {
 struct mq_unrouted {
 	const char *num;	/* its name in deferred/ */
 	const char *reason;	/* "": not known */
-	long	age;		/* seconds */
+	long	age;		/* seconds; MQ_UNKNOWN */
 	int	tries;		/* 0: not known */
 	int	next;		/* seconds until the next; 0: it is due */
 };

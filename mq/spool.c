@@ -53,14 +53,12 @@ look(struct mq_msg *m, const char *po)
 {
 	char path[MQ_PATH_MAX];
 	struct stat st;
-	double age;
 
 	if (text_fmt(path, sizeof(path), "%s/queue/%s", po, m->name) < 0 ||
 	    stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	age = difftime(time(NULL), st.st_mtime);
 	m->size = (double)st.st_size;
-	m->age = age < 0 ? 0 : age > 2e9 ? 2000000000 : (int)age;
+	m->age = (int)file_age((long)st.st_mtime);
 }
 
 void

@@ -539,17 +539,20 @@ put_outside(const char *po, const char *dir, const char *num,
     char path[MQ_PATH_MAX])
 {
 	struct stat st;
-	double age;
+	long age;
 
 	if (po == NULL || text_fmt(path, MQ_PATH_MAX, "%s/%s/%s", po, dir,
 	    num) < 0 || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	age = difftime(time(NULL), st.st_mtime);
+	age = file_age((long)st.st_mtime);
 	printf("%s/%s  ", dir, num);
 	mq_put_count((double)st.st_size, "byte");
-	fputs("  ", stdout);
-	mq_put_span(age < 0 ? 0 : age > 2e9 ? 2000000000L : (long)age);
-	puts(" old");
+	if (age >= 0) {
+		fputs("  ", stdout);
+		mq_put_span(age);
+		fputs(" old", stdout);
+	}
+	putchar('\n');
 	return 1;
 }
 

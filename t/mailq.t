@@ -804,7 +804,7 @@ put "$po" X/Y/7-1 smtp '((mx1.test mx2.test)(mx3.test))' d@test
 printf 'T example.org x\n' | put_raw "$po" 13-1
 sed 's/^r /r+/' "$po/transport/12-1" | sed 's/12-1/14-1/' |
     put_raw "$po" 14-1
-touch -t 202001010000 "$po/queue/12-1"
+touch -t 202602010000 "$po/queue/12-1"
 mailq -v
 is '-v lists the spool' \
     "$rc $(sed '1d; /^	id S/d; s/ [0-9dhms]* old/ SPAN old/' "$tmp/out")" \

@@ -236,6 +236,13 @@ is 'a filter that reads the spool counts a hold once' \
 mailq -n release all
 is 'a dry run with evicted mail names a hold once' \
     "$(grep -c 'would be released' "$tmp/out")" 1
+mailq -j state=evicted
+evicted=$(sed -n 's/.*"message":"\([^"]*\)".*/\1/p' "$tmp/out" | sed 1q)
+touch -t 197001020000 "$po/queue/$evicted"
+is 'mail that came without a clock is not old' "$(found older=1h)" 0
+mailq -j state=evicted
+like 'mail that came without a clock has no age' "$(cat "$tmp/out")" \
+    '"age":null,'
 mailq
 listed=$(sed -n 's/^on hold: //p' "$tmp/out")
 mailq release "$listed"
