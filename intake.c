@@ -1164,17 +1164,18 @@ in_load(void)
 	    (came < 0 && !step.blocked && step.entries == 0);
 }
 
-void
+const char *
 in_fetch(const char *base)
 {
 	char name[NAME_MAX_];
 
 	replaces[0] = '\0';
 	if (spool_where(base, name) < 0)
-		return;
+		return NULL;
 	fetch(name);
 	if (replaces[0] != '\0')
 		replace(name);
+	return skipped(msg_away(name));
 }
 
 int

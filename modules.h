@@ -467,8 +467,8 @@ double	in_wait(void);		/* seconds until it is worth trying again */
  * loaded. */
 int	in_listens(void);
 /* An operator names this message (without directories): loads it if it is on
- * disk. */
-void	in_fetch(const char *name);
+ * disk.  Why it was skipped, or NULL. */
+const char *in_fetch(const char *name);
 /* Has core as many messages as PARAMactive allows? */
 int	in_full(void);
 

@@ -408,10 +408,12 @@ understand(struct operation *r)
 		r->what = name;
 		r->msg = find_message(name);
 		if (r->msg == NULL) {
-			in_fetch(name);
+			why = in_fetch(name);
 			r->msg = find_message(name);
 		}
-		if (r->msg == NULL)
+		if (r->msg == NULL && why != NULL)
+			text_add(r->answer, "no %s is skipped: %s", name, why);
+		else if (r->msg == NULL)
 			text_add(r->answer, "no there is no message %s", name);
 		return r->msg == NULL ? -1 : 0;
 	}

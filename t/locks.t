@@ -79,6 +79,9 @@ like 'mailq names the process that has a recipient locked' "$(queue)" \
     "skipped: a recipient is locked by another process \\($plain\\)"
 like 'mailq shows when a skipped message is read again' \
     "$(queue)" 'next .*in [0-9]+s'
+is 'a command for a skipped message names the reason' \
+    "$(POSTOFFICE=$po "$top/mailq" hold 101-1 2>&1)" \
+    'mailq: 101-1 is skipped: a recipient is locked by another process'
 like 'mailq counts skipped messages' "$(queue)" '3 messages, .*; 3 skipped'
 like 'mailq -c counts skipped messages' "$(queue -c)" '^skipped 3$'
 like 'mailq -j shows skipped messages' "$(queue -j)" \
