@@ -517,7 +517,8 @@ find(const struct mq_queue *q, const char *name, const char *po,
 	return *many == 1 ? found : NULL;
 }
 
-/* The same; messages that are not in core are looked for in the spool. */
+/* The same; messages that are not in core are looked for in the spool: one of
+ * them may begin as one in core does. */
 static const struct mq_msg *
 find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
 {
@@ -525,7 +526,8 @@ find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
 	const struct mq_msg *m = find(q, name, po, many);
 	char why[MQ_WHY_MAX];
 
-	if (m != NULL || *many > 0 || !q->facts || asked || po == NULL)
+	if ((m != NULL && *many == 0) || (*many > 0 && q->evicted == 0) ||
+	    !q->facts || asked || po == NULL)
 		return m;
 	asked = 1;
 	if (mq_spool_rest(q, po, why) != 0)

@@ -229,6 +229,9 @@ is 'state=evicted finds an evicted message' \
 mailq flush to=joe@far.example
 is 'a command with a filter reaches evicted messages' \
     "$rc $(grep -c . "$tmp/out")" '0 2'
+mailq show 30
+is 'show counts evicted mail that a beginning names' "$rc $(err)" \
+    '69 mailq: 30 is the beginning of 2 messages'
 mailq hold 'no/\[such\]'
 mailq -c older=0
 is 'a filter that reads the spool counts a hold once' \
