@@ -84,6 +84,7 @@ static struct {
 	int	open_logged;		/* the failure was logged */
 	long	dump[DUMPS + 1];	/* process numbers, 0: free; the last is
 					 * for us and root */
+	long	file;			/* the one for SIGUSR2 */
 	int	waiting;		/* the query that waits, -1: none */
 	double	hurry_at;		/* mono; with a waiting one */
 	double	logged_at;		/* mono; when a request was last
@@ -589,6 +590,10 @@ status_reaped(long pid, int status)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && may_log())
 		log_info("mailq pid=%ld its reader took nothing and is given "
 		    "up", pid);
+	if (pid == st.file && status != 0) {
+		log_err("dump file=%s cannot be written", queue_file);
+		unlink(fresh_file);
+	}
 	if (st.waiting >= 0 && i < DUMPS) {
 		answer_query(i, st.waiting);
 		st.waiting = -1;
@@ -619,6 +624,7 @@ status_file(void)
 		unlink(fresh_file);
 	} else {
 		log_info("dump file=%s", queue_file);
+		st.file = st.dump[place];
 	}
 	if (fd >= 0)
 		close(fd);

@@ -180,6 +180,23 @@ is 'the dump of SIGUSR2 is of the same queue' \
     "$(still <"$tmp/log/scheduler.queue")" "$want
 $report
 $facts"
+if own_disk; then
+	mv "$tmp/log" "$tmp/log.old"
+	ln -s "$disk" "$tmp/log"
+	dd if=/dev/zero of="$disk/all" bs=1024 2>/dev/null
+	kill -USR2 $sched_pid
+	ok 'a dump of SIGUSR2 that the disk has no room for is logged' \
+	    wait_log ' err dump file=.* cannot be written'
+	ok 'a dump of SIGUSR2 that the disk has no room for is removed' \
+	    wait_for 20 [ ! -f "$tmp/log/scheduler.queue.new" ]
+	rm "$tmp/log"
+	mv "$tmp/log.old" "$tmp/log"
+else
+	skip 'a dump of SIGUSR2 that the disk has no room for is removed' \
+	    'no disk of its own'
+	skip 'a dump of SIGUSR2 that the disk has no room for is logged' \
+	    'no disk of its own'
+fi
 sched_stop KILL		# its pipes stay behind
 
 ok 'the scheduler starts with -Q' start -Q -F
