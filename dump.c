@@ -775,6 +775,7 @@ emit_facts(void)
 {
 	struct hlink *l;
 	unsigned i, n;
+	int born;
 
 	emit("Facts:\np\t%-s\nt\t%ld\t%ld\n", clean(opt.postoffice, 0),
 	    (long)now.wall, NOW);
@@ -790,9 +791,9 @@ emit_facts(void)
 	}
 	if (!opt.quiet) {
 		emit_others();
-		n = msg_each_away(emit_skipped);
+		n = msg_each_away(emit_skipped, &born);
 		if (n > 0)
-			emit("e\t%u\n", n);
+			emit("e\t%u\t%ld\n", n, (long)now.mono - born);
 	}
 	emit("End:\n");
 }

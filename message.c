@@ -613,7 +613,7 @@ msg_due(void)
 }
 
 unsigned
-msg_each_away(void (*show)(const struct message *, long next))
+msg_each_away(void (*show)(const struct message *, long next), int *born)
 {
 	const struct message *m;
 	unsigned i, n = 0;
@@ -622,8 +622,8 @@ msg_each_away(void (*show)(const struct message *, long next))
 		m = OWNER(struct message, due, q.later.v[i].timer);
 		if (m->details != NULL && m->details->why != NULL)
 			show(m, q.later.v[i].when - now.mono);
-		else
-			n++;
+		else if (n++ == 0 || m->born < *born)
+			*born = m->born;
 	}
 	return n;
 }

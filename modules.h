@@ -228,8 +228,10 @@ void	msg_want_by(struct vertex *, double at);
 /* One that is OUT is wanted now; own: at its own time, if it has one. */
 void	msg_want(struct vertex *, int own);
 struct message *msg_due(void);	/* the first away whose file is due, or NULL */
-/* Shows the skipped ones, due in next seconds; returns how many are evicted. */
-unsigned msg_each_away(void (*show)(const struct message *, long next));
+/* Shows the skipped ones, due in next seconds; returns how many are evicted;
+ * born is the oldest one's. */
+unsigned msg_each_away(void (*show)(const struct message *, long next),
+	    int *born);
 void	reason_free(struct rcpt *);		/* it has no reason now */
 const char *reason_of(const struct rcpt *);	/* or NULL */
 /* Keeps the reason of a recipient of the vertex that is not in core. */

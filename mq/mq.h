@@ -159,6 +159,7 @@ struct mq_queue {
 	double	bytes;		/* of memory */
 	double	stored;		/* messages there are, as the report says */
 	int	evicted;	/* messages that are on disk alone */
+	int	evicted_age;	/* ... seconds, of the oldest; MQ_UNKNOWN */
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
 	int	bounces;	/* ... of these, double bounces */
 	int	aside_age;	/* ... seconds, of the oldest; MQ_UNKNOWN */

@@ -858,10 +858,8 @@ fact(struct reader *r)
 	case 'd':
 		return fact_dest(r);
 	case 'e':
-		if (split(r, f, 2) < 0)
-			return -1;
-		return number_in(f[1], &r->q->evicted) == 0 ? 0 :
-		    wrong(r, "a number is not understood%s", "");
+		return split(r, f, 3) < 0 ? -1 : numbers(r, f[1],
+		    &r->q->evicted, f[2], &r->q->evicted_age);
 	case 'm':
 		return fact_message(r);
 	case 'r':

@@ -229,6 +229,13 @@ is 'state=evicted finds an evicted message' \
 mailq flush to=joe@far.example
 is 'a command with a filter reaches evicted messages' \
     "$rc $(grep -c . "$tmp/out")" '0 2'
+mail 303-1 carl@c.example old later x.example joe@far.example
+wait_log 'deferred msg=303-1' 20
+wait_for 20 eval 'mailq flush 301-1; logged "evict msg=303-1"'
+mailq -c
+like 'the oldest message can be an evicted one' "$(cat "$tmp/out")" \
+    '^oldest [0-9]{7,}$'
+mailq delete 303-1
 mailq show 30
 is 'show counts evicted mail that a beginning names' "$rc $(err)" \
     '69 mailq: 30 is the beginning of 2 messages'
