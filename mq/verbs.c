@@ -341,6 +341,8 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
 		p.released = 0;
 	} else if (p.name == NULL) {
 		p.jobs = 1;
+		if (*o->verb == 'd' || *o->verb == 'b')	/* in core alone */
+			p.states = (1UL << MQ_EVICTED) - 1;
 		p.hold = p.released ? what : NULL;
 		p.released = 0;
 		p.dest = pat_expand(what);

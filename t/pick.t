@@ -226,6 +226,10 @@ like 'the list says that a message is evicted' \
 mailq -j state=evicted
 is 'state=evicted finds an evicted message' \
     "$(grep -c '"state":"evicted"' "$tmp/out") $(grep -c . "$tmp/out")" '1 1'
+mailq -n delete 'later/*'
+is 'a dry run of delete by a pattern leaves out evicted mail' \
+    "$(tail -n 1 "$tmp/out")" \
+    'dry run, nothing is done: delete would affect 1 message'
 mailq flush to=joe@far.example
 is 'a command with a filter reaches evicted messages' \
     "$rc $(grep -c . "$tmp/out")" '0 2'
