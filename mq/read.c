@@ -541,23 +541,30 @@ report(struct reader *r)
 
 /* ---- facts ----------------------------------------------------------- */
 
-/* Cuts tok into n fields at its TABs: 0, or -1 when there are more or less. */
+/* Cuts tok into at most n fields at its TABs: 0, or -1 when there are more, or
+ * less than least.  A field that an older scheduler does not write is "-". */
 static int
-split(struct reader *r, char **f, int n)
+split_old(struct reader *r, char **f, int n, int least)
 {
+	static char none[] = "-";
 	char *p = r->tok;
 	int i;
 
 	for (i = 0; i < n; i++) {
-		f[i] = p;
-		p = strchr(p, '\t');
-		if ((p == NULL) != (i == n - 1))
-			return wrong(r, "a fact has too few or too many "
-			    "fields%s", "");
-		if (p != NULL)
+		if (p == NULL && i < least)
+			break;
+		f[i] = p != NULL ? p : none;
+		if (p != NULL && (p = strchr(p, '\t')) != NULL)
 			*p++ = '\0';
 	}
-	return 0;
+	return i == n && p == NULL ? 0 :
+	    wrong(r, "a fact has too few or too many fields%s", "");
+}
+
+static int
+split(struct reader *r, char **f, int n)
+{
+	return split_old(r, f, n, n);
 }
 
 static int
@@ -792,19 +799,16 @@ numbers(struct reader *r, const char *s, int *n, const char *old, int *age)
 	return wrong(r, "a number is not understood%s", "");
 }
 
-/* The line of an older scheduler has no age. */
 static int
 fact_aside(struct reader *r)
 {
 	struct mq_queue *q = r->q;
-	const char *p = strchr(r->tok + 2, '\t');
 	char *f[4];
-	int n = p != NULL && strchr(p + 1, '\t') != NULL ? 4 : 3, none;
+	int none;
 
-	return split(r, f, n) < 0 ||
+	return split_old(r, f, 4, 3) < 0 ||
 	    numbers(r, f[2], &q->bounces, "-", &none) < 0 ||
-	    numbers(r, f[1], &q->aside, n == 4 ? f[3] : "-",
-	    &q->aside_age) < 0 ? -1 : 0;
+	    numbers(r, f[1], &q->aside, f[3], &q->aside_age) < 0 ? -1 : 0;
 }
 
 static int
@@ -858,7 +862,7 @@ fact(struct reader *r)
 	case 'd':
 		return fact_dest(r);
 	case 'e':
-		return split(r, f, 3) < 0 ? -1 : numbers(r, f[1],
+		return split_old(r, f, 3, 2) < 0 ? -1 : numbers(r, f[1],
 		    &r->q->evicted, f[2], &r->q->evicted_age);
 	case 'm':
 		return fact_message(r);

@@ -171,6 +171,11 @@ is '-c counts messages, recipients, destinations' \
 ask "$tmp/ours" -c -f 'SMTP/example.*'
 is '-c -f counts those of one host' \
     "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 2 recipients 3 destinations 1 jobs 2 held 0 running 1 waiting 1 unreadable 0 skipped 0 oldest 3000 evicted 0 '
+awk '/^Facts:/ { print; print "e\t7"; next } { print }' "$tmp/ours" >"$tmp/d"
+ask "$tmp/d" -c
+is '-c takes the count of evicted mail of an older scheduler, which has no age' \
+    "$rc $(grep -E '^(oldest|evicted)' "$tmp/out" | tr '\n' ' ')" \
+    '0 oldest 100000 evicted 7 '
 ask "$tmp/ours" -S
 is '-S shows the sizes of messages' "$rc $(out)" '0 smtp/example.org:
 	  2 files, 2000001 bytes total, 1000000 bytes average
