@@ -789,7 +789,6 @@ skip(const struct ctl *c, struct message *m)
 {
 	const char *was;
 
-	held_find(0, c->name);	/* it is there: a hold on it stays */
 	m = message_of(c, m);
 	was = skipped(m);
 	if (m == NULL || msg_leave(m, now.mono + c->later) < 0 ||

@@ -163,13 +163,13 @@ extern const struct keyword cf_keywords[];	/* of clauses */
  * held.c - the list of holds
  * ====================================================================== */
 
-int	held_load(void);	/* reads the list at start-up: 0 or -1 */
-/* The spool has been read once: drops holds on messages that were not there. */
-void	held_settle(void);
+/* Reads the list at start-up, without holds on messages that are gone: 0 or -1.
+ */
+int	held_load(void);
 /* The pattern of the hold on this address, valid until its release; or NULL. */
 const char *held_address(const char *channel, const char *host);
 /* The hold with this pattern, or on the message with this name; NULL: there is
- * none.  The message then exists, so held_settle keeps its hold. */
+ * none. */
 const struct hold *held_find(int address, const char *text);
 /* Sets (on) or releases a hold, on addresses or on a message: 0; 1 when it is
  * so already; -1 with errno and unchanged when it cannot be written to disk. */

@@ -706,7 +706,6 @@ first_scan(int more)
 	state.loaded = 1;
 	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.nmessages,
 	    q.nthreads, q.rcpts_in);
-	held_settle();
 	be_verbose();
 }
 

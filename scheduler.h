@@ -549,7 +549,6 @@ struct totals {
 struct hold {
 	struct hold *next;	/* all of them, as in their file */
 	char	**patterns;	/* of addresses; NULL: a message's name */
-	int	seen;		/* the message was there */
 	char	text[1];	/* the pattern or name as given */
 };
 

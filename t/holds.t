@@ -62,7 +62,7 @@ spool_new "$po"
 sleep 300 &
 locker=$!
 lib_pids="$lib_pids $locker"
-printf 'message 201-1\n' >"$po/.mailq.holds"
+printf 'message 201-1\nmessage 299-1\n' >"$po/.mailq.holds"
 put_raw "$po" 201-1 <<END
 i 201-1
 o 0
@@ -77,8 +77,10 @@ wait_log 'loaded msgs='
 kill $locker
 wait $locker 2>/dev/null
 lib_forget $locker
-is 'the hold of a locked message stays' \
+is 'the hold of a locked message stays, that of one that is gone does not' \
     "$(cat "$po/.mailq.holds")" 'message 201-1'
+ok 'a hold on a message that is gone is logged' \
+    logged 'holds msg=299-1 is not in the spool'
 put "$po" 202-1 fine h u
 ok 'other mail goes beside a locked message' wait_log 'complete msg=202-1'
 sched_stop
