@@ -935,14 +935,26 @@ cf_free(struct config *config)
 }
 
 const char *
-cf_path(const char *s, const char *(*var)(const char *))
+cf_var(const char *name)
+{
+	size_t n = strlen(name);
+	char **var;
+
+	for (var = opt.vars; var != NULL && *var != NULL; var++)
+		if (strncmp(*var, name, n) == 0 && (*var)[n] == '=')
+			return *var + n + 1;
+	return NULL;
+}
+
+const char *
+cf_path(const char *s)
 {
 	char word[PATH_MAX_];
 
 	if (strncmp(s, "UNIX:", 5) == 0)
 		s += 5;
 	if (text_fmt(word, sizeof(word), "\"%s\"", s) < 0 ||
-	    cmd_split(word, "", "", var, &split) != NULL ||
+	    cmd_split(word, "", "", cf_var, &split) != NULL ||
 	    split.nargv != 1 || *split.argv[0] != '/')
 		return NULL;
 	return split.argv[0];

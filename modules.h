@@ -137,10 +137,10 @@ void	cf_free(struct config *);
  * first command ends the search (seed 22.1).  The conf belongs to the config;
  * NULL without memory.  Its command is NULL when no clause with one matched. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
-/* The path that a PARAM gives, with the values of var for ${NAME}: good until
- * the next call of cf.c.  NULL: one of these is not known, or it is not
- * absolute. */
-const char *cf_path(const char *, const char *(*var)(const char *));
+const char *cf_var(const char *name);	/* value of ${NAME}; NULL: unknown */
+/* The path that a PARAM gives, with the values of ${NAME}: good until the next
+ * call of cf.c.  NULL: one of these is not known, or it is not absolute. */
+const char *cf_path(const char *);
 
 /* keyword: a keyword of a clause, or a PARAM.  Up to T_GROUP the value is a
  * long that is shown as a number, up to T_ANSWER a long; from T_COMMAND on a
@@ -482,8 +482,6 @@ int	in_full(void);
  * the number that we need, if that is more. */
 int	ta_room(long *have);
 void	ta_limits(void);	/* logs the largest number of agents */
-/* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */
-const char *ta_var(const char *name);
 /* Adds the descriptors to wait for; *max is the largest so far. */
 void	ta_prep(fd_set *in, fd_set *out, int *max);
 double	ta_wait(void);		/* seconds until ta_run has work */

@@ -260,12 +260,37 @@ parse_var(char *line)
 	return 0;
 }
 
+/* A new text of all three.  Such texts are made once, at the start, and never
+ * freed. */
+static char *
+joined(const char *a, const char *between, const char *b)
+{
+	char *s = mem_must(strlen(a) + strlen(b) + 2);
+
+	return strcat(strcat(strcpy(s, a), between), b);
+}
+
+/* Adds NAME=value to opt.vars: at the end, or before others of the name. */
+static void
+add_var(char *text, int before)
+{
+	static unsigned n;
+	unsigned at = before ? 0 : n;
+
+	opt.vars = realloc(opt.vars, (n + 2) * sizeof(*opt.vars));
+	if (opt.vars == NULL)
+		die(X_OSERR, "no memory");
+	memmove(opt.vars + at + 1, opt.vars + at, (n - at) * sizeof(text));
+	opt.vars[at] = text;
+	opt.vars[++n] = NULL;
+}
+
 /* Reads the file of -Z into opt.vars. */
 static void
 read_vars(const char *file)
 {
 	char line[2048], *s;
-	unsigned n = 0, at;
+	unsigned at;
 	FILE *f = fopen(file, "r");
 
 	if (f == NULL)
@@ -278,24 +303,9 @@ read_vars(const char *file)
 		if (parse_var(s) < 0)
 			die(X_CONFIG, "%s:%u: %s: NAME=value is needed", file,
 			    at, s);
-		opt.vars = realloc(opt.vars, (n + 2) * sizeof(*opt.vars));
-		s = mem_dup(s);
-		if (opt.vars == NULL || s == NULL)
-			die(X_OSERR, "%s: no memory", file);
-		opt.vars[n++] = s;
-		opt.vars[n] = NULL;
+		add_var(joined(s, "", ""), 0);
 	}
 	fclose(f);
-}
-
-/* A new text of all three.  Such texts are made once, at the start, and never
- * freed. */
-static char *
-joined(const char *a, const char *between, const char *b)
-{
-	char *s = mem_must(strlen(a) + strlen(b) + 2);
-
-	return strcat(strcat(strcpy(s, a), between), b);
 }
 
 /* The path as an absolute one; NULL stays NULL. */
@@ -314,15 +324,23 @@ location(const char *given, const char *name, const char *ours)
 	if (s == NULL)
 		s = getenv(name);
 	if (s == NULL || *s == '\0')
-		s = ta_var(name);
+		s = cf_var(name);
 	return absolute(s != NULL && *s != '\0' ? s : ours);
+}
+
+/* Sets the location, which ${NAME} is from now on. */
+static void
+place(const char **given, const char *name, const char *ours)
+{
+	*given = location(*given, name, ours);
+	add_var(joined(name, "=", *given), 1);
 }
 
 /* The file of -Z comes first, as it may name all others. */
 static void
 find_locations(void)
 {
-	const char *levels;
+	const char *levels, *path = getenv("PATH");
 
 	if (getcwd(cwd, sizeof(cwd)) == NULL)
 		die(X_OSERR, "current directory: %s", strerror(errno));
@@ -332,20 +350,17 @@ find_locations(void)
 		opt.envfile = absolute(opt.envfile);
 		read_vars(opt.envfile);
 	}
-	levels = ta_var("SCHEDULERDIRHASH");
+	levels = cf_var("SCHEDULERDIRHASH");
 	if (opt.levels == 0 && levels != NULL &&
 	    (strcmp(levels, "1") == 0 || strcmp(levels, "2") == 0))
 		opt.levels = *levels - '0';
-	opt.postoffice = location(opt.postoffice, "POSTOFFICE", POSTOFFICE);
-	opt.mailbin = location(NULL, "MAILBIN", MAILBIN);
-	opt.mailshare = location(NULL, "MAILSHARE", MAILSHARE);
-	opt.logdir = location(NULL, "LOGDIR", LOGDIR);
+	place(&opt.postoffice, "POSTOFFICE", POSTOFFICE);
+	place(&opt.mailbin, "MAILBIN", MAILBIN);
+	place(&opt.mailshare, "MAILSHARE", MAILSHARE);
+	place(&opt.logdir, "LOGDIR", LOGDIR);
 	opt.rendezvous = location(opt.rendezvous, "RENDEZVOUS", NULL);
-	opt.path = ta_var("PATH");	/* the file of -Z comes first */
-	if (opt.path == NULL)
-		opt.path = getenv("PATH");
-	if (opt.path == NULL)
-		opt.path = PATH;
+	/* that of the file comes first */
+	add_var(joined("PATH", "=", path != NULL ? path : PATH), 0);
 	opt.statlog = absolute(opt.statlog);
 	if (me.config == NULL)
 		me.config = joined(opt.mailshare, "/", "scheduler.cf");
@@ -370,24 +385,19 @@ say_in_log(const char *line)
 static void
 become_checker(const char *self, char *address)
 {
-	static const char *const known[] = { "POSTOFFICE", "MAILBIN",
-	    "MAILSHARE", "LOGDIR", "PATH" };
 	static char name[] = "scheduler-check", none[] = "";
 	const char *slash = strrchr(self, '/');
 	char path[PATH_MAX_], **argv;
-	size_t n = 0, i, most = sizeof(known) / sizeof(*known);
+	size_t n = 0;
 
-	while (opt.vars != NULL && opt.vars[n] != NULL)
+	while (opt.vars[n] != NULL)
 		n++;
-	argv = mem_must((n + most + 5) * sizeof(*argv));
+	argv = mem_must((n + 5) * sizeof(*argv));
 	argv[0] = name;
 	argv[1] = mem_dup(me.config);
 	argv[2] = address != NULL ? address : none;
 	argv[3] = address != NULL ? split_address(address) : none;
-	for (i = 0; i < most; i++)
-		argv[i + 4] = joined(known[i], "=", ta_var(known[i]));
-	if (n > 0)
-		memcpy(argv + i + 4, opt.vars, n * sizeof(*argv));
+	memcpy(argv + 4, opt.vars, n * sizeof(*argv));
 	if (slash != NULL && text_fmt(path, sizeof(path), "%.*s/%s",
 	    (int)(slash - self), self, name) == 0)
 		execv(path, argv);
@@ -402,7 +412,7 @@ become_checker(const char *self, char *address)
 static void
 complete(char **text, const char *name, const char *ours)
 {
-	const char *s = ta_var(name) != NULL ? ta_var(name) : ours;
+	const char *s = cf_var(name) != NULL ? cf_var(name) : ours;
 
 	if (*text == NULL && s != NULL)
 		*text = mem_dup(s);
@@ -417,7 +427,7 @@ fill_path(char **path)
 
 	if (s == NULL)
 		return;
-	full = cf_path(s, ta_var);
+	full = cf_path(s);
 	if (full == NULL)
 		log_err("config path=%s is no absolute path", s);
 	*path = full == NULL ? NULL : mem_dup(full);

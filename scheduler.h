@@ -658,9 +658,10 @@ struct ta {
 /* ---- the command line (set by scheduler.c) ---------------------------- */
 
 struct options {
-	const char *postoffice, *mailbin, *mailshare, *logdir, *path;
+	const char *postoffice, *mailbin, *mailshare, *logdir;
 	const char *envfile;	/* -Z, handed to agents as ZCONFIG; or NULL */
-	char	**vars;		/* its lines NAME=value, NULL at the end */
+	char	**vars;		/* NAME=value, NULL at the end: locations, the
+				 * lines of envfile, PATH; the first counts */
 	const char *logfile, *statlog;	/* statlog may be NULL */
 	const char *rendezvous;
 	int	levels;		/* of hash directories: 0, 1, 2 */

@@ -167,34 +167,6 @@ ta_limits(void)
 #endif
 }
 
-/* ---- the environment of an agent ------------------------------------- */
-
-const char *
-ta_var(const char *name)
-{
-	static const struct {
-		const char *name;
-		const char **value;
-	} known[] = {
-		{ "POSTOFFICE", &opt.postoffice },
-		{ "MAILBIN", &opt.mailbin },
-		{ "MAILSHARE", &opt.mailshare },
-		{ "LOGDIR", &opt.logdir },
-		{ "PATH", &opt.path }
-	};
-	size_t i, n = strlen(name);
-	char **var;
-
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcmp(name, known[i].name) == 0 &&
-		    *known[i].value != NULL)
-			return *known[i].value;
-	for (var = opt.vars; var != NULL && *var != NULL; var++)
-		if (strncmp(*var, name, n) == 0 && (*var)[n] == '=')
-			return *var + n + 1;
-	return NULL;
-}
-
 /* ---- limits ---------------------------------------------------------- */
 
 static const char *const limits[LIMITS] = { "maxring", "maxchannel", "maxta" };
@@ -363,7 +335,7 @@ start_program(struct command *c, const struct setting *s, const char *channel,
 
 	errno = E2BIG;
 	if (cmd_env(c, "TZ", getenv("TZ")) < 0 ||
-	    cmd_env(c, "PATH", ta_var("PATH")) < 0 ||
+	    cmd_env(c, "PATH", cf_var("PATH")) < 0 ||
 	    cmd_env(c, "ZCONFIG", opt.envfile) < 0 ||
 	    cmd_env(c, "CHANNEL", channel) < 0 ||
 	    cmd_env(c, "MAILNAME", q.config->mailname) < 0 ||
@@ -392,7 +364,7 @@ start(struct vertex *v)
 	long pid = -1;
 	int fd[2];
 
-	why = cmd_split(s->command, r->chan->name, t->host, ta_var, &c);
+	why = cmd_split(s->command, r->chan->name, t->host, cf_var, &c);
 	if (why != NULL) {
 		cannot_start(r, t, 0, why);
 		return;
