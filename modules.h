@@ -478,10 +478,6 @@ int	in_full(void);
  * ta.c - transport agents
  * ====================================================================== */
 
-/* Raises the limit of descriptors as far as it may and sets *have to it: 0; or
- * the number that we need, if that is more. */
-int	ta_room(long *have);
-void	ta_limits(void);	/* logs the largest number of agents */
 /* Adds the descriptors to wait for; *max is the largest so far. */
 void	ta_prep(fd_set *in, fd_set *out, int *max);
 double	ta_wait(void);		/* seconds until ta_run has work */

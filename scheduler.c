@@ -41,6 +41,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#ifndef NO_RLIMIT
+#include <sys/resource.h>
+#endif
+
 /* Default locations, which the Makefile may replace. */
 #ifndef POSTOFFICE
 #define POSTOFFICE	"/var/spool/postoffice"
@@ -56,6 +60,13 @@
 #endif
 #define PATH		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:" \
 			"/sbin:/bin"
+
+#define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
+/* The scheduler's own descriptors: the first three, log, syslog, the pipe of
+ * signals (2), pid file, statistics, the socket and port, both named pipes (4);
+ * for a moment two scans, another directory, and two control files (5); and
+ * both ends of one agent. */
+#define FDS_LEAST	(15 + 8 + 2 * CMD_FDS)
 
 #define PATIENCE	15	/* seconds that agents have to finish */
 #define TICK		0.01	/* seconds; the coarsest clock: a shorter sleep
@@ -692,6 +703,7 @@ say_ready(void)
 static struct {
 	int	ending;		/* by a signal */
 	double	deadline;	/* mono; when patience with agents ends */
+	int	killed;		/* ... has ended: they got a signal */
 	int	loaded;		/* the first scan is over */
 } state;
 
@@ -729,28 +741,20 @@ begin_to_end(void)
 	ta_end(0);
 }
 
-/* Reaps children: agents and dumps. */
-static void
-reap(void)
-{
-	long pid;
-	int status;
-
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!ta_reaped(pid, status))
-			status_reaped(pid, status);
-}
-
 static void
 take_signals(void)
 {
 	char junk[64];
+	int status;
+	long pid;
 
 	while (read(wake_pipe[0], junk, sizeof(junk)) > 0)
 		;
 	if (got_child) {
 		got_child = 0;
-		reap();
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			if (!ta_reaped(pid, status))
+				status_reaped(pid, status);
 	}
 	if (got_dump) {
 		got_dump = 0;
@@ -821,30 +825,22 @@ wait_for_work(int more)
 	status_do(&in);
 }
 
+/* When agents have had their time, or at a second signal, those that are still
+ * at work get SIGTERM, and SIGKILL a second later.  The tags decide at the next
+ * start. */
 static int
 is_over(void)
 {
-	return state.ending && (q.nagents == 0 || got_term > 1 ||
-	    now.mono >= state.deadline);
-}
-
-/* Ends agents that are still at work: SIGTERM, and SIGKILL a second later.  The
- * tags decide at the next start. */
-static void
-end_the_rest(void)
-{
-	double until = now.mono + 1;
-	struct timeval tv;
-
-	log_warn("ending agents=%u are still at work and are ended", q.nagents);
-	for (ta_end(1); q.nagents > 0 && now.mono < until; clock_read()) {
-		tv.tv_sec = 0;
-		tv.tv_usec = 20000;
-		select(0, NULL, NULL, NULL, &tv);
-		reap();
-	}
+	if (!state.ending || q.nagents == 0)
+		return state.ending;
+	if (now.mono < state.deadline && (got_term < 2 || state.killed))
+		return 0;
+	if (!state.killed)
+		log_warn("ending agents=%u are still at work and are ended",
+		    q.nagents);
 	ta_end(1);
-	q_sweep();
+	state.deadline = now.mono + 1;
+	return state.killed++ > 0;
 }
 
 static void
@@ -873,23 +869,49 @@ loop(void)
 		log_flush();
 	}
 	q_sweep();
-	if (q.nagents > 0)
-		end_the_rest();
 }
 
 /* ---- main ------------------------------------------------------------ */
 
-/* With too few descriptors mail would be loaded and not delivered. */
-static void
-check_limits(void)
+/* Gets as many descriptors as we may have: their number.  With too few mail
+ * would be loaded and not delivered. */
+static long
+get_descriptors(void)
 {
-	long most;
-	int need = ta_room(&most);
+	long n;
+#ifndef NO_RLIMIT
+	struct rlimit rl;
 
-	if (need > 0)
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+		rl.rlim_cur = rl.rlim_max;
+		if (rl.rlim_cur > (rlim_t)FD_SETSIZE)
+			rl.rlim_cur = (rlim_t)FD_SETSIZE;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+#endif
+	n = sysconf(_SC_OPEN_MAX);
+	n = n < 0 ? 64 : n < FD_SETSIZE ? n : FD_SETSIZE;
+	if (n < FDS_LEAST)
 		die(X_OSERR, "%ld files may be open at a time, and %d are "
 		    "needed for one agent and ourselves; raise the limit "
-		    "(ulimit -n)", most, need);
+		    "(ulimit -n)", n, FDS_LEAST);
+	return n;
+}
+
+/* What the machine and our user allow. */
+static void
+log_limits(long descriptors)
+{
+	log_info("limits maxta=%ld descriptors=%ld for each agent=%d",
+	    opt.agents, descriptors, CMD_FDS);
+#ifdef NO_INITGROUPS
+	if (geteuid() == 0)
+		log_info("limits agents keep our supplementary groups: built "
+		    "without setgroups");
+#endif
+	if (geteuid() != 0)
+		log_info("user uid=%ld is not root: agents run as the same, "
+		    "user= and group= change nothing", (long)geteuid());
 }
 
 /* Finds errors of the configuration, the limits and the post office before
@@ -899,12 +921,15 @@ static void
 set_up(void)
 {
 	struct config *c;
+	long descriptors;
 	int code;
 
 	c = cf_load(me.config, say_plainly);
 	if (c == NULL)
 		die(X_CONFIG, "%s: has errors, nothing is started", me.config);
-	check_limits();
+	descriptors = get_descriptors();
+	opt.agents = descriptors <= FDS_KEPT + CMD_FDS ? 1 :
+	    (descriptors - FDS_KEPT) / CMD_FDS;
 	clock_read();
 	rnd_seed(now.wall ^ (unsigned long)getpid() << 8);
 	if ((code = spool_setup(0)) != 0)
@@ -923,10 +948,7 @@ set_up(void)
 	q.hold = me.sync;
 	spool_listen(q.config->notifysock);
 	status_open();
-	ta_limits();
-	if (geteuid() != 0)
-		log_info("user uid=%ld is not root: agents run as the same, "
-		    "user= and group= change nothing", (long)geteuid());
+	log_limits(descriptors);
 }
 
 int

@@ -669,6 +669,7 @@ struct options {
 	int	quiet;		/* -Q */
 	long	scanmax;	/* -E: new entries in one scan; 0: any */
 	long	scansecs;	/* -E: seconds that one scan may take */
+	long	agents;		/* as many as descriptors allow */
 	long	agentfiles;	/* -N */
 	long	forkrate;	/* -R: agents started in a second */
 	char	*pick_channel, *pick_host;	/* -p, or NULL */

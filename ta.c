@@ -74,19 +74,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#ifndef NO_RLIMIT
-#include <sys/resource.h>
-#endif
 #ifndef NO_SOCKETPAIR
 #include <sys/socket.h>
 #endif
-
-#define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
-/* The scheduler's own descriptors: the first three, log, syslog, the pipe of
- * signals (2), pid file, statistics, the socket and port, both named pipes (4);
- * for a moment two scans, another directory, and two control files (5); and
- * both ends of one agent. */
-#define FDS_LEAST	(15 + 8 + 2 * CMD_FDS)
 
 #define STRETCH		100	/* jobs after which it leaves for others */
 #define STRETCH_MOST	5	/* seconds that a new one has before others get
@@ -110,7 +100,6 @@
 
 static struct heap due;		/* agents, by timer */
 static unsigned long started;	/* new agents so far */
-static long most;		/* agents that descriptors allow */
 static struct {
 	double	since;		/* mono; a second from then on ... */
 	long	n;		/* ... starts that -R counts */
@@ -122,49 +111,6 @@ static long
 least(long a, long b)
 {
 	return a < b ? a : b;
-}
-
-/* ---- how many descriptors -------------------------------------------- */
-
-/* How many we may have, as many as we can get. */
-static long
-descriptors(void)
-{
-	long n;
-#ifndef NO_RLIMIT
-	struct rlimit rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-		rl.rlim_cur = rl.rlim_max;
-		if (rl.rlim_cur > (rlim_t)FD_SETSIZE)
-			rl.rlim_cur = (rlim_t)FD_SETSIZE;
-		setrlimit(RLIMIT_NOFILE, &rl);
-	}
-#endif
-	n = sysconf(_SC_OPEN_MAX);
-	return n < 0 ? 64 : least(n, FD_SETSIZE);
-}
-
-int
-ta_room(long *have)
-{
-	*have = descriptors();
-	if (*have < FDS_LEAST)
-		return FDS_LEAST;
-	most = *have <= FDS_KEPT + CMD_FDS ? 1 : (*have - FDS_KEPT) / CMD_FDS;
-	return 0;
-}
-
-void
-ta_limits(void)
-{
-	log_info("limits maxta=%ld descriptors=%ld for each agent=%d", most,
-	    descriptors(), CMD_FDS);
-#ifdef NO_INITGROUPS
-	if (geteuid() == 0)
-		log_info("limits agents keep our supplementary groups: built "
-		    "without setgroups");
-#endif
 }
 
 /* ---- limits ---------------------------------------------------------- */
@@ -194,7 +140,7 @@ most_of(const struct ring *r, int limit)
 
 	if (n == 0)
 		n = LONG_MAX;
-	return limit == MAXTA ? least(n, most) : n;
+	return limit == MAXTA ? least(n, opt.agents) : n;
 }
 
 /* Adds to the numbers of agents in all, idle and ending. */
