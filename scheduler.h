@@ -487,7 +487,6 @@ struct slots {
 	long	nta;		/* agents */
 	long	nidle;		/* ... that are idle */
 	long	nending;	/* ... that are ending */
-	long	nwait;		/* rings that wait for one of them to end */
 };
 
 /*
@@ -516,8 +515,6 @@ struct ring {
 	unsigned long started;	/* count of starts when it last got an agent */
 	const char *pending;	/* why it gets no new agent, or NULL */
 	char	*trouble;	/* dead: why no agent could be started */
-	int	waits;		/* the limit at which it waits for one agent
-				 * less; MAXRING: none */
 	unsigned char done;	/* no more of it is fed in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
 };

@@ -188,29 +188,19 @@ obstacle(struct ring *r, const struct thread *t)
 	return r->conf->dsn || forks.n < opt.forkrate ? NULL : forkrate;
 }
 
-/* The ring waits at the limit that stops it, if one agent less would do. */
-static void
-set_waits(struct ring *r)
-{
-	int at = MAXTA;
-
-	while (at > MAXRING && (r->pending != limits[at] ||
-	    slots_of(r, at)->nta > most_of(r, at)))
-		at--;
-	slots_of(r, r->waits)->nwait--;
-	slots_of(r, at)->nwait++;
-	r->waits = at;
-}
-
-/* Other rings that wait at the limit for one agent less, while no agent is
+/* Other rings that the limit stops, if one agent less would do and no agent is
  * ending.  If agents are bound to threads, the ring itself counts, too. */
 static long
 waiters(struct ring *r, int limit)
 {
 	const struct slots *s = slots_of(r, limit);
+	struct ring *o;
+	long n = 0;
 
-	return s->nending > 0 ? 0 :
-	    s->nwait - (!r->conf->bound && r->waits == limit);
+	for (o = s->nending > 0 ? NULL : q.rings; o != NULL; o = o->next)
+		n += o->pending == limits[limit] && slots_of(o, limit) == s &&
+		    s->nta <= most_of(o, limit) && (o != r || r->conf->bound);
+	return n;
 }
 
 /* Has the ring more than an equal share of the slots that others wait for?  So
@@ -1018,22 +1008,21 @@ send_idle(struct ring *r)
 
 /* ---- room ------------------------------------------------------------ */
 
-/* Finds the rings that wait for one agent less, and ends the agent that has
- * been idle longest if that helps. */
+/* Ends the agent that has been idle longest, of those whose slot another ring
+ * waits for. */
 static void
 make_room(void)
 {
-	struct ta *ta, *victim = NULL;
+	struct ta *last, *victim = NULL;
 	struct ring *r;
 
-	for (r = q.rings; r != NULL; r = r->next)
-		set_waits(r);
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		if (ta->state == TA_IDLE &&
-		    (victim == NULL || ta->heard < victim->heard) &&
-		    waiters(ta->ring, MAXTA) + waiters(ta->ring, MAXCHANNEL) >
-		    0)
-			victim = ta;
+	for (r = q.rings; r != NULL; r = r->next) {
+		last = r->idle == NULL ? NULL : r->idle->rprev;
+		if (last != NULL &&
+		    (victim == NULL || last->heard < victim->heard) &&
+		    waiters(r, MAXTA) + waiters(r, MAXCHANNEL) > 0)
+			victim = last;
+	}
 	if (victim != NULL)
 		end(victim, 1);
 }
