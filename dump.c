@@ -64,14 +64,14 @@
 #include <signal.h>
 
 #define STUCK		60	/* seconds until a reader is given up ... */
-#define WANTED		2	/* ... when somebody else waits */
+#define WANTED		2	/* ... when others may want his place */
 #define FULL		8000	/* bytes that are written at once, or a few
 				 * more: a line has less than 11 000 */
 #define TEXT_MOST	2000	/* bytes shown of a text */
 #define ASKED		1	/* seconds until a caller by the port has asked
 				 * for facts, or does not want them */
 
-static volatile sig_atomic_t wanted;	/* somebody else waits */
+static volatile sig_atomic_t wanted;	/* others may want our place */
 static int out_fd;
 static char outbuf[FULL + 12000];
 static struct text out;		/* what is not written yet */
@@ -86,7 +86,7 @@ static struct {
 
 /* ---- writing --------------------------------------------------------- */
 
-/* The scheduler sends SIGCONT when somebody else waits. */
+/* The scheduler sends SIGCONT when it may make no more dumps. */
 static void
 hurry(int sig)
 {

@@ -13,10 +13,10 @@
  * connects to the TCP port of PARAMmailqsock gets the queue, too.
  *
  * Queries.  A child process writes the queue (dump.c), so the scheduler and
- * the client never wait for each other.  At most four such children run, and
- * a fifth for root and the scheduler's own user.  When all are busy the next
- * query waits, and further ones get the answer "busy".  While a query waits,
- * a child whose client reads nothing for two seconds ends.
+ * the client never wait for each other.  At most five such children run, and
+ * a sixth for root and the scheduler's own user.  Further queries get the
+ * answer "busy".  While five run, a child whose client reads nothing for two
+ * seconds ends.
  *
  * Commands.
  *
@@ -53,14 +53,15 @@
 #endif
 
 #define PORT		174	/* where ZMailer's mailq asks */
-#define DUMPS		4	/* at one time, and one for us and root */
+#define DUMPS		5	/* at one time, and one for us and root */
 #define HURRY		1	/* seconds until the children get the next
-				 * signal that a query waits */
+				 * signal when no place is free */
 #define OPEN_AGAIN	3	/* seconds until a pipe or port is retried */
 #define REQUEST_MOST	2100	/* bytes in a request */
 #define AT_A_TIME	112	/* bytes read: a few requests */
 #define SUFFIX_MOST	20
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
+#define ANYBODY		(-1L)	/* the uid of a caller by the port */
 #define SIGNALS		32	/* more than any signal's number in POSIX.1 */
 #define AT_ONCE	100	/* jobs ended before the answer: more would delay
 			 * mail */
@@ -85,8 +86,7 @@ static struct {
 	long	dump[DUMPS + 1];	/* process numbers, 0: free; the last is
 					 * for us and root */
 	long	file;			/* the one for SIGUSR2 */
-	int	waiting;		/* the query that waits, -1: none */
-	double	hurry_at;		/* mono; with a waiting one */
+	double	hurry_at;		/* mono; when no place is free */
 	double	logged_at;		/* mono; when a request was last
 					 * logged */
 } st;
@@ -520,26 +520,6 @@ start_dump(int place, int fd, int to_file)
 }
 
 static void
-say_busy(int fd, const char *why)
-{
-	fd_write(fd, why, strlen(why));
-	close(fd);
-}
-
-/* If fork fails, the client gets an answer, and the log a line. */
-static void
-answer_query(int place, int fd)
-{
-	if (start_dump(place, fd, 0) == 0) {
-		close(fd);
-		return;
-	}
-	if (may_log())
-		log_warn("mailq fork %s", strerror(errno));
-	say_busy(fd, "busy no process for a dump now\n");
-}
-
-static void
 kill_dumps(int sig)
 {
 	int i;
@@ -549,34 +529,25 @@ kill_dumps(int sig)
 			kill((pid_t)st.dump[i], sig);
 }
 
-/* A query waits: children without an active reader are to end. */
-static void
-hurry(void)
-{
-	kill_dumps(SIGCONT);
-	st.hurry_at = now.mono + HURRY;
-}
-
-/* Answers the query at once, or lets it wait, or answers "busy": it never costs
- * more than a fork. */
+/* Answers the query, or says "busy": it never costs more than a fork. */
 static void
 take_query(int fd, long uid)
 {
 	int place = free_dump(uid);
+	const char *why = NULL;
 
-	if (place >= 0) {
-		answer_query(place, fd);
-		return;
+	if (place < 0) {
+		why = "busy others are being answered, ask again\n";
+	} else if (start_dump(place, fd, 0) < 0) {
+		why = "busy no process for a dump now\n";
+		if (may_log())
+			log_warn("mailq fork %s", strerror(errno));
 	}
-	hurry();
-	if (st.waiting < 0)
-		st.waiting = fd;
-	else
-		say_busy(fd, "busy others are being answered, ask again\n");
+	if (why != NULL)
+		fd_write(fd, why, strlen(why));
+	close(fd);
 }
 
-/* The query that waits gets the place of the dump that has ended, unless it is
- * the place for our own user and root. */
 int
 status_reaped(long pid, int status)
 {
@@ -593,10 +564,6 @@ status_reaped(long pid, int status)
 	if (pid == st.file && status != 0) {
 		log_err("dump file=%s cannot be written", queue_file);
 		unlink(fresh_file);
-	}
-	if (st.waiting >= 0 && i < DUMPS) {
-		answer_query(i, st.waiting);
-		st.waiting = -1;
 	}
 	return 1;
 }
@@ -682,9 +649,10 @@ take_callers(void)
 {
 	int fd = 0;
 
-	while (st.waiting < 0 && (fd = accept(st.tcp, NULL, NULL)) >= 0) {
+	while (free_dump(ANYBODY) >= 0 &&
+	    (fd = accept(st.tcp, NULL, NULL)) >= 0) {
 		fd_cloexec(fd);
-		take_query(fd, -1);
+		take_query(fd, ANYBODY);
 	}
 	/* without a free descriptor select would return at once, always */
 	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
@@ -948,7 +916,7 @@ status_prep(fd_set *in, int *max)
 {
 	double when = now.mono + 3600;
 
-	if (st.waiting < 0 && st.accept_at <= now.mono)
+	if (free_dump(ANYBODY) >= 0 && st.accept_at <= now.mono)
 		fd_watch(st.tcp, in, max);
 	fd_watch(st.query.in, in, max);
 	fd_watch(st.command.in, in, max);
@@ -956,7 +924,7 @@ status_prep(fd_set *in, int *max)
 		when = st.accept_at;
 	if (st.open_at > 0 && st.open_at < when)
 		when = st.open_at;
-	if (st.waiting >= 0 && st.hurry_at < when)
+	if (free_dump(ANYBODY) < 0 && st.hurry_at < when)
 		when = st.hurry_at;
 	return when - now.mono;
 }
@@ -972,8 +940,10 @@ status_do(fd_set *in)
 		read_inlet(&st.command);
 	if (st.open_at > 0 && st.open_at <= now.mono)
 		open_all();
-	if (st.waiting >= 0 && st.hurry_at <= now.mono)
-		hurry();
+	if (free_dump(ANYBODY) < 0 && st.hurry_at <= now.mono) {
+		kill_dumps(SIGCONT);
+		st.hurry_at = now.mono + HURRY;
+	}
 }
 
 /* At the start and after each reload; a port that has not changed stays open,
@@ -996,7 +966,7 @@ status_listen(void)
 void
 status_open(void)
 {
-	st.tcp = st.waiting = -1;
+	st.tcp = -1;
 	st.query.in = st.query.keep = -1;
 	st.command.in = st.command.keep = -1;
 	st.logged_at = NEVER;

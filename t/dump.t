@@ -325,8 +325,8 @@ ok 'callers who do not read are given up when another waits' \
     wait_log 'mailq pid=.* its reader took nothing and is given up'
 kill $stuck
 wait_for 60 served pipe "$pipe"
-# Six who do not read: one more than are served, who waits.  Once in 2 seconds
-# they all go, so it may take more than one crowd to meet one.
+# Six who do not read: as many as are served.  Once in 2 seconds they all go, so
+# it may take more than one crowd to meet them.
 crowd() {
 	bg "$ask" stuck pipe "$pipe" 6 >"$tmp/ready"
 	stuck=$bg_pid
@@ -343,7 +343,7 @@ crowd() {
 	lib_forget $stuck
 	grep '^busy' "$tmp/busy"
 }
-ok 'one more caller is refused as busy while one waits' wait_for 120 crowd
+ok 'one more caller is refused as busy' wait_for 120 crowd
 is 'a caller who reads gets his turn' $crowd_rc 0
 sched_stop
 is 'the scheduler ends well with stuck readers' "$sched_rc" 0
