@@ -398,7 +398,7 @@ emit_vertices(void)
 /* ---- the report ------------------------------------------------------ */
 
 /* Name={a,b} for each agent at work on the thread: P processes, HA and FA
- * seconds since they were heard and fed, OF jobs, S states.  O(agents). */
+ * seconds since they were heard and fed, OF jobs, S states. */
 static void
 emit_agents(const struct thread *t, const char *name, const char *end)
 {
@@ -409,9 +409,7 @@ emit_agents(const struct thread *t, const char *name, const char *end)
 	const char *sep = "";
 
 	emit(" %s={", name);
-	for (ta = q.agents; ta != NULL; ta = ta->next) {
-		if (ta->thread != t || !ta->working)
-			continue;
+	for (ta = t->busy; ta != NULL; ta = ta->tnext) {
 		emit("%-s", sep);
 		sep = ",";
 		if (*name == 'P')
@@ -578,42 +576,36 @@ emit_report(void)
 
 /* ---- the facts ------------------------------------------------------- */
 
-/* Was its control file emptied, cut, or written over, or taken away?  That of
- * a message which is done goes behind the message file. */
+/* Was its control file emptied, cut, or written over? */
 static int
 is_damaged(const struct message *m)
 {
 	const struct vertex *v;
-	char path[PATH_MAX_], c;
 	struct stat st;
-	int fd = fd_plain(m->name, O_RDONLY, &st), bad = 0;
+	int bad = lstat(m->name, &st) == 0 && st.st_size == 0;
 
-	if (fd < 0) {
-		text_fmt(path, sizeof(path), "../queue/%s", m->name);
-		return spool_gone(m->name) && lstat(path, &st) == 0;
-	}
 	for (v = msg_first(m); v != NULL && !bad; v = msg_next(v))
-		if (v->state != V_DONE && v->nr > 0)
-			bad = lseek(fd, (off_t)v->r[v->nr - 1].off,
-			    SEEK_SET) < 0 || read(fd, &c, 1) != 1 ||
-			    (c != 'r' && v->r[v->nr - 1].off != 0);
-	close(fd);
+		if (v->state != V_DONE && v->nr > 0 && v->r[0].off != 0)
+			bad = ctl_at(m->name, v->r[v->nr - 1].off) == NULL;
 	return bad;
 }
 
-/* Two files are looked at, which may be gone since. */
+/* Two files are looked at, which may be gone since.  The control file of a
+ * message which is done goes behind the message file. */
 static void
 emit_message(const struct message *m)
 {
 	char sender[WORD_MAX_], path[PATH_MAX_], flags[4];
 	struct stat st;
 	long size = -1;
+	int gone = spool_gone(m->name);
 
 	text_fmt(path, sizeof(path), "../queue/%s", m->name);
 	if (lstat(path, &st) == 0)
 		size = st.st_size;
 	text_fmt(flags, sizeof(flags), "%s%s%s", m->held ? "h" : "",
-	    q_only_dsns(m) ? "r" : "", is_damaged(m) ? "x" : "");
+	    q_only_dsns(m) ? "r" : "",
+	    (gone ? size >= 0 : is_damaged(m)) ? "x" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m),
 	    size, *flags != '\0' ? flags : "-",
 	    ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
