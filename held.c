@@ -42,13 +42,6 @@ find(int address, const char *text)
 	return p;
 }
 
-static void
-hold_free(struct hold *h)
-{
-	pat_free(h->patterns);
-	free(h);
-}
-
 /* A new hold, not in the list yet; NULL with errno. */
 static struct hold *
 hold_new(int address, const char *text)
@@ -190,7 +183,9 @@ held_set(int address, const char *text, int on)
 	bad = fd_replace(path, fresh, print_holds) < 0;
 	if (bad)
 		*p = on ? NULL : h;
-	if (bad == on)
-		hold_free(h);	/* it is not in the list any more */
+	if (bad == on) {	/* it is not in the list any more */
+		pat_free(h->patterns);
+		free(h);
+	}
 	return bad ? -1 : 0;
 }

@@ -250,8 +250,7 @@ do_flush(struct operation *r)
 			continue;
 		for (v = t->out; v != NULL; v = v->next)
 			*(t->held == NULL ? &r->evicted : &r->held) += 1;
-		if (t->held == NULL && (th_nready(t) + t->wait.n > 0 ||
-		    t->out != NULL || t->until > now.mono))
+		if (t->held == NULL)
 			th_flush(t, NULL);
 	}
 	say_how_many(r);
