@@ -93,12 +93,17 @@ static struct {
 
 /* ---- commands: what they name ----------------------------------------- */
 
+/* What becomes of a vertex that a command names, in the order of the answer: it
+ * is done, by a later pass, when it is loaded, or when its agent reports; or not
+ * at all, as it is held (flush), or as the disk cannot be written. */
+enum outcome { DONE, SOON, EVICTED, LATER, HELD, FAILED, OUTCOMES };
+
 /*
  * operation: a command while it is being done.
  *
  * "bounce smtp/a.test" has the verb bounce and one pattern; of three vertices
- * that match, one with an agent, done is 2 and later is 1, and the answer is
- * "ok 2 jobs bounced, 1 when their agents have reported".
+ * that match, one with an agent, n[DONE] is 2 and n[LATER] is 1, and the answer
+ * is "ok 2 jobs bounced, 1 when their agents have reported".
  */
 struct operation {
 	const struct verb *verb;
@@ -106,9 +111,7 @@ struct operation {
 	struct message *msg;	/* it names a message, or NULL */
 	char	**patterns;	/* it names addresses, or NULL; neither: all */
 	struct text *answer;
-	unsigned done, later, soon, failed;	/* vertices */
-	unsigned held;			/* ... that a flush leaves alone */
-	unsigned evicted;		/* ... that are loaded for it */
+	unsigned n[OUTCOMES];	/* vertices; of release: holds */
 };
 
 struct verb {
@@ -166,14 +169,6 @@ each_vertex(struct operation *r,
 	}
 }
 
-/* A clause of the answer, if there is something to say. */
-static void
-add_count(struct operation *r, unsigned n, const char *are)
-{
-	if (n > 0)
-		text_add(r->answer, ", %u %s", n, are);
-}
-
 static const char *
 plural(unsigned n)
 {
@@ -185,10 +180,17 @@ plural(unsigned n)
 static void
 say_how_many(struct operation *r)
 {
-	int flush = r->verb->cancel == CANCEL_NONE;
+	int flush = r->verb->cancel == CANCEL_NONE, i;
+	const char *are[OUTCOMES] = { NULL, "more to be worked off",
+	    "to come in from disk", "when their agents have reported", "held",
+	    "not: the spool cannot be written to" };
+	unsigned sum = 0;
 
-	if (r->done + r->later + r->soon + r->failed + r->held + r->evicted ==
-	    0) {
+	if (flush)
+		are[LATER] = "with agents";
+	for (i = 0; i < OUTCOMES; i++)
+		sum += r->n[i];
+	if (sum == 0) {
 		if (flush && r->patterns == NULL)
 			text_add(r->answer, "ok nothing waits");
 		else
@@ -196,14 +198,11 @@ say_how_many(struct operation *r)
 			    r->what);
 		return;
 	}
-	text_add(r->answer, "%s %u job%s %s", r->failed > 0 ? "no" : "ok",
-	    r->done, plural(r->done), r->verb->done);
-	add_count(r, r->soon, "more to be worked off");
-	add_count(r, r->evicted, "to come in from disk");
-	add_count(r, r->later, flush ? "with agents" :
-	    "when their agents have reported");
-	add_count(r, r->held, "held");
-	add_count(r, r->failed, "not: the spool cannot be written to");
+	text_add(r->answer, "%s %u job%s %s", r->n[FAILED] > 0 ? "no" : "ok",
+	    r->n[DONE], plural(r->n[DONE]), r->verb->done);
+	for (i = SOON; i < OUTCOMES; i++)
+		if (r->n[i] > 0)
+			text_add(r->answer, ", %u %s", r->n[i], are[i]);
 }
 
 /* ---- commands: verbs -------------------------------------------------- */
@@ -212,15 +211,12 @@ say_how_many(struct operation *r)
 static void
 flush_one(struct operation *r, struct vertex *v)
 {
-	if (v->state == V_HELD || v->thread->held != NULL) {
-		r->held++;
-	} else if (v->state == V_FED) {
-		r->later++;
-	} else {
-		r->done++;
-		if (r->msg != NULL)
-			th_flush(v->thread, v);
-	}
+	enum outcome what = v->state == V_HELD || v->thread->held != NULL ? HELD :
+	    v->state == V_FED ? LATER : DONE;
+
+	r->n[what]++;
+	if (what == DONE && r->msg != NULL)
+		th_flush(v->thread, v);
 }
 
 /* A message is flushed vertex by vertex, addresses thread by thread: that ends
@@ -238,18 +234,18 @@ do_flush(struct operation *r)
 		v = r->msg->out;
 	for (; v != NULL; v = v->other) {
 		th_flush(v->thread, v);
-		r->evicted++;
+		r->n[EVICTED]++;
 	}
 	if (r->msg != NULL) {	/* and what was forgotten of it */
 		q_reread(r->msg);
-		if (r->evicted == 0)
-			r->evicted = msg_rest(r->msg);
+		if (r->n[EVICTED] == 0)
+			r->n[EVICTED] = msg_rest(r->msg);
 	}
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next) {
 		if (!is_meant(r->patterns, t->ring->chan, t->host))
 			continue;
 		for (v = t->out; v != NULL; v = v->next)
-			*(t->held == NULL ? &r->evicted : &r->held) += 1;
+			r->n[t->held == NULL ? EVICTED : HELD]++;
 		if (t->held == NULL)
 			th_flush(t, NULL);
 	}
@@ -260,10 +256,7 @@ do_flush(struct operation *r)
 static void
 count_one(struct operation *r, struct vertex *v)
 {
-	if (v->state == V_FED)
-		r->later++;
-	else
-		r->done++;
+	r->n[v->state == V_FED ? LATER : DONE]++;
 }
 
 /* The holds on addresses have changed: each thread is checked again.  Where a
@@ -304,10 +297,10 @@ do_hold(struct operation *r)
 		rehold_all();
 	each_vertex(r, count_one);
 	text_add(r->answer, "ok %s is %sheld, %u job%s", r->what,
-	    n > 0 ? "already " : "", r->done, plural(r->done));
-	if (r->later > 0)
+	    n > 0 ? "already " : "", r->n[DONE], plural(r->n[DONE]));
+	if (r->n[LATER] > 0)
 		text_add(r->answer, " and %u when their agents have reported",
-		    r->later);
+		    r->n[LATER]);
 }
 
 /* The next hold that a release is to end, or NULL. */
@@ -333,14 +326,14 @@ do_release(struct operation *r)
 		}
 		if (m != NULL)
 			q_hold(m, 0);
-		r->done++;
+		r->n[DONE]++;
 	}
 	rehold_all();	/* threads point to holds that are gone */
 	if (h != NULL)
 		return;
-	if (r->done > 0)
-		text_add(r->answer, "ok %u hold%s released", r->done,
-		    plural(r->done));
+	if (r->n[DONE] > 0)
+		text_add(r->answer, "ok %u hold%s released", r->n[DONE],
+		    plural(r->n[DONE]));
 	else if (r->msg == NULL && r->patterns == NULL)
 		text_add(r->answer, "ok nothing is on hold");
 	else
@@ -359,11 +352,11 @@ cancel_one(struct operation *r, struct vertex *v)
 	 * the channel dsn */
 	if (th_is_dsn(v->thread) && (r->msg != NULL || how == CANCEL_BOUNCE))
 		return;
-	n = q_cancel(v, how, r->done >= AT_ONCE);
-	r->done += n == 0;
-	r->later += n == 1;
-	r->soon += n == 2;
-	r->failed += n < 0;
+	n = q_cancel(v, how, r->n[DONE] >= AT_ONCE);
+	r->n[DONE] += n == 0;
+	r->n[LATER] += n == 1;
+	r->n[SOON] += n == 2;
+	r->n[FAILED] += n < 0;
 }
 
 /* delete and bounce. */
@@ -383,7 +376,7 @@ do_cancel(struct operation *r)
 	each_vertex(r, cancel_one);
 	if (r->msg != NULL) {	/* the rest of it follows as it is read */
 		q_cancel_rest(r->msg, r->verb->cancel);
-		r->soon += msg_rest(r->msg);
+		r->n[SOON] += msg_rest(r->msg);
 	}
 	say_how_many(r);
 }
@@ -406,11 +399,8 @@ understand(struct operation *r)
 
 	if (name != NULL) {
 		r->what = name;
+		why = in_fetch(name);
 		r->msg = find_message(name);
-		if (r->msg == NULL) {
-			why = in_fetch(name);
-			r->msg = find_message(name);
-		}
 		if (r->msg == NULL && why != NULL)
 			text_add(r->answer, "no %s is skipped: %s", name, why);
 		else if (r->msg == NULL)
