@@ -32,7 +32,7 @@
  *
  * A pass costs O(agents), whatever the length of the queue.  After SIGTERM
  * nothing is loaded or fed; the loop continues until all agents have ended,
- * at most 15 seconds.
+ * at most 15 seconds, and one more for those that are ended then.
  *
  * This file parses only options and the lines of the file of -Z.
  */

@@ -93,9 +93,9 @@ static struct {
 
 /* ---- commands: what they name ----------------------------------------- */
 
-/* What becomes of a vertex that a command names, in the order of the answer: it
- * is done, by a later pass, when it is loaded, or when its agent reports; or not
- * at all, as it is held (flush), or as the disk cannot be written. */
+/* What becomes of a vertex that a command names, in the order of the answer:
+ * it is done, by a later pass, when it is loaded, or when its agent reports; or
+ * not at all, as it is held (flush), or as the disk cannot be written. */
 enum outcome { DONE, SOON, EVICTED, LATER, HELD, FAILED, OUTCOMES };
 
 /*
@@ -211,8 +211,8 @@ say_how_many(struct operation *r)
 static void
 flush_one(struct operation *r, struct vertex *v)
 {
-	enum outcome what = v->state == V_HELD || v->thread->held != NULL ? HELD :
-	    v->state == V_FED ? LATER : DONE;
+	enum outcome what = v->state == V_HELD || v->thread->held != NULL ?
+	    HELD : v->state == V_FED ? LATER : DONE;
 
 	r->n[what]++;
 	if (what == DONE && r->msg != NULL)

@@ -66,9 +66,10 @@
  * After 100 lines outside the protocol, or 100 lines "#step" and repeated
  * reports in a row, only #hungry and new reports are signs of life.
  *
- * Costs: a pass O(agents + rings), as select itself; a report O(jobs of the
- * agent) and O(log n) of the recipients of its job; a job O(rings), and
- * O(agents of the host) for the one with the fewest jobs.
+ * Costs: a pass O(agents), as select itself, and O(rings) for each ring, of
+ * which there are about as many as clauses; a report O(jobs of the agent) and
+ * O(log n) of the recipients of its job; a job O(rings), and O(agents of the
+ * host) for the one with the fewest jobs.
  */
 #include "scheduler.h"
 #include <signal.h>
