@@ -793,15 +793,7 @@ emit_facts(void)
 int
 dump_queue(int fd)
 {
-	struct sigaction sa;
-
-	memset(&sa, 0, sizeof(sa));
-	sigemptyset(&sa.sa_mask);
-	sa.sa_handler = hurry;
-#ifdef SA_RESTART
-	sa.sa_flags = SA_RESTART;
-#endif
-	sigaction(SIGCONT, &sa, NULL);
+	signal(SIGCONT, hurry);	/* it has to come but once */
 	out_fd = fd;
 	text_init(&out, outbuf, sizeof(outbuf));
 	out.clean = 2;
