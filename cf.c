@@ -238,8 +238,8 @@ place_of(void *values, const struct keyword *k)
 struct reader {
 	const char *file;
 	void	(*say)(const char *);
-	char	*p;		/* the rest of the file; changed in place */
-	char	*start;		/* of the current line */
+	char	*p;		/* the rest of the line; changed in place */
+	char	*next;		/* the next line; NULL: there is none */
 	int	line, errors;
 	const char *word;	/* the current keyword or pattern, or "-" ... */
 	int	word_line;	/* ... and its line: errors name them */
@@ -279,43 +279,27 @@ warn(const struct reader *r, const char *why)
 	log_warn("config %s:%d: %s: %s", r->file, r->word_line, r->word, why);
 }
 
+/* Goes to the next line, whose end becomes a NUL: 1, or 0 if there is none. */
 static int
-is_blank(int c)
+next_line(struct reader *r)
 {
-	return c != '\n' && isspace(c);
+	if (r->next == NULL)
+		return 0;
+	r->line++;
+	r->p = r->next;
+	r->next = strchr(r->p, '\n');
+	if (r->next != NULL)
+		*r->next++ = '\0';
+	return 1;
 }
 
-/* Skips blanks within the line: the byte behind them. */
+/* Skips blanks: the byte behind them, NUL for a comment, too. */
 static int
 skip_blanks(struct reader *r)
 {
-	while (is_blank((unsigned char)*r->p))
+	while (isspace((unsigned char)*r->p))
 		r->p++;
-	return *r->p;
-}
-
-/* r->p is at the end of a line, and goes to the next. */
-static void
-next_line(struct reader *r)
-{
-	r->line++;
-	r->start = ++r->p;
-}
-
-/* Skips blanks, lines and comments: 1 when the next token is in the first
- * column, 0 when it is further right, -1 at the end. */
-static int
-skip_to_token(struct reader *r)
-{
-	for (;;) {
-		if (skip_blanks(r) == '#')
-			r->p += strcspn(r->p, "\n");
-		if (*r->p == '\0')
-			return -1;
-		if (*r->p != '\n')
-			return r->p == r->start;
-		next_line(r);
-	}
+	return *r->p == '#' ? '\0' : *r->p;
 }
 
 /* Skips the word at r->p, which '=' may end, too: the byte that ended it. */
@@ -327,17 +311,14 @@ end_word(struct reader *r, int equals)
 	while (*r->p != '\0' && !isspace((unsigned char)*r->p) &&
 	    !(equals && *r->p == '='))
 		r->p++;
-	c = (unsigned char)*r->p;
-	*r->p = '\0';
-	if (c == '\n')
-		next_line(r);
-	else if (c != '\0')
-		r->p++;
+	c = *r->p;
+	if (c != '\0')
+		*r->p++ = '\0';
 	return c;
 }
 
-/* Makes the word at r->p the current one: the byte that follows it on its line,
- * a '=', a blank or the end. */
+/* Makes the word at r->p the current one: the byte that follows it, a '=', a
+ * blank or NUL. */
 static int
 take_word(struct reader *r, int equals)
 {
@@ -346,7 +327,7 @@ take_word(struct reader *r, int equals)
 	r->word = r->p;
 	r->word_line = r->line;
 	c = end_word(r, equals);
-	if (is_blank(c) && skip_blanks(r) == '=' && equals)
+	if (equals && c != '=' && skip_blanks(r) == '=')
 		c = *r->p++;
 	return c;
 }
@@ -360,13 +341,10 @@ quoted(struct reader *r)
 	char *value = ++r->p, *to = value;
 
 	while (*r->p != '"') {
-		if (*r->p == '\0' || *r->p == '\n')
-			return NULL;
-		if (r->p[0] == '\\' && r->p[1] == '\n') {
-			r->p++;
-			next_line(r);
+		if (r->p[0] == '\\' && r->p[1] == '\0' && next_line(r))
 			continue;
-		}
+		if (*r->p == '\0')
+			return NULL;
 		if (r->p[0] == '\\' && (r->p[1] == '"' || r->p[1] == '\\'))
 			r->p++;
 		*to++ = *r->p++;
@@ -383,7 +361,7 @@ take_value(struct reader *r)
 	char *value;
 	int c = skip_blanks(r);
 
-	if (c == '\0' || c == '\n' || c == '#') {
+	if (c == '\0') {
 		wrong(r, "there is no value behind the =");
 		return NULL;
 	}
@@ -821,7 +799,7 @@ take_first(struct reader *r)
 		return;
 	}
 	text_lower(word + 5);
-	if (c != '\n' && (value = take_value(r)) == NULL)
+	if (c != '\0' && (value = take_value(r)) == NULL)
 		return;
 	take_param(r, word + 5, value);
 }
@@ -877,12 +855,11 @@ cf_load(const char *file, void (*say)(const char *))
 	struct config *config = mem_get(sizeof(*config));
 	const struct keyword *k;
 	struct reader r;
-	int column;
+	char *begin;
 
 	memset(&r, 0, sizeof(r));
 	r.file = file;
 	r.say = say;
-	r.line = 1;
 	r.word = "-";
 	r.config = config;
 	if (config == NULL) {
@@ -893,12 +870,14 @@ cf_load(const char *file, void (*say)(const char *))
 		if (k->def != NULL)
 			set_value(&r, k, config, k->def);
 	r.link = &config->clauses;
-	r.p = r.start = config->text = read_file(&r);
-	while (r.p != NULL && (column = skip_to_token(&r)) >= 0)
-		if (column == 1)
+	r.next = config->text = read_file(&r);
+	while (next_line(&r)) {
+		begin = r.p;
+		if (skip_blanks(&r) != '\0' && r.p == begin)
 			take_first(&r);
-		else
+		while (skip_blanks(&r) != '\0')
 			take_keyword(&r);
+	}
 	fill_empty(&r);
 	config->matched = mem_get((r.clauses + 1) * sizeof(*config->matched));
 	if (config->matched == NULL)
