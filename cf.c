@@ -139,17 +139,20 @@ struct pair {
 static const struct pair synonyms[] = {
 	{ "maxtransport", "maxta" }, { "maxtransports", "maxta" },
 	{ "maxchannels", "maxchannel" }, { "maxrings", "maxring" },
-	{ "priority", "nice" }, { "ageorder", "order" }
+	{ "priority", "nice" }, { "ageorder", "order" }, { NULL, NULL }
 }, retired[] = {
 	{ "byhost", "put $host into the command instead" },
 	{ "maxhost", "use maxthr instead" },
-	{ "gangschedule", "leave it out: hosts are always scheduled as one" }
+	{ "gangschedule", "leave it out: hosts are always scheduled as one" },
+	{ NULL, NULL }
 };
 
 /* PARAMs and keywords of ZMailer that have no effect here. */
-static const char *const foreign[] = {
-	"authfile", "msgwriteasync", "store-error-on-error",
-	"sysnice", "syspriority", "deliveryform", "expiryform"
+static const struct pair foreign[] = {
+	{ "authfile", "" }, { "msgwriteasync", "" },
+	{ "store-error-on-error", "" }, { "sysnice", "" },
+	{ "syspriority", "" }, { "deliveryform", "" }, { "expiryform", "" },
+	{ NULL, NULL }
 };
 
 /* The settings of the channel dsn: defaults before any clause, and those that
@@ -157,15 +160,13 @@ static const char *const foreign[] = {
 static const struct pair dsn_first[] = {
 	{ "interval", "5" }, { "retries", "1 2 4 8 12" },
 	{ "timeout", "30m" }, { "overfeed", "10" }, { "order", "age" },
-	{ "cohorts", "0" }
+	{ "cohorts", "0" }, { NULL, NULL }
 }, dsn_last[] = {
 	{ "expiry", "0" }, { "reporttimes", "none" }, { "maxta", "0" },
 	{ "maxchannel", "0" }, { "maxring", "1" }, { "maxthr", "1" },
 	{ "bounce", "sender" }, { "queueonly", "0" },
-	{ "wakeuprestartonly", "0" }
+	{ "wakeuprestartonly", "0" }, { NULL, NULL }
 };
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* What was split last. */
 static struct command split;
@@ -187,34 +188,22 @@ row_of(const struct keyword *table, const char *name)
 	return NULL;
 }
 
-/* The value of that name in a table of n; NULL: it has none. */
+/* The value of that name; NULL: it has none. */
 static const char *
-value_of(const struct pair *table, size_t n, const char *name)
+value_of(const struct pair *table, const char *name)
 {
-	for (; n > 0; n--, table++)
-		if (strcmp(table->name, name) == 0)
-			return table->value;
-	return NULL;
+	while (table->name != NULL && strcmp(table->name, name) != 0)
+		table++;
+	return table->value;
 }
 
 /* The keyword, by any of its names; NULL: it is none. */
 static const struct keyword *
 keyword_of(const char *word)
 {
-	const char *other = value_of(synonyms, COUNT(synonyms), word);
+	const char *other = value_of(synonyms, word);
 
 	return row_of(cf_keywords, other != NULL ? other : word);
-}
-
-static int
-is_foreign(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < COUNT(foreign); i++)
-		if (strcmp(name, foreign[i]) == 0)
-			return 1;
-	return 0;
 }
 
 /* The value of the keyword, in a setting or a config. */
@@ -653,7 +642,7 @@ static void
 no_keyword(struct reader *r, int given)
 {
 	const struct keyword *k, *best = cf_keywords;
-	const char *advice = value_of(retired, COUNT(retired), r->word);
+	const char *advice = value_of(retired, r->word);
 
 	if (advice != NULL) {
 		wrong(r, "is no longer a keyword: %s", advice);
@@ -672,7 +661,7 @@ no_keyword(struct reader *r, int given)
 	}
 	if (*r->word == '\0')
 		wrong(r, "there is no keyword before the =");
-	else if (is_foreign(r->word))
+	else if (value_of(foreign, r->word) != NULL)
 		warn(r, "has no meaning here and is passed over");
 	else
 		wrong(r, "is no keyword; the nearest one is %s", best->name);
@@ -764,7 +753,7 @@ take_param(struct reader *r, const char *name, const char *value)
 		wrong(r, "a value is missing");
 	} else if (k != NULL) {
 		set_value(r, k, r->config, value);
-	} else if (is_foreign(name)) {
+	} else if (value_of(foreign, name) != NULL) {
 		warn(r, "has no meaning here and is passed over");
 	} else {
 		text_init(&t, list, sizeof(list));
@@ -784,7 +773,8 @@ is_param(const char *word)
 	if (strncmp(word, "PARAM", 5) == 0)
 		return 1;
 	return strncmp(folded(word, "= \t\r\n", name), "param", 5) == 0 &&
-	    (row_of(params, name + 5) != NULL || is_foreign(name + 5));
+	    (row_of(params, name + 5) != NULL ||
+	    value_of(foreign, name + 5) != NULL);
 }
 
 /* The token in the first column that r->p is at. */
@@ -991,9 +981,9 @@ dsn_command(struct config *c)
 
 /* Sets values of the tables above, which have no errors. */
 static void
-set_ours(struct setting *v, const struct pair *values, size_t n)
+set_ours(struct setting *v, const struct pair *values)
 {
-	for (; n > 0; n--, values++)
+	for (; values->name != NULL; values++)
 		set_keyword(NULL, row_of(cf_keywords, values->name), v,
 		    values->value);
 }
@@ -1011,7 +1001,7 @@ set_defaults(struct conf *f)
 			set_keyword(NULL, k, v, k->def);
 	if (!f->dsn)
 		return;
-	set_ours(v, dsn_first, COUNT(dsn_first));
+	set_ours(v, dsn_first);
 	v->idlemax = f->config->bouncelimit + DSN_IDLE;
 	v->uid = geteuid();
 	v->gid = getegid();
@@ -1029,7 +1019,7 @@ complete(struct conf *f)
 	struct setting *v = &f->v;
 
 	if (f->dsn)
-		set_ours(v, dsn_last, COUNT(dsn_last));
+		set_ours(v, dsn_last);
 	if (v->idlemax == 0)	/* it was not given, or as 0 */
 		v->idlemax = 3 * v->interval;
 	if (v->command != NULL && split_command(v->command) == NULL)
