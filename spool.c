@@ -672,7 +672,7 @@ spool_has_id(const char *name, const char *id)
 	char its[80];
 	size_t n;
 
-	if (spool_id(name, its, sizeof(its)) < 0)
+	if (spool_id(name, NULL, its, sizeof(its)) < 0)
 		return 0;
 	n = strcspn(its, ".");	/* ZMailer's ends there */
 	return strncmp(its, id, n) == 0 &&

@@ -214,16 +214,6 @@ put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 }
 
 int
-spool_id_at(const char *name, const struct spool_time *at, char *id,
-    size_t size)
-{
-	struct text t;
-
-	text_init(&t, id, size);
-	return at->s == 0 ? -1 : put_id(&t, name, (time_t)at->s, at->ns);
-}
-
-int
 spool_id_of(const char *path, const char *name, char *id, size_t size)
 {
 	struct stat st;
@@ -238,10 +228,14 @@ spool_id_of(const char *path, const char *name, char *id, size_t size)
 }
 
 int
-spool_id(const char *name, char *id, size_t size)
+spool_id(const char *name, const struct spool_time *at, char *id, size_t size)
 {
 	char path[PATH_SIZE];
+	struct text t;
 
+	text_init(&t, id, size);
+	if (at != NULL && at->s != 0)
+		return put_id(&t, name, (time_t)at->s, at->ns);
 	return text_fmt(path, sizeof(path), "../queue/%s", name) < 0 ? -1 :
 	    spool_id_of(path, name, id, size);
 }
