@@ -119,7 +119,6 @@ static struct {
 	double	due;		/* mono; the next round */
 	enum unsaved unsaved;
 	unsigned wrong, logged;	/* errors of this round and the last */
-	int	died;		/* a file has made a destination dead */
 } db;
 
 /* record: a line of a file, its times as of now. */
@@ -893,7 +892,6 @@ take_foreign(struct thread *d, const struct record *r, const char *who)
 	}
 	d->until = now.mono + span;
 	d->by_other = 1;
-	db.died = 1;
 }
 
 /* Takes a line of the file of the host who; NULL: of our own. */
@@ -1008,7 +1006,7 @@ read_others(void)
 
 /* ---- for the loop ------------------------------------------------------- */
 
-int
+void
 dest_round(const char *path,
     const struct setting *(*setting_of)(const char *, const char *))
 {
@@ -1019,10 +1017,9 @@ dest_round(const char *path,
 	is_new = strcmp(path, db.path) != 0;
 	db.due = now.mono + dest_period;
 	db.setting_of = setting_of;
-	db.died = 0;
 	text_fmt(db.path, sizeof(db.path), "%s", path);
 	if (*path == '\0')
-		return 0;
+		return;
 	if (is_new) {
 		if (q.dests.n > 0)
 			unsave(CHANGES);
@@ -1032,14 +1029,12 @@ dest_round(const char *path,
 	save(CHANGES);
 	if (is_shared())
 		read_others();
-	return db.died;
 }
 
 double
 dest_wait(void)
 {
-	return db.path[0] == '\0' ? 3600 : db.due > now.mono ?
-	    db.due - now.mono : 0;
+	return db.path[0] == '\0' ? 3600 : db.due - now.mono;
 }
 
 void

@@ -554,9 +554,9 @@ th_destdb(void)
 {
 	struct thread *t;
 
-	if (dest_round(q.config->destdb, setting_of))
-		for (t = q.all; t != NULL; t = t->next)
-			th_update(t);
+	dest_round(q.config->destdb, setting_of);
+	for (t = q.all; t != NULL; t = t->next)
+		th_update(t);
 }
 
 /* ---- agents come and go ---------------------------------------------- */
