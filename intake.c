@@ -1073,10 +1073,8 @@ find_new(void)
 {
 	char *name = step.name;
 
-	if (*name != '\0') {
-		spool_note_changes();
+	if (*name != '\0')
 		return 1;
-	}
 	while (!step.notified)
 		if (!spool_notified(name))
 			step.notified = 1;	/* no system call for each */
@@ -1139,6 +1137,7 @@ in_load(void)
 	struct part *p;
 	unsigned most;
 
+	spool_note_changes();
 	while (parts < BATCH_PARTS && (p = next_part(&most)) != NULL) {
 		load_more(p, most);
 		parts++;

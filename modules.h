@@ -17,7 +17,7 @@
 int	spool_setup(int look);
 /* The next entry that may be a control file, as a path below transport/: 1, or
  * 0 when there is none now.  The scan goes on where it was.
- * spool_note_changes: notes changed directories, for a pass without spool_next.
+ * spool_note_changes: notes changed directories, once in each pass.
  * spool_wait: seconds until spool_next may find an entry. */
 int	spool_next(char *name);
 void	spool_note_changes(void);
