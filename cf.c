@@ -489,22 +489,19 @@ set_id(const struct keyword *k, void *to, const char *s)
 	struct group *gr;
 #endif
 
-	/* root and daemon, the defaults, have their usual numbers on systems
-	 * that do not have these names */
-	*(long *)to = k->type == T_GROUP;
-	if (num_upto(s, ID_MOST, &n, NULL) == 0) {
+	if (num_upto(s, ID_MOST, &n, NULL) == 0)
 		*(long *)to = n;
-		return NULL;
-	}
 #ifndef NO_PWD
-	pw = k->type == T_USER ? getpwnam(s) : NULL;
-	gr = k->type == T_GROUP ? getgrnam(s) : NULL;
-	if (pw != NULL || gr != NULL) {
-		*(long *)to = pw != NULL ? (long)pw->pw_uid : (long)gr->gr_gid;
-		return NULL;
-	}
+	else if (k->type == T_USER && (pw = getpwnam(s)) != NULL)
+		*(long *)to = pw->pw_uid;
+	else if (k->type == T_GROUP && (gr = getgrnam(s)) != NULL)
+		*(long *)to = gr->gr_gid;
 #endif
-	if (strcmp(s, k->type == T_USER ? "root" : "daemon") != 0)
+	/* the defaults have their usual numbers on systems without these names
+	 */
+	else if (strcmp(s, k->type == T_USER ? "root" : "daemon") == 0)
+		*(long *)to = k->type == T_GROUP;
+	else
 		wrong("there is no %s %.80s", k->name, s);
 	return NULL;
 }

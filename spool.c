@@ -87,15 +87,13 @@ dir_of(const char *name)
 	return i;
 }
 
-/* Is the path, which ends in a slash, one of a directory, and not of a link? */
+/* A directory, and no link to one?  The path must not end in a slash. */
 static int
 is_dir(const char *path)
 {
-	char plain[PATH_MAX_];
 	struct stat st;
 
-	text_fmt(plain, sizeof(plain), "%.*s", (int)strlen(path) - 1, path);
-	return lstat(plain, &st) == 0 && S_ISDIR(st.st_mode);
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* The path of the message file, good until the next call. */
@@ -550,9 +548,9 @@ offer(const char *entry, char *name)
 	}
 	if (isupper((unsigned char)entry[0]) && entry[1] == '\0' &&
 	    scan.at <= 26) {
-		text_fmt(name, NAME_MAX_, "%s%s/", office_dir(scan.at), entry);
+		text_fmt(name, NAME_MAX_, "%s%s", office_dir(scan.at), entry);
 		if (is_dir(name))
-			add_dir(dir_of(name));
+			add_dir(scan.at * 26 + 1 + entry[0] - 'A');
 	}
 	return 0;
 }
@@ -952,8 +950,7 @@ static struct {
 	int	at;		/* the directory that is next */
 	int	area;		/* of the open one */
 	DIR	*open;
-	char	path[20];	/* ... and its path from transport/, with a
-				 * slash at its end */
+	char	path[20];	/* ... and its path from transport/ */
 	unsigned long removed;	/* double bounces, in this round */
 	unsigned long waiting;	/* files in router/ that nobody takes */
 } tidy = { TIDY_FIRST, 2, 0, 0, NULL, "", 0, 0 };
@@ -1030,7 +1027,7 @@ tidy_entry(const char *entry)
 	struct stat st;
 	long pid;
 
-	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s%s", tidy.path,
+	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s/%s", tidy.path,
 	    entry) < 0 || (tidy.area == QUEUE &&
 	    (!name_usable(entry) || !office_is_orphan("..", name))) ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
@@ -1068,11 +1065,12 @@ tidy_open(void)
 	tidy.area = i < QUEUE ? i : QUEUE;
 	text_fmt(tidy.path, sizeof(tidy.path), "../%s/%s",
 	    places[tidy.area].name, i < QUEUE ? "" : office_dir(i - QUEUE));
+	tidy.path[strlen(tidy.path) - 1] = '\0';
 	if (!is_dir(tidy.path))
 		return;
 	tidy.open = opendir(tidy.path);
 	if (tidy.open == NULL)
-		log_err("tidy dir=%s %s", tidy.path + 3, strerror(errno));
+		log_err("tidy dir=%s/ %s", tidy.path + 3, strerror(errno));
 }
 
 double
