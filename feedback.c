@@ -96,7 +96,8 @@
 #define HEAD		"destdb 2 "
 #define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
 #define OTHERS_MOST	100	/* files of other hosts */
-#define CHANNELS_MOST	100	/* beyond them files bring no new ones */
+#define CHANNELS_MOST	100	/* beyond them files bring no new ones, as
+				 * finding one is O(channels) */
 #define WINDOW_MOST	1000000L
 #define WORDS_MOST	500	/* bytes of a reason */
 #define HEARSAY		3	/* rounds that a destination is dead by the
@@ -114,8 +115,7 @@ enum unsaved { SAVED, USES, CHANGES };
 
 static struct {
 	char	path[PATH_MAX_];	/* "": there is none */
-	const struct setting *(*setting_of)(const char *channel,
-		    const char *host);
+	conf_match *match;
 	double	due;		/* mono; the next round */
 	enum unsaved unsaved;
 	unsigned wrong, logged;	/* errors of this round and the last */
@@ -462,22 +462,29 @@ retry_step(const struct setting *s, long age)
 
 /* ---- the table --------------------------------------------------------- */
 
-/* The channel of that name, which stays for good; NULL without memory. */
-struct chan *
-dest_chan(const char *name)
+/* The channel of that name, which stays for good; NULL without memory, or if it
+ * is new and there are most of them. */
+static struct chan *
+chan_of(const char *name, int most)
 {
 	struct chan *c;
 
-	for (c = q.chans; c != NULL; c = c->next)
+	for (c = q.chans; c != NULL; c = c->next, most--)
 		if (*c->name == *name && strcmp(c->name, name) == 0)
 			return c;
-	c = mem_get(sizeof(*c) + strlen(name));
+	c = most <= 0 ? NULL : mem_get(sizeof(*c) + strlen(name));
 	if (c == NULL)
 		return NULL;
 	strcpy(c->name, name);
 	c->next = q.chans;
 	q.chans = c;
 	return c;
+}
+
+struct chan *
+dest_chan(const char *name)
+{
+	return chan_of(name, INT_MAX);
 }
 
 static unsigned
@@ -835,19 +842,6 @@ take_line(struct lines *l, long passed, struct record *r)
 	return 0;
 }
 
-/* The channel of that name, or NULL.  Finding one is O(channels), so a file
- * must not make many. */
-static struct chan *
-chan_of(const char *name)
-{
-	struct chan *c;
-	int n = 0;
-
-	for (c = q.chans; c != NULL && strcmp(c->name, name) != 0; c = c->next)
-		n++;
-	return c != NULL || n >= CHANNELS_MOST ? c : dest_chan(name);
-}
-
 /* Sets the new destination to the state in the record, as if by one report. */
 static void
 restore(struct thread *d, const struct record *r, const struct setting *s)
@@ -898,10 +892,12 @@ take_foreign(struct thread *d, const struct record *r, const char *who)
 static void
 take_record(struct record *r, const char *who)
 {
-	const struct setting *s = who != NULL && r->left <= 0 ? NULL :
-	    db.setting_of(r->channel, r->host);
-	struct chan *chan = s == NULL || (who != NULL && s->fb.cohorts == 0) ?
-	    NULL : chan_of(r->channel);
+	const struct conf *f = who != NULL && r->left <= 0 ? NULL :
+	    db.match(q.config, r->channel, r->host);
+	const struct setting *s = f == NULL ? NULL : &f->v;
+	struct chan *chan = s == NULL || s->command == NULL ||
+	    (who != NULL && s->fb.cohorts == 0) ? NULL :
+	    chan_of(r->channel, CHANNELS_MOST);
 	struct thread *d = chan == NULL ? NULL : find_dest(chan, r->host, 0);
 
 	if (chan == NULL || (who == NULL && d != NULL))
@@ -1007,16 +1003,13 @@ read_others(void)
 /* ---- for the loop ------------------------------------------------------- */
 
 void
-dest_round(const char *path,
-    const struct setting *(*setting_of)(const char *, const char *))
+dest_round(conf_match *match)
 {
-	int is_new;
+	const char *path = q.config->destdb != NULL ? q.config->destdb : "";
+	int is_new = strcmp(path, db.path) != 0;
 
-	if (path == NULL)
-		path = "";
-	is_new = strcmp(path, db.path) != 0;
-	db.due = now.mono + dest_period;
-	db.setting_of = setting_of;
+	db.due = *path == '\0' ? FAR_OFF : now.mono + dest_period;
+	db.match = match;
 	text_fmt(db.path, sizeof(db.path), "%s", path);
 	if (*path == '\0')
 		return;
@@ -1034,7 +1027,7 @@ dest_round(const char *path,
 double
 dest_wait(void)
 {
-	return db.path[0] == '\0' ? 3600 : db.due - now.mono;
+	return db.due - now.mono;
 }
 
 void

@@ -116,12 +116,12 @@ void	reason_copy(char **slot, const char *);
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
-/* A round of files: path is that of PARAMdestdb, NULL: none.  Reads our file at
- * a new path, writes changes, reads the files of other hosts, which may make
- * destinations dead.  The function returns the setting for an address, or NULL.
- */
-void	dest_round(const char *path,
-	    const struct setting *(*)(const char *channel, const char *host));
+/* A round of files, if there is PARAMdestdb: reads our file at a new path,
+ * writes changes, reads the files of other hosts, which may make destinations
+ * dead.  The function is cf_match, which is not below this module. */
+typedef struct conf *conf_match(struct config *, const char *channel,
+	    const char *host);
+void	dest_round(conf_match *);
 double	dest_wait(void);	/* seconds until a round is due, or less */
 void	dest_close(void);		/* writes our file at the end */
 
