@@ -15,8 +15,8 @@
 #include "util.h"
 #include "pattern.h"
 
-#define ALTERNATIVES	256		/* in one pattern */
-#define BRACES		1000		/* ... that are expanded for one */
+#define ALTERNATIVES	256		/* in one pattern; and braces that are
+					 * expanded for one of them */
 
 /* ---- reading --------------------------------------------------------- */
 
@@ -97,8 +97,8 @@ choice_end(const char *p)
 }
 
 /* Appends the alternatives of s to all, which has n of them; without braces it
- * is one, for any host if it has no '/'.  Their number; or -1 if these, or
- * the braces in a row, are too many, or there is no memory. */
+ * is one, for any host if it has no '/'.  depth braces of it were expanded.
+ * The number in all; or -1 if either is too large, or there is no memory. */
 static int
 expand(char **all, int n, const char *s, int depth)
 {
@@ -107,7 +107,7 @@ expand(char **all, int n, const char *s, int depth)
 
 	while (*open != '\0' && *open != '{')
 		open = item_end(open);
-	if (n < 0 || n == ALTERNATIVES || depth == BRACES)
+	if (n == ALTERNATIVES || depth == ALTERNATIVES)
 		return -1;
 	if (*open == '\0') {
 		all[n] = join(s, open - s, "/*", 2 * (strchr(s, '/') == NULL),

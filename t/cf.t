@@ -136,6 +136,9 @@ is 'more than 256 alternatives are too many' \
     "$("$T" expand '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/x')" 'too many'
 is '256 alternatives are not too many' \
     "$("$T" expand '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/x' | wc -l | tr -d ' ')" 256
+is 'more than 256 braces in a row are too many alternatives' \
+    "$("$T" expand "$(awk 'BEGIN { while (i++ < 5000) printf "{a}" }')")" \
+    'too many'
 long=$(awk 'BEGIN { for (i = 0; i < 30; i++) printf "*a" }')
 text=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "a" }')
 is 'a pattern with many stars is matched in time' \
