@@ -749,16 +749,19 @@ wants_facts(int fd)
 	struct timeval tv;
 	fd_set set;
 	char c;
+	int n;
 
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
 		return 1;
 	flush();
-	FD_ZERO(&set);
-	FD_SET(fd, &set);
-	tv.tv_sec = ASKED;
-	tv.tv_usec = 0;
-	return select(fd + 1, &set, NULL, NULL, &tv) > 0 &&
-	    read(fd, &c, 1) == 0;
+	do {	/* hurry may come */
+		FD_ZERO(&set);
+		FD_SET(fd, &set);
+		tv.tv_sec = ASKED;
+		tv.tv_usec = 0;
+		n = select(fd + 1, &set, NULL, NULL, &tv);
+	} while (n < 0 && errno == EINTR);
+	return n > 0 && read(fd, &c, 1) == 0;
 }
 
 /* With -Q, nothing that names single messages. */
