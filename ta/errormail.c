@@ -268,7 +268,7 @@ put_message(struct report *r)
 static int
 send_report(struct report *r)
 {
-	const char *sender = r->first->from->tell;
+	const char *sender = r->first->from->dsn_to;
 	const struct lib_rcpt *p;
 	char subject[100];
 
@@ -318,7 +318,7 @@ tell_and_report(struct lib_job *job, struct lib_rcpt *first,
 	status = errno == ENOSPC ? "4.3.1" : "4.3.0";
 	if (sent)
 		text_fmt(text, sizeof(text), "DSN to %s in router/%lu",
-		    first->from->tell, r.d.post.num);
+		    first->from->dsn_to, r.d.post.num);
 	else
 		text_fmt(text, sizeof(text), "the DSN to the sender "
 		    "cannot be written: %s", strerror(errno));
@@ -345,7 +345,7 @@ work(struct lib_job *job)
 		    "could get a DSN", kind->subject);
 		if (!wants_report(r))
 			lib_report(job, r, 0, NULL, "NOTIFY wants no DSN", 0);
-		else if (!can_get_dsn(r->from->tell))
+		else if (!can_get_dsn(r->from->dsn_to))
 			lib_report(job, r, X_UNAVAILABLE, kind->status, text,
 			    0);
 		else

@@ -382,7 +382,7 @@ get_sender(struct lib_job *job, unsigned long off)
 	if (p == NULL)
 		_exit(X_OSERR);
 	p->off = off;
-	p->address = p->tell = strcpy((char *)(p + 1), address);
+	p->address = p->dsn_to = strcpy((char *)(p + 1), address);
 	p->next = job->senders;
 	job->senders = p;
 	return p;

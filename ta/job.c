@@ -146,7 +146,7 @@ struct scan {
 	struct lib_rcpt *last;	/* whose N line may follow, or NULL */
 	struct lib_rcpt *bare;	/* first that has no header yet */
 	unsigned long sender_at;	/* of the s or e line in force */
-	char	from[WORD_MAX_], tell[WORD_MAX_];	/* what they say */
+	char	from[WORD_MAX_], dsn_to[WORD_MAX_];	/* what they say */
 	struct ctl c;
 };
 
@@ -159,9 +159,9 @@ see_sender(struct scan *sc)
 
 	while (*p != '\0' && !iscntrl((unsigned char)*p))
 		p++;
-	strcpy(sc->tell, *p != '\0' || sc->c.long_sender ? "" : sc->c.user);
+	strcpy(sc->dsn_to, *p != '\0' || sc->c.long_sender ? "" : sc->c.user);
 	if (sc->c.l.line[0] == 's')
-		strcpy(sc->from, sc->tell);
+		strcpy(sc->from, sc->dsn_to);
 	sc->sender_at = sc->c.l.off;
 }
 
@@ -174,12 +174,12 @@ sender_of(struct scan *sc)
 
 	if (s != NULL && s->off == sc->sender_at)
 		return s;
-	s = mem_get(sizeof(*s) + n + strlen(sc->tell) + 1);
+	s = mem_get(sizeof(*s) + n + strlen(sc->dsn_to) + 1);
 	if (s == NULL)
 		return NULL;
 	s->off = sc->sender_at;
 	s->address = strcpy((char *)(s + 1), sc->from);
-	s->tell = strcpy((char *)(s + 1) + n, sc->tell);
+	s->dsn_to = strcpy((char *)(s + 1) + n, sc->dsn_to);
 	s->next = sc->job->senders;
 	sc->job->senders = s;
 	return s;

@@ -15,7 +15,7 @@ struct lib_sender {
 	struct lib_sender *next;
 	unsigned long off;	/* of its line */
 	const char *address;	/* "" when there is none */
-	const char *tell;	/* where DSNs go to, "" nowhere: mostly the same
+	const char *dsn_to;	/* where DSNs go to, "" nowhere: mostly the same
 				 * address, but an e line may set another */
 };
 

@@ -202,7 +202,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	strcpy(job.name, "123-1");
 	job.envid = envid;
 	job.ret = ret;
-	from.address = from.tell = "s@a.org";
+	from.address = from.dsn_to = "s@a.org";
 	for (i = 0; i < RCPTS; i++) {
 		memset(&rcpt[i], 0, sizeof(rcpt[i]));
 		rcpt[i].next = i + 1 < RCPTS ? &rcpt[i + 1] : NULL;
