@@ -413,8 +413,8 @@ make_room(void)
 	if (now.mono < vain + 1)
 		return 0;
 	for (i = 0; i < BUCKETS && looked < CHECKED_MOST && n < CHOICE; i++) {
-		bucket = (bucket + 1) % q.messages.size;
-		for (l = q.messages.v[bucket]; l != NULL; l = l->next) {
+		l = *hash_chain(&q.messages, ++bucket);
+		for (; l != NULL; l = l->next) {
 			m = OWNER(struct message, link, l);
 			at = due_if_evicted(m);
 			looked++;

@@ -91,7 +91,7 @@ msg_find(unsigned long num, const struct message *after)
 }
 
 static struct message *
-named(const struct hash *h, const char *name)
+named(struct hash *h, const char *name)
 {
 	struct hlink *l = h->n == 0 ? NULL : hash_first(h, name_num(name));
 
@@ -225,7 +225,7 @@ static struct reason unkept = { { NULL, 0 }, 1, 0,
 static struct reason *
 find(const char *s, unsigned hash)
 {
-	struct hlink *l = reasons.n == 0 ? NULL : hash_first(&reasons, hash);
+	struct hlink *l = hash_first(&reasons, hash);
 
 	while (l != NULL && strcmp(OWNER(struct reason, link, l)->s, s) != 0)
 		l = hash_next(l);
@@ -240,7 +240,6 @@ add(const char *s, unsigned hash)
 	struct reason *r;
 
 	if (reasons.n >= (unsigned)q.config->reasons ||
-	    (reasons.v == NULL && hash_init(&reasons, 64) < 0) ||
 	    (r = mem_get(sizeof(*r) + strlen(s) + 1)) == NULL)
 		return &unkept;
 	r->s = strcpy((char *)(r + 1), s);

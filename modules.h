@@ -325,7 +325,6 @@ void	order_forget(struct message *);		/* frees its jobs */
  * thread.c - the queues of destinations, and the rings of agents
  * ====================================================================== */
 
-int	th_init(struct config *);	/* 0, or -1 without memory */
 void	th_reload(struct config *);	/* puts all threads under new rings */
 void	th_sweep(void);	/* empty threads become unused; frees old rings */
 /* Is the ring of a configuration that was replaced? */
@@ -392,8 +391,8 @@ void	th_unfed(struct vertex *);		/* no agent has it any more */
  * queue.c - messages: arrival, reports, expiry, DSNs and end
  * ====================================================================== */
 
-int	q_init(struct config *);	/* 0, or -1 without memory */
-/* Takes another configuration in use, for queued mail too. */
+/* Takes a configuration in use, instead of the one before, for queued mail
+ * too. */
 void	q_reload(struct config *);
 void	q_timers(void);			/* wakes and expires what is due */
 double	q_wait(void);			/* seconds until something is */

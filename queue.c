@@ -1173,11 +1173,23 @@ recall(struct message *m)
 	}
 }
 
+static int
+has_job(long pid, const char *name)
+{
+	const struct ta *ta = agent_of(pid);
+	const struct vertex *v = ta == NULL ? NULL : ta->jobs.head;
+
+	while (v != NULL && strcmp(v->msg->name, name) != 0)
+		v = v->next;
+	return v != NULL;
+}
+
 void
 q_reload(struct config *config)
 {
 	struct hlink *l;
 
+	ctl_has_job = has_job;
 	th_reload(config);
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		q_rearm(OWNER(struct message, link, l));
@@ -1327,23 +1339,4 @@ q_sweep(void)
 	}
 	th_sweep();
 	ctl_forget();
-}
-
-static int
-has_job(long pid, const char *name)
-{
-	const struct ta *ta = agent_of(pid);
-	const struct vertex *v = ta == NULL ? NULL : ta->jobs.head;
-
-	while (v != NULL && strcmp(v->msg->name, name) != 0)
-		v = v->next;
-	return v != NULL;
-}
-
-int
-q_init(struct config *config)
-{
-	ctl_has_job = has_job;
-	return th_init(config) < 0 || hash_init(&q.messages, 256) < 0 ||
-	    hash_init(&q.away, 64) < 0 ? -1 : 0;
 }

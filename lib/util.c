@@ -1043,19 +1043,10 @@ heap_wait(const struct heap *h)
 
 /* ---- hash ------------------------------------------------------------ */
 
-int
-hash_init(struct hash *h, unsigned size)
+struct hlink **
+hash_chain(struct hash *h, unsigned long hash)
 {
-	h->n = 0;
-	h->size = size;
-	h->v = mem_get(size * sizeof(*h->v));
-	return h->v == NULL ? -1 : 0;
-}
-
-static struct hlink **
-hash_chain(const struct hash *h, unsigned long hash)
-{
-	return &h->v[hash & (h->size - 1)];
+	return h->v == NULL ? &h->one : &h->v[hash & h->mask];
 }
 
 /* The order within a chain does not matter. */
@@ -1066,13 +1057,13 @@ hash_grow(struct hash *h)
 	struct hlink *l, *next;
 	unsigned i;
 
-	bigger.size = h->size * 2;
+	bigger.mask = h->v == NULL ? 255 : h->mask * 2 + 1;
 	bigger.n = h->n;
-	bigger.v = calloc(bigger.size, sizeof(*bigger.v));
+	bigger.v = calloc(bigger.mask + 1, sizeof(*bigger.v));
 	if (bigger.v == NULL)
 		return;
-	for (i = 0; i < h->size; i++)
-		for (l = h->v[i]; l != NULL; l = next) {
+	for (i = 0; i <= h->mask; i++)
+		for (l = *hash_chain(h, i); l != NULL; l = next) {
 			next = l->next;
 			l->next = *hash_chain(&bigger, l->hash);
 			*hash_chain(&bigger, l->hash) = l;
@@ -1084,7 +1075,7 @@ hash_grow(struct hash *h)
 void
 hash_add(struct hash *h, struct hlink *l, unsigned long hash)
 {
-	if (h->n / 2 >= h->size)
+	if (h->n / 2 > h->mask)
 		hash_grow(h);
 	l->hash = hash;
 	l->next = *hash_chain(h, hash);
@@ -1115,7 +1106,7 @@ chain_find(struct hlink *l, unsigned long hash)
 }
 
 struct hlink *
-hash_first(const struct hash *h, unsigned long hash)
+hash_first(struct hash *h, unsigned long hash)
 {
 	return chain_find(*hash_chain(h, hash), hash);
 }
@@ -1127,17 +1118,17 @@ hash_next(const struct hlink *l)
 }
 
 struct hlink *
-hash_each(const struct hash *h, const struct hlink *l)
+hash_each(struct hash *h, const struct hlink *l)
 {
 	unsigned i = 0;
 
 	if (l != NULL && l->next != NULL)
 		return l->next;
 	if (l != NULL)
-		i = (l->hash & (h->size - 1)) + 1;
-	while (i < h->size && h->v[i] == NULL)
+		i = (l->hash & h->mask) + 1;
+	while (i <= h->mask && *hash_chain(h, i) == NULL)
 		i++;
-	return i < h->size ? h->v[i] : NULL;
+	return i <= h->mask ? *hash_chain(h, i) : NULL;
 }
 
 /* Fowler, Noll and Vo's hash, 32 bits. */

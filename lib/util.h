@@ -265,20 +265,23 @@ struct hlink {
 	unsigned long hash;
 };
 
-struct hash {
-	struct hlink **v;
-	unsigned size, n;
+struct hash {			/* zeroed, it is empty */
+	struct hlink **v;	/* chains; NULL: there is only one */
+	struct hlink *one;
+	unsigned mask;		/* chains - 1, which are a power of 2 */
+	unsigned n;		/* entries */
 };
 
-int	hash_init(struct hash *, unsigned size); /* a power of 2: 0 or -1 */
+/* The first entry of the chain for this hash value, or of that number. */
+struct hlink **hash_chain(struct hash *, unsigned long);
 void	hash_add(struct hash *, struct hlink *, unsigned long hash);
 void	hash_del(struct hash *, struct hlink *);
 /* First and next entry with this hash value; the caller compares keys. */
-struct hlink *hash_first(const struct hash *, unsigned long hash);
+struct hlink *hash_first(struct hash *, unsigned long hash);
 struct hlink *hash_next(const struct hlink *);
 /* The first entry of the table (NULL) or the one behind the given entry; NULL
  * at the end.  No entry may be added or removed in between. */
-struct hlink *hash_each(const struct hash *, const struct hlink *);
+struct hlink *hash_each(struct hash *, const struct hlink *);
 unsigned hash_text(const char *, unsigned seed);
 
 #endif

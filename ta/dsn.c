@@ -430,8 +430,6 @@ find_told(const char *sender)
 	struct hlink *l;
 	struct told *t;
 
-	if (senders.n == 0)
-		return NULL;
 	for (l = hash_first(&senders, hash_text(sender, 0)); l != NULL;
 	    l = hash_next(l)) {
 		t = OWNER(struct told, link, l);
@@ -447,18 +445,16 @@ drop_old(void)
 {
 	struct hlink *l, *next;
 	struct told *t;
-	unsigned i;
 
-	for (i = 0; i < senders.size; i++)
-		for (l = senders.v[i]; l != NULL; l = next) {
-			next = l->next;
-			t = OWNER(struct told, link, l);
-			if (t->until > now.mono)
-				continue;
-			hash_del(&senders, l);
-			free(t->names);
-			free(t);
-		}
+	for (l = hash_each(&senders, NULL); l != NULL; l = next) {
+		next = hash_each(&senders, l);
+		t = OWNER(struct told, link, l);
+		if (t->until > now.mono)
+			continue;
+		hash_del(&senders, l);
+		free(t->names);
+		free(t);
+	}
 }
 
 /* Begins the pause of a sender; without memory there is none. */
@@ -469,8 +465,7 @@ begin_pause(struct told *t, const char *sender)
 		return;
 	if (senders.n >= SENDERS_KEPT && t == NULL)
 		drop_old();
-	if (t == NULL && senders.n < SENDERS_KEPT && (senders.v != NULL ||
-	    hash_init(&senders, 64) == 0) &&
+	if (t == NULL && senders.n < SENDERS_KEPT &&
 	    (t = mem_get(sizeof(*t) + strlen(sender))) != NULL) {
 		strcpy(t->sender, sender);
 		hash_add(&senders, &t->link, hash_text(sender, 0));

@@ -148,7 +148,8 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	to = line_of(&data, &n);
 	fuzz_file("../in", data, n);
 	f = fopen("../in", "r");
-	fuzz_must(f != NULL && mail_init(&m, &routes, 0) == 0, "memory");
+	fuzz_must(f != NULL, "the text is there");
+	mail_init(&m, &routes, 0);
 	in_start(&in, f, how & 1);
 	m.report = (how & 2) != 0;
 	m.tame = (how & 4) != 0;
