@@ -140,7 +140,7 @@ clean(const char *s, int ends)
 static void
 emit_span(long s)
 {
-	span_units(&out, s, labs(s) >= 86400L ? 2 : 3);
+	span_add(&out, s, labs(s) >= 86400L ? 2 : 3);
 }
 
 /* The number, or "-" for none: good for four of a line. */

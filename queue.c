@@ -423,7 +423,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 
 	text_init(&t, message, sizeof(message));
 	text_add(&t, "%s after ", how);
-	span_add(&t, msg_age(v->msg));
+	span_add(&t, msg_age(v->msg), 2);
 	if (why != NULL)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else

@@ -316,7 +316,7 @@ span_parse(const char *s, long *span)
 }
 
 void
-span_units(struct text *t, long s, int n)
+span_add(struct text *t, long s, int n)
 {
 	int i;
 
@@ -333,12 +333,6 @@ span_units(struct text *t, long s, int n)
 			text_add(t, "%ld%c", s / units[i].seconds,
 			    units[i].name);
 	}
-}
-
-void
-span_add(struct text *t, long s)
-{
-	span_units(t, s, 2);
 }
 
 /* ---- log ------------------------------------------------------------- */

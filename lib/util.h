@@ -127,10 +127,9 @@ int	num_upto(const char *s, unsigned long max, unsigned long *,
 /* A span such as 1h5m20s or 90 (seconds): 0, or -1 when it is none or
  * larger than a long can hold. */
 int	span_parse(const char *, long *);
-/* The reverse, the two largest units: 4d23h, 1h5m, 20s; span_units writes n
- * units at most, from the largest down (4: all). */
-void	span_add(struct text *, long);
-void	span_units(struct text *, long, int n);
+/* The reverse, n units at most, from the largest down: with 2 of them 4d23h,
+ * 1h5m, 20s; with 4 all. */
+void	span_add(struct text *, long, int n);
 
 /* ---- log: one event a line, key=value, free text last ---------------- */
 
