@@ -566,7 +566,6 @@ count_unread(struct message *m, const struct ctl *c)
 	if (p->unread++ == 0) {
 		p->next = c->l.off;
 		p->read = NOW;
-		p->format = c->format;
 	}
 	return 0;
 }
@@ -937,7 +936,6 @@ update_part(struct part *p, const struct ctl *c, int more)
 		q_dsn_due(p->msg);
 	if (more)
 		p->next = c->l.off;
-	p->format = c->format;
 	p->read = NOW;
 	log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u next=%lu",
 	    ctl_msg(p->msg->name), p->chan->name, reading.n, reading.hosts,
@@ -955,7 +953,7 @@ load_more(struct part *p, unsigned most)
 
 	make_way(p, most);
 	begin_reading(m, p->chan, most);
-	if (ctl_resume(&c, m->name, p->next, p->format) == 0)
+	if (ctl_resume(&c, m->name, p->next) == 0)
 		more = read_on(&c, p);
 	ctl_close(&c);
 	begin_vertices(m);

@@ -253,6 +253,13 @@ first_host(char *host)
 	host[n] = '\0';
 }
 
+/* Does the form of the current recipient line leave room for a lock? */
+static int
+has_room(const struct ctl *c)
+{
+	return c->l.len >= 8 && has_pid(c->l.line[1], c->l.line + 2);
+}
+
 /* The words of the current recipient line; NULL: there are none. */
 static const char *
 words_of(struct ctl *c)
@@ -261,14 +268,11 @@ words_of(struct ctl *c)
 
 	if (c->l.overlong || strlen(c->l.line) != c->l.len || c->l.len < 3)
 		return NULL;
-	c->with_pid = (c->format & 1) != 0 || has_pid(c->l.line[1], p);
-	if (c->with_pid) {
-		if (c->l.len < 8)
-			return NULL;
+	c->with_pid = has_room(c);
+	if (c->with_pid)
 		p += 6;
-	}
 	c->delay = 0;
-	if (c->format & 2 || has_pid(' ', p)) {
+	if (has_pid(' ', p)) {
 		if (strlen(p) < 4)
 			return NULL;
 		c->delay = p - c->l.line;
@@ -434,7 +438,6 @@ scan_line(struct ctl *c)
 			c->why = "its format (@) is not known here";
 		else if (c->nrcpt > 0 && !c->resumed)
 			c->why = "its format (@) comes behind a recipient";
-		c->format = format & 7;
 		break;
 	case 'i':	/* so that nothing else can be reached by it */
 		if (strcmp(value, name_base(c->name)) != 0)
@@ -674,14 +677,13 @@ begin(struct ctl *c, const char *name, struct stat *st)
 }
 
 int
-ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
+ctl_resume(struct ctl *c, const char *name, unsigned long off)
 {
 	if (begin(c, name, NULL) < 0)
 		return -1;
 	line_at(&c->l, off);
 	c->resumed = c->seen_i = c->seen_s = 1;
 	c->nrcpt = 1;	/* it had one */
-	c->format = format;
 	return 0;
 }
 
@@ -793,13 +795,6 @@ peek(const char *name, unsigned long off, int anew)
 	return to_rcpt(&kept, off) ? kept.l.line : NULL;
 }
 
-/* Does the form of the line leave room for a lock? */
-static int
-has_room(const char *line)
-{
-	return kept.l.len >= 8 && has_pid(line[1], line + 2);
-}
-
 /* Was the file that is kept open cut before off? */
 static int
 is_cut_at(unsigned long off)
@@ -825,7 +820,7 @@ ctl_mark(const char *name, unsigned long off, int tag)
 	}
 	text_fmt(field, sizeof(field), "%c      ", tag);
 	if (line == NULL ||
-	    ctl_put_tag(kept.l.fd, off, has_room(line), field) < 0) {
+	    ctl_put_tag(kept.l.fd, off, has_room(&kept), field) < 0) {
 		log_err("tag msg=%s rcpt=%lu tag=%c %s", ctl_msg(name), off,
 		    tag, strerror(errno));
 		return -1;
@@ -847,7 +842,7 @@ ctl_tag(const char *name, unsigned long off, long *pid)
 	if (tag == '~') {
 		*pid = pid_of(line + 2);
 		if (!alive(*pid))
-			tag = unlock(kept.l.fd, off, has_room(line));
+			tag = unlock(kept.l.fd, off, has_room(&kept));
 	}
 	return tag;
 }
@@ -1070,16 +1065,6 @@ diag_start(struct diags *n, int fd, const char *name)
 	text_fmt(n->name, sizeof(n->name), "%s", name);
 	line_start(&n->c.l, n->fd, 0);
 	line_start(&n->rc.l, n->fd, 0);
-	while (ctl_walk(&n->c) && n->c.l.line[0] != 'r')
-		if (n->c.l.line[0] == '@')
-			n->rc.format = strtoul(value_of(&n->c), NULL, 0) & 7;
-	if (n->c.l.error != 0) {	/* ctl_go forgets that */
-		errno = n->c.l.error;
-		close(n->fd);
-		n->fd = -1;
-		return -1;
-	}
-	ctl_go(&n->c, 0);
 	return 0;
 }
 

@@ -51,7 +51,6 @@ struct ctl {
 	long	seen_pid;
 	double	since;
 	int	in_block;	/* within an m or M block */
-	int	format;		/* bits of the '@' line */
 	int	capitals;	/* set after ctl_start: host keeps its case */
 	int	resumed;	/* a later part of a file that was checked */
 	int	seen_i, seen_s;
@@ -90,8 +89,7 @@ enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
 int	ctl_open(struct ctl *, const char *name);
 /* Opens it again to continue behind off, after its whole was found good.  Locks
  * are ignored, as they are those of our own agents. */
-int	ctl_resume(struct ctl *, const char *name, unsigned long off,
-	    int format);
+int	ctl_resume(struct ctl *, const char *name, unsigned long off);
 /* Reads what the caller has opened: 0, or -1 when name is too long. */
 int	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);

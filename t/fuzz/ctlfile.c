@@ -146,7 +146,7 @@ take(int good)
 		    "and the same judgement");
 	}
 	ctl_close(&c);
-	if (nrcpts > 0 && ctl_resume(&c, NAME, rcpts[0].off, 0) == 0)
+	if (nrcpts > 0 && ctl_resume(&c, NAME, rcpts[0].off) == 0)
 		fuzz_must(ctl_next(&c) != CTL_TRIGGER && c.l.off ==
 		    rcpts[0].off, "a part begins anywhere");
 	ctl_close(&c);
