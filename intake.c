@@ -692,15 +692,13 @@ not_now(struct ctl *c, const char *why)
 static int
 read_all(struct ctl *c, struct message *m)
 {
-	enum ctl_item item;
-	int bad = 0;
+	int letter, bad = 0;
 
 	begin_reading(m, NULL, pool_room(NULL));
 	if (reading.most < (unsigned)q.config->rcptminimum)
 		reading.most = q.config->rcptminimum;
-	while (bad == 0 && c->why == NULL &&
-	    ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER))
-		if (item == CTL_TRIGGER)
+	while (bad == 0 && c->why == NULL && (letter = ctl_next(c)) > 0)
+		if (letter == 'T')
 			trigger(c->host);
 		else if (strcmp(c->channel, "dsn") == 0)
 			c->why = "a recipient has the channel dsn, which is "
@@ -909,10 +907,10 @@ is_early(struct part *p, const struct ctl *c)
 static int
 read_on(struct ctl *c, struct part *p)
 {
-	enum ctl_item item;
+	int letter;
 
-	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
-		if (item == CTL_TRIGGER ||
+	while ((letter = ctl_next(c)) > 0)
+		if (letter == 'T' ||
 		    strcmp(c->channel, p->chan->name) != 0 || is_early(p, c))
 			continue;
 		else if (reading.n == reading.most &&
@@ -920,7 +918,7 @@ read_on(struct ctl *c, struct part *p)
 			return 1;
 		else if (add_rcpt(p->msg, c) < 0)
 			return -1;
-	return item == CTL_END ? 0 : -1;
+	return letter;
 }
 
 /* Updates the part after a reading; more: some of it is unread. */

@@ -741,17 +741,15 @@ who_is(const struct vertex *v, unsigned long off, const char *relay)
 }
 
 const char *
-msg_from(struct ctl *c)
+msg_from(const struct ctl *c)
 {
 	static char words[1000];
-	char id[ADDRESS_MOST + 1];
 	struct text t;
 
 	text_init(&t, words, sizeof(words));
 	if (q.config->logaddresses) {
-		add_word(&t, " from=", ctl_from(c));
-		ctl_message_id(c, id, sizeof(id));
-		add_word(&t, " msgid=", id);
+		add_word(&t, " from=", c->from);
+		add_word(&t, " msgid=", c->msgid);
 	}
 	return words;
 }

@@ -281,7 +281,7 @@ void	msg_log(const struct vertex *, unsigned long off, int failed,
 void	msg_log_deleted(const struct vertex *, unsigned long off);
 /* The sender and the Message-ID for the log, after the file was read: escaped;
  * "" when PARAMlogaddresses is off. */
-const char *msg_from(struct ctl *);
+const char *msg_from(const struct ctl *);
 /* Logs that the vertex is deferred until wakeup, mono, or queueonly: a line for
  * each of its recipients, up to a bound, and one for the rest.  relay is the
  * other host, or "". */

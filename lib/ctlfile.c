@@ -324,15 +324,32 @@ ctl_address(struct ctl *c)
 
 /* ---- the whole file -------------------------------------------------- */
 
+/* Takes the Message-ID from a line of a header; the field may be folded behind
+ * its name. */
+static void
+see_header(struct ctl *c)
+{
+	const char *p = c->l.line;
+	int begins = c->l.len >= MESSAGE_ID_LEN &&
+	    ctl_is_word(p, MESSAGE_ID_LEN, MESSAGE_ID);
+
+	if (begins || (c->folded && (*p == ' ' || *p == '\t'))) {
+		p += begins ? MESSAGE_ID_LEN : 0;
+		p += strspn(p, " \t");
+		text_fmt(c->msgid, sizeof(c->msgid), "%.*s",
+		    (int)strcspn(p, " \t"), p);
+	}
+	c->folded = begins && *p == '\0';
+}
+
 int
 ctl_walk(struct ctl *c)
 {
 	while (line_next(&c->l)) {
 		if (c->in_block) {
 			c->in_block = c->l.len > 0;
-			if (c->msgid == 0 && c->l.len >= MESSAGE_ID_LEN &&
-			    ctl_is_word(c->l.line, MESSAGE_ID_LEN, MESSAGE_ID))
-				c->msgid = c->l.off;
+			if (c->msgid[0] == '\0')
+				see_header(c);
 			continue;
 		}
 		c->in_block = c->l.len <= 2 && (c->l.line[0] == 'm' ||
@@ -447,7 +464,8 @@ scan_line(struct ctl *c)
 	case 's':
 		c->seen_s = 1;
 		if (c->nrcpt == 0)
-			c->sender = c->l.off;
+			strcpy(c->from, *ctl_address(c) == '\0' ? "<>" :
+			    c->user);
 		break;
 	case 'o':
 		if (num_upto(value, LONG_MAX, &c->body, &end) < 0)
@@ -507,36 +525,6 @@ ctl_line(struct ctl *c)
 	return c->why != NULL ? -1 : letter;
 }
 
-const char *
-ctl_from(struct ctl *c)
-{
-	if (c->sender == 0)
-		return "";
-	ctl_go(c, c->sender);
-	return ctl_walk(c) && c->l.line[0] == 's' && *ctl_address(c) != '\0' ?
-	    c->user : "<>";
-}
-
-void
-ctl_message_id(struct ctl *c, char *id, size_t size)
-{
-	const char *p;
-
-	id[0] = '\0';
-	if (c->msgid == 0)
-		return;
-	line_at(&c->l, c->msgid);
-	if (!line_next(&c->l) || c->l.len < MESSAGE_ID_LEN)
-		return;
-	p = c->l.line + MESSAGE_ID_LEN;
-	p += strspn(p, " \t");
-	/* the field may be folded there */
-	if (*p == '\0' && line_next(&c->l) && (c->l.line[0] == ' ' ||
-	    c->l.line[0] == '\t'))
-		p = c->l.line + strspn(c->l.line, " \t");
-	text_fmt(id, size, "%.*s", (int)strcspn(p, " \t"), p);
-}
-
 static int
 alive(long pid)
 {
@@ -593,9 +581,9 @@ unlock(int fd, unsigned long off, int with_pid)
 	return tag < 0 ? '~' : tag;
 }
 
-/* The current recipient is locked: CTL_BAD with later set if the lock is
- * believed, CTL_RCPT if it was removed, CTL_END if the recipient is done. */
-static enum ctl_item
+/* The current recipient is locked: -1 with later set if the lock is believed, 1
+ * if it was removed, 0 if the recipient is done. */
+static int
 scan_lock(struct ctl *c)
 {
 	long pid = pid_of(c->l.line + 2);
@@ -606,32 +594,28 @@ scan_lock(struct ctl *c)
 		c->later = LOCKED_LATER;
 		c->why = "a recipient is locked by another process";
 		c->pid = pid;
-		return CTL_BAD;
+		return -1;
 	}
 	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
 	    ctl_msg(c->name), c->l.off, pid);
-	return count_done(c, unlock(c->l.fd, c->l.off, c->with_pid)) ?
-	    CTL_END : CTL_RCPT;
+	return !count_done(c, unlock(c->l.fd, c->l.off, c->with_pid));
 }
 
-enum ctl_item
+int
 ctl_next(struct ctl *c)
 {
-	enum ctl_item item = CTL_END;
-	int letter, tag;
+	int letter, tag, pending;
 
-	while (item == CTL_END && (letter = ctl_line(c)) != 0) {
+	while ((letter = ctl_line(c)) > 0 && letter != 'T') {
 		tag = c->l.line[1];
-		if (letter < 0)
-			item = CTL_BAD;
-		else if (letter == 'T')
-			item = CTL_TRIGGER;
-		else if (letter == 'r' && tag == '~' && !c->resumed)
-			item = scan_lock(c);
-		else if (letter == 'r' && tag != '+' && tag != '-')
-			item = CTL_RCPT;
+		if (letter != 'r')
+			continue;
+		pending = tag == '~' && !c->resumed ? scan_lock(c) :
+		    tag != '+' && tag != '-';
+		if (pending != 0)
+			return pending < 0 ? -1 : letter;
 	}
-	return item;
+	return letter;
 }
 
 int
@@ -639,7 +623,7 @@ ctl_start(struct ctl *c, int fd, const char *name)
 {
 	memset(c, 0, offsetof(struct ctl, channel));
 	line_start(&c->l, fd, 0);
-	c->name[0] = '\0';
+	c->name[0] = c->from[0] = c->msgid[0] = '\0';
 	if (strlen(name) >= sizeof(c->name))
 		return -1;
 	strcpy(c->name, name);
@@ -657,43 +641,23 @@ open_file(const char *name, struct stat *st)
 	return fd;
 }
 
-/* Opens it for reading: 0, or -1 as ctl_open. */
-static int
-begin(struct ctl *c, const char *name, struct stat *st)
-{
-	int fd;
-
-	if (ctl_start(c, -1, name) < 0)
-		return -1;
-	fd = open_file(name, st);
-	if (fd < 0 && errno != ENOENT && errno != EINVAL) {
-		log_err("control-open file=%s %s; later", name,
-		    strerror(errno));
-		c->later = LOCKED_LATER;
-		c->why = "it cannot be opened now";
-	}
-	c->l.fd = fd;
-	return fd < 0 ? -1 : 0;
-}
-
-int
-ctl_resume(struct ctl *c, const char *name, unsigned long off)
-{
-	if (begin(c, name, NULL) < 0)
-		return -1;
-	line_at(&c->l, off);
-	c->resumed = c->seen_i = c->seen_s = 1;
-	c->nrcpt = 1;	/* it had one */
-	return 0;
-}
-
 int
 ctl_open(struct ctl *c, const char *name)
 {
 	struct stat st;
 
-	if (begin(c, name, &st) < 0)
+	if (ctl_start(c, -1, name) < 0)
 		return -1;
+	c->l.fd = open_file(name, &st);
+	if (c->l.fd < 0) {
+		if (errno == ENOENT || errno == EINVAL)
+			return -1;
+		log_err("control-open file=%s %s; later", name,
+		    strerror(errno));
+		c->later = LOCKED_LATER;
+		c->why = "it cannot be opened now";
+		return -1;
+	}
 	c->ctime = st.st_ctime;
 	c->l.size = st.st_size;
 	c->l.fresh = 1;
@@ -702,6 +666,17 @@ ctl_open(struct ctl *c, const char *name)
 	else if (st.st_size > CONTROL_MAX)
 		c->why = "it is larger than any real one";
 	return c->why == NULL ? 0 : -1;
+}
+
+int
+ctl_resume(struct ctl *c, const char *name, unsigned long off)
+{
+	if (ctl_open(c, name) < 0)
+		return -1;
+	line_at(&c->l, off);
+	c->resumed = c->seen_i = c->seen_s = 1;
+	c->nrcpt = 1;	/* it had one */
+	return 0;
 }
 
 void

@@ -60,13 +60,12 @@ struct ctl {
 	unsigned long ndone;	/* ... delivered, or deleted */
 	unsigned long ndiag;	/* diagnostic lines that were not reported */
 	unsigned long ntrigger;	/* T lines so far */
-	/* offsets, bytes; 0: it has none */
-	unsigned long sender;	/* of the last s line before all recipients */
-	unsigned long msgid;	/* of the first Message-ID field */
 	long	ctime;		/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
 	char	obsoletes[64];	/* value of the x line, or "" */
 	int	near;		/* further lines that may be its N line */
+	int	folded;		/* the last line was a Message-ID field without
+				 * a value */
 	int	report;		/* its sender is of the channel error */
 	/* the current line if it is a pending recipient or a T line; after
 	 * ctl_address, a sender */
@@ -78,11 +77,12 @@ struct ctl {
 	char	channel[WORD_MAX_];
 	char	host[WORD_MAX_];	/* lower case; also of a T line */
 	char	user[WORD_MAX_];	/* of a sender: "" is nobody */
+	char	from[WORD_MAX_];	/* the last sender before all recipients
+				 * that were read, "<>": it is empty; or "" */
+	char	msgid[WORD_MAX_];	/* the Message-ID of the header, or "" */
 	char	name[NAME_MAX_];
 	struct lines l;
 };
-
-enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
 
 /* Opens transport/name; the working directory is transport/.  0, or -1 with why
  * set.  -1 without it: it is no regular file, or is gone. */
@@ -103,14 +103,9 @@ int	ctl_walk(struct ctl *);
 void	ctl_go(struct ctl *, unsigned long off);	/* moves to off */
 /* The address of the current s or e line, which is kept in user. */
 const char *ctl_address(struct ctl *);
-/* After the end of the file: the sender's address, "<>" for an empty sender, ""
- * if there is no s line; and the Message-ID of the header, or "".  Both read
- * the file again. */
-const char *ctl_from(struct ctl *);
-void	ctl_message_id(struct ctl *, char *id, size_t size);
-/* Reads on to the next pending recipient, T line or the end of a good file, or
- * CTL_BAD with why set.  Removes the locks of dead agents. */
-enum ctl_item ctl_next(struct ctl *);
+/* Reads on to the next pending recipient or T line, as ctl_line.  Removes the
+ * locks of dead agents. */
+int	ctl_next(struct ctl *);
 /* Is the process an agent of ours that has a job of the file with this name?
  * Set by the scheduler; NULL: no process is. */
 extern int (*ctl_has_job)(long pid, const char *name);
