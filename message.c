@@ -634,7 +634,7 @@ msg_tag(const struct message *m, unsigned long off, int state)
 {
 	int tag = state == RC_OK ? '+' : '-';
 
-	return off == 0 || ctl_has(m->name, off, tag) ||
+	return off == 0 || ctl_tag(m->name, off) == tag ||
 	    ctl_mark(m->name, off, tag) == 0;
 }
 
@@ -723,20 +723,19 @@ static const char *
 who_is(const struct vertex *v, unsigned long off, const char *relay)
 {
 	static char words[1000];
-	char orcpt[ADDRESS_MOST + 1];
-	const char *to = off == 0 || !q.config->logaddresses ? NULL :
-	    ctl_user(v->msg->name, off, orcpt, sizeof(orcpt));
+	const struct ctl *c = off == 0 || !q.config->logaddresses ? NULL :
+	    ctl_at(v->msg->name, off);
 	struct text t;
 
 	text_init(&t, words, sizeof(words));
 	if (relay != NULL)
 		add_word(&t, " relay=", relay);
-	if (to == NULL)
+	if (c == NULL)
 		return words;
-	add_word(&t, " to=", to);
-	if (*orcpt != '\0' && (strncmp(orcpt, "rfc822;", 7) != 0 ||
-	    strcmp(orcpt + 7, to) != 0))
-		add_word(&t, " orcpt=", orcpt);
+	add_word(&t, " to=", c->user);
+	if (c->orcpt[0] != '\0' && (strncmp(c->orcpt, "rfc822;", 7) != 0 ||
+	    strcmp(c->orcpt + 7, c->user) != 0))
+		add_word(&t, " orcpt=", c->orcpt);
 	return words;
 }
 
@@ -788,7 +787,7 @@ msg_read_reasons(const struct vertex *v, long *when)
 	}
 	if (err == 0)
 		err = diag_error(&n);
-	diag_close(&n);
+	ctl_close(&n.c);
 	if (err != 0)
 		log_err("expire msg=%s its reasons cannot be read: %s",
 		    ctl_msg(v->msg->name), strerror(err));
@@ -811,7 +810,7 @@ is_silent(struct diags *n, unsigned long off)
 {
 	const struct setting *s;
 
-	if (diag_rcpt(n, off) < 0 || n->state != '-')
+	if (ctl_rcpt(&n->rc, off) < 0 || n->rc.tag != '-')
 		return 0;
 	s = clause_of(n);
 	return s == NULL ? -1 : s->bounce == BOUNCE_NONE;
@@ -851,7 +850,8 @@ silence_rest(struct diags *n, const unsigned char *has)
 		off = n->c.l.off;
 		silent = is_silent(n, off);
 		if (silent > 0 && !(has[BYTE(off)] & BIT(off)) &&
-		    ctl_diag(n->name, off, '-', "", "5.0.0 (permanent failure)",
+		    ctl_diag(n->c.name, off, '-', "",
+		    "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			silent = -1;
 	}
@@ -877,7 +877,7 @@ msg_silence(const char *name)
 	bad = has == NULL || silence_lines(&n, has) < 0 ||
 	    silence_rest(&n, has) < 0 || diag_error(&n) != 0;
 	free(has);
-	diag_close(&n);
+	ctl_close(&n.c);
 	return bad ? -1 : 0;
 }
 
@@ -891,7 +891,7 @@ msg_has_warning(const char *name)
 		while (!found && diag_next(&n))
 			found = n.tag == ' ' &&
 			    strcmp(n.field[1], "delayed") == 0;
-	diag_close(&n);
+	ctl_close(&n.c);
 	return found;
 }
 
@@ -966,8 +966,8 @@ write_delay(const struct message *m, struct diags *n, unsigned long off)
 	char fields[WORD_MAX_ + 100];
 	struct text t;
 
-	if (diag_rcpt(n, off) < 0 || (n->state != ' ' && n->state != '~') ||
-	    n->delay_at == 0)
+	if (ctl_rcpt(&n->rc, off) < 0 || n->rc.delay_at == 0 ||
+	    (n->rc.tag != ' ' && n->rc.tag != '~'))
 		return 0;
 	s = clause_of(n);
 	if (s == NULL)
@@ -975,9 +975,9 @@ write_delay(const struct message *m, struct diags *n, unsigned long off)
 	while (times < (unsigned long)s->reports.n &&
 	    s->reports.at[times] <= age)
 		times++;
-	if (n->delays >= times || s->bounce == BOUNCE_NONE ||
-	    !(n->wishes & WISH_DELAY ||
-	    (s->delayreport && !(n->wishes & WISH_GIVEN))))
+	if (n->rc.delays >= times || s->bounce == BOUNCE_NONE ||
+	    !(n->rc.wishes & WISH_DELAY ||
+	    (s->delayreport && !(n->rc.wishes & WISH_GIVEN))))
 		return 0;
 	text_init(&t, fields, sizeof(fields));
 	text_add(&t, "%s\1delayed\1\1\1", n->rc.user);
@@ -988,7 +988,7 @@ write_delay(const struct message *m, struct diags *n, unsigned long off)
 	if (ctl_diag(m->name, off, ' ', fields, "", delay_reason(m, n, off), 0)
 	    == 0)
 		return 1;
-	diag_delayed(n, n->delays);	/* both are written later */
+	diag_delayed(n, n->rc.delays);	/* both are written later */
 	return -1;
 }
 
@@ -1034,7 +1034,7 @@ msg_write_delays(struct message *m, unsigned *most)
 	d->warn = left > 0 ? n.c.l.off : 0;
 	if (diag_error(&n) != 0)
 		late = -1;
-	diag_close(&n);
+	ctl_close(&n.c);
 	if (late < 0)
 		log_err("delay msg=%s cannot be written down: %s",
 		    ctl_msg(m->name), strerror(errno));

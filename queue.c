@@ -712,14 +712,15 @@ is_beside(const struct vertex *v, unsigned long off, int state)
 	const char *name = v->msg->name;
 	const struct thread *t = v->thread;
 	const struct ctl *c = th_is_dsn(t) ? NULL : ctl_at(name, off);
+	int tag;
 
 	if (c == NULL || strcmp(c->channel, t->ring->chan->name) != 0 ||
 	    strcmp(c->host, t->host) != 0)
 		return 0;
+	tag = ctl_tag(name, off);
 	if (msg_part(v->msg) == NULL)
-		return !ctl_has(name, off, '+') && !ctl_has(name, off, '-');
-	return state == RC_PENDING ||
-	    !ctl_has(name, off, state == RC_OK ? '-' : '+');
+		return tag != '+' && tag != '-';
+	return state == RC_PENDING || tag != (state == RC_OK ? '-' : '+');
 }
 
 /* The reason why a report is refused. */
@@ -863,6 +864,15 @@ dsn_reported(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	msg_log(v, 0, keep > 0, status, text);
 }
 
+/* Has the sender asked for a DSN on the delivery to the recipient? */
+static int
+wants_success(const char *name, unsigned long off)
+{
+	const struct ctl *c = ctl_at(name, off);
+
+	return c != NULL && (c->wishes & WISH_SUCCESS) != 0;
+}
+
 /* The agent reports the recipient as finished.  If it leaves the diagnostic
  * line to the scheduler, a failure gets one, and a success for which a DSN was
  * asked.  Under bounce=none each failure gets one. */
@@ -873,7 +883,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 	const char *name = v->msg->name;
 	int failed = s->state == RC_FAILED, bad = 0;
 	int line = failed ? s->ours || msg_is_quiet(v) :
-	    s->ours && (ctl_wishes_at(name, off) & WISH_SUCCESS) != 0;
+	    s->ours && wants_success(name, off);
 
 	if (failed && *message == '\0')
 		message = "(unknown)";
@@ -947,7 +957,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	static const char by_tag[] = "(by its tag, not reported)";
 	const char *name = v->msg->name;
 	long pid;
-	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
+	int was = r->off == 0 ? ' ' : ctl_unlock(name, r->off, &pid);
 
 	if (was == '-' && msg_is_quiet(v) && msg_diagnose(v, r->off, "",
 	    PERMANENT, by_tag, now.wall) == 0)
@@ -955,7 +965,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	if (was == '+' || was == '-')
 		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
 		    was == '+' ? "ok" : "error", by_tag);
-	if (was == '+' && ctl_wishes_at(name, r->off) & WISH_SUCCESS)
+	if (was == '+' && wants_success(name, r->off))
 		q_dsn_due(v->msg);		/* its line may be there, too */
 	if (was == '~' && agent_of(pid) != NULL)
 		ctl_mark(name, r->off, ' ');
@@ -1035,13 +1045,13 @@ find_box(struct vertex *v)
 int
 q_has_begun(const struct vertex *v)
 {
-	const char *name = v->msg->name;
-	unsigned long off = v->r[0].off;
+	int tag;
 
 	/* it has reported, or it is the agent dsn, which sets no tag */
-	return v->host != 0 || th_is_dsn(v->thread) ||
-	    ctl_has(name, off, '~') || ctl_has(name, off, '+') ||
-	    ctl_has(name, off, '-');
+	if (v->host != 0 || th_is_dsn(v->thread))
+		return 1;
+	tag = ctl_tag(v->msg->name, v->r[0].off);
+	return tag == '~' || tag == '+' || tag == '-';
 }
 
 /* The recipients of the vertex that were deferred are not read yet: these wait

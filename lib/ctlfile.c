@@ -271,11 +271,11 @@ words_of(struct ctl *c)
 	c->with_pid = has_room(c);
 	if (c->with_pid)
 		p += 6;
-	c->delay = 0;
+	c->delay_at = 0;
 	if (has_pid(' ', p)) {
 		if (strlen(p) < 4)
 			return NULL;
-		c->delay = p - c->l.line;
+		c->delay_at = c->l.off + (p - c->l.line);
 		p += 4;
 	}
 	return p;
@@ -323,6 +323,13 @@ ctl_address(struct ctl *c)
 }
 
 /* ---- the whole file -------------------------------------------------- */
+
+void
+ctl_go(struct ctl *c, unsigned long off)
+{
+	c->in_block = 0;
+	line_at(&c->l, off);
+}
 
 /* Takes the Message-ID from a line of a header; the field may be folded behind
  * its name. */
@@ -393,12 +400,40 @@ to_rcpt(struct ctl *c, unsigned long off)
 	const char *p = off == 0 || off > CONTROL_MAX ? NULL :
 	    line_peek(&c->l, off - 1, 3);
 
-	c->in_block = 0;
 	if (p == NULL || p[0] != '\n' || p[1] != 'r' || p[2] == '\0' ||
 	    strchr(" ~+-", p[2]) == NULL)
 		return 0;
-	line_at(&c->l, off);
+	ctl_go(c, off);
 	return line_next(&c->l) && c->l.len > 2;
+}
+
+/* The number in the four bytes of a delay field. */
+static unsigned long
+delays_of(const char *field)
+{
+	unsigned long n = 0;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (field[i] >= '0' && field[i] <= '9')
+			n = n * 10 + (field[i] - '0');
+	return n;
+}
+
+int
+ctl_rcpt(struct ctl *c, unsigned long off)
+{
+	if (!to_rcpt(c, off) || parse_rcpt(c) < 0)
+		return -1;
+	c->tag = (unsigned char)c->l.line[1];
+	c->delays = c->delay_at == 0 ? 0 :
+	    delays_of(c->l.line + (c->delay_at - off));
+	strncpy(c->privilege, c->rest, sizeof(c->privilege) - 1);
+	c->rest = c->privilege;	/* the next line takes the buffer */
+	c->drpt = to_words(c) ? (long)c->l.off : -1;
+	c->wishes = ctl_wishes(c->drpt < 0 ? NULL : c->l.line + 2, c->orcpt,
+	    sizeof(c->orcpt));
+	return 0;
 }
 
 /* Counts a recipient with this tag if it is done: 1 or 0. */
@@ -804,60 +839,35 @@ ctl_mark(const char *name, unsigned long off, int tag)
 	return 0;
 }
 
-int
-ctl_tag(const char *name, unsigned long off, long *pid)
-{
-	const char *line = peek(name, off, 1);
-	int tag;
-
-	*pid = 0;
-	if (line == NULL)
-		return -1;
-	tag = (unsigned char)line[1];
-	if (tag == '~') {
-		*pid = pid_of(line + 2);
-		if (!alive(*pid))
-			tag = unlock(kept.l.fd, off, has_room(&kept));
-	}
-	return tag;
-}
-
 /*
- * A final tag never changes, so a match in the buffer is good; without one the
- * line is read again.  Reports come in the order of the file: one read serves a
- * hundred recipients.
+ * A final tag never changes, so one in the buffer is good; else the line is
+ * read again.  Reports come in the order of the file: one read serves a hundred
+ * recipients.
  */
 int
-ctl_has(const char *name, unsigned long off, int tag)
+ctl_tag(const char *name, unsigned long off)
 {
 	const char *line = peek(name, off, 0);
 
-	if (line == NULL || line[1] != tag)
+	if (line == NULL || (line[1] != '+' && line[1] != '-'))
 		line = peek(name, off, 1);
-	return line != NULL && line[1] == tag;
+	return line == NULL ? -1 : (unsigned char)line[1];
+}
+
+int
+ctl_unlock(const char *name, unsigned long off, long *pid)
+{
+	int tag = ctl_tag(name, off);
+
+	*pid = tag == '~' ? pid_of(kept.l.line + 2) : 0;
+	return tag == '~' && !alive(*pid) ?
+	    unlock(kept.l.fd, off, has_room(&kept)) : tag;
 }
 
 const struct ctl *
 ctl_at(const char *name, unsigned long off)
 {
-	return peek(name, off, 0) != NULL && parse_rcpt(&kept) == 0 ? &kept :
-	    NULL;
-}
-
-const char *
-ctl_user(const char *name, unsigned long off, char *orcpt, size_t size)
-{
-	if (ctl_at(name, off) == NULL)
-		return NULL;
-	ctl_wishes(to_words(&kept) ? kept.l.line + 2 : NULL, orcpt, size);
-	return kept.user;
-}
-
-unsigned
-ctl_wishes_at(const char *name, unsigned long off)
-{
-	return peek(name, off, 1) != NULL && to_words(&kept) ?
-	    ctl_wishes(kept.l.line + 2, NULL, 0) : 0;
+	return hold(name) < 0 || ctl_rcpt(&kept, off) < 0 ? NULL : &kept;
 }
 
 /* To the front of the file: 0 or -1. */
@@ -913,12 +923,12 @@ ctl_sync(const char *name)
 
 /*
  * Reads on from the current line to the header block that serves the recipient
- * at off.  A block serves all recipients before it, so its offset is kept: a
- * run over many recipients of one file, in either direction, reads the file
- * once.
+ * at off: the offset of its text, or -1.  A block serves all recipients before
+ * it, so its offset is kept: a run over many recipients of one file, in either
+ * direction, reads the file once.
  */
-static void
-find_header(unsigned long off)
+static long
+header_of(unsigned long off)
 {
 	while (served.hdr == 0 || kept.l.off < served.from ||
 	    kept.l.off >= served.hdr) {
@@ -929,24 +939,11 @@ find_header(unsigned long off)
 		else
 			served.hdr = NO_HDR;
 		served.from = off;
-		return;
+		break;
 	}
 	if (off < served.from)
 		served.from = off;
-}
-
-/* The offset of a recipient's N line and of the text of the header block that
- * serves it; -1: there is none. */
-static void
-context(const char *name, unsigned long off, long *hdr, long *drpt)
-{
-	*drpt = -1;
-	if (peek(name, off, 1) == NULL)
-		line_next(&kept.l);
-	else if (to_words(&kept))
-		*drpt = kept.l.off;
-	find_header(off);
-	*hdr = served.hdr == NO_HDR ? -1 : (long)served.hdr;
+	return served.hdr == NO_HDR ? -1 : (long)served.hdr;
 }
 
 /* Newlines within a message are carriage returns in the file, or blanks. */
@@ -994,14 +991,15 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 	char line[4096];
 	const struct ctl *c;
 	struct text t;
-	long hdr, drpt;
 	int fd = hold(name);
 
 	if (fd >= 0) {
-		context(name, off, &hdr, &drpt);
 		c = ctl_at(name, off);
+		if (c == NULL)
+			line_next(&kept.l);
 		text_init(&t, line, sizeof(line) - 1);
-		ctl_diag_begin(&t, fd, tag, off, hdr, drpt, when);
+		ctl_diag_begin(&t, fd, tag, off, header_of(off),
+		    c == NULL ? -1 : c->drpt, when);
 		if (*notary == '\0')
 			add_notary(&t, c == NULL ? "?" : c->user, status,
 			    message);
@@ -1023,24 +1021,11 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 
 /* ---- for the agents that write DSNs ---------------------------------- */
 
-void
-ctl_go(struct ctl *c, unsigned long off)
-{
-	c->in_block = 0;
-	line_at(&c->l, off);
-}
-
 int
 diag_start(struct diags *n, int fd, const char *name)
 {
-	memset(n, 0, sizeof(*n));
-	n->fd = fd;
-	if (n->fd < 0)
-		return -1;
-	text_fmt(n->name, sizeof(n->name), "%s", name);
-	line_start(&n->c.l, n->fd, 0);
-	line_start(&n->rc.l, n->fd, 0);
-	return 0;
+	return ctl_start(&n->c, fd, name) < 0 ||
+	    ctl_start(&n->rc, fd, name) < 0 || fd < 0 ? -1 : 0;
 }
 
 int
@@ -1049,36 +1034,10 @@ diag_open(struct diags *n, const char *name)
 	return diag_start(n, fd_plain(name, O_RDWR, NULL), name);
 }
 
-void
-diag_close(struct diags *n)
-{
-	if (n->fd >= 0)
-		close(n->fd);
-	n->fd = -1;
-}
-
 int
 diag_error(const struct diags *n)
 {
 	return n->c.l.error != 0 ? n->c.l.error : n->rc.l.error;
-}
-
-int
-diag_rcpt(struct diags *n, unsigned long off)
-{
-	const char *p;
-	char count[5];
-
-	if (!to_rcpt(&n->rc, off) || parse_rcpt(&n->rc) < 0)
-		return -1;
-	n->state = (unsigned char)n->rc.l.line[1];
-	n->delay_at = n->rc.delay == 0 ? 0 : off + n->rc.delay;
-	text_fmt(count, sizeof(count), "%.4s", n->rc.l.line + n->rc.delay);
-	p = count + strspn(count, " ");
-	n->delays = n->delay_at == 0 ? 0 : num_of(p, NULL);
-	n->wishes = ctl_wishes(to_words(&n->rc) ? n->rc.l.line + 2 : NULL,
-	    n->orcpt, sizeof(n->orcpt));
-	return 0;
 }
 
 int
@@ -1132,13 +1091,6 @@ diag_next(struct diags *n)
 	return 0;
 }
 
-int
-diag_at(struct diags *n, unsigned long at)
-{
-	ctl_go(&n->c, at);
-	return ctl_walk(&n->c) && n->c.l.line[0] == 'd' ? take_apart(n) : -1;
-}
-
 /* ZMailer writes "delayed" also for an expired recipient, but with a status;
  * that is a failure. */
 int
@@ -1150,12 +1102,12 @@ diag_is_warning(const struct diags *n)
 int
 diag_mark(struct diags *n, unsigned long at, int tag)
 {
-	int letter = byte_at(n->fd, at);
+	int letter = byte_at(n->c.l.fd, at);
 	char to = (char)tag;
 
 	if (letter != 'd')	/* another file by now, or none */
 		return letter < 0 ? -1 : 0;
-	return put_at(n->fd, at + 1, &to, 1);
+	return put_at(n->c.l.fd, at + 1, &to, 1);
 }
 
 int
@@ -1166,5 +1118,5 @@ diag_delayed(struct diags *n, unsigned long count)
 	text_fmt(field, sizeof(field), "%4lu", count);
 	if (count == 0)
 		strcpy(field, "    ");
-	return put_at(n->fd, n->delay_at, field, 4);
+	return put_at(n->c.l.fd, n->rc.delay_at, field, 4);
 }

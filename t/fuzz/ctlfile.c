@@ -161,18 +161,16 @@ ask(struct diags *n, unsigned long off)
 	char value[700];
 	long pid;
 
-	ctl_tag(NAME, off, &pid);
+	ctl_unlock(NAME, off, &pid);
 	c = ctl_at(NAME, off);
 	if (c != NULL)
 		ctl_box(c);
-	if (diag_rcpt(n, off) == 0)
-		fuzz_must((n->wishes & WISH_SUCCESS) == 0 ||
-		    n->rc.in_block || ctl_wishes_at(NAME, off) & WISH_SUCCESS,
+	if (ctl_rcpt(&n->rc, off) == 0)
+		fuzz_must(c != NULL && n->rc.wishes == c->wishes,
 		    "all are told the same wishes");
-	fuzz_must(origin_find(n, &g, off) == 0 && diag_at(n, off) <= 0,
-	    "an origin is anywhere");
+	fuzz_must(origin_find(n, &g, off) == 0, "an origin is anywhere");
 	fuzz_must(g.from <= off && off <= g.to, "it has the line");
-	xtext_read(n->orcpt, strlen(n->orcpt), value, sizeof(value));
+	xtext_read(n->rc.orcpt, strlen(n->rc.orcpt), value, sizeof(value));
 	can_get_dsn(g.sender);
 }
 
@@ -186,7 +184,7 @@ ask_all(void)
 	fuzz_must(diag_open(&n, NAME) == 0, "who reports can read it");
 	origin_start(&n, &g);
 	for (i = 0; i < nrcpts; i++) {
-		fuzz_must(diag_rcpt(&n, rcpts[i].off) == 0 &&
+		fuzz_must(ctl_rcpt(&n.rc, rcpts[i].off) == 0 &&
 		    strcmp(n.rc.channel, rcpts[i].channel) == 0 &&
 		    strcmp(n.rc.host, rcpts[i].host) == 0 &&
 		    strcmp(n.rc.user, rcpts[i].user) == 0,
@@ -203,7 +201,7 @@ ask_all(void)
 		fuzz_must(before[n.at] == 'd' && strlen(n.text) < LINE_MAX_ &&
 		    diag_mark(&n, n.at, '+') == 0, "a diagnostic is one");
 	fuzz_must(diag_error(&n) == 0, "the disk is good");
-	diag_close(&n);
+	ctl_close(&n.c);
 }
 
 /* Tags, the numbers behind them, and diagnostics may be others than before. */
@@ -232,8 +230,8 @@ change(void)
 	for (i = 0; i < nrcpts; i++) {
 		off = rcpts[i].off;
 		fuzz_must(ctl_mark(NAME, off, '-') == 0 &&
-		    ctl_has(NAME, off, '-') && !ctl_has(NAME, off, '+') &&
-		    ctl_tag(NAME, off, &pid) == '-', "a tag is set");
+		    ctl_tag(NAME, off) == '-' &&
+		    ctl_unlock(NAME, off, &pid) == '-', "a tag is set");
 		fuzz_must(ctl_diag(NAME, off, ' ', i & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
 	}
