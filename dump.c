@@ -616,7 +616,7 @@ emit_message(const struct message *m)
 	    q_only_dsns(m) ? "r" : "", is_damaged(m) ? "x" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m),
 	    size, *flags != '\0' ? flags : "-",
-	    ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
+	    ctl_field(m->name, "se", sender, sizeof(sender)) == 0 ?
 	    clean(sender, 0) : "?");
 }
 

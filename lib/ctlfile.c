@@ -88,17 +88,18 @@ wish_of(const char *s, size_t n)
 	    ctl_is_word(s, n, "NEVER") ? WISH_NEVER : 0;
 }
 
+/* The bits of the words of a list, which ends at a blank. */
 static unsigned
-notify_list(const char *s, size_t n)
+notify_list(const char *s)
 {
 	unsigned wishes = 0;
 	size_t len;
 
-	for (; n > 0; s += len + (n > len), n -= len + (n > len)) {
-		for (len = 0; len < n && s[len] != ','; )
-			len++;
+	do {
+		len = strcspn(s, ", \t");
 		wishes |= wish_of(s, len);
-	}
+		s += len;
+	} while (*s++ == ',');
 	return wishes != 0 ? wishes | WISH_GIVEN : 0;
 }
 
@@ -113,7 +114,7 @@ ctl_wishes(const char *s, char *orcpt, size_t size)
 	for (; s != NULL && *s != '\0'; s += len + strspn(s + len, " \t")) {
 		len = strcspn(s, " \t");
 		if (len > 7 && ctl_is_word(s, 7, "NOTIFY="))
-			wishes = notify_list(s + 7, len - 7);
+			wishes = notify_list(s + 7);
 		else if (orcpt != NULL && len > 6 &&
 		    ctl_is_word(s, 6, "ORCPT="))
 			text_fmt(orcpt, size, "%.*s", (int)len - 6, s + 6);
@@ -164,20 +165,17 @@ ctl_flock(int fd, int how, int type, long at, struct flock *fl)
 	return fcntl(fd, how, fl) < 0 ? -1 : 0;
 }
 
-int
-ctl_held(int fd, long pid)
+/* Has that process its fcntl lock on the file?  0 also if this is not known:
+ * there are no locks; the lock on that byte is another's, which may be anybody
+ * who can read the file; or the process is one of another machine or container
+ * and has no number here. */
+static int
+has_lock(int fd, long pid)
 {
 	struct flock fl;
 
-	if (pid <= 0)
-		return 0;
-	if (ctl_flock(fd, F_GETLK, F_WRLCK, pid, &fl) < 0)
-		return -1;
-	if (fl.l_type == F_UNLCK)
-		return 0;
-	/* the lock may be that of any process that can read the file; and a
-	 * process of another machine or container has no number here */
-	return fl.l_pid == (pid_t)pid ? 1 : -1;
+	return ctl_flock(fd, F_GETLK, F_WRLCK, pid, &fl) == 0 &&
+	    fl.l_type != F_UNLCK && fl.l_pid == (pid_t)pid;
 }
 
 /* ---- words of a line ------------------------------------------------- */
@@ -575,7 +573,7 @@ is_believed(const struct ctl *c, long pid)
 	if (!alive(pid))
 		return 0;
 	/* after a power cut, the number may be another agent's */
-	if (ctl_held(c->l.fd, pid) == 1 ||
+	if (has_lock(c->l.fd, pid) ||
 	    (ctl_has_job != NULL && ctl_has_job(pid, c->name)))
 		return 1;
 	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
@@ -870,45 +868,21 @@ ctl_at(const char *name, unsigned long off)
 	return hold(name) < 0 || ctl_rcpt(&kept, off) < 0 ? NULL : &kept;
 }
 
-/* To the front of the file: 0 or -1. */
-static int
-rewound(const char *name)
-{
-	return hold(name) < 0 ? -1 : ctl_start(&kept, kept.l.fd, name);
-}
-
-/* The next line before the first recipient: its letter, or 0. */
-static int
-head_line(void)
-{
-	return ctl_walk(&kept) && !kept.l.unended && kept.l.line[0] != 'r' ?
-	    (unsigned char)kept.l.line[0] : 0;
-}
-
 int
-ctl_field(const char *name, int letter, char *value, size_t size)
+ctl_field(const char *name, const char *letters, char *value, size_t size)
 {
-	int c, found = rewound(name);
+	int letter, found = -1;
 
-	while (found == 0 && (c = head_line()) != 0)
-		if (c == letter && kept.l.len > 2)
-			return text_fmt(value, size, "%s", kept.l.line + 2);
-	return -1;
-}
-
-int
-ctl_sender(const char *name, char *address, size_t size)
-{
-	int c, found = -1;
-
-	if (rewound(name) < 0)
+	if (hold(name) < 0)
 		return -1;
-	while ((c = head_line()) != 0)
-		if (c == 's' || c == 'e') {
-			ctl_address(&kept);
-			found = 0;
-		}
-	return found < 0 ? -1 : text_fmt(address, size, "%s", kept.user);
+	ctl_start(&kept, kept.l.fd, name);
+	while (ctl_walk(&kept) && !kept.l.unended &&
+	    (letter = (unsigned char)kept.l.line[0]) != 'r')
+		if (letter != '\0' && strchr(letters, letter) != NULL)
+			found = text_fmt(value, size, "%s", letter == 's' ||
+			    letter == 'e' ? ctl_address(&kept) :
+			    value_of(&kept));
+	return found;
 }
 
 int

@@ -16,9 +16,6 @@
  * process has on the file: byte CONTROL_MAX + pid, behind the last byte that a
  * control file can have.  0, or -1 with errno. */
 int	ctl_flock(int fd, int how, int type, long pid, struct flock *);
-/* Does that process have its fcntl lock on the file?  1 yes, 0 no; -1 unknown:
- * there are no locks, or another process has the lock on that byte. */
-int	ctl_held(int fd, long pid);
 
 /* ---- words of RFC 3461 ------------------------------------------------- */
 
@@ -125,11 +122,11 @@ unsigned ctl_box(const struct ctl *);
 
 /* ---- one line of a file ------------------------------------------------ */
 
-/* The value of the first line with this letter before all recipients: 0, or -1
- * if there is none. */
-int	ctl_field(const char *name, int letter, char *value, size_t size);
-/* The address for DSNs of the first recipients, "": none.  0 or -1. */
-int	ctl_sender(const char *name, char *address, size_t size);
+/* The value of the last line with one of these letters before all recipients:
+ * 0, or -1 if there is none.  Of an s or e line it is the address; that of "se"
+ * gets DSNs, "": nobody. */
+int	ctl_field(const char *name, const char *letters, char *value,
+	    size_t size);
 /* The tag of the recipient line at off, or -1 if it cannot be read. */
 int	ctl_tag(const char *name, unsigned long off);
 /* The same; for '~', *pid is set to the process with the lock.  If that is

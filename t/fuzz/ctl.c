@@ -208,7 +208,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	consider(name);
 	m = msg_find(123, NULL);
 	if (m != NULL) {
-		ctl_field(name, 'e', value, sizeof(value));
+		ctl_field(name, "e", value, sizeof(value));
 		spool_same_sender(name, name);
 		check_message(m, (long)n);
 		read_rest(m, (long)n);

@@ -255,8 +255,8 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	read_lines(fd);
 	good = walk(fd) == 0;
 	close(fd);
-	ctl_field(NAME, 'e', value, sizeof(value));
-	ctl_sender(NAME, value, sizeof(value));
+	ctl_field(NAME, "v", value, sizeof(value));
+	ctl_field(NAME, "se", value, sizeof(value));
 	take(good);
 	ask_all();
 	change();
