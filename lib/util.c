@@ -1022,12 +1022,6 @@ heap_first(const struct heap *h)
 }
 
 double
-heap_when(const struct heap *h, const struct timer *t)
-{
-	return h->v[t->pos - 1].when;
-}
-
-double
 heap_wait(const struct heap *h)
 {
 	double wait = h->n == 0 ? 3600 : h->v[0].when - now.mono;

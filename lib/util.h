@@ -253,7 +253,7 @@ int	heap_room(struct heap *, unsigned n);	/* will hold n: 0 or -1 */
 void	heap_set(struct heap *, struct timer *, double when); /* add or move */
 void	heap_del(struct heap *, struct timer *);	/* no-op when not in */
 struct timer *heap_first(const struct heap *);	/* NULL when empty */
-double	heap_when(const struct heap *, const struct timer *); /* of one in it */
+#define heap_when(h, t) ((h)->v[(t)->pos - 1].when)	/* of one in it */
 /* Seconds until the first is due, mono; an hour at most. */
 double	heap_wait(const struct heap *);
 
