@@ -139,17 +139,20 @@ struct pair {
 static const struct pair synonyms[] = {
 	{ "maxtransport", "maxta" }, { "maxtransports", "maxta" },
 	{ "maxchannels", "maxchannel" }, { "maxrings", "maxring" },
-	{ "priority", "nice" }, { "ageorder", "order" }
+	{ "priority", "nice" }, { "ageorder", "order" }, { NULL, NULL }
 }, retired[] = {
 	{ "byhost", "put $host into the command instead" },
 	{ "maxhost", "use maxthr instead" },
-	{ "gangschedule", "leave it out: hosts are always scheduled as one" }
+	{ "gangschedule", "leave it out: hosts are always scheduled as one" },
+	{ NULL, NULL }
 };
 
 /* PARAMs and keywords of ZMailer that have no effect here. */
-static const char *const foreign[] = {
-	"authfile", "msgwriteasync", "store-error-on-error",
-	"sysnice", "syspriority", "deliveryform", "expiryform"
+static const struct pair foreign[] = {
+	{ "authfile", "" }, { "msgwriteasync", "" },
+	{ "store-error-on-error", "" }, { "sysnice", "" },
+	{ "syspriority", "" }, { "deliveryform", "" }, { "expiryform", "" },
+	{ NULL, NULL }
 };
 
 /* The settings of the channel dsn: defaults before any clause, and those that
@@ -157,15 +160,13 @@ static const char *const foreign[] = {
 static const struct pair dsn_first[] = {
 	{ "interval", "5" }, { "retries", "1 2 4 8 12" },
 	{ "timeout", "30m" }, { "overfeed", "10" }, { "order", "age" },
-	{ "cohorts", "0" }
+	{ "cohorts", "0" }, { NULL, NULL }
 }, dsn_last[] = {
 	{ "expiry", "0" }, { "reporttimes", "none" }, { "maxta", "0" },
 	{ "maxchannel", "0" }, { "maxring", "1" }, { "maxthr", "1" },
 	{ "bounce", "sender" }, { "queueonly", "0" },
-	{ "wakeuprestartonly", "0" }
+	{ "wakeuprestartonly", "0" }, { NULL, NULL }
 };
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* What was split last. */
 static struct command split;
@@ -187,34 +188,22 @@ row_of(const struct keyword *table, const char *name)
 	return NULL;
 }
 
-/* The value of that name in a table of n; NULL: it has none. */
+/* The value of that name; NULL: it has none. */
 static const char *
-value_of(const struct pair *table, size_t n, const char *name)
+value_of(const struct pair *table, const char *name)
 {
-	for (; n > 0; n--, table++)
-		if (strcmp(table->name, name) == 0)
-			return table->value;
-	return NULL;
+	while (table->name != NULL && strcmp(table->name, name) != 0)
+		table++;
+	return table->value;
 }
 
 /* The keyword, by any of its names; NULL: it is none. */
 static const struct keyword *
 keyword_of(const char *word)
 {
-	const char *other = value_of(synonyms, COUNT(synonyms), word);
+	const char *other = value_of(synonyms, word);
 
 	return row_of(cf_keywords, other != NULL ? other : word);
-}
-
-static int
-is_foreign(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < COUNT(foreign); i++)
-		if (strcmp(name, foreign[i]) == 0)
-			return 1;
-	return 0;
 }
 
 /* The value of the keyword, in a setting or a config. */
@@ -227,127 +216,110 @@ place_of(void *values, const struct keyword *k)
 /* ---- reading: tokens ------------------------------------------------- */
 
 /*
- * The file is in memory and is cut into words in place: values of settings
- * point to them, and stay as long as the configuration does.  In
+ * One file is read at a time.  It is in memory and is cut into words in place:
+ * values of settings point to them, and stay as long as the configuration does.
+ * In
  *
  *	smtp	interval = 10m command="smtp -s"	# comment
  *
  * the tokens are a pattern, since it stands in the first column, and twice a
  * keyword with a value; blanks beside '=' and the quotes belong to none.
  */
-struct reader {
+static struct {
 	const char *file;
 	void	(*say)(const char *);
-	char	*p;		/* the rest of the file; changed in place */
-	char	*start;		/* of the current line */
+	char	*p;		/* the rest of the line; changed in place */
+	char	*next;		/* the next line; NULL: there is none */
 	int	line, errors;
 	const char *word;	/* the current keyword or pattern, or "-" ... */
 	int	word_line;	/* ... and its line: errors name them */
-	const char *bare;	/* the last keyword whose value has no quotes */
-	int	bare_line;	/* ... which ends on this one */
+	const char *bare;	/* the last keyword of this line whose value has
+				 * no quotes, or NULL */
 	int	bare_told;	/* ... and an error was said of what follows */
 	struct config *config;
 	struct clause *at, **link;	/* the current clause, the list's end */
 	size_t	clauses;
-};
+} rd;
 
 /* One error: what is wrong with the current word.  Words from the file are
  * shown in part (here and in f: "%.80s", each byte of which may become four),
  * so that the reason is never what is cut off. */
-static LIKE_PRINTF(2, 3) void
-wrong(struct reader *r, const char *f, ...)
+static LIKE_PRINTF(1, 2) void
+wrong(const char *f, ...)
 {
 	char text[PATH_MAX_ + 1024];
 	struct text t;
 	va_list ap;
 
 	text_init(&t, text, sizeof(text));
-	text_add(&t, "%s:%d: ", r->file, r->word_line);
+	text_add(&t, "%s:%d: ", rd.file, rd.word_line);
 	t.clean = 1;
-	text_add(&t, "%.80s: ", *r->word == '\0' ? "-" : r->word);
+	text_add(&t, "%.80s: ", *rd.word == '\0' ? "-" : rd.word);
 	va_start(ap, f);
 	text_vadd(&t, f, ap);
 	va_end(ap);
-	r->errors++;
-	r->say(text);
+	rd.errors++;
+	rd.say(text);
 }
 
 /* No error, but a line in the log. */
 static void
-warn(const struct reader *r, const char *why)
+warn(const char *why)
 {
-	log_warn("config %s:%d: %s: %s", r->file, r->word_line, r->word, why);
+	log_warn("config %s:%d: %s: %s", rd.file, rd.word_line, rd.word, why);
 }
 
+/* Goes to the next line, whose end becomes a NUL: 1, or 0 if there is none. */
 static int
-is_blank(int c)
+next_line(void)
 {
-	return c != '\n' && isspace(c);
+	if (rd.next == NULL)
+		return 0;
+	rd.line++;
+	rd.bare = NULL;
+	rd.p = rd.next;
+	rd.next = strchr(rd.p, '\n');
+	if (rd.next != NULL)
+		*rd.next++ = '\0';
+	return 1;
 }
 
-/* Skips blanks within the line: the byte behind them. */
+/* Skips blanks: the byte behind them, NUL for a comment, too. */
 static int
-skip_blanks(struct reader *r)
+skip_blanks(void)
 {
-	while (is_blank((unsigned char)*r->p))
-		r->p++;
-	return *r->p;
+	while (isspace((unsigned char)*rd.p))
+		rd.p++;
+	return *rd.p == '#' ? '\0' : *rd.p;
 }
 
-/* r->p is at the end of a line, and goes to the next. */
-static void
-next_line(struct reader *r)
-{
-	r->line++;
-	r->start = ++r->p;
-}
-
-/* Skips blanks, lines and comments: 1 when the next token is in the first
- * column, 0 when it is further right, -1 at the end. */
+/* Skips the word at rd.p, which '=' may end, too: the byte that ended it. */
 static int
-skip_to_token(struct reader *r)
-{
-	for (;;) {
-		if (skip_blanks(r) == '#')
-			r->p += strcspn(r->p, "\n");
-		if (*r->p == '\0')
-			return -1;
-		if (*r->p != '\n')
-			return r->p == r->start;
-		next_line(r);
-	}
-}
-
-/* Skips the word at r->p, which '=' may end, too: the byte that ended it. */
-static int
-end_word(struct reader *r, int equals)
+end_word(int equals)
 {
 	int c;
 
-	while (*r->p != '\0' && !isspace((unsigned char)*r->p) &&
-	    !(equals && *r->p == '='))
-		r->p++;
-	c = (unsigned char)*r->p;
-	*r->p = '\0';
-	if (c == '\n')
-		next_line(r);
-	else if (c != '\0')
-		r->p++;
+	while (*rd.p != '\0' && !isspace((unsigned char)*rd.p) &&
+	    !(equals && *rd.p == '='))
+		rd.p++;
+	c = *rd.p;
+	if (c != '\0')
+		*rd.p++ = '\0';
 	return c;
 }
 
-/* Makes the word at r->p the current one: the byte that follows it on its line,
- * a '=', a blank or the end. */
+/* Makes the word at rd.p the current one: the byte that follows it, a '=', a
+ * blank or NUL. */
 static int
-take_word(struct reader *r, int equals)
+take_word(int equals)
 {
 	int c;
 
-	r->word = r->p;
-	r->word_line = r->line;
-	c = end_word(r, equals);
-	if (is_blank(c) && skip_blanks(r) == '=' && equals)
-		c = *r->p++;
+	rd.word = rd.p;
+	rd.word_line = rd.line;
+	c = end_word(equals);
+	if (equals && c != '=' && skip_blanks() == '=')
+		c = *rd.p++;
 	return c;
 }
 
@@ -355,53 +327,49 @@ take_word(struct reader *r, int equals)
  * end of a line joins it to the next; other backslashes stay for the command
  * line.  NULL when the closing quote is missing on the line. */
 static char *
-quoted(struct reader *r)
+quoted(void)
 {
-	char *value = ++r->p, *to = value;
+	char *value = ++rd.p, *to = value;
 
-	while (*r->p != '"') {
-		if (*r->p == '\0' || *r->p == '\n')
-			return NULL;
-		if (r->p[0] == '\\' && r->p[1] == '\n') {
-			r->p++;
-			next_line(r);
+	while (*rd.p != '"') {
+		if (rd.p[0] == '\\' && rd.p[1] == '\0' && next_line())
 			continue;
-		}
-		if (r->p[0] == '\\' && (r->p[1] == '"' || r->p[1] == '\\'))
-			r->p++;
-		*to++ = *r->p++;
+		if (*rd.p == '\0')
+			return NULL;
+		if (rd.p[0] == '\\' && (rd.p[1] == '"' || rd.p[1] == '\\'))
+			rd.p++;
+		*to++ = *rd.p++;
 	}
-	r->p++;
+	rd.p++;
 	*to = '\0';
 	return value;
 }
 
-/* The value behind '=', which r->p is at; NULL after an error. */
+/* The value behind '=', which rd.p is at; NULL after an error. */
 static char *
-take_value(struct reader *r)
+take_value(void)
 {
 	char *value;
-	int c = skip_blanks(r);
+	int c = skip_blanks();
 
-	if (c == '\0' || c == '\n' || c == '#') {
-		wrong(r, "there is no value behind the =");
+	if (c == '\0') {
+		wrong("there is no value behind the =");
 		return NULL;
 	}
 	if (c != '"') {
-		value = r->p;
-		r->bare = r->word;
-		r->bare_line = r->line;
-		r->bare_told = 0;
-		end_word(r, 0);
+		value = rd.p;
+		rd.bare = rd.word;
+		rd.bare_told = 0;
+		end_word(0);
 		return value;
 	}
-	value = quoted(r);
+	value = quoted();
 	if (value == NULL) {
-		wrong(r, "the closing \" is missing");
-	} else if (*r->p != '\0' && !isspace((unsigned char)*r->p)) {
-		r->word_line = r->line;
-		wrong(r, "a blank is missing behind the closing \"");
-		end_word(r, 0);
+		wrong("the closing \" is missing");
+	} else if (*rd.p != '\0' && !isspace((unsigned char)*rd.p)) {
+		rd.word_line = rd.line;
+		wrong("a blank is missing behind the closing \"");
+		end_word(0);
 		value = NULL;
 	}
 	return value;
@@ -440,13 +408,12 @@ is_default(const struct keyword *k, const char *s)
 
 /* Also for one number of a list.  The error is valid until the next call. */
 static const char *
-set_number(struct reader *r, const struct keyword *k, void *to, const char *s)
+set_number(const struct keyword *k, void *to, const char *s)
 {
 	static char bad[80];
 	int span = k->type == T_SPAN || k->type == T_TIMES;
 	long n;
 
-	(void)r;
 	if (is_default(k, s))
 		s = k->def;
 	if (span && span_parse(s, &n) < 0)
@@ -465,7 +432,7 @@ set_number(struct reader *r, const struct keyword *k, void *to, const char *s)
 /* A list of numbers, or of rising spans, which may be none.  An error of one of
  * them is reported here. */
 static const char *
-set_list(struct reader *r, const struct keyword *k, void *to, const char *s)
+set_list(const struct keyword *k, void *to, const char *s)
 {
 	int times = k->type == T_TIMES, most = times ? 8 : NUMBERS_MOST;
 	long n = 0, last = -1;
@@ -477,11 +444,11 @@ set_list(struct reader *r, const struct keyword *k, void *to, const char *s)
 	if (times && strcmp(s, "none") == 0)
 		s = "";
 	else if (s[strspn(s, BLANKS)] == '\0')
-		wrong(r, "the list is empty%s", times ? "; say none" : "");
+		wrong("the list is empty%s", times ? "; say none" : "");
 	for (s += strspn(s, BLANKS); *s != '\0'; s += strspn(s, BLANKS)) {
 		bad = text_fmt(word, sizeof(word), "%.*s",
 		    (int)strcspn(s, BLANKS), s) < 0 ? "is no number" :
-		    set_number(r, k, &n, word);
+		    set_number(k, &n, word);
 		if (bad == NULL && times && n <= last)
 			bad = "is not later than the one before";
 		if (bad != NULL || list.n == most)
@@ -490,21 +457,20 @@ set_list(struct reader *r, const struct keyword *k, void *to, const char *s)
 		s += strcspn(s, BLANKS);
 	}
 	if (bad != NULL)
-		wrong(r, "%.80s %s", word, bad);
+		wrong("%.80s %s", word, bad);
 	else if (*s != '\0')
-		wrong(r, "these are more than %d", most);
+		wrong("these are more than %d", most);
 	else
 		*(struct numbers *)to = list;
 	return NULL;
 }
 
 static const char *
-set_choice(struct reader *r, const struct keyword *k, void *to, const char *s)
+set_choice(const struct keyword *k, void *to, const char *s)
 {
 	const char *const *words = choices[k->type - T_ORDER];
 	long i = 1;
 
-	(void)r;
 	while (words[i] != NULL && strcmp(s, words[i]) != 0)
 		i++;
 	if (words[i] == NULL)
@@ -515,7 +481,7 @@ set_choice(struct reader *r, const struct keyword *k, void *to, const char *s)
 
 /* A user's or group's number, as it is or by name. */
 static const char *
-set_id(struct reader *r, const struct keyword *k, void *to, const char *s)
+set_id(const struct keyword *k, void *to, const char *s)
 {
 	unsigned long n;
 #ifndef NO_PWD
@@ -523,30 +489,26 @@ set_id(struct reader *r, const struct keyword *k, void *to, const char *s)
 	struct group *gr;
 #endif
 
-	/* root and daemon, the defaults, have their usual numbers on systems
-	 * that do not have these names */
-	*(long *)to = k->type == T_GROUP;
-	if (num_upto(s, ID_MOST, &n, NULL) == 0) {
+	if (num_upto(s, ID_MOST, &n, NULL) == 0)
 		*(long *)to = n;
-		return NULL;
-	}
 #ifndef NO_PWD
-	pw = k->type == T_USER ? getpwnam(s) : NULL;
-	gr = k->type == T_GROUP ? getgrnam(s) : NULL;
-	if (pw != NULL || gr != NULL) {
-		*(long *)to = pw != NULL ? (long)pw->pw_uid : (long)gr->gr_gid;
-		return NULL;
-	}
+	else if (k->type == T_USER && (pw = getpwnam(s)) != NULL)
+		*(long *)to = pw->pw_uid;
+	else if (k->type == T_GROUP && (gr = getgrnam(s)) != NULL)
+		*(long *)to = gr->gr_gid;
 #endif
-	if (strcmp(s, k->type == T_USER ? "root" : "daemon") != 0)
-		wrong(r, "there is no %s %.80s", k->name, s);
+	/* the defaults have their usual numbers on systems without these names
+	 */
+	else if (strcmp(s, k->type == T_USER ? "root" : "daemon") == 0)
+		*(long *)to = k->type == T_GROUP;
+	else
+		wrong("there is no %s %.80s", k->name, s);
 	return NULL;
 }
 
 static const char *
-set_feedback(struct reader *r, const struct keyword *k, void *to, const char *s)
+set_feedback(const struct keyword *k, void *to, const char *s)
 {
-	(void)r;
 	return k->type == T_RULE ? fb_rule_parse(s, to) : fb_rate_parse(s, to);
 }
 
@@ -554,7 +516,7 @@ set_feedback(struct reader *r, const struct keyword *k, void *to, const char *s)
  * number, the name of a host, the name of a service and the path of a socket.
  */
 static const char *
-set_port(struct reader *r, const struct keyword *k, void *place, const char *s)
+set_port(const struct keyword *k, void *place, const char *s)
 {
 	struct port *to = place;
 	const char *at = strncmp(s, "TCP:", 4) == 0 ? s + 4 : s, *end;
@@ -567,11 +529,11 @@ set_port(struct reader *r, const struct keyword *k, void *place, const char *s)
 	if (strcmp(s, "none") == 0)
 		return NULL;
 	if (*path == '/' || strncmp(path, "${", 2) == 0) {
-		warn(r, "there is no such socket, mailq asks through its pipe");
+		warn("there is no such socket, mailq asks through its pipe");
 		return NULL;
 	}
 	if (colon == NULL && at != s && isalpha((unsigned char)*at)) {
-		warn(r, "the name of a service is taken for port 174");
+		warn("the name of a service is taken for port 174");
 		at = "174";
 	} else if (at == s && !isdigit((unsigned char)*at)) {
 		return "is not TCP:port, TCP:address:port or none";
@@ -591,12 +553,11 @@ set_port(struct reader *r, const struct keyword *k, void *place, const char *s)
 
 /* A PARAM that is a text: the configuration has a copy. */
 static const char *
-set_text(struct reader *r, const struct keyword *k, void *to, const char *s)
+set_text(const struct keyword *k, void *to, const char *s)
 {
 	enum type type = k->type;
 	char *copy;
 
-	(void)r;
 	if (type == T_HOST && (strlen(s) >= 256 ||
 	    s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789.-"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0'))
@@ -614,40 +575,38 @@ set_text(struct reader *r, const struct keyword *k, void *to, const char *s)
 
 /* A command, which stays where it is. */
 static const char *
-set_command(struct reader *r, const struct keyword *k, void *to, const char *s)
+set_command(const struct keyword *k, void *to, const char *s)
 {
 	const char *bad = split_command(s);
 
 	(void)k;
 	if (bad != NULL)
-		wrong(r, "%s", bad);
+		wrong("%s", bad);
 	else
 		*(const char **)to = s;
 	return NULL;
 }
 
 static void
-set_value(struct reader *r, const struct keyword *k, void *values,
-    const char *s)
+set_value(const struct keyword *k, void *values, const char *s)
 {
 	/* by enum type */
-	static const char *(*const setters[])(struct reader *,
-	    const struct keyword *, void *to, const char *) = { set_number,
-	    set_number, set_number, set_id, set_id, set_choice, set_choice,
-	    set_choice, set_feedback, set_feedback, set_list, set_list,
-	    set_port, set_command, set_text, set_text, set_text };
-	const char *bad = setters[k->type](r, k, place_of(values, k), s);
+	static const char *(*const setters[])(const struct keyword *, void *,
+	    const char *) = { set_number, set_number, set_number, set_id,
+	    set_id, set_choice, set_choice, set_choice, set_feedback,
+	    set_feedback, set_list, set_list, set_port, set_command, set_text,
+	    set_text, set_text };
+	const char *bad = setters[k->type](k, place_of(values, k), s);
 
 	if (bad != NULL)
-		wrong(r, "%.80s %s", s, bad);
+		wrong("%.80s %s", s, bad);
 }
 
 /* ... and remembers how it was written. */
 static void
-set_keyword(struct reader *r, const struct keyword *k, struct setting *v,
-    const char *s)
+set_keyword(const struct keyword *k, struct setting *v, const char *s)
 {
-	set_value(r, k, v, s);
+	set_value(k, v, s);
 	v->text[k - cf_keywords] = s;
 }
 
@@ -672,61 +631,60 @@ likeness(const char *a, const char *b)
  * a value without quotes, may be a part of that value, and so may the next
  * ones. */
 static void
-no_keyword(struct reader *r, int given)
+no_keyword(int given)
 {
 	const struct keyword *k, *best = cf_keywords;
-	const char *advice = value_of(retired, COUNT(retired), r->word);
+	const char *advice = value_of(retired, rd.word);
 
 	if (advice != NULL) {
-		wrong(r, "is no longer a keyword: %s", advice);
+		wrong("is no longer a keyword: %s", advice);
 		return;
 	}
 	for (k = cf_keywords; k->name != NULL; k++)
-		if (likeness(r->word, k->name) > likeness(r->word, best->name))
+		if (likeness(rd.word, k->name) > likeness(rd.word, best->name))
 			best = k;
-	if (!given && r->bare != NULL && r->word_line == r->bare_line &&
-	    likeness(r->word, best->name) < -2) {
-		if (!r->bare_told)
-			wrong(r, "is no keyword; where it belongs to %s, "
-			    "quote it: %s=\"...\"", r->bare, r->bare);
-		r->bare_told = 1;
+	if (!given && rd.bare != NULL && likeness(rd.word, best->name) < -2) {
+		if (!rd.bare_told)
+			wrong("is no keyword; where it belongs to %s, "
+			    "quote it: %s=\"...\"", rd.bare, rd.bare);
+		rd.bare_told = 1;
 		return;
 	}
-	if (*r->word == '\0')
-		wrong(r, "there is no keyword before the =");
-	else if (is_foreign(r->word))
-		warn(r, "has no meaning here and is passed over");
+	if (*rd.word == '\0')
+		wrong("there is no keyword before the =");
+	else if (value_of(foreign, rd.word) != NULL)
+		warn("has no meaning here and is passed over");
 	else
-		wrong(r, "is no keyword; the nearest one is %s", best->name);
+		wrong("is no keyword; the nearest one is %s", best->name);
 }
 
-/* Takes keyword, or keyword = value, at r->p.  A wrong one counts, too: the
+/* Takes keyword, or keyword = value, at rd.p.  A wrong one counts, too: the
  * clause is not one without keywords. */
 static void
-take_keyword(struct reader *r)
+take_keyword(void)
 {
-	char *word = r->p;
+	char *word = rd.p;
 	const char *value = NULL;
-	int given = take_word(r, 1) == '=', flag;
+	int given = take_word(1) == '=', flag;
 	const struct keyword *k;
 
 	text_lower(word);
 	k = keyword_of(word);
-	if (r->at != NULL)
-		r->at->filled = 1;
+	if (rd.at != NULL)
+		rd.at->filled = 1;
 	if (k == NULL)
-		no_keyword(r, given);
-	if ((given && (value = take_value(r)) == NULL) || k == NULL)
+		no_keyword(given);
+	if ((given && (value = take_value()) == NULL) || k == NULL)
 		return;
 	flag = k->type == T_FLAG || strcmp(word, "ageorder") == 0;
-	if (r->at == NULL)
-		wrong(r, "stands before any pattern");
+	if (rd.at == NULL)
+		wrong("stands before any pattern");
 	else if (flag && given)
-		wrong(r, "takes no value");
+		wrong("takes no value");
 	else if (!flag && (!given || *value == '\0'))
-		wrong(r, "a value is missing: %s=...", word);
+		wrong("a value is missing: %s=...", word);
 	else
-		set_keyword(r, k, &r->at->v, k->type == T_FLAG ? "1" :
+		set_keyword(k, &rd.at->v, k->type == T_FLAG ? "1" :
 		    flag ? "age" : value);
 }
 
@@ -745,54 +703,54 @@ folded(const char *word, const char *ends, char name[32])
 
 /* The current word begins a clause. */
 static void
-take_pattern(struct reader *r)
+take_pattern(void)
 {
-	const char *word = r->word, *why;
+	const char *word = rd.word, *why;
 	char name[32];
 	int keyword = keyword_of(folded(word, "=", name)) != NULL;
 	struct clause *c = mem_get(sizeof(*c));
 
-	r->at = c;
+	rd.at = c;
 	if (c == NULL) {
-		wrong(r, "no memory");
+		wrong("no memory");
 		return;
 	}
 	c->text = word;
-	c->line = r->word_line;
-	*r->link = c;
-	r->link = &c->next;
-	r->clauses++;
+	c->line = rd.word_line;
+	*rd.link = c;
+	rd.link = &c->next;
+	rd.clauses++;
 	why = keyword && strchr(word, '=') != NULL ? "is a keyword "
 	    "and must not stand in the first column" : pat_check(word);
 	if (why == NULL && (c->patterns = pat_expand(word)) == NULL)
 		why = "makes too many alternatives; write more than one "
 		    "pattern";
 	if (why != NULL)
-		wrong(r, "%s", why);
+		wrong("%s", why);
 	else if (keyword)	/* a channel of that name is rare */
-		warn(r, "is a keyword in the first column, taken for a "
+		warn("is a keyword in the first column, taken for a "
 		    "pattern; put a blank before it");
 }
 
 /* PARAMname value, or PARAMname=value; the word is the current one. */
 static void
-take_param(struct reader *r, const char *name, const char *value)
+take_param(const char *name, const char *value)
 {
 	const struct keyword *k = row_of(params, name);
 	char list[500];
 	struct text t;
 
 	if (value == NULL || *value == '\0') {
-		wrong(r, "a value is missing");
+		wrong("a value is missing");
 	} else if (k != NULL) {
-		set_value(r, k, r->config, value);
-	} else if (is_foreign(name)) {
-		warn(r, "has no meaning here and is passed over");
+		set_value(k, rd.config, value);
+	} else if (value_of(foreign, name) != NULL) {
+		warn("has no meaning here and is passed over");
 	} else {
 		text_init(&t, list, sizeof(list));
 		for (k = params; k->name != NULL; k++)
 			text_add(&t, " PARAM%s", k->name);
-		wrong(r, "is not known; those with a meaning here are%s", list);
+		wrong("is not known; those with a meaning here are%s", list);
 	}
 }
 
@@ -806,64 +764,65 @@ is_param(const char *word)
 	if (strncmp(word, "PARAM", 5) == 0)
 		return 1;
 	return strncmp(folded(word, "= \t\r\n", name), "param", 5) == 0 &&
-	    (row_of(params, name + 5) != NULL || is_foreign(name + 5));
+	    (row_of(params, name + 5) != NULL ||
+	    value_of(foreign, name + 5) != NULL);
 }
 
-/* The token in the first column that r->p is at. */
+/* The token in the first column that rd.p is at. */
 static void
-take_first(struct reader *r)
+take_first(void)
 {
-	char *word = r->p, *value = NULL;
-	int param = is_param(word), c = take_word(r, param);
+	char *word = rd.p, *value = NULL;
+	int param = is_param(word), c = take_word(param);
 
 	if (!param) {
-		take_pattern(r);
+		take_pattern();
 		return;
 	}
 	text_lower(word + 5);
-	if (c != '\n' && (value = take_value(r)) == NULL)
+	if (c != '\0' && (value = take_value()) == NULL)
 		return;
-	take_param(r, word + 5, value);
+	take_param(word + 5, value);
 }
 
 /* ---- the whole file -------------------------------------------------- */
 
 /* Clauses without keywords use those of the next clause that has any. */
 static void
-fill_empty(struct reader *r)
+fill_empty(void)
 {
-	struct clause *c, *empty = r->config->clauses;
+	struct clause *c, *empty = rd.config->clauses;
 
 	for (c = empty; c != NULL; c = c->next)
 		if (c->filled)
 			for (; empty != c->next; empty = empty->next)
 				empty->v = c->v;
 	for (; empty != NULL; empty = empty->next) {
-		r->word = empty->text;
-		r->word_line = empty->line;
-		wrong(r, "is empty, and no clause with keywords comes after "
+		rd.word = empty->text;
+		rd.word_line = empty->line;
+		wrong("is empty, and no clause with keywords comes after "
 		    "it");
 	}
 }
 
 /* The whole file, NUL at its end; NULL after saying why not. */
 static char *
-read_file(struct reader *r)
+read_file(void)
 {
-	FILE *f = fopen(r->file, "r");
+	FILE *f = fopen(rd.file, "r");
 	char *s = mem_get(FILE_MOST + 1), *all = NULL;
 	size_t n = 0;
 
 	if (f != NULL && s != NULL)
 		n = fread(s, 1, FILE_MOST + 1, f);
 	if (f == NULL || ferror(f))
-		wrong(r, "cannot be read: %s", strerror(errno));
+		wrong("cannot be read: %s", strerror(errno));
 	else if (n > FILE_MOST)
-		wrong(r, "is larger than %ld bytes", FILE_MOST);
+		wrong("is larger than %ld bytes", FILE_MOST);
 	else if (n > 0 && memchr(s, '\0', n) != NULL)
-		wrong(r, "has a NUL byte: it is no text file");
+		wrong("has a NUL byte: it is no text file");
 	else if (s == NULL || (all = realloc(s, n + 1)) == NULL)
-		wrong(r, "no memory");
+		wrong("no memory");
 	if (f != NULL)
 		fclose(f);
 	if (all == NULL)
@@ -876,34 +835,32 @@ cf_load(const char *file, void (*say)(const char *))
 {
 	struct config *config = mem_get(sizeof(*config));
 	const struct keyword *k;
-	struct reader r;
-	int column;
 
-	memset(&r, 0, sizeof(r));
-	r.file = file;
-	r.say = say;
-	r.line = 1;
-	r.word = "-";
-	r.config = config;
+	memset(&rd, 0, sizeof(rd));
+	rd.file = file;
+	rd.say = say;
+	rd.word = "-";
+	rd.config = config;
 	if (config == NULL) {
-		wrong(&r, "no memory");
+		wrong("no memory");
 		return NULL;
 	}
 	for (k = params; k->name != NULL; k++)
 		if (k->def != NULL)
-			set_value(&r, k, config, k->def);
-	r.link = &config->clauses;
-	r.p = r.start = config->text = read_file(&r);
-	while (r.p != NULL && (column = skip_to_token(&r)) >= 0)
-		if (column == 1)
-			take_first(&r);
-		else
-			take_keyword(&r);
-	fill_empty(&r);
-	config->matched = mem_get((r.clauses + 1) * sizeof(*config->matched));
+			set_value(k, config, k->def);
+	rd.link = &config->clauses;
+	rd.next = config->text = read_file();
+	while (next_line()) {
+		if (!isspace((unsigned char)*rd.p) && skip_blanks() != '\0')
+			take_first();
+		while (skip_blanks() != '\0')
+			take_keyword();
+	}
+	fill_empty();
+	config->matched = mem_get((rd.clauses + 1) * sizeof(*config->matched));
 	if (config->matched == NULL)
-		wrong(&r, "no memory");
-	if (r.errors == 0)
+		wrong("no memory");
+	if (rd.errors == 0)
 		return config;
 	cf_free(config);
 	return NULL;
@@ -935,14 +892,26 @@ cf_free(struct config *config)
 }
 
 const char *
-cf_path(const char *s, const char *(*var)(const char *))
+cf_var(const char *name)
+{
+	size_t n = strlen(name);
+	char **var;
+
+	for (var = opt.vars; var != NULL && *var != NULL; var++)
+		if (strncmp(*var, name, n) == 0 && (*var)[n] == '=')
+			return *var + n + 1;
+	return NULL;
+}
+
+const char *
+cf_path(const char *s)
 {
 	char word[PATH_MAX_];
 
 	if (strncmp(s, "UNIX:", 5) == 0)
 		s += 5;
 	if (text_fmt(word, sizeof(word), "\"%s\"", s) < 0 ||
-	    cmd_split(word, "", "", var, &split) != NULL ||
+	    cmd_split(word, "", "", cf_var, &split) != NULL ||
 	    split.nargv != 1 || *split.argv[0] != '/')
 		return NULL;
 	return split.argv[0];
@@ -1000,10 +969,10 @@ dsn_command(struct config *c)
 
 /* Sets values of the tables above, which have no errors. */
 static void
-set_ours(struct setting *v, const struct pair *values, size_t n)
+set_ours(struct setting *v, const struct pair *values)
 {
-	for (; n > 0; n--, values++)
-		set_keyword(NULL, row_of(cf_keywords, values->name), v,
+	for (; values->name != NULL; values++)
+		set_keyword(row_of(cf_keywords, values->name), v,
 		    values->value);
 }
 
@@ -1017,10 +986,10 @@ set_defaults(struct conf *f)
 
 	for (k = cf_keywords; k->name != NULL; k++)
 		if (k->def != NULL)
-			set_keyword(NULL, k, v, k->def);
+			set_keyword(k, v, k->def);
 	if (!f->dsn)
 		return;
-	set_ours(v, dsn_first, COUNT(dsn_first));
+	set_ours(v, dsn_first);
 	v->idlemax = f->config->bouncelimit + DSN_IDLE;
 	v->uid = geteuid();
 	v->gid = getegid();
@@ -1038,7 +1007,7 @@ complete(struct conf *f)
 	struct setting *v = &f->v;
 
 	if (f->dsn)
-		set_ours(v, dsn_last, COUNT(dsn_last));
+		set_ours(v, dsn_last);
 	if (v->idlemax == 0)	/* it was not given, or as 0 */
 		v->idlemax = 3 * v->interval;
 	if (v->command != NULL && split_command(v->command) == NULL)

@@ -28,19 +28,6 @@
 #define BLANKS		" \t\n"
 
 static const char *file;	/* of the configuration */
-static char **values;		/* NAME=value, NULL at the end */
-
-static const char *
-value_of(const char *name)
-{
-	size_t n = strlen(name);
-	char **p;
-
-	for (p = values; *p != NULL; p++)
-		if (strncmp(*p, name, n) == 0 && (*p)[n] == '=')
-			return *p + n + 1;
-	return NULL;
-}
 
 static void
 say_plainly(const char *line)
@@ -116,7 +103,7 @@ check_command(const struct clause *cl)
 	const char *why, *dir = "";
 	struct stat st;
 
-	why = cmd_split(cl->v.command, "channel", "host", value_of, &c);
+	why = cmd_split(cl->v.command, "channel", "host", cf_var, &c);
 	if (why != NULL) {
 		advise(cl, "command: %s; its mail would wait", why);
 		return;
@@ -266,8 +253,8 @@ check_routes(struct config *c)
 static void
 check_path(const char *param, const char *s)
 {
-	const char *path = s == NULL ? NULL : cf_path(s, value_of);
-	const char *office = value_of("POSTOFFICE");
+	const char *path = s == NULL ? NULL : cf_path(s);
+	const char *office = opt.postoffice;
 	char dir[PATH_MAX_];
 	struct stat st;
 
@@ -419,10 +406,10 @@ main(int argc, char **argv)
 		return X_USAGE;
 	}
 	file = argv[1];
-	values = argv + 4;
-	opt.postoffice = value_of("POSTOFFICE");
-	opt.mailbin = value_of("MAILBIN");
-	opt.mailshare = value_of("MAILSHARE");
+	opt.vars = argv + 4;
+	opt.postoffice = cf_var("POSTOFFICE");
+	opt.mailbin = cf_var("MAILBIN");
+	opt.mailshare = cf_var("MAILSHARE");
 	if (opt.postoffice == NULL || opt.mailbin == NULL ||
 	    opt.mailshare == NULL)
 		return X_USAGE;

@@ -64,14 +64,14 @@
 #include <signal.h>
 
 #define STUCK		60	/* seconds until a reader is given up ... */
-#define WANTED		2	/* ... when somebody else waits */
+#define WANTED		2	/* ... when others may want his place */
 #define FULL		8000	/* bytes that are written at once, or a few
 				 * more: a line has less than 11 000 */
 #define TEXT_MOST	2000	/* bytes shown of a text */
 #define ASKED		1	/* seconds until a caller by the port has asked
 				 * for facts, or does not want them */
 
-static volatile sig_atomic_t wanted;	/* somebody else waits */
+static volatile sig_atomic_t wanted;	/* others may want our place */
 static int out_fd;
 static char outbuf[FULL + 12000];
 static struct text out;		/* what is not written yet */
@@ -86,7 +86,7 @@ static struct {
 
 /* ---- writing --------------------------------------------------------- */
 
-/* The scheduler sends SIGCONT when somebody else waits. */
+/* The scheduler sends SIGCONT when it may make no more dumps. */
 static void
 hurry(int sig)
 {
@@ -398,7 +398,7 @@ emit_vertices(void)
 /* ---- the report ------------------------------------------------------ */
 
 /* Name={a,b} for each agent at work on the thread: P processes, HA and FA
- * seconds since they were heard and fed, OF jobs, S states.  O(agents). */
+ * seconds since they were heard and fed, OF jobs, S states. */
 static void
 emit_agents(const struct thread *t, const char *name, const char *end)
 {
@@ -409,9 +409,7 @@ emit_agents(const struct thread *t, const char *name, const char *end)
 	const char *sep = "";
 
 	emit(" %s={", name);
-	for (ta = q.agents; ta != NULL; ta = ta->next) {
-		if (ta->thread != t || !ta->working)
-			continue;
+	for (ta = t->busy; ta != NULL; ta = ta->tnext) {
 		emit("%-s", sep);
 		sep = ",";
 		if (*name == 'P')
@@ -578,42 +576,36 @@ emit_report(void)
 
 /* ---- the facts ------------------------------------------------------- */
 
-/* Was its control file emptied, cut, or written over, or taken away?  That of
- * a message which is done goes behind the message file. */
+/* Was its control file emptied, cut, or written over? */
 static int
 is_damaged(const struct message *m)
 {
 	const struct vertex *v;
-	char path[PATH_MAX_], c;
 	struct stat st;
-	int fd = fd_plain(m->name, O_RDONLY, &st), bad = 0;
+	int bad = lstat(m->name, &st) == 0 && st.st_size == 0;
 
-	if (fd < 0) {
-		text_fmt(path, sizeof(path), "../queue/%s", m->name);
-		return spool_gone(m->name) && lstat(path, &st) == 0;
-	}
 	for (v = msg_first(m); v != NULL && !bad; v = msg_next(v))
-		if (v->state != V_DONE && v->nr > 0)
-			bad = lseek(fd, (off_t)v->r[v->nr - 1].off,
-			    SEEK_SET) < 0 || read(fd, &c, 1) != 1 ||
-			    (c != 'r' && v->r[v->nr - 1].off != 0);
-	close(fd);
+		if (v->state != V_DONE && v->nr > 0 && v->r[0].off != 0)
+			bad = ctl_at(m->name, v->r[v->nr - 1].off) == NULL;
 	return bad;
 }
 
-/* Two files are looked at, which may be gone since. */
+/* Two files are looked at, which may be gone since.  The control file of a
+ * message which is done goes behind the message file. */
 static void
 emit_message(const struct message *m)
 {
 	char sender[WORD_MAX_], path[PATH_MAX_], flags[4];
 	struct stat st;
 	long size = -1;
+	int gone = spool_gone(m->name);
 
 	text_fmt(path, sizeof(path), "../queue/%s", m->name);
 	if (lstat(path, &st) == 0)
 		size = st.st_size;
 	text_fmt(flags, sizeof(flags), "%s%s%s", m->held ? "h" : "",
-	    q_only_dsns(m) ? "r" : "", is_damaged(m) ? "x" : "");
+	    q_only_dsns(m) ? "r" : "",
+	    (gone ? size >= 0 : is_damaged(m)) ? "x" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m),
 	    size, *flags != '\0' ? flags : "-",
 	    ctl_field(m->name, "se", sender, sizeof(sender)) == 0 ?
@@ -757,16 +749,19 @@ wants_facts(int fd)
 	struct timeval tv;
 	fd_set set;
 	char c;
+	int n;
 
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
 		return 1;
 	flush();
-	FD_ZERO(&set);
-	FD_SET(fd, &set);
-	tv.tv_sec = ASKED;
-	tv.tv_usec = 0;
-	return select(fd + 1, &set, NULL, NULL, &tv) > 0 &&
-	    read(fd, &c, 1) == 0;
+	do {	/* hurry may come */
+		FD_ZERO(&set);
+		FD_SET(fd, &set);
+		tv.tv_sec = ASKED;
+		tv.tv_usec = 0;
+		n = select(fd + 1, &set, NULL, NULL, &tv);
+	} while (n < 0 && errno == EINTR);
+	return n > 0 && read(fd, &c, 1) == 0;
 }
 
 /* With -Q, nothing that names single messages. */
@@ -775,6 +770,7 @@ emit_facts(void)
 {
 	struct hlink *l;
 	unsigned i, n;
+	int born;
 
 	emit("Facts:\np\t%-s\nt\t%ld\t%ld\n", clean(opt.postoffice, 0),
 	    (long)now.wall, NOW);
@@ -790,9 +786,9 @@ emit_facts(void)
 	}
 	if (!opt.quiet) {
 		emit_others();
-		n = msg_each_away(emit_skipped);
+		n = msg_each_away(emit_skipped, &born);
 		if (n > 0)
-			emit("e\t%u\n", n);
+			emit("e\t%u\t%ld\n", n, (long)now.mono - born);
 	}
 	emit("End:\n");
 }
@@ -800,15 +796,7 @@ emit_facts(void)
 int
 dump_queue(int fd)
 {
-	struct sigaction sa;
-
-	memset(&sa, 0, sizeof(sa));
-	sigemptyset(&sa.sa_mask);
-	sa.sa_handler = hurry;
-#ifdef SA_RESTART
-	sa.sa_flags = SA_RESTART;
-#endif
-	sigaction(SIGCONT, &sa, NULL);
+	signal(SIGCONT, hurry);	/* it has to come but once */
 	out_fd = fd;
 	text_init(&out, outbuf, sizeof(outbuf));
 	out.clean = 2;

@@ -96,7 +96,8 @@
 #define HEAD		"destdb 2 "
 #define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
 #define OTHERS_MOST	100	/* files of other hosts */
-#define CHANNELS_MOST	100	/* beyond them files bring no new ones */
+#define CHANNELS_MOST	100	/* beyond them files bring no new ones, as
+				 * finding one is O(channels) */
 #define WINDOW_MOST	1000000L
 #define WORDS_MOST	500	/* bytes of a reason */
 #define HEARSAY		3	/* rounds that a destination is dead by the
@@ -114,12 +115,10 @@ enum unsaved { SAVED, USES, CHANGES };
 
 static struct {
 	char	path[PATH_MAX_];	/* "": there is none */
-	const struct setting *(*setting_of)(const char *channel,
-		    const char *host);
+	conf_match *match;
 	double	due;		/* mono; the next round */
 	enum unsaved unsaved;
 	unsigned wrong, logged;	/* errors of this round and the last */
-	int	died;		/* a file has made a destination dead */
 } db;
 
 /* record: a line of a file, its times as of now. */
@@ -463,22 +462,29 @@ retry_step(const struct setting *s, long age)
 
 /* ---- the table --------------------------------------------------------- */
 
-/* The channel of that name, which stays for good; NULL without memory. */
-struct chan *
-dest_chan(const char *name)
+/* The channel of that name, which stays for good; NULL without memory, or if it
+ * is new and there are most of them. */
+static struct chan *
+chan_of(const char *name, int most)
 {
 	struct chan *c;
 
-	for (c = q.chans; c != NULL; c = c->next)
+	for (c = q.chans; c != NULL; c = c->next, most--)
 		if (*c->name == *name && strcmp(c->name, name) == 0)
 			return c;
-	c = mem_get(sizeof(*c) + strlen(name));
+	c = most <= 0 ? NULL : mem_get(sizeof(*c) + strlen(name));
 	if (c == NULL)
 		return NULL;
 	strcpy(c->name, name);
 	c->next = q.chans;
 	q.chans = c;
 	return c;
+}
+
+struct chan *
+dest_chan(const char *name)
+{
+	return chan_of(name, INT_MAX);
 }
 
 static unsigned
@@ -836,19 +842,6 @@ take_line(struct lines *l, long passed, struct record *r)
 	return 0;
 }
 
-/* The channel of that name, or NULL.  Finding one is O(channels), so a file
- * must not make many. */
-static struct chan *
-chan_of(const char *name)
-{
-	struct chan *c;
-	int n = 0;
-
-	for (c = q.chans; c != NULL && strcmp(c->name, name) != 0; c = c->next)
-		n++;
-	return c != NULL || n >= CHANNELS_MOST ? c : dest_chan(name);
-}
-
 /* Sets the new destination to the state in the record, as if by one report. */
 static void
 restore(struct thread *d, const struct record *r, const struct setting *s)
@@ -893,17 +886,18 @@ take_foreign(struct thread *d, const struct record *r, const char *who)
 	}
 	d->until = now.mono + span;
 	d->by_other = 1;
-	db.died = 1;
 }
 
 /* Takes a line of the file of the host who; NULL: of our own. */
 static void
 take_record(struct record *r, const char *who)
 {
-	const struct setting *s = who != NULL && r->left <= 0 ? NULL :
-	    db.setting_of(r->channel, r->host);
-	struct chan *chan = s == NULL || (who != NULL && s->fb.cohorts == 0) ?
-	    NULL : chan_of(r->channel);
+	const struct conf *f = who != NULL && r->left <= 0 ? NULL :
+	    db.match(q.config, r->channel, r->host);
+	const struct setting *s = f == NULL ? NULL : &f->v;
+	struct chan *chan = s == NULL || s->command == NULL ||
+	    (who != NULL && s->fb.cohorts == 0) ? NULL :
+	    chan_of(r->channel, CHANNELS_MOST);
 	struct thread *d = chan == NULL ? NULL : find_dest(chan, r->host, 0);
 
 	if (chan == NULL || (who == NULL && d != NULL))
@@ -1008,21 +1002,17 @@ read_others(void)
 
 /* ---- for the loop ------------------------------------------------------- */
 
-int
-dest_round(const char *path,
-    const struct setting *(*setting_of)(const char *, const char *))
+void
+dest_round(conf_match *match)
 {
-	int is_new;
+	const char *path = q.config->destdb != NULL ? q.config->destdb : "";
+	int is_new = strcmp(path, db.path) != 0;
 
-	if (path == NULL)
-		path = "";
-	is_new = strcmp(path, db.path) != 0;
-	db.due = now.mono + dest_period;
-	db.setting_of = setting_of;
-	db.died = 0;
+	db.due = *path == '\0' ? FAR_OFF : now.mono + dest_period;
+	db.match = match;
 	text_fmt(db.path, sizeof(db.path), "%s", path);
 	if (*path == '\0')
-		return 0;
+		return;
 	if (is_new) {
 		if (q.dests.n > 0)
 			unsave(CHANGES);
@@ -1032,14 +1022,12 @@ dest_round(const char *path,
 	save(CHANGES);
 	if (is_shared())
 		read_others();
-	return db.died;
 }
 
 double
 dest_wait(void)
 {
-	return db.path[0] == '\0' ? 3600 : db.due > now.mono ?
-	    db.due - now.mono : 0;
+	return db.due - now.mono;
 }
 
 void

@@ -13,8 +13,8 @@
  * A hold that cannot be written to disk is refused, since it would end at the
  * next start.
  *
- * Names are used again for new files.  After the first complete reading of the
- * spool, a hold on a message that is not there is therefore dropped.
+ * Names are used again for new files.  At the start a hold on a message that is
+ * not in the spool is therefore dropped.
  *
  * This module does not know queues: thread.c and queue.c ask it about new
  * mail, status.c after a change.  A question costs O(holds), and a change
@@ -40,13 +40,6 @@ find(int address, const char *text)
 		    strcmp((*p)->text, text) == 0)
 			break;
 	return p;
-}
-
-static void
-hold_free(struct hold *h)
-{
-	pat_free(h->patterns);
-	free(h);
 }
 
 /* A new hold, not in the list yet; NULL with errno. */
@@ -80,8 +73,19 @@ print_holds(FILE *f)
 	}
 }
 
-/* Adds the hold of a line; without memory it is lost, which mem_get logs. */
-static void
+/* Is there no such message?  Not if its directory cannot be searched now. */
+static int
+is_gone(const char *base)
+{
+	char name[NAME_MAX_];
+
+	errno = ENOENT;
+	return spool_where(base, name) < 0 && errno == ENOENT;
+}
+
+/* Adds the hold of a line; without memory it is lost, which mem_get logs.  1 if
+ * it is dropped, or 0. */
+static int
 take_line(char *line)
 {
 	int address = strncmp(line, "address ", 8) == 0;
@@ -93,11 +97,16 @@ take_line(char *line)
 		if (*line != '\0')
 			log_warn("holds %s is no hold and is passed over",
 			    line);
-		return;
+		return 0;
+	}
+	if (!address && is_gone(line + 8)) {
+		log_info("holds msg=%s is not in the spool", line + 8);
+		return 1;
 	}
 	p = find(address, line + 8);
 	if (*p == NULL)
 		*p = hold_new(address, line + 8);
+	return 0;
 }
 
 /* If the file exists and cannot be read, nothing is started: held mail would be
@@ -106,7 +115,7 @@ int
 held_load(void)
 {
 	char line[2 * WORD_MAX_];
-	int fd, bad;
+	int fd, bad, dropped = 0;
 	FILE *f;
 
 	text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice);
@@ -119,13 +128,15 @@ held_load(void)
 		return 0;
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		take_line(line);
+		dropped |= take_line(line);
 	bad = f == NULL || ferror(f);
 	if (bad)
 		log_err("holds file=%s %s; nothing is started", path,
 		    fd_own_why());
 	if (f != NULL)
 		fclose(f);
+	if (dropped && !bad && fd_replace(path, fresh, print_holds) < 0)
+		log_warn("holds %s", strerror(errno));
 	return bad ? -1 : 0;
 }
 
@@ -149,11 +160,7 @@ held_address(const char *channel, const char *host)
 const struct hold *
 held_find(int address, const char *text)
 {
-	struct hold *h = *find(address, text);
-
-	if (h != NULL)
-		h->seen = 1;
-	return h;
+	return *find(address, text);
 }
 
 /* ---- changes --------------------------------------------------------- */
@@ -171,33 +178,14 @@ held_set(int address, const char *text, int on)
 		h = hold_new(address, address ? text : name_base(text));
 		if (h == NULL)
 			return -1;
-		h->seen = 1;	/* what an operator names is there */
 	}
 	*p = on ? h : h->next;
 	bad = fd_replace(path, fresh, print_holds) < 0;
 	if (bad)
 		*p = on ? NULL : h;
-	if (bad == on)
-		hold_free(h);	/* it is not in the list any more */
+	if (bad == on) {	/* it is not in the list any more */
+		pat_free(h->patterns);
+		free(h);
+	}
 	return bad ? -1 : 0;
-}
-
-/* O(holds), once in a run. */
-void
-held_settle(void)
-{
-	struct hold **p = &q.holds, *h;
-	int changed = 0;
-
-	while ((h = *p) != NULL)
-		if (h->patterns == NULL && !h->seen) {
-			log_info("holds msg=%s is not in the spool", h->text);
-			*p = h->next;
-			hold_free(h);
-			changed = 1;
-		} else {
-			p = &h->next;
-		}
-	if (changed && fd_replace(path, fresh, print_holds) < 0)
-		log_warn("holds %s", strerror(errno));
 }

@@ -786,7 +786,6 @@ skip(const struct ctl *c, struct message *m)
 {
 	const char *was;
 
-	held_find(0, c->name);	/* it is there: a hold on it stays */
 	m = message_of(c, m);
 	was = skipped(m);
 	if (m == NULL || msg_leave(m, now.mono + c->later) < 0 ||
@@ -1070,10 +1069,8 @@ find_new(void)
 {
 	char *name = step.name;
 
-	if (*name != '\0') {
-		spool_note_changes();
+	if (*name != '\0')
 		return 1;
-	}
 	while (!step.notified)
 		if (!spool_notified(name))
 			step.notified = 1;	/* no system call for each */
@@ -1136,6 +1133,7 @@ in_load(void)
 	struct part *p;
 	unsigned most;
 
+	spool_note_changes();
 	while (parts < BATCH_PARTS && (p = next_part(&most)) != NULL) {
 		load_more(p, most);
 		parts++;
@@ -1160,17 +1158,18 @@ in_load(void)
 	    (came < 0 && !step.blocked && step.entries == 0);
 }
 
-void
+const char *
 in_fetch(const char *base)
 {
 	char name[NAME_MAX_];
 
 	replaces[0] = '\0';
 	if (spool_where(base, name) < 0)
-		return;
+		return NULL;
 	fetch(name);
 	if (replaces[0] != '\0')
 		replace(name);
+	return skipped(msg_away(name));
 }
 
 int

@@ -612,7 +612,7 @@ msg_due(void)
 }
 
 unsigned
-msg_each_away(void (*show)(const struct message *, long next))
+msg_each_away(void (*show)(const struct message *, long next), int *born)
 {
 	const struct message *m;
 	unsigned i, n = 0;
@@ -621,8 +621,8 @@ msg_each_away(void (*show)(const struct message *, long next))
 		m = OWNER(struct message, due, q.later.v[i].timer);
 		if (m->details != NULL && m->details->why != NULL)
 			show(m, q.later.v[i].when - now.mono);
-		else
-			n++;
+		else if (n++ == 0 || m->born < *born)
+			*born = m->born;
 	}
 	return n;
 }
@@ -679,7 +679,7 @@ msg_id(const struct message *m)
 	static char words[4 * NAME_MAX_ + 100];
 	static unsigned long loaded;	/* that of the message in words, or 0 */
 	static struct spool_time at;	/* ... */
-	const char *known;
+	int err = errno;	/* that may be what is logged */
 	struct text t;
 
 	if (loaded != 0 && m->loaded == loaded && m->time.s == at.s &&
@@ -691,13 +691,12 @@ msg_id(const struct message *m)
 	memcpy(words + t.len, " id=", 4);
 	loaded = m->loaded;
 	at = m->time;
-	if (spool_id_at(m->name, &at, words + t.len + 4,
-	    sizeof(words) - t.len - 4) == 0)
-		return words;
-	loaded = 0;
-	known = ctl_msg(m->name);
-	t.len = 0;
-	text_put(&t, known, strlen(known));
+	if (spool_id(m->name, &at, words + t.len + 4,
+	    sizeof(words) - t.len - 4) < 0) {
+		words[t.len] = '\0';	/* its file is gone */
+		loaded = 0;
+	}
+	errno = err;
 	return words;
 }
 
@@ -1087,8 +1086,7 @@ statistic(const struct vertex *v, const char *state)
 	char id[80], line[WORD_MAX_ * 2 + 200];
 	struct text t;
 
-	if (stat_fd < 0 || (spool_id_at(m->name, &m->time, id, sizeof(id)) < 0
-	    && spool_id(m->name, id, sizeof(id)) < 0))
+	if (stat_fd < 0 || spool_id(m->name, &m->time, id, sizeof(id)) < 0)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),

@@ -17,7 +17,7 @@
 int	spool_setup(int look);
 /* The next entry that may be a control file, as a path below transport/: 1, or
  * 0 when there is none now.  The scan goes on where it was.
- * spool_note_changes: notes changed directories, for a pass without spool_next.
+ * spool_note_changes: notes changed directories, once in each pass.
  * spool_wait: seconds until spool_next may find an entry. */
 int	spool_next(char *name);
 void	spool_note_changes(void);
@@ -116,13 +116,13 @@ void	reason_copy(char **slot, const char *);
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
-/* A round of files: path is that of PARAMdestdb, NULL: none.  Reads our file at
- * a new path, writes changes, reads the files of other hosts: 1 when one of
- * these has made a destination dead, else 0.  The function returns the setting
- * for an address, or NULL. */
-int	dest_round(const char *path,
-	    const struct setting *(*)(const char *channel, const char *host));
-double	dest_wait(void);		/* seconds until a round is due */
+/* A round of files, if there is PARAMdestdb: reads our file at a new path,
+ * writes changes, reads the files of other hosts, which may make destinations
+ * dead.  The function is cf_match, which is not below this module. */
+typedef struct conf *conf_match(struct config *, const char *channel,
+	    const char *host);
+void	dest_round(conf_match *);
+double	dest_wait(void);	/* seconds until a round is due, or less */
 void	dest_close(void);		/* writes our file at the end */
 
 /* ======================================================================
@@ -137,10 +137,10 @@ void	cf_free(struct config *);
  * first command ends the search (seed 22.1).  The conf belongs to the config;
  * NULL without memory.  Its command is NULL when no clause with one matched. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
-/* The path that a PARAM gives, with the values of var for ${NAME}: good until
- * the next call of cf.c.  NULL: one of these is not known, or it is not
- * absolute. */
-const char *cf_path(const char *, const char *(*var)(const char *));
+const char *cf_var(const char *name);	/* value of ${NAME}; NULL: unknown */
+/* The path that a PARAM gives, with the values of ${NAME}: good until the next
+ * call of cf.c.  NULL: one of these is not known, or it is not absolute. */
+const char *cf_path(const char *);
 
 /* keyword: a keyword of a clause, or a PARAM.  Up to T_GROUP the value is a
  * long that is shown as a number, up to T_ANSWER a long; from T_COMMAND on a
@@ -163,13 +163,13 @@ extern const struct keyword cf_keywords[];	/* of clauses */
  * held.c - the list of holds
  * ====================================================================== */
 
-int	held_load(void);	/* reads the list at start-up: 0 or -1 */
-/* The spool has been read once: drops holds on messages that were not there. */
-void	held_settle(void);
+/* Reads the list at start-up, without holds on messages that are gone: 0 or -1.
+ */
+int	held_load(void);
 /* The pattern of the hold on this address, valid until its release; or NULL. */
 const char *held_address(const char *channel, const char *host);
 /* The hold with this pattern, or on the message with this name; NULL: there is
- * none.  The message then exists, so held_settle keeps its hold. */
+ * none. */
 const struct hold *held_find(int address, const char *text);
 /* Sets (on) or releases a hold, on addresses or on a message: 0; 1 when it is
  * so already; -1 with errno and unchanged when it cannot be written to disk. */
@@ -228,8 +228,10 @@ void	msg_want_by(struct vertex *, double at);
 /* One that is OUT is wanted now; own: at its own time, if it has one. */
 void	msg_want(struct vertex *, int own);
 struct message *msg_due(void);	/* the first away whose file is due, or NULL */
-/* Shows the skipped ones, due in next seconds; returns how many are evicted. */
-unsigned msg_each_away(void (*show)(const struct message *, long next));
+/* Shows the skipped ones, due in next seconds; returns how many are evicted;
+ * born is the oldest one's. */
+unsigned msg_each_away(void (*show)(const struct message *, long next),
+	    int *born);
 void	reason_free(struct rcpt *);		/* it has no reason now */
 const char *reason_of(const struct rcpt *);	/* or NULL */
 /* Keeps the reason of a recipient of the vertex that is not in core. */
@@ -466,8 +468,8 @@ double	in_wait(void);		/* seconds until it is worth trying again */
  * loaded. */
 int	in_listens(void);
 /* An operator names this message (without directories): loads it if it is on
- * disk. */
-void	in_fetch(const char *name);
+ * disk.  Why it was skipped, or NULL. */
+const char *in_fetch(const char *name);
 /* Has core as many messages as PARAMactive allows? */
 int	in_full(void);
 
@@ -475,12 +477,6 @@ int	in_full(void);
  * ta.c - transport agents
  * ====================================================================== */
 
-/* Raises the limit of descriptors as far as it may and sets *have to it: 0; or
- * the number that we need, if that is more. */
-int	ta_room(long *have);
-void	ta_limits(void);	/* logs the largest number of agents */
-/* The value of ${NAME}: a location, or from the -Z file; NULL: unknown. */
-const char *ta_var(const char *name);
 /* Adds the descriptors to wait for; *max is the largest so far. */
 void	ta_prep(fd_set *in, fd_set *out, int *max);
 double	ta_wait(void);		/* seconds until ta_run has work */

@@ -864,13 +864,18 @@ dsn_reported(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	msg_log(v, 0, keep > 0, status, text);
 }
 
-/* Has the sender asked for a DSN on the delivery to the recipient? */
+/* Has the sender asked for a DSN on the delivery to the recipient?  1 also if
+ * the file cannot be read now: the agent dsn reads it again. */
 static int
 wants_success(const char *name, unsigned long off)
 {
-	const struct ctl *c = ctl_at(name, off);
+	const struct ctl *c;
 
-	return c != NULL && (c->wishes & WISH_SUCCESS) != 0;
+	errno = 0;
+	c = ctl_at(name, off);
+	if (c == NULL)
+		return errno != 0 && errno != ENOENT;
+	return c->l.error != 0 || (c->wishes & WISH_SUCCESS) != 0;
 }
 
 /* The agent reports the recipient as finished.  If it leaves the diagnostic
@@ -899,7 +904,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 	}
 	v->host |= HOST_GOOD;
 	finish(v, r, off, s->state, s->word, message);
-	if (line && !bad)
+	if (line)	/* the agent dsn does without a line */
 		q_dsn_due(v->msg);
 }
 

@@ -32,7 +32,7 @@
  *
  * A pass costs O(agents), whatever the length of the queue.  After SIGTERM
  * nothing is loaded or fed; the loop continues until all agents have ended,
- * at most 15 seconds.
+ * at most 15 seconds, and one more for those that are ended then.
  *
  * This file parses only options and the lines of the file of -Z.
  */
@@ -40,6 +40,10 @@
 #include <ctype.h>
 #include <signal.h>
 #include <sys/wait.h>
+
+#ifndef NO_RLIMIT
+#include <sys/resource.h>
+#endif
 
 /* Default locations, which the Makefile may replace. */
 #ifndef POSTOFFICE
@@ -56,6 +60,13 @@
 #endif
 #define PATH		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:" \
 			"/sbin:/bin"
+
+#define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
+/* The scheduler's own descriptors: the first three, log, syslog, the pipe of
+ * signals (2), pid file, statistics, the socket and port, both named pipes (4);
+ * for a moment two scans, another directory, and two control files (5); and
+ * both ends of one agent. */
+#define FDS_LEAST	(15 + 8 + 2 * CMD_FDS)
 
 #define PATIENCE	15	/* seconds that agents have to finish */
 #define TICK		0.01	/* seconds; the coarsest clock: a shorter sleep
@@ -260,12 +271,37 @@ parse_var(char *line)
 	return 0;
 }
 
+/* A new text of all three.  Such texts are made once, at the start, and never
+ * freed. */
+static char *
+joined(const char *a, const char *between, const char *b)
+{
+	char *s = mem_must(strlen(a) + strlen(b) + 2);
+
+	return strcat(strcat(strcpy(s, a), between), b);
+}
+
+/* Adds NAME=value to opt.vars: at the end, or before others of the name. */
+static void
+add_var(char *text, int before)
+{
+	static unsigned n;
+	unsigned at = before ? 0 : n;
+
+	opt.vars = realloc(opt.vars, (n + 2) * sizeof(*opt.vars));
+	if (opt.vars == NULL)
+		die(X_OSERR, "no memory");
+	memmove(opt.vars + at + 1, opt.vars + at, (n - at) * sizeof(text));
+	opt.vars[at] = text;
+	opt.vars[++n] = NULL;
+}
+
 /* Reads the file of -Z into opt.vars. */
 static void
 read_vars(const char *file)
 {
 	char line[2048], *s;
-	unsigned n = 0, at;
+	unsigned at;
 	FILE *f = fopen(file, "r");
 
 	if (f == NULL)
@@ -278,24 +314,9 @@ read_vars(const char *file)
 		if (parse_var(s) < 0)
 			die(X_CONFIG, "%s:%u: %s: NAME=value is needed", file,
 			    at, s);
-		opt.vars = realloc(opt.vars, (n + 2) * sizeof(*opt.vars));
-		s = mem_dup(s);
-		if (opt.vars == NULL || s == NULL)
-			die(X_OSERR, "%s: no memory", file);
-		opt.vars[n++] = s;
-		opt.vars[n] = NULL;
+		add_var(joined(s, "", ""), 0);
 	}
 	fclose(f);
-}
-
-/* A new text of all three.  Such texts are made once, at the start, and never
- * freed. */
-static char *
-joined(const char *a, const char *between, const char *b)
-{
-	char *s = mem_must(strlen(a) + strlen(b) + 2);
-
-	return strcat(strcat(strcpy(s, a), between), b);
 }
 
 /* The path as an absolute one; NULL stays NULL. */
@@ -314,15 +335,23 @@ location(const char *given, const char *name, const char *ours)
 	if (s == NULL)
 		s = getenv(name);
 	if (s == NULL || *s == '\0')
-		s = ta_var(name);
+		s = cf_var(name);
 	return absolute(s != NULL && *s != '\0' ? s : ours);
+}
+
+/* Sets the location, which ${NAME} is from now on. */
+static void
+place(const char **given, const char *name, const char *ours)
+{
+	*given = location(*given, name, ours);
+	add_var(joined(name, "=", *given), 1);
 }
 
 /* The file of -Z comes first, as it may name all others. */
 static void
 find_locations(void)
 {
-	const char *levels;
+	const char *levels, *path = getenv("PATH");
 
 	if (getcwd(cwd, sizeof(cwd)) == NULL)
 		die(X_OSERR, "current directory: %s", strerror(errno));
@@ -332,20 +361,17 @@ find_locations(void)
 		opt.envfile = absolute(opt.envfile);
 		read_vars(opt.envfile);
 	}
-	levels = ta_var("SCHEDULERDIRHASH");
+	levels = cf_var("SCHEDULERDIRHASH");
 	if (opt.levels == 0 && levels != NULL &&
 	    (strcmp(levels, "1") == 0 || strcmp(levels, "2") == 0))
 		opt.levels = *levels - '0';
-	opt.postoffice = location(opt.postoffice, "POSTOFFICE", POSTOFFICE);
-	opt.mailbin = location(NULL, "MAILBIN", MAILBIN);
-	opt.mailshare = location(NULL, "MAILSHARE", MAILSHARE);
-	opt.logdir = location(NULL, "LOGDIR", LOGDIR);
+	place(&opt.postoffice, "POSTOFFICE", POSTOFFICE);
+	place(&opt.mailbin, "MAILBIN", MAILBIN);
+	place(&opt.mailshare, "MAILSHARE", MAILSHARE);
+	place(&opt.logdir, "LOGDIR", LOGDIR);
 	opt.rendezvous = location(opt.rendezvous, "RENDEZVOUS", NULL);
-	opt.path = ta_var("PATH");	/* the file of -Z comes first */
-	if (opt.path == NULL)
-		opt.path = getenv("PATH");
-	if (opt.path == NULL)
-		opt.path = PATH;
+	/* that of the file comes first */
+	add_var(joined("PATH", "=", path != NULL ? path : PATH), 0);
 	opt.statlog = absolute(opt.statlog);
 	if (me.config == NULL)
 		me.config = joined(opt.mailshare, "/", "scheduler.cf");
@@ -370,24 +396,19 @@ say_in_log(const char *line)
 static void
 become_checker(const char *self, char *address)
 {
-	static const char *const known[] = { "POSTOFFICE", "MAILBIN",
-	    "MAILSHARE", "LOGDIR", "PATH" };
 	static char name[] = "scheduler-check", none[] = "";
 	const char *slash = strrchr(self, '/');
 	char path[PATH_MAX_], **argv;
-	size_t n = 0, i, most = sizeof(known) / sizeof(*known);
+	size_t n = 0;
 
-	while (opt.vars != NULL && opt.vars[n] != NULL)
+	while (opt.vars[n] != NULL)
 		n++;
-	argv = mem_must((n + most + 5) * sizeof(*argv));
+	argv = mem_must((n + 5) * sizeof(*argv));
 	argv[0] = name;
 	argv[1] = mem_dup(me.config);
 	argv[2] = address != NULL ? address : none;
 	argv[3] = address != NULL ? split_address(address) : none;
-	for (i = 0; i < most; i++)
-		argv[i + 4] = joined(known[i], "=", ta_var(known[i]));
-	if (n > 0)
-		memcpy(argv + i + 4, opt.vars, n * sizeof(*argv));
+	memcpy(argv + 4, opt.vars, n * sizeof(*argv));
 	if (slash != NULL && text_fmt(path, sizeof(path), "%.*s/%s",
 	    (int)(slash - self), self, name) == 0)
 		execv(path, argv);
@@ -402,7 +423,7 @@ become_checker(const char *self, char *address)
 static void
 complete(char **text, const char *name, const char *ours)
 {
-	const char *s = ta_var(name) != NULL ? ta_var(name) : ours;
+	const char *s = cf_var(name) != NULL ? cf_var(name) : ours;
 
 	if (*text == NULL && s != NULL)
 		*text = mem_dup(s);
@@ -417,7 +438,7 @@ fill_path(char **path)
 
 	if (s == NULL)
 		return;
-	full = cf_path(s, ta_var);
+	full = cf_path(s);
 	if (full == NULL)
 		log_err("config path=%s is no absolute path", s);
 	*path = full == NULL ? NULL : mem_dup(full);
@@ -682,6 +703,7 @@ say_ready(void)
 static struct {
 	int	ending;		/* by a signal */
 	double	deadline;	/* mono; when patience with agents ends */
+	int	killed;		/* ... has ended: they got a signal */
 	int	loaded;		/* the first scan is over */
 } state;
 
@@ -706,7 +728,6 @@ first_scan(int more)
 	state.loaded = 1;
 	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.nmessages,
 	    q.nthreads, q.rcpts_in);
-	held_settle();
 	be_verbose();
 }
 
@@ -720,28 +741,20 @@ begin_to_end(void)
 	ta_end(0);
 }
 
-/* Reaps children: agents and dumps. */
-static void
-reap(void)
-{
-	long pid;
-	int status;
-
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!ta_reaped(pid, status))
-			status_reaped(pid, status);
-}
-
 static void
 take_signals(void)
 {
 	char junk[64];
+	int status;
+	long pid;
 
 	while (read(wake_pipe[0], junk, sizeof(junk)) > 0)
 		;
 	if (got_child) {
 		got_child = 0;
-		reap();
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			if (!ta_reaped(pid, status))
+				status_reaped(pid, status);
 	}
 	if (got_dump) {
 		got_dump = 0;
@@ -812,30 +825,22 @@ wait_for_work(int more)
 	status_do(&in);
 }
 
+/* When agents have had their time, or at a second signal, those that are still
+ * at work get SIGTERM, and SIGKILL a second later.  The tags decide at the next
+ * start. */
 static int
 is_over(void)
 {
-	return state.ending && (q.nagents == 0 || got_term > 1 ||
-	    now.mono >= state.deadline);
-}
-
-/* Ends agents that are still at work: SIGTERM, and SIGKILL a second later.  The
- * tags decide at the next start. */
-static void
-end_the_rest(void)
-{
-	double until = now.mono + 1;
-	struct timeval tv;
-
-	log_warn("ending agents=%u are still at work and are ended", q.nagents);
-	for (ta_end(1); q.nagents > 0 && now.mono < until; clock_read()) {
-		tv.tv_sec = 0;
-		tv.tv_usec = 20000;
-		select(0, NULL, NULL, NULL, &tv);
-		reap();
-	}
+	if (!state.ending || q.nagents == 0)
+		return state.ending;
+	if (now.mono < state.deadline && (got_term < 2 || state.killed))
+		return 0;
+	if (!state.killed)
+		log_warn("ending agents=%u are still at work and are ended",
+		    q.nagents);
 	ta_end(1);
-	q_sweep();
+	state.deadline = now.mono + 1;
+	return state.killed++ > 0;
 }
 
 static void
@@ -864,23 +869,49 @@ loop(void)
 		log_flush();
 	}
 	q_sweep();
-	if (q.nagents > 0)
-		end_the_rest();
 }
 
 /* ---- main ------------------------------------------------------------ */
 
-/* With too few descriptors mail would be loaded and not delivered. */
-static void
-check_limits(void)
+/* Gets as many descriptors as we may have: their number.  With too few mail
+ * would be loaded and not delivered. */
+static long
+get_descriptors(void)
 {
-	long most;
-	int need = ta_room(&most);
+	long n;
+#ifndef NO_RLIMIT
+	struct rlimit rl;
 
-	if (need > 0)
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+		rl.rlim_cur = rl.rlim_max;
+		if (rl.rlim_cur > (rlim_t)FD_SETSIZE)
+			rl.rlim_cur = (rlim_t)FD_SETSIZE;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+#endif
+	n = sysconf(_SC_OPEN_MAX);
+	n = n < 0 ? 64 : n < FD_SETSIZE ? n : FD_SETSIZE;
+	if (n < FDS_LEAST)
 		die(X_OSERR, "%ld files may be open at a time, and %d are "
 		    "needed for one agent and ourselves; raise the limit "
-		    "(ulimit -n)", most, need);
+		    "(ulimit -n)", n, FDS_LEAST);
+	return n;
+}
+
+/* What the machine and our user allow. */
+static void
+log_limits(long descriptors)
+{
+	log_info("limits maxta=%ld descriptors=%ld for each agent=%d",
+	    opt.agents, descriptors, CMD_FDS);
+#ifdef NO_INITGROUPS
+	if (geteuid() == 0)
+		log_info("limits agents keep our supplementary groups: built "
+		    "without setgroups");
+#endif
+	if (geteuid() != 0)
+		log_info("user uid=%ld is not root: agents run as the same, "
+		    "user= and group= change nothing", (long)geteuid());
 }
 
 /* Finds errors of the configuration, the limits and the post office before
@@ -890,12 +921,15 @@ static void
 set_up(void)
 {
 	struct config *c;
+	long descriptors;
 	int code;
 
 	c = cf_load(me.config, say_plainly);
 	if (c == NULL)
 		die(X_CONFIG, "%s: has errors, nothing is started", me.config);
-	check_limits();
+	descriptors = get_descriptors();
+	opt.agents = descriptors <= FDS_KEPT + CMD_FDS ? 1 :
+	    (descriptors - FDS_KEPT) / CMD_FDS;
 	clock_read();
 	rnd_seed(now.wall ^ (unsigned long)getpid() << 8);
 	if ((code = spool_setup(0)) != 0)
@@ -913,10 +947,7 @@ set_up(void)
 	q.hold = me.sync;
 	spool_listen(q.config->notifysock);
 	status_open();
-	ta_limits();
-	if (geteuid() != 0)
-		log_info("user uid=%ld is not root: agents run as the same, "
-		    "user= and group= change nothing", (long)geteuid());
+	log_limits(descriptors);
 }
 
 int

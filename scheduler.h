@@ -486,7 +486,6 @@ struct slots {
 	long	nta;		/* agents */
 	long	nidle;		/* ... that are idle */
 	long	nending;	/* ... that are ending */
-	long	nwait;		/* rings that wait for one of them to end */
 };
 
 /*
@@ -515,8 +514,6 @@ struct ring {
 	unsigned long started;	/* count of starts when it last got an agent */
 	const char *pending;	/* why it gets no new agent, or NULL */
 	char	*trouble;	/* dead: why no agent could be started */
-	int	waits;		/* the limit at which it waits for one agent
-				 * less; MAXRING: none */
 	unsigned char done;	/* no more of it is fed in this pass */
 	unsigned char failures;	/* agents in a row that began no job */
 };
@@ -548,7 +545,6 @@ struct totals {
 struct hold {
 	struct hold *next;	/* all of them, as in their file */
 	char	**patterns;	/* of addresses; NULL: a message's name */
-	int	seen;		/* the message was there */
 	char	text[1];	/* the pattern or name as given */
 };
 
@@ -658,9 +654,10 @@ struct ta {
 /* ---- the command line (set by scheduler.c) ---------------------------- */
 
 struct options {
-	const char *postoffice, *mailbin, *mailshare, *logdir, *path;
+	const char *postoffice, *mailbin, *mailshare, *logdir;
 	const char *envfile;	/* -Z, handed to agents as ZCONFIG; or NULL */
-	char	**vars;		/* its lines NAME=value, NULL at the end */
+	char	**vars;		/* NAME=value, NULL at the end: locations, the
+				 * lines of envfile, PATH; the first counts */
 	const char *logfile, *statlog;	/* statlog may be NULL */
 	const char *rendezvous;
 	int	levels;		/* of hash directories: 0, 1, 2 */
@@ -668,6 +665,7 @@ struct options {
 	int	quiet;		/* -Q */
 	long	scanmax;	/* -E: new entries in one scan; 0: any */
 	long	scansecs;	/* -E: seconds that one scan may take */
+	long	agents;		/* as many as descriptors allow */
 	long	agentfiles;	/* -N */
 	long	forkrate;	/* -R: agents started in a second */
 	char	*pick_channel, *pick_host;	/* -p, or NULL */

@@ -87,15 +87,13 @@ dir_of(const char *name)
 	return i;
 }
 
-/* Is the path, which ends in a slash, one of a directory, and not of a link? */
+/* A directory, and no link to one?  The path must not end in a slash. */
 static int
 is_dir(const char *path)
 {
-	char plain[PATH_MAX_];
 	struct stat st;
 
-	text_fmt(plain, sizeof(plain), "%.*s", (int)strlen(path) - 1, path);
-	return lstat(plain, &st) == 0 && S_ISDIR(st.st_mode);
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* The path of the message file, good until the next call. */
@@ -385,7 +383,7 @@ static struct dir {
 	double	began;		/* mono; when it was last read */
 	double	rest;		/* mono; not to be read before; 0: no reading
 				 * has ended or failed yet */
-	double	again;		/* mono; read then for forgotten files; 0:
+	double	again;		/* mono; read then for forgotten files; FAR_OFF:
 				 * there are none */
 	long	whole;		/* a message file whose status changed before
 				 * was there at the last complete reading */
@@ -415,6 +413,7 @@ add_dir(int i)
 	if (dirs[i].there)
 		return;
 	dirs[i].there = dirs[i].dirty = 1;
+	dirs[i].again = FAR_OFF;
 	if (scan.n <= i)
 		scan.n = i + 1;
 }
@@ -510,16 +509,16 @@ static int
 open_dir(void)
 {
 	struct dir *d;
-	int i, due;
+	int i;
 
 	for (i = 0; i < scan.n; i++) {
 		d = &dirs[i];
-		due = d->again != 0 && d->again <= now.mono;
-		if (now.mono < d->rest || (!d->dirty && !due))
+		if (!d->there || now.mono < d->rest ||
+		    (!d->dirty && now.mono < d->again))
 			continue;
 		scan.at = i;
 		scan.entries = 0;
-		scan.all = due;
+		scan.all = d->again <= now.mono;
 		/* before it is read: later changes count */
 		scan.whole = read_stamp(i);
 		scan.whole += now.mono > d->changed + SETTLED;
@@ -530,8 +529,8 @@ open_dir(void)
 		}
 		d->began = now.mono;
 		d->dirty = 0;
-		if (due)
-			d->again = 0;
+		if (scan.all)
+			d->again = FAR_OFF;
 		return 1;
 	}
 	return 0;
@@ -549,9 +548,9 @@ offer(const char *entry, char *name)
 	}
 	if (isupper((unsigned char)entry[0]) && entry[1] == '\0' &&
 	    scan.at <= 26) {
-		text_fmt(name, NAME_MAX_, "%s%s/", office_dir(scan.at), entry);
+		text_fmt(name, NAME_MAX_, "%s%s", office_dir(scan.at), entry);
 		if (is_dir(name))
-			add_dir(dir_of(name));
+			add_dir(scan.at * 26 + 1 + entry[0] - 'A');
 	}
 	return 0;
 }
@@ -561,7 +560,6 @@ spool_next(char *name)
 {
 	struct dirent *e;
 
-	spool_note_changes();
 	while (scan.open != NULL || open_dir()) {
 		while (errno = 0, (e = readdir(scan.open)) != NULL)
 			if (offer(e->d_name, name))
@@ -626,8 +624,8 @@ spool_again(const char *name, double when)
 {
 	struct dir *d = &dirs[dir_of(name)];
 
-	if (d->there && (d->again == 0 || d->again > when))
-		d->again = when > 0 ? when : 1e-9;	/* 0 is none */
+	if (d->there && d->again > when)
+		d->again = when;
 }
 
 int
@@ -643,7 +641,7 @@ spool_is_early(const char *name)
 	int i = dir_of(name);
 	struct stat st;
 
-	return dirs[i].again != 0 && !(scan.at == i && scan.all) &&
+	return dirs[i].again < FAR_OFF && !(scan.at == i && scan.all) &&
 	    lstat(message_path(name), &st) == 0 &&
 	    spool_was_offered(name, st.st_ctime);
 }
@@ -672,7 +670,7 @@ spool_has_id(const char *name, const char *id)
 	char its[80];
 	size_t n;
 
-	if (spool_id(name, its, sizeof(its)) < 0)
+	if (spool_id(name, NULL, its, sizeof(its)) < 0)
 		return 0;
 	n = strcspn(its, ".");	/* ZMailer's ends there */
 	return strncmp(its, id, n) == 0 &&
@@ -927,7 +925,7 @@ spool_verbose(const char *name, const char *line)
  * (mono), so a clock that is set removes no file.  Each directory has a small
  * table of such files; if it is full, further files wait until there is room.
  * So a user who fills public/ takes no place from orphans.  An entry is known
- * by hashes of its name and of its lstat; for a file that was changed or
+ * by a hash of its name and its lstat; for a file that was changed or
  * replaced, the hour begins again.
  *
  * Mail that has been in router/ for an hour is counted, for a warning that no
@@ -952,14 +950,13 @@ static struct {
 	int	at;		/* the directory that is next */
 	int	area;		/* of the open one */
 	DIR	*open;
-	char	path[20];	/* ... and its path from transport/, with a
-				 * slash at its end */
+	char	path[20];	/* ... and its path from transport/ */
 	unsigned long removed;	/* double bounces, in this round */
 	unsigned long waiting;	/* files in router/ that nobody takes */
 } tidy = { TIDY_FIRST, 2, 0, 0, NULL, "", 0, 0 };
 
 static struct seen {
-	unsigned name, state;	/* hashes */
+	unsigned hash;		/* of its name and its lstat */
 	unsigned round;		/* when it was last met; it is free when that
 				 * was not the last one */
 	double	first;		/* mono */
@@ -970,22 +967,21 @@ static int
 long_seen(const char *name, const struct stat *st)
 {
 	struct seen *v = table[tidy.area], *end = v + SEEN_MOST, *place = NULL;
-	unsigned hash = hash_text(name, 0), state;
+	unsigned hash;
 	char what[120];
 
 	text_fmt(what, sizeof(what), "%lu %lu %ld %ld %s",
 	    (unsigned long)st->st_ino, (unsigned long)st->st_size,
 	    (long)st->st_mtime, (long)st->st_ctime, tidy.path);
-	state = hash_text(what, 0);
-	for (; v < end && (v->name != hash || v->state != state); v++)
+	hash = hash_text(name, hash_text(what, 0));
+	for (; v < end && v->hash != hash; v++)
 		if (v->round + 1 < tidy.round)
 			place = v;
 	if (v == end && (v = place) == NULL)
 		return 0;
 	if (v->round + 1 < tidy.round)
 		v->first = now.mono;
-	v->name = hash;
-	v->state = state;
+	v->hash = hash;
 	v->round = tidy.round;
 	return now.mono - v->first >= LONG_AGO;
 }
@@ -1031,7 +1027,7 @@ tidy_entry(const char *entry)
 	struct stat st;
 	long pid;
 
-	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s%s", tidy.path,
+	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s/%s", tidy.path,
 	    entry) < 0 || (tidy.area == QUEUE &&
 	    (!name_usable(entry) || !office_is_orphan("..", name))) ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
@@ -1069,18 +1065,18 @@ tidy_open(void)
 	tidy.area = i < QUEUE ? i : QUEUE;
 	text_fmt(tidy.path, sizeof(tidy.path), "../%s/%s",
 	    places[tidy.area].name, i < QUEUE ? "" : office_dir(i - QUEUE));
-	if ((tidy.area == POSTMAN && q.config->postmanage == 0) ||
-	    !is_dir(tidy.path))
+	tidy.path[strlen(tidy.path) - 1] = '\0';
+	if (!is_dir(tidy.path))
 		return;
 	tidy.open = opendir(tidy.path);
 	if (tidy.open == NULL)
-		log_err("tidy dir=%s %s", tidy.path + 3, strerror(errno));
+		log_err("tidy dir=%s/ %s", tidy.path + 3, strerror(errno));
 }
 
 double
 spool_tidy_wait(void)
 {
-	return tidy.due > now.mono ? tidy.due - now.mono : 0;
+	return tidy.due - now.mono;
 }
 
 /* A round is over. */

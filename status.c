@@ -13,10 +13,10 @@
  * connects to the TCP port of PARAMmailqsock gets the queue, too.
  *
  * Queries.  A child process writes the queue (dump.c), so the scheduler and
- * the client never wait for each other.  At most four such children run, and
- * a fifth for root and the scheduler's own user.  When all are busy the next
- * query waits, and further ones get the answer "busy".  While a query waits,
- * a child whose client reads nothing for two seconds ends.
+ * the client never wait for each other.  At most five such children run, and
+ * a sixth for root and the scheduler's own user.  Further queries get the
+ * answer "busy".  While five run, a child whose client reads nothing for two
+ * seconds ends.
  *
  * Commands.
  *
@@ -53,14 +53,15 @@
 #endif
 
 #define PORT		174	/* where ZMailer's mailq asks */
-#define DUMPS		4	/* at one time, and one for us and root */
+#define DUMPS		5	/* at one time, and one for us and root */
 #define HURRY		1	/* seconds until the children get the next
-				 * signal that a query waits */
+				 * signal when no place is free */
 #define OPEN_AGAIN	3	/* seconds until a pipe or port is retried */
 #define REQUEST_MOST	2100	/* bytes in a request */
 #define AT_A_TIME	112	/* bytes read: a few requests */
 #define SUFFIX_MOST	20
 #define TMP_PIPE	"/usr/tmp/.mailq.text"
+#define ANYBODY		(-1L)	/* the uid of a caller by the port */
 #define SIGNALS		32	/* more than any signal's number in POSIX.1 */
 #define AT_ONCE	100	/* jobs ended before the answer: more would delay
 			 * mail */
@@ -84,20 +85,25 @@ static struct {
 	int	open_logged;		/* the failure was logged */
 	long	dump[DUMPS + 1];	/* process numbers, 0: free; the last is
 					 * for us and root */
-	int	waiting;		/* the query that waits, -1: none */
-	double	hurry_at;		/* mono; with a waiting one */
+	long	file;			/* the one for SIGUSR2 */
+	double	hurry_at;		/* mono; when no place is free */
 	double	logged_at;		/* mono; when a request was last
 					 * logged */
 } st;
 
 /* ---- commands: what they name ----------------------------------------- */
 
+/* What becomes of a vertex that a command names, in the order of the answer:
+ * it is done, by a later pass, when it is loaded, or when its agent reports; or
+ * not at all, as it is held (flush), or as the disk cannot be written. */
+enum outcome { DONE, SOON, EVICTED, LATER, HELD, FAILED, OUTCOMES };
+
 /*
  * operation: a command while it is being done.
  *
  * "bounce smtp/a.test" has the verb bounce and one pattern; of three vertices
- * that match, one with an agent, done is 2 and later is 1, and the answer is
- * "ok 2 jobs bounced, 1 when their agents have reported".
+ * that match, one with an agent, n[DONE] is 2 and n[LATER] is 1, and the answer
+ * is "ok 2 jobs bounced, 1 when their agents have reported".
  */
 struct operation {
 	const struct verb *verb;
@@ -105,9 +111,7 @@ struct operation {
 	struct message *msg;	/* it names a message, or NULL */
 	char	**patterns;	/* it names addresses, or NULL; neither: all */
 	struct text *answer;
-	unsigned done, later, soon, failed;	/* vertices */
-	unsigned held;			/* ... that a flush leaves alone */
-	unsigned evicted;		/* ... that are loaded for it */
+	unsigned n[OUTCOMES];	/* vertices; of release: holds */
 };
 
 struct verb {
@@ -165,14 +169,6 @@ each_vertex(struct operation *r,
 	}
 }
 
-/* A clause of the answer, if there is something to say. */
-static void
-add_count(struct operation *r, unsigned n, const char *are)
-{
-	if (n > 0)
-		text_add(r->answer, ", %u %s", n, are);
-}
-
 static const char *
 plural(unsigned n)
 {
@@ -184,10 +180,17 @@ plural(unsigned n)
 static void
 say_how_many(struct operation *r)
 {
-	int flush = r->verb->cancel == CANCEL_NONE;
+	int flush = r->verb->cancel == CANCEL_NONE, i;
+	const char *are[OUTCOMES] = { NULL, "more to be worked off",
+	    "to come in from disk", "when their agents have reported", "held",
+	    "not: the spool cannot be written to" };
+	unsigned sum = 0;
 
-	if (r->done + r->later + r->soon + r->failed + r->held + r->evicted ==
-	    0) {
+	if (flush)
+		are[LATER] = "with agents";
+	for (i = 0; i < OUTCOMES; i++)
+		sum += r->n[i];
+	if (sum == 0) {
 		if (flush && r->patterns == NULL)
 			text_add(r->answer, "ok nothing waits");
 		else
@@ -195,14 +198,11 @@ say_how_many(struct operation *r)
 			    r->what);
 		return;
 	}
-	text_add(r->answer, "%s %u job%s %s", r->failed > 0 ? "no" : "ok",
-	    r->done, plural(r->done), r->verb->done);
-	add_count(r, r->soon, "more to be worked off");
-	add_count(r, r->evicted, "to come in from disk");
-	add_count(r, r->later, flush ? "with agents" :
-	    "when their agents have reported");
-	add_count(r, r->held, "held");
-	add_count(r, r->failed, "not: the spool cannot be written to");
+	text_add(r->answer, "%s %u job%s %s", r->n[FAILED] > 0 ? "no" : "ok",
+	    r->n[DONE], plural(r->n[DONE]), r->verb->done);
+	for (i = SOON; i < OUTCOMES; i++)
+		if (r->n[i] > 0)
+			text_add(r->answer, ", %u %s", r->n[i], are[i]);
 }
 
 /* ---- commands: verbs -------------------------------------------------- */
@@ -211,15 +211,12 @@ say_how_many(struct operation *r)
 static void
 flush_one(struct operation *r, struct vertex *v)
 {
-	if (v->state == V_HELD || v->thread->held != NULL) {
-		r->held++;
-	} else if (v->state == V_FED) {
-		r->later++;
-	} else {
-		r->done++;
-		if (r->msg != NULL)
-			th_flush(v->thread, v);
-	}
+	enum outcome what = v->state == V_HELD || v->thread->held != NULL ?
+	    HELD : v->state == V_FED ? LATER : DONE;
+
+	r->n[what]++;
+	if (what == DONE && r->msg != NULL)
+		th_flush(v->thread, v);
 }
 
 /* A message is flushed vertex by vertex, addresses thread by thread: that ends
@@ -237,20 +234,19 @@ do_flush(struct operation *r)
 		v = r->msg->out;
 	for (; v != NULL; v = v->other) {
 		th_flush(v->thread, v);
-		r->evicted++;
+		r->n[EVICTED]++;
 	}
 	if (r->msg != NULL) {	/* and what was forgotten of it */
 		q_reread(r->msg);
-		if (r->evicted == 0)
-			r->evicted = msg_rest(r->msg);
+		if (r->n[EVICTED] == 0)
+			r->n[EVICTED] = msg_rest(r->msg);
 	}
 	for (t = q.all; t != NULL && r->msg == NULL; t = t->next) {
 		if (!is_meant(r->patterns, t->ring->chan, t->host))
 			continue;
 		for (v = t->out; v != NULL; v = v->next)
-			*(t->held == NULL ? &r->evicted : &r->held) += 1;
-		if (t->held == NULL && (th_nready(t) + t->wait.n > 0 ||
-		    t->out != NULL || t->until > now.mono))
+			r->n[t->held == NULL ? EVICTED : HELD]++;
+		if (t->held == NULL)
 			th_flush(t, NULL);
 	}
 	say_how_many(r);
@@ -260,10 +256,7 @@ do_flush(struct operation *r)
 static void
 count_one(struct operation *r, struct vertex *v)
 {
-	if (v->state == V_FED)
-		r->later++;
-	else
-		r->done++;
+	r->n[v->state == V_FED ? LATER : DONE]++;
 }
 
 /* The holds on addresses have changed: each thread is checked again.  Where a
@@ -304,10 +297,10 @@ do_hold(struct operation *r)
 		rehold_all();
 	each_vertex(r, count_one);
 	text_add(r->answer, "ok %s is %sheld, %u job%s", r->what,
-	    n > 0 ? "already " : "", r->done, plural(r->done));
-	if (r->later > 0)
+	    n > 0 ? "already " : "", r->n[DONE], plural(r->n[DONE]));
+	if (r->n[LATER] > 0)
 		text_add(r->answer, " and %u when their agents have reported",
-		    r->later);
+		    r->n[LATER]);
 }
 
 /* The next hold that a release is to end, or NULL. */
@@ -333,14 +326,14 @@ do_release(struct operation *r)
 		}
 		if (m != NULL)
 			q_hold(m, 0);
-		r->done++;
+		r->n[DONE]++;
 	}
 	rehold_all();	/* threads point to holds that are gone */
 	if (h != NULL)
 		return;
-	if (r->done > 0)
-		text_add(r->answer, "ok %u hold%s released", r->done,
-		    plural(r->done));
+	if (r->n[DONE] > 0)
+		text_add(r->answer, "ok %u hold%s released", r->n[DONE],
+		    plural(r->n[DONE]));
 	else if (r->msg == NULL && r->patterns == NULL)
 		text_add(r->answer, "ok nothing is on hold");
 	else
@@ -359,11 +352,11 @@ cancel_one(struct operation *r, struct vertex *v)
 	 * the channel dsn */
 	if (th_is_dsn(v->thread) && (r->msg != NULL || how == CANCEL_BOUNCE))
 		return;
-	n = q_cancel(v, how, r->done >= AT_ONCE);
-	r->done += n == 0;
-	r->later += n == 1;
-	r->soon += n == 2;
-	r->failed += n < 0;
+	n = q_cancel(v, how, r->n[DONE] >= AT_ONCE);
+	r->n[DONE] += n == 0;
+	r->n[LATER] += n == 1;
+	r->n[SOON] += n == 2;
+	r->n[FAILED] += n < 0;
 }
 
 /* delete and bounce. */
@@ -383,7 +376,7 @@ do_cancel(struct operation *r)
 	each_vertex(r, cancel_one);
 	if (r->msg != NULL) {	/* the rest of it follows as it is read */
 		q_cancel_rest(r->msg, r->verb->cancel);
-		r->soon += msg_rest(r->msg);
+		r->n[SOON] += msg_rest(r->msg);
 	}
 	say_how_many(r);
 }
@@ -406,12 +399,11 @@ understand(struct operation *r)
 
 	if (name != NULL) {
 		r->what = name;
+		why = in_fetch(name);
 		r->msg = find_message(name);
-		if (r->msg == NULL) {
-			in_fetch(name);
-			r->msg = find_message(name);
-		}
-		if (r->msg == NULL)
+		if (r->msg == NULL && why != NULL)
+			text_add(r->answer, "no %s is skipped: %s", name, why);
+		else if (r->msg == NULL)
 			text_add(r->answer, "no there is no message %s", name);
 		return r->msg == NULL ? -1 : 0;
 	}
@@ -517,26 +509,6 @@ start_dump(int place, int fd, int to_file)
 }
 
 static void
-say_busy(int fd, const char *why)
-{
-	fd_write(fd, why, strlen(why));
-	close(fd);
-}
-
-/* If fork fails, the client gets an answer, and the log a line. */
-static void
-answer_query(int place, int fd)
-{
-	if (start_dump(place, fd, 0) == 0) {
-		close(fd);
-		return;
-	}
-	if (may_log())
-		log_warn("mailq fork %s", strerror(errno));
-	say_busy(fd, "busy no process for a dump now\n");
-}
-
-static void
 kill_dumps(int sig)
 {
 	int i;
@@ -546,34 +518,25 @@ kill_dumps(int sig)
 			kill((pid_t)st.dump[i], sig);
 }
 
-/* A query waits: children without an active reader are to end. */
-static void
-hurry(void)
-{
-	kill_dumps(SIGCONT);
-	st.hurry_at = now.mono + HURRY;
-}
-
-/* Answers the query at once, or lets it wait, or answers "busy": it never costs
- * more than a fork. */
+/* Answers the query, or says "busy": it never costs more than a fork. */
 static void
 take_query(int fd, long uid)
 {
 	int place = free_dump(uid);
+	const char *why = NULL;
 
-	if (place >= 0) {
-		answer_query(place, fd);
-		return;
+	if (place < 0) {
+		why = "busy others are being answered, ask again\n";
+	} else if (start_dump(place, fd, 0) < 0) {
+		why = "busy no process for a dump now\n";
+		if (may_log())
+			log_warn("mailq fork %s", strerror(errno));
 	}
-	hurry();
-	if (st.waiting < 0)
-		st.waiting = fd;
-	else
-		say_busy(fd, "busy others are being answered, ask again\n");
+	if (why != NULL)
+		fd_write(fd, why, strlen(why));
+	close(fd);
 }
 
-/* The query that waits gets the place of the dump that has ended, unless it is
- * the place for our own user and root. */
 int
 status_reaped(long pid, int status)
 {
@@ -587,9 +550,9 @@ status_reaped(long pid, int status)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && may_log())
 		log_info("mailq pid=%ld its reader took nothing and is given "
 		    "up", pid);
-	if (st.waiting >= 0 && i < DUMPS) {
-		answer_query(i, st.waiting);
-		st.waiting = -1;
+	if (pid == st.file && status != 0) {
+		log_err("dump file=%s cannot be written", queue_file);
+		unlink(fresh_file);
 	}
 	return 1;
 }
@@ -617,6 +580,7 @@ status_file(void)
 		unlink(fresh_file);
 	} else {
 		log_info("dump file=%s", queue_file);
+		st.file = st.dump[place];
 	}
 	if (fd >= 0)
 		close(fd);
@@ -674,9 +638,10 @@ take_callers(void)
 {
 	int fd = 0;
 
-	while (st.waiting < 0 && (fd = accept(st.tcp, NULL, NULL)) >= 0) {
+	while (free_dump(ANYBODY) >= 0 &&
+	    (fd = accept(st.tcp, NULL, NULL)) >= 0) {
 		fd_cloexec(fd);
-		take_query(fd, -1);
+		take_query(fd, ANYBODY);
 	}
 	/* without a free descriptor select would return at once, always */
 	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
@@ -940,7 +905,7 @@ status_prep(fd_set *in, int *max)
 {
 	double when = now.mono + 3600;
 
-	if (st.waiting < 0 && st.accept_at <= now.mono)
+	if (free_dump(ANYBODY) >= 0 && st.accept_at <= now.mono)
 		fd_watch(st.tcp, in, max);
 	fd_watch(st.query.in, in, max);
 	fd_watch(st.command.in, in, max);
@@ -948,7 +913,7 @@ status_prep(fd_set *in, int *max)
 		when = st.accept_at;
 	if (st.open_at > 0 && st.open_at < when)
 		when = st.open_at;
-	if (st.waiting >= 0 && st.hurry_at < when)
+	if (free_dump(ANYBODY) < 0 && st.hurry_at < when)
 		when = st.hurry_at;
 	return when - now.mono;
 }
@@ -964,8 +929,10 @@ status_do(fd_set *in)
 		read_inlet(&st.command);
 	if (st.open_at > 0 && st.open_at <= now.mono)
 		open_all();
-	if (st.waiting >= 0 && st.hurry_at <= now.mono)
-		hurry();
+	if (free_dump(ANYBODY) < 0 && st.hurry_at <= now.mono) {
+		kill_dumps(SIGCONT);
+		st.hurry_at = now.mono + HURRY;
+	}
 }
 
 /* At the start and after each reload; a port that has not changed stays open,
@@ -988,7 +955,7 @@ status_listen(void)
 void
 status_open(void)
 {
-	st.tcp = st.waiting = -1;
+	st.tcp = -1;
 	st.query.in = st.query.keep = -1;
 	st.command.in = st.command.keep = -1;
 	st.logged_at = NEVER;

@@ -316,14 +316,16 @@ static int
 collect(struct mail *m, struct input *in, char **rcpts)
 {
 	const char *why;
-	int i;
+	int i, nomem;
 
 	for (i = 0; rcpts[i] != NULL; i++)
 		mail_to(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
+	errno = 0;
 	why = head_read(&m->head, in);
 	if (why != NULL) {
+		nomem = errno == ENOMEM;
 		say("%s; nothing was queued", why);
-		return X_DATAERR;
+		return nomem ? X_OSERR : X_DATAERR;
 	}
 	if (ferror(in->f))
 		return cannot_read();
@@ -630,6 +632,7 @@ reset_signals(void)
 
 	alarm(0);
 	signal(SIGALRM, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);	/* or no worker could be waited for */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ

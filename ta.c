@@ -66,27 +66,18 @@
  * After 100 lines outside the protocol, or 100 lines "#step" and repeated
  * reports in a row, only #hungry and new reports are signs of life.
  *
- * Costs: a pass O(agents + rings), as select itself; a report O(jobs of the
- * agent) and O(log n) of the recipients of its job; a job O(rings), and
- * O(agents of the host) for the one with the fewest jobs.
+ * Costs: a pass O(agents), as select itself, and O(rings) for each ring, of
+ * which there are about as many as clauses; a report O(jobs of the agent) and
+ * O(log n) of the recipients of its job; a job O(rings), and O(agents of the
+ * host) for the one with the fewest jobs.
  */
 #include "scheduler.h"
 #include <signal.h>
 #include <sys/wait.h>
 
-#ifndef NO_RLIMIT
-#include <sys/resource.h>
-#endif
 #ifndef NO_SOCKETPAIR
 #include <sys/socket.h>
 #endif
-
-#define FDS_KEPT	30	/* descriptors not for agents (seed 22, [1]) */
-/* The scheduler's own descriptors: the first three, log, syslog, the pipe of
- * signals (2), pid file, statistics, the socket and port, both named pipes (4);
- * for a moment two scans, another directory, and two control files (5); and
- * both ends of one agent. */
-#define FDS_LEAST	(15 + 8 + 2 * CMD_FDS)
 
 #define STRETCH		100	/* jobs after which it leaves for others */
 #define STRETCH_MOST	5	/* seconds that a new one has before others get
@@ -110,7 +101,6 @@
 
 static struct heap due;		/* agents, by timer */
 static unsigned long started;	/* new agents so far */
-static long most;		/* agents that descriptors allow */
 static struct {
 	double	since;		/* mono; a second from then on ... */
 	long	n;		/* ... starts that -R counts */
@@ -122,77 +112,6 @@ static long
 least(long a, long b)
 {
 	return a < b ? a : b;
-}
-
-/* ---- how many descriptors -------------------------------------------- */
-
-/* How many we may have, as many as we can get. */
-static long
-descriptors(void)
-{
-	long n;
-#ifndef NO_RLIMIT
-	struct rlimit rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-		rl.rlim_cur = rl.rlim_max;
-		if (rl.rlim_cur > (rlim_t)FD_SETSIZE)
-			rl.rlim_cur = (rlim_t)FD_SETSIZE;
-		setrlimit(RLIMIT_NOFILE, &rl);
-	}
-#endif
-	n = sysconf(_SC_OPEN_MAX);
-	return n < 0 ? 64 : least(n, FD_SETSIZE);
-}
-
-int
-ta_room(long *have)
-{
-	*have = descriptors();
-	if (*have < FDS_LEAST)
-		return FDS_LEAST;
-	most = *have <= FDS_KEPT + CMD_FDS ? 1 : (*have - FDS_KEPT) / CMD_FDS;
-	return 0;
-}
-
-void
-ta_limits(void)
-{
-	log_info("limits maxta=%ld descriptors=%ld for each agent=%d", most,
-	    descriptors(), CMD_FDS);
-#ifdef NO_INITGROUPS
-	if (geteuid() == 0)
-		log_info("limits agents keep our supplementary groups: built "
-		    "without setgroups");
-#endif
-}
-
-/* ---- the environment of an agent ------------------------------------- */
-
-const char *
-ta_var(const char *name)
-{
-	static const struct {
-		const char *name;
-		const char **value;
-	} known[] = {
-		{ "POSTOFFICE", &opt.postoffice },
-		{ "MAILBIN", &opt.mailbin },
-		{ "MAILSHARE", &opt.mailshare },
-		{ "LOGDIR", &opt.logdir },
-		{ "PATH", &opt.path }
-	};
-	size_t i, n = strlen(name);
-	char **var;
-
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcmp(name, known[i].name) == 0 &&
-		    *known[i].value != NULL)
-			return *known[i].value;
-	for (var = opt.vars; var != NULL && *var != NULL; var++)
-		if (strncmp(*var, name, n) == 0 && (*var)[n] == '=')
-			return *var + n + 1;
-	return NULL;
 }
 
 /* ---- limits ---------------------------------------------------------- */
@@ -222,7 +141,7 @@ most_of(const struct ring *r, int limit)
 
 	if (n == 0)
 		n = LONG_MAX;
-	return limit == MAXTA ? least(n, most) : n;
+	return limit == MAXTA ? least(n, opt.agents) : n;
 }
 
 /* Adds to the numbers of agents in all, idle and ending. */
@@ -270,29 +189,19 @@ obstacle(struct ring *r, const struct thread *t)
 	return r->conf->dsn || forks.n < opt.forkrate ? NULL : forkrate;
 }
 
-/* The ring waits at the limit that stops it, if one agent less would do. */
-static void
-set_waits(struct ring *r)
-{
-	int at = MAXTA;
-
-	while (at > MAXRING && (r->pending != limits[at] ||
-	    slots_of(r, at)->nta > most_of(r, at)))
-		at--;
-	slots_of(r, r->waits)->nwait--;
-	slots_of(r, at)->nwait++;
-	r->waits = at;
-}
-
-/* Other rings that wait at the limit for one agent less, while no agent is
+/* Other rings that the limit stops, if one agent less would do and no agent is
  * ending.  If agents are bound to threads, the ring itself counts, too. */
 static long
 waiters(struct ring *r, int limit)
 {
 	const struct slots *s = slots_of(r, limit);
+	struct ring *o;
+	long n = 0;
 
-	return s->nending > 0 ? 0 :
-	    s->nwait - (!r->conf->bound && r->waits == limit);
+	for (o = s->nending > 0 ? NULL : q.rings; o != NULL; o = o->next)
+		n += o->pending == limits[limit] && slots_of(o, limit) == s &&
+		    s->nta <= most_of(o, limit) && (o != r || r->conf->bound);
+	return n;
 }
 
 /* Has the ring more than an equal share of the slots that others wait for?  So
@@ -363,7 +272,7 @@ start_program(struct command *c, const struct setting *s, const char *channel,
 
 	errno = E2BIG;
 	if (cmd_env(c, "TZ", getenv("TZ")) < 0 ||
-	    cmd_env(c, "PATH", ta_var("PATH")) < 0 ||
+	    cmd_env(c, "PATH", cf_var("PATH")) < 0 ||
 	    cmd_env(c, "ZCONFIG", opt.envfile) < 0 ||
 	    cmd_env(c, "CHANNEL", channel) < 0 ||
 	    cmd_env(c, "MAILNAME", q.config->mailname) < 0 ||
@@ -392,7 +301,7 @@ start(struct vertex *v)
 	long pid = -1;
 	int fd[2];
 
-	why = cmd_split(s->command, r->chan->name, t->host, ta_var, &c);
+	why = cmd_split(s->command, r->chan->name, t->host, cf_var, &c);
 	if (why != NULL) {
 		cannot_start(r, t, 0, why);
 		return;
@@ -1100,22 +1009,21 @@ send_idle(struct ring *r)
 
 /* ---- room ------------------------------------------------------------ */
 
-/* Finds the rings that wait for one agent less, and ends the agent that has
- * been idle longest if that helps. */
+/* Ends the agent that has been idle longest, of those whose slot another ring
+ * waits for. */
 static void
 make_room(void)
 {
-	struct ta *ta, *victim = NULL;
+	struct ta *last, *victim = NULL;
 	struct ring *r;
 
-	for (r = q.rings; r != NULL; r = r->next)
-		set_waits(r);
-	for (ta = q.agents; ta != NULL; ta = ta->next)
-		if (ta->state == TA_IDLE &&
-		    (victim == NULL || ta->heard < victim->heard) &&
-		    waiters(ta->ring, MAXTA) + waiters(ta->ring, MAXCHANNEL) >
-		    0)
-			victim = ta;
+	for (r = q.rings; r != NULL; r = r->next) {
+		last = r->idle == NULL ? NULL : r->idle->rprev;
+		if (last != NULL &&
+		    (victim == NULL || last->heard < victim->heard) &&
+		    waiters(r, MAXTA) + waiters(r, MAXCHANNEL) > 0)
+			victim = last;
+	}
 	if (victim != NULL)
 		end(victim, 1);
 }

@@ -531,23 +531,14 @@ th_feedback(struct thread *t, int host)
 		    t->window > 0 ? " revived" : "");
 }
 
-/* The values for the address; NULL when it has no command. */
-static const struct setting *
-setting_of(const char *channel, const char *host)
-{
-	const struct conf *f = cf_match(q.config, channel, host);
-
-	return f == NULL || f->v.command == NULL ? NULL : &f->v;
-}
-
 void
 th_destdb(void)
 {
 	struct thread *t;
 
-	if (dest_round(q.config->destdb, setting_of))
-		for (t = q.all; t != NULL; t = t->next)
-			th_update(t);
+	dest_round(cf_match);
+	for (t = q.all; t != NULL; t = t->next)
+		th_update(t);
 }
 
 /* ---- agents come and go ---------------------------------------------- */

@@ -14,7 +14,7 @@
  *	N NOTIFY=FAILURE ORCPT=rfc822;nobody@example.org
  *	d 139:310:161::1795220140 <tab> who ^A action ^A ... <tab> text
  *	 |   offsets of the recipient's line, its header, its N line
- *	 tag: ' ' not yet in a DSN, '+' sent in a DSN, '-' nobody is to be told
+ *	 tag: ' ' not yet in a DSN, '+' sent in a DSN, '-' never in a DSN
  *
  * The file is input from another program.  It is read through one fixed buffer,
  * and every line is bounded.  A file that cannot be used gets a reason in words
@@ -758,7 +758,7 @@ ctl_msg(const char *name)
 	static char text[NAME_MAX_ + 44];
 	char id[40];
 	int err = errno;	/* that may be what is logged */
-	int bad = spool_id(name, id, sizeof(id)) < 0 ||
+	int bad = spool_id(name, NULL, id, sizeof(id)) < 0 ||
 	    text_fmt(text, sizeof(text), "%s id=%s", name, id) < 0;
 
 	errno = err;

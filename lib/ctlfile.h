@@ -143,7 +143,7 @@ int	ctl_mark(const char *name, unsigned long off, int tag);
 int	ctl_put_tag(int fd, unsigned long off, int with_pid,
 	    const char tag[8]);
 /* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...", with this tag: ' ' for
- * a DSN, '-' for none.  An empty notary is made from the recipient's
+ * a DSN, '-' for none.  Empty notary fields are made from the recipient's
  * address and the status, such as "4.4.7 (text)".  when is the time of the last
  * attempt, seconds since 1970, 0 if unknown.  0 or -1. */
 int	ctl_diag(const char *name, unsigned long off, int tag,

@@ -364,13 +364,15 @@ static int
 put_form_fields(struct dsn *d, char *subject, size_t size)
 {
 	char line[FORM_LINE], *value, *colon;
-	int from = 0;
+	int from = 0, sub;
 
 	rewind(d->form);
 	while (form_next(d->form, line)) {
 		value = line + 4;
-		if (form_value(line, "SUB") != NULL) {
-			text_fmt(subject, size, "%s", value);
+		sub = form_value(line, "SUB") != NULL;
+		if (sub || common(value, "subject:") == 8) {
+			text_fmt(subject, size, "%s", sub ? value : value + 8 +
+			    strspn(value + 8, " \t"));
 			continue;
 		}
 		if (!form_is_field(value) || is_ours(value))

@@ -214,16 +214,6 @@ put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 }
 
 int
-spool_id_at(const char *name, const struct spool_time *at, char *id,
-    size_t size)
-{
-	struct text t;
-
-	text_init(&t, id, size);
-	return at->s == 0 ? -1 : put_id(&t, name, (time_t)at->s, at->ns);
-}
-
-int
 spool_id_of(const char *path, const char *name, char *id, size_t size)
 {
 	struct stat st;
@@ -238,10 +228,14 @@ spool_id_of(const char *path, const char *name, char *id, size_t size)
 }
 
 int
-spool_id(const char *name, char *id, size_t size)
+spool_id(const char *name, const struct spool_time *at, char *id, size_t size)
 {
 	char path[PATH_SIZE];
+	struct text t;
 
+	text_init(&t, id, size);
+	if (at != NULL && at->s != 0)
+		return put_id(&t, name, (time_t)at->s, at->ns);
 	return text_fmt(path, sizeof(path), "../queue/%s", name) < 0 ? -1 :
 	    spool_id_of(path, name, id, size);
 }
@@ -347,16 +341,14 @@ is_bounce(const char *entry)
 	return p != NULL && isdigit((unsigned char)p[sizeof(BOUNCE_MARK) - 1]);
 }
 
-/* Counts the file; its age may be the largest so far. */
-static void
-count(struct beside *b, const struct stat *st)
+long
+file_age(long stamp)
 {
-	long wall = time(NULL), then = st->st_mtime;
+	long wall = time(NULL);
 
-	b->n++;
-	if (wall >= SANE_WALL && then >= 0 && then <= wall &&
-	    wall - then > b->oldest)
-		b->oldest = wall - then;
+	if (wall < SANE_WALL || stamp < SANE_WALL)
+		return -1;
+	return wall > stamp ? wall - stamp : 0;
 }
 
 int
@@ -367,6 +359,7 @@ beside_count(const char *office, const char *dir, struct beside *b)
 	struct dirent *e;
 	struct stat st;
 	DIR *d = NULL;
+	long age;
 
 	memset(b, 0, sizeof(*b));
 	b->oldest = -1;
@@ -382,7 +375,9 @@ beside_count(const char *office, const char *dir, struct beside *b)
 		    (router && !S_ISREG(st.st_mode)) ||
 		    (!router && is_second(path)))
 			continue;
-		count(b, &st);
+		b->n++;
+		age = file_age((long)st.st_mtime);
+		b->oldest = age > b->oldest ? age : b->oldest;
 		b->bounces += !router && is_bounce(e->d_name);
 	}
 	closedir(d);

@@ -32,13 +32,6 @@ int	office_hash(const char *base, int level);
  * written and has a dot before its name, at any place?  1 or 0. */
 int	office_is_orphan(const char *office, const char *name);
 
-/* ZMailer's spool id of the message ../queue/NAME: 0, or -1.  If the clock was
- * not set, ".START" follows. */
-int	spool_id(const char *name, char *id, size_t size);
-/* The same for the message file at path. */
-int	spool_id_of(const char *path, const char *name, char *id,
-	    size_t size);
-
 /* The time of a message file: s in seconds since 1970, 0 if the clock was not
  * set or the time is unknown; ns in nanoseconds. */
 struct spool_time {
@@ -46,9 +39,13 @@ struct spool_time {
 };
 
 void	spool_time(const struct stat *, struct spool_time *);
-/* The same for a message whose time the caller has kept.  -1: the time is
- * unknown; the other two functions find it out. */
-int	spool_id_at(const char *name, const struct spool_time *, char *id,
+/* ZMailer's spool id of the message ../queue/NAME: 0, or -1.  The time is that
+ * of its file, unless the caller knows it; NULL: he does not.  If the clock was
+ * not set, ".START" follows. */
+int	spool_id(const char *name, const struct spool_time *, char *id,
+	    size_t size);
+/* The same for the message file at path. */
+int	spool_id_of(const char *path, const char *name, char *id,
 	    size_t size);
 
 #define MAILNAME_SIZE	256	/* bytes of a name, the NUL included */
@@ -58,6 +55,10 @@ int	spool_id_at(const char *name, const struct spool_time *, char *id,
  * environment or the file gives, or NULL. */
 const char *mailname(const char *dir);
 const char *mailname_given(const char *dir);
+
+/* The seconds since a time stamp of a file; -1: not known, as the clock is not
+ * set, or was not when the file was written. */
+long	file_age(long stamp);
 
 struct beside {
 	unsigned long n;	/* messages */

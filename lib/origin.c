@@ -20,7 +20,7 @@
 #include "origin.h"
 #include <ctype.h>
 
-#define ADDRESS_MOST	500	/* bytes of a sender that can be told */
+#define ADDRESS_MOST	500	/* bytes of a sender that can get a DSN */
 
 /* ---- words of RFC 3461 ----------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /*
  * origin.h - reads from a control file who gets a DSN: see origin.c.
  */
-#ifndef NOTARY_H
-#define NOTARY_H
+#ifndef ORIGIN_H
+#define ORIGIN_H
 
 #include "ctlfile.h"
 
@@ -35,7 +35,7 @@ struct origin {
 	long	hdr;		/* ... and the header text, -1: none */
 	int	twice;		/* it has DOUBLE_FIELD: a DSN on a DSN */
 	int	long_sender;	/* the address is longer than this: */
-	char	sender[WORD_MAX_];	/* "": there is nobody to tell */
+	char	sender[WORD_MAX_];	/* "": there is none for a DSN */
 	struct ctl w;		/* the walk for it */
 };
 

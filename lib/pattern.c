@@ -15,7 +15,8 @@
 #include "util.h"
 #include "pattern.h"
 
-#define ALTERNATIVES	256		/* in one pattern */
+#define ALTERNATIVES	256		/* in one pattern; and braces that are
+					 * expanded for one of them */
 
 /* ---- reading --------------------------------------------------------- */
 
@@ -71,7 +72,7 @@ pat_free(char **all)
 	free(all);
 }
 
-/* Joins the first n bytes of s, the len bytes at part, and rest. */
+/* Joins the n bytes at s, the len bytes at part, and rest. */
 static char *
 join(const char *s, size_t n, const char *part, size_t len, const char *rest)
 {
@@ -95,71 +96,49 @@ choice_end(const char *p)
 	return p;
 }
 
-/* Replaces v[i] by the alternatives of its first braces: the last one in place,
- * the others appended at v[*n].  1; 0 if it has no braces; -1 if there are too
- * many alternatives or no memory. */
+/* Appends the alternatives of s to all, which has n of them; without braces it
+ * is one, for any host if it has no '/'.  depth braces of it were expanded.
+ * The number in all; or -1 if either is too large, or there is no memory. */
 static int
-expand_one(char **v, int *n, int i)
+expand(char **all, int n, const char *s, int depth)
 {
-	char *s = v[i], *one;
 	const char *open = s, *part, *end, *close;
+	char *one;
 
 	while (*open != '\0' && *open != '{')
 		open = item_end(open);
-	if (*open == '\0')
-		return 0;
+	if (n == ALTERNATIVES || depth == ALTERNATIVES)
+		return -1;
+	if (*open == '\0') {
+		all[n] = join(s, open - s, "/*", 2 * (strchr(s, '/') == NULL),
+		    "");
+		return all[n] == NULL ? -1 : n + 1;
+	}
 	for (close = choice_end(open + 1); *close == ','; )
 		close = choice_end(close + 1);
-	for (part = open + 1; ; part = end + 1) {
+	for (end = open; end != close && n >= 0; ) {
+		part = end + 1;
 		end = choice_end(part);
-		if (end != close && *n == ALTERNATIVES)
-			return -1;
 		one = join(s, open - s, part, end - part, close + 1);
-		if (one == NULL)
-			return -1;
-		if (end == close)
-			break;
-		v[(*n)++] = one;
+		n = one == NULL ? -1 : expand(all, n, one, depth + 1);
+		free(one);
 	}
-	v[i] = one;
-	free(s);
-	return 1;
-}
-
-/* Gives a pattern without '/' any host: 0 or -1. */
-static int
-add_host(char **v)
-{
-	char *s;
-
-	if (strchr(*v, '/') != NULL)
-		return 0;
-	s = join(*v, strlen(*v), "/*", 2, "");
-	if (s == NULL)
-		return -1;
-	free(*v);
-	*v = s;
-	return 0;
+	return n;
 }
 
 char **
 pat_expand(const char *pattern)
 {
 	char **all = mem_get((ALTERNATIVES + 1) * sizeof(*all)), **fit;
-	int i, n = 1, bad;
+	char *s = mem_dup(pattern);
+	int n = -1;
 
-	if (all == NULL)
-		return NULL;
-	all[0] = mem_dup(pattern);
-	bad = all[0] == NULL;
-	if (!bad)
-		text_lower(all[0]);
-	for (i = 0; i < n && !bad; i++) {
-		while ((bad = expand_one(all, &n, i)) > 0)
-			;
-		bad = bad || add_host(&all[i]) < 0;
+	if (all != NULL && s != NULL) {
+		text_lower(s);
+		n = expand(all, 0, s, 0);
 	}
-	if (bad) {
+	free(s);
+	if (n < 0) {
 		pat_free(all);
 		return NULL;
 	}

@@ -382,7 +382,7 @@ log_flush(void)
 
 	lg.held = 0;
 	if (n > 0)
-		fd_write(lg.fd, lg.buf, n);	/* nobody to tell of an error */
+		fd_write(lg.fd, lg.buf, n);	/* an error cannot be logged */
 }
 
 /* Local time as YYYYMMDDhhmmss.  It is computed again only when the second
@@ -551,13 +551,26 @@ clock_read(void)
 
 /* ---- memory, chance, descriptors ------------------------------------- */
 
+/* May missing memory be logged?  Once in a second, as each of thousands of
+ * files may need it. */
+static int
+may_log(void)
+{
+	static double next;
+
+	if (now.mono < next)
+		return 0;
+	next = now.mono + 1;
+	return 1;
+}
+
 /* 0 bytes become 1, as some systems return NULL for 0. */
 void *
 mem_get(size_t n)
 {
 	void *p = calloc(1, n > 0 ? n : 1);
 
-	if (p == NULL)
+	if (p == NULL && may_log())
 		log_err("memory bytes=%lu none to be had", (unsigned long)n);
 	return p;
 }
@@ -956,7 +969,8 @@ heap_room(struct heap *h, unsigned n)
 		return 0;
 	v = realloc(h->v, size * sizeof(*v));
 	if (v == NULL) {
-		log_err("memory heap=%u none to be had", size);
+		if (may_log())
+			log_err("memory heap=%u none to be had", size);
 		return -1;
 	}
 	h->v = v;
@@ -964,7 +978,7 @@ heap_room(struct heap *h, unsigned n)
 	return 0;
 }
 
-/* Puts the slot at place i and tells its timer. */
+/* Puts the slot at place i and notes the place in its timer. */
 static void
 heap_put(struct heap *h, unsigned i, struct slot s)
 {

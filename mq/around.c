@@ -96,7 +96,7 @@ stray(struct mq_queue *q, const char *po, const char *name)
 	char path[MQ_PATH_MAX];
 	struct mq_msg *m;
 	struct stat st;
-	long age = MQ_UNKNOWN, wall = (long)time(NULL);
+	long age;
 	int empty = text_fmt(path, sizeof(path), "%s/transport/%s", po,
 	    name) == 0 && lstat(path, &st) == 0;
 
@@ -105,8 +105,7 @@ stray(struct mq_queue *q, const char *po, const char *name)
 	    text_fmt(path, sizeof(path), "%s/queue/%s", po, name) < 0 ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	if (wall >= SANE_WALL)
-		age = wall - (long)st.st_ctime;
+	age = file_age((long)st.st_ctime);
 	if (age != MQ_UNKNOWN && age < STRAY_AGE)
 		return 0;
 	if (!empty)
@@ -266,7 +265,7 @@ mq_count_around(const struct mq_queue *q)
 		    q->aside == 0 ? 0 : q->aside_age, q->bounces);
 	if (q->router == MQ_UNKNOWN && q->router_why[0] == '\0' &&
 	    q->totals[0] < 0)
-		return;		/* an older scheduler tells no more */
+		return;		/* an older scheduler has no more facts */
 	printf("holds %u\n", mq_notes(q, MQ_HOLD_ADDRESS) +
 	    mq_notes(q, MQ_HOLD_MESSAGE));
 	if (q->totals[0] < 0)

@@ -43,7 +43,7 @@
 /* ---- waiting --------------------------------------------------------- */
 
 static char fifo_path[MQ_PATH_MAX];	/* ours, while it is there */
-static volatile sig_atomic_t stopped;	/* the signal that told us to leave */
+static volatile sig_atomic_t stopped;	/* the signal that ends us */
 static const int stops[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
 
 static void
@@ -386,7 +386,7 @@ dump_pipe(struct mq_ask *a, const char *path, int trusted)
 
 #ifndef NO_TCP
 
-/* Waits for the connection to succeed or fail; a read then tells which.  0, or
+/* Waits for the connection to succeed or fail; a read then shows which.  0, or
  * -1 with errno. */
 static int
 connected(int fd)
@@ -569,6 +569,6 @@ mq_ask_command(struct mq_ask *a, const char *verb, const char *what)
 	}
 	if (ask_pipe(a, path, base, 1, words) < 0)
 		return -1;
-	a->in.first = SILENCE;	/* it may be told to do much */
+	a->in.first = SILENCE;	/* the command may take long */
 	return answered(a, path) ? 0 : -1;
 }

@@ -219,7 +219,7 @@ put_unrouted(const struct mq_unrouted *u)
 {
 	fputs("{\"deferred\":", stdout);
 	put_text(u->num);
-	field_number("age", (double)u->age, 1);
+	field_number("age", (double)u->age, u->age >= 0);
 	field_number("tries", u->tries, u->tries > 0);
 	field_number("next", u->next, 1);
 	field_text("reason", *u->reason != '\0' ? u->reason : NULL);

@@ -99,7 +99,7 @@ mq_init(struct mq_queue *q)
 	q->seed = (unsigned)time(NULL) ^ ((unsigned)getpid() << 12);
 	q->stored = -1;
 	q->aside = q->aside_age = q->router = q->router_age = MQ_UNKNOWN;
-	q->deferred = q->deferred_age = MQ_UNKNOWN;
+	q->deferred = q->deferred_age = q->evicted_age = MQ_UNKNOWN;
 	q->totals[0] = q->uptime = MQ_UNKNOWN;
 	q->last_note = &q->notes;
 	/* there is an array to walk through, also of nothing */

@@ -18,7 +18,7 @@
 #define MQ_NAME_MAX	256	/* bytes in a message's name */
 #define MQ_WHY_MAX	1000	/* bytes of an error message */
 
-/* ---- the queue as it was told (model.c) ---------------------------- */
+/* ---- the queue as a dump has it (model.c) -------------------------- */
 
 /*
  * The state of a job.  The first is a state in unknown words, the last means
@@ -47,7 +47,7 @@ enum mq_use { MQ_ACTIVE, MQ_IDLE, MQ_CLOSED, MQ_ASLEEP, MQ_UNUSED };
 extern const char *const mq_use_name[];
 
 struct mq_known {
-	double	window, limit;	/* agents; limit 0: not told */
+	double	window, limit;	/* agents; limit 0: not known */
 	double	agents, idle;	/* at work on it, and with nothing to do */
 	double	good, bad;	/* reports */
 	double	cohorts;	/* hundredths */
@@ -66,7 +66,7 @@ struct mq_dest {
 	unsigned njobs;
 	unsigned msg, job;	/* spool: its last message + 1, job in that */
 	int	hidden;		/* by the filter: all of it */
-	struct mq_known *known;	/* NULL: nothing was told */
+	struct mq_known *known;	/* NULL: no facts */
 	struct mq_dest *next;	/* of all, in no order */
 };
 
@@ -103,7 +103,7 @@ struct mq_msg {
 	int	age;		/* seconds; MQ_UNKNOWN */
 	unsigned first, last;	/* jobs, index + 1; 0: none */
 	unsigned char held, told;
-	unsigned char over;	/* only its report is left */
+	unsigned char over;	/* only its DSN is left */
 	unsigned char unread;	/* spool: could not be read */
 	unsigned char picked;	/* filters of messages let it through */
 };
@@ -133,7 +133,7 @@ struct mq_note {
 struct mq_unrouted {
 	const char *num;	/* its name in deferred/ */
 	const char *reason;	/* "": not known */
-	long	age;		/* seconds */
+	long	age;		/* seconds; MQ_UNKNOWN */
 	int	tries;		/* 0: not known */
 	int	next;		/* seconds until the next; 0: it is due */
 };
@@ -159,28 +159,29 @@ struct mq_queue {
 	double	bytes;		/* of memory */
 	double	stored;		/* messages there are, as the report says */
 	int	evicted;	/* messages that are on disk alone */
+	int	evicted_age;	/* ... seconds, of the oldest; MQ_UNKNOWN */
 	int	aside;		/* messages in postman/; MQ_UNKNOWN */
 	int	bounces;	/* ... of these, double bounces */
 	int	aside_age;	/* ... seconds, of the oldest; MQ_UNKNOWN */
 	int	router;		/* messages in router/; MQ_UNKNOWN */
 	int	router_age;
-	char	router_why[MQ_WHY_MAX];	/* why that is not known; "" not told */
+	char	router_why[MQ_WHY_MAX];	/* why that is unknown, or "" */
 	int	deferred;	/* messages in deferred/; MQ_UNKNOWN */
 	int	deferred_age;
 	struct mq_unrouted *unrouted;	/* ... as far as they can be read */
 	unsigned nunrouted;
 	struct mq_note *notes, **last_note;
-	double	totals[MQ_TOTALS];	/* the first MQ_UNKNOWN: not told */
+	double	totals[MQ_TOTALS];	/* the first MQ_UNKNOWN: none came */
 	int	uptime;		/* seconds; MQ_UNKNOWN */
-	int	facts;		/* the scheduler told them */
+	int	facts;		/* they came from the scheduler */
 	int	looked;		/* orphans were looked for */
-	int	endless;	/* it told of the vertices, and no "End:" */
+	int	endless;	/* there were vertices, and no "End:" */
 	int	only_dests;	/* to be set before: nothing else is kept */
 	int	both;		/* likewise: with a report all is kept, too */
 	int	with_dests;	/* ... what is known of them is kept, too */
 	int	filtered;
 	int	picked;		/* ... by what pick.c says of each message */
-	char	postoffice[MQ_PATH_MAX];	/* as told; "" not */
+	char	postoffice[MQ_PATH_MAX];	/* of the dump; "" none */
 	struct hash words, names, places;
 	unsigned seed;
 };
@@ -218,7 +219,7 @@ int	mq_add_why(struct mq_queue *, unsigned msg, unsigned long off,
 	    const char *reason);
 void	mq_why_sort(struct mq_queue *);
 const char *mq_why_of(const struct mq_queue *, const struct mq_msg *,
-	    unsigned long off);		/* "" none was told */
+	    unsigned long off);		/* "" none came */
 /* Is the job hidden by a filter? */
 int	mq_hidden(const struct mq_job *);
 /* 0, or -1 when there is no memory. */
@@ -318,7 +319,7 @@ void	mq_put_unread(const struct mq_queue *, const char *before,
  * (around.c). */
 int	mq_around(struct mq_queue *, const char *po);
 /* Message files without a control file, or with an empty one, that have been so
- * for a minute; those of messages in the dump tell of themselves.  As above. */
+ * for a minute; those of messages in the dump show themselves.  As above. */
 int	mq_strays(struct mq_queue *, const char *po);
 /* Prints it, a line each, with postman/ or without; nothing if there is a
  * filter. */
@@ -370,7 +371,7 @@ int	mq_name(const char *word, const char *po, const char *logfile,
 int	mq_spool(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
 /* Adds the messages that the scheduler has only on disk.  As mq_spool. */
 int	mq_spool_rest(struct mq_queue *, const char *po, char why[MQ_WHY_MAX]);
-/* Finds what the dump did not tell: sender, size and age. */
+/* Finds what the dump does not have: sender, size and age. */
 void	mq_spool_fill(struct mq_queue *, const char *po);
 
 /* ---- listings (show.c, shape.c, json.c, dests.c, watch.c) */

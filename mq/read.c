@@ -11,11 +11,11 @@
  *	End:
  *	(the report, for people; its last line begins with "Msgs in")
  *	Facts:
- *	(lines of a letter and fields: what only our scheduler tells, dump.c)
+ *	(lines of a letter and fields: those of our scheduler alone, dump.c)
  *	End:
  *
  * A stream that ends earlier was cut.  A dump of ZMailer's scheduler has no
- * facts and ends after the report; the text behind '#' then tells the state of
+ * facts and ends after the report; the text behind '#' then has the state of
  * a job.  The dump in ZMailer's manual has neither that text nor the first
  * "End:": the stream ends behind Hosts, or behind "Vertices:" if the queue is
  * empty, and numbers are in any order.  A stream with such an end is read, and
@@ -541,23 +541,30 @@ report(struct reader *r)
 
 /* ---- facts ----------------------------------------------------------- */
 
-/* Cuts tok into n fields at its TABs: 0, or -1 when there are more or less. */
+/* Cuts tok into at most n fields at its TABs: 0, or -1 when there are more, or
+ * less than least.  A field that an older scheduler does not write is "-". */
 static int
-split(struct reader *r, char **f, int n)
+split_old(struct reader *r, char **f, int n, int least)
 {
+	static char none[] = "-";
 	char *p = r->tok;
 	int i;
 
 	for (i = 0; i < n; i++) {
-		f[i] = p;
-		p = strchr(p, '\t');
-		if ((p == NULL) != (i == n - 1))
-			return wrong(r, "a fact has too few or too many "
-			    "fields%s", "");
-		if (p != NULL)
+		if (p == NULL && i < least)
+			break;
+		f[i] = p != NULL ? p : none;
+		if (p != NULL && (p = strchr(p, '\t')) != NULL)
 			*p++ = '\0';
 	}
-	return 0;
+	return i == n && p == NULL ? 0 :
+	    wrong(r, "a fact has too few or too many fields%s", "");
+}
+
+static int
+split(struct reader *r, char **f, int n)
+{
+	return split_old(r, f, n, n);
 }
 
 static int
@@ -792,19 +799,16 @@ numbers(struct reader *r, const char *s, int *n, const char *old, int *age)
 	return wrong(r, "a number is not understood%s", "");
 }
 
-/* An older scheduler tells no age. */
 static int
 fact_aside(struct reader *r)
 {
 	struct mq_queue *q = r->q;
-	const char *p = strchr(r->tok + 2, '\t');
 	char *f[4];
-	int n = p != NULL && strchr(p + 1, '\t') != NULL ? 4 : 3, none;
+	int none;
 
-	return split(r, f, n) < 0 ||
+	return split_old(r, f, 4, 3) < 0 ||
 	    numbers(r, f[2], &q->bounces, "-", &none) < 0 ||
-	    numbers(r, f[1], &q->aside, n == 4 ? f[3] : "-",
-	    &q->aside_age) < 0 ? -1 : 0;
+	    numbers(r, f[1], &q->aside, f[3], &q->aside_age) < 0 ? -1 : 0;
 }
 
 static int
@@ -858,10 +862,8 @@ fact(struct reader *r)
 	case 'd':
 		return fact_dest(r);
 	case 'e':
-		if (split(r, f, 2) < 0)
-			return -1;
-		return number_in(f[1], &r->q->evicted) == 0 ? 0 :
-		    wrong(r, "a number is not understood%s", "");
+		return split_old(r, f, 3, 2) < 0 ? -1 : numbers(r, f[1],
+		    &r->q->evicted, f[2], &r->q->evicted_age);
 	case 'm':
 		return fact_message(r);
 	case 'r':

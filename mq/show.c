@@ -23,14 +23,10 @@
 void
 mq_put_next(int seconds)
 {
-	static time_t wall;
-	char buf[40];
+	time_t wall = time(NULL), then = wall;
 	struct tm *tm = NULL;
-	time_t then;
+	char buf[40];
 
-	if (wall == 0)
-		wall = time(NULL);
-	then = wall;
 	if ((long)wall > SANE_WALL && (sizeof(then) > 4 ||
 	    difftime(wall, (time_t)0) + seconds < 2147483647.0)) {
 		then += seconds;
@@ -342,8 +338,13 @@ void
 mq_show_counts(const struct mq_queue *q, int scheduler)
 {
 	struct mq_sum sum;
+	int oldest;
 
 	mq_count(q, &sum);
+	oldest = sum.msgs == 0 && (q->filtered || q->evicted == 0) ? 0 :
+	    sum.oldest;
+	if (!q->filtered && q->evicted_age > oldest)
+		oldest = q->evicted_age;
 	printf("scheduler %d\n", scheduler);
 	printf("messages %lu\n", sum.msgs);
 	printf("recipients %.0f\n", sum.rcpts);
@@ -354,7 +355,7 @@ mq_show_counts(const struct mq_queue *q, int scheduler)
 	printf("waiting %lu\n", sum.waiting);
 	printf("unreadable %u\n", q->unread);
 	printf("skipped %lu\n", sum.skipped);
-	printf("oldest %d\n", sum.msgs == 0 ? 0 : sum.oldest);
+	printf("oldest %d\n", oldest);
 	printf("evicted %d\n", q->evicted);
 	mq_count_around(q);
 }

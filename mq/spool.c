@@ -3,7 +3,7 @@
  *
  * If no scheduler answers, there are still the files.  transport/ has a control
  * file for each message, at its top or in directories A to Z of one or two
- * levels; queue/ has the message under the same name.  They tell the sender,
+ * levels; queue/ has the message under the same name.  They have the sender,
  * the pending recipients (a blank tag, or the lock of an agent), and the size
  * and age of the message.  Only a scheduler knows why a message waits.
  *
@@ -53,14 +53,12 @@ look(struct mq_msg *m, const char *po)
 {
 	char path[MQ_PATH_MAX];
 	struct stat st;
-	double age;
 
 	if (text_fmt(path, sizeof(path), "%s/queue/%s", po, m->name) < 0 ||
 	    stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	age = difftime(time(NULL), st.st_mtime);
 	m->size = (double)st.st_size;
-	m->age = age < 0 ? 0 : age > 2e9 ? 2000000000 : (int)age;
+	m->age = (int)file_age((long)st.st_mtime);
 }
 
 void
@@ -222,7 +220,7 @@ load(struct mq_queue *q, const char *po, const char *name)
 			;
 	else if (errno == ENOENT || errno == EINVAL)
 		return 0;	/* it was delivered, or is no file */
-	if (letter == 0) {	/* it only tells a host to turn */
+	if (letter == 0) {	/* a T line: it only names a host */
 		ctl_close(&c);
 		return 0;
 	}
@@ -240,8 +238,10 @@ load(struct mq_queue *q, const char *po, const char *name)
 	return 0;
 }
 
-int
-mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+/* Adds the messages of transport/ that the queue does not have: 0 or an exit
+ * code. */
+static int
+read_all(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	struct scan s;
 	unsigned i;
@@ -259,16 +259,25 @@ mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 		free(s.names[i]);
 	}
 	free(s.names);
-	if (mq_around(q, po) < 0 && s.rc == 0)
-		failed(&s, po, ENOMEM);
 	return s.rc;
+}
+
+int
+mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
+{
+	int rc = read_all(q, po, why);
+
+	if (mq_around(q, po) == 0 || rc != 0)
+		return rc;
+	text_fmt(why, MQ_WHY_MAX, "%s: %s", po, strerror(ENOMEM));
+	return X_UNAVAILABLE;
 }
 
 int
 mq_spool_rest(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	unsigned i = q->njobs;
-	int rc = mq_spool(q, po, why);
+	int rc = read_all(q, po, why);
 
 	for (; i < q->njobs; i++)
 		q->jobs[i].state = MQ_EVICTED;

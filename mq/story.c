@@ -519,7 +519,8 @@ find(const struct mq_queue *q, const char *name, const char *po,
 	return *many == 1 ? found : NULL;
 }
 
-/* The same; messages that are not in core are looked for in the spool. */
+/* The same; messages that are not in core are looked for in the spool: one of
+ * them may begin as one in core does. */
 static const struct mq_msg *
 find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
 {
@@ -527,7 +528,8 @@ find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
 	const struct mq_msg *m = find(q, name, po, many);
 	char why[MQ_WHY_MAX];
 
-	if (m != NULL || *many > 0 || !q->facts || asked || po == NULL)
+	if ((m != NULL && *many == 0) || (*many > 0 && q->evicted == 0) ||
+	    !q->facts || asked || po == NULL)
 		return m;
 	asked = 1;
 	if (mq_spool_rest(q, po, why) != 0)
@@ -541,17 +543,20 @@ put_outside(const char *po, const char *dir, const char *num,
     char path[MQ_PATH_MAX])
 {
 	struct stat st;
-	double age;
+	long age;
 
 	if (po == NULL || text_fmt(path, MQ_PATH_MAX, "%s/%s/%s", po, dir,
 	    num) < 0 || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	age = difftime(time(NULL), st.st_mtime);
+	age = file_age((long)st.st_mtime);
 	printf("%s/%s  ", dir, num);
 	mq_put_count((double)st.st_size, "byte");
-	fputs("  ", stdout);
-	mq_put_span(age < 0 ? 0 : age > 2e9 ? 2000000000L : (long)age);
-	puts(" old");
+	if (age >= 0) {
+		fputs("  ", stdout);
+		mq_put_span(age);
+		fputs(" old", stdout);
+	}
+	putchar('\n');
 	return 1;
 }
 

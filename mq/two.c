@@ -84,7 +84,7 @@ hear(struct talk *t)
 	    "too long, or has a zero byte", t->line);
 }
 
-/* Sends a command and hears whether it is taken: 0 or -1. */
+/* Sends a command and reads whether it is taken: 0 or -1. */
 static int
 ask(struct talk *t, const char *command)
 {

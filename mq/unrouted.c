@@ -54,7 +54,7 @@ add(struct mq_queue *q, const char *po, const char *num, const struct stat *st)
 		more->next = d.next > wall && d.last <= wall ?
 		    (int)(d.next - wall) : 0;
 	}
-	more->age = wall > (long)st->st_mtime ? wall - (long)st->st_mtime : 0;
+	more->age = file_age((long)st->st_mtime);
 	if (more->num == NULL || more->reason == NULL)
 		return -1;
 	q->nunrouted++;

@@ -167,6 +167,8 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 		taken = mq_pick_word(&o->pick, word[i], why);
 		if (taken < 0)
 			return X_USAGE;
+		if (o->verb != NULL && *o->verb == 'r')
+			mq_unescape(word[i]);	/* a hold as it is listed */
 		what = called(word[i]);
 		if (taken > 0) {
 			add_filter(o, word[i]);
@@ -339,6 +341,8 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
 		p.released = 0;
 	} else if (p.name == NULL) {
 		p.jobs = 1;
+		if (*o->verb == 'd' || *o->verb == 'b')	/* in core alone */
+			p.states = (1UL << MQ_EVICTED) - 1;
 		p.hold = p.released ? what : NULL;
 		p.released = 0;
 		p.dest = pat_expand(what);

@@ -20,6 +20,8 @@
 #include "mq.h"
 
 #define NAME_LEAST	11	/* bytes of a destination that are shown */
+#define SLOW		10	/* seconds that one answer takes longer than
+				 * another */
 #define OTHERS	38		/* columns of a row behind that */
 
 static int name_width;		/* bytes of a destination that are shown */
@@ -33,12 +35,22 @@ struct row {
 
 /* ---- what has changed ------------------------------------------------- */
 
-/* Are they looks at one run of one scheduler? */
+/* Are they looks at one run of one scheduler?  Its uptime grows with our time,
+ * but for what an answer takes, and its totals never shrink. */
 static int
-is_same_run(const struct mq_queue *q, const struct mq_queue *last)
+is_same_run(const struct mq_queue *q, const struct mq_queue *last,
+    double seconds)
 {
-	return q->totals[0] >= 0 && last->msgs != NULL &&
-	    last->totals[0] >= 0 && q->uptime >= last->uptime;
+	int i;
+
+	if (q->totals[0] < 0 || last->msgs == NULL || last->totals[0] < 0 ||
+	    q->uptime < last->uptime || (double)q->uptime + SLOW <
+	    (double)last->uptime + seconds)
+		return 0;
+	for (i = 0; i < MQ_TOTALS; i++)
+		if (q->totals[i] < last->totals[i])
+			return 0;
+	return 1;
 }
 
 static void
@@ -50,7 +62,7 @@ put_changes(const struct mq_queue *q, const struct mq_queue *last,
 	double n;
 	int i;
 
-	if (!is_same_run(q, last) || q->filtered)
+	if (!is_same_run(q, last, seconds) || q->filtered)
 		return;
 	fputs("in ", stdout);
 	mq_put_span((long)(seconds + 0.5));
@@ -219,7 +231,7 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 	putchar('\n');
 	mq_put_totals(q);
 	put_changes(q, last, seconds);
-	n = choose(v, q->ndests, last, is_same_run(q, last));
+	n = choose(v, q->ndests, last, is_same_run(q, last, seconds));
 	if (n > 0)
 		printf("%-*s%8s%6s%6s%7s%7s\n", name_width, "destination",
 		    "jobs", "runs", "held", "good", "bad");

@@ -173,7 +173,7 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	    from ? m->sender : "<>", m->author.uid);
 	for (d = m->dests; d != NULL; d = d->next) {
 		if (!from && strcmp(d->channel, "error") == 0)
-			continue;	/* nobody to tell */
+			continue;	/* no sender for a DSN */
 		fprintf(f, "r           %s %s %s %ld\n", d->channel, d->host,
 		    d->user, m->author.uid);
 		if (d->dsn[0] != '\0')
@@ -184,7 +184,7 @@ put_control(const struct mail *m, FILE *f, const char *name,
 }
 
 /* Creates the control file; a file that a process with our number left there is
- * removed.  Its lock tells recover.c that somebody is at work on it. */
+ * removed.  Its lock shows recover.c that somebody is at work on it. */
 static FILE *
 create(const char *path)
 {

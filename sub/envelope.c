@@ -13,7 +13,8 @@
  *
  * An alias is followed once for a message, even if several addresses lead to
  * it.  An alias whose list leads back to it through other aliases is wrong, and
- * so is the address that was given.
+ * so is the address that was given.  Aliases on the way to that are followed
+ * again for the next address, which they may lead to a mailbox.
  */
 #include "submit.h"
 #include "../lib/origin.h"
@@ -21,6 +22,7 @@
 
 #define DESTS_MOST	10000	/* recipients of a message */
 #define ALIASES_DEEP	20	/* aliases that lead to one another */
+#define NAMED_MOST	1000	/* wrong addresses that are named */
 
 struct followed {
 	struct followed *next;
@@ -44,20 +46,27 @@ mail_init(struct mail *m, const struct routes *routes, long uid)
 	head_author(&m->author, uid);
 }
 
+static void
+forget_followed(struct mail *m)
+{
+	struct followed *f;
+
+	while ((f = m->followed) != NULL) {
+		m->followed = f->next;
+		free(f);
+	}
+}
+
 void
 mail_free(struct mail *m)
 {
 	struct addressee *d;
-	struct followed *f;
 
 	while ((d = m->dests) != NULL) {
 		m->dests = d->next;
 		free(d);
 	}
-	while ((f = m->followed) != NULL) {
-		m->followed = f->next;
-		free(f);
-	}
+	forget_followed(m);
 	free(m->seen.v);
 	head_free(&m->head);
 }
@@ -160,7 +169,11 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 static void
 wrong(struct mail *m, const char *text, const char *why, int code)
 {
-	say("%s: %s", text, why);
+	/* a file of a user must not fill the disk of the log */
+	if (m->nwrong < NAMED_MOST)
+		say("%s: %s", text, why);
+	else if (m->nwrong == NAMED_MOST)
+		say("there are more wrong addresses");
 	m->nwrong++;
 	if (m->code == 0)
 		m->code = code;
@@ -210,12 +223,11 @@ follow(struct mail *m, const struct route *alias, const char *given,
 	way.alias = alias;
 	way.given = given;
 	way.depth = up == NULL ? 1 : up->depth + 1;
-	if (w != NULL)
-		refused(m, given, "its alias leads back to itself", X_NOUSER);
-	else if (way.depth > ALIASES_DEEP)
-		refused(m, given, "more than 20 aliases lead to one another",
-		    X_NOUSER);
-	else if (is_first(m, alias))
+	if (w != NULL || way.depth > ALIASES_DEEP) {
+		m->broken = 1;
+		refused(m, given, w != NULL ? "its alias leads back to itself" :
+		    "more than 20 aliases lead to one another", X_NOUSER);
+	} else if (is_first(m, alias))
 		for (p = route_alias(alias); *p != '\0'; p += strlen(p) + 1)
 			lead(m, p, &way);
 }
@@ -254,6 +266,9 @@ good_rcpt(void *arg, const char *addr)
 	struct mail *m = arg;
 
 	m->also = 0;
+	if (m->broken)
+		forget_followed(m);
+	m->broken = 0;
 	if (m->toobig)
 		add(m, "error", "toobig", addr, addr);
 	else if (m->tame && addr_special(addr))

@@ -7,7 +7,7 @@
  *
  * The header ends at the first empty line, or before the first line that is no
  * field.  Such a line is the first of the body, and an empty line is put before
- * it.  It may have any length, as its first bytes tell that it is no field.  A
+ * it.  It may have any length, as its first bytes show that it is no field.  A
  * first line "From ..." comes from a mailbox and is removed.  NUL bytes in the
  * header are removed, and a CR within a line becomes a blank.
  *
@@ -142,7 +142,7 @@ keep(struct header *h, int c)
 static const char *
 too_long(const struct header *h)
 {
-	return h->n + h->dropped > HEAD_MOST ?
+	return h->n + h->dropped > HEAD_MOST + h->slack ?
 	    "its header is longer than 256 KB" : NULL;
 }
 

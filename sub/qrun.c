@@ -18,9 +18,9 @@
  * privilege of all recipients, whatever the file says.  A file of root or of
  * the post office's owner is renamed into the queue.  It may be a DSN or come
  * from an agent, with addresses that others chose, so none of its recipients
- * may be a program or a file.  A file of another user becomes ours first, see
- * accept.c.  If it is larger than the table allows, only its header is queued,
- * and its sender gets a DSN.
+ * may be a program or a file.  A file of another user, or that others may write
+ * to, becomes ours first, see accept.c.  If it is larger than the table allows,
+ * only its header is queued, and its sender gets a DSN.
  *
  * A file ends in one of these ways:
  *
@@ -57,7 +57,8 @@
 #define ASIDE_SIZE	(PATH_SIZE + 40)
 #define LINE_SIZE	8192	/* bytes in a line of an envelope */
 #define ENV_MOST	(64UL << 20)	/* ... in all of it */
-#define SLACK		65536.0	/* bytes over the limit: what submit adds */
+#define SLACK		65536	/* bytes over a limit: what submit and agents
+				 * have added to a message */
 #define LOCK_MOST	60	/* seconds to wait for another run */
 #define SETTLED		2.5	/* seconds after which stamps are sure */
 #define AGAIN_MOST	900	/* seconds between tries after trouble */
@@ -72,16 +73,17 @@ enum verdict { TAKEN, BAD, LATER, STAYS };
 struct file {
 	const char *po, *base;
 	char	path[PATH_SIZE];	/* po/router/NUM, or in po/private */
-	int	ours;		/* its owner is the post office's, or root */
+	int	ours;		/* its owner is the post office's, or root, and
+				 * nobody else can write to it */
 	int	whole;		/* no other user can reach it */
 	struct stat st;
 	FILE	*f;
 	struct input in;
 	struct mail m;
-	char	sender[ADDR_SIZE];	/* as the envelope has it */
+	char	sender[ADDR_SIZE + 2];	/* as the envelope has it, in <> */
 	int	from, null, to;		/* there was such a line */
 	const char *why;		/* it is bad */
-	int	bounce;		/* ... and has no sender to be told of that */
+	int	bounce;		/* ... and has no sender for a DSN on that */
 };
 
 /* A directory while it is worked through. */
@@ -237,6 +239,16 @@ env_see(struct file *q, char *word, char *value)
 	return 1;
 }
 
+/* Is it the first line of the header?  value is what follows its first word.
+ * An envid, which is anybody's text, may itself begin with a colon. */
+static int
+is_header(const char *line, const char *value)
+{
+	return *line == '\0' || *value == ':' ||
+	    (value[strspn(value, " \t")] == ':' &&
+	    !ctl_is_word(line, (size_t)(value - line), "ENVID"));
+}
+
 /* Reads up to the header: NULL, or why it is bad. */
 static const char *
 envelope(struct file *q)
@@ -251,8 +263,7 @@ envelope(struct file *q)
 		if (!env_line(q, line) || q->why != NULL)
 			break;
 		value = line + strcspn(line, " \t:");
-		if (line[0] == '\0' || value[strspn(value, " \t")] == ':') {
-			/* the header begins, with this line */
+		if (is_header(line, value)) {
 			crlf = q->in.crlf;
 			if (fseek(q->f, (long)start, SEEK_SET) != 0)
 				return "its header cannot be found again";
@@ -523,13 +534,15 @@ static void
 judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 {
 	int hidden = strcmp(dir, "private") == 0;
+	int closed = (q->st.st_mode & 022) == 0;	/* to writers */
 
-	q->ours = !hidden && rights_ours(uid);
+	q->ours = !hidden && closed && rights_ours(uid);
 	q->whole = q->ours || ((strcmp(dir, "router") == 0 ||
 	    strcmp(dir, DEFERRED) == 0) && accept_whole(q->po, &q->st)) ||
-	    (hidden && rights_ours((long)q->st.st_uid));
+	    (hidden && closed && rights_ours((long)q->st.st_uid));
 	q->m.report = 1;
 	q->m.tame = rights_ours(uid);
+	q->m.head.slack = SLACK;
 	if (!q->ours && routes->most != 0 &&
 	    (double)q->st.st_size > (double)routes->most + SLACK) {
 		say("5.3.4 it has more than %lu bytes (PARAMmessagesize in "
@@ -1088,10 +1101,16 @@ qrun(const char *po, const char *table, long every, int verbose)
 		return code;
 	if (take_dirs(getenv("ROUTERDIRS")) < 0)
 		return X_CONFIG;
+	/* the directory that we were started in may be removed, or closed to
+	 * root, and open_file goes back to it */
+	if (*po == '/' && *table == '/' && chdir("/") < 0)
+		return X_OSERR;
 	if (every == 0) {
 		entry_recover(po);
 		return run(po, table);
 	}
+	fd_close_from(3);	/* a parent may wait for the end of a pipe, and
+				 * leave no number that select() can take */
 	if (catch_term() < 0)
 		return X_OSERR;
 	run_every(po, table, every);

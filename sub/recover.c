@@ -6,10 +6,11 @@
  * renamed.  If not, the message is where it was and will be taken again; the
  * control file is removed.
  *
- * A process at work leaves the same picture for a moment.  The dot name has the
- * number of its process.  If there is no process with that number, nobody is at
- * work.  If there is one, it may be another, as small numbers come again after
- * each boot; then the lock on the control file decides.
+ * A process at work leaves the same picture for a moment.  Its lock on the
+ * control file decides; its number, which the dot name has, does so only in a
+ * file system without locks.  A process with that number may be another, as
+ * small numbers come again after each boot; and a process in another container
+ * is not seen.
  *
  * Only names that entry_name makes are considered.  Only dot files without a
  * message are removed.
@@ -20,17 +21,18 @@
 
 #define PATH_SIZE	800
 
-/* Is the control file unlocked?  If its file system has no locks, the answer is
- * no, and the file stays. */
+/* Is nobody at work on the control file?  dead: its process is gone, as far as
+ * we see. */
 static int
-is_abandoned(const char *dot)
+is_abandoned(const char *dot, int dead)
 {
 	struct stat st;
 	int fd = fd_plain(dot, O_RDWR, &st), alone;
 
 	if (fd < 0)
-		return 0;
-	alone = fd_lock(fd) == 0;
+		return dead;
+	alone = fd_lock(fd) == 0 ||
+	    (dead && errno != EACCES && errno != EAGAIN);
 	close(fd);
 	return alone;
 }
@@ -57,14 +59,15 @@ static int
 recover(const char *po, const char *name, int dead)
 {
 	char dot[PATH_SIZE], ctl[PATH_SIZE], msg[PATH_SIZE];
+	int alone;
 
 	text_fmt(dot, sizeof(dot), "%s/transport/.%s", po, name);
 	text_fmt(ctl, sizeof(ctl), "%s/transport/%s", po, name);
 	text_fmt(msg, sizeof(msg), "%s/queue/%s", po, name);
+	alone = is_abandoned(dot, dead);
 	if (!entry_exists(msg))
-		return !dead || unlink(dot) < 0;
-	if ((!dead && !is_abandoned(dot)) || entry_exists(ctl) ||
-	    rename(dot, ctl) < 0)
+		return !dead || !alone || unlink(dot) < 0;
+	if (!alone || entry_exists(ctl) || rename(dot, ctl) < 0)
 		return 1;
 	say("%s: queued now, after a crash", ctl);
 	entry_notify(po, name);

@@ -263,16 +263,19 @@ bad_member(void *arg, const char *text, const char *why)
 	list->why = said;
 }
 
-/* Where a comment begins, or the end. */
+/* Cuts a comment off, with the blanks before it: the end. */
 static char *
-words_end(char *s)
+cut_comment(char *s)
 {
-	char *p;
+	char *p, *end = s;
 
 	for (p = s; *p != '\0'; p++)
 		if (*p == '#' && (p == s || strchr(" \t", p[-1]) != NULL))
 			break;
-	return p;
+		else if (strchr(" \t", *p) == NULL)
+			end = p + 1;
+	*end = '\0';
+	return end;
 }
 
 /* NULL, or what is wrong with the line, whose list is p. */
@@ -292,7 +295,7 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	sink.arg = &list;
 	list.why = NULL;
 	text_init(&list.t, members, sizeof(members));
-	addr_list(p, words_end(p), &sink);
+	addr_list(p, cut_comment(p), &sink);
 	if (list.why != NULL)
 		return list.why;
 	if (list.t.len == 0)
@@ -393,9 +396,11 @@ see_line(struct routes *t, struct lines *l)
 	channel = word(&p);
 	if (channel == NULL)
 		return want;
-	if (strcmp(channel, "!") == 0)
+	if (strcmp(channel, "!") == 0) {
+		cut_comment(p);
 		return add_route(t, pattern, NULL, p + strspn(p, " \t"),
 		    NULL);
+	}
 	if (strcmp(channel, "=") == 0)
 		return add_alias(t, pattern, p);
 	host = word(&p);

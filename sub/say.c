@@ -45,7 +45,7 @@ say(const char *f, ...)
 	va_end(ap);
 	strcpy(last, line + head);
 	line[t.len++] = '\n';
-	fd_write(2, line, t.len);	/* nobody to tell if that fails */
+	fd_write(2, line, t.len);	/* a failure cannot be shown */
 }
 
 const char *

@@ -102,7 +102,7 @@ void	route_free(struct routes *);
  * with why and code.  within: the alias whose list has the address. */
 int	route_find(const struct routes *, const char *addr, const char *but,
 	    const struct route *within, struct target *);
-/* Tells of each line that leads to a channel; a host with $h is "*". */
+/* Calls each for lines that lead to a channel; a host with $h is "*". */
 void	route_each(const struct routes *, void (*each)(unsigned long line,
 	    const char *channel, const char *host));
 /* The addresses of an alias, each with a NUL, an empty one at the end. */
@@ -128,6 +128,7 @@ struct header {
 	char	*s;		/* ends with a NUL that is not counted */
 	size_t	n, size;
 	size_t	dropped;	/* bytes that were left out */
+	size_t	slack;		/* bytes over the limit that may be there */
 	char	rest[1100];	/* what was read of the body */
 	size_t	nrest;
 	unsigned long body;	/* offset of the body in what was read */
@@ -182,19 +183,21 @@ struct mail {
 	const struct routes *routes;
 	int	blind;		/* the table cannot be read: others will */
 	int	report;		/* a wrong address becomes one of channel
-				 * error, so that the sender hears of it */
+				 * error, so that the sender gets a DSN */
 	struct author author;
-	char	sender[ADDR_SIZE];	/* "": none, this is a report */
+	char	sender[ADDR_SIZE];	/* "": none, this is a DSN */
 	char	envid[300], ret[8];	/* "": not given */
-	char	dsn[600];	/* of the recipients that follow */
+	char	dsn[4 * ADDR_SIZE];	/* of the recipients that follow; an
+				 * ORCPT may have 3 bytes for one */
 	int	orcpt;		/* ... and each gets its ORCPT= */
 	int	tame;		/* no programs, files and lists */
 	int	past_hold;	/* no routes of the channel hold */
 	int	toobig;		/* it is not delivered; its sender gets a DSN */
 	struct addressee *dests, **end;
-	int	also;		/* the address at hand has one already */
-	unsigned long line;	/* of the table, for the address at hand */
+	int	also;		/* this address has one already */
+	unsigned long line;	/* of the table, for this address */
 	struct followed *followed;	/* aliases, each once */
+	int	broken;		/* ... not all of them to their ends */
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;
 	unsigned nsyntax;	/* ... of nwrong, those that are no address */
@@ -234,7 +237,7 @@ int	entry_put(const struct mail *, const char *po, const char *path,
 /* What comes before the body: 0 or -1. */
 int	entry_envelope(const struct mail *, FILE *);
 int	entry_header(const struct mail *, FILE *);
-/* Tells the scheduler of it; it finds the message anyway, only later. */
+/* Sends the scheduler a notice; it finds the message anyway, only later. */
 void	entry_notify(const char *po, const char *name);
 int	entry_exists(const char *path);	/* 1 also when it cannot be known */
 
@@ -323,7 +326,7 @@ int	defer_any(const char *po);	/* is there such a directory? */
  * ====================================================================== */
 
 int	etrn_host_ok(const char *);
-/* Tells the scheduler, which may not be there yet: an exit code. */
+/* Asks the scheduler, which may not be there yet: an exit code. */
 int	etrn(const char *po, const char *host);
 
 /* ======================================================================

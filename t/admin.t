@@ -63,18 +63,18 @@ is 'three messages wait each for another reason' \
     'retry retry host queueonly '
 order flush later/b.org
 is 'a flush of an address is answered' "$said" 'ok 1 job flushed'
-ok 'a flush of an address tries it' \
+ok 'a flush of an address tries its mail' \
     wait_log 'deferred msg=101-1 .*b.org .*tries=2'
-is 'a flush of an address tries no other' \
+is 'a flush of an address tries no other mail' \
     "$(count 'deferred msg=101-1 .*a.org')" 1
 order flush down/*
-ok 'a flush of a dead host tries it' wait_log 'deferred .*down.*tries=2'
+ok 'a flush of a dead host tries its mail' wait_log 'deferred .*down.*tries=2'
 order flush 103-1
 is 'a flush of a message is answered' "$said" 'ok 1 job flushed'
-ok 'a flush does what a T line would' wait_log 'complete msg=103-1'
+ok 'a flush of a queueonly message delivers it' wait_log 'complete msg=103-1'
 order flush all
 like 'a flush of all is answered' "$said" '^ok 3 jobs flushed'
-ok 'a flush of all tries what waits' \
+ok 'a flush of all tries deferred mail' \
     wait_log 'deferred msg=101-1 .*a.org .*tries=2'
 order flush none/*
 like 'a flush of an address without mail is refused' \
@@ -96,7 +96,7 @@ put "$po" 104-1 fine e.org u fine f.net u
 ok 'a hold of addresses counts for mail to come' wait_for 30 is_state 104-1 held
 is 'mail for addresses that a hold does not mean goes' \
     "$(cut -d' ' -f3 "$out" | tail -n 1)" f.net
-is 'holds of messages and addresses are written down' \
+is 'the list of holds has messages and addresses' \
     "$(cat "$po/.mailq.holds")" 'message 101-1
 address fine/*.org'
 sched_stop
@@ -112,7 +112,7 @@ ok 'mail of released addresses goes' wait_log 'complete msg=104-1'
 order release 101-1
 is 'a release of a message is answered' "$said" 'ok 1 hold released'
 ok 'a message that was released is tried' wait_log 'deferred msg=101-1 .*b.org'
-is 'a hold that is over is not written down' "$(cat "$po/.mailq.holds")" ''
+is 'the list of holds has no released hold' "$(cat "$po/.mailq.holds")" ''
 order hold 'later/*'
 order hold 101-1
 tries=$(count 'deferred msg=101-1 .*b.org')

@@ -1,5 +1,5 @@
 /*
- * agent.c - a transport agent for tests: does what it is told on its command
+ * agent.c - a transport agent for tests: does what is in its command
  * line, right or wrong.
  *
  *	agent [options] [status text ...]
@@ -23,7 +23,7 @@
  *	-u		leave the tags alone
  *	-g		never say #hungry
  *	-r		answer every job with #resync alone
- *	-i		do not go when told to, not even by SIGTERM
+ *	-i		do not end at an empty line, nor at SIGTERM
  *	-m N		take so many milliseconds for each recipient
  *	-t		end the lines of -o with the time in milliseconds
  *	-n STATUS	the notary fields name this status ("4.4.1 (gone)")
@@ -350,7 +350,7 @@ set_tag(FILE *f, const char *name, long off, int tag)
 	fflush(f);
 }
 
-/* One recipient at off, its line at hand. */
+/* One recipient, whose line is at off. */
 static void
 deliver(FILE *f, const char *name, long off, const char *host)
 {

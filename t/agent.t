@@ -128,7 +128,7 @@ ok 'a host that looks like an option stops no other' \
     logged 'agent-start .*host=alone'
 ok 'a relative command is in MAILBIN/ta' \
     logged "agent-says .*got $tmp/bin/ta/mine"
-ok 'an agent with nothing to do hears that it is idle' \
+ok 'an agent with nothing to do gets the line #idle' \
     wait_for 30 grep '^<#idle$' "$tmp/chan.log"
 
 # The tests may run at a niceness of their own.
@@ -165,10 +165,10 @@ like 'the ring of an agent that cannot be executed stops for an interval' \
     'its mail waits for 50s$'
 
 put "$po" 117-1 wrong h user
-ok 'of what an agent complains of at its end the first line is told' \
+ok 'the first complaint of an agent that ends is logged' \
     wait_log "err agent channel=wrong .*64: wrong: invalid option -- 'z'; its"
 put "$po" 118-1 apart h user
-ok 'of an agent that ends without a word its last step is told' \
+ok 'the last step of an agent that ends without a word is logged' \
     wait_log 'channel=apart .*code 9 while at this: looking in the attic'
 put "$po" 121-1 dies h user
 put "$po" 122-1 dies h user

@@ -22,7 +22,7 @@ ctl() {
 }
 table() {	# <lines
 	{
-		printf 'domain our.example\nspam@* ! we know you\n'
+		printf 'domain our.example\nspam@* ! we know you # say no more\n'
 		cat
 		printf '%s\n' '*@{$d,localhost} local -' '*@club.example local -' \
 		    '*@list.example boxes - $u' '*@* smtp -' '* local -'
@@ -42,7 +42,7 @@ leads() {	# title address line ...
 wrong() {	# title address status pattern
 	out=$("$S" -bv -C "$tmp/routes" "$2" 2>&1)
 	is "$1" $? "$3"
-	like "$1: is said" "$out" "$4"
+	like "$1: a line says so" "$out" "$4"
 }
 table <<'END'
 root = Anna Berg <anna>, bert@Far.example	# she reads it
@@ -79,7 +79,7 @@ leads 'an alias of a name is not for other channels' root@list.example \
 leads 'who is named twice is there once' 'root, bert@far.example, abuse' \
     'root: local - anna' 'root: smtp - copy@far.example' \
     'root: smtp - bert@far.example'
-wrong 'a refusal comes before an alias' spam@our.example 67 'we know you'
+wrong 'a refusal comes before an alias' spam@our.example 67 'we know you$'
 
 # ---- the postmaster --------------------------------------------------------------
 
@@ -126,12 +126,23 @@ wrong 'aliases that lead back are found from an address' c@club.example 67 \
 wrong 'a member that is refused is named' all 67 \
     'all: spam@far.example: we know you'
 leads 'an alias for all names ends' xaver 'xaver: local - anna'
+printf 'from s@a.org\nto a\nto b\nenv-end\n\n' >"$po/router/77"
+sub -q >/dev/null
+is 'each address whose aliases lead back gets a DSN' \
+    "$(ctl | grep '^r')" "r           local - anna $mine
+r           error refused a $mine
+r           error refused b $mine"
 awk 'BEGIN { for (i = 0; i < 30; i++) {
 	printf "n%d = n%d, n%d@localhost\n", i, i + 1, i + 1
 	printf "m%d = m%d, k%d\nk%d = m%d, x%d\n", i, i + 1, i, i, i + 1, i } }' |
     table
 wrong 'more than 20 aliases in a row are refused' n0 67 'more than 20 aliases'
 leads '19 aliases in a row are not too many' n12 'n12: local - n30'
+printf 'from s@a.org\nto n0\nto n12\nenv-end\n\n' >"$po/router/77"
+sub -q >/dev/null
+is 'an address is delivered behind one whose aliases are too many' \
+    "$(ctl | grep '^r')" "r           error refused n0 $mine
+r           local - n30 $mine"
 is 'each alias is followed once' "$("$S" -bv -C "$tmp/routes" m12 2>&1 |
     grep -v "^$tab" | wc -l | tr -d ' ')" 19
 

@@ -8,7 +8,7 @@
  *
  *	silent		takes everything and says nothing
  *	mute		says #hungry once, and then nothing
- *	talker		says #hungry without end, asked or not
+ *	talker		says #hungry without end, with or without a job
  *	flood		writes lines outside the protocol as fast as it can
  *	flood-in	... and never reads
  *	half		ends its lines in the middle, and stays
@@ -30,7 +30,7 @@
  *	die-start, die-hungry, die-job, die-half, die-report, die-idle
  *			dies at this point of the protocol: before a word,
  *			after its first #hungry, when it has a job, in the
- *			middle of a report, after it, when told #idle
+ *			middle of a report, after it, at #idle
  *
  * None of them delivers anything or marks it.
  */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# DSNs: a crash at every step of the end of a message.  What has failed is told
+# DSNs: a crash at every step of the end of a message.  Each failure is in a DSN
 # at least once, who has a message gets it once, and a warning of a delay comes
 # at most once.
 #
@@ -51,7 +51,7 @@ r           fail h b@x.example 0
 r           fail g c@x.example 0
 END
 		;;
-	kept)	# nobody to tell: it is kept
+	kept)	# no sender for a DSN: it is kept
 		failing "$po" 301-1 '<>' b
 		;;
 	late)	# a warning is due
@@ -100,8 +100,8 @@ stop() {
 	wait "$sched_pid" 2>/dev/null
 	lib_forget "$sched_pid"
 }
-# What has come of it, in all that was reported.
-told() {	# address: in how many reports
+# What has come of it, in all DSNs.
+dsns_for() {	# address: in how many DSNs
 	grep -l "^Final-Recipient: $1\$" "$po/router/"* 2>/dev/null |
 	    wc -l | tr -d ' '
 }
@@ -113,19 +113,20 @@ judge() {	# kind: what is wrong, or nothing
 	end)
 		for j in 'x-local; a' 'rfc822; b@x.example' \
 		    'rfc822; c@x.example'; do
-			[ "$(told "$j")" -ge 1 ] || echo "$j: untold"
-			[ "$(told "$j")" -le 2 ] || echo "$j: too often"
+			[ "$(dsns_for "$j")" -ge 1 ] || echo "$j: no DSN"
+			[ "$(dsns_for "$j")" -le 2 ] || echo "$j: too often"
 		done
 		[ "$(grep -c '^Subject' "$tmp/mail/a")" -eq 1 ] ||
 		    echo 'a: not delivered once'
 		po_empty "$po" || echo 'it is still there'
 		;;
 	kept)
-		[ "$(told 'rfc822; b@x.example')" -eq 0 ] || echo 'b: told'
+		[ "$(dsns_for 'rfc822; b@x.example')" -eq 0 ] || echo 'b: a DSN'
 		is_kept || echo 'it was lost'
 		;;
 	late)
-		[ "$(told 'rfc822; b@x.example')" -le 1 ] || echo 'b: warned twice'
+		[ "$(dsns_for 'rfc822; b@x.example')" -le 1 ] ||
+		    echo 'b: warned twice'
 		;;
 	esac
 	for j in "$po/router/"*; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports: a full disk, or one that refuses, keeps everything as it is.
+# DSNs: a full disk, or one that refuses, keeps everything as it is.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
 
@@ -37,7 +37,7 @@ END
 	    'deferred msg=312-1 .*channel=dsn .*a DSN cannot be sent now: No space' 20
 	is 'DSNs that cannot be written leave no file' \
 	    "$(find "$po/public" "$po/router" -type f)" ''
-	is 'on a full disk the failure stays untold, the delay is counted' \
+	is 'on a full disk the failure is not marked, the delay is counted' \
 	    "$(sed -n 's/^\(d.\).*/\1,/p' \
 	    "$po/transport/311-1") $(sed -n 's/^r.......\(....\).*/\1,/p' \
 	    "$po/transport/312-1")" 'd ,    1,'
@@ -110,15 +110,15 @@ tags() {
 }
 # the writes into the control file: a trial, one mark, and the other
 fault='inject=write:error=EIO:when=3'
-title='a warning whose lines cannot all be marked is put off'
+title='a warning whose lines cannot all be marked is deferred'
 if strace -o "$tmp/trace" -e trace=write -e $fault true >/dev/null 2>&1; then
 	like "$title" "$(job strace -o "$tmp/trace" -P 331-1 -e trace=write \
 	    -e $fault)" 'deferred a DSN cannot be sent now'
-	is 'no line of a warning that was put off stays marked' \
+	is 'no line of a deferred warning stays marked' \
 	    "$(tags)" ' , ,'
-	like 'a warning that was put off is told of all recipients' \
+	like 'the next try of a deferred warning names all recipients' \
 	    "$(job env)" 'ok to=anna@a.example rcpts=2 '
-	is 'all lines of a warning that was told are marked' "$(tags)" '+,+,'
+	is 'all lines of a warning that was sent are marked' "$(tags)" '+,+,'
 else
 	skip "$title" 'no strace that can have a system call fail'
 fi

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports that wait for PARAMbouncelimit, or for an agent dsn that hangs.
+# DSNs that wait for PARAMbouncelimit, or for an agent dsn that hangs.
 # Takes long.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
@@ -22,7 +22,7 @@ END
 failing "$po" 227-1 anna@a.example u7
 ok 'the scheduler starts with PARAMbouncelimit' sched_start "$po" "$tmp/cf"
 wait_for 40 po_empty "$po"
-ok 'with PARAMbouncelimit all is told' po_empty "$po"
+ok 'with PARAMbouncelimit all DSNs are sent in the end' po_empty "$po"
 is 'with PARAMbouncelimit one sender gets two DSNs, another one' \
     "$(sed -n 's/.* channel=dsn .* to=\(.*\) rcpts=\(.*\) msgs=\([0-9]*\) .*/\1 \2 \3,/p' \
     "$tmp/sched.log" | sort | tr '\n' ' ')" \
@@ -49,7 +49,7 @@ list() {
 failing "$po" 231-1 anna@a.example a
 ok 'the scheduler starts with a long PARAMbouncelimit' \
     sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
-told_of 231-1
+dsn_of 231-1
 failing "$po" 232-1 anna@a.example a
 simple "$po" 233-1 anna@a.example <<END
 r           fail h a@x.example 0
@@ -78,7 +78,7 @@ config >"$tmp/cf"
 sched_stop
 ok 'the scheduler starts without PARAMbouncelimit' sched_start "$po" "$tmp/cf"
 report "$po" 233-1
-is 'the DSN of a deleted message tells its failure' "$(got '^!|^R. Final')" \
+is 'the DSN of a deleted message names its failure' "$(got '^!|^R. Final')" \
     'R1 Final-Recipient: rfc822; a@x.example@'
 wait_for 20 po_empty "$po"
 is 'a DSN that was deleted is not made' "$(ids 232-1)" 0
@@ -96,7 +96,7 @@ ok 'the scheduler starts with little room and a long PARAMbouncelimit' \
 ok 'all messages are tried while DSNs wait for PARAMbouncelimit' \
     wait_for 30 eval '[ "$(count "failed msg=22")" -eq 5 ]'
 failing "$po" 226-2 bert@b.example u6
-ok 'another sender is told while DSNs wait for PARAMbouncelimit' \
+ok 'another sender gets a DSN while others wait for PARAMbouncelimit' \
     wait_log 'msg=226-2 .*channel=dsn .* to=bert' 30
 sched_stop
 is 'four messages wait for PARAMbouncelimit' \
@@ -106,13 +106,13 @@ ok 'the scheduler starts without PARAMbouncelimit' sched_start "$po" "$tmp/cf"
 "$ask" order "$po" flush all >"$tmp/x"
 ok 'messages that waited for PARAMbouncelimit go when flushed' \
     wait_for 30 po_empty "$po"
-is 'each message that waited for PARAMbouncelimit is told once' \
+is 'each message that waited for PARAMbouncelimit gets one DSN' \
     "$(count 'msg=22.-2 .*channel=dsn .* to=anna')" 4
 is 'no message that waited for PARAMbouncelimit is tried again' \
     "$(count '^[^ ]* info failed')" 0
 sched_stop
 
-# Nor does what has recipients left, when its report waits for the limit.
+# Nor does what has recipients left, when its DSN waits for the limit.
 rm -rf "$po"
 spool_new "$po"
 config 'PARAMbouncelimit 1h' 'PARAMactive 2' \
@@ -129,9 +129,9 @@ ok 'the scheduler starts with PARAMbouncelimit and recipients left' \
 ok 'all messages with recipients left are tried' wait_for 30 eval \
     '[ "$(count "failed msg=22.-3")" -eq 5 ]'
 failing "$po" 226-3 bert@b.example u6
-ok 'another sender is told while recipients are left' \
+ok 'another sender gets a DSN while recipients are left' \
     wait_log 'msg=226-3 .*channel=dsn .* to=bert' 30
-is 'one failure is told at once, four wait for PARAMbouncelimit' \
+is 'one DSN is sent at once, four wait for PARAMbouncelimit' \
     "$(count 'msg=22.-3 .*channel=dsn .* to=anna')" 1
 is 'evicted mail comes in when the limit is over, not for its retry' \
     "$(lines 'evict msg=22.-3' |
@@ -142,12 +142,12 @@ sched_stop
 config 'PARAMglobal-report-interval 1s' >"$tmp/cf"
 ok 'the scheduler starts without PARAMbouncelimit' sched_start "$po" "$tmp/cf"
 "$ask" order "$po" flush all >"$tmp/x"
-ok 'failures that waited for PARAMbouncelimit are told when flushed' \
+ok 'DSNs that waited for PARAMbouncelimit are sent when flushed' \
     wait_for 30 eval \
     '[ "$(count "msg=22.-3 .*channel=dsn .* to=anna")" -eq 4 ]'
 sched_stop
 
-# An agent dsn that hangs puts DSNs off, and no other mail.
+# An agent dsn that hangs delays DSNs, and no other mail.
 rm -rf "$po"
 spool_new "$po"
 agent stuck <<'END'
@@ -178,10 +178,10 @@ ok 'other mail is delivered while the agent dsn hangs' \
 : >"$tmp/unstuck"
 kill -9 "$(sed -n 's/.*agent-start pid=\([0-9]*\) channel=dsn .*/\1/p' \
     "$tmp/sched.log" | tail -n 1)"
-ok 'messages evicted for an agent dsn that hangs are told in the end' \
+ok 'DSNs of messages evicted for an agent dsn that hangs are sent' \
     wait_for 40 po_empty "$po"
 wait_for 20 eval '[ "$(count "msg=24.-1 .*channel=dsn .* to=anna")" -ge 9 ]'
-is 'each message evicted for an agent dsn that hangs is told once' \
+is 'each message evicted for an agent dsn that hangs gets one DSN' \
     "$(count 'msg=24.-1 .*channel=dsn .* to=anna')" 9
 is 'no message evicted for an agent dsn that hangs is tried again' \
     "$(count ' failed msg=24')" 9

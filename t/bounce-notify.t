@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports: what became of a recipient, times what he asked for in NOTIFY.  All
+# DSNs: what became of a recipient, times what he asked for in NOTIFY.  All
 # of them are of one vertex, and each has his own ORCPT: what holds for one is
 # not to become another's.
 . "${0%/*}/lib.sh"
@@ -100,7 +100,7 @@ list() {	# wish
 	esac
 }
 
-# What the report in $tmp/r says of an end: its wishes, and what was said.
+# What the DSN in $tmp/r says of an end: its wishes, and what was said.
 row() {		# end
 	awk -v end="$1" -v wishes="$wishes" '
 	$2 == "Original-Recipient:" { orcpt[$1] = $4 }
@@ -122,20 +122,20 @@ row() {		# end
 			printf "%s", said[w[i]]
 	}' "$tmp/r"
 }
-told() {	# title end action/status wish ...
-	told_title="$1: who is told of recipient $2"
-	told_end=$2 told_what=$3 told_want=
+expect() {	# title end action/status wish ...
+	expect_title="$1: the DSNs of recipient $2 by NOTIFY"
+	expect_end=$2 expect_what=$3 expect_want=
 	shift 3
 	for wish; do
-		told_want="$told_want $wish=$told_what"
+		expect_want="$expect_want $wish=$expect_what"
 	done
-	is "$told_title" "$(row "$told_end")" "$told_want"
+	is "$expect_title" "$(row "$expect_end")" "$expect_want"
 }
 nobody() {	# title end ...
 	nobody_title=$1
 	shift
 	for end; do
-		told "$nobody_title" "$end" -
+		expect "$nobody_title" "$end" -
 	done
 }
 order() {	# verb what
@@ -162,13 +162,13 @@ table() {	# title PARAM line ...
 	is "$title: the DSN of a delay is well formed" \
 	    "$(got '^!|^E to ')$(got '^H Subj')" \
 	    'E to <anna@a.example>@H Subject: Delayed mail [DELAYED(14)]@'
-	told "$title, delayed" late delayed/4.0.0 d fd sd fsd
-	told "$title, delayed" gone delayed/4.0.0 d fd sd fsd
-	told "$title, all hear of delays" always delayed/4.0.0 \
+	expect "$title, delayed" late delayed/4.0.0 d fd sd fsd
+	expect "$title, delayed" gone delayed/4.0.0 d fd sd fsd
+	expect "$title, all get DSNs of delays" always delayed/4.0.0 \
 	    bare orcpt d fd sd fsd
 	nobody "$title, not delayed" ok own relayed expanded quiet tagged \
 	    error named lost
-	is "$title: recipients without a final report wait" \
+	is "$title: recipients without a final DSN wait" \
 	    "$(waiting 401-1)" 30
 
 	: >"$tmp/go"
@@ -187,23 +187,23 @@ table() {	# title PARAM line ...
 	    tail -n 1)" >"$tmp/r" 2>&1
 	is "$title: the last DSN is well formed" "$(got '^!|^E to |^H Subj')" \
 	    'E to <anna@a.example>@H Subject: Undeliverable mail [FAILED(24),RELAYED-OK(4),DELIVERED-OK(20),EXPANDED-OK(4)]@'
-	told "$title" ok delivered/2.0.0 s fs sd fsd
-	told "$title, by the agent" own delivered/2.1.5 s fs sd fsd
-	told "$title" relayed relayed/2.1.9 s fs sd fsd
-	told "$title" expanded expanded/2.2.0 s fs sd fsd
+	expect "$title" ok delivered/2.0.0 s fs sd fsd
+	expect "$title, by the agent" own delivered/2.1.5 s fs sd fsd
+	expect "$title" relayed relayed/2.1.9 s fs sd fsd
+	expect "$title" expanded expanded/2.2.0 s fs sd fsd
 	nobody "$title, none wanted" quiet
-	told "$title, not reported" tagged delivered/2.1.6 s fs sd fsd
-	told "$title" error failed/5.0.0 bare orcpt f fs fd fsd
-	told "$title, by the agent" named failed/5.1.1 bare orcpt f fs fd fsd
-	told "$title, not reported" lost failed/5.0.0 bare orcpt f fs fd fsd
-	told "$title" late delivered/2.0.0 s fs sd fsd
-	told "$title" gone failed/4.4.7 bare orcpt f fs fd fsd
-	told "$title" always delivered/2.0.0 s fs sd fsd
+	expect "$title, not reported" tagged delivered/2.1.6 s fs sd fsd
+	expect "$title" error failed/5.0.0 bare orcpt f fs fd fsd
+	expect "$title, by the agent" named failed/5.1.1 bare orcpt f fs fd fsd
+	expect "$title, not reported" lost failed/5.0.0 bare orcpt f fs fd fsd
+	expect "$title" late delivered/2.0.0 s fs sd fsd
+	expect "$title" gone failed/4.4.7 bare orcpt f fs fd fsd
+	expect "$title" always delivered/2.0.0 s fs sd fsd
 	sched_stop
 	is "$title: no report is refused" "$(count 'refused|no such rec')" 0
 	rm -rf "$po"
 }
 
-table 'in core'
-table 'in parts' 'PARAMrecipients 12' 'PARAMrcptminimum 5'
+table 'message in core'
+table 'message in parts' 'PARAMrecipients 12' 'PARAMrcptminimum 5'
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports: forms, many recipients, what agents have not said; and the whole way
+# DSNs: forms, many recipients, what agents have not said; and the whole way
 # of a message that fails, back into the sender's mailbox.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
@@ -16,7 +16,7 @@ mkdir "$tmp/forms"
 cat >"$tmp/forms/delivery" <<END
 HDR Organization: the example
 HDR From: The Post Office <office@here.example>
-SUB Your mail
+SUB Subject: Your mail
 ADR Bcc: <errors@here.example> (who looks at them)
 HDR To: nobody@x.example
 HDR Content-Type: text/html
@@ -26,7 +26,7 @@ The text of the form, gr$(printf '\303\274 \374')n.
 --=_231.0
 HDR is text now
 END
-printf 'SUB Subject: It takes time\nThe form for delays.\n' >"$tmp/forms/delay"
+printf 'HDR subject:  It takes time\nThe form for delays.\n' >"$tmp/forms/delay"
 simple "$po" 231-1 anna@a.example <<END
 r-          fail h a@x.example 0
 d a@x.example|failed|5.1.1|||no
@@ -151,10 +151,10 @@ END
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_for 40 po_empty "$po"
 report "$po" 261-1
-is 'failures that the agent wrote and did not report are told' \
+is 'failures that the agent wrote and did not report are in DSNs' \
     "$(got '^!')$(grep -c '^R[0-9]* Status: 5.1.1' "$tmp/r")" 8
 report "$po" 262-1
-is 'a success that the agent wrote and did not report is told' \
+is 'a success that the agent wrote and did not report is in a DSN' \
     "$(got '^!|^R. (Final|Act|Stat)')" \
     'R1 Final-Recipient: rfc822; good@x.example@R1 Action: delivered@R1 Status: 2.0.0@'
 sched_stop
@@ -223,7 +223,7 @@ route_all() {	# until everybody has had what there is
 	"$top/submit" -q -P "$po" -C "$tmp/routes" &&
 	    po_empty "$po" && [ -z "$(ls "$po/router")" ]
 }
-told_of 251-1 20
+dsn_of 251-1 20
 ok 'DSNs that fail come to an end' wait_for 30 route_all
 is 'a failed DSN makes a DSN to <>, and that one makes none' \
     "$(sed -n 's/.* channel=dsn .* to=\([^ ]*\) rcpts=\([0-9]*\) .*/\1 \2,/p' \

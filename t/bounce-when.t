@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports: when they are made, of delays too.
+# DSNs: when they are made, of delays too.
 # Takes long.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
@@ -61,9 +61,9 @@ is 'the DSN of a delay makes no recipient final' "$(sed -n 's/^r\(.\).*/\1/p' \
     "$po/transport/201-1" | tr -d '\n ')" ''
 wait_log 'deferred msg=203-1' 20
 sched_stop
-is 'no delay is told without a sender' "$(ids 202-1)" 0
-is 'no delay is told without room to note it' "$(ids 203-1)" 0
-is 'no delay is told of a message that is not late' "$(ids 204-1)" 0
+is 'no DSN of a delay is made without a sender' "$(ids 202-1)" 0
+is 'no DSN of a delay is made without room to note it' "$(ids 203-1)" 0
+is 'no DSN of a delay is made for a message that is not late' "$(ids 204-1)" 0
 ok 'the scheduler starts again' sched_start "$po" "$tmp/cf"
 failing "$po" 205-1 anna@a.example a
 old='3 hours ago'
@@ -75,7 +75,7 @@ report "$po" 206-1
 is 'two times of reporttimes that have passed at once make one DSN' \
     "$(ids 206-1) $(delays 206-1)" \
     '1    2,'
-is 'a delay is not told again after a restart' "$(ids 201-1)" 0
+is 'no second DSN of a delay is made after a restart' "$(ids 201-1)" 0
 sched_stop
 touch -d '3 hours ago' "$po/queue/201-1"
 ok 'the scheduler starts when the next of reporttimes has passed' \
@@ -84,7 +84,7 @@ report "$po" 201-1
 is 'the next of reporttimes makes one more DSN' \
     "$(got '^!|^R. Final|^H Subj') $(delays 201-1)" \
     'H Subject: Delayed mail [DELAYED(4)]@R1 Final-Recipient: rfc822; asked@x.example@R2 Final-Recipient: rfc822; all@x.example@R3 Final-Recipient: rfc822; down@x.example@R4 Final-Recipient: rfc822; numb@x.example@    2,    ,    ,    ,   2,    ,    ,    ,   2,   2,'
-is 'no DSN comes when both times of reporttimes were told' "$(ids 206-1)" 0
+is 'no DSN comes when both times of reporttimes have one' "$(ids 206-1)" 0
 sched_stop
 rm -rf "$po"
 
@@ -109,7 +109,7 @@ is 'a failure waits for the end of its message' "$(ids 207-1)" 2
 : >"$tmp/go"
 ok 'a message is delivered after DSNs of its delay' \
     wait_log 'delivered msg=207-1' 20
-ok 'a failure is told at the end of its message' \
+ok 'the DSN of a failure is sent at the end of its message' \
     wait_log 'delivered msg=207-1 .*host=failure .* to=' 20
 is 'two delays and a failure make three DSNs' "$(ids 207-1)" 3
 rm "$tmp/go"
@@ -129,7 +129,7 @@ old=
 ok 'the scheduler starts with more mail than fits in core' \
     sched_start "$po" "$tmp/cf"
 wait_for 60 eval '[ "$(files_of "20.-2" | wc -l)" -ge 4 ]'
-is 'a delay is told of all mail that does not fit in core' \
+is 'DSNs of a delay are sent for all mail that does not fit in core' \
     "$(files_of '20.-2' | wc -l | tr -d ' ')" 4
 ok 'no message is evicted before its DSN of a delay' eval \
     '[ "$(grep -nE "channel=dsn .*to=|evict " "$tmp/sched.log" | head -n 1 |
@@ -147,9 +147,10 @@ r           wait h b@x.example 0
 END
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 report "$po" 211-1
-is 'a failure is told while other recipients wait' "$(got '^!|^R. Final')" \
+is 'the DSN of a failure is sent while other recipients wait' \
+    "$(got '^!|^R. Final')" \
     'R1 Final-Recipient: rfc822; a@x.example@'
-is 'a failure that was told is marked, and its message stays' \
+is 'a failure with a DSN is marked, and its message stays' \
     "$(sed -n 's/^\([rd].\).*/\1/p' "$po/transport/211-1" | tr ' \n' '_,')" \
     'r-,r_,d+,'
 sched_stop
@@ -160,7 +161,7 @@ r           fail h a@x.example 0
 r           wait h b@x.example 0
 END
 report "$po" 212-1
-is 'a failure is not told again after a restart' "$(ids 211-1)" 0
+is 'no second DSN of a failure is made after a restart' "$(ids 211-1)" 0
 sched_stop
 config 'PARAMglobal-report-interval 0' >"$tmp/cf"
 simple "$po" 213-1 anna@a.example <<END
@@ -172,17 +173,17 @@ sed -i.old 's/^wait.*/wait\/*	expiry=4s interval=1s reporttimes=none command="'"
 ok 'the scheduler starts with PARAMglobal-report-interval 0' \
     sched_start "$po" "$tmp/cf"
 report "$po" 213-1
-is 'with PARAMglobal-report-interval 0 one DSN tells all failures' \
+is 'with PARAMglobal-report-interval 0 one DSN has all failures' \
     "$(ids 213-1) $(got '^!|^R. (Final|Stat)')" \
     '1 R1 Final-Recipient: rfc822; a@x.example@R1 Status: 5.0.0@R2 Final-Recipient: rfc822; b@x.example@R2 Status: 4.4.7@'
-ok 'a message with a failure that was told gets its last DSN' told_of 211-1 20
+ok 'a message whose failure has a DSN gets its last DSN' dsn_of 211-1 20
 report "$po" 211-1
-is 'the last DSN leaves out the failure that was told before' \
+is 'the last DSN leaves out the failure of an earlier DSN' \
     "$(got '^!|^R. Final')" \
     'R1 Final-Recipient: rfc822; b@x.example@'
 sched_stop
 
-# What has failed is told in time, though its message had to leave core.
+# The DSN of a failure is sent in time, though its message had to leave core.
 rm -rf "$po"
 spool_new "$po"
 {
@@ -198,10 +199,12 @@ wait_log 'deferred msg=215-1' && wait_log 'failed msg=215-1'
 simple "$po" 216-1 anna@a.example <<END
 r           wait h a@x.example 0
 END
-ok 'a message with an untold failure is evicted' wait_log 'evict msg=215-1' 20
-is 'a message is evicted before its failure is told' "$(ids 215-1)" 0
+ok 'a message with a failure without a DSN is evicted' \
+    wait_log 'evict msg=215-1' 20
+is 'a message is evicted before the DSN of its failure is sent' "$(ids 215-1)" 0
 report "$po" 215-1
-is 'the failure of an evicted message is told in time' "$(got '^!|^R. Final')" \
+is 'the DSN of a failure of an evicted message is sent in time' \
+    "$(got '^!|^R. Final')" \
     'R1 Final-Recipient: rfc822; a@x.example@'
 sched_stop
 
@@ -223,7 +226,7 @@ ok 'the scheduler starts with diagnostic lines in control files' \
 wait_log 'delivered msg=218-1 .*channel=dsn host=delay'
 wait_log 'deferred msg=217-1'
 sched_stop
-like 'a delay that the control file has untold is told' \
+like 'the DSN of a delay that the control file has unmarked is sent' \
     "$(lines 'msg=218-1 .*channel=dsn')" 'host=delay '
 is 'no agent looks for delays where there are failures alone' \
     "$(count 'msg=217-1 .*host=delay')" 0

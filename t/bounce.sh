@@ -1,4 +1,4 @@
-# bounce.sh - what the tests of reports share; read behind lib.sh.
+# bounce.sh - functions for the tests of DSNs; read behind lib.sh.
 
 tab=$(printf '\t')
 
@@ -67,19 +67,19 @@ dsns_of() {	# name: to=SENDER rcpts=N msgs=N file=router/N
 files_of() {	# name: their files
 	dsns_of "$1" | sed 's/.*file=router\///'
 }
-told_of() {	# name [seconds]: waits for one
+dsn_of() {	# name [seconds]: waits for one
 	wait_log "msg=$1 .*channel=dsn .* file=router" "${2-30}"
 }
-# Reads a report: what is in it goes to $tmp/r.
+# Reads the DSNs of a message: what is in them goes to $tmp/r.
 report() {	# po name
-	told_of "$2"
+	dsn_of "$2"
 	rm -f "$tmp/r"
 	for report_f in $(files_of "$2"); do
 		sh "$top/t/dsnread" "$1/router/$report_f"
 	done >"$tmp/r" 2>&1
 	report_file=$1/router/${report_f-none}
 }
-got() {		# ERE: the lines of the report that match, one after the other
+got() {		# ERE: the lines of $tmp/r that match, one after the other
 	grep -E -e "$1" "$tmp/r" | tr '\n' '@'
 }
 
@@ -98,6 +98,6 @@ fail/*	command="$A -c fail error no such user"
 wait/*	reporttimes=none command="$A -c wait deferred not now"
 END
 }
-ids() {		# what the log says of reports of a message: how many
+ids() {		# how many DSNs of a message the log has
 	files_of "$1" | wc -l | tr -d ' '
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports: what they say, to whom, and of what there is none.
+# DSNs: what they say, to whom, and of what there is none.
 . "${0%/*}/lib.sh"
 . "${0%/*}/bounce.sh"
 
@@ -46,20 +46,20 @@ r+          smtp h s4 0
 N NOTIFY=SUCCESS
 r+          smtp h s5 0
 N NOTIFY=NEVER
-r-          smtp h told@x.example 0
+r-          smtp h earlier@x.example 0
 r-          smtp h twice@x.example 0
 d f0@x.example|failed|5.1.1 (no such user)|smtp; 550 5.1.1 who?|dns; mx.x.example|smtp; 550 who?~really
 d f1@x.example|failed|5.7.1|smtp; 550 go away||go away
 d f2@x.example|failed|5.7.2|||never
 d f3@x.example|failed|5.7.3|||not this
 d f4@x.example|delayed|4.2.0|x-local; 450||was delayed, then failed
-d s0@x.example|delivered|2.0.0|||not asked
+d s0@x.example|delivered|2.0.0|||not wanted
 d s1@x.example|relayed|2.1.9|smtp; 250 Ok|dns; [10.0.0.1] (old)|relayed
-d s2|delivered|2.0.0|||not asked
+d s2|delivered|2.0.0|||not wanted
 d s3|delivered|2.1.5|||in the box
 d s4|expanded|2.2.2|||to many
 d s5|delivered|2.0.0|||never
-d+told@x.example|failed|5.1.1|||was told before
+d+earlier@x.example|failed|5.1.1|||was sent before
 d twice@x.example|failed|5.1.1|||the first time
 d twice@x.example|failed|5.1.2|||the second time
 END
@@ -213,7 +213,7 @@ d b@x.example|failed|5.1.1|||b
 d c@x.example|failed|5.1.1|||c
 END
 
-# ---- who is told nothing -----------------------------------------------------------------
+# ---- senders who get no DSN --------------------------------------------------
 
 for n in 151 152 153; do
 	case $n in
@@ -245,7 +245,7 @@ simple "$po" 155-1 anna@a.example <<END
 r-          kept h a@x.example 0
 r-          smtp h b@x.example 0
 d a@x.example|failed|5.1.1|||kept
-d b@x.example|failed|5.1.1|||told
+d b@x.example|failed|5.1.1|||sent
 END
 
 # ---- what a crash leaves ---------------------------------------------------------------------
@@ -317,7 +317,7 @@ END
 old=
 
 if ! without NO_TCP; then
-	bg "$top/t/notify" -l "$tmp/router.sock" 100 >"$tmp/heard"
+	bg "$top/t/notify" -l "$tmp/router.sock" 100 >"$tmp/notices"
 	wait_for 20 test -S "$tmp/router.sock"
 fi
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
@@ -336,7 +336,7 @@ else
 fi
 sed 's/^Status: 5\.1\.1/Status: 5.1/; s/^Action: failed/Action: gone/
 s/^Reporting-MTA/Reporting/; $d' "$report_file" >"$tmp/spoilt"
-is 'a spoilt DSN is seen as such' \
+is 't/dsnread finds the fault of a spoilt DSN' \
     "$(sh "$top/t/dsnread" "$tmp/spoilt" | grep '^!' | sort -u | tr '\n' '@')" \
     '! action gone@! group 0: 0 fields Reporting-MTA@! no final boundary@! status 5.1@'
 is 'the DSN has its envelope' "$(got '^E')" \
@@ -506,7 +506,7 @@ is 'an empty diagnostic line gets defaults' \
 
 for n in 131 132 133 134 135 136 137 138 139; do
 	report "$po" $n-1
-	is "the DSN goes to the postmaster for a sender not to be told: $n" \
+	is "the DSN goes to the postmaster for a sender who gets none: $n" \
 	    "$(got '^!|^E to |^H To' | tr -s ' ')" \
 	    'E to <postmaster>@H To: <postmaster@mx.here.example>@'
 done
@@ -524,7 +524,7 @@ for n in 151 152 153; do
 	is "a failed DSN is kept as a double bounce: $n" "$(cd "$po/postman" &&
 	    echo $n-1* | sed 's/bounce-[0-9]*-[0-9]*/bounce/g')" \
 	    "$n-1.bounce $n-1.bounce.control"
-	is "a failed DSN leaves its diagnostics untold: $n" \
+	is "a failed DSN leaves its diagnostics unmarked: $n" \
 	    "$(cat "$po/postman/$n-1".bounce-*.control | grep -c '^d ')" 2
 done
 is 'NOTIFY=NEVER makes no DSN' "$(files_of 154-1)" ''
@@ -537,14 +537,15 @@ is 'bounce=none marks its recipient in the kept file' \
     "$(sed -n 's/^d\(.\).*/\1/p' "$po/postman/155-1.control" | tr '\n ' ',_')" '-,+,'
 
 report "$po" 161-1
-is 'a failure whose diagnostic line was lost is told' \
+is 'a failure whose diagnostic line was lost is in the DSN' \
     "$(got '^!|^R. Final|^R. Status')" \
     'R1 Final-Recipient: rfc822; lost@x.example@R1 Status: 5.0.0@R2 Final-Recipient: rfc822; there@x.example@R2 Status: 5.1.1@'
 report "$po" 162-1
-is 'a failure whose diagnostic line was cut is told' \
+is 'a failure whose diagnostic line was cut is in the DSN' \
     "$(got '^!|^R. Final|^R. Status')" \
     'R1 Final-Recipient: rfc822; torn@x.example@R1 Status: 5.0.0@'
-is 'no diagnostic is told of a recipient without a tag' "$(files_of 163-1)" ''
+is 'a diagnostic of a recipient without a tag makes no DSN' \
+    "$(files_of 163-1)" ''
 ok 'a recipient without a tag is delivered' logged 'delivered msg=163-1'
 
 for n in 164 165 166; do
@@ -554,15 +555,15 @@ for n in 164 165 166; do
 done
 
 report "$po" 171-1
-is 'a failure is told whose diagnostic line the agent left to us' \
+is 'a failure whose diagnostic line the agent left to us is in the DSN' \
     "$(got '^!|^R. [FASD]')" \
     'R1 Final-Recipient: rfc822; a@x.example@R1 Action: failed@R1 Status: 5.0.0@R1 Diagnostic-Code: x-local; 550 (no such user)@'
 report "$po" 172-1
-is 'a failure is told whose promised diagnostic line is missing' \
+is 'a failure whose promised diagnostic line is missing is in the DSN' \
     "$(got '^!|^R. [FAS]')" \
     'R1 Final-Recipient: rfc822; a@x.example@R1 Action: failed@R1 Status: 5.0.0@'
 report "$po" 175-1
-is 'a success without a line is told, NOTIFY in small letters' \
+is 'a success without a line is in the DSN, NOTIFY in small letters' \
     "$(got '^!|^R. [FAS]')" \
     'R1 Final-Recipient: rfc822; a@x.example@R1 Action: delivered@R1 Status: 2.0.0@'
 ok 'bounce=none keeps a message that an agent failed' \
@@ -590,7 +591,7 @@ like 'the DSN of an expired recipient has the last reason' "$(got '^T')" \
 if without NO_TCP; then
 	skip 'the router gets a notice of each DSN' 'built without sockets'
 else
-	is 'the router gets a notice of each DSN' "$(sort "$tmp/heard")" \
+	is 'the router gets a notice of each DSN' "$(sort "$tmp/notices")" \
 	    "$(ls "$po/router" | sed 's/^/NEW router /' | sort)"
 fi
 sched_stop

@@ -136,7 +136,7 @@ fi
 
 # ---- a full disk -------------------------------------------------------------
 
-# df would tell of another disk, since it looks the place up by its own mounts.
+# df would show another disk, since it looks the place up by its own mounts.
 fill() {	# KB that stay free
 	dd if=/dev/zero of="$disk/spare" bs=1024 count="$1" 2>/dev/null
 	dd if=/dev/zero of="$disk/filler" bs=1024 2>/dev/null

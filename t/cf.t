@@ -76,7 +76,7 @@ printf '*/*\tbounce=none reporttimes="4h 1d" delayreport\na/*\tbounce=sender
 \treporttimes=none\n' >"$cf"
 is 'bounce, reporttimes and delayreport are taken' \
     "$(values b/h bounce reporttimes delayreport)" 'none "4h 1d" delayreport '
-is 'a later clause changes what senders are told, and when' \
+is 'a later clause changes which DSNs are sent, and when' \
     "$(values a/h bounce reporttimes)" \
     'sender "none" '
 printf 'a/*\trate=25/h posfeedback="1 / 8" interval=3600 retries=" 1 2"\n' >"$cf"
@@ -88,7 +88,7 @@ is 'bychannel is taken' "$(values b/h bychannel)" 'bychannel '
 printf 'a/*\tmaxta=1\na/*\tmaxta=2 maxring=3\na/x\tmaxta=4\n' >"$cf"
 is 'later clauses lay over earlier ones' "$(values a/x maxta maxring)" '4 3 '
 "$SCHEDULER" -n -f "$cf" a/x | sed 's/^#.*//' >"$tmp/again"
-is 'what is explained can be read back' \
+is 'the output of -n for an address is a good configuration' \
     "$("$SCHEDULER" -n -f "$tmp/again" a/x | grep -v '^#')" \
     "$(grep -v '^$' "$tmp/again")"
 printf 'a/*\tretries="1 2" interval=1h\n' >"$cf"
@@ -136,6 +136,9 @@ is 'more than 256 alternatives are too many' \
     "$("$T" expand '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/x')" 'too many'
 is '256 alternatives are not too many' \
     "$("$T" expand '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/x' | wc -l | tr -d ' ')" 256
+is 'more than 256 braces in a row are too many alternatives' \
+    "$("$T" expand "$(awk 'BEGIN { while (i++ < 5000) printf "{a}" }')")" \
+    'too many'
 long=$(awk 'BEGIN { for (i = 0; i < 30; i++) printf "*a" }')
 text=$(awk 'BEGIN { for (i = 0; i < 900; i++) printf "a" }')
 is 'a pattern with many stars is matched in time' \
@@ -215,8 +218,8 @@ done >"$tmp/missing" <<'END'
 19: e/\*: is empty
 20: f/\*: is empty
 END
-is 'all errors are told at once' "$(cat "$tmp/missing")" ''
-is 'nothing is told beside the errors' "$(wc -l <"$tmp/err" | tr -d ' ')" 42
+is 'all errors are printed at once' "$(cat "$tmp/missing")" ''
+is 'nothing is printed beside the errors' "$(wc -l <"$tmp/err" | tr -d ' ')" 42
 refused() {	# what -n says of standard input, without the file's name
 	cat >"$cf"
 	"$SCHEDULER" -n -f "$cf" 2>&1 | sed "s,^$cf:,,"
@@ -257,14 +260,14 @@ cp "$cf" "$tmp/cf.daemon"
 spool_new "$tmp/po"
 ok 'a keyword alone in the first column is no error' \
     sched_start "$tmp/po" "$tmp/cf.daemon"
-is 'the log warns of such a keyword at the start' \
+is 'the log warns of a keyword in the first column at the start' \
     "$(count "warn.*config $tmp/cf.daemon:2: queueonly: ")" 1
 kill -HUP "$sched_pid"
 wait_log 'reload .* done'
-is 'the log warns of such a keyword after a reload' \
+is 'the log warns of a keyword in the first column after a reload' \
     "$(count "warn.*config $tmp/cf.daemon:2: queueonly: ")" 2
 sched_stop
-is 'PARAMdestdb, too, is an absolute path' \
+is 'PARAMdestdb is an absolute path' \
     "$(printf 'PARAMdestdb UNIX:/x\n' | refused)" \
     '1: PARAMdestdb: UNIX:/x is no absolute path'
 is 'PARAMmailqsock is an address, a port, or none' "$(printf '%s\n' \
@@ -279,7 +282,7 @@ is 'PARAMmailqsock is an address, a port, or none' "$(printf '%s\n' \
 is 'PARAMnotifysock is an absolute path' \
     "$(printf 'PARAMnotifysock sock\n' | refused)" \
     '1: PARAMnotifysock: sock is no absolute path'
-is 'times of reports are spans, each later than the one before' "$(printf \
+is 'reporttimes takes spans, each later than the one before' "$(printf \
     'a/*\treporttimes="1h x" reporttimes="2h 1h" reporttimes=0
 \treporttimes=" " reporttimes="1 2 3 4 5 6 7 8 9"\n' | refused)" \
     '1: reporttimes: x is no span of time such as 90, 10m or 1h5m20s
@@ -287,7 +290,7 @@ is 'times of reports are spans, each later than the one before' "$(printf \
 1: reporttimes: 0 is not between 1 and 315360000 seconds
 2: reporttimes: the list is empty; say none
 2: reporttimes: these are more than 8'
-is 'bounce is for the sender or for nobody' \
+is 'bounce takes sender or none, and no other word' \
     "$(printf 'a/*\tbounce=all\n' | refused)" \
     '1: bounce: all is neither sender nor none'
 is 'wrong values of PARAM lines are refused' \
@@ -303,7 +306,7 @@ awk 'BEGIN {
 		x = x "x"
 	print x "[\tmaxta=1\n\t" x "=1 maxta=" x " user=" x "\n\tretries=" x
 }' | refused >"$tmp/out"
-is 'the reason of an error is told after a long word' \
+is 'the reason of an error is printed after a long word' \
     "$(sed 's/x\{50,\}/X/;s/;.*//' "$tmp/out")" '1: X: the closing ] is missing
 2: X: is no keyword
 2: maxta: X is no number
@@ -334,10 +337,10 @@ params/*
 */*	interval=0 idlemax=0 maxthr=0 priority=7 deliveryform=delivery
 	expiryform = "expiry" sysnice=-2 syspriority=-2
 END
-is 'what else ZMailer takes is passed over silently by -n' \
+is 'other words of ZMailer are passed over silently by -n' \
     "$("$SCHEDULER" -n -f "$cf" 2>&1)" ''
 sed 's,0174,"UNIX:/tmp/no.sock",' "$cf" >"$tmp/cf.daemon"
-ok 'the scheduler starts with what else ZMailer takes' \
+ok 'the scheduler starts with other words of ZMailer' \
     sched_start "$tmp/po" "$tmp/cf.daemon"
 is 'the log warns of each word of ZMailer that has no meaning' \
     "$(lines "warn.*config $tmp/cf.daemon:" |
@@ -382,15 +385,15 @@ is 'NAME=value words in front of a command are its environment' \
 is '$channel and $host are replaced in a command' \
     "$(run 'p $channel -h$host ${channel}/${host}' c 'h i')" \
     'bound 1|arg p|arg c|arg -hh i|arg c/h i|'
-is '$host as a word is not told with each job' "$(run 'p -x $host' c h)" \
+is '$host as a word is not given with each job' "$(run 'p -x $host' c h)" \
     'bound 2|arg p|arg -x|arg h|'
-is '$host as a word in quotes is not told with each job' \
+is '$host as a word in quotes is not given with each job' \
     "$(run 'p "$host"' c h)" \
     'bound 2|arg p|arg h|'
-is '$host within a longer word is told with each job' \
+is '$host within a longer word is given with each job' \
     "$(run 'p "$host x" "$host"y' c h)" \
     'bound 1|arg p|arg h x|arg hy|'
-is '${host} in braces is told with each job' "$(run 'p ${host}' c h)" \
+is '${host} in braces is given with each job' "$(run 'p ${host}' c h)" \
     'bound 1|arg p|arg h|'
 is 'a value never becomes more than one word, nor a command' \
     "$(run 'p $host' c 'a; rm -rf "$x" `y` | z')" \
@@ -502,7 +505,7 @@ none/*	command="sm nosuch"
 other/*	command="other -q"
 END
 out=$(MAILBIN=$tmp/bin "$SCHEDULER" -n -f "$tmp/agents" 2>&1)
-is 'what agents say of their options is no error' $? 0
+is 'scheduler -n with wrong options of agents ends with 0' $? 0
 is 'scheduler -n has agents check their options' "$(echo "$out" |
     sed -n "s,^$tmp/agents:,,p" | tr '\n' '|')" \
     "4: command: smtp does not take these options here|5: command: mailbox does not take these options here|6: command: $tmp/bin/ta/sm: No such file or directory; its mail would wait|"

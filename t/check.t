@@ -42,8 +42,8 @@ typo/*	command="good -o \$hots \$channel"
 plain/*	command="good 'a\$hots' \\\\\$hots \$1 \$"
 END
 check
-is 'what commands lack is no error' $rc 0
-is 'what commands lack is told, and nothing else' "$said" \
+is 'mistakes in commands: the exit code of -n is 0' $rc 0
+is 'each mistake in a command is shown, and nothing else' "$said" \
 '4: command: /bin/ta/nothere: No such file or directory; its mail would wait
 5: command: /no/such: No such file or directory; its mail would wait
 6: command: /bin/ta/closed: Permission denied; its mail would wait
@@ -52,17 +52,17 @@ is 'what commands lack is told, and nothing else' "$said" \
 10: command: $hots stands for itself; there are $channel and $host, others have braces'
 echo "NOSUCH=1" >"$tmp/env"
 check -Z "$tmp/env"
-unlike 'a name of the file of -Z is known' "$said" NAME
+unlike 'a name that the file of -Z has is not shown as unknown' "$said" NAME
 check good/h
-like 'with an address its clauses are told' "$said" '^good/h$'
+like 'with an address its clauses are checked' "$said" '^good/h$'
 unlike 'with an address other commands are not looked at' "$said" nothere
 printf 'PARAMdestdb ${NOWHERE}/x\n*/*\tmaxta=1\n' >"$cf"
 check
-like 'a path of a PARAM with a name that is not known is told' "$said" \
+like 'a path of a PARAM with an unknown name is shown' "$said" \
     'PARAMdestdb: ..NOWHERE./x is no absolute path, or has a ..NAME. that'
 printf 'PARAMdestdb %s/none/db\n*/*\tmaxta=1\n' "$tmp" >"$cf"
 check
-like 'the missing directory of a path of a PARAM is told' "$said" \
+like 'the missing directory of a path of a PARAM is named' "$said" \
     'PARAMdestdb: /none/db: its directory: No such file'
 printf 'PARAMdestdb %s/db\nPARAMnotifysock ${POSTOFFICE}/s\n*/*\tmaxta=1\n' \
     "$tmp" >"$cf"
@@ -91,7 +91,7 @@ dsn/*	interval=10s
 last/*	interval=10s
 END
 check
-is 'clauses that nothing reaches are told, with the one in the way' "$said" \
+is 'clauses that nothing reaches are shown, with the one in the way' "$said" \
 '3: smtp/a.org: is never reached, as smtp/*.org in line 2 means the same addresses and has a command; put it above that
 5: smtp/{x,y}.com: is never reached, as smtp/* in line 4 means the same addresses and has a command; put it above that
 6: smtp: is never reached, as smtp/* in line 4 means the same addresses and has a command; put it above that
@@ -148,37 +148,37 @@ root = anna
 *		local	-
 END
 check
-is 'what tables of others lack is no error' $rc 0
-like 'a form that cannot be read is told' "$said" \
+is 'mistakes in tables of agents: the exit code of -n is 0' $rc 0
+like 'a form that cannot be read is named' "$said" \
     '^errormail: form /forms/refused: '
 sed "s,$tmp/forms,$tmp/nowhere," "$cf" >"$tmp/cf2"
 check -f "$tmp/cf2"
-like 'a directory of forms that is not there is told' "$said" \
+like 'a missing directory of forms is named' "$said" \
     '^errormail: forms /nowhere: No such'
 check
-like 'an agent that lacks something is told with its line' "$said" \
+like 'an agent that lacks something is shown with its line' "$said" \
     '^4: command: errormail could not do its work, as it says above$'
-unlike 'a program of sm.cf that is there is not told' "$said" '^5:|, for prog'
-like 'a name that sm.cf does not have is told' "$said" '^sm: .*lost'
-like 'a user of sm that is not there is told' "$said" \
+unlike 'a program of sm.cf that is there is not named' "$said" '^5:|, for prog'
+like 'a name that sm.cf does not have is shown' "$said" '^sm: .*lost'
+like 'an unknown user of sm is named' "$said" \
     '^sm: there is no user no-such-user$'
-like 'a program of sm.cf that is not there is told' "$said" \
+like 'a missing program of sm.cf is named' "$said" \
     '^sm: /share/sm.cf: /bin/none, for gone: No such file'
-is 'routes without a clause are told' "$(printf '%s\n' "$said" |
+is 'routes without a clause are shown' "$(printf '%s\n' "$said" |
     grep '/routes:')" \
 "/share/routes:3: mail would wait, as no clause of /share/scheduler.cf with a command means smtp/*
 /share/routes:5: mail would wait, as no clause of /share/scheduler.cf with a command means uucp/hub"
 sed 's,^error/,no&,' "$cf" >"$tmp/cf2"
 check -f "$tmp/cf2"
-like 'a channel error without a clause is told' "$said" \
+like 'a channel error without a clause is shown' "$said" \
     '^/share/routes: mail would wait, .* means error/refused$'
 echo 'nonsense' >>"$tmp/share/routes"
 check
-like 'a wrong line of routes is told' "$said" '^submit: /share/routes:8: '
+like 'a wrong line of routes is shown' "$said" '^submit: /share/routes:8: '
 rm "$tmp/path/submit"
 mkdir "$tmp/empty"
 said=$(PATH=$tmp/empty "$SCHEDULER" -n 2>&1)
-like 'without submit it is told that routes is not checked' "$said" \
+like 'without submit a line says that routes is not checked' "$said" \
     'routes is not checked: PATH has no submit'
 ln -s "$top/submit" "$tmp/path/submit"
 
@@ -188,7 +188,7 @@ out=$(submit -bn 2>&1)
 is 'submit -bn finds a wrong table' $? 78
 sed '/nonsense/d' "$tmp/share/routes" >"$tmp/routes"
 cp "$tmp/routes" "$tmp/share/routes"
-is 'submit -bn tells where a table leads' \
+is 'submit -bn shows where a table leads' \
     "$(submit -bn -C "$tmp/routes" | sed "s,$tmp,,g"; echo $?)" \
 '/routes:2: local/-
 /routes:3: smtp/*
@@ -198,12 +198,12 @@ is 'submit -bn tells where a table leads' \
 /routes: error/refused
 0'
 echo '* = anna@box.org' >>"$tmp/routes"
-unlike 'submit -bn knows that an alias for all names leaves none' \
+unlike 'submit -bn shows no route of names that an alias replaces' \
     "$(submit -bn -C "$tmp/routes")" local
 submit -bn anna >"$tmp/out" 2>&1
 is 'submit -bn takes no addresses' $? 64
 for b in -bv -bt; do
-	is "$b tells route, channel, host, user, clauses and command" \
+	is "$b shows route, channel, host, user, clauses and command" \
 	    "$(submit $b joe@far.org root; echo $?)" \
 "joe@far.org: smtp far.org joe@far.org
 ${tab}route line 3
@@ -217,13 +217,13 @@ ${tab}clause line 2: local/*
 ${tab}command=\"good\"
 0"
 done
-is '-bv tells that no clause has a command' \
+is '-bv says that no clause has a command' \
     "$(submit -bv joe@x.uucp | sed 1,2d)" \
 "${tab}clause line 1: */*
 ${tab}no command: such mail waits"
 echo oops >>"$cf"
 printf '\toops=1\n' >>"$cf"
-is '-bv tells of a configuration that cannot be read' \
+is '-bv says that a configuration cannot be read' \
     "$(submit -bv joe@x.uucp | sed 1,2d)" \
     "${tab}clause not known: scheduler -n says why"
 finish

@@ -96,12 +96,13 @@ procd() {	# verb
 	. "$1"
 	$2' sh "$c/procd" "$1"
 }
-like 'procd is told to run the scheduler in the foreground' \
+like 'procd gets a command for the scheduler in the foreground' \
     "$(procd start_service)" \
     '^procd_set_param command /usr/sbin/scheduler -i$'
-like 'procd is told to run submit' "$(procd start_service)" \
+like 'procd gets a command for submit' "$(procd start_service)" \
     '^procd_set_param command /usr/bin/submit -q10s$'
-is 'procd is told whom a signal is for' "$(procd reload_service)" \
+is 'procd gets the service and the signal of a reload' \
+    "$(procd reload_service)" \
     'procd_send_signal scheduler scheduler HUP'
 # So does rc.subr of the BSDs.
 cat >"$tmp/rc.subr" <<'END'
@@ -109,17 +110,17 @@ load_rc_config() { :; }
 run_rc_command() { echo "$1 $name $command $pidfile $scheduler_enable"; }
 END
 sed "s,/etc/rc.subr,$tmp/rc.subr," "$c/rc.d" >"$tmp/rc.d"
-is 'rc.subr is told where the scheduler is' "$(sh "$tmp/rc.d" start)" \
+is 'rc.subr gets the path of the scheduler' "$(sh "$tmp/rc.d" start)" \
     'start scheduler /usr/local/sbin/scheduler /var/spool/postoffice/.pid.scheduler NO'
 cat >"$tmp/rc.subr" <<'END'
 load_rc_config() { :; }
 run_rc_command() { echo "$1 $name $command $command_args $submit_enable"; }
 END
 sed "s,/etc/rc.subr,$tmp/rc.subr," "$c/rc.d-submit" >"$tmp/rc.d"
-is 'rc.subr is told how submit is started' "$(sh "$tmp/rc.d" start)" \
+is 'rc.subr gets the command for submit' "$(sh "$tmp/rc.d" start)" \
     'start submit /usr/local/bin/submit -q10s >>/var/log/submit 2>&1 & NO'
 # OpenRC reads variables; its own shell has the functions.
-is 'OpenRC is told how submit is started' \
+is 'OpenRC gets the command for submit' \
     "$(sh -c '. "$1"; echo "$command $command_args $command_background"' sh \
     "$c/openrc-submit")" '/usr/local/bin/submit -q10s yes'
 

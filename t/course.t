@@ -106,7 +106,7 @@ exercise 10 'a scheduler that is killed delivers once' kill killed
 exercise 10 'either place of a message is looked at' 2 3
 cat "$tmp/block.10.2" "$tmp/block.10.4" >"$tmp/block.10.both"
 cat "$tmp/block.10.3" "$tmp/block.10.5" >"$tmp/block.10.shown"
-exercise 10 'a tag without its text is told of' both shown
+exercise 10 'a failure without its diagnostic line is in the DSN' both shown
 
 # Half a minute: make bench does it.
 is 'exercise 5 ends with bench/limiter' \

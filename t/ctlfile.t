@@ -99,7 +99,7 @@ sched_stop
 rm -rf "$po"
 spool_new "$po"
 : >"$tmp/want"
-: >"$tmp/told"
+: >"$tmp/senders"
 sent() {	# sender, line ...
 	n=$((n + 1)) want=$1
 	shift
@@ -135,12 +135,13 @@ sched_stop
 while read -r name sender; do
 	ask errormail $name -d "$tmp" >/dev/null
 	to=$(cat "$po/router/"* 2>/dev/null | sed -n 's/^to //p')
-	printf '%s %s\n' $name "${to:-<>}" >>"$tmp/told"
+	printf '%s %s\n' $name "${to:-<>}" >>"$tmp/senders"
 	rm -f "$po/router/"*
 done <"$tmp/want"
-is 'errormail tells each sender' "$(cat "$tmp/told")" "$(cat "$tmp/want")"
+is 'errormail writes a DSN to each sender' \
+    "$(cat "$tmp/senders")" "$(cat "$tmp/want")"
 
-# ---- what he wants to hear -----------------------------------------------------
+# ---- which DSNs the sender wants --------------------------------------------
 
 wishes() {	# lines behind the recipient's
 	n=$((n + 1))
@@ -150,7 +151,7 @@ wishes() {	# lines behind the recipient's
 	} | put_raw "$po" $n-1
 	ask errormail $n-1 -d "$tmp" | sed -n 's/.*	ok3 \([A-Z]*\).*/\1/p'
 }
-is 'a failure is told without an N line' "$(wishes)" DSN
+is 'a failure without an N line makes a DSN' "$(wishes)" DSN
 is 'the N line behind a recipient counts' "$(wishes 'N NOTIFY=NEVER')" NOTIFY
 is 'NOTIFY counts in small letters and as the second word' \
     "$(wishes 'N X=y notify=delay,success')" NOTIFY

@@ -70,7 +70,7 @@ is 'a wrong table: the exit code is 78' $? 78
 is 'a wrong table: mail of router/ and ROUTERDIRS goes to deferred/' \
     "$(there router bulk deferred)" \
     'deferred/5 deferred/5.why deferred/77 deferred/77.why deferred/9 deferred/9.why '
-like 'a wrong table: a line tells the number of messages' "$out" \
+like 'a wrong table: a line has the number of messages' "$out" \
     '^submit: messages moved to deferred until there is a table: 3$'
 is 'a wrong table: the reason is that of its last line' \
     "$(known 77)" \
@@ -275,15 +275,16 @@ is 'release of a number needs no scheduler' "$?$(cat "$tmp/out")" \
     '0deferred/77: released, the next run of submit -q tries it'
 like 'released mail is due' "$(mailq | grep deferred/77)" \
     '^deferred/77, next .*[(]in 0s[)]$'
-is 'the next run takes what was released, and no other' \
+is 'the next run takes the released file, and no other' \
     "$(sub -q; rcpts)" 'anna '
 mailq release 99 >"$tmp/out"
 is 'release of a number that is not there is for the scheduler' \
     "$?$(sed 's/:.*//' "$tmp/err")" 69mailq
 mailq release 'deferred/7*' >"$tmp/out"
-is 'release of a pattern' "$?$(cat "$tmp/out")" \
+is 'release of a pattern releases deferred mail' "$?$(cat "$tmp/out")" \
     '0deferred/78: released, the next run of submit -q tries it'
-is 'the next run takes what a pattern released' "$(sub -q; rcpts)" 'anna bert '
+is 'the next run takes the files that a pattern released' \
+    "$(sub -q; rcpts)" 'anna bert '
 clear
 if [ "$(id -u)" -eq 0 ] && [ "$(as_nobody echo yes)" = yes ]; then
 	chmod 711 "$po"
@@ -321,10 +322,10 @@ like 'the report is followed by the number of deferred messages' \
     "$(mailq -Q)" '^1 message waits in deferred, '
 mailq hold 'smtp/*' >"$tmp/out"
 mailq release all >"$tmp/out"
-like 'release all means deferred mail as well as holds' \
+like 'release all releases deferred mail and holds' \
     "$?$(tr '\n' ' ' <"$tmp/out")" '^0deferred/77: released.* 1 hold released '
 sub -q
-ok 'what release all meant is routed' wait_log 'load msg='
+ok 'deferred mail that release all released is routed' wait_log 'load msg='
 file deferred 78 bert
 echo "5 $mark why" >"$po/deferred/78.why"
 is 'a dry run of release all with nothing held ends with 0' \
@@ -338,7 +339,7 @@ mailq release 'smtp/*' >"$tmp/out"
 is 'release of a pattern that is not held ends with 69' \
     "$?$(cat "$tmp/err")" '69mailq: there is no hold on smtp/*'
 sub -q
-is 'with an empty deferred/ nothing is said of it' \
+is 'mailq says nothing of an empty deferred/' \
     "$(mailq | grep -c 'in deferred')" 0
 sched_stop
 finish

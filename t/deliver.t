@@ -38,10 +38,10 @@ for level in '' -H -HH; do
 	count=3000
 	[ "$level" != -HH ] || count=8000
 	run $count 1000 $level
-	is "hashing '$level': every recipient" \
+	is "hashing '$level': every recipient is delivered to" \
 	    "$(awk '{ print $1, $2 }' "$tmp/out" | sed 's,^[A-Z/]*,,' |
 	    sort -u | wc -l | tr -d ' ')" $count
-	is "hashing '$level': exactly once" \
+	is "hashing '$level': no recipient is delivered to twice" \
 	    "$(wc -l <"$tmp/out" | tr -d ' ')" $count
 	ok "hashing '$level': the spool is empty" po_empty "$tmp/po"
 	is "hashing '$level': nothing was set aside" \
@@ -58,12 +58,14 @@ if valgrind -q "$SCHEDULER" -V >/dev/null 2>&1; then
 	    --log-file=$tmp/valgrind.%p --child-silent-after-fork=yes"
 	run 400 50 -HH
 	VALGRIND=
-	is 'under valgrind: every recipient once' \
+	is 'under valgrind: every recipient is delivered to' \
 	    "$(sort -u "$tmp/out" | wc -l | tr -d ' ')" 400
-	is 'under valgrind: no error, no leak' \
+	is 'under valgrind: the scheduler has no error and no leak' \
 	    "$sched_rc$(cat "$tmp"/valgrind.*)" 0
 else
-	skip 'under valgrind: every recipient once' 'no valgrind, or not for this program'
-	skip 'under valgrind: no error, no leak' 'no valgrind, or not for this program'
+	skip 'under valgrind: every recipient is delivered to' \
+	    'no valgrind, or not for this program'
+	skip 'under valgrind: the scheduler has no error and no leak' \
+	    'no valgrind, or not for this program'
 fi
 finish

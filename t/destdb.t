@@ -346,7 +346,7 @@ is 'the other scheduler does not try a host that is dead for one' \
 put "$po" 404-1 dead h.test u
 ok 'the other scheduler writes its own dead host into its file' \
     wait_for 30 grep "^dead$tab" "$tmp/share/b_x"
-is 'the other scheduler does not pass hearsay on' \
+is 'the other scheduler does not pass on a dead host of another one' \
     "$(grep -c "^gone$tab" "$tmp/share/b_x")" 0
 is 'each scheduler has a file with a name that can be one' \
     "$(ls "$tmp/share" | tr '\n' ' ')" 'a b_x '

@@ -11,7 +11,7 @@ ask=$top/t/ask
 order() {	# verb what
 	"$ask" order "$po" "$1" "$2" 2>&1
 }
-failed() {	# name: a message whose sender is to be told
+failed() {	# name: a message whose sender is to get a DSN
 	simple "$po" "$1" "${2-anna@a.example}" <<END_
 r-          fail h u@x.example 0
 d u@x.example|failed|5.1.1|||no
@@ -23,7 +23,8 @@ END_
 like 'dsn -V prints its version' "$("$D" -V)" '^dsn [0-9]'
 for args in a '-d forms' -x '-p x' '-s -1'; do
 	"$D" $args </dev/null >"$tmp/out" 2>&1
-	is "wrong options: $args" "$?$(sed -n 's/: .*//p' "$tmp/out" |
+	is "wrong options are refused: $args" \
+	    "$?$(sed -n 's/: .*//p' "$tmp/out" |
 	    tail -n 1)" 64usage
 done
 spool_new "$po"
@@ -36,30 +37,30 @@ job() {		# line [option ...]
 }
 like 'a job makes a DSN' "$(job "101-1${tab}failure")" \
     "^101/0$tab${tab}ok to=anna@a.example rcpts=1 msgs=1 file=router/[0-9]*\$"
-is 'a job whose DSN was made has nothing to tell' \
+is 'a job whose DSN was made makes no other' \
     "$(job "101-1${tab}failure")" \
     "101/0$tab${tab}ok no DSN is needed"
-is 'a job whose message is gone has nothing to tell' \
+is 'a job whose message is gone makes no DSN' \
     "$(job "102-1${tab}failure")" \
     "102/0$tab${tab}ok no DSN is needed"
 is 'a job with a name that leads elsewhere is refused' \
     "$(job "../101-1${tab}failure")" \
     '#resync ../101-1'
 failed 103-1 '<>'
-like 'a failure without a sender to tell is an error' \
+like 'a failure without a sender for the DSN is an error' \
     "$(job "103-1${tab}failure")" "^103/0$tab${tab}error2 nobody"
 simple "$po" 104-1 anna@a.example <<END
 r-          fail h u@x.example 0
 d-u@x.example|failed|5.1.1|||no
 END
-like 'a failure that nobody is to be told is an error' \
+like 'a failure whose sender gets no DSN is an error' \
     "$(job "104-1${tab}failure")" \
     "^104/0$tab${tab}error nobody"
 simple "$po" 109-1 anna@a.example <<END
 r-         1fail h u@x.example 0
 d+u@x.example|delayed|||1795220140|4.2.2 box is full
 END
-like 'a failure whose line was lost is told after a warning of its delay' \
+like 'a failure whose line was lost is in a DSN after that of its delay' \
     "$(job "109-1${tab}failure")" \
     "^109/0$tab${tab}ok to=anna@a.example rcpts=1 "
 simple "$po" 111-1 anna@a.example <<END
@@ -68,14 +69,14 @@ END
 awk '/^r/ { printf "d %d:-1:-1::0\tu@x.example\001delayed\001\001\001\tlate\n",
     at } { at += length($0) + 1 }' "$po/transport/111-1" >"$tmp/warning"
 cat "$tmp/warning" >>"$po/transport/111-1"
-told=$(job "111-1${tab}failure" | sed 's,.*=router/,,')
-like 'the line of a delay that was not told is no reason of a failure' \
-    "$(grep '^Diagnostic' "$po/router/$told")" 'was not written down'
+dsn=$(job "111-1${tab}failure" | sed 's,.*=router/,,')
+like 'the line of a delay without a DSN is no reason of a failure' \
+    "$(grep '^Diagnostic' "$po/router/$dsn")" 'was not written down'
 simple "$po" 110-1 anna@a.example <<END
 r-          fail h u@x.example 0
 d u@x.example|delayed|4.2.0|||expired by ZMailer
 END
-like 'a failure whose line says delayed is told' \
+like 'a failure whose line says delayed is in the DSN' \
     "$(job "110-1${tab}failure")" \
     "^110/0$tab${tab}ok to=anna@a.example rcpts=1 "
 is 'a failure whose line says delayed gets no other line' \
@@ -109,7 +110,7 @@ d u2@x.example|failed|5.1.1|||no
 END
 rm -f "$po/router/"*
 job "112-1${tab}failure" >"$tmp/out"
-is 'of many senders each is told of his recipients, with their header' \
+is 'each of many senders gets his recipients and their header' \
     "$(for j in "$po/router/"*; do
 	sed -n -e 's/^to <*\([^>]*\)>*/\1/p' \
 	    -e 's/^Final-Recipient: rfc822; \(.*\)@.*/\1/p' \
@@ -184,8 +185,8 @@ put "$po" 201-1 stuck h u
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -p stuck/h
 ok 'the only agent is at work' wait_log 'agent-start .*channel=stuck'
 failed 202-1
-told_of 202-1
-is 'a sender is told beside all limits, whatever -p says' \
+dsn_of 202-1
+is 'a DSN is made beside all limits, whatever -p says' \
     "$(dsns_of 202-1 | sed 's/ file.*//')" 'to=anna@a.example rcpts=1 msgs=1'
 failed 203-1
 ok 'the next DSN to a sender waits for the pause' \
@@ -256,9 +257,9 @@ N NOTIFY=SUCCESS
 d u@x.example|delivered|2.0.0|||there
 END
 ln -s "$D" "$tmp/bin/ta/dsn"
-ok 'a failure is told when there is an agent dsn' told_of 401-1
-ok 'a failure before a deleted delay is told' told_of 403-1
-ok 'a success is told when there is an agent dsn' told_of 402-1
+ok 'the DSN of a failure is sent when there is an agent dsn' dsn_of 401-1
+ok 'the DSN of a failure before a deleted delay is sent' dsn_of 403-1
+ok 'the DSN of a success is sent when there is an agent dsn' dsn_of 402-1
 like 'the DSN of a success has the host success' \
     "$(lines 'delivered msg=402-1')" \
     'channel=dsn host=success status=ok'
@@ -300,14 +301,14 @@ r           two h v@x.example 0
 r           none h w@x.example 0
 END
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-ok 'a failure is told while its message is in work' told_of 501-1
+ok 'the DSN of a failure is sent while its message is in work' dsn_of 501-1
 nok 'no reason is made up for failures that are not reported yet' \
     grep 'not written down' "$po"/*/501-1
 : >"$tmp/go"
-ok 'later failures of a message are told at its end' \
+ok 'the DSN of later failures of a message is sent at its end' \
     wait_log 'msg=501-1 .*channel=dsn host=failure .* to=' 20
 wait_for 20 po_empty "$po"
-is 'each failure is told once and with its reason' \
+is 'each failure is in one DSN and has its reason' \
     "$(dsns_of 501-1 | sed 's/ file.*//' | tr '\n' ',')$(cat "$po"/router/* |
     sed -n 's/^Diagnostic-Code.*the reason of \(.*\))$/\1/p' | sort | tr '\n' ,)" \
     'to=anna@a.example rcpts=1 msgs=1,to=anna@a.example rcpts=1 msgs=1,one,two,'
@@ -378,12 +379,14 @@ N NOTIFY=SUCCESS
 d u@x.example|delivered|2.0.0|||there
 END
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-ok 'with two clauses for the channel dsn a failure is told' told_of 601-1
-ok 'with two clauses for the channel dsn a success is told' told_of 602-1
+ok 'with two clauses for the channel dsn a DSN of a failure is sent' \
+    dsn_of 601-1
+ok 'with two clauses for the channel dsn a DSN of a success is sent' \
+    dsn_of 602-1
 nok 'two clauses for the channel dsn run one agent at a time' \
     test -f "$tmp/both"
 failed 603-1
-told_of 603-1
+dsn_of 603-1
 failed 605-1
 ok 'another failure waits for the pause' \
     wait_log 'deferred msg=605-1 .*channel=dsn'
@@ -393,6 +396,6 @@ ok 'a T line of a host with the name failure is read' \
 like 'a T line does not reach the channel dsn' \
     "$(lines 'trigger host')" 'threads=0$'
 kill -HUP "$sched_pid"
-ok 'a reload ends the pause' told_of 605-1 20
+ok 'a reload ends the pause' dsn_of 605-1 20
 sched_stop
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What mailq is told: the bytes of a dump, by each door; and that nobody who
-# asks can hold anything up.
+# The dump that mailq reads: its bytes, by pipe and by port; and that no caller
+# can delay anything.
 . "${0%/*}/lib.sh"
 
 ask=$top/t/ask
@@ -180,6 +180,23 @@ is 'the dump of SIGUSR2 is of the same queue' \
     "$(still <"$tmp/log/scheduler.queue")" "$want
 $report
 $facts"
+if own_disk; then
+	mv "$tmp/log" "$tmp/log.old"
+	ln -s "$disk" "$tmp/log"
+	dd if=/dev/zero of="$disk/all" bs=1024 2>/dev/null
+	kill -USR2 $sched_pid
+	ok 'a dump of SIGUSR2 that the disk has no room for is logged' \
+	    wait_log ' err dump file=.* cannot be written'
+	ok 'a dump of SIGUSR2 that the disk has no room for is removed' \
+	    wait_for 20 [ ! -f "$tmp/log/scheduler.queue.new" ]
+	rm "$tmp/log"
+	mv "$tmp/log.old" "$tmp/log"
+else
+	skip 'a dump of SIGUSR2 that the disk has no room for is removed' \
+	    'no disk of its own'
+	skip 'a dump of SIGUSR2 that the disk has no room for is logged' \
+	    'no disk of its own'
+fi
 sched_stop KILL		# its pipes stay behind
 
 ok 'the scheduler starts with -Q' start -Q -F
@@ -236,9 +253,9 @@ c\134040d
 x\303\274y
 z\303\274z'
 ok 'a channel is written with \ooo' grep '^n\\303\\274n:	>' "$tmp/dump"
-ok 'the report has these words' \
+ok 'the report has hosts with \ooo' \
     grep '^    none/"a\\040b"/0	' "$tmp/dump"
-ok 'facts of destinations have these words' \
+ok 'facts of destinations have hosts with \ooo' \
     grep '^d	odd	x\\303\\274y	' "$tmp/dump"
 shown() {	# argument ...
 	POSTOFFICE=$po "$top/mailq" -q "$pipe" "$@"
@@ -263,7 +280,7 @@ for n in 202-1 203-1 204-1; do
 	wait_log "complete msg=$n"
 done
 
-# ---- hostile askers -------------------------------------------------------------
+# ---- hostile callers ---------------------------------------------------------
 
 say() {		# what ... : to the pipe
 	printf "$@" >"$pipe"
@@ -282,9 +299,9 @@ printf 'dump half' >"$pipe"
 printf '\n' >"$pipe"
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1
 is 'a query is answered after hostile ones' "$(tail -n 1 "$tmp/dump")" 'End:'
-is 'hostile queries write nothing anywhere' \
+is 'hostile queries write into no file' \
     "$(cat "$tmp/plain" "$pipe.plain")" ''
-like 'the log says what was no query' "$(lines ' mailq pipe=')" \
+like 'lines that are no query are logged' "$(lines ' mailq pipe=')" \
     '(no pipe for an answer|not a request|a line too long)'
 
 # ---- readers that do not read -------------------------------------------------
@@ -302,13 +319,14 @@ served() {	# what place: has it answered with all of the queue?
 	"$ask" "$1" "$2" >"$tmp/dump" 2>&1
 	[ "$(grep -c '^m' "$tmp/dump")$(tail -n 1 "$tmp/dump")" = 1501End: ]
 }
-ok 'somebody who reads is served all the same' wait_for 60 served pipe "$pipe"
-ok 'those who do not read are given up when somebody waits' \
+ok 'a caller who reads gets a dump beside 50 who do not' \
+    wait_for 60 served pipe "$pipe"
+ok 'callers who do not read are given up when another waits' \
     wait_log 'mailq pid=.* its reader took nothing and is given up'
 kill $stuck
 wait_for 60 served pipe "$pipe"
-# Six who do not read: one more than are served, who waits.  Once in 2 seconds
-# they all go, so it may take more than one crowd to meet one.
+# Six who do not read: as many as are served.  Once in 2 seconds they all go, so
+# it may take more than one crowd to meet them.
 crowd() {
 	bg "$ask" stuck pipe "$pipe" 6 >"$tmp/ready"
 	stuck=$bg_pid
@@ -325,7 +343,7 @@ crowd() {
 	lib_forget $stuck
 	grep '^busy' "$tmp/busy"
 }
-ok 'one more caller is told busy while one waits' wait_for 120 crowd
+ok 'one more caller is refused as busy' wait_for 120 crowd
 is 'a caller who reads gets his turn' $crowd_rc 0
 sched_stop
 is 'the scheduler ends well with stuck readers' "$sched_rc" 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The agent errormail: what it tells the sender, and whom it tells nothing.
+# The agent errormail: what its DSNs say, and which senders get none.
 . "${0%/*}/lib.sh"
 
 A=${ERRORMAIL:-$top/ta/errormail}
@@ -44,11 +44,11 @@ tags() {
 	sed -n 's/^r\(.\).*/\1/p' "$po/transport/10-1" | tr ' \n' '_ ' |
 	    tr -d ' '
 }
-reports() {	# how many there are
+dsns() {		# how many there are
 	ls "$po/router" | wc -l | tr -d ' '
 }
 # The one there is; what changes from run to run has other words.
-report() {
+dsn() {
 	sed -e 's/=_[0-9][0-9.]*/=_B/' -e 's/^ <[0-9.]*@/ <ID@/' \
 	    -e 's/^Date: .*/Date: DATE/' "$po/router/"*
 }
@@ -56,16 +56,16 @@ report() {
 like 'errormail -V prints its version' "$("$A" -V)" '^errormail [0-9]'
 for args in a '-d forms' -x; do
 	"$A" $args </dev/null >"$tmp/out" 2>&1
-	is "wrong options: $args" "$?$(tail -n 1 "$tmp/out" |
+	is "wrong options are refused: $args" "$?$(tail -n 1 "$tmp/out" |
 	    sed 's/ .*//')" 64usage:
 done
 
-# ---- a report -----------------------------------------------------------
+# ---- a DSN --------------------------------------------------------------
 
 simple nosuchuser
 out=$(job)
 new=$(ls "$po/router")
-is 'a recipient is done with when the sender is told' \
+is 'a recipient is done with when its DSN is written' \
     "$(printf '%s\n' "$out" | cut -f 2-)" \
     "${tab}ok3 DSN to s@a.org in router/$new"
 is 'a recipient gets its tag and no diagnostic' \
@@ -73,7 +73,7 @@ is 'a recipient gets its tag and no diagnostic' \
 is 'the DSN is named by its inode' \
     "$(ls -i "$po/router/$new" | awk '{ print $1 }')" "$new"
 is 'nothing is left in public/ beside the DSN' "$(ls "$po/public")" ''
-is 'the whole DSN is as it should be' "$(report)" "channel error
+is 'the whole DSN is as it should be' "$(dsn)" "channel error
 errormsg
 todsn ORCPT=rfc822;s@a.org
 to <s@a.org>
@@ -132,7 +132,7 @@ of it
 kind() {	# kind status subject
 	simple "$1"
 	job >/dev/null
-	is "kind $1" "$(report | sed -n -e 's/^Status: //p' \
+	is "kind $1" "$(dsn | sed -n -e 's/^Status: //p' \
 	    -e 's/^Subject: R/R/p' | tr '\n' ' ')" "Returned mail: $3 $2 "
 }
 kind nosuchhost 5.1.2 'no such host'
@@ -144,13 +144,13 @@ kind loop 5.4.6 'mail loop'
 kind toobig 5.3.4 'message too big'
 kind moon 5.0.0 'not deliverable'
 like 'the text names a kind that is not known' \
-    "$(report)" '^The kind of error is: moon$'
+    "$(dsn)" '^The kind of error is: moon$'
 like 'the diagnostic names a kind that is not known' \
-    "$(report)" '^Diagnostic-Code: x-local; moon$'
+    "$(dsn)" '^Diagnostic-Code: x-local; moon$'
 simple syntax s@a.org nobody
 job >/dev/null
 like 'a user without a host has the type x-local' \
-    "$(report)" '^Final-Recipient: x-local; nobody$'
+    "$(dsn)" '^Final-Recipient: x-local; nobody$'
 
 message s@a.org <<END_
 r           error nosuchuser one@else.org 0
@@ -169,7 +169,7 @@ Subject: other
 
 END_
 out=$(job)
-is 'recipients that are alike share a DSN' "$(reports)" 2
+is 'recipients that are alike share a DSN' "$(dsns)" 2
 is 'each recipient that shares a DSN has a verdict' \
     "$(printf '%s\n' "$out" | verdicts |
     sed 's/[0-9]*$//')" 'ok3 DSN to s@a.org in router/
@@ -190,7 +190,7 @@ simple nosuchuser
 sed 's/^n .*/R HDRS/' "$po/transport/10-1" >"$tmp/ctl"
 cat "$tmp/ctl" >"$po/transport/10-1"
 job >/dev/null
-is 'R HDRS returns the header alone' "$(report |
+is 'R HDRS returns the header alone' "$(dsn |
     sed -n '/^Content-Type: text\/rfc822-headers/,$p')" \
 'Content-Type: text/rfc822-headers
 
@@ -200,16 +200,16 @@ To: who
 
 --=_B--'
 like 'the DSN says that the header follows' \
-    "$(report)" '^Its header follows, '
+    "$(dsn)" '^Its header follows, '
 simple nosuchuser
 awk 'BEGIN { for (i = 0; i < 8000; i++) print "0123456" }' >>"$po/queue/10-1"
 job >/dev/null
-is 'a long message is returned' "$(report | grep -c '^0123456$')" 8000
+is 'a long message is returned' "$(dsn | grep -c '^0123456$')" 8000
 simple nosuchuser
 awk 'BEGIN { for (i = 0; i < 16000; i++) print "0123456" }' >>"$po/queue/10-1"
 job >/dev/null
 is 'the header alone is returned of a longer message' \
-    "$(report | grep -c '^0123456$')$(report |
+    "$(dsn | grep -c '^0123456$')$(dsn |
     grep -c '^Content-Type: text/rfc822-headers')" 01
 message s@a.org <<END_
 r           error nosuchuser who 0
@@ -218,19 +218,19 @@ $(awk 'BEGIN { for (i = 0; i < 30000; i++) print "X-Y: 0123456" }')
 
 END_
 job >/dev/null
-ok 'a header without an end is cut' test "$(report | wc -c)" -lt 70000
+ok 'a header without an end is cut' test "$(dsn | wc -c)" -lt 70000
 is 'a DSN with a header that is cut is whole at its end' \
-    "$(report | tail -n 1)" '--=_B--'
+    "$(dsn | tail -n 1)" '--=_B--'
 
 simple nosuchuser
 printf 'skipped: 8 bits: %s\n' "$eight" >"$po/queue/10-1"
 job >/dev/null
-is 'bytes of 8 bits are declared in the DSN' "$(report |
+is 'bytes of 8 bits are declared in the DSN' "$(dsn |
     grep -c '^Content-Transfer-Encoding: 8bit')" 2
 
-# ---- who is told nothing ------------------------------------------------
+# ---- senders who get no DSN ---------------------------------------------
 
-untold() {	# title sender
+no_dsn() {	# title sender
 	simple nosuchuser "$2"
 	out=$(job)
 	is "$1: the recipient fails" \
@@ -239,17 +239,17 @@ untold() {	# title sender
 	like "$1: the diagnostic has the reason" \
 	    "$(grep '^d' "$po/transport/10-1")" \
 	    "${sep}failed${sep}5.1.1${sep}"
-	is "$1: there is no DSN" "$(reports)" 0
+	is "$1: there is no DSN" "$(dsns)" 0
 }
-untold 'no sender' '<>'
-untold 'a program as the sender' '"|cat x"'
-untold 'a file as the sender' /etc/passwd
-untold 'a sender with brackets' 'a>b@c'
-untold 'a list as the sender' ':include:/etc/passwd'
-untold 'an option as the sender' -x@a.org
-untold 'a sender with bytes of 8 bits' "${eight}@a.org"
-untold 'a sender with an open quote' '"a\@b.org'
-untold 'a long sender' "$(awk 'BEGIN { for (i = 0; i < 50; i++)
+no_dsn 'no sender' '<>'
+no_dsn 'a program as the sender' '"|cat x"'
+no_dsn 'a file as the sender' /etc/passwd
+no_dsn 'a sender with brackets' 'a>b@c'
+no_dsn 'a list as the sender' ':include:/etc/passwd'
+no_dsn 'an option as the sender' -x@a.org
+no_dsn 'a sender with bytes of 8 bits' "${eight}@a.org"
+no_dsn 'a sender with an open quote' '"a\@b.org'
+no_dsn 'a long sender' "$(awk 'BEGIN { for (i = 0; i < 50; i++)
     printf "0123456789" }')@a.org"
 message s@a.org <<END_
 s error - s@a.org 0
@@ -258,13 +258,13 @@ m
 
 END_
 like 'a recipient of a DSN fails and makes no DSN' \
-    "$(job | verdicts)$(reports)" '^error2 .*0$'
+    "$(job | verdicts)$(dsns)" '^error2 .*0$'
 
 # ---- hostile words ------------------------------------------------------
 
 simple 'a:b<c>' s@a.org "\"x${eight}y: z\"@h"
 job >/dev/null
-is 'no byte of an address gets out of its line' "$(report |
+is 'no byte of an address gets out of its line' "$(dsn |
     sed -n -e '/^Final/p' -e '/^Diag/p' -e '/^    /p')" \
     "    \"x${eight}y: z\"@h
 "'Final-Recipient: utf-8; "x\x{E4}y:\x{20}z"@h
@@ -275,10 +275,10 @@ cp "$tmp/secret" "$forms/.x"
 for kind in ../secret .. . .x dir forms/x "$tmp/secret"; do
 	simple "$kind"
 	job -d "$forms" >/dev/null
-	is "kind $kind opens nothing" "$(report | grep -c xyzzy)$(report |
+	is "kind $kind opens nothing" "$(dsn | grep -c xyzzy)$(dsn |
 	    grep -c '^There is no\|^No way is known')" 01
 done
-# An earlier report in the message must not end ours.
+# An earlier DSN in the message must not end ours.
 simple nosuchuser
 job >/dev/null
 cp "$po/router/"* "$tmp/old"
@@ -306,7 +306,7 @@ END_
 simple loop
 job >/dev/null
 is 'a form makes the header of the DSN' \
-    "$(report | sed '/^--=_B$/q')" "channel error
+    "$(dsn | sed '/^--=_B$/q')" "channel error
 errormsg
 todsn ORCPT=rfc822;s@a.org
 to <s@a.org>
@@ -331,7 +331,7 @@ Content-Transfer-Encoding: 8bit
 
 --=_B"
 is 'a form makes the text of the DSN' \
-    "$(report | sed -n '/^HDR-like/,/^--/p')" \
+    "$(dsn | sed -n '/^HDR-like/,/^--/p')" \
     "HDR-like text $eight
 
 and more
@@ -343,7 +343,7 @@ printf 'only one line' >"$forms/moon"
 simple moon
 job >/dev/null
 is 'a form without an end of line makes the text of the DSN' \
-    "$(report | sed -n '/^only/,/^--/p')" \
+    "$(dsn | sed -n '/^only/,/^--/p')" \
     'only one line
 
     who@else.org
@@ -355,14 +355,14 @@ for subject in 'Subject: Moon is full' 'SUBJECT:Moon is full' \
 	    >"$forms/moon"
 	simple moon
 	job >/dev/null
-	is "a form of ZMailer: $subject" "$(report | grep 'Moon')" \
+	is "a form of ZMailer: $subject" "$(dsn | grep 'Moon')" \
 	    'Subject: Moon is full'
 done
 printf 'SUB nothing more' >"$forms/moon"
 simple moon
 job >/dev/null
 is 'a form without text makes a DSN' \
-    "$(report | sed -n '/^Content-Type: text/,/^--/p')" \
+    "$(dsn | sed -n '/^Content-Type: text/,/^--/p')" \
     'Content-Type: text/plain; charset=us-ascii
 
 
@@ -429,11 +429,11 @@ sed 's/^s local - sender/s local - <>/' "$po/transport/61-1" |
     put_raw "$po" 61-1
 sched_start "$po" "$tmp/cf"
 ok 'the scheduler is done with both messages' wait_for 20 po_empty "$po"
-is 'errormail under the scheduler tells one sender' \
+is 'errormail under the scheduler writes a DSN to one sender' \
     "$(cat "$po/router/"* | sed -n 4p)" 'to <sender>'
 is 'the message without a sender is kept' \
     "$(ls "$po/postman" | grep -c '^61-1\.bounce-[0-9-]*$')" 1
-is 'the message whose sender is told is not kept' \
+is 'the message whose sender got a DSN is not kept' \
     "$(ls "$po/postman" | grep -c '^60')" 0
 like 'the message without a sender is kept with its reason' \
     "$(cat "$po/postman/"61-1*)" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# submit -qRhost: what waits for a host goes when it is asked for.
+# submit -qRhost: mail for a host goes when that host asks for it.
 . "${0%/*}/lib.sh"
 
 unset POSTOFFICE MAILSHARE
@@ -31,7 +31,7 @@ else
 	out=$("$S" -P "$po" -qRfar.example 2>&1)
 fi
 is '-R is refused to others than the owner' "$?" 77
-like '-R tells others that it is for the owner' "$out" 'only its owner or root'
+like '-R says that it is for the owner' "$out" 'only its owner or root'
 chmod 700 "$po/transport"
 is '-R leaves no file for others' "$(find "$po" -type f | wc -l | tr -d ' ')" 1
 

@@ -12,7 +12,7 @@ rm -f "$tmp/gate"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMactive 20
-*/*	interval=4s retries=1 expiry=1d bounce=none
+*/*	interval=4s retries=1 expiry=0 bounce=none
 slow/*	maxring=4 overfeed=10 command="$A -c slow -o $out -f $tmp/gate"
 dead/*	interval=1h command="$A -c dead -n 4.4.1 -o $out -f $tmp/gate"
 late/*	queueonly command="$A -c late -o $out"
@@ -156,8 +156,8 @@ sched_stop
 like 'recipients that left core are counted once' "$(lines ' exit ')" \
     'rcpts-in=80 rcpts-out=80$'
 
-# A lap that reads exactly what is out of core ends before a recipient that an
-# agent has.
+# A reread that finds exactly what is out of core ends before a recipient that
+# an agent has.
 rm -rf "$po"
 spool_new "$po"
 rm -f "$tmp/go" "$tmp/gate"
@@ -167,11 +167,11 @@ PARAMrecipients 3
 PARAMrcptminimum 2
 PARAMrefill 1
 */*	interval=1s retries=1
-lap/[ab]	command="$A -f $tmp/go -c lap"
-lap/c	command="$A -w $tmp/gate -c lap"
-lap/d	command="$A -c lap"
+part/[ab]	command="$A -f $tmp/go -c part"
+part/c	command="$A -w $tmp/gate -c part"
+part/d	command="$A -c part"
 END
-put "$po" 502-1 lap a u lap b u lap c u lap d u
+put "$po" 502-1 part a u part b u part c u part d u
 ok 'a scheduler with room for three recipients starts' \
     sched_start "$po" "$tmp/cf"
 ok 'a recipient leaves core and comes back while an agent has another' \
@@ -181,6 +181,6 @@ ok 'a recipient leaves core and comes back while an agent has another' \
 ok 'recipients before and behind one of an agent are delivered' \
     wait_for 60 po_empty "$po"
 sched_stop
-like 'a recipient that a lap meets in core is counted once' \
+like 'a recipient that a reread finds in core is counted once' \
     "$(lines ' exit ')" 'rcpts-in=4 rcpts-out=4$'
 finish

@@ -54,10 +54,10 @@ events() {	# events windows dead
 	    'cohort=1 rules=readme'
 	printf 'events %s\nwindows %s\ndead %s\nEND\n' "$@"
 }
-is 'windows: five good reports' \
+is 'windows: five good reports open the window as in the page' \
     "$(events '+*5' '5 5 5 5 6' '0 0 0 0 0' | "$top/t/fbvec")" 'ok 1 - x
 1..1'
-is 'windows: four bad reports' \
+is 'windows: four bad reports close the window as in the page' \
     "$(events '-*4' '4 3 2 0' '0 0 0 1' | "$top/t/fbvec")" 'ok 1 - x
 1..1'
 explain() {	# file address keyword=value ...: those that do not hold

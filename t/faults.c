@@ -109,7 +109,7 @@ static struct site {
 	unsigned long n;
 } site[SITES];
 
-/* Where the function at hand was called from. */
+/* Where the function that fails was called from. */
 #ifdef __GNUC__
 #define CALLER		__builtin_return_address(0)
 #else

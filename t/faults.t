@@ -3,12 +3,12 @@
 # when the disk, the memory or the process table are back, all goes on.
 #
 # t/faults.c, loaded before libc, has one call fail.  Under each fault a
-# scheduler gets the same mail: delivered, refused, put off, expired, broken,
-# with a T line; it moves it into hash directories, is asked for dumps, told
-# to hold some and to reload, and keeps what it learns of destinations.
+# scheduler gets the same mail: delivered, refused, deferred, expired, broken,
+# with a T line; it moves it into hash directories, gets queries for dumps and
+# commands to hold some and to reload, and keeps what it learns of destinations.
 # It may end while it starts, with a reason and a code; then it is started
 # again without a fault.  At the end every recipient was delivered once, the
-# sender was told of what failed, what cannot be used lies in postman/, and
+# sender had a DSN of what failed, what cannot be used lies in postman/, and
 # nothing else is left.
 #
 #	FAULTS=all sh t/faults.t	every call site, one after the other,
@@ -44,6 +44,8 @@ put "$master" 104-1 old a.host u1 old a.host u2
 put "$master" 105-1 test d.host u1
 put "$master" 106-1 test b.host u1 back b.host u2
 put "$master" 111-1 gate g.host u1
+printf 'i 112-1\no 0\nl <112-1@test>\ne sender\ns local - s 0\n%s\n%s\nm\n\n' \
+    'r           good e.host u1 0' 'N NOTIFY=SUCCESS' | put_raw "$master" 112-1
 printf 'T later.host\n' >"$master/transport/107-1"
 printf 'i 108-1\no 0\nv ../public/v_1\nl x\ne s\ns local - s 0\n%s\n%s\nm\n\n' \
     'r+          test a.host done 0' 'r           test c.host u1 0' |
@@ -67,12 +69,14 @@ cat >"$tmp/want" <<END
 106-1 b.host
 108-1 c.host
 111-1 g.host
+112-1 e.host
 END
-# What the reports in router/ tell of: the message and the recipient.
-cat >"$tmp/want.told" <<END
+# What the DSNs in router/ are about: the message and the recipient.
+cat >"$tmp/want.dsns" <<END
 102 u1
 104 u1
 104 u2
+112 u1
 END
 
 # One trial has a directory of its own, so that some can run side by side.
@@ -85,22 +89,23 @@ PARAMrouternotify=$1/router
 test/*	command="$A -c test -o $1/out"
 back/*	command="$A -c back -f $1/out -o $1/out"
 fail/*	command="$A -c fail error no such user"
+good/*	command="$A -c good -o $1/out ok"
 old/*	expiry=3s command="$A -c old deferred not now"
-gate/*	retries="20" command="$A -c gate -f $1/asked -o $1/out"
+gate/*	retries="20" command="$A -c gate -f $1/free -o $1/out"
 END
 }
 
 # ---- one trial ----------------------------------------------------------------------
 
-told() {	# dir
-	awk '/^  <10[0-9]-1@test>$/ { id = substr($1, 2, 3) }
+dsns() {	# dir
+	awk '/^  <1[01][0-9]-1@test>$/ { id = substr($1, 2, 3) }
 	/^Final-Recipient: / { print id, $3 }' "$1/po/router"/* 2>/dev/null |
 	    sort
 }
 
 settled() {	# dir
 	po_empty "$1/po" && [ -f "$1/po/postman/110-1.control" ] &&
-	    [ "$(told "$1" | wc -l)" -ge 3 ]
+	    [ "$(dsns "$1" | wc -l)" -ge 3 ]
 }
 
 # Is all as it must be?  Prints what is not.
@@ -108,11 +113,11 @@ judge() {	# dir fault
 	awk '{ sub(/.*\//, "", $1); print $1, $3 }' "$1/out" | sort >"$1/got"
 	cmp -s "$1/got" "$tmp/want" ||
 	    echo "delivered: $(diff "$tmp/want" "$1/got" | grep '^[<>]')"
-	told "$1" >"$1/told"
-	[ "$(wc -l <"$1/told")" -ge 3 ] || echo "told: $(tr '\n' , <"$1/told")"
+	dsns "$1" >"$1/dsns"
+	[ "$(wc -l <"$1/dsns")" -ge 3 ] || echo "DSNs: $(tr '\n' , <"$1/dsns")"
 	for f in "$1/po/router"/*; do
 		[ "$(tail -n 1 "$f" | grep -c '^--.*--$')" -eq 1 ] ||
-		    echo "a report is cut: ${f##*/}"
+		    echo "a DSN is cut: ${f##*/}"
 	done
 	list=$(ls "$1/po/postman" | tr '\n' ' ')
 	[ "$list" = '110-1 110-1.control ' ] || echo "postman/: $list"
@@ -122,11 +127,16 @@ judge() {	# dir fault
 	'' | *:1:*) ;;
 	*) return ;;
 	esac
+	# without its line or its report a success has no DSN: the log says so
+	! grep -E '(diagnostic msg=.*112-1 |msg=.*112-1 .*by its tag)' \
+	    "$1/log" >/dev/null || echo '112 u1' >>"$1/dsns"
+	sort -u -o "$1/dsns" "$1/dsns"
 	# one fault may not cost more than that one thing is not known
-	cmp -s "$1/told" "$tmp/want.told" || echo "told: $(tr '\n' , <"$1/told")"
+	cmp -s "$1/dsns" "$tmp/want.dsns" ||
+	    echo "DSNs: $(tr '\n' , <"$1/dsns")"
 	grep 'by its tag' "$1/log" >/dev/null ||
 	    grep 'x-local; 550 (no such user)' "$1/po/router"/* >/dev/null ||
-	    echo 'a report does not say why'
+	    echo 'a DSN does not say why'
 }
 
 # The agent dsn, with one fault in all of its processes.
@@ -158,7 +168,7 @@ join() {
 	code=$?
 }
 
-# What is asked while there is mail; sets mq, those who ask.
+# The queries while there is mail; sets mq, their processes.
 ask_all() {	# dir
 	kill -USR2 "$pid"
 	kill -HUP "$pid"
@@ -172,7 +182,7 @@ ask_all() {	# dir
 	patience=$((5 * lib_persec))
 }
 
-# Is there an answer to all of it?  A fault may have cost one.
+# Is there an answer to each query?  A fault may have cost one.
 answered() {	# dir
 	patience=$((patience - 1))
 	[ $patience -gt 0 ] || return 0
@@ -197,7 +207,7 @@ attempt() {	# dir [NAME=value ...]
 		    >/dev/null; then
 			ask_all "$dir"
 		elif [ -n "$mq" ] && answered "$dir"; then
-			: >"$dir/asked"	# and the last message may go
+			: >"$dir/free"	# and the last message may go
 		fi
 		sleep $lib_nap
 	done
@@ -346,7 +356,7 @@ by_chance() {	# seed
 }
 
 # The first look into a control file, each time that it is opened: to take it
-# in, to mark a recipient, to tell of it.
+# in, to mark a recipient, to write a DSN of it.
 looks() {
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		echo "read:1:1:EIO $i:102-1"

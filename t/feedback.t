@@ -59,7 +59,8 @@ malformed() {	# name line argument of vector ...
 	    '65 Bail out! line L'
 }
 
-holds 'a timer finds nothing to do when none is dead' "$P" "$E" "$W" "$D"
+holds 'a timer event of a host that is not dead changes nothing' \
+    "$P" "$E" "$W" "$D"
 holds 'a numbered line for one event is enough' "$P" "$E" "$W" "$D" \
     '2 - 4 3 0 0 0.45 0 a note'
 holds 'counters are the same within 1e-12' "$P" "$E" "$W" "$D" \
@@ -68,14 +69,18 @@ differs 'counters differ by more than 1e-11' "$P" "$E" "$W" "$D" \
     '2 - 4 3 0 0 0.45000000001 0'
 like 'a counter that differs is named with its event' \
     "$(cat "$tmp/tap")" '^# event 2, - with 4 busy'
-differs 'success counts' "$P" "$E" "$W" "$D" '2 - 4 3 0.1 0 0.45 0'
-differs 'failure counts' "$P" "$E" "$W" "$D" '2 - 4 3 0 0.1 0.45 0'
-differs 'busy counts' "$P" "$E" "$W" "$D" '2 - 5 3 0 0 0.45 0'
-differs 'the window of a numbered line counts' "$P" "$E" "$W" "$D" \
+differs 'another success counter is found' \
+    "$P" "$E" "$W" "$D" '2 - 4 3 0.1 0 0.45 0'
+differs 'another failure counter is found' \
+    "$P" "$E" "$W" "$D" '2 - 4 3 0 0.1 0.45 0'
+differs 'another number of busy agents is found' \
+    "$P" "$E" "$W" "$D" '2 - 5 3 0 0 0.45 0'
+differs 'another window in a numbered line is found' "$P" "$E" "$W" "$D" \
     '2 - 4 4 0 0 0.45 0'
-differs 'the last window counts' "$P" "$E" 'windows 4 3 4' "$D"
-differs 'the last dead counts' "$P" "$E" "$W" 'dead 0 0 1'
-is 'other rules are skipped' "$(replay "${P%readme}shipped" "$E" "$W" "$D")" \
+differs 'another last window is found' "$P" "$E" 'windows 4 3 4' "$D"
+differs 'another last state dead is found' "$P" "$E" "$W" 'dead 0 0 1'
+is 'a vector with other rules is skipped' \
+    "$(replay "${P%readme}shipped" "$E" "$W" "$D")" \
     '0 ok 1 - one # skip other rules'
 
 malformed 'an unknown event' 5 "$P" 'events -*2X' "$W" "$D"
@@ -122,10 +127,11 @@ rules() {	# wanted text ...
 	lib_want=$1
 	shift
 	for lib_text; do
+		lib_title="the rule '$lib_text' is read as $lib_want"
 		lib_got=$("$B" rule "$lib_text")
 		case $lib_got in
-		"$lib_want" | "$lib_want "*) pass "'$lib_text' is $lib_want" ;;
-		*) fail "'$lib_text' is $lib_want" "got: $lib_got" ;;
+		"$lib_want" | "$lib_want "*) pass "$lib_title" ;;
+		*) fail "$lib_title" "got: $lib_got" ;;
 		esac
 	done
 }
@@ -156,7 +162,8 @@ like 'a wrong feedback rule is answered with the reason' \
 # ---- rates ------------------------------------------------------------------------
 
 rate() {	# text wanted
-	is "'$1' is $2" "$("$B" rate "$1" | cut -d' ' -f"1-${3:-3}")" "$2"
+	is "the rate '$1' is read as $2" \
+	    "$("$B" rate "$1" | cut -d' ' -f"1-${3:-3}")" "$2"
 }
 rate 10/m '10 in 60'
 rate 25/h '25 in 3600'
@@ -178,14 +185,15 @@ starts() {	# name wanted rate t ...
 }
 starts 'starts are spread evenly' \
     'start wait 6 wait 0.5 start wait 6 start' 10/m 0 0 5.5 6 6 12
-starts 'a start a little late costs the next nothing' \
+starts 'a start that is a little late does not delay the next' \
     'start start wait 5.5 start wait 6' 10/m 0 6.5 6.5 12 12
-starts 'silence saves nothing up' \
+starts 'a long pause allows one start, not several' \
     'start start wait 6 start' 10/m 0 600 600 606
-starts 'half a gap of silence saves nothing up' 'start start wait 6' 10/m 0 9 9
-starts 'the first may start at once, however rare' \
+starts 'a pause of half a gap allows one start, not two' \
+    'start start wait 6' 10/m 0 9 9
+starts 'the first start is at once, whatever the rate' \
     'start wait 86400 start' 1/d 5 5 86405
-starts 'without a rate all may start' 'start start start' - 0 0 0
+starts 'without a rate all starts are at once' 'start start start' - 0 0 0
 
 # ---- when it may be forgotten -----------------------------------------------------
 

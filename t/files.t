@@ -304,7 +304,7 @@ after=$(most)
 if [ "${before:-0}" -gt 0 ]; then
 	ok 'large files take no memory' [ "$after" -lt $((before + 2000)) ]
 else
-	skip 'large files take no memory' 'no /proc tells'
+	skip 'large files take no memory' 'no /proc that shows it'
 fi
 dd if=/dev/null of="$tmp/large" bs=1048576 seek="$((mega + 64))" 2>/dev/null
 put_raw "$po" 505-1 <"$tmp/large"
@@ -331,9 +331,10 @@ rm -rf "$po"
 ready() {
 	[ -f "$tmp/mounted" ] || gone $bg_pid
 }
-# Mounts, and mounts anew, as it is told.  Only transport/ changes: our lock is
-# open elsewhere, and a disk on which something is open stays as it is.  With
-# both names mount does not repeat options that an ordinary user may not give.
+# Mounts, and remounts when $2.ro or $2.rw is there.  Only transport/ changes:
+# our lock is open elsewhere, and a disk on which something is open stays as it
+# is.  With both names mount does not repeat options that an ordinary user may
+# not give.
 cat >"$tmp/mounter" <<'END'
 mount -t tmpfs -o size=4m,mode=755 tmpfs "$1" &&
     mkdir -p "$1/po/transport" &&

@@ -28,5 +28,5 @@ for name in cf feedback ctl ctlfile report request submit dump dsn smtp; do
 	ok "$name takes changes at random, seed $seed" \
 	    replay $name -r "$seed" "$runs"
 done
-is 'nothing is left behind' "$(ls -d "$tmp"/fuzz* 2>/dev/null)" ''
+is 'the fuzzed programs leave no file' "$(ls -d "$tmp"/fuzz* 2>/dev/null)" ''
 finish

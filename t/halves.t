@@ -173,10 +173,10 @@ like 'a user that is not known is named' \
     '^smtp: -u: no user no\.such\.user$'
 nok 'one process has no user of its own' "$A" -o -u 1 </dev/null
 nok 'one process has no root of its own' "$A" -o -t / </dev/null
-nok '-o has no talker' in_work -o
+nok 'smtp -o has no talker' in_work -o
 answer
 end
-is '-o delivers' "$(tags 10-1)" +
+is 'smtp -o delivers' "$(tags 10-1)" +
 
 # ---- it dies, it hangs --------------------------------------------------------
 
@@ -234,7 +234,7 @@ in_work
 kill -TERM $pid "$talker"
 answer
 end
-is 'a talker that is told to end finishes the message' "$(tags 10-1)" +
+is 'a talker that gets SIGTERM finishes the message' "$(tags 10-1)" +
 
 # ---- it lies ---------------------------------------------------------------------
 

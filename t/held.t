@@ -44,18 +44,18 @@ message 1-1 -n good
 bg sm 1-1
 agent_pid=$bg_pid
 wait_for 20 test -f "$tmp/runs"
-is 'the first recipient has failed and is written down' \
+is 'the first recipient has failed and has a diagnostic' \
     "$(tags 1-1)$(grep -c '^d' "$po/transport/1-1")" '-~1'
 pid=$(locker 1-1)
 is 'the file is locked by the process in the tag' \
     "$("$held" "$po/transport/1-1" "$pid")" held
-is 'the lock of another process is not seen' \
+is 'held finds no lock of a process that has none' \
     "$("$held" "$po/transport/1-1" 1)" free
 kill -9 "$pid"
 wait "$agent_pid" 2>/dev/null
 bg "$held" -a "$po/transport/1-1" >"$tmp/guard"
 wait_for 20 grep guard "$tmp/guard"
-is 'a lock of another process instead leaves the matter unknown' \
+is 'held says unknown when another process has the lock' \
     "$("$held" "$po/transport/1-1" "$pid")" unknown
 kill "$bg_pid"
 wait "$bg_pid" 2>/dev/null

@@ -38,9 +38,9 @@ tag() {
 holds() {	# title condition [stamp]
 	title=$1
 	shift
-	like "$title: the job is ok" \
+	like "$title: the report is ok3" \
 	    "$(ask "$@")" "^10/[0-9]+${tab}${tab}ok3 \$"
-	is "$title: the router gets it" \
+	is "$title: the router gets the message" \
 	    "$(ls "$po/router" | wc -l | tr -d ' ')" 1
 	is "$title: the recipient is done with" "$(tag)" +
 }
@@ -59,13 +59,13 @@ fails() {	# title condition pattern
 	    "$(ask "$2")" "^10/[0-9]+${tab}${tab}error2 $3"
 	is "$1: the router gets nothing" "$(find "$po/router" "$po/public" \
 	    -type f)" ''
-	is "$1: the sender is told why" "$(tag)$(grep -c \
+	is "$1: the diagnostic has the status" "$(tag)$(grep -c \
 	    "^d.*${sep}failed${sep}5[.]3[.]5${sep}" "$po/transport/10-1")" -1
 }
 
 like 'hold -V prints its version' "$("$A" -V)" '^hold [0-9]'
-nok 'an argument is refused' "$A" hold </dev/null
-nok 'a directory without its path is refused' "$A" -d scripts </dev/null
+nok 'hold refuses an argument' "$A" hold </dev/null
+nok 'hold refuses a relative directory of scripts' "$A" -d scripts </dev/null
 is 'the end of input ends the agent' "$("$A" </dev/null)" '#hungry'
 is 'a job whose message is gone makes a resync' \
     "$(printf '9-1\n' | (cd "$po/transport" && exec "$A") |
@@ -106,7 +106,7 @@ is 'the file for the router is named by its inode' \
     "$(ls -i "$po/router/$new" | awk '{ print $1 }')" \
     "$new"
 is 'nothing is left in public/' "$(ls "$po/public")" ''
-is 'nobody is told of a message that goes on' \
+is 'a message that goes on makes no diagnostic' \
     "$(grep -c '^d' "$po/transport/10-1")" 0
 holds "TIMEOUT, the word of ZMailer" TIMEOUT:$past
 waits 'a time to come' time:$future 'retryat \+[1-9][0-9]* its time comes in'
@@ -206,11 +206,12 @@ else
 	if [ "$(id -u)" -eq 0 ] && as_nobody true >/dev/null 2>&1; then
 		echo later >"$DNS/secret.example.mx"
 		chmod 600 "$DNS/secret.example.mx"
-		holds 'ns is asked as nobody when hold is root' \
+		holds 'ns is looked up as nobody when hold is root' \
 		    ns:secret.example/mx
 	else
 		for i in 1 2 3; do
-			skip 'ns is asked as nobody' 'not root, or no nobody'
+			skip 'ns is looked up as nobody' \
+			    'not root, or no nobody'
 		done
 	fi
 	mkfifo "$DNS/slow.example.mx"

@@ -62,7 +62,7 @@ spool_new "$po"
 sleep 300 &
 locker=$!
 lib_pids="$lib_pids $locker"
-printf 'message 201-1\n' >"$po/.mailq.holds"
+printf 'message 201-1\nmessage 299-1\n' >"$po/.mailq.holds"
 put_raw "$po" 201-1 <<END
 i 201-1
 o 0
@@ -77,8 +77,10 @@ wait_log 'loaded msgs='
 kill $locker
 wait $locker 2>/dev/null
 lib_forget $locker
-is 'the hold of a locked message stays' \
+is 'the hold of a locked message stays, that of one that is gone does not' \
     "$(cat "$po/.mailq.holds")" 'message 201-1'
+ok 'a hold on a message that is gone is logged' \
+    logged 'holds msg=299-1 is not in the spool'
 put "$po" 202-1 fine h u
 ok 'other mail goes beside a locked message' wait_log 'complete msg=202-1'
 sched_stop
@@ -156,7 +158,7 @@ ok 'all jobs that are bounced later fail' wait_for 60 eval \
 is 'each job that is bounced later fails once' \
     "$(lines 'failed msg=10' | sed 's/.*msg=\([^ ]*\).*/\1/' |
     sort | uniq | wc -l | tr -d ' ')" 760
-ok 'all jobs that are bounced later are told' wait_for 90 eval \
+ok 'the DSNs of all jobs that are bounced later are sent' wait_for 90 eval \
     '[ "$(ls "$po/transport" | grep -c "^10")" -eq 0 ]'
 sched_stop
 
@@ -207,12 +209,13 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 		rm -f "$pipe".*
 		grep '^busy others are being answered' "$tmp/busy"
 	}
-	ok 'a user is told busy when others wait for a dump' wait_for 60 crowd
+	ok 'a user gets a busy line when others wait for a dump' \
+	    wait_for 60 crowd
 	is 'root and the owner are answered while others wait' \
 	    "$(cat "$tmp/root")" End:
 	sched_stop
 else
-	skip 'a user is told busy when others wait for a dump' \
+	skip 'a user gets a busy line when others wait for a dump' \
 	    'not root, or no setpriv'
 	skip 'root and the owner are answered while others wait' \
 	    'not root, or no setpriv'

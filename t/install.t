@@ -12,7 +12,7 @@ cd "$tmp/src" || exit 1
 m() {
 	make DESTDIR="$tmp/root" MAKEFLAGS= "$@"
 }
-ok 'make install' m install
+ok 'make install ends with 0' m install
 for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
     lib/mail/scheduler-check \
     lib/mail/ta/sm lib/mail/ta/errormail lib/mail/ta/dsn \
@@ -73,7 +73,7 @@ ln "$tmp/root/usr/local/sbin/scheduler" "$tmp/running"
 m install >/dev/null 2>&1
 ok 'make install replaces a program and does not write over it' \
     [ "$(inode)" != "$was" ]
-ok 'make uninstall' m uninstall
+ok 'make uninstall ends with 0' m uninstall
 is 'make uninstall leaves the configuration alone' \
     "$(cd "$tmp/root" && find . -type f | sort)" './usr/local/share/mail/forms/delay
 ./usr/local/share/mail/forms/delivery
@@ -86,14 +86,14 @@ is 'make uninstall leaves the configuration alone' \
 other_submit() {
 	make PREFIX="$tmp/else" CFLAGS= MAKEFLAGS= submit
 }
-ok 'make submit with another PREFIX' other_submit
+ok 'make submit with another PREFIX ends with 0' other_submit
 like 'submit looks for its table below the PREFIX of make' \
     "$(./submit -bv anna 2>&1)" \
     "cannot read the table $tmp/else/share/mail/routes"
 is 'make does not build submit again for the same PREFIX' \
     "$(other_submit | grep submit.o)" ''
 
-ok 'make dist' make MAKEFLAGS= dist
+ok 'make dist ends with 0' make MAKEFLAGS= dist
 like 'make dist: the name of the archive has the version' \
     "$(ls)" '^scheduler-[0-9.]+\.tar\.gz$'
 ok 'make dist: the archive can be unpacked' \
@@ -110,7 +110,7 @@ n() {
 	make DESTDIR="$tmp/other" PREFIX=/opt MAILQNAME=mqueue CFLAGS= \
 	    MAKEFLAGS= "$@"
 }
-ok 'make install from the archive, with another name for mailq' n install
+ok 'make install from the archive with another MAILQNAME ends with 0' n install
 is 'MAILQNAME: program and page are installed under that name' \
     "$(cd "$tmp/other/opt" &&
     find . -name 'mailq*' -o -name 'mqueue*' | sort)" './bin/mqueue
@@ -131,7 +131,7 @@ mkdir "$tmp/tree" "$tmp/tree/t"
 cp "$top/scheduler" "$top/submit" "$tmp/tree"
 cp -R "$top/ta" "$tmp/tree/ta"
 cp "$top/t/run" "$tmp/tree/t"
-ok 'make run' sh "$tmp/tree/t/run"
+ok 'make run ends with 0' sh "$tmp/tree/t/run"
 cp "$tmp/ok.out" "$tmp/run.out"
 out=$(cat "$tmp/run.out")
 is 'make run: all submitted mail is delivered' \

@@ -170,10 +170,11 @@ all_states() {
 	    'agent command held host limit queueonly retry run ' ]
 }
 ok 'jobs in eight states are as the manual says' wait_for 20 all_states
-like 'what is no mail is JSON of its own' "$said" '^9 objects, 3 others:'
+like 'three objects are of no mail' "$said" '^9 objects, 3 others:'
 like 'with -v each job has recipients and reasons' \
     "$("$top/mailq" -jv | check fields1 0)" '^9 objects, 3 others:'
-like 'filters change no object' "$("$top/mailq" -j state=retry,host |
+like 'with filters objects are as the manual says' \
+    "$("$top/mailq" -j state=retry,host |
     check fields1 2)" '^3 objects, 0 others: (retry host|host retry)$'
 printf 'active\nidle\nclosed\nretry\nunused\n' >"$tmp/uses"
 like 'destinations are as the manual says' "$("$top/mailq" -Dj |

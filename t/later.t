@@ -153,7 +153,7 @@ order release 211-1
 ok 'a release of the message reaches its evicted part' wait_for 20 five 3
 sched_stop
 
-# ---- a part that is not read hears of its job ---------------------------------
+# ---- reports of a job on a part that is not read -----------------------------
 
 # All reports on a job, and its end, are one write.
 agent burst <<'END'
@@ -441,7 +441,7 @@ fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 1
-*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+*/*	interval=1h retries=9 expiry=0 bounce=none skew=1000000
 test/*	command="words $tmp"
 EOF
 put "$po" 391-1 test f1 full
@@ -609,7 +609,7 @@ ok 'all mail that expires at once was tried' \
 pass_by 3000
 ok 'all mail that is too old expires' \
     wait_for 30 eval '[ "$(count " complete msg=1")" -eq 70 ]'
-is 'what expires at once does so in several passes' \
+is 'mail that expires at once does so in several passes' \
     "$(lines ' (failed .*status=expire|complete) ' |
     awk '$3 == "complete" { n = 0 } $3 == "failed" { all++
 	if (++n > most) most = n } END { print all, most < 40 }')" '70 1'

@@ -32,7 +32,7 @@ umask "$lib_mask"
 mkdir -p "$tmp/bin/ta" "$tmp/log"
 MAILNAME=this.example	# whatever the machine is called
 export MAILNAME
-ln -s "$top/ta/dsn" "$tmp/bin/ta/dsn"	# it tells senders in every test
+ln -s "$top/ta/dsn" "$tmp/bin/ta/dsn"	# it writes the DSNs of every test
 ln -s "$top/scheduler-check" "$tmp/bin/scheduler-check"	# for scheduler -n
 
 if sleep 0.1 2>/dev/null; then
@@ -316,8 +316,8 @@ new_stamp() {		# dir
 	    $((lib_stamps % 60)))" "$1"
 }
 
-# Tells a scheduler of new mail, which it would find by its next scan, within a
-# second, as well.  For tests of something else than how mail is found.
+# Sends a scheduler a notice of new mail, which it would find by its next scan,
+# within a second, as well.  For tests of something else than how mail is found.
 notice() {	# po name
 	[ ! -S "$1/.scheduler.notify" ] ||
 	    "$top/t/notify" "$1/.scheduler.notify" "NEW $2" || :

@@ -137,7 +137,7 @@ PARAMmailqsock none
 */*	interval=1s retries="1 500 500" expiry=1d bounce=none
 local/*	maxchannel=4 maxring=4 command="keep $tmp"
 END
-ok 'a start with short intervals' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with short intervals' sched_start "$po" "$tmp/cf"
 put "$po" 165-1 local - ines local - jens
 ok 'a message to two full boxes is tried a second time by its list' \
     wait_for 20 eval '[ "$(grep -c "begin ines" "$tmp/done")" -ge 2 ]'
@@ -157,7 +157,7 @@ sched_stop
 # A clause that sets it makes "-" a host like any other.
 : >"$tmp/done"
 config maxthr=1
-ok 'a start with maxthr=1' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts with maxthr=1' sched_start "$po" "$tmp/cf"
 for n in 1 2 3 4; do
 	put "$po" 17$n-1 local - anna
 	put "$po" 18$n-1 local - bert
@@ -169,7 +169,7 @@ sched_stop
 # A reload that sets it does not make destinations with one name of boxes that
 # wait.
 config
-ok 'a start without maxthr' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts without maxthr' sched_start "$po" "$tmp/cf"
 have=190
 for user in mara nina; do
 	: >"$tmp/full.$user"

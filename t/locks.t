@@ -79,6 +79,9 @@ like 'mailq names the process that has a recipient locked' "$(queue)" \
     "skipped: a recipient is locked by another process \\($plain\\)"
 like 'mailq shows when a skipped message is read again' \
     "$(queue)" 'next .*in [0-9]+s'
+is 'a command for a skipped message names the reason' \
+    "$(POSTOFFICE=$po "$top/mailq" hold 101-1 2>&1)" \
+    'mailq: 101-1 is skipped: a recipient is locked by another process'
 like 'mailq counts skipped messages' "$(queue)" '3 messages, .*; 3 skipped'
 like 'mailq -c counts skipped messages' "$(queue -c)" '^skipped 3$'
 like 'mailq -j shows skipped messages' "$(queue -j)" \
@@ -88,7 +91,7 @@ unlike 'mailq does not call a queue of skipped messages empty' \
 
 # The tag of an agent that died with the machine, and its number has come back.
 put "$po" 106-1 stay h user
-ok 'an agent stays' wait_log 'complete msg=106-1' 20
+ok 'an agent with the number of a tag runs' wait_log 'complete msg=106-1' 20
 agent=$(lines 'agent-start .*channel=stay ' | sed 's/.* pid=\([0-9]*\) .*/\1/')
 {
 	printf 'i 105-1\no 0\nl <x@test>\ne sender\ns local - sender 0\n'

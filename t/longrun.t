@@ -119,7 +119,7 @@ judge() {	# name
 }
 
 if [ -n "$LONGRUN" ]; then
-	ok 'a long run' run "$total"
+	ok 'a long run delivers all its mail' run "$total"
 	is 'a long run: each recipient is delivered once, but for lost agents' \
 	    "$(delivered)" \
 	    "$given once"
@@ -158,11 +158,11 @@ small=$((total / 20))
 if valgrind -q "$SCHEDULER" -V >/dev/null 2>&1; then
 	VALGRIND="valgrind -q --leak-check=full --error-exitcode=9
 	    --log-file=$tmp/valgrind.%p --child-silent-after-fork=yes"
-	ok 'a run under valgrind' run $small
+	ok 'a run under valgrind delivers all its mail' run $small
 	VALGRIND=
 	judge 'under valgrind'
 elif [ -z "$LONGRUN" ]; then
-	ok 'a run without valgrind, which is not installed' run $small
+	ok 'a run without valgrind delivers all its mail' run $small
 	judge 'without valgrind'
 fi
 rm -f "$tmp"/valgrind.*
@@ -175,9 +175,10 @@ san='-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined'
 if (cd "$tmp/tree" && make clean && make CFLAGS="$san" LDFLAGS="$san" \
     scheduler) >"$tmp/asan.out" 2>&1; then
 	SCHEDULER=$tmp/tree/scheduler
-	ok 'a run with the address sanitizer' run $small
+	ok 'a run with the address sanitizer delivers all its mail' run $small
 	judge 'with the address sanitizer'
 else
-	skip 'a run with the address sanitizer' 'it cannot be built'
+	skip 'a run with the address sanitizer delivers all its mail' \
+	    'it cannot be built'
 fi
 finish

@@ -148,6 +148,26 @@ Subject: test
 the body'
 is 'Maildir: nothing stays in tmp/' "$(ls "$mail/dora/tmp")" ''
 
+# The second sync is that of new/.
+message 21-1 <<END_
+$rcpt dora/ 0
+$head
+END_
+if ${CC:-cc} -shared -fPIC -o "$tmp/faults.so" "$top/t/faults.c" -ldl \
+    >/dev/null 2>&1 && [ "$(LD_PRELOAD=$tmp/faults.so \
+    FAULTS=fsync:1:0:EIO "$A" -V 2>/dev/null)" ]; then
+	like 'Maildir: new/ cannot be synced: deferred' \
+	    "$(LD_PRELOAD=$tmp/faults.so FAULTS=fsync:2:1:EIO
+	    export LD_PRELOAD FAULTS
+	    job 21-1 -)" 'deferred cannot sync .*/dora/new: '
+	is 'Maildir: new/ cannot be synced: nothing is added' \
+	    "$(find "$mail/dora" -type f | wc -l | tr -d ' ')" 1
+else
+	skip 'Maildir: new/ cannot be synced: deferred' 'no shared object'
+	skip 'Maildir: new/ cannot be synced: nothing is added' \
+	    'no shared object'
+fi
+
 # ---- several recipients -------------------------------------------------------
 
 message A/B/30-1 <<END_
@@ -168,7 +188,7 @@ Subject: other
 END_
 f=$po/transport/A/B/30-1
 out=$(job A/B/30-1 -)
-is 'several recipients: those of the job are reported, no others' \
+is 'several recipients: the recipients of the job alone are reported' \
     "$(printf '%s\n' "$out" | sed 's/.*	//')" \
 "ok2 Ok
 error2 there is no such user here

@@ -21,21 +21,23 @@ calls() {	# title name [command before submit]
 	    sed 1q)" \
 	    "anna: smtp - anna@$name"
 }
-calls 'the file mailname has the name' mail.home.example env
-calls 'the environment goes before it' env.example env MAILNAME=env.example
-calls 'what is no name in the environment does not' mail.home.example \
+calls 'the mail name is that of the file mailname' mail.home.example env
+calls 'MAILNAME of the environment goes before the file' \
+    env.example env MAILNAME=env.example
+calls 'a wrong MAILNAME of the environment is ignored' mail.home.example \
     env MAILNAME='a b'
-calls 'an empty one does not' mail.home.example env MAILNAME=
+calls 'an empty MAILNAME of the environment is ignored' \
+    mail.home.example env MAILNAME=
 system=$(uname -n)
 case $system in
 *[!A-Za-z0-9.-]*|*-.*|*.-*|-*|*-|*..*|.*|*.) system=localhost ;;
 esac
-calls 'without a file it is what the system says' "$system" \
+calls 'without a file the mail name is that of the system' "$system" \
     env MAILSHARE="$tmp/empty"
 for bad in '' '-a.example' 'a..example' 'a.example.' 'a/b' "$(awk 'BEGIN {
     for (i = 0; i < 100; i++) printf "name" }')"; do
 	printf '%s\n' "$bad" >"$tmp/other/mailname"
-	calls "what is no name in the file is not taken: $bad" "$system" \
+	calls "a wrong name in the file is ignored: $bad" "$system" \
 	    env MAILSHARE="$tmp/other"
 done
 is 'a domain line in routes goes before the mail name' \
@@ -52,18 +54,19 @@ PARAMmailqsock none
 sm/*	command="sm -0 -c sm -f $tmp/sm.cf uucp"
 error/*	command="errormail"
 END
-is 'scheduler -n takes a full name' "$("$SCHEDULER" -P "$po" -n \
+is 'scheduler -n says nothing of a full name' "$("$SCHEDULER" -P "$po" -n \
     -f "$tmp/cf" 2>&1 | grep calls)" ''
 echo box >"$tmp/other/mailname"
 out=$(MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)
-is 'a short name is no error' $? 0
+is 'scheduler -n takes a short name without an error' $? 0
 like 'scheduler -n asks for a full name instead of a short one' "$out" \
     "calls this host box, which is not a full name: .*$tmp/other/mailname"
 echo 'box.example.org.' >"$tmp/other/mailname"
 like 'scheduler -n says that the file has no name' "$(MAILSHARE=$tmp/other \
     "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)" \
     "calls this host .*: $tmp/other/mailname cannot be read, or its first word"
-unlike 'the environment makes up for that' "$(MAILNAME=env.example \
+unlike 'scheduler -n takes MAILNAME instead of a wrong file' \
+    "$(MAILNAME=env.example \
     MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)" calls
 echo box.example.org >"$tmp/other/mailname"
 chmod 640 "$tmp/other/mailname"
@@ -71,7 +74,8 @@ like 'scheduler -n says that other users cannot read the name' \
     "$(MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)" \
     "other users get another name .*$tmp/other/mailname: chmod 644 it"
 chmod 644 "$tmp/other/mailname"
-unlike 'a name that all can read is taken' "$(MAILSHARE=$tmp/other \
+unlike 'scheduler -n says nothing of a name that all can read' \
+    "$(MAILSHARE=$tmp/other \
     "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)" mailname
 
 # ---- who has it --------------------------------------------------------------------

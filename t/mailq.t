@@ -171,6 +171,11 @@ is '-c counts messages, recipients, destinations' \
 ask "$tmp/ours" -c -f 'SMTP/example.*'
 is '-c -f counts those of one host' \
     "$rc $(tr '\n' ' ' <"$tmp/out")" '0 scheduler 1 messages 2 recipients 3 destinations 1 jobs 2 held 0 running 1 waiting 1 unreadable 0 skipped 0 oldest 3000 evicted 0 '
+awk '/^Facts:/ { print; print "e\t7"; next } { print }' "$tmp/ours" >"$tmp/d"
+ask "$tmp/d" -c
+is '-c takes the count of evicted mail of an older scheduler, which has no age' \
+    "$rc $(grep -E '^(oldest|evicted)' "$tmp/out" | tr '\n' ' ')" \
+    '0 oldest 100000 evicted 7 '
 ask "$tmp/ours" -S
 is '-S shows the sizes of messages' "$rc $(out)" '0 smtp/example.org:
 	  2 files, 2000001 bytes total, 1000000 bytes average
@@ -291,7 +296,7 @@ is '-Q shows the report of a scheduler that hides its messages' "$rc" 0
 
 # ---- destinations ------------------------------------------------------------
 
-# In all states, with no order; the last as an older scheduler tells it.
+# In all states, with no order; the last as an older scheduler shows it.
 dump >"$tmp/d-lines" <<'END'
 d~smtp~new.test~5~0~0~0~0~-~-~~0~0~3~-~-~0
 d~smtp~busy.test~7~20~3~30~2~-~10/60s~~1~40~0~12~2~0
@@ -569,7 +574,7 @@ cuts() {	# argument ...
 	n=$(wc -c <"$tmp/d")
 	i=0
 	while [ $i -le "$n" ]; do
-		# an asker that gets no byte by a pipe has to wait
+		# a caller that gets no byte by a pipe has to wait
 		[ $i -gt 0 ] || MAILQ_WAIT=1
 		mailq "$@"
 		MAILQ_WAIT=20
@@ -804,7 +809,7 @@ put "$po" X/Y/7-1 smtp '((mx1.test mx2.test)(mx3.test))' d@test
 printf 'T example.org x\n' | put_raw "$po" 13-1
 sed 's/^r /r+/' "$po/transport/12-1" | sed 's/12-1/14-1/' |
     put_raw "$po" 14-1
-touch -t 202001010000 "$po/queue/12-1"
+touch -t 202602010000 "$po/queue/12-1"
 mailq -v
 is '-v lists the spool' \
     "$rc $(sed '1d; /^	id S/d; s/ [0-9dhms]* old/ SPAN old/' "$tmp/out")" \
@@ -965,7 +970,7 @@ commands() {	# answer [option ...]
 	    -r "$po/public/.mailq.command" "$tmp/answer"
 	wait_for 30 test -p "$po/.mailq.command"
 }
-told() {
+received() {
 	sed 's/ [A-Za-z0-9]*$//' "$po/.mailq.command.log"
 }
 commands 'ok 2 messages\033[m\nX/12-1\n'
@@ -976,7 +981,7 @@ mailq hold 'smtp/*.org'
 mailq release X/Y/12-1
 mailq delete 12-1
 mailq bounce 'local/-'
-is 'the scheduler gets the commands as typed' "$(told)" 'flush all
+is 'the scheduler gets the commands as typed' "$(received)" 'flush all
 hold smtp/*.org
 release X/Y/12-1
 delete 12-1
@@ -999,7 +1004,7 @@ mailq flush "smtp/a b"
 is 'a command with a blank in its pattern is refused' "$rc" 64
 mailq flush "smtp/$(printf 'a\nb')"
 is 'a command with a line end in its pattern is not sent' \
-    "$rc $(told | tail -n 1)" '64 bounce QQ/12'
+    "$rc $(received | tail -n 1)" '64 bounce QQ/12'
 unserve
 commands 'no such message\n'
 mailq delete 99-1

@@ -88,6 +88,16 @@ like '-4: addresses of IPv4 are tried only' "$(go six.example -4 -p 1)" \
 
 like 'an unknown domain: failed' \
     "$(go none.example)" '^error2 5.1.2 .*none.example'
+x63=$(awk 'BEGIN { for (i = 0; i < 63; i++) printf "x" }')
+mx a..example later
+mx "x$x63.example" later
+for name in a..example "x$x63.example" "$x63.$x63.$x63.${x63%x}"; do
+	like "a name that no name server can have fails: $name" \
+	    "$(go "$name")" '^error2 5.1.2 .*is no name of a host'
+done
+mx "$x63.example" later
+like 'a name with a part of 63 bytes is looked up' \
+    "$(go "$x63.example")" '^deferall 4.4.3'
 mx none.example
 like 'a domain with neither MX nor address: failed' \
     "$(go none.example)" '^error2 5.1.2'
@@ -137,6 +147,21 @@ mx loop.example '5 far.example' '10 me.example' '20 plain.example'
 like 'a better MX than our name is down: deferred' \
     "$(go loop.example -h me.example \
     -b 192.0.2.9)" '^deferall 4.4.1 far.example'
+a us6.example ::1
+mx loop.example '10 us6.example' '20 far.example'
+for o in -4 '-b 192.0.2.9'; do
+	like "an MX at an address that $o excludes is this machine" \
+	    "$(go loop.example $o -T connect=1s)" '^error2 5.4.6'
+done
+like 'a host at an address that -4 excludes is this machine' \
+    "$(go us6.example -4)" '^error2 5.4.6'
+a six6.example 2001:db8::1
+like 'a host with IPv6 addresses alone and -4: failed, and the reason says so' \
+    "$(go six6.example -4)" '^error2 5.4.4 the options exclude all addresses'
+like 'an MX behind one that -4 excludes is used' \
+    "$(mx two.example '5 six6.example' '9 plain.example'
+    mx plain.example
+    go two.example -4 -p "$port")" '^ok3 2.0.0 plain.example'
 like 'an MX of our name at another port is not this machine' \
     "$(go plain.example -h mx.plain.example -p "$port")" '^ok3'
 
@@ -194,11 +219,29 @@ if [ -s "$tmp/good/port" ]; then
 	    "$(go evil.example -p "$port")" '^deferall 4.3.2'
 	ok 'a good address behind five that refuse is reached by a later try' \
 	    wait_for 60 later evil.example
+	mx pair.example '1 plain.example' '2 good.example'
+	for what in 'mail 421 not now' 'mail drop' 'rcpt drop' \
+	    'data 421 not now'; do
+		echo "$what" >"$tmp/s/rules"
+		like "the next server is tried after $what" \
+		    "$(go pair.example -p "$port")" '^ok3 2.0.0 good.example'
+		is "a server is tried once when there is $what" \
+		    "$(grep -c ^connection "$tmp/s/log")" 1
+		like "the next smart host is tried after $what" \
+		    "$(go h -R "[127.0.0.1]:$port,[127.0.0.2]:$port")" '^ok3'
+	done
+	echo 'data drop' >"$tmp/good/rules"
+	like 'both servers break the connection: the mail is deferred' \
+	    "$(go pair.example -p "$port")" \
+	    '^deferall 4.4.2 good.example .*closed by the other side \(DATA\)'
+	like 'the other server is down: the mail is deferred' \
+	    "$(mx pair.example '1 plain.example' '2 dead.example'
+	    go pair.example -p "$port")" '^deferall 4.4.1 dead.example'
 	rm -f "$tmp/s/rules"
 	kill "$bg_pid"
 	wait "$bg_pid" 2>/dev/null
 else
-	for i in 1 2; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 		skip 'a good address behind addresses that refuse' \
 		    'no address 127.0.0.2'
 	done
@@ -209,13 +252,14 @@ lib_forget "$bg_pid"
 
 for host in '-' '.' 'a..' '[' '[]' '[1.2.3]' '[1.2.3.4]x' '[1.2.3.4]:' \
     '[1.2.3.4]:70000' 'a:0' 'a:b' 'a:25:25' '[::g]' 'a/b' '1::2'; do
-	like "not a host: $host" "$(go "$host")" '^error2 5.1.2'
+	like "a word that is no host fails: $host" \
+	    "$(go "$host")" '^error2 5.1.2'
 done
 
 raw() {		# title pattern printf-format: an answer, byte for byte
 	mx raw.example raw
 	printf "$3" >"$DNS/raw.example.raw"
-	like "an answer $1" "$(go raw.example -p "$port")" "$2"
+	like "an answer of a name server $1" "$(go raw.example -p "$port")" "$2"
 }
 head='\0\0\201\200\0\1\0\1\0\0\0\0\3raw\7example\0\0\17\0\1'
 mx='\300\014\0\17\0\1\0\0\0\0'
@@ -234,6 +278,9 @@ raw 'with a name that leads to itself' "$later" \
     "$head$mx\\0\\4\\0\\12\\300\\053"
 raw 'with a name of forbidden characters' "$later" \
     "$head$mx\\0\\7\\0\\12\\3m;|\\0"
+a -m 127.0.0.1
+raw 'with a name that begins like an option' "$later" \
+    "$head$mx\\0\\6\\0\\12\\2-m\\0"
 raw 'of a server in trouble' "$later" \
     '\0\0\201\202\0\1\0\0\0\0\0\0\3raw\7example\0\0\17\0\1'
 raw 'that there is no such name' '^error2 5.1.2' \

@@ -22,25 +22,29 @@ spool_new "$po"
 # ---- answers without a start --------------------------------------------------------
 
 like '-V prints the version' "$($S -V)" '^scheduler [0-9]'
-ok 'a wrong option: 64' code 64 "$S" -y
-ok 'a word too many: 64' code 64 "$S" -i word
-ok 'an argument that is not numeric: 64' code 64 "$S" -R many
-ok '-E with nonsense: 64' code 64 "$S" -E 10,x
-ok 'no configuration file: 78' code 78 "$S" -n -f "$tmp/none"
+ok 'a wrong option: the exit code is 64' code 64 "$S" -y
+ok 'a word too many: the exit code is 64' code 64 "$S" -i word
+ok 'an argument that is not numeric: the exit code is 64' code 64 "$S" -R many
+ok '-E with a word: the exit code is 64' code 64 "$S" -E 10,x
+ok 'no configuration file: the exit code is 78' code 78 "$S" -n -f "$tmp/none"
 like 'a configuration file that is missing is named' \
     "$(cat "$tmp/code.out")" "$tmp/none"
-is '-n: silent when it is good' "$($S -n -f "$tmp/cf" 2>&1; echo $?)" 0
+is '-n prints nothing of a good configuration' \
+    "$($S -n -f "$tmp/cf" 2>&1; echo $?)" 0
 printf 'x/* interval=oops\n\tfoo=1\n' >"$tmp/bad"
-ok '-n: 78 when it is bad' code 78 "$S" -n -f "$tmp/bad"
-is '-n: every error is printed' \
+ok '-n of a bad configuration: the exit code is 78' \
+    code 78 "$S" -n -f "$tmp/bad"
+is '-n prints every error of a configuration' \
     "$(grep -c "^$tmp/bad:[12]: " "$tmp/code.out")" 2
-like '-n channel/host explains' "$($S -n -f "$tmp/cf" Test/Some.Host)" 'interval'
-ok 'start with a bad configuration: 78' \
+like '-n channel/host prints the keywords of that address' \
+    "$($S -n -f "$tmp/cf" Test/Some.Host)" 'interval'
+ok 'a start with a bad configuration: the exit code is 78' \
     code 78 "$S" -i -P "$po" -f "$tmp/bad"
-ok '-Z file that is not there: 66' code 66 "$S" -n -Z "$tmp/none"
+ok 'a missing file of -Z: the exit code is 66' code 66 "$S" -n -Z "$tmp/none"
 echo 'what is this' >"$tmp/env.bad"
-ok '-Z file with a bad line: 78' code 78 "$S" -n -Z "$tmp/env.bad"
-like 'a bad line of a -Z file is named' \
+ok 'a bad line in the file of -Z: the exit code is 78' \
+    code 78 "$S" -n -Z "$tmp/env.bad"
+like 'a bad line in the file of -Z is named' \
     "$(cat "$tmp/code.out")" "$tmp/env.bad:1:"
 
 # ---- locations ---------------------------------------------------------------------------
@@ -69,13 +73,15 @@ where() {	# directory command ...
 	return $is_it
 }
 unset POSTOFFICE MAILBIN MAILSHARE LOGDIR RENDEZVOUS ZCONFIG
-ok 'locations from the -Z file' where "$tmp/po.file" "$S" -i -Z "$tmp/env"
-ok 'the environment goes before the -Z file' \
+ok 'the file of -Z sets the post office' \
+    where "$tmp/po.file" "$S" -i -Z "$tmp/env"
+ok 'the environment goes before the file of -Z' \
     where "$tmp/po.env" env POSTOFFICE="$tmp/po.env" "$S" -i -Z "$tmp/env"
 ok 'an option goes before the environment' where "$tmp/po.opt" \
     env POSTOFFICE="$tmp/po.env" "$S" -i -Z "$tmp/env" -P "$tmp/po.opt"
 cd "$tmp"
-ok 'a relative post office' where "$tmp/po.rel" "$S" -i -f cf -P po.rel
+ok 'the path of the post office may be relative' \
+    where "$tmp/po.rel" "$S" -i -f cf -P po.rel
 cd /
 is 'the pid file is removed at the end' \
     "$(ls "$tmp"/po.*/.pid.scheduler 2>/dev/null)" ''
@@ -85,13 +91,15 @@ is 'the pid file is removed at the end' \
 ok 'the scheduler starts with -i' sched_start "$po" "$tmp/cf"
 is 'the pid file has the number of the scheduler' \
     "$(head -n 1 "$po/.pid.scheduler")" $sched_pid
-ok 'a second one: 73' code 73 "$S" -i -P "$po" -f "$tmp/cf"
-like 'a second one says whose the post office is' "$(cat "$tmp/code.out")" \
+ok 'a second scheduler: the exit code is 73' \
+    code 73 "$S" -i -P "$po" -f "$tmp/cf"
+like 'a second scheduler names the process of the first' \
+    "$(cat "$tmp/code.out")" \
     "already running .* $sched_pid$"
-ok 'a second one kills nobody' alive $sched_pid
+ok 'a second scheduler leaves the first one running' alive $sched_pid
 sched_stop
 echo 99999999 >"$po/.pid.scheduler"
-ok 'a pid file that was left behind is no hindrance' \
+ok 'the scheduler starts beside a pid file that was left behind' \
     sched_start "$po" "$tmp/cf"
 is 'a pid file that was left behind holds our number alone' \
     "$(grep -v '^$' "$po/.pid.scheduler")" $sched_pid
@@ -114,9 +122,9 @@ cp -p "$tmp/half" "$po/queue/101-1"
 rm -f "$tmp/out"
 LOGDIR=$tmp/log
 export LOGDIR
-ok 'as a daemon it returns when it is ready' \
+ok 'the scheduler becomes a daemon, and the exit code is 0' \
     code 0 "$S" -P "$po" -f "$tmp/cf" -l "$tmp/stat"
-is 'a daemon starts silently' "$(cat "$tmp/code.out")" ''
+is 'the start of a daemon prints nothing' "$(cat "$tmp/code.out")" ''
 pid=$(head -n 1 "$po/.pid.scheduler")
 lib_pids="$lib_pids $pid"
 ok 'a daemon delivers' wait_for 30 grep '^101-1' "$tmp/out"
@@ -124,9 +132,9 @@ ok 'the log of a daemon is in LOGDIR' \
     wait_for 30 grep 'complete msg=101-1' "$tmp/log/scheduler"
 like 'a line of the log is time, level, event' \
     "$(grep ready "$tmp/log/scheduler")" '^20[0-9]{12} info ready pid='
-like '-l: spool id, two times, outcome, address and when' \
+like '-l: a line has spool id, times, outcome and address' \
     "$(cat "$tmp/stat")" "^$id [0-9]+ [0-9]+ ok3 test/h 20[0-9T:-]+Z\$"
-ok 'a second daemon: 73' code 73 "$S" -P "$po" -f "$tmp/cf"
+ok 'a second daemon: the exit code is 73' code 73 "$S" -P "$po" -f "$tmp/cf"
 like 'a second daemon says at its start that one is running' \
     "$(cat "$tmp/code.out")" 'already'
 mv "$tmp/log/scheduler" "$tmp/log/old"
@@ -134,9 +142,9 @@ kill -HUP $pid
 ok 'HUP opens the log anew' wait_for 30 grep reload "$tmp/log/scheduler"
 kill $pid
 ok 'a daemon ends at TERM' wait_for 20 gone $pid
-ok 'a daemon with a bad configuration: 78' \
+ok 'a daemon with a bad configuration: the exit code is 78' \
     code 78 "$S" -P "$po" -f "$tmp/bad"
-ok 'a statistics log that cannot be opened: 73' \
+ok 'a statistics log that cannot be opened: the exit code is 73' \
     code 73 "$S" -P "$po" -f "$tmp/cf" -l "$tmp/none/stat"
 like 'a statistics log that cannot be opened is named at the start' \
     "$(cat "$tmp/code.out")" 'none/stat'

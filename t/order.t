@@ -57,10 +57,10 @@ VECTOR comes-and-preempts
   order 1:a1 1:a2 1:a3 2:small 1:a4 1:a5 1:a6
 END
 VECTORS
-is 'hosts with long names and messages that come later' \
+is 'vectors with long names and later messages hold' \
     "$("$V" <"$tmp/vec" | grep -v '^#' | tr '\n' ' ')" \
     'ok 1 - names ok 2 - comes-later ok 3 - comes-after-the-end ok 4 - comes-and-preempts 1..4 '
-is 'a message that comes a slot later has another order' \
+is 'a vector whose message comes a slot later does not hold' \
     "$(sed 's/^  2@2=/  2@3=/; s/^  2@3=small/  2@2=small/' "$tmp/vec" |
     "$V" | grep -c '^not ok')" 2
 for line in '1@=a' '1@-1=a' '1@2' '1=' '1=a,,b' '1=a,' '1=a b' '1=a=b' \
@@ -276,7 +276,7 @@ for order in random preempt; do
 	sched_stop
 done
 
-# It need not be told its channel, and marks whatever is the first recipient.
+# It needs no option for its channel, and marks whatever is the first recipient.
 agent any <<'END'
 echo '#hungry'
 while read -r job host && [ -n "$job" ]; do

@@ -130,10 +130,11 @@ facts() {	# letter
 	$0 == "Facts:" { on = 1 }
 	on && $1 == want { print NF }' "$tmp/dump" | sort -u
 }
-is 'the first line of a dump' "$(sed 1q "$tmp/dump")" 'version zmailer 1.0'
-is 'the last line of a dump' "$(tail -n 1 "$tmp/dump")" 'End:'
+is 'the first line of a dump has the version' \
+    "$(sed 1q "$tmp/dump")" 'version zmailer 1.0'
+is 'the last line of a dump is End:' "$(tail -n 1 "$tmp/dump")" 'End:'
 for fact in p:2 t:3 d:17 m:6 v:8; do
-	is "the number of fields of a dump's fact ${fact%:*}" \
+	is "a dump's fact ${fact%:*} has the fields of the page" \
 	    "$(facts "${fact%:*}")" "${fact#*:}"
 done
 sched_stop
@@ -145,14 +146,14 @@ END
 cd "$po/transport" || exit 1
 printf '105-1\tHERE.TEST\n#idle\n999-9\t-\n\n' |
     sh "$tmp/bin/ta/give" prog "$tmp/bin/take" >"$tmp/said" 2>/dev/null
-is 'the example agent by hand: its output' \
+is 'the example agent by hand prints what the page says' \
     "$(sed "s/$sep/|/g" "$tmp/said")" "#hungry
 105/45${tab}dora|delivered|2.0.0|x-local; 250 (taken)|${tab}ok taken
 #hungry
 #hungry
 #resync 999-9
 #hungry"
-is 'the example agent by hand: its tag' \
+is 'the example agent by hand sets the tag +' \
     "$(sed -n 's/^r\(.\).*dora 0$/\1/p' 105-1)" +
 cd "$top" || exit 1
 ok 'the sample session of the page runs' sh "$top/t/session"

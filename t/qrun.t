@@ -17,7 +17,7 @@ file() {	# dir name recipient time
 	touch -t "$4" "$tmp/new"
 	mv "$tmp/new" "$po/$1/$2"	# in one piece, for a run that stays
 }
-# A file that cannot be used is said in a line, so the lines tell the order.
+# A file that cannot be used is said in a line, so the lines show the order.
 wrong() {	# dir name time
 	printf 'from <s@a.example>\nto <x>\nnone\n\n' >"$po/$1/$2"
 	touch -t "$3" "$po/$1/$2"
@@ -34,7 +34,8 @@ wrong router 70 202601010001
 wrong router 600 202601010002
 wrong router 10 202601010002
 wrong router 9 202601010002
-is 'the oldest is first, then the smallest number' "$(order)" \
+is 'submit -q takes the oldest file first, then the smallest number' \
+    "$(order)" \
     'router/70 router/9 router/10 router/600 router/7 '
 
 # ---- directories of less important mail ------------------------------------------
@@ -133,13 +134,14 @@ odd() {		# envelope: what is in postman/ and in the queue then
 }
 is 'a recipient that is no address: postman/ has a copy, the queue the message' \
     "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" '77_syntax 1'
-ok 'the copy is the message, byte for byte' \
+ok 'the copy in postman/ is the message, byte for byte' \
     cmp "$tmp/odd" "$po/postman/77_syntax"
-is 'the copy is for its owner alone' \
+is 'the copy in postman/ is for its owner alone' \
     "$(ls -l "$po/postman/77_syntax" | cut -c1-10)" -rw-------
-like 'the copy is said in a line' "$(cat "$tmp/out")" \
+like 'a line of submit -q names the copy in postman/' "$(cat "$tmp/out")" \
     '^submit: router/77: it is in the queue, and a copy is .*/postman/77_syntax$'
-is 'a copy replaces none' "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" \
+is 'a second copy in postman/ does not replace the first' \
+    "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" \
     '77_syntax 77_syntax.1 2'
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'a refused recipient of a message without a sender: there is a copy' \
@@ -149,19 +151,19 @@ rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'no address, and a message without a sender: the copy is a double bounce' \
     "$(odd 'channel error\nto <x@@y>\nto <anna>')" '77_untold.bounce-0-0 1'
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
-is 'a report that nobody can get is set aside as a double bounce' \
+is 'a DSN that nobody can get is set aside as a double bounce' \
     "$(odd 'channel error\nto <spam@x>')" '77.bounce-0-0 0'
-is 'mailq counts it as a double bounce' \
+is 'mailq counts a double bounce' \
     "$(POSTOFFICE=$po "$top/mailq" 2>/dev/null | tail -n 1 |
     sed 's/, [^,]* old$//')" \
     'the queue is empty; 1 set aside (1 double bounce)'
-is 'a second report of the same number replaces none' \
+is 'a second double bounce of the same number replaces none' \
     "$(odd 'channel error\nto <spam@x>')" '77.bounce-0-0 77.bounce-0-0.1 0'
 rm -f "$po/postman/"*
 is 'a file that cannot be parsed is no double bounce' \
     "$(odd 'from <s@a>\nnonsense x\nto <anna>')" '77 0'
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
-is 'a refused recipient of which the sender hears: there is no copy' \
+is 'a refused recipient whose sender gets a DSN: there is no copy' \
     "$(odd 'from <s@a>\nto <spam@x>\nto <anna>')" 1
 rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'a message in order: there is no copy' "$(odd 'from <s@a>\nto <anna>')" 1
@@ -197,7 +199,7 @@ done
 wrong router 99 202601010000
 out=$(sub -q)
 is 'several workers end well' $? 0
-like 'what one of several workers says is printed' \
+like 'a line of one of several workers is printed' \
     "$out" '^submit: router/99: .*not known'
 is 'several workers take each file once' "$(cat "$po"/transport/[1-9]* |
     sed -n 's/^r .* local - u\([0-9]*\) .*/\1/p' | sort -n | uniq | wc -l |
@@ -206,4 +208,25 @@ is 'several workers leave no file in router/' "$(ls "$po/router")" ''
 is 'several workers took files' \
     "$(ls "$po/transport" | sed 's/.*-//' | sort -u |
     wc -l | tr -d ' ')" 4
+file router 51 u51 202601010000
+file router 52 u52 202601010000
+title='several workers end well where a parent has ignored SIGCHLD'
+if env --ignore-signal=CHLD true 2>/dev/null; then
+	out=$(env --ignore-signal=CHLD "$top/submit" -P "$po" \
+	    -C "$tmp/routes" -q 2>&1)
+	is "$title" "$?$out" 0
+else
+	skip "$title" 'env cannot ignore a signal'
+fi
+file router 53 u53 202601010000
+mkdir "$tmp/gone"
+out=$(cd "$tmp/gone" && rmdir "$tmp/gone" && sub -q)
+is 'a run in a directory that was removed takes mail' \
+    "$out$(ls "$po/router")" ''
+mkfifo "$tmp/fifo"
+bg cat "$tmp/fifo"
+reader=$bg_pid
+bg "$top/submit" -P "$po" -C "$tmp/routes" -q1s 9>"$tmp/fifo"
+ok 'a run that stays closes descriptors of its parent' wait_for 20 gone $reader
+kill -TERM $bg_pid
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Each recipient has the reason that it heard itself: in the log, in mailq, and
-# in what its sender is told.
+# Each recipient has the reason of its own last deferral: in the log, in mailq,
+# and in the DSN.
 # Takes long.
 . "${0%/*}/lib.sh"
 
@@ -78,7 +78,7 @@ said() {	# message
 	    !seen[$0]++ { all = all (all == "" ? "" : "; ") $0 }
 	    END { print all }'
 }
-# The report on a message is $tmp/report.
+# The DSN of a message is $tmp/report.
 report() {	# message
 	wait_log "msg=$1 .*channel=dsn .* file=router" 30
 	cat "$po/$(sed -n "s/.* msg=$1 .*channel=dsn .*file=\(router\/[0-9]*\).*/\1/p" \
@@ -102,7 +102,7 @@ fresh() {
 	rm -f "$say"/*
 }
 
-# ---- two that heard different things ------------------------------------------
+# ---- two with different reasons ----------------------------------------------
 
 fresh
 says one deferred '451 greylisted'
@@ -135,7 +135,7 @@ is 'mailq -jv has the reason of a job for each recipient' \
 is 'mailq -j has both reasons in one string' "$(reason_of 101-1)" \
     '"451 greylisted; 452 mailbox full"'
 
-# Another run, in which one hears something else and one nothing.
+# Another run, in which one gets another reason and one none.
 says one deferred '450 later'
 rm "$say/two"
 ok 'mailq flush all is accepted' mailq_order flush all
@@ -152,7 +152,7 @@ like 'reports count that an agent made before it died' "$(said 103-1)" \
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
-# ---- what the sender is told --------------------------------------------------
+# ---- reasons in the DSN ------------------------------------------------------
 
 fresh
 says one deferred '451 greylisted'
@@ -235,11 +235,11 @@ is 'the last of two diagnostics of a recipient counts' \
 sched_stop
 cp "$tmp/122" "$po/transport/122-1"
 [ -f "$po/queue/122-1" ] || echo body >"$po/queue/122-1"
-says one deferred '454 heard since'
+says one deferred '454 new words'
 ok 'the scheduler starts again and tries mail' start 'expiry=1s expiry2=1d'
 is 'a reason after a restart goes before the control file' \
     "$(fields 122-1)" \
-    'one@= x-local; 454 heard since@dated@two@= x-local; 452 mailbox full@dated@'
+    'one@= x-local; 454 new words@dated@two@= x-local; 452 mailbox full@dated@'
 sched_stop
 
 # ---- bounds -------------------------------------------------------------------

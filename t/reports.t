@@ -88,13 +88,14 @@ is 'only reports on recipients of the job count' \
     "$(lines ' (delivered|failed) msg=' |
     sed 's/.* \([df][a-z]*\) .*rcpt=\([0-9]*\) .*/\1 \2/' | sort -u -k 2n | tr '\n' ' ')" \
     "delivered $(at 0) delivered $(at 50002) failed $(at 50004) "
-is 'the tags say the same' "$(sed -n 's/^r\([-+]\).* \(u[0-9]*\) 0$/\1\2/p' \
+is 'only recipients of the job have a tag' \
+    "$(sed -n 's/^r\([-+]\).* \(u[0-9]*\) 0$/\1\2/p' \
     "$po/transport/301-1" | tr '\n' ' ')" '+u00000 +u50002 -u50004 '
 is 'only tags of the control file change, and lines are appended' \
     "$(sed -e '/^d[- ]/d' -e 's/^r[-+~]......./r        /' \
     -e 's/^r.......\(.*\)/r       \1/' "$po/transport/301-1" |
     cksum)" "$(sed 's/^r.......\(.*\)/r       \1/' "$tmp/ctl" | cksum)"
-is 'the other host of the message gets its recipients' \
+is 'no recipient of the other host has a tag' \
     "$(grep -c '^r .* b\.host' "$po/transport/301-1")" 30000
 like 'reports that do not count are logged' "$(cat "$tmp/sched.log")" \
     'refused|no such recipient|garbled'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each vertex waits for what it was told, whatever else comes for its host.
+# Each vertex waits for its own next try, whatever else comes for its host.
 # Takes long.
 . "${0%/*}/lib.sh"
 . "${0%/*}/words.sh"
@@ -29,14 +29,14 @@ END
 put "$po" 101-1 test h at3600
 put "$po" 102-1 test h full
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
-ok 'mail with its own times is tried by them' wait_for 30 often 6 102-1
+ok 'a deferred job is tried by its retry list' wait_for 30 often 6 102-1
 is 'mail with a retryat for the same host is not tried' "$(tried 101-1)" 1
 like 'the log has the time of a retryat' \
     "$(lines 'deferred msg=101-1')" ' next=(3600|35[0-9][0-9]) '
 
 # A place in the retry list is used up by the vertex's own tries alone.
 put "$po" 111-1 far h full
-ok 'a second try by the list' wait_for 30 often 2 111-1
+ok 'a job is tried a second time by its retry list' wait_for 30 often 2 111-1
 n=0
 while [ $n -lt 20 ]; do
 	n=$((n + 1))
@@ -44,7 +44,8 @@ while [ $n -lt 20 ]; do
 	notice "$po" 12$n-1
 	wait_log "complete msg=12$n-1" 20
 done
-is 'new mail for the host brings no third try' "$(tried 111-1)" 2
+is 'new mail for the host starts no third try of a deferred job' \
+    "$(tried 111-1)" 2
 is 'new mail for the host was delivered' "$(count 'complete msg=12')" 20
 
 # The latest time of a run counts for all of it.
@@ -54,7 +55,8 @@ ok 'a job with two retryats and a deferral is deferred' \
 like 'a job with several retryats waits until the latest' \
     "$(lines 'deferred msg=131-1')" ' next=(2000|19[0-9][0-9]) '
 put "$po" 141-1 test third at100
-ok 'a retryat of 100 seconds' wait_log 'deferred msg=141-1' 20
+ok 'a job with a retryat of 100 seconds is deferred' \
+    wait_log 'deferred msg=141-1' 20
 have=$(tried 102-1)
 pass_by 90
 wait_for 20 often $((have + 1)) 102-1
@@ -116,7 +118,7 @@ wait_log 'load msg=151-1' 20
 printf 'T q.host\n' >"$po/transport/.901-1"
 mv "$po/transport/.901-1" "$po/transport/901-1"
 new_stamp "$po/transport"
-ok 'a queueonly job after a T line' wait_log 'deferred msg=151-1' 20
+ok 'a queueonly job is deferred after a T line' wait_log 'deferred msg=151-1' 20
 like 'the log says that a queueonly job waits for a T line' \
     "$(lines 'deferred msg=151-1')" \
     ' next=queueonly '

@@ -1,5 +1,5 @@
 #!/bin/sh
-# When what was put off is tried again, and when it expires.
+# When deferred mail is tried again, and when it expires.
 . "${0%/*}/lib.sh"
 
 A=$top/t/agent

@@ -108,8 +108,24 @@ sparse 'a line of a header' '256 KB' 'from s@a.org\nto anna\nenv-end\nX: y'
 sparse 'the first line of a mailbox' '256 KB' \
     'from s@a.org\nto anna\nenv-end\nFrom x'
 awk 'BEGIN { print "from s@a.org\nto anna\nenv-end"
-    for (i = 0; i < 50000; i++) print "From " }' >"$po/router/77"
+    for (i = 0; i < 60000; i++) print "From " }' >"$po/router/77"
 like 'too many From lines of a mailbox are refused' "$(sub -q)" '256 KB'
+clear
+
+# submit takes a header of 256 KB, and completes it.
+awk 'BEGIN { print "from s@a.org\nto anna\nenv-end\nSubject: x"
+    for (i = 0; i < 4800; i++)
+	print " a line of sixty bytes, which makes a header very long indeed" }' \
+    >"$po/router/77"
+is 'a header that submit has made longer than 256 KB is taken' \
+    "$(sub -q; rcpts)" 'local - anna;'
+
+awk 'BEGIN { print "from s@a.org\nto anna\nto "
+    for (i = 0; i < 2000; i++) print "to a b, refused@x"
+    print "env-end\n" }' >"$po/router/77"
+sub -q >"$tmp/out"
+is 'of wrong addresses 1000 are named' "$(grep -c 77: "$tmp/out") \
+$(grep -c 'more wrong addresses' "$tmp/out")" '1002 1'
 clear
 
 # ---- the disk ----------------------------------------
@@ -159,13 +175,20 @@ like 'a crashed submit whose pid is in use again is noticed' "$(sub -q)" \
     "transport/$num-$$: queued now, after a crash"
 is 'the mail of a crashed submit gets into the queue' "$(rcpts)" 'local - anna;'
 if [ -z "$traced" ]; then
-	for i in 1 2 3 4 5 6 7; do
+	for i in 1 2 3 4 5 6 7 8; do
 		skip 'a submit at work' 'no strace that can stop it'
 	done
 else
 	ok 'a submit is stopped between its renames' start_stopped \
 	    "$moves:signal=STOP:when=1" "$S" -P "$po" -C "$tmp/routes" anna
 	is 'a submit at work is left alone' "$(sub -q; ls "$po/transport")" ''
+	title='a submit at work in another container is left alone'
+	if unshare -p -f true 2>/dev/null; then
+		is "$title" "$(unshare -p -f "$S" -q -P "$po" \
+		    -C "$tmp/routes" 2>&1; ls "$po/transport")" ''
+	else
+		skip "$title" 'no process namespaces here'
+	fi
 	end_stopped CONT
 	is 'a submit at work ends well, its mail is in the queue' \
 	    "$status $(rcpts)" '0 local - anna;'

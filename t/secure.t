@@ -186,6 +186,18 @@ EOF
 	sched_stop
 	is 'the large message is delivered to each recipient once' \
 	    "$(sort -u "$tmp/said/list" | wc -l | tr -d ' ')" 4000
+	echo 'gone/*	queueonly' >>"$tmp/few.cf"
+	put_many "$po" 5000 5000 gone
+	VALGRIND=$tmp/bin/ta/less
+	sched_start "$po" "$tmp/few.cf"
+	VALGRIND=
+	ok 'too little memory for many messages is logged' \
+	    wait_log 'err memory ' 30
+	wait_log ' loaded msgs='
+	ok 'too little memory is logged once in a second' [ "$(lines \
+	    'err memory ' | cut -c 1-14 | uniq -c | sort -n |
+	    sed -n '$s/^ *\([0-9]*\) .*/\1/p')" -le 2 ]
+	sched_stop
 else
 	skip 'a limit of memory' 'it cannot be set, or the use not be seen'
 fi

@@ -14,7 +14,7 @@
  *	-1	for one asker only
  *	-b	byte by byte
  *	-d	a dialogue: lines "S ..." of the file are sent, lines "C ..."
- *		must come; who sends another is told so
+ *		must come; another one gets an error
  *	-c	cut: the first asker gets no byte, the next one byte, ...
  *	-l	... all get so many bytes
  *	-s	stall: nothing more comes then, and it is not closed

@@ -72,14 +72,15 @@ was=$(ls -i "$f" | awk '{ print $1 }')
 is 'a run takes a file of the group' \
     "$("$top/submit" -q -P "$po" -C "$share/routes" 2>&1)" ''
 if [ -f "$(echo "$po"/queue/[1-9]*)" ]; then
-	is 'a run renames it and gives it to the owner' \
+	is 'a run renames the file and gives it to the owner' \
 	    "$(ls -lin "$po"/queue/* | awk '{ print $1, substr($2, 1, 10), $4 }')" \
 	    "$was -rw------- 0"
 	like 'a message of the group has the privilege of its user' \
 	    "$(cat "$po"/transport/[1-9]*)" \
 	    "^r           local - anna $nobody\$"
 else
-	fail 'a run renames it and gives it to the owner' 'it is not in queue/'
+	fail 'a run renames the file and gives it to the owner' \
+	    'it is not in queue/'
 	fail 'a message of the group has the privilege of its user' \
 	    'it is not in queue/'
 fi
@@ -98,9 +99,9 @@ unlike 'a hostile environment does not change the sender' \
     "$(cat "$po"/router/*)" '^from <?root'
 clear
 out=$(as_nobody env $evil "$S" -P "$tmp/evil/po" anna <"$tmp/m")
-is '-P: a message goes into the other post office' \
+is 'with -P a message goes into the other post office' \
     "$(ls "$tmp/evil/po/router" | wc -l | tr -d ' ')" 1
-is '-P: the group is not used' "$(ls -ln "$tmp/evil/po/router" |
+is 'with -P the group is not used' "$(ls -ln "$tmp/evil/po/router" |
     awk -v g=$group 'NR > 1 { print $4 == g }')" 0
 clear
 like '-P of the same post office has no group' "$(them -P "$po" anna \
@@ -209,11 +210,13 @@ if [ ! -r /proc/self/exe ]; then
 		skip 'signals' 'no /proc'
 	done
 else
-	ended_by 'TERM ends it, and nothing is left in public/' "$S" anna
-	ended_by 'TERM ends it when TERM was ignored' sh -c 'trap "" TERM; exec "$@"' \
+	ended_by 'TERM ends submit, and nothing is left in public/' "$S" anna
+	ended_by 'TERM ends submit when TERM was ignored' \
+	    sh -c 'trap "" TERM; exec "$@"' \
 	    sh "$S" anna
 	if env --block-signal=TERM true 2>/dev/null; then
-		ended_by 'TERM ends it when TERM was blocked' env --block-signal=TERM "$S" anna
+		ended_by 'TERM ends submit when TERM was blocked' \
+		    env --block-signal=TERM "$S" anna
 	else
 		skip 'TERM ends submit when TERM was blocked' \
 		    'no program that blocks signals'

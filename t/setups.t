@@ -33,10 +33,10 @@ setup() {	# name
 	is "$s: addresses lead where its README says" \
 	    "$(grep -v "^$tab" "$tmp/out")" \
 	    "$(cat "$tmp/shown")"
-	is "$s: each address has a command" \
+	is "$s: each address of its README has a command" \
 	    "$(grep -c "^${tab}command=" "$tmp/out")" \
 	    "$(grep -c . "$tmp/shown")"
-	like "$s: its README shows that" "$(cat "$tmp/shown")" :
+	like "$s: its README shows where addresses lead" "$(cat "$tmp/shown")" :
 	MAILSHARE=$share
 	export MAILSHARE
 	edit scheduler.cf "s,mailbox -8,mailbox -n -d $tmp/boxes,"
@@ -44,7 +44,7 @@ setup() {	# name
 edit() {	# file sed-script: of the copy
 	sed "$2" "$share/$1" >"$tmp/edited"
 	if cmp -s "$tmp/edited" "$share/$1" && [ "$1" != scheduler.cf ]; then
-		fail "$s: $1 has what is to be edited"
+		fail "$s: $1 has the words that the test edits"
 	fi
 	cat "$tmp/edited" >"$share/$1"
 }
@@ -138,9 +138,13 @@ is 'uucp: rmail takes a name at a host' \
     "$(rmail "From bert $date remote from hub\n")" '<bert@hub>'
 is 'uucp: rmail takes a path' \
     "$(rmail "From a!b!bert $date remote from hub\n")" '<bert@b>'
-is 'uucp: rmail takes the last line' \
-    "$(rmail "From x $date remote from y\n>From z $date\n" | wc -l |
-    tr -d ' ')" 1
+is 'uucp: rmail takes the last line with a host' \
+    "$(rmail "From x $date remote from y\n>From z $date\n")" '<x@y>'
+is 'uucp: rmail takes the line of the first hop' \
+    "$(rmail "From uucp $date remote from hub\n>From bert $date remote from \
+far\n")" '<bert@far>'
+is 'uucp: rmail leaves no such line in the message' \
+    "$(grep -c 'remote from' "$tmp/boxes/anna")" 0
 is 'uucp: rmail takes a DSN, which has no sender' \
     "$(rmail "From MAILER-DAEMON $date remote from hub\n")" '<>'
 sched_stop
@@ -173,7 +177,8 @@ else
 	ok 'dialup: the line is up' sh "$share/ip-up"
 	ok 'dialup: mail goes to the provider' \
 	    wait_log 'delivered .*channel=smtp' 30
-	is 'dialup: the laptop has none' "$(grep -c RCPT "$tmp/laptop/log")" 0
+	is 'dialup: no mail goes to the laptop before its request' \
+	    "$(grep -c RCPT "$tmp/laptop/log")" 0
 	ok 'dialup: the laptop asks for its mail' "$top/submit" -P "$po" \
 	    "-qR$laptop"
 	ok 'dialup: the laptop gets its mail' wait_for 30 po_empty "$po"

@@ -113,7 +113,7 @@ ok 'a second TERM ends the agent' wait_for 30 gone "$pid"
 : >"$gate"
 ok 'a second TERM leaves unfinished mail in the queue' \
     [ -f "$po/transport/204-1" ]
-ok 'start after a second TERM' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts after a second TERM' sched_start "$po" "$tmp/cf"
 ok 'unfinished mail is delivered after the next start' \
     wait_log 'complete msg=204-1'
 sched_stop INT
@@ -145,7 +145,7 @@ wait $sched_pid
 : >"$gate"
 pid=$(lines agent-start | tail -n 1 | sed 's/.*pid=\([0-9]*\).*/\1/')
 ok 'agents leave when the scheduler is gone' wait_for 30 gone "$pid"
-ok 'start after a crash' sched_start "$po" "$tmp/cf"
+ok 'the scheduler starts after a crash' sched_start "$po" "$tmp/cf"
 ok 'a start after a crash finds everything' wait_for 20 po_empty "$po"
 is 'a start after a crash delivers each recipient once' \
     "$(sort "$tmp/gated" | cut -d' ' -f1,2 | uniq -d)" ''

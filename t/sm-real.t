@@ -116,7 +116,7 @@ fi
 
 # ---- msmtp --------------------------------------------------------------
 
-# Takes mail on a free port and writes down what it hears; what it answers to
+# Takes mail on a free port and writes down what it gets; what it answers to
 # RCPT is in a file.
 cat >"$tmp/sink.py" <<'END_'
 import os, socket, sys
@@ -127,7 +127,7 @@ s.listen(5)
 with open(tmp + '/port.new', 'w') as f:
     f.write(str(s.getsockname()[1]))
 os.rename(tmp + '/port.new', tmp + '/port')
-heard = open(tmp + '/heard', 'a')
+received = open(tmp + '/received', 'a')
 def serve(f):
     def say(line):
         f.write(line.encode() + b'\r\n')
@@ -138,8 +138,8 @@ def serve(f):
         line = f.readline()
         if not line:
             return
-        heard.write(line.decode('latin1').rstrip('\r\n') + '\n')
-        heard.flush()
+        received.write(line.decode('latin1').rstrip('\r\n') + '\n')
+        received.flush()
         word = line[:4].upper()
         if data:
             if line == b'.\r\n':
@@ -189,20 +189,21 @@ END_
 	put "$po" 20-1 msmtp - anna@else.org msmtp - bert@else.org
 	ok 'msmtp sends mail' through msmtp po_empty "$po"
 	is 'msmtp sends a message to each recipient' \
-	    "$(grep -e '^MAIL' -e '^RCPT' "$tmp/heard")" \
+	    "$(grep -e '^MAIL' -e '^RCPT' "$tmp/received")" \
 	    'MAIL FROM:<sender>
 RCPT TO:<anna@else.org>
 MAIL FROM:<sender>
 RCPT TO:<bert@else.org>'
-	is 'msmtp sends the body' "$(grep -c '^body of 20-1$' "$tmp/heard")" 2
+	is 'msmtp sends the body' \
+	    "$(grep -c '^body of 20-1$' "$tmp/received")" 2
 
 	new_spool
 	put "$po" 21-1 msmtp - anna@else.org
 	sed 's/^s .*/s local - <> 0/' "$po/transport/21-1" | put_raw "$po" 21-1
-	: >"$tmp/heard"
+	: >"$tmp/received"
 	through msmtp po_empty "$po"
 	like 'msmtp sends <> for an empty sender' \
-	    "$(grep '^MAIL' "$tmp/heard")" '^MAIL FROM:<>'
+	    "$(grep '^MAIL' "$tmp/received")" '^MAIL FROM:<>'
 
 	new_spool
 	put "$po" 22-1 msmtp - anna@else.org

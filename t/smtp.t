@@ -1,6 +1,6 @@
 #!/bin/sh
-# The agent smtp against a server that does what it is told, t/smtpd: fed by
-# hand, and under the scheduler.
+# The agent smtp against t/smtpd, a server whose answers are rules: fed by hand,
+# and under the scheduler.
 # Takes long.
 . "${0%/*}/lib.sh"
 . "${0%/*}/smtp.sh"
@@ -59,11 +59,11 @@ like '-V prints the version' "$("$A" -V)" '^smtp [0-9]'
 is 'the agent leaves at the end of input' "$("$A" </dev/null)" '#hungry'
 for o in -Z '-T x=1' '-T rcpt=x' '-T 0' '-p 0' '-p 70000' '-m 0' '-R a,' \
     'a b' '-w x' '-T cmds=1m'; do
-	nok "wrong options: $o" "$A" -N $o </dev/null
+	nok "wrong options are refused: $o" "$A" -N $o </dev/null
 done
 ok "times of -T in ZMailer's form are accepted" \
     "$A" -N -T conn=10,tcpw=5m -T CMD=1m -T Dot=1h -T DATA=2m </dev/null
-without NO_TCP || nok 'wrong options: -b x' "$A" -b x </dev/null
+without NO_TCP || nok 'a wrong option is refused: -b x' "$A" -b x </dev/null
 is "options of ZMailer are accepted" \
     "$("$A" -8esrxl "$tmp/log/smtp" </dev/null)" '#hungry'
 
@@ -81,7 +81,7 @@ rules() {	# line ...
 	[ $# -eq 0 ] || printf '%s\n' "$@" >"$srv/rules"
 	: >"$srv/log"
 }
-heard() {	# what the server heard
+received() {	# the commands that the server got
 	sed -n 's/^> //p' "$srv/log"
 }
 conns() {
@@ -113,7 +113,7 @@ one 10-1 anna@b.org otto@b.org
 is 'two recipients are reported as ok3' "$(verdict 10-1)" 'ok3 2.0.0
 ok3 2.0.0'
 is 'delivered recipients have the tag +' "$(tags 10-1)" ++
-is 'the commands of a transaction' "$(heard)" 'EHLO this.example
+is 'a transaction has its commands in order' "$(received)" 'EHLO this.example
 MAIL FROM:<s@a.org>
 RCPT TO:<anna@b.org>
 RCPT TO:<otto@b.org>
@@ -127,9 +127,9 @@ is 'the message arrives byte for byte' "$(raw)" \
 one 10-1
 rules
 verdict 10-1 -h me.example -l "$tmp/log/smtp" >/dev/null
-is '-h sets the name in EHLO' "$(heard | head -n 1)" 'EHLO me.example'
+is '-h sets the name in EHLO' "$(received | head -n 1)" 'EHLO me.example'
 is 'with a transcript the last command is QUIT' \
-    "$(heard | tail -n 1)" QUIT
+    "$(received | tail -n 1)" QUIT
 like 'the transcript has commands' \
     "$(cat "$tmp/log/smtp")" '^[0-9]+ > RCPT TO:<anna@b.org>'
 unlike 'the transcript does not have the message' \
@@ -140,7 +140,7 @@ sed 's/^s .*/s error - <> 0/' "$po/transport/10-1" | sed 's/^r+/r /' \
 put_raw "$po" 10-1 <"$tmp/ctl"
 rules
 verdict 10-1 >/dev/null
-is 'the empty sender is <>' "$(heard | sed -n 2p)" 'MAIL FROM:<>'
+is 'the empty sender is <>' "$(received | sed -n 2p)" 'MAIL FROM:<>'
 
 message 10-1 <<END
 $rcpt anna@b.org 0
@@ -161,7 +161,7 @@ is 'recipients of several senders and headers are delivered to' \
     "$(verdict 10-1 | sort | uniq -c |
     awk '{ print $1, $2 }')" '4 ok3'
 is 'senders and headers have transactions of their own' \
-    "$(heard)" 'EHLO this.example
+    "$(received)" 'EHLO this.example
 MAIL FROM:<s@a.org>
 RCPT TO:<anna@b.org>
 DATA
@@ -302,6 +302,17 @@ like 'connection lost after the dot: the reason says so' \
     "$(send 10-1)" 'may have arrived'
 is 'connection lost after the dot: the server has the message' \
     "$(raw)" "$(hex 'Subject: test\r\n\r\nthe body\r\n')"
+for user in 1 2 3 4; do
+	echo "r           smtp [127.0.0.1]:$port $user@a 0"
+done >"$tmp/four"
+printf '%s\n' "$head" >>"$tmp/four"
+message 10-1 <"$tmp/four"
+is 'connection lost after the dot, two times: no other mail is deferred' \
+    "$(feed 10-1 -- -m 1 | sed 's/ .*not tried/ not tried/
+    s/ \[.* twice/ twice/; s/(.*//')" 'deferred 4.4.2 twice 
+deferred 4.4.2 twice 
+deferred not tried now, since this message to others broke the connection
+deferred not tried now, since this message to others broke the connection'
 rules 'rcpt 550-5.1.1 no\n550-5.1.1 such\n550 5.1.1 user'
 one 10-1
 like "the reason has each line of the reply once" "$(send 10-1)" \
@@ -336,7 +347,7 @@ one 10-1 bad@b.org
 rules 'rcpt:bad@ 550 no'
 verdict 10-1 >/dev/null
 is 'DATA is not sent when no recipient is accepted' \
-    "$(heard | tail -n 2 | tr '\n' ' ')" \
+    "$(received | tail -n 2 | tr '\n' ' ')" \
     'RCPT TO:<bad@b.org> QUIT '
 
 # ---- addresses -------------------------------------------------------------------
@@ -358,7 +369,8 @@ error2 5.6.7
 ok3 2.0.0
 ok3 2.0.0
 ok3 2.0.0'
-is 'odd addresses are sent as they are, or not at all' "$(heard | grep RCPT)" \
+is 'odd addresses are sent as they are, or not at all' \
+    "$(received | grep RCPT)" \
     'RCPT TO:<"a b"@c.org>
 RCPT TO:<"a>b"@c.org>
 RCPT TO:<a\ b@c.org>'
@@ -387,14 +399,14 @@ rcpt deferall 4.4.2 hang
 data deferall 4.4.2 hang
 END
 
-# What is waited for is told when it takes long.
+# A step that takes long is shown.
 while read -r stage what; do
 	rules "$stage hang"
 	one 10-1
 	printf '10-1\th\n' >"$tmp/jobs"
 	(cd "$po/transport" && exec "$A" -R "[127.0.0.1]:$port" -T 4s \
 	    <"$tmp/jobs") >"$tmp/out" 2>&1
-	is "a step is told where the server is slow: $stage" \
+	is "a step that waits for a slow server is shown: $stage" \
 	    "$(sed -n 's/^#step //p' "$tmp/out" | tail -n 1)" \
 	    "[127.0.0.1], at $what"
 done <<'END'
@@ -406,7 +418,7 @@ one 10-1
 printf '10-1\th\n' >"$tmp/jobs"
 (cd "$po/transport" && exec "$A" -4 -R "localhost:$port" <"$tmp/jobs") \
     >"$tmp/out" 2>&1
-is 'a step is told when name servers are asked' \
+is 'a step that waits for name servers is shown' \
     "$(sed -n 's/^#step looking/looking/p' "$tmp/out")" 'looking up localhost'
 
 # The reply to the message has ten minutes at least; a process with a clock that
@@ -480,6 +492,14 @@ like 'time limit: the server reads no more, with a transcript' \
     '^deferred 4.4.2 .*no answer within 1s'
 : >"$srv/go"
 wait_for 20 ended
+rules 'data deaf 552 5.3.4 too big'
+one 10-1
+dd if=/dev/zero bs=65536 count=320 2>/dev/null | tr '\0' x \
+    >"$po/queue/10-1"
+like 'a server refuses the message and reads no more of it: failed' \
+    "$(send 10-1 -T block=1)" '^error2 5.3.4 .*: 552 5.3.4 too big$'
+: >"$srv/go"
+wait_for 20 ended
 rules 'greeting wait'
 one 10-1
 { verdict 10-1 >"$tmp/slow"; } &
@@ -500,7 +520,7 @@ say_three() {	# [option ...]
 rules
 is 'three jobs are delivered' "$(say_three)" 'ok3 ok3 ok3 '
 is 'three jobs share a connection' "$(conns)" 1
-is 'three jobs share a QUIT' "$(heard | grep -c QUIT)" 1
+is 'three jobs share a QUIT' "$(received | grep -c QUIT)" 1
 rules 'dot 250 taken (last)'
 is 'a server that closes after each message gets three jobs' \
     "$(say_three)" 'ok3 ok3 ok3 '
@@ -526,7 +546,7 @@ is 'a job after a transaction without a message is delivered' \
     "$(awk '{ print $1 }' "$tmp/two" |
     tr '\n' ' ')" 'error2 ok3 '
 is 'a transaction without a message is ended by RSET' \
-    "$(heard | sed -n '4,5p')" 'RSET
+    "$(received | sed -n '4,5p')" 'RSET
 MAIL FROM:<s@a.org>'
 
 rules
@@ -551,7 +571,7 @@ END
 is 'a job for any host delivers to two hosts' "$(feed 11-1 -- -4 |
     awk '{ print $1 }' | tr '\n' ' ')" 'ok3 ok3 '
 is 'a job for any host has a connection and a QUIT for each host' \
-    "$(conns)$(heard | grep -c QUIT)" 22
+    "$(conns)$(received | grep -c QUIT)" 22
 mkfifo "$tmp/fifo"
 one 10-1
 rules
@@ -638,7 +658,7 @@ one 10-1 1@a 2@a 3@a 4@a 5@a 6@a 7@a
 is '-m 3: seven recipients are delivered to' \
     "$(verdict 10-1 -m 3 | sort -u)" 'ok3 2.0.0'
 is '-m 3: a transaction has three recipients at most' \
-    "$(heard | grep -c MAIL)$(conns)" 31
+    "$(received | grep -c MAIL)$(conns)" 31
 
 is 'a job for a host without recipients: #resync' "$(one 10-1
     feed "10-1${tab}x" -- -R "[127.0.0.1]:1,[127.0.0.1]:$port" |
@@ -672,7 +692,7 @@ is 'PIPELINING: commands are sent ahead' \
     "$(send 10-1 | sed 's/ \[.* said/ said/')" \
     'ok3 2.0.0 said to the message: 250 2.0.0 taken
 ok3 2.0.0 said to the message: 250 2.0.0 taken'
-is 'SIZE and DSN: parameters are sent' "$(heard)" 'EHLO this.example
+is 'SIZE and DSN: parameters are sent' "$(received)" 'EHLO this.example
 MAIL FROM:<s@a.org> SIZE=27 RET=HDRS ENVID=env+2B1
 RCPT TO:<anna@b.org> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;o+2Borcpt
 RCPT TO:<otto@b.org> NOTIFY=NEVER
@@ -680,11 +700,30 @@ DATA
 QUIT'
 is 'DSN: the server reports success, there is no diagnostic' \
     "$(grep -c '^d' "$po/transport/10-1")" 0
+message 10-1 <<END
+$rcpt anna@b.org 0
+N ORCPT=rfc822;anna+at@b.org
+$rcpt ina@b.org 0
+N ORCPT=ina@b.org
+$rcpt otto@b.org 0
+N ORCPT=rfc822;o+2
+$head
+END
+sed 's/^n .*/n a+b/' "$po/transport/10-1" >"$tmp/ctl"
+put_raw "$po" 10-1 <"$tmp/ctl"
+rules
+is 'DSN: parameters that are not valid are left out' \
+    "$(send 10-1 >/dev/null; received | grep ':')" \
+    'MAIL FROM:<s@a.org> SIZE=22 RET=HDRS
+RCPT TO:<anna@b.org>
+RCPT TO:<ina@b.org>
+RCPT TO:<otto@b.org>'
 one 10-1
 printf '123456789\n.\n\303\251\n' >"$po/queue/10-1"
 rules
 verdict 10-1 -7 >/dev/null
-like '8BITMIME is sent, SIZE does not count added dots' "$(heard | grep MAIL)" \
+like '8BITMIME is sent, SIZE does not count added dots' \
+    "$(received | grep MAIL)" \
     ' SIZE=26 BODY=8BITMIME '
 awk 'BEGIN { for (i = 0; i < 100; i++) print "1234567890" }' \
     >"$po/queue/10-1"
@@ -693,13 +732,18 @@ cp "$po/queue/10-1" "$po/queue/11-1"
 rules
 like 'SIZE: a message that is too large fails' "$(send 11-1)" \
     '^error2 5.3.4 .*has 12[0-9][0-9] bytes, but the server accepts at most 1000'
-is 'SIZE: a message that is too large is not sent' "$(heard | grep -c MAIL)" 0
+is 'SIZE: a message that is too large is not sent' \
+    "$(received | grep -c MAIL)" 0
 serve_end
 serve -k 'SIZE 000001000'
 one 11-1
 cp "$po/queue/10-1" "$po/queue/11-1"
 is 'SIZE: a limit with leading zeros is understood' \
     "$(verdict 11-1)" 'error2 5.3.4'
+one 11-1
+cp "$po/queue/10-1" "$po/queue/11-1"
+is '-77: a limit that the server offers does not count' \
+    "$(verdict 11-1 -77)" 'ok3 2.0.0'
 serve_end
 serve -k 'SIZE 1000' -k PIPELINING -k 8bitmime -k DSN -m 3
 one 10-1 1@a 2@a 3@a 4@a 5@a 6@a 7@a 8@a
@@ -707,12 +751,19 @@ rules
 is '452 to a fourth recipient: all are delivered to' \
     "$(verdict 10-1 | sort -u)" 'ok3 2.0.0'
 is '452 to a fourth recipient: the rest has other transactions' \
-    "$(heard | grep -c MAIL)$(conns)" 31
+    "$(received | grep -c MAIL)$(conns)" 31
 one 10-1 1@a 2@a
 rules 'rcpt:<2@a> 452 4.2.2 full'
 is '452 with 4.2.2: that recipient is deferred' "$(verdict 10-1 | sort)" \
     'deferred 4.2.2
 ok3 2.0.0'
+for reply in '450 4.5.3 too many' '550 5.5.3 too many'; do
+	one 10-1 1@a 2@a
+	rules "rcpt:<2@a> $reply"
+	verdict 10-1 >/dev/null
+	is "$reply to a second recipient: it has another transaction" \
+	    "$(received | grep -c MAIL)$(tags 10-1 | sed 's/[-_]$/ /')" '2+ '
+done
 one 10-1 bad@b.org
 rules 'rcpt 550 no' 'data 354 go on'
 is 'DATA accepted without a recipient: the recipient fails' \
@@ -722,7 +773,7 @@ is 'DATA accepted without a recipient: the message is empty' \
 one 10-1 bad@b.org
 rules 'rcpt 550 no'
 is '-P: a refused recipient fails' "$(verdict 10-1 -P)" 'error2 5.1.1'
-is '-P: DATA is not sent ahead' "$(heard | sed 's/[ :].*//' |
+is '-P: DATA is not sent ahead' "$(received | sed 's/[ :].*//' |
     tr '\n' ' ')" 'EHLO MAIL RCPT QUIT '
 one 10-1
 printf '123456789\303\251\n' >"$po/queue/10-1"
@@ -731,7 +782,7 @@ is '-77: a message with 8 bits fails' "$(verdict 10-1 -77)" 'error2 5.6.3'
 one 10-1
 printf '123456789\303\251\n' >"$po/queue/10-1"
 is '-778: a message with 8 bits is delivered' "$(verdict 10-1 -778)" 'ok3 2.0.0'
-is '-778: no parameter is sent' "$(heard | grep MAIL)" \
+is '-778: no parameter is sent' "$(received | grep MAIL)" \
     'MAIL FROM:<s@a.org>'
 one 10-1
 is '-w is accepted' "$(verdict 10-1 -w 4096)" 'ok3 2.0.0'
@@ -753,9 +804,9 @@ is '500 recipients are delivered to' \
     "$(verdict 10-1 | sort | uniq -c | awk '{ print $1, $2 }')" \
     '500 ok3'
 is '500 recipients: a transaction has a hundred at most' \
-    "$(heard | grep -c MAIL)$(conns)" 51
+    "$(received | grep -c MAIL)$(conns)" 51
 is '500 recipients: each is sent' \
-    "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 500
+    "$(received | grep RCPT | sort -u | wc -l | tr -d ' ')" 500
 message 10-1 <<END
 $rcpt anna@b.org 0
 N NOTIFY=SUCCESS
@@ -826,7 +877,7 @@ sched_start "$po" "$tmp/cf"
 ok 'the scheduler delivers eight messages by smtp' wait_for 30 po_empty "$po"
 is 'the scheduler: eight messages share a connection' "$(conns)" 1
 is 'the scheduler: eight messages are delivered once each' \
-    "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 8
+    "$(received | grep RCPT | sort -u | wc -l | tr -d ' ')" 8
 serve_end
 for i in 1 2 3 4; do
 	put "$po" 21$i-1 smtp h user$i@h
@@ -838,7 +889,7 @@ serve -p "$port"
 ok 'the scheduler: mail is delivered when the server is up again' \
     wait_for 30 po_empty "$po"
 is 'the scheduler: mail of the time without server comes once' \
-    "$(heard | grep RCPT | sort -u | wc -l | tr -d ' ')" 4
+    "$(received | grep RCPT | sort -u | wc -l | tr -d ' ')" 4
 # The scheduler dies while the server makes up its mind: what it takes is done.
 rules 'dot wait'
 was=$(newest)
@@ -871,10 +922,10 @@ rules
 printf 'Subject: test\n\nthe body\n' | "$top/submit" -P "$po" \
     -C "$tmp/routes" joe@far.example joe@else.example '"a b"@far.example' joe
 ok 'submit to a smart host with "*@* smtp -"' wait_for 30 po_empty "$po"
-is 'a smart host gets whole addresses' "$(heard | grep RCPT | sort |
+is 'a smart host gets whole addresses' "$(received | grep RCPT | sort |
     tr '\n' ' ')" 'RCPT TO:<"a b"@far.example> RCPT TO:<joe@else.example> RCPT TO:<joe@far.example> RCPT TO:<joe@our.example> '
 sched_stop
 is 'the agent says QUIT when it has to leave' \
-    "$(wait_for 30 grep '> QUIT' "$srv/log" && heard | grep -c QUIT)" 1
+    "$(wait_for 30 grep '> QUIT' "$srv/log" && received | grep -c QUIT)" 1
 serve_end
 finish

@@ -1,5 +1,5 @@
 /*
- * smtpd.c - an SMTP server that does what a test tells it.
+ * smtpd.c - an SMTP server whose answers are rules of a test.
  *
  *	smtpd [-a address] [-k keyword] ... [-m number] [-p port] [-s file]
  *	    [-t file] directory
@@ -24,9 +24,9 @@
  *	wait		until there is a file go, then the good answer; the
  *			file went says so
  *	deaf		the good answer, and then read no more until there is
- *			a file go
+ *			a file go; "deaf 552 text" says that, too, at once
  *	idle 554 text	the good answer; when there is a file go, say that,
- *			which nobody asked for, and close the connection
+ *			which belongs to no command, and close the connection
  *	hold		the good answer, but not before that to DATA
  *	noise		random bytes
  *
@@ -315,8 +315,10 @@ answer(const char *stage, const char *command, const char *good)
 		for (say("2"); !c.over; say("5"))
 			nap(100000);
 		return 0;
-	} else if (strcmp(what, "deaf") == 0) {
+	} else if (strncmp(what, "deaf", 4) == 0) {
 		say_text(good);
+		if (what[4] == ' ')
+			say_text(what + 5);
 		wait_go();
 		c.over = 1;
 		return 0;

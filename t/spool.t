@@ -6,7 +6,7 @@
 A=$top/t/agent
 po=$tmp/po
 conf "$tmp/cf" <<END
-*/*	interval=1h expiry=1d bounce=none
+*/*	interval=1h expiry=0 bounce=none
 test/*	command="$A -c test -o $tmp/out"
 wait/*	command="$A -c wait deferred not now"
 late/*	queueonly command="$A -c late"
@@ -40,10 +40,10 @@ is 'transport/, queue/ and postman/ are writable for their owner only' \
 is 'private/ is for its owner only' "$(mode "$po/private")" 'drwx------'
 is 'public/ and router/ are for anybody, with the sticky bit' \
     "$(mode "$po/public") $(mode "$po/router")" 'drwxrwxrwt drwxrwxrwt'
-is 'what public/ and router/ allow is logged in one line' \
+is 'the rights of public/ and router/ are logged in one line' \
     "$(count 'spool dir=.* any local user .*SUBMITGROUP')" 1
 sched_stop
-like '-n says what public/ and router/ allow' \
+like '-n shows the rights of public/ and router/' \
     "$("$SCHEDULER" -n -P "$po" -f "$tmp/cf" 2>&1)" \
     'any local user can see names in and fill public and router.*SUBMITGROUP'
 chmod 3730 "$po/public"

@@ -51,14 +51,16 @@ tag() {		# file: the tags of its r lines
 n=100
 for c in ok ok2 ok3; do
 	n=$((n + 1))
-	ok "$c: delivered" wait_log "delivered msg=$n-1 .*status=$c delay"
-	ok "$c: complete" wait_log "complete msg=$n-1 .*failed=none"
+	ok "$c: the recipient is delivered" \
+	    wait_log "delivered msg=$n-1 .*status=$c delay"
+	ok "$c: the message is complete" \
+	    wait_log "complete msg=$n-1 .*failed=none"
 	ok "$c: both files are gone" wait_for 30 \
 	    [ ! -f "$po/queue/$n-1" -a ! -f "$po/transport/$n-1" ]
 done
 
 wait_log 'park msg=104-1' && wait_log 'park msg=105-1'
-like 'error: failed, with the text' "$(lines 'failed msg=104-1')" \
+like 'error: the recipient fails with the text' "$(lines 'failed msg=104-1')" \
     'status=error .*no such user'
 off=$(grep -b '^r-' "$po/postman/104-1.control" | cut -d: -f1)
 like 'error: the scheduler appends the diagnostic line' \
@@ -72,16 +74,20 @@ is 'error2: the diagnostic of the agent stays, marked for no DSN' \
 
 like 'deferred: the log has its reason' "$(lines 'deferred msg=106-1')" \
     'next=(49|5[01]) .*mailbox full$'
-like 'deferback: deferred with its reason' "$(lines 'deferred msg=107-1')" \
+like 'deferback: the log has its reason' "$(lines 'deferred msg=107-1')" \
     'next=(49|5[01]) .*try others$'
-is 'deferred: nothing is written' "$(grep -c '^d' "$po/transport/106-1")" 0
-like 'retryat +N: N seconds from now' "$(lines 'deferred msg=108-1')" \
+is 'deferred: no diagnostic is written' \
+    "$(grep -c '^d' "$po/transport/106-1")" 0
+like 'retryat +N: the next try is N seconds from now' \
+    "$(lines 'deferred msg=108-1')" \
     'next=(999|1000) .*in a while$'
-like 'retryat N: at that moment' "$(lines 'deferred msg=109-1')" \
+like 'retryat N: the next try is at that moment' \
+    "$(lines 'deferred msg=109-1')" \
     'next=(29[0-9][0-9]|3000) .*then$'
-like 'retryat in the past: by the schedule' "$(lines 'deferred msg=110-1')" \
+like 'retryat in the past: the next try is by the retry list' \
+    "$(lines 'deferred msg=110-1')" \
     'next=(49|5[01]) .*was$'
-like 'retryat without a time: by the schedule' \
+like 'retryat without a time: the next try is by the retry list' \
     "$(lines 'deferred msg=111-1')" 'next=(49|5[01]) '
 ok 'an unknown status is logged' logged 'report .*status=wonderful unknown status'
 like 'a job with an unknown status is deferred' \
@@ -102,7 +108,7 @@ is 'only the recipient of a job that is not reported is deferred' \
 is 'a tag that was left unset is set once the job is over' \
     "$(tag "$po/transport/221-1" | tr '\n' .)" '+. .'
 wait_log 'park msg=301-1'
-is 'ok: only a recipient with NOTIFY=SUCCESS gets a diagnostic' \
+is 'ok: of delivered recipients only NOTIFY=SUCCESS has a diagnostic' \
     "$(grep '^d' "$po/postman/301-1.control" | tr '\001\t' '!>' |
     sed 's/^[^>]*>//;s/!x.*//' | sort | tr '\n' ' ')" \
     'fails!failed!5.0.0 (permanent failure) wants!delivered!2.0.0 (delivered) '

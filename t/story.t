@@ -46,14 +46,15 @@ err() {
 	printf 'm\nSubject: lunch\n\tor dinner \001\nTo: all\n\n'
 } | put_raw "$po" 10101-1
 put "$po" 10102-1 slow h.example dora
-ok 'start' sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
+ok 'the scheduler starts' \
+    sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
 wait_log 'deferred msg=10101-1' && wait_log 'delivered msg=10101-1' &&
     wait_log 'failed msg=10101-1'
 
 # ---- in the queue ------------------------------------------------------------
 
 show 10101-1
-is 'a message is shown' "$rc $(err)" '0 '
+is 'mailq show of a message ends with 0' "$rc $(err)" '0 '
 like 'sender, size and age are shown' "$said" \
     '^10101-1  <anna@a.example>  [0-9]+ bytes  [0-9]+s old$'
 like 'the spool id is shown' "$said" '^	id S10101[A-Za-z0-9=-]+, file '
@@ -71,17 +72,17 @@ is 'the log is shown' "$(section log | awk '{ print $3 }' | sort -u |
     tr '\n' ' ')" 'deferred delivered failed load '
 first=$said
 show 10101
-is 'a beginning of a name will do' \
+is 'a message is found by the beginning of its name' \
     "$rc $(printf '%s\n' "$said" | sed -n '1s/ .*//p')" '0 10101-1'
 id=$(printf '%s\n' "$said" | sed -n 's/^	id \([^,]*\),.*/\1/p')
 show "$id"
-is 'the spool id will do' \
+is 'a message is found by its spool id' \
     "$rc $(printf '%s\n' "$said" | sed -n '1s/ .*//p')" '0 10101-1'
 show S10101zzz
 like 'a spool id that no message has is an error' "$rc $(err)" \
     '^69 mailq: S10101zzz is not in the queue, and '
 show 101
-is 'a beginning of two names will not' "$rc $(err)" \
+is 'the beginning of two names is refused' "$rc $(err)" \
     '69 mailq: 101 is the beginning of 2 messages'
 show 10102-1 10101-1
 is 'two messages are shown' \
@@ -100,7 +101,7 @@ has_agent() {
 	printf '%s\n' "$said" | grep 'agent pid.*last heard'
 }
 ok 'the agent at work is shown' wait_for 20 has_agent
-like 'since when it has work is shown' "$(section recipients)" \
+like 'the time of the last job of the agent is shown' "$(section recipients)" \
     '^		agent pid [0-9]+: 1 job, the last given [0-9].* ago, last heard'
 like 'the step that the agent is at is in the list' "$("$M")" \
     '^		agent pid [0-9]+ has it: connecting to mx.h.example'
@@ -112,14 +113,16 @@ is 'a step is not logged' "$(count agent-says)" 0
 "$M" hold 10101-1 >/dev/null
 show 10101-1
 like 'a hold is shown' "$said" '^		held, expires|^		held'
-like 'a command is in its log' "$(section log)" ' command .*what=10101-1'
+like 'a command is in the log of its message' \
+    "$(section log)" ' command .*what=10101-1'
 for i in '' 'smtp/x' '../1' '-' 'from=a 10101-1'; do
 	"$M" show $i </dev/null >"$tmp/out" 2>&1
-	is "wrong arguments: show $i" $? $([ "$i" = - ] && echo 0 || echo 64)
+	is "wrong arguments have their exit code: show $i" \
+	    $? $([ "$i" = - ] && echo 0 || echo 64)
 done
 for i in '-n show 1' '-j show 1' '-L x' '-L x flush all'; do
 	"$M" $i </dev/null >"$tmp/out" 2>&1
-	is "wrong options: $i" $? 64
+	is "wrong options are refused: $i" $? 64
 done
 "$M" show 10101-1 >"$tmp/out" 2>&1
 is 'a log that cannot be read is named' \
@@ -148,20 +151,21 @@ show 777-1
 is 'of a message that is gone the log is shown, of the last of that name' \
     "$rc $(section log | awk '{ print $3 }' | tr '\n' ' ')" \
     '0 load delivered complete '
-like 'it is said that the message is gone' "$said" \
+like 'mailq show says that a message is gone' "$said" \
     '^777-1 is not in the queue any more$'
 show 778-1
-like 'a message that never was is an error' "$rc $(err)" \
+like 'a message without a line in the log is an error' "$rc $(err)" \
     '^69 mailq: 778-1 is not in the queue, and .* has no line of it$'
 printf 'i 779-1\nnonsense' | put_raw "$po" 779-1
 ok 'a damaged control file is set aside' wait_log 'park msg=779-1'
 show 779-1
-like 'it is shown where it was set aside' "$rc $said" \
+like 'the place of a message that was set aside is shown' "$rc $said" \
     '^0 779-1 is not in the queue, it was set aside: .*postman/779-1'
 sched_quit
 show 10101-1
 like 'without a scheduler the control file is shown' "$rc $said" \
     "bert@h.example  fine/h.example, done"
-like 'without a scheduler that is said first' "$said" '^no scheduler answers'
+like 'without a scheduler the first line says so' \
+    "$said" '^no scheduler answers'
 
 finish

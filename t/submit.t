@@ -257,7 +257,7 @@ awk 'BEGIN { for (i = 0; i < 50; i++) print "Received: x"; print "\nbody" }' \
 out=$(sub anna <"$tmp/loop")
 is 'too many Received lines: the exit code is 69' $? 69
 like 'too many Received lines: a line says so' "$out" 'mail loop'
-awk 'BEGIN { printf "X: "; for (i = 0; i < 30000; i++) printf "0123456789"
+awk 'BEGIN { printf "X: "; for (i = 0; i < 40000; i++) printf "0123456789"
     print "\n" }' >"$tmp/long"
 out=$(sub anna <"$tmp/long")
 is 'a large header: the exit code is 65' $? 65
@@ -265,7 +265,7 @@ like 'a large header: a line says so' "$out" 'longer than 256 KB'
 is 'a large header: nothing is queued' "$(find "$po" -type f)" ''
 sed 's/^X: /X/' "$tmp/long" | sub anna
 is 'a long line without a colon is not a header' \
-    "$(body | wc -c | tr -d ' ')" 300005
+    "$(body | wc -c | tr -d ' ')" 400005
 clear
 TZ=XYZ-5:30 sub anna <"$tmp/m"
 like 'Date has the time zone, to the east' "$(ctl)" '^Date: .* \+0530$'
@@ -389,7 +389,7 @@ like 'a name without a domain gets ours for another host' "$(rcpts)" \
 printf '* smtp $h\n' >"$tmp/routes"
 refused anna 'no host' 68
 
-# What the agent is told as user.
+# What the agent gets as user.
 cat >"$tmp/routes" <<'END'
 domain		our.example
 *@$d		local	-
@@ -626,6 +626,24 @@ sub -q
 is 'submit -q takes an envelope without its end' "$(body)" 'no header
 x'
 clear
+printf 'from s@a.org\nenvid :a:b\nto anna\n\n' | file 77
+sub -q
+is 'submit -q takes an envid that begins with a colon' \
+    "$(ctl | grep '^[nr] ' | tr '\n' '|')" "n :a:b|r           local - anna $mine|"
+long=$(awk 'BEGIN { for (i = 0; i < 300; i++) printf "+2B" }')
+printf "from s@a.org\ntodsn ORCPT=rfc822;$long\nto anna\n\n" | file 77
+sub -q
+is 'submit -q takes what submit makes of a long address for DSNs' \
+    "$(ctl | grep '^N ')" "N ORCPT=rfc822;$long"
+long=$(awk 'BEGIN { for (i = 0; i < 993; i++) printf "a" }')@a.org
+file 77 <<END
+from <$long>
+to anna
+
+END
+sub -q
+is 'submit -q takes the longest sender of submit' "$(ctl | grep '^e ')" \
+    "e $long"
 printf 'from s@a.org\nmoon full\nto anna\nenv-end\n\n' | file 77
 bad 'an unknown word in the envelope' 'not known'
 printf 'from s@@a\nto anna\nenv-end\n\n' | file 77
@@ -697,6 +715,27 @@ is 'submit -q at a file limit: the file waits in deferred/' \
 rm "$po/deferred/77.why"
 is 'submit -q takes the file after the file limit' \
     "$(sub -q; rcpts)" 'local - anna;'
+
+# Some of these limits are too small for the header alone.
+awk 'BEGIN { printf "X: "; for (i = 0; i < 25000; i++) printf "0123456789"
+    print "\n" }' >"$tmp/large"
+: >"$tmp/codes"
+v=1500
+while [ $v -lt 6000 ]; do
+	(ulimit -v $v && sub anna <"$tmp/large") >"$tmp/out" 2>/dev/null
+	code=$?
+	! grep 'no memory for its header' "$tmp/out" >/dev/null ||
+	    echo $code >>"$tmp/codes"
+	v=$((v + 50))
+done 2>/dev/null
+clear
+if [ -s "$tmp/codes" ]; then
+	is 'no memory for the header: the exit code is 71' \
+	    "$(sort -u "$tmp/codes")" 71
+else
+	skip 'no memory for the header: the exit code is 71' \
+	    'memory cannot be limited so'
+fi
 
 # What a crash leaves between the two renames.
 sub anna <"$tmp/m"
@@ -929,14 +968,14 @@ is '20 messages beside two runs of submit -q are all queued' \
 is '20 messages beside two runs leave nothing in router/ and public/' \
     "$(find "$po/router" "$po/public" -type f)" ''
 if ! without NO_TCP; then
-	bg "$top/t/notify" -l "$po/.scheduler.notify" 1 >"$tmp/heard"
+	bg "$top/t/notify" -l "$po/.scheduler.notify" 1 >"$tmp/notices"
 	ok 'a socket for notifications is open' \
 	    wait_for 20 [ -S "$po/.scheduler.notify" ]
 	name=$(sub -v anna/ <"$tmp/m" | sed 's/.* //')
 	wait $bg_pid
 	lib_forget $bg_pid
 	is 'submit notifies the scheduler of a message' \
-	    "$(cat "$tmp/heard")" "NEW $name"
+	    "$(cat "$tmp/notices")" "NEW $name"
 	rm -f "$po/.scheduler.notify" "$po/queue/$name" "$po/transport/$name"
 else
 	skip 'a socket for notifications is open' 'built with NO_TCP'

@@ -7,8 +7,9 @@
  * DIR/NAME, a pipe, now and then a directory, and nothing, each in the place of the one
  * before and at once, so many rounds for all names together.  DIR is outside
  * the post office.  A message file is put into queue/ when there is none.  The
- * scheduler is told of NAME all the while, where there are sockets for that, so
- * that what it has looked at is often something else when it is opened.
+ * scheduler gets notices of NAME all the while, where there are sockets for
+ * that, so that a name that it has looked at is often another file when it is
+ * opened.
  */
 #include "../lib/util.h"
 #ifndef NO_TCP

@@ -21,9 +21,9 @@ drive() {	# [argument ...]
 # A file that must fail, whatever it says it passed.
 bad() {		# name summary ERE
 	drive "$1.t"
-	is "$1: exit status" $rc 1
-	is "$1: summary" "$last" "$2"
-	like "$1: reason" "$out" "$3"
+	is "$1.t: the exit status is 1" $rc 1
+	is "$1.t: the summary counts its failure" "$last" "$2"
+	like "$1.t: the output has the reason" "$out" "$3"
 }
 
 t good <<'T'
@@ -95,18 +95,19 @@ mkdir "$TMPDIR/left"; : >"$TMPDIR/left/file"; echo 1..1; echo 'ok 1'
 T
 
 drive good.t
-is 'good: exit status' $rc 0
-is 'good: output' "$out" 'good.t ... ok 2
+is 'good tests: the exit status is 0' $rc 0
+is 'good tests: the output counts them' "$out" 'good.t ... ok 2
 2 passed, 0 failed'
 drive late_plan.t
-is 'a plan at the end, tests without numbers' "$rc $last" '0 3 passed, 0 failed'
+is 'a plan at the end and tests without numbers are accepted' \
+    "$rc $last" '0 3 passed, 0 failed'
 drive -v good.t
 like '-v shows the output of a file' "$out" '^# about a'
 
 bad failing '2 passed, 1 failed' '^ *not ok 2 - two$'
-like 'failing: diagnostics' "$out" '# because'
-unlike 'failing: those of others are not shown' "$out" 'not of two'
-like 'failing: end of stderr' "$out" 'stderr: oops'
+like 'the diagnostics of a failed test are shown' "$out" '# because'
+unlike 'the diagnostics of other tests are not shown' "$out" 'not of two'
+like 'the end of stderr of a failed file is shown' "$out" 'stderr: oops'
 bad todo '0 passed, 1 failed' 'not ok 1'
 bad short '2 passed, 1 failed' 'planned 3 tests, ran 2'
 bad long '2 passed, 1 failed' 'planned 1 tests, ran 2'
@@ -122,11 +123,12 @@ bad bail '1 passed, 1 failed' 'Bail out! no disk'
 bad missing '0 passed, 1 failed' 'missing.t ... FAILED'
 
 drive skipped.t
-is 'skipped file: output' "$out" 'skipped.t ... skipped: no tool
+is 'a skipped file: the output has the reason' \
+    "$out" 'skipped.t ... skipped: no tool
 0 passed, 0 failed, 1 skipped'
-is 'skipped file: exit status' $rc 0
+is 'a skipped file: the exit status is 0' $rc 0
 drive some.t
-is 'skipped test: output' "$out" 'some.t ... ok 1, 1 skipped
+is 'a skipped test is counted' "$out" 'some.t ... ok 1, 1 skipped
 1 passed, 0 failed, 1 skipped'
 
 drive -j 3 slow.t failing.t good.t
@@ -182,7 +184,7 @@ cp "$top/t/tap-driver" "$tmp/d"
 cp "$top/t/tap-driver" "$tmp/f/good.t" "$tmp/f/some.t" "$tmp/e"
 (cd "$tmp/d" && TMPDIR=$tmp/run $shell ./tap-driver) \
     >"$tmp/out" 2>&1
-is 'no tests at all: exit status' $? 1
+is 'no tests at all: the exit status is 1' $? 1
 out=$(cd "$tmp/e" && TMPDIR=$tmp/run $shell ./tap-driver)
 is 'without names the files beside the driver are run' "$out" 'good.t ... ok 2
 some.t ... ok 1, 1 skipped

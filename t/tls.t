@@ -33,7 +33,7 @@ rules() {	# [line]
 	: >"$srv/log"
 	: >"$tmp/log/smtp"
 }
-heard() {
+received() {
 	sed -n 's/^> //p' "$srv/log" | sed 's/ .*//' | tr '\n' ' '
 }
 passwords() {	# line ...
@@ -66,7 +66,7 @@ plain=$(b64 "\\000anna\\000$secret")
 # ---- options ---------------------------------------------------------------------
 
 while read -r o; do
-	nok "wrong options: $o" eval "\"\$A\" $o </dev/null"
+	nok "wrong options are refused: $o" eval "\"\$A\" $o </dev/null"
 done <<'END'
 -A passwords
 -o -X true
@@ -166,7 +166,7 @@ is 'a message is sent through a program with our connection' \
     -X "$carry \$socket")" \
     'ok3 2.0.0 [127.0.0.1] said to the message: 250 2.0.0 taken'
 is 'through a program the server gets all commands' \
-    "$(heard)" 'EHLO MAIL RCPT DATA QUIT '
+    "$(received)" 'EHLO MAIL RCPT DATA QUIT '
 is 'through a program the log has the address as name' \
     "$(sed -n 's/.* = //p' "$tmp/log/smtp" |
     cut -d' ' -f2-)" "[127.0.0.1] [127.0.0.1]:$port"
@@ -209,7 +209,7 @@ feed 10-1 11-1 12-1 -- $R -X "$tls" >"$tmp/said"
 is 'TLS: three messages are delivered' "$(cut -c1-5 "$tmp/said" |
     tr '\n' ,)" 'ok3 2,ok3 2,ok3 2,'
 is 'TLS: three messages share a handshake' "$(conns)" 1
-is 'TLS: the connection is ended by QUIT' "$(heard)" \
+is 'TLS: the connection is ended by QUIT' "$(received)" \
     'EHLO MAIL RCPT DATA MAIL RCPT DATA MAIL RCPT DATA QUIT '
 is 'TLS: the message arrives whole' "$(tr -d '\r' <"$srv/msg.2")" \
     'Subject: 11-1
@@ -220,7 +220,7 @@ like 'TLS: a certificate that is not trusted: deferred' "$(feed 10-1 -- $R \
     -X "$client -connect \$host:\$port")" \
     '^deferall 4\.4\.1 localhost: the program.*verify error.*self.signed'
 is 'TLS: a certificate that is not trusted: the tag is blank' "$(tag 10-1)" _
-is 'TLS: a certificate that is not trusted: no SMTP is spoken' "$(heard)" ''
+is 'TLS: a certificate that is not trusted: no SMTP is spoken' "$(received)" ''
 like 'TLS: a certificate of another name: deferred' \
     "$(feed 10-1 -- $R -X "$client \
     -CAfile $tmp/cert -verify_hostname other.example \
@@ -279,7 +279,7 @@ like 'a wrong password: deferred' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
     '^deferall 4\.7\.8 localhost said to AUTH: 535 \(our password\)$'
 is 'a wrong password: the tag is blank' "$(tag 10-1)" _
-is 'a wrong password: no mail is offered' "$(heard)" 'EHLO AUTH QUIT '
+is 'a wrong password: no mail is offered' "$(received)" 'EHLO AUTH QUIT '
 is 'a wrong password: the log hides it when the server repeats it' \
     "$(known "$tmp/log/smtp" "$tmp/out" "$po/transport/10-1")" ''
 rules 'auth 454 4.7.0 try later'
@@ -292,7 +292,7 @@ like 'a file of passwords that others can read: deferred' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" \
     -X "$tls")" '^deferall 4\.3\.5 .*passwords: others can read it; chmod 600'
 is 'a file of passwords that others can read is not used' \
-    "$(heard)" 'EHLO QUIT '
+    "$(received)" 'EHLO QUIT '
 like 'a missing file of passwords: deferred' "$(feed 10-1 -- $R -A "$tmp/none" \
     -X "$tls")" '^deferall 4\.3\.5 .*none: No such file'
 passwords "localhost:$port anna $secret"
@@ -300,7 +300,7 @@ rules
 like 'a line without verified: deferred' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" \
     -X "$tls")" '^deferall 4\.3\.5 .*does not say verified'
-is 'a line without verified: no password is sent' "$(heard)" 'EHLO QUIT '
+is 'a line without verified: no password is sent' "$(received)" 'EHLO QUIT '
 passwords 'localhost anna'
 like 'a line without a password: deferred' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" \
@@ -311,7 +311,13 @@ like 'a host without a line: the message is delivered' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" \
     -X "$tls")" '^ok3'
 is 'a host without a line: no password is sent' \
-    "$(heard)" 'EHLO MAIL RCPT DATA QUIT '
+    "$(received)" 'EHLO MAIL RCPT DATA QUIT '
+
+serve -k AUTH=LOGIN
+passwords "localhost anna $secret clear"
+rules
+like 'AUTH=LOGIN, as old servers say it: the message is delivered' \
+    "$(feed 10-1 -- -R "localhost:$port" -A "$tmp/passwords")" '^ok3'
 
 serve -k 'AUTH LOGIN'
 R="-R LOCALHOST:$port"
@@ -320,7 +326,7 @@ rules
 like 'a line without clear, and no program: deferred' "$(feed 10-1 -- $R \
     -A "$tmp/passwords")" '^deferall 4\.3\.5 .*not say clear, and there is no'
 is 'a line without clear, and no program: no password is sent' \
-    "$(heard)" 'EHLO QUIT '
+    "$(received)" 'EHLO QUIT '
 passwords "localhost anna $secret  clear "
 rules
 like 'AUTH LOGIN in clear: the message is delivered' \
@@ -345,7 +351,7 @@ rules
 like 'STARTTLS by openssl: the message is delivered' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" \
     -X "$tls -starttls smtp")" '^ok3'
-is 'STARTTLS by openssl: EHLO is sent again' "$(heard)" \
+is 'STARTTLS by openssl: EHLO is sent again' "$(received)" \
     'EHLO STARTTLS EHLO AUTH MAIL RCPT DATA QUIT '
 rules
 like 'STARTTLS by openssl: a wrong certificate: deferred' "$(feed 10-1 -- $R \

@@ -27,7 +27,7 @@
  *
  *	every recipient was delivered, or failed where it was to fail;
  *	none was delivered after it had been marked;
- *	none was delivered twice, but for the one at hand when an agent was
+ *	none was delivered twice, but for the one in work when an agent was
  *	killed, once for each of these;
  *	transport/ and queue/ are empty;
  *	for each message with a failure there is a report in router/, or it

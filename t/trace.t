@@ -74,7 +74,7 @@ N ORCPT=rfc822;bert@b.example
 r           bad h.example carl@c.example 65534
 r           relay r.example dora@d.example 65534
 END
-ok 'start' start
+ok 'the scheduler starts' start
 wait_log 'deferred msg=10101-1 .*joe' && wait_log 'failed msg=10101-1' &&
     wait_log 'delivered msg=10101-1' && wait_log 'deferred .*channel=relay'
 id=$(id_of 10101-1)
@@ -94,22 +94,23 @@ like 'mailq -j has the same id' "$("$M" -j)" \
 # ---- the log answers -----------------------------------------------------------
 
 load=$(lines ' load msg=10101-1')
-like 'load has the sender' "$load" ' from=anna@a.example( |$)'
-like 'load has the size' "$load" ' size=[1-9]'
-like 'load has the first word of the Message-ID' "$load" ' msgid=<m1( |$)'
-like 'a deferral has who, how often, for how long and why' \
+like 'a line load has the sender' "$load" ' from=anna@a.example( |$)'
+like 'a line load has the size' "$load" ' size=[1-9]'
+like 'a line load has the first word of the Message-ID' \
+    "$load" ' msgid=<m1( |$)'
+like 'a line deferred has recipient, tries, delay and reason' \
     "$(lines ' deferred msg=10101-1 .*channel=later')" \
     ' status=deferred delay=[0-9]+ tries=1 left=1 next=[0-9]+ to=joe@far.example orcpt=rfc822;jj@far.example mailbox full$'
-like 'a delivery has who; an ORCPT that is the same is left out' \
+like 'a line delivered has the recipient, and no equal ORCPT' \
     "$(lines ' delivered msg=10101-1')" \
     ' status=ok3 delay=[0-9]+ tries=1 to=bert@b.example thanks$'
-like 'a failure has who' "$(lines ' failed msg=10101-1')" \
+like 'a line failed has the recipient' "$(lines ' failed msg=10101-1')" \
     ' status=error delay=[0-9]+ tries=1 to=carl@c.example no such user'
-like 'the other host is named' "$(lines 'channel=relay')" \
+like 'a line deferred names the other host' "$(lines 'channel=relay')" \
     ' relay=mx1.far.example to=dora@d.example 451 later$'
 "$M" delete 10101-1 >/dev/null
 wait_log 'complete msg=10101-1'
-is 'the story of an address: one grep' \
+is 'one grep for an address finds its lines' \
     "$(story ' to=joe@far.example( |$)')" 'deferred deleted '
 
 # ---- what a message may be called ------------------------------------------------
@@ -134,7 +135,7 @@ for i in queue/20202-1 "$po/transport/20202-1"; do
 done
 is 'a command takes a path' "$("$M" -n hold "$po/queue/20202-1" |
     sed -n '1s/ .*//p')" 20202-1
-is 'a path comes on standard input, too' "$(echo "$po/queue/20202-1" |
+is 'a command takes a path on standard input' "$(echo "$po/queue/20202-1" |
     "$M" -n hold - | sed -n '1s/ .*//p')" 20202-1
 for verb in hold release flush; do
 	"$M" $verb "$id" >"$tmp/out" 2>&1
@@ -152,12 +153,12 @@ is 'a beginning of two ids is refused' "$? $(cat "$tmp/out")" \
 is 'an id that no message has is refused' "$? $(cat "$tmp/out")" \
     '69 mailq: no message in the queue has the name S9, or one that begins so'
 "$M" delete 20303-1 >"$tmp/out" 2>&1
-is 'a command takes no whole name for a beginning' \
+is 'a command does not take a name as the beginning of another' \
     "$? $(count ' deleted msg=20303-11')" '69 0'
 echo "$id" | "$M" delete - >/dev/null
-ok 'ids come on standard input' wait_log 'complete msg=20202-1'
+ok 'a command takes an id on standard input' wait_log 'complete msg=20202-1'
 show "$id"
-is 'of a message that is gone the id finds the log' \
+is 'show finds the log of a message that is gone by its id' \
     "$rc $(first) $(printf '%s\n' "$said" | sed -n '2,$s/.* id=\([^ ]*\).*/\1/p' |
     sort -u)" "0 20202-1 $id"
 
@@ -234,15 +235,16 @@ is 'a byte of 8 bits is escaped' \
     "$(count ' delivered .* to=eight\\350bit@x.example ')" 1
 is 'a backslash is escaped' \
     "$(count ' delivered .* to=back\\134slash@x.example ')" 1
-is 'a long address is cut, and the line is whole' \
+is 'a long address is cut, and the rest of the line is there' \
     "$(lines ' delivered .* to=llll' |
     sed -n 's/.* to=\(l*\) thanks$/\1/p' | awk '{ print length($0) }')" 320
-is 'all of it is one line for each' "$(count ' delivered msg=30101-1 ')" 4
+is 'each of four odd addresses has one line' \
+    "$(count ' delivered msg=30101-1 ')" 4
 printf '%s\n' 'i 30102-1' 'o 0' 's error - - 0' \
     'r           fine h.example lee@l.example 65534' m \
     'Message-ID:' ' <folded@x>' '' | put_raw "$po" 30102-1
 wait_log 'complete msg=30102-1'
-like 'nobody is a sender, too; a field is folded' \
+like 'a line load has the empty sender and a folded Message-ID' \
     "$(lines ' load msg=30102-1')" ' from=<> msgid=<folded@x>$'
 cp "$tmp/sched.log" "$tmp/whole.log"
 
@@ -271,16 +273,16 @@ is 'a log without addresses is made for all' "$(mode no)" -rw-r--r--
 awk 'BEGIN { for (i = 0; i < 150; i++)
 	printf "r           later h.example m%d@far.example 65534\n", i }' |
     message 40101-1
-ok 'of a large job the recipients without a line are counted' \
+ok 'the last line of a large job counts the other recipients' \
     wait_log ' deferred msg=40101-1 .* left=150 .*more=50 mailbox full'
-is 'a large job has so many lines' \
+is 'a large job has 100 lines' \
     "$(count ' deferred msg=40101-1 .* to=m')" 100
 sched_stop
 
 # ---- the summary ------------------------------------------------------------------------
 
 sh "$top/contrib/summary" "$tmp/whole.log" >"$tmp/out"
-is 'contrib/summary counts what the log has' \
+is 'contrib/summary counts the deliveries of the log' \
     "$(sed -n 's/^recipients delivered \([0-9]*\), .*/\1/p' "$tmp/out")" \
     "$(grep -c ' delivered ' "$tmp/whole.log")"
 like 'contrib/summary has delays' "$(cat "$tmp/out")" \
@@ -288,7 +290,7 @@ like 'contrib/summary has delays' "$(cat "$tmp/out")" \
 like 'contrib/summary has channel and host' "$(cat "$tmp/out")" \
     '[0-9]  fine/h.example$'
 sh "$top/contrib/summary" /dev/null >"$tmp/out"
-is 'contrib/summary of nothing' "$? $(cat "$tmp/out")" \
+is 'contrib/summary of an empty log is an error' "$? $(cat "$tmp/out")" \
     '1 no lines of the scheduler'
 
 # ---- without addresses ----------------------------------------------------------------

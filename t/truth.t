@@ -63,7 +63,7 @@ done
 # ---- complete --------------------------------------------------------------
 
 fill 5
-mv "$tmp/bin/ta/dsn" "$tmp/bin/ta/away"	# nobody is told for a while
+mv "$tmp/bin/ta/dsn" "$tmp/bin/ta/away"	# no DSN is sent for a while
 put "$po" 101-1 bad h u
 put "$po" 102-1 good h u bad h u
 put "$po" 103-1 good h u
@@ -83,14 +83,14 @@ cat "$tmp/ctl" >"$po/transport/104-1"
 first=$(count 'complete')
 cp "$tmp/sched.log" "$tmp/first.log"
 sched_start "$po" "$tmp/cf" -q "$po/public/.mailq.text"
-ok 'what was delivered before a restart counts for failed=' \
+ok 'deliveries before a restart count for failed=' \
     wait_log 'complete msg=104-1 .*rcpts=1 failed=some'
 mv "$tmp/bin/ta/away" "$tmp/bin/ta/dsn"
-told() {
+dsns_sent() {
 	po_empty "$po"
 }
-ok 'the senders are told after a restart' wait_for 60 told
-is 'each message is complete once, though its sender is told later' \
+ok 'DSNs are sent after a restart' wait_for 60 dsns_sent
+is 'each message is complete once, though its DSN is sent later' \
     "$(cat "$tmp/first.log" "$tmp/sched.log" |
     sed -n 's/.* complete msg=\([^ ]*\) .*/\1/p' | sort | tr '\n' ' ')" \
     '101-1 102-1 103-1 104-1 '

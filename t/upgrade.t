@@ -21,7 +21,7 @@ put "$po" 105-1 dead gone.test user105 smtp h9.test other105
 put "$po" 106-1 turn later.test user106
 put "$po" 107-1 smtp held.test user107
 put "$po" 108-1 smtp h101.test user108
-# what was put off had the time of its next try, odd or even
+# deferred mail had the time of its next try, odd or even
 for n in 101 102 103 105 106 108; do
 	touch -t 203712312359.3$((n % 2)) "$po/transport/$n-1"
 done

@@ -248,6 +248,14 @@ else
 	clear
 fi
 
+printf 'from <s@a.org>\nto <anna>\nenv-end\nSubject: x\n\n' >"$po/router/77"
+chmod 666 "$po/router/77"
+"$S" -q -P "$po" -C "$tmp/routes"
+is 'a file that others may write to is copied' \
+    "$(ls -l "$po"/queue/* | cut -c 1-10) $(files)" \
+    '-rw------- ./queue/NAME ./transport/NAME '
+clear
+
 # ---- a user's file ----------------------------------------------------------
 
 if [ -z "$nobody" ]; then
@@ -336,7 +344,8 @@ let_go() {		# sets status
 	lib_forget "$tracer"
 }
 give 77
-ok 'a run in the middle of a copy' start_stopped write:signal=STOP:when=1
+ok 'a run is stopped in the middle of a copy' \
+    start_stopped write:signal=STOP:when=1
 echo more >>"$po/router/77"
 let_go
 is 'a run leaves a file that changes while it is copied' \
@@ -351,7 +360,7 @@ clear
 # ---- two runs ---------------------------------------------------------------
 
 give 77
-ok 'a run at work' start_stopped "$moves:signal=STOP:when=1"
+ok 'a run is stopped at work' start_stopped "$moves:signal=STOP:when=1"
 out=$(strace -f -o "$tmp/trace2" -e 'trace=?select,?pselect6,?_newselect' \
     -e 'inject=?select,?pselect6,?_newselect:retval=0' \
     "$S" -q -P "$po" -C "$tmp/routes" 2>&1)

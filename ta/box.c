@@ -740,8 +740,11 @@ to_maildir(struct mail *m)
 		return -1;
 	}
 	text_fmt(tmp, sizeof(tmp), "%snew", m->box);
-	if (dir_sync(tmp) < 0)
-		return box_failed(m, "sync", tmp, errno);
+	if (dir_sync(tmp) < 0) {
+		box_failed(m, "sync", tmp, errno);
+		unlink(new);	/* or each try would add one */
+		return -1;
+	}
 	say(m, THERE, NULL, "");
 	return 0;
 }

@@ -16,7 +16,7 @@
  * set when the DSN is in router/.  After a crash in between the DSN is sent
  * twice.
  *
- *	r+ ... d ...	delivered; a DSN if NOTIFY=SUCCESS asks for it
+ *	r+ ... d ...	delivered; a DSN if NOTIFY=SUCCESS wants it
  *	r- ... d ...	failed; a DSN unless a NOTIFY list lacks FAILURE
  *	r- ... d-...	failed; no DSN, by the scheduler's order
  *	r- alone	in a job "failure" a crash lost the line, and one is
@@ -412,7 +412,7 @@ tell(unsigned n, const char *sender)
 
 /* ---- pauses ---------------------------------------------------------- */
 
-/* told: a sender who got a DSN on a failure, and the messages that wait for his
+/* A sender who got a DSN on a failure, and the messages that wait for his
  * pause to end. */
 struct told {
 	struct hlink link;	/* by sender */

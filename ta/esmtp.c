@@ -22,8 +22,8 @@
  * which any system takes without the server reading; so the two never wait for
  * each other to read.
  *
- * If the connection breaks while a message is sent, the server may have sent
- * the reason before; that is read.
+ * If the connection breaks while a message is sent, or the server reads no more
+ * of it, it may have sent the reason before; that is read.
  *
  * Lines of the transcript are cut; of messages it has only the size.
  */
@@ -104,8 +104,8 @@ lose(struct esmtp *c, const char *status, const char *why, const char *arg)
 	return -1;
 }
 
-/* The server closed the connection.  If a program made it and nothing was heard
- * of the server, the program's words are the reason. */
+/* The server closed the connection.  If a program made it and nothing came
+ * from the server, the program's words are the reason. */
 static int
 lose_end(struct esmtp *c)
 {
@@ -290,7 +290,7 @@ keep(struct esmtp *c, struct text *t, const char *line)
 		text_add(t, " %s", s);
 }
 
-/* Behind AUTH. */
+/* Behind AUTH, or "AUTH=" of old servers. */
 static void
 see_mechanisms(struct esmtp *c, const char *s)
 {
@@ -298,7 +298,7 @@ see_mechanisms(struct esmtp *c, const char *s)
 	size_t n;
 
 	for (; *s != '\0'; s += n) {
-		s += strspn(s, " ");
+		s += strspn(s, " =");
 		n = strcspn(s, " ");
 		text_fmt(word, sizeof(word), "%.*s", (int)n, s);
 		if (lib_same(word, "PLAIN"))
@@ -371,14 +371,14 @@ static int
 last_words(struct esmtp *c, enum esmtp_stage stage, int err)
 {
 	c->held = 0;
-	if (err == ETIMEDOUT)
-		return lose_late(c, stage);
 	clock_read();
 	get_reply(c, stage, now.mono + LAST_WORDS, 0);
-	if (c->code == 0 && strcmp(c->asked, "connect") == 0)
-		return -1;	/* a program, which has said why */
+	if (c->code == 0 && (err == ETIMEDOUT ||
+	    strcmp(c->asked, "connect") == 0))
+		return -1;	/* late, or a program, which has said why */
 	if (c->code < 400)
-		return lose(c, "4.4.2", "%s", strerror(err));
+		return err == ETIMEDOUT ? lose_late(c, stage) :
+		    lose(c, "4.4.2", "%s", strerror(err));
 	esmtp_drop(c);
 	return -1;
 }

@@ -54,7 +54,7 @@
 #define DIGITS		9	/* of a number: none wraps around */
 #define LAST_BREATH	3.0	/* seconds from its pipe's end to its own */
 
-/* Why the other side cannot be heard any more. */
+/* Why nothing comes from the other side any more. */
 enum trouble { NONE, GONE, SILENT, WRONG };
 
 /* Our ends of the pipes; in the talker they block. */

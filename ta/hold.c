@@ -25,10 +25,10 @@
  * name servers of example.org answer.
  *
  * While a condition does not hold, the recipient is deferred; if the time is
- * known, the scheduler is told (retryat +SECONDS).  A wrong clock can only make
+ * known, the report has it (retryat +SECONDS).  A wrong clock can only make
  * mail wait: a date in the future means an age of 0.  A condition that is not
- * understood fails at once, since a sender would hear of waiting mail only when
- * it expires.  With NO_TCP, ns and up are such conditions.
+ * understood fails at once, since a sender would get a DSN on waiting mail only
+ * when it expires.  With NO_TCP, ns and up are such conditions.
  *
  * The program of a script is a file in a directory of the administrator, named
  * by a plain word.  It runs without a shell, as nobody if we are root; exit

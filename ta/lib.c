@@ -508,7 +508,7 @@ lib_foreign(const char *name, const struct lib_foreign *f, int option,
 	exit(X_USAGE);
 }
 
-/* Takes orders until told to leave; the agent's exit status. */
+/* Takes jobs until the input ends; the agent's exit status. */
 static int
 serve(void (*take)(char *line))
 {

@@ -33,7 +33,7 @@ struct lib_rcpt {
 };
 
 struct lib_job {
-	char	name[256];	/* [X/[Y/]]NAME as we were told */
+	char	name[256];	/* [X/[Y/]]NAME of the job line */
 	unsigned long num;	/* the number at the start of NAME */
 	int	ctl;		/* control file, read and write */
 	int	msg;		/* message file, read only */

@@ -310,7 +310,7 @@ locate(struct mail *m)
 
 /* ---- privilege ------------------------------------------------------- */
 
-/* What the scheduler hears is not for the user's process: 0 or -1. */
+/* Takes the scheduler's pipes from the user's process: 0 or -1. */
 static int
 leave_scheduler(void)
 {

@@ -78,9 +78,12 @@ skip_name(struct answer *a)
 	return -1;
 }
 
+/* With a '-' before it, the program of -X would take it for an option. */
 static int
 is_name(const char *s)
 {
+	if (*s == '-')
+		return 0;
 	for (; *s != '\0'; s++)
 		if (!isalnum((unsigned char)*s) && strchr("-._", *s) == NULL)
 			return 0;

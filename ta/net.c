@@ -44,7 +44,9 @@
 #include <netdb.h>
 #endif
 
-#define SLOW	2		/* seconds until a wait is worth telling */
+#define SLOW	2		/* seconds until a wait is worth a step */
+#define NAME_MOST 253		/* bytes of a name (RFC 1035) ... */
+#define LABEL_MOST 63		/* ... and between two dots of it */
 
 void (*net_beat)(void);
 double net_nap = 3600;		/* some systems take no more */
@@ -187,8 +189,8 @@ wanted_family(const struct net_addr *a, const struct net_opt *opt)
 
 /* An address that the resolver gave: 1 when it is taken. */
 static int
-add_addr(struct net_way *way, const struct net_opt *opt,
-    const struct sockaddr *sa, size_t len, const char *name)
+add_addr(struct net_way *way, const struct sockaddr *sa, size_t len,
+    const char *name)
 {
 	struct net_addr *a = &way->addr[way->n];
 
@@ -197,8 +199,6 @@ add_addr(struct net_way *way, const struct net_opt *opt,
 	memset(a, 0, sizeof(*a));
 	memcpy(&a->sa, sa, len);
 	a->len = len;
-	if (!wanted_family(a, opt))
-		return 0;
 	text_fmt(a->name, sizeof(a->name), "%s", name);
 	set_text(a);
 	way->n++;
@@ -232,7 +232,7 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 		for (p = list; p != NULL; p = p->ai_next)
 			if (p->ai_family == AF_INET6 ? opt->family != 6 ||
 			    first : p->ai_family == AF_INET && !first)
-				found += add_addr(way, opt, p->ai_addr,
+				found += add_addr(way, p->ai_addr,
 				    (size_t)p->ai_addrlen, name);
 	freeaddrinfo(list);
 	return found;
@@ -246,12 +246,12 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 	struct hostent *h;
 	int i, found = 0;
 
+	(void)opt;
 	memset(&in, 0, sizeof(in));
 	in.sin_family = AF_INET;
 	if (numeric) {
 		in.sin_addr.s_addr = inet_addr(name);
-		return add_addr(way, opt, (struct sockaddr *)&in, sizeof(in),
-		    name);
+		return add_addr(way, (struct sockaddr *)&in, sizeof(in), name);
 	}
 	h = gethostbyname(name);
 	if (h == NULL)
@@ -260,8 +260,8 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 	for (i = 0; h->h_addr_list[i] != NULL && h->h_length ==
 	    (int)sizeof(in.sin_addr); i++) {
 		memcpy(&in.sin_addr, h->h_addr_list[i], sizeof(in.sin_addr));
-		found += add_addr(way, opt, (struct sockaddr *)&in,
-		    sizeof(in), name);
+		found += add_addr(way, (struct sockaddr *)&in, sizeof(in),
+		    name);
 	}
 	return found;
 }
@@ -390,19 +390,23 @@ net_near(int fd, char *text, size_t size)
 
 /* ---- hosts ----------------------------------------------------------- */
 
-/* Adds a host by its name: as look_up, and sets *self when it is us. */
+/* Adds a host by its name: as look_up, and sets *self when it is us, also by an
+ * address that the options exclude. */
 static int
 add_host(struct net_way *way, const struct net_opt *opt, const char *name,
     int port, int meant, int *self)
 {
-	int i = way->n, found = look_up(way, opt, name, 0);
+	int i = way->n, n = i, found = look_up(way, opt, name, 0);
 
 	for (; i < way->n; i++) {
 		set_port(&way->addr[i], port);
 		way->addr[i].meant = meant;
 		if (!meant && port == NET_PORT && net_here(&way->addr[i]))
 			*self = 1;
+		if (wanted_family(&way->addr[i], opt))
+			way->addr[n++] = way->addr[i];
 	}
+	way->n = n;
 	return found;
 }
 
@@ -422,6 +426,9 @@ by_name(struct net_way *way, const struct net_opt *opt, const char *name,
 	if (found == 0)
 		return nowhere(way, X_NOHOST, "5.1.2",
 		    "there is no host or domain %s", name);
+	if (way->n == 0)
+		return nowhere(way, X_NOHOST, "5.4.4",
+		    "the options exclude all addresses of %s", name);
 	return 0;
 }
 
@@ -476,6 +483,26 @@ get_port(const char *s, int *port)
 	return 0;
 }
 
+/* Has it the form of a name?  Of another the C library says each time that it
+ * cannot be looked up now. */
+static int
+is_name(const char *s)
+{
+	size_t n;
+
+	if (!isalnum((unsigned char)*s) || strlen(s) > NAME_MOST)
+		return 0;
+	for (;; s += n + 1) {
+		for (n = 0; isalnum((unsigned char)s[n]) || (s[n] != '\0' &&
+		    strchr("-_", s[n]) != NULL); n++)
+			;
+		if (n < 1 || n > LABEL_MOST)
+			return 0;
+		if (s[n] != '.')
+			return s[n] == '\0';
+	}
+}
+
 /* Splits "name:port": 0, or -1 if it is no host. */
 static int
 split(const char *host, char *name, int *port, int *literal)
@@ -493,11 +520,7 @@ split(const char *host, char *name, int *port, int *literal)
 	if (!*literal) {
 		if (name[n - 1] == '.')
 			name[n - 1] = '\0';
-		for (n = 0; name[n] != '\0'; n++)
-			if (!isalnum((unsigned char)name[n]) &&
-			    strchr("-._", name[n]) == NULL)
-				return -1;
-		if (n == 0 || !isalnum((unsigned char)name[0]))
+		if (!is_name(name))
 			return -1;
 	}
 	return get_port(host, port);

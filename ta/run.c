@@ -16,7 +16,7 @@
  * the agent does not wait for them: the output is what the pipe has when the
  * program ends.
  *
- * A second pipe tells whether the program was executed: an exec closes it, and
+ * A second pipe shows whether the program was executed: an exec closes it, and
  * a failure writes errno.
  *
  * The callers know what an exit code means for a recipient.

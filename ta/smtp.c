@@ -24,16 +24,20 @@
  *
  * If no address answers, the host has failed: each recipient gets the last
  * reason, with "deferall", so that the scheduler does not try the host's other
- * mail one by one.  The same holds if the connection ends before a message is
- * sent.  A server often closes a kept connection between jobs; if the first
- * command on it gets no reply or 421, one new connection is made, and no
+ * mail one by one.  A server that ends the connection before it has the message
+ * counts as one that did not answer, and the job goes on with the other
+ * addresses.  A server often closes a kept connection between jobs; if the
+ * first command on it gets no reply or 421, one new connection is made, and no
  * verdict is given for that.
+ *
+ * A message that breaks connections uses up the tries of its job.  The rest of
+ * its recipients is then deferred, and nothing said of the host.
  *
  * A domain that does not exist, a domain that takes no mail, and a host that is
  * this machine are failures.  Trouble that may pass is a deferral.
  *
  * With -R all mail goes to smart hosts, in their order.  The hosts of jobs then
- * only tell which recipients belong together.
+ * only show which recipients belong together.
  */
 #include "halves.h"
 #include "trans.h"
@@ -59,6 +63,7 @@
 #define ADDRS		5	/* addresses that are tried for a job */
 #define SESSIONS	2	/* of them, that take the connection */
 #define FRESH		60	/* seconds until mail was tried before */
+#define BROKEN		8	/* servers that are left out for a job */
 #define DOT_LEAST	600	/* seconds: RFC 5321 4.5.3.2.6 */
 #define NOBODY		65534	/* where no user has that name */
 
@@ -91,6 +96,9 @@ static struct {
 	char	host[HOST_SIZE];
 	int	addrs, sessions;
 	int	old;		/* the job is not tried for the first time */
+	int	nbroken;
+	/* servers that ended a transaction before the message */
+	struct net_addr broken[BROKEN];
 } left;
 
 /* ---- the transcript -------------------------------------------------- */
@@ -133,7 +141,7 @@ static struct {
 	double	when;		/* mono */
 } told;
 
-/* Tells the scheduler, by way of the keeper, who is heard by it. */
+/* Sends a step to the scheduler, by way of the keeper. */
 static void LIKE_PRINTF(1, 2)
 step(const char *f, ...)
 {
@@ -214,7 +222,12 @@ static int
 is_wanted(const struct net_addr *a, enum which which)
 {
 	enum dead_state state = dead_state(a);
+	const struct net_addr *b = left.broken;
 
+	for (; b < left.broken + left.nbroken; b++)
+		if (a->port == b->port && strcmp(a->text, b->text) == 0 &&
+		    strcmp(a->name, b->name) == 0)
+			return 0;
 	return which == ALL || state == (which == HOPEFUL ? DEAD_NOT :
 	    DEAD_BEFORE);
 }
@@ -299,7 +312,8 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 
 	if (left.addrs == 0 || left.sessions == 0)
 		return 0;
-	if (which != OTHERS) {	/* else it has the reason of those before */
+	/* else it has the reason of those before */
+	if (which != OTHERS && left.nbroken == 0) {
 		conn.lost = NULL;
 		conn.code = 0;
 	}
@@ -341,6 +355,13 @@ go_to_relay(struct net_way *way, const char *host)
 	}
 }
 
+static void
+start_host(const char *host)
+{
+	start_tries(host);
+	left.nbroken = 0;
+}
+
 static int
 go_to(struct net_way *way, const char *host)
 {
@@ -348,7 +369,7 @@ go_to(struct net_way *way, const char *host)
 
 	esmtp_quit(&conn);
 	if (!lib_same(host, left.host))
-		start_tries(host);
+		start_host(host);
 	found = opt.relays > 0 ? go_to_relay(way, host) :
 	    try_name(way, host, NULL, ALL);
 	if (found)
@@ -426,6 +447,33 @@ collect(struct lib_job *job, struct lib_rcpt **to)
 	return n;
 }
 
+/* After a transaction.  If the message itself has broken connections until no
+ * try is left, that says nothing of the host's other mail. */
+static void
+end_tries(struct lib_job *job, const char *host)
+{
+	struct lib_rcpt *r;
+
+	if (conn.code != 0)
+		start_tries(host);
+	else if (left.addrs == 0 || left.sessions == 0)
+		for (r = job->rcpts; r != NULL; r = r->next)
+			if (r->unreported && is_for(r, host))
+				lib_report(job, r, X_TEMPFAIL, "4.4.2",
+				    "not tried now, since this message to "
+				    "others broke the connection", 0);
+}
+
+/* May another server be tried, after this one ended a transaction early? */
+static int
+leave_out(const struct net_way *way)
+{
+	if ((way->n < 2 && opt.relays < 2) || left.nbroken == BROKEN)
+		return 0;
+	left.broken[left.nbroken++] = conn.peer;
+	return 1;
+}
+
 /* One transaction, over the connection there is or a new one. */
 static void
 deliver(struct lib_job *job, struct lib_rcpt **to, int n)
@@ -448,11 +496,11 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 		if (end != TRANS_OVER)
 			esmtp_drop(&conn);
 	} while (end == TRANS_EARLY && kept);
-	if (end == TRANS_OVER && conn.code != 0)
-		start_tries(host);
 	if (end == TRANS_OVER)
-		return;
-	for (r = job->rcpts; r != NULL; r = r->next)
+		end_tries(job, host);
+	else if (leave_out(&way))
+		return;	/* the next turn goes there */
+	for (r = job->rcpts; r != NULL && end != TRANS_OVER; r = r->next)
 		if (r->unreported && is_for(r, host))
 			trans_host_failed(&conn, job, r);
 }
@@ -463,7 +511,7 @@ work(struct lib_job *job)
 	static struct lib_rcpt *to[TRANS_MAX];
 	int n;
 
-	start_tries("");
+	start_host("");
 	left.old = time(NULL) - job->arrived > FRESH;
 	while (!lib_alone() && (n = collect(job, to)) > 0)
 		deliver(job, to, n);

@@ -11,15 +11,15 @@
  *	530 to anything		deferred: it wants TLS or a password, and the
  *				administrator can correct that
  *	4xx, 5xx to RCPT	that recipient
- *	452, 552 to RCPT	after others were accepted it can mean too many
+ *	452, 552, X.5.3 to RCPT	after others were accepted it can mean too many
  *				recipients: the rest gets another transaction
  *	4xx, 5xx to DATA, dot	all accepted recipients
  *	2xx to the dot		delivered: all accepted recipients
  *
  *	end of the connection
  *	before the first reply	no verdict; the caller may know the reason
- *	before the message	the host has failed: the caller gives the
- *				verdicts
+ *	before the message	no verdict: the caller tries another server, or
+ *				the host has failed
  *	in the message		deferred: all accepted recipients.  The server
  *				may die of this message, so other mail does
  *				not wait
@@ -42,6 +42,7 @@
 #include "trans.h"
 #include "../lib/ctlfile.h"
 #include "wire.h"
+#include <ctype.h>
 
 #define WINDOW		4096	/* bytes of commands without a reply */
 #define COMMAND		3000	/* bytes of one command; words have 1000 */
@@ -245,7 +246,8 @@ trans_host_failed(const struct esmtp *c, struct lib_job *job,
 
 /* ---- commands -------------------------------------------------------- */
 
-/* Text of these bytes only, as a parameter: nothing when it is another. */
+/* Xtext as a parameter; nothing if it is none, as the server would refuse the
+ * command. */
 static void
 add_param(struct text *line, const char *name, const char *value, size_t n,
     size_t max)
@@ -253,7 +255,10 @@ add_param(struct text *line, const char *name, const char *value, size_t n,
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (value[i] <= ' ' || value[i] >= 127 || value[i] == '=')
+		if (value[i] <= ' ' || value[i] >= 127 || value[i] == '=' ||
+		    (value[i] == '+' && (n - i < 3 ||
+		    !isxdigit((unsigned char)value[i + 1]) ||
+		    !isxdigit((unsigned char)value[i + 2]))))
 			return;
 	if (n > 0 && n <= max)
 		text_add(line, " %s=%.*s", name, (int)n, value);
@@ -306,6 +311,7 @@ make(struct trans *t, int i)
 {
 	struct text line;
 	char orcpt[600];
+	size_t n;
 
 	text_init(&line, t->line, sizeof(t->line));
 	if (i == 0) {
@@ -315,7 +321,10 @@ make(struct trans *t, int i)
 		if (t->c->can & ES_DSN) {
 			add_notify(&line, ctl_wishes(t->to[i - 1]->dsn, orcpt,
 			    sizeof(orcpt)));
-			add_param(&line, "ORCPT", orcpt, strlen(orcpt), 500);
+			n = strcspn(orcpt, ";");	/* of its type */
+			if (n > 0 && n + 1 < strlen(orcpt))
+				add_param(&line, "ORCPT", orcpt,
+				    strlen(orcpt), 500);
 		}
 	} else {
 		text_add(&line, "DATA");
@@ -342,8 +351,9 @@ is_too_many(const struct trans *t)
 {
 	const char *status = t->c->status;
 
-	return t->taken > 0 && (t->c->code == 452 || t->c->code == 552) &&
-	    (status[0] == '\0' || strcmp(status + 1, ".5.3") == 0);
+	return t->taken > 0 && t->c->code >= 400 && (status[0] == '\0' ?
+	    t->c->code == 452 || t->c->code == 552 :
+	    strcmp(status + 1, ".5.3") == 0);
 }
 
 /* What the reply to command i means. */
@@ -483,7 +493,8 @@ weigh(struct trans *t, int seven)
 		return -1;
 	}
 	wire_end(&t->count);
-	if (c->max_size > 0 && t->count.size > c->max_size) {
+	if (c->can & ES_SIZE && c->max_size > 0 &&
+	    t->count.size > c->max_size) {
 		text_fmt(text, sizeof(text), "the message has %lu bytes, but "
 		    "the server accepts at most %lu", t->count.size,
 		    c->max_size);

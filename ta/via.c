@@ -13,11 +13,11 @@
  *	$socket		3: we connect, and the program gets the connection
  *	starttls	in a word: the program reads the greeting itself
  *
- * A program that ends before we heard the server has failed.  The reason is the
- * first line with "error" or "fail" on its standard error, else the first with
- * "verify", else the last; without a line, how it ended.  For example the line
- * "verify error:num=62:hostname mismatch" of openssl is chosen, and not "verify
- * return:1" above it.
+ * A program that ends before the server has said anything has failed.  The
+ * reason is the first line with "error" or "fail" on its standard error, else
+ * the first with "verify", else the last; without a line, how it ended.  For
+ * example the line "verify error:num=62:hostname mismatch" of openssl is taken,
+ * and not "verify return:1" above it.
  *
  * The program has the rights of our process, and of its descriptors only these
  * three or four.  It ignores the signals that we ignore, so that the scheduler

@@ -1,12 +1,13 @@
 /*
  * ctl.c - any bytes as a control file, taken in as the scheduler does it.
  *
- * A file is loaded, finished, passed over, left alone or parked, and its bytes
- * stay as they are, but for locks that are taken off.  Of a loaded one each
- * offset that an agent will name is that of a recipient line, and each line
- * that an agent will read is one line; for files of odd length, few recipients
- * fit into core, and the others come in parts.  Then the recipients are marked and get
- * diagnostics: nothing but their tags changes, and lines are added.
+ * A file is loaded, finished, passed over, left alone or set aside, and its
+ * bytes stay as they are, but for locks that are taken off.  Of a loaded one
+ * each offset that an agent will name is that of a recipient line, and each
+ * line that an agent will read is one line; for files of odd length, few
+ * recipients fit into core, and the others come in parts.  Then the recipients
+ * are marked and get diagnostics: nothing but their tags changes, and lines are
+ * added.
  */
 #include "../../intake.c"
 #include "fuzz.h"
@@ -42,7 +43,7 @@ begin(void)
 }
 
 /* A tag, and the number behind it, may be others than before; a diagnostic may
- * have been told since. */
+ * have been marked since. */
 static int
 may_change(long at, long line)
 {

@@ -39,7 +39,7 @@ is_line(const struct lines *l, size_t off)
 	size_t n = end_of(off) - off;
 
 	fuzz_must(l->off == off, "a line begins behind the last");
-	fuzz_must(l->overlong == (n >= LINE_MAX_), "it is told when cut");
+	fuzz_must(l->overlong == (n >= LINE_MAX_), "a cut line is marked");
 	fuzz_must(l->len == (n < LINE_MAX_ ? n : LINE_MAX_ - 1), "all of it");
 	fuzz_must(memcmp(l->line, before + off, l->len) == 0, "as it is");
 	fuzz_must(l->line[l->len] == '\0', "and ended");
@@ -167,7 +167,7 @@ ask(struct diags *n, unsigned long off)
 		ctl_box(c);
 	if (ctl_rcpt(&n->rc, off) == 0)
 		fuzz_must(c != NULL && n->rc.wishes == c->wishes,
-		    "all are told the same wishes");
+		    "all readers find the same wishes");
 	fuzz_must(origin_find(n, &g, off) == 0, "an origin is anywhere");
 	fuzz_must(g.from <= off && off <= g.to, "it has the line");
 	xtext_read(n->rc.orcpt, strlen(n->rc.orcpt), value, sizeof(value));

@@ -1,10 +1,10 @@
 /*
- * dsn.c - any bytes as a control file that the agent dsn is to tell of.
+ * dsn.c - any bytes as a control file of which the agent dsn is to make a DSN.
  *
  * Each job is answered once.  A DSN is whole and in lines that mail can carry,
  * and its envelope and header are ours, whatever the file says.  In the file
  * nothing changes but the tag of diagnostic lines, and lines at its end.  What
- * was told is not told again.
+ * was in one DSN is in no other.
  */
 int	dsn_main(int, char **);
 #define main dsn_main
@@ -134,7 +134,7 @@ job(const char *host)
 		answers = 0;
 		work(NAME, host);
 		fuzz_must(answers == 1, "a job is answered once");
-		fuzz_must(check_all() == 0 || i == 0, "it is told once");
+		fuzz_must(check_all() == 0 || i == 0, "it is in one DSN");
 	}
 }
 

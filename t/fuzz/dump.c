@@ -44,7 +44,7 @@ line(void *arg, const char *s)
 
 /* By protocol 1; by protocol 2 if it begins so, with what we send behind it. */
 static int
-hear(struct mq_queue *q, char *why, void (*report)(void *, const char *))
+take(struct mq_queue *q, char *why, void (*report)(void *, const char *))
 {
 	static struct mq_in in;
 	int rc, two;
@@ -56,7 +56,7 @@ hear(struct mq_queue *q, char *why, void (*report)(void *, const char *))
 		rc = two ? mq_two(q, &in, "u/p", why, report, NULL) :
 		    mq_read(q, &in, why, report, NULL);
 		close(in.fd);
-		fuzz_must(rc <= 0 || !two, "it is asked once");
+		fuzz_must(rc <= 0 || !two, "protocol 2 is asked for once");
 	}
 	return rc;
 }
@@ -72,7 +72,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		return 0;
 	fuzz_must(mq_init(&q) == 0, "memory");
 	fuzz_file("../in", data + 1, n - 1);
-	if (hear(&q, why, data[0] & 1 ? line : NULL) < 0)
+	if (take(&q, why, data[0] & 1 ? line : NULL) < 0)
 		fuzz_must(why[0] != '\0', "there is a reason");
 	else if (!(data[0] & 1))
 		show(&q);

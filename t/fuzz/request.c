@@ -83,15 +83,6 @@ hear_answers(void)
 }
 
 static void
-forget_query(void)
-{
-	if (st.waiting < 0)
-		return;
-	fuzz_must(close(st.waiting) == 0, "it was open");
-	st.waiting = -1;
-}
-
-static void
 knock(struct inlet *d, const unsigned char *s, size_t n)
 {
 	size_t k, done;
@@ -105,7 +96,6 @@ knock(struct inlet *d, const unsigned char *s, size_t n)
 			FD_ZERO(&in);
 			status_prep(&in, &max);
 			fuzz_must(FD_ISSET(d->in, &in), "it is read");
-			forget_query();
 			FD_ZERO(&in);
 			FD_SET(d->in, &in);
 			status_do(&in);
@@ -140,7 +130,6 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	d = data[0] & 1 ? &st.query : &st.command;
 	knock(d, data + 1, n - 1);
 	knock(d, (const unsigned char *)"\n", 1);
-	forget_query();
 	release_all();
 	now.mono += 100;
 	q_timers();

@@ -5,8 +5,8 @@
  * message with bytes above 127.  All that the server will say is there at once;
  * then it closes the connection.
  *
- * Each of three recipients hears one verdict, in words of a line and with a
- * status that goes with it.  Nobody has the message who was not told so behind
+ * Each of three recipients gets one verdict, in words of a line and with a
+ * status that goes with it.  Nobody has the message without a good reply to
  * its last dot.  What we send is lines that end in CR LF.  A login that fails
  * does not put our password into the words.
  */
@@ -27,7 +27,7 @@
 static const unsigned char *server;	/* what it says, */
 static size_t server_size;
 static int to_us, from_us;		/* ... our ends of it, */
-static char sent[70000];		/* ... and what it was told */
+static char sent[70000];		/* ... and what it was sent */
 static struct lib_rcpt rcpt[RCPTS];
 static int delivered, eight, barred;
 
@@ -90,7 +90,7 @@ static void
 tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 {
 	(void)job;
-	fuzz_must(r->unreported, "a recipient hears one verdict");
+	fuzz_must(r->unreported, "a recipient gets one verdict");
 	r->unreported = 0;
 	fuzz_must(v->text != NULL && *v->text != '\0', "there are words");
 	see_words(v->text);
@@ -156,7 +156,7 @@ converse(struct esmtp *c, struct lib_job *job, int seven)
 		trans_host_failed(c, job, to[i]);
 }
 
-/* What the server was told. */
+/* What the server was sent. */
 static void
 see_sent(void)
 {
