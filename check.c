@@ -295,7 +295,7 @@ exact_span(long n)
 	struct text t;
 
 	text_init(&t, span, sizeof(span));
-	span_units(&t, n, 4);
+	span_add(&t, n, 4);
 	return span;
 }
 

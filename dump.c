@@ -140,7 +140,7 @@ clean(const char *s, int ends)
 static void
 emit_span(long s)
 {
-	span_units(&out, s, labs(s) >= 86400L ? 2 : 3);
+	span_add(&out, s, labs(s) >= 86400L ? 2 : 3);
 }
 
 /* The number, or "-" for none: good for four of a line. */
@@ -608,7 +608,7 @@ emit_message(const struct message *m)
 	    (gone ? size >= 0 : is_damaged(m)) ? "x" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m),
 	    size, *flags != '\0' ? flags : "-",
-	    ctl_sender(m->name, sender, sizeof(sender)) == 0 ?
+	    ctl_field(m->name, "se", sender, sizeof(sender)) == 0 ?
 	    clean(sender, 0) : "?");
 }
 

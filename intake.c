@@ -413,8 +413,8 @@ make_room(void)
 	if (now.mono < vain + 1)
 		return 0;
 	for (i = 0; i < BUCKETS && looked < CHECKED_MOST && n < CHOICE; i++) {
-		bucket = (bucket + 1) % q.messages.size;
-		for (l = q.messages.v[bucket]; l != NULL; l = l->next) {
+		l = *hash_chain(&q.messages, ++bucket);
+		for (; l != NULL; l = l->next) {
 			m = OWNER(struct message, link, l);
 			at = due_if_evicted(m);
 			looked++;
@@ -566,7 +566,6 @@ count_unread(struct message *m, const struct ctl *c)
 	if (p->unread++ == 0) {
 		p->next = c->l.off;
 		p->read = NOW;
-		p->format = c->format;
 	}
 	return 0;
 }
@@ -693,15 +692,13 @@ not_now(struct ctl *c, const char *why)
 static int
 read_all(struct ctl *c, struct message *m)
 {
-	enum ctl_item item;
-	int bad = 0;
+	int letter, bad = 0;
 
 	begin_reading(m, NULL, pool_room(NULL));
 	if (reading.most < (unsigned)q.config->rcptminimum)
 		reading.most = q.config->rcptminimum;
-	while (bad == 0 && c->why == NULL &&
-	    ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER))
-		if (item == CTL_TRIGGER)
+	while (bad == 0 && c->why == NULL && (letter = ctl_next(c)) > 0)
+		if (letter == 'T')
 			trigger(c->host);
 		else if (strcmp(c->channel, "dsn") == 0)
 			c->why = "a recipient has the channel dsn, which is "
@@ -909,10 +906,10 @@ is_early(struct part *p, const struct ctl *c)
 static int
 read_on(struct ctl *c, struct part *p)
 {
-	enum ctl_item item;
+	int letter;
 
-	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
-		if (item == CTL_TRIGGER ||
+	while ((letter = ctl_next(c)) > 0)
+		if (letter == 'T' ||
 		    strcmp(c->channel, p->chan->name) != 0 || is_early(p, c))
 			continue;
 		else if (reading.n == reading.most &&
@@ -920,7 +917,7 @@ read_on(struct ctl *c, struct part *p)
 			return 1;
 		else if (add_rcpt(p->msg, c) < 0)
 			return -1;
-	return item == CTL_END ? 0 : -1;
+	return letter;
 }
 
 /* Updates the part after a reading; more: some of it is unread. */
@@ -936,7 +933,6 @@ update_part(struct part *p, const struct ctl *c, int more)
 		q_dsn_due(p->msg);
 	if (more)
 		p->next = c->l.off;
-	p->format = c->format;
 	p->read = NOW;
 	log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u next=%lu",
 	    ctl_msg(p->msg->name), p->chan->name, reading.n, reading.hosts,
@@ -954,7 +950,7 @@ load_more(struct part *p, unsigned most)
 
 	make_way(p, most);
 	begin_reading(m, p->chan, most);
-	if (ctl_resume(&c, m->name, p->next, p->format) == 0)
+	if (ctl_resume(&c, m->name, p->next) == 0)
 		more = read_on(&c, p);
 	ctl_close(&c);
 	begin_vertices(m);

@@ -91,7 +91,7 @@ msg_find(unsigned long num, const struct message *after)
 }
 
 static struct message *
-named(const struct hash *h, const char *name)
+named(struct hash *h, const char *name)
 {
 	struct hlink *l = h->n == 0 ? NULL : hash_first(h, name_num(name));
 
@@ -225,7 +225,7 @@ static struct reason unkept = { { NULL, 0 }, 1, 0,
 static struct reason *
 find(const char *s, unsigned hash)
 {
-	struct hlink *l = reasons.n == 0 ? NULL : hash_first(&reasons, hash);
+	struct hlink *l = hash_first(&reasons, hash);
 
 	while (l != NULL && strcmp(OWNER(struct reason, link, l)->s, s) != 0)
 		l = hash_next(l);
@@ -240,7 +240,6 @@ add(const char *s, unsigned hash)
 	struct reason *r;
 
 	if (reasons.n >= (unsigned)q.config->reasons ||
-	    (reasons.v == NULL && hash_init(&reasons, 64) < 0) ||
 	    (r = mem_get(sizeof(*r) + strlen(s) + 1)) == NULL)
 		return &unkept;
 	r->s = strcpy((char *)(r + 1), s);
@@ -635,7 +634,7 @@ msg_tag(const struct message *m, unsigned long off, int state)
 {
 	int tag = state == RC_OK ? '+' : '-';
 
-	return off == 0 || ctl_has(m->name, off, tag) ||
+	return off == 0 || ctl_tag(m->name, off) == tag ||
 	    ctl_mark(m->name, off, tag) == 0;
 }
 
@@ -723,35 +722,32 @@ static const char *
 who_is(const struct vertex *v, unsigned long off, const char *relay)
 {
 	static char words[1000];
-	char orcpt[ADDRESS_MOST + 1];
-	const char *to = off == 0 || !q.config->logaddresses ? NULL :
-	    ctl_user(v->msg->name, off, orcpt, sizeof(orcpt));
+	const struct ctl *c = off == 0 || !q.config->logaddresses ? NULL :
+	    ctl_at(v->msg->name, off);
 	struct text t;
 
 	text_init(&t, words, sizeof(words));
 	if (relay != NULL)
 		add_word(&t, " relay=", relay);
-	if (to == NULL)
+	if (c == NULL)
 		return words;
-	add_word(&t, " to=", to);
-	if (*orcpt != '\0' && (strncmp(orcpt, "rfc822;", 7) != 0 ||
-	    strcmp(orcpt + 7, to) != 0))
-		add_word(&t, " orcpt=", orcpt);
+	add_word(&t, " to=", c->user);
+	if (c->orcpt[0] != '\0' && (strncmp(c->orcpt, "rfc822;", 7) != 0 ||
+	    strcmp(c->orcpt + 7, c->user) != 0))
+		add_word(&t, " orcpt=", c->orcpt);
 	return words;
 }
 
 const char *
-msg_from(struct ctl *c)
+msg_from(const struct ctl *c)
 {
 	static char words[1000];
-	char id[ADDRESS_MOST + 1];
 	struct text t;
 
 	text_init(&t, words, sizeof(words));
 	if (q.config->logaddresses) {
-		add_word(&t, " from=", ctl_from(c));
-		ctl_message_id(c, id, sizeof(id));
-		add_word(&t, " msgid=", id);
+		add_word(&t, " from=", c->from);
+		add_word(&t, " msgid=", c->msgid);
 	}
 	return words;
 }
@@ -790,7 +786,7 @@ msg_read_reasons(const struct vertex *v, long *when)
 	}
 	if (err == 0)
 		err = diag_error(&n);
-	diag_close(&n);
+	ctl_close(&n.c);
 	if (err != 0)
 		log_err("expire msg=%s its reasons cannot be read: %s",
 		    ctl_msg(v->msg->name), strerror(err));
@@ -813,7 +809,7 @@ is_silent(struct diags *n, unsigned long off)
 {
 	const struct setting *s;
 
-	if (diag_rcpt(n, off) < 0 || n->state != '-')
+	if (ctl_rcpt(&n->rc, off) < 0 || n->rc.tag != '-')
 		return 0;
 	s = clause_of(n);
 	return s == NULL ? -1 : s->bounce == BOUNCE_NONE;
@@ -853,7 +849,8 @@ silence_rest(struct diags *n, const unsigned char *has)
 		off = n->c.l.off;
 		silent = is_silent(n, off);
 		if (silent > 0 && !(has[BYTE(off)] & BIT(off)) &&
-		    ctl_diag(n->name, off, '-', "", "5.0.0 (permanent failure)",
+		    ctl_diag(n->c.name, off, '-', "",
+		    "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			silent = -1;
 	}
@@ -879,7 +876,7 @@ msg_silence(const char *name)
 	bad = has == NULL || silence_lines(&n, has) < 0 ||
 	    silence_rest(&n, has) < 0 || diag_error(&n) != 0;
 	free(has);
-	diag_close(&n);
+	ctl_close(&n.c);
 	return bad ? -1 : 0;
 }
 
@@ -893,7 +890,7 @@ msg_has_warning(const char *name)
 		while (!found && diag_next(&n))
 			found = n.tag == ' ' &&
 			    strcmp(n.field[1], "delayed") == 0;
-	diag_close(&n);
+	ctl_close(&n.c);
 	return found;
 }
 
@@ -968,8 +965,8 @@ write_delay(const struct message *m, struct diags *n, unsigned long off)
 	char fields[WORD_MAX_ + 100];
 	struct text t;
 
-	if (diag_rcpt(n, off) < 0 || (n->state != ' ' && n->state != '~') ||
-	    n->delay_at == 0)
+	if (ctl_rcpt(&n->rc, off) < 0 || n->rc.delay_at == 0 ||
+	    (n->rc.tag != ' ' && n->rc.tag != '~'))
 		return 0;
 	s = clause_of(n);
 	if (s == NULL)
@@ -977,9 +974,9 @@ write_delay(const struct message *m, struct diags *n, unsigned long off)
 	while (times < (unsigned long)s->reports.n &&
 	    s->reports.at[times] <= age)
 		times++;
-	if (n->delays >= times || s->bounce == BOUNCE_NONE ||
-	    !(n->wishes & WISH_DELAY ||
-	    (s->delayreport && !(n->wishes & WISH_GIVEN))))
+	if (n->rc.delays >= times || s->bounce == BOUNCE_NONE ||
+	    !(n->rc.wishes & WISH_DELAY ||
+	    (s->delayreport && !(n->rc.wishes & WISH_GIVEN))))
 		return 0;
 	text_init(&t, fields, sizeof(fields));
 	text_add(&t, "%s\1delayed\1\1\1", n->rc.user);
@@ -990,7 +987,7 @@ write_delay(const struct message *m, struct diags *n, unsigned long off)
 	if (ctl_diag(m->name, off, ' ', fields, "", delay_reason(m, n, off), 0)
 	    == 0)
 		return 1;
-	diag_delayed(n, n->delays);	/* both are written later */
+	diag_delayed(n, n->rc.delays);	/* both are written later */
 	return -1;
 }
 
@@ -1036,7 +1033,7 @@ msg_write_delays(struct message *m, unsigned *most)
 	d->warn = left > 0 ? n.c.l.off : 0;
 	if (diag_error(&n) != 0)
 		late = -1;
-	diag_close(&n);
+	ctl_close(&n.c);
 	if (late < 0)
 		log_err("delay msg=%s cannot be written down: %s",
 		    ctl_msg(m->name), strerror(errno));

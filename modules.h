@@ -283,7 +283,7 @@ void	msg_log(const struct vertex *, unsigned long off, int failed,
 void	msg_log_deleted(const struct vertex *, unsigned long off);
 /* The sender and the Message-ID for the log, after the file was read: escaped;
  * "" when PARAMlogaddresses is off. */
-const char *msg_from(struct ctl *);
+const char *msg_from(const struct ctl *);
 /* Logs that the vertex is deferred until wakeup, mono, or queueonly: a line for
  * each of its recipients, up to a bound, and one for the rest.  relay is the
  * other host, or "". */
@@ -327,7 +327,6 @@ void	order_forget(struct message *);		/* frees its jobs */
  * thread.c - the queues of destinations, and the rings of agents
  * ====================================================================== */
 
-int	th_init(struct config *);	/* 0, or -1 without memory */
 void	th_reload(struct config *);	/* puts all threads under new rings */
 void	th_sweep(void);	/* empty threads become unused; frees old rings */
 /* Is the ring of a configuration that was replaced? */
@@ -394,8 +393,8 @@ void	th_unfed(struct vertex *);		/* no agent has it any more */
  * queue.c - messages: arrival, reports, expiry, DSNs and end
  * ====================================================================== */
 
-int	q_init(struct config *);	/* 0, or -1 without memory */
-/* Takes another configuration in use, for queued mail too. */
+/* Takes a configuration in use, instead of the one before, for queued mail
+ * too. */
 void	q_reload(struct config *);
 void	q_timers(void);			/* wakes and expires what is due */
 double	q_wait(void);			/* seconds until something is */

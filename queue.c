@@ -423,7 +423,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 
 	text_init(&t, message, sizeof(message));
 	text_add(&t, "%s after ", how);
-	span_add(&t, msg_age(v->msg));
+	span_add(&t, msg_age(v->msg), 2);
 	if (why != NULL)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
@@ -712,14 +712,15 @@ is_beside(const struct vertex *v, unsigned long off, int state)
 	const char *name = v->msg->name;
 	const struct thread *t = v->thread;
 	const struct ctl *c = th_is_dsn(t) ? NULL : ctl_at(name, off);
+	int tag;
 
 	if (c == NULL || strcmp(c->channel, t->ring->chan->name) != 0 ||
 	    strcmp(c->host, t->host) != 0)
 		return 0;
+	tag = ctl_tag(name, off);
 	if (msg_part(v->msg) == NULL)
-		return !ctl_has(name, off, '+') && !ctl_has(name, off, '-');
-	return state == RC_PENDING ||
-	    !ctl_has(name, off, state == RC_OK ? '-' : '+');
+		return tag != '+' && tag != '-';
+	return state == RC_PENDING || tag != (state == RC_OK ? '-' : '+');
 }
 
 /* The reason why a report is refused. */
@@ -863,6 +864,20 @@ dsn_reported(struct vertex *v, struct rcpt *r, int keep, const char *status,
 	msg_log(v, 0, keep > 0, status, text);
 }
 
+/* Has the sender asked for a DSN on the delivery to the recipient?  1 also if
+ * the file cannot be read now: the agent dsn reads it again. */
+static int
+wants_success(const char *name, unsigned long off)
+{
+	const struct ctl *c;
+
+	errno = 0;
+	c = ctl_at(name, off);
+	if (c == NULL)
+		return errno != 0 && errno != ENOENT;
+	return c->l.error != 0 || (c->wishes & WISH_SUCCESS) != 0;
+}
+
 /* The agent reports the recipient as finished.  If it leaves the diagnostic
  * line to the scheduler, a failure gets one, and a success for which a DSN was
  * asked.  Under bounce=none each failure gets one. */
@@ -873,7 +888,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 	const char *name = v->msg->name;
 	int failed = s->state == RC_FAILED, bad = 0;
 	int line = failed ? s->ours || msg_is_quiet(v) :
-	    s->ours && (ctl_wishes_at(name, off) & WISH_SUCCESS) != 0;
+	    s->ours && wants_success(name, off);
 
 	if (failed && *message == '\0')
 		message = "(unknown)";
@@ -947,7 +962,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	static const char by_tag[] = "(by its tag, not reported)";
 	const char *name = v->msg->name;
 	long pid;
-	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
+	int was = r->off == 0 ? ' ' : ctl_unlock(name, r->off, &pid);
 
 	if (was == '-' && msg_is_quiet(v) && msg_diagnose(v, r->off, "",
 	    PERMANENT, by_tag, now.wall) == 0)
@@ -955,7 +970,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	if (was == '+' || was == '-')
 		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
 		    was == '+' ? "ok" : "error", by_tag);
-	if (was == '+' && ctl_wishes_at(name, r->off) & WISH_SUCCESS)
+	if (was == '+' && wants_success(name, r->off))
 		q_dsn_due(v->msg);		/* its line may be there, too */
 	if (was == '~' && agent_of(pid) != NULL)
 		ctl_mark(name, r->off, ' ');
@@ -1035,13 +1050,13 @@ find_box(struct vertex *v)
 int
 q_has_begun(const struct vertex *v)
 {
-	const char *name = v->msg->name;
-	unsigned long off = v->r[0].off;
+	int tag;
 
 	/* it has reported, or it is the agent dsn, which sets no tag */
-	return v->host != 0 || th_is_dsn(v->thread) ||
-	    ctl_has(name, off, '~') || ctl_has(name, off, '+') ||
-	    ctl_has(name, off, '-');
+	if (v->host != 0 || th_is_dsn(v->thread))
+		return 1;
+	tag = ctl_tag(v->msg->name, v->r[0].off);
+	return tag == '~' || tag == '+' || tag == '-';
 }
 
 /* The recipients of the vertex that were deferred are not read yet: these wait
@@ -1173,11 +1188,23 @@ recall(struct message *m)
 	}
 }
 
+static int
+has_job(long pid, const char *name)
+{
+	const struct ta *ta = agent_of(pid);
+	const struct vertex *v = ta == NULL ? NULL : ta->jobs.head;
+
+	while (v != NULL && strcmp(v->msg->name, name) != 0)
+		v = v->next;
+	return v != NULL;
+}
+
 void
 q_reload(struct config *config)
 {
 	struct hlink *l;
 
+	ctl_has_job = has_job;
 	th_reload(config);
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		q_rearm(OWNER(struct message, link, l));
@@ -1327,23 +1354,4 @@ q_sweep(void)
 	}
 	th_sweep();
 	ctl_forget();
-}
-
-static int
-has_job(long pid, const char *name)
-{
-	const struct ta *ta = agent_of(pid);
-	const struct vertex *v = ta == NULL ? NULL : ta->jobs.head;
-
-	while (v != NULL && strcmp(v->msg->name, name) != 0)
-		v = v->next;
-	return v != NULL;
-}
-
-int
-q_init(struct config *config)
-{
-	ctl_has_job = has_job;
-	return th_init(config) < 0 || hash_init(&q.messages, 256) < 0 ||
-	    hash_init(&q.away, 64) < 0 ? -1 : 0;
 }

@@ -940,8 +940,7 @@ set_up(void)
 		exit(X_CANTCREAT);
 	close_terminal(c);
 	fill_in(c);
-	if (q_init(c) < 0)
-		exit(X_OSERR);
+	q_reload(c);
 	if (held_load() < 0)
 		exit(X_OSERR);
 	th_destdb();

@@ -316,7 +316,6 @@ struct part {
 	long	later;		/* mono; nothing is read before that */
 	long	checked;	/* mono; when it last evicted what cannot go */
 	long	read;		/* mono; when some of it was last read */
-	unsigned char format;	/* of the control file, as in struct ctl */
 	unsigned char readable;	/* turn is in chan->parts, else in q.parts */
 };
 

@@ -879,14 +879,14 @@ bounce_age(const char *entry)
 int
 spool_same_sender(const char *name, const char *other)
 {
-	char a[LINE_MAX_], b[LINE_MAX_];
+	char a[WORD_MAX_], b[WORD_MAX_];
+	const char *line = "e";
 	struct stat sa, sb;
-	int letter = 'e';
 
-	if (ctl_field(name, 'e', a, sizeof(a)) < 0)
-		letter = 's';
-	return ctl_field(name, letter, a, sizeof(a)) == 0 &&
-	    ctl_field(other, letter, b, sizeof(b)) == 0 &&
+	if (ctl_field(name, line, a, sizeof(a)) < 0)
+		line = "s";
+	return ctl_field(name, line, a, sizeof(a)) == 0 &&
+	    ctl_field(other, line, b, sizeof(b)) == 0 &&
 	    strcmp(a, b) == 0 && lstat(message_path(name), &sa) == 0 &&
 	    lstat(message_path(other), &sb) == 0 && sa.st_uid == sb.st_uid;
 }
@@ -900,7 +900,7 @@ spool_verbose(const char *name, const char *line)
 	struct stat st, ctl;
 	int fd;
 
-	if (ctl_field(name, 'v', path, sizeof(path)) < 0 ||
+	if (ctl_field(name, "v", path, sizeof(path)) < 0 ||
 	    strncmp(path, "../public/", 10) != 0 ||
 	    strchr(path + 10, '/') != NULL || path[10] == '.' ||
 	    lstat(name, &ctl) < 0)

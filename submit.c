@@ -535,8 +535,7 @@ submit(char **rcpts)
 	direct = entry_open(opt.po);
 	if (direct < 0)
 		return refuse(&in, X_TEMPFAIL);
-	if (mail_init(&m, &routes, (long)getuid()) < 0)
-		return refuse(&in, X_OSERR);
+	mail_init(&m, &routes, (long)getuid());
 	set_signals(on_signal);
 	code = load(&routes, direct, &m.blind);
 	if (code == 0 && entry_room(opt.po, &routes, 0.0) < 0)
@@ -561,8 +560,7 @@ show(const struct routes *routes, const char *list)
 	struct mail m;
 	int code;
 
-	if (mail_init(&m, routes, (long)getuid()) < 0)
-		return X_OSERR;
+	mail_init(&m, routes, (long)getuid());
 	mail_to(&m, list, list + strlen(list));
 	code = m.full != 0 ? m.full : m.code;
 	for (d = m.dests; d != NULL; d = d->next) {

@@ -244,7 +244,7 @@ cannot_start(struct ring *r, struct thread *t, long seconds, const char *why)
 	r->dead = now.mono + seconds;
 	reason_copy(&r->trouble, why);
 	text_init(&s, words, sizeof(words));
-	span_add(&s, seconds);
+	span_add(&s, seconds, 2);
 	log_err("agent channel=%s command=\"%s\" %s; its mail waits for %s",
 	    r->chan->name, r->conf->v.command, why, words);
 }

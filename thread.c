@@ -92,15 +92,6 @@ unref(struct config *c)
 		cf_free(c);
 }
 
-/* Uses another configuration from now on; all rings become old. */
-static void
-use_config(struct config *config)
-{
-	config->refs++;
-	unref(q.config);
-	q.config = config;
-}
-
 /* Frees old rings that are empty. */
 static void
 sweep_rings(void)
@@ -759,7 +750,9 @@ th_reload(struct config *config)
 {
 	struct hlink *l;
 
-	use_config(config);
+	config->refs++;
+	unref(q.config);
+	q.config = config;
 	/* all READY vertices return to the lists of their threads */
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
 		order_forget(OWNER(struct message, link, l));
@@ -787,11 +780,4 @@ th_sweep(void)
 		move_threads();
 	sweep_rings();
 	dest_forget();
-}
-
-int
-th_init(struct config *config)
-{
-	use_config(config);
-	return hash_init(&q.dests, 64);
 }

@@ -8,7 +8,7 @@
 
 /* The six bytes of a lock for a process number; ctlfile.c reads them. */
 void	line_lock(char field[7], long pid);
-/* Sets our fcntl lock on the control file of a job; ctl_held asks for it.
+/* Sets our fcntl lock on the control file of a job; ctlfile.c asks for it.
  * Closing any descriptor of the file ends it.  0, or -1 with errno: another
  * process has the lock, or there are no locks. */
 int	line_hold(int fd);

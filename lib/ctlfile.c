@@ -88,17 +88,18 @@ wish_of(const char *s, size_t n)
 	    ctl_is_word(s, n, "NEVER") ? WISH_NEVER : 0;
 }
 
+/* The bits of the words of a list, which ends at a blank. */
 static unsigned
-notify_list(const char *s, size_t n)
+notify_list(const char *s)
 {
 	unsigned wishes = 0;
 	size_t len;
 
-	for (; n > 0; s += len + (n > len), n -= len + (n > len)) {
-		for (len = 0; len < n && s[len] != ','; )
-			len++;
+	do {
+		len = strcspn(s, ", \t");
 		wishes |= wish_of(s, len);
-	}
+		s += len;
+	} while (*s++ == ',');
 	return wishes != 0 ? wishes | WISH_GIVEN : 0;
 }
 
@@ -113,7 +114,7 @@ ctl_wishes(const char *s, char *orcpt, size_t size)
 	for (; s != NULL && *s != '\0'; s += len + strspn(s + len, " \t")) {
 		len = strcspn(s, " \t");
 		if (len > 7 && ctl_is_word(s, 7, "NOTIFY="))
-			wishes = notify_list(s + 7, len - 7);
+			wishes = notify_list(s + 7);
 		else if (orcpt != NULL && len > 6 &&
 		    ctl_is_word(s, 6, "ORCPT="))
 			text_fmt(orcpt, size, "%.*s", (int)len - 6, s + 6);
@@ -164,20 +165,17 @@ ctl_flock(int fd, int how, int type, long at, struct flock *fl)
 	return fcntl(fd, how, fl) < 0 ? -1 : 0;
 }
 
-int
-ctl_held(int fd, long pid)
+/* Has that process its fcntl lock on the file?  0 also if this is not known:
+ * there are no locks; the lock on that byte is another's, which may be anybody
+ * who can read the file; or the process is one of another machine or container
+ * and has no number here. */
+static int
+has_lock(int fd, long pid)
 {
 	struct flock fl;
 
-	if (pid <= 0)
-		return 0;
-	if (ctl_flock(fd, F_GETLK, F_WRLCK, pid, &fl) < 0)
-		return -1;
-	if (fl.l_type == F_UNLCK)
-		return 0;
-	/* the lock may be that of any process that can read the file; and a
-	 * process of another machine or container has no number here */
-	return fl.l_pid == (pid_t)pid ? 1 : -1;
+	return ctl_flock(fd, F_GETLK, F_WRLCK, pid, &fl) == 0 &&
+	    fl.l_type != F_UNLCK && fl.l_pid == (pid_t)pid;
 }
 
 /* ---- words of a line ------------------------------------------------- */
@@ -253,6 +251,13 @@ first_host(char *host)
 	host[n] = '\0';
 }
 
+/* Does the form of the current recipient line leave room for a lock? */
+static int
+has_room(const struct ctl *c)
+{
+	return c->l.len >= 8 && has_pid(c->l.line[1], c->l.line + 2);
+}
+
 /* The words of the current recipient line; NULL: there are none. */
 static const char *
 words_of(struct ctl *c)
@@ -261,17 +266,14 @@ words_of(struct ctl *c)
 
 	if (c->l.overlong || strlen(c->l.line) != c->l.len || c->l.len < 3)
 		return NULL;
-	c->with_pid = (c->format & 1) != 0 || has_pid(c->l.line[1], p);
-	if (c->with_pid) {
-		if (c->l.len < 8)
-			return NULL;
+	c->with_pid = has_room(c);
+	if (c->with_pid)
 		p += 6;
-	}
-	c->delay = 0;
-	if (c->format & 2 || has_pid(' ', p)) {
+	c->delay_at = 0;
+	if (has_pid(' ', p)) {
 		if (strlen(p) < 4)
 			return NULL;
-		c->delay = p - c->l.line;
+		c->delay_at = c->l.off + (p - c->l.line);
 		p += 4;
 	}
 	return p;
@@ -320,15 +322,39 @@ ctl_address(struct ctl *c)
 
 /* ---- the whole file -------------------------------------------------- */
 
+void
+ctl_go(struct ctl *c, unsigned long off)
+{
+	c->in_block = 0;
+	line_at(&c->l, off);
+}
+
+/* Takes the Message-ID from a line of a header; the field may be folded behind
+ * its name. */
+static void
+see_header(struct ctl *c)
+{
+	const char *p = c->l.line;
+	int begins = c->l.len >= MESSAGE_ID_LEN &&
+	    ctl_is_word(p, MESSAGE_ID_LEN, MESSAGE_ID);
+
+	if (begins || (c->folded && (*p == ' ' || *p == '\t'))) {
+		p += begins ? MESSAGE_ID_LEN : 0;
+		p += strspn(p, " \t");
+		text_fmt(c->msgid, sizeof(c->msgid), "%.*s",
+		    (int)strcspn(p, " \t"), p);
+	}
+	c->folded = begins && *p == '\0';
+}
+
 int
 ctl_walk(struct ctl *c)
 {
 	while (line_next(&c->l)) {
 		if (c->in_block) {
 			c->in_block = c->l.len > 0;
-			if (c->msgid == 0 && c->l.len >= MESSAGE_ID_LEN &&
-			    ctl_is_word(c->l.line, MESSAGE_ID_LEN, MESSAGE_ID))
-				c->msgid = c->l.off;
+			if (c->msgid[0] == '\0')
+				see_header(c);
 			continue;
 		}
 		c->in_block = c->l.len <= 2 && (c->l.line[0] == 'm' ||
@@ -372,12 +398,40 @@ to_rcpt(struct ctl *c, unsigned long off)
 	const char *p = off == 0 || off > CONTROL_MAX ? NULL :
 	    line_peek(&c->l, off - 1, 3);
 
-	c->in_block = 0;
 	if (p == NULL || p[0] != '\n' || p[1] != 'r' || p[2] == '\0' ||
 	    strchr(" ~+-", p[2]) == NULL)
 		return 0;
-	line_at(&c->l, off);
+	ctl_go(c, off);
 	return line_next(&c->l) && c->l.len > 2;
+}
+
+/* The number in the four bytes of a delay field. */
+static unsigned long
+delays_of(const char *field)
+{
+	unsigned long n = 0;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (field[i] >= '0' && field[i] <= '9')
+			n = n * 10 + (field[i] - '0');
+	return n;
+}
+
+int
+ctl_rcpt(struct ctl *c, unsigned long off)
+{
+	if (!to_rcpt(c, off) || parse_rcpt(c) < 0)
+		return -1;
+	c->tag = (unsigned char)c->l.line[1];
+	c->delays = c->delay_at == 0 ? 0 :
+	    delays_of(c->l.line + (c->delay_at - off));
+	strncpy(c->privilege, c->rest, sizeof(c->privilege) - 1);
+	c->rest = c->privilege;	/* the next line takes the buffer */
+	c->drpt = to_words(c) ? (long)c->l.off : -1;
+	c->wishes = ctl_wishes(c->drpt < 0 ? NULL : c->l.line + 2, c->orcpt,
+	    sizeof(c->orcpt));
+	return 0;
 }
 
 /* Counts a recipient with this tag if it is done: 1 or 0. */
@@ -434,7 +488,6 @@ scan_line(struct ctl *c)
 			c->why = "its format (@) is not known here";
 		else if (c->nrcpt > 0 && !c->resumed)
 			c->why = "its format (@) comes behind a recipient";
-		c->format = format & 7;
 		break;
 	case 'i':	/* so that nothing else can be reached by it */
 		if (strcmp(value, name_base(c->name)) != 0)
@@ -444,7 +497,8 @@ scan_line(struct ctl *c)
 	case 's':
 		c->seen_s = 1;
 		if (c->nrcpt == 0)
-			c->sender = c->l.off;
+			strcpy(c->from, *ctl_address(c) == '\0' ? "<>" :
+			    c->user);
 		break;
 	case 'o':
 		if (num_upto(value, LONG_MAX, &c->body, &end) < 0)
@@ -504,36 +558,6 @@ ctl_line(struct ctl *c)
 	return c->why != NULL ? -1 : letter;
 }
 
-const char *
-ctl_from(struct ctl *c)
-{
-	if (c->sender == 0)
-		return "";
-	ctl_go(c, c->sender);
-	return ctl_walk(c) && c->l.line[0] == 's' && *ctl_address(c) != '\0' ?
-	    c->user : "<>";
-}
-
-void
-ctl_message_id(struct ctl *c, char *id, size_t size)
-{
-	const char *p;
-
-	id[0] = '\0';
-	if (c->msgid == 0)
-		return;
-	line_at(&c->l, c->msgid);
-	if (!line_next(&c->l) || c->l.len < MESSAGE_ID_LEN)
-		return;
-	p = c->l.line + MESSAGE_ID_LEN;
-	p += strspn(p, " \t");
-	/* the field may be folded there */
-	if (*p == '\0' && line_next(&c->l) && (c->l.line[0] == ' ' ||
-	    c->l.line[0] == '\t'))
-		p = c->l.line + strspn(c->l.line, " \t");
-	text_fmt(id, size, "%.*s", (int)strcspn(p, " \t"), p);
-}
-
 static int
 alive(long pid)
 {
@@ -549,7 +573,7 @@ is_believed(const struct ctl *c, long pid)
 	if (!alive(pid))
 		return 0;
 	/* after a power cut, the number may be another agent's */
-	if (ctl_held(c->l.fd, pid) == 1 ||
+	if (has_lock(c->l.fd, pid) ||
 	    (ctl_has_job != NULL && ctl_has_job(pid, c->name)))
 		return 1;
 	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
@@ -590,9 +614,9 @@ unlock(int fd, unsigned long off, int with_pid)
 	return tag < 0 ? '~' : tag;
 }
 
-/* The current recipient is locked: CTL_BAD with later set if the lock is
- * believed, CTL_RCPT if it was removed, CTL_END if the recipient is done. */
-static enum ctl_item
+/* The current recipient is locked: -1 with later set if the lock is believed, 1
+ * if it was removed, 0 if the recipient is done. */
+static int
 scan_lock(struct ctl *c)
 {
 	long pid = pid_of(c->l.line + 2);
@@ -603,32 +627,28 @@ scan_lock(struct ctl *c)
 		c->later = LOCKED_LATER;
 		c->why = "a recipient is locked by another process";
 		c->pid = pid;
-		return CTL_BAD;
+		return -1;
 	}
 	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
 	    ctl_msg(c->name), c->l.off, pid);
-	return count_done(c, unlock(c->l.fd, c->l.off, c->with_pid)) ?
-	    CTL_END : CTL_RCPT;
+	return !count_done(c, unlock(c->l.fd, c->l.off, c->with_pid));
 }
 
-enum ctl_item
+int
 ctl_next(struct ctl *c)
 {
-	enum ctl_item item = CTL_END;
-	int letter, tag;
+	int letter, tag, pending;
 
-	while (item == CTL_END && (letter = ctl_line(c)) != 0) {
+	while ((letter = ctl_line(c)) > 0 && letter != 'T') {
 		tag = c->l.line[1];
-		if (letter < 0)
-			item = CTL_BAD;
-		else if (letter == 'T')
-			item = CTL_TRIGGER;
-		else if (letter == 'r' && tag == '~' && !c->resumed)
-			item = scan_lock(c);
-		else if (letter == 'r' && tag != '+' && tag != '-')
-			item = CTL_RCPT;
+		if (letter != 'r')
+			continue;
+		pending = tag == '~' && !c->resumed ? scan_lock(c) :
+		    tag != '+' && tag != '-';
+		if (pending != 0)
+			return pending < 0 ? -1 : letter;
 	}
-	return item;
+	return letter;
 }
 
 int
@@ -636,7 +656,7 @@ ctl_start(struct ctl *c, int fd, const char *name)
 {
 	memset(c, 0, offsetof(struct ctl, channel));
 	line_start(&c->l, fd, 0);
-	c->name[0] = '\0';
+	c->name[0] = c->from[0] = c->msgid[0] = '\0';
 	if (strlen(name) >= sizeof(c->name))
 		return -1;
 	strcpy(c->name, name);
@@ -654,44 +674,23 @@ open_file(const char *name, struct stat *st)
 	return fd;
 }
 
-/* Opens it for reading: 0, or -1 as ctl_open. */
-static int
-begin(struct ctl *c, const char *name, struct stat *st)
-{
-	int fd;
-
-	if (ctl_start(c, -1, name) < 0)
-		return -1;
-	fd = open_file(name, st);
-	if (fd < 0 && errno != ENOENT && errno != EINVAL) {
-		log_err("control-open file=%s %s; later", name,
-		    strerror(errno));
-		c->later = LOCKED_LATER;
-		c->why = "it cannot be opened now";
-	}
-	c->l.fd = fd;
-	return fd < 0 ? -1 : 0;
-}
-
-int
-ctl_resume(struct ctl *c, const char *name, unsigned long off, int format)
-{
-	if (begin(c, name, NULL) < 0)
-		return -1;
-	line_at(&c->l, off);
-	c->resumed = c->seen_i = c->seen_s = 1;
-	c->nrcpt = 1;	/* it had one */
-	c->format = format;
-	return 0;
-}
-
 int
 ctl_open(struct ctl *c, const char *name)
 {
 	struct stat st;
 
-	if (begin(c, name, &st) < 0)
+	if (ctl_start(c, -1, name) < 0)
 		return -1;
+	c->l.fd = open_file(name, &st);
+	if (c->l.fd < 0) {
+		if (errno == ENOENT || errno == EINVAL)
+			return -1;
+		log_err("control-open file=%s %s; later", name,
+		    strerror(errno));
+		c->later = LOCKED_LATER;
+		c->why = "it cannot be opened now";
+		return -1;
+	}
 	c->ctime = st.st_ctime;
 	c->l.size = st.st_size;
 	c->l.fresh = 1;
@@ -700,6 +699,17 @@ ctl_open(struct ctl *c, const char *name)
 	else if (st.st_size > CONTROL_MAX)
 		c->why = "it is larger than any real one";
 	return c->why == NULL ? 0 : -1;
+}
+
+int
+ctl_resume(struct ctl *c, const char *name, unsigned long off)
+{
+	if (ctl_open(c, name) < 0)
+		return -1;
+	line_at(&c->l, off);
+	c->resumed = c->seen_i = c->seen_s = 1;
+	c->nrcpt = 1;	/* it had one */
+	return 0;
 }
 
 void
@@ -793,13 +803,6 @@ peek(const char *name, unsigned long off, int anew)
 	return to_rcpt(&kept, off) ? kept.l.line : NULL;
 }
 
-/* Does the form of the line leave room for a lock? */
-static int
-has_room(const char *line)
-{
-	return kept.l.len >= 8 && has_pid(line[1], line + 2);
-}
-
 /* Was the file that is kept open cut before off? */
 static int
 is_cut_at(unsigned long off)
@@ -825,7 +828,7 @@ ctl_mark(const char *name, unsigned long off, int tag)
 	}
 	text_fmt(field, sizeof(field), "%c      ", tag);
 	if (line == NULL ||
-	    ctl_put_tag(kept.l.fd, off, has_room(line), field) < 0) {
+	    ctl_put_tag(kept.l.fd, off, has_room(&kept), field) < 0) {
 		log_err("tag msg=%s rcpt=%lu tag=%c %s", ctl_msg(name), off,
 		    tag, strerror(errno));
 		return -1;
@@ -834,104 +837,52 @@ ctl_mark(const char *name, unsigned long off, int tag)
 	return 0;
 }
 
-int
-ctl_tag(const char *name, unsigned long off, long *pid)
-{
-	const char *line = peek(name, off, 1);
-	int tag;
-
-	*pid = 0;
-	if (line == NULL)
-		return -1;
-	tag = (unsigned char)line[1];
-	if (tag == '~') {
-		*pid = pid_of(line + 2);
-		if (!alive(*pid))
-			tag = unlock(kept.l.fd, off, has_room(line));
-	}
-	return tag;
-}
-
 /*
- * A final tag never changes, so a match in the buffer is good; without one the
- * line is read again.  Reports come in the order of the file: one read serves a
- * hundred recipients.
+ * A final tag never changes, so one in the buffer is good; else the line is
+ * read again.  Reports come in the order of the file: one read serves a hundred
+ * recipients.
  */
 int
-ctl_has(const char *name, unsigned long off, int tag)
+ctl_tag(const char *name, unsigned long off)
 {
 	const char *line = peek(name, off, 0);
 
-	if (line == NULL || line[1] != tag)
+	if (line == NULL || (line[1] != '+' && line[1] != '-'))
 		line = peek(name, off, 1);
-	return line != NULL && line[1] == tag;
+	return line == NULL ? -1 : (unsigned char)line[1];
+}
+
+int
+ctl_unlock(const char *name, unsigned long off, long *pid)
+{
+	int tag = ctl_tag(name, off);
+
+	*pid = tag == '~' ? pid_of(kept.l.line + 2) : 0;
+	return tag == '~' && !alive(*pid) ?
+	    unlock(kept.l.fd, off, has_room(&kept)) : tag;
 }
 
 const struct ctl *
 ctl_at(const char *name, unsigned long off)
 {
-	return peek(name, off, 0) != NULL && parse_rcpt(&kept) == 0 ? &kept :
-	    NULL;
+	return hold(name) < 0 || ctl_rcpt(&kept, off) < 0 ? NULL : &kept;
 }
 
-const char *
-ctl_user(const char *name, unsigned long off, char *orcpt, size_t size)
+int
+ctl_field(const char *name, const char *letters, char *value, size_t size)
 {
-	if (ctl_at(name, off) == NULL)
-		return NULL;
-	ctl_wishes(to_words(&kept) ? kept.l.line + 2 : NULL, orcpt, size);
-	return kept.user;
-}
+	int letter, found = -1;
 
-unsigned
-ctl_wishes_at(const char *name, unsigned long off)
-{
 	if (hold(name) < 0)
-		return errno == ENOENT ? 0 : WISH_SUCCESS;
-	if (peek(name, off, 1) != NULL && to_words(&kept))
-		return ctl_wishes(kept.l.line + 2, NULL, 0);
-	return kept.l.error != 0 ? WISH_SUCCESS : 0;
-}
-
-/* To the front of the file: 0 or -1. */
-static int
-rewound(const char *name)
-{
-	return hold(name) < 0 ? -1 : ctl_start(&kept, kept.l.fd, name);
-}
-
-/* The next line before the first recipient: its letter, or 0. */
-static int
-head_line(void)
-{
-	return ctl_walk(&kept) && !kept.l.unended && kept.l.line[0] != 'r' ?
-	    (unsigned char)kept.l.line[0] : 0;
-}
-
-int
-ctl_field(const char *name, int letter, char *value, size_t size)
-{
-	int c, found = rewound(name);
-
-	while (found == 0 && (c = head_line()) != 0)
-		if (c == letter && kept.l.len > 2)
-			return text_fmt(value, size, "%s", kept.l.line + 2);
-	return -1;
-}
-
-int
-ctl_sender(const char *name, char *address, size_t size)
-{
-	int c, found = -1;
-
-	if (rewound(name) < 0)
 		return -1;
-	while ((c = head_line()) != 0)
-		if (c == 's' || c == 'e') {
-			ctl_address(&kept);
-			found = 0;
-		}
-	return found < 0 ? -1 : text_fmt(address, size, "%s", kept.user);
+	ctl_start(&kept, kept.l.fd, name);
+	while (ctl_walk(&kept) && !kept.l.unended &&
+	    (letter = (unsigned char)kept.l.line[0]) != 'r')
+		if (letter != '\0' && strchr(letters, letter) != NULL)
+			found = text_fmt(value, size, "%s", letter == 's' ||
+			    letter == 'e' ? ctl_address(&kept) :
+			    value_of(&kept));
+	return found;
 }
 
 int
@@ -946,12 +897,12 @@ ctl_sync(const char *name)
 
 /*
  * Reads on from the current line to the header block that serves the recipient
- * at off.  A block serves all recipients before it, so its offset is kept: a
- * run over many recipients of one file, in either direction, reads the file
- * once.
+ * at off: the offset of its text, or -1.  A block serves all recipients before
+ * it, so its offset is kept: a run over many recipients of one file, in either
+ * direction, reads the file once.
  */
-static void
-find_header(unsigned long off)
+static long
+header_of(unsigned long off)
 {
 	while (served.hdr == 0 || kept.l.off < served.from ||
 	    kept.l.off >= served.hdr) {
@@ -962,24 +913,11 @@ find_header(unsigned long off)
 		else
 			served.hdr = NO_HDR;
 		served.from = off;
-		return;
+		break;
 	}
 	if (off < served.from)
 		served.from = off;
-}
-
-/* The offset of a recipient's N line and of the text of the header block that
- * serves it; -1: there is none. */
-static void
-context(const char *name, unsigned long off, long *hdr, long *drpt)
-{
-	*drpt = -1;
-	if (peek(name, off, 1) == NULL)
-		line_next(&kept.l);
-	else if (to_words(&kept))
-		*drpt = kept.l.off;
-	find_header(off);
-	*hdr = served.hdr == NO_HDR ? -1 : (long)served.hdr;
+	return served.hdr == NO_HDR ? -1 : (long)served.hdr;
 }
 
 /* Newlines within a message are carriage returns in the file, or blanks. */
@@ -1027,14 +965,15 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 	char line[4096];
 	const struct ctl *c;
 	struct text t;
-	long hdr, drpt;
 	int fd = hold(name);
 
 	if (fd >= 0) {
-		context(name, off, &hdr, &drpt);
 		c = ctl_at(name, off);
+		if (c == NULL)
+			line_next(&kept.l);
 		text_init(&t, line, sizeof(line) - 1);
-		ctl_diag_begin(&t, fd, tag, off, hdr, drpt, when);
+		ctl_diag_begin(&t, fd, tag, off, header_of(off),
+		    c == NULL ? -1 : c->drpt, when);
 		if (*notary == '\0')
 			add_notary(&t, c == NULL ? "?" : c->user, status,
 			    message);
@@ -1056,34 +995,11 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 
 /* ---- for the agents that write DSNs ---------------------------------- */
 
-void
-ctl_go(struct ctl *c, unsigned long off)
-{
-	c->in_block = 0;
-	line_at(&c->l, off);
-}
-
 int
 diag_start(struct diags *n, int fd, const char *name)
 {
-	memset(n, 0, sizeof(*n));
-	n->fd = fd;
-	if (n->fd < 0)
-		return -1;
-	text_fmt(n->name, sizeof(n->name), "%s", name);
-	line_start(&n->c.l, n->fd, 0);
-	line_start(&n->rc.l, n->fd, 0);
-	while (ctl_walk(&n->c) && n->c.l.line[0] != 'r')
-		if (n->c.l.line[0] == '@')
-			n->rc.format = strtoul(value_of(&n->c), NULL, 0) & 7;
-	if (n->c.l.error != 0) {	/* ctl_go forgets that */
-		errno = n->c.l.error;
-		close(n->fd);
-		n->fd = -1;
-		return -1;
-	}
-	ctl_go(&n->c, 0);
-	return 0;
+	return ctl_start(&n->c, fd, name) < 0 ||
+	    ctl_start(&n->rc, fd, name) < 0 || fd < 0 ? -1 : 0;
 }
 
 int
@@ -1092,36 +1008,10 @@ diag_open(struct diags *n, const char *name)
 	return diag_start(n, fd_plain(name, O_RDWR, NULL), name);
 }
 
-void
-diag_close(struct diags *n)
-{
-	if (n->fd >= 0)
-		close(n->fd);
-	n->fd = -1;
-}
-
 int
 diag_error(const struct diags *n)
 {
 	return n->c.l.error != 0 ? n->c.l.error : n->rc.l.error;
-}
-
-int
-diag_rcpt(struct diags *n, unsigned long off)
-{
-	const char *p;
-	char count[5];
-
-	if (!to_rcpt(&n->rc, off) || parse_rcpt(&n->rc) < 0)
-		return -1;
-	n->state = (unsigned char)n->rc.l.line[1];
-	n->delay_at = n->rc.delay == 0 ? 0 : off + n->rc.delay;
-	text_fmt(count, sizeof(count), "%.4s", n->rc.l.line + n->rc.delay);
-	p = count + strspn(count, " ");
-	n->delays = n->delay_at == 0 ? 0 : num_of(p, NULL);
-	n->wishes = ctl_wishes(to_words(&n->rc) ? n->rc.l.line + 2 : NULL,
-	    n->orcpt, sizeof(n->orcpt));
-	return 0;
 }
 
 int
@@ -1175,13 +1065,6 @@ diag_next(struct diags *n)
 	return 0;
 }
 
-int
-diag_at(struct diags *n, unsigned long at)
-{
-	ctl_go(&n->c, at);
-	return ctl_walk(&n->c) && n->c.l.line[0] == 'd' ? take_apart(n) : -1;
-}
-
 /* ZMailer writes "delayed" also for an expired recipient, but with a status;
  * that is a failure. */
 int
@@ -1193,12 +1076,12 @@ diag_is_warning(const struct diags *n)
 int
 diag_mark(struct diags *n, unsigned long at, int tag)
 {
-	int letter = byte_at(n->fd, at);
+	int letter = byte_at(n->c.l.fd, at);
 	char to = (char)tag;
 
 	if (letter != 'd')	/* another file by now, or none */
 		return letter < 0 ? -1 : 0;
-	return put_at(n->fd, at + 1, &to, 1);
+	return put_at(n->c.l.fd, at + 1, &to, 1);
 }
 
 int
@@ -1209,5 +1092,5 @@ diag_delayed(struct diags *n, unsigned long count)
 	text_fmt(field, sizeof(field), "%4lu", count);
 	if (count == 0)
 		strcpy(field, "    ");
-	return put_at(n->fd, n->delay_at, field, 4);
+	return put_at(n->c.l.fd, n->rc.delay_at, field, 4);
 }

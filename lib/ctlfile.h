@@ -16,9 +16,6 @@
  * process has on the file: byte CONTROL_MAX + pid, behind the last byte that a
  * control file can have.  0, or -1 with errno. */
 int	ctl_flock(int fd, int how, int type, long pid, struct flock *);
-/* Does that process have its fcntl lock on the file?  1 yes, 0 no; -1 unknown:
- * there are no locks, or another process has the lock on that byte. */
-int	ctl_held(int fd, long pid);
 
 /* ---- words of RFC 3461 ------------------------------------------------- */
 
@@ -51,7 +48,6 @@ struct ctl {
 	long	seen_pid;
 	double	since;
 	int	in_block;	/* within an m or M block */
-	int	format;		/* bits of the '@' line */
 	int	capitals;	/* set after ctl_start: host keeps its case */
 	int	resumed;	/* a later part of a file that was checked */
 	int	seen_i, seen_s;
@@ -61,37 +57,42 @@ struct ctl {
 	unsigned long ndone;	/* ... delivered, or deleted */
 	unsigned long ndiag;	/* diagnostic lines that were not reported */
 	unsigned long ntrigger;	/* T lines so far */
-	/* offsets, bytes; 0: it has none */
-	unsigned long sender;	/* of the last s line before all recipients */
-	unsigned long msgid;	/* of the first Message-ID field */
 	long	ctime;		/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
 	char	obsoletes[64];	/* value of the x line, or "" */
 	int	near;		/* further lines that may be its N line */
+	int	folded;		/* the last line was a Message-ID field without
+				 * a value */
 	int	report;		/* its sender is of the channel error */
 	/* the current line if it is a pending recipient or a T line; after
 	 * ctl_address, a sender */
 	int	with_pid;	/* it has room for a lock */
-	unsigned delay;		/* bytes from its start to the delay field, 0:
-				 * it has none */
+	unsigned long delay_at;	/* offset of the delay field, 0: none */
 	int	long_sender;	/* the address is longer than user */
 	const char *rest;	/* behind the user: the privilege */
+	/* after ctl_rcpt, the current line being behind the recipient's */
+	int	tag;		/* ' ' '~' '+' '-' */
+	unsigned long delays;	/* in the delay field: warnings sent about it */
+	long	drpt;		/* offset of its N line, -1: none */
+	unsigned wishes;	/* as in ctl_wishes */
+	char	privilege[24];
 	char	channel[WORD_MAX_];
 	char	host[WORD_MAX_];	/* lower case; also of a T line */
 	char	user[WORD_MAX_];	/* of a sender: "" is nobody */
+	char	from[WORD_MAX_];	/* the last sender before all recipients
+				 * that were read, "<>": it is empty; or "" */
+	char	msgid[WORD_MAX_];	/* of the header, or "" */
+	char	orcpt[600];	/* after ctl_rcpt: type;xtext, or "" */
 	char	name[NAME_MAX_];
 	struct lines l;
 };
-
-enum ctl_item { CTL_END, CTL_RCPT, CTL_TRIGGER, CTL_BAD };
 
 /* Opens transport/name; the working directory is transport/.  0, or -1 with why
  * set.  -1 without it: it is no regular file, or is gone. */
 int	ctl_open(struct ctl *, const char *name);
 /* Opens it again to continue behind off, after its whole was found good.  Locks
  * are ignored, as they are those of our own agents. */
-int	ctl_resume(struct ctl *, const char *name, unsigned long off,
-	    int format);
+int	ctl_resume(struct ctl *, const char *name, unsigned long off);
 /* Reads what the caller has opened: 0, or -1 when name is too long. */
 int	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);
@@ -103,16 +104,15 @@ int	ctl_line(struct ctl *);
 /* Reads the next such line without checking it: 1, or 0 at the end. */
 int	ctl_walk(struct ctl *);
 void	ctl_go(struct ctl *, unsigned long off);	/* moves to off */
+/* Moves to the recipient whose line is at off, and takes in its words and its N
+ * line: 0, or -1 if there is none.  The tag may be that of an earlier reading.
+ */
+int	ctl_rcpt(struct ctl *, unsigned long off);
 /* The address of the current s or e line, which is kept in user. */
 const char *ctl_address(struct ctl *);
-/* After the end of the file: the sender's address, "<>" for an empty sender, ""
- * if there is no s line; and the Message-ID of the header, or "".  Both read
- * the file again. */
-const char *ctl_from(struct ctl *);
-void	ctl_message_id(struct ctl *, char *id, size_t size);
-/* Reads on to the next pending recipient, T line or the end of a good file, or
- * CTL_BAD with why set.  Removes the locks of dead agents. */
-enum ctl_item ctl_next(struct ctl *);
+/* Reads on to the next pending recipient or T line, as ctl_line.  Removes the
+ * locks of dead agents. */
+int	ctl_next(struct ctl *);
 /* Is the process an agent of ours that has a job of the file with this name?
  * Set by the scheduler; NULL: no process is. */
 extern int (*ctl_has_job)(long pid, const char *name);
@@ -122,26 +122,18 @@ unsigned ctl_box(const struct ctl *);
 
 /* ---- one line of a file ------------------------------------------------ */
 
-/* The value of the first line with this letter before all recipients: 0, or -1
- * if there is none. */
-int	ctl_field(const char *name, int letter, char *value, size_t size);
-/* The address for DSNs of the first recipients, "": none.  0 or -1. */
-int	ctl_sender(const char *name, char *address, size_t size);
-/* The tag of the recipient line at off, or -1 if it cannot be read.  For '~',
- * *pid is set to the process with the lock; if it is gone, the lock is removed
- * and the result is ' '. */
-int	ctl_tag(const char *name, unsigned long off, long *pid);
-/* Is its tag this one?  tag is '+' or '-'. */
-int	ctl_has(const char *name, unsigned long off, int tag);
-/* The address of the recipient whose line is at off, good until the next call
- * of this section, and its ORCPT as in ctl_wishes.  NULL: it cannot be read. */
-const char *ctl_user(const char *name, unsigned long off, char *orcpt,
+/* The value of the last line with one of these letters before all recipients:
+ * 0, or -1 if there is none.  Of an s or e line it is the address; that of "se"
+ * gets DSNs, "": nobody. */
+int	ctl_field(const char *name, const char *letters, char *value,
 	    size_t size);
-/* The recipient's NOTIFY list, as in ctl_wishes; 0: it has none.  If the file
- * cannot be read now it is WISH_SUCCESS: the agent dsn reads it again. */
-unsigned ctl_wishes_at(const char *name, unsigned long off);
-/* The recipient whose line is at off, with its words, good until the next call;
- * NULL: there is none. */
+/* The tag of the recipient line at off, or -1 if it cannot be read. */
+int	ctl_tag(const char *name, unsigned long off);
+/* The same; for '~', *pid is set to the process with the lock.  If that is
+ * gone, the lock is removed and the result is the tag without it. */
+int	ctl_unlock(const char *name, unsigned long off, long *pid);
+/* The recipient whose line is at off, as after ctl_rcpt, good until the next
+ * call of this section; NULL: there is none. */
 const struct ctl *ctl_at(const char *name, unsigned long off);
 /* Sets the tag and frees the lock: 0 or -1.  For '+' also 0 if the file was cut
  * before this line. */
@@ -172,23 +164,15 @@ const char *ctl_msg(const char *name);
 
 /*
  * diags: a control file whose recipients and diagnostic lines are read one by
- * one, from diag_open to diag_close.  A recipient or a diagnostic stays in it
- * until the next one is read.
+ * one, from diag_open to ctl_close of c.  A recipient or a diagnostic stays in
+ * it until the next one is read.
  */
 #define DIAG_FIELDS	5
 #define REASON_MARK	"problem was:"	/* the last reason follows it in the
 				 * text of an expired recipient */
 
 struct diags {
-	int	fd;
-	char	name[NAME_MAX_];
-	/* diag_rcpt; channel, host and user are in rc */
-	int	state;		/* tag: ' ' '~' '+' '-' */
-	unsigned wishes;
-	char	orcpt[600];	/* type;xtext, or "" */
-	unsigned long delays;	/* warnings sent about it */
-	unsigned long delay_at;	/* offset of that number, 0: it has no room */
-	/* diag_next, diag_at */
+	/* diag_next */
 	int	tag;		/* ' ' for a DSN, '+' sent, '-' for none */
 	unsigned long at, off;	/* of the line, and of its recipient's */
 	long	when;		/* wall */
@@ -196,27 +180,23 @@ struct diags {
 				 * remote host; "" if missing */
 	char	*text;		/* ends of lines in it are CRs */
 	char	said[LINE_MAX_];	/* memory of field and text */
-	struct ctl c, rc;	/* the walk; a recipient */
+	struct ctl c, rc;	/* the walk; a recipient, by ctl_rcpt */
 };
 
 int	diag_open(struct diags *, const char *name);	/* 0, or -1: errno */
 /* The same with a descriptor of the caller's, only to read. */
 int	diag_start(struct diags *, int fd, const char *name);
-void	diag_close(struct diags *);
 int	diag_error(const struct diags *);	/* errno of a read, or 0 */
 /* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
 int	diag_next_rcpt(struct diags *);
 /* Walks to the next complete diagnostic line: 1, or 0. */
 int	diag_next(struct diags *);
-int	diag_at(struct diags *, unsigned long at);	/* the one there */
 /* Is the current diagnostic line a warning of a delay? */
 int	diag_is_warning(const struct diags *);
-/* Reads the recipient whose line is at off: 0, or -1 if there is none. */
-int	diag_rcpt(struct diags *, unsigned long off);
 /* Sets the tag of the diagnostic line at this offset: '+' sent in a DSN, '-'
  * not to be sent, ' ' neither.  0 or -1. */
 int	diag_mark(struct diags *, unsigned long at, int tag);
-/* Writes the count of warnings sent into the recipient's line: 0 or -1. */
+/* Writes the count of warnings sent into the line of rc: 0 or -1. */
 int	diag_delayed(struct diags *, unsigned long count);
 
 #endif

@@ -201,7 +201,7 @@ void
 origin_start(const struct diags *n, struct origin *g)
 {
 	forget(g);
-	line_start(&g->w.l, n->fd, 0);
+	line_start(&g->w.l, n->c.l.fd, 0);
 }
 
 /* Reads on from the end of the current origin to that of the line at off. */

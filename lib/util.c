@@ -316,7 +316,7 @@ span_parse(const char *s, long *span)
 }
 
 void
-span_units(struct text *t, long s, int n)
+span_add(struct text *t, long s, int n)
 {
 	int i;
 
@@ -333,12 +333,6 @@ span_units(struct text *t, long s, int n)
 			text_add(t, "%ld%c", s / units[i].seconds,
 			    units[i].name);
 	}
-}
-
-void
-span_add(struct text *t, long s)
-{
-	span_units(t, s, 2);
 }
 
 /* ---- log ------------------------------------------------------------- */
@@ -1042,12 +1036,6 @@ heap_first(const struct heap *h)
 }
 
 double
-heap_when(const struct heap *h, const struct timer *t)
-{
-	return h->v[t->pos - 1].when;
-}
-
-double
 heap_wait(const struct heap *h)
 {
 	double wait = h->n == 0 ? 3600 : h->v[0].when - now.mono;
@@ -1057,19 +1045,10 @@ heap_wait(const struct heap *h)
 
 /* ---- hash ------------------------------------------------------------ */
 
-int
-hash_init(struct hash *h, unsigned size)
+struct hlink **
+hash_chain(struct hash *h, unsigned long hash)
 {
-	h->n = 0;
-	h->size = size;
-	h->v = mem_get(size * sizeof(*h->v));
-	return h->v == NULL ? -1 : 0;
-}
-
-static struct hlink **
-hash_chain(const struct hash *h, unsigned long hash)
-{
-	return &h->v[hash & (h->size - 1)];
+	return h->v == NULL ? &h->one : &h->v[hash & h->mask];
 }
 
 /* The order within a chain does not matter. */
@@ -1080,13 +1059,13 @@ hash_grow(struct hash *h)
 	struct hlink *l, *next;
 	unsigned i;
 
-	bigger.size = h->size * 2;
+	bigger.mask = h->v == NULL ? 255 : h->mask * 2 + 1;
 	bigger.n = h->n;
-	bigger.v = calloc(bigger.size, sizeof(*bigger.v));
+	bigger.v = calloc(bigger.mask + 1, sizeof(*bigger.v));
 	if (bigger.v == NULL)
 		return;
-	for (i = 0; i < h->size; i++)
-		for (l = h->v[i]; l != NULL; l = next) {
+	for (i = 0; i <= h->mask; i++)
+		for (l = *hash_chain(h, i); l != NULL; l = next) {
 			next = l->next;
 			l->next = *hash_chain(&bigger, l->hash);
 			*hash_chain(&bigger, l->hash) = l;
@@ -1098,7 +1077,7 @@ hash_grow(struct hash *h)
 void
 hash_add(struct hash *h, struct hlink *l, unsigned long hash)
 {
-	if (h->n / 2 >= h->size)
+	if (h->n / 2 > h->mask)
 		hash_grow(h);
 	l->hash = hash;
 	l->next = *hash_chain(h, hash);
@@ -1129,7 +1108,7 @@ chain_find(struct hlink *l, unsigned long hash)
 }
 
 struct hlink *
-hash_first(const struct hash *h, unsigned long hash)
+hash_first(struct hash *h, unsigned long hash)
 {
 	return chain_find(*hash_chain(h, hash), hash);
 }
@@ -1141,17 +1120,17 @@ hash_next(const struct hlink *l)
 }
 
 struct hlink *
-hash_each(const struct hash *h, const struct hlink *l)
+hash_each(struct hash *h, const struct hlink *l)
 {
 	unsigned i = 0;
 
 	if (l != NULL && l->next != NULL)
 		return l->next;
 	if (l != NULL)
-		i = (l->hash & (h->size - 1)) + 1;
-	while (i < h->size && h->v[i] == NULL)
+		i = (l->hash & h->mask) + 1;
+	while (i <= h->mask && *hash_chain(h, i) == NULL)
 		i++;
-	return i < h->size ? h->v[i] : NULL;
+	return i <= h->mask ? *hash_chain(h, i) : NULL;
 }
 
 /* Fowler, Noll and Vo's hash, 32 bits. */

@@ -127,10 +127,9 @@ int	num_upto(const char *s, unsigned long max, unsigned long *,
 /* A span such as 1h5m20s or 90 (seconds): 0, or -1 when it is none or
  * larger than a long can hold. */
 int	span_parse(const char *, long *);
-/* The reverse, the two largest units: 4d23h, 1h5m, 20s; span_units writes n
- * units at most, from the largest down (4: all). */
-void	span_add(struct text *, long);
-void	span_units(struct text *, long, int n);
+/* The reverse, n units at most, from the largest down: with 2 of them 4d23h,
+ * 1h5m, 20s; with 4 all. */
+void	span_add(struct text *, long, int n);
 
 /* ---- log: one event a line, key=value, free text last ---------------- */
 
@@ -254,7 +253,7 @@ int	heap_room(struct heap *, unsigned n);	/* will hold n: 0 or -1 */
 void	heap_set(struct heap *, struct timer *, double when); /* add or move */
 void	heap_del(struct heap *, struct timer *);	/* no-op when not in */
 struct timer *heap_first(const struct heap *);	/* NULL when empty */
-double	heap_when(const struct heap *, const struct timer *); /* of one in it */
+#define heap_when(h, t) ((h)->v[(t)->pos - 1].when)	/* of one in it */
 /* Seconds until the first is due, mono; an hour at most. */
 double	heap_wait(const struct heap *);
 
@@ -265,20 +264,23 @@ struct hlink {
 	unsigned long hash;
 };
 
-struct hash {
-	struct hlink **v;
-	unsigned size, n;
+struct hash {			/* zeroed, it is empty */
+	struct hlink **v;	/* chains; NULL: there is only one */
+	struct hlink *one;
+	unsigned mask;		/* chains - 1, which are a power of 2 */
+	unsigned n;		/* entries */
 };
 
-int	hash_init(struct hash *, unsigned size); /* a power of 2: 0 or -1 */
+/* The first entry of the chain for this hash value, or of that number. */
+struct hlink **hash_chain(struct hash *, unsigned long);
 void	hash_add(struct hash *, struct hlink *, unsigned long hash);
 void	hash_del(struct hash *, struct hlink *);
 /* First and next entry with this hash value; the caller compares keys. */
-struct hlink *hash_first(const struct hash *, unsigned long hash);
+struct hlink *hash_first(struct hash *, unsigned long hash);
 struct hlink *hash_next(const struct hlink *);
 /* The first entry of the table (NULL) or the one behind the given entry; NULL
  * at the end.  No entry may be added or removed in between. */
-struct hlink *hash_each(const struct hash *, const struct hlink *);
+struct hlink *hash_each(struct hash *, const struct hlink *);
 unsigned hash_text(const char *, unsigned seed);
 
 #endif

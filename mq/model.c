@@ -35,13 +35,11 @@ static void
 empty(struct hash *h)
 {
 	struct hlink *l, *next;
-	unsigned i;
 
-	for (i = 0; h->v != NULL && i < h->size; i++)
-		for (l = h->v[i]; l != NULL; l = next) {
-			next = l->next;
-			free(l);
-		}
+	for (l = hash_each(h, NULL); l != NULL; l = next) {
+		next = hash_each(h, l);
+		free(l);
+	}
 	free(h->v);
 }
 
@@ -104,9 +102,6 @@ mq_init(struct mq_queue *q)
 	q->deferred = q->deferred_age = q->evicted_age = MQ_UNKNOWN;
 	q->totals[0] = q->uptime = MQ_UNKNOWN;
 	q->last_note = &q->notes;
-	if (hash_init(&q->words, 256) < 0 || hash_init(&q->names, 256) < 0 ||
-	    hash_init(&q->places, 64) < 0)
-		return -1;
 	/* there is an array to walk through, also of nothing */
 	return grow(q, (void **)&q->msgs, 0, &q->room_msgs,
 	    sizeof(*q->msgs)) < 0 || grow(q, (void **)&q->jobs, 0,

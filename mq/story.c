@@ -195,7 +195,7 @@ put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
 {
 	const char *reason = mq_why_of(q, m, off);
 
-	if (diag_rcpt(n, off) < 0)
+	if (ctl_rcpt(&n->rc, off) < 0)
 		return;
 	putchar('\t');
 	mq_put(stdout, n->rc.user);
@@ -203,13 +203,13 @@ put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
 	mq_put(stdout, n->rc.channel);
 	putchar('/');
 	mq_put(stdout, n->rc.host);
-	if (n->orcpt[0] != '\0') {
+	if (n->rc.orcpt[0] != '\0') {
 		fputs(", for ", stdout);
-		mq_put(stdout, n->orcpt);
+		mq_put(stdout, n->rc.orcpt);
 	}
-	if (n->state == '+') {
+	if (n->rc.tag == '+') {
 		puts(", done");
-	} else if (n->state == '-') {
+	} else if (n->rc.tag == '-') {
 		fputs(", failed", stdout);
 		mq_put_reason(reason);
 		putchar('\n');
@@ -225,7 +225,7 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 	static struct diags n;
 	char path[MQ_PATH_MAX];
 	struct stat st;
-	int fd, bad;
+	int fd, bad, error;
 
 	if (text_fmt(path, sizeof(path), "%s/transport/%s", po, m->name) < 0) {
 		errno = ENAMETOOLONG;
@@ -245,10 +245,12 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 	ctl_go(&n.c, 0);
 	while (diag_next_rcpt(&n))
 		put_rcpt(&n, q, m, n.c.l.off);
-	diag_close(&n);
+	error = diag_error(&n);
+	ctl_close(&n.c);
 	if (bad)
 		puts("\tthere is no memory for what failed");
-	return 0;
+	errno = error;
+	return error != 0 ? -1 : 0;
 }
 
 /* ---- the log ----------------------------------------------------------- */

@@ -111,7 +111,7 @@ mq_put_span(long seconds)
 	struct text t;
 
 	text_init(&t, buf, sizeof(buf));
-	span_add(&t, seconds);
+	span_add(&t, seconds, 2);
 	fputs(buf, stdout);
 }
 

@@ -37,14 +37,13 @@ struct way {
 	int	depth;
 };
 
-int
+void
 mail_init(struct mail *m, const struct routes *routes, long uid)
 {
 	memset(m, 0, sizeof(*m));
 	m->routes = routes;
 	m->end = &m->dests;
 	head_author(&m->author, uid);
-	return hash_init(&m->seen, 64);
 }
 
 static void
@@ -90,7 +89,7 @@ xtext_ok(const char *s)
 /* ---- recipients ------------------------------------------------------ */
 
 static int
-is_known(const struct mail *m, unsigned hash, const char *channel,
+is_known(struct mail *m, unsigned hash, const char *channel,
     const char *host, const char *user)
 {
 	struct hlink *l;

@@ -560,7 +560,7 @@ try(struct file *q, const struct routes *routes, const char *dir,
     const char *base)
 {
 	int fd = open_file(q);
-	enum verdict v = LATER;
+	enum verdict v = BAD;
 	long uid;
 
 	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
@@ -573,16 +573,14 @@ try(struct file *q, const struct routes *routes, const char *dir,
 	}
 	in_start(&q->in, q->f, 0);
 	uid = author_of(q, dir, base);
-	if (mail_init(&q->m, routes, uid) == 0) {
-		judge(q, routes, dir, uid);
-		q->why = "it has a second name";
-		v = BAD;
-		if (q->st.st_nlink == 1) {
-			q->why = NULL;
-			v = enter(q);
-			if (v == TAKEN && is_odd(&q->m))
-				keep_copy(q, base);
-		}
+	mail_init(&q->m, routes, uid);
+	judge(q, routes, dir, uid);
+	q->why = "it has a second name";
+	if (q->st.st_nlink == 1) {
+		q->why = NULL;
+		v = enter(q);
+		if (v == TAKEN && is_odd(&q->m))
+			keep_copy(q, base);
 	}
 	mail_free(&q->m);
 	fclose(q->f);

@@ -206,8 +206,7 @@ struct mail {
 	struct header head;
 };
 
-/* 0, or -1 when there is no memory. */
-int	mail_init(struct mail *, const struct routes *, long uid);
+void	mail_init(struct mail *, const struct routes *, long uid);
 void	mail_free(struct mail *);
 /* Adds the recipients of a list. */
 void	mail_to(struct mail *, const char *p, const char *end);

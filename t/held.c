@@ -27,17 +27,28 @@ tag(int fd, unsigned long off)
 	    fd_write(fd, field, 7);
 }
 
+/* Has that process its lock on the file? */
+static const char *
+is_held(int fd, long pid)
+{
+	struct flock fl;
+
+	if (ctl_flock(fd, F_GETLK, F_WRLCK, pid, &fl) < 0)
+		return "unknown";
+	return fl.l_type == F_UNLCK ? "free" :
+	    fl.l_pid == (pid_t)pid ? "held" : "unknown";
+}
+
 int
 main(int argc, char **argv)
 {
-	static const char *const word[] = { "unknown", "free", "held" };
 	int fd, how = argc > 2 && argv[1][0] == '-' ? argv[1][1] : 0, bad;
 
 	if (argc < (how == 't' ? 4 : 3))
 		return 1;
 	fd = open(argv[how == 0 ? 1 : 2], O_RDWR);
 	if (how == 0) {
-		puts(word[ctl_held(fd, (long)num_of(argv[2], NULL)) + 1]);
+		puts(is_held(fd, (long)num_of(argv[2], NULL)));
 		return fd < 0;
 	}
 	if (how == 't')

@@ -95,8 +95,7 @@ configure(const char *keys)
 	close(fd);
 	c = cf_load(name, say);
 	unlink(name);
-	if (q.config == NULL ? th_init(c) < 0 : (th_reload(c), 0))
-		malformed("no memory", keys);
+	th_reload(c);
 	th_sweep();
 }
 
@@ -945,8 +944,6 @@ main(int argc, char **argv)
 	opt.pick_channel = NULL;
 	clock_read();
 	now.mono = 1000;
-	if (hash_init(&q.messages, 256) < 0)
-		return X_OSERR;
 	if (argc == 4 && strcmp(argv[1], "-r") == 0)
 		return always((unsigned long)atol(argv[2]), atol(argv[3]));
 	if (argc == 4 && strcmp(argv[1], "-c") == 0)

@@ -350,6 +350,8 @@ is 'the scheduler ends well' $sched_rc 0
 
 rm -rf "$po"
 spool_new "$po"
+sed 's/expiry=1d/expiry=0/' "$tmp/cf" >"$tmp/cf2"
+mv "$tmp/cf2" "$tmp/cf"
 TZ=UTC
 export TZ
 put "$po" 601-1 late old.host user

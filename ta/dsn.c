@@ -211,7 +211,7 @@ has_reader(struct diags *n, int failed)
 static int
 is_late(const struct diags *n)
 {
-	return (n->state == ' ' || n->state == '~') && n->delays > 0 &&
+	return (n->rc.tag == ' ' || n->rc.tag == '~') && n->rc.delays > 0 &&
 	    strcmp(n->field[1], "delayed") == 0;
 }
 
@@ -221,8 +221,8 @@ static enum deed
 deed_of(const struct diags *n, unsigned *wish)
 {
 	*wish = WISH_SUCCESS;
-	if (n->state == '-') {
-		*wish = n->wishes & WISH_GIVEN ? WISH_FAILURE : 0;
+	if (n->rc.tag == '-') {
+		*wish = n->rc.wishes & WISH_GIVEN ? WISH_FAILURE : 0;
 		return DEED_FAILED;
 	}
 	if (strcmp(n->field[1], "relayed") == 0)
@@ -237,22 +237,22 @@ to_tell(struct diags *n, enum deed *deed)
 {
 	unsigned wish;
 
-	if (n->tag != ' ' || diag_rcpt(n, n->off) < 0 || is_quiet(n->off))
+	if (n->tag != ' ' || ctl_rcpt(&n->rc, n->off) < 0 || is_quiet(n->off))
 		return LOOK_NO;
 	if (delays) {
 		*deed = DEED_DELAYED;
 		return is_late(n) ? has_reader(n, 0) : LOOK_NO;
 	}
-	if (n->state != '+' && n->state != '-')
+	if (n->rc.tag != '+' && n->rc.tag != '-')
 		return LOOK_NO;
 	*deed = deed_of(n, &wish);
 	if (origin_find(n, &report.origin, n->off) < 0)
 		return LOOK_ERROR;
 	/* without a sender the form's addresses get it, who made no list */
-	if ((n->wishes & wish) != wish && (n->state == '+' ||
+	if ((n->rc.wishes & wish) != wish && (n->rc.tag == '+' ||
 	    report.origin.sender[0] != '\0'))
 		return LOOK_NO;
-	return has_reader(n, n->state == '-');
+	return has_reader(n, n->rc.tag == '-');
 }
 
 /* Does the recipient fit into the DSN?  The first item sets the sender; the
@@ -328,7 +328,7 @@ mark(int tag)
 	for (i = 0; i < report.n; i++) {
 		it = &report.items[i];
 		if (report.at != it->file + 1) {
-			if (report.at != 0 && fd_sync(report.nt.fd) < 0)
+			if (report.at != 0 && fd_sync(report.nt.c.l.fd) < 0)
 				return -1;
 			if (report_file(&report, it->file) < 0) {
 				if (errno != ENOENT)
@@ -339,7 +339,7 @@ mark(int tag)
 		if (diag_mark(&report.nt, it->at, tag) < 0)
 			return -1;
 	}
-	return report.at != 0 ? fd_sync(report.nt.fd) : 0;
+	return report.at != 0 ? fd_sync(report.nt.c.l.fd) : 0;
 }
 
 /* Marks a DSN as sent; tries MARKS times, or it would be sent again. */
@@ -430,8 +430,6 @@ find_told(const char *sender)
 	struct hlink *l;
 	struct told *t;
 
-	if (senders.n == 0)
-		return NULL;
 	for (l = hash_first(&senders, hash_text(sender, 0)); l != NULL;
 	    l = hash_next(l)) {
 		t = OWNER(struct told, link, l);
@@ -447,18 +445,16 @@ drop_old(void)
 {
 	struct hlink *l, *next;
 	struct told *t;
-	unsigned i;
 
-	for (i = 0; i < senders.size; i++)
-		for (l = senders.v[i]; l != NULL; l = next) {
-			next = l->next;
-			t = OWNER(struct told, link, l);
-			if (t->until > now.mono)
-				continue;
-			hash_del(&senders, l);
-			free(t->names);
-			free(t);
-		}
+	for (l = hash_each(&senders, NULL); l != NULL; l = next) {
+		next = hash_each(&senders, l);
+		t = OWNER(struct told, link, l);
+		if (t->until > now.mono)
+			continue;
+		hash_del(&senders, l);
+		free(t->names);
+		free(t);
+	}
 }
 
 /* Begins the pause of a sender; without memory there is none. */
@@ -469,8 +465,7 @@ begin_pause(struct told *t, const char *sender)
 		return;
 	if (senders.n >= SENDERS_KEPT && t == NULL)
 		drop_old();
-	if (t == NULL && senders.n < SENDERS_KEPT && (senders.v != NULL ||
-	    hash_init(&senders, 64) == 0) &&
+	if (t == NULL && senders.n < SENDERS_KEPT &&
 	    (t = mem_get(sizeof(*t) + strlen(sender))) != NULL) {
 		strcpy(t->sender, sender);
 		hash_add(&senders, &t->link, hash_text(sender, 0));
@@ -614,7 +609,7 @@ verdict(void)
 	while (strcmp(v, "error") != 0 && diag_next_rcpt(n)) {
 		if (n->c.l.line[1] != '-')
 			continue;
-		if (is_quiet(n->c.l.off) || diag_rcpt(n, n->c.l.off) < 0)
+		if (is_quiet(n->c.l.off) || ctl_rcpt(&n->rc, n->c.l.off) < 0)
 			v = "error";
 		else if (origin_find(n, &report.origin, n->c.l.off) < 0)
 			return NULL;

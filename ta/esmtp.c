@@ -132,7 +132,7 @@ lose_late(struct esmtp *c, enum esmtp_stage stage)
 	struct text t;
 
 	text_init(&t, span, sizeof(span));
-	span_add(&t, esmtp_limit[stage]);
+	span_add(&t, esmtp_limit[stage], 2);
 	return lose(c, "4.4.2", "no answer within %s", span);
 }
 

@@ -798,7 +798,7 @@ bury(struct text *t, int *code, const char **status)
 	text_add(t, "the process that talks to the network ");
 	if (why == SILENT) {
 		text_add(t, "said nothing for ");
-		span_add(t, (long)halves->silence);
+		span_add(t, (long)halves->silence, 2);
 		text_add(t, ", perhaps since name servers do not answer");
 		*code = X_DEFERALL;
 		*status = "4.4.3";

@@ -188,7 +188,7 @@ wait_for(struct verdict *v, double left)
 		return;
 	v->delay = left < (double)LONG_MAX ? (long)left : LONG_MAX;
 	text_init(&t, span, sizeof(span));
-	span_add(&t, v->delay);
+	span_add(&t, v->delay, 2);
 	unfulfilled(v, "4.4.7", "its time comes in %s", span);
 }
 

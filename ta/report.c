@@ -47,7 +47,7 @@ void
 report_close(struct report *r)
 {
 	if (r->at != 0)
-		diag_close(&r->nt);
+		ctl_close(&r->nt.c);
 	r->at = 0;
 }
 
@@ -71,8 +71,10 @@ report_file(struct report *r, unsigned file)
 static int
 recall(struct report *r, const struct item *it)
 {
-	return report_file(r, it->file) < 0 || diag_rcpt(&r->nt, it->off) < 0 ||
-	    diag_at(&r->nt, it->at) < 0 ? -1 : 0;
+	if (report_file(r, it->file) < 0 || ctl_rcpt(&r->nt.rc, it->off) < 0)
+		return -1;
+	ctl_go(&r->nt.c, it->at);
+	return diag_next(&r->nt) && r->nt.at == it->at ? 0 : -1;
 }
 
 /* A later line on the same recipient takes the place of an earlier one. */
@@ -113,9 +115,9 @@ copy_head(struct dsn_copy *c, const struct report *r)
 
 	if (r->hdr < 0)
 		return 0;
-	if (lseek(r->nt.fd, (off_t)r->hdr, SEEK_SET) < 0)
+	if (lseek(r->nt.c.l.fd, (off_t)r->hdr, SEEK_SET) < 0)
 		return -1;
-	while ((n = (long)read(r->nt.fd, buf, sizeof(buf))) > 0)
+	while ((n = (long)read(r->nt.c.l.fd, buf, sizeof(buf))) > 0)
 		for (i = 0; i < n; i++) {
 			if ((bol && buf[i] == '\n') || c->size == c->most)
 				return 0;
@@ -133,7 +135,7 @@ copy_body(struct dsn_copy *c, const struct report *r)
 	long n = -1, i;
 	int fd;
 
-	text_fmt(path, sizeof(path), "../queue/%s", r->nt.name);
+	text_fmt(path, sizeof(path), "../queue/%s", r->nt.c.name);
 	fd = fd_plain(path, O_RDONLY, &st);
 	if (fd < 0)
 		return -1;
@@ -448,15 +450,16 @@ put_date(FILE *f, const char *field, long t)
 static void
 put_recipient(FILE *f, struct report *r, const struct item *it)
 {
-	char value[sizeof(r->nt.orcpt) + 10];
+	char value[sizeof(r->nt.rc.orcpt) + 10];
 	const struct diags *nt = &r->nt;
+	const char *orcpt = nt->rc.orcpt;
 	size_t n;
 
 	putc('\n', f);
-	if (dsn_typed(nt->orcpt)) {
-		n = strcspn(nt->orcpt, ";") + 1;
-		text_fmt(value, sizeof(value), "%.*s ", (int)n, nt->orcpt);
-		xtext_read(nt->orcpt + n, strlen(nt->orcpt + n), value + n + 1,
+	if (dsn_typed(orcpt)) {
+		n = strcspn(orcpt, ";") + 1;
+		text_fmt(value, sizeof(value), "%.*s ", (int)n, orcpt);
+		xtext_read(orcpt + n, strlen(orcpt + n), value + n + 1,
 		    sizeof(value) - n - 1);
 		dsn_field(f, "Original-Recipient", value);
 	}

@@ -471,7 +471,7 @@ add_end(struct text *t, const struct run *r)
 	if (r->late)
 		text_add(t, "[took longer than ");
 	if (r->late)
-		span_add(t, r->limit);
+		span_add(t, r->limit, 2);
 	else if (r->stopped)
 		text_add(t, "[stopped");
 	else if (r->signal != 0)

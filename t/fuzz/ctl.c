@@ -38,7 +38,8 @@ begin(void)
 	opt.postoffice = "..";
 	fuzz_file("../cf", cf, sizeof(cf) - 1);
 	c = cf_load("../cf", complain);
-	fuzz_must(c != NULL && q_init(c) == 0, "a configuration");
+	fuzz_must(c != NULL, "a configuration");
+	q_reload(c);
 }
 
 /* A tag, and the number behind it, may be others than before; a diagnostic may
@@ -159,10 +160,10 @@ use(struct message *m, long size)
 		n++;
 		off = v->r[0].off;
 		fuzz_must(ctl_mark(m->name, off, '-') == 0, "marked");
-		fuzz_must(ctl_tag(m->name, off, &pid) == '-', "it says so");
+		fuzz_must(ctl_unlock(m->name, off, &pid) == '-', "it says so");
 		fuzz_must(ctl_diag(m->name, off, ' ', n & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
-		ctl_wishes_at(m->name, off);
+		ctl_at(m->name, off);
 	}
 	compare(m->name, size, n * 20);
 }
@@ -208,7 +209,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	consider(name);
 	m = msg_find(123, NULL);
 	if (m != NULL) {
-		ctl_field(name, 'e', value, sizeof(value));
+		ctl_field(name, "e", value, sizeof(value));
 		spool_same_sender(name, name);
 		check_message(m, (long)n);
 		read_rest(m, (long)n);

@@ -133,21 +133,20 @@ static void
 take(int good)
 {
 	static struct ctl c;
-	enum ctl_item item;
 	unsigned i = 0;
+	int letter;
 
 	if (ctl_open(&c, NAME) == 0) {
-		while ((item = ctl_next(&c)) == CTL_RCPT ||
-		    item == CTL_TRIGGER)
-			if (item == CTL_RCPT && good && i < nrcpts)
+		while ((letter = ctl_next(&c)) > 0)
+			if (letter == 'r' && good && i < nrcpts)
 				fuzz_must(c.l.off == rcpts[i++].off,
 				    "the same recipient");
-		fuzz_must(c.later || (item == CTL_END) == good,
+		fuzz_must(c.later || (letter == 0) == good,
 		    "and the same judgement");
 	}
 	ctl_close(&c);
-	if (nrcpts > 0 && ctl_resume(&c, NAME, rcpts[0].off, 0) == 0)
-		fuzz_must(ctl_next(&c) != CTL_TRIGGER && c.l.off ==
+	if (nrcpts > 0 && ctl_resume(&c, NAME, rcpts[0].off) == 0)
+		fuzz_must(ctl_next(&c) != 'T' && c.l.off ==
 		    rcpts[0].off, "a part begins anywhere");
 	ctl_close(&c);
 }
@@ -162,18 +161,16 @@ ask(struct diags *n, unsigned long off)
 	char value[700];
 	long pid;
 
-	ctl_tag(NAME, off, &pid);
+	ctl_unlock(NAME, off, &pid);
 	c = ctl_at(NAME, off);
 	if (c != NULL)
 		ctl_box(c);
-	if (diag_rcpt(n, off) == 0)
-		fuzz_must((n->wishes & WISH_SUCCESS) == 0 ||
-		    n->rc.in_block || ctl_wishes_at(NAME, off) & WISH_SUCCESS,
+	if (ctl_rcpt(&n->rc, off) == 0)
+		fuzz_must(c != NULL && n->rc.wishes == c->wishes,
 		    "all readers find the same wishes");
-	fuzz_must(origin_find(n, &g, off) == 0 && diag_at(n, off) <= 0,
-	    "an origin is anywhere");
+	fuzz_must(origin_find(n, &g, off) == 0, "an origin is anywhere");
 	fuzz_must(g.from <= off && off <= g.to, "it has the line");
-	xtext_read(n->orcpt, strlen(n->orcpt), value, sizeof(value));
+	xtext_read(n->rc.orcpt, strlen(n->rc.orcpt), value, sizeof(value));
 	can_get_dsn(g.sender);
 }
 
@@ -187,7 +184,7 @@ ask_all(void)
 	fuzz_must(diag_open(&n, NAME) == 0, "who reports can read it");
 	origin_start(&n, &g);
 	for (i = 0; i < nrcpts; i++) {
-		fuzz_must(diag_rcpt(&n, rcpts[i].off) == 0 &&
+		fuzz_must(ctl_rcpt(&n.rc, rcpts[i].off) == 0 &&
 		    strcmp(n.rc.channel, rcpts[i].channel) == 0 &&
 		    strcmp(n.rc.host, rcpts[i].host) == 0 &&
 		    strcmp(n.rc.user, rcpts[i].user) == 0,
@@ -204,7 +201,7 @@ ask_all(void)
 		fuzz_must(before[n.at] == 'd' && strlen(n.text) < LINE_MAX_ &&
 		    diag_mark(&n, n.at, '+') == 0, "a diagnostic is one");
 	fuzz_must(diag_error(&n) == 0, "the disk is good");
-	diag_close(&n);
+	ctl_close(&n.c);
 }
 
 /* Tags, the numbers behind them, and diagnostics may be others than before. */
@@ -233,8 +230,8 @@ change(void)
 	for (i = 0; i < nrcpts; i++) {
 		off = rcpts[i].off;
 		fuzz_must(ctl_mark(NAME, off, '-') == 0 &&
-		    ctl_has(NAME, off, '-') && !ctl_has(NAME, off, '+') &&
-		    ctl_tag(NAME, off, &pid) == '-', "a tag is set");
+		    ctl_tag(NAME, off) == '-' &&
+		    ctl_unlock(NAME, off, &pid) == '-', "a tag is set");
 		fuzz_must(ctl_diag(NAME, off, ' ', i & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
 	}
@@ -258,8 +255,8 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	read_lines(fd);
 	good = walk(fd) == 0;
 	close(fd);
-	ctl_field(NAME, 'e', value, sizeof(value));
-	ctl_sender(NAME, value, sizeof(value));
+	ctl_field(NAME, "v", value, sizeof(value));
+	ctl_field(NAME, "se", value, sizeof(value));
 	take(good);
 	ask_all();
 	change();

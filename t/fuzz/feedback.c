@@ -53,7 +53,7 @@ span(const char *s)
 		return;
 	fuzz_must(v >= 0, "a span is not below 0");
 	text_init(&t, line, sizeof(line));
-	span_add(&t, v);
+	span_add(&t, v, 2);
 	fuzz_must(!t.cut && t.len > 0, "a span can be shown");
 }
 

@@ -85,17 +85,17 @@ static void
 check_control(const struct mail *m, const char *name)
 {
 	static struct ctl c;
-	enum ctl_item item;
+	int letter;
 	unsigned n = 0;
 
 	fuzz_must(ctl_open(&c, name) == 0, "it is there");
-	while ((item = ctl_next(&c)) == CTL_RCPT) {
+	while ((letter = ctl_next(&c)) == 'r') {
 		fuzz_must(strcmp(c.channel, "local") == 0 ||
 		    strcmp(c.channel, "smtp") == 0 ||
 		    strcmp(c.channel, "error") == 0, "a channel of the table");
 		n++;
 	}
-	fuzz_must(item == CTL_END, "the scheduler takes it");
+	fuzz_must(letter == 0, "the scheduler takes it");
 	fuzz_must(m->sender[0] == '\0' || n == m->ndest,
 	    "with the same recipients");
 	ctl_close(&c);
@@ -148,7 +148,8 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	to = line_of(&data, &n);
 	fuzz_file("../in", data, n);
 	f = fopen("../in", "r");
-	fuzz_must(f != NULL && mail_init(&m, &routes, 0) == 0, "memory");
+	fuzz_must(f != NULL, "the text is there");
+	mail_init(&m, &routes, 0);
 	in_start(&in, f, how & 1);
 	m.report = (how & 2) != 0;
 	m.tame = (how & 4) != 0;
