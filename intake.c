@@ -442,13 +442,6 @@ static struct {
 	unsigned hosts;		/* vertices that were made, or are BACK */
 } reading;
 
-/* Was the vertex in core before this reading? */
-static int
-is_begun(const struct vertex *v)
-{
-	return v->state != V_NEW && v->state != V_BACK;
-}
-
 /* Notes the vertex in the thread of its address, also when it is itself in the
  * thread of a mailbox there. */
 static void
@@ -509,35 +502,9 @@ add_rcpt(struct message *m, const struct ctl *c)
 	if (msg_add(v, c->l.off) == NULL)
 		return -1;
 	reading.n++;
-	if (is_begun(v))
-		q_widened(v, 1);
-	else
+	if (v->state == V_NEW || v->state == V_BACK)
 		v->by.box = ctl_box(c);
 	return 0;
-}
-
-/* The vertices of a reading that are NEW or BACK start their threads.  If the
- * message is whole in core, a NEW one with one recipient in a mailbox goes to
- * the thread of that; without memory it does not. */
-static void
-begin_vertices(struct message *m)
-{
-	struct vertex *v;
-	struct thread *t;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (is_begun(v))
-			continue;
-		if (v->state == V_NEW && v->nr == 1 && v->by.box != 0 &&
-		    msg_part(m) == NULL && th_is_local(v->thread) &&
-		    (t = th_get(v->thread->chan, v->thread->host,
-		    v->by.box)) != NULL)
-			v->thread = t;
-		v->by.box = 0;
-		q_widened(v, v->left);
-		q_arrive(v);
-	}
-	q_arrived(m);
 }
 
 /* ---- one message ----------------------------------------------------- */
@@ -651,7 +618,7 @@ enter(struct message *m, struct ctl *c, const struct stat *st)
 	}
 	if (q_add(m, name_num(m->name)) < 0)
 		return -1;
-	begin_vertices(m);
+	q_arrived(m);
 	if (m->nr == 0)
 		return 0;
 	ctl_forget();	/* of an earlier one of that name */
@@ -958,7 +925,7 @@ load_more(struct part *p, unsigned most)
 	if (ctl_resume(&c, m->name, p->next, p->format) == 0)
 		more = read_on(&c, p);
 	ctl_close(&c);
-	begin_vertices(m);
+	q_arrived(m);
 	if (more >= 0) {
 		update_part(p, &c, more);
 		return;
@@ -985,8 +952,6 @@ next_part(unsigned *most)
 	struct chan *c;
 	struct part *p;
 
-	while (heap_wait(&q.parts) == 0)
-		msg_place(OWNER(struct part, turn, heap_first(&q.parts)));
 	for (c = q.chans; c != NULL; c = c->next) {
 		t = heap_first(&c->parts);
 		if (t == NULL)
@@ -1186,7 +1151,7 @@ in_listens(void)
 double
 in_wait(void)
 {
-	double wait = NO_ROOM, part = heap_wait(&q.parts);
+	double wait = NO_ROOM;
 
 	if (q.readable)
 		return 0;
@@ -1195,5 +1160,5 @@ in_wait(void)
 	else if (!step.blocked)
 		wait = spool_wait() < heap_wait(&q.later) ? spool_wait() :
 		    heap_wait(&q.later);
-	return part > wait ? wait : part;
+	return wait;
 }

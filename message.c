@@ -141,7 +141,6 @@ msg_part_for(struct message *m, struct chan *c)
 	while (p != NULL && p->chan != c)
 		p = p->other;
 	if (p != NULL || msg_details(m) == NULL ||
-	    heap_room(&q.parts, q.nparts + 1) < 0 ||
 	    heap_room(&c->parts, c->nparts + 1) < 0 ||
 	    (p = mem_get(sizeof(*p))) == NULL)
 		return p;
@@ -149,7 +148,6 @@ msg_part_for(struct message *m, struct chan *c)
 	p->chan = c;
 	p->other = m->details->parts;
 	m->details->parts = p;
-	q.nparts++;
 	c->nparts++;
 	return p;
 }
@@ -165,34 +163,60 @@ msg_rest(const struct message *m)
 	return n;
 }
 
-#define HELD	3600		/* seconds until the next look at a part of a
-				 * held message; its release comes before */
+void
+msg_due_by(struct message *m, double at)
+{
+	if (at < FAR_OFF && (m->due.pos == 0 ||
+	    at < heap_when(&q.expire, &m->due)))
+		heap_set(&q.expire, &m->due, at);
+}
+
+/* Returns what the message has of PARAMrcptextra, if it has at most its minimum
+ * in core and nothing unread. */
+static void
+give_back(struct message *m)
+{
+	const struct part *p = msg_part(m);
+
+	while (p != NULL && p->unread == 0)
+		p = p->other;
+	if (p != NULL || m->details == NULL ||
+	    m->rcpts > (unsigned)q.config->rcptminimum)
+		return;
+	q.extra -= m->details->extra;
+	m->details->extra = 0;
+}
+
 #define FIRST	1e15		/* larger than any value of q.events */
 
 static void
-part_remove(struct part *p)
+place_part(struct part *p)
 {
-	heap_del(p->readable ? &p->chan->parts : &q.parts, &p->turn);
-}
-
-void
-msg_place(struct part *p)
-{
-	const struct message *m = p->msg;
+	struct message *m = p->msg;
 	unsigned own = q.config->rcptminimum + m->details->extra;
 	double at = p->unread == 0 && p->again > p->later ? p->again : p->later;
 
-	if (m->held && m->cancel == CANCEL_NONE)
-		at = now.mono + HELD;
-	part_remove(p);
-	if (p->unread + p->evicted == 0)
-		return;
-	p->readable = at <= now.mono;
-	if (p->readable)
-		at = m->loaded - (m->preempts || m->rcpts <= own / 2 ?
-		    FIRST : 0);
-	heap_set(p->readable ? &p->chan->parts : &q.parts, &p->turn, at);
-	q.readable |= p->readable;
+	if (p->unread + p->evicted == 0 ||
+	    (m->held && m->cancel == CANCEL_NONE))
+		at = FAR_OFF;
+	if (at > now.mono) {
+		heap_del(&p->chan->parts, &p->turn);
+		msg_due_by(m, at);
+	} else {
+		heap_set(&p->chan->parts, &p->turn, m->loaded -
+		    (m->preempts || m->rcpts <= own / 2 ? FIRST : 0));
+		q.readable = 1;
+	}
+}
+
+void
+msg_place(struct message *m)
+{
+	struct part *p;
+
+	give_back(m);
+	for (p = msg_part(m); p != NULL; p = p->other)
+		place_part(p);
 }
 
 static void
@@ -202,8 +226,7 @@ free_parts(struct message *m)
 
 	while ((p = msg_part(m)) != NULL) {
 		m->details->parts = p->other;
-		part_remove(p);
-		q.nparts--;
+		heap_del(&p->chan->parts, &p->turn);
 		p->chan->nparts--;
 		free(p);
 	}
@@ -326,12 +349,35 @@ msg_vertex(struct message *m, struct thread *t)
 	return v;
 }
 
+/* So many more recipients of the vertex are in core.  That of the channel dsn
+ * counts nowhere. */
+static void
+count(struct vertex *v, int more)
+{
+	v->left += more;
+	if (more == 0 || th_is_dsn(v->thread))
+		return;
+	v->msg->rcpts += more;
+	v->thread->ring->chan->rcpts += more;
+	q.rcpts += more;
+	if (q.rcpts > q.peak_rcpts)
+		q.peak_rcpts = q.rcpts;
+}
+
+void
+msg_gone(struct vertex *v, unsigned n)
+{
+	count(v, -(int)n);
+	msg_place(v->msg);
+}
+
 void
 msg_vertex_free(struct vertex *v)
 {
 	struct message *m = v->msg;
 	unsigned i;
 
+	count(v, -(int)v->left);
 	for (i = 0; i < v->nr; i++) {
 		reason_free(&v->r[i]);
 		q.nlater -= v->r[i].state == RC_OUT;
@@ -429,7 +475,7 @@ msg_add(struct vertex *v, unsigned long off)
 	r->state = RC_PENDING;
 	r->counted = v->state == V_FED;
 	r->alone = 0;
-	v->left++;
+	count(v, 1);
 	return r;
 }
 
@@ -546,7 +592,7 @@ msg_out(struct vertex *v, double until)
 		return -1;
 	}
 	merge(v);
-	v->left = 0;
+	count(v, -(int)v->left);
 	REMOVE(m->vertices, v, other, before);
 	PREPEND(m->out, v, other, before);
 	PREPEND(v->thread->out, v, next, prev);
@@ -581,7 +627,7 @@ msg_want_by(struct vertex *v, double at)
 		p = p->other;
 	if (p != NULL && at < p->again) {
 		p->again = at;
-		msg_place(p);
+		place_part(p);
 	}
 }
 

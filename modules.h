@@ -196,8 +196,11 @@ struct part *msg_part(const struct message *);
 struct part *msg_part_for(struct message *, struct chan *);
 /* Its recipients that are unread or evicted. */
 unsigned msg_rest(const struct message *);
-/* Places the part again, after a change that decides when it is read on. */
-void	msg_place(struct part *);
+/* Places the parts again, after a change that decides when they are read on;
+ * returns what it has of PARAMrcptextra, if it needs that no more. */
+void	msg_place(struct message *);
+/* Its timer is due then, mono, at the latest; FAR_OFF: it may be any time. */
+void	msg_due_by(struct message *, double at);
 /* Its vertices, one after the other; NULL at the end. */
 #define msg_first(m) ((m)->vertices)
 #define msg_next(v) ((v)->other)
@@ -211,6 +214,8 @@ void	msg_vertex_free(struct vertex *);
 struct rcpt *msg_add(struct vertex *, unsigned long off);
 /* Its recipient in core whose line is at off, or NULL. */
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
+/* So many recipients of the vertex are finished, or leave core. */
+void	msg_gone(struct vertex *, unsigned n);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
 void	msg_free(struct message *);	/* with all of that */
 /* The message is away from now on, and its file is due then, mono: 0; or -1:
@@ -402,12 +407,9 @@ void	q_sweep(void);			/* frees objects that are done */
 /* The message is in core from now on, with this number: 0; -1 without memory,
  * then it stays the caller's. */
 int	q_add(struct message *, unsigned long num);
-/* The message's new vertex, with its recipients, starts its thread; one that is
- * BACK keeps its time and its place in the retry list. */
-void	q_arrive(struct vertex *);
-/* So many more recipients of it are in core. */
-void	q_widened(struct vertex *, unsigned rcpts);
-void	q_arrived(struct message *);	/* the reading has ended */
+/* A reading of it has ended: vertices that are NEW or BACK start their
+ * threads. */
+void	q_arrived(struct message *);
 /* So many recipients of the part are unread now, and so many others were found
  * finished. */
 void	q_unread(struct part *, unsigned n, unsigned gone);
@@ -420,9 +422,6 @@ void	q_leave(struct vertex *, double until);
 void	q_discard(struct message *);
 /* Is nothing of it left, neither a recipient nor a DSN? */
 int	q_over(const struct message *);
-/* The vertex is done: off its lists, and the sweep ends the message if it was
- * the last. */
-void	q_done(struct vertex *);
 /* Delivers no more of the message; it is removed without a DSN, and jobs that
  * agents have end with their reports. */
 void	q_drop(struct message *, const char *why);

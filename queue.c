@@ -126,32 +126,6 @@ is_delay(const struct vertex *v)
 	return strcmp(v->thread->host, "delay") == 0;
 }
 
-/* Places its parts again, after a change that may let more of it be read. */
-static void
-place_parts(struct message *m)
-{
-	struct part *p;
-
-	for (p = msg_part(m); p != NULL; p = p->other)
-		msg_place(p);
-}
-
-/* Returns what the message has of PARAMrcptextra, if it has at most its minimum
- * in core and nothing unread. */
-static void
-give_back(struct message *m)
-{
-	const struct part *p = msg_part(m);
-
-	while (p != NULL && p->unread == 0)
-		p = p->other;
-	if (p != NULL || m->details == NULL ||
-	    m->rcpts > (unsigned)q.config->rcptminimum)
-		return;
-	q.extra -= m->details->extra;
-	m->details->extra = 0;
-}
-
 /* Reads no more of the message. */
 static void
 read_no_more(struct message *m)
@@ -160,22 +134,7 @@ read_no_more(struct message *m)
 
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->evicted = p->unread = 0;
-	give_back(m);
-	place_parts(m);
-}
-
-/* So many recipients of the vertex are finished, or leave core. */
-static void
-rcpts_gone(struct vertex *v, unsigned n)
-{
-	v->left -= n;
-	if (th_is_dsn(v->thread))
-		return;
-	v->msg->rcpts -= n;
-	v->thread->ring->chan->rcpts -= n;
-	q.rcpts -= n;
-	give_back(v->msg);
-	place_parts(v->msg);
+	msg_place(m);
 }
 
 /* The vertex is no longer to be deleted or bounced. */
@@ -207,7 +166,7 @@ remove_vertex(struct vertex *v, int over, double until)
 	uncancel(v);
 	th_out(v);
 	v->state = V_DONE;
-	rcpts_gone(v, v->left);
+	msg_gone(v, v->left);
 	m->left--;
 	m->ndsn -= th_is_dsn(t);
 	if (over || msg_out(v, until) < 0) {
@@ -253,8 +212,10 @@ check_over(struct message *m)
 		to_sweep(m);
 }
 
-void
-q_done(struct vertex *v)
+/* The vertex is done: off its lists, and the sweep ends the message if it was
+ * the last. */
+static void
+vertex_over(struct vertex *v)
 {
 	end_vertex(v);
 	check_over(v->msg);
@@ -268,8 +229,8 @@ q_done(struct vertex *v)
  * the message is aged, at the place of its age; a host of which nothing is
  * known gets the same place.  A vertex that is BACK keeps its time and place.
  */
-void
-q_arrive(struct vertex *v)
+static void
+arrive(struct vertex *v)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
@@ -324,9 +285,9 @@ add_dsn(struct message *m, const char *what, double at)
 	v = t == NULL ? NULL : msg_vertex(m, t);
 	if (v == NULL)
 		return -1;
-	v->nr = v->left = 1;
+	msg_add(v, 0);
 	v->wakeup = at;
-	q_arrive(v);
+	arrive(v);
 	return 0;
 }
 
@@ -362,7 +323,7 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 	if (r != NULL) {
 		r->state = state;
 		reason_free(r);
-		rcpts_gone(v, 1);
+		msg_gone(v, 1);
 		q.rcpts_out += off != 0;
 	} else {
 		msg_tag(m, off, state);
@@ -454,7 +415,7 @@ vertex_expire(struct vertex *v, const char *how)
 	if (ctl_sync(v->msg->name) < 0)
 		log_err("expire msg=%s %s", ctl_msg(v->msg->name),
 		    strerror(errno));
-	q_done(v);
+	vertex_over(v);
 	return 0;
 }
 
@@ -475,7 +436,7 @@ vertex_delete(struct vertex *v)
 	/* without a warning, the DSN at the end is still sent */
 	if (th_is_dsn(v->thread) && !is_delay(v))
 		m->dsn_due = m->dsn_newer = 0;
-	q_done(v);
+	vertex_over(v);
 	return 0;
 }
 
@@ -529,8 +490,8 @@ q_rearm(struct message *m)
 	struct vertex *v, *other;
 	double at, next = FAR_OFF;
 
+	heap_del(&q.expire, &m->due);
 	if (q_over(m)) {	/* its files could not be removed */
-		heap_del(&q.expire, &m->due);
 		to_sweep(m);
 		return;
 	}
@@ -541,11 +502,8 @@ q_rearm(struct message *m)
 	}
 	at = msg_late_at(m);
 	at = at <= now.mono ? warn(m) : at;
-	next = at < next ? at : next;
-	if (next >= FAR_OFF)
-		heap_del(&q.expire, &m->due);
-	else
-		heap_set(&q.expire, &m->due, next);
+	msg_due_by(m, at < next ? at : next);
+	msg_place(m);
 }
 
 /* The vertex was deferred: it expires if that is due, else its timer is set. */
@@ -553,12 +511,9 @@ static void
 set_expiry(struct vertex *v)
 {
 	struct message *m = v->msg;
-	double at = vertex_timer(v);
 
-	if (at < FAR_OFF && (m->due.pos == 0 ||
-	    at < heap_when(&q.expire, &m->due)))
-		heap_set(&q.expire, &m->due, at);
-	place_parts(m);	/* v may be freed */
+	msg_due_by(m, vertex_timer(v));
+	msg_place(m);	/* v may be freed */
 }
 
 /* ---- arrival --------------------------------------------------------- */
@@ -571,7 +526,7 @@ q_add(struct message *m, unsigned long num)
 	if (heap_room(&q.expire, q.nmessages + 1) < 0)
 		return -1;
 	msg_return(m);
-	place_parts(m);
+	msg_place(m);
 	while ((twin = msg_find(num, twin)) != NULL)
 		m->twin = twin->twin = 1;
 	m->over = m->nr == 0;	/* all were done when it was read */
@@ -588,21 +543,30 @@ q_add(struct message *m, unsigned long num)
 	return 0;
 }
 
-void
-q_widened(struct vertex *v, unsigned rcpts)
+/* If the message is whole in core, a NEW vertex with one recipient in a mailbox
+ * goes to the thread of that; without memory it does not. */
+static void
+to_box(struct vertex *v)
 {
-	if (th_is_dsn(v->thread))
-		return;
-	v->msg->rcpts += rcpts;
-	v->thread->ring->chan->rcpts += rcpts;
-	q.rcpts += rcpts;
-	if (q.rcpts > q.peak_rcpts)
-		q.peak_rcpts = q.rcpts;
+	struct thread *t = v->thread;
+
+	if (v->state == V_NEW && v->nr == 1 && v->by.box != 0 &&
+	    msg_part(v->msg) == NULL && th_is_local(t) &&
+	    (t = th_get(t->chan, t->host, v->by.box)) != NULL)
+		v->thread = t;
+	v->by.box = 0;
 }
 
 void
 q_arrived(struct message *m)
 {
+	struct vertex *v;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state == V_NEW || v->state == V_BACK) {
+			to_box(v);
+			arrive(v);
+		}
 	if (msg_part(m) == NULL)
 		end_out(m);
 	add_dsn_later(m);
@@ -614,8 +578,7 @@ q_unread(struct part *p, unsigned n, unsigned gone)
 {
 	p->unread = n;
 	q.rcpts_out += gone;
-	give_back(p->msg);
-	place_parts(p->msg);
+	msg_place(p->msg);
 	check_over(p->msg);
 }
 
@@ -655,7 +618,7 @@ q_reread(struct message *m)
 
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->again = NOW;
-	place_parts(m);
+	msg_place(m);
 }
 
 void
@@ -1117,7 +1080,7 @@ q_job_over(struct ta *ta, const char *reason)
 	    spool_gone(m->name))
 		q_drop(m, "its control file was taken away");
 	if (m->end >= END_DROP || (v->left == 0 && !has_out(v)))
-		q_done(v);
+		vertex_over(v);
 	else if (v->cancel == CANCEL_NONE ||
 	    do_cancel(v, (enum cancel)v->cancel) < 0)
 		put_back(v, reason, ta->relay);

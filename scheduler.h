@@ -310,14 +310,13 @@ struct part {
 	unsigned unread;	/* pending recipients from next on, or a few
 				 * more than that; 0: there is none */
 	unsigned evicted;	/* recipients that are left to a reread */
-	struct timer turn;	/* its turn to be read on; or when it is due */
+	struct timer turn;	/* in chan->parts: it can be read on */
 	unsigned long next;	/* offset where reading goes on, bytes */
 	long	again;		/* mono; evicted > 0: no reread before that */
 	long	later;		/* mono; nothing is read before that */
 	long	checked;	/* mono; when it last evicted what cannot go */
 	long	read;		/* mono; when some of it was last read */
-	unsigned char format;	/* of the control file, as in struct ctl */
-	unsigned char readable;	/* turn is in chan->parts, else in q.parts */
+	int	format;		/* of the control file, as in struct ctl */
 };
 
 /*
@@ -363,8 +362,9 @@ struct message {
 	struct vertex first;	/* one of them, while it has a msg */
 	unsigned long loaded;	/* value of q.events when it was first loaded,
 				 * 0: never */
-	struct timer due;	/* next time at which a vertex may expire or a
-				 * warning is due; away: when the file is due */
+	struct timer due;	/* next time at which a vertex may expire, or a
+				 * warning or a part is due; away: when the file
+				 * is due */
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
 	struct spool_time time;	/* of the message file, for its id */
@@ -528,7 +528,7 @@ struct chan {
 	struct slots slots;
 	unsigned rcpts;		/* recipients in core, not finished */
 	struct heap parts;	/* that can be read on, the next one first */
-	unsigned nparts;	/* of the channel, in all */
+	unsigned nparts;	/* of the channel, due or not */
 	char	name[1];
 };
 
@@ -563,8 +563,6 @@ struct queue {
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages in core, by due */
 	struct heap later;	/* messages that are away, by due */
-	struct heap parts;	/* those that are not due yet, by turn */
-	unsigned nparts;	/* in all */
 	int	readable;	/* a part has become readable in this pass */
 	unsigned extra;		/* sum of all extra */
 	unsigned long evicted;	/* messages evicted so far */
