@@ -678,7 +678,7 @@ emit_reasons(unsigned i)
 	for (r = v->r; r < end && differ; r++)
 		if (r->state == RC_PENDING && r->why != NULL)
 			emit("r\t%u\t%u\t%-s\n", i + 1, (unsigned)r->off,
-			    clean(reason_of(r), 1));
+			    clean(r->why->s, 1));
 }
 
 /* What is known of a destination; what its clause says, while it has mail. */

@@ -432,6 +432,19 @@ make_room(void)
 	return best != NULL;
 }
 
+/* The message with this name, directories and all, of those in core or of those
+ * away; or NULL. */
+static struct message *
+named(const struct hash *h, const char *name)
+{
+	struct hlink *l = h->n == 0 ? NULL : hash_first(h, name_num(name));
+
+	while (l != NULL &&
+	    strcmp(OWNER(struct message, link, l)->name, name) != 0)
+		l = hash_next(l);
+	return l == NULL ? NULL : OWNER(struct message, link, l);
+}
+
 /* ---- recipients ------------------------------------------------------- */
 
 static struct {
@@ -549,7 +562,10 @@ message_of(const struct ctl *c, struct message *m)
 		return m;
 	if (m != NULL)
 		q_discard(m);
-	return msg_new(c->name);
+	m = mem_get(offsetof(struct message, name) + strlen(c->name) + 1);
+	if (m != NULL)
+		strcpy(m->name, c->name);
+	return m;
 }
 
 /* The message is not loaded after all: its vertices that are BACK become OUT,
@@ -680,6 +696,84 @@ read_all(struct ctl *c, struct message *m)
 	return bad;
 }
 
+/* Has the recipient at off failed under bounce=none?  1 or 0; -1 without
+ * memory. */
+static int
+is_silent(struct diags *n, unsigned long off)
+{
+	const struct conf *conf;
+
+	if (diag_rcpt(n, off) < 0 || n->state != '-')
+		return 0;
+	conf = cf_match(q.config, n->rc.channel, n->rc.host);
+	return conf == NULL ? -1 : conf->v.bounce == BOUNCE_NONE;
+}
+
+/* The bit of the recipient whose line begins at off: no two lines of recipients
+ * begin within the same eight bytes. */
+#define BYTE(off)	((off) >> 6)
+#define BIT(off)	(1U << ((off) >> 3 & 7))
+
+/* Marks the lines of such recipients, and notes in has[] which of them have a
+ * line on a failure: 0 or -1. */
+static int
+silence_lines(struct diags *n, unsigned char *has)
+{
+	int silent = 0;
+
+	while (silent >= 0 && diag_next(n)) {
+		silent = is_silent(n, n->off);
+		if (silent > 0 && !diag_is_warning(n))
+			has[BYTE(n->off)] |= BIT(n->off);
+		if (silent > 0 && n->tag == ' ' && diag_mark(n, n->at, '-') < 0)
+			silent = -1;
+	}
+	return silent < 0 ? -1 : 0;
+}
+
+/* Writes a line for each such recipient without one: 0 or -1. */
+static int
+silence_rest(struct diags *n, const unsigned char *has)
+{
+	unsigned long off;
+	int silent = 0;
+
+	ctl_go(&n->c, 0);
+	while (silent >= 0 && diag_next_rcpt(n)) {
+		off = n->c.l.off;
+		silent = is_silent(n, off);
+		if (silent > 0 && !(has[BYTE(off)] & BIT(off)) &&
+		    ctl_diag(n->name, off, '-', "", "5.0.0 (permanent failure)",
+		    "why it failed was not written down", 0) < 0)
+			silent = -1;
+	}
+	return silent < 0 ? -1 : 0;
+}
+
+/* Marks failures under bounce=none, so that no DSN is sent on them: 0 or -1.  A
+ * recipient whose line was lost in a crash gets a new one. */
+static int
+silence(const char *name)
+{
+	const struct clause *c = q.config->clauses;
+	unsigned char *has;
+	struct diags n;
+	int bad;
+
+	while (c != NULL && c->v.bounce != BOUNCE_NONE)
+		c = c->next;
+	if (c == NULL)
+		return 0;
+	if (diag_open(&n, name) < 0)
+		return errno == ENOENT ? 0 : -1;
+	has = mem_get(BYTE(CONTROL_MAX) + 1);
+	bad = has == NULL || silence_lines(&n, has) < 0 ||
+	    silence_rest(&n, has) < 0 || diag_error(&n) != 0;
+	free(has);
+	diag_close(&n);
+	return bad ? -1 : 0;
+}
+
 /* May the message, whose file was good, be used? */
 static void
 check(struct ctl *c, const struct message *m, int place, const struct stat *st)
@@ -688,7 +782,7 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 		c->why = "its message file is missing";
 	else if (m->nr > 0 && c->body > (unsigned long)st->st_size)
 		c->why = "its body offset is behind the end of the message";
-	else if (m->failed && msg_silence(c->name) < 0)
+	else if (m->failed && silence(c->name) < 0)
 		not_now(c, "it cannot be written to now");
 	else if (m->nr == 0)
 		log_info("finished msg=%s nothing is left to deliver",
@@ -783,9 +877,9 @@ consider(char *name)
 	int opened;
 
 	replaces[0] = '\0';
-	if (msg_named(name) != NULL)
+	if (named(&q.messages, name) != NULL)
 		return 0;
-	m = msg_away(name);
+	m = named(&q.away, name);
 	if (m != NULL && m->vertices != NULL)
 		return 0;	/* evicted in this pass: the sweep is first */
 	m = load(&c, name, m);
@@ -827,7 +921,7 @@ find(const char *id)
 		m = msg_find(num, m);
 	if (m == NULL && spool_by_number(num, id, name) == 0) {
 		fetch(name);
-		m = msg_named(name);
+		m = named(&q.messages, name);
 	}
 	return m;
 }
@@ -1028,7 +1122,8 @@ is_enough(void)
 static int
 is_wanted(const char *name)
 {
-	return msg_named(name) == NULL && msg_away(name) == NULL &&
+	return named(&q.messages, name) == NULL &&
+	    named(&q.away, name) == NULL &&
 	    !spool_is_early(name) && (!in_full() || spool_is_file(name));
 }
 
@@ -1057,6 +1152,14 @@ find_new(void)
 	return 0;
 }
 
+/* The first message away whose file is due, or NULL. */
+static const struct message *
+first_due(void)
+{
+	return heap_wait(&q.later) > 0 ? NULL :
+	    OWNER(struct message, due, heap_first(&q.later));
+}
+
 /* For in_turn. */
 static int
 take(int old)
@@ -1065,7 +1168,7 @@ take(int old)
 	const struct message *m;
 	char name[NAME_MAX_];
 
-	if (old && (m = msg_due()) != NULL)
+	if (old && (m = first_due()) != NULL)
 		strcpy(name, m->name);
 	else if (!old && find_new())
 		strcpy(name, step.name);
@@ -1091,7 +1194,7 @@ has_room(void)
 		return 1;
 	step.old = 0;
 	/* new files first, so that the scan goes on */
-	if (!find_new() && msg_due() == NULL)
+	if (!find_new() && first_due() == NULL)
 		return 0;
 	for (n = 0; in_full() && n < BATCH_FILES && !step.blocked; n++)
 		step.blocked = !make_room();

@@ -1,9 +1,9 @@
 /*
- * message.c - messages in core and away: memory, reasons of recipients, and
- * lines in the log and in the control file.
+ * message.c - messages in core and away: memory, reasons of recipients,
+ * warnings, and lines in the log.
  *
- * Reasons and lines are in one module, because a reason is kept in core until
- * it is written into the log or the control file.
+ * Reasons, warnings and lines are in one module, because a reason is kept in
+ * core until it is written into the log or the control file.
  *
  * Memory.  Most messages have one recipient, are delivered at the first try and
  * cause no DSN.  Such a message is a single piece of memory: the message, with
@@ -48,11 +48,10 @@
  * directory is read again when the file is due (spool.c), and the message then
  * gets the place in the retry list that belongs to its age.
  *
- * Lines for the agent dsn.  That agent knows no clauses (ta/dsn.c), so the
- * scheduler writes into the control file what the DSN needs: a failure under
- * bounce=none has a diagnostic line with the tag '-'; a delayed recipient has a
- * line with its reason and the time at which it expires, and the number of
- * warnings in its delay field:
+ * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so the scheduler writes
+ * into the control file what the DSN needs: a delayed recipient has a line with
+ * its reason and the time at which it expires, and the number of warnings in
+ * its delay field:
  *
  *	r          1smtp h u@x.example 0
  *	d 40:120:-1::0 <tab> u@x.example ^A delayed ^A ^A ^A 1795220140 <tab>
@@ -71,46 +70,12 @@
 /* ---- the message and its rarely needed part --------------------------- */
 
 struct message *
-msg_new(const char *name)
-{
-	struct message *m = mem_get(offsetof(struct message, name) +
-	    strlen(name) + 1);
-
-	if (m != NULL)
-		strcpy(m->name, name);
-	return m;
-}
-
-struct message *
 msg_find(unsigned long num, const struct message *after)
 {
 	struct hlink *l = after == NULL ? hash_first(&q.messages, num) :
 	    hash_next(&after->link);
 
 	return l == NULL ? NULL : OWNER(struct message, link, l);
-}
-
-static struct message *
-named(const struct hash *h, const char *name)
-{
-	struct hlink *l = h->n == 0 ? NULL : hash_first(h, name_num(name));
-
-	while (l != NULL &&
-	    strcmp(OWNER(struct message, link, l)->name, name) != 0)
-		l = hash_next(l);
-	return l == NULL ? NULL : OWNER(struct message, link, l);
-}
-
-struct message *
-msg_named(const char *name)
-{
-	return named(&q.messages, name);
-}
-
-struct message *
-msg_away(const char *name)
-{
-	return named(&q.away, name);
 }
 
 struct details *
@@ -125,12 +90,6 @@ msg_details(struct message *m)
 	m->details->since = NOW;
 	m->details->warned = -1;
 	return m->details;
-}
-
-struct part *
-msg_part(const struct message *m)
-{
-	return m->details == NULL ? NULL : m->details->parts;
 }
 
 struct part *
@@ -234,13 +193,6 @@ free_parts(struct message *m)
 
 /* ---- reasons ---------------------------------------------------------- */
 
-struct reason {
-	struct hlink link;	/* by its text */
-	unsigned refs;
-	unsigned round;		/* of reason_all, in which it was seen last */
-	const char *s;		/* the text, stored behind this */
-};
-
 static struct hash reasons;
 static struct reason unkept = { { NULL, 0 }, 1, 0,
     "the reason is in the log of the mail system" };
@@ -304,12 +256,6 @@ reason_set(struct rcpt *rcpt, const char *text)
 	reason_free(rcpt);	/* this may make room */
 	rcpt->why = r != NULL ? r : reason_keep(add(s, hash));
 	return rcpt->why == &unkept ? -1 : 0;
-}
-
-const char *
-reason_of(const struct rcpt *r)
-{
-	return r->why == NULL ? NULL : r->why->s;
 }
 
 void
@@ -651,13 +597,6 @@ msg_keep_reason(struct vertex *v, unsigned long off, const char *text)
 	reason_set(r, text);
 }
 
-struct message *
-msg_due(void)
-{
-	return heap_wait(&q.later) > 0 ? NULL :
-	    OWNER(struct message, due, heap_first(&q.later));
-}
-
 unsigned
 msg_each_away(void (*show)(const struct message *, long next))
 {
@@ -674,50 +613,7 @@ msg_each_away(void (*show)(const struct message *, long next))
 	return n;
 }
 
-/* ---- what the control file says of recipients -------------------------- */
-
-int
-msg_tag(const struct message *m, unsigned long off, int state)
-{
-	int tag = state == RC_OK ? '+' : '-';
-
-	return off == 0 || ctl_has(m->name, off, tag) ||
-	    ctl_mark(m->name, off, tag) == 0;
-}
-
-int
-msg_is_quiet(const struct vertex *v)
-{
-	return v->thread->ring->conf->v.bounce == BOUNCE_NONE;
-}
-
-int
-msg_diagnose(const struct vertex *v, unsigned long off, const char *notary,
-    const char *status, const char *message, long when)
-{
-	return ctl_diag(v->msg->name, off, msg_is_quiet(v) ? '-' : ' ', notary,
-	    status, message, when);
-}
-
-/* The tag comes first, then the diagnostic line; if the line cannot be written
- * the tag is taken back.  Under bounce=none the line comes first, as a tag
- * alone would cause a DSN. */
-int
-msg_fail(const struct vertex *v, unsigned long off, const char *status,
-    const char *message, long when)
-{
-	const char *name = v->msg->name;
-
-	if (!msg_is_quiet(v) && ctl_mark(name, off, '-') < 0)
-		return -1;
-	if (msg_diagnose(v, off, "", status, message, when) == 0)
-		return msg_is_quiet(v) ? ctl_mark(name, off, '-') : 0;
-	if (!msg_is_quiet(v))
-		ctl_mark(name, off, ' ');
-	return -1;
-}
-
-/* ---- words for the log, and diagnostic lines --------------------------- */
+/* ---- words for the log ------------------------------------------------- */
 
 /* Lines in a row are often on the same message, so the last id is kept. */
 const char *
@@ -814,135 +710,7 @@ msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 	    who_is(v, r->off, NULL), reason);
 }
 
-int
-msg_read_reasons(const struct vertex *v, long *when)
-{
-	struct rcpt *r, *end = v->r + v->nr;
-	struct diags n;
-	const char *s;
-	int err = 0;
-
-	for (r = v->r; r < end; r++)
-		r->wanted = r->state == RC_PENDING && r->why == NULL;
-	if (diag_open(&n, v->msg->name) < 0)
-		err = errno;
-	while (err == 0 && diag_next(&n)) {
-		if ((r = msg_rcpt(v, n.off)) == NULL || !r->wanted)
-			continue;
-		/* a crash may have lost the tag of one that had expired */
-		s = strstr(n.text, REASON_MARK);
-		s = s == NULL ? n.text : s + sizeof(REASON_MARK) - 1;
-		msg_reason(v, r, s + strspn(s, "\r "));
-		when[r - v->r] = n.when;
-	}
-	if (err == 0)
-		err = diag_error(&n);
-	diag_close(&n);
-	if (err != 0)
-		log_err("expire msg=%s its reasons cannot be read: %s",
-		    ctl_msg(v->msg->name), strerror(err));
-	return err != 0 ? -1 : 0;
-}
-
-/* The values for the recipient in rc; NULL without memory. */
-static const struct setting *
-clause_of(const struct diags *n)
-{
-	struct conf *c = cf_match(q.config, n->rc.channel, n->rc.host);
-
-	return c == NULL ? NULL : &c->v;
-}
-
-/* Has the recipient at off failed under bounce=none?  1 or 0; -1 without
- * memory. */
-static int
-is_silent(struct diags *n, unsigned long off)
-{
-	const struct setting *s;
-
-	if (diag_rcpt(n, off) < 0 || n->state != '-')
-		return 0;
-	s = clause_of(n);
-	return s == NULL ? -1 : s->bounce == BOUNCE_NONE;
-}
-
-/* The bit of the recipient whose line begins at off: no two lines of recipients
- * begin within the same eight bytes. */
-#define BYTE(off)	((off) >> 6)
-#define BIT(off)	(1U << ((off) >> 3 & 7))
-
-/* Marks the lines of such recipients, and notes in has[] which of them have a
- * line on a failure: 0 or -1. */
-static int
-silence_lines(struct diags *n, unsigned char *has)
-{
-	int silent = 0;
-
-	while (silent >= 0 && diag_next(n)) {
-		silent = is_silent(n, n->off);
-		if (silent > 0 && !diag_is_warning(n))
-			has[BYTE(n->off)] |= BIT(n->off);
-		if (silent > 0 && n->tag == ' ' && diag_mark(n, n->at, '-') < 0)
-			silent = -1;
-	}
-	return silent < 0 ? -1 : 0;
-}
-
-/* Writes a line for each such recipient without one: 0 or -1. */
-static int
-silence_rest(struct diags *n, const unsigned char *has)
-{
-	unsigned long off;
-	int silent = 0;
-
-	ctl_go(&n->c, 0);
-	while (silent >= 0 && diag_next_rcpt(n)) {
-		off = n->c.l.off;
-		silent = is_silent(n, off);
-		if (silent > 0 && !(has[BYTE(off)] & BIT(off)) &&
-		    ctl_diag(n->name, off, '-', "", "5.0.0 (permanent failure)",
-		    "why it failed was not written down", 0) < 0)
-			silent = -1;
-	}
-	return silent < 0 ? -1 : 0;
-}
-
-/* A recipient whose line was lost in a crash gets a new one. */
-int
-msg_silence(const char *name)
-{
-	const struct clause *c = q.config->clauses;
-	unsigned char *has;
-	struct diags n;
-	int bad;
-
-	while (c != NULL && c->v.bounce != BOUNCE_NONE)
-		c = c->next;
-	if (c == NULL)
-		return 0;
-	if (diag_open(&n, name) < 0)
-		return errno == ENOENT ? 0 : -1;
-	has = mem_get(BYTE(CONTROL_MAX) + 1);
-	bad = has == NULL || silence_lines(&n, has) < 0 ||
-	    silence_rest(&n, has) < 0 || diag_error(&n) != 0;
-	free(has);
-	diag_close(&n);
-	return bad ? -1 : 0;
-}
-
-int
-msg_has_warning(const char *name)
-{
-	struct diags n;
-	int found = 0;
-
-	if (diag_open(&n, name) == 0)
-		while (!found && diag_next(&n))
-			found = n.tag == ' ' &&
-			    strcmp(n.field[1], "delayed") == 0;
-	diag_close(&n);
-	return found;
-}
+/* ---- warnings ---------------------------------------------------------- */
 
 /* The next age of reporttimes behind the last look, of these vertices, mono. */
 static double
@@ -1000,7 +768,7 @@ delay_reason(const struct message *m, const struct diags *n, unsigned long off)
 	    (r->state != RC_OUT || r->alone)))
 		r = NULL;
 	t = v->thread;
-	return r != NULL && r->why != NULL ? reason_of(r) :
+	return r != NULL && r->why != NULL ? r->why->s :
 	    t->tries > 0 && t->reason != NULL ? t->reason : "";
 }
 
@@ -1010,6 +778,7 @@ static int
 write_delay(const struct message *m, struct diags *n, unsigned long off)
 {
 	long age = msg_age(m), born = now.wall - age;
+	const struct conf *conf;
 	const struct setting *s;
 	unsigned long times = 0;
 	char fields[WORD_MAX_ + 100];
@@ -1018,9 +787,10 @@ write_delay(const struct message *m, struct diags *n, unsigned long off)
 	if (diag_rcpt(n, off) < 0 || (n->state != ' ' && n->state != '~') ||
 	    n->delay_at == 0)
 		return 0;
-	s = clause_of(n);
-	if (s == NULL)
+	conf = cf_match(q.config, n->rc.channel, n->rc.host);
+	if (conf == NULL)
 		return -1;
+	s = &conf->v;
 	while (times < (unsigned long)s->reports.n &&
 	    s->reports.at[times] <= age)
 		times++;
@@ -1171,18 +941,6 @@ dsn_text(const char *s)
 }
 
 void
-msg_relay(struct ta *ta, const char *notary)
-{
-	const char *s = strrchr(notary, '\1'), *name;
-
-	if (s == NULL || *++s == '\0')
-		return;
-	name = strchr(s, ';');
-	s = name == NULL ? s : name + 1;
-	text_fmt(ta->relay, sizeof(ta->relay), "%s", s + strspn(s, " "));
-}
-
-void
 msg_log(const struct vertex *v, unsigned long off, int failed,
     const char *status, const char *message)
 {
@@ -1251,7 +1009,7 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 		if (r->state == RC_PENDING) {
 			n++;
 			log_deferred(v, r, next, relay,
-			    r->why == NULL ? "" : reason_of(r));
+			    r->why == NULL ? "" : r->why->s);
 		}
 	if (n == v->left)
 		return;

@@ -38,7 +38,8 @@
  *
  *	failure		all recipients are done, and some have failed.  A
  *			failure without a diagnostic line (after a crash) gets
- *			a general text
+ *			a general text; under bounce=none, which the agent does
+ *			not know, each has a line with the tag '-'
  *	success		all recipients are done, none has failed, and some
  *			asked for a DSN on success.  Or some are left: then the
  *			DSN is on those done so far, failures too,
@@ -81,6 +82,103 @@ static unsigned expiries;	/* vertices, in this pass */
 
 static int dsn_made;		/* the sweep has made a DSN READY */
 
+/* ---- recipients on disk ----------------------------------------------- */
+
+/* Makes sure of the tag of a finished recipient, without which the message is
+ * delivered to it again: 1, or 0 when it cannot be set. */
+static int
+set_tag(const struct message *m, unsigned long off, int state)
+{
+	int tag = state == RC_OK ? '+' : '-';
+
+	return off == 0 || ctl_has(m->name, off, tag) ||
+	    ctl_mark(m->name, off, tag) == 0;
+}
+
+/* Has the vertex bounce=none? */
+static int
+is_quiet(const struct vertex *v)
+{
+	return v->thread->ring->conf->v.bounce == BOUNCE_NONE;
+}
+
+/* Writes the diagnostic line of a recipient that has failed; under bounce=none
+ * with the tag '-', so that no DSN is sent on it: 0 or -1. */
+static int
+diagnose(const struct vertex *v, unsigned long off, const char *notary,
+    const char *status, const char *message, long when)
+{
+	return ctl_diag(v->msg->name, off, is_quiet(v) ? '-' : ' ', notary,
+	    status, message, when);
+}
+
+/* Writes tag and line of a recipient that the scheduler lets fail: 0 or -1.
+ * The tag comes first, then the diagnostic line; if the line cannot be written
+ * the tag is taken back.  Under bounce=none the line comes first, as a tag
+ * alone would cause a DSN. */
+static int
+fail_on_disk(const struct vertex *v, unsigned long off, const char *status,
+    const char *message, long when)
+{
+	const char *name = v->msg->name;
+
+	if (!is_quiet(v) && ctl_mark(name, off, '-') < 0)
+		return -1;
+	if (diagnose(v, off, "", status, message, when) == 0)
+		return is_quiet(v) ? ctl_mark(name, off, '-') : 0;
+	if (!is_quiet(v))
+		ctl_mark(name, off, ' ');
+	return -1;
+}
+
+/* Recipients without a reason get that of their last diagnostic line, which an
+ * older scheduler or another agent may have written, and its time in when[]: 0,
+ * or -1 when the file cannot be read now. */
+static int
+read_reasons(const struct vertex *v, long *when)
+{
+	struct rcpt *r, *end = v->r + v->nr;
+	struct diags n;
+	const char *s;
+	int err = 0;
+
+	for (r = v->r; r < end; r++)
+		r->wanted = r->state == RC_PENDING && r->why == NULL;
+	if (diag_open(&n, v->msg->name) < 0)
+		err = errno;
+	while (err == 0 && diag_next(&n)) {
+		if ((r = msg_rcpt(v, n.off)) == NULL || !r->wanted)
+			continue;
+		/* a crash may have lost the tag of one that had expired */
+		s = strstr(n.text, REASON_MARK);
+		s = s == NULL ? n.text : s + sizeof(REASON_MARK) - 1;
+		msg_reason(v, r, s + strspn(s, "\r "));
+		when[r - v->r] = n.when;
+	}
+	if (err == 0)
+		err = diag_error(&n);
+	diag_close(&n);
+	if (err != 0)
+		log_err("expire msg=%s its reasons cannot be read: %s",
+		    ctl_msg(v->msg->name), strerror(err));
+	return err != 0 ? -1 : 0;
+}
+
+/* Has the file a warning that was not sent, as after a crash? */
+static int
+has_warning(const char *name)
+{
+	struct diags n;
+	int found = 0;
+
+	if (diag_open(&n, name) == 0)
+		while (!found && diag_next(&n))
+			found = n.tag == ' ' &&
+			    strcmp(n.field[1], "delayed") == 0;
+	diag_close(&n);
+	return found;
+}
+
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
 /* Frees the vertices of the message that are OUT. */
@@ -106,18 +204,6 @@ to_sweep(struct message *m)
 	m->swept = 1;
 	m->first.prev = done;
 	done = &m->first;
-}
-
-int
-q_over(const struct message *m)
-{
-	return m->left == 0 && msg_rest(m) == 0;
-}
-
-int
-q_only_dsns(const struct message *m)
-{
-	return m->left == m->ndsn && msg_rest(m) == 0;
 }
 
 static int
@@ -326,7 +412,7 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 		msg_gone(v, 1);
 		q.rcpts_out += off != 0;
 	} else {
-		msg_tag(m, off, state);
+		set_tag(m, off, state);
 	}
 	m->failed |= state == RC_FAILED;
 	m->done |= state != RC_FAILED && off != 0;
@@ -377,7 +463,7 @@ last_try(const struct vertex *v)
 static int
 expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 {
-	const char *why = r->why != NULL ? reason_of(r) : host_died(v) ?
+	const char *why = r->why != NULL ? r->why->s : host_died(v) ?
 	    v->thread->reason : NULL;
 	char message[1200];
 	struct text t;
@@ -389,7 +475,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
 		text_add(&t, "; no reason for the delay was kept");
-	if (msg_fail(v, r->off, "4.4.7 (delivery time expired)", message,
+	if (fail_on_disk(v, r->off, "4.4.7 (delivery time expired)", message,
 	    when) < 0)
 		return -1;
 	finish(v, r, r->off, RC_FAILED, "expire", message);
@@ -403,7 +489,7 @@ vertex_expire(struct vertex *v, const char *how)
 {
 	long *when = mem_get(v->nr * sizeof(*when)), tried = last_try(v);
 	int bad = when == NULL || (v->msg->diags && (!host_died(v) ||
-	    v->thread->reason == NULL) && msg_read_reasons(v, when) < 0);
+	    v->thread->reason == NULL) && read_reasons(v, when) < 0);
 	unsigned i;
 
 	for (i = 0; i < v->nr && !bad; i++)
@@ -538,7 +624,7 @@ q_add(struct message *m, unsigned long num)
 	q.nkept += m->held;
 	if (q.nmessages > q.peak_messages)
 		q.peak_messages = q.nmessages;
-	if (!m->over && m->diags && msg_has_warning(m->name))
+	if (!m->over && m->diags && has_warning(m->name))
 		add_dsn(m, "delay", 0);
 	return 0;
 }
@@ -835,13 +921,13 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 {
 	const char *name = v->msg->name;
 	int failed = s->state == RC_FAILED, bad = 0;
-	int line = failed ? s->ours || msg_is_quiet(v) :
+	int line = failed ? s->ours || is_quiet(v) :
 	    s->ours && (ctl_wishes_at(name, off) & WISH_SUCCESS) != 0;
 
 	if (failed && *message == '\0')
 		message = "(unknown)";
 	if (line)
-		bad = (failed ? msg_diagnose(v, off, notary, PERMANENT, message,
+		bad = (failed ? diagnose(v, off, notary, PERMANENT, message,
 		    now.wall) : ctl_diag(name, off, ' ', notary,
 		    "2.0.0 (delivered)", message, now.wall)) < 0 ||
 		    ctl_sync(name) < 0;
@@ -854,6 +940,20 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 	finish(v, r, off, s->state, s->word, message);
 	if (line && !bad)
 		q_dsn_due(v->msg);
+}
+
+/* Notes the other host, if the report has it: the notary fields end with it, as
+ * "dns; mx.example". */
+static void
+note_relay(struct ta *ta, const char *notary)
+{
+	const char *s = strrchr(notary, '\1'), *name;
+
+	if (s == NULL || *++s == '\0')
+		return;
+	name = strchr(s, ';');
+	s = name == NULL ? s : name + 1;
+	text_fmt(ta->relay, sizeof(ta->relay), "%s", s + strspn(s, " "));
 }
 
 const char *
@@ -876,7 +976,7 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 	    off <= ta->unread_off;
 	if (r == NULL && off > ta->unread_off)
 		ta->unread_off = off;
-	msg_relay(ta, notary);
+	note_relay(ta, notary);
 	if (s->dated)
 		message = retry_at(v, message);
 	if (s->state == RC_PENDING)
@@ -912,7 +1012,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	long pid;
 	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
-	if (was == '-' && msg_is_quiet(v) && msg_diagnose(v, r->off, "",
+	if (was == '-' && is_quiet(v) && diagnose(v, r->off, "",
 	    PERMANENT, by_tag, now.wall) == 0)
 		ctl_sync(name);
 	if (was == '+' || was == '-')
@@ -933,7 +1033,7 @@ tag_finished(const struct vertex *v)
 
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_OK || r->state == RC_FAILED)
-			all &= msg_tag(v->msg, r->off, r->state);
+			all &= set_tag(v->msg, r->off, r->state);
 	return all;
 }
 
@@ -991,7 +1091,7 @@ find_box(struct vertex *v)
 		return;
 	v->thread = own;
 	if (v->host & HOST_BAD && v->r[0].why != NULL)
-		reason_copy(&own->reason, reason_of(&v->r[0]));
+		reason_copy(&own->reason, v->r[0].why->s);
 	th_update(t);
 }
 

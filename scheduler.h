@@ -198,6 +198,14 @@ struct config {
 
 /* ---- in core (order.c to queue.c) ------------------------------------ */
 
+/* reason: a text that recipients share.  Owned by message.c. */
+struct reason {
+	struct hlink link;	/* by its text */
+	unsigned refs;
+	unsigned round;		/* of reason_all, in which it was seen last */
+	const char *s;		/* the text, stored behind this */
+};
+
 /*
  * rcpt: one recipient line.  An array for each vertex, in file order, so an
  * offset is found in O(log n).
@@ -212,7 +220,7 @@ struct rcpt {
 	unsigned char counted;	/* FED: a deferral is not counted: one was, or
 				 * the recipient was read during the job */
 	unsigned char alone;	/* RC_OUT: it is for its own recipient only */
-	unsigned char wanted;	/* msg_read_reasons: it has no reason yet */
+	unsigned char wanted;	/* read_reasons: it has no reason yet */
 	struct reason *why;	/* of its last deferral, or NULL */
 };
 

@@ -171,13 +171,14 @@ static void
 forget(void)
 {
 	struct message *m = msg_find(123, NULL);
+	struct hlink *l;
 
 	if (m != NULL)
 		q_drop(m, "enough");
 	now.mono += 100;
 	q_sweep();
-	if ((m = msg_away("123-1")) != NULL)
-		q_discard(m);
+	if ((l = hash_first(&q.away, 123)) != NULL)
+		q_discard(OWNER(struct message, link, l));
 	ctl_forget();
 	unlink("123-1");
 	fuzz_empty("../queue");
