@@ -568,7 +568,7 @@ emit_report(void)
 		if (r->slots.nta > 0 && r->nthreads == 0)
 			emit_ring(r, at);
 	emit("Kids: %u  Idle: %2ld  Msgs: %3u  Thrds: %3u  Rcpnts: %4u  "
-	    "Uptime: ", q.nagents, q.slots.nidle, q.nmessages, q.nthreads,
+	    "Uptime: ", q.nagents, q.slots.nidle, q.messages.n, q.nthreads,
 	    rows.n);
 	emit_span(NOW);
 	emit("\nMsgs in %lu out %lu stored %lu Rcpnts in %lu out %lu "

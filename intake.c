@@ -129,7 +129,7 @@
 int
 in_full(void)
 {
-	return q.config->active > 0 && q.nmessages >=
+	return q.config->active > 0 && q.messages.n >=
 	    q.nkept + q.ndsn + (unsigned)q.config->active;
 }
 
@@ -380,7 +380,7 @@ due_if_evicted(const struct message *m)
 static void
 evict(struct message *m, double due)
 {
-	unsigned rcpts = m->rcpts + msg_rest(m), n = q.nmessages;
+	unsigned rcpts = m->rcpts + msg_rest(m), n = q.messages.n;
 	int lost = q_evict(m, due) < 0;
 	struct vertex *v, *next;
 
@@ -1164,7 +1164,7 @@ first_due(void)
 static int
 take(int old)
 {
-	unsigned before = q.nmessages;
+	unsigned before = q.messages.n;
 	const struct message *m;
 	char name[NAME_MAX_];
 
@@ -1180,7 +1180,7 @@ take(int old)
 		step.began = now.mono;
 	if (replaces[0] != '\0')
 		replace(name);
-	return q.nmessages > before;
+	return q.messages.n > before;
 }
 
 /* Is there room for one more message; or is there one, and room can be made?

@@ -286,7 +286,7 @@ int	order_waits(const struct ring *);
 int	order_allowed(const struct message *, long nfree);
 /* The message of the vertex is at its share: blocks the vertex, in the
  * preemptive order the whole job, until the message may have more agents: 0, or
- * -1 without memory. */
+ * -1 without memory.  The caller calls th_update. */
 int	order_block(struct vertex *);
 int	order_blocked(const struct vertex *);	/* 1 while it is, or 0 */
 /* Unblocks the job with the fewest agents if its message may have more: a
@@ -299,8 +299,8 @@ void	order_forget(struct message *);		/* frees its jobs */
  * thread.c - the queues of destinations, and the rings of agents
  * ====================================================================== */
 
-int	th_init(struct config *);	/* 0, or -1 without memory */
-void	th_reload(struct config *);	/* puts all threads under new rings */
+/* Uses another configuration, or the first: all threads get its rings. */
+void	th_reload(struct config *);
 void	th_sweep(void);	/* empty threads become unused; frees old rings */
 /* Is the ring of a configuration that was replaced? */
 #define ring_is_old(r)	((r)->conf->config != q.config)
@@ -344,10 +344,8 @@ void	th_hold(struct vertex *);
 void	th_release(struct vertex *);
 /* Checks again whether its address is held: 1 when a hold ended. */
 int	th_rehold(struct thread *);
-/* Blocks the vertex, as its message is at its share: 0, or -1 if that fails.
- * th_unblock: unblocks one whose message may have more agents, when nfree are
- * free: 1 or 0. */
-int	th_block(struct vertex *);
+/* Unblocks a vertex of the ring whose message may have more agents, when nfree
+ * are free: 1 or 0. */
 int	th_unblock(struct ring *, long nfree);
 void	th_leave(struct ta *);	/* the agent leaves its thread */
 /* The agent has sent its first #hungry. */

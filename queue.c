@@ -47,12 +47,15 @@
  *	delay		warnings, at the ages in reporttimes
  *
  * Expiry.  A message has one timer, for the earliest time at which a vertex of
- * it can expire or a warning is due.  A vertex expires when it is older than
- * expiry and was tried, by itself or with its dead host; or, tried or not,
- * expiry2 later.  With expiry=3d and expiry2=1d it expires at 3 days if it was
- * tried, at 4 days in any case.  No next try is later than expiry, and a
- * deferral after expiry expires the vertex.  Held vertices do not expire.  A
- * message whose control file was removed by another program is dropped.
+ * it can expire, or a warning or a part is due.  By this timer a message that
+ * is over gets another try when its files could not be removed, and vertices
+ * that are deleted or bounced in great number end, some a pass.  A vertex
+ * expires when it is older than expiry and was tried, by itself or with its
+ * dead host; or, tried or not, expiry2 later.  With expiry=3d and expiry2=1d it
+ * expires at 3 days if it was tried, at 4 days in any case.  No next try is
+ * later than expiry, and a deferral after expiry expires the vertex.  Held
+ * vertices do not expire.  A message whose control file was removed by another
+ * program is dropped.
  *
  * Objects in core are freed in one place, q_sweep at the end of a pass:
  * vertices that are done, messages without vertices and with no DSN to send,
@@ -67,20 +70,15 @@
 #define TRIED_AGAIN	60	/* seconds until old mail that was never tried
 				 * is checked again */
 #define AT_ONCE		200	/* recipients checked for warnings in a pass */
-#define EXPIRE_NOW	20	/* vertices that expire in a pass, and the rest
-				 * of their message; each is written to disk */
+#define END_NOW		20	/* vertices that expire, are deleted or bounced
+				 * in a pass; each is written to disk */
 
 /* Messages to be swept, as their first vertices, linked by prev. */
 static struct vertex *done;
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
-/* HELD vertices that are to be deleted or bounced, some a pass. */
-static struct list cancelled;
-
 static unsigned checks;	/* checks for warnings, left in this pass */
-static unsigned expiries;	/* vertices, in this pass */
-
-static int dsn_made;		/* the sweep has made a DSN READY */
+static int ends = END_NOW;	/* vertices that may end so, ... */
 
 /* ---- recipients on disk ----------------------------------------------- */
 
@@ -223,15 +221,6 @@ read_no_more(struct message *m)
 	msg_place(m);
 }
 
-/* The vertex is no longer to be deleted or bounced. */
-static void
-uncancel(struct vertex *v)
-{
-	if (v->cancel != CANCEL_NONE && v->state == V_HELD)
-		list_del(&cancelled, v);
-	v->cancel = CANCEL_NONE;
-}
-
 /* Has the vertex reasons of recipients that are not read yet? */
 static int
 has_out(const struct vertex *v)
@@ -249,7 +238,6 @@ remove_vertex(struct vertex *v, int over, double until)
 	struct message *m = v->msg;
 
 	over = over && (m->end >= END_DROP || !has_out(v));
-	uncancel(v);
 	th_out(v);
 	v->state = V_DONE;
 	msg_gone(v, v->left);
@@ -348,8 +336,6 @@ arrive(struct vertex *v)
 	} else {
 		th_ready(t, v);
 	}
-	if (v->cancel != CANCEL_NONE)
-		list_add(&cancelled, v);
 	th_update(t);
 }
 
@@ -526,9 +512,19 @@ vertex_delete(struct vertex *v)
 	return 0;
 }
 
-/* Expires the vertex if that is due: when to check again, mono.  Old mail that
- * was never tried is checked often, as its host may be found dead, and that
- * counts as a try. */
+/* Deletes or bounces a vertex that no agent has: 0, or -1 when the disk cannot
+ * be written. */
+static int
+do_cancel(struct vertex *v, enum cancel how)
+{
+	v->cancel = CANCEL_NONE;
+	return how == CANCEL_DELETE ? vertex_delete(v) :
+	    vertex_expire(v, "ended by the postmaster");
+}
+
+/* Ends the vertex if it is one of many that are deleted or bounced, or expires
+ * it if that is due: when to check again, mono.  Old mail that was never tried
+ * is checked often, as its host may be found dead, and that counts as a try. */
 static double
 vertex_timer(struct vertex *v)
 {
@@ -536,6 +532,13 @@ vertex_timer(struct vertex *v)
 	double at = v->msg->born + s->expiry;
 	double untried = at + s->expiry2;
 
+	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
+		ends--;
+		if (do_cancel(v, (enum cancel)v->cancel) == 0)
+			return FAR_OFF;
+		if (!v->msg->held)
+			th_release(v);
+	}
 	if (s->expiry == 0 || v->msg->held || v->thread->held != NULL)
 		return FAR_OFF;		/* held vertices do not expire */
 	if (at > now.mono)
@@ -549,7 +552,7 @@ vertex_timer(struct vertex *v)
 	}
 	if (v->state == V_FED || vertex_expire(v, "expired") < 0)
 		return now.mono + DISK_AGAIN;
-	expiries++;
+	ends--;
 	return FAR_OFF;
 }
 
@@ -581,11 +584,13 @@ q_rearm(struct message *m)
 		to_sweep(m);
 		return;
 	}
-	for (v = msg_first(m); v != NULL; v = other) {
+	for (v = msg_first(m); v != NULL && ends > 0; v = other) {
 		other = msg_next(v);
 		at = v->state == V_DONE ? FAR_OFF : vertex_timer(v);
 		next = at < next ? at : next;
 	}
+	if (v != NULL)
+		next = now.mono;	/* the others follow in a later pass */
 	at = msg_late_at(m);
 	at = at <= now.mono ? warn(m) : at;
 	msg_due_by(m, at < next ? at : next);
@@ -609,7 +614,7 @@ q_add(struct message *m, unsigned long num)
 {
 	struct message *twin = NULL;
 
-	if (heap_room(&q.expire, q.nmessages + 1) < 0)
+	if (heap_room(&q.expire, q.messages.n + 1) < 0)
 		return -1;
 	msg_return(m);
 	msg_place(m);
@@ -617,13 +622,12 @@ q_add(struct message *m, unsigned long num)
 		m->twin = twin->twin = 1;
 	m->over = m->nr == 0;	/* all were done when it was read */
 	hash_add(&q.messages, &m->link, num);
-	q.nmessages++;
 	q.msgs_in++;
 	q.rcpts_in += m->nr;
 	m->held = held_find(0, m->name) != NULL;
 	q.nkept += m->held;
-	if (q.nmessages > q.peak_messages)
-		q.peak_messages = q.nmessages;
+	if (q.messages.n > q.peak_messages)
+		q.peak_messages = q.messages.n;
 	if (!m->over && m->diags && has_warning(m->name))
 		add_dsn(m, "delay", 0);
 	return 0;
@@ -670,31 +674,18 @@ q_unread(struct part *p, unsigned n, unsigned gone)
 
 /* ---- commands of operators ------------------------------------------- */
 
-#define CANCELLED_NOW	100	/* vertices that are ended in one pass */
-
-/* Deletes or bounces a vertex that no agent has: 0, or -1 when the disk cannot
- * be written. */
-static int
-do_cancel(struct vertex *v, enum cancel how)
-{
-	uncancel(v);
-	return how == CANCEL_DELETE ? vertex_delete(v) :
-	    vertex_expire(v, "ended by the postmaster");
-}
-
 int
 q_cancel(struct vertex *v, enum cancel how, int later)
 {
 	if (v->state != V_FED && !later)
 		return do_cancel(v, how);
-	uncancel(v);
-	if (v->state != V_FED) {
-		if (v->state != V_HELD)
-			th_hold(v);	/* no agent gets it meanwhile */
-		list_add(&cancelled, v);
-	}
 	v->cancel = how;
-	return v->state == V_FED ? 1 : 2;
+	if (v->state == V_FED)
+		return 1;
+	if (v->state != V_HELD)
+		th_hold(v);	/* no agent gets it meanwhile */
+	msg_due_by(v->msg, now.mono);
+	return 2;
 }
 
 void
@@ -714,19 +705,6 @@ q_cancel_rest(struct message *m, enum cancel how)
 		return;
 	m->cancel = how;
 	q_reread(m);
-}
-
-/* Deletes or bounces the next ones of many.  Each is written to disk, so that a
- * pass does only some. */
-static void
-cancel_some(void)
-{
-	struct vertex *v;
-	int n;
-
-	for (n = 0; n < CANCELLED_NOW && (v = cancelled.head) != NULL; n++)
-		if (do_cancel(v, (enum cancel)v->cancel) < 0 && !v->msg->held)
-			th_release(v);
 }
 
 void
@@ -1203,20 +1181,17 @@ q_timers(void)
 		th_due(OWNER(struct thread, wake, t));
 	}
 	checks = AT_ONCE;
-	expiries = 0;
-	while (checks > 0 && expiries < EXPIRE_NOW && heap_wait(&q.expire) == 0)
+	ends = END_NOW;
+	while (checks > 0 && ends > 0 && heap_wait(&q.expire) == 0)
 		q_rearm(OWNER(struct message, due, heap_first(&q.expire)));
-	cancel_some();
 }
 
 double
 q_wait(void)
 {
 	double w = heap_wait(&q.wake), e = heap_wait(&q.expire);
-	int soon = cancelled.n > 0 || dsn_made;
 
-	dsn_made = 0;
-	return soon ? 0 : w < e ? w : e;
+	return w < e ? w : e;
 }
 
 /* What is OUT comes in when it expires or a warning is due, which may be sooner
@@ -1271,7 +1246,6 @@ unlist(struct message *m)
 	order_forget(m);
 	heap_del(&q.expire, &m->due);
 	hash_del(&q.messages, &m->link);
-	q.nmessages--;
 	q.nkept -= m->held;
 }
 
@@ -1327,7 +1301,7 @@ add_last_dsn(struct message *m)
 	if (add_dsn(m, m->failed ? "failure" : "success", 0) < 0)
 		return -1;
 	m->swept = 0;
-	dsn_made = 1;
+	msg_due_by(m, now.mono);	/* a pass follows that feeds it */
 	return 0;
 }
 
@@ -1407,6 +1381,9 @@ int
 q_init(struct config *config)
 {
 	ctl_has_job = has_job;
-	return th_init(config) < 0 || hash_init(&q.messages, 256) < 0 ||
-	    hash_init(&q.away, 64) < 0 ? -1 : 0;
+	if (hash_init(&q.messages, 256) < 0 || hash_init(&q.away, 64) < 0 ||
+	    hash_init(&q.dests, 64) < 0)
+		return -1;
+	th_reload(config);
+	return 0;
 }

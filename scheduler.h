@@ -578,7 +578,7 @@ struct queue {
 	struct ring *rings;
 	struct chan *chans;
 	struct ta *agents;	/* ta.c keeps it */
-	unsigned nthreads, nmessages;
+	unsigned nthreads;
 	unsigned nkept;		/* messages held by name */
 	unsigned ndsn;		/* vertices that the agent dsn has, without
 				 * dsn/delay */

@@ -92,15 +92,6 @@ unref(struct config *c)
 		cf_free(c);
 }
 
-/* Uses another configuration from now on; all rings become old. */
-static void
-use_config(struct config *config)
-{
-	config->refs++;
-	unref(q.config);
-	q.config = config;
-}
-
 /* Frees old rings that are empty. */
 static void
 sweep_rings(void)
@@ -270,15 +261,6 @@ update_turn(struct thread *t)
 }
 
 int
-th_block(struct vertex *v)
-{
-	if (order_block(v) < 0)
-		return -1;
-	update_turn(v->thread);
-	return 0;
-}
-
-int
 th_unblock(struct ring *r, long nfree)
 {
 	struct vertex *v = order_unblock(r, nfree);
@@ -411,14 +393,6 @@ th_trigger(const char *host)
 		n++;
 	}
 	log_info("trigger host=%s threads=%d", host, n);
-}
-
-/* The message has one more vertex with an agent (1), or one less (-1). */
-static void
-count_agents(struct vertex *v, int more)
-{
-	v->msg->nfed += more;
-	order_share(v->msg);
 }
 
 void
@@ -626,7 +600,8 @@ th_give(struct ta *ta, struct vertex *v)
 		join(ta, t);
 	order_take(v, 1);
 	t->nfed++;
-	count_agents(v, 1);
+	v->msg->nfed++;
+	order_share(v->msg);
 	v->state = V_FED;
 	v->ta = ta;
 	v->by.deferrals = 0;
@@ -683,7 +658,8 @@ th_unfed(struct vertex *v)
 	v->ta = NULL;
 	v->thread->nfed--;
 	q.ndsn -= is_last_dsn(v->thread);
-	count_agents(v, -1);
+	v->msg->nfed--;
+	order_share(v->msg);
 	th_unblock(r, 0);
 }
 
@@ -768,7 +744,9 @@ th_reload(struct config *config)
 {
 	struct hlink *l;
 
-	use_config(config);
+	config->refs++;
+	unref(q.config);
+	q.config = config;	/* all rings are old now */
 	/* all READY vertices return to the lists of their threads */
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
 		order_forget(OWNER(struct message, link, l));
@@ -796,11 +774,4 @@ th_sweep(void)
 		move_threads();
 	sweep_rings();
 	dest_forget();
-}
-
-int
-th_init(struct config *config)
-{
-	use_config(config);
-	return hash_init(&q.dests, 64);
 }

@@ -95,8 +95,9 @@ configure(const char *keys)
 	close(fd);
 	c = cf_load(name, say);
 	unlink(name);
-	if (q.config == NULL ? th_init(c) < 0 : (th_reload(c), 0))
+	if (q.config == NULL && hash_init(&q.dests, 64) < 0)
 		malformed("no memory", keys);
+	th_reload(c);
 	th_sweep();
 }
 
@@ -764,9 +765,11 @@ next_allowed(void)
 
 		v = order_next(ring);
 		if (v != NULL && (order_allowed(v->msg, nfree) ||
-		    th_block(v) < 0))
+		    order_block(v) < 0))
 			return v;
-		if (v == NULL && !th_unblock(ring, AGENTS_MAX))
+		if (v != NULL)
+			th_update(v->thread);
+		else if (!th_unblock(ring, AGENTS_MAX))
 			return NULL;
 	}
 }
