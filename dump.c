@@ -295,7 +295,7 @@ collect(void)
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
 		for (v = msg_first(m); v != NULL; v = msg_next(v))
-			if (v->state != V_DONE)
+			if (is_in_core(v))
 				rows.v[rows.n++] = v;
 	}
 	qsort(rows.v, rows.n, sizeof(*rows.v), by_number);

@@ -288,16 +288,14 @@ static void
 evict_waiting(struct part *p)
 {
 	double until, report = msg_late_at(p->msg);
-	struct vertex *v, *next;
+	struct vertex *v;
 
 	if (report <= now.mono)
 		return;
-	for (v = msg_first(p->msg); v != NULL; v = next) {
-		next = msg_next(v);
-		if (v->state != V_DONE && v->thread->ring->chan == p->chan &&
+	for (v = msg_first(p->msg); v != NULL; v = msg_next(v))
+		if (is_in_core(v) && v->thread->ring->chan == p->chan &&
 		    (until = leaves_until(v)) != 0)
 			evict_vertex(p, v, until < report ? until : report);
-	}
 }
 
 /* Evicts READY vertices of the message, the last first, until core has at most
@@ -365,7 +363,7 @@ due_if_evicted(const struct message *m)
 	if (first < now.mono + NEAR)
 		return 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (v->state == V_DONE)
+		if (!is_in_core(v))
 			continue;
 		near = (double)v->thread->ring->conf->v.interval / 2;
 		at = leaves_until(v);
@@ -382,16 +380,14 @@ evict(struct message *m, double due)
 {
 	unsigned rcpts = m->rcpts + msg_rest(m), n = q.messages.n;
 	int lost = q_evict(m, due) < 0;
-	struct vertex *v, *next;
+	struct vertex *v;
 
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_id(m),
 	    (long)(due - now.mono), rcpts, n,
 	    lost ? " beyond PARAMevicted" : "");
-	for (v = msg_first(m); v != NULL && !lost; v = next) {
-		next = msg_next(v);
-		if (v->state != V_DONE)
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (is_in_core(v))	/* none, if all is forgotten */
 			q_leave(v, leaves_until(v));
-	}
 }
 
 /*
@@ -453,6 +449,7 @@ static struct {
 	unsigned n;		/* ... and has taken */
 	unsigned early;		/* recipients left to a reread */
 	unsigned hosts;		/* vertices that were made, or are BACK */
+	int	out;		/* some vertices were OUT */
 } reading;
 
 /* Notes the vertex in the thread of its address, also when it is itself in the
@@ -479,13 +476,13 @@ begin_reading(const struct message *m, const struct chan *c, unsigned most)
 
 	reading.mark++;
 	reading.most = most;
-	reading.n = reading.early = reading.hosts = 0;
+	reading.n = reading.early = reading.hosts = reading.out = 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE && v->thread->ring->chan == c)
+		if (v->state != V_DONE &&
+		    (c == NULL || v->thread->ring->chan == c)) {
+			reading.out |= v->state == V_OUT;
 			meet(v);
-	for (v = m->out; v != NULL; v = v->other)
-		if (c == NULL || v->thread->ring->chan == c)
-			meet(v);
+		}
 }
 
 /* Adds the recipient in c to the vertex of its thread, if it is not in core
@@ -623,15 +620,13 @@ static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 static int
 enter(struct message *m, struct ctl *c, const struct stat *st)
 {
-	struct vertex *v, *next;
+	struct vertex *v;
 
-	for (v = m->out; v != NULL; v = next) {
-		next = v->other;
-		if (th_is_dsn(v->thread)) {	/* it has no line in the file */
-			msg_back(v);
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state == V_OUT && th_is_dsn(v->thread)) {
+			msg_back(v);	/* it has no line in the file */
 			msg_add(v, 0);
 		}
-	}
 	if (q_add(m, name_num(m->name)) < 0)
 		return -1;
 	q_arrived(m);
@@ -874,14 +869,16 @@ consider(char *name)
 {
 	struct ctl c;
 	struct message *m;
+	const struct vertex *v;
 	int opened;
 
 	replaces[0] = '\0';
 	if (named(&q.messages, name) != NULL)
 		return 0;
 	m = named(&q.away, name);
-	if (m != NULL && m->vertices != NULL)
-		return 0;	/* evicted in this pass: the sweep is first */
+	for (v = m == NULL ? NULL : msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state == V_DONE)
+			return 0;	/* the sweep is first */
 	m = load(&c, name, m);
 	opened = c.l.fd >= 0;
 	ctl_close(&c);
@@ -955,7 +952,7 @@ is_early(struct part *p, const struct ctl *c)
 {
 	const struct thread *t = NULL;
 
-	if (p->msg->out != NULL && p->msg->cancel == CANCEL_NONE)
+	if (reading.out && p->msg->cancel == CANCEL_NONE)
 		t = th_get(dest_chan(c->channel), c->host, 0);
 	if (t == NULL || t->mark != reading.mark ||
 	    t->vertex->state != V_OUT || t->vertex->by.wanted <= now.mono)
@@ -1237,7 +1234,6 @@ in_fetch(const char *base)
 {
 	char name[NAME_MAX_];
 
-	replaces[0] = '\0';
 	if (spool_where(base, name) < 0)
 		return;
 	fetch(name);

@@ -13,7 +13,7 @@
  * A message that is not read whole has a struct part for each channel, too.
  * Each is made when it is first needed.
  *
- * Bytes where pointers have eight: 191 and the name for a message, 104 for each
+ * Bytes where pointers have eight: 183 and the name for a message, 104 for each
  * vertex after the first, 16 for each recipient of several.  The memory of the
  * first vertex is used again when that vertex is done and more of the message
  * is read.
@@ -328,12 +328,9 @@ msg_vertex_free(struct vertex *v)
 		reason_free(&v->r[i]);
 		q.nlater -= v->r[i].state == RC_OUT;
 	}
-	if (v->state == V_OUT) {
+	if (v->state == V_OUT)
 		REMOVE(v->thread->out, v, next, prev);
-		REMOVE(m->out, v, other, before);
-	} else {
-		REMOVE(m->vertices, v, other, before);
-	}
+	REMOVE(m->vertices, v, other, before);
 	if (v->r != &v->one)
 		free(v->r);
 	if (v == &m->first)
@@ -531,16 +528,12 @@ merge(struct vertex *v)
 int
 msg_out(struct vertex *v, double until)
 {
-	struct message *m = v->msg;
-
 	if (is_full()) {
-		m->aged = 1;
+		v->msg->aged = 1;
 		return -1;
 	}
 	merge(v);
 	count(v, -(int)v->left);
-	REMOVE(m->vertices, v, other, before);
-	PREPEND(m->out, v, other, before);
 	PREPEND(v->thread->out, v, next, prev);
 	v->state = V_OUT;
 	v->by.wanted = until;
@@ -551,8 +544,6 @@ void
 msg_back(struct vertex *v)
 {
 	REMOVE(v->thread->out, v, next, prev);
-	REMOVE(v->msg->out, v, other, before);
-	APPEND(v->msg->vertices, v, other, before);
 	v->state = V_BACK;
 }
 
@@ -712,16 +703,17 @@ msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 
 /* ---- warnings ---------------------------------------------------------- */
 
-/* The next age of reporttimes behind the last look, of these vertices, mono. */
-static double
-late_at(const struct message *m, const struct vertex *v)
+/* The next age of reporttimes behind the last look. */
+double
+msg_late_at(const struct message *m)
 {
 	long warned = m->details == NULL ? -1 : m->details->warned;
 	const struct numbers *times;
+	const struct vertex *v;
 	double at, next = FAR_OFF;
 	int k;
 
-	for (; v != NULL; v = v->other) {
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_DONE)
 			continue;
 		times = &v->thread->ring->conf->v.reports;
@@ -733,18 +725,12 @@ late_at(const struct message *m, const struct vertex *v)
 	return next;
 }
 
-double
-msg_late_at(const struct message *m)
-{
-	double in = late_at(m, m->vertices), out = late_at(m, m->out);
-
-	return in < out ? in : out;
-}
-
-/* The first of these vertices, in core or OUT, for the recipient in rc. */
+/* The vertex, in core or OUT, for the recipient in rc; or NULL. */
 static const struct vertex *
-vertex_of(const struct vertex *v, const struct diags *n)
+vertex_of(const struct message *m, const struct diags *n)
 {
+	const struct vertex *v = msg_first(m);
+
 	while (v != NULL && (v->state == V_DONE ||
 	    strcmp(v->thread->host, n->rc.host) != 0 ||
 	    strcmp(v->thread->ring->chan->name, n->rc.channel) != 0))
@@ -756,11 +742,11 @@ vertex_of(const struct vertex *v, const struct diags *n)
 static const char *
 delay_reason(const struct message *m, const struct diags *n, unsigned long off)
 {
-	const struct vertex *v = vertex_of(m->vertices, n);
+	const struct vertex *v = vertex_of(m, n);
 	const struct rcpt *r;
 	const struct thread *t;
 
-	if (v == NULL && (v = vertex_of(m->out, n)) == NULL)
+	if (v == NULL)
 		return "";
 	r = v->r + place(v, off);
 	/* an entry serves the recipients before it, too */
@@ -823,7 +809,7 @@ is_fresh(const struct message *m)
 {
 	const struct vertex *v = m->vertices;
 
-	while (v != NULL && (v->state == V_DONE || v->tries > 0 ||
+	while (v != NULL && (!is_in_core(v) || v->tries > 0 ||
 	    v->thread->tries > 0))
 		v = v->other;
 	return v != NULL && NOW < m->details->since + TRIED_BY;

@@ -183,10 +183,13 @@ has_warning(const char *name)
 static void
 end_out(struct message *m)
 {
-	struct vertex *v;
+	struct vertex *v, *next;
 	struct thread *t;
 
-	while ((v = m->out) != NULL) {
+	for (v = msg_first(m); v != NULL; v = next) {
+		next = msg_next(v);
+		if (v->state != V_OUT)
+			continue;
 		t = v->thread;
 		msg_vertex_free(v);
 		th_update(t);
@@ -280,7 +283,7 @@ check_over(struct message *m)
 	if (!q_only_dsns(m))
 		return;
 	for (v = msg_first(m); v != NULL && !m->over; v = msg_next(v))
-		if (v->state != V_DONE && v->state != V_FED && !is_delay(v))
+		if (is_in_core(v) && v->state != V_FED && !is_delay(v))
 			end_vertex(v);
 	if (m->left == 0)
 		to_sweep(m);
@@ -350,7 +353,7 @@ add_dsn(struct message *m, const char *what, double at)
 	int delay = strcmp(what, "delay") == 0;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE && th_is_dsn(v->thread) &&
+		if (is_in_core(v) && th_is_dsn(v->thread) &&
 		    is_delay(v) == delay)
 			return 0;
 	t = th_get(dest_chan("dsn"), what, 0);
@@ -419,7 +422,7 @@ q_drop(struct message *m, const char *why)
 	m->end = spool_gone(m->name) ? END_GONE : END_DROP;
 	read_no_more(m);
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_FED && v->state != V_DONE)
+		if (is_in_core(v) && v->state != V_FED)
 			end_vertex(v);
 	check_over(m);
 }
@@ -576,7 +579,7 @@ warn(struct message *m)
 void
 q_rearm(struct message *m)
 {
-	struct vertex *v, *other;
+	struct vertex *v;
 	double at, next = FAR_OFF;
 
 	heap_del(&q.expire, &m->due);
@@ -584,9 +587,9 @@ q_rearm(struct message *m)
 		to_sweep(m);
 		return;
 	}
-	for (v = msg_first(m); v != NULL && ends > 0; v = other) {
-		other = msg_next(v);
-		at = v->state == V_DONE ? FAR_OFF : vertex_timer(v);
+	/* vertices that are OUT may be freed here, those in core are not */
+	for (v = msg_first(m); v != NULL && ends > 0; v = msg_next(v)) {
+		at = is_in_core(v) ? vertex_timer(v) : FAR_OFF;
 		next = at < next ? at : next;
 	}
 	if (v != NULL)
@@ -720,8 +723,8 @@ q_hold(struct message *m, int on)
 			th_hold(v);
 		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
 			th_release(v);
-	for (v = on ? NULL : m->out; v != NULL; v = v->other)
-		msg_want(v, 0);
+		else if (!on && v->state == V_OUT)
+			msg_want(v, 0);
 	q_rearm(m);
 }
 
@@ -1194,36 +1197,23 @@ q_wait(void)
 	return w < e ? w : e;
 }
 
-/* What is OUT comes in when it expires or a warning is due, which may be sooner
- * now. */
-static void
-recall(struct message *m)
-{
-	struct vertex *v;
-	long expiry;
-
-	if (m->out != NULL)
-		msg_want_by(m->out, msg_late_at(m));
-	for (v = m->out; v != NULL; v = v->other) {
-		expiry = v->thread->ring->conf->v.expiry;
-		if (expiry > 0)
-			msg_want_by(v, m->born + expiry);
-	}
-}
-
 void
 q_reload(struct config *config)
 {
+	struct vertex *v;
 	struct hlink *l;
 
 	th_reload(config);
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		q_rearm(OWNER(struct message, link, l));
-		recall(OWNER(struct message, link, l));
 		q_reread(OWNER(struct message, link, l));
 	}
-	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; )
-		recall(OWNER(struct message, link, l));
+	/* a message that is away comes in for its warnings, now sooner */
+	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; ) {
+		v = msg_first(OWNER(struct message, link, l));
+		if (v != NULL)
+			msg_want_by(v, msg_late_at(v->msg));
+	}
 }
 
 /* Makes sure of the tags of all finished recipients, for a message that cannot
@@ -1270,7 +1260,7 @@ q_evict(struct message *m, double due)
 		return 0;
 	m->end = END_LOST;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE)
+		if (is_in_core(v))
 			end_vertex(v);
 	to_sweep(m);
 	return -1;
@@ -1278,26 +1268,14 @@ q_evict(struct message *m, double due)
 
 /* ---- the end --------------------------------------------------------- */
 
-/* Frees the vertices that are done: the message waits only for its DSN. */
-static void
-free_done(struct message *m)
-{
-	struct vertex *v, *next;
-
-	for (v = msg_first(m); v != NULL; v = next) {
-		next = msg_next(v);
-		if (v->state == V_DONE)
-			msg_vertex_free(v);
-	}
-}
-
 /* Makes the last DSN on the message: 0, or -1 when that cannot be done now. */
 static int
 add_last_dsn(struct message *m)
 {
 	if (!mark_all(m))
 		return -1;
-	free_done(m);
+	while (m->vertices != NULL)	/* all are done */
+		msg_vertex_free(m->vertices);
 	if (add_dsn(m, m->failed ? "failure" : "success", 0) < 0)
 		return -1;
 	m->swept = 0;

@@ -243,10 +243,12 @@ struct rcpt {
  * HELD while its message is held, or until queue.c deletes or bounces it, and
  * then on no list of a thread, job or agent.  A hold on its address leaves it
  * in WAIT or READY.  A vertex that is OUT has its times, tries and reasons, not
- * its recipients, and is on the lists out of its message and thread.
+ * its recipients, and is on the list out of its thread.
  */
 enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD, V_OUT,
 		    V_BACK };
+
+#define is_in_core(v) ((v)->state != V_DONE && (v)->state != V_OUT)
 
 /* why: what a vertex waits for, apart from its turn. */
 enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
@@ -269,7 +271,7 @@ struct vertex {
 	struct thread *thread;	/* NULL when DONE */
 	struct vertex *next, *prev;	/* DONE: on the sweep's lists, of
 				 * vertices and of messages, by their first */
-	struct vertex *other, *before;	/* of the message */
+	struct vertex *other, *before;	/* of the message, whatever its state */
 	struct ta *ta;		/* FED: who has it */
 	struct rcpt *r;		/* nr of them; &one when that is enough */
 	struct rcpt one;
@@ -365,8 +367,7 @@ enum msg_end { END_REMOVE, END_PARK, END_PARK_DOUBLE,	/* a double bounce */
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
 	struct details *details;	/* or NULL */
-	struct vertex *vertices;	/* linked by other */
-	struct vertex *out;	/* ... those that are OUT */
+	struct vertex *vertices;	/* linked by other, OUT ones too */
 	struct vertex first;	/* one of them, while it has a msg */
 	unsigned long loaded;	/* value of q.events when it was first loaded,
 				 * 0: never */

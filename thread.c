@@ -668,10 +668,12 @@ th_unfed(struct vertex *v)
 /* No vertex waits beyond most, mono, the end of the longest wait of the new
  * clause; but a retryat stays.  The pause of a sender is over: the agent dsn,
  * which keeps it, ends with the old ring.  Vertices that are OUT are wanted at
- * their times, or now: they may have a command. */
+ * their times, when they expire, or now: they may have a command. */
 static void
 move_waiting(struct vertex *v, double most)
 {
+	const struct setting *s;
+
 	for (; v != NULL; v = v->next) {
 		if (th_is_dsn(v->thread)) {
 			v->dated = 0;
@@ -679,8 +681,12 @@ move_waiting(struct vertex *v, double most)
 		}
 		if (!v->dated && v->wakeup > most)
 			v->wakeup = most;
-		if (v->state == V_OUT)
-			msg_want_by(v, v->wakeup);
+		if (v->state != V_OUT)
+			continue;
+		s = &v->thread->ring->conf->v;
+		msg_want_by(v, v->wakeup);
+		if (s->expiry > 0)
+			msg_want_by(v, v->msg->born + s->expiry);
 	}
 }
 

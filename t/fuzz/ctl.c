@@ -107,7 +107,7 @@ check_message(struct message *m, long size)
 	unsigned i, n, sum = 0;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (v->state == V_DONE)
+		if (!is_in_core(v))
 			continue;	/* it gave way to another channel */
 		for (i = n = 0; i < v->nr; i++)
 			n += v->r[i].state == RC_PENDING;
@@ -153,7 +153,7 @@ use(struct message *m, long size)
 	long pid, n = 0;
 
 	for (; n < 8 && v != NULL; v = msg_next(v)) {
-		if (v->state == V_DONE || th_is_dsn(v->thread))
+		if (!is_in_core(v) || th_is_dsn(v->thread))
 			continue;
 		n++;
 		off = v->r[0].off;
