@@ -635,15 +635,30 @@ emit_others(void)
 	}
 }
 
-/* A file that could not be taken in, and why; with the process whose lock it
- * waits for. */
+/* Files that could not be taken in, and why, with the process whose lock each
+ * waits for; and how many messages are evicted. */
 static void
-emit_skipped(const struct message *m, long next)
+emit_away(void)
 {
-	emit("s\t%-s\t%ld\t%-s", m->name, next < 0 ? 0 : next, m->details->why);
-	if (m->details->pid != 0)
-		emit(" (%d)", m->details->pid);
-	emit("\n");
+	const struct message *m;
+	unsigned i, n = 0;
+	long next;
+
+	for (i = 0; i < q.later.n; i++) {
+		m = OWNER(struct message, due, q.later.v[i].timer);
+		if (m->details == NULL || m->details->why == NULL) {
+			n++;
+			continue;
+		}
+		next = q.later.v[i].when - now.mono;
+		emit("s\t%-s\t%ld\t%-s", m->name, next < 0 ? 0 : next,
+		    m->details->why);
+		if (m->details->pid != 0)
+			emit(" (%d)", m->details->pid);
+		emit("\n");
+	}
+	if (n > 0)
+		emit("e\t%u\n", n);
 }
 
 /* The same as in ZMailer's line, for programs. */
@@ -774,7 +789,7 @@ static void
 emit_facts(void)
 {
 	struct hlink *l;
-	unsigned i, n;
+	unsigned i;
 
 	emit("Facts:\np\t%-s\nt\t%ld\t%ld\n", clean(opt.postoffice, 0),
 	    (long)now.wall, NOW);
@@ -790,9 +805,7 @@ emit_facts(void)
 	}
 	if (!opt.quiet) {
 		emit_others();
-		n = msg_each_away(emit_skipped);
-		if (n > 0)
-			emit("e\t%u\n", n);
+		emit_away();
 	}
 	emit("End:\n");
 }

@@ -449,7 +449,6 @@ static struct {
 	unsigned n;		/* ... and has taken */
 	unsigned early;		/* recipients left to a reread */
 	unsigned hosts;		/* vertices that were made, or are BACK */
-	int	out;		/* some vertices were OUT */
 } reading;
 
 /* Notes the vertex in the thread of its address, also when it is itself in the
@@ -476,19 +475,18 @@ begin_reading(const struct message *m, const struct chan *c, unsigned most)
 
 	reading.mark++;
 	reading.most = most;
-	reading.n = reading.early = reading.hosts = reading.out = 0;
+	reading.n = reading.early = reading.hosts = 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state != V_DONE &&
-		    (c == NULL || v->thread->ring->chan == c)) {
-			reading.out |= v->state == V_OUT;
+		    (c == NULL || v->thread->ring->chan == c))
 			meet(v);
-		}
 }
 
 /* Adds the recipient in c to the vertex of its thread, if it is not in core
- * already: 0, or -1 without memory. */
+ * already: 0, or -1 without memory.  In a reading of a part (p, else NULL) a
+ * recipient whose vertex is not due yet is left to the next reread. */
 static int
-add_rcpt(struct message *m, const struct ctl *c)
+add_rcpt(struct message *m, struct part *p, const struct ctl *c)
 {
 	struct thread *t = th_get(dest_chan(c->channel), c->host, 0);
 	struct vertex *v;
@@ -505,6 +503,12 @@ add_rcpt(struct message *m, const struct ctl *c)
 	v = t->vertex;
 	if (msg_rcpt(v, c->l.off) != NULL)
 		return 0;
+	if (v->state == V_OUT && p != NULL && v->by.wanted > now.mono &&
+	    m->cancel == CANCEL_NONE) {
+		leave_to_reread(p, 1, v->by.wanted);
+		reading.early++;
+		return 0;
+	}
 	if (v->state == V_OUT) {
 		msg_back(v);
 		reading.hosts++;
@@ -685,7 +689,7 @@ read_all(struct ctl *c, struct message *m)
 			c->why = "a recipient has the channel dsn, which is "
 			    "the scheduler's own";
 		else if (reading.n < reading.most)
-			bad = add_rcpt(m, c);
+			bad = add_rcpt(m, NULL, c);
 		else
 			bad = count_unread(m, c);
 	return bad;
@@ -945,23 +949,6 @@ replace(const char *name)
 
 /* ---- more of a message ----------------------------------------------- */
 
-/* Is the vertex of the recipient in c not due yet?  Then the recipient is left
- * to the next reread. */
-static int
-is_early(struct part *p, const struct ctl *c)
-{
-	const struct thread *t = NULL;
-
-	if (reading.out && p->msg->cancel == CANCEL_NONE)
-		t = th_get(dest_chan(c->channel), c->host, 0);
-	if (t == NULL || t->mark != reading.mark ||
-	    t->vertex->state != V_OUT || t->vertex->by.wanted <= now.mono)
-		return 0;
-	leave_to_reread(p, 1, t->vertex->by.wanted);
-	reading.early++;
-	return 1;
-}
-
 /* Reads on the recipients of the channel: 0 at the end of the file, 1 when more
  * are unread, -1 when it cannot be read.  After as many as were unread it reads
  * to the end, as the others are in core. */
@@ -972,12 +959,12 @@ read_on(struct ctl *c, struct part *p)
 
 	while ((item = ctl_next(c)) == CTL_RCPT || item == CTL_TRIGGER)
 		if (item == CTL_TRIGGER ||
-		    strcmp(c->channel, p->chan->name) != 0 || is_early(p, c))
+		    strcmp(c->channel, p->chan->name) != 0)
 			continue;
 		else if (reading.n == reading.most &&
 		    reading.n + reading.early < p->unread)
 			return 1;
-		else if (add_rcpt(p->msg, c) < 0)
+		else if (add_rcpt(p->msg, p, c) < 0)
 			return -1;
 	return item == CTL_END ? 0 : -1;
 }

@@ -588,22 +588,6 @@ msg_keep_reason(struct vertex *v, unsigned long off, const char *text)
 	reason_set(r, text);
 }
 
-unsigned
-msg_each_away(void (*show)(const struct message *, long next))
-{
-	const struct message *m;
-	unsigned i, n = 0;
-
-	for (i = 0; i < q.later.n; i++) {
-		m = OWNER(struct message, due, q.later.v[i].timer);
-		if (m->details != NULL && m->details->why != NULL)
-			show(m, q.later.v[i].when - now.mono);
-		else
-			n++;
-	}
-	return n;
-}
-
 /* ---- words for the log ------------------------------------------------- */
 
 /* Lines in a row are often on the same message, so the last id is kept. */

@@ -227,8 +227,6 @@ void	msg_back(struct vertex *);
 void	msg_want_by(struct vertex *, double at);
 /* One that is OUT is wanted now; own: at its own time, if it has one. */
 void	msg_want(struct vertex *, int own);
-/* Shows the skipped ones, due in next seconds; returns how many are evicted. */
-unsigned msg_each_away(void (*show)(const struct message *, long next));
 void	reason_free(struct rcpt *);		/* it has no reason now */
 /* Keeps the reason of a recipient of the vertex that is not in core. */
 void	msg_keep_reason(struct vertex *, unsigned long off, const char *text);

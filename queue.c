@@ -600,16 +600,6 @@ q_rearm(struct message *m)
 	msg_place(m);
 }
 
-/* The vertex was deferred: it expires if that is due, else its timer is set. */
-static void
-set_expiry(struct vertex *v)
-{
-	struct message *m = v->msg;
-
-	msg_due_by(m, vertex_timer(v));
-	msg_place(m);	/* v may be freed */
-}
-
 /* ---- arrival --------------------------------------------------------- */
 
 int
@@ -1140,10 +1130,12 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_id(m), t->ring->chan->name, t->host, v->left);
-	if (v->left == 0)
+	if (v->left == 0) {
 		evict_unread(v);
-	else
-		set_expiry(v);	/* it may have expired by now */
+		return;
+	}
+	msg_due_by(m, vertex_timer(v));	/* it may have expired by now */
+	msg_place(m);
 }
 
 void
