@@ -70,8 +70,9 @@
 #define TRIED_AGAIN	60	/* seconds until old mail that was never tried
 				 * is checked again */
 #define AT_ONCE		200	/* recipients checked for warnings in a pass */
-#define END_NOW		20	/* vertices that expire, are deleted or bounced
-				 * in a pass; each is written to disk */
+#define END_NOW		20	/* vertices that expire in a pass, and the rest
+				 * of their message; or that are deleted or
+				 * bounced: each is written to disk */
 
 /* Messages to be swept, as their first vertices, linked by prev. */
 static struct vertex *done;
@@ -588,7 +589,8 @@ q_rearm(struct message *m)
 		return;
 	}
 	/* vertices that are OUT may be freed here, those in core are not */
-	for (v = msg_first(m); v != NULL && ends > 0; v = msg_next(v)) {
+	for (v = msg_first(m); v != NULL && (ends > 0 || v->state != V_HELD ||
+	    v->cancel == CANCEL_NONE); v = msg_next(v)) {
 		at = is_in_core(v) ? vertex_timer(v) : FAR_OFF;
 		next = at < next ? at : next;
 	}
