@@ -6,7 +6,7 @@ A=$top/t/agent
 S=$SCHEDULER
 po=$tmp/po
 conf "$tmp/cf" <<END
-*/*	interval=1h expiry=1d
+*/*	interval=1h expiry=0
 test/*	command="$A -c test -o $tmp/out"
 other/*	command="$A -c other -o $tmp/out"
 END

@@ -6,7 +6,7 @@
 A=$top/t/agent
 po=$tmp/po
 conf "$tmp/cf" <<END
-*/*	interval=1h expiry=1d bounce=none
+*/*	interval=1h expiry=0 bounce=none
 test/*	command="$A -c test -o $tmp/out"
 wait/*	command="$A -c wait deferred not now"
 late/*	queueonly command="$A -c late"
