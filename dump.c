@@ -295,7 +295,7 @@ collect(void)
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
 		for (v = msg_first(m); v != NULL; v = msg_next(v))
-			if (v->state != V_DONE)
+			if (is_in_core(v))
 				rows.v[rows.n++] = v;
 	}
 	qsort(rows.v, rows.n, sizeof(*rows.v), by_number);
@@ -566,7 +566,7 @@ emit_report(void)
 		if (r->slots.nta > 0 && r->nthreads == 0)
 			emit_ring(r, at);
 	emit("Kids: %u  Idle: %2ld  Msgs: %3u  Thrds: %3u  Rcpnts: %4u  "
-	    "Uptime: ", q.nagents, q.slots.nidle, q.nmessages, q.nthreads,
+	    "Uptime: ", q.nagents, q.slots.nidle, q.messages.n, q.nthreads,
 	    rows.n);
 	emit_span(NOW);
 	emit("\nMsgs in %lu out %lu stored %lu Rcpnts in %lu out %lu "
@@ -627,15 +627,31 @@ emit_others(void)
 	}
 }
 
-/* A file that could not be taken in, and why; with the process whose lock it
- * waits for. */
+/* Files that could not be taken in, and why, with the process whose lock each
+ * waits for; and how many messages are evicted. */
 static void
-emit_skipped(const struct message *m, long next)
+emit_away(void)
 {
-	emit("s\t%-s\t%ld\t%-s", m->name, next < 0 ? 0 : next, m->details->why);
-	if (m->details->pid != 0)
-		emit(" (%d)", m->details->pid);
-	emit("\n");
+	const struct message *m;
+	unsigned i, n = 0;
+	long next, age = 0;	/* of the oldest that is evicted */
+
+	for (i = 0; i < q.later.n; i++) {
+		m = OWNER(struct message, due, q.later.v[i].timer);
+		if (m->details == NULL || m->details->why == NULL) {
+			n++;
+			age = msg_age(m) > age ? msg_age(m) : age;
+			continue;
+		}
+		next = q.later.v[i].when - now.mono;
+		emit("s\t%-s\t%ld\t%-s", m->name, next < 0 ? 0 : next,
+		    m->details->why);
+		if (m->details->pid != 0)
+			emit(" (%d)", m->details->pid);
+		emit("\n");
+	}
+	if (n > 0)
+		emit("e\t%u\t%ld\n", n, age);
 }
 
 /* The same as in ZMailer's line, for programs. */
@@ -670,7 +686,7 @@ emit_reasons(unsigned i)
 	for (r = v->r; r < end && differ; r++)
 		if (r->state == RC_PENDING && r->why != NULL)
 			emit("r\t%u\t%u\t%-s\n", i + 1, (unsigned)r->off,
-			    clean(reason_of(r), 1));
+			    clean(r->why->s, 1));
 }
 
 /* What is known of a destination; what its clause says, while it has mail. */
@@ -769,8 +785,7 @@ static void
 emit_facts(void)
 {
 	struct hlink *l;
-	unsigned i, n;
-	int born;
+	unsigned i;
 
 	emit("Facts:\np\t%-s\nt\t%ld\t%ld\n", clean(opt.postoffice, 0),
 	    (long)now.wall, NOW);
@@ -786,9 +801,7 @@ emit_facts(void)
 	}
 	if (!opt.quiet) {
 		emit_others();
-		n = msg_each_away(emit_skipped, &born);
-		if (n > 0)
-			emit("e\t%u\t%ld\n", n, (long)now.mono - born);
+		emit_away();
 	}
 	emit("End:\n");
 }

@@ -129,7 +129,7 @@
 int
 in_full(void)
 {
-	return q.config->active > 0 && q.nmessages >=
+	return q.config->active > 0 && q.messages.n >=
 	    q.nkept + q.ndsn + (unsigned)q.config->active;
 }
 
@@ -288,16 +288,14 @@ static void
 evict_waiting(struct part *p)
 {
 	double until, report = msg_late_at(p->msg);
-	struct vertex *v, *next;
+	struct vertex *v;
 
 	if (report <= now.mono)
 		return;
-	for (v = msg_first(p->msg); v != NULL; v = next) {
-		next = msg_next(v);
-		if (v->state != V_DONE && v->thread->ring->chan == p->chan &&
+	for (v = msg_first(p->msg); v != NULL; v = msg_next(v))
+		if (is_in_core(v) && v->thread->ring->chan == p->chan &&
 		    (until = leaves_until(v)) != 0)
 			evict_vertex(p, v, until < report ? until : report);
-	}
 }
 
 /* Evicts READY vertices of the message, the last first, until core has at most
@@ -365,7 +363,7 @@ due_if_evicted(const struct message *m)
 	if (first < now.mono + NEAR)
 		return 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (v->state == V_DONE)
+		if (!is_in_core(v))
 			continue;
 		near = (double)v->thread->ring->conf->v.interval / 2;
 		at = leaves_until(v);
@@ -380,18 +378,16 @@ due_if_evicted(const struct message *m)
 static void
 evict(struct message *m, double due)
 {
-	unsigned rcpts = m->rcpts + msg_rest(m), n = q.nmessages;
+	unsigned rcpts = m->rcpts + msg_rest(m), n = q.messages.n;
 	int lost = q_evict(m, due) < 0;
-	struct vertex *v, *next;
+	struct vertex *v;
 
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_id(m),
 	    (long)(due - now.mono), rcpts, n,
 	    lost ? " beyond PARAMevicted" : "");
-	for (v = msg_first(m); v != NULL && !lost; v = next) {
-		next = msg_next(v);
-		if (v->state != V_DONE)
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (is_in_core(v))	/* none, if all is forgotten */
 			q_leave(v, leaves_until(v));
-	}
 }
 
 /*
@@ -432,6 +428,19 @@ make_room(void)
 	return best != NULL;
 }
 
+/* The message with this name, directories and all, of those in core or of those
+ * away; or NULL. */
+static struct message *
+named(struct hash *h, const char *name)
+{
+	struct hlink *l = h->n == 0 ? NULL : hash_first(h, name_num(name));
+
+	while (l != NULL &&
+	    strcmp(OWNER(struct message, link, l)->name, name) != 0)
+		l = hash_next(l);
+	return l == NULL ? NULL : OWNER(struct message, link, l);
+}
+
 /* ---- recipients ------------------------------------------------------- */
 
 static struct {
@@ -441,13 +450,6 @@ static struct {
 	unsigned early;		/* recipients left to a reread */
 	unsigned hosts;		/* vertices that were made, or are BACK */
 } reading;
-
-/* Was the vertex in core before this reading? */
-static int
-is_begun(const struct vertex *v)
-{
-	return v->state != V_NEW && v->state != V_BACK;
-}
 
 /* Notes the vertex in the thread of its address, also when it is itself in the
  * thread of a mailbox there. */
@@ -475,17 +477,16 @@ begin_reading(const struct message *m, const struct chan *c, unsigned most)
 	reading.most = most;
 	reading.n = reading.early = reading.hosts = 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE && v->thread->ring->chan == c)
-			meet(v);
-	for (v = m->out; v != NULL; v = v->other)
-		if (c == NULL || v->thread->ring->chan == c)
+		if (v->state != V_DONE &&
+		    (c == NULL || v->thread->ring->chan == c))
 			meet(v);
 }
 
 /* Adds the recipient in c to the vertex of its thread, if it is not in core
- * already: 0, or -1 without memory. */
+ * already: 0, or -1 without memory.  In a reading of a part (p, else NULL) a
+ * recipient whose vertex is not due yet is left to the next reread. */
 static int
-add_rcpt(struct message *m, const struct ctl *c)
+add_rcpt(struct message *m, struct part *p, const struct ctl *c)
 {
 	struct thread *t = th_get(dest_chan(c->channel), c->host, 0);
 	struct vertex *v;
@@ -502,6 +503,12 @@ add_rcpt(struct message *m, const struct ctl *c)
 	v = t->vertex;
 	if (msg_rcpt(v, c->l.off) != NULL)
 		return 0;
+	if (v->state == V_OUT && p != NULL && v->by.wanted > now.mono &&
+	    m->cancel == CANCEL_NONE) {
+		leave_to_reread(p, 1, v->by.wanted);
+		reading.early++;
+		return 0;
+	}
 	if (v->state == V_OUT) {
 		msg_back(v);
 		reading.hosts++;
@@ -509,35 +516,9 @@ add_rcpt(struct message *m, const struct ctl *c)
 	if (msg_add(v, c->l.off) == NULL)
 		return -1;
 	reading.n++;
-	if (is_begun(v))
-		q_widened(v, 1);
-	else
+	if (v->state == V_NEW || v->state == V_BACK)
 		v->by.box = ctl_box(c);
 	return 0;
-}
-
-/* The vertices of a reading that are NEW or BACK start their threads.  If the
- * message is whole in core, a NEW one with one recipient in a mailbox goes to
- * the thread of that; without memory it does not. */
-static void
-begin_vertices(struct message *m)
-{
-	struct vertex *v;
-	struct thread *t;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (is_begun(v))
-			continue;
-		if (v->state == V_NEW && v->nr == 1 && v->by.box != 0 &&
-		    msg_part(m) == NULL && th_is_local(v->thread) &&
-		    (t = th_get(v->thread->chan, v->thread->host,
-		    v->by.box)) != NULL)
-			v->thread = t;
-		v->by.box = 0;
-		q_widened(v, v->left);
-		q_arrive(v);
-	}
-	q_arrived(m);
 }
 
 /* ---- one message ----------------------------------------------------- */
@@ -581,7 +562,10 @@ message_of(const struct ctl *c, struct message *m)
 		return m;
 	if (m != NULL)
 		q_discard(m);
-	return msg_new(c->name);
+	m = mem_get(offsetof(struct message, name) + strlen(c->name) + 1);
+	if (m != NULL)
+		strcpy(m->name, c->name);
+	return m;
 }
 
 /* The message is not loaded after all: its vertices that are BACK become OUT,
@@ -639,18 +623,16 @@ static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
 static int
 enter(struct message *m, struct ctl *c, const struct stat *st)
 {
-	struct vertex *v, *next;
+	struct vertex *v;
 
-	for (v = m->out; v != NULL; v = next) {
-		next = v->other;
-		if (th_is_dsn(v->thread)) {	/* it has no line in the file */
-			msg_back(v);
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state == V_OUT && th_is_dsn(v->thread)) {
+			msg_back(v);	/* it has no line in the file */
 			msg_add(v, 0);
 		}
-	}
 	if (q_add(m, name_num(m->name)) < 0)
 		return -1;
-	begin_vertices(m);
+	q_arrived(m);
 	if (m->nr == 0)
 		return 0;
 	ctl_forget();	/* of an earlier one of that name */
@@ -704,10 +686,89 @@ read_all(struct ctl *c, struct message *m)
 			c->why = "a recipient has the channel dsn, which is "
 			    "the scheduler's own";
 		else if (reading.n < reading.most)
-			bad = add_rcpt(m, c);
+			bad = add_rcpt(m, NULL, c);
 		else
 			bad = count_unread(m, c);
 	return bad;
+}
+
+/* Has the recipient at off failed under bounce=none?  1 or 0; -1 without
+ * memory. */
+static int
+is_silent(struct diags *n, unsigned long off)
+{
+	const struct conf *conf;
+
+	if (ctl_rcpt(&n->rc, off) < 0 || n->rc.tag != '-')
+		return 0;
+	conf = cf_match(q.config, n->rc.channel, n->rc.host);
+	return conf == NULL ? -1 : conf->v.bounce == BOUNCE_NONE;
+}
+
+/* The bit of the recipient whose line begins at off: no two lines of recipients
+ * begin within the same eight bytes. */
+#define BYTE(off)	((off) >> 6)
+#define BIT(off)	(1U << ((off) >> 3 & 7))
+
+/* Marks the lines of such recipients, and notes in has[] which of them have a
+ * line on a failure: 0 or -1. */
+static int
+silence_lines(struct diags *n, unsigned char *has)
+{
+	int silent = 0;
+
+	while (silent >= 0 && diag_next(n)) {
+		silent = is_silent(n, n->off);
+		if (silent > 0 && !diag_is_warning(n))
+			has[BYTE(n->off)] |= BIT(n->off);
+		if (silent > 0 && n->tag == ' ' && diag_mark(n, n->at, '-') < 0)
+			silent = -1;
+	}
+	return silent < 0 ? -1 : 0;
+}
+
+/* Writes a line for each such recipient without one: 0 or -1. */
+static int
+silence_rest(struct diags *n, const unsigned char *has)
+{
+	unsigned long off;
+	int silent = 0;
+
+	ctl_go(&n->c, 0);
+	while (silent >= 0 && diag_next_rcpt(n)) {
+		off = n->c.l.off;
+		silent = is_silent(n, off);
+		if (silent > 0 && !(has[BYTE(off)] & BIT(off)) &&
+		    ctl_diag(n->c.name, off, '-', "",
+		    "5.0.0 (permanent failure)",
+		    "why it failed was not written down", 0) < 0)
+			silent = -1;
+	}
+	return silent < 0 ? -1 : 0;
+}
+
+/* Marks failures under bounce=none, so that no DSN is sent on them: 0 or -1.  A
+ * recipient whose line was lost in a crash gets a new one. */
+static int
+silence(const char *name)
+{
+	const struct clause *c = q.config->clauses;
+	unsigned char *has;
+	struct diags n;
+	int bad;
+
+	while (c != NULL && c->v.bounce != BOUNCE_NONE)
+		c = c->next;
+	if (c == NULL)
+		return 0;
+	if (diag_open(&n, name) < 0)
+		return errno == ENOENT ? 0 : -1;
+	has = mem_get(BYTE(CONTROL_MAX) + 1);
+	bad = has == NULL || silence_lines(&n, has) < 0 ||
+	    silence_rest(&n, has) < 0 || diag_error(&n) != 0;
+	free(has);
+	ctl_close(&n.c);
+	return bad ? -1 : 0;
 }
 
 /* May the message, whose file was good, be used? */
@@ -718,7 +779,7 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 		c->why = "its message file is missing";
 	else if (m->nr > 0 && c->body > (unsigned long)st->st_size)
 		c->why = "its body offset is behind the end of the message";
-	else if (m->failed && msg_silence(c->name) < 0)
+	else if (m->failed && silence(c->name) < 0)
 		not_now(c, "it cannot be written to now");
 	else if (m->nr == 0)
 		log_info("finished msg=%s nothing is left to deliver",
@@ -809,14 +870,16 @@ consider(char *name)
 {
 	struct ctl c;
 	struct message *m;
+	const struct vertex *v;
 	int opened;
 
 	replaces[0] = '\0';
-	if (msg_named(name) != NULL)
+	if (named(&q.messages, name) != NULL)
 		return 0;
-	m = msg_away(name);
-	if (m != NULL && m->vertices != NULL)
-		return 0;	/* evicted in this pass: the sweep is first */
+	m = named(&q.away, name);
+	for (v = m == NULL ? NULL : msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state == V_DONE)
+			return 0;	/* the sweep is first */
 	m = load(&c, name, m);
 	opened = c.l.fd >= 0;
 	ctl_close(&c);
@@ -856,7 +919,7 @@ find(const char *id)
 		m = msg_find(num, m);
 	if (m == NULL && spool_by_number(num, id, name) == 0) {
 		fetch(name);
-		m = msg_named(name);
+		m = named(&q.messages, name);
 	}
 	return m;
 }
@@ -883,23 +946,6 @@ replace(const char *name)
 
 /* ---- more of a message ----------------------------------------------- */
 
-/* Is the vertex of the recipient in c not due yet?  Then the recipient is left
- * to the next reread. */
-static int
-is_early(struct part *p, const struct ctl *c)
-{
-	const struct thread *t = NULL;
-
-	if (p->msg->out != NULL && p->msg->cancel == CANCEL_NONE)
-		t = th_get(dest_chan(c->channel), c->host, 0);
-	if (t == NULL || t->mark != reading.mark ||
-	    t->vertex->state != V_OUT || t->vertex->by.wanted <= now.mono)
-		return 0;
-	leave_to_reread(p, 1, t->vertex->by.wanted);
-	reading.early++;
-	return 1;
-}
-
 /* Reads on the recipients of the channel: 0 at the end of the file, 1 when more
  * are unread, -1 when it cannot be read.  After as many as were unread it reads
  * to the end, as the others are in core. */
@@ -909,13 +955,12 @@ read_on(struct ctl *c, struct part *p)
 	int letter;
 
 	while ((letter = ctl_next(c)) > 0)
-		if (letter == 'T' ||
-		    strcmp(c->channel, p->chan->name) != 0 || is_early(p, c))
+		if (letter == 'T' || strcmp(c->channel, p->chan->name) != 0)
 			continue;
 		else if (reading.n == reading.most &&
 		    reading.n + reading.early < p->unread)
 			return 1;
-		else if (add_rcpt(p->msg, c) < 0)
+		else if (add_rcpt(p->msg, p, c) < 0)
 			return -1;
 	return letter;
 }
@@ -953,7 +998,7 @@ load_more(struct part *p, unsigned most)
 	if (ctl_resume(&c, m->name, p->next) == 0)
 		more = read_on(&c, p);
 	ctl_close(&c);
-	begin_vertices(m);
+	q_arrived(m);
 	if (more >= 0) {
 		update_part(p, &c, more);
 		return;
@@ -980,8 +1025,6 @@ next_part(unsigned *most)
 	struct chan *c;
 	struct part *p;
 
-	while (heap_wait(&q.parts) == 0)
-		msg_place(OWNER(struct part, turn, heap_first(&q.parts)));
 	for (c = q.chans; c != NULL; c = c->next) {
 		t = heap_first(&c->parts);
 		if (t == NULL)
@@ -1058,7 +1101,8 @@ is_enough(void)
 static int
 is_wanted(const char *name)
 {
-	return msg_named(name) == NULL && msg_away(name) == NULL &&
+	return named(&q.messages, name) == NULL &&
+	    named(&q.away, name) == NULL &&
 	    !spool_is_early(name) && (!in_full() || spool_is_file(name));
 }
 
@@ -1085,15 +1129,23 @@ find_new(void)
 	return 0;
 }
 
+/* The first message away whose file is due, or NULL. */
+static const struct message *
+first_due(void)
+{
+	return heap_wait(&q.later) > 0 ? NULL :
+	    OWNER(struct message, due, heap_first(&q.later));
+}
+
 /* For in_turn. */
 static int
 take(int old)
 {
-	unsigned before = q.nmessages;
+	unsigned before = q.messages.n;
 	const struct message *m;
 	char name[NAME_MAX_];
 
-	if (old && (m = msg_due()) != NULL)
+	if (old && (m = first_due()) != NULL)
 		strcpy(name, m->name);
 	else if (!old && find_new())
 		strcpy(name, step.name);
@@ -1105,7 +1157,7 @@ take(int old)
 		step.began = now.mono;
 	if (replaces[0] != '\0')
 		replace(name);
-	return q.nmessages > before;
+	return q.messages.n > before;
 }
 
 /* Is there room for one more message; or is there one, and room can be made?
@@ -1119,7 +1171,7 @@ has_room(void)
 		return 1;
 	step.old = 0;
 	/* new files first, so that the scan goes on */
-	if (!find_new() && msg_due() == NULL)
+	if (!find_new() && first_due() == NULL)
 		return 0;
 	for (n = 0; in_full() && n < BATCH_FILES && !step.blocked; n++)
 		step.blocked = !make_room();
@@ -1163,13 +1215,12 @@ in_fetch(const char *base)
 {
 	char name[NAME_MAX_];
 
-	replaces[0] = '\0';
 	if (spool_where(base, name) < 0)
 		return NULL;
 	fetch(name);
 	if (replaces[0] != '\0')
 		replace(name);
-	return skipped(msg_away(name));
+	return skipped(named(&q.away, name));
 }
 
 int
@@ -1181,7 +1232,7 @@ in_listens(void)
 double
 in_wait(void)
 {
-	double wait = NO_ROOM, part = heap_wait(&q.parts);
+	double wait = NO_ROOM;
 
 	if (q.readable)
 		return 0;
@@ -1190,5 +1241,5 @@ in_wait(void)
 	else if (!step.blocked)
 		wait = spool_wait() < heap_wait(&q.later) ? spool_wait() :
 		    heap_wait(&q.later);
-	return part > wait ? wait : part;
+	return wait;
 }

@@ -1,9 +1,9 @@
 /*
- * message.c - messages in core and away: memory, reasons of recipients, and
- * lines in the log and in the control file.
+ * message.c - messages in core and away: memory, reasons of recipients,
+ * warnings, and lines in the log.
  *
- * Reasons and lines are in one module, because a reason is kept in core until
- * it is written into the log or the control file.
+ * Reasons, warnings and lines are in one module, because a reason is kept in
+ * core until it is written into the log or the control file.
  *
  * Memory.  Most messages have one recipient, are delivered at the first try and
  * cause no DSN.  Such a message is a single piece of memory: the message, with
@@ -13,7 +13,7 @@
  * A message that is not read whole has a struct part for each channel, too.
  * Each is made when it is first needed.
  *
- * Bytes where pointers have eight: 191 and the name for a message, 104 for each
+ * Bytes where pointers have eight: 183 and the name for a message, 104 for each
  * vertex after the first, 16 for each recipient of several.  The memory of the
  * first vertex is used again when that vertex is done and more of the message
  * is read.
@@ -48,11 +48,10 @@
  * directory is read again when the file is due (spool.c), and the message then
  * gets the place in the retry list that belongs to its age.
  *
- * Lines for the agent dsn.  That agent knows no clauses (ta/dsn.c), so the
- * scheduler writes into the control file what the DSN needs: a failure under
- * bounce=none has a diagnostic line with the tag '-'; a delayed recipient has a
- * line with its reason and the time at which it expires, and the number of
- * warnings in its delay field:
+ * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so the scheduler writes
+ * into the control file what the DSN needs: a delayed recipient has a line with
+ * its reason and the time at which it expires, and the number of warnings in
+ * its delay field:
  *
  *	r          1smtp h u@x.example 0
  *	d 40:120:-1::0 <tab> u@x.example ^A delayed ^A ^A ^A 1795220140 <tab>
@@ -71,46 +70,12 @@
 /* ---- the message and its rarely needed part --------------------------- */
 
 struct message *
-msg_new(const char *name)
-{
-	struct message *m = mem_get(offsetof(struct message, name) +
-	    strlen(name) + 1);
-
-	if (m != NULL)
-		strcpy(m->name, name);
-	return m;
-}
-
-struct message *
 msg_find(unsigned long num, const struct message *after)
 {
 	struct hlink *l = after == NULL ? hash_first(&q.messages, num) :
 	    hash_next(&after->link);
 
 	return l == NULL ? NULL : OWNER(struct message, link, l);
-}
-
-static struct message *
-named(struct hash *h, const char *name)
-{
-	struct hlink *l = h->n == 0 ? NULL : hash_first(h, name_num(name));
-
-	while (l != NULL &&
-	    strcmp(OWNER(struct message, link, l)->name, name) != 0)
-		l = hash_next(l);
-	return l == NULL ? NULL : OWNER(struct message, link, l);
-}
-
-struct message *
-msg_named(const char *name)
-{
-	return named(&q.messages, name);
-}
-
-struct message *
-msg_away(const char *name)
-{
-	return named(&q.away, name);
 }
 
 struct details *
@@ -128,12 +93,6 @@ msg_details(struct message *m)
 }
 
 struct part *
-msg_part(const struct message *m)
-{
-	return m->details == NULL ? NULL : m->details->parts;
-}
-
-struct part *
 msg_part_for(struct message *m, struct chan *c)
 {
 	struct part *p = msg_part(m);
@@ -141,7 +100,6 @@ msg_part_for(struct message *m, struct chan *c)
 	while (p != NULL && p->chan != c)
 		p = p->other;
 	if (p != NULL || msg_details(m) == NULL ||
-	    heap_room(&q.parts, q.nparts + 1) < 0 ||
 	    heap_room(&c->parts, c->nparts + 1) < 0 ||
 	    (p = mem_get(sizeof(*p))) == NULL)
 		return p;
@@ -149,7 +107,6 @@ msg_part_for(struct message *m, struct chan *c)
 	p->chan = c;
 	p->other = m->details->parts;
 	m->details->parts = p;
-	q.nparts++;
 	c->nparts++;
 	return p;
 }
@@ -165,34 +122,60 @@ msg_rest(const struct message *m)
 	return n;
 }
 
-#define HELD	3600		/* seconds until the next look at a part of a
-				 * held message; its release comes before */
+void
+msg_due_by(struct message *m, double at)
+{
+	if (at < FAR_OFF && (m->due.pos == 0 ||
+	    at < heap_when(&q.expire, &m->due)))
+		heap_set(&q.expire, &m->due, at);
+}
+
+/* Returns what the message has of PARAMrcptextra, if it has at most its minimum
+ * in core and nothing unread. */
+static void
+give_back(struct message *m)
+{
+	const struct part *p = msg_part(m);
+
+	while (p != NULL && p->unread == 0)
+		p = p->other;
+	if (p != NULL || m->details == NULL ||
+	    m->rcpts > (unsigned)q.config->rcptminimum)
+		return;
+	q.extra -= m->details->extra;
+	m->details->extra = 0;
+}
+
 #define FIRST	1e15		/* larger than any value of q.events */
 
 static void
-part_remove(struct part *p)
+place_part(struct part *p)
 {
-	heap_del(p->readable ? &p->chan->parts : &q.parts, &p->turn);
-}
-
-void
-msg_place(struct part *p)
-{
-	const struct message *m = p->msg;
+	struct message *m = p->msg;
 	unsigned own = q.config->rcptminimum + m->details->extra;
 	double at = p->unread == 0 && p->again > p->later ? p->again : p->later;
 
-	if (m->held && m->cancel == CANCEL_NONE)
-		at = now.mono + HELD;
-	part_remove(p);
-	if (p->unread + p->evicted == 0)
-		return;
-	p->readable = at <= now.mono;
-	if (p->readable)
-		at = m->loaded - (m->preempts || m->rcpts <= own / 2 ?
-		    FIRST : 0);
-	heap_set(p->readable ? &p->chan->parts : &q.parts, &p->turn, at);
-	q.readable |= p->readable;
+	if (p->unread + p->evicted == 0 ||
+	    (m->held && m->cancel == CANCEL_NONE))
+		at = FAR_OFF;
+	if (at > now.mono) {
+		heap_del(&p->chan->parts, &p->turn);
+		msg_due_by(m, at);
+	} else {
+		heap_set(&p->chan->parts, &p->turn, m->loaded -
+		    (m->preempts || m->rcpts <= own / 2 ? FIRST : 0));
+		q.readable = 1;
+	}
+}
+
+void
+msg_place(struct message *m)
+{
+	struct part *p;
+
+	give_back(m);
+	for (p = msg_part(m); p != NULL; p = p->other)
+		place_part(p);
 }
 
 static void
@@ -202,21 +185,13 @@ free_parts(struct message *m)
 
 	while ((p = msg_part(m)) != NULL) {
 		m->details->parts = p->other;
-		part_remove(p);
-		q.nparts--;
+		heap_del(&p->chan->parts, &p->turn);
 		p->chan->nparts--;
 		free(p);
 	}
 }
 
 /* ---- reasons ---------------------------------------------------------- */
-
-struct reason {
-	struct hlink link;	/* by its text */
-	unsigned refs;
-	unsigned round;		/* of reason_all, in which it was seen last */
-	const char *s;		/* the text, stored behind this */
-};
 
 static struct hash reasons;
 static struct reason unkept = { { NULL, 0 }, 1, 0,
@@ -282,12 +257,6 @@ reason_set(struct rcpt *rcpt, const char *text)
 	return rcpt->why == &unkept ? -1 : 0;
 }
 
-const char *
-reason_of(const struct rcpt *r)
-{
-	return r->why == NULL ? NULL : r->why->s;
-}
-
 void
 reason_all(const struct vertex *v, struct text *t)
 {
@@ -325,22 +294,42 @@ msg_vertex(struct message *m, struct thread *t)
 	return v;
 }
 
+/* So many more recipients of the vertex are in core.  That of the channel dsn
+ * counts nowhere. */
+static void
+count(struct vertex *v, int more)
+{
+	v->left += more;
+	if (more == 0 || th_is_dsn(v->thread))
+		return;
+	v->msg->rcpts += more;
+	v->thread->ring->chan->rcpts += more;
+	q.rcpts += more;
+	if (q.rcpts > q.peak_rcpts)
+		q.peak_rcpts = q.rcpts;
+}
+
+void
+msg_gone(struct vertex *v, unsigned n)
+{
+	count(v, -(int)n);
+	msg_place(v->msg);
+}
+
 void
 msg_vertex_free(struct vertex *v)
 {
 	struct message *m = v->msg;
 	unsigned i;
 
+	count(v, -(int)v->left);
 	for (i = 0; i < v->nr; i++) {
 		reason_free(&v->r[i]);
 		q.nlater -= v->r[i].state == RC_OUT;
 	}
-	if (v->state == V_OUT) {
+	if (v->state == V_OUT)
 		REMOVE(v->thread->out, v, next, prev);
-		REMOVE(m->out, v, other, before);
-	} else {
-		REMOVE(m->vertices, v, other, before);
-	}
+	REMOVE(m->vertices, v, other, before);
 	if (v->r != &v->one)
 		free(v->r);
 	if (v == &m->first)
@@ -428,7 +417,7 @@ msg_add(struct vertex *v, unsigned long off)
 	r->state = RC_PENDING;
 	r->counted = v->state == V_FED;
 	r->alone = 0;
-	v->left++;
+	count(v, 1);
 	return r;
 }
 
@@ -538,16 +527,12 @@ merge(struct vertex *v)
 int
 msg_out(struct vertex *v, double until)
 {
-	struct message *m = v->msg;
-
 	if (is_full()) {
-		m->aged = 1;
+		v->msg->aged = 1;
 		return -1;
 	}
 	merge(v);
-	v->left = 0;
-	REMOVE(m->vertices, v, other, before);
-	PREPEND(m->out, v, other, before);
+	count(v, -(int)v->left);
 	PREPEND(v->thread->out, v, next, prev);
 	v->state = V_OUT;
 	v->by.wanted = until;
@@ -558,8 +543,6 @@ void
 msg_back(struct vertex *v)
 {
 	REMOVE(v->thread->out, v, next, prev);
-	REMOVE(v->msg->out, v, other, before);
-	APPEND(v->msg->vertices, v, other, before);
 	v->state = V_BACK;
 }
 
@@ -580,7 +563,7 @@ msg_want_by(struct vertex *v, double at)
 		p = p->other;
 	if (p != NULL && at < p->again) {
 		p->again = at;
-		msg_place(p);
+		place_part(p);
 	}
 }
 
@@ -604,73 +587,7 @@ msg_keep_reason(struct vertex *v, unsigned long off, const char *text)
 	reason_set(r, text);
 }
 
-struct message *
-msg_due(void)
-{
-	return heap_wait(&q.later) > 0 ? NULL :
-	    OWNER(struct message, due, heap_first(&q.later));
-}
-
-unsigned
-msg_each_away(void (*show)(const struct message *, long next), int *born)
-{
-	const struct message *m;
-	unsigned i, n = 0;
-
-	for (i = 0; i < q.later.n; i++) {
-		m = OWNER(struct message, due, q.later.v[i].timer);
-		if (m->details != NULL && m->details->why != NULL)
-			show(m, q.later.v[i].when - now.mono);
-		else if (n++ == 0 || m->born < *born)
-			*born = m->born;
-	}
-	return n;
-}
-
-/* ---- what the control file says of recipients -------------------------- */
-
-int
-msg_tag(const struct message *m, unsigned long off, int state)
-{
-	int tag = state == RC_OK ? '+' : '-';
-
-	return off == 0 || ctl_tag(m->name, off) == tag ||
-	    ctl_mark(m->name, off, tag) == 0;
-}
-
-int
-msg_is_quiet(const struct vertex *v)
-{
-	return v->thread->ring->conf->v.bounce == BOUNCE_NONE;
-}
-
-int
-msg_diagnose(const struct vertex *v, unsigned long off, const char *notary,
-    const char *status, const char *message, long when)
-{
-	return ctl_diag(v->msg->name, off, msg_is_quiet(v) ? '-' : ' ', notary,
-	    status, message, when);
-}
-
-/* The tag comes first, then the diagnostic line; if the line cannot be written
- * the tag is taken back.  Under bounce=none the line comes first, as a tag
- * alone would cause a DSN. */
-int
-msg_fail(const struct vertex *v, unsigned long off, const char *status,
-    const char *message, long when)
-{
-	const char *name = v->msg->name;
-
-	if (!msg_is_quiet(v) && ctl_mark(name, off, '-') < 0)
-		return -1;
-	if (msg_diagnose(v, off, "", status, message, when) == 0)
-		return msg_is_quiet(v) ? ctl_mark(name, off, '-') : 0;
-	if (!msg_is_quiet(v))
-		ctl_mark(name, off, ' ');
-	return -1;
-}
-
-/* ---- words for the log, and diagnostic lines --------------------------- */
+/* ---- words for the log ------------------------------------------------- */
 
 /* Lines in a row are often on the same message, so the last id is kept. */
 const char *
@@ -763,147 +680,19 @@ msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 	    who_is(v, r->off, NULL), reason);
 }
 
-int
-msg_read_reasons(const struct vertex *v, long *when)
-{
-	struct rcpt *r, *end = v->r + v->nr;
-	struct diags n;
-	const char *s;
-	int err = 0;
+/* ---- warnings ---------------------------------------------------------- */
 
-	for (r = v->r; r < end; r++)
-		r->wanted = r->state == RC_PENDING && r->why == NULL;
-	if (diag_open(&n, v->msg->name) < 0)
-		err = errno;
-	while (err == 0 && diag_next(&n)) {
-		if ((r = msg_rcpt(v, n.off)) == NULL || !r->wanted)
-			continue;
-		/* a crash may have lost the tag of one that had expired */
-		s = strstr(n.text, REASON_MARK);
-		s = s == NULL ? n.text : s + sizeof(REASON_MARK) - 1;
-		msg_reason(v, r, s + strspn(s, "\r "));
-		when[r - v->r] = n.when;
-	}
-	if (err == 0)
-		err = diag_error(&n);
-	ctl_close(&n.c);
-	if (err != 0)
-		log_err("expire msg=%s its reasons cannot be read: %s",
-		    ctl_msg(v->msg->name), strerror(err));
-	return err != 0 ? -1 : 0;
-}
-
-/* The values for the recipient in rc; NULL without memory. */
-static const struct setting *
-clause_of(const struct diags *n)
-{
-	struct conf *c = cf_match(q.config, n->rc.channel, n->rc.host);
-
-	return c == NULL ? NULL : &c->v;
-}
-
-/* Has the recipient at off failed under bounce=none?  1 or 0; -1 without
- * memory. */
-static int
-is_silent(struct diags *n, unsigned long off)
-{
-	const struct setting *s;
-
-	if (ctl_rcpt(&n->rc, off) < 0 || n->rc.tag != '-')
-		return 0;
-	s = clause_of(n);
-	return s == NULL ? -1 : s->bounce == BOUNCE_NONE;
-}
-
-/* The bit of the recipient whose line begins at off: no two lines of recipients
- * begin within the same eight bytes. */
-#define BYTE(off)	((off) >> 6)
-#define BIT(off)	(1U << ((off) >> 3 & 7))
-
-/* Marks the lines of such recipients, and notes in has[] which of them have a
- * line on a failure: 0 or -1. */
-static int
-silence_lines(struct diags *n, unsigned char *has)
-{
-	int silent = 0;
-
-	while (silent >= 0 && diag_next(n)) {
-		silent = is_silent(n, n->off);
-		if (silent > 0 && !diag_is_warning(n))
-			has[BYTE(n->off)] |= BIT(n->off);
-		if (silent > 0 && n->tag == ' ' && diag_mark(n, n->at, '-') < 0)
-			silent = -1;
-	}
-	return silent < 0 ? -1 : 0;
-}
-
-/* Writes a line for each such recipient without one: 0 or -1. */
-static int
-silence_rest(struct diags *n, const unsigned char *has)
-{
-	unsigned long off;
-	int silent = 0;
-
-	ctl_go(&n->c, 0);
-	while (silent >= 0 && diag_next_rcpt(n)) {
-		off = n->c.l.off;
-		silent = is_silent(n, off);
-		if (silent > 0 && !(has[BYTE(off)] & BIT(off)) &&
-		    ctl_diag(n->c.name, off, '-', "",
-		    "5.0.0 (permanent failure)",
-		    "why it failed was not written down", 0) < 0)
-			silent = -1;
-	}
-	return silent < 0 ? -1 : 0;
-}
-
-/* A recipient whose line was lost in a crash gets a new one. */
-int
-msg_silence(const char *name)
-{
-	const struct clause *c = q.config->clauses;
-	unsigned char *has;
-	struct diags n;
-	int bad;
-
-	while (c != NULL && c->v.bounce != BOUNCE_NONE)
-		c = c->next;
-	if (c == NULL)
-		return 0;
-	if (diag_open(&n, name) < 0)
-		return errno == ENOENT ? 0 : -1;
-	has = mem_get(BYTE(CONTROL_MAX) + 1);
-	bad = has == NULL || silence_lines(&n, has) < 0 ||
-	    silence_rest(&n, has) < 0 || diag_error(&n) != 0;
-	free(has);
-	ctl_close(&n.c);
-	return bad ? -1 : 0;
-}
-
-int
-msg_has_warning(const char *name)
-{
-	struct diags n;
-	int found = 0;
-
-	if (diag_open(&n, name) == 0)
-		while (!found && diag_next(&n))
-			found = n.tag == ' ' &&
-			    strcmp(n.field[1], "delayed") == 0;
-	ctl_close(&n.c);
-	return found;
-}
-
-/* The next age of reporttimes behind the last look, of these vertices, mono. */
-static double
-late_at(const struct message *m, const struct vertex *v)
+/* The next age of reporttimes behind the last look. */
+double
+msg_late_at(const struct message *m)
 {
 	long warned = m->details == NULL ? -1 : m->details->warned;
 	const struct numbers *times;
+	const struct vertex *v;
 	double at, next = FAR_OFF;
 	int k;
 
-	for (; v != NULL; v = v->other) {
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		if (v->state == V_DONE)
 			continue;
 		times = &v->thread->ring->conf->v.reports;
@@ -915,18 +704,12 @@ late_at(const struct message *m, const struct vertex *v)
 	return next;
 }
 
-double
-msg_late_at(const struct message *m)
-{
-	double in = late_at(m, m->vertices), out = late_at(m, m->out);
-
-	return in < out ? in : out;
-}
-
-/* The first of these vertices, in core or OUT, for the recipient in rc. */
+/* The vertex, in core or OUT, for the recipient in rc; or NULL. */
 static const struct vertex *
-vertex_of(const struct vertex *v, const struct diags *n)
+vertex_of(const struct message *m, const struct diags *n)
 {
+	const struct vertex *v = msg_first(m);
+
 	while (v != NULL && (v->state == V_DONE ||
 	    strcmp(v->thread->host, n->rc.host) != 0 ||
 	    strcmp(v->thread->ring->chan->name, n->rc.channel) != 0))
@@ -938,11 +721,11 @@ vertex_of(const struct vertex *v, const struct diags *n)
 static const char *
 delay_reason(const struct message *m, const struct diags *n, unsigned long off)
 {
-	const struct vertex *v = vertex_of(m->vertices, n);
+	const struct vertex *v = vertex_of(m, n);
 	const struct rcpt *r;
 	const struct thread *t;
 
-	if (v == NULL && (v = vertex_of(m->out, n)) == NULL)
+	if (v == NULL)
 		return "";
 	r = v->r + place(v, off);
 	/* an entry serves the recipients before it, too */
@@ -950,7 +733,7 @@ delay_reason(const struct message *m, const struct diags *n, unsigned long off)
 	    (r->state != RC_OUT || r->alone)))
 		r = NULL;
 	t = v->thread;
-	return r != NULL && r->why != NULL ? reason_of(r) :
+	return r != NULL && r->why != NULL ? r->why->s :
 	    t->tries > 0 && t->reason != NULL ? t->reason : "";
 }
 
@@ -960,6 +743,7 @@ static int
 write_delay(const struct message *m, struct diags *n, unsigned long off)
 {
 	long age = msg_age(m), born = now.wall - age;
+	const struct conf *conf;
 	const struct setting *s;
 	unsigned long times = 0;
 	char fields[WORD_MAX_ + 100];
@@ -968,9 +752,10 @@ write_delay(const struct message *m, struct diags *n, unsigned long off)
 	if (ctl_rcpt(&n->rc, off) < 0 || n->rc.delay_at == 0 ||
 	    (n->rc.tag != ' ' && n->rc.tag != '~'))
 		return 0;
-	s = clause_of(n);
-	if (s == NULL)
+	conf = cf_match(q.config, n->rc.channel, n->rc.host);
+	if (conf == NULL)
 		return -1;
+	s = &conf->v;
 	while (times < (unsigned long)s->reports.n &&
 	    s->reports.at[times] <= age)
 		times++;
@@ -1003,7 +788,7 @@ is_fresh(const struct message *m)
 {
 	const struct vertex *v = m->vertices;
 
-	while (v != NULL && (v->state == V_DONE || v->tries > 0 ||
+	while (v != NULL && (!is_in_core(v) || v->tries > 0 ||
 	    v->thread->tries > 0))
 		v = v->other;
 	return v != NULL && NOW < m->details->since + TRIED_BY;
@@ -1120,18 +905,6 @@ dsn_text(const char *s)
 }
 
 void
-msg_relay(struct ta *ta, const char *notary)
-{
-	const char *s = strrchr(notary, '\1'), *name;
-
-	if (s == NULL || *++s == '\0')
-		return;
-	name = strchr(s, ';');
-	s = name == NULL ? s : name + 1;
-	text_fmt(ta->relay, sizeof(ta->relay), "%s", s + strspn(s, " "));
-}
-
-void
 msg_log(const struct vertex *v, unsigned long off, int failed,
     const char *status, const char *message)
 {
@@ -1200,7 +973,7 @@ msg_log_deferred(const struct vertex *v, long wakeup, const char *relay)
 		if (r->state == RC_PENDING) {
 			n++;
 			log_deferred(v, r, next, relay,
-			    r->why == NULL ? "" : reason_of(r));
+			    r->why == NULL ? "" : r->why->s);
 		}
 	if (n == v->left)
 		return;

@@ -179,25 +179,23 @@ int	held_set(int address, const char *text, int on);
  * message.c - messages in core and away
  * ====================================================================== */
 
-struct message *msg_new(const char *name);	/* or NULL, without memory */
 /* The first message in core with this number, or the next one behind that;
  * NULL: there is none. */
 struct message *msg_find(unsigned long num, const struct message *after);
-/* The message with this name, directories and all, in core; or the one that is
- * away; or NULL. */
-struct message *msg_named(const char *name);
-struct message *msg_away(const char *name);
 /* The rarely needed part of the message, made when there is none: NULL without
  * memory. */
 struct details *msg_details(struct message *);
 /* The first of its parts, or NULL; and that for a channel, made when there is
  * none: NULL without memory. */
-struct part *msg_part(const struct message *);
+#define msg_part(m) ((m)->details == NULL ? NULL : (m)->details->parts)
 struct part *msg_part_for(struct message *, struct chan *);
 /* Its recipients that are unread or evicted. */
 unsigned msg_rest(const struct message *);
-/* Places the part again, after a change that decides when it is read on. */
-void	msg_place(struct part *);
+/* Places the parts again, after a change that decides when they are read on;
+ * returns what it has of PARAMrcptextra, if it needs that no more. */
+void	msg_place(struct message *);
+/* Its timer is due then, mono, at the latest; FAR_OFF: it may be any time. */
+void	msg_due_by(struct message *, double at);
 /* Its vertices, one after the other; NULL at the end. */
 #define msg_first(m) ((m)->vertices)
 #define msg_next(v) ((v)->other)
@@ -211,6 +209,8 @@ void	msg_vertex_free(struct vertex *);
 struct rcpt *msg_add(struct vertex *, unsigned long off);
 /* Its recipient in core whose line is at off, or NULL. */
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
+/* So many recipients of the vertex are finished, or leave core. */
+void	msg_gone(struct vertex *, unsigned n);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
 void	msg_free(struct message *);	/* with all of that */
 /* The message is away from now on, and its file is due then, mono: 0; or -1:
@@ -227,13 +227,7 @@ void	msg_back(struct vertex *);
 void	msg_want_by(struct vertex *, double at);
 /* One that is OUT is wanted now; own: at its own time, if it has one. */
 void	msg_want(struct vertex *, int own);
-struct message *msg_due(void);	/* the first away whose file is due, or NULL */
-/* Shows the skipped ones, due in next seconds; returns how many are evicted;
- * born is the oldest one's. */
-unsigned msg_each_away(void (*show)(const struct message *, long next),
-	    int *born);
 void	reason_free(struct rcpt *);		/* it has no reason now */
-const char *reason_of(const struct rcpt *);	/* or NULL */
 /* Keeps the reason of a recipient of the vertex that is not in core. */
 void	msg_keep_reason(struct vertex *, unsigned long off, const char *text);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
@@ -242,27 +236,6 @@ void	reason_all(const struct vertex *, struct text *);
 /* The vertex's recipient was deferred for this reason; "": none was given, and
  * it keeps the one before.  A text that core cannot keep is logged. */
 void	msg_reason(const struct vertex *, struct rcpt *, const char *);
-/* Recipients without a reason get that of their last diagnostic line, which an
- * older scheduler or another agent may have written, and its time in when[].
- * 0, or -1 when the file cannot be read now. */
-int	msg_read_reasons(const struct vertex *, long *when);
-/* Makes sure of the tag of a finished recipient, without which the message is
- * delivered to it again.  1, or 0 when it cannot be set. */
-int	msg_tag(const struct message *, unsigned long off, int state);
-/* Has the vertex bounce=none? */
-int	msg_is_quiet(const struct vertex *);
-/* Writes the diagnostic line of a recipient that has failed; under bounce=none
- * with the tag '-', so that no DSN is sent on it.  0 or -1. */
-int	msg_diagnose(const struct vertex *, unsigned long off,
-	    const char *notary, const char *status, const char *message,
-	    long when);
-/* The same, and its tag, for a recipient that the scheduler lets fail. */
-int	msg_fail(const struct vertex *, unsigned long off, const char *status,
-	    const char *message, long when);
-/* Marks failures under bounce=none, so that no DSN is sent on them: 0 or -1. */
-int	msg_silence(const char *name);
-/* Has the file a warning that was not sent, as after a crash? */
-int	msg_has_warning(const char *name);
 /* When a warning of its delay may be due, mono; FAR_OFF: never. */
 double	msg_late_at(const struct message *);
 /* Reads on in the file, at most *most recipients, lowers that by their number,
@@ -273,9 +246,6 @@ double	msg_write_delays(struct message *, unsigned *most);
  * Good until the next call. */
 const char *msg_id(const struct message *);
 int	msg_statlog(void);	/* opens -l's file anew: 0 or -1 */
-/* Notes the other host, if the agent's report has it: the notary fields end
- * with it, as "dns; mx.example". */
-void	msg_relay(struct ta *, const char *notary);
 /* Logs that the recipient at off is finished, and writes its line of -l; off 0:
  * a DSN. */
 void	msg_log(const struct vertex *, unsigned long off, int failed,
@@ -314,7 +284,7 @@ int	order_waits(const struct ring *);
 int	order_allowed(const struct message *, long nfree);
 /* The message of the vertex is at its share: blocks the vertex, in the
  * preemptive order the whole job, until the message may have more agents: 0, or
- * -1 without memory. */
+ * -1 without memory.  The caller calls th_update. */
 int	order_block(struct vertex *);
 int	order_blocked(const struct vertex *);	/* 1 while it is, or 0 */
 /* Unblocks the job with the fewest agents if its message may have more: a
@@ -327,7 +297,8 @@ void	order_forget(struct message *);		/* frees its jobs */
  * thread.c - the queues of destinations, and the rings of agents
  * ====================================================================== */
 
-void	th_reload(struct config *);	/* puts all threads under new rings */
+/* Uses another configuration, or the first: all threads get its rings. */
+void	th_reload(struct config *);
 void	th_sweep(void);	/* empty threads become unused; frees old rings */
 /* Is the ring of a configuration that was replaced? */
 #define ring_is_old(r)	((r)->conf->config != q.config)
@@ -371,10 +342,8 @@ void	th_hold(struct vertex *);
 void	th_release(struct vertex *);
 /* Checks again whether its address is held: 1 when a hold ended. */
 int	th_rehold(struct thread *);
-/* Blocks the vertex, as its message is at its share: 0, or -1 if that fails.
- * th_unblock: unblocks one whose message may have more agents, when nfree are
- * free: 1 or 0. */
-int	th_block(struct vertex *);
+/* Unblocks a vertex of the ring whose message may have more agents, when nfree
+ * are free: 1 or 0. */
 int	th_unblock(struct ring *, long nfree);
 void	th_leave(struct ta *);	/* the agent leaves its thread */
 /* The agent has sent its first #hungry. */
@@ -403,12 +372,9 @@ void	q_sweep(void);			/* frees objects that are done */
 /* The message is in core from now on, with this number: 0; -1 without memory,
  * then it stays the caller's. */
 int	q_add(struct message *, unsigned long num);
-/* The message's new vertex, with its recipients, starts its thread; one that is
- * BACK keeps its time and its place in the retry list. */
-void	q_arrive(struct vertex *);
-/* So many more recipients of it are in core. */
-void	q_widened(struct vertex *, unsigned rcpts);
-void	q_arrived(struct message *);	/* the reading has ended */
+/* A reading of it has ended: vertices that are NEW or BACK start their
+ * threads. */
+void	q_arrived(struct message *);
 /* So many recipients of the part are unread now, and so many others were found
  * finished. */
 void	q_unread(struct part *, unsigned n, unsigned gone);
@@ -419,18 +385,14 @@ int	q_evict(struct message *, double due);
 void	q_leave(struct vertex *, double until);
 /* Frees a message that is not in core. */
 void	q_discard(struct message *);
-/* Is nothing of it left, neither a recipient nor a DSN? */
-int	q_over(const struct message *);
-/* The vertex is done: off its lists, and the sweep ends the message if it was
- * the last. */
-void	q_done(struct vertex *);
+/* Is nothing of it left, neither a recipient nor a DSN?  Nothing but DSNs? */
+#define q_over(m) ((m)->left == 0 && msg_rest(m) == 0)
+#define q_only_dsns(m) ((m)->left == (m)->ndsn && msg_rest(m) == 0)
 /* Delivers no more of the message; it is removed without a DSN, and jobs that
  * agents have end with their reports. */
 void	q_drop(struct message *, const char *why);
 /* A recipient is done for which the sender may get a DSN. */
 void	q_dsn_due(struct message *);
-/* Is nothing of the message left, or nothing but DSNs? */
-int	q_only_dsns(const struct message *);
 /* Holds the message, or releases it. */
 void	q_hold(struct message *, int on);
 /* Deletes or bounces the vertex: 0; 1 when the agent has to report first; 2

@@ -38,7 +38,8 @@
  *
  *	failure		all recipients are done, and some have failed.  A
  *			failure without a diagnostic line (after a crash) gets
- *			a general text
+ *			a general text; under bounce=none, which the agent does
+ *			not know, each has a line with the tag '-'
  *	success		all recipients are done, none has failed, and some
  *			asked for a DSN on success.  Or some are left: then the
  *			DSN is on those done so far, failures too,
@@ -46,12 +47,15 @@
  *	delay		warnings, at the ages in reporttimes
  *
  * Expiry.  A message has one timer, for the earliest time at which a vertex of
- * it can expire or a warning is due.  A vertex expires when it is older than
- * expiry and was tried, by itself or with its dead host; or, tried or not,
- * expiry2 later.  With expiry=3d and expiry2=1d it expires at 3 days if it was
- * tried, at 4 days in any case.  No next try is later than expiry, and a
- * deferral after expiry expires the vertex.  Held vertices do not expire.  A
- * message whose control file was removed by another program is dropped.
+ * it can expire, or a warning or a part is due.  By this timer a message that
+ * is over gets another try when its files could not be removed, and vertices
+ * that are deleted or bounced in great number end, some a pass.  A vertex
+ * expires when it is older than expiry and was tried, by itself or with its
+ * dead host; or, tried or not, expiry2 later.  With expiry=3d and expiry2=1d it
+ * expires at 3 days if it was tried, at 4 days in any case.  No next try is
+ * later than expiry, and a deferral after expiry expires the vertex.  Held
+ * vertices do not expire.  A message whose control file was removed by another
+ * program is dropped.
  *
  * Objects in core are freed in one place, q_sweep at the end of a pass:
  * vertices that are done, messages without vertices and with no DSN to send,
@@ -66,20 +70,113 @@
 #define TRIED_AGAIN	60	/* seconds until old mail that was never tried
 				 * is checked again */
 #define AT_ONCE		200	/* recipients checked for warnings in a pass */
-#define EXPIRE_NOW	20	/* vertices that expire in a pass, and the rest
-				 * of their message; each is written to disk */
+#define END_NOW		20	/* vertices that expire in a pass, and the rest
+				 * of their message; or that are deleted or
+				 * bounced: each is written to disk */
 
 /* Messages to be swept, as their first vertices, linked by prev. */
 static struct vertex *done;
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
-/* HELD vertices that are to be deleted or bounced, some a pass. */
-static struct list cancelled;
-
 static unsigned checks;	/* checks for warnings, left in this pass */
-static unsigned expiries;	/* vertices, in this pass */
+static int ends = END_NOW;	/* vertices that may end so, ... */
 
-static int dsn_made;		/* the sweep has made a DSN READY */
+/* ---- recipients on disk ----------------------------------------------- */
+
+/* Makes sure of the tag of a finished recipient, without which the message is
+ * delivered to it again: 1, or 0 when it cannot be set. */
+static int
+set_tag(const struct message *m, unsigned long off, int state)
+{
+	int tag = state == RC_OK ? '+' : '-';
+
+	return off == 0 || ctl_tag(m->name, off) == tag ||
+	    ctl_mark(m->name, off, tag) == 0;
+}
+
+/* Has the vertex bounce=none? */
+static int
+is_quiet(const struct vertex *v)
+{
+	return v->thread->ring->conf->v.bounce == BOUNCE_NONE;
+}
+
+/* Writes the diagnostic line of a recipient that has failed; under bounce=none
+ * with the tag '-', so that no DSN is sent on it: 0 or -1. */
+static int
+diagnose(const struct vertex *v, unsigned long off, const char *notary,
+    const char *status, const char *message, long when)
+{
+	return ctl_diag(v->msg->name, off, is_quiet(v) ? '-' : ' ', notary,
+	    status, message, when);
+}
+
+/* Writes tag and line of a recipient that the scheduler lets fail: 0 or -1.
+ * The tag comes first, then the diagnostic line; if the line cannot be written
+ * the tag is taken back.  Under bounce=none the line comes first, as a tag
+ * alone would cause a DSN. */
+static int
+fail_on_disk(const struct vertex *v, unsigned long off, const char *status,
+    const char *message, long when)
+{
+	const char *name = v->msg->name;
+
+	if (!is_quiet(v) && ctl_mark(name, off, '-') < 0)
+		return -1;
+	if (diagnose(v, off, "", status, message, when) == 0)
+		return is_quiet(v) ? ctl_mark(name, off, '-') : 0;
+	if (!is_quiet(v))
+		ctl_mark(name, off, ' ');
+	return -1;
+}
+
+/* Recipients without a reason get that of their last diagnostic line, which an
+ * older scheduler or another agent may have written, and its time in when[]: 0,
+ * or -1 when the file cannot be read now. */
+static int
+read_reasons(const struct vertex *v, long *when)
+{
+	struct rcpt *r, *end = v->r + v->nr;
+	struct diags n;
+	const char *s;
+	int err = 0;
+
+	for (r = v->r; r < end; r++)
+		r->wanted = r->state == RC_PENDING && r->why == NULL;
+	if (diag_open(&n, v->msg->name) < 0)
+		err = errno;
+	while (err == 0 && diag_next(&n)) {
+		if ((r = msg_rcpt(v, n.off)) == NULL || !r->wanted)
+			continue;
+		/* a crash may have lost the tag of one that had expired */
+		s = strstr(n.text, REASON_MARK);
+		s = s == NULL ? n.text : s + sizeof(REASON_MARK) - 1;
+		msg_reason(v, r, s + strspn(s, "\r "));
+		when[r - v->r] = n.when;
+	}
+	if (err == 0)
+		err = diag_error(&n);
+	ctl_close(&n.c);
+	if (err != 0)
+		log_err("expire msg=%s its reasons cannot be read: %s",
+		    ctl_msg(v->msg->name), strerror(err));
+	return err != 0 ? -1 : 0;
+}
+
+/* Has the file a warning that was not sent, as after a crash? */
+static int
+has_warning(const char *name)
+{
+	struct diags n;
+	int found = 0;
+
+	if (diag_open(&n, name) == 0)
+		while (!found && diag_next(&n))
+			found = n.tag == ' ' &&
+			    strcmp(n.field[1], "delayed") == 0;
+	ctl_close(&n.c);
+	return found;
+}
 
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
@@ -87,10 +184,13 @@ static int dsn_made;		/* the sweep has made a DSN READY */
 static void
 end_out(struct message *m)
 {
-	struct vertex *v;
+	struct vertex *v, *next;
 	struct thread *t;
 
-	while ((v = m->out) != NULL) {
+	for (v = msg_first(m); v != NULL; v = next) {
+		next = msg_next(v);
+		if (v->state != V_OUT)
+			continue;
 		t = v->thread;
 		msg_vertex_free(v);
 		th_update(t);
@@ -108,48 +208,10 @@ to_sweep(struct message *m)
 	done = &m->first;
 }
 
-int
-q_over(const struct message *m)
-{
-	return m->left == 0 && msg_rest(m) == 0;
-}
-
-int
-q_only_dsns(const struct message *m)
-{
-	return m->left == m->ndsn && msg_rest(m) == 0;
-}
-
 static int
 is_delay(const struct vertex *v)
 {
 	return strcmp(v->thread->host, "delay") == 0;
-}
-
-/* Places its parts again, after a change that may let more of it be read. */
-static void
-place_parts(struct message *m)
-{
-	struct part *p;
-
-	for (p = msg_part(m); p != NULL; p = p->other)
-		msg_place(p);
-}
-
-/* Returns what the message has of PARAMrcptextra, if it has at most its minimum
- * in core and nothing unread. */
-static void
-give_back(struct message *m)
-{
-	const struct part *p = msg_part(m);
-
-	while (p != NULL && p->unread == 0)
-		p = p->other;
-	if (p != NULL || m->details == NULL ||
-	    m->rcpts > (unsigned)q.config->rcptminimum)
-		return;
-	q.extra -= m->details->extra;
-	m->details->extra = 0;
 }
 
 /* Reads no more of the message. */
@@ -160,31 +222,7 @@ read_no_more(struct message *m)
 
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->evicted = p->unread = 0;
-	give_back(m);
-	place_parts(m);
-}
-
-/* So many recipients of the vertex are finished, or leave core. */
-static void
-rcpts_gone(struct vertex *v, unsigned n)
-{
-	v->left -= n;
-	if (th_is_dsn(v->thread))
-		return;
-	v->msg->rcpts -= n;
-	v->thread->ring->chan->rcpts -= n;
-	q.rcpts -= n;
-	give_back(v->msg);
-	place_parts(v->msg);
-}
-
-/* The vertex is no longer to be deleted or bounced. */
-static void
-uncancel(struct vertex *v)
-{
-	if (v->cancel != CANCEL_NONE && v->state == V_HELD)
-		list_del(&cancelled, v);
-	v->cancel = CANCEL_NONE;
+	msg_place(m);
 }
 
 /* Has the vertex reasons of recipients that are not read yet? */
@@ -204,10 +242,9 @@ remove_vertex(struct vertex *v, int over, double until)
 	struct message *m = v->msg;
 
 	over = over && (m->end >= END_DROP || !has_out(v));
-	uncancel(v);
 	th_out(v);
 	v->state = V_DONE;
-	rcpts_gone(v, v->left);
+	msg_gone(v, v->left);
 	m->left--;
 	m->ndsn -= th_is_dsn(t);
 	if (over || msg_out(v, until) < 0) {
@@ -247,14 +284,16 @@ check_over(struct message *m)
 	if (!q_only_dsns(m))
 		return;
 	for (v = msg_first(m); v != NULL && !m->over; v = msg_next(v))
-		if (v->state != V_DONE && v->state != V_FED && !is_delay(v))
+		if (is_in_core(v) && v->state != V_FED && !is_delay(v))
 			end_vertex(v);
 	if (m->left == 0)
 		to_sweep(m);
 }
 
-void
-q_done(struct vertex *v)
+/* The vertex is done: off its lists, and the sweep ends the message if it was
+ * the last. */
+static void
+vertex_over(struct vertex *v)
 {
 	end_vertex(v);
 	check_over(v->msg);
@@ -268,8 +307,8 @@ q_done(struct vertex *v)
  * the message is aged, at the place of its age; a host of which nothing is
  * known gets the same place.  A vertex that is BACK keeps its time and place.
  */
-void
-q_arrive(struct vertex *v)
+static void
+arrive(struct vertex *v)
 {
 	struct message *m = v->msg;
 	struct thread *t = v->thread;
@@ -301,8 +340,6 @@ q_arrive(struct vertex *v)
 	} else {
 		th_ready(t, v);
 	}
-	if (v->cancel != CANCEL_NONE)
-		list_add(&cancelled, v);
 	th_update(t);
 }
 
@@ -317,16 +354,16 @@ add_dsn(struct message *m, const char *what, double at)
 	int delay = strcmp(what, "delay") == 0;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE && th_is_dsn(v->thread) &&
+		if (is_in_core(v) && th_is_dsn(v->thread) &&
 		    is_delay(v) == delay)
 			return 0;
 	t = th_get(dest_chan("dsn"), what, 0);
 	v = t == NULL ? NULL : msg_vertex(m, t);
 	if (v == NULL)
 		return -1;
-	v->nr = v->left = 1;
+	msg_add(v, 0);
 	v->wakeup = at;
-	q_arrive(v);
+	arrive(v);
 	return 0;
 }
 
@@ -362,10 +399,10 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 	if (r != NULL) {
 		r->state = state;
 		reason_free(r);
-		rcpts_gone(v, 1);
+		msg_gone(v, 1);
 		q.rcpts_out += off != 0;
 	} else {
-		msg_tag(m, off, state);
+		set_tag(m, off, state);
 	}
 	m->failed |= state == RC_FAILED;
 	m->done |= state != RC_FAILED && off != 0;
@@ -386,7 +423,7 @@ q_drop(struct message *m, const char *why)
 	m->end = spool_gone(m->name) ? END_GONE : END_DROP;
 	read_no_more(m);
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_FED && v->state != V_DONE)
+		if (is_in_core(v) && v->state != V_FED)
 			end_vertex(v);
 	check_over(m);
 }
@@ -416,7 +453,7 @@ last_try(const struct vertex *v)
 static int
 expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 {
-	const char *why = r->why != NULL ? reason_of(r) : host_died(v) ?
+	const char *why = r->why != NULL ? r->why->s : host_died(v) ?
 	    v->thread->reason : NULL;
 	char message[1200];
 	struct text t;
@@ -428,7 +465,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 		text_add(&t, ", " REASON_MARK "\n%s", why);
 	else
 		text_add(&t, "; no reason for the delay was kept");
-	if (msg_fail(v, r->off, "4.4.7 (delivery time expired)", message,
+	if (fail_on_disk(v, r->off, "4.4.7 (delivery time expired)", message,
 	    when) < 0)
 		return -1;
 	finish(v, r, r->off, RC_FAILED, "expire", message);
@@ -442,7 +479,7 @@ vertex_expire(struct vertex *v, const char *how)
 {
 	long *when = mem_get(v->nr * sizeof(*when)), tried = last_try(v);
 	int bad = when == NULL || (v->msg->diags && (!host_died(v) ||
-	    v->thread->reason == NULL) && msg_read_reasons(v, when) < 0);
+	    v->thread->reason == NULL) && read_reasons(v, when) < 0);
 	unsigned i;
 
 	for (i = 0; i < v->nr && !bad; i++)
@@ -454,7 +491,7 @@ vertex_expire(struct vertex *v, const char *how)
 	if (ctl_sync(v->msg->name) < 0)
 		log_err("expire msg=%s %s", ctl_msg(v->msg->name),
 		    strerror(errno));
-	q_done(v);
+	vertex_over(v);
 	return 0;
 }
 
@@ -475,13 +512,23 @@ vertex_delete(struct vertex *v)
 	/* without a warning, the DSN at the end is still sent */
 	if (th_is_dsn(v->thread) && !is_delay(v))
 		m->dsn_due = m->dsn_newer = 0;
-	q_done(v);
+	vertex_over(v);
 	return 0;
 }
 
-/* Expires the vertex if that is due: when to check again, mono.  Old mail that
- * was never tried is checked often, as its host may be found dead, and that
- * counts as a try. */
+/* Deletes or bounces a vertex that no agent has: 0, or -1 when the disk cannot
+ * be written. */
+static int
+do_cancel(struct vertex *v, enum cancel how)
+{
+	v->cancel = CANCEL_NONE;
+	return how == CANCEL_DELETE ? vertex_delete(v) :
+	    vertex_expire(v, "ended by the postmaster");
+}
+
+/* Ends the vertex if it is one of many that are deleted or bounced, or expires
+ * it if that is due: when to check again, mono.  Old mail that was never tried
+ * is checked often, as its host may be found dead, and that counts as a try. */
 static double
 vertex_timer(struct vertex *v)
 {
@@ -489,6 +536,13 @@ vertex_timer(struct vertex *v)
 	double at = v->msg->born + s->expiry;
 	double untried = at + s->expiry2;
 
+	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
+		ends--;
+		if (do_cancel(v, (enum cancel)v->cancel) == 0)
+			return FAR_OFF;
+		if (!v->msg->held)
+			th_release(v);
+	}
 	if (s->expiry == 0 || v->msg->held || v->thread->held != NULL)
 		return FAR_OFF;		/* held vertices do not expire */
 	if (at > now.mono)
@@ -502,7 +556,7 @@ vertex_timer(struct vertex *v)
 	}
 	if (v->state == V_FED || vertex_expire(v, "expired") < 0)
 		return now.mono + DISK_AGAIN;
-	expiries++;
+	ends--;
 	return FAR_OFF;
 }
 
@@ -526,39 +580,26 @@ warn(struct message *m)
 void
 q_rearm(struct message *m)
 {
-	struct vertex *v, *other;
+	struct vertex *v;
 	double at, next = FAR_OFF;
 
+	heap_del(&q.expire, &m->due);
 	if (q_over(m)) {	/* its files could not be removed */
-		heap_del(&q.expire, &m->due);
 		to_sweep(m);
 		return;
 	}
-	for (v = msg_first(m); v != NULL; v = other) {
-		other = msg_next(v);
-		at = v->state == V_DONE ? FAR_OFF : vertex_timer(v);
+	/* vertices that are OUT may be freed here, those in core are not */
+	for (v = msg_first(m); v != NULL && (ends > 0 || v->state != V_HELD ||
+	    v->cancel == CANCEL_NONE); v = msg_next(v)) {
+		at = is_in_core(v) ? vertex_timer(v) : FAR_OFF;
 		next = at < next ? at : next;
 	}
+	if (v != NULL)
+		next = now.mono;	/* the others follow in a later pass */
 	at = msg_late_at(m);
 	at = at <= now.mono ? warn(m) : at;
-	next = at < next ? at : next;
-	if (next >= FAR_OFF)
-		heap_del(&q.expire, &m->due);
-	else
-		heap_set(&q.expire, &m->due, next);
-}
-
-/* The vertex was deferred: it expires if that is due, else its timer is set. */
-static void
-set_expiry(struct vertex *v)
-{
-	struct message *m = v->msg;
-	double at = vertex_timer(v);
-
-	if (at < FAR_OFF && (m->due.pos == 0 ||
-	    at < heap_when(&q.expire, &m->due)))
-		heap_set(&q.expire, &m->due, at);
-	place_parts(m);	/* v may be freed */
+	msg_due_by(m, at < next ? at : next);
+	msg_place(m);
 }
 
 /* ---- arrival --------------------------------------------------------- */
@@ -568,41 +609,49 @@ q_add(struct message *m, unsigned long num)
 {
 	struct message *twin = NULL;
 
-	if (heap_room(&q.expire, q.nmessages + 1) < 0)
+	if (heap_room(&q.expire, q.messages.n + 1) < 0)
 		return -1;
 	msg_return(m);
-	place_parts(m);
+	msg_place(m);
 	while ((twin = msg_find(num, twin)) != NULL)
 		m->twin = twin->twin = 1;
 	m->over = m->nr == 0;	/* all were done when it was read */
 	hash_add(&q.messages, &m->link, num);
-	q.nmessages++;
 	q.msgs_in++;
 	q.rcpts_in += m->nr;
 	m->held = held_find(0, m->name) != NULL;
 	q.nkept += m->held;
-	if (q.nmessages > q.peak_messages)
-		q.peak_messages = q.nmessages;
-	if (!m->over && m->diags && msg_has_warning(m->name))
+	if (q.messages.n > q.peak_messages)
+		q.peak_messages = q.messages.n;
+	if (!m->over && m->diags && has_warning(m->name))
 		add_dsn(m, "delay", 0);
 	return 0;
 }
 
-void
-q_widened(struct vertex *v, unsigned rcpts)
+/* If the message is whole in core, a NEW vertex with one recipient in a mailbox
+ * goes to the thread of that; without memory it does not. */
+static void
+to_box(struct vertex *v)
 {
-	if (th_is_dsn(v->thread))
-		return;
-	v->msg->rcpts += rcpts;
-	v->thread->ring->chan->rcpts += rcpts;
-	q.rcpts += rcpts;
-	if (q.rcpts > q.peak_rcpts)
-		q.peak_rcpts = q.rcpts;
+	struct thread *t = v->thread;
+
+	if (v->state == V_NEW && v->nr == 1 && v->by.box != 0 &&
+	    msg_part(v->msg) == NULL && th_is_local(t) &&
+	    (t = th_get(t->chan, t->host, v->by.box)) != NULL)
+		v->thread = t;
+	v->by.box = 0;
 }
 
 void
 q_arrived(struct message *m)
 {
+	struct vertex *v;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state == V_NEW || v->state == V_BACK) {
+			to_box(v);
+			arrive(v);
+		}
 	if (msg_part(m) == NULL)
 		end_out(m);
 	add_dsn_later(m);
@@ -614,38 +663,24 @@ q_unread(struct part *p, unsigned n, unsigned gone)
 {
 	p->unread = n;
 	q.rcpts_out += gone;
-	give_back(p->msg);
-	place_parts(p->msg);
+	msg_place(p->msg);
 	check_over(p->msg);
 }
 
 /* ---- commands of operators ------------------------------------------- */
-
-#define CANCELLED_NOW	100	/* vertices that are ended in one pass */
-
-/* Deletes or bounces a vertex that no agent has: 0, or -1 when the disk cannot
- * be written. */
-static int
-do_cancel(struct vertex *v, enum cancel how)
-{
-	uncancel(v);
-	return how == CANCEL_DELETE ? vertex_delete(v) :
-	    vertex_expire(v, "ended by the postmaster");
-}
 
 int
 q_cancel(struct vertex *v, enum cancel how, int later)
 {
 	if (v->state != V_FED && !later)
 		return do_cancel(v, how);
-	uncancel(v);
-	if (v->state != V_FED) {
-		if (v->state != V_HELD)
-			th_hold(v);	/* no agent gets it meanwhile */
-		list_add(&cancelled, v);
-	}
 	v->cancel = how;
-	return v->state == V_FED ? 1 : 2;
+	if (v->state == V_FED)
+		return 1;
+	if (v->state != V_HELD)
+		th_hold(v);	/* no agent gets it meanwhile */
+	msg_due_by(v->msg, now.mono);
+	return 2;
 }
 
 void
@@ -655,7 +690,7 @@ q_reread(struct message *m)
 
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->again = NOW;
-	place_parts(m);
+	msg_place(m);
 }
 
 void
@@ -665,19 +700,6 @@ q_cancel_rest(struct message *m, enum cancel how)
 		return;
 	m->cancel = how;
 	q_reread(m);
-}
-
-/* Deletes or bounces the next ones of many.  Each is written to disk, so that a
- * pass does only some. */
-static void
-cancel_some(void)
-{
-	struct vertex *v;
-	int n;
-
-	for (n = 0; n < CANCELLED_NOW && (v = cancelled.head) != NULL; n++)
-		if (do_cancel(v, (enum cancel)v->cancel) < 0 && !v->msg->held)
-			th_release(v);
 }
 
 void
@@ -693,8 +715,8 @@ q_hold(struct message *m, int on)
 			th_hold(v);
 		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
 			th_release(v);
-	for (v = on ? NULL : m->out; v != NULL; v = v->other)
-		msg_want(v, 0);
+		else if (!on && v->state == V_OUT)
+			msg_want(v, 0);
 	q_rearm(m);
 }
 
@@ -887,13 +909,13 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 {
 	const char *name = v->msg->name;
 	int failed = s->state == RC_FAILED, bad = 0;
-	int line = failed ? s->ours || msg_is_quiet(v) :
+	int line = failed ? s->ours || is_quiet(v) :
 	    s->ours && wants_success(name, off);
 
 	if (failed && *message == '\0')
 		message = "(unknown)";
 	if (line)
-		bad = (failed ? msg_diagnose(v, off, notary, PERMANENT, message,
+		bad = (failed ? diagnose(v, off, notary, PERMANENT, message,
 		    now.wall) : ctl_diag(name, off, ' ', notary,
 		    "2.0.0 (delivered)", message, now.wall)) < 0 ||
 		    ctl_sync(name) < 0;
@@ -906,6 +928,20 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 	finish(v, r, off, s->state, s->word, message);
 	if (line)	/* the agent dsn does without a line */
 		q_dsn_due(v->msg);
+}
+
+/* Notes the other host, if the report has it: the notary fields end with it, as
+ * "dns; mx.example". */
+static void
+note_relay(struct ta *ta, const char *notary)
+{
+	const char *s = strrchr(notary, '\1'), *name;
+
+	if (s == NULL || *++s == '\0')
+		return;
+	name = strchr(s, ';');
+	s = name == NULL ? s : name + 1;
+	text_fmt(ta->relay, sizeof(ta->relay), "%s", s + strspn(s, " "));
 }
 
 const char *
@@ -928,7 +964,7 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 	    off <= ta->unread_off;
 	if (r == NULL && off > ta->unread_off)
 		ta->unread_off = off;
-	msg_relay(ta, notary);
+	note_relay(ta, notary);
 	if (s->dated)
 		message = retry_at(v, message);
 	if (s->state == RC_PENDING)
@@ -964,7 +1000,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	long pid;
 	int was = r->off == 0 ? ' ' : ctl_unlock(name, r->off, &pid);
 
-	if (was == '-' && msg_is_quiet(v) && msg_diagnose(v, r->off, "",
+	if (was == '-' && is_quiet(v) && diagnose(v, r->off, "",
 	    PERMANENT, by_tag, now.wall) == 0)
 		ctl_sync(name);
 	if (was == '+' || was == '-')
@@ -985,7 +1021,7 @@ tag_finished(const struct vertex *v)
 
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_OK || r->state == RC_FAILED)
-			all &= msg_tag(v->msg, r->off, r->state);
+			all &= set_tag(v->msg, r->off, r->state);
 	return all;
 }
 
@@ -1043,7 +1079,7 @@ find_box(struct vertex *v)
 		return;
 	v->thread = own;
 	if (v->host & HOST_BAD && v->r[0].why != NULL)
-		reason_copy(&own->reason, reason_of(&v->r[0]));
+		reason_copy(&own->reason, v->r[0].why->s);
 	th_update(t);
 }
 
@@ -1111,10 +1147,12 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_id(m), t->ring->chan->name, t->host, v->left);
-	if (v->left == 0)
+	if (v->left == 0) {
 		evict_unread(v);
-	else
-		set_expiry(v);	/* it may have expired by now */
+		return;
+	}
+	msg_due_by(m, vertex_timer(v));	/* it may have expired by now */
+	msg_place(m);
 }
 
 void
@@ -1132,7 +1170,7 @@ q_job_over(struct ta *ta, const char *reason)
 	    spool_gone(m->name))
 		q_drop(m, "its control file was taken away");
 	if (m->end >= END_DROP || (v->left == 0 && !has_out(v)))
-		q_done(v);
+		vertex_over(v);
 	else if (v->cancel == CANCEL_NONE ||
 	    do_cancel(v, (enum cancel)v->cancel) < 0)
 		put_back(v, reason, ta->relay);
@@ -1155,37 +1193,17 @@ q_timers(void)
 		th_due(OWNER(struct thread, wake, t));
 	}
 	checks = AT_ONCE;
-	expiries = 0;
-	while (checks > 0 && expiries < EXPIRE_NOW && heap_wait(&q.expire) == 0)
+	ends = END_NOW;
+	while (checks > 0 && ends > 0 && heap_wait(&q.expire) == 0)
 		q_rearm(OWNER(struct message, due, heap_first(&q.expire)));
-	cancel_some();
 }
 
 double
 q_wait(void)
 {
 	double w = heap_wait(&q.wake), e = heap_wait(&q.expire);
-	int soon = cancelled.n > 0 || dsn_made;
 
-	dsn_made = 0;
-	return soon ? 0 : w < e ? w : e;
-}
-
-/* What is OUT comes in when it expires or a warning is due, which may be sooner
- * now. */
-static void
-recall(struct message *m)
-{
-	struct vertex *v;
-	long expiry;
-
-	if (m->out != NULL)
-		msg_want_by(m->out, msg_late_at(m));
-	for (v = m->out; v != NULL; v = v->other) {
-		expiry = v->thread->ring->conf->v.expiry;
-		if (expiry > 0)
-			msg_want_by(v, m->born + expiry);
-	}
+	return w < e ? w : e;
 }
 
 static int
@@ -1202,17 +1220,21 @@ has_job(long pid, const char *name)
 void
 q_reload(struct config *config)
 {
+	struct vertex *v;
 	struct hlink *l;
 
 	ctl_has_job = has_job;
 	th_reload(config);
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		q_rearm(OWNER(struct message, link, l));
-		recall(OWNER(struct message, link, l));
 		q_reread(OWNER(struct message, link, l));
 	}
-	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; )
-		recall(OWNER(struct message, link, l));
+	/* a message that is away comes in for its warnings, now sooner */
+	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; ) {
+		v = msg_first(OWNER(struct message, link, l));
+		if (v != NULL)
+			msg_want_by(v, msg_late_at(v->msg));
+	}
 }
 
 /* Makes sure of the tags of all finished recipients, for a message that cannot
@@ -1235,7 +1257,6 @@ unlist(struct message *m)
 	order_forget(m);
 	heap_del(&q.expire, &m->due);
 	hash_del(&q.messages, &m->link);
-	q.nmessages--;
 	q.nkept -= m->held;
 }
 
@@ -1260,7 +1281,7 @@ q_evict(struct message *m, double due)
 		return 0;
 	m->end = END_LOST;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE)
+		if (is_in_core(v))
 			end_vertex(v);
 	to_sweep(m);
 	return -1;
@@ -1268,30 +1289,18 @@ q_evict(struct message *m, double due)
 
 /* ---- the end --------------------------------------------------------- */
 
-/* Frees the vertices that are done: the message waits only for its DSN. */
-static void
-free_done(struct message *m)
-{
-	struct vertex *v, *next;
-
-	for (v = msg_first(m); v != NULL; v = next) {
-		next = msg_next(v);
-		if (v->state == V_DONE)
-			msg_vertex_free(v);
-	}
-}
-
 /* Makes the last DSN on the message: 0, or -1 when that cannot be done now. */
 static int
 add_last_dsn(struct message *m)
 {
 	if (!mark_all(m))
 		return -1;
-	free_done(m);
+	while (m->vertices != NULL)	/* all are done */
+		msg_vertex_free(m->vertices);
 	if (add_dsn(m, m->failed ? "failure" : "success", 0) < 0)
 		return -1;
 	m->swept = 0;
-	dsn_made = 1;
+	msg_due_by(m, now.mono);	/* a pass follows that feeds it */
 	return 0;
 }
 

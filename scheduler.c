@@ -726,7 +726,7 @@ first_scan(int more)
 	if (!spool_scanned())
 		return;
 	state.loaded = 1;
-	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.nmessages,
+	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.messages.n,
 	    q.nthreads, q.rcpts_in);
 	be_verbose();
 }
@@ -737,7 +737,7 @@ begin_to_end(void)
 {
 	state.ending = q.hold = 1;
 	state.deadline = now.mono + PATIENCE;
-	log_info("ending agents=%u msgs=%u", q.nagents, q.nmessages);
+	log_info("ending agents=%u msgs=%u", q.nagents, q.messages.n);
 	ta_end(0);
 }
 

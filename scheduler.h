@@ -198,6 +198,14 @@ struct config {
 
 /* ---- in core (order.c to queue.c) ------------------------------------ */
 
+/* reason: a text that recipients share.  Owned by message.c. */
+struct reason {
+	struct hlink link;	/* by its text */
+	unsigned refs;
+	unsigned round;		/* of reason_all, in which it was seen last */
+	const char *s;		/* the text, stored behind this */
+};
+
 /*
  * rcpt: one recipient line.  An array for each vertex, in file order, so an
  * offset is found in O(log n).
@@ -212,7 +220,7 @@ struct rcpt {
 	unsigned char counted;	/* FED: a deferral is not counted: one was, or
 				 * the recipient was read during the job */
 	unsigned char alone;	/* RC_OUT: it is for its own recipient only */
-	unsigned char wanted;	/* msg_read_reasons: it has no reason yet */
+	unsigned char wanted;	/* read_reasons: it has no reason yet */
 	struct reason *why;	/* of its last deferral, or NULL */
 };
 
@@ -235,10 +243,12 @@ struct rcpt {
  * HELD while its message is held, or until queue.c deletes or bounces it, and
  * then on no list of a thread, job or agent.  A hold on its address leaves it
  * in WAIT or READY.  A vertex that is OUT has its times, tries and reasons, not
- * its recipients, and is on the lists out of its message and thread.
+ * its recipients, and is on the list out of its thread.
  */
 enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD, V_OUT,
 		    V_BACK };
+
+#define is_in_core(v) ((v)->state != V_DONE && (v)->state != V_OUT)
 
 /* why: what a vertex waits for, apart from its turn. */
 enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
@@ -261,7 +271,7 @@ struct vertex {
 	struct thread *thread;	/* NULL when DONE */
 	struct vertex *next, *prev;	/* DONE: on the sweep's lists, of
 				 * vertices and of messages, by their first */
-	struct vertex *other, *before;	/* of the message */
+	struct vertex *other, *before;	/* of the message, whatever its state */
 	struct ta *ta;		/* FED: who has it */
 	struct rcpt *r;		/* nr of them; &one when that is enough */
 	struct rcpt one;
@@ -310,13 +320,12 @@ struct part {
 	unsigned unread;	/* pending recipients from next on, or a few
 				 * more than that; 0: there is none */
 	unsigned evicted;	/* recipients that are left to a reread */
-	struct timer turn;	/* its turn to be read on; or when it is due */
+	struct timer turn;	/* in chan->parts: it can be read on */
 	unsigned long next;	/* offset where reading goes on, bytes */
 	long	again;		/* mono; evicted > 0: no reread before that */
 	long	later;		/* mono; nothing is read before that */
 	long	checked;	/* mono; when it last evicted what cannot go */
 	long	read;		/* mono; when some of it was last read */
-	unsigned char readable;	/* turn is in chan->parts, else in q.parts */
 };
 
 /*
@@ -357,13 +366,13 @@ enum msg_end { END_REMOVE, END_PARK, END_PARK_DOUBLE,	/* a double bounce */
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
 	struct details *details;	/* or NULL */
-	struct vertex *vertices;	/* linked by other */
-	struct vertex *out;	/* ... those that are OUT */
+	struct vertex *vertices;	/* linked by other, OUT ones too */
 	struct vertex first;	/* one of them, while it has a msg */
 	unsigned long loaded;	/* value of q.events when it was first loaded,
 				 * 0: never */
-	struct timer due;	/* next time at which a vertex may expire or a
-				 * warning is due; away: when the file is due */
+	struct timer due;	/* next time at which a vertex may expire, or a
+				 * warning or a part is due; away: when the file
+				 * is due */
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
 	struct spool_time time;	/* of the message file, for its id */
@@ -524,7 +533,7 @@ struct chan {
 	struct slots slots;
 	unsigned rcpts;		/* recipients in core, not finished */
 	struct heap parts;	/* that can be read on, the next one first */
-	unsigned nparts;	/* of the channel, in all */
+	unsigned nparts;	/* of the channel, due or not */
 	char	name[1];
 };
 
@@ -558,8 +567,6 @@ struct queue {
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages in core, by due */
 	struct heap later;	/* messages that are away, by due */
-	struct heap parts;	/* those that are not due yet, by turn */
-	unsigned nparts;	/* in all */
 	int	readable;	/* a part has become readable in this pass */
 	unsigned extra;		/* sum of all extra */
 	unsigned long evicted;	/* messages evicted so far */
@@ -567,7 +574,7 @@ struct queue {
 	struct ring *rings;
 	struct chan *chans;
 	struct ta *agents;	/* ta.c keeps it */
-	unsigned nthreads, nmessages;
+	unsigned nthreads;
 	unsigned nkept;		/* messages held by name */
 	unsigned ndsn;		/* vertices that the agent dsn has, without
 				 * dsn/delay */

@@ -147,25 +147,23 @@ is_meant(const void *patterns, const struct chan *chan, const char *host)
 }
 
 /* Calls act for each vertex that the command names and that is not done.
- * O(vertices in core), which an operator's command may cost.  None is freed
- * meanwhile, as the sweep comes later. */
+ * O(vertices), which an operator's command may cost.  None that is in core is
+ * freed meanwhile, as the sweep comes later. */
 static void
 each_vertex(struct operation *r,
     void (*act)(struct operation *, struct vertex *))
 {
 	struct hlink *l = NULL;
-	struct vertex *v, *next;
+	struct vertex *v;
 
 	while ((l = hash_each(&q.messages, l)) != NULL) {
 		v = msg_first(OWNER(struct message, link, l));
-		for (; v != NULL; v = next) {
-			next = msg_next(v);
-			if (v->state != V_DONE &&
+		for (; v != NULL; v = msg_next(v))
+			if (is_in_core(v) &&
 			    (r->msg == NULL || r->msg == v->msg) &&
 			    is_meant(r->patterns, v->thread->ring->chan,
 			    v->thread->host))
 				act(r, v);
-		}
 	}
 }
 
@@ -231,11 +229,12 @@ do_flush(struct operation *r)
 	if (r->msg == NULL)
 		dest_lift(is_meant, r->patterns);	/* for mail on disk */
 	else
-		v = r->msg->out;
-	for (; v != NULL; v = v->other) {
-		th_flush(v->thread, v);
-		r->n[EVICTED]++;
-	}
+		v = msg_first(r->msg);
+	for (; v != NULL; v = msg_next(v))
+		if (v->state == V_OUT) {
+			th_flush(v->thread, v);
+			r->n[EVICTED]++;
+		}
 	if (r->msg != NULL) {	/* and what was forgotten of it */
 		q_reread(r->msg);
 		if (r->n[EVICTED] == 0)

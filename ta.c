@@ -953,8 +953,10 @@ serve(struct ring *r)
 	if (give_busy(v, s->backlog))
 		return 1;
 	if (!r->conf->dsn && !order_allowed(v->msg, nfree(r)) &&
-	    (give_busy(v, s->overfeed + 1) || th_block(v) == 0))
+	    (give_busy(v, s->overfeed + 1) || order_block(v) == 0)) {
+		th_update(v->thread);
 		return 1;
+	}
 	idle = v->thread->idle;
 	if (idle == NULL && !r->conf->bound)
 		idle = r->idle == NULL ? NULL : r->idle->rprev;

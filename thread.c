@@ -261,15 +261,6 @@ update_turn(struct thread *t)
 }
 
 int
-th_block(struct vertex *v)
-{
-	if (order_block(v) < 0)
-		return -1;
-	update_turn(v->thread);
-	return 0;
-}
-
-int
 th_unblock(struct ring *r, long nfree)
 {
 	struct vertex *v = order_unblock(r, nfree);
@@ -402,14 +393,6 @@ th_trigger(const char *host)
 		n++;
 	}
 	log_info("trigger host=%s threads=%d", host, n);
-}
-
-/* The message has one more vertex with an agent (1), or one less (-1). */
-static void
-count_agents(struct vertex *v, int more)
-{
-	v->msg->nfed += more;
-	order_share(v->msg);
 }
 
 void
@@ -608,7 +591,8 @@ th_give(struct ta *ta, struct vertex *v)
 		join(ta, t);
 	order_take(v, 1);
 	t->nfed++;
-	count_agents(v, 1);
+	v->msg->nfed++;
+	order_share(v->msg);
 	v->state = V_FED;
 	v->ta = ta;
 	v->by.deferrals = 0;
@@ -665,7 +649,8 @@ th_unfed(struct vertex *v)
 	v->ta = NULL;
 	v->thread->nfed--;
 	q.ndsn -= is_last_dsn(v->thread);
-	count_agents(v, -1);
+	v->msg->nfed--;
+	order_share(v->msg);
 	th_unblock(r, 0);
 }
 
@@ -674,10 +659,12 @@ th_unfed(struct vertex *v)
 /* No vertex waits beyond most, mono, the end of the longest wait of the new
  * clause; but a retryat stays.  The pause of a sender is over: the agent dsn,
  * which keeps it, ends with the old ring.  Vertices that are OUT are wanted at
- * their times, or now: they may have a command. */
+ * their times, when they expire, or now: they may have a command. */
 static void
 move_waiting(struct vertex *v, double most)
 {
+	const struct setting *s;
+
 	for (; v != NULL; v = v->next) {
 		if (th_is_dsn(v->thread)) {
 			v->dated = 0;
@@ -685,8 +672,12 @@ move_waiting(struct vertex *v, double most)
 		}
 		if (!v->dated && v->wakeup > most)
 			v->wakeup = most;
-		if (v->state == V_OUT)
-			msg_want_by(v, v->wakeup);
+		if (v->state != V_OUT)
+			continue;
+		s = &v->thread->ring->conf->v;
+		msg_want_by(v, v->wakeup);
+		if (s->expiry > 0)
+			msg_want_by(v, v->msg->born + s->expiry);
 	}
 }
 
@@ -752,7 +743,7 @@ th_reload(struct config *config)
 
 	config->refs++;
 	unref(q.config);
-	q.config = config;
+	q.config = config;	/* all rings are old now */
 	/* all READY vertices return to the lists of their threads */
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
 		order_forget(OWNER(struct message, link, l));

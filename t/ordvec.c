@@ -763,9 +763,11 @@ next_allowed(void)
 
 		v = order_next(ring);
 		if (v != NULL && (order_allowed(v->msg, nfree) ||
-		    th_block(v) < 0))
+		    order_block(v) < 0))
 			return v;
-		if (v == NULL && !th_unblock(ring, AGENTS_MAX))
+		if (v != NULL)
+			th_update(v->thread);
+		else if (!th_unblock(ring, AGENTS_MAX))
 			return NULL;
 	}
 }

@@ -109,7 +109,7 @@ check_message(struct message *m, long size)
 	unsigned i, n, sum = 0;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (v->state == V_DONE)
+		if (!is_in_core(v))
 			continue;	/* it gave way to another channel */
 		for (i = n = 0; i < v->nr; i++)
 			n += v->r[i].state == RC_PENDING;
@@ -155,7 +155,7 @@ use(struct message *m, long size)
 	long pid, n = 0;
 
 	for (; n < 8 && v != NULL; v = msg_next(v)) {
-		if (v->state == V_DONE || th_is_dsn(v->thread))
+		if (!is_in_core(v) || th_is_dsn(v->thread))
 			continue;
 		n++;
 		off = v->r[0].off;
@@ -173,13 +173,14 @@ static void
 forget(void)
 {
 	struct message *m = msg_find(123, NULL);
+	struct hlink *l;
 
 	if (m != NULL)
 		q_drop(m, "enough");
 	now.mono += 100;
 	q_sweep();
-	if ((m = msg_away("123-1")) != NULL)
-		q_discard(m);
+	if ((l = hash_first(&q.away, 123)) != NULL)
+		q_discard(OWNER(struct message, link, l));
 	ctl_forget();
 	unlink("123-1");
 	fuzz_empty("../queue");
