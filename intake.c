@@ -883,7 +883,7 @@ consider(char *name)
 	m = load(&c, name, m);
 	opened = c.l.fd >= 0;
 	ctl_close(&c);
-	if (c.why != NULL && !c.later && spool_park(c.name, 0, c.why) < 0)
+	if (c.why != NULL && !c.later && spool_set_aside(c.name, 0, c.why) < 0)
 		not_now(&c, "it cannot be used, nor moved to postman");
 	if (c.later) {
 		th_sweep();	/* its threads; others may need the memory */

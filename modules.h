@@ -49,7 +49,7 @@ int	spool_remove(const char *name);
 int	spool_gone(const char *name);
 /* Moves both files to postman/: 0, or -1 when they cannot be moved.  A double
  * bounce gets its mark, and is removed after PARAMpostmanage. */
-int	spool_park(const char *name, int bounce, const char *why);
+int	spool_set_aside(const char *name, int bounce, const char *why);
 /* Do two messages have one sender and one owner? */
 int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */

@@ -1308,8 +1308,8 @@ add_last_dsn(struct message *m)
 static int
 take_away(const struct message *m)
 {
-	if (m->end == END_PARK || m->end == END_PARK_DOUBLE)
-		return spool_park(m->name, m->end == END_PARK_DOUBLE,
+	if (m->end == END_ASIDE || m->end == END_ASIDE_DOUBLE)
+		return spool_set_aside(m->name, m->end == END_ASIDE_DOUBLE,
 		    "it failed, and nobody could get the DSN");
 	return m->end == END_GONE ? 0 : spool_remove(m->name);
 }

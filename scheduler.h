@@ -349,7 +349,7 @@ struct details {
 
 /* What is done with a message's files at its end; from END_DROP on nothing more
  * is delivered, and no DSN is sent. */
-enum msg_end { END_REMOVE, END_PARK, END_PARK_DOUBLE,	/* a double bounce */
+enum msg_end { END_REMOVE, END_ASIDE, END_ASIDE_DOUBLE,	/* a double bounce */
 	       END_DROP,	/* removed */
 	       END_GONE,	/* another program has removed them */
 	       END_LOST };	/* they stay: it was evicted and forgotten */

@@ -815,7 +815,7 @@ spool_gone(const char *name)
  * replaced.  If the message was moved and its control file was not, the next
  * try moves the control file alone. */
 int
-spool_park(const char *name, int bounce, const char *why)
+spool_set_aside(const char *name, int bounce, const char *why)
 {
 	char to[PATH_MAX_], ctl[PATH_MAX_], mark[60] = "", suffix[12] = "";
 	const char *stays = NULL, *msg, *from = message_path(name);
@@ -842,17 +842,18 @@ spool_park(const char *name, int bounce, const char *why)
 	else if (rename(name, ctl) < 0 && !spool_gone(name))
 		stays = "transport";
 	if (stays != NULL) {
-		log_err("park file=%s/%s %s", stays, name, strerror(errno));
+		log_err("set-aside file=%s/%s %s", stays, name,
+		    strerror(errno));
 		return -1;
 	}
 	q.total.aside++;
-	log_warn("park msg=%s to=%s why: %s", msg, to + 3, why);
+	log_warn("set-aside msg=%s to=%s why: %s", msg, to + 3, why);
 	ctl_forget();
 	return 0;
 }
 
 /* For how many seconds of this run the entry has been in postman/; -1: it is no
- * double bounce.  spool_park may have added a number behind the mark. */
+ * double bounce.  spool_set_aside may have added a number behind the mark. */
 static double
 bounce_age(const char *entry)
 {
@@ -1034,7 +1035,7 @@ tidy_entry(const char *entry)
 		return;
 	if (tidy.area == QUEUE) {
 		if (long_seen(entry, &st))
-			spool_park(name, 0,
+			spool_set_aside(name, 0,
 			    "it had no control file for an hour");
 	} else if (tidy.area == POSTMAN) {
 		mark_bounce(path);

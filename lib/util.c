@@ -8,11 +8,12 @@
  * The log writes one line an event: a stamp, the level, the event's name,
  * key=value pairs, free text last.  For example
  *
- *	log_warn("park msg=%s to=%s why: %s", name, to, why);
+ *	log_warn("set-aside msg=%s to=%s why: %s", name, to, why);
  *
  * writes, on 2026-11-22 at 09:10:11,
  *
- *	20261122091011 warn park msg=123-45 to=postman/123-45 why: it is empty
+ *	20261122091011 warn set-aside msg=123-45 to=postman/123-45 why: it is
+ *		empty
  *
  * Bytes that could forge a second line or disturb a terminal are shown as \ooo.
  * Lines collect in a buffer until log_flush writes them.  A loop calls it

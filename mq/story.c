@@ -19,7 +19,8 @@
  *
  * Names are used again.  So the log is shown from the last "load" of that name
  * that follows the end of an earlier message, "complete", "drop", "finished" or
- * "park".  The log is read twice, to take no memory.
+ * "set-aside" ("park" in the log of 0.1).  The log is read twice, to take no
+ * memory.
  *
  * name.c has the names of a message.  By its spool id, no line of another
  * message of the same name is shown.
@@ -292,7 +293,8 @@ static int
 is_end(const char *line)
 {
 	return is_event(line, "complete") || is_event(line, "drop") ||
-	    is_event(line, "finished") || is_event(line, "park");
+	    is_event(line, "finished") ||
+	    is_event(line, "set-aside") || is_event(line, "park");
 }
 
 /* Has the line the spool id of another message?  id "" is not known. */

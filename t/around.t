@@ -113,7 +113,7 @@ put "$po" 201-1 fine h anna fine h bert bad h carl
 put "$po" 202-1 wait h user
 printf 'no control file\n' | put_raw "$po" 203-1
 wait_log 'complete msg=201-1' && wait_log 'deferred msg=202-1' &&
-    wait_log 'park msg=203-1' && wait_log 'delivered .*channel=dsn'
+    wait_log 'set-aside msg=203-1' && wait_log 'delivered .*channel=dsn'
 ok 'the totals are shown when all is settled' wait_for 20 is_count messages 1
 is 'mailq -c shows totals since the start' \
     "$(mailq -c | grep ^total | tr '\n' ' ')" \

@@ -45,7 +45,7 @@ for how in $hows; do
 done >"$tmp/not"
 is 'the mail of each bad agent waits' "$(cat "$tmp/not")" ''
 is 'no mail of a bad agent is taken for delivered' \
-    "$(count ' (delivered|failed|complete|drop|park) msg=1[0-9][0-9]-1')" 0
+    "$(count ' (delivered|failed|complete|drop|set-aside) msg=1[0-9][0-9]-1')" 0
 unlike 'nothing an agent says makes a line of its own' \
     "$(cat "$tmp/sched.log")" '^20260101'
 is 'no control or 8-bit byte of an agent is in the log' \

@@ -569,7 +569,7 @@ is 'a success without a line is in the DSN, NOTIFY in small letters' \
 ok 'bounce=none keeps a message that an agent failed' \
     test -f "$po/postman/173-1"
 ok 'the log says of a message that is kept that nobody could get the DSN' \
-    wait_log 'park msg=173-1 .*it failed, and nobody could get the DSN$'
+    wait_log 'set-aside msg=173-1 .*it failed, and nobody could get the DSN$'
 is 'bounce=none makes no DSN of what an agent failed' "$(files_of 173-1)" ''
 ok 'bounce=none keeps a failure without a line, warned of before' \
     wait_for 20 test -f "$po/postman/176-1"

@@ -66,7 +66,7 @@ is 'reports of recipients that are not in core are believed' \
 is 'no report of a recipient that is not in core is refused' \
     "$(count 'refused|no such rec')" 0
 "$top/t/mkspool" -h 2 -c bad -r 1000 -f 3002 "$po" 1
-ok 'recipients that are not in core fail' wait_log 'park msg=3002-1' 60
+ok 'recipients that are not in core fail' wait_log 'set-aside msg=3002-1' 60
 is 'each failure of a recipient not in core is written down' \
     "$(grep -c '^r-' "$po/postman/3002-1.control") $(grep -c '^d-' \
     "$po/postman/3002-1.control")" '1000 1000'
@@ -295,7 +295,7 @@ at_most 'recipients of a message evicted in part are within the bound' \
 "$top/t/mkspool" -c old -h 300 -r 500 "$po" 1
 touch -t 202601020304 "$po/queue/1000-1"
 start
-ok 'recipients that are not read yet expire' wait_log 'park msg=1000-1' 60
+ok 'recipients that are not read yet expire' wait_log 'set-aside msg=1000-1' 60
 is 'everybody who expired is written down' \
     "$(grep -c '^r-' "$po/postman/1000-1.control") $(grep -c '^d-' \
     "$po/postman/1000-1.control")" '500 500'
@@ -310,7 +310,7 @@ ok 'all of a large message is deleted' wait_log 'complete msg=2001-1' 60
 is 'nobody gets a large message that is deleted' "$(grep -c 2001-1 "$out")" 0
 like 'a command bounces a large message' \
     "$("$ask" order "$po" bounce 2002-1)" '^ok '
-ok 'all of a large message is bounced' wait_log 'park msg=2002-1' 60
+ok 'all of a large message is bounced' wait_log 'set-aside msg=2002-1' 60
 is 'everybody who was bounced is written down' \
     "$(grep -c '^d-' "$po/postman/2002-1.control")" 500
 like 'a command holds a large message' \

@@ -217,9 +217,9 @@ put "$po" 302-1 liar h u dsn delay u
 put "$po" 303-1 liar h u
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 ok "a control file with a recipient on the channel dsn is set aside" \
-    wait_log 'park msg=301-1 .*channel dsn'
+    wait_log 'set-aside msg=301-1 .*channel dsn'
 ok 'a recipient on the channel dsn beside others sets its file aside' \
-    wait_log 'park msg=302-1 .*channel dsn'
+    wait_log 'set-aside msg=302-1 .*channel dsn'
 ok 'a report with the offset 0 of another agent is refused' \
     wait_log 'report agent=.*num=303 rcpt=0 .*no such recipient'
 ok 'a report with the offset 0 changes nothing' \

@@ -124,17 +124,17 @@ chmod 4777 "$po/transport/223-1" "$po/queue/223-1"
 ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 ok 'a good file between odd ones is delivered' wait_log 'complete msg=201-1'
 ok 'a pipe is no message file' \
-    wait_log 'park msg=211-1 .*message file is missing'
-ok 'a directory is no message file' wait_log 'park msg=212-1 .*is missing'
+    wait_log 'set-aside msg=211-1 .*message file is missing'
+ok 'a directory is no message file' wait_log 'set-aside msg=212-1 .*is missing'
 ok 'a file with two names is delivered under its own' \
     wait_log 'complete msg=213-1'
 ok 'a file with two names is set aside under the other' \
-    wait_log 'park msg=214-1 .*another file'
+    wait_log 'set-aside msg=214-1 .*another file'
 ok 'a file is delivered whatever its mode is' wait_log 'complete msg=223-1'
 if [ -n "$skip_links" ]; then
 	skip 'a link is no message file' 'built without lstat'
 else
-	ok 'a link is no message file' wait_log 'park msg=203-1 .*missing'
+	ok 'a link is no message file' wait_log 'set-aside msg=203-1 .*missing'
 fi
 if [ "$(id -u)" -eq 0 ]; then
 	ok 'root delivers a file that nobody may read' \
@@ -213,7 +213,7 @@ else
 	    "$(diff -r "$tmp/victims" "$tmp/same.victims" && echo same)" same
 fi
 is 'nothing but files is read while names are exchanged' \
-    "$(count 'park msg=31.*empty|control-read file=31')" 0
+    "$(count 'set-aside msg=31.*empty|control-read file=31')" 0
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 rm -rf "$po"
@@ -234,7 +234,7 @@ ok 'other mail is delivered when a directory was removed' \
     wait_log 'complete msg=402-1' 30
 rm -rf "$po/postman"
 printf 'no control file\n' | put_raw "$po" 403-1
-ok 'a file that cannot be set aside is logged' wait_log 'park file=.*403-1' 30
+ok 'a file that cannot be set aside is logged' wait_log 'set-aside file=.*403-1' 30
 ok 'a file that cannot be set aside is kept' [ -f "$po/transport/403-1" ]
 rm -f "$po/transport/403-1" "$po/queue/403-1"
 mkdir "$po/postman"
@@ -280,7 +280,7 @@ ok 'the scheduler starts' sched_start "$po" "$tmp/cf"
 wait_log 'complete msg=501-1'
 before=$(most)
 : | put_raw "$po" 502-1
-ok 'an empty control file is set aside' wait_log 'park msg=502-1 .*empty'
+ok 'an empty control file is set aside' wait_log 'set-aside msg=502-1 .*empty'
 line() {	# bytes in millions
 	awk -v n="$1" 'BEGIN {
 		for (i = 0; i < 1000; i++) s = s " user@host"
@@ -292,7 +292,7 @@ line() {	# bytes in millions
 	printf ' 0\nm\n\n'
 } | put_raw "$po" 503-1
 ok 'a million recipients on one line are set aside' \
-    wait_log 'park msg=503-1 .*cannot be read' 60
+    wait_log 'set-aside msg=503-1 .*cannot be read' 60
 {
 	printf 'i 504-1\no 0\ns local - s 0\nr           test h u 0\nm\nTo: '
 	line $((mega / 2))
@@ -310,7 +310,7 @@ dd if=/dev/null of="$tmp/large" bs=1048576 seek="$((mega + 64))" 2>/dev/null
 put_raw "$po" 505-1 <"$tmp/large"
 rm "$tmp/large"
 ok 'a file larger than any real one is set aside' \
-    wait_log 'park msg=505-1 .*larger' 60
+    wait_log 'set-aside msg=505-1 .*larger' 60
 awk -v n="$rcpts" 'BEGIN {
 	print "i 506-1\no 0\nl x\ns local - s 0"
 	for (i = 0; i < n; i++)
@@ -413,7 +413,7 @@ read_only() {
 	ok 'the scheduler starts when the disk can be written to' \
 	    sched_start "$po" "$tmp/cf"
 	ok 'a delivery that could not be marked is set aside' \
-	    wait_log 'park (msg|file)=.*602-1 ' 30
+	    wait_log 'set-aside (msg|file)=.*602-1 ' 30
 	is 'a delivery that could not be marked is not done again' \
 	    "$(delivered 602-1)" 1
 	sched_stop

@@ -93,7 +93,7 @@ wait_log 'deferred msg=104-1' 20
 ok 'a message is evicted a third time' wait_for 20 eval \
     '[ "$(count "evict msg=101-1")" -ge 3 ]'
 pass_by 3700
-ok 'an evicted message expires' wait_log 'park msg=101-1' 60
+ok 'an evicted message expires' wait_log 'set-aside msg=101-1' 60
 is 'each recipient has its own last reason' \
     "$(sed -n 's/^d[^	]*	\([a-z0-9]*\).*problem was:.\(.*\)/\1 \2/p' \
     "$po/postman/101-1.control" | sort | tr '\n' '@')" \

@@ -182,7 +182,7 @@ put "$po" 112-1 tell h one
 ok 'the scheduler starts' start 'expiry=8s bounce=none'
 wait_log 'deferred msg=112-1 ' 20
 before=$(date +%s)
-ok 'a message without DSN expires' wait_log 'park msg=112-1 ' 30
+ok 'a message without DSN expires' wait_log 'set-aside msg=112-1 ' 30
 ok 'the time of the last attempt is that of the try, not of the expiry' eval \
     '[ "$(stamps 112-1)" -le "$before" ] && [ "$(stamps 112-1)" -gt 1000000000 ]'
 sched_stop
@@ -311,7 +311,7 @@ ok 'the scheduler starts' start 'expiry=4s bounce=none'
 wait_log 'deferred msg=141-1 ' 20
 like 'each reason of many has a line of its own' "$(said 141-1)" \
     '^1 xxx.*; 2 xxx.*; 9 xxx*$'
-wait_log 'park msg=141-1 ' 30
+wait_log 'set-aside msg=141-1 ' 30
 is 'a reason has 255 bytes at most' \
     "$(sed -n 's/^d.*	[^	]*problem was:.//p' \
     "$po/postman/141-1.control" | awk '{ print length($0) }' | sort -u)" 255
@@ -330,7 +330,7 @@ done
 put "$po" 151-1 $list
 ok 'the scheduler starts with room for two recipients' start \
     'expiry=3s bounce=none' 'PARAMrecipients 2' 'PARAMrcptminimum 1'
-wait_log 'park msg=151-1 ' 60
+wait_log 'set-aside msg=151-1 ' 60
 is 'of a message partly in core each recipient has its own reason' \
     "$(sed -n 's/^d[^	]*	\(u.\).*problem was:.\(.*\)/\1 \2/p' \
     "$po/postman/151-1.control" | sort | tr '\n' '@')" \
@@ -379,7 +379,7 @@ ok 'a message with a reason is evicted' wait_log 'evict msg=101-1' 20
 wait_log 'deferred msg=102-1 '
 rm "$po/queue/101-1"
 mailq_order flush 101-1 >/dev/null 2>&1
-ok 'a message without its file is set aside' wait_log 'park msg=101-1' 20
+ok 'a message without its file is set aside' wait_log 'set-aside msg=101-1' 20
 says other ok3 fine
 mailq_order flush 102-1 >/dev/null 2>&1
 wait_log 'complete msg=102-1'
@@ -426,7 +426,7 @@ pass_by() {	# seconds, for the scheduler
 expired() {	# message
 	pass_by 3000
 	pass_by 700
-	wait_log "park msg=$1 " 30
+	wait_log "set-aside msg=$1 " 30
 	tr '\r' '=' <"$po/postman/$1.control" |
 	    sed -n 's/^d[^	]*	\([a-z]*\).*	expired after [0-9a-z]*\(.*\)/\1\2/p' |
 	    sort | tr '\n' '@'

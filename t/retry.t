@@ -95,7 +95,7 @@ ok 'the file of a T line is not set aside' \
 
 # ---- expiry -----------------------------------------------------------------------
 
-ok 'tried mail expires' wait_log 'park msg=121-1' 20
+ok 'tried mail expires' wait_log 'set-aside msg=121-1' 20
 is 'expired mail: all recipients fail' \
     "$(count 'failed msg=121-1 .*status=expire')" 2
 ok 'expired mail was tried before' grep '^<121-1' "$tmp/old"

@@ -97,7 +97,7 @@ printf '# \r20260101000000 info forged by %s an agent\n%s[2J\000\n' "$esc" \
 printf 'dump %s[2J\nhold\r20260101 forged all x\n' "$esc" \
     >"$po/.mailq.command"
 ok 'a bad control file with an escape byte is set aside' \
-    wait_log 'park msg=503-1'
+    wait_log 'set-aside msg=503-1'
 ok 'mail with control bytes in an x line is deferred' \
     wait_log 'deferred msg=505-1'
 ok 'a host of 8-bit bytes is logged as numbers' \

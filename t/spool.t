@@ -233,7 +233,7 @@ put "$po" 290-1 test good user
 ok 'the scheduler starts with bad control files' sched_start "$po" "$tmp/cf"
 ok 'good mail between bad ones is delivered' wait_log 'complete msg=290-1'
 while read -r name why; do
-	if ! wait_log "park msg=$name .*why: .*$why"; then
+	if ! wait_log "set-aside msg=$name .*why: .*$why"; then
 		echo "$name: $why: $(lines "msg=$name")"
 	elif [ ! -f "$po/postman/$name.control" ]; then
 		echo "$name is not in postman/"
@@ -247,15 +247,15 @@ is 'a file that is set aside is as it was' \
     "$(cat "$po/postman/202-1.control")" 'not a control file'
 is 'a file is set aside with its message' \
     "$(cat "$po/postman/202-1")" 'body of 202-1'
-is 'a file is set aside once' "$(count 'park msg=202-1')" 1
+is 'a file is set aside once' "$(count 'set-aside msg=202-1')" 1
 printf 'bad again\n' | put_raw "$po" 202-1
-wait_log 'park msg=202-1 .*to=postman/202-1.1 '
+wait_log 'set-aside msg=202-1 .*to=postman/202-1.1 '
 is 'a second bad file of a name is set aside beside the first' \
     "$(cat "$po/postman/202-1.1.control")" 'bad again'
 printf 'half\n' | put_raw "$po" 218-1
 mv "$po/queue/218-1" "$po/postman/218-1"
 ok 'a message that was set aside alone gets its control file' \
-    wait_log 'park msg=218-1 .*to=postman/218-1 '
+    wait_log 'set-aside msg=218-1 .*to=postman/218-1 '
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
@@ -284,13 +284,13 @@ printf 'i 309-1\no 0\nl x\ns local - s 0\nr           test ((mx1 mx2)(mx3)) a 0\
     put_raw "$po" 309-1
 ok 'the scheduler starts with files that are partly done' \
     sched_start "$po" "$tmp/cf"
-wait_log 'park msg=301-1'
+wait_log 'set-aside msg=301-1'
 is 'only pending recipients get the message' \
     "$(grep -c '^301' "$tmp/out")" 1
 ok 'a failed recipient: the message is set aside' [ -f "$po/postman/301-1" ]
 ok 'a file with nothing left to do is removed' \
     wait_for 30 [ ! -f "$po/transport/302-1" -a ! -f "$po/queue/302-1" ]
-ok 'a file with a failed recipient only is set aside' wait_log 'park msg=303-1'
+ok 'a file with a failed recipient only is set aside' wait_log 'set-aside msg=303-1'
 ok 'the lock of a dead process is removed' wait_log 'complete msg=304-1'
 ok 'the lock of a living process is respected' \
     wait_log "locked msg=305-1 .*pid=$$ "

@@ -59,7 +59,7 @@ for c in ok ok2 ok3; do
 	    [ ! -f "$po/queue/$n-1" -a ! -f "$po/transport/$n-1" ]
 done
 
-wait_log 'park msg=104-1' && wait_log 'park msg=105-1'
+wait_log 'set-aside msg=104-1' && wait_log 'set-aside msg=105-1'
 like 'error: the recipient fails with the text' "$(lines 'failed msg=104-1')" \
     'status=error .*no such user'
 off=$(grep -b '^r-' "$po/postman/104-1.control" | cut -d: -f1)
@@ -107,7 +107,7 @@ is 'only the recipient of a job that is not reported is deferred' \
     "$(tag "$po/transport/211-1" | tr '\n' .)" '+. .'
 is 'a tag that was left unset is set once the job is over' \
     "$(tag "$po/transport/221-1" | tr '\n' .)" '+. .'
-wait_log 'park msg=301-1'
+wait_log 'set-aside msg=301-1'
 is 'ok: of delivered recipients only NOTIFY=SUCCESS has a diagnostic' \
     "$(grep '^d' "$po/postman/301-1.control" | tr '\001\t' '!>' |
     sed 's/^[^>]*>//;s/!x.*//' | sort | tr '\n' ' ')" \

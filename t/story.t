@@ -157,7 +157,7 @@ show 778-1
 like 'a message without a line in the log is an error' "$rc $(err)" \
     '^69 mailq: 778-1 is not in the queue, and .* has no line of it$'
 printf 'i 779-1\nnonsense' | put_raw "$po" 779-1
-ok 'a damaged control file is set aside' wait_log 'park msg=779-1'
+ok 'a damaged control file is set aside' wait_log 'set-aside msg=779-1'
 show 779-1
 like 'the place of a message that was set aside is shown' "$rc $said" \
     '^0 779-1 is not in the queue, it was set aside: .*postman/779-1'

@@ -106,7 +106,7 @@ is 'messages without a control file are set aside after an hour' \
 is 'a message without a control file is set aside as it is' \
     "$(cat "$po/postman/302")" 'message A/302'
 is 'each message without a control file is logged' \
-    "$(count 'park msg=([A-Z]/)*30[0-9-]+ .*no control file for an hour')" 3
+    "$(count 'set-aside msg=([A-Z]/)*30[0-9-]+ .*no control file for an hour')" 3
 is 'messages with a control file stay' "$(here $waits)" "$waits"
 run_on 9500 1 160
 run_on 11500 1 160
@@ -140,8 +140,8 @@ ok 'the scheduler starts for double bounces' \
 bounce 101-1
 bounce 103-1 none
 printf 'no control file\n' | put_raw "$po" 102-1
-wait_log 'park msg=101-1' && wait_log 'park msg=102-1' &&
-    wait_log 'park msg=103-1'
+wait_log 'set-aside msg=101-1' && wait_log 'set-aside msg=102-1' &&
+    wait_log 'set-aside msg=103-1'
 is 'a double bounce that is set aside has a mark, others do not' "$(left)" \
     '101-1.bounce-RUN-0 101-1.bounce-RUN-0.control 102-1 102-1.control 103-1 103-1.control'
 aged() {	# without the age
@@ -172,7 +172,7 @@ run_on 0 0 2
 second=$(date +%s)
 wait_for 30 eval '[ "$(date +%s)" -gt $((second + 1)) ]'
 bounce 104-1
-wait_log 'park msg=104-1'
+wait_log 'set-aside msg=104-1'
 like 'a double bounce of a later day has an hour of its own' \
     "$(left)" '104-1\.bounce-RUN-[78][0-9][0-9] '
 run_on 0 1700 100

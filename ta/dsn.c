@@ -173,22 +173,22 @@ is_quiet(unsigned long off)
 
 /* Has the form an address, for messages without a sender? */
 static int
-form_tells(void)
+form_has_address(void)
 {
 	char line[FORM_LINE];
 	const char *value;
-	int tells = 0;
+	int found = 0;
 	FILE *form;
 	size_t n;
 
 	form = report_form(&report, "delivery");
 	if (form == NULL)
 		return 0;
-	while (!tells && form_next(form, line))
-		tells = (value = form_value(line, "ADR")) != NULL &&
+	while (!found && form_next(form, line))
+		found = (value = form_value(line, "ADR")) != NULL &&
 		    form_address(value, &n) != NULL;
 	fclose(form);
-	return tells;
+	return found;
 }
 
 enum look { LOOK_NO, LOOK_YES, LOOK_ERROR };
@@ -202,7 +202,7 @@ has_reader(struct diags *n, int failed)
 	if (origin_find(n, &report.origin, n->off) < 0)
 		return LOOK_ERROR;
 	if (g->long_sender || (g->sender[0] == '\0' && (!failed ||
-	    g->twice || !form_tells())))
+	    g->twice || !form_has_address())))
 		return LOOK_NO;
 	return LOOK_YES;
 }
@@ -392,7 +392,7 @@ send_it(void)
 /* Sends a DSN on these messages to the sender: 1, or 0 if it has no item; -1
  * with errno. */
 static int
-tell(unsigned n, const char *sender)
+send_dsn(unsigned n, const char *sender)
 {
 	unsigned i;
 	int bad = 0;
@@ -414,7 +414,7 @@ tell(unsigned n, const char *sender)
 
 /* A sender who got a DSN on a failure, and the messages that wait for his
  * pause to end. */
-struct told {
+struct pause {
 	struct hlink link;	/* by sender */
 	double	until;		/* mono; the end of the pause */
 	char	(*names)[NAME_MAX_];	/* n of them, room for size */
@@ -424,15 +424,15 @@ struct told {
 
 static struct hash senders;
 
-static struct told *
-find_told(const char *sender)
+static struct pause *
+find_pause(const char *sender)
 {
 	struct hlink *l;
-	struct told *t;
+	struct pause *t;
 
 	for (l = hash_first(&senders, hash_text(sender, 0)); l != NULL;
 	    l = hash_next(l)) {
-		t = OWNER(struct told, link, l);
+		t = OWNER(struct pause, link, l);
 		if (strcmp(t->sender, sender) == 0)
 			return t;
 	}
@@ -444,11 +444,11 @@ static void
 drop_old(void)
 {
 	struct hlink *l, *next;
-	struct told *t;
+	struct pause *t;
 
 	for (l = hash_each(&senders, NULL); l != NULL; l = next) {
 		next = hash_each(&senders, l);
-		t = OWNER(struct told, link, l);
+		t = OWNER(struct pause, link, l);
 		if (t->until > now.mono)
 			continue;
 		hash_del(&senders, l);
@@ -459,7 +459,7 @@ drop_old(void)
 
 /* Begins the pause of a sender; without memory there is none. */
 static void
-begin_pause(struct told *t, const char *sender)
+begin_pause(struct pause *t, const char *sender)
 {
 	if (opt.pause == 0)
 		return;
@@ -478,7 +478,7 @@ begin_pause(struct told *t, const char *sender)
 
 /* Seconds that are left of the sender's pause; the message joins it. */
 static long
-paused(struct told *t, const char *name)
+paused(struct pause *t, const char *name)
 {
 	char (*bigger)[NAME_MAX_];
 	unsigned i;
@@ -501,7 +501,7 @@ paused(struct told *t, const char *name)
 
 /* Takes along the messages of the sender's pause: how many in all. */
 static unsigned
-gather(const struct told *t)
+gather(const struct pause *t)
 {
 	unsigned i, n = 1;
 
@@ -635,7 +635,7 @@ find(char *sender, size_t size, long *wait)
 		return errno == ENOENT ? 0 : -1;
 	while (look == LOOK_NO && diag_next(&report.nt)) {
 		look = to_tell(&report.nt, &deed);
-		if (look != LOOK_YES || delays || (w = paused(find_told(
+		if (look != LOOK_YES || delays || (w = paused(find_pause(
 		    report.origin.sender), names[0])) == 0)
 			continue;
 		if (*wait == 0 || w < *wait)
@@ -652,20 +652,20 @@ find(char *sender, size_t size, long *wait)
 /* Sends all DSNs on the message: seconds to wait for the rest, 0: none is left;
  * -1 with errno. */
 static long
-tell_all(void)
+send_all(void)
 {
 	char sender[WORD_MAX_];
-	struct told *t = NULL;
-	int found, told;
+	struct pause *t = NULL;
+	int found, sent;
 	long wait;
 
 	while ((found = find(sender, sizeof(sender), &wait)) > 0) {
 		if (!delays)
-			t = find_told(sender);
-		told = tell(gather(t), sender);
-		if (told < 0)
+			t = find_pause(sender);
+		sent = send_dsn(gather(t), sender);
+		if (sent < 0)
 			return -1;
-		if (told > 0 && !delays)
+		if (sent > 0 && !delays)
 			begin_pause(t, sender);
 		report_close(&report);
 		files[0] = names[0];
@@ -711,7 +711,7 @@ work(const char *name, const char *host)
 	report.nfiles = 1;
 	errno = 0;
 	over = strcmp(host, "failure") == 0;
-	answer(name, over && mend(name) < 0 ? -1 : tell_all());
+	answer(name, over && mend(name) < 0 ? -1 : send_all());
 	report_close(&report);
 }
 
