@@ -504,7 +504,8 @@ read_mono(void)
 	struct tms unused;
 	clock_t t = times(&unused);
 
-	sum += (t - last) / sysconf(_SC_CLK_TCK);
+	sum += (double)(long)((unsigned long)t - (unsigned long)last) /
+	    (double)sysconf(_SC_CLK_TCK);
 	last = t;
 	return sum;
 #else
