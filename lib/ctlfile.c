@@ -858,8 +858,11 @@ ctl_unlock(const char *name, unsigned long off, long *pid)
 	int tag = ctl_tag(name, off);
 
 	*pid = tag == '~' ? pid_of(kept.l.line + 2) : 0;
-	return tag == '~' && !alive(*pid) ?
-	    unlock(kept.l.fd, off, has_room(&kept)) : tag;
+	if (tag == '~' && !alive(*pid)) {
+		tag = unlock(kept.l.fd, off, has_room(&kept));
+		line_start(&kept.l, kept.l.fd, off);	/* without the lock */
+	}
+	return tag;
 }
 
 const struct ctl *
