@@ -97,13 +97,14 @@ DAEMON = lib/daemon.a
 LIBOBJS = lib/agent.o lib/ctlfile.o lib/office.o lib/origin.o lib/command.o lib/pattern.o lib/dsn.o lib/form.o lib/post.o lib/deferred.o lib/util.o
 
 HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h lib/deferred.h lib/dsn.h lib/form.h lib/origin.h lib/pattern.h lib/post.h lib/office.h lib/util.h mq/mq.h sub/submit.h ta/auth.h ta/box.h ta/dead.h ta/esmtp.h ta/halves.h ta/job.h ta/lib.h ta/mx.h ta/net.h ta/report.h ta/run.h ta/table.h ta/trans.h ta/via.h ta/wire.h t/fuzz/fuzz.h
-# What scheduler -n becomes; in MAILBIN.
-CHECK = scheduler-check
+# Programs that the scheduler starts, in MAILBIN: what -n becomes, and what
+# gives the log to syslogd.
+PROGRAMS = scheduler-check scheduler-syslog
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
-TESTS = t/cftest t/agent t/held t/mkspool t/notify t/ask t/clocksched t/clockmailq t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
+TESTS = t/cftest t/prints t/agent t/held t/mkspool t/notify t/ask t/clocksched t/clockmailq t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
-all: scheduler $(CHECK) mailq submit $(AGENTS)
+all: scheduler $(PROGRAMS) mailq submit $(AGENTS)
 
 AGENT = ta/lib.o ta/job.o $(LIB)
 MAILQ = mailq.o mq/watch.o mq/story.o mq/verbs.o mq/name.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(LIB)
@@ -121,8 +122,10 @@ $(DAEMON): $(OBJS)
 
 scheduler: $(OBJS)
 	$(LINK) $(OBJS) $(LIBS)
-$(CHECK): check.o $(DAEMON)
+scheduler-check: check.o $(DAEMON)
 	$(LINK) check.o $(DAEMON) $(LIBS)
+scheduler-syslog: syslog.o
+	$(LINK) syslog.o $(LIBS)
 mailq: $(MAILQ)
 	$(LINK) $(MAILQ) $(LIBS)
 submit: $(SUBMIT)
@@ -168,6 +171,8 @@ t/dnssmtp: $(SMTP) t/dns.o t/mono.o
 	$(LINK) t/dns.o t/mono.o $(SMTP) $(LIBS)
 t/dnshold: $(HOLD) t/dns.o
 	$(LINK) t/dns.o $(HOLD) $(LIBS)
+t/prints: syslog.o t/prints.o
+	$(LINK) syslog.o t/prints.o $(LIBS)
 EVIL = t/evil.o ta/halves.o $(AGENT)
 t/evil: $(EVIL)
 	$(LINK) $(EVIL) $(LIBS)
@@ -225,9 +230,9 @@ $(MAILBOX): $(HEADERS)
 $(SM): $(HEADERS)
 $(DSN): $(HEADERS)
 $(SMTP): $(HEADERS)
-check.o ta/hold.o ta/errormail.o bench/limit.o: $(HEADERS)
+check.o syslog.o ta/hold.o ta/errormail.o bench/limit.o: $(HEADERS)
 $(ONES): $(HEADERS)
-t/cftest.o t/fbvec.o t/fbtest.o t/invec.o t/ordvec.o t/clock.o t/mono.o t/dns.o t/evil.o t/block.o: $(HEADERS)
+t/cftest.o t/fbvec.o t/fbtest.o t/invec.o t/ordvec.o t/clock.o t/mono.o t/dns.o t/evil.o t/block.o t/prints.o: $(HEADERS)
 t/fuzz/cf.o t/fuzz/feedback.o t/fuzz/ctl.o t/fuzz/ctlfile.o t/fuzz/report.o t/fuzz/request.o t/fuzz/submit.o t/fuzz/dump.o t/fuzz/dsn.o t/fuzz/smtp.o t/fuzz/common.o t/fuzz/replay.o: $(HEADERS)
 t/fuzz/ctl.o t/invec.o: intake.c
 t/fuzz/cf.o: check.c
@@ -269,7 +274,7 @@ bench: all $(TESTS) $(BENCHES)
 install: all
 	umask 022; mkdir -p $(DESTDIR)$(BIN) $(DESTDIR)$(SBIN) $(DESTDIR)$(MAILBIN)/ta $(DESTDIR)$(MAILSHARE)/forms $(DESTDIR)$(MAN)/man1 $(DESTDIR)$(MAN)/man5 $(DESTDIR)$(MAN)/man7 $(DESTDIR)$(MAN)/man8
 	umask 022; rm -f $(DESTDIR)$(SBIN)/scheduler; cp scheduler $(DESTDIR)$(SBIN)/scheduler
-	umask 022; for f in $(CHECK) $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f && cp $$f $(DESTDIR)$(MAILBIN)/$$f || exit; done
+	umask 022; for f in $(PROGRAMS) $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f && cp $$f $(DESTDIR)$(MAILBIN)/$$f || exit; done
 	umask 022; rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)
 	umask 022; cp submit $(DESTDIR)$(BIN)/submit
 	umask 022; cp mailq $(DESTDIR)$(BIN)/$(MAILQNAME)
@@ -282,7 +287,7 @@ install: all
 # The configuration and the post office stay.
 uninstall:
 	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)
-	for f in $(CHECK) $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f; done
+	for f in $(PROGRAMS) $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f; done
 	rm -f $(DESTDIR)$(MAN)/man1/submit.1 $(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
 	for s in 5 7 8; do for f in man/*.$$s; do rm -f $(DESTDIR)$(MAN)/man$$s/$${f#man/}; done; done
 
@@ -295,4 +300,4 @@ give: man/scheduler-protocol.7
 	sh t/cut-agent >$@ && chmod 755 $@
 
 clean:
-	rm -f places scheduler $(CHECK) mailq submit give $(AGENTS) $(TESTS) *.o lib/*.o $(LIB) $(DAEMON) mq/*.o sub/*.o ta/*.o t/*.o t/fuzz/*.o bench/*.o $(BENCHES)
+	rm -f places scheduler $(PROGRAMS) mailq submit give $(AGENTS) $(TESTS) *.o lib/*.o $(LIB) $(DAEMON) mq/*.o sub/*.o ta/*.o t/*.o t/fuzz/*.o bench/*.o $(BENCHES)

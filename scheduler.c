@@ -17,7 +17,7 @@
  *	USR2		write a dump of the queue beside the log
  *	TERM INT QUIT	feed nothing more, let agents finish their jobs,
  *			exit with 0; the second signal ends it at once
- *	CHLD		an agent or a dump process has ended
+ *	CHLD		an agent, a dump or scheduler-syslog has ended
  *
  * The loop sleeps in one select until a descriptor is ready or a deadline is
  * reached, reads the clocks, and calls each module.  A new message takes one
@@ -76,6 +76,8 @@
 static struct {
 	int	daemon, forced, verbose, late, check, sync;
 	const char *config;
+	const char *self;	/* the path by which we were started, or a name
+				 * without a slash */
 } me;
 
 static char cwd[PATH_MAX_];	/* directory of the start */
@@ -347,6 +349,21 @@ place(const char **given, const char *name, const char *ours)
 	add_var(joined(name, "=", *given), 1);
 }
 
+/* The path of a program of ours: it is beside us, if we were started by a path,
+ * or in MAILBIN.  Good until the next call. */
+static char *
+program(const char *name)
+{
+	static char path[PATH_MAX_];
+	const char *slash = strrchr(me.self, '/');
+
+	if (slash == NULL || text_fmt(path, sizeof(path), "%.*s/%s",
+	    (int)(slash - me.self), me.self, name) < 0 ||
+	    access(path, X_OK) < 0)
+		text_fmt(path, sizeof(path), "%s/%s", opt.mailbin, name);
+	return path;
+}
+
 /* The file of -Z comes first, as it may name all others. */
 static void
 find_locations(void)
@@ -355,6 +372,8 @@ find_locations(void)
 
 	if (getcwd(cwd, sizeof(cwd)) == NULL)
 		die(X_OSERR, "current directory: %s", strerror(errno));
+	if (strchr(me.self, '/') != NULL)
+		me.self = absolute(me.self);
 	if (opt.envfile == NULL)
 		opt.envfile = getenv("ZCONFIG");
 	if (opt.envfile != NULL) {
@@ -391,14 +410,13 @@ say_in_log(const char *line)
 	log_err("config %s", line);
 }
 
-/* -n: executes scheduler-check, which is beside us or in MAILBIN, with the
- * locations and the values of the file of -Z (check.c). */
+/* -n: executes scheduler-check with the locations and the values of the file of
+ * -Z (check.c). */
 static void
-become_checker(const char *self, char *address)
+become_checker(char *address)
 {
 	static char name[] = "scheduler-check", none[] = "";
-	const char *slash = strrchr(self, '/');
-	char path[PATH_MAX_], **argv;
+	char *path = program(name), **argv;
 	size_t n = 0;
 
 	while (opt.vars[n] != NULL)
@@ -409,10 +427,6 @@ become_checker(const char *self, char *address)
 	argv[2] = address != NULL ? address : none;
 	argv[3] = address != NULL ? split_address(address) : none;
 	memcpy(argv + 4, opt.vars, n * sizeof(*argv));
-	if (slash != NULL && text_fmt(path, sizeof(path), "%.*s/%s",
-	    (int)(slash - self), self, name) == 0)
-		execv(path, argv);
-	text_fmt(path, sizeof(path), "%s/%s", opt.mailbin, name);
 	execv(path, argv);
 	die(X_OSFILE, "%s: %s; without it nothing is checked", path,
 	    strerror(errno));
@@ -459,6 +473,8 @@ fill_in(struct config *c)
 	fill_path(&c->destdb);
 }
 
+/* ---- logs ------------------------------------------------------------ */
+
 /* Opens the log; one with addresses is made with mode 0640: 0 or -1. */
 static int
 open_log(const struct config *c)
@@ -470,6 +486,61 @@ open_log(const struct config *c)
 	return bad ? -1 : 0;
 }
 
+#define SYSLOG_LEAST	60	/* seconds that it has to run to be started
+				 * anew when it ends */
+
+static struct {
+	long	pid;		/* of scheduler-syslog, 0: it does not run */
+	double	born;		/* mono */
+	int	fd;		/* to it */
+} sl;
+
+/* Starts scheduler-syslog (syslog.c), which gets a copy of the log. */
+static void
+start_syslog(void)
+{
+#ifndef NO_SYSLOG
+	static struct command c;
+	static char ident[40];
+	int ends[2];
+
+	memset(&c, 0, sizeof(c));
+	text_fmt(ident, sizeof(ident), "scheduler[%ld]", (long)getpid());
+	c.argv[0] = program("scheduler-syslog");
+	c.argv[1] = ident;
+	c.uid = geteuid();
+	c.gid = getegid();
+	c.files = opt.agentfiles;
+	cmd_env(&c, "TZ", getenv("TZ"));
+	sl.pid = cmd_start(&c, ends);
+	if (sl.pid < 0) {
+		log_err("syslog %s; only the log file has the log",
+		    strerror(errno));
+		sl.pid = 0;
+		return;
+	}
+	sl.born = now.mono;
+	sl.fd = ends[1];
+	if (ends[0] != ends[1])
+		close(ends[0]);
+	log_copy(sl.fd);
+#endif
+}
+
+/* It has ended.  One that ends soon, as it cannot run, is left until the next
+ * reload. */
+static void
+syslog_ended(int status)
+{
+	sl.pid = 0;
+	log_copy(-1);
+	close(sl.fd);
+	log_warn("syslog program=%s has ended, status %d",
+	    program("scheduler-syslog"), status);
+	if (now.mono - sl.born >= SYSLOG_LEAST)
+		start_syslog();
+}
+
 /* If a log cannot be opened anew, as its directory is missing, the old one
  * stays in use. */
 static void
@@ -479,7 +550,11 @@ open_logs(void)
 		log_err("log file=%s %s; the old one stays in use",
 		    opt.logfile, fd_own_why());
 	msg_statlog();
+	if (me.daemon && sl.pid == 0)
+		start_syslog();
 }
+
+/* ---- reload ---------------------------------------------------------- */
 
 /* Reads the configuration again.  The order matters: rings and threads are
  * renewed before any module searches them. */
@@ -675,7 +750,6 @@ close_terminal(const struct config *c)
 		    opt.logfile, fd_own_why());
 	if (!me.daemon)
 		return;
-	log_open("scheduler");
 	null = open("/dev/null", O_RDWR);
 	if (null < 0)
 		die(X_OSERR, "/dev/null: %s", strerror(errno));
@@ -683,6 +757,7 @@ close_terminal(const struct config *c)
 	dup2(null, 1);
 	dup2(null, 2);
 	close(null);
+	start_syslog();
 }
 
 /* Logs the line "ready", and then lets the parent exit. */
@@ -753,7 +828,9 @@ take_signals(void)
 	if (got_child) {
 		got_child = 0;
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-			if (!ta_reaped(pid, status))
+			if (pid == sl.pid)
+				syslog_ended(status);
+			else if (!ta_reaped(pid, status))
 				status_reaped(pid, status);
 	}
 	if (got_dump) {
@@ -964,6 +1041,7 @@ main(int argc, char **argv)
 		return 0;
 	}
 	me.daemon = 1;
+	me.self = argv[0];
 	opt.agentfiles = 32;
 	opt.forkrate = 30;
 	umask(022);
@@ -975,7 +1053,7 @@ main(int argc, char **argv)
 	me.daemon |= me.forced;
 	find_locations();
 	if (me.check)
-		become_checker(argv[0], argv[optind]);
+		become_checker(argv[optind]);
 	if (me.daemon)
 		detach();
 	if (!me.late)

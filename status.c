@@ -468,6 +468,7 @@ be_dump(int fd, int to_file)
 	int i, bad;
 
 	ctl_forget();
+	log_level = -1;		/* nothing: the log is our parent's */
 	for (i = 1; i < SIGNALS; i++)
 		signal(i, SIG_DFL);
 	for (i = 3; i < FD_SETSIZE; i++)	/* all that select takes */

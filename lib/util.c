@@ -18,7 +18,8 @@
  * Bytes that could forge a second line or disturb a terminal are shown as \ooo.
  * Lines collect in a buffer until log_flush writes them.  A loop calls it
  * before it sleeps: a busy pass costs one write, and an idle daemon holds
- * nothing back.  Errors are written at once.
+ * nothing back.  Errors are written at once.  A second descriptor may get each
+ * line, too, as far as it takes lines without waiting.
  *
  * Only clock_read reads the two clocks.  mono never jumps.  Without
  * CLOCK_MONOTONIC it is the sum of differences of times(), whose ticks wrap
@@ -44,9 +45,6 @@
 #include "util.h"
 #include <ctype.h>
 
-#ifndef NO_SYSLOG
-#include <syslog.h>
-#endif
 #ifdef NO_MONOTONIC
 #include <sys/times.h>
 #endif
@@ -343,20 +341,16 @@ int log_masks;
 
 static struct {
 	int	fd;		/* where lines go; 2 until log_file */
-	int	to_syslog;
+	int	copy;		/* the second descriptor, or -1 */
+	unsigned long lost;	/* lines that it did not take */
 	size_t	held;		/* bytes in buf */
 	char	buf[8192];
-} lg = { 2, 0, 0, "" };
+} lg = { 2, -1, 0, 0, "" };
 
 void
-log_open(const char *ident)
+log_copy(int fd)
 {
-#ifdef NO_SYSLOG
-	(void)ident;
-#else
-	openlog(ident, LOG_PID, LOG_MAIL);
-	lg.to_syslog = 1;
-#endif
+	lg.copy = fd;
 }
 
 /* The old file stays in use if the new one cannot be opened, so that a reload
@@ -428,8 +422,25 @@ mask(struct text *t)
 	t->len = strlen(t->s);
 }
 
+/* Writes the line to the second descriptor, if that takes it now; when it does
+ * so again, logs how many lines it lost. */
+static void
+copy_line(const char *line, size_t n)
+{
+	unsigned long lost = lg.lost;
+
+	if (lg.copy < 0)
+		return;
+	lg.lost++;
+	if (write(lg.copy, line, n) < 0)
+		return;
+	lg.lost = 0;
+	if (lost > 0)
+		log_warn("syslog lost=%lu lines that it did not take", lost);
+}
+
 /* Writes the stamp, which needs no escapes, and the line, which may contain
- * anybody's bytes.  syslog adds its own stamp and level. */
+ * anybody's bytes. */
 static void
 log_line(int level, const char *f, va_list ap)
 {
@@ -450,15 +461,8 @@ log_line(int level, const char *f, va_list ap)
 		mask(&t);
 	while (line[t.len - 1] == ' ')
 		line[--t.len] = '\0';
-#ifndef NO_SYSLOG
-	if (lg.to_syslog) {
-		static const int prio[] = {
-			LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG
-		};
-		syslog(prio[level], "%s", strchr(line + 15, ' ') + 1);
-	}
-#endif
 	line[t.len++] = '\n';
+	copy_line(line, t.len);
 	if (lg.held + t.len > sizeof(lg.buf))
 		log_flush();
 	memcpy(lg.buf + lg.held, line, t.len);

@@ -138,7 +138,8 @@ enum { L_ERR, L_WARN, L_INFO, L_DEBUG };
 extern int log_level;			/* lines above it are not written */
 extern int log_masks;			/* a word with an @ becomes @ */
 
-void	log_open(const char *ident);	/* lines go to syslog, too */
+/* Each line goes to this descriptor, too, unless that would block; -1: none. */
+void	log_copy(int fd);
 int	log_file(const char *path);	/* 0, or -1 with errno; reopens too */
 void	log_flush(void);		/* write what is held back */
 void	log_err(const char *, ...) LIKE_PRINTF(1, 2);

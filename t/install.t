@@ -7,14 +7,14 @@
 mkdir "$tmp/src"
 (cd "$top" && cp -Rp Makefile LICENSE NEWS README .gitignore .ci ./*.[cho] \
     scheduler.cf sm.cf routes forms lib mq sub ta t man bench contrib \
-    places scheduler scheduler-check mailq submit "$tmp/src")
+    places scheduler scheduler-check scheduler-syslog mailq submit "$tmp/src")
 cd "$tmp/src" || exit 1
 m() {
 	make DESTDIR="$tmp/root" MAKEFLAGS= "$@"
 }
 ok 'make install ends with 0' m install
 for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/mailbox lib/mail/ta/hold \
-    lib/mail/scheduler-check \
+    lib/mail/scheduler-check lib/mail/scheduler-syslog \
     lib/mail/ta/sm lib/mail/ta/errormail lib/mail/ta/dsn \
     share/mail/sm.cf \
     share/mail/routes share/mail/forms/delivery share/mail/forms/delay \

@@ -1,0 +1,81 @@
+/*
+ * syslog.c - scheduler-syslog: gives the lines of the log to syslogd.
+ *
+ *	scheduler-syslog IDENT
+ *
+ * The scheduler starts this program and writes each line of its log to it:
+ *
+ *	20261122091011 warn set-aside msg=123-45 to=postman/123-45 ...
+ *
+ * becomes the warning "set-aside msg=123-45 to=postman/123-45 ..." of IDENT,
+ * which is "scheduler[PID]".  The stamp is left to syslogd.
+ *
+ * syslog(3) waits while syslogd does not read, as it may do for ever when its
+ * disk or its console hangs.  Here it makes no mail wait: the scheduler leaves
+ * out the lines that this program does not take at once.
+ *
+ * It ends with the scheduler, at the end of its input, and ignores the signals
+ * that end all processes of a machine, as the last lines come after these.  A
+ * line that is not taken for a minute ends it, too.
+ */
+#include "lib/util.h"
+#include <signal.h>
+#ifndef NO_SYSLOG
+#include <syslog.h>
+
+static const struct {
+	const char *word;
+	int	priority;
+} levels[] = {
+	{ "err ", LOG_ERR }, { "warn ", LOG_WARNING },
+	{ "debug ", LOG_DEBUG }, { "info ", LOG_INFO }
+};
+
+#define TAKEN_IN	60	/* seconds */
+#define NLEVELS	((int)(sizeof(levels) / sizeof(levels[0])))
+
+/* A line that does not begin with a stamp and a level is given as it is. */
+static void
+give(const char *line)
+{
+	const char *s = line + strspn(line, "0123456789");
+	int i;
+
+	s += *s == ' ';
+	for (i = 0; i < NLEVELS - 1; i++)
+		if (strncmp(s, levels[i].word, strlen(levels[i].word)) == 0)
+			break;
+	if (strncmp(s, levels[i].word, strlen(levels[i].word)) == 0)
+		line = s + strlen(levels[i].word);
+	alarm(TAKEN_IN);
+	syslog(levels[i].priority, "%s", line);
+	alarm(0);
+}
+#endif
+
+int
+main(int argc, char **argv)
+{
+#ifndef NO_SYSLOG
+	char line[4096];
+#endif
+
+	if (argc != 2) {
+		fputs("usage: scheduler-syslog ident\n", stderr);
+		return X_USAGE;
+	}
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+#ifdef NO_SYSLOG
+	fprintf(stderr, "%s: built without syslog\n", argv[1]);
+	return X_UNAVAILABLE;
+#else
+	openlog(argv[1], 0, LOG_MAIL);
+	while (fgets(line, sizeof(line), stdin) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		give(line);
+	}
+	return 0;
+#endif
+}
