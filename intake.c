@@ -126,8 +126,8 @@
 /* ---- how much is in core ---------------------------------------------- */
 
 /* Messages that the agent dsn has, but not for a warning, do not count. */
-int
-in_full(void)
+static int
+is_full(void)
 {
 	return q.config->active > 0 && q.messages.n >=
 	    q.nkept + q.ndsn + (unsigned)q.config->active;
@@ -551,8 +551,6 @@ count_unread(struct message *m, const struct ctl *c)
 	return 0;
 }
 
-static int seen_all;	/* all directories were read: other files are new */
-
 /* m, which is away or NULL, if it has the name of the file; else a new message,
  * NULL without memory. */
 static struct message *
@@ -605,7 +603,7 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	if (m->loaded == 0) {
 		m->loaded = ++q.events;
 		m->born = NOW - age_of(st->st_mtime);
-		m->aged = !seen_all || spool_was_offered(c->name, st->st_ctime);
+		m->aged = !q.loaded || spool_was_offered(c->name, st->st_ctime);
 		m->queued = NOW - age_of(c->ctime);
 	}
 	spool_time(st, &m->time);
@@ -900,7 +898,7 @@ consider(char *name)
 static void
 fetch(char *name)
 {
-	if (in_full())
+	if (is_full())
 		make_room();	/* if there is none, it is one more */
 	consider(name);
 }
@@ -1103,7 +1101,7 @@ is_wanted(const char *name)
 {
 	return named(&q.messages, name) == NULL &&
 	    named(&q.away, name) == NULL &&
-	    !spool_is_early(name) && (!in_full() || spool_is_file(name));
+	    !spool_is_early(name) && (!is_full() || spool_is_file(name));
 }
 
 /* Sets step.name to the next new file: 1; 0 when there is none, or it was not
@@ -1167,15 +1165,29 @@ has_room(void)
 {
 	int n;
 
-	if (!in_full())
+	if (!is_full())
 		return 1;
 	step.old = 0;
 	/* new files first, so that the scan goes on */
 	if (!find_new() && first_due() == NULL)
 		return 0;
-	for (n = 0; in_full() && n < BATCH_FILES && !step.blocked; n++)
+	for (n = 0; is_full() && n < BATCH_FILES && !step.blocked; n++)
 		step.blocked = !make_room();
-	return !in_full();
+	return !is_full();
+}
+
+/* The first scan is over when every directory was read to its end.  With -S
+ * agents start then, or when core is full. */
+static void
+end_first_scan(void)
+{
+	if (spool_scanned() || is_full())
+		q.hold = 0;
+	if (!spool_scanned())
+		return;
+	q.loaded = 1;
+	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.messages.n,
+	    q.nthreads, q.rcpts_in);
 }
 
 int
@@ -1191,7 +1203,6 @@ in_load(void)
 		parts++;
 	}
 	q.readable = 0;
-	seen_all = seen_all || spool_scanned();
 	step.entries = BATCH_ENTRIES;
 	step.blocked = step.notified = 0;
 	for (n = 0; n < BATCH_FILES && now.mono >= step.paused; n++) {
@@ -1204,8 +1215,10 @@ in_load(void)
 		if (came < 0)
 			break;
 	}
-	if (came < 0 && !in_full() && step.entries > 0)
+	if (came < 0 && !is_full() && step.entries > 0)
 		step.files = 0;		/* the scan has seen all */
+	if (!q.loaded)
+		end_first_scan();
 	return parts == BATCH_PARTS || n == BATCH_FILES ||
 	    (came < 0 && !step.blocked && step.entries == 0);
 }
@@ -1223,23 +1236,17 @@ in_fetch(const char *base)
 	return skipped(named(&q.away, name));
 }
 
-int
-in_listens(void)
-{
-	return !step.blocked && now.mono >= step.paused;
-}
-
+/* Datagrams wait while no message may be loaded. */
 double
-in_wait(void)
+in_prep(fd_set *in, int *max)
 {
-	double wait = NO_ROOM;
+	double wait = step.paused - now.mono, later = heap_wait(&q.later);
 
-	if (q.readable)
-		return 0;
-	if (step.paused > now.mono)
-		wait = step.paused - now.mono;
-	else if (!step.blocked)
-		wait = spool_wait() < heap_wait(&q.later) ? spool_wait() :
-		    heap_wait(&q.later);
-	return wait;
+	if (wait <= 0 && !step.blocked) {
+		fd_watch(spool_fd, in, max);
+		wait = spool_wait() < later ? spool_wait() : later;
+	} else if (wait <= 0) {
+		wait = NO_ROOM;
+	}
+	return q.readable ? 0 : wait;
 }

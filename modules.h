@@ -60,9 +60,9 @@ void	spool_verbose(const char *name, const char *line);
 void	spool_listen(const char *path);
 int	spool_notified(char *name);
 extern int spool_fd;		/* its descriptor, or -1 */
-/* When due: checks a few files for tidying; and seconds until that is due. */
-void	spool_tidy(void);
-double	spool_tidy_wait(void);
+/* When due: checks a few files for tidying.  Seconds until the next ones are
+ * due. */
+double	spool_tidy(void);
 
 /* ======================================================================
  * feedback.c - destinations: windows, rates, waits, and what outlives us
@@ -425,15 +425,12 @@ int	q_has_begun(const struct vertex *);
 /* Loads messages, and more of large ones, for a short time; 1 when there is
  * more to load. */
 int	in_load(void);
-double	in_wait(void);		/* seconds until it is worth trying again */
-/* May spool_notified be called now?  Datagrams wait while no message may be
- * loaded. */
-int	in_listens(void);
+/* Adds the router's socket; *max is the largest descriptor so far.  Seconds
+ * until in_load has work. */
+double	in_prep(fd_set *in, int *max);
 /* An operator names this message (without directories): loads it if it is on
  * disk.  Why it was skipped, or NULL. */
 const char *in_fetch(const char *name);
-/* Has core as many messages as PARAMactive allows? */
-int	in_full(void);
 
 /* ======================================================================
  * ta.c - transport agents

@@ -773,15 +773,6 @@ say_ready(void)
 	}
 }
 
-/* ---- the loop -------------------------------------------------------- */
-
-static struct {
-	int	ending;		/* by a signal */
-	double	deadline;	/* mono; when patience with agents ends */
-	int	killed;		/* ... has ended: they got a signal */
-	int	loaded;		/* the first scan is over */
-} state;
-
 static void
 be_verbose(void)
 {
@@ -789,22 +780,14 @@ be_verbose(void)
 		log_level = L_DEBUG;
 }
 
-/* The first scan is over when every directory was read to its end.  With -S
- * agents start then, or when core is full. */
-static void
-first_scan(int more)
-{
-	if (state.loaded || more)
-		return;
-	if (spool_scanned() || in_full())
-		q.hold = state.ending;
-	if (!spool_scanned())
-		return;
-	state.loaded = 1;
-	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.messages.n,
-	    q.nthreads, q.rcpts_in);
-	be_verbose();
-}
+/* ---- the loop -------------------------------------------------------- */
+
+static struct {
+	int	ending;		/* by a signal */
+	double	deadline;	/* mono; when patience with agents ends */
+	int	killed;		/* ... has ended: they got a signal */
+	double	tidied;		/* seconds until tidying goes on */
+} state;
 
 /* Feeds no more jobs; agents have PATIENCE seconds to finish theirs. */
 static void
@@ -846,28 +829,27 @@ take_signals(void)
 		begin_to_end();
 }
 
-/* Seconds until a module has work; wait is that of status_prep.  At the end
- * only agents and the deadline count. */
 static double
-due_in(int more, double wait)
+sooner(double a, double b)
 {
-	static double (*const wait_of[])(void) = { ta_wait, in_wait, dest_wait,
-	    spool_tidy_wait, q_wait };
-	size_t i, n = sizeof(wait_of) / sizeof(*wait_of);
-	double w = state.deadline - now.mono;
+	return a < b ? a : b;
+}
 
-	if (more)
-		wait = 0;
-	if (state.ending) {
-		n = 1;
-		wait = w < wait ? w : wait;
-	}
-	for (i = 0; i < n && wait > 0; i++) {
-		w = wait_of[i]();
-		if (w < wait)
-			wait = w;
-	}
-	return wait > 0 ? wait + TICK : 0;
+/* Adds the descriptors of all modules: seconds until one of them has work.  At
+ * the end only agents, queries and the deadline count. */
+static double
+prepare(fd_set *in, fd_set *out, int *max)
+{
+	double wait = sooner(ta_wait(), status_prep(in, max));
+
+	fd_watch(wake_pipe[0], in, max);
+	ta_prep(in, out, max);
+	if (state.ending)
+		return sooner(wait, state.deadline - now.mono);
+	wait = sooner(wait, in_prep(in, max));
+	wait = sooner(wait, dest_wait());
+	wait = sooner(wait, state.tidied);
+	return sooner(wait, q_wait());
 }
 
 /* Sleeps until a descriptor is ready or a module has work, and reads the
@@ -879,14 +861,11 @@ wait_for_work(int more)
 	struct timeval tv;
 	double wait;
 	int max = 0, n, err;
-	int notify = state.ending || !in_listens() ? -1 : spool_fd;
 
 	FD_ZERO(&in);
 	FD_ZERO(&out);
-	fd_watch(wake_pipe[0], &in, &max);
-	fd_watch(notify, &in, &max);
-	ta_prep(&in, &out, &max);
-	wait = due_in(more, status_prep(&in, &max));
+	wait = prepare(&in, &out, &max);
+	wait = more || wait <= 0 ? 0 : wait + TICK;
 	tv.tv_sec = (long)wait;
 	tv.tv_usec = (long)((wait - tv.tv_sec) * 1e6);
 	n = select(max + 1, &in, &out, NULL, &tv);
@@ -930,19 +909,21 @@ loop(void)
 		take_signals();
 		if (is_over())
 			break;
-		more = !state.ending && in_load();
-		if (q.moved && !state.ending)
-			reload();	/* with new agents */
-		q.moved = 0;
-		first_scan(more);
-		if (dest_wait() <= 0)
-			th_destdb();
-		if (!state.ending)
+		more = 0;
+		if (!state.ending) {
+			more = in_load();
+			if (q.moved)
+				reload();	/* with new agents */
+			q.moved = 0;
+			if (q.loaded)
+				be_verbose();
+			if (dest_wait() <= 0)
+				th_destdb();
 			q_timers();
+			state.tidied = spool_tidy();
+		}
 		ta_run();
 		q_sweep();
-		if (!state.ending)
-			spool_tidy();
 		log_flush();
 	}
 	q_sweep();

@@ -1074,12 +1074,6 @@ tidy_open(void)
 		log_err("tidy dir=%s/ %s", tidy.path + 3, strerror(errno));
 }
 
-double
-spool_tidy_wait(void)
-{
-	return tidy.due - now.mono;
-}
-
 /* A round is over. */
 static void
 tidy_end(void)
@@ -1096,19 +1090,18 @@ tidy_end(void)
 	tidy.due = now.mono + TIDY_EVERY;
 }
 
-void
+double
 spool_tidy(void)
 {
 	struct dirent *e;
-	int i;
+	int i = now.mono < tidy.due ? TIDY_FEW : 0;
 
-	if (now.mono < tidy.due)
-		return;
-	tidy.due = now.mono + TIDY_REST;
-	for (i = 0; i < TIDY_FEW; i++)
+	if (i == 0)
+		tidy.due = now.mono + TIDY_REST;
+	for (; i < TIDY_FEW; i++)
 		if (tidy.open == NULL && tidy.at == QUEUE + OFFICE_DIRS) {
 			tidy_end();
-			return;
+			break;
 		} else if (tidy.open == NULL) {
 			tidy_open();
 		} else if ((e = readdir(tidy.open)) != NULL) {
@@ -1117,4 +1110,5 @@ spool_tidy(void)
 			closedir(tidy.open);
 			tidy.open = NULL;
 		}
+	return tidy.due - now.mono;
 }
