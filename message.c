@@ -230,7 +230,7 @@ reason_keep(struct reason *r)
 	return r;
 }
 
-void
+static void
 reason_free(struct rcpt *rcpt)
 {
 	struct reason *r = rcpt->why;
@@ -314,6 +314,14 @@ msg_gone(struct vertex *v, unsigned n)
 {
 	count(v, -(int)n);
 	msg_place(v->msg);
+}
+
+void
+msg_done(struct vertex *v, struct rcpt *r, int state)
+{
+	r->state = state;
+	reason_free(r);
+	msg_gone(v, 1);
 }
 
 void
@@ -913,6 +921,12 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
 	    "";
 	unsigned tries = v->tries + (strcmp(status, "expire") != 0);
 
+	if (message == NULL) {
+		log_info("deleted msg=%-s rcpt=%lu channel=%s host=%s%-s",
+		    msg_id(v->msg), off, t->ring->chan->name, t->host,
+		    who_is(v, off, NULL));
+		return;
+	}
 	if (off != 0)
 		statistic(v, status);
 	if (off == 0)
@@ -927,14 +941,6 @@ msg_log(const struct vertex *v, unsigned long off, int failed,
 	    msg_age(v->msg),
 	    tries, who_is(v, off, relay), off == 0 ? dsn_text(message) :
 	    message);
-}
-
-void
-msg_log_deleted(const struct vertex *v, unsigned long off)
-{
-	log_info("deleted msg=%-s rcpt=%lu channel=%s host=%s%-s",
-	    msg_id(v->msg), off, v->thread->ring->chan->name,
-	    v->thread->host, who_is(v, off, NULL));
 }
 
 #define LINES_MOST	100	/* recipients of a job with own lines */

@@ -209,8 +209,10 @@ void	msg_vertex_free(struct vertex *);
 struct rcpt *msg_add(struct vertex *, unsigned long off);
 /* Its recipient in core whose line is at off, or NULL. */
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
-/* So many recipients of the vertex are finished, or leave core. */
+/* So many recipients of the vertex leave core. */
 void	msg_gone(struct vertex *, unsigned n);
+/* The recipient of the vertex is finished: RC_OK or RC_FAILED. */
+void	msg_done(struct vertex *, struct rcpt *, int state);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
 void	msg_free(struct message *);	/* with all of that */
 /* The message is away from now on, and its file is due then, mono: 0; or -1:
@@ -227,7 +229,6 @@ void	msg_back(struct vertex *);
 void	msg_want_by(struct vertex *, double at);
 /* One that is OUT is wanted now; own: at its own time, if it has one. */
 void	msg_want(struct vertex *, int own);
-void	reason_free(struct rcpt *);		/* it has no reason now */
 /* Keeps the reason of a recipient of the vertex that is not in core. */
 void	msg_keep_reason(struct vertex *, unsigned long off, const char *text);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
@@ -247,10 +248,9 @@ double	msg_write_delays(struct message *, unsigned *most);
 const char *msg_id(const struct message *);
 int	msg_statlog(void);	/* opens -l's file anew: 0 or -1 */
 /* Logs that the recipient at off is finished, and writes its line of -l; off 0:
- * a DSN. */
+ * a DSN.  message NULL: an operator deleted it, and it gets no line of -l. */
 void	msg_log(const struct vertex *, unsigned long off, int failed,
 	    const char *status, const char *message);
-void	msg_log_deleted(const struct vertex *, unsigned long off);
 /* The sender and the Message-ID for the log, after the file was read: escaped;
  * "" when PARAMlogaddresses is off. */
 const char *msg_from(const struct ctl *);

@@ -389,7 +389,7 @@ q_dsn_due(struct message *m)
 
 /* The recipient of the vertex is finished.  r NULL: it is not in core, so its
  * tag is set here, if the agent did not; for others settle does that.  status
- * and message are for the log; message NULL: it was deleted. */
+ * and message are as in msg_log. */
 static void
 finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
     const char *status, const char *message)
@@ -397,9 +397,7 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 	struct message *m = v->msg;
 
 	if (r != NULL) {
-		r->state = state;
-		reason_free(r);
-		msg_gone(v, 1);
+		msg_done(v, r, state);
 		q.rcpts_out += off != 0;
 	} else {
 		set_tag(m, off, state);
@@ -408,10 +406,7 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 	m->done |= state != RC_FAILED && off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
 		q_dsn_due(m);
-	if (message != NULL)
-		msg_log(v, off, state == RC_FAILED, status, message);
-	else
-		msg_log_deleted(v, off);
+	msg_log(v, off, state == RC_FAILED, status, message);
 }
 
 void
@@ -873,9 +868,7 @@ dsn_reported(struct vertex *v, struct rcpt *r, int keep, const char *status,
 {
 	struct message *m = v->msg;
 
-	r->state = RC_OK;
-	reason_free(r);
-	v->left = 0;
+	msg_done(v, r, RC_OK);
 	v->host |= HOST_GOOD;
 	if (!is_delay(v)) {
 		m->end = keep;
