@@ -23,6 +23,8 @@
  * file alike: the scheduler sets a bad one aside, an agent takes no recipient
  * of it, mailq counts it as not readable.  Header blocks ("m", "M") are passed
  * over up to their first empty line, since lines in them may look like fields.
+ * So is the line "rcvdfrom", with which ZMailer's smtpserver begins a file of a
+ * T line; it is no recipient.
  *
  * A last line without a newline means that the file was cut.  A diagnostic is
  * the exception, as a crash may interrupt its write; the next diagnostic then
@@ -357,6 +359,8 @@ ctl_walk(struct ctl *c)
 				see_header(c);
 			continue;
 		}
+		if (strncmp(c->l.line, "rcvdfrom ", 9) == 0)
+			continue;
 		c->in_block = c->l.len <= 2 && (c->l.line[0] == 'm' ||
 		    c->l.line[0] == 'M');
 		return 1;

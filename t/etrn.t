@@ -65,5 +65,15 @@ ok 'mail of a queueonly clause goes at the request' \
 ok 'mail that waits for its retry goes at the request' \
     wait_log 'complete msg=4-1' 20
 nok 'mail for another host does not go at the request' logged 'complete msg=3-1'
+
+# smtpserver of ZMailer opens the file as it does a message for the router.
+printf '%s\n' 'fullname Mail Server' 'loginname daemon' \
+    'rcvdfrom STDIN ("??"@mx.example)' 'T Other.Example [192.0.2.1]' \
+    >"$po/public/mx:77"
+mv "$po/public/mx:77" "$po/transport/11076300"
+ok "mail goes at a request of ZMailer's smtpserver" \
+    wait_log 'complete msg=3-1' 20
+is "the file of ZMailer's smtpserver is removed" \
+    "$(ls "$po/transport" "$po/postman" | grep 11076300)" ''
 sched_stop
 finish
