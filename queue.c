@@ -923,18 +923,25 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 		q_dsn_due(v->msg);
 }
 
-/* Notes the other host, if the report has it: the notary fields end with it, as
- * "dns; mx.example". */
+/* Notes the other host, if the report has it: the fifth of the notary fields,
+ * as "dns; mx.example".  ZMailer's smtp adds a sixth, its own name. */
 static void
 note_relay(struct ta *ta, const char *notary)
 {
-	const char *s = strrchr(notary, '\1'), *name;
+	const char *s = notary, *end, *type;
+	int i;
 
-	if (s == NULL || *++s == '\0')
+	for (i = 1; i < DIAG_FIELDS; i++) {
+		s += strcspn(s, "\1");
+		s += *s == '\1';
+	}
+	end = s + strcspn(s, "\1");
+	if (s == end)
 		return;
-	name = strchr(s, ';');
-	s = name == NULL ? s : name + 1;
-	text_fmt(ta->relay, sizeof(ta->relay), "%s", s + strspn(s, " "));
+	type = memchr(s, ';', end - s);
+	s = type == NULL ? s : type + 1;
+	s += strspn(s, " ");
+	text_fmt(ta->relay, sizeof(ta->relay), "%.*s", (int)(end - s), s);
 }
 
 const char *

@@ -20,7 +20,8 @@ configure() {	# addresses
 	relay/*	command="relay"
 	END
 }
-# It names the other host in what it says of each recipient.
+# It names the other host in what it says of each recipient, and itself behind
+# that for one host, as ZMailer's smtp does.
 agent relay <<'END'
 tab=$(printf '\t') a=$(printf '\001')
 echo '#hungry'
@@ -29,10 +30,12 @@ while read -r job host && [ -n "$job" ]; do
 	'#'*) continue ;;
 	esac
 	set -f
+	me=
+	[ "$host" = r.example ] || me="${a}smtp[$$]"
 	awk '{ if (/^r[ ~]/) print at; at += length($0) + 1 }' "$job" |
 	    while read -r off; do
 		printf '%s/%s\t%s\t%s\n' "${job%%-*}" "$off" \
-		    "x${a}delayed${a}4.2.0${a}y${a}dns; mx1.far.example" \
+		    "x${a}delayed${a}4.2.0${a}y${a}dns; mx1.far.example$me" \
 		    "deferred 451 later"
 	    done
 	echo '#hungry'
@@ -73,10 +76,13 @@ r           fine h.example bert@b.example 65534
 N ORCPT=rfc822;bert@b.example
 r           bad h.example carl@c.example 65534
 r           relay r.example dora@d.example 65534
+r           relay z.example erin@e.example 65534
 END
 ok 'the scheduler starts' start
 wait_log 'deferred msg=10101-1 .*joe' && wait_log 'failed msg=10101-1' &&
-    wait_log 'delivered msg=10101-1' && wait_log 'deferred .*channel=relay'
+    wait_log 'delivered msg=10101-1' &&
+    wait_log 'deferred .*channel=relay.*dora' &&
+    wait_log 'deferred .*channel=relay.*erin'
 id=$(id_of 10101-1)
 like 'the log has the spool id behind the name' "$id" '^S10101A[A-Za-z0-9=-]+$'
 is 'each line of a message has its id' \
@@ -108,6 +114,9 @@ like 'a line failed has the recipient' "$(lines ' failed msg=10101-1')" \
     ' status=error delay=[0-9]+ tries=1 to=carl@c.example no such user'
 like 'a line deferred names the other host' "$(lines 'channel=relay')" \
     ' relay=mx1.far.example to=dora@d.example 451 later$'
+like 'a line deferred names the other host, not the agent behind it' \
+    "$(lines 'channel=relay')" \
+    ' relay=mx1.far.example to=erin@e.example 451 later$'
 "$M" delete 10101-1 >/dev/null
 wait_log 'complete msg=10101-1'
 is 'one grep for an address finds its lines' \
