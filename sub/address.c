@@ -160,6 +160,18 @@ see_special(struct lex *x, struct element *e)
 	}
 }
 
+/* Does the comma that was read last divide a route, as in "@a,@b:c@d"? */
+static int
+in_route(const struct lex *x, const struct element *e)
+{
+	const char *p = x->p;
+
+	while (p < x->end && is_blank((unsigned char)*p))
+		p++;
+	return *e->start == '@' && e->spec == e->start && p < x->end &&
+	    *p == '@';
+}
+
 /* The next element; x is left behind the comma. */
 static void
 find_element(struct lex *x, struct element *e)
@@ -171,8 +183,8 @@ find_element(struct lex *x, struct element *e)
 		x->p++;
 	e->start = e->spec = x->p;
 	while ((kind = next(x)) != T_END && kind != T_BAD) {
-		if (kind == T_SPECIAL && e->angle != 1 &&
-		    (*x->s == ',' || *x->s == ';'))
+		if (kind == T_SPECIAL && e->angle != 1 && (*x->s == ';' ||
+		    (*x->s == ',' && !in_route(x, e))))
 			break;
 		if (e->angle == 2 && e->why == NULL)
 			e->why = "something follows the >";

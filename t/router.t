@@ -336,6 +336,10 @@ is 'an IPv6 literal keeps its case, as does ORCPT' \
     "smtp relay.example Anna@x.org $mine;NOTIFY=NEVER ORCPT=rfc822;Anna@X.org;smtp relay.example x@[IPv6:::1] $mine;NOTIFY=NEVER ORCPT=rfc822;x@[IPv6:::1];"
 clear
 
+printf 'from s@a.org\nto @a.org,@b.org:carl@y.far\nenv-end\n\nx\n' \
+    >"$po/router/77"
+is "a route as ZMailer's programs write it is dropped" "$(sub -q; rcpts)" \
+    'smtp y.far carl@y.far;'
 because() {	# address pattern
 	like "the error for the address $1" "$(sub -- "$1" </dev/null)" "$2"
 }
