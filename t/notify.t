@@ -28,6 +28,11 @@ ok 'notified mail in a hash directory is delivered before a scan' \
 sched_stop
 ok 'the socket is removed at the end' [ ! -e "$po/.scheduler.notify" ]
 
+echo "SCHEDULERNOTIFY=$tmp/log/sock" >"$tmp/zmailer.conf"
+ok 'the scheduler starts with SCHEDULERNOTIFY in the file of -Z' \
+    sched_start "$po" "$tmp/cf" -Z "$tmp/zmailer.conf"
+ok 'SCHEDULERNOTIFY is the path of the socket' [ -S "$tmp/log/sock" ]
+sched_stop
 cat >>"$tmp/cf" <<'END'
 PARAMnotifysock UNIX:${LOGDIR}/sock
 END

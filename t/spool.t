@@ -179,6 +179,19 @@ is '-H: a new file is moved one level down, others keep their place' \
     "$(cd "$po/transport" && echo ?/11* ?/?/11*)" \
     'X/11026545-3 L/X/11026545-1 M/Z/11026573-2'
 sched_stop
+put "$po" 11026546-4 wait h user
+echo 'SCHEDULERDIRHASH=1' >"$tmp/zmailer.conf"
+ok 'the scheduler starts with SCHEDULERDIRHASH=1 in the file of -Z' \
+    sched_start "$po" "$tmp/cf" -Z "$tmp/zmailer.conf"
+ok 'SCHEDULERDIRHASH=1: a new file is moved one level down' \
+    wait_log 'deferred msg=Y/11026546-4'
+sched_stop
+put "$po" 11026546-5 wait h user
+ok 'the scheduler starts with -HH and SCHEDULERDIRHASH=1' \
+    sched_start "$po" "$tmp/cf" -Z "$tmp/zmailer.conf" -HH
+ok '-HH goes before SCHEDULERDIRHASH=1' \
+    wait_log 'deferred msg=L/Y/11026546-5'
+sched_stop
 put "$po" 11026547-1 wait h user
 mv "$po/queue/11026547-1" "$po/queue/Z/11026547-1" 2>/dev/null || {
 	mkdir "$po/queue/Z"
