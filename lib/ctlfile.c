@@ -182,12 +182,13 @@ has_lock(int fd, long pid)
 
 /* ---- words of a line ------------------------------------------------- */
 
-/* The end of the word at p: a blank outside quotes and, for a list of hosts,
- * outside parentheses.  A backslash quotes the next byte. */
+/* The end of the word at p: a blank outside quotes and, in a list of hosts,
+ * which begins with a parenthesis, outside these.  A backslash quotes the next
+ * byte. */
 static const char *
 word_end(const char *p)
 {
-	int quoted = 0, depth = 0;
+	int quoted = 0, depth = 0, list = *p == '(';
 
 	for (;; p++) {
 		while (*p > ')' && *p != '\\')
@@ -198,7 +199,7 @@ word_end(const char *p)
 			p++;
 		else if (*p == '"')
 			quoted = !quoted;
-		else if (!quoted && *p == '(')
+		else if (!quoted && list && *p == '(')
 			depth++;
 		else if (!quoted && *p == ')' && depth > 0)
 			depth--;
@@ -377,7 +378,7 @@ is_words(struct ctl *c)
 	if (c->near == 0)
 		return 0;
 	his = letter == 'N' && c->l.len > 2;
-	if (his || (letter != '\0' && strchr("rsemMd", letter) != NULL))
+	if (his || (letter != '\0' && strchr("rXsemMd", letter) != NULL))
 		c->near = 0;
 	else
 		c->near--;

@@ -115,6 +115,8 @@ sent s@a.org 'e e@a.org' 's smtp - s@a.org 0'
 sent e@a.org 's smtp - s@a.org 0' 'e e@a.org'
 sent '"a b"@a.org' 's smtp - "a b"@a.org 0'
 sent s@a.org 's smtp "a b" s@a.org 0'
+sent s@a.org 's smtp ((a b)(c)) s@a.org 0'
+sent 's(t@a.org' 's smtp - s(t@a.org 0'
 sent '' 's smtp - <> 0'
 sent '' 's smtp - s@a.org 0' 'e <>'
 sent '' 's error - s@a.org 0'
@@ -156,11 +158,13 @@ is 'the N line behind a recipient counts' "$(wishes 'N NOTIFY=NEVER')" NOTIFY
 is 'NOTIFY counts in small letters and as the second word' \
     "$(wishes 'N X=y notify=delay,success')" NOTIFY
 is 'an N line counts behind a line of another kind' \
-    "$(wishes 'X y' 'N NOTIFY=NEVER')" NOTIFY
+    "$(wishes 'Q y' 'N NOTIFY=NEVER')" NOTIFY
 is 'the first of two N lines counts' \
     "$(wishes 'N NOTIFY=FAILURE' 'N NOTIFY=NEVER')" DSN
 is 'an unknown word of NOTIFY does not count' \
     "$(wishes 'N NOTIFY=PERHAPS')" DSN
+is 'an N line behind an X line does not count' \
+    "$(wishes 'X           1 x h v 0' 'N NOTIFY=NEVER')" DSN
 is 'an N line behind the next sender does not count' \
     "$(wishes 's smtp - t@a.org 0' 'N NOTIFY=NEVER')" DSN
 finish
