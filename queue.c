@@ -944,6 +944,25 @@ note_relay(struct ta *ta, const char *notary)
 	text_fmt(ta->relay, sizeof(ta->relay), "%.*s", (int)(end - s), s);
 }
 
+/* Was the recipient at off, which is not in core, reported before in this job?
+ * Reports come in the order of the file, or backwards, as from ZMailer's
+ * agents; one that lies between others is taken for a repeated one. */
+static int
+is_repeated(struct ta *ta, unsigned long off)
+{
+	int repeated = 1;
+
+	if (off < ta->unread_low || ta->unread_high == 0) {
+		ta->unread_low = off;
+		repeated = 0;
+	}
+	if (off > ta->unread_high) {
+		ta->unread_high = off;
+		repeated = 0;
+	}
+	return repeated;
+}
+
 const char *
 q_report(struct ta *ta, unsigned long num, unsigned long off,
     const char *notary, const char *status, const char *message)
@@ -959,11 +978,8 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 	v = reported(ta, num, off, s->state, &r);
 	if (v == NULL)
 		return refusal(num, off);
-	/* reports on recipients not in core come in the file's order */
-	ta->again = r != NULL ? s->state == RC_PENDING && r->counted :
-	    off <= ta->unread_off;
-	if (r == NULL && off > ta->unread_off)
-		ta->unread_off = off;
+	ta->again = r == NULL ? is_repeated(ta, off) :
+	    s->state == RC_PENDING && r->counted;
 	note_relay(ta, notary);
 	if (s->dated)
 		message = retry_at(v, message);
@@ -1175,7 +1191,7 @@ q_job_over(struct ta *ta, const char *reason)
 	    do_cancel(v, (enum cancel)v->cancel) < 0)
 		put_back(v, reason, ta->relay);
 	ta->relay[0] = '\0';
-	ta->unread_off = 0;
+	ta->unread_high = 0;
 	if (dsn)	/* others may be done since it was fed */
 		add_dsn_later(m);
 }

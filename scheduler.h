@@ -651,9 +651,9 @@ struct ta {
 	char	step[100];	/* its last #step on its oldest job */
 	unsigned steps;		/* #step and repeated reports since the last
 				 * new report or #hungry */
-	unsigned long unread_off;	/* largest offset of a recipient that is
-				 * not in core, in its reports on its oldest
-				 * job, or 0 */
+	unsigned long unread_low, unread_high;	/* least and largest offset of
+				 * recipients that are not in core, in its
+				 * reports on its oldest job; high 0: none */
 	int	again;		/* its last report was a repeated one */
 	char	relay[100];	/* the other host, from its reports on its
 				 * oldest job; or "" */

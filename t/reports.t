@@ -101,4 +101,39 @@ like 'reports that do not count are logged' "$(cat "$tmp/sched.log")" \
     'refused|no such recipient|garbled'
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
+
+# ZMailer's agents report the last recipient first.
+agent backwards <<'END'
+echo '#hungry'
+read -r job host
+awk '/^r / { print n + 0 } { n += length($0) + 1 }' "$job" | sort -rn | (
+	i=0
+	while read -r off; do
+		printf '401/%s\t\tdeferred later\n' "$off"
+		i=$((i + 1))
+		[ $i -lt 150 ] || [ $i -ge 155 ] || sleep 1
+	done
+)
+echo '#hungry'
+cat >/dev/null
+END
+rm -rf "$po"
+spool_new "$po"
+awk 'BEGIN {
+	print "i 401-1\no 0\nl <x@test>\ns local - sender 0"
+	for (i = 0; i < 300; i++)
+		print "r           back a.host u" i " 0"
+	print "m\nSubject: x\n"
+}' | put_raw "$po" 401-1
+conf "$tmp/cf" <<END
+PARAMrecipients 20
+PARAMrcptminimum 5
+*/*	interval=1h expiry=1d
+back/*	timeout=3s command="backwards"
+END
+ok 'the scheduler starts again' sched_start "$po" "$tmp/cf"
+ok 'reports that come backwards are read' wait_log 'deferred msg=401-1' 30
+is 'an agent that reports backwards is not taken for silent' \
+    "$(lines ' agent-lost ')" ''
+sched_stop
 finish
