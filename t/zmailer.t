@@ -19,10 +19,18 @@ error/*	command="errormail -d $tmp/share -n our.example"
 smtp/*	command="noop smtp $tmp/sent"
 END
 
+# As scheduler-security(7) has it; the files belong to the sender, as the router
+# leaves them.
+chmod 700 "$po/transport" "$po/queue"
 for f in "$data"/queue/*; do
 	name=${f##*/}
 	cp "$f" "$po/queue/$name"
 	cp "$data/transport/$name" "$po/transport/.$name"
+	if [ "$(id -u)" -eq 0 ]; then
+		chown 65534 "$po/queue/$name" "$po/transport/.$name"
+		chmod 440 "$po/queue/$name"
+		chmod 460 "$po/transport/.$name"
+	fi
 	mv "$po/transport/.$name" "$po/transport/$name"
 done
 tags() {	# name: those of its recipients, but for locks
