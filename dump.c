@@ -169,6 +169,7 @@ struct waiting {
 	const char *state;	/* as in the essay */
 	const char *what;
 	long	next;		/* seconds until it is tried, -1: not known */
+	int	kept;		/* it does not expire meanwhile */
 };
 
 /* The limit that keeps a vertex from an agent, which it could be fed to
@@ -202,6 +203,7 @@ waiting_for(const struct vertex *v, struct waiting *w)
 	enum why why = th_why(v, &until);
 
 	w->state = states[why];
+	w->kept = WHY_KEPT(why);
 	w->next = why >= WHY_HOST ? from_now(until) : why == WHY_FED ? 0 : -1;
 	if (why == WHY_HELD_MESSAGE) {
 		what = "message";
@@ -662,11 +664,10 @@ emit_fact(unsigned i)
 	struct waiting w;
 
 	waiting_for(v, &w);
-	/* what is held does not get too old */
 	emit("v\t%u\t%-s\t%ld\t%-s\t%u\t%d\t%-s\n", i + 1, w.state, w.next,
-	    number(v->thread->ring->conf->v.expiry > 0 &&
-	    strcmp(w.state, "held") != 0, expires(v)), (unsigned)v->tries,
-	    v->state == V_FED ? v->ta->pid : 0, clean(w.what, 0));
+	    number(v->thread->ring->conf->v.expiry > 0 && !w.kept, expires(v)),
+	    (unsigned)v->tries, v->state == V_FED ? v->ta->pid : 0,
+	    clean(w.what, 0));
 }
 
 /* The reason of each recipient, when they do not have the same one. */

@@ -251,7 +251,7 @@ leaves_until(const struct vertex *v)
 		at = now.mono + BLOCKED;
 	if (at <= now.mono)
 		return dsn_until(v);
-	if (why == WHY_HELD || s->expiry == 0)
+	if (WHY_KEPT(why) || s->expiry == 0)
 		return at;
 	if (end <= now.mono)
 		end += s->expiry2;

@@ -54,8 +54,8 @@
  * dead host; or, tried or not, expiry2 later.  With expiry=3d and expiry2=1d it
  * expires at 3 days if it was tried, at 4 days in any case.  No next try is
  * later than expiry, and a deferral after expiry expires the vertex.  Held
- * vertices do not expire.  A message whose control file was removed by another
- * program is dropped.
+ * and frozen vertices do not expire.  A message whose control file was removed
+ * by another program is dropped.
  *
  * Objects in core are freed in one place, q_sweep at the end of a pass:
  * vertices that are done, messages without vertices and with no DSN to send,
@@ -529,7 +529,7 @@ vertex_timer(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	double at = v->msg->born + s->expiry;
-	double untried = at + s->expiry2;
+	double untried = at + s->expiry2, until;
 
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
 		ends--;
@@ -538,8 +538,8 @@ vertex_timer(struct vertex *v)
 		if (!v->msg->held)
 			th_release(v);
 	}
-	if (s->expiry == 0 || v->msg->held || v->thread->held != NULL)
-		return FAR_OFF;		/* held vertices do not expire */
+	if (s->expiry == 0 || WHY_KEPT(th_why(v, &until)))
+		return FAR_OFF;
 	if (at > now.mono)
 		return at;
 	if (v->tries == 0 && !host_died(v) && untried > now.mono)

@@ -257,6 +257,9 @@ enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
 /* ... blocked: it waits for an event that has no time. */
 #define WHY_BLOCKED(w)	((w) >= WHY_HELD && (w) <= WHY_QUEUEONLY)
 
+/* ... and does not expire meanwhile: somebody wants it left alone. */
+#define WHY_KEPT(w)	((w) >= WHY_HELD_MESSAGE && (w) <= WHY_FROZEN)
+
 /* A command on the vertex that is done when no agent has it. */
 enum cancel { CANCEL_NONE, CANCEL_DELETE, CANCEL_BOUNCE };
 

@@ -9,6 +9,7 @@ conf "$tmp/cf" <<END
 */*	interval=1h expiry=0
 test/*	command="$A -c test -o $tmp/out"
 other/*	command="$A -c other -o $tmp/out"
+old/*	expiry=1s expiry2=1s command="$A -c old -o $tmp/out"
 END
 code() {	# want command ...
 	want=$1
@@ -164,8 +165,10 @@ rm -f "$tmp/out"
 for i in 1 2 3 4 5 6 7 8; do
 	put "$po" 20$i-1 test h$i user
 done
+put "$po" 209-1 old h user
+touch -t 202601010000 "$po/queue/209-1"
 sched_start "$po" "$tmp/cf" -F
-wait_log 'loaded msgs=8 '
+wait_log 'loaded msgs=9 '
 is '-F: no agent is started' "$(count agent-start)" 0
 sched_stop
 sched_start "$po" "$tmp/cf" -F -E 3
@@ -184,6 +187,9 @@ sched_start "$po" "$tmp/cf" -p Other/H1
 wait_log 'complete msg=301-1'
 is '-p: only one address is delivered to' "$(count 'complete msg=')" 1
 sched_stop
+is 'mail that -F or -p keeps back does not expire' \
+    "$(grep -c '^r ' "$po/transport/209-1")" 1
+rm "$po/transport/209-1" "$po/queue/209-1"
 sched_start "$po" "$tmp/cf" -S
 wait_log 'complete msg=208-1'
 po_empty "$po" || wait_for 20 po_empty "$po"
