@@ -367,8 +367,10 @@ explain(struct config *config, const char *channel, const char *host, FILE *out)
 		sum += retry_factor(&f->v, (unsigned)(i % f->v.retries.n));
 		fprintf(out, " %s", exact_span(sum));
 	}
-	fprintf(out, "\n# (each moved towards a multiple of interval, the "
-	    "%ldth onto it)\n", f->v.skew);
+	fprintf(out, "\n");
+	if (retry_longest(&f->v) > 1)
+		fprintf(out, "# (moved towards multiples of interval, which "
+		    "they meet from retry %ld on)\n", f->v.skew);
 }
 
 /* ---- the name of this host, and the rest -------------------------------- */

@@ -93,6 +93,10 @@ is 'the output of -n for an address is a good configuration' \
     "$(grep -v '^$' "$tmp/again")"
 printf 'a/*\tretries="1 2" interval=1h\n' >"$cf"
 like '-n shows the first ten retries' "$(explain a/h)" '^# 1h 3h$'
+like '-n says from which retry on they are on a multiple of interval' \
+    "$(explain a/h | tail -n 1)" 'moved towards .* from retry 5 on'
+printf 'a/*\tretries=0\n' >"$cf"
+unlike '-n does not say that retries=0 is moved' "$(explain a/h)" 'moved'
 
 # ---- patterns -----------------------------------------------------------
 
