@@ -50,9 +50,26 @@ advise(const struct clause *cl, const char *f, ...)
 	putc('\n', stderr);
 }
 
-/* In the child: becomes the agent with -N, which only checks its options. */
+/* The user of the agents of a clause.  An address that the clause means is made
+ * of its first pattern, where a '*' matches itself. */
+static uid_t
+user_of(struct config *config, const struct clause *cl)
+{
+	char address[2 * WORD_MAX_], *host;
+	const struct conf *f = NULL;
+
+	if (text_fmt(address, sizeof(address), "%s", cl->patterns[0]) == 0 &&
+	    (host = strchr(address, '/')) != NULL) {
+		*host++ = '\0';
+		f = cf_match(config, address, host);
+	}
+	return cl->v.uid != 0 || f == NULL ? cl->v.uid : f->v.uid;
+}
+
+/* In the child: becomes the agent with -N, which only checks its options, and
+ * who it is. */
 static void
-become_checker(const char *path, struct command *c)
+become_checker(const char *path, struct command *c, uid_t uid)
 {
 	char *argv[CMD_WORDS + 2];
 	static char only[] = "-N";
@@ -63,13 +80,16 @@ become_checker(const char *path, struct command *c)
 	for (i = 1; i <= c->nargv; i++)
 		argv[i + 1] = c->argv[i];
 	dup2(2, 1);
+	if (geteuid() == 0 && setuid(uid) < 0)
+		_exit(X_OSERR);
 	execv(path, argv);
 	_exit(X_OSERR);
 }
 
 /* Starts our own agent of a clause with -N; other agents may not know it. */
 static void
-ask_agent(const struct clause *cl, const char *path, struct command *c)
+ask_agent(const struct clause *cl, const char *path, struct command *c,
+    uid_t uid)
 {
 	static const char *const ours[] = { "mailbox", "smtp", "sm", "hold",
 	    "errormail" };
@@ -83,7 +103,7 @@ ask_agent(const struct clause *cl, const char *path, struct command *c)
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0)
-		become_checker(path, c);
+		become_checker(path, c, uid);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return;
 	if (WEXITSTATUS(status) == X_USAGE)
@@ -96,7 +116,7 @@ ask_agent(const struct clause *cl, const char *path, struct command *c)
 
 /* Can it be run? */
 static void
-check_command(const struct clause *cl)
+check_command(struct config *config, const struct clause *cl)
 {
 	static struct command c;
 	char path[PATH_MAX_];
@@ -123,7 +143,7 @@ check_command(const struct clause *cl)
 		advise(cl, "command: %s is no program; its mail would wait",
 		    path);
 	else
-		ask_agent(cl, path, &c);
+		ask_agent(cl, path, &c, user_of(config, cl));
 }
 
 /* ---- clauses --------------------------------------------------------- */
@@ -184,7 +204,7 @@ check_pattern(const struct clause *cl)
 
 /* Warns of a clause that no address reaches, or of its command. */
 static void
-check_clause(const struct config *c, const struct clause *cl)
+check_clause(struct config *c, const struct clause *cl)
 {
 	const struct clause *other = shadow_of(c, cl);
 
@@ -193,7 +213,7 @@ check_clause(const struct config *c, const struct clause *cl)
 		    "same addresses and has a command; put it above that",
 		    cl->text, other->text, other->line);
 	else if (cl->filled && cl->v.command != NULL)
-		check_command(cl);
+		check_command(c, cl);
 }
 
 /* Checks that the address in a line of submit -bn, "FILE:LINE: CHANNEL/HOST",

@@ -130,9 +130,9 @@ conf "$cf" <<END
 local/*	command="good"
 smtp/*.org	command="good"
 error/*	command="errormail -d $tmp/forms"
-prog/*	command="sm -f $tmp/share/sm.cf prog"
-lost/*	command="sm -f $tmp/share/sm.cf lost"
-gone/*	command="sm -f $tmp/share/sm.cf gone"
+prog/*	command="sm -0f $tmp/share/sm.cf prog"
+lost/*	command="sm -0f $tmp/share/sm.cf lost"
+gone/*	command="sm -0f $tmp/share/sm.cf gone"
 user/*	command="sm -f $tmp/share/sm.cf -u no-such-user prog"
 END
 printf 'prog\tS\t%s\tgood $u\ngone\tS\t%s\tgone $u\n' \
@@ -161,7 +161,25 @@ like 'an agent that lacks something is shown with its line' "$said" \
 unlike 'a program of sm.cf that is there is not named' "$said" '^5:|, for prog'
 like 'a name that sm.cf does not have is shown' "$said" '^sm: .*lost'
 like 'an unknown user of sm is named' "$said" \
-    '^sm: there is no user no-such-user$'
+    '^sm: there is no user no-such-user, '
+root='sm as root without -u and -0 is named'
+other='sm with user= is not taken for one that runs as root'
+if [ "$(id -u)" -eq 0 ] && as_nobody true >"$tmp/code.out"; then
+	printf '#!/bin/sh\n[ $(id -u) -ne 0 ] || exec "%s" "$@"\n' \
+	    "$top/ta/sm" >"$tmp/bin/ta/sm.new"
+	chmod 755 "$tmp/bin/ta/sm.new"
+	mv "$tmp/bin/ta/sm.new" "$tmp/bin/ta/sm"
+	sed 's/-0f/-f/; s/^gone.*/& user=nobody/' "$cf" >"$tmp/cf2"
+	check -f "$tmp/cf2"
+	is "$root" "$(printf '%s\n' "$said" |
+	    grep -c '^sm: no program is run as root; name a user')" 2
+	unlike "$other" "$said" '/cf2:7:'
+	ln -sf "$top/ta/sm" "$tmp/bin/ta/sm"
+	check
+else
+	skip "$root" 'needs root'
+	skip "$other" 'needs root'
+fi
 like 'a missing program of sm.cf is named' "$said" \
     '^sm: /share/sm.cf: /bin/none, for gone: No such file'
 is 'routes without a clause are shown' "$(printf '%s\n' "$said" |

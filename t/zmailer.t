@@ -90,7 +90,7 @@ refuses() {	# agent option [argument]
 	like "$1 $2: a line says what to write instead" "$out" \
 	    "^$1: $2 is for ZMailer's $1 only; here .*"
 }
-# those of the sample clauses, and all that have no effect
+# those of the sample clauses, and all that have no effect; -0 for tests as root
 takes mailbox -8
 takes mailbox -8abrCHR -c local -d /var/mail -h x
 takes smtp -c smtpx -x -s
@@ -98,8 +98,8 @@ takes smtp -8sl /var/log/smtp
 takes smtp -esrl /var/log/smtp
 takes smtp -778 -dvHPZ x -6 -w 2000 -p 24 -h us.example host.example
 echo 'bsmtp3	n	/bin/cat	cat' >"$tmp/sm.cf"
-takes sm -8c bsmtp3 -f "$tmp/sm.cf" bsmtp3
-takes sm -8Hv -f "$tmp/sm.cf" -h host bsmtp3
+takes sm -08c bsmtp3 -f "$tmp/sm.cf" bsmtp3
+takes sm -08Hv -f "$tmp/sm.cf" -h host bsmtp3
 takes errormail -c error
 takes hold -c hold
 for o in -D -P -X '-F edquot' -g '-l /log' -M -S -U; do

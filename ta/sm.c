@@ -559,10 +559,7 @@ check(void)
 	static struct mailer m;
 	char why[300];
 
-	if (opt.user != NULL && find_user() < 0) {
-		text_fmt(why, sizeof(why), "there is no user %s", opt.user);
-	} else if (table_find(&m, opt.table, opt.mailer, why,
-	    sizeof(why)) == 0) {
+	if (find_mailer(&m, why, sizeof(why)) == 0) {
 		if (access(m.path, X_OK) == 0)
 			return 0;
 		text_fmt(why, sizeof(why), "%s: %s, for %s: %s", opt.table,
