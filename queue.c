@@ -52,10 +52,11 @@
  * that are deleted or bounced in great number end, some a pass.  A vertex
  * expires when it is older than expiry and was tried, by itself or with its
  * dead host; or, tried or not, expiry2 later.  With expiry=3d and expiry2=1d it
- * expires at 3 days if it was tried, at 4 days in any case.  No next try is
- * later than expiry, and a deferral after expiry expires the vertex.  Held
- * and frozen vertices do not expire.  A message whose control file was removed
- * by another program is dropped.
+ * expires at 3 days if it was tried, at 4 days in any case; but it has an hour
+ * for a first try, as the machine or the router may have been off for days.  No
+ * next try is later than expiry, and a deferral after expiry expires the
+ * vertex.  Held and frozen vertices do not expire.  A message whose control
+ * file was removed by another program is dropped.
  *
  * Objects in core are freed in one place, q_sweep at the end of a pass:
  * vertices that are done, messages without vertices and with no DSN to send,
@@ -69,6 +70,8 @@
 
 #define TRIED_AGAIN	60	/* seconds until old mail that was never tried
 				 * is checked again */
+#define FIRST_TRY	3600	/* seconds for a first try: meanwhile mail does
+				 * not expire untried */
 #define AT_ONCE		200	/* recipients checked for warnings in a pass */
 #define END_NOW		20	/* vertices that expire in a pass, and the rest
 				 * of their message; or that are deleted or
@@ -528,8 +531,9 @@ static double
 vertex_timer(struct vertex *v)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
-	double at = v->msg->born + s->expiry;
-	double untried = at + s->expiry2, until;
+	double at = v->msg->born + s->expiry, until;
+	double untried = at + s->expiry2;
+	double first = v->msg->queued > 0 ? v->msg->queued : 0;
 
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
 		ends--;
@@ -542,6 +546,9 @@ vertex_timer(struct vertex *v)
 		return FAR_OFF;
 	if (at > now.mono)
 		return at;
+	first += s->expiry2 < FIRST_TRY ? s->expiry2 : FIRST_TRY;
+	if (untried < first)
+		untried = first;
 	if (v->tries == 0 && !host_died(v) && untried > now.mono)
 		return untried < now.mono + TRIED_AGAIN ? untried :
 		    now.mono + TRIED_AGAIN;

@@ -271,7 +271,7 @@ PARAMmailqsock none
 PARAMrecipients 60
 */*	interval=2s retries=1 expiry=1d bounce=none
 test/*	maxring=4 overfeed=10 command="$A -c test -o $out -f $tmp/gate"
-old/*	expiry=1h expiry2=1h command="$A -c old -o $out"
+old/*	expiry=1h expiry2=0 command="$A -c old -o $out"
 park/*	queueonly command="$A -c park -o $out"
 END
 rm -f "$tmp/gate"

@@ -13,6 +13,7 @@ older/*	expiry=1s expiry2=2s queueonly command="$A -c older"
 host/*	expiry=2s interval=1h command="$A -c host deferall nobody home"
 peer/*	expiry=4s expiry2=1h interval=1h command="$A -c peer deferall nobody home"
 past/*	expiry=1h expiry2=1d interval=1h command="$A -c past -s $tmp/past deferall away"
+off/*	expiry=1h expiry2=1h command="$A -c off"
 wake/*	overfeed=1 interval=1h command="$A -c wake -f $tmp/wakes deferall asleep"
 gone/*	interval=1h expiry=6s command="$A -c gone deferred no"
 never/*	expiry=2s interval=1h command="$A -c never deferred full"
@@ -36,6 +37,9 @@ for i in 1 2 3 4 5 6; do
 	touch -t "$(date -d '2 hours ago' +%Y%m%d%H%M 2>/dev/null ||
 	    date +%Y%m%d%H%M)" "$po/queue/70$i-1"
 done
+put "$po" 201-1 off h user
+touch -t 202601010000 "$po/queue/201-1"
+cp "$po/transport/201-1" "$tmp/201"
 put "$po" 161-1 jack h user
 put "$po" 171-1 turn my.host user
 put "$po" 181-1 keep h user
@@ -69,6 +73,13 @@ unlike 'retries=0: a deferral lasts at least a second' \
 
 ok 'mail that is older than its expiry is tried' \
     wait_log 'asleep .*channel=past'
+ok 'mail that is older than expiry and expiry2 is tried after a start' \
+    wait_log 'delivered msg=201-1'
+: >"$po/queue/202-1"
+touch -t 202601010000 "$po/queue/202-1"
+sed 's/201-1/202-1/' "$tmp/201" >"$po/transport/.202-1"
+mv "$po/transport/.202-1" "$po/transport/202-1"
+ok 'old mail that comes from a router is tried' wait_log 'delivered msg=202-1'
 is 'old mail does not expire untried when its host is dead' \
     "$(count 'failed msg=70.*expire')" \
     "$(count 'deferred msg=70')"
