@@ -156,6 +156,11 @@ is 'each keyword is in scheduler.cf(5), with its default if it has one' \
 is 'each PARAM is in scheduler.cf(5)' \
     "$(sed -n 's/^\.B[IR]* PARAM\([a-z-]*\)=.*/\1/p' scheduler.cf.5 | sort |
     tr '\n' ' ')" "$(table params | tr '\n' ' ')"
+is 'each line of the facts in a dump is in scheduler-protocol(7)' "$(
+    sed -n '/^\.B Facts:/,/^The states/p' scheduler-protocol.7 |
+    sed -n '/^\.TP/{n;s/^\.B //p;}' | sort | tr '\n' ' ')" "$(
+    sed -n '/^ \*	Facts:/,/^ \*	End:/s/^ \*	\([a-z]\)  .*/\1/p' \
+    "$top/dump.c" | sort | tr '\n' ' ')"
 echo 'a/* command="x"' >"$tmp/cf"
 # Who delivers depends on the system; a rate and a command are not there.
 is 'scheduler -n prints the defaults in scheduler.cf(5)' \
