@@ -241,7 +241,8 @@ t/fuzz/dsn.o: ta/dsn.c
 t/fuzz/smtp.o: ta/esmtp.c
 t/fuzz/request.o: status.c
 t/ordvec.o: order.c
-t/fbtest.o: feedback.c
+t/fbvec.o t/fuzz/feedback.o: cf.c
+t/fbtest.o: cf.c feedback.c
 
 .SUFFIXES:
 .SUFFIXES: .o .c

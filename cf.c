@@ -506,10 +506,89 @@ set_id(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-static const char *
-set_feedback(const struct keyword *k, void *to, const char *s)
+/* The decimal fraction at s, such as 0.25; *end is behind it, or s when there
+ * is none.  strtod takes more than that, and adds some kilobytes to a static
+ * program. */
+static double
+decimal(const char *s, const char **end)
 {
-	return k->type == T_RULE ? fb_rule_parse(s, to) : fb_rate_parse(s, to);
+	const char *p = s, *point = NULL;
+	double x = 0, by = 1;
+
+	for (; isdigit((unsigned char)*p) || (*p == '.' && point == NULL); p++)
+		if (*p == '.') {
+			point = p;
+		} else {
+			x = x * 10 + (*p - '0');
+			by *= point == NULL ? 1 : 10;
+		}
+	*end = p - s == (point != NULL) ? s : p;
+	return x / by;
+}
+
+/* A rule: 1, 1/8, 1/concurrency or 1/sqrt_concurrency. */
+static const char *
+set_rule(const struct keyword *k, void *to, const char *s)
+{
+	enum fb_form form = FB_CONST;
+	const char *end;
+	/* some processors calculate with more bits than a double keeps */
+	volatile double x, by = 1;
+
+	(void)k;
+	s += strspn(s, BLANKS);
+	x = decimal(s, &end);
+	if (end == s)
+		return "does not begin with a number";
+	s = end + strspn(end, BLANKS);
+	if (*s != '/' && *s != '\0')
+		return "after the number there may only be a /";
+	if (*s == '/') {
+		s += 1 + strspn(s + 1, BLANKS);
+		if (ctl_is_word(s, strlen(s), "CONCURRENCY"))
+			form = FB_WINDOW;
+		else if (ctl_is_word(s, strlen(s), "SQRT_CONCURRENCY"))
+			form = FB_SQRT;
+		else
+			by = decimal(s, &end);
+		if (form == FB_CONST && (end == s || *end != '\0'))
+			return "after the / there must be a number, "
+			    "concurrency or sqrt_concurrency, and nothing else";
+	}
+	/* false for what is not a number, too */
+	if (!(by >= 1.0 / INT_MAX && by <= INT_MAX))
+		return "divides by a number that is too small or too large";
+	x = x / by;
+	if (!(x >= 0 && x <= 1))
+		return "is not between 0 and 1";
+	((struct fb_rule *)to)->form = form;
+	((struct fb_rule *)to)->x = x;
+	return NULL;
+}
+
+/* A rate: 10/m, or 1/2s for one in 2 seconds. */
+static const char *
+set_rate(const struct keyword *k, void *to, const char *s)
+{
+	static const char units[] = "smhd";
+	static const long secs[] = { 1, 60, 3600, 86400L };
+	struct fb_rate *rate = to;
+	unsigned long n, per = 1;
+	const char *unit;
+
+	(void)k;
+	if (num_upto(s, 1000000UL, &n, &s) < 0 || n == 0)
+		return "does not begin with a number from 1 to 1000000";
+	if (*s++ != '/')
+		return "has no / after its number; an example is 10/m";
+	if (isdigit((unsigned char)*s) &&
+	    (num_upto(s, 1000UL, &per, &s) < 0 || per == 0))
+		return "has a span of time that is not from 1 to 1000 units";
+	if (*s == '\0' || (unit = strchr(units, *s)) == NULL || s[1] != '\0')
+		return "does not end in s, m, h or d; an example is 10/m";
+	rate->n = n;
+	rate->per = per * secs[unit - units];
+	return NULL;
 }
 
 /* PARAMmailqsock: TCP:port, TCP:address:port, or none.  ZMailer also has a bare
@@ -593,8 +672,8 @@ set_value(const struct keyword *k, void *values, const char *s)
 	/* by enum type */
 	static const char *(*const setters[])(const struct keyword *, void *,
 	    const char *) = { set_number, set_number, set_number, set_id,
-	    set_id, set_choice, set_choice, set_choice, set_feedback,
-	    set_feedback, set_list, set_list, set_port, set_command, set_text,
+	    set_id, set_choice, set_choice, set_choice, set_rule,
+	    set_rate, set_list, set_list, set_port, set_command, set_text,
 	    set_text, set_text };
 	const char *bad = setters[k->type](k, place_of(values, k), s);
 

@@ -88,7 +88,6 @@
 #include <dirent.h>
 #include <sys/utsname.h>
 
-#define BLANKS		" \t"
 #define WAIT_MOST	315360000L	/* seconds; ten years */
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap ... */
 #define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
@@ -147,87 +146,6 @@ unsave(enum unsaved what)
 {
 	if (db.unsaved < what)
 		db.unsaved = what;
-}
-
-/* ---- rules and rates as text ------------------------------------------ */
-
-/* The decimal fraction at s, such as 0.25; *end is behind it, or s when there
- * is none.  strtod takes more than that, and adds some kilobytes to a static
- * program. */
-static double
-decimal(const char *s, const char **end)
-{
-	const char *p = s, *point = NULL;
-	double x = 0, by = 1;
-
-	for (; isdigit((unsigned char)*p) || (*p == '.' && point == NULL); p++)
-		if (*p == '.') {
-			point = p;
-		} else {
-			x = x * 10 + (*p - '0');
-			by *= point == NULL ? 1 : 10;
-		}
-	*end = p - s == (point != NULL) ? s : p;
-	return stored(x / by);
-}
-
-const char *
-fb_rule_parse(const char *s, struct fb_rule *rule)
-{
-	struct fb_rule r;
-	const char *end;
-	double by = 1;
-
-	r.form = FB_CONST;
-	s += strspn(s, BLANKS);
-	r.x = decimal(s, &end);
-	if (end == s)
-		return "does not begin with a number";
-	s = end + strspn(end, BLANKS);
-	if (*s != '/' && *s != '\0')
-		return "after the number there may only be a /";
-	if (*s == '/') {
-		s += 1 + strspn(s + 1, BLANKS);
-		if (ctl_is_word(s, strlen(s), "CONCURRENCY"))
-			r.form = FB_WINDOW;
-		else if (ctl_is_word(s, strlen(s), "SQRT_CONCURRENCY"))
-			r.form = FB_SQRT;
-		else
-			by = decimal(s, &end);
-		if (r.form == FB_CONST && (end == s || *end != '\0'))
-			return "after the / there must be a number, "
-			    "concurrency or sqrt_concurrency, and nothing else";
-	}
-	/* false for what is not a number, too */
-	if (!(by >= 1.0 / INT_MAX && by <= INT_MAX))
-		return "divides by a number that is too small or too large";
-	r.x = stored(r.x / by);
-	if (!(r.x >= 0 && r.x <= 1))
-		return "is not between 0 and 1";
-	*rule = r;
-	return NULL;
-}
-
-const char *
-fb_rate_parse(const char *s, struct fb_rate *rate)
-{
-	static const char units[] = "smhd";
-	static const long secs[] = { 1, 60, 3600, 86400L };
-	unsigned long n, per = 1;
-	const char *unit;
-
-	if (num_upto(s, 1000000UL, &n, &s) < 0 || n == 0)
-		return "does not begin with a number from 1 to 1000000";
-	if (*s++ != '/')
-		return "has no / after its number; an example is 10/m";
-	if (isdigit((unsigned char)*s) &&
-	    (num_upto(s, 1000UL, &per, &s) < 0 || per == 0))
-		return "has a span of time that is not from 1 to 1000 units";
-	if (*s == '\0' || (unit = strchr(units, *s)) == NULL || s[1] != '\0')
-		return "does not end in s, m, h or d; an example is 10/m";
-	rate->n = n;
-	rate->per = per * secs[unit - units];
-	return NULL;
 }
 
 /* ---- the window -------------------------------------------------------- */

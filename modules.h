@@ -68,11 +68,6 @@ double	spool_tidy(void);
  * feedback.c - destinations: windows, rates, waits, and what outlives us
  * ====================================================================== */
 
-/* "1", "1/8", "1/concurrency", "1/sqrt_concurrency" become a rule; "10/m",
- * "25/h", "1/2s" a rate (units s, m, h, d).  NULL; or what is wrong, to follow
- * the text in a message, and nothing is set. */
-const char *fb_rule_parse(const char *, struct fb_rule *);
-const char *fb_rate_parse(const char *, struct fb_rate *);
 /* A good or bad report; jobs whose agent died are not reported.  all: the host
  * accepts no mail at all now, so a destination with maxthr=1 is dead.  If the
  * window is 0 afterwards, the caller calls dest_sleep. */

@@ -1,5 +1,5 @@
 /*
- * fbtest.c - asks feedback.c directly.
+ * fbtest.c - asks feedback.c directly, and cf.c for its rules and rates.
  *
  *	fbtest rule text	what it means: const, win or sqrt and a number
  *	fbtest rate text	deliveries and seconds
@@ -15,6 +15,8 @@
  * The random ones end with 1 at the first thing that is wrong, and name the
  * seed with which to see it again.
  */
+#include "../cf.c"
+#undef FILE_MOST
 #include "../feedback.c"
 
 #define EVENTS	400		/* in a run */
@@ -28,7 +30,7 @@ show_rule(const char *s)
 {
 	static const char *const forms[] = { "const", "win", "sqrt" };
 	struct fb_rule r;
-	const char *why = fb_rule_parse(s, &r);
+	const char *why = set_rule(NULL, &r, s);
 
 	if (why != NULL)
 		printf("REJECT %s\n", why);
@@ -41,7 +43,7 @@ static int
 show_rate(const char *s)
 {
 	struct fb_rate r;
-	const char *why = fb_rate_parse(s, &r);
+	const char *why = set_rate(NULL, &r, s);
 
 	if (why != NULL)
 		printf("REJECT %s\n", why);
@@ -67,7 +69,7 @@ clause(struct feedback *f, const char *rate)
 {
 	memset(f, 0, sizeof(*f));
 	f->init = 1;
-	if (strcmp(rate, "-") != 0 && fb_rate_parse(rate, &f->rate) != NULL)
+	if (strcmp(rate, "-") != 0 && set_rate(NULL, &f->rate, rate) != NULL)
 		exit(X_USAGE);
 }
 
@@ -120,7 +122,7 @@ show_forget(char **argv)
 /* ---- random reports ------------------------------------------------------ */
 
 static int
-wrong(const char *what, long event, const struct thread *was,
+broken(const char *what, long event, const struct thread *was,
     const struct thread *d, const struct feedback *f)
 {
 	printf("seed %lu event %ld: %s: window %ld then %ld, success %g "
@@ -291,7 +293,7 @@ event(long n, struct thread *d, struct letter *l, const struct feedback *f,
 		why = anyhow(d, f);
 	if (why == NULL && !l->off && l->concurrency != d->window)
 		why = "not as the seed has it";
-	return why == NULL ? 0 : wrong(why, n, &was, d, f);
+	return why == NULL ? 0 : broken(why, n, &was, d, f);
 }
 
 /* A reload lowers the limit: it counts from then on. */
@@ -302,13 +304,13 @@ lowered(struct thread *d, struct feedback *f)
 
 	f->limit = (long)rnd(5) + 1;
 	if (fb_room(d, 0) > f->limit)
-		return wrong("room above the limit", -1, &was, d, f);
+		return broken("room above the limit", -1, &was, d, f);
 	if (rnd(2) == 0)
 		fb_good(d);
 	else
 		fb_bad(d, 0);
 	if (d->window > f->limit)
-		return wrong("above the new limit", -1, &was, d, f);
+		return broken("above the new limit", -1, &was, d, f);
 	return 0;
 }
 

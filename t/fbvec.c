@@ -28,9 +28,7 @@
  * The exit code is 1 when a vector does not hold and 65, with the number of
  * the line, when the file is not as above; then the TAP ends in "Bail out!".
  */
-#include <ctype.h>
-
-#include "../scheduler.h"
+#include "../cf.c"
 
 #define CLOSE		1e-12
 #define SPAN		100.0	/* seconds that the dead sleep */
@@ -102,7 +100,7 @@ digits(const char **p, const char *all)
 }
 
 static long
-whole(const char *w, long most)
+entire(const char *w, long most)
 {
 	const char *p = w;
 	long n;
@@ -134,7 +132,7 @@ real(const char *w)
 static void
 rule(const char *value, struct fb_rule *r)
 {
-	const char *why = fb_rule_parse(value, r);
+	const char *why = set_rule(NULL, r, value);
 
 	if (why != NULL)
 		malformed(why, value);
@@ -163,9 +161,9 @@ take_params(struct vector *v, char *p)
 		switch (i) {
 		case 0: rule(value, &v->f.pos); break;
 		case 1: rule(value, &v->f.neg); break;
-		case 2: v->f.init = whole(value, EVENTS_MAX); break;
-		case 3: v->f.limit = whole(value, EVENTS_MAX); break;
-		case 4: v->f.cohorts = whole(value, EVENTS_MAX); break;
+		case 2: v->f.init = entire(value, EVENTS_MAX); break;
+		case 3: v->f.limit = entire(value, EVENTS_MAX); break;
+		case 4: v->f.cohorts = entire(value, EVENTS_MAX); break;
 		default: v->foreign = strcmp(value, "readme") != 0;
 		}
 	}
@@ -234,7 +232,7 @@ take_column(struct vector *v, char *p, size_t at, long *n, long most)
 		if (*n == v->n)
 			malformed("more of them than events", v->name);
 		*(long *)(void *)((char *)&v->e[(*n)++] + at) =
-		    whole(w, most);
+		    entire(w, most);
 	}
 	if (*n != v->n)
 		malformed("fewer of them than events", v->name);
@@ -243,7 +241,7 @@ take_column(struct vector *v, char *p, size_t at, long *n, long most)
 static void
 take_numbered(struct vector *v, const char *number, char *p)
 {
-	long n = whole(number, v->n);
+	long n = entire(number, v->n);
 	struct event *e;
 	char *w;
 
@@ -255,12 +253,12 @@ take_numbered(struct vector *v, const char *number, char *p)
 	w = word(&p);
 	if (w == NULL || w[0] != e->kind || w[1] != '\0')
 		malformed("is not this event", number);
-	e->sbusy = whole(word(&p), EVENTS_MAX);
-	e->swindow = whole(word(&p), EVENTS_MAX);
+	e->sbusy = entire(word(&p), EVENTS_MAX);
+	e->swindow = entire(word(&p), EVENTS_MAX);
 	e->success = real(word(&p));
 	e->failure = real(word(&p));
 	e->cohorts = real(word(&p));
-	e->sdead = whole(word(&p), 1);
+	e->sdead = entire(word(&p), 1);
 }
 
 static void
@@ -394,7 +392,7 @@ slurp(void)
 
 /* The line at *p, without its end; *p is moved to the next.  NULL: no more. */
 static char *
-next_line(char **p)
+cut_line(char **p)
 {
 	char *s = *p, *end;
 
@@ -426,7 +424,7 @@ main(void)
 	long number = 0;
 	int inside = 0, failed = 0;
 
-	while ((s = next_line(&p)) != NULL) {
+	while ((s = cut_line(&p)) != NULL) {
 		if ((w = word(&s)) == NULL || *w == '#')
 			continue;
 		if (!inside) {

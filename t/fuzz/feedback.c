@@ -4,7 +4,7 @@
  *
  * What is taken is within its bounds, and can be used.
  */
-#include "../../scheduler.h"
+#include "../../cf.c"
 #include "fuzz.h"
 
 
@@ -13,7 +13,7 @@ rule(const char *s)
 {
 	struct fb_rule r;
 
-	if (fb_rule_parse(s, &r) == NULL)
+	if (set_rule(NULL, &r, s) == NULL)
 		fuzz_must(r.x >= 0 && r.x <= 1, "a share is from 0 to 1");
 }
 
@@ -27,7 +27,7 @@ rate(const char *s)
 
 	memset(&f, 0, sizeof(f));
 	f.init = 1;
-	if (fb_rate_parse(s, &f.rate) != NULL)
+	if (set_rate(NULL, &f.rate, s) != NULL)
 		return;
 	fuzz_must(f.rate.n >= 0 && f.rate.per >= 1, "a rate is in seconds");
 	memset(&d, 0, sizeof(d));
