@@ -88,7 +88,7 @@ PLACES = -DPOSTOFFICE='"$(POSTOFFICE)"' -DMAILBIN='"$(MAILBIN)"' -DMAILSHARE='"$
 
 # The daemon's modules from the top down: calls go only downwards.  t/layers.t
 # reads this list.
-OBJS = scheduler.o status.o dump.o ta.o intake.o queue.o thread.o order.o message.o held.o cf.o feedback.o spool.o lib/ctlfile.o lib/office.o lib/command.o lib/pattern.o lib/util.o
+OBJS = scheduler.o status.o dump.o ta.o intake.o queue.o destdb.o thread.o order.o message.o held.o cf.o feedback.o spool.o lib/ctlfile.o lib/office.o lib/command.o lib/pattern.o lib/util.o
 
 # What several programs share, and the daemon for scheduler -n and tests: each
 # takes what it needs.
@@ -241,8 +241,7 @@ t/fuzz/dsn.o: ta/dsn.c
 t/fuzz/smtp.o: ta/esmtp.c
 t/fuzz/request.o: status.c
 t/ordvec.o: order.c
-t/fbvec.o t/fuzz/feedback.o: cf.c
-t/fbtest.o: cf.c feedback.c
+t/fbvec.o t/fbtest.o t/fuzz/feedback.o: cf.c
 
 .SUFFIXES:
 .SUFFIXES: .o .c

@@ -366,6 +366,7 @@ explain(struct config *config, const char *channel, const char *host, FILE *out)
 {
 	struct conf *f = cf_match(config, channel, host);
 	const struct keyword *k;
+	unsigned short step;
 	long i, sum = 0;
 
 	if (f == NULL)
@@ -384,7 +385,8 @@ explain(struct config *config, const char *channel, const char *host, FILE *out)
 		if (i == f->v.retries.n)
 			fprintf(out, "\n# then goes on from a random place of "
 			    "the list; for example after\n#");
-		sum += retry_factor(&f->v, (unsigned)(i % f->v.retries.n));
+		step = i % f->v.retries.n;
+		sum += retry_wait(&f->v, &step, 0, 0);
 		fprintf(out, " %s", exact_span(sum));
 	}
 	fprintf(out, "\n");

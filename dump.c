@@ -696,9 +696,7 @@ emit_dest(const struct thread *t)
 {
 	static const struct feedback any;
 	const struct feedback *f = t->fb != NULL ? t->fb : &any;
-	/* it may be from before a reload; a report would cut it, too */
-	long window = f->limit > 0 && t->window > f->limit ? f->limit :
-	    t->window;
+	long window = t->fb != NULL ? fb_room(t, 0) : t->window;
 	double until = t->window > 0 ? 0 : t->until > now.mono ? t->until :
 	    now.mono;
 	const char *why = t->reason;

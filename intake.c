@@ -488,7 +488,7 @@ begin_reading(const struct message *m, const struct chan *c, unsigned most)
 static int
 add_rcpt(struct message *m, struct part *p, const struct ctl *c)
 {
-	struct thread *t = th_get(dest_chan(c->channel), c->host, 0);
+	struct thread *t = th_get(th_chan(c->channel), c->host, 0);
 	struct vertex *v;
 
 	if (t == NULL)
@@ -539,7 +539,7 @@ age_of(long stamp)
 static int
 count_unread(struct message *m, const struct ctl *c)
 {
-	struct chan *chan = dest_chan(c->channel);
+	struct chan *chan = th_chan(c->channel);
 	struct part *p = chan == NULL ? NULL : msg_part_for(m, chan);
 
 	if (p == NULL)
@@ -646,20 +646,6 @@ enter(struct message *m, struct ctl *c, const struct stat *st)
 	return 0;
 }
 
-static int
-is_host(const void *wanted, const struct chan *chan, const char *host)
-{
-	return strcmp(wanted, host) == 0 && strcmp(chan->name, "dsn") != 0;
-}
-
-/* Makes the vertices for the host due, in core or evicted. */
-static void
-trigger(const char *host)
-{
-	dest_lift(is_host, host);
-	th_trigger(host);
-}
-
 static void
 not_now(struct ctl *c, const char *why)
 {
@@ -679,7 +665,7 @@ read_all(struct ctl *c, struct message *m)
 		reading.most = q.config->rcptminimum;
 	while (bad == 0 && c->why == NULL && (letter = ctl_next(c)) > 0)
 		if (letter == 'T')
-			trigger(c->host);
+			th_trigger(c->host);
 		else if (strcmp(c->channel, "dsn") == 0)
 			c->why = "a recipient has the channel dsn, which is "
 			    "the scheduler's own";

@@ -65,17 +65,15 @@ extern int spool_fd;		/* its descriptor, or -1 */
 double	spool_tidy(void);
 
 /* ======================================================================
- * feedback.c - destinations: windows, rates, waits, and what outlives us
+ * feedback.c - the rules of a destination: windows, rates, waits
  * ====================================================================== */
 
 /* A good or bad report; jobs whose agent died are not reported.  all: the host
  * accepts no mail at all now, so a destination with maxthr=1 is dead.  If the
- * window is 0 afterwards, the caller calls dest_sleep. */
+ * window is 0 afterwards, the caller calls th_sleep. */
 void	fb_good(struct thread *);
 void	fb_bad(struct thread *, int all);
-/* The dead time ends: fb_wake only if it is over, fb_lift at once. */
-void	fb_wake(struct thread *);
-void	fb_lift(struct thread *);
+void	fb_lift(struct thread *);	/* its dead time ends */
 /* How many more agents it may have, without regard to its rate; 0 when it is
  * dead.  busy: agents that work for it. */
 long	fb_room(const struct thread *, long busy);
@@ -83,42 +81,15 @@ long	fb_room(const struct thread *, long busy);
 double	fb_wait(const struct thread *);
 void	fb_started(struct thread *);	/* a delivery starts now */
 
-/* The wait for the factor at this place of the retry list, seconds, at least 1.
- */
-long	retry_factor(const struct setting *, unsigned step);
 /* Seconds until the next try, at least 1.  *step is the place in the list
  * and is moved on.  tries, from 1, is how often it was deferred; wall is for
- * the alignment. */
+ * the alignment, 0: without it. */
 long	retry_wait(const struct setting *, unsigned short *step,
 	    unsigned tries, time_t wall);
 /* The wait for the largest factor of the list, seconds, at least 1. */
 long	retry_longest(const struct setting *);
 /* The place in the list for a vertex that is age seconds old. */
 unsigned short retry_step(const struct setting *, long age);
-
-struct chan *dest_chan(const char *name);	/* NULL without memory */
-/* The destination, or with box not 0 that mailbox of it; made if there is none:
- * NULL without memory or a channel. */
-struct thread *dest_get(struct chan *, const char *host, unsigned box);
-void	dest_use(struct thread *);	/* it is used from now on */
-void	dest_leave(struct thread *);	/* ... and no longer */
-void	dest_sleep(struct thread *);	/* it is dead */
-/* Ends the dead time of unused destinations for which meant returns 1. */
-void	dest_lift(chan_meant *, const void *arg);
-void	dest_forget(void);		/* those unused too long */
-/* Makes *slot a copy of the text: the reason of a host or a ring. */
-void	reason_copy(char **slot, const char *);
-
-extern double dest_period;	/* seconds between rounds; less in t/clock.c */
-
-/* A round of files, if there is PARAMdestdb: reads our file at a new path,
- * writes changes, reads the files of other hosts, which may make destinations
- * dead.  The function is cf_match, which is not below this module. */
-typedef struct conf *conf_match(struct config *, const char *channel,
-	    const char *host);
-void	dest_round(conf_match *);
-double	dest_wait(void);	/* seconds until a round is due, or less */
-void	dest_close(void);		/* writes our file at the end */
 
 /* ======================================================================
  * cf.c - the clause language
@@ -297,8 +268,12 @@ void	th_reload(struct config *);
 void	th_sweep(void);	/* empty threads become unused; frees old rings */
 /* Is the ring of a configuration that was replaced? */
 #define ring_is_old(r)	((r)->conf->config != q.config)
+struct chan *th_chan(const char *name);		/* NULL without memory */
+/* The thread of an address, in use or not; NULL: there is none. */
+struct thread *th_find(const struct chan *, const char *host, unsigned box);
 /* The thread of an address, with box not 0 that of one mailbox there; made when
- * there is none.  NULL without memory, and without a channel. */
+ * there is none, and in use from now on.  NULL without memory, and without a
+ * channel. */
 struct thread *th_get(struct chan *, const char *host, unsigned box);
 /* Is its host "-", where mailboxes are the destinations? */
 #define th_is_local(t)	((t)->local)
@@ -318,8 +293,6 @@ void	th_wait(struct thread *, struct vertex *, long wakeup);
 /* Reports or a failed start show that the host is dead: it is so for the next
  * wait of its retry list. */
 void	th_sleep(struct thread *);
-/* A round of the files in which destinations are kept, see dest_round. */
-void	th_destdb(void);
 /* A job has ended, with these reports on its host (HOST_ bits). */
 void	th_feedback(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
@@ -352,6 +325,21 @@ struct vertex *th_feed(struct ta *);
  * only the number. */
 int	th_clashes(const struct ta *, const struct vertex *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
+/* Makes *slot a copy of the text: the reason of a host or a ring. */
+void	reason_copy(char **slot, const char *);
+
+/* ======================================================================
+ * destdb.c - the file of destinations
+ * ====================================================================== */
+
+extern double dest_period;	/* seconds between rounds; less in t/clock.c */
+
+/* A round of files, if there is PARAMdestdb: reads our file at a new path,
+ * writes changes, reads the files of other hosts, which may make destinations
+ * dead. */
+void	dest_round(void);
+double	dest_wait(void);	/* seconds until a round is due, or less */
+void	dest_close(void);		/* writes our file at the end */
 
 /* ======================================================================
  * queue.c - messages: arrival, reports, expiry, DSNs and end

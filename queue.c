@@ -360,7 +360,7 @@ add_dsn(struct message *m, const char *what, double at)
 		if (is_in_core(v) && th_is_dsn(v->thread) &&
 		    is_delay(v) == delay)
 			return 0;
-	t = th_get(dest_chan("dsn"), what, 0);
+	t = th_get(th_chan("dsn"), what, 0);
 	v = t == NULL ? NULL : msg_vertex(m, t);
 	if (v == NULL)
 		return -1;

@@ -574,7 +574,7 @@ reload(void)
 	q_reload(c);
 	spool_listen(q.config->notifysock);
 	status_listen();
-	th_destdb();
+	dest_round();
 	log_info("reload file=%s done", me.config);
 }
 
@@ -918,7 +918,7 @@ loop(void)
 			if (q.loaded)
 				be_verbose();
 			if (dest_wait() <= 0)
-				th_destdb();
+				dest_round();
 			q_timers();
 			state.tidied = spool_tidy();
 		}
@@ -1001,7 +1001,7 @@ set_up(void)
 	q_reload(c);
 	if (held_load() < 0)
 		exit(X_OSERR);
-	th_destdb();
+	dest_round();
 	q.hold = me.sync;
 	spool_listen(q.config->notifysock);
 	status_open();

@@ -418,7 +418,7 @@ struct list {
  * thread: a destination, which is a channel and a host: its state by reports,
  * and the vertices for it.  With a host of "-" each mailbox is a destination:
  * messages with one recipient there have a thread for each box, others share
- * one.  Owned by feedback.c.  Found by its name, and its lists: O(1); turns and
+ * one.  Owned by thread.c.  Found by its name, and its lists: O(1); turns and
  * wakes: O(log threads).
  *
  *	UNUSED: no ring <--th_get, sweep--> in use, in a ring:
@@ -427,10 +427,11 @@ struct list {
  * Without vertices and agents it becomes unused, so that its state is kept when
  * the queue is empty.  It is forgotten when it was unused for long.
  *
- *	window > 0 <--fb_lift, fb_wake, fb_good-- DEAD: window == 0
- *	           -----fb_bad, dest_sleep------->
+ *	window > 0 <--fb_lift, fb_good-- DEAD: window == 0
+ *	           --fb_bad, th_sleep-->
  */
-#define NEVER	(-1e30)		/* mono */
+#define NEVER		(-1e30)	/* mono */
+#define UNUSED_MOST	1000	/* unused threads: memory is small */
 
 struct thread {
 	struct hlink link;	/* by channel, host and box */
@@ -445,7 +446,7 @@ struct thread {
 	double	cohorts;	/* failed since the last good report */
 	double	until;		/* mono; DEAD: when it is tried again; else 0 */
 	double	slot;		/* mono; with a rate, the last one taken */
-	double	used;		/* mono; last report or start */
+	double	used;		/* mono; last report, start or mail */
 	double	good, bad;	/* mono; last report of the kind, or NEVER */
 	unsigned long ngood, nbad;	/* reports */
 	char	*reason;	/* of the last bad report, or NULL */
@@ -455,7 +456,7 @@ struct thread {
 	unsigned char by_other;	/* DEAD by the file of another host */
 	unsigned char local;	/* a mailbox, or all of a host "-": nothing is
 				 * known of it when it is unused */
-	double	keep;		/* seconds; forgotten when unused so long */
+	double	keep;		/* mono; unused: it is not forgotten before */
 	/* its vertices and agents */
 	struct timer turn;	/* place among the ring's ready threads */
 	struct timer wake;	/* when its host or the first in WAIT is due */
@@ -540,9 +541,6 @@ struct chan {
 	char	name[1];
 };
 
-/* Does arg, a name or a pattern, match this address? */
-typedef int chan_meant(const void *arg, const struct chan *, const char *host);
-
 /* totals: counts since the start.  A message that was evicted and is loaded
  * again is not counted as accepted again. */
 struct totals {
@@ -560,6 +558,10 @@ struct hold {
 	char	text[1];	/* the pattern or name as given */
 };
 
+/* unsaved: what the file of destinations lacks: uses are written at the end,
+ * changes by the next round (destdb.c). */
+enum unsaved { SAVED, USES, CHANGES };
+
 /* queue: all data on mail, destinations and agents. */
 struct queue {
 	struct config *config;
@@ -574,6 +576,8 @@ struct queue {
 	unsigned extra;		/* sum of all extra */
 	unsigned long evicted;	/* messages evicted so far */
 	struct thread *all;	/* all threads in use */
+	struct thread *unused;	/* all others, least recently used first */
+	enum unsaved unsaved;
 	struct ring *rings;
 	struct chan *chans;
 	struct ta *agents;	/* ta.c keeps it */

@@ -136,7 +136,7 @@ find_message(const char *name)
 
 /* Does one of the patterns match this address?  NULL matches all. */
 static int
-is_meant(const void *patterns, const struct chan *chan, const char *host)
+is_meant(char *const *patterns, const struct chan *chan, const char *host)
 {
 	char address[2 * WORD_MAX_];
 
@@ -226,9 +226,7 @@ do_flush(struct operation *r)
 	struct vertex *v = NULL;
 
 	each_vertex(r, flush_one);
-	if (r->msg == NULL)
-		dest_lift(is_meant, r->patterns);	/* for mail on disk */
-	else
+	if (r->msg != NULL)
 		v = msg_first(r->msg);
 	for (; v != NULL; v = msg_next(v))
 		if (v->state == V_OUT) {
@@ -248,6 +246,11 @@ do_flush(struct operation *r)
 		if (t->held == NULL)
 			th_flush(t, NULL);
 	}
+	/* hosts that have mail on disk only */
+	for (t = q.unused; t != NULL && r->msg == NULL; t = t->next)
+		if (t->until > now.mono &&
+		    is_meant(r->patterns, t->chan, t->host))
+			t->until = now.mono;
 	say_how_many(r);
 }
 

@@ -23,6 +23,11 @@
  * agent and have READY vertices stand in the heap of turns of their ring.  This
  * module starts no agents.
  *
+ * A thread without mail is unused, and in no ring: it stays in a list, the
+ * least recently used first, with what is known of its destination.  It is
+ * forgotten when it has had no mail for the time that its clause sets, or when
+ * the list has more than 1000.
+ *
  * The host "-" is this machine.  It is no destination; each of its mailboxes is
  * one, unless a clause sets maxthr or a rate.  A message with one recipient
  * there goes to the thread of that mailbox, which has one agent at a time and
@@ -54,6 +59,28 @@
 struct queue q;
 
 static struct thread *maybe_empty;	/* linked by swept */
+
+/* The file of destinations lacks this now. */
+static void
+unsave(enum unsaved what)
+{
+	if (q.unsaved < what)
+		q.unsaved = what;
+}
+
+void
+reason_copy(char **slot, const char *s)
+{
+	char *copy;
+
+	if (*slot != NULL && strcmp(*slot, s) == 0)
+		return;
+	copy = mem_dup(s);
+	if (copy == NULL)
+		return;		/* the old words must do */
+	free(*slot);
+	*slot = copy;
+}
 
 /* ---- rings ----------------------------------------------------------- */
 
@@ -113,6 +140,92 @@ sweep_rings(void)
 	}
 }
 
+/* ---- the table of threads --------------------------------------------- */
+
+struct chan *
+th_chan(const char *name)
+{
+	struct chan *c;
+
+	for (c = q.chans; c != NULL; c = c->next)
+		if (*c->name == *name && strcmp(c->name, name) == 0)
+			return c;
+	c = mem_get(sizeof(*c) + strlen(name));
+	if (c == NULL)
+		return NULL;
+	strcpy(c->name, name);
+	c->next = q.chans;
+	q.chans = c;
+	return c;
+}
+
+static unsigned
+thread_hash(const struct chan *chan, const char *host, unsigned box)
+{
+	return hash_text(host, hash_text(chan->name, box));
+}
+
+struct thread *
+th_find(const struct chan *chan, const char *host, unsigned box)
+{
+	struct hlink *l = hash_first(&q.dests, thread_hash(chan, host, box));
+	struct thread *t;
+
+	for (; l != NULL; l = hash_next(l)) {
+		t = OWNER(struct thread, link, l);
+		if (t->chan == chan && t->box == box &&
+		    strcmp(t->host, host) == 0)
+			return t;
+	}
+	return NULL;
+}
+
+/* A new one, on no list; NULL without memory. */
+static struct thread *
+new_thread(struct chan *chan, const char *host, unsigned box)
+{
+	struct thread *t = mem_get(sizeof(*t) + strlen(host));
+
+	if (t == NULL)
+		return NULL;
+	strcpy(t->host, host);
+	t->chan = chan;
+	t->box = box;
+	t->slot = t->good = t->bad = NEVER;
+	t->used = now.mono;
+	hash_add(&q.dests, &t->link, thread_hash(chan, host, box));
+	return t;
+}
+
+/* Frees one that is unused. */
+static void
+forget(struct thread *t)
+{
+	REMOVE(q.unused, t, next, prev);
+	hash_del(&q.dests, &t->link);
+	free(t->reason);
+	free(t);
+}
+
+/* Forgets unused ones.  Checks all, once a second: one that is kept for long,
+ * or is dead, has others behind it that may be forgotten. */
+static void
+forget_stale(void)
+{
+	static double looked = NEVER;	/* mono */
+	struct thread *t, *next;
+
+	if (now.mono - looked < 1)
+		return;
+	looked = now.mono;
+	for (t = q.unused; t != NULL; t = next) {
+		next = t->next;
+		if ((t->window > 0 || t->until <= now.mono) &&
+		    (t->by_other || now.mono >= t->keep))
+			forget(t);
+	}
+}
+
 /* ---- threads --------------------------------------------------------- */
 
 static int
@@ -157,23 +270,43 @@ sweep_if_empty(struct thread *t)
 	maybe_empty = t;
 }
 
+/* Its dead time ends. */
+static void
+lift(struct thread *t)
+{
+	if (t->until > 0)	/* it was dead, and not just unknown */
+		unsave(CHANGES);
+	fb_lift(t);
+}
+
+/* ... if it is over. */
+static void
+lift_due(struct thread *t)
+{
+	if (now.mono >= t->until)
+		lift(t);
+}
+
 struct thread *
 th_get(struct chan *chan, const char *host, unsigned box)
 {
-	struct thread *t = dest_get(chan, host, box);
+	struct thread *t = chan == NULL ? NULL : th_find(chan, host, box);
 	struct ring *r;
 
-	if (t == NULL || t->ring != NULL)
+	if (chan == NULL || (t != NULL && t->ring != NULL))
 		return t;
 	r = ring_for(chan, host);
 	if (r == NULL || heap_room(&q.wake, q.nthreads + 1) < 0)
 		return NULL;
-	dest_use(t);
+	if (t != NULL)
+		REMOVE(q.unused, t, next, prev);
+	else if ((t = new_thread(chan, host, box)) == NULL)
+		return NULL;
 	set_ring(t, r);
 	t->held = held_address(chan->name, host);
 	t->woken = NEVER;
 	t->triggered = 0;
-	fb_wake(t);
+	lift_due(t);
 	PREPEND(q.all, t, next, prev);
 	q.nthreads++;
 	sweep_if_empty(t);
@@ -357,7 +490,7 @@ wake(struct thread *t, enum wake what)
 static void
 wake_all(struct thread *t)
 {
-	fb_lift(t);
+	lift(t);
 	wake(t, WAKE_ALL);
 	th_update(t);
 }
@@ -365,7 +498,7 @@ wake_all(struct thread *t)
 void
 th_due(struct thread *t)
 {
-	fb_wake(t);
+	lift_due(t);
 	if (t->wait.n > 0 && t->soonest <= now.mono &&
 	    !t->ring->conf->v.queueonly)
 		wake(t, WAKE_DUE);
@@ -378,6 +511,9 @@ th_trigger(const char *host)
 	struct thread *t;
 	int n = 0;
 
+	for (t = q.unused; t != NULL; t = t->next)
+		if (t->until > now.mono && strcmp(t->host, host) == 0)
+			t->until = now.mono;	/* th_get will see */
 	for (t = q.all; t != NULL; t = t->next) {
 		/* failure, success and delay may be names of hosts, too */
 		if (strcmp(t->host, host) != 0 || th_is_dsn(t) ||
@@ -398,6 +534,7 @@ th_trigger(const char *host)
 void
 th_out(struct vertex *v)
 {
+	v->thread->used = now.mono;
 	if (v->state == V_READY)
 		order_take(v, 0);
 	else if (v->state == V_WAIT)
@@ -433,7 +570,7 @@ th_flush(struct thread *t, struct vertex *one)
 		wake_all(t);
 		return;
 	}
-	fb_lift(t);
+	lift(t);
 	if (one->state != V_OUT) {
 		th_release(one);
 		return;
@@ -461,10 +598,21 @@ th_rehold(struct thread *t)
 void
 th_sleep(struct thread *t)
 {
+	long span;
+
 	if (t->until > now.mono)
 		return;
 	t->triggered = 0;
-	dest_sleep(t);
+	t->died = ++q.events;
+	if (t->tries < USHRT_MAX)
+		t->tries++;
+	unsave(CHANGES);
+	span = retry_wait(&t->ring->conf->v, &t->step, t->tries, now.wall);
+	t->window = 0;
+	t->until = now.mono + span;
+	log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
+	    t->chan->name, t->host, span, (unsigned)t->tries,
+	    t->reason != NULL ? t->reason : "");
 	th_update(t);
 }
 
@@ -499,6 +647,7 @@ th_feedback(struct thread *t, int host)
 		fb_bad(t, host & HOST_ALL);
 	else if (host & HOST_GOOD)
 		heard_good(t);
+	unsave(t->window != was ? CHANGES : USES);
 	died = was > 0 && t->window == 0;
 	if (died)
 		th_sleep(t);
@@ -512,16 +661,6 @@ th_feedback(struct thread *t, int host)
 		    (long)(t->success * 100), (long)(t->failure * 100),
 		    (long)(t->cohorts * 100), died ? " dead" : was == 0 &&
 		    t->window > 0 ? " revived" : "");
-}
-
-void
-th_destdb(void)
-{
-	struct thread *t;
-
-	dest_round(cf_match);
-	for (t = q.all; t != NULL; t = t->next)
-		th_update(t);
 }
 
 /* ---- agents come and go ---------------------------------------------- */
@@ -607,6 +746,7 @@ th_give(struct ta *ta, struct vertex *v)
 	ta->stretch++;
 	ta->njobs++;
 	fb_started(t);
+	unsave(USES);
 	if (t->fb->rate.n > 0)
 		update_timer(t);
 	update_turn(t);
@@ -750,6 +890,30 @@ th_reload(struct config *config)
 	move_threads();
 }
 
+/* The thread becomes unused. */
+static void
+leave(struct thread *t)
+{
+	double next = now.mono + fb_wait(t);	/* its rate allows a delivery */
+
+	t->keep = t->used + t->ring->conf->v.forget;
+	if (t->keep < next)
+		t->keep = next;
+	heap_del(&q.wake, &t->wake);
+	heap_del(&t->ring->ready, &t->turn);
+	t->ring->nthreads--;
+	t->ring = NULL;
+	t->fb = NULL;
+	q.nthreads--;
+	REMOVE(q.all, t, next, prev);
+	APPEND(q.unused, t, next, prev);
+	/* those that the file brings at the start are not too many */
+	if (t->local)
+		forget(t);
+	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used > 0)
+		forget(q.unused);
+}
+
 void
 th_sweep(void)
 {
@@ -758,17 +922,11 @@ th_sweep(void)
 	while ((t = maybe_empty) != NULL) {
 		maybe_empty = t->swept;
 		t->listed = 0;
-		if (!is_empty(t))
-			continue;
-		heap_del(&q.wake, &t->wake);
-		heap_del(&t->ring->ready, &t->turn);
-		t->ring->nthreads--;
-		q.nthreads--;
-		REMOVE(q.all, t, next, prev);
-		dest_leave(t);
+		if (is_empty(t))
+			leave(t);
 	}
 	if (stranded != 0 && stranded <= now.mono)
 		move_threads();
 	sweep_rings();
-	dest_forget();
+	forget_stale();
 }

@@ -249,7 +249,14 @@ fi
 try 'many'
 like 'the first record counts when a name is there twice' \
     "$(known grow/many.test)" '^	window 1$'
+is 'the start keeps all destinations of the file' \
+    "$(mailq -D -f 'grow/h*.test' | grep -c '^grow/')" 2999
+put "$po" 109-1 one new.test u
+wait_log 'complete msg=109-1'
 sched_stop
+is 'the most recently used destinations are first in the file' \
+    "$(sed -n '/new.test/,$s/^[a-z]*	\([a-z0-9]*\).*/\1/p' "$db" |
+    sed 3q | tr '\n' ' ')" 'new many h1 '
 {
 	cat "$tmp/cf"
 	echo "*/*	command=\"$A -c \$channel\""

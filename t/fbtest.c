@@ -1,13 +1,15 @@
 /*
- * fbtest.c - asks feedback.c directly, and cf.c for its rules and rates.
+ * fbtest.c - asks feedback.c directly, cf.c for its rules and rates, and
+ * thread.c what is forgotten.
  *
  *	fbtest rule text	what it means: const, win or sqrt and a number
  *	fbtest rate text	deliveries and seconds
  *	fbtest starts rate t ...
  *				at each of these moments: starts, or must wait
- *	fbtest forget rate window busy since idle [sleep]
- *				may it be forgotten, since seconds after use?
- *				window 0: it sleeps as long (9999)
+ *	fbtest forget file window busy since [sleep]
+ *				is the destination x/h forgotten, since seconds
+ *				after use?  The file is a configuration; window
+ *				0: it sleeps as long (9999)
  *	fbtest windows seed runs
  *				random reports; says what is not as it must be
  *	fbtest rates seed runs	random starts, the same
@@ -16,8 +18,6 @@
  * seed with which to see it again.
  */
 #include "../cf.c"
-#undef FILE_MOST
-#include "../feedback.c"
 
 #define EVENTS	400		/* in a run */
 
@@ -58,8 +58,8 @@ start(struct thread *d, const struct feedback *f)
 {
 	memset(d, 0, sizeof(*d));
 	d->fb = f;
+	d->slot = NEVER;
 	now.mono = 0;
-	init(d);
 	fb_lift(d);
 }
 
@@ -95,27 +95,33 @@ show_starts(char **argv)
 	return 0;
 }
 
+static void
+say_it(const char *why)
+{
+	puts(why);
+}
+
 static int
 show_forget(char **argv)
 {
-	static struct ring ring;
-	struct feedback f;
-	struct thread d;
+	struct config *c = cf_load(argv[0], say_it);
+	struct chan *chan = th_chan("x");
+	struct thread *t;
 
-	clause(&f, argv[0]);
-	start(&d, &f);
-	fb_started(&d);
-	if (atol(argv[1]) > 0)
-		d.window = atol(argv[1]);
-	else {
-		d.window = 0;
-		d.until = argv[5] == NULL ? 9999 : strtod(argv[5], NULL);
-	}
-	d.keep = keep_for(&f, strtod(argv[4], NULL));
-	if (atol(argv[2]) > 0)
-		d.ring = &ring;		/* agents work on it */
+	if (c == NULL)
+		return X_CONFIG;
+	now.mono = 0;
+	th_reload(c);
+	t = th_get(chan, "h", 0);
+	fb_started(t);
+	t->window = atol(argv[1]);
+	if (t->window == 0)
+		t->until = argv[4] == NULL ? 9999 : strtod(argv[4], NULL);
+	t->nref = atol(argv[2]);	/* agents work on it */
+	th_sweep();
 	now.mono = strtod(argv[3], NULL);
-	puts(is_stale(&d) ? "yes" : "no");
+	th_sweep();
+	puts(th_find(chan, "h", 0) == NULL ? "yes" : "no");
 	return 0;
 }
 
@@ -266,7 +272,8 @@ event(long n, struct thread *d, struct letter *l, const struct feedback *f,
 	d->nta = (unsigned)busy;
 	now.mono = (double)n;
 	if (d->window == 0 && rnd(8) == 0) {
-		fb_wake(d);
+		if (now.mono >= d->until)
+			fb_lift(d);
 		why = (d->window == 0) == (now.mono < was.until) ? NULL :
 		    "woken at a wrong time";
 	} else if (d->window == 0 && rnd(8) == 0) {
@@ -404,7 +411,7 @@ main(int argc, char **argv)
 		return show_rate(argv[2]);
 	if (strcmp(what, "starts") == 0 && argc > 2)
 		return show_starts(argv + 2);
-	if (strcmp(what, "forget") == 0 && (argc == 7 || argc == 8))
+	if (strcmp(what, "forget") == 0 && (argc == 6 || argc == 7))
 		return show_forget(argv + 2);
 	if (strcmp(what, "windows") == 0 && argc == 4)
 		return many(windows, num_of(argv[2], NULL), atol(argv[3]));

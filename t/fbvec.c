@@ -325,7 +325,7 @@ replay(const struct vector *v, struct thread *d, long *busy)
 		else {
 			if (now.mono < d->until)
 				now.mono = d->until;
-			fb_wake(d);
+			fb_lift(d);
 		}
 		if (d->window == 0 && d->until == now.mono)	/* it died */
 			d->until = now.mono + SPAN;

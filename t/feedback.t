@@ -197,11 +197,14 @@ starts 'without a rate all starts are at once' 'start start start' - 0 0 0
 
 # ---- when it may be forgotten -----------------------------------------------------
 
-forget() {	# wanted rate window busy since idle
+forget() {	# wanted rate window busy since idle [sleep]
 	lib_want=$1
+	echo "*/*	command=x cohorts=1 forget=$6" >"$tmp/forget.cf"
+	[ "$2" = - ] || echo "	rate=$2" >>"$tmp/forget.cf"
 	shift
 	is "forget: rate $1, window $2, $3 busy, last used $4 of $5 s ago${6+, dead for $6 s}" \
-	    "$("$B" forget "$@")" "$lib_want"
+	    "$("$B" forget "$tmp/forget.cf" "$2" "$3" "$4" ${6+"$6"})" \
+	    "$lib_want"
 }
 forget no - 5 0 99 100
 forget yes - 5 0 100 100

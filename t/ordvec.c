@@ -1,5 +1,5 @@
 /*
- * ordvec.c - drives the real order.c, thread.c and dest.c, without agents.
+ * ordvec.c - drives the real order.c, thread.c and feedback.c, without agents.
  *
  *	ordvec <vectors >TAP		replays vectors of the preemptive order
  *	ordvec -r seed rounds >TAP	random arrivals: what must always hold
@@ -108,7 +108,7 @@ add_vertex(struct msg *g, unsigned i, const char *host, unsigned n)
 	struct vertex *v = &g->v[i];
 
 	v->msg = g->m;
-	v->thread = th_get(dest_chan("c"), host, 0);
+	v->thread = th_get(th_chan("c"), host, 0);
 	v->left = n;
 	if (v->thread == NULL)
 		malformed("no memory", host);

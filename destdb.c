@@ -1,0 +1,477 @@
+/*
+ * destdb.c - the file of destinations (PARAMdestdb), written for the next start
+ * and for other hosts.
+ *
+ *	smtp TAB mx.test TAB 0 TAB 540 TAB 3 TAB 60 TAB no route to host
+ *
+ * This line says: smtp/mx.test is dead, is tried again 540 seconds after the
+ * file was written, died 3 times in a row, was last used 60 seconds before the
+ * file was written, and has this last reason.  A destination with a window of 8
+ * has 8 instead of 0, and "-" instead of 540.
+ *
+ * PARAMdestdb names a file, or a directory where each host has a file with its
+ * own name.  Our file is read at the start and written at the end.  A round
+ * every few minutes writes it, too, if a window has changed or a destination
+ * has died or answered.  Times of use alone are written only at the end, to
+ * spare flash disks.
+ *
+ * Each round reads the files of other hosts, for dead destinations only.  A
+ * destination that is dead there, and had no good report here since, is dead
+ * here for the next three rounds, or for its dead time if that is shorter.
+ * Each round begins these anew as long as the file says so.  Such a
+ * destination is not written to our file; else two hosts could keep it dead
+ * between them.
+ *
+ * The time since a file was written is the difference of the two wall clocks.
+ * If one of them is not set or the difference is below 0, it is taken as 0.  No
+ * destination is dead for longer than the longest wait of its clause.  Files
+ * are input: a damaged line is skipped, and so is a file that has another first
+ * line or is too long.  The log says so, and the rest is read.
+ *
+ * A round costs O(destinations).
+ */
+#include "scheduler.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <sys/utsname.h>
+
+#define WAIT_MOST	315360000L	/* seconds; ten years */
+#define HEAD		"destdb 2 "
+#define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
+#define OTHERS_MOST	100	/* files of other hosts */
+#define CHANNELS_MOST	100	/* beyond them files bring no new ones, as
+				 * finding one is O(channels) */
+#define WINDOW_MOST	1000000L
+#define WORDS_MOST	500	/* bytes of a reason */
+#define HEARSAY		3	/* rounds that a destination is dead by the
+				 * word of another host's file */
+
+double dest_period = 300;	/* seconds between rounds of files */
+
+static struct {
+	char	path[PATH_MAX_];	/* "": there is none */
+	double	due;		/* mono; the next round */
+	unsigned wrong, logged;	/* errors of this round and the last */
+	unsigned most;		/* destinations up to which other hosts' files
+				 * bring new ones in this round */
+} db;
+
+/* record: a line of a file, its times as of now. */
+struct record {
+	char	*channel, *host, *reason;
+	long	window;		/* 0: it is dead */
+	long	left;		/* seconds until it is tried again */
+	long	tries;
+	double	used;		/* mono; its last report, start or mail */
+};
+
+/* ---- writing our file --------------------------------------------------- */
+
+/* Logs an error of a file, unless the last round had as many errors. */
+static void
+complain(const char *path, const char *what, const char *why)
+{
+	if (++db.wrong > db.logged)
+		log_warn("destdb file=%s %s%s", path, what, why);
+}
+
+/* The name of our host, changed if it cannot be the name of a file. */
+static const char *
+own_name(void)
+{
+	static char name[100];
+	struct utsname uts;
+	char *p;
+
+	text_fmt(name, sizeof(name), "%s", uname(&uts) < 0 ||
+	    uts.nodename[0] == '\0' ? "localhost" : uts.nodename);
+	for (p = name; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && *p != '-' &&
+		    (*p != '.' || p == name))
+			*p = '_';
+	return name;
+}
+
+static int
+is_shared(void)
+{
+	struct stat st;
+
+	return db.path[strlen(db.path) - 1] == '/' ||
+	    (stat(db.path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+/* The path of our file. */
+static const char *
+own_path(void)
+{
+	static char path[PATH_MAX_ + 100];
+
+	text_fmt(path, sizeof(path), is_shared() ? "%s/%s" : "%s", db.path,
+	    own_name());
+	return path;
+}
+
+/* Whole seconds, from 0 to WAIT_MOST. */
+static long
+seconds(double s)
+{
+	return s < 0 ? 0 : s > WAIT_MOST ? WAIT_MOST : s;
+}
+
+/* Writes the line of a destination, if its state is from our own reports and
+ * there is room. */
+static void
+write_record(FILE *f, const struct thread *d)
+{
+	char line[LINE_MAX_ - 1];
+	struct text t;
+
+	if (d->local || d->by_other || ftell(f) > FILE_MOST - LINE_MAX_ ||
+	    (d->window > 0 && d->ngood + d->nbad == 0))
+		return;
+	text_init(&t, line, sizeof(line));
+	t.clean = 1;
+	text_add(&t, "%s\t%s\t%ld\t", d->chan->name, d->host, d->window);
+	if (d->window > 0)
+		text_add(&t, "-");
+	else
+		text_add(&t, "%ld", seconds(d->until - now.mono));
+	text_add(&t, "\t%u\t%ld\t%.*s\n", (unsigned)d->tries,
+	    seconds(now.mono - d->used), WORDS_MOST,
+	    d->reason != NULL ? d->reason : "");
+	if (!t.cut)		/* else its name is absurd */
+		fwrite(line, 1, t.len, f);
+}
+
+/* Those with mail first, then the most recently used: a full file lacks those
+ * that would be forgotten first, and the sweep of the start lists its last
+ * record first. */
+static void
+write_all(FILE *f)
+{
+	const struct thread *d;
+	char line[100];
+
+	text_fmt(line, sizeof(line), HEAD "%ld\n",
+	    now.wall > 0 ? (long)now.wall : 0L);
+	fputs(line, f);
+	for (d = q.all; d != NULL; d = d->next)
+		write_record(f, d);
+	if ((d = q.unused) != NULL)
+		do
+			write_record(f, d = d->prev);
+		while (d != q.unused);
+}
+
+/* Writes our file anew, if it lacks at least this. */
+static void
+save(enum unsaved least)
+{
+	const char *path = own_path(), *base = strrchr(path, '/') + 1;
+	char fresh[PATH_MAX_ + 100];
+
+	db.logged = db.wrong;
+	db.wrong = 0;
+	if (q.unsaved < least)
+		return;
+	/* other hosts ignore a name that begins with a dot */
+	text_fmt(fresh, sizeof(fresh), "%.*s.%s.new", (int)(base - path), path,
+	    base);
+	if (fd_replace(path, fresh, write_all) < 0) {
+		complain(db.path, "cannot be written: ", strerror(errno));
+		return;
+	}
+	q.unsaved = SAVED;
+	log_debug("destdb file=%s written", db.path);
+}
+
+/* ---- reading a file ----------------------------------------------------- */
+
+/* Makes \ooo bytes, in place: 0, or -1 when it is not well formed. */
+static int
+take_text(char *s)
+{
+	char *to = s;
+	int c;
+
+	for (; *s != '\0'; *to++ = (char)c) {
+		c = (unsigned char)*s++;
+		if (c == '\\' && strspn(s, "01234567") >= 3) {
+			c = (s[0] - '0') * 64 + (s[1] - '0') * 8 + s[2] - '0';
+			s += 3;
+		} else if (c == '\\' || c < 32 || c >= 127) {
+			return -1;
+		}
+		if (c == 0 || c > 255)
+			return -1;
+	}
+	*to = '\0';
+	return 0;
+}
+
+static int
+is_word(char *s)
+{
+	return take_text(s) == 0 && *s != '\0' && strlen(s) < WORD_MAX_;
+}
+
+/* A number from 0 to most, or -1. */
+static long
+number(const char *s, long most)
+{
+	unsigned long n;
+
+	return num_upto(s, most, &n, NULL) < 0 ? -1 : (long)n;
+}
+
+static int
+is_whole(const struct lines *l)
+{
+	return !l->overlong && !l->unended && strlen(l->line) == l->len;
+}
+
+/* Parses a line of a file that was written passed seconds ago: 0, or -1 when it
+ * is damaged. */
+static int
+take_line(struct lines *l, long passed, struct record *r)
+{
+	char *f[7], *p = is_whole(l) ? l->line : NULL;
+	long used;
+	int n;
+
+	for (n = 0; n < 7 && p != NULL; n++) {
+		f[n] = p;
+		p = strchr(p, '\t');
+		if (p != NULL)
+			*p++ = '\0';
+	}
+	if (n < 7 || p != NULL || !is_word(f[0]) ||
+	    !is_word(f[1]) || take_text(f[6]) < 0 || strlen(f[6]) > WORDS_MOST)
+		return -1;
+	r->channel = f[0];
+	r->host = f[1];
+	r->window = number(f[2], WINDOW_MOST);
+	r->left = number(f[3], WAIT_MOST);
+	r->tries = number(f[4], USHRT_MAX);
+	used = number(f[5], WAIT_MOST);
+	r->reason = f[6];
+	if (r->window < 0 || r->tries < 0 || used < 0 ||
+	    (r->window == 0) != (r->left >= 0))
+		return -1;
+	r->left = r->left > passed ? r->left - passed : 0;
+	r->used = now.mono - used - passed;
+	return 0;
+}
+
+/* Sets the new destination to the state in the record, as if by one report. */
+static void
+restore(struct thread *t, const struct record *r)
+{
+	const struct setting *s = &t->ring->conf->v;
+
+	t->used = t->slot = r->used;
+	if (r->window > 0) {
+		t->good = t->used;
+		t->ngood = 1;
+		t->window = r->window;
+		t->window = fb_room(t, 0);	/* what its clause allows */
+	} else {
+		t->bad = t->used;
+		t->nbad = 1;
+		if (s->fb.cohorts > 0 && r->left > 0) {
+			t->window = 0;
+			t->until = now.mono + r->left;
+		}
+	}
+	t->tries = r->tries;
+	t->step = (r->tries < s->retries.n ? r->tries :
+	    (long)rnd(s->retries.n));
+	if (*r->reason != '\0')
+		reason_copy(&t->reason, r->reason);
+}
+
+/* The destination is dead for the host who, and now here, too, unless it has
+ * had a later good report.  The next rounds prolong that as long as the file
+ * says so. */
+static void
+take_foreign(struct thread *t, const struct record *r, const char *who)
+{
+	char why[WORDS_MOST + 200];
+	long span = seconds(HEARSAY * dest_period);
+
+	if (t->local || (t->until > 0 && !t->by_other) || t->good >= r->used)
+		return;
+	if (span > r->left)
+		span = r->left;
+	if (!t->by_other) {
+		text_fmt(why, sizeof(why), "%s (told by %s)", r->reason, who);
+		reason_copy(&t->reason, why);
+		log_info("asleep channel=%s host=%s for=%ld tries=%u %s",
+		    t->chan->name, t->host, span, (unsigned)t->tries, why);
+	}
+	t->window = 0;
+	t->until = now.mono + span;
+	t->by_other = 1;
+}
+
+/* The channel of a record; NULL without memory, or if it is new and there are
+ * most of them. */
+static struct chan *
+chan_of(const char *name)
+{
+	const struct chan *c;
+	int n = 0;
+
+	for (c = q.chans; c != NULL && strcmp(c->name, name) != 0; c = c->next)
+		n++;
+	return c == NULL && n >= CHANNELS_MOST ? NULL : th_chan(name);
+}
+
+/* Takes a line of the file of the host who; NULL: of our own. */
+static void
+take_record(struct record *r, const char *who)
+{
+	const struct conf *f = who != NULL && r->left <= 0 ? NULL :
+	    cf_match(q.config, r->channel, r->host);
+	struct chan *chan = f == NULL || f->v.command == NULL ||
+	    (who != NULL && f->v.fb.cohorts == 0) ? NULL :
+	    chan_of(r->channel);
+	struct thread *t = chan == NULL ? NULL : th_find(chan, r->host, 0);
+
+	if (t == NULL ? who != NULL && q.dests.n >= db.most : who == NULL)
+		return;
+	t = th_get(chan, r->host, 0);
+	if (t == NULL)
+		return;
+	if (r->left > retry_longest(&f->v))
+		r->left = retry_longest(&f->v);
+	if (who == NULL)
+		restore(t, r);
+	else
+		take_foreign(t, r, who);
+	th_update(t);
+}
+
+/* The first line: seconds since the file was written; -1: the file has another
+ * format. */
+static long
+take_head(struct lines *l)
+{
+	const size_t n = sizeof(HEAD) - 1;
+	long wall = !line_next(l) || !is_whole(l) ||
+	    strncmp(l->line, HEAD, n) != 0 ? -1 : number(l->line + n, LONG_MAX);
+
+	return wall < 0 ? -1 : wall < SANE_WALL ? 0 :
+	    seconds((double)now.wall - wall);
+}
+
+static void
+take_lines(struct lines *l, const char *path, const char *who)
+{
+	unsigned long n, first = 0, bad = 0;
+	char what[100];
+	struct record r;
+	long passed = take_head(l);
+
+	if (passed < 0) {
+		complain(path, "is empty, damaged or of another version; "
+		    "it is passed over", "");
+		return;
+	}
+	for (n = 2; line_next(l) && l->off <= FILE_MOST; n++)
+		if (take_line(l, passed, &r) == 0)
+			take_record(&r, who);
+		else if (bad++ == 0)
+			first = n;
+	text_fmt(what, sizeof(what), "lines=%lu damaged and passed over, "
+	    "the first is line %lu", bad, first);
+	if (bad > 0)
+		complain(path, what, "");
+	if (l->error != 0)
+		complain(path, "cannot be read to its end: ",
+		    strerror(l->error));
+}
+
+/* Reads the file of the host who; NULL: our own.  In the directory, entries
+ * that are no regular files are ignored. */
+static void
+take_file(const char *path, const char *who)
+{
+	static struct lines l;
+	struct stat st;
+	int fd = fd_plain(path, O_RDONLY, &st);
+
+	if (fd < 0) {
+		if (errno != ENOENT && (who == NULL || errno != EINVAL))
+			complain(path, "cannot be read: ", strerror(errno));
+		return;
+	}
+	if (st.st_size > FILE_MOST) {
+		complain(path, "is larger than 2 megabytes; it is passed over",
+		    "");
+	} else {
+		line_start(&l, fd, 0);
+		take_lines(&l, path, who);
+	}
+	close(fd);
+}
+
+static void
+read_others(void)
+{
+	char path[PATH_MAX_];
+	struct dirent *e;
+	DIR *dir = opendir(db.path);
+	int n = 0;
+
+	db.most = q.nthreads + UNUSED_MOST;
+	if (dir == NULL) {
+		complain(db.path, "cannot be read: ", strerror(errno));
+		return;
+	}
+	while (n < OTHERS_MOST && (e = readdir(dir)) != NULL)
+		if (e->d_name[0] != '.' && strcmp(e->d_name, own_name()) != 0 &&
+		    text_fmt(path, sizeof(path), "%s/%s", db.path,
+		    e->d_name) == 0) {
+			take_file(path, e->d_name);
+			n++;
+		}
+	closedir(dir);
+}
+
+/* ---- for the loop ------------------------------------------------------- */
+
+void
+dest_round(void)
+{
+	const char *path = q.config->destdb != NULL ? q.config->destdb : "";
+	int is_new = strcmp(path, db.path) != 0;
+
+	db.due = *path == '\0' ? FAR_OFF : now.mono + dest_period;
+	text_fmt(db.path, sizeof(db.path), "%s", path);
+	if (*path == '\0')
+		return;
+	if (is_new) {
+		if (q.dests.n > 0)
+			q.unsaved = CHANGES;
+		take_file(own_path(), NULL);
+		db.wrong = 0;
+	}
+	save(CHANGES);
+	if (is_shared())
+		read_others();
+}
+
+double
+dest_wait(void)
+{
+	return db.due - now.mono;
+}
+
+void
+dest_close(void)
+{
+	if (db.path[0] != '\0')
+		save(USES);
+}
