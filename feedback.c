@@ -47,8 +47,8 @@
  *				retries share that: half of it, 9:18:30
  *	deferred at 9:18:30	9:28:30 is 90 seconds before one: 9:30
  *
- * Nothing here reads or writes, allocates memory or calls another module.  Each
- * function costs O(1), but for the length of a retry list.
+ * Nothing here does input or output, allocates memory or calls another module
+ * of the daemon.  Each function costs O(1), but for the length of a retry list.
  */
 #include "scheduler.h"
 

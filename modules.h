@@ -319,11 +319,9 @@ void	th_started(struct ta *);
 /* Gives a READY vertex to the agent, as last of ta->jobs; that goes to work on
  * its thread, if it is at none. */
 void	th_give(struct ta *, struct vertex *);
-/* ... the thread's next; NULL when it may have none. */
-struct vertex *th_feed(struct ta *);
-/* Has the agent a job of another message with the same number?  Reports have
- * only the number. */
-int	th_clashes(const struct ta *, const struct vertex *);
+/* The vertex of its thread that the agent may have as a further job; NULL: it
+ * may have none. */
+struct vertex *th_next(const struct ta *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
 /* Makes *slot a copy of the text: the reason of a host or a ring. */
 void	reason_copy(char **slot, const char *);

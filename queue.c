@@ -195,6 +195,7 @@ end_out(struct message *m)
 		if (v->state != V_OUT)
 			continue;
 		t = v->thread;
+		th_out(v);
 		msg_vertex_free(v);
 		th_update(t);
 	}
@@ -336,8 +337,7 @@ arrive(struct vertex *v)
 	if (!dsn)
 		v->cancel = m->cancel;
 	if (m->held || v->cancel != CANCEL_NONE) {
-		v->state = V_HELD;
-		t->nheld++;
+		th_hold(v);
 	} else if (at > now.mono) {
 		th_wait(t, v, at);
 	} else {

@@ -524,6 +524,19 @@ may_go_on(const struct ta *ta)
 	    ((r->conf->bound || !order_waits(r)) && !should_yield(r)));
 }
 
+/* Has it a job of another message with the same number, the beginning of their
+ * names?  Its reports have only the number. */
+static int
+clashes(const struct ta *ta, const struct vertex *v)
+{
+	const struct vertex *j = v->msg->twin ? ta->jobs.head : NULL;
+
+	while (j != NULL && (j->msg == v->msg ||
+	    j->msg->link.hash != v->msg->link.hash))
+		j = j->next;
+	return j != NULL;
+}
+
 static void
 feed(struct ta *ta)
 {
@@ -537,9 +550,12 @@ feed(struct ta *ta)
 	/* order_next chooses each job, except for jobs ahead */
 	if (s->order == ORDER_PREEMPT && ta->jobs.n == 0)
 		return;
-	for (n = most_jobs(ta); ta->jobs.n < n && may_go_on(ta); say_job(ta, v))
-		if ((v = th_feed(ta)) == NULL)
-			break;
+	n = most_jobs(ta);
+	while (ta->jobs.n < n && may_go_on(ta) && (v = th_next(ta)) != NULL &&
+	    !clashes(ta, v)) {
+		th_give(ta, v);
+		say_job(ta, v);
+	}
 	flush(ta);
 }
 
@@ -927,7 +943,7 @@ give_busy(struct vertex *v, long jobs)
 		return 0;
 	for (ta = v->thread->busy; ta != NULL; ta = ta->tnext)
 		if ((long)ta->jobs.n < jobs && is_at_work(ta) &&
-		    !th_clashes(ta, v)) {
+		    !clashes(ta, v)) {
 			best = ta;
 			jobs = ta->jobs.n;
 		}

@@ -324,7 +324,7 @@ thread_why(const struct thread *t)
 
 	if (t->held != NULL)
 		return WHY_HELD;
-	if (opt.freeze || !is_picked(t->ring->chan->name, t->host))
+	if (opt.freeze || !is_picked(t->chan->name, t->host))
 		return WHY_FROZEN;
 	if (s->command == NULL)
 		return WHY_NO_COMMAND;
@@ -584,7 +584,7 @@ th_rehold(struct thread *t)
 {
 	const char *was = t->held;
 
-	t->held = held_address(t->ring->chan->name, t->host);
+	t->held = held_address(t->chan->name, t->host);
 	if (was == NULL || t->held != NULL) {
 		th_update(t);
 		return 0;
@@ -656,7 +656,7 @@ th_feedback(struct thread *t, int host)
 	if (t->ring->conf->v.feedbackdebug)
 		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "
 		    "success=%ld%% failure=%ld%% cohorts=%ld%%%s",
-		    t->ring->chan->name, t->host, host & HOST_BAD ? "bad" :
+		    t->chan->name, t->host, host & HOST_BAD ? "bad" :
 		    host & HOST_GOOD ? "good" : "none", t->window, t->nta,
 		    (long)(t->success * 100), (long)(t->failure * 100),
 		    (long)(t->cohorts * 100), died ? " dead" : was == 0 &&
@@ -752,32 +752,17 @@ th_give(struct ta *ta, struct vertex *v)
 	update_turn(t);
 }
 
-/* Two messages may have the same number, the beginning of their names. */
-int
-th_clashes(const struct ta *ta, const struct vertex *v)
-{
-	const struct vertex *j = v->msg->twin ? ta->jobs.head : NULL;
-
-	while (j != NULL && (j->msg == v->msg ||
-	    j->msg->link.hash != v->msg->link.hash))
-		j = j->next;
-	return j != NULL;
-}
-
 struct vertex *
-th_feed(struct ta *ta)
+th_next(const struct ta *ta)
 {
-	struct thread *t = ta->thread;
-	/* vertices on offer go before those on the list */
-	struct vertex *v = t->noffer > 0 && ta->ring->conf->v.order ==
-	    ORDER_PREEMPT ? NULL : t->ready.head;
+	const struct thread *t = ta->thread;
 
-	if (v == NULL || !ta->working || ring_is_old(ta->ring) ||
-	    thread_why(t) != WHY_NOT ||
-	    !has_room(t, t->nta - 1) || th_clashes(ta, v))
+	/* vertices on offer go before those on the list */
+	if ((t->noffer > 0 && ta->ring->conf->v.order == ORDER_PREEMPT) ||
+	    !ta->working || ring_is_old(ta->ring) ||
+	    thread_why(t) != WHY_NOT || !has_room(t, t->nta - 1))
 		return NULL;
-	th_give(ta, v);
-	return v;
+	return t->ready.head;
 }
 
 void
@@ -857,12 +842,12 @@ move_threads(void)
 	for (t = q.all; t != NULL; t = t->next) {
 		if (!ring_is_old(t->ring))
 			continue;
-		r = ring_for(t->ring->chan, t->host);
+		r = ring_for(t->chan, t->host);
 		if (r != NULL) {
 			thread_move(t, r);
 		} else {
 			log_err("reload channel=%s host=%s no memory; its mail "
-			    "waits", t->ring->chan->name, t->host);
+			    "waits", t->chan->name, t->host);
 			stranded = now.mono + RING_AGAIN;
 		}
 		next = t->ready.head;
