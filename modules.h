@@ -293,11 +293,12 @@ void	th_wait(struct thread *, struct vertex *, long wakeup);
 /* Reports or a failed start show that the host is dead: it is so for the next
  * wait of its retry list. */
 void	th_sleep(struct thread *);
-/* A job has ended, with these reports on its host (HOST_ bits). */
+/* A job has ended, with these reports on its host (HOST_ bits).  The caller
+ * calls th_update. */
 void	th_feedback(struct thread *, int host);
 void	th_due(struct thread *);	/* its timer is due */
-/* Makes the vertices for the host due, of queueonly threads too; vertices that
- * the current run has deferred stay in WAIT. */
+/* Makes the vertices for the host due, of queueonly threads too, and ends its
+ * dead time; vertices that the current run has deferred stay in WAIT. */
 void	th_trigger(const char *host);
 /* The same for all vertices of a thread (NULL), or for one that is READY, in
  * WAIT or OUT; limits and holds stay. */

@@ -90,7 +90,7 @@ static struct ring *
 ring_for(struct chan *chan, const char *host)
 {
 	struct conf *conf = cf_match(q.config, chan->name, host);
-	struct ring *r = conf == NULL ? NULL : q.rings;
+	struct ring *r = q.rings;
 
 	if (conf == NULL)
 		return NULL;
@@ -487,12 +487,12 @@ wake(struct thread *t, enum wake what)
 	}
 }
 
+/* Makes all READY, and ends the dead time. */
 static void
 wake_all(struct thread *t)
 {
 	lift(t);
 	wake(t, WAKE_ALL);
-	th_update(t);
 }
 
 void
@@ -566,16 +566,13 @@ th_flush(struct thread *t, struct vertex *one)
 {
 	t->triggered = t->ring->conf->v.queueonly;
 	t->ring->dead = 0;
-	if (one == NULL) {
-		wake_all(t);
-		return;
-	}
 	lift(t);
-	if (one->state != V_OUT) {
+	if (one == NULL)
+		wake(t, WAKE_ALL);
+	else if (one->state == V_OUT)
+		msg_want(one, 0);
+	else
 		th_release(one);
-		return;
-	}
-	msg_want(one, 0);
 	th_update(t);
 }
 
@@ -583,14 +580,14 @@ int
 th_rehold(struct thread *t)
 {
 	const char *was = t->held;
+	int ended;
 
 	t->held = held_address(t->chan->name, t->host);
-	if (was == NULL || t->held != NULL) {
-		th_update(t);
-		return 0;
-	}
-	wake_all(t);		/* a release tries at once */
-	return 1;
+	ended = was != NULL && t->held == NULL;
+	if (ended)
+		wake_all(t);		/* a release tries at once */
+	th_update(t);
+	return ended;
 }
 
 /* A dead host keeps its time: several agents that could not be started are one
@@ -633,7 +630,6 @@ heard_good(struct thread *t)
 	    now.mono - t->woken >= t->ring->conf->v.interval)) {
 		t->woken = now.mono;
 		wake(t, WAKE_HOST);
-		th_update(t);
 	}
 }
 
@@ -651,8 +647,6 @@ th_feedback(struct thread *t, int host)
 	died = was > 0 && t->window == 0;
 	if (died)
 		th_sleep(t);
-	else if (t->window != was)
-		update_turn(t);
 	if (t->ring->conf->v.feedbackdebug)
 		log_info("feedback channel=%s host=%s %s window=%ld agents=%u "
 		    "success=%ld%% failure=%ld%% cohorts=%ld%%%s",
@@ -747,9 +741,7 @@ th_give(struct ta *ta, struct vertex *v)
 	ta->njobs++;
 	fb_started(t);
 	unsave(USES);
-	if (t->fb->rate.n > 0)
-		update_timer(t);
-	update_turn(t);
+	th_update(t);
 }
 
 struct vertex *
