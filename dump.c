@@ -452,6 +452,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 {
 	const struct ring *r = t->ring;
 	unsigned long rcpts = 0, tries = 0;
+	unsigned n = end - at;
 	long oldest = NOW;
 	const struct vertex *v;
 	double wake = t->wake.pos != 0 ? heap_when(&q.wake, &t->wake) : 0;
@@ -471,8 +472,7 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 	width = out.len - begin;
 	emit("%-s", width < 8 ? "\t\t\t\t" : width < 16 ? "\t\t\t" :
 	    width < 24 ? "\t\t" : width < 32 ? "\t" : " ");
-	emit("N=%-3u R=%-3lu A=%-2lu", th_nready(t) + t->wait.n + t->nfed +
-	    t->nheld, rcpts, tries);
+	emit("N=%-3u R=%-3lu A=%-2lu", n, rcpts, tries);
 	if (t->nta > 0) {
 		emit_agents(t, "P", "");
 		emit_agents(t, "HA", "s");

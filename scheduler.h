@@ -470,8 +470,7 @@ struct thread {
 	unsigned nstart;	/* ... before their first #hungry */
 	unsigned nref;		/* agents that point to it */
 	unsigned nidle;		/* ... and are idle */
-	unsigned nfed;		/* vertices with agents */
-	unsigned nheld;		/* ... HELD */
+	unsigned nheld;		/* vertices HELD */
 	unsigned noffer;	/* ... READY, on their jobs' lists */
 	const char *held;	/* the hold on its address, or NULL */
 	unsigned fresh;		/* READY since ready was last sorted */

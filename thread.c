@@ -254,7 +254,7 @@ set_ring(struct thread *t, struct ring *r)
 static int
 is_empty(const struct thread *t)
 {
-	return th_nready(t) + t->wait.n + t->nfed + t->nheld + t->nref == 0 &&
+	return th_nready(t) + t->wait.n + t->nheld + t->nref == 0 &&
 	    t->out == NULL;
 }
 
@@ -723,7 +723,6 @@ th_give(struct ta *ta, struct vertex *v)
 	if (!ta->working)
 		join(ta, t);
 	order_take(v, 1);
-	t->nfed++;
 	v->msg->nfed++;
 	order_share(v->msg);
 	v->state = V_FED;
@@ -764,7 +763,6 @@ th_unfed(struct vertex *v)
 
 	list_del(&v->ta->jobs, v);
 	v->ta = NULL;
-	v->thread->nfed--;
 	q.ndsn -= is_last_dsn(v->thread);
 	v->msg->nfed--;
 	order_share(v->msg);
