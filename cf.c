@@ -32,7 +32,6 @@
 #include <pwd.h>
 #endif
 
-#define YEARS		315360000L	/* seconds; ten of them */
 #define FILE_MOST	250000L		/* bytes in a configuration */
 #define DSN_IDLE	300	/* seconds that ta/dsn is kept beyond its
 				 * pause */
@@ -46,11 +45,11 @@
 const struct keyword cf_keywords[] = {
 #define AT(m) offsetof(struct setting, m), sizeof(((struct setting *)0)->m)
 	/* when mail is tried, and given up */
-	{ "interval", T_SPAN, AT(interval), 1, YEARS, "60" },
-	{ "idlemax", T_SPAN, AT(idlemax), 0, YEARS, "0" },
-	{ "expiry", T_SPAN, AT(expiry), 0, YEARS, "3d" },
-	{ "expiry2", T_SPAN, AT(expiry2), 0, YEARS, "1d" },
-	{ "timeout", T_SPAN, AT(timeout), 1, YEARS, "6h" },
+	{ "interval", T_SPAN, AT(interval), 1, SPAN_MOST, "60" },
+	{ "idlemax", T_SPAN, AT(idlemax), 0, SPAN_MOST, "0" },
+	{ "expiry", T_SPAN, AT(expiry), 0, SPAN_MOST, "3d" },
+	{ "expiry2", T_SPAN, AT(expiry2), 0, SPAN_MOST, "1d" },
+	{ "timeout", T_SPAN, AT(timeout), 1, SPAN_MOST, "6h" },
 	{ "retries", T_RETRIES, AT(retries), 0, USHRT_MAX,
 	    "1 1 2 3 4 8 13 21 34" },
 	/* how many agents, and how often for one destination */
@@ -63,18 +62,18 @@ const struct keyword cf_keywords[] = {
 	{ "negfeedback", T_RULE, AT(fb.neg), 0, 0, "1" },
 	{ "cohorts", T_NUMBER, AT(fb.cohorts), 0, 1000000L, "1" },
 	{ "rate", T_RATE, AT(fb.rate), 0, 0, NULL },
-	{ "forget", T_SPAN, AT(forget), 0, YEARS, "1h" },
+	{ "forget", T_SPAN, AT(forget), 0, SPAN_MOST, "1h" },
 	/* an agent's life, and who it is */
 	{ "overfeed", T_NUMBER, AT(overfeed), 0, 10000, "0" },
 	{ "backlog", T_NUMBER, AT(backlog), 0, 10000, "0" },
-	{ "maxage", T_SPAN, AT(maxage), 0, YEARS, "0" },
+	{ "maxage", T_SPAN, AT(maxage), 0, SPAN_MOST, "0" },
 	{ "maxjobs", T_NUMBER, AT(maxjobs), 0, 1000000L, "0" },
 	{ "skew", T_NUMBER, AT(skew), 1, 1000000L, "5" },
 	{ "nice", T_NUMBER, AT(nice), -40, 39, "0" },
 	{ "user", T_USER, AT(uid), 0, 0, "0" },
 	{ "group", T_GROUP, AT(gid), 0, 0, "daemon" },
 	/* what senders are told */
-	{ "reporttimes", T_TIMES, AT(reports), 1, YEARS, "none" },
+	{ "reporttimes", T_TIMES, AT(reports), 1, SPAN_MOST, "none" },
 	{ "delayreport", T_FLAG, AT(delayreport), 0, 1, NULL },
 	{ "bounce", T_BOUNCE, AT(bounce), 0, 0, "sender" },
 	/* what is run, and in which order */
@@ -113,10 +112,11 @@ static const struct keyword params[] = {
 	{ "refill", T_NUMBER, AT(refill), 1, PARAM_MOST, "100" },
 	{ "refilldelay", T_SPAN, AT(refilldelay), 1, 3600, "5" },
 	/* what senders are told, and what is kept of that */
-	{ "global-report-interval", T_SPAN, AT(reportevery), 0, YEARS, "300" },
-	{ "bouncelimit", T_SPAN, AT(bouncelimit), 0, YEARS, "0" },
+	{ "global-report-interval", T_SPAN, AT(reportevery), 0, SPAN_MOST,
+	    "300" },
+	{ "bouncelimit", T_SPAN, AT(bouncelimit), 0, SPAN_MOST, "0" },
 	{ "bouncesize", T_NUMBER, AT(bouncesize), 0, PARAM_MOST, "65536" },
-	{ "postmanage", T_SPAN, AT(postmanage), 0, YEARS, "30d" },
+	{ "postmanage", T_SPAN, AT(postmanage), 0, SPAN_MOST, "30d" },
 	{ "reasons", T_NUMBER, AT(reasons), 1, USHRT_MAX - 1, "1000" },
 	{ "logaddresses", T_ANSWER, AT(logaddresses), 0, 0, "yes" },
 	{ NULL, T_FLAG, 0, 0, 0, 0, NULL }

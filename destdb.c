@@ -35,7 +35,6 @@
 #include <dirent.h>
 #include <sys/utsname.h>
 
-#define WAIT_MOST	315360000L	/* seconds; ten years */
 #define HEAD		"destdb 2 "
 #define FILE_MOST	(2L * 1024 * 1024)	/* bytes */
 #define OTHERS_MOST	100	/* files of other hosts */
@@ -112,11 +111,11 @@ own_path(void)
 	return path;
 }
 
-/* Whole seconds, from 0 to WAIT_MOST. */
+/* Whole seconds, from 0 to SPAN_MOST. */
 static long
 seconds(double s)
 {
-	return s < 0 ? 0 : s > WAIT_MOST ? WAIT_MOST : s;
+	return s < 0 ? 0 : s > SPAN_MOST ? SPAN_MOST : s;
 }
 
 /* Writes the line of a destination, if its state is from our own reports and
@@ -252,9 +251,9 @@ take_line(struct lines *l, long passed, struct record *r)
 	r->channel = f[0];
 	r->host = f[1];
 	r->window = number(f[2], WINDOW_MOST);
-	r->left = number(f[3], WAIT_MOST);
+	r->left = number(f[3], SPAN_MOST);
 	r->tries = number(f[4], USHRT_MAX);
-	used = number(f[5], WAIT_MOST);
+	used = number(f[5], SPAN_MOST);
 	r->reason = f[6];
 	if (r->window < 0 || r->tries < 0 || used < 0 ||
 	    (r->window == 0) != (r->left >= 0))

@@ -52,7 +52,6 @@
  */
 #include "scheduler.h"
 
-#define WAIT_MOST	315360000L	/* seconds; ten years */
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap ... */
 #define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
 
@@ -221,7 +220,7 @@ retry_factor(const struct setting *s, unsigned step)
 
 	if (f == 0)
 		return 1;
-	return f > WAIT_MOST / s->interval ? WAIT_MOST : f * s->interval;
+	return f > SPAN_MOST / s->interval ? SPAN_MOST : f * s->interval;
 }
 
 /* Moves a wait towards a multiple of the interval. */
@@ -274,7 +273,7 @@ retry_step(const struct setting *s, long age)
 
 	for (i = 0; i < s->retries.n; i++) {
 		sum += retry_factor(s, i);
-		if (age < sum || sum >= WAIT_MOST)
+		if (age < sum || sum >= SPAN_MOST)
 			return i;
 	}
 	return rnd(s->retries.n);

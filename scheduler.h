@@ -16,6 +16,7 @@
 #include "lib/util.h"
 
 #define FAR_OFF		1e30	/* mono: never */
+#define SPAN_MOST	315360000L	/* seconds in a span: ten years */
 #define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
 
 /*
