@@ -788,12 +788,10 @@ load(struct ctl *c, const char *name, struct message *m)
 	struct stat st;
 	int place, new;
 
-	if (ctl_open(c, name) < 0)
+	if (ctl_open(c, name, -1) < 0)
 		return m;
-	if (skipped(m) != NULL) {
-		c->seen_pid = m->details->pid;
+	if (skipped(m) != NULL && m->details->pid != 0)
 		c->since = m->details->pid_since;
-	}
 	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
 	if (place < 0) {
@@ -979,7 +977,7 @@ load_more(struct part *p, unsigned most)
 
 	make_way(p, most);
 	begin_reading(m, p->chan, most);
-	if (ctl_resume(&c, m->name, p->next) == 0)
+	if (ctl_open(&c, m->name, p->next) == 0)
 		more = read_on(&c, p);
 	ctl_close(&c);
 	q_arrived(m);

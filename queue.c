@@ -93,7 +93,7 @@ set_tag(const struct message *m, unsigned long off, int state)
 {
 	int tag = state == RC_OK ? '+' : '-';
 
-	return off == 0 || ctl_tag(m->name, off) == tag ||
+	return off == 0 || ctl_tag(m->name, off, NULL) == tag ||
 	    ctl_mark(m->name, off, tag) == 0;
 }
 
@@ -741,7 +741,7 @@ is_beside(const struct vertex *v, unsigned long off, int state)
 	if (c == NULL || strcmp(c->channel, t->ring->chan->name) != 0 ||
 	    strcmp(c->host, t->host) != 0)
 		return 0;
-	tag = ctl_tag(name, off);
+	tag = ctl_tag(name, off, NULL);
 	if (msg_part(v->msg) == NULL)
 		return tag != '+' && tag != '-';
 	return state == RC_PENDING || tag != (state == RC_OK ? '-' : '+');
@@ -1021,7 +1021,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	static const char by_tag[] = "(by its tag, not reported)";
 	const char *name = v->msg->name;
 	long pid;
-	int was = r->off == 0 ? ' ' : ctl_unlock(name, r->off, &pid);
+	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
 	if (was == '-' && is_quiet(v) && diagnose(v, r->off, "",
 	    PERMANENT, by_tag, now.wall) == 0)
@@ -1114,7 +1114,7 @@ q_has_begun(const struct vertex *v)
 	/* it has reported, or it is the agent dsn, which sets no tag */
 	if (v->host != 0 || th_is_dsn(v->thread))
 		return 1;
-	tag = ctl_tag(v->msg->name, v->r[0].off);
+	tag = ctl_tag(v->msg->name, v->r[0].off, NULL);
 	return tag == '~' || tag == '+' || tag == '-';
 }
 

@@ -400,14 +400,12 @@ to_words(struct ctl *c)
 static int
 to_rcpt(struct ctl *c, unsigned long off)
 {
-	const char *p = off == 0 || off > CONTROL_MAX ? NULL :
-	    line_peek(&c->l, off - 1, 3);
-
-	if (p == NULL || p[0] != '\n' || p[1] != 'r' || p[2] == '\0' ||
-	    strchr(" ~+-", p[2]) == NULL)
+	if (off == 0 || off > CONTROL_MAX)
 		return 0;
-	ctl_go(c, off);
-	return line_next(&c->l) && c->l.len > 2;
+	ctl_go(c, off - 1);
+	return line_next(&c->l) && c->l.len == 0 &&	/* a newline */
+	    line_next(&c->l) && c->l.len > 2 && c->l.line[0] == 'r' &&
+	    c->l.line[1] != '\0' && strchr(" ~+-", c->l.line[1]) != NULL;
 }
 
 /* The number in the four bytes of a delay field. */
@@ -581,7 +579,7 @@ is_believed(const struct ctl *c, long pid)
 	if (has_lock(c->l.fd, pid) ||
 	    (ctl_has_job != NULL && ctl_has_job(pid, c->name)))
 		return 1;
-	return c->seen_pid == 0 || now.mono < c->since + LOCK_BELIEVED;
+	return now.mono < c->since + LOCK_BELIEVED;
 }
 
 /* The byte at off of the file, or -1. */
@@ -601,20 +599,26 @@ put_at(int fd, unsigned long off, const char *s, size_t n)
 	return lseek(fd, (off_t)off, SEEK_SET) < 0 ? -1 : fd_write(fd, s, n);
 }
 
-int
-ctl_put_tag(int fd, unsigned long off, int with_pid, const char tag[8])
+/* Sets the tag of the current recipient, and the six bytes behind it if these
+ * are for a lock: 0 or -1. */
+static int
+put_tag(const struct ctl *c, int tag)
 {
-	return put_at(fd, off + 1, tag, with_pid ? 7 : 1);
+	char field[8];
+
+	text_fmt(field, sizeof(field), "%c      ", tag);
+	return put_at(c->l.fd, c->l.off + 1, field, has_room(c) ? 7 : 1);
 }
 
-/* Removes the lock of a process that is gone; its tag is read again, as it may
- * have set a final one before its end.  Returns the tag. */
+/* Removes the lock of a process that is gone from the current recipient; its
+ * tag is read again, as the process may have set a final one before its end.
+ * Returns the tag. */
 static int
-unlock(int fd, unsigned long off, int with_pid)
+unlock(const struct ctl *c)
 {
-	int tag = byte_at(fd, off + 1);
+	int tag = byte_at(c->l.fd, c->l.off + 1);
 
-	if (tag == '~' && ctl_put_tag(fd, off, with_pid, "       ") == 0)
+	if (tag == '~' && put_tag(c, ' ') == 0)
 		return ' ';
 	return tag < 0 ? '~' : tag;
 }
@@ -636,7 +640,7 @@ scan_lock(struct ctl *c)
 	}
 	log_info("unlock msg=%s rcpt=%lu pid=%ld is gone or another one",
 	    ctl_msg(c->name), c->l.off, pid);
-	return !count_done(c, unlock(c->l.fd, c->l.off, c->with_pid));
+	return !count_done(c, unlock(c));
 }
 
 int
@@ -656,16 +660,13 @@ ctl_next(struct ctl *c)
 	return letter;
 }
 
-int
+void
 ctl_start(struct ctl *c, int fd, const char *name)
 {
 	memset(c, 0, offsetof(struct ctl, channel));
 	line_start(&c->l, fd, 0);
 	c->name[0] = c->from[0] = c->msgid[0] = '\0';
-	if (strlen(name) >= sizeof(c->name))
-		return -1;
-	strcpy(c->name, name);
-	return 0;
+	strncat(c->name, name, sizeof(c->name) - 1);
 }
 
 /* Opens a control file for reading and, if allowed, writing. */
@@ -680,13 +681,11 @@ open_file(const char *name, struct stat *st)
 }
 
 int
-ctl_open(struct ctl *c, const char *name)
+ctl_open(struct ctl *c, const char *name, long from)
 {
 	struct stat st;
 
-	if (ctl_start(c, -1, name) < 0)
-		return -1;
-	c->l.fd = open_file(name, &st);
+	ctl_start(c, open_file(name, &st), name);
 	if (c->l.fd < 0) {
 		if (errno == ENOENT || errno == EINVAL)
 			return -1;
@@ -696,25 +695,20 @@ ctl_open(struct ctl *c, const char *name)
 		c->why = "it cannot be opened now";
 		return -1;
 	}
+	c->since = now.mono;
 	c->ctime = st.st_ctime;
 	c->l.size = st.st_size;
 	c->l.fresh = 1;
+	if (from >= 0) {
+		line_at(&c->l, from);
+		c->resumed = c->seen_i = c->seen_s = 1;
+		c->nrcpt = 1;	/* it had one */
+	}
 	if (st.st_size == 0)
 		c->why = "it is empty";
 	else if (st.st_size > CONTROL_MAX)
 		c->why = "it is larger than any real one";
 	return c->why == NULL ? 0 : -1;
-}
-
-int
-ctl_resume(struct ctl *c, const char *name, unsigned long off)
-{
-	if (ctl_open(c, name) < 0)
-		return -1;
-	line_at(&c->l, off);
-	c->resumed = c->seen_i = c->seen_s = 1;
-	c->nrcpt = 1;	/* it had one */
-	return 0;
 }
 
 void
@@ -784,13 +778,12 @@ ctl_forget(void)
 static int
 hold(const char *name)
 {
-	int fd = -1;
+	int fd;
 
 	if (kept.name[0] != '\0' && strcmp(name, kept.name) == 0)
 		return kept.l.fd;
 	ctl_forget();
-	if (strlen(name) < sizeof(kept.name))
-		fd = open_file(name, NULL);
+	fd = open_file(name, NULL);
 	if (fd >= 0)
 		ctl_start(&kept, fd, name);
 	return fd;
@@ -822,7 +815,6 @@ int
 ctl_mark(const char *name, unsigned long off, int tag)
 {
 	const char *line = peek(name, off, 1);
-	char field[8];
 
 	/* nobody can deliver to a recipient whose line is gone, so one that is
 	 * delivered or deleted needs no tag */
@@ -831,9 +823,7 @@ ctl_mark(const char *name, unsigned long off, int tag)
 		    "before this line", ctl_msg(name), off, tag);
 		return 0;
 	}
-	text_fmt(field, sizeof(field), "%c      ", tag);
-	if (line == NULL ||
-	    ctl_put_tag(kept.l.fd, off, has_room(&kept), field) < 0) {
+	if (line == NULL || put_tag(&kept, tag) < 0) {
 		log_err("tag msg=%s rcpt=%lu tag=%c %s", ctl_msg(name), off,
 		    tag, strerror(errno));
 		return -1;
@@ -848,23 +838,19 @@ ctl_mark(const char *name, unsigned long off, int tag)
  * recipients.
  */
 int
-ctl_tag(const char *name, unsigned long off)
+ctl_tag(const char *name, unsigned long off, long *pid)
 {
 	const char *line = peek(name, off, 0);
+	int tag;
 
 	if (line == NULL || (line[1] != '+' && line[1] != '-'))
 		line = peek(name, off, 1);
-	return line == NULL ? -1 : (unsigned char)line[1];
-}
-
-int
-ctl_unlock(const char *name, unsigned long off, long *pid)
-{
-	int tag = ctl_tag(name, off);
-
-	*pid = tag == '~' ? pid_of(kept.l.line + 2) : 0;
-	if (tag == '~' && !alive(*pid)) {
-		tag = unlock(kept.l.fd, off, has_room(&kept));
+	tag = line == NULL ? -1 : line[1];
+	if (pid == NULL || tag != '~')
+		return tag;
+	*pid = pid_of(line + 2);
+	if (!alive(*pid)) {
+		tag = unlock(&kept);
 		line_start(&kept.l, kept.l.fd, off);	/* without the lock */
 	}
 	return tag;
@@ -1004,16 +990,13 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 /* ---- for the agents that write DSNs ---------------------------------- */
 
 int
-diag_start(struct diags *n, int fd, const char *name)
-{
-	return ctl_start(&n->c, fd, name) < 0 ||
-	    ctl_start(&n->rc, fd, name) < 0 || fd < 0 ? -1 : 0;
-}
-
-int
 diag_open(struct diags *n, const char *name)
 {
-	return diag_start(n, fd_plain(name, O_RDWR, NULL), name);
+	int fd = fd_plain(name, O_RDWR, NULL);
+
+	ctl_start(&n->c, fd, name);
+	ctl_start(&n->rc, fd, name);
+	return fd < 0 ? -1 : 0;
 }
 
 int

@@ -43,10 +43,8 @@ struct ctl {
 	const char *why;	/* reason why it cannot be used, or NULL */
 	int	later;		/* why: seconds until that may be over, or 0 */
 	long	pid;		/* later: whose lock is in the way, or 0 */
-	/* set by the caller after ctl_open: the process whose lock was in the
-	 * way when the file was last read, and mono when it was first seen */
-	long	seen_pid;
-	double	since;
+	double	since;		/* mono; when a lock in the way was first seen;
+				 * the caller may set it after ctl_open */
 	int	in_block;	/* within an m or M block */
 	int	capitals;	/* set after ctl_start: host keeps its case */
 	int	resumed;	/* a later part of a file that was checked */
@@ -88,13 +86,12 @@ struct ctl {
 };
 
 /* Opens transport/name; the working directory is transport/.  0, or -1 with why
- * set.  -1 without it: it is no regular file, or is gone. */
-int	ctl_open(struct ctl *, const char *name);
-/* Opens it again to continue behind off, after its whole was found good.  Locks
+ * set.  -1 without it: it is no regular file, or is gone.  from is -1, or the
+ * offset at which to continue after the whole file was found good; then locks
  * are ignored, as they are those of our own agents. */
-int	ctl_resume(struct ctl *, const char *name, unsigned long off);
-/* Reads what the caller has opened: 0, or -1 when name is too long. */
-int	ctl_start(struct ctl *, int fd, const char *name);
+int	ctl_open(struct ctl *, const char *name, long from);
+/* The same for what the caller has opened or, with fd -1, could not open. */
+void	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);
 /* Reads the next line outside header blocks, or the one that begins a block; of
  * N lines only those of a recipient.  Its letter; 0 at the end of a good file;
@@ -127,21 +124,16 @@ unsigned ctl_box(const struct ctl *);
  * gets DSNs, "": nobody. */
 int	ctl_field(const char *name, const char *letters, char *value,
 	    size_t size);
-/* The tag of the recipient line at off, or -1 if it cannot be read. */
-int	ctl_tag(const char *name, unsigned long off);
-/* The same; for '~', *pid is set to the process with the lock.  If that is
- * gone, the lock is removed and the result is the tag without it. */
-int	ctl_unlock(const char *name, unsigned long off, long *pid);
+/* The tag of the recipient line at off, or -1 if it cannot be read.  If pid is
+ * not NULL, for '~' *pid is set to the process with the lock; if that is gone,
+ * the lock is removed and the result is the tag without it. */
+int	ctl_tag(const char *name, unsigned long off, long *pid);
 /* The recipient whose line is at off, as after ctl_rcpt, good until the next
  * call of this section; NULL: there is none. */
 const struct ctl *ctl_at(const char *name, unsigned long off);
 /* Sets the tag and frees the lock: 0 or -1.  For '+' also 0 if the file was cut
  * before this line. */
 int	ctl_mark(const char *name, unsigned long off, int tag);
-/* Writes the tag, and the six bytes behind it if with_pid, into the line of the
- * open file: 0 or -1. */
-int	ctl_put_tag(int fd, unsigned long off, int with_pid,
-	    const char tag[8]);
 /* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...", with this tag: ' ' for
  * a DSN, '-' for none.  Empty notary fields are made from the recipient's
  * address and the status, such as "4.4.7 (text)".  when is the time of the last
@@ -184,8 +176,6 @@ struct diags {
 };
 
 int	diag_open(struct diags *, const char *name);	/* 0, or -1: errno */
-/* The same with a descriptor of the caller's, only to read. */
-int	diag_start(struct diags *, int fd, const char *name);
 int	diag_error(const struct diags *);	/* errno of a read, or 0 */
 /* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
 int	diag_next_rcpt(struct diags *);

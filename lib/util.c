@@ -952,14 +952,6 @@ line_next(struct lines *l)
 	return l->error == 0 && (nl != NULL || n > 0);
 }
 
-const char *
-line_peek(struct lines *l, unsigned long off, size_t n)
-{
-	line_at(l, off);
-	return l->have - l->used >= n || (fill(l) && l->have >= n) ?
-	    l->buf + l->used : NULL;
-}
-
 /* ---- heap ------------------------------------------------------------ */
 
 /* Doubled, so that n owners cost O(n) copies in all. */

@@ -232,9 +232,6 @@ void	line_start(struct lines *, int fd, unsigned long off);
 void	line_at(struct lines *, unsigned long off);
 /* The next line, NUL for its newline: 1, or 0 at the end or on an error. */
 int	line_next(struct lines *);
-/* The n bytes at off, perhaps with more behind them; the next line begins
- * there, too.  NULL: the file does not have them. */
-const char *line_peek(struct lines *, unsigned long off, size_t n);
 
 /* ---- heap: timers by due time.  All operations O(log n) -------------- */
 

@@ -30,13 +30,11 @@ static int
 open_ctl(struct ctl *c, const char *po, const char *name)
 {
 	char path[MQ_PATH_MAX];
-	struct stat st;
 
 	errno = ENAMETOOLONG;
-	if (ctl_start(c, -1, name) < 0 || text_fmt(path, sizeof(path),
-	    "%s/transport/%s", po, name) < 0)
+	if (text_fmt(path, sizeof(path), "%s/transport/%s", po, name) < 0)
 		return -1;
-	c->l.fd = fd_plain(path, O_RDONLY, &st);
+	ctl_start(c, fd_plain(path, O_RDONLY, NULL), name);
 	return c->l.fd < 0 ? -1 : 0;
 }
 

@@ -225,16 +225,17 @@ put_file(struct mq_queue *q, const struct mq_msg *m, const char *po)
 {
 	static struct diags n;
 	char path[MQ_PATH_MAX];
-	struct stat st;
 	int fd, bad, error;
 
 	if (text_fmt(path, sizeof(path), "%s/transport/%s", po, m->name) < 0) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	fd = fd_plain(path, O_RDONLY, &st);
-	if (fd < 0 || diag_start(&n, fd, m->name) < 0)
+	fd = fd_plain(path, O_RDONLY, NULL);
+	if (fd < 0)
 		return -1;
+	ctl_start(&n.c, fd, m->name);
+	ctl_start(&n.rc, fd, m->name);
 	bad = take_failures(&n, q, (unsigned)(m - q->msgs)) < 0;
 	ctl_go(&n.c, 0);
 	while (ctl_walk(&n.c))

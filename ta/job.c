@@ -67,7 +67,8 @@ lib_step(const char *f, ...)
 static int
 put_tag(const struct lib_job *job, const struct lib_rcpt *r, const char *tag)
 {
-	return ctl_put_tag(job->ctl, r->off, r->with_pid, tag);
+	return lseek(job->ctl, (off_t)(r->off + 1), SEEK_SET) < 0 ? -1 :
+	    fd_write(job->ctl, tag, r->with_pid ? 7 : 1);
 }
 
 void
@@ -297,18 +298,17 @@ void
 job_scan(struct lib_job *job, const char *channel, const char *host)
 {
 	static struct scan sc;	/* large, and there is only one at a time */
-	int letter = -1;
+	int letter;
 
 	memset(&sc, 0, offsetof(struct scan, c));
 	sc.job = job;
 	sc.channel = channel;
 	sc.host = host;
 	sc.end = &job->rcpts;
-	if (ctl_start(&sc.c, job->ctl, job->name) == 0) {
-		sc.c.capitals = 1;
-		while ((letter = ctl_line(&sc.c)) > 0)
-			see_line(&sc, letter);
-	}
+	ctl_start(&sc.c, job->ctl, job->name);
+	sc.c.capitals = 1;
+	while ((letter = ctl_line(&sc.c)) > 0)
+		see_line(&sc, letter);
 	job->body = sc.c.body;
 	if (letter < 0)
 		job_forget(job);
