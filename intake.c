@@ -527,11 +527,9 @@ add_rcpt(struct message *m, struct part *p, const struct ctl *c)
 static long
 age_of(long stamp)
 {
-	long wall = now.wall;
+	long age = file_age(stamp);
 
-	if (wall < SANE_WALL || stamp < SANE_WALL || stamp > wall)
-		return 0;
-	return wall - stamp;
+	return age > 0 ? age : 0;
 }
 
 /* Leaves the recipient in c unread, in the part of its channel: 0, or -1

@@ -616,7 +616,7 @@ msg_id(const struct message *m)
 	memcpy(words + t.len, " id=", 4);
 	loaded = m->loaded;
 	at = m->time;
-	if (spool_id(m->name, &at, words + t.len + 4,
+	if (spool_id(m->name, &at, NULL, words + t.len + 4,
 	    sizeof(words) - t.len - 4) < 0) {
 		words[t.len] = '\0';	/* its file is gone */
 		loaded = 0;
@@ -879,7 +879,8 @@ statistic(const struct vertex *v, const char *state)
 	char id[80], line[WORD_MAX_ * 2 + 200];
 	struct text t;
 
-	if (stat_fd < 0 || spool_id(m->name, &m->time, id, sizeof(id)) < 0)
+	if (stat_fd < 0 ||
+	    spool_id(m->name, &m->time, NULL, id, sizeof(id)) < 0)
 		return;
 	text_init(&t, line, sizeof(line) - 1);
 	text_add(&t, "%s %ld %ld %s ", id, (long)(m->queued - m->born),

@@ -542,7 +542,7 @@ static int
 offer(const char *entry, char *name)
 {
 	scan.entries++;
-	if (name_usable(entry)) {
+	if (name_in(entry) != NULL) {
 		text_fmt(name, NAME_MAX_, "%s%s", office_dir(scan.at), entry);
 		return 1;
 	}
@@ -654,7 +654,8 @@ spool_where(const char *base, char *name)
 {
 	int level;
 
-	for (level = 0; level < OFFICE_LEVELS && name_usable(base); level++) {
+	for (level = 0; level < OFFICE_LEVELS && name_in(base) != NULL;
+	    level++) {
 		text_fmt(name, NAME_MAX_, "%s%s",
 		    office_dir(office_hash(base, level)), base);
 		if (spool_is_file(name))
@@ -670,7 +671,7 @@ spool_has_id(const char *name, const char *id)
 	char its[80];
 	size_t n;
 
-	if (spool_id(name, NULL, its, sizeof(its)) < 0)
+	if (spool_id(name, NULL, NULL, its, sizeof(its)) < 0)
 		return 0;
 	n = strcspn(its, ".");	/* ZMailer's ends there */
 	return strncmp(its, id, n) == 0 &&
@@ -692,7 +693,7 @@ spool_by_number(unsigned long num, const char *id, char *name)
 		d = opendir(scan_path(i));
 		while (d != NULL && !found && (e = readdir(d)) != NULL)
 			found = num_of(e->d_name, NULL) == num &&
-			    name_usable(e->d_name) &&
+			    name_in(e->d_name) != NULL &&
 			    text_fmt(name, NAME_MAX_, "%s%s", office_dir(i),
 			    e->d_name) >= 0 && spool_is_file(name) &&
 			    spool_has_id(name, id);
@@ -1030,7 +1031,7 @@ tidy_entry(const char *entry)
 
 	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s/%s", tidy.path,
 	    entry) < 0 || (tidy.area == QUEUE &&
-	    (!name_usable(entry) || !office_is_orphan("..", name))) ||
+	    (name_in(entry) == NULL || !office_is_orphan("..", name))) ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	if (tidy.area == QUEUE) {

@@ -757,7 +757,7 @@ ctl_msg(const char *name)
 	static char text[NAME_MAX_ + 44];
 	char id[40];
 	int err = errno;	/* that may be what is logged */
-	int bad = spool_id(name, NULL, id, sizeof(id)) < 0 ||
+	int bad = spool_id(name, NULL, NULL, id, sizeof(id)) < 0 ||
 	    text_fmt(text, sizeof(text), "%s id=%s", name, id) < 0;
 
 	errno = err;

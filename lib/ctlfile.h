@@ -7,7 +7,6 @@
 #include "office.h"
 
 #define CONTROL_MAX	(64L * 1024 * 1024)	/* bytes in a control file */
-#define PATH_MAX_	1024	/* bytes in a path that we build */
 #define WORD_MAX_	1000	/* bytes in a channel's or host's name */
 
 /* ---- locks of agents ---------------------------------------------------- */

@@ -49,7 +49,6 @@
 #define MAILSHARE	"/usr/local/share/mail"
 #endif
 
-#define PATH_SIZE	1024	/* bytes in a path */
 #define CONTROL		".control"
 
 /* ---- names of messages ----------------------------------------------- */
@@ -68,28 +67,21 @@ name_num(const char *name)
 	return num_of(name_base(name), NULL);
 }
 
-int
-name_usable(const char *s)
-{
-	size_t n;
-
-	if (!isdigit((unsigned char)*s))
-		return 0;
-	for (n = 0; s[n] != '\0'; n++)
-		if (iscntrl((unsigned char)s[n]) || s[n] == ' ' || s[n] == '/')
-			return 0;
-	return n < NAME_MAX_ - 4;
-}
-
 const char *
 name_in(const char *s)
 {
 	int level;
+	size_t n;
 
 	for (level = 0; level < 2 && *s >= 'A' && *s <= 'Z' && s[1] == '/';
 	    level++)
 		s += 2;
-	return name_usable(s) ? s : NULL;
+	if (!isdigit((unsigned char)*s))
+		return NULL;
+	for (n = 0; s[n] != '\0'; n++)
+		if (iscntrl((unsigned char)s[n]) || s[n] == ' ' || s[n] == '/')
+			return NULL;
+	return n < NAME_MAX_ - 4 ? s : NULL;
 }
 
 /* ---- hash directories ------------------------------------------------- */
@@ -127,7 +119,7 @@ int
 office_is_orphan(const char *office, const char *name)
 {
 	const char *base = name_base(name);
-	char path[PATH_SIZE];
+	char path[PATH_MAX_];
 	struct stat st;
 	int i;
 
@@ -149,7 +141,7 @@ office_is_orphan(const char *office, const char *name)
 static unsigned long
 start_of(const char *path, const char *name)
 {
-	char file[PATH_SIZE], line[24] = "";
+	char file[PATH_MAX_], line[24] = "";
 	size_t n = strlen(path) - strlen(name);
 	int fd = -1;
 
@@ -214,30 +206,25 @@ put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 }
 
 int
-spool_id_of(const char *path, const char *name, char *id, size_t size)
+spool_id(const char *name, const struct spool_time *at, const char *path,
+    char *id, size_t size)
 {
+	char own[PATH_MAX_];
 	struct stat st;
-	struct text t;
-
-	text_init(&t, id, size);
-	if (lstat(path, &st) < 0 || put_id(&t, name, st.st_mtime, NS(&st)) < 0)
-		return -1;
-	if ((long)st.st_mtime < SANE_WALL)
-		text_add(&t, ".%lu", start_of(path, name));
-	return t.cut ? -1 : 0;
-}
-
-int
-spool_id(const char *name, const struct spool_time *at, char *id, size_t size)
-{
-	char path[PATH_SIZE];
 	struct text t;
 
 	text_init(&t, id, size);
 	if (at != NULL && at->s != 0)
 		return put_id(&t, name, (time_t)at->s, at->ns);
-	return text_fmt(path, sizeof(path), "../queue/%s", name) < 0 ? -1 :
-	    spool_id_of(path, name, id, size);
+	if (path == NULL) {
+		text_fmt(own, sizeof(own), "../queue/%s", name);
+		path = own;
+	}
+	if (lstat(path, &st) < 0 || put_id(&t, name, st.st_mtime, NS(&st)) < 0)
+		return -1;
+	if ((long)st.st_mtime < SANE_WALL)
+		text_add(&t, ".%lu", start_of(path, name));
+	return t.cut ? -1 : 0;
 }
 
 /* ---- the name of this host ------------------------------------------- */
@@ -273,7 +260,7 @@ static char *
 word_of_file(const char *dir)
 {
 	static char line[MAILNAME_SIZE + 100];
-	char path[PATH_SIZE], *s = NULL;
+	char path[PATH_MAX_], *s = NULL;
 	FILE *f;
 
 	if (dir == NULL)
@@ -324,7 +311,7 @@ is_mail(const char *entry)
 static int
 is_second(const char *path)
 {
-	char other[PATH_SIZE];
+	char other[PATH_MAX_];
 	struct stat st;
 	size_t n = strlen(path), k = sizeof(CONTROL) - 1;
 
@@ -344,18 +331,16 @@ is_bounce(const char *entry)
 long
 file_age(long stamp)
 {
-	long wall = time(NULL);
-
-	if (wall < SANE_WALL || stamp < SANE_WALL)
+	if ((long)now.wall < SANE_WALL || stamp < SANE_WALL)
 		return -1;
-	return wall > stamp ? wall - stamp : 0;
+	return (long)now.wall > stamp ? (long)now.wall - stamp : 0;
 }
 
 int
 beside_count(const char *office, const char *dir, struct beside *b)
 {
 	int router = strcmp(dir, "postman") != 0;
-	char path[PATH_SIZE];
+	char path[PATH_MAX_];
 	struct dirent *e;
 	struct stat st;
 	DIR *d = NULL;

@@ -11,14 +11,14 @@
 #define BOUNCE_MARK	".bounce-"	/* behind a double bounce's name in
 				 * postman/: then run and hour */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
+#define PATH_MAX_	1024	/* bytes in a path that we build */
 
 /* X/Y/123-45 without its directories. */
 const char *name_base(const char *name);
 unsigned long name_num(const char *name);	/* 123 */
-/* May that be the base of a name: a digit first, no slash, not too long? */
-int	name_usable(const char *base);
-/* name_base of the text if all of it may be a name with at most two hash
- * directories in front; else NULL, as the path could lead elsewhere. */
+/* name_base of the text if that may be one, a digit first and not too long, and
+ * at most two hash directories are in front; else NULL, as the path could lead
+ * elsewhere. */
 const char *name_in(const char *);
 
 /* Hash directories by number: 0 is the top, then 26 of one letter, then 676 of
@@ -39,14 +39,11 @@ struct spool_time {
 };
 
 void	spool_time(const struct stat *, struct spool_time *);
-/* ZMailer's spool id of the message ../queue/NAME: 0, or -1.  The time is that
- * of its file, unless the caller knows it; NULL: he does not.  If the clock was
- * not set, ".START" follows. */
-int	spool_id(const char *name, const struct spool_time *, char *id,
-	    size_t size);
-/* The same for the message file at path. */
-int	spool_id_of(const char *path, const char *name, char *id,
-	    size_t size);
+/* ZMailer's spool id of the message: 0, or -1.  If the time is NULL or unknown,
+ * it is that of the message file at path; NULL means ../queue/NAME.  If the
+ * clock was not set, ".START" follows. */
+int	spool_id(const char *name, const struct spool_time *, const char *path,
+	    char *id, size_t size);
 
 #define MAILNAME_SIZE	256	/* bytes of a name, the NUL included */
 
@@ -56,8 +53,8 @@ int	spool_id_of(const char *path, const char *name, char *id,
 const char *mailname(const char *dir);
 const char *mailname_given(const char *dir);
 
-/* The seconds since a time stamp of a file; -1: not known, as the clock is not
- * set, or was not when the file was written. */
+/* The seconds from a time stamp of a file until now.wall; -1: not known, as the
+ * clock is not set, or was not when the file was written. */
 long	file_age(long stamp);
 
 struct beside {

@@ -131,7 +131,7 @@ mq_strays(struct mq_queue *q, const char *po)
 		d = text_fmt(path, sizeof(path), "%s/queue/%s", po,
 		    office_dir(i)) == 0 ? opendir(path) : NULL;
 		while (d != NULL && (e = readdir(d)) != NULL)
-			if (name_usable(e->d_name) && text_fmt(name,
+			if (name_in(e->d_name) != NULL && text_fmt(name,
 			    sizeof(name), "%s%s", office_dir(i),
 			    e->d_name) == 0)
 				bad |= stray(q, po, name);

@@ -44,7 +44,7 @@ mq_id(const char *name, const char *po, char *id, size_t size)
 
 	return po == NULL || name_in(name) == NULL || text_fmt(path,
 	    sizeof(path), "%s/queue/%s", po, name) < 0 ? -1 :
-	    spool_id_of(path, name, id, size);
+	    spool_id(name, NULL, path, id, size);
 }
 
 int
@@ -118,7 +118,7 @@ search(struct found *f, const char *prefix)
 		return;
 	}
 	while (!f->whole && (e = readdir(d)) != NULL)
-		if (name_usable(e->d_name)) {
+		if (name_in(e->d_name) != NULL) {
 			see(f, prefix, e->d_name);
 		} else if (isupper((unsigned char)e->d_name[0]) &&
 		    e->d_name[1] == '\0' && strlen(prefix) < 4) {

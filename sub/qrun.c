@@ -342,7 +342,7 @@ put(struct file *q, const char *path, int fd, unsigned long num,
 		say("there is no memory for its header");
 		return -1;
 	}
-	spool_id_of(path, name, id, sizeof(id));
+	spool_id(name, NULL, path, id, sizeof(id));
 	bad = entry_put(&q->m, q->po, path, fd, name, q->m.head.body);
 	if (bad >= 0)
 		say_accepted(q, id, name);

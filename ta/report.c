@@ -496,7 +496,7 @@ put_programs(struct draft *d, struct report *r)
 	fprintf(f, "Reporting-MTA: dns; %s\n", d->d.name);
 	if (r->nfiles == 1 && d->arrived != 0)
 		put_date(f, "Arrival-Date", d->arrived);
-	if (r->nfiles == 1 && spool_id(r->files[0], NULL, value,
+	if (r->nfiles == 1 && spool_id(r->files[0], NULL, NULL, value,
 	    sizeof(value)) == 0)
 		dsn_field(f, "X-Local-Spool-ID", value);
 	for (i = 0; i < r->n; i++) {
