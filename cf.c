@@ -800,10 +800,8 @@ take_pattern(void)
 	rd.link = &c->next;
 	rd.clauses++;
 	why = keyword && strchr(word, '=') != NULL ? "is a keyword "
-	    "and must not stand in the first column" : pat_check(word);
-	if (why == NULL && (c->patterns = pat_expand(word)) == NULL)
-		why = "makes too many alternatives; write more than one "
-		    "pattern";
+	    "and must not stand in the first column" :
+	    pat_read(word, &c->patterns);
 	if (why != NULL)
 		wrong("%s", why);
 	else if (keyword)	/* a channel of that name is rare */

@@ -42,7 +42,8 @@ find(int address, const char *text)
 	return p;
 }
 
-/* A new hold, not in the list yet; NULL with errno. */
+/* A new hold, not in the list yet; NULL with errno if the pattern is wrong or
+ * there is no memory. */
 static struct hold *
 hold_new(int address, const char *text)
 {
@@ -51,7 +52,7 @@ hold_new(int address, const char *text)
 	if (h == NULL)
 		return NULL;
 	strcpy(h->text, text);
-	if (address && (h->patterns = pat_expand(text)) == NULL) {
+	if (address && pat_read(text, &h->patterns) != NULL) {
 		free(h);
 		errno = ENOMEM;
 		return NULL;
@@ -83,8 +84,7 @@ is_gone(const char *base)
 	return spool_where(base, name) < 0 && errno == ENOENT;
 }
 
-/* Adds the hold of a line; without memory it is lost, which mem_get logs.  1 if
- * it is dropped, or 0. */
+/* Adds the hold of a line: 1 if it is dropped, or 0. */
 static int
 take_line(char *line)
 {
@@ -92,20 +92,19 @@ take_line(char *line)
 	struct hold **p;
 
 	line[strcspn(line, "\n")] = '\0';
-	if ((!address && strncmp(line, "message ", 8) != 0) ||
-	    line[8] == '\0' || (address && pat_check(line + 8) != NULL)) {
-		if (*line != '\0')
-			log_warn("holds %s is no hold and is passed over",
-			    line);
+	if (*line == '\0')
 		return 0;
+	if ((address || strncmp(line, "message ", 8) == 0) &&
+	    line[8] != '\0') {
+		if (!address && is_gone(line + 8)) {
+			log_info("holds msg=%s is not in the spool", line + 8);
+			return 1;
+		}
+		p = find(address, line + 8);
+		if (*p != NULL || (*p = hold_new(address, line + 8)) != NULL)
+			return 0;
 	}
-	if (!address && is_gone(line + 8)) {
-		log_info("holds msg=%s is not in the spool", line + 8);
-		return 1;
-	}
-	p = find(address, line + 8);
-	if (*p == NULL)
-		*p = hold_new(address, line + 8);
+	log_warn("holds %s is no hold and is passed over", line);
 	return 0;
 }
 

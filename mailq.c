@@ -517,15 +517,9 @@ take_seconds(int argc, char **argv)
 static int
 take_filter(void)
 {
-	const char *why = pat_check(want.filter);
+	const char *why = pat_read(want.filter, &want.patterns);
 
-	if (why != NULL)
-		return usage(why);
-	want.patterns = pat_expand(want.filter);
-	if (want.patterns != NULL)
-		return 0;
-	mq_complain("the filter has too many alternatives");
-	return X_USAGE;
+	return why != NULL ? usage(why) : 0;
 }
 
 /* Where the scheduler's log is, unless it was named. */

@@ -417,9 +417,8 @@ understand(struct operation *r)
 	}
 	if (strchr(r->what, '/') == NULL)
 		why = "is neither the name of a message nor channel/host";
-	else if ((why = pat_check(r->what)) == NULL &&
-	    (r->patterns = pat_expand(r->what)) == NULL)
-		why = "makes too many alternatives";
+	else
+		why = pat_read(r->what, &r->patterns);
 	if (why != NULL)
 		text_add(r->answer, "no %s %s", r->what, why);
 	return why != NULL ? -1 : 0;

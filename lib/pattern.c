@@ -41,8 +41,9 @@ item_end(const char *p)
 	return p + 1;
 }
 
-const char *
-pat_check(const char *p)
+/* What is wrong with the pattern, or NULL. */
+static const char *
+check(const char *p)
 {
 	const char *end;
 	int depth = 0;
@@ -126,24 +127,31 @@ expand(char **all, int n, const char *s, int depth)
 	return n;
 }
 
-char **
-pat_expand(const char *pattern)
+const char *
+pat_read(const char *pattern, char ***all)
 {
-	char **all = mem_get((ALTERNATIVES + 1) * sizeof(*all)), **fit;
-	char *s = mem_dup(pattern);
+	const char *why = check(pattern);
+	char *s, **fit;
 	int n = -1;
 
-	if (all != NULL && s != NULL) {
+	*all = NULL;
+	if (why != NULL)
+		return why;
+	s = mem_dup(pattern);
+	*all = mem_get((ALTERNATIVES + 1) * sizeof(**all));
+	if (s != NULL && *all != NULL) {
 		text_lower(s);
-		n = expand(all, 0, s, 0);
+		n = expand(*all, 0, s, 0);
 	}
 	free(s);
-	if (n < 0) {
-		pat_free(all);
+	if (n >= 0) {
+		fit = realloc(*all, ((size_t)n + 1) * sizeof(**all));
+		*all = fit == NULL ? *all : fit;
 		return NULL;
 	}
-	fit = realloc(all, ((size_t)n + 1) * sizeof(*all));
-	return fit == NULL ? all : fit;
+	pat_free(*all);
+	*all = NULL;
+	return "it makes too many alternatives; write more than one pattern";
 }
 
 /* ---- matching -------------------------------------------------------- */

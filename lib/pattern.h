@@ -4,11 +4,9 @@
 #ifndef PATTERN_H
 #define PATTERN_H
 
-/* What is wrong with the pattern, or NULL. */
-const char *pat_check(const char *);
-/* All alternatives of a valid pattern, in lower case, with a NULL at the end;
- * NULL if there are too many, or no memory. */
-char	**pat_expand(const char *);
+/* Sets *all to all alternatives of the pattern, in lower case, with a NULL at
+ * the end: NULL; or to NULL: what is wrong with the pattern. */
+const char *pat_read(const char *, char ***all);
 void	pat_free(char **);
 /* Does it match the text, which is in lower case? */
 int	pat_match(const char *, const char *);

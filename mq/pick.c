@@ -25,17 +25,7 @@
 
 /* ---- reading ----------------------------------------------------------- */
 
-static const char *
-take_pattern(char ***to, const char *s)
-{
-	const char *why = pat_check(s);
-
-	if (why == NULL && (*to = pat_expand(s)) == NULL)
-		why = "it has too many alternatives";
-	return why;
-}
-
-/* With a slash at its end, or pat_expand would add any host. */
+/* With a slash at its end, or pat_read would add any host. */
 static const char *
 take_address(char ***to, const char *s)
 {
@@ -48,7 +38,7 @@ take_address(char ***to, const char *s)
 	}
 	if (text_fmt(pattern, sizeof(pattern), "%.*s/", (int)n, s) < 0)
 		return "it is too long";
-	return take_pattern(to, pattern);
+	return pat_read(pattern, to);
 }
 
 static const char *
@@ -66,7 +56,7 @@ take_to(struct mq_pick *p, const char *s)
 static const char *
 take_dest(struct mq_pick *p, const char *s)
 {
-	return *s == '\0' ? "it is empty" : take_pattern(&p->dest, s);
+	return *s == '\0' ? "it is empty" : pat_read(s, &p->dest);
 }
 
 static const char *

@@ -151,8 +151,9 @@ mq_release(struct mq_order *o, const char *po)
 		return X_UNAVAILABLE;
 	}
 	for (i = 0; i < o->n; i++) {
-		patterns = strchr(o->what[i], '/') == NULL ? NULL :
-		    pat_expand(o->what[i]);
+		patterns = NULL;
+		if (strchr(o->what[i], '/') != NULL)
+			pat_read(o->what[i], &patterns);
 		found = 0;
 		for (k = 0; k < q.nunrouted; k++) {
 			if (!is_meant(o->what[i], patterns, q.unrouted[k].num))
@@ -162,8 +163,7 @@ mq_release(struct mq_order *o, const char *po)
 			if (bad != 0)
 				rc = bad;
 		}
-		if (patterns != NULL)
-			pat_free(patterns);
+		pat_free(patterns);
 		if (found == 0 || strcmp(o->what[i], "all") == 0)
 			o->what[left++] = o->what[i];
 	}

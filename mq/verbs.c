@@ -76,7 +76,8 @@ called(char *word)
 static const char *
 what_is_wrong(const char *verb, const char *what)
 {
-	const char *p;
+	const char *p, *why;
+	char **all;
 
 	if (*what == '\0' || strlen(what) > WHAT_MOST)
 		return "a message or pattern is empty or too long";
@@ -92,7 +93,9 @@ what_is_wrong(const char *verb, const char *what)
 	if (strchr(what, '/') == NULL)
 		return "that is no name of a message; a pattern has a slash, "
 		    "as in smtp/*";
-	return pat_check(what);
+	why = pat_read(what, &all);
+	pat_free(all);
+	return why;
 }
 
 /* 0 or -1. */
@@ -345,14 +348,13 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
 			p.states = (1UL << MQ_EVICTED) - 1;
 		p.hold = p.released ? what : NULL;
 		p.released = 0;
-		p.dest = pat_expand(what);
+		pat_read(what, &p.dest);
 	}
 	if (mq_pick(&p, q, view, why) < 0) {
 		mq_complain(why);
 		return X_UNAVAILABLE;
 	}
-	if (p.dest != NULL)
-		pat_free(p.dest);
+	pat_free(p.dest);
 	if ((*o->verb == 'r' && put_released(q, what) > 0) || p.found > 0)
 		return 0;
 	if (strcmp(what, "all") == 0) {

@@ -149,15 +149,15 @@ expand(struct routes *t, struct route *r, const char *pattern)
 			pattern++;
 		} else {
 			text_put(&s, pattern, 1);
-			if (*pattern == '\\' && pattern[1] != '\0')
-				text_put(&s, ++pattern, 1);
+			if (*pattern != '\\')
+				continue;
+			if (*++pattern == '\0')
+				return "a backslash stands at its end";
+			text_put(&s, pattern, 1);
 		}
 	text_add(&s, "/");
-	if (s.cut)
-		return "the pattern is too long";
-	r->patterns = pat_expand(whole);
-	return r->patterns == NULL ? "the pattern has too many alternatives" :
-	    NULL;
+	return s.cut ? "the pattern is too long" :
+	    pat_read(whole, &r->patterns);
 }
 
 static int
@@ -209,7 +209,6 @@ static const char *
 add_line(struct routes *t, const char *pattern, struct route **made)
 {
 	struct route *r = mem_get(sizeof(*r));
-	const char *why = pat_check(pattern);
 
 	*made = r;
 	if (r == NULL)
@@ -217,7 +216,7 @@ add_line(struct routes *t, const char *pattern, struct route **made)
 	r->line = t->line;
 	*t->end = r;
 	t->end = &r->next;
-	return why != NULL ? why : expand(t, r, pattern);
+	return expand(t, r, pattern);
 }
 
 static const char *

@@ -37,9 +37,10 @@ conf_of(struct config *c, char *address)
 static int
 match(const char *pattern, const char *text)
 {
-	char **all = pat_expand(pattern), **p;
+	char **all, **p;
 	int found = 0;
 
+	pat_read(pattern, &all);
 	for (p = all; p != NULL && *p != NULL; p++)
 		found |= pat_match(*p, text);
 	pat_free(all);
@@ -50,11 +51,11 @@ match(const char *pattern, const char *text)
 static int
 expand(const char *pattern)
 {
-	const char *why = pat_check(pattern);
-	char **all = why == NULL ? pat_expand(pattern) : NULL, **p;
+	char **all, **p;
+	const char *why = pat_read(pattern, &all);
 
-	if (all == NULL)
-		puts(why != NULL ? why : "too many");
+	if (why != NULL)
+		puts(why);
 	for (p = all; p != NULL && *p != NULL; p++)
 		puts(*p);
 	pat_free(all);
