@@ -610,6 +610,7 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->dsn_newer = m->diags = c->ndiag > 0;
 	m->dsn_due = m->failed || m->dsn_newer;
 	m->verbose = c->has_verbose != 0;
+	m->warning = c->has_warning != 0;
 }
 
 static char replaces[sizeof(((struct ctl *)0)->obsoletes)];

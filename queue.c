@@ -166,21 +166,6 @@ read_reasons(const struct vertex *v, long *when)
 	return err != 0 ? -1 : 0;
 }
 
-/* Has the file a warning that was not sent, as after a crash? */
-static int
-has_warning(const char *name)
-{
-	struct diags n;
-	int found = 0;
-
-	if (diag_open(&n, name) == 0)
-		while (!found && diag_next(&n))
-			found = n.tag == ' ' &&
-			    strcmp(n.field[1], "delayed") == 0;
-	ctl_close(&n.c);
-	return found;
-}
-
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
 /* Frees the vertices of the message that are OUT. */
@@ -625,7 +610,7 @@ q_add(struct message *m, unsigned long num)
 	q.nkept += m->held;
 	if (q.messages.n > q.peak_messages)
 		q.peak_messages = q.messages.n;
-	if (!m->over && m->diags && has_warning(m->name))
+	if (!m->over && m->warning)
 		add_dsn(m, "delay", 0);
 	return 0;
 }

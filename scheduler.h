@@ -398,6 +398,8 @@ struct message {
 	unsigned dsn_newer : 1;	/* ... recipients are done since the agent last
 				 * got it */
 	unsigned verbose : 1;	/* has a v line */
+	unsigned warning : 1;	/* it was loaded with a warning that was not
+				 * sent, as after a crash */
 	unsigned swept : 1;	/* is on the sweep's list */
 	unsigned over : 1;	/* all recipients are done; that is logged */
 	unsigned end : 3;	/* enum msg_end */

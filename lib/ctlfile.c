@@ -508,7 +508,10 @@ scan_line(struct ctl *c)
 			c->why = "its o line has no number";
 		break;
 	case 'd':
-		c->ndiag += c->l.line[1] == ' ';
+		if (c->l.line[1] != ' ')
+			break;
+		c->ndiag++;
+		c->has_warning |= strstr(value, "\1delayed\1") != NULL;
 		break;
 	case 'v':
 		c->has_verbose = 1;

@@ -56,6 +56,7 @@ struct ctl {
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
+	int	has_warning;	/* ... a warning of a delay that was not sent */
 	char	obsoletes[64];	/* value of the x line, or "" */
 	int	near;		/* further lines that may be its N line */
 	int	folded;		/* the last line was a Message-ID field without
