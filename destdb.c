@@ -167,17 +167,12 @@ write_all(FILE *f)
 static void
 save(enum unsaved least)
 {
-	const char *path = own_path(), *base = strrchr(path, '/') + 1;
-	char fresh[PATH_MAX_ + 100];
-
 	db.logged = db.wrong;
 	db.wrong = 0;
 	if (q.unsaved < least)
 		return;
-	/* other hosts ignore a name that begins with a dot */
-	text_fmt(fresh, sizeof(fresh), "%.*s.%s.new", (int)(base - path), path,
-	    base);
-	if (fd_replace(path, fresh, write_all) < 0) {
+	/* other hosts ignore the new file, whose name begins with a dot */
+	if (fd_replace(own_path(), write_all) < 0) {
 		complain(db.path, "cannot be written: ", strerror(errno));
 		return;
 	}

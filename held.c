@@ -24,7 +24,7 @@
 
 #define FILE_NAME	".mailq.holds"
 
-static char path[PATH_MAX_], fresh[PATH_MAX_];	/* the file, and its next */
+static char path[PATH_MAX_];	/* the file */
 
 /* The address of the pointer to the hold, or of the NULL at the end of the list
  * when there is none. */
@@ -117,8 +117,7 @@ held_load(void)
 	int fd, bad, dropped = 0;
 	FILE *f;
 
-	text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice);
-	if (text_fmt(fresh, sizeof(fresh), "%s.new", path) < 0) {
+	if (text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice) < 0) {
 		log_err("holds file=%s its name is too long", path);
 		return -1;
 	}
@@ -134,7 +133,7 @@ held_load(void)
 		    fd_own_why());
 	if (f != NULL)
 		fclose(f);
-	if (dropped && !bad && fd_replace(path, fresh, print_holds) < 0)
+	if (dropped && !bad && fd_replace(path, print_holds) < 0)
 		log_warn("holds %s", strerror(errno));
 	return bad ? -1 : 0;
 }
@@ -179,7 +178,7 @@ held_set(int address, const char *text, int on)
 			return -1;
 	}
 	*p = on ? h : h->next;
-	bad = fd_replace(path, fresh, print_holds) < 0;
+	bad = fd_replace(path, print_holds) < 0;
 	if (bad)
 		*p = on ? NULL : h;
 	if (bad == on) {	/* it is not in the list any more */

@@ -840,18 +840,10 @@ static int stat_fd = -1;
 int
 msg_statlog(void)
 {
-	int fd = opt.statlog == NULL ? -1 : fd_append(opt.statlog);
-
-	if (opt.statlog == NULL)
+	if (opt.statlog == NULL || fd_append(&stat_fd, opt.statlog) == 0)
 		return 0;
-	if (fd < 0) {
-		log_err("statlog file=%s %s", opt.statlog, fd_own_why());
-		return -1;
-	}
-	if (stat_fd >= 0)
-		close(stat_fd);
-	stat_fd = fd;
-	return 0;
+	log_err("statlog file=%s %s", opt.statlog, fd_own_why());
+	return -1;
 }
 
 /* This second in UTC, as 2026-11-22T09:10:11Z. */

@@ -11,7 +11,6 @@
 #define BOUNCE_MARK	".bounce-"	/* behind a double bounce's name in
 				 * postman/: then run and hour */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
-#define PATH_MAX_	1024	/* bytes in a path that we build */
 
 /* X/Y/123-45 without its directories. */
 const char *name_base(const char *name);

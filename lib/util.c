@@ -358,16 +358,8 @@ log_copy(int fd)
 int
 log_file(const char *path)
 {
-	int fd;
-
 	log_flush();
-	fd = fd_append(path);
-	if (fd < 0)
-		return -1;
-	if (lg.fd > 2)
-		close(lg.fd);
-	lg.fd = fd;
-	return 0;
+	return fd_append(&lg.fd, path);
 }
 
 void
@@ -743,7 +735,7 @@ fd_own_why(void)
 /* In a directory that others may write to, such as /tmp, a link or a second
  * name may be another user's trap. */
 int
-fd_append(const char *path)
+fd_append(int *to, const char *path)
 {
 	struct stat st, opened;
 	int there = lstat(path, &st) == 0;
@@ -759,11 +751,15 @@ fd_append(const char *path)
 		    (S_ISREG(opened.st_mode) && opened.st_nlink != 1);
 	if (fd >= 0 && bad)
 		close(fd);
-	else if (fd >= 0)
-		fd_cloexec(fd);
 	if (bad)
 		errno = EPERM;
-	return bad ? -1 : fd;
+	if (bad || fd < 0)
+		return -1;
+	fd_cloexec(fd);
+	if (*to > 2)
+		close(*to);
+	*to = fd;
+	return 0;
 }
 
 /* A signal may end a write early; a pipe or a full disk may take a part. */
@@ -806,11 +802,18 @@ file_sync(FILE *f)
 /* The new file is synced before it gets the name: after a crash there is the
  * old file or the new one, whole. */
 int
-fd_replace(const char *path, const char *fresh, void (*print)(FILE *))
+fd_replace(const char *path, void (*print)(FILE *))
 {
+	const char *slash = strrchr(path, '/');
+	const char *name = slash == NULL ? path : slash + 1;
+	char fresh[2 * PATH_MAX_];
 	int fd, bad;
 	FILE *f;
 
+	errno = ENAMETOOLONG;
+	if (text_fmt(fresh, sizeof(fresh), "%.*s%s%s.new", (int)(name - path),
+	    path, *name == '.' ? "" : ".", name) < 0)
+		return -1;
 	unlink(fresh);
 	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
 	if (fd < 0)

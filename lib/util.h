@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #define VERSION	"0.2"	/* of every program */
+#define PATH_MAX_	1024	/* bytes in a path that we build */
 
 #ifdef NO_SYMLINK
 #define lstat stat
@@ -189,14 +190,15 @@ int	fd_plain(const char *path, int flags, struct stat *);
  * means that it is another kind of file.  fd_own_why: that errno in words. */
 int	fd_own(const char *path, int flags, int mode);
 const char *fd_own_why(void);
-/* Replaces the file: print writes to the file fresh, in the same directory,
- * which is synced and renamed.  0, or -1 with errno and the old file in
- * place. */
-int	fd_replace(const char *path, const char *fresh, void (*print)(FILE *));
+/* Replaces the file dir/NAME: print writes to dir/.NAME.new (NAME.new if NAME
+ * begins with a dot), which is synced and renamed.  0, or -1 with errno and the
+ * old file in place. */
+int	fd_replace(const char *path, void (*print)(FILE *));
 /* Opens a file that the administrator has named, for appending, or makes it.  A
- * link is followed if it is root's or ours; a file has one name.  A descriptor,
- * or -1 as in fd_own. */
-int	fd_append(const char *path);
+ * link is followed if it is root's or ours; a file has one name.  *to becomes
+ * its descriptor, and an earlier one there is closed: 0.  Or -1 as in fd_own;
+ * then *to stays as it was. */
+int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* A write lock on the whole file, without waiting: 0 or -1. */
 int	fd_lock(int fd);

@@ -112,7 +112,7 @@ transcript(const char *s, size_t n)
 	time_t wall = time(NULL);
 	struct tm *tm = localtime(&wall);
 	struct text t;
-	int fd;
+	int fd = -1;
 
 	if (tm != NULL)
 		strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", tm);
@@ -124,8 +124,7 @@ transcript(const char *s, size_t n)
 	if (n > 2)
 		text_put(&t, s + 2, n - 2);
 	line[t.len++] = '\n';
-	fd = fd_append(opt.log);
-	if (fd < 0)
+	if (fd_append(&fd, opt.log) < 0)
 		return;
 	fd_write(fd, line, t.len);
 	close(fd);
