@@ -1214,24 +1214,12 @@ q_wait(void)
 	return w < e ? w : e;
 }
 
-static int
-has_job(long pid, const char *name)
-{
-	const struct ta *ta = agent_of(pid);
-	const struct vertex *v = ta == NULL ? NULL : ta->jobs.head;
-
-	while (v != NULL && strcmp(v->msg->name, name) != 0)
-		v = v->next;
-	return v != NULL;
-}
-
 void
 q_reload(struct config *config)
 {
 	struct vertex *v;
 	struct hlink *l;
 
-	ctl_has_job = has_job;
 	th_reload(config);
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		q_rearm(OWNER(struct message, link, l));

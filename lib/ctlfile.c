@@ -32,12 +32,11 @@
  *
  * The lock of a process that is gone is removed.  If the process lives, another
  * process may have got its number.  A lock is believed while the number is that
- * of an agent of ours with a job of the file, or of a process with an fcntl
- * lock on the file, as our agents have.  Any other is believed for
- * LOCK_BELIEVED seconds after it was first seen: ZMailer's agents take no fcntl
- * lock, and some file systems have none.  The fcntl lock is on a byte whose
- * place is computed from the number of the process, and ends with the process;
- * agent.c sets it.
+ * of a process with an fcntl lock on the file, as our agents have.  Any other
+ * is believed for LOCK_BELIEVED seconds after it was first seen: ZMailer's
+ * agents take no fcntl lock, and some file systems have none.  The fcntl lock
+ * is on a byte whose place is computed from the number of the process, and ends
+ * with the process; agent.c sets it.
  *
  * The tag of a lock is followed by the number of the process in six bytes,
  * right aligned.  A number of more digits is written as 'a' and five digits of
@@ -570,19 +569,12 @@ alive(long pid)
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-int (*ctl_has_job)(long pid, const char *name);
-
 /* Is a process with this number at work on the file?  See the essay. */
 static int
 is_believed(const struct ctl *c, long pid)
 {
-	if (!alive(pid))
-		return 0;
-	/* after a power cut, the number may be another agent's */
-	if (has_lock(c->l.fd, pid) ||
-	    (ctl_has_job != NULL && ctl_has_job(pid, c->name)))
-		return 1;
-	return now.mono < c->since + LOCK_BELIEVED;
+	return alive(pid) && (has_lock(c->l.fd, pid) ||
+	    now.mono < c->since + LOCK_BELIEVED);
 }
 
 /* The byte at off of the file, or -1. */

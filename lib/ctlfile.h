@@ -110,9 +110,6 @@ const char *ctl_address(struct ctl *);
 /* Reads on to the next pending recipient or T line, as ctl_line.  Removes the
  * locks of dead agents. */
 int	ctl_next(struct ctl *);
-/* Is the process an agent of ours that has a job of the file with this name?
- * Set by the scheduler; NULL: no process is. */
-extern int (*ctl_has_job)(long pid, const char *name);
 /* A hash of the mailbox of the current recipient if its host is "-"; 0: it has
  * no mailbox. */
 unsigned ctl_box(const struct ctl *);
