@@ -137,16 +137,21 @@ office_is_orphan(const char *office, const char *name)
 /* ---- spool ids -------------------------------------------------------- */
 
 /* Reads the number of the start from the file STARTS_FILE in the post office;
- * 0 if there is none.  path is that of a message file, queue/NAME. */
+ * 0 if there is none.  path is that of the message's file, below the post
+ * office in a directory that has the same hash directories as the name. */
 static unsigned long
 start_of(const char *path, const char *name)
 {
+	const char *end = path + strlen(path);
 	char file[PATH_MAX_], line[24] = "";
-	size_t n = strlen(path) - strlen(name);
-	int fd = -1;
+	int fd = -1, up = 2;
 
-	if (n >= 6 && text_fmt(file, sizeof(file), "%.*s%s", (int)n - 6, path,
-	    STARTS_FILE) == 0)
+	for (; *name != '\0'; name++)
+		up += *name == '/';
+	while (up > 0 && end > path)
+		up -= *--end == '/';
+	if (up == 0 && text_fmt(file, sizeof(file), "%.*s/" STARTS_FILE,
+	    (int)(end - path), path) == 0)
 		fd = fd_plain(file, O_RDONLY, NULL);
 	if (fd < 0)
 		return 0;

@@ -350,6 +350,14 @@ if command -v touch >/dev/null && touch -t 197001020304.05 "$tmp/old" \
 	show "$id"
 	like 'the id of an earlier start finds the message, too' "$rc $said" \
 	    '^60101-1  '
+	printf 'to <user@x.example>\nenv-end\nSubject: x\n\nx\n' \
+	    >"$po/router/file"
+	touch -t 197001020304.05 "$po/router/file"
+	num=$(ls -i "$po/router/file" | awk '{ print $1 }')
+	mv "$po/router/file" "$po/router/$num"
+	"$top/submit" -q -v -P "$po" -C "$tmp/routes" 2>"$tmp/out"
+	like 'submit -q says the id with the number of the start' \
+	    "$(cat "$tmp/out")" " id=S$num[A-Za-z0-9=-]*[.]8 "
 else
 	skip 'without a clock the id has the number of the start' 'no touch -t'
 fi
