@@ -359,7 +359,8 @@ ctl_walk(struct ctl *c)
 				see_header(c);
 			continue;
 		}
-		if (strncmp(c->l.line, "rcvdfrom ", 9) == 0)
+		if (c->l.line[0] == 'r' &&
+		    strncmp(c->l.line, "rcvdfrom ", 9) == 0)
 			continue;
 		c->in_block = c->l.len <= 2 && (c->l.line[0] == 'm' ||
 		    c->l.line[0] == 'M');
