@@ -552,7 +552,10 @@ status_reaped(long pid, int status)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && may_log())
 		log_info("mailq pid=%ld its reader took nothing and is given "
 		    "up", pid);
-	if (pid == st.file && status != 0) {
+	if (pid != st.file)
+		return 1;
+	st.file = 0;
+	if (status != 0) {
 		log_err("dump file=%s cannot be written", queue_file);
 		unlink(fresh_file);
 	}
@@ -567,6 +570,10 @@ status_file(void)
 	    strrchr(opt.logfile, '/');
 	int fd, place = free_dump(0);
 
+	if (st.file != 0) {
+		log_info("dump file=%s is being made already", queue_file);
+		return;
+	}
 	if (place < 0) {
 		log_err("dump too many are being made");
 		return;

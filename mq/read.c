@@ -373,12 +373,12 @@ vertex(struct reader *r)
 		return memory(r);
 	j->qid = (unsigned)qid;
 	n = number(r, ";");
-	if (n < 0 || expect(r, " ") < 0)
+	if (n < 0 || expect(r, n == 0 ? "\t" : " ") < 0)
 		return -1;
-	if (n < 1 || (unsigned long)n > RCPT_MOST)
+	if ((unsigned long)n > RCPT_MOST)
 		return wrong(r, "so many recipients cannot be%s", "");
 	j->nrcpt = (unsigned)n;
-	return offsets(r, n) < 0 ? -1 : rest(r, j);
+	return n > 0 && offsets(r, n) < 0 ? -1 : rest(r, j);
 }
 
 /* One line of a list has been read up to its TAB; the numbers follow. */

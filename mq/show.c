@@ -212,7 +212,7 @@ mq_put_job(const struct mq_job *j)
 	putchar('/');
 	mq_put(stdout, j->dest->host);
 	fputs("  ", stdout);
-	if (j->nrcpt > 0)
+	if (strcmp(j->dest->channel, "dsn") != 0)
 		mq_put_count(j->nrcpt, "recipient");
 	else
 		fputs("for the sender", stdout);

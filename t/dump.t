@@ -213,6 +213,44 @@ sched_stop
 is 'the pipes go when the scheduler ends' \
     "$(ls -a "$po" "$po/public" | grep mailq)" ''
 
+# ---- what an agent has reported ---------------------------------------------
+
+# It ends no job until the file is there.
+agent slow <<'END'
+echo '#hungry'
+while read -r job host && [ -n "$job" ]; do
+	case $job in '#idle') echo '#hungry'; continue ;; esac
+	printf '%s/55\t\tok\n' "${job%%-*}"
+	echo '#step all reported'
+	while [ -d ../transport ] && [ ! -f "$1" ]; do sleep 1; done
+	echo '#hungry'
+done
+END
+po=$tmp/po1
+pipe=$po/public/.mailq.text
+spool_new "$po"
+conf "$tmp/base" <<END
+slow/*	command="slow $tmp/over"
+END
+start
+put "$po" 151-1 slow a.host u1
+wait_log 'delivered msg=151-1'
+reported() {	# [option ...]
+	POSTOFFICE=$po "$top/mailq" -q "$pipe" "$@"
+}
+ok 'the step of an agent that has reported all comes' \
+    wait_for 30 eval 'reported | grep "all reported"'
+like 'mailq shows a job of which all recipients are reported' \
+    "$(reported 2>&1 | tr '\n' '@')" \
+    '@	slow/a.host  0 recipients, not tried yet@		.*pid [0-9]+'
+for i in -v -s -c -j -Q; do
+	ok "mailq $i takes a job of which all recipients are reported" \
+	    reported $i
+done
+: >"$tmp/over"
+ok 'the message goes' wait_for 30 po_empty "$po"
+sched_stop
+
 # ---- what an agent says cannot break it -------------------------------------
 
 po=$tmp/po2
@@ -309,6 +347,19 @@ like 'lines that are no query are logged' "$(lines ' mailq pipe=')" \
 # A dump that no pipe holds; 50 who want it and do not read it.
 put_many "$po" 1500 100 parked
 wait_for 60 eval '[ "$(count "load msg=10[0-9]*-1")" -ge 1500 ]'
+# Of a queue of 1500 messages: one is not complete when the next is ordered.
+twice() {
+	kill -USR2 $sched_pid
+	logged 'dump file=.* is being made already'
+}
+ok 'a SIGUSR2 while a dump is being made makes no other' wait_for 30 \
+    eval 'twice || twice || twice || twice || twice || twice || twice'
+has_file() {
+	[ "$(tail -n 1 "$tmp/log/scheduler.queue")" = End: ] &&
+	    [ ! -f "$tmp/log/scheduler.queue.new" ]
+}
+ok 'the dump of many SIGUSR2 is complete' wait_for 30 has_file
+is 'many SIGUSR2 are no error' "$(lines ' err dump')" ''
 bg "$ask" stuck pipe "$pipe" 50
 stuck=$bg_pid
 wait_for 30 sh -c "ls '$pipe'.*x49"
