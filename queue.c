@@ -230,7 +230,8 @@ remove_vertex(struct vertex *v, int over, double until)
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
 
-	over = over && (m->end >= END_DROP || !has_out(v));
+	over = over && (m->end >= END_DROP || !has_out(v) ||
+	    msg_rest(m) == 0);
 	th_out(v);
 	v->state = V_DONE;
 	msg_gone(v, v->left);

@@ -7,12 +7,17 @@
 po=$tmp/po
 
 # It says what $tmp/say has, reports on the recipients of its job one by one,
-# and ends the job.
+# and ends the job; with a second file, not before that is there.
 agent evil <<'END'
 tab=$(printf '\t')
 echo '#hungry'
 while IFS= read -r line && [ -n "$line" ]; do
-	[ "$line" = '#idle' ] || cat "$1"
+	[ "$line" = '#idle' ] || {
+		while [ -n "$2" ] && [ -d ../transport ] && [ ! -f "$2" ]; do
+			sleep 1
+		done
+		cat "$1"
+	}
 	echo '#hungry'
 done
 END
@@ -136,4 +141,53 @@ ok 'reports that come backwards are read' wait_log 'deferred msg=401-1' 30
 is 'an agent that reports backwards is not taken for silent' \
     "$(lines ' agent-lost ')" ''
 sched_stop
+
+# Two recipients are in core.  The third has a reason before it is read, and is
+# then delivered by a report, so its reason is left over.  With some C libraries
+# freed memory has other bytes.
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 2
+PARAMrcptminimum 1
+*/*	interval=1h expiry=1d
+evil/g	command="evil $tmp/say $tmp/go"
+evil/h	command="evil $tmp/say"
+END
+POSTOFFICE=$po RENDEZVOUS=$po/public/.mailq.text
+export POSTOFFICE RENDEZVOUS
+say() {		# status of the third
+	{
+		echo '303/55		deferred one'
+		echo '303/83		deferred two'
+		echo "303/111		$1"
+	} >"$tmp/say.new"
+	mv "$tmp/say.new" "$tmp/say"
+}
+say 'deferred three'
+put "$po" 303-1 evil g u1 evil h u2 evil h u3
+MALLOC_PERTURB_=165 GLIBC_TUNABLES=glibc.malloc.tcache_count=0
+export MALLOC_PERTURB_ GLIBC_TUNABLES
+ok 'the scheduler starts' sched_start "$po" "$tmp/cf" -q "$RENDEZVOUS"
+unset MALLOC_PERTURB_ GLIBC_TUNABLES
+wait_log 'deferred msg=303-1 .*rcpt=83 .* tries=1 '
+say ok
+for n in 2 3 4; do
+	flushed() {
+		"$top/mailq" flush evil/h && logged "rcpt=83 .* tries=$n "
+	}
+	wait_for 30 flushed
+done
+ok 'a recipient that is not in core is delivered after a deferral' \
+    logged 'delivered msg=303-1 .*rcpt=111 '
+: >"$tmp/go"
+wait_log 'deferred msg=303-1 .*rcpt=55 '
+MAILQ_WAIT=20
+export MAILQ_WAIT
+like 'it is bounced' "$("$top/mailq" bounce 303-1 2>&1)" \
+    '2 jobs bounced'
+ok 'the message goes' wait_for 30 po_empty "$po"
+sched_stop
+is 'the scheduler ends well after a bounce' $sched_rc 0
 finish
