@@ -234,6 +234,8 @@ remove_vertex(struct vertex *v, int over, double until)
 	    msg_rest(m) == 0);
 	th_out(v);
 	v->state = V_DONE;
+	if (m->end == END_DROP || m->end == END_GONE)
+		q.rcpts_out += th_is_dsn(t) ? 0 : v->left;
 	msg_gone(v, v->left);
 	m->left--;
 	m->ndsn -= th_is_dsn(t);
@@ -405,6 +407,7 @@ q_drop(struct message *m, const char *why)
 
 	log_info("drop msg=%s %s", ctl_msg(m->name), why);
 	m->end = spool_gone(m->name) ? END_GONE : END_DROP;
+	q.rcpts_out += msg_rest(m);
 	read_no_more(m);
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (is_in_core(v) && v->state != V_FED)

@@ -413,6 +413,10 @@ ok 'a message cannot replace itself' [ -f "$po/transport/605-1" ]
 ok 'a replaced message loses both files' \
     wait_for 30 [ ! -f "$po/transport/601-1" -a ! -f "$po/queue/601-1" ]
 sched_stop
+is 'recipients of replaced messages are not counted as left' \
+    "$(sed -n 's/.* exit .*rcpts-in=\([0-9]*\) rcpts-out=/\1 - /p' \
+    "$tmp/sched.log" | xargs expr)" \
+    "$(cat "$po/transport/"* | grep -c '^r ')"
 
 # ---- the twins ------------------------------------------------------------------------------
 
