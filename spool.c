@@ -395,6 +395,8 @@ static struct {
 	double	due;		/* mono; next look */
 	/* the one that is being read: */
 	DIR	*open;
+	DIR	*last;		/* the one before; closed just before the next
+				 * is opened, it leaves the memory for that */
 	int	at;
 	int	all;		/* also for forgotten files */
 	long	whole;		/* its member whole, after this reading */
@@ -488,8 +490,7 @@ spool_note_changes(void)
 static void
 close_dir(double rest)
 {
-	if (scan.open != NULL)
-		closedir(scan.open);
+	scan.last = scan.open;
 	scan.open = NULL;
 	dirs[scan.at].rest = now.mono + rest;
 }
@@ -522,6 +523,9 @@ open_dir(void)
 		/* before it is read: later changes count */
 		scan.whole = read_stamp(i);
 		scan.whole += now.mono > d->changed + SETTLED;
+		if (scan.last != NULL)
+			closedir(scan.last);
+		scan.last = NULL;
 		scan.open = opendir(scan_path(i));
 		if (scan.open == NULL) {
 			unreadable();
