@@ -145,7 +145,8 @@ complaint(const char *path, int never, struct stat *st)
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return "it is neither root's nor ours; chown it";
 	if (never != OPEN && access(path, R_OK | W_OK | X_OK) < 0)
-		return "we may not write there; run as its owner or chown it";
+		return errno == EROFS ? strerror(errno) :
+		    "we may not write there; run as its owner or chown it";
 	return NULL;
 }
 

@@ -408,7 +408,7 @@ read_only() {
 	    sched_start "$po" "$tmp/cf"
 	is 'a start on a read-only disk ends with exit code 77' $sched_rc 77
 	ok 'a start on a read-only disk is logged with the reason' \
-	    logged 'Read-only|not write there'
+	    logged 'err spool dir=.*Read-only'
 	remount rw
 	ok 'the scheduler starts when the disk can be written to' \
 	    sched_start "$po" "$tmp/cf"
