@@ -28,13 +28,13 @@
 #include <grp.h>
 #endif
 
-#define HEAR_SIZE	4096	/* bytes read at once from the program */
+#define READ_SIZE	4096	/* bytes read at once from the program */
 #define NAMES		1000	/* names tried for the file, at most */
-#define MERCY		5.0	/* seconds from SIGTERM to SIGKILL */
-#define NAP_LEAST	0.01	/* seconds between looks at the process, */
+#define KILL_DELAY	5.0	/* seconds from SIGTERM to SIGKILL */
+#define NAP_LEAST	0.01	/* seconds between checks of the process, */
 #define NAP_MOST	0.5	/* when nothing else wakes us */
 #define SLOW		2	/* seconds until mailq is to know of it */
-#define LAST_WORDS	100	/* reads at most from what it left behind */
+#define LAST_READS	100	/* reads at most from what it left behind */
 
 /* One run in progress. */
 struct job {
@@ -47,10 +47,10 @@ struct job {
 	int	ended;		/* wait has returned its end, */
 	int	status;		/* ... and this is how it ended, */
 	int	lost;		/* ... unless that failed: errno */
-	int	asked, killed;	/* the signals that were sent to it */
+	int	terminated, killed;	/* the signals that were sent to it */
 	double	until;		/* when its time is over */
 	double	nap;		/* how long to sleep at most */
-	struct text heard;	/* over run->output */
+	struct text text;	/* over run->output */
 };
 
 /* ---- the message ----------------------------------------------------- */
@@ -126,13 +126,13 @@ copy(struct job *j)
 	return 0;
 }
 
-/* ---- what it says ---------------------------------------------------- */
+/* ---- its output ------------------------------------------------------ */
 
 /* Blanks and ends of lines are one blank; the rest is printable. */
 static void
-hear(struct job *j, const char *s, size_t n)
+add_output(struct job *j, const char *s, size_t n)
 {
-	struct text *t = &j->heard;
+	struct text *t = &j->text;
 	int c;
 
 	for (; n > 0 && !t->cut; s++, n--) {
@@ -147,9 +147,9 @@ hear(struct job *j, const char *s, size_t n)
 }
 
 static void
-end_hearing(struct job *j)
+end_output(struct job *j)
 {
-	struct text *t = &j->heard;
+	struct text *t = &j->text;
 
 	if (t->cut)
 		memcpy(t->s + t->len - 3, "...", 3);
@@ -159,13 +159,13 @@ end_hearing(struct job *j)
 
 /* One read: 1, or 0 when there is nothing now or nothing more. */
 static int
-listen_once(struct job *j)
+read_output(struct job *j)
 {
-	char buf[HEAR_SIZE];
+	char buf[READ_SIZE];
 	long n = (long)read(j->out, buf, sizeof(buf));
 
 	if (n > 0) {
-		hear(j, buf, (size_t)n);
+		add_output(j, buf, (size_t)n);
 		return 1;
 	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -180,7 +180,7 @@ listen_once(struct job *j)
 
 /* Has it ended?  One that is stopped soon will have. */
 static void
-look(struct job *j)
+check_end(struct job *j)
 {
 	pid_t p;
 
@@ -201,20 +201,20 @@ look(struct job *j)
 
 /* Its time is over, or the time it had to end by itself. */
 static void
-hurry(struct job *j)
+check_time(struct job *j)
 {
 	clock_read();
 	if (j->ended || j->killed || j->until == 0 || now.mono < j->until)
 		return;
 	j->run->late = 1;
-	j->killed = j->asked;
-	j->asked = 1;
+	j->killed = j->terminated;
+	j->terminated = 1;
 	kill(-j->pid, j->killed ? SIGKILL : SIGTERM);
-	j->until = now.mono + MERCY;
+	j->until = now.mono + KILL_DELAY;
 	j->nap = NAP_LEAST;
 }
 
-/* Sleeps until it says something, but not long; then looks at it. */
+/* Sleeps until it writes something, but not long; then checks it. */
 static void
 step(struct job *j)
 {
@@ -231,27 +231,27 @@ step(struct job *j)
 	if (n == 0)
 		j->nap = j->nap < NAP_MOST / 2 ? 2 * j->nap : NAP_MOST;
 	if (n > 0)
-		listen_once(j);
-	look(j);
-	hurry(j);
+		read_output(j);
+	check_end(j);
+	check_time(j);
 }
 
 /* Lets it end: 0, or -1 with errno. */
 static int
-attend(struct job *j)
+wait_end(struct job *j)
 {
 	double begun = now.mono;
-	int i, told = 0;
+	int i, shown = 0;
 
 	j->nap = NAP_LEAST;
-	for (look(j); !j->ended; ) {
+	for (check_end(j); !j->ended; ) {
 		step(j);
-		if (!told && !j->ended && now.mono - begun >= SLOW) {
+		if (!shown && !j->ended && now.mono - begun >= SLOW) {
 			lib_step("running %s", j->run->path);
-			told = 1;
+			shown = 1;
 		}
 	}
-	for (i = 0; i < LAST_WORDS && j->out >= 0 && listen_once(j); i++)
+	for (i = 0; i < LAST_READS && j->out >= 0 && read_output(j); i++)
 		;
 	errno = j->lost;
 	return j->lost != 0 ? -1 : 0;
@@ -261,7 +261,7 @@ attend(struct job *j)
 
 /* The child, until it executes the program; errors go to 3. */
 static void
-become_program(const struct run *r, int in, int out, int tell)
+become_program(const struct run *r, int in, int out, int report)
 {
 	sigset_t none;
 	int sig, err;
@@ -276,15 +276,15 @@ become_program(const struct run *r, int in, int out, int tell)
 	setsid();
 #endif
 	if (dup2(in, 0) == 0 && dup2(out, 1) == 1 && dup2(out, 2) == 2 &&
-	    (tell == 3 || dup2(tell, 3) == 3) && fd_cloexec(3) == 0) {
+	    (report == 3 || dup2(report, 3) == 3) && fd_cloexec(3) == 0) {
 		fd_close_from(4);
-		tell = 3;
+		report = 3;
 		errno = EPERM;	/* for a become that says nothing */
 		if (r->become == NULL || r->become(r->arg) == 0)
 			execve(r->path, r->argv, r->envp);
 	}
 	err = errno;
-	fd_write(tell, (const char *)&err, sizeof(err));
+	fd_write(report, (const char *)&err, sizeof(err));
 	_exit(X_OSFILE);
 }
 
@@ -322,7 +322,7 @@ make_pipes(int fd[4])
  * may hang, for example in a home directory that does not answer, or be stopped
  * by its user. */
 static int
-trouble(struct job *j, int tell)
+exec_error(struct job *j, int report)
 {
 	struct timeval tv;
 	fd_set in;
@@ -330,20 +330,20 @@ trouble(struct job *j, int tell)
 	long n;
 
 	for (n = 0; n <= 0; clock_read()) {
-		look(j);
+		check_end(j);
 		if (j->until > 0 && now.mono >= j->until) {
 			if (!j->ended)
 				kill(j->pid, SIGKILL);
 			return ETIMEDOUT;
 		}
 		FD_ZERO(&in);
-		FD_SET(tell, &in);
+		FD_SET(report, &in);
 		tv.tv_sec = 0;
 		tv.tv_usec = 100000L;
-		n = select(tell + 1, &in, NULL, NULL, &tv);
+		n = select(report + 1, &in, NULL, NULL, &tv);
 	}
 	do
-		n = (long)read(tell, &err, sizeof(err));
+		n = (long)read(report, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
 	return n == (long)sizeof(err) ? err : 0;
 }
@@ -368,7 +368,7 @@ start(struct job *j)
 	fd[0] = -1;
 	close(fd[3]);
 	fd[3] = -1;
-	if (err == 0 && (err = trouble(j, fd[2])) != 0 && !j->ended)
+	if (err == 0 && (err = exec_error(j, fd[2])) != 0 && !j->ended)
 		while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	close_all(fd);
@@ -388,7 +388,7 @@ run_program(struct run *r)
 	j.run = r;
 	j.out = -1;
 	j.nap = NAP_LEAST;
-	text_init(&j.heard, r->output, sizeof(r->output));
+	text_init(&j.text, r->output, sizeof(r->output));
 	r->exit = -1;
 	r->signal = r->late = r->stopped = 0;
 	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
@@ -399,13 +399,13 @@ run_program(struct run *r)
 	if (ended == 0)
 		ended = start(&j);
 	if (ended == 0)
-		ended = attend(&j);
+		ended = wait_end(&j);
 	err = errno;
 	if (j.copy != NULL)
 		fclose(j.copy);
 	if (j.out >= 0)
 		close(j.out);
-	end_hearing(&j);
+	end_output(&j);
 	if (WIFEXITED(j.status))
 		r->exit = WEXITSTATUS(j.status);
 	else if (WIFSIGNALED(j.status))
