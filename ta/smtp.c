@@ -134,11 +134,11 @@ transcript(const char *s, size_t n)
 
 #define STEP_MARK	'#'	/* a line of the talker that is a step */
 
-/* What mailq knows. */
+/* What mailq shows. */
 static struct {
-	const char *asked;	/* of the connection, NULL: something else */
+	const char *phase;	/* of the connection, NULL: something else */
 	double	when;		/* mono */
-} told;
+} shown;
 
 /* Sends a step to the scheduler, by way of the keeper. */
 static void LIKE_PRINTF(1, 2)
@@ -157,9 +157,9 @@ step(const char *f, ...)
 		lib_step("%s", line + 1);
 	else
 		halves_log(line, t.len);
-	told.asked = NULL;
+	shown.phase = NULL;
 	clock_read();
-	told.when = now.mono;
+	shown.when = now.mono;
 }
 
 /* Reports that we wait for a server (slow) or for name servers (name).  A quick
@@ -171,13 +171,13 @@ step_wait(const char *name, int slow)
 
 	if (name != NULL)
 		step("looking up %s", name);
-	if (name != NULL || conn.asked == told.asked ||
-	    (!slow && (told.when <= 0 || now.mono - told.when < 1)))
+	if (name != NULL || conn.asked == shown.phase ||
+	    (!slow && (shown.when <= 0 || now.mono - shown.when < 1)))
 		return;
 	same = strcmp(conn.peer.name, conn.peer.text) == 0;
 	step("%s%s%s, at %s", conn.peer.name, same ? "" : " ",
 	    same ? "" : conn.peer.text, conn.asked);
-	told.asked = conn.asked;
+	shown.phase = conn.asked;
 }
 
 /* ---- hosts ----------------------------------------------------------- */
@@ -251,7 +251,7 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 {
 	int open;
 
-	told.asked = NULL;
+	shown.phase = NULL;
 	open = esmtp_open(&conn, a, &opt.net) == 0;
 	left.addrs--;
 	if (choice)
@@ -378,7 +378,7 @@ go_to(struct net_way *way, const char *host)
 
 /* Gives the verdict to all recipients of a host that cannot be reached. */
 static void
-tell_unreached(struct lib_job *job, const char *host,
+report_unreached(struct lib_job *job, const char *host,
     const struct net_way *way)
 {
 	const char *text = way->text, *status = way->status;
@@ -488,7 +488,7 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 		kept = conn.fd >= 0 && lib_same(host, conn_host) &&
 		    esmtp_silent(&conn);
 		if (!kept && !go_to(&way, host)) {
-			tell_unreached(job, host, &way);
+			report_unreached(job, host, &way);
 			return;
 		}
 		end = trans_run(&conn, job, to, n, opt.seven);
