@@ -82,7 +82,7 @@ main(int argc, char **argv)
 	fd_nonblock(c.fd);
 	if (argc > 3)
 		net_nap = atof(argv[3]);
-	puts(esmtp_put(&c, piece, MESSAGE) == 0 ? "sent" : c.said);
+	puts(esmtp_put(&c, piece, MESSAGE) == 0 ? "sent" : c.reply);
 	esmtp_drop(&c);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

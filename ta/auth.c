@@ -173,7 +173,7 @@ auth_login(struct esmtp *c, const struct auth *a)
 
 	if (!a->found)
 		return 0;
-	c->asked = "AUTH";
+	c->phase = "AUTH";
 	if (a->trouble[0] != '\0')
 		return esmtp_refuse(c, "4.3.5", a->trouble);
 	if (a->how != (through ? 'v' : 'c'))

@@ -15,7 +15,7 @@
  *
  *	code		meaning for the caller
  *	200-599		the server's reply; after 421 the connection is over
- *	0		no reply; lost has the status, said the reason
+ *	0		no reply; lost has the status, reply the reason
  *
  * Output is held back until a reply is wanted.  A caller that sends several
  * commands at once keeps those without a reply below the size of our buffer,
@@ -33,7 +33,7 @@
 
 #define REPLY_LINES	100	/* of one reply */
 #define REPLY_BYTES	65536L	/* of one reply */
-#define LAST_WORDS	2	/* seconds that a broken connection gets */
+#define FINAL_WAIT	2	/* seconds that a broken connection gets */
 
 /* RFC 5321 4.5.3.2; connecting and leaving are not in it. */
 long esmtp_limit[ES_STAGES] = {
@@ -98,8 +98,8 @@ lose(struct esmtp *c, const char *status, const char *why, const char *arg)
 	c->code = 0;
 	c->status[0] = '\0';
 	c->lost = status;
-	text_fmt(c->said, sizeof(c->said), why, arg);
-	note("!", c->said, strlen(c->said));
+	text_fmt(c->reply, sizeof(c->reply), why, arg);
+	note("!", c->reply, strlen(c->reply));
 	esmtp_drop(c);
 	return -1;
 }
@@ -112,7 +112,7 @@ lose_end(struct esmtp *c)
 	char why[400];
 	struct text t;
 
-	if (c->via.pid == 0 || c->said[0] != '\0')
+	if (c->via.pid == 0 || c->reply[0] != '\0')
 		return lose(c, "4.4.2", "%s",
 		    "the connection was closed by the other side");
 	text_init(&t, why, sizeof(why));
@@ -121,7 +121,7 @@ lose_end(struct esmtp *c)
 	close(c->to);
 	c->fd = -1;
 	via_close(&c->via, why + t.len, sizeof(why) - t.len);
-	c->asked = "connect";
+	c->phase = "connect";
 	return lose(c, "4.4.1", "%s", why);
 }
 
@@ -271,9 +271,9 @@ status_length(const char *s, int class)
 	return s[n] == ' ' || s[n] == '\0' ? n : 0;
 }
 
-/* Adds one line of the reply to said. */
+/* Adds one line of the reply to its text. */
 static void
-keep(struct esmtp *c, struct text *t, const char *line)
+add_line(struct esmtp *c, struct text *t, const char *line)
 {
 	const char *s = line + 3 + (line[3] != '\0');
 	size_t n = status_length(s, line[0]);
@@ -335,12 +335,12 @@ see_keyword(struct esmtp *c, const char *line)
 static int
 get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 {
-	char line[600], said[sizeof(c->said)];
+	char line[600], reply[sizeof(c->reply)];
 	long left = REPLY_BYTES;
 	struct text t;
 	int i;
 
-	text_init(&t, said, sizeof(said));
+	text_init(&t, reply, sizeof(reply));
 	for (i = 0; i < REPLY_LINES; i++) {
 		if (get_line(c, stage, until, line, sizeof(line), &left) < 0)
 			return 0;
@@ -351,12 +351,12 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 			    "%.100s", line);
 			return 0;
 		}
-		keep(c, &t, line);
+		add_line(c, &t, line);
 		if (ehlo && line[0] == '2' && i > 0)
 			see_keyword(c, line);
 		if (line[3] == '-')
 			continue;
-		strcpy(c->said, said);
+		strcpy(c->reply, reply);
 		c->code = (int)num_of(line, NULL);
 		if (c->code == 421)
 			esmtp_drop(c);
@@ -368,14 +368,14 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 
 /* After a failed send: the server's last reply is the better reason. */
 static int
-last_words(struct esmtp *c, enum esmtp_stage stage, int err)
+final_reply(struct esmtp *c, enum esmtp_stage stage, int err)
 {
 	c->held = 0;
 	clock_read();
-	get_reply(c, stage, now.mono + LAST_WORDS, 0);
+	get_reply(c, stage, now.mono + FINAL_WAIT, 0);
 	if (c->code == 0 && (err == ETIMEDOUT ||
-	    strcmp(c->asked, "connect") == 0))
-		return -1;	/* late, or a program, which has said why */
+	    strcmp(c->phase, "connect") == 0))
+		return -1;	/* late, or a program, with its own reason */
 	if (c->code < 400)
 		return err == ETIMEDOUT ? lose_late(c, stage) :
 		    lose(c, "4.4.2", "%s", strerror(err));
@@ -385,12 +385,12 @@ last_words(struct esmtp *c, enum esmtp_stage stage, int err)
 
 /* Sends what is held and waits for the reply. */
 static int
-ask(struct esmtp *c, enum esmtp_stage stage, int ehlo)
+exchange(struct esmtp *c, enum esmtp_stage stage, int ehlo)
 {
 	double until = deadline(stage);
 
 	if (send_held(c, until) < 0)
-		return last_words(c, stage, errno), c->code;
+		return final_reply(c, stage, errno), c->code;
 	return get_reply(c, stage, until, ehlo);
 }
 
@@ -405,9 +405,9 @@ esmtp_reply(struct esmtp *c, enum esmtp_stage stage)
 		c->put = 0;
 		/* its end is a part of the message like others */
 		if (send_block(c) < 0)
-			return last_words(c, ES_BLOCK, errno), c->code;
+			return final_reply(c, ES_BLOCK, errno), c->code;
 	}
-	return ask(c, stage, 0);
+	return exchange(c, stage, 0);
 }
 
 /* ---- sending --------------------------------------------------------- */
@@ -419,7 +419,7 @@ esmtp_say_as(struct esmtp *c, const char *line, const char *shown)
 
 	if (c->held + n + 2 > sizeof(c->out) &&
 	    send_block(c) < 0)
-		return last_words(c, ES_BLOCK, errno);
+		return final_reply(c, ES_BLOCK, errno);
 	memcpy(c->out + c->held, line, n);
 	memcpy(c->out + c->held + n, "\r\n", 2);
 	c->held += n + 2;
@@ -441,7 +441,7 @@ esmtp_put(struct esmtp *c, const char *s, size_t n)
 	c->put += n;
 	for (; n > 0; s += k, n -= k) {
 		if (c->held == sizeof(c->out) && send_block(c) < 0)
-			return last_words(c, ES_BLOCK, errno);
+			return final_reply(c, ES_BLOCK, errno);
 		k = sizeof(c->out) - c->held;
 		if (k > n)
 			k = n;
@@ -504,10 +504,10 @@ is_self(const struct esmtp *c, const struct net_opt *opt)
 	char name[NET_NAME];
 
 	if (opt->self == NULL || c->peer.port != NET_PORT ||
-	    strlen(c->said) < 4 || !net_here(&c->peer))
+	    strlen(c->reply) < 4 || !net_here(&c->peer))
 		return 0;
-	text_fmt(name, sizeof(name), "%.*s", (int)strcspn(c->said + 4, " "),
-	    c->said + 4);
+	text_fmt(name, sizeof(name), "%.*s", (int)strcspn(c->reply + 4, " "),
+	    c->reply + 4);
 	return lib_same(name, opt->self);
 }
 
@@ -516,20 +516,20 @@ is_self(const struct esmtp *c, const struct net_opt *opt)
 static int
 hello_again(struct esmtp *c, const char *line)
 {
-	char status[sizeof(c->status)], said[sizeof(c->said)];
+	char status[sizeof(c->status)], reply[sizeof(c->reply)];
 	int code = c->code;
 
 	strcpy(status, c->status);
-	strcpy(said, c->said);
+	strcpy(reply, c->reply);
 	c->can = 0;
-	c->asked = "HELO";
-	if (esmtp_say(c, line) == 0 && ask(c, ES_HELO, 0) != 0)
+	c->phase = "HELO";
+	if (esmtp_say(c, line) == 0 && exchange(c, ES_HELO, 0) != 0)
 		return 0;
-	c->asked = "EHLO";
+	c->phase = "EHLO";
 	c->code = code;
 	c->lost = NULL;
 	strcpy(c->status, status);
-	strcpy(c->said, said);
+	strcpy(c->reply, reply);
 	return -1;
 }
 
@@ -547,11 +547,11 @@ hello(struct esmtp *c, const char *name, int greeted)
 		name = near;
 	}
 	text_fmt(line, sizeof(line), "EHLO %s", name);
-	c->asked = greeted ? "the handshake, or EHLO" : "EHLO";
+	c->phase = greeted ? "the handshake, or EHLO" : "EHLO";
 	if (esmtp_say(c, line) < 0 ||
-	    ask(c, greeted ? ES_GREETING : ES_HELO, 1) == 0)
+	    exchange(c, greeted ? ES_GREETING : ES_HELO, 1) == 0)
 		return -1;
-	c->asked = "EHLO";
+	c->phase = "EHLO";
 	if (c->code == 220 && greeted && get_reply(c, ES_HELO,
 	    deadline(ES_HELO), 1) == 0)
 		return -1;	/* 220 was the greeting */
@@ -592,11 +592,11 @@ esmtp_open(struct esmtp *c, const struct net_addr *peer,
 	memset(c, 0, offsetof(struct esmtp, out));
 	c->peer = *peer;
 	note_peer(c);
-	c->asked = "connect";
+	c->phase = "connect";
 	c->fd = -1;
 	if (reach(c, opt) < 0)
 		return lose(c, "4.4.1", "%s", strerror(errno));
-	c->asked = "the greeting";
+	c->phase = "the greeting";
 	if (!greeted && esmtp_reply(c, ES_GREETING) == 0)
 		return -1;
 	if (!greeted && c->code / 100 != 2)

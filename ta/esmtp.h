@@ -44,10 +44,10 @@ struct esmtp {
 	 * when the server said so, and then it is over, too. */
 	int	code;			/* 0: none came */
 	char	status[12];		/* its x.y.z, "" when it has none */
-	char	said[500];		/* all of it, as one line */
+	char	reply[500];		/* all of it, as one line */
 	const char *lost;		/* status, with code 0: "4.4.2"; else
 					 * NULL, or what the code means here */
-	const char *asked;		/* what that was about */
+	const char *phase;		/* what that was about */
 
 	const char *secret[2];		/* no reply is kept with these in it */
 	int	in_mail;		/* MAIL was taken, no message yet */

@@ -171,13 +171,13 @@ step_wait(const char *name, int slow)
 
 	if (name != NULL)
 		step("looking up %s", name);
-	if (name != NULL || conn.asked == shown.phase ||
+	if (name != NULL || conn.phase == shown.phase ||
 	    (!slow && (shown.when <= 0 || now.mono - shown.when < 1)))
 		return;
 	same = strcmp(conn.peer.name, conn.peer.text) == 0;
 	step("%s%s%s, at %s", conn.peer.name, same ? "" : " ",
-	    same ? "" : conn.peer.text, conn.asked);
-	shown.phase = conn.asked;
+	    same ? "" : conn.peer.text, conn.phase);
+	shown.phase = conn.phase;
 }
 
 /* ---- hosts ----------------------------------------------------------- */
@@ -260,7 +260,7 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 		left.sessions--;
 		return 1;
 	}
-	if (strcmp(conn.asked, "connect") != 0)
+	if (strcmp(conn.phase, "connect") != 0)
 		left.sessions--;
 	return 0;
 }

@@ -161,11 +161,11 @@ say_words(struct words *w, const struct esmtp *c, const char *what)
 	text_init(&t, w->text, sizeof(w->text));
 	add_peer(&t, c);
 	if (c->code == 0) {
-		text_add(&t, ": %s (%s)", c->said, what);
+		text_add(&t, ": %s (%s)", c->reply, what);
 		return;
 	}
-	text_add(&t, " said to %s: %s", what, c->said);
-	text_fmt(w->diagnostic, sizeof(w->diagnostic), "smtp; %s", c->said);
+	text_add(&t, " said to %s: %s", what, c->reply);
+	text_fmt(w->diagnostic, sizeof(w->diagnostic), "smtp; %s", c->reply);
 	w->v.diagnostic = w->diagnostic;
 }
 
@@ -239,7 +239,7 @@ trans_host_failed(const struct esmtp *c, struct lib_job *job,
 	struct words w;
 
 	start_words(&w, c, X_DEFERALL);
-	say_words(&w, c, c->asked);
+	say_words(&w, c, c->phase);
 	strcpy(w.status, c->lost != NULL ? c->lost : "4.3.2");
 	lib_tell(job, r, &w.v);
 }
@@ -399,7 +399,7 @@ envelope(struct trans *t, int *answered)
 		if (i == next)
 			return 0;
 		stage = i == 0 ? ES_MAIL : i <= t->n ? ES_RCPT : ES_DATA;
-		t->c->asked = asked[stage];
+		t->c->phase = asked[stage];
 		if (esmtp_reply(t->c, stage) == 0 || t->c->code == 421)
 			return -1;
 		*answered = i + 1;
@@ -440,7 +440,7 @@ message(struct trans *t)
 	int i;
 
 	t->c->in_mail = 0;
-	t->c->asked = asked[ES_DOT];
+	t->c->phase = asked[ES_DOT];
 	if (t->taken == 0) {
 		if (esmtp_say(t->c, ".") == 0)
 			esmtp_reply(t->c, ES_DOT);
@@ -459,7 +459,7 @@ message(struct trans *t)
 		return;
 	}
 	if (esmtp_reply(t->c, ES_DOT) == 0)
-		strcpy(t->c->said, "the connection was lost after the message "
+		strcpy(t->c->reply, "the connection was lost after the message "
 		    "was sent in full; it may have arrived, and may do so "
 		    "twice");
 	tell_taken(t, ES_DOT);
@@ -474,7 +474,7 @@ reset(struct esmtp *c)
 	if (!c->in_mail)
 		return 0;
 	c->in_mail = 0;
-	c->asked = "RSET";
+	c->phase = "RSET";
 	if (esmtp_say(c, "RSET") < 0 || esmtp_reply(c, ES_HELO) == 0)
 		return -1;
 	return c->code / 100 == 2 ? 0 : -1;

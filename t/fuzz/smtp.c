@@ -225,7 +225,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	delivered = 0;
 	barred = esmtp_open(&c, &peer, &opt) == 0 &&
 	    auth_login(&c, &auth) < 0;
-	see_words(c.said);
+	see_words(c.reply);
 	converse(&c, &job, wish & 2);
 	esmtp_quit(&c);
 	see_sent();
