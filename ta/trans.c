@@ -54,11 +54,11 @@ struct trans {
 	int	n;
 	struct wire count;	/* what the message is like */
 	int	refused;	/* MAIL was */
-	int	taken;		/* recipients */
+	int	naccepted;	/* recipients */
 	int	data;		/* the server waits for the message */
 	char	line[COMMAND];
 	size_t	len[TRANS_MAX + 2];	/* bytes of each command sent */
-	char	is_taken[TRANS_MAX];
+	char	accepted[TRANS_MAX];
 };
 
 /* ---- addresses ------------------------------------------------------- */
@@ -122,20 +122,20 @@ tail_of(enum esmtp_stage stage, int code)
 	return "0.0";
 }
 
-static const char *const asked[ES_STAGES] = {
+static const char *const command[ES_STAGES] = {
 	"", "", "", "MAIL FROM", "RCPT TO", "DATA", "DATA", "the message", ""
 };
 
-/* Everything about one verdict, with room for its words. */
-struct words {
+/* A verdict with room for its texts. */
+struct verdict {
 	struct lib_verdict v;
 	char	status[12], text[900], diagnostic[520], remote[NET_NAME + 8];
 };
 
 static void
-start_words(struct words *w, const struct esmtp *c, int code)
+start_verdict(struct verdict *w, const struct esmtp *c, int code)
 {
-	memset(w, 0, offsetof(struct words, text));
+	memset(w, 0, offsetof(struct verdict, text));
 	w->v.code = code;
 	w->v.status = w->status;
 	w->v.text = w->text;
@@ -154,7 +154,7 @@ add_peer(struct text *t, const struct esmtp *c)
 
 /* The text of a verdict: the server's reply, or that there was none. */
 static void
-say_words(struct words *w, const struct esmtp *c, const char *what)
+set_text(struct verdict *w, const struct esmtp *c, const char *what)
 {
 	struct text t;
 
@@ -171,16 +171,16 @@ say_words(struct words *w, const struct esmtp *c, const char *what)
 
 /* The verdict that the reply to this command is. */
 static void
-tell_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
+report_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 {
 	const struct esmtp *c = t->c;
 	int class = c->code == 530 ? 4 : c->code / 100 == 5 ? 5 :
 	    c->code / 100 == 2 && stage == ES_DOT ? 2 : 4;
-	struct words w;
+	struct verdict w;
 
-	start_words(&w, c, class == 2 ? 0 : class == 5 ? X_UNAVAILABLE :
+	start_verdict(&w, c, class == 2 ? 0 : class == 5 ? X_UNAVAILABLE :
 	    X_TEMPFAIL);
-	say_words(&w, c, asked[stage]);
+	set_text(&w, c, command[stage]);
 	if (c->code == 0)
 		text_fmt(w.status, sizeof(w.status), "%s", c->lost);
 	else if (c->code == 421)
@@ -199,13 +199,13 @@ tell_reply(struct trans *t, struct lib_rcpt *r, enum esmtp_stage stage)
 
 /* A verdict of our own. */
 static void
-tell_own(struct trans *t, struct lib_rcpt *r, int code, const char *status,
+report_own(struct trans *t, struct lib_rcpt *r, int code, const char *status,
     const char *text)
 {
-	struct words w;
+	struct verdict w;
 	struct text full;
 
-	start_words(&w, t->c, code);
+	start_verdict(&w, t->c, code);
 	strcpy(w.status, status);
 	text_init(&full, w.text, sizeof(w.text));
 	add_peer(&full, t->c);
@@ -214,32 +214,32 @@ tell_own(struct trans *t, struct lib_rcpt *r, int code, const char *status,
 }
 
 static void
-tell_all(struct trans *t, int code, const char *status, const char *text)
+report_all(struct trans *t, int code, const char *status, const char *text)
 {
 	int i;
 
 	for (i = 0; i < t->n; i++)
-		tell_own(t, t->to[i], code, status, text);
+		report_own(t, t->to[i], code, status, text);
 }
 
 static void
-tell_taken(struct trans *t, enum esmtp_stage stage)
+report_accepted(struct trans *t, enum esmtp_stage stage)
 {
 	int i;
 
 	for (i = 0; i < t->n; i++)
-		if (t->is_taken[i])
-			tell_reply(t, t->to[i], stage);
+		if (t->accepted[i])
+			report_reply(t, t->to[i], stage);
 }
 
 void
 trans_host_failed(const struct esmtp *c, struct lib_job *job,
     struct lib_rcpt *r)
 {
-	struct words w;
+	struct verdict w;
 
-	start_words(&w, c, X_DEFERALL);
-	say_words(&w, c, c->phase);
+	start_verdict(&w, c, X_DEFERALL);
+	set_text(&w, c, c->phase);
 	strcpy(w.status, c->lost != NULL ? c->lost : "4.3.2");
 	lib_tell(job, r, &w.v);
 }
@@ -341,7 +341,7 @@ may_send(const struct trans *t, int i, size_t out)
 	if (t->refused)
 		return 0;
 	if (out == 0)	/* all replies before it have come */
-		return i <= t->n || t->taken > 0;
+		return i <= t->n || t->naccepted > 0;
 	return t->c->can & ES_PIPELINING && out + t->len[i] <= WINDOW;
 }
 
@@ -351,7 +351,7 @@ is_too_many(const struct trans *t)
 {
 	const char *status = t->c->status;
 
-	return t->taken > 0 && t->c->code >= 400 && (status[0] == '\0' ?
+	return t->naccepted > 0 && t->c->code >= 400 && (status[0] == '\0' ?
 	    t->c->code == 452 || t->c->code == 552 :
 	    strcmp(status + 1, ".5.3") == 0);
 }
@@ -366,16 +366,16 @@ judge(struct trans *t, int i)
 		t->refused = !good;
 		t->c->in_mail = good;
 		for (k = 0; k < t->n && !good; k++)
-			tell_reply(t, t->to[k], ES_MAIL);
+			report_reply(t, t->to[k], ES_MAIL);
 	} else if (i > t->n) {
 		t->data = t->c->code == 354;
 		if (!t->data)
-			tell_taken(t, ES_DATA);
+			report_accepted(t, ES_DATA);
 	} else if (!t->refused) {
-		t->is_taken[i - 1] = (char)good;
-		t->taken += good;
+		t->accepted[i - 1] = (char)good;
+		t->naccepted += good;
 		if (!good && !is_too_many(t))
-			tell_reply(t, t->to[i - 1], ES_RCPT);
+			report_reply(t, t->to[i - 1], ES_RCPT);
 	}
 }
 
@@ -399,7 +399,7 @@ envelope(struct trans *t, int *answered)
 		if (i == next)
 			return 0;
 		stage = i == 0 ? ES_MAIL : i <= t->n ? ES_RCPT : ES_DATA;
-		t->c->phase = asked[stage];
+		t->c->phase = command[stage];
 		if (esmtp_reply(t->c, stage) == 0 || t->c->code == 421)
 			return -1;
 		*answered = i + 1;
@@ -440,21 +440,21 @@ message(struct trans *t)
 	int i;
 
 	t->c->in_mail = 0;
-	t->c->phase = asked[ES_DOT];
-	if (t->taken == 0) {
+	t->c->phase = command[ES_DOT];
+	if (t->naccepted == 0) {
 		if (esmtp_say(t->c, ".") == 0)
 			esmtp_reply(t->c, ES_DOT);
 		return;
 	}
 	if (send_message(t) < 0) {
 		if (t->c->fd < 0) {
-			tell_taken(t, ES_BLOCK);
+			report_accepted(t, ES_BLOCK);
 			return;
 		}
 		esmtp_drop(t->c);	/* no dot: nothing is delivered */
 		for (i = 0; i < t->n; i++)
-			if (t->is_taken[i])
-				tell_own(t, t->to[i], X_TEMPFAIL, "4.3.0",
+			if (t->accepted[i])
+				report_own(t, t->to[i], X_TEMPFAIL, "4.3.0",
 				    "the message cannot be read");
 		return;
 	}
@@ -462,7 +462,7 @@ message(struct trans *t)
 		strcpy(t->c->reply, "the connection was lost after the message "
 		    "was sent in full; it may have arrived, and may do so "
 		    "twice");
-	tell_taken(t, ES_DOT);
+	report_accepted(t, ES_DOT);
 }
 
 /* ---- the transaction ------------------------------------------------- */
@@ -489,7 +489,8 @@ weigh(struct trans *t, int seven)
 
 	wire_start(&t->count, NULL, NULL);
 	if (lib_message(t->job, t->to[0], wire_put, &t->count) != 0) {
-		tell_all(t, X_TEMPFAIL, "4.3.0", "the message cannot be read");
+		report_all(t, X_TEMPFAIL, "4.3.0",
+		    "the message cannot be read");
 		return -1;
 	}
 	wire_end(&t->count);
@@ -498,11 +499,11 @@ weigh(struct trans *t, int seven)
 		text_fmt(text, sizeof(text), "the message has %lu bytes, but "
 		    "the server accepts at most %lu", t->count.size,
 		    c->max_size);
-		tell_all(t, X_UNAVAILABLE, "5.3.4", text);
+		report_all(t, X_UNAVAILABLE, "5.3.4", text);
 		return -1;
 	}
 	if (seven && t->count.eight && !(c->can & ES_8BITMIME)) {
-		tell_all(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
+		report_all(t, X_UNAVAILABLE, "5.6.3", "the message has 8-bit "
 		    "bytes, and the server does not offer 8BITMIME");
 		return -1;
 	}
