@@ -330,6 +330,10 @@ like 'a long reply is cut' "$(send 10-1)" 'error2 5.1.1 .*550 x{300,600}$'
 rules "rcpt $(awk 'BEGIN { for (i = 0; i < 150; i++) printf "550-x\\n" }')550 x"
 one 10-1
 is 'a reply of too many lines: deferred' "$(verdict 10-1)" 'deferall 4.5.0'
+rules 'rcpt 250-wait\n550 no'
+one 10-1
+like 'a reply whose codes differ: its text has the last one, which counts' \
+    "$(send 10-1)" '^error2 5.1.1 .*: 550 wait no$'
 
 one 10-1 bad@b.org anna@b.org later@b.org otto@b.org
 rules 'rcpt:bad@ 550 no' 'rcpt:later@ 450 later'

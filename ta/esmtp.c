@@ -356,6 +356,7 @@ get_reply(struct esmtp *c, enum esmtp_stage stage, double until, int ehlo)
 			see_keyword(c, line);
 		if (line[3] == '-')
 			continue;
+		memcpy(reply, line, 3);	/* the last line has the code */
 		strcpy(c->reply, reply);
 		c->code = (int)num_of(line, NULL);
 		if (c->code == 421)
