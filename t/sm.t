@@ -261,6 +261,16 @@ refused 'a sender like an option' g u h.org -x@a.org 5.1.7
 refused 'a sender like an option after -f' f u h.org -x@a.org 5.1.7
 refused 'UUCP: a user with a blank' uucp '"a b"@c' h.org s@a.org 5.1.3
 refused 'UUCP: a user with a semicolon' uucp 'a;b@c' h.org s@a.org 5.1.3
+for user in "o'brien@c" 'a*@c' 'a?@c' 'a[b]@c' 'a^b@c' '#a@c' '~a@c'; do
+	refused "UUCP: a user that a shell would change: $user" uucp \
+	    "$user" h.org s@a.org 5.1.3
+done
+refused 'UUCP: a host that a shell would change' uucp a@c "h'" s@a.org 5.1.2
+refused 'UUCP: a sender with an apostrophe' from a@c h.org "s'@a.org" 5.1.7
+simple 15-1 'a#~@c'
+job 15-1 h.org uucp >/dev/null
+is 'UUCP: # and ~ within a user are accepted' "$(shown)" \
+    '<h.org!rmail><(a#~@c)>'
 refused 'UUCP: a user with a parenthesis' uucp 'a)b@c' h.org s@a.org 5.1.3
 refused 'UUCP: a host that is a path' uucp a@c 'h!i' s@a.org 5.1.2
 for mailer in from fU rU; do

@@ -310,8 +310,16 @@ gives_sender(const struct batch *b)
 	return has(b, 'f') || has(b, 'r');
 }
 
-/* What means something to uux, or to a shell behind it. */
-#define UNFIT	" \"()&;<>|`$\\"
+/* What means something to uux, or to a shell behind it, which may be an old one
+ * (^ is its pipe). */
+#define UNFIT	" \t\"'()&;<>|`$\\*?[^"
+
+static int
+unfit_for_uux(const struct batch *b, const char *word)
+{
+	return has(b, 'U') && (*word == '#' || *word == '~' ||
+	    word[strcspn(word, UNFIT)] != '\0');
+}
 
 /* The status it fails with, or NULL when nothing is wrong. */
 static const char *
@@ -325,13 +333,14 @@ unfit(const struct batch *b, const struct lib_rcpt *r)
 	add_user(&t, b, r->user);
 	if (user[0] == '\0' || (user[0] == '-' && leads(b, 'u')))
 		return "5.1.3";
-	if (has(b, 'U') && user[strcspn(user, UNFIT)] != '\0')
+	if (unfit_for_uux(b, user))
 		return "5.1.3";
 	if ((r->host[0] == '-' && leads(b, 'h')) ||
-	    (has(b, 'U') && r->host[strcspn(r->host, UNFIT "!")] != '\0'))
+	    unfit_for_uux(b, r->host) ||
+	    (has(b, 'U') && strchr(r->host, '!') != NULL))
 		return "5.1.2";
-	if ((from[0] == '-' && leads(b, 'g')) || (has(b, 'U') &&
-	    gives_sender(b) && from[strcspn(from, UNFIT)] != '\0'))
+	if ((from[0] == '-' && leads(b, 'g')) ||
+	    (gives_sender(b) && unfit_for_uux(b, from)))
 		return "5.1.7";
 	return NULL;
 }
