@@ -37,6 +37,7 @@ struct element {
 	const char *start, *end;	/* all of it */
 	const char *spec, *spec_end;	/* the address in it */
 	int	angle;		/* 0: no <, 1: it is open, 2: it is closed */
+	int	at, colon;	/* before a <: an @, and a : behind it */
 	const char *why;	/* the reason why it is wrong, or NULL */
 };
 
@@ -153,9 +154,14 @@ see_special(struct lex *x, struct element *e)
 		if (e->angle++ != 1)
 			e->why = "a > without a <";
 		break;
+	case '@':
+		e->at |= *e->start != '@';	/* else it is a route */
+		break;
 	case ':':
-		if (e->angle == 0)
-			e->spec = x->p;	/* that was the name of a group */
+		if (e->angle > 0)
+			break;
+		e->colon |= e->at;
+		e->spec = x->p;		/* that was the name of a group */
 		break;
 	}
 }
@@ -198,6 +204,8 @@ find_element(struct lex *x, struct element *e)
 		e->why = x->why;
 	else if (e->angle == 1 && e->why == NULL)
 		e->why = "the closing > is missing";
+	else if (e->angle == 0 && e->colon)
+		e->why = "a : follows its domain";
 }
 
 /* ---- the address ----------------------------------------------------- */

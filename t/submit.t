@@ -322,6 +322,8 @@ wrong 'a@"x"' 'domain is not valid'
 wrong '<a@x.org' 'closing >'
 wrong 'a@x.org>' '> without'
 wrong 'a <b> c' 'follows'
+wrong 'a@x.org:25' 'a : follows'
+wrong 'friends: a@x.org: b@x.org' 'a : follows'
 wrong 'a (b' 'closing \)'
 wrong 'a)b' 'must be quoted'
 wrong 'a\b' 'must be quoted'
@@ -335,6 +337,10 @@ wrong '""@x.org' 'empty'
 wrong "$(awk 'BEGIN { for (i = 0; i < 100; i++) printf "0123456789" }')@x" \
     'too long'
 printf 'To: a@b\n' >"$tmp/x"
+sub 'Anna @ home: <anna@our.example>, friends: bert@our.example;' \
+    @a.org:carl@our.example <"$tmp/x"
+is 'the name of a group or person, and a route, may have an @' "$(rcpts)" \
+    'local - anna;local - bert;local - carl;'
 sub '"quoted \" and \\ (x) <y>"@up.example' 'a..b.@up.example' \
     'x@[1.2.3.4]' 'y@[IPv6:::1]' <"$tmp/x"
 is 'strange but correct addresses are accepted' \
