@@ -222,6 +222,29 @@ ok 'a header without an end is cut' test "$(dsn | wc -c)" -lt 70000
 is 'a DSN with a header that is cut is whole at its end' \
     "$(dsn | tail -n 1)" '--=_B--'
 
+for what in 'a line too long for mail:%01200d\n' 'a NUL:a\0b\n' \
+    'a lone CR:a\rb\n'; do
+	simple nosuchuser
+	printf "${what#*:}" 1 >>"$po/queue/10-1"
+	job >/dev/null
+	is "${what%%:*} in the body: the header alone is returned" \
+	    "$(dsn | grep -c '^Content-Type: text/rfc822-headers')$(dsn |
+	    grep -c '^of it')" 10
+done
+message s@a.org <<END_
+r           error nosuchuser who 0
+N ORCPT=;
+m
+$(awk 'BEGIN { printf "X:"; for (i = 0; i < 300; i++) printf " 01234567" }')
+
+END_
+job >/dev/null
+is 'lines of a header that are too long for mail are folded' \
+    "$(dsn | awk 'length > 998 { n++ } / 01234567$/ { k++ }
+	END { print n + 0, k + 0 }')" '0 3'
+unlike 'an ORCPT without type and address is left out' \
+    "$(dsn)" 'Original-Recipient'
+
 simple nosuchuser
 printf 'skipped: 8 bits: %s\n' "$eight" >"$po/queue/10-1"
 job >/dev/null

@@ -67,6 +67,7 @@ struct report {
 	struct lib_rcpt *first;		/* and all that are like it */
 	const struct kind *kind;
 	int	head_only;		/* no body of the message */
+	int	fold;			/* its header has lines too long */
 	struct dsn d;
 };
 
@@ -137,6 +138,7 @@ walk_message(struct walk *w, const struct report *r, FILE *f)
 	memset(w, 0, sizeof(*w));
 	dsn_copy(&w->c, r->d.boundary, f, COPY_MOST);
 	w->head_only = r->head_only;
+	w->c.fold = f != NULL && r->fold;
 	if (lib_message(r->job, r->first, walk, w) == 0 || w->over)
 		return 0;
 	errno = EIO;
@@ -160,7 +162,8 @@ look(struct report *r)
 			return -1;
 		r->d.text_eight |= form.eight;
 		r->d.eight = w.c.eight;
-		if (w.over && !r->head_only)
+		r->fold = w.c.wide;
+		if (!r->head_only && (w.over || w.c.awkward || w.c.wide))
 			r->head_only = 1;
 		else if (w.c.found || form.found)
 			dsn_boundary(&r->d, r->job->num);
@@ -223,7 +226,7 @@ put_recipient(struct report *r, const struct lib_rcpt *p)
 
 	ctl_wishes(p->dsn, orcpt, sizeof(orcpt));
 	putc('\n', f);
-	if (strchr(orcpt, ';') != NULL)
+	if (dsn_typed(orcpt))
 		put_xtext(f, "Original-Recipient", orcpt);
 	dsn_address(f, "Final-Recipient", p->user);
 	fprintf(f, "Action: failed\nStatus: %s\n", r->kind->status);
