@@ -129,6 +129,9 @@ rmail() {	# from-lines: the sender that the box has
 	wait_for 30 po_empty "$po" >/dev/null
 	sed -n 's/^Return-Path: //p' "$tmp/boxes/anna"
 }
+is 'uucp: a reply to a sender with a path goes back by the path' \
+    "$("$top/submit" -C "$share/routes" -bv far!joe@box.example.org |
+    sed 1q)" 'far!joe@box.example.org: uucp hub far!joe'
 date='Sun Nov 22 12:00:00 2026'
 is 'uucp: rmail delivers mail with an address' \
     "$(rmail "From bert@far.example $date remote from hub\n")" \
