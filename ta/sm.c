@@ -121,15 +121,27 @@ put_separator(struct batch *b)
 	return put_text(b, line);
 }
 
-/* Bytes of the message, with the flags E or R in force. */
+/* Bytes of the message, with the flags E or R in force.  They change nothing in
+ * a line behind its beginning, which is passed on as it is. */
 static int
 put_changed(void *batch, const char *s, size_t n)
 {
 	static const char word[] = "From ";
 	struct batch *b = batch;
 	char held[sizeof(word)];
+	const char *end;
+	size_t k;
 
-	for (; n > 0; s++, n--) {
+	for (; n > 0; s += k, n -= k) {
+		k = 1;
+		if (b->at < 0 && *s != '\n') {
+			end = memchr(s, '\n', n);
+			k = end != NULL ? (size_t)(end - s) : n;
+			b->last = s[k - 1];
+			if (b->put(b->out, s, k) != 0)
+				return -1;
+			continue;
+		}
 		if (b->at >= 0 && *s == word[b->at] && b->in_body &&
 		    has(b, 'E')) {
 			if (++b->at < 5)
