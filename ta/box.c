@@ -328,13 +328,16 @@ static const char from_word[] = "From ";
 
 /* A line ">*From " gets one more '>', so that a reader can undo it.  The '>'
  * may stand anywhere before the word; so only the word itself is held back
- * until it is complete. */
+ * until it is complete.  The rest of a line is put at once. */
 static int
 put_quoted(void *mail, const char *s, size_t n)
 {
 	struct mail *m = mail;
+	const char *end;
+	size_t k;
 
-	for (; n > 0; s++, n--) {
+	for (; n > 0; s += k, n -= k) {
+		k = 1;
 		if (m->at >= 0 && *s == from_word[m->at]) {
 			if (++m->at == 5) {
 				put_text(m, ">From ");
@@ -343,9 +346,11 @@ put_quoted(void *mail, const char *s, size_t n)
 			continue;
 		}
 		put(m, from_word, m->at > 0 ? (size_t)m->at : 0);
-		if (m->at != 0 || *s != '>')
+		if (m->at < 0 && (end = memchr(s, '\n', n)) != s)
+			k = end != NULL ? (size_t)(end - s) : n;
+		else if (m->at != 0 || *s != '>')
 			m->at = *s == '\n' ? 0 : -1;
-		put(m, s, 1);
+		put(m, s, k);
 	}
 	return m->error;
 }
