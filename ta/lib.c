@@ -39,18 +39,18 @@ static struct {
 	int	wake[2];		/* poked by a signal */
 	volatile sig_atomic_t leave;	/* after the current job */
 	struct lib_job *job;		/* the current job, or NULL */
-	int	alone;			/* nobody reads what we say */
-	long	patience;		/* seconds until idle is called */
+	int	alone;			/* nobody reads our reports */
+	long	idle_after;	/* seconds until idle is called */
 	void	(*idle)(void);		/* or NULL */
 } agent = { NULL, NULL, NULL, NULL, { -1, -1 }, 0, NULL, 0, 0, NULL };
 
 const struct lib_far *lib_far;
 
-/* ---- talking --------------------------------------------------------- */
+/* ---- to the scheduler ----------------------------------------------- */
 
 /* The scheduler is gone: recipients without a verdict are unlocked. */
 static void
-go(void)
+unlock_and_exit(void)
 {
 	struct lib_rcpt *r;
 
@@ -62,7 +62,7 @@ go(void)
 }
 
 static void
-say(const char *word, const char *name)
+send_line(const char *word, const char *name)
 {
 	char line[300];
 	struct text t;
@@ -71,7 +71,7 @@ say(const char *word, const char *name)
 	text_add(&t, "%s%s", word, name);
 	line[t.len++] = '\n';
 	if (fd_write(1, line, t.len) < 0)
-		go();
+		unlock_and_exit();
 }
 
 /* ---- verdicts -------------------------------------------------------- */
@@ -125,7 +125,7 @@ append(int fd, const char *s, size_t n)
 
 /* Appends the diagnostic line: 0, or -1. */
 static int
-write_down(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
+write_diag(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
     const char *text)
 {
 	char line[REPORT_SIZE];
@@ -165,7 +165,7 @@ fate_of(int code)
 
 /* The report line and then the tag. */
 static void
-tell(struct lib_job *job, struct lib_rcpt *r, const char *notary,
+send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
     const char *verdict, const char *text, int tag)
 {
 	char line[REPORT_SIZE];
@@ -186,28 +186,28 @@ tell(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 /* Reports a success.  The scheduler needs no notary fields for it, except
  * relay, the remote host for its log, or "". */
 static void
-tell_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
+report_ok(struct lib_job *job, struct lib_rcpt *r, const char *status,
     const char *notary, const char *relay, const char *text)
 {
 	int wanted = status != NULL &&
 	    (ctl_wishes(r->dsn, NULL, 0) & WISH_SUCCESS);
 
-	if (wanted && write_down(job, r, notary, text) < 0) {
+	if (wanted && write_diag(job, r, notary, text) < 0) {
 		lib_note("%s at %lu: no room for its diagnostic: %s",
 		    ctl_msg(job->name), r->off, strerror(errno));
 		wanted = 0;	/* it is delivered, which must not be undone */
 	}
-	tell(job, r, relay, wanted ? "ok2" : "ok3", text, '+');
+	send_report(job, r, relay, wanted ? "ok2" : "ok3", text, '+');
 }
 
 static void
-tell_failed(struct lib_job *job, struct lib_rcpt *r, const char *notary,
+report_failed(struct lib_job *job, struct lib_rcpt *r, const char *notary,
     const char *relay, const char *text)
 {
-	if (write_down(job, r, notary, text) == 0)
-		tell(job, r, relay, "error2", text, '-');
+	if (write_diag(job, r, notary, text) == 0)
+		send_report(job, r, relay, "error2", text, '-');
 	else
-		tell(job, r, "", "deferred",
+		send_report(job, r, "", "deferred",
 		    "a failure, but its diagnostic cannot be written", ' ');
 }
 
@@ -244,24 +244,24 @@ lib_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 	text_fmt(again, sizeof(again), "retryat +%ld", v->delay);
 	switch (fate) {
 	case DELIVERED:
-		tell_ok(job, r, v->status, notary, relay, clean);
+		report_ok(job, r, v->status, notary, relay, clean);
 		break;
 	case LATER:
-		tell(job, r, notary, v->delay > 0 ? again : "deferred", clean,
-		    ' ');
+		send_report(job, r, notary, v->delay > 0 ? again :
+		    "deferred", clean, ' ');
 		break;
 	case BACK:
-		tell(job, r, notary, "deferback", clean, ' ');
+		send_report(job, r, notary, "deferback", clean, ' ');
 		break;
 	case ALL:
-		tell(job, r, notary, "deferall", clean, ' ');
+		send_report(job, r, notary, "deferall", clean, ' ');
 		break;
 	case FAILED:
 	case ABNORMAL:
-		tell_failed(job, r, notary, relay, clean);
+		report_failed(job, r, notary, relay, clean);
 		break;
 	case UNKNOWN:
-		tell(job, r, notary, "error", clean, '-');
+		send_report(job, r, notary, "error", clean, '-');
 		break;
 	}
 }
@@ -336,7 +336,7 @@ work_on(struct lib_job *job, lib_work *work)
 		work(job);
 	close(job->msg);
 	if (agent.alone)
-		go();
+		unlock_and_exit();
 	report_rest(job, X_SOFTWARE, "4.3.0", "the agent gave no verdict");
 }
 
@@ -365,7 +365,7 @@ do_job(char *line)
 			lib_note("this agent is for channel %s, the job is "
 			    "for %s; give it -c $channel", agent.channel,
 			    wanted);
-		say("#resync ", line);
+		send_line("#resync ", line);
 	} else {
 		agent.job = &job;
 		work_on(&job, agent.work);
@@ -429,7 +429,7 @@ wait_input(void)
 		FD_ZERO(&in);
 		FD_SET(0, &in);
 		FD_SET(agent.wake[0], &in);
-		tv.tv_sec = agent.patience;
+		tv.tv_sec = agent.idle_after;
 		tv.tv_usec = 0;
 		n = select(agent.wake[0] + 1, &in, NULL, NULL,
 		    waiting ? &tv : NULL);
@@ -443,7 +443,7 @@ wait_input(void)
 
 /* The next line, without its newline; NULL when there will be no more. */
 static char *
-next_order(void)
+next_job(void)
 {
 	static char buf[LINE_MAX_];
 	static size_t have, used;
@@ -481,7 +481,7 @@ lib_alone(void)
 void
 lib_when_idle(long seconds, void (*idle)(void))
 {
-	agent.patience = seconds;
+	agent.idle_after = seconds;
 	agent.idle = idle;
 }
 
@@ -516,13 +516,13 @@ serve(void (*take)(char *line))
 
 	if (catch_signals() < 0)
 		return X_OSERR;
-	say("#hungry", "");
-	while ((line = next_order()) != NULL && *line != '\0') {
+	send_line("#hungry", "");
+	while ((line = next_job()) != NULL && *line != '\0') {
 		if (*line != '#')
 			take(line);
 		if (agent.leave)
 			break;
-		say("#hungry", "");
+		send_line("#hungry", "");
 	}
 	return 0;
 }
@@ -546,7 +546,7 @@ do_whole(char *line)
 	if (name_in(line) != NULL)
 		agent.whole(line, host == NULL ? "" : host);
 	else
-		say("#resync ", line);
+		send_line("#resync ", line);
 }
 
 int
