@@ -237,7 +237,7 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 /* ---- end ------------------------------------------------------------- */
 
 /* Reads the program's standard error and keeps the best line. */
-struct heard {
+struct errors {
 	char	line[LINE], best[LINE];
 	size_t	n;
 	int	rank;
@@ -260,31 +260,31 @@ has(const char *line, const char *word)
 }
 
 static void
-end_line(struct heard *h)
+end_line(struct errors *e)
 {
 	int rank;
 
-	h->line[h->n] = '\0';
-	rank = has(h->line, "error") || has(h->line, "fail") ? 2 :
-	    has(h->line, "verify");
-	if (h->n > 0 && (rank > h->rank || (rank == 0 && h->rank == 0))) {
-		strcpy(h->best, h->line);
-		h->rank = rank;
+	e->line[e->n] = '\0';
+	rank = has(e->line, "error") || has(e->line, "fail") ? 2 :
+	    has(e->line, "verify");
+	if (e->n > 0 && (rank > e->rank || (rank == 0 && e->rank == 0))) {
+		strcpy(e->best, e->line);
+		e->rank = rank;
 	}
-	h->n = 0;
+	e->n = 0;
 }
 
 static void
-hear(struct heard *h, const char *s, size_t n)
+add_errors(struct errors *e, const char *s, size_t n)
 {
 	int c;
 
 	for (; n > 0; n--, s++) {
 		c = (unsigned char)*s;
 		if (c == '\n')
-			end_line(h);
-		else if (h->n < LINE - 1 && (c > ' ' || h->n > 0))
-			h->line[h->n++] = (char)(c < 32 || c == 127 ? ' ' :
+			end_line(e);
+		else if (e->n < LINE - 1 && (c > ' ' || e->n > 0))
+			e->line[e->n++] = (char)(c < 32 || c == 127 ? ' ' :
 			    c > 127 ? '?' : c);
 	}
 }
@@ -312,24 +312,24 @@ reap(pid_t pid, double until)
 void
 via_close(struct via *v, char *why, size_t size)
 {
-	struct heard h;
+	struct errors e;
 	char buf[1024];
 	double until;
 	int status;
 	long n = 1;
 
-	memset(&h, 0, sizeof(h));
+	memset(&e, 0, sizeof(e));
 	clock_read();
 	until = now.mono + LINGER;
 	while (n > 0 && net_wait(v->err, 0, until) > 0)
 		if ((n = (long)read(v->err, buf, sizeof(buf))) > 0)
-			hear(&h, buf, (size_t)n);
-	end_line(&h);
+			add_errors(&e, buf, (size_t)n);
+	end_line(&e);
 	status = reap(v->pid, until);
 	close(v->err);
 	v->pid = 0;
-	if (h.best[0] != '\0')
-		text_fmt(why, size, "%s", h.best);
+	if (e.best[0] != '\0')
+		text_fmt(why, size, "%s", e.best);
 	else if (status != -1 && WIFSIGNALED(status))
 		text_fmt(why, size, "died of signal %d", WTERMSIG(status));
 	else
