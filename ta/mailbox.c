@@ -78,7 +78,7 @@ safe_name(const char *s)
 #ifndef NO_PWD
 /* No user was found: is that a matter of the moment? */
 static int
-nobody_knows(int err)
+is_temporary(int err)
 {
 	return err == EIO || err == EINTR || err == ENOMEM ||
 #ifdef ETIMEDOUT
@@ -106,7 +106,7 @@ look_up(struct user *u)
 	errno = 0;
 	pw = getpwnam(u->name);
 	if (pw == NULL)
-		return nobody_knows(errno) ? -1 : 0;
+		return is_temporary(errno) ? -1 : 0;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	if (safe_name(pw->pw_name))
@@ -171,7 +171,7 @@ find_uid(struct user *u, long uid)
 	errno = 0;
 	pw = getpwuid((uid_t)uid);
 	if (pw == NULL)
-		return nobody_knows(errno) ? -1 : 0;
+		return is_temporary(errno) ? -1 : 0;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	if (text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0 ||
@@ -343,16 +343,16 @@ act_as(struct mail *m, int (*act)(struct mail *))
 /* child: the process that delivers. */
 struct child {
 	pid_t	pid;		/* 0: it was waited for */
-	int	fd;		/* what it says */
+	int	fd;		/* its reports */
 	const char *bad;	/* how it ended, NULL: well */
-	struct outcome said;	/* what it said last */
+	struct outcome end;	/* what it reported last */
 };
 
-/* Checks a child that says nothing, as its user can stop it, or have files that
- * hang, and other users' mail must not wait for that: 0 if it is of no more
- * use. */
+/* Checks a child that reports nothing, as its user can stop it, or have files
+ * that hang, and other users' mail must not wait for that: 0 if it is of no
+ * more use. */
 static int
-look(struct child *c, double until)
+check_child(struct child *c, double until)
 {
 	int status;
 
@@ -370,19 +370,19 @@ look(struct child *c, double until)
 
 /* The child is the user's: none of its words is believed to be well formed. */
 static void
-check_words(struct outcome *said)
+check_outcome(struct outcome *end)
 {
-	said->status[sizeof(said->status) - 1] = '\0';
-	said->text[sizeof(said->text) - 1] = '\0';
-	if (said->status[strspn(said->status, "0123456789.")] != '\0')
-		strcpy(said->status, "4.2.0");
+	end->status[sizeof(end->status) - 1] = '\0';
+	end->text[sizeof(end->text) - 1] = '\0';
+	if (end->status[strspn(end->status, "0123456789.")] != '\0')
+		strcpy(end->status, "4.2.0");
 }
 
-/* Reads what it says until it is over. */
+/* Reads its reports until it is over. */
 static void
-hear(struct child *c, double until)
+read_outcome(struct child *c, double until)
 {
-	char *said = (char *)&c->said, buf[sizeof(c->said)];
+	char *end = (char *)&c->end, buf[sizeof(c->end)];
 	struct timeval tv;
 	size_t have = 0;
 	fd_set in;
@@ -394,7 +394,7 @@ hear(struct child *c, double until)
 		tv.tv_sec = 0;
 		tv.tv_usec = 100000L;
 		n = select(c->fd + 1, &in, NULL, NULL, &tv);
-		if (n <= 0 && c->pid != 0 && !look(c, until))
+		if (n <= 0 && c->pid != 0 && !check_child(c, until))
 			return;
 		if (n <= 0)
 			continue;
@@ -405,11 +405,11 @@ hear(struct child *c, double until)
 		if (n <= 0)
 			c->bad = "the delivering process died";
 		if (have == sizeof(buf)) {
-			memcpy(said, buf, have);
-			check_words(&c->said);
+			memcpy(end, buf, have);
+			check_outcome(&c->end);
 			have = 0;
 		}
-		if (n <= 0 || (have == 0 && c->said.state == OVER))
+		if (n <= 0 || (have == 0 && c->end.state == OVER))
 			return;
 	}
 }
@@ -438,7 +438,7 @@ in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
 	}
 	c->fd = report[0];
 	clock_read();
-	hear(c, seconds > 0 ? now.mono + seconds : 0);
+	read_outcome(c, seconds > 0 ? now.mono + seconds : 0);
 	close(c->fd);
 	if (c->pid == 0)
 		return 0;
@@ -457,7 +457,7 @@ undo(struct mail *m, const struct outcome *begun)
 
 	*m->end = *begun;
 	if (in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.bad != NULL ||
-	    c.said.code != 0)
+	    c.end.code != 0)
 		lib_note("%s may have a part of a message", m->box);
 }
 
@@ -533,17 +533,17 @@ deliver_in_child(struct mail *m)
 	    m->left + (double)opt.limit : 0) < 0)
 		return -1;
 	if (c.bad == NULL) {
-		*m->end = c.said;
-		if (c.said.left < m->left)
-			m->left = c.said.left;
-		return c.said.code == 0 ? 0 : -1;
+		*m->end = c.end;
+		if (c.end.left < m->left)
+			m->left = c.end.left;
+		return c.end.code == 0 ? 0 : -1;
 	}
 	clock_read();
 	m->left -= now.mono - began;
-	if (c.said.state == THERE)
+	if (c.end.state == THERE)
 		return 0;
-	if (c.said.state == BEGUN)
-		undo(m, &c.said);
+	if (c.end.state == BEGUN)
+		undo(m, &c.end);
 	m->hung = 1;
 	/* not the system's fault: his next mail can wait as well */
 	return box_over(m->end, X_TEMPFAIL, "4.2.0", c.bad);
@@ -622,7 +622,7 @@ static int
 to_program(struct mail *m, char *command)
 {
 	static char sh[] = "sh", minus_c[] = "-c";
-	char said[sizeof(m->end->text)], *argv[4];
+	char text[sizeof(m->end->text)], *argv[4];
 	struct lib_verdict v;
 	struct world world;
 	struct run run;
@@ -642,7 +642,7 @@ to_program(struct mail *m, char *command)
 	if (run_program(&run) < 0)
 		return run.uncopied ? box_failed(m, "copy the message into",
 		    run_tmp(), errno) : box_failed(m, "run", command, errno);
-	run_verdict(&run, &v, said, sizeof(said));
+	run_verdict(&run, &v, text, sizeof(text));
 	m->hung = run.late || run.stopped;
 	if (m->hung)
 		v.status = "4.2.0";	/* this user's next mail can wait */
