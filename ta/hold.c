@@ -299,7 +299,7 @@ static void
 run_script(struct verdict *v, char *name, char *arg)
 {
 	static char path_is[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/ucb";
-	char path[1000], said[sizeof(v->text)], *argv[3], *env[2];
+	char path[1000], text[sizeof(v->text)], *argv[3], *env[2];
 	struct lib_verdict end;
 	struct run run;
 
@@ -322,7 +322,7 @@ run_script(struct verdict *v, char *name, char *arg)
 			unfulfilled(v, "4.3.0", "the script cannot be run: %s",
 			    strerror(errno));
 	} else if (run.exit != 0) {
-		run_verdict(&run, &end, said, sizeof(said));
+		run_verdict(&run, &end, text, sizeof(text));
 		unfulfilled(v, "4.3.0", "%s", end.text);
 	}
 }
@@ -356,8 +356,7 @@ check_home(struct verdict *v, const struct lib_job *job, const char *arg)
 
 	errno = 0;
 	pw = getpwnam(arg);
-	if (pw == NULL && (errno == EIO || errno == EINTR || errno == ENOMEM ||
-	    errno == EMFILE || errno == ENFILE || errno == EAGAIN))
+	if (pw == NULL && lib_temporary(errno))
 		unfulfilled(v, "4.3.0", "users cannot be looked up now", "");
 	else if (pw != NULL && pw->pw_dir[0] != '\0' &&
 	    (stat(pw->pw_dir, &st) < 0 || !S_ISDIR(st.st_mode)))
@@ -474,15 +473,15 @@ usage(void)
 static void
 work(struct lib_job *job)
 {
-	const char *asked = NULL;
+	const char *checked = NULL;
 	struct verdict answer, v;
 	struct lib_rcpt *r;
 
 	for (r = job->rcpts; r != NULL && !lib_alone(); r = r->next) {
-		if (asked == NULL || strcmp(asked, r->host) != 0) {
+		if (checked == NULL || strcmp(checked, r->host) != 0) {
 			memset(&answer, 0, sizeof(answer));
 			check(&answer, job, r->host);
-			asked = r->host;
+			checked = r->host;
 		}
 		v = answer;
 		if (v.code == 0 && resubmit(job, r) < 0)

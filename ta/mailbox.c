@@ -75,20 +75,6 @@ safe_name(const char *s)
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] == '\0';
 }
 
-#ifndef NO_PWD
-/* No user was found: is that a matter of the moment? */
-static int
-is_temporary(int err)
-{
-	return err == EIO || err == EINTR || err == ENOMEM ||
-#ifdef ETIMEDOUT
-	    err == ETIMEDOUT || err == ECONNREFUSED || err == ECONNRESET ||
-	    err == EHOSTUNREACH || err == ENETUNREACH ||
-#endif
-	    err == EMFILE || err == ENFILE || err == EAGAIN || err == EACCES;
-}
-#endif
-
 /* 1 found, 0 not, -1 nobody knows at the moment. */
 static int
 look_up(struct user *u)
@@ -106,7 +92,7 @@ look_up(struct user *u)
 	errno = 0;
 	pw = getpwnam(u->name);
 	if (pw == NULL)
-		return is_temporary(errno) ? -1 : 0;
+		return lib_temporary(errno) ? -1 : 0;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	if (safe_name(pw->pw_name))
@@ -171,7 +157,7 @@ find_uid(struct user *u, long uid)
 	errno = 0;
 	pw = getpwuid((uid_t)uid);
 	if (pw == NULL)
-		return is_temporary(errno) ? -1 : 0;
+		return lib_temporary(errno) ? -1 : 0;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	if (text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0 ||
