@@ -36,7 +36,6 @@
 #include <dirent.h>
 #include <signal.h>
 
-
 #define LOCK_STALE	900	/* seconds after which a lock may be stale */
 #define LOCK_DEAD	86400L	/* ... and after which it is: its process number
 				 * may have been used again */
@@ -54,13 +53,20 @@ box_over(struct outcome *end, int code, const char *status, const char *text)
 	return -1;
 }
 
+/* Defers with the text that is there: -1. */
+static int
+defer(struct mail *m, const char *status)
+{
+	m->end->code = X_TEMPFAIL;
+	strcpy(m->end->status, status);
+	return -1;
+}
+
 int
 box_refuse(struct mail *m, const char *what)
 {
 	text_fmt(m->end->text, sizeof(m->end->text), "%s %s", m->box, what);
-	m->end->code = X_TEMPFAIL;
-	strcpy(m->end->status, "4.2.0");
-	return -1;
+	return defer(m, "4.2.0");
 }
 
 /* Ends with the status that fits errno err of a system call on path. */
@@ -79,9 +85,7 @@ box_failed(struct mail *m, const char *what, const char *path, int err)
 		status = "4.3.1";
 	text_fmt(m->end->text, sizeof(m->end->text), "cannot %s %s: %s", what,
 	    path, strerror(err));
-	m->end->code = X_TEMPFAIL;
-	strcpy(m->end->status, status);
-	return -1;
+	return defer(m, status);
 }
 
 /* ---- waiting for locks ----------------------------------------------- */
@@ -218,7 +222,7 @@ box_unlock(struct mail *m)
 /* Reports BEGUN, before the first byte is written; or THERE, while we still
  * have the locks, as mail behind the message may then be another program's. */
 static void
-say(struct mail *m, int state, const struct stat *box, const char *part)
+report(struct mail *m, int state, const struct stat *box, const char *part)
 {
 	struct outcome o;
 
@@ -245,14 +249,12 @@ is_full(const struct mail *m, off_t n)
 }
 
 static int
-say_full(struct mail *m)
+refuse_full(struct mail *m)
 {
 	text_fmt(m->end->text, sizeof(m->end->text), "%s has %lu bytes of at "
 	    "most %lu, with no room for this message", m->box,
 	    (unsigned long)m->before, (unsigned long)m->limit);
-	m->end->code = X_TEMPFAIL;
-	strcpy(m->end->status, "4.2.2");
-	return -1;
+	return defer(m, "4.2.2");
 }
 
 /* The bytes of all files in one part of a Maildir. */
@@ -537,7 +539,7 @@ cut_back(struct mail *m)
 
 /* Added to the reason. */
 static void
-say_uncut(struct mail *m)
+add_uncut(struct mail *m)
 {
 	size_t n = strlen(m->end->text);
 
@@ -555,8 +557,8 @@ append(struct mail *m)
 		return box_failed(m, "read", m->box, errno);
 	m->before = st.st_size;
 	if (is_full(m, m->job->size - (off_t)m->job->body))
-		return say_full(m);
-	say(m, BEGUN, &st, "");
+		return refuse_full(m);
+	report(m, BEGUN, &st, "");
 	put_gap(m);
 	put_head(m, 1);
 	m->at = 0;
@@ -568,7 +570,7 @@ append(struct mail *m)
 	    (m->before == 0 && sync_parent(m->box) < 0)))
 		m->error = errno;
 	if (m->error == 0 && !unread) {
-		say(m, THERE, NULL, "");
+		report(m, THERE, NULL, "");
 		return 0;
 	}
 	uncut = cut_back(m) < 0;
@@ -576,11 +578,11 @@ append(struct mail *m)
 		box_over(m->end, X_TEMPFAIL, "4.3.0",
 		    "the message cannot be read, or changes meanwhile");
 	else if (m->full)
-		say_full(m);
+		refuse_full(m);
 	else
 		box_failed(m, "write to", m->box, m->error);
 	if (uncut)
-		say_uncut(m);
+		add_uncut(m);
 	return -1;
 }
 
@@ -707,8 +709,8 @@ write_new(struct mail *m, const char *tmp)
 	if (m->limit > 0)
 		m->before = bytes_in(m, "new") + bytes_in(m, "cur");
 	if (is_full(m, m->job->size - (off_t)m->job->body))
-		return say_full(m);
-	say(m, BEGUN, NULL, strrchr(tmp, '/') + 1);
+		return refuse_full(m);
+	report(m, BEGUN, NULL, strrchr(tmp, '/') + 1);
 	m->fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (m->fd < 0)
 		return box_failed(m, "make", tmp, errno);
@@ -720,7 +722,7 @@ write_new(struct mail *m, const char *tmp)
 	if (close(m->fd) < 0 && m->error == 0)
 		m->error = errno;
 	if (m->full)
-		return say_full(m);
+		return refuse_full(m);
 	if (m->error != 0)
 		return box_failed(m, "write to", tmp, m->error);
 	return unread ? box_over(m->end, X_TEMPFAIL, "4.3.0",
@@ -750,7 +752,7 @@ to_maildir(struct mail *m)
 		unlink(new);	/* or each try would add one */
 		return -1;
 	}
-	say(m, THERE, NULL, "");
+	report(m, THERE, NULL, "");
 	return 0;
 }
 
