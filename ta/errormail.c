@@ -112,7 +112,7 @@ open_form(const char *kind)
 	return f;
 }
 
-/* ---- looking and copying --------------------------------------------- */
+/* ---- measuring and copying ------------------------------------------- */
 
 static int
 walk(void *arg, const char *s, size_t n)
@@ -148,7 +148,7 @@ walk_message(struct walk *w, const struct report *r, FILE *f)
 /* Finds out how much to copy, and a boundary that does not occur in it: 0, or
  * -1 if the message cannot be read. */
 static int
-look(struct report *r)
+measure(struct report *r)
 {
 	struct dsn_copy form;
 	struct walk w;
@@ -221,7 +221,7 @@ put_people(struct report *r)
 static void
 put_recipient(struct report *r, const struct lib_rcpt *p)
 {
-	char orcpt[600], said[FIELD_MOST];
+	char orcpt[600], text[FIELD_MOST];
 	FILE *f = r->d.post.f;
 
 	ctl_wishes(p->dsn, orcpt, sizeof(orcpt));
@@ -230,9 +230,9 @@ put_recipient(struct report *r, const struct lib_rcpt *p)
 		put_xtext(f, "Original-Recipient", orcpt);
 	dsn_address(f, "Final-Recipient", p->user);
 	fprintf(f, "Action: failed\nStatus: %s\n", r->kind->status);
-	text_fmt(said, sizeof(said), "x-local; %s", r->kind->word[0] != '\0' ?
+	text_fmt(text, sizeof(text), "x-local; %s", r->kind->word[0] != '\0' ?
 	    r->kind->subject : p->host);
-	dsn_field(f, "Diagnostic-Code", said);
+	dsn_field(f, "Diagnostic-Code", text);
 }
 
 static void
@@ -281,7 +281,7 @@ send_report(struct report *r)
 		r->d.text_eight |= is_like(p, r->first) &&
 		    dsn_has_utf8(p->user);
 	r->d.text_eight |= dsn_has_utf8(r->first->host);
-	if (look(r) < 0) {
+	if (measure(r) < 0) {
 		post_drop(&r->d.post);
 		return -1;
 	}
@@ -301,7 +301,7 @@ send_report(struct report *r)
 /* ---- jobs ------------------------------------------------------------ */
 
 static void
-tell_and_report(struct lib_job *job, struct lib_rcpt *first,
+send_and_report(struct lib_job *job, struct lib_rcpt *first,
     const struct kind *kind)
 {
 	static struct report r;		/* large, and one at a time */
@@ -352,7 +352,7 @@ work(struct lib_job *job)
 			lib_report(job, r, X_UNAVAILABLE, kind->status, text,
 			    0);
 		else
-			tell_and_report(job, r, kind);
+			send_and_report(job, r, kind);
 	}
 }
 
