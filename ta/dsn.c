@@ -69,7 +69,7 @@ static int delays;		/* the job is for delays */
 
 /* The answer to the job. */
 static char words[800];
-static struct text said;
+static struct text result;
 
 /* ---- items ----------------------------------------------------------- */
 
@@ -191,20 +191,20 @@ form_has_address(void)
 	return found;
 }
 
-enum look { LOOK_NO, LOOK_YES, LOOK_ERROR };
+enum found { FOUND_NO, FOUND_YES, FOUND_ERROR };
 
 /* Is there anybody who can get a DSN on the current recipient? */
-static enum look
+static enum found
 has_reader(struct diags *n, int failed)
 {
 	const struct origin *g = &report.origin;
 
 	if (origin_find(n, &report.origin, n->off) < 0)
-		return LOOK_ERROR;
+		return FOUND_ERROR;
 	if (g->long_sender || (g->sender[0] == '\0' && (!failed ||
 	    g->twice || !form_has_address())))
-		return LOOK_NO;
-	return LOOK_YES;
+		return FOUND_NO;
+	return FOUND_YES;
 }
 
 /* Is the current recipient delayed, and is the warning counted? */
@@ -217,41 +217,41 @@ is_late(const struct diags *n)
 
 /* What became of the current recipient; *wish is the NOTIFY word without which
  * there is no DSN on that, 0: none is needed. */
-static enum deed
-deed_of(const struct diags *n, unsigned *wish)
+static enum action
+action_of(const struct diags *n, unsigned *wish)
 {
 	*wish = WISH_SUCCESS;
 	if (n->rc.tag == '-') {
 		*wish = n->rc.wishes & WISH_GIVEN ? WISH_FAILURE : 0;
-		return DEED_FAILED;
+		return ACTION_FAILED;
 	}
 	if (strcmp(n->field[1], "relayed") == 0)
-		return DEED_RELAYED;
-	return strcmp(n->field[1], "expanded") == 0 ? DEED_EXPANDED :
-	    DEED_DELIVERED;
+		return ACTION_RELAYED;
+	return strcmp(n->field[1], "expanded") == 0 ? ACTION_EXPANDED :
+	    ACTION_DELIVERED;
 }
 
 /* Does the current diagnostic line belong into a DSN, and as what? */
-static enum look
-to_tell(struct diags *n, enum deed *deed)
+static enum found
+find_action(struct diags *n, enum action *action)
 {
 	unsigned wish;
 
 	if (n->tag != ' ' || ctl_rcpt(&n->rc, n->off) < 0 || is_quiet(n->off))
-		return LOOK_NO;
+		return FOUND_NO;
 	if (delays) {
-		*deed = DEED_DELAYED;
-		return is_late(n) ? has_reader(n, 0) : LOOK_NO;
+		*action = ACTION_DELAYED;
+		return is_late(n) ? has_reader(n, 0) : FOUND_NO;
 	}
 	if (n->rc.tag != '+' && n->rc.tag != '-')
-		return LOOK_NO;
-	*deed = deed_of(n, &wish);
+		return FOUND_NO;
+	*action = action_of(n, &wish);
 	if (origin_find(n, &report.origin, n->off) < 0)
-		return LOOK_ERROR;
+		return FOUND_ERROR;
 	/* without a sender the form's addresses get it, who made no list */
 	if ((n->rc.wishes & wish) != wish && (n->rc.tag == '+' ||
 	    report.origin.sender[0] != '\0'))
-		return LOOK_NO;
+		return FOUND_NO;
 	return has_reader(n, n->rc.tag == '-');
 }
 
@@ -277,22 +277,22 @@ collect(unsigned file, const char *sender)
 	const struct origin *g = &report.origin;
 	struct diags *n = &report.nt;
 	struct item *it;
-	enum look look;
-	enum deed deed;
+	enum found found;
+	enum action action;
 
 	if (open_file(file) < 0)
 		return file > 0 || errno == ENOENT ? 0 : -1;
 	while (report.n < ITEMS_MOST && diag_next(n)) {
-		look = to_tell(n, &deed);
-		if (look == LOOK_ERROR)
+		found = find_action(n, &action);
+		if (found == FOUND_ERROR)
 			break;
-		if (look == LOOK_NO || strcmp(g->sender, sender) != 0 ||
+		if (found == FOUND_NO || strcmp(g->sender, sender) != 0 ||
 		    !is_like(g, file))
 			continue;
 		if ((it = new_item()) == NULL)
 			return -1;
 		it->file = file;
-		it->deed = deed;
+		it->action = action;
 		it->off = n->off;
 		it->at = n->at;
 	}
@@ -381,8 +381,8 @@ send_it(void)
 		errno = err;
 		return -1;
 	}
-	text_add(&said, "%sto=%s rcpts=%u msgs=%u file=router/%lu",
-	    said.len > 0 ? "; " : "", report.sender[0] != '\0' ?
+	text_add(&result, "%sto=%s rcpts=%u msgs=%u file=router/%lu",
+	    result.len > 0 ? "; " : "", report.sender[0] != '\0' ?
 	    report.sender : "<>", report.n, report.nfiles, post.num);
 	text_fmt(what, sizeof(what), "router %lu", post.num);
 	post_new(opt.router, what);
@@ -626,27 +626,27 @@ verdict(void)
 static int
 find(char *sender, size_t size, long *wait)
 {
-	enum look look = LOOK_NO;
-	enum deed deed;
+	enum found found = FOUND_NO;
+	enum action action;
 	long w;
 
 	*wait = 0;
 	if (open_file(0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	while (look == LOOK_NO && diag_next(&report.nt)) {
-		look = to_tell(&report.nt, &deed);
-		if (look != LOOK_YES || delays || (w = paused(find_pause(
+	while (found == FOUND_NO && diag_next(&report.nt)) {
+		found = find_action(&report.nt, &action);
+		if (found != FOUND_YES || delays || (w = paused(find_pause(
 		    report.origin.sender), names[0])) == 0)
 			continue;
 		if (*wait == 0 || w < *wait)
 			*wait = w;
-		look = LOOK_NO;
+		found = FOUND_NO;
 	}
 	if (cannot_read(&report.nt))
 		return -1;
-	if (look == LOOK_YES)
+	if (found == FOUND_YES)
 		text_fmt(sender, size, "%s", report.origin.sender);
-	return look == LOOK_YES;
+	return found == FOUND_YES;
 }
 
 /* Sends all DSNs on the message: seconds to wait for the rest, 0: none is left;
@@ -676,7 +676,7 @@ send_all(void)
 static void
 answer(const char *name, long wait)
 {
-	const char *sep = said.len > 0 ? "; " : "", *v = "ok";
+	const char *sep = result.len > 0 ? "; " : "", *v = "ok";
 	char later[850];
 
 	if (wait > 0) {
@@ -686,13 +686,14 @@ answer(const char *name, long wait)
 		return;
 	}
 	if (wait < 0 || (!delays && (v = verdict()) == NULL)) {
-		text_add(&said, "%sa DSN cannot be sent now: %s", sep,
+		text_add(&result, "%sa DSN cannot be sent now: %s", sep,
 		    strerror(errno));
 		v = "deferred";
 	} else if (*v == 'e') {
-		text_add(&said, "%snobody could get a DSN on its failure", sep);
-	} else if (said.len == 0) {
-		text_add(&said, "no DSN is needed");
+		text_add(&result, "%snobody could get a DSN on its failure",
+		    sep);
+	} else if (result.len == 0) {
+		text_add(&result, "no DSN is needed");
 	}
 	lib_answer(name, v, words);
 }
@@ -703,7 +704,7 @@ work(const char *name, const char *host)
 	int over;
 
 	clock_read();
-	text_init(&said, words, sizeof(words));
+	text_init(&result, words, sizeof(words));
 	delays = strcmp(host, "delay") == 0;
 	text_fmt(names[0], NAME_MAX_, "%s", name);
 	files[0] = names[0];

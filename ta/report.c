@@ -29,7 +29,7 @@ static const struct {
 	const char *word;	/* RFC 3464 */
 	const char *label;	/* in the subject */
 	const char *text;
-} deeds[] = {
+} actions[] = {
 	{ "failed", "FAILED",
 	    "It could not be delivered, without a further attempt, to" },
 	{ "delayed", "DELAYED", "It is delayed; there will be further "
@@ -92,7 +92,7 @@ expired_by(const struct report *r, const struct item *it)
 {
 	const char *s = r->nt.text + strspn(r->nt.text, "\r"), *p;
 
-	if (it->deed != DEED_FAILED ||
+	if (it->action != ACTION_FAILED ||
 	    (strncmp(s, "expired after ", 14) != 0 &&
 	    strncmp(s, "ended by the postmaster after ", 30) != 0))
 		return NULL;
@@ -158,12 +158,12 @@ struct draft {
 	int	fold;		/* ... with lines that are too long */
 	const char *less;	/* why the body is not returned; NULL: it is */
 	long	arrived;	/* wall, 0: not known */
-	unsigned long count[DEEDS];
+	unsigned long count[ACTIONS];
 };
 
 /* Looks at all that is copied: 1 when it has the boundary, 0, or -1. */
 static int
-look(struct draft *d, const struct report *r)
+measure(struct draft *d, const struct report *r)
 {
 	struct dsn_copy head, form, body;
 
@@ -203,7 +203,7 @@ choose_boundary(struct draft *d, const struct report *r)
 
 	do
 		dsn_boundary(&d->d, name_num(r->files[0]));
-	while ((found = look(d, r)) > 0);
+	while ((found = measure(d, r)) > 0);
 	return found;
 }
 
@@ -220,7 +220,7 @@ survey(struct draft *d, struct report *r)
 			continue;
 		if (recall(r, &r->items[i]) < 0)
 			return -1;
-		d->count[r->items[i].deed]++;
+		d->count[r->items[i].action]++;
 		d->d.text_eight |= dsn_has_utf8(r->nt.text) ||
 		    dsn_has_utf8(r->nt.rc.user);
 	}
@@ -232,7 +232,7 @@ survey(struct draft *d, struct report *r)
 	d->d.text_eight |= dsn_has_utf8(r->sender);
 	if (report_file(r, 0) < 0)
 		return -1;
-	if (r->head.hdrs || d->count[DEED_FAILED] == 0)
+	if (r->head.hdrs || d->count[ACTION_FAILED] == 0)
 		d->less = "";	/* nobody asked for it */
 	text_fmt(path, sizeof(path), "../queue/%s", r->files[0]);
 	if (stat(path, &st) == 0 && (long)st.st_mtime >= SANE_WALL &&
@@ -245,16 +245,16 @@ survey(struct draft *d, struct report *r)
 
 /* " [FAILED(2),DELIVERED-OK(1)]" */
 static void
-count_deeds(const struct draft *d, char *counts, size_t size)
+count_actions(const struct draft *d, char *counts, size_t size)
 {
 	struct text t;
 	int i, n = 0;
 
 	text_init(&t, counts, size);
-	for (i = 0; i < DEEDS; i++)
+	for (i = 0; i < ACTIONS; i++)
 		if (d->count[i] > 0)
 			text_add(&t, "%s%s(%lu)", n++ > 0 ? "," : " [",
-			    deeds[i].label, d->count[i]);
+			    actions[i].label, d->count[i]);
 	text_add(&t, "]");
 }
 
@@ -264,10 +264,10 @@ put_head(struct draft *d, const struct report *r)
 	char counts[300];
 
 	dsn_envelope(&d->d, r->sender);
-	count_deeds(d, counts, sizeof(counts));
+	count_actions(d, counts, sizeof(counts));
 	dsn_header(&d->d, r->sender, r->sender[0] == '\0' ?
-	    "Undeliverable notice" : d->count[DEED_FAILED] > 0 ?
-	    "Undeliverable mail" : d->count[DEED_DELAYED] > 0 ?
+	    "Undeliverable notice" : d->count[ACTION_FAILED] > 0 ?
+	    "Undeliverable mail" : d->count[ACTION_DELAYED] > 0 ?
 	    "Delayed mail" : "Delivered mail", counts,
 	    r->sender[0] == '\0' ? DOUBLE_FIELD ": yes\n" : "");
 }
@@ -279,19 +279,19 @@ static int
 put_list(FILE *f, struct report *r, unsigned file)
 {
 	unsigned i, n;
-	int deed;
+	int action;
 
-	for (deed = 0; deed < DEEDS; deed++)
+	for (action = 0; action < ACTIONS; action++)
 		for (i = n = 0; i < r->n; i++) {
 			const struct item *it = &r->items[i];
 
-			if (it->file != file || (int)it->deed != deed ||
+			if (it->file != file || (int)it->action != action ||
 			    is_stale(r, i))
 				continue;
 			if (recall(r, it) < 0)
 				return -1;
 			if (n++ == 0)
-				fprintf(f, "\n%s:\n", deeds[deed].text);
+				fprintf(f, "\n%s:\n", actions[action].text);
 			putc('\n', f);
 			dsn_text(f, r->nt.rc.user, "  ");
 			dsn_text(f, r->nt.text, "      ");
@@ -405,16 +405,16 @@ put_status(FILE *f, const struct report *r, const struct item *it)
 	const char *s = r->nt.field[2];
 	size_t n;
 
-	if (it->deed == DEED_DELAYED) {
-		s = find_status(r->nt.text, fits[it->deed], &n);
+	if (it->action == ACTION_DELAYED) {
+		s = find_status(r->nt.text, fits[it->action], &n);
 	} else if (expired_by(r, it) != NULL) {
 		s = "4.4.7";
 		n = 5;
 	} else {
 		n = status_len(s);
 	}
-	if (n == 0 || strchr(fits[it->deed], *s) == NULL) {
-		s = plain[it->deed];
+	if (n == 0 || strchr(fits[it->action], *s) == NULL) {
+		s = plain[it->action];
 		n = 5;
 	}
 	fprintf(f, "Status: %.*s\n", (int)n, s);
@@ -427,7 +427,7 @@ put_diagnostic(FILE *f, const struct report *r, const struct item *it)
 	const char *s = expired_by(r, it);
 
 	if (s == NULL)
-		s = it->deed == DEED_DELAYED ? r->nt.text : r->nt.field[3];
+		s = it->action == ACTION_DELAYED ? r->nt.text : r->nt.field[3];
 	else if (*s == '\0')
 		s = r->nt.text;
 	if (*s == '\0')
@@ -464,15 +464,15 @@ put_recipient(FILE *f, struct report *r, const struct item *it)
 		dsn_field(f, "Original-Recipient", value);
 	}
 	dsn_address(f, "Final-Recipient", nt->rc.user);
-	fprintf(f, "Action: %s\n", deeds[it->deed].word);
+	fprintf(f, "Action: %s\n", actions[it->action].word);
 	put_status(f, r, it);
-	if (it->deed != DEED_DELAYED && dsn_typed(nt->field[4]))
+	if (it->action != ACTION_DELAYED && dsn_typed(nt->field[4]))
 		dsn_field(f, "Remote-MTA", nt->field[4]);
 	put_diagnostic(f, r, it);
-	if (it->deed == DEED_DELAYED && *nt->field[4] != '\0')
+	if (it->action == ACTION_DELAYED && *nt->field[4] != '\0')
 		put_date(f, "Will-Retry-Until", (long)num_of(nt->field[4],
 		    NULL));
-	else if (it->deed != DEED_DELAYED && nt->when >= SANE_WALL)
+	else if (it->action != ACTION_DELAYED && nt->when >= SANE_WALL)
 		put_date(f, "Last-Attempt-Date", nt->when);
 	if (r->nfiles > 1 && r->head.id[0] != '\0')
 		dsn_field(f, "X-Original-Message-ID", r->head.id);
@@ -568,8 +568,8 @@ report_write(struct report *r, struct post *p)
 	if (post_open(&d.d.post, "..", "bounce") < 0)
 		return -1;
 	d.d.name = r->name;
-	d.d.form = report_form(r, r->items[0].deed == DEED_DELAYED ? "delay" :
-	    "delivery");
+	d.d.form = report_form(r, r->items[0].action == ACTION_DELAYED ?
+	    "delay" : "delivery");
 	errno = EIO;		/* for a failure that sets none */
 	bad = put_all(&d, r);
 	err = errno;

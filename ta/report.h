@@ -11,12 +11,12 @@
  * report: a DSN while it is made.  Its items are sorted by file and recipient;
  * of two on one recipient the later one counts.
  */
-enum deed { DEED_FAILED, DEED_DELAYED, DEED_RELAYED, DEED_DELIVERED,
-	    DEED_EXPANDED, DEEDS };
+enum action { ACTION_FAILED, ACTION_DELAYED, ACTION_RELAYED, ACTION_DELIVERED,
+	    ACTION_EXPANDED, ACTIONS };
 
 struct item {
 	unsigned file;		/* index in files */
-	enum deed deed;
+	enum action action;
 	unsigned long off;	/* of the recipient's line */
 	unsigned long at;	/* of the diagnostic line */
 };
