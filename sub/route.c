@@ -255,11 +255,11 @@ good_member(void *arg, const char *addr)
 static void
 bad_member(void *arg, const char *text, const char *why)
 {
-	static char said[300];
+	static char reason[300];
 	struct list *list = arg;
 
-	text_fmt(said, sizeof(said), "%s: %s", text, why);
-	list->why = said;
+	text_fmt(reason, sizeof(reason), "%s: %s", text, why);
+	list->why = reason;
 }
 
 /* Cuts a comment off, with the blanks before it: the end. */
