@@ -101,7 +101,7 @@ struct place {
 static char *low[LOW_MOST];
 static int nlow;
 
-static int talks;		/* it says what it takes */
+static int verbose_run;		/* it prints what it takes */
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
@@ -323,7 +323,7 @@ understand(struct file *q)
 static void
 say_accepted(const struct file *q, const char *id, const char *name)
 {
-	if (!talks)
+	if (!verbose_run)
 		return;
 	say_about(NULL);
 	say("accepted router=%s id=%s msg=%s", q->base, id, name);
@@ -731,13 +731,13 @@ start_worker(const struct place *p, unsigned first, unsigned step)
 static int
 wait_for(pid_t pid)
 {
-	int status, told = 0;
+	int status, passed = 0;
 
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR)
 			return X_OSERR;
-		if (leave && !told)
-			told = kill(pid, SIGTERM) == 0;
+		if (leave && !passed)
+			passed = kill(pid, SIGTERM) == 0;
 	}
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
@@ -1096,7 +1096,7 @@ qrun(const char *po, const char *table, long every, int verbose)
 {
 	int code = qrun_serve(po);
 
-	talks = verbose || every > 0;
+	verbose_run = verbose || every > 0;
 	if (code != 0)
 		return code;
 	if (take_dirs(getenv("ROUTERDIRS")) < 0)
