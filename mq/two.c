@@ -69,7 +69,7 @@ memory(struct talk *t)
 
 /* The next line: 0 or -1. */
 static int
-hear(struct talk *t)
+read_line(struct talk *t)
 {
 	int c;
 
@@ -86,7 +86,7 @@ hear(struct talk *t)
 
 /* Sends a command and reads whether it is taken: 0 or -1. */
 static int
-ask(struct talk *t, const char *command)
+request(struct talk *t, const char *command)
 {
 	char refused[2 * MQ_WORD_MAX];
 
@@ -94,7 +94,7 @@ ask(struct talk *t, const char *command)
 	    fd_write(t->in->fd, "\n", 1) < 0)
 		return wrong(t, "the scheduler cannot be asked: %s",
 		    strerror(errno));
-	if (hear(t) < 0)
+	if (read_line(t) < 0)
 		return -1;
 	if (t->line[0] == '+')
 		return 0;
@@ -109,7 +109,7 @@ ask(struct talk *t, const char *command)
 static int
 next(struct talk *t)
 {
-	if (hear(t) < 0)
+	if (read_line(t) < 0)
 		return -1;
 	if (t->line[0] != '.')
 		return 1;
@@ -164,7 +164,7 @@ try_login(struct talk *t, const char *challenge, const char *login)
 	if (text_fmt(command, sizeof(command), "AUTH %.*s %s", (int)n, login,
 	    hex) < 0)
 		return wrong(t, "the user's name is too long%s", "");
-	return ask(t, command);
+	return request(t, command);
 }
 
 /* Tries each login of the file, as its lines may be for other addresses than
@@ -196,7 +196,7 @@ log_in(struct talk *t, const char *login)
 {
 	char challenge[MQ_TOKEN_MAX];
 
-	if (hear(t) < 0 || hear(t) < 0)		/* the greeting, too */
+	if (read_line(t) < 0 || read_line(t) < 0)	/* the greeting, too */
 		return -1;
 	if (strstr(t->line, "CHALLENGE") == NULL)
 		return wrong(t, "the scheduler says \"%.200s\"", t->line);
@@ -312,7 +312,7 @@ take_thread(struct talk *t, struct mq_dest *d)
 
 	text_fmt(command, sizeof(command), "SHOW THREAD %s %s", d->channel,
 	    d->host);
-	if (ask(t, command) < 0)
+	if (request(t, command) < 0)
 		return -1;
 	while ((more = next(t)) > 0)
 		if (t->line[0] != '#' && take_rcpt(t, d, &last) < 0)
@@ -343,7 +343,7 @@ take_queue(struct talk *t)
 	struct mq_dest *d;
 	int more;
 
-	if (ask(t, "SHOW QUEUE THREADS2") < 0)
+	if (request(t, "SHOW QUEUE THREADS2") < 0)
 		return -1;
 	while ((more = next(t)) > 0)
 		if (take_dest(t) < 0)
@@ -358,7 +358,7 @@ take_report(struct talk *t)
 {
 	int more;
 
-	if (ask(t, "SHOW QUEUE THREADS") < 0)
+	if (request(t, "SHOW QUEUE THREADS") < 0)
 		return -1;
 	while ((more = next(t)) > 0)
 		t->report(t->arg, t->line);
