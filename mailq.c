@@ -394,7 +394,7 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 /* Reads the answer of the scheduler, and gives a password if it wants one: 0,
  * or -1 with why. */
 static int
-hear(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
+read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
     void (*line)(void *, const char *), void *arg)
 {
 	int rc = mq_read(queue, &a->in, why, line, arg);
@@ -420,7 +420,7 @@ report(struct mq_queue *queue, struct mq_ask *a)
 		mq_complain("there is no place for a temporary file");
 		return X_UNAVAILABLE;
 	}
-	if (hear(queue, a, why, report_line, f) < 0) {
+	if (read_answer(queue, a, why, report_line, f) < 0) {
 		mq_complain(why);
 		rc = X_UNAVAILABLE;
 	} else if (is_other(queue, a)) {
@@ -441,7 +441,8 @@ dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	char why[MQ_WHY_MAX];
 
-	if (hear(queue, a, why, queue->both ? mq_story_line : NULL, NULL) < 0) {
+	if (read_answer(queue, a, why, queue->both ? mq_story_line : NULL,
+	    NULL) < 0) {
 		mq_complain(why);
 		return X_UNAVAILABLE;
 	}
@@ -588,7 +589,7 @@ command(struct mq_ask *a, int argc, char **argv)
 
 /* Runs show with its arguments: an exit code. */
 static int
-tell(struct mq_ask *a, int argc, char **argv)
+run_show(struct mq_ask *a, int argc, char **argv)
 {
 	struct mq_order *o = &want.order;
 	int rc;
@@ -637,7 +638,7 @@ run(struct mq_ask *a, int argc, char **argv)
 	if (argc > 0 && mq_is_verb(argv[0]))
 		return command(a, argc, argv);
 	if (argc > 0 && strcmp(argv[0], "show") == 0)
-		return tell(a, argc, argv);
+		return run_show(a, argc, argv);
 	if (take_words(a, argc, argv) != 0)
 		return X_USAGE;
 	if (a->pipe != NULL && (a->host != NULL || a->port != NULL))
