@@ -32,7 +32,7 @@
 /* agent: what the report says of one that is at work. */
 static struct agent {
 	unsigned long pid;
-	char	heard[16], fed[16];	/* seconds since then, "never" */
+	char	line_age[16], job_age[16];	/* seconds since, "never" */
 	unsigned long jobs;
 } *agents;
 static unsigned nagents, room;
@@ -80,21 +80,21 @@ add_agent(const struct agent *a)
 void
 mq_story_line(void *arg, const char *line)
 {
-	const char *pid = list_of(line, " P={"), *heard, *fed, *jobs;
+	const char *pid = list_of(line, " P={"), *lines, *feeds, *jobs;
 	char word[16];
 	struct agent a;
 
 	(void)arg;
 	if (strncmp(line, "    ", 4) != 0 || pid == NULL)
 		return;
-	heard = list_of(line, " HA={");
-	fed = list_of(line, " FA={");
+	lines = list_of(line, " HA={");
+	feeds = list_of(line, " FA={");
 	jobs = list_of(line, " OF={");
 	while (pid != NULL) {
 		pid = next_word(pid, word, sizeof(word));
 		a.pid = num_of(word, NULL);
-		heard = next_word(heard, a.heard, sizeof(a.heard));
-		fed = next_word(fed, a.fed, sizeof(a.fed));
+		lines = next_word(lines, a.line_age, sizeof(a.line_age));
+		feeds = next_word(feeds, a.job_age, sizeof(a.job_age));
 		jobs = next_word(jobs, word, sizeof(word));
 		a.jobs = num_of(word, NULL);
 		if (add_agent(&a) < 0)
@@ -124,8 +124,8 @@ put_agent(const struct mq_job *j)
 		return;
 	printf("\t\tagent pid %d: %lu job%s", j->pid, a->jobs,
 	    a->jobs == 1 ? "" : "s");
-	put_ago(", the last given ", a->fed);
-	put_ago(", last heard ", a->heard);
+	put_ago(", the last given ", a->job_age);
+	put_ago(", last heard ", a->line_age);
 	putchar('\n');
 }
 
@@ -527,14 +527,14 @@ find(const struct mq_queue *q, const char *name, const char *po,
 static const struct mq_msg *
 find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
 {
-	static int asked;
+	static int rest_read;
 	const struct mq_msg *m = find(q, name, po, many);
 	char why[MQ_WHY_MAX];
 
 	if ((m != NULL && *many == 0) || (*many > 0 && q->evicted == 0) ||
-	    !q->facts || asked || po == NULL)
+	    !q->facts || rest_read || po == NULL)
 		return m;
-	asked = 1;
+	rest_read = 1;
 	if (mq_spool_rest(q, po, why) != 0)
 		mq_complain(why);
 	return find(q, name, po, many);
