@@ -112,7 +112,7 @@ stray(struct mq_queue *q, const char *po, const char *name)
 		return mq_note(q, MQ_ORPHAN, name, age);
 	if ((m = mq_msg(q, name, 1)) == NULL)
 		return -1;
-	m->unread = m->told = 1;
+	m->unread = m->known = 1;
 	m->age = (int)age;
 	q->unread++;
 	return 0;

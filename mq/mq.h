@@ -90,7 +90,7 @@ struct mq_job {
 	int	tries;
 	int	pid;		/* of its agent; 0 none */
 	unsigned char state;	/* enum mq_state */
-	unsigned char told;	/* its facts have come */
+	unsigned char known;	/* its facts have come */
 	unsigned char hidden;	/* by filters of messages */
 };
 
@@ -102,7 +102,7 @@ struct mq_msg {
 	double	size;		/* bytes; negative: not known */
 	int	age;		/* seconds; MQ_UNKNOWN */
 	unsigned first, last;	/* jobs, index + 1; 0: none */
-	unsigned char held, told;
+	unsigned char held, known;
 	unsigned char over;	/* only its DSN is left */
 	unsigned char unread;	/* spool: could not be read */
 	unsigned char picked;	/* filters of messages let it through */

@@ -583,9 +583,9 @@ fact_message(struct reader *r)
 	m = mq_msg(q, f[1], 1);
 	if (m == NULL)
 		return memory(r);
-	if (m->told)
-		return wrong(r, "message %.60s is told twice", f[1]);
-	m->told = 1;
+	if (m->known)
+		return wrong(r, "message %.60s is there twice", f[1]);
+	m->known = 1;
 	if (number_in(f[2], &m->age) < 0 || m->age < MQ_UNKNOWN)
 		return wrong(r, "\"%.60s\" is no age", f[2]);
 	m->size = 0;
@@ -634,10 +634,10 @@ fact_job(struct reader *r)
 		return -1;
 	j = number_in(f[1], &qid) < 0 || qid < 0 ? NULL :
 	    mq_job_by_qid(r->q, (unsigned long)qid);
-	if (j == NULL || j->told)
-		return wrong(r, "vertex %.20s is told twice, or is not there",
+	if (j == NULL || j->known)
+		return wrong(r, "vertex %.20s is there twice, or is not there",
 		    f[1]);
-	j->told = 1;
+	j->known = 1;
 	state = state_of(f[2]);
 	if (state < 0)
 		return wrong(r, "state \"%.60s\" is not known", f[2]);
@@ -725,7 +725,7 @@ keep_dest(struct reader *r, char **f, const struct mq_known *what)
 	if (d == NULL)
 		return memory(r);
 	if (d->known != NULL)
-		return wrong(r, "destination %.60s is told twice", f[2]);
+		return wrong(r, "destination %.60s is there twice", f[2]);
 	k = mq_know(r->q, d, what);
 	if (k == NULL)
 		return memory(r);
@@ -903,7 +903,7 @@ facts(struct reader *r)
 	if (r->in->why[0] != '\0')
 		return cut(r);
 	for (i = 0; i < q->njobs; i++)
-		if (!q->jobs[i].told || !q->msgs[q->jobs[i].msg].told)
+		if (!q->jobs[i].known || !q->msgs[q->jobs[i].msg].known)
 			return wrong(r, "a vertex or its message has no facts"
 			    "%s", "");
 	return 0;

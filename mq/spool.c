@@ -47,7 +47,7 @@ is_pending(const struct ctl *c)
 
 /* Size and age of the message file, where there is one. */
 static void
-look(struct mq_msg *m, const char *po)
+stat_message(struct mq_msg *m, const char *po)
 {
 	char path[MQ_PATH_MAX];
 	struct stat st;
@@ -67,9 +67,9 @@ mq_spool_fill(struct mq_queue *q, const char *po)
 	int letter;
 
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
-		if (m->told || name_in(m->name) == NULL)
+		if (m->known || name_in(m->name) == NULL)
 			continue;
-		look(m, po);
+		stat_message(m, po);
 		if (open_ctl(&c, po, m->name) < 0)
 			continue;
 		while ((letter = ctl_line(&c)) > 0 && letter != 'r')
@@ -232,7 +232,7 @@ load(struct mq_queue *q, const char *po, const char *name)
 		return -1;
 	q->msgs[i].unread = letter < 0;
 	q->unread += q->msgs[i].unread;
-	look(&q->msgs[i], po);
+	stat_message(&q->msgs[i], po);
 	return 0;
 }
 
