@@ -732,13 +732,16 @@ static int
 wait_for(pid_t pid)
 {
 	int status, passed = 0;
+	pid_t ended;
 
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return X_OSERR;
+	do {
+		/* the signal may have come while we had work, too */
 		if (leave && !passed)
 			passed = kill(pid, SIGTERM) == 0;
-	}
+		ended = waitpid(pid, &status, 0);
+	} while (ended < 0 && errno == EINTR);
+	if (ended < 0)
+		return X_OSERR;
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	say("a worker died of signal %d; its other files stay",

@@ -218,6 +218,29 @@ if env --ignore-signal=CHLD true 2>/dev/null; then
 else
 	skip "$title" 'env cannot ignore a signal'
 fi
+title='a signal to one of several workers ends the others, too'
+if strace -f -o /dev/null -e inject=rename:delay_exit=1000 true 2>/dev/null
+then
+	i=100
+	while [ $i -lt 140 ]; do
+		i=$((i + 1))
+		file router $i "u$i" 202601010000
+	done
+	sed 's/^PARAMworkers.*/PARAMworkers 2/' "$tmp/routes" >"$tmp/two"
+	rm -rf "$po"/queue/* "$po"/transport/*
+	bg strace -f -o /dev/null -e trace=rename \
+	    -e inject=rename:delay_exit=100000 sh -c 'echo $$ >"$1/pid"
+	    exec "$2" -P "$3" -C "$1/two" -q1s' sh "$tmp" "$top/submit" "$po"
+	run=$bg_pid
+	wait_for 20 eval '[ -n "$(ls "$po/queue")" ]'
+	kill -TERM "$(cat "$tmp/pid")"
+	wait_for 20 gone $run
+	# one of two that goes on leaves 20 at most
+	ok "$title" [ "$(ls "$po/router" | wc -l)" -gt 24 ]
+	rm -f "$po"/router/*
+else
+	skip "$title" 'no strace'
+fi
 file router 53 u53 202601010000
 mkdir "$tmp/gone"
 out=$(cd "$tmp/gone" && rmdir "$tmp/gone" && sub -q)
