@@ -11,10 +11,10 @@
  * first line "From ..." comes from a mailbox and is removed.  NUL bytes in the
  * header are removed, and a CR within a line becomes a blank.
  *
- * The header is completed: Bcc and Return-Path are removed; From, Date,
- * Message-ID and, without To and Cc, To are added if missing; addresses in From
- * get a domain; a Received field is put before all others.  No other field is
- * changed, not even a wrong Date.
+ * The header is completed: Bcc, Return-Path and Content-Length are removed;
+ * From, Date, Message-ID and, without To and Cc, To are added if missing;
+ * addresses in From get a domain; a Received field is put before all others.
+ * No other field is changed, not even a wrong Date.
  */
 #include "submit.h"
 #include <ctype.h>
@@ -300,7 +300,8 @@ add(struct header *h, const char *s)
 	return why == NULL ? 0 : -1;
 }
 
-/* Removes the fields that must not leave with the message. */
+/* Removes the fields that must not leave with the message.  A Content-Length is
+ * no longer right, and readers of an mbox would believe it. */
 static void
 drop_private(struct header *h)
 {
@@ -312,7 +313,8 @@ drop_private(struct header *h)
 		end = head_end(p);
 		n = (size_t)(end - p);
 		if (is_field(p, "bcc") || is_field(p, "resent-bcc") ||
-		    is_field(p, "return-path"))
+		    is_field(p, "return-path") ||
+		    is_field(p, "content-length"))
 			continue;
 		memmove(to, p, n);
 		to += n;
