@@ -150,6 +150,13 @@ is 'uucp: rmail leaves no such line in the message' \
     "$(grep -c 'remote from' "$tmp/boxes/anna")" 0
 is 'uucp: rmail takes a DSN, which has no sender' \
     "$(rmail "From MAILER-DAEMON $date remote from hub\n")" '<>'
+rm -f "$tmp/boxes/anna"
+printf 'From x %s remote from y\nSubject: x\n\nthe body\n' "$date" |
+    TMPDIR=$tmp "$share/rmail" a@@b anna 2>/dev/null
+is 'uucp: rmail with a wrong address among others fails' $? 65
+ok 'uucp: rmail with a wrong address delivers to the others' \
+    wait_for 30 grep '^the body' "$tmp/boxes/anna"
+is 'uucp: rmail leaves no file' "$(ls "$tmp" | grep '^rmail')" ''
 sched_stop
 
 # ---- dialup: queueonly and ETRN ----------------------------------------------------
