@@ -255,20 +255,9 @@ get_line(struct esmtp *c, enum esmtp_stage stage, double until, char *line,
 static size_t
 status_length(const char *s, int class)
 {
-	size_t n = 2, digits;
-	int i;
+	size_t n = lib_status(s);
 
-	if (s[0] != class || s[1] != '.')
-		return 0;
-	for (i = 0; i < 2; i++) {
-		digits = strspn(s + n, "0123456789");
-		if (digits < 1 || digits > 3)
-			return 0;
-		n += digits;
-		if (i == 0 && s[n++] != '.')
-			return 0;
-	}
-	return s[n] == ' ' || s[n] == '\0' ? n : 0;
+	return *s == class && (s[n] == ' ' || s[n] == '\0') ? n : 0;
 }
 
 /* Adds one line of the reply to its text. */

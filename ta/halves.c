@@ -702,8 +702,8 @@ is_clean(const char *s)
 static int
 fits(unsigned long code, const char *s)
 {
-	int class, i;
 	size_t n;
+	int class;
 
 	switch (code) {
 	case 0:
@@ -720,17 +720,8 @@ fits(unsigned long code, const char *s)
 	}
 	if (s == NULL)
 		return code == 0;
-	if (*s++ != class)
-		return 0;
-	for (i = 0; i < 2; i++) {
-		if (*s++ != '.')
-			return 0;
-		n = strspn(s, "0123456789");
-		if (n < 1 || n > 3)
-			return 0;
-		s += n;
-	}
-	return *s == '\0';
+	n = lib_status(s);
+	return n > 0 && *s == class && s[n] == '\0';
 }
 
 static void

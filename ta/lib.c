@@ -508,6 +508,23 @@ lib_foreign(const char *name, const struct lib_foreign *f, int option,
 	exit(X_USAGE);
 }
 
+size_t
+lib_status(const char *s)
+{
+	size_t n = 1, digits;
+	int i;
+
+	if (*s == '\0' || strchr("245", *s) == NULL)
+		return 0;
+	for (i = 0; i < 2; i++, n += digits) {
+		digits = s[n] == '.' ? strspn(s + n + 1, "0123456789") : 0;
+		if (digits < 1 || digits > 3)
+			return 0;
+		n++;
+	}
+	return n;
+}
+
 int
 lib_temporary(int err)
 {

@@ -132,6 +132,8 @@ struct lib_far {
 extern const struct lib_far *lib_far;	/* NULL: we have them */
 
 int	lib_same(const char *, const char *);	/* but for case */
+/* Bytes of the status at s, such as 4.2.2 (RFC 3463); 0: it is none. */
+size_t	lib_status(const char *s);
 /* No user was found: is that a matter of the moment?  For errno. */
 int	lib_temporary(int err);
 void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);	/* for the log */

@@ -355,26 +355,6 @@ put_people(struct draft *d, struct report *r)
 
 /* ---- for programs ---------------------------------------------------- */
 
-/* Digits at s as of RFC 3463: their number of bytes, 0: it is no status. */
-static size_t
-status_len(const char *s)
-{
-	size_t n = 1, i, part;
-
-	if (strchr("245", *s) == NULL || *s == '\0')
-		return 0;
-	for (part = 0; part < 2; part++) {
-		if (s[n] != '.')
-			return 0;
-		for (i = 0; isdigit((unsigned char)s[n + 1 + i]); )
-			i++;
-		if (i < 1 || i > 3)
-			return 0;
-		n += 1 + i;
-	}
-	return n;
-}
-
 /* A status as a word of a text: not a part of a number or of 10.4.2.1. */
 static const char *
 find_status(const char *text, const char *first, size_t *n)
@@ -384,7 +364,7 @@ find_status(const char *text, const char *first, size_t *n)
 
 	for (s = text; *s != '\0'; before = (unsigned char)*s++) {
 		if (isalnum(before) || before == '.' ||
-		    strchr(first, *s) == NULL || (*n = status_len(s)) == 0)
+		    strchr(first, *s) == NULL || (*n = lib_status(s)) == 0)
 			continue;
 		if (!isalnum((unsigned char)s[*n]) && !(s[*n] == '.' &&
 		    isalnum((unsigned char)s[*n + 1])))
@@ -411,7 +391,7 @@ put_status(FILE *f, const struct report *r, const struct item *it)
 		s = "4.4.7";
 		n = 5;
 	} else {
-		n = status_len(s);
+		n = lib_status(s);
 	}
 	if (n == 0 || strchr(fits[it->action], *s) == NULL) {
 		s = plain[it->action];
