@@ -208,13 +208,13 @@ replace(const char *path)
 void
 dead_take(const char *path, const char *line)
 {
-	static int said;
+	static int warned;
 
 	if (strchr("+-", line[0]) == NULL || line[1] != ' ' ||
 	    !is_address(line + 2))
 		return;
 	dead_read(path);
-	if (change(line + 2, line[0] == '+') && replace(path) < 0 && !said++)
+	if (change(line + 2, line[0] == '+') && replace(path) < 0 && !warned++)
 		fprintf(stderr, "smtp: cannot write %s: %s\n", path,
 		    strerror(errno));
 }
