@@ -52,7 +52,7 @@
 #define LOG_SIZE	1000	/* bytes of a line of the log */
 #define LOG_LINES	10000	/* of a job; more are dropped */
 #define DIGITS		9	/* of a number: none wraps around */
-#define LAST_BREATH	3.0	/* seconds from its pipe's end to its own */
+#define END_WAIT	3.0	/* seconds from its pipe's end to its own */
 
 /* Why nothing comes from the other side any more. */
 enum trouble { NONE, GONE, SILENT, WRONG };
@@ -259,14 +259,14 @@ get_text(char *s, size_t size)
 
 /* Sends what was put; without a keeper there is nothing left to do. */
 static void
-ask(void)
+flush_request(void)
 {
 	if (flush() < 0)
 		_exit(0);
 }
 
 static unsigned long
-answer(void)
+get_answer(void)
 {
 	unsigned long v = get_num();
 
@@ -288,7 +288,7 @@ far_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 	put_text(v->action);
 	put_text(v->diagnostic);
 	put_text(v->remote);
-	ask();
+	flush_request();
 }
 
 static int
@@ -302,8 +302,8 @@ far_message(const struct lib_job *job, const struct lib_rcpt *r,
 	(void)job;
 	put("M", 1);
 	put_num(r->off);
-	ask();
-	while ((n = answer()) > 0) {
+	flush_request();
+	while ((n = get_answer()) > 0) {
 		if (n > PIECE_SIZE)
 			_exit(X_SOFTWARE);
 		get_bytes(piece, (size_t)n);
@@ -311,19 +311,19 @@ far_message(const struct lib_job *job, const struct lib_rcpt *r,
 			_exit(0);
 		more = take(arg, piece, (size_t)n) == 0;
 		put(more ? "+" : "-", 1);
-		ask();
+		flush_request();
 		if (!more)
 			return -1;
 	}
-	return answer() == 0 ? 0 : -1;
+	return get_answer() == 0 ? 0 : -1;
 }
 
 static int
 far_alone(void)
 {
 	put("A", 1);
-	ask();
-	return answer() != 0;
+	flush_request();
+	return get_answer() != 0;
 }
 
 static const struct lib_far far_lib = { far_tell, far_message, far_alone };
@@ -335,7 +335,7 @@ halves_log(const char *s, size_t n)
 	put("L", 1);
 	put_num((unsigned long)n);
 	put(s, n);
-	ask();
+	flush_request();
 }
 
 double
@@ -354,7 +354,7 @@ halves_beat(void)
 		return;
 	last = now.mono;
 	put(".", 1);
-	ask();
+	flush_request();
 }
 
 /* NULL stays NULL. */
@@ -502,7 +502,7 @@ talk(int in, int out)
 		halves->work(&job);
 		job_forget(&job);
 		put("E", 1);
-		ask();
+		flush_request();
 	}
 	side.trouble = NONE;	/* the keeper still reads our log */
 	halves->end();
@@ -779,10 +779,10 @@ serve(int c, struct lib_job *job, struct lib_rcpt **rcpts, unsigned long n)
 
 /* Ends a talker in trouble: the reason, and verdicts for its recipients. */
 static void
-bury(struct text *t, int *code, const char **status)
+describe_end(struct text *t, int *code, const char **status)
 {
 	enum trouble why = side.trouble;
-	int end = reap(why == GONE ? LAST_BREATH : 0);
+	int end = reap(why == GONE ? END_WAIT : 0);
 
 	*code = X_TEMPFAIL;
 	*status = "4.3.0";
@@ -848,7 +848,7 @@ halves_work(struct lib_job *job)
 	if (side.trouble == NONE)
 		return;
 	text_init(&t, why, sizeof(why));
-	bury(&t, &code, &status);
+	describe_end(&t, &code, &status);
 	report(job, code, status, why);
 }
 
@@ -861,7 +861,7 @@ halves_end(void)
 	side.out = -1;
 	if (request(halves->parting) >= 0)
 		fail(WRONG);
-	reap(side.trouble == GONE ? LAST_BREATH : 0);
+	reap(side.trouble == GONE ? END_WAIT : 0);
 }
 
 /* lib.c exits wherever it finds itself alone: then no talker is left. */
