@@ -268,7 +268,7 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 /* If a program finds the addresses of a name itself, each name is kept once,
  * without its address. */
 static void
-leave_names(struct net_way *way)
+keep_names(struct net_way *way)
 {
 	int i, n = 0;
 
@@ -319,7 +319,7 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 	if (net_find(way, &opt.net, name, auth != NULL) < 0)
 		return 0;
 	if (opt.net.via != NULL && !via_wants_socket(opt.net.via))
-		leave_names(way);
+		keep_names(way);
 	put_in_order(way, order);
 	choice = way->n > 1 || opt.relays > 1;
 	for (i = 0; i < way->n && left.addrs > 0 && left.sessions > 0; i++) {
@@ -337,7 +337,7 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 /* Tries the smart hosts, each as often as any host.  Addresses that are
  * remembered as silent come after all others. */
 static int
-go_to_relay(struct net_way *way, const char *host)
+connect_relay(struct net_way *way, const char *host)
 {
 	enum which which = dead_count() > 0 ? HOPEFUL : ALL;
 	int i, found = 0;
@@ -362,14 +362,14 @@ start_host(const char *host)
 }
 
 static int
-go_to(struct net_way *way, const char *host)
+connect_host(struct net_way *way, const char *host)
 {
 	int found;
 
 	esmtp_quit(&conn);
 	if (!lib_same(host, left.host))
 		start_host(host);
-	found = opt.relays > 0 ? go_to_relay(way, host) :
+	found = opt.relays > 0 ? connect_relay(way, host) :
 	    try_name(way, host, NULL, ALL);
 	if (found)
 		strcpy(conn_host, host);
@@ -409,7 +409,7 @@ report_unreached(struct lib_job *job, const char *host,
 
 /* Fails an address that no command can contain: 1 if it is good. */
 static int
-fit(struct lib_job *job, struct lib_rcpt *r)
+check_addresses(struct lib_job *job, struct lib_rcpt *r)
 {
 	const char *bad = trans_bad_address(r->from->address);
 
@@ -437,7 +437,7 @@ collect(struct lib_job *job, struct lib_rcpt **to)
 	for (r = job->rcpts; r != NULL && n < opt.most; r = r->next) {
 		if (!r->unreported || (n > 0 && (r->from != to[0]->from ||
 		    r->hdr != to[0]->hdr || !is_for(r, host))) ||
-		    !fit(job, r))
+		    !check_addresses(job, r))
 			continue;
 		if (n == 0)
 			host_of(r, host);
@@ -465,7 +465,7 @@ end_tries(struct lib_job *job, const char *host)
 
 /* May another server be tried, after this one ended a transaction early? */
 static int
-leave_out(const struct net_way *way)
+exclude_server(const struct net_way *way)
 {
 	if ((way->n < 2 && opt.relays < 2) || left.nbroken == BROKEN)
 		return 0;
@@ -487,7 +487,7 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 	do {
 		kept = conn.fd >= 0 && lib_same(host, conn_host) &&
 		    esmtp_silent(&conn);
-		if (!kept && !go_to(&way, host)) {
+		if (!kept && !connect_host(&way, host)) {
 			report_unreached(job, host, &way);
 			return;
 		}
@@ -497,7 +497,7 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 	} while (end == TRANS_EARLY && kept);
 	if (end == TRANS_OVER)
 		end_tries(job, host);
-	else if (leave_out(&way))
+	else if (exclude_server(&way))
 		return;	/* the next turn goes there */
 	for (r = job->rcpts; r != NULL && end != TRANS_OVER; r = r->next)
 		if (r->unreported && is_for(r, host))
@@ -547,7 +547,7 @@ take_line(const char *s, size_t n)
 }
 
 static void
-leave(void)
+end_connection(void)
 {
 	esmtp_quit(&conn);
 }
@@ -567,7 +567,7 @@ see_passwords(void)
 	if (st.st_ino != seen.st_ino || st.st_size != seen.st_size ||
 	    st.st_mode != seen.st_mode || st.st_ctime != seen.st_ctime) {
 		if (opt.one) {
-			leave();
+			end_connection();
 			read_files();
 		} else {
 			halves_end();
@@ -730,14 +730,14 @@ run(const char *channel, const char *host)
 	net_waits = step_wait;
 	if (opt.one) {
 		read_files();
-		lib_when_idle(opt.idle, leave);
+		lib_when_idle(opt.idle, end_connection);
 		status = lib_run(channel, host, begin);
-		leave();
+		end_connection();
 		return status;
 	}
 	halves.work = work;
 	halves.begin = read_files;
-	halves.end = leave;
+	halves.end = end_connection;
 	halves.silence = (double)opt.lookup;
 	halves.promises = opt.net.via == NULL ? "stdio inet dns" :
 	    "stdio inet dns proc exec";
