@@ -861,7 +861,7 @@ table_mark(const char *table)
 
 /* Without a table, all mail is deferred; the reason was printed. */
 static void
-put_off(const char *po, unsigned long mark)
+defer_unrouted(const char *po, unsigned long mark)
 {
 	char why[DEFERRED_WHY];
 	unsigned n;
@@ -891,7 +891,7 @@ run(const char *po, const char *table)
 	} else {
 		if (errno != EINVAL)
 			say("cannot read %s: %s", table, strerror(errno));
-		put_off(po, mark);
+		defer_unrouted(po, mark);
 	}
 	route_free(&routes);
 	close(fd);
