@@ -178,6 +178,7 @@ else
 	    ns:example.org '"example.org" is no name and'
 	fails 'ns with a type of record and no name' \
 	    ns:/mx '"/mx" is no name and'
+	fails 'up without a name' up: '"" is no name of a host'
 	fails 'ns with an unknown type of record' \
 	    ns:example.org/x '"example.org/x" is no name and'
 fi

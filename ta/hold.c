@@ -281,7 +281,9 @@ static void
 check_up(struct verdict *v, const struct lib_job *job, const char *arg)
 {
 	(void)job;
-	if (*arg == '\0' || look_up(has_address, arg, 0) != 1)
+	if (*arg == '\0')
+		refuse(v, "\"%s\" is no name of a host", arg);
+	else if (look_up(has_address, arg, 0) != 1)
 		unfulfilled(v, "4.4.3", "%s has no address yet", arg);
 }
 #endif
