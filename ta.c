@@ -469,10 +469,16 @@ say_job(struct ta *ta, const struct vertex *v)
 	ta->fed = now.mono;
 }
 
-/* How many jobs it may have at once.  Mail for a mailbox is fed one by one, as
- * one job may show that the mailbox takes none.  In a wide window, READY
- * vertices beyond the backlog are shared with the agents that may still be
- * started. */
+/* Are jobs fed one by one?  For a mailbox, as one job may show that it takes
+ * none; with a rate, as a job ahead would not begin at its time. */
+static int
+no_ahead(const struct thread *t)
+{
+	return th_is_local(t) || t->fb->rate.n > 0;
+}
+
+/* How many jobs it may have at once.  In a wide window, READY vertices beyond
+ * the backlog are shared with the agents that may still be started. */
 static unsigned
 most_jobs(const struct ta *ta)
 {
@@ -482,7 +488,7 @@ most_jobs(const struct ta *ta)
 	unsigned high = s->overfeed + 1;
 	long room = fb_room(t, t->nta);
 
-	if (th_is_local(t))
+	if (no_ahead(t))
 		return 1;
 	if (high < low)
 		high = low;
@@ -932,14 +938,13 @@ run_timers(void)
 /* ---- one vertex ------------------------------------------------------ */
 
 /* Gives the vertex to a busy agent of its host that has fewer jobs than that
- * and may get more: the one with the fewest, of several the newest.  1 or 0.
- * Not for a mailbox, which may take no mail. */
+ * and may get more: the one with the fewest, of several the newest.  1 or 0. */
 static int
 give_busy(struct vertex *v, long jobs)
 {
 	struct ta *ta, *best = NULL;
 
-	if (jobs == 0 || th_is_local(v->thread))
+	if (jobs == 0 || no_ahead(v->thread))
 		return 0;
 	for (ta = v->thread->busy; ta != NULL; ta = ta->tnext)
 		if ((long)ta->jobs.n < jobs && is_at_work(ta) &&

@@ -357,6 +357,29 @@ for order in random preempt; do
 	sched_stop
 done
 
+# A job ahead would be delivered at once when the one before it ends.
+rm -f "$gate" "$tmp/pace"
+conf "$tmp/cf" <<END
+*/*	interval=1h maxthr=3 maxring=1 rate=20/s
+feed/*	overfeed=5 command="$A -c feed -w $gate"
+back/*	backlog=5 command="$A -c back -w $gate"
+pace/*	command="$A -c pace -o $tmp/pace"
+END
+spool_new "$po"
+put_many "$po" 5 1 feed 101
+put_many "$po" 5 1 back 201
+ok 'the scheduler starts with overfeed, backlog and a rate' \
+    sched_start "$po" "$tmp/cf" -v
+wait_log 'to pid=.* 10' && wait_log 'to pid=.* 20'
+put_many "$po" 10 1 pace 301
+wait_log 'complete msg=30' && wait_for 20 \
+    eval '[ "$(wc -l <"$tmp/pace")" -ge 10 ]'
+is 'with a rate there are no jobs ahead by overfeed' "$(count 'to pid=.* 10')" 1
+is 'with a rate there are no jobs ahead by backlog' "$(count 'to pid=.* 20')" 1
+: >"$gate"
+ok 'mail with a rate is delivered one by one' wait_for 30 po_empty "$po"
+sched_stop
+
 # What mailq says of it.
 rm -f "$gate"
 conf "$tmp/cf" <<END
