@@ -280,11 +280,11 @@ lift(struct thread *t)
 	fb_lift(t);
 }
 
-/* ... if it is over. */
+/* ... if it is over, or cohorts are not counted. */
 static void
 lift_due(struct thread *t)
 {
-	if (now.mono >= t->until)
+	if (now.mono >= t->until || t->fb->cohorts == 0)
 		lift(t);
 }
 
@@ -806,6 +806,7 @@ thread_move(struct thread *t, struct ring *r)
 	order_open(t, 0);
 	t->ring->nthreads--;
 	set_ring(t, r);
+	lift_due(t);
 	if (t->until > most)
 		t->until = most;
 	move_waiting(t->wait.head, most);

@@ -28,6 +28,7 @@ hang/*	command="$A -c hang -w $tmp/never"
 last/*	interval=1s idlemax=1s command="$A -c last deferall nobody there"
 long/*	idlemax=1s command="$A -c long"
 slow/*	idlemax=1s forget=1s rate=1/h command="$A -c slow"
+lost/*	maxthr=5 command="$A -c lost deferall nobody there"
 down/*	idlemax=1s forget=1s command="$A -c down deferall nobody there"
 brief/*	idlemax=1s forget=1s command="$A -c brief"
 die/*	maxthr=4 interval=1s command="$A -c die -d 1"
@@ -234,6 +235,20 @@ like 'a host of a clause with a longer time is not forgotten' \
 like 'a host stays while its rate allows no delivery' \
     "$(dest slow/h.test)" '^1 0 1 0 -$'
 like 'a host that is dead stays' "$(dest down/h.test)" '^0 0 0 1 [1-9]'
+
+# ---- a reload -----------------------------------------------------------------------
+
+put_many "$po" 10 1 lost 840001
+wait_log 'asleep channel=lost' 20
+sed 's/feedbackdebug$/& cohorts=0/' "$tmp/cf" >"$tmp/cf1" &&
+    mv "$tmp/cf1" "$tmp/cf"
+kill -HUP "$sched_pid"
+wait_log 'reload .*done'
+ok 'a host is not dead any more after a reload with cohorts=0' \
+    wait_for 20 is_dest lost/h1.test '^1 0 0 [1-9][0-9] -$'
+put "$po" 850001-1 down h.test u
+ok 'nor is one without mail at the reload, when mail comes' \
+    wait_log 'deferred msg=850001-1' 20
 
 # ---- what the clauses may say -------------------------------------------------------
 
