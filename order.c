@@ -6,10 +6,11 @@
  *	random, age	Threads take turns (thread.c).  Within a thread the
  *			vertices are shuffled, or the oldest message is first.
  *	preempt		Messages take turns in the order in which they were
- *			loaded, which after a start is that of the directory;
- *			but a small one may go before a large one.  The rules
- *			are those of the seed (Postfix, "Preemptive
- *			scheduling").  Most of this file is about them.
+ *			loaded, which after a start is that of the directory,
+ *			or are tried again; but a small one may go before a
+ *			large one.  The rules are those of the seed (Postfix,
+ *			"Preemptive scheduling").  Most of this file is about
+ *			them.
  *
  * Preemption.  In this file a job is a message within a ring; for an agent it
  * is one vertex.  Jobs stand in a line.  The current job is the first with a
@@ -41,11 +42,13 @@
  * The seed counts in batches of recipients for one host.  A vertex is such a
  * batch, but of any size; therefore work is counted in recipients here.
  *
- * Places are numbers.  That of a message is m->loaded, and a child stands
- * half way between the job before its parent and the parent: the children of
- * 1000 stand at 999.5, 999.75 and so on.  A double has bits for 43 such halves
- * for message 1000, and for 33 for message 1000000.  After that no other job
- * preempts until the last of these children is done.
+ * Places are numbers.  That of a message is m->loaded.  A job of retries, or of
+ * a host that has died since, gets a new number: old mail could keep new mail
+ * out for ever, if one round of tries takes longer than its waits.  A child
+ * stands half way between the job before its parent and the parent: the
+ * children of 1000 stand at 999.5, 999.75 and so on.  A double has bits for 43
+ * such halves for message 1000, and for 33 for message 1000000.  After that no
+ * other job preempts until the last of these children is done.
  *
  * Offers.  A READY vertex is offered by its job, or waits on the list of its
  * thread when its host may take no agent.  A job without offers is not in the
@@ -85,7 +88,10 @@ struct job {
 	struct list offer;	/* READY vertices on offer, or blocked */
 	struct timer place;	/* in ring->jobs, while a vertex may go */
 	struct timer share;	/* in ring->shares, while at its share */
-	double	key;		/* its place among the jobs of the ring */
+	double	home;		/* its own place among those of the ring */
+	long	since;		/* mono; when it took that place */
+	double	key;		/* its place now: its own, or one before
+				 * its parent */
 	double	low, base;	/* its children are placed above low; low was
 				 * base at first */
 	struct job *parent;	/* the job that it preempts, or NULL */
@@ -149,6 +155,23 @@ job_find(const struct vertex *v)
 	return j;
 }
 
+/* The job stands at its own place, and no child stands before it. */
+static void
+go_home(struct job *j)
+{
+	j->key = j->home;
+	j->low = j->base = j->key - 1;
+}
+
+/* Gives the job the place behind all others. */
+static void
+go_behind(struct job *j)
+{
+	j->home = ++q.events;
+	j->since = NOW;
+	go_home(j);
+}
+
 /* ... made when there is none; NULL without memory. */
 static struct job *
 job_get(const struct vertex *v)
@@ -166,8 +189,11 @@ job_get(const struct vertex *v)
 		return NULL;
 	j->msg = v->msg;
 	j->ring = r;
-	j->key = v->msg->loaded;
-	j->low = j->base = j->key - 1;
+	j->home = v->msg->loaded;
+	j->since = v->msg->queued;
+	go_home(j);
+	if (v->tries > 0)
+		go_behind(j);
 	j->next = v->msg->details->jobs;
 	v->msg->details->jobs = j;
 	r->njobs++;
@@ -243,8 +269,7 @@ end_preemption(struct job *b)
 	b->parent = NULL;
 	b->level = 0;
 	b->used = 0;
-	b->key = b->msg->loaded;
-	b->low = b->base = b->key - 1;
+	go_home(b);
 	forget_rival(b->ring);
 }
 
@@ -306,8 +331,8 @@ preempt(struct job *c, struct job *b)
 static double
 score(const struct job *j)
 {
-	volatile double stored = (double)(j->ring->judged_at - j->msg->queued +
-	    1) / (rcpts_left(j) + j->chosen);
+	volatile double stored = (double)(j->ring->judged_at - j->since + 1) /
+	    (rcpts_left(j) + j->chosen);
 
 	return stored;
 }
@@ -346,7 +371,7 @@ search(struct ring *r, unsigned i, long most)
 		return;
 	j = OWNER(struct job, place, h->v[i].timer);
 	if (r->rival != NULL && j->level == 0 && j->key > r->rival->key &&
-	    (r->judged_at - j->msg->queued + 1) <= score(r->rival))
+	    (r->judged_at - j->since + 1) <= score(r->rival))
 		return;
 	consider(j, most);
 	first = b < h->n && h->v[b].when < h->v[a].when ? b : a;
@@ -440,7 +465,7 @@ withdraw(struct job *j, struct vertex *v)
 
 /* The next vertex of the job whose thread may take an agent; those before it go
  * to the lists of their threads.  NULL: there is none, and the job has left the
- * line. */
+ * line; or its host has died since it took its place, and it goes behind. */
 static struct vertex *
 open_vertex(struct job *j)
 {
@@ -450,7 +475,13 @@ open_vertex(struct job *j)
 		withdraw(j, v);
 		wait_in_thread(v);
 	}
-	return v;
+	if (v == NULL || j->home > v->thread->died || j->parent != NULL ||
+	    j->child != NULL || rcpts_left(j) != (long)v->by.counted)
+		return v;
+	go_behind(j);
+	place_job(j);
+	forget_rival(j->ring);
+	return NULL;
 }
 
 /* The vertex of a job that preempts c now, or NULL. */

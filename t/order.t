@@ -434,6 +434,28 @@ ok 'order=preempt: an agent has at least three jobs ahead' \
 	END { exit most < 3 }' "$tmp/sched.log"
 sched_stop
 
+# Tries that fail, of messages or of hosts, go on for ever here, as they take
+# longer than the retries wait.
+for said in deferred deferall; do
+	n=20
+	[ $said = deferred ] || n=800
+	conf "$tmp/cf" <<-END
+	*/*	interval=1s retries=1 skew=100 order=preempt maxring=1
+	test/*	command="$A -c test -m 100 $said not now"
+	END
+	rm -rf "$po"
+	spool_new "$po"
+	put_many "$po" $n 20 test
+	ok "order=preempt: the scheduler starts with mail that is $said" \
+	    sched_start "$po" "$tmp/cf" -S -v
+	wait_for 30 eval '[ "$(count "deferred msg=")" -ge 25 ]'
+	put "$po" 999-1 test new.test user
+	ok "order=preempt: new mail has its turn beside mail that is $said" \
+	    wait_log 'to pid=.* 999-1' 20
+	sched_stop
+	rm -rf "$po"
+done
+
 # An agent of a configuration that was replaced ends with what it has.
 rm -f "$gate" "$tmp/old" "$tmp/new"
 conf "$tmp/cf" <<END
