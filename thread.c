@@ -126,7 +126,8 @@ sweep_rings(void)
 	struct ring **p, *r;
 
 	for (p = &q.rings; (r = *p) != NULL; ) {
-		if (!ring_is_old(r) || r->nthreads > 0 || r->slots.nta > 0) {
+		if (!ring_is_old(r) || r->nthreads > 0 || r->njobs > 0 ||
+		    r->slots.nta > 0) {
 			p = &r->next;
 			continue;
 		}
@@ -821,26 +822,27 @@ thread_move(struct thread *t, struct ring *r)
  * there are none. */
 static double stranded;
 
-/* Moves the threads of old rings to new ones.  Their READY vertices become
- * READY again there, as a job belongs to a ring. */
+/* Moves the threads of old rings to new ones.  All READY vertices become READY
+ * again, as a job belongs to a ring. */
 static void
 move_threads(void)
 {
 	struct vertex *v, *next;
+	struct hlink *l;
 	struct thread *t;
 	struct ring *r;
 
 	stranded = 0;
+	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
+		order_forget(OWNER(struct message, link, l));
 	for (t = q.all; t != NULL; t = t->next) {
-		if (!ring_is_old(t->ring))
-			continue;
-		r = ring_for(t->chan, t->host);
-		if (r != NULL) {
-			thread_move(t, r);
-		} else {
+		r = ring_is_old(t->ring) ? ring_for(t->chan, t->host) : t->ring;
+		if (r == NULL) {
 			log_err("reload channel=%s host=%s no memory; its mail "
 			    "waits", t->chan->name, t->host);
 			stranded = now.mono + RING_AGAIN;
+		} else if (r != t->ring) {
+			thread_move(t, r);
 		}
 		next = t->ready.head;
 		memset(&t->ready, 0, sizeof(t->ready));
@@ -856,14 +858,9 @@ move_threads(void)
 void
 th_reload(struct config *config)
 {
-	struct hlink *l;
-
 	config->refs++;
 	unref(q.config);
 	q.config = config;	/* all rings are old now */
-	/* all READY vertices return to the lists of their threads */
-	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
-		order_forget(OWNER(struct message, link, l));
 	move_threads();
 }
 

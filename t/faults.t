@@ -279,6 +279,44 @@ join
 is 'a control file could not be examined once' \
     "$(grep -c '^fault fstat' "$one/faults")" 1
 
+# A reload that has no memory for a ring.  Which call that is shows the log.
+reload_with() {	# fault
+	rm -rf "$one"
+	mkdir "$one"
+	spool_new "$one/po"
+	for n in 1 2 3 4 5 6; do
+		put "$one/po" $n-1 test $n.host u1
+	done
+	conf "$one/cf" <<-END
+	PARAMmailqsock none
+	*/*	interval=1s order=preempt maxring=1
+	test/*	command="$A -c test -w $one/free -s $one/said"
+	END
+	: >"$one/said"
+	launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS_SPEED=60 \
+	    FAULTS="$1" FAULTS_LOG="$one/faults"
+	wait_for 20 test -s "$one/said"
+	[ -z "$1" ] || kill -HUP "$pid"
+	[ -z "$1" ] || wait_for 20 grep ' reload file' "$one/log" >/dev/null
+	: >"$one/free"
+	wait_for 20 po_empty "$one/po" || left=$((left + 1))
+	kill "$pid"
+	join
+}
+left=0
+reload_with ''
+call=$(sed -n 's/^count memory \([0-9]*\).*/\1/p' "$one/faults" |
+    sort -n | tail -n 1)
+last=$((call + 60)) call=$((call + 8))
+until grep ' reload channel=test .*no memory' "$one/log" >/dev/null ||
+    [ "$call" -ge "$last" ]; do
+	reload_with "memory:$call:1:ENOMEM"
+	call=$((call + 1))
+done
+like 'a reload had no memory for a ring' "$(cat "$one/log")" \
+    ' reload channel=test .*no memory'
+is 'mail for which a reload had no memory is delivered later' "$left" 0
+
 errors_of() {	# kind
 	case $1 in
 	open) echo EMFILE ENFILE ENOSPC EIO EINTR ;;
