@@ -436,8 +436,9 @@ read_others(void)
 
 /* ---- for the loop ------------------------------------------------------- */
 
-void
-dest_round(void)
+/* A round of files; at a new path it reads our file first. */
+static void
+begin_round(void)
 {
 	const char *path = q.config->destdb != NULL ? q.config->destdb : "";
 	int is_new = strcmp(path, db.path) != 0;
@@ -458,8 +459,10 @@ dest_round(void)
 }
 
 double
-dest_wait(void)
+dest_round(int at_once)
 {
+	if (at_once || db.due <= now.mono)
+		begin_round();
 	return db.due - now.mono;
 }
 

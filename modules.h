@@ -333,11 +333,10 @@ void	reason_copy(char **slot, const char *);
 
 extern double dest_period;	/* seconds between rounds; less in t/clock.c */
 
-/* A round of files, if there is PARAMdestdb: reads our file at a new path,
- * writes changes, reads the files of other hosts, which may make destinations
- * dead. */
-void	dest_round(void);
-double	dest_wait(void);	/* seconds until a round is due, or less */
+/* A round of files when one is due, or at once, if there is PARAMdestdb: reads
+ * our file at a new path, writes changes, reads the files of other hosts, which
+ * may make destinations dead.  Seconds until the next one. */
+double	dest_round(int at_once);
 void	dest_close(void);		/* writes our file at the end */
 
 /* ======================================================================
@@ -418,9 +417,9 @@ const char *in_fetch(const char *name);
  * ta.c - transport agents
  * ====================================================================== */
 
-/* Adds the descriptors to wait for; *max is the largest so far. */
-void	ta_prep(fd_set *in, fd_set *out, int *max);
-double	ta_wait(void);		/* seconds until ta_run has work */
+/* Adds the descriptors to wait for; *max is the largest so far.  Seconds until
+ * ta_run has work. */
+double	ta_prep(fd_set *in, fd_set *out, int *max);
 /* Reads the lines of agents, feeds, writes lines that are not written yet. */
 void	ta_do(fd_set *in, fd_set *out);
 /* A child has died, with this status: 1 when it was an agent. */

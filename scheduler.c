@@ -574,7 +574,7 @@ reload(void)
 	q_reload(c);
 	spool_listen(q.config->notifysock);
 	status_listen();
-	dest_round();
+	dest_round(1);
 	log_info("reload file=%s done", me.config);
 }
 
@@ -786,7 +786,8 @@ static struct {
 	int	ending;		/* by a signal */
 	double	deadline;	/* mono; when patience with agents ends */
 	int	killed;		/* ... has ended: they got a signal */
-	double	tidied;		/* seconds until tidying goes on */
+	double	files;		/* seconds until the file of destinations, or
+				 * tidying, is due */
 } state;
 
 /* Feeds no more jobs; agents have PATIENCE seconds to finish theirs. */
@@ -840,15 +841,13 @@ sooner(double a, double b)
 static double
 prepare(fd_set *in, fd_set *out, int *max)
 {
-	double wait = sooner(ta_wait(), status_prep(in, max));
+	double wait = sooner(ta_prep(in, out, max), status_prep(in, max));
 
 	fd_watch(wake_pipe[0], in, max);
-	ta_prep(in, out, max);
 	if (state.ending)
 		return sooner(wait, state.deadline - now.mono);
 	wait = sooner(wait, in_prep(in, max));
-	wait = sooner(wait, dest_wait());
-	wait = sooner(wait, state.tidied);
+	wait = sooner(wait, state.files);
 	return sooner(wait, q_wait());
 }
 
@@ -917,10 +916,8 @@ loop(void)
 			q.moved = 0;
 			if (q.loaded)
 				be_verbose();
-			if (dest_wait() <= 0)
-				dest_round();
+			state.files = sooner(dest_round(0), spool_tidy());
 			q_timers();
-			state.tidied = spool_tidy();
 		}
 		ta_run();
 		q_sweep();
@@ -1001,7 +998,7 @@ set_up(void)
 	q_reload(c);
 	if (held_load() < 0)
 		exit(X_OSERR);
-	dest_round();
+	dest_round(1);
 	q.hold = me.sync;
 	spool_listen(q.config->notifysock);
 	status_open();

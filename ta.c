@@ -1090,9 +1090,11 @@ ta_run(void)
 	make_room();
 }
 
-void
+double
 ta_prep(fd_set *in, fd_set *out, int *max)
 {
+	double wait = heap_wait(&due), again;
+	struct ring *r;
 	struct ta *ta;
 
 	for (ta = q.agents; ta != NULL; ta = ta->next) {
@@ -1100,14 +1102,6 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 		if (ta->nout > 0)
 			fd_watch(ta->out, out, max);
 	}
-}
-
-double
-ta_wait(void)
-{
-	double wait = heap_wait(&due), again;
-	struct ring *r;
-
 	for (r = q.rings; r != NULL && !q.hold; r = r->next) {
 		if (r->pending == NULL || !order_waits(r))
 			continue;
