@@ -447,7 +447,8 @@ void	status_listen(void);	/* by the configuration now in force */
  * status_do reads those that are ready, and runs the timers. */
 double	status_prep(fd_set *in, int *max);
 void	status_do(fd_set *in);
-int	status_reaped(long pid, int status);	/* was it a dump of ours? */
+/* A dump has ended, with this status. */
+void	status_reaped(long pid, int status);
 void	status_file(void);	/* a dump beside the log, for a person */
 void	status_close(void);
 

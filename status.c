@@ -87,7 +87,7 @@ static struct {
 					 * for us and root */
 	long	file;			/* the one for SIGUSR2 */
 	double	hurry_at;		/* mono; when no place is free */
-	double	logged_at;		/* mono; when a request was last
+	double	log_at;			/* mono; when the next request may be
 					 * logged */
 } st;
 
@@ -454,9 +454,9 @@ do_command(const char *verb, const char *what, long uid, struct text *answer)
 static int
 may_log(void)
 {
-	if (st.logged_at + 1 > now.mono)
+	if (st.log_at > now.mono)
 		return 0;
-	st.logged_at = now.mono;
+	st.log_at = now.mono + 1;
 	return 1;
 }
 
@@ -539,27 +539,24 @@ take_query(int fd, long uid)
 	close(fd);
 }
 
-int
+void
 status_reaped(long pid, int status)
 {
 	int i;
 
-	for (i = 0; i <= DUMPS && st.dump[i] != pid; i++)
-		;
-	if (i > DUMPS)
-		return 0;
-	st.dump[i] = 0;
+	for (i = 0; i <= DUMPS; i++)
+		if (st.dump[i] == pid)
+			st.dump[i] = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && may_log())
 		log_info("mailq pid=%ld its reader took nothing and is given "
 		    "up", pid);
 	if (pid != st.file)
-		return 1;
+		return;
 	st.file = 0;
 	if (status != 0) {
 		log_err("dump file=%s cannot be written", queue_file);
 		unlink(fresh_file);
 	}
-	return 1;
 }
 
 /* SIGUSR2: a dump for a person, beside the log. */
@@ -967,7 +964,6 @@ status_open(void)
 	st.tcp = -1;
 	st.query.in = st.query.keep = -1;
 	st.command.in = st.command.keep = -1;
-	st.logged_at = NEVER;
 	status_listen();
 }
 
