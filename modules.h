@@ -441,7 +441,6 @@ int	dump_queue(int fd);
  * status.c - queries of mailq and commands of operators
  * ====================================================================== */
 
-void	status_open(void);
 void	status_listen(void);	/* by the configuration now in force */
 /* status_prep adds the descriptors to wait for: seconds until a timer is due.
  * status_do reads those that are ready, and runs the timers. */

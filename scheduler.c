@@ -556,8 +556,18 @@ open_logs(void)
 
 /* ---- reload ---------------------------------------------------------- */
 
-/* Reads the configuration again.  The order matters: rings and threads are
+/* Takes the configuration in use.  The order matters: rings and threads are
  * renewed before any module searches them. */
+static void
+use(struct config *c)
+{
+	q_reload(c);
+	spool_listen(c->notifysock);
+	status_listen();
+	dest_round(1);
+}
+
+/* Reads the configuration again. */
 static void
 reload(void)
 {
@@ -571,10 +581,7 @@ reload(void)
 		return;
 	}
 	fill_in(c);
-	q_reload(c);
-	spool_listen(q.config->notifysock);
-	status_listen();
-	dest_round(1);
+	use(c);
 	log_info("reload file=%s done", me.config);
 }
 
@@ -995,13 +1002,10 @@ set_up(void)
 		exit(X_CANTCREAT);
 	close_terminal(c);
 	fill_in(c);
-	q_reload(c);
 	if (held_load() < 0)
 		exit(X_OSERR);
-	dest_round(1);
+	use(c);
 	q.hold = me.sync;
-	spool_listen(q.config->notifysock);
-	status_open();
 	log_limits(descriptors);
 }
 

@@ -68,18 +68,21 @@
 
 /* A pipe for requests.  It has a writer of ours, so that it never ends. */
 struct inlet {
-	char	path[PATH_MAX_];
+	char	*path;			/* PATH_MAX_ bytes */
 	int	in, keep;		/* our ends, -1: closed */
+	char	*part;			/* a line not yet ended ... */
+	size_t	used;			/* ... has so many bytes */
 	int	overlong;		/* the current line is dropped */
-	size_t	used;
-	char	part[REQUEST_MOST + AT_A_TIME];	/* a line not yet ended */
 };
 
+static char paths[2][PATH_MAX_], parts[2][REQUEST_MOST + AT_A_TIME];
+static struct inlet queries = { paths[0], -1, -1, parts[0], 0, 0 };
+static struct inlet commands = { paths[1], -1, -1, parts[1], 0, 0 };
+static int port_fd = -1;		/* listens, or -1 */
+
 static struct {
-	int	tcp;			/* listens, or -1 */
-	struct port at;			/* where */
+	struct port at;			/* where port_fd listens */
 	double	accept_at;		/* mono; no caller is taken before */
-	struct inlet query, command;
 	double	open_at;		/* mono; when a pipe or port is tried
 					 * again, 0: all are open */
 	int	open_logged;		/* the failure was logged */
@@ -614,28 +617,28 @@ open_port(void)
 	struct sockaddr_in a;
 	int on = 1, err;
 
-	if (st.tcp >= 0 || st.at.number < 0)
+	if (port_fd >= 0 || st.at.number < 0)
 		return 0;
 	memset(&a, 0, sizeof(a));
 	a.sin_family = AF_INET;
 	a.sin_addr.s_addr = *st.at.address != '\0' ?
 	    inet_addr(st.at.address) : htonl(INADDR_LOOPBACK);
 	a.sin_port = htons(number);
-	st.tcp = socket(AF_INET, SOCK_STREAM, 0);
-	if (st.tcp >= 0 && setsockopt(st.tcp, SOL_SOCKET, SO_REUSEADDR,
+	port_fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (port_fd >= 0 && setsockopt(port_fd, SOL_SOCKET, SO_REUSEADDR,
 	    (void *)&on, sizeof(on)) == 0 &&
-	    bind(st.tcp, (struct sockaddr *)(void *)&a, sizeof(a)) == 0 &&
-	    listen(st.tcp, 5) == 0 && fd_nonblock(st.tcp) == 0 &&
-	    fd_cloexec(st.tcp) == 0)
+	    bind(port_fd, (struct sockaddr *)(void *)&a, sizeof(a)) == 0 &&
+	    listen(port_fd, 5) == 0 && fd_nonblock(port_fd) == 0 &&
+	    fd_cloexec(port_fd) == 0)
 		return 0;
 	err = errno;
 	/* the default port needs root: no error without it */
 	if (!st.open_logged && (err != EACCES || st.at.number > 0))
 		log_err("mailq port=%ld %s; mailq can ask at pipe=%s", number,
-		    strerror(err), st.query.path);
-	if (st.tcp >= 0)
-		close(st.tcp);
-	st.tcp = -1;
+		    strerror(err), queries.path);
+	if (port_fd >= 0)
+		close(port_fd);
+	port_fd = -1;
 	return err == EACCES ? 0 : -1;
 }
 
@@ -645,7 +648,7 @@ take_callers(void)
 	int fd = 0;
 
 	while (free_dump(ANYBODY) >= 0 &&
-	    (fd = accept(st.tcp, NULL, NULL)) >= 0) {
+	    (fd = accept(port_fd, NULL, NULL)) >= 0) {
 		fd_cloexec(fd);
 		take_query(fd, ANYBODY);
 	}
@@ -673,8 +676,8 @@ open_reply(const struct inlet *d, const char *suffix, long *uid)
 	int fd;
 
 	if (text_fmt(path, sizeof(path), "%s%s.%s",
-	    d == &st.command ? opt.postoffice : d->path,
-	    d == &st.command ? "/public/.mailq.command" : "", suffix) < 0 ||
+	    d == &commands ? opt.postoffice : d->path,
+	    d == &commands ? "/public/.mailq.command" : "", suffix) < 0 ||
 	    lstat(path, &before) < 0 || !S_ISFIFO(before.st_mode))
 		return -1;
 	fd = open_fifo(path, O_WRONLY);
@@ -720,7 +723,7 @@ open_inlet(struct inlet *d, const char *dir, const char *name, int mode)
 	mode_t mask;
 	int bad;
 
-	if (text_fmt(d->path, sizeof(d->path), "%s%s", dir, name) < 0) {
+	if (text_fmt(d->path, PATH_MAX_, "%s%s", dir, name) < 0) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
@@ -757,14 +760,14 @@ open_query(void)
 {
 	const char *pipe = opt.rendezvous != NULL ? opt.rendezvous : TMP_PIPE;
 
-	if (open_inlet(&st.query, pipe, "", 0622) == 0)
+	if (open_inlet(&queries, pipe, "", 0622) == 0)
 		return;
 	/* no such directory, or another scheduler's: no error */
 	if (opt.rendezvous != NULL || (errno != ENOENT && errno != EBUSY))
-		cannot_open(&st.query);
-	if (open_inlet(&st.query, opt.postoffice, "/public/.mailq.text",
+		cannot_open(&queries);
+	if (open_inlet(&queries, opt.postoffice, "/public/.mailq.text",
 	    0622) < 0)
-		cannot_open(&st.query);
+		cannot_open(&queries);
 }
 
 /* For the owner and the group of the post office. */
@@ -773,14 +776,14 @@ open_command(void)
 {
 	struct stat office;
 
-	if (open_inlet(&st.command, opt.postoffice, "/.mailq.command",
+	if (open_inlet(&commands, opt.postoffice, "/.mailq.command",
 	    0620) < 0)
-		cannot_open(&st.command);
+		cannot_open(&commands);
 	else if (stat(opt.postoffice, &office) < 0 ||
-	    fchown(st.command.in, geteuid() == 0 ? office.st_uid :
+	    fchown(commands.in, geteuid() == 0 ? office.st_uid :
 	    (uid_t)-1, office.st_gid) < 0)
 		log_warn("mailq pipe=%s cannot get the owner of the post "
-		    "office: %s", st.command.path, strerror(errno));
+		    "office: %s", commands.path, strerror(errno));
 }
 
 /* Opens the pipes and the port that are not open.  After a crash another
@@ -788,17 +791,17 @@ open_command(void)
 static void
 open_all(void)
 {
-	int was = st.query.in >= 0 && st.command.in >= 0, is;
+	int was = queries.in >= 0 && commands.in >= 0, is;
 
-	if (st.query.in < 0)
+	if (queries.in < 0)
 		open_query();
-	if (st.command.in < 0)
+	if (commands.in < 0)
 		open_command();
-	is = st.query.in >= 0 && st.command.in >= 0;
+	is = queries.in >= 0 && commands.in >= 0;
 	if (!was && (is || !st.open_logged))
 		log_info("mailq pipe=%s commands=%s",
-		    st.query.in < 0 ? "none" : st.query.path,
-		    st.command.in < 0 ? "none" : st.command.path);
+		    queries.in < 0 ? "none" : queries.path,
+		    commands.in < 0 ? "none" : commands.path);
 	is &= open_port() == 0;
 	st.open_at = is ? 0 : now.mono + OPEN_AGAIN;
 	st.open_logged = !is;
@@ -843,7 +846,7 @@ answer_command(int fd, char *const *word, long uid)
 static void
 request(struct inlet *d, char *line)
 {
-	int query = d == &st.query, want = query ? 2 : 3, n = 0, fd;
+	int query = d == &queries, want = query ? 2 : 3, n = 0, fd;
 	char *word[4];
 	long uid;
 
@@ -912,9 +915,9 @@ status_prep(fd_set *in, int *max)
 	double when = now.mono + 3600;
 
 	if (free_dump(ANYBODY) >= 0 && st.accept_at <= now.mono)
-		fd_watch(st.tcp, in, max);
-	fd_watch(st.query.in, in, max);
-	fd_watch(st.command.in, in, max);
+		fd_watch(port_fd, in, max);
+	fd_watch(queries.in, in, max);
+	fd_watch(commands.in, in, max);
 	if (st.accept_at > now.mono)
 		when = st.accept_at;
 	if (st.open_at > 0 && st.open_at < when)
@@ -927,12 +930,12 @@ status_prep(fd_set *in, int *max)
 void
 status_do(fd_set *in)
 {
-	if (st.tcp >= 0 && FD_ISSET(st.tcp, in))
+	if (port_fd >= 0 && FD_ISSET(port_fd, in))
 		take_callers();
-	if (st.query.in >= 0 && FD_ISSET(st.query.in, in))
-		read_inlet(&st.query);
-	if (st.command.in >= 0 && FD_ISSET(st.command.in, in))
-		read_inlet(&st.command);
+	if (queries.in >= 0 && FD_ISSET(queries.in, in))
+		read_inlet(&queries);
+	if (commands.in >= 0 && FD_ISSET(commands.in, in))
+		read_inlet(&commands);
 	if (st.open_at > 0 && st.open_at <= now.mono)
 		open_all();
 	if (free_dump(ANYBODY) < 0 && st.hurry_at <= now.mono) {
@@ -948,23 +951,14 @@ status_listen(void)
 {
 	const struct port *p = &q.config->mailqsock;
 
-	if (st.tcp >= 0 && (p->number != st.at.number ||
+	if (port_fd >= 0 && (p->number != st.at.number ||
 	    strcmp(p->address, st.at.address) != 0)) {
-		close(st.tcp);
-		st.tcp = -1;
+		close(port_fd);
+		port_fd = -1;
 	}
 	st.at = *p;
 	st.open_logged = 0;
 	open_all();
-}
-
-void
-status_open(void)
-{
-	st.tcp = -1;
-	st.query.in = st.query.keep = -1;
-	st.command.in = st.command.keep = -1;
-	status_listen();
 }
 
 /* Ends the dumps; a client sees that the line "End:" is missing.  The pipes are
@@ -973,8 +967,8 @@ void
 status_close(void)
 {
 	kill_dumps(SIGKILL);
-	if (st.query.in >= 0)
-		unlink(st.query.path);
-	if (st.command.in >= 0)
-		unlink(st.command.path);
+	if (queries.in >= 0)
+		unlink(queries.path);
+	if (commands.in >= 0)
+		unlink(commands.path);
 }

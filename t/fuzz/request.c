@@ -54,8 +54,8 @@ begin(void)
 	q_reload(config);
 	config->mailqsock.number = -1;
 	fuzz_must(held_load() == 0, "holds");
-	status_open();
-	fuzz_must(st.query.in >= 0 && st.command.in >= 0, "two pipes");
+	status_listen();
+	fuzz_must(queries.in >= 0 && commands.in >= 0, "two pipes");
 	fuzz_must(mkfifo("../ask.1", 0600) == 0 &&
 	    mkfifo("../public/.mailq.command.1", 0600) == 0, "pipes");
 	answers = open("../public/.mailq.command.1", O_RDONLY | O_NONBLOCK);
@@ -127,7 +127,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		return 0;
 	begin();
 	put();
-	d = data[0] & 1 ? &st.query : &st.command;
+	d = data[0] & 1 ? &queries : &commands;
 	knock(d, data + 1, n - 1);
 	knock(d, (const unsigned char *)"\n", 1);
 	release_all();
