@@ -395,15 +395,12 @@ whole(const char *s, long *n)
 	return 0;
 }
 
-/* 0 stands for the default of these keywords, as in ZMailer. */
+/* Does 0 stand for the default of the keyword?  In ZMailer it does. */
 static int
-is_default(const struct keyword *k, const char *s)
+may_be_0(const struct keyword *k)
 {
-	long n;
-
-	if (strcmp(k->name, "interval") == 0)
-		return span_parse(s, &n) == 0 && n == 0;
-	return strcmp(k->name, "maxthr") == 0 && s[strspn(s, "0")] == '\0';
+	return strcmp(k->name, "interval") == 0 ||
+	    strcmp(k->name, "maxthr") == 0;
 }
 
 /* Also for one number of a list.  The error is valid until the next call. */
@@ -414,12 +411,12 @@ set_number(const struct keyword *k, void *to, const char *s)
 	int span = k->type == T_SPAN || k->type == T_TIMES;
 	long n;
 
-	if (is_default(k, s))
-		s = k->def;
 	if (span && span_parse(s, &n) < 0)
 		return "is no span of time such as 90, 10m or 1h5m20s";
 	if (!span && whole(s, &n) < 0)
 		return "is no number";
+	if (n == 0 && may_be_0(k))
+		return set_number(k, to, k->def);
 	if (n < k->min || n > k->max) {
 		text_fmt(bad, sizeof(bad), "is not between %ld and %ld%s",
 		    k->min, k->max, span ? " seconds" : "");

@@ -320,8 +320,8 @@ void	th_started(struct ta *);
 /* Gives a READY vertex to the agent, as last of ta->jobs; that goes to work on
  * its thread, if it is at none. */
 void	th_give(struct ta *, struct vertex *);
-/* The vertex of its thread that the agent may have as a further job; NULL: it
- * may have none. */
+/* The vertex of its thread that the agent, which is at work there, may have as
+ * a further job; NULL: it may have none. */
 struct vertex *th_next(const struct ta *);
 void	th_unfed(struct vertex *);		/* no agent has it any more */
 /* Makes *slot a copy of the text: the reason of a host or a ring. */

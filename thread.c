@@ -752,7 +752,6 @@ th_next(const struct ta *ta)
 
 	/* vertices on offer go before those on the list */
 	if ((t->noffer > 0 && ta->ring->conf->v.order == ORDER_PREEMPT) ||
-	    !ta->working || ring_is_old(ta->ring) ||
 	    thread_why(t) != WHY_NOT || !has_room(t, t->nta - 1))
 		return NULL;
 	return t->ready.head;
