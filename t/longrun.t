@@ -70,8 +70,6 @@ run() {		# recipients
 	MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=1000000000
 	export MALLOC_TRIM_THRESHOLD_ MALLOC_MMAP_THRESHOLD_
 	sched_start "$po" "$tmp/cf" -R 1000 -q "$po/public/.ask" || return
-	# the directory read last stays open, and may not have been read yet
-	wait_log ' loaded ' 30
 	[ ! -d "/proc/$sched_pid/fd" ] || fds_idle=$(fds)
 	# In the first tenth is all that comes later, and more of it at once,
 	# however slow the machine becomes: a configuration that is replaced
