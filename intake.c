@@ -99,11 +99,6 @@
  * loaded when that event comes.  A message that an operator names is loaded
  * even beyond PARAMactive.
  *
- * Memory.  When an allocation fails, be it for a message or for an agent, it
- * would fail for ever if mail that waits kept the memory: no agent could start.
- * So PARAMactive, PARAMrecipients and PARAMevicted are lowered, messages beyond
- * them are evicted and forgotten, and so are destinations without mail.
- *
  * Costs.  To evict a message is O(vertices of the messages that are checked).
  * A reread goes through the file once for each channel with a part of it.  To
  * find the next part is O(channels) for each channel that can read on.  To give
@@ -124,8 +119,6 @@
 #define TELL_MOST	600	/* ... until an evicted DSN is due, at most */
 #define FEW		100	/* vertices of a message that is searched for
 				 * room more than once a second */
-#define LEAST		200	/* messages and recipients for which there is
-				 * room, however little memory there is */
 #define CHOICE		10	/* messages that can go, of which one does */
 #define CHECKED_MOST	1000	/* messages checked to find them ... */
 #define BUCKETS		10000	/* ... in so many buckets of the hash table */
@@ -433,44 +426,6 @@ make_room(void)
 	else
 		vain = now.mono;
 	return best != NULL;
-}
-
-/* Lowers a limit to three quarters of what there was at most, or of itself if
- * that is less. */
-static void
-lower(long *most, unsigned peak)
-{
-	long n = *most == 0 || *most > (long)peak ? (long)peak : *most;
-
-	n -= n / 4;
-	if (n < LEAST)
-		n = LEAST;
-	if (*most == 0 || *most > n)
-		*most = n;
-}
-
-/* There was no memory: core gets smaller, until the configuration is read
- * again. */
-static void
-shrink(void)
-{
-	static double next;	/* mono; the sweep frees memory before that */
-	struct config *c = q.config;
-	long was = c->active;
-
-	mem_short = 0;
-	if (now.mono < next)
-		return;
-	next = now.mono + 1;
-	lower(&c->active, q.peak_messages);
-	lower(&c->recipients, q.peak_rcpts);
-	c->evicted = q.nlater > 0 ? q.nlater : 1;
-	if (c->active != was)
-		log_warn("memory active=%ld recipients=%ld evicted=%ld are the "
-		    "limits until a reload, as no more fits", c->active,
-		    c->recipients, c->evicted);
-	while (is_full() && make_room())
-		;
 }
 
 /* The message with this name, directories and all, of those in core or of those
@@ -1225,8 +1180,6 @@ in_load(void)
 	struct part *p;
 	unsigned most;
 
-	if (mem_short)
-		shrink();
 	spool_note_changes();
 	while (parts < BATCH_PARTS && (p = next_part(&most)) != NULL) {
 		load_more(p, most);

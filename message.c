@@ -394,7 +394,6 @@ add_out(struct vertex *v, unsigned long off)
 	if (n > 0 && (n & (n - 1)) == 0) {
 		r = realloc(r == &v->one ? NULL : r, 2 * n * sizeof(*r));
 		if (r == NULL) {
-			mem_short = 1;
 			log_err("memory msg=%s rcpts=%u none to be had",
 			    ctl_msg(v->msg->name), 2 * n);
 			return NULL;

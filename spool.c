@@ -396,8 +396,6 @@ static struct {
 	double	due;		/* mono; next look */
 	/* the one that is being read: */
 	DIR	*open;
-	DIR	*last;		/* the one before; closed just before the next
-				 * is opened, it leaves the memory for that */
 	int	at;
 	int	all;		/* also for forgotten files */
 	long	whole;		/* its member whole, after this reading */
@@ -491,7 +489,8 @@ spool_note_changes(void)
 static void
 close_dir(double rest)
 {
-	scan.last = scan.open;
+	if (scan.open != NULL)
+		closedir(scan.open);
 	scan.open = NULL;
 	dirs[scan.at].rest = now.mono + rest;
 }
@@ -524,9 +523,6 @@ open_dir(void)
 		/* before it is read: later changes count */
 		scan.whole = read_stamp(i);
 		scan.whole += now.mono > d->changed + SETTLED;
-		if (scan.last != NULL)
-			closedir(scan.last);
-		scan.last = NULL;
 		scan.open = opendir(scan_path(i));
 		if (scan.open == NULL) {
 			unreadable();

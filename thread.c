@@ -209,21 +209,20 @@ forget(struct thread *t)
 }
 
 /* Forgets unused ones.  Checks all, once a second: one that is kept for long,
- * or is dead, has others behind it that may be forgotten.  All but dead ones
- * are when there is no memory. */
+ * or is dead, has others behind it that may be forgotten. */
 static void
 forget_stale(void)
 {
 	static double looked = NEVER;	/* mono */
 	struct thread *t, *next;
 
-	if (now.mono - looked < 1 && !mem_short)
+	if (now.mono - looked < 1)
 		return;
 	looked = now.mono;
 	for (t = q.unused; t != NULL; t = next) {
 		next = t->next;
 		if ((t->window > 0 || t->until <= now.mono) &&
-		    (t->by_other || mem_short || now.mono >= t->keep))
+		    (t->by_other || now.mono >= t->keep))
 			forget(t);
 	}
 }

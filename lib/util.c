@@ -549,16 +549,13 @@ clock_read(void)
 
 /* ---- memory, chance, descriptors ------------------------------------- */
 
-int mem_short;
-
-/* Memory is missing.  May that be logged?  Once in a second, as each of
- * thousands of files may need it. */
+/* May missing memory be logged?  Once in a second, as each of thousands of
+ * files may need it. */
 static int
 may_log(void)
 {
 	static double next;
 
-	mem_short = 1;
 	if (now.mono < next)
 		return 0;
 	next = now.mono + 1;

@@ -170,7 +170,6 @@ void	clock_read(void);	/* also logs a step of the wall clock */
 
 /* ---- memory, chance, descriptors ------------------------------------- */
 
-extern int mem_short;		/* set when there is no memory */
 void	*mem_get(size_t);	/* zeroed; NULL with a log line when none */
 void	*mem_must(size_t);	/* zeroed; exits 71 when none: start-up only */
 char	*mem_dup(const char *);	/* copy; NULL with a log line when none */

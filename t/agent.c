@@ -26,7 +26,6 @@
  *	-i		do not end at an empty line, nor at SIGTERM
  *	-m N		take so many milliseconds for each recipient
  *	-t		end the lines of -o with the time in milliseconds
- *	-j		a report ends with the name of its job
  *	-n STATUS	the notary fields name this status ("4.4.1 (gone)")
  *	-e		at the start, print the environment and so on to -s
  *
@@ -54,7 +53,7 @@ extern char **environ;
 static struct {
 	const char *channel, *host, *out, *until, *gate, *log, *extra, *notary;
 	int	die_before, die_after, first, untagged, mute, resync, inspect;
-	int	deaf, timed, lock, named;
+	int	deaf, timed, lock;
 	long	millis, kill;
 	long	chance[5];	/* seed, then parts of 1000 */
 	char	status[400];
@@ -390,10 +389,9 @@ deliver(FILE *f, const char *name, long off, const char *host)
 		_exit(X_SOFTWARE);
 	text_fmt(notary, sizeof(notary), "user\1delayed\1%s\1x-local; 450\1",
 	    arg.notary != NULL ? arg.notary : "");
-	text_fmt(line, sizeof(line), "%lu/%ld\t%s\t%s%s%s\n",
+	text_fmt(line, sizeof(line), "%lu/%ld\t%s\t%s\n",
 	    num_of(base == NULL ? name : base + 1, NULL), off,
-	    arg.notary != NULL ? notary : "", status, arg.named ? " " : "",
-	    arg.named ? name : "");
+	    arg.notary != NULL ? notary : "", status);
 	print(line);
 }
 
@@ -475,7 +473,7 @@ options(int argc, char **argv)
 	int c;
 
 	while ((c = getopt(argc, argv,
-	    "c:h:H:o:f:w:s:x:d:D:m:n:A:z:K:1ugreitlj")) != -1)
+	    "c:h:H:o:f:w:s:x:d:D:m:n:A:z:K:1ugreitl")) != -1)
 		switch (c) {
 		case 'c': arg.channel = optarg; break;
 		case 'h': break;
@@ -499,7 +497,6 @@ options(int argc, char **argv)
 		case 'g': arg.mute = 1; break;
 		case 'r': arg.resync = 1; break;
 		case 'e': arg.inspect = 1; break;
-		case 'j': arg.named = 1; break;
 		case 'i': arg.deaf = 1; break;
 		default: exit(X_USAGE);
 		}
