@@ -950,20 +950,24 @@ read_on(struct ctl *c, struct part *p)
 static void
 update_part(struct part *p, const struct ctl *c, int more)
 {
-	unsigned left = less(p->unread, reading.n + reading.early);
+	struct message *m = p->msg;
 
 	/* a DSN is due on those that were done without a report, too */
-	p->msg->failed |= c->nfailed > 0;
-	p->msg->done |= c->ndone > 0;
+	m->failed |= c->nfailed > 0;
+	m->done |= c->ndone > 0;
 	if (c->nfailed > 0 || c->ndiag > 0)
-		q_dsn_due(p->msg);
-	if (more)
+		m->dsn_due = m->dsn_newer = 1;
+	p->unread = less(p->unread, reading.n + reading.early);
+	if (more) {
 		p->next = c->l.off;
+	} else {	/* the others were finished before */
+		q.rcpts_out += p->unread;
+		p->unread = 0;
+	}
 	p->read = NOW;
 	log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u next=%lu",
-	    ctl_msg(p->msg->name), p->chan->name, reading.n, reading.hosts,
+	    ctl_msg(m->name), p->chan->name, reading.n, reading.hosts,
 	    p->next);
-	q_unread(p, more ? left : 0, more ? 0 : left);
 }
 
 /* Reads so many more recipients of the part. */
@@ -972,27 +976,26 @@ load_more(struct part *p, unsigned most)
 {
 	struct message *m = p->msg;
 	struct ctl c;
-	int more = -1;
+	int more = -1, gone;
 
 	make_way(p, most);
 	begin_reading(m, p->chan, most);
 	if (ctl_open(&c, m->name, p->next) == 0)
 		more = read_on(&c, p);
 	ctl_close(&c);
-	q_arrived(m);
+	gone = more < 0 && spool_gone(m->name);
 	if (more >= 0) {
 		update_part(p, &c, more);
-		return;
+	} else if (!gone) {
+		log_err("load-more msg=%s off=%lu %s; later", ctl_msg(m->name),
+		    p->next, c.why != NULL ? c.why : "it cannot be read now");
+		p->evicted -= reading.early;
+		p->unread = p->unread > reading.n ? p->unread - reading.n : 1;
+		p->later = NOW + AGAIN;
 	}
-	p->evicted -= reading.early;
-	if (spool_gone(m->name)) {
+	q_arrived(m);
+	if (gone)
 		q_drop(m, "its control file was taken away");
-		return;
-	}
-	log_err("load-more msg=%s off=%lu %s; later", ctl_msg(m->name), p->next,
-	    c.why != NULL ? c.why : "it cannot be read now");
-	p->later = NOW + AGAIN;
-	q_unread(p, p->unread > reading.n ? p->unread - reading.n : 1, 0);
 }
 
 /* The part that is read on now, and how many recipients of it; or NULL.  If

@@ -353,12 +353,9 @@ void	q_sweep(void);			/* frees objects that are done */
 /* The message is in core from now on, with this number: 0; -1 without memory,
  * then it stays the caller's. */
 int	q_add(struct message *, unsigned long num);
-/* A reading of it has ended: vertices that are NEW or BACK start their
- * threads. */
+/* A reading of it has ended, and its parts are updated: vertices that are NEW
+ * or BACK start their threads. */
 void	q_arrived(struct message *);
-/* So many recipients of the part are unread now, and so many others were found
- * finished. */
-void	q_unread(struct part *, unsigned n, unsigned gone);
 /* Evicts the message until then, mono; its files stay.  0: the caller evicts
  * its vertices, one by one, by q_leave.  -1: all of it is forgotten. */
 int	q_evict(struct message *, double due);
@@ -372,8 +369,6 @@ void	q_discard(struct message *);
 /* Delivers no more of the message; it is removed without a DSN, and jobs that
  * agents have end with their reports. */
 void	q_drop(struct message *, const char *why);
-/* A recipient is done for which the sender may get a DSN. */
-void	q_dsn_due(struct message *);
 /* Holds the message, or releases it. */
 void	q_hold(struct message *, int on);
 /* Deletes or bounces the vertex: 0; 1 when the agent has to report first; 2

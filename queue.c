@@ -368,8 +368,9 @@ add_dsn_later(struct message *m)
 		add_dsn(m, "success", now.mono + q.config->reportevery);
 }
 
-void
-q_dsn_due(struct message *m)
+/* A recipient is done for which the sender may get a DSN. */
+static void
+dsn_due(struct message *m)
 {
 	int known = m->dsn_newer;
 
@@ -396,7 +397,7 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 	m->failed |= state == RC_FAILED;
 	m->done |= state != RC_FAILED && off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
-		q_dsn_due(m);
+		dsn_due(m);
 	msg_log(v, off, state == RC_FAILED, status, message);
 }
 
@@ -647,15 +648,7 @@ q_arrived(struct message *m)
 		end_out(m);
 	add_dsn_later(m);
 	q_rearm(m);
-}
-
-void
-q_unread(struct part *p, unsigned n, unsigned gone)
-{
-	p->unread = n;
-	q.rcpts_out += gone;
-	msg_place(p->msg);
-	check_over(p->msg);
+	check_over(m);
 }
 
 /* ---- commands of operators ------------------------------------------- */
@@ -916,7 +909,7 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 	v->host |= HOST_GOOD;
 	finish(v, r, off, s->state, s->word, message);
 	if (line)	/* the agent dsn does without a line */
-		q_dsn_due(v->msg);
+		dsn_due(v->msg);
 }
 
 /* Notes the other host, if the report has it: the fifth of the notary fields,
@@ -1019,7 +1012,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
 		    was == '+' ? "ok" : "error", by_tag);
 	if (was == '+' && wants_success(name, r->off))
-		q_dsn_due(v->msg);		/* its line may be there, too */
+		dsn_due(v->msg);		/* its line may be there, too */
 	if (was == '~' && agent_of(pid) != NULL)
 		ctl_mark(name, r->off, ' ');
 }
