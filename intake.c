@@ -509,10 +509,7 @@ add_rcpt(struct message *m, struct part *p, const struct ctl *c)
 		reading.early++;
 		return 0;
 	}
-	if (v->state == V_OUT) {
-		msg_back(v);
-		reading.hosts++;
-	}
+	reading.hosts += v->state == V_OUT;
 	if (msg_add(v, c->l.off) == NULL)
 		return -1;
 	reading.n++;
@@ -623,13 +620,10 @@ enter(struct message *m, struct ctl *c, const struct stat *st)
 	struct vertex *v;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state == V_OUT && th_is_dsn(v->thread)) {
-			msg_back(v);	/* it has no line in the file */
-			msg_add(v, 0);
-		}
-	if (q_add(m, name_num(m->name)) < 0)
+		if (v->state == V_OUT && th_is_dsn(v->thread))
+			msg_add(v, 0);	/* it has no line in the file */
+	if (q_add(m) < 0)
 		return -1;
-	q_arrived(m);
 	if (m->nr == 0)
 		return 0;
 	ctl_forget();	/* of an earlier one of that name */

@@ -419,6 +419,10 @@ msg_add(struct vertex *v, unsigned long off)
 
 	if (r == NULL)
 		return NULL;
+	if (v->state == V_OUT) {
+		REMOVE(v->thread->out, v, next, prev);
+		v->state = V_BACK;
+	}
 	if (v->nr > n && r < v->r + n && r[1].state == RC_OUT && !r[1].alone)
 		r->why = reason_keep(r[1].why);
 	q.nlater--;
@@ -545,13 +549,6 @@ msg_out(struct vertex *v, double until)
 	v->state = V_OUT;
 	v->by.wanted = until;
 	return 0;
-}
-
-void
-msg_back(struct vertex *v)
-{
-	REMOVE(v->thread->out, v, next, prev);
-	v->state = V_BACK;
 }
 
 void

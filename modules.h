@@ -171,7 +171,8 @@ void	msg_due_by(struct message *, double at);
 struct vertex *msg_vertex(struct message *, struct thread *);
 void	msg_vertex_free(struct vertex *);
 /* Adds the recipient whose line is at off, in the order of these; one that was
- * in core before has its reason.  NULL without memory. */
+ * in core before has its reason.  A vertex that is OUT becomes BACK: in core,
+ * and on no list.  NULL without memory. */
 struct rcpt *msg_add(struct vertex *, unsigned long off);
 /* Its recipient in core whose line is at off, or NULL. */
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
@@ -189,8 +190,6 @@ void	msg_return(struct message *);
 /* The vertex, on no list, becomes OUT, and is not wanted before then, mono: 0,
  * or -1 when nothing can be remembered of it. */
 int	msg_out(struct vertex *, double until);
-/* One that is OUT becomes BACK: in core, and on no list. */
-void	msg_back(struct vertex *);
 /* One that is OUT is wanted at that time, mono, at the latest. */
 void	msg_want_by(struct vertex *, double at);
 /* One that is OUT is wanted now; own: at its own time, if it has one. */
@@ -350,11 +349,11 @@ void	q_timers(void);			/* wakes and expires what is due */
 double	q_wait(void);			/* seconds until something is */
 void	q_sweep(void);			/* frees objects that are done */
 
-/* The message is in core from now on, with this number: 0; -1 without memory,
- * then it stays the caller's. */
-int	q_add(struct message *, unsigned long num);
-/* A reading of it has ended, and its parts are updated: vertices that are NEW
- * or BACK start their threads. */
+/* The message is in core from now on, and its vertices have arrived: 0; -1
+ * without memory, then it stays the caller's. */
+int	q_add(struct message *);
+/* One more reading of it has ended, and its parts are updated: vertices that
+ * are NEW or BACK start their threads. */
 void	q_arrived(struct message *);
 /* Evicts the message until then, mono; its files stay.  0: the caller evicts
  * its vertices, one by one, by q_leave.  -1: all of it is forgotten. */

@@ -596,30 +596,6 @@ q_rearm(struct message *m)
 
 /* ---- arrival --------------------------------------------------------- */
 
-int
-q_add(struct message *m, unsigned long num)
-{
-	struct message *twin = NULL;
-
-	if (heap_room(&q.expire, q.messages.n + 1) < 0)
-		return -1;
-	msg_return(m);
-	msg_place(m);
-	while ((twin = msg_find(num, twin)) != NULL)
-		m->twin = twin->twin = 1;
-	m->over = m->nr == 0;	/* all were done when it was read */
-	hash_add(&q.messages, &m->link, num);
-	q.msgs_in++;
-	q.rcpts_in += m->nr;
-	m->held = held_find(0, m->name) != NULL;
-	q.nkept += m->held;
-	if (q.messages.n > q.peak_messages)
-		q.peak_messages = q.messages.n;
-	if (!m->over && m->warning)
-		add_dsn(m, "delay", 0);
-	return 0;
-}
-
 /* If the message is whole in core, a NEW vertex with one recipient in a mailbox
  * goes to the thread of that; without memory it does not. */
 static void
@@ -649,6 +625,31 @@ q_arrived(struct message *m)
 	add_dsn_later(m);
 	q_rearm(m);
 	check_over(m);
+}
+
+int
+q_add(struct message *m)
+{
+	struct message *twin = NULL;
+	unsigned num = name_num(m->name);
+
+	if (heap_room(&q.expire, q.messages.n + 1) < 0)
+		return -1;
+	msg_return(m);
+	while ((twin = msg_find(num, twin)) != NULL)
+		m->twin = twin->twin = 1;
+	m->over = m->nr == 0;	/* all were done when it was read */
+	hash_add(&q.messages, &m->link, num);
+	q.msgs_in++;
+	q.rcpts_in += m->nr;
+	m->held = held_find(0, m->name) != NULL;
+	q.nkept += m->held;
+	if (q.messages.n > q.peak_messages)
+		q.peak_messages = q.messages.n;
+	if (!m->over && m->warning)
+		add_dsn(m, "delay", 0);
+	q_arrived(m);
+	return 0;
 }
 
 /* ---- commands of operators ------------------------------------------- */
