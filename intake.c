@@ -386,7 +386,7 @@ evict(struct message *m, double due)
 	    (long)(due - now.mono), rcpts, n,
 	    lost ? " beyond PARAMevicted" : "");
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (is_in_core(v))	/* none, if all is forgotten */
+		if (is_in_core(v))
 			q_leave(v, leaves_until(v));
 }
 

@@ -310,18 +310,12 @@ count(struct vertex *v, int more)
 }
 
 void
-msg_gone(struct vertex *v, unsigned n)
-{
-	count(v, -(int)n);
-	msg_place(v->msg);
-}
-
-void
 msg_done(struct vertex *v, struct rcpt *r, int state)
 {
 	r->state = state;
 	reason_free(r);
-	msg_gone(v, 1);
+	count(v, -1);
+	msg_place(v->msg);
 }
 
 void
@@ -539,12 +533,14 @@ merge(struct vertex *v)
 int
 msg_out(struct vertex *v, double until)
 {
+	count(v, -(int)v->left);
+	if (until == NEVER)
+		return -1;
 	if (is_full()) {
 		v->msg->aged = 1;
 		return -1;
 	}
 	merge(v);
-	count(v, -(int)v->left);
 	PREPEND(v->thread->out, v, next, prev);
 	v->state = V_OUT;
 	v->by.wanted = until;

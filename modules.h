@@ -176,8 +176,6 @@ void	msg_vertex_free(struct vertex *);
 struct rcpt *msg_add(struct vertex *, unsigned long off);
 /* Its recipient in core whose line is at off, or NULL. */
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
-/* So many recipients of the vertex leave core. */
-void	msg_gone(struct vertex *, unsigned n);
 /* The recipient of the vertex is finished: RC_OK or RC_FAILED. */
 void	msg_done(struct vertex *, struct rcpt *, int state);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
@@ -187,8 +185,9 @@ void	msg_free(struct message *);	/* with all of that */
 int	msg_leave(struct message *, double due);
 /* The message is no longer away. */
 void	msg_return(struct message *);
-/* The vertex, on no list, becomes OUT, and is not wanted before then, mono: 0,
- * or -1 when nothing can be remembered of it. */
+/* The recipients of the vertex, on no list, leave core.  It becomes OUT, and is
+ * not wanted before then, mono: 0; or -1 when nothing is remembered of it, as
+ * that is NEVER or there is no room. */
 int	msg_out(struct vertex *, double until);
 /* One that is OUT is wanted at that time, mono, at the latest. */
 void	msg_want_by(struct vertex *, double at);
@@ -355,8 +354,8 @@ int	q_add(struct message *);
 /* One more reading of it has ended, and its parts are updated: vertices that
  * are NEW or BACK start their threads. */
 void	q_arrived(struct message *);
-/* Evicts the message until then, mono; its files stay.  0: the caller evicts
- * its vertices, one by one, by q_leave.  -1: all of it is forgotten. */
+/* Evicts the message until then, mono; its files stay.  The caller evicts its
+ * vertices, one by one, by q_leave.  0; -1: all of it is forgotten. */
 int	q_evict(struct message *, double due);
 /* Evicts the vertex until then, mono. */
 void	q_leave(struct vertex *, double until);

@@ -223,46 +223,43 @@ has_out(const struct vertex *v)
 
 /* Takes the vertex off its lists.  It is evicted until then, mono; over: it is
  * done, and the sweep frees it.  But if it has reasons of recipients that are
- * not read yet it is evicted in any case. */
+ * not read yet it is evicted in any case, unless its message ends. */
 static void
 remove_vertex(struct vertex *v, int over, double until)
 {
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
 
-	over = over && (m->end >= END_DROP || !has_out(v) ||
-	    msg_rest(m) == 0);
+	if (over || v->state != V_WAIT)
+		v->wakeup = 0;
+	v->started = v->state == V_READY && t->triggered;
+	if (m->end >= END_DROP || (over && (!has_out(v) || msg_rest(m) == 0)))
+		until = NEVER;
 	th_out(v);
 	v->state = V_DONE;
 	if (m->end == END_DROP || m->end == END_GONE)
 		q.rcpts_out += th_is_dsn(t) ? 0 : v->left;
-	msg_gone(v, v->left);
 	m->left--;
 	m->ndsn -= th_is_dsn(t);
-	if (over || msg_out(v, until) < 0) {
+	if (msg_out(v, until) < 0) {
 		v->thread = NULL;
 		v->next = dead;
 		dead = v;
 	}
+	msg_place(m);
 	th_update(t);
 }
 
 static void
 end_vertex(struct vertex *v)
 {
-	v->wakeup = 0;
 	remove_vertex(v, 1, now.mono);
 }
 
 void
 q_leave(struct vertex *v, double until)
 {
-	unsigned started = v->state == V_READY && v->thread->triggered;
-
-	if (v->state != V_WAIT)
-		v->wakeup = 0;
 	remove_vertex(v, 0, until);
-	v->started = started;
 }
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, one on
@@ -1265,8 +1262,6 @@ q_discard(struct message *m)
 int
 q_evict(struct message *m, double due)
 {
-	struct vertex *v;
-
 	q.evicted++;
 	q.msgs_in--;
 	q.rcpts_in -= m->rcpts + msg_rest(m);
@@ -1274,9 +1269,6 @@ q_evict(struct message *m, double due)
 	if (msg_leave(m, due) == 0)
 		return 0;
 	m->end = END_LOST;
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (is_in_core(v))
-			end_vertex(v);
 	to_sweep(m);
 	return -1;
 }
