@@ -501,11 +501,13 @@ vertex_delete(struct vertex *v)
 	return 0;
 }
 
-/* Deletes or bounces a vertex that no agent has: 0, or -1 when the disk cannot
+/* Does the command on a vertex that no agent has: 0, or -1 when the disk cannot
  * be written. */
 static int
-do_cancel(struct vertex *v, enum cancel how)
+do_cancel(struct vertex *v)
 {
+	unsigned how = v->cancel;
+
 	v->cancel = CANCEL_NONE;
 	return how == CANCEL_DELETE ? vertex_delete(v) :
 	    vertex_expire(v, "ended by the postmaster");
@@ -524,7 +526,7 @@ vertex_timer(struct vertex *v)
 
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
 		ends--;
-		if (do_cancel(v, (enum cancel)v->cancel) == 0)
+		if (do_cancel(v) == 0)
 			return FAR_OFF;
 		if (!v->msg->held)
 			th_release(v);
@@ -654,11 +656,11 @@ q_add(struct message *m)
 int
 q_cancel(struct vertex *v, enum cancel how, int later)
 {
-	if (v->state != V_FED && !later)
-		return do_cancel(v, how);
 	v->cancel = how;
 	if (v->state == V_FED)
 		return 1;
+	if (!later)
+		return do_cancel(v);
 	if (v->state != V_HELD)
 		th_hold(v);	/* no agent gets it meanwhile */
 	msg_due_by(v->msg, now.mono);
@@ -807,25 +809,32 @@ deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
 	v->host |= host;
 }
 
+/* The notary field with this number, from 0, and those behind it; "" when there
+ * are fewer.  They are address, action, status, diagnostic, other host, ... */
+static const char *
+field(const char *notary, int n)
+{
+	for (; n > 0; n--) {
+		notary += strcspn(notary, "\1");
+		notary += *notary == '\1';
+	}
+	return notary;
+}
+
 /* What the report of a deferral says of the destination: by the word, or by the
- * status in the notary fields, whose parts are "address, action, status".  A
- * mailbox is a destination: 4.2.x (RFC 3463) says that it takes no mail now, as
- * it is locked or full. */
+ * status in the notary fields.  A mailbox is a destination: 4.2.x (RFC 3463)
+ * says that it takes no mail now, as it is locked or full. */
 static int
 host_said(const struct thread *t, int all, const char *notary)
 {
 	static const char *const bad[] = { "4.4.1", "4.4.2", "4.3.2" };
-	const char *s = strchr(notary, '\1');
+	const char *s = field(notary, 2);
 	size_t i;
 
-	if (all)
+	if (all || (th_is_local(t) && strncmp(s, "4.2.", 4) == 0))
 		return HOST_BAD | HOST_ALL;
-	s = s == NULL ? NULL : strchr(s + 1, '\1');
-	if (s != NULL && th_is_local(t) && strncmp(s + 1, "4.2.", 4) == 0)
-		return HOST_BAD | HOST_ALL;
-	for (i = 0; s != NULL && i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (strncmp(s + 1, bad[i], 5) == 0 &&
-		    (s[6] < '0' || s[6] > '9'))
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (strncmp(s, bad[i], 5) == 0 && (s[5] < '0' || s[5] > '9'))
 			return HOST_BAD;
 	return HOST_GOOD;
 }
@@ -910,19 +919,14 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 		dsn_due(v->msg);
 }
 
-/* Notes the other host, if the report has it: the fifth of the notary fields,
- * as "dns; mx.example".  ZMailer's smtp adds a sixth, its own name. */
+/* Notes the other host, if the report has it, as "dns; mx.example".  ZMailer's
+ * smtp adds one more field, its own name. */
 static void
 note_relay(struct ta *ta, const char *notary)
 {
-	const char *s = notary, *end, *type;
-	int i;
+	const char *s = field(notary, DIAG_FIELDS - 1), *type;
+	const char *end = s + strcspn(s, "\1");
 
-	for (i = 1; i < DIAG_FIELDS; i++) {
-		s += strcspn(s, "\1");
-		s += *s == '\1';
-	}
-	end = s + strcspn(s, "\1");
 	if (s == end)
 		return;
 	type = memchr(s, ';', end - s);
@@ -1135,15 +1139,15 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 		v->tried = NOW;
 		v->returned = 0;
 	}
-	if (m->held || reason == NULL || (v->host & HOST_BAD &&
+	if (m->held) {
+		th_hold(v);
+	} else if (reason == NULL || (v->host & HOST_BAD &&
 	    until > now.mono && v->wakeup <= now.mono)) {
 		th_ready(t, v);
 	} else {
 		wakeup = next_try(v);
 		th_wait(t, v, wakeup);
 	}
-	if (m->held)
-		th_hold(v);
 	th_update(t);
 	if (reason != NULL)
 		msg_log_deferred(v, wakeup, relay);
@@ -1174,8 +1178,7 @@ q_job_over(struct ta *ta, const char *reason)
 		q_drop(m, "its control file was taken away");
 	if (m->end >= END_DROP || (v->left == 0 && !has_out(v)))
 		vertex_over(v);
-	else if (v->cancel == CANCEL_NONE ||
-	    do_cancel(v, (enum cancel)v->cancel) < 0)
+	else if (v->cancel == CANCEL_NONE || do_cancel(v) < 0)
 		put_back(v, reason, ta->relay);
 	ta->relay[0] = '\0';
 	ta->unread_high = 0;
