@@ -569,15 +569,6 @@ msg_want_by(struct vertex *v, double at)
 }
 
 void
-msg_want(struct vertex *v, int own)
-{
-	if (!own)
-		v->wakeup = 0;
-	v->started |= v->thread->triggered;
-	msg_want_by(v, v->wakeup);
-}
-
-void
 msg_keep_reason(struct vertex *v, unsigned long off, const char *text)
 {
 	struct rcpt *r = rcpt_at(v, off);

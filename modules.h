@@ -191,8 +191,6 @@ void	msg_return(struct message *);
 int	msg_out(struct vertex *, double until);
 /* One that is OUT is wanted at that time, mono, at the latest. */
 void	msg_want_by(struct vertex *, double at);
-/* One that is OUT is wanted now; own: at its own time, if it has one. */
-void	msg_want(struct vertex *, int own);
 /* Keeps the reason of a recipient of the vertex that is not in core. */
 void	msg_keep_reason(struct vertex *, unsigned long off, const char *text);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
@@ -304,7 +302,7 @@ void	th_flush(struct thread *, struct vertex *one);
 /* Takes a vertex that no agent has off its list; the caller puts it on another
  * or ends it. */
 void	th_out(struct vertex *);
-/* Makes it HELD, on no list; and READY again. */
+/* Makes it HELD, on no list; and READY again, or, if OUT, wanted in core. */
 void	th_hold(struct vertex *);
 void	th_release(struct vertex *);
 /* Checks again whether its address is held: 1 when a hold ended. */
@@ -373,14 +371,12 @@ void	q_hold(struct message *, int on);
  * when it is one of many (later) and follows in a later pass; -1 when the disk
  * cannot be written. */
 int	q_cancel(struct vertex *, enum cancel, int later);
-/* Rereads each part of the message now, and recipients of forgotten vertices
- * with it. */
-void	q_reread(struct message *);
+/* After a command or a hold: rereads each part of the message now, and
+ * recipients of forgotten vertices with it, expires what is due, and sets its
+ * timer again. */
+void	q_recheck(struct message *);
 /* Deletes or bounces recipients that are not in core, when they are read. */
 void	q_cancel_rest(struct message *, enum cancel);
-/* Expires what is due, and sets the timer of the message again, after a hold
- * on an address has ended. */
-void	q_rearm(struct message *);
 /* A report line of the agent: NULL; or the reason why it is refused, and then
  * it changes nothing. */
 const char *q_report(struct ta *, unsigned long num, unsigned long off,

@@ -568,8 +568,9 @@ warn(struct message *m)
 	return msg_late_at(m);
 }
 
-void
-q_rearm(struct message *m)
+/* Expires what is due, and sets the timer of the message again. */
+static void
+rearm(struct message *m)
 {
 	struct vertex *v;
 	double at, next = FAR_OFF;
@@ -622,7 +623,7 @@ q_arrived(struct message *m)
 	if (msg_part(m) == NULL)
 		end_out(m);
 	add_dsn_later(m);
-	q_rearm(m);
+	rearm(m);
 	check_over(m);
 }
 
@@ -668,13 +669,13 @@ q_cancel(struct vertex *v, enum cancel how, int later)
 }
 
 void
-q_reread(struct message *m)
+q_recheck(struct message *m)
 {
 	struct part *p;
 
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->again = NOW;
-	msg_place(m);
+	rearm(m);
 }
 
 void
@@ -683,7 +684,7 @@ q_cancel_rest(struct message *m, enum cancel how)
 	if (msg_rest(m) == 0)
 		return;
 	m->cancel = how;
-	q_reread(m);
+	q_recheck(m);
 }
 
 void
@@ -693,15 +694,13 @@ q_hold(struct message *m, int on)
 
 	q.nkept += (on != 0) - m->held;
 	m->held = on != 0;
-	q_reread(m);
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_hold(v);
-		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
+		else if (!on && (v->state == V_OUT ||
+		    (v->state == V_HELD && v->cancel == CANCEL_NONE)))
 			th_release(v);
-		else if (!on && v->state == V_OUT)
-			msg_want(v, 0);
-	q_rearm(m);
+	q_recheck(m);
 }
 
 /* ---- reports of agents ----------------------------------------------- */
@@ -1201,7 +1200,7 @@ q_timers(void)
 	checks = AT_ONCE;
 	ends = END_NOW;
 	while (checks > 0 && ends > 0 && heap_wait(&q.expire) == 0)
-		q_rearm(OWNER(struct message, due, heap_first(&q.expire)));
+		rearm(OWNER(struct message, due, heap_first(&q.expire)));
 }
 
 double
@@ -1219,10 +1218,8 @@ q_reload(struct config *config)
 	struct hlink *l;
 
 	th_reload(config);
-	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
-		q_rearm(OWNER(struct message, link, l));
-		q_reread(OWNER(struct message, link, l));
-	}
+	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
+		q_recheck(OWNER(struct message, link, l));
 	/* a message that is away comes in for its warnings, now sooner */
 	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; ) {
 		v = msg_first(OWNER(struct message, link, l));

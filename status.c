@@ -237,7 +237,7 @@ do_flush(struct operation *r)
 			r->n[EVICTED]++;
 		}
 	if (r->msg != NULL) {	/* and what was forgotten of it */
-		q_reread(r->msg);
+		q_recheck(r->msg);
 		if (r->n[EVICTED] == 0)
 			r->n[EVICTED] = msg_rest(r->msg);
 	}
@@ -276,7 +276,7 @@ rehold_all(void)
 	for (t = q.all; t != NULL; t = t->next)
 		ended += th_rehold(t);
 	while (ended > 0 && (l = hash_each(&q.messages, l)) != NULL)
-		q_rearm(OWNER(struct message, link, l));
+		q_recheck(OWNER(struct message, link, l));
 }
 
 static void

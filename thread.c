@@ -457,6 +457,17 @@ th_wait(struct thread *t, struct vertex *v, long wakeup)
 	list_add(&t->wait, v);
 }
 
+/* The vertex, which is OUT, is wanted in core now; own: at its own time, if it
+ * has one. */
+static void
+want(struct vertex *v, int own)
+{
+	if (!own)
+		v->wakeup = 0;
+	v->started |= v->thread->triggered;
+	msg_want_by(v, v->wakeup);
+}
+
 enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST, WAKE_OLD };
 
 /* Makes vertices in WAIT READY: all; those that are due; those that were
@@ -471,7 +482,7 @@ wake(struct thread *t, enum wake what)
 
 	for (v = what == WAKE_DUE || (what == WAKE_HOST &&
 	    WHY_BLOCKED(thread_why(t))) ? NULL : t->out; v != NULL; v = v->next)
-		msg_want(v, what == WAKE_HOST &&
+		want(v, what == WAKE_HOST &&
 		    (v->dated || !(v->host & HOST_BAD)));
 	t->soonest = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
@@ -557,6 +568,10 @@ th_hold(struct vertex *v)
 void
 th_release(struct vertex *v)
 {
+	if (v->state == V_OUT) {
+		want(v, 0);
+		return;
+	}
 	th_out(v);
 	th_ready(v->thread, v);
 	th_update(v->thread);
@@ -570,8 +585,6 @@ th_flush(struct thread *t, struct vertex *one)
 	lift(t);
 	if (one == NULL)
 		wake(t, WAKE_ALL);
-	else if (one->state == V_OUT)
-		msg_want(one, 0);
 	else
 		th_release(one);
 	th_update(t);
