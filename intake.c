@@ -899,14 +899,16 @@ find(const char *id)
 	return m;
 }
 
-/* Drops the message that the x line of the one just loaded names, if it has the
- * same sender and owner. */
+/* Drops the message that the x line of the one just loaded names, if it has
+ * one, and both have the same sender and owner. */
 static void
 replace(const char *name)
 {
 	char id[sizeof(replaces)];
 	struct message *old;
 
+	if (replaces[0] == '\0')
+		return;
 	strcpy(id, replaces);	/* the other may have one, too */
 	old = find(id);
 	if (old == NULL || strcmp(old->name, name) == 0)
@@ -1133,8 +1135,7 @@ take(int old)
 		step.name[0] = '\0';
 	if (consider(name) && step.files++ == 0)
 		step.began = now.mono;
-	if (replaces[0] != '\0')
-		replace(name);
+	replace(name);
 	return q.messages.n > before;
 }
 
@@ -1211,8 +1212,7 @@ in_fetch(const char *base)
 	if (spool_where(base, name) < 0)
 		return NULL;
 	fetch(name);
-	if (replaces[0] != '\0')
-		replace(name);
+	replace(name);
 	return skipped(named(&q.away, name));
 }
 
@@ -1223,8 +1223,8 @@ in_prep(fd_set *in, int *max)
 	double wait = step.paused - now.mono, later = heap_wait(&q.later);
 
 	if (wait <= 0 && !step.blocked) {
-		fd_watch(spool_fd, in, max);
-		wait = spool_wait() < later ? spool_wait() : later;
+		wait = spool_prep(in, max);
+		wait = wait < later ? wait : later;
 	} else if (wait <= 0) {
 		wait = NO_ROOM;
 	}

@@ -18,10 +18,11 @@ int	spool_setup(int look);
 /* The next entry that may be a control file, as a path below transport/: 1, or
  * 0 when there is none now.  The scan goes on where it was.
  * spool_note_changes: notes changed directories, once in each pass.
- * spool_wait: seconds until spool_next may find an entry. */
+ * spool_prep adds the socket for datagrams; *max is the largest descriptor so
+ * far: seconds until spool_next may find an entry. */
 int	spool_next(char *name);
 void	spool_note_changes(void);
-double	spool_wait(void);
+double	spool_prep(fd_set *in, int *max);
 int	spool_is_file(const char *name);	/* a regular one: 1 or 0 */
 /* The control file is forgotten until then, mono: its directory is read again
  * for it. */
@@ -59,7 +60,6 @@ void	spool_verbose(const char *name, const char *line);
  * or 0 when there is no more. */
 void	spool_listen(const char *path);
 int	spool_notified(char *name);
-extern int spool_fd;		/* its descriptor, or -1 */
 /* When due: checks a few files for tidying.  Seconds until the next ones are
  * due. */
 double	spool_tidy(void);

@@ -300,7 +300,7 @@ spool_setup(int look)
 
 /* The sender of a datagram never waits for us; one that does not fit any more
  * is lost without harm. */
-int spool_fd = -1;
+static int notify_fd = -1;
 
 void
 spool_listen(const char *path)
@@ -314,11 +314,11 @@ spool_listen(const char *path)
 	struct stat there;
 	mode_t was;
 
-	if (spool_fd >= 0) {
-		close(spool_fd);
+	if (notify_fd >= 0) {
+		close(notify_fd);
 		unlink(sun.sun_path);
 	}
-	spool_fd = -1;
+	notify_fd = -1;
 	if (path == NULL)
 		return;
 	memset(&sun, 0, sizeof(sun));
@@ -328,18 +328,18 @@ spool_listen(const char *path)
 		    "scanning", path);
 		return;
 	}
-	spool_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	notify_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
 		unlink(path);		/* what a crash left; nothing else */
 	was = umask(0577);	/* the router is our own user, or root */
-	if (spool_fd < 0 || fd_cloexec(spool_fd) < 0 ||
-	    fd_nonblock(spool_fd) < 0 ||
-	    bind(spool_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
+	if (notify_fd < 0 || fd_cloexec(notify_fd) < 0 ||
+	    fd_nonblock(notify_fd) < 0 ||
+	    bind(notify_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
 		log_warn("notify path=%s %s; new mail is found by scanning",
 		    path, strerror(errno));
-		if (spool_fd >= 0)
-			close(spool_fd);
-		spool_fd = -1;
+		if (notify_fd >= 0)
+			close(notify_fd);
+		notify_fd = -1;
 	}
 	umask(was);
 #endif
@@ -354,8 +354,8 @@ spool_notified(char *name)
 	char msg[128];
 	long n;
 
-	while (spool_fd >= 0 &&
-	    (n = recv(spool_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
+	while (notify_fd >= 0 &&
+	    (n = recv(notify_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
 		msg[n] = '\0';
 		msg[strcspn(msg, "\r\n")] = '\0';
 		if (strncmp(msg, "NEW ", 4) == 0 && name_in(msg + 4) != NULL &&
@@ -587,10 +587,11 @@ spool_scanned(void)
 }
 
 double
-spool_wait(void)
+spool_prep(fd_set *in, int *max)
 {
 	double wait = scan.due - now.mono;
 
+	fd_watch(notify_fd, in, max);
 	return scan.open != NULL || wait < 0 ? 0 : wait;
 }
 
