@@ -814,8 +814,10 @@ static const char *
 field(const char *notary, int n)
 {
 	for (; n > 0; n--) {
-		notary += strcspn(notary, "\1");
-		notary += *notary == '\1';
+		notary = strchr(notary, '\1');
+		if (notary == NULL)
+			return "";
+		notary++;
 	}
 	return notary;
 }

@@ -213,19 +213,18 @@ word_end(const char *p)
 static int
 take_word(const char **p, char *word, int lower)
 {
-	const char *end = word_end(*p);
-	size_t i, n = end - *p;
+	const char *end = word_end(*p), *s;
+	int c;
 
-	if (n == 0 || n >= WORD_MAX_)
+	if (end == *p || end - *p >= WORD_MAX_)
 		return -1;
-	for (i = 0; i < n; i++) {
-		if (iscntrl((unsigned char)(*p)[i]))
+	for (s = *p; s < end; s++) {
+		c = (unsigned char)*s;
+		if (c < ' ' || c == 127)
 			return -1;
-		word[i] = (*p)[i];
-		if (lower)
-			word[i] = (char)tolower((unsigned char)word[i]);
+		*word++ = (char)(lower && c >= 'A' && c <= 'Z' ? c | 32 : c);
 	}
-	word[n] = '\0';
+	*word = '\0';
 	*p = *end == '\0' ? end : end + 1;
 	return 0;
 }

@@ -169,7 +169,7 @@ if [ "$(id -u)" -eq 0 ] && as_nobody true >"$tmp/code.out"; then
 	    "$top/ta/sm" >"$tmp/bin/ta/sm.new"
 	chmod 755 "$tmp/bin/ta/sm.new"
 	mv "$tmp/bin/ta/sm.new" "$tmp/bin/ta/sm"
-	sed 's/-0f/-f/; s/^gone.*/& user=nobody/' "$cf" >"$tmp/cf2"
+	sed "s/-0f/-f/; s/^gone.*/& user=$(id -u nobody)/" "$cf" >"$tmp/cf2"
 	check -f "$tmp/cf2"
 	is "$root" "$(printf '%s\n' "$said" |
 	    grep -c '^sm: no program is run as root; name a user')" 2
