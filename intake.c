@@ -980,11 +980,12 @@ load_more(struct part *p, unsigned most)
 		more = read_on(&c, p);
 	ctl_close(&c);
 	gone = more < 0 && spool_gone(m->name);
-	if (more >= 0) {
-		update_part(p, &c, more);
-	} else if (!gone) {
+	if (more < 0 && !gone)
 		log_err("load-more msg=%s off=%lu %s; later", ctl_msg(m->name),
 		    p->next, c.why != NULL ? c.why : "it cannot be read now");
+	if (more >= 0) {
+		update_part(p, &c, more);
+	} else {
 		p->evicted -= reading.early;
 		p->unread = p->unread > reading.n ? p->unread - reading.n : 1;
 		p->later = NOW + AGAIN;

@@ -631,7 +631,7 @@ int
 q_add(struct message *m)
 {
 	struct message *twin = NULL;
-	unsigned num = name_num(m->name);
+	unsigned long num = name_num(m->name);
 
 	if (heap_room(&q.expire, q.messages.n + 1) < 0)
 		return -1;

@@ -412,6 +412,10 @@ wait_log 'replace msg=605-1'
 ok 'a message cannot replace itself' [ -f "$po/transport/605-1" ]
 ok 'a replaced message loses both files' \
     wait_for 30 [ ! -f "$po/transport/601-1" -a ! -f "$po/queue/601-1" ]
+put "$po" 99999999999-1 test h user	# as of a file system of many terabytes
+ok 'a message with a number of more than 32 bits is delivered' \
+    wait_log 'complete msg=99999999999-1' 30
+is 'the report on it is taken' "$(count ' num=99999999999 ')" 0
 sched_stop
 is 'recipients of replaced messages are not counted as left' \
     "$(sed -n 's/.* exit .*rcpts-in=\([0-9]*\) rcpts-out=/\1 - /p' \
