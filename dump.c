@@ -204,7 +204,8 @@ waiting_for(const struct vertex *v, struct waiting *w)
 
 	w->state = states[why];
 	w->kept = WHY_KEPT(why);
-	w->next = why >= WHY_HOST ? from_now(until) : why == WHY_FED ? 0 : -1;
+	w->next = why < WHY_HOST ? (why == WHY_FED ? 0 : -1) :
+	    until > now.mono ? from_now(until) : 0;
 	if (why == WHY_HELD_MESSAGE) {
 		what = "message";
 	} else if (why == WHY_HELD) {

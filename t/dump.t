@@ -398,4 +398,31 @@ ok 'one more caller is refused as busy' wait_for 120 crowd
 is 'a caller who reads gets his turn' $crowd_rc 0
 sched_stop
 is 'the scheduler ends well with stuck readers' "$sched_rc" 0
+
+# On a busy machine a dump may be made seconds after the time of a job, and
+# before that is tried.
+SCHEDULER=$top/t/clocksched
+MONO=$tmp/mono
+export MONO
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+*/*	interval=10m
+late/*	command="$A -c late deferred not now"
+END
+put "$po" 701-1 late h user
+ok 'the scheduler starts with a clock of its own' \
+    sched_start "$po" "$tmp/cf" -q "$pipe"
+wait_log 'deferred msg=701-1'
+kill -STOP "$sched_pid"
+set_clock "$MONO" 3000
+bg "$ask" pipe "$pipe" >"$tmp/late"
+asker=$bg_pid
+wait_for 20 eval 'ls "$pipe".* >/dev/null 2>&1'
+sleep 1		# the request follows the pipe for its answer
+kill -CONT "$sched_pid"
+wait_for 20 gone "$asker"
+like 'a job whose time is past is due now' \
+    "$(sed -n '/^v	/p' "$tmp/late" | tr '\t' ' ')" '^v 1 (retry|run|next) 0 '
+sched_stop
 finish
