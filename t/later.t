@@ -22,7 +22,7 @@ pass_by() {	# seconds, for the scheduler
 		left=$((left - step)) mono=$((mono + step))
 		steps=$(($(count clock-step) + 1))
 		set_clock "$MONO" $mono
-		wait_for 20 eval '[ "$(count clock-step)" -ge "$steps" ]'
+		wait_for 60 eval '[ "$(count clock-step)" -ge "$steps" ]'
 	done
 }
 fresh() {
@@ -60,12 +60,12 @@ EOF
 put "$po" 101-1 test h1 full test h2 at3600 test h3 grey test h3 full3
 ok 'the scheduler starts with room for one message' start
 ok 'three jobs are deferred' \
-    wait_for 20 eval '[ "$(count "deferred msg=101-1")" -eq 4 ]'
+    wait_for 60 eval '[ "$(count "deferred msg=101-1")" -eq 4 ]'
 put "$po" 102-1 test h9 full
 ok 'a message with waiting jobs is evicted for another' \
-    wait_log 'evict msg=101-1 .*for=' 20
+    wait_log 'evict msg=101-1 .*for=' 60
 ok 'another message is loaded when one is evicted' \
-    wait_log 'deferred msg=102-1' 20
+    wait_log 'deferred msg=102-1' 60
 like 'mailq counts what is evicted' "$("$top/mailq" -q "$pipe" 2>&1 ||
     POSTOFFICE=$po "$top/mailq" 2>&1)" '; 1 evicted'
 is 'the control file of an evicted message keeps its time stamp' \
@@ -73,9 +73,9 @@ is 'the control file of an evicted message keeps its time stamp' \
     -name 101-1 -newer "$tmp/tried" | wc -l | tr -d ' ')" 0
 pass_by 101
 ok 'an evicted message is loaded when its first job is due' \
-    wait_for 20 often 2 101-1 grey
-ok 'all due jobs of an evicted message are tried' wait_for 20 often 2 101-1 full
-wait_for 20 eval '[ "$(count "deferred msg=101-1 .*tries=2 ")" -eq 3 ]'
+    wait_for 60 often 2 101-1 grey
+ok 'all due jobs of an evicted message are tried' wait_for 60 often 2 101-1 full
+wait_for 60 eval '[ "$(count "deferred msg=101-1 .*tries=2 ")" -eq 3 ]'
 is 'jobs of an evicted message go on in their retry list' \
     "$(count 'deferred msg=101-1 .*tries=2 .*next=(49[0-9][0-9]|50[0-9][0-9]) ')" 3
 is 'a job with a retryat of an evicted message is not tried' \
@@ -83,14 +83,14 @@ is 'a job with a retryat of an evicted message is not tried' \
 pass_by 3440
 put "$po" 103-1 test h8 fine
 ok 'mail is delivered when almost the retryat has passed' \
-    wait_log 'complete msg=103-1' 20
+    wait_log 'complete msg=103-1' 60
 is 'a job is not tried before its retryat' "$(tried 101-1 at3600)" 1
 pass_by 60
 ok 'the retryat is kept over two evictions' \
-    wait_for 20 often 2 101-1 at3600
+    wait_for 60 often 2 101-1 at3600
 put "$po" 104-1 test h8 grey
-wait_log 'deferred msg=104-1' 20
-ok 'a message is evicted a third time' wait_for 20 eval \
+wait_log 'deferred msg=104-1' 60
+ok 'a message is evicted a third time' wait_for 60 eval \
     '[ "$(count "evict msg=101-1")" -ge 3 ]'
 pass_by 3700
 ok 'an evicted message expires' wait_log 'set-aside msg=101-1' 60
@@ -125,11 +125,11 @@ like 'the tries of evicted jobs are counted on' \
     "$(lines 'deferred msg=201-1')" ' tries=3 '
 pass_by 3601
 ok 'an evicted job is tried when its retryat has come' \
-    wait_for 20 often 2 201-1 at3600
+    wait_for 60 often 2 201-1 at3600
 : >"$tmp/go"
 order flush all
 ok 'a flush reaches all recipients of a partly evicted message' \
-    wait_for 20 po_empty "$po"
+    wait_for 60 po_empty "$po"
 sched_stop
 
 # ---- a partly evicted message is called by its name --------------------------
@@ -145,12 +145,12 @@ five() {	# times
 	done
 }
 ok 'the scheduler starts with room for two recipients' start
-ok 'five recipients are tried once' wait_for 20 five 1
+ok 'five recipients are tried once' wait_for 60 five 1
 order flush 211-1
-ok 'a flush of the message reaches its evicted part' wait_for 20 five 2
+ok 'a flush of the message reaches its evicted part' wait_for 60 five 2
 order hold 211-1
 order release 211-1
-ok 'a release of the message reaches its evicted part' wait_for 20 five 3
+ok 'a release of the message reaches its evicted part' wait_for 60 five 3
 sched_stop
 
 # ---- reports of a job on a part that is not read -----------------------------
@@ -196,18 +196,18 @@ EOF
 put "$po" 221-1 test h1 ok1 test h1 ok2 test h1 at3600 test h1 full
 ok 'the scheduler starts with room for the first two of a job' start
 ok 'the first two of a job are delivered' \
-    wait_for 20 eval '[ "$(count "delivered msg=221-1")" -eq 2 ]'
+    wait_for 60 eval '[ "$(count "delivered msg=221-1")" -eq 2 ]'
 put "$po" 222-1 test h2 ok1
-wait_log 'complete msg=222-1' 20
+wait_log 'complete msg=222-1' 60
 is 'recipients that were deferred before they were read wait, too' \
     "$(tried 221-1 at3600) $(tried 221-1 full)" '1 1'
 pass_by 3500
 put "$po" 223-1 test h2 ok1
-wait_log 'complete msg=223-1' 20
+wait_log 'complete msg=223-1' 60
 is 'a retryat is obeyed before its recipient was read' "$(tried 221-1 at3600)" 1
 pass_by 101
 ok 'a recipient that was deferred before it was read is tried at its retryat' \
-    wait_for 20 often 2 221-1 at3600
+    wait_for 60 often 2 221-1 at3600
 sched_stop
 
 # ---- what is called ----------------------------------------------------------
@@ -222,39 +222,39 @@ turn/*	queueonly command="words $tmp"
 EOF
 put "$po" 301-1 test f1 at9000
 ok 'the scheduler starts with room for one message' start
-wait_log 'deferred msg=301-1' 20
+wait_log 'deferred msg=301-1' 60
 put "$po" 302-1 test f2 at9000
-ok 'deferred mail is evicted for new mail' wait_log 'evict msg=301-1' 20
-wait_log 'deferred msg=302-1' 20
+ok 'deferred mail is evicted for new mail' wait_log 'evict msg=301-1' 60
+wait_log 'deferred msg=302-1' 60
 put "$po" 303-1 turn q1 fine
-ok 'a second deferred message is evicted' wait_log 'evict msg=302-1' 20
+ok 'a second deferred message is evicted' wait_log 'evict msg=302-1' 60
 put "$po" 304-1 test x1 full
-ok 'mail that waits for a T line is evicted' wait_log 'evict msg=303-1' 20
-wait_log 'deferred msg=304-1' 20
+ok 'mail that waits for a T line is evicted' wait_log 'evict msg=303-1' 60
+wait_log 'deferred msg=304-1' 60
 order flush 'test/f1'
 like 'a flush of a pattern answers how much comes in from disk' \
     "$(cat "$tmp/answer")" \
     ' 1 to come in from disk'
-ok 'evicted mail is tried by a flush of its address' wait_for 20 often 2 301-1
+ok 'evicted mail is tried by a flush of its address' wait_for 60 often 2 301-1
 is 'evicted mail of another address is not tried by a flush' "$(tried 302-1)" 1
 order hold 'test/f2'
 pass_by 9001
 ok 'evicted mail of a held address is loaded at its time' \
-    wait_for 20 eval '[ "$(count "load msg=302-1")" -ge 2 ]'
+    wait_for 60 eval '[ "$(count "load msg=302-1")" -ge 2 ]'
 put "$po" 305-1 test x2 fine
-wait_log 'complete msg=305-1' 20
+wait_log 'complete msg=305-1' 60
 is 'evicted mail of a held address is not tried' "$(tried 302-1)" 1
-wait_for 20 eval '[ "$(count "evict msg=302-1")" -ge 2 ]'
+wait_for 60 eval '[ "$(count "evict msg=302-1")" -ge 2 ]'
 order release 'test/f2'
 ok 'evicted mail of a held address is tried after a release' \
-    wait_for 20 often 2 302-1
+    wait_for 60 often 2 302-1
 is 'evicted mail of a queueonly channel waits for a T line' "$(tried 303-1)" 0
 printf 'T q1\n' | put_raw "$po" 901-1
-ok 'a T line reaches evicted mail' wait_log 'complete msg=303-1' 20
+ok 'a T line reaches evicted mail' wait_log 'complete msg=303-1' 60
 have=$(tried 304-1)
 order flush 304-1
 ok 'a flush by name loads an evicted message' \
-    wait_for 20 often $((have + 1)) 304-1
+    wait_for 60 often $((have + 1)) 304-1
 : >"$tmp/go"
 order flush all
 ok 'a flush of all reaches all evicted mail' wait_for 30 po_empty "$po"
@@ -264,15 +264,15 @@ fresh
 evict_first 311-1 312-1 'before a hold'
 order hold 'test/f*'
 order release 'test/f*'
-ok 'a release reaches mail evicted before the hold' wait_for 20 often 2 311-1
-ok 'a release reaches mail that was in core' wait_for 20 often 2 312-1
+ok 'a release reaches mail evicted before the hold' wait_for 60 often 2 311-1
+ok 'a release reaches mail that was in core' wait_for 60 often 2 312-1
 sed 's/interval=1h retries=9/interval=100s retries=1/' "$tmp/cf" >"$tmp/cf.new" &&
     mv "$tmp/cf.new" "$tmp/cf"
 kill -HUP "$sched_pid"
-wait_log 'reload file=' 20
+wait_log 'reload file=' 60
 pass_by 101
 ok 'shorter times of a reload apply to evicted mail' eval \
-    'wait_for 20 often 3 311-1 && wait_for 20 often 3 312-1'
+    'wait_for 60 often 3 311-1 && wait_for 20 often 3 312-1'
 sched_stop
 
 fresh
@@ -288,9 +288,9 @@ sed 's/expiry=30d/expiry=20m/' "$tmp/cf" >"$tmp/cf.new" &&
     mv "$tmp/cf.new" "$tmp/cf"
 kill -HUP "$sched_pid"
 ok 'a shorter expiry of a reload applies to mail in core' \
-    wait_log 'complete msg=372-1' 20
+    wait_log 'complete msg=372-1' 60
 ok 'a shorter expiry of a reload applies to evicted mail' \
-    wait_log 'complete msg=371-1' 20
+    wait_log 'complete msg=371-1' 60
 sched_stop
 
 fresh
@@ -307,9 +307,9 @@ sed 's/reporttimes=10d/reporttimes=20m/' "$tmp/cf" >"$tmp/cf.new" &&
     mv "$tmp/cf.new" "$tmp/cf"
 kill -HUP "$sched_pid"
 ok 'an earlier warning of a reload applies to mail in core' \
-    wait_log 'delivered msg=376-1 .*host=delay' 20
+    wait_log 'delivered msg=376-1 .*host=delay' 60
 ok 'an earlier warning of a reload applies to evicted mail' \
-    wait_log 'delivered msg=375-1 .*host=delay' 20
+    wait_log 'delivered msg=375-1 .*host=delay' 60
 is 'a warning of a reload starts no try' "$(tried 375-1)" 1
 sched_stop
 
@@ -324,20 +324,20 @@ EOF
 put "$po" 381-1 turn q1 fine
 ok 'the scheduler starts before a T line on held mail' start
 put "$po" 382-1 test x1 full
-ok 'mail that waits for a T line is evicted' wait_log 'evict msg=381-1' 20
-wait_log 'deferred msg=382-1' 20
+ok 'mail that waits for a T line is evicted' wait_log 'evict msg=381-1' 60
+wait_log 'deferred msg=382-1' 60
 order hold 'turn/*'
 printf 'T q1\n' | put_raw "$po" 902-1
 ok 'a T line brings in evicted mail that is held' \
-    wait_for 20 eval '[ "$(count "load msg=381-1")" -ge 2 ]'
+    wait_for 60 eval '[ "$(count "load msg=381-1")" -ge 2 ]'
 order flush 382-1
 ok 'held mail is evicted after its T line' \
-    wait_for 20 eval '[ "$(count "evict msg=381-1")" -ge 2 ]'
+    wait_for 60 eval '[ "$(count "evict msg=381-1")" -ge 2 ]'
 kill -HUP "$sched_pid"
-wait_log 'reload file=' 20
+wait_log 'reload file=' 60
 order release 'turn/*'
 ok 'a T line that came during a hold starts evicted mail after it' \
-    wait_log 'complete msg=381-1' 20
+    wait_log 'complete msg=381-1' 60
 sched_stop
 
 fresh
@@ -351,10 +351,10 @@ EOF
 put "$po" 391-1 test f1 full test f2 grey test f3 full3
 ok 'the scheduler starts with room for one recipient' start
 ok 'three recipients are deferred' \
-    wait_for 20 eval '[ "$(count "deferred msg=391-1")" -eq 3 ]'
+    wait_for 60 eval '[ "$(count "deferred msg=391-1")" -eq 3 ]'
 pass_by 1500
 ok 'a warning is sent on recipients that were evicted' \
-    wait_log 'delivered msg=391-1 .*channel=dsn host=delay' 20
+    wait_log 'delivered msg=391-1 .*channel=dsn host=delay' 60
 is 'a warning gives the reasons of recipients that were evicted' \
     "$(sed -n 's/^d+.*	4/4/p' "$po/transport/391-1" | sort | tr '\n' '@')" \
     '451 greylisted@452 the box is full@452 the box is full@'
@@ -369,16 +369,16 @@ test/*	command="words $tmp"
 EOF
 put "$po" 321-1 test h down1
 ok 'the scheduler starts with room for two messages' start
-wait_log 'deferred msg=321-1' 20
+wait_log 'deferred msg=321-1' 60
 put "$po" 322-1 other none fine
 put "$po" 323-1 other none fine
-ok 'mail for a dead host is evicted' wait_log 'evict msg=321-1' 20
+ok 'mail for a dead host is evicted' wait_log 'evict msg=321-1' 60
 : >"$tmp/go"
 put "$po" 324-1 test h fine
 order flush 324-1
-ok 'a dead host answers after a flush' wait_log 'complete msg=324-1' 20
+ok 'a dead host answers after a flush' wait_log 'complete msg=324-1' 60
 ok 'evicted mail is tried when its dead host answers' \
-    wait_log 'complete msg=321-1' 20
+    wait_log 'complete msg=321-1' 60
 sched_stop
 
 fresh
@@ -391,44 +391,44 @@ local/*	command="words $tmp"
 EOF
 put "$po" 331-1 test h at100
 ok 'the scheduler starts with retries of ten hours' start
-wait_log 'deferred msg=331-1' 20
+wait_log 'deferred msg=331-1' 60
 put "$po" 332-1 test h down1
-wait_log 'asleep .*host=h' 20
+wait_log 'asleep .*host=h' 60
 put "$po" 333-1 other none fine
 put "$po" 334-1 other none fine
 ok 'mail with a retryat for a dead host is evicted' \
-    wait_log 'evict msg=331-1 .*for=[0-9]{5} ' 20
+    wait_log 'evict msg=331-1 .*for=[0-9]{5} ' 60
 ok 'mail without a retryat for a dead host is evicted' \
-    wait_log 'evict msg=332-1 .*for=[0-9]{5} ' 20
+    wait_log 'evict msg=332-1 .*for=[0-9]{5} ' 60
 : >"$tmp/go"
 put "$po" 335-1 test h fine
-wait_log 'load msg=335-1' 20
+wait_log 'load msg=335-1' 60
 order flush 335-1
 ok 'evicted mail without a retryat is tried when its host answers' \
-    wait_log 'complete msg=332-1' 20
+    wait_log 'complete msg=332-1' 60
 is 'evicted mail with a retryat is not tried when its host answers' \
     "$(tried 331-1)" 1
 pass_by 101
 ok 'evicted mail of a host that has answered is tried at its retryat' \
-    wait_log 'complete msg=331-1' 20
+    wait_log 'complete msg=331-1' 60
 
 rm "$tmp/go"
 put "$po" 341-1 local - down1
-wait_log 'asleep channel=local' 20
+wait_log 'asleep channel=local' 60
 put "$po" 342-1 other none fine
 put "$po" 343-1 other none fine
-ok 'mail of a locked mailbox is evicted' wait_log 'evict msg=341-1' 20
+ok 'mail of a locked mailbox is evicted' wait_log 'evict msg=341-1' 60
 put "$po" 344-1 local - fine
 ok 'the agent of a locked mailbox goes to another' \
-    wait_log 'complete msg=344-1' 20
+    wait_log 'complete msg=344-1' 60
 : >"$tmp/go"
 put "$po" 345-1 local - down1
-wait_log 'load msg=345-1' 20
+wait_log 'load msg=345-1' 60
 order flush 345-1
 ok 'new mail for the mailbox is delivered when it is flushed' \
-    wait_log 'complete msg=345-1' 20
+    wait_log 'complete msg=345-1' 60
 ok 'evicted mail of a mailbox is tried when that takes mail again' \
-    wait_log 'complete msg=341-1' 20
+    wait_log 'complete msg=341-1' 60
 sched_stop
 
 # ---- replaced ----------------------------------------------------------------
@@ -447,28 +447,28 @@ EOF
 put "$po" 391-1 test f1 full
 TZ=UTC touch -t 202611210014.05 "$po/queue/391-1"
 ok 'the scheduler starts before a replacement' start
-wait_log 'deferred msg=391-1' 20
+wait_log 'deferred msg=391-1' 60
 put "$po" 391-2 test f2 full
 ok 'a message is evicted for another of its number' \
-    wait_log 'evict msg=391-1' 20
-wait_log 'deferred msg=391-2' 20
+    wait_log 'evict msg=391-1' 60
+wait_log 'deferred msg=391-2' 60
 order hold 391-2
 replacing 392-1 391 | put_raw "$po" 392-1
 ok 'an evicted message is replaced when another of its number is in core' \
-    wait_log 'drop msg=391-1' 20
+    wait_log 'drop msg=391-1' 60
 order release 391-2
-wait_for 20 often 2 391-2
+wait_for 60 often 2 391-2
 put "$po" 393-1 test f3 full
 TZ=UTC touch -t 202611210014.05 "$po/queue/393-1"
-wait_log 'deferred msg=393-1' 20
+wait_log 'deferred msg=393-1' 60
 : >"$tmp/slow"
 put "$po" 394-1 test f4 slow
 ok 'a message is evicted for one that an agent keeps' eval \
-    'wait_log "evict msg=393-1" 20 && wait_for 20 often 1 394-1'
+    'wait_log "evict msg=393-1" 20 && wait_for 60 often 1 394-1'
 replacing 395-1 393 | put_raw "$po" 395-1
 order flush 395-1
 ok 'a message that a command loads first replaces another' \
-    wait_log 'drop msg=393-1' 20
+    wait_log 'drop msg=393-1' 60
 rm "$tmp/slow"
 sched_stop
 
@@ -480,7 +480,7 @@ sed 's/^PARAMactive 1/PARAMactive 0/' "$tmp/cf" >"$tmp/cf.new" &&
     mv "$tmp/cf.new" "$tmp/cf"
 ok 'the scheduler starts with a replacement that it finds first' start
 ok 'a message that is not loaded yet is replaced with PARAMactive 0' \
-    wait_log 'drop msg=K/400-1' 20
+    wait_log 'drop msg=K/400-1' 60
 sched_stop
 
 # ---- more than is kept in mind -----------------------------------------------
@@ -533,15 +533,15 @@ PARAMevicted 2
 test/*	command="words $tmp"
 EOF
 ok 'the scheduler starts with room for one evicted job' start
-wait_log ' loaded ' 20
+wait_log ' loaded ' 60
 put "$po" 511-1 test h1 full1 test h2 full2
-wait_for 20 eval '[ "$(count "deferred msg=511-1")" -eq 2 ]'
+wait_for 60 eval '[ "$(count "deferred msg=511-1")" -eq 2 ]'
 put "$po" 512-1 test h3 full
-ok 'a message of two jobs is evicted' wait_log 'evict msg=511-1' 20
-wait_log 'deferred msg=512-1' 20
+ok 'a message of two jobs is evicted' wait_log 'evict msg=511-1' 60
+wait_log 'deferred msg=512-1' 60
 pass_by 101
 ok 'a job that was forgotten has the place of its age, as the other' \
-    wait_for 20 eval \
+    wait_for 60 eval \
     '[ "$(count "deferred msg=511-1 .*next=(49|50)[0-9]{2} ")" -eq 2 ]'
 sched_stop
 
@@ -561,20 +561,20 @@ for n in 1 2; do
 	    none p5 fine none p6 fine
 done
 ok 'the scheduler starts with mail that has no command' start -v
-ok 'more jobs are evicted than are remembered' wait_for 20 eval \
+ok 'more jobs are evicted than are remembered' wait_for 60 eval \
     '[ "$(lines "load-more msg=52" | sed "s/.* rcpts=\([0-9]*\) .*/\1/" |
     awk "{ n += \$1 } END { print n + 0 }")" -ge 9 ]'
 order flush 521-1
 like 'a flush of a message in core says what of it is on disk' \
     "$(cat "$tmp/answer")" '^ok .* to come in from disk'
-ok 'a flush by its name reads forgotten jobs of a message' wait_for 20 eval \
+ok 'a flush by its name reads forgotten jobs of a message' wait_for 60 eval \
     '[ "$(lines "load-more msg=521" | sed "s/.* rcpts=\([0-9]*\) .*/\1/" |
     awk "{ n += \$1 } END { print n + 0 }")" -ge 8 ]'
 sed 's/^none.*/none\/*	command="words $tmp"/' "$tmp/cf" | sed "s!\$tmp!$tmp!" \
     >"$tmp/cf.new" && mv "$tmp/cf.new" "$tmp/cf"
 kill -HUP "$sched_pid"
 ok 'a command that a reload adds reaches forgotten jobs of mail in core' \
-    wait_for 20 po_empty "$po"
+    wait_for 60 po_empty "$po"
 sched_stop
 
 # ---- times of an older spool -------------------------------------------------
@@ -587,7 +587,7 @@ put "$po" 602-1 test h full
 touch -t 203301020304.05 "$po/queue/602-1"
 ok 'the scheduler starts with control files of the future' start
 ok 'mail with files of the future is delivered at once' \
-    wait_for 20 po_empty "$po"
+    wait_for 60 po_empty "$po"
 is 'mail with files of the future has no age' \
     "$(lines 'load msg=60' | sed 's/.* age=\([0-9]*\).*/\1/' |
     awk '$1 > 5' | wc -l | tr -d ' ')" 0
