@@ -28,7 +28,7 @@ static const struct {
 	int	priority;
 } levels[] = {
 	{ "err ", LOG_ERR }, { "warn ", LOG_WARNING },
-	{ "debug ", LOG_DEBUG }, { "info ", LOG_INFO }
+	{ "info ", LOG_INFO }, { "debug ", LOG_DEBUG }
 };
 
 #define TAKEN_IN	60	/* seconds */
@@ -39,16 +39,20 @@ static void
 give(const char *line)
 {
 	const char *s = line + strspn(line, "0123456789");
-	int i;
+	int i, priority = LOG_INFO;
+	size_t n;
 
 	s += *s == ' ';
-	for (i = 0; i < NLEVELS - 1; i++)
-		if (strncmp(s, levels[i].word, strlen(levels[i].word)) == 0)
+	for (i = 0; i < NLEVELS; i++) {
+		n = strlen(levels[i].word);
+		if (strncmp(s, levels[i].word, n) == 0) {
+			line = s + n;
+			priority = levels[i].priority;
 			break;
-	if (strncmp(s, levels[i].word, strlen(levels[i].word)) == 0)
-		line = s + strlen(levels[i].word);
+		}
+	}
 	alarm(TAKEN_IN);
-	syslog(levels[i].priority, "%s", line);
+	syslog(priority, "%s", line);
 	alarm(0);
 }
 #endif
