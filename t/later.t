@@ -126,6 +126,7 @@ like 'the tries of evicted jobs are counted on' \
 pass_by 3601
 ok 'an evicted job is tried when its retryat has come' \
     wait_for 60 often 2 201-1 at3600
+wait_for 60 eval '[ "$(count "deferred msg=201-1 .*next=3[0-9]{3} ")" -eq 2 ]'
 : >"$tmp/go"
 order flush all
 ok 'a flush reaches all recipients of a partly evicted message' \
@@ -146,8 +147,10 @@ five() {	# times
 }
 ok 'the scheduler starts with room for two recipients' start
 ok 'five recipients are tried once' wait_for 60 five 1
+wait_for 60 reported 211-1
 order flush 211-1
 ok 'a flush of the message reaches its evicted part' wait_for 60 five 2
+wait_for 60 reported 211-1
 order hold 211-1
 order release 211-1
 ok 'a release of the message reaches its evicted part' wait_for 60 five 3
@@ -251,10 +254,12 @@ ok 'evicted mail of a held address is tried after a release' \
 is 'evicted mail of a queueonly channel waits for a T line' "$(tried 303-1)" 0
 printf 'T q1\n' | put_raw "$po" 901-1
 ok 'a T line reaches evicted mail' wait_log 'complete msg=303-1' 60
+wait_for 60 reported 304-1
 have=$(tried 304-1)
 order flush 304-1
 ok 'a flush by name loads an evicted message' \
     wait_for 60 often $((have + 1)) 304-1
+wait_for 60 reported 301-1 302-1 304-1
 : >"$tmp/go"
 order flush all
 ok 'a flush of all reaches all evicted mail' wait_for 30 po_empty "$po"
@@ -266,6 +271,7 @@ order hold 'test/f*'
 order release 'test/f*'
 ok 'a release reaches mail evicted before the hold' wait_for 60 often 2 311-1
 ok 'a release reaches mail that was in core' wait_for 60 often 2 312-1
+wait_for 60 reported 311-1 312-1
 sed 's/interval=1h retries=9/interval=100s retries=1/' "$tmp/cf" >"$tmp/cf.new" &&
     mv "$tmp/cf.new" "$tmp/cf"
 kill -HUP "$sched_pid"

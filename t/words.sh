@@ -47,3 +47,8 @@ tried() {	# message [user]: how often
 often() {	# times message [user]
 	[ "$(tried "$2" "$3")" -ge "$1" ]
 }
+reported() {	# message...: the scheduler has read what came of all tries
+	for m; do
+		[ "$(count "deferred msg=$m ")" -ge "$(tried "$m")" ] || return
+	done
+}
