@@ -42,8 +42,8 @@ find(int address, const char *text)
 	return p;
 }
 
-/* A new hold, not in the list yet; NULL with errno if the pattern is wrong or
- * there is no memory. */
+/* A new hold, not in the list yet; NULL if the pattern is wrong, or, with errno
+ * ENOMEM, if there is no memory. */
 static struct hold *
 hold_new(int address, const char *text)
 {
@@ -54,7 +54,6 @@ hold_new(int address, const char *text)
 	strcpy(h->text, text);
 	if (address && pat_read(text, &h->patterns) != NULL) {
 		free(h);
-		errno = ENOMEM;
 		return NULL;
 	}
 	return h;
@@ -84,7 +83,7 @@ is_gone(const char *base)
 	return spool_where(base, name) < 0 && errno == ENOENT;
 }
 
-/* Adds the hold of a line: 1 if it is dropped, or 0. */
+/* Adds the hold of a line: 1 if it is dropped, -1 without memory, or 0. */
 static int
 take_line(char *line)
 {
@@ -103,18 +102,20 @@ take_line(char *line)
 		p = find(address, line + 8);
 		if (*p != NULL || (*p = hold_new(address, line + 8)) != NULL)
 			return 0;
+		if (errno == ENOMEM)
+			return -1;
 	}
 	log_warn("holds %s is no hold and is passed over", line);
 	return 0;
 }
 
-/* If the file exists and cannot be read, nothing is started: held mail would be
- * delivered. */
+/* If the file exists and cannot be read, or there is no memory for a hold,
+ * nothing is started: held mail would be delivered. */
 int
 held_load(void)
 {
 	char line[2 * WORD_MAX_];
-	int fd, bad, dropped = 0;
+	int fd, bad, n = 0, dropped = 0;
 	FILE *f;
 
 	if (text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice) < 0) {
@@ -125,9 +126,11 @@ held_load(void)
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	f = fd < 0 ? NULL : fdopen(fd, "r");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		dropped |= take_line(line);
-	bad = f == NULL || ferror(f);
+	while (f != NULL && n >= 0 && fgets(line, sizeof(line), f) != NULL) {
+		n = take_line(line);
+		dropped |= n;
+	}
+	bad = f == NULL || n < 0 || ferror(f);
 	if (bad)
 		log_err("holds file=%s %s; nothing is started", path,
 		    fd_own_why());

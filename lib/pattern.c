@@ -135,6 +135,7 @@ pat_read(const char *pattern, char ***all)
 	int n = -1;
 
 	*all = NULL;
+	errno = 0;
 	if (why != NULL)
 		return why;
 	s = mem_dup(pattern);
@@ -151,7 +152,8 @@ pat_read(const char *pattern, char ***all)
 	}
 	pat_free(*all);
 	*all = NULL;
-	return "it makes too many alternatives; write more than one pattern";
+	return errno == ENOMEM ? "there is no memory" :
+	    "it makes too many alternatives; write more than one pattern";
 }
 
 /* ---- matching -------------------------------------------------------- */

@@ -570,6 +570,8 @@ mem_get(size_t n)
 
 	if (p == NULL && may_log())
 		log_err("memory bytes=%lu none to be had", (unsigned long)n);
+	if (p == NULL)
+		errno = ENOMEM;	/* ISO C's calloc need not */
 	return p;
 }
 

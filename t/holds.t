@@ -130,6 +130,44 @@ rm -f "$po/.mailq.holds"
 mkdir "$po/.mailq.holds"
 nok 'the scheduler does not start with a list that cannot be read' start
 rmdir "$po/.mailq.holds"
+if ! without NO_MONOTONIC && ${CC:-cc} -shared -fPIC -o "$tmp/faults.so" \
+    "$top/t/faults.c" -ldl >/dev/null 2>&1 &&
+    LD_PRELOAD="$tmp/faults.so" FAULTS_LOG="$tmp/faults" "$SCHEDULER" -V \
+    >/dev/null 2>&1 && [ -s "$tmp/faults" ]; then
+	# each allocation from the list on: the file's, the hold's, others
+	bad=
+	for n in 1 2 3 4 5 6 7 8; do
+		printf 'address fine/*\n' >"$po/.mailq.holds"
+		VALGRIND="env LD_PRELOAD=$tmp/faults.so FAULTS=memory:$n:1:ENOMEM"
+		VALGRIND="$VALGRIND FAULTS_FROM=1:.mailq.holds"
+		if start >"$tmp/ok.out"; then
+			order release all
+			[ "$said" = 'ok 1 hold released' ] || bad="$bad $n"
+			sched_stop
+		else
+			logged 'holds file=.* nothing is started' ||
+			    bad="$bad $n:silent"
+		fi
+	done
+	VALGRIND=
+	is 'without memory the scheduler does not start without a hold' \
+	    "$bad" ''
+else
+	skip 'without memory the scheduler does not start without a hold' \
+	    'nothing is loaded before libc here'
+fi
+{
+	echo 'address fine/[a'
+	echo 'address {1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}/x'
+	echo 'address fine/*'
+} >"$po/.mailq.holds"
+ok 'the scheduler starts with holds of wrong patterns' start
+is 'holds of wrong patterns are passed over with a warning' \
+    "$(count 'holds address .* is no hold and is passed over')" 2
+order release all
+is 'a hold behind those of wrong patterns is taken' \
+    "$said" 'ok 1 hold released'
+sched_stop
 
 # ---- the next try is the thread's --------------------------------------------------
 
