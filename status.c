@@ -419,11 +419,11 @@ understand(struct operation *r)
 		return -1;
 	}
 	if (strchr(r->what, '/') == NULL)
-		why = "is neither the name of a message nor channel/host";
+		why = "it is neither the name of a message nor channel/host";
 	else
 		why = pat_read(r->what, &r->patterns);
 	if (why != NULL)
-		text_add(r->answer, "no %s %s", r->what, why);
+		text_add(r->answer, "no %s: %s", r->what, why);
 	return why != NULL ? -1 : 0;
 }
 

@@ -56,7 +56,7 @@ check(const char *p)
 		end = item_end(p);
 		if (end == NULL)
 			return *p == '[' ? "the closing ] is missing" :
-			    "a backslash stands at its end";
+			    "a backslash stands at the end";
 	}
 	return depth > 0 ? "the closing } is missing" : NULL;
 }
@@ -153,7 +153,7 @@ pat_read(const char *pattern, char ***all)
 	pat_free(*all);
 	*all = NULL;
 	return errno == ENOMEM ? "there is no memory" :
-	    "it makes too many alternatives; write more than one pattern";
+	    "too many alternatives; write more than one pattern";
 }
 
 /* ---- matching -------------------------------------------------------- */

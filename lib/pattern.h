@@ -5,8 +5,8 @@
 #define PATTERN_H
 
 /* Sets *all to all alternatives of the pattern, in lower case, with a NULL at
- * the end: NULL; or to NULL: what is wrong with the pattern, a sentence, with
- * errno ENOMEM if there is no memory. */
+ * the end: NULL; or to NULL: what is wrong with it, to be read behind
+ * "PATTERN: ", with errno ENOMEM if there is no memory. */
 const char *pat_read(const char *, char ***all);
 void	pat_free(char **);
 /* Does it match the text, which is in lower case? */

@@ -179,7 +179,7 @@ mq_order_words(struct mq_order *o, int n, char **word, char why[MQ_WHY_MAX])
 			rc = take_input(o, why);
 		} else if (o->verb != NULL &&
 		    (bad = what_is_wrong(o->verb, what)) != NULL) {
-			text_fmt(why, MQ_WHY_MAX, "%s", bad);
+			text_fmt(why, MQ_WHY_MAX, "%.200s: %s", what, bad);
 			return X_USAGE;
 		} else if (o->show && !is_message(what)) {
 			text_fmt(why, MQ_WHY_MAX, "\"%.60s\" is no name of a "

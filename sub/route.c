@@ -152,7 +152,7 @@ expand(struct routes *t, struct route *r, const char *pattern)
 			if (*pattern != '\\')
 				continue;
 			if (*++pattern == '\0')
-				return "a backslash stands at its end";
+				return "a backslash stands at the end";
 			text_put(&s, pattern, 1);
 		}
 	text_add(&s, "/");

@@ -213,13 +213,16 @@ order explode all
 is 'a command that is not known is refused' "$said" 'no explode is no command'
 order delete all
 like 'a delete of everything is refused' \
-    "$said" '^no all is neither the name of a message'
+    "$said" '^no all: it is neither the name of a message'
 order hold 999-1
 is 'a hold of a message that is not there is refused' \
     "$said" 'no there is no message 999-1'
 order hold 'a/[b'
 like 'a hold of a wrong pattern is refused' \
-    "$said" '^no a/\[b the closing \] is missing'
+    "$said" '^no a/\[b: the closing \] is missing'
+order hold "x/$(printf '{a,b}%.0s' 1 2 3 4 5 6 7 8 9)"
+like 'a hold of a pattern with too many alternatives is refused' \
+    "$said" '^no x/.*: too many alternatives; write more than one pattern$'
 like 'the log says who gave which command' \
     "$(lines ' command .*verb=delete what=101-1')" "uid=$(id -u) .* ok 1 job"
 printf 'delete 113-1\nflush all nobodysuffix\nhold\n' >"$po/.mailq.command"
