@@ -83,9 +83,9 @@ is_gone(const char *base)
 	return spool_where(base, name) < 0 && errno == ENOENT;
 }
 
-/* Adds the hold of a line: 1 if it is dropped, -1 without memory, or 0. */
+/* Adds the hold of a line, or sets *dropped: 0, or -1 without memory. */
 static int
-take_line(char *line)
+take_line(char *line, int *dropped)
 {
 	int address = strncmp(line, "address ", 8) == 0;
 	struct hold **p;
@@ -97,7 +97,8 @@ take_line(char *line)
 	    line[8] != '\0') {
 		if (!address && is_gone(line + 8)) {
 			log_info("holds msg=%s is not in the spool", line + 8);
-			return 1;
+			*dropped = 1;
+			return 0;
 		}
 		p = find(address, line + 8);
 		if (*p != NULL || (*p = hold_new(address, line + 8)) != NULL)
@@ -115,7 +116,7 @@ int
 held_load(void)
 {
 	char line[2 * WORD_MAX_];
-	int fd, bad, n = 0, dropped = 0;
+	int fd, bad, dropped = 0;
 	FILE *f;
 
 	if (text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice) < 0) {
@@ -126,11 +127,10 @@ held_load(void)
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	f = fd < 0 ? NULL : fdopen(fd, "r");
-	while (f != NULL && n >= 0 && fgets(line, sizeof(line), f) != NULL) {
-		n = take_line(line);
-		dropped |= n;
-	}
-	bad = f == NULL || n < 0 || ferror(f);
+	bad = f == NULL;
+	while (!bad && fgets(line, sizeof(line), f) != NULL)
+		bad = take_line(line, &dropped) < 0;
+	bad = bad || ferror(f);
 	if (bad)
 		log_err("holds file=%s %s; nothing is started", path,
 		    fd_own_why());

@@ -710,7 +710,7 @@ report(struct ta *ta, char *line)
 	num = num_of(line, &s);
 	if (s == line || *s != '/' ||
 	    num_upto(s + 1, CONTROL_MAX, &off, &notary) < 0 ||
-	    *notary++ != '\t' || (status = strchr(notary, '\t')) == NULL) {
+	    *notary++ != '\t' || (status = ctl_notary_end(notary)) == NULL) {
 		noise(ta, "garbled: ", line);
 		return;
 	}

@@ -984,6 +984,17 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 
 /* ---- for the agents that write DSNs ---------------------------------- */
 
+char *
+ctl_notary_end(const char *s)
+{
+	size_t i, n;
+
+	for (i = 1; i < DIAG_FIELDS && *s != '\t' &&
+	    s[n = strcspn(s, "\1")] != '\0'; i++)
+		s += n + 1;
+	return strchr(s, '\t');
+}
+
 int
 diag_open(struct diags *n, const char *name)
 {
@@ -1020,9 +1031,11 @@ take_apart(struct diags *n)
 
 	strcpy(line, n->c.l.line);
 	tab = strchr(line, '\t');
-	if (tab == NULL || n->c.l.len < 4 || strchr(tab + 1, '\t') == NULL)
+	p = tab == NULL ? NULL : ctl_notary_end(tab + 1);
+	if (p == NULL || n->c.l.len < 4)
 		return -1;
-	*tab = '\0';
+	*tab = *p = '\0';
+	n->text = p + 1;
 	n->tag = line[1];
 	n->at = n->c.l.off;
 	bad = num_upto(line + 2, CONTROL_MAX, &n->off, &end) < 0 ||
@@ -1032,13 +1045,10 @@ take_apart(struct diags *n)
 	p = tab + 1;
 	for (i = 0; i < DIAG_FIELDS; i++) {
 		n->field[i] = p;
-		p += strcspn(p, "\1\t");
+		p += strcspn(p, "\1");
 		if (*p == '\1')
 			*p++ = '\0';
 	}
-	p = strchr(p, '\t');
-	*p = '\0';
-	n->text = p + 1;
 	return bad ? -1 : 0;
 }
 

@@ -151,6 +151,10 @@ const char *ctl_msg(const char *name);
 
 /* ---- for the agents that write DSNs ------------------------------------ */
 
+/* The TAB behind the notary at s, which may have TABs in its first four fields,
+ * as in the reply of a server; or NULL. */
+char	*ctl_notary_end(const char *s);
+
 /*
  * diags: a control file whose recipients and diagnostic lines are read one by
  * one, from diag_open to ctl_close of c.  A recipient or a diagnostic stays in

@@ -190,4 +190,42 @@ like 'it is bounced' "$("$top/mailq" bounce 303-1 2>&1)" \
 ok 'the message goes' wait_for 30 po_empty "$po"
 sched_stop
 is 'the scheduler ends well after a bounce' $sched_rc 0
+
+# TABs in texts of servers: in the notary of a report, in the text of a report
+# without a notary, and in the notary of a line that an agent has written.
+rm -rf "$po"
+spool_new "$po"
+{
+	printf 'i 404-1\no 0\nl <x@test>\ns smtp - anna@a.example 0\n'
+	printf 'r           evil h u1 0\nr           evil h u2 0\n'
+	printf 'r-          evil h u3 0\nm\nSubject: x\n\n'
+} >"$tmp/ctl"
+first=$(sed 4q "$tmp/ctl" | wc -c)
+each=$(sed -n 5p "$tmp/ctl" | wc -c)
+printf 'd %d:-1:-1::1795220140\tu3\001failed\0015.1.3\001%s\001\001\t%s\n' \
+    "$(at 2)" "smtp; 550 (three	said)" "the text	three" >>"$tmp/ctl"
+{
+	printf '404/%d\tu1\001failed\0015.1.1\001%s\001dns; mx\001smtp[1]\t%s\n' \
+	    "$(at 0)" "smtp; 550 (one	said)" "error the text	one"
+	printf '404/%d\t\t%s\n' "$(at 1)" "error the text	two"
+} >"$tmp/say"
+put_raw "$po" 404-1 <"$tmp/ctl"
+ok 'the scheduler starts for texts with TABs' sched_start "$po" "$tmp/cf" \
+    -q "$RENDEZVOUS"
+ok 'a report with a TAB in its notary counts' \
+    wait_log 'failed msg=404-1 .* the text\\011one$'
+ok 'the DSN of texts with TABs is sent' wait_for 30 po_empty "$po"
+is 'a DSN has diagnostic codes and texts with TABs whole' \
+    "$(sed -n -e 's/^Status: //p' -e 's/^Diagnostic-Code: //p' \
+    -e '/^     *the text/p' "$po/router"/* | tr '\t' ' ')" \
+    '      the text one
+      the text two
+      the text three
+5.1.1
+smtp; 550 (one said)
+5.0.0
+x-local; 550 (the text two)
+5.1.3
+smtp; 550 (three said)'
+sched_stop
 finish
