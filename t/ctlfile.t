@@ -162,7 +162,9 @@ is 'an N line counts behind a line of another kind' \
 is 'the first of two N lines counts' \
     "$(wishes 'N NOTIFY=FAILURE' 'N NOTIFY=NEVER')" DSN
 is 'an unknown word of NOTIFY does not count' \
-    "$(wishes 'N NOTIFY=PERHAPS')" DSN
+    "$(wishes 'N NOTIFY=TRACE')" DSN
+is 'a known word beside an unknown word of NOTIFY counts' \
+    "$(wishes 'N NOTIFY=TRACE,SUCCESS')" NOTIFY
 is 'an N line behind an X line does not count' \
     "$(wishes 'X           1 x h v 0' 'N NOTIFY=NEVER')" DSN
 is 'an N line behind the next sender does not count' \
