@@ -49,12 +49,11 @@ hold_new(int address, const char *text)
 {
 	struct hold *h = mem_get(sizeof(*h) + strlen(text));
 
-	if (h == NULL)
-		return NULL;
-	strcpy(h->text, text);
-	if (address && pat_read(text, &h->patterns) != NULL) {
+	if (h != NULL)
+		strcpy(h->text, text);
+	if (h != NULL && address && pat_read(text, &h->patterns) != NULL) {
 		free(h);
-		return NULL;
+		h = NULL;
 	}
 	return h;
 }
