@@ -138,7 +138,8 @@ if ! without NO_MONOTONIC && ${CC:-cc} -shared -fPIC -o "$tmp/faults.so" \
 	bad=
 	for n in 1 2 3 4 5 6 7 8; do
 		printf 'address fine/*\n' >"$po/.mailq.holds"
-		VALGRIND="env LD_PRELOAD=$tmp/faults.so FAULTS=memory:$n:1:ENOMEM"
+		VALGRIND="env LD_PRELOAD=$tmp/faults.so"
+		VALGRIND="$VALGRIND FAULTS=memory:$n:1:ENOMEM"
 		VALGRIND="$VALGRIND FAULTS_FROM=1:.mailq.holds"
 		if start >"$tmp/ok.out"; then
 			order release all

@@ -205,7 +205,7 @@ each=$(sed -n 5p "$tmp/ctl" | wc -c)
 printf 'd %d:-1:-1::1795220140\tu3\001failed\0015.1.3\001%s\001\001\t%s\n' \
     "$(at 2)" "smtp; 550 (three	said)" "the text	three" >>"$tmp/ctl"
 {
-	printf '404/%d\tu1\001failed\0015.1.1\001%s\001dns; mx\001smtp[1]\t%s\n' \
+	printf '404/%d\tu1\001failed\0015.1.1\001%s\001dns; mx\001x[1]\t%s\n' \
 	    "$(at 0)" "smtp; 550 (one	said)" "error the text	one"
 	printf '404/%d\t\t%s\n' "$(at 1)" "error the text	two"
 } >"$tmp/say"
