@@ -62,8 +62,11 @@ entry_open(const char *po)
 				say_cannot("look at", path);
 			return -1;
 		}
-		if (i >= 2 && access(path, W_OK | X_OK) < 0)
-			ours = 0;
+		if (i < 2 || access(path, W_OK | X_OK) == 0)
+			continue;
+		if (errno != EACCES && errno != EPERM)
+			return say_cannot("write to", path);
+		ours = 0;
 	}
 	return ours;
 }

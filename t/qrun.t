@@ -183,6 +183,31 @@ fi
 find "$po" -type f -exec rm -f {} +
 printf 'domain our.example\n* local -\n' >"$tmp/routes"
 
+# A read-only disk, in a place of its own that goes with the process.
+mkdir "$tmp/disk"
+if unshare -m sh -c 'mount -t tmpfs none "$1" && mount -o remount,ro "$1"' \
+    sh "$tmp/disk" 2>/dev/null; then
+	cat >"$tmp/ro" <<'END'
+mount -t tmpfs none "$1" || exit 1
+mkdir "$1/public" "$1/router" "$1/queue" "$1/transport"
+mount -o remount,ro "$1"
+echo body | "$2" -P "$1" -C "$3" anna
+echo $?
+"$2" -q -P "$1" -C "$3"
+echo $?
+END
+	unshare -m sh "$tmp/ro" "$tmp/disk" "$top/submit" "$tmp/routes" \
+	    >"$tmp/out" 2>&1
+	is 'a read-only disk: submit and submit -q say so' \
+	    "$(sed "s,$tmp/,," "$tmp/out" | tr '\n' ';')" "$(
+	    for i in 1 2; do
+		printf 'submit: cannot write to disk/queue: %s;75;' \
+		    'Read-only file system'
+	    done)"
+else
+	skip 'a read-only disk' 'not root, or no such mount'
+fi
+
 # ---- workers -----------------------------------------------------------------------
 
 for bad in 0 65 x; do
