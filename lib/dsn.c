@@ -163,8 +163,8 @@ dsn_address(FILE *f, const char *field, const char *user)
 
 	text_init(&t, value, sizeof(value));
 	if (!dsn_has_utf8(user)) {
-		text_add(&t, "%s; %s", strchr(user, '@') != NULL ? "rfc822" :
-		    "x-local", user);
+		text_add(&t, "%s; %s", addr_domain(user) != NULL ?
+		    "rfc822" : "x-local", user);
 		dsn_field(f, field, value);
 		return;
 	}
@@ -392,15 +392,15 @@ dsn_header(struct dsn *d, const char *sender, const char *subject,
 	char ours[FORM_LINE], line[FORM_LINE + 300];
 	const char *to = can_get_dsn(sender) ? sender : "postmaster";
 	FILE *f = d->post.f;
-	int from = 0;
+	int from = 0, bare = addr_domain(to) == NULL;
 
 	text_fmt(ours, sizeof(ours), "%s", subject);
 	if (d->form != NULL)
 		from = put_form_fields(d, ours, sizeof(ours));
 	if (!from)
 		fprintf(f, "From: Mail Delivery <postmaster@%s>\n", d->name);
-	fprintf(f, "To:\n <%s%s%s>\n", to, strchr(to, '@') == NULL ? "@" : "",
-	    strchr(to, '@') == NULL ? d->name : "");
+	fprintf(f, "To:\n <%s%s%s>\n", to, bare ? "@" : "",
+	    bare ? d->name : "");
 	text_fmt(line, sizeof(line), "%s%s", ours, rest);
 	dsn_field(f, "Subject", line);
 	fputs(more, f);

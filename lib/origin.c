@@ -9,7 +9,7 @@
  *	Subject: Hello
  *
  * The agents dsn and errormail use it; the scheduler does not.  submit writes
- * xtext with it.
+ * xtext with it, and finds the domains of addresses.
  *
  * The sender of a recipient is that of the last s or e line before it.  A
  * sender of the channel error is empty: the message is a DSN.  Recipients
@@ -22,7 +22,7 @@
 
 #define ADDRESS_MOST	500	/* bytes of a sender that can get a DSN */
 
-/* ---- words of RFC 3461 ----------------------------------------------- */
+/* ---- words of RFC 3461, addresses ------------------------------------- */
 
 static const char hex[] = "0123456789ABCDEF";
 
@@ -67,6 +67,21 @@ xtext_add(struct text *t, const char *s, size_t n)
 		else
 			text_add(t, "+%c%c", hex[c >> 4], hex[c & 15]);
 	}
+}
+
+const char *
+addr_domain(const char *addr)
+{
+	int quoted = 0;
+
+	for (; *addr != '\0'; addr++)
+		if (*addr == '\\' && addr[1] != '\0')
+			addr++;
+		else if (*addr == '"')
+			quoted = !quoted;
+		else if (*addr == '@' && !quoted)
+			return addr + 1;
+	return NULL;
 }
 
 /* Can a DSN go there?  '|', '/' and ':' begin a program, a file or a list, '-'

@@ -21,6 +21,7 @@
  * does not matter; callers use addr_fold to compare addresses.
  */
 #include "submit.h"
+#include "../lib/origin.h"
 #include <ctype.h>
 
 enum token { T_END, T_WORD, T_QUOTED, T_LITERAL, T_SPECIAL, T_BAD };
@@ -241,21 +242,6 @@ addr_domain_ok(const char *d)
 		if (d[n] == '\0')
 			return 1;
 	}
-}
-
-const char *
-addr_domain(const char *addr)
-{
-	int quoted = 0;
-
-	for (; *addr != '\0'; addr++)
-		if (*addr == '\\' && addr[1] != '\0')
-			addr++;
-		else if (*addr == '"')
-			quoted = !quoted;
-		else if (*addr == '@' && !quoted)
-			return addr + 1;
-	return NULL;
 }
 
 /* Bytes that may stand in an address; a blank only within quotes. */

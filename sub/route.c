@@ -55,6 +55,7 @@
  *	PARAMworkers 4		processes of submit -q
  */
 #include "submit.h"
+#include "../lib/origin.h"
 #include "../lib/office.h"
 #include "../lib/pattern.h"
 #include <ctype.h>
@@ -466,10 +467,12 @@ route_free(struct routes *t)
 
 /* ---- finding --------------------------------------------------------- */
 
-/* The address as patterns see it. */
+/* The address as patterns see it.  An '@' within quotes without a domain behind
+ * them becomes a byte that no pattern has: "a@b" is no user of b. */
 static void
 plain(const char *addr, char *s)
 {
+	int at = addr_domain(addr) != NULL || addr_special(addr) ? '@' : '\1';
 	char *p = s;
 
 	for (; *addr != '\0'; addr++) {
@@ -477,7 +480,8 @@ plain(const char *addr, char *s)
 			continue;
 		if (*addr == '\\' && addr[1] != '\0')
 			addr++;
-		*p++ = (char)tolower((unsigned char)*addr);
+		*p++ = (char)(*addr == '@' ? at : tolower((unsigned char)
+		    *addr));
 	}
 	*p++ = '/';
 	*p = '\0';

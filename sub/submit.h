@@ -63,8 +63,6 @@ int	addr_domain_ok(const char *);	/* a name or a literal [...] */
 /* '|', '/' or ':' if the address begins with it, quoted or not; an agent may
  * take it for a program, a file or a list.  Else 0. */
 int	addr_special(const char *);
-/* The domain of a bare address, behind the '@'; NULL: it has none. */
-const char *addr_domain(const char *);
 void	addr_fold(char *);	/* the name behind the '@' in lower case */
 
 /* ======================================================================

@@ -193,6 +193,7 @@ for sender in '|/bin/prog' '/etc/passwd' '"|prog"@a' '-x' "$eight@a.example" \
 done
 printf '%s\n' 'r-          smtp h "c d"@x.example 0' |
     simple "$po" 141-1 '"a \" b"@a.example'
+printf '%s\n' 'r-          smtp h "c@d" 0' | simple "$po" 142-1 '"a@b"'
 # two senders, and two headers of one
 mail "$po" 140-1 <<END
 i 140-1
@@ -514,6 +515,10 @@ report "$po" 141-1
 is 'an address with blanks within quotes is written in the DSN' \
     "$(got '^!|^E to|^H To|^R. Final' | tr -s ' ')" \
     'E todsn ORCPT=rfc822;"a+20\"+20b"@a.example@E to <"a \" b"@a.example>@H To: <"a \" b"@a.example>@R1 Final-Recipient: rfc822; "c d"@x.example@'
+report "$po" 142-1
+is 'a sender whose name has an @ within quotes gets the domain of this host' \
+    "$(got '^!|^E to|^H To|^R. Final' | tr -s ' ')" \
+    'E todsn ORCPT=rfc822;"a@b"@E to <"a@b">@H To: <"a@b"@mx.here.example>@R1 Final-Recipient: x-local; "c@d"@'
 report "$po" 140-1
 is 'each sender and each header has a DSN of its own' \
     "$(got '^!|^E to |^R. Final|^B S')" \
