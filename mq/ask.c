@@ -13,9 +13,10 @@
  * pipe.  We make a pipe of our own next to it, PATH.SUFFIX, open it for
  * reading, and write a line with our suffix into the request pipe; the answer
  * comes through our pipe.  We remove our pipe when the first byte has come,
- * when none comes, or at a signal.  A pipe at a known path could be another
- * user's: it is used only if it is a pipe and belongs to root, to us, or to the
- * post office's owner.  Commands go the same way.
+ * when none comes, or at a signal; a later mailq of the same user removes what
+ * SIGKILL leaves.  A pipe at a known path could be another user's: it is used
+ * only if it is a pipe and belongs to root, to us, or to the post office's
+ * owner.  Commands go the same way.
  *
  * Each wait has a limit: 10 seconds for a connection and a first byte, 60
  * seconds for silence after that.  All waits are in select, for at most a
@@ -24,6 +25,7 @@
  * This module does not look into answers.
  */
 #include "mq.h"
+#include <dirent.h>
 #include <signal.h>
 #ifndef NO_TCP
 #include <sys/socket.h>
@@ -37,6 +39,7 @@
 #define NAP		100000L	/* microseconds between looks */
 #define REQUEST_MAX	512	/* bytes that a pipe takes at once; PIPE_BUF
 					 * is at least that */
+#define LEFT_AGE	60	/* seconds until a pipe without a reader goes */
 #define RENDEZVOUS	"/usr/tmp/.mailq.text"
 #define PORT		"174"
 
@@ -272,6 +275,51 @@ own_mode(int request)
 	    (st.st_uid == 0 || st.st_uid == geteuid()) ? 0600 : 0622;
 }
 
+/* Is it a pipe of ours whose mailq was killed?  Nobody reads it, and it is old
+ * enough: a mailq opens its own a moment after it has made it. */
+static int
+is_left(const char *path, const char *suffix)
+{
+	const char *end;
+	struct stat st;
+	int fd;
+
+	num_of(suffix, &end);
+	if (end == suffix || *end != 'x' || lstat(path, &st) < 0 ||
+	    !S_ISFIFO(st.st_mode) || st.st_uid != geteuid() ||
+	    file_age((long)st.st_mtime) < LEFT_AGE)
+		return 0;
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && errno == ENXIO;
+}
+
+/* Removes such pipes beside base, once in each run. */
+static void
+clear_left(const char *base)
+{
+	static int cleared;
+	char path[MQ_PATH_MAX];
+	const char *name = name_base(base);
+	size_t dir = (size_t)(name - base), n = strlen(name);
+	struct dirent *e;
+	DIR *d = NULL;
+
+	clock_read();
+	if (!cleared && text_fmt(path, sizeof(path), "%.*s.", (int)dir,
+	    base) == 0)
+		d = opendir(path);
+	cleared = 1;
+	while (d != NULL && (e = readdir(d)) != NULL)
+		if (strncmp(e->d_name, name, n) == 0 && e->d_name[n] == '.' &&
+		    text_fmt(path, sizeof(path), "%.*s%s", (int)dir, base,
+		    e->d_name) == 0 && is_left(path, e->d_name + n + 1))
+			unlink(path);
+	if (d != NULL)
+		closedir(d);
+}
+
 /* Makes our pipe, base.SUFFIX, and opens it: a descriptor, or -1 with errno. */
 static int
 open_own(const char *base, char suffix[24], mode_t mode)
@@ -279,6 +327,7 @@ open_own(const char *base, char suffix[24], mode_t mode)
 	mode_t mask = umask(0);
 	int fd, i, made = -1;
 
+	clear_left(base);
 	rnd_seed((unsigned long)time(NULL) ^ ((unsigned long)getpid() << 16));
 	catch_stops(on_stop);	/* before there is anything to remove */
 	for (i = 0; i < 20 && made < 0; i++) {

@@ -785,6 +785,34 @@ kill -TERM "$bg_pid"
 wait "$bg_pid" 2>/dev/null
 lib_forget "$bg_pid"
 is 'mailq removes its pipe at SIGTERM' "$(found)" ''
+bg "$M" -q "$tmp/q"
+wait_for 20 found
+kill -9 "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+lib_forget "$bg_pid"
+left=$(found)
+like 'SIGKILL leaves the pipe of mailq' "$left" '^q\.[0-9]+x[0-9]+$'
+bg "$M" -q "$tmp/q"	# still asking
+asker=$bg_pid
+waits() {
+	found | grep -v "^$left\$"
+}
+wait_for 20 waits
+: >"$tmp/q.99999999x1"
+mkfifo "$tmp/q.note" "$tmp/q.99999999"
+touch -c -t 202601010000 "$tmp/q.note" "$tmp"/q.[0-9]*
+mkfifo "$tmp/q.99999999x2"	# a mailq may be about to open it
+MAILQ_WAIT=1
+mailq -q "$tmp/q"
+ok 'the next mailq removes the pipe that a killed one left' \
+    [ ! -p "$tmp/$left" ]
+is 'mailq leaves files, other pipes, and those of mailqs that run, alone' \
+    "$(ls "$tmp" | grep '^q\.[0-9n]' | sed "s/^q.${asker}x.*/ours/" | tr '\n' ' ')" \
+    'ours q.99999999 q.99999999x1 q.99999999x2 q.note '
+kill "$asker"
+wait "$asker" 2>/dev/null
+lib_forget "$asker"
+rm "$tmp/q.note" "$tmp"/q.[0-9]*
 MAILQ_WAIT=20
 exec 7>&-
 rm "$tmp/q"
