@@ -244,19 +244,23 @@ addr_domain_ok(const char *d)
 	}
 }
 
-/* Bytes that may stand in an address; a blank only within quotes. */
-static int
-bytes_ok(const struct lex *x, enum token kind)
+/* What is wrong with the bytes, or NULL.  A blank may stand within quotes.
+ * 8-bit bytes need SMTPUTF8 (RFC 6531) on all the way, and smtp has none. */
+static const char *
+byte_fault(const struct lex *x, enum token kind)
 {
 	size_t i;
 	int c;
 
 	for (i = 0; i < x->n; i++) {
 		c = (unsigned char)x->s[i];
-		if (c < 32 || c > 126 || (c == 32 && kind != T_QUOTED))
-			return 0;
+		if (c > 127)
+			return "5.6.7 it is not ASCII, and mail with such "
+			    "addresses (SMTPUTF8) cannot be sent";
+		if (c < 32 || c == 127 || (c == 32 && kind != T_QUOTED))
+			return "it has a byte that is not allowed";
 	}
-	return 1;
+	return NULL;
 }
 
 /* Steps over <@a,@b: and leaves x at the address: 0, or -1. */
@@ -308,9 +312,7 @@ judge(const struct lex *x, enum token kind, const char *word, int at,
 		return "it has a character that must be quoted";
 	if ((kind == T_QUOTED && at) || (kind == T_LITERAL && !at))
 		return "its domain is not valid";
-	if (!bytes_ok(x, kind))
-		return "it has a byte that is not allowed";
-	return NULL;
+	return byte_fault(x, kind);
 }
 
 /* Makes the bare address: NULL, or what is wrong. */
