@@ -593,11 +593,23 @@ is 'expiry is a failure in the DSN, though the agent said delayed' \
 like 'the DSN of an expired recipient has the last reason' "$(got '^T')" \
     '@T       expired after 1d6h[^@]*problem was:@T       all circuits are busy@'
 
+# A socket holds few datagrams, and the agent waits for no reader: of many DSNs
+# at a time some notices are lost.  The mark shows that all others were read.
+title='the router gets a notice of a DSN'
 if without NO_TCP; then
-	skip 'the router gets a notice of each DSN' 'built without sockets'
+	skip "$title" 'built without sockets'
+	skip 'a notice names a DSN' 'built without sockets'
 else
-	is 'the router gets a notice of each DSN' "$(sort "$tmp/notices")" \
-	    "$(ls "$po/router" | sed 's/^/NEW router /' | sort)"
+	"$top/t/notify" "$tmp/router.sock" mark
+	wait_for 20 grep -x mark "$tmp/notices"
+	echo 'r           fail h a@x.example 0' |
+	    simple "$po" 181-1 anna@a.example
+	dsn_of 181-1
+	ok "$title" wait_for 20 \
+	    grep -x "NEW router $(files_of 181-1)" "$tmp/notices"
+	ls "$po/router" | sed 's/^/NEW router /' >"$tmp/all"
+	is 'a notice names a DSN' \
+	    "$(grep -v -x -F -f "$tmp/all" "$tmp/notices")" mark
 fi
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
