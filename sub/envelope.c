@@ -325,6 +325,28 @@ mail_to_header(struct mail *m)
 		}
 }
 
+void
+mail_fail(struct mail *m, const char *host)
+{
+	struct addressee *d, **at = &m->dests;
+
+	while ((d = *at) != NULL) {
+		if (d->also) {
+			*at = d->next;
+			hash_del(&m->seen, &d->link);
+			free(d);
+			continue;
+		}
+		if (strcmp(d->channel, "error") != 0) {
+			d->channel = "error";
+			d->host = host;
+			d->user = d->addr;
+		}
+		at = &d->next;
+	}
+	m->end = at;
+}
+
 /* ---- the sender ------------------------------------------------------ */
 
 struct one {

@@ -20,7 +20,8 @@
  * from an agent, with addresses that others chose, so none of its recipients
  * may be a program or a file.  A file of another user, or that others may write
  * to, becomes ours first, see accept.c.  If it is larger than the table allows,
- * only its header is queued, and its sender gets a DSN.
+ * only its header is queued, and its sender gets a DSN; so does the sender of a
+ * message that is in a loop.
  *
  * A file ends in one of these ways:
  *
@@ -315,7 +316,13 @@ understand(struct file *q)
 	if (q->bounce)
 		return BAD;
 	q->why = "it has 50 Received fields or more, as in a mail loop";
-	return head_hops(&m->head) < HOPS_MOST ? TAKEN : BAD;
+	if (head_hops(&m->head) < HOPS_MOST)
+		return TAKEN;
+	if (m->sender[0] == '\0')
+		return BAD;
+	say("5.4.6 %s; its sender gets a DSN", q->why);
+	mail_fail(m, "loop");
+	return TAKEN;
 }
 
 /* Prints what a file of router/ became, in repeated runs and with -v.  id was

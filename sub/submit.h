@@ -210,6 +210,9 @@ void	mail_free(struct mail *);
 void	mail_to(struct mail *, const char *p, const char *end);
 /* ... of the header: To, Cc, Bcc, or Resent-To and so on when it has any. */
 void	mail_to_header(struct mail *);
+/* Sends all recipients to this host of the channel error; those that an alias
+ * added are left out. */
+void	mail_fail(struct mail *, const char *host);
 /* Sets the sender: 0, or -1 after saying what is wrong. */
 int	mail_from(struct mail *, const char *);
 int	xtext_ok(const char *);		/* as RFC 3461 wants it */

@@ -183,6 +183,46 @@ fi
 find "$po" -type f -exec rm -f {} +
 printf 'domain our.example\n* local -\n' >"$tmp/routes"
 
+# ---- mail that cannot go on --------------------------------------------------------
+
+loop() {	# envelope
+	{
+		printf '%b\nenv-end\n' "$1"
+		awk 'BEGIN { for (i = 0; i < 50; i++) print "Received: x" }'
+		printf '\nbody\n'
+	} >"$po/router/77"
+	sub -q >"$tmp/out"
+	echo "$(sed -n 's/^r *\([^0-9]*\) .*/\1,/p' "$po/transport"/* \
+	    2>/dev/null | tr -d '\n')$(ls "$po/postman")"
+}
+printf 'domain our.example\nspam* ! no\nall = anna, bert\n* local -\n' \
+    >"$tmp/routes"
+is 'the sender of a message in a loop gets a DSN on each recipient' \
+    "$(loop 'from <s@a>\nto <all>\nto <carl>\nto <spam>')" \
+    'error loop all,error loop carl,error refused spam,'
+is 'a line says that a message is in a loop' "$(cat "$tmp/out")" \
+    "submit: router/77: spam: no
+submit: router/77: 5.4.6 it has 50 Received fields or more, as in a mail loop; \
+its sender gets a DSN"
+rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
+is 'a message in a loop without a sender goes to postman/' \
+    "$(loop 'channel error\nto <anna>')" 77
+rm -f "$po/postman/"*
+awk 'BEGIN { print "from <s@a>"; for (i = 0; i <= 10000; i++) print "to u" i
+    print "env-end\n\nbody" }' >"$po/router/77"
+out=$(sub -q)
+is 'a message with more than 10000 recipients goes to postman/' \
+    "$(ls "$po/postman" "$po/transport" | tr '\n' ' ')" \
+    "$po/postman: 77  $po/transport: "
+like 'a line says that a message has too many recipients' "$out" \
+    '^submit: router/77: it has too many recipients; it is now .*/postman/77$'
+is 'mailq counts what submit -q set aside' \
+    "$(POSTOFFICE=$po "$top/mailq" 2>/dev/null | tail -n 1 |
+    sed 's/, [^,]* old$//')" 'the queue is empty; 1 set aside'
+rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
+find "$po" -type f -exec rm -f {} +
+printf 'domain our.example\n* local -\n' >"$tmp/routes"
+
 # A read-only disk, in a place of its own that goes with the process.
 mkdir "$tmp/disk"
 if unshare -m sh -c 'mount -t tmpfs none "$1" && mount -o remount,ro "$1"' \

@@ -677,8 +677,8 @@ printf 'from s@a\nto anna\000\nenv-end\n\n' | file 77
 bad 'a NUL byte' 'NUL'
 printf 'from s@a\nto anna\nenv-end\n' | cat - "$tmp/long" | file 77
 bad 'a large header' '256 KB'
-printf 'from s@a\nto anna\nenv-end\n' | cat - "$tmp/loop" | file 77
-bad 'too many Received lines' 'mail loop'
+printf 'channel error\nto anna\nenv-end\n' | cat - "$tmp/loop" | file 77
+bad 'too many Received lines, and no sender' 'mail loop'
 { printf 'to '; sed 's/^X: //' "$tmp/long"; } | file 77
 bad 'a long line' 'too long'
 dd if="$S" bs=1024 count=20 2>/dev/null | file 77
