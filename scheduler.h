@@ -459,10 +459,10 @@ struct thread {
 	unsigned char by_other;	/* DEAD by the file of another host */
 	unsigned char local;	/* a mailbox, or all of a host "-": nothing is
 				 * known of it when it is unused */
-	double	keep;		/* mono; unused: it is not forgotten before */
 	/* its vertices and agents */
 	struct timer turn;	/* place among the ring's ready threads */
-	struct timer wake;	/* when its host or the first in WAIT is due */
+	struct timer wake;	/* when its host or the first in WAIT is due;
+				 * unused: when it is forgotten */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
 	struct vertex *out;	/* those that are OUT, linked by next */

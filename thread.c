@@ -203,28 +203,10 @@ static void
 forget(struct thread *t)
 {
 	REMOVE(q.unused, t, next, prev);
+	heap_del(&q.wake, &t->wake);
 	hash_del(&q.dests, &t->link);
 	free(t->reason);
 	free(t);
-}
-
-/* Forgets unused ones.  Checks all, once a second: one that is kept for long,
- * or is dead, has others behind it that may be forgotten. */
-static void
-forget_stale(void)
-{
-	static double looked = NEVER;	/* mono */
-	struct thread *t, *next;
-
-	if (now.mono - looked < 1)
-		return;
-	looked = now.mono;
-	for (t = q.unused; t != NULL; t = next) {
-		next = t->next;
-		if ((t->window > 0 || t->until <= now.mono) &&
-		    (t->by_other || now.mono >= t->keep))
-			forget(t);
-	}
 }
 
 /* ---- threads --------------------------------------------------------- */
@@ -297,12 +279,13 @@ th_get(struct chan *chan, const char *host, unsigned box)
 	if (chan == NULL || (t != NULL && t->ring != NULL))
 		return t;
 	r = ring_for(chan, host);
-	if (r == NULL || heap_room(&q.wake, q.nthreads + 1) < 0)
+	if (r == NULL || heap_room(&q.wake, q.dests.n + 1) < 0)
 		return NULL;
 	if (t != NULL)
 		REMOVE(q.unused, t, next, prev);
 	else if ((t = new_thread(chan, host, box)) == NULL)
 		return NULL;
+	heap_del(&q.wake, &t->wake);
 	set_ring(t, r);
 	t->held = held_address(chan->name, host);
 	t->woken = NEVER;
@@ -510,6 +493,10 @@ wake_all(struct thread *t)
 void
 th_due(struct thread *t)
 {
+	if (t->ring == NULL) {
+		forget(t);
+		return;
+	}
 	lift_due(t);
 	if (t->wait.n > 0 && t->soonest <= now.mono &&
 	    !t->ring->conf->v.queueonly)
@@ -875,16 +862,20 @@ th_reload(struct config *config)
 	move_threads();
 }
 
-/* The thread becomes unused. */
+/* The thread becomes unused.  It is not forgotten before its rate allows a
+ * delivery, nor while it is dead; and at once after that, if it was dead only
+ * by the file of another host. */
 static void
 leave(struct thread *t)
 {
-	double next = now.mono + fb_wait(t);	/* its rate allows a delivery */
+	double keep = t->used + t->ring->conf->v.forget;
+	double next = now.mono + fb_wait(t);
 
-	t->keep = t->used + t->ring->conf->v.forget;
-	if (t->keep < next)
-		t->keep = next;
-	heap_del(&q.wake, &t->wake);
+	if (keep < next)
+		keep = next;
+	if (t->by_other || (t->window == 0 && keep < t->until))
+		keep = t->until;
+	heap_set(&q.wake, &t->wake, keep);
 	heap_del(&t->ring->ready, &t->turn);
 	t->ring->nthreads--;
 	t->ring = NULL;
@@ -913,5 +904,4 @@ th_sweep(void)
 	if (stranded != 0 && stranded <= now.mono)
 		move_threads();
 	sweep_rings();
-	forget_stale();
 }
