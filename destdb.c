@@ -163,20 +163,20 @@ write_all(FILE *f)
 		while (d != q.unused);
 }
 
-/* Writes our file anew, if it lacks at least this. */
+/* Writes our file anew, if it lacks one of these. */
 static void
-save(enum unsaved least)
+save(int which)
 {
 	db.logged = db.wrong;
 	db.wrong = 0;
-	if (q.unsaved < least)
+	if ((q.unsaved & which) == 0)
 		return;
 	/* other hosts ignore the new file, whose name begins with a dot */
 	if (fd_replace(own_path(), write_all) < 0) {
 		complain(db.path, "cannot be written: ", strerror(errno));
 		return;
 	}
-	q.unsaved = SAVED;
+	q.unsaved = 0;
 	log_debug("destdb file=%s written", db.path);
 }
 
@@ -470,5 +470,5 @@ void
 dest_close(void)
 {
 	if (db.path[0] != '\0')
-		save(USES);
+		save(USES | CHANGES);
 }

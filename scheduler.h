@@ -560,9 +560,10 @@ struct hold {
 	char	text[1];	/* the pattern or name as given */
 };
 
-/* unsaved: what the file of destinations lacks: uses are written at the end,
- * changes by the next round (destdb.c). */
-enum unsaved { SAVED, USES, CHANGES };
+/* What the file of destinations lacks: uses are written at the end, changes by
+ * the next round (destdb.c). */
+#define USES	1
+#define CHANGES	2
 
 /* queue: all data on mail, destinations and agents. */
 struct queue {
@@ -579,7 +580,7 @@ struct queue {
 	unsigned long evicted;	/* messages evicted so far */
 	struct thread *all;	/* all threads in use */
 	struct thread *unused;	/* all others, least recently used first */
-	enum unsaved unsaved;
+	int	unsaved;	/* USES and CHANGES */
 	struct ring *rings;
 	struct chan *chans;
 	struct ta *agents;	/* ta.c keeps it */

@@ -60,14 +60,6 @@ struct queue q;
 
 static struct thread *maybe_empty;	/* linked by swept */
 
-/* The file of destinations lacks this now. */
-static void
-unsave(enum unsaved what)
-{
-	if (q.unsaved < what)
-		q.unsaved = what;
-}
-
 void
 reason_copy(char **slot, const char *s)
 {
@@ -258,7 +250,7 @@ static void
 lift(struct thread *t)
 {
 	if (t->until > 0)	/* it was dead, and not just unknown */
-		unsave(CHANGES);
+		q.unsaved |= CHANGES;
 	fb_lift(t);
 }
 
@@ -604,7 +596,7 @@ th_sleep(struct thread *t)
 	t->died = ++q.events;
 	if (t->tries < USHRT_MAX)
 		t->tries++;
-	unsave(CHANGES);
+	q.unsaved |= CHANGES;
 	span = retry_wait(&t->ring->conf->v, &t->step, t->tries, now.wall);
 	t->window = 0;
 	t->until = now.mono + span;
@@ -644,7 +636,7 @@ th_feedback(struct thread *t, int host)
 		fb_bad(t, host & HOST_ALL);
 	else if (host & HOST_GOOD)
 		heard_good(t);
-	unsave(t->window != was ? CHANGES : USES);
+	q.unsaved |= t->window != was ? CHANGES : USES;
 	died = was > 0 && t->window == 0;
 	if (died)
 		th_sleep(t);
@@ -740,7 +732,6 @@ th_give(struct ta *ta, struct vertex *v)
 	ta->stretch++;
 	ta->njobs++;
 	fb_started(t);
-	unsave(USES);
 	th_update(t);
 }
 
