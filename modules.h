@@ -239,9 +239,11 @@ void	order_take(struct vertex *, int chosen);
 void	order_ready(struct thread *, struct vertex *);
 void	order_open(struct thread *, int open);
 /* The vertex of the ring that goes next, or NULL; it stays where it is until
- * it is taken.  And whether there is any. */
+ * it is taken.  And whether there is any: of a thread with a turn, or of a
+ * job. */
 struct vertex *order_next(struct ring *);
-int	order_waits(const struct ring *);
+#define order_waits(r) \
+	((r)->ready.n > 0 || ((r)->nopen > 0 && (r)->jobs.n > 0))
 /* May a message have one agent more, when so many are free?  (seed: Finch) */
 int	order_allowed(const struct message *, long nfree);
 /* The message of the vertex is at its share: blocks the vertex, in the
@@ -375,8 +377,6 @@ int	q_cancel(struct vertex *, enum cancel, int later);
  * recipients of forgotten vertices with it, expires what is due, and sets its
  * timer again. */
 void	q_recheck(struct message *);
-/* Deletes or bounces recipients that are not in core, when they are read. */
-void	q_cancel_rest(struct message *, enum cancel);
 /* A report line of the agent: NULL; or the reason why it is refused, and then
  * it changes nothing. */
 const char *q_report(struct ta *, unsigned long num, unsigned long off,
@@ -385,8 +385,6 @@ const char *q_report(struct ta *, unsigned long num, unsigned long off,
  * a report; the rest is deferred, with this reason if it has none.  reason
  * NULL: the agent had not begun the job; the rest is READY. */
 void	q_job_over(struct ta *, const char *reason);
-/* Has an agent that is gone begun the job?  It has reported, or set a tag. */
-int	q_has_begun(const struct vertex *);
 
 /* ======================================================================
  * intake.c - loads control files into core, and evicts messages from it

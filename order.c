@@ -660,12 +660,6 @@ order_open(struct thread *t, int open)
 	}
 }
 
-int
-order_waits(const struct ring *r)
-{
-	return is_preempt(r) ? r->nopen > 0 && r->jobs.n > 0 : r->ready.n > 0;
-}
-
 static struct vertex *
 next_by_job(struct ring *r)
 {

@@ -596,18 +596,17 @@ rearm(struct message *m)
 
 /* ---- arrival --------------------------------------------------------- */
 
-/* If the message is whole in core, a NEW vertex with one recipient in a mailbox
- * goes to the thread of that; without memory it does not. */
+/* The one recipient that is left of the vertex has this mailbox, 0: none.  If
+ * the message is whole in core, it goes to the thread of that; without memory
+ * it does not. */
 static void
-to_box(struct vertex *v)
+to_box(struct vertex *v, unsigned box)
 {
 	struct thread *t = v->thread;
 
-	if (v->state == V_NEW && v->nr == 1 && v->by.box != 0 &&
-	    msg_part(v->msg) == NULL && th_is_local(t) &&
-	    (t = th_get(t->chan, t->host, v->by.box)) != NULL)
+	if (box != 0 && th_is_local(t) && msg_part(v->msg) == NULL &&
+	    (t = th_get(t->chan, t->host, box)) != NULL)
 		v->thread = t;
-	v->by.box = 0;
 }
 
 void
@@ -617,7 +616,9 @@ q_arrived(struct message *m)
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (v->state == V_NEW || v->state == V_BACK) {
-			to_box(v);
+			if (v->state == V_NEW && v->nr == 1)
+				to_box(v, v->by.box);
+			v->by.box = 0;
 			arrive(v);
 		}
 	if (msg_part(m) == NULL)
@@ -676,15 +677,6 @@ q_recheck(struct message *m)
 	for (p = msg_part(m); p != NULL; p = p->other)
 		p->again = NOW;
 	rearm(m);
-}
-
-void
-q_cancel_rest(struct message *m, enum cancel how)
-{
-	if (msg_rest(m) == 0)
-		return;
-	m->cancel = how;
-	q_recheck(m);
 }
 
 void
@@ -1072,35 +1064,16 @@ next_try(struct vertex *v)
 static void
 find_box(struct vertex *v)
 {
-	struct thread *t = v->thread, *own = NULL;
-	const struct ctl *c;
-	unsigned box;
+	struct thread *t = v->thread;
+	const struct ctl *c = !th_is_local(t) || t->box != 0 || v->left != 1 ?
+	    NULL : ctl_at(v->msg->name, v->r[0].off);
 
-	if (!th_is_local(t) || t->box != 0 || v->left != 1 ||
-	    msg_part(v->msg) != NULL)
+	to_box(v, c == NULL ? 0 : ctl_box(c));
+	if (v->thread == t)
 		return;
-	c = ctl_at(v->msg->name, v->r[0].off);
-	box = c == NULL ? 0 : ctl_box(c);
-	if (box != 0)
-		own = th_get(t->ring->chan, t->host, box);
-	if (own == NULL)
-		return;
-	v->thread = own;
 	if (v->host & HOST_BAD && v->r[0].why != NULL)
-		reason_copy(&own->reason, v->r[0].why->s);
+		reason_copy(&v->thread->reason, v->r[0].why->s);
 	th_update(t);
-}
-
-int
-q_has_begun(const struct vertex *v)
-{
-	int tag;
-
-	/* it has reported, or it is the agent dsn, which sets no tag */
-	if (v->host != 0 || th_is_dsn(v->thread))
-		return 1;
-	tag = ctl_tag(v->msg->name, v->r[0].off, NULL);
-	return tag == '~' || tag == '+' || tag == '-';
 }
 
 /* The recipients of the vertex that were deferred are not read yet: these wait

@@ -379,8 +379,9 @@ do_cancel(struct operation *r)
 		return;
 	}
 	each_vertex(r, cancel_one);
-	if (r->msg != NULL) {	/* the rest of it follows as it is read */
-		q_cancel_rest(r->msg, r->verb->cancel);
+	if (r->msg != NULL && msg_rest(r->msg) > 0) {
+		r->msg->cancel = r->verb->cancel;	/* as it is read */
+		q_recheck(r->msg);
 		r->n[SOON] += msg_rest(r->msg);
 	}
 	say_how_many(r);

@@ -833,6 +833,18 @@ how_it_ended(const struct ta *ta, int status, char *s, size_t size)
 		text_add(&t, " while at this: %s", ta->step);
 }
 
+/* Has it begun its oldest job?  It has reported, or set a tag; the agent dsn
+ * sets none. */
+static int
+has_begun(const struct ta *ta)
+{
+	const struct vertex *v = ta->jobs.head;
+	int tag = v->host != 0 || th_is_dsn(v->thread) ? '~' :
+	    ctl_tag(v->msg->name, v->r[0].off, NULL);
+
+	return tag == '~' || tag == '+' || tag == '-';
+}
+
 /* Was its oldest job in work when it ended?  Reports, tags and its silence show
  * that.  An agent may set no tags; so a job that was the oldest at two such
  * ends was in work.  If agents begin no job at all, it takes some ends more. */
@@ -850,7 +862,7 @@ clean_up(struct ta *ta, int status)
 	struct ring *r = ta->ring;
 	/* jobs whose lines were sent to it */
 	unsigned jobs = ta->fed < 0 ? 0 : ta->jobs.n;
-	int begun = ta->kills > 0 || (jobs > 0 && q_has_begun(ta->jobs.head));
+	int begun = ta->kills > 0 || (jobs > 0 && has_begun(ta));
 	int stops = !q.hold && !ring_is_old(r), more = r->dead <= now.mono;
 	char how[300], reason[340];
 
