@@ -572,9 +572,9 @@ emit_report(void)
 	    "Uptime: ", q.nagents, q.slots.nidle, q.messages.n, q.nthreads,
 	    rows.n);
 	emit_span(NOW);
-	emit("\nMsgs in %lu out %lu stored %lu Rcpnts in %lu out %lu "
-	    "stored %lu\n", q.msgs_in, q.msgs_out, q.msgs_in - q.msgs_out,
-	    q.rcpts_in, q.rcpts_out, q.rcpts_in - q.rcpts_out);
+	emit("\nMsgs in %lu out %lu stored %u Rcpnts in %lu out %lu "
+	    "stored %lu\n", q.messages.n + q.msgs_out, q.msgs_out,
+	    q.messages.n, q.rcpts_in, q.rcpts_out, q.rcpts_in - q.rcpts_out);
 }
 
 /* ---- the facts ------------------------------------------------------- */

@@ -115,6 +115,8 @@ fb_lift(struct thread *d)
 		return;
 	d->window = d->nta > 0 ? capped(d->fb, d->nta) : initial(d->fb);
 	d->success = d->failure = d->cohorts = 0;
+	if (d->until > 0)	/* it was dead, and not just unknown */
+		q.unsaved |= CHANGES;
 	d->until = 0;
 	d->by_other = 0;
 }

@@ -641,7 +641,6 @@ q_add(struct message *m)
 		m->twin = twin->twin = 1;
 	m->over = m->nr == 0;	/* all were done when it was read */
 	hash_add(&q.messages, &m->link, num);
-	q.msgs_in++;
 	q.rcpts_in += m->nr;
 	m->held = held_find(0, m->name) != NULL;
 	q.nkept += m->held;
@@ -1238,7 +1237,6 @@ int
 q_evict(struct message *m, double due)
 {
 	q.evicted++;
-	q.msgs_in--;
 	q.rcpts_in -= m->rcpts + msg_rest(m);
 	unlist(m);
 	if (msg_leave(m, due) == 0)

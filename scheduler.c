@@ -1050,7 +1050,8 @@ main(int argc, char **argv)
 	log_info("core peak-msgs=%u peak-rcpts=%u evicted=%lu",
 	    q.peak_messages, q.peak_rcpts, q.evicted);
 	log_info("exit code=0 msgs-in=%lu msgs-out=%lu rcpts-in=%lu "
-	    "rcpts-out=%lu", q.msgs_in, q.msgs_out, q.rcpts_in, q.rcpts_out);
+	    "rcpts-out=%lu", q.messages.n + q.msgs_out, q.msgs_out, q.rcpts_in,
+	    q.rcpts_out);
 	log_flush();
 	return 0;
 }

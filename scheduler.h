@@ -593,7 +593,7 @@ struct queue {
 	struct slots slots;	/* ... without that of the channel dsn */
 	unsigned long events;	/* counts messages loaded and destinations that
 				 * died: no clock tells their order */
-	unsigned long msgs_in, msgs_out, rcpts_in, rcpts_out;
+	unsigned long msgs_out, rcpts_in, rcpts_out;
 	struct totals total;
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */

@@ -245,21 +245,12 @@ sweep_if_empty(struct thread *t)
 	maybe_empty = t;
 }
 
-/* Its dead time ends. */
-static void
-lift(struct thread *t)
-{
-	if (t->until > 0)	/* it was dead, and not just unknown */
-		q.unsaved |= CHANGES;
-	fb_lift(t);
-}
-
-/* ... if it is over, or cohorts are not counted. */
+/* Its dead time ends, if it is over or cohorts are not counted. */
 static void
 lift_due(struct thread *t)
 {
 	if (now.mono >= t->until || t->fb->cohorts == 0)
-		lift(t);
+		fb_lift(t);
 }
 
 struct thread *
@@ -478,7 +469,7 @@ wake(struct thread *t, enum wake what)
 static void
 wake_all(struct thread *t)
 {
-	lift(t);
+	fb_lift(t);
 	wake(t, WAKE_ALL);
 }
 
@@ -561,7 +552,7 @@ th_flush(struct thread *t, struct vertex *one)
 {
 	t->triggered = t->ring->conf->v.queueonly;
 	t->ring->dead = 0;
-	lift(t);
+	fb_lift(t);
 	if (one == NULL)
 		wake(t, WAKE_ALL);
 	else
