@@ -284,10 +284,6 @@ enum why th_why(const struct vertex *, double *until);
 /* Computes its timer and its turn again, after a change; the sweep gets it if
  * it is empty. */
 void	th_update(struct thread *);
-/* Appends the vertex as READY. */
-void	th_ready(struct thread *, struct vertex *);
-/* ... in WAIT until wakeup, mono. */
-void	th_wait(struct thread *, struct vertex *, long wakeup);
 /* Reports or a failed start show that the host is dead: it is so for the next
  * wait of its retry list. */
 void	th_sleep(struct thread *);
@@ -301,11 +297,13 @@ void	th_trigger(const char *host);
 /* The same for all vertices of a thread (NULL), or for one that is READY, in
  * WAIT or OUT; limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
-/* Takes a vertex that no agent has off its list; the caller puts it on another
- * or ends it. */
+/* Takes a vertex that no agent has off its list, to end or evict it.  The
+ * caller calls th_update. */
 void	th_out(struct vertex *);
-/* Makes it HELD, on no list; and READY again, or, if OUT, wanted in core. */
-void	th_hold(struct vertex *);
+/* ... and makes it HELD, on no list; or else WAIT until wakeup, mono; or READY
+ * if that is past. */
+void	th_put(struct vertex *, int held, double wakeup);
+/* Makes one that is HELD READY again, or wanted in core if it is OUT. */
 void	th_release(struct vertex *);
 /* Checks again whether its address is held: 1 when a hold ended. */
 int	th_rehold(struct thread *);

@@ -321,14 +321,7 @@ arrive(struct vertex *v)
 	}
 	if (!dsn)
 		v->cancel = m->cancel;
-	if (m->held || v->cancel != CANCEL_NONE) {
-		th_hold(v);
-	} else if (at > now.mono) {
-		th_wait(t, v, at);
-	} else {
-		th_ready(t, v);
-	}
-	th_update(t);
+	th_put(v, m->held || v->cancel != CANCEL_NONE, at);
 }
 
 /* Makes the vertex for a DSN on the message, due at that time, mono, if there
@@ -663,7 +656,7 @@ q_cancel(struct vertex *v, enum cancel how, int later)
 	if (!later)
 		return do_cancel(v);
 	if (v->state != V_HELD)
-		th_hold(v);	/* no agent gets it meanwhile */
+		th_put(v, 1, 0);	/* no agent gets it meanwhile */
 	msg_due_by(v->msg, now.mono);
 	return 2;
 }
@@ -687,7 +680,7 @@ q_hold(struct message *m, int on)
 	m->held = on != 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
-			th_hold(v);
+			th_put(v, 1, 0);
 		else if (!on && (v->state == V_OUT ||
 		    (v->state == V_HELD && v->cancel == CANCEL_NONE)))
 			th_release(v);
@@ -1098,6 +1091,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	struct thread *t = v->thread;
 	double until = t->until;
 	long wakeup = m->held ? NOW : (long)until;
+	int waits;		/* by itself, not as part of its host */
 	struct rcpt *r, *end = v->r + v->nr;
 
 	for (r = v->r; r < end; r++)
@@ -1112,16 +1106,11 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 		v->tried = NOW;
 		v->returned = 0;
 	}
-	if (m->held) {
-		th_hold(v);
-	} else if (reason == NULL || (v->host & HOST_BAD &&
-	    until > now.mono && v->wakeup <= now.mono)) {
-		th_ready(t, v);
-	} else {
+	waits = !m->held && reason != NULL && (!(v->host & HOST_BAD) ||
+	    until <= now.mono || v->wakeup > now.mono);
+	if (waits)
 		wakeup = next_try(v);
-		th_wait(t, v, wakeup);
-	}
-	th_update(t);
+	th_put(v, m->held, waits ? wakeup : 0);
 	if (reason != NULL)
 		msg_log_deferred(v, wakeup, relay);
 	else

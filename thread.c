@@ -373,8 +373,9 @@ th_unblock(struct ring *r, long nfree)
 
 /* ---- waiting and waking ---------------------------------------------- */
 
-void
-th_ready(struct thread *t, struct vertex *v)
+/* Appends the vertex as READY. */
+static void
+make_ready(struct thread *t, struct vertex *v)
 {
 	v->state = V_READY;
 	v->by.counted = 0;
@@ -412,17 +413,6 @@ th_update(struct thread *t)
 	sweep_if_empty(t);
 }
 
-/* The caller calls th_update when all its vertices are on their lists. */
-void
-th_wait(struct thread *t, struct vertex *v, long wakeup)
-{
-	v->state = V_WAIT;
-	v->wakeup = wakeup;
-	if (t->wait.n == 0 || wakeup < t->soonest)
-		t->soonest = wakeup;
-	list_add(&t->wait, v);
-}
-
 /* The vertex, which is OUT, is wanted in core now; own: at its own time, if it
  * has one. */
 static void
@@ -458,7 +448,7 @@ wake(struct thread *t, enum wake what)
 		    (what == WAKE_OLD && v->tried < t->run) ||
 		    (what == WAKE_HOST && v->host & HOST_BAD && !v->dated)) {
 			list_del(&t->wait, v);
-			th_ready(t, v);
+			make_ready(t, v);
 		} else if (t->soonest == 0 || v->wakeup < t->soonest) {
 			t->soonest = v->wakeup;
 		}
@@ -527,24 +517,33 @@ th_out(struct vertex *v)
 
 /* A HELD vertex is on no list here, so nothing wakes or feeds it. */
 void
-th_hold(struct vertex *v)
+th_put(struct vertex *v, int held, double wakeup)
 {
+	struct thread *t = v->thread;
+
 	th_out(v);
-	v->state = V_HELD;
-	v->thread->nheld++;
-	th_update(v->thread);
+	if (held) {
+		v->state = V_HELD;
+		t->nheld++;
+	} else if (wakeup > now.mono) {
+		v->state = V_WAIT;
+		v->wakeup = wakeup;
+		if (t->wait.n == 0 || v->wakeup < t->soonest)
+			t->soonest = v->wakeup;
+		list_add(&t->wait, v);
+	} else {
+		make_ready(t, v);
+	}
+	th_update(t);
 }
 
 void
 th_release(struct vertex *v)
 {
-	if (v->state == V_OUT) {
+	if (v->state == V_OUT)
 		want(v, 0);
-		return;
-	}
-	th_out(v);
-	th_ready(v->thread, v);
-	th_update(v->thread);
+	else
+		th_put(v, 0, 0);
 }
 
 void
@@ -829,7 +828,7 @@ move_threads(void)
 		t->fresh = 0;
 		while ((v = next) != NULL) {
 			next = v->next;
-			th_ready(t, v);
+			make_ready(t, v);
 		}
 		th_update(t);
 	}

@@ -113,8 +113,7 @@ add_vertex(struct msg *g, unsigned i, const char *host, unsigned n)
 	if (v->thread == NULL)
 		malformed("no memory", host);
 	ring = v->thread->ring;
-	th_ready(v->thread, v);
-	th_update(v->thread);
+	th_put(v, 0, 0);
 }
 
 /* Hosts of its own for a message that says none. */
@@ -723,7 +722,7 @@ meddle(void)
 		return;
 	v = &g->v[rnd(g->m->nr)];
 	if (v->state == V_READY && rnd(2) == 0)
-		th_hold(v);
+		th_put(v, 1, 0);
 	else if (v->state == V_HELD)
 		th_release(v);
 }
