@@ -251,10 +251,12 @@ int	order_allowed(const struct message *, long nfree);
  * -1 without memory.  The caller calls th_update. */
 int	order_block(struct vertex *);
 int	order_blocked(const struct vertex *);	/* 1 while it is, or 0 */
-/* Unblocks the job with the fewest agents if its message may have more: a
- * vertex of it, which may change the turn of its thread; or NULL. */
+/* Unblocks the job with the fewest agents if its message may have more, when
+ * nfree are free: a vertex of it, for whose thread the caller calls th_update;
+ * or NULL. */
 struct vertex *order_unblock(struct ring *, long nfree);
-void	order_share(struct message *);		/* its nfed has changed */
+/* The message has so many more agents. */
+void	order_share(struct message *, int more);
 void	order_forget(struct message *);		/* frees its jobs */
 
 /* ======================================================================
@@ -307,9 +309,6 @@ void	th_put(struct vertex *, int held, double wakeup);
 void	th_release(struct vertex *);
 /* Checks again whether its address is held: 1 when a hold ended. */
 int	th_rehold(struct thread *);
-/* Unblocks a vertex of the ring whose message may have more agents, when nfree
- * are free: 1 or 0. */
-int	th_unblock(struct ring *, long nfree);
 void	th_leave(struct ta *);	/* the agent leaves its thread */
 /* The agent has sent its first #hungry. */
 void	th_started(struct ta *);

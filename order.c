@@ -759,10 +759,11 @@ order_unblock(struct ring *r, long nfree)
 }
 
 void
-order_share(struct message *m)
+order_share(struct message *m, int more)
 {
 	struct job *j;
 
+	m->nfed += more;
 	for (j = m->details == NULL ? NULL : m->details->jobs; j != NULL;
 	    j = j->next)
 		if (j->share.pos != 0)

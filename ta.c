@@ -980,9 +980,12 @@ serve(struct ring *r)
 	struct ta *idle;
 
 	r->pending = NULL;
-	while ((v = order_next(r)) == NULL)
-		if (!th_unblock(r, nfree(r)))
+	while ((v = order_next(r)) == NULL) {
+		v = order_unblock(r, nfree(r));
+		if (v == NULL)
 			return 0;
+		th_update(v->thread);
+	}
 	if (give_busy(v, s->backlog))
 		return 1;
 	if (!r->conf->dsn && !order_allowed(v->msg, nfree(r)) &&

@@ -233,8 +233,8 @@ is_empty(const struct thread *t)
 	    t->out == NULL;
 }
 
-/* Only the sweep frees a thread, so pointers to it are good until the end of
- * the pass. */
+/* Only the sweep takes a thread out of use, so pointers to it are good until
+ * the end of the pass. */
 static void
 sweep_if_empty(struct thread *t)
 {
@@ -358,17 +358,6 @@ update_turn(struct thread *t)
 		t->triggered = 0;	/* its run is over */
 	if (open || t->open || t->turn.pos != 0)
 		order_open(t, open);
-}
-
-int
-th_unblock(struct ring *r, long nfree)
-{
-	struct vertex *v = order_unblock(r, nfree);
-
-	if (v == NULL)
-		return 0;
-	update_turn(v->thread);
-	return 1;
 }
 
 /* ---- waiting and waking ---------------------------------------------- */
@@ -706,8 +695,7 @@ th_give(struct ta *ta, struct vertex *v)
 	if (!ta->working)
 		join(ta, t);
 	order_take(v, 1);
-	v->msg->nfed++;
-	order_share(v->msg);
+	order_share(v->msg, 1);
 	v->state = V_FED;
 	v->ta = ta;
 	v->by.deferrals = 0;
@@ -740,14 +728,15 @@ th_next(const struct ta *ta)
 void
 th_unfed(struct vertex *v)
 {
-	struct ring *r = v->thread->ring;
+	struct vertex *blocked;
 
 	list_del(&v->ta->jobs, v);
 	v->ta = NULL;
 	q.ndsn -= is_last_dsn(v->thread);
-	v->msg->nfed--;
-	order_share(v->msg);
-	th_unblock(r, 0);
+	order_share(v->msg, -1);
+	blocked = order_unblock(v->thread->ring, 0);
+	if (blocked != NULL)
+		th_update(blocked->thread);
 }
 
 /* ---- reload and sweep ------------------------------------------------ */

@@ -764,10 +764,11 @@ next_allowed(void)
 		if (v != NULL && (order_allowed(v->msg, nfree) ||
 		    order_block(v) < 0))
 			return v;
-		if (v != NULL)
-			th_update(v->thread);
-		else if (!th_unblock(ring, AGENTS_MAX))
+		if (v == NULL)
+			v = order_unblock(ring, AGENTS_MAX);
+		if (v == NULL)
 			return NULL;
+		th_update(v->thread);
 	}
 }
 
