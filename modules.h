@@ -342,7 +342,6 @@ void	dest_close(void);		/* writes our file at the end */
  * too. */
 void	q_reload(struct config *);
 void	q_timers(void);			/* wakes and expires what is due */
-double	q_wait(void);			/* seconds until something is */
 void	q_sweep(void);			/* frees objects that are done */
 
 /* The message is in core from now on, and its vertices have arrived: 0; -1
@@ -354,7 +353,8 @@ void	q_arrived(struct message *);
 /* Evicts the message until then, mono; its files stay.  The caller evicts its
  * vertices, one by one, by q_leave.  0; -1: all of it is forgotten. */
 int	q_evict(struct message *, double due);
-/* Evicts the vertex until then, mono. */
+/* Evicts the vertex until then, mono; NEVER: it is done, and the sweep frees
+ * it. */
 void	q_leave(struct vertex *, double until);
 /* Frees a message that is not in core. */
 void	q_discard(struct message *);

@@ -221,27 +221,22 @@ has_out(const struct vertex *v)
 	return v->nr > 0 && v->r[v->nr - 1].state == RC_OUT;
 }
 
-/* Takes the vertex off its lists.  It is evicted until then, mono; over: it is
- * done, and the sweep frees it.  But if it has reasons of recipients that are
- * not read yet it is evicted in any case, unless its message ends. */
-static void
-remove_vertex(struct vertex *v, int over, double until)
+void
+q_leave(struct vertex *v, double until)
 {
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
 
-	if (over || v->state != V_WAIT)
+	if (v->state != V_WAIT)
 		v->wakeup = 0;
 	v->started = v->state == V_READY && t->triggered;
-	if (m->end >= END_DROP || (over && (!has_out(v) || msg_rest(m) == 0)))
-		until = NEVER;
 	th_out(v);
 	v->state = V_DONE;
 	if (m->end == END_DROP || m->end == END_GONE)
 		q.rcpts_out += th_is_dsn(t) ? 0 : v->left;
 	m->left--;
 	m->ndsn -= th_is_dsn(t);
-	if (msg_out(v, until) < 0) {
+	if (msg_out(v, m->end >= END_DROP ? NEVER : until) < 0) {
 		v->thread = NULL;
 		v->next = dead;
 		dead = v;
@@ -250,16 +245,13 @@ remove_vertex(struct vertex *v, int over, double until)
 	th_update(t);
 }
 
+/* The vertex is done, and the sweep frees it.  But if it has reasons of
+ * recipients that are not read yet it is evicted. */
 static void
 end_vertex(struct vertex *v)
 {
-	remove_vertex(v, 1, now.mono);
-}
-
-void
-q_leave(struct vertex *v, double until)
-{
-	remove_vertex(v, 0, until);
+	v->wakeup = 0;
+	q_leave(v, has_out(v) && msg_rest(v->msg) > 0 ? now.mono : NEVER);
 }
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, one on
@@ -1164,14 +1156,6 @@ q_timers(void)
 	ends = END_NOW;
 	while (checks > 0 && ends > 0 && heap_wait(&q.expire) == 0)
 		rearm(OWNER(struct message, due, heap_first(&q.expire)));
-}
-
-double
-q_wait(void)
-{
-	double w = heap_wait(&q.wake), e = heap_wait(&q.expire);
-
-	return w < e ? w : e;
 }
 
 void

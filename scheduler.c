@@ -855,7 +855,8 @@ prepare(fd_set *in, fd_set *out, int *max)
 		return sooner(wait, state.deadline - now.mono);
 	wait = sooner(wait, in_prep(in, max));
 	wait = sooner(wait, state.files);
-	return sooner(wait, q_wait());
+	wait = sooner(wait, heap_wait(&q.expire));
+	return sooner(wait, heap_wait(&q.wake));
 }
 
 /* Sleeps until a descriptor is ready or a module has work, and reads the
