@@ -593,18 +593,13 @@ static char pid_path[PATH_MAX_];
 static void
 die_locked(int fd)
 {
-	struct flock lock;
-
 	if (errno != EACCES && errno != EAGAIN)
 		die(X_OSERR, "%s: cannot be locked: %s", pid_path,
 		    strerror(errno));
-	memset(&lock, 0, sizeof(lock));
-	lock.l_type = F_WRLCK;
-	lock.l_whence = SEEK_SET;
-	if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
-		lock.l_pid = 0;		/* it has just ended */
+	/* 0: it has just ended */
 	die(X_CANTCREAT, "%s: a scheduler is already running on this post "
-	    "office, its process number is %ld", pid_path, (long)lock.l_pid);
+	    "office, its process number is %ld", pid_path,
+	    fd_lock_at(fd, F_GETLK, F_WRLCK, 0));
 }
 
 /* Locks the pid file, so that this is the only scheduler.  The descriptor stays

@@ -28,17 +28,13 @@ line_lock(char field[7], long pid)
 int
 line_hold(int fd)
 {
-	struct flock fl;
-
-	return ctl_flock(fd, F_SETLK, F_WRLCK, (long)getpid(), &fl);
+	return fd_lock_at(fd, F_SETLK, F_WRLCK, LOCK_BYTE((long)getpid()));
 }
 
 int
 line_guard(int fd, int on)
 {
-	struct flock fl;
-
-	return ctl_flock(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, 0, &fl);
+	return fd_lock_at(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, LOCK_BYTE(0));
 }
 
 #define FD_MOST	65536L	/* no descriptor is higher than that */

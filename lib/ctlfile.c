@@ -155,30 +155,6 @@ pid_of(const char *p)
 	return num_of(p + strspn(p, " "), NULL);
 }
 
-int
-ctl_flock(int fd, int how, int type, long at, struct flock *fl)
-{
-	memset(fl, 0, sizeof(*fl));
-	fl->l_type = type;
-	fl->l_whence = SEEK_SET;
-	fl->l_start = (off_t)CONTROL_MAX + (off_t)at;
-	fl->l_len = 1;
-	return fcntl(fd, how, fl) < 0 ? -1 : 0;
-}
-
-/* Has that process its fcntl lock on the file?  0 also if this is not known:
- * there are no locks; the lock on that byte is another's, which may be anybody
- * who can read the file; or the process is one of another machine or container
- * and has no number here. */
-static int
-has_lock(int fd, long pid)
-{
-	struct flock fl;
-
-	return ctl_flock(fd, F_GETLK, F_WRLCK, pid, &fl) == 0 &&
-	    fl.l_type != F_UNLCK && fl.l_pid == (pid_t)pid;
-}
-
 /* ---- words of a line ------------------------------------------------- */
 
 /* The end of the word at p: a blank outside quotes and, in a list of hosts,
@@ -569,12 +545,15 @@ alive(long pid)
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-/* Is a process with this number at work on the file?  See the essay. */
+/* Is a process with this number at work on the file?  See the essay.  Whether
+ * it has its fcntl lock is not always known: there are no locks; the lock on
+ * that byte is another's, which may be anybody who can read the file; or the
+ * process is one of another machine or container and has no number here. */
 static int
 is_believed(const struct ctl *c, long pid)
 {
-	return alive(pid) && (has_lock(c->l.fd, pid) ||
-	    now.mono < c->since + LOCK_BELIEVED);
+	return alive(pid) && (now.mono < c->since + LOCK_BELIEVED ||
+	    fd_lock_at(c->l.fd, F_GETLK, F_WRLCK, LOCK_BYTE(pid)) == pid);
 }
 
 /* The byte at off of the file, or -1. */

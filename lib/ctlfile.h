@@ -11,10 +11,9 @@
 
 /* ---- locks of agents ---------------------------------------------------- */
 
-/* Sets (how is F_SETLK) or queries (F_GETLK) the fcntl lock of this type that a
- * process has on the file: byte CONTROL_MAX + pid, behind the last byte that a
- * control file can have.  0, or -1 with errno. */
-int	ctl_flock(int fd, int how, int type, long pid, struct flock *);
+/* The byte on which a process has its fcntl lock: behind the last one that a
+ * control file can have. */
+#define LOCK_BYTE(pid)	(CONTROL_MAX + (pid))
 
 /* ---- words of RFC 3461 ------------------------------------------------- */
 

@@ -783,15 +783,19 @@ fd_write(int fd, const char *s, size_t n)
 }
 
 /* fcntl's: the one lock of POSIX, and the one that works over NFS. */
-int
-fd_lock(int fd)
+long
+fd_lock_at(int fd, int how, int type, long at)
 {
 	struct flock lock;
 
 	memset(&lock, 0, sizeof(lock));
-	lock.l_type = F_WRLCK;
+	lock.l_type = type;
 	lock.l_whence = SEEK_SET;
-	return fcntl(fd, F_SETLK, &lock) < 0 ? -1 : 0;
+	lock.l_start = at;
+	lock.l_len = at > 0;	/* 0 is up to the end, wherever that is */
+	if (fcntl(fd, how, &lock) < 0)
+		return -1;
+	return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
 }
 
 int

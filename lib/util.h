@@ -200,8 +200,11 @@ int	fd_replace(const char *path, void (*print)(FILE *));
  * then *to stays as it was. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
-/* A write lock on the whole file, without waiting: 0 or -1. */
-int	fd_lock(int fd);
+/* Sets (how is F_SETLK) a lock of this type on the byte at that offset, or on
+ * the whole file for 0, without waiting: 0, or -1 with errno.  Or finds who has
+ * a lock that would be in the way (F_GETLK): the process, 0 or -1. */
+long	fd_lock_at(int fd, int how, int type, long at);
+#define fd_lock(fd) fd_lock_at(fd, F_SETLK, F_WRLCK, 0)
 int	file_sync(FILE *);	/* what was written to it is: 0, or -1: errno */
 
 /* ---- lines of a file -------------------------------------------------- */

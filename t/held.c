@@ -31,12 +31,9 @@ tag(int fd, unsigned long off)
 static const char *
 is_held(int fd, long pid)
 {
-	struct flock fl;
+	long who = fd_lock_at(fd, F_GETLK, F_WRLCK, LOCK_BYTE(pid));
 
-	if (ctl_flock(fd, F_GETLK, F_WRLCK, pid, &fl) < 0)
-		return "unknown";
-	return fl.l_type == F_UNLCK ? "free" :
-	    fl.l_pid == (pid_t)pid ? "held" : "unknown";
+	return who == 0 ? "free" : who == pid ? "held" : "unknown";
 }
 
 int
