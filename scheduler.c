@@ -278,8 +278,10 @@ parse_var(char *line)
 static char *
 joined(const char *a, const char *between, const char *b)
 {
-	char *s = mem_must(strlen(a) + strlen(b) + 2);
+	char *s = mem_get(strlen(a) + strlen(b) + 2);
 
+	if (s == NULL)
+		die(X_OSERR, "no memory");
 	return strcat(strcat(strcpy(s, a), between), b);
 }
 
@@ -416,47 +418,35 @@ static void
 become_checker(char *address)
 {
 	static char name[] = "scheduler-check", none[] = "";
-	char *path = program(name), **argv;
-	size_t n = 0;
+	char *path = program(name);
 
-	while (opt.vars[n] != NULL)
-		n++;
-	argv = mem_must((n + 5) * sizeof(*argv));
-	argv[0] = name;
-	argv[1] = mem_dup(me.config);
-	argv[2] = address != NULL ? address : none;
-	argv[3] = address != NULL ? split_address(address) : none;
-	memcpy(argv + 4, opt.vars, n * sizeof(*argv));
-	execv(path, argv);
+	/* other arguments come before the values */
+	add_var(address != NULL ? split_address(address) : none, 1);
+	add_var(address != NULL ? address : none, 1);
+	add_var(joined(me.config, "", ""), 1);
+	add_var(name, 1);
+	execv(path, opt.vars);
 	die(X_OSFILE, "%s: %s; without it nothing is checked", path,
 	    strerror(errno));
 }
 
 /* A value that the configuration does not set is that of the file of -Z, else
- * the default, which may be NULL. */
+ * the default, which may be NULL.  A path becomes NULL if ${NAME} in it is not
+ * known. */
 static void
-complete(char **text, const char *name, const char *ours)
+complete(char **text, const char *name, const char *ours, int is_path)
 {
-	const char *s = cf_var(name) != NULL ? cf_var(name) : ours;
+	const char *s = *text != NULL ? *text : cf_var(name), *full;
+	char *copy;
 
-	if (*text == NULL && s != NULL)
-		*text = mem_dup(s);
-}
-
-/* Replaces ${NAME} in the path; it becomes NULL if that fails. */
-static void
-fill_path(char **path)
-{
-	const char *full;
-	char *s = *path;
-
-	if (s == NULL)
+	if (s == NULL && (s = ours) == NULL)
 		return;
-	full = cf_path(s);
+	full = is_path ? cf_path(s) : s;
 	if (full == NULL)
 		log_err("config path=%s is no absolute path", s);
-	*path = full == NULL ? NULL : mem_dup(full);
-	free(s);
+	copy = full == NULL ? NULL : mem_dup(full);
+	free(*text);
+	*text = copy;
 }
 
 /* Completes the PARAMs, and applies PARAMlogaddresses to the log. */
@@ -464,13 +454,11 @@ static void
 fill_in(struct config *c)
 {
 	log_masks = !c->logaddresses;
-	complete(&c->mailname, "ORGDOMAIN", mailname(opt.mailshare));
-	complete(&c->routernotify, "ROUTERNOTIFY", NULL);
+	complete(&c->mailname, "ORGDOMAIN", mailname(opt.mailshare), 0);
+	complete(&c->routernotify, "ROUTERNOTIFY", NULL, 1);
 	complete(&c->notifysock, "SCHEDULERNOTIFY",
-	    "${POSTOFFICE}/.scheduler.notify");
-	fill_path(&c->routernotify);
-	fill_path(&c->notifysock);
-	fill_path(&c->destdb);
+	    "${POSTOFFICE}/.scheduler.notify", 1);
+	complete(&c->destdb, "", NULL, 1);	/* no other place has it */
 }
 
 /* ---- logs ------------------------------------------------------------ */

@@ -575,18 +575,6 @@ mem_get(size_t n)
 	return p;
 }
 
-void *
-mem_must(size_t n)
-{
-	void *p = mem_get(n);
-
-	if (p == NULL) {
-		log_flush();
-		exit(X_OSERR);
-	}
-	return p;
-}
-
 char *
 mem_dup(const char *s)
 {

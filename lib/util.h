@@ -171,7 +171,6 @@ void	clock_read(void);	/* also logs a step of the wall clock */
 /* ---- memory, chance, descriptors ------------------------------------- */
 
 void	*mem_get(size_t);	/* zeroed; NULL with a log line when none */
-void	*mem_must(size_t);	/* zeroed; exits 71 when none: start-up only */
 char	*mem_dup(const char *);	/* copy; NULL with a log line when none */
 void	rnd_seed(unsigned long);
 unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */

@@ -111,20 +111,20 @@ res_query(const char *name, int class, int type, unsigned char *buf, int size)
 static struct addrinfo *
 one(const char *s, struct addrinfo *next)
 {
-	struct addrinfo *a = mem_must(sizeof(*a));
+	struct addrinfo *a = mem_get(sizeof(*a));
 	struct sockaddr_in *in;
 	struct sockaddr_in6 *in6;
 
 	a->ai_next = next;
 	if (strchr(s, ':') != NULL) {
-		in6 = mem_must(sizeof(*in6));
+		in6 = mem_get(sizeof(*in6));
 		a->ai_family = in6->sin6_family = AF_INET6;
 		inet_pton(AF_INET6, s, &in6->sin6_addr);
 		a->ai_addr = (struct sockaddr *)in6;
 		a->ai_addrlen = sizeof(*in6);
 		return a;
 	}
-	in = mem_must(sizeof(*in));
+	in = mem_get(sizeof(*in));
 	in->sin_family = AF_INET;
 	in->sin_addr.s_addr = inet_addr(s);
 	a->ai_family = AF_INET;

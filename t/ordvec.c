@@ -172,10 +172,10 @@ static void
 arrive(struct msg *g, unsigned per)
 {
 	size_t n = g->hosts != NULL ? strlen(g->hosts) : (size_t)g->n;
-	struct message *m = mem_must(sizeof(*m));
+	struct message *m = mem_get(sizeof(*m));
 
 	g->m = m;
-	g->v = mem_must(n * sizeof(*g->v));
+	g->v = mem_get(n * sizeof(*g->v));
 	m->nr = m->left = (unsigned)n;
 	m->loaded = ++q.events;
 	m->queued = m->born = NOW;
@@ -787,7 +787,7 @@ nothing_lost(void)
 		struct msg *g = new_msg(i + 1, 0, 0);
 
 		n = 1 + rnd(i % 5 == 0 ? 26 : 3);
-		g->hosts = mem_must(2 * n + 1);
+		g->hosts = mem_get(2 * n + 1);
 		while (n-- > 0) {
 			g->hosts[2 * n] = (char)('a' + rnd(26));
 			g->hosts[2 * n + 1] = ',';

@@ -56,7 +56,7 @@ load(const char *path)
 		die(path);
 	size = ftell(f);
 	rewind(f);
-	data = mem_must((size_t)size + 1);
+	data = mem_get((size_t)size + 1);
 	if (fread(data, 1, (size_t)size, f) != (size_t)size)
 		die(path);
 	data[size] = '\0';

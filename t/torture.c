@@ -651,7 +651,7 @@ main(int argc, char **argv)
 	umask(022);
 	printf("seed %lu\n", arg.seed);
 	rnd_seed(arg.seed * 2654435761UL);
-	msgs = mem_must((size_t)arg.messages * sizeof(*msgs));
+	msgs = mem_get((size_t)arg.messages * sizeof(*msgs));
 	make_dirs();
 	configure(0);
 	for (i = 0; i < arg.kills; i++)
