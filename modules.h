@@ -404,12 +404,12 @@ const char *in_fetch(const char *name);
 /* Adds the descriptors to wait for; *max is the largest so far.  Seconds until
  * ta_run has work. */
 double	ta_prep(fd_set *in, fd_set *out, int *max);
-/* Reads the lines of agents, feeds, writes lines that are not written yet. */
+/* Reads the lines of agents, feeds, writes lines that are not written yet, and
+ * ends idle and silent agents. */
 void	ta_do(fd_set *in, fd_set *out);
 /* A child has died, with this status: 1 when it was an agent. */
 int	ta_reaped(long pid, int status);
-/* Ends idle and silent agents, and gives READY vertices to agents. */
-void	ta_run(void);
+void	ta_run(void);	/* gives READY vertices to agents */
 /* The scheduler ends (q.hold is set): ends idle agents now, the others after
  * their jobs; or kills all of them. */
 void	ta_end(int kill);

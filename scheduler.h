@@ -619,8 +619,8 @@ extern struct queue q;
  * die in any state; it is gone when its process is reaped and its output was
  * read to the end.
  *
- * A pass of the loop is O(agents), as select itself; its lists are O(1), its
- * timer O(log agents); the job of a report is found in O(its jobs).
+ * A pass of the loop is O(agents), as select itself, its timer included; its
+ * lists are O(1); the job of a report is found in O(its jobs).
  */
 enum ta_state { TA_STARTING, TA_BUSY, TA_IDLE, TA_CLOSING };
 
@@ -631,7 +631,7 @@ struct ta {
 	struct ring *ring;
 	struct thread *thread;	/* the one it serves, or served last */
 	struct list jobs;	/* oldest first; STARTING: not yet sent */
-	struct timer timer;	/* mono; end of its timeout or idle time */
+	double	due;		/* mono; end of its timeout or idle time */
 	int	pid;
 	int	in, out;	/* from it, to it; the same or two; -1 closed */
 	enum ta_state state;

@@ -99,7 +99,6 @@
 #define READS		4	/* ... and how often in one pass */
 #define NOISE_MOST	100	/* lines of noise of an agent in the log */
 
-static struct heap due;		/* agents, by timer */
 static unsigned long started;	/* new agents so far */
 static struct {
 	double	since;		/* mono; a second from then on ... */
@@ -307,7 +306,7 @@ start(struct vertex *v)
 		return;
 	}
 	ta = mem_get(sizeof(*ta));
-	if (ta != NULL && heap_room(&due, q.nagents + 1) == 0)
+	if (ta != NULL)
 		pid = start_program(&c, s, r->chan->name, fd);
 	if (pid < 0) {
 		cannot_start(r, NULL, FORK_AGAIN, strerror(errno));
@@ -318,7 +317,7 @@ start(struct vertex *v)
 	ta->in = fd[0];
 	ta->out = fd[1];
 	enlist(ta, r);
-	heap_set(&due, &ta->timer, now.mono + least(s->timeout, GREETING));
+	ta->due = now.mono + least(s->timeout, GREETING);
 	log_info("agent-start pid=%d channel=%s host=%s agents=%u", ta->pid,
 	    r->chan->name, t->host, q.nagents);
 	th_give(ta, v);
@@ -379,7 +378,7 @@ signal_it(struct ta *ta)
 
 	if (!ta->reaped && kill(-ta->pid, sig) < 0)
 		kill(ta->pid, sig);
-	heap_set(&due, &ta->timer, now.mono + MERCY);
+	ta->due = now.mono + MERCY;
 }
 
 /* An idle agent is in the list of its ring, and in that of the thread that it
@@ -421,7 +420,7 @@ end(struct ta *ta, int grace)
 	ta->state = TA_CLOSING;
 	set_ending(ta, 1);
 	th_update(ta->thread);
-	heap_set(&due, &ta->timer, now.mono + SOON);
+	ta->due = now.mono + SOON;
 	if (grace)
 		ta->outbuf[ta->nout++] = '\n';
 	flush(ta);
@@ -570,7 +569,7 @@ set_busy(struct ta *ta)
 {
 	ta->state = TA_BUSY;
 	ta->heard = now.mono;
-	heap_set(&due, &ta->timer, now.mono + ta->ring->conf->v.timeout);
+	ta->due = now.mono + ta->ring->conf->v.timeout;
 }
 
 /* A busy agent of its thread gets the vertex, too. */
@@ -891,7 +890,6 @@ clean_up(struct ta *ta, int status)
 	th_leave(ta);
 	if (ta->state == TA_IDLE)
 		idle_del(ta);
-	heap_del(&due, &ta->timer);
 	ta->thread->nref--;
 	th_update(ta->thread);
 	count(r, -1, 0, -ta->ending);
@@ -921,29 +919,23 @@ ta_reaped(long pid, int status)
 	return 1;
 }
 
-/* Ends idle and silent agents whose time is over. */
+/* It is due: ends it if it was idle or silent for too long, and makes it end if
+ * it did not. */
 static void
-run_timers(void)
+time_over(struct ta *ta)
 {
-	struct timer *t;
-	struct ta *ta;
-	double silent;		/* mono; when its silence is over */
+	double silent = ta->heard + ta->ring->conf->v.timeout;
 
-	while ((t = heap_first(&due)) != NULL &&
-	    heap_when(&due, t) <= now.mono) {
-		ta = OWNER(struct ta, timer, t);
-		silent = ta->heard + ta->ring->conf->v.timeout;
-		if (ta->state == TA_BUSY && silent > now.mono) {
-			heap_set(&due, &ta->timer, silent);
-		} else if (ta->state != TA_CLOSING) {
-			end(ta, ta->state == TA_IDLE);
-		} else {
-			if (ta->ending && ta->kills == 0)
-				heap_set(&due, &ta->timer, now.mono + GRACE);
-			else
-				signal_it(ta);
-			set_ending(ta, 0);
-		}
+	if (ta->state == TA_BUSY && silent > now.mono) {
+		ta->due = silent;
+	} else if (ta->state != TA_CLOSING) {
+		end(ta, ta->state == TA_IDLE);
+	} else {
+		if (ta->ending && ta->kills == 0)
+			ta->due = now.mono + GRACE;
+		else
+			signal_it(ta);
+		set_ending(ta, 0);
 	}
 }
 
@@ -1029,7 +1021,6 @@ send_idle(struct ring *r)
 {
 	const struct setting *s = &r->conf->v;
 	struct ta *ta, *next;
-	double when;
 
 	for (ta = r->idle; ta != NULL && !ta->idle_sent; ta = next) {
 		next = ta->rnext;
@@ -1038,10 +1029,9 @@ send_idle(struct ring *r)
 		ta->idle_sent = 1;
 		ta->skip++;
 		flush(ta);
-		when = now.mono + s->idlemax;
-		if (s->maxage > 0 && ta->born + s->maxage < when)
-			when = ta->born + s->maxage;
-		heap_set(&due, &ta->timer, when);
+		ta->due = now.mono + s->idlemax;
+		if (s->maxage > 0 && ta->born + s->maxage < ta->due)
+			ta->due = ta->born + s->maxage;
 	}
 }
 
@@ -1086,7 +1076,6 @@ ta_run(void)
 {
 	struct ring *r;
 
-	run_timers();
 	if (q.hold || opt.freeze)
 		return;
 	for (r = q.rings; r != NULL; r = r->next) {
@@ -1108,11 +1097,13 @@ ta_run(void)
 double
 ta_prep(fd_set *in, fd_set *out, int *max)
 {
-	double wait = heap_wait(&due), again;
+	double wait = FAR_OFF, again;
 	struct ring *r;
 	struct ta *ta;
 
 	for (ta = q.agents; ta != NULL; ta = ta->next) {
+		if (ta->due < now.mono + wait)
+			wait = ta->due - now.mono;
 		fd_watch(ta->in, in, max);
 		if (ta->nout > 0)
 			fd_watch(ta->out, out, max);
@@ -1138,6 +1129,8 @@ ta_do(fd_set *in, fd_set *out)
 			flush(ta);
 		if (ta->in >= 0 && FD_ISSET(ta->in, in))
 			listen_to(ta, READS);
+		if (ta->due <= now.mono)
+			time_over(ta);
 	}
 }
 
