@@ -21,6 +21,7 @@
  * (mq/unrouted.c).
  */
 #include "mq/mq.h"
+#include "lib/agent.h"
 #include "lib/pattern.h"
 
 #ifndef MAILQNAME

@@ -480,7 +480,6 @@ open_log(const struct config *c)
 static struct {
 	long	pid;		/* of scheduler-syslog, 0: it does not run */
 	double	born;		/* mono */
-	int	fd;		/* to it */
 } sl;
 
 /* Starts scheduler-syslog (syslog.c), which gets a copy of the log. */
@@ -508,10 +507,9 @@ start_syslog(void)
 		return;
 	}
 	sl.born = now.mono;
-	sl.fd = ends[1];
+	log_copy = ends[1];
 	if (ends[0] != ends[1])
 		close(ends[0]);
-	log_copy(sl.fd);
 #endif
 }
 
@@ -521,8 +519,8 @@ static void
 syslog_ended(int status)
 {
 	sl.pid = 0;
-	log_copy(-1);
-	close(sl.fd);
+	close(log_copy);
+	log_copy = -1;
 	log_warn("syslog program=%s has ended, status %d",
 	    program("scheduler-syslog"), status);
 	if (now.mono - sl.born >= SYSLOG_LEAST)

@@ -6,6 +6,12 @@
 
 #include "ctlfile.h"
 
+/* OpenBSD: a process says what it will still do and open. */
+#ifndef HAVE_PLEDGE
+#define pledge(promises, later) 0
+#define unveil(path, rights) ((void)(path))
+#endif
+
 /* The six bytes of a lock for a process number; ctlfile.c reads them. */
 void	line_lock(char field[7], long pid);
 /* Sets our fcntl lock on the control file of a job; ctlfile.c asks for it.

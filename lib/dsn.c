@@ -27,6 +27,7 @@
  *
  * The agents dsn and errormail decide what a DSN says, and to whom it goes.
  */
+#include "agent.h"
 #include "dsn.h"
 #include "office.h"
 #include "origin.h"

@@ -140,13 +140,10 @@ text_number(struct text *t, unsigned long u, int minus, int width, int pad)
 	do
 		*--p = (char)('0' + u % 10);
 	while ((u /= 10) > 0);
-	if (minus && pad == ' ')
+	if (minus)
 		*--p = '-';
-	width -= minus && pad != ' ';
-	while (end - p < width && p > d + 1)
+	while (end - p < width && p > d)
 		*--p = (char)pad;
-	if (minus && pad != ' ')
-		*--p = '-';
 	text_copy(t, p, end - p);
 }
 
@@ -338,20 +335,14 @@ span_add(struct text *t, long s, int n)
 
 int log_level = L_INFO;
 int log_masks;
+int log_copy = -1;
 
 static struct {
 	int	fd;		/* where lines go; 2 until log_file */
-	int	copy;		/* the second descriptor, or -1 */
 	unsigned long lost;	/* lines that it did not take */
 	size_t	held;		/* bytes in buf */
 	char	buf[8192];
-} lg = { 2, -1, 0, 0, "" };
-
-void
-log_copy(int fd)
-{
-	lg.copy = fd;
-}
+} lg = { 2, 0, 0, "" };
 
 /* The old file stays in use if the new one cannot be opened, so that a reload
  * with a wrong name loses no line. */
@@ -421,10 +412,10 @@ copy_line(const char *line, size_t n)
 {
 	unsigned long lost = lg.lost;
 
-	if (lg.copy < 0)
+	if (log_copy < 0)
 		return;
 	lg.lost++;
-	if (write(lg.copy, line, n) < 0)
+	if (write(log_copy, line, n) < 0)
 		return;
 	lg.lost = 0;
 	if (lost > 0)

@@ -55,12 +55,6 @@
 #define fd_sync fsync	/* data on disk: 0 or -1 */
 #endif
 
-/* OpenBSD: a process says what it will still do and open. */
-#ifndef HAVE_PLEDGE
-#define pledge(promises, later) 0
-#define unveil(path, rights) ((void)(path))
-#endif
-
 #ifdef NO_MKFIFO
 #define mkfifo(path, mode) mknod(path, S_IFIFO | (mode), 0)
 #endif
@@ -104,9 +98,9 @@ struct text {
 
 void	text_init(struct text *, char *, size_t);
 void	text_put(struct text *, const char *, size_t);
-/* Conversions: %s %c %d %u %ld %lu %%, each with an optional 0 and width;
- * %s also with a precision, as digits or '*'.  %-3d is aligned to the left,
- * %-s copies what is clean. */
+/* Conversions: %s %c %d %u %ld %lu %%, each with an optional width, and with a
+ * 0 before that for numbers that are not negative; %s also with a precision, as
+ * digits or '*'.  %-3d is aligned to the left, %-s copies what is clean. */
 void	text_add(struct text *, const char *, ...) LIKE_PRINTF(2, 3);
 void	text_vadd(struct text *, const char *, va_list);
 /* Like snprintf on systems that have none: returns 0, or -1 when cut. */
@@ -138,9 +132,9 @@ enum { L_ERR, L_WARN, L_INFO, L_DEBUG };
 
 extern int log_level;			/* lines above it are not written */
 extern int log_masks;			/* a word with an @ becomes @ */
+extern int log_copy;	/* each line goes to this descriptor, too, unless that
+			 * would block; -1: none */
 
-/* Each line goes to this descriptor, too, unless that would block; -1: none. */
-void	log_copy(int fd);
 int	log_file(const char *path);	/* 0, or -1 with errno; reopens too */
 void	log_flush(void);		/* write what is held back */
 void	log_err(const char *, ...) LIKE_PRINTF(1, 2);
