@@ -766,24 +766,12 @@ take_keyword(void)
 
 /* ---- reading: the first column --------------------------------------- */
 
-/* The name that the word begins with, up to one of these ends, in lower case;
- * "" when it is longer than any. */
-static const char *
-folded(const char *word, const char *ends, char name[32])
-{
-	if (text_fmt(name, 32, "%.*s", (int)strcspn(word, ends), word) < 0)
-		*name = '\0';
-	text_lower(name);
-	return name;
-}
-
-/* The current word begins a clause. */
+/* The current word begins a clause; name is what it begins with. */
 static void
-take_pattern(void)
+take_pattern(const char *name)
 {
 	const char *word = rd.word, *why;
-	char name[32];
-	int keyword = keyword_of(folded(word, "=", name)) != NULL;
+	int keyword = keyword_of(name) != NULL;
 	struct clause *c = mem_get(sizeof(*c));
 
 	rd.at = c;
@@ -831,26 +819,30 @@ take_param(const char *name, const char *value)
 /* Is it PARAM and a name?  In small letters only with a known name, as it may
  * be a channel. */
 static int
-is_param(const char *word)
+is_param(const char *word, const char *name)
 {
-	char name[32];
-
-	if (strncmp(word, "PARAM", 5) == 0)
-		return 1;
-	return strncmp(folded(word, "= \t\r\n", name), "param", 5) == 0 &&
+	return strncmp(word, "PARAM", 5) == 0 ||
+	    (strncmp(name, "param", 5) == 0 &&
 	    (row_of(params, name + 5) != NULL ||
-	    value_of(foreign, name + 5) != NULL);
+	    value_of(foreign, name + 5) != NULL));
 }
 
 /* The token in the first column that rd.p is at. */
 static void
 take_first(void)
 {
-	char *word = rd.p, *value = NULL;
-	int param = is_param(word), c = take_word(param);
+	char *word = rd.p, *value = NULL, name[32];
+	int param, c;
 
+	/* what it begins with, in lower case; "" if longer than any name */
+	if (text_fmt(name, sizeof(name), "%.*s",
+	    (int)strcspn(word, "= \t\r\n"), word) < 0)
+		*name = '\0';
+	text_lower(name);
+	param = is_param(word, name);
+	c = take_word(param);
 	if (!param) {
-		take_pattern();
+		take_pattern(name);
 		return;
 	}
 	text_lower(word + 5);
