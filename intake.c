@@ -696,7 +696,7 @@ silence_lines(struct diags *n, unsigned char *has)
 
 	while (silent >= 0 && diag_next(n)) {
 		silent = is_silent(n, n->off);
-		if (silent > 0 && !diag_is_warning(n))
+		if (silent > 0 && !n->warning)
 			has[BYTE(n->off)] |= BIT(n->off);
 		if (silent > 0 && n->tag == ' ' && diag_mark(n, n->at, '-') < 0)
 			silent = -1;

@@ -982,12 +982,6 @@ diag_open(struct diags *n, const char *name)
 }
 
 int
-diag_error(const struct diags *n)
-{
-	return n->c.l.error != 0 ? n->c.l.error : n->rc.l.error;
-}
-
-int
 diag_next_rcpt(struct diags *n)
 {
 	while (ctl_walk(&n->c))
@@ -1025,6 +1019,10 @@ take_apart(struct diags *n)
 		if (*p == '\1')
 			*p++ = '\0';
 	}
+	/* ZMailer writes "delayed" also for an expired recipient, but with a
+	 * status; that is a failure */
+	n->warning = strcmp(n->field[1], "delayed") == 0 &&
+	    *n->field[2] == '\0';
 	return bad ? -1 : 0;
 }
 
@@ -1035,14 +1033,6 @@ diag_next(struct diags *n)
 		if (n->c.l.line[0] == 'd' && take_apart(n) == 0)
 			return 1;
 	return 0;
-}
-
-/* ZMailer writes "delayed" also for an expired recipient, but with a status;
- * that is a failure. */
-int
-diag_is_warning(const struct diags *n)
-{
-	return strcmp(n->field[1], "delayed") == 0 && *n->field[2] == '\0';
 }
 
 int

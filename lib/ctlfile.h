@@ -171,18 +171,19 @@ struct diags {
 	char	*field[DIAG_FIELDS];	/* who, action, status, diagnostic,
 				 * remote host; "" if missing */
 	char	*text;		/* ends of lines in it are CRs */
+	int	warning;	/* it is a warning of a delay */
 	char	said[LINE_MAX_];	/* memory of field and text */
 	struct ctl c, rc;	/* the walk; a recipient, by ctl_rcpt */
 };
 
 int	diag_open(struct diags *, const char *name);	/* 0, or -1: errno */
-int	diag_error(const struct diags *);	/* errno of a read, or 0 */
+/* errno of a read, or 0 */
+#define diag_error(n) \
+	((n)->c.l.error != 0 ? (n)->c.l.error : (n)->rc.l.error)
 /* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
 int	diag_next_rcpt(struct diags *);
 /* Walks to the next complete diagnostic line: 1, or 0. */
 int	diag_next(struct diags *);
-/* Is the current diagnostic line a warning of a delay? */
-int	diag_is_warning(const struct diags *);
 /* Sets the tag of the diagnostic line at this offset: '+' sent in a DSN, '-'
  * not to be sent, ' ' neither.  0 or -1. */
 int	diag_mark(struct diags *, unsigned long at, int tag);

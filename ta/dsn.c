@@ -555,7 +555,7 @@ mend_some(const char *name)
 
 	ctl_go(&n->c, 0);
 	while (report.n > 0 && diag_next(n))
-		if (!diag_is_warning(n) && (it = bsearch(&n->off, report.items,
+		if (!n->warning && (it = bsearch(&n->off, report.items,
 		    report.n, sizeof(*it), is_of)) != NULL)
 			it->at = n->at;
 	if (cannot_read(n))
