@@ -45,7 +45,7 @@
 const struct keyword cf_keywords[] = {
 #define AT(m) offsetof(struct setting, m), sizeof(((struct setting *)0)->m)
 	/* when mail is tried, and given up */
-	{ "interval", T_SPAN, AT(interval), 1, SPAN_MOST, "60" },
+	{ "interval", T_SPAN, AT(interval), 0, SPAN_MOST, "0" },
 	{ "idlemax", T_SPAN, AT(idlemax), 0, SPAN_MOST, "0" },
 	{ "expiry", T_SPAN, AT(expiry), 0, SPAN_MOST, "3d" },
 	{ "expiry2", T_SPAN, AT(expiry2), 0, SPAN_MOST, "1d" },
@@ -56,7 +56,7 @@ const struct keyword cf_keywords[] = {
 	{ "maxta", T_NUMBER, AT(maxta), 0, 1000000L, "0" },
 	{ "maxchannel", T_NUMBER, AT(maxchannel), 0, 1000000L, "0" },
 	{ "maxring", T_NUMBER, AT(maxring), 0, 1000000L, "0" },
-	{ "maxthr", T_NUMBER, AT(fb.limit), 1, 1000000L, "1" },
+	{ "maxthr", T_NUMBER, AT(fb.limit), 0, 1000000L, "0" },
 	{ "initthr", T_NUMBER, AT(fb.init), 1, 1000000L, "5" },
 	{ "posfeedback", T_RULE, AT(fb.pos), 0, 0, "1" },
 	{ "negfeedback", T_RULE, AT(fb.neg), 0, 0, "1" },
@@ -395,14 +395,6 @@ whole(const char *s, long *n)
 	return 0;
 }
 
-/* Does 0 stand for the default of the keyword?  In ZMailer it does. */
-static int
-may_be_0(const struct keyword *k)
-{
-	return strcmp(k->name, "interval") == 0 ||
-	    strcmp(k->name, "maxthr") == 0;
-}
-
 /* Also for one number of a list.  The error is valid until the next call. */
 static const char *
 set_number(const struct keyword *k, void *to, const char *s)
@@ -415,8 +407,6 @@ set_number(const struct keyword *k, void *to, const char *s)
 		return "is no span of time such as 90, 10m or 1h5m20s";
 	if (!span && whole(s, &n) < 0)
 		return "is no number";
-	if (n == 0 && may_be_0(k))
-		return set_number(k, to, k->def);
 	if (n < k->min || n > k->max) {
 		text_fmt(bad, sizeof(bad), "is not between %ld and %ld%s",
 		    k->min, k->max, span ? " seconds" : "");
@@ -1074,8 +1064,13 @@ complete(struct conf *f)
 
 	if (f->dsn)
 		set_ours(v, dsn_last);
-	if (v->idlemax == 0)	/* it was not given, or as 0 */
+	/* they were not given, or as 0 */
+	if (v->interval == 0)
+		v->interval = 60;
+	if (v->idlemax == 0)
 		v->idlemax = 3 * v->interval;
+	if (v->fb.limit == 0)
+		v->fb.limit = 1;
 	if (v->command != NULL && split_command(v->command) == NULL)
 		f->bound = split.bound;
 	/* a clause that sets one of these sets it for "-", too */
