@@ -342,23 +342,20 @@ static void
 flush(struct ta *ta)
 {
 	long n = 0;
-	int err;
 
-	while (ta->out >= 0 && ta->nout > 0 && n >= 0) {
+	if (ta->out >= 0 && ta->nout > 0)
 		n = write(ta->out, ta->outbuf, ta->nout);
-		if (n > 0) {
-			ta->nout -= n;
-			memmove(ta->outbuf, ta->outbuf + n, ta->nout);
-		}
-	}
-	err = n < 0 && !is_later(errno) ? errno : 0;
-	if (err != 0)
+	if (n > 0) {
+		ta->nout -= n;
+		memmove(ta->outbuf, ta->outbuf + n, ta->nout);
+	} else if (n < 0 && !is_later(errno)) {
 		ta->nout = 0;
-	if (err != 0 && err != EPIPE && err != ECONNRESET &&
-	    ta->state != TA_CLOSING) {
-		log_err("agent pid=%d cannot be talked to and is ended: %s",
-		    ta->pid, strerror(err));
-		end(ta, 0);
+		if (errno != EPIPE && errno != ECONNRESET &&
+		    ta->state != TA_CLOSING) {
+			log_err("agent pid=%d cannot be talked to and is "
+			    "ended: %s", ta->pid, strerror(errno));
+			end(ta, 0);
+		}
 	}
 	if (ta->state != TA_CLOSING || ta->nout > 0 || ta->out < 0)
 		return;
