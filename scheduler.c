@@ -656,8 +656,7 @@ catch_signals(void)
 	size_t i;
 
 	/* full or empty, the pipe must not stop us */
-	if (pipe(wake_pipe) < 0 || fd_cloexec(wake_pipe[0]) < 0 ||
-	    fd_cloexec(wake_pipe[1]) < 0 || fd_nonblock(wake_pipe[0]) < 0 ||
+	if (pipe(wake_pipe) < 0 || fd_nonblock(wake_pipe[0]) < 0 ||
 	    fd_nonblock(wake_pipe[1]) < 0)
 		die(X_OSERR, "pipe: %s", strerror(errno));
 	memset(&sa, 0, sizeof(sa));

@@ -332,8 +332,7 @@ spool_listen(const char *path)
 	if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
 		unlink(path);		/* what a crash left; nothing else */
 	was = umask(0577);	/* the router is our own user, or root */
-	if (notify_fd < 0 || fd_cloexec(notify_fd) < 0 ||
-	    fd_nonblock(notify_fd) < 0 ||
+	if (notify_fd < 0 || fd_nonblock(notify_fd) < 0 ||
 	    bind(notify_fd, (struct sockaddr *)&sun, sizeof(sun)) < 0) {
 		log_warn("notify path=%s %s; new mail is found by scanning",
 		    path, strerror(errno));

@@ -629,8 +629,7 @@ open_port(void)
 	if (port_fd >= 0 && setsockopt(port_fd, SOL_SOCKET, SO_REUSEADDR,
 	    (void *)&on, sizeof(on)) == 0 &&
 	    bind(port_fd, (struct sockaddr *)(void *)&a, sizeof(a)) == 0 &&
-	    listen(port_fd, 5) == 0 && fd_nonblock(port_fd) == 0 &&
-	    fd_cloexec(port_fd) == 0)
+	    listen(port_fd, 5) == 0 && fd_nonblock(port_fd) == 0)
 		return 0;
 	err = errno;
 	/* the default port needs root: no error without it */

@@ -245,8 +245,8 @@ make_ends(int ours[2], int theirs[2])
 #endif
 	for (i = 0; i < 2; i++) {
 		errno = EMFILE;
-		if (ours[i] < FD_SETSIZE && fd_cloexec(ours[i]) == 0 &&
-		    fd_cloexec(theirs[i]) == 0 && fd_nonblock(ours[i]) == 0)
+		if (ours[i] < FD_SETSIZE && fd_nonblock(ours[i]) == 0 &&
+		    fd_cloexec(theirs[i]) == 0)
 			continue;
 		cmd_close(ours[0], ours[1]);
 		cmd_close(theirs[0], theirs[1]);

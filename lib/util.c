@@ -618,9 +618,8 @@ fd_nonblock(int fd)
 {
 	int flags = fcntl(fd, F_GETFL, 0);
 
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-		return -1;
-	return 0;
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -1 :
+	    fd_cloexec(fd);
 }
 
 int

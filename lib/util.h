@@ -172,7 +172,7 @@ unsigned long rnd(unsigned long n);	/* 0 .. n-1; 0 when n is 0 */
 /* Adds it to a set for select, of which max is the largest; -1 is fine. */
 void	fd_watch(int fd, fd_set *, int *max);
 int	fd_cloexec(int fd);	/* 0 or -1 */
-int	fd_nonblock(int fd);	/* 0 or -1 */
+int	fd_nonblock(int fd);	/* ... and fd_cloexec: 0 or -1 */
 int	same_file(const struct stat *, const struct stat *);	/* 1 or 0 */
 /* Opens a regular file, never through a link, and fills in its status if that
  * is not NULL: a descriptor, or -1; EINVAL means that it is not a regular file.

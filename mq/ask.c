@@ -473,7 +473,6 @@ connect_to(const struct sockaddr_in *sin)
 		errno = EMFILE;
 		return -1;
 	}
-	fd_cloexec(fd);
 	fd_nonblock(fd);
 	if (connect(fd, (const struct sockaddr *)sin, sizeof(*sin)) == 0 ||
 	    ((errno == EINPROGRESS || errno == EINTR) && connected(fd) == 0))

@@ -538,8 +538,7 @@ make_pipes(int to[2], int from[2])
 		bad |= from[i] < 3 || from[i] >= FD_SETSIZE;
 	}
 	errno = EBADF;
-	if (bad || fd_cloexec(to[1]) < 0 || fd_nonblock(to[1]) < 0 ||
-	    fd_cloexec(from[0]) < 0 || fd_nonblock(from[0]) < 0)
+	if (bad || fd_nonblock(to[1]) < 0 || fd_nonblock(from[0]) < 0)
 		return close_pipes(to, from);
 	return 0;
 }

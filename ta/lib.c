@@ -401,8 +401,7 @@ catch_signals(void)
 	if (pipe(agent.wake) < 0)
 		return -1;
 	for (i = 0; i < 2; i++)
-		if (fd_cloexec(agent.wake[i]) < 0 ||
-		    fd_nonblock(agent.wake[i]) < 0)
+		if (fd_nonblock(agent.wake[i]) < 0)
 			return -1;
 	memset(&sa, 0, sizeof(sa));
 	sigemptyset(&sa.sa_mask);

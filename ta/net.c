@@ -582,7 +582,7 @@ reach(int fd, const struct net_addr *a, const struct net_opt *opt,
 		errno = EMFILE;
 		return -1;
 	}
-	if (fd_cloexec(fd) < 0 || fd_nonblock(fd) < 0)
+	if (fd_nonblock(fd) < 0)
 		return -1;
 	if (opt->source != NULL && bind(fd, &opt->source->sa.any,
 	    (socklen_t)opt->source->len) < 0)
