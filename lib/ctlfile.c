@@ -387,10 +387,13 @@ to_rcpt(struct ctl *c, unsigned long off)
 static unsigned long
 delays_of(const char *field)
 {
-	char n[5];
+	unsigned long n = 0;
+	int i;
 
-	text_fmt(n, sizeof(n), "%.4s", field);
-	return num_of(n + strspn(n, " "), NULL);
+	for (i = 0; i < 4; i++)
+		if (field[i] >= '0' && field[i] <= '9')
+			n = n * 10 + (field[i] - '0');
+	return n;
 }
 
 int
