@@ -1063,7 +1063,6 @@ static struct {
 	double	began;		/* mono; when it began */
 	double	paused;		/* mono; the next one begins then */
 	int	blocked;	/* mail waits on disk, and there is no room */
-	int	notified;	/* all datagrams of this pass were read */
 	long	entries;	/* ... that may be checked in this pass */
 } step;
 
@@ -1096,11 +1095,6 @@ find_new(void)
 
 	if (*name != '\0')
 		return 1;
-	while (!step.notified)
-		if (!spool_notified(name))
-			step.notified = 1;	/* no system call for each */
-		else if (is_wanted(name))
-			return 1;
 	while (step.entries > 0 && spool_next(name)) {
 		step.entries--;
 		if (is_wanted(name))
@@ -1163,9 +1157,9 @@ has_room(void)
 static void
 end_first_scan(void)
 {
-	if (spool_scanned() || is_full())
+	if (q.scanned || is_full())
 		q.hold = 0;
-	if (!spool_scanned())
+	if (!q.scanned)
 		return;
 	q.loaded = 1;
 	log_info("loaded msgs=%u threads=%u rcpts=%lu", q.messages.n,
@@ -1186,7 +1180,7 @@ in_load(void)
 	}
 	q.readable = 0;
 	step.entries = BATCH_ENTRIES;
-	step.blocked = step.notified = 0;
+	step.blocked = 0;
 	for (n = 0; n < BATCH_FILES && now.mono >= step.paused; n++) {
 		if (is_enough()) {
 			step.paused = now.mono + PAUSE;

@@ -16,7 +16,8 @@
  * directories that exist, if root or their owner calls. */
 int	spool_setup(int look);
 /* The next entry that may be a control file, as a path below transport/: 1, or
- * 0 when there is none now.  The scan goes on where it was.
+ * 0 when there is none now.  Names from datagrams come first; the scan goes on
+ * where it was, and sets q.scanned.
  * spool_note_changes: notes changed directories, once in each pass.
  * spool_prep adds the socket for datagrams; *max is the largest descriptor so
  * far: seconds until spool_next may find an entry. */
@@ -32,8 +33,6 @@ void	spool_again(const char *name, double when);
 int	spool_was_offered(const char *name, long changed);
 /* May it be a forgotten file, whose directory is not due yet? */
 int	spool_is_early(const char *name);
-/* Has each directory been read completely at least once? */
-int	spool_scanned(void);
 /* Where below transport/ the file with this name is: 0, or -1. */
 int	spool_where(const char *base, char *name);
 /* ... with this number and spool id; reads directories. */
@@ -56,10 +55,8 @@ int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
 /* Opens the socket for datagrams "NEW name", in place of the one before; NULL,
- * or built without sockets: none.  spool_notified: a name from a datagram: 1,
- * or 0 when there is no more. */
+ * or built without sockets: none. */
 void	spool_listen(const char *path);
-int	spool_notified(char *name);
 /* When due: checks a few files for tidying.  Seconds until the next ones are
  * due. */
 double	spool_tidy(void);

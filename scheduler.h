@@ -598,7 +598,8 @@ struct queue {
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned peak_messages, peak_rcpts;	/* the largest values so far */
 	int	hold;		/* no agent is started: -S loads, or we end */
-	int	loaded;		/* all directories were read: others are new */
+	int	scanned;	/* each directory was read, or cannot be */
+	int	loaded;		/* ... and that was logged: others are new */
 	int	moved;		/* the scheduler has changed to another
 				 * transport/ in this pass; agents are still in
 				 * the old one */

@@ -301,6 +301,8 @@ spool_setup(int look)
 /* The sender of a datagram never waits for us; one that does not fit any more
  * is lost without harm. */
 static int notify_fd = -1;
+static int drained;		/* all datagrams of this pass were read: no
+				 * system call for each entry */
 
 void
 spool_listen(const char *path)
@@ -344,8 +346,9 @@ spool_listen(const char *path)
 #endif
 }
 
-int
-spool_notified(char *name)
+/* Sets name to that of a datagram: 1, or 0 when there is no more. */
+static int
+notified(char *name)
 {
 #ifdef NO_TCP
 	(void)name;
@@ -353,7 +356,7 @@ spool_notified(char *name)
 	char msg[128];
 	long n;
 
-	while (notify_fd >= 0 &&
+	while (notify_fd >= 0 && !drained &&
 	    (n = recv(notify_fd, msg, sizeof(msg) - 1, 0)) >= 0) {
 		msg[n] = '\0';
 		msg[strcspn(msg, "\r\n")] = '\0';
@@ -362,6 +365,7 @@ spool_notified(char *name)
 			return 1;
 	}
 #endif
+	drained = 1;
 	return 0;
 }
 
@@ -399,6 +403,7 @@ static struct {
 	int	all;		/* also for forgotten files */
 	long	whole;		/* its member whole, after this reading */
 	long	entries;	/* read in it so far */
+	int	unseen;		/* directories of which no reading has ended */
 } scan;
 
 static const char *
@@ -414,6 +419,7 @@ add_dir(int i)
 		return;
 	dirs[i].there = dirs[i].dirty = 1;
 	dirs[i].again = FAR_OFF;
+	scan.unseen++;
 	if (scan.n <= i)
 		scan.n = i + 1;
 }
@@ -471,9 +477,10 @@ spool_note_changes(void)
 {
 	int i, hashed;
 
-	add_dir(0);
+	drained = 0;
 	if (now.mono < scan.due)
 		return;
+	add_dir(0);
 	scan.due = now.mono + LOOK_EVERY;
 	stay_home();
 	read_stamp(0);
@@ -484,13 +491,16 @@ spool_note_changes(void)
 	}
 }
 
-/* The current reading ends, or cannot begin; the directory rests. */
+/* The current reading ends, or cannot begin; the directory rests.  One that
+ * cannot be read does not delay a start. */
 static void
 close_dir(double rest)
 {
 	if (scan.open != NULL)
 		closedir(scan.open);
 	scan.open = NULL;
+	scan.unseen -= dirs[scan.at].rest == 0;
+	q.scanned = scan.unseen == 0;
 	dirs[scan.at].rest = now.mono + rest;
 }
 
@@ -560,6 +570,8 @@ spool_next(char *name)
 {
 	struct dirent *e;
 
+	if (notified(name))
+		return 1;
 	while (scan.open != NULL || open_dir()) {
 		while (errno = 0, (e = readdir(scan.open)) != NULL)
 			if (offer(e->d_name, name))
@@ -572,17 +584,6 @@ spool_next(char *name)
 		}
 	}
 	return 0;
-}
-
-/* A directory that cannot be read does not delay a start. */
-int
-spool_scanned(void)
-{
-	int i, unseen = scan.n == 0 || scan.open != NULL;
-
-	for (i = 0; i < scan.n; i++)
-		unseen |= dirs[i].there && dirs[i].rest == 0;
-	return !unseen;
 }
 
 double
