@@ -830,8 +830,8 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	/* no message: it may be there already, and waits for this half */
 	half = spool_gone(from);
 	if (bounce)
-		text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%lu", run,
-		    (unsigned long)now.mono / 3600);
+		text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%ld", run,
+		    NOW / 3600);
 	for (i = 1; ; i++) {
 		text_fmt(to, sizeof(to), "../postman/%s%s%s", name_base(name),
 		    mark, suffix);
@@ -855,22 +855,26 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	return 0;
 }
 
-/* For how many seconds of this run the entry has been in postman/; -1: it is no
- * double bounce.  spool_set_aside may have added a number behind the mark. */
+/* For how many seconds of this run the file has been in postman/; -1: it is no
+ * double bounce.  One that submit -q has set aside gets a mark of this run: its
+ * time begins now.  A number may follow the mark. */
 static double
-bounce_age(const char *entry)
+bounce_age(const char *path)
 {
-	const char *p = strstr(entry, BOUNCE_MARK);
+	const char *mark = strstr(path, BOUNCE_MARK), *p;
 	unsigned long its, hour;
 	double age = now.mono;
+	char to[PATH_MAX_];
 
-	if (p == NULL)
-		return -1;
-	p += sizeof(BOUNCE_MARK) - 1;
-	if (num_upto(p, ULONG_MAX, &its, &p) < 0 || *p != '-' ||
-	    num_upto(p + 1, ULONG_MAX, &hour, &p) < 0 ||
+	if (mark == NULL ||
+	    num_upto(mark + sizeof(BOUNCE_MARK) - 1, ULONG_MAX, &its, &p) < 0 ||
+	    *p != '-' || num_upto(p + 1, ULONG_MAX, &hour, &p) < 0 ||
 	    (*p != '\0' && *p != '.'))
 		return -1;
+	if (its == 0 && text_fmt(to, sizeof(to), "%.*s" BOUNCE_MARK "%lu-%ld%s",
+	    (int)(mark - path), path, run, NOW / 3600, p) == 0 &&
+	    spool_gone(to) && rename(path, to) < 0)
+		log_err("tidy file=%s %s", path + 3, strerror(errno));
 	if (its == run)	/* it came before that hour was over */
 		age -= ((double)hour + 1) * 3600;
 	return its == 0 || age < 0 ? 0 : age;
@@ -1007,28 +1011,13 @@ writer_of(const char *s)
 	return n > 0 && s[n] == '\0' ? pid : 0;
 }
 
-/* Marks a double bounce that submit -q has set aside: its time begins now. */
-static void
-mark_bounce(const char *path)
-{
-	const char *mark = strstr(path, BOUNCE_MARK "0-0");
-	char to[PATH_MAX_];
-
-	if (mark == NULL || text_fmt(to, sizeof(to), "%.*s" BOUNCE_MARK
-	    "%lu-%lu%s", (int)(mark - path), path, run,
-	    (unsigned long)now.mono / 3600,
-	    mark + sizeof(BOUNCE_MARK "0-0") - 1) < 0 || !spool_gone(to))
-		return;
-	if (rename(path, to) < 0)
-		log_err("tidy file=%s %s", path + 3, strerror(errno));
-}
-
 static void
 tidy_entry(const char *entry)
 {
 	const char *place = places[tidy.area].name;
 	char path[PATH_MAX_], *name = path + sizeof("../queue/") - 1;
 	struct stat st;
+	double age;
 	long pid;
 
 	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s/%s", tidy.path,
@@ -1041,10 +1030,9 @@ tidy_entry(const char *entry)
 			spool_set_aside(name, 0,
 			    "it had no control file for an hour");
 	} else if (tidy.area == POSTMAN) {
-		mark_bounce(path);
+		age = bounce_age(path);
 		/* the message is counted, its control file is not */
-		if (q.config->postmanage > 0 &&
-		    bounce_age(entry) >= q.config->postmanage &&
+		if (q.config->postmanage > 0 && age >= q.config->postmanage &&
 		    remove_file(path, place, entry) == 0)
 			tidy.removed += strstr(entry, ".control") == NULL;
 	} else if (tidy.area == ROUTER) {
