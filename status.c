@@ -54,9 +54,9 @@
 
 #define PORT		174	/* where ZMailer's mailq asks */
 #define DUMPS		5	/* at one time, and one for us and root */
-#define HURRY		1	/* seconds until the children get the next
-				 * signal when no place is free */
-#define OPEN_AGAIN	3	/* seconds until a pipe or port is retried */
+#define AGAIN		1	/* seconds until what failed is tried again, and
+				 * the children get the next signal when no
+				 * place is free */
 #define REQUEST_MOST	2100	/* bytes in a request */
 #define AT_A_TIME	112	/* bytes read: a few requests */
 #define SUFFIX_MOST	20
@@ -82,14 +82,13 @@ static int port_fd = -1;		/* listens, or -1 */
 
 static struct {
 	struct port at;			/* where port_fd listens */
-	double	accept_at;		/* mono; no caller is taken before */
-	double	open_at;		/* mono; when a pipe or port is tried
-					 * again, 0: all are open */
-	int	open_logged;		/* the failure was logged */
+	double	again;			/* mono; when AGAIN has passed */
+	int	deaf;			/* no caller can be taken now */
+	int	missing;		/* a pipe or port is not open, and that
+					 * was logged */
 	long	dump[DUMPS + 1];	/* process numbers, 0: free; the last is
 					 * for us and root */
 	long	file;			/* the one for SIGUSR2 */
-	double	hurry_at;		/* mono; when no place is free */
 	double	log_at;			/* mono; when the next request may be
 					 * logged */
 } st;
@@ -633,7 +632,7 @@ open_port(void)
 		return 0;
 	err = errno;
 	/* the default port needs root: no error without it */
-	if (!st.open_logged && (err != EACCES || st.at.number > 0))
+	if (!st.missing && (err != EACCES || st.at.number > 0))
 		log_err("mailq port=%ld %s; mailq can ask at pipe=%s", number,
 		    strerror(err), queries.path);
 	if (port_fd >= 0)
@@ -654,7 +653,7 @@ take_callers(void)
 	}
 	/* without a free descriptor select would return at once, always */
 	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-		st.accept_at = now.mono + 1;
+		st.deaf = 1;
 }
 #endif
 
@@ -749,7 +748,7 @@ open_inlet(struct inlet *d, const char *dir, const char *name, int mode)
 static void
 cannot_open(const struct inlet *d)
 {
-	if (!st.open_logged)
+	if (!st.missing)
 		log_err("mailq pipe=%s %s", d->path, strerror(errno));
 }
 
@@ -798,13 +797,11 @@ open_all(void)
 	if (commands.in < 0)
 		open_command();
 	is = queries.in >= 0 && commands.in >= 0;
-	if (!was && (is || !st.open_logged))
+	if (!was && (is || !st.missing))
 		log_info("mailq pipe=%s commands=%s",
 		    queries.in < 0 ? "none" : queries.path,
 		    commands.in < 0 ? "none" : commands.path);
-	is &= open_port() == 0;
-	st.open_at = is ? 0 : now.mono + OPEN_AGAIN;
-	st.open_logged = !is;
+	st.missing = open_port() < 0 || !is;
 }
 
 /* ---- requests -------------------------------------------------------- */
@@ -912,19 +909,13 @@ read_inlet(struct inlet *d)
 double
 status_prep(fd_set *in, int *max)
 {
-	double when = now.mono + 3600;
+	int full = free_dump(ANYBODY) < 0;
 
-	if (free_dump(ANYBODY) >= 0 && st.accept_at <= now.mono)
+	if (!full && !st.deaf)
 		fd_watch(port_fd, in, max);
 	fd_watch(queries.in, in, max);
 	fd_watch(commands.in, in, max);
-	if (st.accept_at > now.mono)
-		when = st.accept_at;
-	if (st.open_at > 0 && st.open_at < when)
-		when = st.open_at;
-	if (free_dump(ANYBODY) < 0 && st.hurry_at < when)
-		when = st.hurry_at;
-	return when - now.mono;
+	return full || st.deaf || st.missing ? st.again - now.mono : 3600;
 }
 
 void
@@ -936,12 +927,14 @@ status_do(fd_set *in)
 		read_inlet(&queries);
 	if (commands.in >= 0 && FD_ISSET(commands.in, in))
 		read_inlet(&commands);
-	if (st.open_at > 0 && st.open_at <= now.mono)
+	if (st.again > now.mono)
+		return;
+	st.again = now.mono + AGAIN;
+	st.deaf = 0;
+	if (st.missing)
 		open_all();
-	if (free_dump(ANYBODY) < 0 && st.hurry_at <= now.mono) {
+	if (free_dump(ANYBODY) < 0)
 		kill_dumps(SIGCONT);
-		st.hurry_at = now.mono + HURRY;
-	}
 }
 
 /* At the start and after each reload; a port that has not changed stays open,
@@ -957,7 +950,7 @@ status_listen(void)
 		port_fd = -1;
 	}
 	st.at = *p;
-	st.open_logged = 0;
+	st.missing = 0;
 	open_all();
 }
 
