@@ -899,6 +899,31 @@ find(const char *id)
 	return m;
 }
 
+/* The owner of its message file, or -1. */
+static long
+owner_of(const char *name)
+{
+	char path[PATH_MAX_];
+	struct stat st;
+
+	text_fmt(path, sizeof(path), "../queue/%s", name);
+	return lstat(path, &st) < 0 ? -1 : (long)st.st_uid;
+}
+
+/* Do two messages have one sender and one owner?  The address that gets DSNs
+ * (the e line) is compared, or else the sender; and the uid, since any user can
+ * write any address. */
+static int
+same_sender(const char *name, const char *other)
+{
+	char a[WORD_MAX_], b[WORD_MAX_];
+	const char *line = ctl_field(name, "e", a, sizeof(a)) == 0 ? "e" : "s";
+
+	return ctl_field(name, line, a, sizeof(a)) == 0 &&
+	    ctl_field(other, line, b, sizeof(b)) == 0 && strcmp(a, b) == 0 &&
+	    owner_of(name) != -1 && owner_of(name) == owner_of(other);
+}
+
 /* Drops the message that the x line of the one just loaded names, if it has
  * one, and both have the same sender and owner. */
 static void
@@ -914,7 +939,7 @@ replace(const char *name)
 	if (old == NULL || strcmp(old->name, name) == 0)
 		log_info("replace msg=%s old=%s is not here", ctl_msg(name),
 		    id);
-	else if (!spool_same_sender(name, old->name))
+	else if (!same_sender(name, old->name))
 		log_warn("replace msg=%s old=%s refused: another sender or "
 		    "owner", ctl_msg(name), id);
 	else
@@ -1083,7 +1108,7 @@ is_wanted(const char *name)
 {
 	return named(&q.messages, name) == NULL &&
 	    named(&q.away, name) == NULL &&
-	    !spool_is_early(name) && (!is_full() || spool_is_file(name));
+	    spool_may_load(name, is_full());
 }
 
 /* Sets step.name to the next new file: 1; 0 when there is none, or it was not

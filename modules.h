@@ -24,15 +24,15 @@ int	spool_setup(int look);
 int	spool_next(char *name);
 void	spool_note_changes(void);
 double	spool_prep(fd_set *in, int *max);
-int	spool_is_file(const char *name);	/* a regular one: 1 or 0 */
 /* The control file is forgotten until then, mono: its directory is read again
  * for it. */
 void	spool_again(const char *name, double when);
 /* Was the message, whose file has this time of status change, offered by a scan
  * of its directory before? */
 int	spool_was_offered(const char *name, long changed);
-/* May it be a forgotten file, whose directory is not due yet? */
-int	spool_is_early(const char *name);
+/* May it be loaded?  Not if it is a forgotten file whose directory is not due
+ * yet, and not (look) if it is no regular file. */
+int	spool_may_load(const char *name, int look);
 /* Where below transport/ the file with this name is: 0, or -1. */
 int	spool_where(const char *base, char *name);
 /* ... with this number and spool id; reads directories. */
@@ -50,8 +50,6 @@ int	spool_gone(const char *name);
 /* Moves both files to postman/: 0, or -1 when they cannot be moved.  A double
  * bounce gets its mark, and is removed after PARAMpostmanage. */
 int	spool_set_aside(const char *name, int bounce, const char *why);
-/* Do two messages have one sender and one owner? */
-int	spool_same_sender(const char *name, const char *other);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
 /* Opens the socket for datagrams "NEW name", in place of the one before; NULL,

@@ -608,8 +608,8 @@ not_there(const char *path)
 	return -1;
 }
 
-int
-spool_is_file(const char *name)
+static int
+is_file(const char *name)
 {
 	struct stat st;
 
@@ -638,14 +638,16 @@ spool_was_offered(const char *name, long changed)
 
 /* While the directory is read for its forgotten files, none is early. */
 int
-spool_is_early(const char *name)
+spool_may_load(const char *name, int look)
 {
 	int i = dir_of(name);
 	struct stat st;
 
-	return dirs[i].again < FAR_OFF && !(scan.at == i && scan.all) &&
+	if (dirs[i].again < FAR_OFF && !(scan.at == i && scan.all) &&
 	    lstat(message_path(name), &st) == 0 &&
-	    spool_was_offered(name, st.st_ctime);
+	    spool_was_offered(name, st.st_ctime))
+		return 0;
+	return !look || is_file(name);
 }
 
 /* ---- placing --------------------------------------------------------- */
@@ -660,7 +662,7 @@ spool_where(const char *base, char *name)
 	    level++) {
 		text_fmt(name, NAME_MAX_, "%s%s",
 		    office_dir(office_hash(base, level)), base);
-		if (spool_is_file(name))
+		if (is_file(name))
 			return 0;
 	}
 	return -1;
@@ -697,7 +699,7 @@ spool_by_number(unsigned long num, const char *id, char *name)
 			found = num_of(e->d_name, NULL) == num &&
 			    name_in(e->d_name) != NULL &&
 			    text_fmt(name, NAME_MAX_, "%s%s", office_dir(i),
-			    e->d_name) >= 0 && spool_is_file(name) &&
+			    e->d_name) >= 0 && is_file(name) &&
 			    spool_has_id(name, id);
 		if (d != NULL)
 			closedir(d);
@@ -880,24 +882,7 @@ bounce_age(const char *path)
 	return its == 0 || age < 0 ? 0 : age;
 }
 
-/* ---- other facts about a message -------------------------------------- */
-
-/* Compares the address that gets DSNs (the e line), or else the sender; and the
- * uid, since any user can write any address. */
-int
-spool_same_sender(const char *name, const char *other)
-{
-	char a[WORD_MAX_], b[WORD_MAX_];
-	const char *line = "e";
-	struct stat sa, sb;
-
-	if (ctl_field(name, line, a, sizeof(a)) < 0)
-		line = "s";
-	return ctl_field(name, line, a, sizeof(a)) == 0 &&
-	    ctl_field(other, line, b, sizeof(b)) == 0 &&
-	    strcmp(a, b) == 0 && lstat(message_path(name), &sa) == 0 &&
-	    lstat(message_path(other), &sb) == 0 && sa.st_uid == sb.st_uid;
-}
+/* ---- the verbose log of a message ------------------------------------ */
 
 /* The v line is written by a user: only a file of his own in public/, without a
  * second name, is written to. */

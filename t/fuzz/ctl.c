@@ -206,12 +206,12 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	fuzz_file("123-1", data, n);
 	fuzz_file("../queue/123-1", "Subject: x\n\nbody\n", 17);
 	strcpy(name, "123-1");
-	fuzz_must(spool_is_file(name), "a file");
+	fuzz_must(spool_may_load(name, 1), "a file");
 	consider(name);
 	m = msg_find(123, NULL);
 	if (m != NULL) {
 		ctl_field(name, "e", value, sizeof(value));
-		spool_same_sender(name, name);
+		same_sender(name, name);
 		check_message(m, (long)n);
 		read_rest(m, (long)n);
 		use(m, (long)n);
