@@ -263,19 +263,26 @@ count_one(struct operation *r, struct vertex *v)
 	r->n[v->state == V_FED ? LATER : DONE]++;
 }
 
-/* The holds on addresses have changed: each thread is checked again.  Where a
- * hold has ended, the timers of messages run again, so that they may expire. */
+/* Holds on addresses have changed, or holds were released: each thread and each
+ * held message is checked again.  Where a hold on an address has ended, the
+ * timers of messages run again, so that they may expire. */
 static void
 rehold_all(void)
 {
 	struct thread *t;
 	struct hlink *l = NULL;
+	struct message *m;
 	unsigned ended = 0;
 
 	for (t = q.all; t != NULL; t = t->next)
 		ended += th_rehold(t);
-	while (ended > 0 && (l = hash_each(&q.messages, l)) != NULL)
-		q_recheck(OWNER(struct message, link, l));
+	while ((l = hash_each(&q.messages, l)) != NULL) {
+		m = OWNER(struct message, link, l);
+		if (m->held && held_find(0, m->name) == NULL)
+			q_hold(m, 0);
+		else if (ended > 0)
+			q_recheck(m);
+	}
 }
 
 static void
@@ -320,28 +327,20 @@ static void
 do_release(struct operation *r)
 {
 	const struct hold *h;
-	struct message *m;
 
-	while ((h = next_hold(r)) != NULL) {
-		m = h->patterns == NULL ? find_message(h->text) : NULL;
-		if (held_set(h->patterns != NULL, h->text, 0) < 0) {
-			cannot_write(r);
-			break;
-		}
-		if (m != NULL)
-			q_hold(m, 0);
+	while ((h = next_hold(r)) != NULL &&
+	    held_set(h->patterns != NULL, h->text, 0) == 0)
 		r->n[DONE]++;
-	}
-	rehold_all();	/* threads point to holds that are gone */
 	if (h != NULL)
-		return;
-	if (r->n[DONE] > 0)
+		cannot_write(r);
+	else if (r->n[DONE] > 0)
 		text_add(r->answer, "ok %u hold%s released", r->n[DONE],
 		    plural(r->n[DONE]));
 	else if (r->msg == NULL && r->patterns == NULL)
 		text_add(r->answer, "ok nothing is on hold");
 	else
 		text_add(r->answer, "no there is no hold on %s", r->what);
+	rehold_all();	/* threads point to holds that are gone */
 }
 
 /* Ends a vertex, by delete or bounce; after the first AT_ONCE it is only
@@ -597,22 +596,13 @@ status_file(void)
 
 /* ---- the port -------------------------------------------------------- */
 
-#ifdef NO_TCP
-static int
-open_port(void)
-{
-	return 0;
-}
-
-static void
-take_callers(void)
-{
-}
-#else
 /* 0, or -1 when it is to be tried again. */
 static int
 open_port(void)
 {
+#ifdef NO_TCP
+	return 0;
+#else
 	long number = st.at.number > 0 ? st.at.number : PORT;
 	struct sockaddr_in a;
 	int on = 1, err;
@@ -639,11 +629,13 @@ open_port(void)
 		close(port_fd);
 	port_fd = -1;
 	return err == EACCES ? 0 : -1;
+#endif
 }
 
 static void
 take_callers(void)
 {
+#ifndef NO_TCP
 	int fd = 0;
 
 	while (free_dump(ANYBODY) >= 0 &&
@@ -654,8 +646,8 @@ take_callers(void)
 	/* without a free descriptor select would return at once, always */
 	if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
 		st.deaf = 1;
-}
 #endif
+}
 
 /* ---- pipes ----------------------------------------------------------- */
 
