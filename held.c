@@ -22,8 +22,6 @@
  */
 #include "scheduler.h"
 
-#define FILE_NAME	".mailq.holds"
-
 static char path[PATH_MAX_];	/* the file */
 
 /* The address of the pointer to the hold, or of the NULL at the end of the list
@@ -118,10 +116,7 @@ held_load(void)
 	int fd, bad, dropped = 0;
 	FILE *f;
 
-	if (text_fmt(path, sizeof(path), "%s/" FILE_NAME, opt.postoffice) < 0) {
-		log_err("holds file=%s its name is too long", path);
-		return -1;
-	}
+	text_fmt(path, sizeof(path), "%s/.mailq.holds", opt.postoffice);
 	fd = fd_own(path, O_RDONLY, 0);
 	if (fd < 0 && errno == ENOENT)
 		return 0;

@@ -598,9 +598,8 @@ take_pid_file(void)
 	struct text t;
 	int fd = -1;
 
-	if (text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
-	    opt.postoffice) < 0)
-		die(X_CONFIG, "%s: the name is too long", opt.postoffice);
+	text_fmt(pid_path, sizeof(pid_path), "%s/.pid.scheduler",
+	    opt.postoffice);
 	do {
 		if (fd >= 0)
 			close(fd);

@@ -109,6 +109,8 @@ message_path(const char *name)
 /* ---- directories at start -------------------------------------------- */
 
 #define OPEN	0		/* no bits are refused, if it is sticky */
+#define OFFICE_MOST	(PATH_MAX_ - 100)	/* bytes of its path, so that
+						 * paths of its files fit */
 
 /* The first ones are tidied, see there; transport is the last. */
 static const struct {
@@ -265,14 +267,15 @@ spool_setup(int look)
 	if (look && (lstat(opt.postoffice, &st) < 0 ||
 	    (geteuid() != 0 && geteuid() != st.st_uid)))
 		return 0;
+	if (strlen(opt.postoffice) > OFFICE_MOST)
+		return refuse(X_CONFIG, opt.postoffice, "",
+		    "the name is too long");
 	code = take_office();
 	if (code != 0 && !look)
 		return code;
 	for (i = 0; i < NPLACES && code != X_CANTCREAT; i++) {
-		if (text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
-		    places[i].name) < 0)
-			return refuse(X_CONFIG, opt.postoffice, "",
-			    "the name is too long");
+		text_fmt(path, sizeof(path), "%s/%s", opt.postoffice,
+		    places[i].name);
 		if (look && lstat(path, &st) < 0)
 			continue;
 		bad = make_place(path, places[i].mode);

@@ -109,6 +109,16 @@ nok 'a file in the place of a directory prevents the start' \
 like 'a file in the place of a directory: the log says so' \
     "$(cat "$tmp/sched.log")" 'router .*no directory'
 rm "$po/router"
+long=$tmp/long
+while [ ${#long} -lt 930 ]; do
+	long=$long/a.directory.whose.name.has.sixty.characters.or.a.few.more.of.them
+done
+mkdir -p "$long"
+nok 'a post office with a very long path prevents the start' \
+    sched_start "$long" "$tmp/cf"
+is 'a post office with a very long path: the exit code is 78, one line says so' \
+    "$sched_rc $(count 'err spool dir=.* the name is too long')" '78 1'
+rm -r "$tmp/long"
 
 # ---- names and places ---------------------------------------------------------------
 
