@@ -16,7 +16,7 @@
  * the client never wait for each other.  At most five such children run, and
  * a sixth for root and the scheduler's own user.  Further queries get the
  * answer "busy".  While five run, a child whose client reads nothing for two
- * seconds ends.
+ * seconds ends.  One more child may write the file of SIGUSR2.
  *
  * Commands.
  *
@@ -53,7 +53,7 @@
 #endif
 
 #define PORT		174	/* where ZMailer's mailq asks */
-#define DUMPS		5	/* at one time, and one for us and root */
+#define DUMPS		5	/* at one time */
 #define AGAIN		1	/* seconds until what failed is tried again, and
 				 * the children get the next signal when no
 				 * place is free */
@@ -65,6 +65,10 @@
 #define SIGNALS		32	/* more than any signal's number in POSIX.1 */
 #define AT_ONCE	100	/* jobs ended before the answer: more would delay
 			 * mail */
+
+/* The places of children that write dumps: DUMPS for anybody, one more for us
+ * and root, and one for SIGUSR2. */
+enum { FOR_FILE = DUMPS + 1, PLACES };
 
 /* A pipe for requests.  It has a writer of ours, so that it never ends. */
 struct inlet {
@@ -86,9 +90,7 @@ static struct {
 	int	deaf;			/* no caller can be taken now */
 	int	missing;		/* a pipe or port is not open, and that
 					 * was logged */
-	long	dump[DUMPS + 1];	/* process numbers, 0: free; the last is
-					 * for us and root */
-	long	file;			/* the one for SIGUSR2 */
+	long	dump[PLACES];		/* process numbers, 0: free */
 	double	log_at;			/* mono; when the next request may be
 					 * logged */
 } st;
@@ -467,7 +469,7 @@ static char fresh_file[PATH_MAX_], queue_file[PATH_MAX_];
 
 /* The child: closes our descriptors, writes the dump and exits. */
 static void
-be_dump(int fd, int to_file)
+be_dump(int place, int fd)
 {
 	int i, bad;
 
@@ -480,7 +482,7 @@ be_dump(int fd, int to_file)
 			close(i);
 	fcntl(fd, F_SETFL, 0);	/* from here on it may block */
 	bad = dump_queue(fd) < 0;
-	if (to_file && !bad)
+	if (place == FOR_FILE && !bad)
 		bad = rename(fresh_file, queue_file) < 0;
 	_exit(bad);
 }
@@ -499,14 +501,14 @@ free_dump(long uid)
 
 /* A dump for whoever reads fd: 0, or -1 with errno. */
 static int
-start_dump(int place, int fd, int to_file)
+start_dump(int place, int fd)
 {
 	long pid;
 
 	log_flush();		/* or it is written twice */
 	pid = fork();
 	if (pid == 0)
-		be_dump(fd, to_file);
+		be_dump(place, fd);
 	if (pid > 0)
 		st.dump[place] = pid;
 	return pid < 0 ? -1 : 0;
@@ -517,7 +519,7 @@ kill_dumps(int sig)
 {
 	int i;
 
-	for (i = 0; i <= DUMPS; i++)
+	for (i = 0; i < PLACES; i++)
 		if (st.dump[i] != 0)
 			kill((pid_t)st.dump[i], sig);
 }
@@ -531,7 +533,7 @@ take_query(int fd, long uid)
 
 	if (place < 0) {
 		why = "busy others are being answered, ask again\n";
-	} else if (start_dump(place, fd, 0) < 0) {
+	} else if (start_dump(place, fd) < 0) {
 		why = "busy no process for a dump now\n";
 		if (may_log())
 			log_warn("mailq fork %s", strerror(errno));
@@ -544,18 +546,16 @@ take_query(int fd, long uid)
 void
 status_reaped(long pid, int status)
 {
-	int i;
+	int i = 0;
 
-	for (i = 0; i <= DUMPS; i++)
-		if (st.dump[i] == pid)
-			st.dump[i] = 0;
+	while (i < PLACES && st.dump[i] != pid)
+		i++;
+	if (i < PLACES)
+		st.dump[i] = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && may_log())
 		log_info("mailq pid=%ld its reader took nothing and is given "
 		    "up", pid);
-	if (pid != st.file)
-		return;
-	st.file = 0;
-	if (status != 0) {
+	if (i == FOR_FILE && status != 0) {
 		log_err("dump file=%s cannot be written", queue_file);
 		unlink(fresh_file);
 	}
@@ -567,14 +567,10 @@ status_file(void)
 {
 	const char *slash = opt.logfile == NULL ? NULL :
 	    strrchr(opt.logfile, '/');
-	int fd, place = free_dump(0);
+	int fd;
 
-	if (st.file != 0) {
+	if (st.dump[FOR_FILE] != 0) {
 		log_info("dump file=%s is being made already", queue_file);
-		return;
-	}
-	if (place < 0) {
-		log_err("dump too many are being made");
 		return;
 	}
 	text_fmt(queue_file, sizeof(queue_file), "%.*s/scheduler.queue",
@@ -583,12 +579,11 @@ status_file(void)
 	text_fmt(fresh_file, sizeof(fresh_file), "%s.new", queue_file);
 	unlink(fresh_file);
 	fd = fd_own(fresh_file, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	if (fd < 0 || start_dump(place, fd, 1) < 0) {
+	if (fd < 0 || start_dump(FOR_FILE, fd) < 0) {
 		log_err("dump file=%s %s", queue_file, strerror(errno));
 		unlink(fresh_file);
 	} else {
 		log_info("dump file=%s", queue_file);
-		st.file = st.dump[place];
 	}
 	if (fd >= 0)
 		close(fd);
