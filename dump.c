@@ -641,16 +641,16 @@ emit_away(void)
 
 	for (i = 0; i < q.later.n; i++) {
 		m = OWNER(struct message, due, q.later.v[i].timer);
-		if (m->details == NULL || m->details->why == NULL) {
+		if (m->why == NULL) {
 			n++;
 			age = msg_age(m) > age ? msg_age(m) : age;
 			continue;
 		}
 		next = q.later.v[i].when - now.mono;
 		emit("s\t%-s\t%ld\t%-s", m->name, next < 0 ? 0 : next,
-		    m->details->why);
-		if (m->details->pid != 0)
-			emit(" (%d)", m->details->pid);
+		    m->why);
+		if (m->pid != 0)
+			emit(" (%d)", m->pid);
 		emit("\n");
 	}
 	if (n > 0)

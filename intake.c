@@ -173,10 +173,10 @@ take_extra(struct message *m)
 {
 	unsigned rest = less(q.config->rcptextra, q.extra);
 
-	if (!m->preempts || m->details->extra > 0)
+	if (!m->preempts || m->extra > 0)
 		return;
-	m->details->extra = rest - rest / 2;
-	q.extra += m->details->extra;
+	m->extra = rest - rest / 2;
+	q.extra += m->extra;
 }
 
 /* The number of recipients that must fit to read the part on: PARAMrefill, or
@@ -205,7 +205,7 @@ wanted(const struct part *p)
 	unsigned room = less(share(), p->chan->rcpts);
 
 	take_extra(m);
-	own = q.config->rcptminimum + m->details->extra;
+	own = q.config->rcptminimum + m->extra;
 	if (m->rcpts <= own / 2)
 		n = own - m->rcpts;
 	if (room < pool)
@@ -351,7 +351,7 @@ due_if_evicted(const struct message *m)
 
 	if (m->held || m->cancel != CANCEL_NONE || m->swept)
 		return 0;
-	for (p = msg_part(m); p != NULL; p = p->other)
+	for (p = m->parts; p != NULL; p = p->other)
 		if (p->unread > 0)
 			return 0;
 		else if (p->evicted > 0 && p->again < first)
@@ -591,12 +591,11 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->nr = reading.n + msg_rest(m);
 	m->preempts = 0;
 	m->end = END_REMOVE;
-	if (m->details != NULL) {
-		m->details->why = NULL;
-		m->details->since = NOW;
-	}
+	m->why = NULL;
+	m->since = NOW;
 	if (m->loaded == 0) {
 		m->loaded = ++q.events;
+		m->warned = -1;
 		m->born = NOW - age_of(st->st_mtime);
 		m->aged = !q.loaded || spool_was_offered(c->name, st->st_ctime);
 		m->queued = NOW - age_of(c->ctime);
@@ -767,7 +766,7 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 static const char *
 skipped(const struct message *m)
 {
-	return m == NULL || m->details == NULL ? NULL : m->details->why;
+	return m == NULL ? NULL : m->why;
 }
 
 /* Opens the file, puts it into its directory and loads it: NULL when it is in
@@ -783,8 +782,8 @@ load(struct ctl *c, const char *name, struct message *m)
 
 	if (ctl_open(c, name, -1) < 0)
 		return m;
-	if (skipped(m) != NULL && m->details->pid != 0)
-		c->since = m->details->pid_since;
+	if (skipped(m) != NULL && m->pid != 0)
+		c->since = m->pid_since;
 	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
 	if (place < 0) {
@@ -824,18 +823,17 @@ skip(const struct ctl *c, struct message *m)
 
 	m = message_of(c, m);
 	was = skipped(m);
-	if (m == NULL || msg_leave(m, now.mono + c->later) < 0 ||
-	    msg_details(m) == NULL) {
+	if (m == NULL || msg_leave(m, now.mono + c->later) < 0) {
 		spool_again(c->name, now.mono + c->later);
 		if (m != NULL)
 			q_discard(m);
 		return;
 	}
 	/* a power cut may have left several locks: all count from the first */
-	if (was == NULL || (m->details->pid == 0) != (c->pid == 0))
-		m->details->pid_since = NOW;
-	m->details->why = c->why;
-	m->details->pid = c->pid;
+	if (was == NULL || (m->pid == 0) != (c->pid == 0))
+		m->pid_since = NOW;
+	m->why = c->why;
+	m->pid = c->pid;
 }
 
 /* Loads the file with this name, if it can be used: 1 when it was opened, or

@@ -9,11 +9,10 @@
  * cause no DSN.  Such a message is a single piece of memory: the message, with
  * its first vertex inside, with its only recipient inside that, and the name at
  * the end.  Other vertices are pieces of their own; recipients of a vertex that
- * has several are an array.  What a message needs rarely is in struct details.
- * A message that is not read whole has a struct part for each channel, too.
- * Each is made when it is first needed.
+ * has several are an array.  A message that is not read whole has a struct part
+ * for each channel, too.
  *
- * Bytes where pointers have eight: 183 and the name for a message, 104 for each
+ * Bytes where pointers have eight: 223 and the name for a message, 104 for each
  * vertex after the first, 16 for each recipient of several.  The memory of the
  * first vertex is used again when that vertex is done and more of the message
  * is read.
@@ -67,7 +66,7 @@
  */
 #include "scheduler.h"
 
-/* ---- the message and its rarely needed part --------------------------- */
+/* ---- the message and its parts ---------------------------------------- */
 
 struct message *
 msg_find(unsigned long num, const struct message *after)
@@ -78,35 +77,21 @@ msg_find(unsigned long num, const struct message *after)
 	return l == NULL ? NULL : OWNER(struct message, link, l);
 }
 
-struct details *
-msg_details(struct message *m)
-{
-	if (m->details != NULL)
-		return m->details;
-	m->details = mem_get(sizeof(*m->details));
-	if (m->details == NULL)
-		return NULL;
-	m->details->msg = m;
-	m->details->since = NOW;
-	m->details->warned = -1;
-	return m->details;
-}
-
 struct part *
 msg_part_for(struct message *m, struct chan *c)
 {
-	struct part *p = msg_part(m);
+	struct part *p = m->parts;
 
 	while (p != NULL && p->chan != c)
 		p = p->other;
-	if (p != NULL || msg_details(m) == NULL ||
+	if (p != NULL ||
 	    heap_room(&c->parts, c->nparts + 1) < 0 ||
 	    (p = mem_get(sizeof(*p))) == NULL)
 		return p;
 	p->msg = m;
 	p->chan = c;
-	p->other = m->details->parts;
-	m->details->parts = p;
+	p->other = m->parts;
+	m->parts = p;
 	c->nparts++;
 	return p;
 }
@@ -117,7 +102,7 @@ msg_rest(const struct message *m)
 	const struct part *p;
 	unsigned n = 0;
 
-	for (p = msg_part(m); p != NULL; p = p->other)
+	for (p = m->parts; p != NULL; p = p->other)
 		n += p->unread + p->evicted;
 	return n;
 }
@@ -135,15 +120,14 @@ msg_due_by(struct message *m, double at)
 static void
 give_back(struct message *m)
 {
-	const struct part *p = msg_part(m);
+	const struct part *p = m->parts;
 
 	while (p != NULL && p->unread == 0)
 		p = p->other;
-	if (p != NULL || m->details == NULL ||
-	    m->rcpts > (unsigned)q.config->rcptminimum)
+	if (p != NULL || m->rcpts > (unsigned)q.config->rcptminimum)
 		return;
-	q.extra -= m->details->extra;
-	m->details->extra = 0;
+	q.extra -= m->extra;
+	m->extra = 0;
 }
 
 #define FIRST	1e15		/* larger than any value of q.events */
@@ -152,7 +136,7 @@ static void
 place_part(struct part *p)
 {
 	struct message *m = p->msg;
-	unsigned own = q.config->rcptminimum + m->details->extra;
+	unsigned own = q.config->rcptminimum + m->extra;
 	double at = p->unread == 0 && p->again > p->later ? p->again : p->later;
 
 	if (p->unread + p->evicted == 0 ||
@@ -174,7 +158,7 @@ msg_place(struct message *m)
 	struct part *p;
 
 	give_back(m);
-	for (p = msg_part(m); p != NULL; p = p->other)
+	for (p = m->parts; p != NULL; p = p->other)
 		place_part(p);
 }
 
@@ -183,8 +167,8 @@ free_parts(struct message *m)
 {
 	struct part *p;
 
-	while ((p = msg_part(m)) != NULL) {
-		m->details->parts = p->other;
+	while ((p = m->parts) != NULL) {
+		m->parts = p->other;
 		heap_del(&p->chan->parts, &p->turn);
 		p->chan->nparts--;
 		free(p);
@@ -460,7 +444,6 @@ msg_free(struct message *m)
 		msg_vertex_free(m->vertices);
 	free_parts(m);
 	msg_return(m);
-	free(m->details);
 	free(m);
 }
 
@@ -551,7 +534,7 @@ void
 msg_want_by(struct vertex *v, double at)
 {
 	struct message *m = v->msg;
-	struct part *p = msg_part(m);
+	struct part *p = m->parts;
 
 	if (at < now.mono)
 		at = now.mono;
@@ -678,7 +661,6 @@ msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 double
 msg_late_at(const struct message *m)
 {
-	long warned = m->details == NULL ? -1 : m->details->warned;
 	const struct numbers *times;
 	const struct vertex *v;
 	double at, next = FAR_OFF;
@@ -688,7 +670,7 @@ msg_late_at(const struct message *m)
 		if (v->state == V_DONE)
 			continue;
 		times = &v->thread->ring->conf->v.reports;
-		for (k = 0; k < times->n && times->at[k] <= warned; )
+		for (k = 0; k < times->n && times->at[k] <= m->warned; )
 			k++;
 		at = k < times->n ? m->born + times->at[k] : FAR_OFF;
 		next = at < next ? at : next;
@@ -783,31 +765,29 @@ is_fresh(const struct message *m)
 	while (v != NULL && (!is_in_core(v) || v->tries > 0 ||
 	    v->thread->tries > 0))
 		v = v->other;
-	return v != NULL && NOW < m->details->since + TRIED_BY;
+	return v != NULL && NOW < m->since + TRIED_BY;
 }
 
 double
 msg_write_delays(struct message *m, unsigned *most)
 {
-	struct details *d = msg_details(m);
 	struct diags n;
 	int late = 0, left;
 
 	if (*most == 0)
 		return now.mono;
 	--*most;
-	if (d != NULL && d->warn == 0 && is_fresh(m))
+	if (m->warn == 0 && is_fresh(m))
 		return now.mono + CHECK_AGAIN;
-	if (d == NULL || diag_open(&n, m->name) < 0)
-		return d != NULL && errno == ENOENT ? FAR_OFF :
-		    now.mono + DISK_AGAIN;
-	ctl_go(&n.c, d->warn);
+	if (diag_open(&n, m->name) < 0)
+		return errno == ENOENT ? FAR_OFF : now.mono + DISK_AGAIN;
+	ctl_go(&n.c, m->warn);
 	while ((left = diag_next_rcpt(&n)) > 0 && *most > 0 &&
 	    (late = write_delay(m, &n, n.c.l.off)) >= 0) {
-		d->late |= late;
+		m->late |= late;
 		--*most;
 	}
-	d->warn = left > 0 ? n.c.l.off : 0;
+	m->warn = left > 0 ? n.c.l.off : 0;
 	if (diag_error(&n) != 0)
 		late = -1;
 	ctl_close(&n.c);

@@ -143,12 +143,7 @@ int	held_set(int address, const char *text, int on);
 /* The first message in core with this number, or the next one behind that;
  * NULL: there is none. */
 struct message *msg_find(unsigned long num, const struct message *after);
-/* The rarely needed part of the message, made when there is none: NULL without
- * memory. */
-struct details *msg_details(struct message *);
-/* The first of its parts, or NULL; and that for a channel, made when there is
- * none: NULL without memory. */
-#define msg_part(m) ((m)->details == NULL ? NULL : (m)->details->parts)
+/* Its part for a channel, made when there is none: NULL without memory. */
 struct part *msg_part_for(struct message *, struct chan *);
 /* Its recipients that are unread or evicted. */
 unsigned msg_rest(const struct message *);

@@ -148,7 +148,7 @@ is_preempt(const struct ring *r)
 static struct job *
 job_find(const struct vertex *v)
 {
-	struct job *j = v->msg->details == NULL ? NULL : v->msg->details->jobs;
+	struct job *j = v->msg->jobs;
 
 	while (j != NULL && j->ring != v->thread->ring)
 		j = j->next;
@@ -182,10 +182,8 @@ job_get(const struct vertex *v)
 	if (j != NULL)
 		return j;
 	if (heap_room(&r->jobs, r->njobs + 1) < 0 ||
-	    heap_room(&r->shares, r->njobs + 1) < 0)
-		return NULL;
-	j = msg_details(v->msg) == NULL ? NULL : mem_get(sizeof(*j));
-	if (j == NULL)
+	    heap_room(&r->shares, r->njobs + 1) < 0 ||
+	    (j = mem_get(sizeof(*j))) == NULL)
 		return NULL;
 	j->msg = v->msg;
 	j->ring = r;
@@ -194,8 +192,8 @@ job_get(const struct vertex *v)
 	go_home(j);
 	if (v->tries > 0)
 		go_behind(j);
-	j->next = v->msg->details->jobs;
-	v->msg->details->jobs = j;
+	j->next = v->msg->jobs;
+	v->msg->jobs = j;
 	r->njobs++;
 	return j;
 }
@@ -204,7 +202,7 @@ job_get(const struct vertex *v)
 static long
 rcpts_unread(const struct job *j)
 {
-	const struct part *p = msg_part(j->msg);
+	const struct part *p = j->msg->parts;
 
 	while (p != NULL && p->chan != j->ring->chan)
 		p = p->other;
@@ -281,7 +279,7 @@ job_free(struct job *j)
 	end_preemption(j);
 	heap_del(&j->ring->jobs, &j->place);
 	heap_del(&j->ring->shares, &j->share);
-	for (p = &j->msg->details->jobs; *p != j; p = &(*p)->next)
+	for (p = &j->msg->jobs; *p != j; p = &(*p)->next)
 		;
 	*p = j->next;
 	j->ring->njobs--;
@@ -764,8 +762,7 @@ order_share(struct message *m, int more)
 	struct job *j;
 
 	m->nfed += more;
-	for (j = m->details == NULL ? NULL : m->details->jobs; j != NULL;
-	    j = j->next)
+	for (j = m->jobs; j != NULL; j = j->next)
 		if (j->share.pos != 0)
 			heap_set(&j->ring->shares, &j->share, m->nfed);
 }
@@ -776,7 +773,7 @@ order_forget(struct message *m)
 	struct vertex *v;
 	struct job *j;
 
-	while (m->details != NULL && (j = m->details->jobs) != NULL) {
+	while ((j = m->jobs) != NULL) {
 		while ((v = j->offer.head) != NULL) {
 			withdraw(j, v);
 			list_add(&v->thread->ready, v);

@@ -209,7 +209,7 @@ read_no_more(struct message *m)
 {
 	struct part *p;
 
-	for (p = msg_part(m); p != NULL; p = p->other)
+	for (p = m->parts; p != NULL; p = p->other)
 		p->evicted = p->unread = 0;
 	msg_place(m);
 }
@@ -546,10 +546,10 @@ warn(struct message *m)
 
 	if (again < FAR_OFF)
 		return again;
-	if (m->details->late && add_dsn(m, "delay", 0) < 0)
+	if (m->late && add_dsn(m, "delay", 0) < 0)
 		return now.mono + DISK_AGAIN;
-	m->details->late = 0;
-	m->details->warned = msg_age(m);
+	m->late = 0;
+	m->warned = msg_age(m);
 	return msg_late_at(m);
 }
 
@@ -589,7 +589,7 @@ to_box(struct vertex *v, unsigned box)
 {
 	struct thread *t = v->thread;
 
-	if (box != 0 && th_is_local(t) && msg_part(v->msg) == NULL &&
+	if (box != 0 && th_is_local(t) && v->msg->parts == NULL &&
 	    (t = th_get(t->chan, t->host, box)) != NULL)
 		v->thread = t;
 }
@@ -606,7 +606,7 @@ q_arrived(struct message *m)
 			v->by.box = 0;
 			arrive(v);
 		}
-	if (msg_part(m) == NULL)
+	if (m->parts == NULL)
 		end_out(m);
 	add_dsn_later(m);
 	rearm(m);
@@ -658,7 +658,7 @@ q_recheck(struct message *m)
 {
 	struct part *p;
 
-	for (p = msg_part(m); p != NULL; p = p->other)
+	for (p = m->parts; p != NULL; p = p->other)
 		p->again = NOW;
 	rearm(m);
 }
@@ -699,7 +699,7 @@ is_beside(const struct vertex *v, unsigned long off, int state)
 	    strcmp(c->host, t->host) != 0)
 		return 0;
 	tag = ctl_tag(name, off, NULL);
-	if (msg_part(v->msg) == NULL)
+	if (v->msg->parts == NULL)
 		return tag != '+' && tag != '-';
 	return state == RC_PENDING || tag != (state == RC_OK ? '-' : '+');
 }
@@ -715,7 +715,7 @@ refusal(unsigned long num, unsigned long off)
 		v = msg_next(v);
 	if (m == NULL)
 		return "no such message";
-	return v == NULL && msg_part(m) == NULL ? "no such recipient" :
+	return v == NULL && m->parts == NULL ? "no such recipient" :
 	    "refused: it was not given to this agent or is finished";
 }
 

@@ -332,25 +332,6 @@ struct part {
 	long	read;		/* mono; when some of it was last read */
 };
 
-/*
- * details: the rarely needed part of a message.  Owned by its message.  Found
- * in O(1).  Without memory for it mail is delivered, but without warnings.
- */
-struct details {
-	struct message *msg;
-	struct job *jobs;	/* order.c's */
-	struct part *parts;	/* by channel; NULL: all of it is in core */
-	int	warned;		/* seconds; age when last looked for delays */
-	unsigned long warn;	/* offset where that look goes on, bytes; 0:
-				 * there is none now */
-	int	late;		/* it has found delayed recipients */
-	int	since;		/* mono; when it was loaded */
-	unsigned extra;		/* recipients in core beyond the minimum */
-	const char *why;	/* skipped: a constant text */
-	int	pid;		/* ... that has a lock on it, 0: none */
-	int	pid_since;	/* ... mono; when it was first seen */
-};
-
 /* What is done with a message's files at its end; from END_DROP on nothing more
  * is delivered, and no DSN is sent. */
 enum msg_end { END_REMOVE, END_ASIDE, END_ASIDE_DOUBLE,	/* a double bounce */
@@ -369,7 +350,9 @@ enum msg_end { END_REMOVE, END_ASIDE, END_ASIDE_DOUBLE,	/* a double bounce */
  */
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
-	struct details *details;	/* or NULL */
+	struct job *jobs;	/* order.c's */
+	struct part *parts;	/* by channel; NULL: all of it is in core */
+	const char *why;	/* skipped: a constant text; or NULL */
 	struct vertex *vertices;	/* linked by other, OUT ones too */
 	struct vertex first;	/* one of them, while it has a msg */
 	unsigned long loaded;	/* value of q.events when it was first loaded,
@@ -380,6 +363,13 @@ struct message {
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
 	struct spool_time time;	/* of the message file, for its id */
+	int	since;		/* mono; when it was last loaded */
+	int	warned;		/* seconds; age when last looked for delays */
+	unsigned warn;		/* offset where that look goes on, bytes; 0:
+				 * there is none now */
+	int	pid;		/* skipped: who has a lock on it, 0: nobody */
+	int	pid_since;	/* ... mono; when it was first seen */
+	unsigned extra;		/* recipients in core beyond the minimum */
 	unsigned nfed;		/* vertices with agents */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */
@@ -390,6 +380,7 @@ struct message {
 				 * age, not at their beginning */
 	unsigned away : 1;	/* it is not in core */
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
+	unsigned late : 1;	/* the look for delays has found some */
 	/* for DSNs */
 	unsigned diags : 1;	/* it was loaded with diagnostic lines on which
 				 * no DSN was sent */

@@ -432,9 +432,8 @@ show_jobs(char *s, size_t size)
 
 	text_init(&t, s, size);
 	for (i = 0; i < nmsgs; i++)
-		if (msgs[i].m != NULL && msgs[i].m->details != NULL &&
-		    msgs[i].m->details->jobs != NULL)
-			js[n++] = msgs[i].m->details->jobs;
+		if (msgs[i].m != NULL && msgs[i].m->jobs != NULL)
+			js[n++] = msgs[i].m->jobs;
 	qsort(js, (size_t)n, sizeof(js[0]), by_key);
 	for (i = 0; i < n; i++)
 		text_add(&t, "%s%lu(avail=%ld used=%ld lvl=%u left=%ld)",

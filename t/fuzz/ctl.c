@@ -129,14 +129,14 @@ read_rest(struct message *m, long size)
 	unsigned parts = 1;
 	struct part *p;
 
-	for (p = msg_part(m); p != NULL; p = p->other)
+	for (p = m->parts; p != NULL; p = p->other)
 		for (; p->unread > 0; parts++) {
 			fuzz_must(parts <= m->nr, "there is an end to it");
 			load_more(p, 1 + parts % 3);
 			check_message(m, size);
 		}
 	/* what gave way comes in again, before or between the others */
-	for (p = msg_part(m); p != NULL; p = p->other) {
+	for (p = m->parts; p != NULL; p = p->other) {
 		p->next = 0;
 		p->unread = p->evicted;
 		p->evicted = 0;
