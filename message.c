@@ -551,17 +551,6 @@ msg_want_by(struct vertex *v, double at)
 	}
 }
 
-void
-msg_keep_reason(struct vertex *v, unsigned long off, const char *text)
-{
-	struct rcpt *r = rcpt_at(v, off);
-
-	if (r == NULL && (is_full() || (r = add_out(v, off)) == NULL))
-		return;
-	r->alone = 1;
-	reason_set(r, text);
-}
-
 /* ---- words for the log ------------------------------------------------- */
 
 /* Lines in a row are often on the same message, so the last id is kept. */
@@ -645,14 +634,22 @@ msg_from(const struct ctl *c)
 }
 
 void
-msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
+msg_reason(struct vertex *v, unsigned long off, const char *reason)
 {
-	if (*reason == '\0' || reason_set(r, reason) == 0)
+	struct rcpt *r = rcpt_at(v, off);
+
+	if (*reason == '\0')
 		return;
+	if (r == NULL && !is_full())
+		r = add_out(v, off);
+	if (r != NULL) {
+		r->alone = r->state == RC_OUT;
+		if (reason_set(r, reason) == 0)
+			return;
+	}
 	log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
-	    msg_id(v->msg), (unsigned long)r->off,
-	    v->thread->ring->chan->name, v->thread->host,
-	    who_is(v, r->off, NULL), reason);
+	    msg_id(v->msg), off, v->thread->ring->chan->name, v->thread->host,
+	    who_is(v, off, NULL), reason);
 }
 
 /* ---- warnings ---------------------------------------------------------- */

@@ -181,14 +181,13 @@ void	msg_return(struct message *);
 int	msg_out(struct vertex *, double until);
 /* One that is OUT is wanted at that time, mono, at the latest. */
 void	msg_want_by(struct vertex *, double at);
-/* Keeps the reason of a recipient of the vertex that is not in core. */
-void	msg_keep_reason(struct vertex *, unsigned long off, const char *text);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
  * far as there is room. */
 void	reason_all(const struct vertex *, struct text *);
-/* The vertex's recipient was deferred for this reason; "": none was given, and
- * it keeps the one before.  A text that core cannot keep is logged. */
-void	msg_reason(const struct vertex *, struct rcpt *, const char *);
+/* The vertex's recipient at off, in core or not, was deferred for this reason;
+ * "": none was given, and it keeps the one before.  A text that core cannot
+ * keep is logged. */
+void	msg_reason(struct vertex *, unsigned long off, const char *);
 /* When a warning of its delay may be due, mono; FAR_OFF: never. */
 double	msg_late_at(const struct message *);
 /* Reads on in the file, at most *most recipients, lowers that by their number,

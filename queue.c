@@ -137,7 +137,7 @@ fail_on_disk(const struct vertex *v, unsigned long off, const char *status,
  * older scheduler or another agent may have written, and its time in when[]: 0,
  * or -1 when the file cannot be read now. */
 static int
-read_reasons(const struct vertex *v, long *when)
+read_reasons(struct vertex *v, long *when)
 {
 	struct rcpt *r, *end = v->r + v->nr;
 	struct diags n;
@@ -154,7 +154,7 @@ read_reasons(const struct vertex *v, long *when)
 		/* a crash may have lost the tag of one that had expired */
 		s = strstr(n.text, REASON_MARK);
 		s = s == NULL ? n.text : s + sizeof(REASON_MARK) - 1;
-		msg_reason(v, r, s + strspn(s, "\r "));
+		msg_reason(v, n.off, s + strspn(s, "\r "));
 		when[r - v->r] = n.when;
 	}
 	if (err == 0)
@@ -775,10 +775,8 @@ deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
 	if (r != NULL) {
 		v->by.deferrals += !r->counted;
 		r->counted = 1;
-		msg_reason(v, r, text);
-	} else if (*text != '\0') {
-		msg_keep_reason(v, off, text);
 	}
+	msg_reason(v, off, text);
 	if (host & HOST_BAD)
 		reason_copy(&t->reason, text);
 	v->host |= host;
@@ -1089,7 +1087,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_PENDING) {
 			if (!r->counted && reason != NULL)
-				msg_reason(v, r, reason);
+				msg_reason(v, r->off, reason);
 			r->counted = 0;
 		}
 	if (reason != NULL) {

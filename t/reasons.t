@@ -297,6 +297,18 @@ put "$po" 135-1 tell h one
 wait_log 'deferred msg=135-1 ' 20
 is 'recipients that expire make room' "$(said 135-1)" '451 greylisted'
 sched_stop
+
+fresh
+says one deferred '451 greylisted'
+says two deferred '451 greylisted'
+says three deferred '453 three'
+put "$po" 136-1 tell h one tell h two tell h three
+ok 'the scheduler starts with room for one reason and two recipients' \
+    start 'expiry=1h' 'PARAMreasons 1' 'PARAMrecipients 2' 'PARAMrcptminimum 2'
+wait_log 'deferred msg=136-1 ' 20
+like 'a reason without room of a recipient not in core is in the log' \
+    "$(lines ' reason msg=136-1')" 'channel=tell host=h to=three 453 three$'
+sched_stop
 is 'the scheduler ends well' $sched_rc 0
 
 fresh
