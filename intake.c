@@ -1008,10 +1008,10 @@ load_more(struct part *p, unsigned most)
 		    p->next, c.why != NULL ? c.why : "it cannot be read now");
 	if (more >= 0) {
 		update_part(p, &c, more);
-	} else {
-		p->evicted -= reading.early;
-		p->unread = p->unread > reading.n ? p->unread - reading.n : 1;
-		p->later = NOW + AGAIN;
+	} else {	/* the rest is left to a reread */
+		p->evicted += less(p->unread, reading.n + reading.early);
+		p->unread = 0;
+		p->again = NOW + AGAIN;
 	}
 	q_arrived(m);
 	if (gone)

@@ -137,7 +137,7 @@ place_part(struct part *p)
 {
 	struct message *m = p->msg;
 	unsigned own = q.config->rcptminimum + m->extra;
-	double at = p->unread == 0 && p->again > p->later ? p->again : p->later;
+	double at = p->unread > 0 ? NEVER : p->again;
 
 	if (p->unread + p->evicted == 0 ||
 	    (m->held && m->cancel == CANCEL_NONE))

@@ -313,9 +313,9 @@ struct vertex {
  *
  * A large file is read in parts, for each channel from a place of its own.
  * Recipients of the channel from next on are unread; they were counted when the
- * message was loaded.  Evicted recipients wait for the next reading from the
- * start of the file, a reread.  The next part to be read is found in O(log
- * parts), and O(channels) for each channel.
+ * message was loaded.  Evicted recipients, and those that could not be read,
+ * wait for the next reading from the start of the file, a reread.  The next
+ * part to be read is found in O(log parts), and O(channels) for each channel.
  */
 struct part {
 	struct message *msg;
@@ -327,7 +327,6 @@ struct part {
 	struct timer turn;	/* in chan->parts: it can be read on */
 	unsigned long next;	/* offset where reading goes on, bytes */
 	long	again;		/* mono; evicted > 0: no reread before that */
-	long	later;		/* mono; nothing is read before that */
 	long	checked;	/* mono; when it last evicted what cannot go */
 	long	read;		/* mono; when some of it was last read */
 };
