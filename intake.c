@@ -140,6 +140,26 @@ less(unsigned a, unsigned b)
 	return a > b ? a - b : 0;
 }
 
+/* The part of the message for a channel, made when there is none: NULL without
+ * memory. */
+static struct part *
+part_for(struct message *m, struct chan *c)
+{
+	struct part *p = m->parts;
+
+	while (p != NULL && p->chan != c)
+		p = p->other;
+	if (p != NULL || heap_room(&c->parts, c->nparts + 1) < 0 ||
+	    (p = mem_get(sizeof(*p))) == NULL)
+		return p;
+	p->msg = m;
+	p->chan = c;
+	p->other = m->parts;
+	m->parts = p;
+	c->nparts++;
+	return p;
+}
+
 /* The share of a channel. */
 static unsigned
 share(void)
@@ -167,18 +187,6 @@ pool_room(const struct chan *c)
 	return all == 0 ? UINT_MAX : room;
 }
 
-/* Gives a message that has preempted others its part of PARAMrcptextra. */
-static void
-take_extra(struct message *m)
-{
-	unsigned rest = less(q.config->rcptextra, q.extra);
-
-	if (!m->preempts || m->extra > 0)
-		return;
-	m->extra = rest - rest / 2;
-	q.extra += m->extra;
-}
-
 /* The number of recipients that must fit to read the part on: PARAMrefill, or
  * more for a message with many vertices, but not more than half of the share,
  * so that the channel does not run out of work; 0 after PARAMrefilldelay. */
@@ -204,7 +212,10 @@ wanted(const struct part *p)
 	unsigned own, n = 0, pool = pool_room(p->chan);
 	unsigned room = less(share(), p->chan->rcpts);
 
-	take_extra(m);
+	if (m->preempts && m->extra == 0) {	/* half of what is left */
+		m->extra = (less(q.config->rcptextra, q.extra) + 1) / 2;
+		q.extra += m->extra;
+	}
 	own = q.config->rcptminimum + m->extra;
 	if (m->rcpts <= own / 2)
 		n = own - m->rcpts;
@@ -315,7 +326,7 @@ evict_ready(struct message *m, unsigned most, unsigned its)
 		if (v->state == V_READY && v->cancel == CANCEL_NONE &&
 		    !th_is_dsn(v->thread) &&
 		    v->thread->ring->chan->rcpts > its &&
-		    (p = msg_part_for(m, v->thread->ring->chan)) != NULL)
+		    (p = part_for(m, v->thread->ring->chan)) != NULL)
 			evict_vertex(p, v, now.mono);
 	}
 }
@@ -535,7 +546,7 @@ static int
 count_unread(struct message *m, const struct ctl *c)
 {
 	struct chan *chan = th_chan(c->channel);
-	struct part *p = chan == NULL ? NULL : msg_part_for(m, chan);
+	struct part *p = chan == NULL ? NULL : part_for(m, chan);
 
 	if (p == NULL)
 		return -1;

@@ -77,25 +77,6 @@ msg_find(unsigned long num, const struct message *after)
 	return l == NULL ? NULL : OWNER(struct message, link, l);
 }
 
-struct part *
-msg_part_for(struct message *m, struct chan *c)
-{
-	struct part *p = m->parts;
-
-	while (p != NULL && p->chan != c)
-		p = p->other;
-	if (p != NULL ||
-	    heap_room(&c->parts, c->nparts + 1) < 0 ||
-	    (p = mem_get(sizeof(*p))) == NULL)
-		return p;
-	p->msg = m;
-	p->chan = c;
-	p->other = m->parts;
-	m->parts = p;
-	c->nparts++;
-	return p;
-}
-
 unsigned
 msg_rest(const struct message *m)
 {

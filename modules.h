@@ -143,8 +143,6 @@ int	held_set(int address, const char *text, int on);
 /* The first message in core with this number, or the next one behind that;
  * NULL: there is none. */
 struct message *msg_find(unsigned long num, const struct message *after);
-/* Its part for a channel, made when there is none: NULL without memory. */
-struct part *msg_part_for(struct message *, struct chan *);
 /* Its recipients that are unread or evicted. */
 unsigned msg_rest(const struct message *);
 /* Places the parts again, after a change that decides when they are read on;
