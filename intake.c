@@ -605,7 +605,6 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->why = NULL;
 	m->since = NOW;
 	if (m->loaded == 0) {
-		m->loaded = ++q.events;
 		m->warned = -1;
 		m->born = NOW - age_of(st->st_mtime);
 		m->aged = !q.loaded || spool_was_offered(c->name, st->st_ctime);
@@ -617,7 +616,7 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->dsn_newer = m->diags = c->ndiag > 0;
 	m->dsn_due = m->failed || m->dsn_newer;
 	m->verbose = c->has_verbose != 0;
-	m->warning = c->has_warning != 0;
+	m->late = c->has_warning != 0;
 }
 
 static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
@@ -789,7 +788,7 @@ load(struct ctl *c, const char *name, struct message *m)
 {
 	static const char no_memory[] = "there is no memory for it";
 	struct stat st;
-	int place, new;
+	int place;
 
 	if (ctl_open(c, name, -1) < 0)
 		return m;
@@ -802,7 +801,6 @@ load(struct ctl *c, const char *name, struct message *m)
 		return m;
 	}
 	m = message_of(c, m);
-	new = m != NULL && m->loaded == 0;
 	if (m == NULL || read_all(c, m) < 0)
 		not_now(c, no_memory);
 	if (c->why == NULL) {
@@ -813,16 +811,12 @@ load(struct ctl *c, const char *name, struct message *m)
 		if (spool_remove(c->name) < 0)
 			not_now(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
-		if (enter(m, c, &st) == 0) {
-			q.total.accepted += new && m->nr > 0;
+		if (enter(m, c, &st) == 0)
 			return NULL;
-		}
 		not_now(c, no_memory);
 	}
 	if (m != NULL)
 		undo(m);
-	if (new)
-		m->loaded = 0;
 	return m;
 }
 

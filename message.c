@@ -797,9 +797,7 @@ utc(void)
 	struct tm *tm;
 
 	if (now.wall != last && (tm = gmtime(&now.wall)) != NULL &&
-	    text_fmt(stamp, sizeof(stamp), "%04d-%02d-%02dT%02d:%02d:%02dZ",
-	    tm->tm_year + 1900, tm->tm_mon + 1, tm->tm_mday, tm->tm_hour,
-	    tm->tm_min, tm->tm_sec) == 0)
+	    strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", tm) > 0)
 		last = now.wall;
 	return stamp;
 }

@@ -622,6 +622,10 @@ q_add(struct message *m)
 	if (heap_room(&q.expire, q.messages.n + 1) < 0)
 		return -1;
 	msg_return(m);
+	if (m->loaded == 0) {
+		m->loaded = ++q.events;
+		q.total.accepted += m->nr > 0;
+	}
 	while ((twin = msg_find(num, twin)) != NULL)
 		m->twin = twin->twin = 1;
 	m->over = m->nr == 0;	/* all were done when it was read */
@@ -631,8 +635,8 @@ q_add(struct message *m)
 	q.nkept += m->held;
 	if (q.messages.n > q.peak_messages)
 		q.peak_messages = q.messages.n;
-	if (!m->over && m->warning)
-		add_dsn(m, "delay", 0);
+	if (!m->over && m->late && add_dsn(m, "delay", 0) == 0)
+		m->late = 0;
 	q_arrived(m);
 	return 0;
 }

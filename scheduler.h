@@ -379,7 +379,8 @@ struct message {
 				 * age, not at their beginning */
 	unsigned away : 1;	/* it is not in core */
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
-	unsigned late : 1;	/* the look for delays has found some */
+	unsigned late : 1;	/* its file has warnings that are not sent: of
+				 * the look for delays, or left by a crash */
 	/* for DSNs */
 	unsigned diags : 1;	/* it was loaded with diagnostic lines on which
 				 * no DSN was sent */
@@ -388,8 +389,6 @@ struct message {
 	unsigned dsn_newer : 1;	/* ... recipients are done since the agent last
 				 * got it */
 	unsigned verbose : 1;	/* has a v line */
-	unsigned warning : 1;	/* it was loaded with a warning that was not
-				 * sent, as after a crash */
 	unsigned swept : 1;	/* is on the sweep's list */
 	unsigned over : 1;	/* all recipients are done; that is logged */
 	unsigned end : 3;	/* enum msg_end */
