@@ -788,7 +788,8 @@ msg_statlog(void)
 	return -1;
 }
 
-/* This second in UTC, as 2026-11-22T09:10:11Z. */
+/* This second in UTC, as 2026-11-22T09:10:11Z.  strftime would add 15 KB of
+ * libc. */
 static const char *
 utc(void)
 {
@@ -797,7 +798,9 @@ utc(void)
 	struct tm *tm;
 
 	if (now.wall != last && (tm = gmtime(&now.wall)) != NULL &&
-	    strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", tm) > 0)
+	    text_fmt(stamp, sizeof(stamp), "%04d-%02d-%02dT%02d:%02d:%02dZ",
+	    tm->tm_year + 1900, tm->tm_mon + 1, tm->tm_mday, tm->tm_hour,
+	    tm->tm_min, tm->tm_sec) == 0)
 		last = now.wall;
 	return stamp;
 }
