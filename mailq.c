@@ -519,9 +519,13 @@ take_seconds(int argc, char **argv)
 static int
 take_filter(void)
 {
-	const char *why = pat_read(want.filter, &want.patterns);
+	const char *bad = pat_read(want.filter, &want.patterns);
+	char why[MQ_WHY_MAX];
 
-	return why != NULL ? usage(why) : 0;
+	if (bad == NULL)
+		return 0;
+	text_fmt(why, sizeof(why), "-f %.200s: %s", want.filter, bad);
+	return usage(why);
 }
 
 /* Where the scheduler's log is, unless it was named. */

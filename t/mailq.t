@@ -1137,7 +1137,8 @@ is 'two hosts are an error' "$rc" 64
 mailq -q "$tmp/q" -p 1
 is 'two ways to ask are an error' "$rc" 64
 mailq -f '['
-is 'a bad pattern of -f is an error' "$rc" 64
+is 'a bad pattern of -f is an error that names it' \
+    "$rc $(sed 1q "$tmp/err")" '64 mailq: -f [: the closing ] is missing'
 mailq -V
 like '-V prints the version' "$rc $(out)" '^0 mailq [0-9]'
 if [ -w /dev/full ]; then
