@@ -853,10 +853,11 @@ leave(struct thread *t)
 	q.nthreads--;
 	REMOVE(q.all, t, next, prev);
 	APPEND(q.unused, t, next, prev);
-	/* those that the file brings at the start are not too many */
+	/* those that the file brings at the start, used before it, are not too
+	 * many; a coarse clock is still at 0 then */
 	if (t->local)
 		forget(t);
-	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used > 0)
+	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used >= 0)
 		forget(q.unused);
 }
 
