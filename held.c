@@ -47,11 +47,12 @@ hold_new(int address, const char *text)
 {
 	struct hold *h = mem_get(sizeof(*h) + strlen(text));
 
-	if (h != NULL)
-		strcpy(h->text, text);
-	if (h != NULL && address && pat_read(text, &h->patterns) != NULL) {
+	if (h == NULL)
+		return NULL;
+	strcpy(h->text, text);
+	if (address && pat_read(text, &h->patterns) != NULL) {
 		free(h);
-		h = NULL;
+		return NULL;
 	}
 	return h;
 }
