@@ -545,10 +545,10 @@ alive(long pid)
 	return pid > 1 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-/* Is a process with this number at work on the file?  See the essay.  Whether
- * it has its fcntl lock is not always known: there are no locks; the lock on
- * that byte is another's, which may be anybody who can read the file; or the
- * process is one of another machine or container and has no number here. */
+/* Is a process with this number at work on the file?  See the essay.  Its fcntl
+ * lock cannot be seen if the system has no locks, if another process has a lock
+ * on that byte, as anybody may who can read the file, or if the process is on
+ * another machine or in a container and has no number here. */
 static int
 is_believed(const struct ctl *c, long pid)
 {
