@@ -390,6 +390,8 @@ void
 dsn_header(struct dsn *d, const char *sender, const char *subject,
     const char *rest, const char *more)
 {
+	/* the file number of a DSN that is gone may be used again */
+	static unsigned long count;
 	char ours[FORM_LINE], line[FORM_LINE + 300];
 	const char *to = can_get_dsn(sender) ? sender : "postmaster";
 	FILE *f = d->post.f;
@@ -406,8 +408,9 @@ dsn_header(struct dsn *d, const char *sender, const char *subject,
 	dsn_field(f, "Subject", line);
 	fputs(more, f);
 	fprintf(f, "Date: %s\n", dsn_date((long)now.wall));
-	fprintf(f, "Message-ID:\n <%lu.%lu.%lu@%s>\n", (unsigned long)now.wall,
-	    (unsigned long)getpid(), d->post.num, d->name);
+	fprintf(f, "Message-ID:\n <%lu.%lu.%lu.%lu@%s>\n",
+	    (unsigned long)now.wall, (unsigned long)getpid(), d->post.num,
+	    count++, d->name);
 	fputs("Auto-Submitted: auto-replied\nMIME-Version: 1.0\n", f);
 	fprintf(f, "Content-Type: multipart/report; "
 	    "report-type=delivery-status;\n\tboundary=\"%s\"\n", d->boundary);

@@ -237,11 +237,13 @@ spool_id(const char *name, const struct spool_time *at, const char *path,
 static char host_name[MAILNAME_SIZE];
 
 /* Labels of letters, digits, '-' and '_', with dots between. */
-static int
-is_name(const char *s)
+int
+mailname_good(const char *s)
 {
 	size_t n;
 
+	if (strlen(s) >= MAILNAME_SIZE)
+		return 0;
 	do {
 		for (n = 0; isalnum((unsigned char)s[n]) || s[n] == '-' ||
 		    s[n] == '_'; n++)
@@ -256,8 +258,10 @@ is_name(const char *s)
 static int
 take(const char *s)
 {
-	return s != NULL && text_fmt(host_name, sizeof(host_name), "%s", s) ==
-	    0 && is_name(host_name);
+	if (s == NULL || !mailname_good(s))
+		return 0;
+	strcpy(host_name, s);
+	return 1;
 }
 
 /* The first word of the file, or NULL. */

@@ -18,7 +18,8 @@
  * Bytes that could forge a second line or disturb a terminal are shown as \ooo.
  * Lines collect in a buffer until log_flush writes them.  A loop calls it
  * before it sleeps: a busy pass costs one write, and an idle daemon holds
- * nothing back.  Errors are written at once.  A second descriptor may get each
+ * nothing back.  Errors are written at once.  Until a file is open, lines go to
+ * standard error, and are kept for the file.  A second descriptor may get each
  * line, too, as far as it takes lines without waiting.
  *
  * Only clock_read reads the two clocks.  mono never jumps.  Without
@@ -340,27 +341,20 @@ int log_copy = -1;
 static struct {
 	int	fd;		/* where lines go; 2 until log_file */
 	unsigned long lost;	/* lines that it did not take */
-	size_t	held;		/* bytes in buf */
+	size_t	held;		/* bytes in buf ... */
+	size_t	said;		/* ... of which these are written to 2, and kept
+				 * for the file */
 	char	buf[8192];
-} lg = { 2, 0, 0, "" };
-
-/* The old file stays in use if the new one cannot be opened, so that a reload
- * with a wrong name loses no line. */
-int
-log_file(const char *path)
-{
-	log_flush();
-	return fd_append(&lg.fd, path);
-}
+} lg = { 2, 0, 0, 0, "" };
 
 void
 log_flush(void)
 {
-	size_t n = lg.held;
+	size_t n = lg.held - lg.said;
 
-	lg.held = 0;
-	if (n > 0)
-		fd_write(lg.fd, lg.buf, n);	/* an error cannot be logged */
+	if (n > 0)		/* an error cannot be logged */
+		fd_write(lg.fd, lg.buf + lg.said, n);
+	lg.held = lg.said = lg.fd == 2 ? lg.held : 0;
 }
 
 /* Local time as YYYYMMDDhhmmss.  It is computed again only when the second
@@ -422,6 +416,22 @@ copy_line(const char *line, size_t n)
 		log_warn("syslog lost=%lu lines that it did not take", lost);
 }
 
+/* The old file stays in use if the new one cannot be opened, so that a reload
+ * with a wrong name loses no line.  The first one gets the lines of the start,
+ * too, and so does the second descriptor: perhaps nobody saw standard error. */
+int
+log_file(const char *path)
+{
+	log_flush();
+	if (fd_append(&lg.fd, path) < 0)
+		return -1;
+	if (lg.held > 0)
+		copy_line(lg.buf, lg.held);
+	lg.said = 0;
+	log_flush();
+	return 0;
+}
+
 /* Writes the stamp, which needs no escapes, and the line, which may contain
  * anybody's bytes. */
 static void
@@ -446,8 +456,10 @@ log_line(int level, const char *f, va_list ap)
 		line[--t.len] = '\0';
 	line[t.len++] = '\n';
 	copy_line(line, t.len);
-	if (lg.held + t.len > sizeof(lg.buf))
+	if (lg.held + t.len > sizeof(lg.buf)) {
 		log_flush();
+		lg.held = lg.said = 0;
+	}
 	memcpy(lg.buf + lg.held, line, t.len);
 	lg.held += t.len;
 	if (level <= L_WARN)

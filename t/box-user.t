@@ -79,6 +79,27 @@ is 'after a program that hung, jobs for several do not run his programs' \
     "$(wc -l <"$tmp/hung" | tr -d ' ') $(grep -c 'deferred ' "$tmp/out"
     ) $(grep -c 'did not wait' "$tmp/out") $(grep -c 'ok3' "$tmp/out")" \
     '1 6 5 6'
+# A home directory that does not answer, before the program starts.
+if [ "$me" -ne 0 ] || [ "$(strace -f -o /dev/null -e trace=chdir \
+    -e inject=chdir:delay_enter=1000 sh -c 'cd / && echo x' 2>/dev/null)" != x ]
+then
+	skip 'a program that hung before its start is not run for several' \
+	    'not root, or no strace that can delay'
+else
+	for n in 12 13 14; do
+		message $n-1 '"|exit 0"' free$n
+	done
+	for n in 12 13 14; do
+		printf '%s-1\t-\n' $n
+	done >"$tmp/jobs"
+	(cd "$po/transport" && ulimit -n 64 &&
+	    exec strace -f -o /dev/null -e trace=chdir \
+	    -e inject=chdir:delay_enter=3000000 "$A" -0 -n -d "$mail" -t 1) \
+	    <"$tmp/jobs" >"$tmp/out" 2>&1
+	is 'a program that hung before its start is not run for several' \
+	    "$(grep -c "4\.2\.0.*longer than 1s" "$tmp/out") $(grep -c \
+	    'did not wait' "$tmp/out") $(grep -c 'ok3' "$tmp/out")" '1 2 3'
+fi
 message 18-1 '"|echo >>'"$tmp/hung; sleep 60"'"'
 like 'a job for one program runs it' "$(deliver 18-1 -t 1)" 'longer than 1s'
 kill $bg_pid
@@ -110,6 +131,10 @@ lock 'an old lock with a number alone, of a living process, stays' \
     "$$" "$taken" 197001020000
 lock 'a lock that should be held by fcntl, and is not, is removed' \
     "$$:$here fcntl" "$free"
+printf '%s\n' "$$:$here fcntl" >"$mail/st.lock"
+message 20-1 st
+like 'a lock that is removed is tried again without a wait' \
+    "$(deliver 20-1 -w 0)" "$free"
 printf '%s\n' "$$:$here fcntl" >"$mail/st.lock"
 bg "$top/t/held" -g "$mail/st.lock" >"$tmp/guard"
 wait_for 20 grep guard "$tmp/guard"

@@ -118,6 +118,25 @@ is 'each of many senders gets his recipients and their header' \
 	echo
     done | sort | tr '\n' ,)" \
     'a@a.example u1 u2 first ,a@a.example u6 second ,b@a.example u3 first ,c@a.example u4 first ,d@a.example u5 second ,'
+# Each DSN goes before the next one is made, and leaves it its file number.
+for n in 1 2 3 4 5 6 7 8; do
+	failed 12$n-1
+done
+rm -f "$po/router/"*
+mkfifo "$tmp/in" "$tmp/answers"
+(cd "$po/transport" && exec "$D") <"$tmp/in" >"$tmp/answers" &
+exec 8>"$tmp/in" 9<"$tmp/answers"
+for n in 1 2 3 4 5 6 7 8; do
+	printf '%s\n' "12$n-1${tab}failure" >&8
+	while read -r said <&9 && [ "$said" = '#hungry' ]; do
+		:
+	done
+	sed -n '/^Message-ID:/{n;p;q;}' "$po/router/"*
+	rm "$po/router/"*
+done >"$tmp/ids"
+exec 8>&- 9<&-
+wait
+is 'no two DSNs have the same Message-ID' "$(sort -u "$tmp/ids" | grep -c '<')" 8
 failed 105-1
 failed 106-1
 printf '105-1\tfailure\n106-1\tfailure\n106-1\tsuccess\n' >"$tmp/lines"

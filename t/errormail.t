@@ -129,6 +129,12 @@ of it
 
 --=_B--"
 
+simple nosuchuser
+touch -t 197001020304.05 "$po/queue/10-1"
+job >/dev/null
+is 'a time of arrival without a clock is left out' \
+    "$(dsn | grep -c -e 'arrived here' -e '^Arrival-Date' -e 1970)" 0
+
 kind() {	# kind status subject
 	simple "$1"
 	job >/dev/null
@@ -142,6 +148,7 @@ kind norecipients 5.1.0 'no recipients'
 kind refused 5.7.1 refused
 kind loop 5.4.6 'mail loop'
 kind toobig 5.3.4 'message too big'
+kind toomany 5.5.3 'too many recipients'
 kind moon 5.0.0 'not deliverable'
 like 'the text names a kind that is not known' \
     "$(dsn)" '^The kind of error is: moon$'

@@ -193,6 +193,7 @@ else
 	A=$top/t/dnshold
 	echo '10 mx.example' >"$DNS/here.example.mx"
 	echo later >"$DNS/later.example.mx"
+	echo 2001:db8::1 >"$DNS/six.example.a"
 	chmod -R a+rX "$DNS"
 	holds 'ns with a record that is there' NS:here.example/MX
 	holds 'ns with a name that is none' ns:none.example/mx
@@ -200,6 +201,7 @@ else
 	    srv Any; do
 		holds "ns with the type $type" ns:none.example/$type
 	done
+	holds 'up with a name that has an IPv6 address only' up:six.example
 	waits 'ns with name servers that do not answer' ns:later.example/mx \
 	    'deferred no name server answers for later.example'
 
@@ -250,6 +252,12 @@ fi
 fails 'an unknown condition' moon:full '"moon:full" is a condition unknown'
 fails 'no condition' - '"-" is a condition unknown'
 
+put "$po" 11-1 hold time:$past a@b
+rm "$po/queue/11-1" && mkdir "$po/queue/11-1"
+like 'a message file that cannot be opened: the reason says so' \
+    "$(printf '11-1\ttime:%s\n' $past | (cd "$po/transport" && exec "$A"))" \
+    'deferred cannot open the message file: '
+rmdir "$po/queue/11-1"
 rmdir "$po/public"
 like 'without public/ the recipient is deferred' \
     "$(ask time:$past)" 'deferred its time has come, but'

@@ -166,6 +166,19 @@ ok 'all mail is delivered with maxthr=1' wait_for 30 po_empty "$po"
 is 'with maxthr=1 boxes are served one after the other' "$(most_at_once)" 1
 sched_stop
 
+# 0 is the default, not a limit.
+: >"$tmp/done"
+: >"$tmp/stuck.anna"
+config maxthr=0
+ok 'the scheduler starts with maxthr=0' sched_start "$po" "$tmp/cf"
+put "$po" 187-1 local - anna
+ok 'with maxthr=0 an agent is at a box' wait_for 20 grep 'begin anna' "$tmp/done"
+put "$po" 188-1 local - bert
+ok 'with maxthr=0 other boxes do not wait for it' wait_for 20 ended bert 1
+rm "$tmp/stuck.anna"
+ok 'all mail is delivered with maxthr=0' wait_for 30 po_empty "$po"
+sched_stop
+
 # A reload that sets it does not make destinations with one name of boxes that
 # wait.
 config

@@ -88,6 +88,14 @@ like 'mailq -j shows skipped messages' "$(queue -j)" \
     '"message":"101-1".*"state":"skipped".*"reason":"a recipient is locked'
 unlike 'mailq does not call a queue of skipped messages empty' \
     "$(queue)" 'empty'
+like 'filters of messages find a skipped message' "$(queue from=sender older=0)" \
+    '3 messages, .*; 3 skipped'
+like 'sender, size and age of a skipped message are known' \
+    "$(queue -j from=sender)" '"101-1".*"sender":"sender","size":14,"age":[0-9]'
+for i in -s -S; do
+	like "skipped messages are counted below mailq $i" "$(queue $i)" \
+	    '^3 messages, .*; 3 skipped$'
+done
 
 # The tag of an agent that died with the machine, and its number has come back.
 put "$po" 106-1 stay h user

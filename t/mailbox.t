@@ -457,9 +457,13 @@ bad 'a program as control file'
 printf '%s\nm\n%s\n\n' "$(sed 4d "$tmp/whole")" "$rcpt luis 0" >"$tmp/bad"
 bad 'a control file with a recipient in a header'
 mkdir "$po/transport/72-1"
-is 'a directory as control file: #resync' "$(job 72-1 -)" '#resync 72-1'
+like 'a directory as control file: a note, and #resync' \
+    "$(job 72-1 - | tr '\n' ' ')" \
+    '^# cannot open the control file 72-1: .* #resync 72-1 $'
 ln -s 10-1 "$po/transport/73-1"
-is 'a link as control file: #resync' "$(job 73-1 -)" '#resync 73-1'
+like 'a link as control file: a note, and #resync' \
+    "$(job 73-1 - | tr '\n' ' ')" \
+    '^# cannot open the control file 73-1: .* #resync 73-1 $'
 is 'bad control files deliver nothing' "$(ls "$mail" | grep luis)" ''
 
 # ---- as root, for a real user ------------------------------------------------------
@@ -558,6 +562,48 @@ END_
 	wait $pid
 	lib_forget $pid
 	rm "$tmp/jobs"
+fi
+
+# The child is stopped when it has written all and has not synced it.
+stopped_at() {	# name form fsync
+	printf '%s\t-\n' "$1" | (cd "$po/transport" && exec strace -f \
+	    -o /dev/null -e trace=fsync -e "inject=fsync:signal=STOP:when=$3" \
+	    "$A" -d "$tmp/deep" -f "$2" -w 0) 2>&1 | grep -v '^#hungry$'
+}
+if [ "$(id -u)" -ne 0 ] || [ -z "$uid" ] || without NO_PWD ||
+    without NO_FSYNC || ! strace -f -o /dev/null -e trace=fsync \
+    -e inject=fsync:signal=STOP sh -c 'exit 0' 2>/dev/null; then
+	for i in 1 2 3 4; do
+		skip 'what a stopped delivery wrote is removed' \
+		    'not root, no user nobody, no fsync, or no strace'
+	done
+else
+	printf 'From x\n\nold\n\n' >"$tmp/deep/nobody/half"
+	chown nobody "$tmp/deep/nobody/half"
+	for n in 98 99; do
+		message $n-1 <<END_
+$rcpt nobody 0
+$head
+END_
+	done
+	like 'a delivery that is stopped behind its mbox is deferred' \
+	    "$(stopped_at 98-1 %u/half 1)" \
+	    '^98/[0-9]*.*deferred the delivery was stopped$'
+	if without NO_FTRUNCATE; then
+		skip 'a delivery that is stopped leaves the mbox as it was' \
+		    'no ftruncate'
+	else
+		is 'a delivery that is stopped leaves the mbox as it was' \
+		    "$(tail -n 2 "$tmp/deep/nobody/half")$(ls \
+		    "$tmp/deep/nobody" | grep half)" oldhalf
+	fi
+	rm -rf "$tmp/deep/nobody/in"/*/*
+	like 'a delivery that is stopped behind its Maildir is deferred' \
+	    "$(stopped_at 99-1 %u/in/ 2)" \
+	    '^99/[0-9]*.*deferred the delivery was stopped$'
+	is 'a delivery that is stopped leaves the Maildir as it was' \
+	    "$(ls "$tmp/deep/nobody/in/new" "$tmp/deep/nobody/in/tmp" |
+	    grep '^[0-9]')" ''
 fi
 
 # ---- leaving -----------------------------------------------------------------------

@@ -126,6 +126,8 @@ like 'a temporary error for the address of a host: deferred' \
     "$(go later)" '^deferall 4.4.3'
 like 'an unknown smart host: deferred' \
     "$(go x.example -R none.example)" '^deferall 4.3.5'
+like 'a temporary error for the address of a smart host: deferred' \
+    "$(go x.example -R later)" '^deferall 4.4.3 .*cannot be looked up now'
 
 # ---- this machine ---------------------------------------------------------------
 

@@ -306,13 +306,15 @@ for user in 1 2 3 4; do
 	echo "r           smtp [127.0.0.1]:$port $user@a 0"
 done >"$tmp/four"
 printf '%s\n' "$head" >>"$tmp/four"
-message 10-1 <"$tmp/four"
-is 'connection lost after the dot, two times: no other mail is deferred' \
-    "$(feed 10-1 -- -m 1 | sed 's/ .*not tried/ not tried/
-    s/ \[.* twice/ twice/; s/(.*//')" 'deferred 4.4.2 twice 
+for o in '' "-R [127.0.0.1]:$port"; do
+	message 10-1 <"$tmp/four"
+	is "lost after the dot, two times: no other mail is deferred: $o" \
+	    "$(feed 10-1 -- -m 1 $o | sed 's/ .*not tried/ not tried/
+	    s/ \[.* twice/ twice/; s/(.*//')" 'deferred 4.4.2 twice 
 deferred 4.4.2 twice 
 deferred not tried now, since this message to others broke the connection
 deferred not tried now, since this message to others broke the connection'
+done
 rules 'rcpt 550-5.1.1 no\n550-5.1.1 such\n550 5.1.1 user'
 one 10-1
 like "the reason has each line of the reply once" "$(send 10-1)" \

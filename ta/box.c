@@ -150,18 +150,20 @@ is_stale(int fd, const struct stat *st)
 	    pid < 2 || pid == (long)getpid() || is_gone(pid);
 }
 
-static void
+/* 1 if it was stale and is removed, or 0. */
+static int
 remove_stale(const char *lock)
 {
 	struct stat st, now_there;
-	int fd = fd_plain(lock, O_RDWR, &st);
+	int fd = fd_plain(lock, O_RDWR, &st), removed;
 
 	if (fd < 0)
-		return;
-	if (fd_lock(fd) == 0 && is_stale(fd, &st) &&
-	    lstat(lock, &now_there) == 0 && same_file(&st, &now_there))
-		unlink(lock);
+		return 0;
+	removed = fd_lock(fd) == 0 && is_stale(fd, &st) &&
+	    lstat(lock, &now_there) == 0 && same_file(&st, &now_there) &&
+	    unlink(lock) == 0;
 	close(fd);
+	return removed;
 }
 
 /* Writes the owner of the lock into it.  An error does no harm, as an empty
@@ -184,7 +186,7 @@ sign_lock(int fd)
 static int
 dot_lock(struct mail *m)
 {
-	int fd;
+	int fd, removed = 0;
 
 	for (;;) {
 		fd = open(m->lock, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -194,7 +196,8 @@ dot_lock(struct mail *m)
 			return 0;
 		if (errno != EEXIST)
 			return box_failed(m, "make", m->lock, errno);
-		remove_stale(m->lock);
+		if (remove_stale(m->lock) && ++removed == 1)
+			continue;	/* there may be no time for a nap */
 		if (!nap(m))
 			return box_refuse(m, "is locked by another program");
 	}
@@ -756,13 +759,20 @@ to_maildir(struct mail *m)
 	return 0;
 }
 
+/* It may be in new/ and not be synced there. */
 static int
 undo_maildir(struct mail *m)
 {
-	char tmp[PATH_SIZE + 300];
+	static const char *const part[] = { "tmp", "new" };
+	char path[PATH_SIZE + 300];
+	int i, bad = 0;
 
-	text_fmt(tmp, sizeof(tmp), "%stmp/%s", m->box, m->end->text);
-	return unlink(tmp) < 0 && errno != ENOENT ? -1 : 0;
+	for (i = 0; i < 2; i++) {
+		text_fmt(path, sizeof(path), "%s%s/%s", m->box, part[i],
+		    m->end->text);
+		bad |= unlink(path) < 0 && errno != ENOENT;
+	}
+	return bad ? -1 : 0;
 }
 
 /* ---- for the agent --------------------------------------------------- */

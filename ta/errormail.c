@@ -57,6 +57,9 @@ static const struct kind kinds[] = {
 	    "a loop between them." },
 	{ "toobig", "5.3.4", "message too big",
 	    "The message is larger than this host accepts." },
+	{ "toomany", "5.5.3", "too many recipients",
+	    "The message has more recipients than this host accepts at once,\n"
+	    "and none of them gets it.  Not all of them may be named here." },
 	{ "", "5.0.0", "not deliverable",
 	    "There is no route to this address." }
 };
@@ -191,6 +194,14 @@ is_like(const struct lib_rcpt *r, const struct lib_rcpt *first)
 	    r->hdr == first->hdr && lib_same(r->host, first->host);
 }
 
+/* The date of arrival, "" if the machine had none. */
+static const char *
+arrival(const struct report *r)
+{
+	return (long)r->job->arrived < SANE_WALL ? "" :
+	    dsn_date((long)r->job->arrived);
+}
+
 static void
 put_people(struct report *r)
 {
@@ -211,10 +222,11 @@ put_people(struct report *r)
 		fputs("The kind of error is:", f);
 		dsn_text(f, r->first->host, " ");
 	}
-	fprintf(f, "\nIt arrived here on %s.\n"
-	    "%s follows, after a part for programs.\n"
+	putc('\n', f);
+	if (*arrival(r) != '\0')
+		fprintf(f, "It arrived here on %s.\n", arrival(r));
+	fprintf(f, "%s follows, after a part for programs.\n"
 	    "There will be no further attempt.\n",
-	    dsn_date((long)r->job->arrived),
 	    r->head_only ? "Its header" : "The message");
 }
 
@@ -245,7 +257,8 @@ put_programs(struct report *r)
 	if (r->job->envid != NULL)
 		put_xtext(f, "Original-Envelope-Id", r->job->envid);
 	fprintf(f, "Reporting-MTA: dns; %s\n", r->d.name);
-	fprintf(f, "Arrival-Date: %s\n", dsn_date((long)r->job->arrived));
+	if (*arrival(r) != '\0')
+		fprintf(f, "Arrival-Date: %s\n", arrival(r));
 	for (p = r->first; p != NULL; p = p->next)
 		if (is_like(p, r->first))
 			put_recipient(r, p);

@@ -13,9 +13,9 @@
  *			minutes old, then the router tries again
  *	ns:NAME/TYPE	name servers answer for NAME's records of this type,
  *			also if there are none
- *	up:NAME		NAME has an address, asked with gethostbyname.  This is
- *			no ping: it waits for name servers to work again.  A
- *			child asks for ns and up, as nobody if we are root
+ *	up:NAME		NAME has an address, of IPv4 or IPv6.  This is no ping:
+ *			it waits for name servers to work again.  A child asks
+ *			for ns and up, as nobody if we are root
  *	script:PROG/ARG	a program of the administrator says so; ARG may be
  *			missing
  *	home:USER	the user's home directory is there, or there is no such
@@ -51,6 +51,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #ifndef NO_TCP
+#include <sys/socket.h>
 #include <netdb.h>
 #endif
 #ifndef NO_PWD
@@ -270,11 +271,21 @@ check_ns(struct verdict *v, const struct lib_job *job, const char *arg)
 		unfulfilled(v, "4.4.3", "no name server answers for %s", name);
 }
 
+/* In the child, whose end frees the list. */
 static int
 has_address(const char *name, int kind)
 {
+#ifndef NO_GETADDRINFO
+	struct addrinfo hint, *list;
+
+	memset(&hint, 0, sizeof(hint));
+	hint.ai_socktype = SOCK_STREAM;
+	(void)kind;
+	return getaddrinfo(name, NULL, &hint, &list) == 0;
+#else
 	(void)kind;
 	return gethostbyname(name) != NULL;
+#endif
 }
 
 static void

@@ -312,7 +312,7 @@ lib_read_only(const struct lib_job *job)
 static void
 work_on(struct lib_job *job, lib_work *work)
 {
-	char path[300];
+	char path[300], why[300];
 	struct stat st;
 
 	text_fmt(path, sizeof(path), "../queue/%s", job->name);
@@ -324,7 +324,9 @@ work_on(struct lib_job *job, lib_work *work)
 		return;
 	}
 	if (job->msg < 0) {
-		report_rest(job, X_TEMPFAIL, "4.3.0", strerror(errno));
+		text_fmt(why, sizeof(why), "cannot open the message file: %s",
+		    strerror(errno));
+		report_rest(job, X_TEMPFAIL, "4.3.0", why);
 		return;
 	}
 	job->arrived = st.st_mtime;
@@ -353,8 +355,10 @@ do_job(char *line)
 		*host++ = '\0';
 	job.ctl = -1;
 	if (name_in(line) != NULL &&
-	    text_fmt(job.name, sizeof(job.name), "%s", line) == 0)
-		job.ctl = fd_plain(line, O_RDWR, &st);
+	    text_fmt(job.name, sizeof(job.name), "%s", line) == 0 &&
+	    (job.ctl = fd_plain(line, O_RDWR, &st)) < 0 && errno != ENOENT)
+		lib_note("cannot open the control file %s: %s", line,
+		    strerror(errno));
 	if (job.ctl >= 0) {
 		job.num = name_num(job.name);
 		line_hold(job.ctl);	/* without it, the tags have to do */

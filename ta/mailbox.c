@@ -439,12 +439,15 @@ in_child(struct child *c, struct mail *m, int (*act)(struct mail *),
 static void
 undo(struct mail *m, const struct outcome *begun)
 {
+	double left = m->left;
 	struct child c;
 
 	*m->end = *begun;
+	m->left = UNDO_LIMIT / 2;
 	if (in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.bad != NULL ||
 	    c.end.code != 0)
 		lib_note("%s may have a part of a message", m->box);
+	m->left = left;
 }
 
 /* ---- who has made a job wait ------------------------------------------ */

@@ -203,13 +203,17 @@ check_end(struct job *j)
 static void
 check_time(struct job *j)
 {
+	int sig;
+
 	clock_read();
 	if (j->ended || j->killed || j->until == 0 || now.mono < j->until)
 		return;
 	j->run->late = 1;
 	j->killed = j->terminated;
 	j->terminated = 1;
-	kill(-j->pid, j->killed ? SIGKILL : SIGTERM);
+	sig = j->killed ? SIGKILL : SIGTERM;
+	if (kill(-j->pid, sig) < 0)	/* it may lead no group yet */
+		kill(j->pid, sig);
 	j->until = now.mono + KILL_DELAY;
 	j->nap = NAP_LEAST;
 }
@@ -320,7 +324,7 @@ make_pipes(int fd[4])
 
 /* Waits until the program is executed: 0, or errno.  Before the exec the child
  * may hang, for example in a home directory that does not answer, or be stopped
- * by its user. */
+ * by its user; then it is killed like a program. */
 static int
 exec_error(struct job *j, int report)
 {
@@ -329,19 +333,15 @@ exec_error(struct job *j, int report)
 	int err = 0;
 	long n;
 
-	for (n = 0; n <= 0; clock_read()) {
+	do {
 		check_end(j);
-		if (j->until > 0 && now.mono >= j->until) {
-			if (!j->ended)
-				kill(j->pid, SIGKILL);
-			return ETIMEDOUT;
-		}
+		check_time(j);
 		FD_ZERO(&in);
 		FD_SET(report, &in);
 		tv.tv_sec = 0;
 		tv.tv_usec = 100000L;
 		n = select(report + 1, &in, NULL, NULL, &tv);
-	}
+	} while (n <= 0);
 	do
 		n = (long)read(report, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);

@@ -18,9 +18,9 @@
  * Addresses are tried in turn until one greets us and accepts EHLO or HELO.  A
  * job tries at most ADDRS of them, and at most SESSIONS of those that accept
  * the connection, as MX records of strangers could otherwise keep us for hours;
- * a reply to the end of a transaction resets both counts.  For mail older than
- * FRESH the best address is first and the others follow from a random one on,
- * so that each gets its turn.
+ * each smart host has counts of its own.  A reply to the end of a transaction
+ * resets them.  For mail older than FRESH the best address is first and the
+ * others follow from a random one on, so that each gets its turn.
  *
  * If no address answers, the host has failed: each recipient gets the last
  * reason, with "deferall", so that the scheduler does not try the host's other
@@ -91,10 +91,13 @@ static struct auth login[MAX_HOSTS];
 static struct esmtp conn;		/* kept from job to job */
 static char conn_host[HOST_SIZE];	/* whom it is for */
 
-/* left: the tries that remain for this job and host. */
+/* left: the tries that remain for this job and host; each smart host has its
+ * own. */
 static struct {
 	char	host[HOST_SIZE];
-	int	addrs, sessions;
+	struct tries {
+		int	addrs, sessions;
+	} tries[MAX_HOSTS], *in_use;
 	int	old;		/* the job is not tried for the first time */
 	int	nbroken;
 	/* servers that ended a transaction before the message */
@@ -206,11 +209,16 @@ is_self(void)
 }
 
 static void
-start_tries(const char *host)
+start_tries(struct tries *t)
 {
-	strcpy(left.host, host);
-	left.addrs = ADDRS;
-	left.sessions = SESSIONS;
+	t->addrs = ADDRS;
+	t->sessions = SESSIONS;
+}
+
+static int
+no_tries(void)
+{
+	return left.in_use->addrs == 0 || left.in_use->sessions == 0;
 }
 
 /* Which addresses to try: all; those that are not remembered as silent; those
@@ -253,15 +261,15 @@ try_address(const struct net_addr *a, int choice, const struct auth *auth)
 
 	shown.phase = NULL;
 	open = esmtp_open(&conn, a, &opt.net) == 0;
-	left.addrs--;
+	left.in_use->addrs--;
 	if (choice)
 		remember(a, open || conn.code != 0 || is_self());
 	if (open && (auth == NULL || auth_login(&conn, auth) == 0)) {
-		left.sessions--;
+		left.in_use->sessions--;
 		return 1;
 	}
 	if (strcmp(conn.phase, "connect") != 0)
-		left.sessions--;
+		left.in_use->sessions--;
 	return 0;
 }
 
@@ -309,7 +317,7 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 	int i, choice, order[NET_ADDRS];
 	const struct net_addr *a;
 
-	if (left.addrs == 0 || left.sessions == 0)
+	if (no_tries())
 		return 0;
 	/* else it has the reason of those before */
 	if (which != OTHERS && left.nbroken == 0) {
@@ -322,7 +330,7 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 		keep_names(way);
 	put_in_order(way, order);
 	choice = way->n > 1 || opt.relays > 1;
-	for (i = 0; i < way->n && left.addrs > 0 && left.sessions > 0; i++) {
+	for (i = 0; i < way->n && !no_tries(); i++) {
 		a = &way->addr[order[i]];
 		if (!is_wanted(a, which))
 			continue;
@@ -337,7 +345,7 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 /* Tries the smart hosts, each as often as any host.  Addresses that are
  * remembered as silent come after all others. */
 static int
-connect_relay(struct net_way *way, const char *host)
+connect_relay(struct net_way *way)
 {
 	enum which which = dead_count() > 0 ? HOPEFUL : ALL;
 	int i, found = 0;
@@ -345,7 +353,7 @@ connect_relay(struct net_way *way, const char *host)
 	dead_begin();
 	for (;;) {
 		for (i = 0; i < opt.relays && !found; i++) {
-			start_tries(host);
+			left.in_use = &left.tries[i];
 			found = try_name(way, opt.relay[i], &login[i], which);
 		}
 		if (found || which != HOPEFUL)
@@ -357,7 +365,12 @@ connect_relay(struct net_way *way, const char *host)
 static void
 start_host(const char *host)
 {
-	start_tries(host);
+	int i;
+
+	strcpy(left.host, host);
+	left.in_use = left.tries;
+	for (i = 0; i < MAX_HOSTS; i++)
+		start_tries(&left.tries[i]);
 	left.nbroken = 0;
 }
 
@@ -369,7 +382,7 @@ connect_host(struct net_way *way, const char *host)
 	esmtp_quit(&conn);
 	if (!lib_same(host, left.host))
 		start_host(host);
-	found = opt.relays > 0 ? connect_relay(way, host) :
+	found = opt.relays > 0 ? connect_relay(way) :
 	    try_name(way, host, NULL, ALL);
 	if (found)
 		strcpy(conn_host, host);
@@ -391,7 +404,8 @@ report_unreached(struct lib_job *job, const char *host,
 		text = "the host is this machine, which does not accept its "
 		    "mail";
 	}
-	if (opt.relays > 0) {	/* for wrong options no mail must fail */
+	/* for wrong options no mail must fail */
+	if (opt.relays > 0 && code != X_DEFERALL) {
 		code = X_DEFERALL;
 		status = "4.3.5";
 	}
@@ -454,8 +468,8 @@ end_tries(struct lib_job *job, const char *host)
 	struct lib_rcpt *r;
 
 	if (conn.code != 0)
-		start_tries(host);
-	else if (left.addrs == 0 || left.sessions == 0)
+		start_tries(left.in_use);
+	else if (no_tries())
 		for (r = job->rcpts; r != NULL; r = r->next)
 			if (r->unreported && is_for(r, host))
 				lib_report(job, r, X_TEMPFAIL, "4.4.2",
