@@ -96,7 +96,8 @@ static const struct keyword params[] = {
 #define AT(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
 #define PARAM_MOST 999999999L
 	/* where others are, and what we are called */
-	{ "notifysock", T_PATH, AT(notifysock), 0, 0, NULL },
+	{ "notifysock", T_PATH, AT(notifysock), 0, 0,
+	    "${POSTOFFICE}/.scheduler.notify" },
 	{ "mailqsock", T_PORT, AT(mailqsock), 0, 0, NULL },
 	{ "destdb", T_FILE, AT(destdb), 0, 0, NULL },
 	{ "routernotify", T_PATH, AT(routernotify), 0, 0, NULL },
@@ -155,6 +156,12 @@ static const struct pair foreign[] = {
 	{ NULL, NULL }
 };
 
+/* PARAMs that have a name in the file of -Z, too. */
+static const struct pair variables[] = {
+	{ "notifysock", "SCHEDULERNOTIFY" }, { "routernotify", "ROUTERNOTIFY" },
+	{ "mailname", "ORGDOMAIN" }, { NULL, NULL }
+};
+
 /* The settings of the channel dsn: defaults before any clause, and those that
  * no clause can change. */
 static const struct pair dsn_first[] = {
@@ -163,7 +170,7 @@ static const struct pair dsn_first[] = {
 	{ "cohorts", "0" }, { NULL, NULL }
 }, dsn_last[] = {
 	{ "expiry", "0" }, { "reporttimes", "none" }, { "maxta", "0" },
-	{ "maxchannel", "0" }, { "maxring", "1" }, { "maxthr", "1" },
+	{ "maxchannel", "1" }, { "maxring", "1" }, { "maxthr", "1" },
 	{ "bounce", "sender" }, { "queueonly", "0" },
 	{ "wakeuprestartonly", "0" }, { NULL, NULL }
 };
@@ -389,7 +396,7 @@ whole(const char *s, long *n)
 {
 	unsigned long u;
 
-	if (num_upto(s + (*s == '-'), 999999999UL, &u, NULL) < 0)
+	if (num_upto(s + (*s == '-'), LONG_MAX, &u, NULL) < 0)
 		return -1;
 	*n = *s == '-' ? -(long)u : (long)u;
 	return 0;
@@ -621,22 +628,32 @@ set_port(const struct keyword *k, void *place, const char *s)
 static const char *
 set_text(const struct keyword *k, void *to, const char *s)
 {
-	enum type type = k->type;
 	char *copy;
 
-	if (type == T_HOST && (strlen(s) >= 256 ||
-	    s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789.-"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0'))
+	if (k->type == T_HOST && !mailname_good(s))
 		return "is no host's name";
-	if (type != T_HOST && *s != '/' && strstr(s, "${") == NULL &&
-	    (type != T_PATH || strncmp(s, "UNIX:/", 6) != 0))
-		return "is no absolute path";
 	copy = mem_dup(s);
 	if (copy == NULL)
 		return "finds no memory";
 	free(*(char **)to);
 	*(char **)to = copy;
 	return NULL;
+}
+
+/* A path, with the values of ${NAME}. */
+static const char *
+set_path(const struct keyword *k, void *to, const char *s)
+{
+	char word[PATH_MAX_];
+	const char *bad = "is too long";
+
+	if (k->type == T_PATH && strncmp(s, "UNIX:", 5) == 0)
+		s += 5;
+	if (text_fmt(word, sizeof(word), "\"%s\"", s) == 0)
+		bad = cmd_split(word, "", "", cf_var, &split);
+	if (bad == NULL && (split.nargv != 1 || *split.argv[0] != '/'))
+		bad = "is no absolute path";
+	return bad != NULL ? bad : set_text(k, to, split.argv[0]);
 }
 
 /* A command, which stays where it is. */
@@ -653,16 +670,24 @@ set_command(const struct keyword *k, void *to, const char *s)
 	return NULL;
 }
 
-static void
-set_value(const struct keyword *k, void *values, const char *s)
+/* NULL, or what is wrong with the value. */
+static const char *
+try_value(const struct keyword *k, void *values, const char *s)
 {
 	/* by enum type */
 	static const char *(*const setters[])(const struct keyword *, void *,
 	    const char *) = { set_number, set_number, set_number, set_id,
 	    set_id, set_choice, set_choice, set_choice, set_rule,
-	    set_rate, set_list, set_list, set_port, set_command, set_text,
-	    set_text, set_text };
-	const char *bad = setters[k->type](k, place_of(values, k), s);
+	    set_rate, set_list, set_list, set_port, set_command, set_path,
+	    set_path, set_text };
+
+	return setters[k->type](k, place_of(values, k), s);
+}
+
+static void
+set_value(const struct keyword *k, void *values, const char *s)
+{
+	const char *bad = try_value(k, values, s);
 
 	if (bad != NULL)
 		wrong("%.80s %s", s, bad);
@@ -886,6 +911,36 @@ read_file(void)
 	return all;
 }
 
+/* Sets the PARAM to its default, which has no error where there is a post
+ * office, and to what the file of -Z has for it. */
+static void
+set_before(const struct keyword *k)
+{
+	const char *name = value_of(variables, k->name), *s, *bad;
+
+	if (k->def != NULL)
+		try_value(k, rd.config, k->def);
+	s = name == NULL ? NULL : cf_var(name);
+	bad = s == NULL ? NULL : try_value(k, rd.config, s);
+	if (bad != NULL)
+		log_err("config %s: %.80s %s", name, s, bad);
+}
+
+/* The command of the agent dsn, when all PARAMs are set; or NULL. */
+static char *
+dsn_command(const struct config *c)
+{
+	char line[2 * PATH_MAX_];
+	struct text t;
+
+	text_init(&t, line, sizeof(line));
+	text_add(&t, "dsn -d ${MAILSHARE}/forms -p %ld -s %ld -n '%s'",
+	    c->bouncelimit, c->bouncesize, c->mailname);
+	if (c->routernotify != NULL)
+		text_add(&t, " -r '%s'", c->routernotify);
+	return mem_dup(line);
+}
+
 struct config *
 cf_load(const char *file, void (*say)(const char *))
 {
@@ -901,9 +956,9 @@ cf_load(const char *file, void (*say)(const char *))
 		wrong("no memory");
 		return NULL;
 	}
+	config->mailname = mem_dup(mailname(opt.mailshare));
 	for (k = params; k->name != NULL; k++)
-		if (k->def != NULL)
-			set_value(k, config, k->def);
+		set_before(k);
 	rd.link = &config->clauses;
 	rd.next = config->text = read_file();
 	while (next_line()) {
@@ -914,7 +969,8 @@ cf_load(const char *file, void (*say)(const char *))
 	}
 	fill_empty();
 	config->matched = mem_get((rd.clauses + 1) * sizeof(*config->matched));
-	if (config->matched == NULL)
+	config->dsn = dsn_command(config);
+	if (config->matched == NULL || config->dsn == NULL)
 		wrong("no memory");
 	if (rd.errors == 0)
 		return config;
@@ -959,20 +1015,6 @@ cf_var(const char *name)
 	return NULL;
 }
 
-const char *
-cf_path(const char *s)
-{
-	char word[PATH_MAX_];
-
-	if (strncmp(s, "UNIX:", 5) == 0)
-		s += 5;
-	if (text_fmt(word, sizeof(word), "\"%s\"", s) < 0 ||
-	    cmd_split(word, "", "", cf_var, &split) != NULL ||
-	    split.nargv != 1 || *split.argv[0] != '/')
-		return NULL;
-	return split.argv[0];
-}
-
 /* ---- the settings for an address -------------------------------------- */
 
 /*
@@ -1003,26 +1045,6 @@ lay_over(struct setting *v, const struct setting *other)
 	}
 }
 
-/* The command of the agent dsn; made once for each configuration, when it is
- * first needed, as the PARAMs are filled in by then. */
-static const char *
-dsn_command(struct config *c)
-{
-	char line[2 * PATH_MAX_];
-	struct text t;
-
-	text_init(&t, line, sizeof(line));
-	text_add(&t, "dsn -d ${MAILSHARE}/forms -p %ld -s %ld",
-	    c->bouncelimit, c->bouncesize);
-	if (c->mailname != NULL)
-		text_add(&t, " -n '%s'", c->mailname);
-	if (c->routernotify != NULL)
-		text_add(&t, " -r '%s'", c->routernotify);
-	if (c->dsn == NULL)
-		c->dsn = mem_dup(line);
-	return c->dsn;
-}
-
 /* Sets values of the tables above, which have no errors. */
 static void
 set_ours(struct setting *v, const struct pair *values)
@@ -1049,7 +1071,7 @@ set_defaults(struct conf *f)
 	v->idlemax = f->config->bouncelimit + DSN_IDLE;
 	v->uid = geteuid();
 	v->gid = getegid();
-	v->command = dsn_command(f->config);
+	v->command = f->config->dsn;
 	v->text[row_of(cf_keywords, "command") - cf_keywords] = v->command;
 }
 
@@ -1059,11 +1081,12 @@ set_defaults(struct conf *f)
 static void
 complete(struct conf *f)
 {
-	const struct keyword *maxthr = row_of(cf_keywords, "maxthr");
 	struct setting *v = &f->v;
 
 	if (f->dsn)
 		set_ours(v, dsn_last);
+	/* a clause that sets one of these sets it for "-", too */
+	f->split = v->fb.limit == 0 && v->fb.rate.n == 0;
 	/* they were not given, or as 0 */
 	if (v->interval == 0)
 		v->interval = 60;
@@ -1073,9 +1096,6 @@ complete(struct conf *f)
 		v->fb.limit = 1;
 	if (v->command != NULL && split_command(v->command) == NULL)
 		f->bound = split.bound;
-	/* a clause that sets one of these sets it for "-", too */
-	f->split = v->text[maxthr - cf_keywords] == maxthr->def &&
-	    v->fb.rate.n == 0;
 	f->box = f->local = v->fb;
 	f->box.limit = f->box.init = f->box.cohorts = 1;
 	f->local.limit = f->local.cohorts = 0;

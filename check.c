@@ -271,16 +271,12 @@ check_routes(struct config *c)
 }
 
 static void
-check_path(const char *param, const char *s)
+check_path(const char *param, const char *path)
 {
-	const char *path = s == NULL ? NULL : cf_path(s);
 	const char *office = opt.postoffice;
 	char dir[PATH_MAX_];
 	struct stat st;
 
-	if (s != NULL && path == NULL)
-		fprintf(stderr, "%s: %s: %s is no absolute path, or has a "
-		    "${NAME} that is not known\n", file, param, s);
 	if (path == NULL || text_fmt(dir, sizeof(dir), "%.*s/",
 	    (int)(strrchr(path, '/') - path), path) < 0)
 		return;

@@ -10,7 +10,7 @@
  *
  *	1:	101-1	1; 55	#mailbox full (retry in 8m20s, tries=1)
  *	    later/a.host/0		N=1   R=1   A=1  W=500s QA=2s
- *	m	101-1	2	14	-	sender@a.example
+ *	m	101-1	2	14	-	sender@a.example	0
  *	v	1	retry	500	428398	1	0
  *
  *	Facts:
@@ -24,7 +24,7 @@
  *	c  since the start: accepted  delivered  deferred  failed  DSNs
  *	   set aside
  *	e  evicted
- *	m  message  age  size  flags  sender
+ *	m  message  age  size  flags  sender  recipients on disk
  *	v  number  state  next  expires  tries  agent  what it waits for
  *	r  number  offset  reason
  *	s  file  next look  why it is skipped
@@ -177,6 +177,9 @@ struct waiting {
 static const char *
 limit_of(const struct vertex *v)
 {
+	/* by enum limit */
+	static const char *const limits[] = { NULL, "maxring", "maxchannel",
+	    "maxta", "forkrate", "an agent that can be started" };
 	const struct thread *t = v->thread;
 
 	if (fb_wait(t) > 0)
@@ -187,7 +190,7 @@ limit_of(const struct vertex *v)
 		return "PARAMmsgconcurrency";
 	if (!t->open && t->turn.pos == 0 && t->nta > 0)
 		return t->box != 0 ? "mailbox" : "maxthr";
-	return t->ring->pending;
+	return limits[t->ring->pending];
 }
 
 /* What th_why says of it, in the words of the essay. */
@@ -430,27 +433,14 @@ emit_agents(const struct thread *t, const char *name, const char *end)
 	emit("}%-s", end);
 }
 
-/* ZMailer's words for what a ring waits for. */
-static const char *
-zmailer_limit(const struct ring *r)
-{
-	static const char *const word[][2] = {
-		{ "maxta", ">MaxTA" }, { "maxchannel", ">MaxChannel" },
-		{ "maxring", ">MaxRing" }, { "forkrate", ">ForkRate" },
-		{ NULL, "Start" }
-	};
-	int i = 0;
-
-	while (word[i][0] != NULL && strcmp(r->pending, word[i][0]) != 0)
-		i++;
-	return word[i][1];
-}
-
 /* The thread, whose vertices are rows.by[at] up to end, as ZMailer aligns it: N
  * vertices, R recipients, A tries, W the wait, QA the age of the oldest. */
 static void
 emit_thread(const struct thread *t, unsigned at, unsigned end)
 {
+	/* ZMailer's words, by enum limit */
+	static const char *const pend[] = { NULL, ">MaxRing", ">MaxChannel",
+	    ">MaxTA", ">ForkRate", "Start" };
 	const struct ring *r = t->ring;
 	unsigned long rcpts = 0, tries = 0;
 	unsigned n = end - at;
@@ -483,14 +473,14 @@ emit_thread(const struct thread *t, unsigned at, unsigned end)
 		emit(" UF=%u", th_nready(t));
 	} else if (wake > now.mono) {
 		emit(" W=%lds", from_now(wake));
-	} else if (r->pending != NULL) {
-		emit(" pend=%s", zmailer_limit(r));
+	} else if (r->pending != NO_LIMIT) {
+		emit(" pend=%s", pend[r->pending]);
 	}
 	emit(" QA=");
 	emit_span(NOW - oldest);
-	if (t->nta == 0 && r->pending != NULL)
-		emit("%-s", strcmp(r->pending, "maxchannel") == 0 ?
-		    " channelwait" : " threadwait");
+	if (t->nta == 0 && r->pending != NO_LIMIT)
+		emit("%-s", r->pending == MAXCHANNEL ? " channelwait" :
+		    " threadwait");
 	emit("\n");
 }
 
@@ -607,15 +597,16 @@ emit_message(const struct message *m)
 	if (lstat(path, &st) == 0)
 		size = st.st_size;
 	text_fmt(flags, sizeof(flags), "%s%s%s", m->held ? "h" : "",
-	    q_only_dsns(m) ? "r" : "",
+	    q_only_dsns(m) && (m->ndsn > 0 || m->dsn_due) ? "r" : "",
 	    (gone ? size >= 0 : is_damaged(m)) ? "x" : "");
-	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m),
+	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\t%u\n", m->name, msg_age(m),
 	    size, *flags != '\0' ? flags : "-",
 	    ctl_field(m->name, "se", sender, sizeof(sender)) == 0 ?
-	    clean(sender, 0) : "?");
+	    clean(sender, 0) : "?", msg_rest(m));
 }
 
-/* Those that have nothing in core to be delivered. */
+/* Those that have nothing in core to be delivered; of some that are over the
+ * files could not be removed. */
 static void
 emit_others(void)
 {
@@ -624,8 +615,7 @@ emit_others(void)
 
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
-		if (m->left == 0 && m->end < END_DROP &&
-		    (m->dsn_due || !q_over(m)))
+		if (m->left == 0 && m->end < END_DROP)
 			emit_message(m);
 	}
 }
@@ -713,7 +703,7 @@ emit_dest(const struct thread *t)
 	emit("d\t%s\t%s\t%ld\t%ld\t%u\t%lu\t%lu\t%-s\t%-s\t%-s\t%u\t%ld\t%ld\t"
 	    "%-s\t%-s\t%u\n", t->chan->name, t->host, window, f->limit, t->nta,
 	    t->ngood, t->nbad, number(until > 0, from_now(until)), rate,
-	    until > 0 && why != NULL ? clean(why, 0) : "", t->nidle,
+	    until > 0 && why != NULL ? clean(why, 1) : "", t->nidle,
 	    (long)(t->cohorts * 100), -from_now(t->used),
 	    number(t->ring != NULL, (long)th_nready(t)),
 	    number(t->ring != NULL, (long)t->wait.n), (unsigned)t->tries);

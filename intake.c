@@ -255,8 +255,7 @@ leaves_until(const struct vertex *v)
 	double at, end = v->msg->born + s->expiry;
 	enum why why = th_why(v, &at);
 
-	if (v->cancel != CANCEL_NONE ||
-	    (v->state != V_WAIT && v->state != V_READY))
+	if (v->untagged || (v->state != V_WAIT && v->state != V_READY))
 		return 0;
 	if (WHY_BLOCKED(why))
 		at = now.mono + BLOCKED;
@@ -323,8 +322,8 @@ evict_ready(struct message *m, unsigned most, unsigned its)
 	while ((v = before) != NULL && q.rcpts > most &&
 	    m->rcpts > (unsigned)q.config->rcptminimum) {
 		before = v == m->vertices ? NULL : v->before;
-		if (v->state == V_READY && v->cancel == CANCEL_NONE &&
-		    !th_is_dsn(v->thread) &&
+		if (v->state == V_READY && !v->untagged &&
+		    /* no DSN: it counts nowhere */
 		    v->thread->ring->chan->rcpts > its &&
 		    (p = part_for(m, v->thread->ring->chan)) != NULL)
 			evict_vertex(p, v, now.mono);
@@ -360,7 +359,7 @@ due_if_evicted(const struct message *m)
 	const struct part *p;
 	double at, near, first = FAR_OFF;
 
-	if (m->held || m->cancel != CANCEL_NONE || m->swept)
+	if (m->held || m->cancel != CANCEL_NONE)
 		return 0;
 	for (p = m->parts; p != NULL; p = p->other)
 		if (p->unread > 0)
@@ -374,6 +373,8 @@ due_if_evicted(const struct message *m)
 	if (first < now.mono + NEAR)
 		return 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+		if (v->untagged)
+			return 0;
 		if (!is_in_core(v))
 			continue;
 		near = (double)v->thread->ring->conf->v.interval / 2;
@@ -874,32 +875,25 @@ consider(char *name)
 	return opened;
 }
 
-/* Loads a message from disk, at once. */
+/* Loads a message from disk, at once, if it is not in core. */
 static void
 fetch(char *name)
 {
-	if (is_full())
+	if (named(&q.messages, name) == NULL && is_full())
 		make_room();	/* if there is none, it is one more */
 	consider(name);
 }
 
-/* The message with this id, loaded if it is on disk; or NULL. */
+/* The message with this id, in core now; or NULL. */
 static struct message *
 find(const char *id)
 {
-	unsigned long num = num_of(id + 1, NULL);
-	struct message *m = msg_find(num, NULL);
 	char name[NAME_MAX_];
 
-	if (*id != 'S')
+	if (spool_by_id(id, name) < 0)
 		return NULL;
-	while (m != NULL && !spool_has_id(m->name, id))
-		m = msg_find(num, m);
-	if (m == NULL && spool_by_number(num, id, name) == 0) {
-		fetch(name);
-		m = named(&q.messages, name);
-	}
-	return m;
+	fetch(name);
+	return named(&q.messages, name);
 }
 
 /* The owner of its message file, or -1. */

@@ -91,9 +91,10 @@ msg_rest(const struct message *m)
 void
 msg_due_by(struct message *m, double at)
 {
-	if (at < FAR_OFF && (m->due.pos == 0 ||
-	    at < heap_when(&q.expire, &m->due)))
-		heap_set(&q.expire, &m->due, at);
+	struct heap *h = m->away ? &q.later : &q.expire;
+
+	if (at < FAR_OFF && (m->due.pos == 0 || at < heap_when(h, &m->due)))
+		heap_set(h, &m->due, at);
 }
 
 /* Returns what the message has of PARAMrcptextra, if it has at most its minimum
@@ -522,14 +523,11 @@ msg_want_by(struct vertex *v, double at)
 	if (at >= v->by.wanted)
 		return;
 	v->by.wanted = at;
-	if (m->away && at < heap_when(&q.later, &m->due))
-		heap_set(&q.later, &m->due, at);
+	msg_due_by(m, at);	/* then the part is placed again */
 	while (p != NULL && p->chan != v->thread->ring->chan)
 		p = p->other;
-	if (p != NULL && at < p->again) {
+	if (p != NULL && at < p->again)
 		p->again = at;
-		place_part(p);
-	}
 }
 
 /* ---- words for the log ------------------------------------------------- */
@@ -747,12 +745,12 @@ is_fresh(const struct message *m)
 }
 
 double
-msg_write_delays(struct message *m, unsigned *most)
+msg_write_delays(struct message *m, int *most)
 {
 	struct diags n;
 	int late = 0, left;
 
-	if (*most == 0)
+	if (*most <= 0)
 		return now.mono;
 	--*most;
 	if (m->warn == 0 && is_fresh(m))

@@ -35,10 +35,8 @@ int	spool_was_offered(const char *name, long changed);
 int	spool_may_load(const char *name, int look);
 /* Where below transport/ the file with this name is: 0, or -1. */
 int	spool_where(const char *base, char *name);
-/* ... with this number and spool id; reads directories. */
-int	spool_by_number(unsigned long num, const char *id, char *name);
-/* Has the message this spool id? */
-int	spool_has_id(const char *name, const char *id);
+/* ... with this spool id; reads directories. */
+int	spool_by_id(const char *id, char *name);
 /* Puts a new control file and its message file into their hash directory
  * (changes name) and looks at the message file.  0; -1: not now, try again
  * later; 1: there is no message file. */
@@ -90,8 +88,9 @@ unsigned short retry_step(const struct setting *, long age);
  * cf.c - the clause language
  * ====================================================================== */
 
-/* Reads the file.  Every error is given to say as one line "file:line:
- * keyword: reason" without a newline; NULL when there was any. */
+/* Reads the file, and the PARAMs that the file of -Z has.  Every error is given
+ * to say as one line "file:line: keyword: reason" without a newline; NULL when
+ * there was any. */
 struct config *cf_load(const char *file, void (*say)(const char *));
 void	cf_free(struct config *);
 /* The settings for the address: clauses in order, later values override, the
@@ -99,9 +98,6 @@ void	cf_free(struct config *);
  * NULL without memory.  Its command is NULL when no clause with one matched. */
 struct conf *cf_match(struct config *, const char *channel, const char *host);
 const char *cf_var(const char *name);	/* value of ${NAME}; NULL: unknown */
-/* The path that a PARAM gives, with the values of ${NAME}: good until the next
- * call of cf.c.  NULL: one of these is not known, or it is not absolute. */
-const char *cf_path(const char *);
 
 /* keyword: a keyword of a clause, or a PARAM.  Up to T_GROUP the value is a
  * long that is shown as a number, up to T_ANSWER a long; from T_COMMAND on a
@@ -148,7 +144,8 @@ unsigned msg_rest(const struct message *);
 /* Places the parts again, after a change that decides when they are read on;
  * returns what it has of PARAMrcptextra, if it needs that no more. */
 void	msg_place(struct message *);
-/* Its timer is due then, mono, at the latest; FAR_OFF: it may be any time. */
+/* Its timer, or when it is away its file, is due then, mono, at the latest;
+ * FAR_OFF: it may be any time. */
 void	msg_due_by(struct message *, double at);
 /* Its vertices, one after the other; NULL at the end. */
 #define msg_first(m) ((m)->vertices)
@@ -191,7 +188,7 @@ double	msg_late_at(const struct message *);
 /* Reads on in the file, at most *most recipients, lowers that by their number,
  * and writes lines for those that are delayed: when to read on, mono; FAR_OFF:
  * the end was reached, or the file is gone. */
-double	msg_write_delays(struct message *, unsigned *most);
+double	msg_write_delays(struct message *, int *most);
 /* "NAME id=ID" for the log, as ctl_msg, but by the times in core: escaped.
  * Good until the next call. */
 const char *msg_id(const struct message *);
@@ -290,10 +287,8 @@ void	th_flush(struct thread *, struct vertex *one);
  * caller calls th_update. */
 void	th_out(struct vertex *);
 /* ... and makes it HELD, on no list; or else WAIT until wakeup, mono; or READY
- * if that is past. */
+ * if that is past.  One that is OUT stays so, and is wanted in core now. */
 void	th_put(struct vertex *, int held, double wakeup);
-/* Makes one that is HELD READY again, or wanted in core if it is OUT. */
-void	th_release(struct vertex *);
 /* Checks again whether its address is held: 1 when a hold ended. */
 int	th_rehold(struct thread *);
 void	th_leave(struct ta *);	/* the agent leaves its thread */

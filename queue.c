@@ -72,17 +72,17 @@
 				 * is checked again */
 #define FIRST_TRY	3600	/* seconds for a first try: meanwhile mail does
 				 * not expire untried */
-#define AT_ONCE		200	/* recipients checked for warnings in a pass */
-#define END_NOW		20	/* vertices that expire in a pass, and the rest
-				 * of their message; or that are deleted or
-				 * bounced: each is written to disk */
+#define WORK		200	/* of a pass: a recipient checked for warnings
+				 * is 1 of it, and ... */
+#define END_WORK	10	/* ... a vertex that expires, is deleted or
+				 * bounced, as each is written to disk; but
+				 * vertices of a message expire together */
 
 /* Messages to be swept, as their first vertices, linked by prev. */
 static struct vertex *done;
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
-static unsigned checks;	/* checks for warnings, left in this pass */
-static int ends = END_NOW;	/* vertices that may end so, ... */
+static int work = WORK;		/* left in this pass */
 
 /* ---- recipients on disk ----------------------------------------------- */
 
@@ -95,6 +95,34 @@ set_tag(const struct message *m, unsigned long off, int state)
 
 	return off == 0 || ctl_tag(m->name, off, NULL) == tag ||
 	    ctl_mark(m->name, off, tag) == 0;
+}
+
+/* Makes sure of the tags of the vertex's finished recipients, and then forgets
+ * these: 1; 0 when the disk cannot be written now. */
+static int
+tag_finished(struct vertex *v)
+{
+	const struct rcpt *r, *end = v->r + v->nr;
+
+	v->untagged = 0;
+	for (r = v->r; r < end; r++)
+		if (r->state == RC_OK || r->state == RC_FAILED)
+			v->untagged |= !set_tag(v->msg, r->off, r->state);
+	if (!v->untagged)
+		msg_narrow(v);
+	return !v->untagged;
+}
+
+/* ... of all vertices of the message. */
+static int
+tag_all(const struct message *m)
+{
+	struct vertex *v;
+	int all = 1;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		all &= !v->untagged || tag_finished(v);
+	return all;
 }
 
 /* Has the vertex bounce=none? */
@@ -177,12 +205,11 @@ end_out(struct message *m)
 
 	for (v = msg_first(m); v != NULL; v = next) {
 		next = msg_next(v);
-		if (v->state != V_OUT)
-			continue;
 		t = v->thread;
-		th_out(v);
-		msg_vertex_free(v);
-		th_update(t);
+		if (v->state == V_OUT) {
+			msg_vertex_free(v);
+			th_update(t);
+		}
 	}
 }
 
@@ -256,16 +283,18 @@ end_vertex(struct vertex *v)
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, one on
  * some recipients that no agent has yet is not sent: the last one covers these,
- * too. */
+ * too.  Of a message that is dropped nothing is fed any more. */
 static void
 check_over(struct message *m)
 {
+	int drop = m->end >= END_DROP;
 	struct vertex *v;
 
-	if (!q_only_dsns(m))
+	if (!drop && !q_only_dsns(m))
 		return;
-	for (v = msg_first(m); v != NULL && !m->over; v = msg_next(v))
-		if (is_in_core(v) && v->state != V_FED && !is_delay(v))
+	for (v = msg_first(m); v != NULL && (drop || !m->over); v = msg_next(v))
+		if (is_in_core(v) && v->state != V_FED && (drop ||
+		    !is_delay(v)))
 			end_vertex(v);
 	if (m->left == 0)
 		to_sweep(m);
@@ -386,15 +415,10 @@ finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
 void
 q_drop(struct message *m, const char *why)
 {
-	struct vertex *v;
-
 	log_info("drop msg=%s %s", ctl_msg(m->name), why);
 	m->end = spool_gone(m->name) ? END_GONE : END_DROP;
 	q.rcpts_out += msg_rest(m);
 	read_no_more(m);
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (is_in_core(v) && v->state != V_FED)
-			end_vertex(v);
 	check_over(m);
 }
 
@@ -510,11 +534,11 @@ vertex_timer(struct vertex *v)
 	double first = v->msg->queued > 0 ? v->msg->queued : 0;
 
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
-		ends--;
+		work -= END_WORK;
 		if (do_cancel(v) == 0)
 			return FAR_OFF;
 		if (!v->msg->held)
-			th_release(v);
+			th_put(v, 0, 0);
 	}
 	if (s->expiry == 0 || WHY_KEPT(th_why(v, &until)))
 		return FAR_OFF;
@@ -532,7 +556,7 @@ vertex_timer(struct vertex *v)
 	}
 	if (v->state == V_FED || vertex_expire(v, "expired") < 0)
 		return now.mono + DISK_AGAIN;
-	ends--;
+	work -= END_WORK;
 	return FAR_OFF;
 }
 
@@ -542,7 +566,7 @@ vertex_timer(struct vertex *v)
 static double
 warn(struct message *m)
 {
-	double again = msg_write_delays(m, &checks);
+	double again = msg_write_delays(m, &work);
 
 	if (again < FAR_OFF)
 		return again;
@@ -566,13 +590,15 @@ rearm(struct message *m)
 		return;
 	}
 	/* vertices that are OUT may be freed here, those in core are not */
-	for (v = msg_first(m); v != NULL && (ends > 0 || v->state != V_HELD ||
+	for (v = msg_first(m); v != NULL && (work > 0 || v->state != V_HELD ||
 	    v->cancel == CANCEL_NONE); v = msg_next(v)) {
 		at = is_in_core(v) ? vertex_timer(v) : FAR_OFF;
 		next = at < next ? at : next;
 	}
 	if (v != NULL)
 		next = now.mono;	/* the others follow in a later pass */
+	else if (!tag_all(m) && next > now.mono + DISK_AGAIN)
+		next = now.mono + DISK_AGAIN;
 	at = msg_late_at(m);
 	at = at <= now.mono ? warn(m) : at;
 	msg_due_by(m, at < next ? at : next);
@@ -679,7 +705,7 @@ q_hold(struct message *m, int on)
 			th_put(v, 1, 0);
 		else if (!on && (v->state == V_OUT ||
 		    (v->state == V_HELD && v->cancel == CANCEL_NONE)))
-			th_release(v);
+			th_put(v, 0, 0);
 	q_recheck(m);
 }
 
@@ -998,19 +1024,6 @@ ask_disk(struct vertex *v, struct rcpt *r)
 		ctl_mark(name, r->off, ' ');
 }
 
-/* Makes sure of the tags of the vertex's finished recipients: 1 or 0. */
-static int
-tag_finished(const struct vertex *v)
-{
-	const struct rcpt *r, *end = v->r + v->nr;
-	int all = 1;
-
-	for (r = v->r; r < end; r++)
-		if (r->state == RC_OK || r->state == RC_FAILED)
-			all &= set_tag(v->msg, r->off, r->state);
-	return all;
-}
-
 /* Looks up recipients without a report on disk, and forgets finished ones. */
 static void
 settle(struct vertex *v)
@@ -1022,10 +1035,11 @@ settle(struct vertex *v)
 		for (i = 0; i < v->nr; i++)
 			if (v->r[i].state == RC_PENDING)
 				ask_disk(v, &v->r[i]);
+	v->untagged = 1;
 	if (v->left == 0 && m->left == 1 && !m->dsn_due && msg_rest(m) == 0)
 		return;		/* the message's files are removed now */
-	tag_finished(v);
-	msg_narrow(v);
+	if (!tag_finished(v))
+		msg_due_by(v->msg, now.mono + DISK_AGAIN);
 }
 
 /* When a vertex that was deferred is to be tried again, mono: never later than
@@ -1051,8 +1065,8 @@ static void
 find_box(struct vertex *v)
 {
 	struct thread *t = v->thread;
-	const struct ctl *c = !th_is_local(t) || t->box != 0 || v->left != 1 ?
-	    NULL : ctl_at(v->msg->name, v->r[0].off);
+	const struct ctl *c = !th_is_local(t) || t->box != 0 || v->left != 1 ||
+	    v->untagged ? NULL : ctl_at(v->msg->name, v->r[0].off);
 
 	to_box(v, c == NULL ? 0 : ctl_box(c));
 	if (v->thread == t)
@@ -1071,8 +1085,8 @@ evict_unread(struct vertex *v)
 	const struct setting *s = &v->thread->ring->conf->v;
 	double at = v->state == V_WAIT ? v->wakeup : v->thread->until;
 
-	q_leave(v, at <= now.mono || (s->expiry > 0 &&
-	    m->born + s->expiry <= now.mono) ? now.mono : at);
+	q_leave(v, s->expiry > 0 && m->born + s->expiry <= now.mono ? now.mono :
+	    at);
 	check_over(m);
 }
 
@@ -1154,16 +1168,15 @@ q_timers(void)
 		heap_del(&q.wake, t);
 		th_due(OWNER(struct thread, wake, t));
 	}
-	checks = AT_ONCE;
-	ends = END_NOW;
-	while (checks > 0 && ends > 0 && heap_wait(&q.expire) == 0)
+	work = WORK;
+	while (work > 0 && heap_wait(&q.expire) == 0)
 		rearm(OWNER(struct message, due, heap_first(&q.expire)));
 }
 
 void
 q_reload(struct config *config)
 {
-	struct vertex *v;
+	struct message *m;
 	struct hlink *l;
 
 	th_reload(config);
@@ -1171,23 +1184,9 @@ q_reload(struct config *config)
 		q_recheck(OWNER(struct message, link, l));
 	/* a message that is away comes in for its warnings, now sooner */
 	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; ) {
-		v = msg_first(OWNER(struct message, link, l));
-		if (v != NULL)
-			msg_want_by(v, msg_late_at(v->msg));
+		m = OWNER(struct message, link, l);
+		msg_due_by(m, msg_late_at(m));
 	}
-}
-
-/* Makes sure of the tags of all finished recipients, for a message that cannot
- * be removed yet: 1 or 0. */
-static int
-mark_all(const struct message *m)
-{
-	const struct vertex *v;
-	int all = 1;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		all &= tag_finished(v);
-	return all;
 }
 
 static void
@@ -1227,7 +1226,7 @@ q_evict(struct message *m, double due)
 static int
 add_last_dsn(struct message *m)
 {
-	if (!mark_all(m))
+	if (!tag_all(m))
 		return -1;
 	while (m->vertices != NULL)	/* all are done */
 		msg_vertex_free(m->vertices);
@@ -1267,7 +1266,7 @@ message_end(struct message *m)
 	if (dsn && add_last_dsn(m) == 0)
 		return;
 	if (dsn || take_away(m) < 0) {
-		mark_all(m);	/* it must not be delivered anew meanwhile */
+		tag_all(m);	/* it must not be delivered anew meanwhile */
 		m->swept = 0;
 		heap_set(&q.expire, &m->due, now.mono + DISK_AGAIN);
 		return;
@@ -1288,7 +1287,7 @@ q_sweep(void)
 		dead = v->next;
 		v->next = NULL;
 		/* message_end may still need the last ones */
-		if (!q_over(v->msg) || v->msg->away)
+		if (v->msg->away || (!q_over(v->msg) && !v->untagged))
 			msg_vertex_free(v);
 	}
 	while ((v = done) != NULL) {

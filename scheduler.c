@@ -113,7 +113,7 @@ static const char synopsis[] =
     "usage: scheduler [-divFHQSVW] [-f configfile] [-E newentsmax[,seconds]]\n"
     "\t[-L logfile] [-l statisticslog] [-N transpmaxfno] [-P postoffice]\n"
     "\t[-R maxforkfreq] [-q rendezvous] [-p channel/host] [-Z envfile]\n"
-    "       scheduler -n [-f configfile] [channel/host]\n"
+    "       scheduler -n [-f configfile] [-Z envfile] [channel/host]\n"
     "       scheduler --help";
 
 static void
@@ -138,7 +138,7 @@ help(void)
 	puts("  -N number       files that an agent may open (32)\n"
 	    "  -p channel/host deliver to this address only\n"
 	    "  -P directory    the post office\n"
-	    "  -q pipe         answer mailq at this named pipe, too\n"
+	    "  -q pipe         answer mailq at this named pipe\n"
 	    "  -Q              tell mailq of no single messages\n"
 	    "  -R number       agents that are started in a second (30)\n"
 	    "  -S              load everything before the first agent\n"
@@ -159,11 +159,13 @@ version(void)
 	static const struct {
 		const char *name, *value;
 	} switches[] = {
-		SWITCH(NO_SOCKETPAIR), SWITCH(NO_TCP), SWITCH(NO_RLIMIT),
+		SWITCH(NO_SOCKETPAIR), SWITCH(NO_TCP), SWITCH(NO_RESOLV),
+		SWITCH(NO_GETADDRINFO), SWITCH(NO_SELECT_H), SWITCH(NO_RLIMIT),
 		SWITCH(NO_INITGROUPS), SWITCH(NO_SYSLOG), SWITCH(NO_SYMLINK),
-		SWITCH(NO_MONOTONIC), SWITCH(NO_FSYNC), SWITCH(NO_FTRUNCATE),
-		SWITCH(NO_SETEUID), SWITCH(NO_STATVFS), SWITCH(NO_ST_MTIM),
-		SWITCH(NO_PWD), SWITCH(NO_WINSIZE)
+		SWITCH(NO_MKFIFO), SWITCH(NO_MONOTONIC), SWITCH(NO_FSYNC),
+		SWITCH(NO_FTRUNCATE), SWITCH(NO_SETSID), SWITCH(NO_SETEUID),
+		SWITCH(NO_STATVFS), SWITCH(NO_PWD), SWITCH(NO_WINSIZE),
+		SWITCH(NO_ST_MTIM)
 	};
 	size_t i;
 
@@ -316,10 +318,12 @@ read_vars(const char *file)
 		if (*s == '#' || *s == '\0')
 			continue;
 		if (parse_var(s) < 0)
-			die(X_CONFIG, "%s:%u: %s: NAME=value is needed", file,
-			    at, s);
+			die(X_CONFIG, "%s:%u: %.*s: NAME=value is needed",
+			    file, at, (int)strcspn(s, "\n"), s);
 		add_var(joined(s, "", ""), 0);
 	}
+	if (ferror(f))		/* it is a directory, for example */
+		die(X_NOINPUT, "%s: %s", file, strerror(errno));
 	fclose(f);
 }
 
@@ -430,37 +434,6 @@ become_checker(char *address)
 	    strerror(errno));
 }
 
-/* A value that the configuration does not set is that of the file of -Z, else
- * the default, which may be NULL.  A path becomes NULL if ${NAME} in it is not
- * known. */
-static void
-complete(char **text, const char *name, const char *ours, int is_path)
-{
-	const char *s = *text != NULL ? *text : cf_var(name), *full;
-	char *copy;
-
-	if (s == NULL && (s = ours) == NULL)
-		return;
-	full = is_path ? cf_path(s) : s;
-	if (full == NULL)
-		log_err("config path=%s is no absolute path", s);
-	copy = full == NULL ? NULL : mem_dup(full);
-	free(*text);
-	*text = copy;
-}
-
-/* Completes the PARAMs, and applies PARAMlogaddresses to the log. */
-static void
-fill_in(struct config *c)
-{
-	log_masks = !c->logaddresses;
-	complete(&c->mailname, "ORGDOMAIN", mailname(opt.mailshare), 0);
-	complete(&c->routernotify, "ROUTERNOTIFY", NULL, 1);
-	complete(&c->notifysock, "SCHEDULERNOTIFY",
-	    "${POSTOFFICE}/.scheduler.notify", 1);
-	complete(&c->destdb, "", NULL, 1);	/* no other place has it */
-}
-
 /* ---- logs ------------------------------------------------------------ */
 
 /* Opens the log; one with addresses is made with mode 0640: 0 or -1. */
@@ -547,6 +520,7 @@ open_logs(void)
 static void
 use(struct config *c)
 {
+	log_masks = !c->logaddresses;
 	q_reload(c);
 	spool_listen(c->notifysock);
 	status_listen();
@@ -566,7 +540,6 @@ reload(void)
 		    me.config);
 		return;
 	}
-	fill_in(c);
 	use(c);
 	log_info("reload file=%s done", me.config);
 }
@@ -731,6 +704,8 @@ close_terminal(const struct config *c)
 {
 	int null;
 
+	if (me.daemon)		/* the first lines are for it, too */
+		start_syslog();
 	if (open_log(c) < 0)
 		die(X_CANTCREAT, "%s: %s; -L names another log file",
 		    opt.logfile, fd_own_why());
@@ -743,7 +718,6 @@ close_terminal(const struct config *c)
 	dup2(null, 1);
 	dup2(null, 2);
 	close(null);
-	start_syslog();
 }
 
 /* Logs the line "ready", and then lets the parent exit. */
@@ -980,10 +954,9 @@ set_up(void)
 	catch_signals();
 	if (msg_statlog() < 0)
 		exit(X_CANTCREAT);
-	close_terminal(c);
-	fill_in(c);
 	if (held_load() < 0)
 		exit(X_OSERR);
+	close_terminal(c);
 	use(c);
 	q.hold = me.sync;
 	log_limits(descriptors);

@@ -164,13 +164,13 @@ struct config {
 	struct clause *clauses;
 	const struct clause **matched;	/* for cf_match: room for all of them */
 	struct conf *confs;
-	char	*notifysock;	/* PARAMnotifysock or NULL */
+	char	*notifysock;	/* PARAMnotifysock */
 	struct port {		/* PARAMmailqsock */
 		long	number;		/* 0: it is not given; -1: none */
 		char	address[16];	/* IPv4; "": the loopback */
 	} mailqsock;
 	char	*routernotify;	/* PARAMrouternotify or NULL */
-	char	*mailname;	/* PARAMmailname or NULL */
+	char	*mailname;	/* PARAMmailname, or the one of office.h */
 	char	*destdb;	/* PARAMdestdb or NULL */
 	/* the numbers among the PARAMs, by their names */
 	long	msgconcurrency;	/* agents that one message may always have */
@@ -188,8 +188,7 @@ struct config {
 	long	bouncelimit;	/* seconds between DSNs on failures to one
 				 * sender; 0: no pause */
 	long	bouncesize;	/* bytes of a message that are returned */
-	char	*dsn;		/* command of the channel dsn, NULL: not made
-				 * yet */
+	char	*dsn;		/* command of the channel dsn */
 	long	postmanage;	/* seconds for which double bounces are kept;
 				 * 0: for ever */
 	long	reasons;	/* different texts of reasons in core */
@@ -236,7 +235,9 @@ struct rcpt {
  * it is DONE.  A change of state is O(1), except for the heaps of its thread,
  * job and message.
  *
- *	NEW -> WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | DONE
+ *	NEW -> WAIT | READY
+ *	WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | DONE
+ *	WAIT | READY -expired-> DONE
  *	WAIT | READY -evicted-> OUT -read again-> BACK -> WAIT | READY
  *
  * In WAIT and READY it is on a list of its thread, or in READY on that of its
@@ -292,20 +293,22 @@ struct vertex {
 				 * this run, 0: none; OUT: its own time, 0: it
 				 * was READY */
 	int	tried;		/* mono; tries > 0: the end of its last run */
-	unsigned tries : 13;	/* runs that ended with some left, at most
+	unsigned tries : 12;	/* runs that ended with some left, at most
 				 * TRIES_MOST */
 	unsigned step : 7;	/* place in the retry list, < NUMBERS_MOST */
 	unsigned state : 3;	/* enum vertex_state */
 	unsigned dated : 1;	/* WAIT: until a retryat */
 	unsigned returned : 1;	/* its agent ended, perhaps before it began */
-	unsigned cancel : 2;	/* enum cancel; FED: when it is reported */
+	unsigned cancel : 2;	/* enum cancel; FED: when it is reported; HELD:
+				 * in a later pass; else there is none */
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
 	unsigned offered : 1;	/* READY: it is on its job's list */
+	unsigned untagged : 1;	/* finished recipients have no tags yet */
 	unsigned started : 1;	/* OUT: by a T line or an operator, so that
 				 * queueonly has no effect */
 };
 
-#define TRIES_MOST	8191U
+#define TRIES_MOST	4095U
 
 /*
  * part: the recipients of a message for one channel, when not all of them
@@ -484,7 +487,8 @@ struct thread {
  * those of a ring, maxchannel those of a channel, and maxta all but that of the
  * channel dsn.
  */
-enum { MAXRING, MAXCHANNEL, MAXTA, LIMITS };
+enum limit { NO_LIMIT, MAXRING, MAXCHANNEL, MAXTA,	/* these count agents */
+	     FORKRATE, NO_START };	/* -R; none can be started */
 
 struct slots {
 	long	nta;		/* agents */
@@ -516,7 +520,7 @@ struct ring {
 	unsigned nthreads;
 	double	dead;		/* mono; no agent is started until then */
 	unsigned long started;	/* count of starts when it last got an agent */
-	const char *pending;	/* why it gets no new agent, or NULL */
+	enum limit pending;	/* why it gets no new agent */
 	char	*trouble;	/* dead: why no agent could be started */
 	unsigned char done;	/* no more of it is fed in this pass */
 	unsigned char failures;	/* agents in a row that began no job */

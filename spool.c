@@ -250,7 +250,7 @@ count_start(void)
 	text_fmt(line, sizeof(line), "%lu\n", num_of(line, NULL) + 1);
 	if (bad || lseek(fd, 0, SEEK_SET) < 0 ||
 	    fd_write(fd, line, strlen(line)) < 0)
-		log_err("spool file=" STARTS_FILE " %s", fd_own_why());
+		log_err("spool file=%s %s", STARTS_FILE, fd_own_why());
 	if (fd >= 0)
 		close(fd);
 }
@@ -671,9 +671,10 @@ spool_where(const char *base, char *name)
 	return -1;
 }
 
-/* A build without fractions of a second knows the first part of it only. */
-int
-spool_has_id(const char *name, const char *id)
+/* Has the message this spool id?  A build without fractions of a second knows
+ * the first part of it only. */
+static int
+has_id(const char *name, const char *id)
 {
 	char its[80];
 	size_t n;
@@ -687,23 +688,23 @@ spool_has_id(const char *name, const char *id)
 
 /* The number gives the directories, but not the rest of the name. */
 int
-spool_by_number(unsigned long num, const char *id, char *name)
+spool_by_id(const char *id, char *name)
 {
-	char base[40];
+	const char *base = id + 1;	/* behind the S */
 	struct dirent *e;
 	DIR *d;
 	int level, i, found = 0;
 
-	text_fmt(base, sizeof(base), "%lu", num);
 	for (level = 0; level < OFFICE_LEVELS && !found; level++) {
 		i = office_hash(base, level);
 		d = opendir(scan_path(i));
 		while (d != NULL && !found && (e = readdir(d)) != NULL)
-			found = num_of(e->d_name, NULL) == num &&
+			found = num_of(e->d_name, NULL) ==
+			    num_of(base, NULL) &&
 			    name_in(e->d_name) != NULL &&
 			    text_fmt(name, NAME_MAX_, "%s%s", office_dir(i),
 			    e->d_name) >= 0 && is_file(name) &&
-			    spool_has_id(name, id);
+			    has_id(name, id);
 		if (d != NULL)
 			closedir(d);
 	}

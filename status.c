@@ -505,6 +505,7 @@ start_dump(int place, int fd)
 {
 	long pid;
 
+	q_sweep();		/* or it has mail that is over */
 	log_flush();		/* or it is written twice */
 	pid = fork();
 	if (pid == 0)

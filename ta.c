@@ -92,7 +92,6 @@
 				 * what kills agents */
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
 #define FORKRATE_AGAIN	0.25	/* seconds until a start held up by -R is */
-#define NO_START	"an agent that can be started"
 #define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4)	/* bytes of a job */
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
 #define READ_MOST	16384	/* bytes read at once ... */
@@ -115,9 +114,6 @@ least(long a, long b)
 
 /* ---- limits ---------------------------------------------------------- */
 
-static const char *const limits[LIMITS] = { "maxring", "maxchannel", "maxta" };
-static const char forkrate[] = "forkrate";
-
 /* The agents that the ring's limit counts.  maxta does not count that of the
  * channel dsn. */
 static struct slots *
@@ -135,8 +131,8 @@ static long
 most_of(const struct ring *r, int limit)
 {
 	const struct setting *s = &r->conf->v;
-	long n = limit == MAXRING ? s->maxring : limit == MAXTA ? s->maxta :
-	    r->conf->dsn ? 1 : s->maxchannel;
+	long n = limit == MAXRING ? s->maxring :
+	    limit == MAXCHANNEL ? s->maxchannel : s->maxta;
 
 	if (n == 0)
 		n = LONG_MAX;
@@ -149,7 +145,7 @@ count(struct ring *r, int nta, int nidle, int nending)
 {
 	int i;
 
-	for (i = 0; i < LIMITS; i++) {
+	for (i = MAXRING; i <= MAXTA; i++) {
 		slots_of(r, i)->nta += nta;
 		slots_of(r, i)->nidle += nidle;
 		slots_of(r, i)->nending += nending;
@@ -163,29 +159,29 @@ nfree(struct ring *r)
 	long n = LONG_MAX;
 	int i;
 
-	for (i = r->conf->bound ? MAXCHANNEL : MAXRING; i < LIMITS; i++)
+	for (i = r->conf->bound ? MAXCHANNEL : MAXRING; i <= MAXTA; i++)
 		n = least(n, most_of(r, i) - slots_of(r, i)->nta +
 		    slots_of(r, i)->nidle);
 	return n;
 }
 
-/* The limit that allows the thread no new agent, or NULL. */
-static const char *
+/* Why the thread may have no new agent. */
+static enum limit
 obstacle(struct ring *r, const struct thread *t)
 {
 	int i;
 
 	if (r->dead > now.mono)
 		return NO_START;
-	for (i = 0; i < LIMITS; i++)
+	for (i = MAXRING; i <= MAXTA; i++)
 		if (most_of(r, i) <= (i == MAXRING && r->conf->bound ?
 		    (long)t->nref : slots_of(r, i)->nta))
-			return limits[i];
+			return i;
 	if (now.mono - forks.since >= 1) {
 		forks.since = now.mono;
 		forks.n = 0;
 	}
-	return r->conf->dsn || forks.n < opt.forkrate ? NULL : forkrate;
+	return r->conf->dsn || forks.n < opt.forkrate ? NO_LIMIT : FORKRATE;
 }
 
 /* Other rings that the limit stops, if one agent less would do and no agent is
@@ -198,7 +194,7 @@ waiters(struct ring *r, int limit)
 	long n = 0;
 
 	for (o = s->nending > 0 ? NULL : q.rings; o != NULL; o = o->next)
-		n += o->pending == limits[limit] && slots_of(o, limit) == s &&
+		n += (int)o->pending == limit && slots_of(o, limit) == s &&
 		    s->nta <= most_of(o, limit) && (o != r || r->conf->bound);
 	return n;
 }
@@ -211,7 +207,7 @@ should_yield(struct ring *r)
 	long n;
 	int i;
 
-	for (i = MAXCHANNEL; i < LIMITS; i++) {
+	for (i = MAXCHANNEL; i <= MAXTA; i++) {
 		n = waiters(r, i);
 		if (n > 0 && r->slots.nta * (n + 1) > slots_of(r, i)->nta)
 			return 1;
@@ -968,7 +964,7 @@ serve(struct ring *r)
 	struct vertex *v;
 	struct ta *idle;
 
-	r->pending = NULL;
+	r->pending = NO_LIMIT;
 	while ((v = order_next(r)) == NULL) {
 		v = order_unblock(r, nfree(r));
 		if (v == NULL)
@@ -990,7 +986,7 @@ serve(struct ring *r)
 		return 1;
 	}
 	r->pending = obstacle(r, v->thread);
-	if (r->pending != NULL)
+	if (r->pending != NO_LIMIT)
 		return give_busy(v, s->overfeed + 1);
 	start(v);
 	return 1;
@@ -1078,7 +1074,7 @@ ta_run(void)
 	for (r = q.rings; r != NULL; r = r->next) {
 		r->done = ring_is_old(r);
 		if (r->done)
-			r->pending = NULL;
+			r->pending = NO_LIMIT;
 		else if (r->conf->bound)
 			wake_bound(r);
 		while (r->done && r->idle != NULL)
@@ -1106,10 +1102,10 @@ ta_prep(fd_set *in, fd_set *out, int *max)
 			fd_watch(ta->out, out, max);
 	}
 	for (r = q.rings; r != NULL && !q.hold; r = r->next) {
-		if (r->pending == NULL || !order_waits(r))
+		if (r->pending == NO_LIMIT || !order_waits(r))
 			continue;
 		again = r->dead > now.mono ? r->dead - now.mono :
-		    r->pending == forkrate ? FORKRATE_AGAIN : wait;
+		    r->pending == FORKRATE ? FORKRATE_AGAIN : wait;
 		if (again < wait)
 			wait = again;
 	}

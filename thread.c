@@ -415,16 +415,18 @@ want(struct vertex *v, int own)
 
 enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST, WAKE_OLD };
 
-/* Makes vertices in WAIT READY: all; those that are due; those that were
- * deferred because of the host; or those that were deferred before this run.
- * WAKE_HOST leaves vertices with a retryat, and those that were deferred for
- * the address: else good reports on one could wake another without end.
- * Vertices that are OUT are wanted in core. */
+/* Makes vertices in WAIT READY: all, which also ends the dead time; those that
+ * are due; those that were deferred because of the host; or those that were
+ * deferred before this run.  WAKE_HOST leaves vertices with a retryat, and
+ * those that were deferred for the address: else good reports on one could wake
+ * another without end.  Vertices that are OUT are wanted in core. */
 static void
 wake(struct thread *t, enum wake what)
 {
 	struct vertex *v, *next;
 
+	if (what == WAKE_ALL)
+		fb_lift(t);
 	for (v = what == WAKE_DUE || (what == WAKE_HOST &&
 	    WHY_BLOCKED(thread_why(t))) ? NULL : t->out; v != NULL; v = v->next)
 		want(v, what == WAKE_HOST &&
@@ -442,14 +444,6 @@ wake(struct thread *t, enum wake what)
 			t->soonest = v->wakeup;
 		}
 	}
-}
-
-/* Makes all READY, and ends the dead time. */
-static void
-wake_all(struct thread *t)
-{
-	fb_lift(t);
-	wake(t, WAKE_ALL);
 }
 
 void
@@ -482,10 +476,7 @@ th_trigger(const char *host)
 			continue;
 		t->triggered = 1;
 		/* what this run deferred is not to be tried again by it */
-		if (t->nta == 0)
-			wake_all(t);
-		else
-			wake(t, WAKE_OLD);
+		wake(t, t->nta == 0 ? WAKE_ALL : WAKE_OLD);
 		th_update(t);
 		n++;
 	}
@@ -510,6 +501,10 @@ th_put(struct vertex *v, int held, double wakeup)
 {
 	struct thread *t = v->thread;
 
+	if (v->state == V_OUT) {
+		want(v, 0);
+		return;
+	}
 	th_out(v);
 	if (held) {
 		v->state = V_HELD;
@@ -527,15 +522,6 @@ th_put(struct vertex *v, int held, double wakeup)
 }
 
 void
-th_release(struct vertex *v)
-{
-	if (v->state == V_OUT)
-		want(v, 0);
-	else
-		th_put(v, 0, 0);
-}
-
-void
 th_flush(struct thread *t, struct vertex *one)
 {
 	t->triggered = t->ring->conf->v.queueonly;
@@ -544,7 +530,7 @@ th_flush(struct thread *t, struct vertex *one)
 	if (one == NULL)
 		wake(t, WAKE_ALL);
 	else
-		th_release(one);
+		th_put(one, 0, 0);
 	th_update(t);
 }
 
@@ -557,7 +543,7 @@ th_rehold(struct thread *t)
 	t->held = held_address(t->chan->name, t->host);
 	ended = was != NULL && t->held == NULL;
 	if (ended)
-		wake_all(t);		/* a release tries at once */
+		wake(t, WAKE_ALL);	/* a release tries at once */
 	th_update(t);
 	return ended;
 }

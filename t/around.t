@@ -42,8 +42,8 @@ echo gone >"$po/postman/9-1"
 echo gone >"$po/postman/9-1.control"
 echo gone >"$po/postman/8-1.bounce-17-3"
 printf 'address smtp/kept*\nmessage 107-1\n' >"$po/.mailq.holds"
-beside='2 messages wait in router, the oldest SPAN old; is submit -q running?
-2 messages were set aside in postman (1 double bounce), the oldest SPAN old
+beside='1 message, 1 recipient, 1 destination; 2 set aside (1 double bounce), the oldest SPAN old
+2 messages wait in router, the oldest SPAN old; is submit -q running?
 on hold: smtp/kept*
 on hold: message 107-1'
 touch -t 197001020304 "$po/router/78"	# there was no clock
@@ -56,9 +56,9 @@ on hold: message 107-1'
 like 'the age of the oldest mail in router is that of its file' \
     "$(mailq | grep router)" 'oldest [0-9]{3,4}d'
 put "$po" 101-1 wait h user
-is 'the sizes are followed by router, postman and holds' \
+is 'the sizes are followed by totals, router, postman and holds' \
     "$(mailq -S | tail -n 4 | spans)" "$beside"
-is 'the shape is followed by router, postman and holds' \
+is 'the shape is followed by totals, router, postman and holds' \
     "$(mailq -s | tail -n 4 | spans)" "$beside"
 unlike 'with a filter nothing is said of router, postman and holds' \
     "$(mailq -f 'wait/*')" '(router|set aside|on hold)'

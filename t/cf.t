@@ -299,12 +299,14 @@ is 'bounce takes sender or none, and no other word' \
     '1: bounce: all is neither sender nor none'
 is 'wrong values of PARAM lines are refused' \
     "$(printf 'PARAMbouncelimit 5x\nPARAMbouncesize 1m
-PARAMglobal-report-interval 4000d\nPARAMmailname a_b\nPARAMrouternotify x\n' |
+PARAMglobal-report-interval 4000d\nPARAMmailname a..b\nPARAMrouternotify x
+PARAMactive 1000000000\n' |
     refused)" '1: PARAMbouncelimit: 5x is no span of time such as 90, 10m or 1h5m20s
 2: PARAMbouncesize: 1m is no number
 3: PARAMglobal-report-interval: 4000d is not between 0 and 315360000 seconds
-4: PARAMmailname: a_b is no host'\''s name
-5: PARAMrouternotify: x is no absolute path'
+4: PARAMmailname: a..b is no host'\''s name
+5: PARAMrouternotify: x is no absolute path
+6: PARAMactive: 1000000000 is not between 0 and 999999999'
 awk 'BEGIN {
 	for (i = 0; i < 5000; i++)
 		x = x "x"

@@ -58,8 +58,8 @@ like 'with an address its clauses are checked' "$said" '^good/h$'
 unlike 'with an address other commands are not looked at' "$said" nothere
 printf 'PARAMdestdb ${NOWHERE}/x\n*/*\tmaxta=1\n' >"$cf"
 check
-like 'a path of a PARAM with an unknown name is shown' "$said" \
-    'PARAMdestdb: ..NOWHERE./x is no absolute path, or has a ..NAME. that'
+is 'a path of a PARAM with an unknown name is an error' "$rc $said" \
+    '78 1: PARAMdestdb: ${NOWHERE}/x has a ${NAME} that is not known'
 printf 'PARAMdestdb %s/none/db\n*/*\tmaxta=1\n' "$tmp" >"$cf"
 check
 like 'the missing directory of a path of a PARAM is named' "$said" \

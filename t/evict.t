@@ -183,4 +183,20 @@ ok 'recipients before and behind one of an agent are delivered' \
 sched_stop
 like 'a recipient that a reread finds in core is counted once' \
     "$(lines ' exit ')" 'rcpts-in=4 rcpts-out=4$'
+
+# A command on a message in core needs no room for it.
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 1
+*/*	interval=1h
+part/*	command="$A -c part deferred not now"
+END
+put "$po" 503-1 part a u
+ok 'a scheduler with room for one message starts' sched_start "$po" "$tmp/cf"
+ok 'the message is deferred' wait_log 'deferred msg=503-1' 20
+like 'a command on it is done' "$("$ask" order "$po" hold 503-1)" '^ok '
+is 'it was not evicted for that' "$(count ' (evict|load) msg=503-1 ')" 1
+sched_stop
 finish

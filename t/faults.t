@@ -279,6 +279,33 @@ join
 is 'a control file could not be examined once' \
     "$(grep -c '^fault fstat' "$one/faults")" 1
 
+# The tag of a recipient that has failed: its agent leaves that to the scheduler.
+rm -rf "$one"
+mkdir "$one"
+spool_new "$one/po"
+put "$one/po" 1-1 fail a.host u1 gate b.host u2
+conf "$one/cf" <<END
+PARAMmailqsock none
+PARAMrouternotify=$one/router
+*/*	interval=1s retries="1" expiry=1d
+fail/*	command="$A -c fail -u error no such user"
+gate/*	command="$A -c gate -w $one/free"
+END
+wrap_dsn "$one"
+launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS=lseek:3:1:EIO \
+    FAULTS_FROM=3:1-1 FAULTS_LOG="$one/faults" FAULTS_SPEED=60
+tagged() {
+	grep '^r- ' "$one/po/transport/B/1-1" >/dev/null
+}
+ok 'a tag that could not be written is written later' wait_for 60 tagged
+: >"$one/free"
+ok 'its message ends' wait_for 60 po_empty "$one/po"
+kill "$pid"
+join
+like 'its tag could not be written once' "$(cat "$one/log")" ' tag msg=B.1-1 .* tag=-'
+is 'the sender gets a DSN on a recipient whose tag could not be written once' \
+    "$(cat "$one/po/router"/* 2>/dev/null | grep -c '^Final-Recipient: .*u1')" 1
+
 # A reload that has no memory for a ring.  Which call that is shows the log.
 reload_with() {	# fault
 	rm -rf "$one"

@@ -148,6 +148,19 @@ five() {	# times
 ok 'the scheduler starts with room for two recipients' start
 ok 'five recipients are tried once' wait_for 60 five 1
 wait_for 60 reported 211-1
+rcpts() {	# options of mailq: the sum of the recipients of all objects
+	"$top/mailq" -q "$pipe" -j "$@" | awk -F'"recipients":' '
+	    { n += $2 } END { print n + 0 }'
+}
+is 'mailq -c counts recipients on disk, too' \
+    "$("$top/mailq" -q "$pipe" -c | sed -n 's/^recipients //p')" 5
+is 'the objects of a message have recipients on disk, too' "$(rcpts)" 5
+like 'mailq says how many recipients wait on disk' \
+    "$("$top/mailq" -q "$pipe")" '^	[1-4] recipients? waits? on disk$'
+for u in at3600 full2 full3 full4 full5; do
+	like "a recipient is found in memory or on disk: $u" \
+	    "$("$top/mailq" -q "$pipe" -j to=$u)" '"message":"211-1"'
+done
 order flush 211-1
 ok 'a flush of the message reaches its evicted part' wait_for 60 five 2
 wait_for 60 reported 211-1

@@ -33,6 +33,16 @@ ok 'the scheduler starts with SCHEDULERNOTIFY in the file of -Z' \
     sched_start "$po" "$tmp/cf" -Z "$tmp/zmailer.conf"
 ok 'SCHEDULERNOTIFY is the path of the socket' [ -S "$tmp/log/sock" ]
 sched_stop
+printf '%s\n' 'SCHEDULERNOTIFY=$POSTOFFICE/sock' 'ORGDOMAIN=-x' \
+    >"$tmp/zmailer.conf"
+ok 'the scheduler starts with wrong values in the file of -Z' \
+    sched_start "$po" "$tmp/cf" -Z "$tmp/zmailer.conf"
+is 'the log names each wrong value of the file of -Z' \
+    "$(lines 'err config ' | sed 's/.*config //' | sort)" \
+    'ORGDOMAIN: -x is no host'\''s name
+SCHEDULERNOTIFY: $POSTOFFICE/sock is no absolute path'
+ok 'a wrong SCHEDULERNOTIFY is not used' [ -S "$po/.scheduler.notify" ]
+sched_stop
 cat >>"$tmp/cf" <<'END'
 PARAMnotifysock UNIX:${LOGDIR}/sock
 END

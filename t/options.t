@@ -23,6 +23,10 @@ spool_new "$po"
 # ---- answers without a start --------------------------------------------------------
 
 like '-V prints the version' "$($S -V)" '^scheduler [0-9]'
+is '-V knows each switch in the Makefile' "$(sed -n \
+    's/^#	\(NO_[A-Z_]*\)	.*/\1/p' "$top/Makefile" | while read -r switch; do
+	grep "SWITCH($switch)" "$top/scheduler.c" >/dev/null || echo "$switch"
+done)" ''
 ok 'a wrong option: the exit code is 64' code 64 "$S" -y
 ok 'a word too many: the exit code is 64' code 64 "$S" -i word
 ok 'an argument that is not numeric: the exit code is 64' code 64 "$S" -R many
@@ -45,8 +49,10 @@ ok 'a missing file of -Z: the exit code is 66' code 66 "$S" -n -Z "$tmp/none"
 echo 'what is this' >"$tmp/env.bad"
 ok 'a bad line in the file of -Z: the exit code is 78' \
     code 78 "$S" -n -Z "$tmp/env.bad"
-like 'a bad line in the file of -Z is named' \
-    "$(cat "$tmp/code.out")" "$tmp/env.bad:1:"
+is 'a bad line in the file of -Z is named' "$(cat "$tmp/code.out")" \
+    "scheduler: $tmp/env.bad:1: what is this: NAME=value is needed"
+ok 'a directory for -Z: the exit code is 66' \
+    code 66 "$S" -n -f "$tmp/cf" -Z "$tmp"
 
 # ---- locations ---------------------------------------------------------------------------
 
@@ -84,6 +90,13 @@ cd "$tmp"
 ok 'the path of the post office may be relative' \
     where "$tmp/po.rel" "$S" -i -f cf -P po.rel
 cd /
+ok 'with -L the scheduler makes a post office' where "$tmp/po.log" \
+    "$S" -i -f "$tmp/cf" -P "$tmp/po.log" -L "$tmp/log/start"
+like 'standard error has the lines of the start' \
+    "$(cat "$tmp/where.out")" 'info spool made=.*/transport'
+is 'the log has the lines of the start, too' \
+    "$(grep 'spool' "$tmp/log/start" | grep -v ' ready \| mailq ')" \
+    "$(cat "$tmp/where.out")"
 is 'the pid file is removed at the end' \
     "$(ls "$tmp"/po.*/.pid.scheduler 2>/dev/null)" ''
 
@@ -143,6 +156,12 @@ kill -HUP $pid
 ok 'HUP opens the log anew' wait_for 30 grep reload "$tmp/log/scheduler"
 kill $pid
 ok 'a daemon ends at TERM' wait_for 20 gone $pid
+mkdir "$po/.mailq.holds"
+ok 'a daemon that cannot read the holds: the exit code is 71' \
+    code 71 "$S" -P "$po" -f "$tmp/cf"
+like 'a daemon that cannot read the holds says so at its start' \
+    "$(cat "$tmp/code.out")" 'holds file=.*nothing is started'
+rmdir "$po/.mailq.holds"
 ok 'a daemon with a bad configuration: the exit code is 78' \
     code 78 "$S" -P "$po" -f "$tmp/bad"
 ok 'a statistics log that cannot be opened: the exit code is 73' \

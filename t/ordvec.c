@@ -723,7 +723,7 @@ meddle(void)
 	if (v->state == V_READY && rnd(2) == 0)
 		th_put(v, 1, 0);
 	else if (v->state == V_HELD)
-		th_release(v);
+		th_put(v, 0, 0);
 }
 
 static void
@@ -735,7 +735,7 @@ release_all(void)
 	for (k = 0; k < nmsgs; k++)
 		for (i = 0; msgs[k].m != NULL && i < msgs[k].m->nr; i++)
 			if (msgs[k].v[i].state == V_HELD)
-				th_release(&msgs[k].v[i]);
+				th_put(&msgs[k].v[i], 0, 0);
 }
 
 /* The ring in use; agents of others finish what they have. */

@@ -18,11 +18,23 @@ bad/*	command="$A -c bad error no such user"
 later/*	command="$A -c later -f $tmp/now deferred no"
 wide/*	maxthr=$1 initthr=5 command="$A -c wide -w $tmp/gate ok3"
 lost/*	interval=1h command="lost"
+many/*	interval=1h maxthr=1 command="many"
+slow/*	command="$A -c slow -w $tmp/done ok3"
 END
 }
 agent lost <<'END'
 echo 'lost: out of paper'
 exit 9
+END
+
+agent many <<'END'
+tab=$(printf '\t')
+echo '#hungry'
+while IFS= read -r line && [ -n "$line" ]; do
+	[ "$line" = '#idle' ] || printf '%s/55\t\tdeferall one\rtwo\r\n' \
+	    "${line%%-*}"
+	echo '#hungry'
+done
 END
 
 # ---- help ------------------------------------------------------------------
@@ -193,6 +205,46 @@ like 'a destination whose agent fails is in the state retry, with the reason' \
 like 'mailq -s says why no agent can be started' \
     "$("$top/mailq" -s | tr '\n' ' ')" \
     'lost/h .* agent     died with exit code 9: lost: out of paper '
+put "$po" 302-1 many h u
+wait_log 'asleep channel=many' 20
+for i in -D -Q -s '-w 9'; do
+	bg "$top/mailq" $i >"$tmp/look.out"
+	ok "the lines of a reason are joined: mailq $i" \
+	    wait_for 20 grep -E '(: |^    )one two$' "$tmp/look.out"
+	kill "$bg_pid" 2>/dev/null
+	wait "$bg_pid"
+	lib_forget "$bg_pid"
+done
+
+# ---- what is over, and not gone ----------------------------------------------------
+
+"$top/mailq" flush all >"$tmp/out"
+"$top/mailq" delete '*/*' >"$tmp/out"
+wait_for 20 po_empty "$po"
+put "$po" 401-1 slow h u
+wait_log 'agent-start .*channel=slow' 20
+wait_for 20 eval '"$top/mailq" | grep "agent pid"'
+# The query comes in the same moment as the report.
+kill -STOP "$sched_pid"
+: >"$tmp/done"
+wait_for 20 grep '^r+' "$po/transport/401-1"
+bg "$top/mailq" >"$tmp/out" 2>&1
+wait_for 20 eval 'ls "$po"/public/.mailq.text.*'
+sleep $lib_nap
+kill -CONT "$sched_pid"
+wait "$bg_pid"
+like 'mail that ends with the query is no list that is left out' \
+    "$? $(sed 1q "$tmp/out")" '^0 .*(queue is empty|no message)'
+rm -f "$tmp/done"
+put "$po" 402-1 slow h u
+wait_for 20 eval '"$top/mailq" | grep "agent pid"'
+rm "$po/queue/402-1" && mkdir "$po/queue/402-1"
+: >"$tmp/done"
+wait_log 'complete msg=402-1' 20
+is 'a message that is over and cannot be removed is listed' \
+    "$("$top/mailq" | sed -n '2,3p')" '	nobody is left to have it
+1 message, 0 recipients, 0 destinations'
+rmdir "$po/queue/402-1"
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
 finish
