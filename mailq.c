@@ -137,15 +137,17 @@ filter(struct mq_queue *queue)
 /* ---- the report -------------------------------------------------------- */
 
 /* Prints a line with its TABs and its escapes; other bytes that do not print
- * are escaped. */
+ * are escaped, and ends of lines in a reason are blanks. */
 static void
 put_line(FILE *f, const char *s)
 {
-	for (; *s != '\0'; s++)
+	int c;
+
+	while (*s != '\0')
 		if (*s == '\t' || mq_escape(s) > 0)
-			putc(*s, f);
-		else
-			mq_put_byte(f, (unsigned char)*s);
+			putc(*s++, f);
+		else if ((c = mq_reason_byte(&s)) != 0)
+			mq_put_byte(f, c);
 	putc('\n', f);
 }
 
@@ -383,7 +385,7 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 	if (a->local)
 		po = queue->postoffice[0] == '/' ? queue->postoffice :
 		    want.postoffice;
-	if (!queue->facts && po != NULL)
+	if (po != NULL)
 		mq_spool_fill(queue, po);
 	if (queue->deferred > 0 && po != NULL && mq_unrouted(queue, po) < 0)
 		return X_UNAVAILABLE;
@@ -426,6 +428,9 @@ report(struct mq_queue *queue, struct mq_ask *a)
 		rc = X_UNAVAILABLE;
 	} else if (is_other(queue, a)) {
 		rc = -1;
+	} else if (f != stdout && (fflush(f) != 0 || ferror(f))) {
+		mq_complain("a temporary file cannot be written");
+		rc = X_UNAVAILABLE;
 	} else {
 		if (f != stdout)
 			show_report(f);
@@ -496,8 +501,9 @@ watch(struct mq_ask *a)
 	}
 }
 
-/* The number behind -w, if one follows: its place is used up. */
-static void
+/* The number behind -w, if one follows: its place is used up.  0, or -1 if it
+ * is too small or too large. */
+static int
 take_seconds(int argc, char **argv)
 {
 	const char *end;
@@ -505,12 +511,13 @@ take_seconds(int argc, char **argv)
 
 	want.every = WATCH_EVERY;
 	if (optind >= argc)
-		return;
+		return 0;
 	n = num_of(argv[optind], &end);
-	if (end == argv[optind] || *end != '\0' || n == 0 || n > WATCH_MOST)
-		return;
+	if (end == argv[optind] || *end != '\0')
+		return 0;
 	want.every = (long)n;
 	optind++;
+	return n == 0 || n > WATCH_MOST ? -1 : 0;
 }
 
 /* ---- options ----------------------------------------------------------- */
@@ -699,14 +706,14 @@ main(int argc, char **argv)
 		case 'L': want.logfile = optarg; break;
 		case 'V':
 			puts(MAILQNAME " " VERSION);
-			return 0;
+			return fflush(stdout) != 0 ? X_IOERR : 0;
 		default:
 			return usage(NULL);
 		}
 	if (bad)
 		return usage("one of -Q, -S, -s, -j, -c and -w at a time");
-	if (want.listing == WATCH)
-		take_seconds(argc, argv);
+	if (want.listing == WATCH && take_seconds(argc, argv) < 0)
+		return usage("-w takes 1 to 86400 seconds");
 	if (want.dests && want.listing != LIST && want.listing != JSON)
 		return usage("-D goes with -j, not with another listing");
 	want.postoffice = getenv("POSTOFFICE");

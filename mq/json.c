@@ -140,6 +140,8 @@ put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
 		none.next = none.tries = MQ_UNKNOWN;
 		none.expires = MQ_NEVER;
 		none.reason = "";
+		none.nrcpt = (unsigned)m->rest;
+		none.state = m->rest != 0 ? MQ_EVICTED : MQ_SPOOL;
 		j = &none;
 	}
 	fputs("{\"message\":", stdout);
@@ -154,8 +156,8 @@ put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
 	field_text("channel", j->dest == NULL ? NULL : j->dest->channel);
 	field_text("host", j->dest == NULL ? NULL : j->dest->host);
 	field_number("recipients", j->nrcpt, j->dest != NULL ||
-	    (!m->unread && m->skipped == NULL));
-	field_text("state", m->skipped != NULL ? "skipped" : j->dest == NULL ||
+	    (!m->unread && m->skipped == NULL && m->rest >= 0));
+	field_text("state", m->skipped != NULL ? "skipped" :
 	    j->state == MQ_SPOOL ? NULL : mq_state_name[j->state]);
 	field_text("what", j->what != NULL && *j->what != '\0' ? j->what :
 	    NULL);
@@ -274,6 +276,7 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 	const char *its;
 	char id[80];
 	unsigned i;
+	int n;
 
 	memset(&r, 0, sizeof(r));
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
@@ -283,12 +286,15 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 		    id : NULL;
 		if (view->verbose)
 			mq_rcpts(&r, q, m, view);
-		if (m->first == 0)
-			put_object(m, its, NULL, view->verbose ? &r : NULL);
-		for (i = m->first; i != 0; i = q->jobs[i - 1].next_job)
-			if (!mq_hidden(&q->jobs[i - 1]))
+		for (i = m->first, n = 0; i != 0; i = q->jobs[i - 1].next_job)
+			if (!mq_hidden(&q->jobs[i - 1])) {
 				put_object(m, its, &q->jobs[i - 1],
 				    view->verbose ? &r : NULL);
+				n++;
+			}
+		/* and those whose channels only the disk knows */
+		if (n == 0 || (m->rest > 0 && !q->filtered))
+			put_object(m, its, NULL, view->verbose ? &r : NULL);
 		mq_rcpts_free(&r);
 	}
 	mq_json_around(q);

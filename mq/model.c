@@ -410,9 +410,10 @@ mq_count(const struct mq_queue *q, struct mq_sum *sum)
 		if (!mq_shown(q, m))
 			continue;
 		sum->msgs++;
-		sum->unread += m->unread;
 		sum->skipped += m->skipped != NULL;
 		sum->bytes += m->size > 0 ? m->size : 0;
+		if (!q->filtered && m->rest > 0)
+			sum->rcpts += m->rest;
 		if (m->age > sum->oldest)
 			sum->oldest = m->age;
 	}

@@ -13,7 +13,8 @@
 #include "../lib/util.h"
 
 #define MQ_PATH_MAX	1024	/* bytes in a path that we build */
-#define MQ_TOKEN_MAX	16384	/* bytes in a field that is kept */
+#define MQ_TOKEN_MAX	32768	/* bytes in a field that is kept: a thread with
+				 * as many agents as select() takes has less */
 #define MQ_WORD_MAX	1024	/* bytes in a channel or a host */
 #define MQ_NAME_MAX	256	/* bytes in a message's name */
 #define MQ_WHY_MAX	1000	/* bytes of an error message */
@@ -101,6 +102,7 @@ struct mq_msg {
 	int	next;		/* skipped: seconds until the next look */
 	double	size;		/* bytes; negative: not known */
 	int	age;		/* seconds; MQ_UNKNOWN */
+	int	rest;		/* recipients on disk alone; MQ_UNKNOWN */
 	unsigned first, last;	/* jobs, index + 1; 0: none */
 	unsigned char held, known;
 	unsigned char over;	/* only its DSN is left */
@@ -188,8 +190,7 @@ struct mq_queue {
 
 /* Counts what the listing shows. */
 struct mq_sum {
-	unsigned long msgs, jobs, dests, held, running, waiting, unread;
-	unsigned long skipped;
+	unsigned long msgs, jobs, dests, held, running, waiting, skipped;
 	double	rcpts;
 	int	oldest;		/* seconds; MQ_UNKNOWN */
 	double	bytes;		/* of the messages whose size is known */
@@ -309,9 +310,11 @@ void	mq_screen(int *columns, int *lines);
 /* "5m", "3 files". */
 void	mq_put_span(long seconds);
 void	mq_put_count(double n, const char *what);
-/* Says how many control files could not be read, if there are any. */
-void	mq_put_unread(const struct mq_queue *, const char *before,
-	    const char *after);
+/* The destination in so many columns, cut with a '+' at its end; NULL is the
+ * sum of all. */
+void	mq_put_name(const struct mq_dest *, int columns);
+/* A line below that with a reason, which is cut, too. */
+void	mq_put_below(const char *reason, int columns);
 
 /* ---- beside the queue (around.c) ------------------------------------ */
 
@@ -352,6 +355,9 @@ int	mq_id(const char *name, const char *po, char *id, size_t size);
 int	mq_same_id(const char *id, const char *wanted);
 /* Begins the name of the message, or its id, so?  As above. */
 int	mq_is_called(const char *name, const char *word, const char *po);
+/* Opens a log, which is read twice and so has to be a file: NULL with errno,
+ * ESPIPE if it is of another kind. */
+FILE	*mq_log_open(const char *path);
 /* The word behind the key, such as " id=", in a line of the log: 0 or -1. */
 int	mq_log_word(const char *line, const char *key, char *word,
 	    size_t size);
@@ -407,7 +413,7 @@ struct mq_rcpt *mq_rcpts_of(const struct mq_rcpts *, const struct mq_dest *,
 void	mq_rcpts_free(struct mq_rcpts *);
 
 /* Lines about a message, about a job and what it waits for; the last alone. */
-void	mq_put_message(const struct mq_queue *, const struct mq_msg *);
+void	mq_put_message(const struct mq_msg *);
 void	mq_put_job(const struct mq_job *);
 void	mq_put_wait(const struct mq_job *);
 /* "next 14:05 (in 5m)". */

@@ -129,7 +129,20 @@ search(struct found *f, const char *prefix)
 	closedir(d);
 }
 
-/* ---- the log of submit -q ---------------------------------------------- */
+/* ---- logs -------------------------------------------------------------- */
+
+FILE *
+mq_log_open(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return NULL;
+	if (S_ISREG(st.st_mode))
+		return fopen(path, "r");
+	errno = S_ISDIR(st.st_mode) ? EISDIR : ESPIPE;
+	return NULL;
+}
 
 int
 mq_log_word(const char *line, const char *key, char *word, size_t size)
@@ -147,7 +160,7 @@ static int
 read_accepted(const char *path, const char *num, char *id, size_t size)
 {
 	char line[LINE_MAX_], n[48];
-	FILE *f = fopen(path, "r");
+	FILE *f = mq_log_open(path);
 	int found = -1;
 
 	if (f == NULL)

@@ -373,12 +373,18 @@ mq_pick(struct mq_pick *p, struct mq_queue *q, const struct mq_view *view,
 void
 mq_pick_end(struct mq_queue *q)
 {
+	const struct mq_job *j;
+	const struct mq_msg *m;
 	struct mq_dest *d;
-	unsigned i;
 
 	for (d = q->dests; d != NULL; d = d->next)
-		d->hidden = 1;
-	for (i = 0; i < q->njobs; i++)
-		if (!q->jobs[i].hidden)
-			q->jobs[i].dest->hidden = 0;
+		d->njobs = 0;
+	for (j = q->jobs; j < q->jobs + q->njobs; j++)
+		j->dest->njobs += !j->hidden;
+	for (d = q->dests; d != NULL; d = d->next)
+		d->hidden = d->njobs == 0;
+	q->evicted = 0;
+	for (m = q->msgs; m < q->msgs + q->nmsgs; m++)
+		q->evicted += m->picked && m->first != 0 &&
+		    q->jobs[m->first - 1].state == MQ_EVICTED;
 }

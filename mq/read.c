@@ -573,10 +573,10 @@ fact_message(struct reader *r)
 	struct mq_queue *q = r->q;
 	struct mq_msg *m;
 	const char *p;
-	char *f[6];
+	char *f[7];
 	int n;
 
-	if (split(r, f, 6) < 0)
+	if (split_old(r, f, 7, 6) < 0)
 		return -1;
 	if (f[1][0] == '\0' || strlen(f[1]) >= MQ_NAME_MAX)
 		return wrong(r, "\"%.60s\" is no name of a message", f[1]);
@@ -588,6 +588,10 @@ fact_message(struct reader *r)
 	m->known = 1;
 	if (number_in(f[2], &m->age) < 0 || m->age < MQ_UNKNOWN)
 		return wrong(r, "\"%.60s\" is no age", f[2]);
+	m->rest = MQ_UNKNOWN;
+	if (strcmp(f[6], "-") != 0 && (number_in(f[6], &m->rest) < 0 ||
+	    m->rest < 0))
+		return wrong(r, "a number is not understood%s", "");
 	m->size = 0;
 	for (p = f[3], n = 0; *p >= '0' && *p <= '9' && n < 15; p++, n++)
 		m->size = m->size * 10 + (*p - '0');

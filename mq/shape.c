@@ -21,10 +21,7 @@
 #define NAME_LEAST	11	/* bytes of a destination that are shown */
 #define OTHERS	54		/* columns of a row behind that */
 
-static struct {
-	int	name;		/* bytes of a destination that are shown */
-	int	reason;		/* ... of a reason */
-} wide;
+static int name_width;		/* bytes of a destination that are shown */
 
 struct row {
 	const struct mq_dest *dest;	/* NULL: the sum */
@@ -177,30 +174,12 @@ put_state(const struct row *r)
 		printf(" %s", buf);
 }
 
-/* "channel/host", cut with a '+' at its end. */
-static void
-name_of(const struct row *r, struct text *t)
-{
-	if (r->dest == NULL)
-		text_add(t, "all");
-	else
-		text_add(t, "%s/%s", r->dest->channel, r->dest->host);
-	if (t->cut)
-		t->s[t->len - 1] = '+';
-}
-
 static void
 shape_row(const struct row *r)
 {
-	char name[MQ_SCREEN_MAX + 1], reason[MQ_SCREEN_MAX + 1], c;
-	const char *s;
-	struct text t;
 	int i;
 
-	text_init(&t, name, (size_t)wide.name + 1);
-	t.clean = 1;
-	name_of(r, &t);
-	printf("%-*s", wide.name, name);
+	mq_put_name(r->dest, name_width);
 	put_number(r->total, 8);
 	for (i = 0; i < COLUMNS; i++)
 		put_number(r->by_age[i], 6);
@@ -210,13 +189,8 @@ shape_row(const struct row *r)
 	if (r->dest == NULL && r->ageless > 0)
 		printf("the age of %lu is not known; they are in the total "
 		    "alone\n", r->ageless);
-	if (r->dest == NULL || r->reason == NULL)
-		return;
-	text_init(&t, reason, (size_t)wide.reason + 1);
-	t.clean = 1;
-	for (s = r->reason; (c = (char)mq_reason_byte(&s)) != '\0'; )
-		text_put(&t, &c, 1);
-	printf("    %s\n", reason);
+	if (r->dest != NULL && r->reason != NULL)
+		mq_put_below(r->reason, name_width + OTHERS);
 }
 
 int
@@ -227,16 +201,15 @@ mq_show_shape(const struct mq_queue *q, const struct mq_view *view)
 	if (mq_show_none(q, view))
 		return 0;
 	mq_screen(&columns, &lines);
-	wide.name = columns - 1 - OTHERS;
-	if (wide.name < NAME_LEAST)
-		wide.name = NAME_LEAST;
-	wide.reason = wide.name + OTHERS - 4;
-	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", wide.name, "destination",
+	name_width = columns - 1 - OTHERS;
+	if (name_width < NAME_LEAST)
+		name_width = NAME_LEAST;
+	printf("%-*s%8s%6s%6s%6s%6s%6s%6s state\n", name_width, "destination",
 	    "total", "5m", "20m", "80m", "5h", "1d", "older");
 	if (walk(q, shape_row) < 0)
 		return -1;
-	mq_put_unread(q, "", "\n");
-	mq_put_around(q, 1);
+	mq_put_totals(q);
+	mq_put_around(q, 0);
 	return 0;
 }
 
@@ -268,7 +241,7 @@ mq_show_sizes(const struct mq_queue *q, const struct mq_view *view)
 		return 0;
 	if (walk(q, size_row) < 0)
 		return -1;
-	mq_put_unread(q, "", "\n");
-	mq_put_around(q, 1);
+	mq_put_totals(q);
+	mq_put_around(q, 0);
 	return 0;
 }

@@ -165,7 +165,7 @@ mq_put_wait(const struct mq_job *j)
 /* ---- the list --------------------------------------------------------- */
 
 void
-mq_put_message(const struct mq_queue *q, const struct mq_msg *m)
+mq_put_message(const struct mq_msg *m)
 {
 	mq_put(stdout, m->name);
 	if (m->sender != NULL) {
@@ -199,8 +199,12 @@ mq_put_message(const struct mq_queue *q, const struct mq_msg *m)
 	} else if (m->over)
 		fputs("\tall recipients are done, a DSN is to be sent\n",
 		    stdout);
-	else if (m->first == 0)
-		puts(q->facts ? "\tits recipients wait on disk" :
+	else if (m->rest > 0) {
+		putchar('\t');
+		mq_put_count(m->rest, "recipient");
+		puts(m->rest == 1 ? " waits on disk" : " wait on disk");
+	} else if (m->first == 0)
+		puts(m->rest < 0 ? "\tits recipients wait on disk" :
 		    "\tnobody is left to have it");
 }
 
@@ -249,6 +253,15 @@ put_others(const struct mq_queue *q)
 	mq_put_aside(q, "; ");
 }
 
+/* Says how many control files could not be read, if there are any. */
+static void
+put_unread(const struct mq_queue *q)
+{
+	if (q->unread > 0)
+		printf("; %u control file%s cannot be read", q->unread,
+		    q->unread == 1 ? "" : "s");
+}
+
 void
 mq_put_totals(const struct mq_queue *q)
 {
@@ -265,7 +278,7 @@ mq_put_totals(const struct mq_queue *q)
 		    sum.running, sum.waiting);
 	if (sum.skipped > 0)
 		printf("; %lu skipped", sum.skipped);
-	mq_put_unread(q, "; ", "");
+	put_unread(q);
 	put_others(q);
 	putchar('\n');
 }
@@ -290,7 +303,7 @@ mq_show_none(const struct mq_queue *q, const struct mq_view *view)
 	}
 	fputs("nothing in the queue matches ", stdout);
 	mq_put(stdout, view->filter);
-	mq_put_unread(q, "; ", "");
+	put_unread(q);
 	putchar('\n');
 	return 1;
 }
@@ -309,7 +322,7 @@ mq_show_list(struct mq_queue *q, const struct mq_view *view)
 	for (m = q->msgs; m < q->msgs + q->nmsgs; m++) {
 		if (!mq_shown(q, m))
 			continue;
-		mq_put_message(q, m);
+		mq_put_message(m);
 		if (view->verbose) {
 			if (mq_id(m->name, view->postoffice, id, sizeof(id)) ==
 			    0)

@@ -350,7 +350,7 @@ find_id(const char *path, const char *wanted, char id[80],
     char name[MQ_NAME_MAX])
 {
 	static char line[LINE_MAX_];
-	FILE *f = fopen(path, "r");
+	FILE *f = mq_log_open(path);
 	char its[80];
 	unsigned many = 0;
 
@@ -375,7 +375,7 @@ put_log(const char *path, const char *base, const char *id, int gone)
 {
 	static char line[LINE_MAX_];
 	unsigned long n, first = 0;
-	FILE *f = fopen(path, "r");
+	FILE *f = mq_log_open(path);
 	int ended = 0;
 
 	if (f == NULL)
@@ -427,7 +427,7 @@ put_message(struct mq_queue *q, const struct mq_msg *m,
 	const char *why = "the queue is on another machine";
 	unsigned i;
 
-	mq_put_message(q, m);
+	mq_put_message(m);
 	if (view->postoffice != NULL && name_in(m->name) != NULL) {
 		put_id(m, view->postoffice);
 		if (put_file(q, m, view->postoffice) == 0)
@@ -466,7 +466,7 @@ static int
 story(struct mq_queue *q, const struct mq_msg *m, const char *name,
     const struct mq_view *view, const char *logfile)
 {
-	const char *base = name_base(m != NULL ? m->name : name);
+	const char *base = name_base(m != NULL ? m->name : name), *no;
 	char why[MQ_WHY_MAX], old[MQ_NAME_MAX], id[80] = "";
 	int found = m != NULL, log;
 	unsigned many = 0;
@@ -486,14 +486,14 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	else
 		found = put_aside(base, view->postoffice);
 	log = put_log(logfile, base, id, !found);
+	no = log >= 0 ? "" : errno == ESPIPE ? "it is no file" :
+	    strerror(errno);
 	if (log < 0 && found)
-		printf("log\n\t%s cannot be read: %s\n", logfile,
-		    strerror(errno));
+		printf("log\n\t%s cannot be read: %s\n", logfile, no);
 	if (found || log > 0)
 		return 0;
 	text_fmt(why, sizeof(why), "%s is not in the queue, and %s %s%s", base,
-	    logfile, log < 0 ? "cannot be read: " : "has no line of it",
-	    log < 0 ? strerror(errno) : "");
+	    logfile, log < 0 ? "cannot be read: " : "has no line of it", no);
 	mq_complain(why);
 	return X_UNAVAILABLE;
 }

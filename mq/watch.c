@@ -146,24 +146,15 @@ static unsigned
 put_row(const struct row *r)
 {
 	const struct mq_known *k = r->dest->known;
-	char buf[MQ_SCREEN_MAX + 1];
-	struct text t;
 
-	text_init(&t, buf, (size_t)name_width + 1);
-	t.clean = 1;
-	text_add(&t, "%s/%s", r->dest->channel, r->dest->host);
-	if (t.cut)
-		t.s[t.len - 1] = '+';
-	printf("%-*s%8lu%6lu%6lu", name_width, buf, r->jobs, r->runs, r->held);
+	mq_put_name(r->dest, name_width);
+	printf("%8lu%6lu%6lu", r->jobs, r->runs, r->held);
 	put_change(r->good);
 	put_change(r->bad);
 	putchar('\n');
 	if (k == NULL || k->dead < 0 || *k->reason == '\0')
 		return 1;
-	text_init(&t, buf, (size_t)(name_width + OTHERS - 4) + 1);
-	t.clean = 1;
-	text_add(&t, "%s", k->reason);
-	printf("    %s\n", buf);
+	mq_put_below(k->reason, name_width + OTHERS);
 	return 2;
 }
 

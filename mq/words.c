@@ -64,11 +64,34 @@ mq_put_reason(const char *s)
 }
 
 void
-mq_put_unread(const struct mq_queue *q, const char *before, const char *after)
+mq_put_name(const struct mq_dest *d, int columns)
 {
-	if (q->unread > 0)
-		printf("%s%u control file%s cannot be read%s", before,
-		    q->unread, q->unread == 1 ? "" : "s", after);
+	char name[MQ_SCREEN_MAX + 1];
+	struct text t;
+
+	text_init(&t, name, (size_t)columns + 1);
+	t.clean = 1;
+	if (d == NULL)
+		text_add(&t, "all");
+	else
+		text_add(&t, "%s/%s", d->channel, d->host);
+	if (t.cut)
+		t.s[t.len - 1] = '+';
+	printf("%-*s", columns, name);
+}
+
+void
+mq_put_below(const char *reason, int columns)
+{
+	char line[MQ_SCREEN_MAX + 1], c;
+	struct text t;
+
+	text_init(&t, line, (size_t)columns + 1);
+	t.clean = 1;
+	text_put(&t, "    ", 4);
+	while ((c = (char)mq_reason_byte(&reason)) != '\0')
+		text_put(&t, &c, 1);
+	puts(line);
 }
 
 /* A number of the environment, or 0. */

@@ -184,7 +184,8 @@ prog/-:
 smtp/[127.0.0.1]:
 	  1 file, 2000000 bytes total, 2000000 bytes average
 smtp/age:10h:
-	  1 file, 1 of a size not known'
+	  1 file, 1 of a size not known
+4 messages, 6 recipients, 4 destinations; 2 held, 1 running, 2 waiting'
 ask "$tmp/ours" -s
 is '-s shows destinations by age' \
     "$rc $(out)" '0 destination                 total    5m   20m   80m    5h    1d older state
@@ -194,7 +195,8 @@ prog/-                          1     1     0     0     0     0     0 dead host
 smtp/[127.0.0.1]                1     0     0     1     0     0     0 held
 smtp/age:10h                    1     0     0     0     0     0     1 held
     refused
-all                             5     2     0     2     0     0     1'
+all                             5     2     0     2     0     0     1
+4 messages, 6 recipients, 4 destinations; 2 held, 1 running, 2 waiting'
 ask "$tmp/ours" -Q
 is '-Q shows the report with its escape byte as \033' "$rc $(out)" \
     "0 $(sed 1d "$tmp/report" | tr '\033' '@' | sed 's/@/\\033/')"
@@ -293,6 +295,12 @@ like 'a scheduler that hides its messages: the error names -Q' \
     "$(cat "$tmp/err")" 'option -Q'
 ask "$tmp/d" -Q
 is '-Q shows the report of a scheduler that hides its messages' "$rc" 0
+# Some 900 agents of one host.
+awk '/P={25336}/ { for (i = 0; i < 3000; i++) $0 = $0 ",1234567" } { print }' \
+    "$tmp/ours" >"$tmp/d"
+ask "$tmp/d"
+is 'a host with very many agents does not hide the queue' \
+    "$rc $(said)" "0 $ours"
 
 # ---- destinations ------------------------------------------------------------
 
@@ -1095,6 +1103,10 @@ is 'an ordinary user gets counts of the real scheduler' \
 mailq -Q
 like '-Q shows the report of the real scheduler' \
     "$rc $(grep Msgs.in "$tmp/out")" '^0 Msgs in 2 out 0 stored 2'
+# A file that cannot grow is a full disk; it is held there until its end.
+(trap '' XFSZ; ulimit -f 0; "$M" -Q 2>&1) | cat >"$tmp/out"
+like 'a report that does not fit on the disk is an error' "$(out)" \
+    '^mailq: a temporary file cannot be written$'
 mailq hold 21-1
 is 'the real scheduler takes the command hold' "$rc" 0
 mailq -c
@@ -1141,10 +1153,18 @@ is 'a bad pattern of -f is an error that names it' \
     "$rc $(sed 1q "$tmp/err")" '64 mailq: -f [: the closing ] is missing'
 mailq -V
 like '-V prints the version' "$rc $(out)" '^0 mailq [0-9]'
+for i in 0 86401; do
+	mailq -w $i
+	is "-w refuses a number of seconds: $i" "$rc $(sed 1q "$tmp/err")" \
+	    '64 mailq: -w takes 1 to 86400 seconds'
+done
 if [ -w /dev/full ]; then
 	POSTOFFICE=$po "$M" >/dev/full 2>"$tmp/err"
 	is 'a listing that cannot be written is an error' $? 74
+	"$M" -V >/dev/full 2>"$tmp/err"
+	is 'a version that cannot be written is an error' $? 74
 else
 	skip 'a listing that cannot be written' 'no /dev/full'
+	skip 'a version that cannot be written' 'no /dev/full'
 fi
 finish

@@ -88,6 +88,9 @@ is '-j prints one job as one line' "$(grep -c . "$tmp/out")" 1
 mailq -s to=joe@far.example
 is '-s counts the messages that the filters find' \
     "$(sed -n 's/^later.x.example *\([0-9]*\) .*/\1/p' "$tmp/out")" 1
+mailq -s younger=1d
+is '-s begins with the destination of most messages that the filters find' \
+    "$(sed -n '2p' "$tmp/out" | cut -d' ' -f1)" later/y.example
 
 for i in 'who=anna' 'older=soon' 'state=sleepy' 'dest=' 'from=[' \
     'from=a from=b' '-f smtp from=a' '-D from=a' '-Q from=a' '-n' \
@@ -220,7 +223,17 @@ ok 'the scheduler starts with room for one message' \
     -q "$po/public/.mailq.text"
 ok 'a message is evicted' wait_log 'evict msg=30' 20
 wait_log 'deferred msg=302-1' 20 && wait_log 'deferred msg=301-1' 20
+for i in '' -s -S; do
+	mailq $i
+	like "the totals have what is not listed: mailq $i" \
+	    "$(tail -n 1 "$tmp/out")" '^1 message, .*; 1 evicted$'
+done
+mailq state=retry
+unlike 'evicted mail that filters do not find is not counted' \
+    "$(cat "$tmp/out")" '[0-9] evicted'
 is 'filters find evicted messages' "$(found to=joe@far.example)" '0 301 302'
+like 'evicted mail that filters find is counted' \
+    "$(tail -n 1 "$tmp/out")" '^2 messages, .*; 1 evicted$'
 like 'the list says that a message is evicted' \
     "$(cat "$tmp/out")" '^		evicted, waits on disk$'
 mailq -j state=evicted

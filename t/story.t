@@ -129,6 +129,12 @@ is 'a log that cannot be read is named' \
     "$? $(tail -n 1 "$tmp/out" | sed "s|$tmp||")" \
     '0 	/nolog/scheduler cannot be read: No such file or directory'
 
+mkfifo "$tmp/pipe.log"
+for i in "$tmp" "$tmp/pipe.log"; do
+	"$M" -L "$i" show 10101-1 >"$tmp/out" 2>&1
+	like "a log that is no file is no empty log: ${i#$tmp}" \
+	    "$? $(tail -n 1 "$tmp/out")" '^0 .* cannot be read: '
+done
 cp "$tmp/sched.log" "$tmp/lines.log"
 printf '20261122153112 info deferred msg=10101-1 %s\033\n' \
     'say=\015\015one\015two \033[m\015' >>"$tmp/lines.log"
