@@ -478,6 +478,10 @@ deliver(struct mail *m, struct input *in, int direct)
 	code = write_down(m, in, &p, direct, &body);
 	if (code != 0)
 		return code;
+	if (entry_room(opt.po, m->routes, 0.0) < 0) {
+		drop(&p);
+		return X_TEMPFAIL;
+	}
 	set_signals(SIG_IGN);
 	return direct ? enqueue(m, &p, name, body) : pass_on(&p);
 }

@@ -27,6 +27,10 @@
  * router/.  Another message is mistaken for the copy only if it has the same
  * inode, process number, size and second.  A copy that is not recognized is
  * delivered, and the original as well.
+ *
+ * Runs exclude each other, but the workers of a run live on when its parent is
+ * killed, and an operator may remove .submit.lock.  So a run has a lock on the
+ * file that it reads, and leaves a locked original in private/ alone.
  */
 #include "submit.h"
 #include <utime.h>

@@ -11,7 +11,8 @@
  * before step 3 leaves the message where it was.  A crash between 3 and 4
  * leaves a complete control file under its dot name and a complete message;
  * recover.c does step 4 once nobody has the lock.  If a step fails, the steps
- * before it are undone: the message is in the queue, or where it was.
+ * before it are undone: the message is in the queue, or where it was.  If that
+ * fails as well, all stays as after a crash.
  *
  * Only users who may write to queue/ and transport/ do this, mostly their owner
  * and root.  Mail of other users goes through router/, with an envelope before
@@ -34,6 +35,7 @@
 #endif
 
 #define PATH_SIZE	800
+#define INODES_FREE	50	/* that mail leaves, as it leaves bytes */
 
 int
 entry_name(char *name, size_t size, unsigned long num)
@@ -88,14 +90,18 @@ entry_room(const char *po, const struct routes *routes, double bytes)
 #ifndef NO_STATVFS
 	struct statvfs fs;
 	double unit;
+	int full;
 
 	if (routes->least == 0 || statvfs(po, &fs) < 0)
 		return 0;
 	unit = (double)(fs.f_frsize != 0 ? fs.f_frsize : fs.f_bsize);
-	if ((double)fs.f_bavail * unit >= (double)routes->least + bytes)
+	full = (double)fs.f_bavail * unit < (double)routes->least + bytes;
+	/* f_files is 0 if the file system does not count them */
+	if (!full && (fs.f_files == 0 || fs.f_favail >= INODES_FREE))
 		return 0;
-	say("4.3.1 the file system of %s is nearly full (PARAMminfree in %s)",
-	    po, routes->path);
+	say("4.3.1 the file system of %s %s (PARAMminfree in %s)", po,
+	    full ? "is nearly full" : "has hardly any inodes left",
+	    routes->path);
 	return -1;
 #else
 	(void)po;
@@ -274,14 +280,16 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 			bad = entry_sync(po, "queue");
 		if (bad == 0 && rename(dot, ctl) < 0)
 			bad = say_cannot("rename to", ctl);
-		if (bad < 0 && rename(msg, path) < 0)
+		if (bad < 0 && rename(msg, path) < 0) {
 			say_cannot("rename back", msg);
+			bad = 1;	/* recover.c does step 4 */
+		}
 	}
 	if (bad < 0)
 		unlink(dot);
 	fclose(f);	/* after this it is nobody's */
-	if (bad < 0)
-		return -1;
+	if (bad != 0)
+		return bad;
 	bad = entry_sync(po, "transport");
 	entry_notify(po, name);
 	return bad < 0;

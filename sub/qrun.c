@@ -21,7 +21,7 @@
  * may be a program or a file.  A file of another user, or that others may write
  * to, becomes ours first, see accept.c.  If it is larger than the table allows,
  * only its header is queued, and its sender gets a DSN; so does the sender of a
- * message that is in a loop.
+ * message that is in a loop or has too many recipients.
  *
  * A file ends in one of these ways:
  *
@@ -82,7 +82,7 @@ struct file {
 	struct input in;
 	struct mail m;
 	char	sender[ADDR_SIZE + 2];	/* as the envelope has it, in <> */
-	int	from, null, to;		/* there was such a line */
+	int	from, full, null, to;	/* there was such a line */
 	const char *why;		/* it is bad */
 	int	bounce;		/* ... and has no sender for a DSN on that */
 };
@@ -120,6 +120,7 @@ env_from(struct file *q, char *value)
 static void
 env_fullname(struct file *q, char *value)
 {
+	q->full = 1;
 	text_fmt(q->m.author.full, sizeof(q->m.author.full), "%s", value);
 }
 
@@ -137,12 +138,13 @@ env_channel(struct file *q, char *value)
 		q->null = 1;
 }
 
-/* Mail from the agent hold skips routes to hold, or it would wait forever. */
+/* Mail from the agent hold skips routes to hold, or it would wait forever.  The
+ * agent runs as root or as the owner; a user cannot skip them. */
 static void
 env_via(struct file *q, char *value)
 {
 	if (strcmp(value, "suspension") == 0)
-		q->m.past_hold = 1;
+		q->m.past_hold = q->ours;
 }
 
 static void
@@ -282,6 +284,18 @@ envelope(struct file *q)
 
 /* ---- one file -------------------------------------------------------- */
 
+/* Nobody gets it, as q->why says: its sender gets a DSN of this kind, or it is
+ * bad. */
+static enum verdict
+give_up(struct file *q, const char *kind, const char *status)
+{
+	if (q->m.sender[0] == '\0')
+		return BAD;
+	say("%s %s; its sender gets a DSN", status, q->why);
+	mail_fail(&q->m, kind);
+	return TAKEN;
+}
+
 /* Reads and checks envelope and header. */
 static enum verdict
 understand(struct file *q)
@@ -290,6 +304,8 @@ understand(struct file *q)
 
 	if (envelope(q) != NULL)
 		return BAD;
+	if (q->from && !q->full)
+		m->author.full[0] = '\0';	/* the sender is another */
 	errno = 0;
 	q->why = head_read(&m->head, &q->in);
 	if (ferror(q->f) || (q->why != NULL && errno == ENOMEM)) {
@@ -305,9 +321,11 @@ understand(struct file *q)
 		return BAD;
 	if (!q->to)
 		mail_to_header(m);
+	if (m->full == X_OSERR)
+		return LATER;
 	q->why = "it has too many recipients";
 	if (m->full != 0)
-		return m->full == X_OSERR ? LATER : BAD;
+		return give_up(q, "toomany", "5.5.3");
 	q->why = "it names no recipient";
 	if (m->ndest == 0)
 		return BAD;
@@ -316,13 +334,8 @@ understand(struct file *q)
 	if (q->bounce)
 		return BAD;
 	q->why = "it has 50 Received fields or more, as in a mail loop";
-	if (head_hops(&m->head) < HOPS_MOST)
-		return TAKEN;
-	if (m->sender[0] == '\0')
-		return BAD;
-	say("5.4.6 %s; its sender gets a DSN", q->why);
-	mail_fail(m, "loop");
-	return TAKEN;
+	return head_hops(&m->head) < HOPS_MOST ? TAKEN :
+	    give_up(q, "loop", "5.4.6");
 }
 
 /* Prints what a file of router/ became, in repeated runs and with -v.  id was
@@ -559,15 +572,39 @@ judge(struct file *q, const struct routes *routes, const char *dir, long uid)
 	}
 }
 
-/* Opens the file and queues it.  One with a second name is set aside: it could
- * be another user's file, which root would read for the owner of the directory,
- * or give to him. */
+/* Queues the open file, or what a crash left of it in private/.  One with a
+ * second name is set aside: it could be another user's file, which root would
+ * read for the owner of the directory, or give to him. */
+static enum verdict
+use(struct file *q, int fd, const char *dir, const char *base)
+{
+	enum verdict v;
+
+	if (strcmp(dir, "private") == 0) {
+		if (fd_lock_at(fd, F_GETLK, F_WRLCK, 0) > 0) {
+			say("it is locked: another run is at work on it");
+			return STAYS;
+		}
+		if (accept_known(q->po, base))
+			return TAKEN;
+	}
+	fd_lock_at(fd, F_SETLK, F_RDLCK, 0);	/* not all systems can */
+	q->why = "it has a second name";
+	if (q->st.st_nlink != 1)
+		return BAD;
+	q->why = NULL;
+	v = enter(q);
+	if (v == TAKEN && is_odd(&q->m))
+		keep_copy(q, base);
+	return v;
+}
+
 static enum verdict
 try(struct file *q, const struct routes *routes, const char *dir,
     const char *base)
 {
 	int fd = open_file(q);
-	enum verdict v = BAD;
+	enum verdict v;
 	long uid;
 
 	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
@@ -582,13 +619,7 @@ try(struct file *q, const struct routes *routes, const char *dir,
 	uid = author_of(q, dir, base);
 	mail_init(&q->m, routes, uid);
 	judge(q, routes, dir, uid);
-	q->why = "it has a second name";
-	if (q->st.st_nlink == 1) {
-		q->why = NULL;
-		v = enter(q);
-		if (v == TAKEN && is_odd(&q->m))
-			keep_copy(q, base);
-	}
+	v = use(q, fd, dir, base);
 	mail_free(&q->m);
 	fclose(q->f);
 	return v;
@@ -709,8 +740,6 @@ work(const struct place *p, unsigned first, unsigned step)
 		if (p->low && scan_count(p->po, "router", deferred_name) >
 		    p->left)
 			break;
-		if (p->fits == is_hidden && accept_known(p->po, base))
-			continue;
 		if (strcmp(p->dir, DEFERRED) == 0 &&
 		    !defer_due(p->po, base, p->mark))
 			continue;

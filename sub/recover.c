@@ -48,7 +48,7 @@ is_ours(const char *name, int *dead)
 	if (dash == name || *dash != '-')
 		return 0;
 	pid = (long)num_of(dash + 1, &p);
-	if (*p != '\0' || pid <= 1)
+	if (*p != '\0' || pid < 1)
 		return 0;
 	*dead = kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 	return 1;

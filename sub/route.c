@@ -51,7 +51,7 @@
  *
  *	PARAMmessagesize 64M	most bytes of a message; 0: no limit
  *	PARAMminfree 1M		bytes of the post office's file system that
- *				mail leaves free; 0: none
+ *				mail leaves free, and 50 inodes; 0: none
  *	PARAMworkers 4		processes of submit -q
  */
 #include "submit.h"

@@ -226,13 +226,13 @@ int	xtext_ok(const char *);		/* as RFC 3461 wants it */
 int	entry_open(const char *po);
 /* The name for a message whose file has this inode number: 0 or -1. */
 int	entry_name(char *name, size_t size, unsigned long num);
-/* Is there room for so many bytes in the post office's file system, with
- * PARAMminfree?  0, or -1 after saying no. */
+/* Is there room for so many bytes in the post office's file system, with what
+ * PARAMminfree keeps free?  0, or -1 after saying no. */
 int	entry_room(const char *po, const struct routes *, double bytes);
 int	entry_sync(const char *po, const char *dir);	/* 0 or -1, said */
 /* Queues the file at path, open as fd: 0; -1 after saying why, with nothing
- * changed; or 1 after saying that it is queued but its name may not be on disk.
- * body is the offset of the body. */
+ * changed; or 1 after saying that it is queued but its name may not be on disk,
+ * or that an error left it to recover.c.  body is the offset of the body. */
 int	entry_put(const struct mail *, const char *po, const char *path,
 	    int fd, const char *name, unsigned long body);
 /* What comes before the body: 0 or -1. */

@@ -208,14 +208,28 @@ rm -f "$po/postman/"* "$po/transport/"* "$po/queue/"*
 is 'a message in a loop without a sender goes to postman/' \
     "$(loop 'channel error\nto <anna>')" 77
 rm -f "$po/postman/"*
-awk 'BEGIN { print "from <s@a>"; for (i = 0; i <= 10000; i++) print "to u" i
-    print "env-end\n\nbody" }' >"$po/router/77"
-out=$(sub -q)
-is 'a message with more than 10000 recipients goes to postman/' \
+many() {	# line that names the sender
+	awk -v from="$1" 'BEGIN {
+		print from
+		for (i = 0; i <= 10000; i++)
+			print "to u" i
+		print "env-end\n\nbody" }' >"$po/router/77"
+	sub -q
+}
+out=$(many 'from <s@a>')
+is 'the sender of a message with more than 10000 recipients gets a DSN' \
+    "$(sed -n 's/^r  *\([^0-9]*\)[0-9].*/\1/p' "$po/transport"/* |
+    sort | uniq -c | tr -s ' ')$(ls "$po/postman")" ' 10000 error toomany u'
+is 'a line says that a message has too many recipients' "$out" \
+    "submit: router/77: it has more than 10000 recipients
+submit: router/77: 5.5.3 it has too many recipients; its sender gets a DSN"
+rm -f "$po/transport/"* "$po/queue/"*
+like 'a message with too many recipients and no sender: a line says so' \
+    "$(many 'channel error')" \
+    '^submit: router/77: it has too many recipients; it is now .*/postman/77$'
+is 'a message with too many recipients and no sender goes to postman/' \
     "$(ls "$po/postman" "$po/transport" | tr '\n' ' ')" \
     "$po/postman: 77  $po/transport: "
-like 'a line says that a message has too many recipients' "$out" \
-    '^submit: router/77: it has too many recipients; it is now .*/postman/77$'
 is 'mailq counts what submit -q set aside' \
     "$(POSTOFFICE=$po "$top/mailq" 2>/dev/null | tail -n 1 |
     sed 's/, [^,]* old$//')" 'the queue is empty; 1 set aside'

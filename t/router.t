@@ -174,6 +174,10 @@ leave $$
 like 'a crashed submit whose pid is in use again is noticed' "$(sub -q)" \
     "transport/$num-$$: queued now, after a crash"
 is 'the mail of a crashed submit gets into the queue' "$(rcpts)" 'local - anna;'
+leave 1	# the first process of a container
+like 'a crashed submit that was process 1 is noticed' "$(sub -q)" \
+    "transport/$num-1: queued now, after a crash"
+clear
 if [ -z "$traced" ]; then
 	for i in 1 2 3 4 5 6 7 8; do
 		skip 'a submit at work' 'no strace that can stop it'

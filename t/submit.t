@@ -576,6 +576,25 @@ r           smtp relay.example carl@far.org $mine"
 is 'submit -q completes the header' \
     "$(fields)" 'Received Subject From Date Message-ID To '
 file 77 <<'END'
+from <s@a.org>
+to <anna>
+env-end
+
+END
+sub -q
+is 'submit -q completes From with the address of the sender alone' \
+    "$(ctl | grep '^From')" 'From: <s@a.org>'
+file 77 <<'END'
+fullname S. Ender
+from <s@a.org>
+to <anna>
+env-end
+
+END
+sub -q
+is 'submit -q completes From with the name in the envelope' \
+    "$(ctl | grep '^From')" 'From: "S. Ender" <s@a.org>'
+file 77 <<'END'
 channel error
 errormsg
 todsn ORCPT=rfc822;sender@origin.example
@@ -869,7 +888,7 @@ files() {
 	    tr '\n' ' ')
 }
 if ! hurt "$moves:error=ENOSPC:when=9" -bV >/dev/null 2>&1; then
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
 		skip 'a failed rename, a crash' 'no strace that can do it'
 	done
 else
@@ -887,6 +906,25 @@ else
 	    'it is not called so' ;;
 	*) is 'fsync of the message fails: nothing is queued' "$(files)" '' ;;
 	esac
+	clear
+	out=$(hurt "$moves:error=ENOSPC:when=2+" anna <"$tmp/m")
+	is 'a rename that fails and cannot be undone: the message stays whole' \
+	    "$? $(files)" '75 ./queue/NAME ./transport/.NAME '
+	like 'a rename that cannot be undone: a line says so' \
+	    "$out" 'may be in the queue nevertheless'
+	sub -q >/dev/null
+	is 'a rename that cannot be undone: the next run completes the message' \
+	    "$(files; rcpts)" \
+	    './queue/NAME ./transport/NAME local - anna;'
+	clear
+	put_one 77
+	hurt "$moves:error=ENOSPC:when=2+" -q >/dev/null
+	is 'submit -q, a rename that cannot be undone: the message stays whole' \
+	    "$(files)" './queue/NAME ./transport/.NAME '
+	sub -q >/dev/null
+	is 'submit -q, a rename that cannot be undone: the next run completes it' \
+	    "$(files; rcpts)" \
+	    './queue/NAME ./transport/NAME local - anna;'
 	clear
 	hurt "$moves:signal=KILL:when=1" anna <"$tmp/m" >/dev/null
 	is 'a crash at rename 1: the message is not in the queue' "$(files)" \

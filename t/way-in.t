@@ -211,6 +211,34 @@ else
 	like 'a run that takes nothing says 4.3.1' "$out" '4\.3\.1'
 fi
 clear
+if ! without NO_STATVFS && own_disk nr_inodes=80; then
+	was=$po
+	po=$disk/po
+	spool_new "$po"
+	limit 'PARAMminfree 400k'
+	out=$(awk 'BEGIN { print "\n"
+	    for (i = 0; i < 12000; i++)
+		print "9 bottles, 8 bottles, 7 bottles, 6 bottles, 5 bottles"
+	    }' | lim anna)
+	like 'a message that would leave less than PARAMminfree is refused' \
+	    "$? $(files) $out" '^75  submit: 4\.3\.1 .* is nearly full'
+	i=0
+	while [ $i -lt 30 ]; do
+		i=$((i + 1))
+		: >"$disk/$i"
+	done
+	out=$(lim anna <"$tmp/m")
+	like 'with less than 50 inodes free a message is refused' \
+	    "$? $(files) $out" '^75  submit: 4\.3\.1 .* hardly any inodes left'
+	limit 'PARAMminfree 0'
+	is 'with PARAMminfree 0 it is taken' "$(lim anna <"$tmp/m") $(files)" \
+	    ' ./queue/NAME ./transport/NAME '
+	po=$was
+else
+	for i in 1 2 3; do
+		skip 'a disk with little room' 'no statvfs, or no tmpfs'
+	done
+fi
 for bad in 'PARAMmessagesize' 'PARAMmessagesize x' 'PARAMmessagesize 1T' \
     'PARAMmessagesize 99999999999999999999' 'PARAMminfree -1' 'PARAMother 1'
 do
@@ -259,7 +287,7 @@ clear
 # ---- a user's file ----------------------------------------------------------
 
 if [ -z "$nobody" ]; then
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
 		skip 'a file of another user' 'not root, or nobody cannot be had'
 	done
 	finish
@@ -289,6 +317,16 @@ is 'the recipients have the privilege of the user' \
     "$(rcpts)" "local - anna $nobody;"
 is 'the message has the age of the file' \
     "$(find "$po/queue" -type f ! -newer "$tmp/routes" | wc -l | tr -d ' ')" 1
+clear
+(echo '* hold -'; cat "$tmp/routes") >"$tmp/limits"
+give 77 "via suspension\n$letter"
+lim -q
+is 'a user cannot have his mail skip routes to hold' "$(rcpts)" \
+    "hold - anna $nobody;"
+clear
+printf "via suspension\n$letter" >"$po/router/77"
+lim -q
+is 'mail of the owner can skip them' "$(rcpts)" 'local - anna 0;'
 clear
 
 # A hole of a TB, as far as the file system has them.
@@ -321,7 +359,7 @@ is 'a message over the limit with the empty sender is set aside' \
 clear
 
 if [ -z "$traced" ]; then
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 		skip 'crashes while a file is taken' 'no strace'
 	done
 	finish
@@ -378,6 +416,17 @@ ok 'TERM ends a run that waits' wait_for 30 gone $pid
 lib_forget $pid
 let_go
 is 'the run at work ends as usual' "$status $(body)" '0 10 crowns'
+clear
+give 77
+ok 'a run is stopped behind its first rename' start_stopped \
+    "$moves:signal=STOP:when=1"
+rm "$po/.submit.lock"	# or its parent of several workers was killed
+out=$(sub -q)
+like 'a run leaves what another one is at work on' "$? $out" \
+    '^75 submit: private/[0-9.-]*\.orig: it is locked'
+let_go
+is 'what two runs had in hand is in the queue once' \
+    "$status $(sub -q; body)" '0 10 crowns'
 clear
 
 # ---- crashes ----------------------------------------------------------------
