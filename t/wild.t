@@ -7,7 +7,8 @@
 A=$top/t/agent
 po=$tmp/po
 agent wild <<END
-# what it does depends on its process number, which is as good as chance
+# what it does depends on its process number, which is as good as chance; maxjobs
+# ends those that defer all they get
 case \$((\$\$ % 9)) in
 0) exec $A -c "\$1" -o $tmp/out -d \$((\$\$ / 9 % 7 + 1)) ;;
 1) exec $A -c "\$1" -o $tmp/out -D \$((\$\$ / 9 % 7 + 1)) ;;
@@ -20,7 +21,7 @@ case \$((\$\$ % 9)) in
 esac
 END
 conf "$tmp/cf" <<'END'
-*/*	interval=1s retries="1" idlemax=1s expiry=1h
+*/*	interval=1s retries="1" idlemax=1s expiry=1h maxjobs=40
 a/*	maxring=5 overfeed=5 maxthr=3 command="wild a"
 b/*	maxring=2 command="wild b $host"
 c/*	maxchannel=4 ageorder overfeed=20 command="wild c"
