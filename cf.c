@@ -864,6 +864,10 @@ take_first(void)
 	if (c != '\0' && (value = take_value()) == NULL)
 		return;
 	take_param(word + 5, value);
+	if (skip_blanks() != '\0') {
+		wrong("has one value, and a line of its own");
+		rd.p += strlen(rd.p);
+	}
 }
 
 /* ---- the whole file -------------------------------------------------- */

@@ -297,6 +297,10 @@ is 'reporttimes takes spans, each later than the one before' "$(printf \
 is 'bounce takes sender or none, and no other word' \
     "$(printf 'a/*\tbounce=all\n' | refused)" \
     '1: bounce: all is neither sender nor none'
+is 'a keyword behind a PARAM is refused' \
+    "$(printf '%s\n' '*/* command=x' 'PARAMactive 10 maxta=3 maxring=y' \
+    'PARAMevicted=5	# so many' 'smtp maxta=9' | refused)" \
+    '2: PARAMactive: has one value, and a line of its own'
 is 'wrong values of PARAM lines are refused' \
     "$(printf 'PARAMbouncelimit 5x\nPARAMbouncesize 1m
 PARAMglobal-report-interval 4000d\nPARAMmailname a..b\nPARAMrouternotify x
