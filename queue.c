@@ -1216,7 +1216,7 @@ q_evict(struct message *m, double due)
 	if (msg_leave(m, due) == 0)
 		return 0;
 	m->end = END_LOST;
-	to_sweep(m);
+	check_over(m);		/* ends its vertices */
 	return -1;
 }
 

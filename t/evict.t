@@ -184,6 +184,26 @@ sched_stop
 like 'a recipient that a reread finds in core is counted once' \
     "$(lines ' exit ')" 'rcpts-in=4 rcpts-out=4$'
 
+# ---- more than is kept in mind, for one host -------------------------------
+
+fresh
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 5
+PARAMevicted 3
+*/*	interval=1h
+late/*	command="$A -c late deferred not now"
+fine/*	command="$A -c fine -o $out"
+END
+put_many "$po" 40 1 late
+start
+ok 'mail for one host is forgotten' \
+    wait_for 30 eval '[ "$(count "evict msg=.* beyond")" -ge 30 ]'
+put "$po" 501-1 fine h u
+ok 'new mail is delivered after that' wait_log 'complete msg=501-1' 20
+sched_stop
+is 'the scheduler ends well after that' $sched_rc 0
+
 # A command on a message in core needs no room for it.
 rm -rf "$po"
 spool_new "$po"
