@@ -241,11 +241,13 @@ read_no_more(struct message *m)
 	msg_place(m);
 }
 
-/* Has the vertex reasons of recipients that are not read yet? */
+/* Has the vertex reasons of recipients that are not read yet, and no need to
+ * stay in core? */
 static int
 has_out(const struct vertex *v)
 {
-	return v->nr > 0 && v->r[v->nr - 1].state == RC_OUT;
+	return !v->untagged && msg_rest(v->msg) > 0 && v->nr > 0 &&
+	    v->r[v->nr - 1].state == RC_OUT;
 }
 
 void
@@ -278,7 +280,7 @@ static void
 end_vertex(struct vertex *v)
 {
 	v->wakeup = 0;
-	q_leave(v, has_out(v) && msg_rest(v->msg) > 0 ? now.mono : NEVER);
+	q_leave(v, has_out(v) ? now.mono : NEVER);
 }
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, one on
@@ -1281,13 +1283,17 @@ message_end(struct message *m)
 void
 q_sweep(void)
 {
-	struct vertex *v;
+	struct vertex *v, **p = &dead;
 
-	while ((v = dead) != NULL) {
-		dead = v->next;
+	while ((v = *p) != NULL) {
+		if (v->untagged && !q_over(v->msg)) {	/* for tag_all */
+			p = &v->next;
+			continue;
+		}
+		*p = v->next;
 		v->next = NULL;
 		/* message_end may still need the last ones */
-		if (v->msg->away || (!q_over(v->msg) && !v->untagged))
+		if (v->msg->away || !q_over(v->msg))
 			msg_vertex_free(v);
 	}
 	while ((v = done) != NULL) {
