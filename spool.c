@@ -238,23 +238,6 @@ go_home(const char *path, const struct stat *st)
 	return same_file(&here, st) ? 0 : -1;
 }
 
-/* Adds 1 to the number of the start.  Without a clock, times occur again, and
- * spool ids contain this number (lib/office.c). */
-static void
-count_start(void)
-{
-	char line[24] = "";
-	int fd = fd_own("../" STARTS_FILE, O_RDWR | O_CREAT, 0644), bad;
-
-	bad = fd < 0 || read(fd, line, sizeof(line) - 1) < 0;
-	text_fmt(line, sizeof(line), "%lu\n", num_of(line, NULL) + 1);
-	if (bad || lseek(fd, 0, SEEK_SET) < 0 ||
-	    fd_write(fd, line, strlen(line)) < 0)
-		log_err("spool file=%s %s", STARTS_FILE, fd_own_why());
-	if (fd >= 0)
-		close(fd);
-}
-
 int
 spool_setup(int look)
 {
@@ -294,8 +277,6 @@ spool_setup(int look)
 	/* the last of them is transport */
 	if (code == 0 && !look && go_home(path, &st) < 0)
 		code = refuse(X_NOPERM, path, "", strerror(errno));
-	if (code == 0 && !look && (long)now.wall < SANE_WALL)
-		count_start();
 	return code;
 }
 

@@ -25,6 +25,9 @@ put "$po" 101-1 test h user
 set_clock "$WALL" $((0 - $(date +%s) + 100))
 ok 'the scheduler starts in 1970' sched_start "$po" "$tmp/cf"
 ok 'mail is tried twice in 1970' wait_for 20 tried 2
+nok 'a second scheduler does not start in 1970' \
+    "$SCHEDULER" -i -P "$po" -f "$tmp/cf"
+is 'it is no start that counts' "$(cat "$po/.starts")" 1
 n=$(count 'deferred msg=101-1')
 set_clock "$WALL" 0
 ok 'a clock that is set to today is logged' \
