@@ -255,7 +255,7 @@ leaves_until(const struct vertex *v)
 	double at, end = v->msg->born + s->expiry;
 	enum why why = th_why(v, &at);
 
-	if (v->untagged || (v->state != V_WAIT && v->state != V_READY))
+	if (v->state != V_WAIT && v->state != V_READY)
 		return 0;
 	if (WHY_BLOCKED(why))
 		at = now.mono + BLOCKED;
@@ -322,7 +322,7 @@ evict_ready(struct message *m, unsigned most, unsigned its)
 	while ((v = before) != NULL && q.rcpts > most &&
 	    m->rcpts > (unsigned)q.config->rcptminimum) {
 		before = v == m->vertices ? NULL : v->before;
-		if (v->state == V_READY && !v->untagged &&
+		if (v->state == V_READY && !m->untagged &&
 		    /* no DSN: it counts nowhere */
 		    v->thread->ring->chan->rcpts > its &&
 		    (p = part_for(m, v->thread->ring->chan)) != NULL)
@@ -359,7 +359,7 @@ due_if_evicted(const struct message *m)
 	const struct part *p;
 	double at, near, first = FAR_OFF;
 
-	if (m->held || m->cancel != CANCEL_NONE)
+	if (m->held || m->cancel != CANCEL_NONE || m->untagged)
 		return 0;
 	for (p = m->parts; p != NULL; p = p->other)
 		if (p->unread > 0)
@@ -373,8 +373,6 @@ due_if_evicted(const struct message *m)
 	if (first < now.mono + NEAR)
 		return 0;
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (v->untagged)
-			return 0;
 		if (!is_in_core(v))
 			continue;
 		near = (double)v->thread->ring->conf->v.interval / 2;

@@ -121,7 +121,8 @@ place_part(struct part *p)
 	unsigned own = q.config->rcptminimum + m->extra;
 	double at = p->unread > 0 ? NEVER : p->again;
 
-	if (p->unread + p->evicted == 0 ||
+	/* the file does not show yet who is done */
+	if (p->unread + p->evicted == 0 || m->untagged ||
 	    (m->held && m->cancel == CANCEL_NONE))
 		at = FAR_OFF;
 	if (at > now.mono) {

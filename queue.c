@@ -103,25 +103,27 @@ static int
 tag_finished(struct vertex *v)
 {
 	const struct rcpt *r, *end = v->r + v->nr;
+	int all = 1;
 
-	v->untagged = 0;
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_OK || r->state == RC_FAILED)
-			v->untagged |= !set_tag(v->msg, r->off, r->state);
-	if (!v->untagged)
+			all &= set_tag(v->msg, r->off, r->state);
+	if (all)
 		msg_narrow(v);
-	return !v->untagged;
+	return all;
 }
 
-/* ... of all vertices of the message. */
+/* ... of all vertices of the message; those that agents have follow at the end
+ * of their jobs. */
 static int
-tag_all(const struct message *m)
+tag_all(struct message *m)
 {
 	struct vertex *v;
 	int all = 1;
 
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		all &= !v->untagged || tag_finished(v);
+	for (v = m->untagged ? msg_first(m) : NULL; v != NULL; v = msg_next(v))
+		all &= v->state == V_FED || tag_finished(v);
+	m->untagged = !all;
 	return all;
 }
 
@@ -246,7 +248,7 @@ read_no_more(struct message *m)
 static int
 has_out(const struct vertex *v)
 {
-	return !v->untagged && msg_rest(v->msg) > 0 && v->nr > 0 &&
+	return !v->msg->untagged && msg_rest(v->msg) > 0 && v->nr > 0 &&
 	    v->r[v->nr - 1].state == RC_OUT;
 }
 
@@ -393,20 +395,20 @@ dsn_due(struct message *m)
 }
 
 /* The recipient of the vertex is finished.  r NULL: it is not in core, so its
- * tag is set here, if the agent did not; for others settle does that.  status
- * and message are as in msg_log. */
+ * tag is set here, if the agent did not; for others, and if that fails, settle
+ * does it.  status and message are as in msg_log. */
 static void
 finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
     const char *status, const char *message)
 {
 	struct message *m = v->msg;
 
-	if (r != NULL) {
-		msg_done(v, r, state);
+	if (r != NULL)
 		q.rcpts_out += off != 0;
-	} else {
-		set_tag(m, off, state);
-	}
+	else if (!set_tag(m, off, state))
+		r = msg_add(v, off);
+	if (r != NULL)
+		msg_done(v, r, state);
 	m->failed |= state == RC_FAILED;
 	m->done |= state != RC_FAILED && off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
@@ -422,6 +424,16 @@ q_drop(struct message *m, const char *why)
 	q.rcpts_out += msg_rest(m);
 	read_no_more(m);
 	check_over(m);
+}
+
+/* Drops the message if another program has removed its control file: 1 or 0. */
+static int
+drop_gone(struct message *m)
+{
+	if (!spool_gone(m->name))
+		return 0;
+	q_drop(m, "its control file was taken away");
+	return 1;
 }
 
 /* Was the vertex's host found dead since the message was first loaded? */
@@ -552,10 +564,8 @@ vertex_timer(struct vertex *v)
 	if (v->tries == 0 && !host_died(v) && untried > now.mono)
 		return untried < now.mono + TRIED_AGAIN ? untried :
 		    now.mono + TRIED_AGAIN;
-	if (spool_gone(v->msg->name)) {
-		q_drop(v->msg, "its control file was taken away");
+	if (drop_gone(v->msg))
 		return FAR_OFF;
-	}
 	if (v->state == V_FED || vertex_expire(v, "expired") < 0)
 		return now.mono + DISK_AGAIN;
 	work -= END_WORK;
@@ -599,7 +609,7 @@ rearm(struct message *m)
 	}
 	if (v != NULL)
 		next = now.mono;	/* the others follow in a later pass */
-	else if (!tag_all(m) && next > now.mono + DISK_AGAIN)
+	else if (!tag_all(m) && !drop_gone(m) && next > now.mono + DISK_AGAIN)
 		next = now.mono + DISK_AGAIN;
 	at = msg_late_at(m);
 	at = at <= now.mono ? warn(m) : at;
@@ -1030,18 +1040,19 @@ ask_disk(struct vertex *v, struct rcpt *r)
 static void
 settle(struct vertex *v)
 {
-	const struct message *m = v->msg;
+	struct message *m = v->msg;
 	unsigned i;
 
 	if (v->by.deferrals < v->left)
 		for (i = 0; i < v->nr; i++)
 			if (v->r[i].state == RC_PENDING)
 				ask_disk(v, &v->r[i]);
-	v->untagged = 1;
-	if (v->left == 0 && m->left == 1 && !m->dsn_due && msg_rest(m) == 0)
-		return;		/* the message's files are removed now */
-	if (!tag_finished(v))
-		msg_due_by(v->msg, now.mono + DISK_AGAIN);
+	if (v->left == 0 && m->left == 1 && !m->dsn_due && msg_rest(m) == 0) {
+		m->untagged = 1;	/* its files are removed now */
+	} else if (!tag_finished(v)) {
+		m->untagged = 1;
+		msg_due_by(m, now.mono + DISK_AGAIN);
+	}
 }
 
 /* When a vertex that was deferred is to be tried again, mono: never later than
@@ -1068,7 +1079,7 @@ find_box(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	const struct ctl *c = !th_is_local(t) || t->box != 0 || v->left != 1 ||
-	    v->untagged ? NULL : ctl_at(v->msg->name, v->r[0].off);
+	    v->msg->untagged ? NULL : ctl_at(v->msg->name, v->r[0].off);
 
 	to_box(v, c == NULL ? 0 : ctl_box(c));
 	if (v->thread == t)
@@ -1145,9 +1156,8 @@ q_job_over(struct ta *ta, const char *reason)
 	settle(v);
 	find_box(v);
 	th_feedback(v->thread, v->host);
-	if (reason != NULL && v->left > 0 && v->by.deferrals == 0 &&
-	    spool_gone(m->name))
-		q_drop(m, "its control file was taken away");
+	if (reason != NULL && v->left > 0 && v->by.deferrals == 0)
+		drop_gone(m);
 	if (m->end >= END_DROP || (v->left == 0 && !has_out(v)))
 		vertex_over(v);
 	else if (v->cancel == CANCEL_NONE || do_cancel(v) < 0)
@@ -1286,7 +1296,7 @@ q_sweep(void)
 	struct vertex *v, **p = &dead;
 
 	while ((v = *p) != NULL) {
-		if (v->untagged && !q_over(v->msg)) {	/* for tag_all */
+		if (v->msg->untagged && !q_over(v->msg)) {	/* tag_all */
 			p = &v->next;
 			continue;
 		}

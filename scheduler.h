@@ -293,7 +293,7 @@ struct vertex {
 				 * this run, 0: none; OUT: its own time, 0: it
 				 * was READY */
 	int	tried;		/* mono; tries > 0: the end of its last run */
-	unsigned tries : 12;	/* runs that ended with some left, at most
+	unsigned tries : 13;	/* runs that ended with some left, at most
 				 * TRIES_MOST */
 	unsigned step : 7;	/* place in the retry list, < NUMBERS_MOST */
 	unsigned state : 3;	/* enum vertex_state */
@@ -303,12 +303,11 @@ struct vertex {
 				 * in a later pass; else there is none */
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
 	unsigned offered : 1;	/* READY: it is on its job's list */
-	unsigned untagged : 1;	/* finished recipients have no tags yet */
 	unsigned started : 1;	/* OUT: by a T line or an operator, so that
 				 * queueonly has no effect */
 };
 
-#define TRIES_MOST	4095U
+#define TRIES_MOST	8191U
 
 /*
  * part: the recipients of a message for one channel, when not all of them
@@ -397,6 +396,7 @@ struct message {
 	unsigned end : 3;	/* enum msg_end */
 	unsigned held : 1;	/* held by its name */
 	unsigned twin : 1;	/* another has, or had, the same number */
+	unsigned untagged : 1;	/* some that are finished have no tags yet */
 	unsigned cancel : 2;	/* enum cancel; for recipients not in core */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };

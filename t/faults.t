@@ -306,6 +306,29 @@ like 'its tag could not be written once' "$(cat "$one/log")" ' tag msg=B.1-1 .* 
 is 'the sender gets a DSN on a recipient whose tag could not be written once' \
     "$(cat "$one/po/router"/* 2>/dev/null | grep -c '^Final-Recipient: .*u1')" 1
 
+# The tag of a recipient that is not in core, which the agent has delivered to.
+rm -rf "$one"
+mkdir "$one"
+spool_new "$one/po"
+put "$one/po" 1-1 gate a.host u1 gate a.host u2
+: >"$one/out"
+conf "$one/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 1
+PARAMrcptminimum 1
+PARAMrcptextra 0
+*/*	interval=1s retries="1" expiry=1d
+gate/*	command="$A -c gate -u -o $one/out"
+END
+launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS=lseek:4:1:EIO \
+    FAULTS_FROM=2:1-1 FAULTS_LOG="$one/faults" FAULTS_SPEED=60
+ok 'its message ends, too' wait_for 60 po_empty "$one/po"
+kill "$pid"
+join
+like 'the tag of a recipient not in core could not be written once' \
+    "$(cat "$one/log")" ' tag msg=B.1-1 .* rcpt=84 tag=.'
+is 'each recipient is delivered to once' "$(wc -l <"$one/out")" 2
+
 # A reload that has no memory for a ring.  Which call that is shows the log.
 reload_with() {	# fault
 	rm -rf "$one"
