@@ -974,7 +974,8 @@ cf_load(const char *file, void (*say)(const char *))
 	fill_empty();
 	config->matched = mem_get((rd.clauses + 1) * sizeof(*config->matched));
 	config->dsn = dsn_command(config);
-	if (config->matched == NULL || config->dsn == NULL)
+	if (config->matched == NULL || config->dsn == NULL ||
+	    config->mailname == NULL)
 		wrong("no memory");
 	if (rd.errors == 0)
 		return config;

@@ -329,6 +329,18 @@ like 'the tag of a recipient not in core could not be written once' \
     "$(cat "$one/log")" ' tag msg=B.1-1 .* rcpt=84 tag=.'
 is 'each recipient is delivered to once' "$(wc -l <"$one/out")" 2
 
+# The name of this host has no memory of its own.
+unnamed() {
+	n=0
+	while [ $n -lt 12 ]; do
+		n=$((n + 1))
+		env LD_PRELOAD="$tmp/faults.so" FAULTS=memory:$n:1:ENOMEM \
+		    "$top/scheduler-check" "$one/cf" dsn failure \
+		    POSTOFFICE="$one/po" MAILBIN="$tmp" MAILSHARE="$tmp" 2>&1
+	done | grep -c -e '-n .(none)'
+}
+is 'without memory for its name no host is called (none)' "$(unnamed)" 0
+
 # A reload that has no memory for a ring.  Which call that is shows the log.
 reload_with() {	# fault
 	rm -rf "$one"
