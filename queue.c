@@ -113,8 +113,8 @@ tag_finished(struct vertex *v)
 	return all;
 }
 
-/* ... of all vertices of the message; those that agents have follow at the end
- * of their jobs. */
+/* ... of all vertices of the message, which may go on then; those that agents
+ * have follow at the end of their jobs. */
 static int
 tag_all(struct message *m)
 {
@@ -122,7 +122,11 @@ tag_all(struct message *m)
 	int all = 1;
 
 	for (v = m->untagged ? msg_first(m) : NULL; v != NULL; v = msg_next(v))
-		all &= v->state == V_FED || tag_finished(v);
+		if (v->state != V_FED && !tag_finished(v))
+			all = 0;
+		else if (v->state == V_HELD && !m->held &&
+		    v->cancel == CANCEL_NONE)
+			th_put(v, 0, v->wakeup);
 	m->untagged = !all;
 	return all;
 }
@@ -1131,7 +1135,9 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	    until <= now.mono || v->wakeup > now.mono);
 	if (waits)
 		wakeup = next_try(v);
-	th_put(v, m->held, waits ? wakeup : 0);
+	v->wakeup = waits ? wakeup : 0;
+	/* without its tags it would be delivered to all again */
+	th_put(v, m->held || (m->untagged && v->left < v->nr), v->wakeup);
 	if (reason != NULL)
 		msg_log_deferred(v, wakeup, relay);
 	else

@@ -242,10 +242,11 @@ struct rcpt {
  *
  * In WAIT and READY it is on a list of its thread, or in READY on that of its
  * job (offered); in FED on the list of its agent, which may be starting.  It is
- * HELD while its message is held, or until queue.c deletes or bounces it, and
- * then on no list of a thread, job or agent.  A hold on its address leaves it
- * in WAIT or READY.  A vertex that is OUT has its times, tries and reasons, not
- * its recipients, and is on the list out of its thread.
+ * HELD while its message is held, until queue.c deletes or bounces it, or until
+ * its tags are written, and then on no list of a thread, job or agent.  A hold
+ * on its address leaves it in WAIT or READY.  A vertex that is OUT has its
+ * times, tries and reasons, not its recipients, and is on the list out of its
+ * thread.
  */
 enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD, V_OUT,
 		    V_BACK };
@@ -290,8 +291,8 @@ struct vertex {
 		int	wanted;		/* OUT: mono; not in core before */
 	} by;
 	int	wakeup;		/* mono; WAIT: when; FED: the latest retryat of
-				 * this run, 0: none; OUT: its own time, 0: it
-				 * was READY */
+				 * this run, 0: none; OUT, or HELD for its tags:
+				 * its own time, 0: it was READY */
 	int	tried;		/* mono; tries > 0: the end of its last run */
 	unsigned tries : 13;	/* runs that ended with some left, at most
 				 * TRIES_MOST */

@@ -48,4 +48,47 @@ like 'a command has it loaded again' "$("$ask" order "$po" flush 101-1)" '^ok '
 ok 'and it is tried again' \
     wait_for 20 eval '[ "$(count "deferred msg=101-1")" -eq 2 ]'
 sched_stop
+
+# ---- a vertex with recipients left ---------------------------------------------
+
+# Sets no tags; u2 is deferred until there is a file.
+agent plain <<END
+echo '#hungry'
+while read -r job host && [ -n "\$job" ]; do
+	case \$job in '#idle') echo '#hungry'; continue ;; esac
+	[ -f "\$job" ] && cp "\$job" $tmp/job
+	: >>$tmp/read
+	until [ -f $tmp/free ]; do sleep 0.1 || sleep 1; done
+	awk -v num="\${job%%-*}" -v go="\$(ls $tmp/go 2>&-)" '
+	    /^r / { ok = go != "" || / u1 /
+		if (ok) print \$4 >>"$tmp/got"
+		print num "/" off + 0 "\t\t" (ok ? "ok" : "deferred not now") }
+	    { off += length(\$0) + 1 }' $tmp/job
+	echo '#hungry'
+done
+END
+rm -rf "$po" "$tmp/free"
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1s retries=1 expiry=30d
+plain/*	command="plain"
+END
+: >"$tmp/got"
+put "$po" 201-1 plain h u1 plain h u2
+ok 'the scheduler starts again' sched_start "$po" "$tmp/cf"
+wait_for 20 test -f "$tmp/read"
+mv "$po/transport/201-1" "$tmp/kept"
+: >"$tmp/free"
+ok 'a tag of a vertex with recipients left cannot be written' \
+    wait_log 'err tag msg=201-1' 20
+mv "$tmp/kept" "$po/transport/201-1"
+wait_log 'deferred msg=201-1' 20
+pass_by 10
+: >"$tmp/go"
+pass_by 61
+ok 'the others are delivered to when it was written' \
+    wait_for 20 po_empty "$po"
+is 'and none is delivered to twice' "$(sort "$tmp/got" | tr '\n' ' ')" 'u1 u2 '
+sched_stop
 finish
