@@ -41,6 +41,14 @@ is 'with -k the next best host is tried when the best is dead' \
 is 'no other file than that of -k is left' \
     "$(ls "$tmp" | grep '^hosts' | tr '\n' ' ')" 'hosts '
 rm "$k"
+echo x >"$k.new"
+is 'a new file that another process writes is left to it' \
+    "$(go two.example -k "$k")$(grep cannot "$tmp/out"; cat "$k.new")" \
+    '3 1 okx'
+touch -t 200101010000 "$k.new"
+is 'a new file that a killed process left is removed' \
+    "$(go two.example -k "$k")$(ls "$tmp" | grep '^hosts')" '3 1 okhosts'
+rm "$k"
 is 'in one process the best host is tried first' \
     "$(go two.example -o -k "$k")" '3 1 ok'
 is 'in one process a dead host is remembered' \
@@ -97,6 +105,13 @@ is 'dead smart hosts are tried in their order' "$(go h -R "$relays" -k "$k")" \
     '3 1 deferall'
 is 'other hosts of dead addresses are tried in their order' \
     "$(go turned.example -k "$k")" '1 3 deferall'
+echo 127.0.0.4 >"$DNS/gone.example.a"
+cp "$k" "$tmp/before"
+echo "$(now) [127.0.0.9]:$port" >"$k"
+is 'in one process each smart host is tried once, too' \
+    "$(go h -R gone.example,down.example -o -k "$k")" '4 3 deferall'
+is 'in one process all of them are remembered' "$(remembered)" '3 4 9 '
+mv "$tmp/before" "$k"
 serve_in "$tmp/s" -p "$port"
 is 'a smart host that answers again gets the mail' \
     "$(go h -R "$relays" -k "$k")" '3 1 ok'

@@ -14,13 +14,16 @@
  * The file is read when a process begins.  A change is a line; the process that
  * may write the file reads it again, changes that line, and replaces the file.
  * If two processes do so at the same time, one change is lost, and is made
- * again later.  Nothing is synced, as losing the file costs only time.
+ * again later.  Nothing is synced, as losing the file costs only time.  The new
+ * file has the name of the old one and ".new"; what a process that was killed
+ * left there is removed after a minute.
  */
 #include "dead.h"
 #include <ctype.h>
 
 #define MOST	100	/* addresses */
 #define KEEP	1800L	/* seconds */
+#define LEFT	60L	/* seconds after which a new file is nobody's */
 #define ADDRESS	(NET_NAME + 10)
 
 static struct dead {
@@ -55,11 +58,12 @@ add(const char *address)
 	struct dead *d = find(address), *oldest = known;
 	int i;
 
+	if (d != NULL)
+		return d;
 	for (i = 1; i < n; i++)
 		if (known[i].when < oldest->when)
 			oldest = &known[i];
-	if (d == NULL)
-		d = n < MOST ? &known[n++] : oldest;
+	d = n < MOST ? &known[n++] : oldest;
 	text_fmt(d->address, sizeof(d->address), "%s", address);
 	d->turn = 0;
 	return d;
@@ -86,28 +90,34 @@ is_address(const char *s)
 	return p > s && p - s < ADDRESS && *p == '\0';
 }
 
+/* What was known stays so if the file still has it: with -o, this process reads
+ * the file again between two addresses of one turn. */
 void
 dead_read(const char *path)
 {
 	char line[ADDRESS + 40], *s;
 	const char *end;
 	long when;
-	int fd = fd_own(path, O_RDONLY, 0);
+	int i, lines = 0, fd = fd_own(path, O_RDONLY, 0);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
-	n = 0;
+	for (i = 0; i < n; i++)
+		known[i].when = -1;
 	if (f == NULL && fd >= 0)
 		close(fd);
-	if (f == NULL)
-		return;
-	while (n < MOST && fgets(line, (int)sizeof(line), f) != NULL) {
+	while (f != NULL && lines++ < MOST &&
+	    fgets(line, (int)sizeof(line), f) != NULL) {
 		line[strcspn(line, "\r\n")] = '\0';
 		when = (long)num_of(line, &end);
 		s = line + (end - line);
 		if (*s++ == ' ' && is_address(s) && is_recent(when, KEEP))
 			add(s)->when = when;
 	}
-	fclose(f);
+	for (i = n; i-- > 0; )
+		if (known[i].when < 0)
+			known[i] = known[--n];
+	if (f != NULL)
+		fclose(f);
 }
 
 enum dead_state
@@ -175,20 +185,25 @@ print(FILE *f)
 		fprintf(f, "%ld %s\n", known[i].when, known[i].address);
 }
 
-/* Replaces the file: 0, or -1 with errno. */
+/* Replaces the file: 0, also if another process does so now, or -1 with
+ * errno. */
 static int
 replace(const char *path)
 {
 	char fresh[1100];
+	struct stat st;
 	FILE *f;
 	int fd, bad;
 
-	if (text_fmt(fresh, sizeof(fresh), "%s.%ld", path,
-	    (long)getpid()) < 0) {
+	if (text_fmt(fresh, sizeof(fresh), "%s.new", path) < 0) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	unlink(fresh);	/* of a process that had our number, and died */
+	if (lstat(fresh, &st) == 0) {
+		if (is_recent((long)st.st_mtime, LEFT))
+			return 0;
+		unlink(fresh);
+	}
 	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (f == NULL && fd >= 0)
