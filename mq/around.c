@@ -24,16 +24,21 @@
 
 /* ---- looking ---------------------------------------------------------- */
 
-/* A line of the scheduler's list of holds: 0, or -1 when there is no memory. */
+/* A line of the scheduler's list of holds: 0, or -1 when there is no memory.  A
+ * message has its hold by the name of its files without directories. */
 static int
 take_hold(struct mq_queue *q, char *line)
 {
+	struct mq_msg *m;
+
 	line[strcspn(line, "\n")] = '\0';
 	if (strncmp(line, "address ", 8) == 0)
 		return mq_note(q, MQ_HOLD_ADDRESS, line + 8, MQ_UNKNOWN);
-	if (strncmp(line, "message ", 8) == 0)
-		return mq_note(q, MQ_HOLD_MESSAGE, line + 8, MQ_UNKNOWN);
-	return 0;
+	if (strncmp(line, "message ", 8) != 0)
+		return 0;
+	for (m = q->msgs; m < q->msgs + q->nmsgs; m++)
+		m->held |= strcmp(name_base(m->name), line + 8) == 0;
+	return mq_note(q, MQ_HOLD_MESSAGE, line + 8, MQ_UNKNOWN);
 }
 
 static int

@@ -885,6 +885,17 @@ mailq -c
 is '-c counts bad control files as unreadable' "$(sed -n '2p;9p' "$tmp/out" |
     tr '\n' ' ')" 'messages 5 unreadable 2 '
 rm -f "$po/transport/1"[567]-1
+printf 'message 7-1\nmessage 99-1\naddress local/x\n' >"$po/.mailq.holds"
+mailq -c
+is '-c of the spool counts what is held by its name' \
+    "$(sed -n 6,8p "$tmp/out" | tr '\n' ' ')" 'held 1 running 0 waiting 2 '
+mailq 'dest=smtp/mx1*'
+is 'the spool shows what is held by its name' \
+    "$rc $(sed '1d; s/ [0-9dhms]* old/ SPAN old/' "$tmp/out")" \
+'0 X/Y/7-1  <sender>  16 bytes  SPAN old  held
+	smtp/mx1.test  1 recipient
+1 message, 1 recipient, 1 destination'
+rm "$po/.mailq.holds"
 
 # A scheduler's own dump of this spool: senders and recipients from the files.
 dump >"$tmp/d" <<'END'
