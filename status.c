@@ -368,14 +368,18 @@ cancel_one(struct operation *r, struct vertex *v)
 static void
 do_cancel(struct operation *r)
 {
+	int owes = r->msg != NULL && (r->msg->ndsn > 0 || r->msg->dsn_due);
+
 	if (r->msg != NULL && q_only_dsns(r->msg)) {
 		if (r->verb->cancel == CANCEL_BOUNCE) {
-			text_add(r->answer, "no all recipients of %s are done, "
-			    "its DSN is still to be sent", r->what);
+			text_add(r->answer, "no all recipients of %s are done"
+			    "%s", r->what, owes ? ", its DSN is still to be "
+			    "sent" : "");
 			return;
 		}
-		q_drop(r->msg, "its DSN is not wanted");
-		text_add(r->answer, "ok its DSN is deleted");
+		q_drop(r->msg, "what is left of it is not wanted");
+		text_add(r->answer, owes ? "ok its DSN is deleted" :
+		    "ok all its recipients are done");
 		return;
 	}
 	each_vertex(r, cancel_one);

@@ -244,6 +244,11 @@ wait_log 'complete msg=402-1' 20
 is 'a message that is over and cannot be removed is listed' \
     "$("$top/mailq" | sed -n '2,3p')" '	nobody is left to have it
 1 message, 0 recipients, 0 destinations'
+is 'bounce speaks of no DSN that such a message does not have' \
+    "$("$top/mailq" bounce 402-1 2>&1)" \
+    'mailq: all recipients of 402-1 are done'
+is 'delete speaks of no such DSN either' \
+    "$("$top/mailq" delete 402-1 2>&1)" 'all its recipients are done'
 rmdir "$po/queue/402-1"
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
