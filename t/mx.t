@@ -46,6 +46,9 @@ mx plain.example '10 mx.plain.example'
 like 'an MX record is used, and the address is not' \
     "$(go plain.example -p "$port")" \
     '^error2 5.4.4 .*plain.example has an address'
+is 'each name is a step, with its own time: the domain, its mail host' \
+    "$(sed -n 's/^#step looking up //p' "$tmp/out" | tr '\n' ' ')" \
+    'plain.example mx.plain.example '
 like '-n: the address is used, and no MX record' \
     "$(go plain.example -n -p "$port")" '^ok3 '
 like '-x: the address is used, and no MX record' \

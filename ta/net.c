@@ -444,6 +444,8 @@ by_mx(struct net_way *way, const struct net_opt *opt, const char *name,
 		if (i == 0 || list->mx[i].pref != pref)
 			best = way->n;
 		pref = list->mx[i].pref;
+		if (net_waits != NULL)	/* each name has its own time */
+			net_waits(list->mx[i].name, 0);
 		if (opt->port == NET_PORT && opt->self != NULL &&
 		    lib_same(opt->self, list->mx[i].name))
 			self = 1;
