@@ -259,11 +259,18 @@ else
 	ok 'a killed delivery leaves no part in the box' \
 	    cmp "$mail/daemon" "$tmp/daemon"
 	me=$uid
-	big 52-1 "$tmp/home/dir/"
-	like 'a killed delivery into a Maildir is deferred' \
-	    "$(traced 52-1 signal=KILL:when=1)" 'deferred'
-	is 'a killed delivery into a Maildir leaves no part' \
-	    "$(ls "$tmp/home/dir/new" "$tmp/home/dir/tmp" | grep -c Q)" 0
+	for d in dir dir/tmp dir/new dir/cur; do
+		mkdir "$tmp/home/$d" && chown daemon "$tmp/home/$d"
+	done
+	# the message in tmp/, then the directory new/
+	for n in 1 2; do
+		big 52-1 "$tmp/home/dir/"
+		like "a killed delivery into a Maildir is deferred: $n" \
+		    "$(traced 52-1 signal=KILL:when=$n)" 'deferred'
+		is "a killed delivery into a Maildir leaves no part: $n" \
+		    "$(ls "$tmp/home/dir/new" "$tmp/home/dir/tmp" |
+		    grep -c Q)" 0
+	done
 	big 53-1 "$tmp/home/box"
 	like 'a killed delivery into a file is deferred' \
 	    "$(traced 53-1 signal=KILL:when=1)" 'deferred'
@@ -271,6 +278,14 @@ else
 	    "$(ls "$tmp/home")$(wc -c <"$tmp/home/box" | tr -d ' ')" \
 	    'box
 dir0'
+	mkdir "$tmp/fixed"
+	: >"$tmp/fixed/box"
+	chown daemon "$tmp/fixed/box"
+	big 58-1 "$tmp/fixed/box"
+	traced 58-1 signal=KILL:when=1 >"$tmp/out"
+	like 'a killed delivery without a lock file that leaves a part says so' \
+	    "$(wc -c <"$tmp/fixed/box" | tr -d ' ') $(grep part "$tmp/out")" \
+	    '^[1-9][0-9]* .*fixed/box may have a part of a message'
 	big 55-1 "$tmp/home/box"
 	call='?unlink,?unlinkat'
 	like 'a delivery that is killed when all is done counts' \

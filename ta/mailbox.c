@@ -443,6 +443,7 @@ undo(struct mail *m, const struct outcome *begun)
 	struct child c;
 
 	*m->end = *begun;
+	m->end->code = X_TEMPFAIL;	/* unless box_undo comes to its end */
 	m->left = UNDO_LIMIT / 2;
 	if (in_child(&c, m, box_undo, UNDO_LIMIT) < 0 || c.bad != NULL ||
 	    c.end.code != 0)
