@@ -287,7 +287,7 @@ clear
 # ---- a user's file ----------------------------------------------------------
 
 if [ -z "$nobody" ]; then
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27; do
 		skip 'a file of another user' 'not root, or nobody cannot be had'
 	done
 	finish
@@ -296,7 +296,7 @@ letter='from <s@a.org>\nto <anna>\nenv-end\nSubject: x\n\n10 crowns\n'
 give() {	# number [text]: a file of nobody's in router/
 	printf "${2-$letter}" >"$po/router/$1"
 	touch -t 202001020304.05 "$po/router/$1"
-	chown "$nobody" "$po/router/$1"
+	chown "$nobody:$(id -g nobody)" "$po/router/$1"
 	chmod 600 "$po/router/$1"
 }
 owners() {	# of what is in the queue
@@ -327,6 +327,18 @@ clear
 printf "via suspension\n$letter" >"$po/router/77"
 lim -q
 is 'mail of the owner can skip them' "$(rcpts)" 'local - anna 0;'
+clear
+(echo '* hold time:1'; cat "$tmp/routes") >"$tmp/limits"
+give 77
+lim -q
+is "a user's mail is held" "$(rcpts)" \
+    "hold time:1 anna@our.example $nobody;"
+(cd "$po/transport" && printf '%s\ttime:1\n' [1-9]* | "$top/ta/hold") \
+    >"$tmp/out" 2>&1
+rm "$po/transport"/[1-9]* "$po/queue"/[1-9]*
+lim -q
+is "a user's mail that comes back from hold is not held again" "$(rcpts)" \
+    "local - anna@our.example $nobody;"
 clear
 
 # A hole of a TB, as far as the file system has them.

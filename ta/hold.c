@@ -442,7 +442,8 @@ write_envelope(FILE *f, const struct lib_job *job, const struct lib_rcpt *r)
 }
 
 /* Gives the file to the recipient's privilege, or to nobody if that is missing,
- * negative or no uid, as the file would remain root's: 0, or -1 with errno. */
+ * negative or no uid, as the file would remain root's.  Its group remains
+ * root's: submit -q sees by that who wrote it.  0, or -1 with errno. */
 static int
 give_away(int fd, long priv)
 {
@@ -453,7 +454,7 @@ give_away(int fd, long priv)
 		return 0;
 	if (priv < 0 || (long)uid != priv || uid == (uid_t)-1)
 		find_nobody(&uid, &gid);
-	return fchown(fd, uid, (gid_t)-1);
+	return fchown(fd, uid, (gid_t)0);
 }
 
 /* 0, or -1 with errno and nothing left behind. */
