@@ -287,7 +287,8 @@ clear
 # ---- a user's file ----------------------------------------------------------
 
 if [ -z "$nobody" ]; then
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27; do
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 \
+	    25 26 27; do
 		skip 'a file of another user' 'not root, or nobody cannot be had'
 	done
 	finish
