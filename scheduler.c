@@ -961,6 +961,7 @@ set_up(void)
 	c = cf_load(me.config, say_plainly);
 	if (c == NULL)
 		die(X_CONFIG, "%s: has errors, nothing is started", me.config);
+	log_masks = !c->logaddresses;
 	descriptors = get_descriptors();
 	opt.agents = descriptors <= FDS_KEPT + CMD_FDS ? 1 :
 	    (descriptors - FDS_KEPT) / CMD_FDS;

@@ -313,7 +313,10 @@ N ORCPT=rfc822;jj@far.example
 r           fine h.example "b c"@b.example 65534
 r           bad h.example carl@c.example 65534
 END
+echo joe@far.example >"$po/.mailq.holds"
 start
+like 'PARAMlogaddresses no: a wrong line of the holds is logged' \
+    "$(lines ' holds ')" 'holds @ is no hold'
 wait_log 'deferred msg=50101-1' && wait_log 'delivered msg=50101-1' &&
     wait_log 'failed msg=50101-1'
 "$M" delete 50101-1 >/dev/null
