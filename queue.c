@@ -1240,21 +1240,6 @@ q_evict(struct message *m, double due)
 
 /* ---- the end --------------------------------------------------------- */
 
-/* Makes the last DSN on the message: 0, or -1 when that cannot be done now. */
-static int
-add_last_dsn(struct message *m)
-{
-	if (!tag_all(m))
-		return -1;
-	while (m->vertices != NULL)	/* all are done */
-		msg_vertex_free(m->vertices);
-	if (add_dsn(m, m->failed ? "failure" : "success", 0) < 0)
-		return -1;
-	m->swept = 0;
-	msg_due_by(m, now.mono);	/* a pass follows that feeds it */
-	return 0;
-}
-
 /* Removes its files, or moves them to postman/: 0 or -1. */
 static int
 take_away(const struct message *m)
@@ -1281,12 +1266,16 @@ message_end(struct message *m)
 	if (!m->over && m->verbose)
 		spool_verbose(m->name, "scheduler done processing");
 	m->over = 1;
-	if (dsn && add_last_dsn(m) == 0)
-		return;
 	if (dsn || take_away(m) < 0) {
-		tag_all(m);	/* it must not be delivered anew meanwhile */
 		m->swept = 0;
 		heap_set(&q.expire, &m->due, now.mono + DISK_AGAIN);
+		/* else it would be delivered anew, or the DSN lack some */
+		if (!tag_all(m) || !dsn)
+			return;
+		while (m->vertices != NULL)	/* all are done */
+			msg_vertex_free(m->vertices);
+		if (add_dsn(m, m->failed ? "failure" : "success", 0) == 0)
+			msg_due_by(m, now.mono);	/* a pass feeds it */
 		return;
 	}
 	if (m->held)
