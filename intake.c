@@ -771,13 +771,6 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 		    ctl_msg(c->name));
 }
 
-/* Why the message, which is away or NULL, was skipped; NULL: it was not. */
-static const char *
-skipped(const struct message *m)
-{
-	return m == NULL ? NULL : m->why;
-}
-
 /* Opens the file, puts it into its directory and loads it: NULL when it is in
  * core, or there is no message; else the message, for the caller to free or to
  * keep as skipped.  c->why is the reason why the file cannot be used, or NULL;
@@ -791,7 +784,7 @@ load(struct ctl *c, const char *name, struct message *m)
 
 	if (ctl_open(c, name, -1) < 0)
 		return m;
-	if (skipped(m) != NULL && m->pid != 0)
+	if (m != NULL && m->why != NULL && m->pid != 0)
 		c->since = m->pid_since;
 	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
@@ -823,10 +816,7 @@ load(struct ctl *c, const char *name, struct message *m)
 static void
 skip(const struct ctl *c, struct message *m)
 {
-	const char *was;
-
 	m = message_of(c, m);
-	was = skipped(m);
 	if (m == NULL || msg_leave(m, now.mono + c->later) < 0) {
 		spool_again(c->name, now.mono + c->later);
 		if (m != NULL)
@@ -834,7 +824,7 @@ skip(const struct ctl *c, struct message *m)
 		return;
 	}
 	/* a power cut may have left several locks: all count from the first */
-	if (was == NULL || (m->pid == 0) != (c->pid == 0))
+	if (m->why == NULL || (m->pid == 0) != (c->pid == 0))
 		m->pid_since = NOW;
 	m->why = c->why;
 	m->pid = c->pid;
@@ -873,24 +863,13 @@ consider(char *name)
 	return opened;
 }
 
-/* Loads a message from disk, at once, if it is not in core. */
-static void
+/* The message, loaded from disk at once if it is not in core; or NULL. */
+static struct message *
 fetch(char *name)
 {
 	if (named(&q.messages, name) == NULL && is_full())
 		make_room();	/* if there is none, it is one more */
 	consider(name);
-}
-
-/* The message with this id, in core now; or NULL. */
-static struct message *
-find(const char *id)
-{
-	char name[NAME_MAX_];
-
-	if (spool_by_id(id, name) < 0)
-		return NULL;
-	fetch(name);
 	return named(&q.messages, name);
 }
 
@@ -924,13 +903,13 @@ same_sender(const char *name, const char *other)
 static void
 replace(const char *name)
 {
-	char id[sizeof(replaces)];
+	char id[sizeof(replaces)], its[NAME_MAX_];
 	struct message *old;
 
 	if (replaces[0] == '\0')
 		return;
 	strcpy(id, replaces);	/* the other may have one, too */
-	old = find(id);
+	old = spool_by_id(id, its) < 0 ? NULL : fetch(its);
 	if (old == NULL || strcmp(old->name, name) == 0)
 		log_info("replace msg=%s old=%s is not here", ctl_msg(name),
 		    id);
@@ -1223,12 +1202,14 @@ const char *
 in_fetch(const char *base)
 {
 	char name[NAME_MAX_];
+	const struct message *m;
 
 	if (spool_where(base, name) < 0)
 		return NULL;
 	fetch(name);
 	replace(name);
-	return skipped(named(&q.away, name));
+	m = named(&q.away, name);
+	return m == NULL ? NULL : m->why;
 }
 
 /* Datagrams wait while no message may be loaded. */
