@@ -602,6 +602,7 @@ rearm(struct message *m)
 
 	heap_del(&q.expire, &m->due);
 	if (q_over(m)) {	/* its files could not be removed */
+		msg_place(m);
 		to_sweep(m);
 		return;
 	}

@@ -219,4 +219,42 @@ ok 'the message is deferred' wait_log 'deferred msg=503-1' 20
 like 'a command on it is done' "$("$ask" order "$po" hold 503-1)" '^ok '
 is 'it was not evicted for that' "$(count ' (evict|load) msg=503-1 ')" 1
 sched_stop
+
+# ---- no reading in vain --------------------------------------------------------
+
+# The last reading finds that the agent has delivered to all, and the message
+# file cannot be removed: the control file is not read again and again meanwhile.
+rm -rf "$po"
+spool_new "$po"
+rm -f "$tmp/gate"
+agent whole <<'END'
+# reports all recipients of the file in one write
+echo '#hungry'
+while read -r job host && [ -n "$job" ]; do
+	case $job in '#idle') echo '#hungry'; continue ;; esac
+	until [ -f "$1" ]; do sleep 0.1 2>/dev/null || sleep 1; done
+	awk -v num="${job%-*}" '/^r / { s = s num "/" off + 0 "\t\tok3\n" }
+	{ off += length($0) + 1 } END { printf "%s#hungry\n", s }' "$job"
+done
+END
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 2
+PARAMrcptminimum 2
+PARAMrefill 1
+*/*	interval=1h
+part/*	command="$tmp/bin/ta/whole $tmp/gate"
+END
+put "$po" 504-1 part a u part a v part a w part a x
+sched_start "$po" "$tmp/cf" -v
+wait_log 'load msg=504-1'
+rm "$po/queue/504-1"
+mkdir -p "$po/queue/504-1/x"	# root, too, removes no such file
+: >"$tmp/gate"
+ok 'a message file cannot be removed' wait_log 'remove file=queue/504-1' 20
+put "$po" 505-1 part b u
+ok 'other mail is delivered meanwhile' wait_log 'complete msg=505-1' 20
+at_most 'the rest of the message is read a few times at most' \
+    "$(count 'load-more msg=504-1')" 3
+sched_stop
 finish
