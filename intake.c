@@ -293,7 +293,8 @@ evict_vertex(struct part *p, struct vertex *v, double until)
 }
 
 /* Evicts vertices of the part that cannot go now, but not longer than until a
- * warning of the message is due. */
+ * warning of the message is due.  One that is due within this second stays: the
+ * times of parts are whole seconds, so it would be read again at once. */
 static void
 evict_waiting(struct part *p)
 {
@@ -304,7 +305,7 @@ evict_waiting(struct part *p)
 		return;
 	for (v = msg_first(p->msg); v != NULL; v = msg_next(v))
 		if (is_in_core(v) && v->thread->ring->chan == p->chan &&
-		    (until = leaves_until(v)) != 0)
+		    (until = leaves_until(v)) >= NOW + 1)
 			evict_vertex(p, v, until < report ? until : report);
 }
 

@@ -257,4 +257,28 @@ ok 'other mail is delivered meanwhile' wait_log 'complete msg=505-1' 20
 at_most 'the rest of the message is read a few times at most' \
     "$(count 'load-more msg=504-1')" 3
 sched_stop
+
+# Recipients for dead hosts leave core until whole seconds; in the last second
+# before a host is due they are not read and evicted again and again.
+rm -rf "$po"
+spool_new "$po"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMrecipients 2
+PARAMrcptminimum 1
+PARAMrefill 1
+*/*	interval=2s retries=1
+dead/*	maxthr=1 command="$A -c dead -m 50 deferall down"
+END
+set --
+for i in 0 1 2 3 4 5 6 7 8 9; do
+	set -- "$@" dead a$i u dead b$i u dead c$i u dead d$i u
+done
+put "$po" 506-1 "$@"
+sched_start "$po" "$tmp/cf" -v
+ok 'recipients of dead hosts are tried again and again' wait_for 60 eval \
+    '[ "$(count "deferred msg=506-1")" -ge 120 ]'
+at_most 'recipients of dead hosts are not read all the time' \
+    "$(count 'load-more msg=506-1')" 500
+sched_stop
 finish
