@@ -312,13 +312,26 @@ mkdir "$one"
 spool_new "$one/po"
 put "$one/po" 1-1 gate a.host u1 gate a.host u2
 : >"$one/out"
+# Both reports come at once, so the second recipient is not read meanwhile.
+cat >"$one/agent" <<END
+echo '#hungry'
+while read -r job; do
+	case \$job in
+	'') exit ;;
+	1-1* | */1-1*)
+		printf '51\n84\n' >>"$one/out"
+		printf '1/51\t\tok3\n1/84\t\tok3\n' ;;
+	esac
+	echo '#hungry'
+done
+END
 conf "$one/cf" <<END
 PARAMmailqsock none
 PARAMrecipients 1
 PARAMrcptminimum 1
 PARAMrcptextra 0
 */*	interval=1s retries="1" expiry=1d
-gate/*	command="$A -c gate -u -o $one/out"
+gate/*	command="/bin/sh $one/agent"
 END
 launch "$one" LD_PRELOAD="$tmp/faults.so" FAULTS=lseek:4:1:EIO \
     FAULTS_FROM=2:1-1 FAULTS_LOG="$one/faults" FAULTS_SPEED=60
