@@ -62,9 +62,8 @@
  * vertices that are done, messages without vertices and with no DSN to send,
  * and old rings.  Empty threads become unused there.
  *
- * Costs: finding a message O(1), timers O(log n), a reported recipient O(log n)
- * of its job, and O(vertices) of a message when it comes in or one may expire;
- * all else on the way O(1).
+ * Costs: finding a message O(1), timers O(log n), a report O(log n) of its job,
+ * O(vertices) of a message when it comes in or one may expire; else O(1).
  */
 #include "scheduler.h"
 
@@ -1009,16 +1008,6 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 
 /* ---- the end of a job ------------------------------------------------ */
 
-static const struct ta *
-agent_of(long pid)
-{
-	const struct ta *ta = q.agents;
-
-	while (ta != NULL && ta->pid != (int)pid)
-		ta = ta->next;
-	return ta;
-}
-
 /* A recipient that was not reported: the tag on disk decides.  A lock that
  * one of our agents still holds is stale, since none has this job. */
 static void
@@ -1026,6 +1015,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 {
 	static const char by_tag[] = "(by its tag, not reported)";
 	const char *name = v->msg->name;
+	const struct ta *ta;
 	long pid;
 	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
@@ -1037,8 +1027,9 @@ ask_disk(struct vertex *v, struct rcpt *r)
 		    was == '+' ? "ok" : "error", by_tag);
 	if (was == '+' && wants_success(name, r->off))
 		dsn_due(v->msg);		/* its line may be there, too */
-	if (was == '~' && agent_of(pid) != NULL)
-		ctl_mark(name, r->off, ' ');
+	for (ta = was == '~' ? q.agents : NULL; ta != NULL; ta = ta->next)
+		if (ta->pid == (int)pid)
+			ctl_mark(name, r->off, ' ');
 }
 
 /* Looks up recipients without a report on disk, and forgets finished ones. */
@@ -1127,8 +1118,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 			r->counted = 0;
 		}
 	if (reason != NULL) {
-		if (v->tries < TRIES_MOST)
-			v->tries++;
+		v->tries += v->tries < TRIES_MOST;
 		v->tried = NOW;
 		v->returned = 0;
 	}
@@ -1144,11 +1134,10 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_id(m), t->ring->chan->name, t->host, v->left);
-	if (v->left == 0) {
+	if (v->left == 0)
 		evict_unread(v);
-		return;
-	}
-	msg_due_by(m, vertex_timer(v));	/* it may have expired by now */
+	else	/* it may have expired by now */
+		msg_due_by(m, vertex_timer(v));
 	msg_place(m);
 }
 
