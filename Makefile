@@ -101,14 +101,14 @@ HEADERS = places scheduler.h modules.h lib/agent.h lib/command.h lib/ctlfile.h l
 # gives the log to syslogd.
 PROGRAMS = scheduler-check scheduler-syslog
 AGENTS = ta/mailbox ta/hold ta/sm ta/errormail ta/smtp ta/dsn
-TESTS = t/cftest t/prints t/agent t/held t/mkspool t/notify t/ask t/clocksched t/clockmailq t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
+TESTS = t/cftest t/prints t/agent t/held t/mkspool t/notify t/ask t/clocksched t/clockmailq t/clocksubmit t/smtpd t/dnssmtp t/dnshold t/evil t/block t/serve t/fbvec t/fbtest t/ordvec t/invec t/torture t/bad t/swap t/fuzz/cf t/fuzz/feedback t/fuzz/ctl t/fuzz/ctlfile t/fuzz/report t/fuzz/request t/fuzz/submit t/fuzz/dump t/fuzz/dsn t/fuzz/smtp
 BENCHES = bench/waits bench/limit bench/noop bench/floor
 
 all: scheduler $(PROGRAMS) mailq submit $(AGENTS)
 
 AGENT = ta/lib.o ta/job.o $(LIB)
 MAILQ = mailq.o mq/watch.o mq/story.o mq/verbs.o mq/name.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(LIB)
-SUBMIT = submit.o sub/qrun.o sub/clause.o sub/defer.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
+SUBMIT = submit.o sub/qrun.o sub/clause.o sub/defer.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/tidy.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
 SMTP = ta/smtp.o ta/halves.o ta/trans.o ta/dead.o ta/wire.o ta/auth.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o $(AGENT)
 LINK = $(CC) $(LDFLAGS) -o $@
 # ranlib, where ar makes no table of symbols
@@ -151,8 +151,8 @@ ta/errormail: ta/errormail.o $(AGENT)
 ta/smtp: $(SMTP)
 	$(LINK) $(SMTP) $(LIBS)
 
-# For the tests.  clocksched and clockmailq have clocks that a test can set,
-# dnssmtp and dnshold are agents with name servers that a test can write.
+# For the tests.  clocksched, clockmailq and clocksubmit have clocks that a test
+# can set, dnssmtp and dnshold are agents with name servers that a test can write.
 t/cftest: t/cftest.o $(DAEMON)
 	$(LINK) t/cftest.o $(DAEMON) $(LIBS)
 t/fbvec: t/fbvec.o $(DAEMON)
@@ -167,6 +167,8 @@ t/clocksched: $(OBJS) t/clock.o t/mono.o
 	$(LINK) $(OBJS) t/clock.o t/mono.o $(LIBS)
 t/clockmailq: $(MAILQ) t/clock.o $(DAEMON)
 	$(LINK) $(MAILQ) t/clock.o $(DAEMON) $(LIBS)
+t/clocksubmit: $(SUBMIT) t/clock.o t/mono.o $(DAEMON)
+	$(LINK) $(SUBMIT) t/clock.o t/mono.o $(DAEMON) $(LIBS)
 t/dnssmtp: $(SMTP) t/dns.o t/mono.o
 	$(LINK) t/dns.o t/mono.o $(SMTP) $(LIBS)
 t/dnshold: $(HOLD) t/dns.o

@@ -117,7 +117,6 @@ static const struct keyword params[] = {
 	    "300" },
 	{ "bouncelimit", T_SPAN, AT(bouncelimit), 0, SPAN_MOST, "0" },
 	{ "bouncesize", T_NUMBER, AT(bouncesize), 0, PARAM_MOST, "65536" },
-	{ "postmanage", T_SPAN, AT(postmanage), 0, SPAN_MOST, "30d" },
 	{ "reasons", T_NUMBER, AT(reasons), 1, USHRT_MAX - 1, "1000" },
 	{ "logaddresses", T_ANSWER, AT(logaddresses), 0, 0, "yes" },
 	{ NULL, T_FLAG, 0, 0, 0, 0, NULL }
@@ -153,6 +152,7 @@ static const struct pair foreign[] = {
 	{ "authfile", "" }, { "msgwriteasync", "" },
 	{ "store-error-on-error", "" }, { "sysnice", "" },
 	{ "syspriority", "" }, { "deliveryform", "" }, { "expiryform", "" },
+	{ "postmanage", "has its place in routes now, for submit -q" },
 	{ NULL, NULL }
 };
 
@@ -814,6 +814,7 @@ static void
 take_param(const char *name, const char *value)
 {
 	const struct keyword *k = row_of(params, name);
+	const char *advice;
 	char list[500];
 	struct text t;
 
@@ -821,8 +822,9 @@ take_param(const char *name, const char *value)
 		wrong("a value is missing");
 	} else if (k != NULL) {
 		set_value(k, rd.config, value);
-	} else if (value_of(foreign, name) != NULL) {
-		warn("has no meaning here and is passed over");
+	} else if ((advice = value_of(foreign, name)) != NULL) {
+		warn(*advice != '\0' ? advice :
+		    "has no meaning here and is passed over");
 	} else {
 		text_init(&t, list, sizeof(list));
 		for (k = params; k->name != NULL; k++)

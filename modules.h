@@ -46,16 +46,13 @@ int	spool_remove(const char *name);
 /* Was the control file removed by another program? */
 int	spool_gone(const char *name);
 /* Moves both files to postman/: 0, or -1 when they cannot be moved.  A double
- * bounce gets its mark, and is removed after PARAMpostmanage. */
+ * bounce gets its mark. */
 int	spool_set_aside(const char *name, int bounce, const char *why);
 /* One line into the message's verbose log, when it has a usable one. */
 void	spool_verbose(const char *name, const char *line);
 /* Opens the socket for datagrams "NEW name", in place of the one before; NULL,
  * or built without sockets: none. */
 void	spool_listen(const char *path);
-/* When due: checks a few files for tidying.  Seconds until the next ones are
- * due. */
-double	spool_tidy(void);
 
 /* ======================================================================
  * feedback.c - the rules of a destination: windows, rates, waits

@@ -895,7 +895,7 @@ loop(void)
 			q.moved = 0;
 			if (q.loaded)
 				be_verbose();
-			state.files = sooner(dest_round(0), spool_tidy());
+			state.files = dest_round(0);
 			q_timers();
 		}
 		ta_run();

@@ -189,8 +189,6 @@ struct config {
 				 * sender; 0: no pause */
 	long	bouncesize;	/* bytes of a message that are returned */
 	char	*dsn;		/* command of the channel dsn */
-	long	postmanage;	/* seconds for which double bounces are kept;
-				 * 0: for ever */
 	long	reasons;	/* different texts of reasons in core */
 	long	logaddresses;	/* 0, 1: the log has addresses */
 	unsigned refs;

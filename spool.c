@@ -9,11 +9,12 @@
  *
  * This module finds new control files, moves them and their message files to
  * their directories, and removes both in the end; ctlfile.c reads them.  It
- * removes messages that are done or replaced, old double bounces, and files of
- * T lines only; it keeps all others.  For example, with -H 1, the router makes
- * transport/123-45 and says "NEW 123-45"; queue/123-45 becomes queue/T/123-45,
- * transport/123-45 becomes transport/T/123-45, the message is loaded, and when
- * the mail is delivered both files are removed in this order.
+ * removes messages that are done and files of T lines only; it keeps all
+ * others, and submit -q looks for what is left behind (sub/tidy.c).  For
+ * example, with -H 1, the router makes transport/123-45 and says "NEW 123-45";
+ * queue/123-45 becomes queue/T/123-45, transport/123-45 becomes
+ * transport/T/123-45, the message is loaded, and when the mail is delivered
+ * both files are removed in this order.
  *
  * Finding.  The router may send a datagram "NEW name".  This only saves time: a
  * name that is not sent or is lost is found by reading the directory.  A
@@ -39,22 +40,6 @@
  * the message file may be at either place, and both are checked.  Files that
  * are in a hash directory already stay there, whatever the level is.
  *
- * Double bounces.  A double bounce is a failed message without a sender.  In
- * postman/ it gets a mark behind its name: the number of this run of the
- * scheduler, and the hour of the run at which it came.  Its age needs no wall
- * clock: it is counted from that hour, or, if the mark is of another run, from
- * the start of this one.  submit -q writes 0 for run and hour, and the next
- * round of tidying replaces them.
- *
- * Tidying removes or sets aside files that nobody will use:
- *
- *	public/ private/	a file TAG:PID.RANDOM of a program that died
- *				while it wrote mail is removed
- *	postman/		a double bounce is removed after
- *				PARAMpostmanage
- *	queue/			a message without a control file, an orphan, is
- *				set aside, and never removed
- *
  * Names.  An entry may be a control file if its name begins with a digit and
  * has no blanks and control bytes; a single capital letter is a hash directory.
  * All other entries, dot files first of all, are left alone.
@@ -69,10 +54,6 @@
 #endif
 
 struct options opt;
-
-/* The number of this run, for double bounces.  Without a clock two runs may
- * have one number: a bounce is then kept for longer, never for less. */
-static unsigned long run;
 
 /* ---- paths ----------------------------------------------------------- */
 
@@ -112,7 +93,7 @@ message_path(const char *name)
 #define OFFICE_MOST	(PATH_MAX_ - 100)	/* bytes of its path, so that
 						 * paths of its files fit */
 
-/* The first ones are tidied, see there; transport is the last. */
+/* transport is the last. */
 static const struct {
 	const char *name;
 	int	mode;		/* when we make it */
@@ -246,7 +227,6 @@ spool_setup(int look)
 	const char *why;
 	int i, bad, code, open_to_all = 0;
 
-	run = now.wall > 0 ? now.wall : 1;
 	if (look && (lstat(opt.postoffice, &st) < 0 ||
 	    (geteuid() != 0 && geteuid() != st.st_uid)))
 		return 0;
@@ -807,7 +787,7 @@ spool_gone(const char *name)
 int
 spool_set_aside(const char *name, int bounce, const char *why)
 {
-	char to[PATH_MAX_], ctl[PATH_MAX_], mark[60] = "", suffix[12] = "";
+	char to[PATH_MAX_], ctl[PATH_MAX_], suffix[12] = "";
 	const char *stays = NULL, *msg, *from = message_path(name);
 	struct stat st;
 	int i, half;
@@ -816,12 +796,9 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	msg = ctl_msg(name);	/* while its message is there */
 	/* no message: it may be there already, and waits for this half */
 	half = spool_gone(from);
-	if (bounce)
-		text_fmt(mark, sizeof(mark), BOUNCE_MARK "%lu-%ld", run,
-		    NOW / 3600);
 	for (i = 1; ; i++) {
 		text_fmt(to, sizeof(to), "../postman/%s%s%s", name_base(name),
-		    mark, suffix);
+		    bounce ? BOUNCE_NEW : "", suffix);
 		text_fmt(ctl, sizeof(ctl), "%s.control", to);
 		if ((half || lstat(to, &st) < 0) && lstat(ctl, &st) < 0)
 			break;
@@ -840,31 +817,6 @@ spool_set_aside(const char *name, int bounce, const char *why)
 	log_warn("set-aside msg=%s to=%s why: %s", msg, to + 3, why);
 	ctl_forget();
 	return 0;
-}
-
-/* For how many seconds of this run the file has been in postman/; -1: it is no
- * double bounce.  One that submit -q has set aside gets a mark of this run: its
- * time begins now.  A number may follow the mark. */
-static double
-bounce_age(const char *path)
-{
-	const char *mark = strstr(path, BOUNCE_MARK), *p;
-	unsigned long its, hour;
-	double age = now.mono;
-	char to[PATH_MAX_];
-
-	if (mark == NULL ||
-	    num_upto(mark + sizeof(BOUNCE_MARK) - 1, ULONG_MAX, &its, &p) < 0 ||
-	    *p != '-' || num_upto(p + 1, ULONG_MAX, &hour, &p) < 0 ||
-	    (*p != '\0' && *p != '.'))
-		return -1;
-	if (its == 0 && text_fmt(to, sizeof(to), "%.*s" BOUNCE_MARK "%lu-%ld%s",
-	    (int)(mark - path), path, run, NOW / 3600, p) == 0 &&
-	    spool_gone(to) && rename(path, to) < 0)
-		log_err("tidy file=%s %s", path + 3, strerror(errno));
-	if (its == run)	/* it came before that hour was over */
-		age -= ((double)hour + 1) * 3600;
-	return its == 0 || age < 0 ? 0 : age;
 }
 
 /* ---- the verbose log of a message ------------------------------------ */
@@ -890,186 +842,4 @@ spool_verbose(const char *name, const char *line)
 	if (st.st_nlink == 1 && st.st_uid == ctl.st_uid)
 		fd_write(fd, path, strlen(path));
 	close(fd);
-}
-
-/* ---- tidying --------------------------------------------------------- */
-
-/*
- * A round begins 20 minutes after the one before.  It reads all entries, 100 in
- * a second: 100 000 messages take 17 minutes, and little of that is work.  A
- * message mostly costs one lstat.  An idle host wakes up once a second for it.
- *
- * Abandoned files and orphans must have been unchanged for an hour of this run
- * (mono), so a clock that is set removes no file.  Each directory has a small
- * table of such files; if it is full, further files wait until there is room.
- * So a user who fills public/ takes no place from orphans.  An entry is known
- * by a hash of its name and its lstat; for a file that was changed or
- * replaced, the hour begins again.
- *
- * Mail that has been in router/ for an hour is counted, for a warning that no
- * router runs.
- *
- * Other names, entries that are no regular files, and files of a running
- * process are left alone.
- */
-#define TIDY_FIRST	60	/* seconds until the first round */
-#define TIDY_EVERY	1200.0	/* seconds between rounds */
-#define TIDY_REST	1.0	/* seconds after a few entries */
-#define TIDY_FEW	100
-#define LONG_AGO	3600	/* seconds */
-#define SEEN_MOST	100	/* in each directory */
-
-/* Directories of a round: the first of the places, and those in queue/. */
-enum { PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
-
-static struct {
-	double	due;		/* mono */
-	unsigned round;		/* counts from 2: no place is taken at first */
-	int	at;		/* the directory that is next */
-	int	area;		/* of the open one */
-	DIR	*open;
-	char	path[20];	/* ... and its path from transport/ */
-	unsigned long removed;	/* double bounces, in this round */
-	unsigned long waiting;	/* files in router/ that nobody takes */
-} tidy = { TIDY_FIRST, 2, 0, 0, NULL, "", 0, 0 };
-
-static struct seen {
-	unsigned hash;		/* of its name and its lstat */
-	unsigned round;		/* when it was last met; it is free when that
-				 * was not the last one */
-	double	first;		/* mono */
-} table[AREAS][SEEN_MOST];
-
-/* Has the file been there for an hour, unchanged? */
-static int
-long_seen(const char *name, const struct stat *st)
-{
-	struct seen *v = table[tidy.area], *end = v + SEEN_MOST, *place = NULL;
-	unsigned hash;
-	char what[120];
-
-	text_fmt(what, sizeof(what), "%lu %lu %ld %ld %s",
-	    (unsigned long)st->st_ino, (unsigned long)st->st_size,
-	    (long)st->st_mtime, (long)st->st_ctime, tidy.path);
-	hash = hash_text(name, hash_text(what, 0));
-	for (; v < end && v->hash != hash; v++)
-		if (v->round + 1 < tidy.round)
-			place = v;
-	if (v == end && (v = place) == NULL)
-		return 0;
-	if (v->round + 1 < tidy.round)
-		v->first = now.mono;
-	v->hash = hash;
-	v->round = tidy.round;
-	return now.mono - v->first >= LONG_AGO;
-}
-
-/* The process that writes the file, from the name of the file; 0: the name has
- * another form. */
-static long
-writer_of(const char *s)
-{
-	static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	    "abcdefghijklmnopqrstuvwxyz0123456789_-";
-	size_t n = strspn(s, word);
-	unsigned long pid;
-
-	if (n == 0 || s[n] != ':' ||
-	    num_upto(s + n + 1, 999999999UL, &pid, &s) < 0 || *s++ != '.')
-		return 0;
-	n = strspn(s, word);
-	return n > 0 && s[n] == '\0' ? pid : 0;
-}
-
-static void
-tidy_entry(const char *entry)
-{
-	const char *place = places[tidy.area].name;
-	char path[PATH_MAX_], *name = path + sizeof("../queue/") - 1;
-	struct stat st;
-	double age;
-	long pid;
-
-	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s/%s", tidy.path,
-	    entry) < 0 || (tidy.area == QUEUE &&
-	    (name_in(entry) == NULL || !office_is_orphan("..", name))) ||
-	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return;
-	if (tidy.area == QUEUE) {
-		if (long_seen(entry, &st))
-			spool_set_aside(name, 0,
-			    "it had no control file for an hour");
-	} else if (tidy.area == POSTMAN) {
-		age = bounce_age(path);
-		/* the message is counted, its control file is not */
-		if (q.config->postmanage > 0 && age >= q.config->postmanage &&
-		    remove_file(path, place, entry) == 0)
-			tidy.removed += strstr(entry, ".control") == NULL;
-	} else if (tidy.area == ROUTER) {
-		tidy.waiting += entry[strspn(entry, "0123456789")] == '\0' &&
-		    long_seen(entry, &st);
-	} else {
-		pid = writer_of(entry);
-		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
-		    long_seen(entry, &st) &&
-		    remove_file(path, place, entry) == 0)
-			log_info("tidy removed=%s/%s its writer, process %ld, "
-			    "is gone", place, entry, pid);
-	}
-}
-
-/* Opens the next directory of the round, if there is one. */
-static void
-tidy_open(void)
-{
-	int i = tidy.at++;
-
-	tidy.area = i < QUEUE ? i : QUEUE;
-	text_fmt(tidy.path, sizeof(tidy.path), "../%s/%s",
-	    places[tidy.area].name, i < QUEUE ? "" : office_dir(i - QUEUE));
-	tidy.path[strlen(tidy.path) - 1] = '\0';
-	if (!is_dir(tidy.path))
-		return;
-	tidy.open = opendir(tidy.path);
-	if (tidy.open == NULL)
-		log_err("tidy dir=%s/ %s", tidy.path + 3, strerror(errno));
-}
-
-/* A round is over. */
-static void
-tidy_end(void)
-{
-	if (tidy.removed > 0)
-		log_info("tidy bounces=%lu removed from postman/, kept for "
-		    "%ld seconds", tidy.removed, q.config->postmanage);
-	if (tidy.waiting > 0)
-		log_warn("router files=%lu or more have been in router/ for an "
-		    "hour; does submit -q run?", tidy.waiting);
-	tidy.removed = tidy.waiting = 0;
-	tidy.at = 0;
-	tidy.round++;
-	tidy.due = now.mono + TIDY_EVERY;
-}
-
-double
-spool_tidy(void)
-{
-	struct dirent *e;
-	int i = now.mono < tidy.due ? TIDY_FEW : 0;
-
-	if (i == 0)
-		tidy.due = now.mono + TIDY_REST;
-	for (; i < TIDY_FEW; i++)
-		if (tidy.open == NULL && tidy.at == QUEUE + OFFICE_DIRS) {
-			tidy_end();
-			break;
-		} else if (tidy.open == NULL) {
-			tidy_open();
-		} else if ((e = readdir(tidy.open)) != NULL) {
-			tidy_entry(e->d_name);
-		} else {
-			closedir(tidy.open);
-			tidy.open = NULL;
-		}
-	return tidy.due - now.mono;
 }

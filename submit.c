@@ -48,7 +48,8 @@ static struct {
 	int	verbose;	/* -v */
 	int	run;		/* -q */
 	const char *etrn;	/* -qR: only mail for this host, or NULL */
-	long	every;		/* seconds between runs, 0: one run */
+	long	every;		/* seconds between runs, 0: one run, -1: it
+				 * only tidies */
 	char	mode;		/* of -b */
 } opt;
 
@@ -67,6 +68,7 @@ synopsis(FILE *f)
 	    "       submit -bn [-C table]\n"
 	    "       submit -q[interval] [-C table] [-P postoffice]\n"
 	    "       submit -qRhost [-P postoffice]\n"
+	    "       submit -qT [-C table] [-P postoffice]\n"
 	    "       submit --help\n", f);
 }
 
@@ -93,6 +95,7 @@ help(void)
 	    "  -P directory  the post office\n"
 	    "  -q[interval]  route the mail in router/, once or each");
 	puts("  -qRhost       try the mail for a host now (ETRN)\n"
+	    "  -qT           only remove what is left behind\n"
 	    "  -R full|hdrs  how much of the message DSNs return\n"
 	    "  -t            take recipients from the header, too\n"
 	    "  -v            print the name of the message\n"
@@ -178,6 +181,8 @@ set_option(int c, const char *arg)
 			opt.etrn = arg + 1;
 			if (!etrn_host_ok(opt.etrn))
 				return usage("-q%s: it names no host", arg);
+		} else if (strcmp(arg, "T") == 0) {
+			opt.every = -1;
 		} else if (*arg != '\0' && (span_parse(arg, &opt.every) < 0 ||
 		    opt.every <= 0 || opt.every > 86400L * 30))
 			return usage("-q%s: it is no span of time", arg);

@@ -9,7 +9,8 @@
 #define STARTS_FILE	".starts"	/* in the post office: how often a
 				 * scheduler began without a clock */
 #define BOUNCE_MARK	".bounce-"	/* behind a double bounce's name in
-				 * postman/: then run and hour */
+				 * postman/: then 0 and an hour */
+#define BOUNCE_NEW	BOUNCE_MARK "0-0"	/* submit -q writes the hour */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
 
 /* X/Y/123-45 without its directories. */

@@ -534,6 +534,7 @@ clock_read(void)
 
 	if (!started)
 		away = mono;
+	now.up = mono;
 	now.mono = mono - away;
 	now.wall = time(NULL);
 	passed = now.mono - was.mono;

@@ -153,6 +153,7 @@ void	log_debug(const char *, ...) LIKE_PRINTF(1, 2);
 
 struct clocks {
 	double	mono;		/* seconds since the first clock_read */
+	double	up;		/* ... since a moment before, mostly the boot */
 	time_t	wall;		/* seconds since 1970, as far as known */
 };
 

@@ -46,7 +46,7 @@
  * looks at router/ once each time, and reads it only if its modification time
  * has changed; as that has whole seconds, a directory that changed a moment ago
  * is read again.  From time to time it looks at transport/ in the same way, for
- * queue entries that a crash interrupted (recover.c).
+ * queue entries that a crash interrupted (recover.c), and tidies (tidy.c).
  */
 #include "submit.h"
 #include "../lib/deferred.h"
@@ -55,7 +55,6 @@
 #include <signal.h>
 
 #define PATH_SIZE	800
-#define ASIDE_SIZE	(PATH_SIZE + 40)
 #define LINE_SIZE	8192	/* bytes in a line of an envelope */
 #define ENV_MOST	(64UL << 20)	/* ... in all of it */
 #define SLACK		65536	/* bytes over a limit: what submit and agents
@@ -103,6 +102,7 @@ static char *low[LOW_MOST];
 static int nlow;
 
 static int verbose_run;		/* it prints what it takes */
+static long postmanage;		/* of the table, 0: it was not read */
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
@@ -436,22 +436,6 @@ enter(struct file *q)
 	    put_copy(q);
 }
 
-#define BOUNCE	".bounce-0-0"	/* of a double bounce that no run of the
-				 * scheduler has seen; see spool.c */
-
-/* Makes a name for postman/ that is not in use. */
-static void
-aside_name(char *to, const char *po, const char *base, const char *mark)
-{
-	struct stat st;
-	int i;
-
-	text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s", po, base, mark);
-	for (i = 1; lstat(to, &st) == 0; i++)
-		text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s.%d", po, base, mark,
-		    i);
-}
-
 /* Puts a copy of a queued file into postman/, for the postmaster.  Its name has
  * an underscore. */
 static void
@@ -459,7 +443,7 @@ keep_copy(const struct file *q, const char *base)
 {
 	double size = (double)q->st.st_size;
 	const char *mark = q->m.nsyntax > 0 && q->m.sender[0] != '\0' ?
-	    "_syntax" : "_untold" BOUNCE;
+	    "_syntax" : "_untold" BOUNCE_NEW;
 	char to[ASIDE_SIZE];
 	struct post p;
 
@@ -493,7 +477,7 @@ set_aside(const struct file *q, const char *base)
 {
 	char to[ASIDE_SIZE];
 
-	aside_name(to, q->po, base, q->bounce ? BOUNCE : "");
+	aside_name(to, q->po, base, q->bounce ? BOUNCE_NEW : "");
 	if (rename(q->path, to) < 0) {
 		say("%s, and it cannot be moved to %s: %s", q->why, to,
 		    strerror(errno));
@@ -871,15 +855,20 @@ take_both(const char *po, const struct routes *routes, unsigned long mark)
 	return code != 0 ? code : old != 0 ? old : hidden;
 }
 
-/* Reads the table as root, as other users may not be able to. */
+/* Reads the table as root, as other users may not be able to.  Without a table
+ * the default of postmanage counts; one with mistakes may be meant to have
+ * another, so no double bounce is removed meanwhile. */
 static int
 load(struct routes *routes, const char *table)
 {
-	int bad;
+	int bad, err;
 
 	rights_root(1);
 	bad = route_load(routes, table);
+	err = errno;
 	rights_root(0);
+	errno = err;
+	postmanage = bad && err != ENOENT ? 0 : routes->postmanage;
 	return bad;
 }
 
@@ -1038,6 +1027,27 @@ is_due(struct watch *w, const char *po, const char *table)
 	return 1;
 }
 
+/* Tidies in a child, so that no mail waits for that. */
+static void
+tidy_at_times(const char *po)
+{
+	static double due;	/* mono */
+	static pid_t child;
+
+	if (child > 0 && waitpid(child, NULL, WNOHANG) != 0)
+		child = 0;
+	if (child > 0 || now.mono < due)
+		return;
+	due = now.mono + TIDY_EVERY + 1;
+	fflush(stderr);
+	child = fork();
+	if (child != 0)
+		return;
+	signal(SIGTERM, SIG_DFL);
+	tidy_round(po, postmanage);
+	_exit(0);
+}
+
 static void
 run_every(const char *po, const char *table, long every)
 {
@@ -1068,6 +1078,7 @@ run_every(const char *po, const char *table, long every)
 			else if (pause < AGAIN_MOST)
 				pause *= 2;
 		}
+		tidy_at_times(po);
 		if (!leave)
 			rest(every);
 	}
@@ -1136,6 +1147,7 @@ int
 qrun(const char *po, const char *table, long every, int verbose)
 {
 	int code = qrun_serve(po);
+	struct routes routes;
 
 	verbose_run = verbose || every > 0;
 	if (code != 0)
@@ -1146,9 +1158,16 @@ qrun(const char *po, const char *table, long every, int verbose)
 	 * root, and open_file goes back to it */
 	if (*po == '/' && *table == '/' && chdir("/") < 0)
 		return X_OSERR;
-	if (every == 0) {
+	if (every < 0) {
+		load(&routes, table);
+		route_free(&routes);
+	} else if (every == 0) {
 		entry_recover(po);
-		return run(po, table);
+		code = run(po, table);
+	}
+	if (every <= 0) {
+		tidy_round(po, postmanage);
+		return code;
 	}
 	fd_close_from(3);	/* a parent may wait for the end of a pipe, and
 				 * leave no number that select() can take */

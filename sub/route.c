@@ -60,6 +60,7 @@
 #include "../lib/pattern.h"
 #include <ctype.h>
 
+#define POSTMANAGE	(30 * 86400L)	/* seconds */
 #define SIZE_MOST	(64UL << 20)	/* bytes of a message */
 #define WORKERS_MOST	64
 #define FREE_LEAST	(1UL << 20)	/* bytes that are to stay free */
@@ -354,9 +355,12 @@ set_param(struct routes *t, const char *name, const char *value)
 		return size_parse(value, &t->workers) == 0 &&
 		    t->workers > 0 && t->workers <= WORKERS_MOST ? NULL :
 		    "the number of workers is 1 to 64";
+	else if (strcmp(name, "postmanage") == 0)
+		return span_parse(value, &t->postmanage) == 0 ? NULL :
+		    "it is no span of time such as 30d or 12h";
 	if (to == NULL)
-		return "the parameters are PARAMmessagesize, PARAMminfree and "
-		    "PARAMworkers";
+		return "the parameters are PARAMmessagesize, PARAMminfree, "
+		    "PARAMpostmanage and PARAMworkers";
 	return size_parse(value, to) == 0 ? NULL :
 	    "the size is not valid or too large; write 64M, 100k, 0";
 }
@@ -431,6 +435,7 @@ route_load(struct routes *t, const char *path)
 	t->most = SIZE_MOST;
 	t->least = FREE_LEAST;
 	t->workers = 1;
+	t->postmanage = POSTMANAGE;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
 	fd = open(path, O_RDONLY);
 	if (fd < 0)

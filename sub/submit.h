@@ -78,6 +78,7 @@ struct routes {
 	unsigned long most;		/* bytes of a message, 0: any number */
 	unsigned long least;		/* bytes that must be free, 0: any */
 	unsigned long workers;		/* processes of a run, 1 or more */
+	long	postmanage;		/* seconds for double bounces, 0: any */
 	const char *path;		/* of the table */
 	unsigned long line;		/* that is read, from 1 */
 };
@@ -331,10 +332,25 @@ int	etrn_host_ok(const char *);
 int	etrn(const char *po, const char *host);
 
 /* ======================================================================
+ * tidy.c - removes or sets aside files of the post office that nobody uses
+ * ====================================================================== */
+
+#define ASIDE_SIZE	840	/* bytes of a path in postman/ */
+#define TIDY_EVERY	1200	/* seconds between two rounds at least */
+
+/* Makes a name in postman/ that is not in use: base, then mark. */
+void	aside_name(char *to, const char *po, const char *base,
+	    const char *mark);
+/* A round, if one is due.  Double bounces are removed after so many seconds, 0:
+ * never. */
+void	tidy_round(const char *po, long postmanage);
+
+/* ======================================================================
  * qrun.c - submit -q: routes the files of router/ and queues them
  * ====================================================================== */
 
-/* One run, or with every > 0 runs until SIGTERM: 0, or an exit code. */
+/* One run, or with every > 0 runs until SIGTERM, or with -1 tidying alone: 0,
+ * or an exit code. */
 int	qrun(const char *po, const char *table, long every, int verbose);
 /* We go on as the owner of the post office, if we may: 0, or an exit code. */
 int	qrun_serve(const char *po);

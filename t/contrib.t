@@ -34,7 +34,7 @@ is 'the samples start submit with -q' \
     "$c/crontab" "$c/submit.service" "$c/runit-submit/run" | sort -u)" -q
 
 is 'cron keeps what submit -q says where mailq show looks' \
-    "$(sed -n 's,.*bin/submit ,,p' "$c/crontab")" '-q -v >>/var/log/submit 2>&1'
+    "$(sed -n 's,^[*/].*bin/submit ,,p' "$c/crontab")" '-q -v >>/var/log/submit 2>&1'
 
 # ---- runit ----
 export POSTOFFICE="$po" MAILSHARE="$tmp" MAILBIN="$tmp/bin" LOGDIR="$tmp/log" \

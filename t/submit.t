@@ -535,7 +535,7 @@ bad() {		# title pattern [name in postman/]; the file is 77
 	like "submit -q finds $title: a line says so" \
 	    "$out" "^submit: router/77: .*$2.*postman/77"
 	is "submit -q finds $title: the file is set aside" \
-	    "$(cd "$po" && find . -type f | sort |
+	    "$(cd "$po" && find . -type f ! -name .tidy | sort |
 	    tr '\n' ' ')" "./.submit.lock ./postman/${3:-77} "
 	clear
 }
@@ -687,7 +687,7 @@ printf 'from s@a\nenv-end\n\n' | file 77
 bad 'an envelope without recipients' 'no recipient'
 printf 'channel error\nto spam@x\nenv-end\n\n' | file 77
 bad 'a bounce whose recipient is refused' 'no recipient can get it' \
-    77.bounce-0-0
+    77.bounce-0-1
 printf 'from s@a\nenvid a b\nto anna\nenv-end\n\n' | file 77
 bad 'a wrong envid' 'envid'
 printf 'from s@a\ntodsn a\001b\nto anna\nenv-end\n\n' | file 77
@@ -883,7 +883,7 @@ hurt() {	# what option ...: the n-th call of a kind
 }
 moves='?rename,?renameat,?renameat2'
 files() {
-	(cd "$po" && find . -type f ! -name '.submit.lock' | sort |
+	(cd "$po" && find . -type f ! -name '.submit.lock' ! -name .tidy | sort |
 	    sed 's/[0-9][0-9]*-[0-9][0-9]*$/NAME/; s/:[0-9.]*$/:N/' |
 	    tr '\n' ' ')
 }

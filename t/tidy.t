@@ -1,35 +1,40 @@
 #!/bin/sh
 # What is left behind in the post office: files of writers that died, messages
-# without a control file, double bounces.  The clock that never jumps is made to
-# run here; see t/mono.c.
+# without a control file, double bounces; submit -q removes them or sets them
+# aside.  Its clock that never jumps is a file here; see t/mono.c.
 . "${0%/*}/lib.sh"
 
-own_clocks
 A=$top/t/agent
 po=$tmp/po
-cat >"$tmp/base" <<END
+cat >"$tmp/cf" <<END
 PARAMmailqsock none
 */*	interval=1h expiry=365d
 bad/*	command="$A -c bad error no"
 none/*	bounce=none command="$A -c none error no"
 wait/*	command="$A -c wait deferred not now"
 END
-conf "$tmp/cf" <"$tmp/base"
 spool_new "$po"
 mkdir "$po/private"
 chmod 700 "$po/private"
+: >"$tmp/routes"
+WALL=$tmp/wall MONO=$tmp/mono
+export WALL MONO
 
-# The clock: so many seconds ahead, and so many more with each pass of the loop;
-# then so many passes, each of them begun by a signal.
-run_on() {	# ahead stride passes
-	echo "$1 $2" >"$tmp/mono.new"
-	mv "$tmp/mono.new" "$MONO"
-	until_pass=$(($(tr -d ' ' <"$PASSES") + $3))
-	lib_left=200000
-	while read -r now <"$PASSES" && [ "${now:-0}" -lt $until_pass ] &&
-	    [ $lib_left -gt 0 ] && kill -CHLD "$sched_pid"; do
-		lib_left=$((lib_left - 1))
+# A round of a process of its own, which begins so many seconds later.
+ahead=0
+later() {	# seconds [-q...]
+	ahead=$((ahead + $1))
+	set_clock "$MONO" $ahead
+	"$top/t/clocksubmit" "${2:--qT}" -C "$tmp/routes" -P "$po" 2>>"$tmp/said"
+}
+laters() {	# times seconds
+	lib_n=$1
+	while [ $((lib_n -= 1)) -ge 0 ]; do
+		later "$2" || return 1
 	done
+}
+said() {	# pattern: how many lines submit has printed
+	grep -cE "$1" "$tmp/said"
 }
 here() {	# file ...: which of them are there
 	for f in "$@"; do
@@ -66,36 +71,32 @@ put "$po" X/314-1 wait h user
 put "$po" 315-1 wait h user
 mkdir "$po/queue/D"				# 315 % 26 is 3
 mv "$po/queue/315-1" "$po/queue/D/315-1"	# as a crash with -H leaves it
-waits="queue/311 queue/A/312 queue/313-1 queue/X/314-1 queue/315-1 \
+waits="queue/311 queue/A/312 queue/313-1 queue/X/314-1 queue/D/315-1 \
 queue/letters "
 orphans='queue/301 queue/A/302 queue/Q/Z/303-7'
 
 echo mail >"$po/router/77"
 echo text >"$po/router/77.note"
-ok 'the scheduler starts with orphans and files of dead writers' \
-    sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
-wait_log 'deferred msg=313-1' && wait_log 'deferred msg=X/314-1' &&
-    wait_log 'deferred msg=315-1'
+later 0
+is 'the first round removes no file' "$(here $gone $orphans)" "$gone $orphans "
+laters 9 300
+is 'rounds are at least 20 minutes apart' "$(here $gone $orphans)" \
+    "$gone $orphans "
 set_clock "$WALL" 315360000
-run_on 3300 1 160
-is 'before an hour is over no file is removed' \
-    "$(here $gone $orphans)" "$gone $orphans "
-is 'before an hour is over mail in router/ is not logged' \
-    "$(count 'router files=')" 0
-# the other clock may have gone in the same pass, or in one of its own
+later 600
 is 'a jump of the wall clock does not shorten the hour' \
-    "$(count 'clock-step by=3153[0-9]{5} ')" 1
+    "$(here $gone $orphans)" "$gone $orphans "
+is 'before an hour is over mail in router/ is not reported' \
+    "$(said 'in router/ for an hour')" 0
 echo more >>"$po/public/grow:$dead.g"
-run_on 5000 1 160
-run_on 8000 1 160
+later 1200
 is 'files of dead writers are removed after an hour' \
     "$(here $gone)" ''
-like 'mail that stays in router/ for an hour is logged' \
-    "$(lines 'router files=')" \
-    'warn router files=1 or more .*for an hour; does submit -q run'
+is 'mail that stays in router/ for an hour is reported' \
+    "$(grep -h router/ "$tmp/said")" 'clocksubmit: files that have been in router/ for an hour: 1 or more; does its router run?'
 rm "$po/router/77"
-is 'each removed file is logged' \
-    "$(count 'tidy removed=(public/mail|private/dsn):.* process 99999999, is gone')" 3
+is 'each removed file is reported' \
+    "$(said '(public/mail|private/dsn):.* removed; its writer, process 99999999, is gone')" 3
 is 'other files in public/ and private/ stay' "$(here $stay)" \
     "$(echo $stay) "
 is 'a file that is still written to stays' "$(here "public/grow:$dead.g")" \
@@ -105,35 +106,66 @@ is 'messages without a control file are set aside after an hour' \
     'postman/301 postman/302 postman/303-7 '
 is 'a message without a control file is set aside as it is' \
     "$(cat "$po/postman/302")" 'message A/302'
-is 'each message without a control file is logged' \
-    "$(count 'set-aside msg=([A-Z]/)*30[0-9-]+ .*no control file for an hour')" 3
+is 'each message without a control file is reported' \
+    "$(said 'queue/([A-Z]/)*30[0-9-]+: it had no control file for an hour; it is now .*/postman/30')" 3
 is 'messages with a control file stay' "$(here $waits)" "$waits"
-run_on 9500 1 160
-run_on 11500 1 160
+laters 2 1200
+is 'a file that was written to stays for an hour of its own' \
+    "$(here "public/grow:$dead.g")" "public/grow:$dead.g "
+later 1200
 is 'a file that was written to is removed an hour later' \
     "$(here "public/grow:$dead.g")" ''
+ok 'the scheduler starts beside that' \
+    sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
+wait_log 'deferred msg=313-1' && wait_log 'deferred msg=X/314-1' &&
+    wait_log 'deferred msg=315-1'
 out=$("$top/mailq" -q "$tmp/pipe" | tail -n 1)
 like 'mailq counts what is set aside' "$out" '; 3 set aside, the oldest .* old$'
+sched_stop
+waits=$(echo "$waits" | sed 's,D/315,315,')	# the scheduler moved it
 mv "$po/transport" "$po/moved"
-run_on 13000 1 160
-run_on 15000 1 160
-run_on 17000 1 160
+laters 5 1200
 is 'without transport/ no message is set aside' "$(here $waits)" "$waits"
 mv "$po/moved" "$po/transport"
-sched_stop
 is 'the scheduler ends well' $sched_rc 0
+
+# ---- the state ----------------------------------------------------------------------
+
+echo late >"$po/queue/320"
+laters 2 1200
+echo '1 nonsense' >"$po/.tidy"
+laters 3 1200
+is 'after a damaged state the hour begins anew' "$(here queue/320)" 'queue/320 '
+read -r age up <"$po/.tidy"
+ahead=$((ahead - up))			# the machine was booted a moment ago
+later 60
+is 'after a boot only the time since then counts' \
+    "$(here queue/320) $(sed -n '1s/.* //p' "$po/.tidy")" "queue/320  $up"
+ahead=$((ahead + 1200))
+set_clock "$MONO" $ahead
+"$top/t/clocksubmit" -q1 -C "$tmp/routes" -P "$po" 2>>"$tmp/said" &
+pid=$!
+ok 'a submit that goes on tidies, too' wait_for 60 test -e "$po/postman/320"
+ahead=$((ahead + 1300))
+set_clock "$MONO" $ahead
+echo old >"$po/postman/321.bounce-17-3"
+ok '... and again, 20 minutes later' \
+    wait_for 60 eval '[ ! -e "$po/postman/321.bounce-17-3" ]'
+kill "$pid"
+wait "$pid"
+is 'a submit that goes on ends well' $? 0
 
 # ---- double bounces ------------------------------------------------------------------
 
 rm -rf "$po" "$MONO" "$WALL"
+ahead=0
 spool_new "$po"
 bounce() {	# name [channel]
 	printf 'i %s\no 0\ns error - x 0\nr           %s h u 0\nm\n\n' "$1" \
 	    "${2:-bad}" | put_raw "$po" "$1"
 }
 left() {
-	(cd "$po/postman" && echo *) |
-	    sed 's/bounce-[0-9]*-\([0-9]*\)/bounce-RUN-\1/g'
+	(cd "$po/postman" && echo *) | sed 's/-0-[1-9][0-9]*/-HOUR/g'
 }
 ok 'the scheduler starts for double bounces' \
     sched_start "$po" "$tmp/cf" -q "$tmp/pipe"
@@ -142,8 +174,9 @@ bounce 103-1 none
 printf 'no control file\n' | put_raw "$po" 102-1
 wait_log 'set-aside msg=101-1' && wait_log 'set-aside msg=102-1' &&
     wait_log 'set-aside msg=103-1'
+others='102-1 102-1.control 103-1 103-1.control'
 is 'a double bounce that is set aside has a mark, others do not' "$(left)" \
-    '101-1.bounce-RUN-0 101-1.bounce-RUN-0.control 102-1 102-1.control 103-1 103-1.control'
+    "101-1.bounce-0-0 101-1.bounce-0-0.control $others"
 aged() {	# without the age
 	sed 's/, the oldest [0-9dhms]* old$/, AGED/'
 }
@@ -157,53 +190,48 @@ sched_stop
 is 'mailq counts double bounces without a scheduler' \
     "$(POSTOFFICE=$po "$top/mailq" 2>"$tmp/err" | tail -n 1 | aged)" "$out"
 
-ok 'the scheduler starts again with double bounces' sched_start "$po" "$tmp/cf"
-run_on 0 1700 1450
-is 'after 28 days double bounces are still there' \
-    "$(left | wc -w | tr -d ' ')" 6
+later 0
+is 'the first round writes its hour into the mark' "$(left)" \
+    "101-1.bounce-HOUR 101-1.bounce-HOUR.control $others"
+laters 29 86400
 set_clock "$WALL" 315360000
-run_on 0 1700 300
-is 'after 30 days the double bounce is removed, others stay' "$(left)" \
-    '102-1 102-1.control 103-1 103-1.control'
-is 'removed double bounces are counted in the log' "$(count \
-    'tidy bounces=1 removed from postman/, kept for 2592000 seconds')" 1
-run_on 0 0 2
-# The disk's clock did not run: a change within a second would not be seen.
-second=$(date +%s)
-wait_for 30 eval '[ "$(date +%s)" -gt $((second + 1)) ]'
+later 86400
+is 'after 30 days less than an hour double bounces are still there' \
+    "$(left | wc -w | tr -d ' ')" 6
 bounce 104-1
-wait_log 'set-aside msg=104-1'
-like 'a double bounce of a later day has an hour of its own' \
-    "$(left)" '104-1\.bounce-RUN-[78][0-9][0-9] '
-run_on 0 1700 100
-is 'a double bounce of a later day is not removed with the first' \
-    "$(left | wc -w | tr -d ' ')" 6
-sched_stop
-
-{ cat "$tmp/base"; echo 'PARAMpostmanage 0'; } | conf "$tmp/cf"
-rm -f "$MONO" "$WALL"
-ok 'the scheduler starts with PARAMpostmanage 0' sched_start "$po" "$tmp/cf"
-run_on 0 3400 1000
-is 'PARAMpostmanage 0: double bounces stay for 39 days' \
-    "$(left | wc -w | tr -d ' ')" 6
-{ cat "$tmp/base"; echo 'PARAMpostmanage 2h'; } | conf "$tmp/cf"
-kill -HUP "$sched_pid"
-wait_log 'reload .*done'
-run_on 0 1 160
-run_on 0 1000 200
-is 'a smaller PARAMpostmanage is effective after a reload' "$(left)" \
-    '102-1 102-1.control 103-1 103-1.control'
-# What submit -q sets aside has no hour yet: its time begins when it is seen.
+mv "$po/queue/104-1" "$po/postman/104-1.bounce-1795000000-2"
+rm "$po/transport/104-1"
+later 7200
+is 'after 30 days the double bounce is removed, others stay' "$(left)" \
+    "$others 104-1.bounce-HOUR"
+is 'removed double bounces are counted' "$(said \
+    'double bounces removed from postman/, kept for 2592000 seconds: 1$')" 1
+later 31536000
+is 'a long time without a round counts as one day' "$(left)" \
+    "$others 104-1.bounce-HOUR"
+echo 'PARAMpostmanage 0' >"$tmp/routes"
+laters 31 86400
+is 'PARAMpostmanage 0: double bounces stay' "$(left)" \
+    "$others 104-1.bounce-HOUR"
+echo 'PARAMpostmanage 2x' >"$tmp/routes"
+later 1200
+is 'with a table that has mistakes double bounces stay' \
+    "$(left) $(said 'routes:1: it is no span of time')" \
+    "$others 104-1.bounce-HOUR 1"
+echo 'PARAMpostmanage 2h' >"$tmp/routes"
+later 1200
+is 'a smaller PARAMpostmanage is effective at once' "$(left)" "$others"
 for n in 201.bounce-0-0 202_untold.bounce-0-0.1 203_syntax; do
 	echo copy >"$po/postman/$n"
 done
-run_on 0 100 60
-is 'a double bounce that submit -q set aside stays, with a run and an hour' \
-    "$(left | sed 's/-[1-9][0-9]*/-HOUR/g')" \
-    '102-HOUR 102-HOUR.control 103-HOUR 103-HOUR.control 201.bounce-RUN-HOUR 202_untold.bounce-RUN-HOUR.1 203_syntax'
-run_on 0 1000 200
-is 'a double bounce that submit -q set aside is removed after PARAMpostmanage' \
-    "$(left)" '102-1 102-1.control 103-1 103-1.control 203_syntax'
-sched_stop
-is 'the scheduler ends well' $sched_rc 0
+later 86400
+is 'a double bounce that submit -q set aside gets an hour, too' "$(left)" \
+    "$others 201.bounce-HOUR 202_untold.bounce-HOUR.1 203_syntax"
+rm "$tmp/routes"
+laters 29 86400
+is 'without a table they stay for 30 days' "$(left)" \
+    "$others 201.bounce-HOUR 202_untold.bounce-HOUR.1 203_syntax"
+laters 2 86400
+is 'a double bounce that submit -q set aside is removed then' \
+    "$(left)" "$others 203_syntax"
 finish

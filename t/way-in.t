@@ -35,7 +35,7 @@ them() {
 	user "$S" -P "$po" -C "$tmp/routes" "$@"
 }
 files() {	# all of the post office, with plain names
-	(cd "$po" && find . -type f ! -name .submit.lock | sort | sed \
+	(cd "$po" && find . -type f ! -name .submit.lock ! -name .tidy | sort | sed \
 	    's/[0-9][0-9]*-[0-9][0-9]*/NAME/; s/:[0-9.]*$/:N/; s/r\/[0-9]*$/r\/NUM/' |
 	    tr '\n' ' ')
 }
@@ -368,7 +368,7 @@ awk 'BEGIN { for (i = 0; i < 70; i++) printf "%1024s", "x" }' >>"$po/router/77"
 limit 'PARAMmessagesize 1k'
 lim -q >"$tmp/out"
 is 'a message over the limit with the empty sender is set aside' \
-    "$(ls "$po/postman") $(find "$po/queue" "$po/transport" -type f)" '77.bounce-0-0 '
+    "$(ls "$po/postman") $(find "$po/queue" "$po/transport" -type f)" '77.bounce-0-1 '
 clear
 
 if [ -z "$traced" ]; then

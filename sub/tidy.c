@@ -1,0 +1,301 @@
+/*
+ * tidy.c - removes or sets aside files of the post office that nobody uses.
+ *
+ *	public/ private/	a file TAG:PID.RANDOM of a program that died
+ *				while it wrote mail is removed
+ *	postman/		a double bounce is removed after
+ *				PARAMpostmanage
+ *	queue/			a message without a control file, an orphan, is
+ *				set aside, and never removed
+ *	router/			mail that nobody takes is counted for a warning
+ *
+ * Rounds.  Two rounds are at least 20 minutes apart, by the clock that nobody
+ * sets.  A round may be the only one of its process, so the file .tidy in the
+ * post office has what the next one needs:
+ *
+ *	90061 86500		seconds that count, and now.up at the last round
+ *	4 1934512 2		a file of the area 4, met in 2 rounds
+ *
+ * now.up counts from the boot.  If it is less than at the last round, the
+ * machine was booted between them, and at least now.up seconds have passed.  So
+ * the time between two rounds is known or is underestimated; and as it may be
+ * another machine that has the disk now, it counts as one day at most.
+ *
+ * An abandoned file or an orphan must have been met, unchanged, in four rounds,
+ * so for an hour.  Each area has a small table of such files; if it is full,
+ * further files wait until there is room.  So a user who fills public/ takes no
+ * place from orphans.  A file is known by a hash of its path and its lstat; for
+ * a file that was changed or replaced, the hour begins again.
+ *
+ * A double bounce in postman/ has a mark behind its name: .bounce-0-0 when it
+ * is new, then .bounce-0-HOUR with the hour, of those that count, of the first
+ * round that has met it.  A mark of another form is replaced: the scheduler's
+ * of version 0.2 and older.
+ *
+ * Other names, entries that are no regular files, and files of a running
+ * process are left alone.  Two rounds at a time do no harm.
+ *
+ * Costs: an lstat for each file, and up to seven for a message in queue/.
+ */
+#include "submit.h"
+#include "../lib/deferred.h"
+#include <dirent.h>
+#include <signal.h>
+
+#define PATH_SIZE	800
+#define SEEN_MOST	100	/* files in the table of an area */
+#define ROUNDS		4	/* that must meet a file */
+#define DAY		86400.0	/* seconds */
+
+enum { PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
+
+static const char *const areas[AREAS] = {
+	"public", "private", "postman", "router", "queue"
+};
+
+static struct seen {
+	unsigned long hash;
+	unsigned long rounds;	/* that have met the file; 0: a free place */
+	int	met;		/* by this round */
+} table[AREAS][SEEN_MOST];
+
+static struct {
+	const char *po;
+	unsigned long age;	/* seconds that count */
+	unsigned long up;	/* now.up at the last round */
+	int	area;
+	char	dir[20];	/* that is read, below po */
+	long	postmanage;	/* seconds, 0: for ever */
+	unsigned long removed;	/* double bounces */
+	unsigned long waiting;	/* files in router/ */
+} tidy;
+
+void
+aside_name(char *to, const char *po, const char *base, const char *mark)
+{
+	struct stat st;
+	int i;
+
+	text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s", po, base, mark);
+	for (i = 1; lstat(to, &st) == 0; i++)
+		text_fmt(to, ASIDE_SIZE, "%s/postman/%s%s.%d", po, base, mark,
+		    i);
+}
+
+/* ---- what the last round has left ------------------------------------ */
+
+/* Is a round due?  Reads the file; one that is damaged begins anew. */
+static int
+is_due(const char *path)
+{
+	unsigned long area, hash, rounds, up = (unsigned long)now.up;
+	double passed;
+	struct stat st;
+	unsigned n[AREAS];
+	int anew, fd = fd_plain(path, O_RDONLY, &st);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	memset(n, 0, sizeof(n));
+	anew = f == NULL || fscanf(f, "%lu %lu", &tidy.age, &tidy.up) != 2;
+	if (anew) {
+		tidy.age = 3600;	/* the hour 0 is that of new marks */
+		tidy.up = up;
+	}
+	while (f != NULL &&
+	    fscanf(f, "%lu %lu %lu", &area, &hash, &rounds) == 3)
+		if (area < AREAS && n[area] < SEEN_MOST) {
+			table[area][n[area]].hash = hash;
+			table[area][n[area]++].rounds = rounds;
+		}
+	if (f != NULL)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+	passed = (double)(up < tidy.up ? up : up - tidy.up);
+	if (!anew && passed < TIDY_EVERY)
+		return 0;
+	tidy.age += (unsigned long)(passed < DAY ? passed : DAY);
+	tidy.up = up;
+	return 1;
+}
+
+static void
+print(FILE *f)
+{
+	const struct seen *v;
+	int i;
+
+	fprintf(f, "%lu %lu\n", tidy.age, tidy.up);
+	for (i = 0; i < AREAS; i++)
+		for (v = table[i]; v < table[i] + SEEN_MOST; v++)
+			if (v->met)
+				fprintf(f, "%d %lu %lu\n", i, v->hash,
+				    v->rounds);
+}
+
+/* Has the file been there for an hour, unchanged? */
+static int
+long_seen(const char *path, const struct stat *st)
+{
+	struct seen *v = table[tidy.area], *end = v + SEEN_MOST, *place = NULL;
+	unsigned long hash;
+	char what[120];
+
+	text_fmt(what, sizeof(what), "%lu %lu %ld %ld",
+	    (unsigned long)st->st_ino, (unsigned long)st->st_size,
+	    (long)st->st_mtime, (long)st->st_ctime);
+	hash = hash_text(path, hash_text(what, 0));
+	for (; v < end && (v->rounds == 0 || v->hash != hash); v++)
+		if (v->rounds == 0)
+			place = v;
+	if (v == end && (v = place) == NULL)
+		return 0;
+	v->hash = hash;
+	if (!v->met)
+		v->rounds++;
+	v->met = 1;
+	return v->rounds >= ROUNDS;
+}
+
+/* ---- files ----------------------------------------------------------- */
+
+/* The process that writes the file, from the name of the file; 0: the name has
+ * another form. */
+static long
+writer_of(const char *s)
+{
+	static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789_-";
+	size_t n = strspn(s, word);
+	unsigned long pid;
+
+	if (n == 0 || s[n] != ':' ||
+	    num_upto(s + n + 1, 999999999UL, &pid, &s) < 0 || *s++ != '.')
+		return 0;
+	n = strspn(s, word);
+	return n > 0 && s[n] == '\0' ? (long)pid : 0;
+}
+
+/* Has the double bounce been in postman/ for long enough?  Other files have
+ * not.  A number or .control may follow the mark. */
+static int
+bounce_is_old(const char *path)
+{
+	const char *mark = strstr(name_base(path), BOUNCE_MARK), *p;
+	unsigned long run, hour, age;
+	char to[ASIDE_SIZE];
+	struct stat st;
+
+	if (mark == NULL ||
+	    num_upto(mark + sizeof(BOUNCE_MARK) - 1, ULONG_MAX, &run, &p) < 0 ||
+	    *p != '-' || num_upto(p + 1, ULONG_MAX, &hour, &p) < 0 ||
+	    (*p != '\0' && *p != '.'))
+		return 0;
+	age = tidy.age / 3600;
+	if (run == 0 && hour > 0 && hour <= age)
+		/* it came before that hour was over */
+		return tidy.postmanage > 0 && hour < age &&
+		    tidy.age - (hour + 1) * 3600 >=
+		    (unsigned long)tidy.postmanage;
+	if (text_fmt(to, sizeof(to), "%.*s" BOUNCE_MARK "0-%lu%s",
+	    (int)(mark - path), path, age, p) == 0 && lstat(to, &st) < 0 &&
+	    rename(path, to) < 0)
+		say_cannot("rename", path);
+	return 0;
+}
+
+static void
+set_aside(const char *path, const char *entry)
+{
+	char to[ASIDE_SIZE];
+
+	aside_name(to, tidy.po, entry, "");
+	if (rename(path, to) < 0)
+		say_cannot("rename to", to);
+	else
+		say("it had no control file for an hour; it is now %s", to);
+}
+
+static void
+see(const char *entry)
+{
+	char path[PATH_SIZE];
+	const char *name = path + strlen(tidy.po) + 1;
+	struct stat st;
+	long pid;
+
+	if (entry[0] == '.' || text_fmt(path, sizeof(path), "%s/%s/%s",
+	    tidy.po, tidy.dir, entry) < 0 || (tidy.area == QUEUE &&
+	    (name_in(entry) == NULL ||
+	    !office_is_orphan(tidy.po, name + sizeof("queue")))) ||
+	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	say_about(name);
+	if (tidy.area == QUEUE) {
+		if (long_seen(path, &st))
+			set_aside(path, entry);
+	} else if (tidy.area == POSTMAN) {
+		/* the message is counted, its control file is not */
+		if (bounce_is_old(path) && unlink(path) == 0)
+			tidy.removed += strstr(entry, ".control") == NULL;
+	} else if (tidy.area == ROUTER) {
+		tidy.waiting += deferred_name(entry) && long_seen(path, &st);
+	} else {
+		pid = writer_of(entry);
+		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
+		    long_seen(path, &st) && unlink(path) == 0)
+			say("removed; its writer, process %ld, is gone", pid);
+	}
+}
+
+/* Reads the directory, if it is there. */
+static void
+see_all(int area, const char *below)
+{
+	char path[PATH_SIZE];
+	struct dirent *e;
+	struct stat st;
+	DIR *d;
+
+	tidy.area = area;
+	text_fmt(tidy.dir, sizeof(tidy.dir), "%s/%s", areas[area], below);
+	tidy.dir[strlen(tidy.dir) - 1] = '\0';	/* a link would be followed */
+	text_fmt(path, sizeof(path), "%s/%s", tidy.po, tidy.dir);
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	say_about(NULL);
+	d = opendir(path);
+	if (d == NULL)
+		say_cannot("read", path);
+	while (d != NULL && (e = readdir(d)) != NULL)
+		see(e->d_name);
+	if (d != NULL)
+		closedir(d);
+}
+
+void
+tidy_round(const char *po, long postmanage)
+{
+	char path[PATH_SIZE];
+	int i;
+
+	clock_read();
+	tidy.po = po;
+	tidy.postmanage = postmanage;
+	text_fmt(path, sizeof(path), "%s/.tidy", po);
+	if (!is_due(path))
+		return;
+	for (i = 0; i < QUEUE; i++)
+		see_all(i, "");
+	for (i = 0; i < OFFICE_DIRS; i++)
+		see_all(QUEUE, office_dir(i));
+	say_about(NULL);
+	if (tidy.removed > 0)
+		say("double bounces removed from postman/, kept for %ld "
+		    "seconds: %lu", postmanage, tidy.removed);
+	if (tidy.waiting > 0)
+		say("files that have been in router/ for an hour: %lu or more; "
+		    "does its router run?", tidy.waiting);
+	if (fd_replace(path, print) < 0)
+		say_cannot("write", path);
+}
