@@ -147,7 +147,8 @@ static const struct pair synonyms[] = {
 	{ NULL, NULL }
 };
 
-/* PARAMs and keywords of ZMailer that have no effect here. */
+/* PARAMs and keywords of ZMailer that have no effect here, and former PARAMs
+ * with advice. */
 static const struct pair foreign[] = {
 	{ "authfile", "" }, { "msgwriteasync", "" },
 	{ "store-error-on-error", "" }, { "sysnice", "" },
@@ -703,38 +704,19 @@ set_keyword(const struct keyword *k, struct setting *v, const char *s)
 
 /* ---- reading: keywords ----------------------------------------------- */
 
-/* Twice the bytes that are alike at both ends, less all there are: 0 for the
- * same word, -1 for "intervall" and "interval", and less for others. */
-static int
-likeness(const char *a, const char *b)
-{
-	int na = strlen(a), nb = strlen(b), begin = 0, end = 0;
-
-	while (begin < na && begin < nb && a[begin] == b[begin])
-		begin++;
-	while (end < na - begin && end < nb - begin &&
-	    a[na - end - 1] == b[nb - end - 1])
-		end++;
-	return 2 * (begin + end) - na - nb;
-}
-
 /* Reports that the current word is no keyword.  A word without a value, behind
  * a value without quotes, may be a part of that value, and so may the next
  * ones. */
 static void
 no_keyword(int given)
 {
-	const struct keyword *k, *best = cf_keywords;
 	const char *advice = value_of(retired, rd.word);
 
 	if (advice != NULL) {
 		wrong("is no longer a keyword: %s", advice);
 		return;
 	}
-	for (k = cf_keywords; k->name != NULL; k++)
-		if (likeness(rd.word, k->name) > likeness(rd.word, best->name))
-			best = k;
-	if (!given && rd.bare != NULL && likeness(rd.word, best->name) < -2) {
+	if (!given && rd.bare != NULL) {
 		if (!rd.bare_told)
 			wrong("is no keyword; where it belongs to %s, "
 			    "quote it: %s=\"...\"", rd.bare, rd.bare);
@@ -746,7 +728,7 @@ no_keyword(int given)
 	else if (value_of(foreign, rd.word) != NULL)
 		warn("has no meaning here and is passed over");
 	else
-		wrong("is no keyword; the nearest one is %s", best->name);
+		wrong("is no keyword; see scheduler.cf(5)");
 }
 
 /* Takes keyword, or keyword = value, at rd.p.  A wrong one counts, too: the

@@ -185,7 +185,7 @@ done >"$tmp/missing" <<'END'
 3: a\{b: .*}
 4: a.*: a backslash
 5: bogus: is no keyword
-5: intervall: .*nearest one is interval
+5: intervall: is no keyword; see scheduler.cf
 6: interval: 5x is no span
 6: interval: 3660d is not between
 6: interval: a value is missing
@@ -235,10 +235,10 @@ is 'a list without quotes is one error, which says to quote it' \
     "$(printf 'a/*\tretries=1 2 3 maxta=2\n\tcommand=smtp -s /x\n' | refused)" \
     '1: 2: is no keyword; where it belongs to retries, quote it: retries="..."
 2: -s: is no keyword; where it belongs to command, quote it: command="..."'
-is 'a wrong keyword behind a value is compared with keywords' \
+is 'a wrong keyword may be a part of the value before it' \
     "$(printf 'a/*\tmaxta=1 queueonl\n\tinterval=1 foo=3\n' | refused)" \
-    '1: queueonl: is no keyword; the nearest one is queueonly
-2: foo: is no keyword; the nearest one is forget'
+    '1: queueonl: is no keyword; where it belongs to maxta, quote it: maxta="..."
+2: foo: is no keyword; see scheduler.cf(5)'
 is 'a value that goes on behind its quote is one error' \
     "$(printf 'a/*\tmaxta="1"2 skew=2\n' | refused)" \
     '1: maxta: a blank is missing behind the closing "'
