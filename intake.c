@@ -40,8 +40,7 @@
  *			descriptor, an error of the disk; mailq shows it
  *
  * A T line makes the vertices for a host due, in core or evicted; a file with
- * T lines only is removed.  An x line names a message that this one replaces,
- * if both have the same sender and owner.
+ * T lines only is removed.
  *
  * Recipients.
  *
@@ -619,9 +618,6 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->late = c->has_warning != 0;
 }
 
-static char replaces[sizeof(((struct ctl *)0)->obsoletes)];
-				/* x line of the message just loaded, or "" */
-
 /* Puts the message into core: 0, or -1 without memory. */
 static int
 enter(struct message *m, struct ctl *c, const struct stat *st)
@@ -644,7 +640,6 @@ enter(struct message *m, struct ctl *c, const struct stat *st)
 		    "gets both at once", ctl_msg(m->name));
 	if (m->verbose)
 		spool_verbose(m->name, "scheduler processing");
-	strcpy(replaces, c->obsoletes);
 	return 0;
 }
 
@@ -841,7 +836,6 @@ consider(char *name)
 	const struct vertex *v;
 	int opened;
 
-	replaces[0] = '\0';
 	if (named(&q.messages, name) != NULL)
 		return 0;
 	m = named(&q.away, name);
@@ -862,63 +856,6 @@ consider(char *name)
 	if (opened)
 		strcpy(name, c.name);
 	return opened;
-}
-
-/* The message, loaded from disk at once if it is not in core; or NULL. */
-static struct message *
-fetch(char *name)
-{
-	if (named(&q.messages, name) == NULL && is_full())
-		make_room();	/* if there is none, it is one more */
-	consider(name);
-	return named(&q.messages, name);
-}
-
-/* The owner of its message file, or -1. */
-static long
-owner_of(const char *name)
-{
-	char path[PATH_MAX_];
-	struct stat st;
-
-	text_fmt(path, sizeof(path), "../queue/%s", name);
-	return lstat(path, &st) < 0 ? -1 : (long)st.st_uid;
-}
-
-/* Do two messages have one sender and one owner?  The address that gets DSNs
- * (the e line) is compared, or else the sender; and the uid, since any user can
- * write any address. */
-static int
-same_sender(const char *name, const char *other)
-{
-	char a[WORD_MAX_], b[WORD_MAX_];
-	const char *line = ctl_field(name, "e", a, sizeof(a)) == 0 ? "e" : "s";
-
-	return ctl_field(name, line, a, sizeof(a)) == 0 &&
-	    ctl_field(other, line, b, sizeof(b)) == 0 && strcmp(a, b) == 0 &&
-	    owner_of(name) != -1 && owner_of(name) == owner_of(other);
-}
-
-/* Drops the message that the x line of the one just loaded names, if it has
- * one, and both have the same sender and owner. */
-static void
-replace(const char *name)
-{
-	char id[sizeof(replaces)], its[NAME_MAX_];
-	struct message *old;
-
-	if (replaces[0] == '\0')
-		return;
-	strcpy(id, replaces);	/* the other may have one, too */
-	old = spool_by_id(id, its) < 0 ? NULL : fetch(its);
-	if (old == NULL || strcmp(old->name, name) == 0)
-		log_info("replace msg=%s old=%s is not here", ctl_msg(name),
-		    id);
-	else if (!same_sender(name, old->name))
-		log_warn("replace msg=%s old=%s refused: another sender or "
-		    "owner", ctl_msg(name), id);
-	else
-		q_drop(old, "it was replaced");
 }
 
 /* ---- more of a message ----------------------------------------------- */
@@ -1130,7 +1067,6 @@ take(int old)
 		step.name[0] = '\0';
 	if (consider(name) && step.files++ == 0)
 		step.began = now.mono;
-	replace(name);
 	return q.messages.n > before;
 }
 
@@ -1207,8 +1143,9 @@ in_fetch(const char *base)
 
 	if (spool_where(base, name) < 0)
 		return NULL;
-	fetch(name);
-	replace(name);
+	if (named(&q.messages, name) == NULL && is_full())
+		make_room();	/* if there is none, it is one more */
+	consider(name);
 	m = named(&q.away, name);
 	return m == NULL ? NULL : m->why;
 }

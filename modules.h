@@ -35,8 +35,6 @@ int	spool_was_offered(const char *name, long changed);
 int	spool_may_load(const char *name, int look);
 /* Where below transport/ the file with this name is: 0, or -1. */
 int	spool_where(const char *base, char *name);
-/* ... with this spool id; reads directories. */
-int	spool_by_id(const char *id, char *name);
 /* Puts a new control file and its message file into their hash directory
  * (changes name) and looks at the message file.  0; -1: not now, try again
  * later; 1: there is no message file. */

@@ -632,46 +632,6 @@ spool_where(const char *base, char *name)
 	return -1;
 }
 
-/* Has the message this spool id?  A build without fractions of a second knows
- * the first part of it only. */
-static int
-has_id(const char *name, const char *id)
-{
-	char its[80];
-	size_t n;
-
-	if (spool_id(name, NULL, NULL, its, sizeof(its)) < 0)
-		return 0;
-	n = strcspn(its, ".");	/* ZMailer's ends there */
-	return strncmp(its, id, n) == 0 &&
-	    (id[n] == '\0' || strlen(id + n) == 5);
-}
-
-/* The number gives the directories, but not the rest of the name. */
-int
-spool_by_id(const char *id, char *name)
-{
-	const char *base = id + 1;	/* behind the S */
-	struct dirent *e;
-	DIR *d;
-	int level, i, found = 0;
-
-	for (level = 0; level < OFFICE_LEVELS && !found; level++) {
-		i = office_hash(base, level);
-		d = opendir(scan_path(i));
-		while (d != NULL && !found && (e = readdir(d)) != NULL)
-			found = num_of(e->d_name, NULL) ==
-			    num_of(base, NULL) &&
-			    name_in(e->d_name) != NULL &&
-			    text_fmt(name, NAME_MAX_, "%s%s", office_dir(i),
-			    e->d_name) >= 0 && is_file(name) &&
-			    has_id(name, id);
-		if (d != NULL)
-			closedir(d);
-	}
-	return found ? 0 : -1;
-}
-
 /* rename that replaces no file and makes hash directories: 0 or -1, with ENOENT
  * when there is no such file. */
 static int

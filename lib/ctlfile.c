@@ -491,11 +491,6 @@ scan_line(struct ctl *c)
 	case 'v':
 		c->has_verbose = 1;
 		break;
-	case 'x':
-		if (text_fmt(c->obsoletes, sizeof(c->obsoletes), "%s", value)
-		    < 0)
-			c->obsoletes[0] = '\0';
-		break;
 	}
 }
 

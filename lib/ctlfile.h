@@ -56,7 +56,6 @@ struct ctl {
 	long	ctime;		/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
 	int	has_warning;	/* ... a warning of a delay that was not sent */
-	char	obsoletes[64];	/* value of the x line, or "" */
 	int	near;		/* further lines that may be its N line */
 	int	folded;		/* the last line was a Message-ID field without
 				 * a value */

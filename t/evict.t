@@ -49,14 +49,6 @@ ok 'mail for a dead host makes room' \
 put "$po" 502-1 fine h u
 ok 'mail for a dead host does not stop other mail' \
     wait_log 'complete msg=502-1' 20
-old=$(lines ' evict msg=2' | sed -n '$s/.* msg=\([^ ]*\) .*/\1/p')
-TZ=UTC touch -t 202611210014.05 "$po/queue/$old"
-printf 'i 503-1\no 0\nl x\n%s\nx S%sAbmKUAOF\ns local - s 0\nr           fine h u 0\nm\n\n' \
-    "$(grep '^e ' "$po/transport/$old")" "${old%-*}" | put_raw "$po" 503-1
-ok 'a message replaces an evicted one' wait_log "drop msg=$old " 20
-ok 'the control file of a replaced message goes' \
-    wait_for 20 [ ! -f "$po/transport/$old" ]
-wait_log 'complete msg=503-1' 20
 : >"$tmp/gate"
 like 'a command flushes an evicted message by its name' \
     "$("$ask" order "$po" flush 2050-1)" '^ok '

@@ -450,58 +450,6 @@ ok 'evicted mail of a mailbox is tried when that takes mail again' \
     wait_log 'complete msg=341-1' 60
 sched_stop
 
-# ---- replaced ----------------------------------------------------------------
-
-replacing() {	# name number of the old one: its time is that of the id
-	printf 'i %s\no 0\nl x\ne sender\nx S%sAbmKUAOF\ns local - s 0\n' $1 $2
-	printf 'r           test x fine 0\nm\n\n'
-}
-fresh
-conf "$tmp/cf" <<EOF
-PARAMmailqsock none
-PARAMactive 1
-*/*	interval=1h retries=9 expiry=0 bounce=none skew=1000000
-test/*	command="words $tmp"
-EOF
-put "$po" 391-1 test f1 full
-TZ=UTC touch -t 202611210014.05 "$po/queue/391-1"
-ok 'the scheduler starts before a replacement' start
-wait_log 'deferred msg=391-1' 60
-put "$po" 391-2 test f2 full
-ok 'a message is evicted for another of its number' \
-    wait_log 'evict msg=391-1' 60
-wait_log 'deferred msg=391-2' 60
-order hold 391-2
-replacing 392-1 391 | put_raw "$po" 392-1
-ok 'an evicted message is replaced when another of its number is in core' \
-    wait_log 'drop msg=391-1' 60
-order release 391-2
-wait_for 60 often 2 391-2
-put "$po" 393-1 test f3 full
-TZ=UTC touch -t 202611210014.05 "$po/queue/393-1"
-wait_log 'deferred msg=393-1' 60
-: >"$tmp/slow"
-put "$po" 394-1 test f4 slow
-ok 'a message is evicted for one that an agent keeps' eval \
-    'wait_log "evict msg=393-1" 20 && wait_for 60 often 1 394-1'
-replacing 395-1 393 | put_raw "$po" 395-1
-order flush 395-1
-ok 'a message that a command loads first replaces another' \
-    wait_log 'drop msg=393-1' 60
-rm "$tmp/slow"
-sched_stop
-
-fresh
-put "$po" K/400-1 test f1 full
-TZ=UTC touch -t 202611210014.05 "$po/queue/K/400-1"
-replacing 401-1 400 | put_raw "$po" 401-1
-sed 's/^PARAMactive 1/PARAMactive 0/' "$tmp/cf" >"$tmp/cf.new" &&
-    mv "$tmp/cf.new" "$tmp/cf"
-ok 'the scheduler starts with a replacement that it finds first' start
-ok 'a message that is not loaded yet is replaced with PARAMactive 0' \
-    wait_log 'drop msg=K/400-1' 60
-sched_stop
-
 # ---- more than is kept in mind -----------------------------------------------
 
 fresh
