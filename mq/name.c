@@ -14,7 +14,7 @@
  * scheduler's log, or the scheduler's log itself.
  *
  * If no clock was set, a spool id ends with a dot and the number of the start
- * (lib/spoolid.c).  A message that waits across a start then has another
+ * (lib/office.c).  A message that waits across a start then has another
  * number, so ids are compared without it.
  */
 #include "mq.h"
