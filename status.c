@@ -34,8 +34,8 @@
  * agent has; the others wait for its report.  delete and bounce write to disk:
  * beyond 100 jobs, queue.c does the rest in several passes.  Each command
  * gets one line as its answer, which begins with "ok" or "no", and one line in
- * the log.  The log names the owner of the answer pipe as the user who gave
- * the command.
+ * the log, with the owner of the answer pipe.  Who gave the command is not
+ * known: whoever may write to the pipe for commands may name any answer pipe.
  *
  * Requests are not trusted.  A request is one short line of known words, and a
  * suffix consists of letters and digits.  Only a named pipe is opened for an
@@ -451,7 +451,7 @@ do_command(const char *verb, const char *what, long uid, struct text *answer)
 	else if (understand(&r) == 0)
 		r.verb->act(&r);
 	pat_free(r.patterns);
-	log_info("command uid=%ld verb=%s what=%s %s", uid, verb, what,
+	log_info("command answer-to=%ld verb=%s what=%s %s", uid, verb, what,
 	    answer->s);
 }
 

@@ -223,8 +223,8 @@ like 'a hold of a wrong pattern is refused' \
 order hold "x/$(printf '{a,b}%.0s' 1 2 3 4 5 6 7 8 9)"
 like 'a hold of a pattern with too many alternatives is refused' \
     "$said" '^no x/.*: too many alternatives; write more than one pattern$'
-like 'the log says who gave which command' \
-    "$(lines ' command .*verb=delete what=101-1')" "uid=$(id -u) .* ok 1 job"
+like 'the log says which command was given, and whose pipe got the answer' \
+    "$(lines ' command .*verb=delete what=101-1')" "answer-to=$(id -u) .* ok 1 job"
 printf 'delete 113-1\nflush all nobodysuffix\nhold\n' >"$po/.mailq.command"
 ok 'a command without a pipe for its answer is not done' \
     wait_log 'mailq pipe=.*command (not a command|no pipe)'
@@ -234,7 +234,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	    --clear-groups "$ask" order "$po" flush all
 	like 'the pipe of commands refuses others' "$(cat "$tmp/ok.out")" \
 	    'mailq.command: Permission denied'
-	is 'a command of others is not done' "$(count ' command uid=65534')" 0
+	is 'a command of others is not done' "$(count ' command answer-to=65534')" 0
 	ok 'other users may query' \
 	    setpriv --reuid=65534 --regid=65534 --clear-groups \
 	    "$ask" pipe "$po/public/.mailq.text"
