@@ -409,7 +409,6 @@ double	status_prep(fd_set *in, int *max);
 void	status_do(fd_set *in);
 /* A dump has ended, with this status. */
 void	status_reaped(long pid, int status);
-void	status_file(void);	/* a dump beside the log, for a person */
 void	status_close(void);
 
 #endif

@@ -14,7 +14,6 @@
  *
  *	HUP USR1	open the logs anew and read the configuration again; if
  *			it has errors the old one stays in force
- *	USR2		write a dump of the queue beside the log
  *	TERM INT QUIT	feed nothing more, let agents finish their jobs,
  *			exit with 0; the second signal ends it at once
  *	CHLD		an agent, a dump or scheduler-syslog has ended
@@ -614,7 +613,7 @@ count_start(void)
 
 /* ---- signals --------------------------------------------------------- */
 
-static volatile sig_atomic_t got_term, got_reload, got_child, got_dump;
+static volatile sig_atomic_t got_term, got_reload, got_child;
 static int wake_pipe[2];
 
 /* The byte in the pipe ends a select that begins just now; for that one a flag
@@ -628,8 +627,6 @@ on_signal(int sig)
 		got_child = 1;
 	else if (sig == SIGHUP || sig == SIGUSR1)
 		got_reload = 1;
-	else if (sig == SIGUSR2)
-		got_dump = 1;
 	else
 		got_term++;
 	if (write(wake_pipe[1], "", 1) < 0)
@@ -640,7 +637,7 @@ on_signal(int sig)
 static void
 catch_signals(void)
 {
-	static const int caught[] = { SIGCHLD, SIGHUP, SIGUSR1, SIGUSR2,
+	static const int caught[] = { SIGCHLD, SIGHUP, SIGUSR1,
 	    SIGTERM, SIGINT, SIGQUIT };
 	struct sigaction sa;
 	size_t i;
@@ -656,6 +653,7 @@ catch_signals(void)
 		sigaction(caught[i], &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);	/* a write error is enough */
 	signal(SIGALRM, SIG_IGN);	/* a dump sets its own */
+	signal(SIGUSR2, SIG_IGN);	/* it asked for a dump once */
 	/* signals that our parent had blocked would never arrive */
 	sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
 }
@@ -794,10 +792,6 @@ take_signals(void)
 				syslog_ended(status);
 			else if (!ta_reaped(pid, status))
 				status_reaped(pid, status);
-	}
-	if (got_dump) {
-		got_dump = 0;
-		status_file();
 	}
 	if (got_reload) {
 		got_reload = 0;

@@ -16,7 +16,7 @@
  * the client never wait for each other.  At most five such children run, and
  * a sixth for root and the scheduler's own user.  Further queries get the
  * answer "busy".  While five run, a child whose client reads nothing for two
- * seconds ends.  One more child may write the file of SIGUSR2.
+ * seconds ends.
  *
  * Commands.
  *
@@ -66,9 +66,8 @@
 #define AT_ONCE	100	/* jobs ended before the answer: more would delay
 			 * mail */
 
-/* The places of children that write dumps: DUMPS for anybody, one more for us
- * and root, and one for SIGUSR2. */
-enum { FOR_FILE = DUMPS + 1, PLACES };
+#define PLACES	(DUMPS + 1)	/* of children that write dumps: one more for us
+				 * and root */
 
 /* A pipe for requests.  It has a writer of ours, so that it never ends. */
 struct inlet {
@@ -468,14 +467,11 @@ may_log(void)
 	return 1;
 }
 
-/* The file of the dump of SIGUSR2: its name until it is complete, and after. */
-static char fresh_file[PATH_MAX_], queue_file[PATH_MAX_];
-
 /* The child: closes our descriptors, writes the dump and exits. */
 static void
-be_dump(int place, int fd)
+be_dump(int fd)
 {
-	int i, bad;
+	int i;
 
 	ctl_forget();
 	log_level = -1;		/* nothing: the log is our parent's */
@@ -485,17 +481,14 @@ be_dump(int place, int fd)
 		if (i != fd)
 			close(i);
 	fcntl(fd, F_SETFL, 0);	/* from here on it may block */
-	bad = dump_queue(fd) < 0;
-	if (place == FOR_FILE && !bad)
-		bad = rename(fresh_file, queue_file) < 0;
-	_exit(bad);
+	_exit(dump_queue(fd) < 0);
 }
 
 /* The number of a free place for a dump; -1: there is none. */
 static int
 free_dump(long uid)
 {
-	int i, most = uid == 0 || uid == (long)geteuid() ? DUMPS + 1 : DUMPS;
+	int i, most = uid == 0 || uid == (long)geteuid() ? PLACES : DUMPS;
 
 	for (i = 0; i < most; i++)
 		if (st.dump[i] == 0)
@@ -513,7 +506,7 @@ start_dump(int place, int fd)
 	log_flush();		/* or it is written twice */
 	pid = fork();
 	if (pid == 0)
-		be_dump(place, fd);
+		be_dump(fd);
 	if (pid > 0)
 		st.dump[place] = pid;
 	return pid < 0 ? -1 : 0;
@@ -560,38 +553,6 @@ status_reaped(long pid, int status)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM && may_log())
 		log_info("mailq pid=%ld its reader took nothing and is given "
 		    "up", pid);
-	if (i == FOR_FILE && status != 0) {
-		log_err("dump file=%s cannot be written", queue_file);
-		unlink(fresh_file);
-	}
-}
-
-/* SIGUSR2: a dump for a person, beside the log. */
-void
-status_file(void)
-{
-	const char *slash = opt.logfile == NULL ? NULL :
-	    strrchr(opt.logfile, '/');
-	int fd;
-
-	if (st.dump[FOR_FILE] != 0) {
-		log_info("dump file=%s is being made already", queue_file);
-		return;
-	}
-	text_fmt(queue_file, sizeof(queue_file), "%.*s/scheduler.queue",
-	    slash == NULL ? PATH_MAX_ : (int)(slash - opt.logfile),
-	    slash == NULL ? opt.logdir : opt.logfile);
-	text_fmt(fresh_file, sizeof(fresh_file), "%s.new", queue_file);
-	unlink(fresh_file);
-	fd = fd_own(fresh_file, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	if (fd < 0 || start_dump(FOR_FILE, fd) < 0) {
-		log_err("dump file=%s %s", queue_file, strerror(errno));
-		unlink(fresh_file);
-	} else {
-		log_info("dump file=%s", queue_file);
-	}
-	if (fd >= 0)
-		close(fd);
 }
 
 /* ---- the port -------------------------------------------------------- */

@@ -170,7 +170,6 @@ join() {
 
 # The queries while there is mail; sets mq, their processes.
 ask_all() {	# dir
-	kill -USR2 "$pid"
 	kill -HUP "$pid"
 	MAILSHARE=$tmp "$top/mailq" -P "$1/po" -t >"$1/mailq" 2>&1 </dev/null &
 	mq=$!
