@@ -16,9 +16,6 @@
  *	Facts:
  *	p  post office
  *	t  wall clock  uptime
- *	a  set aside  double bounces  oldest
- *	w  in router/  oldest
- *	u  in deferred/  oldest
  *	d  channel  host  window  limit  agents  good  bad  dead until  rate
  *	   why  idle  cohorts  unused  ready  waiting  tries
  *	c  since the start: accepted  delivered  deferred  failed  DSNs
@@ -33,11 +30,11 @@
  *
  * Fields are parted by tabs, times are seconds, "-" is never or none.  Vertices
  * are numbered in the order of message number, channel and host.  Flags is "h"
- * for a message that is held, "r" for one whose DSN is still to be sent, "x"
- * for one whose control file was damaged or taken away.  Recipients of a vertex
- * have r lines when their reasons are not all the same.  Of a destination, good
- * and bad are reports, cohorts are hundredths, and ready and waiting are
- * vertices.  The states of a vertex, with the field "what it waits for":
+ * for a message that is held, "r" for one whose DSN is still to be sent.
+ * Recipients of a vertex have r lines when their reasons are not all the same.
+ * Of a destination, good and bad are reports, cohorts are hundredths, and ready
+ * and waiting are vertices.  The states of a vertex, with the field "what it
+ * waits for":
  *
  *	retry		waits for its next try
  *	host		its host is dead
@@ -569,36 +566,19 @@ emit_report(void)
 
 /* ---- the facts ------------------------------------------------------- */
 
-/* Was its control file emptied, cut, or written over? */
-static int
-is_damaged(const struct message *m)
-{
-	const struct vertex *v;
-	struct stat st;
-	int bad = lstat(m->name, &st) == 0 && st.st_size == 0;
-
-	for (v = msg_first(m); v != NULL && !bad; v = msg_next(v))
-		if (v->state != V_DONE && v->nr > 0 && v->r[0].off != 0)
-			bad = ctl_at(m->name, v->r[v->nr - 1].off) == NULL;
-	return bad;
-}
-
-/* Two files are looked at, which may be gone since.  The control file of a
- * message which is done goes behind the message file. */
+/* Two files are looked at, which may be gone since. */
 static void
 emit_message(const struct message *m)
 {
-	char sender[WORD_MAX_], path[PATH_MAX_], flags[4];
+	char sender[WORD_MAX_], path[PATH_MAX_], flags[3];
 	struct stat st;
 	long size = -1;
-	int gone = spool_gone(m->name);
 
 	text_fmt(path, sizeof(path), "../queue/%s", m->name);
 	if (lstat(path, &st) == 0)
 		size = st.st_size;
-	text_fmt(flags, sizeof(flags), "%s%s%s", m->held ? "h" : "",
-	    q_only_dsns(m) && (m->ndsn > 0 || m->dsn_due) ? "r" : "",
-	    (gone ? size >= 0 : is_damaged(m)) ? "x" : "");
+	text_fmt(flags, sizeof(flags), "%s%s", m->held ? "h" : "",
+	    q_only_dsns(m) && (m->ndsn > 0 || m->dsn_due) ? "r" : "");
 	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\t%u\n", m->name, msg_age(m),
 	    size, *flags != '\0' ? flags : "-",
 	    ctl_field(m->name, "se", sender, sizeof(sender)) == 0 ?
@@ -709,20 +689,6 @@ emit_dest(const struct thread *t)
 	    number(t->ring != NULL, (long)t->wait.n), (unsigned)t->tries);
 }
 
-/* A line for a directory beside the queue; none when it cannot be read. */
-static void
-emit_beside(const char *letter, const char *dir)
-{
-	struct beside b;
-
-	if (beside_count("..", dir, &b) < 0)
-		return;
-	emit("%-s\t%lu\t", letter, b.n);
-	if (strcmp(dir, "postman") == 0)
-		emit("%lu\t", b.bounces);
-	emit("%-s\n", number(b.oldest >= 0, b.oldest));
-}
-
 static void
 emit_holds(void)
 {
@@ -739,9 +705,6 @@ emit_around(void)
 {
 	const struct totals *t = &q.total;
 
-	emit_beside("w", "router");
-	emit_beside("u", "deferred");
-	emit_beside("a", "postman");
 	emit("c\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", t->accepted, t->delivered,
 	    t->deferred, t->failed, t->dsns, t->aside);
 	if (!opt.quiet)

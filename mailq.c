@@ -360,11 +360,19 @@ show_report(FILE *f)
 		fwrite(buf, 1, n, stdout);
 }
 
+/* The post office of a scheduler of this machine, else NULL. */
+static const char *
+office_of(const struct mq_queue *queue, const struct mq_ask *a)
+{
+	return !a->local ? NULL : queue->postoffice[0] == '/' ?
+	    queue->postoffice : want.postoffice;
+}
+
 /* A dump has been read: the exit code. */
 static int
 show_dump(struct mq_queue *queue, struct mq_ask *a)
 {
-	const char *po = NULL;
+	const char *po = office_of(queue, a);
 	char why[200];
 
 	if (want.dests && !queue->facts) {
@@ -382,14 +390,10 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 	if (queue->endless)
 		mq_complain("the scheduler's answer has no \"End:\"; it may be "
 		    "cut short");
-	if (a->local)
-		po = queue->postoffice[0] == '/' ? queue->postoffice :
-		    want.postoffice;
 	if (po != NULL)
 		mq_spool_fill(queue, po);
-	if (queue->deferred > 0 && po != NULL && mq_unrouted(queue, po) < 0)
-		return X_UNAVAILABLE;
-	if (queue->facts && po != NULL && mq_strays(queue, po) < 0)
+	if (queue->facts && po != NULL &&
+	    (mq_around(queue, po, 0) < 0 || mq_strays(queue, po) < 0))
 		return X_UNAVAILABLE;
 	return show(queue, po, a, 1);
 }
@@ -415,6 +419,7 @@ read_answer(struct mq_queue *queue, struct mq_ask *a, char why[MQ_WHY_MAX],
 static int
 report(struct mq_queue *queue, struct mq_ask *a)
 {
+	const char *po;
 	char why[MQ_WHY_MAX];
 	FILE *f = is_choosy(a) ? tmpfile() : stdout;
 	int rc = 0;
@@ -434,7 +439,11 @@ report(struct mq_queue *queue, struct mq_ask *a)
 	} else {
 		if (f != stdout)
 			show_report(f);
-		if (want.patterns == NULL)
+		po = office_of(queue, a);
+		if (want.patterns == NULL && queue->facts && po != NULL &&
+		    mq_around(queue, po, 0) < 0)
+			rc = X_UNAVAILABLE;
+		else if (want.patterns == NULL)
 			mq_put_around(queue, 1);
 	}
 	if (f != stdout)

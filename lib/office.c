@@ -1,6 +1,6 @@
 /*
- * office.c - a post office seen from outside: names of messages, the name of
- * its host, and mail that is not in its queue.
+ * office.c - a post office seen from outside: names of messages, and the name
+ * of its host.
  *
  * A message is named after its file: 123-45 is in queue/ or in a hash
  * directory there, as X/Y/123-45.  Agents know it by its leading number, 123.
@@ -23,33 +23,16 @@
  * "From " lines of UUCP use this name, so that an administrator sets it in one
  * place.  Some programs have an option or a table that overrides it.
  *
- * Mail that is not in the queue:
- *
- *	router/1057616			a message that is not routed yet
- *	deferred/1057617		a message that could not be routed
- *	postman/101-1			a message that was set aside, and
- *	postman/101-1.control		... its control file
- *	postman/9-1.bounce-17-3		a double bounce
- *
- * The scheduler counts these directories when mailq queries it; mailq counts
- * them itself when no scheduler answers.  Both call this module, so both give
- * the same numbers.  A message and its control file count as one.  The age of a
- * message is the wall clock less the modification time of its file.  While the
- * clock is not set, the age is unknown.
- *
  * Costs: of a name or an id O(length), and an lstat if the caller does not know
- * the time; a count one pass over the directory and an lstat for each entry.
+ * the time.
  */
 #include "office.h"
 #include <ctype.h>
-#include <dirent.h>
 #include <sys/utsname.h>
 
 #ifndef MAILSHARE
 #define MAILSHARE	"/usr/local/share/mail"
 #endif
-
-#define CONTROL		".control"
 
 /* ---- names of messages ----------------------------------------------- */
 
@@ -305,37 +288,7 @@ mailname(const char *dir)
 	return host_name;
 }
 
-/* ---- what waits beside the queue ------------------------------------- */
-
-/* Is this entry of router/ or deferred/ a message?  Other names belong to files
- * still being written, or to the reasons of deferred messages. */
-static int
-is_mail(const char *entry)
-{
-	return *entry != '\0' && entry[strspn(entry, "0123456789")] == '\0';
-}
-
-/* Is the file at path, in postman/, the control file of a message that is there
- * too?  The pair counts once. */
-static int
-is_second(const char *path)
-{
-	char other[PATH_MAX_];
-	struct stat st;
-	size_t n = strlen(path), k = sizeof(CONTROL) - 1;
-
-	return n > k && strcmp(path + n - k, CONTROL) == 0 &&
-	    text_fmt(other, sizeof(other), "%.*s", (int)(n - k), path) == 0 &&
-	    lstat(other, &st) == 0;
-}
-
-static int
-is_bounce(const char *entry)
-{
-	const char *p = strstr(entry, BOUNCE_MARK);
-
-	return p != NULL && isdigit((unsigned char)p[sizeof(BOUNCE_MARK) - 1]);
-}
+/* ---- ages ------------------------------------------------------------ */
 
 long
 file_age(long stamp)
@@ -343,37 +296,4 @@ file_age(long stamp)
 	if ((long)now.wall < SANE_WALL || stamp < SANE_WALL)
 		return -1;
 	return (long)now.wall > stamp ? (long)now.wall - stamp : 0;
-}
-
-int
-beside_count(const char *office, const char *dir, struct beside *b)
-{
-	int router = strcmp(dir, "postman") != 0;
-	char path[PATH_MAX_];
-	struct dirent *e;
-	struct stat st;
-	DIR *d = NULL;
-	long age;
-
-	memset(b, 0, sizeof(*b));
-	b->oldest = -1;
-	errno = ENAMETOOLONG;
-	if (text_fmt(path, sizeof(path), "%s/%s", office, dir) == 0)
-		d = opendir(path);
-	if (d == NULL)	/* deferred/ may not exist yet */
-		return errno == ENOENT && *dir == 'd' ? 0 : -1;
-	while ((e = readdir(d)) != NULL) {
-		if (e->d_name[0] == '.' || (router && !is_mail(e->d_name)) ||
-		    text_fmt(path, sizeof(path), "%s/%s/%s", office, dir,
-		    e->d_name) < 0 || lstat(path, &st) < 0 ||
-		    (router && !S_ISREG(st.st_mode)) ||
-		    (!router && is_second(path)))
-			continue;
-		b->n++;
-		age = file_age((long)st.st_mtime);
-		b->oldest = age > b->oldest ? age : b->oldest;
-		b->bounces += !router && is_bounce(e->d_name);
-	}
-	closedir(d);
-	return 0;
 }

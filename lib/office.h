@@ -58,15 +58,4 @@ int	mailname_good(const char *);	/* Can it be one?  1 or 0 */
  * clock is not set, or was not when the file was written. */
 long	file_age(long stamp);
 
-struct beside {
-	unsigned long n;	/* messages */
-	unsigned long bounces;	/* of these, double bounces */
-	long	oldest;		/* seconds of age; -1: none, or not known */
-};
-
-/* Counts the messages of office/dir; dir is "router" (not routed yet),
- * "deferred" (could not be routed) or "postman" (set aside).  0, or -1 with
- * errno. */
-int	beside_count(const char *office, const char *dir, struct beside *);
-
 #endif

@@ -9,17 +9,22 @@
  *	on hold: message 107-1
  *	queue/301-1 has no control file, for 5m
  *
- * A scheduler sends all but the last; without one, the directories and the list
- * of holds are read, as far as the user may.  Message files without a control
- * file are looked for here, but only beside a scheduler of this machine:
- * without one they are not reported, as nobody would take the message in.
+ * The directories of a post office of this machine are read, as far as the user
+ * may.  A message of postman/ and its control file count as one.  Holds come
+ * from the scheduler, or without one from its list.  Message files without a
+ * control file are looked for here, but only beside a scheduler of this
+ * machine: without one they are not reported, as nobody would take the message
+ * in.
  *
  * mailq does not call the queue empty while mail waits in router/, as otherwise
  * only the sender would know of that mail.
  */
 #include "mq.h"
+#include "../lib/deferred.h"
+#include <ctype.h>
 #include <dirent.h>
 
+#define CONTROL		".control"
 #define STRAY_AGE	60	/* seconds until one is shown */
 
 /* ---- looking ---------------------------------------------------------- */
@@ -61,40 +66,88 @@ read_holds(struct mq_queue *q, const char *po)
 	return bad;
 }
 
+/* Is the file at path, in postman/, the control file of a message that is there
+ * too?  The pair counts once. */
 static int
-number(unsigned long n)
+is_second(const char *path)
 {
-	return n > INT_MAX ? INT_MAX : (int)n;
+	char other[PATH_MAX_];
+	struct stat st;
+	size_t n = strlen(path), k = sizeof(CONTROL) - 1;
+
+	return n > k && strcmp(path + n - k, CONTROL) == 0 &&
+	    text_fmt(other, sizeof(other), "%.*s", (int)(n - k), path) == 0 &&
+	    lstat(other, &st) == 0;
+}
+
+static int
+is_bounce(const char *entry)
+{
+	const char *p = strstr(entry, BOUNCE_MARK);
+
+	return p != NULL && isdigit((unsigned char)p[sizeof(BOUNCE_MARK) - 1]);
+}
+
+/* Counts the messages of po/dir, and sets *oldest to the age of the oldest, and
+ * *bounces to the number of double bounces among them: 0, or -1 with errno. */
+static int
+count(const char *po, const char *dir, int *messages, int *oldest,
+    int *bounces)
+{
+	int router = strcmp(dir, "postman") != 0;
+	char path[PATH_MAX_];
+	struct dirent *e;
+	struct stat st;
+	DIR *d = NULL;
+	long age;
+
+	*messages = *bounces = 0;
+	*oldest = MQ_UNKNOWN;
+	errno = ENAMETOOLONG;
+	if (text_fmt(path, sizeof(path), "%s/%s", po, dir) == 0)
+		d = opendir(path);
+	if (d == NULL && (errno != ENOENT || *dir != 'd')) {
+		*messages = MQ_UNKNOWN;	/* deferred/ may not exist yet */
+		return -1;
+	}
+	while (d != NULL && (e = readdir(d)) != NULL) {
+		if (e->d_name[0] == '.' ||
+		    (router && !deferred_name(e->d_name)) ||
+		    text_fmt(path, sizeof(path), "%s/%s/%s", po, dir,
+		    e->d_name) < 0 || lstat(path, &st) < 0 ||
+		    (router && !S_ISREG(st.st_mode)) ||
+		    (!router && is_second(path)))
+			continue;
+		++*messages;
+		age = file_age((long)st.st_mtime);
+		if (age > *oldest)
+			*oldest = (int)age;
+		*bounces += !router && is_bounce(e->d_name);
+	}
+	if (d != NULL)
+		closedir(d);
+	return 0;
 }
 
 int
-mq_around(struct mq_queue *q, const char *po)
+mq_around(struct mq_queue *q, const char *po, int alone)
 {
-	struct beside b;
+	int none, bad = count(po, "router", &q->router, &q->router_age, &none);
 
-	if (beside_count(po, "router", &b) == 0) {
-		q->router = number(b.n);
-		q->router_age = (int)b.oldest;
-	} else {
+	if (bad && !alone && errno == ENOENT)
+		return 0;	/* this is no post office */
+	if (bad && alone)
 		text_fmt(q->router_why, sizeof(q->router_why), "%s",
 		    strerror(errno));
-	}
-	if (beside_count(po, "deferred", &b) == 0) {
-		q->deferred = number(b.n);
-		q->deferred_age = (int)b.oldest;
-	}
-	if (mq_unrouted(q, po) < 0)
-		return -1;
-	if (beside_count(po, "postman", &b) == 0) {
-		q->aside = number(b.n);
-		q->bounces = number(b.bounces);
-		q->aside_age = (int)b.oldest;
-	}
-	return read_holds(q, po);
+	count(po, "deferred", &q->deferred, &q->deferred_age, &none);
+	count(po, "postman", &q->aside, &q->aside_age, &q->bounces);
+	bad = mq_unrouted(q, po);
+	return bad == 0 && alone ? read_holds(q, po) : bad;
 }
 
-/* Takes the message file if its control file is not there, or empty.  The stamp
- * is that of the move into queue/. */
+/* Takes the message file if its control file is not there, or empty; one of a
+ * message in the dump cannot be read any more.  The stamp is that of the move
+ * into queue/. */
 static int
 stray(struct mq_queue *q, const char *po, const char *name)
 {
@@ -106,10 +159,15 @@ stray(struct mq_queue *q, const char *po, const char *name)
 	    name) == 0 && lstat(path, &st) == 0;
 
 	if ((empty ? st.st_size > 0 : !office_is_orphan(po, name)) ||
-	    mq_msg(q, name, 0) != NULL ||
 	    text_fmt(path, sizeof(path), "%s/queue/%s", po, name) < 0 ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
+	m = mq_msg(q, name, 0);
+	if (m != NULL) {
+		q->unread += !m->unread;
+		m->unread = 1;
+		return 0;
+	}
 	age = file_age((long)st.st_ctime);
 	if (age != MQ_UNKNOWN && age < STRAY_AGE)
 		return 0;

@@ -318,11 +318,12 @@ void	mq_put_below(const char *reason, int columns);
 
 /* ---- beside the queue (around.c) ------------------------------------ */
 
-/* Reads what is beside the queue, as far as we may: 0, or -1 without memory
+/* Counts the mail beside the queue, as far as we may; alone: no scheduler has
+ * answered, and the holds are read, too.  0, or -1 without memory
  * (around.c). */
-int	mq_around(struct mq_queue *, const char *po);
+int	mq_around(struct mq_queue *, const char *po, int alone);
 /* Message files without a control file, or with an empty one, that have been so
- * for a minute; those of messages in the dump show themselves.  As above. */
+ * for a minute or are in the dump.  As above. */
 int	mq_strays(struct mq_queue *, const char *po);
 /* Prints it, a line each, with postman/ or without; nothing if there is a
  * filter. */

@@ -602,14 +602,12 @@ fact_message(struct reader *r)
 	m->held = m->over = 0;
 	for (p = f[4]; strcmp(f[4], "-") != 0 && (*p != '\0' || p == f[4]);
 	    p++) {
-		if (*p != 'h' && *p != 'r' && *p != 'x')
+		if (*p != 'h' && *p != 'r')
 			return wrong(r, "flags \"%.60s\" are not known",
 			    f[4]);
 		m->held |= *p == 'h';
 		m->over |= *p == 'r';
-		m->unread |= *p == 'x';
 	}
-	q->unread += m->unread;
 	m->sender = NULL;
 	if (strcmp(f[5], "?") != 0 && (m->sender = mq_keep(q, f[5])) == NULL)
 		return memory(r);
@@ -804,18 +802,6 @@ numbers(struct reader *r, const char *s, int *n, const char *old, int *age)
 }
 
 static int
-fact_aside(struct reader *r)
-{
-	struct mq_queue *q = r->q;
-	char *f[4];
-	int none;
-
-	return split_old(r, f, 4, 3) < 0 ||
-	    numbers(r, f[2], &q->bounces, "-", &none) < 0 ||
-	    numbers(r, f[1], &q->aside, f[3], &q->aside_age) < 0 ? -1 : 0;
-}
-
-static int
 fact_totals(struct reader *r)
 {
 	char *f[MQ_TOTALS + 1];
@@ -848,13 +834,9 @@ fact(struct reader *r)
 		return number_in(f[2], &r->q->uptime) == 0 ? 0 :
 		    wrong(r, "a number is not understood%s", "");
 	case 'a':
-		return fact_aside(r);
-	case 'w':
-		return split(r, f, 3) < 0 ? -1 :
-		    numbers(r, f[1], &r->q->router, f[2], &r->q->router_age);
 	case 'u':
-		return split(r, f, 3) < 0 ? -1 : numbers(r, f[1],
-		    &r->q->deferred, f[2], &r->q->deferred_age);
+	case 'w':
+		return 0;	/* counts of an older scheduler */
 	case 'c':
 		return fact_totals(r);
 	case 'h':

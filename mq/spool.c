@@ -265,7 +265,7 @@ mq_spool(struct mq_queue *q, const char *po, char why[MQ_WHY_MAX])
 {
 	int rc = read_all(q, po, why);
 
-	if (mq_around(q, po) == 0 || rc != 0)
+	if (mq_around(q, po, 1) == 0 || rc != 0)
 		return rc;
 	text_fmt(why, MQ_WHY_MAX, "%s: %s", po, strerror(ENOMEM));
 	return X_UNAVAILABLE;
