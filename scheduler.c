@@ -762,8 +762,7 @@ static struct {
 	int	ending;		/* by a signal */
 	double	deadline;	/* mono; when patience with agents ends */
 	int	killed;		/* ... has ended: they got a signal */
-	double	files;		/* seconds until the file of destinations, or
-				 * tidying, is due */
+	double	files;		/* seconds until that of destinations is due */
 } state;
 
 /* Feeds no more jobs; agents have PATIENCE seconds to finish theirs. */

@@ -47,7 +47,6 @@
 #include "scheduler.h"
 #include <ctype.h>
 #include <dirent.h>
-#include <signal.h>
 #ifndef NO_TCP
 #include <sys/socket.h>
 #include <sys/un.h>

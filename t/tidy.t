@@ -45,7 +45,7 @@ here() {	# file ...: which of them are there
 # ---- writers that died, and orphans ----------------------------------------------
 
 dead=99999999
-for f in public/mail:$dead.aB3 public/mail:$$.x1 public/mail:$dead.x.orig \
+for f in public/mail:$dead.aB3 public/mail:$$.x1 public/mail:1.x public/mail:$dead.x.orig \
     public/notes public/v_$dead.x public/:$dead.x public/a:b:$dead.x \
     public/grow:$dead.g private/dsn:$dead.0 private/dsn:$dead.Z_-9 \
     private/dsn:$dead.Z.orig private/key.orig; do
@@ -54,7 +54,7 @@ done
 mkdir "$po/public/dir:$dead.d"
 without NO_SYMLINK || ln -s "$tmp/precious" "$po/public/link:$dead.l"
 gone="public/mail:$dead.aB3 private/dsn:$dead.0 private/dsn:$dead.Z_-9"
-stay="public/mail:$$.x1 public/mail:$dead.x.orig public/notes \
+stay="public/mail:$$.x1 public/mail:1.x public/mail:$dead.x.orig public/notes \
     public/v_$dead.x public/:$dead.x public/a:b:$dead.x \
     private/dsn:$dead.Z.orig private/key.orig public/dir:$dead.d"
 without NO_SYMLINK || stay="$stay public/link:$dead.l"
