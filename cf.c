@@ -75,7 +75,6 @@ const struct keyword cf_keywords[] = {
 	/* what senders are told */
 	{ "reporttimes", T_TIMES, AT(reports), 1, SPAN_MOST, "none" },
 	{ "delayreport", T_FLAG, AT(delayreport), 0, 1, NULL },
-	{ "bounce", T_BOUNCE, AT(bounce), 0, 0, "sender" },
 	/* what is run, and in which order */
 	{ "command", T_COMMAND, AT(command), 0, 0, NULL },
 	{ "bychannel", T_FLAG, AT(bychannel), 0, 1, NULL },
@@ -116,6 +115,7 @@ static const struct keyword params[] = {
 	{ "global-report-interval", T_SPAN, AT(reportevery), 0, SPAN_MOST,
 	    "300" },
 	{ "bouncelimit", T_SPAN, AT(bouncelimit), 0, SPAN_MOST, "0" },
+	{ "dsn", T_COMMAND, AT(dsnoptions), 0, 0, NULL },
 	{ "bouncesize", T_NUMBER, AT(bouncesize), 0, PARAM_MOST, "65536" },
 	{ "reasons", T_NUMBER, AT(reasons), 1, USHRT_MAX - 1, "1000" },
 	{ "logaddresses", T_ANSWER, AT(logaddresses), 0, 0, "yes" },
@@ -127,7 +127,6 @@ static const struct keyword params[] = {
  * and the words in the order of their values. */
 static const char *const choices[][5] = {
 	{ "is not random, age or preempt", "random", "age", "preempt", NULL },
-	{ "is neither sender nor none", "sender", "none", NULL },
 	{ "is neither yes nor no", "no", "yes", NULL }
 };
 
@@ -143,6 +142,8 @@ static const struct pair synonyms[] = {
 }, retired[] = {
 	{ "byhost", "put $host into the command instead" },
 	{ "maxhost", "use maxthr instead" },
+	{ "bounce", "instead of bounce=none write "
+	    "PARAMdsn=\"-x 'channel/host'\" with the pattern of its clause" },
 	{ "gangschedule", "leave it out: hosts are always scheduled as one" },
 	{ NULL, NULL }
 };
@@ -172,8 +173,7 @@ static const struct pair dsn_first[] = {
 }, dsn_last[] = {
 	{ "expiry", "0" }, { "reporttimes", "none" }, { "maxta", "0" },
 	{ "maxchannel", "1" }, { "maxring", "1" }, { "maxthr", "1" },
-	{ "bounce", "sender" }, { "queueonly", "0" },
-	{ "wakeuprestartonly", "0" }, { NULL, NULL }
+	{ "queueonly", "0" }, { "wakeuprestartonly", "0" }, { NULL, NULL }
 };
 
 /* What was split last. */
@@ -678,9 +678,8 @@ try_value(const struct keyword *k, void *values, const char *s)
 	/* by enum type */
 	static const char *(*const setters[])(const struct keyword *, void *,
 	    const char *) = { set_number, set_number, set_number, set_id,
-	    set_id, set_choice, set_choice, set_choice, set_rule,
-	    set_rate, set_list, set_list, set_port, set_command, set_path,
-	    set_path, set_text };
+	    set_id, set_choice, set_choice, set_rule, set_rate, set_list,
+	    set_list, set_port, set_command, set_path, set_path, set_text };
 
 	return setters[k->type](k, place_of(values, k), s);
 }
@@ -714,6 +713,8 @@ no_keyword(int given)
 
 	if (advice != NULL) {
 		wrong("is no longer a keyword: %s", advice);
+		/* what came with 0.1 is taken */
+		rd.errors -= strcmp(rd.word, "bounce") == 0;
 		return;
 	}
 	if (!given && rd.bare != NULL) {
@@ -918,7 +919,7 @@ set_before(const struct keyword *k)
 static char *
 dsn_command(const struct config *c)
 {
-	char line[2 * PATH_MAX_];
+	char line[2 * PATH_MAX_ + CMD_BYTES];
 	struct text t;
 
 	text_init(&t, line, sizeof(line));
@@ -926,6 +927,8 @@ dsn_command(const struct config *c)
 	    c->bouncelimit, c->bouncesize, c->mailname);
 	if (c->routernotify != NULL)
 		text_add(&t, " -r '%s'", c->routernotify);
+	if (c->dsnoptions != NULL)
+		text_add(&t, " %s", c->dsnoptions);
 	return mem_dup(line);
 }
 
@@ -934,6 +937,7 @@ cf_load(const char *file, void (*say)(const char *))
 {
 	struct config *config = mem_get(sizeof(*config));
 	const struct keyword *k;
+	const char *bad;
 
 	memset(&rd, 0, sizeof(rd));
 	rd.file = file;
@@ -958,6 +962,9 @@ cf_load(const char *file, void (*say)(const char *))
 	fill_empty();
 	config->matched = mem_get((rd.clauses + 1) * sizeof(*config->matched));
 	config->dsn = dsn_command(config);
+	rd.word = "PARAMdsn";
+	if (config->dsn != NULL && (bad = split_command(config->dsn)) != NULL)
+		wrong("%s", bad);
 	if (config->matched == NULL || config->dsn == NULL ||
 	    config->mailname == NULL)
 		wrong("no memory");

@@ -523,6 +523,8 @@ add_rcpt(struct message *m, struct part *p, const struct ctl *c)
 	if (msg_add(v, c->l.off) == NULL)
 		return -1;
 	reading.n++;
+	if (v->state == V_NEW && c->delays < v->warned)
+		v->warned = c->delays;
 	if (v->state == V_NEW || v->state == V_BACK)
 		v->by.box = ctl_box(c);
 	return 0;
@@ -604,7 +606,6 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->why = NULL;
 	m->since = NOW;
 	if (m->loaded == 0) {
-		m->warned = -1;
 		m->born = NOW - age_of(st->st_mtime);
 		m->aged = !q.loaded || spool_was_offered(c->name, st->st_ctime);
 		m->queued = NOW - age_of(c->ctime);
@@ -615,7 +616,7 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->dsn_newer = m->diags = c->ndiag > 0;
 	m->dsn_due = m->failed || m->dsn_newer;
 	m->verbose = c->has_verbose != 0;
-	m->late = c->has_warning != 0;
+	m->asked = c->asks_delay != 0;
 }
 
 /* Puts the message into core: 0, or -1 without memory. */
@@ -673,85 +674,6 @@ read_all(struct ctl *c, struct message *m)
 	return bad;
 }
 
-/* Has the recipient at off failed under bounce=none?  1 or 0; -1 without
- * memory. */
-static int
-is_silent(struct diags *n, unsigned long off)
-{
-	const struct conf *conf;
-
-	if (ctl_rcpt(&n->rc, off) < 0 || n->rc.tag != '-')
-		return 0;
-	conf = cf_match(q.config, n->rc.channel, n->rc.host);
-	return conf == NULL ? -1 : conf->v.bounce == BOUNCE_NONE;
-}
-
-/* The bit of the recipient whose line begins at off: no two lines of recipients
- * begin within the same eight bytes. */
-#define BYTE(off)	((off) >> 6)
-#define BIT(off)	(1U << ((off) >> 3 & 7))
-
-/* Marks the lines of such recipients, and notes in has[] which of them have a
- * line on a failure: 0 or -1. */
-static int
-silence_lines(struct diags *n, unsigned char *has)
-{
-	int silent = 0;
-
-	while (silent >= 0 && diag_next(n)) {
-		silent = is_silent(n, n->off);
-		if (silent > 0 && !n->warning)
-			has[BYTE(n->off)] |= BIT(n->off);
-		if (silent > 0 && n->tag == ' ' && diag_mark(n, n->at, '-') < 0)
-			silent = -1;
-	}
-	return silent < 0 ? -1 : 0;
-}
-
-/* Writes a line for each such recipient without one: 0 or -1. */
-static int
-silence_rest(struct diags *n, const unsigned char *has)
-{
-	unsigned long off;
-	int silent = 0;
-
-	ctl_go(&n->c, 0);
-	while (silent >= 0 && diag_next_rcpt(n)) {
-		off = n->c.l.off;
-		silent = is_silent(n, off);
-		if (silent > 0 && !(has[BYTE(off)] & BIT(off)) &&
-		    ctl_diag(n->c.name, off, '-', "",
-		    "5.0.0 (permanent failure)",
-		    "why it failed was not written down", 0) < 0)
-			silent = -1;
-	}
-	return silent < 0 ? -1 : 0;
-}
-
-/* Marks failures under bounce=none, so that no DSN is sent on them: 0 or -1.  A
- * recipient whose line was lost in a crash gets a new one. */
-static int
-silence(const char *name)
-{
-	const struct clause *c = q.config->clauses;
-	unsigned char *has;
-	struct diags n;
-	int bad;
-
-	while (c != NULL && c->v.bounce != BOUNCE_NONE)
-		c = c->next;
-	if (c == NULL)
-		return 0;
-	if (diag_open(&n, name) < 0)
-		return errno == ENOENT ? 0 : -1;
-	has = mem_get(BYTE(CONTROL_MAX) + 1);
-	bad = has == NULL || silence_lines(&n, has) < 0 ||
-	    silence_rest(&n, has) < 0 || diag_error(&n) != 0;
-	free(has);
-	ctl_close(&n.c);
-	return bad ? -1 : 0;
-}
-
 /* May the message, whose file was good, be used? */
 static void
 check(struct ctl *c, const struct message *m, int place, const struct stat *st)
@@ -760,8 +682,6 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 		c->why = "its message file is missing";
 	else if (m->nr > 0 && c->body > (unsigned long)st->st_size)
 		c->why = "its body offset is behind the end of the message";
-	else if (m->failed && silence(c->name) < 0)
-		not_now(c, "it cannot be written to now");
 	else if (m->nr == 0)
 		log_info("finished msg=%s nothing is left to deliver",
 		    ctl_msg(c->name));

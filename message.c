@@ -47,17 +47,12 @@
  * directory is read again when the file is due (spool.c), and the message then
  * gets the place in the retry list that belongs to its age.
  *
- * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so the scheduler writes
- * into the control file what the DSN needs: a delayed recipient has a line with
- * its reason and the time at which it expires, and the number of warnings in
- * its delay field:
- *
- *	r          1smtp h u@x.example 0
- *	d 40:120:-1::0 <tab> u@x.example ^A delayed ^A ^A ^A 1795220140 <tab>
- *		452 mailbox full
- *
- * The field is written first: a crash after that loses the warning; no warning
- * is sent twice.
+ * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so at each age in
+ * reporttimes the scheduler writes into the control file what the agent needs:
+ * a line for each vertex, with the number of warnings that are due by now, the
+ * time at which it expires and the reasons of its recipients (ctlfile.c).  The
+ * agent decides who gets a warning, and then sets the delay fields of all these
+ * recipients to that number; a message that is loaded starts with them.
  *
  * Costs: O(recipients) to drop the finished ones or to evict a vertex; O(log
  * recipients) to find one, or to add one at the end, nearly always its place;
@@ -247,6 +242,8 @@ reason_all(const struct vertex *v, struct text *t)
 
 /* ---- vertices -------------------------------------------------------- */
 
+#define NO_WARNING	15	/* warned: no recipient has a delay field */
+
 struct vertex *
 msg_vertex(struct message *m, struct thread *t)
 {
@@ -257,6 +254,7 @@ msg_vertex(struct message *m, struct thread *t)
 	v->msg = m;
 	v->thread = t;
 	v->r = &v->one;
+	v->warned = NO_WARNING;
 	APPEND(m->vertices, v, other, before);
 	return v;
 }
@@ -634,144 +632,104 @@ msg_reason(struct vertex *v, unsigned long off, const char *reason)
 
 /* ---- warnings ---------------------------------------------------------- */
 
-/* The next age of reporttimes behind the last look. */
-double
-msg_late_at(const struct message *m)
-{
-	const struct numbers *times;
-	const struct vertex *v;
-	double at, next = FAR_OFF;
-	int k;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (v->state == V_DONE)
-			continue;
-		times = &v->thread->ring->conf->v.reports;
-		for (k = 0; k < times->n && times->at[k] <= m->warned; )
-			k++;
-		at = k < times->n ? m->born + times->at[k] : FAR_OFF;
-		next = at < next ? at : next;
-	}
-	return next;
-}
-
-/* The vertex, in core or OUT, for the recipient in rc; or NULL. */
-static const struct vertex *
-vertex_of(const struct message *m, const struct diags *n)
-{
-	const struct vertex *v = msg_first(m);
-
-	while (v != NULL && (v->state == V_DONE ||
-	    strcmp(v->thread->host, n->rc.host) != 0 ||
-	    strcmp(v->thread->ring->chan->name, n->rc.channel) != 0))
-		v = v->other;
-	return v;
-}
-
-/* The reason of the recipient in rc, or that of its host; or "". */
-static const char *
-delay_reason(const struct message *m, const struct diags *n, unsigned long off)
-{
-	const struct vertex *v = vertex_of(m, n);
-	const struct rcpt *r;
-	const struct thread *t;
-
-	if (v == NULL)
-		return "";
-	r = v->r + place(v, off);
-	/* an entry serves the recipients before it, too */
-	if (r == v->r + v->nr || (r->off != off &&
-	    (r->state != RC_OUT || r->alone)))
-		r = NULL;
-	t = v->thread;
-	return r != NULL && r->why != NULL ? r->why->s :
-	    t->tries > 0 && t->reason != NULL ? t->reason : "";
-}
-
-/* Writes the line for a delayed recipient, if a warning on it is due that its
- * sender wants: 1 then, 0 if not; -1 when that cannot be done now. */
-static int
-write_delay(const struct message *m, struct diags *n, unsigned long off)
-{
-	long age = msg_age(m), born = now.wall - age;
-	const struct conf *conf;
-	const struct setting *s;
-	unsigned long times = 0;
-	char fields[WORD_MAX_ + 100];
-	struct text t;
-
-	if (ctl_rcpt(&n->rc, off) < 0 || n->rc.delay_at == 0 ||
-	    (n->rc.tag != ' ' && n->rc.tag != '~'))
-		return 0;
-	conf = cf_match(q.config, n->rc.channel, n->rc.host);
-	if (conf == NULL)
-		return -1;
-	s = &conf->v;
-	while (times < (unsigned long)s->reports.n &&
-	    s->reports.at[times] <= age)
-		times++;
-	if (n->rc.delays >= times || s->bounce == BOUNCE_NONE ||
-	    !(n->rc.wishes & WISH_DELAY ||
-	    (s->delayreport && !(n->rc.wishes & WISH_GIVEN))))
-		return 0;
-	text_init(&t, fields, sizeof(fields));
-	text_add(&t, "%s\1delayed\1\1\1", n->rc.user);
-	if (s->expiry > 0 && born >= SANE_WALL)
-		text_add(&t, "%ld", born + s->expiry);
-	if (diag_delayed(n, times) < 0)
-		return -1;
-	if (ctl_diag(m->name, off, ' ', fields, "", delay_reason(m, n, off), 0)
-	    == 0)
-		return 1;
-	diag_delayed(n, n->rc.delays);	/* both are written later */
-	return -1;
-}
-
 #define CHECK_AGAIN	2	/* seconds until a message with a vertex that
 				 * was not tried is checked again */
 #define TRIED_BY	60	/* ... in core after which a warning waits for
 				 * no try */
 
-/* Does a warning on the message wait for the first try of a vertex?  After a
- * start old mail is tried first, so that the warning can give a reason. */
-static int
-is_fresh(const struct message *m)
+/* The age at which the next warning on the vertex is due, seconds; LONG_MAX:
+ * never. */
+static long
+late_age(const struct vertex *v)
 {
-	const struct vertex *v = m->vertices;
+	const struct setting *s;
 
-	while (v != NULL && (!is_in_core(v) || v->tries > 0 ||
-	    v->thread->tries > 0))
-		v = v->other;
-	return v != NULL && NOW < m->since + TRIED_BY;
+	if (v->state == V_DONE)
+		return LONG_MAX;
+	s = &v->thread->ring->conf->v;
+	return v->warned < s->reports.n && (s->delayreport || v->msg->asked) ?
+	    s->reports.at[v->warned] : LONG_MAX;
 }
 
+/* After a start old mail is tried first, so that a warning can give a reason.
+ */
 double
-msg_write_delays(struct message *m, int *most)
+msg_late_at(const struct message *m)
 {
-	struct diags n;
-	int late = 0, left;
+	long age, next = LONG_MAX;
+	const struct vertex *v;
+	int fresh = 0;
 
-	if (*most <= 0)
-		return now.mono;
-	--*most;
-	if (m->warn == 0 && is_fresh(m))
-		return now.mono + CHECK_AGAIN;
-	if (diag_open(&n, m->name) < 0)
-		return errno == ENOENT ? FAR_OFF : now.mono + DISK_AGAIN;
-	ctl_go(&n.c, m->warn);
-	while ((left = diag_next_rcpt(&n)) > 0 && *most > 0 &&
-	    (late = write_delay(m, &n, n.c.l.off)) >= 0) {
-		m->late |= late;
-		--*most;
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+		age = late_age(v);
+		next = age < next ? age : next;
+		fresh |= age <= msg_age(m) && is_in_core(v) && v->tries == 0 &&
+		    v->thread->tries == 0;
 	}
-	m->warn = left > 0 ? n.c.l.off : 0;
-	if (diag_error(&n) != 0)
-		late = -1;
-	ctl_close(&n.c);
-	if (late < 0)
-		log_err("delay msg=%s cannot be written down: %s",
-		    ctl_msg(m->name), strerror(errno));
-	return late < 0 ? now.mono + DISK_AGAIN : left > 0 ? now.mono : FAR_OFF;
+	if (next == LONG_MAX)
+		return FAR_OFF;
+	return fresh && NOW < m->since + TRIED_BY ? now.mono + CHECK_AGAIN :
+	    (double)m->born + next;
+}
+
+/* Adds the reasons of the recipients, or that of their host: of the first one,
+ * and of each one with another reason than the one before.  Those for which
+ * there is no room have none.  Returns the first recipient, or NULL. */
+static const struct rcpt *
+add_reasons(struct text *t, const struct vertex *v)
+{
+	const struct thread *host = v->thread;
+	const struct rcpt *r, *first = NULL, *last = NULL;
+
+	for (r = v->r; r < v->r + v->nr; r++) {
+		if ((r->state != RC_PENDING && r->state != RC_OUT) ||
+		    (last != NULL && last->why == r->why))
+			continue;
+		if (last == NULL)
+			first = r;
+		else
+			text_add(t, "\1%lu ", (unsigned long)r->off);
+		last = r;
+		if (t->len + REASON_MOST + 20 > t->size)
+			break;
+		text_add(t, "%s", r->why != NULL ? r->why->s :
+		    host->tries > 0 && host->reason != NULL ? host->reason :
+		    "");
+	}
+	return first;
+}
+
+int
+msg_write_delays(struct message *m)
+{
+	long age = msg_age(m), born = now.wall - age;
+	const struct setting *s;
+	const struct rcpt *r;
+	struct vertex *v;
+	struct text f, t;
+	char fields[60], why[3000];
+	int times;
+
+	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
+		if (late_age(v) > age)
+			continue;
+		s = &v->thread->ring->conf->v;
+		for (times = v->warned; times < s->reports.n &&
+		    s->reports.at[times] <= age; )
+			times++;
+		text_init(&f, fields, sizeof(fields));
+		text_add(&f, "\1delayed\1\1%d%s\1", times, s->delayreport ?
+		    " all" : "");
+		if (s->expiry > 0 && born >= SANE_WALL)
+			text_add(&f, "%ld", born + s->expiry);
+		text_init(&t, why, sizeof(why));
+		r = add_reasons(&t, v);
+		if (r != NULL && ctl_diag(m->name, r->off, fields, "", why, 0)
+		    < 0)
+			return -1;
+		v->warned = times;
+	}
+	return 0;
 }
 
 /* ---- lines of -l and of the log ---------------------------------------- */

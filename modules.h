@@ -97,7 +97,7 @@ const char *cf_var(const char *name);	/* value of ${NAME}; NULL: unknown */
 /* keyword: a keyword of a clause, or a PARAM.  Up to T_GROUP the value is a
  * long that is shown as a number, up to T_ANSWER a long; from T_COMMAND on a
  * text. */
-enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER, T_BOUNCE,
+enum type { T_SPAN, T_NUMBER, T_FLAG, T_USER, T_GROUP, T_ORDER,
 	    T_ANSWER, T_RULE, T_RATE, T_RETRIES, T_TIMES, T_PORT, T_COMMAND,
 	    T_PATH, T_FILE, T_HOST };
 
@@ -180,10 +180,9 @@ void	reason_all(const struct vertex *, struct text *);
 void	msg_reason(struct vertex *, unsigned long off, const char *);
 /* When a warning of its delay may be due, mono; FAR_OFF: never. */
 double	msg_late_at(const struct message *);
-/* Reads on in the file, at most *most recipients, lowers that by their number,
- * and writes lines for those that are delayed: when to read on, mono; FAR_OFF:
- * the end was reached, or the file is gone. */
-double	msg_write_delays(struct message *, int *most);
+/* Writes a line into its file for each vertex with a warning due: 0; -1 when
+ * that cannot be done now. */
+int	msg_write_delays(struct message *);
 /* "NAME id=ID" for the log, as ctl_msg, but by the times in core: escaped.
  * Good until the next call. */
 const char *msg_id(const struct message *);

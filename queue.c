@@ -38,8 +38,7 @@
  *
  *	failure		all recipients are done, and some have failed.  A
  *			failure without a diagnostic line (after a crash) gets
- *			a general text; under bounce=none, which the agent does
- *			not know, each has a line with the tag '-'
+ *			a general text
  *	success		all recipients are done, none has failed, and some
  *			asked for a DSN on success.  Or some are left: then the
  *			DSN is on those done so far, failures too,
@@ -71,11 +70,10 @@
 				 * is checked again */
 #define FIRST_TRY	3600	/* seconds for a first try: meanwhile mail does
 				 * not expire untried */
-#define WORK		200	/* of a pass: a recipient checked for warnings
-				 * is 1 of it, and ... */
-#define END_WORK	10	/* ... a vertex that expires, is deleted or
-				 * bounced, as each is written to disk; but
-				 * vertices of a message expire together */
+#define WORK		20	/* vertices that expire, are deleted or bounced
+				 * and messages with warnings in a pass, as each
+				 * is written to disk; but vertices of a message
+				 * expire together */
 
 /* Messages to be swept, as their first vertices, linked by prev. */
 static struct vertex *done;
@@ -130,39 +128,19 @@ tag_all(struct message *m)
 	return all;
 }
 
-/* Has the vertex bounce=none? */
-static int
-is_quiet(const struct vertex *v)
-{
-	return v->thread->ring->conf->v.bounce == BOUNCE_NONE;
-}
-
-/* Writes the diagnostic line of a recipient that has failed; under bounce=none
- * with the tag '-', so that no DSN is sent on it: 0 or -1. */
-static int
-diagnose(const struct vertex *v, unsigned long off, const char *notary,
-    const char *status, const char *message, long when)
-{
-	return ctl_diag(v->msg->name, off, is_quiet(v) ? '-' : ' ', notary,
-	    status, message, when);
-}
-
-/* Writes tag and line of a recipient that the scheduler lets fail: 0 or -1.
- * The tag comes first, then the diagnostic line; if the line cannot be written
- * the tag is taken back.  Under bounce=none the line comes first, as a tag
- * alone would cause a DSN. */
+/* Writes tag and line of a recipient that the scheduler lets fail: 0 or -1.  If
+ * the line cannot be written the tag is taken back. */
 static int
 fail_on_disk(const struct vertex *v, unsigned long off, const char *status,
     const char *message, long when)
 {
 	const char *name = v->msg->name;
 
-	if (!is_quiet(v) && ctl_mark(name, off, '-') < 0)
+	if (ctl_mark(name, off, '-') < 0)
 		return -1;
-	if (diagnose(v, off, "", status, message, when) == 0)
-		return is_quiet(v) ? ctl_mark(name, off, '-') : 0;
-	if (!is_quiet(v))
-		ctl_mark(name, off, ' ');
+	if (ctl_diag(name, off, "", status, message, when) == 0)
+		return 0;
+	ctl_mark(name, off, ' ');
 	return -1;
 }
 
@@ -172,9 +150,9 @@ fail_on_disk(const struct vertex *v, unsigned long off, const char *status,
 static int
 read_reasons(struct vertex *v, long *when)
 {
-	struct rcpt *r, *end = v->r + v->nr;
+	struct rcpt *r, *last, *end = v->r + v->nr;
 	struct diags n;
-	const char *s;
+	const char *s, *p;
 	int err = 0;
 
 	for (r = v->r; r < end; r++)
@@ -182,13 +160,20 @@ read_reasons(struct vertex *v, long *when)
 	if (diag_open(&n, v->msg->name) < 0)
 		err = errno;
 	while (err == 0 && diag_next(&n)) {
-		if ((r = msg_rcpt(v, n.off)) == NULL || !r->wanted)
+		if ((r = msg_rcpt(v, n.off)) == NULL)
 			continue;
-		/* a crash may have lost the tag of one that had expired */
-		s = strstr(n.text, REASON_MARK);
-		s = s == NULL ? n.text : s + sizeof(REASON_MARK) - 1;
-		msg_reason(v, n.off, s + strspn(s, "\r "));
-		when[r - v->r] = n.when;
+		last = n.due > 0 ? end : r + 1;
+		for (r = n.due > 0 ? v->r : r; r < last; r++) {
+			if (!r->wanted)
+				continue;
+			s = diag_reason(&n, r->off);
+			/* a crash may have lost the tag of one that had
+			 * expired */
+			p = strstr(s, REASON_MARK);
+			s = p == NULL ? s : p + sizeof(REASON_MARK) - 1;
+			msg_reason(v, r->off, s + strspn(s, "\r "));
+			when[r - v->r] = n.when;
+		}
 	}
 	if (err == 0)
 		err = diag_error(&n);
@@ -551,7 +536,7 @@ vertex_timer(struct vertex *v)
 	double first = v->msg->queued > 0 ? v->msg->queued : 0;
 
 	if (v->cancel != CANCEL_NONE && v->state == V_HELD) {
-		work -= END_WORK;
+		work--;
 		if (do_cancel(v) == 0)
 			return FAR_OFF;
 		if (!v->msg->held)
@@ -571,25 +556,20 @@ vertex_timer(struct vertex *v)
 		return FAR_OFF;
 	if (v->state == V_FED || vertex_expire(v, "expired") < 0)
 		return now.mono + DISK_AGAIN;
-	work -= END_WORK;
+	work--;
 	return FAR_OFF;
 }
 
-/* ---- warnings, and the timer of a message ----------------------------- */
+/* ---- the timer of a message ------------------------------------------- */
 
-/* Makes the DSN for warnings that are due: when to check again, mono. */
+/* Makes the job for warnings that are due: when the next one is, mono. */
 static double
 warn(struct message *m)
 {
-	double again = msg_write_delays(m, &work);
-
-	if (again < FAR_OFF)
-		return again;
-	if (m->late && add_dsn(m, "delay", 0) < 0)
+	if (add_dsn(m, "delay", 0) < 0)
 		return now.mono + DISK_AGAIN;
-	m->late = 0;
-	m->warned = msg_age(m);
-	return msg_late_at(m);
+	work--;
+	return msg_write_delays(m) < 0 ? now.mono + DISK_AGAIN : msg_late_at(m);
 }
 
 /* Expires what is due, and sets the timer of the message again. */
@@ -677,8 +657,6 @@ q_add(struct message *m)
 	q.nkept += m->held;
 	if (q.messages.n > q.peak_messages)
 		q.peak_messages = q.messages.n;
-	if (!m->over && m->late && add_dsn(m, "delay", 0) == 0)
-		m->late = 0;
 	q_arrived(m);
 	return 0;
 }
@@ -726,8 +704,6 @@ q_hold(struct message *m, int on)
 }
 
 /* ---- reports of agents ----------------------------------------------- */
-
-#define PERMANENT	"5.0.0 (permanent failure)"
 
 /* May an agent report this state of the recipient at off, which is not in core?
  * A job covers all recipients that the control file has for the host.  If the
@@ -912,23 +888,21 @@ wants_success(const char *name, unsigned long off)
 
 /* The agent reports the recipient as finished.  If it leaves the diagnostic
  * line to the scheduler, a failure gets one, and a success for which a DSN was
- * asked.  Under bounce=none each failure gets one. */
+ * asked. */
 static void
 finished(struct vertex *v, struct rcpt *r, unsigned long off,
     const struct status *s, const char *notary, const char *message)
 {
 	const char *name = v->msg->name;
 	int failed = s->state == RC_FAILED, bad = 0;
-	int line = failed ? s->ours || is_quiet(v) :
-	    s->ours && wants_success(name, off);
+	int line = s->ours && (failed || wants_success(name, off));
 
 	if (failed && *message == '\0')
 		message = "(unknown)";
 	if (line)
-		bad = (failed ? diagnose(v, off, notary, PERMANENT, message,
-		    now.wall) : ctl_diag(name, off, ' ', notary,
-		    "2.0.0 (delivered)", message, now.wall)) < 0 ||
-		    ctl_sync(name) < 0;
+		bad = ctl_diag(name, off, notary, failed ?
+		    "5.0.0 (permanent failure)" : "2.0.0 (delivered)", message,
+		    now.wall) < 0 || ctl_sync(name) < 0;
 	if (bad && failed) {
 		ctl_mark(name, off, ' ');	/* it is tried again */
 		deferral(v, r, off, HOST_GOOD, "cannot write the diagnostic");
@@ -1019,9 +993,6 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	long pid;
 	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
-	if (was == '-' && is_quiet(v) && diagnose(v, r->off, "",
-	    PERMANENT, by_tag, now.wall) == 0)
-		ctl_sync(name);
 	if (was == '+' || was == '-')
 		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
 		    was == '+' ? "ok" : "error", by_tag);

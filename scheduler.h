@@ -86,8 +86,6 @@ struct feedback {
 #define NUMBERS_MOST	100	/* in a list */
 #define KEYWORDS_MAX	64
 
-enum bounce_to { BOUNCE_SENDER, BOUNCE_NONE };
-
 enum order { ORDER_RANDOM, ORDER_AGE, ORDER_PREEMPT };
 
 struct setting {
@@ -119,7 +117,6 @@ struct setting {
 	} retries,		/* factors of interval */
 	  reports;		/* ages at which warnings are sent: seconds,
 				 * rising */
-	long	bounce;		/* enum bounce_to: who gets DSNs on failures */
 	long	delayreport;	/* 0, 1: warnings without NOTIFY, too */
 	const char *command;	/* NULL: none */
 	long	queueonly, wakeuprestartonly, feedbackdebug;	/* 0, 1 */
@@ -188,6 +185,7 @@ struct config {
 	long	bouncelimit;	/* seconds between DSNs on failures to one
 				 * sender; 0: no pause */
 	long	bouncesize;	/* bytes of a message that are returned */
+	const char *dsnoptions;	/* PARAMdsn: further ones of the agent dsn */
 	char	*dsn;		/* command of the channel dsn */
 	long	reasons;	/* different texts of reasons in core */
 	long	logaddresses;	/* 0, 1: the log has addresses */
@@ -279,8 +277,9 @@ struct vertex {
 	struct ta *ta;		/* FED: who has it */
 	struct rcpt *r;		/* nr of them; &one when that is enough */
 	struct rcpt one;
-	unsigned nr;
-	unsigned left;		/* ... not finished */
+	unsigned nr : 28;
+	unsigned warned : 4;	/* warnings that are over, by the file */
+	unsigned left;		/* recipients not finished */
 	union {			/* by its state */
 		unsigned box;		/* NEW, BACK: mailbox of the last
 					 * recipient, or 0 */
@@ -364,9 +363,6 @@ struct message {
 	int	queued;		/* mono: control file put into transport/ */
 	struct spool_time time;	/* of the message file, for its id */
 	int	since;		/* mono; when it was last loaded */
-	int	warned;		/* seconds; age when last looked for delays */
-	unsigned warn;		/* offset where that look goes on, bytes; 0:
-				 * there is none now */
 	int	pid;		/* skipped: who has a lock on it, 0: nobody */
 	int	pid_since;	/* ... mono; when it was first seen */
 	unsigned extra;		/* recipients in core beyond the minimum */
@@ -380,8 +376,7 @@ struct message {
 				 * age, not at their beginning */
 	unsigned away : 1;	/* it is not in core */
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
-	unsigned late : 1;	/* its file has warnings that are not sent: of
-				 * the look for delays, or left by a crash */
+	unsigned asked : 1;	/* a NOTIFY list has DELAY */
 	/* for DSNs */
 	unsigned diags : 1;	/* it was loaded with diagnostic lines on which
 				 * no DSN was sent */

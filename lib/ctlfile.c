@@ -48,9 +48,17 @@
  * the last recipient of the one before; as agents may be at work by then, a
  * lock does not keep a recipient out of a later part.
  *
- * The delay field of a recipient counts the warnings that were sent about it,
- * as a decimal number, blank for none.  origin.c has further functions for the
- * agents that write DSNs.
+ * The delay field of a recipient counts the warnings that are over, as its
+ * sender got them or wanted none: a decimal number, blank for none.  For the
+ * next one the scheduler writes a line on all recipients of a vertex, with the
+ * reason of the first one and those of others from an offset on:
+ *
+ *	d 40:120:-1::0 <tab> ^A delayed ^A ^A 1 all ^A 1795220140 <tab>
+ *		451 greylisted ^A 99 452 mailbox full
+ *
+ * The fields are the warnings that are due by now, "all" for delayreport, and
+ * the time at which they expire.  origin.c has further functions for the agents
+ * that write DSNs.
  *
  * One control file is kept open between operations on its lines, as they come
  * in runs on the same file.
@@ -64,6 +72,7 @@
 					 * fcntl lock is believed */
 #define MESSAGE_ID	"MESSAGE-ID:"
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
+#define DELAYS_MOST	9999UL	/* in a delay field */
 #define NEAR	6	/* lines behind a recipient's that may be its N line */
 
 /* ---- words of RFC 3461 ----------------------------------------------- */
@@ -235,6 +244,19 @@ has_room(const struct ctl *c)
 	return c->l.len >= 8 && has_pid(c->l.line[1], c->l.line + 2);
 }
 
+/* The number in the four bytes of a delay field. */
+static unsigned long
+delays_of(const char *field)
+{
+	unsigned long n = 0;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (field[i] >= '0' && field[i] <= '9')
+			n = n * 10 + (field[i] - '0');
+	return n;
+}
+
 /* The words of the current recipient line; NULL: there are none. */
 static const char *
 words_of(struct ctl *c)
@@ -247,10 +269,12 @@ words_of(struct ctl *c)
 	if (c->with_pid)
 		p += 6;
 	c->delay_at = 0;
+	c->delays = ULONG_MAX;
 	if (has_pid(' ', p)) {
 		if (strlen(p) < 4)
 			return NULL;
 		c->delay_at = c->l.off + (p - c->l.line);
+		c->delays = delays_of(p);
 		p += 4;
 	}
 	return p;
@@ -383,27 +407,12 @@ to_rcpt(struct ctl *c, unsigned long off)
 	    c->l.line[1] != '\0' && strchr(" ~+-", c->l.line[1]) != NULL;
 }
 
-/* The number in the four bytes of a delay field. */
-static unsigned long
-delays_of(const char *field)
-{
-	unsigned long n = 0;
-	int i;
-
-	for (i = 0; i < 4; i++)
-		if (field[i] >= '0' && field[i] <= '9')
-			n = n * 10 + (field[i] - '0');
-	return n;
-}
-
 int
 ctl_rcpt(struct ctl *c, unsigned long off)
 {
 	if (!to_rcpt(c, off) || parse_rcpt(c) < 0)
 		return -1;
 	c->tag = (unsigned char)c->l.line[1];
-	c->delays = c->delay_at == 0 ? 0 :
-	    delays_of(c->l.line + (c->delay_at - off));
 	strncpy(c->privilege, c->rest, sizeof(c->privilege) - 1);
 	c->rest = c->privilege;	/* the next line takes the buffer */
 	c->drpt = to_words(c) ? (long)c->l.off : -1;
@@ -483,10 +492,10 @@ scan_line(struct ctl *c)
 			c->why = "its o line has no number";
 		break;
 	case 'd':
-		if (c->l.line[1] != ' ')
-			break;
-		c->ndiag++;
-		c->has_warning |= strstr(value, "\1delayed\1") != NULL;
+		c->ndiag += c->l.line[1] == ' ';
+		break;
+	case 'N':
+		c->asks_delay |= (ctl_wishes(value, NULL, 0) & WISH_DELAY) != 0;
 		break;
 	case 'v':
 		c->has_verbose = 1;
@@ -914,15 +923,15 @@ is_cut(int fd)
 }
 
 void
-ctl_diag_begin(struct text *t, int fd, int tag, unsigned long off, long hdr,
-    long drpt, long when)
+ctl_diag_begin(struct text *t, int fd, unsigned long off, long hdr, long drpt,
+    long when)
 {
-	text_add(t, "%sd%c%lu:%ld:%ld::%ld\t", is_cut(fd) ? "\n" : "", tag,
-	    off, hdr, drpt, when);
+	text_add(t, "%sd %lu:%ld:%ld::%ld\t", is_cut(fd) ? "\n" : "", off,
+	    hdr, drpt, when);
 }
 
 int
-ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
+ctl_diag(const char *name, unsigned long off, const char *notary,
     const char *status, const char *message, long when)
 {
 	char line[4096];
@@ -935,7 +944,7 @@ ctl_diag(const char *name, unsigned long off, int tag, const char *notary,
 		if (c == NULL)
 			line_next(&kept.l);
 		text_init(&t, line, sizeof(line) - 1);
-		ctl_diag_begin(&t, fd, tag, off, header_of(off),
+		ctl_diag_begin(&t, fd, off, header_of(off),
 		    c == NULL ? -1 : c->drpt, when);
 		if (*notary == '\0')
 			add_notary(&t, c == NULL ? "?" : c->user, status,
@@ -1021,6 +1030,9 @@ take_apart(struct diags *n)
 	 * status; that is a failure */
 	n->warning = strcmp(n->field[1], "delayed") == 0 &&
 	    *n->field[2] == '\0';
+	if (!n->warning || num_upto(n->field[3], DELAYS_MOST, &n->due, &end)
+	    < 0)
+		n->due = 0;
 	return bad ? -1 : 0;
 }
 
@@ -1031,6 +1043,22 @@ diag_next(struct diags *n)
 		if (n->c.l.line[0] == 'd' && take_apart(n) == 0)
 			return 1;
 	return 0;
+}
+
+const char *
+diag_reason(const struct diags *n, unsigned long off)
+{
+	static char one[300];
+	const char *s = n->text, *next = s;
+	unsigned long from;
+
+	if (n->due == 0)
+		return s;
+	while ((next = strchr(next, '\1')) != NULL &&
+	    num_upto(next + 1, off, &from, &next) == 0)
+		s = next += *next == ' ';
+	text_fmt(one, sizeof(one), "%.*s", (int)strcspn(s, "\1"), s);
+	return one;
 }
 
 int

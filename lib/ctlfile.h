@@ -55,7 +55,7 @@ struct ctl {
 	unsigned long ntrigger;	/* T lines so far */
 	long	ctime;		/* of the control file, wall */
 	int	has_verbose;	/* there is a v line */
-	int	has_warning;	/* ... a warning of a delay that was not sent */
+	int	asks_delay;	/* there is an N line with NOTIFY=DELAY */
 	int	near;		/* further lines that may be its N line */
 	int	folded;		/* the last line was a Message-ID field without
 				 * a value */
@@ -66,9 +66,10 @@ struct ctl {
 	unsigned long delay_at;	/* offset of the delay field, 0: none */
 	int	long_sender;	/* the address is longer than user */
 	const char *rest;	/* behind the user: the privilege */
+	unsigned long delays;	/* in it: warnings that are over; ULONG_MAX if
+				 * there is none */
 	/* after ctl_rcpt, the current line being behind the recipient's */
 	int	tag;		/* ' ' '~' '+' '-' */
-	unsigned long delays;	/* in the delay field: warnings sent about it */
 	long	drpt;		/* offset of its N line, -1: none */
 	unsigned wishes;	/* as in ctl_wishes */
 	char	privilege[24];
@@ -129,16 +130,15 @@ const struct ctl *ctl_at(const char *name, unsigned long off);
 /* Sets the tag and frees the lock: 0 or -1.  For '+' also 0 if the file was cut
  * before this line. */
 int	ctl_mark(const char *name, unsigned long off, int tag);
-/* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...", with this tag: ' ' for
- * a DSN, '-' for none.  Empty notary fields are made from the recipient's
- * address and the status, such as "4.4.7 (text)".  when is the time of the last
- * attempt, seconds since 1970, 0 if unknown.  0 or -1. */
-int	ctl_diag(const char *name, unsigned long off, int tag,
-	    const char *notary, const char *status, const char *message,
-	    long when);
-/* Begins such a line for the end of the open file, with this tag. */
-void	ctl_diag_begin(struct text *, int fd, int tag, unsigned long off,
-	    long hdr, long drpt, long when);
+/* Appends a diagnostic line, "d OFF:HDR:DRPT::TIME ...".  Empty notary fields
+ * are made from the recipient's address and the status, such as "4.4.7 (text)".
+ * when is the time of the last attempt, seconds since 1970, 0 if unknown.  0 or
+ * -1. */
+int	ctl_diag(const char *name, unsigned long off, const char *notary,
+	    const char *status, const char *message, long when);
+/* Begins such a line for the end of the open file. */
+void	ctl_diag_begin(struct text *, int fd, unsigned long off, long hdr,
+	    long drpt, long when);
 int	ctl_sync(const char *name);		/* ... is on disk: 0 or -1 */
 /* No file is kept open any more; to be called when those of a name go, or are
  * others. */
@@ -164,13 +164,17 @@ char	*ctl_notary_end(const char *s);
 
 struct diags {
 	/* diag_next */
-	int	tag;		/* ' ' for a DSN, '+' sent, '-' for none */
+	int	tag;		/* '+' in a DSN that was sent; else ' ', or '-'
+				 * of an older scheduler */
 	unsigned long at, off;	/* of the line, and of its recipient's */
 	long	when;		/* wall */
 	char	*field[DIAG_FIELDS];	/* who, action, status, diagnostic,
 				 * remote host; "" if missing */
 	char	*text;		/* ends of lines in it are CRs */
-	int	warning;	/* it is a warning of a delay */
+	int	warning;	/* it is on a delay */
+	unsigned long due;	/* ... of all recipients with the channel and
+				 * host of its own: warnings that are due by
+				 * now; or 0 */
 	char	said[LINE_MAX_];	/* memory of field and text */
 	struct ctl c, rc;	/* the walk; a recipient, by ctl_rcpt */
 };
@@ -183,10 +187,11 @@ int	diag_open(struct diags *, const char *name);	/* 0, or -1: errno */
 int	diag_next_rcpt(struct diags *);
 /* Walks to the next complete diagnostic line: 1, or 0. */
 int	diag_next(struct diags *);
-/* Sets the tag of the diagnostic line at this offset: '+' sent in a DSN, '-'
- * not to be sent, ' ' neither.  0 or -1. */
+/* The text of the line for the recipient at off, good until the next call. */
+const char *diag_reason(const struct diags *, unsigned long off);
+/* Sets the tag of the diagnostic line at this offset: 0 or -1. */
 int	diag_mark(struct diags *, unsigned long at, int tag);
-/* Writes the count of warnings sent into the line of rc: 0 or -1. */
+/* Writes the number of warnings that are over into the line of rc: 0 or -1. */
 int	diag_delayed(struct diags *, unsigned long count);
 
 #endif

@@ -9,7 +9,8 @@ out=$tmp/out
 spool_new "$po"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=500s retries=1 bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=500s retries=1
 later/*	command="$A -c later deferred not now"
 down/*	command="$A -c down deferall host is down"
 fine/*	command="$A -c fine -o $out ok3"

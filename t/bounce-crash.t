@@ -213,7 +213,7 @@ else
 	    'the scheduler with a message to keep'
 	beside 4 crash kept dsn '.' 'write[(]1, "301/0' \
 	    'the agent dsn with a message to keep'
-	beside 4 crash late scheduler 'write[(][0-9]*, "   1"' 'write[(][0-9]*, "301-1' \
+	beside 4 crash late scheduler 'write[(][0-9]*, "d ' 'write[(][0-9]*, "301-1' \
 	    'the scheduler with a DSN of a delay'
 	beside 4 crash late dsn '.' 'write[(]1, "301/0' \
 	    'the agent dsn with a DSN of a delay'

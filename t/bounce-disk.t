@@ -37,10 +37,10 @@ END
 	    'deferred msg=312-1 .*channel=dsn .*a DSN cannot be sent now: No space' 20
 	is 'DSNs that cannot be written leave no file' \
 	    "$(find "$po/public" "$po/router" -type f)" ''
-	is 'on a full disk the failure is not marked, the delay is counted' \
+	is 'on a full disk neither the failure nor the delay is marked' \
 	    "$(sed -n 's/^\(d.\).*/\1,/p' \
 	    "$po/transport/311-1") $(sed -n 's/^r.......\(....\).*/\1,/p' \
-	    "$po/transport/312-1")" 'd ,    1,'
+	    "$po/transport/312-1")" 'd ,     ,'
 	is 'the message file stays whole on a full disk' \
 	    "$(wc -l <"$po/queue/311-1" | tr -d ' ')" 600
 	rm "$disk/filler"
@@ -95,30 +95,31 @@ fi
 # ---- a write that fails ------------------------------------------------------------------
 
 simple "$po" 331-1 anna@a.example <<END
-r          1late h a@x.example 0
-r          1late h b@x.example 0
-d a@x.example|delayed||||late
-d b@x.example|delayed||||late
+r           late h a@x.example 0
+r           late h b@x.example 0
+d a@x.example|delayed||1 all||late
 END
 job() {		# [command ...]: the job of a delay, by hand
 	printf '331-1\tdelay\n' >"$tmp/line"
 	(cd "$po/transport" && exec "$@" "$top/ta/dsn") <"$tmp/line" 2>&1 |
 	    grep -v '^#hungry'
 }
-tags() {
-	sed -n 's/^d\(.\).*/\1,/p' "$po/transport/331-1" | tr -d '\n'
+marks() {	# of the recipients and the line
+	sed -n -e 's/^r.......\(....\).*/\1,/p' -e 's/^d\(.\).*/\1,/p' \
+	    "$po/transport/331-1" | tr -d '\n'
 }
 # the writes into the control file: a trial, one mark, and the other
 fault='inject=write:error=EIO:when=3'
-title='a warning whose lines cannot all be marked is deferred'
+title='a warning whose recipients cannot all be marked is deferred'
 if strace -o "$tmp/trace" -e trace=write -e $fault true >/dev/null 2>&1; then
 	like "$title" "$(job strace -o "$tmp/trace" -P 331-1 -e trace=write \
 	    -e $fault)" 'deferred a DSN cannot be sent now'
-	is 'no line of a deferred warning stays marked' \
-	    "$(tags)" ' , ,'
+	is 'no recipient of a deferred warning stays marked' \
+	    "$(marks)" '    ,    , ,'
 	like 'the next try of a deferred warning names all recipients' \
 	    "$(job env)" 'ok to=anna@a.example rcpts=2 '
-	is 'all lines of a warning that was sent are marked' "$(tags)" '+,+,'
+	is 'all recipients of a warning that was sent are marked' \
+	    "$(marks)" '   1,   1,+,'
 else
 	skip "$title" 'no strace that can have a system call fail'
 fi

@@ -35,6 +35,11 @@ END
 simple "$po" 202-1 '<>' <<END
 r           every h a@x.example 0
 END
+simple "$po" 209-1 anna@a.example <<END
+r           late h a@x.example 0
+r           late h b@x.example 0
+N NOTIFY=FAILURE,SUCCESS
+END
 printf 'i 203-1\no 0\ns smtp - anna@a.example 0\nr every h a@x.example 0\nm\n\n' |
     mail "$po" 203-1
 old=
@@ -55,8 +60,11 @@ like 'the DSN of a delay says how long the message will be tried' \
 is 'the subject of the DSN of a delay counts recipients' \
     "$(got '^H Subject')" \
     'H Subject: Delayed mail [DELAYED(4)]@'
-is 'the DSN of a delay is noted with each recipient' "$(delays 201-1)" \
-    '   1,    ,    ,    ,   1,    ,    ,    ,   1,   1,'
+is 'the warning is over for each recipient, wanted or not' "$(delays 201-1)" \
+    '   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,'
+is 'a warning that is over has a marked line for each job' \
+    "$(grep '^d' "$po/transport/201-1" | cut -c1-2 | sort | uniq -c |
+    tr -d ' \n')" '5d+'
 is 'the DSN of a delay makes no recipient final' "$(sed -n 's/^r\(.\).*/\1/p' \
     "$po/transport/201-1" | tr -d '\n ')" ''
 wait_log 'deferred msg=203-1' 20
@@ -64,6 +72,9 @@ sched_stop
 is 'no DSN of a delay is made without a sender' "$(ids 202-1)" 0
 is 'no DSN of a delay is made without room to note it' "$(ids 203-1)" 0
 is 'no DSN of a delay is made for a message that is not late' "$(ids 204-1)" 0
+is 'the agent has no job for a delay of which nobody may want a warning' \
+    "$(count 'msg=209-1 .*channel=dsn') $(grep -c '^d' \
+    "$po/transport/209-1")" '0 0'
 ok 'the scheduler starts again' sched_start "$po" "$tmp/cf"
 failing "$po" 205-1 anna@a.example a
 old='3 hours ago'
@@ -75,7 +86,8 @@ report "$po" 206-1
 is 'two times of reporttimes that have passed at once make one DSN' \
     "$(ids 206-1) $(delays 206-1)" \
     '1    2,'
-is 'no second DSN of a delay is made after a restart' "$(ids 201-1)" 0
+is 'the agent has no second job for a delay after a restart' \
+    "$(count 'msg=201-1 .*channel=dsn')" 0
 sched_stop
 touch -d '3 hours ago' "$po/queue/201-1"
 ok 'the scheduler starts when the next of reporttimes has passed' \
@@ -83,7 +95,7 @@ ok 'the scheduler starts when the next of reporttimes has passed' \
 report "$po" 201-1
 is 'the next of reporttimes makes one more DSN' \
     "$(got '^!|^R. Final|^H Subj') $(delays 201-1)" \
-    'H Subject: Delayed mail [DELAYED(4)]@R1 Final-Recipient: rfc822; asked@x.example@R2 Final-Recipient: rfc822; all@x.example@R3 Final-Recipient: rfc822; down@x.example@R4 Final-Recipient: rfc822; numb@x.example@    2,    ,    ,    ,   2,    ,    ,    ,   2,   2,'
+    'H Subject: Delayed mail [DELAYED(4)]@R1 Final-Recipient: rfc822; asked@x.example@R2 Final-Recipient: rfc822; all@x.example@R3 Final-Recipient: rfc822; down@x.example@R4 Final-Recipient: rfc822; numb@x.example@    2,   2,   2,   2,   2,   2,   2,   2,   2,   2,'
 is 'no DSN comes when both times of reporttimes have one' "$(ids 206-1)" 0
 sched_stop
 rm -rf "$po"
@@ -217,17 +229,21 @@ r-          fail h a@x.example 0
 r           wait h b@x.example 0
 d a@x.example|failed|5.1.1|||no a
 END
+old='90 minutes ago'
 simple "$po" 218-1 anna@a.example <<END
-r           wait h b@x.example 0
-d b@x.example|delayed|4.4.1|||late
+r           every h a@x.example 0
+r          1every h b@x.example 0
+d a@x.example|delayed||1 all||left by a crash
 END
+old=
 ok 'the scheduler starts with diagnostic lines in control files' \
     sched_start "$po" "$tmp/cf"
-wait_log 'delivered msg=218-1 .*channel=dsn host=delay'
+report "$po" 218-1
 wait_log 'deferred msg=217-1'
 sched_stop
-like 'the DSN of a delay that the control file has unmarked is sent' \
-    "$(lines 'msg=218-1 .*channel=dsn')" 'host=delay '
+is 'the DSN of a delay that a crash has cut short is sent to who lacks it' \
+    "$(got '^!|^R. (Final|Diag)') $(delays 218-1)" \
+    'R1 Final-Recipient: rfc822; a@x.example@R1 Diagnostic-Code: x-local; 4.2.2 box@    1,   1,'
 is 'no agent looks for delays where there are failures alone' \
     "$(count 'msg=217-1 .*host=delay')" 0
 

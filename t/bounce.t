@@ -13,7 +13,8 @@ PARAMmailname mx.here.example
 PARAMbouncesize 3000
 PARAMrouternotify $tmp/router.sock
 */*	interval=1s retries=1 expiry=1d
-kept/*	bounce=none command="$A -c kept error mailbox is full"
+PARAMdsn="-x 'kept/*'"
+kept/*	command="$A -c kept error mailbox is full"
 late/*	command="$A -c late -n 4.2.1 deferred all circuits are busy"
 fail/*	command="$A -c fail error no such user"
 good/*	command="$A -c good ok"
@@ -535,11 +536,11 @@ done
 is 'NOTIFY=NEVER makes no DSN' "$(files_of 154-1)" ''
 nok 'a message with NOTIFY=NEVER is not kept' test -f "$po/postman/154-1"
 report "$po" 155-1
-is 'bounce=none keeps a recipient out of the DSN' "$(got '^R. Final')" \
+is 'dsn -x keeps a recipient out of the DSN' "$(got '^R. Final')" \
     'R1 Final-Recipient: rfc822; b@x.example@'
-ok 'bounce=none keeps the message' test -f "$po/postman/155-1"
-is 'bounce=none marks its recipient in the kept file' \
-    "$(sed -n 's/^d\(.\).*/\1/p' "$po/postman/155-1.control" | tr '\n ' ',_')" '-,+,'
+ok 'dsn -x keeps the message' test -f "$po/postman/155-1"
+is 'dsn -x leaves its recipient unmarked in the kept file' \
+    "$(sed -n 's/^d\(.\).*/\1/p' "$po/postman/155-1.control" | tr '\n ' ',_')" '_,+,'
 
 report "$po" 161-1
 is 'a failure whose diagnostic line was lost is in the DSN' \
@@ -571,21 +572,21 @@ report "$po" 175-1
 is 'a success without a line is in the DSN, NOTIFY in small letters' \
     "$(got '^!|^R. [FAS]')" \
     'R1 Final-Recipient: rfc822; a@x.example@R1 Action: delivered@R1 Status: 2.0.0@'
-ok 'bounce=none keeps a message that an agent failed' \
+ok 'dsn -x keeps a message that an agent failed' \
     test -f "$po/postman/173-1"
 ok 'the log says of a message that is kept that nobody could get the DSN' \
     wait_log 'set-aside msg=173-1 .*it failed, and nobody could get the DSN$'
-is 'bounce=none makes no DSN of what an agent failed' "$(files_of 173-1)" ''
-ok 'bounce=none keeps a failure without a line, warned of before' \
+is 'dsn -x makes no DSN of what an agent failed' "$(files_of 173-1)" ''
+ok 'dsn -x keeps a failure without a line, warned of before' \
     wait_for 20 test -f "$po/postman/176-1"
-is 'bounce=none makes no DSN of a failure without a line' "$(files_of 176-1)" ''
-ok 'bounce=none keeps a failure without a line beside one with two' \
+is 'dsn -x makes no DSN of a failure without a line' "$(files_of 176-1)" ''
+ok 'dsn -x keeps a failure without a line beside one with two' \
     wait_for 20 test -f "$po/postman/177-1"
-is 'bounce=none makes no DSN of a failure beside one with two lines' \
+is 'dsn -x makes no DSN of a failure beside one with two lines' \
     "$(files_of 177-1)" ''
-is 'bounce=none adds a line to the failure that lacks one alone' \
+is 'dsn -x adds a line to the failure that lacks one alone' \
     "$(sed -n 's/^d\(.\)[^	]*	\(.\).*/\1\2/p' \
-    "$po/postman/177-1.control" | tr '\n' ,)" '-a,-a,-b,'
+    "$po/postman/177-1.control" | tr '\n' ,)" ' a,-a, b,'
 report "$po" 174-1
 is 'expiry is a failure in the DSN, though the agent said delayed' \
     "$(got '^!|^R. [FASD]')" \

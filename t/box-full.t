@@ -9,7 +9,8 @@
 
 A=${MAILBOX:-$top/ta/mailbox}
 conf "$tmp/cf" <<END
-*/*	interval=1s retries=1 expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1s retries=1 expiry=1d
 local/*	maxring=1 command="mailbox $A $tmp/where $tmp/limit"
 END
 # Where the boxes are and a limit are looked up at its start.

@@ -72,13 +72,11 @@ printf '*/*\tmaxtransport=1\nb/*\tmaxtransports=2 maxchannels=3 maxrings=4\n' >"
 is 'maxtransports, maxchannels and maxrings are taken' \
     "$(values b/h maxta maxchannel maxring)" '2 3 4 '
 is 'maxtransport is taken in an earlier clause' "$(values c/h maxta)" '1 '
-printf '*/*\tbounce=none reporttimes="4h 1d" delayreport\na/*\tbounce=sender
-\treporttimes=none\n' >"$cf"
-is 'bounce, reporttimes and delayreport are taken' \
-    "$(values b/h bounce reporttimes delayreport)" 'none "4h 1d" delayreport '
-is 'a later clause changes which DSNs are sent, and when' \
-    "$(values a/h bounce reporttimes)" \
-    'sender "none" '
+printf '*/*\treporttimes="4h 1d" delayreport\na/*\treporttimes=none\n' >"$cf"
+is 'reporttimes and delayreport are taken' \
+    "$(values b/h reporttimes delayreport)" '"4h 1d" delayreport '
+is 'a later clause changes when DSNs are sent' \
+    "$(values a/h reporttimes)" '"none" '
 printf 'a/*\trate=25/h posfeedback="1 / 8" interval=3600 retries=" 1 2"\n' >"$cf"
 is 'rules, rates and lists are shown as written, spans in plain form' \
     "$(values a/h rate posfeedback interval retries)" \
@@ -294,9 +292,17 @@ is 'reporttimes takes spans, each later than the one before' "$(printf \
 1: reporttimes: 0 is not between 1 and 315360000 seconds
 2: reporttimes: the list is empty; say none
 2: reporttimes: these are more than 8'
-is 'bounce takes sender or none, and no other word' \
-    "$(printf 'a/*\tbounce=all\n' | refused)" \
-    '1: bounce: all is neither sender nor none'
+printf 'a/*\tbounce=none command="c"\n' >"$cf"
+is 'bounce=none is taken, and -n says what takes its place' \
+    "$("$SCHEDULER" -n -f "$cf" a/h 2>&1 | grep -e bounce -e command=)" \
+    "$cf:1: bounce: is no longer a keyword: instead of bounce=none write PARAMdsn=\"-x 'channel/host'\" with the pattern of its clause
+	command=\"c\""
+is 'PARAMdsn has complete words' \
+    "$(printf 'PARAMdsn "-x %s"\n' "'a" | refused)" \
+    '1: PARAMdsn: has a quote that is not closed'
+is 'PARAMdsn has no more words than a command may have' \
+    "$(awk 'BEGIN { while (n++ < 20) s = s " -x a"; print "PARAMdsn \"" s "\"" }' |
+    refused)" '1: PARAMdsn: has too many words'
 is 'a keyword behind a PARAM is refused' \
     "$(printf '%s\n' '*/* command=x' 'PARAMactive 10 maxta=3 maxring=y' \
     'PARAMevicted=5	# so many' 'smtp maxta=9' | refused)" \

@@ -20,7 +20,8 @@ fresh
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMactive 50
-*/*	interval=1m expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1m expiry=1d
 test/*	maxring=4 overfeed=10 command="$A -c test -o $out"
 END
 "$top/t/mkspool" -h 30 "$po" 3000
@@ -41,7 +42,8 @@ fresh
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMrecipients 200
-*/*	interval=1m expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1m expiry=1d
 test/*	maxring=4 overfeed=10 command="$A -c test -o $out"
 all/*	command="$A -c all -o $out"
 bad/*	command="$A -c bad error no such user"
@@ -68,7 +70,7 @@ is 'no report of a recipient that is not in core is refused' \
 "$top/t/mkspool" -h 2 -c bad -r 1000 -f 3002 "$po" 1
 ok 'recipients that are not in core fail' wait_log 'set-aside msg=3002-1' 60
 is 'each failure of a recipient not in core is written down' \
-    "$(grep -c '^r-' "$po/postman/3002-1.control") $(grep -c '^d-' \
+    "$(grep -c '^r-' "$po/postman/3002-1.control") $(grep -c '^d ' \
     "$po/postman/3002-1.control")" '1000 1000'
 sched_stop
 at_most 'at most PARAMrecipients and a few were in core' "$(peak rcpts)" 210
@@ -82,7 +84,8 @@ PARAMactive 5
 PARAMrecipients 40
 PARAMrcptminimum 4
 PARAMrcptextra 7
-*/*	interval=1m expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1m expiry=1d
 test/*	maxring=2 overfeed=3 command="$A -c test -o $out"
 END
 "$top/t/mkspool" -h 777 -r 300 "$po" 9
@@ -159,7 +162,8 @@ share_conf() {	# refill delay
 	PARAMrecipients 200
 	PARAMrefill $1
 	PARAMrefilldelay $2
-	*/*	interval=1m expiry=1d bounce=none
+	PARAMdsn="-x '*'"
+	*/*	interval=1m expiry=1d
 	hang/*	maxring=4 command="$A -c hang -o $out -w $tmp/gate"
 	fine/*	maxring=4 overfeed=10 command="$A -c fine -o $out -w $tmp/fine"
 	END
@@ -269,7 +273,8 @@ fresh
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMrecipients 60
-*/*	interval=2s retries=1 expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=2s retries=1 expiry=1d
 test/*	maxring=4 overfeed=10 command="$A -c test -o $out -f $tmp/gate"
 old/*	expiry=1h expiry2=0 command="$A -c old -o $out"
 park/*	queueonly command="$A -c park -o $out"
@@ -297,7 +302,7 @@ touch -t 202601020304 "$po/queue/1000-1"
 start
 ok 'recipients that are not read yet expire' wait_log 'set-aside msg=1000-1' 60
 is 'everybody who expired is written down' \
-    "$(grep -c '^r-' "$po/postman/1000-1.control") $(grep -c '^d-' \
+    "$(grep -c '^r-' "$po/postman/1000-1.control") $(grep -c '^d ' \
     "$po/postman/1000-1.control")" '500 500'
 
 "$top/t/mkspool" -c park -h 300 -r 500 -f 2001 "$po" 3
@@ -312,7 +317,7 @@ like 'a command bounces a large message' \
     "$("$ask" order "$po" bounce 2002-1)" '^ok '
 ok 'all of a large message is bounced' wait_log 'set-aside msg=2002-1' 60
 is 'everybody who was bounced is written down' \
-    "$(grep -c '^d-' "$po/postman/2002-1.control")" 500
+    "$(grep -c '^d ' "$po/postman/2002-1.control")" 500
 like 'a command holds a large message' \
     "$("$ask" order "$po" hold 2003-1)" '^ok '
 like 'a command releases a large message' \

@@ -21,7 +21,7 @@ END_
 # ---- by hand ----------------------------------------------------------------
 
 like 'dsn -V prints its version' "$("$D" -V)" '^dsn [0-9]'
-for args in a '-d forms' -x '-p x' '-s -1'; do
+for args in a '-d forms' -x '-p x' '-s -1' '-x a[b'; do
 	"$D" $args </dev/null >"$tmp/out" 2>&1
 	is "wrong options are refused: $args" \
 	    "$?$(sed -n 's/: .*//p' "$tmp/out" |
@@ -53,9 +53,12 @@ simple "$po" 104-1 anna@a.example <<END
 r-          fail h u@x.example 0
 d-u@x.example|failed|5.1.1|||no
 END
-like 'a failure whose sender gets no DSN is an error' \
-    "$(job "104-1${tab}failure")" \
+like 'a failure that -x keeps out of DSNs is an error' \
+    "$(job "104-1${tab}failure" -x 'smtp/*' -x '{none,fail}/[g-i]')" \
     "^104/0$tab${tab}error nobody"
+like 'a failure that an older scheduler marked is in a DSN without -x' \
+    "$(job "104-1${tab}failure" -x 'fail/g')" \
+    "^104/0$tab${tab}ok to=anna@a.example rcpts=1 "
 simple "$po" 109-1 anna@a.example <<END
 r-         1fail h u@x.example 0
 d+u@x.example|delayed|||1795220140|4.2.2 box is full
@@ -81,6 +84,12 @@ like 'a failure whose line says delayed is in the DSN' \
     "^110/0$tab${tab}ok to=anna@a.example rcpts=1 "
 is 'a failure whose line says delayed gets no other line' \
     "$(grep -c '^d' "$po/transport/110-1")" 1
+simple "$po" 113-1 anna@a.example <<END
+r           late h u@x.example 0
+d u@x.example|delayed||10000 all||more than a delay field holds
+END
+is 'a line on a delay with a number that is too large makes no DSN' \
+    "$(job "113-1${tab}delay")" "113/0$tab${tab}ok no DSN is needed"
 mail "$po" 112-1 <<END
 i 112-1
 o 0
@@ -160,14 +169,15 @@ PARAMmailqsock none
 PARAMmailname mx.here.example
 PARAMbouncelimit 1h
 */*	interval=1h retries=1 expiry=1d maxta=1 queueonly
-d*/*	bounce=none
+PARAMdsn="-x 'kept/*' -x '*/h.test'"
+d*/*	queueonly
 fail/*	command="$A -c fail error no such user"
 hang/*	command="$A -c hang ok"
 END
 explained=$("$SCHEDULER" -n -f "$tmp/cf" dsn/failure)
 like 'no pattern but its own reaches the channel dsn' "$explained" 'no clause'
 like 'the channel dsn has a command of ours' "$explained" \
-    '^	command="dsn .*-p 3600 -s 65536 -n .mx.here.example.'
+    '^	command="dsn .*-p 3600 -s 65536 -n .mx.here.example. -x .kept/\*. -x .\*/h\.test.'
 like 'the channel dsn never expires' "$explained" '^	expiry=0s'
 printf 'dsn/*	expiry=1d queueonly maxring=9 interval=7s\n' >>"$tmp/cf"
 explained=$("$SCHEDULER" -n -f "$tmp/cf" dsn/delay)
@@ -312,7 +322,8 @@ PARAMglobal-report-interval 1s
 */*	interval=1h retries=1
 one/*	command="slow one $tmp/one $tmp/two"
 two/*	command="slow two $tmp/two $tmp/go"
-none/*	bounce=none command="slow none $tmp/none $tmp/go"
+PARAMdsn="-x 'none/*'"
+none/*	command="slow none $tmp/none $tmp/go"
 END
 simple "$po" 501-1 anna@a.example <<END
 r           one h u@x.example 0

@@ -12,7 +12,8 @@ rm -f "$tmp/gate"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMactive 20
-*/*	interval=4s retries=1 expiry=0 bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=4s retries=1 expiry=0
 slow/*	maxring=4 overfeed=10 command="$A -c slow -o $out -f $tmp/gate"
 dead/*	interval=1h command="$A -c dead -n 4.4.1 -o $out -f $tmp/gate"
 late/*	queueonly command="$A -c late -o $out"

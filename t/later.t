@@ -54,7 +54,8 @@ fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 1
-*/*	interval=100s retries="1 50" expiry=2h expiry2=0 bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=100s retries="1 50" expiry=2h expiry2=0 skew=1000000
 test/*	command="words $tmp"
 EOF
 put "$po" 101-1 test h1 full test h2 at3600 test h3 grey test h3 full3
@@ -108,7 +109,8 @@ conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMrecipients 2
 PARAMrcptminimum 1
-*/*	interval=1s retries="1 1 1 1" expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=1s retries="1 1 1 1" expiry=30d skew=1000000
 test/*	command="words $tmp"
 EOF
 put "$po" 201-1 test p1 at3600 test p2 full2 test p3 full3 test p4 full4 \
@@ -136,7 +138,7 @@ sched_stop
 # ---- a partly evicted message is called by its name --------------------------
 
 fresh
-sed 's/^\*.*/*\/*	interval=1h retries=9 expiry=30d bounce=none/' "$tmp/cf" \
+sed 's/^\*.*/*\/*	interval=1h retries=9 expiry=30d/' "$tmp/cf" \
     >"$tmp/cf.new" && mv "$tmp/cf.new" "$tmp/cf"
 put "$po" 211-1 test p1 at3600 test p2 full2 test p3 full3 test p4 full4 \
     test p5 full5
@@ -206,7 +208,8 @@ PARAMrecipients 2
 PARAMrcptminimum 2
 PARAMrefill 2
 PARAMrefilldelay 1h
-*/*	interval=100s retries=1 expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=100s retries=1 expiry=30d skew=1000000
 test/*	command="burst $tmp"
 EOF
 put "$po" 221-1 test h1 ok1 test h1 ok2 test h1 at3600 test h1 full
@@ -232,7 +235,8 @@ fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 1
-*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=1h retries=9 expiry=30d skew=1000000
 test/*	command="words $tmp"
 turn/*	queueonly command="words $tmp"
 EOF
@@ -298,7 +302,8 @@ fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 1
-*/*	interval=1h retries=9 expiry=30d expiry2=0 bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=1h retries=9 expiry=30d expiry2=0 skew=1000000
 test/*	command="words $tmp"
 EOF
 evict_first 371-1 372-1 'before a shorter expiry'
@@ -336,7 +341,8 @@ fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 1
-*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=1h retries=9 expiry=30d skew=1000000
 test/*	command="words $tmp"
 turn/*	queueonly command="words $tmp"
 EOF
@@ -383,7 +389,8 @@ fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 2
-*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=1h retries=9 expiry=30d skew=1000000
 test/*	command="words $tmp"
 EOF
 put "$po" 321-1 test h down1
@@ -404,7 +411,8 @@ fresh
 conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 2
-*/*	interval=1h retries=10 expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=1h retries=10 expiry=30d skew=1000000
 test/*	command="words $tmp"
 local/*	command="words $tmp"
 EOF
@@ -457,7 +465,8 @@ conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 3
 PARAMevicted 4
-*/*	interval=40s retries=1 expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=40s retries=1 expiry=30d skew=1000000
 test/*	command="words $tmp"
 EOF
 names='01 02 03 04 05 06 07 08 09 10 11 12'
@@ -496,7 +505,8 @@ conf "$tmp/cf" <<EOF
 PARAMmailqsock none
 PARAMactive 1
 PARAMevicted 2
-*/*	interval=100s retries="1 50" expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=100s retries="1 50" expiry=30d skew=1000000
 test/*	command="words $tmp"
 EOF
 ok 'the scheduler starts with room for one evicted job' start
@@ -519,7 +529,8 @@ PARAMrecipients 2
 PARAMrcptminimum 1
 PARAMrefill 1
 PARAMevicted 2
-*/*	interval=1h retries=9 expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=1h retries=9 expiry=30d skew=1000000
 test/*	command="words $tmp"
 none/*	interval=1h
 EOF
@@ -566,7 +577,8 @@ sched_stop
 fresh
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=1d retries=1 expiry=40m expiry2=1s bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1d retries=1 expiry=40m expiry2=1s
 late/*	command="$A -c late deferred later"
 END
 put_many "$po" 70 1 late

@@ -46,7 +46,8 @@ spool_new "$po"
 config() {	# [keywords]
 	conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=1h retries=1 expiry=1d bounce=none $*
+PARAMdsn="-x '*'"
+*/*	interval=1h retries=1 expiry=1d $*
 local/*	maxchannel=4 maxring=4 command="keep $tmp"
 END
 }
@@ -134,7 +135,8 @@ is 'the scheduler ends well' $sched_rc 0
 : >"$tmp/full.jens"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=1s retries="1 500 500" expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1s retries="1 500 500" expiry=1d
 local/*	maxchannel=4 maxring=4 command="keep $tmp"
 END
 ok 'the scheduler starts with short intervals' sched_start "$po" "$tmp/cf"

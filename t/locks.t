@@ -12,7 +12,8 @@ export MONO
 spool_new "$po"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=1h retries=1 expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1h retries=1 expiry=1d
 test/*	overfeed=20 maxring=1 command="$A -c test -o $tmp/out"
 stay/*	idlemax=1d command="$A -c stay -o $tmp/stay"
 END

@@ -9,7 +9,8 @@ A=$top/t/agent
 own_spool
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=500s expiry=0 bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=500s expiry=0
 later/*	command="$A -c later deferred mailbox full"
 park/*	queueonly command="$A -c park ok3"
 END

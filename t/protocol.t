@@ -27,7 +27,8 @@ END
 chmod 755 "$tmp/bin/take"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=1s retries="1" expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1s retries="1" expiry=1d
 prog/*	command="give \$channel $tmp/bin/take"
 END
 spool_new "$po"

@@ -44,6 +44,7 @@ AGENT
 says() {	# user status text
 	echo "$2 $3" >"$say/$1"
 }
+quiet="PARAMdsn=\"-x '*'\""
 config() {	# keywords [PARAM line ...]
 	keywords=$1
 	shift
@@ -175,11 +176,11 @@ is 'the control file has no reason before the expiry' \
     "$(lines 'msg=111-1' | grep -c 'diagnostic')" 0
 sched_stop
 
-# bounce=none keeps the control file.
+# dsn -x keeps the control file.
 fresh
 says one deferred '451 greylisted'
 put "$po" 112-1 tell h one
-ok 'the scheduler starts' start 'expiry=8s bounce=none'
+ok 'the scheduler starts' start expiry=8s "$quiet"
 wait_log 'deferred msg=112-1 ' 20
 before=$(date +%s)
 ok 'a message without DSN expires' wait_log 'set-aside msg=112-1 ' 30
@@ -197,6 +198,8 @@ ok 'the scheduler starts with an early warning' \
 is 'a warning of a delay has the reason of each recipient' \
     "$(fields 113-1)" \
     'one@= x-local; 451 greylisted@two@= x-local; 452 mailbox full@'
+is 'a warning of two recipients is one line of the control file' \
+    "$(grep -c '^d' "$po/transport/113-1")" 1
 sched_stop
 
 # ---- over a restart -----------------------------------------------------------
@@ -319,7 +322,7 @@ for i in 1 2 3 4 5 6 7 8 9; do
 	list="$list tell h u$i"
 done
 put "$po" 141-1 $list
-ok 'the scheduler starts' start 'expiry=4s bounce=none'
+ok 'the scheduler starts' start expiry=4s "$quiet"
 wait_log 'deferred msg=141-1 ' 20
 like 'each reason of many has a line of its own' "$(said 141-1)" \
     '^1 xxx.*; 2 xxx.*; 9 xxx*$'
@@ -341,7 +344,7 @@ for i in 1 2 3 4 5; do
 done
 put "$po" 151-1 $list
 ok 'the scheduler starts with room for two recipients' start \
-    'expiry=3s bounce=none' 'PARAMrecipients 2' 'PARAMrcptminimum 1'
+    expiry=3s "$quiet" 'PARAMrecipients 2' 'PARAMrcptminimum 1'
 wait_log 'set-aside msg=151-1 ' 60
 is 'of a message partly in core each recipient has its own reason' \
     "$(sed -n 's/^d[^	]*	\(u.\).*problem was:.\(.*\)/\1 \2/p' \
@@ -443,14 +446,14 @@ expired() {	# message
 	    sed -n 's/^d[^	]*	\([a-z]*\).*	expired after [0-9a-z]*\(.*\)/\1\2/p' |
 	    sort | tr '\n' '@'
 }
-long='interval=2h expiry=1h expiry2=0 bounce=none'
+long='interval=2h expiry=1h expiry2=0'
 fresh
 says one deferred '451 one first'
 says two deferred '452 two first'
 says other deferred other
 put "$po" 171-1 tell h one tell h two
 ok 'the scheduler starts with room for one memo' \
-    start "$long" 'PARAMactive 1' 'PARAMevicted 2'
+    start "$long" "$quiet" 'PARAMactive 1' 'PARAMevicted 2'
 wait_log 'deferred msg=171-1 ' 20
 put "$po" 172-1 tell g other
 ok 'a message with two reasons is evicted' wait_log 'evict msg=171-1 ' 20
@@ -467,7 +470,7 @@ for u in one two three four; do
 done
 put "$po" 173-1 tell h one tell h two tell g three tell g four
 ok 'the scheduler starts with room for two recipients' \
-    start "$long" 'PARAMrecipients 2' 'PARAMrcptminimum 2' \
+    start "$long" "$quiet" 'PARAMrecipients 2' 'PARAMrcptminimum 2' \
     'PARAMrefill 1' 'PARAMrefilldelay 1'
 wait_log 'deferred msg=173-1 .*host=h ' 20
 wait_log 'deferred msg=173-1 .*host=g ' 20
@@ -494,7 +497,7 @@ says three deferred '452 mailbox full'
 says other deferred other
 put "$po" 174-1 tell h one tell h two tell h three tell h four
 ok 'the scheduler starts with room for one message of four recipients' \
-    start "$long" 'PARAMactive 1'
+    start "$long" "$quiet" 'PARAMactive 1'
 wait_log 'deferred msg=174-1 ' 20
 put "$po" 175-1 tell g other
 ok 'a message whose recipients have one reason in a row is evicted' \

@@ -44,7 +44,8 @@ conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMrecipients 20
 PARAMrcptminimum 5
-*/*	interval=1h expiry=1d overfeed=0 bounce=none maxthr=1
+PARAMdsn="-x '*'"
+*/*	interval=1h expiry=1d overfeed=0 maxthr=1
 evil/a.host	command="evil $tmp/say"
 evil/b.host	command="evil $tmp/none"
 END

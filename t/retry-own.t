@@ -20,7 +20,8 @@ spool_new "$po"
 : >"$tmp/tried"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=1s retries="1 1 1 1" expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=1s retries="1 1 1 1" expiry=30d skew=1000000
 far/*	interval=1s retries="1 5000 5000 5000" command="words $tmp"
 test/*	command="words $tmp"
 both/*	cohorts=50 retries=5000 command="words $tmp"
@@ -161,7 +162,8 @@ spool_new "$po"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMactive 1
-*/*	interval=40s retries=1 expiry=30d bounce=none skew=1000000
+PARAMdsn="-x '*'"
+*/*	interval=40s retries=1 expiry=30d skew=1000000
 test/*	command="words $tmp"
 END
 put "$po" 201-1 test h1 full test h2 at3600

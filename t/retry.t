@@ -5,7 +5,8 @@
 A=$top/t/agent
 po=$tmp/po
 conf "$tmp/cf" <<END
-*/*	interval=1s retries="1" expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1s retries="1" expiry=1d
 again/*	command="$A -c again -f $tmp/go -o $tmp/out"
 down/*	command="$A -c down -o $tmp/down deferall host down" interval=50s
 old/*	expiry=3s command="$A -c old -s $tmp/old deferred no room"
@@ -115,7 +116,7 @@ is 'expired mail: the tags are -' \
     "$(grep '^r' "$ctl" | cut -c2 | tr '\n' .)" '-.-.'
 like 'expired mail: each recipient has a diagnostic with the last reason' \
     "$(grep '^d' "$ctl" | tr '\001\r\t' '!|>' | tr '\n' '@')" \
-    '^d-[0-9]*:[0-9]*:-1::[0-9]*>one!failed!4.4.7 .*>expired after [0-9ms]+, problem was:\|no room@d-.*two!.*@$'
+    '^d [0-9]*:[0-9]*:-1::[0-9]*>one!failed!4.4.7 .*>expired after [0-9ms]+, problem was:\|no room@d .*two!.*@$'
 ok 'untried mail expires by expiry2' \
     wait_log 'failed msg=131-1 .*status=expire' 20
 ok 'mail of a dead host expires' \

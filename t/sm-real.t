@@ -16,7 +16,8 @@ line() {	# mailer sed-command
 # Puts mail through the scheduler, until the command holds.
 through() {	# mailer command ...
 	conf "$tmp/cf" <<END_
-*/*	interval=1h expiry=1d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1h expiry=1d
 $1/*	command="HOME=$tmp sm -0 -c \$channel -f $tmp/sm.cf $1"
 END_
 	shift

@@ -6,7 +6,8 @@
 A=$top/t/agent
 po=$tmp/po
 conf "$tmp/cf" <<END
-*/*	interval=1h expiry=0 bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=1h expiry=0
 test/*	command="$A -c test -o $tmp/out"
 wait/*	command="$A -c wait deferred not now"
 late/*	queueonly command="$A -c late"

@@ -9,7 +9,8 @@ LOGDIR=$tmp/nolog
 export LOGDIR
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-*/*	interval=500s expiry=2d bounce=none
+PARAMdsn="-x '*'"
+*/*	interval=500s expiry=2d
 later/*	command="$A -c later deferred mailbox full"
 fine/*	command="$A -c fine ok3"
 bad/*	command="$A -c bad error no such user"

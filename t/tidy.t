@@ -10,7 +10,8 @@ cat >"$tmp/cf" <<END
 PARAMmailqsock none
 */*	interval=1h expiry=365d
 bad/*	command="$A -c bad error no"
-none/*	bounce=none command="$A -c none error no"
+PARAMdsn="-x 'none/*'"
+none/*	command="$A -c none error no"
 wait/*	command="$A -c wait deferred not now"
 END
 spool_new "$po"

@@ -13,7 +13,8 @@ configure() {	# addresses
 	conf "$tmp/cf" <<-END
 	PARAMmailqsock none
 	PARAMlogaddresses $1
-	*/*	interval=500s expiry=2d bounce=none
+	PARAMdsn="-x '*'"
+	*/*	interval=500s expiry=2d
 	later/*	command="$A -c later deferred mailbox full"
 	fine/*	command="$A -c fine ok3 thanks"
 	bad/*	command="$A -c bad error no such user joe@far.example here"

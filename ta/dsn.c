@@ -17,17 +17,19 @@
  * twice.
  *
  *	r+ ... d ...	delivered; a DSN if NOTIFY=SUCCESS wants it
- *	r- ... d ...	failed; a DSN unless a NOTIFY list lacks FAILURE
- *	r- ... d-...	failed; no DSN, by the scheduler's order
+ *	r- ... d ...	failed; a DSN unless a NOTIFY list lacks FAILURE, or a
+ *			pattern of -x matches
  *	r- alone	in a job "failure" a crash lost the line, and one is
  *			added; in other jobs an agent may be about to write it.
- *			A warning from before does not count as such a line
- *	r  ... d ...	delayed, if the line says so and the delay field counts
- *			it; else a crash lost the count, and the scheduler asks
- *			for the warning again
+ *			A line on a delay from before does not count as such a
+ *			line
  *
- * A warning is of no use twice, so its line is marked before the DSN gets its
- * name in router/.
+ * For warnings the scheduler has written a line for each channel and host with
+ * recipients that are late (lib/ctlfile.c).  It says how many warnings are due
+ * by now.  A pending recipient whose delay field has a smaller number is warned
+ * of, if NOTIFY=DELAY or delayreport wants it.  A warning is of no use twice,
+ * so the delay fields are set before the DSN gets its name in router/; at last
+ * those of all recipients are, also where no warning was wanted.
  *
  * A DSN goes to one sender and covers recipients of a message that share its
  * header.  If the sender is a program, a file or the like, it goes to the
@@ -47,9 +49,11 @@
  */
 #include "lib.h"
 #include "report.h"
+#include "../lib/pattern.h"
 
 #define ITEMS_MOST	10000	/* recipients in a DSN */
 #define FILES_MOST	100	/* messages in one */
+#define EXEMPT_MOST	40	/* options -x */
 #define MARKS		3	/* tries to mark what was sent */
 #define SENDERS_KEPT	1000	/* senders that a pause is kept for */
 
@@ -60,7 +64,9 @@
 static struct {
 	const char *router;	/* its socket, "": none */
 	long	pause;		/* seconds, 0: none */
-} opt = { "", 0 };
+	char	**exempt[EXEMPT_MOST];	/* patterns of -x */
+	int	nexempt;
+} opt = { "", 0, { NULL }, 0 };
 
 static struct report report;	/* large, and one at a time */
 static char names[FILES_MOST][NAME_MAX_];
@@ -112,61 +118,129 @@ cannot_read(const struct diags *n)
 	return diag_error(n) != 0;
 }
 
-/* ---- recipients without DSNs ----------------------------------------- */
-
-/* Recipients of a file that have a line with the tag '-', sorted. */
-static struct {
-	unsigned long *v;
-	unsigned n, size;
-} quiet;
-
+/* Does -x keep the recipient out of DSNs on failures and delays? */
 static int
-by_offset(const void *x, const void *y)
+is_exempt(const struct ctl *rc)
 {
-	unsigned long a = *(const unsigned long *)x;
-	unsigned long b = *(const unsigned long *)y;
+	char address[2 * WORD_MAX_];
+	int i;
 
-	return a < b ? -1 : a > b;
-}
-
-/* Opens the file and reads which these are: 0, or -1 with errno. */
-static int
-open_file(unsigned file)
-{
-	struct diags *n = &report.nt;
-	unsigned long *bigger;
-
-	if (report_file(&report, file) < 0)
-		return -1;
-	ctl_go(&n->c, 0);
-	for (quiet.n = 0; diag_next(n); ) {
-		if (n->tag != '-')
-			continue;
-		if (quiet.n == quiet.size) {
-			quiet.size += 256;
-			bigger = realloc(quiet.v, quiet.size *
-			    sizeof(*bigger));
-			if (bigger == NULL) {
-				quiet.size -= 256;
-				return -1;
-			}
-			quiet.v = bigger;
-		}
-		quiet.v[quiet.n++] = n->off;
-	}
-	if (cannot_read(n))
-		return -1;
-	if (quiet.n > 0)
-		qsort(quiet.v, quiet.n, sizeof(*quiet.v), by_offset);
-	ctl_go(&n->c, 0);
+	text_fmt(address, sizeof(address), "%s/%s", rc->channel, rc->host);
+	for (i = 0; i < opt.nexempt; i++)
+		if (pat_means(opt.exempt[i], address))
+			return 1;
 	return 0;
 }
 
-static int
-is_quiet(unsigned long off)
+/* ---- delays ----------------------------------------------------------- */
+
+/* What the scheduler says of the recipients with a channel and host. */
+struct late {
+	struct hlink link;	/* by these two */
+	unsigned long at;	/* of its line */
+	unsigned long due;	/* warnings by now */
+	int	all;		/* also on recipients without NOTIFY */
+	char	address[1];
+};
+
+static struct hash lates;	/* of the message */
+
+/* That of the channel and host in rc; add: made if there is none.  Or NULL. */
+static struct late *
+late_of(const struct ctl *rc, int add)
 {
-	return quiet.n > 0 && bsearch(&off, quiet.v, quiet.n,
-	    sizeof(*quiet.v), by_offset) != NULL;
+	char address[2 * WORD_MAX_];
+	struct hlink *l;
+	struct late *late;
+	unsigned hash;
+
+	text_fmt(address, sizeof(address), "%s/%s", rc->channel, rc->host);
+	hash = hash_text(address, 0);
+	for (l = hash_first(&lates, hash); l != NULL; l = hash_next(l)) {
+		late = OWNER(struct late, link, l);
+		if (strcmp(late->address, address) == 0)
+			return late;
+	}
+	if (!add || (late = mem_get(sizeof(*late) + strlen(address))) == NULL)
+		return NULL;
+	strcpy(late->address, address);
+	hash_add(&lates, &late->link, hash);
+	return late;
+}
+
+/* Reads these lines; the last one on a channel and host counts.  0, or -1 with
+ * errno. */
+static int
+read_lates(void)
+{
+	struct diags *n = &report.nt;
+	struct late *late;
+
+	if (report_file(&report, 0) < 0)
+		return errno == ENOENT ? 0 : -1;
+	while (diag_next(n)) {
+		if (n->tag != ' ' || n->due == 0 ||
+		    ctl_rcpt(&n->rc, n->off) < 0)
+			continue;
+		late = late_of(&n->rc, 1);
+		if (late == NULL ||
+		    (late->at != 0 && diag_mark(n, late->at, '+') < 0))
+			return -1;
+		late->at = n->at;
+		late->due = n->due;
+		late->all = strstr(n->field[3], "all") != NULL;
+	}
+	return cannot_read(n) ? -1 : 0;
+}
+
+static void
+forget_lates(void)
+{
+	struct hlink *l, *next;
+
+	for (l = hash_each(&lates, NULL); l != NULL; l = next) {
+		next = hash_each(&lates, l);
+		hash_del(&lates, l);
+		free(OWNER(struct late, link, l));
+	}
+}
+
+/* Walks to the next recipient with a warning that is due: that, or NULL. */
+static const struct late *
+next_late(struct diags *n)
+{
+	const struct late *late;
+
+	while (diag_next_rcpt(n)) {
+		n->off = n->c.l.off;
+		if (ctl_rcpt(&n->rc, n->off) == 0 &&
+		    (n->rc.tag == ' ' || n->rc.tag == '~') &&
+		    (late = late_of(&n->rc, 0)) != NULL &&
+		    n->rc.delays < late->due)
+			return late;
+	}
+	return NULL;
+}
+
+/* The warnings are sent: sets the delay fields of those who wanted none, too,
+ * and marks the lines.  0, or -1 with errno. */
+static int
+end_lates(void)
+{
+	struct diags *n = &report.nt;
+	const struct late *late;
+	struct hlink *l;
+
+	if (report_file(&report, 0) < 0)
+		return errno == ENOENT ? 0 : -1;
+	ctl_go(&n->c, 0);
+	while ((late = next_late(n)) != NULL)
+		if (diag_delayed(n, late->due) < 0)
+			return -1;
+	for (l = NULL; (l = hash_each(&lates, l)) != NULL; )
+		if (diag_mark(n, OWNER(struct late, link, l)->at, '+') < 0)
+			return -1;
+	return cannot_read(n) ? -1 : 0;
 }
 
 /* ---- items of a DSN -------------------------------------------------- */
@@ -207,14 +281,6 @@ has_reader(struct diags *n, int failed)
 	return FOUND_YES;
 }
 
-/* Is the current recipient delayed, and is the warning counted? */
-static int
-is_late(const struct diags *n)
-{
-	return (n->rc.tag == ' ' || n->rc.tag == '~') && n->rc.delays > 0 &&
-	    strcmp(n->field[1], "delayed") == 0;
-}
-
 /* What became of the current recipient; *wish is the NOTIFY word without which
  * there is no DSN on that, 0: none is needed. */
 static enum action
@@ -231,21 +297,20 @@ action_of(const struct diags *n, unsigned *wish)
 	    ACTION_DELIVERED;
 }
 
-/* Does the current diagnostic line belong into a DSN, and as what? */
+/* Does the current diagnostic line belong into a DSN?  Fills the item. */
 static enum found
-find_action(struct diags *n, enum action *action)
+find_action(struct diags *n, struct item *it)
 {
 	unsigned wish;
 
-	if (n->tag != ' ' || ctl_rcpt(&n->rc, n->off) < 0 || is_quiet(n->off))
+	/* '-' is of an older scheduler, which knew what -x does now */
+	if ((n->tag != ' ' && n->tag != '-') || n->warning ||
+	    ctl_rcpt(&n->rc, n->off) < 0 ||
+	    (n->rc.tag != '+' && n->rc.tag != '-') ||
+	    (n->rc.tag == '-' && is_exempt(&n->rc)))
 		return FOUND_NO;
-	if (delays) {
-		*action = ACTION_DELAYED;
-		return is_late(n) ? has_reader(n, 0) : FOUND_NO;
-	}
-	if (n->rc.tag != '+' && n->rc.tag != '-')
-		return FOUND_NO;
-	*action = action_of(n, &wish);
+	it->action = action_of(n, &wish);
+	it->at = n->at;
 	if (origin_find(n, &report.origin, n->off) < 0)
 		return FOUND_ERROR;
 	/* without a sender the form's addresses get it, who made no list */
@@ -253,6 +318,38 @@ find_action(struct diags *n, enum action *action)
 	    report.origin.sender[0] != '\0'))
 		return FOUND_NO;
 	return has_reader(n, n->rc.tag == '-');
+}
+
+/* The same for the current recipient, which is late. */
+static enum found
+find_delay(struct diags *n, const struct late *late, struct item *it)
+{
+	it->action = ACTION_DELAYED;
+	it->at = late->at;
+	it->delays[0] = n->rc.delays;
+	it->delays[1] = late->due;
+	if (is_exempt(&n->rc) || !(n->rc.wishes & WISH_DELAY ||
+	    (late->all && !(n->rc.wishes & WISH_GIVEN))))
+		return FOUND_NO;
+	return has_reader(n, 0);
+}
+
+/* Walks to the next item: FOUND_NO at the end. */
+static enum found
+next_item(struct diags *n, struct item *it)
+{
+	enum found found = FOUND_NO;
+	const struct late *late;
+
+	while (found == FOUND_NO)
+		if (delays && (late = next_late(n)) != NULL)
+			found = find_delay(n, late, it);
+		else if (!delays && diag_next(n))
+			found = find_action(n, it);
+		else
+			break;
+	it->off = n->off;
+	return found;
 }
 
 /* Does the recipient fit into the DSN?  The first item sets the sender; the
@@ -276,25 +373,18 @@ collect(unsigned file, const char *sender)
 {
 	const struct origin *g = &report.origin;
 	struct diags *n = &report.nt;
-	struct item *it;
-	enum found found;
-	enum action action;
+	struct item it, *more;
 
-	if (open_file(file) < 0)
+	if (report_file(&report, file) < 0)
 		return file > 0 || errno == ENOENT ? 0 : -1;
-	while (report.n < ITEMS_MOST && diag_next(n)) {
-		found = find_action(n, &action);
-		if (found == FOUND_ERROR)
-			break;
-		if (found == FOUND_NO || strcmp(g->sender, sender) != 0 ||
-		    !is_like(g, file))
+	it.file = file;
+	ctl_go(&n->c, 0);
+	while (report.n < ITEMS_MOST && next_item(n, &it) == FOUND_YES) {
+		if (strcmp(g->sender, sender) != 0 || !is_like(g, file))
 			continue;
-		if ((it = new_item()) == NULL)
+		if ((more = new_item()) == NULL)
 			return -1;
-		it->file = file;
-		it->action = action;
-		it->off = n->off;
-		it->at = n->at;
+		*more = it;
 	}
 	return cannot_read(n) ? -1 : 0;
 }
@@ -318,10 +408,12 @@ close_ranks(void)
 
 /* ---- sending --------------------------------------------------------- */
 
-/* Sets the tag of all items' lines and syncs: 0, or -1 with errno. */
+/* Marks all items as sent, or takes that back, and syncs: 0, or -1 with errno.
+ * The mark is the tag of the line; that of a delay the delay field. */
 static int
-mark(int tag)
+mark(int sent)
 {
+	struct diags *n = &report.nt;
 	const struct item *it;
 	unsigned i;
 
@@ -336,7 +428,9 @@ mark(int tag)
 				continue;	/* it was removed */
 			}
 		}
-		if (diag_mark(&report.nt, it->at, tag) < 0)
+		if (delays ? ctl_rcpt(&n->rc, it->off) < 0 ||
+		    diag_delayed(n, it->delays[sent]) < 0 :
+		    diag_mark(n, it->at, '+') < 0)
 			return -1;
 	}
 	return report.at != 0 ? fd_sync(report.nt.c.l.fd) : 0;
@@ -350,7 +444,7 @@ mark_sent(void)
 
 	for (i = 0; i < MARKS && bad; i++) {
 		report_close(&report);
-		bad = mark('+');
+		bad = mark(1);
 	}
 	return bad;
 }
@@ -369,7 +463,7 @@ send_it(void)
 	    diag_mark(&report.nt, report.items[0].at, ' ') < 0 ||
 	    report_write(&report, &post) < 0)
 		return -1;
-	bad = delays && mark('+') < 0;
+	bad = delays && mark(1) < 0;
 	if (bad)
 		post_drop(&post);
 	else
@@ -377,7 +471,7 @@ send_it(void)
 	if (bad) {
 		err = errno;
 		if (delays)
-			mark(' ');
+			mark(0);
 		errno = err;
 		return -1;
 	}
@@ -563,7 +657,7 @@ mend_some(const char *name)
 	for (i = 0; i < report.n; i++) {
 		if (report.items[i].at != 0)
 			continue;
-		if (ctl_diag(name, report.items[i].off, ' ', "",
+		if (ctl_diag(name, report.items[i].off, "",
 		    "5.0.0 (permanent failure)",
 		    "why it failed was not written down", 0) < 0)
 			return -1;
@@ -604,12 +698,13 @@ verdict(void)
 	struct diags *n = &report.nt;
 	const char *v = "ok";
 
-	if (open_file(0) < 0)
+	if (report_file(&report, 0) < 0)
 		return errno == ENOENT ? v : NULL;
+	ctl_go(&n->c, 0);
 	while (strcmp(v, "error") != 0 && diag_next_rcpt(n)) {
 		if (n->c.l.line[1] != '-')
 			continue;
-		if (is_quiet(n->c.l.off) || ctl_rcpt(&n->rc, n->c.l.off) < 0)
+		if (ctl_rcpt(&n->rc, n->c.l.off) < 0 || is_exempt(&n->rc))
 			v = "error";
 		else if (origin_find(n, &report.origin, n->c.l.off) < 0)
 			return NULL;
@@ -626,22 +721,18 @@ verdict(void)
 static int
 find(char *sender, size_t size, long *wait)
 {
-	enum found found = FOUND_NO;
-	enum action action;
-	long w;
+	enum found found;
+	struct item it;
+	long w = 0;
 
 	*wait = 0;
-	if (open_file(0) < 0)
+	if (report_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	while (found == FOUND_NO && diag_next(&report.nt)) {
-		found = find_action(&report.nt, &action);
-		if (found != FOUND_YES || delays || (w = paused(find_pause(
-		    report.origin.sender), names[0])) == 0)
-			continue;
+	ctl_go(&report.nt.c, 0);
+	while ((found = next_item(&report.nt, &it)) == FOUND_YES && !delays &&
+	    (w = paused(find_pause(report.origin.sender), names[0])) != 0)
 		if (*wait == 0 || w < *wait)
 			*wait = w;
-		found = FOUND_NO;
-	}
 	if (cannot_read(&report.nt))
 		return -1;
 	if (found == FOUND_YES)
@@ -701,7 +792,8 @@ answer(const char *name, long wait)
 static void
 work(const char *name, const char *host)
 {
-	int over;
+	long wait;
+	int bad;
 
 	clock_read();
 	text_init(&result, words, sizeof(words));
@@ -711,8 +803,13 @@ work(const char *name, const char *host)
 	report.files = files;
 	report.nfiles = 1;
 	errno = 0;
-	over = strcmp(host, "failure") == 0;
-	answer(name, over && mend(name) < 0 ? -1 : send_all());
+	bad = delays ? read_lates() < 0 :
+	    strcmp(host, "failure") == 0 && mend(name) < 0;
+	wait = bad ? -1 : send_all();
+	if (wait == 0 && delays && end_lates() < 0)
+		wait = -1;
+	answer(name, wait);
+	forget_lates();
 	report_close(&report);
 }
 
@@ -722,7 +819,7 @@ static int
 usage(void)
 {
 	fputs("usage: dsn [-V] [-d forms] [-n name] [-p pause] [-r socket] "
-	    "[-s bytes]\n", stderr);
+	    "[-s bytes] [-x pattern]\n", stderr);
 	return X_USAGE;
 }
 
@@ -737,6 +834,18 @@ number(const char *s, long *n)
 	return 0;
 }
 
+/* Takes a pattern of -x: 0 or -1. */
+static int
+exempt(const char *pattern)
+{
+	const char *why = opt.nexempt == EXEMPT_MOST ? "there are too many" :
+	    pat_read(pattern, &opt.exempt[opt.nexempt++]);
+
+	if (why != NULL)
+		fprintf(stderr, "dsn: -x %s: %s\n", pattern, why);
+	return why != NULL ? -1 : 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -745,7 +854,7 @@ main(int argc, char **argv)
 
 	report.forms = MAILSHARE "/forms";
 	report.most = 65536L;
-	while ((c = getopt(argc, argv, "d:n:p:r:s:V")) != -1)
+	while ((c = getopt(argc, argv, "d:n:p:r:s:Vx:")) != -1)
 		switch (c) {
 		case 'd': report.forms = optarg; break;
 		case 'n': name = optarg; break;
@@ -755,6 +864,7 @@ main(int argc, char **argv)
 		case 'V':
 			puts("dsn " VERSION);
 			return 0;
+		case 'x': bad |= exempt(optarg); break;
 		default:
 			return usage();
 		}

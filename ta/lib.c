@@ -132,7 +132,7 @@ write_diag(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
 	struct text t;
 
 	text_init(&t, line, sizeof(line) - 1);
-	ctl_diag_begin(&t, job->ctl, ' ', r->off, r->hdr, r->drpt,
+	ctl_diag_begin(&t, job->ctl, r->off, r->hdr, r->drpt,
 	    (long)time(NULL));
 	text_add(&t, "%s\t%s", notary, text);
 	line[t.len++] = '\n';

@@ -74,7 +74,10 @@ recall(struct report *r, const struct item *it)
 	if (report_file(r, it->file) < 0 || ctl_rcpt(&r->nt.rc, it->off) < 0)
 		return -1;
 	ctl_go(&r->nt.c, it->at);
-	return diag_next(&r->nt) && r->nt.at == it->at ? 0 : -1;
+	if (!diag_next(&r->nt) || r->nt.at != it->at)
+		return -1;
+	r->text = diag_reason(&r->nt, it->off);
+	return 0;
 }
 
 /* A later line on the same recipient takes the place of an earlier one. */
@@ -90,7 +93,7 @@ is_stale(const struct report *r, unsigned i)
 static const char *
 expired_by(const struct report *r, const struct item *it)
 {
-	const char *s = r->nt.text + strspn(r->nt.text, "\r"), *p;
+	const char *s = r->text + strspn(r->text, "\r"), *p;
 
 	if (it->action != ACTION_FAILED ||
 	    (strncmp(s, "expired after ", 14) != 0 &&
@@ -221,7 +224,7 @@ survey(struct draft *d, struct report *r)
 		if (recall(r, &r->items[i]) < 0)
 			return -1;
 		d->count[r->items[i].action]++;
-		d->d.text_eight |= dsn_has_utf8(r->nt.text) ||
+		d->d.text_eight |= dsn_has_utf8(r->text) ||
 		    dsn_has_utf8(r->nt.rc.user);
 	}
 	for (i = 0; i < r->nfiles; i++) {
@@ -294,7 +297,7 @@ put_list(FILE *f, struct report *r, unsigned file)
 				fprintf(f, "\n%s:\n", actions[action].text);
 			putc('\n', f);
 			dsn_text(f, r->nt.rc.user, "  ");
-			dsn_text(f, r->nt.text, "      ");
+			dsn_text(f, r->text, "      ");
 		}
 	return 0;
 }
@@ -386,7 +389,7 @@ put_status(FILE *f, const struct report *r, const struct item *it)
 	size_t n;
 
 	if (it->action == ACTION_DELAYED) {
-		s = find_status(r->nt.text, fits[it->action], &n);
+		s = find_status(r->text, fits[it->action], &n);
 	} else if (expired_by(r, it) != NULL) {
 		s = "4.4.7";
 		n = 5;
@@ -407,9 +410,9 @@ put_diagnostic(FILE *f, const struct report *r, const struct item *it)
 	const char *s = expired_by(r, it);
 
 	if (s == NULL)
-		s = it->action == ACTION_DELAYED ? r->nt.text : r->nt.field[3];
+		s = it->action == ACTION_DELAYED ? r->text : r->nt.field[3];
 	else if (*s == '\0')
-		s = r->nt.text;
+		s = r->text;
 	if (*s == '\0')
 		return;
 	text_fmt(value, sizeof(value), "%s%s", dsn_typed(s) ? "" : "x-local; ",

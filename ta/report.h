@@ -19,6 +19,8 @@ struct item {
 	enum action action;
 	unsigned long off;	/* of the recipient's line */
 	unsigned long at;	/* of the diagnostic line */
+	unsigned long delays[2];	/* the delay field before and after
+					 * its DSN */
 };
 
 struct report {
@@ -36,6 +38,7 @@ struct report {
 	struct head head;
 	struct origin origin;	/* origin_find's */
 	unsigned at;		/* which file that is, + 1; 0: none */
+	const char *text;	/* that of the current item */
 };
 
 /* Writes it into private/ and syncs it, for post_send: 0; or -1 with errno and

@@ -161,7 +161,7 @@ use(struct message *m, long size)
 		off = v->r[0].off;
 		fuzz_must(ctl_mark(m->name, off, '-') == 0, "marked");
 		fuzz_must(ctl_tag(m->name, off, &pid) == '-', "it says so");
-		fuzz_must(ctl_diag(m->name, off, ' ', n & 1 ? "a\1b\1" : "",
+		fuzz_must(ctl_diag(m->name, off, n & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
 		ctl_at(m->name, off);
 	}

@@ -228,7 +228,7 @@ change(void)
 		fuzz_must(ctl_mark(NAME, off, '-') == 0 &&
 		    ctl_tag(NAME, off, NULL) == '-' &&
 		    ctl_tag(NAME, off, &pid) == '-', "a tag is set");
-		fuzz_must(ctl_diag(NAME, off, ' ', i & 1 ? "a\1b\1" : "",
+		fuzz_must(ctl_diag(NAME, off, i & 1 ? "a\1b\1" : "",
 		    "5.0.0 (x)", "two\nlines", 1) == 0, "a diagnostic");
 	}
 	compare();
