@@ -107,10 +107,6 @@ static const struct keyword params[] = {
 	{ "active", T_NUMBER, AT(active), 0, PARAM_MOST, "20000" },
 	{ "evicted", T_NUMBER, AT(evicted), 0, PARAM_MOST, "100000" },
 	{ "recipients", T_NUMBER, AT(recipients), 0, PARAM_MOST, "20000" },
-	{ "rcptminimum", T_NUMBER, AT(rcptminimum), 1, 10000, "10" },
-	{ "rcptextra", T_NUMBER, AT(rcptextra), 0, PARAM_MOST, "1000" },
-	{ "refill", T_NUMBER, AT(refill), 1, PARAM_MOST, "100" },
-	{ "refilldelay", T_SPAN, AT(refilldelay), 1, 3600, "5" },
 	/* what senders are told, and what is kept of that */
 	{ "global-report-interval", T_SPAN, AT(reportevery), 0, SPAN_MOST,
 	    "300" },
@@ -148,13 +144,15 @@ static const struct pair synonyms[] = {
 	{ NULL, NULL }
 };
 
-/* PARAMs and keywords of ZMailer that have no effect here, and former PARAMs
- * with advice. */
+/* PARAMs and keywords of ZMailer and of earlier versions that have no effect
+ * here, with advice. */
 static const struct pair foreign[] = {
 	{ "authfile", "" }, { "msgwriteasync", "" },
 	{ "store-error-on-error", "" }, { "sysnice", "" },
 	{ "syspriority", "" }, { "deliveryform", "" }, { "expiryform", "" },
 	{ "postmanage", "has its place in routes now, for submit -q" },
+	{ "rcptminimum", "" }, { "rcptextra", "" }, { "refill", "" },
+	{ "refilldelay", "" },
 	{ NULL, NULL }
 };
 

@@ -10,7 +10,7 @@
  *
  *	1:	101-1	1; 55	#mailbox full (retry in 8m20s, tries=1)
  *	    later/a.host/0		N=1   R=1   A=1  W=500s QA=2s
- *	m	101-1	2	14	-	sender@a.example	0
+ *	m	101-1	2	14	-	sender@a.example
  *	v	1	retry	500	428398	1	0
  *
  *	Facts:
@@ -20,8 +20,8 @@
  *	   why  idle  cohorts  unused  ready  waiting  tries
  *	c  since the start: accepted  delivered  deferred  failed  DSNs
  *	   set aside
- *	e  evicted
- *	m  message  age  size  flags  sender  recipients on disk
+ *	e  forgotten  oldest
+ *	m  message  age  size  flags  sender
  *	v  number  state  next  expires  tries  agent  what it waits for
  *	r  number  offset  reason
  *	s  file  next look  why it is skipped
@@ -298,7 +298,7 @@ collect(void)
 	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; ) {
 		m = OWNER(struct message, link, l);
 		for (v = msg_first(m); v != NULL; v = msg_next(v))
-			if (is_in_core(v))
+			if (v->state != V_DONE)
 				rows.v[rows.n++] = v;
 	}
 	qsort(rows.v, rows.n, sizeof(*rows.v), by_number);
@@ -579,10 +579,10 @@ emit_message(const struct message *m)
 		size = st.st_size;
 	text_fmt(flags, sizeof(flags), "%s%s", m->held ? "h" : "",
 	    q_only_dsns(m) && (m->ndsn > 0 || m->dsn_due) ? "r" : "");
-	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\t%u\n", m->name, msg_age(m),
-	    size, *flags != '\0' ? flags : "-",
+	emit("m\t%-s\t%ld\t%ld\t%-s\t%-s\n", m->name, msg_age(m), size,
+	    *flags != '\0' ? flags : "-",
 	    ctl_field(m->name, "se", sender, sizeof(sender)) == 0 ?
-	    clean(sender, 0) : "?", msg_rest(m));
+	    clean(sender, 0) : "?");
 }
 
 /* Those that have nothing in core to be delivered; of some that are over the
@@ -601,26 +601,32 @@ emit_others(void)
 }
 
 /* Files that could not be taken in, and why, with the process whose lock each
- * waits for; and how many messages are evicted. */
+ * waits for; and how many messages are forgotten. */
 static void
-emit_away(void)
+emit_stubs(void)
 {
-	const struct message *m;
-	unsigned i, n = 0;
-	long next, age = 0;	/* of the oldest that is evicted */
+	const struct stub *s;
+	struct skip k;
+	struct stat st;
+	struct hlink *l = NULL;
+	char path[PATH_MAX_];
+	unsigned n = 0;
+	long next, age = 0;	/* of the oldest that is forgotten */
 
-	for (i = 0; i < q.later.n; i++) {
-		m = OWNER(struct message, due, q.later.v[i].timer);
-		if (m->why == NULL) {
+	while ((l = hash_each(&q.stubs, l)) != NULL) {
+		s = OWNER(struct stub, link, l);
+		if (!in_skip(s, &k)) {
 			n++;
-			age = msg_age(m) > age ? msg_age(m) : age;
+			text_fmt(path, sizeof(path), "../queue/%s", s->name);
+			if (lstat(path, &st) == 0 &&
+			    file_age(st.st_mtime) > age)
+				age = file_age(st.st_mtime);
 			continue;
 		}
-		next = q.later.v[i].when - now.mono;
-		emit("s\t%-s\t%ld\t%-s", m->name, next < 0 ? 0 : next,
-		    m->why);
-		if (m->pid != 0)
-			emit(" (%d)", m->pid);
+		next = heap_when(&q.later, &s->due) - now.mono;
+		emit("s\t%-s\t%ld\t%-s", s->name, next < 0 ? 0 : next, k.why);
+		if (k.pid != 0)
+			emit(" (%d)", k.pid);
 		emit("\n");
 	}
 	if (n > 0)
@@ -754,7 +760,7 @@ emit_facts(void)
 	}
 	if (!opt.quiet) {
 		emit_others();
-		emit_away();
+		emit_stubs();
 	}
 	emit("End:\n");
 }

@@ -1,22 +1,13 @@
 /*
- * intake.c - loads control files into core, and evicts messages from it.
+ * intake.c - loads control files into core, and forgets messages.
  *
  *	PARAMactive 2		1000-1 waits until 70, 1001-1 until 9000
- *	1002-1 is loaded	1001-1 is evicted, and due at 9000
+ *	1002-1 is found		1001-1 is forgotten; its stub is due at 9000
+ *	at 9000			1001-1 is loaded again, like mail that a start
+ *				has found
  *
- *	PARAMrecipients 5000	1003-1 has 8000 for smtp, and core is empty
- *	1003-1 is loaded	5000 are read; its part for smtp has 3000 unread
- *
- * Words:
- *
- *	pool	PARAMrecipients, the room for recipients of all channels
- *	share	the pool divided by the number of channels with work: those
- *		with recipients in core or to read
- *	part	the recipients of one channel in a message that is not read
- *		whole, with a place in the file of their own
- *	reread	one more reading of the file, for vertices of a part that were
- *		evicted and are due
- *	away	a message that is not in core; OUT: a vertex that is not
+ * A message is in core whole, or it is forgotten: then a stub has its name and
+ * the time at which its file is read again, and nothing else of it is in core.
  *
  * Loading.  spool.c finds entries, ctlfile.c reads them recipient by recipient,
  * and this module makes one vertex of all recipients with the same channel and
@@ -39,498 +30,514 @@
  *	skipped		not now: locked by a living process, no memory, no
  *			descriptor, an error of the disk; mailq shows it
  *
- * A T line makes the vertices for a host due, in core or evicted; a file with
- * T lines only is removed.
+ * A T line makes the vertices for a host due, when its file was found good; a
+ * file with T lines only is removed.
  *
- * Recipients.
+ * Room.  PARAMactive bounds the messages in core, PARAMrecipients their
+ * recipients, but for those of the message that has the most: so any message
+ * fits, and one list keeps no other mail out.  When core is full and mail waits
+ * on disk, a message leaves for each that comes:
  *
- *	pool 100; the channels a and b have work, so each share is 50
- *	a has 80 in core; b has 5, and 30 more to read
- *	b reads the 30, since 5 + 30 is within its share
- *	a gives 15 back, since 80 + 35 is 15 more than the pool
+ *	1. one whose vertices all wait: of ten that were met, the one that is
+ *	   farthest from its next try
+ *	2. if there is none, the new message is loaded all the same; then a
+ *	   READY message leaves of another channel that has more than its
+ *	   share, PARAMactive divided by the number of channels with mail in
+ *	   core, and at least as many as that of the new message.  If there is
+ *	   none the new one leaves itself, as its turn would be the last.
  *
- * A channel may always read up to its share.  Beyond its share it may use free
- * room that no other channel with more to read needs up to its own share.
- * If the free room is too small for a channel below its share, channels above
- * their share give room back: they evict READY vertices of their large
- * messages.  So a channel that hangs with the whole pool falls to its share as
- * soon as another one has work.
+ * So a channel that hangs with all of core falls to its share as soon as there
+ * is mail for another one.  A message with an agent, and one that is held by
+ * its name, stay.
  *
- * A new message gets the free room of the pool, and at least PARAMrcptminimum.
- * The rest stays unread, one part for each channel, so no channel of a message
- * waits for another.  A part is read on when PARAMrefill recipients fit, or
- * after PARAMrefilldelay; so a file is not read line by line.  A message with
- * at most half of PARAMrcptminimum in core may always read up to that minimum.
- * Such messages and those that have preempted others come first; then the one
- * that was loaded first.
+ * Stubs.  A stub is due when the first vertex of its message is; then the
+ * message takes its place in the retry lists by its age.  A READY message that
+ * had to leave stands in the queue of its channel, and is loaded when there is
+ * room, or when its channel has fewer messages in core than another one.  If a
+ * warning is due earlier the file is read for it, and the vertices wait on.  A
+ * blocked vertex has no time: its stub is due after an hour.  After a reload of
+ * the configuration all stubs are due, as mail may expire sooner, or what
+ * blocked it may be gone; vertices that wait keep their times.  PARAMevicted
+ * bounds the stubs; beyond it no READY message leaves, and a message that waits
+ * leaves nothing but the time at which its directory is read again (spool.c).
  *
- * A message that has preempted others (order.c) reads at most half of the room
- * of its channel, so that the preempted one can read, too.  In return its
- * minimum is raised by half of the rest of PARAMrcptextra: of 1000 the first
- * such message gets 500, the second 250.  So core has at most
+ * Requests.  A T line, a flush, the end of a hold and a delete or bounce by
+ * pattern reach forgotten mail by a lap, which reads the files of all stubs:
  *
- *	recipients + active * minimum + extra
+ *	bounce smtp/a.test	request 5; each stub that has seen 4 is due
+ *	1001-1 is loaded	it is for a.test, and is bounced
+ *	1000-1 is loaded	it is for b.test, and waits for its time
+ *	no stub has seen 4	the lap is over, and request 5 is freed
  *
- * with two exceptions: recipients that an agent has, and those that wait for
- * their next try, give no room back to another channel and may come on top.
+ * Requests that come during a lap join it.  The files are read in turn with new
+ * mail, as room allows.
  *
- * When there is no room for more of a part, its vertices that are in WAIT,
- * blocked, or have a dead host become OUT.  When the part was read to its end
- * and the first vertex that is OUT is due, a reread goes through the file and
- * loads vertices that are due; the others keep their times, places and reasons.
+ * A message of which only a DSN is left counts for the channel dsn, and leaves
+ * core like any other.  Messages that the agent dsn has do not count against
+ * PARAMactive: a dsn that hangs keeps no mail out.
  *
- * Messages.  When PARAMactive are in core and mail waits on disk, one message
- * is evicted for each that is loaded: of ten that can go, the one that is
- * farthest from its next try.  It is away until that try is due.  A message is
- * not evicted while some of it is unread, while an agent has some of it or
- * could have it now, while it is held by its name, or when a warning, reread or
- * vertex is due within NEAR seconds (a vertex: half an interval, if less).
- *
- * A message of which only the DSN is left (a vertex on the channel dsn) is
- * evicted like any other.  It is due when the pause of its sender ends
- * (PARAMbouncelimit).  While the agent dsn is busy it is due after a quarter of
- * its time in transport/, but 10 minutes at most and the interval at least.
- * The messages that the agent has do not count against PARAMactive: a dsn
- * that hangs keeps no mail out.
- *
- * A blocked vertex has no due time: it waits for a T line, for a command in a
- * clause, or for the end of a hold.  It is evicted for an hour at a time, and
- * loaded when that event comes.  A message that an operator names is loaded
- * even beyond PARAMactive.
- *
- * Costs.  To evict a message is O(vertices of the messages that are checked).
- * A reread goes through the file once for each channel with a part of it.  To
- * find the next part is O(channels) for each channel that can read on.  To give
- * room back is O(messages) at worst; if that was not enough, the next attempt
- * is a second later.
+ * Costs.  To find a message that leaves is O(vertices of the messages that are
+ * checked), a thousand at most; a search in vain is not repeated before a
+ * vertex has changed its state or a second has passed.
  */
 #include "scheduler.h"
 
 #define BATCH_FILES	200	/* files loaded before other work is done */
-#define BATCH_ENTRIES	4000	/* ... directory entries checked */
-#define BATCH_PARTS	20	/* ... parts that are read on */
-#define READ_MOST	5000	/* recipients of a part read at once */
+#define BATCH_BEYOND	10	/* files loaded meanwhile though core is full */
+#define BATCH_ENTRIES	4000	/* directory entries checked meanwhile */
 #define AGAIN		30	/* seconds until a failed file is tried again */
-#define PAUSE		0.9	/* ... until the next scan, after -E's bound */
-#define NO_ROOM		1.0	/* ... until the next search for room */
-#define NEAR		30	/* ... what is due within these stays in core */
-#define BLOCKED		3600	/* ... until a blocked vertex is due */
-#define TELL_MOST	600	/* ... until an evicted DSN is due, at most */
-#define FEW		100	/* vertices of a message that is searched for
-				 * room more than once a second */
-#define CHOICE		10	/* messages that can go, of which one does */
-#define CHECKED_MOST	1000	/* messages checked to find them ... */
-#define BUCKETS		10000	/* ... in so many buckets of the hash table */
+#define PAUSE		0.9	/* seconds until the next scan, after -E's
+				 * bound */
+#define NO_ROOM		1.0	/* seconds until core is checked for room, if
+				 * nothing happens before */
+#define BLOCKED		3600	/* seconds until a blocked vertex is due */
+#define CHOICE		10	/* messages that can leave, of which one does */
+#define CHECKED_MOST	1000	/* messages checked to find them */
+#define BUCKETS		10000	/* buckets of the hash table checked for that */
 
-/* ---- how much is in core ---------------------------------------------- */
+/* The message or stub with this name, directories and all; or NULL. */
+static struct message *
+message_named(const char *name)
+{
+	struct message *m = msg_find(name_num(name), NULL);
 
-/* Messages that the agent dsn has, but not for a warning, do not count. */
+	while (m != NULL && strcmp(m->name, name) != 0)
+		m = msg_find(m->link.hash, m);
+	return m;
+}
+
+static struct stub *
+stub_named(const char *name)
+{
+	struct hlink *l = q.stubs.n == 0 ? NULL :
+	    hash_first(&q.stubs, name_num(name));
+
+	for (; l != NULL; l = hash_next(l))
+		if (strcmp(OWNER(struct stub, link, l)->name, name) == 0)
+			return OWNER(struct stub, link, l);
+	return NULL;
+}
+
+/* ---- stubs ------------------------------------------------------------ */
+
+/* past: what is known of a message before its file is read. */
+struct past {
+	int	known;		/* it was in core before */
+	int	stub;		/* that is from its stub */
+	int	until;		/* mono; its vertices do not go before that */
+	int	born;		/* mono; known: as in struct message */
+	unsigned asked;		/* requests that it has seen */
+	struct skip skip;	/* why its file was skipped; or why is NULL */
+};
+
+static unsigned unasked;	/* stubs that have not seen each request */
+
+static int
+stubs_are_full(void)
+{
+	return q.config->evicted > 0 &&
+	    q.stubs.n >= (unsigned)q.config->evicted;
+}
+
+int
+in_skip(const struct stub *s, struct skip *k)
+{
+	if (s->skipped)
+		memcpy(k, s->name + strlen(s->name) + 1, sizeof(*k));
+	return s->skipped;
+}
+
+/* Makes a stub, whose file is read at that time, mono, and which has seen all
+ * requests; c: the message is READY, and of that channel.  0; or -1: only its
+ * directory is read again then. */
+static int
+make_stub(const char *name, struct chan *c, double at, double until,
+    int born, const struct skip *k)
+{
+	struct heap *h = c != NULL ? &c->ready : &q.later;
+	size_t len = strlen(name) + 1;
+	struct stub *s = NULL;
+
+	if (!stubs_are_full() && heap_room(h, h->n + 1) == 0)
+		s = mem_get(offsetof(struct stub, name) + len +
+		    (k == NULL ? 0 : sizeof(*k)));
+	if (s == NULL) {
+		spool_again(name, at);
+		return -1;
+	}
+	memcpy(s->name, name, len);
+	s->until = until;
+	s->born = born;
+	s->asked = q.asked;
+	s->skipped = k != NULL;
+	if (k != NULL)
+		memcpy(s->name + len, k, sizeof(*k));
+	hash_add(&q.stubs, &s->link, name_num(name));
+	heap_set(h, &s->due, at);
+	return 0;
+}
+
+static int
+is_in(const struct heap *h, const struct timer *t)
+{
+	return t->pos <= h->n && h->v[t->pos - 1].timer == t;
+}
+
+/* Frees the stub of this name, if there is one, and sets *p to what it has. */
+static void
+take_stub(const char *name, struct past *p)
+{
+	struct stub *s = stub_named(name);
+	struct heap *h = &q.later;
+	struct chan *c;
+
+	memset(p, 0, sizeof(*p));
+	if (s == NULL)
+		return;
+	p->known = p->stub = !s->skipped;
+	p->until = s->until;
+	p->born = s->born;
+	p->asked = s->asked;
+	in_skip(s, &p->skip);
+	unasked -= s->asked < q.asked;
+	hash_del(&q.stubs, &s->link);
+	for (c = q.chans; !is_in(h, &s->due); c = c->next)
+		h = &c->ready;
+	heap_del(h, &s->due);
+	if (h->n == 0) {
+		free(h->v);
+		memset(h, 0, sizeof(*h));
+	}
+	free(s);
+}
+
+/* ---- requests --------------------------------------------------------- */
+
+/* request: by a T line or an operator, while there are stubs that have not seen
+ * it. */
+static struct request {
+	struct request *next;
+	unsigned number;	/* value of q.asked */
+	enum ask what;
+	char	**patterns;	/* of addresses; NULL: any, if host is "" */
+	char	host[1];	/* of a T line */
+} *requests;
+
+static void
+free_requests(void)
+{
+	struct request *r;
+
+	while ((r = requests) != NULL) {
+		requests = r->next;
+		pat_free(r->patterns);
+		free(r);
+	}
+}
+
+/* The heap stays one, as no entry comes to stand behind a later one. */
+void
+in_reread(void)
+{
+	unsigned i;
+
+	for (i = 0; i < q.later.n; i++)
+		if (q.later.v[i].when > now.mono)
+			q.later.v[i].when = now.mono;
+}
+
+/* Makes all stubs due for the request: 0; or -1 without memory, or when there
+ * are too many. */
+static int
+add_request(enum ask what, char **patterns, const char *host)
+{
+	struct request *r = requests;
+	struct hlink *l = NULL;
+
+	if (unasked == 0)	/* all stubs have seen all: count anew */
+		for (q.asked = 0; (l = hash_each(&q.stubs, l)) != NULL; )
+			OWNER(struct stub, link, l)->asked = 0;
+	if (q.asked == ASKED_MOST)
+		return -1;
+	/* another T line for a host: the request is younger now */
+	while (r != NULL && (*host == '\0' || strcmp(r->host, host) != 0))
+		r = r->next;
+	if (r == NULL) {
+		r = mem_get(sizeof(*r) + strlen(host));
+		if (r == NULL)
+			return -1;
+		r->what = what;
+		r->patterns = patterns;
+		strcpy(r->host, host);
+		r->next = requests;
+		requests = r;
+	}
+	r->number = ++q.asked;
+	unasked = q.stubs.n;
+	in_reread();
+	return 0;
+}
+
+long
+in_ask(enum ask what, char **patterns)
+{
+	if (q.stubs.n > 0 && add_request(what, patterns, "") == 0)
+		return q.stubs.n;
+	pat_free(patterns);
+	return q.stubs.n > 0 ? -1 : 0;
+}
+
+static int
+is_meant(const struct request *r, const struct thread *t)
+{
+	char address[2 * WORD_MAX_];
+
+	if (*r->host != '\0')
+		return strcmp(t->host, r->host) == 0;
+	if (r->patterns == NULL)
+		return 1;
+	text_fmt(address, sizeof(address), "%s/%s", t->chan->name, t->host);
+	return pat_means(r->patterns, address);
+}
+
+/* Obeys the requests that the message, loaded from its stub, has not seen. */
+static void
+obey_requests(struct message *m, unsigned seen)
+{
+	const struct request *r;
+	struct vertex *v;
+
+	for (r = requests; r != NULL; r = r->next)
+		for (v = r->number <= seen ? NULL : msg_first(m); v != NULL;
+		    v = msg_next(v))
+			if (v->state == V_DONE || v->state == V_HELD ||
+			    th_is_dsn(v->thread) || !is_meant(r, v->thread))
+				continue;
+			else if (r->what == ASK_DELETE)
+				q_cancel(v, CANCEL_DELETE, 1);
+			else if (r->what == ASK_BOUNCE)
+				q_cancel(v, CANCEL_BOUNCE, 1);
+			else if (r->what == ASK_WAKE)
+				th_put(v, 0, 0);
+			else if (v->thread->held == NULL)
+				th_flush(v->thread, v);
+}
+
+/* ---- room in core ------------------------------------------------------ */
+
+/* Finds the message with the most recipients, once a second at most. */
+static void
+find_largest(void)
+{
+	static long found = -1;		/* mono */
+	struct hlink *l = NULL;
+	struct message *m;
+
+	if (q.largest != NULL && found == NOW)
+		return;
+	found = NOW;
+	while ((l = hash_each(&q.messages, l)) != NULL) {
+		m = OWNER(struct message, link, l);
+		if (q.largest == NULL || m->rcpts > q.largest->rcpts)
+			q.largest = m;
+	}
+}
+
 static int
 is_full(void)
 {
-	return q.config->active > 0 && q.messages.n >=
-	    q.nkept + q.ndsn + (unsigned)q.config->active;
+	unsigned msgs = q.config->active, rcpts = q.config->recipients;
+
+	if (msgs > 0 && q.messages.n >= q.nkept + q.ndsn + msgs)
+		return 1;
+	if (rcpts == 0 || q.rcpts < rcpts)
+		return 0;
+	find_largest();
+	return q.rcpts >= q.largest->rcpts + rcpts;
 }
 
-/* a - b, or 0. */
-static unsigned
-less(unsigned a, unsigned b)
+/* Has the channel more messages in core than its share, and at least n? */
+static int
+is_above_share(const struct chan *chan, unsigned n)
 {
-	return a > b ? a - b : 0;
-}
-
-/* The part of the message for a channel, made when there is none: NULL without
- * memory. */
-static struct part *
-part_for(struct message *m, struct chan *c)
-{
-	struct part *p = m->parts;
-
-	while (p != NULL && p->chan != c)
-		p = p->other;
-	if (p != NULL || heap_room(&c->parts, c->nparts + 1) < 0 ||
-	    (p = mem_get(sizeof(*p))) == NULL)
-		return p;
-	p->msg = m;
-	p->chan = c;
-	p->other = m->parts;
-	m->parts = p;
-	c->nparts++;
-	return p;
-}
-
-/* The share of a channel. */
-static unsigned
-share(void)
-{
-	unsigned all = q.config->recipients, n = 0;
 	const struct chan *c;
+	double nchans = 0;
 
+	if (chan->msgs < n)
+		return 0;
 	for (c = q.chans; c != NULL; c = c->next)
-		n += c->rcpts > 0 || c->parts.n > 0;
-	return all == 0 ? UINT_MAX : n == 0 ? all : all / n;
+		nchans += c->msgs > 0;
+	return chan->msgs * nchans > q.config->active;
 }
 
-/* The free room of the pool, minus what channels other than c that have more to
- * read lack of their shares. */
-static unsigned
-pool_room(const struct chan *c)
-{
-	unsigned all = q.config->recipients, its = share();
-	unsigned room = less(all, q.rcpts);
-	const struct chan *o;
-
-	for (o = q.chans; o != NULL; o = o->next)
-		if (o != c && o->parts.n > 0)
-			room = less(room, less(its, o->rcpts));
-	return all == 0 ? UINT_MAX : room;
-}
-
-/* The number of recipients that must fit to read the part on: PARAMrefill, or
- * more for a message with many vertices, but not more than half of the share,
- * so that the channel does not run out of work; 0 after PARAMrefilldelay. */
-static unsigned
-worth(const struct part *p)
-{
-	unsigned n = q.config->refill, its = share();
-
-	if (p->read + q.config->refilldelay <= NOW)
-		return 0;
-	if (n < p->msg->left / 4)
-		n = p->msg->left / 4;
-	if (n > its - its / 2)
-		n = its - its / 2;
-	return n < p->unread ? n : p->unread;
-}
-
-/* How many recipients of the part are to be read now. */
-static unsigned
-wanted(const struct part *p)
-{
-	struct message *m = p->msg;
-	unsigned own, n = 0, pool = pool_room(p->chan);
-	unsigned room = less(share(), p->chan->rcpts);
-
-	if (m->preempts && m->extra == 0) {	/* half of what is left */
-		m->extra = (less(q.config->rcptextra, q.extra) + 1) / 2;
-		q.extra += m->extra;
-	}
-	own = q.config->rcptminimum + m->extra;
-	if (m->rcpts <= own / 2)
-		n = own - m->rcpts;
-	if (room < pool)
-		room = pool;
-	if (m->preempts && p->chan->parts.n > 1)
-		room /= 2;
-	if (room > n && room >= worth(p))
-		n = room;
-	return n < READ_MOST ? n : READ_MOST;
-}
-
-/* ---- eviction --------------------------------------------------------- */
-
-/* Until when a vertex that could be fed now may be evicted, mono; 0: it may not
- * be.  Only the last DSN on a message may, while the agent dsn is busy; each
- * time for longer, as that agent may hang. */
+/* When the vertex is due, mono, but not later than it expires; the past: it is
+ * READY.  *blocked: it is due only for a check. */
 static double
-dsn_until(const struct vertex *v)
-{
-	long least = v->thread->ring->conf->v.interval;
-	long wait = (NOW - v->msg->queued) / 4;
-
-	if (!th_is_dsn(v->thread) || q.ndsn == 0 || !q_only_dsns(v->msg))
-		return 0;
-	if (wait > TELL_MOST)
-		wait = TELL_MOST;
-	return now.mono + (wait > least ? wait : least);
-}
-
-/* Until when the vertex may be evicted, mono, but not longer than until it
- * expires; 0: it may not be. */
-static double
-leaves_until(const struct vertex *v)
+due_at(const struct vertex *v, int *blocked)
 {
 	const struct setting *s = &v->thread->ring->conf->v;
 	double at, end = v->msg->born + s->expiry;
 	enum why why = th_why(v, &at);
 
-	if (v->state != V_WAIT && v->state != V_READY)
-		return 0;
-	if (WHY_BLOCKED(why))
+	*blocked = WHY_BLOCKED(why);
+	if (*blocked)
 		at = now.mono + BLOCKED;
-	if (at <= now.mono)
-		return dsn_until(v);
-	if (WHY_KEPT(why) || s->expiry == 0)
+	if (at <= now.mono || WHY_KEPT(why) || s->expiry == 0)
 		return at;
 	if (end <= now.mono)
 		end += s->expiry2;
 	return end > now.mono && end < at ? end : at;
 }
 
-/* Leaves so many recipients of the part to the next reread, due then, mono. */
-static void
-leave_to_reread(struct part *p, unsigned n, long until)
-{
-	if (p->evicted == 0 || until < p->again)
-		p->again = until;
-	p->evicted += n;
-}
+#define STAYS	(-1.0)
 
-static void
-evict_vertex(struct part *p, struct vertex *v, double until)
-{
-	unsigned i;
-
-	for (i = 0; i < v->nr; i++)
-		if (v->r[i].state != RC_PENDING)
-			continue;
-		else if (p->unread > 0 && v->r[i].off >= p->next)
-			p->unread++;	/* it is read again this time */
-		else
-			leave_to_reread(p, 1, until);
-	q_leave(v, until);
-}
-
-/* Evicts vertices of the part that cannot go now, but not longer than until a
- * warning of the message is due.  One that is due within this second stays: the
- * times of parts are whole seconds, so it would be read again at once. */
-static void
-evict_waiting(struct part *p)
-{
-	double until, report = msg_late_at(p->msg);
-	struct vertex *v;
-
-	if (report <= now.mono)
-		return;
-	for (v = msg_first(p->msg); v != NULL; v = msg_next(v))
-		if (is_in_core(v) && v->thread->ring->chan == p->chan &&
-		    (until = leaves_until(v)) >= NOW + 1)
-			evict_vertex(p, v, until < report ? until : report);
-}
-
-/* Evicts READY vertices of the message, the last first, until core has at most
- * so many recipients; as long as their channels have more than their share
- * (its), and the message has more than its minimum. */
-static void
-evict_ready(struct message *m, unsigned most, unsigned its)
-{
-	struct vertex *v, *before = m->vertices;
-	struct part *p;
-
-	if (before != NULL)
-		before = before->before;
-	while ((v = before) != NULL && q.rcpts > most &&
-	    m->rcpts > (unsigned)q.config->rcptminimum) {
-		before = v == m->vertices ? NULL : v->before;
-		if (v->state == V_READY && !m->untagged &&
-		    /* no DSN: it counts nowhere */
-		    v->thread->ring->chan->rcpts > its &&
-		    (p = part_for(m, v->thread->ring->chan)) != NULL)
-			evict_vertex(p, v, now.mono);
-	}
-}
-
-/* Makes room for n more recipients of the part: if they are within the share of
- * its channel but not of the free room, channels above their shares evict as
- * many as are lacking, if they can. */
-static void
-make_way(const struct part *p, unsigned n)
-{
-	static double failed = NEVER;	/* mono */
-	unsigned most = q.config->recipients, its = share();
-	struct hlink *l = NULL;
-
-	n = n < p->unread ? n : p->unread;
-	if (most == 0 || q.rcpts + n <= most || p->chan->rcpts + n > its ||
-	    now.mono < failed + 1)
-		return;
-	most = less(most, n);
-	while (q.rcpts > most && (l = hash_each(&q.messages, l)) != NULL)
-		evict_ready(OWNER(struct message, link, l), most, its);
-	if (q.rcpts > most)
-		failed = now.mono;
-}
-
-/* When the message is due if it is evicted now, mono; 0: it cannot be. */
+/* When the file of the message is due if it leaves core now, mono; the past: at
+ * once; STAYS: it cannot leave.  *until: when the first vertex may go that is
+ * not blocked; 0: all are. */
 static double
-due_if_evicted(const struct message *m)
+due_if_forgotten(const struct message *m, double *until)
 {
 	const struct vertex *v;
-	const struct part *p;
-	double at, near, first = FAR_OFF;
+	double at, first = FAR_OFF;
+	int blocked;
 
-	if (m->held || m->cancel != CANCEL_NONE || m->untagged)
-		return 0;
-	for (p = m->parts; p != NULL; p = p->other)
-		if (p->unread > 0)
-			return 0;
-		else if (p->evicted > 0 && p->again < first)
-			first = p->again;
-	/* it is loaded for its warnings, too */
-	at = msg_late_at(m);
-	if (at < first)
-		first = at;
-	if (first < now.mono + NEAR)
-		return 0;
+	*until = FAR_OFF;
+	if (m->held || m->untagged || m->nfed > 0 ||
+	    msg_late_at(m) <= now.mono)
+		return STAYS;
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
-		if (!is_in_core(v))
+		if (v->state == V_HELD)		/* for a command */
+			return STAYS;
+		if (v->state == V_DONE)
 			continue;
-		near = (double)v->thread->ring->conf->v.interval / 2;
-		at = leaves_until(v);
-		if (at <= now.mono + (near < NEAR ? near : NEAR))
-			return 0;
+		at = due_at(v, &blocked);
 		first = at < first ? at : first;
+		if (!blocked && at < *until)
+			*until = at;
 	}
-	return first < FAR_OFF ? first : 0;
+	if (*until == FAR_OFF)
+		*until = 0;
+	return first < FAR_OFF ? first : STAYS;
 }
 
-/* Evicts the message until then, mono. */
+/* The message leaves core, if it can. */
 static void
-evict(struct message *m, double due)
+forget(struct message *m)
 {
-	unsigned rcpts = m->rcpts + msg_rest(m), n = q.messages.n;
-	int lost = q_evict(m, due) < 0;
-	struct vertex *v;
+	double until, late = msg_late_at(m), at = due_if_forgotten(m, &until);
+	int lost;
 
+	if (at == STAYS)
+		return;
+	if (at <= now.mono)
+		lost = make_stub(m->name, m->chan, now.mono, 0, m->born,
+		    NULL) < 0;
+	else
+		lost = make_stub(m->name, NULL, late < at ? late : at, until,
+		    m->born, NULL) < 0;
 	log_info("evict msg=%-s for=%ld rcpts=%u msgs=%u%s", msg_id(m),
-	    (long)(due - now.mono), rcpts, n,
+	    at <= now.mono ? 0 : (long)(at - now.mono), m->rcpts, q.messages.n,
 	    lost ? " beyond PARAMevicted" : "");
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (is_in_core(v))
-			q_leave(v, leaves_until(v));
+	q_forget(m);
 }
 
 /*
- * Evicts one message: 1, or 0 when none can go.  The search continues where the
- * last one ended; of the next CHOICE messages that can go it takes the one that
- * is due last.  So most messages that are due soon stay, and no list in that
- * order is needed.
+ * Of the next CHOICE messages that can leave: the one that waits longest (c
+ * NULL); or of the READY ones of other channels above their shares the one that
+ * was loaded last, for a message of this channel.  NULL: there is none.  The
+ * search continues where the last one ended.
  */
-static int
-make_room(void)
+static struct message *
+find_leaver(const struct chan *c)
 {
 	static unsigned bucket;
-	static double vain = NEVER;	/* mono; when none was found */
 	struct message *m, *best = NULL;
-	double at, due = 0;
+	const struct chan *o = c == NULL ? NULL : q.chans;
 	unsigned i, looked = 0, n = 0;
+	double at, until, rank, highest = 0;
 	struct hlink *l;
 
-	if (now.mono < vain + 1)
-		return 0;
-	for (i = 0; i < BUCKETS && looked < CHECKED_MOST && n < CHOICE; i++) {
+	while (o != NULL && (o == c || !is_above_share(o, c->msgs)))
+		o = o->next;
+	if (c != NULL && o == NULL)
+		return NULL;
+	for (i = 0; i <= q.messages.mask && i < BUCKETS &&
+	    looked < CHECKED_MOST && n < CHOICE; i++) {
 		l = *hash_chain(&q.messages, ++bucket);
-		for (; l != NULL; l = l->next) {
+		for (; l != NULL; l = l->next, looked++) {
 			m = OWNER(struct message, link, l);
-			at = due_if_evicted(m);
-			looked++;
-			n += at != 0;
-			if (at > due) {
-				due = at;
+			if (c != NULL && (m->chan == NULL || m->chan == c ||
+			    !is_above_share(m->chan, c->msgs)))
+				continue;
+			at = due_if_forgotten(m, &until);
+			if (at == STAYS || (at > now.mono) != (c == NULL))
+				continue;
+			n++;
+			rank = c == NULL ? at : (double)m->loaded;
+			if (best == NULL || rank > highest) {
+				highest = rank;
 				best = m;
 			}
 		}
 	}
-	if (best != NULL)
-		evict(best, due);
-	else
-		vain = now.mono;
-	return best != NULL;
+	return best;
 }
 
-/* The message with this name, directories and all, of those in core or of those
- * away; or NULL. */
-static struct message *
-named(struct hash *h, const char *name)
-{
-	struct hlink *l = h->n == 0 ? NULL : hash_first(h, name_num(name));
-
-	while (l != NULL &&
-	    strcmp(OWNER(struct message, link, l)->name, name) != 0)
-		l = hash_next(l);
-	return l == NULL ? NULL : OWNER(struct message, link, l);
-}
-
-/* ---- recipients ------------------------------------------------------- */
-
-static struct {
-	unsigned mark;		/* its number, which threads have, too */
-	unsigned most;		/* recipients that it may take */
-	unsigned n;		/* ... and has taken */
-	unsigned early;		/* recipients left to a reread */
-	unsigned hosts;		/* vertices that were made, or are BACK */
-} reading;
-
-/* Notes the vertex in the thread of its address, also when it is itself in the
- * thread of a mailbox there. */
-static void
-meet(struct vertex *v)
-{
-	struct thread *t = v->thread;
-
-	if (t->box != 0)
-		t = th_get(t->chan, t->host, 0);
-	if (t == NULL)
-		return;
-	t->mark = reading.mark;
-	t->vertex = v;
-}
-
-/* Notes the vertices of the channel (NULL: of all) that the message has, so
- * that recipients join these. */
-static void
-begin_reading(const struct message *m, const struct chan *c, unsigned most)
-{
-	struct vertex *v;
-
-	reading.mark++;
-	reading.most = most;
-	reading.n = reading.early = reading.hosts = 0;
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state != V_DONE &&
-		    (c == NULL || v->thread->ring->chan == c))
-			meet(v);
-}
-
-/* Adds the recipient in c to the vertex of its thread, if it is not in core
- * already: 0, or -1 without memory.  In a reading of a part (p, else NULL) a
- * recipient whose vertex is not due yet is left to the next reread. */
+/* Forgets a message that waits: 1, or 0 when there is none. */
 static int
-add_rcpt(struct message *m, struct part *p, const struct ctl *c)
+make_room(void)
+{
+	static unsigned long moves = ULONG_MAX;
+	static long vain;	/* mono; when none was found, at that count of
+				 * moves */
+	struct message *m = NULL;
+
+	if (q.moves != moves || NOW != vain)
+		m = find_leaver(NULL);
+	if (m != NULL) {
+		forget(m);
+		return 1;
+	}
+	moves = q.moves;
+	vain = NOW;
+	return 0;
+}
+
+/* The message was loaded though core was full: it leaves again, or a message of
+ * a channel above its share leaves for it. */
+static void
+give_way(struct message *m)
+{
+	struct message *other = m->chan == NULL ? NULL :
+	    find_leaver(m->chan);
+
+	forget(other != NULL ? other : m);
+}
+
+/* ---- one message ------------------------------------------------------ */
+
+/* Adds the recipient in c to the vertex of its thread, which the reading with
+ * this number makes: 0, or -1 without memory. */
+static int
+add_rcpt(struct message *m, unsigned reading, const struct ctl *c)
 {
 	struct thread *t = th_get(th_chan(c->channel), c->host, 0);
 	struct vertex *v;
 
 	if (t == NULL)
 		return -1;
-	if (t->mark != reading.mark) {
-		v = msg_vertex(m, t);
-		if (v == NULL)
+	if (t->mark != reading) {
+		t->vertex = msg_vertex(m, t);
+		if (t->vertex == NULL)
 			return -1;
-		meet(v);
-		reading.hosts++;
+		t->mark = reading;
 	}
 	v = t->vertex;
-	if (msg_rcpt(v, c->l.off) != NULL)
-		return 0;
-	if (v->state == V_OUT && p != NULL && v->by.wanted > now.mono &&
-	    m->cancel == CANCEL_NONE) {
-		leave_to_reread(p, 1, v->by.wanted);
-		reading.early++;
-		return 0;
-	}
-	reading.hosts += v->state == V_OUT;
-	if (msg_add(v, c->l.off) == NULL)
-		return -1;
-	reading.n++;
-	if (v->state == V_NEW && c->delays < v->warned)
+	if (c->delays < v->warned)
 		v->warned = c->delays;
-	if (v->state == V_NEW || v->state == V_BACK)
-		v->by.box = ctl_box(c);
-	return 0;
+	v->box = ctl_box(c);
+	return msg_add(v, c->l.off);
 }
-
-/* ---- one message ----------------------------------------------------- */
 
 /* Seconds since this stamp; 0 when one of the clocks is wrong. */
 static long
@@ -541,55 +548,37 @@ age_of(long stamp)
 	return age > 0 ? age : 0;
 }
 
-/* Leaves the recipient in c unread, in the part of its channel: 0, or -1
- * without memory. */
-static int
-count_unread(struct message *m, const struct ctl *c)
+static void
+not_now(struct ctl *c, const char *why)
 {
-	struct chan *chan = th_chan(c->channel);
-	struct part *p = chan == NULL ? NULL : part_for(m, chan);
-
-	if (p == NULL)
-		return -1;
-	if (p->unread++ == 0) {
-		p->next = c->l.off;
-		p->read = NOW;
-	}
-	return 0;
+	c->why = why;
+	c->later = AGAIN;
 }
 
-/* m, which is away or NULL, if it has the name of the file; else a new message,
- * NULL without memory. */
+/* Reads all recipients: the message; or NULL, with c->why set, or without
+ * memory. */
 static struct message *
-message_of(const struct ctl *c, struct message *m)
+read_all(struct ctl *c)
 {
-	if (m != NULL && strcmp(m->name, c->name) == 0)
-		return m;
-	if (m != NULL)
-		q_discard(m);
-	m = mem_get(offsetof(struct message, name) + strlen(c->name) + 1);
+	static unsigned reading;
+	struct message *m = mem_get(offsetof(struct message, name) +
+	    strlen(c->name) + 1);
+	int letter, bad = m == NULL;
+
 	if (m != NULL)
 		strcpy(m->name, c->name);
+	reading++;
+	while (!bad && c->why == NULL && (letter = ctl_next(c)) > 0)
+		if (letter == 'T')
+			continue;
+		else if (strcmp(c->channel, "dsn") == 0)
+			c->why = "a recipient has the channel dsn, which is "
+			    "the scheduler's own";
+		else
+			bad = add_rcpt(m, reading, c) < 0;
+	if (bad)
+		not_now(c, "there is no memory for it");
 	return m;
-}
-
-/* The message is not loaded after all: its vertices that are BACK become OUT,
- * those that are NEW are freed. */
-static void
-undo(struct message *m)
-{
-	struct vertex *v, *next;
-	struct thread *t;
-
-	for (v = msg_first(m); v != NULL; v = next) {
-		next = msg_next(v);
-		t = v->thread;
-		if (v->state == V_NEW ||
-		    (v->state == V_BACK && msg_out(v, now.mono) < 0)) {
-			msg_vertex_free(v);
-			th_update(t);
-		}
-	}
 }
 
 /*
@@ -598,18 +587,18 @@ undo(struct message *m)
  * has found, or that was forgotten, at the places of its age.
  */
 static void
-describe(struct message *m, const struct ctl *c, const struct stat *st)
+describe(struct message *m, const struct ctl *c, const struct stat *st,
+    const struct past *p)
 {
-	m->nr = reading.n + msg_rest(m);
-	m->preempts = 0;
+	struct vertex *v;
+
+	m->nr = m->rcpts;
 	m->end = END_REMOVE;
-	m->why = NULL;
 	m->since = NOW;
-	if (m->loaded == 0) {
-		m->born = NOW - age_of(st->st_mtime);
-		m->aged = !q.loaded || spool_was_offered(c->name, st->st_ctime);
-		m->queued = NOW - age_of(c->ctime);
-	}
+	m->born = p->stub ? p->born : NOW - age_of(st->st_mtime);
+	m->back = p->known;
+	m->aged = p->known || !q.loaded;
+	m->queued = NOW - age_of(c->ctime);
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
 	m->done = c->ndone > 0;
@@ -617,61 +606,8 @@ describe(struct message *m, const struct ctl *c, const struct stat *st)
 	m->dsn_due = m->failed || m->dsn_newer;
 	m->verbose = c->has_verbose != 0;
 	m->asked = c->asks_delay != 0;
-}
-
-/* Puts the message into core: 0, or -1 without memory. */
-static int
-enter(struct message *m, struct ctl *c, const struct stat *st)
-{
-	struct vertex *v;
-
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state == V_OUT && th_is_dsn(v->thread))
-			msg_add(v, 0);	/* it has no line in the file */
-	if (q_add(m) < 0)
-		return -1;
-	if (m->nr == 0)
-		return 0;
-	ctl_forget();	/* of an earlier one of that name */
-	log_info("load msg=%-s rcpts=%u hosts=%u unread=%u age=%ld size=%lu%-s",
-	    msg_id(m), m->nr, reading.hosts, m->nr - reading.n,
-	    msg_age(m), (unsigned long)st->st_size, msg_from(c));
-	if (m->twin)
-		log_warn("twin msg=%s another message has its number; no agent "
-		    "gets both at once", ctl_msg(m->name));
-	if (m->verbose)
-		spool_verbose(m->name, "scheduler processing");
-	return 0;
-}
-
-static void
-not_now(struct ctl *c, const char *why)
-{
-	c->why = why;
-	c->later = AGAIN;
-}
-
-/* Reads all recipients, and takes as many into core as there is room for: 0,
- * with c->why set when the file cannot be used; or -1 without memory. */
-static int
-read_all(struct ctl *c, struct message *m)
-{
-	int letter, bad = 0;
-
-	begin_reading(m, NULL, pool_room(NULL));
-	if (reading.most < (unsigned)q.config->rcptminimum)
-		reading.most = q.config->rcptminimum;
-	while (bad == 0 && c->why == NULL && (letter = ctl_next(c)) > 0)
-		if (letter == 'T')
-			th_trigger(c->host);
-		else if (strcmp(c->channel, "dsn") == 0)
-			c->why = "a recipient has the channel dsn, which is "
-			    "the scheduler's own";
-		else if (reading.n < reading.most)
-			bad = add_rcpt(m, NULL, c);
-		else
-			bad = count_unread(m, c);
-	return bad;
+		v->wakeup = p->until;
 }
 
 /* May the message, whose file was good, be used? */
@@ -687,202 +623,154 @@ check(struct ctl *c, const struct message *m, int place, const struct stat *st)
 		    ctl_msg(c->name));
 }
 
-/* Opens the file, puts it into its directory and loads it: NULL when it is in
- * core, or there is no message; else the message, for the caller to free or to
- * keep as skipped.  c->why is the reason why the file cannot be used, or NULL;
- * c->later the seconds until it is tried again, or 0. */
-static struct message *
-load(struct ctl *c, const char *name, struct message *m)
+/* Puts the message into core: 0, or -1 without memory. */
+static int
+enter(struct message *m, struct ctl *c, const struct stat *st,
+    const struct past *p)
 {
-	static const char no_memory[] = "there is no memory for it";
+	const struct vertex *v = msg_first(m);
+	unsigned hosts = 0;
+
+	msg_count_in(m, v == NULL ? NULL : v->thread->chan);
+	for (; v != NULL; v = msg_next(v))
+		hosts++;
+	if (q_add(m) < 0)
+		return -1;
+	if (m->nr == 0)
+		return 0;
+	q.total.accepted += !p->known;
+	ctl_forget();	/* of an earlier one of that name */
+	log_info("load msg=%-s rcpts=%u hosts=%u age=%ld size=%lu%-s",
+	    msg_id(m), m->nr, hosts, msg_age(m), (unsigned long)st->st_size,
+	    msg_from(c));
+	if (m->twin)
+		log_warn("twin msg=%s another message has its number; no agent "
+		    "gets both at once", ctl_msg(m->name));
+	if (m->verbose)
+		spool_verbose(m->name, "scheduler processing");
+	if (q.largest != NULL && m->rcpts > q.largest->rcpts)
+		q.largest = m;
+	obey_requests(m, p->asked);
+	return 0;
+}
+
+/* Obeys the T lines of the file, which was found good. */
+static void
+trigger(struct ctl *c)
+{
+	ctl_go(c, 0);
+	while (ctl_next_trigger(c)) {
+		th_trigger(c->host);
+		if (q.stubs.n > 0 &&
+		    add_request(ASK_FLUSH, NULL, c->host) < 0)
+			log_err("trigger host=%s no memory: forgotten mail "
+			    "waits for its time", c->host);
+	}
+}
+
+/* Reads the file in c, puts it into its directory, and loads it: the message,
+ * or NULL.  c->why is the reason why the file cannot be used, or NULL; c->later
+ * the seconds until it is tried again, or 0. */
+static struct message *
+read_file(struct ctl *c, struct past *p)
+{
+	struct message *m;
+	struct vertex *v;
+	struct thread *t;
 	struct stat st;
 	int place;
 
-	if (ctl_open(c, name, -1) < 0)
-		return m;
-	if (m != NULL && m->why != NULL && m->pid != 0)
-		c->since = m->pid_since;
 	memset(&st, 0, sizeof(st));
 	place = spool_place(c->name, &st);
 	if (place < 0) {
 		not_now(c, "it cannot be moved to its directory");
-		return m;
+		return NULL;
 	}
-	m = message_of(c, m);
-	if (m == NULL || read_all(c, m) < 0)
-		not_now(c, no_memory);
+	if (!p->known && spool_was_offered(c->name, st.st_ctime))
+		p->known = 1;
+	m = read_all(c);
 	if (c->why == NULL) {
-		describe(m, c, &st);
+		describe(m, c, &st, p);
 		check(c, m, place, &st);
 	}
 	if (c->why == NULL && m->nr == 0 && !m->dsn_due) {
 		if (spool_remove(c->name) < 0)
 			not_now(c, "its files cannot be removed");
 	} else if (c->why == NULL) {
-		if (enter(m, c, &st) == 0)
-			return NULL;
-		not_now(c, no_memory);
+		if (enter(m, c, &st, p) == 0) {
+			trigger(c);
+			return m;
+		}
+		not_now(c, "there is no memory for it");
+	}
+	if (c->why == NULL)
+		trigger(c);
+	while (m != NULL && (v = msg_first(m)) != NULL) {
+		t = v->thread;
+		msg_vertex_free(v);
+		th_update(t);
 	}
 	if (m != NULL)
-		undo(m);
-	return m;
+		msg_free(m);
+	return NULL;
 }
 
-/* Skips the file in c: it is tried again later. */
+/* The file in c is tried again later. */
 static void
-skip(const struct ctl *c, struct message *m)
+skip(const struct ctl *c, const struct past *p)
 {
-	m = message_of(c, m);
-	if (m == NULL || msg_leave(m, now.mono + c->later) < 0) {
-		spool_again(c->name, now.mono + c->later);
-		if (m != NULL)
-			q_discard(m);
-		return;
-	}
+	struct skip k;
+
+	th_sweep();	/* its threads; others may need the memory */
+	k.why = c->why;
+	k.pid = c->pid;
 	/* a power cut may have left several locks: all count from the first */
-	if (m->why == NULL || (m->pid == 0) != (c->pid == 0))
-		m->pid_since = NOW;
-	m->why = c->why;
-	m->pid = c->pid;
+	k.since = p->skip.why != NULL && (p->skip.pid == 0) == (c->pid == 0) ?
+	    p->skip.since : NOW;
+	make_stub(c->name, NULL, now.mono + c->later, p->until, p->born, &k);
 }
 
-/* Loads the file with this name, if it can be used: 1 when it was opened, or
- * 0. */
-static int
-consider(char *name)
+/* Loads the file with this name, if it can be used: the message, or NULL.
+ * *opened: the file was opened. */
+static struct message *
+load(const char *name, int *opened)
 {
 	struct ctl c;
-	struct message *m;
-	const struct vertex *v;
-	int opened;
+	struct past past;
+	struct message *m = NULL;
 
-	if (named(&q.messages, name) != NULL)
-		return 0;
-	m = named(&q.away, name);
-	for (v = m == NULL ? NULL : msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state == V_DONE)
-			return 0;	/* the sweep is first */
-	m = load(&c, name, m);
-	opened = c.l.fd >= 0;
+	take_stub(name, &past);
+	if (ctl_open(&c, name) == 0) {
+		if (past.skip.pid != 0)
+			c.since = past.skip.since;
+		m = read_file(&c, &past);
+	}
+	*opened = c.l.fd >= 0;
 	ctl_close(&c);
 	if (c.why != NULL && !c.later && spool_set_aside(c.name, 0, c.why) < 0)
 		not_now(&c, "it cannot be used, nor moved to postman");
-	if (c.later) {
-		th_sweep();	/* its threads; others may need the memory */
-		skip(&c, m);
-	} else if (m != NULL) {
-		q_discard(m);
-	}
-	if (opened)
-		strcpy(name, c.name);
-	return opened;
+	if (c.later)
+		skip(&c, &past);
+	if (unasked == 0)
+		free_requests();
+	return m;
 }
 
-/* ---- more of a message ----------------------------------------------- */
-
-/* Reads on the recipients of the channel: 0 at the end of the file, 1 when more
- * are unread, -1 when it cannot be read.  After as many as were unread it reads
- * to the end, as the others are in core. */
-static int
-read_on(struct ctl *c, struct part *p)
+const char *
+in_fetch(const char *base)
 {
-	int letter;
+	static struct skip k;
+	char name[NAME_MAX_];
+	const struct stub *s;
+	int opened;
 
-	while ((letter = ctl_next(c)) > 0)
-		if (letter == 'T' || strcmp(c->channel, p->chan->name) != 0)
-			continue;
-		else if (reading.n == reading.most &&
-		    reading.n + reading.early < p->unread)
-			return 1;
-		else if (add_rcpt(p->msg, p, c) < 0)
-			return -1;
-	return letter;
-}
-
-/* Updates the part after a reading; more: some of it is unread. */
-static void
-update_part(struct part *p, const struct ctl *c, int more)
-{
-	struct message *m = p->msg;
-
-	/* a DSN is due on those that were done without a report, too */
-	m->failed |= c->nfailed > 0;
-	m->done |= c->ndone > 0;
-	if (c->nfailed > 0 || c->ndiag > 0)
-		m->dsn_due = m->dsn_newer = 1;
-	p->unread = less(p->unread, reading.n + reading.early);
-	if (more) {
-		p->next = c->l.off;
-	} else {	/* the others were finished before */
-		q.rcpts_out += p->unread;
-		p->unread = 0;
-	}
-	p->read = NOW;
-	log_debug("load-more msg=%s channel=%s rcpts=%u hosts=%u next=%lu",
-	    ctl_msg(m->name), p->chan->name, reading.n, reading.hosts,
-	    p->next);
-}
-
-/* Reads so many more recipients of the part. */
-static void
-load_more(struct part *p, unsigned most)
-{
-	struct message *m = p->msg;
-	struct ctl c;
-	int more = -1, gone;
-
-	make_way(p, most);
-	begin_reading(m, p->chan, most);
-	if (ctl_open(&c, m->name, p->next) == 0)
-		more = read_on(&c, p);
-	ctl_close(&c);
-	gone = more < 0 && spool_gone(m->name);
-	if (more < 0 && !gone)
-		log_err("load-more msg=%s off=%lu %s; later", ctl_msg(m->name),
-		    p->next, c.why != NULL ? c.why : "it cannot be read now");
-	if (more >= 0) {
-		update_part(p, &c, more);
-	} else {	/* the rest is left to a reread */
-		p->evicted += less(p->unread, reading.n + reading.early);
-		p->unread = 0;
-		p->again = NOW + AGAIN;
-	}
-	q_arrived(m);
-	if (gone)
-		q_drop(m, "its control file was taken away");
-}
-
-/* The part that is read on now, and how many recipients of it; or NULL.  If
- * there is no room, the first part of each channel evicts its vertices that
- * cannot go now; that is O(vertices), so large messages do it once a second at
- * most. */
-static struct part *
-next_part(unsigned *most)
-{
-	struct timer *t;
-	struct chan *c;
-	struct part *p;
-
-	for (c = q.chans; c != NULL; c = c->next) {
-		t = heap_first(&c->parts);
-		if (t == NULL)
-			continue;
-		p = OWNER(struct part, turn, t);
-		if (p->unread == 0) {		/* a reread begins */
-			p->next = 0;
-			p->unread = p->evicted;
-			p->evicted = 0;
-		}
-		*most = wanted(p);
-		if (*most == 0 && (p->msg->left < FEW || p->checked != NOW)) {
-			p->checked = NOW;
-			evict_waiting(p);
-			*most = wanted(p);
-		}
-		if (*most > 0)
-			return p;
-	}
-	return NULL;
+	if (spool_where(base, name) < 0 || message_named(name) != NULL)
+		return NULL;
+	if (is_full())
+		make_room();	/* if there is none, it is one more */
+	load(name, &opened);
+	s = stub_named(name);
+	return s != NULL && in_skip(s, &k) ? k.why : NULL;
 }
 
 /* ---- turns ------------------------------------------------------------ */
@@ -894,18 +782,20 @@ next_part(unsigned *most)
  * room the next turn is new mail's.  So while core stays full, each place that
  * becomes free goes to new mail until there is none: new mail gains most by a
  * place, and old mail has waited already.
- *
- * take loads a message of new (0) or old (1) mail: 1; 0 when the file cannot be
- * used, -1 when there is none.  in_turn returns the same.
  */
-static int
-in_turn(int *old, int (*take)(int old))
-{
-	int came = take(*old), other;
+enum taken { TOOK_NONE,		/* there is no file */
+	     TOOK_FILE,		/* a file that could not be used */
+	     TOOK_MESSAGE };
 
-	if (came > 0) {
+/* take loads a message of new (0) or old (1) mail. */
+static enum taken
+in_turn(int *old, enum taken (*take)(int old))
+{
+	enum taken came = take(*old), other;
+
+	if (came == TOOK_MESSAGE) {
 		*old = !*old;
-		return 1;
+		return came;
 	}
 	other = take(!*old);
 	return other > came ? other : came;
@@ -920,7 +810,9 @@ static struct {
 	double	began;		/* mono; when it began */
 	double	paused;		/* mono; the next one begins then */
 	int	blocked;	/* mail waits on disk, and there is no room */
-	long	entries;	/* ... that may be checked in this pass */
+	int	beyond;		/* files loaded in this pass though core was
+				 * full */
+	long	entries;	/* that may be checked in this pass */
 } step;
 
 /* -E: has this scan loaded as many as it may?  -S has no such bound. */
@@ -936,10 +828,9 @@ is_enough(void)
 /* May the entry be loaded?  Room is made for a regular file only; if there is
  * room, opening the file shows what it is. */
 static int
-is_wanted(const char *name)
+may_load(const char *name)
 {
-	return named(&q.messages, name) == NULL &&
-	    named(&q.away, name) == NULL &&
+	return message_named(name) == NULL && stub_named(name) == NULL &&
 	    spool_may_load(name, is_full());
 }
 
@@ -954,58 +845,108 @@ find_new(void)
 		return 1;
 	while (step.entries > 0 && spool_next(name)) {
 		step.entries--;
-		if (is_wanted(name))
+		if (may_load(name))
 			return 1;
 	}
 	*name = '\0';
 	return 0;
 }
 
-/* The first message away whose file is due, or NULL. */
-static const struct message *
+/* Of the channels with READY stubs the one with the fewest messages in core, or
+ * NULL. */
+static struct chan *
+poorest(void)
+{
+	struct chan *c, *best = NULL;
+
+	for (c = q.chans; c != NULL; c = c->next)
+		if (c->ready.n > 0 && (best == NULL || c->msgs < best->msgs))
+			best = c;
+	return best;
+}
+
+/* The stub that is loaded next, or NULL: a READY one of a channel that is not
+ * above its share, or else the one that is due first. */
+static const struct stub *
 first_due(void)
 {
-	return heap_wait(&q.later) > 0 ? NULL :
-	    OWNER(struct message, due, heap_first(&q.later));
+	struct timer *t = heap_wait(&q.later) > 0 ? NULL : heap_first(&q.later);
+	struct chan *c = poorest();
+
+	if (c != NULL && (t == NULL || !is_above_share(c, 0) ||
+	    c->ready.v[0].when < heap_when(&q.later, t)))
+		t = heap_first(&c->ready);
+	return t == NULL ? NULL : OWNER(struct stub, due, t);
+}
+
+/* A READY message leaves core, so that one of a poorer channel comes in again:
+ * 1, or 0 when there is none. */
+static int
+make_room_for_ready(void)
+{
+	const struct chan *c = poorest();
+	struct message *m = c == NULL ? NULL : find_leaver(c);
+
+	/* the other channel has one less then, and this one has one more */
+	if (m == NULL || m->chan->msgs < c->msgs + 2)
+		return 0;
+	forget(m);
+	return 1;
 }
 
 /* For in_turn. */
-static int
+static enum taken
 take(int old)
 {
-	unsigned before = q.messages.n;
-	const struct message *m;
+	int full = is_full(), opened = 0;
+	const struct stub *s;
+	struct message *m;
 	char name[NAME_MAX_];
 
-	if (old && (m = first_due()) != NULL)
-		strcpy(name, m->name);
+	if (old && (s = first_due()) != NULL)
+		strcpy(name, s->name);
 	else if (!old && find_new())
 		strcpy(name, step.name);
 	else
-		return -1;
+		return TOOK_NONE;
 	if (!old)
 		step.name[0] = '\0';
-	if (consider(name) && step.files++ == 0)
+	m = message_named(name) != NULL ? NULL : load(name, &opened);
+	if (opened && step.files++ == 0)
 		step.began = now.mono;
-	return q.messages.n > before;
+	if (m == NULL)
+		return TOOK_FILE;
+	if (full)
+		give_way(m);
+	return TOOK_MESSAGE;
 }
 
-/* Is there room for one more message; or is there one, and room can be made?
- * After a reload there may be more in core than PARAMactive. */
-static int
-has_room(void)
+/* Loads a message when core is full: of either kind if a message that waits
+ * leaves for it; else of new mail, and a READY one leaves. */
+static enum taken
+take_beyond(void)
 {
 	int n;
 
-	if (!is_full())
-		return 1;
 	step.old = 0;
 	/* new files first, so that the scan goes on */
 	if (!find_new() && first_due() == NULL)
-		return 0;
-	for (n = 0; is_full() && n < BATCH_FILES && !step.blocked; n++)
-		step.blocked = !make_room();
-	return !is_full();
+		return TOOK_NONE;
+	/* after a reload there may be more in core than PARAMactive */
+	for (n = 0; is_full() && n < BATCH_FILES && make_room(); n++)
+		;
+	if (!is_full())
+		return in_turn(&step.old, take);
+	if (step.beyond == BATCH_BEYOND)
+		return TOOK_NONE;
+	if (step.name[0] != '\0' && !stubs_are_full()) {
+		step.beyond++;
+		return take(0);
+	}
+	if (make_room_for_ready())
+		return take(1);
+	step.blocked = 1;
+	return TOOK_NONE;
 }
 
 /* The first scan is over when every directory was read to its end.  With -S
@@ -1025,49 +966,28 @@ end_first_scan(void)
 int
 in_load(void)
 {
-	int n, came = 1, parts = 0;
-	struct part *p;
-	unsigned most;
+	enum taken came = TOOK_FILE;
+	int n;
 
 	spool_note_changes();
-	while (parts < BATCH_PARTS && (p = next_part(&most)) != NULL) {
-		load_more(p, most);
-		parts++;
-	}
-	q.readable = 0;
 	step.entries = BATCH_ENTRIES;
-	step.blocked = 0;
+	step.blocked = step.beyond = 0;
 	for (n = 0; n < BATCH_FILES && now.mono >= step.paused; n++) {
 		if (is_enough()) {
 			step.paused = now.mono + PAUSE;
 			step.files = 0;
 			break;
 		}
-		came = has_room() ? in_turn(&step.old, take) : -1;
-		if (came < 0)
+		came = is_full() ? take_beyond() : in_turn(&step.old, take);
+		if (came == TOOK_NONE)
 			break;
 	}
-	if (came < 0 && !is_full() && step.entries > 0)
+	if (came == TOOK_NONE && !is_full() && step.entries > 0)
 		step.files = 0;		/* the scan has seen all */
 	if (!q.loaded)
 		end_first_scan();
-	return parts == BATCH_PARTS || n == BATCH_FILES ||
-	    (came < 0 && !step.blocked && step.entries == 0);
-}
-
-const char *
-in_fetch(const char *base)
-{
-	char name[NAME_MAX_];
-	const struct message *m;
-
-	if (spool_where(base, name) < 0)
-		return NULL;
-	if (named(&q.messages, name) == NULL && is_full())
-		make_room();	/* if there is none, it is one more */
-	consider(name);
-	m = named(&q.away, name);
-	return m == NULL ? NULL : m->why;
+	return n == BATCH_FILES || step.beyond == BATCH_BEYOND ||
+	    (came == TOOK_NONE && !step.blocked && step.entries == 0);
 }
 
 /* Datagrams wait while no message may be loaded. */
@@ -1076,11 +996,10 @@ in_prep(fd_set *in, int *max)
 {
 	double wait = step.paused - now.mono, later = heap_wait(&q.later);
 
-	if (wait <= 0 && !step.blocked) {
-		wait = spool_prep(in, max);
-		wait = wait < later ? wait : later;
-	} else if (wait <= 0) {
-		wait = NO_ROOM;
-	}
-	return q.readable ? 0 : wait;
+	if (wait > 0)
+		return wait;
+	if (step.blocked)
+		return NO_ROOM;
+	wait = spool_prep(in, max);
+	return wait < later ? wait : later;
 }

@@ -1,6 +1,6 @@
 /*
- * message.c - messages in core and away: memory, reasons of recipients,
- * warnings, and lines in the log.
+ * message.c - messages in core: memory, reasons of recipients, warnings, and
+ * lines in the log.
  *
  * Reasons, warnings and lines are in one module, because a reason is kept in
  * core until it is written into the log or the control file.
@@ -9,13 +9,11 @@
  * cause no DSN.  Such a message is a single piece of memory: the message, with
  * its first vertex inside, with its only recipient inside that, and the name at
  * the end.  Other vertices are pieces of their own; recipients of a vertex that
- * has several are an array.  A message that is not read whole has a struct part
- * for each channel, too.
+ * has several are an array.
  *
- * Bytes where pointers have eight: 223 and the name for a message, 104 for each
- * vertex after the first, 16 for each recipient of several.  The memory of the
- * first vertex is used again when that vertex is done and more of the message
- * is read.
+ * Bytes where pointers have eight: MSGBYTES and the name for a message, 112 for
+ * each vertex after the first, 16 for each recipient of several.  The memory of
+ * the first vertex is used again for a DSN when that vertex is done.
  *
  * A reason is a text that recipients share:
  *
@@ -28,24 +26,7 @@
  * most PARAMreasons texts are kept.  If a new text cannot be added, the
  * recipient gets a fixed text that refers to the log; it never keeps an older
  * reason, and never shows that of another recipient.  The reason of a host or a
- * ring is a copy (reason_copy).
- *
- * Evicted messages.  PARAMevicted limits what is remembered of mail that is not
- * in core.  The message is away, with the time when its file is due; its
- * vertices are OUT, with their times, tries and places in the retry list.
- * Their recipients are freed, except the last one of each row of recipients
- * with the same reason:
- *
- *	r[0]  off=55  "451 greylisted"		for offsets up to 55
- *	r[1]  off=99  "452 mailbox full"	for offsets 56 to 99
- *
- * When the file is read again, a recipient at 70 gets the reason of the first
- * entry at 70 or later: "452 mailbox full".  A vertex that is OUT stays with
- * its thread, so whatever wakes the thread makes it due, too.  A message that
- * is skipped, as its file could not be used, is away, too.  PARAMevicted is the
- * most messages away and entries in all.  Beyond it a file is forgotten: its
- * directory is read again when the file is due (spool.c), and the message then
- * gets the place in the retry list that belongs to its age.
+ * ring is a copy (reason_copy).  A message that is forgotten loses its reasons.
  *
  * Warnings.  The agent dsn knows no clauses (ta/dsn.c), so at each age in
  * reporttimes the scheduler writes into the control file what the agent needs:
@@ -54,14 +35,13 @@
  * agent decides who gets a warning, and then sets the delay fields of all these
  * recipients to that number; a message that is loaded starts with them.
  *
- * Costs: O(recipients) to drop the finished ones or to evict a vertex; O(log
- * recipients) to find one, or to add one at the end, nearly always its place;
- * O(parts) to find a part or to count the rest; O(length) for a reason, by a
- * hash; else O(1).  Of the states of a vertex, it sets NEW, OUT and BACK.
+ * Costs: O(recipients) to drop the finished ones; O(log recipients) to find
+ * one; O(length) for a reason, by a hash; else O(1).  Of the states of a
+ * vertex, this module sets NEW.
  */
 #include "scheduler.h"
 
-/* ---- the message and its parts ---------------------------------------- */
+/* ---- the message ------------------------------------------------------ */
 
 struct message *
 msg_find(unsigned long num, const struct message *after)
@@ -72,85 +52,22 @@ msg_find(unsigned long num, const struct message *after)
 	return l == NULL ? NULL : OWNER(struct message, link, l);
 }
 
-unsigned
-msg_rest(const struct message *m)
-{
-	const struct part *p;
-	unsigned n = 0;
-
-	for (p = m->parts; p != NULL; p = p->other)
-		n += p->unread + p->evicted;
-	return n;
-}
-
 void
 msg_due_by(struct message *m, double at)
 {
-	struct heap *h = m->away ? &q.later : &q.expire;
-
-	if (at < FAR_OFF && (m->due.pos == 0 || at < heap_when(h, &m->due)))
-		heap_set(h, &m->due, at);
-}
-
-/* Returns what the message has of PARAMrcptextra, if it has at most its minimum
- * in core and nothing unread. */
-static void
-give_back(struct message *m)
-{
-	const struct part *p = m->parts;
-
-	while (p != NULL && p->unread == 0)
-		p = p->other;
-	if (p != NULL || m->rcpts > (unsigned)q.config->rcptminimum)
-		return;
-	q.extra -= m->extra;
-	m->extra = 0;
-}
-
-#define FIRST	1e15		/* larger than any value of q.events */
-
-static void
-place_part(struct part *p)
-{
-	struct message *m = p->msg;
-	unsigned own = q.config->rcptminimum + m->extra;
-	double at = p->unread > 0 ? NEVER : p->again;
-
-	/* the file does not show yet who is done */
-	if (p->unread + p->evicted == 0 || m->untagged ||
-	    (m->held && m->cancel == CANCEL_NONE))
-		at = FAR_OFF;
-	if (at > now.mono) {
-		heap_del(&p->chan->parts, &p->turn);
-		msg_due_by(m, at);
-	} else {
-		heap_set(&p->chan->parts, &p->turn, m->loaded -
-		    (m->preempts || m->rcpts <= own / 2 ? FIRST : 0));
-		q.readable = 1;
-	}
+	if (at < FAR_OFF && (m->due.pos == 0 ||
+	    at < heap_when(&q.expire, &m->due)))
+		heap_set(&q.expire, &m->due, at);
 }
 
 void
-msg_place(struct message *m)
+msg_count_in(struct message *m, struct chan *c)
 {
-	struct part *p;
-
-	give_back(m);
-	for (p = m->parts; p != NULL; p = p->other)
-		place_part(p);
-}
-
-static void
-free_parts(struct message *m)
-{
-	struct part *p;
-
-	while ((p = m->parts) != NULL) {
-		m->parts = p->other;
-		heap_del(&p->chan->parts, &p->turn);
-		p->chan->nparts--;
-		free(p);
-	}
+	if (m->chan != NULL)
+		m->chan->msgs--;
+	if (c != NULL)
+		c->msgs++;
+	m->chan = c;
 }
 
 /* ---- reasons ---------------------------------------------------------- */
@@ -268,7 +185,6 @@ count(struct vertex *v, int more)
 	if (more == 0 || th_is_dsn(v->thread))
 		return;
 	v->msg->rcpts += more;
-	v->thread->ring->chan->rcpts += more;
 	q.rcpts += more;
 	if (q.rcpts > q.peak_rcpts)
 		q.peak_rcpts = q.rcpts;
@@ -280,7 +196,14 @@ msg_done(struct vertex *v, struct rcpt *r, int state)
 	r->state = state;
 	reason_free(r);
 	count(v, -1);
-	msg_place(v->msg);
+}
+
+void
+msg_vertex_over(struct vertex *v)
+{
+	count(v, -(int)v->left);
+	v->thread = NULL;
+	v->state = V_DONE;
 }
 
 void
@@ -289,13 +212,10 @@ msg_vertex_free(struct vertex *v)
 	struct message *m = v->msg;
 	unsigned i;
 
-	count(v, -(int)v->left);
-	for (i = 0; i < v->nr; i++) {
+	if (v->thread != NULL)
+		msg_vertex_over(v);
+	for (i = 0; i < v->nr; i++)
 		reason_free(&v->r[i]);
-		q.nlater -= v->r[i].state == RC_OUT;
-	}
-	if (v->state == V_OUT)
-		REMOVE(v->thread->out, v, next, prev);
 	REMOVE(m->vertices, v, other, before);
 	if (v->r != &v->one)
 		free(v->r);
@@ -305,14 +225,11 @@ msg_vertex_free(struct vertex *v)
 		free(v);
 }
 
-/* The index of the first recipient whose line is at off or behind. */
-static unsigned
-place(const struct vertex *v, unsigned long off)
+struct rcpt *
+msg_rcpt(const struct vertex *v, unsigned long off)
 {
 	unsigned lo = 0, hi = v->nr, mid;
 
-	if (hi > 0 && v->r[hi - 1].off < off)
-		return hi;
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
 		if (v->r[mid].off < off)
@@ -320,85 +237,43 @@ place(const struct vertex *v, unsigned long off)
 		else
 			hi = mid;
 	}
-	return lo;
+	return lo < v->nr && v->r[lo].off == off ? &v->r[lo] : NULL;
 }
 
-/* Its recipient there, in core or OUT, or NULL. */
-static struct rcpt *
-rcpt_at(const struct vertex *v, unsigned long off)
+/* The size of an array is a power of two. */
+int
+msg_add(struct vertex *v, unsigned long off)
 {
-	unsigned i = place(v, off);
-
-	return i < v->nr && v->r[i].off == off ? &v->r[i] : NULL;
-}
-
-struct rcpt *
-msg_rcpt(const struct vertex *v, unsigned long off)
-{
-	struct rcpt *r = rcpt_at(v, off);
-
-	return r == NULL || r->state == RC_OUT ? NULL : r;
-}
-
-/* The recipient at off, added as RC_OUT if there is none; NULL without memory.
- * The size of an array is a power of two. */
-static struct rcpt *
-add_out(struct vertex *v, unsigned long off)
-{
-	unsigned i = place(v, off), n = v->nr;
+	unsigned n = v->nr;
 	struct rcpt *r = v->r;
 
-	if (i < n && r[i].off == off)
-		return &r[i];
 	if (n > 0 && (n & (n - 1)) == 0) {
 		r = realloc(r == &v->one ? NULL : r, 2 * n * sizeof(*r));
 		if (r == NULL) {
-			log_err("memory msg=%s rcpts=%u none to be had",
+			log_err("memory msg=%s rcpts=%u cannot be allocated",
 			    ctl_msg(v->msg->name), 2 * n);
-			return NULL;
+			return -1;
 		}
 		if (v->r == &v->one)
 			*r = v->one;
 		v->r = r;
 	}
-	memmove(&r[i + 1], &r[i], (n - i) * sizeof(*r));
-	memset(&r[i], 0, sizeof(*r));
-	r[i].off = off;
-	r[i].state = RC_OUT;
-	q.nlater++;
+	memset(&r[n], 0, sizeof(*r));
+	r[n].off = off;
 	v->nr++;
-	return &r[i];
-}
-
-struct rcpt *
-msg_add(struct vertex *v, unsigned long off)
-{
-	unsigned n = v->nr;
-	struct rcpt *r = add_out(v, off);
-
-	if (r == NULL)
-		return NULL;
-	if (v->state == V_OUT) {
-		REMOVE(v->thread->out, v, next, prev);
-		v->state = V_BACK;
-	}
-	if (v->nr > n && r < v->r + n && r[1].state == RC_OUT && !r[1].alone)
-		r->why = reason_keep(r[1].why);
-	q.nlater--;
-	r->state = RC_PENDING;
-	r->counted = v->state == V_FED;
-	r->alone = 0;
 	count(v, 1);
-	return r;
+	return 0;
 }
 
-/* Keeps the first n recipients of the array. */
-static void
-set_size(struct vertex *v, unsigned n)
+void
+msg_narrow(struct vertex *v)
 {
-	unsigned size = 2;
+	unsigned i, n = 0, size = 2;
 	struct rcpt *r;
 
+	for (i = 0; i < v->nr; i++)
+		if (v->r[i].state == RC_PENDING)
+			v->r[n++] = v->r[i];
 	while (size < n)
 		size *= 2;
 	if (n > 1 && size < v->nr &&
@@ -408,125 +283,12 @@ set_size(struct vertex *v, unsigned n)
 }
 
 void
-msg_narrow(struct vertex *v)
-{
-	unsigned i, n = 0;
-
-	for (i = 0; i < v->nr; i++)
-		if (v->r[i].state == RC_PENDING || v->r[i].state == RC_OUT)
-			v->r[n++] = v->r[i];
-	set_size(v, n);
-}
-
-void
 msg_free(struct message *m)
 {
 	while (m->vertices != NULL)
 		msg_vertex_free(m->vertices);
-	free_parts(m);
-	msg_return(m);
+	msg_count_in(m, NULL);
 	free(m);
-}
-
-/* ---- what is not in core ---------------------------------------------- */
-
-static int
-is_full(void)
-{
-	return q.config->evicted > 0 && q.nlater >= (unsigned)q.config->evicted;
-}
-
-int
-msg_leave(struct message *m, double due)
-{
-	if (!m->away && (is_full() || heap_room(&q.later, q.away.n + 1) < 0)) {
-		spool_again(m->name, due);
-		return -1;
-	}
-	free_parts(m);
-	if (!m->away) {
-		hash_add(&q.away, &m->link, name_num(m->name));
-		q.nlater++;
-		m->away = 1;
-	}
-	heap_set(&q.later, &m->due, due);
-	return 0;
-}
-
-void
-msg_return(struct message *m)
-{
-	if (!m->away)
-		return;
-	hash_del(&q.away, &m->link);
-	heap_del(&q.later, &m->due);
-	q.nlater--;
-	m->away = 0;
-}
-
-/* Recipients that are not finished become RC_OUT.  Of a row with the same
- * reason only the last stays.  After the first for which there is no room none
- * stays, as an entry gives its reason to all recipients before it. */
-static void
-merge(struct vertex *v)
-{
-	struct rcpt *r, *last = NULL, *end = v->r + v->nr;
-	int full = 0, same;
-
-	for (r = v->r; r < end; r++) {
-		q.nlater -= r->state == RC_OUT;
-		if (r->state == RC_OK || r->state == RC_FAILED)
-			continue;
-		same = last != NULL && last->why == r->why && !last->alone &&
-		    !r->alone;
-		full = full || (last != NULL && !same && is_full());
-		if (same || full)
-			reason_free(full ? r : last);
-		if (full)
-			continue;
-		if (!same) {
-			last = last == NULL ? v->r : last + 1;
-			q.nlater++;
-		}
-		*last = *r;
-		last->state = RC_OUT;
-	}
-	set_size(v, last == NULL ? 0 : (last - v->r) + 1);
-}
-
-int
-msg_out(struct vertex *v, double until)
-{
-	count(v, -(int)v->left);
-	if (until == NEVER)
-		return -1;
-	if (is_full()) {
-		v->msg->aged = 1;
-		return -1;
-	}
-	merge(v);
-	PREPEND(v->thread->out, v, next, prev);
-	v->state = V_OUT;
-	v->by.wanted = until;
-	return 0;
-}
-
-void
-msg_want_by(struct vertex *v, double at)
-{
-	struct message *m = v->msg;
-	struct part *p = m->parts;
-
-	if (at < now.mono)
-		at = now.mono;
-	if (at >= v->by.wanted)
-		return;
-	v->by.wanted = at;
-	msg_due_by(m, at);	/* then the part is placed again */
-	while (p != NULL && p->chan != v->thread->ring->chan)
-		p = p->other;
-	if (p != NULL && at < p->again)
-		p->again = at;
 }
 
 /* ---- words for the log ------------------------------------------------- */
@@ -612,22 +374,14 @@ msg_from(const struct ctl *c)
 }
 
 void
-msg_reason(struct vertex *v, unsigned long off, const char *reason)
+msg_reason(const struct vertex *v, struct rcpt *r, const char *reason)
 {
-	struct rcpt *r = rcpt_at(v, off);
-
-	if (*reason == '\0')
+	if (*reason == '\0' || reason_set(r, reason) == 0)
 		return;
-	if (r == NULL && !is_full())
-		r = add_out(v, off);
-	if (r != NULL) {
-		r->alone = r->state == RC_OUT;
-		if (reason_set(r, reason) == 0)
-			return;
-	}
 	log_info("reason msg=%-s rcpt=%lu channel=%s host=%s%-s %s",
-	    msg_id(v->msg), off, v->thread->ring->chan->name, v->thread->host,
-	    who_is(v, off, NULL), reason);
+	    msg_id(v->msg), (unsigned long)r->off,
+	    v->thread->ring->chan->name, v->thread->host,
+	    who_is(v, r->off, NULL), reason);
 }
 
 /* ---- warnings ---------------------------------------------------------- */
@@ -663,8 +417,8 @@ msg_late_at(const struct message *m)
 	for (v = msg_first(m); v != NULL; v = msg_next(v)) {
 		age = late_age(v);
 		next = age < next ? age : next;
-		fresh |= age <= msg_age(m) && is_in_core(v) && v->tries == 0 &&
-		    v->thread->tries == 0;
+		fresh |= age <= msg_age(m) && v->state != V_WAIT &&
+		    v->tries == 0 && v->thread->tries == 0;
 	}
 	if (next == LONG_MAX)
 		return FAR_OFF;
@@ -682,7 +436,7 @@ add_reasons(struct text *t, const struct vertex *v)
 	const struct rcpt *r, *first = NULL, *last = NULL;
 
 	for (r = v->r; r < v->r + v->nr; r++) {
-		if ((r->state != RC_PENDING && r->state != RC_OUT) ||
+		if (r->state != RC_PENDING ||
 		    (last != NULL && last->why == r->why))
 			continue;
 		if (last == NULL)

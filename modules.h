@@ -128,56 +128,40 @@ const struct hold *held_find(int address, const char *text);
 int	held_set(int address, const char *text, int on);
 
 /* ======================================================================
- * message.c - messages in core and away
+ * message.c - messages in core
  * ====================================================================== */
 
 /* The first message in core with this number, or the next one behind that;
  * NULL: there is none. */
 struct message *msg_find(unsigned long num, const struct message *after);
-/* Its recipients that are unread or evicted. */
-unsigned msg_rest(const struct message *);
-/* Places the parts again, after a change that decides when they are read on;
- * returns what it has of PARAMrcptextra, if it needs that no more. */
-void	msg_place(struct message *);
-/* Its timer, or when it is away its file, is due then, mono, at the latest;
- * FAR_OFF: it may be any time. */
+/* Its timer is due then, mono, at the latest; FAR_OFF: it may be any time. */
 void	msg_due_by(struct message *, double at);
+/* The message counts for this channel, NULL: for none. */
+void	msg_count_in(struct message *, struct chan *);
 /* Its vertices, one after the other; NULL at the end. */
 #define msg_first(m) ((m)->vertices)
 #define msg_next(v) ((v)->other)
 /* Makes a NEW vertex of the message, without recipients and on no list of the
- * thread: NULL without memory.  msg_vertex_free: frees one that is on none, or
- * OUT. */
+ * thread: NULL without memory.  msg_vertex_over: one that is on no list is
+ * DONE.  msg_vertex_free: frees one that is on no list. */
 struct vertex *msg_vertex(struct message *, struct thread *);
+void	msg_vertex_over(struct vertex *);
 void	msg_vertex_free(struct vertex *);
-/* Adds the recipient whose line is at off, in the order of these; one that was
- * in core before has its reason.  A vertex that is OUT becomes BACK: in core,
- * and on no list.  NULL without memory. */
-struct rcpt *msg_add(struct vertex *, unsigned long off);
-/* Its recipient in core whose line is at off, or NULL. */
+/* Adds a recipient behind all others; off is the offset of its line: 0, or -1
+ * without memory. */
+int	msg_add(struct vertex *, unsigned long off);
+/* Its recipient whose line is at off, or NULL. */
 struct rcpt *msg_rcpt(const struct vertex *, unsigned long off);
 /* The recipient of the vertex is finished: RC_OK or RC_FAILED. */
 void	msg_done(struct vertex *, struct rcpt *, int state);
 void	msg_narrow(struct vertex *);	/* forgets the finished ones */
 void	msg_free(struct message *);	/* with all of that */
-/* The message is away from now on, and its file is due then, mono: 0; or -1:
- * the file is forgotten until then. */
-int	msg_leave(struct message *, double due);
-/* The message is no longer away. */
-void	msg_return(struct message *);
-/* The recipients of the vertex, on no list, leave core.  It becomes OUT, and is
- * not wanted before then, mono: 0; or -1 when nothing is remembered of it, as
- * that is NEVER or there is no room. */
-int	msg_out(struct vertex *, double until);
-/* One that is OUT is wanted at that time, mono, at the latest. */
-void	msg_want_by(struct vertex *, double at);
 /* Adds the different reasons of the vertex's recipients, parted by "; ", as
  * far as there is room. */
 void	reason_all(const struct vertex *, struct text *);
-/* The vertex's recipient at off, in core or not, was deferred for this reason;
- * "": none was given, and it keeps the one before.  A text that core cannot
- * keep is logged. */
-void	msg_reason(struct vertex *, unsigned long off, const char *);
+/* The recipient of the vertex was deferred for this reason; "": none was given,
+ * and it keeps the one before.  A text that core cannot keep is logged. */
+void	msg_reason(const struct vertex *, struct rcpt *, const char *);
 /* When a warning of its delay may be due, mono; FAR_OFF: never. */
 double	msg_late_at(const struct message *);
 /* Writes a line into its file for each vertex with a warning due: 0; -1 when
@@ -274,14 +258,14 @@ void	th_due(struct thread *);	/* its timer is due */
 /* Makes the vertices for the host due, of queueonly threads too, and ends its
  * dead time; vertices that the current run has deferred stay in WAIT. */
 void	th_trigger(const char *host);
-/* The same for all vertices of a thread (NULL), or for one that is READY, in
- * WAIT or OUT; limits and holds stay. */
+/* The same for all vertices of a thread (NULL), or for one that is READY or in
+ * WAIT; limits and holds stay. */
 void	th_flush(struct thread *, struct vertex *one);
-/* Takes a vertex that no agent has off its list, to end or evict it.  The
- * caller calls th_update. */
+/* Takes a vertex that no agent has off its list, to end it.  The caller calls
+ * th_update. */
 void	th_out(struct vertex *);
 /* ... and makes it HELD, on no list; or else WAIT until wakeup, mono; or READY
- * if that is past.  One that is OUT stays so, and is wanted in core now. */
+ * if that is past. */
 void	th_put(struct vertex *, int held, double wakeup);
 /* Checks again whether its address is held: 1 when a hold ended. */
 int	th_rehold(struct thread *);
@@ -320,23 +304,13 @@ void	q_reload(struct config *);
 void	q_timers(void);			/* wakes and expires what is due */
 void	q_sweep(void);			/* frees objects that are done */
 
-/* The message is in core from now on, and its vertices have arrived: 0; -1
- * without memory, then it stays the caller's. */
+/* The message is in core from now on, and its NEW vertices start their threads,
+ * each at its wakeup: 0; -1 without memory, then it stays the caller's. */
 int	q_add(struct message *);
-/* One more reading of it has ended, and its parts are updated: vertices that
- * are NEW or BACK start their threads. */
-void	q_arrived(struct message *);
-/* Evicts the message until then, mono; its files stay.  The caller evicts its
- * vertices, one by one, by q_leave.  0; -1: all of it is forgotten. */
-int	q_evict(struct message *, double due);
-/* Evicts the vertex until then, mono; NEVER: it is done, and the sweep frees
- * it. */
-void	q_leave(struct vertex *, double until);
-/* Frees a message that is not in core. */
-void	q_discard(struct message *);
-/* Is nothing of it left, neither a recipient nor a DSN?  Nothing but DSNs? */
-#define q_over(m) ((m)->left == 0 && msg_rest(m) == 0)
-#define q_only_dsns(m) ((m)->left == (m)->ndsn && msg_rest(m) == 0)
+/* The message, of which no agent has a vertex, leaves core; its files stay. */
+void	q_forget(struct message *);
+/* Is nothing of it left but DSNs? */
+#define q_only_dsns(m) ((m)->left == (m)->ndsn)
 /* Delivers no more of the message; it is removed without a DSN, and jobs that
  * agents have end with their reports. */
 void	q_drop(struct message *, const char *why);
@@ -346,9 +320,7 @@ void	q_hold(struct message *, int on);
  * when it is one of many (later) and follows in a later pass; -1 when the disk
  * cannot be written. */
 int	q_cancel(struct vertex *, enum cancel, int later);
-/* After a command or a hold: rereads each part of the message now, and
- * recipients of forgotten vertices with it, expires what is due, and sets its
- * timer again. */
+/* Expires what is due of the message, and sets its timer again. */
 void	q_recheck(struct message *);
 /* A report line of the agent: NULL; or the reason why it is refused, and then
  * it changes nothing. */
@@ -360,11 +332,10 @@ const char *q_report(struct ta *, unsigned long num, unsigned long off,
 void	q_job_over(struct ta *, const char *reason);
 
 /* ======================================================================
- * intake.c - loads control files into core, and evicts messages from it
+ * intake.c - loads control files into core, and forgets messages
  * ====================================================================== */
 
-/* Loads messages, and more of large ones, for a short time; 1 when there is
- * more to load. */
+/* Loads messages for a short time; 1 when there is more to load. */
 int	in_load(void);
 /* Adds the router's socket; *max is the largest descriptor so far.  Seconds
  * until in_load has work. */
@@ -372,6 +343,16 @@ double	in_prep(fd_set *in, int *max);
 /* An operator names this message (without directories): loads it if it is on
  * disk.  Why it was skipped, or NULL. */
 const char *in_fetch(const char *name);
+/* A request for forgotten mail: its files are read again, and vertices with an
+ * address that one of the patterns (NULL: any) matches are flushed, made READY,
+ * deleted or bounced.  The patterns are intake.c's from now on.  The number of
+ * files, or -1 without memory. */
+enum ask { ASK_FLUSH, ASK_WAKE, ASK_DELETE, ASK_BOUNCE };
+long	in_ask(enum ask, char **patterns);
+/* The files of all stubs are read again; their vertices wait on. */
+void	in_reread(void);
+/* The skip of the stub, or NULL: the file was not skipped. */
+int	in_skip(const struct stub *, struct skip *);
 
 /* ======================================================================
  * ta.c - transport agents

@@ -198,22 +198,11 @@ job_get(const struct vertex *v)
 	return j;
 }
 
-/* Unread recipients of its channel in the message; all may be of this job. */
-static long
-rcpts_unread(const struct job *j)
-{
-	const struct part *p = j->msg->parts;
-
-	while (p != NULL && p->chan != j->ring->chan)
-		p = p->other;
-	return p == NULL ? 0 : p->unread;
-}
-
 /* Recipients that are still to be given. */
 static long
 rcpts_left(const struct job *j)
 {
-	return j->read + rcpts_unread(j) - j->chosen;
+	return j->read - j->chosen;
 }
 
 /* The result of the last search for a job that preempts is no longer valid. */
@@ -286,18 +275,6 @@ job_free(struct job *j)
 	free(j);
 }
 
-/* Frees the job if no more recipients of it can become READY. */
-static void
-retire(struct job *j)
-{
-	if (j->offer.n > 0 || j->read > j->chosen)
-		return;
-	if (rcpts_unread(j) == 0)
-		job_free(j);
-	else if (j->parent != NULL || j->child != NULL)
-		end_preemption(j);
-}
-
 /* Lets b preempt c: it gets the place before c, and c pays.  1; 0 if there are
  * no more places before c. */
 static int
@@ -311,7 +288,6 @@ preempt(struct job *c, struct job *b)
 	c->avail -= rcpts_left(b) * c->ring->conf->v.slotcost;
 	b->used = -rcpts_left(b);
 	b->level = c->level + 1;
-	b->msg->preempts = 1;	/* intake.c lets it have more recipients */
 	b->base = b->low = c->low;
 	b->key = c->low = key;
 	b->parent = c;
@@ -474,7 +450,7 @@ open_vertex(struct job *j)
 		wait_in_thread(v);
 	}
 	if (v == NULL || j->home > v->thread->died || j->parent != NULL ||
-	    j->child != NULL || rcpts_left(j) != (long)v->by.counted)
+	    j->child != NULL || rcpts_left(j) != (long)v->counted)
 		return v;
 	go_behind(j);
 	place_job(j);
@@ -506,7 +482,7 @@ void
 order_take(struct vertex *v, int chosen)
 {
 	struct job *j = job_find(v);
-	long n = v->by.counted;
+	long n = v->counted;
 
 	if (v->offered)
 		withdraw(j, v);
@@ -521,8 +497,9 @@ order_take(struct vertex *v, int chosen)
 	}
 	if (!chosen || j->ring->judged != j)
 		forget_rival(j->ring);
-	v->by.counted = 0;
-	retire(j);
+	v->counted = 0;
+	if (j->offer.n == 0 && j->read <= j->chosen)
+		job_free(j);
 }
 
 /* Its job, which counts it as READY from now on; or NULL, without memory. */
@@ -531,9 +508,9 @@ count_vertex(struct vertex *v)
 {
 	struct job *j = job_get(v);
 
-	if (j == NULL || v->by.counted)
+	if (j == NULL || v->counted > 0)
 		return j;
-	v->by.counted = v->left;
+	v->counted = v->left;
 	j->read += v->left;
 	forget_rival(j->ring);
 	return j;

@@ -24,12 +24,6 @@
  * not fed to the next one at once.  Jobs that a dead agent had not begun are
  * READY again.
  *
- * A large message is only partly in core, but an agent reads all recipients
- * that the control file has for the host.  So a report counts if its offset is
- * that of a recipient line with the job's channel and host, in core or not.  A
- * recipient that is not in core gets its tag on disk, where the next reading
- * finds it.
- *
  * DSNs.  The control file has all facts for a DSN, and the agent dsn writes it
  * (ta/dsn.c).  For this the message gets one more vertex, on the channel dsn,
  * with one recipient at the offset 0, where no recipient line can be.  It has
@@ -46,13 +40,14 @@
  *	delay		warnings, at the ages in reporttimes
  *
  * Expiry.  A message has one timer, for the earliest time at which a vertex of
- * it can expire, or a warning or a part is due.  By this timer a message that
+ * it can expire, or a warning is due.  By this timer a message that
  * is over gets another try when its files could not be removed, and vertices
  * that are deleted or bounced in great number end, some a pass.  A vertex
  * expires when it is older than expiry and was tried, by itself or with its
  * dead host; or, tried or not, expiry2 later.  With expiry=3d and expiry2=1d it
  * expires at 3 days if it was tried, at 4 days in any case; but it has an hour
- * for a first try, as the machine or the router may have been off for days.  No
+ * for a first try, as the machine or the router may have been off for days.  A
+ * message that was forgotten has a minute for one, which gives it a reason.  No
  * next try is later than expiry, and a deferral after expiry expires the
  * vertex.  Held and frozen vertices do not expire.  A message whose control
  * file was removed by another program is dropped.
@@ -75,8 +70,7 @@
 				 * is written to disk; but vertices of a message
 				 * expire together */
 
-/* Messages to be swept, as their first vertices, linked by prev. */
-static struct vertex *done;
+static struct message *done;	/* to be swept, linked by swept */
 static struct vertex *dead;	/* DONE, to be swept, linked by next */
 
 static int work = WORK;		/* left in this pass */
@@ -171,7 +165,7 @@ read_reasons(struct vertex *v, long *when)
 			 * expired */
 			p = strstr(s, REASON_MARK);
 			s = p == NULL ? s : p + sizeof(REASON_MARK) - 1;
-			msg_reason(v, r->off, s + strspn(s, "\r "));
+			msg_reason(v, r, s + strspn(s, "\r "));
 			when[r - v->r] = n.when;
 		}
 	}
@@ -186,32 +180,14 @@ read_reasons(struct vertex *v, long *when)
 
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
-/* Frees the vertices of the message that are OUT. */
-static void
-end_out(struct message *m)
-{
-	struct vertex *v, *next;
-	struct thread *t;
-
-	for (v = msg_first(m); v != NULL; v = next) {
-		next = msg_next(v);
-		t = v->thread;
-		if (v->state == V_OUT) {
-			msg_vertex_free(v);
-			th_update(t);
-		}
-	}
-}
-
 static void
 to_sweep(struct message *m)
 {
-	if (m->swept)
+	if (m->to_sweep)
 		return;
-	end_out(m);
-	m->swept = 1;
-	m->first.prev = done;
-	done = &m->first;
+	m->to_sweep = 1;
+	m->swept = done;
+	done = m;
 }
 
 static int
@@ -220,57 +196,22 @@ is_delay(const struct vertex *v)
 	return strcmp(v->thread->host, "delay") == 0;
 }
 
-/* Reads no more of the message. */
+/* The vertex is done, and the sweep frees it. */
 static void
-read_no_more(struct message *m)
-{
-	struct part *p;
-
-	for (p = m->parts; p != NULL; p = p->other)
-		p->evicted = p->unread = 0;
-	msg_place(m);
-}
-
-/* Has the vertex reasons of recipients that are not read yet, and no need to
- * stay in core? */
-static int
-has_out(const struct vertex *v)
-{
-	return !v->msg->untagged && msg_rest(v->msg) > 0 && v->nr > 0 &&
-	    v->r[v->nr - 1].state == RC_OUT;
-}
-
-void
-q_leave(struct vertex *v, double until)
+end_vertex(struct vertex *v)
 {
 	struct thread *t = v->thread;
 	struct message *m = v->msg;
 
-	if (v->state != V_WAIT)
-		v->wakeup = 0;
-	v->started = v->state == V_READY && t->triggered;
 	th_out(v);
-	v->state = V_DONE;
 	if (m->end == END_DROP || m->end == END_GONE)
 		q.rcpts_out += th_is_dsn(t) ? 0 : v->left;
 	m->left--;
 	m->ndsn -= th_is_dsn(t);
-	if (msg_out(v, m->end >= END_DROP ? NEVER : until) < 0) {
-		v->thread = NULL;
-		v->next = dead;
-		dead = v;
-	}
-	msg_place(m);
+	msg_vertex_over(v);
+	v->next = dead;
+	dead = v;
 	th_update(t);
-}
-
-/* The vertex is done, and the sweep frees it.  But if it has reasons of
- * recipients that are not read yet it is evicted. */
-static void
-end_vertex(struct vertex *v)
-{
-	v->wakeup = 0;
-	q_leave(v, has_out(v) ? now.mono : NEVER);
 }
 
 /* Ends the message if nothing is left of it.  When only DSNs are left, one on
@@ -285,7 +226,7 @@ check_over(struct message *m)
 	if (!drop && !q_only_dsns(m))
 		return;
 	for (v = msg_first(m); v != NULL && (drop || !m->over); v = msg_next(v))
-		if (is_in_core(v) && v->state != V_FED && (drop ||
+		if (v->state != V_DONE && v->state != V_FED && (drop ||
 		    !is_delay(v)))
 			end_vertex(v);
 	if (m->left == 0)
@@ -304,10 +245,10 @@ vertex_over(struct vertex *v)
 /* ---- arrival at a thread, and DSNs ----------------------------------- */
 
 /*
- * A NEW vertex is READY at once, unless wakeuprestartonly lets it wait for the
- * timer of its thread.  It starts at the beginning of its retry list, or, if
- * the message is aged, at the place of its age; a host of which nothing is
- * known gets the same place.  A vertex that is BACK keeps its time and place.
+ * A NEW vertex is READY at once, unless it was forgotten until a later time, or
+ * wakeuprestartonly lets it wait for the timer of its thread.  It starts at the
+ * beginning of its retry list, or, if the message is aged, at the place of its
+ * age; a host of which nothing is known gets the same place.
  */
 static void
 arrive(struct vertex *v)
@@ -320,21 +261,13 @@ arrive(struct vertex *v)
 
 	m->left++;
 	m->ndsn += dsn;
-	if (v->state == V_BACK && v->started)
-		t->triggered = s->queueonly;
-	v->started = 0;
-	if (v->state == V_NEW) {
-		if (m->aged && !dsn)
-			v->step = retry_step(s, msg_age(m));
-		if (t->ngood + t->nbad == 0 && t->tries == 0 &&
-		    t->step < v->step)
-			t->step = v->step;
-		if (s->wakeuprestartonly && t->wake.pos != 0)
-			at = heap_when(&q.wake, &t->wake);
-	}
-	if (!dsn)
-		v->cancel = m->cancel;
-	th_put(v, m->held || v->cancel != CANCEL_NONE, at);
+	if (m->aged && !dsn)
+		v->step = retry_step(s, msg_age(m));
+	if (t->ngood + t->nbad == 0 && t->tries == 0 && t->step < v->step)
+		t->step = v->step;
+	if (s->wakeuprestartonly && at <= now.mono && t->wake.pos != 0)
+		at = heap_when(&q.wake, &t->wake);
+	th_put(v, m->held, at);
 }
 
 /* Makes the vertex for a DSN on the message, due at that time, mono, if there
@@ -348,27 +281,26 @@ add_dsn(struct message *m, const char *what, double at)
 	int delay = strcmp(what, "delay") == 0;
 
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (is_in_core(v) && th_is_dsn(v->thread) &&
+		if (v->state != V_DONE && th_is_dsn(v->thread) &&
 		    is_delay(v) == delay)
 			return 0;
 	t = th_get(th_chan("dsn"), what, 0);
 	v = t == NULL ? NULL : msg_vertex(m, t);
 	if (v == NULL)
 		return -1;
-	msg_add(v, 0);
+	msg_add(v, 0);		/* in its own memory */
 	v->wakeup = at;
 	arrive(v);
 	return 0;
 }
 
-/* A DSN on the recipients that are done follows after
- * PARAMglobal-report-interval, if others are left. */
+/* A DSN on the recipients that are done follows after so many seconds, if
+ * others are left and PARAMglobal-report-interval is not 0. */
 static void
-add_dsn_later(struct message *m)
+add_dsn_later(struct message *m, long wait)
 {
-	if (m->dsn_newer && q.config->reportevery > 0 &&
-	    (m->rcpts > 0 || msg_rest(m) > 0))
-		add_dsn(m, "success", now.mono + q.config->reportevery);
+	if (m->dsn_newer && q.config->reportevery > 0 && m->rcpts > 0)
+		add_dsn(m, "success", now.mono + wait);
 }
 
 /* A recipient is done for which the sender may get a DSN. */
@@ -379,29 +311,24 @@ dsn_due(struct message *m)
 
 	m->dsn_due = m->dsn_newer = 1;
 	if (!known)
-		add_dsn_later(m);
+		add_dsn_later(m, q.config->reportevery);
 }
 
-/* The recipient of the vertex is finished.  r NULL: it is not in core, so its
- * tag is set here, if the agent did not; for others, and if that fails, settle
- * does it.  status and message are as in msg_log. */
+/* The recipient of the vertex is finished; settle makes sure of its tag.
+ * status and message are as in msg_log. */
 static void
-finish(struct vertex *v, struct rcpt *r, unsigned long off, int state,
-    const char *status, const char *message)
+finish(struct vertex *v, struct rcpt *r, int state, const char *status,
+    const char *message)
 {
 	struct message *m = v->msg;
 
-	if (r != NULL)
-		q.rcpts_out += off != 0;
-	else if (!set_tag(m, off, state))
-		r = msg_add(v, off);
-	if (r != NULL)
-		msg_done(v, r, state);
+	q.rcpts_out += r->off != 0;
+	msg_done(v, r, state);
 	m->failed |= state == RC_FAILED;
-	m->done |= state != RC_FAILED && off != 0;
+	m->done |= state != RC_FAILED && r->off != 0;
 	if (state == RC_FAILED || strcmp(status, "ok2") == 0)
 		dsn_due(m);
-	msg_log(v, off, state == RC_FAILED, status, message);
+	msg_log(v, r->off, state == RC_FAILED, status, message);
 }
 
 void
@@ -409,8 +336,6 @@ q_drop(struct message *m, const char *why)
 {
 	log_info("drop msg=%s %s", ctl_msg(m->name), why);
 	m->end = spool_gone(m->name) ? END_GONE : END_DROP;
-	q.rcpts_out += msg_rest(m);
-	read_no_more(m);
 	check_over(m);
 }
 
@@ -449,8 +374,8 @@ last_try(const struct vertex *v)
 static int
 expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 {
-	const char *why = r->why != NULL ? r->why->s : host_died(v) ?
-	    v->thread->reason : NULL;
+	const char *why = r->why != NULL ? r->why->s : host_died(v) ||
+	    (v->msg->back && v->thread->tries > 0) ? v->thread->reason : NULL;
 	char message[1200];
 	struct text t;
 
@@ -464,7 +389,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 	if (fail_on_disk(v, r->off, "4.4.7 (delivery time expired)", message,
 	    when) < 0)
 		return -1;
-	finish(v, r, r->off, RC_FAILED, "expire", message);
+	finish(v, r, RC_FAILED, "expire", message);
 	return 0;
 }
 
@@ -503,7 +428,7 @@ vertex_delete(struct vertex *v)
 			continue;
 		if (r->off != 0 && ctl_mark(m->name, r->off, '+') < 0)
 			return -1;
-		finish(v, r, r->off, RC_OK, "deleted", NULL);
+		finish(v, r, RC_OK, "deleted", NULL);
 	}
 	/* without a warning, the DSN at the end is still sent */
 	if (th_is_dsn(v->thread) && !is_delay(v))
@@ -547,6 +472,8 @@ vertex_timer(struct vertex *v)
 	if (at > now.mono)
 		return at;
 	first += s->expiry2 < FIRST_TRY ? s->expiry2 : FIRST_TRY;
+	if (v->msg->back && first < v->msg->since + TRIED_AGAIN)
+		first = v->msg->since + TRIED_AGAIN;
 	if (untried < first)
 		untried = first;
 	if (v->tries == 0 && !host_died(v) && untried > now.mono)
@@ -572,23 +499,20 @@ warn(struct message *m)
 	return msg_write_delays(m) < 0 ? now.mono + DISK_AGAIN : msg_late_at(m);
 }
 
-/* Expires what is due, and sets the timer of the message again. */
-static void
-rearm(struct message *m)
+void
+q_recheck(struct message *m)
 {
 	struct vertex *v;
 	double at, next = FAR_OFF;
 
 	heap_del(&q.expire, &m->due);
-	if (q_over(m)) {	/* its files could not be removed */
-		msg_place(m);
+	if (m->left == 0) {	/* its files could not be removed */
 		to_sweep(m);
 		return;
 	}
-	/* vertices that are OUT may be freed here, those in core are not */
 	for (v = msg_first(m); v != NULL && (work > 0 || v->state != V_HELD ||
 	    v->cancel == CANCEL_NONE); v = msg_next(v)) {
-		at = is_in_core(v) ? vertex_timer(v) : FAR_OFF;
+		at = v->state != V_DONE ? vertex_timer(v) : FAR_OFF;
 		next = at < next ? at : next;
 	}
 	if (v != NULL)
@@ -598,41 +522,20 @@ rearm(struct message *m)
 	at = msg_late_at(m);
 	at = at <= now.mono ? warn(m) : at;
 	msg_due_by(m, at < next ? at : next);
-	msg_place(m);
 }
 
 /* ---- arrival --------------------------------------------------------- */
 
-/* The one recipient that is left of the vertex has this mailbox, 0: none.  If
- * the message is whole in core, it goes to the thread of that; without memory
- * it does not. */
+/* The one recipient that is left of the vertex has this mailbox, 0: none.  It
+ * goes to the thread of that; without memory it does not. */
 static void
 to_box(struct vertex *v, unsigned box)
 {
 	struct thread *t = v->thread;
 
-	if (box != 0 && th_is_local(t) && v->msg->parts == NULL &&
+	if (box != 0 && th_is_local(t) &&
 	    (t = th_get(t->chan, t->host, box)) != NULL)
 		v->thread = t;
-}
-
-void
-q_arrived(struct message *m)
-{
-	struct vertex *v;
-
-	for (v = msg_first(m); v != NULL; v = msg_next(v))
-		if (v->state == V_NEW || v->state == V_BACK) {
-			if (v->state == V_NEW && v->nr == 1)
-				to_box(v, v->by.box);
-			v->by.box = 0;
-			arrive(v);
-		}
-	if (m->parts == NULL)
-		end_out(m);
-	add_dsn_later(m);
-	rearm(m);
-	check_over(m);
 }
 
 int
@@ -640,14 +543,11 @@ q_add(struct message *m)
 {
 	struct message *twin = NULL;
 	unsigned long num = name_num(m->name);
+	struct vertex *v;
 
 	if (heap_room(&q.expire, q.messages.n + 1) < 0)
 		return -1;
-	msg_return(m);
-	if (m->loaded == 0) {
-		m->loaded = ++q.events;
-		q.total.accepted += m->nr > 0;
-	}
+	m->loaded = ++q.events;
 	while ((twin = msg_find(num, twin)) != NULL)
 		m->twin = twin->twin = 1;
 	m->over = m->nr == 0;	/* all were done when it was read */
@@ -657,7 +557,16 @@ q_add(struct message *m)
 	q.nkept += m->held;
 	if (q.messages.n > q.peak_messages)
 		q.peak_messages = q.messages.n;
-	q_arrived(m);
+	for (v = msg_first(m); v != NULL; v = msg_next(v))
+		if (v->state == V_NEW) {
+			if (v->nr == 1)
+				to_box(v, v->box);
+			arrive(v);
+		}
+	/* a message that was forgotten has waited for it */
+	add_dsn_later(m, m->back ? 0 : q.config->reportevery);
+	q_recheck(m);
+	check_over(m);
 	return 0;
 }
 
@@ -678,16 +587,6 @@ q_cancel(struct vertex *v, enum cancel how, int later)
 }
 
 void
-q_recheck(struct message *m)
-{
-	struct part *p;
-
-	for (p = m->parts; p != NULL; p = p->other)
-		p->again = NOW;
-	rearm(m);
-}
-
-void
 q_hold(struct message *m, int on)
 {
 	struct vertex *v;
@@ -697,34 +596,13 @@ q_hold(struct message *m, int on)
 	for (v = msg_first(m); v != NULL; v = msg_next(v))
 		if (on && (v->state == V_READY || v->state == V_WAIT))
 			th_put(v, 1, 0);
-		else if (!on && (v->state == V_OUT ||
-		    (v->state == V_HELD && v->cancel == CANCEL_NONE)))
+		else if (!on && v->state == V_HELD && v->cancel == CANCEL_NONE)
 			th_put(v, 0, 0);
 	q_recheck(m);
 }
 
 /* ---- reports of agents ----------------------------------------------- */
 
-/* May an agent report this state of the recipient at off, which is not in core?
- * A job covers all recipients that the control file has for the host.  If the
- * message was read whole, those with a tag were finished before.  A job of the
- * channel dsn has no recipients but that at 0. */
-static int
-is_beside(const struct vertex *v, unsigned long off, int state)
-{
-	const char *name = v->msg->name;
-	const struct thread *t = v->thread;
-	const struct ctl *c = th_is_dsn(t) ? NULL : ctl_at(name, off);
-	int tag;
-
-	if (c == NULL || strcmp(c->channel, t->ring->chan->name) != 0 ||
-	    strcmp(c->host, t->host) != 0)
-		return 0;
-	tag = ctl_tag(name, off, NULL);
-	if (v->msg->parts == NULL)
-		return tag != '+' && tag != '-';
-	return state == RC_PENDING || tag != (state == RC_OK ? '-' : '+');
-}
 
 /* The reason why a report is refused. */
 static const char *
@@ -737,23 +615,24 @@ refusal(unsigned long num, unsigned long off)
 		v = msg_next(v);
 	if (m == NULL)
 		return "no such message";
-	return v == NULL && m->parts == NULL ? "no such recipient" :
+	return v == NULL ? "no such recipient" :
 	    "refused: it was not given to this agent or is finished";
 }
 
-/* The job of this agent to which a report belongs, or NULL; *r: the recipient,
- * NULL: it is not in core. */
-static struct vertex *
-reported(const struct ta *ta, unsigned long num, unsigned long off, int state,
-    struct rcpt **r)
+/* The recipient of a job of this agent to which a report belongs, and that job;
+ * NULL: there is none, or it is finished. */
+static struct rcpt *
+reported(const struct ta *ta, unsigned long num, unsigned long off,
+    struct vertex **job)
 {
 	struct vertex *v = ta->jobs.head;
+	struct rcpt *r;
 
 	while (v != NULL && v->msg->link.hash != num)
 		v = v->next;
-	*r = v == NULL ? NULL : msg_rcpt(v, off);
-	return v == NULL || (*r != NULL ? (*r)->state == RC_PENDING :
-	    is_beside(v, off, state)) ? v : NULL;
+	r = v == NULL ? NULL : msg_rcpt(v, off);
+	*job = v;
+	return r != NULL && r->state == RC_PENDING ? r : NULL;
 }
 
 #define RETRYAT_MOST	1e9	/* seconds; beyond that it is no time */
@@ -785,20 +664,15 @@ retry_at(struct vertex *v, const char *s)
 	return s + strspn(s, " ");
 }
 
-/* r NULL: the recipient is not in core, and is not counted. */
 static void
-deferral(struct vertex *v, struct rcpt *r, unsigned long off, int host,
-    const char *message)
+deferral(struct vertex *v, struct rcpt *r, int host, const char *message)
 {
 	struct thread *t = v->thread;
 	char text[REASON_MOST + 1];
 
 	text_fmt(text, sizeof(text), "%s", message);
-	if (r != NULL) {
-		v->by.deferrals += !r->counted;
-		r->counted = 1;
-	}
-	msg_reason(v, off, text);
+	r->counted = 1;
+	msg_reason(v, r, text);
 	if (host & HOST_BAD)
 		reason_copy(&t->reason, text);
 	v->host |= host;
@@ -890,10 +764,11 @@ wants_success(const char *name, unsigned long off)
  * line to the scheduler, a failure gets one, and a success for which a DSN was
  * asked. */
 static void
-finished(struct vertex *v, struct rcpt *r, unsigned long off,
-    const struct status *s, const char *notary, const char *message)
+finished(struct vertex *v, struct rcpt *r, const struct status *s,
+    const char *notary, const char *message)
 {
 	const char *name = v->msg->name;
+	unsigned long off = r->off;
 	int failed = s->state == RC_FAILED, bad = 0;
 	int line = s->ours && (failed || wants_success(name, off));
 
@@ -905,11 +780,11 @@ finished(struct vertex *v, struct rcpt *r, unsigned long off,
 		    now.wall) < 0 || ctl_sync(name) < 0;
 	if (bad && failed) {
 		ctl_mark(name, off, ' ');	/* it is tried again */
-		deferral(v, r, off, HOST_GOOD, "cannot write the diagnostic");
+		deferral(v, r, HOST_GOOD, "cannot write the diagnostic");
 		return;
 	}
 	v->host |= HOST_GOOD;
-	finish(v, r, off, s->state, s->word, message);
+	finish(v, r, s->state, s->word, message);
 	if (line)	/* the agent dsn does without a line */
 		dsn_due(v->msg);
 }
@@ -930,25 +805,6 @@ note_relay(struct ta *ta, const char *notary)
 	text_fmt(ta->relay, sizeof(ta->relay), "%.*s", (int)(end - s), s);
 }
 
-/* Was the recipient at off, which is not in core, reported before in this job?
- * Reports come in the order of the file, or backwards, as from ZMailer's
- * agents; one that lies between others is taken for a repeated one. */
-static int
-is_repeated(struct ta *ta, unsigned long off)
-{
-	int repeated = 1;
-
-	if (off < ta->unread_low || ta->unread_high == 0) {
-		ta->unread_low = off;
-		repeated = 0;
-	}
-	if (off > ta->unread_high) {
-		ta->unread_high = off;
-		repeated = 0;
-	}
-	return repeated;
-}
-
 const char *
 q_report(struct ta *ta, unsigned long num, unsigned long off,
     const char *notary, const char *status, const char *message)
@@ -961,22 +817,20 @@ q_report(struct ta *ta, unsigned long num, unsigned long off,
 		s++;
 	if (s->word == NULL)
 		return "unknown status";
-	v = reported(ta, num, off, s->state, &r);
-	if (v == NULL)
+	r = reported(ta, num, off, &v);
+	if (r == NULL)
 		return refusal(num, off);
-	ta->again = r == NULL ? is_repeated(ta, off) :
-	    s->state == RC_PENDING && r->counted;
+	ta->again = s->state == RC_PENDING && r->counted;
 	note_relay(ta, notary);
 	if (s->dated)
 		message = retry_at(v, message);
 	if (s->state == RC_PENDING)
-		deferral(v, r, off, host_said(v->thread, s->all, notary),
-		    message);
+		deferral(v, r, host_said(v->thread, s->all, notary), message);
 	else if (th_is_dsn(v->thread))
 		dsn_reported(v, r, s->state == RC_OK ? 0 : s->ours ? 1 : 2,
 		    status, message);
 	else
-		finished(v, r, off, s, notary, message);
+		finished(v, r, s, notary, message);
 	return NULL;
 }
 
@@ -994,7 +848,7 @@ ask_disk(struct vertex *v, struct rcpt *r)
 	int was = r->off == 0 ? ' ' : ctl_tag(name, r->off, &pid);
 
 	if (was == '+' || was == '-')
-		finish(v, r, r->off, was == '+' ? RC_OK : RC_FAILED,
+		finish(v, r, was == '+' ? RC_OK : RC_FAILED,
 		    was == '+' ? "ok" : "error", by_tag);
 	if (was == '+' && wants_success(name, r->off))
 		dsn_due(v->msg);		/* its line may be there, too */
@@ -1010,11 +864,10 @@ settle(struct vertex *v)
 	struct message *m = v->msg;
 	unsigned i;
 
-	if (v->by.deferrals < v->left)
-		for (i = 0; i < v->nr; i++)
-			if (v->r[i].state == RC_PENDING)
-				ask_disk(v, &v->r[i]);
-	if (v->left == 0 && m->left == 1 && !m->dsn_due && msg_rest(m) == 0) {
+	for (i = 0; i < v->nr; i++)
+		if (v->r[i].state == RC_PENDING && !v->r[i].counted)
+			ask_disk(v, &v->r[i]);
+	if (v->left == 0 && m->left == 1 && !m->dsn_due) {
 		m->untagged = 1;	/* its files are removed now */
 	} else if (!tag_finished(v)) {
 		m->untagged = 1;
@@ -1056,20 +909,6 @@ find_box(struct vertex *v)
 	th_update(t);
 }
 
-/* The recipients of the vertex that were deferred are not read yet: these wait
- * for its next try, or come in now if they have expired. */
-static void
-evict_unread(struct vertex *v)
-{
-	struct message *m = v->msg;
-	const struct setting *s = &v->thread->ring->conf->v;
-	double at = v->state == V_WAIT ? v->wakeup : v->thread->until;
-
-	q_leave(v, s->expiry > 0 && m->born + s->expiry <= now.mono ? now.mono :
-	    at);
-	check_over(m);
-}
-
 /* Puts a vertex with recipients left back into its thread.  Recipients without
  * a report are deferred for this reason; NULL: the run was no try. */
 static void
@@ -1085,7 +924,7 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	for (r = v->r; r < end; r++)
 		if (r->state == RC_PENDING) {
 			if (!r->counted && reason != NULL)
-				msg_reason(v, r->off, reason);
+				msg_reason(v, r, reason);
 			r->counted = 0;
 		}
 	if (reason != NULL) {
@@ -1105,11 +944,19 @@ put_back(struct vertex *v, const char *reason, const char *relay)
 	else
 		log_info("not-begun msg=%-s channel=%s host=%s left=%u",
 		    msg_id(m), t->ring->chan->name, t->host, v->left);
-	if (v->left == 0)
-		evict_unread(v);
-	else	/* it may have expired by now */
-		msg_due_by(m, vertex_timer(v));
-	msg_place(m);
+	msg_due_by(m, vertex_timer(v));	/* it may have expired by now */
+}
+
+/* Was a recipient that is left deferred by a report? */
+static int
+had_report(const struct vertex *v)
+{
+	unsigned i;
+
+	for (i = 0; i < v->nr; i++)
+		if (v->r[i].state == RC_PENDING && v->r[i].counted)
+			return 1;
+	return 0;
 }
 
 void
@@ -1123,16 +970,15 @@ q_job_over(struct ta *ta, const char *reason)
 	settle(v);
 	find_box(v);
 	th_feedback(v->thread, v->host);
-	if (reason != NULL && v->left > 0 && v->by.deferrals == 0)
+	if (reason != NULL && v->left > 0 && !had_report(v))
 		drop_gone(m);
-	if (m->end >= END_DROP || (v->left == 0 && !has_out(v)))
+	if (m->end >= END_DROP || v->left == 0)
 		vertex_over(v);
 	else if (v->cancel == CANCEL_NONE || do_cancel(v) < 0)
 		put_back(v, reason, ta->relay);
 	ta->relay[0] = '\0';
-	ta->unread_high = 0;
 	if (dsn)	/* others may be done since it was fed */
-		add_dsn_later(m);
+		add_dsn_later(m, q.config->reportevery);
 }
 
 /* ---- timers, reload, sweep ------------------------------------------- */
@@ -1149,54 +995,40 @@ q_timers(void)
 	}
 	work = WORK;
 	while (work > 0 && heap_wait(&q.expire) == 0)
-		rearm(OWNER(struct message, due, heap_first(&q.expire)));
+		q_recheck(OWNER(struct message, due, heap_first(&q.expire)));
 }
 
 void
 q_reload(struct config *config)
 {
-	struct message *m;
-	struct hlink *l;
+	struct hlink *l = NULL;
 
 	th_reload(config);
-	for (l = NULL; (l = hash_each(&q.messages, l)) != NULL; )
+	while ((l = hash_each(&q.messages, l)) != NULL)
 		q_recheck(OWNER(struct message, link, l));
-	/* a message that is away comes in for its warnings, now sooner */
-	for (l = NULL; (l = hash_each(&q.away, l)) != NULL; ) {
-		m = OWNER(struct message, link, l);
-		msg_due_by(m, msg_late_at(m));
-	}
 }
 
 static void
 unlist(struct message *m)
 {
-	read_no_more(m);
+	if (q.largest == m)
+		q.largest = NULL;
+	msg_count_in(m, NULL);
 	order_forget(m);
 	heap_del(&q.expire, &m->due);
 	hash_del(&q.messages, &m->link);
 	q.nkept -= m->held;
 }
 
+/* Its place in core is free at once; the sweep frees it. */
 void
-q_discard(struct message *m)
-{
-	end_out(m);
-	msg_free(m);
-}
-
-/* Its place in core is free at once; the sweep frees what is forgotten. */
-int
-q_evict(struct message *m, double due)
+q_forget(struct message *m)
 {
 	q.evicted++;
-	q.rcpts_in -= m->rcpts + msg_rest(m);
+	q.rcpts_in -= m->rcpts;
 	unlist(m);
-	if (msg_leave(m, due) == 0)
-		return 0;
-	m->end = END_LOST;
+	m->end = END_FORGET;
 	check_over(m);		/* ends its vertices */
-	return -1;
 }
 
 /* ---- the end --------------------------------------------------------- */
@@ -1216,7 +1048,7 @@ message_end(struct message *m)
 {
 	int dsn = m->dsn_due && m->end < END_DROP;
 
-	if (m->end == END_LOST) {
+	if (m->end == END_FORGET) {
 		msg_free(m);
 		return;
 	}
@@ -1228,13 +1060,14 @@ message_end(struct message *m)
 		spool_verbose(m->name, "scheduler done processing");
 	m->over = 1;
 	if (dsn || take_away(m) < 0) {
-		m->swept = 0;
+		m->to_sweep = 0;
 		heap_set(&q.expire, &m->due, now.mono + DISK_AGAIN);
 		/* else it would be delivered anew, or the DSN lack some */
 		if (!tag_all(m) || !dsn)
 			return;
 		while (m->vertices != NULL)	/* all are done */
 			msg_vertex_free(m->vertices);
+		msg_count_in(m, th_chan("dsn"));
 		if (add_dsn(m, m->failed ? "failure" : "success", 0) == 0)
 			msg_due_by(m, now.mono);	/* a pass feeds it */
 		return;
@@ -1250,21 +1083,22 @@ void
 q_sweep(void)
 {
 	struct vertex *v, **p = &dead;
+	struct message *m;
 
 	while ((v = *p) != NULL) {
-		if (v->msg->untagged && !q_over(v->msg)) {	/* tag_all */
+		if (v->msg->untagged && v->msg->left > 0) {	/* tag_all */
 			p = &v->next;
 			continue;
 		}
 		*p = v->next;
 		v->next = NULL;
 		/* message_end may still need the last ones */
-		if (v->msg->away || !q_over(v->msg))
+		if (v->msg->left > 0)
 			msg_vertex_free(v);
 	}
-	while ((v = done) != NULL) {
-		done = v->prev;
-		message_end(OWNER(struct message, first, v));
+	while ((m = done) != NULL) {
+		done = m->swept;
+		message_end(m);
 	}
 	th_sweep();
 	ctl_forget();

@@ -521,6 +521,7 @@ use(struct config *c)
 {
 	log_masks = !c->logaddresses;
 	q_reload(c);
+	in_reread();
 	spool_listen(c->notifysock);
 	status_listen();
 	dest_round(1);

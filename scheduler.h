@@ -173,13 +173,8 @@ struct config {
 	long	msgconcurrency;	/* agents that one message may always have */
 	long	msgscale;	/* ... and for each one that is free */
 	long	active;		/* messages in core, 0: any number */
-	long	recipients;	/* recipients in core, 0: any number; ... */
-	long	rcptminimum;	/* ... but so many of each message ... */
-	long	rcptextra;	/* ... and so many for those that preempt */
-	long	refill;		/* recipients that are read on together ... */
-	long	refilldelay;	/* ... until so many seconds have passed */
-	long	evicted;	/* messages away and recipients RC_OUT that are
-				 * kept; 0: any number */
+	long	recipients;	/* recipients in core, 0: any number */
+	long	evicted;	/* stubs of forgotten messages, 0: any number */
 	long	reportevery;	/* seconds until the DSN on a message that is
 				 * not done; 0: it is sent at the end */
 	long	bouncelimit;	/* seconds between DSNs on failures to one
@@ -206,16 +201,12 @@ struct reason {
  * rcpt: one recipient line.  An array for each vertex, in file order, so an
  * offset is found in O(log n).
  */
-enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED,
-		  RC_OUT };	/* not in core: an entry for all recipients
-				 * after the entry before, or for one alone */
+enum rcpt_state { RC_PENDING, RC_OK, RC_FAILED };
 
 struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
-	unsigned char counted;	/* FED: a deferral is not counted: one was, or
-				 * the recipient was read during the job */
-	unsigned char alone;	/* RC_OUT: it is for its own recipient only */
+	unsigned char counted;	/* FED: a deferral of it was counted */
 	unsigned char wanted;	/* read_reasons: it has no reason yet */
 	struct reason *why;	/* of its last deferral, or NULL */
 };
@@ -225,29 +216,22 @@ struct rcpt {
 #define REASONS_MOST	1000	/* ... of several, where they are shown */
 
 /*
- * vertex: all recipients of one message with the same channel and host that are
- * in core; the unit that an agent is fed.  A message has at most one for a
- * thread, and recipients that are read later join it.  Freed by the sweep when
- * it is DONE.  A change of state is O(1), except for the heaps of its thread,
- * job and message.
+ * vertex: all recipients of one message with the same channel and host that
+ * were not finished when it was loaded; the unit that an agent is fed.  A
+ * message has one for a thread.  Freed by the sweep when it is DONE.  A change
+ * of state is O(1), except for the heaps of its thread, job and message.
  *
  *	NEW -> WAIT | READY
  *	WAIT -wake-> READY -fed-> FED -report-> WAIT | READY | DONE
- *	WAIT | READY -expired-> DONE
- *	WAIT | READY -evicted-> OUT -read again-> BACK -> WAIT | READY
+ *	WAIT | READY -expired, or its message is forgotten-> DONE
  *
  * In WAIT and READY it is on a list of its thread, or in READY on that of its
  * job (offered); in FED on the list of its agent, which may be starting.  It is
  * HELD while its message is held, until queue.c deletes or bounces it, or until
  * its tags are written, and then on no list of a thread, job or agent.  A hold
- * on its address leaves it in WAIT or READY.  A vertex that is OUT has its
- * times, tries and reasons, not its recipients, and is on the list out of its
- * thread.
+ * on its address leaves it in WAIT or READY.
  */
-enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD, V_OUT,
-		    V_BACK };
-
-#define is_in_core(v) ((v)->state != V_DONE && (v)->state != V_OUT)
+enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
 
 /* why: what a vertex waits for, apart from its turn. */
 enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
@@ -271,8 +255,7 @@ enum cancel { CANCEL_NONE, CANCEL_DELETE, CANCEL_BOUNCE };
 struct vertex {
 	struct message *msg;
 	struct thread *thread;	/* NULL when DONE */
-	struct vertex *next, *prev;	/* DONE: on the sweep's lists, of
-				 * vertices and of messages, by their first */
+	struct vertex *next, *prev;	/* DONE: next on the sweep's list */
 	struct vertex *other, *before;	/* of the message, whatever its state */
 	struct ta *ta;		/* FED: who has it */
 	struct rcpt *r;		/* nr of them; &one when that is enough */
@@ -280,16 +263,11 @@ struct vertex {
 	unsigned nr : 28;
 	unsigned warned : 4;	/* warnings that are over, by the file */
 	unsigned left;		/* recipients not finished */
-	union {			/* by its state */
-		unsigned box;		/* NEW, BACK: mailbox of the last
-					 * recipient, or 0 */
-		unsigned counted;	/* READY: recipients in its job */
-		unsigned deferrals;	/* FED: reported in this run */
-		int	wanted;		/* OUT: mono; not in core before */
-	} by;
+	unsigned counted;	/* READY: recipients in its job */
+	unsigned box;		/* NEW: mailbox of the last recipient, or 0 */
 	int	wakeup;		/* mono; WAIT: when; FED: the latest retryat of
-				 * this run, 0: none; OUT, or HELD for its tags:
-				 * its own time, 0: it was READY */
+				 * this run, 0: none; HELD for its tags: its
+				 * next try, 0: it was READY */
 	int	tried;		/* mono; tries > 0: the end of its last run */
 	unsigned tries : 13;	/* runs that ended with some left, at most
 				 * TRIES_MOST */
@@ -301,48 +279,20 @@ struct vertex {
 				 * in a later pass; else there is none */
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
 	unsigned offered : 1;	/* READY: it is on its job's list */
-	unsigned started : 1;	/* OUT: by a T line or an operator, so that
-				 * queueonly has no effect */
 };
 
 #define TRIES_MOST	8191U
-
-/*
- * part: the recipients of a message for one channel, when not all of them
- * are in core.  Owned by its message.
- *
- * A large file is read in parts, for each channel from a place of its own.
- * Recipients of the channel from next on are unread; they were counted when the
- * message was loaded.  Evicted recipients, and those that could not be read,
- * wait for the next reading from the start of the file, a reread.  The next
- * part to be read is found in O(log parts), and O(channels) for each channel.
- */
-struct part {
-	struct message *msg;
-	struct chan *chan;
-	struct part *other;	/* the message's for another channel */
-	unsigned unread;	/* pending recipients from next on, or a few
-				 * more than that; 0: there is none */
-	unsigned evicted;	/* recipients that are left to a reread */
-	struct timer turn;	/* in chan->parts: it can be read on */
-	unsigned long next;	/* offset where reading goes on, bytes */
-	long	again;		/* mono; evicted > 0: no reread before that */
-	long	checked;	/* mono; when it last evicted what cannot go */
-	long	read;		/* mono; when some of it was last read */
-};
 
 /* What is done with a message's files at its end; from END_DROP on nothing more
  * is delivered, and no DSN is sent. */
 enum msg_end { END_REMOVE, END_ASIDE, END_ASIDE_DOUBLE,	/* a double bounce */
 	       END_DROP,	/* removed */
 	       END_GONE,	/* another program has removed them */
-	       END_LOST };	/* they stay: it was evicted and forgotten */
+	       END_FORGET };	/* they stay: it leaves core */
 
 /*
- * message: one control file and its message file.  Freed by the sweep.  Found
- * by its number in O(1), and when it is due in O(log messages).  One that is
- * away is not in core: it was evicted, or it was skipped as its file could not
- * be used.
+ * message: one control file and its message file, in core.  Freed by the sweep.
+ * Found by its number in O(1), and when it is due in O(log messages).
  *
  * There may be many: the order of members leaves no gaps, and the memory ends
  * with the name.  mono fits into an int for 68 years.
@@ -350,31 +300,26 @@ enum msg_end { END_REMOVE, END_ASIDE, END_ASIDE_DOUBLE,	/* a double bounce */
 struct message {
 	struct hlink link;	/* by num, the leading digits of the name */
 	struct job *jobs;	/* order.c's */
-	struct part *parts;	/* by channel; NULL: all of it is in core */
-	const char *why;	/* skipped: a constant text; or NULL */
-	struct vertex *vertices;	/* linked by other, OUT ones too */
+	struct chan *chan;	/* of its first recipient; or dsn, when only a
+				 * DSN is left: it counts there */
+	struct vertex *vertices;	/* linked by other */
 	struct vertex first;	/* one of them, while it has a msg */
-	unsigned long loaded;	/* value of q.events when it was first loaded,
-				 * 0: never */
+	struct message *swept;	/* next on the sweep's list */
+	unsigned long loaded;	/* value of q.events when it was loaded */
 	struct timer due;	/* next time at which a vertex may expire, or a
-				 * warning or a part is due; away: when the file
-				 * is due */
+				 * warning is due */
 	int	born;		/* mono: arrival by the message file's mtime */
 	int	queued;		/* mono: control file put into transport/ */
 	struct spool_time time;	/* of the message file, for its id */
 	int	since;		/* mono; when it was last loaded */
-	int	pid;		/* skipped: who has a lock on it, 0: nobody */
-	int	pid_since;	/* ... mono; when it was first seen */
-	unsigned extra;		/* recipients in core beyond the minimum */
 	unsigned nfed;		/* vertices with agents */
 	unsigned nr;		/* recipients that were pending when loaded */
 	unsigned left;		/* vertices not DONE */
 	unsigned rcpts;		/* recipients in core, not finished */
 	unsigned ndsn : 2;	/* of left, those on the channel dsn */
-	unsigned preempts : 1;	/* it has preempted others */
 	unsigned aged : 1;	/* it starts its retry lists at the place of its
 				 * age, not at their beginning */
-	unsigned away : 1;	/* it is not in core */
+	unsigned back : 1;	/* it was forgotten before */
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
 	unsigned asked : 1;	/* a NOTIFY list has DELAY */
 	/* for DSNs */
@@ -385,17 +330,42 @@ struct message {
 	unsigned dsn_newer : 1;	/* ... recipients are done since the agent last
 				 * got it */
 	unsigned verbose : 1;	/* has a v line */
-	unsigned swept : 1;	/* is on the sweep's list */
+	unsigned to_sweep : 1;	/* is on the sweep's list */
 	unsigned over : 1;	/* all recipients are done; that is logged */
 	unsigned end : 3;	/* enum msg_end */
 	unsigned held : 1;	/* held by its name */
 	unsigned twin : 1;	/* another has, or had, the same number */
 	unsigned untagged : 1;	/* some that are finished have no tags yet */
-	unsigned cancel : 2;	/* enum cancel; for recipients not in core */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
 
 #define msg_age(m)	(NOW - (m)->born)	/* seconds */
+
+/*
+ * stub: what is kept of a forgotten message: its file is not in core, and is
+ * read when it is due.  Found by its number in O(1), the one that is due in
+ * O(log stubs).  Owned by intake.c.  With its places in a hash and a heap it
+ * has 64 bytes, if pointers have eight, and the part of the name beyond 10.
+ */
+struct stub {
+	struct hlink link;	/* by the number of its name */
+	struct timer due;	/* in q.later: when its file is read; or in
+				 * ready of a channel */
+	int	until;		/* mono; no vertex of it goes before that */
+	int	born;		/* as of the message: its age is taken once */
+	unsigned asked : 15;	/* q.asked when it left core */
+	unsigned skipped : 1;	/* struct skip is behind the name */
+	char	name[1];	/* with hash directories: "X/Y/123-45" */
+};
+
+#define ASKED_MOST	32767U
+
+/* skip: why a file was not loaded when it was due. */
+struct skip {
+	const char *why;	/* a constant text */
+	int	pid;		/* whose lock it has, 0: nobody's */
+	int	since;		/* mono; when that lock was first seen */
+};
 
 /* list: vertices, linked by next and prev.  All O(1). */
 struct list {
@@ -451,7 +421,6 @@ struct thread {
 				 * unused: when it is forgotten */
 	struct thread *swept;	/* next on the sweep's list */
 	struct list ready, wait;
-	struct vertex *out;	/* those that are OUT, linked by next */
 	struct ta *idle;	/* idle agents that served it, newest first */
 	struct ta *busy;	/* agents working on it, newest first */
 	int	run;		/* mono; its last run began */
@@ -524,13 +493,13 @@ struct ring {
 struct chan {
 	struct chan *next;
 	struct slots slots;
-	unsigned rcpts;		/* recipients in core, not finished */
-	struct heap parts;	/* that can be read on, the next one first */
-	unsigned nparts;	/* of the channel, due or not */
+	unsigned msgs;		/* messages in core that count here */
+	struct heap ready;	/* stubs of READY messages that had to leave
+				 * core, in that order */
 	char	name[1];
 };
 
-/* totals: counts since the start.  A message that was evicted and is loaded
+/* totals: counts since the start.  A message that was forgotten and is loaded
  * again is not counted as accepted again. */
 struct totals {
 	unsigned long accepted;		/* messages */
@@ -557,14 +526,17 @@ struct queue {
 	struct config *config;
 	struct hold *holds;
 	struct hash messages;	/* in core, by num */
-	struct hash away;	/* messages that are away, by num */
+	struct hash stubs;	/* forgotten messages, by num */
 	struct hash dests;	/* threads, by channel, host and box */
 	struct heap wake;	/* threads, by wake */
 	struct heap expire;	/* messages in core, by due */
-	struct heap later;	/* messages that are away, by due */
-	int	readable;	/* a part has become readable in this pass */
-	unsigned extra;		/* sum of all extra */
-	unsigned long evicted;	/* messages evicted so far */
+	struct heap later;	/* stubs that wait, by due */
+	unsigned asked;		/* number of the last request that concerns
+				 * stubs, at most ASKED_MOST */
+	unsigned long evicted;	/* messages forgotten so far */
+	unsigned long moves;	/* counts what may make a message wait */
+	struct message *largest;	/* the one with the most recipients, of
+					 * about a second ago; or NULL */
 	struct thread *all;	/* all threads in use */
 	struct thread *unused;	/* all others, least recently used first */
 	int	unsaved;	/* USES and CHANGES */
@@ -575,7 +547,6 @@ struct queue {
 	unsigned nkept;		/* messages held by name */
 	unsigned ndsn;		/* vertices that the agent dsn has, without
 				 * dsn/delay */
-	unsigned nlater;	/* messages away, and recipients RC_OUT */
 	unsigned nagents;	/* not yet gone */
 	struct slots slots;	/* ... without that of the channel dsn */
 	unsigned long events;	/* counts messages loaded and destinations that
@@ -642,16 +613,13 @@ struct ta {
 				 * never */
 	char	*part;		/* a line not yet ended */
 	size_t	npart;
-	char	outbuf[4096];	/* not yet written */
+	char	*outbuf;	/* nout bytes that are not yet written; or NULL */
 	size_t	nout;
 	char	words[200];	/* the first line outside the protocol since its
 				 * last report or #hungry */
 	char	step[100];	/* its last #step on its oldest job */
 	unsigned steps;		/* #step and repeated reports since the last
 				 * new report or #hungry */
-	unsigned long unread_low, unread_high;	/* least and largest offset of
-				 * recipients that are not in core, in its
-				 * reports on its oldest job; high 0: none */
 	int	again;		/* its last report was a repeated one */
 	char	relay[100];	/* the other host, from its reports on its
 				 * oldest job; or "" */

@@ -97,9 +97,9 @@ static struct {
 /* ---- commands: what they name ----------------------------------------- */
 
 /* What becomes of a vertex that a command names, in the order of the answer:
- * it is done, by a later pass, when it is loaded, or when its agent reports; or
- * not at all, as it is held (flush), or as the disk cannot be written. */
-enum outcome { DONE, SOON, EVICTED, LATER, HELD, FAILED, OUTCOMES };
+ * it is done, by a later pass, or when its agent reports; or not at all, as it
+ * is held (flush), or as the disk cannot be written. */
+enum outcome { DONE, SOON, LATER, HELD, FAILED, OUTCOMES };
 
 /*
  * operation: a command while it is being done.
@@ -115,6 +115,8 @@ struct operation {
 	char	**patterns;	/* it names addresses, or NULL; neither: all */
 	struct text *answer;
 	unsigned n[OUTCOMES];	/* vertices; of release: holds */
+	long	read;		/* files of forgotten mail that are read for it,
+				 * -1: there is no memory for that */
 };
 
 struct verb {
@@ -162,7 +164,7 @@ each_vertex(struct operation *r,
 	while ((l = hash_each(&q.messages, l)) != NULL) {
 		v = msg_first(OWNER(struct message, link, l));
 		for (; v != NULL; v = msg_next(v))
-			if (is_in_core(v) &&
+			if (v->state != V_DONE &&
 			    (r->msg == NULL || r->msg == v->msg) &&
 			    is_meant(r->patterns, v->thread->ring->chan,
 			    v->thread->host))
@@ -183,7 +185,7 @@ say_how_many(struct operation *r)
 {
 	int flush = r->verb->cancel == CANCEL_NONE, i;
 	const char *are[OUTCOMES] = { NULL, "more to be worked off",
-	    "to come in from disk", "when their agents have reported", "held",
+	    "when their agents have reported", "held",
 	    "not: the spool cannot be written to" };
 	unsigned sum = 0;
 
@@ -191,7 +193,7 @@ say_how_many(struct operation *r)
 		are[LATER] = "with agents";
 	for (i = 0; i < OUTCOMES; i++)
 		sum += r->n[i];
-	if (sum == 0) {
+	if (sum == 0 && r->read == 0) {
 		if (flush && r->patterns == NULL)
 			text_add(r->answer, "ok nothing waits");
 		else
@@ -204,6 +206,23 @@ say_how_many(struct operation *r)
 	for (i = SOON; i < OUTCOMES; i++)
 		if (r->n[i] > 0)
 			text_add(r->answer, ", %u %s", r->n[i], are[i]);
+	if (r->read > 0)
+		text_add(r->answer, "; %ld file%s of evicted mail to be read",
+		    r->read, plural(r->read));
+	else if (r->read < 0)
+		text_add(r->answer, "; no memory to read evicted mail");
+}
+
+/* Makes a request for forgotten mail of a command on addresses. */
+static void
+ask_stubs(struct operation *r, enum ask what)
+{
+	char **patterns = NULL;
+
+	if (r->patterns != NULL && pat_read(r->what, &patterns) != NULL)
+		r->read = -1;
+	else
+		r->read = in_ask(what, patterns);
 }
 
 /* ---- commands: verbs -------------------------------------------------- */
@@ -226,34 +245,19 @@ static void
 do_flush(struct operation *r)
 {
 	struct thread *t;
-	struct vertex *v = NULL;
 
 	each_vertex(r, flush_one);
-	if (r->msg != NULL)
-		v = msg_first(r->msg);
-	for (; v != NULL; v = msg_next(v))
-		if (v->state == V_OUT) {
-			th_flush(v->thread, v);
-			r->n[EVICTED]++;
-		}
-	if (r->msg != NULL) {	/* and what was forgotten of it */
-		q_recheck(r->msg);
-		if (r->n[EVICTED] == 0)
-			r->n[EVICTED] = msg_rest(r->msg);
-	}
-	for (t = q.all; t != NULL && r->msg == NULL; t = t->next) {
-		if (!is_meant(r->patterns, t->ring->chan, t->host))
-			continue;
-		for (v = t->out; v != NULL; v = v->next)
-			r->n[t->held == NULL ? EVICTED : HELD]++;
-		if (t->held == NULL)
+	for (t = q.all; t != NULL && r->msg == NULL; t = t->next)
+		if (t->held == NULL &&
+		    is_meant(r->patterns, t->ring->chan, t->host))
 			th_flush(t, NULL);
-	}
 	/* hosts that have mail on disk only */
 	for (t = q.unused; t != NULL && r->msg == NULL; t = t->next)
 		if (t->until > now.mono &&
 		    is_meant(r->patterns, t->chan, t->host))
 			t->until = now.mono;
+	if (r->msg == NULL)
+		ask_stubs(r, ASK_FLUSH);
 	say_how_many(r);
 }
 
@@ -332,6 +336,8 @@ do_release(struct operation *r)
 	while ((h = next_hold(r)) != NULL &&
 	    held_set(h->patterns != NULL, h->text, 0) == 0)
 		r->n[DONE]++;
+	if (r->n[DONE] > 0 && r->msg == NULL)
+		ask_stubs(r, ASK_WAKE);	/* a release tries at once */
 	if (h != NULL)
 		cannot_write(r);
 	else if (r->n[DONE] > 0)
@@ -382,11 +388,9 @@ do_cancel(struct operation *r)
 		return;
 	}
 	each_vertex(r, cancel_one);
-	if (r->msg != NULL && msg_rest(r->msg) > 0) {
-		r->msg->cancel = r->verb->cancel;	/* as it is read */
-		q_recheck(r->msg);
-		r->n[SOON] += msg_rest(r->msg);
-	}
+	if (r->msg == NULL)
+		ask_stubs(r, r->verb->cancel == CANCEL_DELETE ? ASK_DELETE :
+		    ASK_BOUNCE);
 	say_how_many(r);
 }
 

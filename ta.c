@@ -93,6 +93,7 @@
 #define FORK_AGAIN	10	/* seconds until a failed fork is repeated */
 #define FORKRATE_AGAIN	0.25	/* seconds until a start held up by -R is */
 #define JOB_MOST	(NAME_MAX_ + WORD_MAX_ + 4)	/* bytes of a job */
+#define OUT_MOST	4096	/* bytes that it has not read yet */
 #define LINE_MOST	65536	/* bytes in a line that an agent may say */
 #define READ_MOST	16384	/* bytes read at once ... */
 #define READS		4	/* ... and how often in one pass */
@@ -344,6 +345,10 @@ flush(struct ta *ta)
 	if (n > 0) {
 		ta->nout -= n;
 		memmove(ta->outbuf, ta->outbuf + n, ta->nout);
+		if (ta->nout == 0) {
+			free(ta->outbuf);
+			ta->outbuf = NULL;
+		}
 	} else if (n < 0 && !is_later(errno)) {
 		ta->nout = 0;
 		if (errno != EPIPE && errno != ECONNRESET &&
@@ -402,6 +407,19 @@ set_ending(struct ta *ta, int ending)
 	ta->ending = ending;
 }
 
+/* Appends the line, for which there is room: 0, or -1 without memory. */
+static int
+append(struct ta *ta, const char *line)
+{
+	size_t n = strlen(line);
+
+	if (ta->outbuf == NULL && (ta->outbuf = mem_get(OUT_MOST)) == NULL)
+		return -1;
+	memcpy(ta->outbuf + ta->nout, line, n);
+	ta->nout += n;
+	return 0;
+}
+
 /* Ends it: with grace by an empty line, else by a signal. */
 static void
 end(struct ta *ta, int grace)
@@ -414,28 +432,25 @@ end(struct ta *ta, int grace)
 	set_ending(ta, 1);
 	th_update(ta->thread);
 	ta->due = now.mono + SOON;
-	if (grace)
-		ta->outbuf[ta->nout++] = '\n';
+	grace = grace && append(ta, "\n") == 0;
 	flush(ta);
 	if (!grace)
 		signal_it(ta);
 }
 
 /* Appends the line to its output: 0; -1 when there is no room, as it has not
- * read the lines before. */
+ * read the lines before, or no memory. */
 static int
 say(struct ta *ta, const char *line)
 {
 	size_t n = strlen(line);
 
 	/* end's newline has room, too */
-	if (ta->nout + n >= sizeof(ta->outbuf)) {
+	if (ta->nout + n >= OUT_MOST || append(ta, line) < 0) {
 		log_err("agent pid=%d reads nothing and is ended", ta->pid);
 		end(ta, 0);
 		return -1;
 	}
-	memcpy(ta->outbuf + ta->nout, line, n);
-	ta->nout += n;
 	log_debug("to pid=%d %.*s", ta->pid, (int)n - 1, line);
 	return 0;
 }
@@ -507,7 +522,7 @@ is_at_work(const struct ta *ta)
 {
 	return !q.hold && !ta->reaped && ta->state == TA_BUSY &&
 	    !ring_is_old(ta->ring) && !worn_out(ta) &&
-	    ta->nout + JOB_MOST < sizeof(ta->outbuf);
+	    ta->nout + JOB_MOST < OUT_MOST;
 }
 
 /* May it get more jobs on its thread?  It leaves after STRETCH jobs when
@@ -908,6 +923,7 @@ ta_reaped(long pid, int status)
 	clean_up(ta, status);
 	REMOVE(q.agents, ta, next, prev);
 	free(ta->part);
+	free(ta->outbuf);
 	free(ta);
 	return 1;
 }

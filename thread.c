@@ -16,12 +16,11 @@
  * after their jobs, and it is freed when it has neither.
  *
  * A vertex is READY when it may be fed, FED while an agent has it, in WAIT
- * after it was deferred, HELD by an operator, and OUT when it is not in core.
- * th_update finds whether the thread may take one more agent; it is called
- * after each change that could matter for that.  With order=preempt it tells
- * order.c, which chooses.  With the other orders, threads that may take an
- * agent and have READY vertices stand in the heap of turns of their ring.  This
- * module starts no agents.
+ * after it was deferred, and HELD by an operator.  th_update finds whether the
+ * thread may take one more agent; it is called after each change that could
+ * matter for that.  With order=preempt it tells order.c, which chooses.  With
+ * the other orders, threads that may take an agent and have READY vertices
+ * stand in the heap of turns of their ring.  This module starts no agents.
  *
  * A thread without mail is unused, and in no ring: it stays in a list, the
  * least recently used first, with what is known of its destination.  It is
@@ -229,8 +228,7 @@ set_ring(struct thread *t, struct ring *r)
 static int
 is_empty(const struct thread *t)
 {
-	return th_nready(t) + t->wait.n + t->nheld + t->nref == 0 &&
-	    t->out == NULL;
+	return th_nready(t) + t->wait.n + t->nheld + t->nref == 0;
 }
 
 /* Only the sweep takes a thread out of use, so pointers to it are good until
@@ -367,7 +365,7 @@ static void
 make_ready(struct thread *t, struct vertex *v)
 {
 	v->state = V_READY;
-	v->by.counted = 0;
+	v->counted = 0;
 	order_ready(t, v);
 }
 
@@ -402,24 +400,13 @@ th_update(struct thread *t)
 	sweep_if_empty(t);
 }
 
-/* The vertex, which is OUT, is wanted in core now; own: at its own time, if it
- * has one. */
-static void
-want(struct vertex *v, int own)
-{
-	if (!own)
-		v->wakeup = 0;
-	v->started |= v->thread->triggered;
-	msg_want_by(v, v->wakeup);
-}
-
 enum wake { WAKE_ALL, WAKE_DUE, WAKE_HOST, WAKE_OLD };
 
 /* Makes vertices in WAIT READY: all, which also ends the dead time; those that
  * are due; those that were deferred because of the host; or those that were
  * deferred before this run.  WAKE_HOST leaves vertices with a retryat, and
  * those that were deferred for the address: else good reports on one could wake
- * another without end.  Vertices that are OUT are wanted in core. */
+ * another without end. */
 static void
 wake(struct thread *t, enum wake what)
 {
@@ -427,10 +414,6 @@ wake(struct thread *t, enum wake what)
 
 	if (what == WAKE_ALL)
 		fb_lift(t);
-	for (v = what == WAKE_DUE || (what == WAKE_HOST &&
-	    WHY_BLOCKED(thread_why(t))) ? NULL : t->out; v != NULL; v = v->next)
-		want(v, what == WAKE_HOST &&
-		    (v->dated || !(v->host & HOST_BAD)));
 	t->soonest = 0;
 	for (v = t->wait.head; v != NULL; v = next) {
 		next = v->next;
@@ -460,26 +443,39 @@ th_due(struct thread *t)
 	th_update(t);
 }
 
+/* Makes the vertices of the thread due: 1, or 0 if it has none that wait. */
+static int
+trigger(struct thread *t)
+{
+	if (t->ring == NULL) {
+		if (t->until > now.mono)
+			t->until = now.mono;	/* th_get will see */
+		return 0;
+	}
+	/* failure, success and delay may be names of hosts, too */
+	if (th_is_dsn(t) || th_nready(t) + t->wait.n == 0)
+		return 0;
+	t->triggered = 1;
+	/* what this run deferred is not to be tried again by it */
+	wake(t, t->nta == 0 ? WAKE_ALL : WAKE_OLD);
+	th_update(t);
+	return 1;
+}
+
+/* A thread is found by its channel and host, a mailbox only in the list. */
 void
 th_trigger(const char *host)
 {
+	const struct chan *c;
 	struct thread *t;
 	int n = 0;
 
-	for (t = q.unused; t != NULL; t = t->next)
-		if (t->until > now.mono && strcmp(t->host, host) == 0)
-			t->until = now.mono;	/* th_get will see */
-	for (t = q.all; t != NULL; t = t->next) {
-		/* failure, success and delay may be names of hosts, too */
-		if (strcmp(t->host, host) != 0 || th_is_dsn(t) ||
-		    (th_nready(t) + t->wait.n == 0 && t->out == NULL))
-			continue;
-		t->triggered = 1;
-		/* what this run deferred is not to be tried again by it */
-		wake(t, t->nta == 0 ? WAKE_ALL : WAKE_OLD);
-		th_update(t);
-		n++;
-	}
+	for (c = q.chans; c != NULL; c = c->next)
+		if ((t = th_find(c, host, 0)) != NULL)
+			n += trigger(t);
+	for (t = strcmp(host, "-") == 0 ? q.all : NULL; t != NULL; t = t->next)
+		if (t->box != 0)
+			n += trigger(t);
 	log_info("trigger host=%s threads=%d", host, n);
 }
 
@@ -501,10 +497,6 @@ th_put(struct vertex *v, int held, double wakeup)
 {
 	struct thread *t = v->thread;
 
-	if (v->state == V_OUT) {
-		want(v, 0);
-		return;
-	}
 	th_out(v);
 	if (held) {
 		v->state = V_HELD;
@@ -512,6 +504,7 @@ th_put(struct vertex *v, int held, double wakeup)
 	} else if (wakeup > now.mono) {
 		v->state = V_WAIT;
 		v->wakeup = wakeup;
+		q.moves++;
 		if (t->wait.n == 0 || v->wakeup < t->soonest)
 			t->soonest = v->wakeup;
 		list_add(&t->wait, v);
@@ -558,6 +551,7 @@ th_sleep(struct thread *t)
 	if (t->until > now.mono)
 		return;
 	t->triggered = 0;
+	q.moves++;
 	t->died = ++q.events;
 	if (t->tries < USHRT_MAX)
 		t->tries++;
@@ -584,7 +578,7 @@ heard_good(struct thread *t)
 	t->reason = NULL;
 	fb_good(t);
 	if (was_dead || (t->fb != &t->ring->conf->local &&
-	    th_nready(t) == 0 && (t->wait.n > 0 || t->out != NULL) &&
+	    th_nready(t) == 0 && t->wait.n > 0 &&
 	    now.mono - t->woken >= t->ring->conf->v.interval)) {
 		t->woken = now.mono;
 		wake(t, WAKE_HOST);
@@ -684,7 +678,6 @@ th_give(struct ta *ta, struct vertex *v)
 	order_share(v->msg, 1);
 	v->state = V_FED;
 	v->ta = ta;
-	v->by.deferrals = 0;
 	v->wakeup = 0;
 	v->dated = 0;
 	v->host = 0;
@@ -729,13 +722,10 @@ th_unfed(struct vertex *v)
 
 /* No vertex waits beyond most, mono, the end of the longest wait of the new
  * clause; but a retryat stays.  The pause of a sender is over: the agent dsn,
- * which keeps it, ends with the old ring.  Vertices that are OUT are wanted at
- * their times, when they expire, or now: they may have a command. */
+ * which keeps it, ends with the old ring. */
 static void
 move_waiting(struct vertex *v, double most)
 {
-	const struct setting *s;
-
 	for (; v != NULL; v = v->next) {
 		if (th_is_dsn(v->thread)) {
 			v->dated = 0;
@@ -743,12 +733,6 @@ move_waiting(struct vertex *v, double most)
 		}
 		if (!v->dated && v->wakeup > most)
 			v->wakeup = most;
-		if (v->state != V_OUT)
-			continue;
-		s = &v->thread->ring->conf->v;
-		msg_want_by(v, v->wakeup);
-		if (s->expiry > 0)
-			msg_want_by(v, v->msg->born + s->expiry);
 	}
 }
 
@@ -765,7 +749,6 @@ thread_move(struct thread *t, struct ring *r)
 	if (t->until > most)
 		t->until = most;
 	move_waiting(t->wait.head, most);
-	move_waiting(t->out, most);
 	t->soonest = now.mono;	/* th_due computes it */
 	t->step = 0;
 }

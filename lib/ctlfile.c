@@ -43,11 +43,6 @@
  * base 36, which no older program takes for a living process.  Process 4194304
  * locks with "a2hwcg", process 1234 with "  1234".
  *
- * The scheduler checks a file as a whole before it uses any part.  It may take
- * the recipients of a large file in several parts.  A later part begins behind
- * the last recipient of the one before; as agents may be at work by then, a
- * lock does not keep a recipient out of a later part.
- *
  * The delay field of a recipient counts the warnings that are over, as its
  * sender got them or wanted none: a decimal number, blank for none.  For the
  * next one the scheduler writes a line on all recipients of a vertex, with the
@@ -473,7 +468,7 @@ scan_line(struct ctl *c)
 		format = strtoul(value, NULL, 0);
 		if (format & ~7UL)
 			c->why = "its format (@) is not known here";
-		else if (c->nrcpt > 0 && !c->resumed)
+		else if (c->nrcpt > 0)
 			c->why = "its format (@) comes behind a recipient";
 		break;
 	case 'i':	/* so that nothing else can be reached by it */
@@ -630,12 +625,23 @@ ctl_next(struct ctl *c)
 		tag = c->l.line[1];
 		if (letter != 'r')
 			continue;
-		pending = tag == '~' && !c->resumed ? scan_lock(c) :
+		pending = tag == '~' ? scan_lock(c) :
 		    tag != '+' && tag != '-';
 		if (pending != 0)
 			return pending < 0 ? -1 : letter;
 	}
 	return letter;
+}
+
+int
+ctl_next_trigger(struct ctl *c)
+{
+	while (ctl_walk(c))
+		if (c->l.line[0] == 'T') {
+			scan_trigger(c);
+			return 1;
+		}
+	return 0;
 }
 
 void
@@ -659,7 +665,7 @@ open_file(const char *name, struct stat *st)
 }
 
 int
-ctl_open(struct ctl *c, const char *name, long from)
+ctl_open(struct ctl *c, const char *name)
 {
 	struct stat st;
 
@@ -677,11 +683,6 @@ ctl_open(struct ctl *c, const char *name, long from)
 	c->ctime = st.st_ctime;
 	c->l.size = st.st_size;
 	c->l.fresh = 1;
-	if (from >= 0) {
-		line_at(&c->l, from);
-		c->resumed = c->seen_i = c->seen_s = 1;
-		c->nrcpt = 1;	/* it had one */
-	}
 	if (st.st_size == 0)
 		c->why = "it is empty";
 	else if (st.st_size > CONTROL_MAX)
@@ -762,8 +763,10 @@ hold(const char *name)
 		return kept.l.fd;
 	ctl_forget();
 	fd = open_file(name, NULL);
-	if (fd >= 0)
+	if (fd >= 0) {
 		ctl_start(&kept, fd, name);
+		kept.l.fresh = 1;
+	}
 	return fd;
 }
 

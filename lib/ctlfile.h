@@ -45,7 +45,6 @@ struct ctl {
 				 * the caller may set it after ctl_open */
 	int	in_block;	/* within an m or M block */
 	int	capitals;	/* set after ctl_start: host keeps its case */
-	int	resumed;	/* a later part of a file that was checked */
 	int	seen_i, seen_s;
 	unsigned long body;	/* value of the o line, bytes */
 	unsigned long nrcpt;	/* recipient lines so far, whatever their tag */
@@ -85,10 +84,8 @@ struct ctl {
 };
 
 /* Opens transport/name; the working directory is transport/.  0, or -1 with why
- * set.  -1 without it: it is no regular file, or is gone.  from is -1, or the
- * offset at which to continue after the whole file was found good; then locks
- * are ignored, as they are those of our own agents. */
-int	ctl_open(struct ctl *, const char *name, long from);
+ * set.  -1 without it: it is no regular file, or is gone. */
+int	ctl_open(struct ctl *, const char *name);
 /* The same for what the caller has opened or, with fd -1, could not open. */
 void	ctl_start(struct ctl *, int fd, const char *name);
 void	ctl_close(struct ctl *);
@@ -109,6 +106,9 @@ const char *ctl_address(struct ctl *);
 /* Reads on to the next pending recipient or T line, as ctl_line.  Removes the
  * locks of dead agents. */
 int	ctl_next(struct ctl *);
+/* Moves to the next T line of a file that was found good, and sets host: 1, or
+ * 0 at the end. */
+int	ctl_next_trigger(struct ctl *);
 /* A hash of the mailbox of the current recipient if its host is "-"; 0: it has
  * no mailbox. */
 unsigned ctl_box(const struct ctl *);

@@ -852,17 +852,6 @@ mend(struct lines *l)
 	l->end = NULL;
 }
 
-void
-line_at(struct lines *l, unsigned long off)
-{
-	if (off > l->pos || off < l->pos - l->have || l->error != 0) {
-		line_start(l, l->fd, off);
-		return;
-	}
-	mend(l);
-	l->used = l->have - (l->pos - off);
-}
-
 /* Reads at pos: the number of bytes, 0 at the end or on an error. */
 static size_t
 get(struct lines *l, char *to, size_t size)
@@ -897,6 +886,19 @@ fill(struct lines *l)
 	n = get(l, l->buf + l->have, sizeof(l->buf) - l->have);
 	l->have += n;
 	return n > 0;
+}
+
+void
+line_at(struct lines *l, unsigned long off)
+{
+	if (l->fresh && l->pos == 0 && off < LINE_MAX_ / 2)
+		fill(l);	/* saves an lseek */
+	if (off > l->pos || off < l->pos - l->have || l->error != 0) {
+		line_start(l, l->fd, off);
+		return;
+	}
+	mend(l);
+	l->used = l->have - (l->pos - off);
 }
 
 /* The line fills the buffer: reads over the rest of it. */

@@ -140,8 +140,7 @@ put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
 		none.next = none.tries = MQ_UNKNOWN;
 		none.expires = MQ_NEVER;
 		none.reason = "";
-		none.nrcpt = (unsigned)m->rest;
-		none.state = m->rest != 0 ? MQ_EVICTED : MQ_SPOOL;
+		none.state = MQ_SPOOL;
 		j = &none;
 	}
 	fputs("{\"message\":", stdout);
@@ -156,7 +155,7 @@ put_object(const struct mq_msg *m, const char *id, const struct mq_job *j,
 	field_text("channel", j->dest == NULL ? NULL : j->dest->channel);
 	field_text("host", j->dest == NULL ? NULL : j->dest->host);
 	field_number("recipients", j->nrcpt, j->dest != NULL ||
-	    (!m->unread && m->skipped == NULL && m->rest >= 0));
+	    (!m->unread && m->skipped == NULL));
 	field_text("state", m->skipped != NULL ? "skipped" :
 	    j->state == MQ_SPOOL ? NULL : mq_state_name[j->state]);
 	field_text("what", j->what != NULL && *j->what != '\0' ? j->what :
@@ -292,8 +291,7 @@ mq_show_json(struct mq_queue *q, const struct mq_view *view)
 				    view->verbose ? &r : NULL);
 				n++;
 			}
-		/* and those whose channels only the disk knows */
-		if (n == 0 || (m->rest > 0 && !q->filtered))
+		if (n == 0)
 			put_object(m, its, NULL, view->verbose ? &r : NULL);
 		mq_rcpts_free(&r);
 	}

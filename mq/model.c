@@ -412,9 +412,6 @@ mq_count(const struct mq_queue *q, struct mq_sum *sum)
 		sum->msgs++;
 		sum->skipped += m->skipped != NULL;
 		sum->bytes += m->size > 0 ? m->size : 0;
-		/* filters say nothing of those behind jobs in memory */
-		if ((!q->filtered || m->first == 0) && m->rest > 0)
-			sum->rcpts += m->rest;
 		if (m->age > sum->oldest)
 			sum->oldest = m->age;
 	}

@@ -102,7 +102,6 @@ struct mq_msg {
 	int	next;		/* skipped: seconds until the next look */
 	double	size;		/* bytes; negative: not known */
 	int	age;		/* seconds; MQ_UNKNOWN */
-	int	rest;		/* recipients on disk alone; MQ_UNKNOWN */
 	unsigned first, last;	/* jobs, index + 1; 0: none */
 	unsigned char held, known;
 	unsigned char over;	/* only its DSN is left */

@@ -588,10 +588,11 @@ fact_message(struct reader *r)
 	m->known = 1;
 	if (number_in(f[2], &m->age) < 0 || m->age < MQ_UNKNOWN)
 		return wrong(r, "\"%.60s\" is no age", f[2]);
-	m->rest = MQ_UNKNOWN;
-	if (strcmp(f[6], "-") != 0 && (number_in(f[6], &m->rest) < 0 ||
-	    m->rest < 0))
+	/* an older scheduler counts recipients that are on disk alone */
+	if (strcmp(f[6], "-") != 0 && (number_in(f[6], &n) < 0 || n < 0))
 		return wrong(r, "a number is not understood%s", "");
+	if (strcmp(f[6], "-") != 0 && n > 0 && m->first == 0)
+		m->skipped = "its recipients are on disk";
 	m->size = 0;
 	for (p = f[3], n = 0; *p >= '0' && *p <= '9' && n < 15; p++, n++)
 		m->size = m->size * 10 + (*p - '0');

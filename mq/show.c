@@ -199,13 +199,8 @@ mq_put_message(const struct mq_msg *m)
 	} else if (m->over)
 		fputs("\tall recipients are done, a DSN is to be sent\n",
 		    stdout);
-	else if (m->rest > 0) {
-		putchar('\t');
-		mq_put_count(m->rest, "recipient");
-		puts(m->rest == 1 ? " waits on disk" : " wait on disk");
-	} else if (m->first == 0)
-		puts(m->rest < 0 ? "\tits recipients wait on disk" :
-		    "\tnobody is left to have it");
+	else if (m->first == 0)
+		puts("\tnobody is left to have it");
 }
 
 void

@@ -132,18 +132,18 @@ facts='Facts:
 p	PO
 t	WALL	S
 c	TOTALS
-m	101-1	S	14	-	sender	0
+m	101-1	S	14	-	sender
 v	1	retry	S	E	1	0	
 v	2	retry	S	E	1	0	
-m	102-1	S	14	-	sender	0
+m	102-1	S	14	-	sender
 v	3	host	S	E	1	0	
-m	103-1	S	14	-	sender	0
+m	103-1	S	14	-	sender
 v	4	run	0	E	0	PID	
-m	104-1	S	14	-	sender	0
+m	104-1	S	14	-	sender
 v	5	limit	-1	E	0	0	maxring
-m	105-1	S	14	-	sender	0
+m	105-1	S	14	-	sender
 v	6	queueonly	-1	E	0	0	
-m	106-1	S	14	-	sender	0
+m	106-1	S	14	-	sender
 v	7	command	-1	E	0	0	
 End:'
 "$ask" pipe "$pipe" >"$tmp/dump" 2>&1

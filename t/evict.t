@@ -118,14 +118,13 @@ ok 'new mail comes in after a reload with a lower PARAMactive' \
 ok 'core shrinks to a lower PARAMactive' [ "$(count 'evict msg=1')" -ge 16 ]
 sched_stop
 
-# ---- what leaves core before its file was read to the end -----------------------
+# ---- more recipients than PARAMrecipients ------------------------------------------
 
 rm -rf "$po"
 spool_new "$po"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
 PARAMrecipients 10
-PARAMrcptminimum 2
 */*	interval=1s retries=1
 def/*	command="$A -f $tmp/go -c def"
 ret/*	command="$A -f $tmp/go -c ret"
@@ -140,42 +139,14 @@ put "$po" 500-1 "$@"
 put "$po" 501-1 "$@"
 rm -f "$tmp/go"
 ok 'a scheduler with little room starts' sched_start "$po" "$tmp/cf"
-ok 'recipients are read on and leave core again' wait_for 60 eval \
+ok 'all recipients of two lists are tried again' wait_for 60 eval \
     '[ "$(count "deferred msg=50[01]-1")" -ge 60 ]'
 : >"$tmp/go"
 POSTOFFICE=$po "$top/mailq" flush '*/*' >/dev/null 2>&1
-ok 'recipients that left core are delivered' wait_for 60 po_empty "$po"
+ok 'all recipients of two lists are delivered' wait_for 60 po_empty "$po"
 sched_stop
-like 'recipients that left core are counted once' "$(lines ' exit ')" \
+like 'recipients of two lists are counted once' "$(lines ' exit ')" \
     'rcpts-in=80 rcpts-out=80$'
-
-# A reread that finds exactly what is out of core ends before a recipient that
-# an agent has.
-rm -rf "$po"
-spool_new "$po"
-rm -f "$tmp/go" "$tmp/gate"
-conf "$tmp/cf" <<END
-PARAMmailqsock none
-PARAMrecipients 3
-PARAMrcptminimum 2
-PARAMrefill 1
-*/*	interval=1s retries=1
-part/[ab]	command="$A -f $tmp/go -c part"
-part/c	command="$A -w $tmp/gate -c part"
-part/d	command="$A -c part"
-END
-put "$po" 502-1 part a u part b u part c u part d u
-ok 'a scheduler with room for three recipients starts' \
-    sched_start "$po" "$tmp/cf"
-ok 'a recipient leaves core and comes back while an agent has another' \
-    wait_for 60 eval '[ "$(count "deferred msg=502-1.*host=a")" -ge 4 ]'
-: >"$tmp/go"
-: >"$tmp/gate"
-ok 'recipients before and behind one of an agent are delivered' \
-    wait_for 60 po_empty "$po"
-sched_stop
-like 'a recipient that a reread finds in core is counted once' \
-    "$(lines ' exit ')" 'rcpts-in=4 rcpts-out=4$'
 
 # ---- more than is kept in mind, for one host -------------------------------
 
@@ -232,9 +203,6 @@ done
 END
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-PARAMrecipients 2
-PARAMrcptminimum 2
-PARAMrefill 1
 */*	interval=1h
 part/*	command="$tmp/bin/ta/whole $tmp/gate"
 END
@@ -247,31 +215,26 @@ mkdir -p "$po/queue/504-1/x"	# root, too, removes no such file
 ok 'a message file cannot be removed' wait_log 'remove file=queue/504-1' 20
 put "$po" 505-1 part b u
 ok 'other mail is delivered meanwhile' wait_log 'complete msg=505-1' 20
-at_most 'the rest of the message is read a few times at most' \
-    "$(count 'load-more msg=504-1')" 3
+is 'its control file is not read again' "$(count 'load msg=504-1')" 1
 sched_stop
 
-# Recipients for dead hosts leave core until whole seconds; in the last second
-# before a host is due they are not read and evicted again and again.
+# A full core of mail for dead hosts: files are not read all the time while they
+# wait.
 rm -rf "$po"
 spool_new "$po"
 conf "$tmp/cf" <<END
 PARAMmailqsock none
-PARAMrecipients 2
-PARAMrcptminimum 1
-PARAMrefill 1
+PARAMactive 2
 */*	interval=2s retries=1
 dead/*	maxthr=1 command="$A -c dead -m 50 deferall down"
 END
-set --
-for i in 0 1 2 3 4 5 6 7 8 9; do
-	set -- "$@" dead a$i u dead b$i u dead c$i u dead d$i u
+for i in 1 2 3 4 5 6 7 8; do
+	put "$po" 60$i-1 dead a$i u
 done
-put "$po" 506-1 "$@"
 sched_start "$po" "$tmp/cf" -v
-ok 'recipients of dead hosts are tried again and again' wait_for 60 eval \
-    '[ "$(count "deferred msg=506-1")" -ge 120 ]'
-at_most 'recipients of dead hosts are not read all the time' \
-    "$(count 'load-more msg=506-1')" 500
+ok 'mail for dead hosts is tried again and again' wait_for 60 eval \
+    '[ "$(count "deferred msg=60")" -ge 32 ]'
+at_most 'mail for dead hosts is not read all the time' \
+    "$(count 'load msg=60')" "$(($(count 'deferred msg=60') * 2 + 16))"
 sched_stop
 finish

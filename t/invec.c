@@ -135,7 +135,7 @@ take_fed(const char *s)
 }
 
 /* For in_turn: the next name of a side. */
-static int
+static enum taken
 take_name(int old)
 {
 	struct list_of *l = &v.side[old];
@@ -143,16 +143,16 @@ take_name(int old)
 	size_t n;
 
 	if (l->at == l->n)
-		return -1;
+		return TOOK_NONE;
 	name = l->name[l->at++];
 	if (turn.looked[0] != '\0')
 		strcat(turn.looked, "+");
 	strcat(turn.looked, name);
 	n = strlen(name);
 	if (name[n - 1] == '!')
-		return 0;
+		return TOOK_FILE;
 	strcpy(turn.taken, name);
-	return 1;
+	return TOOK_MESSAGE;
 }
 
 /* One iteration of what intake.c does, in words of the vectors. */
@@ -162,9 +162,9 @@ iterate(int *old, long *used, char *did, size_t size)
 	memset(&turn, 0, sizeof(turn));
 	strcpy(turn.taken, "-");
 	if (*used < v.limit) {
-		*used += in_turn(old, take_name) > 0;
+		*used += in_turn(old, take_name) == TOOK_MESSAGE;
 		if (*used == v.limit)
-			*old = 0;	/* as has_room does */
+			*old = 0;	/* as take_beyond does */
 	}
 	if (turn.looked[0] == '\0' ||
 	    strcmp(turn.looked, turn.taken) == 0)

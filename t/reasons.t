@@ -306,10 +306,10 @@ says one deferred '451 greylisted'
 says two deferred '451 greylisted'
 says three deferred '453 three'
 put "$po" 136-1 tell h one tell h two tell h three
-ok 'the scheduler starts with room for one reason and two recipients' \
-    start 'expiry=1h' 'PARAMreasons 1' 'PARAMrecipients 2' 'PARAMrcptminimum 2'
+ok 'the scheduler starts with room for one reason' \
+    start 'expiry=1h' 'PARAMreasons 1'
 wait_log 'deferred msg=136-1 ' 20
-like 'a reason without room of a recipient not in core is in the log' \
+like 'a reason without room is in the log' \
     "$(lines ' reason msg=136-1')" 'channel=tell host=h to=three 453 three$'
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
@@ -425,85 +425,4 @@ for order in age preempt; do
 	sched_stop
 done
 
-# ---- reasons of what was evicted -----------------------------------------------
-
-SCHEDULER=$top/t/clocksched
-MONO=$tmp/mono
-export MONO
-mono=0
-pass_by() {	# seconds, for the scheduler
-	mono=$((mono + $1))
-	steps=$(($(count clock-step) + 1))
-	set_clock "$MONO" $mono
-	wait_for 20 eval '[ "$(count clock-step)" -ge "$steps" ]'
-}
-# Recipients of a message that has expired, with their reasons.
-expired() {	# message
-	pass_by 3000
-	pass_by 700
-	wait_log "set-aside msg=$1 " 30
-	tr '\r' '=' <"$po/postman/$1.control" |
-	    sed -n 's/^d[^	]*	\([a-z]*\).*	expired after [0-9a-z]*\(.*\)/\1\2/p' |
-	    sort | tr '\n' '@'
-}
-long='interval=2h expiry=1h expiry2=0'
-fresh
-says one deferred '451 one first'
-says two deferred '452 two first'
-says other deferred other
-put "$po" 171-1 tell h one tell h two
-ok 'the scheduler starts with room for one memo' \
-    start "$long" "$quiet" 'PARAMactive 1' 'PARAMevicted 2'
-wait_log 'deferred msg=171-1 ' 20
-put "$po" 172-1 tell g other
-ok 'a message with two reasons is evicted' wait_log 'evict msg=171-1 ' 20
-is 'a recipient whose reason had no room does not get that of another' \
-    "$(expired 171-1)" \
-    'one, problem was:=451 one first@two; no reason for the delay was kept@'
-sched_stop
-
-fresh
-mono=0
-rm "$MONO"
-for u in one two three four; do
-	says $u deferred "45x $u first"
-done
-put "$po" 173-1 tell h one tell h two tell g three tell g four
-ok 'the scheduler starts with room for two recipients' \
-    start "$long" "$quiet" 'PARAMrecipients 2' 'PARAMrcptminimum 2' \
-    'PARAMrefill 1' 'PARAMrefilldelay 1'
-wait_log 'deferred msg=173-1 .*host=h ' 20
-wait_log 'deferred msg=173-1 .*host=g ' 20
-says one ok3 fine
-says two deferred '45x two second'
-for h in h g; do
-	mailq_order flush tell/$h >"$tmp/x"
-	ok "evicted recipients for host $h are tried again by a flush" \
-	    wait_for 20 \
-	    eval '[ "$(count "deferred msg=173-1 .*host=$h ")" -ge 2 ]'
-done
-is 'a recipient that has become the first keeps its last reason' \
-    "$(expired 173-1 | tr '@' '\n' | sed -n 's/^two, //p')" \
-    'problem was:=45x two second'
-sched_stop
-
-fresh
-mono=0
-rm "$MONO"
-for u in one two four; do
-	says $u deferred '451 greylisted'
-done
-says three deferred '452 mailbox full'
-says other deferred other
-put "$po" 174-1 tell h one tell h two tell h three tell h four
-ok 'the scheduler starts with room for one message of four recipients' \
-    start "$long" "$quiet" 'PARAMactive 1'
-wait_log 'deferred msg=174-1 ' 20
-put "$po" 175-1 tell g other
-ok 'a message whose recipients have one reason in a row is evicted' \
-    wait_log 'evict msg=174-1 ' 20
-is 'recipients in a row with one reason keep it when they left core' \
-    "$(expired 174-1)" \
-    'four, problem was:=451 greylisted@one, problem was:=451 greylisted@three, problem was:=452 mailbox full@two, problem was:=451 greylisted@'
-sched_stop
 finish

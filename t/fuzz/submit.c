@@ -88,7 +88,7 @@ check_control(const struct mail *m, const char *name)
 	int letter;
 	unsigned n = 0;
 
-	fuzz_must(ctl_open(&c, name, -1) == 0, "it is there");
+	fuzz_must(ctl_open(&c, name) == 0, "it is there");
 	while ((letter = ctl_next(&c)) == 'r') {
 		fuzz_must(strcmp(c.channel, "local") == 0 ||
 		    strcmp(c.channel, "smtp") == 0 ||
