@@ -3,10 +3,10 @@
  *
  * submit takes the options of sendmail that programs use, and may be called by
  * that name.  It routes all recipients by a table before it writes anything.
- * If an address is wrong or refused, submit prints the reason and queues the
- * message for nobody; the sender corrects the address and sends it again.  Exit
- * status 0 means that the message is on disk and in the queue; any other status
- * means that it is not.
+ * If an address is wrong or refused, submit prints the reason, the others get
+ * the message, and the sender gets a DSN.  If all are, nothing is queued, and
+ * the exit status says why; with -oem or -oee the sender gets a DSN then, too.
+ * Exit status 0 means that the message is on disk and in the queue.
  *
  * A user who may write to the queue puts the message there.  Other users put it
  * into router/, where the next run of submit -q, usually root's, takes it.  A
@@ -45,6 +45,7 @@ static struct {
 	char	notify[60];	/* -N, checked; or "" */
 	int	header;		/* -t */
 	int	nodots;		/* -i */
+	char	errors;		/* of -e, -oe: p, q, m, e or w; 0: p */
 	int	verbose;	/* -v */
 	int	run;		/* -q */
 	const char *etrn;	/* -qR: only mail for this host, or NULL */
@@ -61,8 +62,9 @@ static void
 synopsis(FILE *f)
 {
 	fputs("usage: submit [-itv] [-C table] [-F name] [-f sender] "
-	    "[-N list] [-P postoffice]\n"
-	    "              [-R full|hdrs] [-V envid] [recipient ...]\n"
+	    "[-N list] [-oe mode]\n"
+	    "              [-P postoffice] [-R full|hdrs] [-V envid] "
+	    "[recipient ...]\n"
 	    "       submit -bv [-C table] address ...\n"
 	    "       submit -bn [-C table]\n"
 	    "       submit -q[interval] [-C table] [-P postoffice]\n"
@@ -90,6 +92,7 @@ help(void)
 	    "  -F name       the sender's full name\n"
 	    "  -i            a line with a dot alone does not end the message\n"
 	    "  -N list       reports: never, or success,failure,delay\n"
+	    "  -oe m|e|p|q   wrong recipients: DSNs, or lines and a status\n"
 	    "  -P directory  the post office\n"
 	    "  -q[interval]  route the mail in router/, once or each");
 	puts("  -qRhost       try the mail for a host now (ETRN)\n"
@@ -168,10 +171,15 @@ set_option(int c, const char *arg)
 		opt.envid = arg;
 		break;
 	case 'b': opt.mode = *arg; break;
+	case 'e': opt.errors = *arg; break;
 	case 'f':
 	case 'r': opt.from = arg; break;
 	case 'i': opt.nodots = 1; break;
-	case 'o': opt.nodots |= strcmp(arg, "i") == 0; break;
+	case 'o':
+		opt.nodots |= strcmp(arg, "i") == 0;
+		if (*arg == 'e')
+			opt.errors = arg[1];
+		break;
 	case 'q':
 		opt.run = 1;
 		if (*arg == 'R') {
@@ -311,6 +319,15 @@ cannot_read(void)
 	return X_IOERR;
 }
 
+/* All recipients are wrong or refused.  Is the message taken nevertheless, for
+ * a DSN?  -oem is for programs: a person at a terminal has seen the lines. */
+static int
+is_for_dsn(const struct mail *m)
+{
+	return m->sender[0] != '\0' && (opt.errors == 'e' ||
+	    (opt.errors == 'm' && !isatty(2)));
+}
+
 /* Checks envelope and header: 0, or an exit code. */
 static int
 collect(struct mail *m, struct input *in, char **rcpts)
@@ -318,6 +335,8 @@ collect(struct mail *m, struct input *in, char **rcpts)
 	const char *why;
 	int i, nomem;
 
+	m->report = 1;
+	m->quiet = opt.errors == 'q';
 	for (i = 0; rcpts[i] != NULL; i++)
 		mail_to(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
 	errno = 0;
@@ -331,8 +350,10 @@ collect(struct mail *m, struct input *in, char **rcpts)
 		return cannot_read();
 	if (opt.header)
 		mail_to_header(m);
-	if (m->nwrong > 0 || m->full != 0) {
-		say("nothing was queued, for any recipient");
+	if (m->full != 0 || (m->nwrong > 0 && m->nrouted == 0 &&
+	    !is_for_dsn(m))) {
+		if (!m->quiet)
+			say("nothing was queued, for any recipient");
 		return m->full != 0 ? m->full : m->code;
 	}
 	if (m->ndest == 0) {
@@ -548,9 +569,17 @@ submit(char **rcpts)
 		code = address(&m);
 	if (code == 0)
 		code = collect(&m, &in, rcpts);
+	/* without a sender, submit -q keeps a copy for the postmaster */
+	direct = direct && (m.nwrong == 0 || m.sender[0] != '\0');
 	if (code == 0 && direct && rights_serve(opt.po) < 0)
 		code = X_NOPERM;
 	code = code != 0 ? refuse(&in, code) : deliver(&m, &in, direct);
+	if (code == 0 && m.nwrong > 0 && !m.quiet)
+		say("%s gets the message; %s a DSN", m.nrouted > 0 ?
+		    "each other recipient" : "no recipient", m.sender[0] !=
+		    '\0' ? "the sender gets" : "there is no sender for");
+	if (code == 0 && m.nrouted == 0 && opt.errors == 'm')
+		code = m.code;
 	mail_free(&m);
 	route_free(&routes);
 	return code;

@@ -6,10 +6,9 @@
  * host and user as an earlier one is left out; a hash finds the earlier one, so
  * a list of n recipients costs O(n).
  *
- * The reason for a wrong or refused address is printed at once.  The caller
- * decides what follows.  submit refuses the whole message; its user corrects
- * the address and sends the message again.  submit -q has no user, so the
- * address becomes a recipient on the channel error, whose agent sends a DSN.
+ * The reason for a wrong or refused address is printed at once.  With report,
+ * the address also becomes a recipient on the channel error, whose agent sends
+ * a DSN with the reason; the others get the message.
  *
  * An alias is followed once for a message, even if several addresses lead to
  * it.  An alias whose list leads back to it through other aliases is wrong, and
@@ -23,6 +22,7 @@
 #define DESTS_MOST	10000	/* recipients of a message */
 #define ALIASES_DEEP	20	/* aliases that lead to one another */
 #define NAMED_MOST	1000	/* wrong addresses that are named */
+#define WHY_SIZE	300	/* bytes of a reason for a DSN */
 
 struct followed {
 	struct followed *next;
@@ -127,7 +127,7 @@ static void
 add(struct mail *m, const char *channel, const char *host, const char *user,
     const char *addr)
 {
-	char dsn[sizeof(m->dsn) + 3 * ADDR_SIZE + 20], *p;
+	char dsn[sizeof(m->dsn) + 3 * ADDR_SIZE + 20], why[WHY_SIZE], *p;
 	unsigned hash = hash_text(user, hash_text(host, 0));
 	struct addressee *d;
 	struct text t;
@@ -144,8 +144,9 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 		text_add(&t, " ORCPT=rfc822;");
 		xtext_add(&t, addr, strlen(addr));
 	}
+	text_fmt(why, sizeof(why), "%s", m->why != NULL ? m->why : "");
 	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
-	    strlen(user) + strlen(addr) + strlen(dsn) + 5);
+	    strlen(user) + strlen(addr) + strlen(dsn) + strlen(why) + 6);
 	if (d == NULL) {
 		no_room(m, X_OSERR, "there is no memory for its recipients");
 		return;
@@ -156,6 +157,7 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 	d->user = put(&p, user);
 	d->addr = put(&p, addr);
 	d->dsn = put(&p, dsn);
+	d->why = put(&p, why);
 	d->line = m->line;
 	d->also = m->also;
 	m->also = 1;
@@ -170,21 +172,31 @@ static void
 wrong(struct mail *m, const char *text, const char *why, int code)
 {
 	/* a file of a user must not fill the disk of the log */
-	if (m->nwrong < NAMED_MOST)
+	if (m->nwrong < NAMED_MOST && !m->quiet)
 		say("%s: %s", text, why);
-	else if (m->nwrong == NAMED_MOST)
+	else if (m->nwrong == NAMED_MOST && !m->quiet)
 		say("there are more wrong addresses");
 	m->nwrong++;
 	if (m->code == 0)
 		m->code = code;
 }
 
+/* A recipient fails, for a DSN with the reason. */
+static void
+add_failed(struct mail *m, const char *kind, const char *user,
+    const char *addr, const char *why)
+{
+	m->why = why;
+	if (m->report)
+		add(m, "error", kind, user, addr);
+	m->why = NULL;
+}
+
 static void
 refused(struct mail *m, const char *addr, const char *why, int code)
 {
 	wrong(m, addr, why, code);
-	if (m->report)
-		add(m, "error", "refused", addr, addr);
+	add_failed(m, "refused", addr, addr, why);
 }
 
 /* Is this alias new in this message? */
@@ -250,8 +262,7 @@ lead(struct mail *m, const char *addr, const struct way *way)
 		text_fmt(both, sizeof(both), "%s%s%s", given,
 		    way != NULL ? ": " : "", way != NULL ? addr : "");
 		wrong(m, both, t.why, t.code);
-		if (m->report)
-			add(m, "error", "refused", addr, given);
+		add_failed(m, "refused", addr, given, t.why);
 	} else if (t.alias != NULL) {
 		follow(m, t.alias, given, way);
 	} else {
@@ -288,13 +299,11 @@ bad_rcpt(void *arg, const char *text, const char *why)
 	wrong(m, text, why, X_DATAERR);
 	m->nsyntax++;
 	m->also = 0;
-	if (!m->report)
-		return;
 	text_fmt(word, sizeof(word), "%s", *text == '\0' ? "?" : text);
 	for (p = word; *p != '\0'; p++)
 		if (!isgraph((unsigned char)*p) || strchr("\"\\()", *p) != NULL)
 			*p = '_';
-	add(m, "error", "syntax", word, text);
+	add_failed(m, "syntax", word, text, why);
 }
 
 void

@@ -173,6 +173,7 @@ struct addressee {
 	const char *channel, *host, *user;	/* channel "": not routed */
 	const char *addr;	/* as it was given */
 	const char *dsn;	/* parameters for reports, or "" */
+	const char *why;	/* the reason on the channel error, or "" */
 	unsigned long line;	/* of the table, that says so */
 	int	also;		/* an earlier one has the same addr, an alias */
 };
@@ -182,6 +183,7 @@ struct mail {
 	int	blind;		/* the table cannot be read: others will */
 	int	report;		/* a wrong address becomes one of channel
 				 * error, so that the sender gets a DSN */
+	int	quiet;		/* ... and no line says what is wrong */
 	struct author author;
 	char	sender[ADDR_SIZE];	/* "": none, this is a DSN */
 	char	envid[300], ret[8];	/* "": not given */
@@ -193,6 +195,7 @@ struct mail {
 	int	toobig;		/* it is not delivered; its sender gets a DSN */
 	struct addressee *dests, **end;
 	int	also;		/* this address has one already */
+	const char *why;	/* ... and is wrong, or NULL */
 	unsigned long line;	/* of the table, for this address */
 	struct followed *followed;	/* aliases, each once */
 	int	broken;		/* ... not all of them to their ends */

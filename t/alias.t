@@ -180,7 +180,9 @@ N NOTIFY=SUCCESS ORCPT=rfc822;root
 r           smtp - bert@far.example $mine
 N NOTIFY=SUCCESS ORCPT=rfc822;root"
 out=$(sub lost <"$tmp/m")
-is 'nothing is queued when a member is refused' "$?$(find "$po" -type f)" 67
+is 'a member that is refused has a DSN, the others get the message' \
+    "$?$(ctl | grep '^r')" "0r           local - anna $mine
+r           error refused spam@far.example $mine"
 printf 'from <s@a.example>\nto <lost>\nto <postmaster>\nenv-end\n\nx\n' \
     >"$po/router/7"
 sub -q >/dev/null

@@ -110,7 +110,7 @@ code '-R with an unknown word' 64 'full or hdrs' -R half anna
 code '-V with a blank' 64 'xtext' -V 'a b' anna
 code '-q with a wrong span' 64 'no span' -qx
 code '-q with recipients' 64 'no recipients' -q anna
-code 'an option after a recipient' 65 'begins with a -' anna -t
+code 'an option behind --' 65 'begins with a -' -- -t
 code 'a wrong sender' 65 '^submit: sender a b: it contains a blank' -f 'a b' x
 eight=$(printf 'gr\303\274n')
 utf8() {	# where address
@@ -135,8 +135,6 @@ sub -i -t -oi -oem -em -odb -v -m -n -G -U -h 3 -B 8BITMIME -L tag -p ESMTP \
     -Ac -x -d0.1 -O Timeout.queue=1d -X /dev/null -bm anna <"$tmp/m" >/dev/null
 is "options that callers of sendmail use are accepted" $? 0
 ctl >/dev/null
-sub -tiF 'Full Name' -fx@y.org -- -carl <"$tmp/m" >/dev/null
-is 'an option behind -- is a wrong recipient' $? 65
 sub -tiF 'Full Name' -fx@y.org -- carl <"$tmp/m" >/dev/null
 is 'options can share a word' "$(ctl | grep -E '^(s|r|From)' | tr '\n' '|')" \
 "s local - x@y.org $mine|r           local - carl $mine|r           local - anna $mine|From: Full Name <x@y.org>|"
@@ -306,12 +304,13 @@ sub -t <<'END' >"$tmp/out"
 To: anna@@x, good@our.example, Joe User, "open, x@y
 
 END
-is '-t with wrong addresses: all are named, the exit code is 65' \
-    "$? $(cat "$tmp/out")" '65 submit: anna@@x: it has more than one @
+is '-t with wrong addresses: all are named, the exit code is 0' \
+    "$? $(cat "$tmp/out")" '0 submit: anna@@x: it has more than one @
 submit: Joe User: it contains a blank
 submit: "open, x@y: a quote is not closed
-submit: nothing was queued, for any recipient'
-is '-t with wrong addresses: nothing is queued' "$(find "$po" -type f)" ''
+submit: each other recipient gets the message; the sender gets a DSN'
+is '-t with wrong addresses: the others get the message' "$(rcpts)" \
+    'error syntax anna@@x;local - good;error syntax Joe_User;error syntax _open,_x@y;'
 
 wrong() {	# address pattern
 	text=$(printf '%s' "$1" | tr -c '\040-\176' '?' | cut -c1-30)
@@ -363,6 +362,52 @@ is '10 000 recipients: repeated ones count once' "$(ctl | grep -c '^r')" 10000
 out=$(sub -t one-more <"$tmp/many")
 is '10 001 recipients: the exit code is 69' $? 69
 like '10 001 recipients: a line says so' "$out" 'more than 10000'
+
+# ---- wrong recipients beside others ------------------------------------------------
+
+sub -N success good@our.example spam@x.org 'a b' >"$tmp/out" 2>&1 <"$tmp/m"
+is 'one recipient is wrong: the message is taken' $? 0
+is 'one recipient is wrong: the DSN gets the reason' "$(ctl | grep '^[rN]')" \
+    "r           local - good $mine
+N NOTIFY=SUCCESS ORCPT=rfc822;good@our.example
+r           error refused spam@x.org $mine
+N NOTIFY=SUCCESS ORCPT=rfc822;spam@x.org WHY=we+20know+20you
+r           error syntax a_b $mine
+N NOTIFY=SUCCESS ORCPT=rfc822;a+20b WHY=it+20contains+20a+20blank"
+all() {		# title status want [option ...]
+	title=$1 want=$3 status=$2
+	shift 3
+	sub "$@" spam@x.org spam@y.org <"$tmp/m" >"$tmp/out"
+	is "all recipients are wrong, $title: the exit code" $? "$status"
+	is "all recipients are wrong, $title: the queue" "$(rcpts)" "$want"
+}
+both='error refused spam@x.org;error refused spam@y.org;'
+all 'without -oe' 67 ''
+all '-oep' 67 '' -oep
+all '-oem' 67 "$both" -oem
+all '-em' 67 "$both" -em
+all '-o em' 67 "$both" -o em
+all '-oee' 0 "$both" -oee
+all '-oem, no sender' 67 '' -oem -f '<>'
+all '-oeq' 67 '' -oeq
+is 'with -oeq no line says what is wrong' "$(cat "$tmp/out")" ''
+if command -v script >/dev/null 2>&1; then
+	script -qec "'$S' -P '$po' -C '$tmp/routes' -oem spam@x <'$tmp/m'" \
+	    /dev/null >"$tmp/out" 2>&1 </dev/null
+	is 'a person at a terminal gets the exit code with -oem' \
+	    "$?$(find "$po" -type f)" 67
+else
+	skip 'a person at a terminal gets the exit code with -oem' 'no script'
+fi
+out=$(sub -f '<>' -v good 'a>, x@y<' 'spam@x' </dev/null)
+is 'one is wrong, without a sender: the message goes through router/' \
+    "$? $(sed -n 's/^[cte].* /&/p' "$po"/router/* | tr '\n' ' ')" \
+    '0 channel error to <good> to <<a___x@y_> to <spam@x> '
+sub -q >/dev/null
+is '... and the postmaster gets a copy' \
+    "$(ls "$po/postman" | sed 's/^[0-9]*//') $(rcpts)" \
+    '_untold.bounce-0-0 local - good;'
+rmdir "$po/private"
 
 # ---- routes --------------------------------------------------------------------------
 
