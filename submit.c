@@ -10,7 +10,8 @@
  *
  * A user who may write to the queue puts the message there.  Other users put it
  * into router/, where the next run of submit -q, usually root's, takes it.  A
- * user who may not read the table leaves routing to that run.
+ * user who may not read the table leaves routing to that run, and so does
+ * everybody while the table is missing or wrong.
  *
  *	submit.c	options, and one message from start to end
  *	sub/route.c	the table: address -> channel, host, user
@@ -62,7 +63,7 @@ static void
 synopsis(FILE *f)
 {
 	fputs("usage: submit [-itv] [-C table] [-F name] [-f sender] "
-	    "[-N list] [-oe mode]\n"
+	    "[-N list] [-e mode]\n"
 	    "              [-P postoffice] [-R full|hdrs] [-V envid] "
 	    "[recipient ...]\n"
 	    "       submit -bv [-C table] address ...\n"
@@ -92,7 +93,7 @@ help(void)
 	    "  -F name       the sender's full name\n"
 	    "  -i            a line with a dot alone does not end the message\n"
 	    "  -N list       reports: never, or success,failure,delay\n"
-	    "  -oe m|e|p|q   wrong recipients: DSNs, or lines and a status\n"
+	    "  -e m|e|p|q    wrong recipients: DSNs, or lines and a status\n"
 	    "  -P directory  the post office\n"
 	    "  -q[interval]  route the mail in router/, once or each");
 	puts("  -qRhost       try the mail for a host now (ETRN)\n"
@@ -509,24 +510,29 @@ deliver(struct mail *m, struct input *in, int direct)
 
 /* ---- main ------------------------------------------------------------ */
 
-/* Reads the table: 0, or an exit code.  *blind is set if the user may not read
- * it; the run of submit -q that takes the message then routes it. */
+/* Reads the table: 0, or an exit code. */
 static int
-load(struct routes *routes, int direct, int *blind)
+load(struct routes *routes)
 {
-	*blind = 0;
 	if (route_load(routes, opt.table) == 0)
 		return 0;
-	if (errno == EACCES && !direct) {
-		*blind = 1;
-		return 0;
-	}
 	if (errno != EINVAL)
 		say("cannot read the table %s: %s; make one, see submit(1)",
 		    opt.table, strerror(errno));
-	if (opt.mode == 'm')
-		say("nothing was queued");
 	return X_CONFIG;
+}
+
+/* ... for a message.  If the table cannot be used, the run of submit -q that
+ * takes the message routes it: 1; else 0.  serves: this user could do so. */
+static int
+load_or_wait(struct routes *routes, int serves)
+{
+	if (route_load(routes, opt.table) == 0)
+		return 0;
+	if (errno != EACCES || serves)
+		say("the table of routes has to be mended (%s); the message "
+		    "waits for that", routes->mistake);
+	return 1;
 }
 
 /* Sets author and sender from the options: 0, or an exit code. */
@@ -554,24 +560,24 @@ submit(char **rcpts)
 	static struct routes routes;
 	struct input in;
 	struct mail m;
-	int direct, code;
+	int serves, direct, code = 0;
 
 	in_start(&in, stdin, !opt.nodots);
-	direct = entry_open(opt.po);
-	if (direct < 0)
+	serves = entry_open(opt.po);
+	if (serves < 0)
 		return refuse(&in, X_TEMPFAIL);
 	mail_init(&m, &routes, (long)getuid());
 	set_signals(on_signal);
-	code = load(&routes, direct, &m.blind);
-	if (code == 0 && entry_room(opt.po, &routes, 0.0) < 0)
+	m.blind = load_or_wait(&routes, serves);
+	if (entry_room(opt.po, &routes, 0.0) < 0)
 		code = X_TEMPFAIL;
 	if (code == 0)
 		code = address(&m);
 	if (code == 0)
 		code = collect(&m, &in, rcpts);
 	/* without a sender, submit -q keeps a copy for the postmaster */
-	direct = direct && (m.nwrong == 0 || m.sender[0] != '\0');
-	if (code == 0 && direct && rights_serve(opt.po) < 0)
+	direct = serves && !m.blind && (m.nwrong == 0 || m.sender[0] != '\0');
+	if (code == 0 && serves && rights_serve(opt.po) < 0)
 		code = X_NOPERM;
 	code = code != 0 ? refuse(&in, code) : deliver(&m, &in, direct);
 	if (code == 0 && m.nwrong > 0 && !m.quiet)
@@ -609,9 +615,9 @@ static int
 verify(char **rcpts)
 {
 	struct routes routes;
-	int code, blind, bad;
+	int code, bad;
 
-	code = load(&routes, 1, &blind);
+	code = load(&routes);
 	for (; code != X_CONFIG && *rcpts != NULL; rcpts++) {
 		bad = show(&routes, *rcpts);
 		if (code == 0)
@@ -632,7 +638,7 @@ static int
 check(void)
 {
 	struct routes routes;
-	int blind, code = load(&routes, 1, &blind);
+	int code = load(&routes);
 
 	if (code == 0) {
 		route_each(&routes, say_route);

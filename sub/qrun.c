@@ -897,15 +897,15 @@ table_mark(const char *table)
 	    (unsigned long)st.st_ino * 7 + (unsigned long)st.st_size;
 }
 
-/* Without a table, all mail is deferred; the reason was printed. */
+/* Without a table, all mail is deferred, for this reason. */
 static void
-defer_unrouted(const char *po, unsigned long mark)
+defer_unrouted(const char *po, unsigned long mark, const char *mistake)
 {
 	char why[DEFERRED_WHY];
 	unsigned n;
 	int i;
 
-	text_fmt(why, sizeof(why), "no table of routes: %s", say_last());
+	text_fmt(why, sizeof(why), "no table of routes: %s", mistake);
 	n = defer_any(po) ? defer_all(po, DEFERRED, mark, why) : 0;
 	n += defer_all(po, "router", mark, why);
 	for (i = 0; i < nlow; i++)
@@ -929,7 +929,7 @@ run(const char *po, const char *table)
 	} else {
 		if (errno != EINVAL)
 			say("cannot read %s: %s", table, strerror(errno));
-		defer_unrouted(po, mark);
+		defer_unrouted(po, mark, routes.mistake);
 	}
 	route_free(&routes);
 	close(fd);

@@ -186,10 +186,11 @@ names_us(const struct routes *t, const struct route *r)
 
 /* NULL, or what is wrong with the fourth word, which may be missing. */
 static const char *
-see_user(const struct routes *t, struct route *r, const char *s)
+see_user(struct routes *t, struct route *r, const char *s)
 {
 	int no_host = strcmp(r->host, "-") == 0;
 
+	t->word = s != NULL ? s : r->host;
 	if (s == NULL && no_host && is_local(r->channel))
 		r->user = USER_LOCAL;
 	else if (s == NULL && no_host && names_us(t, r))
@@ -244,23 +245,24 @@ struct list {
 };
 
 static void
-good_member(void *arg, const char *addr)
-{
-	struct list *list = arg;
-
-	if (addr_special(addr))
-		list->why = "an alias has no programs, files and lists";
-	text_put(&list->t, addr, strlen(addr) + 1);
-}
-
-static void
 bad_member(void *arg, const char *text, const char *why)
 {
 	static char reason[300];
 	struct list *list = arg;
 
-	text_fmt(reason, sizeof(reason), "%s: %s", text, why);
+	text_fmt(reason, sizeof(reason), "%.200s: %s", text, why);
 	list->why = reason;
+}
+
+static void
+good_member(void *arg, const char *addr)
+{
+	struct list *list = arg;
+
+	if (addr_special(addr))
+		bad_member(list, addr, "an alias has no programs, files and "
+		    "lists");
+	text_put(&list->t, addr, strlen(addr) + 1);
 }
 
 /* Cuts a comment off, with the blanks before it: the end. */
@@ -346,6 +348,7 @@ set_param(struct routes *t, const char *name, const char *value)
 {
 	unsigned long *to = NULL;
 
+	t->word = value;
 	if (strcmp(name, "messagesize") == 0)
 		to = &t->most;
 	else if (strcmp(name, "minfree") == 0)
@@ -354,9 +357,11 @@ set_param(struct routes *t, const char *name, const char *value)
 		return size_parse(value, &t->workers) == 0 &&
 		    t->workers > 0 && t->workers <= WORKERS_MOST ? NULL :
 		    "the number of workers is 1 to 64";
-	if (to == NULL)
+	if (to == NULL) {
+		t->word = name;
 		return "the parameters are PARAMmessagesize, PARAMminfree and "
 		    "PARAMworkers";
+	}
 	return size_parse(value, to) == 0 ? NULL :
 	    "the size is not valid or too large; write 64M, 100k, 0";
 }
@@ -368,13 +373,19 @@ see_route(struct routes *t, const char *pattern, const char *channel,
 {
 	const char *why, *user = word(&p);
 
-	if (user != NULL && word(&p) != NULL)
+	t->word = user != NULL ? word(&p) : NULL;
+	if (t->word != NULL)
 		return "there are too many words";
+	t->word = channel;
 	if (!channel_ok(channel))
 		return "the channel has a character that cannot be part of "
 		    "one";
+	t->word = host;
 	why = host_fault(host);
-	return why != NULL ? why : add_route(t, pattern, channel, host, user);
+	if (why != NULL)
+		return why;
+	t->word = pattern;
+	return add_route(t, pattern, channel, host, user);
 }
 
 /* NULL, or what is wrong with the line. */
@@ -390,7 +401,7 @@ see_line(struct routes *t, struct lines *l)
 		return "the line is too long";
 	if (strlen(p) != l->len)
 		return "the line has a NUL byte";
-	pattern = word(&p);
+	t->word = pattern = word(&p);
 	if (pattern == NULL)
 		return NULL;
 	channel = word(&p);
@@ -407,6 +418,7 @@ see_line(struct routes *t, struct lines *l)
 	if (host == NULL && strncmp(pattern, "PARAM", 5) == 0)
 		return set_param(t, pattern + 5, channel);
 	if (host == NULL && strcmp(pattern, "domain") == 0) {
+		t->word = channel;
 		if (!addr_domain_ok(channel))
 			return "the domain is not valid";
 		if (t->domain_used)
@@ -418,12 +430,35 @@ see_line(struct routes *t, struct lines *l)
 	return host == NULL ? want : see_route(t, pattern, channel, host, p);
 }
 
+/* Prints what is wrong with the line, and notes it if it is the first. */
+static void
+see_mistake(struct routes *t, const char *why)
+{
+	char s[sizeof(t->mistake)];
+	int has_word = t->word != NULL;
+
+	text_fmt(s, sizeof(s), "%s:%lu: %s%s%s", t->path, t->line,
+	    has_word ? t->word : "", has_word ? ": " : "", why);
+	say("%s", s);
+	if (t->mistake[0] == '\0')
+		strcpy(t->mistake, s);
+}
+
+static int
+cannot_load(struct routes *t, int err)
+{
+	text_fmt(t->mistake, sizeof(t->mistake), "cannot read %s: %s", t->path,
+	    strerror(err));
+	errno = err;
+	return -1;
+}
+
 int
 route_load(struct routes *t, const char *path)
 {
 	static struct lines l;	/* large, and there is only one at a time */
 	const char *why;
-	int fd, bad = 0;
+	int fd;
 
 	memset(t, 0, sizeof(*t));
 	t->end = &t->first;
@@ -434,19 +469,21 @@ route_load(struct routes *t, const char *path)
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
-		return -1;
+		return cannot_load(t, errno);
 	fd_cloexec(fd);
 	line_start(&l, fd, 0);
 	while (line_next(&l)) {
 		t->line++;
+		t->word = NULL;
 		why = see_line(t, &l);
 		if (why != NULL)
-			say("%s:%lu: %s", path, t->line, why);
-		bad += why != NULL;
+			see_mistake(t, why);
 	}
 	close(fd);
-	errno = l.error != 0 ? l.error : EINVAL;
-	return l.error != 0 || bad ? -1 : 0;
+	if (l.error != 0)
+		return cannot_load(t, l.error);
+	errno = EINVAL;
+	return t->mistake[0] != '\0' ? -1 : 0;
 }
 
 void

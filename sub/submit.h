@@ -80,6 +80,9 @@ struct routes {
 	unsigned long workers;		/* processes of a run, 1 or more */
 	const char *path;		/* of the table */
 	unsigned long line;		/* that is read, from 1 */
+	const char *word;		/* ... in this line, or NULL */
+	char	mistake[300];	/* the first one: FILE:LINE: WORD: WHY; or why
+				 * the table cannot be read */
 };
 
 struct target {
@@ -92,8 +95,9 @@ struct target {
 	int	code;		/* ... X_NOUSER or X_NOHOST */
 };
 
-/* Reads the table: 0; or -1 with errno if it cannot be read, with EINVAL if it
- * has mistakes, which were printed.  domain is set in any case. */
+/* Reads the table: 0; or -1 with errno and mistake if it cannot be read, or with
+ * EINVAL if it has mistakes.  Mistakes were printed.  domain is set in any case.
+ */
 int	route_load(struct routes *, const char *path);
 void	route_free(struct routes *);
 /* Routes the bare address, by no route to the channel but (NULL: any): 0, or -1

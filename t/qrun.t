@@ -267,7 +267,7 @@ fi
 for bad in 0 65 x; do
 	echo "PARAMworkers $bad" >"$tmp/bad"
 	out=$("$top/submit" -bv -C "$tmp/bad" x 2>&1)
-	like "PARAMworkers $bad" "$?$out" '^78.*:1: the number of workers is'
+	like "PARAMworkers $bad" "$?$out" "^78.*:1: $bad: the number of workers is"
 done
 echo 'PARAMworkers 4' >>"$tmp/routes"
 i=0

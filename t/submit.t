@@ -123,8 +123,8 @@ utf8 'a quoted name' "\"$eight\""
 utf8 'a name without a domain' $eight
 code 'a program as sender' 65 'nothing can be sent back' -f '"|x"' x
 code 'two senders' 65 'must be one' -f 'a,b' x
-code 'a missing table' \
-    78 'cannot read the table .*No such file' -C "$tmp/none" x
+code '-bv with a missing table' \
+    78 'cannot read the table .*No such file' -C "$tmp/none" -bv x
 like '-bV prints the version' "$("$S" -bV)" '^submit [0-9]'
 out=$("$S" -P "$tmp/nowhere" -C "$tmp/routes" anna <"$tmp/m" 2>&1)
 is 'a missing post office: the exit code is 75' $? 75
@@ -491,9 +491,8 @@ is 'equal names at two domains are two recipients' "$(rcpts)" \
 # Names or addresses?  For our own domain the line must say which.
 unclear() {	# line: is wrong until it has a user
 	printf 'domain Our.example\n%s\n' "$1" >"$tmp/routes"
-	out=$(sub joe@our.example <"$tmp/x")
-	is "no user for our own domain: $1: the exit code is 78" \
-	    "$? $(find "$po" -type f)" '78 '
+	out=$(sub -bn)
+	is "no user for our own domain: $1: the exit code is 78" $? 78
 	like "no user for our own domain: $1: a line says so" \
 	    "$out" 'routes:2: .*\$u for the name alone, or \$u@\$h'
 	printf 'domain Our.example\n%s $u\n' "$1" >"$tmp/routes"
@@ -526,11 +525,37 @@ domain	a..b
 *		local - $h
 *		local - $u $u
 END
-out=$(sub anna <"$tmp/x")
+out=$(sub -bn)
 is 'a wrong table: the exit code is 78' $? 78
-is 'a wrong table: each wrong line is named' "$(printf '%s\n' "$out" |
-    sed -n 's/.*routes:\([0-9]*\): [a-z].*/\1/p' | tr '\n' ' ')" \
-    '1 2 3 4 5 6 7 8 9 10 '
+is 'a wrong table: each wrong line is named, with its word' \
+    "$(printf '%s\n' "$out" |
+    sed -n 's/.*routes:\([0-9]*: [^ ]*\): [a-z].*/\1/p')" '1: *@x
+2: *@[x
+3: {a,b
+4: lo/cal
+5: a(b
+6: $x
+7: a..b
+8: more
+9: $h
+10: $u'
+out=$(sub -v -f bert anna@a.example 'b c' <"$tmp/m")
+is 'a wrong table: mail is taken' $? 0
+like 'a wrong table: a line says that mail waits' "$out" \
+    'has to be mended \(.*routes:1: \*@x: .*\); the message waits for that'
+is 'a wrong table: mail waits in router/, without a route' \
+    "$(sed '/^fullname/d;/^To:/q' "$po"/router/*)" 'from <bert>
+to <anna@a.example>
+to <<b_c>
+env-end
+To: anna@our.example'
+clear
+like 'a missing table: mail is taken' \
+    "$(sub -v -C "$tmp/none" anna <"$tmp/m"; echo $?)" \
+    'cannot read .*none: No such file.*waits for that
+given to router/[0-9]*
+0$'
+clear
 cp "$tmp/good" "$tmp/routes"
 ok 'the sample table is correct' "$S" -P "$po" \
     -C "$top/routes" anna@localhost <"$tmp/x"
