@@ -59,10 +59,10 @@ static char unsent[800];
 
 /* ---- options --------------------------------------------------------- */
 
-static void
-synopsis(FILE *f)
+static int
+help(void)
 {
-	fputs("usage: submit [-itv] [-C table] [-F name] [-f sender] "
+	puts("usage: submit [-itv] [-C table] [-F name] [-f sender] "
 	    "[-N list] [-e mode]\n"
 	    "              [-P postoffice] [-R full|hdrs] [-V envid] "
 	    "[recipient ...]\n"
@@ -70,30 +70,17 @@ synopsis(FILE *f)
 	    "       submit -bn [-C table]\n"
 	    "       submit -q[interval] [-C table] [-P postoffice]\n"
 	    "       submit -qRhost [-P postoffice]\n"
-	    "       submit --help\n", f);
-}
-
-static int
-usage(const char *why, const char *what)
-{
-	say(why, what);
-	synopsis(stderr);
-	return X_USAGE;
-}
-
-static int
-help(void)
-{
-	synopsis(stdout);
-	puts("  -bn           check the table, show where its lines lead\n"
+	    "       submit -bi [-v] | --help\n"
+	    "  -bi           nothing: aliases need no building\n"
+	    "  -bn           check the table, show where its lines lead\n"
 	    "  -bv, -bt      show where mail for addresses would go\n"
-	    "  -bV           print the version\n"
-	    "  -C table      the table of routes (MAILSHARE/routes)\n"
+	    "  -bV           print the version");
+	puts("  -C table      the table of routes (MAILSHARE/routes)\n"
+	    "  -e m|e|p|q    wrong recipients: DSNs, or lines and a status\n"
 	    "  -f sender     the envelope's sender\n"
 	    "  -F name       the sender's full name\n"
 	    "  -i            a line with a dot alone does not end the message\n"
 	    "  -N list       reports: never, or success,failure,delay\n"
-	    "  -e m|e|p|q    wrong recipients: DSNs, or lines and a status\n"
 	    "  -P directory  the post office\n"
 	    "  -q[interval]  route the mail in router/, once or each");
 	puts("  -qRhost       try the mail for a host now (ETRN)\n"
@@ -102,6 +89,14 @@ help(void)
 	    "  -v            print the name of the message\n"
 	    "  -V envid      the envelope's id, for DSNs");
 	return fflush(stdout) != 0 ? X_IOERR : 0;
+}
+
+static int
+usage(const char *why, const char *what)
+{
+	say(why, what);
+	fputs("submit --help lists the options\n", stderr);
+	return X_USAGE;
 }
 
 /* The list of -N becomes a NOTIFY= parameter: 0 or -1. */
@@ -721,7 +716,7 @@ main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
 		return help();
 	umask(077);
-	opt.mode = 'm';
+	opt.mode = strcmp(name_base(argv[0]), "newaliases") == 0 ? 'i' : 'm';
 	code = options(argc, argv, &next);
 	if (find_places() < 0) {
 		say("cannot give up the privileges of a set-id bit: %s",
@@ -730,6 +725,12 @@ main(int argc, char **argv)
 	}
 	if (code == 0 && opt.mode == 'V') {
 		puts("submit " VERSION);
+		return 0;
+	}
+	if (code == 0 && opt.mode == 'i') {
+		if (opt.verbose)
+			printf("aliases are lines of %s; nothing needs "
+			    "building\n", opt.table);
 		return 0;
 	}
 	if (code == 0)

@@ -148,6 +148,10 @@ expand(struct routes *t, struct route *r, const char *pattern)
 		if (*pattern == '$' && pattern[1] == 'd') {
 			add_domain(t, &s);
 			pattern++;
+		} else if (*pattern == '$' &&
+		    isalpha((unsigned char)pattern[1])) {
+			return "only $d is known in a pattern; write \\$ for a "
+			    "dollar";
 		} else {
 			text_put(&s, pattern, 1);
 			if (*pattern != '\\')
@@ -407,6 +411,8 @@ see_line(struct routes *t, struct lines *l)
 	channel = word(&p);
 	if (channel == NULL)
 		return want;
+	if (pattern[strlen(pattern) - 1] == ':')
+		return "write \"name = address\" for an alias";
 	if (strcmp(channel, "!") == 0) {
 		cut_comment(p);
 		return add_route(t, pattern, NULL, p + strspn(p, " \t"),

@@ -382,8 +382,21 @@ route '$d in a pattern matches an address literal' \
 route '$d after a backslash does not stand for the domain' \
     'domain a.b\n*@\\\\$d local -\n' 'anna@a.b' \
     "submit: anna@a.b: $no"
-route '$h in a pattern is taken literally' \
-    'a$h local -\n' 'a$h' 'local - a$h;'
+route '\$h in a pattern is taken literally' \
+    'a\\$h local -\n' 'a$h' 'local - a$h;'
+for word in '*@$D' 'a$h'; do
+	echo "$word local -" >"$tmp/own"
+	like "$word in a pattern is an error" \
+	    "$("$S" -bn -C "$tmp/own" 2>&1; echo $?)" \
+	    '^submit: .*own:1: .*: only \$d is known in a pattern.*
+78$'
+done
+for line in 'root: anna' 'root: anna, bert'; do
+	echo "$line" >"$tmp/own"
+	like "a line as in /etc/aliases gets a hint: $line" \
+	    "$("$S" -bn -C "$tmp/own" 2>&1)" \
+	    'own:1: root:: write "name = address" for an alias$'
+done
 printf '*@$d local -\ndomain a.b\n' >"$tmp/own"
 out=$("$S" -bn -C "$tmp/own" 2>&1)
 is 'a domain below its use in a pattern is an error' "$?" 78

@@ -101,7 +101,14 @@ code 'an argument is missing' 64 'argument is missing' -f
 code '-bp' 64 'mailq' -bp
 code '-bs' 64 'bs is not supported' -bs
 code '-bd' 64 'bd is not supported' -bd
-code '-bi' 64 'bi is not supported' -bi
+is '-bi succeeds silently' "$("$S" -bi 2>&1; echo $?)" 0
+like '-bi -v says that there is nothing to build' \
+    "$(sub -bi -v; echo $?)" '^aliases are lines of .*nothing needs building
+0$'
+ln -s submit "$tmp/bin/newaliases"
+is 'newaliases is -bi' "$("$tmp/bin/newaliases" 2>&1; echo $?)" 0
+is 'behind a wrong option the usage is not printed' \
+    "$("$S" -Z 2>&1 | wc -l | tr -d ' ')" 2
 code '-bv without an address' 64 'bv takes addresses' -bv
 code '-bv with -t' 64 'bv takes addresses' -bv -t anna
 code '-N with an unknown word' 64 'write never, or' -N sometimes anna
