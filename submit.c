@@ -66,7 +66,7 @@ help(void)
 	    "[-N list] [-e mode]\n"
 	    "              [-P postoffice] [-R full|hdrs] [-V envid] "
 	    "[recipient ...]\n"
-	    "       submit -bv [-C table] address ...\n"
+	    "       submit -bv [-C table] [-f sender] address ...\n"
 	    "       submit -bn [-C table]\n"
 	    "       submit -q[interval] [-C table] [-P postoffice]\n"
 	    "       submit -qRhost [-P postoffice]\n"
@@ -486,8 +486,7 @@ deliver(struct mail *m, struct input *in, int direct)
 	if (begin(&p) < 0)
 		return cannot_write(opt.po);
 	entry_name(name, sizeof(name), p.num);
-	if (!m->blind && head_complete(&m->head, &m->author, m->sender,
-	    m->routes->domain, p.num, direct ? name : NULL) < 0) {
+	if (!m->blind && mail_complete(m, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
 		drop(&p);
 		return X_OSERR;
@@ -595,6 +594,8 @@ show(const struct routes *routes, const char *list)
 	int code;
 
 	mail_init(&m, routes, (long)getuid());
+	if (mail_from(&m, opt.from != NULL ? opt.from : m.author.login) < 0)
+		return X_DATAERR;
 	mail_to(&m, list, list + strlen(list));
 	code = m.full != 0 ? m.full : m.code;
 	for (d = m.dests; d != NULL; d = d->next) {

@@ -194,9 +194,9 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	if (m->ret[0] != '\0')
 		fprintf(f, "R %s\n", m->ret);
 	if (from)
-		fprintf(f, "e %s\n", m->sender);
+		fprintf(f, "e %s\n", m->as);
 	fprintf(f, "s %s - %s %ld\n", from ? "local" : "error",
-	    from ? m->sender : "<>", m->author.uid);
+	    from ? m->as : "<>", m->author.uid);
 	for (d = m->dests; d != NULL; d = d->next) {
 		if (!from && strcmp(d->channel, "error") == 0)
 			continue;	/* no sender for a DSN */

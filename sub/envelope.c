@@ -257,8 +257,8 @@ lead(struct mail *m, const char *addr, const struct way *way)
 	addr_fold(folded);
 	if (m->blind) {
 		add(m, "", "", folded, addr);
-	} else if (route_find(m->routes, folded, m->past_hold ? "hold" : NULL,
-	    way != NULL ? way->alias : NULL, &t) < 0) {
+	} else if (route_find(m->routes, m->as, folded,
+	    m->past_hold ? "hold" : NULL, way != NULL ? way->alias : NULL, &t) < 0) {
 		text_fmt(both, sizeof(both), "%s%s%s", given,
 		    way != NULL ? ": " : "", way != NULL ? addr : "");
 		wrong(m, both, t.why, t.code);
@@ -381,8 +381,8 @@ bad_sender(void *arg, const char *text, const char *why)
 	one->n = -2;
 }
 
-int
-mail_from(struct mail *m, const char *s)
+static int
+set_sender(struct mail *m, const char *s)
 {
 	struct addr_sink sink;
 	struct one one;
@@ -412,4 +412,32 @@ mail_from(struct mail *m, const char *s)
 	if (one.n >= 0)
 		say("sender %s: it must be one address", s);
 	return -1;
+}
+
+int
+mail_from(struct mail *m, const char *s)
+{
+	int bad = set_sender(m, s);
+
+	if (m->blind || !route_sender(m->routes, m->sender, m->as))
+		strcpy(m->as, m->sender);
+	return bad;
+}
+
+static int
+rewrite(const void *arg, const char *addr, char *to)
+{
+	return route_sender(arg, addr, to);
+}
+
+int
+mail_complete(struct mail *m, unsigned long num, const char *id)
+{
+	static const char *const names[] = { "from", "sender", "reply-to" };
+	int i, bad = head_complete(&m->head, &m->author, m->sender,
+	    m->routes->domain, num, id);
+
+	for (i = 0; id != NULL && bad == 0 && i < 3; i++)
+		bad = head_edit(&m->head, names[i], rewrite, m->routes);
+	return bad;
 }

@@ -83,6 +83,7 @@ struct file {
 	struct mail m;
 	char	sender[ADDR_SIZE + 2];	/* as the envelope has it, in <> */
 	int	from, full, null, to;	/* there was such a line */
+	int	settled;		/* m has the sender */
 	const char *why;		/* it is bad */
 	int	bounce;		/* ... and has no sender for a DSN on that */
 };
@@ -113,6 +114,7 @@ static void
 env_from(struct file *q, char *value)
 {
 	q->from = 1;
+	q->settled = 0;
 	if (text_fmt(q->sender, sizeof(q->sender), "%s", value) < 0)
 		q->why = "its sender is too long";
 }
@@ -129,13 +131,14 @@ env_null(struct file *q, char *value)
 {
 	(void)value;
 	q->null = 1;
+	q->settled = 0;
 }
 
 static void
 env_channel(struct file *q, char *value)
 {
 	if (strcmp(value, "error") == 0)
-		q->null = 1;
+		env_null(q, value);
 }
 
 /* Mail from the agent hold skips routes to hold, or it would wait forever.  The
@@ -182,10 +185,22 @@ env_todsn(struct file *q, char *value)
 			q->why = "its todsn is wrong";
 }
 
+/* Sets the sender: 0, or -1 after saying what is wrong. */
+static int
+settle_sender(struct file *q)
+{
+	if (!q->from)
+		text_fmt(q->sender, sizeof(q->sender), "%s", q->m.author.login);
+	q->settled = 1;
+	return mail_from(&q->m, q->null ? "" : q->sender);
+}
+
 static void
 env_to(struct file *q, char *value)
 {
 	q->to = 1;
+	if (!q->settled)	/* some routes depend on it */
+		settle_sender(q);
 	mail_to(&q->m, value, value + strlen(value));
 	q->m.dsn[0] = '\0';
 }
@@ -316,10 +331,9 @@ understand(struct file *q)
 	}
 	if (q->why != NULL)
 		return BAD;
-	if (!q->from)
-		text_fmt(q->sender, sizeof(q->sender), "%s", m->author.login);
 	q->why = "its sender is wrong";
-	if (!q->null && mail_from(m, q->sender) < 0)
+	if ((!q->settled || (m->sender[0] == '\0' && !q->null)) &&
+	    settle_sender(q) < 0)
 		return BAD;
 	if (!q->to)
 		mail_to_header(m);
@@ -359,8 +373,7 @@ put(struct file *q, const char *path, int fd, unsigned long num,
 	char id[80] = "-";
 	int bad;
 
-	if (head_complete(&q->m.head, &q->m.author, q->m.sender,
-	    q->m.routes->domain, num, name) < 0) {
+	if (mail_complete(&q->m, num, name) < 0) {
 		say("there is no memory for its header");
 		return -1;
 	}

@@ -46,6 +46,13 @@
  * list to an agent.  Only patterns that begin with the same byte match it, so
  * that no '*' lets mail run programs.
  *
+ * A sender may get another name, in the envelope and the header, and routes of
+ * his own, which see the new name:
+ *
+ *	sender	anna = anna.berg@club.example	a user of this machine
+ *	sender	*@$d = club.example		the names at another domain
+ *	sender	*@club.example	*@* smtp mail.club.example
+ *
  * The words of a line become words of control files and are checked here.  All
  * mistakes in a table are printed before it is refused.
  *
@@ -77,9 +84,12 @@ struct route {
 	char	*host;		/* or the text of a refusal */
 	enum user user;
 	unsigned long line;	/* of the table */
+	char	**from;		/* only for these senders, NULL: for all */
+	int	from_name;	/* ... which are names of this machine */
 	char	*list;		/* an alias: its addresses, each with a NUL,
 					 * then an empty one */
-	int	name;		/* ... of a name, not of an address */
+	int	name;		/* ... of a name, not of an address; so is the
+				 * pattern of a sender */
 };
 
 /* ---- reading --------------------------------------------------------- */
@@ -138,7 +148,7 @@ add_domain(struct routes *t, struct text *s)
  * address avoids that and changes nothing else.  NULL, or what is wrong.
  */
 static const char *
-expand(struct routes *t, struct route *r, const char *pattern)
+expand(struct routes *t, const char *pattern, char ***to)
 {
 	char whole[LINE_MAX_ + 2];
 	struct text s;
@@ -162,7 +172,7 @@ expand(struct routes *t, struct route *r, const char *pattern)
 		}
 	text_add(&s, "/");
 	return s.cut ? "the pattern is too long" :
-	    pat_read(whole, &r->patterns);
+	    pat_read(whole, to);
 }
 
 static int
@@ -210,19 +220,31 @@ see_user(struct routes *t, struct route *r, const char *s)
 	return NULL;
 }
 
-/* A line with this pattern: NULL, or what is wrong with it. */
+/* A line with this pattern, for the list whose end is given: NULL, or what is
+ * wrong with it. */
 static const char *
-add_line(struct routes *t, const char *pattern, struct route **made)
+add_line(struct routes *t, struct route ***end, const char *pattern,
+    struct route **made)
 {
 	struct route *r = mem_get(sizeof(*r));
+	const char *why;
 
 	*made = r;
 	if (r == NULL)
 		return "no memory";
 	r->line = t->line;
-	*t->end = r;
-	t->end = &r->next;
-	return expand(t, r, pattern);
+	r->name = strchr(pattern, '@') == NULL;
+	**end = r;
+	*end = &r->next;
+	if (t->sender == NULL)
+		return expand(t, pattern, &r->patterns);
+	r->from_name = strchr(t->sender, '@') == NULL;
+	t->word = t->sender;
+	why = expand(t, t->sender, &r->from);
+	if (why != NULL)
+		return why;
+	t->word = pattern;
+	return expand(t, pattern, &r->patterns);
 }
 
 static const char *
@@ -230,10 +252,11 @@ add_route(struct routes *t, const char *pattern, const char *channel,
     const char *host, const char *user)
 {
 	struct route *r;
-	const char *why = add_line(t, pattern, &r);
+	const char *why = add_line(t, &t->end, pattern, &r);
 
 	if (why != NULL)
 		return why;
+	r->name = 0;
 	r->host = mem_dup(host);
 	r->channel = channel == NULL ? NULL : mem_dup(channel);
 	if (r->host == NULL || (channel != NULL && r->channel == NULL))
@@ -292,7 +315,7 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	struct addr_sink sink;
 	struct list list;
 	struct route *r;
-	const char *why = add_line(t, pattern, &r);
+	const char *why = add_line(t, &t->end, pattern, &r);
 
 	if (why != NULL)
 		return why;
@@ -306,12 +329,34 @@ add_alias(struct routes *t, const char *pattern, char *p)
 		return list.why;
 	if (list.t.len == 0)
 		return "the alias has no address";
-	r->name = strchr(pattern, '@') == NULL;
 	r->list = mem_get(list.t.len + 1);
 	if (r->list == NULL)
 		return "no memory";
 	memcpy(r->list, members, list.t.len);
 	return NULL;
+}
+
+/* NULL, or what is wrong with a line that rewrites senders. */
+static const char *
+add_sender(struct routes *t, const char *pattern, const char *to)
+{
+	const char *why, *from, *end;
+	char addr[ADDR_SIZE];
+	struct route *r;
+
+	if (to == NULL)
+		return "the new name of the sender is missing";
+	t->word = pattern;
+	why = add_line(t, &t->last, pattern, &r);
+	if (why != NULL)
+		return why;
+	t->word = to;
+	addr_next(to, to + strlen(to), addr, &from, &end);
+	if (strchr(to, '@') == NULL ? !addr_domain_ok(to) :
+	    strcmp(addr, to) != 0 || addr_special(addr))
+		return "a sender becomes a domain, or one address";
+	r->host = mem_dup(to);
+	return r->host == NULL ? "no memory" : NULL;
 }
 
 /* ---- lines ----------------------------------------------------------- */
@@ -397,9 +442,9 @@ static const char *
 see_line(struct routes *t, struct lines *l)
 {
 	static const char want[] = "a line is PATTERN CHANNEL HOST "
-	    "[USER], PATTERN ! TEXT, NAME = ADDRESSES, domain NAME, or "
-	    "PARAMname VALUE";
-	char *p = l->line, *pattern, *channel, *host;
+	    "[USER], PATTERN ! TEXT, NAME = ADDRESSES, domain NAME, "
+	    "sender PATTERN = NAME, or PARAMname VALUE";
+	char *p = l->line, *pattern, *channel, *host, *s;
 
 	if (l->overlong)
 		return "the line is too long";
@@ -421,6 +466,16 @@ see_line(struct routes *t, struct lines *l)
 	if (strcmp(channel, "=") == 0)
 		return add_alias(t, pattern, p);
 	host = word(&p);
+	if (host != NULL && strcmp(pattern, "sender") == 0) {
+		if (strcmp(host, "=") == 0)
+			return add_sender(t, channel, word(&p));
+		if (p[strspn(p, " \t")] != '$' && (s = word(&p)) != NULL) {
+			t->sender = channel;
+			pattern = host;
+			channel = s;
+			host = word(&p);
+		}
+	}
 	if (host == NULL && strncmp(pattern, "PARAM", 5) == 0)
 		return set_param(t, pattern + 5, channel);
 	if (host == NULL && strcmp(pattern, "domain") == 0) {
@@ -468,6 +523,7 @@ route_load(struct routes *t, const char *path)
 
 	memset(t, 0, sizeof(*t));
 	t->end = &t->first;
+	t->last = &t->senders;
 	t->path = path;
 	t->most = SIZE_MOST;
 	t->least = FREE_LEAST;
@@ -480,7 +536,7 @@ route_load(struct routes *t, const char *path)
 	line_start(&l, fd, 0);
 	while (line_next(&l)) {
 		t->line++;
-		t->word = NULL;
+		t->word = t->sender = NULL;
 		why = see_line(t, &l);
 		if (why != NULL)
 			see_mistake(t, why);
@@ -497,15 +553,19 @@ route_free(struct routes *t)
 {
 	struct route *r;
 
+	*t->end = t->senders;
 	while ((r = t->first) != NULL) {
 		t->first = r->next;
 		pat_free(r->patterns);
+		pat_free(r->from);
 		free(r->channel);
 		free(r->host);
 		free(r->list);
 		free(r);
 	}
 	t->end = &t->first;
+	t->senders = NULL;
+	t->last = &t->senders;
 }
 
 /* ---- finding --------------------------------------------------------- */
@@ -628,9 +688,47 @@ set_target(struct target *t, const struct routes *table,
 	return 0;
 }
 
+/* Is this sender one of these patterns, which are names of this machine? */
+static int
+is_sender(const struct routes *table, char *const *patterns, int name,
+    const char *addr)
+{
+	const char *domain = addr_domain(addr);
+	char s[ADDR_SIZE + 1], us[DOMAIN_SIZE];
+
+	if (domain == NULL)
+		return 0;
+	plain(addr, s);
+	if (name) {
+		text_fmt(us, sizeof(us), "%s/", table->domain);
+		text_lower(us);
+		if (strcmp(strrchr(s, '@') + 1, us) != 0)
+			return 0;
+		strcpy(strrchr(s, '@'), "/");
+	}
+	while (*patterns != NULL && !pat_match(*patterns, s))
+		patterns++;
+	return *patterns != NULL;
+}
+
 int
-route_find(const struct routes *table, const char *addr, const char *but,
-    const struct route *within, struct target *t)
+route_sender(const struct routes *table, const char *addr, char *to)
+{
+	const struct route *r = table->senders;
+
+	while (r != NULL && !is_sender(table, r->patterns, r->name, addr))
+		r = r->next;
+	if (r == NULL)
+		return 0;
+	return strchr(r->host, '@') != NULL ?
+	    text_fmt(to, ADDR_SIZE, "%s", r->host) == 0 :
+	    text_fmt(to, ADDR_SIZE, "%.*s%s",
+	    (int)(addr_domain(addr) - addr), addr, r->host) == 0;
+}
+
+int
+route_find(const struct routes *table, const char *sender, const char *addr,
+    const char *but, const struct route *within, struct target *t)
 {
 	const char *pattern = NULL;
 	const struct route *r;
@@ -640,7 +738,9 @@ route_find(const struct routes *table, const char *addr, const char *but,
 	memset(t, 0, sizeof(*t));
 	plain(addr, s);
 	for (r = table->first; r != NULL; r = r->next)
-		if (!r->name && r != within && (but == NULL ||
+		if (!r->name && r != within && (r->from == NULL ||
+		    is_sender(table, r->from, r->from_name, sender)) &&
+		    (but == NULL ||
 		    r->channel == NULL || strcmp(r->channel, but) != 0) &&
 		    (pattern = matching(r, s, first)) != NULL)
 			break;

@@ -56,9 +56,11 @@ struct addr_sink {
 
 /* Parses the list from p to end; the byte at end is never read. */
 void	addr_list(const char *p, const char *end, const struct addr_sink *);
-/* Sets bare to the ends of the first addresses in the list that have no domain
- * and are no program, file or list: how many, most at most. */
-int	addr_bare(const char *p, const char *end, const char **bare, int most);
+/* Sets addr, of ADDR_SIZE bytes, to the first address of the list, which is in
+ * [from, to), or to "" if there is none, or a wrong one: where the rest of the
+ * list begins. */
+const char *addr_next(const char *p, const char *end, char *addr,
+	    const char **from, const char **to);
 int	addr_domain_ok(const char *);	/* a name or a literal [...] */
 /* '|', '/' or ':' if the address begins with it, quoted or not; an agent may
  * take it for a program, a file or a list.  Else 0. */
@@ -73,6 +75,9 @@ struct route;
 
 struct routes {
 	struct route *first, **end;
+	struct route *senders, **last;	/* how senders are rewritten */
+	const char *sender;	/* the route that is read is for these alone,
+				 * NULL: for all */
 	char	domain[DOMAIN_SIZE];	/* our own */
 	int	domain_used;		/* a pattern has it */
 	unsigned long most;		/* bytes of a message, 0: any number */
@@ -100,10 +105,13 @@ struct target {
  */
 int	route_load(struct routes *, const char *path);
 void	route_free(struct routes *);
-/* Routes the bare address, by no route to the channel but (NULL: any): 0, or -1
- * with why and code.  within: the alias whose list has the address. */
-int	route_find(const struct routes *, const char *addr, const char *but,
-	    const struct route *within, struct target *);
+/* Routes the bare address for a sender, by no route to the channel but (NULL:
+ * any): 0, or -1 with why and code.  within: the alias whose list has the
+ * address. */
+int	route_find(const struct routes *, const char *sender, const char *addr,
+	    const char *but, const struct route *within, struct target *);
+/* Rewrites a sender; to has ADDR_SIZE bytes: 1, or 0 if no line means it. */
+int	route_sender(const struct routes *, const char *addr, char *to);
 /* Calls each for lines that lead to a channel; a host with $h is "*". */
 void	route_each(const struct routes *, void (*each)(unsigned long line,
 	    const char *channel, const char *host));
@@ -165,6 +173,11 @@ int	head_hops(const struct header *);	/* its Received fields */
 int	head_complete(struct header *, const struct author *,
 	    const char *sender, const char *domain, unsigned long num,
 	    const char *id);
+/* Replaces each address in the fields of this name for which edit is 1 by what
+ * that makes: 0, or -1 without memory. */
+int	head_edit(struct header *, const char *name,
+	    int (*edit)(const void *, const char *addr, char *to),
+	    const void *arg);
 void	head_author(struct author *, long uid);	/* as the system knows him */
 
 /* ======================================================================
@@ -190,6 +203,7 @@ struct mail {
 	int	quiet;		/* ... and no line says what is wrong */
 	struct author author;
 	char	sender[ADDR_SIZE];	/* "": none, this is a DSN */
+	char	as[ADDR_SIZE];	/* ... rewritten, for the queue */
 	char	envid[300], ret[8];	/* "": not given */
 	char	dsn[4 * ADDR_SIZE];	/* of the recipients that follow; an
 				 * ORCPT may have 3 bytes for one */
@@ -222,6 +236,8 @@ void	mail_to_header(struct mail *);
 void	mail_fail(struct mail *, const char *host);
 /* Sets the sender: 0, or -1 after saying what is wrong. */
 int	mail_from(struct mail *, const char *);
+/* As head_complete; with an id, also rewrites senders in the header. */
+int	mail_complete(struct mail *, unsigned long num, const char *id);
 int	xtext_ok(const char *);		/* as RFC 3461 wants it */
 
 /* ======================================================================

@@ -403,6 +403,78 @@ is 'a domain below its use in a pattern is an error' "$?" 78
 like 'a domain below its use in a pattern: the error says so' \
     "$out" 'own:2: a.b: the domain must be named above'
 
+# ---- senders ---------------------------------------------------------------------------
+
+cat >"$tmp/own" <<'END'
+domain box.example
+sender anna = Anna.Berg@isp.example
+sender *@*.gate.example = club.example
+sender *@{$d,localhost} = club.example
+sender nobody = nobody@isp.example
+sender *@isp.example *@* isp $h
+sender carl *@* never -
+sender carl@club.example *@z.example club -
+* smtp -
+END
+own() {		# option ...
+	"$S" -P "$po" -C "$tmp/own" "$@" 2>&1
+}
+fields() {	# of the only message: sender, route, From, Sender and Reply-To
+	cat "$po"/transport/[1-9]* | sed -n 's/^Received: by \([^ ]*\) .*/\1/p
+	s/^[es] //p
+	s/^r  *\(.*\) [0-9]*$/\1/p
+	s/^From: //p
+	s/^Sender: //p
+	s/^Reply-To: //p' | sed "s/ $(id -u)\$//" | tr '\n' '|'
+	clear
+}
+printf 'x\n' | own -F '' -f anna x@x.org
+is 'a sender gets another address, and a route by that' "$(fields)" \
+'Anna.Berg@isp.example|local - Anna.Berg@isp.example|isp x.org x@x.org|box.example|<Anna.Berg@isp.example>|'
+printf 'x\n' | own -F '' -f '"c d"@BOX.example' x@x.org
+is 'a sender gets another domain' "$(fields)" \
+'"c d"@club.example|local - "c d"@club.example|smtp - x@x.org|box.example|<"c d"@club.example>|'
+printf 'From: carl (C), <@a.org:anna@box.example>, d@far.org\nSender: dora (x) @ a.gate.example\nReply-To: Anna <anna@box.example>,\n anna@far.org\n\nx\n' |
+    own -f carl x@z.example
+is 'From, Sender and Reply-To get the other addresses' "$(fields)" \
+'carl@club.example|local - carl@club.example|club - x@z.example|box.example|carl@club.example (C), <@a.org:Anna.Berg@isp.example>, d@far.org|dora@club.example|Anna <Anna.Berg@isp.example>,|'
+printf 'x\n' | own -f anna@far.org x@x.org
+is 'a sender of another host stays' "$(fields)" \
+'anna@far.org|local - anna@far.org|smtp - x@x.org|box.example|<anna@far.org>|'
+printf 'from <anna@box.example>\nto <x@x.org>\nenv-end\nFrom: anna@box.example\n\n' \
+    >"$po/router/77"
+own -q
+is 'submit -q: a sender gets another address, and a route by that' "$(fields)" \
+'Anna.Berg@isp.example|local - Anna.Berg@isp.example|isp x.org x@x.org|box.example|Anna.Berg@isp.example|'
+printf 'to <x@x.org>\nfrom <anna@box.example>\nto <x@y.org>\nenv-end\n\n' \
+    >"$po/router/77"
+own -q
+like 'submit -q: the sender is known to the recipients behind it' "$(fields)" \
+    '^Anna.*smtp - x@x.org.isp y.org x@y.org'
+printf 'channel error\nto <x@x.org>\nenv-end\nFrom: MAILER-DAEMON@box.example\n\n' \
+    >"$po/router/77"
+own -q
+is 'a DSN comes from the other domain' "$(fields)" \
+    'error - <>|smtp - x@x.org|box.example|MAILER-DAEMON@club.example|'
+like '-bv shows the route of a sender' "$(own -bv -f anna x@x.org)" \
+    '^x@x.org: isp x.org x@x.org'
+while IFS='|' read -r line why; do
+	printf '%s\n' "$line" >"$tmp/own"
+	like "a wrong line for senders: $line" "$(own -bn; echo $?)" "$why"
+done <<'END'
+sender a =|:1: sender: the new name of the sender is missing
+sender a = b@|:1: b@: a sender becomes a domain, or one address
+sender a = b@c,d@e|:1: b@c,d@e: a sender becomes
+sender a = b_/|:1: b_/: a sender becomes
+sender [a = b|:1: \[a: the closing
+sender [a * smtp -|:1: \[a: the closing
+sender a * s/ -|:1: s/: the channel
+sender a *@* smtp|a line is
+END
+echo 'sender local - $u@$h' >"$tmp/own"
+is 'a user may be called sender' "$(own -bv sender | sed 1q)" \
+    'sender: local - sender@this.example'
+
 # As installed: what a reply to a user's own mail is sent to.
 message | "$S" -P "$po" -C "$top/routes" anna
 from=$(sed -n 's/^e //p' "$po"/transport/[1-9]*)

@@ -153,10 +153,9 @@ is 'uucp: rmail takes a DSN, which has no sender' \
 rm -f "$tmp/boxes/anna"
 printf 'From x %s remote from y\nSubject: x\n\nthe body\n' "$date" |
     TMPDIR=$tmp "$share/rmail" a@@b anna 2>/dev/null
-is 'uucp: rmail with a wrong address among others fails' $? 65
+is 'uucp: rmail takes mail with a wrong address among others' $? 0
 ok 'uucp: rmail with a wrong address delivers to the others' \
     wait_for 30 grep '^the body' "$tmp/boxes/anna"
-is 'uucp: rmail leaves no file' "$(ls "$tmp" | grep '^rmail')" ''
 sched_stop
 
 # ---- dialup: queueonly and ETRN ----------------------------------------------------
