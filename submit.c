@@ -70,9 +70,11 @@ help(void)
 	    "       submit -bn [-C table]\n"
 	    "       submit -q[interval] [-C table] [-P postoffice]\n"
 	    "       submit -qRhost [-P postoffice]\n"
-	    "       submit -bi [-v] | --help\n"
-	    "  -bi           nothing: aliases need no building\n"
+	    "       submit -bs | -bS [-C table] [-P postoffice]\n"
+	    "       submit -bi [-v] | --help");
+	puts("  -bi           nothing: aliases need no building\n"
 	    "  -bn           check the table, show where its lines lead\n"
+	    "  -bs, -bS      speak SMTP, or take a batch of SMTP commands\n"
 	    "  -bv, -bt      show where mail for addresses would go\n"
 	    "  -bV           print the version");
 	puts("  -C table      the table of routes (MAILSHARE/routes)\n"
@@ -99,36 +101,6 @@ usage(const char *why, const char *what)
 	return X_USAGE;
 }
 
-/* The list of -N becomes a NOTIFY= parameter: 0 or -1. */
-static int
-set_notify(const char *list)
-{
-	static const char *const known[] = { "SUCCESS", "FAILURE", "DELAY" };
-	char upper[40], *p, *word;
-	int i, seen = 0;
-	struct text t;
-
-	if (text_fmt(upper, sizeof(upper), "%s", list) < 0)
-		return -1;
-	for (p = upper; *p != '\0'; p++)
-		*p = (char)toupper((unsigned char)*p);
-	text_init(&t, opt.notify, sizeof(opt.notify));
-	text_add(&t, "NOTIFY=");
-	if (strcmp(upper, "NEVER") == 0) {
-		text_add(&t, "NEVER");
-		return 0;
-	}
-	for (word = strtok(upper, ","); word != NULL;
-	    word = strtok(NULL, ",")) {
-		for (i = 0; i < 3 && strcmp(word, known[i]) != 0; i++)
-			;
-		if (i == 3)
-			return -1;
-		text_add(&t, "%s%s", seen++ ? "," : "", word);
-	}
-	return seen > 0 ? 0 : -1;
-}
-
 static int
 set_ret(const char *s)
 {
@@ -151,7 +123,7 @@ set_option(int c, const char *arg)
 		break;
 	case 'F': opt.full = arg; break;
 	case 'N':
-		if (set_notify(arg) < 0)
+		if (notify_list(arg, opt.notify, sizeof(opt.notify)) < 0)
 			return usage("-N %s: write never, or a list of "
 			    "success, failure, delay", arg);
 		break;
@@ -249,6 +221,10 @@ check_mode(int nrcpt)
 		return usage("%s", "the queue is shown by mailq, not by -bp");
 	if (opt.mode == 't')
 		opt.mode = 'v';
+	if (opt.mode == 's' || opt.mode == 'S')
+		return !opt.run && !opt.header && nrcpt == 0 ? 0 :
+		    usage("%s", "-bs and -bS take no addresses, and neither -t "
+		    "nor -q");
 	if (opt.mode != 'm' && opt.mode != 'v' && opt.mode != 'n')
 		return usage("-b%s is not supported", mode);
 	if (opt.mode == 'v' && (opt.run || opt.header || nrcpt == 0))
@@ -279,16 +255,28 @@ on_signal(int sig)
 }
 
 /* Until the message is complete, a signal removes its file.  After that signals
- * are ignored. */
+ * wait. */
 static void
-set_signals(void (*handler)(int))
+hold_signals(int how)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigprocmask(how, &ours, NULL);
+}
+
+static void
+catch_signals(void)
 {
 	static const int sigs[] = { SIGHUP, SIGINT, SIGTERM };
 	struct sigaction sa, old;
 	int i;
 
 	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = handler;
+	sa.sa_handler = on_signal;
 	sigemptyset(&sa.sa_mask);
 	for (i = 0; i < 3; i++)
 		if (sigaction(sigs[i], NULL, &old) == 0 &&
@@ -324,17 +312,13 @@ is_for_dsn(const struct mail *m)
 	    (opt.errors == 'm' && !isatty(2)));
 }
 
-/* Checks envelope and header: 0, or an exit code. */
+/* Reads the header: 0, or an exit code. */
 static int
-collect(struct mail *m, struct input *in, char **rcpts)
+read_header(struct mail *m, struct input *in)
 {
 	const char *why;
-	int i, nomem;
+	int nomem;
 
-	m->report = 1;
-	m->quiet = opt.errors == 'q';
-	for (i = 0; rcpts[i] != NULL; i++)
-		mail_to(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
 	errno = 0;
 	why = head_read(&m->head, in);
 	if (why != NULL) {
@@ -342,8 +326,29 @@ collect(struct mail *m, struct input *in, char **rcpts)
 		say("%s; nothing was queued", why);
 		return nomem ? X_OSERR : X_DATAERR;
 	}
-	if (ferror(in->f))
+	if (in_failed(in))
 		return cannot_read();
+	if (head_hops(&m->head) >= HOPS_MOST) {
+		say("the message has 50 Received fields or more, as in a mail "
+		    "loop; nothing was queued");
+		return X_UNAVAILABLE;
+	}
+	return 0;
+}
+
+/* Checks envelope and header: 0, or an exit code. */
+static int
+collect(struct mail *m, struct input *in, char **rcpts)
+{
+	int i, code;
+
+	m->report = 1;
+	m->quiet = opt.errors == 'q';
+	for (i = 0; rcpts[i] != NULL; i++)
+		mail_to(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
+	code = read_header(m, in);
+	if (code != 0)
+		return code;
 	if (opt.header)
 		mail_to_header(m);
 	if (m->full != 0 || (m->nwrong > 0 && m->nrouted == 0 &&
@@ -356,11 +361,6 @@ collect(struct mail *m, struct input *in, char **rcpts)
 		say("no recipients in the %s; nothing was queued",
 		    opt.header ? "header" : "arguments");
 		return X_DATAERR;
-	}
-	if (head_hops(&m->head) >= HOPS_MOST) {
-		say("the message has 50 Received fields or more, as in a mail "
-		    "loop; nothing was queued");
-		return X_UNAVAILABLE;
 	}
 	return 0;
 }
@@ -378,20 +378,15 @@ cannot_write(const char *po)
 static int
 begin(struct post *p)
 {
-	sigset_t ours, before;
 	int made;
 
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGHUP);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ours, &before);
+	hold_signals(SIG_BLOCK);
 	rights_group(1);
 	made = post_open(p, opt.po, "submit");
 	rights_group(0);
 	if (made == 0)
 		text_fmt(unsent, sizeof(unsent), "%s", p->path);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	hold_signals(SIG_UNBLOCK);
 	return made;
 }
 
@@ -433,14 +428,14 @@ write_down(struct mail *m, struct input *in, struct post *p, int direct,
 	if (bad == 0)
 		return 0;
 	drop(p);
-	if (ferror(in->f))
+	if (in_failed(in))
 		return cannot_read();
 	return bad > 0 ? refuse(in, too_big(m->routes)) : cannot_write(opt.po);
 }
 
-/* Into router/: 0, or an exit code. */
+/* Into router/: 0 and its name, or an exit code. */
 static int
-pass_on(struct post *p)
+pass_on(struct post *p, char *name)
 {
 	int bad;
 
@@ -449,8 +444,9 @@ pass_on(struct post *p)
 	rights_group(0);
 	if (bad)
 		return cannot_write(opt.po);
+	text_fmt(name, 64, "router/%lu", p->num);
 	if (opt.verbose)
-		printf("given to router/%lu\n", p->num);
+		printf("given to %s\n", name);
 	return 0;
 }
 
@@ -474,18 +470,18 @@ enqueue(const struct mail *m, struct post *p, const char *name,
 	return bad != 0 ? X_TEMPFAIL : 0;
 }
 
-/* Writes the message and queues it: 0, or an exit code. */
+/* Writes the message and queues it: 0 and its name, of 64 bytes, or an exit
+ * code.  Signals are held then. */
 static int
-deliver(struct mail *m, struct input *in, int direct)
+deliver(struct mail *m, struct input *in, int direct, char *name)
 {
 	unsigned long body;
-	char name[64];
 	struct post p;
 	int code;
 
 	if (begin(&p) < 0)
 		return cannot_write(opt.po);
-	entry_name(name, sizeof(name), p.num);
+	entry_name(name, 64, p.num);
 	if (!m->blind && mail_complete(m, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
 		drop(&p);
@@ -498,8 +494,17 @@ deliver(struct mail *m, struct input *in, int direct)
 		drop(&p);
 		return X_TEMPFAIL;
 	}
-	set_signals(SIG_IGN);
-	return direct ? enqueue(m, &p, name, body) : pass_on(&p);
+	hold_signals(SIG_BLOCK);
+	unsent[0] = '\0';
+	return direct ? enqueue(m, &p, name, body) : pass_on(&p, name);
+}
+
+/* Does the message go into the queue?  Without a sender for DSNs, submit -q
+ * keeps a copy for the postmaster. */
+static int
+is_direct(const struct mail *m, int serves)
+{
+	return serves && !m->blind && (m->nwrong == 0 || m->sender[0] != '\0');
 }
 
 /* ---- main ------------------------------------------------------------ */
@@ -554,14 +559,15 @@ submit(char **rcpts)
 	static struct routes routes;
 	struct input in;
 	struct mail m;
-	int serves, direct, code = 0;
+	int serves, code = 0;
+	char name[64];
 
 	in_start(&in, stdin, !opt.nodots);
 	serves = entry_open(opt.po);
 	if (serves < 0)
 		return refuse(&in, X_TEMPFAIL);
 	mail_init(&m, &routes, (long)getuid());
-	set_signals(on_signal);
+	catch_signals();
 	m.blind = load_or_wait(&routes, serves);
 	if (entry_room(opt.po, &routes, 0.0) < 0)
 		code = X_TEMPFAIL;
@@ -569,11 +575,10 @@ submit(char **rcpts)
 		code = address(&m);
 	if (code == 0)
 		code = collect(&m, &in, rcpts);
-	/* without a sender, submit -q keeps a copy for the postmaster */
-	direct = serves && !m.blind && (m.nwrong == 0 || m.sender[0] != '\0');
 	if (code == 0 && serves && rights_serve(opt.po) < 0)
 		code = X_NOPERM;
-	code = code != 0 ? refuse(&in, code) : deliver(&m, &in, direct);
+	code = code != 0 ? refuse(&in, code) :
+	    deliver(&m, &in, is_direct(&m, serves), name);
 	if (code == 0 && m.nwrong > 0 && !m.quiet)
 		say("%s gets the message; %s a DSN", m.nrouted > 0 ?
 		    "each other recipient" : "no recipient", m.sender[0] !=
@@ -581,6 +586,49 @@ submit(char **rcpts)
 	if (code == 0 && m.nrouted == 0 && opt.errors == 'm')
 		code = m.code;
 	mail_free(&m);
+	route_free(&routes);
+	return code;
+}
+
+static int smtp_serves;
+
+/* A message that came by SMTP: 0 and its name, or an exit code. */
+static int
+take(struct mail *m, struct input *in, char *name)
+{
+	int code = entry_room(opt.po, m->routes, 0.0) < 0 ? X_TEMPFAIL :
+	    read_header(m, in);
+
+	if (code == 0)
+		code = deliver(m, in, is_direct(m, smtp_serves), name);
+	hold_signals(SIG_UNBLOCK);
+	return code;
+}
+
+static int
+serve_smtp(void)
+{
+	static struct routes routes;
+	struct smtpd how;
+	int code;
+
+	how.routes = &routes;
+	how.po = opt.po;
+	how.batch = opt.mode == 'S';
+	how.take = take;
+	opt.verbose = 0;
+	if (!how.batch)
+		say_mute();	/* of inetd, it is the connection */
+	how.serves = smtp_serves = entry_open(opt.po);
+	if (smtp_serves < 0 && !how.batch)
+		printf("421 4.3.0 %s\r\n", say_last());
+	if (smtp_serves < 0)
+		return X_TEMPFAIL;
+	catch_signals();
+	how.blind = load_or_wait(&routes, smtp_serves);
+	if (smtp_serves && rights_serve(opt.po) < 0)
+		return X_NOPERM;
+	code = smtpd(&how);
 	route_free(&routes);
 	return code;
 }
@@ -717,7 +765,8 @@ main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
 		return help();
 	umask(077);
-	opt.mode = strcmp(name_base(argv[0]), "newaliases") == 0 ? 'i' : 'm';
+	opt.mode = strcmp(name_base(argv[0]), "newaliases") == 0 ? 'i' :
+	    strcmp(name_base(argv[0]), "rsmtp") == 0 ? 'S' : 'm';
 	code = options(argc, argv, &next);
 	if (find_places() < 0) {
 		say("cannot give up the privileges of a set-id bit: %s",
@@ -748,5 +797,7 @@ main(int argc, char **argv)
 		return qrun(opt.po, opt.table, opt.every, opt.verbose);
 	if (opt.mode == 'n')
 		return check();
+	if (opt.mode == 's' || opt.mode == 'S')
+		return serve_smtp();
 	return opt.mode == 'v' ? verify(argv + next) : submit(argv + next);
 }

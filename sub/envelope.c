@@ -86,6 +86,35 @@ xtext_ok(const char *s)
 	return 1;
 }
 
+int
+notify_list(const char *list, char *to, size_t size)
+{
+	static const char *const known[] = { "SUCCESS", "FAILURE", "DELAY" };
+	char word[10];
+	struct text t;
+	size_t n;
+	int i;
+
+	text_init(&t, to, size);
+	text_add(&t, "NOTIFY=");
+	if (strlen(list) == 5 && ctl_is_word(list, 5, "NEVER")) {
+		text_add(&t, "NEVER");
+		return 0;
+	}
+	for (; ; list += n + 1) {
+		n = strcspn(list, ",");
+		text_fmt(word, sizeof(word), "%.*s", (int)n, list);
+		for (i = 0; i < 3 && (strlen(known[i]) != n ||
+		    !ctl_is_word(word, n, known[i])); i++)
+			;
+		if (i == 3)
+			return -1;
+		text_add(&t, "%s%s", known[i], list[n] == ',' ? "," : "");
+		if (list[n] == '\0')
+			return t.cut ? -1 : 0;
+	}
+}
+
 /* ---- recipients ------------------------------------------------------ */
 
 static int
@@ -315,6 +344,31 @@ mail_to(struct mail *m, const char *p, const char *end)
 	sink.bad = bad_rcpt;
 	sink.arg = m;
 	addr_list(p, end, &sink);
+}
+
+int
+mail_rcpt(struct mail *m, const char *path, int keep)
+{
+	unsigned ndest = m->ndest, nrouted = m->nrouted, nwrong = m->nwrong;
+	struct addressee *d, **end = m->end;
+	int code;
+
+	m->code = 0;
+	mail_to(m, path, path + strlen(path));
+	code = m->full != 0 ? m->full : m->code;
+	m->full = 0;
+	if (code == 0 || code == X_OSERR || keep || m->nrouted > nrouted)
+		return m->nrouted > nrouted || keep ? 0 : code;
+	while ((d = *end) != NULL) {
+		*end = d->next;
+		hash_del(&m->seen, &d->link);
+		free(d);
+	}
+	m->end = end;
+	m->ndest = ndest;
+	m->nwrong = nwrong;
+	forget_followed(m);
+	return code;
 }
 
 void

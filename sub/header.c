@@ -46,7 +46,7 @@ raw(struct input *in)
 
 	if (in->npush > 0)
 		return in->push[--in->npush];
-	c = getc(in->f);
+	c = in->next != NULL ? in->next() : getc(in->f);
 	in->taken += c != EOF;
 	return c;
 }
@@ -103,6 +103,12 @@ in_byte(struct input *in)
 }
 
 int
+in_failed(const struct input *in)
+{
+	return in->failed || ferror(in->f);
+}
+
+int
 in_copy(struct input *in, FILE *f, int last, unsigned long most)
 {
 	unsigned long n = 0;
@@ -117,7 +123,7 @@ in_copy(struct input *in, FILE *f, int last, unsigned long most)
 	}
 	if (last != '\n')
 		putc('\n', f);
-	return ferror(f) || ferror(in->f) ? -1 : 0;
+	return ferror(f) || in_failed(in) ? -1 : 0;
 }
 
 /* ---- reading the header ---------------------------------------------- */
@@ -465,8 +471,11 @@ add_trace(struct header *h, const struct author *a, const char *domain,
 	struct text t;
 
 	text_init(&t, line, sizeof(line));
-	text_add(&t, "Received: by %s (submit, uid %ld)\n\tid %s; ", domain,
-	    a->uid, id);
+	text_add(&t, "Received: ");
+	if (a->from[0] != '\0')
+		text_add(&t, "from %s\n\t", a->from);
+	text_add(&t, "by %s (submit, uid %ld)\n\tid %s; ", domain, a->uid,
+	    id);
 	add_date(&t, when);
 	text_add(&t, "\n");
 	return replace(h, 0, 0, line);

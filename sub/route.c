@@ -60,6 +60,8 @@
  *	PARAMminfree 1M		bytes of the post office's file system that
  *				mail leaves free, and 50 inodes; 0: none
  *	PARAMworkers 4		processes of submit -q
+ *	PARAMnetworks 10.0.0.0/8,fd00::/8
+ *				whom submit -bs serves beside this machine
  */
 #include "submit.h"
 #include "../lib/origin.h"
@@ -398,6 +400,10 @@ set_param(struct routes *t, const char *name, const char *value)
 	unsigned long *to = NULL;
 
 	t->word = value;
+	if (strcmp(name, "networks") == 0)
+		return peer_list_ok(value) && text_fmt(t->networks,
+		    sizeof(t->networks), "%s", value) == 0 ? NULL :
+		    "a network is ADDRESS/BITS; several have commas between";
 	if (strcmp(name, "messagesize") == 0)
 		to = &t->most;
 	else if (strcmp(name, "minfree") == 0)
@@ -408,8 +414,8 @@ set_param(struct routes *t, const char *name, const char *value)
 		    "the number of workers is 1 to 64";
 	if (to == NULL) {
 		t->word = name;
-		return "the parameters are PARAMmessagesize, PARAMminfree and "
-		    "PARAMworkers";
+		return "the parameters are PARAMmessagesize, PARAMminfree, "
+		    "PARAMnetworks and PARAMworkers";
 	}
 	return size_parse(value, to) == 0 ? NULL :
 	    "the size is not valid or too large; write 64M, 100k, 0";

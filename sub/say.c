@@ -7,6 +7,7 @@
  */
 #include "submit.h"
 
+static int mute;
 static char name[40] = "submit";
 static char topic[100];
 static char last[1500];
@@ -18,6 +19,12 @@ say_as(const char *argv0)
 
 	if (*base != '\0')
 		text_fmt(name, sizeof(name), "%s", base);
+}
+
+void
+say_mute(void)
+{
+	mute = 1;
 }
 
 void
@@ -45,7 +52,8 @@ say(const char *f, ...)
 	va_end(ap);
 	strcpy(last, line + head);
 	line[t.len++] = '\n';
-	fd_write(2, line, t.len);	/* a failure cannot be shown */
+	if (!mute)
+		fd_write(2, line, t.len);	/* a failure cannot be shown */
 }
 
 const char *

@@ -24,6 +24,7 @@ void	say_as(const char *argv0);	/* what every line begins with */
 void	say_about(const char *);	/* ... then this, NULL: none */
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
 int	say_cannot(const char *what, const char *path);	/* by errno: -1 */
+void	say_mute(void);		/* nothing is written from now on */
 const char *say_last(void);	/* what was said last, without subject */
 
 /* ======================================================================
@@ -68,6 +69,15 @@ int	addr_special(const char *);
 void	addr_fold(char *);	/* the name behind the '@' in lower case */
 
 /* ======================================================================
+ * peer.c - decides whom submit -bs serves
+ * ====================================================================== */
+
+int	peer_list_ok(const char *list);	/* of PARAMnetworks: 1 or 0 */
+/* Is who is behind the standard input in these networks, or here?  name is ""
+ * if it is no socket. */
+int	peer_ok(const char *list, char *name, size_t size);
+
+/* ======================================================================
  * route.c - the table of routes
  * ====================================================================== */
 
@@ -83,6 +93,7 @@ struct routes {
 	unsigned long most;		/* bytes of a message, 0: any number */
 	unsigned long least;		/* bytes that must be free, 0: any */
 	unsigned long workers;		/* processes of a run, 1 or more */
+	char	networks[300];		/* whom -bs serves, or "" */
 	const char *path;		/* of the table */
 	unsigned long line;		/* that is read, from 1 */
 	const char *word;		/* ... in this line, or NULL */
@@ -125,6 +136,8 @@ const char *route_alias(const struct route *);
 /* input: the bytes of a message, with lines that end in LF only. */
 struct input {
 	FILE	*f;
+	int	(*next)(void);	/* gives the bytes, NULL: f does */
+	int	failed;		/* ... and they are no whole message */
 	int	dots;		/* a line with only a '.' is the end */
 	int	crlf;		/* CR LF is the end of a line; -1: not known */
 	int	inside;		/* within a line */
@@ -149,10 +162,12 @@ struct author {
 	long	uid;
 	char	login[100];	/* fit for an address */
 	char	full[200];	/* the name, or "" */
+	char	from[400];	/* for Received, whence it came by SMTP, or "" */
 };
 
 void	in_start(struct input *, FILE *, int dots);
 int	in_byte(struct input *);	/* EOF at the end */
+int	in_failed(const struct input *);	/* 1: it could not be read */
 /* Copies the rest of the message to the file and ends its last line; last is
  * the byte before it.  0; 1 if there are more than most bytes (0: no limit); or
  * -1 if the file is full or the input cannot be read. */
@@ -229,6 +244,9 @@ void	mail_init(struct mail *, const struct routes *, long uid);
 void	mail_free(struct mail *);
 /* Adds the recipients of a list. */
 void	mail_to(struct mail *, const char *p, const char *end);
+/* Adds those of one path, "<anna@x.org>": 0; or an exit code with nothing added,
+ * if nobody would get the message.  keep: also those that fail. */
+int	mail_rcpt(struct mail *, const char *path, int keep);
 /* ... of the header: To, Cc, Bcc, or Resent-To and so on when it has any. */
 void	mail_to_header(struct mail *);
 /* Sends all recipients to this host of the channel error; those that an alias
@@ -239,6 +257,8 @@ int	mail_from(struct mail *, const char *);
 /* As head_complete; with an id, also rewrites senders in the header. */
 int	mail_complete(struct mail *, unsigned long num, const char *id);
 int	xtext_ok(const char *);		/* as RFC 3461 wants it */
+/* Makes "NOTIFY=..." of never, or of a list with commas: 0 or -1. */
+int	notify_list(const char *list, char *to, size_t size);
 
 /* ======================================================================
  * entry.c - puts a message into the queue
@@ -352,6 +372,24 @@ int	defer_any(const char *po);	/* is there such a directory? */
 int	etrn_host_ok(const char *);
 /* Asks the scheduler, which may not be there yet: an exit code. */
 int	etrn(const char *po, const char *host);
+
+/* ======================================================================
+ * smtpd.c - takes mail as SMTP commands on the standard input
+ * ====================================================================== */
+
+struct smtpd {
+	const struct routes *routes;
+	const char *po;
+	int	batch;		/* commands come in a file, without replies */
+	int	blind;		/* the table cannot be used */
+	int	serves;		/* we may write to the queue */
+	/* Takes the message that follows, with this envelope: 0 and its name,
+	 * of 80 bytes; or an exit code after saying why not. */
+	int	(*take)(struct mail *, struct input *, char *name);
+};
+
+/* Serves a client until it is gone: 0, or an exit code. */
+int	smtpd(const struct smtpd *);
 
 /* ======================================================================
  * qrun.c - submit -q: routes the files of router/ and queues them

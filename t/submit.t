@@ -99,7 +99,6 @@ code 'no recipients' 64 '^submit: no recipients'
 code 'an unknown option' 64 'no such option' -Z anna
 code 'an argument is missing' 64 'argument is missing' -f
 code '-bp' 64 'mailq' -bp
-code '-bs' 64 'bs is not supported' -bs
 code '-bd' 64 'bd is not supported' -bd
 is '-bi succeeds silently' "$("$S" -bi 2>&1; echo $?)" 0
 like '-bi -v says that there is nothing to build' \
