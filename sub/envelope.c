@@ -33,7 +33,6 @@ struct followed {
 struct way {
 	const struct way *up;
 	const struct route *alias;
-	const char *given;	/* the address */
 	int	depth;
 };
 
@@ -248,7 +247,8 @@ is_first(struct mail *m, const struct route *alias)
 	return 1;
 }
 
-static void	lead(struct mail *, const char *addr, const struct way *);
+static void	lead(struct mail *, const char *addr, const char *given,
+		    const struct way *);
 
 static void
 follow(struct mail *m, const struct route *alias, const char *given,
@@ -262,7 +262,6 @@ follow(struct mail *m, const struct route *alias, const char *given,
 		;
 	way.up = up;
 	way.alias = alias;
-	way.given = given;
 	way.depth = up == NULL ? 1 : up->depth + 1;
 	if (w != NULL || way.depth > ALIASES_DEEP) {
 		m->broken = 1;
@@ -270,16 +269,16 @@ follow(struct mail *m, const struct route *alias, const char *given,
 		    "more than 20 aliases lead to one another", X_NOUSER);
 	} else if (is_first(m, alias))
 		for (p = route_alias(alias); *p != '\0'; p += strlen(p) + 1)
-			lead(m, p, &way);
+			lead(m, p, given, &way);
 }
 
 /* Routes one address, given or from an alias.  Its domain is folded to lower
  * case, so that addresses that differ only in that are one recipient. */
 static void
-lead(struct mail *m, const char *addr, const struct way *way)
+lead(struct mail *m, const char *addr, const char *given,
+    const struct way *way)
 {
 	char folded[ADDR_SIZE], both[2 * ADDR_SIZE];
-	const char *given = way != NULL ? way->given : addr;
 	struct target t;
 
 	strcpy(folded, addr);
@@ -304,18 +303,24 @@ static void
 good_rcpt(void *arg, const char *addr)
 {
 	struct mail *m = arg;
+	const char *given = addr;
 
 	m->also = 0;
 	if (m->broken)
 		forget_followed(m);
 	m->broken = 0;
-	if (m->toobig)
+	if (!m->blind)
+		addr = route_path(m->routes, addr);
+	if (addr != given && (*addr == '\0' || strchr("-@", *addr) != NULL))
+		refused(m, given, "no user follows our own name in UUCP",
+		    X_NOUSER);
+	else if (m->toobig)
 		add(m, "error", "toobig", addr, addr);
 	else if (m->tame && addr_special(addr))
 		refused(m, addr, "this mail may not go to programs, "
 		    "files or lists", X_NOUSER);
 	else
-		lead(m, addr, NULL);
+		lead(m, addr, given, NULL);
 }
 
 /* A wrong address becomes one word of a control file, for the DSN. */

@@ -21,6 +21,10 @@
  * '@' if the pattern has an '@': then the line says whose domain it is.  The
  * fourth word changes this: $u is the name alone, $u@$h the whole address.
  *
+ * For a path of UUCP, $r is what is behind its first '!', and $h of the host is
+ * then the name before it: "*!* uucp $h $r" sends a!b!carl to a, for b!carl.
+ * Our own names in UUCP are taken off the beginning of each recipient.
+ *
  * A line for our own domain, another channel and the host "-" could mean names
  * or addresses, so it must have a fourth word.
  *
@@ -60,6 +64,7 @@
  *	PARAMminfree 1M		bytes of the post office's file system that
  *				mail leaves free, and 50 inodes; 0: none
  *	PARAMworkers 4		processes of submit -q
+ *	PARAMuucpname leaf	our name in UUCP; several have commas between
  *	PARAMnetworks 10.0.0.0/8,fd00::/8
  *				whom submit -bs serves beside this machine
  */
@@ -76,6 +81,7 @@
 enum user {
 	USER_ADDRESS,	/* $u@$h: the address, with our domain if it has none */
 	USER_NAME,	/* $u: the part before the '@' */
+	USER_REST,	/* $r: of that, what is behind the first '!' */
 	USER_LOCAL	/* the name if the pattern has an '@', else as it is */
 };
 
@@ -217,8 +223,10 @@ see_user(struct routes *t, struct route *r, const char *s)
 		r->user = USER_ADDRESS;
 	else if (strcmp(s, "$u") == 0)
 		r->user = USER_NAME;
+	else if (strcmp(s, "$r") == 0)
+		r->user = USER_REST;
 	else
-		return "the user is $u or $u@$h";
+		return "the user is $u, $u@$h or $r";
 	return NULL;
 }
 
@@ -404,6 +412,9 @@ set_param(struct routes *t, const char *name, const char *value)
 		return peer_list_ok(value) && text_fmt(t->networks,
 		    sizeof(t->networks), "%s", value) == 0 ? NULL :
 		    "a network is ADDRESS/BITS; several have commas between";
+	if (strcmp(name, "uucpname") == 0)
+		return text_fmt(t->uucp, sizeof(t->uucp), ",%s,", value) == 0 &&
+		    strchr(value, '!') == NULL ? NULL : "the names are wrong";
 	if (strcmp(name, "messagesize") == 0)
 		to = &t->most;
 	else if (strcmp(name, "minfree") == 0)
@@ -415,7 +426,7 @@ set_param(struct routes *t, const char *name, const char *value)
 	if (to == NULL) {
 		t->word = name;
 		return "the parameters are PARAMmessagesize, PARAMminfree, "
-		    "PARAMnetworks and PARAMworkers";
+		    "PARAMnetworks, PARAMuucpname and PARAMworkers";
 	}
 	return size_parse(value, to) == 0 ? NULL :
 	    "the size is not valid or too large; write 64M, 100k, 0";
@@ -642,12 +653,15 @@ static int
 set_user(struct target *t, const struct routes *table,
     const struct route *r, const char *pattern, const char *addr)
 {
-	const char *domain = addr_domain(addr);
+	const char *domain = addr_domain(addr), *rest = strchr(addr, '!');
+	size_t n = domain != NULL ? (size_t)(domain - addr) - 1 : strlen(addr);
 
+	if (r->user == USER_REST)	/* see set_target */
+		return text_fmt(t->user, sizeof(t->user), "%.*s",
+		    (int)(n - (size_t)(rest + 1 - addr)), rest + 1);
 	if (domain != NULL && (r->user == USER_NAME ||
 	    (r->user == USER_LOCAL && strchr(pattern, '@') != NULL)))
-		return text_fmt(t->user, sizeof(t->user), "%.*s",
-		    (int)(domain - addr) - 1, addr);
+		return text_fmt(t->user, sizeof(t->user), "%.*s", (int)n, addr);
 	if (domain != NULL || r->user != USER_ADDRESS ||
 	    strchr(addr, '!') != NULL ||
 	    (addr_special(addr) && strcmp(r->host, "-") == 0))
@@ -683,9 +697,21 @@ set_target(struct target *t, const struct routes *table,
     const struct route *r, const char *pattern, const char *addr,
     const struct route *within)
 {
+	const char *domain = addr_domain(addr);
+	char hop[DOMAIN_SIZE];
+	size_t n = strcspn(addr, "!@\"");
+
 	t->channel = r->channel;
 	t->line = r->line;
-	if (set_host(t, r->host, addr_domain(addr)) < 0)
+	if (r->user == USER_REST) {
+		domain = hop;
+		if (addr[n] != '!' || strchr("-@", addr[n + 1]) != NULL ||
+		    addr_special(addr + n + 1) ||
+		    text_fmt(hop, sizeof(hop), "%.*s", (int)n, addr) < 0 ||
+		    !addr_domain_ok(hop))
+			return nowhere(t, X_NOHOST, "it is no path of UUCP");
+	}
+	if (set_host(t, r->host, domain) < 0)
 		return nowhere(t, X_NOHOST, "it names no host to send to");
 	if (set_user(t, table, r, pattern, addr) < 0)
 		return nowhere(t, X_DATAERR, "it is too long");
@@ -785,6 +811,34 @@ route_each(const struct routes *table, void (*each)(unsigned long line,
 		    strcmp(r->channel, "local") == 0))
 			each(r->line, r->channel,
 			    strchr(r->host, '$') == NULL ? r->host : "*");
+}
+
+const char *
+route_path(const struct routes *table, const char *addr)
+{
+	char hop[DOMAIN_SIZE + 2], names[sizeof(table->uucp)];
+	const char *domain = addr_domain(addr), *p;
+	size_t n;
+
+	if (domain != NULL) {
+		text_fmt(hop, sizeof(hop), "%s", domain);
+		text_fmt(names, sizeof(names), "%s", table->domain);
+		text_lower(hop);
+		text_lower(names);
+		if (strcmp(hop, names) != 0)
+			return addr;
+	}
+	text_fmt(names, sizeof(names), "%s", table->uucp);
+	text_lower(names);
+	for (p = addr; ; p += n + 1) {
+		n = strcspn(p, "!@\"");
+		if (p[n] != '!' || text_fmt(hop, sizeof(hop), ",%.*s,", (int)n,
+		    p) < 0)
+			return p;
+		text_lower(hop);
+		if (strstr(names, hop) == NULL)
+			return p;
+	}
 }
 
 const char *

@@ -94,6 +94,7 @@ struct routes {
 	unsigned long least;		/* bytes that must be free, 0: any */
 	unsigned long workers;		/* processes of a run, 1 or more */
 	char	networks[300];		/* whom -bs serves, or "" */
+	char	uucp[300];		/* ",NAME,NAME," of ours in UUCP, or "" */
 	const char *path;		/* of the table */
 	unsigned long line;		/* that is read, from 1 */
 	const char *word;		/* ... in this line, or NULL */
@@ -121,6 +122,8 @@ void	route_free(struct routes *);
  * address. */
 int	route_find(const struct routes *, const char *sender, const char *addr,
 	    const char *but, const struct route *within, struct target *);
+/* The address behind our own names at the beginning of its path of UUCP. */
+const char *route_path(const struct routes *, const char *addr);
 /* Rewrites a sender; to has ADDR_SIZE bytes: 1, or 0 if no line means it. */
 int	route_sender(const struct routes *, const char *addr, char *to);
 /* Calls each for lines that lead to a channel; a host with $h is "*". */

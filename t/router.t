@@ -475,6 +475,45 @@ echo 'sender local - $u@$h' >"$tmp/own"
 is 'a user may be called sender' "$(own -bv sender | sed 1q)" \
     'sender: local - sender@this.example'
 
+# ---- UUCP ------------------------------------------------------------------------------
+
+cat >"$tmp/own" <<'END'
+domain leaf.example
+PARAMuucpname leaf,leaf2
+{a,b}!*			uucp	$h	$r
+{a,b}!*@$d		uucp	$h	$r
+*!*@{$d,far.example}	uucp	hub	$u
+*@$d			local	-
+*!*			uucp	hub
+*			local	-
+END
+while read -r addr want; do
+	like "the path $addr" "$(own -bv -- "$addr" | sed 1q)" ": $want\$"
+done <<'END'
+leaf!anna local - anna
+LEAF!leaf2!leaf!anna local - anna
+leaf!anna@leaf.example local - anna
+leaf!anna@far.example uucp hub leaf!anna
+leaf!far!joe uucp hub far!joe
+a!joe uucp a joe
+b!c!d!joe uucp b c!d!joe
+a!b!joe@leaf.example uucp a b!joe
+c!a!joe uucp hub c!a!joe
+leaf!a!joe@leaf.example uucp a joe
+anna local - anna
+leaf! no user follows our own name in UUCP
+leaf!-f no user follows our own name in UUCP
+a!-f it is no path of UUCP
+a!|x it is no path of UUCP
+END
+printf '* uucp $h $r\n*!* x - $q\n' >"$tmp/own"
+like 'a user that is not known is named' "$(own -bn)" \
+    ':2: \$q: the user is \$u, \$u@\$h or \$r'
+sed '$d' "$tmp/own" >"$tmp/x" && mv "$tmp/x" "$tmp/own"
+like 'what is no path has no $r' "$(own -bv joe)" '^submit: joe: it is no path of'
+printf 'PARAMuucpname a!b\n* local -\n' >"$tmp/own"
+like 'a name of UUCP with a ! is wrong' "$(own -bn)" ':1: a!b: the names are wrong'
+
 # As installed: what a reply to a user's own mail is sent to.
 message | "$S" -P "$po" -C "$top/routes" anna
 from=$(sed -n 's/^e //p' "$po"/transport/[1-9]*)
