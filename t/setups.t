@@ -159,6 +159,10 @@ printf 'From x %s remote from y\nSubject: x\n\nthe body\n' "$date" |
 is 'uucp: rmail takes mail with a wrong address among others' $? 0
 ok 'uucp: rmail with a wrong address delivers to the others' \
     wait_for 30 grep '^the body' "$tmp/boxes/anna"
+is 'uucp: rmail leaves no file' "$(ls "$tmp" | grep '^rmail')" ''
+printf 'From x %s remote from y\nSubject: x\n\nthe body\n' "$date" |
+    TMPDIR=$tmp PATH=$tmp/none "$share/rmail" anna 2>/dev/null
+is 'uucp: rmail that cannot read the message asks for another try' $? 75
 sched_stop
 
 # ---- hub: neighbours of UUCP -------------------------------------------------------
