@@ -40,11 +40,12 @@
  * The oldest file is first.  The directories of ROUTERDIRS, names in the post
  * office with colons between them, follow router/ in their order; as soon as
  * router/ has a new file, that is next.  With PARAMworkers 4, four processes
- * share the list of a directory, and each takes every fourth file.
+ * share the list of a directory; each takes the next file when it is free.
  *
  * Runs exclude each other by a lock on the file .submit.lock.  A repeated run
- * looks at router/ once each time, and reads it only if its modification time
- * has changed; as that has whole seconds, a directory that changed a moment ago
+ * looks at router/ after each interval, and when who put a file there sends
+ * "NEW NUM" to the socket .submit.notify.  It reads the directory only if its
+ * modification time has changed; as that has whole seconds, a directory that changed a moment ago
  * is read again.  From time to time it looks at transport/ in the same way, for
  * queue entries that a crash interrupted (recover.c).
  */
@@ -53,6 +54,10 @@
 #include <ctype.h>
 #include <sys/wait.h>
 #include <signal.h>
+#ifndef NO_TCP
+#include <sys/socket.h>
+#include <sys/un.h>
+#endif
 
 #define PATH_SIZE	800
 #define ASIDE_SIZE	(PATH_SIZE + 40)
@@ -97,6 +102,8 @@ struct place {
 	unsigned long mark;	/* of the table, for deferred/ */
 	unsigned left;	/* files in router/ that had to stay */
 	int	low;	/* whatever comes into router/ goes first */
+	int	turn;	/* the descriptor whose offset is the next of the list,
+				 * for all workers */
 };
 
 /* ROUTERDIRS: directories of less important mail. */
@@ -107,6 +114,7 @@ static int verbose_run;		/* it prints what it takes */
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
+static int notices = -1;	/* the socket, or -1 */
 
 /* ---- the envelope ---------------------------------------------------- */
 
@@ -666,19 +674,23 @@ take(const struct place *p, const char *base)
 
 /* ---- a run ----------------------------------------------------------- */
 
-/* Sleeps for this time, or until a signal ends the run. */
+/* Sleeps for this time, or until a notice comes or a signal ends the run. */
 static void
 rest(long seconds)
 {
 	struct timeval tv;
+	char notice[100];
+	int max = -1;
 	fd_set in;
 
 	FD_ZERO(&in);
-	if (wake[0] >= 0)
-		FD_SET(wake[0], &in);
+	fd_watch(wake[0], &in, &max);
+	fd_watch(notices, &in, &max);
 	tv.tv_sec = seconds;
 	tv.tv_usec = 0;
-	select(wake[0] + 1, &in, NULL, NULL, &tv);
+	if (select(max + 1, &in, NULL, NULL, &tv) > 0 && notices >= 0)
+		while (read(notices, notice, sizeof(notice)) > 0)
+			;
 }
 
 /* Opens the lock file, which may be root's: a descriptor, or -1. */
@@ -742,16 +754,20 @@ is_hidden(const char *s)
 	return accept_parse(s, name, sizeof(name)) >= 0;
 }
 
-/* Takes each step-th file of the list from first on: 0, or an exit code. */
+/* Takes files of the list, the next one after each, until all are taken: 0, or
+ * an exit code.  Workers have one offset, of which each step is one worker's. */
 static int
-work(const struct place *p, unsigned first, unsigned step)
+work(const struct place *p)
 {
 	int code = 0;
 	const char *base;
-	unsigned i;
+	long next;
 
-	for (i = first; i < p->scan.n && !leave; i += step) {
-		base = p->scan.v[i].name;
+	while (!leave) {
+		next = (long)lseek(p->turn, (off_t)1, SEEK_CUR) - 1;
+		if (next < 0 || (unsigned long)next >= p->scan.n)
+			break;
+		base = p->scan.v[next].name;
 		if (p->low && scan_count(p->po, "router", deferred_name) >
 		    p->left)
 			break;
@@ -765,16 +781,16 @@ work(const struct place *p, unsigned first, unsigned step)
 	return code;
 }
 
-/* Starts a child for a part of the list: its process number, or -1. */
+/* Starts a child: its process number, or -1. */
 static pid_t
-start_worker(const struct place *p, unsigned first, unsigned step)
+start_worker(const struct place *p)
 {
 	pid_t pid;
 
 	fflush(stderr);
 	pid = fork();
 	if (pid == 0)
-		_exit(work(p, first, step));
+		_exit(work(p));
 	return pid;
 }
 
@@ -795,8 +811,7 @@ wait_for(pid_t pid)
 		return X_OSERR;
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	say("a worker died of signal %d; its other files stay",
-	    WTERMSIG(status));
+	say("a worker died of signal %d; its file stays", WTERMSIG(status));
 	return X_TEMPFAIL;
 }
 
@@ -809,11 +824,11 @@ share_out(const struct place *p, unsigned n)
 	unsigned i;
 
 	for (i = 1; i < n; i++)
-		pid[i] = start_worker(p, i, n);
-	code = work(p, 0, n);
+		pid[i] = start_worker(p);
+	code = work(p);
 	for (i = 1; i < n; i++) {
-		/* if its child was not started, we take its part */
-		other = pid[i] < 0 ? work(p, i, n) : wait_for(pid[i]);
+		/* who was not started has left it to the others */
+		other = pid[i] < 0 ? 0 : wait_for(pid[i]);
 		if (code == 0)
 			code = other;
 	}
@@ -834,7 +849,10 @@ take_all(struct place *p, const char *dir, int (*fits)(const char *))
 		return X_TEMPFAIL;
 	if (n > p->scan.n)
 		n = p->scan.n;
-	code = n > 1 ? share_out(p, n) : work(p, 0, 1);
+	if (lseek(p->turn, (off_t)0, SEEK_SET) != 0)
+		code = say_cannot("use", ".submit.lock") < 0 ? X_TEMPFAIL : 0;
+	else
+		code = n > 1 ? share_out(p, n) : work(p);
 	scan_free(&p->scan);
 	return code;
 }
@@ -864,7 +882,8 @@ take_places(struct place *p)
 
 /* A run with a table that was read, and its mark. */
 static int
-take_both(const char *po, const struct routes *routes, unsigned long mark)
+take_both(const char *po, const struct routes *routes, unsigned long mark,
+    int turn)
 {
 	struct place p;
 	int hidden, code, old = 0;
@@ -875,6 +894,7 @@ take_both(const char *po, const struct routes *routes, unsigned long mark)
 	p.po = po;
 	p.routes = routes;
 	p.mark = mark;
+	p.turn = turn;
 	hidden = take_all(&p, "private", is_hidden);
 	if (defer_any(po)) {
 		old = take_all(&p, DEFERRED, deferred_name);
@@ -938,7 +958,7 @@ run(const char *po, const char *table)
 	if (fd < 0)
 		return X_TEMPFAIL;
 	if (load(&routes, table) == 0) {
-		code = take_both(po, &routes, mark);
+		code = take_both(po, &routes, mark, fd);
 	} else {
 		if (errno != EINVAL)
 			say("cannot read %s: %s", table, strerror(errno));
@@ -980,6 +1000,34 @@ catch_term(void)
 	sigaction(SIGINT, &sa, NULL);
 	signal(SIGHUP, SIG_IGN);	/* mail waits longer than a terminal */
 	return 0;
+}
+
+/* Opens the socket for notices, to which any user may write. */
+static void
+listen_to(const char *po)
+{
+#ifndef NO_TCP
+	struct sockaddr_un a;
+
+	memset(&a, 0, sizeof(a));
+	a.sun_family = AF_UNIX;
+	if (text_fmt(a.sun_path, sizeof(a.sun_path), "%s/" ROUTER_NOTIFY,
+	    po) < 0)
+		return;
+	unlink(a.sun_path);
+	notices = socket(AF_UNIX, SOCK_DGRAM, 0);
+	if (notices >= 0 && fd_nonblock(notices) == 0 && bind(notices,
+	    (struct sockaddr *)&a, sizeof(a)) == 0 &&
+	    chmod(a.sun_path, 0622) == 0)
+		return;
+	say("cannot make %s: %s; mail is found after the interval",
+	    a.sun_path, strerror(errno));
+	if (notices >= 0)
+		close(notices);
+	notices = -1;
+#else
+	(void)po;
+#endif
 }
 
 /* watch: a directory between repeated runs. */
@@ -1149,8 +1197,11 @@ int
 qrun(const char *po, const char *table, long every, int verbose)
 {
 	int code = qrun_serve(po);
+	struct stat log;
 
 	verbose_run = verbose || every > 0;
+	if (every > 0 || (fstat(2, &log) == 0 && S_ISREG(log.st_mode)))
+		say_times();
 	if (code != 0)
 		return code;
 	if (take_dirs(getenv("ROUTERDIRS")) < 0)
@@ -1167,6 +1218,7 @@ qrun(const char *po, const char *table, long every, int verbose)
 				 * leave no number that select() can take */
 	if (catch_term() < 0)
 		return X_OSERR;
+	listen_to(po);
 	run_every(po, table, every);
 	return 0;
 }

@@ -544,7 +544,7 @@ route_load(struct routes *t, const char *path)
 	t->path = path;
 	t->most = SIZE_MOST;
 	t->least = FREE_LEAST;
-	t->workers = 1;
+	t->workers = 2;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
 	fd = open(path, O_RDONLY);
 	if (fd < 0)

@@ -24,6 +24,7 @@ void	say_as(const char *argv0);	/* what every line begins with */
 void	say_about(const char *);	/* ... then this, NULL: none */
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
 int	say_cannot(const char *what, const char *path);	/* by errno: -1 */
+void	say_times(void);	/* each line begins with the time from now on */
 void	say_mute(void);		/* nothing is written from now on */
 const char *say_last(void);	/* what was said last, without subject */
 

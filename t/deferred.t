@@ -114,7 +114,7 @@ is 'a deferred file is not tried before its time' \
 ago 77 02
 limited -q >"$tmp/out"
 like 'a deferred file is tried when its time has come' \
-    "$(cat "$tmp/out")" '^submit: deferred/77: cannot write'
+    "$(cat "$tmp/out")" '^20[0-9]* submit: deferred/77: cannot write'
 like 'each try that fails is counted' "$(known 77)" '^2 can'
 clear_queue() {
 	find "$po/queue" "$po/transport" -type f -exec rm -f {} +
