@@ -218,6 +218,18 @@ sync_name(const struct post *p)
 	return how > 0 ? fd_sync(fileno(p->f)) : how;
 }
 
+int
+post_send(struct post *p)
+{
+	if (post_sync(p) < 0)
+		return -1;
+	if (name_it(p) < 0 || sync_name(p) < 0) {
+		post_drop(p);
+		return -1;
+	}
+	fclose(p->f);
+	return 0;
+}
 
 void
 post_new(const char *path, const char *what)
@@ -243,22 +255,4 @@ post_new(const char *path, const char *what)
 	sendto(fd, line, strlen(line), 0, (struct sockaddr *)&to, sizeof(to));
 	close(fd);
 #endif
-}
-
-int
-post_send(struct post *p)
-{
-	char path[700], num[40];
-
-	if (post_sync(p) < 0)
-		return -1;
-	if (name_it(p) < 0 || sync_name(p) < 0) {
-		post_drop(p);
-		return -1;
-	}
-	fclose(p->f);
-	text_fmt(path, sizeof(path), "%s/" ROUTER_NOTIFY, p->po);
-	text_fmt(num, sizeof(num), "%lu", p->num);
-	post_new(path, num);
-	return 0;
 }

@@ -21,10 +21,7 @@ int	post_closed(const struct stat *dir);
 int	post_open(struct post *, const char *po, const char *tag);
 /* Syncs the file: 0, or -1 with errno and the file removed. */
 int	post_sync(struct post *);
-#define ROUTER_NOTIFY	".submit.notify"	/* socket of submit -q, in po */
-
-/* Syncs it, renames it to po/router/NUM and notifies submit -q: 0, or -1, errno,
- * removed. */
+/* Syncs it and renames it to po/router/NUM: 0, or -1, errno, removed. */
 int	post_send(struct post *);
 /* Sends "NEW what" to the socket at path ("": none), as ZMailer's programs do.
  * Without it, or if it is lost, the message is found by polling. */

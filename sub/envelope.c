@@ -286,7 +286,8 @@ lead(struct mail *m, const char *addr, const char *given,
 	if (m->blind) {
 		add(m, "", "", folded, addr);
 	} else if (route_find(m->routes, m->as, folded,
-	    m->past_hold ? "hold" : NULL, way != NULL ? way->alias : NULL, &t) < 0) {
+	    m->past_hold ? "hold" : NULL,
+	    way != NULL ? way->alias : NULL, &t) < 0) {
 		text_fmt(both, sizeof(both), "%s%s%s", given,
 		    way != NULL ? ": " : "", way != NULL ? addr : "");
 		wrong(m, both, t.why, t.code);

@@ -43,11 +43,12 @@
  * share the list of a directory; each takes the next file when it is free.
  *
  * Runs exclude each other by a lock on the file .submit.lock.  A repeated run
- * looks at router/ after each interval, and when who put a file there sends
- * "NEW NUM" to the socket .submit.notify.  It reads the directory only if its
- * modification time has changed; as that has whole seconds, a directory that changed a moment ago
- * is read again.  From time to time it looks at transport/ in the same way, for
- * queue entries that a crash interrupted (recover.c).
+ * looks at router/ after each interval, and when submit, which put a file
+ * there, sends "NEW NUM" to the socket .submit.notify.  It reads the directory
+ * only if its modification time has changed; as that has whole seconds, a
+ * directory that changed a moment ago is read again.  From time to time it
+ * looks at transport/ in the same way, for queue entries that a crash
+ * interrupted (recover.c).
  */
 #include "submit.h"
 #include "../lib/deferred.h"
@@ -754,8 +755,8 @@ is_hidden(const char *s)
 	return accept_parse(s, name, sizeof(name)) >= 0;
 }
 
-/* Takes files of the list, the next one after each, until all are taken: 0, or
- * an exit code.  Workers have one offset, of which each step is one worker's. */
+/* Takes files of the list until all are taken: 0, or an exit code.  Workers
+ * have one offset: who moves it by one has that file. */
 static int
 work(const struct place *p)
 {

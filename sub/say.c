@@ -2,8 +2,8 @@
  * say.c - writes lines to the standard error.
  *
  * All messages of submit go through here, a line each, with the name that it
- * was called by; in a log, the time is before that.  Bytes that could forge a line or disturb a terminal are shown
- * as \ooo.
+ * was called by; in a log, the time is before that.  Bytes that could forge a
+ * line or disturb a terminal are shown as \ooo.
  */
 #include "submit.h"
 

@@ -95,12 +95,12 @@ struct routes {
 	unsigned long least;		/* bytes that must be free, 0: any */
 	unsigned long workers;		/* processes of a run, 1 or more */
 	char	networks[300];		/* whom -bs serves, or "" */
-	char	uucp[300];		/* ",NAME,NAME," of ours in UUCP, or "" */
+	char	uucp[300];		/* ",NAME,NAME," of ours in UUCP */
 	const char *path;		/* of the table */
 	unsigned long line;		/* that is read, from 1 */
 	const char *word;		/* ... in this line, or NULL */
-	char	mistake[300];	/* the first one: FILE:LINE: WORD: WHY; or why
-				 * the table cannot be read */
+	char	mistake[300];		/* the first, FILE:LINE: WORD: WHY; or
+					 * why the table cannot be read */
 };
 
 struct target {
@@ -113,9 +113,8 @@ struct target {
 	int	code;		/* ... X_NOUSER or X_NOHOST */
 };
 
-/* Reads the table: 0; or -1 with errno and mistake if it cannot be read, or with
- * EINVAL if it has mistakes.  Mistakes were printed.  domain is set in any case.
- */
+/* Reads the table: 0; or -1 with errno and mistake if it cannot be read, with
+ * EINVAL if it has mistakes, which were printed.  domain is set in any case. */
 int	route_load(struct routes *, const char *path);
 void	route_free(struct routes *);
 /* Routes the bare address for a sender, by no route to the channel but (NULL:
@@ -166,7 +165,7 @@ struct author {
 	long	uid;
 	char	login[100];	/* fit for an address */
 	char	full[200];	/* the name, or "" */
-	char	from[400];	/* for Received, whence it came by SMTP, or "" */
+	char	from[400];	/* of mail by SMTP, for Received, or "" */
 };
 
 void	in_start(struct input *, FILE *, int dots);
@@ -248,8 +247,8 @@ void	mail_init(struct mail *, const struct routes *, long uid);
 void	mail_free(struct mail *);
 /* Adds the recipients of a list. */
 void	mail_to(struct mail *, const char *p, const char *end);
-/* Adds those of one path, "<anna@x.org>": 0; or an exit code with nothing added,
- * if nobody would get the message.  keep: also those that fail. */
+/* Adds those of one path, "<anna@x.org>": 0; or an exit code with nothing
+ * added, if nobody would get the message.  keep: also those that fail. */
 int	mail_rcpt(struct mail *, const char *path, int keep);
 /* ... of the header: To, Cc, Bcc, or Resent-To and so on when it has any. */
 void	mail_to_header(struct mail *);
@@ -398,6 +397,8 @@ int	smtpd(const struct smtpd *);
 /* ======================================================================
  * qrun.c - submit -q: routes the files of router/ and queues them
  * ====================================================================== */
+
+#define ROUTER_NOTIFY	".submit.notify"	/* socket in po: "NEW NUM" */
 
 /* One run, or with every > 0 runs until SIGTERM: 0, or an exit code. */
 int	qrun(const char *po, const char *table, long every, int verbose);

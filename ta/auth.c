@@ -8,10 +8,11 @@
  *	anna@club.example  anna.berg  other secret  verified
  *
  * A line has the host as in -R, with or without the port, or the sender of a
- * message, whose line goes before that of the host; the user; the password, which may contain blanks; and where the password may go:
- * "verified", through a program that verifies the server's certificate; or
- * "clear", over a connection that others can read.  Without that word it is not
- * used.  A message for which there is no line waits.
+ * message, whose line goes before that of the host; the user; the password,
+ * which may contain blanks; and where the password may go: "verified", through
+ * a program that verifies the server's certificate; or "clear", over a
+ * connection that others can read.  Without that word it is not used.  A
+ * message for which there is no line waits.
  *
  * Only hosts of -R have passwords, since other names come from mail and from
  * name servers.  The file is opened before the talker becomes another user, and

@@ -13,8 +13,9 @@
  * without a further DSN.
  *
  * A parameter WHY= in the N line of the recipient is the router's reason, as
- * xtext, which the DSN shows, too.  The text for a kind is built in, unless there is a form of that name.  The
- * HDR, SUB and ADR lines of a form add fields, the subject and more recipients.
+ * xtext, which the DSN shows, too.  The text for a kind is built in, unless
+ * there is a form of that name.  The HDR, SUB and ADR lines of a form add
+ * fields, the subject and more recipients.
  *
  * A message without a sender is mostly a DSN itself, and nobody can get a DSN
  * on it.  Its recipients fail, whereupon the scheduler keeps the message.  A

@@ -140,8 +140,8 @@ put_commands(struct batch *b)
 	return bad != 0 ? bad : put_text(b, "DATA\n");
 }
 
-/* Bytes of the message, with the flags b, E or R in force.  They change nothing in
- * a line behind its beginning, which is passed on as it is. */
+/* Bytes of the message, with the flags b, E or R in force.  They change nothing
+ * in a line behind its beginning, which is passed on as it is. */
 static int
 put_changed(void *batch, const char *s, size_t n)
 {
