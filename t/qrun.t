@@ -7,7 +7,7 @@ unset POSTOFFICE MAILSHARE ROUTERDIRS
 po=$tmp/po
 spool_new "$po"
 mkdir "$po/bulk" "$po/news"
-printf 'domain our.example\n* local -\n' >"$tmp/routes"
+printf 'domain our.example\nPARAMworkers 1\n* local -\n' >"$tmp/routes"
 sub() {
 	"$top/submit" -P "$po" -C "$tmp/routes" "$@" 2>&1
 }

@@ -134,6 +134,19 @@ like 'with router/ of another group, the group is not used' \
 chgrp $group "$po/router"
 clear
 
+# ---- SMTP ---------------------------------------------------------------------
+
+clear
+as_nobody sh -c 'printf "MAIL FROM:<a@x.org>\r\nRCPT TO:<anna>\r\nDATA\r\nX: y\r\n\r\n.\r\nETRN x\r\nMAIL FROM:<b>\r\nRCPT TO:<c>\r\nDATA\r\ncut" |
+    POSTOFFICE=$2 MAILSHARE=$2 "$1" -bs' sh "$S" "$tmp/evil" | tr -d '\r' |
+    cut -c1-9 >"$tmp/out"
+is 'a user speaks SMTP: his mail goes into router/, a part of it nowhere' \
+    "$(in_router) $(left)$(tr '\n' ' ' <"$tmp/out")" \
+    '1 220 our.e 250 2.1.0 250 2.1.5 354 end w 250 2.0.0 502 5.5.1 250 2.1.0 250 2.1.5 354 end w 451 4.4.2 '
+is 'a user speaks SMTP: he may not ask for mail' \
+    "$(grep -c '^502' "$tmp/out")" 1
+clear
+
 # ---- what else a caller sets ------------------------------------------------
 
 as_nobody sh -c '"$1" anna <&-' sh "$S" >"$tmp/out"
