@@ -108,7 +108,7 @@ all: scheduler $(PROGRAMS) mailq submit $(AGENTS)
 
 AGENT = ta/lib.o ta/job.o $(LIB)
 MAILQ = mailq.o mq/watch.o mq/story.o mq/verbs.o mq/name.o mq/pick.o mq/dests.o mq/json.o mq/shape.o mq/show.o mq/spool.o mq/around.o mq/unrouted.o mq/words.o mq/two.o mq/read.o mq/md5.o mq/ask.o mq/model.o $(LIB)
-SUBMIT = submit.o sub/qrun.o sub/clause.o sub/defer.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/tidy.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
+SUBMIT = submit.o sub/qrun.o sub/smtpd.o sub/peer.o sub/clause.o sub/defer.o sub/etrn.o sub/scan.o sub/accept.o sub/recover.o sub/tidy.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/rights.o sub/say.o $(LIB)
 SMTP = ta/smtp.o ta/halves.o ta/trans.o ta/dead.o ta/wire.o ta/auth.o ta/esmtp.o ta/via.o ta/net.o ta/mx.o $(AGENT)
 LINK = $(CC) $(LDFLAGS) -o $@
 # ranlib, where ar makes no table of symbols
@@ -204,7 +204,7 @@ t/fuzz/report: t/fuzz/report.o $(FUZZ)
 	$(LINK) t/fuzz/report.o $(FUZZ) $(LIBS)
 t/fuzz/request: t/fuzz/request.o $(FUZZ)
 	$(LINK) t/fuzz/request.o $(FUZZ) $(LIBS)
-FUZZSUB = t/fuzz/submit.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/address.o sub/say.o $(FUZZ)
+FUZZSUB = t/fuzz/submit.o sub/entry.o sub/envelope.o sub/header.o sub/route.o sub/peer.o sub/address.o sub/say.o $(FUZZ)
 t/fuzz/submit: $(FUZZSUB)
 	$(LINK) $(FUZZSUB) $(LIBS)
 FUZZDSN = t/fuzz/dsn.o ta/report.o ta/lib.o ta/job.o $(FUZZ)

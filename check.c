@@ -216,8 +216,23 @@ check_clause(struct config *c, const struct clause *cl)
 		check_command(c, cl);
 }
 
+/* Is the command smtp with a smart host? */
+static int
+is_smart(const char *command)
+{
+	static struct command c;
+	int i = 1;
+
+	if (cmd_split(command, "channel", "host", cf_var, &c) != NULL ||
+	    strcmp(c.argv[0], "smtp") != 0)
+		return 0;
+	while (i < c.nargv && strncmp(c.argv[i], "-R", 2) != 0)
+		i++;
+	return i < c.nargv;
+}
+
 /* Checks that the address in a line of submit -bn, "FILE:LINE: CHANNEL/HOST",
- * has a command. */
+ * has a command, and that a smart host counts as one host. */
 static void
 check_route(struct config *c, char *line)
 {
@@ -233,6 +248,11 @@ check_route(struct config *c, char *line)
 	if (f != NULL && f->v.command == NULL)
 		fprintf(stderr, "%s mail would wait, as no clause of %s with "
 		    "a command means %s/%s\n", line, file, channel, host);
+	else if (f != NULL && f->split && strcmp(host, "-") == 0 &&
+	    is_smart(f->v.command))
+		fprintf(stderr, "%s each address counts as a host of its own "
+		    "for smtp -R, as no clause of %s sets maxthr for %s/-\n",
+		    line, file, channel);
 }
 
 /* Runs submit -bn, which prints the addresses of its table, if there is one. */

@@ -3,14 +3,15 @@
  *
  * submit takes the options of sendmail that programs use, and may be called by
  * that name.  It routes all recipients by a table before it writes anything.
- * If an address is wrong or refused, submit prints the reason and queues the
- * message for nobody; the sender corrects the address and sends it again.  Exit
- * status 0 means that the message is on disk and in the queue; any other status
- * means that it is not.
+ * If an address is wrong or refused, submit prints the reason, the others get
+ * the message, and the sender gets a DSN.  If all are, nothing is queued, and
+ * the exit status says why; with -oem or -oee the sender gets a DSN then, too.
+ * Exit status 0 means that the message is on disk and in the queue.
  *
  * A user who may write to the queue puts the message there.  Other users put it
  * into router/, where the next run of submit -q, usually root's, takes it.  A
- * user who may not read the table leaves routing to that run.
+ * user who may not read the table leaves routing to that run, and so does
+ * everybody while the table is missing or wrong.
  *
  *	submit.c	options, and one message from start to end
  *	sub/route.c	the table: address -> channel, host, user
@@ -45,6 +46,7 @@ static struct {
 	char	notify[60];	/* -N, checked; or "" */
 	int	header;		/* -t */
 	int	nodots;		/* -i */
+	char	errors;		/* of -e, -oe: p, q, m, e or w; 0: p */
 	int	verbose;	/* -v */
 	int	run;		/* -q */
 	const char *etrn;	/* -qR: only mail for this host, or NULL */
@@ -58,36 +60,27 @@ static char unsent[800];
 
 /* ---- options --------------------------------------------------------- */
 
-static void
-synopsis(FILE *f)
+static int
+help(void)
 {
-	fputs("usage: submit [-itv] [-C table] [-F name] [-f sender] "
-	    "[-N list] [-P postoffice]\n"
-	    "              [-R full|hdrs] [-V envid] [recipient ...]\n"
-	    "       submit -bv [-C table] address ...\n"
+	puts("usage: submit [-itv] [-C table] [-F name] [-f sender] "
+	    "[-N list] [-e mode]\n"
+	    "              [-P postoffice] [-R full|hdrs] [-V envid] "
+	    "[recipient ...]\n"
+	    "       submit -bv [-C table] [-f sender] address ...\n"
 	    "       submit -bn [-C table]\n"
 	    "       submit -q[interval] [-C table] [-P postoffice]\n"
 	    "       submit -qRhost [-P postoffice]\n"
 	    "       submit -qT [-C table] [-P postoffice]\n"
-	    "       submit --help\n", f);
-}
-
-static int
-usage(const char *why, const char *what)
-{
-	say(why, what);
-	synopsis(stderr);
-	return X_USAGE;
-}
-
-static int
-help(void)
-{
-	synopsis(stdout);
-	puts("  -bn           check the table, show where its lines lead\n"
+	    "       submit -bs | -bS [-C table] [-P postoffice]\n"
+	    "       submit -bi [-v] | --help");
+	puts("  -bi           nothing: aliases need no building\n"
+	    "  -bn           check the table, show where its lines lead\n"
+	    "  -bs, -bS      speak SMTP, or take a batch of SMTP commands\n"
 	    "  -bv, -bt      show where mail for addresses would go\n"
-	    "  -bV           print the version\n"
-	    "  -C table      the table of routes (MAILSHARE/routes)\n"
+	    "  -bV           print the version");
+	puts("  -C table      the table of routes (MAILSHARE/routes)\n"
+	    "  -e m|e|p|q    wrong recipients: DSNs, or lines and a status\n"
 	    "  -f sender     the envelope's sender\n"
 	    "  -F name       the sender's full name\n"
 	    "  -i            a line with a dot alone does not end the message\n"
@@ -103,34 +96,12 @@ help(void)
 	return fflush(stdout) != 0 ? X_IOERR : 0;
 }
 
-/* The list of -N becomes a NOTIFY= parameter: 0 or -1. */
 static int
-set_notify(const char *list)
+usage(const char *why, const char *what)
 {
-	static const char *const known[] = { "SUCCESS", "FAILURE", "DELAY" };
-	char upper[40], *p, *word;
-	int i, seen = 0;
-	struct text t;
-
-	if (text_fmt(upper, sizeof(upper), "%s", list) < 0)
-		return -1;
-	for (p = upper; *p != '\0'; p++)
-		*p = (char)toupper((unsigned char)*p);
-	text_init(&t, opt.notify, sizeof(opt.notify));
-	text_add(&t, "NOTIFY=");
-	if (strcmp(upper, "NEVER") == 0) {
-		text_add(&t, "NEVER");
-		return 0;
-	}
-	for (word = strtok(upper, ","); word != NULL;
-	    word = strtok(NULL, ",")) {
-		for (i = 0; i < 3 && strcmp(word, known[i]) != 0; i++)
-			;
-		if (i == 3)
-			return -1;
-		text_add(&t, "%s%s", seen++ ? "," : "", word);
-	}
-	return seen > 0 ? 0 : -1;
+	say(why, what);
+	fputs("submit --help lists the options\n", stderr);
+	return X_USAGE;
 }
 
 static int
@@ -155,7 +126,7 @@ set_option(int c, const char *arg)
 		break;
 	case 'F': opt.full = arg; break;
 	case 'N':
-		if (set_notify(arg) < 0)
+		if (notify_list(arg, opt.notify, sizeof(opt.notify)) < 0)
 			return usage("-N %s: write never, or a list of "
 			    "success, failure, delay", arg);
 		break;
@@ -171,10 +142,15 @@ set_option(int c, const char *arg)
 		opt.envid = arg;
 		break;
 	case 'b': opt.mode = *arg; break;
+	case 'e': opt.errors = *arg; break;
 	case 'f':
 	case 'r': opt.from = arg; break;
 	case 'i': opt.nodots = 1; break;
-	case 'o': opt.nodots |= strcmp(arg, "i") == 0; break;
+	case 'o':
+		opt.nodots |= strcmp(arg, "i") == 0;
+		if (*arg == 'e')
+			opt.errors = arg[1];
+		break;
 	case 'q':
 		opt.run = 1;
 		if (*arg == 'R') {
@@ -250,6 +226,10 @@ check_mode(int nrcpt)
 		return usage("%s", "the queue is shown by mailq, not by -bp");
 	if (opt.mode == 't')
 		opt.mode = 'v';
+	if (opt.mode == 's' || opt.mode == 'S')
+		return !opt.run && !opt.header && nrcpt == 0 ? 0 :
+		    usage("%s", "-bs and -bS take no addresses, and neither -t "
+		    "nor -q");
 	if (opt.mode != 'm' && opt.mode != 'v' && opt.mode != 'n')
 		return usage("-b%s is not supported", mode);
 	if (opt.mode == 'v' && (opt.run || opt.header || nrcpt == 0))
@@ -280,16 +260,28 @@ on_signal(int sig)
 }
 
 /* Until the message is complete, a signal removes its file.  After that signals
- * are ignored. */
+ * wait. */
 static void
-set_signals(void (*handler)(int))
+hold_signals(int how)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigprocmask(how, &ours, NULL);
+}
+
+static void
+catch_signals(void)
 {
 	static const int sigs[] = { SIGHUP, SIGINT, SIGTERM };
 	struct sigaction sa, old;
 	int i;
 
 	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = handler;
+	sa.sa_handler = on_signal;
 	sigemptyset(&sa.sa_mask);
 	for (i = 0; i < 3; i++)
 		if (sigaction(sigs[i], NULL, &old) == 0 &&
@@ -316,15 +308,22 @@ cannot_read(void)
 	return X_IOERR;
 }
 
-/* Checks envelope and header: 0, or an exit code. */
+/* All recipients are wrong or refused.  Is the message taken nevertheless, for
+ * a DSN?  -oem is for programs: a person at a terminal has seen the lines. */
 static int
-collect(struct mail *m, struct input *in, char **rcpts)
+is_for_dsn(const struct mail *m)
+{
+	return m->sender[0] != '\0' && (opt.errors == 'e' ||
+	    (opt.errors == 'm' && !isatty(2)));
+}
+
+/* Reads the header: 0, or an exit code. */
+static int
+read_header(struct mail *m, struct input *in)
 {
 	const char *why;
-	int i, nomem;
+	int nomem;
 
-	for (i = 0; rcpts[i] != NULL; i++)
-		mail_to(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
 	errno = 0;
 	why = head_read(&m->head, in);
 	if (why != NULL) {
@@ -332,23 +331,41 @@ collect(struct mail *m, struct input *in, char **rcpts)
 		say("%s; nothing was queued", why);
 		return nomem ? X_OSERR : X_DATAERR;
 	}
-	if (ferror(in->f))
+	if (in_failed(in))
 		return cannot_read();
+	if (head_hops(&m->head) >= HOPS_MOST) {
+		say("the message has 50 Received fields or more, as in a mail "
+		    "loop; nothing was queued");
+		return X_UNAVAILABLE;
+	}
+	return 0;
+}
+
+/* Checks envelope and header: 0, or an exit code. */
+static int
+collect(struct mail *m, struct input *in, char **rcpts)
+{
+	int i, code;
+
+	m->report = 1;
+	m->quiet = opt.errors == 'q';
+	for (i = 0; rcpts[i] != NULL; i++)
+		mail_to(m, rcpts[i], rcpts[i] + strlen(rcpts[i]));
+	code = read_header(m, in);
+	if (code != 0)
+		return code;
 	if (opt.header)
 		mail_to_header(m);
-	if (m->nwrong > 0 || m->full != 0) {
-		say("nothing was queued, for any recipient");
+	if (m->full != 0 || (m->nwrong > 0 && m->nrouted == 0 &&
+	    !is_for_dsn(m))) {
+		if (!m->quiet)
+			say("nothing was queued, for any recipient");
 		return m->full != 0 ? m->full : m->code;
 	}
 	if (m->ndest == 0) {
 		say("no recipients in the %s; nothing was queued",
 		    opt.header ? "header" : "arguments");
 		return X_DATAERR;
-	}
-	if (head_hops(&m->head) >= HOPS_MOST) {
-		say("the message has 50 Received fields or more, as in a mail "
-		    "loop; nothing was queued");
-		return X_UNAVAILABLE;
 	}
 	return 0;
 }
@@ -366,20 +383,15 @@ cannot_write(const char *po)
 static int
 begin(struct post *p)
 {
-	sigset_t ours, before;
 	int made;
 
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGHUP);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ours, &before);
+	hold_signals(SIG_BLOCK);
 	rights_group(1);
 	made = post_open(p, opt.po, "submit");
 	rights_group(0);
 	if (made == 0)
 		text_fmt(unsent, sizeof(unsent), "%s", p->path);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	hold_signals(SIG_UNBLOCK);
 	return made;
 }
 
@@ -421,15 +433,16 @@ write_down(struct mail *m, struct input *in, struct post *p, int direct,
 	if (bad == 0)
 		return 0;
 	drop(p);
-	if (ferror(in->f))
+	if (in_failed(in))
 		return cannot_read();
 	return bad > 0 ? refuse(in, too_big(m->routes)) : cannot_write(opt.po);
 }
 
-/* Into router/: 0, or an exit code. */
+/* Into router/: 0 and its name, or an exit code. */
 static int
-pass_on(struct post *p)
+pass_on(struct post *p, char *name)
 {
+	char path[700];
 	int bad;
 
 	rights_group(1);
@@ -437,8 +450,11 @@ pass_on(struct post *p)
 	rights_group(0);
 	if (bad)
 		return cannot_write(opt.po);
+	text_fmt(name, 64, "router/%lu", p->num);
+	text_fmt(path, sizeof(path), "%s/" ROUTER_NOTIFY, opt.po);
+	post_new(path, name + 7);
 	if (opt.verbose)
-		printf("given to router/%lu\n", p->num);
+		printf("given to %s\n", name);
 	return 0;
 }
 
@@ -462,20 +478,19 @@ enqueue(const struct mail *m, struct post *p, const char *name,
 	return bad != 0 ? X_TEMPFAIL : 0;
 }
 
-/* Writes the message and queues it: 0, or an exit code. */
+/* Writes the message and queues it: 0 and its name, of 64 bytes, or an exit
+ * code.  Signals are held then. */
 static int
-deliver(struct mail *m, struct input *in, int direct)
+deliver(struct mail *m, struct input *in, int direct, char *name)
 {
 	unsigned long body;
-	char name[64];
 	struct post p;
 	int code;
 
 	if (begin(&p) < 0)
 		return cannot_write(opt.po);
-	entry_name(name, sizeof(name), p.num);
-	if (!m->blind && head_complete(&m->head, &m->author, m->sender,
-	    m->routes->domain, p.num, direct ? name : NULL) < 0) {
+	entry_name(name, 64, p.num);
+	if (!m->blind && mail_complete(m, p.num, direct ? name : NULL) < 0) {
 		say("there is no memory for the header; nothing was queued");
 		drop(&p);
 		return X_OSERR;
@@ -487,30 +502,44 @@ deliver(struct mail *m, struct input *in, int direct)
 		drop(&p);
 		return X_TEMPFAIL;
 	}
-	set_signals(SIG_IGN);
-	return direct ? enqueue(m, &p, name, body) : pass_on(&p);
+	hold_signals(SIG_BLOCK);
+	unsent[0] = '\0';
+	return direct ? enqueue(m, &p, name, body) : pass_on(&p, name);
+}
+
+/* Does the message go into the queue?  Without a sender for DSNs, submit -q
+ * keeps a copy for the postmaster. */
+static int
+is_direct(const struct mail *m, int serves)
+{
+	return serves && !m->blind && (m->nwrong == 0 || m->sender[0] != '\0');
 }
 
 /* ---- main ------------------------------------------------------------ */
 
-/* Reads the table: 0, or an exit code.  *blind is set if the user may not read
- * it; the run of submit -q that takes the message then routes it. */
+/* Reads the table: 0, or an exit code. */
 static int
-load(struct routes *routes, int direct, int *blind)
+load(struct routes *routes)
 {
-	*blind = 0;
 	if (route_load(routes, opt.table) == 0)
 		return 0;
-	if (errno == EACCES && !direct) {
-		*blind = 1;
-		return 0;
-	}
 	if (errno != EINVAL)
 		say("cannot read the table %s: %s; make one, see submit(1)",
 		    opt.table, strerror(errno));
-	if (opt.mode == 'm')
-		say("nothing was queued");
 	return X_CONFIG;
+}
+
+/* ... for a message.  If the table cannot be used, the run of submit -q that
+ * takes the message routes it: 1; else 0.  serves: this user could do so. */
+static int
+load_or_wait(struct routes *routes, int serves)
+{
+	if (route_load(routes, opt.table) == 0)
+		return 0;
+	if (errno != EACCES || serves)
+		say("the table of routes has to be mended (%s); the message "
+		    "waits for that", routes->mistake);
+	return 1;
 }
 
 /* Sets author and sender from the options: 0, or an exit code. */
@@ -538,25 +567,76 @@ submit(char **rcpts)
 	static struct routes routes;
 	struct input in;
 	struct mail m;
-	int direct, code;
+	int serves, code = 0;
+	char name[64];
 
 	in_start(&in, stdin, !opt.nodots);
-	direct = entry_open(opt.po);
-	if (direct < 0)
+	serves = entry_open(opt.po);
+	if (serves < 0)
 		return refuse(&in, X_TEMPFAIL);
 	mail_init(&m, &routes, (long)getuid());
-	set_signals(on_signal);
-	code = load(&routes, direct, &m.blind);
-	if (code == 0 && entry_room(opt.po, &routes, 0.0) < 0)
+	catch_signals();
+	m.blind = load_or_wait(&routes, serves);
+	if (entry_room(opt.po, &routes, 0.0) < 0)
 		code = X_TEMPFAIL;
 	if (code == 0)
 		code = address(&m);
 	if (code == 0)
 		code = collect(&m, &in, rcpts);
-	if (code == 0 && direct && rights_serve(opt.po) < 0)
+	if (code == 0 && serves && rights_serve(opt.po) < 0)
 		code = X_NOPERM;
-	code = code != 0 ? refuse(&in, code) : deliver(&m, &in, direct);
+	code = code != 0 ? refuse(&in, code) :
+	    deliver(&m, &in, is_direct(&m, serves), name);
+	if (code == 0 && m.nwrong > 0 && !m.quiet)
+		say("%s gets the message; %s a DSN", m.nrouted > 0 ?
+		    "each other recipient" : "no recipient", m.sender[0] !=
+		    '\0' ? "the sender gets" : "there is no sender for");
+	if (code == 0 && m.nrouted == 0 && opt.errors == 'm')
+		code = m.code;
 	mail_free(&m);
+	route_free(&routes);
+	return code;
+}
+
+static int smtp_serves;
+
+/* A message that came by SMTP: 0 and its name, or an exit code. */
+static int
+take(struct mail *m, struct input *in, char *name)
+{
+	int code = entry_room(opt.po, m->routes, 0.0) < 0 ? X_TEMPFAIL :
+	    read_header(m, in);
+
+	if (code == 0)
+		code = deliver(m, in, is_direct(m, smtp_serves), name);
+	hold_signals(SIG_UNBLOCK);
+	return code;
+}
+
+static int
+serve_smtp(void)
+{
+	static struct routes routes;
+	struct smtpd how;
+	int code;
+
+	how.routes = &routes;
+	how.po = opt.po;
+	how.batch = opt.mode == 'S';
+	how.take = take;
+	opt.verbose = 0;
+	if (!how.batch)
+		say_mute();	/* of inetd, it is the connection */
+	how.serves = smtp_serves = entry_open(opt.po);
+	if (smtp_serves < 0 && !how.batch)
+		printf("421 4.3.0 %s\r\n", say_last());
+	if (smtp_serves < 0)
+		return X_TEMPFAIL;
+	catch_signals();
+	how.blind = load_or_wait(&routes, smtp_serves);
+	if (smtp_serves && rights_serve(opt.po) < 0)
+		return X_NOPERM;
+	code = smtpd(&how);
 	route_free(&routes);
 	return code;
 }
@@ -570,6 +650,8 @@ show(const struct routes *routes, const char *list)
 	int code;
 
 	mail_init(&m, routes, (long)getuid());
+	if (mail_from(&m, opt.from != NULL ? opt.from : m.author.login) < 0)
+		return X_DATAERR;
 	mail_to(&m, list, list + strlen(list));
 	code = m.full != 0 ? m.full : m.code;
 	for (d = m.dests; d != NULL; d = d->next) {
@@ -585,9 +667,9 @@ static int
 verify(char **rcpts)
 {
 	struct routes routes;
-	int code, blind, bad;
+	int code, bad;
 
-	code = load(&routes, 1, &blind);
+	code = load(&routes);
 	for (; code != X_CONFIG && *rcpts != NULL; rcpts++) {
 		bad = show(&routes, *rcpts);
 		if (code == 0)
@@ -608,7 +690,7 @@ static int
 check(void)
 {
 	struct routes routes;
-	int blind, code = load(&routes, 1, &blind);
+	int code = load(&routes);
 
 	if (code == 0) {
 		route_each(&routes, say_route);
@@ -691,7 +773,8 @@ main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
 		return help();
 	umask(077);
-	opt.mode = 'm';
+	opt.mode = strcmp(name_base(argv[0]), "newaliases") == 0 ? 'i' :
+	    strcmp(name_base(argv[0]), "rsmtp") == 0 ? 'S' : 'm';
 	code = options(argc, argv, &next);
 	if (find_places() < 0) {
 		say("cannot give up the privileges of a set-id bit: %s",
@@ -700,6 +783,12 @@ main(int argc, char **argv)
 	}
 	if (code == 0 && opt.mode == 'V') {
 		puts("submit " VERSION);
+		return 0;
+	}
+	if (code == 0 && opt.mode == 'i') {
+		if (opt.verbose)
+			printf("aliases are lines of %s; nothing needs "
+			    "building\n", opt.table);
 		return 0;
 	}
 	if (code == 0)
@@ -716,5 +805,7 @@ main(int argc, char **argv)
 		return qrun(opt.po, opt.table, opt.every, opt.verbose);
 	if (opt.mode == 'n')
 		return check();
+	if (opt.mode == 's' || opt.mode == 'S')
+		return serve_smtp();
 	return opt.mode == 'v' ? verify(argv + next) : submit(argv + next);
 }

@@ -348,19 +348,23 @@ take(const struct element *e, struct text *out)
 	return NULL;
 }
 
-/* The end of the last token of a correct address. */
-static const char *
-address_end(const struct element *e)
+/* The first and the last token of a correct address. */
+static void
+bounds(const struct element *e, const char **from, const char **to)
 {
-	const char *last = e->spec;
 	struct lex x;
 
 	memset(&x, 0, sizeof(x));
 	x.p = e->spec;
 	x.end = e->spec_end;
-	while (next(&x) != T_END)
-		last = x.p;
-	return last;
+	if (e->angle)
+		skip_route(&x);
+	*from = *to = NULL;
+	while (next(&x) != T_END) {
+		if (*from == NULL)
+			*from = x.s;
+		*to = x.p;
+	}
 }
 
 void
@@ -412,24 +416,22 @@ addr_list(const char *p, const char *end, const struct addr_sink *sink)
 	}
 }
 
-int
-addr_bare(const char *p, const char *end, const char **bare, int most)
+const char *
+addr_next(const char *p, const char *end, char *addr, const char **from,
+    const char **to)
 {
-	char addr[ADDR_SIZE];
 	struct element e;
 	struct lex x;
 	struct text t;
-	int n = 0;
 
 	memset(&x, 0, sizeof(x));
 	x.p = p;
 	x.end = end;
-	while (x.p < end && n < most) {
-		find_element(&x, &e);
-		text_init(&t, addr, sizeof(addr));
-		if (e.why == NULL && take(&e, &t) == NULL && t.len > 0 &&
-		    addr_domain(addr) == NULL && !addr_special(addr))
-			bare[n++] = address_end(&e);
-	}
-	return n;
+	find_element(&x, &e);
+	text_init(&t, addr, ADDR_SIZE);
+	if (e.why != NULL || take(&e, &t) != NULL)
+		addr[0] = '\0';
+	else
+		bounds(&e, from, to);
+	return x.p;
 }

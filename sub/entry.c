@@ -29,6 +29,7 @@
  * files.
  */
 #include "submit.h"
+#include "../lib/origin.h"
 #include <ctype.h>
 #ifndef NO_STATVFS
 #include <sys/statvfs.h>
@@ -163,6 +164,22 @@ put_logid(const struct header *h, FILE *f, const char *name)
 	fprintf(f, "l %s\n", name);
 }
 
+/* The line of parameters for reports; WHY= is for errormail. */
+static void
+put_wishes(const struct addressee *d, FILE *f)
+{
+	char why[1000];
+	struct text t;
+
+	text_init(&t, why, sizeof(why));
+	if (d->why[0] != '\0') {
+		text_add(&t, d->dsn[0] != '\0' ? " WHY=" : "WHY=");
+		xtext_add(&t, d->why, strlen(d->why));
+	}
+	if (d->dsn[0] != '\0' || t.len > 0)
+		fprintf(f, "N %s%s\n", d->dsn, why);
+}
+
 static void
 put_control(const struct mail *m, FILE *f, const char *name,
     unsigned long body)
@@ -177,16 +194,15 @@ put_control(const struct mail *m, FILE *f, const char *name,
 	if (m->ret[0] != '\0')
 		fprintf(f, "R %s\n", m->ret);
 	if (from)
-		fprintf(f, "e %s\n", m->sender);
+		fprintf(f, "e %s\n", m->as);
 	fprintf(f, "s %s - %s %ld\n", from ? "local" : "error",
-	    from ? m->sender : "<>", m->author.uid);
+	    from ? m->as : "<>", m->author.uid);
 	for (d = m->dests; d != NULL; d = d->next) {
 		if (!from && strcmp(d->channel, "error") == 0)
 			continue;	/* no sender for a DSN */
 		fprintf(f, "r           %s %s %s %ld\n", d->channel, d->host,
 		    d->user, m->author.uid);
-		if (d->dsn[0] != '\0')
-			fprintf(f, "N %s\n", d->dsn);
+		put_wishes(d, f);
 	}
 	fputs("m\n", f);
 	entry_header(m, f);
@@ -309,6 +325,18 @@ put_fullname(const struct author *a, FILE *f)
 	putc('\n', f);
 }
 
+/* An address that is none stays so: behind "<<", and without bytes that could
+ * end it and begin another. */
+static void
+put_wrong(const char *s, FILE *f)
+{
+	fputs("to <<", f);
+	for (; *s != '\0'; s++)
+		putc(isalnum((unsigned char)*s) || strchr("@.-+=", *s) != NULL ?
+		    *s : '_', f);
+	fputs(">\n", f);
+}
+
 int
 entry_envelope(const struct mail *m, FILE *f)
 {
@@ -329,7 +357,10 @@ entry_envelope(const struct mail *m, FILE *f)
 			continue;
 		if (d->dsn[0] != '\0')
 			fprintf(f, "todsn %s\n", d->dsn);
-		fprintf(f, "to <%s>\n", d->addr);
+		if (strcmp(d->host, "syntax") == 0)
+			put_wrong(d->user, f);
+		else
+			fprintf(f, "to <%s>\n", d->addr);
 	}
 	fputs("env-end\n", f);
 	return ferror(f) ? -1 : 0;

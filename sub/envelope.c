@@ -6,10 +6,9 @@
  * host and user as an earlier one is left out; a hash finds the earlier one, so
  * a list of n recipients costs O(n).
  *
- * The reason for a wrong or refused address is printed at once.  The caller
- * decides what follows.  submit refuses the whole message; its user corrects
- * the address and sends the message again.  submit -q has no user, so the
- * address becomes a recipient on the channel error, whose agent sends a DSN.
+ * The reason for a wrong or refused address is printed at once.  With report,
+ * the address also becomes a recipient on the channel error, whose agent sends
+ * a DSN with the reason; the others get the message.
  *
  * An alias is followed once for a message, even if several addresses lead to
  * it.  An alias whose list leads back to it through other aliases is wrong, and
@@ -23,6 +22,7 @@
 #define DESTS_MOST	10000	/* recipients of a message */
 #define ALIASES_DEEP	20	/* aliases that lead to one another */
 #define NAMED_MOST	1000	/* wrong addresses that are named */
+#define WHY_SIZE	300	/* bytes of a reason for a DSN */
 
 struct followed {
 	struct followed *next;
@@ -33,7 +33,6 @@ struct followed {
 struct way {
 	const struct way *up;
 	const struct route *alias;
-	const char *given;	/* the address */
 	int	depth;
 };
 
@@ -86,6 +85,35 @@ xtext_ok(const char *s)
 	return 1;
 }
 
+int
+notify_list(const char *list, char *to, size_t size)
+{
+	static const char *const known[] = { "SUCCESS", "FAILURE", "DELAY" };
+	char word[10];
+	struct text t;
+	size_t n;
+	int i;
+
+	text_init(&t, to, size);
+	text_add(&t, "NOTIFY=");
+	if (strlen(list) == 5 && ctl_is_word(list, 5, "NEVER")) {
+		text_add(&t, "NEVER");
+		return 0;
+	}
+	for (; ; list += n + 1) {
+		n = strcspn(list, ",");
+		text_fmt(word, sizeof(word), "%.*s", (int)n, list);
+		for (i = 0; i < 3 && (strlen(known[i]) != n ||
+		    !ctl_is_word(word, n, known[i])); i++)
+			;
+		if (i == 3)
+			return -1;
+		text_add(&t, "%s%s", known[i], list[n] == ',' ? "," : "");
+		if (list[n] == '\0')
+			return t.cut ? -1 : 0;
+	}
+}
+
 /* ---- recipients ------------------------------------------------------ */
 
 static int
@@ -127,7 +155,7 @@ static void
 add(struct mail *m, const char *channel, const char *host, const char *user,
     const char *addr)
 {
-	char dsn[sizeof(m->dsn) + 3 * ADDR_SIZE + 20], *p;
+	char dsn[sizeof(m->dsn) + 3 * ADDR_SIZE + 20], why[WHY_SIZE], *p;
 	unsigned hash = hash_text(user, hash_text(host, 0));
 	struct addressee *d;
 	struct text t;
@@ -144,8 +172,9 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 		text_add(&t, " ORCPT=rfc822;");
 		xtext_add(&t, addr, strlen(addr));
 	}
+	text_fmt(why, sizeof(why), "%s", m->why != NULL ? m->why : "");
 	d = mem_get(sizeof(*d) + strlen(channel) + strlen(host) +
-	    strlen(user) + strlen(addr) + strlen(dsn) + 5);
+	    strlen(user) + strlen(addr) + strlen(dsn) + strlen(why) + 6);
 	if (d == NULL) {
 		no_room(m, X_OSERR, "there is no memory for its recipients");
 		return;
@@ -156,6 +185,7 @@ add(struct mail *m, const char *channel, const char *host, const char *user,
 	d->user = put(&p, user);
 	d->addr = put(&p, addr);
 	d->dsn = put(&p, dsn);
+	d->why = put(&p, why);
 	d->line = m->line;
 	d->also = m->also;
 	m->also = 1;
@@ -170,21 +200,31 @@ static void
 wrong(struct mail *m, const char *text, const char *why, int code)
 {
 	/* a file of a user must not fill the disk of the log */
-	if (m->nwrong < NAMED_MOST)
+	if (m->nwrong < NAMED_MOST && !m->quiet)
 		say("%s: %s", text, why);
-	else if (m->nwrong == NAMED_MOST)
+	else if (m->nwrong == NAMED_MOST && !m->quiet)
 		say("there are more wrong addresses");
 	m->nwrong++;
 	if (m->code == 0)
 		m->code = code;
 }
 
+/* A recipient fails, for a DSN with the reason. */
+static void
+add_failed(struct mail *m, const char *kind, const char *user,
+    const char *addr, const char *why)
+{
+	m->why = why;
+	if (m->report)
+		add(m, "error", kind, user, addr);
+	m->why = NULL;
+}
+
 static void
 refused(struct mail *m, const char *addr, const char *why, int code)
 {
 	wrong(m, addr, why, code);
-	if (m->report)
-		add(m, "error", "refused", addr, addr);
+	add_failed(m, "refused", addr, addr, why);
 }
 
 /* Is this alias new in this message? */
@@ -207,7 +247,8 @@ is_first(struct mail *m, const struct route *alias)
 	return 1;
 }
 
-static void	lead(struct mail *, const char *addr, const struct way *);
+static void	lead(struct mail *, const char *addr, const char *given,
+		    const struct way *);
 
 static void
 follow(struct mail *m, const struct route *alias, const char *given,
@@ -221,7 +262,6 @@ follow(struct mail *m, const struct route *alias, const char *given,
 		;
 	way.up = up;
 	way.alias = alias;
-	way.given = given;
 	way.depth = up == NULL ? 1 : up->depth + 1;
 	if (w != NULL || way.depth > ALIASES_DEEP) {
 		m->broken = 1;
@@ -229,29 +269,29 @@ follow(struct mail *m, const struct route *alias, const char *given,
 		    "more than 20 aliases lead to one another", X_NOUSER);
 	} else if (is_first(m, alias))
 		for (p = route_alias(alias); *p != '\0'; p += strlen(p) + 1)
-			lead(m, p, &way);
+			lead(m, p, given, &way);
 }
 
 /* Routes one address, given or from an alias.  Its domain is folded to lower
  * case, so that addresses that differ only in that are one recipient. */
 static void
-lead(struct mail *m, const char *addr, const struct way *way)
+lead(struct mail *m, const char *addr, const char *given,
+    const struct way *way)
 {
 	char folded[ADDR_SIZE], both[2 * ADDR_SIZE];
-	const char *given = way != NULL ? way->given : addr;
 	struct target t;
 
 	strcpy(folded, addr);
 	addr_fold(folded);
 	if (m->blind) {
 		add(m, "", "", folded, addr);
-	} else if (route_find(m->routes, folded, m->past_hold ? "hold" : NULL,
+	} else if (route_find(m->routes, m->as, folded,
+	    m->past_hold ? "hold" : NULL,
 	    way != NULL ? way->alias : NULL, &t) < 0) {
 		text_fmt(both, sizeof(both), "%s%s%s", given,
 		    way != NULL ? ": " : "", way != NULL ? addr : "");
 		wrong(m, both, t.why, t.code);
-		if (m->report)
-			add(m, "error", "refused", addr, given);
+		add_failed(m, "refused", addr, given, t.why);
 	} else if (t.alias != NULL) {
 		follow(m, t.alias, given, way);
 	} else {
@@ -264,18 +304,24 @@ static void
 good_rcpt(void *arg, const char *addr)
 {
 	struct mail *m = arg;
+	const char *given = addr;
 
 	m->also = 0;
 	if (m->broken)
 		forget_followed(m);
 	m->broken = 0;
-	if (m->toobig)
+	if (!m->blind)
+		addr = route_path(m->routes, addr);
+	if (addr != given && (*addr == '\0' || strchr("-@", *addr) != NULL))
+		refused(m, given, "no user follows our own name in UUCP",
+		    X_NOUSER);
+	else if (m->toobig)
 		add(m, "error", "toobig", addr, addr);
 	else if (m->tame && addr_special(addr))
 		refused(m, addr, "this mail may not go to programs, "
 		    "files or lists", X_NOUSER);
 	else
-		lead(m, addr, NULL);
+		lead(m, addr, given, NULL);
 }
 
 /* A wrong address becomes one word of a control file, for the DSN. */
@@ -288,13 +334,11 @@ bad_rcpt(void *arg, const char *text, const char *why)
 	wrong(m, text, why, X_DATAERR);
 	m->nsyntax++;
 	m->also = 0;
-	if (!m->report)
-		return;
 	text_fmt(word, sizeof(word), "%s", *text == '\0' ? "?" : text);
 	for (p = word; *p != '\0'; p++)
 		if (!isgraph((unsigned char)*p) || strchr("\"\\()", *p) != NULL)
 			*p = '_';
-	add(m, "error", "syntax", word, text);
+	add_failed(m, "syntax", word, text, why);
 }
 
 void
@@ -306,6 +350,31 @@ mail_to(struct mail *m, const char *p, const char *end)
 	sink.bad = bad_rcpt;
 	sink.arg = m;
 	addr_list(p, end, &sink);
+}
+
+int
+mail_rcpt(struct mail *m, const char *path, int keep)
+{
+	unsigned ndest = m->ndest, nrouted = m->nrouted, nwrong = m->nwrong;
+	struct addressee *d, **end = m->end;
+	int code;
+
+	m->code = 0;
+	mail_to(m, path, path + strlen(path));
+	code = m->full != 0 ? m->full : m->code;
+	m->full = 0;
+	if (code == 0 || code == X_OSERR || keep || m->nrouted > nrouted)
+		return m->nrouted > nrouted || keep ? 0 : code;
+	while ((d = *end) != NULL) {
+		*end = d->next;
+		hash_del(&m->seen, &d->link);
+		free(d);
+	}
+	m->end = end;
+	m->ndest = ndest;
+	m->nwrong = nwrong;
+	forget_followed(m);
+	return code;
 }
 
 void
@@ -372,8 +441,8 @@ bad_sender(void *arg, const char *text, const char *why)
 	one->n = -2;
 }
 
-int
-mail_from(struct mail *m, const char *s)
+static int
+set_sender(struct mail *m, const char *s)
 {
 	struct addr_sink sink;
 	struct one one;
@@ -403,4 +472,32 @@ mail_from(struct mail *m, const char *s)
 	if (one.n >= 0)
 		say("sender %s: it must be one address", s);
 	return -1;
+}
+
+int
+mail_from(struct mail *m, const char *s)
+{
+	int bad = set_sender(m, s);
+
+	if (m->blind || !route_sender(m->routes, m->sender, m->as))
+		strcpy(m->as, m->sender);
+	return bad;
+}
+
+static int
+rewrite(const void *arg, const char *addr, char *to)
+{
+	return route_sender(arg, addr, to);
+}
+
+int
+mail_complete(struct mail *m, unsigned long num, const char *id)
+{
+	static const char *const names[] = { "from", "sender", "reply-to" };
+	int i, bad = head_complete(&m->head, &m->author, m->sender,
+	    m->routes->domain, num, id);
+
+	for (i = 0; id != NULL && bad == 0 && i < 3; i++)
+		bad = head_edit(&m->head, names[i], rewrite, m->routes);
+	return bad;
 }

@@ -14,9 +14,11 @@
  * The header is completed: Bcc, Return-Path and Content-Length are removed;
  * From, Date, Message-ID and, without To and Cc, To are added if missing;
  * addresses in From get a domain; a Received field is put before all others.
- * No other field is changed, not even a wrong Date.
+ * In the queue, From, Sender and Reply-To have the addresses that lines of the
+ * table give to senders.  No other field is changed, not even a wrong Date.
  */
 #include "submit.h"
+#include "../lib/origin.h"
 #include <ctype.h>
 #ifndef NO_PWD
 #include <pwd.h>
@@ -24,7 +26,7 @@
 
 #define HEAD_MOST	(256L * 1024)	/* bytes of a header */
 #define NAME_MOST	1000		/* bytes of a field's name */
-#define FROM_MOST	100	/* addresses in From that are completed */
+#define EDITS_MOST	100	/* addresses of a field that are replaced */
 
 /* ---- bytes ----------------------------------------------------------- */
 
@@ -44,7 +46,7 @@ raw(struct input *in)
 
 	if (in->npush > 0)
 		return in->push[--in->npush];
-	c = getc(in->f);
+	c = in->next != NULL ? in->next() : getc(in->f);
 	in->taken += c != EOF;
 	return c;
 }
@@ -101,6 +103,12 @@ in_byte(struct input *in)
 }
 
 int
+in_failed(const struct input *in)
+{
+	return in->failed || ferror(in->f);
+}
+
+int
 in_copy(struct input *in, FILE *f, int last, unsigned long most)
 {
 	unsigned long n = 0;
@@ -115,7 +123,7 @@ in_copy(struct input *in, FILE *f, int last, unsigned long most)
 	}
 	if (last != '\n')
 		putc('\n', f);
-	return ferror(f) || ferror(in->f) ? -1 : 0;
+	return ferror(f) || in_failed(in) ? -1 : 0;
 }
 
 /* ---- reading the header ---------------------------------------------- */
@@ -389,40 +397,69 @@ add_from(struct text *t, const struct author *a, const char *sender,
 		text_add(t, "<%s@%s>\n", a->login, domain);
 }
 
-/* Puts the text at this offset: 0, or -1 without memory. */
+/* Puts the text in the place of n bytes at this offset: 0, or -1 without
+ * memory. */
 static int
-insert(struct header *h, size_t at, const char *s)
+replace(struct header *h, size_t at, size_t n, const char *s)
 {
-	size_t n = h->n, len = strlen(s);
+	size_t all = h->n, len = strlen(s);
 
 	if (add(h, s) < 0)
 		return -1;
-	memmove(h->s + at + len, h->s + at, n - at);
+	memmove(h->s + at + len, h->s + at + n, all - at - n);
 	memcpy(h->s + at, s, len);
+	h->n = all - n + len;
+	h->s[h->n] = '\0';
 	return 0;
 }
 
-/* Adds our domain to addresses in From that have none, as cron writes "From:
- * root".  A message with a Received field comes from another host, whose users
- * are not ours: it stays as it is. */
+/* As head_edit, for the field at this offset. */
 static int
-complete_from(struct header *h, const char *domain)
+edit_field(struct header *h, size_t field,
+    int (*edit)(const void *, const char *addr, char *to), const void *arg)
 {
-	const char *from = head_find(h, NULL, "from"), *bare[FROM_MOST];
-	char more[DOMAIN_SIZE + 1];
-	size_t at[FROM_MOST];
-	int i, n;
+	size_t at = (size_t)(head_value(h->s + field) - h->s), first;
+	size_t end = (size_t)(head_end(h->s + field) - h->s);
+	char addr[ADDR_SIZE], to[ADDR_SIZE];
+	const char *next, *p = NULL, *q = NULL;
+	int n = 0;
 
-	if (from == NULL || head_hops(h) > 0)
-		return 0;
-	n = addr_bare(head_value(from), head_end(from), bare, FROM_MOST);
-	for (i = 0; i < n; i++)
-		at[i] = (size_t)(bare[i] - h->s);
-	text_fmt(more, sizeof(more), "@%s", domain);
-	while (n-- > 0)
-		if (insert(h, at[n], more) < 0)
+	while (at < end && n < EDITS_MOST) {
+		next = addr_next(h->s + at, h->s + end, addr, &p, &q);
+		at = (size_t)(next - h->s);
+		if (addr[0] == '\0' || !edit(arg, addr, to))
+			continue;
+		first = (size_t)(p - h->s);
+		if (replace(h, first, (size_t)(q - p), to) < 0)
 			return -1;
+		at += strlen(to) - (size_t)(q - p);
+		end += strlen(to) - (size_t)(q - p);
+		n++;
+	}
 	return 0;
+}
+
+int
+head_edit(struct header *h, const char *name,
+    int (*edit)(const void *, const char *addr, char *to), const void *arg)
+{
+	const char *p = NULL;
+	size_t at;
+
+	while ((p = head_find(h, p, name)) != NULL) {
+		at = (size_t)(p - h->s);
+		if (edit_field(h, at, edit, arg) < 0)
+			return -1;
+		p = h->s + at;
+	}
+	return 0;
+}
+
+static int
+add_domain(const void *domain, const char *addr, char *to)
+{
+	return addr_domain(addr) == NULL && !addr_special(addr) &&
+	    text_fmt(to, ADDR_SIZE, "%s@%s", addr, (const char *)domain) == 0;
 }
 
 /* Puts a Received field before all others. */
@@ -434,11 +471,14 @@ add_trace(struct header *h, const struct author *a, const char *domain,
 	struct text t;
 
 	text_init(&t, line, sizeof(line));
-	text_add(&t, "Received: by %s (submit, uid %ld)\n\tid %s; ", domain,
-	    a->uid, id);
+	text_add(&t, "Received: ");
+	if (a->from[0] != '\0')
+		text_add(&t, "from %s\n\t", a->from);
+	text_add(&t, "by %s (submit, uid %ld)\n\tid %s; ", domain, a->uid,
+	    id);
 	add_date(&t, when);
 	text_add(&t, "\n");
-	return insert(h, 0, line);
+	return replace(h, 0, 0, line);
 }
 
 int
@@ -450,7 +490,9 @@ head_complete(struct header *h, const struct author *a, const char *sender,
 	struct text t;
 
 	drop_private(h);
-	if (complete_from(h, domain) < 0)
+	/* As cron writes "From: root".  A message with a Received field comes
+	 * from another host, whose users are not ours. */
+	if (head_hops(h) == 0 && head_edit(h, "from", add_domain, domain) < 0)
 		return -1;
 	text_init(&t, more, sizeof(more));
 	if (head_find(h, NULL, "from") == NULL)

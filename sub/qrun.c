@@ -40,19 +40,25 @@
  * The oldest file is first.  The directories of ROUTERDIRS, names in the post
  * office with colons between them, follow router/ in their order; as soon as
  * router/ has a new file, that is next.  With PARAMworkers 4, four processes
- * share the list of a directory, and each takes every fourth file.
+ * share the list of a directory; each takes the next file when it is free.
  *
  * Runs exclude each other by a lock on the file .submit.lock.  A repeated run
- * looks at router/ once each time, and reads it only if its modification time
- * has changed; as that has whole seconds, a directory that changed a moment ago
- * is read again.  From time to time it looks at transport/ in the same way, for
- * queue entries that a crash interrupted (recover.c), and tidies (tidy.c).
+ * looks at router/ after each interval, and when submit, which put a file
+ * there, sends "NEW NUM" to the socket .submit.notify.  It reads the directory
+ * only if its modification time has changed; as that has whole seconds, a
+ * directory that changed a moment ago is read again.  From time to time it
+ * looks at transport/ in the same way, for queue entries that a crash
+ * interrupted (recover.c), and tidies (tidy.c).
  */
 #include "submit.h"
 #include "../lib/deferred.h"
 #include <ctype.h>
 #include <sys/wait.h>
 #include <signal.h>
+#ifndef NO_TCP
+#include <sys/socket.h>
+#include <sys/un.h>
+#endif
 
 #define PATH_SIZE	800
 #define LINE_SIZE	8192	/* bytes in a line of an envelope */
@@ -82,6 +88,7 @@ struct file {
 	struct mail m;
 	char	sender[ADDR_SIZE + 2];	/* as the envelope has it, in <> */
 	int	from, full, null, to;	/* there was such a line */
+	int	settled;		/* m has the sender */
 	const char *why;		/* it is bad */
 	int	bounce;		/* ... and has no sender for a DSN on that */
 };
@@ -95,6 +102,8 @@ struct place {
 	unsigned long mark;	/* of the table, for deferred/ */
 	unsigned left;	/* files in router/ that had to stay */
 	int	low;	/* whatever comes into router/ goes first */
+	int	turn;	/* the descriptor whose offset is the next of the list,
+				 * for all workers */
 };
 
 /* ROUTERDIRS: directories of less important mail. */
@@ -106,6 +115,7 @@ static long postmanage;		/* of the table, 0: it was not read */
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
+static int notices = -1;	/* the socket, or -1 */
 
 /* ---- the envelope ---------------------------------------------------- */
 
@@ -113,6 +123,7 @@ static void
 env_from(struct file *q, char *value)
 {
 	q->from = 1;
+	q->settled = 0;
 	if (text_fmt(q->sender, sizeof(q->sender), "%s", value) < 0)
 		q->why = "its sender is too long";
 }
@@ -129,13 +140,14 @@ env_null(struct file *q, char *value)
 {
 	(void)value;
 	q->null = 1;
+	q->settled = 0;
 }
 
 static void
 env_channel(struct file *q, char *value)
 {
 	if (strcmp(value, "error") == 0)
-		q->null = 1;
+		env_null(q, value);
 }
 
 /* Mail from the agent hold skips routes to hold, or it would wait forever.  The
@@ -182,10 +194,22 @@ env_todsn(struct file *q, char *value)
 			q->why = "its todsn is wrong";
 }
 
+/* Sets the sender: 0, or -1 after saying what is wrong. */
+static int
+settle_sender(struct file *q)
+{
+	if (!q->from)
+		text_fmt(q->sender, sizeof(q->sender), "%s", q->m.author.login);
+	q->settled = 1;
+	return mail_from(&q->m, q->null ? "" : q->sender);
+}
+
 static void
 env_to(struct file *q, char *value)
 {
 	q->to = 1;
+	if (!q->settled)	/* some routes depend on it */
+		settle_sender(q);
 	mail_to(&q->m, value, value + strlen(value));
 	q->m.dsn[0] = '\0';
 }
@@ -316,10 +340,9 @@ understand(struct file *q)
 	}
 	if (q->why != NULL)
 		return BAD;
-	if (!q->from)
-		text_fmt(q->sender, sizeof(q->sender), "%s", m->author.login);
 	q->why = "its sender is wrong";
-	if (!q->null && mail_from(m, q->sender) < 0)
+	if ((!q->settled || (m->sender[0] == '\0' && !q->null)) &&
+	    settle_sender(q) < 0)
 		return BAD;
 	if (!q->to)
 		mail_to_header(m);
@@ -359,8 +382,7 @@ put(struct file *q, const char *path, int fd, unsigned long num,
 	char id[80] = "-";
 	int bad;
 
-	if (head_complete(&q->m.head, &q->m.author, q->m.sender,
-	    q->m.routes->domain, num, name) < 0) {
+	if (mail_complete(&q->m, num, name) < 0) {
 		say("there is no memory for its header");
 		return -1;
 	}
@@ -637,19 +659,23 @@ take(const struct place *p, const char *base)
 
 /* ---- a run ----------------------------------------------------------- */
 
-/* Sleeps for this time, or until a signal ends the run. */
+/* Sleeps for this time, or until a notice comes or a signal ends the run. */
 static void
 rest(long seconds)
 {
 	struct timeval tv;
+	char notice[100];
+	int max = -1;
 	fd_set in;
 
 	FD_ZERO(&in);
-	if (wake[0] >= 0)
-		FD_SET(wake[0], &in);
+	fd_watch(wake[0], &in, &max);
+	fd_watch(notices, &in, &max);
 	tv.tv_sec = seconds;
 	tv.tv_usec = 0;
-	select(wake[0] + 1, &in, NULL, NULL, &tv);
+	if (select(max + 1, &in, NULL, NULL, &tv) > 0 && notices >= 0)
+		while (read(notices, notice, sizeof(notice)) > 0)
+			;
 }
 
 /* Opens the lock file, which may be root's: a descriptor, or -1. */
@@ -713,16 +739,20 @@ is_hidden(const char *s)
 	return accept_parse(s, name, sizeof(name)) >= 0;
 }
 
-/* Takes each step-th file of the list from first on: 0, or an exit code. */
+/* Takes files of the list until all are taken: 0, or an exit code.  Workers
+ * have one offset: who moves it by one has that file. */
 static int
-work(const struct place *p, unsigned first, unsigned step)
+work(const struct place *p)
 {
 	int code = 0;
 	const char *base;
-	unsigned i;
+	long next;
 
-	for (i = first; i < p->scan.n && !leave; i += step) {
-		base = p->scan.v[i].name;
+	while (!leave) {
+		next = (long)lseek(p->turn, (off_t)1, SEEK_CUR) - 1;
+		if (next < 0 || (unsigned long)next >= p->scan.n)
+			break;
+		base = p->scan.v[next].name;
 		if (p->low && scan_count(p->po, "router", deferred_name) >
 		    p->left)
 			break;
@@ -736,16 +766,16 @@ work(const struct place *p, unsigned first, unsigned step)
 	return code;
 }
 
-/* Starts a child for a part of the list: its process number, or -1. */
+/* Starts a child: its process number, or -1. */
 static pid_t
-start_worker(const struct place *p, unsigned first, unsigned step)
+start_worker(const struct place *p)
 {
 	pid_t pid;
 
 	fflush(stderr);
 	pid = fork();
 	if (pid == 0)
-		_exit(work(p, first, step));
+		_exit(work(p));
 	return pid;
 }
 
@@ -766,8 +796,7 @@ wait_for(pid_t pid)
 		return X_OSERR;
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	say("a worker died of signal %d; its other files stay",
-	    WTERMSIG(status));
+	say("a worker died of signal %d; its file stays", WTERMSIG(status));
 	return X_TEMPFAIL;
 }
 
@@ -780,11 +809,11 @@ share_out(const struct place *p, unsigned n)
 	unsigned i;
 
 	for (i = 1; i < n; i++)
-		pid[i] = start_worker(p, i, n);
-	code = work(p, 0, n);
+		pid[i] = start_worker(p);
+	code = work(p);
 	for (i = 1; i < n; i++) {
-		/* if its child was not started, we take its part */
-		other = pid[i] < 0 ? work(p, i, n) : wait_for(pid[i]);
+		/* who was not started has left it to the others */
+		other = pid[i] < 0 ? 0 : wait_for(pid[i]);
 		if (code == 0)
 			code = other;
 	}
@@ -805,7 +834,10 @@ take_all(struct place *p, const char *dir, int (*fits)(const char *))
 		return X_TEMPFAIL;
 	if (n > p->scan.n)
 		n = p->scan.n;
-	code = n > 1 ? share_out(p, n) : work(p, 0, 1);
+	if (lseek(p->turn, (off_t)0, SEEK_SET) != 0)
+		code = say_cannot("use", ".submit.lock") < 0 ? X_TEMPFAIL : 0;
+	else
+		code = n > 1 ? share_out(p, n) : work(p);
 	scan_free(&p->scan);
 	return code;
 }
@@ -835,7 +867,8 @@ take_places(struct place *p)
 
 /* A run with a table that was read, and its mark. */
 static int
-take_both(const char *po, const struct routes *routes, unsigned long mark)
+take_both(const char *po, const struct routes *routes, unsigned long mark,
+    int turn)
 {
 	struct place p;
 	int hidden, code, old = 0;
@@ -846,6 +879,7 @@ take_both(const char *po, const struct routes *routes, unsigned long mark)
 	p.po = po;
 	p.routes = routes;
 	p.mark = mark;
+	p.turn = turn;
 	hidden = take_all(&p, "private", is_hidden);
 	if (defer_any(po)) {
 		old = take_all(&p, DEFERRED, deferred_name);
@@ -886,15 +920,15 @@ table_mark(const char *table)
 	    (unsigned long)st.st_ino * 7 + (unsigned long)st.st_size;
 }
 
-/* Without a table, all mail is deferred; the reason was printed. */
+/* Without a table, all mail is deferred, for this reason. */
 static void
-defer_unrouted(const char *po, unsigned long mark)
+defer_unrouted(const char *po, unsigned long mark, const char *mistake)
 {
 	char why[DEFERRED_WHY];
 	unsigned n;
 	int i;
 
-	text_fmt(why, sizeof(why), "no table of routes: %s", say_last());
+	text_fmt(why, sizeof(why), "no table of routes: %s", mistake);
 	n = defer_any(po) ? defer_all(po, DEFERRED, mark, why) : 0;
 	n += defer_all(po, "router", mark, why);
 	for (i = 0; i < nlow; i++)
@@ -914,11 +948,11 @@ run(const char *po, const char *table)
 	if (fd < 0)
 		return X_TEMPFAIL;
 	if (load(&routes, table) == 0) {
-		code = take_both(po, &routes, mark);
+		code = take_both(po, &routes, mark, fd);
 	} else {
 		if (errno != EINVAL)
 			say("cannot read %s: %s", table, strerror(errno));
-		defer_unrouted(po, mark);
+		defer_unrouted(po, mark, routes.mistake);
 	}
 	route_free(&routes);
 	close(fd);
@@ -956,6 +990,34 @@ catch_term(void)
 	sigaction(SIGINT, &sa, NULL);
 	signal(SIGHUP, SIG_IGN);	/* mail waits longer than a terminal */
 	return 0;
+}
+
+/* Opens the socket for notices, to which any user may write. */
+static void
+listen_to(const char *po)
+{
+#ifndef NO_TCP
+	struct sockaddr_un a;
+
+	memset(&a, 0, sizeof(a));
+	a.sun_family = AF_UNIX;
+	if (text_fmt(a.sun_path, sizeof(a.sun_path), "%s/" ROUTER_NOTIFY,
+	    po) < 0)
+		return;
+	unlink(a.sun_path);
+	notices = socket(AF_UNIX, SOCK_DGRAM, 0);
+	if (notices >= 0 && fd_nonblock(notices) == 0 && bind(notices,
+	    (struct sockaddr *)&a, sizeof(a)) == 0 &&
+	    chmod(a.sun_path, 0622) == 0)
+		return;
+	say("cannot make %s: %s; mail is found after the interval",
+	    a.sun_path, strerror(errno));
+	if (notices >= 0)
+		close(notices);
+	notices = -1;
+#else
+	(void)po;
+#endif
 }
 
 /* watch: a directory between repeated runs. */
@@ -1148,8 +1210,11 @@ qrun(const char *po, const char *table, long every, int verbose)
 {
 	int code = qrun_serve(po);
 	struct routes routes;
+	struct stat log;
 
 	verbose_run = verbose || every > 0;
+	if (every > 0 || (fstat(2, &log) == 0 && S_ISREG(log.st_mode)))
+		say_times();
 	if (code != 0)
 		return code;
 	if (take_dirs(getenv("ROUTERDIRS")) < 0)
@@ -1173,6 +1238,7 @@ qrun(const char *po, const char *table, long every, int verbose)
 				 * leave no number that select() can take */
 	if (catch_term() < 0)
 		return X_OSERR;
+	listen_to(po);
 	run_every(po, table, every);
 	return 0;
 }

@@ -21,6 +21,10 @@
  * '@' if the pattern has an '@': then the line says whose domain it is.  The
  * fourth word changes this: $u is the name alone, $u@$h the whole address.
  *
+ * For a path of UUCP, $r is what is behind its first '!', and $h of the host is
+ * then the name before it: "*!* uucp $h $r" sends a!b!carl to a, for b!carl.
+ * Our own names in UUCP are taken off the beginning of each recipient.
+ *
  * A line for our own domain, another channel and the host "-" could mean names
  * or addresses, so it must have a fourth word.
  *
@@ -46,6 +50,13 @@
  * list to an agent.  Only patterns that begin with the same byte match it, so
  * that no '*' lets mail run programs.
  *
+ * A sender may get another name, in the envelope and the header, and routes of
+ * his own, which see the new name:
+ *
+ *	sender	anna = anna.berg@club.example	a user of this machine
+ *	sender	*@$d = club.example		the names at another domain
+ *	sender	*@club.example	*@* smtp mail.club.example
+ *
  * The words of a line become words of control files and are checked here.  All
  * mistakes in a table are printed before it is refused.
  *
@@ -53,6 +64,9 @@
  *	PARAMminfree 1M		bytes of the post office's file system that
  *				mail leaves free, and 50 inodes; 0: none
  *	PARAMworkers 4		processes of submit -q
+ *	PARAMuucpname leaf	our name in UUCP; several have commas between
+ *	PARAMnetworks 10.0.0.0/8,fd00::/8
+ *				whom submit -bs serves beside this machine
  */
 #include "submit.h"
 #include "../lib/origin.h"
@@ -68,6 +82,7 @@
 enum user {
 	USER_ADDRESS,	/* $u@$h: the address, with our domain if it has none */
 	USER_NAME,	/* $u: the part before the '@' */
+	USER_REST,	/* $r: of that, what is behind the first '!' */
 	USER_LOCAL	/* the name if the pattern has an '@', else as it is */
 };
 
@@ -78,9 +93,12 @@ struct route {
 	char	*host;		/* or the text of a refusal */
 	enum user user;
 	unsigned long line;	/* of the table */
+	char	**from;		/* only for these senders, NULL: for all */
+	int	from_name;	/* ... which are names of this machine */
 	char	*list;		/* an alias: its addresses, each with a NUL,
 					 * then an empty one */
-	int	name;		/* ... of a name, not of an address */
+	int	name;		/* ... of a name, not of an address; so is the
+				 * pattern of a sender */
 };
 
 /* ---- reading --------------------------------------------------------- */
@@ -139,7 +157,7 @@ add_domain(struct routes *t, struct text *s)
  * address avoids that and changes nothing else.  NULL, or what is wrong.
  */
 static const char *
-expand(struct routes *t, struct route *r, const char *pattern)
+expand(struct routes *t, const char *pattern, char ***to)
 {
 	char whole[LINE_MAX_ + 2];
 	struct text s;
@@ -149,6 +167,10 @@ expand(struct routes *t, struct route *r, const char *pattern)
 		if (*pattern == '$' && pattern[1] == 'd') {
 			add_domain(t, &s);
 			pattern++;
+		} else if (*pattern == '$' &&
+		    isalpha((unsigned char)pattern[1])) {
+			return "only $d is known in a pattern; write \\$ for a "
+			    "dollar";
 		} else {
 			text_put(&s, pattern, 1);
 			if (*pattern != '\\')
@@ -159,7 +181,7 @@ expand(struct routes *t, struct route *r, const char *pattern)
 		}
 	text_add(&s, "/");
 	return s.cut ? "the pattern is too long" :
-	    pat_read(whole, &r->patterns);
+	    pat_read(whole, to);
 }
 
 static int
@@ -187,10 +209,11 @@ names_us(const struct routes *t, const struct route *r)
 
 /* NULL, or what is wrong with the fourth word, which may be missing. */
 static const char *
-see_user(const struct routes *t, struct route *r, const char *s)
+see_user(struct routes *t, struct route *r, const char *s)
 {
 	int no_host = strcmp(r->host, "-") == 0;
 
+	t->word = s != NULL ? s : r->host;
 	if (s == NULL && no_host && is_local(r->channel))
 		r->user = USER_LOCAL;
 	else if (s == NULL && no_host && names_us(t, r))
@@ -201,24 +224,38 @@ see_user(const struct routes *t, struct route *r, const char *s)
 		r->user = USER_ADDRESS;
 	else if (strcmp(s, "$u") == 0)
 		r->user = USER_NAME;
+	else if (strcmp(s, "$r") == 0)
+		r->user = USER_REST;
 	else
-		return "the user is $u or $u@$h";
+		return "the user is $u, $u@$h or $r";
 	return NULL;
 }
 
-/* A line with this pattern: NULL, or what is wrong with it. */
+/* A line with this pattern, for the list whose end is given: NULL, or what is
+ * wrong with it. */
 static const char *
-add_line(struct routes *t, const char *pattern, struct route **made)
+add_line(struct routes *t, struct route ***end, const char *pattern,
+    struct route **made)
 {
 	struct route *r = mem_get(sizeof(*r));
+	const char *why;
 
 	*made = r;
 	if (r == NULL)
 		return "no memory";
 	r->line = t->line;
-	*t->end = r;
-	t->end = &r->next;
-	return expand(t, r, pattern);
+	r->name = strchr(pattern, '@') == NULL;
+	**end = r;
+	*end = &r->next;
+	if (t->sender == NULL)
+		return expand(t, pattern, &r->patterns);
+	r->from_name = strchr(t->sender, '@') == NULL;
+	t->word = t->sender;
+	why = expand(t, t->sender, &r->from);
+	if (why != NULL)
+		return why;
+	t->word = pattern;
+	return expand(t, pattern, &r->patterns);
 }
 
 static const char *
@@ -226,10 +263,11 @@ add_route(struct routes *t, const char *pattern, const char *channel,
     const char *host, const char *user)
 {
 	struct route *r;
-	const char *why = add_line(t, pattern, &r);
+	const char *why = add_line(t, &t->end, pattern, &r);
 
 	if (why != NULL)
 		return why;
+	r->name = 0;
 	r->host = mem_dup(host);
 	r->channel = channel == NULL ? NULL : mem_dup(channel);
 	if (r->host == NULL || (channel != NULL && r->channel == NULL))
@@ -245,23 +283,24 @@ struct list {
 };
 
 static void
-good_member(void *arg, const char *addr)
-{
-	struct list *list = arg;
-
-	if (addr_special(addr))
-		list->why = "an alias has no programs, files and lists";
-	text_put(&list->t, addr, strlen(addr) + 1);
-}
-
-static void
 bad_member(void *arg, const char *text, const char *why)
 {
 	static char reason[300];
 	struct list *list = arg;
 
-	text_fmt(reason, sizeof(reason), "%s: %s", text, why);
+	text_fmt(reason, sizeof(reason), "%.200s: %s", text, why);
 	list->why = reason;
+}
+
+static void
+good_member(void *arg, const char *addr)
+{
+	struct list *list = arg;
+
+	if (addr_special(addr))
+		bad_member(list, addr, "an alias has no programs, files and "
+		    "lists");
+	text_put(&list->t, addr, strlen(addr) + 1);
 }
 
 /* Cuts a comment off, with the blanks before it: the end. */
@@ -287,7 +326,7 @@ add_alias(struct routes *t, const char *pattern, char *p)
 	struct addr_sink sink;
 	struct list list;
 	struct route *r;
-	const char *why = add_line(t, pattern, &r);
+	const char *why = add_line(t, &t->end, pattern, &r);
 
 	if (why != NULL)
 		return why;
@@ -301,12 +340,34 @@ add_alias(struct routes *t, const char *pattern, char *p)
 		return list.why;
 	if (list.t.len == 0)
 		return "the alias has no address";
-	r->name = strchr(pattern, '@') == NULL;
 	r->list = mem_get(list.t.len + 1);
 	if (r->list == NULL)
 		return "no memory";
 	memcpy(r->list, members, list.t.len);
 	return NULL;
+}
+
+/* NULL, or what is wrong with a line that rewrites senders. */
+static const char *
+add_sender(struct routes *t, const char *pattern, const char *to)
+{
+	const char *why, *from, *end;
+	char addr[ADDR_SIZE];
+	struct route *r;
+
+	if (to == NULL)
+		return "the new name of the sender is missing";
+	t->word = pattern;
+	why = add_line(t, &t->last, pattern, &r);
+	if (why != NULL)
+		return why;
+	t->word = to;
+	addr_next(to, to + strlen(to), addr, &from, &end);
+	if (strchr(to, '@') == NULL ? !addr_domain_ok(to) :
+	    strcmp(addr, to) != 0 || addr_special(addr))
+		return "a sender becomes a domain, or one address";
+	r->host = mem_dup(to);
+	return r->host == NULL ? "no memory" : NULL;
 }
 
 /* ---- lines ----------------------------------------------------------- */
@@ -347,6 +408,14 @@ set_param(struct routes *t, const char *name, const char *value)
 {
 	unsigned long *to = NULL;
 
+	t->word = value;
+	if (strcmp(name, "networks") == 0)
+		return peer_list_ok(value) && text_fmt(t->networks,
+		    sizeof(t->networks), "%s", value) == 0 ? NULL :
+		    "a network is ADDRESS/BITS; several have commas between";
+	if (strcmp(name, "uucpname") == 0)
+		return text_fmt(t->uucp, sizeof(t->uucp), ",%s,", value) == 0 &&
+		    strchr(value, '!') == NULL ? NULL : "the names are wrong";
 	if (strcmp(name, "messagesize") == 0)
 		to = &t->most;
 	else if (strcmp(name, "minfree") == 0)
@@ -358,9 +427,12 @@ set_param(struct routes *t, const char *name, const char *value)
 	else if (strcmp(name, "postmanage") == 0)
 		return span_parse(value, &t->postmanage) == 0 ? NULL :
 		    "it is no span of time such as 30d or 12h";
-	if (to == NULL)
+	if (to == NULL) {
+		t->word = name;
 		return "the parameters are PARAMmessagesize, PARAMminfree, "
-		    "PARAMpostmanage and PARAMworkers";
+		    "PARAMnetworks, PARAMpostmanage, PARAMuucpname and "
+		    "PARAMworkers";
+	}
 	return size_parse(value, to) == 0 ? NULL :
 	    "the size is not valid or too large; write 64M, 100k, 0";
 }
@@ -372,13 +444,19 @@ see_route(struct routes *t, const char *pattern, const char *channel,
 {
 	const char *why, *user = word(&p);
 
-	if (user != NULL && word(&p) != NULL)
+	t->word = user != NULL ? word(&p) : NULL;
+	if (t->word != NULL)
 		return "there are too many words";
+	t->word = channel;
 	if (!channel_ok(channel))
 		return "the channel has a character that cannot be part of "
 		    "one";
+	t->word = host;
 	why = host_fault(host);
-	return why != NULL ? why : add_route(t, pattern, channel, host, user);
+	if (why != NULL)
+		return why;
+	t->word = pattern;
+	return add_route(t, pattern, channel, host, user);
 }
 
 /* NULL, or what is wrong with the line. */
@@ -386,20 +464,22 @@ static const char *
 see_line(struct routes *t, struct lines *l)
 {
 	static const char want[] = "a line is PATTERN CHANNEL HOST "
-	    "[USER], PATTERN ! TEXT, NAME = ADDRESSES, domain NAME, or "
-	    "PARAMname VALUE";
-	char *p = l->line, *pattern, *channel, *host;
+	    "[USER], PATTERN ! TEXT, NAME = ADDRESSES, domain NAME, "
+	    "sender PATTERN = NAME, or PARAMname VALUE";
+	char *p = l->line, *pattern, *channel, *host, *s;
 
 	if (l->overlong)
 		return "the line is too long";
 	if (strlen(p) != l->len)
 		return "the line has a NUL byte";
-	pattern = word(&p);
+	t->word = pattern = word(&p);
 	if (pattern == NULL)
 		return NULL;
 	channel = word(&p);
 	if (channel == NULL)
 		return want;
+	if (pattern[strlen(pattern) - 1] == ':')
+		return "write \"name = address\" for an alias";
 	if (strcmp(channel, "!") == 0) {
 		cut_comment(p);
 		return add_route(t, pattern, NULL, p + strspn(p, " \t"),
@@ -408,9 +488,20 @@ see_line(struct routes *t, struct lines *l)
 	if (strcmp(channel, "=") == 0)
 		return add_alias(t, pattern, p);
 	host = word(&p);
+	if (host != NULL && strcmp(pattern, "sender") == 0) {
+		if (strcmp(host, "=") == 0)
+			return add_sender(t, channel, word(&p));
+		if (p[strspn(p, " \t")] != '$' && (s = word(&p)) != NULL) {
+			t->sender = channel;
+			pattern = host;
+			channel = s;
+			host = word(&p);
+		}
+	}
 	if (host == NULL && strncmp(pattern, "PARAM", 5) == 0)
 		return set_param(t, pattern + 5, channel);
 	if (host == NULL && strcmp(pattern, "domain") == 0) {
+		t->word = channel;
 		if (!addr_domain_ok(channel))
 			return "the domain is not valid";
 		if (t->domain_used)
@@ -422,36 +513,62 @@ see_line(struct routes *t, struct lines *l)
 	return host == NULL ? want : see_route(t, pattern, channel, host, p);
 }
 
+/* Prints what is wrong with the line, and notes it if it is the first. */
+static void
+see_mistake(struct routes *t, const char *why)
+{
+	char s[sizeof(t->mistake)];
+	int has_word = t->word != NULL;
+
+	text_fmt(s, sizeof(s), "%s:%lu: %s%s%s", t->path, t->line,
+	    has_word ? t->word : "", has_word ? ": " : "", why);
+	say("%s", s);
+	if (t->mistake[0] == '\0')
+		strcpy(t->mistake, s);
+}
+
+static int
+cannot_load(struct routes *t, int err)
+{
+	text_fmt(t->mistake, sizeof(t->mistake), "cannot read %s: %s", t->path,
+	    strerror(err));
+	errno = err;
+	return -1;
+}
+
 int
 route_load(struct routes *t, const char *path)
 {
 	static struct lines l;	/* large, and there is only one at a time */
 	const char *why;
-	int fd, bad = 0;
+	int fd;
 
 	memset(t, 0, sizeof(*t));
 	t->end = &t->first;
+	t->last = &t->senders;
 	t->path = path;
 	t->most = SIZE_MOST;
 	t->least = FREE_LEAST;
-	t->workers = 1;
+	t->workers = 2;
 	t->postmanage = POSTMANAGE;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
-		return -1;
+		return cannot_load(t, errno);
 	fd_cloexec(fd);
 	line_start(&l, fd, 0);
 	while (line_next(&l)) {
 		t->line++;
+		t->word = t->sender = NULL;
 		why = see_line(t, &l);
 		if (why != NULL)
-			say("%s:%lu: %s", path, t->line, why);
-		bad += why != NULL;
+			see_mistake(t, why);
 	}
 	close(fd);
-	errno = l.error != 0 ? l.error : EINVAL;
-	return l.error != 0 || bad ? -1 : 0;
+	if (l.error != 0)
+		return cannot_load(t, l.error);
+	errno = EINVAL;
+	return t->mistake[0] != '\0' ? -1 : 0;
 }
 
 void
@@ -459,15 +576,19 @@ route_free(struct routes *t)
 {
 	struct route *r;
 
+	*t->end = t->senders;
 	while ((r = t->first) != NULL) {
 		t->first = r->next;
 		pat_free(r->patterns);
+		pat_free(r->from);
 		free(r->channel);
 		free(r->host);
 		free(r->list);
 		free(r);
 	}
 	t->end = &t->first;
+	t->senders = NULL;
+	t->last = &t->senders;
 }
 
 /* ---- finding --------------------------------------------------------- */
@@ -538,12 +659,15 @@ static int
 set_user(struct target *t, const struct routes *table,
     const struct route *r, const char *pattern, const char *addr)
 {
-	const char *domain = addr_domain(addr);
+	const char *domain = addr_domain(addr), *rest = strchr(addr, '!');
+	size_t n = domain != NULL ? (size_t)(domain - addr) - 1 : strlen(addr);
 
+	if (r->user == USER_REST)	/* see set_target */
+		return text_fmt(t->user, sizeof(t->user), "%.*s",
+		    (int)(n - (size_t)(rest + 1 - addr)), rest + 1);
 	if (domain != NULL && (r->user == USER_NAME ||
 	    (r->user == USER_LOCAL && strchr(pattern, '@') != NULL)))
-		return text_fmt(t->user, sizeof(t->user), "%.*s",
-		    (int)(domain - addr) - 1, addr);
+		return text_fmt(t->user, sizeof(t->user), "%.*s", (int)n, addr);
 	if (domain != NULL || r->user != USER_ADDRESS ||
 	    strchr(addr, '!') != NULL ||
 	    (addr_special(addr) && strcmp(r->host, "-") == 0))
@@ -579,9 +703,21 @@ set_target(struct target *t, const struct routes *table,
     const struct route *r, const char *pattern, const char *addr,
     const struct route *within)
 {
+	const char *domain = addr_domain(addr);
+	char hop[DOMAIN_SIZE];
+	size_t n = strcspn(addr, "!@\"");
+
 	t->channel = r->channel;
 	t->line = r->line;
-	if (set_host(t, r->host, addr_domain(addr)) < 0)
+	if (r->user == USER_REST) {
+		domain = hop;
+		if (addr[n] != '!' || strchr("-@", addr[n + 1]) != NULL ||
+		    addr_special(addr + n + 1) ||
+		    text_fmt(hop, sizeof(hop), "%.*s", (int)n, addr) < 0 ||
+		    !addr_domain_ok(hop))
+			return nowhere(t, X_NOHOST, "it is no path of UUCP");
+	}
+	if (set_host(t, r->host, domain) < 0)
 		return nowhere(t, X_NOHOST, "it names no host to send to");
 	if (set_user(t, table, r, pattern, addr) < 0)
 		return nowhere(t, X_DATAERR, "it is too long");
@@ -590,9 +726,47 @@ set_target(struct target *t, const struct routes *table,
 	return 0;
 }
 
+/* Is this sender one of these patterns, which are names of this machine? */
+static int
+is_sender(const struct routes *table, char *const *patterns, int name,
+    const char *addr)
+{
+	const char *domain = addr_domain(addr);
+	char s[ADDR_SIZE + 1], us[DOMAIN_SIZE];
+
+	if (domain == NULL)
+		return 0;
+	plain(addr, s);
+	if (name) {
+		text_fmt(us, sizeof(us), "%s/", table->domain);
+		text_lower(us);
+		if (strcmp(strrchr(s, '@') + 1, us) != 0)
+			return 0;
+		strcpy(strrchr(s, '@'), "/");
+	}
+	while (*patterns != NULL && !pat_match(*patterns, s))
+		patterns++;
+	return *patterns != NULL;
+}
+
 int
-route_find(const struct routes *table, const char *addr, const char *but,
-    const struct route *within, struct target *t)
+route_sender(const struct routes *table, const char *addr, char *to)
+{
+	const struct route *r = table->senders;
+
+	while (r != NULL && !is_sender(table, r->patterns, r->name, addr))
+		r = r->next;
+	if (r == NULL)
+		return 0;
+	return strchr(r->host, '@') != NULL ?
+	    text_fmt(to, ADDR_SIZE, "%s", r->host) == 0 :
+	    text_fmt(to, ADDR_SIZE, "%.*s%s",
+	    (int)(addr_domain(addr) - addr), addr, r->host) == 0;
+}
+
+int
+route_find(const struct routes *table, const char *sender, const char *addr,
+    const char *but, const struct route *within, struct target *t)
 {
 	const char *pattern = NULL;
 	const struct route *r;
@@ -602,7 +776,9 @@ route_find(const struct routes *table, const char *addr, const char *but,
 	memset(t, 0, sizeof(*t));
 	plain(addr, s);
 	for (r = table->first; r != NULL; r = r->next)
-		if (!r->name && r != within && (but == NULL ||
+		if (!r->name && r != within && (r->from == NULL ||
+		    is_sender(table, r->from, r->from_name, sender)) &&
+		    (but == NULL ||
 		    r->channel == NULL || strcmp(r->channel, but) != 0) &&
 		    (pattern = matching(r, s, first)) != NULL)
 			break;
@@ -641,6 +817,34 @@ route_each(const struct routes *table, void (*each)(unsigned long line,
 		    strcmp(r->channel, "local") == 0))
 			each(r->line, r->channel,
 			    strchr(r->host, '$') == NULL ? r->host : "*");
+}
+
+const char *
+route_path(const struct routes *table, const char *addr)
+{
+	char hop[DOMAIN_SIZE + 2], names[sizeof(table->uucp)];
+	const char *domain = addr_domain(addr), *p;
+	size_t n;
+
+	if (domain != NULL) {
+		text_fmt(hop, sizeof(hop), "%s", domain);
+		text_fmt(names, sizeof(names), "%s", table->domain);
+		text_lower(hop);
+		text_lower(names);
+		if (strcmp(hop, names) != 0)
+			return addr;
+	}
+	text_fmt(names, sizeof(names), "%s", table->uucp);
+	text_lower(names);
+	for (p = addr; ; p += n + 1) {
+		n = strcspn(p, "!@\"");
+		if (p[n] != '!' || text_fmt(hop, sizeof(hop), ",%.*s,", (int)n,
+		    p) < 0)
+			return p;
+		text_lower(hop);
+		if (strstr(names, hop) == NULL)
+			return p;
+	}
 }
 
 const char *

@@ -2,11 +2,12 @@
  * say.c - writes lines to the standard error.
  *
  * All messages of submit go through here, a line each, with the name that it
- * was called by.  Bytes that could forge a line or disturb a terminal are shown
- * as \ooo.
+ * was called by; in a log, the time is before that.  Bytes that could forge a
+ * line or disturb a terminal are shown as \ooo.
  */
 #include "submit.h"
 
+static int mute, stamped;
 static char name[40] = "submit";
 static char topic[100];
 static char last[1500];
@@ -21,6 +22,18 @@ say_as(const char *argv0)
 }
 
 void
+say_mute(void)
+{
+	mute = 1;
+}
+
+void
+say_times(void)
+{
+	stamped = 1;
+}
+
+void
 say_about(const char *s)
 {
 	text_fmt(topic, sizeof(topic), "%s", s == NULL ? "" : s);
@@ -29,14 +42,18 @@ say_about(const char *s)
 void
 say(const char *f, ...)
 {
-	char line[1500];
+	char line[1520], when[20] = "";
+	time_t wall = time(NULL);
+	struct tm *tm = stamped ? localtime(&wall) : NULL;
 	struct text t;
 	size_t head;
 	va_list ap;
 
 	text_init(&t, line, sizeof(line) - 1);
 	t.clean = 1;
-	text_add(&t, "%s: ", name);
+	if (tm != NULL)
+		strftime(when, sizeof(when), "%Y%m%d%H%M%S ", tm);
+	text_add(&t, "%s%s: ", when, name);
 	if (topic[0] != '\0')
 		text_add(&t, "%s: ", topic);
 	head = t.len;
@@ -45,7 +62,8 @@ say(const char *f, ...)
 	va_end(ap);
 	strcpy(last, line + head);
 	line[t.len++] = '\n';
-	fd_write(2, line, t.len);	/* a failure cannot be shown */
+	if (!mute)
+		fd_write(2, line, t.len);	/* a failure cannot be shown */
 }
 
 const char *

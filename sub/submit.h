@@ -24,6 +24,8 @@ void	say_as(const char *argv0);	/* what every line begins with */
 void	say_about(const char *);	/* ... then this, NULL: none */
 void	say(const char *, ...) LIKE_PRINTF(1, 2);
 int	say_cannot(const char *what, const char *path);	/* by errno: -1 */
+void	say_times(void);	/* each line begins with the time from now on */
+void	say_mute(void);		/* nothing is written from now on */
 const char *say_last(void);	/* what was said last, without subject */
 
 /* ======================================================================
@@ -56,14 +58,25 @@ struct addr_sink {
 
 /* Parses the list from p to end; the byte at end is never read. */
 void	addr_list(const char *p, const char *end, const struct addr_sink *);
-/* Sets bare to the ends of the first addresses in the list that have no domain
- * and are no program, file or list: how many, most at most. */
-int	addr_bare(const char *p, const char *end, const char **bare, int most);
+/* Sets addr, of ADDR_SIZE bytes, to the first address of the list, which is in
+ * [from, to), or to "" if there is none, or a wrong one: where the rest of the
+ * list begins. */
+const char *addr_next(const char *p, const char *end, char *addr,
+	    const char **from, const char **to);
 int	addr_domain_ok(const char *);	/* a name or a literal [...] */
 /* '|', '/' or ':' if the address begins with it, quoted or not; an agent may
  * take it for a program, a file or a list.  Else 0. */
 int	addr_special(const char *);
 void	addr_fold(char *);	/* the name behind the '@' in lower case */
+
+/* ======================================================================
+ * peer.c - decides whom submit -bs serves
+ * ====================================================================== */
+
+int	peer_list_ok(const char *list);	/* of PARAMnetworks: 1 or 0 */
+/* Is who is behind the standard input in these networks, or here?  name is ""
+ * if it is no socket. */
+int	peer_ok(const char *list, char *name, size_t size);
 
 /* ======================================================================
  * route.c - the table of routes
@@ -73,14 +86,22 @@ struct route;
 
 struct routes {
 	struct route *first, **end;
+	struct route *senders, **last;	/* how senders are rewritten */
+	const char *sender;	/* the route that is read is for these alone,
+				 * NULL: for all */
 	char	domain[DOMAIN_SIZE];	/* our own */
 	int	domain_used;		/* a pattern has it */
 	unsigned long most;		/* bytes of a message, 0: any number */
 	unsigned long least;		/* bytes that must be free, 0: any */
 	unsigned long workers;		/* processes of a run, 1 or more */
 	long	postmanage;		/* seconds for double bounces, 0: any */
+	char	networks[300];		/* whom -bs serves, or "" */
+	char	uucp[300];		/* ",NAME,NAME," of ours in UUCP */
 	const char *path;		/* of the table */
 	unsigned long line;		/* that is read, from 1 */
+	const char *word;		/* ... in this line, or NULL */
+	char	mistake[300];		/* the first, FILE:LINE: WORD: WHY; or
+					 * why the table cannot be read */
 };
 
 struct target {
@@ -93,14 +114,19 @@ struct target {
 	int	code;		/* ... X_NOUSER or X_NOHOST */
 };
 
-/* Reads the table: 0; or -1 with errno if it cannot be read, with EINVAL if it
- * has mistakes, which were printed.  domain is set in any case. */
+/* Reads the table: 0; or -1 with errno and mistake if it cannot be read, with
+ * EINVAL if it has mistakes, which were printed.  domain is set in any case. */
 int	route_load(struct routes *, const char *path);
 void	route_free(struct routes *);
-/* Routes the bare address, by no route to the channel but (NULL: any): 0, or -1
- * with why and code.  within: the alias whose list has the address. */
-int	route_find(const struct routes *, const char *addr, const char *but,
-	    const struct route *within, struct target *);
+/* Routes the bare address for a sender, by no route to the channel but (NULL:
+ * any): 0, or -1 with why and code.  within: the alias whose list has the
+ * address. */
+int	route_find(const struct routes *, const char *sender, const char *addr,
+	    const char *but, const struct route *within, struct target *);
+/* The address behind our own names at the beginning of its path of UUCP. */
+const char *route_path(const struct routes *, const char *addr);
+/* Rewrites a sender; to has ADDR_SIZE bytes: 1, or 0 if no line means it. */
+int	route_sender(const struct routes *, const char *addr, char *to);
 /* Calls each for lines that lead to a channel; a host with $h is "*". */
 void	route_each(const struct routes *, void (*each)(unsigned long line,
 	    const char *channel, const char *host));
@@ -114,6 +140,8 @@ const char *route_alias(const struct route *);
 /* input: the bytes of a message, with lines that end in LF only. */
 struct input {
 	FILE	*f;
+	int	(*next)(void);	/* gives the bytes, NULL: f does */
+	int	failed;		/* ... and they are no whole message */
 	int	dots;		/* a line with only a '.' is the end */
 	int	crlf;		/* CR LF is the end of a line; -1: not known */
 	int	inside;		/* within a line */
@@ -138,10 +166,12 @@ struct author {
 	long	uid;
 	char	login[100];	/* fit for an address */
 	char	full[200];	/* the name, or "" */
+	char	from[400];	/* of mail by SMTP, for Received, or "" */
 };
 
 void	in_start(struct input *, FILE *, int dots);
 int	in_byte(struct input *);	/* EOF at the end */
+int	in_failed(const struct input *);	/* 1: it could not be read */
 /* Copies the rest of the message to the file and ends its last line; last is
  * the byte before it.  0; 1 if there are more than most bytes (0: no limit); or
  * -1 if the file is full or the input cannot be read. */
@@ -162,6 +192,11 @@ int	head_hops(const struct header *);	/* its Received fields */
 int	head_complete(struct header *, const struct author *,
 	    const char *sender, const char *domain, unsigned long num,
 	    const char *id);
+/* Replaces each address in the fields of this name for which edit is 1 by what
+ * that makes: 0, or -1 without memory. */
+int	head_edit(struct header *, const char *name,
+	    int (*edit)(const void *, const char *addr, char *to),
+	    const void *arg);
 void	head_author(struct author *, long uid);	/* as the system knows him */
 
 /* ======================================================================
@@ -174,6 +209,7 @@ struct addressee {
 	const char *channel, *host, *user;	/* channel "": not routed */
 	const char *addr;	/* as it was given */
 	const char *dsn;	/* parameters for reports, or "" */
+	const char *why;	/* the reason on the channel error, or "" */
 	unsigned long line;	/* of the table, that says so */
 	int	also;		/* an earlier one has the same addr, an alias */
 };
@@ -183,8 +219,10 @@ struct mail {
 	int	blind;		/* the table cannot be read: others will */
 	int	report;		/* a wrong address becomes one of channel
 				 * error, so that the sender gets a DSN */
+	int	quiet;		/* ... and no line says what is wrong */
 	struct author author;
 	char	sender[ADDR_SIZE];	/* "": none, this is a DSN */
+	char	as[ADDR_SIZE];	/* ... rewritten, for the queue */
 	char	envid[300], ret[8];	/* "": not given */
 	char	dsn[4 * ADDR_SIZE];	/* of the recipients that follow; an
 				 * ORCPT may have 3 bytes for one */
@@ -194,6 +232,7 @@ struct mail {
 	int	toobig;		/* it is not delivered; its sender gets a DSN */
 	struct addressee *dests, **end;
 	int	also;		/* this address has one already */
+	const char *why;	/* ... and is wrong, or NULL */
 	unsigned long line;	/* of the table, for this address */
 	struct followed *followed;	/* aliases, each once */
 	int	broken;		/* ... not all of them to their ends */
@@ -209,6 +248,9 @@ void	mail_init(struct mail *, const struct routes *, long uid);
 void	mail_free(struct mail *);
 /* Adds the recipients of a list. */
 void	mail_to(struct mail *, const char *p, const char *end);
+/* Adds those of one path, "<anna@x.org>": 0; or an exit code with nothing
+ * added, if nobody would get the message.  keep: also those that fail. */
+int	mail_rcpt(struct mail *, const char *path, int keep);
 /* ... of the header: To, Cc, Bcc, or Resent-To and so on when it has any. */
 void	mail_to_header(struct mail *);
 /* Sends all recipients to this host of the channel error; those that an alias
@@ -216,7 +258,11 @@ void	mail_to_header(struct mail *);
 void	mail_fail(struct mail *, const char *host);
 /* Sets the sender: 0, or -1 after saying what is wrong. */
 int	mail_from(struct mail *, const char *);
+/* As head_complete; with an id, also rewrites senders in the header. */
+int	mail_complete(struct mail *, unsigned long num, const char *id);
 int	xtext_ok(const char *);		/* as RFC 3461 wants it */
+/* Makes "NOTIFY=..." of never, or of a list with commas: 0 or -1. */
+int	notify_list(const char *list, char *to, size_t size);
 
 /* ======================================================================
  * entry.c - puts a message into the queue
@@ -346,8 +392,28 @@ void	aside_name(char *to, const char *po, const char *base,
 void	tidy_round(const char *po, long postmanage);
 
 /* ======================================================================
+ * smtpd.c - takes mail as SMTP commands on the standard input
+ * ====================================================================== */
+
+struct smtpd {
+	const struct routes *routes;
+	const char *po;
+	int	batch;		/* commands come in a file, without replies */
+	int	blind;		/* the table cannot be used */
+	int	serves;		/* we may write to the queue */
+	/* Takes the message that follows, with this envelope: 0 and its name,
+	 * of 80 bytes; or an exit code after saying why not. */
+	int	(*take)(struct mail *, struct input *, char *name);
+};
+
+/* Serves a client until it is gone: 0, or an exit code. */
+int	smtpd(const struct smtpd *);
+
+/* ======================================================================
  * qrun.c - submit -q: routes the files of router/ and queues them
  * ====================================================================== */
+
+#define ROUTER_NOTIFY	".submit.notify"	/* socket in po: "NEW NUM" */
 
 /* One run, or with every > 0 runs until SIGTERM, or with -1 tidying alone: 0,
  * or an exit code. */

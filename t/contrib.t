@@ -151,13 +151,13 @@ fi
 # ---- packages ----
 # The places and the name of mailq in the samples of the Debian package.
 sed -n "s/.*-exec sed -i '\(.*\)' .*/\1/p" "$c/debian/rules" >"$tmp/places.sed"
-for f in relay uucp dialup standalone; do
+for f in relay uucp hub dialup standalone; do
 	sed -f "$tmp/places.sed" "$c/setups/$f/README"
 done >"$tmp/readmes"
 is 'the Debian package has its own places in the READMEs of setups' \
     "$(grep -e /usr/local -e mailq "$tmp/readmes")" ''
 is 'the READMEs of setups have them copy to its /etc' \
-    "$(grep -c '^	cp .*routes.* /etc/mail-scheduler$' "$tmp/readmes")" 4
+    "$(grep -c '^	cp .*routes.* /etc/mail-scheduler$' "$tmp/readmes")" 5
 # What OpenWrt's build system would do with the recipe.
 if make --version 2>/dev/null | grep GNU >/dev/null; then
 	mkdir -p "$tmp/wrt/scheduler-0.2" "$tmp/wrt/include"

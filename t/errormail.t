@@ -258,6 +258,26 @@ job >/dev/null
 is 'bytes of 8 bits are declared in the DSN' "$(dsn |
     grep -c '^Content-Transfer-Encoding: 8bit')" 2
 
+# ---- the router's reason ------------------------------------------------
+
+message s@a.org <<'END'
+r           error refused first@else.org 0
+N ORCPT=rfc822;x WHY=there+20is+20no+20route+20for+20it
+r           error refused other@else.org 0
+m
+Subject: test
+
+END
+job >/dev/null
+is 'a DSN has the reason of the router behind the address' \
+    "$(dsn | sed -n '/^    first/,/^    other/p')" "    first@else.org
+        there is no route for it
+    other@else.org"
+is 'a Diagnostic-Code has the reason of the router' \
+    "$(dsn | grep '^Diag')" \
+"Diagnostic-Code: x-local; refused: there is no route for it
+Diagnostic-Code: x-local; refused"
+
 # ---- senders who get no DSN ---------------------------------------------
 
 no_dsn() {	# title sender

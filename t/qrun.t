@@ -7,7 +7,7 @@ unset POSTOFFICE MAILSHARE ROUTERDIRS
 po=$tmp/po
 spool_new "$po"
 mkdir "$po/bulk" "$po/news"
-printf 'domain our.example\n* local -\n' >"$tmp/routes"
+printf 'domain our.example\nPARAMworkers 1\n* local -\n' >"$tmp/routes"
 sub() {
 	"$top/submit" -P "$po" -C "$tmp/routes" "$@" 2>&1
 }
@@ -139,7 +139,7 @@ ok 'the copy in postman/ is the message, byte for byte' \
 is 'the copy in postman/ is for its owner alone' \
     "$(ls -l "$po/postman/77_syntax" | cut -c1-10)" -rw-------
 like 'a line of submit -q names the copy in postman/' "$(cat "$tmp/out")" \
-    '^submit: router/77: it is in the queue, and a copy is .*/postman/77_syntax$'
+    '^20[0-9]{12} submit: router/77: it is in the queue, and a copy is .*/postman/77_syntax$'
 is 'a second copy in postman/ does not replace the first' \
     "$(odd 'from <s@a>\nto <x@@y>\nto <anna>')" \
     '77_syntax 77_syntax.1 2'
@@ -200,7 +200,7 @@ printf 'domain our.example\nspam* ! no\nall = anna, bert\n* local -\n' \
 is 'the sender of a message in a loop gets a DSN on each recipient' \
     "$(loop 'from <s@a>\nto <all>\nto <carl>\nto <spam>')" \
     'error loop all,error loop carl,error refused spam,'
-is 'a line says that a message is in a loop' "$(cat "$tmp/out")" \
+is 'a line says that a message is in a loop' "$(cut -c16- "$tmp/out")" \
     "submit: router/77: spam: no
 submit: router/77: 5.4.6 it has 50 Received fields or more, as in a mail loop; \
 its sender gets a DSN"
@@ -267,7 +267,7 @@ fi
 for bad in 0 65 x; do
 	echo "PARAMworkers $bad" >"$tmp/bad"
 	out=$("$top/submit" -bv -C "$tmp/bad" x 2>&1)
-	like "PARAMworkers $bad" "$?$out" '^78.*:1: the number of workers is'
+	like "PARAMworkers $bad" "$?$out" "^78.*:1: $bad: the number of workers is"
 done
 echo 'PARAMworkers 4' >>"$tmp/routes"
 i=0
@@ -284,9 +284,8 @@ is 'several workers take each file once' "$(cat "$po"/transport/[1-9]* |
     sed -n 's/^r .* local - u\([0-9]*\) .*/\1/p' | sort -n | uniq | wc -l |
     tr -d ' ') $(ls "$po/transport" | wc -l | tr -d ' ')" '50 50'
 is 'several workers leave no file in router/' "$(ls "$po/router")" ''
-is 'several workers took files' \
-    "$(ls "$po/transport" | sed 's/.*-//' | sort -u |
-    wc -l | tr -d ' ')" 4
+ok 'several workers took files' \
+    [ "$(ls "$po/transport" | sed 's/.*-//' | sort -u | wc -l)" -gt 1 ]
 file router 51 u51 202601010000
 file router 52 u52 202601010000
 title='several workers end well where a parent has ignored SIGCHLD'
@@ -325,6 +324,52 @@ mkdir "$tmp/gone"
 out=$(cd "$tmp/gone" && rmdir "$tmp/gone" && sub -q)
 is 'a run in a directory that was removed takes mail' \
     "$out$(ls "$po/router")" ''
+
+# While one of the two workers that are usual is at a list, the other takes all
+# small files.
+clear_all() {
+	rm -rf "$po"/router/* "$po"/queue/* "$po"/transport/*
+}
+clear_all
+{
+	echo 'domain our.example'
+	awk 'BEGIN { for (i = 0; i < 1500; i++) print "*" i "x@y*.z local -" }'
+	echo '* local -'
+} >"$tmp/slow"
+awk 'BEGIN { print "from <s@a.example>"
+	for (i = 0; i < 9000; i++) print "to <l" i ">"
+	print "env-end\n\nlist" }' >"$po/router/1"
+touch -t 202601010000 "$po/router/1"
+for i in 2 3 4 5 6 7 8; do
+	file router $i "u$i" 202601010001
+done
+"$top/submit" -P "$po" -C "$tmp/slow" -q
+list=$(cd "$po/transport" && grep -l ' l7 ' *)
+is 'while a worker is at a list, the other takes all small files' \
+    "$(ls "$po/transport" | sed "s/.*-${list#*-}\$/list/;s/.*-.*/small/" |
+    sort | uniq -c | tr -s ' \n' ' ')" ' 1 list 7 small '
+clear_all
+
+# A day between looks at router/: only a notice can have it read.
+if without NO_TCP; then
+	skip 'who puts a file into router/ notifies submit -q' 'no sockets'
+	skip 'any user may notify submit -q' 'no sockets'
+else
+	file router 1 u1 202601010000
+	bg "$top/submit" -P "$po" -C "$tmp/routes" -q1d 2>"$tmp/err"
+	wait_for 20 grep accepted "$tmp/err"
+	rm -rf "$po"/queue/* "$po"/transport/*
+	printf 'x\n' | "$top/submit" -P "$po" -C "$tmp/none" anna 2>/dev/null
+	ok 'who puts a file into router/ notifies submit -q' wait_for 20 \
+	    eval '[ -n "$(ls "$po/transport")" ]'
+	like 'a repeated run prints times' "$(cat "$tmp/err")" \
+	    '^20[0-9]{12} submit: accepted router=[0-9]+ id=S'
+	is 'any user may notify submit -q' \
+	    "$(ls -l "$po/.submit.notify" | cut -c1-10)" srw--w--w-
+	kill -TERM $bg_pid
+	wait $bg_pid
+	clear_all
+fi
 mkfifo "$tmp/fifo"
 bg cat "$tmp/fifo"
 reader=$bg_pid

@@ -382,13 +382,137 @@ route '$d in a pattern matches an address literal' \
 route '$d after a backslash does not stand for the domain' \
     'domain a.b\n*@\\\\$d local -\n' 'anna@a.b' \
     "submit: anna@a.b: $no"
-route '$h in a pattern is taken literally' \
-    'a$h local -\n' 'a$h' 'local - a$h;'
+route '\$h in a pattern is taken literally' \
+    'a\\$h local -\n' 'a$h' 'local - a$h;'
+for word in '*@$D' 'a$h'; do
+	echo "$word local -" >"$tmp/own"
+	like "$word in a pattern is an error" \
+	    "$("$S" -bn -C "$tmp/own" 2>&1; echo $?)" \
+	    '^submit: .*own:1: .*: only \$d is known in a pattern.*
+78$'
+done
+for line in 'root: anna' 'root: anna, bert'; do
+	echo "$line" >"$tmp/own"
+	like "a line as in /etc/aliases gets a hint: $line" \
+	    "$("$S" -bn -C "$tmp/own" 2>&1)" \
+	    'own:1: root:: write "name = address" for an alias$'
+done
 printf '*@$d local -\ndomain a.b\n' >"$tmp/own"
-out=$(message | "$S" -P "$po" -C "$tmp/own" anna 2>&1)
+out=$("$S" -bn -C "$tmp/own" 2>&1)
 is 'a domain below its use in a pattern is an error' "$?" 78
 like 'a domain below its use in a pattern: the error says so' \
-    "$out" 'own:2: the domain must be named above'
+    "$out" 'own:2: a.b: the domain must be named above'
+
+# ---- senders ---------------------------------------------------------------------------
+
+cat >"$tmp/own" <<'END'
+domain box.example
+sender anna = Anna.Berg@isp.example
+sender *@*.gate.example = club.example
+sender *@{$d,localhost} = club.example
+sender nobody = nobody@isp.example
+sender *@isp.example *@* isp $h
+sender carl *@* never -
+sender carl@club.example *@z.example club -
+* smtp -
+END
+own() {		# option ...
+	"$S" -P "$po" -C "$tmp/own" "$@" 2>&1
+}
+fields() {	# of the only message: sender, route, From, Sender and Reply-To
+	cat "$po"/transport/[1-9]* | sed -n 's/^Received: by \([^ ]*\) .*/\1/p
+	s/^[es] //p
+	s/^r  *\(.*\) [0-9]*$/\1/p
+	s/^From: //p
+	s/^Sender: //p
+	s/^Reply-To: //p' | sed "s/ $(id -u)\$//" | tr '\n' '|'
+	clear
+}
+printf 'x\n' | own -F '' -f anna x@x.org
+is 'a sender gets another address, and a route by that' "$(fields)" \
+'Anna.Berg@isp.example|local - Anna.Berg@isp.example|isp x.org x@x.org|box.example|<Anna.Berg@isp.example>|'
+printf 'x\n' | own -F '' -f '"c d"@BOX.example' x@x.org
+is 'a sender gets another domain' "$(fields)" \
+'"c d"@club.example|local - "c d"@club.example|smtp - x@x.org|box.example|<"c d"@club.example>|'
+printf 'From: carl (C), <@a.org:anna@box.example>, d@far.org\nSender: dora (x) @ a.gate.example\nReply-To: Anna <anna@box.example>,\n anna@far.org\n\nx\n' |
+    own -f carl x@z.example
+is 'From, Sender and Reply-To get the other addresses' "$(fields)" \
+'carl@club.example|local - carl@club.example|club - x@z.example|box.example|carl@club.example (C), <@a.org:Anna.Berg@isp.example>, d@far.org|dora@club.example|Anna <Anna.Berg@isp.example>,|'
+printf 'x\n' | own -f anna@far.org x@x.org
+is 'a sender of another host stays' "$(fields)" \
+'anna@far.org|local - anna@far.org|smtp - x@x.org|box.example|<anna@far.org>|'
+printf 'from <anna@box.example>\nto <x@x.org>\nenv-end\nFrom: anna@box.example\n\n' \
+    >"$po/router/77"
+own -q
+is 'submit -q: a sender gets another address, and a route by that' "$(fields)" \
+'Anna.Berg@isp.example|local - Anna.Berg@isp.example|isp x.org x@x.org|box.example|Anna.Berg@isp.example|'
+printf 'to <x@x.org>\nfrom <anna@box.example>\nto <x@y.org>\nenv-end\n\n' \
+    >"$po/router/77"
+own -q
+like 'submit -q: the sender is known to the recipients behind it' "$(fields)" \
+    '^Anna.*smtp - x@x.org.isp y.org x@y.org'
+printf 'channel error\nto <x@x.org>\nenv-end\nFrom: MAILER-DAEMON@box.example\n\n' \
+    >"$po/router/77"
+own -q
+is 'a DSN comes from the other domain' "$(fields)" \
+    'error - <>|smtp - x@x.org|box.example|MAILER-DAEMON@club.example|'
+like '-bv shows the route of a sender' "$(own -bv -f anna x@x.org)" \
+    '^x@x.org: isp x.org x@x.org'
+while IFS='|' read -r line why; do
+	printf '%s\n' "$line" >"$tmp/own"
+	like "a wrong line for senders: $line" "$(own -bn; echo $?)" "$why"
+done <<'END'
+sender a =|:1: sender: the new name of the sender is missing
+sender a = b@|:1: b@: a sender becomes a domain, or one address
+sender a = b@c,d@e|:1: b@c,d@e: a sender becomes
+sender a = b_/|:1: b_/: a sender becomes
+sender [a = b|:1: \[a: the closing
+sender [a * smtp -|:1: \[a: the closing
+sender a * s/ -|:1: s/: the channel
+sender a *@* smtp|a line is
+END
+echo 'sender local - $u@$h' >"$tmp/own"
+is 'a user may be called sender' "$(own -bv sender | sed 1q)" \
+    'sender: local - sender@this.example'
+
+# ---- UUCP ------------------------------------------------------------------------------
+
+cat >"$tmp/own" <<'END'
+domain leaf.example
+PARAMuucpname leaf,leaf2
+{a,b}!*			uucp	$h	$r
+{a,b}!*@$d		uucp	$h	$r
+*!*@{$d,far.example}	uucp	hub	$u
+*@$d			local	-
+*!*			uucp	hub
+*			local	-
+END
+while read -r addr want; do
+	like "the path $addr" "$(own -bv -- "$addr" | sed 1q)" ": $want\$"
+done <<'END'
+leaf!anna local - anna
+LEAF!leaf2!leaf!anna local - anna
+leaf!anna@leaf.example local - anna
+leaf!anna@far.example uucp hub leaf!anna
+leaf!far!joe uucp hub far!joe
+a!joe uucp a joe
+b!c!d!joe uucp b c!d!joe
+a!b!joe@leaf.example uucp a b!joe
+c!a!joe uucp hub c!a!joe
+leaf!a!joe@leaf.example uucp a joe
+anna local - anna
+leaf! no user follows our own name in UUCP
+leaf!-f no user follows our own name in UUCP
+a!-f it is no path of UUCP
+a!|x it is no path of UUCP
+END
+printf '* uucp $h $r\n*!* x - $q\n' >"$tmp/own"
+like 'a user that is not known is named' "$(own -bn)" \
+    ':2: \$q: the user is \$u, \$u@\$h or \$r'
+sed '$d' "$tmp/own" >"$tmp/x" && mv "$tmp/x" "$tmp/own"
+like 'what is no path has no $r' "$(own -bv joe)" '^submit: joe: it is no path of'
+printf 'PARAMuucpname a!b\n* local -\n' >"$tmp/own"
+like 'a name of UUCP with a ! is wrong' "$(own -bn)" ':1: a!b: the names are wrong'
 
 # As installed: what a reply to a user's own mail is sent to.
 message | "$S" -P "$po" -C "$top/routes" anna

@@ -134,6 +134,19 @@ like 'with router/ of another group, the group is not used' \
 chgrp $group "$po/router"
 clear
 
+# ---- SMTP ---------------------------------------------------------------------
+
+clear
+as_nobody sh -c 'printf "MAIL FROM:<a@x.org>\r\nRCPT TO:<anna>\r\nDATA\r\nX: y\r\n\r\n.\r\nETRN x\r\nMAIL FROM:<b>\r\nRCPT TO:<c>\r\nDATA\r\ncut" |
+    POSTOFFICE=$2 MAILSHARE=$2 "$1" -bs' sh "$S" "$tmp/evil" | tr -d '\r' |
+    cut -c1-9 >"$tmp/out"
+is 'a user speaks SMTP: his mail goes into router/, a part of it nowhere' \
+    "$(in_router) $(left)$(tr '\n' ' ' <"$tmp/out")" \
+    '1 220 our.e 250 2.1.0 250 2.1.5 354 end w 250 2.0.0 502 5.5.1 250 2.1.0 250 2.1.5 354 end w 451 4.4.2 '
+is 'a user speaks SMTP: he may not ask for mail' \
+    "$(grep -c '^502' "$tmp/out")" 1
+clear
+
 # ---- what else a caller sets ------------------------------------------------
 
 as_nobody sh -c '"$1" anna <&-' sh "$S" >"$tmp/out"
@@ -141,7 +154,7 @@ is 'a closed standard input is an error' $? 74
 as_nobody sh -c '"$1" anna <&- >&- 2>&-' sh "$S"
 is 'closed descriptors 0 to 2 are an error' $? 74
 is 'with a closed standard input nothing is queued' "$(in_router) $(left)" '0 '
-as_nobody sh -c '"$1" -v anna a@@b <"$2" >&- 2>&-' sh "$S" "$tmp/m"
+as_nobody sh -c '"$1" -v a@@b <"$2" >&- 2>&-' sh "$S" "$tmp/m"
 is 'error lines go into no file of the post office' "$? $(left)" '65 '
 as_nobody sh -c '"$1" -v anna <"$2" >&- 2>&-' sh "$S" "$tmp/m"
 is 'with closed descriptors 1 and 2 mail goes in' "$? $(in_router)" '0 1'

@@ -129,6 +129,9 @@ rmail() {	# from-lines: the sender that the box has
 	wait_for 30 po_empty "$po" >/dev/null
 	sed -n 's/^Return-Path: //p' "$tmp/boxes/anna"
 }
+is 'uucp: our own name is taken off' \
+    "$("$top/submit" -C "$share/routes" -bv leaf!anna | sed 1q)" \
+    'leaf!anna: local - anna'
 is 'uucp: a reply to a sender with a path goes back by the path' \
     "$("$top/submit" -C "$share/routes" -bv far!joe@box.example.org |
     sed 1q)" 'far!joe@box.example.org: uucp hub far!joe'
@@ -153,10 +156,39 @@ is 'uucp: rmail takes a DSN, which has no sender' \
 rm -f "$tmp/boxes/anna"
 printf 'From x %s remote from y\nSubject: x\n\nthe body\n' "$date" |
     TMPDIR=$tmp "$share/rmail" a@@b anna 2>/dev/null
-is 'uucp: rmail with a wrong address among others fails' $? 65
+is 'uucp: rmail takes mail with a wrong address among others' $? 0
 ok 'uucp: rmail with a wrong address delivers to the others' \
     wait_for 30 grep '^the body' "$tmp/boxes/anna"
 is 'uucp: rmail leaves no file' "$(ls "$tmp" | grep '^rmail')" ''
+printf 'From x %s remote from y\nSubject: x\n\nthe body\n' "$date" |
+    TMPDIR=$tmp PATH=$tmp/none "$share/rmail" anna 2>/dev/null
+is 'uucp: rmail that cannot read the message asks for another try' $? 75
+sched_stop
+
+# ---- hub: neighbours of UUCP -------------------------------------------------------
+
+setup hub
+edit sm.cf "s,/usr/bin/uux,$tmp/uux,"
+edit scheduler.cf "s,sm -u uucp,sm -0 -f $share/sm.cf,"
+start
+rm -f "$tmp/uux.args"
+send 'leaf!anna, leaf!far!bert' 
+ok 'hub: mail for a neighbour is taken' wait_for 30 po_empty "$po"
+is 'hub: paths lose their first hop, and share a job' "$(cat "$tmp/uux.args")" \
+    '- -r leaf!rmail (anna) (far!bert)'
+like 'hub: the message begins with our name' "$(sed 1q "$tmp/uux.in")" \
+    ' remote from hub$'
+rm -f "$tmp/uux.args"
+send dora@other.example.org
+ok 'hub: mail for a neighbour with rsmtp is taken' wait_for 30 po_empty "$po"
+is 'hub: rsmtp has no arguments' "$(cat "$tmp/uux.args")" '- -r other!rsmtp'
+sed 's/dora@other.example.org/hub!hub!anna/' "$tmp/uux.in" >"$tmp/batch"
+ok 'hub: what goes to rsmtp can come by it' "$top/submit" -bS -P "$po" \
+    <"$tmp/batch"
+ok 'hub: our own names are taken off' wait_for 30 \
+    grep '^the body' "$tmp/boxes/anna"
+is 'hub: there is no way to other neighbours' "$("$top/submit" -bv 'x!y' 2>&1 |
+    sed 's/^[^ ]*submit: //')" 'x!y: there is no such neighbour'
 sched_stop
 
 # ---- dialup: queueonly and ETRN ----------------------------------------------------

@@ -309,6 +309,8 @@ table <<END_
 plain	-	$tmp/show show
 n	n	$tmp/show show
 uucp	U	$tmp/show show
+b	b	$tmp/show show
+bm	bm	$tmp/show show
 E	nE	$tmp/show show
 P	nP	$tmp/show show
 R	nR	$tmp/show show
@@ -342,6 +344,42 @@ like 'flag U: the From line ends in remote from' "$(got uucp | sed 1q)" \
     "^From s@a\\.org$date remote from this\$"
 is 'flag n: there is no From line' "$(got n)" "$head
 ${body}x"
+is 'flag b: a batch of SMTP commands' "$(got b | sed 's/^HELO .*/HELO/')" \
+"HELO
+MAIL FROM:<s@a.org>
+RCPT TO:<anna@h.org>
+DATA
+$head
+${body}
+.
+QUIT
+x"
+message 1-2 '<>' <<END_
+r           x h.org anna@h.org 0
+r           x h.org "b>c"@h.org 0
+r           x h.org carl 0
+m
+Subject: test
+
+END_
+printf 'skipped: .one\n..\n.' >"$po/queue/1-2"
+: >"$tmp/args"
+job 1-2 h.org bm >"$tmp/out"
+is 'flags b and m: all recipients are in the batch, and dots are doubled' \
+    "$(sed 1d "$tmp/in")" 'MAIL FROM:<>
+RCPT TO:<anna@h.org>
+RCPT TO:<carl>
+DATA
+Subject: test
+
+..one
+...
+..
+.
+QUIT'
+is 'flags b and m: there is one run' "$(wc -l <"$tmp/args" | tr -d ' ')" 1
+like 'flag b: an address that would end the path fails' "$(cat "$tmp/out")" \
+    'error2 an address of this form'
 is 'flag E: From in the body is quoted' "$(got E)" "$head
 the body
 >From here on

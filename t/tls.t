@@ -10,6 +10,11 @@ secret='open sesame'
 
 one() {		# name: a message to one recipient
 	put "$po" "$1" smtp h anna@b.org
+	case $1 in
+	20-*) sed 's/^e sender/e S@a.test/
+s/^s local - sender/s local - S@a.test/' "$po/transport/$1" >"$tmp/sent"
+		cp "$tmp/sent" "$po/transport/$1" ;;
+	esac
 }
 # What it says of each recipient, "STATUS X.Y.Z text".
 feed() {	# job ... -- option ...
@@ -103,7 +108,9 @@ is '-N says that a line does not say clear' \
     "smtp: the line of isp in pw does not say clear; mail would wait"
 is '-N says that no host has a password' \
     "$(says 'ips a b clear' -R isp,other)" "smtp: pw has no line for isp; \
-mail would go without a password"
+mail would wait"
+is '-N is content when a sender has a password' \
+    "$(says 'a@b.org a b clear' -R isp,other)" ''
 is '-N is content when one host has a password' \
     "$(says 'other a b clear' -R isp,other)" ''
 if [ "$(id -u)" -eq 0 ] && [ "$(as_nobody echo yes)" = yes ]; then
@@ -307,11 +314,27 @@ like 'a line without a password: deferred' \
     -X "$tls")" '^deferall 4\.3\.5 .*is no host, user and password'
 passwords 'local anna secret verified'
 rules
-like 'a host without a line: the message is delivered' \
+like 'a host without a line: deferred' \
     "$(feed 10-1 -- $R -A "$tmp/passwords" \
-    -X "$tls")" '^ok3'
-is 'a host without a line: no password is sent' \
-    "$(received)" 'EHLO MAIL RCPT DATA QUIT '
+    -X "$tls")" '^deferall 4\.3\.5 .*has no line for it, nor for the sender'
+is 'a host without a line: no password is sent, and no mail' \
+    "$(received)" 'EHLO QUIT '
+passwords 'else@a.test anna secret verified'
+rules
+like 'another sender has a line: deferred, but not the mail of others' \
+    "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
+    '^deferred 4\.3\.5 .*has no line for it, nor for the sender'
+passwords "localhost anna other verified" \
+    "s@a.TEST anna $secret verified" 's@a.test bert second verified'
+rules
+like 'the line of the sender is used: delivered' \
+    "$(feed 20-1 -- $R -A "$tmp/passwords" -X "$tls")" '^ok3'
+is 'the line of the sender goes before that of the host' \
+    "$(sed -n 's/^> AUTH //p' "$srv/log")" "PLAIN $plain"
+rules
+feed 10-1 20-1 20-2 -- $R -A "$tmp/passwords" -X "$tls" >/dev/null
+is 'another sender has a connection of his own' "$(received)" \
+    'EHLO AUTH MAIL RCPT DATA QUIT EHLO AUTH MAIL RCPT DATA MAIL RCPT DATA QUIT '
 
 serve -k AUTH=LOGIN
 passwords "localhost anna $secret clear"

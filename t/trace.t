@@ -205,7 +205,7 @@ is 'a command on a file of router/ is refused' "$? $(cat "$tmp/out")" \
     "69 mailq: router/$num is not in the queue yet; is submit -q running?"
 "$top/submit" -q -v -P "$po" -C "$tmp/routes" 2>"$tmp/logs/submit"
 like 'submit -q -v says what it takes' "$(cat "$tmp/logs/submit")" \
-    "^submit: accepted router=$num id=S[0-9]+A[^ ]* msg=[0-9]+-[0-9]+\$"
+    "^20[0-9]* submit: accepted router=$num id=S[0-9]+A[^ ]* msg=[0-9]+-[0-9]+\$"
 id=$(sed -n 's/.* id=\([^ ]*\).*/\1/p' "$tmp/logs/submit")
 configure yes
 start
@@ -226,7 +226,7 @@ else
 	num=$(ls "$po/router")
 	"$top/submit" -q -v -P "$po" -C "$tmp/routes" 2>"$tmp/out"
 	like "$title" "$(cat "$tmp/out")" \
-	    "^submit: accepted router=$num id=S[0-9]+A[^ .]{12} "
+	    "^20[0-9]* submit: accepted router=$num id=S[0-9]+A[^ .]{12} "
 fi
 
 # ---- hostile addresses --------------------------------------------------------------

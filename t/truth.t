@@ -48,7 +48,7 @@ for p in scheduler.8 mailq.1 submit.1; do
 	"$prog" -\? >"$tmp/out" 2>"$tmp/err"
 	is "a wrong option of $name is one" $? 64
 	like "a wrong option of $name names --help" "$(cat "$tmp/err")" \
-	    "^ *$name --help\$"
+	    "^ *$name --help"
 	sed -n '/^usage/,/--help$/p' "$tmp/help" >"$tmp/usage"
 	missing=
 	for o in $(tr -s '[] |' '\n\n\n\n' <"$tmp/usage" |

@@ -243,7 +243,7 @@ for bad in 'PARAMmessagesize' 'PARAMmessagesize x' 'PARAMmessagesize 1T' \
     'PARAMmessagesize 99999999999999999999' 'PARAMminfree -1' 'PARAMother 1'
 do
 	limit "$bad"
-	lim anna <"$tmp/m" >/dev/null
+	lim -bn >/dev/null
 	echo $?
 done >"$tmp/out"
 is 'wrong parameters of the table: the exit code is 78' \

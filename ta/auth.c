@@ -5,15 +5,18 @@
  *
  *	mail.isp.example  anna@isp.example  some secret  verified
  *
- * A line has the host as in -R, with or without the port; the user; the
- * password, which may contain blanks; and where the password may go:
- * "verified", through a program that verifies the server's certificate; or
- * "clear", over a connection that others can read.  Without that word it is not
- * used.
+ *	anna@club.example  anna.berg  other secret  verified
+ *
+ * A line has the host as in -R, with or without the port, or the sender of a
+ * message, whose line goes before that of the host; the user; the password,
+ * which may contain blanks; and where the password may go: "verified", through
+ * a program that verifies the server's certificate; or "clear", over a
+ * connection that others can read.  Without that word it is not used.  A
+ * message for which there is no line waits.
  *
  * Only hosts of -R have passwords, since other names come from mail and from
  * name servers.  The file is opened before the talker becomes another user, and
- * the talker keeps only the lines for those hosts.
+ * the talker keeps only the lines for those hosts and for senders.
  *
  *	C: AUTH PLAIN base64(NUL user NUL password)		S: 235
  *	C: AUTH LOGIN						S: 334
@@ -65,13 +68,10 @@ last_word(char *s)
 }
 
 static void
-take_line(struct auth *a, char *s, const char *host)
+take_line(struct auth *a, char *s, size_t n)
 {
-	size_t n = strcspn(s += strspn(s, " \t"), " \t");
-
-	if (a->found || *s == '#' || !is_host(s, n, host))
-		return;
 	a->found = 1;
+	text_fmt(a->key, AUTH_SIZE, "%.*s", (int)n, s);
 	s += n + strspn(s + n, " \t");
 	n = strcspn(s, " \t");
 	a->how = last_word(s + n);
@@ -79,35 +79,97 @@ take_line(struct auth *a, char *s, const char *host)
 	    text_fmt(a->password, AUTH_SIZE, "%s", s + n +
 	    strspn(s + n, " \t")) < 0 || a->password[0] == '\0')
 		text_fmt(a->trouble, sizeof(a->trouble), "the line of %s in "
-		    "the file of -A is no host, user and password", host);
+		    "the file of -A is no host, user and password", a->key);
 }
 
-void
-auth_read(struct auth *a, const char *file, const char *host)
+static struct auth *senders;
+
+static void
+take_sender(char *s, size_t n)
+{
+	struct auth *a, **at = &senders;
+
+	if (memchr(s, '@', n) == NULL || (a = mem_get(sizeof(*a))) == NULL)
+		return;
+	while (*at != NULL)
+		at = &(*at)->next;
+	*at = a;
+	a->named = 1;
+	take_line(a, s, n);
+}
+
+/* Takes the line of the host, or for NULL those of senders: NULL, or why the
+ * file cannot be used. */
+static const char *
+read_file(struct auth *a, const char *file, const char *host)
 {
 	static struct lines in;
 	const char *why = NULL;
 	struct stat st;
 	int fd = fd_own(file, O_RDONLY, 0);
+	size_t n;
+	char *s;
 
-	memset(a, 0, sizeof(*a));
 	if (fd < 0)
 		why = fd_own_why();
 	else if (fstat(fd, &st) < 0 || (st.st_mode & 077) != 0)
 		why = "others can read it; chmod 600";
 	line_start(&in, fd, 0);
-	while (why == NULL && line_next(&in))
-		take_line(a, in.line, host);
+	while (why == NULL && line_next(&in)) {
+		s = in.line + strspn(in.line, " \t");
+		n = strcspn(s, " \t");
+		if (*s == '#')
+			continue;
+		if (host == NULL)
+			take_sender(s, n);
+		else if (!a->found && is_host(s, n, host))
+			take_line(a, s, n);
+	}
 	if (why == NULL && in.error != 0)
 		why = strerror(in.error);
-	if (why != NULL) {
-		a->found = 1;
-		text_fmt(a->trouble, sizeof(a->trouble),
-		    "the file of -A, %s: %s", file, why);
-	}
 	memset(&in, 0, sizeof(in));	/* it has others' passwords */
 	if (fd >= 0)
 		close(fd);
+	return why;
+}
+
+void
+auth_read(struct auth *a, const char *file, const char *host)
+{
+	const char *why;
+
+	memset(a, 0, sizeof(*a));
+	a->named = 1;
+	text_fmt(a->key, AUTH_SIZE, "%s", host);
+	why = read_file(a, file, host);
+	if (why == NULL)
+		return;
+	a->found = 1;
+	text_fmt(a->trouble, sizeof(a->trouble), "the file of -A, %s: %s",
+	    file, why);
+}
+
+void
+auth_read_senders(const char *file)
+{
+	struct auth *a;
+
+	while ((a = senders) != NULL) {
+		senders = a->next;
+		memset(a, 0, sizeof(*a));
+		free(a);
+	}
+	read_file(NULL, file, NULL);	/* trouble is found with the host */
+}
+
+const struct auth *
+auth_sender(const char *address)
+{
+	const struct auth *a = senders;
+
+	while (a != NULL && address != NULL && !lib_same(a->key, address))
+		a = a->next;
+	return a;
 }
 
 /* ---- the conversation ------------------------------------------------ */
@@ -171,9 +233,12 @@ auth_login(struct esmtp *c, const struct auth *a)
 {
 	int through = c->via.pid > 0, bad;
 
-	if (!a->found)
+	if (!a->named)
 		return 0;
 	c->phase = "AUTH";
+	if (!a->found)
+		return esmtp_refuse(c, "4.3.5", "the file of -A has no line "
+		    "for it, nor for the sender");
 	if (a->trouble[0] != '\0')
 		return esmtp_refuse(c, "4.3.5", a->trouble);
 	if (a->how != (through ? 'v' : 'c'))

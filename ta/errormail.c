@@ -12,8 +12,10 @@
  * that.  lib/dsn.c writes the frame.  Then the recipient counts as delivered,
  * without a further DSN.
  *
- * The text for a kind is built in, unless there is a form of that name.  The
- * HDR, SUB and ADR lines of a form add fields, the subject and more recipients.
+ * A parameter WHY= in the N line of the recipient is the router's reason, as
+ * xtext, which the DSN shows, too.  The text for a kind is built in, unless
+ * there is a form of that name.  The HDR, SUB and ADR lines of a form add
+ * fields, the subject and more recipients.
  *
  * A message without a sender is mostly a DSN itself, and nobody can get a DSN
  * on it.  Its recipients fail, whereupon the scheduler keeps the message.  A
@@ -194,6 +196,20 @@ is_like(const struct lib_rcpt *r, const struct lib_rcpt *first)
 	    r->hdr == first->hdr && lib_same(r->host, first->host);
 }
 
+/* The router's reason: 1, or 0 if it gave none. */
+static int
+why_of(const struct lib_rcpt *r, char *why, size_t size)
+{
+	const char *p = r->dsn;
+
+	while (p != NULL && strncmp(p, "WHY=", 4) != 0)
+		if ((p = strchr(p, ' ')) != NULL)
+			p++;
+	if (p != NULL)
+		xtext_read(p + 4, strcspn(p + 4, " "), why, size);
+	return p != NULL;
+}
+
 /* The date of arrival, "" if the machine had none. */
 static const char *
 arrival(const struct report *r)
@@ -207,14 +223,18 @@ put_people(struct report *r)
 {
 	const struct lib_rcpt *p;
 	FILE *f = r->d.post.f;
+	char why[FIELD_MOST];
 
 	if (!dsn_people(&r->d))
 		fputs("\nYour message could not be delivered to this "
 		    "address:\n", f);
 	putc('\n', f);
 	for (p = r->first; p != NULL; p = p->next)
-		if (is_like(p, r->first))
+		if (is_like(p, r->first)) {
 			dsn_text(f, p->user, "    ");
+			if (why_of(p, why, sizeof(why)))
+				dsn_text(f, why, "        ");
+		}
 	if (r->d.form != NULL)
 		return;
 	fprintf(f, "\n%s\n", r->kind->text);
@@ -233,7 +253,7 @@ put_people(struct report *r)
 static void
 put_recipient(struct report *r, const struct lib_rcpt *p)
 {
-	char orcpt[600], text[FIELD_MOST];
+	char orcpt[600], text[FIELD_MOST], why[FIELD_MOST - 50];
 	FILE *f = r->d.post.f;
 
 	ctl_wishes(p->dsn, orcpt, sizeof(orcpt));
@@ -244,6 +264,9 @@ put_recipient(struct report *r, const struct lib_rcpt *p)
 	fprintf(f, "Action: failed\nStatus: %s\n", r->kind->status);
 	text_fmt(text, sizeof(text), "x-local; %s", r->kind->word[0] != '\0' ?
 	    r->kind->subject : p->host);
+	if (why_of(p, why, sizeof(why)))
+		text_fmt(text, sizeof(text), "x-local; %s: %s",
+		    r->kind->subject, why);
 	dsn_field(f, "Diagnostic-Code", text);
 }
 

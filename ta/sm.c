@@ -23,7 +23,8 @@
  * recipients of the run, and the program's output is part of it.
  *
  * The message is passed on unchanged, except that flags add a line before it,
- * quote "From ", or change the ends of lines.  run.c runs the program.
+ * quote "From ", change the ends of lines, or make it a batch of SMTP commands,
+ * as rsmtp takes it.  run.c runs the program.
  *
  * Mostly root alone may work with the spool, so the agent is root and remains
  * root; the program becomes the user of -u.  Without -u root runs no program:
@@ -121,8 +122,26 @@ put_separator(struct batch *b)
 	return put_text(b, line);
 }
 
-/* Bytes of the message, with the flags E or R in force.  They change nothing in
- * a line behind its beginning, which is passed on as it is. */
+/* What stands before the message in a batch of SMTP commands. */
+static int
+put_commands(struct batch *b)
+{
+	char line[LINE_MAX_];
+	int i, bad;
+
+	text_fmt(line, sizeof(line), "HELO %s\nMAIL FROM:<%s>\n",
+	    mailname(NULL), b->rcpt[0]->from->address);
+	bad = put_text(b, line);
+	for (i = 0; bad == 0 && i < b->n; i++) {
+		text_fmt(line, sizeof(line), "RCPT TO:<%s>\n",
+		    b->rcpt[i]->user);
+		bad = put_text(b, line);
+	}
+	return bad != 0 ? bad : put_text(b, "DATA\n");
+}
+
+/* Bytes of the message, with the flags b, E or R in force.  They change nothing
+ * in a line behind its beginning, which is passed on as it is. */
 static int
 put_changed(void *batch, const char *s, size_t n)
 {
@@ -153,6 +172,8 @@ put_changed(void *batch, const char *s, size_t n)
 		}
 		text_fmt(held, sizeof(held), "%.*s", b->at > 0 ? b->at : 0,
 		    word);
+		if (*s == '.' && b->at == 0 && has(b, 'b'))
+			strcpy(held, ".");
 		if (*s == '\n' && b->at == 0)
 			b->in_body = 1;
 		b->at = *s == '\n' ? 0 : -1;
@@ -172,18 +193,21 @@ put_message(void *batch, int (*put)(void *, const char *, size_t), void *out)
 	b->put = put;
 	b->out = out;
 	b->in_body = b->at = b->last = 0;
-	if (!has(b, 'n') && put_separator(b) != 0)
+	if (has(b, 'b') ? put_commands(b) : !has(b, 'n') && put_separator(b))
 		return -1;
 	if (has(b, 'P') && (put_text(b, "Return-Path: <") != 0 ||
 	    put_text(b, b->rcpt[0]->from->address) != 0 ||
 	    put_text(b, ">\n") != 0))
 		return -1;
-	if (!has(b, 'E') && !has(b, 'R'))
+	if (!has(b, 'E') && !has(b, 'R') && !has(b, 'b'))
 		return lib_message(b->job, b->rcpt[0], put, out);
 	if (lib_message(b->job, b->rcpt[0], put_changed, b) < 0)
 		return -1;
 	text_fmt(held, sizeof(held), "%.*s", b->at > 0 ? b->at : 0, "From ");
-	return put_text(b, held);
+	if (put_text(b, held) != 0)
+		return -1;
+	return !has(b, 'b') ? 0 : put_text(b, b->last == '\n' ?
+	    ".\nQUIT\n" : "\n.\nQUIT\n");
 }
 
 /* ---- arguments ------------------------------------------------------- */
@@ -345,8 +369,11 @@ unfit(const struct batch *b, const struct lib_rcpt *r)
 	add_user(&t, b, r->user);
 	if (user[0] == '\0' || (user[0] == '-' && leads(b, 'u')))
 		return "5.1.3";
-	if (unfit_for_uux(b, user))
+	if (has(b, 'b') ? r->user[strcspn(r->user, "<>\r\n")] != '\0' :
+	    unfit_for_uux(b, user))
 		return "5.1.3";
+	if (has(b, 'b') && from[strcspn(from, "<>\r\n")] != '\0')
+		return "5.1.7";
 	if ((r->host[0] == '-' && leads(b, 'h')) ||
 	    unfit_for_uux(b, r->host) ||
 	    (has(b, 'U') && strchr(r->host, '!') != NULL))

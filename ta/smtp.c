@@ -90,6 +90,8 @@ static struct auth login[MAX_HOSTS];
 
 static struct esmtp conn;		/* kept from job to job */
 static char conn_host[HOST_SIZE];	/* whom it is for */
+static const struct auth *conn_sender;	/* whose line was used, NULL: the host's
+					 */
 
 /* left: the tries that remain for this job and host; each smart host has its
  * own. */
@@ -345,7 +347,7 @@ try_name(struct net_way *way, const char *name, const struct auth *auth,
 /* Tries the smart hosts, each as often as any host.  Addresses that are
  * remembered as silent come after all others. */
 static int
-connect_relay(struct net_way *way)
+connect_relay(struct net_way *way, const struct auth *sender)
 {
 	enum which which = dead_count() > 0 ? HOPEFUL : ALL;
 	int i, found = 0;
@@ -354,7 +356,8 @@ connect_relay(struct net_way *way)
 	for (;;) {
 		for (i = 0; i < opt.relays && !found; i++) {
 			left.in_use = &left.tries[i];
-			found = try_name(way, opt.relay[i], &login[i], which);
+			found = try_name(way, opt.relay[i], sender != NULL ?
+			    sender : &login[i], which);
 		}
 		if (found || which != HOPEFUL)
 			return found;
@@ -375,17 +378,18 @@ start_host(const char *host)
 }
 
 static int
-connect_host(struct net_way *way, const char *host)
+connect_host(struct net_way *way, const char *host, const struct auth *sender)
 {
 	int found;
 
 	esmtp_quit(&conn);
 	if (!lib_same(host, left.host))
 		start_host(host);
-	found = opt.relays > 0 ? connect_relay(way) :
+	found = opt.relays > 0 ? connect_relay(way, sender) :
 	    try_name(way, host, NULL, ALL);
 	if (found)
 		strcpy(conn_host, host);
+	conn_sender = sender;
 	return found;
 }
 
@@ -396,6 +400,9 @@ report_unreached(struct lib_job *job, const char *host,
 {
 	const char *text = way->text, *status = way->status;
 	int code = way->code;
+	/* with passwords of senders, another's mail may be taken */
+	int own = conn.phase != NULL && strcmp(conn.phase, "AUTH") == 0 &&
+	    auth_sender(NULL) != NULL;
 	struct lib_rcpt *r;
 
 	if (way->n > 0 && is_self()) {
@@ -415,7 +422,8 @@ report_unreached(struct lib_job *job, const char *host,
 		if (way->n == 0 || is_self())
 			lib_report(job, r, code, status, text, 0);
 		else
-			trans_host_failed(&conn, job, r);
+			trans_host_failed(&conn, job, r, own ? X_TEMPFAIL :
+			    X_DEFERALL);
 	}
 }
 
@@ -493,6 +501,7 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 {
 	static struct net_way way;	/* large */
 	char host[HOST_SIZE];
+	const struct auth *sender = auth_sender(to[0]->from->address);
 	struct lib_rcpt *r;
 	enum trans_end end;
 	int kept;
@@ -500,8 +509,8 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 	host_of(to[0], host);
 	do {
 		kept = conn.fd >= 0 && lib_same(host, conn_host) &&
-		    esmtp_silent(&conn);
-		if (!kept && !connect_host(&way, host)) {
+		    sender == conn_sender && esmtp_silent(&conn);
+		if (!kept && !connect_host(&way, host, sender)) {
 			report_unreached(job, host, &way);
 			return;
 		}
@@ -515,7 +524,7 @@ deliver(struct lib_job *job, struct lib_rcpt **to, int n)
 		return;	/* the next turn goes there */
 	for (r = job->rcpts; r != NULL && end != TRANS_OVER; r = r->next)
 		if (r->unreported && is_for(r, host))
-			trans_host_failed(&conn, job, r);
+			trans_host_failed(&conn, job, r, X_DEFERALL);
 }
 
 static void
@@ -540,6 +549,8 @@ read_files(void)
 		dead_read(opt.dead);
 	for (i = 0; i < opt.relays && opt.passwords != NULL; i++)
 		auth_read(&login[i], opt.passwords, opt.relay[i]);
+	if (opt.passwords != NULL)
+		auth_read_senders(opt.passwords);
 }
 
 /* In the keeper: takes a line from the talker, for the transcript, for the file
@@ -837,9 +848,10 @@ check_passwords(void)
 			break;
 	}
 	memset(&a, 0, sizeof(a));
-	if (found == 0)
-		fprintf(stderr, "smtp: %s has no line for %s; mail would go "
-		    "without a password\n", opt.passwords, opt.relay[0]);
+	auth_read_senders(opt.passwords);
+	if (found == 0 && auth_sender(NULL) == NULL)
+		fprintf(stderr, "smtp: %s has no line for %s; mail would "
+		    "wait\n", opt.passwords, opt.relay[0]);
 }
 
 /* For -N: is there what the options name? */

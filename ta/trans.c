@@ -234,11 +234,11 @@ report_accepted(struct trans *t, enum esmtp_stage stage)
 
 void
 trans_host_failed(const struct esmtp *c, struct lib_job *job,
-    struct lib_rcpt *r)
+    struct lib_rcpt *r, int code)
 {
 	struct verdict w;
 
-	start_verdict(&w, c, X_DEFERALL);
+	start_verdict(&w, c, code);
 	set_text(&w, c, c->phase);
 	strcpy(w.status, c->lost != NULL ? c->lost : "4.3.2");
 	lib_tell(job, r, &w.v);

@@ -22,9 +22,9 @@ enum trans_end trans_run(struct esmtp *, struct lib_job *,
 	    struct lib_rcpt **to, int n, int seven);
 
 /* Gives the verdict to a recipient when the server wants no mail from us now,
- * or is gone. */
+ * or is gone: X_DEFERALL, or X_TEMPFAIL if other mail has better chances. */
 void	trans_host_failed(const struct esmtp *, struct lib_job *,
-	    struct lib_rcpt *);
+	    struct lib_rcpt *, int code);
 
 /* Can it be put between < and >?  NULL, or the status that says why not. */
 const char *trans_bad_address(const char *);

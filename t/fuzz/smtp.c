@@ -153,7 +153,7 @@ converse(struct esmtp *c, struct lib_job *job, int seven)
 		end = trans_run(c, job, to, n, seven);
 	}
 	for (n = left(to), i = 0; i < n; i++)
-		trans_host_failed(c, job, to[i]);
+		trans_host_failed(c, job, to[i], X_DEFERALL);
 }
 
 /* What the server was sent. */

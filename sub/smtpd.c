@@ -1,0 +1,540 @@
+/*
+ * smtpd.c - takes mail as SMTP commands on the standard input.
+ *
+ *	MAIL FROM:<anna@x.org> RET=HDRS		250 2.1.0 ok
+ *	RCPT TO:<bert@y.org> NOTIFY=NEVER	250 2.1.5 ok
+ *	DATA					354 end with a dot
+ *	...
+ *	.					250 2.0.0 queued as 98-1234
+ *
+ * submit -bs is for local submission: by a pipe, inetd or a serial line.  It
+ * serves nobody whose socket comes from elsewhere than the loopback and the
+ * networks that the table names.  The uid of whoever is behind a socket is not
+ * known, so such mail has the privilege of nobody, and no mail goes to programs
+ * and files.
+ *
+ * A line ends in CR LF.  A bare CR or LF is an error in a command; a message
+ * with one is read up to its end, CR LF . CR LF, and refused.  So nothing in a
+ * message can be taken for a command that another server sees elsewhere.
+ *
+ * submit -bS (rsmtp) reads a batch, as UUCP brings it.  There are no replies;
+ * what is wrong is printed, and counts in the exit status.  Wrong recipients
+ * get a DSN.  Lines may end in LF alone.
+ */
+#include "submit.h"
+#include "../lib/origin.h"
+#include <ctype.h>
+
+#define COMMAND_SIZE	2100	/* bytes of a command, with its parameters */
+#define ERRORS_MOST	20	/* replies 4xx and 5xx in a session */
+#define PATIENCE	300	/* seconds for the next bytes of a client */
+#define NOBODY		65534L
+
+static struct {
+	const struct smtpd *how;
+	struct mail m;
+	int	begun;		/* MAIL was accepted */
+	char	helo[DOMAIN_SIZE], peer[80];	/* peer "": no socket */
+	int	errors;
+	int	code;		/* exit code, of a batch */
+	int	over;		/* no more bytes, or QUIT */
+	char	buf[8192];
+	size_t	pos, n;		/* of buf: [pos, n) is not yet read */
+	const char *fault;	/* of the command, or NULL */
+	struct input data;	/* the message */
+	int	fresh;		/* ... at the beginning of a line */
+	int	ended;		/* ... its last line was read */
+	int	bare;		/* ... it has a bare CR or LF */
+} s;
+
+/* ---- replies --------------------------------------------------------- */
+
+/* A reply, "250 2.0.0 text"; of a batch, errors are printed. */
+static void LIKE_PRINTF(1, 2)
+reply(const char *f, ...)
+{
+	char line[500];
+	struct text t;
+	va_list ap;
+
+	text_init(&t, line, sizeof(line));
+	t.clean = 1;
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
+	if (*line > '3') {
+		s.errors++;
+		if (s.code != X_TEMPFAIL)
+			s.code = *line == '4' ? X_TEMPFAIL : X_DATAERR;
+	}
+	if (!s.how->batch)
+		printf("%s\r\n", line);
+	else if (*line > '3')
+		say("%s", line);
+}
+
+/* ---- bytes ----------------------------------------------------------- */
+
+static int
+get(void)
+{
+	struct timeval tv;
+	fd_set in;
+	int k;
+	long n;
+
+	if (s.pos < s.n)
+		return (unsigned char)s.buf[s.pos++];
+	fflush(stdout);
+	while (!s.over) {
+		FD_ZERO(&in);
+		FD_SET(0, &in);
+		tv.tv_sec = PATIENCE;
+		tv.tv_usec = 0;
+		k = select(1, &in, NULL, NULL, s.how->batch ? NULL : &tv);
+		n = k > 0 ? (long)read(0, s.buf, sizeof(s.buf)) : k;
+		if (n > 0) {
+			s.n = (size_t)n;
+			s.pos = 1;
+			return (unsigned char)s.buf[0];
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (k == 0)
+			reply("421 4.4.2 nothing came for %d seconds",
+			    PATIENCE);
+		s.over = 1;
+	}
+	return EOF;
+}
+
+/* The byte that get() gave last comes again. */
+static void
+unget(int c)
+{
+	s.pos -= c != EOF;
+}
+
+/* Reads a command: 1, or 0 at the end. */
+static int
+get_line(char *line)
+{
+	size_t n = 0;
+	int c, last = 0;
+
+	s.fault = NULL;
+	while ((c = get()) != EOF && c != '\n') {
+		if (n + 1 == COMMAND_SIZE)
+			s.fault = "500 5.5.6 the line is too long";
+		else if (c == '\0' || last == '\r')
+			s.fault = "500 5.5.2 a CR or NUL is within the line";
+		else
+			line[n++] = (char)c;
+		last = c;
+	}
+	if (last == '\r' && n > 0)
+		n--;
+	else if (c == '\n' && !s.how->batch)
+		s.fault = "500 5.5.2 the line must end in CR LF";
+	while (n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\t'))
+		n--;
+	line[n] = '\0';
+	return c != EOF || n > 0;
+}
+
+/* The next byte of the message, EOF behind its last line. */
+static int
+data_byte(void)
+{
+	int c = get(), fresh = s.fresh, d;
+
+	s.fresh = 0;
+	if (fresh && c == '.') {
+		c = get();
+		d = c == '\r' ? get() : 0;
+		if (d == '\n' || (c == '\n' && s.how->batch)) {
+			s.ended = 1;
+			s.data.failed |= s.bare && !s.how->batch;
+			return EOF;
+		}
+		if (c == '\r')
+			unget(d);
+	} else if (c == '\r') {
+		d = get();
+		if (d == '\n') {
+			s.fresh = 1;
+			return d;
+		}
+		unget(d);
+	}
+	if (c == '\n' && s.how->batch)
+		s.fresh = 1;
+	else if (c == '\r' || c == '\n')
+		s.bare = 1;
+	s.data.failed |= c == EOF;
+	return c;
+}
+
+/* ---- parameters ------------------------------------------------------ */
+
+/* Cuts "FROM:<anna@x.org> SIZE=3" into the path, with its brackets, and the
+ * rest: 0, or -1. */
+static int
+split(char *arg, const char *word, char **path, char **rest)
+{
+	int quoted = 0, angle;
+	char *p = arg;
+
+	if (!ctl_is_word(p, strlen(word), word))
+		return -1;
+	p += strlen(word);
+	*path = p += strspn(p, " ");
+	angle = *p == '<';
+	if (!angle && !s.how->batch)
+		return -1;
+	for (; *p != '\0' && (quoted || *p != (angle ? '>' : ' ')); p++)
+		if (*p == '\\' && p[1] != '\0')
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+	if (p == *path || (angle && *p++ != '>') || (*p != ' ' && *p != '\0'))
+		return -1;
+	if (*p == ' ')
+		*p++ = '\0';
+	*rest = p;
+	return 0;
+}
+
+/* Sees each "NAME=VALUE": NULL, or the reply to a wrong one. */
+static const char *
+parameters(char *p, const char *(*see)(const char *name, char *value))
+{
+	const char *why = NULL;
+	char *name, *value;
+
+	for (name = strtok(p, " "); name != NULL && why == NULL;
+	    name = strtok(NULL, " ")) {
+		value = strchr(name, '=');
+		if (value != NULL)
+			*value++ = '\0';
+		text_lower(name);
+		why = see(name, value != NULL ? value : name + strlen(name));
+	}
+	return why;
+}
+
+static const char *
+mail_parameter(const char *name, char *value)
+{
+	const struct smtpd *how = s.how;
+	unsigned long n;
+
+	if (strcmp(name, "size") == 0) {
+		if (num_upto(value, ULONG_MAX, &n, NULL) < 0)
+			return "501 5.5.4 SIZE is a number of bytes";
+		if (how->routes->most != 0 && n > how->routes->most)
+			return "552 5.3.4 the message is too big";
+		return entry_room(how->po, how->routes, (double)n) < 0 ?
+		    "452 4.3.1 there is no room for it now" : NULL;
+	}
+	if (strcmp(name, "envid") == 0)
+		return xtext_ok(value) && text_fmt(s.m.envid, 101, "%s",
+		    value) == 0 ? NULL : "501 5.5.4 ENVID is wrong";
+	text_lower(value);
+	if (strcmp(name, "ret") == 0 && (strcmp(value, "full") == 0 ||
+	    strcmp(value, "hdrs") == 0)) {
+		strcpy(s.m.ret, *value == 'f' ? "FULL" : "HDRS");
+		return NULL;
+	}
+	return strcmp(name, "body") == 0 && (strcmp(value, "7bit") == 0 ||
+	    strcmp(value, "8bitmime") == 0) ? NULL :
+	    "555 5.5.4 a parameter of MAIL is not known";
+}
+
+static const char *
+rcpt_parameter(const char *name, char *value)
+{
+	const char *type = strchr(value, ';');
+	size_t n = strlen(s.m.dsn);
+	char *to = s.m.dsn + n;
+
+	if (n > 0)
+		*to++ = ' ';
+	if (strcmp(name, "notify") == 0 &&
+	    notify_list(value, to, sizeof(s.m.dsn) - n - 1) == 0)
+		return NULL;
+	if (strcmp(name, "orcpt") == 0 && type != NULL && xtext_ok(value) &&
+	    strlen(value) < ADDR_SIZE) {
+		text_fmt(to, sizeof(s.m.dsn) - n - 1, "ORCPT=%s", value);
+		s.m.orcpt = 0;
+		return NULL;
+	}
+	return "555 5.5.4 a parameter of RCPT is wrong, or not known";
+}
+
+/* ---- commands -------------------------------------------------------- */
+
+static void
+reset(void)
+{
+	if (s.begun)
+		mail_free(&s.m);
+	s.begun = 0;
+}
+
+/* Notes the name of the client: 1, or 0 after refusing it. */
+static int
+hello(const char *arg)
+{
+	char *p;
+
+	if (!etrn_host_ok(arg)) {
+		reply("501 5.5.4 the name is missing or wrong");
+		return 0;
+	}
+	reset();
+	text_fmt(s.helo, sizeof(s.helo), "%s", arg);
+	for (p = s.helo; *p != '\0'; p++)
+		if (strchr("()<>\\\"", *p) != NULL)
+			*p = '_';
+	return 1;
+}
+
+static void
+do_helo(char *arg)
+{
+	if (hello(arg))
+		reply("250 %s", s.how->routes->domain);
+}
+
+static void
+do_ehlo(char *arg)
+{
+	if (!hello(arg) || s.how->batch)
+		return;
+	reply("250-%s", s.how->routes->domain);
+	reply("250-SIZE %lu", s.how->routes->most);
+	printf("250-PIPELINING\r\n250-8BITMIME\r\n250-ENHANCEDSTATUSCODES\r\n"
+	    "%s250 DSN\r\n", s.how->serves ? "250-ETRN\r\n" : "");
+}
+
+/* Makes the mail of a transaction. */
+static void
+start_mail(struct mail *m)
+{
+	mail_init(m, s.how->routes, s.peer[0] != '\0' ? NOBODY :
+	    (long)getuid());
+	m->author.full[0] = '\0';	/* the sender may be somebody else */
+	if (s.peer[0] != '\0')
+		text_fmt(m->author.from, sizeof(m->author.from), "%s ([%s])",
+		    s.helo[0] != '\0' ? s.helo : "unknown", s.peer);
+	m->blind = s.how->blind;
+	m->report = m->tame = 1;
+}
+
+static void
+do_mail(char *arg)
+{
+	const char *why = "501 5.5.4 write MAIL FROM:<address>";
+	char *path, *rest;
+
+	if (s.begun) {
+		reply("503 5.5.1 there is a sender already");
+		return;
+	}
+	start_mail(&s.m);
+	s.begun = 1;
+	if (split(arg, "FROM:", &path, &rest) == 0)
+		why = parameters(rest, mail_parameter);
+	if (why == NULL && mail_from(&s.m, path) == 0) {
+		reply("250 2.1.0 ok");
+		return;
+	}
+	reply("%s%s", why != NULL ? why : "501 5.1.7 ",
+	    why != NULL ? "" : say_last());
+	reset();
+}
+
+/* Adds the recipient, and says so. */
+static void
+add_rcpt(struct mail *m, const char *path)
+{
+	int code = mail_rcpt(m, path, s.how->batch);
+
+	if (code == 0)
+		reply("250 2.1.5 ok");
+	else if (code == X_UNAVAILABLE || code == X_OSERR)
+		reply("452 4.5.3 %s", say_last());
+	else
+		reply("%s %s", code == X_DATAERR ? "501 5.1.3" :
+		    code == X_NOHOST ? "550 5.1.2" : "550 5.1.1", say_last());
+}
+
+static void
+do_rcpt(char *arg)
+{
+	const char *why = "501 5.5.4 write RCPT TO:<address>";
+	char *path, *rest;
+
+	if (!s.begun) {
+		reply("503 5.5.1 MAIL comes first");
+		return;
+	}
+	s.m.dsn[0] = '\0';
+	s.m.orcpt = 1;
+	if (split(arg, "TO:", &path, &rest) == 0)
+		why = parameters(rest, rcpt_parameter);
+	if (why != NULL)
+		reply("%s", why);
+	else
+		add_rcpt(&s.m, path);
+}
+
+static void
+do_data(char *arg)
+{
+	char name[80];
+	int code;
+
+	(void)arg;
+	/* a batch has its message behind DATA anyway */
+	if (!s.how->batch && (!s.begun || s.m.ndest == 0)) {
+		reply("503 5.5.1 there is no recipient");
+		return;
+	}
+	reply("354 end with a dot on a line of its own");
+	in_start(&s.data, stdin, 0);
+	s.data.next = data_byte;
+	s.fresh = 1;
+	s.ended = s.bare = 0;
+	code = X_DATAERR;
+	if (s.begun && s.m.ndest > 0)
+		code = s.how->take(&s.m, &s.data, name);
+	else
+		say("a message has no sender or no recipient");
+	while (!s.ended && !s.over)
+		data_byte();
+	if (!s.ended)
+		reply("451 4.4.2 the message has no end");
+	else if (code == 0)
+		reply("250 2.0.0 queued as %s", name);
+	else if (s.data.failed)
+		reply("554 5.6.0 a bare CR or LF is in the message");
+	else if (code == X_UNAVAILABLE)
+		reply("554 %s%s", isdigit((unsigned char)*say_last()) ? "" :
+		    "5.4.6 ", say_last());
+	else
+		reply("%s %s", code == X_DATAERR ? "554 5.6.0" : "451 4.3.0",
+		    say_last());
+	reset();
+}
+
+static void
+do_rset(char *arg)
+{
+	(void)arg;
+	reset();
+	reply("250 2.0.0 ok");
+}
+
+static void
+do_noop(char *arg)
+{
+	(void)arg;
+	reply("250 2.0.0 ok");
+}
+
+static void
+do_vrfy(char *arg)
+{
+	static struct mail m;		/* large */
+	int code;
+
+	start_mail(&m);
+	code = *arg == '\0' ? X_DATAERR : mail_rcpt(&m, arg, 0);
+	mail_free(&m);
+	if (code == 0)
+		reply("252 2.1.5 such mail is taken");
+	else
+		reply("550 5.1.1 %s", *arg == '\0' ? "which?" : say_last());
+}
+
+static void
+do_etrn(char *arg)
+{
+	arg += *arg == '@';
+	if (!s.how->serves)
+		reply("502 5.5.1 only the owner of the queue may ask for that");
+	else if (!etrn_host_ok(arg) || *arg == '#')
+		reply("501 5.5.4 it names no host");
+	else if (etrn(s.how->po, arg) != 0)
+		reply("458 4.3.0 %s", say_last());
+	else
+		reply("250 2.0.0 the scheduler tries mail for %s", arg);
+}
+
+static void
+do_quit(char *arg)
+{
+	(void)arg;
+	reply("221 2.0.0 bye");
+	s.over = 1;
+}
+
+static const struct {
+	const char *name;
+	void	(*run)(char *arg);
+} commands[] = {
+	{ "helo", do_helo }, { "ehlo", do_ehlo }, { "mail", do_mail },
+	{ "rcpt", do_rcpt }, { "data", do_data }, { "rset", do_rset },
+	{ "noop", do_noop }, { "vrfy", do_vrfy }, { "etrn", do_etrn },
+	{ "quit", do_quit }
+};
+
+static void
+obey(char *line)
+{
+	size_t n = strcspn(line, " "), i;
+	char name[8];
+
+	if (s.fault != NULL) {
+		reply("%s", s.fault);
+		return;
+	}
+	if (text_fmt(name, sizeof(name), "%.*s", (int)n, line) < 0)
+		name[0] = '\0';
+	text_lower(name);
+	for (i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (strcmp(name, commands[i].name) == 0) {
+			commands[i].run(line + n + strspn(line + n, " "));
+			return;
+		}
+	reply("500 5.5.1 the command is not known");
+}
+
+int
+smtpd(const struct smtpd *how)
+{
+	char line[COMMAND_SIZE];
+
+	s.how = how;
+	if (!how->batch && !peer_ok(how->routes->networks, s.peer,
+	    sizeof(s.peer))) {
+		reply("554 5.7.1 no service for %s (PARAMnetworks in the "
+		    "table of routes)", s.peer);
+		fflush(stdout);
+		return X_NOPERM;
+	}
+	if (!how->batch)
+		reply("220 %s ESMTP", how->routes->domain);
+	while (!s.over && get_line(line)) {
+		obey(line);
+		if (s.errors >= ERRORS_MOST && !how->batch) {
+			reply("421 4.7.0 too many errors");
+			s.over = 1;
+		}
+	}
+	reset();
+	fflush(stdout);
+	return how->batch ? s.code : 0;
+}
