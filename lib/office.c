@@ -118,15 +118,16 @@ office_hash(const char *base, int level)
 int
 office_is_orphan(const char *office, const char *name)
 {
+	static const char *const mark[] = { "", ".", SUBMIT_MARK };
 	const char *base = name_base(name);
 	char path[PATH_MAX_];
 	struct stat st;
 	int i;
 
-	for (i = -1; i < 2 * OFFICE_LEVELS; i++)
+	for (i = -1; i < 3 * OFFICE_LEVELS; i++)
 		if (text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office,
-		    i < 0 ? "" : office_dir(office_hash(base, i / 2)),
-		    i < 0 || i % 2 == 0 ? "" : ".", i < 0 ? name : base) < 0 ||
+		    i < 0 ? "" : office_dir(office_hash(base, i / 3)),
+		    i < 0 ? "" : mark[i % 3], i < 0 ? name : base) < 0 ||
 		    lstat(path, &st) == 0 || (errno != ENOENT &&
 		    errno != ENOTDIR))
 			return 0;

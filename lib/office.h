@@ -10,6 +10,8 @@
 				 * scheduler began without a clock */
 #define BOUNCE_MARK	".bounce-"	/* behind a double bounce's name in
 				 * postman/: then run and hour */
+#define SUBMIT_MARK	".submit:"	/* before its name in transport/: a
+					 * control file that submit writes */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
 
 /* X/Y/123-45 without its directories. */
@@ -28,7 +30,8 @@ const char *office_dir(int i);
 /* Where the base of a name is hashed to. */
 int	office_hash(const char *base, int level);
 /* Has the message file office/queue/name no control file, nor one that is being
- * written and has a dot before its name, at any place?  1 or 0. */
+ * written and has a dot or SUBMIT_MARK before its name, at any place?  1 or 0.
+ */
 int	office_is_orphan(const char *office, const char *name);
 
 /* The time of a message file: s in seconds since 1970, 0 if the clock was not

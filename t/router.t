@@ -35,10 +35,10 @@ message() {
 }
 stopped() { grep 'stopped by SIGSTOP' "$tmp/trace" >/dev/null 2>&1; }
 
-# The first control file under its dot name: sets dot.
+# The control file under its first name: sets dot.
 find_dot() {
 	dot=
-	for dot_f in "$po"/transport/.[1-9]*; do
+	for dot_f in "$po"/transport/.submit:*; do
 		[ ! -f "$dot_f" ] || dot=$dot_f
 	done
 	[ -n "$dot" ]
@@ -165,7 +165,7 @@ leave() {	# pid: sets num
 	for f in "$po"/transport/[1-9]*; do
 		was=${f##*/}
 		num=${was%-*}
-		sed "s/^i .*/i $num-$1/" "$f" >"$po/transport/.$num-$1"
+		sed "s/^i .*/i $num-$1/" "$f" >"$po/transport/.submit:$num-$1"
 		rm "$f"
 		mv "$po/queue/$was" "$po/queue/$num-$1"
 	done
