@@ -493,6 +493,8 @@ deliver(struct mail *m, struct input *in, int direct)
 static int
 load(struct routes *routes, int direct, int *blind)
 {
+	int code;
+
 	*blind = 0;
 	if (route_load(routes, opt.table) == 0)
 		return 0;
@@ -500,12 +502,13 @@ load(struct routes *routes, int direct, int *blind)
 		*blind = 1;
 		return 0;
 	}
+	code = is_passing(errno) && errno != EACCES ? X_TEMPFAIL : X_CONFIG;
 	if (errno != EINVAL)
 		say("cannot read the table %s: %s; make one, see submit(1)",
 		    opt.table, strerror(errno));
 	if (opt.mode == 'm')
 		say("nothing was queued");
-	return X_CONFIG;
+	return code;
 }
 
 /* Sets author and sender from the options: 0, or an exit code. */
@@ -539,7 +542,10 @@ submit(char **rcpts)
 	direct = entry_open(opt.po);
 	if (direct < 0)
 		return refuse(&in, X_TEMPFAIL);
-	mail_init(&m, &routes, (long)getuid());
+	if (mail_init(&m, &routes, (long)getuid()) < 0) {
+		say("nothing was queued, try again later");
+		return refuse(&in, X_TEMPFAIL);
+	}
 	set_signals(on_signal);
 	code = load(&routes, direct, &m.blind);
 	if (code == 0 && entry_room(opt.po, &routes, 0.0) < 0)
@@ -564,7 +570,8 @@ show(const struct routes *routes, const char *list)
 	struct mail m;
 	int code;
 
-	mail_init(&m, routes, (long)getuid());
+	if (mail_init(&m, routes, (long)getuid()) < 0)
+		return X_TEMPFAIL;
 	mail_to(&m, list, list + strlen(list));
 	code = m.full != 0 ? m.full : m.code;
 	for (d = m.dests; d != NULL; d = d->next) {
@@ -580,10 +587,11 @@ static int
 verify(char **rcpts)
 {
 	struct routes routes;
-	int code, blind, bad;
+	int code, blind, bad, loaded;
 
 	code = load(&routes, 1, &blind);
-	for (; code != X_CONFIG && *rcpts != NULL; rcpts++) {
+	loaded = code == 0;
+	for (; loaded && *rcpts != NULL; rcpts++) {
 		bad = show(&routes, *rcpts);
 		if (code == 0)
 			code = bad;

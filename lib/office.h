@@ -50,8 +50,8 @@ int	spool_id(const char *name, const struct spool_time *, const char *path,
 #define MAILNAME_SIZE	256	/* bytes of a name, the NUL included */
 
 /* The name of this host, good until the next call.  dir is the directory of the
- * file mailname; NULL means $MAILSHARE.  mailname_given: the name that the
- * environment or the file gives, or NULL. */
+ * file mailname, which sets errno if it cannot be read; NULL means $MAILSHARE.
+ * mailname_given: the name that the environment or the file gives, or NULL. */
 const char *mailname(const char *dir);
 const char *mailname_given(const char *dir);
 int	mailname_good(const char *);	/* Can it be one?  1 or 0 */

@@ -253,6 +253,16 @@ struct timer *heap_first(const struct heap *);	/* NULL when empty */
 /* Seconds until the first is due, mono; an hour at most. */
 double	heap_wait(const struct heap *);
 
+/* ---- users ----------------------------------------------------------- */
+
+/* Is a failure with this errno a matter of the moment? */
+int	is_passing(int err);
+#ifndef NO_PWD
+/* By name, or with NULL by uid.  NULL, and errno is 0 if there is no such user,
+ * else nobody knows now. */
+struct passwd *user_find(const char *name, long uid);
+#endif
+
 /* ---- hash: chained, doubled at two an entry.  Expected O(1) ---------- */
 
 struct hlink {

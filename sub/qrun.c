@@ -619,9 +619,11 @@ try(struct file *q, const struct routes *routes, const char *dir,
 	}
 	in_start(&q->in, q->f, 0);
 	uid = author_of(q, dir, base);
-	mail_init(&q->m, routes, uid);
-	judge(q, routes, dir, uid);
-	v = use(q, fd, dir, base);
+	v = LATER;
+	if (mail_init(&q->m, routes, uid) == 0) {
+		judge(q, routes, dir, uid);
+		v = use(q, fd, dir, base);
+	}
 	mail_free(&q->m);
 	fclose(q->f);
 	return v;

@@ -431,7 +431,14 @@ route_load(struct routes *t, const char *path)
 	t->most = SIZE_MOST;
 	t->least = FREE_LEAST;
 	t->workers = 1;
+	errno = 0;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
+	if (is_passing(errno) && errno != EACCES) {
+		bad = errno;
+		say("cannot read the file mailname: %s", strerror(bad));
+		errno = bad;
+		return -1;
+	}
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
 		return -1;
