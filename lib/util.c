@@ -727,15 +727,16 @@ fd_own_why(void)
 #define S_ISLNK(mode) 0
 #endif
 
-/* In a directory that others may write to, such as /tmp, a link or a second
- * name may be another user's trap. */
+/* In a directory that others may write to, such as /tmp, a file, a link or a
+ * second name may be another user's trap.  A terminal is his who is there. */
 int
 fd_append(int *to, const char *path)
 {
 	struct stat st, opened;
 	int there = lstat(path, &st) == 0;
 	int linked = there && S_ISLNK(st.st_mode);
-	int fd = -1, bad = linked && st.st_uid != 0 && st.st_uid != geteuid();
+	int fd = -1, bad = there && !S_ISCHR(st.st_mode) && st.st_uid != 0 &&
+	    st.st_uid != geteuid();
 
 	if (!bad)
 		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |

@@ -187,10 +187,10 @@ const char *fd_own_why(void);
  * begins with a dot), which is synced and renamed.  0, or -1 with errno and the
  * old file in place. */
 int	fd_replace(const char *path, void (*print)(FILE *));
-/* Opens a file that the administrator has named, for appending, or makes it.  A
- * link is followed if it is root's or ours; a file has one name.  *to becomes
- * its descriptor, and an earlier one there is closed: 0.  Or -1 as in fd_own;
- * then *to stays as it was. */
+/* Opens a file that the administrator has named, for appending, or makes it.
+ * It is root's or ours, or a terminal; a link is followed; a file has one name.
+ * *to becomes its descriptor, and an earlier one there is closed: 0.  Or -1 as
+ * in fd_own; then *to stays as it was. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* Sets (how is F_SETLK) a lock of this type on the byte at that offset, or on

@@ -1138,6 +1138,7 @@ int
 qrun(const char *po, const char *table, long every, int verbose)
 {
 	int code = qrun_serve(po);
+	struct stat st;
 
 	verbose_run = verbose || every > 0;
 	if (code != 0)
@@ -1151,6 +1152,12 @@ qrun(const char *po, const char *table, long every, int verbose)
 	if (every == 0) {
 		entry_recover(po);
 		return run(po, table);
+	}
+	if (fstat(2, &st) == 0 && S_ISREG(st.st_mode) &&
+	    !rights_ours((long)st.st_uid)) {
+		say("the log belongs to the user %ld, who may have put it "
+		    "there; remove it", (long)st.st_uid);
+		return X_NOPERM;
 	}
 	fd_close_from(3);	/* a parent may wait for the end of a pipe, and
 				 * leave no number that select() can take */
