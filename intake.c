@@ -740,7 +740,7 @@ silence(const char *name)
 {
 	const struct clause *c = q.config->clauses;
 	unsigned char *has;
-	struct diags n;
+	static struct diags n;	/* large, for the stack of a small host */
 	int bad;
 
 	while (c != NULL && c->v.bounce != BOUNCE_NONE)
@@ -836,7 +836,7 @@ skip(const struct ctl *c, struct message *m)
 static int
 consider(char *name)
 {
-	struct ctl c;
+	static struct ctl c;	/* as in silence */
 	struct message *m;
 	const struct vertex *v;
 	int opened;
@@ -971,7 +971,7 @@ static void
 load_more(struct part *p, unsigned most)
 {
 	struct message *m = p->msg;
-	struct ctl c;
+	static struct ctl c;	/* as in silence */
 	int more = -1, gone;
 
 	make_way(p, most);

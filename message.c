@@ -748,7 +748,7 @@ is_fresh(const struct message *m)
 double
 msg_write_delays(struct message *m, int *most)
 {
-	struct diags n;
+	static struct diags n;	/* large, for the stack of a small host */
 	int late = 0, left;
 
 	if (*most <= 0)
