@@ -188,13 +188,14 @@ put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 	const char *p = name_base(name);
 	const struct tm *tm = gmtime(&wall);
 	char stamp[13];
-	int year, bit, n = 8;
+	unsigned year;		/* with any time in a file, no overflow */
+	int bit, n = 8;
 
 	if (tm == NULL)
 		return -1;
 	while (*p == '0' && p[1] >= '0' && p[1] <= '9')
 		p++;
-	year = tm->tm_year + 1900;
+	year = (unsigned)tm->tm_year + 1900;
 	stamp[0] = code[year >> 12 & 63];
 	stamp[1] = code[year >> 6 & 63];
 	stamp[2] = code[year & 63];
