@@ -32,7 +32,9 @@
  *			has a mistake): it is moved to deferred/, see defer.c
  *	left		it changes meanwhile, it is in private/, or the disk is
  *			full: it stays for the next run
- *	ignored		it is no regular file, or has another kind of name
+ *	ignored		it is no regular file, or has another kind of name; a
+ *			race of its user can bring a link or a directory into
+ *			private/ or deferred/, where it is removed
  *
  * If a queued message has a wrong address, or a refused address and no sender
  * who could get a DSN, postman/ gets a copy of the file.
@@ -601,6 +603,23 @@ use(struct file *q, int fd, const char *dir, const char *base)
 	return v;
 }
 
+/* Removes what is no regular file, and sets a directory aside that is not
+ * empty: nobody else could, as the place is ours.  In others it is its user's.
+ */
+static enum verdict
+remove_odd(struct file *q, const char *dir)
+{
+	int bad;
+
+	if (strcmp(dir, "private") != 0 && strcmp(dir, DEFERRED) != 0)
+		return TAKEN;
+	q->why = "it is no regular file";
+	bad = S_ISDIR(q->st.st_mode) ? rmdir(q->path) : unlink(q->path);
+	if (bad == 0)
+		say("%s; it is removed", q->why);
+	return bad < 0 ? BAD : TAKEN;
+}
+
 static enum verdict
 try(struct file *q, const struct routes *routes, const char *dir,
     const char *base)
@@ -609,7 +628,9 @@ try(struct file *q, const struct routes *routes, const char *dir,
 	enum verdict v;
 	long uid;
 
-	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
+	if (fd < 0 && errno == EINVAL)
+		return remove_odd(q, dir);
+	if (fd < 0 && errno == ENOENT)
 		return TAKEN;
 	if (fd < 0 || (q->f = fdopen(fd, "r")) == NULL) {
 		say("cannot be read: %s", strerror(errno));

@@ -260,6 +260,31 @@ else
 	clear
 fi
 
+# What a user has put in the place of his file, just before it was renamed.
+mkdir -p "$po/private" "$po/deferred"
+chmod 700 "$po/private" "$po/deferred"
+echo precious >"$tmp/precious"
+for f in private/77-1.1000.orig deferred/77 router/77; do
+	without NO_SYMLINK || ln -s "$tmp/precious" "$po/$f"
+done
+for f in private/78-1.1000.orig deferred/78 router/78; do
+	mkfifo "$po/$f"
+done
+for f in private/79-1.1000.orig deferred/79 router/79 private/80-1.1000.orig; do
+	mkdir "$po/$f"
+done
+mkdir "$po/private/80-1.1000.orig/more"
+sub -q >"$tmp/out"
+is 'links and pipes in private/ and deferred/ are removed, not in router/' \
+    "$(cd "$po" && echo private/* deferred/* router/* | sed 's|router/77 ||')" \
+    'private/* deferred/* router/78 router/79'
+is 'a directory in private/ that is not empty is set aside' \
+    "$(ls "$po/postman")" 80-1.1000.orig
+is 'what a link in private/ shows is as it was' "$(cat "$tmp/precious")" precious
+like 'the removal of a pipe is logged' "$(cat "$tmp/out")" \
+    'deferred/78: it is no regular file; it is removed'
+rm -rf "$po"/router/7* "$po/postman/80-1.1000.orig" "$po/deferred"
+
 if [ -z "$nobody" ]; then
 	for i in 1 2 3 4 5 6; do
 		skip 'a routing table for root only' \
