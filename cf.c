@@ -237,6 +237,7 @@ static struct {
 	char	*p;		/* the rest of the line; changed in place */
 	char	*next;		/* the next line; NULL: there is none */
 	int	line, errors;
+	int	passing;	/* of the errors, those that may pass */
 	const char *word;	/* the current keyword or pattern, or "-" ... */
 	int	word_line;	/* ... and its line: errors name them */
 	const char *bare;	/* the last keyword of this line whose value has
@@ -480,15 +481,21 @@ set_id(const struct keyword *k, void *to, const char *s)
 #ifndef NO_PWD
 	struct passwd *pw;
 	struct group *gr;
-#endif
 
+	errno = 0;
+#endif
 	if (num_upto(s, ID_MOST, &n, NULL) == 0)
 		*(long *)to = n;
 #ifndef NO_PWD
-	else if (k->type == T_USER && (pw = getpwnam(s)) != NULL)
+	else if (k->type == T_USER && (pw = user_find(s, 0)) != NULL)
 		*(long *)to = pw->pw_uid;
 	else if (k->type == T_GROUP && (gr = getgrnam(s)) != NULL)
 		*(long *)to = gr->gr_gid;
+	else if (is_passing(errno)) {
+		rd.passing++;
+		wrong("the %s %.80s cannot be looked up: %s", k->name, s,
+		    strerror(errno));
+	}
 #endif
 	/* the defaults have their usual numbers on systems without these names
 	 */
@@ -969,6 +976,7 @@ cf_load(const char *file, void (*say)(const char *))
 	if (rd.errors == 0)
 		return config;
 	cf_free(config);
+	errno = rd.passing == rd.errors ? EAGAIN : EINVAL;
 	return NULL;
 }
 

@@ -456,7 +456,7 @@ main(int argc, char **argv)
 	log_level = L_ERR;	/* no warnings of foreign keywords */
 	c = cf_load(file, say_plainly);
 	if (c == NULL)
-		return X_CONFIG;
+		return errno == EAGAIN ? X_TEMPFAIL : X_CONFIG;
 	for (cl = c->clauses; cl != NULL; cl = cl->next)
 		check_pattern(cl);
 	if (*argv[2] != '\0')

@@ -735,7 +735,7 @@ skip(const struct ctl *c, const struct past *p)
 static struct message *
 load(const char *name, int *opened)
 {
-	struct ctl c;
+	static struct ctl c;	/* large, for the stack of a small host */
 	struct past past;
 	struct message *m = NULL;
 

@@ -288,7 +288,8 @@ done_with(struct mq_queue *queue)
 	before.at = now.mono;
 }
 
-/* No scheduler answers: shows the spool, unless a scheduler was named. */
+/* No scheduler answers: shows the spool, unless a scheduler was named.  If one
+ * is there and says nothing, that is an error. */
 static int
 show_spool(struct mq_ask *a)
 {
@@ -322,7 +323,7 @@ show_spool(struct mq_ask *a)
 	}
 	rc = show(&queue, want.postoffice, a, 0);
 	done_with(&queue);
-	return rc;
+	return rc == 0 && a->silent ? X_UNAVAILABLE : rc;
 }
 
 /* Must the answer be from the post office of $POSTOFFICE?  The usual places may
@@ -499,7 +500,8 @@ watch(struct mq_ask *a)
 	int rc, first = 1;
 
 	for (;;) {
-		a->place = a->address = a->two = a->local = a->denied = 0;
+		a->place = a->address = a->two = a->local = 0;
+		a->denied = a->silent = 0;
 		a->why[0] = '\0';
 		mq_watch_begin();
 		rc = list(a);

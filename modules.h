@@ -85,7 +85,7 @@ unsigned short retry_step(const struct setting *, long age);
 
 /* Reads the file, and the PARAMs that the file of -Z has.  Every error is given
  * to say as one line "file:line: keyword: reason" without a newline; NULL when
- * there was any. */
+ * there was any, with EAGAIN if all of them may pass. */
 struct config *cf_load(const char *file, void (*say)(const char *));
 void	cf_free(struct config *);
 /* The settings for the address: clauses in order, later values override, the

@@ -145,7 +145,7 @@ static int
 read_reasons(struct vertex *v, long *when)
 {
 	struct rcpt *r, *last, *end = v->r + v->nr;
-	struct diags n;
+	static struct diags n;	/* large, for the stack of a small host */
 	const char *s, *p;
 	int err = 0;
 

@@ -954,7 +954,8 @@ set_up(void)
 
 	c = cf_load(me.config, say_plainly);
 	if (c == NULL)
-		die(X_CONFIG, "%s: has errors, nothing is started", me.config);
+		die(errno == EAGAIN ? X_TEMPFAIL : X_CONFIG,
+		    "%s: has errors, nothing is started", me.config);
 	log_masks = !c->logaddresses;
 	descriptors = get_descriptors();
 	opt.agents = descriptors <= FDS_KEPT + CMD_FDS ? 1 :

@@ -38,9 +38,10 @@
  * known: whoever may write to the pipe for commands may name any answer pipe.
  *
  * Requests are not trusted.  A request is one short line of known words, and a
- * suffix consists of letters and digits.  Only a named pipe is opened for an
- * answer: it is checked before and after the open, links are not followed, and
- * a pipe without a reader is not waited for.
+ * suffix consists of letters and digits.  mailq writes it at once, with an end
+ * of line in front, so nothing that others have begun to write joins it.  Only
+ * a named pipe is opened for an answer: it is checked before and after the
+ * open, links are not followed, and a pipe without a reader is not waited for.
  */
 #include "scheduler.h"
 #include <ctype.h>
@@ -833,7 +834,8 @@ is_clean(const char *s, const char *end)
 
 /* Reads at most AT_A_TIME bytes, so that a client that writes without end does
  * not delay mail, and obeys the lines that they complete.  A line longer than a
- * request is dropped up to its end. */
+ * request is dropped up to its end; a part of a line behind which the pipe is
+ * empty is dropped, too, as requests are written at once. */
 static void
 read_inlet(struct inlet *d)
 {
@@ -850,9 +852,13 @@ read_inlet(struct inlet *d)
 		*end = '\0';
 		if (d->overlong || !is_clean(s, end))
 			refuse(d, "a line too long or not of text", "");
-		else
+		else if (s < end)
 			request(d, s);
 		d->overlong = 0;
+	}
+	if (n < AT_A_TIME && d->used > 0 && !d->overlong) {
+		refuse(d, "a part of a line", "");
+		d->used = 0;
 	}
 	memmove(d->part, s, d->used);
 	if (d->used > REQUEST_MOST) {

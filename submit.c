@@ -521,12 +521,15 @@ is_direct(const struct mail *m, int serves)
 static int
 load(struct routes *routes)
 {
+	int code;
+
 	if (route_load(routes, opt.table) == 0)
 		return 0;
+	code = is_passing(errno) && errno != EACCES ? X_TEMPFAIL : X_CONFIG;
 	if (errno != EINVAL)
 		say("cannot read the table %s: %s; make one, see submit(1)",
 		    opt.table, strerror(errno));
-	return X_CONFIG;
+	return code;
 }
 
 /* ... for a message.  If the table cannot be used, the run of submit -q that
@@ -574,7 +577,10 @@ submit(char **rcpts)
 	serves = entry_open(opt.po);
 	if (serves < 0)
 		return refuse(&in, X_TEMPFAIL);
-	mail_init(&m, &routes, (long)getuid());
+	if (mail_init(&m, &routes, (long)getuid()) < 0) {
+		say("nothing was queued, try again later");
+		return refuse(&in, X_TEMPFAIL);
+	}
 	catch_signals();
 	m.blind = load_or_wait(&routes, serves);
 	if (entry_room(opt.po, &routes, 0.0) < 0)
@@ -649,7 +655,8 @@ show(const struct routes *routes, const char *list)
 	struct mail m;
 	int code;
 
-	mail_init(&m, routes, (long)getuid());
+	if (mail_init(&m, routes, (long)getuid()) < 0)
+		return X_TEMPFAIL;
 	if (mail_from(&m, opt.from != NULL ? opt.from : m.author.login) < 0)
 		return X_DATAERR;
 	mail_to(&m, list, list + strlen(list));
@@ -667,10 +674,11 @@ static int
 verify(char **rcpts)
 {
 	struct routes routes;
-	int code, bad;
+	int code, bad, loaded;
 
 	code = load(&routes);
-	for (; code != X_CONFIG && *rcpts != NULL; rcpts++) {
+	loaded = code == 0;
+	for (; loaded && *rcpts != NULL; rcpts++) {
 		bad = show(&routes, *rcpts);
 		if (code == 0)
 			code = bad;

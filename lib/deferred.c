@@ -85,7 +85,8 @@ deferred_read(const char *office, const char *num, struct deferred *d)
 		return -1;
 	text_fmt(d->reason, sizeof(d->reason), "%s", p + 1);
 	d->last = (long)st.st_mtime;
-	d->next = d->last + pause_after(d->tries);
+	d->next = d->last < LONG_MAX - PAUSE_MOST ?
+	    d->last + pause_after(d->tries) : LONG_MAX;
 	return 0;
 }
 

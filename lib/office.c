@@ -101,15 +101,16 @@ office_hash(const char *base, int level)
 int
 office_is_orphan(const char *office, const char *name)
 {
+	static const char *const mark[] = { "", ".", SUBMIT_MARK };
 	const char *base = name_base(name);
 	char path[PATH_MAX_];
 	struct stat st;
 	int i;
 
-	for (i = -1; i < 2 * OFFICE_LEVELS; i++)
+	for (i = -1; i < 3 * OFFICE_LEVELS; i++)
 		if (text_fmt(path, sizeof(path), "%s/transport/%s%s%s", office,
-		    i < 0 ? "" : office_dir(office_hash(base, i / 2)),
-		    i < 0 || i % 2 == 0 ? "" : ".", i < 0 ? name : base) < 0 ||
+		    i < 0 ? "" : office_dir(office_hash(base, i / 3)),
+		    i < 0 ? "" : mark[i % 3], i < 0 ? name : base) < 0 ||
 		    lstat(path, &st) == 0 || (errno != ENOENT &&
 		    errno != ENOTDIR))
 			return 0;
@@ -170,13 +171,14 @@ put_id(struct text *t, const char *name, time_t wall, unsigned long ns)
 	const char *p = name_base(name);
 	const struct tm *tm = gmtime(&wall);
 	char stamp[13];
-	int year, bit, n = 8;
+	unsigned year;		/* with any time in a file, no overflow */
+	int bit, n = 8;
 
 	if (tm == NULL)
 		return -1;
 	while (*p == '0' && p[1] >= '0' && p[1] <= '9')
 		p++;
-	year = tm->tm_year + 1900;
+	year = (unsigned)tm->tm_year + 1900;
 	stamp[0] = code[year >> 12 & 63];
 	stamp[1] = code[year >> 6 & 63];
 	stamp[2] = code[year & 63];

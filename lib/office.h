@@ -11,6 +11,8 @@
 #define BOUNCE_MARK	".bounce-"	/* behind a double bounce's name in
 				 * postman/: then 0 and an hour */
 #define BOUNCE_NEW	BOUNCE_MARK "0-0"	/* submit -q writes the hour */
+#define SUBMIT_MARK	".submit:"	/* before its name in transport/: a
+					 * control file that submit writes */
 #define NAME_MAX_	64	/* bytes in "X/Y/NAME", the NUL included */
 
 /* X/Y/123-45 without its directories. */
@@ -29,7 +31,8 @@ const char *office_dir(int i);
 /* Where the base of a name is hashed to. */
 int	office_hash(const char *base, int level);
 /* Has the message file office/queue/name no control file, nor one that is being
- * written and has a dot before its name, at any place?  1 or 0. */
+ * written and has a dot or SUBMIT_MARK before its name, at any place?  1 or 0.
+ */
 int	office_is_orphan(const char *office, const char *name);
 
 /* The time of a message file: s in seconds since 1970, 0 if the clock was not
@@ -48,8 +51,8 @@ int	spool_id(const char *name, const struct spool_time *, const char *path,
 #define MAILNAME_SIZE	256	/* bytes of a name, the NUL included */
 
 /* The name of this host, good until the next call.  dir is the directory of the
- * file mailname; NULL means $MAILSHARE.  mailname_given: the name that the
- * environment or the file gives, or NULL. */
+ * file mailname, which sets errno if it cannot be read; NULL means $MAILSHARE.
+ * mailname_given: the name that the environment or the file gives, or NULL. */
 const char *mailname(const char *dir);
 const char *mailname_given(const char *dir);
 int	mailname_good(const char *);	/* Can it be one?  1 or 0 */

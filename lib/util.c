@@ -45,6 +45,9 @@
  */
 #include "util.h"
 #include <ctype.h>
+#ifndef NO_PWD
+#include <pwd.h>
+#endif
 
 #ifdef NO_MONOTONIC
 #include <sys/times.h>
@@ -725,15 +728,16 @@ fd_own_why(void)
 #define S_ISLNK(mode) 0
 #endif
 
-/* In a directory that others may write to, such as /tmp, a link or a second
- * name may be another user's trap. */
+/* In a directory that others may write to, such as /tmp, a file, a link or a
+ * second name may be another user's trap.  A terminal is his who is there. */
 int
 fd_append(int *to, const char *path)
 {
 	struct stat st, opened;
 	int there = lstat(path, &st) == 0;
 	int linked = there && S_ISLNK(st.st_mode);
-	int fd = -1, bad = linked && st.st_uid != 0 && st.st_uid != geteuid();
+	int fd = -1, bad = there && !S_ISCHR(st.st_mode) && st.st_uid != 0 &&
+	    st.st_uid != geteuid();
 
 	if (!bad)
 		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY |
@@ -830,6 +834,58 @@ fd_replace(const char *path, void (*print)(FILE *))
 	errno = bad;
 	return -1;
 }
+
+/* ---- users ----------------------------------------------------------- */
+
+int
+is_passing(int err)
+{
+	return err == EIO || err == EINTR || err == ENOMEM ||
+#ifdef ETIMEDOUT
+	    err == ETIMEDOUT || err == ECONNREFUSED || err == ECONNRESET ||
+	    err == EHOSTUNREACH || err == ENETUNREACH ||
+#endif
+	    err == EMFILE || err == ENFILE || err == EAGAIN || err == EACCES;
+}
+
+#ifndef NO_PWD
+#define USERS "/etc/passwd"
+
+static struct passwd *
+look_up(const char *name, long uid)
+{
+	struct passwd *pw;
+
+	errno = 0;
+	pw = name != NULL ? getpwnam(name) : getpwuid((uid_t)uid);
+	if (pw == NULL && !is_passing(errno))
+		errno = 0;
+	return pw;
+}
+
+/* A C library that asks several sources of users may not say that the first one
+ * failed.  So that nobody is found is believed if the usual source can be read,
+ * and nobody is found again. */
+struct passwd *
+user_find(const char *name, long uid)
+{
+	struct passwd *pw = look_up(name, uid);
+	char byte;
+	int fd, bad;
+
+	if (pw != NULL || errno != 0)
+		return pw;
+	fd = open(USERS, O_RDONLY | O_NOCTTY);
+	bad = fd < 0 ? errno != ENOENT : read(fd, &byte, 1) < 0;
+	if (fd >= 0)
+		close(fd);
+	if (!bad)
+		return look_up(name, uid);
+	if (errno == 0)
+		errno = EIO;
+	return NULL;
+}
+#endif
 
 /* ---- lines of a file -------------------------------------------------- */
 

@@ -188,10 +188,10 @@ const char *fd_own_why(void);
  * begins with a dot), which is synced and renamed.  0, or -1 with errno and the
  * old file in place. */
 int	fd_replace(const char *path, void (*print)(FILE *));
-/* Opens a file that the administrator has named, for appending, or makes it.  A
- * link is followed if it is root's or ours; a file has one name.  *to becomes
- * its descriptor, and an earlier one there is closed: 0.  Or -1 as in fd_own;
- * then *to stays as it was. */
+/* Opens a file that the administrator has named, for appending, or makes it.
+ * It is root's or ours, or a terminal; a link is followed; a file has one name.
+ * *to becomes its descriptor, and an earlier one there is closed: 0.  Or -1 as
+ * in fd_own; then *to stays as it was. */
 int	fd_append(int *to, const char *path);
 int	fd_write(int fd, const char *, size_t);	/* all of it: 0, or -1 */
 /* Sets (how is F_SETLK) a lock of this type on the byte at that offset, or on
@@ -253,6 +253,16 @@ struct timer *heap_first(const struct heap *);	/* NULL when empty */
 #define heap_when(h, t) ((h)->v[(t)->pos - 1].when)	/* of one in it */
 /* Seconds until the first is due, mono; an hour at most. */
 double	heap_wait(const struct heap *);
+
+/* ---- users ----------------------------------------------------------- */
+
+/* Is a failure with this errno a matter of the moment? */
+int	is_passing(int err);
+#ifndef NO_PWD
+/* By name, or with NULL by uid.  NULL, and errno is 0 if there is no such user,
+ * else nobody knows now. */
+struct passwd *user_find(const char *name, long uid);
+#endif
 
 /* ---- hash: chained, doubled at two an entry.  Expected O(1) ---------- */
 

@@ -154,6 +154,7 @@ fill(struct mq_in *in)
 		if (now.mono >= until) {
 			text_fmt(in->why, sizeof(in->why), "nothing came for "
 			    "%ld seconds", most);
+			in->silent = 1;
 			return 0;
 		}
 		if (n < 0) {
@@ -182,7 +183,7 @@ in_start(struct mq_in *in, int fd, int fifo)
 {
 	in->fd = fd;
 	in->fifo = fifo;
-	in->begun = 0;
+	in->begun = in->silent = 0;
 	in->first = FIRST;
 	in->have = in->used = 0;
 	in->why[0] = '\0';
@@ -219,6 +220,7 @@ answered(struct mq_ask *a, const char *where)
 {
 	if (fill(&a->in))
 		return 1;
+	a->silent |= a->in.silent;
 	mq_ask_note(a, "%s: %s", where, a->in.why[0] != '\0' ? a->in.why :
 	    "closed without an answer");
 	mq_ask_end(a);
@@ -381,8 +383,9 @@ send_request(int fd, const char *line)
 	return k == (long)n ? 0 : -1;
 }
 
-/* Writes a line that ends in our suffix to the request pipe; the answer will
- * come from a->in.  0, or -1 with a note. */
+/* Writes a line that ends in our suffix to the request pipe, and before it the
+ * end of what somebody else has begun to write; the answer will come from
+ * a->in.  0, or -1 with a note. */
 static int
 ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
     const char *words)
@@ -399,7 +402,8 @@ ask_pipe(struct mq_ask *a, const char *path, const char *base, int trusted,
 		    "you may not make a pipe next to it";
 	}
 	if (own >= 0) {
-		bad = text_fmt(line, sizeof(line), "%s %s\n", words, suffix);
+		bad = text_fmt(line, sizeof(line), "\n%s %s\n", words,
+		    suffix);
 		if (bad < 0)
 			errno = E2BIG;
 		else

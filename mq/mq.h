@@ -236,6 +236,7 @@ struct mq_in {
 	int	fd;
 	int	fifo;		/* it is a pipe of our own */
 	int	begun;		/* its first byte has come */
+	int	silent;		/* ... and did not in time */
 	long	first;		/* seconds that may take */
 	size_t	have, used;	/* bytes in buf, bytes of it consumed */
 	char	why[MQ_WHY_MAX];	/* why it ended; "" it just did */
@@ -251,6 +252,8 @@ struct mq_ask {
 	int	address;	/* of its host, that is next */
 	int	local;		/* the one that answers is on this machine */
 	int	denied;		/* a pipe may not be opened */
+	int	silent;		/* somebody took our request, and said nothing
+				 */
 	int	two;		/* what we send is wanted, too */
 	char	why[MQ_WHY_MAX];	/* why the others do not answer */
 	struct mq_in in;

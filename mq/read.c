@@ -742,7 +742,8 @@ keep_dest(struct reader *r, char **f, const struct mq_known *what)
 static int
 fact_dest(struct reader *r)
 {
-	char line[MQ_TOKEN_MAX], *f[DEST_FIELDS], *p;
+	static char line[MQ_TOKEN_MAX];	/* large for a stack */
+	char *f[DEST_FIELDS], *p;
 	struct mq_known k;
 	struct text t;
 	int n = 1;

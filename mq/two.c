@@ -154,7 +154,8 @@ entry(char *line, char *login, size_t size)
 static int
 try_login(struct talk *t, const char *challenge, const char *login)
 {
-	char text[MQ_TOKEN_MAX + MQ_WORD_MAX], hex[33], command[MQ_WORD_MAX];
+	static char text[MQ_TOKEN_MAX + MQ_WORD_MAX];	/* large for a stack */
+	char hex[33], command[MQ_WORD_MAX];
 	size_t n = strcspn(login, "/:,");
 
 	text_fmt(text, sizeof(text), "%s%s", challenge,
@@ -194,7 +195,7 @@ try_file(struct talk *t, const char *challenge)
 static int
 log_in(struct talk *t, const char *login)
 {
-	char challenge[MQ_TOKEN_MAX];
+	static char challenge[MQ_TOKEN_MAX];	/* large for a stack */
 
 	if (read_line(t) < 0 || read_line(t) < 0)	/* the greeting, too */
 		return -1;

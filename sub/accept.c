@@ -211,7 +211,7 @@ accept_known(const char *po, const char *base)
 		return 0;
 	for (i = 0; i < 2; i++) {
 		text_fmt(other, sizeof(other), "%s/transport/%s%s", po,
-		    i == 0 ? "" : ".", name);
+		    i == 0 ? "" : SUBMIT_MARK, name);
 		if (lstat(other, &copied) < 0)
 			continue;
 		if (entry_sync(po, "queue") < 0 ||

@@ -2,14 +2,14 @@
  * entry.c - puts a message into the queue.
  *
  *	1  the message is in a file of its own, on disk, in private/ or router/
- *	2  transport/.NAME	write the control file and sync it
+ *	2  transport/.submit:NAME  write the control file and sync it
  *	3  queue/NAME		rename the message to this
  *	4  transport/NAME	rename the control file: the message is queued
  *	5  .scheduler.notify	send NEW NAME to this socket
  *
  * NAME is the inode number of the message and our process number.  A crash
  * before step 3 leaves the message where it was.  A crash between 3 and 4
- * leaves a complete control file under its dot name and a complete message;
+ * leaves a complete control file under its first name and a complete message;
  * recover.c does step 4 once nobody has the lock.  If a step fails, the steps
  * before it are undone: the message is in the queue, or where it was.  If that
  * fails as well, all stays as after a crash.
@@ -273,7 +273,8 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 	int bad = 0;
 	FILE *f;
 
-	text_fmt(dot, sizeof(dot), "%s/transport/.%s", po, name);
+	text_fmt(dot, sizeof(dot), "%s/transport/" SUBMIT_MARK "%s", po,
+	    name);
 	text_fmt(ctl, sizeof(ctl), "%s/transport/%s", po, name);
 	text_fmt(msg, sizeof(msg), "%s/queue/%s", po, name);
 	if (entry_exists(ctl) || entry_exists(msg)) {

@@ -36,13 +36,13 @@ struct way {
 	int	depth;
 };
 
-void
+int
 mail_init(struct mail *m, const struct routes *routes, long uid)
 {
 	memset(m, 0, sizeof(*m));
 	m->routes = routes;
 	m->end = &m->dests;
-	head_author(&m->author, uid);
+	return head_author(&m->author, uid);
 }
 
 static void

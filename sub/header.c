@@ -533,13 +533,18 @@ full_name(struct author *a, const char *gecos)
 }
 #endif
 
-void
+int
 head_author(struct author *a, long uid)
 {
 #ifndef NO_PWD
-	struct passwd *pw = getpwuid((uid_t)uid);
-#endif
+	struct passwd *pw = user_find(NULL, uid);
 
+	if (pw == NULL && errno != 0) {
+		say("the user %ld cannot be looked up: %s", uid,
+		    strerror(errno));
+		return -1;
+	}
+#endif
 	memset(a, 0, sizeof(*a));
 	a->uid = uid;
 	text_fmt(a->login, sizeof(a->login), "uid%ld", uid);
@@ -548,9 +553,10 @@ head_author(struct author *a, long uid)
 	    pw->pw_name, "abcdefghijklmnopqrstuvwxyz"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")] != '\0' ||
 	    strlen(pw->pw_name) >= sizeof(a->login))
-		return;
+		return 0;
 	strcpy(a->login, pw->pw_name);
 	if (pw->pw_gecos != NULL)
 		full_name(a, pw->pw_gecos);
 #endif
+	return 0;
 }

@@ -32,7 +32,9 @@
  *			has a mistake): it is moved to deferred/, see defer.c
  *	left		it changes meanwhile, it is in private/, or the disk is
  *			full: it stays for the next run
- *	ignored		it is no regular file, or has another kind of name
+ *	ignored		it is no regular file, or has another kind of name; a
+ *			race of its user can bring a link or a directory into
+ *			private/ or deferred/, where it is removed
  *
  * If a queued message has a wrong address, or a refused address and no sender
  * who could get a DSN, postman/ gets a copy of the file.
@@ -607,6 +609,23 @@ use(struct file *q, int fd, const char *dir, const char *base)
 	return v;
 }
 
+/* Removes what is no regular file, and sets a directory aside that is not
+ * empty: nobody else could, as the place is ours.  In others it is its user's.
+ */
+static enum verdict
+remove_odd(struct file *q, const char *dir)
+{
+	int bad;
+
+	if (strcmp(dir, "private") != 0 && strcmp(dir, DEFERRED) != 0)
+		return TAKEN;
+	q->why = "it is no regular file";
+	bad = S_ISDIR(q->st.st_mode) ? rmdir(q->path) : unlink(q->path);
+	if (bad == 0)
+		say("%s; it is removed", q->why);
+	return bad < 0 ? BAD : TAKEN;
+}
+
 static enum verdict
 try(struct file *q, const struct routes *routes, const char *dir,
     const char *base)
@@ -615,7 +634,9 @@ try(struct file *q, const struct routes *routes, const char *dir,
 	enum verdict v;
 	long uid;
 
-	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
+	if (fd < 0 && errno == EINVAL)
+		return remove_odd(q, dir);
+	if (fd < 0 && errno == ENOENT)
 		return TAKEN;
 	if (fd < 0 || (q->f = fdopen(fd, "r")) == NULL) {
 		say("cannot be read: %s", strerror(errno));
@@ -625,9 +646,11 @@ try(struct file *q, const struct routes *routes, const char *dir,
 	}
 	in_start(&q->in, q->f, 0);
 	uid = author_of(q, dir, base);
-	mail_init(&q->m, routes, uid);
-	judge(q, routes, dir, uid);
-	v = use(q, fd, dir, base);
+	v = LATER;
+	if (mail_init(&q->m, routes, uid) == 0) {
+		judge(q, routes, dir, uid);
+		v = use(q, fd, dir, base);
+	}
 	mail_free(&q->m);
 	fclose(q->f);
 	return v;
@@ -1233,6 +1256,12 @@ qrun(const char *po, const char *table, long every, int verbose)
 	if (every <= 0) {
 		tidy_round(po, postmanage);
 		return code;
+	}
+	if (fstat(2, &log) == 0 && S_ISREG(log.st_mode) &&
+	    !rights_ours((long)log.st_uid)) {
+		say("the log belongs to the user %ld, who may have put it "
+		    "there; remove it", (long)log.st_uid);
+		return X_NOPERM;
 	}
 	fd_close_from(3);	/* a parent may wait for the end of a pipe, and
 				 * leave no number that select() can take */

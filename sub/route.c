@@ -551,7 +551,12 @@ route_load(struct routes *t, const char *path)
 	t->least = FREE_LEAST;
 	t->workers = 2;
 	t->postmanage = POSTMANAGE;
+	errno = 0;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
+	if (is_passing(errno) && errno != EACCES) {
+		t->path = "the file mailname";
+		return cannot_load(t, errno);
+	}
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
 		return cannot_load(t, errno);

@@ -318,18 +318,21 @@ do_ehlo(char *arg)
 	    "%s250 DSN\r\n", s.how->serves ? "250-ETRN\r\n" : "");
 }
 
-/* Makes the mail of a transaction. */
-static void
+/* Makes the mail of a transaction: 0, or -1 if the user cannot be looked up
+ * now. */
+static int
 start_mail(struct mail *m)
 {
-	mail_init(m, s.how->routes, s.peer[0] != '\0' ? NOBODY :
-	    (long)getuid());
+	if (mail_init(m, s.how->routes, s.peer[0] != '\0' ? NOBODY :
+	    (long)getuid()) < 0)
+		return -1;
 	m->author.full[0] = '\0';	/* the sender may be somebody else */
 	if (s.peer[0] != '\0')
 		text_fmt(m->author.from, sizeof(m->author.from), "%s ([%s])",
 		    s.helo[0] != '\0' ? s.helo : "unknown", s.peer);
 	m->blind = s.how->blind;
 	m->report = m->tame = 1;
+	return 0;
 }
 
 static void
@@ -342,7 +345,10 @@ do_mail(char *arg)
 		reply("503 5.5.1 there is a sender already");
 		return;
 	}
-	start_mail(&s.m);
+	if (start_mail(&s.m) < 0) {
+		reply("451 4.3.0 you cannot be looked up now, try again later");
+		return;
+	}
 	s.begun = 1;
 	if (split(arg, "FROM:", &path, &rest) == 0)
 		why = parameters(rest, mail_parameter);

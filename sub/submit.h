@@ -197,7 +197,8 @@ int	head_complete(struct header *, const struct author *,
 int	head_edit(struct header *, const char *name,
 	    int (*edit)(const void *, const char *addr, char *to),
 	    const void *arg);
-void	head_author(struct author *, long uid);	/* as the system knows him */
+/* As the system knows him: 0, or -1 after saying why he is not known now. */
+int	head_author(struct author *, long uid);
 
 /* ======================================================================
  * envelope.c - the sender and the recipients of a message
@@ -244,7 +245,8 @@ struct mail {
 	struct header head;
 };
 
-void	mail_init(struct mail *, const struct routes *, long uid);
+/* As head_author. */
+int	mail_init(struct mail *, const struct routes *, long uid);
 void	mail_free(struct mail *);
 /* Adds the recipients of a list. */
 void	mail_to(struct mail *, const char *p, const char *end);

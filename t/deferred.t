@@ -342,4 +342,69 @@ sub -q
 is 'mailq says nothing of an empty deferred/' \
     "$(mailq | grep -c 'in deferred')" 0
 sched_stop
+
+# ---- times of files ---------------------------------------------------------
+
+# An overflow ends the program.
+cat >"$tmp/times.c" <<'END'
+#include "lib/deferred.h"
+#include "lib/office.h"
+#include <utime.h>
+int
+main(int argc, char **argv)
+{
+	static const long at[] = { LONG_MAX, LONG_MAX - 60, 67768036191676799L,
+	    67768034000000000L, 4294967296L, -1, LONG_MIN };
+	struct utimbuf times;
+	struct deferred d;
+	struct beside b;
+	struct stat st;
+	char id[100];
+	size_t i;
+	int kept = 0;
+
+	if (argc < 2 || chdir(argv[1]) < 0)
+		return 1;
+	clock_read();
+	for (i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		times.actime = times.modtime = at[i];
+		if (utime("deferred/9", &times) < 0 ||
+		    utime("deferred/9.why", &times) < 0 ||
+		    stat("deferred/9", &st) < 0)
+			return 1;
+		kept += st.st_mtime == at[i];
+		spool_id("9", NULL, "deferred/9", id, sizeof(id));
+		if (beside_count(".", "deferred", &b) < 0 || b.n != 1 ||
+		    deferred_read(".", "9", &d) < 0 || d.next < d.last)
+			return 1;
+	}
+	printf("%d kept\n", kept);
+	return 0;
+}
+END
+for dir in "$tmp" /dev/shm /run/shm; do
+	times=$dir/times$$
+	mkdir "$times" "$times/deferred" 2>/dev/null || continue
+	echo text >"$times/deferred/9"
+	echo '3 1 why' >"$times/deferred/9.why"
+	out=
+	[ -x "$tmp/times" ] || ${CC:-cc} -fsanitize=undefined \
+	    -fsanitize-undefined-trap-on-error -I"$top" -o "$tmp/times" \
+	    "$tmp/times.c" "$top"/lib/office.c "$top"/lib/deferred.c \
+	    "$top"/lib/util.c >"$tmp/cc.out" 2>&1 &&
+	    out=$("$tmp/times" "$times"; echo $?)
+	rm -rf "$times"
+	case $out in
+	[0-6]' kept
+0') ;;
+	*) break ;;
+	esac
+done
+case $out in
+'') skip 'no time of a file overflows' 'the compiler finds no overflow' ;;
+[0-6]' kept
+0') skip 'no time of a file overflows' 'no file system has such times' ;;
+*) is 'no time of a file overflows' "$out" '7 kept
+0' ;;
+esac
 finish

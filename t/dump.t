@@ -315,6 +315,42 @@ is 'hostile queries write into no file' \
 like 'lines that are no query are logged' "$(lines ' mailq pipe=')" \
     '(no pipe for an answer|not a request|a line too long)'
 
+# A query of another program, behind a part of a line that has been read: the
+# answer to a command comes after that.
+printf x >"$pipe"
+POSTOFFICE=$po "$top/mailq" flush all >/dev/null
+bg "$ask" pipe "$pipe" >"$tmp/dump"
+asker=$bg_pid
+ok 'a part of a line joins no query that comes later' wait_for 20 gone "$asker"
+is 'a query behind a part of a line is answered' "$(tail -n 1 "$tmp/dump")" 'End:'
+gone "$asker" || kill "$asker"
+
+# Both are in the pipe when the scheduler reads it.
+kill -STOP "$sched_pid"
+printf x >"$pipe"
+MAILQ_WAIT=20s
+export MAILQ_WAIT
+bg "$top/mailq" -q "$pipe" -c >"$tmp/out" 2>&1
+asker=$bg_pid
+wait_for 20 eval 'ls "$pipe".[0-9]*x* >/dev/null 2>&1'
+sleep 1		# the request follows the pipe for its answer
+printf x >"$pipe"
+kill -CONT "$sched_pid"
+wait "$asker"
+is 'mailq is answered between parts of lines of others' \
+    "$? $(sed 1q "$tmp/out")" '0 scheduler 1'
+
+# The scheduler takes the query, and says nothing.
+kill -STOP "$sched_pid"
+MAILQ_WAIT=1s
+POSTOFFICE=$po RENDEZVOUS=$pipe "$top/mailq" -c >"$tmp/out" 2>"$tmp/err"
+is 'a scheduler that does not answer is an error of mailq -c' \
+    "$? $(sed 1q "$tmp/out")" '69 scheduler 0'
+like 'a scheduler that does not answer: mailq -c says so' \
+    "$(cat "$tmp/err")" 'no scheduler answers .*nothing came for 1 seconds'
+kill -CONT "$sched_pid"
+unset MAILQ_WAIT
+
 # ---- readers that do not read -------------------------------------------------
 
 # A dump that no pipe holds; 50 who want it and do not read it.

@@ -304,4 +304,48 @@ like '-R 2: about two agents start in a second' \
 wait_for 60 po_empty "$po"
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
+
+# ---- a small stack ----------------------------------------------------------
+
+# The last, as a limit can only be lowered.  It holds for agents and mailq, too.
+if ! (ulimit -s 64) 2>/dev/null; then
+	skip 'a stack of 64 KB' 'it cannot be limited'
+	finish
+	exit
+fi
+po=$tmp/small
+spool_new "$po"
+conf "$tmp/cf" <<END
+*/*	interval=1s retries="1" expiry=2s
+good/*	command="$A -c good"
+bad/*	command="$A -c bad error no"
+none/*	bounce=none command="$A -c none error no"
+late/*	command="$A -c late deferred not now"
+END
+put "$po" 701-1 good h u1 bad h u2
+put "$po" 702-1 none h u1 late h u2
+put "$po" 703-1 late h u1 late i u2
+put_raw "$po" 704-1 <<END
+i 704-1
+o 0
+l <704-1@test>
+s local - sender 0
+r-          none h u0 0
+r           none h u1 0
+r           late h u2 0
+m
+Subject: small
+
+END
+ulimit -s 64
+"$SCHEDULER" -n -f "$tmp/cf" -P "$po" late/h >/dev/null
+is 'a stack of 64 KB is enough for scheduler -n' $? 0
+sched_start "$po" "$tmp/cf"
+is 'a stack of 64 KB is enough for mailq' "$(POSTOFFICE=$po "$top/mailq" -c |
+    sed 1q) $(POSTOFFICE=$po "$top/mailq" -D >/dev/null; echo $?)" \
+    'scheduler 1 0'
+ok 'a stack of 64 KB is enough for mail that fails and expires' \
+    wait_for 30 po_empty "$po"
+sched_stop
+is 'the scheduler with a stack of 64 KB ends well' $sched_rc 0
 finish

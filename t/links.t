@@ -134,6 +134,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	    'not root'
 	skip 'a log that is a link of another user: its target is as it was' \
 	    'not root'
+	skip 'a log of another user' 'not root'
 else
 	ln -s "$tmp/precious" "$tmp/logs/theirs"
 	chown -h 65534 "$tmp/logs/theirs"
@@ -142,6 +143,30 @@ else
 	is 'a log that is a link of another user prevents the start' "$?" 73
 	is 'a log that is a link of another user: its target is as it was' \
 	    "$(state)" "$same"
+	mkdir "$tmp/open"
+	chmod 1777 "$tmp/open"
+	: >"$tmp/open/file"
+	mkfifo "$tmp/open/pipe"
+	chown 65534 "$tmp/open/file" "$tmp/open/pipe"
+	for f in file pipe; do
+		for opt in -L -l; do
+			bg "$SCHEDULER" -i -P "$po" -f "$tmp/cf" \
+			    $opt "$tmp/open/$f" >"$tmp/out" 2>&1
+			wait_for 20 gone "$bg_pid" || kill "$bg_pid"
+			wait "$bg_pid"
+			is "$opt: a $f of another user is no log" "$?" 73
+			like "$opt: a $f of another user: a line says so" \
+			    "$(cat "$tmp/out")" \
+			    "open/$f:? it is a link, or somebody else's; remove it"
+		done
+	done
+	echo '* local -' >"$tmp/routes"
+	bg "$top/submit" -P "$po" -C "$tmp/routes" -q1s 2>>"$tmp/open/file"
+	wait_for 20 gone "$bg_pid" || kill "$bg_pid"
+	wait "$bg_pid"
+	is 'submit -q1s with the log of another user: the exit code is 77' "$?" 77
+	like 'submit -q1s with the log of another user: a line says why' \
+	    "$(cat "$tmp/open/file")" 'the log belongs to the user 65534'
 fi
 
 # ---- directories -------------------------------------------------------------------

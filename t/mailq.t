@@ -161,7 +161,9 @@ M/Z/11026547-1  sender not known  1d3h old
 		next HH:MM (in 5m), expires in 1h
 4 messages, 6 recipients, 4 destinations; 2 held, 1 running, 2 waiting'
 grep '^dump [A-Za-z0-9]*$' "$tmp/q.log" >/dev/null
-is 'the query is one line' "$?$(wc -l <"$tmp/q.log" | tr -d ' ')" 01
+is 'the query is one line, which ends that of somebody else' \
+    "$?$(sed -n '1s/^$/ empty/p' "$tmp/q.log") $(grep -c . "$tmp/q.log")" \
+    '0 empty 1'
 is 'a query by a pipe leaves no pipe behind' \
     "$(ls "$tmp" | grep '^q\.' | grep -v log)" ''
 
@@ -1024,7 +1026,7 @@ commands() {	# answer [option ...]
 	wait_for 30 test -p "$po/.mailq.command"
 }
 received() {
-	sed 's/ [A-Za-z0-9]*$//' "$po/.mailq.command.log"
+	sed '/^$/d; s/ [A-Za-z0-9]*$//' "$po/.mailq.command.log"
 }
 commands 'ok 2 messages\033[m\nX/12-1\n'
 mailq flush all

@@ -157,6 +157,54 @@ is 'the example agent by hand prints what the page says' \
 is 'the example agent by hand sets the tag +' \
     "$(sed -n 's/^r\(.\).*dora 0$/\1/p' 105-1)" +
 cd "$top" || exit 1
+
+# The program that puts mail in, stopped before its last step.
+sh "$top/t/cut-agent" put >"$tmp/bin/put"
+po=$tmp/fresh
+spool_new "$po"
+mkdir "$tmp/stopping"
+cat >"$tmp/stopping/mv" <<END
+#!/bin/sh
+case \$2 in
+transport*) : >"$tmp/stopped"
+	until [ -e "$tmp/go" ] || [ ! -d "$tmp" ]; do sleep 1; done ;;
+esac
+exec /bin/mv "\$@"
+END
+chmod 755 "$tmp/stopping/mv"
+rm -f "$tmp/go"
+printf 'Subject: tea\nTo: bert\n\nAt five.\n\nAnna\n' >"$tmp/letter"
+POSTOFFICE=$po PATH=$tmp/stopping:$PATH sh "$tmp/bin/put" anna@example.org \
+    bert dora <"$tmp/letter" &
+put=$!
+lib_pids="$lib_pids $put"
+wait_for 30 test -e "$tmp/stopped"
+echo '* local -' >"$tmp/routes"
+"$top/submit" -q -P "$po" -C "$tmp/routes"
+"$top/submit" -q -P "$po" -C "$tmp/routes"
+is 'mail that the program of the page has not finished is left alone' \
+    "$(cd "$po" && find queue transport -type f | sed 's/[0-9][0-9]*-/N-/' |
+    sort | tr '\n' ' ')" "queue/N-$put transport/.N-$put "
+: >"$tmp/go"
+wait $put
+is 'the program of the page puts mail in: the exit status is 0' $? 0
+lib_forget $put
+mkdir "$tmp/boxes"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+local/*	command="$top/ta/mailbox -n -d $tmp/boxes"
+END
+sched_start "$po" "$tmp/cf"
+ok 'mail of the program of the page is delivered' wait_for 30 po_empty "$po"
+sched_stop
+for i in bert dora; do
+	is "mail of the program of the page has all for $i" \
+	    "$(sed '1,/^Delivered-To/d;$d' "$tmp/boxes/$i")" \
+	    "$(cat "$tmp/letter")"
+done
+POSTOFFICE=$tmp/boxes sh "$tmp/bin/put" anna bert <"$tmp/letter" 2>/dev/null
+is 'the program of the page fails without a post office: the status is 75' $? 75
+
 ok 'the sample session of the page runs' sh "$top/t/session"
 is 'the sample session delivers mail at once and later' \
     "$(sed -n 's/^-- to //p' "$tmp/ok.out")" \

@@ -35,10 +35,10 @@ message() {
 }
 stopped() { grep 'stopped by SIGSTOP' "$tmp/trace" >/dev/null 2>&1; }
 
-# The first control file under its dot name: sets dot.
+# The control file under its first name: sets dot.
 find_dot() {
 	dot=
-	for dot_f in "$po"/transport/.[1-9]*; do
+	for dot_f in "$po"/transport/.submit:*; do
 		[ ! -f "$dot_f" ] || dot=$dot_f
 	done
 	[ -n "$dot" ]
@@ -165,7 +165,7 @@ leave() {	# pid: sets num
 	for f in "$po"/transport/[1-9]*; do
 		was=${f##*/}
 		num=${was%-*}
-		sed "s/^i .*/i $num-$1/" "$f" >"$po/transport/.$num-$1"
+		sed "s/^i .*/i $num-$1/" "$f" >"$po/transport/.submit:$num-$1"
 		rm "$f"
 		mv "$po/queue/$was" "$po/queue/$num-$1"
 	done
@@ -259,6 +259,31 @@ else
 	rm -f "$po/transport/"* "$dot"
 	clear
 fi
+
+# What a user has put in the place of his file, just before it was renamed.
+mkdir -p "$po/private" "$po/deferred"
+chmod 700 "$po/private" "$po/deferred"
+echo precious >"$tmp/precious"
+for f in private/77-1.1000.orig deferred/77 router/77; do
+	without NO_SYMLINK || ln -s "$tmp/precious" "$po/$f"
+done
+for f in private/78-1.1000.orig deferred/78 router/78; do
+	mkfifo "$po/$f"
+done
+for f in private/79-1.1000.orig deferred/79 router/79 private/80-1.1000.orig; do
+	mkdir "$po/$f"
+done
+mkdir "$po/private/80-1.1000.orig/more"
+sub -q >"$tmp/out"
+is 'links and pipes in private/ and deferred/ are removed, not in router/' \
+    "$(cd "$po" && echo private/* deferred/* router/* | sed 's|router/77 ||')" \
+    'private/* deferred/* router/78 router/79'
+is 'a directory in private/ that is not empty is set aside' \
+    "$(ls "$po/postman")" 80-1.1000.orig
+is 'what a link in private/ shows is as it was' "$(cat "$tmp/precious")" precious
+like 'the removal of a pipe is logged' "$(cat "$tmp/out")" \
+    'deferred/78: it is no regular file; it is removed'
+rm -rf "$po"/router/7* "$po/postman/80-1.1000.orig" "$po/deferred"
 
 if [ -z "$nobody" ]; then
 	for i in 1 2 3 4 5 6; do

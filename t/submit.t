@@ -856,19 +856,22 @@ dead=$!
 for f in "$po"/transport/[1-9]*; do
 	old=${f##*/}
 	num=${old%-*}
-	sed "s/^i .*/i $num-$dead/" "$f" >"$po/transport/.$num-$dead"
+	sed "s/^i .*/i $num-$dead/" "$f" >"$po/transport/.submit:$num-$dead"
 	rm "$f"
 	mv "$po/queue/$old" "$po/queue/$num-$dead"
 done
-: >"$po/transport/.99-$dead"
-: >"$po/transport/.98-$$"
+: >"$po/transport/.submit:99-$dead"
+: >"$po/transport/.submit:98-$$"
+: >"$po/transport/.97-$dead"
+: >"$po/transport/.96-$dead"
+: >"$po/queue/96-$dead"
 : >"$po/transport/.other"
 out=$(sub -q)
 like 'submit -q completes a message that a crash left' \
     "$out" "transport/$num-$dead: queued now, after a crash"
-is 'submit -q leaves other dot names in transport/ alone' \
+is 'submit -q leaves control files of others in transport/ alone' \
     "$(cd "$po/transport" && find . -type f | sort |
-    tr '\n' ' ')" "./.98-$$ ./.other ./$num-$dead "
+    tr '\n' ' ')" "./.96-$dead ./.97-$dead ./.other ./.submit:98-$$ ./$num-$dead "
 clear
 
 # ---- again and again ------------------------------------------------------------------------
@@ -889,6 +892,60 @@ kill -TERM $pid
 wait $pid
 is 'submit -q1s ends at TERM' "$?$(grep -v "accepted router=" "$tmp/out")" 0
 lib_forget $pid
+clear
+
+# Control files of other programs.  99-1 has no message, somebody has a lock on
+# 97-1, and 96-1 grows.
+for i in 96 97 98; do
+	echo body >"$po/queue/$i-1"
+done
+for i in 96 97 98 99; do
+	echo "i $i-1" >"$po/transport/.$i-1"
+done
+echo other >"$po/postman/98-1.control"
+exec "$top/t/held" -a "$po/transport/.97-1" >"$tmp/held" &
+held=$!
+lib_pids="$lib_pids $held"
+wait_for 20 test -s "$tmp/held"
+hours() {	# from to: they pass, and submit -q looks after each
+	h=$1
+	while [ "$h" -le "$2" ]; do
+		echo $((h * 3600)) >"$tmp/mono.new"
+		mv "$tmp/mono.new" "$MONO"
+		read -r pass <"$PASSES"
+		h=$((h + 1)) till=$((pass + 2)) n=200000
+		while read -r pass <"$PASSES" && [ "${pass:-0}" -lt $till ] &&
+		    [ $n -gt 0 ]; do
+			n=$((n - 1))
+		done
+	done
+}
+MONO=$tmp/mono PASSES=$tmp/passes
+export MONO PASSES
+exec "$top/t/quicksubmit" -P "$po" -C "$tmp/routes" -q1s >"$tmp/out" 2>&1 &
+pid=$!
+lib_pids="$lib_pids $pid"
+put_one 1
+wait_for 20 queued 1		# so it has looked at transport/
+hours 1 12
+echo "o 0" >>"$po/transport/.96-1"
+hours 13 23
+is 'submit -q sets no file of others aside before a day' "$(ls "$po/postman")" \
+    98-1.control
+hours 24 25
+is 'submit -q sets a file of others, and its message, aside after a day' \
+    "$(ls "$po/postman" | tr '\n' ' ')$(cat "$po/postman/98-1.control")" \
+    '98-1.1 98-1.1.control 98-1.control 99-1.control other'
+like 'submit -q says why it sets a file of others aside' "$(cat "$tmp/out")" \
+    'transport/\.98-1: it was unfinished for a day; it is now .*98-1\.1\.control'
+is 'submit -q leaves a file of others that is locked or has changed' \
+    "$(cd "$po" && echo queue/9* transport/.9*)" \
+    'queue/96-1 queue/97-1 transport/.96-1 transport/.97-1'
+kill $pid $held
+wait $pid $held 2>/dev/null
+lib_forget $pid
+lib_forget $held
+unset MONO PASSES
 clear
 
 # ---- another user -------------------------------------------------------------------------------
@@ -985,7 +1042,7 @@ else
 	clear
 	out=$(hurt "$moves:error=ENOSPC:when=2+" anna <"$tmp/m")
 	is 'a rename that fails and cannot be undone: the message stays whole' \
-	    "$? $(files)" '75 ./queue/NAME ./transport/.NAME '
+	    "$? $(files)" '75 ./queue/NAME ./transport/.submit:NAME '
 	like 'a rename that cannot be undone: a line says so' \
 	    "$out" 'may be in the queue nevertheless'
 	sub -q >/dev/null
@@ -996,7 +1053,7 @@ else
 	put_one 77
 	hurt "$moves:error=ENOSPC:when=2+" -q >/dev/null
 	is 'submit -q, a rename that cannot be undone: the message stays whole' \
-	    "$(files)" './queue/NAME ./transport/.NAME '
+	    "$(files)" './queue/NAME ./transport/.submit:NAME '
 	sub -q >/dev/null
 	is 'submit -q, a rename that cannot be undone: the next run completes it' \
 	    "$(files; rcpts)" \
@@ -1004,14 +1061,14 @@ else
 	clear
 	hurt "$moves:signal=KILL:when=1" anna <"$tmp/m" >/dev/null
 	is 'a crash at rename 1: the message is not in the queue' "$(files)" \
-	    './private/submit:N ./transport/.NAME '
+	    './private/submit:N ./transport/.submit:NAME '
 	is 'a crash at rename 1: the next run removes the control file' \
 	    "$(sub -q; files)" \
 	    './private/submit:N '
 	clear
 	hurt "$moves:signal=KILL:when=2" anna <"$tmp/m" >/dev/null
-	is 'a crash at rename 2: the control file has its dot name' "$(files)" \
-	    './queue/NAME ./transport/.NAME '
+	is 'a crash at rename 2: the control file has its first name' "$(files)" \
+	    './queue/NAME ./transport/.submit:NAME '
 	sub -q >/dev/null
 	is 'a crash at rename 2: the next run completes the message' \
 	    "$(files; rcpts)" \
@@ -1027,7 +1084,7 @@ else
 		hurt "$moves:signal=KILL:when=$i" -q >/dev/null
 		is "submit -q, a crash at rename $i: the mail is in one place" \
 		    "$(files)" \
-		    "./$(echo router/77 queue/NAME | cut -d' ' -f$i) ./transport/.NAME "
+		    "./$(echo router/77 queue/NAME | cut -d' ' -f$i) ./transport/.submit:NAME "
 		sub -q >/dev/null
 		is "submit -q, a crash at rename $i: the next run takes it" \
 		    "$(files; rcpts)" \

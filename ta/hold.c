@@ -79,20 +79,24 @@ struct verdict {
 
 /* ---- as nobody ------------------------------------------------------- */
 
-static void
+/* 0, or -1 with errno: they are not known now. */
+static int
 find_nobody(uid_t *uid, gid_t *gid)
 {
 #ifndef NO_PWD
-	struct passwd *pw = getpwnam("nobody");
+	struct passwd *pw = user_find("nobody", 0);
 
+	if (pw == NULL && errno != 0)
+		return -1;
 	if (pw != NULL) {
 		*uid = pw->pw_uid;
 		*gid = pw->pw_gid;
-		return;
+		return 0;
 	}
 #endif
 	*uid = NOBODY;
 	*gid = NOBODY;
+	return 0;
 }
 
 static int
@@ -104,8 +108,8 @@ become_nobody(void *arg)
 	(void)arg;
 	if (geteuid() != 0)
 		return 0;
-	find_nobody(&uid, &gid);
-	return run_become("nobody", uid, gid);
+	return find_nobody(&uid, &gid) < 0 ? -1 :
+	    run_become("nobody", uid, gid);
 }
 
 #ifndef NO_TCP
@@ -367,9 +371,8 @@ check_home(struct verdict *v, const struct lib_job *job, const char *arg)
 	struct passwd *pw;
 	struct stat st;
 
-	errno = 0;
-	pw = getpwnam(arg);
-	if (pw == NULL && lib_temporary(errno))
+	pw = user_find(arg, 0);
+	if (pw == NULL && errno != 0)
 		unfulfilled(v, "4.3.0", "users cannot be looked up now", "");
 	else if (pw != NULL && pw->pw_dir[0] != '\0' &&
 	    (stat(pw->pw_dir, &st) < 0 || !S_ISDIR(st.st_mode)))
@@ -452,8 +455,9 @@ give_away(int fd, long priv)
 
 	if (geteuid() != 0)
 		return 0;
-	if (priv < 0 || (long)uid != priv || uid == (uid_t)-1)
-		find_nobody(&uid, &gid);
+	if ((priv < 0 || (long)uid != priv || uid == (uid_t)-1) &&
+	    find_nobody(&uid, &gid) < 0)
+		return -1;
 	return fchown(fd, uid, (gid_t)0);
 }
 

@@ -528,17 +528,6 @@ lib_status(const char *s)
 	return n;
 }
 
-int
-lib_temporary(int err)
-{
-	return err == EIO || err == EINTR || err == ENOMEM ||
-#ifdef ETIMEDOUT
-	    err == ETIMEDOUT || err == ECONNREFUSED || err == ECONNRESET ||
-	    err == EHOSTUNREACH || err == ENETUNREACH ||
-#endif
-	    err == EMFILE || err == ENFILE || err == EAGAIN || err == EACCES;
-}
-
 /* Takes jobs until the input ends; the agent's exit status. */
 static int
 serve(void (*take)(char *line))

@@ -134,8 +134,6 @@ extern const struct lib_far *lib_far;	/* NULL: we have them */
 int	lib_same(const char *, const char *);	/* but for case */
 /* Bytes of the status at s, such as 4.2.2 (RFC 3463); 0: it is none. */
 size_t	lib_status(const char *s);
-/* No user was found: is that a matter of the moment?  For errno. */
-int	lib_temporary(int err);
 void	lib_note(const char *, ...) LIKE_PRINTF(1, 2);	/* for the log */
 /* Says what may take long now, for mailq, which shows 99 bytes. */
 void	lib_step(const char *, ...) LIKE_PRINTF(1, 2);

@@ -87,12 +87,10 @@ look_up(struct user *u)
 	u->home[0] = '\0';
 	return *end == '\0';
 #else
-	struct passwd *pw;
+	struct passwd *pw = user_find(u->name, 0);
 
-	errno = 0;
-	pw = getpwnam(u->name);
 	if (pw == NULL)
-		return lib_temporary(errno) ? -1 : 0;
+		return errno != 0 ? -1 : 0;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	if (safe_name(pw->pw_name))
@@ -154,10 +152,9 @@ find_uid(struct user *u, long uid)
 	found = look_up(u);
 	if (found < 0 || (found && u->uid == (uid_t)uid))
 		return found < 0 ? -1 : 0;
-	errno = 0;
-	pw = getpwuid((uid_t)uid);
+	pw = user_find(NULL, uid);
 	if (pw == NULL)
-		return lib_temporary(errno) ? -1 : 0;
+		return errno != 0 ? -1 : 0;
 	u->uid = pw->pw_uid;
 	u->gid = pw->pw_gid;
 	if (text_fmt(u->name, sizeof(u->name), "%s", pw->pw_name) < 0 ||

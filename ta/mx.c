@@ -266,7 +266,8 @@ mx_ask(const char *name, int kind)
 	return MX_LATER;
 #else
 	return gethostbyname(name) != NULL ? MX_FOUND :
-	    h_errno == TRY_AGAIN ? MX_LATER : MX_NONE;
+	    h_errno == HOST_NOT_FOUND || h_errno == NO_DATA ? MX_NONE :
+	    MX_LATER;
 #endif
 }
 

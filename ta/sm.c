@@ -535,7 +535,7 @@ gather(struct batch *b, struct lib_rcpt *first)
 	return 0;
 }
 
-/* Looks up the user of -u: 0, or -1. */
+/* Looks up the user of -u: 0, or -1 with errno, 0: there is none. */
 static int
 find_user(void)
 {
@@ -544,9 +544,10 @@ find_user(void)
 
 	opt.uid = (uid_t)num_of(opt.user, &end);
 	opt.gid = (gid_t)opt.uid;
+	errno = 0;
 	return end == opt.user || *end != '\0' ? -1 : 0;
 #else
-	const struct passwd *pw = getpwnam(opt.user);
+	const struct passwd *pw = user_find(opt.user, 0);
 
 	if (pw == NULL)
 		return -1;
@@ -564,8 +565,10 @@ find_mailer(struct mailer *m, char *why, size_t size)
 		text_fmt(why, size, "no program is run as root; name a user "
 		    "for it in scheduler.cf, sm -u user, or give sm -0");
 	else if (opt.user != NULL && find_user() < 0)
-		text_fmt(why, size, "there is no user %s, who is to run the "
-		    "program; see -u of sm in scheduler.cf", opt.user);
+		text_fmt(why, size, errno != 0 ? "the user %s, who is to run "
+		    "the program, cannot be looked up now" : "there is no user "
+		    "%s, who is to run the program; see -u of sm in "
+		    "scheduler.cf", opt.user);
 	else
 		return table_find(m, opt.table, opt.mailer, why, size);
 	return -1;

@@ -725,7 +725,8 @@ set_limits(char *list)
 	}
 }
 
-/* Finds the user of the talker: 0, or -1 if there is none. */
+/* Finds the user of the talker: 0, or -1 if there is none.  Ends if that is not
+ * known now: the scheduler starts another one. */
 static int
 set_user(const char *name)
 {
@@ -733,8 +734,13 @@ set_user(const char *name)
 	unsigned long uid = num_of(name, &end);
 	int known = end != name && *end == '\0' && end - name <= 9;
 #ifndef NO_PWD
-	struct passwd *pw = known ? getpwuid((uid_t)uid) : getpwnam(name);
+	struct passwd *pw = user_find(known ? NULL : name, (long)uid);
 
+	if (pw == NULL && errno != 0) {
+		fprintf(stderr, "smtp: the user %s cannot be looked up: %s\n",
+		    name, strerror(errno));
+		exit(X_TEMPFAIL);
+	}
 	if (pw != NULL) {
 		halves.uid = pw->pw_uid;
 		halves.gid = pw->pw_gid;
