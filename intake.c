@@ -91,6 +91,7 @@
 #define NO_ROOM		1.0	/* seconds until core is checked for room, if
 				 * nothing happens before */
 #define BLOCKED		3600	/* seconds until a blocked vertex is due */
+#define ASKED_MOST	32767U	/* number of a request, as stubs keep it */
 #define CHOICE		10	/* messages that can leave, of which one does */
 #define CHECKED_MOST	1000	/* messages checked to find them */
 #define BUCKETS		10000	/* buckets of the hash table checked for that */
@@ -192,6 +193,7 @@ take_stub(const char *name, struct past *p)
 	struct chan *c;
 
 	memset(p, 0, sizeof(*p));
+	p->asked = q.asked;	/* new mail is not meant */
 	if (s == NULL)
 		return;
 	p->known = p->stub = !s->skipped;
@@ -379,7 +381,8 @@ due_at(const struct vertex *v, int *blocked)
 	double at, end = v->msg->born + s->expiry;
 	enum why why = th_why(v, &at);
 
-	*blocked = WHY_BLOCKED(why);
+	/* it waits for an event that has no time */
+	*blocked = why >= WHY_HELD && why <= WHY_QUEUEONLY;
 	if (*blocked)
 		at = now.mono + BLOCKED;
 	if (at <= now.mono || WHY_KEPT(why) || s->expiry == 0)

@@ -41,6 +41,8 @@
  */
 #include "scheduler.h"
 
+#define ADDRESS_MOST	320	/* bytes of an address in a line of the log */
+
 /* ---- the message ------------------------------------------------------ */
 
 struct message *

@@ -61,6 +61,8 @@
  */
 #include "scheduler.h"
 
+#define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
+#define TRIES_MOST	8191U	/* of a vertex that are counted */
 #define TRIED_AGAIN	60	/* seconds until old mail that was never tried
 				 * is checked again */
 #define FIRST_TRY	3600	/* seconds for a first try: meanwhile mail does

@@ -17,41 +17,6 @@
 
 #define FAR_OFF		1e30	/* mono: never */
 #define SPAN_MOST	315360000L	/* seconds in a span: ten years */
-#define DISK_AGAIN	60	/* seconds until a failed disk is tried again */
-
-/*
- * A list is linked through two members of its objects; prv of the first is the
- * last.  PREPEND makes o the first, APPEND the last; REMOVE takes it off.
- */
-#define PREPEND(first, o, nxt, prv) \
-	do { \
-		(o)->nxt = (first); \
-		(o)->prv = (first) == NULL ? (o) : (first)->prv; \
-		if ((first) != NULL) \
-			(first)->prv = (o); \
-		(first) = (o); \
-	} while (0)
-#define APPEND(first, o, nxt, prv) \
-	do { \
-		(o)->nxt = NULL; \
-		(o)->prv = (first) == NULL ? (o) : (first)->prv; \
-		if ((first) == NULL) \
-			(first) = (o); \
-		else \
-			(o)->prv->nxt = (o); \
-		(first)->prv = (o); \
-	} while (0)
-#define REMOVE(first, o, nxt, prv) \
-	do { \
-		if ((o)->nxt != NULL) \
-			(o)->nxt->prv = (o)->prv; \
-		else \
-			(first)->prv = (o)->prv; \
-		if ((first) == (o)) \
-			(first) = (o)->nxt; \
-		else \
-			(o)->prv->nxt = (o)->nxt; \
-	} while (0)
 
 /* ---- the configuration (cf.c) ---------------------------------------- */
 
@@ -211,7 +176,6 @@ struct rcpt {
 	struct reason *why;	/* of its last deferral, or NULL */
 };
 
-#define ADDRESS_MOST	320	/* bytes of an address, where they are shown */
 #define REASON_MOST	255	/* bytes of the reason of a recipient */
 #define REASONS_MOST	1000	/* ... of several, where they are shown */
 
@@ -237,10 +201,7 @@ enum vertex_state { V_NEW, V_WAIT, V_READY, V_FED, V_DONE, V_HELD };
 enum why { WHY_NOT, WHY_FED, WHY_HELD_MESSAGE, WHY_HELD, WHY_FROZEN,
 	   WHY_NO_COMMAND, WHY_QUEUEONLY, WHY_HOST, WHY_RETRY, WHY_NO_AGENT };
 
-/* ... blocked: it waits for an event that has no time. */
-#define WHY_BLOCKED(w)	((w) >= WHY_HELD && (w) <= WHY_QUEUEONLY)
-
-/* ... and does not expire meanwhile: somebody wants it left alone. */
+/* Does it not expire meanwhile, as somebody wants it left alone? */
 #define WHY_KEPT(w)	((w) >= WHY_HELD_MESSAGE && (w) <= WHY_FROZEN)
 
 /* A command on the vertex that is done when no agent has it. */
@@ -280,8 +241,6 @@ struct vertex {
 	unsigned host : 3;	/* HOST_ bits: what this run says of its host */
 	unsigned offered : 1;	/* READY: it is on its job's list */
 };
-
-#define TRIES_MOST	8191U
 
 /* What is done with a message's files at its end; from END_DROP on nothing more
  * is delivered, and no DSN is sent. */
@@ -357,8 +316,6 @@ struct stub {
 	unsigned skipped : 1;	/* struct skip is behind the name */
 	char	name[1];	/* with hash directories: "X/Y/123-45" */
 };
-
-#define ASKED_MOST	32767U
 
 /* skip: why a file was not loaded when it was due. */
 struct skip {
@@ -613,7 +570,7 @@ struct ta {
 				 * never */
 	char	*part;		/* a line not yet ended */
 	size_t	npart;
-	char	*outbuf;	/* nout bytes that are not yet written; or NULL */
+	char	*outbuf;	/* nout bytes not written yet, or NULL */
 	size_t	nout;
 	char	words[200];	/* the first line outside the protocol since its
 				 * last report or #hungry */

@@ -232,6 +232,42 @@ void	line_at(struct lines *, unsigned long off);
 /* The next line, NUL for its newline: 1, or 0 at the end or on an error. */
 int	line_next(struct lines *);
 
+/* ---- lists ------------------------------------------------------------ */
+
+/*
+ * A list is linked through two members of its objects; prv of the first is the
+ * last.  PREPEND makes o the first, APPEND the last; REMOVE takes it off.
+ */
+#define PREPEND(first, o, nxt, prv) \
+	do { \
+		(o)->nxt = (first); \
+		(o)->prv = (first) == NULL ? (o) : (first)->prv; \
+		if ((first) != NULL) \
+			(first)->prv = (o); \
+		(first) = (o); \
+	} while (0)
+#define APPEND(first, o, nxt, prv) \
+	do { \
+		(o)->nxt = NULL; \
+		(o)->prv = (first) == NULL ? (o) : (first)->prv; \
+		if ((first) == NULL) \
+			(first) = (o); \
+		else \
+			(o)->prv->nxt = (o); \
+		(first)->prv = (o); \
+	} while (0)
+#define REMOVE(first, o, nxt, prv) \
+	do { \
+		if ((o)->nxt != NULL) \
+			(o)->nxt->prv = (o)->prv; \
+		else \
+			(first)->prv = (o)->prv; \
+		if ((first) == (o)) \
+			(first) = (o)->nxt; \
+		else \
+			(o)->prv->nxt = (o)->nxt; \
+	} while (0)
+
 /* ---- heap: timers by due time.  All operations O(log n) -------------- */
 
 struct timer {

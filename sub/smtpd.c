@@ -456,7 +456,10 @@ do_vrfy(char *arg)
 	static struct mail m;		/* large */
 	int code;
 
-	start_mail(&m);
+	if (start_mail(&m) < 0) {
+		reply("252 2.1.5 try some mail");
+		return;
+	}
 	code = *arg == '\0' ? X_DATAERR : mail_rcpt(&m, arg, 0);
 	mail_free(&m);
 	if (code == 0)

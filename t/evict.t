@@ -184,6 +184,36 @@ like 'a command on it is done' "$("$ask" order "$po" hold 503-1)" '^ok '
 is 'it was not evicted for that' "$(count ' (evict|load) msg=503-1 ')" 1
 sched_stop
 
+# A command on a pattern reaches mail that had to leave core, when it comes in
+# again, and no mail that came after the command.
+rm -rf "$po"
+spool_new "$po"
+rm -f "$tmp/gate" "$out"
+: >"$out"
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+PARAMactive 2
+*/*	interval=1h
+hang/*	maxring=2 command="$A -c hang -o $out -w $tmp/gate"
+END
+for n in 1 2 3 4 5 6; do
+	put "$po" 61$n-1 hang h$n u
+done
+ok 'a scheduler with room for two messages starts' sched_start "$po" "$tmp/cf"
+wait_for 30 eval '[ "$(count "evict msg=61")" -ge 4 ]'
+wait_for 30 eval '[ "$(count "agent-start")" -ge 2 ]'
+like 'a command on a pattern tells how many files are read for it' \
+    "$("$ask" order "$po" delete 'hang/*')" \
+    '^ok 0 jobs deleted, 2 when .*; 4 files of evicted mail to be read$'
+put "$po" 620-1 hang h9 u
+wait_log 'load msg=620-1' 20
+: >"$tmp/gate"
+ok 'all mail is done' wait_for 60 po_empty "$po"
+is 'mail that had left core is deleted' "$(count ' deleted msg=61')" 4
+is 'mail that came after a command on a pattern is delivered' \
+    "$(grep -c 620-1 "$out")" 1
+sched_stop
+
 # ---- no reading in vain --------------------------------------------------------
 
 # The last reading finds that the agent has delivered to all, and the message
