@@ -123,8 +123,8 @@ $(DAEMON): $(OBJS)
 
 scheduler: $(OBJS)
 	$(LINK) $(OBJS) $(LIBS)
-scheduler-check: check.o $(DAEMON)
-	$(LINK) check.o $(DAEMON) $(LIBS)
+scheduler-check: check.o $(DAEMON) $(LIB)
+	$(LINK) check.o $(DAEMON) $(LIB) $(LIBS)
 scheduler-syslog: syslog.o
 	$(LINK) syslog.o $(LIBS)
 mailq: $(MAILQ)

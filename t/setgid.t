@@ -134,6 +134,31 @@ like 'with router/ of another group, the group is not used' \
 chgrp $group "$po/router"
 clear
 
+# ---- a bit that an update has removed --------------------------------------------
+
+chmod 755 "$S"
+lost=$(them anna <"$tmp/m"; echo $?)
+like 'without its bit submit says what the administrator can do' "$lost" \
+    "$po/public is its group's alone .* chgrp $group submit and chmod 2755 it"
+like 'without its bit submit leaves mail to the caller' "$lost" '75$'
+: >"$tmp/empty.cf"
+look() {
+	PATH=$tmp/bin:$PATH POSTOFFICE=$po MAILSHARE=$share \
+	    MAILBIN=$tmp/bin "$SCHEDULER" -n -f "$tmp/empty.cf" 2>&1
+}
+like 'scheduler -n says that submit has lost its bit' "$(look)" \
+    "users cannot submit .*chgrp $group $S && chmod 2755 $S"
+chmod 2755 "$S"
+unlike 'scheduler -n says nothing of a submit with its bit' "$(look)" \
+    'cannot submit'
+chgrp 0 "$S"
+chmod 2755 "$S"
+like 'scheduler -n says that submit has another group' "$(look)" \
+    'users cannot submit'
+chgrp $group "$S"
+chmod 2755 "$S"
+clear
+
 # ---- what else a caller sets ------------------------------------------------
 
 as_nobody sh -c '"$1" anna <&-' sh "$S" >"$tmp/out"
