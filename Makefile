@@ -56,10 +56,11 @@ BIN = $(PREFIX)/bin
 SBIN = $(PREFIX)/sbin
 MAN = $(PREFIX)/share/man
 
-# What mailq is installed as, where another package has that name; the pages
-# call it so, too.
+# What mailq is installed as, where another package has that name.
 MAILQNAME = mailq
-CALLED = "s/^\.TH MAILQ/.TH `echo $(MAILQNAME) | tr a-z A-Z`/; s/^mailq /$(MAILQNAME) /; s/^\(\.BR* [\"]*\)mailq/\1$(MAILQNAME)/; s/^\(	\)mailq/\1$(MAILQNAME)/"
+
+# The pages have the places below and this name.
+PAGES = "s,/usr/local/share/mail,$(MAILSHARE),g; s,/usr/local/lib/mail,$(MAILBIN),g; s,/usr/local/sbin/,$(SBIN)/,g; s,/usr/local/bin/,$(BIN)/,g; s,/var/spool/postoffice,$(POSTOFFICE),g; s,/var/log/,$(LOGDIR)/,g; s/^\.TH MAILQ/.TH `echo $(MAILQNAME) | tr a-z A-Z`/; s/^mailq /$(MAILQNAME) /; s/^\(\.BR* [\"]*\)mailq/\1$(MAILQNAME)/; s/^\(	\)mailq/\1$(MAILQNAME)/"
 
 # What is installed once and then left alone.
 CONFIG = scheduler.cf sm.cf routes forms/delivery forms/delay
@@ -122,8 +123,8 @@ $(DAEMON): $(OBJS)
 
 scheduler: $(OBJS)
 	$(LINK) $(OBJS) $(LIBS)
-scheduler-check: check.o $(DAEMON)
-	$(LINK) check.o $(DAEMON) $(LIBS)
+scheduler-check: check.o $(DAEMON) $(LIB)
+	$(LINK) check.o $(DAEMON) $(LIB) $(LIBS)
 scheduler-syslog: syslog.o
 	$(LINK) syslog.o $(LIBS)
 mailq: $(MAILQ)
@@ -282,16 +283,17 @@ install: all
 	umask 022; rm -f $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)
 	umask 022; cp submit $(DESTDIR)$(BIN)/submit
 	umask 022; cp mailq $(DESTDIR)$(BIN)/$(MAILQNAME)
-	umask 022; sed $(CALLED) man/submit.1 >$(DESTDIR)$(MAN)/man1/submit.1
-	umask 022; sed $(CALLED) man/mailq.1 >$(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
-	umask 022; for s in 5 7 8; do for f in man/*.$$s; do sed $(CALLED) $$f >$(DESTDIR)$(MAN)/man$$s/$${f#man/} || exit; done; done
+	umask 022; cp contrib/summary $(DESTDIR)$(MAILBIN)/summary
+	umask 022; sed $(PAGES) man/submit.1 >$(DESTDIR)$(MAN)/man1/submit.1
+	umask 022; sed $(PAGES) man/mailq.1 >$(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
+	umask 022; for s in 5 7 8; do for f in man/*.$$s; do sed $(PAGES) $$f >$(DESTDIR)$(MAN)/man$$s/$${f#man/} || exit; done; done
 	umask 022; for f in $(CONFIG); do test -f $(DESTDIR)$(MAILSHARE)/$$f || cp $$f $(DESTDIR)$(MAILSHARE)/$$f || exit; done
 	@test -z "$(SUBMITGROUP)" || $(CLOSE)
 
 # The configuration and the post office stay.
 uninstall:
 	rm -f $(DESTDIR)$(SBIN)/scheduler $(DESTDIR)$(BIN)/submit $(DESTDIR)$(BIN)/$(MAILQNAME)
-	for f in $(PROGRAMS) $(AGENTS); do rm -f $(DESTDIR)$(MAILBIN)/$$f; done
+	for f in $(PROGRAMS) $(AGENTS) summary; do rm -f $(DESTDIR)$(MAILBIN)/$$f; done
 	rm -f $(DESTDIR)$(MAN)/man1/submit.1 $(DESTDIR)$(MAN)/man1/$(MAILQNAME).1
 	for s in 5 7 8; do for f in man/*.$$s; do rm -f $(DESTDIR)$(MAN)/man$$s/$${f#man/}; done; done
 

@@ -22,6 +22,7 @@
  * exit code may be 77.
  */
 #include "scheduler.h"
+#include "lib/post.h"
 #include <sys/wait.h>
 
 #define RETRIES_SHOWN	10
@@ -413,8 +414,9 @@ explain(struct config *config, const char *channel, const char *host, FILE *out)
 
 /* ---- the name of this host, and the rest -------------------------------- */
 
-/* Warns of a name of this host that other hosts may not accept. */
-static void
+/* Warns of a name of this host that other hosts may not accept: 0, or the exit
+ * code of a start. */
+static int
 check_mailname(void)
 {
 	const char *s = mailname(opt.mailshare);
@@ -423,6 +425,12 @@ check_mailname(void)
 	int there;
 
 	text_fmt(path, sizeof(path), "%s/mailname", opt.mailshare);
+	if (mailname_is_empty(opt.mailshare)) {
+		fprintf(stderr, "scheduler: %s is empty: write the full name "
+		    "of this host in mail to it, such as box.example.org\n",
+		    path);
+		return X_CONFIG;
+	}
 	there = stat(path, &st) == 0;
 	if (there && mailname_given(opt.mailshare) == NULL)
 		fprintf(stderr, "scheduler: mail calls this host %s: %s cannot "
@@ -433,6 +441,37 @@ check_mailname(void)
 	else if (there && (st.st_mode & S_IROTH) == 0)
 		fprintf(stderr, "scheduler: other users get another name in "
 		    "mail, since they cannot read %s: chmod 644 it\n", path);
+	return 0;
+}
+
+/* ---- users' way in ------------------------------------------------------- */
+
+/* Warns of the submit in PATH when only a group may write to public/ and submit
+ * has not that group: users cannot submit, for example after an update that
+ * replaced the program. */
+static void
+check_way_in(void)
+{
+	const char *dirs = getenv("PATH");
+	char path[PATH_MAX_];
+	struct stat way, st;
+	int n;
+
+	if (text_fmt(path, sizeof(path), "%s/public", opt.postoffice) < 0 ||
+	    stat(path, &way) < 0 || !post_closed(&way))
+		return;
+	for (; dirs != NULL && *dirs != '\0'; dirs += n + (dirs[n] == ':')) {
+		n = (int)strcspn(dirs, ":");
+		if (text_fmt(path, sizeof(path), "%.*s/submit", n, dirs) < 0 ||
+		    access(path, X_OK) < 0 || stat(path, &st) < 0)
+			continue;
+		if ((st.st_mode & S_ISGID) == 0 || st.st_gid != way.st_gid)
+			fprintf(stderr, "scheduler: users cannot submit mail: "
+			    "%s/public is its group's alone, and %s does not "
+			    "have it: chgrp %ld %s && chmod 2755 %s\n",
+			    opt.postoffice, path, (long)way.st_gid, path, path);
+		return;
+	}
 }
 
 int
@@ -440,6 +479,7 @@ main(int argc, char **argv)
 {
 	const struct clause *cl;
 	struct config *c;
+	int bad;
 
 	if (argc < 4) {
 		fputs("scheduler-check is a part of scheduler -n\n", stderr);
@@ -464,6 +504,7 @@ main(int argc, char **argv)
 	else
 		check_all(c);
 	cf_free(c);
-	check_mailname();
-	return spool_setup(1);
+	bad = check_mailname();
+	check_way_in();
+	return bad != 0 ? bad : spool_setup(1);
 }

@@ -956,6 +956,10 @@ set_up(void)
 	if (c == NULL)
 		die(errno == EAGAIN ? X_TEMPFAIL : X_CONFIG,
 		    "%s: has errors, nothing is started", me.config);
+	if (mailname_is_empty(opt.mailshare))
+		die(X_CONFIG, "%s/mailname is empty: write the full name of "
+		    "this host in mail to it, such as box.example.org",
+		    opt.mailshare);
 	log_masks = !c->logaddresses;
 	descriptors = get_descriptors();
 	opt.agents = descriptors <= FDS_KEPT + CMD_FDS ? 1 :

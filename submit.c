@@ -373,8 +373,11 @@ collect(struct mail *m, struct input *in, char **rcpts)
 static int
 cannot_write(const char *po)
 {
-	say("cannot write the message to %s: %s; nothing was queued, try "
-	    "again later", po, strerror(errno));
+	int error = errno;
+
+	say("cannot write the message to %s: %s; nothing was queued, %s", po,
+	    strerror(error), error == EACCES ? rights_advice(po) :
+	    "try again later");
 	return X_TEMPFAIL;
 }
 

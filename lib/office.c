@@ -254,7 +254,7 @@ static char *
 word_of_file(const char *dir)
 {
 	static char line[MAILNAME_SIZE + 100];
-	char path[PATH_MAX_], *s = NULL;
+	char path[PATH_MAX_], *s;
 	FILE *f;
 
 	if (dir == NULL)
@@ -264,11 +264,11 @@ word_of_file(const char *dir)
 	f = fopen(path, "r");
 	if (f == NULL)
 		return NULL;
-	if (fgets(line, sizeof(line), f) != NULL) {
-		s = line + strspn(line, " \t");
-		s[strcspn(s, " \t\r\n")] = '\0';
-	}
+	if (fgets(line, sizeof(line), f) == NULL)
+		*line = '\0';
 	fclose(f);
+	s = line + strspn(line, " \t");
+	s[strcspn(s, " \t\r\n")] = '\0';
 	return s;
 }
 
@@ -277,6 +277,14 @@ mailname_given(const char *dir)
 {
 	return take(getenv("MAILNAME")) || take(word_of_file(dir)) ?
 	    host_name : NULL;
+}
+
+int
+mailname_is_empty(const char *dir)
+{
+	const char *s = mailname_given(dir) == NULL ? word_of_file(dir) : NULL;
+
+	return s != NULL && *s == '\0';
 }
 
 const char *

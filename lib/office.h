@@ -55,6 +55,7 @@ int	spool_id(const char *name, const struct spool_time *, const char *path,
  * mailname_given: the name that the environment or the file gives, or NULL. */
 const char *mailname(const char *dir);
 const char *mailname_given(const char *dir);
+int	mailname_is_empty(const char *dir);	/* a file without a word */
 int	mailname_good(const char *);	/* Can it be one?  1 or 0 */
 
 /* The seconds from a time stamp of a file until now.wall; -1: not known, as the

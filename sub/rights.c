@@ -29,13 +29,14 @@
 #endif
 
 static gid_t ours;		/* of a set-group-id bit */
+static gid_t first;		/* the same, also when it was given up */
 static struct stat owner;	/* of the post office: its transport/ */
 static int serving;		/* root is somebody else just now */
 
 int
 rights_start(void)
 {
-	ours = getegid();
+	first = ours = getegid();
 #ifdef NO_SETEUID
 	if (setuid(getuid()) < 0)
 		return -1;
@@ -78,6 +79,21 @@ rights_way_in(const char *po)
 {
 	return ours != getgid() && getuid() != 0 && is_way_in(po, "public") &&
 	    is_way_in(po, "router");
+}
+
+const char *
+rights_advice(const char *po)
+{
+	static char text[900];
+	struct stat st;
+
+	text_fmt(text, sizeof(text), "%s/public", po);
+	if (stat(text, &st) < 0 || !post_closed(&st) || st.st_gid == first)
+		return "try again later";
+	text_fmt(text, sizeof(text), "as %s/public is its group's alone and "
+	    "submit does not have it; the administrator can chgrp %ld submit "
+	    "and chmod 2755 it", po, (long)st.st_gid);
+	return text;
 }
 
 void

@@ -37,6 +37,8 @@ int	rights_start(void);
 int	rights_drop(void);	/* it is gone for good: 0 or -1 */
 /* Is the group that of a post office which is closed to others? */
 int	rights_way_in(const char *po);
+/* What to do when the way in was closed to us; good until the next call. */
+const char *rights_advice(const char *po);
 void	rights_group(int on);	/* to write to public/ and router/ */
 /* Root goes on as the owner of the post office: 0, or -1 after saying why. */
 int	rights_serve(const char *po);

@@ -9,7 +9,8 @@ po=$tmp/po
 here() {	# file
 	sed "s,/usr/local/sbin/scheduler,$top/scheduler,
 	    s,/usr/local/bin/submit,$top/submit,
-	    s,/usr/local/bin/mailq,$tmp/bin/mailq," "$1"
+	    s,/usr/local/bin/mailq,$tmp/bin/mailq,
+	    s,/var/log/,$tmp/log/," "$1"
 }
 conf "$tmp/scheduler.cf" <<END
 PARAMmailqsock none
@@ -36,6 +37,12 @@ is 'the samples start submit with -q' \
 is 'cron keeps what submit -q says where mailq show looks' \
     "$(sed -n 's,^[*/].*bin/submit ,,p' "$c/crontab")" '-q -v >>/var/log/submit 2>&1'
 
+for f in inittab runit/run runit-submit/run scheduler.service submit.service \
+    openrc-submit rc.d-submit procd; do
+	grep -q -e '/var/log/s' -e '-L /tmp/scheduler$' "$c/$f" || echo "$f"
+done >"$tmp/nolog"
+is 'the samples write logs where mailq show looks' "$(cat "$tmp/nolog")" ''
+
 # ---- runit ----
 export POSTOFFICE="$po" MAILSHARE="$tmp" MAILBIN="$tmp/bin" LOGDIR="$tmp/log" \
     RENDEZVOUS="$tmp/pipe"
@@ -47,11 +54,10 @@ other() {	# pid
 	[ -n "$(pid)" ] && [ "$(pid)" != "$1" ] && alive "$(pid)"
 }
 if command -v runsv >/dev/null 2>&1; then
-	mkdir -p "$tmp/run/scheduler/log"
+	mkdir -p "$tmp/run/scheduler"
 	here "$c/runit/run" >"$tmp/run/scheduler/run"
-	printf '#!/bin/sh\nexec cat >>%s\n' "$tmp/sched.log" \
-	    >"$tmp/run/scheduler/log/run"
-	chmod 755 "$tmp/run/scheduler/run" "$tmp/run/scheduler/log/run"
+	ln -s log/scheduler "$tmp/sched.log"
+	chmod 755 "$tmp/run/scheduler/run"
 	bg runsv "$tmp/run/scheduler"
 	ok 'runsv starts the scheduler' wait_log ' ready' 30
 	put "$po" 101-1 test host anna
@@ -63,6 +69,7 @@ if command -v runsv >/dev/null 2>&1; then
 	ok 'sv down ends the scheduler' sv -w 30 down "$tmp/run/scheduler"
 	ok 'sv down leaves no file with a process number' \
 	    [ ! -e "$po/.pid.scheduler" ]
+	rm -f "$tmp/sched.log"
 	sv -w 30 exit "$tmp/run/scheduler" >/dev/null 2>&1
 	wait "$bg_pid" 2>/dev/null
 else
@@ -98,7 +105,7 @@ procd() {	# verb
 }
 like 'procd gets a command for the scheduler in the foreground' \
     "$(procd start_service)" \
-    '^procd_set_param command /usr/sbin/scheduler -i$'
+    '^procd_set_param command /usr/sbin/scheduler -i -L /tmp/scheduler$'
 like 'procd gets a command for submit' "$(procd start_service)" \
     '^procd_set_param command /usr/bin/submit -q10s$'
 is 'procd gets the service and the signal of a reload' \
@@ -119,10 +126,29 @@ END
 sed "s,/etc/rc.subr,$tmp/rc.subr," "$c/rc.d-submit" >"$tmp/rc.d"
 is 'rc.subr gets the command for submit' "$(sh "$tmp/rc.d" start)" \
     'start submit /usr/local/bin/submit -q10s >>/var/log/submit 2>&1 & NO'
-# OpenRC reads variables; its own shell has the functions.
-is 'OpenRC gets the command for submit' \
-    "$(sh -c '. "$1"; echo "$command $command_args $command_background"' sh \
-    "$c/openrc-submit")" '/usr/local/bin/submit -q10s yes'
+# The functions of OpenRC, with the start-stop-daemon that is there.
+openrc() {	# verb
+	sh -c '
+	ebegin() { :; }
+	eend() { return $1; }
+	. "$1"
+	$2' sh "$tmp/openrc-submit" "$1"
+}
+if start-stop-daemon --help >/dev/null 2>&1; then
+	here "$c/openrc-submit" |
+	    sed "s,^pidfile=.*,pidfile=$tmp/submit.pid," >"$tmp/openrc-submit"
+	spool_new "$po"
+	printf '*\tlocal\t-\n' >"$tmp/routes"
+	ok 'OpenRC starts submit -q' openrc start
+	ok 'submit -q of OpenRC runs' wait_for 20 eval \
+	    'alive "$(cat "$tmp/submit.pid")" && [ -f "$tmp/log/submit" ]'
+	lib_pids="$lib_pids $(cat "$tmp/submit.pid")"
+	old=$(cat "$tmp/submit.pid")
+	ok 'OpenRC stops submit -q' openrc stop
+	ok 'submit -q of OpenRC is gone' wait_for 20 gone "$old"
+else
+	skip 'OpenRC starts submit -q' 'no start-stop-daemon'
+fi
 
 # ---- logs that begin anew ----
 conf "$tmp/log.cf" <<END
@@ -150,7 +176,7 @@ fi
 
 # ---- packages ----
 # The places and the name of mailq in the samples of the Debian package.
-sed -n "s/.*-exec sed -i '\(.*\)' .*/\1/p" "$c/debian/rules" >"$tmp/places.sed"
+sed -n 's/^samples = //p' "$c/debian/rules" >"$tmp/places.sed"
 for f in relay uucp hub dialup standalone; do
 	sed -f "$tmp/places.sed" "$c/setups/$f/README"
 done >"$tmp/readmes"
@@ -191,6 +217,88 @@ END
 else
 	skip 'the recipe for OpenWrt builds' 'no GNU make'
 fi
+
+# What the others would do; musl's compiler where it is, as for Alpine.
+copy() {	# name: a clean tree in $tmp/name
+	mkdir -p "$tmp/$1"
+	(cd "$top" && tar cf - Makefile LICENSE *.[ch] scheduler.cf sm.cf routes \
+	    forms lib mq sub ta man contrib t/fuzz/fuzz.h) | (cd "$tmp/$1" && tar xf - &&
+	    find . -name '*.[ao]' -exec rm -f {} +)
+	(cd "$tmp/$1" && make MAKEFLAGS= clean) >/dev/null
+}
+installed() {	# title root share
+	ok "$1: the scheduler runs" "$2/usr/sbin/scheduler" -V
+	ok "$1: the configuration is there" [ -f "$2/$3/scheduler.cf" ]
+	ok "$1: summary is there" [ -x "$2/usr/lib/mail-scheduler/summary" ]
+}
+copy alpine
+musl=$(command -v musl-gcc) || musl=${CC:-cc}
+cat >"$tmp/abuild" <<END
+srcdir=$tmp pkgdir=$tmp/apk CC=$musl CFLAGS=-O LDFLAGS=-static
+export CC CFLAGS LDFLAGS MAKEFLAGS=
+chgrp() { echo "\$*" >>$tmp/chgrp; }
+install() { command install -d "\${4}"; echo "\$*" >>$tmp/chgrp; }
+. $c/alpine/APKBUILD
+cd $tmp/alpine && set -e && build && package
+END
+ok 'the recipe for Alpine builds' sh "$tmp/abuild"
+installed 'the recipe for Alpine' "$tmp/apk" etc/mail-scheduler
+ok 'the recipe for Alpine has both services' \
+    [ -x "$tmp/apk/etc/init.d/scheduler" ] &&
+    [ -x "$tmp/apk/etc/init.d/submit" ]
+is 'the recipe for Alpine: the set-group-id bit' \
+    "$(ls -l "$tmp/apk/usr/bin/submit" | cut -c1-10)" -rwxr-sr-x
+ok 'the script before installation on Alpine is one' \
+    sh -n "$c/alpine/mail-scheduler.pre-install"
+if make --version 2>/dev/null | grep GNU >/dev/null; then
+	copy br/mail
+	printf 'null::sysinit:/bin/true\n' >"$tmp/br/inittab"
+	cat >"$tmp/br/Makefile" <<'END'
+define doit
+$(1)
+
+endef
+generic-package =
+include $(RECIPE)
+all:
+	$(MAIL_SCHEDULER_BUILD_CMDS)
+	$(MAIL_SCHEDULER_INSTALL_TARGET_CMDS)
+	mkdir -p $(TARGET_DIR)/etc && cp $(D)/../inittab $(TARGET_DIR)/etc
+	$(MAIL_SCHEDULER_INITTAB)
+	$(MAIL_SCHEDULER_INITTAB)
+END
+	sed 's/\$(@D)/$(D)/g' "$c/buildroot/mail-scheduler.mk" >"$tmp/br/mk"
+	ok 'the recipe for Buildroot builds' make -f "$tmp/br/Makefile" \
+	    MAKEFLAGS= RECIPE="$tmp/br/mk" D="$tmp/br/mail" \
+	    TARGET_DIR="$tmp/br/out" TARGET_CC="${CC:-cc}" TARGET_CFLAGS= \
+	    TARGET_LDFLAGS=
+	installed 'the recipe for Buildroot' "$tmp/br/out" etc/mail-scheduler
+	is 'the recipe for Buildroot: busybox init starts both, once' \
+	    "$(grep -c '^::respawn:/usr/s*bin/s' "$tmp/br/out/etc/inittab")" 2
+fi
+if command -v bmake >/dev/null 2>&1; then
+	mkdir -p "$tmp/a/mk" "$tmp/a/mail/pkgsrc" "$tmp/mk"
+	printf 'show:\n\t@echo ${%s}\n' 'INSTALL_MAKE_FLAGS} ${SPECIAL_PERMS' \
+	    >"$tmp/a/mk/bsd.pkg.mk"
+	cp "$c/pkgsrc/Makefile" "$tmp/a/mail/pkgsrc"
+	like 'the recipe for pkgsrc has the places of make install' \
+	    "$(cd "$tmp/a/mail/pkgsrc" && bmake PREFIX=/p VARBASE=/v \
+	    PKG_SYSCONFDIR=/e PKGMANDIR=man REAL_ROOT_USER=root DESTDIR=/d \
+	    show)" 'PREFIX=/p .*MAILSHARE=/e/mail-scheduler .*POSTOFFICE=/v/spool/postoffice .*DESTDIR=/d bin/submit root mailsub 2755'
+	printf 'show:\n\t@echo ${MAKE_ARGS}\n' >"$tmp/mk/bsd.port.mk"
+	sed 's,<\(bsd.port.mk\)>,"\1",' "$c/freebsd/Makefile" \
+	    >"$tmp/mk/Makefile"
+	like 'the port for FreeBSD has the places of make install' \
+	    "$(cd "$tmp/mk" && bmake PREFIX=/p ETCDIR=/e \
+	    show)" 'PREFIX=/p .*MAILSHARE=/e MAILQNAME=schedq '
+else
+	skip 'the recipe for pkgsrc' 'no bmake'
+fi
+for f in alpine/APKBUILD buildroot/mail-scheduler.mk pkgsrc/Makefile \
+    freebsd/Makefile openwrt/Makefile; do
+	grep -q 'not tried' "$c/$f" || echo "$f"
+done >"$tmp/untold"
+is 'each recipe says what was not tried' "$(cat "$tmp/untold")" ''
 
 # ---- a line that comes and goes ----
 cat >"$tmp/bin/mailq" <<END

@@ -18,7 +18,7 @@ for f in sbin/scheduler bin/mailq share/man/man1/mailq.1 bin/submit lib/mail/ta/
     lib/mail/ta/sm lib/mail/ta/errormail lib/mail/ta/dsn \
     share/mail/sm.cf \
     share/mail/routes share/mail/forms/delivery share/mail/forms/delay \
-    share/man/man1/submit.1 \
+    share/man/man1/submit.1 lib/mail/summary \
     share/man/man8/sm.8 share/man/man8/errormail.8 share/man/man8/dsn.8 \
     lib/mail/ta/smtp share/man/man8/smtp.8 \
     share/mail/scheduler.cf share/man/man8/scheduler.8 share/man/man8/mailbox.8 share/man/man8/hold.8 \
@@ -160,7 +160,7 @@ cp -R "$top/ta" "$tmp/steps/ta"
 cd "$tmp/steps" || exit 1
 sed -n '/^FIRST STEPS/,/^Within/p' "$top/README" | sed '/^    /!d
     s/ >my.cf$/&; echo PARAMmailqsock none >>my.cf/
-    /-L log/s/$/ \& until grep " ready" log; do sleep 1; done/' >steps
+    /-L log/s/  *#.*/ \& until grep " ready" log; do sleep 1; done/' >steps
 is "README's first steps can be pasted: they have no tabs" \
     "$(grep -c '	' steps)" 0
 # Behind a message that goes wrong comes a look when it was tried; each answer
@@ -169,14 +169,14 @@ sed -n '/^Within/,/^A COMPLETE/p' "$top/README" | sed '/^    /!d' |
     awk '{ n++; want = ""; if (i = index($0, " # ")) {
 	want = substr($0, i + 3); $0 = substr($0, 1, i) }
 	print "until [ -e go" n " ]; do sleep 1; done"
-	print $0 " >said" n " 2>&1; echo >did" n
+	print "{ " $0 "; } >said" n " 2>&1; echo >did" n
 	gsub(/[][*.]/, "[&]", want); gsub(/\[.\]\[.\]\[.\]/, ".*", want)
 	print want >("want" n) } END { print n + 0 >"count" }' >more
 cp "$top/mailq" .
 {
 	echo 'until [ -s boxes/anna ]; do sleep 1; done; echo >anna'
 	cat more
-	echo 'kill $!; wait $!'
+	echo 'kill "$(cat spool/.pid.scheduler)"; wait $!'
 } >>steps
 bg sh steps >"$tmp/said" 2>&1
 ok "README's first steps deliver to a box" wait_for 30 [ -s anna ]
@@ -200,7 +200,7 @@ plain() {
 	s/[0-9][0-9]*/N/g'
 }
 is "README's screen of mailq is one of mailq" "$(
-    sed -n '/^The first mailq/,/^A COMPLETE/p' "$top/README" |
+    sed -n '/The first m prints/,/^A COMPLETE/p' "$top/README" |
     sed -n '/^	[0-9].* old$/,/^$/p' | sed '/^$/d' | plain)" "$(plain <said3)"
 # "deferred msg id ..." for each line of the log, without the words at its end.
 keys() {
@@ -213,7 +213,7 @@ keys() {
 	END { print "" }'
 }
 is "README's lines of the log have the keys of the log" "$(
-    sed -n '/^The first mailq/,/^A COMPLETE/p' "$top/README" |
+    sed -n '/The first m prints/,/^A COMPLETE/p' "$top/README" |
     sed -n '/^	deferred/,/^$/p' | keys)" \
     "$(grep ' to=dora ' log | keys)"
 is "README's session delivers the message in the end" \

@@ -68,6 +68,19 @@ like 'scheduler -n says that the file has no name' "$(MAILSHARE=$tmp/other \
 unlike 'scheduler -n takes MAILNAME instead of a wrong file' \
     "$(MAILNAME=env.example \
     MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)" calls
+# as "hostname -f >mailname" leaves it where no name is known
+for empty in '' ' \n'; do
+	printf "$empty" >"$tmp/other/mailname"
+	out=$(MAILSHARE=$tmp/other "$SCHEDULER" -P "$po" -n -f "$tmp/cf" 2>&1)
+	is 'scheduler -n refuses an empty file' $? 78
+	like 'scheduler -n says what belongs into an empty file' "$out" \
+	    "$tmp/other/mailname is empty: write the full name of this host"
+done
+out=$(MAILSHARE=$tmp/other "$SCHEDULER" -i -P "$tmp/none" -f "$tmp/cf" 2>&1)
+is 'a start with an empty file is refused' $? 78
+like 'a start says what belongs into an empty file' "$out" \
+    "$tmp/other/mailname is empty: write the full name of this host"
+nok 'a refused start makes no post office' [ -e "$tmp/none" ]
 echo box.example.org >"$tmp/other/mailname"
 chmod 640 "$tmp/other/mailname"
 like 'scheduler -n says that other users cannot read the name' \

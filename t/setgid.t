@@ -145,6 +145,29 @@ is 'a user speaks SMTP: his mail goes into router/, a part of it nowhere' \
     '1 220 our.e 250 2.1.0 250 2.1.5 354 end w 250 2.0.0 502 5.5.1 250 2.1.0 250 2.1.5 354 end w 451 4.4.2 '
 is 'a user speaks SMTP: he may not ask for mail' \
     "$(grep -c '^502' "$tmp/out")" 1
+# ---- a bit that an update has removed --------------------------------------------
+
+chmod 755 "$S"
+lost=$(them anna <"$tmp/m"; echo $?)
+like 'without its bit submit says what the administrator can do' "$lost" \
+    "$po/public is its group's alone .* chgrp $group submit and chmod 2755 it"
+like 'without its bit submit leaves mail to the caller' "$lost" '75$'
+: >"$tmp/empty.cf"
+look() {
+	PATH=$tmp/bin:$PATH POSTOFFICE=$po MAILSHARE=$share \
+	    MAILBIN=$tmp/bin "$SCHEDULER" -n -f "$tmp/empty.cf" 2>&1
+}
+like 'scheduler -n says that submit has lost its bit' "$(look)" \
+    "users cannot submit .*chgrp $group $S && chmod 2755 $S"
+chmod 2755 "$S"
+unlike 'scheduler -n says nothing of a submit with its bit' "$(look)" \
+    'cannot submit'
+chgrp 0 "$S"
+chmod 2755 "$S"
+like 'scheduler -n says that submit has another group' "$(look)" \
+    'users cannot submit'
+chgrp $group "$S"
+chmod 2755 "$S"
 clear
 
 # ---- what else a caller sets ------------------------------------------------

@@ -105,4 +105,27 @@ is 'version 1: every recipient gets mail once' \
     '101-1/h101.test 102-1/h102.test 103-1/h103.test 104-1/h104.test 105-1/gone.test 105-1/h9.test 106-1/later.test 107-1/held.test 108-1/h101.test '
 sched_stop
 is 'the scheduler ends well' $sched_rc 0
+
+# ---- a spool that moves to another host, as scheduler(8) has it --------------------
+
+: >"$out"
+put "$po" 201-1 smtp h201.test user201
+put "$po" 202-1 smtp held.test user202
+touch -t 202601150000 "$po/queue/201-1"
+printf 'message 202-1\n' >"$po/.mailq.holds"
+sed -n '/^\.SH MOVING/,/^\.SH EXIT/p' "$top/man/scheduler.8" |
+    sed -n "s/^	//p" | sed "s/\\\\-/-/g; s,^cd .*,cd $po,
+    s,ssh new.example,sh -c,; s,/var/spool/postoffice,$tmp/moved,
+    s/ deferred//; s/ private//" >"$tmp/move"
+spool_new "$tmp/moved"
+ok 'the commands for a move end with 0' sh -e "$tmp/move"
+mv "$po" "$tmp/away"
+ok 'the scheduler starts with the spool that was moved' \
+    sched_start "$tmp/moved" "$tmp/cf"
+ok 'mail that was moved is delivered' wait_for 30 got 1
+is 'mail that was moved keeps its age' \
+    "$(lines 'load msg=201-1' | grep -c 'age=[1-9][0-9]\{5\}')" 1
+ok 'mail that was moved is loaded' wait_log 'load msg=202-1'
+is 'a hold moves, too' "$(grep -c 202-1 "$out")" 0
+sched_stop
 finish
