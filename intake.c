@@ -402,10 +402,10 @@ evict(struct message *m, double due)
 }
 
 /*
- * Evicts one message: 1, or 0 when none can go.  The search continues where the
- * last one ended; of the next CHOICE messages that can go it takes the one that
- * is due last.  So most messages that are due soon stay, and no list in that
- * order is needed.
+ * Evicts one message: 1, or 0 when none can go.  The search continues behind the
+ * message that went last; of the next CHOICE messages that can go it takes the
+ * one that is due last.  So most messages that are due soon stay, and no list in
+ * that order is needed.  Of messages that are due at one time each has its turn.
  */
 static int
 make_room(void)
@@ -414,7 +414,7 @@ make_room(void)
 	static double vain = NEVER;	/* mono; when none was found */
 	struct message *m, *best = NULL;
 	double at, due = 0;
-	unsigned i, looked = 0, n = 0;
+	unsigned i, of_best = 0, looked = 0, n = 0;
 	struct hlink *l;
 
 	if (now.mono < vain + 1)
@@ -429,12 +429,14 @@ make_room(void)
 			if (at > due) {
 				due = at;
 				best = m;
+				of_best = bucket;
 			}
 		}
 	}
-	if (best != NULL)
+	if (best != NULL) {
+		bucket = of_best;
 		evict(best, due);
-	else
+	} else
 		vain = now.mono;
 	return best != NULL;
 }
