@@ -143,7 +143,7 @@ many() {	# text count
 wide 122-1 <"$tmp/122"
 {
 	echo 'Subject: first'
-	echo 'X-Nul: a@b' | tr @ '\000'
+	printf 'X-Nul: a\004b\n'	# a NUL, which not each awk takes
 } | wide 123-1
 printf 'X-Much: %s\n' "$(many 'z ' 40000)" | wide 124-1
 printf 'a\r\nb\rc\n' >"$tmp/cr"
