@@ -448,7 +448,8 @@ forget(struct message *m)
  * Of the next CHOICE messages that can leave: the one that waits longest (c
  * NULL); or of the READY ones of other channels above their shares the one that
  * was loaded last, for a message of this channel.  NULL: there is none.  The
- * search continues where the last one ended.
+ * search continues behind the message that it found last, so of messages that
+ * wait equally long each has its turn.
  */
 static struct message *
 find_leaver(const struct chan *c)
@@ -456,7 +457,7 @@ find_leaver(const struct chan *c)
 	static unsigned bucket;
 	struct message *m, *best = NULL;
 	const struct chan *o = c == NULL ? NULL : q.chans;
-	unsigned i, looked = 0, n = 0;
+	unsigned i, looked = 0, n = 0, of_best = 0;
 	double at, until, rank, highest = 0;
 	struct hlink *l;
 
@@ -480,9 +481,12 @@ find_leaver(const struct chan *c)
 			if (best == NULL || rank > highest) {
 				highest = rank;
 				best = m;
+				of_best = bucket;
 			}
 		}
 	}
+	if (best != NULL)
+		bucket = of_best;
 	return best;
 }
 

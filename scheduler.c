@@ -307,8 +307,13 @@ read_vars(const char *file)
 {
 	char line[2048], *s;
 	unsigned at;
+	struct stat st;
 	FILE *f = fopen(file, "r");
 
+	if (f != NULL && fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
+		f = NULL;	/* a BSD would read it */
+		errno = EISDIR;
+	}
 	if (f == NULL)
 		die(X_NOINPUT, "%s: %s", file, strerror(errno));
 	for (at = 1; fgets(line, sizeof(line), f) != NULL; at++) {
@@ -321,7 +326,7 @@ read_vars(const char *file)
 			    file, at, (int)strcspn(s, "\n"), s);
 		add_var(joined(s, "", ""), 0);
 	}
-	if (ferror(f))		/* it is a directory, for example */
+	if (ferror(f))
 		die(X_NOINPUT, "%s: %s", file, strerror(errno));
 	fclose(f);
 }

@@ -134,14 +134,18 @@ copy(int fd, FILE *f, double left)
 /* Gives the copy the times of the original, as they are the age of the message;
  * down to nanoseconds where possible, as they make the spool id of a message
  * whose file got the same number in the same second.  0 or -1. */
-#if !defined(NO_ST_MTIM) && !defined(st_mtimensec) && defined(UTIME_OMIT)
+#if !defined(NO_ST_MTIM) && defined(UTIME_OMIT)
 static int
 keep_times(const struct post *p, const struct stat *seen)
 {
 	struct timespec times[2];
+	struct spool_time at;
 
-	times[0] = seen->st_atim;
-	times[1] = seen->st_mtim;
+	spool_time(seen, &at);
+	times[0].tv_sec = seen->st_atime;
+	times[0].tv_nsec = 0;
+	times[1].tv_sec = seen->st_mtime;
+	times[1].tv_nsec = at.ns;
 	return futimens(fileno(p->f), times);
 }
 #else

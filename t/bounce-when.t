@@ -177,10 +177,10 @@ simple "$po" 213-1 anna@a.example <<END
 r           fail h a@x.example 0
 r           wait h b@x.example 0
 END
-sed -i.old 's/^wait.*/wait\/*	expiry=4s interval=1s reporttimes=none command="'"$(
-    echo "$A" | sed 's,/,\\/,g')"' -c wait deferred not now"/' "$tmp/cf"
+sed 's/^wait.*/wait\/*	expiry=4s interval=1s reporttimes=none command="'"$(
+    echo "$A" | sed 's,/,\\/,g')"' -c wait deferred not now"/' "$tmp/cf" >"$tmp/cf2"
 ok 'the scheduler starts with PARAMglobal-report-interval 0' \
-    sched_start "$po" "$tmp/cf"
+    sched_start "$po" "$tmp/cf2"
 report "$po" 213-1
 is 'with PARAMglobal-report-interval 0 one DSN has all failures' \
     "$(ids 213-1) $(got '^!|^R. (Final|Stat)')" \

@@ -20,7 +20,7 @@ mail() {	# po name <lines
 		gsub(/~/, "\r", line)
 		$0 = line
 	}
-	{ print; off += length($0) + 1 }' >"$tmp/mail.ctl"
+	{ print; off += length($0) + 1 }' | tr '\004' '\000' >"$tmp/mail.ctl"
 	if [ -n "${body-}" ]; then
 		cp "$body" "$1/queue/$mail_base"
 	else

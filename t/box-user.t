@@ -309,7 +309,7 @@ dir0'
 		! cmp "$mail/daemon" "$tmp/daemon"
 	}
 	wait_for 20 grown
-	kid=$(ps -e -o pid= -o ppid= -o user= -o args= |
+	kid=$(ps -A -o pid= -o ppid= -o user= -o args= |
 	    awk -v a="$A" '$3 == "daemon" && $4 == a { print $1 }' | head -n 1)
 	modes=$(ls -l "/proc/$kid/fd" 2>/dev/null |
 	    sed -n 's/^\(....\).* [0-9]* -> .*transport.54-1$/\1/p')

@@ -326,7 +326,7 @@ for kind in ../secret .. . .x dir forms/x "$tmp/secret"; do
 	simple "$kind"
 	job -d "$forms" >/dev/null
 	is "kind $kind opens nothing" "$(dsn | grep -c xyzzy)$(dsn |
-	    grep -c '^There is no\|^No way is known')" 01
+	    grep -c -E '^(There is no|No way is known)')" 01
 done
 # An earlier DSN in the message must not end ours.
 simple nosuchuser

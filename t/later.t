@@ -582,6 +582,6 @@ ok 'all mail that is too old expires' \
 is 'mail that expires at once does so in several passes' \
     "$(lines ' (failed .*status=expire|complete) ' |
     awk '$3 == "complete" { n = 0 } $3 == "failed" { all++
-	if (++n > most) most = n } END { print all, most < 40 }')" '70 1'
+	if (++n > most) most = n } END { print all, (most < 40) }')" '70 1'
 sched_stop
 finish

@@ -167,9 +167,9 @@ done)" ''
 theirs=$(cd "$top" && ls mailq.c submit.c lib/*.[ch] mq/*.[ch] sub/*.[ch] \
     ta/*.[ch] bench/*.c)
 is 'no other program includes scheduler.h' "$(cd "$top" &&
-    grep -l '^# *include ".*\(scheduler\|modules\)[.]h"' $theirs)" ''
+    grep -l -E '^# *include ".*(scheduler|modules)[.]h"' $theirs)" ''
 like 'queue.c of the daemon includes scheduler.h or modules.h' "$(cd "$top" &&
-    grep -l '^# *include ".*\(scheduler\|modules\)[.]h"' queue.c)" 'queue.c'
+    grep -l -E '^# *include ".*(scheduler|modules)[.]h"' queue.c)" 'queue.c'
 
 is 'no line of the sources is wider than 80 columns' "$(cd "$top" && awk '{
 	col = 0

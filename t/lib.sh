@@ -10,6 +10,7 @@
 LC_ALL=C
 export LC_ALL
 unset CDPATH COLUMNS LINES
+unalias -a 2>/dev/null	# ksh has one named stop
 
 top=$(cd "${0%/*}/.." && pwd) || exit 1
 SCHEDULER=${SCHEDULER:-$top/scheduler}
@@ -260,6 +261,8 @@ lib_forget() {	# pid
 as_nobody() {	# command ...
 	if command -v setpriv >/dev/null 2>&1; then
 		setpriv --reuid nobody --clear-groups "$@" 2>&1
+	elif (chroot -u nobody / true) >/dev/null 2>&1; then	# the BSDs
+		chroot -u nobody -g nobody -G nobody / "$@" 2>&1
 	else
 		su nobody -s /bin/sh -c '"$0" "$@"' -- "$@" 2>&1
 	fi

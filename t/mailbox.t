@@ -523,7 +523,7 @@ fi
 
 # The child waits for a lock as its user, who stops it.
 child_of() {	# pid
-	ps -e -o pid= -o ppid= 2>/dev/null | awk -v p="$1" '$2 == p { print $1 }'
+	ps -A -o pid= -o ppid= 2>/dev/null | awk -v p="$1" '$2 == p { print $1 }'
 }
 stopped() {
 	kid=$(child_of $pid) && [ -n "$kid" ] && kill -STOP "$kid"

@@ -20,8 +20,8 @@ is 'references in pages lead to a page' "$(sed -n \
     's/\\-/-/; s/^\.BR \([a-z.-]*\) *(\([15-8]\)).*/\1 \2/p' *.[1-9] | sort -u |
     while read -r name section; do
 	[ -f "$name.$section" ] || case $others in
-	*" $name "*) ;;
-	*) echo "$name($section)" ;;
+	(*" $name "*) ;;
+	(*) echo "$name($section)" ;;
 	esac
 done)" ''
 
@@ -166,8 +166,8 @@ echo 'a/* command="x"' >"$tmp/cf"
 is 'scheduler -n prints the defaults in scheduler.cf(5)' \
     "$("$SCHEDULER" -n -f "$tmp/cf" a/b 2>/dev/null |
     sed -n 's/"//g; s/^	\([a-z0-9]*\)=/\1 /p' |
-    grep -v '^user \|^group \|^command ' | sort)" \
-    "$(listed | grep -v '^user \|^group \|^rate ' |
+    grep -v -E '^(user|group|command) ' | sort)" \
+    "$(listed | grep -v -E '^(user|group|rate) ' |
     sed 's/^idlemax three intervals/idlemax 3m/')"
 
 if command -v mandoc >/dev/null 2>&1; then

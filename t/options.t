@@ -95,7 +95,7 @@ ok 'with -L the scheduler makes a post office' where "$tmp/po.log" \
 like 'standard error has the lines of the start' \
     "$(cat "$tmp/where.out")" 'info spool made=.*/transport'
 is 'the log has the lines of the start, too' \
-    "$(grep 'spool' "$tmp/log/start" | grep -v ' ready \| mailq ')" \
+    "$(grep 'spool' "$tmp/log/start" | grep -v -E ' (ready|mailq) ')" \
     "$(cat "$tmp/where.out")"
 is 'the pid file is removed at the end' \
     "$(ls "$tmp"/po.*/.pid.scheduler 2>/dev/null)" ''

@@ -39,7 +39,7 @@ mailq() {	# [argument ...]: sets rc
 # The messages that a list shows, and how it ended.
 found() {	# filter ...
 	mailq "$@"
-	echo "$rc" $(sed -n 's/^\([0-9]*\)-1  .*/\1/p' "$tmp/out")
+	echo "$rc" $(sed -n 's/^\([0-9]*\)-1  .*/\1/p' "$tmp/out" | sort)
 }
 err() {
 	cat "$tmp/err"

@@ -88,7 +88,8 @@ report() {	# message
 # The fields of the recipients in it.
 fields() {	# message
 	report "$1"
-	sed -n 's/^\(Final-Recipient: rfc822;\|Final-Recipient: x-local;\) *//p
+	sed -n 's/^Final-Recipient: rfc822; *//p
+	    s/^Final-Recipient: x-local; *//p
 	    s/^Diagnostic-Code: */= /p
 	    s/^Last-Attempt-Date: .*/dated/p' "$tmp/report" | tr '\n' '@'
 }

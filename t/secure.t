@@ -40,7 +40,8 @@ if command -v bash >/dev/null 2>&1 && (ulimit -n 4000) 2>/dev/null; then
 	set -- bash -c 'exec 3000</dev/null 1100>/dev/null
 		ulimit -S -n 500; exec "$@"' bash "$@"
 fi
-if [ "$(id -u)" -eq 0 ] && setpriv --groups 0,54322 true 2>/dev/null; then
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1 &&
+    setpriv --groups 0,54322 true 2>/dev/null; then
 	set -- setpriv --groups 0,54322 "$@"
 fi
 exec "$@"

@@ -66,7 +66,7 @@ free_port() {
 verdicts() {
 	awk -F "$tab" '/^[0-9]/ {
 		split($2, w, "\001"); split($3, t, " ")
-		print t[1], w[3] == "" ? "-" : w[3], substr($3,
+		print t[1], (w[3] == "" ? "-" : w[3]), substr($3,
 		    length(t[1]) + 2)
 	}' "$tmp/out"
 }
@@ -79,7 +79,7 @@ all_verdicts() {	# message
 	file == 2 && /^[0-9]/ {
 		split($1, w, "/"); split($3, t, " ")
 		st = $2 == "" ? d[w[2]] : status($2)
-		print t[1], st == "" ? "-" : st, substr($3, length(t[1]) + 2)
+		print t[1], (st == "" ? "-" : st), substr($3, length(t[1]) + 2)
 	}
 	file == 2 && /^#/ && !/^#(hungry|step )/ { print }
 	' "$po/transport/$1" "$tmp/out"

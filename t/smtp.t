@@ -856,7 +856,7 @@ else
 	    "$(feed 10-1 -- -h test.example \
 	    -R '[127.0.0.1]' | awk '{ print $1, $2 }')" 'deferall 4.3.5'
 	is 'a server that greets with our name gets no message' \
-	    "$(grep -c 'EHLO\|MAIL' "$tmp/self/log")" 0
+	    "$(grep -c -E 'EHLO|MAIL' "$tmp/self/log")" 0
 	put_raw "$po" 10-1 <"$tmp/ctl"
 	is 'a server that greets with another name gets the message' \
 	    "$(feed 10-1 -- -h me.example |

@@ -31,7 +31,7 @@ for d in public private queue transport router postman; do
 done >"$tmp/missing"
 is 'missing directories are made' "$(cat "$tmp/missing")" ''
 is 'no unused directory is made' \
-    "$(ls "$po" | tr '\n' ' ')" 'postman private public queue router transport '
+    "$(cd "$po" && echo *)" 'postman private public queue router transport'
 mode() {
 	ls -ld "$1" | cut -c1-10
 }

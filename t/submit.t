@@ -814,9 +814,10 @@ mv "$po/queue" "$po/away"
 out=$(sub -q)
 is 'submit -q without queue/: the exit code is 75' $? 75
 mv "$po/away" "$po/queue"
-(ulimit -f 1; awk 'BEGIN { print "from s@a\nto anna\nenv-end"
+awk 'BEGIN { print "from s@a\nto anna\nenv-end"
     for (i = 0; i < 30; i++) print "X: 0123456789012345678901234567890"
-    }' >"$po/router/77"; sub -q) >"$tmp/out" 2>&1
+    }' >"$po/router/77"
+(ulimit -f 1; sub -q) >"$tmp/out" 2>&1
 is 'submit -q at a file limit: the exit code is 75' $? 75
 like 'submit -q at a file limit: a line says so' \
     "$(cat "$tmp/out")" 'router/77: cannot write .*transport/\.'

@@ -52,9 +52,9 @@ END
 put "$po" 101-1 test h user
 start
 wait_for 30 in_log 'complete msg=101-1'
+wait_for 20 test -s "$tmp/fake.pid"
 is 'the program knows the process that its lines are of' \
     "$(cat "$tmp/ident")" "scheduler[$pid]"
-wait_for 20 test -s "$tmp/fake.pid"
 fake_pid=$(cat "$tmp/fake.pid")
 ok 'the daemon ends' stop
 ok 'the program ends with the daemon' wait_for 20 gone "$fake_pid"

@@ -65,7 +65,7 @@ said() {	# configuration
 	echo "exit $?"
 }
 is 'version 1: no mode has to be changed' "$(said "$tmp/cf" |
-    grep -v 'any local user can\|mailname')" 'exit 0'
+    grep -v -E 'any local user can|mailname')" 'exit 0'
 chmod o+w "$po" "$po/queue"
 is 'version 1: -n names each refused mode' "$(said "$tmp/cf" |
     sed -n '/any local/d; s/.*dir=//p; /^exit/p')" "$po anybody may write there; chmod o-w it
