@@ -83,7 +83,7 @@
 #include "scheduler.h"
 
 #define BATCH_FILES	200	/* files loaded before other work is done */
-#define BATCH_BEYOND	10	/* files loaded meanwhile though core is full */
+#define BATCH_BEYOND	25	/* files loaded meanwhile though core is full */
 #define BATCH_ENTRIES	4000	/* directory entries checked meanwhile */
 #define AGAIN		30	/* seconds until a failed file is tried again */
 #define PAUSE		0.9	/* seconds until the next scan, after -E's
