@@ -123,4 +123,39 @@ if strace -o "$tmp/trace" -e trace=write -e $fault true >/dev/null 2>&1; then
 else
 	skip "$title" 'no strace that can have a system call fail'
 fi
+
+# ---- a disk that fails for moments ------------------------------------------
+
+# Writes to the control file fail: the tag of the failure, its line, and the
+# attempt to take the tag back.
+po=$tmp/moments
+conf "$tmp/cf" <<END
+PARAMmailqsock none
+*/*	interval=1s retries="1" expiry=1h
+bad/*	command="$top/t/agent -c bad error no such user"
+END
+for when in 1 2 1..2 2..3 1..6 2..30; do
+	if ! strace -o /dev/null -e trace=write -e "inject=write:error=EIO:when=$when" \
+	    true 2>/dev/null; then
+		skip "writes $when fail: all who failed are in a DSN" \
+		    'no strace that can do it'
+		continue
+	fi
+	rm -rf "$po"
+	spool_new "$po"
+	put "$po" 101-1 bad h u1 bad h u2
+	put "$po" 102-1 bad h u3
+	VALGRIND="strace -D -o /dev/null -P $po/transport/101-1 -e trace=write \
+	    -e inject=write:error=EIO:when=$when"
+	sched_start "$po" "$tmp/cf"
+	VALGRIND=
+	wait_for 60 po_empty "$po"
+	sched_stop
+	is "writes $when fail: all who failed are in a DSN" \
+	    "$(sed -n 's/^Final-Recipient: .* //p' "$po"/router/* | sort |
+	    tr '\n' ' ')" 'u1 u2 u3 '
+	[ "$when" != 2..3 ] ||
+	    like "writes $when fail: the reason is that it was not written" \
+	    "$(cat "$po"/router/*)" 'why it failed was not written down'
+done
 finish
