@@ -127,6 +127,14 @@ lock 'a new lock of another machine stays' "$dead:not-$here" "$taken"
 lock 'an old lock of another machine is removed, whatever its number means' \
     "$$:not-$here" "$free" 200001010000
 lock 'a new lock with a number alone stays' "$dead" "$taken"
+(umask 077 && : >"$mail/st.lock" && chmod 700 "$mail/st.lock")
+message 20-1 st
+like 'an empty lock that an agent of ours left is removed at once' \
+    "$(deliver 20-1 -w 0)" "$free"
+(umask 077 && : >"$mail/st.lock")
+message 20-1 st
+like 'a new empty lock of another program stays' "$(deliver 20-1 -w 0)" "$taken"
+rm -f "$mail/st.lock"
 lock 'an old lock with a number alone, of a living process, stays' \
     "$$" "$taken" 197001020000
 lock 'a lock that should be held by fcntl, and is not, is removed' \
@@ -143,6 +151,29 @@ like 'a lock that is held by fcntl stays' "$(deliver 20-1 -w 1)" "$taken"
 kill $bg_pid
 wait $bg_pid 2>/dev/null
 rm "$mail/st.lock"
+
+# Its maker is late, and another process has the lock meanwhile.
+name='a lock that went to another process before it was signed is not ours'
+message 20-1 st
+if strace -f -o /dev/null -e trace=fcntl,fcntl64 \
+    -e inject=fcntl,fcntl64:delay_enter=1 true 2>/dev/null; then
+	(cd "$po/transport" && printf '20-1\t-\n' | exec strace -f -o /dev/null \
+	    -P "$mail/st.lock" -e trace=fcntl,fcntl64 \
+	    -e inject=fcntl,fcntl64:delay_enter=1000000 \
+	    "$A" -0 -n -d "$mail" -w 0) >"$tmp/late" 2>&1 &
+	late=$!
+	wait_for 20 test -f "$mail/st.lock"
+	printf '%s\n' "$$:$here" >"$mail/st.new"
+	mv "$mail/st.new" "$mail/st.lock"
+	wait $late
+	like "$name" "$(cat "$tmp/late")" "$taken"
+	is 'the lock of the other process stays' "$(cat "$mail/st.lock")" \
+	    "$$:$here"
+	rm -f "$mail/st.lock"
+else
+	skip "$name" 'no strace that can delay a system call'
+	skip 'the lock of the other process stays' 'no strace'
+fi
 
 echo "$dead" >"$tmp/target"
 touch -t 200001010000 "$tmp/target"
@@ -169,6 +200,18 @@ else
 	skip 'a killed agent leaves its lock' 'no strace, or no fsync'
 	skip 'the lock of a killed agent holds nobody up' \
 	    'no strace, or no fsync'
+fi
+
+# The close of a box whose message is on disk.
+name='a box that cannot be closed once it is synced is no reason for a second try'
+message 22-1 shut
+if strace -f -o /dev/null -e trace=close -e inject=close:error=EIO:when=1 \
+    true 2>/dev/null && ! without NO_FSYNC; then
+	like "$name" "$(cd "$po/transport" && printf '22-1\t-\n' |
+	    strace -f -o /dev/null -P "$mail/shut" -e trace=close \
+	    -e inject=close:error=EIO "$A" -n -d "$mail" 2>&1)" "$free"
+else
+	skip "$name" 'no strace, or no fsync'
 fi
 
 # ---- a limit ------------------------------------------------------------------

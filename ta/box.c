@@ -12,13 +12,15 @@
  * an fcntl lock on it.  A box.lock without an fcntl lock is stale
  *
  *	at once		if it is of this machine, and has the word or a number
- *			that no process has
- *	after 15 min	if it is of another machine or empty, or has no HOST and
- *			a number that no process has
- *	after a day	in all other cases
+ *			that no process has; or if it is empty, and one of ours
+ *	after 15 min	in all other cases
  *
- * A stale box.lock is removed under an fcntl lock on it, so that of two
- * processes one cannot remove the new lock of a third.
+ * A box.lock of ours has the mode 0700 from its beginning, which no other
+ * program uses.  So one that is empty, since its maker was killed before it
+ * wrote the line, is known.  A stale box.lock is removed under an fcntl lock on
+ * it, so that of two processes one cannot remove the new lock of a third; and
+ * its maker goes on only if the name is still that of its file, once it has the
+ * fcntl lock.
  *
  * After a write error the part that was appended is cut off.  Without ftruncate
  * it is overwritten with empty lines, which need no more room.  Before the
@@ -36,9 +38,8 @@
 #include <dirent.h>
 #include <signal.h>
 
-#define LOCK_STALE	900	/* seconds after which a lock may be stale */
-#define LOCK_DEAD	86400L	/* ... and after which it is: its process number
-				 * may have been used again */
+#define LOCK_MODE	0700	/* of a box.lock of ours */
+#define LOCK_STALE	900	/* seconds for which a lock is believed */
 #define LOCK_UNREAL	315360000L	/* ... ten years: the clock was set */
 #define REOPENS		10	/* times a box may be replaced under us */
 
@@ -132,7 +133,7 @@ is_stale(int fd, const struct stat *st)
 	const char *p;
 	size_t len;
 	long pid, n = (long)read(fd, text, sizeof(text) - 1);
-	int here, elsewhere;
+	int here;
 
 	text[n < 0 ? 0 : n] = '\0';
 	pid = (long)num_of(text, &p);
@@ -140,14 +141,14 @@ is_stale(int fd, const struct stat *st)
 	p += *p == ':';
 	len = strcspn(p, " \n");
 	here = len > 0 && len == strlen(host) && strncmp(p, host, len) == 0;
-	elsewhere = len > 0 && !here;
 	if (here && pid > 1 &&
 	    (strncmp(p + len, " fcntl\n", 7) == 0 || is_gone(pid)))
 		return 1;
-	if (age < LOCK_STALE)
-		return 0;
-	return (age > LOCK_DEAD && age < LOCK_UNREAL) || elsewhere ||
-	    pid < 2 || pid == (long)getpid() || is_gone(pid);
+	if (n == 0 && (st->st_mode & 0777) == LOCK_MODE &&
+	    st->st_uid == geteuid())
+		return 1;
+	return age >= LOCK_STALE && (age < LOCK_UNREAL || pid < 2 ||
+	    (len > 0 && !here) || is_gone(pid));
 }
 
 /* 1 if it was stale and is removed, or 0. */
@@ -166,32 +167,52 @@ remove_stale(const char *lock)
 	return removed;
 }
 
-/* Writes the owner of the lock into it.  An error does no harm, as an empty
- * file is a lock, too. */
-static void
-sign_lock(int fd)
+/* Has the name of this file, open as fd, gone to another file, or is it gone?
+ * */
+static int
+is_replaced(int fd, const char *path)
+{
+	struct stat ours, there;
+
+	if (lstat(path, &there) < 0)
+		return errno == ENOENT;
+	return fstat(fd, &ours) == 0 && !same_file(&ours, &there);
+}
+
+/* Writes the owner of the lock into it: 0; -1 if another process has taken the
+ * empty file for stale.  A failed write does no harm, as an empty file is a
+ * lock, too. */
+static int
+sign_lock(int fd, const char *lock)
 {
 	char line[300], host[256];
 	int held = fd_lock(fd) == 0;
 
+	if ((!held && (errno == EACCES || errno == EAGAIN)) ||
+	    is_replaced(fd, lock))
+		return -1;
 	host_name(host, sizeof(host));
 	text_fmt(line, sizeof(line), "%ld:%s%s\n", (long)getpid(), host,
 	    held ? " fcntl" : "");
 	fd_write(fd, line, strlen(line));
+	return 0;
 }
 
-/* Makes box.lock: 0, also if we may not make it; or -1.  Its mode is 0600, as
- * anybody who can read it could put an fcntl lock on it and make it seem
- * alive. */
+/* Makes box.lock: 0, also if we may not make it; or -1.  Others may not open
+ * it, as they could put an fcntl lock on it and make it seem alive. */
 static int
 dot_lock(struct mail *m)
 {
 	int fd, removed = 0;
 
 	for (;;) {
-		fd = open(m->lock, O_WRONLY | O_CREAT | O_EXCL, 0600);
-		if (fd >= 0)
+		fd = open(m->lock, O_WRONLY | O_CREAT | O_EXCL, LOCK_MODE);
+		if (fd >= 0 && sign_lock(fd, m->lock) == 0)
 			break;
+		if (fd >= 0) {
+			close(fd);
+			errno = EEXIST;
+		}
 		if (errno == EACCES || errno == EPERM || errno == EROFS)
 			return 0;
 		if (errno != EEXIST)
@@ -201,7 +222,6 @@ dot_lock(struct mail *m)
 		if (!nap(m))
 			return box_refuse(m, "is locked by another program");
 	}
-	sign_lock(fd);
 	m->locked = 1;
 	m->lock_fd = fd;
 	return 0;
@@ -211,12 +231,9 @@ dot_lock(struct mail *m)
 void
 box_unlock(struct mail *m)
 {
-	struct stat ours, there;
-
 	if (!m->locked)
 		return;
-	if (fstat(m->lock_fd, &ours) < 0 || lstat(m->lock, &there) < 0 ||
-	    same_file(&ours, &there))
+	if (!is_replaced(m->lock_fd, m->lock))
 		unlink(m->lock);
 	close(m->lock_fd);
 	m->locked = 0;
@@ -428,6 +445,18 @@ sync_parent(const char *path)
 	return dir_sync(dir) < 0 ? -1 : 0;
 }
 
+/* Gives a box, open as fd, to its user, and closes it: 0 or -1. */
+static int
+give_box(struct mail *m, int fd)
+{
+	int bad = geteuid() != m->user->uid &&
+	    fchown(fd, m->user->uid, m->user->gid) < 0 ?
+	    box_failed(m, "give away", m->box, errno) : 0;
+
+	close(fd);
+	return bad;
+}
+
 /* Makes an empty box and gives it to its user: 0 also when it is there. */
 static int
 make_box(struct mail *m)
@@ -441,14 +470,35 @@ make_box(struct mail *m)
 	if (fd < 0)
 		return errno == EEXIST ? 0 :
 		    box_failed(m, "make", m->box, errno);
-	if (geteuid() != m->user->uid &&
-	    fchown(fd, m->user->uid, m->user->gid) < 0) {
-		box_failed(m, "give away", m->box, errno);
-		unlink(m->box);
-		close(fd);
-		return -1;
-	}
-	return close(fd) < 0 ? box_failed(m, "make", m->box, errno) : 0;
+	if (give_box(m, fd) == 0)
+		return 0;
+	unlink(m->box);
+	return -1;
+}
+
+/* An empty box of root's: a process of ours that made it was killed before it
+ * gave it away. */
+static int
+is_ungiven(const struct mail *m, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
+	    st->st_size == 0 && st->st_uid == geteuid() &&
+	    st->st_uid != m->user->uid;
+}
+
+static int
+mend_box(struct mail *m)
+{
+	struct stat st;
+	int fd = fd_plain(m->box, O_RDWR, &st);
+
+	if (fd < 0)
+		return 0;	/* who writes to it says why */
+	if (!is_ungiven(m, &st))
+		return close(fd), 0;
+	lib_note("%s, empty and root's, is given to %s", m->box,
+	    m->user->name);
+	return give_box(m, fd);
 }
 
 /* Opens the box, which is made if missing, and checks the open file: 0, or -1.
@@ -598,8 +648,7 @@ to_mbox(struct mail *m)
 		return -1;
 	if (open_locked(m) == 0) {
 		ended = append(m);
-		if (close(m->fd) < 0 && ended == 0)
-			ended = box_failed(m, "write to", m->box, errno);
+		close(m->fd);	/* it is synced: a failure means nothing */
 	}
 	if (!by_root)
 		box_unlock(m);
@@ -802,7 +851,7 @@ box_prepare(struct mail *m)
 
 	if (dot_lock(m) < 0)
 		return -1;
-	if (lstat(m->box, &st) < 0 && errno == ENOENT)
-		return make_box(m);
-	return 0;
+	if (lstat(m->box, &st) < 0)
+		return errno == ENOENT ? make_box(m) : 0;
+	return is_ungiven(m, &st) ? mend_box(m) : 0;
 }
