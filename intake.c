@@ -402,10 +402,10 @@ evict(struct message *m, double due)
 }
 
 /*
- * Evicts one message: 1, or 0 when none can go.  The search continues behind the
- * message that went last; of the next CHOICE messages that can go it takes the
- * one that is due last.  So most messages that are due soon stay, and no list in
- * that order is needed.  Of messages that are due at one time each has its turn.
+ * Evicts one message: 1, or 0 when none can go.  The search continues behind
+ * the message that went last; of the next CHOICE messages that can go it takes
+ * the one that is due last.  So most messages that are due soon stay, and no
+ * list in that order is needed.  Of messages due at one time each has its turn.
  */
 static int
 make_room(void)
