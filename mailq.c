@@ -512,16 +512,15 @@ watch(struct mq_ask *a)
 	}
 }
 
-/* The number behind -w, if one follows: its place is used up.  0, or -1 if it
- * is too small or too large. */
+/* The number of -w, behind it or behind all options, if it is the next word:
+ * its place is used up.  0, or -1 if it is too small or too large. */
 static int
 take_seconds(int argc, char **argv)
 {
 	const char *end;
 	unsigned long n;
 
-	want.every = WATCH_EVERY;
-	if (optind >= argc)
+	if (want.every != 0 || optind >= argc)
 		return 0;
 	n = num_of(argv[optind], &end);
 	if (end == argv[optind] || *end != '\0')
@@ -690,7 +689,7 @@ int
 main(int argc, char **argv)
 {
 	static struct mq_ask ask;
-	int c, rc, bad = 0;
+	int c, rc, bad = 0, span = 0;
 
 	if (pledge("stdio rpath wpath cpath dpath fattr inet dns", NULL) < 0)
 		return X_OSERR;
@@ -706,7 +705,10 @@ main(int argc, char **argv)
 		case 's': bad |= one_listing(SHAPE); break;
 		case 'j': bad |= one_listing(JSON); break;
 		case 'c': bad |= one_listing(COUNTS); break;
-		case 'w': bad |= one_listing(WATCH); break;
+		case 'w':
+			bad |= one_listing(WATCH);
+			span |= take_seconds(argc, argv);
+			break;
 		case 'D': want.dests = 1; break;
 		case 'v': want.verbose = 1; break;
 		case 'n': want.order.dry = 1; break;
@@ -723,8 +725,10 @@ main(int argc, char **argv)
 		}
 	if (bad)
 		return usage("one of -Q, -S, -s, -j, -c and -w at a time");
-	if (want.listing == WATCH && take_seconds(argc, argv) < 0)
+	if (want.listing == WATCH && (span | take_seconds(argc, argv)) < 0)
 		return usage("-w takes 1 to 86400 seconds");
+	if (want.every == 0)
+		want.every = WATCH_EVERY;
 	if (want.dests && want.listing != LIST && want.listing != JSON)
 		return usage("-D goes with -j, not with another listing");
 	want.postoffice = getenv("POSTOFFICE");

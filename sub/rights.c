@@ -41,7 +41,8 @@ rights_start(void)
 	if (setuid(getuid()) < 0)
 		return -1;
 #else
-	if (setreuid(getuid(), getuid()) < 0)
+	/* NetBSD's setreuid keeps the saved id, Linux' setuid may */
+	if (setuid(getuid()) < 0 || setreuid(getuid(), getuid()) < 0)
 		return -1;
 #endif
 	return geteuid() == getuid() ? setegid(getgid()) : -1;
@@ -54,7 +55,7 @@ rights_drop(void)
 	if (setgid(getgid()) < 0)
 		return -1;
 #else
-	if (setregid(getgid(), getgid()) < 0)
+	if (setgid(getgid()) < 0 || setregid(getgid(), getgid()) < 0)
 		return -1;
 	if (getuid() != 0 && ours != getgid() && setegid(ours) == 0)
 		return -1;	/* it can still be had back */

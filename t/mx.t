@@ -34,7 +34,7 @@ go() {		# host [option ...]
 	file == 1 && /^d / { d = status($2) }
 	file == 2 && /^[0-9]/ {
 		split($3, t, " ")
-		print t[1], $2 == "" ? d : status($2),
+		print t[1], ($2 == "" ? d : status($2)),
 		    substr($3, length(t[1]) + 2)
 	}' "$po/transport/10-1" "$tmp/out"
 }

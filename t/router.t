@@ -306,7 +306,7 @@ else
 	    "^s local - $name@our\.example $nobody\$"
 	like 'a routing table for root only: From gets its domain' \
 	    "$(cat "$po"/transport/[1-9]*)" \
-	    "^From: (nobody )?<$name@our\.example>\$"
+	    "^From: ([A-Za-z ]+ )?<$name@our\.example>\$"
 	clear
 	them -F ': Lady Anna' -f boss anna
 	sub -q

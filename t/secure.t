@@ -220,8 +220,9 @@ VALGRIND=
 ok 'mail is delivered although the log cannot grow' wait_for 60 po_empty "$po"
 sched_stop
 is 'the scheduler ends well although its log cannot grow' $sched_rc 0
-is 'the log ends at the limit on the size of files' \
-    "$(($(wc -c <"$tmp/sched.log") % 4096))" 0
+# A BSD writes no part of what does not fit.
+ok 'the log ends at the limit on the size of files' \
+    [ "$((($(wc -c <"$tmp/sched.log") + 400) % 4096))" -le 400 ]
 
 # The signal for that would end it with the first line, before it is caught.
 agent none <<'EOF'

@@ -86,7 +86,7 @@ unwatch
 if without NO_TCP; then
 	skip 'mailq -w ends when its first look fails' 'built with NO_TCP'
 else
-	POSTOFFICE=$tmp/none "$top/mailq" -w 1 -p 1 >"$tmp/looks" \
+	POSIXLY_CORRECT=1 POSTOFFICE=$tmp/none "$top/mailq" -w 1 -p 1 >"$tmp/looks" \
 	    2>"$tmp/err"
 	is 'mailq -w ends when its first look fails' $? 69
 fi
