@@ -114,6 +114,7 @@ static int nlow;
 
 static int verbose_run;		/* it prints what it takes */
 static long postmanage;		/* of the table, 0: it was not read */
+static unsigned long postbytes;
 
 static volatile sig_atomic_t leave;
 static int wake[2] = { -1, -1 };
@@ -918,14 +919,16 @@ take_both(const char *po, const struct routes *routes, unsigned long mark,
 static int
 load(struct routes *routes, const char *table)
 {
-	int bad, err;
+	int bad, err, bad_table;
 
 	rights_root(1);
 	bad = route_load(routes, table);
 	err = errno;
 	rights_root(0);
 	errno = err;
-	postmanage = bad && err != ENOENT ? 0 : routes->postmanage;
+	bad_table = bad && err != ENOENT;
+	postmanage = bad_table ? 0 : routes->postmanage;
+	postbytes = bad_table ? 0 : routes->postbytes;
 	return bad;
 }
 
@@ -1129,7 +1132,7 @@ tidy_at_times(const char *po)
 	if (child != 0)
 		return;
 	signal(SIGTERM, SIG_DFL);
-	tidy_round(po, postmanage);
+	tidy_round(po, postmanage, postbytes);
 	_exit(0);
 }
 
@@ -1254,7 +1257,7 @@ qrun(const char *po, const char *table, long every, int verbose)
 		code = run(po, table);
 	}
 	if (every <= 0) {
-		tidy_round(po, postmanage);
+		tidy_round(po, postmanage, postbytes);
 		return code;
 	}
 	if (fstat(2, &log) == 0 && S_ISREG(log.st_mode) &&

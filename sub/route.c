@@ -63,6 +63,7 @@
  *	PARAMmessagesize 64M	most bytes of a message; 0: no limit
  *	PARAMminfree 1M		bytes of the post office's file system that
  *				mail leaves free, and 50 inodes; 0: none
+ *	PARAMpostbytes 1M	bytes of double bounces in postman/
  *	PARAMworkers 4		processes of submit -q
  *	PARAMuucpname leaf	our name in UUCP; several have commas between
  *	PARAMnetworks 10.0.0.0/8,fd00::/8
@@ -75,6 +76,7 @@
 #include <ctype.h>
 
 #define POSTMANAGE	(30 * 86400L)	/* seconds */
+#define POSTBYTES	(1UL << 20)	/* bytes of double bounces */
 #define SIZE_MOST	(64UL << 20)	/* bytes of a message */
 #define WORKERS_MOST	64
 #define FREE_LEAST	(1UL << 20)	/* bytes that are to stay free */
@@ -420,6 +422,8 @@ set_param(struct routes *t, const char *name, const char *value)
 		to = &t->most;
 	else if (strcmp(name, "minfree") == 0)
 		to = &t->least;
+	else if (strcmp(name, "postbytes") == 0)
+		to = &t->postbytes;
 	else if (strcmp(name, "workers") == 0)
 		return size_parse(value, &t->workers) == 0 &&
 		    t->workers > 0 && t->workers <= WORKERS_MOST ? NULL :
@@ -430,8 +434,8 @@ set_param(struct routes *t, const char *name, const char *value)
 	if (to == NULL) {
 		t->word = name;
 		return "the parameters are PARAMmessagesize, PARAMminfree, "
-		    "PARAMnetworks, PARAMpostmanage, PARAMuucpname and "
-		    "PARAMworkers";
+		    "PARAMnetworks, PARAMpostbytes, PARAMpostmanage, "
+		    "PARAMuucpname and PARAMworkers";
 	}
 	return size_parse(value, to) == 0 ? NULL :
 	    "the size is not valid or too large; write 64M, 100k, 0";
@@ -551,6 +555,7 @@ route_load(struct routes *t, const char *path)
 	t->least = FREE_LEAST;
 	t->workers = 2;
 	t->postmanage = POSTMANAGE;
+	t->postbytes = POSTBYTES;
 	errno = 0;
 	text_fmt(t->domain, sizeof(t->domain), "%s", mailname(NULL));
 	if (is_passing(errno) && errno != EACCES) {

@@ -97,6 +97,7 @@ struct routes {
 	unsigned long least;		/* bytes that must be free, 0: any */
 	unsigned long workers;		/* processes of a run, 1 or more */
 	long	postmanage;		/* seconds for double bounces, 0: any */
+	unsigned long postbytes;	/* ... and bytes on the disk, 0: any */
 	char	networks[300];		/* whom -bs serves, or "" */
 	char	uucp[300];		/* ",NAME,NAME," of ours in UUCP */
 	const char *path;		/* of the table */
@@ -391,9 +392,9 @@ int	etrn(const char *po, const char *host);
 /* Makes a name in postman/ that is not in use: base, then mark. */
 void	aside_name(char *to, const char *po, const char *base,
 	    const char *mark);
-/* A round, if one is due.  Double bounces are removed after so many seconds, 0:
- * never. */
-void	tidy_round(const char *po, long postmanage);
+/* A round, if one is due.  Double bounces are removed after so many seconds,
+ * and the oldest when all have more bytes; 0: never. */
+void	tidy_round(const char *po, long postmanage, unsigned long postbytes);
 
 /* ======================================================================
  * smtpd.c - takes mail as SMTP commands on the standard input

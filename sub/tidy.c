@@ -4,7 +4,8 @@
  *	public/ private/	a file TAG:PID.RANDOM of a program that died
  *				while it wrote mail is removed
  *	postman/		a double bounce is removed after
- *				PARAMpostmanage
+ *				PARAMpostmanage; when all of them have more
+ *				than PARAMpostbytes, the oldest are removed
  *	queue/			a message without a control file, an orphan, is
  *				set aside, and never removed
  *	router/			mail that nobody takes is counted for a warning
@@ -46,6 +47,8 @@
 #define SEEN_MOST	100	/* files in the table of an area */
 #define ROUNDS		4	/* that must meet a file */
 #define DAY		86400.0	/* seconds */
+#define BLOCK		4096	/* bytes; a file on the disk is a multiple */
+#define CONTROL		".control"	/* behind the name in postman/ */
 
 enum { PUBLIC, PRIVATE, POSTMAN, ROUTER, QUEUE, AREAS };
 
@@ -66,6 +69,7 @@ static struct {
 	int	area;
 	char	dir[20];	/* that is read, below po */
 	long	postmanage;	/* seconds, 0: for ever */
+	double	bounces;	/* bytes of double bounces on the disk */
 	unsigned long removed;	/* double bounces */
 	unsigned long waiting;	/* files in router/ */
 } tidy;
@@ -176,6 +180,50 @@ writer_of(const char *s)
 	return n > 0 && s[n] == '\0' ? (long)pid : 0;
 }
 
+/* What the file takes on the disk, in bytes. */
+static double
+space(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 ? 0 :
+	    (double)((st.st_size + BLOCK - 1) / BLOCK * BLOCK);
+}
+
+static int
+is_bounce(const char *entry)
+{
+	return strstr(entry, BOUNCE_MARK) != NULL &&
+	    strstr(entry, CONTROL) == NULL;
+}
+
+/* Removes the oldest double bounces until the others have so many bytes. */
+static void
+bound_bounces(unsigned long most)
+{
+	char path[ASIDE_SIZE], ctl[ASIDE_SIZE];
+	double sum = 0;
+	struct scan s;
+	unsigned n, i;
+
+	if (scan_read(&s, tidy.po, "postman", is_bounce) < 0)
+		return;
+	for (i = s.n, n = 0; i-- > 0; ) {
+		text_fmt(path, sizeof(path), "%s/postman/%s", tidy.po,
+		    s.v[i].name);
+		text_fmt(ctl, sizeof(ctl), "%s" CONTROL, path);
+		sum += space(path) + space(ctl);
+		if (sum > (double)most && unlink(path) == 0) {
+			unlink(ctl);
+			n++;
+		}
+	}
+	scan_free(&s);
+	if (n > 0)
+		say("the oldest double bounces removed from postman/, as all "
+		    "took more than %lu bytes (PARAMpostbytes): %u", most, n);
+}
+
 /* Has the double bounce been in postman/ for long enough?  Other files have
  * not.  A number or .control may follow the mark. */
 static int
@@ -236,8 +284,10 @@ see(const char *entry)
 			set_aside(path, entry);
 	} else if (tidy.area == POSTMAN) {
 		/* the message is counted, its control file is not */
+		if (strstr(entry, BOUNCE_MARK) != NULL)
+			tidy.bounces += space(path);
 		if (bounce_is_old(path) && unlink(path) == 0)
-			tidy.removed += strstr(entry, ".control") == NULL;
+			tidy.removed += strstr(entry, CONTROL) == NULL;
 	} else if (tidy.area == ROUTER) {
 		tidy.waiting += deferred_name(entry) && long_seen(path, &st);
 	} else {
@@ -274,7 +324,7 @@ see_all(int area, const char *below)
 }
 
 void
-tidy_round(const char *po, long postmanage)
+tidy_round(const char *po, long postmanage, unsigned long postbytes)
 {
 	char path[PATH_SIZE];
 	int i;
@@ -293,6 +343,8 @@ tidy_round(const char *po, long postmanage)
 	if (tidy.removed > 0)
 		say("double bounces removed from postman/, kept for %ld "
 		    "seconds: %lu", postmanage, tidy.removed);
+	if (postbytes > 0 && tidy.bounces > (double)postbytes)
+		bound_bounces(postbytes);
 	if (tidy.waiting > 0)
 		say("files that have been in router/ for an hour: %lu or more; "
 		    "does its router run?", tidy.waiting);

@@ -235,4 +235,46 @@ is 'without a table they stay for 30 days' "$(left)" \
 laters 2 86400
 is 'a double bounce that submit -q set aside is removed then' \
     "$(left)" "$others 203_syntax"
+
+# ---- the bytes of double bounces -----------------------------------------------------
+
+# Times of files that were written one after the other.
+heap() {	# count
+	i=0
+	while [ $((i += 1)) -le "$1" ]; do
+		f=$po/postman/$((500 + i))-1.bounce-0-0
+		echo message >"$f"
+		echo control >"$f.control"
+		touch -t "20260101$(printf %02d%02d $((i / 60)) $((i % 60)))" \
+		    "$f" "$f.control"
+	done
+}
+kept() {
+	left | tr ' ' '\n' | grep -c '[0-9]-1[.]bounce'
+}
+dd if=/dev/zero of="$po/postman/9-1" bs=1024 count=100 2>/dev/null
+heap 20
+echo 'PARAMpostbytes 80k' >"$tmp/routes"
+later 1200
+is 'double bounces above PARAMpostbytes are removed, with control files' \
+    "$(kept)" 20
+is 'the newest stay' "$(left | tr ' ' '\n' |
+    sed -n 's/-1[.]bounce-HOUR$//p' | tr '\n' ' ')" \
+    '511 512 513 514 515 516 517 518 519 520 '
+is 'other files that were set aside are neither counted nor removed' \
+    "$(here postman/9-1 postman/102-1 postman/203_syntax | wc -w | tr -d ' ')" 3
+is 'removed double bounces above PARAMpostbytes are counted' "$(said \
+    'removed from postman/, as all took more than 81920 bytes .PARAMpostbytes.: 10$')" 1
+echo 'PARAMpostbytes 0' >"$tmp/routes"
+rm "$po"/postman/5??-1.bounce*
+heap 300
+later 1200
+is 'PARAMpostbytes 0: all stay' "$(kept)" 600
+echo 'PARAMpostbytes 1k' >"$tmp/routes"
+echo 'PARAMminfree x' >>"$tmp/routes"
+later 1200
+is 'with a table that has mistakes all stay' "$(kept)" 600
+rm "$tmp/routes"
+later 1200
+is 'without a table 1 MB is the most' "$(kept)" 256
 finish
