@@ -68,11 +68,19 @@ static const char usage_text[] =
 
 /* ---- words ------------------------------------------------------------ */
 
-static int
-usage(const char *why)
+static int LIKE_PRINTF(1, 2)
+usage(const char *f, ...)
 {
-	if (why != NULL)
-		mq_complain(why);
+	char why[MQ_WHY_MAX];
+	struct text t;
+	va_list ap;
+
+	text_init(&t, why, sizeof(why));
+	va_start(ap, f);
+	text_vadd(&t, f, ap);
+	va_end(ap);
+	if (*why != '\0')
+		mq_complain("%s", why);
 	fputs(usage_text, stderr);
 	return X_USAGE;
 }
@@ -294,31 +302,31 @@ static int
 show_spool(struct mq_ask *a)
 {
 	static struct mq_queue queue;
-	char why[MQ_WHY_MAX], head[2 * MQ_WHY_MAX + MQ_PATH_MAX];
+	static const char head[] = "no scheduler answers (%s)";
+	static const char spool[] = "no scheduler answers (%s); this is the "
+	    "spool at %s";
+	char why[MQ_WHY_MAX];
 	int rc;
 
-	text_fmt(head, sizeof(head), "no scheduler answers (%s)", a->why);
 	if (a->host != NULL || a->port != NULL || a->pipe != NULL ||
 	    want.dests || want.listing == REPORT || want.order.verb != NULL ||
 	    want.order.pick.states != 0) {
-		mq_complain(head);
+		mq_complain(head, a->why);
 		return a->pipe != NULL && a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
 	rc = mq_init(&queue) < 0 ? X_UNAVAILABLE :
 	    mq_spool(&queue, want.postoffice, why);
 	if (rc != 0) {
-		mq_complain(head);
-		mq_complain(why);
+		mq_complain(head, a->why);
+		mq_complain("%s", why);
 		return rc;
 	}
-	text_fmt(head, sizeof(head), "no scheduler answers (%s); this is the "
-	    "spool at %s", a->why, want.postoffice);
 	if (want.listing == JSON) {
 		mq_json_spool(a->why, want.postoffice);
 	} else if (want.listing == COUNTS) {
-		mq_complain(head);
+		mq_complain(spool, a->why, want.postoffice);
 	} else {
-		mq_put(stdout, head);
+		mq_print(spool, a->why, want.postoffice);
 		putchar('\n');
 	}
 	rc = show(&queue, want.postoffice, a, 0);
@@ -374,7 +382,6 @@ static int
 show_dump(struct mq_queue *queue, struct mq_ask *a)
 {
 	const char *po = office_of(queue, a);
-	char why[200];
 
 	if (want.dests && !queue->facts) {
 		mq_complain("the scheduler does not tell of destinations: it "
@@ -382,10 +389,9 @@ show_dump(struct mq_queue *queue, struct mq_ask *a)
 		return X_UNAVAILABLE;
 	}
 	if (!want.dests && queue->nmsgs == 0 && queue->stored > 0) {
-		text_fmt(why, sizeof(why), "the scheduler leaves its list out "
-		    "(option -Q there), but it has messages (%lu); mailq -Q "
-		    "shows its report", (unsigned long)queue->stored);
-		mq_complain(why);
+		mq_complain("the scheduler leaves its list out (option -Q "
+		    "there), but it has messages (%.0f); mailq -Q shows its "
+		    "report", queue->stored);
 		return X_UNAVAILABLE;
 	}
 	if (queue->endless)
@@ -430,7 +436,7 @@ report(struct mq_queue *queue, struct mq_ask *a)
 		return X_UNAVAILABLE;
 	}
 	if (read_answer(queue, a, why, report_line, f) < 0) {
-		mq_complain(why);
+		mq_complain("%s", why);
 		rc = X_UNAVAILABLE;
 	} else if (is_other(queue, a)) {
 		rc = -1;
@@ -459,7 +465,7 @@ dump(struct mq_queue *queue, struct mq_ask *a)
 
 	if (read_answer(queue, a, why, queue->both ? mq_story_line : NULL,
 	    NULL) < 0) {
-		mq_complain(why);
+		mq_complain("%s", why);
 		return X_UNAVAILABLE;
 	}
 	mq_ask_end(a);
@@ -537,12 +543,8 @@ static int
 take_filter(void)
 {
 	const char *bad = pat_read(want.filter, &want.patterns);
-	char why[MQ_WHY_MAX];
 
-	if (bad == NULL)
-		return 0;
-	text_fmt(why, sizeof(why), "-f %.200s: %s", want.filter, bad);
-	return usage(why);
+	return bad == NULL ? 0 : usage("-f %.200s: %s", want.filter, bad);
 }
 
 /* Where the scheduler's log is, unless it was named. */
@@ -566,9 +568,9 @@ take_what(struct mq_order *o, int n, char **words)
 	int rc = mq_order_words(o, n, words, why);
 
 	if (rc == X_USAGE)
-		return usage(why);
+		return usage("%s", why);
 	if (rc != 0)
-		mq_complain(why);
+		mq_complain("%s", why);
 	return rc;
 }
 
@@ -601,7 +603,7 @@ command(struct mq_ask *a, int argc, char **argv)
 	find_log();
 	rc = mq_order_names(o, want.postoffice, want.logfile, why);
 	if (rc != 0) {
-		mq_complain(why);
+		mq_complain("%s", why);
 		return rc;
 	}
 	rc = o->filter != NULL || (o->dry && o->n > 0) ? list(a) :
@@ -638,7 +640,7 @@ take_words(struct mq_ask *a, int argc, char **argv)
 	int rc = mq_order_words(o, argc, argv, why);
 
 	if (rc != 0)
-		return usage(why);
+		return usage("%s", why);
 	if (o->n > 1)
 		return usage("one host can be asked");
 	if (o->dry)
@@ -721,7 +723,7 @@ main(int argc, char **argv)
 			puts(MAILQNAME " " VERSION);
 			return fflush(stdout) != 0 ? X_IOERR : 0;
 		default:
-			return usage(NULL);
+			return usage("%s", "");
 		}
 	if (bad)
 		return usage("one of -Q, -S, -s, -j, -c and -w at a time");

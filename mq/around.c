@@ -206,22 +206,15 @@ mq_strays(struct mq_queue *q, const char *po)
 
 /* ---- words ------------------------------------------------------------ */
 
+/* " (1 double bounce), the oldest 2d old" */
 static void
-put_oldest(int n, int age)
+put_oldest(int n, int age, int bounces)
 {
-	if (age == MQ_UNKNOWN)
-		return;
-	fputs(n == 1 ? ", " : ", the oldest ", stdout);
-	mq_put_span(age);
-	fputs(" old", stdout);
-}
-
-static void
-put_bounces(const struct mq_queue *q)
-{
-	if (q->bounces > 0)
-		printf(" (%d double bounce%s)", q->bounces,
-		    q->bounces == 1 ? "" : "s");
+	if (bounces > 0)
+		mq_print(" (%s)", mq_many(bounces, "double bounce"));
+	if (age != MQ_UNKNOWN)
+		mq_print("%s%s old", n == 1 ? ", " : ", the oldest ",
+		    mq_span(age));
 }
 
 /* "; 3 set aside (1 double bounce), the oldest 2d old" */
@@ -230,48 +223,39 @@ mq_put_aside(const struct mq_queue *q, const char *before)
 {
 	if (q->aside <= 0 || q->filtered)
 		return;
-	printf("%s%d set aside", before, q->aside);
-	put_bounces(q);
-	put_oldest(q->aside, q->aside_age);
+	mq_print("%s%d set aside", before, q->aside);
+	put_oldest(q->aside, q->aside_age, q->bounces);
 }
 
 static void
 put_note(const struct mq_note *note)
 {
-	fputs(note->kind == MQ_HOLD_ADDRESS ? "on hold: " :
-	    note->kind == MQ_HOLD_MESSAGE ? "on hold: message " : "queue/",
-	    stdout);
-	mq_put(stdout, note->what);
-	if (note->kind == MQ_ORPHAN) {
-		fputs(" has no control file", stdout);
-		if (note->age >= 0) {
-			fputs(", for ", stdout);
-			mq_put_span(note->age);
-		}
-	}
-	putchar('\n');
+	if (note->kind != MQ_ORPHAN)
+		mq_print("on hold: %s%s\n", note->kind == MQ_HOLD_ADDRESS ?
+		    "" : "message ", note->what);
+	else if (note->age < 0)
+		mq_print("queue/%s has no control file\n", note->what);
+	else
+		mq_print("queue/%s has no control file, for %s\n",
+		    note->what, mq_span(note->age));
 }
 
 /* "2 messages wait in router, the oldest 3m old" */
 static void
-put_waiting(const char *dir, int n, int age)
+put_beside(const char *what, int n, int age, int bounces, const char *end)
 {
-	mq_put_count(n, "message");
-	printf(n == 1 ? " waits in %s" : " wait in %s", dir);
-	put_oldest(n, age);
+	mq_print("%s %s", mq_many(n, "message"), what);
+	put_oldest(n, age, bounces);
+	puts(end);
 }
 
 static void
 put_unrouted(const struct mq_unrouted *u)
 {
-	fputs("deferred/", stdout);
-	mq_put(stdout, u->num);
+	mq_print("deferred/%s", u->num);
 	if (u->tries > 0)
-		printf(", tried %d time%s", u->tries, u->tries == 1 ? "" : "s");
-	fputs(", ", stdout);
-	mq_put_next(u->next);
-	mq_put_reason(u->reason);
-	putchar('\n');
+		mq_print(", tried %s", mq_many(u->tries, "time"));
+	mq_print(", %s%s\n", mq_next(u->next), mq_reason(u->reason));
 }
 
 void
@@ -282,27 +266,22 @@ mq_put_around(const struct mq_queue *q, int postman)
 
 	if (q->filtered)
 		return;
-	if (q->router > 0) {
-		put_waiting("router", q->router, q->router_age);
-		puts("; is submit -q running?");
-	} else if (q->router_why[0] != '\0') {
-		printf("the mail in router cannot be counted: %s\n",
+	if (q->router > 0)
+		put_beside(q->router == 1 ? "waits in router" :
+		    "wait in router", q->router, q->router_age, 0,
+		    "; is submit -q running?");
+	else if (q->router_why[0] != '\0')
+		mq_print("the mail in router cannot be counted: %s\n",
 		    q->router_why);
-	}
-	if (q->deferred > 0) {
-		put_waiting("deferred", q->deferred, q->deferred_age);
-		putchar('\n');
-	}
+	if (q->deferred > 0)
+		put_beside(q->deferred == 1 ? "waits in deferred" :
+		    "wait in deferred", q->deferred, q->deferred_age, 0, "");
 	for (i = 0; i < q->nunrouted; i++)
 		put_unrouted(&q->unrouted[i]);
-	if (postman && q->aside > 0) {
-		mq_put_count(q->aside, "message");
-		fputs(q->aside == 1 ? " was" : " were", stdout);
-		fputs(" set aside in postman", stdout);
-		put_bounces(q);
-		put_oldest(q->aside, q->aside_age);
-		putchar('\n');
-	}
+	if (postman && q->aside > 0)
+		put_beside(q->aside == 1 ? "was set aside in postman" :
+		    "were set aside in postman", q->aside, q->aside_age,
+		    q->bounces, "");
 	for (note = q->notes; note != NULL; note = note->next)
 		put_note(note);
 }

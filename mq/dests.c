@@ -32,66 +32,40 @@ by_name(const void *a, const void *b)
 }
 
 static void
-put_agents(const struct mq_known *k)
-{
-	putchar('\t');
-	if (k->dead >= 0) {
-		mq_put_next(k->dead < INT_MAX ? (int)k->dead : INT_MAX);
-		if (k->tries > 0)
-			printf(", failed %.0f time%s in a row", k->tries,
-			    k->tries == 1 ? "" : "s");
-	} else {
-		printf("window %.0f", k->window);
-		if (k->limit > 0)
-			printf(" of %.0f", k->limit);
-	}
-	if (k->agents > 0) {
-		fputs(", ", stdout);
-		mq_put_count(k->agents, "agent");
-		fputs(" at work", stdout);
-	}
-	if (k->idle > 0)
-		printf(", %.0f idle", k->idle);
-	if (*k->rate != '\0') {
-		fputs(", rate ", stdout);
-		mq_put(stdout, k->rate);
-	}
-	putchar('\n');
-}
-
-static void
-put_reports(const struct mq_known *k)
-{
-	printf("\t%.0f good and ", k->good);
-	mq_put_count(k->bad, "bad report");
-	if (k->cohorts > 0)
-		printf(", %.2f cohorts failed", k->cohorts / 100);
-	if (k->unused >= 0) {
-		fputs(", used ", stdout);
-		mq_put_span((long)(k->unused < 1e9 ? k->unused : 1e9));
-		fputs(" ago", stdout);
-	}
-	putchar('\n');
-}
-
-static void
 put_dest(const struct mq_dest *d)
 {
 	const struct mq_known *k = d->known;
 
-	mq_put(stdout, d->channel);
-	putchar('/');
-	mq_put(stdout, d->host);
-	printf("  %s", mq_use_name[mq_use(k)]);
-	mq_put_reason(k->reason);
-	putchar('\n');
-	put_agents(k);
-	if (k->ready > 0 || k->waiting > 0) {
-		putchar('\t');
-		mq_put_count(k->ready, "job");
-		printf(" ready, %.0f waiting\n", k->waiting);
+	mq_print("%s/%s  %s%s\n\t", d->channel, d->host,
+	    mq_use_name[mq_use(k)], mq_reason(k->reason));
+	if (k->dead >= 0) {
+		mq_print("%s", mq_next(k->dead < INT_MAX ? (int)k->dead :
+		    INT_MAX));
+		if (k->tries > 0)
+			mq_print(", failed %s in a row",
+			    mq_many(k->tries, "time"));
+	} else {
+		mq_print("window %.0f", k->window);
+		if (k->limit > 0)
+			mq_print(" of %.0f", k->limit);
 	}
-	put_reports(k);
+	if (k->agents > 0)
+		mq_print(", %s at work", mq_many(k->agents, "agent"));
+	if (k->idle > 0)
+		mq_print(", %.0f idle", k->idle);
+	if (*k->rate != '\0')
+		mq_print(", rate %s", k->rate);
+	if (k->ready > 0 || k->waiting > 0)
+		mq_print("\n\t%s ready, %.0f waiting",
+		    mq_many(k->ready, "job"), k->waiting);
+	mq_print("\n\t%.0f good and %s", k->good,
+	    mq_many(k->bad, "bad report"));
+	if (k->cohorts > 0)
+		mq_print(", %.2f cohorts failed", k->cohorts / 100);
+	if (k->unused >= 0)
+		mq_print(", used %s ago",
+		    mq_span((long)(k->unused < 1e9 ? k->unused : 1e9)));
+	putchar('\n');
 }
 
 static void
@@ -99,20 +73,18 @@ put_totals(const struct mq_dest **v, unsigned n, const struct mq_view *view)
 {
 	unsigned of[MQ_UNUSED + 1], i;
 
+	if (n == 0) {
+		mq_print("nothing is known of %s\n", view->filter == NULL ?
+		    "any destination" : view->filter);
+		return;
+	}
 	memset(of, 0, sizeof(of));
 	for (i = 0; i < n; i++)
 		of[mq_use(v[i]->known)]++;
-	if (n > 0) {
-		mq_put_count((double)n, "destination");
-		for (i = 0; i <= MQ_UNUSED; i++)
-			printf("%s%u %s", i == 0 ? "; " : ", ", of[i],
-			    mq_use_name[i]);
-	} else if (view->filter == NULL) {
-		fputs("nothing is known of any destination", stdout);
-	} else {
-		fputs("nothing is known of ", stdout);
-		mq_put(stdout, view->filter);
-	}
+	mq_print("%s", mq_many((double)n, "destination"));
+	for (i = 0; i <= MQ_UNUSED; i++)
+		mq_print("%s%u %s", i == 0 ? "; " : ", ", of[i],
+		    mq_use_name[i]);
 	putchar('\n');
 }
 

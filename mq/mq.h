@@ -301,17 +301,20 @@ void	mq_put_byte(FILE *, int);
 void	mq_put(FILE *, const char *);
 /* The next byte of a reason, whose ends of lines are one blank; 0: no more. */
 int	mq_reason_byte(const char **);
-/* ": refused", or nothing when there is none. */
-void	mq_put_reason(const char *);
-/* "mailq: what" on the standard error. */
-void	mq_complain(const char *what);
+/* ": refused", or "" when there is none; good until the next call. */
+const char *mq_reason(const char *);
+/* As printf, but each %s, which has no width, goes through mq_put.  mq_complain
+ * prints a line "mailq: ..." on the standard error. */
+void	mq_print(const char *, ...) LIKE_PRINTF(1, 2);
+void	mq_complain(const char *, ...) LIKE_PRINTF(1, 2);
 /* Columns and lines of the screen: from the environment, the terminal, or 80
  * and 24.  Rows are one column shorter. */
 void	mq_screen(int *columns, int *lines);
 #define MQ_SCREEN_MAX	1000	/* columns and lines at most */
-/* "5m", "3 files". */
-void	mq_put_span(long seconds);
-void	mq_put_count(double n, const char *what);
+/* "5m", "3 files", "next 14:05 (in 5m)"; good until the fourth call after. */
+const char *mq_span(long seconds);
+const char *mq_many(double n, const char *what);
+const char *mq_next(int seconds);
 /* The destination in so many columns, cut with a '+' at its end; NULL is the
  * sum of all. */
 void	mq_put_name(const struct mq_dest *, int columns);
@@ -415,12 +418,12 @@ struct mq_rcpt *mq_rcpts_of(const struct mq_rcpts *, const struct mq_dest *,
 	    unsigned *n);
 void	mq_rcpts_free(struct mq_rcpts *);
 
-/* Lines about a message, about a job and what it waits for; the last alone. */
+/* Lines about a message, about a job and what it waits for.  mq_put_tries ends
+ * the line of a job: its tries and the reason, and prints mq_put_wait. */
 void	mq_put_message(const struct mq_msg *);
 void	mq_put_job(const struct mq_job *);
+void	mq_put_tries(const struct mq_job *, const char *reason);
 void	mq_put_wait(const struct mq_job *);
-/* "next 14:05 (in 5m)". */
-void	mq_put_next(int seconds);
 /* Says so when there is nothing to show: 1. */
 int	mq_show_none(const struct mq_queue *, const struct mq_view *);
 void	mq_show_list(struct mq_queue *, const struct mq_view *);

@@ -222,10 +222,8 @@ size_row(const struct row *r)
 
 	if (r->dest == NULL)
 		return;
-	mq_put(stdout, r->dest->channel);
-	putchar('/');
-	mq_put(stdout, r->dest->host);
-	printf(":\n\t  %lu file%s", r->total, r->total == 1 ? "" : "s");
+	mq_print("%s/%s:\n\t  %s", r->dest->channel, r->dest->host,
+	    mq_many((double)r->total, "file"));
 	if (known > 0)
 		printf(", %.0f bytes total, %.0f bytes average", r->size,
 		    r->size / known);

@@ -9,126 +9,79 @@
  * A message, then each channel and host it goes to: the number of recipients
  * and tries, the last failure, and what the job waits for.  An unknown value is
  * left out, and never printed as 0.
- *
- * All text from outside is printed through mq_put.
  */
 #include "mq.h"
 
-#define SOON		(20 * 3600)	/* seconds: needs no date */
-
 /* ---- what a job waits for --------------------------------------------- */
-
-/* Prints "next 14:05 (in 5m)"; without the time of day if the clock is not set
- * or cannot express it. */
-void
-mq_put_next(int seconds)
-{
-	time_t wall = time(NULL), then = wall;
-	struct tm *tm = NULL;
-	char buf[40];
-
-	if ((long)wall > SANE_WALL && (sizeof(then) > 4 ||
-	    difftime(wall, (time_t)0) + seconds < 2147483647.0)) {
-		then += seconds;
-		tm = localtime(&then);
-	}
-	fputs("next ", stdout);
-	if (tm != NULL && strftime(buf, sizeof(buf), seconds < SOON ?
-	    "%H:%M" : "%d %b %H:%M", tm) > 0)
-		printf("%s (in ", buf);
-	else
-		fputs("(in ", stdout);
-	mq_put_span(seconds);
-	putchar(')');
-}
-
-static void
-put_held(const char *what)
-{
-	fputs("held", stdout);
-	if (*what != '\0' && strcmp(what, "message") != 0) {
-		fputs(" by ", stdout);
-		mq_put(stdout, what);
-	}
-}
 
 static void
 put_limit(const char *what)
 {
-	if (strcmp(what, "forkrate") == 0) {
-		fputs("waits, forkrate is reached: many agents are being "
-		    "started", stdout);
-		return;
-	}
-	if (strcmp(what, "rate") == 0) {
-		fputs("waits, the rate is reached", stdout);
-		return;
-	}
-	if (strcmp(what, "mailbox") == 0) {
-		fputs("waits, another agent is at its mailbox", stdout);
-		return;
-	}
-	fputs("waits for a slot", stdout);
-	if (*what != '\0') {
-		fputs(", ", stdout);
-		mq_put(stdout, what);
-		fputs(" is reached", stdout);
-	}
+	if (strcmp(what, "forkrate") == 0)
+		mq_print("waits, forkrate is reached: many agents are being "
+		    "started");
+	else if (strcmp(what, "rate") == 0)
+		mq_print("waits, the rate is reached");
+	else if (strcmp(what, "mailbox") == 0)
+		mq_print("waits, another agent is at its mailbox");
+	else if (*what != '\0')
+		mq_print("waits for a slot, %s is reached", what);
+	else
+		mq_print("waits for a slot");
 }
 
 /* Prints the state in words, or nothing if the next try is enough. */
 static int
 put_state(const struct mq_job *j)
 {
+	const char *what = j->what;
+
 	switch (j->state) {
 	case MQ_RETRY:
 		if (j->next != MQ_UNKNOWN)
 			return 0;
-		fputs("waits for its next try", stdout);
+		mq_print("waits for its next try");
 		break;
 	case MQ_SPOOL:
 		return 0;
 	case MQ_HOST:
-		fputs("dead host", stdout);
+		mq_print("dead host");
 		break;
 	case MQ_RUN:
-		printf("agent pid %d has it", j->pid);
-		if (*j->what != '\0') {
-			fputs(": ", stdout);
-			mq_put(stdout, j->what);
-		}
+		mq_print("agent pid %d has it%s%s", j->pid,
+		    *what != '\0' ? ": " : "", what);
 		break;
 	case MQ_LIMIT:
-		put_limit(j->what);
+		put_limit(what);
 		break;
 	case MQ_NEXT:
-		fputs("its turn comes at once", stdout);
+		mq_print("its turn comes at once");
 		break;
 	case MQ_AGENT:
-		fputs("no agent can be started: ", stdout);
-		mq_put(stdout, j->what);
+		mq_print("no agent can be started: %s", what);
 		break;
 	case MQ_HELD:
-		put_held(j->what);
+		if (*what == '\0' || strcmp(what, "message") == 0)
+			mq_print("held");
+		else
+			mq_print("held by %s", what);
 		break;
 	case MQ_QUEUEONLY:
-		fputs("queueonly, waits for ETRN or flush", stdout);
+		mq_print("queueonly, waits for ETRN or flush");
 		break;
 	case MQ_FROZEN:
-		fputs("frozen, the scheduler was started with ", stdout);
-		mq_put(stdout, *j->what != '\0' ? j->what : "-F");
+		mq_print("frozen, the scheduler was started with %s",
+		    *what != '\0' ? what : "-F");
 		break;
 	case MQ_COMMAND:
-		fputs("no clause has a command for it", stdout);
+		mq_print("no clause has a command for it");
 		break;
 	case MQ_EVICTED:
-		fputs("evicted, waits on disk", stdout);
+		mq_print("evicted, waits on disk");
 		break;
 	default:
-		if (*j->what == '\0')
-			return 0;
-		mq_put(stdout, j->what);
-		break;
+		mq_print("%s", what);
+		return *what != '\0';
 	}
 	return 1;
 }
@@ -138,27 +91,20 @@ mq_put_wait(const struct mq_job *j)
 {
 	int next = j->next != MQ_UNKNOWN && (j->next > 0 ||
 	    j->state == MQ_RETRY || j->state == MQ_HOST);
+	int ends = j->expires != MQ_NEVER;
 
-	if (!next && j->expires == MQ_NEVER &&
-	    (j->state == MQ_SPOOL || (j->state == MQ_OTHER &&
-	    *j->what == '\0')))
+	if (!next && !ends && (j->state == MQ_SPOOL ||
+	    (j->state == MQ_OTHER && *j->what == '\0')))
 		return;
-	fputs("\t\t", stdout);
-	if (put_state(j) && (next || j->expires != MQ_NEVER))
-		fputs(", ", stdout);
-	if (next) {
-		mq_put_next(j->next);
-		if (j->expires != MQ_NEVER)
-			fputs(", ", stdout);
-	}
-	if (j->expires != MQ_NEVER && j->expires >= 0) {
-		fputs("expires in ", stdout);
-		mq_put_span(j->expires);
-	} else if (j->expires != MQ_NEVER) {
-		fputs("expired ", stdout);
-		mq_put_span(-(long)j->expires);
-		fputs(" ago", stdout);
-	}
+	mq_print("\t\t");
+	if (put_state(j) && (next || ends))
+		mq_print(", ");
+	if (next)
+		mq_print("%s%s", mq_next(j->next), ends ? ", " : "");
+	if (ends && j->expires >= 0)
+		mq_print("expires in %s", mq_span(j->expires));
+	else if (ends)
+		mq_print("expired %s ago", mq_span(-(long)j->expires));
 	putchar('\n');
 }
 
@@ -167,61 +113,42 @@ mq_put_wait(const struct mq_job *j)
 void
 mq_put_message(const struct mq_msg *m)
 {
-	mq_put(stdout, m->name);
-	if (m->sender != NULL) {
-		fputs("  <", stdout);
-		mq_put(stdout, m->sender);
-		putchar('>');
-	} else {
-		fputs("  sender not known", stdout);
-	}
-	if (m->size >= 0) {
-		fputs("  ", stdout);
-		mq_put_count(m->size, "byte");
-	}
-	if (m->age != MQ_UNKNOWN) {
-		fputs("  ", stdout);
-		mq_put_span(m->age);
-		fputs(" old", stdout);
-	}
-	if (m->held)
-		fputs("  held", stdout);
-	putchar('\n');
+	mq_print(m->sender != NULL ? "%s  <%s>" : "%s  sender not known",
+	    m->name, m->sender);
+	if (m->size >= 0)
+		mq_print("  %s", mq_many(m->size, "byte"));
+	if (m->age != MQ_UNKNOWN)
+		mq_print("  %s old", mq_span(m->age));
+	puts(m->held ? "  held" : "");
 	if (m->unread)
-		fputs("\tits control file cannot be read or understood\n",
-		    stdout);
-	else if (m->skipped != NULL) {
-		fputs("\tskipped: ", stdout);
-		mq_put(stdout, m->skipped);
-		fputs("\n\t\t", stdout);
-		mq_put_next(m->next);
-		putchar('\n');
-	} else if (m->over)
-		fputs("\tall recipients are done, a DSN is to be sent\n",
-		    stdout);
+		puts("\tits control file cannot be read or understood");
+	else if (m->skipped != NULL)
+		mq_print("\tskipped: %s\n\t\t%s\n", m->skipped,
+		    mq_next(m->next));
+	else if (m->over)
+		puts("\tall recipients are done, a DSN is to be sent");
 	else if (m->first == 0)
 		puts("\tnobody is left to have it");
 }
 
 void
+mq_put_tries(const struct mq_job *j, const char *reason)
+{
+	if (j->tries > 0)
+		mq_print(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
+	else if (j->tries == 0)
+		mq_print(", not tried yet");
+	mq_print("%s\n", mq_reason(reason));
+	mq_put_wait(j);
+}
+
+void
 mq_put_job(const struct mq_job *j)
 {
-	putchar('\t');
-	mq_put(stdout, j->dest->channel);
-	putchar('/');
-	mq_put(stdout, j->dest->host);
-	fputs("  ", stdout);
-	if (strcmp(j->dest->channel, "dsn") != 0)
-		mq_put_count(j->nrcpt, "recipient");
-	else
-		fputs("for the sender", stdout);
-	if (j->tries > 0)
-		printf(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
-	else if (j->tries == 0)
-		fputs(", not tried yet", stdout);
-	mq_put_reason(j->reason);
-	putchar('\n');
-	mq_put_wait(j);
+	mq_print("\t%s/%s  %s", j->dest->channel, j->dest->host,
+	    strcmp(j->dest->channel, "dsn") != 0 ?
+	    mq_many(j->nrcpt, "recipient") : "for the sender");
+	mq_put_tries(j, j->reason);
 }
 
 static void
@@ -230,12 +157,8 @@ put_users(const struct mq_rcpts *r, const struct mq_dest *d)
 	const struct mq_rcpt *v;
 	unsigned n;
 
-	for (v = mq_rcpts_of(r, d, &n); n > 0; n--, v++) {
-		fputs("\t\tto ", stdout);
-		mq_put(stdout, v->user);
-		mq_put_reason(v->reason);
-		putchar('\n');
-	}
+	for (v = mq_rcpts_of(r, d, &n); n > 0; n--, v++)
+		mq_print("\t\tto %s%s\n", v->user, mq_reason(v->reason));
 }
 
 /* Prints the counts of messages that are not in memory, and of postman/, which
@@ -253,8 +176,8 @@ static void
 put_unread(const struct mq_queue *q)
 {
 	if (q->unread > 0)
-		printf("; %u control file%s cannot be read", q->unread,
-		    q->unread == 1 ? "" : "s");
+		mq_print("; %s cannot be read",
+		    mq_many(q->unread, "control file"));
 }
 
 void
@@ -263,11 +186,9 @@ mq_put_totals(const struct mq_queue *q)
 	struct mq_sum sum;
 
 	mq_count(q, &sum);
-	mq_put_count((double)sum.msgs, "message");
-	fputs(", ", stdout);
-	mq_put_count(sum.rcpts, "recipient");
-	fputs(", ", stdout);
-	mq_put_count((double)sum.dests, "destination");
+	mq_print("%s, %s, %s", mq_many((double)sum.msgs, "message"),
+	    mq_many(sum.rcpts, "recipient"),
+	    mq_many((double)sum.dests, "destination"));
 	if (sum.jobs > 0 && q->jobs[0].state != MQ_SPOOL)
 		printf("; %lu held, %lu running, %lu waiting", sum.held,
 		    sum.running, sum.waiting);
@@ -296,8 +217,7 @@ mq_show_none(const struct mq_queue *q, const struct mq_view *view)
 		mq_put_around(q, 0);
 		return 1;
 	}
-	fputs("nothing in the queue matches ", stdout);
-	mq_put(stdout, view->filter);
+	mq_print("nothing in the queue matches %s", view->filter);
 	put_unread(q);
 	putchar('\n');
 	return 1;

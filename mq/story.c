@@ -105,11 +105,9 @@ mq_story_line(void *arg, const char *line)
 static void
 put_ago(const char *before, const char *seconds)
 {
-	if (seconds[0] < '0' || seconds[0] > '9')
-		return;
-	fputs(before, stdout);
-	mq_put_span((long)num_of(seconds, NULL));
-	fputs(" ago", stdout);
+	if (seconds[0] >= '0' && seconds[0] <= '9')
+		mq_print("%s%s ago", before,
+		    mq_span((long)num_of(seconds, NULL)));
 }
 
 static void
@@ -122,8 +120,8 @@ put_agent(const struct mq_job *j)
 			break;
 	if (j->state != MQ_RUN || a == agents + nagents)
 		return;
-	printf("\t\tagent pid %d: %lu job%s", j->pid, a->jobs,
-	    a->jobs == 1 ? "" : "s");
+	mq_print("\t\tagent pid %d: %s", j->pid,
+	    mq_many((double)a->jobs, "job"));
 	put_ago(", the last given ", a->job_age);
 	put_ago(", last heard ", a->line_age);
 	putchar('\n');
@@ -136,14 +134,12 @@ static void
 put_header(struct ctl *c)
 {
 	puts("header");
-	while (line_next(&c->l) && c->l.len > 0) {
+	while (line_next(&c->l) && c->l.len > 0)
 		/* a TAB that folds a field is shown as one */
-		putchar('\t');
 		if (*c->l.line == '\t')
-			putchar('\t');
-		mq_put(stdout, c->l.line + (*c->l.line == '\t'));
-		putchar('\n');
-	}
+			mq_print("\t\t%s\n", c->l.line + 1);
+		else
+			mq_print("\t%s\n", c->l.line);
 	c->in_block = 0;
 }
 
@@ -172,50 +168,28 @@ job_of(struct mq_queue *q, const struct mq_msg *m, const struct ctl *c)
 	return NULL;
 }
 
-static void
-put_waiting(const struct mq_job *j, const char *reason)
-{
-	if (j == NULL) {
-		puts(", waits on disk");
-		return;
-	}
-	if (j->tries > 0)
-		printf(", %d %s", j->tries, j->tries == 1 ? "try" : "tries");
-	else if (j->tries == 0)
-		fputs(", not tried yet", stdout);
-	mq_put_reason(*reason != '\0' ? reason : j->reason);
-	putchar('\n');
-	mq_put_wait(j);
-	put_agent(j);
-}
-
 /* The recipient whose line is at off. */
 static void
 put_rcpt(struct diags *n, struct mq_queue *q, const struct mq_msg *m,
     unsigned long off)
 {
 	const char *reason = mq_why_of(q, m, off);
+	const struct mq_job *j;
 
 	if (ctl_rcpt(&n->rc, off) < 0)
 		return;
-	putchar('\t');
-	mq_put(stdout, n->rc.user);
-	fputs("  ", stdout);
-	mq_put(stdout, n->rc.channel);
-	putchar('/');
-	mq_put(stdout, n->rc.host);
-	if (n->rc.orcpt[0] != '\0') {
-		fputs(", for ", stdout);
-		mq_put(stdout, n->rc.orcpt);
-	}
+	mq_print("\t%s  %s/%s", n->rc.user, n->rc.channel, n->rc.host);
+	if (n->rc.orcpt[0] != '\0')
+		mq_print(", for %s", n->rc.orcpt);
 	if (n->rc.tag == '+') {
 		puts(", done");
 	} else if (n->rc.tag == '-') {
-		fputs(", failed", stdout);
-		mq_put_reason(reason);
-		putchar('\n');
+		mq_print(", failed%s\n", mq_reason(reason));
+	} else if ((j = job_of(q, m, &n->rc)) == NULL) {
+		puts(", waits on disk");
 	} else {
-		put_waiting(job_of(q, m, &n->rc), reason);
+		mq_put_tries(j, *reason != '\0' ? reason : j->reason);
+		put_agent(j);
 	}
 }
 
@@ -387,10 +361,8 @@ put_log(const char *path, const char *base, const char *id, int gone)
 		}
 		ended |= is_end(line);
 	}
-	if (n > 0 && gone) {
-		mq_put(stdout, base);
-		puts(" is not in the queue any more");
-	}
+	if (n > 0 && gone)
+		mq_print("%s is not in the queue any more\n", base);
 	if (n > 0)
 		puts("log");
 	rewind(f);
@@ -413,11 +385,8 @@ put_id(const struct mq_msg *m, const char *po)
 {
 	char id[80];
 
-	if (mq_id(m->name, po, id, sizeof(id)) < 0)
-		return;
-	printf("\tid %s, file %s/queue/", id, po);
-	mq_put(stdout, m->name);
-	putchar('\n');
+	if (mq_id(m->name, po, id, sizeof(id)) == 0)
+		mq_print("\tid %s, file %s/queue/%s\n", id, po, m->name);
 }
 
 static void
@@ -454,10 +423,7 @@ put_aside(const char *base, const char *po)
 	if (lstat(path, &st) < 0 && (text_fmt(path, sizeof(path),
 	    "%s/postman/%s.control", po, base) < 0 || lstat(path, &st) < 0))
 		return 0;
-	mq_put(stdout, base);
-	fputs(" is not in the queue, it was set aside: ", stdout);
-	mq_put(stdout, path);
-	putchar('\n');
+	mq_print("%s is not in the queue, it was set aside: %s\n", base, path);
 	return 1;
 }
 
@@ -467,7 +433,7 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
     const struct mq_view *view, const char *logfile)
 {
 	const char *base = name_base(m != NULL ? m->name : name), *no;
-	char why[MQ_WHY_MAX], old[MQ_NAME_MAX], id[80] = "";
+	char old[MQ_NAME_MAX], id[80] = "";
 	int found = m != NULL, log;
 	unsigned many = 0;
 
@@ -476,9 +442,8 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 	else if (mq_is_id(name) && (many = find_id(logfile, name, id, old)) > 0)
 		base = name_base(old);
 	if (many > 1) {
-		text_fmt(why, sizeof(why), "%s is the beginning of %u "
-		    "messages in %s", name, many, logfile);
-		mq_complain(why);
+		mq_complain("%s is the beginning of %u messages in %s", name,
+		    many, logfile);
 		return X_UNAVAILABLE;
 	}
 	if (m != NULL)
@@ -492,9 +457,8 @@ story(struct mq_queue *q, const struct mq_msg *m, const char *name,
 		printf("log\n\t%s cannot be read: %s\n", logfile, no);
 	if (found || log > 0)
 		return 0;
-	text_fmt(why, sizeof(why), "%s is not in the queue, and %s %s%s", base,
-	    logfile, log < 0 ? "cannot be read: " : "has no line of it", no);
-	mq_complain(why);
+	mq_complain("%s is not in the queue, and %s %s%s", base, logfile,
+	    log < 0 ? "cannot be read: " : "has no line of it", no);
 	return X_UNAVAILABLE;
 }
 
@@ -536,7 +500,7 @@ find_all(struct mq_queue *q, const char *name, const char *po, unsigned *many)
 		return m;
 	rest_read = 1;
 	if (mq_spool_rest(q, po, why) != 0)
-		mq_complain(why);
+		mq_complain("%s", why);
 	return find(q, name, po, many);
 }
 
@@ -552,13 +516,9 @@ put_outside(const char *po, const char *dir, const char *num,
 	    num) < 0 || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	age = file_age((long)st.st_mtime);
-	printf("%s/%s  ", dir, num);
-	mq_put_count((double)st.st_size, "byte");
-	if (age >= 0) {
-		fputs("  ", stdout);
-		mq_put_span(age);
-		fputs(" old", stdout);
-	}
+	mq_print("%s/%s  %s", dir, num, mq_many((double)st.st_size, "byte"));
+	if (age >= 0)
+		mq_print("  %s old", mq_span(age));
 	putchar('\n');
 	return 1;
 }
@@ -588,7 +548,7 @@ named(struct mq_queue *q, const char *name, const struct mq_view *view,
 	const char *num = mq_is_router(name), *po = view->postoffice;
 	const char *base = name_in(name) != NULL ? name_in(name) : name;
 	const struct mq_msg *m;
-	char why[MQ_WHY_MAX], id[MQ_NAME_MAX];
+	char id[MQ_NAME_MAX];
 	unsigned many;
 
 	m = find_all(q, base, po, &many);
@@ -602,9 +562,7 @@ named(struct mq_queue *q, const char *name, const struct mq_view *view,
 		}
 	}
 	if (many > 1) {
-		text_fmt(why, sizeof(why), "%s is the beginning of %u "
-		    "messages", name, many);
-		mq_complain(why);
+		mq_complain("%s is the beginning of %u messages", name, many);
 		return X_UNAVAILABLE;
 	}
 	return story(q, m, base, view, logfile);

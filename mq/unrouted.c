@@ -90,15 +90,12 @@ mq_put_deferred(const char *po, const char *num)
 	long wall = (long)time(NULL);
 	struct deferred d;
 
-	fputs("\tcould not be routed yet", stdout);
-	if (deferred_read(po, num, &d) == 0) {
-		printf(", tried %lu time%s, ", d.tries, d.tries == 1 ? "" :
-		    "s");
-		mq_put_next(d.next > wall && d.last <= wall ?
-		    (int)(d.next - wall) : 0);
-		mq_put_reason(d.reason);
-	}
-	printf("\n\t\"mailq release deferred/%s\" tries it now\n", num);
+	mq_print("\tcould not be routed yet");
+	if (deferred_read(po, num, &d) == 0)
+		mq_print(", tried %s, %s%s", mq_many((double)d.tries, "time"),
+		    mq_next(d.next > wall && d.last <= wall ?
+		    (int)(d.next - wall) : 0), mq_reason(d.reason));
+	mq_print("\n\t\"mailq release deferred/%s\" tries it now\n", num);
 }
 
 /* ---- release ---------------------------------------------------------- */
@@ -124,14 +121,14 @@ is_meant(const char *word, char **patterns, const char *num)
 static int
 release(const char *po, const char *num, int dry)
 {
-	char line[MQ_WHY_MAX];
+	int rc;
 
 	if (!dry && deferred_forget(po, num) < 0 && errno != ENOENT) {
-		text_fmt(line, sizeof(line), DEFERRED "/%s is not released: %s",
-		    num, strerror(errno));
-		mq_complain(line);
-		return errno == EACCES || errno == EPERM ? X_NOPERM :
+		rc = errno == EACCES || errno == EPERM ? X_NOPERM :
 		    X_UNAVAILABLE;
+		mq_complain(DEFERRED "/%s is not released: %s", num,
+		    strerror(errno));
+		return rc;
 	}
 	printf(DEFERRED "/%s: %s\n", num, dry ? "would be released" :
 	    "released, the next run of submit -q tries it");

@@ -260,13 +260,11 @@ answer(struct mq_in *in, const char *name)
 static int
 order(struct mq_ask *a, const char *verb, const char *what, int many)
 {
-	char head[2 * MQ_WHY_MAX];
 	int rc;
 
 	a->why[0] = '\0';
 	if (mq_ask_command(a, verb, what) < 0) {
-		text_fmt(head, sizeof(head), "%s: not done: %s", verb, a->why);
-		mq_complain(head);
+		mq_complain("%s: not done: %s", verb, a->why);
 		return a->denied ? X_NOPERM : X_UNAVAILABLE;
 	}
 	rc = answer(&a->in, many ? what : NULL);
@@ -280,7 +278,7 @@ order(struct mq_ask *a, const char *verb, const char *what, int many)
 static int
 add_evicted(struct mq_queue *q, const struct mq_view *view)
 {
-	char why[MQ_WHY_MAX], head[MQ_WHY_MAX + 80];
+	char why[MQ_WHY_MAX];
 	int rc;
 
 	if (!q->facts || q->evicted == 0)
@@ -288,11 +286,9 @@ add_evicted(struct mq_queue *q, const struct mq_view *view)
 	text_fmt(why, sizeof(why), "the queue is on another machine");
 	rc = view->postoffice == NULL ? X_UNAVAILABLE :
 	    mq_spool_rest(q, view->postoffice, why);
-	if (rc == 0)
-		return 0;
-	text_fmt(head, sizeof(head), "evicted messages (%d) are left out: %s",
-	    q->evicted, why);
-	mq_complain(head);
+	if (rc != 0)
+		mq_complain("evicted messages (%d) are left out: %s",
+		    q->evicted, why);
 	return rc;
 }
 
@@ -317,10 +313,9 @@ put_released(const struct mq_queue *q, const char *what)
 		if (note->kind == MQ_ORPHAN || (strcmp(what, "all") != 0 &&
 		    strcmp(what, note->what) != 0))
 			continue;
-		fputs(note->kind == MQ_HOLD_MESSAGE ? "hold on message " :
-		    "hold on ", stdout);
-		mq_put(stdout, note->what);
-		puts(": would be released");
+		mq_print("hold on %s%s: would be released\n",
+		    note->kind == MQ_HOLD_MESSAGE ? "message " : "",
+		    note->what);
 		n++;
 	}
 	return n;
@@ -351,7 +346,7 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
 		pat_read(what, &p.dest);
 	}
 	if (mq_pick(&p, q, view, why) < 0) {
-		mq_complain(why);
+		mq_complain("%s", why);
 		return X_UNAVAILABLE;
 	}
 	pat_free(p.dest);
@@ -361,10 +356,8 @@ pick_named(struct mq_order *o, char *what, struct mq_queue *q,
 		puts(*o->verb == 'r' ? "no message is held" : "nothing waits");
 		return 0;
 	}
-	text_fmt(why, sizeof(why), *o->verb == 'r' ?
-	    "there is no hold on %.200s" : "nothing in the queue is %.200s",
-	    what);
-	mq_complain(why);
+	mq_complain(*o->verb == 'r' ? "there is no hold on %s" :
+	    "nothing in the queue is %s", what);
 	return X_UNAVAILABLE;
 }
 
@@ -380,7 +373,7 @@ mq_order_pick(struct mq_order *o, struct mq_queue *q,
 	mq_pick_begin(q);
 	pick_for(&o->pick, o->verb);
 	if (o->filter != NULL && mq_pick(&o->pick, q, view, why) < 0) {
-		mq_complain(why);
+		mq_complain("%s", why);
 		*rc = X_UNAVAILABLE;
 		return -1;
 	}
@@ -397,17 +390,14 @@ mq_order_pick(struct mq_order *o, struct mq_queue *q,
 static void
 say_parts(const struct mq_order *o)
 {
-	char text[200];
+	const char *them = o->pick.parts == 1 ? "it" : "them";
 
-	if (o->pick.parts == 0)
-		return;
-	text_fmt(text, sizeof(text), "%lu message%s left alone: %s also to "
-	    "recipients that do not match; name %s to %s %s",
-	    o->pick.parts, o->pick.parts == 1 ? " is" : "s are",
-	    o->pick.parts == 1 ? "it goes" : "they go",
-	    o->pick.parts == 1 ? "it" : "them", o->verb,
-	    o->pick.parts == 1 ? "it" : "them");
-	mq_complain(text);
+	if (o->pick.parts > 0)
+		mq_complain("%lu message%s left alone: %s also to recipients "
+		    "that do not match; name %s to %s %s", o->pick.parts,
+		    o->pick.parts == 1 ? " is" : "s are",
+		    o->pick.parts == 1 ? "it goes" : "they go", them, o->verb,
+		    them);
 }
 
 int
@@ -424,9 +414,8 @@ mq_order_show(struct mq_order *o, struct mq_queue *q,
 		mq_show_list(q, view);
 	say_parts(o);
 	if (sum.msgs > 0)
-		printf("dry run, nothing is done: %s would affect %lu "
-		    "message%s\n", o->verb, sum.msgs,
-		    sum.msgs == 1 ? "" : "s");
+		mq_print("dry run, nothing is done: %s would affect %s\n",
+		    o->verb, mq_many((double)sum.msgs, "message"));
 	return rc;
 }
 
@@ -450,9 +439,7 @@ order_picked(struct mq_order *o, struct mq_ask *a, struct mq_queue *q,
 	say_parts(o);
 	if (o->pick.found > 0 || rc != 0)
 		return rc;
-	fputs(MAILQNAME ": nothing in the queue matches ", stderr);
-	mq_put(stderr, o->filter);
-	putc('\n', stderr);
+	mq_complain("nothing in the queue matches %s", o->filter);
 	return X_UNAVAILABLE;
 }
 

@@ -64,8 +64,7 @@ put_changes(const struct mq_queue *q, const struct mq_queue *last,
 
 	if (!is_same_run(q, last, seconds) || q->filtered)
 		return;
-	fputs("in ", stdout);
-	mq_put_span((long)(seconds + 0.5));
+	mq_print("in %s", mq_span((long)(seconds + 0.5)));
 	for (i = MQ_ACCEPTED; i <= MQ_FAILED; i++) {
 		n = q->totals[i] - last->totals[i];
 		printf("%s %.0f %s", i == MQ_ACCEPTED ? ":" : ",", n,
@@ -217,9 +216,7 @@ mq_show_watch(const struct mq_queue *q, struct mq_queue *last, long every,
 	tm = localtime(&wall);
 	if (tm != NULL)
 		strftime(at, sizeof(at), "%H:%M:%S", tm);
-	printf("%s, every ", at);
-	mq_put_span(every);
-	putchar('\n');
+	mq_print("%s, every %s\n", at, mq_span(every));
 	mq_put_totals(q);
 	put_changes(q, last, seconds);
 	n = choose(v, q->ndests, last, is_same_run(q, last, seconds));

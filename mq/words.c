@@ -5,9 +5,9 @@
  *	3 files, 1 file
  *	2d20h
  *
- * All text from outside is printed through mq_put, so that no byte in a queue
- * can move a cursor or begin a line.  The lines of a reason, which agents end
- * with a carriage return, are joined with blanks.
+ * All text from outside is printed through mq_put or by %s of mq_print, so that
+ * no byte in a queue can move a cursor or begin a line.  The lines of a reason,
+ * which agents end with a carriage return, are joined with blanks.
  */
 #include "mq.h"
 #ifndef NO_WINSIZE
@@ -18,6 +18,7 @@
 #ifndef MAILQNAME
 #define MAILQNAME	"mailq"
 #endif
+#define SOON		(20 * 3600)	/* seconds: needs no date */
 
 void
 mq_put_byte(FILE *f, int c)
@@ -35,12 +36,52 @@ mq_put(FILE *f, const char *s)
 		mq_put_byte(f, (unsigned char)*s);
 }
 
-void
-mq_complain(const char *what)
+/* Prints the format, which has only %s and numbers of these types. */
+static void
+print(FILE *to, const char *f, va_list ap)
 {
+	char one[24];
+	size_t n;
+
+	for (; *f != '\0'; f += n) {
+		n = strcspn(f, "%");
+		fwrite(f, 1, n, to);
+		if (f[n] == '\0')
+			return;
+		f += n;
+		n = strcspn(f, "sduf") + 1;
+		text_fmt(one, sizeof(one), "%.*s", (int)n, f);
+		if (f[n - 1] == 's')
+			mq_put(to, va_arg(ap, const char *));
+		else if (f[n - 1] == 'f')
+			fprintf(to, one, va_arg(ap, double));
+		else if (f[n - 2] == 'l')
+			fprintf(to, one, va_arg(ap, unsigned long));
+		else
+			fprintf(to, one, va_arg(ap, int));
+	}
+}
+
+void
+mq_print(const char *f, ...)
+{
+	va_list ap;
+
+	va_start(ap, f);
+	print(stdout, f, ap);
+	va_end(ap);
+}
+
+void
+mq_complain(const char *f, ...)
+{
+	va_list ap;
+
 	fflush(stdout);
 	fputs(MAILQNAME ": ", stderr);
-	mq_put(stderr, what);
+	va_start(ap, f);
+	print(stderr, f, ap);
+	va_end(ap);
 	putc('\n', stderr);
 }
 
@@ -53,14 +94,22 @@ mq_reason_byte(const char **s)
 	return c != '\r' ? c : **s == '\0' ? 0 : ' ';
 }
 
-void
-mq_put_reason(const char *s)
+const char *
+mq_reason(const char *s)
 {
-	int c;
+	static char text[MQ_TOKEN_MAX + 3];	/* large for a stack */
+	char *to = text;
 
-	fputs(*s == '\0' ? "" : *s == '\r' ? ":" : ": ", stdout);
-	while ((c = mq_reason_byte(&s)) != 0)
-		mq_put_byte(stdout, c);
+	if (*s == '\0')
+		return "";
+	*to++ = ':';
+	if (*s != '\r')
+		*to++ = ' ';
+	do
+		*to = (char)mq_reason_byte(&s);
+	while (*to != '\0' && ++to < text + sizeof(text) - 1);
+	*to = '\0';
+	return text;
 }
 
 void
@@ -127,20 +176,57 @@ mq_screen(int *columns, int *lines)
 		*lines = 24;
 }
 
-void
-mq_put_span(long seconds)
+/* Memory for a text, which is used again after some others. */
+static struct text *
+begin_text(void)
 {
-	char buf[40];
-	struct text t;
+	static char bufs[4][100];
+	static struct text t;
+	static int turn;
 
-	text_init(&t, buf, sizeof(buf));
-	span_add(&t, seconds, 2);
-	fputs(buf, stdout);
+	turn = (turn + 1) % 4;
+	text_init(&t, bufs[turn], sizeof(bufs[turn]));
+	return &t;
 }
 
-/* "3 files", "1 file". */
-void
-mq_put_count(double n, const char *what)
+const char *
+mq_span(long seconds)
 {
-	printf("%.0f %s%s", n, what, n == 1 ? "" : "s");
+	struct text *t = begin_text();
+
+	span_add(t, seconds, 2);
+	return t->s;
+}
+
+const char *
+mq_many(double n, const char *what)
+{
+	struct text *t = begin_text();
+
+	sprintf(t->s, "%.0f %.40s%s", n, what, n == 1 ? "" : "s");
+	return t->s;
+}
+
+/* The time of day is left out if the clock is not set or cannot express it. */
+const char *
+mq_next(int seconds)
+{
+	struct text *t = begin_text();
+	time_t wall = time(NULL), then = wall;
+	struct tm *tm = NULL;
+	char at[40];
+
+	if ((long)wall > SANE_WALL && (sizeof(then) > 4 ||
+	    difftime(wall, (time_t)0) + seconds < 2147483647.0)) {
+		then += seconds;
+		tm = localtime(&then);
+	}
+	text_add(t, "next ");
+	if (tm != NULL && strftime(at, sizeof(at), seconds < SOON ?
+	    "%H:%M " : "%d %b %H:%M ", tm) > 0)
+		text_add(t, "%s", at);
+	text_add(t, "(in ");
+	span_add(t, seconds, 2);
+	text_add(t, ")");
+	return t->s;
 }
