@@ -221,19 +221,20 @@ spool_id(const char *name, const struct spool_time *at, const char *path,
 
 static char host_name[MAILNAME_SIZE];
 
-/* Labels of letters, digits, '-' and '_', with dots between. */
+/* Labels of letters, digits, '-' and '_', with dots between (RFC 1035).  With a
+ * '-' before it, a program would take a name for an option. */
 int
 mailname_good(const char *s)
 {
 	size_t n;
 
-	if (strlen(s) >= MAILNAME_SIZE)
+	if (strlen(s) > MAILNAME_MOST)
 		return 0;
 	do {
 		for (n = 0; isalnum((unsigned char)s[n]) || s[n] == '-' ||
 		    s[n] == '_'; n++)
 			;
-		if (n == 0 || n > 63 || s[0] == '-' || s[n - 1] == '-')
+		if (n == 0 || n > 63 || s[0] == '-')
 			return 0;
 		s += n;
 	} while (*s++ == '.');

@@ -48,7 +48,8 @@ void	spool_time(const struct stat *, struct spool_time *);
 int	spool_id(const char *name, const struct spool_time *, const char *path,
 	    char *id, size_t size);
 
-#define MAILNAME_SIZE	256	/* bytes of a name, the NUL included */
+#define MAILNAME_MOST	253	/* bytes of a name */
+#define MAILNAME_SIZE	(MAILNAME_MOST + 1)	/* the NUL included */
 
 /* The name of this host, good until the next call.  dir is the directory of the
  * file mailname, which sets errno if it cannot be read; NULL means $MAILSHARE.
@@ -56,7 +57,7 @@ int	spool_id(const char *name, const struct spool_time *, const char *path,
 const char *mailname(const char *dir);
 const char *mailname_given(const char *dir);
 int	mailname_is_empty(const char *dir);	/* a file without a word */
-int	mailname_good(const char *);	/* Can it be one?  1 or 0 */
+int	mailname_good(const char *);	/* Can a host have this name? */
 
 /* The seconds from a time stamp of a file until now.wall; -1: not known, as the
  * clock is not set, or was not when the file was written. */

@@ -14,16 +14,13 @@
  * The file is read when a process begins.  A change is a line; the process that
  * may write the file reads it again, changes that line, and replaces the file.
  * If two processes do so at the same time, one change is lost, and is made
- * again later.  Nothing is synced, as losing the file costs only time.  The new
- * file has the name of the old one and ".new"; what a process that was killed
- * left there is removed after a minute.
+ * again later.
  */
 #include "dead.h"
 #include <ctype.h>
 
 #define MOST	100	/* addresses */
 #define KEEP	1800L	/* seconds */
-#define LEFT	60L	/* seconds after which a new file is nobody's */
 #define ADDRESS	(NET_NAME + 10)
 
 static struct dead {
@@ -69,7 +66,7 @@ add(const char *address)
 	return d;
 }
 
-/* Did it fail within KEEP seconds?  The clock may have been set since. */
+/* Did it fail within span seconds?  The clock may have been set since. */
 static int
 is_recent(long when, long span)
 {
@@ -185,41 +182,6 @@ print(FILE *f)
 		fprintf(f, "%ld %s\n", known[i].when, known[i].address);
 }
 
-/* Replaces the file: 0, also if another process does so now, or -1 with
- * errno. */
-static int
-replace(const char *path)
-{
-	char fresh[1100];
-	struct stat st;
-	FILE *f;
-	int fd, bad;
-
-	if (text_fmt(fresh, sizeof(fresh), "%s.new", path) < 0) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	if (lstat(fresh, &st) == 0) {
-		if (is_recent((long)st.st_mtime, LEFT))
-			return 0;
-		unlink(fresh);
-	}
-	fd = fd_own(fresh, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (f == NULL && fd >= 0)
-		close(fd);
-	if (f == NULL)
-		return -1;
-	print(f);
-	errno = EIO;	/* for a failure that sets none */
-	bad = ferror(f);
-	if (fclose(f) != 0 || bad || rename(fresh, path) < 0) {
-		unlink(fresh);
-		return -1;
-	}
-	return 0;
-}
-
 void
 dead_take(const char *path, const char *line)
 {
@@ -229,7 +191,8 @@ dead_take(const char *path, const char *line)
 	    !is_address(line + 2))
 		return;
 	dead_read(path);
-	if (change(line + 2, line[0] == '+') && replace(path) < 0 && !warned++)
+	if (change(line + 2, line[0] == '+') && fd_replace(path, print) < 0 &&
+	    !warned++)
 		fprintf(stderr, "smtp: cannot write %s: %s\n", path,
 		    strerror(errno));
 }

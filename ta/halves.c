@@ -701,22 +701,10 @@ is_clean(const char *s)
 static int
 fits(unsigned long code, const char *s)
 {
+	int class = code == 0 ? '2' : code == X_TEMPFAIL ||
+	    code == X_DEFERALL ? '4' : lib_is_failure((int)code) ? '5' : 0;
 	size_t n;
-	int class;
 
-	switch (code) {
-	case 0:
-		class = '2';
-		break;
-	case X_TEMPFAIL: case X_DEFERALL:
-		class = '4';
-		break;
-	case X_NOUSER: case X_NOHOST: case X_UNAVAILABLE:
-		class = '5';
-		break;
-	default:
-		return 0;
-	}
 	if (s == NULL)
 		return code == 0;
 	n = lib_status(s);
@@ -803,16 +791,6 @@ describe_end(struct text *t, int *code, const char **status)
 	}
 }
 
-static void
-report(struct lib_job *job, int code, const char *status, const char *text)
-{
-	struct lib_rcpt *r;
-
-	for (r = job->rcpts; r != NULL; r = r->next)
-		if (r->unreported)
-			lib_report(job, r, code, status, text, 0);
-}
-
 void
 halves_work(struct lib_job *job)
 {
@@ -833,7 +811,7 @@ halves_work(struct lib_job *job)
 		text_fmt(why, sizeof(why), "no process that talks to the "
 		    "network can be started: %s", strerror(errno));
 		free(rcpts);
-		report(job, X_TEMPFAIL, "4.3.0", why);
+		lib_report_rest(job, X_TEMPFAIL, "4.3.0", why);
 		return;
 	}
 	for (n = 0, r = job->rcpts; r != NULL; r = r->next)
@@ -848,7 +826,7 @@ halves_work(struct lib_job *job)
 		return;
 	text_init(&t, why, sizeof(why));
 	describe_end(&t, &code, &status);
-	report(job, code, status, why);
+	lib_report_rest(job, code, status, why);
 }
 
 void

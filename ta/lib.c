@@ -139,30 +139,6 @@ write_diag(struct lib_job *job, const struct lib_rcpt *r, const char *notary,
 	return append(job->ctl, line, t.len);
 }
 
-/* The meaning of an exit code. */
-enum fate { DELIVERED, LATER, BACK, ALL, FAILED, ABNORMAL, UNKNOWN };
-
-static enum fate
-fate_of(int code)
-{
-	switch (code) {
-	case 0:
-		return DELIVERED;
-	case X_TEMPFAIL: case X_IOERR: case X_OSERR: case X_CANTCREAT:
-	case X_SOFTWARE:
-		return LATER;
-	case X_DEFERBACK:
-		return BACK;
-	case X_DEFERALL:
-		return ALL;
-	case X_NOUSER: case X_NOHOST: case X_UNAVAILABLE:
-		return FAILED;
-	case X_NOPERM: case X_PROTOCOL: case X_USAGE:
-		return ABNORMAL;
-	}
-	return UNKNOWN;
-}
-
 /* The report line and then the tag. */
 static void
 send_report(struct lib_job *job, struct lib_rcpt *r, const char *notary,
@@ -211,13 +187,10 @@ report_failed(struct lib_job *job, struct lib_rcpt *r, const char *notary,
 		    "a failure, but its diagnostic cannot be written", ' ');
 }
 
-static const char *
-action_of(const struct lib_verdict *v, enum fate fate)
+int
+lib_is_failure(int code)
 {
-	if (v->action != NULL)
-		return v->action;
-	return fate == DELIVERED ? "delivered" : fate < FAILED ? "delayed" :
-	    "failed";
+	return code == X_NOUSER || code == X_NOHOST || code == X_UNAVAILABLE;
 }
 
 void
@@ -225,7 +198,7 @@ lib_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 {
 	char clean[TEXT_SIZE], notary[REPORT_SIZE], again[40];
 	const char *relay = v->remote != NULL ? notary : "";
-	enum fate fate = fate_of(v->code);
+	int failed = lib_is_failure(v->code);
 	struct text t;
 
 	if (lib_far != NULL) {
@@ -233,37 +206,18 @@ lib_tell(struct lib_job *job, struct lib_rcpt *r, const struct lib_verdict *v)
 		return;
 	}
 	text_init(&t, clean, sizeof(clean));
-	if (fate == UNKNOWN)
-		text_add(&t, "Unknown sysexits error code %d!", v->code);
-	else
-		add_clean(&t, v->text, '\r');
-	if (fate == ABNORMAL)
-		text_add(&t, " (this is abnormal, investigate!)");
+	add_clean(&t, v->text, '\r');
 	text_init(&t, notary, sizeof(notary));
-	add_notary(&t, r, v, action_of(v, fate), clean);
+	add_notary(&t, r, v, v->action != NULL ? v->action : v->code == 0 ?
+	    "delivered" : failed ? "failed" : "delayed", clean);
 	text_fmt(again, sizeof(again), "retryat +%ld", v->delay);
-	switch (fate) {
-	case DELIVERED:
+	if (v->code == 0)
 		report_ok(job, r, v->status, notary, relay, clean);
-		break;
-	case LATER:
-		send_report(job, r, notary, v->delay > 0 ? again :
-		    "deferred", clean, ' ');
-		break;
-	case BACK:
-		send_report(job, r, notary, "deferback", clean, ' ');
-		break;
-	case ALL:
-		send_report(job, r, notary, "deferall", clean, ' ');
-		break;
-	case FAILED:
-	case ABNORMAL:
+	else if (failed)
 		report_failed(job, r, notary, relay, clean);
-		break;
-	case UNKNOWN:
-		send_report(job, r, notary, "error", clean, '-');
-		break;
-	}
+	else
+		send_report(job, r, notary, v->code == X_DEFERALL ? "deferall" :
+		    v->delay > 0 ? again : "deferred", clean, ' ');
 }
 
 void
@@ -282,8 +236,8 @@ lib_report(struct lib_job *job, struct lib_rcpt *r, int code,
 
 /* ---- jobs ------------------------------------------------------------ */
 
-static void
-report_rest(struct lib_job *job, int code, const char *status,
+void
+lib_report_rest(struct lib_job *job, int code, const char *status,
     const char *text)
 {
 	struct lib_rcpt *r;
@@ -318,28 +272,28 @@ work_on(struct lib_job *job, lib_work *work)
 	text_fmt(path, sizeof(path), "../queue/%s", job->name);
 	job->msg = fd_plain(path, O_RDONLY, &st);
 	if (job->msg < 0 && errno == ENOENT) {
-		report_rest(job, X_UNAVAILABLE, "5.3.0", "the message file is "
-		    "missing, so there is nothing left to deliver; please "
+		lib_report_rest(job, X_UNAVAILABLE, "5.3.0", "the message file "
+		    "is missing, so there is nothing left to deliver; please "
 		    "send it again");
 		return;
 	}
 	if (job->msg < 0) {
 		text_fmt(why, sizeof(why), "cannot open the message file: %s",
 		    strerror(errno));
-		report_rest(job, X_TEMPFAIL, "4.3.0", why);
+		lib_report_rest(job, X_TEMPFAIL, "4.3.0", why);
 		return;
 	}
 	job->arrived = st.st_mtime;
 	job->size = st.st_size;
 	if (job->body > (unsigned long)st.st_size)
-		report_rest(job, X_TEMPFAIL, "4.3.0",
+		lib_report_rest(job, X_TEMPFAIL, "4.3.0",
 		    "the message file is shorter than it should be");
 	else
 		work(job);
 	close(job->msg);
 	if (agent.alone)
 		unlock_and_exit();
-	report_rest(job, X_SOFTWARE, "4.3.0", "the agent gave no verdict");
+	lib_report_rest(job, X_SOFTWARE, "4.3.0", "the agent gave no verdict");
 }
 
 static void

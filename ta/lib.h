@@ -48,9 +48,8 @@ struct lib_job {
 
 typedef void lib_work(struct lib_job *);
 
-/* Exit codes that only ZMailer has. */
-#define X_DEFERBACK	90	/* later, behind the others */
-#define X_DEFERALL	100	/* later, all mail for this host */
+/* ZMailer's exit code for: later, with all mail for this host. */
+#define X_DEFERALL	100
 
 /*
  * The verdict on one recipient.  A success whose status is NULL causes no DSN:
@@ -58,7 +57,8 @@ typedef void lib_work(struct lib_job *);
  * are filled in from the others.
  */
 struct lib_verdict {
-	int	code;		/* X_..., 0 delivered */
+	int	code;		/* 0: delivered; lib_is_failure; X_DEFERALL; all
+				 * others: later */
 	const char *status;	/* such as "4.2.2" */
 	const char *text;	/* for people; must be there */
 	const char *action;	/* "relayed" for a success that is no more */
@@ -105,6 +105,12 @@ void	lib_tell(struct lib_job *, struct lib_rcpt *,
 /* The same with fewer members. */
 void	lib_report(struct lib_job *, struct lib_rcpt *, int code,
 	    const char *status, const char *text, long delay);
+
+/* The same for all recipients that have no verdict. */
+void	lib_report_rest(struct lib_job *, int code, const char *status,
+	    const char *text);
+/* Is it the code of a failure: X_NOUSER, X_NOHOST, X_UNAVAILABLE? */
+int	lib_is_failure(int code);
 
 /* Is the scheduler gone?  Then no new work may begin; recipients without a
  * verdict are given back when the agent's function returns. */

@@ -99,14 +99,6 @@ look_up(struct user *u)
 #endif
 }
 
-static void
-fold(char *s)
-{
-	for (; *s != '\0'; s++)
-		if (*s >= 'A' && *s <= 'Z')
-			*s = (char)(*s - 'A' + 'a');
-}
-
 /* The name as it is, in lower case, and both without what follows a '+'. */
 static int
 find_user(struct user *u)
@@ -121,7 +113,7 @@ find_user(struct user *u)
 		if (i >= 2)
 			u->name[plus] = '\0';
 		if (i & 1)
-			fold(u->name);
+			text_lower(u->name);
 		if (safe_name(u->name))
 			found = look_up(u);
 	}

@@ -25,9 +25,9 @@
  */
 #include "mx.h"
 #include "lib.h"
+#include "../lib/office.h"
 
 #if !defined(NO_TCP) && !defined(NO_RESOLV)
-#include <ctype.h>
 #include <arpa/nameser.h>
 #include <netdb.h>
 #include <resolv.h>
@@ -78,18 +78,6 @@ skip_name(struct answer *a)
 	return -1;
 }
 
-/* With a '-' before it, the program of -X would take it for an option. */
-static int
-is_name(const char *s)
-{
-	if (*s == '-')
-		return 0;
-	for (; *s != '\0'; s++)
-		if (!isalnum((unsigned char)*s) && strchr("-._", *s) == NULL)
-			return 0;
-	return 1;
-}
-
 /* Puts it behind all that are better, and anywhere among its equals. */
 static void
 insert(struct mx_list *list, unsigned pref, const char *name)
@@ -122,7 +110,7 @@ get_name(const struct answer *a, const unsigned char *p, char *name)
 	}
 	if (strcmp(name, ".") == 0)
 		name[0] = '\0';
-	return is_name(name) ? 0 : -1;
+	return name[0] == '\0' || mailname_good(name) ? 0 : -1;
 }
 
 /* The next record of this class: 1, or 0 at the end of the answer. */

@@ -38,6 +38,7 @@
  */
 #include "mx.h"
 #include "lib.h"
+#include "../lib/office.h"
 #include <ctype.h>
 #ifndef NO_TCP
 #include <arpa/inet.h>
@@ -45,8 +46,6 @@
 #endif
 
 #define SLOW	2		/* seconds until a wait is worth a step */
-#define NAME_MOST 253		/* bytes of a name (RFC 1035) ... */
-#define LABEL_MOST 63		/* ... and between two dots of it */
 
 void (*net_beat)(void);
 double net_nap = 3600;		/* some systems take no more */
@@ -251,6 +250,8 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 	in.sin_family = AF_INET;
 	if (numeric) {
 		in.sin_addr.s_addr = inet_addr(name);
+		if (in.sin_addr.s_addr == (in_addr_t)-1)
+			return 0;
 		return add_addr(way, (struct sockaddr *)&in, sizeof(in), name);
 	}
 	h = gethostbyname(name);
@@ -267,36 +268,24 @@ look_up(struct net_way *way, const struct net_opt *opt, const char *name,
 }
 #endif
 
-/* Four numbers up to 255, not one of the old short forms. */
-static int
-is_quad(const char *s)
-{
-	int i, digits;
-	unsigned v;
-
-	for (i = 0; i < 4; i++, s++) {
-		for (v = 0, digits = 0; isdigit((unsigned char)*s) &&
-		    digits < 4; s++, digits++)
-			v = v * 10 + (unsigned)(*s - '0');
-		if (digits == 0 || digits > 3 || v > 255 ||
-		    *s != (i < 3 ? '.' : '\0'))
-			return 0;
-	}
-	return 1;
-}
-
 int
 net_address(struct net_addr *a, const char *s)
 {
 	static struct net_way way;
 	struct net_opt any;
+	const char *p;
 	char word[6];
+	int dots = 0;
 
 	text_fmt(word, sizeof(word), "%.5s", s);
 	if (lib_same(word, "IPv6:"))
 		s += 5;
-	if (!is_quad(s) && (strchr(s, ':') == NULL ||
-	    s[strspn(s, "0123456789abcdefABCDEF:.")] != '\0'))
+	/* four numbers, not one of the old short forms */
+	for (p = s; *p != '\0'; p++)
+		dots += *p == '.';
+	if (strchr(s, ':') != NULL ? s[strspn(s,
+	    "0123456789abcdefABCDEF:.")] != '\0' :
+	    dots != 3 || s[strspn(s, "0123456789.")] != '\0')
 		return -1;
 	memset(&any, 0, sizeof(any));
 	way.n = 0;
@@ -485,26 +474,6 @@ get_port(const char *s, int *port)
 	return 0;
 }
 
-/* Has it the form of a name?  Of another the C library says each time that it
- * cannot be looked up now. */
-static int
-is_name(const char *s)
-{
-	size_t n;
-
-	if (!isalnum((unsigned char)*s) || strlen(s) > NAME_MOST)
-		return 0;
-	for (;; s += n + 1) {
-		for (n = 0; isalnum((unsigned char)s[n]) || (s[n] != '\0' &&
-		    strchr("-_", s[n]) != NULL); n++)
-			;
-		if (n < 1 || n > LABEL_MOST)
-			return 0;
-		if (s[n] != '.')
-			return s[n] == '\0';
-	}
-}
-
 /* Splits "name:port": 0, or -1 if it is no host. */
 static int
 split(const char *host, char *name, int *port, int *literal)
@@ -522,7 +491,7 @@ split(const char *host, char *name, int *port, int *literal)
 	if (!*literal) {
 		if (name[n - 1] == '.')
 			name[n - 1] = '\0';
-		if (!is_name(name))
+		if (!mailname_good(name))
 			return -1;
 	}
 	return get_port(host, port);
