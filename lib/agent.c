@@ -2,11 +2,21 @@
  * agent.c - system calls that agents and submit use and the daemon does not.
  *
  * It sets fcntl locks on control files, writes the process number of a lock,
- * syncs a directory after a file was named in it, and closes descriptors before
- * an exec.  ctlfile.c describes the locks and reads them.
+ * syncs a directory after a file was named in it, and has what is needed around
+ * a child: pipes, users, waiting.  ctlfile.c describes the locks and reads
+ * them.
  */
 #include "agent.h"
+#include <signal.h>
+#include <sys/wait.h>
+#ifndef NO_INITGROUPS
+#include <grp.h>
+#endif
+#ifndef NO_PWD
+#include <pwd.h>
+#endif
 
+#define NOBODY		65534	/* where no user has that name */
 #define LOCK_MOST	999999L	/* the largest number of six digits */
 
 void
@@ -35,6 +45,125 @@ int
 line_guard(int fd, int on)
 {
 	return fd_lock_at(fd, F_SETLK, on ? F_WRLCK : F_UNLCK, LOCK_BYTE(0));
+}
+
+int
+fd_wait(int fd, int writing, double seconds)
+{
+	struct timeval tv;
+	fd_set set;
+
+	if (seconds > 3600)
+		seconds = 3600;		/* some systems take no more */
+	tv.tv_sec = (long)seconds;
+	tv.tv_usec = (long)((seconds - (double)tv.tv_sec) * 1e6);
+	FD_ZERO(&set);
+	if (fd >= 0)
+		FD_SET(fd, &set);
+	return select(fd + 1, writing ? NULL : &set, writing ? &set : NULL,
+	    NULL, &tv);
+}
+
+int
+pipes_close(const int *fd, int n)
+{
+	int err = errno;
+
+	for (n *= 2; n-- > 0; fd++)
+		if (*fd >= 0)
+			close(*fd);
+	errno = err;
+	return -1;
+}
+
+int
+pipes_make(int *fd, int n)
+{
+	int i;
+
+	for (i = 0; i < 2 * n; i++)
+		fd[i] = -1;
+	for (i = 0; i < 2 * n; i++) {
+		if (i % 2 == 0 && pipe(fd + i) < 0)
+			return pipes_close(fd, n);
+		errno = EMFILE;
+		if (fd[i] < 3 || fd[i] >= FD_SETSIZE || fd_cloexec(fd[i]) < 0)
+			return pipes_close(fd, n);
+	}
+	return 0;
+}
+
+int
+fd_null(void)
+{
+	int fd, null = open("/dev/null", O_RDWR | O_NOCTTY);
+
+	for (fd = 0; fd < 3; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			return -1;
+	return null > 2 ? close(null) : 0;
+}
+
+int
+child_wait(pid_t pid, double until)
+{
+	int status = -1, stopped;
+	pid_t p;
+
+	for (;;) {
+		p = waitpid(pid, &status, WNOHANG | WUNTRACED);
+		stopped = p == pid && WIFSTOPPED(status);
+		if ((p < 0 && errno != EINTR) || (p == pid && !stopped))
+			return p < 0 ? -1 : status;
+		clock_read();
+		if (stopped || now.mono >= until)
+			kill(pid, SIGKILL);
+		fd_wait(-1, 0, 0.01);
+	}
+}
+
+int
+user_ids(const char *name, uid_t *uid, gid_t *gid)
+{
+	unsigned long n;
+	int known = num_upto(name, 999999999UL, &n, NULL) == 0;
+#ifndef NO_PWD
+	struct passwd *pw = user_find(known ? NULL : name, (long)n);
+
+	if (pw == NULL && errno != 0)
+		return -1;
+	if (pw != NULL) {
+		*uid = pw->pw_uid;
+		*gid = pw->pw_gid;
+		return 0;
+	}
+#endif
+	if (strcmp(name, "nobody") == 0) {
+		known = 1;
+		n = NOBODY;
+	}
+	errno = 0;
+	*uid = (uid_t)n;
+	*gid = (gid_t)n;
+	return known ? 0 : -1;
+}
+
+int
+user_become(const char *user, uid_t uid, gid_t gid)
+{
+#ifndef NO_INITGROUPS
+	char name[300];		/* some systems do not declare it const */
+
+	if (user == NULL ? setgroups(1, &gid) < 0 : text_fmt(name,
+	    sizeof(name), "%s", user) < 0 || initgroups(name, gid) < 0)
+		return -1;
+#else
+	(void)user;
+#endif
+	if (setgid(gid) < 0 || setuid(uid) < 0)
+		return -1;
+	errno = EPERM;
+	return uid != 0 && setuid(0) == 0 ? -1 : 0;
 }
 
 #define FD_MOST	65536L	/* no descriptor is higher than that */

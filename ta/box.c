@@ -95,16 +95,13 @@ box_failed(struct mail *m, const char *what, const char *path, int err)
 static int
 nap(struct mail *m)
 {
-	struct timeval tv;
 	double began;
 
 	if (m->left <= 0)
 		return 0;
 	clock_read();
 	began = now.mono;
-	tv.tv_sec = 0;
-	tv.tv_usec = 100000L;
-	select(0, NULL, NULL, NULL, &tv);
+	fd_wait(-1, 0, 0.1);
 	clock_read();
 	m->left -= now.mono - began;
 	return 1;

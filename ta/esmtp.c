@@ -444,14 +444,7 @@ esmtp_put(struct esmtp *c, const char *s, size_t n)
 int
 esmtp_silent(const struct esmtp *c)
 {
-	struct timeval none;
-	fd_set in;
-
-	none.tv_sec = none.tv_usec = 0;
-	FD_ZERO(&in);
-	FD_SET(c->fd, &in);
-	return c->used == c->have &&
-	    select(c->fd + 1, &in, NULL, NULL, &none) == 0;
+	return c->used == c->have && fd_wait(c->fd, 0, 0) == 0;
 }
 
 void

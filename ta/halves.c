@@ -42,9 +42,6 @@
 #include "job.h"
 #include <sys/wait.h>
 #include <signal.h>
-#ifndef NO_INITGROUPS
-#include <grp.h>
-#endif
 
 #define BUF_SIZE	4096	/* bytes read or written at once */
 #define PIECE_SIZE	8192	/* bytes of the message at once */
@@ -94,25 +91,12 @@ fail(enum trouble why)
 static int
 wait_side(int fd, int writing)
 {
-	struct timeval tv;
-	double left;
-	fd_set set;
-
-	for (;;) {
+	do {
 		clock_read();
-		left = side.until - now.mono;
-		if (left <= 0)
+		if (now.mono >= side.until)
 			return fail(SILENT);
-		if (left > 3600)
-			left = 3600;	/* some systems take no more */
-		tv.tv_sec = (long)left;
-		tv.tv_usec = (long)((left - (double)(long)left) * 1e6);
-		FD_ZERO(&set);
-		FD_SET(fd, &set);
-		if (select(fd + 1, writing ? NULL : &set,
-		    writing ? &set : NULL, NULL, &tv) > 0)
-			return 0;
-	}
+	} while (fd_wait(fd, writing, side.until - now.mono) <= 0);
+	return 0;
 }
 
 static void
@@ -447,14 +431,7 @@ become(const char **what)
 	*what = "the user of -u";
 	if (geteuid() != 0)
 		return 0;	/* we can be nobody else */
-#ifndef NO_INITGROUPS
-	if (setgroups(1, &halves->gid) < 0)
-		return -1;
-#endif
-	if (setgid(halves->gid) < 0 || setuid(halves->uid) < 0)
-		return -1;
-	errno = EPERM;
-	return halves->uid != 0 && setuid(0) == 0 ? -1 : 0;
+	return user_become(NULL, halves->uid, halves->gid);
 }
 
 static int
@@ -511,56 +488,24 @@ talk(int in, int out)
 
 /* ---- the keeper ------------------------------------------------------ */
 
-/* Closes what pipe gave.  -1, errno stays. */
-static int
-close_pipes(int to[2], int from[2])
-{
-	int i, err = errno;
-
-	for (i = 0; i < 2; i++) {
-		close(to[i]);
-		close(from[i]);
-	}
-	errno = err;
-	return -1;
-}
-
-static int
-make_pipes(int to[2], int from[2])
-{
-	int i, bad = 0;
-
-	to[0] = to[1] = from[0] = from[1] = -1;
-	if (pipe(to) < 0 || pipe(from) < 0)
-		return close_pipes(to, from);
-	for (i = 0; i < 2; i++) {
-		bad |= to[i] < 3 || to[i] >= FD_SETSIZE;
-		bad |= from[i] < 3 || from[i] >= FD_SETSIZE;
-	}
-	errno = EBADF;
-	if (bad || fd_nonblock(to[1]) < 0 || fd_nonblock(from[0]) < 0)
-		return close_pipes(to, from);
-	return 0;
-}
-
 /* 0, or -1 with errno. */
 static int
 start(void)
 {
-	int to[2], from[2];
+	int fd[4];
 	pid_t pid;
 
-	if (make_pipes(to, from) < 0)
+	if (pipes_make(fd, 2) < 0)
 		return -1;
 	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
-	pid = fork();
+	pid = fd_nonblock(fd[1]) < 0 || fd_nonblock(fd[2]) < 0 ? -1 : fork();
 	if (pid == 0)
-		talk(to[0], from[1]);
+		talk(fd[0], fd[3]);
 	if (pid < 0)
-		return close_pipes(to, from);
-	close(to[0]);
-	close(from[1]);
-	use(from[0], to[1]);
+		return pipes_close(fd, 2);
+	close(fd[0]);
+	close(fd[3]);
+	use(fd[2], fd[1]);
 	side.pid = pid;
 	return 0;
 }
@@ -570,25 +515,15 @@ start(void)
 static int
 reap(double seconds)
 {
-	int status = -1, killed = 0;
-	struct timeval nap;
-	pid_t p;
+	int status;
 
 	set_until(seconds);
-	while ((p = waitpid(side.pid, &status, WNOHANG)) == 0 ||
-	    (p < 0 && errno == EINTR)) {
-		clock_read();
-		if (!killed && now.mono >= side.until)
-			killed = kill(side.pid, SIGKILL) == 0;
-		nap.tv_sec = 0;
-		nap.tv_usec = 10000;
-		select(0, NULL, NULL, NULL, &nap);
-	}
+	status = child_wait(side.pid, side.until);
 	side.pid = 0;
 	close(side.in);
 	if (side.out >= 0)
 		close(side.out);
-	return p < 0 ? -1 : status;
+	return status;
 }
 
 static void

@@ -66,7 +66,6 @@
 #define LOOKUP_LIMIT	120	/* seconds for name servers */
 #define FOUND		0	/* exit codes of who asks them */
 #define MISSING		1
-#define NOBODY		65534	/* where no user is called that */
 
 static const char *scripts = MAILSHARE "/hold";
 
@@ -79,26 +78,6 @@ struct verdict {
 
 /* ---- as nobody ------------------------------------------------------- */
 
-/* 0, or -1 with errno: they are not known now. */
-static int
-find_nobody(uid_t *uid, gid_t *gid)
-{
-#ifndef NO_PWD
-	struct passwd *pw = user_find("nobody", 0);
-
-	if (pw == NULL && errno != 0)
-		return -1;
-	if (pw != NULL) {
-		*uid = pw->pw_uid;
-		*gid = pw->pw_gid;
-		return 0;
-	}
-#endif
-	*uid = NOBODY;
-	*gid = NOBODY;
-	return 0;
-}
-
 static int
 become_nobody(void *arg)
 {
@@ -108,8 +87,8 @@ become_nobody(void *arg)
 	(void)arg;
 	if (geteuid() != 0)
 		return 0;
-	return find_nobody(&uid, &gid) < 0 ? -1 :
-	    run_become("nobody", uid, gid);
+	return user_ids("nobody", &uid, &gid) < 0 ? -1 :
+	    user_become("nobody", uid, gid);
 }
 
 #ifndef NO_TCP
@@ -117,12 +96,9 @@ become_nobody(void *arg)
 static void
 ask_as_nobody(int (*ask)(const char *, int), const char *name, int kind)
 {
-	int fd, null = open("/dev/null", O_RDWR);
-
 	signal(SIGTERM, SIG_DFL);	/* the agent's is to go on */
-	for (fd = 0; fd < 3; fd++)
-		if (null < 0 || dup2(null, fd) < 0)
-			_exit(X_OSERR);
+	if (fd_null() < 0)
+		_exit(X_OSERR);
 	fd_close_from(3);
 	if (become_nobody(NULL) < 0)
 		_exit(X_NOPERM);
@@ -134,10 +110,8 @@ ask_as_nobody(int (*ask)(const char *, int), const char *name, int kind)
 static int
 look_up(int (*ask)(const char *, int), const char *name, int kind)
 {
-	struct timeval nap;
-	double until;
-	int status = 0;
-	pid_t pid, p;
+	int status;
+	pid_t pid;
 
 	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
 	pid = fork();
@@ -146,17 +120,8 @@ look_up(int (*ask)(const char *, int), const char *name, int kind)
 	if (pid < 0)
 		return -1;
 	clock_read();
-	until = now.mono + LOOKUP_LIMIT;
-	while ((p = waitpid(pid, &status, WNOHANG | WUNTRACED)) == 0 ||
-	    (p < 0 && errno == EINTR) || (p == pid && WIFSTOPPED(status))) {
-		clock_read();
-		if (now.mono >= until || (p == pid && WIFSTOPPED(status)))
-			kill(pid, SIGKILL);
-		nap.tv_sec = 0;
-		nap.tv_usec = 10000;
-		select(0, NULL, NULL, NULL, &nap);
-	}
-	if (p < 0 || !WIFEXITED(status))
+	status = child_wait(pid, now.mono + LOOKUP_LIMIT);
+	if (status == -1 || !WIFEXITED(status))
 		return -1;
 	return WEXITSTATUS(status) == FOUND ? 1 :
 	    WEXITSTATUS(status) == MISSING ? 0 : -1;
@@ -456,7 +421,7 @@ give_away(int fd, long priv)
 	if (geteuid() != 0)
 		return 0;
 	if ((priv < 0 || (long)uid != priv || uid == (uid_t)-1) &&
-	    find_nobody(&uid, &gid) < 0)
+	    user_ids("nobody", &uid, &gid) < 0)
 		return -1;
 	return fchown(fd, uid, (gid_t)0);
 }

@@ -24,7 +24,7 @@
 #include <ctype.h>
 
 #define GUARD_TRIES	16	/* at the guard, with a nap behind each */
-#define GUARD_NAP	25000L	/* microseconds */
+#define GUARD_NAP	0.025	/* seconds */
 
 /* ---- notes ----------------------------------------------------------- */
 
@@ -94,15 +94,11 @@ get_tag(const struct lib_job *job, const struct lib_rcpt *r, char *tag,
 static void
 take_guard(const struct lib_job *job)
 {
-	struct timeval tv;
 	int i;
 
 	for (i = 0; i < GUARD_TRIES && line_guard(job->ctl, 1) < 0 &&
-	    (errno == EACCES || errno == EAGAIN); i++) {
-		tv.tv_sec = 0;
-		tv.tv_usec = GUARD_NAP;
-		select(0, NULL, NULL, NULL, &tv);
-	}
+	    (errno == EACCES || errno == EAGAIN); i++)
+		fd_wait(-1, 0, GUARD_NAP);
 }
 
 /* Locks the recipient; the reading back decides. */

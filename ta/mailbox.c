@@ -285,27 +285,15 @@ locate(struct mail *m)
 
 /* ---- privilege ------------------------------------------------------- */
 
-/* Takes the scheduler's pipes from the user's process: 0 or -1. */
-static int
-leave_scheduler(void)
-{
-	int fd, null = open("/dev/null", O_RDWR | O_NOCTTY);
-
-	for (fd = 0; fd < 3; fd++)
-		if (null < 0 || dup2(null, fd) < 0)
-			return -1;
-	return null > 2 ? close(null) : 0;
-}
-
 /* The child's whole life. */
 static void
 act_as(struct mail *m, int (*act)(struct mail *))
 {
-	if (leave_scheduler() < 0)
+	if (fd_null() < 0)	/* not the scheduler's pipes */
 		box_failed(m, "open", "/dev/null", errno);
 	else if (lib_read_only(m->job) < 0)
 		box_failed(m, "open", m->job->name, errno);
-	else if (run_become(m->user->name, m->user->uid, m->user->gid) < 0)
+	else if (user_become(m->user->name, m->user->uid, m->user->gid) < 0)
 		box_failed(m, "become", m->user->name, errno);
 	else if (act(m) == 0)
 		box_over(m->end, 0, "2.0.0", "Ok");
@@ -358,17 +346,11 @@ static void
 read_outcome(struct child *c, double until)
 {
 	char *end = (char *)&c->end, buf[sizeof(c->end)];
-	struct timeval tv;
 	size_t have = 0;
-	fd_set in;
 	long n;
 
 	for (;;) {
-		FD_ZERO(&in);
-		FD_SET(c->fd, &in);
-		tv.tv_sec = 0;
-		tv.tv_usec = 100000L;
-		n = select(c->fd + 1, &in, NULL, NULL, &tv);
+		n = fd_wait(c->fd, 0, 0.1);
 		if (n <= 0 && c->pid != 0 && !check_child(c, until))
 			return;
 		if (n <= 0)
@@ -549,7 +531,7 @@ become_owner(void *mail)
 	const struct mail *m = mail;
 	const struct user *u = m->user;
 
-	if (geteuid() == 0 && run_become(u->name, u->uid, u->gid) < 0)
+	if (geteuid() == 0 && user_become(u->name, u->uid, u->gid) < 0)
 		return -1;
 	umask(077);
 	return chdir(m->user->home) < 0 ? chdir("/") : 0;

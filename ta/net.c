@@ -48,15 +48,13 @@
 #define SLOW	2		/* seconds until a wait is worth a step */
 
 void (*net_beat)(void);
-double net_nap = 3600;		/* some systems take no more */
+double net_nap = 3600;
 void (*net_waits)(const char *, int);
 
 int
 net_wait(int fd, int writing, double until)
 {
-	struct timeval tv;
 	double left;
-	fd_set set;
 	int n, slow = net_waits == NULL;
 
 	for (;; slow = 1) {
@@ -72,12 +70,7 @@ net_wait(int fd, int writing, double until)
 		}
 		if (net_beat != NULL)
 			net_beat();
-		tv.tv_sec = (long)left;
-		tv.tv_usec = (long)((left - (double)(long)left) * 1e6);
-		FD_ZERO(&set);
-		FD_SET(fd, &set);
-		n = select(fd + 1, writing ? NULL : &set,
-		    writing ? &set : NULL, NULL, &tv);
+		n = fd_wait(fd, writing, left);
 		if (n > 0)
 			return 1;
 		if (n < 0 && errno != EINTR)

@@ -24,9 +24,6 @@
 #include "run.h"
 #include <sys/wait.h>
 #include <signal.h>
-#ifndef NO_INITGROUPS
-#include <grp.h>
-#endif
 
 #define READ_SIZE	4096	/* bytes read at once from the program */
 #define NAMES		1000	/* names tried for the file, at most */
@@ -222,16 +219,8 @@ check_time(struct job *j)
 static void
 step(struct job *j)
 {
-	fd_set in;
-	struct timeval tv;
-	int n;
+	int n = fd_wait(j->out, 0, j->nap);
 
-	FD_ZERO(&in);
-	if (j->out >= 0)
-		FD_SET(j->out, &in);
-	tv.tv_sec = 0;
-	tv.tv_usec = (long)(j->nap * 1e6);
-	n = select(j->out + 1, &in, NULL, NULL, &tv);
 	if (n == 0)
 		j->nap = j->nap < NAP_MOST / 2 ? 2 * j->nap : NAP_MOST;
 	if (n > 0)
@@ -292,56 +281,19 @@ become_program(const struct run *r, int in, int out, int report)
 	_exit(X_OSFILE);
 }
 
-static void
-close_all(int fd[4])
-{
-	int i;
-
-	for (i = 0; i < 4; i++)
-		if (fd[i] >= 0)
-			close(fd[i]);
-}
-
-/* Makes two pipes above 0, 1 and 2: 0, or -1 with errno. */
-static int
-make_pipes(int fd[4])
-{
-	int i, bad;
-
-	for (i = 0; i < 4; i++)
-		fd[i] = -1;
-	bad = pipe(fd) < 0 || pipe(fd + 2) < 0;
-	for (i = 0; i < 4 && !bad; i++) {
-		if (fd[i] < 3 || fd[i] >= FD_SETSIZE) {
-			errno = EBADF;
-			bad = 1;
-		} else {
-			bad = fd_cloexec(fd[i]) < 0;
-		}
-	}
-	return bad || fd_nonblock(fd[0]) < 0 ? -1 : 0;
-}
-
 /* Waits until the program is executed: 0, or errno.  Before the exec the child
  * may hang, for example in a home directory that does not answer, or be stopped
  * by its user; then it is killed like a program. */
 static int
 exec_error(struct job *j, int report)
 {
-	struct timeval tv;
-	fd_set in;
 	int err = 0;
 	long n;
 
 	do {
 		check_end(j);
 		check_time(j);
-		FD_ZERO(&in);
-		FD_SET(report, &in);
-		tv.tv_sec = 0;
-		tv.tv_usec = 100000L;
-		n = select(report + 1, &in, NULL, NULL, &tv);
-	} while (n <= 0);
+	} while (fd_wait(report, 0, 0.1) <= 0);
 	do
 		n = (long)read(report, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
@@ -354,13 +306,9 @@ start(struct job *j)
 {
 	int fd[4], err;
 
-	if (make_pipes(fd) < 0) {
-		err = errno;
-		close_all(fd);
-		errno = err;
+	if (pipes_make(fd, 2) < 0)
 		return -1;
-	}
-	j->pid = fork();
+	j->pid = fd_nonblock(fd[0]) < 0 ? -1 : fork();
 	if (j->pid == 0)
 		become_program(j->run, fileno(j->copy), fd[1], fd[3]);
 	err = j->pid < 0 ? errno : 0;
@@ -371,7 +319,7 @@ start(struct job *j)
 	if (err == 0 && (err = exec_error(j, fd[2])) != 0 && !j->ended)
 		while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 			;
-	close_all(fd);
+	pipes_close(fd, 2);
 	errno = err;
 	return err == 0 ? 0 : -1;
 }
@@ -412,23 +360,6 @@ run_program(struct run *r)
 		r->signal = WTERMSIG(j.status);
 	errno = err;
 	return ended;
-}
-
-int
-run_become(const char *user, uid_t uid, gid_t gid)
-{
-#ifndef NO_INITGROUPS
-	char name[300];		/* some systems do not declare it const */
-
-	if (text_fmt(name, sizeof(name), "%s", user) < 0 ||
-	    initgroups(name, gid) < 0)
-		return -1;
-#else
-	(void)user;
-#endif
-	if (setgid(gid) < 0 || setuid(uid) < 0)
-		return -1;
-	return uid != 0 && setuid(0) == 0 ? -1 : 0;
 }
 
 const char *

@@ -33,10 +33,6 @@ struct run {
 int	run_program(struct run *);
 const char *run_tmp(void);
 
-/* For become, as root: becomes this user with his groups, for good.  0, or -1
- * with errno. */
-int	run_become(const char *user, uid_t, gid_t);
-
 /* Makes a verdict from the end of a program, by sysexits: code, status and
  * text, such as "output [exit 75: temporary failure]", in the caller's buffer
  * of at least 100 bytes.  A code outside sysexits, a signal or the limit is no

@@ -33,9 +33,6 @@
 #include "run.h"
 #include "table.h"
 #include "../lib/office.h"
-#ifndef NO_PWD
-#include <pwd.h>
-#endif
 
 #define MANY		100	/* recipients of one run */
 #define ARGS		(TABLE_WORDS + 2 * MANY)	/* arguments of one */
@@ -471,7 +468,7 @@ leave_spool(void *batch)
 	if (chdir("/") < 0)
 		return -1;
 	return opt.user == NULL || geteuid() == opt.uid ? 0 :
-	    run_become(opt.user, opt.uid, opt.gid);
+	    user_become(opt.user, opt.uid, opt.gid);
 }
 
 static void
@@ -535,28 +532,6 @@ gather(struct batch *b, struct lib_rcpt *first)
 	return 0;
 }
 
-/* Looks up the user of -u: 0, or -1 with errno, 0: there is none. */
-static int
-find_user(void)
-{
-#ifdef NO_PWD
-	const char *end;
-
-	opt.uid = (uid_t)num_of(opt.user, &end);
-	opt.gid = (gid_t)opt.uid;
-	errno = 0;
-	return end == opt.user || *end != '\0' ? -1 : 0;
-#else
-	const struct passwd *pw = user_find(opt.user, 0);
-
-	if (pw == NULL)
-		return -1;
-	opt.uid = pw->pw_uid;
-	opt.gid = pw->pw_gid;
-	return 0;
-#endif
-}
-
 /* Finds the program and its user: 0, or -1 with the reason. */
 static int
 find_mailer(struct mailer *m, char *why, size_t size)
@@ -564,7 +539,8 @@ find_mailer(struct mailer *m, char *why, size_t size)
 	if (geteuid() == 0 && !opt.as_root && opt.user == NULL)
 		text_fmt(why, size, "no program is run as root; name a user "
 		    "for it in scheduler.cf, sm -u user, or give sm -0");
-	else if (opt.user != NULL && find_user() < 0)
+	else if (opt.user != NULL && user_ids(opt.user, &opt.uid,
+	    &opt.gid) < 0)
 		text_fmt(why, size, errno != 0 ? "the user %s, who is to run "
 		    "the program, cannot be looked up now" : "there is no user "
 		    "%s, who is to run the program; see -u of sm in "

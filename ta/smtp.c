@@ -45,9 +45,6 @@
 #include "dead.h"
 #include "../lib/ctlfile.h"
 #include "../lib/office.h"
-#ifndef NO_PWD
-#include <pwd.h>
-#endif
 
 /* What this build does without, for -V. */
 #ifdef NO_TCP
@@ -65,7 +62,6 @@
 #define FRESH		60	/* seconds until mail was tried before */
 #define BROKEN		8	/* servers that are left out for a job */
 #define DOT_LEAST	600	/* seconds: RFC 5321 4.5.3.2.6 */
-#define NOBODY		65534	/* where no user has that name */
 
 static struct {
 	struct net_opt net;
@@ -725,31 +721,25 @@ set_limits(char *list)
 	}
 }
 
-/* Finds the user of the talker: 0, or -1 if there is none.  Ends if that is not
- * known now: the scheduler starts another one. */
-static int
+static void
+refuse(const char *what, const char *why)
+{
+	fprintf(stderr, "smtp: %s %s\n", what, why);
+	exit(X_USAGE);
+}
+
+/* Finds the user of the talker.  Ends if there is none, or if that is not known
+ * now: the scheduler starts another agent. */
+static void
 set_user(const char *name)
 {
-	const char *end;
-	unsigned long uid = num_of(name, &end);
-	int known = end != name && *end == '\0' && end - name <= 9;
-#ifndef NO_PWD
-	struct passwd *pw = user_find(known ? NULL : name, (long)uid);
-
-	if (pw == NULL && errno != 0) {
-		fprintf(stderr, "smtp: the user %s cannot be looked up: %s\n",
-		    name, strerror(errno));
-		exit(X_TEMPFAIL);
-	}
-	if (pw != NULL) {
-		halves.uid = pw->pw_uid;
-		halves.gid = pw->pw_gid;
-		return 0;
-	}
-#endif
-	halves.uid = (uid_t)uid;
-	halves.gid = (gid_t)uid;
-	return known ? 0 : -1;
+	if (user_ids(name, &halves.uid, &halves.gid) == 0)
+		return;
+	if (errno == 0)
+		refuse("-u: no user", name);
+	fprintf(stderr, "smtp: the user %s cannot be looked up: %s\n", name,
+	    strerror(errno));
+	exit(X_TEMPFAIL);
 }
 
 /* In two processes, or in one. */
@@ -798,13 +788,6 @@ is_word(const char *s)
 {
 	return *s != '\0' && strlen(s) < NET_NAME &&
 	    s[strcspn(s, " \t\r\n<>")] == '\0';
-}
-
-static void
-refuse(const char *what, const char *why)
-{
-	fprintf(stderr, "smtp: %s %s\n", what, why);
-	exit(X_USAGE);
 }
 
 /* Checks -A and -X against other options.  Only the talker runs the program,
@@ -883,8 +866,8 @@ main(int argc, char **argv)
 	int c, only = 0;
 
 	conn.fd = -1;
-	if (geteuid() == 0 && set_user("nobody") < 0)
-		halves.uid = halves.gid = NOBODY;
+	if (geteuid() == 0)
+		set_user("nobody");
 	opt.lookup = 300;
 	opt.net.port = NET_PORT;
 	opt.most = 100;
@@ -917,10 +900,8 @@ main(int argc, char **argv)
 		case 't': halves.root = optarg; opt.apart = 1; break;
 		case 'u':
 			opt.apart = 1;
-			if (set_user(optarg) == 0)
-				break;
-			fprintf(stderr, "smtp: -u: no user %s\n", optarg);
-			return X_USAGE;
+			set_user(optarg);
+			break;
 		case 'V':
 			puts("smtp " VERSION SWITCHES);
 			return 0;

@@ -156,41 +156,6 @@ become(const struct command *c, int in, int out, int err, int sock)
 	_exit(X_OSFILE);
 }
 
-static void
-close_all(const int *fd, int n)
-{
-	int err = errno;
-
-	while (n-- > 0)
-		if (fd[n] >= 0)
-			close(fd[n]);
-	errno = err;
-}
-
-/* Makes three pipes: 0, or -1 with errno.  The ends for the program are above
- * 3, so that no dup2 closes another; our ends and its standard error do not
- * block. */
-static int
-make_pipes(int fd[6])
-{
-	int i;
-
-	for (i = 0; i < 6; i++)
-		fd[i] = -1;
-	if (pipe(fd) < 0 || pipe(fd + 2) < 0 || pipe(fd + 4) < 0)
-		return -1;
-	for (i = 0; i < 6; i++) {
-		if (fd[i] < 3 || fd[i] >= FD_SETSIZE) {
-			errno = EMFILE;
-			return -1;
-		}
-		if (fd_cloexec(fd[i]) < 0)
-			return -1;
-	}
-	return fd_nonblock(fd[1]) < 0 || fd_nonblock(fd[2]) < 0 ||
-	    fd_nonblock(fd[4]) < 0 || fd_nonblock(fd[5]) < 0 ? -1 : 0;
-}
-
 /* The host as programs want it: [192.0.2.1] without brackets. */
 static void
 bare(char *host, const char *name)
@@ -217,13 +182,20 @@ via_open(struct via *v, const char *command, const struct net_addr *a,
 		return -1;
 	}
 	signal(SIGCHLD, SIG_DFL);	/* or nobody could be waited for */
-	v->pid = make_pipes(p) < 0 ? -1 : fork();
+	v->pid = 0;
+	if (pipes_make(p, 3) < 0)
+		return -1;
+	/* the program's standard error does not block, either */
+	if (fd_nonblock(p[1]) == 0 && fd_nonblock(p[2]) == 0 &&
+	    fd_nonblock(p[4]) == 0 && fd_nonblock(p[5]) == 0)
+		v->pid = fork();
+	else
+		v->pid = -1;
 	if (v->pid == 0)
 		become(&c, p[0], p[3], p[5], sock);
 	if (v->pid < 0) {
 		v->pid = 0;
-		close_all(p, 6);
-		return -1;
+		return pipes_close(p, 3);
 	}
 	close(p[0]);
 	close(p[3]);
@@ -289,26 +261,6 @@ add_errors(struct errors *e, const char *s, size_t n)
 	}
 }
 
-/* How it ended, or -1. */
-static int
-reap(pid_t pid, double until)
-{
-	struct timeval nap;
-	int status = -1;
-	pid_t p;
-
-	while ((p = waitpid(pid, &status, WNOHANG)) == 0 ||
-	    (p < 0 && errno == EINTR)) {
-		clock_read();
-		if (now.mono >= until)
-			kill(pid, SIGKILL);
-		nap.tv_sec = 0;
-		nap.tv_usec = 10000;
-		select(0, NULL, NULL, NULL, &nap);
-	}
-	return p < 0 ? -1 : status;
-}
-
 void
 via_close(struct via *v, char *why, size_t size)
 {
@@ -325,7 +277,7 @@ via_close(struct via *v, char *why, size_t size)
 		if ((n = (long)read(v->err, buf, sizeof(buf))) > 0)
 			add_errors(&e, buf, (size_t)n);
 	end_line(&e);
-	status = reap(v->pid, until);
+	status = child_wait(v->pid, until);
 	close(v->err);
 	v->pid = 0;
 	if (e.best[0] != '\0')
