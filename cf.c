@@ -1079,7 +1079,7 @@ set_defaults(struct conf *f)
 
 /* Sets what no clause can change, and what follows from other values.  For a
  * host of "-" a mailbox has one agent at most, and messages to several
- * mailboxes any number. */
+ * mailboxes any number, whatever maxthr is. */
 static void
 complete(struct conf *f)
 {
@@ -1087,8 +1087,6 @@ complete(struct conf *f)
 
 	if (f->dsn)
 		set_ours(v, dsn_last);
-	/* a clause that sets one of these sets it for "-", too */
-	f->split = v->fb.limit == 0 && v->fb.rate.n == 0;
 	/* they were not given, or as 0 */
 	if (v->interval == 0)
 		v->interval = 60;

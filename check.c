@@ -249,11 +249,9 @@ check_route(struct config *c, char *line)
 	if (f != NULL && f->v.command == NULL)
 		fprintf(stderr, "%s mail would wait, as no clause of %s with "
 		    "a command means %s/%s\n", line, file, channel, host);
-	else if (f != NULL && f->split && strcmp(host, "-") == 0 &&
-	    is_smart(f->v.command))
+	else if (f != NULL && strcmp(host, "-") == 0 && is_smart(f->v.command))
 		fprintf(stderr, "%s each address counts as a host of its own "
-		    "for smtp -R, as no clause of %s sets maxthr for %s/-\n",
-		    line, file, channel);
+		    "for smtp -R; write a name in the place of -\n", line);
 }
 
 /* Runs submit -bn, which prints the addresses of its table, if there is one. */

@@ -126,7 +126,7 @@ write_record(FILE *f, const struct thread *d)
 	char line[LINE_MAX_ - 1];
 	struct text t;
 
-	if (d->local || d->by_other || ftell(f) > FILE_MOST - LINE_MAX_ ||
+	if (th_is_local(d) || d->by_other || ftell(f) > FILE_MOST - LINE_MAX_ ||
 	    (d->window > 0 && d->ngood + d->nbad == 0))
 		return;
 	text_init(&t, line, sizeof(line));
@@ -294,7 +294,7 @@ take_foreign(struct thread *t, const struct record *r, const char *who)
 	char why[WORDS_MOST + 200];
 	long span = seconds(HEARSAY * dest_period);
 
-	if (t->local || (t->until > 0 && !t->by_other) || t->good >= r->used)
+	if (th_is_local(t) || (t->until > 0 && !t->by_other) || t->good >= r->used)
 		return;
 	if (span > r->left)
 		span = r->left;

@@ -750,7 +750,7 @@ emit_facts(void)
 	    (long)now.wall, NOW);
 	emit_around();
 	for (l = NULL; (l = hash_each(&q.dests, l)) != NULL; )
-		if (!OWNER(struct thread, link, l)->local)
+		if (!th_is_local(OWNER(struct thread, link, l)))
 			emit_dest(OWNER(struct thread, link, l));
 	for (i = 0; i < rows.n && !opt.quiet; i++) {
 		if (i == 0 || rows.v[i]->msg != rows.v[i - 1]->msg)

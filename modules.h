@@ -238,7 +238,7 @@ struct thread *th_find(const struct chan *, const char *host, unsigned box);
  * channel. */
 struct thread *th_get(struct chan *, const char *host, unsigned box);
 /* Is its host "-", where mailboxes are the destinations? */
-#define th_is_local(t)	((t)->local)
+#define th_is_local(t)	(strcmp((t)->host, "-") == 0)
 #define th_is_dsn(t)	((t)->ring->conf->dsn)	/* of the channel dsn? */
 /* READY vertices of the thread, wherever they stand. */
 #define th_nready(t)	((t)->ready.n + (t)->noffer)

@@ -535,8 +535,7 @@ to_box(struct vertex *v, unsigned box)
 {
 	struct thread *t = v->thread;
 
-	if (box != 0 && th_is_local(t) &&
-	    (t = th_get(t->chan, t->host, box)) != NULL)
+	if (box != 0 && (t = th_get(t->chan, t->host, box)) != NULL)
 		v->thread = t;
 }
 

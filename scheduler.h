@@ -111,10 +111,8 @@ struct conf {
 	struct setting v;
 	int	dsn;		/* of the channel dsn: neither maxta nor -R
 				 * counts its one agent */
-	int	split;		/* no clause sets maxthr or a rate: a host of
-				 * "-" is no destination, its mailboxes are */
-	struct feedback box, local;	/* ... for one mailbox; for messages to
-				 * several mailboxes */
+	struct feedback box, local;	/* with a host of "-": for one mailbox;
+				 * for messages to several mailboxes */
 	enum cmd_bound bound;	/* how its command names the host */
 	unsigned nfrom;
 	const struct clause *from[1];	/* the clauses, in order */
@@ -370,8 +368,6 @@ struct thread {
 	unsigned short step;	/* place in the retry list, when it is DEAD */
 	unsigned short tries;	/* times that it died in a row */
 	unsigned char by_other;	/* DEAD by the file of another host */
-	unsigned char local;	/* a mailbox, or all of a host "-": nothing is
-				 * known of it when it is unused */
 	/* its vertices and agents */
 	struct timer turn;	/* place among the ring's ready threads */
 	struct timer wake;	/* when its host or the first in WAIT is due;

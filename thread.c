@@ -28,10 +28,10 @@
  * the list has more than 1000.
  *
  * The host "-" is this machine.  It is no destination; each of its mailboxes is
- * one, unless a clause sets maxthr or a rate.  A message with one recipient
- * there goes to the thread of that mailbox, which has one agent at a time and
- * is dead while the mailbox is locked or full.  Messages to several mailboxes
- * share a thread that any number of agents may work for.
+ * one, whatever the clauses say.  A message with one recipient there goes to the
+ * thread of that mailbox, which has one agent at a time and is dead while the
+ * mailbox is locked or full.  Messages to several mailboxes share a thread that
+ * any number of agents may work for.
  *
  * Waiting.  A vertex in WAIT waits for its own next try: new mail for its host,
  * another vertex and a good report do not bring that forward.  A thread whose
@@ -219,9 +219,8 @@ set_ring(struct thread *t, struct ring *r)
 {
 	t->ring = r;
 	r->nthreads++;
-	t->local = t->box != 0 || (r->conf->split && strcmp(t->host, "-") == 0);
-	t->fb = !t->local ? &r->conf->v.fb : t->box != 0 ? &r->conf->box :
-	    &r->conf->local;
+	t->fb = !th_is_local(t) ? &r->conf->v.fb : t->box != 0 ?
+	    &r->conf->box : &r->conf->local;
 }
 
 /* Has the thread neither vertices nor agents? */
@@ -824,7 +823,7 @@ leave(struct thread *t)
 	APPEND(q.unused, t, next, prev);
 	/* those that the file brings at the start, used before it, are not too
 	 * many; a coarse clock is still at 0 then */
-	if (t->local)
+	if (th_is_local(t))
 		forget(t);
 	else if (q.dests.n - q.nthreads > UNUSED_MOST && t->used >= 0)
 		forget(q.unused);

@@ -186,17 +186,17 @@ is 'routes without a clause are shown' "$(printf '%s\n' "$said" |
     grep '/routes:')" \
 "/share/routes:3: mail would wait, as no clause of /share/scheduler.cf with a command means smtp/*
 /share/routes:5: mail would wait, as no clause of /share/scheduler.cf with a command means uucp/hub"
-smart() {	# clause: lines that warn
-	printf '%s\n' "$1" 'smart/*	command="smtp -k x -R hub.example"' >"$tmp/cf2"
-	echo '*@* smart -' >>"$tmp/share/routes"
+smart() {	# host: lines that warn
+	echo 'smart/*	maxthr=2 command="smtp -k x -R hub.example"' >"$tmp/cf2"
+	echo "*@* smart $1" >>"$tmp/share/routes"
 	check -f "$tmp/cf2"
 	sed '/smart/d' "$tmp/share/routes" >"$tmp/cf2"
 	cp "$tmp/cf2" "$tmp/share/routes"
 	printf '%s\n' "$said" | grep -c 'routes:[0-9]*: each address counts as'
 }
 ln -s "$top/ta/smtp" "$tmp/bin/ta/smtp"
-is 'smtp -R without maxthr is shown' "$(smart '')" 1
-is 'smtp -R with maxthr is good' "$(smart 'smart/*	maxthr=2')" 0
+is 'smtp -R with a host of "-" is shown' "$(smart -)" 1
+is 'smtp -R with the name of a host is good' "$(smart hub)" 0
 sed 's,^error/,no&,' "$cf" >"$tmp/cf2"
 check -f "$tmp/cf2"
 like 'a channel error without a clause is shown' "$said" \

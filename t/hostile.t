@@ -1,5 +1,6 @@
 #!/bin/sh
-# One hostile user beside ten or more others, with the sample scheduler.cf.  All
+# One hostile user beside ten or more others, with the sample scheduler.cf and a
+# maxthr for all mail.  All
 # at once he locks his box, stops whatever runs as him, takes names in public/
 # and router/, puts a link, a pipe, a second name and a huge file there, changes
 # his mail after it was accepted, and sends twenty messages to himself.  What he
@@ -39,7 +40,9 @@ for f in "$top"/ta/*; do
 	[ ! -x "$f" ] || [ -d "$f" ] || cp "$f" "$tmp/bin/ta/"
 done
 chmod -R a+rX "$tmp/bin"
-sed "s,mailbox -8,mailbox -8 -d $mail," "$top/scheduler.cf" >"$tmp/cf"
+# Clauses for all mail keep nobody's mailbox apart.
+sed "s,mailbox -8,mailbox -8 -d $mail,; s,^[*]/[*],& maxthr=4," \
+    "$top/scheduler.cf" >"$tmp/cf"
 conf "$tmp/routes" <<'END'
 domain		our.example
 *		local	-

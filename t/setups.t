@@ -88,7 +88,7 @@ else
 	ok 'relay: mail is deferred when the password is refused' wait_log \
 	    'deferred .*localhost said to AUTH: 535' 30
 	like 'relay: the provider is one host for all addresses' \
-	    "$("$top/mailq" -D -q "$po/public/.mailq.text")" '^smtp/-'
+	    "$("$top/mailq" -D -q "$po/public/.mailq.text")" '^smtp/provider'
 	rm "$tmp/isp/rules"
 	"$top/t/ask" order "$po" flush all >/dev/null
 	ok 'relay: mail goes when the password is right' \
