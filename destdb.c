@@ -294,7 +294,8 @@ take_foreign(struct thread *t, const struct record *r, const char *who)
 	char why[WORDS_MOST + 200];
 	long span = seconds(HEARSAY * dest_period);
 
-	if (th_is_local(t) || (t->until > 0 && !t->by_other) || t->good >= r->used)
+	if (th_is_local(t) || (t->until > 0 && !t->by_other) ||
+	    t->good >= r->used)
 		return;
 	if (span > r->left)
 		span = r->left;

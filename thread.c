@@ -28,10 +28,10 @@
  * the list has more than 1000.
  *
  * The host "-" is this machine.  It is no destination; each of its mailboxes is
- * one, whatever the clauses say.  A message with one recipient there goes to the
- * thread of that mailbox, which has one agent at a time and is dead while the
- * mailbox is locked or full.  Messages to several mailboxes share a thread that
- * any number of agents may work for.
+ * one, whatever the clauses say.  A message with one recipient there goes to
+ * the thread of that mailbox, which has one agent at a time and is dead while
+ * the mailbox is locked or full.  Messages to several mailboxes share a thread
+ * that any number of agents may work for.
  *
  * Waiting.  A vertex in WAIT waits for its own next try: new mail for its host,
  * another vertex and a good report do not bring that forward.  A thread whose

@@ -289,6 +289,15 @@ is 'a wrong password: the tag is blank' "$(tag 10-1)" _
 is 'a wrong password: no mail is offered' "$(received)" 'EHLO AUTH QUIT '
 is 'a wrong password: the log hides it when the server repeats it' \
     "$(known "$tmp/log/smtp" "$tmp/out" "$po/transport/10-1")" ''
+for words in "$secret" "$(b64 "$secret")" "$plain"; do
+	rules "mail 550 5.7.1 after AUTH: $words"
+	like 'a password repeated after AUTH: the recipient fails' \
+	    "$(feed 10-1 -- $R -A "$tmp/passwords" -X "$tls")" \
+	    '^error.* said to MAIL FROM: 550 \(our password\)$'
+	is 'a password repeated after AUTH is in no log, reason or DSN' \
+	    "$(grep -l -F -e "$words" "$tmp/log/smtp" "$tmp/out" \
+	    "$po/transport/10-1")" ''
+done
 rules 'auth 454 4.7.0 try later'
 like 'a password that cannot be checked now: deferred' "$(feed 10-1 -- $R \
     -A "$tmp/passwords" -X "$tls")" '^deferall 4\.7\.0 .*454 4.7.0 try later'

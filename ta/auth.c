@@ -23,8 +23,9 @@
  *	C: base64(user)						S: 334
  *	C: base64(password)					S: 235
  *
- * The transcript shows other words in place of these.  If a server refuses the
- * password, or does not offer AUTH, the host has failed and all its mail waits.
+ * The transcript shows other words in place of these, and of each reply of the
+ * session that repeats one.  If a server refuses the password, or does not
+ * offer AUTH, the host has failed and all its mail waits.
  */
 #include "auth.h"
 #include "lib.h"
@@ -202,30 +203,41 @@ step(struct esmtp *c, const char *line, const char *shown, int code)
 }
 
 static int
-plain(struct esmtp *c, const struct auth *a)
+plain(struct esmtp *c)
 {
-	char line[CODED + 12] = "AUTH PLAIN ", both[2 * AUTH_SIZE];
-	size_t n = strlen(a->user), k = strlen(a->password);
+	char line[CODED + 12];
 
-	both[0] = both[n + 1] = '\0';
-	memcpy(both + 1, a->user, n);
-	memcpy(both + n + 2, a->password, k);
-	encode(line + 11, both, n + k + 2);
-	c->secret[1] = line + 11;
+	text_fmt(line, sizeof(line), "AUTH PLAIN %s", c->secret[2]);
 	return step(c, line, "AUTH PLAIN (user and password)", 235);
 }
 
 static int
 login(struct esmtp *c, const struct auth *a)
 {
-	char user[CODED], password[CODED];
+	char user[CODED];
 
 	encode(user, a->user, strlen(a->user));
-	encode(password, a->password, strlen(a->password));
-	c->secret[1] = password;
 	return step(c, "AUTH LOGIN", "AUTH LOGIN", 334) < 0 ||
 	    step(c, user, "(user)", 334) < 0 ? -1 :
-	    step(c, password, "(password)", 235);
+	    step(c, c->secret[1], "(password)", 235);
+}
+
+/* Until the next connection, no reply with one of these is kept. */
+static void
+set_secrets(struct esmtp *c, const struct auth *a)
+{
+	static char one[CODED], both[CODED];
+	char text[2 * AUTH_SIZE];
+	size_t n = strlen(a->user) + 2, k = strlen(a->password);
+
+	text[0] = '\0';
+	strcpy(text + 1, a->user);
+	memcpy(text + n, a->password, k);
+	encode(one, a->password, k);
+	encode(both, text, n + k);
+	c->secret[0] = a->password;
+	c->secret[1] = one;
+	c->secret[2] = both;
 }
 
 int
@@ -248,9 +260,8 @@ auth_login(struct esmtp *c, const struct auth *a)
 	if (!(c->can & (ES_PLAIN | ES_LOGIN)))
 		return esmtp_refuse(c, "4.7.0", "it offers neither AUTH PLAIN "
 		    "nor AUTH LOGIN");
-	c->secret[0] = a->password;
-	bad = c->can & ES_PLAIN ? plain(c, a) : login(c, a);
-	c->secret[0] = c->secret[1] = NULL;
+	set_secrets(c, a);
+	bad = c->can & ES_PLAIN ? plain(c) : login(c, a);
 	if (bad == 0)
 		return 0;
 	if (c->code != 0)

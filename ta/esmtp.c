@@ -218,9 +218,8 @@ hide(const struct esmtp *c, char *line)
 
 	if (strspn(line, "0123456789") == 3)
 		line += 3 + (line[3] == ' ' || line[3] == '-');
-	for (i = 0; i < 2; i++)
-		if (c->secret[i] != NULL && c->secret[i][0] != '\0' &&
-		    strstr(line, c->secret[i]) != NULL)
+	for (i = 0; i < 3; i++)
+		if (c->secret[i] != NULL && strstr(line, c->secret[i]) != NULL)
 			strcpy(line, "(our password)");
 }
 

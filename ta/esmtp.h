@@ -49,7 +49,7 @@ struct esmtp {
 					 * NULL, or what the code means here */
 	const char *phase;		/* what that was about */
 
-	const char *secret[2];		/* no reply is kept with these in it */
+	const char *secret[3];		/* no reply is kept with these in it */
 	int	in_mail;		/* MAIL was taken, no message yet */
 	unsigned long put;		/* bytes of the message so far */
 
