@@ -17,8 +17,9 @@
  * the window grows by 1.  failure falls from 0: below 0 it rises by 1 and the
  * window shrinks by 1.  Each change sets the other sum to 0.  So the window
  * narrows at the first of several bad reports, but widens only at the last of
- * several good ones.  It does not grow ahead of need: a window of N grows only
- * when more than N - initthr agents are busy.
+ * several good ones.  Sums of steps are compared with a slop, as six times 1/6
+ * may be less than 1.  The window does not grow ahead of need: one of N grows
+ * only when more than N - initthr agents are busy.
  *
  * Dead time.  A bad report is also one Nth of a failed cohort.  When more
  * cohorts have failed than the clause allows, with no good report in between,
@@ -52,34 +53,24 @@
  */
 #include "scheduler.h"
 
+#define SLOP	1e-9		/* more than the rounding errors of a sum of
+				 * steps, less than a step */
 #define LATE_SHARE	10.0	/* a start may be late by 1/10 of the gap ... */
 #define LATE_LEAST	0.05	/* or by so many seconds, but not by the gap */
 
-/*
- * The value, rounded to a double.  Some processors calculate with more bits;
- * then five times 0.2 is not 1.
- */
-static double
-stored(double x)
-{
-	volatile double d = x;
-
-	return d;
-}
-
 /* ---- the window -------------------------------------------------------- */
 
-/* The square root of n, at least 1, except for its last bit; with sqrt some
- * systems would need another library.  Newton's steps fall until they stop. */
+/* The square root of n, at least 1, except for its last bits; with sqrt some
+ * systems would need another library.  40 of Newton's steps are enough for any
+ * long. */
 static double
 root(long n)
 {
-	double x, next = n;
+	double x = n;
+	int i;
 
-	do {
-		x = next;
-		next = stored((x + n / x) / 2);
-	} while (next < x);
+	for (i = 0; i < 40; i++)
+		x = (x + n / x) / 2;
 	return x;
 }
 
@@ -88,9 +79,9 @@ step(const struct fb_rule *r, long window)
 {
 	switch (r->form) {
 	case FB_WINDOW:
-		return stored(r->x / window);
+		return r->x / window;
 	case FB_SQRT:
-		return stored(r->x / root(window));
+		return r->x / root(window);
 	default:
 		return r->x;
 	}
@@ -137,11 +128,11 @@ fb_good(struct thread *d)
 	/* at the limit, or ahead of need, the window does not grow */
 	if ((f->limit <= 0 || d->window < f->limit) &&
 	    d->window < (long)d->nta + initial(f)) {
-		d->success = stored(d->success + step(&f->pos, d->window));
-		while (d->success >= 1) {
+		d->success += step(&f->pos, d->window);
+		while (d->success > 1 - SLOP) {
 			d->window++;
 			d->failure = 0;
-			d->success = stored(d->success - 1);
+			d->success--;
 		}
 		d->window = capped(f, d->window);
 	}
@@ -158,16 +149,16 @@ fb_bad(struct thread *d, int all)
 	if (was == 0)
 		return;
 	d->window = capped(f, was);
-	d->cohorts = stored(d->cohorts + stored(1.0 / d->window));
-	if (f->cohorts > 0 && (d->cohorts > f->cohorts ||
+	d->cohorts += 1.0 / d->window;
+	if (f->cohorts > 0 && (d->cohorts > f->cohorts + SLOP ||
 	    (all && f->limit == 1))) {
 		d->window = 0;
 		d->until = now.mono;
 	} else {
-		d->failure = stored(d->failure - step(&f->neg, d->window));
-		while (d->failure < 0) {
+		d->failure -= step(&f->neg, d->window);
+		while (d->failure < -SLOP) {
 			d->window--;
-			d->failure = stored(d->failure + 1);
+			d->failure++;
 			d->success = 0;
 		}
 		if (d->window < 1)

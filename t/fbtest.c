@@ -19,6 +19,7 @@
  */
 #include "../cf.c"
 
+#define SLOP	1e-9		/* for sums that are rounded */
 #define EVENTS	400		/* in a run */
 
 static unsigned long seed;
@@ -163,8 +164,7 @@ some_clause(struct feedback *f)
 struct letter {
 	int	off;		/* a rule has a square root: not compared */
 	long	concurrency;
-	/* stored each time, on machines that calculate with more bits too */
-	volatile double success, failure, fail_cohorts, step;
+	double	success, failure, fail_cohorts, step;
 };
 
 static void
@@ -182,7 +182,7 @@ letter_good(struct letter *l, const struct feedback *f, long busy)
 		return;
 	letter_step(l, &f->pos);
 	l->success += l->step;
-	while (l->success >= 1) {
+	while (l->success >= 1 - SLOP) {
 		l->concurrency++;
 		l->failure = 0;
 		l->success--;
@@ -198,13 +198,13 @@ letter_bad(struct letter *l, const struct feedback *f)
 		return;
 	l->step = 1.0 / (double)l->concurrency;
 	l->fail_cohorts += l->step;
-	if (f->cohorts > 0 && l->fail_cohorts > (double)f->cohorts) {
+	if (f->cohorts > 0 && l->fail_cohorts > (double)f->cohorts + SLOP) {
 		l->concurrency = 0;
 		return;
 	}
 	letter_step(l, &f->neg);
 	l->failure -= l->step;
-	while (l->failure < 0) {
+	while (l->failure < -SLOP) {
 		l->concurrency--;
 		l->failure++;
 		l->success = 0;
@@ -219,7 +219,7 @@ anyhow(const struct thread *d, const struct feedback *f)
 {
 	if (d->window < 0 || (f->limit > 0 && d->window > f->limit))
 		return "not from 0 to the limit";
-	if (d->success < 0 || d->success >= 1 || d->failure < 0 ||
+	if (d->success < -SLOP || d->success >= 1 || d->failure < -SLOP ||
 	    d->failure > 1 || d->cohorts < 0)
 		return "a sum is out of its bounds";
 	if (d->window == 0 && f->cohorts == 0)
