@@ -628,10 +628,7 @@ order_open(struct thread *t, int open)
 	} else if (!open || t->ready.n == 0) {
 		heap_del(&r->ready, &t->turn);
 	} else if (t->turn.pos == 0) {
-		r->turn += 1;
-		/* seed 22.1: with $host, at random from the current choices */
-		heap_set(&r->ready, &t->turn, !r->conf->bound ? r->turn :
-		    r->turn + rnd(r->ready.n + 1) - rnd(r->ready.n + 1));
+		heap_set(&r->ready, &t->turn, r->turn += 1);
 	}
 }
 
@@ -663,6 +660,9 @@ order_next(struct ring *r)
 		return next_by_job(r);
 	if (first == NULL)
 		return NULL;
+	/* seed 22.1: with $host, at random from the current choices */
+	if (r->conf->bound)
+		first = r->ready.v[rnd(r->ready.n)].timer;
 	t = OWNER(struct thread, turn, first);
 	if (t->nta == 0)	/* its run begins */
 		order_run(t);

@@ -45,8 +45,8 @@
  * READY vertices, at random, by age or by job; later ones are appended.
  *
  * If the command names the host (conf->bound) an agent cannot be switched.
- * Then each thread of the ring has maxring for itself, and turns are random, so
- * that no host is always last (seed 22.1).
+ * Then each thread of the ring has maxring for itself, and the next thread is
+ * one of the ready ones at random.
  *
  * Costs: finding a thread O(1), a ring O(rings), of which there are about as
  * many as clauses; waking a thread and turns O(log n); all else on the way

@@ -499,6 +499,30 @@ is 'an agent ends after maxjobs' "$(awk '{ print $4 }' "$tmp/few" | uniq -c |
 ok 'an agent ends after maxage' wait_log 'agent-end .*channel=old'
 sched_stop
 
+# With $host in the command, the next host is one of those that wait at random.
+# The same directory is read each time, so without chance the first is the same.
+agent names <<'AGENT'
+echo "$1" >>"$2"
+echo '#hungry'
+while read -r line && [ -n "$line" ]; do :; done
+AGENT
+conf "$tmp/cf" <<END
+*/*	interval=1h maxta=1
+test/*	command="names \$host $tmp/names"
+END
+spool_new "$po"
+put_many "$po" 10 10 test
+for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	rm -f "$tmp/names"
+	sched_start "$po" "$tmp/cf" -S && wait_for 20 test -s "$tmp/names"
+	sched_stop
+	cat "$tmp/names" >>"$tmp/firsts"
+done
+diag "the first hosts: $(tr '\n' ' ' <"$tmp/firsts")"
+is 'with $host one host is started at a time' "$(grep -c . "$tmp/firsts")" 12
+ok 'with $host any of ten hosts may be the first' \
+    [ "$(sort -u "$tmp/firsts" | grep -c .)" -ge 3 ]
+
 conf "$tmp/cf" <<END
 */*	order=small slotcost=x backlog=-1 command="x"
 END
