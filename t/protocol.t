@@ -183,8 +183,9 @@ echo '* local -' >"$tmp/routes"
 "$top/submit" -q -P "$po" -C "$tmp/routes"
 "$top/submit" -q -P "$po" -C "$tmp/routes"
 is 'mail that the program of the page has not finished is left alone' \
-    "$(cd "$po" && find queue transport -type f | sed 's/[0-9][0-9]*-/N-/' |
-    sort | tr '\n' ' ')" "queue/N-$put transport/.N-$put "
+    "$(cd "$po" && find queue transport -type f |
+    sed 's/[0-9][0-9]*-[0-9][0-9]*/N-M/' | sort | tr '\n' ' ')" \
+    'queue/N-M transport/.N-M '
 : >"$tmp/go"
 wait $put
 is 'the program of the page puts mail in: the exit status is 0' $? 0
