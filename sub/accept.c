@@ -37,25 +37,6 @@
 
 #define PATH_SIZE	800
 
-int
-accept_start(const char *po)
-{
-	char path[PATH_SIZE];
-	struct stat st;
-
-	text_fmt(path, sizeof(path), "%s/private", po);
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return say_cannot("make", path);
-	if (lstat(path, &st) < 0)
-		return say_cannot("look at", path);
-	if (S_ISDIR(st.st_mode) && rights_ours((long)st.st_uid) &&
-	    (st.st_mode & 077) == 0)
-		return 0;
-	say("%s must be a directory of the post office's owner, with mode 700",
-	    path);
-	return -1;
-}
-
 static int
 is_closed(const char *po, const char *dir, struct stat *st)
 {
@@ -87,17 +68,14 @@ int
 accept_hide(const char *po, const char *path, int fd, const char *name,
     long uid, char *to, size_t size)
 {
-	struct stat a, b;
-
 	text_fmt(to, size, "%s/private/%s.%ld.orig", po, name, uid);
-	if (lstat(to, &a) == 0 && strcmp(path, to) != 0) {
+	if (entry_exists(to) && strcmp(path, to) != 0) {
 		say("%s is there already; try again", to);
 		return -1;
 	}
 	if (rename(path, to) < 0)
 		return say_cannot("rename to", to);
-	if (lstat(to, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
-	    a.st_dev == b.st_dev)
+	if (entry_is_open(fd, to))
 		return 0;
 	say("it was replaced meanwhile; try again");
 	accept_show(to, path);

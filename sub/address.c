@@ -211,37 +211,15 @@ find_element(struct lex *x, struct element *e)
 
 /* ---- the address ----------------------------------------------------- */
 
-static int
-label_ok(const char *s, size_t n)
-{
-	size_t i;
-
-	if (n == 0 || n > 63 || s[0] == '-' || s[n - 1] == '-')
-		return 0;
-	for (i = 0; i < n; i++)
-		if (!isalnum((unsigned char)s[i]) && s[i] != '-' &&
-		    s[i] != '_')
-			return 0;
-	return 1;
-}
-
 int
 addr_domain_ok(const char *d)
 {
 	size_t n = strlen(d);
 
-	if (n == 0 || n >= DOMAIN_SIZE)
-		return 0;
 	if (*d == '[')
-		return n > 2 && strcspn(d + 1, "[]\\\"() \t") == n - 2 &&
-		    d[n - 1] == ']';
-	for (;; d += n + 1) {
-		n = strcspn(d, ".");
-		if (!label_ok(d, n))
-			return 0;
-		if (d[n] == '\0')
-			return 1;
-	}
+		return n > 2 && n < DOMAIN_SIZE && d[n - 1] == ']' &&
+		    strcspn(d + 1, "[]\\\"() \t") == n - 2;
+	return mailname_good(d);
 }
 
 /* What is wrong with the bytes, or NULL.  A blank may stand within quotes.
@@ -315,56 +293,44 @@ judge(const struct lex *x, enum token kind, const char *word, int at,
 	return byte_fault(x, kind);
 }
 
-/* Makes the bare address: NULL, or what is wrong. */
+/* Makes the bare address, and sets the place of its tokens in the list: NULL,
+ * or what is wrong. */
 static const char *
-take(const struct element *e, struct text *out)
+take(const struct element *e, struct addr_list *l)
 {
 	const char *why, *word = NULL;
 	enum token kind;
+	struct text out;
 	int at = 0;
 	struct lex x;
 
 	memset(&x, 0, sizeof(x));
 	x.p = e->spec;
 	x.end = e->spec_end;
+	text_init(&out, l->addr, sizeof(l->addr));
+	l->from = NULL;
 	if (e->angle && skip_route(&x) < 0)
 		return "its route has no : at the end";
 	while ((kind = next(&x)) != T_END) {
-		why = judge(&x, kind, word, at, out->len);
+		why = judge(&x, kind, word, at, out.len);
 		if (why != NULL)
 			return why;
+		if (l->from == NULL)
+			l->from = x.s;
+		l->to = x.p;
 		word = kind == T_SPECIAL ? NULL : x.p;
 		at |= kind == T_SPECIAL && *x.s == '@';
-		text_put(out, x.s, x.n);
+		text_put(&out, x.s, x.n);
 	}
-	if ((out->len == 0 && e->angle) || strncmp(out->s, "\"\"", 2) == 0)
+	if ((out.len == 0 && e->angle) || strncmp(out.s, "\"\"", 2) == 0)
 		return "it is empty";
-	if (out->cut)
+	if (out.cut)
 		return "it is too long";
-	if (out->s[strspn(out->s, "\"\\")] == '-')
+	if (out.s[strspn(out.s, "\"\\")] == '-')
 		return "it begins with a -";
-	if (at && !addr_domain_ok(addr_domain(out->s)))
+	if (at && !addr_domain_ok(addr_domain(out.s)))
 		return "its domain is not valid";
 	return NULL;
-}
-
-/* The first and the last token of a correct address. */
-static void
-bounds(const struct element *e, const char **from, const char **to)
-{
-	struct lex x;
-
-	memset(&x, 0, sizeof(x));
-	x.p = e->spec;
-	x.end = e->spec_end;
-	if (e->angle)
-		skip_route(&x);
-	*from = *to = NULL;
-	while (next(&x) != T_END) {
-		if (*from == NULL)
-			*from = x.s;
-		*to = x.p;
-	}
 }
 
 void
@@ -388,50 +354,34 @@ addr_special(const char *addr)
 /* ---- for the others -------------------------------------------------- */
 
 void
-addr_list(const char *p, const char *end, const struct addr_sink *sink)
+addr_start(struct addr_list *l, const char *p, const char *end)
 {
-	char addr[ADDR_SIZE], shown[200];
-	const char *why;
-	struct element e;
-	struct lex x;
-	struct text t;
-
-	memset(&x, 0, sizeof(x));
-	x.p = p;
-	x.end = end;
-	while (x.p < end) {
-		find_element(&x, &e);
-		text_init(&t, addr, sizeof(addr));
-		why = e.why != NULL ? e.why : take(&e, &t);
-		if (why == NULL && t.len > 0)
-			sink->good(sink->arg, addr);
-		if (why == NULL)
-			continue;
-		while (e.end > e.start && is_blank((unsigned char)e.end[-1]))
-			e.end--;
-		text_fmt(shown, sizeof(shown), "%.*s",
-		    (int)(e.end - e.start < 190 ? e.end - e.start : 190),
-		    e.start);
-		sink->bad(sink->arg, shown, why);
-	}
+	l->p = p;
+	l->end = end;
 }
 
-const char *
-addr_next(const char *p, const char *end, char *addr, const char **from,
-    const char **to)
+int
+addr_next(struct addr_list *l)
 {
 	struct element e;
 	struct lex x;
-	struct text t;
 
 	memset(&x, 0, sizeof(x));
-	x.p = p;
-	x.end = end;
-	find_element(&x, &e);
-	text_init(&t, addr, ADDR_SIZE);
-	if (e.why != NULL || take(&e, &t) != NULL)
-		addr[0] = '\0';
-	else
-		bounds(&e, from, to);
-	return x.p;
+	x.p = l->p;
+	x.end = l->end;
+	do {
+		if (x.p >= l->end)
+			return 0;
+		find_element(&x, &e);
+		l->why = e.why != NULL ? e.why : take(&e, l);
+	} while (l->why == NULL && l->addr[0] == '\0');
+	l->p = x.p;
+	if (l->why == NULL)
+		return 1;
+	l->addr[0] = '\0';
+	while (e.end > e.start && is_blank((unsigned char)e.end[-1]))
+		e.end--;
+	text_fmt(l->text, sizeof(l->text), "%.*s",
+	    (int)(e.end - e.start < 190 ? e.end - e.start : 190), e.start);
+	return 1;
 }

@@ -29,27 +29,6 @@ defer_any(const char *po)
 	return stat(path, &st) == 0;
 }
 
-/* Makes deferred/ and checks that no other user can write there: 0, or -1 after
- * saying why. */
-static int
-start(const char *po)
-{
-	char path[PATH_SIZE];
-	struct stat st;
-
-	text_fmt(path, sizeof(path), "%s/" DEFERRED, po);
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return say_cannot("make", path);
-	if (lstat(path, &st) < 0)
-		return say_cannot("look at", path);
-	if (S_ISDIR(st.st_mode) && rights_ours((long)st.st_uid) &&
-	    (st.st_mode & 022) == 0)
-		return 0;
-	say("%s must be a directory that only the post office's owner can "
-	    "write to", path);
-	return -1;
-}
-
 int
 defer(const char *po, const char *path, const char *base,
     unsigned long mark, const char *why)
@@ -61,7 +40,7 @@ defer(const char *po, const char *path, const char *base,
 
 	text_fmt(to, sizeof(to), "%s/" DEFERRED "/%s", po, base);
 	there = strcmp(path, to) == 0;
-	if (start(po) < 0)
+	if (rights_dir(po, DEFERRED, 022) < 0)
 		return -1;
 	if (!there && lstat(to, &st) == 0) {
 		say("stays, as %s is there already", to);

@@ -126,14 +126,12 @@ give(const char *po, int fd)
 	return fchown(fd, st.st_uid, st.st_gid);
 }
 
-/* Is it the open file that has this name? */
-static int
-is_open_as(int fd, const char *path)
+int
+entry_is_open(int fd, const char *path)
 {
 	struct stat a, b;
 
-	return lstat(path, &a) == 0 && fstat(fd, &b) == 0 &&
-	    S_ISREG(a.st_mode) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+	return lstat(path, &a) == 0 && fstat(fd, &b) == 0 && same_file(&a, &b);
 }
 
 int
@@ -287,7 +285,7 @@ entry_put(const struct mail *m, const char *po, const char *path, int fd,
 	if (rename(path, msg) < 0) {
 		bad = say_cannot("rename to", msg);
 	} else {
-		if (!is_open_as(fd, msg)) {
+		if (!entry_is_open(fd, msg)) {
 			say("%s was replaced meanwhile; try again", path);
 			bad = -1;
 		} else if (give(po, fd) < 0) {

@@ -24,10 +24,7 @@
 #define NAMED_MOST	1000	/* wrong addresses that are named */
 #define WHY_SIZE	300	/* bytes of a reason for a DSN */
 
-struct followed {
-	struct followed *next;
-	const struct route *alias;
-};
+static unsigned long turns;	/* of all messages */
 
 /* The aliases on the way from an address, the last one first. */
 struct way {
@@ -42,18 +39,8 @@ mail_init(struct mail *m, const struct routes *routes, long uid)
 	memset(m, 0, sizeof(*m));
 	m->routes = routes;
 	m->end = &m->dests;
+	m->turn = ++turns;
 	return head_author(&m->author, uid);
-}
-
-static void
-forget_followed(struct mail *m)
-{
-	struct followed *f;
-
-	while ((f = m->followed) != NULL) {
-		m->followed = f->next;
-		free(f);
-	}
 }
 
 void
@@ -65,7 +52,6 @@ mail_free(struct mail *m)
 		m->dests = d->next;
 		free(d);
 	}
-	forget_followed(m);
 	free(m->seen.v);
 	head_free(&m->head);
 }
@@ -227,31 +213,11 @@ refused(struct mail *m, const char *addr, const char *why, int code)
 	add_failed(m, "refused", addr, addr, why);
 }
 
-/* Is this alias new in this message? */
-static int
-is_first(struct mail *m, const struct route *alias)
-{
-	struct followed *f;
-
-	for (f = m->followed; f != NULL; f = f->next)
-		if (f->alias == alias)
-			return 0;
-	f = mem_get(sizeof(*f));
-	if (f == NULL) {
-		no_room(m, X_OSERR, "there is no memory for its recipients");
-		return 0;
-	}
-	f->alias = alias;
-	f->next = m->followed;
-	m->followed = f;
-	return 1;
-}
-
 static void	lead(struct mail *, const char *addr, const char *given,
 		    const struct way *);
 
 static void
-follow(struct mail *m, const struct route *alias, const char *given,
+follow(struct mail *m, struct route *alias, const char *given,
     const struct way *up)
 {
 	const struct way *w;
@@ -267,9 +233,11 @@ follow(struct mail *m, const struct route *alias, const char *given,
 		m->broken = 1;
 		refused(m, given, w != NULL ? "its alias leads back to itself" :
 		    "more than 20 aliases lead to one another", X_NOUSER);
-	} else if (is_first(m, alias))
-		for (p = route_alias(alias); *p != '\0'; p += strlen(p) + 1)
-			lead(m, p, given, &way);
+		return;
+	}
+	p = route_alias(alias, m->turn);
+	for (; p != NULL && *p != '\0'; p += strlen(p) + 1)
+		lead(m, p, given, &way);
 }
 
 /* Routes one address, given or from an alias.  Its domain is folded to lower
@@ -301,14 +269,13 @@ lead(struct mail *m, const char *addr, const char *given,
 }
 
 static void
-good_rcpt(void *arg, const char *addr)
+good_rcpt(struct mail *m, const char *addr)
 {
-	struct mail *m = arg;
 	const char *given = addr;
 
 	m->also = 0;
 	if (m->broken)
-		forget_followed(m);
+		m->turn = ++turns;
 	m->broken = 0;
 	if (!m->blind)
 		addr = route_path(m->routes, addr);
@@ -326,9 +293,8 @@ good_rcpt(void *arg, const char *addr)
 
 /* A wrong address becomes one word of a control file, for the DSN. */
 static void
-bad_rcpt(void *arg, const char *text, const char *why)
+bad_rcpt(struct mail *m, const char *text, const char *why)
 {
-	struct mail *m = arg;
 	char word[200], *p;
 
 	wrong(m, text, why, X_DATAERR);
@@ -344,36 +310,42 @@ bad_rcpt(void *arg, const char *text, const char *why)
 void
 mail_to(struct mail *m, const char *p, const char *end)
 {
-	struct addr_sink sink;
+	struct addr_list l;
 
-	sink.good = good_rcpt;
-	sink.bad = bad_rcpt;
-	sink.arg = m;
-	addr_list(p, end, &sink);
+	addr_start(&l, p, end);
+	while (addr_next(&l))
+		if (l.why == NULL)
+			good_rcpt(m, l.addr);
+		else
+			bad_rcpt(m, l.text, l.why);
 }
 
+/* If only some of an alias can be routed, the list is read again, for DSNs on
+ * the others. */
 int
 mail_rcpt(struct mail *m, const char *path, int keep)
 {
-	unsigned ndest = m->ndest, nrouted = m->nrouted, nwrong = m->nwrong;
-	struct addressee *d, **end = m->end;
+	const char *end = path + strlen(path);
+	unsigned nrouted = m->nrouted, nwrong = m->nwrong;
 	int code;
 
 	m->code = 0;
-	mail_to(m, path, path + strlen(path));
+	m->report = keep;
+	mail_to(m, path, end);
 	code = m->full != 0 ? m->full : m->code;
-	m->full = 0;
-	if (code == 0 || code == X_OSERR || keep || m->nrouted > nrouted)
-		return m->nrouted > nrouted || keep ? 0 : code;
-	while ((d = *end) != NULL) {
-		*end = d->next;
-		hash_del(&m->seen, &d->link);
-		free(d);
+	if (keep)
+		code = 0;
+	if (code != 0) {
+		m->turn = ++turns;
+		if (m->nrouted == nrouted) {
+			m->nwrong = nwrong;
+		} else {
+			code = 0;
+			m->report = 1;
+			mail_to(m, path, end);
+		}
 	}
-	m->end = end;
-	m->ndest = ndest;
-	m->nwrong = nwrong;
-	forget_followed(m);
+	m->full = 0;
 	return code;
 }
 
@@ -418,59 +390,33 @@ mail_fail(struct mail *m, const char *host)
 
 /* ---- the sender ------------------------------------------------------ */
 
-struct one {
-	char	addr[ADDR_SIZE];
-	int	n;
-};
-
-static void
-good_sender(void *arg, const char *addr)
-{
-	struct one *one = arg;
-
-	one->n++;
-	strcpy(one->addr, addr);
-}
-
-static void
-bad_sender(void *arg, const char *text, const char *why)
-{
-	struct one *one = arg;
-
-	say("sender %s: %s", text, why);
-	one->n = -2;
-}
-
 static int
 set_sender(struct mail *m, const char *s)
 {
-	struct addr_sink sink;
-	struct one one;
-	int cut;
+	int n = 0, bare;
+	struct addr_list l;
+	char one[ADDR_SIZE];
 
 	m->sender[0] = '\0';
 	if (s[strspn(s, " \t")] == '\0' || strcmp(s, "<>") == 0)
 		return 0;
-	memset(&one, 0, sizeof(one));
-	sink.good = good_sender;
-	sink.bad = bad_sender;
-	sink.arg = &one;
-	addr_list(s, s + strlen(s), &sink);
-	if (one.n == 1 && addr_special(one.addr)) {
+	addr_start(&l, s, s + strlen(s));
+	for (; addr_next(&l) && l.why == NULL; n++)
+		strcpy(one, l.addr);
+	if (l.why != NULL) {
+		say("sender %s: %s", l.text, l.why);
+		return -1;
+	}
+	if (n == 1 && addr_special(one)) {
 		say("sender %s: nothing can be sent back to it", s);
 		return -1;
 	}
-	if (one.n == 1) {
-		/* with blind, submit -q adds our domain */
-		cut = addr_domain(one.addr) != NULL || m->blind ?
-		    text_fmt(m->sender, sizeof(m->sender), "%s", one.addr) :
-		    text_fmt(m->sender, sizeof(m->sender), "%s@%s", one.addr,
-		    m->routes->domain);
-		if (cut == 0)
-			return 0;
-	}
-	if (one.n >= 0)
-		say("sender %s: it must be one address", s);
+	/* with blind, submit -q adds our domain */
+	bare = n == 1 && addr_domain(one) == NULL && !m->blind;
+	if (n == 1 && text_fmt(m->sender, sizeof(m->sender), "%s%s%s", one,
+	    bare ? "@" : "", bare ? m->routes->domain : "") == 0)
+		return 0;
+	say("sender %s: it must be one address", s);
 	return -1;
 }
 

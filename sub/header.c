@@ -418,22 +418,25 @@ static int
 edit_field(struct header *h, size_t field,
     int (*edit)(const void *, const char *addr, char *to), const void *arg)
 {
-	size_t at = (size_t)(head_value(h->s + field) - h->s), first;
+	size_t at = (size_t)(head_value(h->s + field) - h->s), first, old;
 	size_t end = (size_t)(head_end(h->s + field) - h->s);
-	char addr[ADDR_SIZE], to[ADDR_SIZE];
-	const char *next, *p = NULL, *q = NULL;
+	struct addr_list l;
+	char to[ADDR_SIZE];
 	int n = 0;
 
-	while (at < end && n < EDITS_MOST) {
-		next = addr_next(h->s + at, h->s + end, addr, &p, &q);
-		at = (size_t)(next - h->s);
-		if (addr[0] == '\0' || !edit(arg, addr, to))
+	while (n < EDITS_MOST) {
+		addr_start(&l, h->s + at, h->s + end);
+		if (!addr_next(&l))
+			break;
+		at = (size_t)(l.p - h->s);
+		if (l.why != NULL || !edit(arg, l.addr, to))
 			continue;
-		first = (size_t)(p - h->s);
-		if (replace(h, first, (size_t)(q - p), to) < 0)
+		first = (size_t)(l.from - h->s);
+		old = (size_t)(l.to - l.from);
+		if (replace(h, first, old, to) < 0)
 			return -1;
-		at += strlen(to) - (size_t)(q - p);
-		end += strlen(to) - (size_t)(q - p);
+		at += strlen(to) - old;
+		end += strlen(to) - old;
 		n++;
 	}
 	return 0;

@@ -897,7 +897,8 @@ take_both(const char *po, const struct routes *routes, unsigned long mark,
 	struct place p;
 	int hidden, code, old = 0;
 
-	if (entry_room(po, routes, 0.0) < 0 || accept_start(po) < 0)
+	if (entry_room(po, routes, 0.0) < 0 ||
+	    rights_dir(po, "private", 077) < 0)
 		return X_TEMPFAIL;
 	memset(&p, 0, sizeof(p));
 	p.po = po;

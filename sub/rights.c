@@ -113,10 +113,8 @@ rights_serve(const char *po)
 	char path[800];
 
 	text_fmt(path, sizeof(path), "%s/transport", po);
-	if (lstat(path, &owner) < 0) {
-		say("cannot look at %s: %s", path, strerror(errno));
-		return -1;
-	}
+	if (lstat(path, &owner) < 0)
+		return say_cannot("look at", path);
 	if (!S_ISDIR(owner.st_mode)) {
 		say("%s is a link, or no directory", path);
 		return -1;
@@ -127,11 +125,8 @@ rights_serve(const char *po)
 #ifndef NO_INITGROUPS
 	    setgroups(1, &owner.st_gid) < 0 ||
 #endif
-	    setegid(owner.st_gid) < 0 || seteuid(owner.st_uid) < 0) {
-		say("cannot become the owner of %s: %s", path,
-		    strerror(errno));
-		return -1;
-	}
+	    setegid(owner.st_gid) < 0 || seteuid(owner.st_uid) < 0)
+		return say_cannot("become the owner of", path);
 	serving = 1;
 	return 0;
 }
@@ -150,6 +145,25 @@ int
 rights_ours(long uid)
 {
 	return uid == 0 || uid == (long)owner.st_uid || uid == (long)geteuid();
+}
+
+int
+rights_dir(const char *po, const char *dir, int closed)
+{
+	char path[800];
+	struct stat st;
+
+	text_fmt(path, sizeof(path), "%s/%s", po, dir);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return say_cannot("make", path);
+	if (lstat(path, &st) < 0)
+		return say_cannot("look at", path);
+	if (S_ISDIR(st.st_mode) && rights_ours((long)st.st_uid) &&
+	    (st.st_mode & (mode_t)closed) == 0)
+		return 0;
+	say("%s must be a directory of the post office's owner, closed to "
+	    "others", path);
+	return -1;
 }
 
 int

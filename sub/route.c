@@ -101,6 +101,7 @@ struct route {
 					 * then an empty one */
 	int	name;		/* ... of a name, not of an address; so is the
 				 * pattern of a sender */
+	unsigned long turn;	/* ... that was the last to follow it */
 };
 
 /* ---- reading --------------------------------------------------------- */
@@ -277,33 +278,7 @@ add_route(struct routes *t, const char *pattern, const char *channel,
 	return channel == NULL ? NULL : see_user(t, r, user);
 }
 
-/* ---- aliases: the list ----------------------------------------------- */
-
-struct list {
-	struct text t;
-	const char *why;	/* it is wrong, because */
-};
-
-static void
-bad_member(void *arg, const char *text, const char *why)
-{
-	static char reason[300];
-	struct list *list = arg;
-
-	text_fmt(reason, sizeof(reason), "%.200s: %s", text, why);
-	list->why = reason;
-}
-
-static void
-good_member(void *arg, const char *addr)
-{
-	struct list *list = arg;
-
-	if (addr_special(addr))
-		bad_member(list, addr, "an alias has no programs, files and "
-		    "lists");
-	text_put(&list->t, addr, strlen(addr) + 1);
-}
+/* ---- aliases and senders ---------------------------------------------- */
 
 /* Cuts a comment off, with the blanks before it: the end. */
 static char *
@@ -325,27 +300,32 @@ static const char *
 add_alias(struct routes *t, const char *pattern, char *p)
 {
 	static char members[2 * LINE_MAX_];	/* commas become NULs */
-	struct addr_sink sink;
-	struct list list;
+	static char reason[300];
+	struct addr_list l;
 	struct route *r;
+	struct text list;
 	const char *why = add_line(t, &t->end, pattern, &r);
 
 	if (why != NULL)
 		return why;
-	sink.good = good_member;
-	sink.bad = bad_member;
-	sink.arg = &list;
-	list.why = NULL;
-	text_init(&list.t, members, sizeof(members));
-	addr_list(p, cut_comment(p), &sink);
-	if (list.why != NULL)
-		return list.why;
-	if (list.t.len == 0)
+	text_init(&list, members, sizeof(members));
+	addr_start(&l, p, cut_comment(p));
+	while (addr_next(&l)) {
+		if (l.why == NULL && addr_special(l.addr))
+			l.why = "an alias has no programs, files and lists";
+		if (l.why != NULL) {
+			text_fmt(reason, sizeof(reason), "%.200s: %s",
+			    l.addr[0] != '\0' ? l.addr : l.text, l.why);
+			return reason;
+		}
+		text_put(&list, l.addr, strlen(l.addr) + 1);
+	}
+	if (list.len == 0)
 		return "the alias has no address";
-	r->list = mem_get(list.t.len + 1);
+	r->list = mem_get(list.len + 1);
 	if (r->list == NULL)
 		return "no memory";
-	memcpy(r->list, members, list.t.len);
+	memcpy(r->list, members, list.len);
 	return NULL;
 }
 
@@ -353,8 +333,8 @@ add_alias(struct routes *t, const char *pattern, char *p)
 static const char *
 add_sender(struct routes *t, const char *pattern, const char *to)
 {
-	const char *why, *from, *end;
-	char addr[ADDR_SIZE];
+	struct addr_list l;
+	const char *why;
 	struct route *r;
 
 	if (to == NULL)
@@ -364,9 +344,9 @@ add_sender(struct routes *t, const char *pattern, const char *to)
 	if (why != NULL)
 		return why;
 	t->word = to;
-	addr_next(to, to + strlen(to), addr, &from, &end);
+	addr_start(&l, to, to + strlen(to));
 	if (strchr(to, '@') == NULL ? !addr_domain_ok(to) :
-	    strcmp(addr, to) != 0 || addr_special(addr))
+	    !addr_next(&l) || strcmp(l.addr, to) != 0 || addr_special(to))
 		return "a sender becomes a domain, or one address";
 	r->host = mem_dup(to);
 	return r->host == NULL ? "no memory" : NULL;
@@ -687,13 +667,13 @@ set_user(struct target *t, const struct routes *table,
 }
 
 /* The alias of a name of this machine, NULL: none, or its list is within. */
-static const struct route *
+static struct route *
 alias_of(const struct routes *table, struct target *t,
     const struct route *within)
 {
 	int first = addr_special(t->user), postmaster;
 	char s[ADDR_SIZE + 1];
-	const struct route *r;
+	struct route *r;
 
 	do {
 		plain(t->user, s);
@@ -779,7 +759,7 @@ route_find(const struct routes *table, const char *sender, const char *addr,
     const char *but, const struct route *within, struct target *t)
 {
 	const char *pattern = NULL;
-	const struct route *r;
+	struct route *r;
 	int first = addr_special(addr);
 	char s[ADDR_SIZE + 1];
 
@@ -858,7 +838,10 @@ route_path(const struct routes *table, const char *addr)
 }
 
 const char *
-route_alias(const struct route *r)
+route_alias(struct route *r, unsigned long turn)
 {
+	if (r->turn == turn)
+		return NULL;
+	r->turn = turn;
 	return r->list;
 }

@@ -45,26 +45,27 @@ int	rights_serve(const char *po);
 void	rights_root(int on);	/* ... is root for a while */
 /* After rights_serve: is it root, the post office's owner, or who runs this? */
 int	rights_ours(long uid);
+/* The directory is there, the owner's, without these bits of its mode, and is
+ * made if it is missing.  0, or -1 after saying why. */
+int	rights_dir(const char *po, const char *dir, int closed);
 int	rights_give(int fd);	/* to the owner, if we are root: 0 or -1 */
 
 /* ======================================================================
  * address.c - lists of addresses
  * ====================================================================== */
 
-/* Who takes what a list has: addr is bare (local@domain or local). */
-struct addr_sink {
-	void	(*good)(void *arg, const char *addr);
-	void	(*bad)(void *arg, const char *text, const char *why);
-	void	*arg;
+/* addr_list: a list of addresses while it is read, up to end, whose byte is
+ * never read. */
+struct addr_list {
+	const char *p, *end;	/* the rest of the list */
+	const char *why;	/* what is wrong with this address, or NULL */
+	char	addr[ADDR_SIZE];	/* local@domain or local, or "" */
+	char	text[200];	/* a wrong one, as it is written */
+	const char *from, *to;	/* addr is in [from, to) of the list */
 };
 
-/* Parses the list from p to end; the byte at end is never read. */
-void	addr_list(const char *p, const char *end, const struct addr_sink *);
-/* Sets addr, of ADDR_SIZE bytes, to the first address of the list, which is in
- * [from, to), or to "" if there is none, or a wrong one: where the rest of the
- * list begins. */
-const char *addr_next(const char *p, const char *end, char *addr,
-	    const char **from, const char **to);
+void	addr_start(struct addr_list *, const char *p, const char *end);
+int	addr_next(struct addr_list *);	/* 1; 0 at the end */
 int	addr_domain_ok(const char *);	/* a name or a literal [...] */
 /* '|', '/' or ':' if the address begins with it, quoted or not; an agent may
  * take it for a program, a file or a list.  Else 0. */
@@ -112,7 +113,7 @@ struct target {
 	unsigned long line;	/* of the table, which says so */
 	char	host[DOMAIN_SIZE];
 	char	user[ADDR_SIZE];
-	const struct route *alias;	/* or it leads to these addresses */
+	struct route *alias;	/* or it leads to these addresses */
 	const char *why;	/* it goes nowhere, because */
 	int	code;		/* ... X_NOUSER or X_NOHOST */
 };
@@ -133,8 +134,9 @@ int	route_sender(const struct routes *, const char *addr, char *to);
 /* Calls each for lines that lead to a channel; a host with $h is "*". */
 void	route_each(const struct routes *, void (*each)(unsigned long line,
 	    const char *channel, const char *host));
-/* The addresses of an alias, each with a NUL, an empty one at the end. */
-const char *route_alias(const struct route *);
+/* The addresses of an alias, each with a NUL, an empty one at the end; NULL if
+ * this turn, a number from 1, has had them. */
+const char *route_alias(struct route *, unsigned long turn);
 
 /* ======================================================================
  * header.c - reads a message and completes its header
@@ -238,7 +240,7 @@ struct mail {
 	int	also;		/* this address has one already */
 	const char *why;	/* ... and is wrong, or NULL */
 	unsigned long line;	/* of the table, for this address */
-	struct followed *followed;	/* aliases, each once */
+	unsigned long turn;	/* each alias is followed once in a turn */
 	int	broken;		/* ... not all of them to their ends */
 	struct hash seen;
 	unsigned ndest, nrouted, nwrong;
@@ -293,6 +295,7 @@ int	entry_header(const struct mail *, FILE *);
 /* Sends the scheduler a notice; it finds the message anyway, only later. */
 void	entry_notify(const char *po, const char *name);
 int	entry_exists(const char *path);	/* 1 also when it cannot be known */
+int	entry_is_open(int fd, const char *path);	/* is it that file? */
 
 /* ======================================================================
  * recover.c - completes queue entries that a crash interrupted
@@ -306,8 +309,6 @@ int	entry_recover(const char *po);
  * accept.c - turns a file that a user owns into one of the post office
  * ====================================================================== */
 
-/* private/ is there and nobody else's: 0, or -1 after saying why. */
-int	accept_start(const char *po);
 /* Can no user reach this file of router/, and can it be given away? */
 int	accept_whole(const char *po, const struct stat *);
 /* Renames the file at path, open as fd, into private/ and sets to to its path
