@@ -609,7 +609,7 @@ describe(struct message *m, const struct ctl *c, const struct stat *st,
 	spool_time(st, &m->time);
 	m->failed = c->nfailed > 0;
 	m->done = c->ndone > 0;
-	m->dsn_newer = m->diags = c->ndiag > 0;
+	m->dsn_newer = c->ndiag > 0;
 	m->dsn_due = m->failed || m->dsn_newer;
 	m->verbose = c->has_verbose != 0;
 	m->asked = c->asks_delay != 0;

@@ -140,46 +140,6 @@ fail_on_disk(const struct vertex *v, unsigned long off, const char *status,
 	return -1;
 }
 
-/* Recipients without a reason get that of their last diagnostic line, which an
- * older scheduler or another agent may have written, and its time in when[]: 0,
- * or -1 when the file cannot be read now. */
-static int
-read_reasons(struct vertex *v, long *when)
-{
-	struct rcpt *r, *last, *end = v->r + v->nr;
-	static struct diags n;	/* large, for the stack of a small host */
-	const char *s, *p;
-	int err = 0;
-
-	for (r = v->r; r < end; r++)
-		r->wanted = r->state == RC_PENDING && r->why == NULL;
-	if (diag_open(&n, v->msg->name) < 0)
-		err = errno;
-	while (err == 0 && diag_next(&n)) {
-		if ((r = msg_rcpt(v, n.off)) == NULL)
-			continue;
-		last = n.due > 0 ? end : r + 1;
-		for (r = n.due > 0 ? v->r : r; r < last; r++) {
-			if (!r->wanted)
-				continue;
-			s = diag_reason(&n, r->off);
-			/* a crash may have lost the tag of one that had
-			 * expired */
-			p = strstr(s, REASON_MARK);
-			s = p == NULL ? s : p + sizeof(REASON_MARK) - 1;
-			msg_reason(v, r, s + strspn(s, "\r "));
-			when[r - v->r] = n.when;
-		}
-	}
-	if (err == 0)
-		err = diag_error(&n);
-	ctl_close(&n.c);
-	if (err != 0)
-		log_err("expire msg=%s its reasons cannot be read: %s",
-		    ctl_msg(v->msg->name), strerror(err));
-	return err != 0 ? -1 : 0;
-}
-
 /* ---- the end of recipients, vertices, messages ----------------------- */
 
 static void
@@ -373,8 +333,9 @@ last_try(const struct vertex *v)
 	return at < (long)now.wall ? now.wall - (long)at : 0;
 }
 
+/* The agent dsn adds a reason that is not in core from an earlier line. */
 static int
-expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
+expire_one(struct vertex *v, struct rcpt *r, const char *how)
 {
 	const char *why = r->why != NULL ? r->why->s : host_died(v) ||
 	    (v->msg->back && v->thread->tries > 0) ? v->thread->reason : NULL;
@@ -389,7 +350,7 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 	else
 		text_add(&t, "; no reason for the delay was kept");
 	if (fail_on_disk(v, r->off, "4.4.7 (delivery time expired)", message,
-	    when) < 0)
+	    last_try(v)) < 0)
 		return -1;
 	finish(v, r, RC_FAILED, "expire", message);
 	return 0;
@@ -400,17 +361,11 @@ expire_one(struct vertex *v, struct rcpt *r, const char *how, long when)
 static int
 vertex_expire(struct vertex *v, const char *how)
 {
-	long *when = mem_get(v->nr * sizeof(*when)), tried = last_try(v);
-	int bad = when == NULL || (v->msg->diags && (!host_died(v) ||
-	    v->thread->reason == NULL) && read_reasons(v, when) < 0);
-	unsigned i;
+	struct rcpt *r;
 
-	for (i = 0; i < v->nr && !bad; i++)
-		bad = v->r[i].state == RC_PENDING && expire_one(v, &v->r[i],
-		    how, tried != 0 ? tried : when[i]) < 0;
-	free(when);
-	if (bad)
-		return -1;
+	for (r = v->r; r < v->r + v->nr; r++)
+		if (r->state == RC_PENDING && expire_one(v, r, how) < 0)
+			return -1;
 	if (ctl_sync(v->msg->name) < 0)
 		log_err("expire msg=%s %s", ctl_msg(v->msg->name),
 		    strerror(errno));

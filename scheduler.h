@@ -170,7 +170,6 @@ struct rcpt {
 	unsigned off : 30;	/* bytes from the start of the control file */
 	unsigned state : 2;	/* enum rcpt_state */
 	unsigned char counted;	/* FED: a deferral of it was counted */
-	unsigned char wanted;	/* read_reasons: it has no reason yet */
 	struct reason *why;	/* of its last deferral, or NULL */
 };
 
@@ -280,8 +279,6 @@ struct message {
 	unsigned done : 1;	/* some recipient was delivered, or deleted */
 	unsigned asked : 1;	/* a NOTIFY list has DELAY */
 	/* for DSNs */
-	unsigned diags : 1;	/* it was loaded with diagnostic lines on which
-				 * no DSN was sent */
 	unsigned failed : 1;	/* some recipient failed for good */
 	unsigned dsn_due : 1;	/* the agent dsn gets it at the end */
 	unsigned dsn_newer : 1;	/* ... recipients are done since the agent last

@@ -52,8 +52,8 @@
  *		451 greylisted ^A 99 452 mailbox full
  *
  * The fields are the warnings that are due by now, "all" for delayreport, and
- * the time at which they expire.  origin.c has further functions for the agents
- * that write DSNs.
+ * the time at which they expire.  origin.c reads such lines for the programs
+ * that write or show DSNs.
  *
  * One control file is kept open between operations on its lines, as they come
  * in runs on the same file.
@@ -67,7 +67,6 @@
 					 * fcntl lock is believed */
 #define MESSAGE_ID	"MESSAGE-ID:"
 #define MESSAGE_ID_LEN	(sizeof(MESSAGE_ID) - 1)
-#define DELAYS_MOST	9999UL	/* in a delay field */
 #define NEAR	6	/* lines behind a recipient's that may be its N line */
 
 /* ---- words of RFC 3461 ----------------------------------------------- */
@@ -968,8 +967,6 @@ ctl_diag(const char *name, unsigned long off, const char *notary,
 	return close(fd);
 }
 
-/* ---- for the agents that write DSNs ---------------------------------- */
-
 char *
 ctl_notary_end(const char *s)
 {
@@ -979,109 +976,4 @@ ctl_notary_end(const char *s)
 	    s[n = strcspn(s, "\1")] != '\0'; i++)
 		s += n + 1;
 	return strchr(s, '\t');
-}
-
-int
-diag_open(struct diags *n, const char *name)
-{
-	int fd = fd_plain(name, O_RDWR, NULL);
-
-	ctl_start(&n->c, fd, name);
-	ctl_start(&n->rc, fd, name);
-	return fd < 0 ? -1 : 0;
-}
-
-int
-diag_next_rcpt(struct diags *n)
-{
-	while (ctl_walk(&n->c))
-		if (n->c.l.line[0] == 'r')
-			return 1;
-	return 0;
-}
-
-/* Splits the current diagnostic line into its fields: 0, or -1 if a crash cut
- * it too short. */
-static int
-take_apart(struct diags *n)
-{
-	char *line = n->said, *tab, *p;
-	const char *end;
-	int i, bad;
-
-	strcpy(line, n->c.l.line);
-	tab = strchr(line, '\t');
-	p = tab == NULL ? NULL : ctl_notary_end(tab + 1);
-	if (p == NULL || n->c.l.len < 4)
-		return -1;
-	*tab = *p = '\0';
-	n->text = p + 1;
-	n->tag = line[1];
-	n->at = n->c.l.off;
-	bad = num_upto(line + 2, CONTROL_MAX, &n->off, &end) < 0 ||
-	    *end != ':';
-	p = strrchr(line, ':');
-	n->when = p == NULL ? 0 : num_of(p + 1, NULL);
-	p = tab + 1;
-	for (i = 0; i < DIAG_FIELDS; i++) {
-		n->field[i] = p;
-		p += strcspn(p, "\1");
-		if (*p == '\1')
-			*p++ = '\0';
-	}
-	/* ZMailer writes "delayed" also for an expired recipient, but with a
-	 * status; that is a failure */
-	n->warning = strcmp(n->field[1], "delayed") == 0 &&
-	    *n->field[2] == '\0';
-	if (!n->warning || num_upto(n->field[3], DELAYS_MOST, &n->due, &end)
-	    < 0)
-		n->due = 0;
-	return bad ? -1 : 0;
-}
-
-int
-diag_next(struct diags *n)
-{
-	while (ctl_walk(&n->c))
-		if (n->c.l.line[0] == 'd' && take_apart(n) == 0)
-			return 1;
-	return 0;
-}
-
-const char *
-diag_reason(const struct diags *n, unsigned long off)
-{
-	static char one[300];
-	const char *s = n->text, *next = s;
-	unsigned long from;
-
-	if (n->due == 0)
-		return s;
-	while ((next = strchr(next, '\1')) != NULL &&
-	    num_upto(next + 1, off, &from, &next) == 0)
-		s = next += *next == ' ';
-	text_fmt(one, sizeof(one), "%.*s", (int)strcspn(s, "\1"), s);
-	return one;
-}
-
-int
-diag_mark(struct diags *n, unsigned long at, int tag)
-{
-	int letter = byte_at(n->c.l.fd, at);
-	char to = (char)tag;
-
-	if (letter != 'd')	/* another file by now, or none */
-		return letter < 0 ? -1 : 0;
-	return put_at(n->c.l.fd, at + 1, &to, 1);
-}
-
-int
-diag_delayed(struct diags *n, unsigned long count)
-{
-	char field[8];
-
-	text_fmt(field, sizeof(field), "%4lu", count);
-	if (count == 0)
-		strcpy(field, "    ");
-	return put_at(n->c.l.fd, n->rc.delay_at, field, 4);
 }

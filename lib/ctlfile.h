@@ -147,51 +147,14 @@ void	ctl_forget(void);
  * message file is gone.  Good for one log line. */
 const char *ctl_msg(const char *name);
 
-/* ---- for the agents that write DSNs ------------------------------------ */
+/* ---- diagnostic lines --------------------------------------------------- */
+
+#define DIAG_FIELDS	5	/* of the notary */
+#define REASON_MARK	"problem was:"	/* the last reason follows it in the
+				 * text of an expired recipient */
 
 /* The TAB behind the notary at s, which may have TABs in its first four fields,
  * as in the reply of a server; or NULL. */
 char	*ctl_notary_end(const char *s);
-
-/*
- * diags: a control file whose recipients and diagnostic lines are read one by
- * one, from diag_open to ctl_close of c.  A recipient or a diagnostic stays in
- * it until the next one is read.
- */
-#define DIAG_FIELDS	5
-#define REASON_MARK	"problem was:"	/* the last reason follows it in the
-				 * text of an expired recipient */
-
-struct diags {
-	/* diag_next */
-	int	tag;		/* '+' in a DSN that was sent; else ' ', or '-'
-				 * of an older scheduler */
-	unsigned long at, off;	/* of the line, and of its recipient's */
-	long	when;		/* wall */
-	char	*field[DIAG_FIELDS];	/* who, action, status, diagnostic,
-				 * remote host; "" if missing */
-	char	*text;		/* ends of lines in it are CRs */
-	int	warning;	/* it is on a delay */
-	unsigned long due;	/* ... of all recipients with the channel and
-				 * host of its own: warnings that are due by
-				 * now; or 0 */
-	char	said[LINE_MAX_];	/* memory of field and text */
-	struct ctl c, rc;	/* the walk; a recipient, by ctl_rcpt */
-};
-
-int	diag_open(struct diags *, const char *name);	/* 0, or -1: errno */
-/* errno of a read, or 0 */
-#define diag_error(n) \
-	((n)->c.l.error != 0 ? (n)->c.l.error : (n)->rc.l.error)
-/* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
-int	diag_next_rcpt(struct diags *);
-/* Walks to the next complete diagnostic line: 1, or 0. */
-int	diag_next(struct diags *);
-/* The text of the line for the recipient at off, good until the next call. */
-const char *diag_reason(const struct diags *, unsigned long off);
-/* Sets the tag of the diagnostic line at this offset: 0 or -1. */
-int	diag_mark(struct diags *, unsigned long at, int tag);
-/* Writes the number of warnings that are over into the line of rc: 0 or -1. */
-int	diag_delayed(struct diags *, unsigned long count);
 
 #endif

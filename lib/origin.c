@@ -1,5 +1,5 @@
 /*
- * origin.c - reads from a control file who gets a DSN, and how.
+ * origin.c - reads from a control file who gets a DSN, on what, and how.
  *
  *	s smtp - anna@a.example 0	the sender of all that follows
  *	r local - fred 65534		fred's origin begins at the s line ...
@@ -8,8 +8,9 @@
  *	m				... with this header
  *	Subject: Hello
  *
- * The agents dsn and errormail use it; the scheduler does not.  submit writes
- * xtext with it, and finds the domains of addresses.
+ * The agents dsn and errormail use it, and mailq for its diagnostic lines; the
+ * scheduler does not.  submit writes xtext with it, and finds the domains of
+ * addresses.
  *
  * The sender of a recipient is that of the last s or e line before it.  A
  * sender of the channel error is empty: the message is a DSN.  Recipients
@@ -21,6 +22,7 @@
 #include <ctype.h>
 
 #define ADDRESS_MOST	500	/* bytes of a sender that can get a DSN */
+#define DELAYS_MOST	9999UL	/* in a delay field */
 
 /* ---- words of RFC 3461, addresses ------------------------------------- */
 
@@ -259,4 +261,113 @@ origin_find(struct diags *n, struct origin *g, unsigned long off)
 	n->c.l.error = g->w.l.error;
 	forget(g);
 	return -1;
+}
+
+/* ---- diagnostic lines ------------------------------------------------- */
+
+int
+diag_open(struct diags *n, const char *name)
+{
+	int fd = fd_plain(name, O_RDWR, NULL);
+
+	ctl_start(&n->c, fd, name);
+	ctl_start(&n->rc, fd, name);
+	return fd < 0 ? -1 : 0;
+}
+
+int
+diag_next_rcpt(struct diags *n)
+{
+	while (ctl_walk(&n->c))
+		if (n->c.l.line[0] == 'r')
+			return 1;
+	return 0;
+}
+
+/* Splits the current diagnostic line into its fields: 0, or -1 if a crash cut
+ * it too short. */
+static int
+take_apart(struct diags *n)
+{
+	char *line = n->said, *tab, *p;
+	const char *end;
+	int i, bad;
+
+	strcpy(line, n->c.l.line);
+	tab = strchr(line, '\t');
+	p = tab == NULL ? NULL : ctl_notary_end(tab + 1);
+	if (p == NULL || n->c.l.len < 4)
+		return -1;
+	*tab = *p = '\0';
+	n->text = p + 1;
+	n->tag = line[1];
+	n->at = n->c.l.off;
+	bad = num_upto(line + 2, CONTROL_MAX, &n->off, &end) < 0 ||
+	    *end != ':';
+	p = strrchr(line, ':');
+	n->when = p == NULL ? 0 : num_of(p + 1, NULL);
+	p = tab + 1;
+	for (i = 0; i < DIAG_FIELDS; i++) {
+		n->field[i] = p;
+		p += strcspn(p, "\1");
+		if (*p == '\1')
+			*p++ = '\0';
+	}
+	/* ZMailer writes "delayed" also for an expired recipient, but with a
+	 * status; that is a failure */
+	n->warning = strcmp(n->field[1], "delayed") == 0 &&
+	    *n->field[2] == '\0';
+	if (!n->warning || num_upto(n->field[3], DELAYS_MOST, &n->due, &end)
+	    < 0)
+		n->due = 0;
+	return bad ? -1 : 0;
+}
+
+int
+diag_next(struct diags *n)
+{
+	while (ctl_walk(&n->c))
+		if (n->c.l.line[0] == 'd' && take_apart(n) == 0)
+			return 1;
+	return 0;
+}
+
+const char *
+diag_reason(const struct diags *n, unsigned long off)
+{
+	static char one[300];
+	const char *s = n->text, *next = s;
+	unsigned long from;
+
+	if (n->due == 0)
+		return s;
+	while ((next = strchr(next, '\1')) != NULL &&
+	    num_upto(next + 1, off, &from, &next) == 0)
+		s = next += *next == ' ';
+	text_fmt(one, sizeof(one), "%.*s", (int)strcspn(s, "\1"), s);
+	return one;
+}
+
+int
+diag_mark(struct diags *n, unsigned long at, int tag)
+{
+	int fd = n->c.l.fd;
+	char is, to = (char)tag;
+
+	if (lseek(fd, (off_t)at, SEEK_SET) < 0 || read(fd, &is, 1) != 1)
+		return -1;
+	/* else it is another file by now */
+	return is == 'd' ? fd_write(fd, &to, 1) : 0;
+}
+
+int
+diag_delayed(struct diags *n, unsigned long count)
+{
+	char field[8];
+
+	text_fmt(field, sizeof(field), "%4lu", count);
+	if (count == 0)
+		strcpy(field, "    ");
+	return lseek(n->c.l.fd, (off_t)n->rc.delay_at, SEEK_SET) < 0 ? -1 :
+	    fd_write(n->c.l.fd, field, 4);
 }

@@ -6,6 +6,43 @@
 
 #include "ctlfile.h"
 
+/*
+ * diags: a control file whose recipients and diagnostic lines are read one by
+ * one, from diag_open to ctl_close of c.  A recipient or a diagnostic stays in
+ * it until the next one is read.
+ */
+struct diags {
+	/* diag_next */
+	int	tag;		/* '+' in a DSN that was sent; else ' ', or '-'
+				 * of an older scheduler */
+	unsigned long at, off;	/* of the line, and of its recipient's */
+	long	when;		/* wall */
+	char	*field[DIAG_FIELDS];	/* who, action, status, diagnostic,
+				 * remote host; "" if missing */
+	char	*text;		/* ends of lines in it are CRs */
+	int	warning;	/* it is on a delay */
+	unsigned long due;	/* ... of all recipients with the channel and
+				 * host of its own: warnings that are due by
+				 * now; or 0 */
+	char	said[LINE_MAX_];	/* memory of field and text */
+	struct ctl c, rc;	/* the walk; a recipient, by ctl_rcpt */
+};
+
+int	diag_open(struct diags *, const char *name);	/* 0, or -1: errno */
+/* errno of a read, or 0 */
+#define diag_error(n) \
+	((n)->c.l.error != 0 ? (n)->c.l.error : (n)->rc.l.error)
+/* Walks to the next recipient line: 1, with its offset in c.l.off; or 0. */
+int	diag_next_rcpt(struct diags *);
+/* Walks to the next complete diagnostic line: 1, or 0. */
+int	diag_next(struct diags *);
+/* The text of the line for the recipient at off, good until the next call. */
+const char *diag_reason(const struct diags *, unsigned long off);
+/* Sets the tag of the diagnostic line at this offset: 0 or -1. */
+int	diag_mark(struct diags *, unsigned long at, int tag);
+/* Writes the number of warnings that are over into the line of rc: 0 or -1. */
+int	diag_delayed(struct diags *, unsigned long count);
+
 /* Makes n bytes of xtext (RFC 3461) plain, and the reverse. */
 void	xtext_read(const char *, size_t n, char *to, size_t size);
 void	xtext_add(struct text *, const char *, size_t n);

@@ -26,6 +26,7 @@
  * message of the same name is shown.
  */
 #include "mq.h"
+#include "../lib/origin.h"
 
 /* ---- agents ------------------------------------------------------------ */
 

@@ -202,6 +202,12 @@ is 'a warning of a delay has the reason of each recipient' \
 is 'a warning of two recipients is one line of the control file' \
     "$(grep -c '^d' "$po/transport/113-1")" 1
 sched_stop
+ok 'the scheduler starts again and tries nothing' \
+    start 'queueonly expiry=1s expiry2=1s'
+is 'after a restart a DSN has the reasons of the warning' \
+    "$(fields 113-1)" \
+    'one@= x-local; 451 greylisted@two@= x-local; 452 mailbox full@'
+sched_stop
 
 # ---- over a restart -----------------------------------------------------------
 

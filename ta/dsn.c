@@ -29,7 +29,9 @@
  * by now.  A pending recipient whose delay field has a smaller number is warned
  * of, if NOTIFY=DELAY or delayreport wants it.  A warning is of no use twice,
  * so the delay fields are set before the DSN gets its name in router/; at last
- * those of all recipients are, also where no warning was wanted.
+ * those of all recipients are, also where no warning was wanted.  A recipient
+ * that expired without a reason, as after a restart, gets that of the last line
+ * on its delay.
  *
  * A DSN goes to one sender and covers recipients of a message that share its
  * header.  If the sender is a program, a file or the like, it goes to the
@@ -134,36 +136,41 @@ is_exempt(const struct ctl *rc)
 
 /* ---- delays ----------------------------------------------------------- */
 
-/* What the scheduler says of the recipients with a channel and host. */
+/* late: what the last line on a delay says of the recipients with a channel and
+ * host, if it is of the scheduler; or of one recipient. */
 struct late {
-	struct hlink link;	/* by these two */
-	unsigned long at;	/* of its line */
+	struct hlink link;	/* by its name */
+	unsigned long at;	/* of that line */
 	unsigned long due;	/* warnings by now */
 	int	all;		/* also on recipients without NOTIFY */
-	char	address[1];
+	char	name[1];	/* channel/host; or the offset */
 };
 
 static struct hash lates;	/* of the message */
 
-/* That of the channel and host in rc; add: made if there is none.  Or NULL. */
+/* That of the recipient in rc alone, or of its channel and host; add: made if
+ * there is none.  Or NULL. */
 static struct late *
-late_of(const struct ctl *rc, int add)
+late_of(const struct ctl *rc, int alone, int add)
 {
-	char address[2 * WORD_MAX_];
+	char name[2 * WORD_MAX_];
 	struct hlink *l;
 	struct late *late;
 	unsigned hash;
 
-	text_fmt(address, sizeof(address), "%s/%s", rc->channel, rc->host);
-	hash = hash_text(address, 0);
+	if (alone)
+		text_fmt(name, sizeof(name), "%lu", report.nt.off);
+	else
+		text_fmt(name, sizeof(name), "%s/%s", rc->channel, rc->host);
+	hash = hash_text(name, 0);
 	for (l = hash_first(&lates, hash); l != NULL; l = hash_next(l)) {
 		late = OWNER(struct late, link, l);
-		if (strcmp(late->address, address) == 0)
+		if (strcmp(late->name, name) == 0)
 			return late;
 	}
-	if (!add || (late = mem_get(sizeof(*late) + strlen(address))) == NULL)
+	if (!add || (late = mem_get(sizeof(*late) + strlen(name))) == NULL)
 		return NULL;
-	strcpy(late->address, address);
+	strcpy(late->name, name);
 	hash_add(&lates, &late->link, hash);
 	return late;
 }
@@ -182,7 +189,7 @@ read_lates(void)
 		if (n->tag != ' ' || n->due == 0 ||
 		    ctl_rcpt(&n->rc, n->off) < 0)
 			continue;
-		late = late_of(&n->rc, 1);
+		late = late_of(&n->rc, 0, 1);
 		if (late == NULL ||
 		    (late->at != 0 && diag_mark(n, late->at, '+') < 0))
 			return -1;
@@ -215,7 +222,7 @@ next_late(struct diags *n)
 		n->off = n->c.l.off;
 		if (ctl_rcpt(&n->rc, n->off) == 0 &&
 		    (n->rc.tag == ' ' || n->rc.tag == '~') &&
-		    (late = late_of(&n->rc, 0)) != NULL &&
+		    (late = late_of(&n->rc, 0, 0)) != NULL &&
 		    n->rc.delays < late->due)
 			return late;
 	}
@@ -297,15 +304,38 @@ action_of(const struct diags *n, unsigned *wish)
 	    ACTION_DELIVERED;
 }
 
+/* The last line before the current one on a delay of its recipient, 0: none.
+ * The current one may be such a line, too. */
+static unsigned long
+line_before(struct diags *n)
+{
+	const struct late *own, *all;
+	unsigned long at;
+	struct late *late;
+
+	own = lates.n == 0 ? NULL : late_of(&n->rc, 1, 0);
+	all = lates.n == 0 ? NULL : late_of(&n->rc, 0, 0);
+	at = own == NULL ? 0 : own->at;
+	if (all != NULL && all->at > at)
+		at = all->at;
+	late = strcmp(n->field[1], "delayed") != 0 ? NULL :
+	    late_of(&n->rc, n->due == 0, 1);
+	if (late != NULL)
+		late->at = n->at;
+	return at;
+}
+
 /* Does the current diagnostic line belong into a DSN?  Fills the item. */
 static enum found
 find_action(struct diags *n, struct item *it)
 {
 	unsigned wish;
 
+	if (ctl_rcpt(&n->rc, n->off) < 0)
+		return FOUND_NO;
+	it->why = line_before(n);
 	/* '-' is of an older scheduler, which knew what -x does now */
 	if ((n->tag != ' ' && n->tag != '-') || n->warning ||
-	    ctl_rcpt(&n->rc, n->off) < 0 ||
 	    (n->rc.tag != '+' && n->rc.tag != '-') ||
 	    (n->rc.tag == '-' && is_exempt(&n->rc)))
 		return FOUND_NO;
@@ -332,6 +362,14 @@ find_delay(struct diags *n, const struct late *late, struct item *it)
 	    (late->all && !(n->rc.wishes & WISH_GIVEN))))
 		return FOUND_NO;
 	return has_reader(n, 0);
+}
+
+static void
+begin_walk(void)
+{
+	ctl_go(&report.nt.c, 0);
+	if (!delays)	/* else they are those of the job */
+		forget_lates();
 }
 
 /* Walks to the next item: FOUND_NO at the end. */
@@ -378,7 +416,7 @@ collect(unsigned file, const char *sender)
 	if (report_file(&report, file) < 0)
 		return file > 0 || errno == ENOENT ? 0 : -1;
 	it.file = file;
-	ctl_go(&n->c, 0);
+	begin_walk();
 	while (report.n < ITEMS_MOST && next_item(n, &it) == FOUND_YES) {
 		if (strcmp(g->sender, sender) != 0 || !is_like(g, file))
 			continue;
@@ -728,7 +766,7 @@ find(char *sender, size_t size, long *wait)
 	*wait = 0;
 	if (report_file(&report, 0) < 0)
 		return errno == ENOENT ? 0 : -1;
-	ctl_go(&report.nt.c, 0);
+	begin_walk();
 	while ((found = next_item(&report.nt, &it)) == FOUND_YES && !delays &&
 	    (w = paused(find_pause(report.origin.sender), names[0])) != 0)
 		if (*wait == 0 || w < *wait)

@@ -67,25 +67,24 @@ report_file(struct report *r, unsigned file)
 	return -1;
 }
 
-/* Reads the item again, its recipient and its line: 0 or -1. */
-static int
-recall(struct report *r, const struct item *it)
-{
-	if (report_file(r, it->file) < 0 || ctl_rcpt(&r->nt.rc, it->off) < 0)
-		return -1;
-	ctl_go(&r->nt.c, it->at);
-	if (!diag_next(&r->nt) || r->nt.at != it->at)
-		return -1;
-	r->text = diag_reason(&r->nt, it->off);
-	return 0;
-}
-
 /* A later line on the same recipient takes the place of an earlier one. */
 static int
 is_stale(const struct report *r, unsigned i)
 {
 	return i + 1 < r->n && r->items[i].file == r->items[i + 1].file &&
 	    r->items[i].off == r->items[i + 1].off;
+}
+
+/* The reason in the text: behind the mark, or all of it. */
+static const char *
+reason_in(const char *s)
+{
+	const char *p = strstr(s, REASON_MARK);
+
+	if (p == NULL)
+		return s;
+	p += sizeof(REASON_MARK) - 1;
+	return p + strspn(p, "\r ");
 }
 
 /* The last reason in the text of a recipient that has expired or that an
@@ -99,11 +98,46 @@ expired_by(const struct report *r, const struct item *it)
 	    (strncmp(s, "expired after ", 14) != 0 &&
 	    strncmp(s, "ended by the postmaster after ", 30) != 0))
 		return NULL;
-	p = strstr(s, REASON_MARK);
-	if (p == NULL)
-		return "";
-	p += sizeof(REASON_MARK) - 1;
-	return p + strspn(p, "\r ");
+	p = reason_in(s);
+	return p == s ? "" : p;
+}
+
+/* Reads the diagnostic line at this offset: 0 or -1. */
+static int
+read_line(struct report *r, unsigned long at)
+{
+	ctl_go(&r->nt.c, at);
+	return diag_next(&r->nt) && r->nt.at == at ? 0 : -1;
+}
+
+/* Reads the item again, its recipient and its line: 0 or -1.  A recipient that
+ * expired without a reason gets that of the line before. */
+static int
+recall(struct report *r, const struct item *it)
+{
+	char why[REASON_ALL / 2] = "";
+	const char *s;
+	long when = 0;
+
+	if (report_file(r, it->file) < 0 || ctl_rcpt(&r->nt.rc, it->off) < 0)
+		return -1;
+	if (it->why != 0 && read_line(r, it->why) == 0) {
+		s = diag_reason(&r->nt, it->off);
+		text_fmt(why, sizeof(why), "%s", reason_in(s));
+		when = r->nt.when;
+	}
+	if (read_line(r, it->at) < 0)
+		return -1;
+	r->text = diag_reason(&r->nt, it->off);
+	s = expired_by(r, it);
+	if (*why == '\0' || s == NULL || *s != '\0')
+		return 0;
+	text_fmt(r->full, sizeof(r->full), "%.*s, " REASON_MARK "\r%s",
+	    (int)strcspn(r->text, ";"), r->text, why);
+	r->text = r->full;
+	if (r->nt.when == 0)
+		r->nt.when = when;
+	return 0;
 }
 
 /* ---- the message that it is about ------------------------------------ */

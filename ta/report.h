@@ -11,6 +11,8 @@
  * report: a DSN while it is made.  Its items are sorted by file and recipient;
  * of two on one recipient the later one counts.
  */
+#define REASON_ALL	1000	/* bytes of a text with its reason */
+
 enum action { ACTION_FAILED, ACTION_DELAYED, ACTION_RELAYED, ACTION_DELIVERED,
 	    ACTION_EXPANDED, ACTIONS };
 
@@ -19,6 +21,7 @@ struct item {
 	enum action action;
 	unsigned long off;	/* of the recipient's line */
 	unsigned long at;	/* of the diagnostic line */
+	unsigned long why;	/* of one before it, with a reason; or 0 */
 	unsigned long delays[2];	/* the delay field before and after
 					 * its DSN */
 };
@@ -39,6 +42,7 @@ struct report {
 	struct origin origin;	/* origin_find's */
 	unsigned at;		/* which file that is, + 1; 0: none */
 	const char *text;	/* that of the current item */
+	char	full[REASON_ALL];	/* ... with a reason of another line */
 };
 
 /* Writes it into private/ and syncs it, for post_send: 0; or -1 with errno and
